@@ -14,6 +14,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"ticketrail/queue/logtest"
 	"ticketrail/queue/ticket"
 )
 
@@ -184,7 +185,7 @@ func TestADuplicateAfterARestartIsAnsweredOnlyAfterACommit(t *testing.T) {
 }
 
 func TestWithoutAReserveNoneIsMissed(t *testing.T) {
-	var log testLog
+	var log logtest.Log
 	q := start(t, logTo(&log), func(o *Options) {
 		o.Reserve = -1
 		must(t, os.WriteFile(reservePath(*o), nil, 0o600))
@@ -340,7 +341,7 @@ func wantHang(t *testing.T, q *testQueue, after time.Duration) {
 }
 
 func TestAReserveThatCannotBeCreatedStopsNoOrder(t *testing.T) {
-	var log testLog
+	var log logtest.Log
 	q := start(t, logTo(&log), func(o *Options) {
 		o.Reserve = 1 << 20
 		must(t, os.MkdirAll(filepath.Join(o.Path+".reserve", "in the way"), 0o700))

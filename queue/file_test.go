@@ -16,6 +16,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"ticketrail/queue/kv/kvtest"
+	"ticketrail/queue/logtest"
 	"ticketrail/queue/ticket"
 )
 
@@ -141,7 +142,7 @@ func TestADamagedRecordIsQuarantinedAndTheOthersPrint(t *testing.T) {
 		{"clock", bucketMeta, keyClock, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var logged testLog
+			var logged logtest.Log
 			q := start(t, func(o *Options) { o.Logger = slog.New(slog.NewTextHandler(&logged, nil)) })
 			q.orders(3, "grill")
 			q.edit(flip(tt.bucket, tt.key))
@@ -240,7 +241,7 @@ func TestTheQueueKeepsTheContractOfTheStore(t *testing.T) {
 }
 
 func TestADamagedValueInAKVIsAnErrorUntilItIsPutAgain(t *testing.T) {
-	var log testLog
+	var log logtest.Log
 	q := start(t, logTo(&log))
 	s := q.KV("boards")
 	for _, key := range []string{"a", "b", "c"} {

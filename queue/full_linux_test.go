@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"ticketrail/queue/logtest"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -103,7 +105,7 @@ func TestRequestsAreTakenAgainWhenThereIsSpaceForTheReserveAndMore(t *testing.T)
 		must(t, err)
 		must(t, writeZeroes(f, now-free))
 	}
-	var log testLog
+	var log logtest.Log
 	q := start(t, logTo(&log), func(o *Options) { o.Path, o.Reserve = filepath.Join(dir, "queue.db"), reserve })
 	q.accept(order("a", "grill"))
 	leave(7 << 20)

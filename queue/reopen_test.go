@@ -9,11 +9,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/queue/logtest"
 	"ticketrail/queue/ticket"
 )
 
 func TestAStorageFailureIsLoggedWhenItBeginsWhenItsCauseChangesAndWhenItEnds(t *testing.T) {
-	var log testLog
+	var log logtest.Log
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		want := func(n int, line string) {
 			t.Helper()

@@ -16,6 +16,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/queue/logtest"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -55,7 +57,7 @@ func TestAStartWithoutSpaceForTheReserveRefusesRequestsAndPrints(t *testing.T) {
 	hog, err := os.Create(filepath.Join(dir, "hog"))
 	must(t, err)
 	defer hog.Close()
-	var log testLog
+	var log logtest.Log
 	q := start(t, logTo(&log), func(o *Options) { o.Path = filepath.Join(dir, "queue.db") })
 	q.accept(order("a", "grill"))
 	q.stop()
@@ -125,7 +127,7 @@ func TestSpaceIsTakenByZeroesWhereItCannotBeAllocated(t *testing.T) {
 func TestAReserveThatCannotBeSyncedIsReportedAndRemoved(t *testing.T) {
 	name, err := os.ReadFile("/proc/self/comm")
 	must(t, err)
-	var log testLog
+	var log logtest.Log
 	q := start(t, logTo(&log), func(o *Options) {
 		o.Reserve = 1
 		must(t, os.Symlink("/proc/self/comm", reservePath(*o))) // which can be written, but not synced

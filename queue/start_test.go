@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -20,35 +19,12 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"ticketrail/queue/logtest"
 	"ticketrail/queue/ticket"
 )
 
-// logTo has the queue write its log into a buffer. Read it when the queue is idle.
-// A testLog is a log that a test reads while the queue may write it.
-type testLog struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *testLog) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(b)
-}
-
-func (l *testLog) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
-func (l *testLog) Reset() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.b.Reset()
-}
-
-func logTo(log *testLog) func(*Options) {
+// logTo has the queue write its log there.
+func logTo(log *logtest.Log) func(*Options) {
 	return func(o *Options) { o.Logger = slog.New(slog.NewTextHandler(log, nil)) }
 }
 
@@ -295,7 +271,7 @@ func TestCheckReadsAFileThatOthersRead(t *testing.T) {
 }
 
 func TestBooksThatDoNotBalanceAreLoggedAtTheStartAndTheTicketsPrint(t *testing.T) {
-	var log testLog
+	var log logtest.Log
 	q := start(t, logTo(&log))
 	q.accept(order("a", "grill"))
 	q.change(func(tx *bolt.Tx) error {

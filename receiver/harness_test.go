@@ -18,6 +18,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"ticketrail/queue/logtest"
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver/contract"
 	"ticketrail/receiver/plan"
@@ -82,14 +83,14 @@ type testbed struct {
 	*Receiver
 	intake  *intake
 	reg     *prometheus.Registry
-	log     *syncBuffer
+	log     *logtest.Log
 	mu      sync.Mutex
 	rejects []Reject
 }
 
 func newTestbed(tb testing.TB, change func(*Options, *Policy)) *testbed {
 	tb.Helper()
-	b := &testbed{intake: &intake{}, reg: prometheus.NewPedanticRegistry(), log: &syncBuffer{}}
+	b := &testbed{intake: &intake{}, reg: prometheus.NewPedanticRegistry(), log: &logtest.Log{}}
 	p := testPolicy(tb)
 	o := Options{
 		Intake: b.intake, Policy: p, Registerer: b.reg,
@@ -155,23 +156,6 @@ func errorOf(tb testing.TB, body []byte) (code Code, message string) {
 		tb.Fatalf("answer %s: %v", body, err)
 	}
 	return a.Error.Code, a.Error.Message
-}
-
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *syncBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *syncBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
 }
 
 // pipeListener is where a testbed is served.

@@ -344,16 +344,8 @@ func TestABackupPrintsACopyForTheDarkScreenItWasRescuedFrom(t *testing.T) {
 		pass := h.printer()
 		dead := h.printer()
 		dead.setFault(off)
-		h.q.enqueue("bar", "shown")
-		lease, err := h.q.Queue.Take(t.Context(), "bar")
-		if err == nil {
-			err = lease.Ack(t.Context(), ticket.Shown, "")
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		d := lease.Delivery()
-		_, err = h.q.Rescue(t.Context(), "bar", "grill", []ticket.RescueCard{{Job: d.Job, Ticket: &d.Ticket}})
+		d := h.shown("bar")
+		_, err := h.q.Rescue(t.Context(), "bar", "grill", []ticket.RescueCard{{Job: d.Job, Ticket: &d.Ticket}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,7 +1,6 @@
 package dispatch
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -17,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"ticketrail/queue"
+	"ticketrail/queue/logtest"
 	"ticketrail/queue/ticket"
 )
 
@@ -25,7 +25,7 @@ type harness struct {
 	*Dispatcher
 	t    *testing.T
 	q    *testQueue
-	logs *logBuffer
+	logs *jsonLog
 	reg  *prometheus.Registry
 }
 
@@ -34,7 +34,7 @@ type harness struct {
 func inBubble(t *testing.T, f func(t *testing.T, h *harness)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		h := &harness{t: t, q: &testQueue{t: t, path: filepath.Join(t.TempDir(), "queue.db")}, logs: &logBuffer{}}
+		h := &harness{t: t, q: &testQueue{t: t, path: filepath.Join(t.TempDir(), "queue.db")}, logs: &jsonLog{}}
 		h.q.open()
 		t.Cleanup(h.q.close)
 		h.start()
@@ -312,24 +312,27 @@ func (l *testLease) Fail(ctx context.Context, why string) error {
 	return l.end(ctx, "bury", l.Lease.Fail, why)
 }
 
-// A logBuffer collects JSON log lines.
-type logBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
+// shown enqueues a ticket that the screen of a station then shows.
+func (h *harness) shown(station string) ticket.Delivery {
+	h.t.Helper()
+	h.q.enqueue(station, "shown")
+	lease, err := h.q.Queue.Take(h.t.Context(), station)
+	if err == nil {
+		err = lease.Ack(h.t.Context(), ticket.Shown, "")
+	}
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return lease.Delivery()
 }
 
-func (b *logBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
+// A jsonLog is a log of JSON lines.
+type jsonLog struct{ logtest.Log }
 
 // entries returns "LEVEL message" of each line, and the last line's attributes.
-func (b *logBuffer) entries(t *testing.T) (short []string, last map[string]any) {
+func (l *jsonLog) entries(t *testing.T) (short []string, last map[string]any) {
 	t.Helper()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for s := range strings.Lines(b.buf.String()) {
+	for s := range strings.Lines(l.String()) {
 		last = map[string]any{}
 		if err := json.Unmarshal([]byte(s), &last); err != nil {
 			t.Fatal(err)

@@ -242,15 +242,7 @@ func TestATicketCancelledWhileInHandCostsItsQueueNoPause(t *testing.T) {
 			out = append(out, d.Ticket.Request)
 			return ticket.Sent, nil
 		})}})
-		h.q.enqueue("bar", "shown")
-		lease, err := h.q.Queue.Take(t.Context(), "bar")
-		if err == nil {
-			err = lease.Ack(t.Context(), ticket.Shown, "")
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		d := lease.Delivery()
+		d := h.shown("bar")
 		// dark, and back a second later
 		for _, card := range []ticket.RescueCard{{Job: d.Job, Ticket: &d.Ticket}, {Job: d.Job}} {
 			if _, err := h.q.Rescue(t.Context(), "bar", "grill", []ticket.RescueCard{card}); err != nil {

@@ -19,6 +19,7 @@ import (
 
 	"ticketrail/queue/kv"
 	"ticketrail/queue/kv/kvtest"
+	"ticketrail/queue/logtest"
 	"ticketrail/receiver/posapi"
 )
 
@@ -246,22 +247,10 @@ func (dir *testDirectory) refreshed(r result) float64 {
 }
 
 // A testLog counts its lines.
-type testLog struct {
-	mu  sync.Mutex
-	all []string
-}
-
-func (l *testLog) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.all = append(l.all, string(b))
-	return len(b), nil
-}
+type testLog struct{ logtest.Log }
 
 func (l *testLog) count(words ...string) (n int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, line := range l.all {
+	for line := range strings.Lines(l.String()) {
 		if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(line, w) }) {
 			n++
 		}

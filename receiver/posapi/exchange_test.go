@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/queue/logtest"
 	"ticketrail/receiver/sim"
 )
 
@@ -158,10 +159,10 @@ func TestOnlyLoopbackIsSafeWithoutTLS(t *testing.T) {
 		"https://pos.example.com": true, "http://localhost:1": true, "http://127.0.0.2": true, "http://[::1]:80": true,
 		"http://10.0.0.1": false, "http://pos.example.com": false, "HTTP://pos.example.com": false,
 	} {
-		log := new(logBuffer)
+		log := new(logtest.Log)
 		client(t, nil, &Options{BaseURL: base, Logger: slog.New(slog.NewTextHandler(log, nil))})
-		if warned := strings.Count(log.b.String(), "unencrypted"); (warned == 0) != safe || warned > 1 {
-			t.Errorf("%s: %s", base, log.b.String())
+		if warned := strings.Count(log.String(), "unencrypted"); (warned == 0) != safe || warned > 1 {
+			t.Errorf("%s: %s", base, log.String())
 		}
 	}
 }

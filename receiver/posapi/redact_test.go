@@ -12,9 +12,10 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
+
+	"ticketrail/queue/logtest"
 )
 
 func TestPrintableIsOneShortLine(t *testing.T) {
@@ -335,7 +336,7 @@ func neverShown(t *testing.T, place, name, style string, echo func(w http.Respon
 	} else {
 		s.Me, s.Employees, s.Payroll = evil, evil, evil
 	}
-	log := new(logBuffer)
+	log := new(logtest.Log)
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	c := client(t, nil,
 		&Options{BaseURL: "http://localhost/api", Transport: overPipe(t, s), AuthStyle: style, Logger: logger})
@@ -351,21 +352,7 @@ func neverShown(t *testing.T, place, name, style string, echo func(w http.Respon
 	if fine := place == "api" && (name == "values" || name == "no token"); err == nil && !fine {
 		t.Errorf("%s of %s: no error", name, place)
 	}
-	log.mu.Lock()
-	defer log.mu.Unlock()
-	assertNoSecret(t, s, name+" of "+place, append(shown, log.b.String())...)
-}
-
-// A logBuffer is a log that goroutines may write at the same time.
-type logBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
+	assertNoSecret(t, s, name+" of "+place, append(shown, log.String())...)
 }
 
 func TestPrintingAClientOrVenueShowsNoToken(t *testing.T) {

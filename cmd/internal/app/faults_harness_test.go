@@ -1,14 +1,12 @@
 package app
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -17,6 +15,7 @@ import (
 	"ticketrail/printer/transport"
 	"ticketrail/printer/virtual"
 	"ticketrail/queue"
+	"ticketrail/queue/logtest"
 	"ticketrail/queue/ticket"
 )
 
@@ -30,28 +29,17 @@ type cabledDaemon struct {
 }
 
 // A logRecorder keeps the daemon's log.
-type logRecorder struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logRecorder) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(b)
-}
+type logRecorder struct{ logtest.Log }
 
 // doubts is how often each job ended in doubt.
 func (l *logRecorder) doubts() map[uint64]int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	out := map[uint64]int{}
-	for line := range bytes.Lines(l.b.Bytes()) {
+	for line := range strings.Lines(l.String()) {
 		var r struct {
 			Msg string
 			Job uint64
 		}
-		if json.Unmarshal(line, &r) == nil && strings.Contains(r.Msg, "ticket in doubt") {
+		if json.Unmarshal([]byte(line), &r) == nil && strings.Contains(r.Msg, "ticket in doubt") {
 			out[r.Job]++
 		}
 	}
@@ -142,7 +130,8 @@ func (c *cable) printouts() (out []printout, objections []string) {
 	c.mu.Unlock()
 	for _, p := range printers {
 		objections = append(objections, slices.DeleteFunc(p.Problems(), func(problem string) bool {
-			return strings.Contains(problem, ofTheLogo) // the other program lost it, to a picture of ours that broke off
+			// The other program lost it, to a picture of ours that broke off.
+			return strings.Contains(problem, ofTheLogo)
 		})...)
 		for _, t := range p.Tickets() {
 			s := printout{whole: footPattern.MatchString(t.Text), cut: t.End == virtual.Cut, at: t.At, of: c}

@@ -63,6 +63,7 @@ var Packages = []Package{
 	}},
 	{"queue/kv", "the interface for small durable maps", nil},
 	{"queue/kv/kvtest", "a store in memory that fails on command, for tests", []string{"queue/kv"}},
+	{"queue/logtest", "a log that a test can read while it is written", nil},
 	{"queue/ticket", "the ticket and its vocabulary", nil},
 	{"queue/dispatch", "serves the queues, one goroutine per station", []string{
 		"queue", "queue/ticket",
