@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -40,10 +41,13 @@ type disturbedPrinter struct {
 	// fence: it answers in order. One that does not cannot say that it waits for a logo's end.
 	fence bool
 	till  func() // the till closes its connection
+	mu sync.Mutex // guards what follows
 	// lostAt is when it last may have lost data. What it could not report as printed by then may be missing;
 	// what came later may not.
 	lostAt time.Time
 	losing bool // and still does
+	// torn is how many clients it had had when a picture of ours broke off in its header.
+	torn int
 }
 
 func (w *disturbedPrinter) p() *virtual.Printer { return w.c.printer() }
@@ -68,9 +72,18 @@ func midTicket(a disturbance) disturbance {
 
 // note records that data may be lost from now on.
 func (w *disturbedPrinter) note(l loss) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if l != keeps {
 		w.lostAt, w.losing = time.Now(), w.losing || l == keepsLosing
 	}
+}
+
+// lastLoss is when it last may have lost data.
+func (w *disturbedPrinter) lastLoss() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.lostAt
 }
 
 // logo is another program that breaks off in a picture: the printer waits for pending more bytes of it.
@@ -84,6 +97,13 @@ func logo(pending int) func(w *disturbedPrinter) {
 				return
 			}
 			defer conn.Close()
+			// Our picture gets its size from this program's bytes: nobody can say how much the printer waits for.
+			w.mu.Lock()
+			joined := w.p().ClientCount() == w.torn+1
+			w.mu.Unlock()
+			if joined && !w.fence {
+				w.note(loses)
+			}
 			_ = conn.SetWriteDeadline(time.Now().Add(time.Minute)) // it waits its turn, like a till
 			_, _ = conn.Write(append([]byte("\x1b@\x1dv0\x00\x48\x00"),
 				slices.Concat([]byte{byte((pending + 71) / 72), byte((pending + 71) / 72 >> 8)},
@@ -116,7 +136,13 @@ func disturbances() []disturbance {
 		{"closes after some bytes", func(w *disturbedPrinter) { w.p().CloseAfter(150, 2) }, repaired, keepsLosing},
 		{"serves a till", occupy, func(w *disturbedPrinter) { w.till() }, keeps},
 		{"resets in a picture", func(w *disturbedPrinter) {
-			w.c.triggerAt(picture, func() { w.note(loses); w.p().Reset() })
+			w.c.triggerAt(picture, func() {
+				w.note(loses)
+				w.mu.Lock()
+				w.torn = w.p().ClientCount()
+				w.mu.Unlock()
+				w.p().Reset()
+			})
 		}, noRepair, keeps},
 		{"resets behind the text", func(w *disturbedPrinter) {
 			w.c.triggerAt(w.footText(), func() { w.note(loses); w.p().Reset() })
@@ -320,7 +346,7 @@ func (p scenario) play(t *testing.T) (r result) {
 		lost := map[string]time.Time{}
 		for i, w := range wrecks {
 			for j := i; j >= 0; j = p.backups[j] {
-				if at := wrecks[j].lostAt; at.After(lost[w.name]) {
+				if at := wrecks[j].lastLoss(); at.After(lost[w.name]) {
 					lost[w.name] = at
 				}
 			}
@@ -339,8 +365,13 @@ func (w *disturbedPrinter) repairAll() {
 	w.till()
 	w.c.clearTriggers()
 	time.Sleep(10 * time.Millisecond) // triggers that have fired take effect
-	if w.losing {
+	w.mu.Lock()
+	losing := w.losing
+	if losing {
 		w.lostAt, w.losing = time.Now(), false
+	}
+	w.mu.Unlock()
+	if losing {
 		w.c.power(false)
 	}
 	for _, a := range disturbances() {
