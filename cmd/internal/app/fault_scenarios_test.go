@@ -40,8 +40,8 @@ type disturbedPrinter struct {
 	c    *cable
 	// fence: it answers in order. One that does not cannot say that it waits for a logo's end.
 	fence bool
-	till  func() // the till closes its connection
-	mu sync.Mutex // guards what follows
+	till  func()     // the till closes its connection
+	mu    sync.Mutex // guards what follows
 	// lostAt is when it last may have lost data. What it could not report as printed by then may be missing;
 	// what came later may not.
 	lostAt time.Time
@@ -102,7 +102,7 @@ func logo(pending int) func(w *disturbedPrinter) {
 			joined := w.p().ClientCount() == w.torn+1
 			w.mu.Unlock()
 			if joined && !w.fence {
-				w.note(loses)
+				w.note(keepsLosing) // until it is switched off and on
 			}
 			_ = conn.SetWriteDeadline(time.Now().Add(time.Minute)) // it waits its turn, like a till
 			_, _ = conn.Write(append([]byte("\x1b@\x1dv0\x00\x48\x00"),
