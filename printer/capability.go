@@ -63,11 +63,12 @@ type capability struct {
 	neverAsk  bool // confirm: none
 }
 
+// answers reports whether the printer can be asked anything.
+func (a capability) answers() bool { return a.Fence != noFence || len(a.RealTime) > 0 }
+
 // mayAnswer reports whether the session has to read. Before the first probe the answer is yes, or
 // the probe would hear nothing.
-func (a capability) mayAnswer() bool {
-	return !a.neverAsk && (!a.known || a.Fence != noFence || len(a.RealTime) > 0)
-}
+func (a capability) mayAnswer() bool { return !a.known || a.answers() }
 
 // stale reports whether the printer is to be probed again, because an answer is missing and may come by
 // now: it may have been starting, or have been replaced.
@@ -128,13 +129,9 @@ func (a capability) valid() bool {
 	return a.Fence == byID || a.Fence == byStatus || a.Fence == noFence && len(a.RealTime) > 0
 }
 
-// setCapability makes a the current capability. The copy under mu lets Print compose a ticket
-// before it has the lock.
+// setCapability makes a the current capability.
 func (d *Device) setCapability(a capability) {
 	d.capability = a
-	d.mu.Lock()
-	d.asbKnown = a.ASB
-	d.mu.Unlock()
 	d.update(func(s *Status) {
 		s.Capability, s.Probed, s.CutOff = "", a.Probed, a.CutOff
 		if a.known {
@@ -149,6 +146,9 @@ func (d *Device) saveCapability(ctx context.Context, a capability) error {
 	a.known, a.Probed, a.Profile, a.Confirm = true, time.Now(), d.o.Profile, d.o.Confirm
 	was := d.capability
 	d.setCapability(a)
+	if !a.answers() {
+		d.setState(a.stateWithoutAnswers())
+	}
 	if !a.writeOnly && (was.Fence != a.Fence || !was.known) {
 		d.o.Logger.Info("printer capability detected", "printer", d.o.Name,
 			"capability", string(a.Fence.proof()), "answers", len(a.RealTime))
@@ -186,7 +186,7 @@ func (d *Device) Probe(ctx context.Context) (Status, error) {
 	d.finishIdle()
 	was := d.capability
 	d.setCapability(capability{})
-	s, err := d.connect(ctx)
+	s, err := d.connect(ctx, false)
 	if !d.capability.known {
 		d.setCapability(was)
 		return d.Status(), err
@@ -199,7 +199,7 @@ func (d *Device) Probe(ctx context.Context) (Status, error) {
 		}
 	}
 	if err == nil {
-		d.keepOrClose(s)
+		d.endUnused(s)
 	}
 	return d.Status(), err
 }

@@ -2,6 +2,7 @@ package printer
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -11,27 +12,24 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-type noDialer struct{ t *testing.T }
-
-func (d noDialer) Dial(context.Context) (transport.Conn, error) {
-	d.t.Error("dialled for a ticket that cannot be composed")
-	return nil, context.Canceled
-}
-
-func TestATicketThatCannotBeComposedFailsPermanentlyWithoutADial(t *testing.T) {
-	for name, draw := range map[string]func(ticket.Delivery, bool, bool) encodedTicket{
-		"panics": func(ticket.Delivery, bool, bool) encodedTicket {
+func TestATicketThatCannotBeComposedFailsPermanentlyAndIsNotBegun(t *testing.T) {
+	for name, draw := range map[string]func(ticket.Delivery, bool) encodedTicket{
+		"panics": func(ticket.Delivery, bool) encodedTicket {
 			var a []int
 			return encodedTicket{lines: a[3]}
 		},
-		"panics nil": func(ticket.Delivery, bool, bool) encodedTicket { panic(nil) },
-		"empty":      func(ticket.Delivery, bool, bool) encodedTicket { return encodedTicket{} },
-		"a copy empty": func(ticket.Delivery, bool, bool) encodedTicket {
+		"panics nil": func(ticket.Delivery, bool) encodedTicket { panic(nil) },
+		"empty":      func(ticket.Delivery, bool) encodedTicket { return encodedTicket{} },
+		"a copy empty": func(ticket.Delivery, bool) encodedTicket {
 			return encodedTicket{copies: []escpos.Encoded{{Body: []byte("x")}, {}}}
 		},
 	} {
 		model, _ := profile.Lookup("generic-80mm")
-		device := NewDevice(DeviceOptions{Name: "grill", Dialer: noDialer{t}})
+		dialer, err := transport.Open("file://" + filepath.Join(t.TempDir(), "grill.bin"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		device := NewDevice(DeviceOptions{Name: "grill", Dialer: dialer})
 		p := NewPaper(Options{Name: "grill", Device: device, Profile: model})
 		p.render = draw
 		proof, err := p.Print(t.Context(), ticket.Delivery{Job: 1}, func(context.Context) error {

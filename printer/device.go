@@ -77,7 +77,6 @@ type Device struct {
 
 	mu            sync.Mutex // guards what follows
 	status        Status
-	asbKnown      bool // a copy of capability.ASB, readable without lock
 	paperLow      bool // as last logged
 	loggedChanges int  // changes of state since loggedSince, see countLogged
 	loggedSince   time.Time
@@ -162,10 +161,11 @@ func (d *Device) dial(ctx context.Context) (transport.Conn, error) {
 
 // open starts a session on a connection.
 func (d *Device) open(conn transport.Conn) *session {
+	mute := !d.capability.mayAnswer() || transport.OneWay(conn)
 	d.update(func(s *Status) {
 		s.Connected, s.Err = true, ""
 		// Without an answer nothing else would ever clear Unreachable.
-		if s.State == Unreachable && !d.capability.mayAnswer() { // a printer that answers reports its state
+		if s.State == Unreachable && mute {
 			s.State = d.capability.stateWithoutAnswers()
 		}
 	})
@@ -183,8 +183,9 @@ func (d *Device) open(conn transport.Conn) *session {
 				"printer", d.o.Name, "id", fmt.Sprintf("%q", id))
 		}
 	}
-	mute := !d.capability.mayAnswer() || transport.OneWay(conn)
-	return newSession(conn, mute, foreign, func(c escpos.Condition) { d.observe(c) })
+	s := newSession(conn, mute, foreign, d.observe)
+	s.realTime = d.capability.RealTime
+	return s
 }
 
 // close abandons a connection, so that bytes which the printer has not taken yet do not print
@@ -221,29 +222,23 @@ func (d *Device) finishSession(s *session) {
 	d.update(func(s *Status) { s.Connected = false })
 }
 
-// keepOrClose ends the use of a session on which no ticket was begun.
-func (d *Device) keepOrClose(s *session) {
-	if d.capability.mayAnswer() && s.nothingPending() {
+// endUnused ends the use of a session on which no ticket was begun. A printer that is out of paper is asked again in
+// a few seconds, by the dispatcher's retry: the connection is kept for that.
+func (d *Device) endUnused(s *session) {
+	if s.alive() && s.nothingPending() {
 		d.keep(s)
-		return
+	} else {
+		d.close(s)
 	}
-	d.close(s)
-}
-
-// pushesStatus reports whether the printer is known to push its status (ASB). The lock is not needed.
-func (d *Device) pushesStatus() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.asbKnown
 }
 
 // keep leaves a connection open for the next ticket, for Linger.
 func (d *Device) keep(s *session) {
 	d.mu.Lock()
-	leave := d.retired
+	retired := d.retired
 	d.mu.Unlock()
 	// A question that is sent in part would make the next command its rest.
-	if leave || d.o.Linger < 0 || !s.alive() || !s.nothingPending() {
+	if retired || d.o.Linger < 0 || !s.alive() || !s.nothingPending() {
 		d.finishSession(s)
 		return
 	}

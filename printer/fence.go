@@ -12,55 +12,42 @@ import (
 // answered when the data before it is printed; GS r when the printer comes to it in its buffer, which may be
 // before the lines in front of it are on the paper. That is the difference between confirmed and processed.
 type fence struct {
-	by  fenceKind // which answer is wanted; noFence: the best that comes
-	id  [4]byte   // of GS ( H
-	nth int       // count of GS r on this connection; 0: none was sent
+	want fenceKind // the answer after which no better one comes
+	got  fenceKind // the best one so far
+	id   [4]byte   // of GS ( H
+	nth  int       // count of GS r on this connection; 0: none was sent
 
-	confirmed bool             // the id came back
-	processed bool             // GS r was answered
-	paper     escpos.Condition // as reported in the answer to GS r
+	paper escpos.Condition // as reported in the answer to GS r
 }
 
-// best is the answer after which no better one can come.
-func (f *fence) best() fenceKind {
-	if f.by == byStatus {
-		return byStatus
-	}
-	return byID
-}
-
-// done is the fence that was answered so far; the session's mu is held.
-func (f *fence) done() fenceKind {
-	switch {
-	case f.confirmed:
-		return byID
-	case f.processed:
-		return byStatus
-	}
-	return noFence
-}
+// answered reports whether an answer came; the session's mu is held.
+func (f *fence) answered() bool { return f.got != noFence }
 
 // acceptID reports whether id is this fence's answer, and records it. f may be nil.
 func (f *fence) acceptID(id [4]byte) bool {
-	if f == nil || f.by == byStatus || f.id != id {
+	if f == nil || f.id != id {
 		return false
 	}
-	f.confirmed = true
+	f.got = byID
 	return true
 }
 
 // acceptStatus records the answer to the nth GS r of the connection. f may be nil.
 func (f *fence) acceptStatus(nth int, paper escpos.Condition) {
-	if f != nil && f.nth > 0 && f.nth <= nth {
-		f.processed, f.paper = true, paper
+	if f == nil || f.nth == 0 || f.nth > nth {
+		return
+	}
+	f.paper = paper
+	if f.got == noFence {
+		f.got = byStatus
 	}
 }
 
 // newFence registers a fence. The one before is given up: its late answer proves nothing any more.
-func (s *session) newFence(by fenceKind, id func() [4]byte) *fence {
+func (s *session) newFence(want fenceKind, id [4]byte) *fence {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.fence = &fence{by: by, id: id()}
+	s.fence = &fence{want: want, id: id}
 	return s.fence
 }
 

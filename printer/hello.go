@@ -1,8 +1,8 @@
 package printer
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -49,7 +49,7 @@ func (d *Device) hello(ctx context.Context, s *session) error {
 	switch {
 	case err != nil:
 		return err
-	case got == noFence && len(d.capability.RealTime) == 0:
+	case got == noFence && len(s.realTime) == 0:
 		return errNoAnswer
 	case got == noFence:
 		d.setState(Hung)
@@ -79,7 +79,7 @@ func (d *Device) hello(ctx context.Context, s *session) error {
 // of an image, a question would announce a quarter of a megabyte.
 func (d *Device) askInOrder(ctx context.Context, s *session, by fenceKind, limit time.Duration) (fenceKind, error) {
 	start := time.Now()
-	f := s.newFence(by, d.issueID)
+	f := s.newFence(cmp.Or(by, byID), d.issueID())
 	defer s.dropFence()
 	nuls := longestHeader
 	for step := 0; ; step++ {
@@ -89,8 +89,7 @@ func (d *Device) askInOrder(ctx context.Context, s *session, by fenceKind, limit
 			}
 			// What cannot be sent in time is sent ahead of the next question.
 			ask := append(escpos.SelectPrinter(), s.question(f, by == noFence || step > 0)...)
-			err := s.write(ctx, ask, answerTimeout)
-			if err != nil && !errors.Is(err, errNoAnswer) {
+			if err := s.write(ctx, ask, answerTimeout); err != nil && !timedOut(err) {
 				return noFence, err
 			}
 		}
@@ -104,11 +103,11 @@ func (d *Device) askInOrder(ctx context.Context, s *session, by fenceKind, limit
 			return got, err
 		}
 		// No answer: it waits for a person, serves another client, or is inside a command.
-		if err := s.askEach(ctx, d.capability.RealTime, func() bool { return f.done() != noFence }); err != nil {
+		if err := s.askStatus(ctx, answerTimeout, f.answered); err != nil {
 			return noFence, err
 		}
-		if s.blocked() {
-			return noFence, d.checkReady(s)
+		if err := d.checkReady(s); err != nil {
+			return noFence, err
 		}
 		if time.Since(start) >= limit {
 			return noFence, nil
@@ -130,7 +129,7 @@ func (d *Device) settleAnswers(ctx context.Context, s *session) error {
 		return nil
 	}
 	// An answer to DLE EOT says that what is on the way, NULs among them, has arrived.
-	if err := s.askEach(ctx, d.capability.RealTime, never); err != nil {
+	if err := s.askStatus(ctx, answerTimeout, never); err != nil {
 		return err
 	}
 	// Not for ever: a device that is no printer may never stop sending.
@@ -139,7 +138,7 @@ func (d *Device) settleAnswers(ctx context.Context, s *session) error {
 		answers := s.statusAnswered + s.unexpected
 		s.mu.Unlock()
 		err := s.waitFor(ctx, lateAnswerWindow, func() bool { return s.statusAnswered+s.unexpected > answers })
-		if err != nil && !errors.Is(err, errNoAnswer) {
+		if err != nil && !timedOut(err) {
 			return err
 		}
 		more = err == nil
@@ -153,7 +152,7 @@ func (d *Device) settleAnswers(ctx context.Context, s *session) error {
 // sendNULs sends n NULs, or as many of them as the printer takes within limit.
 func (s *session) sendNULs(ctx context.Context, n int, within time.Duration) error {
 	err := s.write(ctx, make([]byte, n), min(within, answerTimeout))
-	if errors.Is(err, errNoAnswer) {
+	if timedOut(err) {
 		s.unsent = nil // any number of them will do
 		return nil
 	}
@@ -165,7 +164,7 @@ func (s *session) sendNULs(ctx context.Context, n int, within time.Duration) err
 // first answer may be to the question of an earlier connection or of another program, with lines to print
 // behind it.
 func (s *session) question(f *fence, withStatus bool) (b []byte) {
-	if f.by == byStatus || withStatus {
+	if f.want == byStatus || withStatus {
 		b = escpos.PaperStatus()
 		if s.by == noFence {
 			b = append(b, b...)
@@ -177,7 +176,7 @@ func (s *session) question(f *fence, withStatus bool) (b []byte) {
 		}
 		s.mu.Unlock()
 	}
-	if f.by != byStatus {
+	if f.want == byID {
 		b = append(b, escpos.ProcessID(f.id)...)
 	}
 	return b
@@ -187,14 +186,14 @@ func (s *session) question(f *fence, withStatus bool) (b []byte) {
 // answer to GS r where GS ( H was wanted is believed when the other one is not there soon after: it is
 // answered when the data is printed, which may be later.
 func (s *session) waitFence(ctx context.Context, f *fence, within time.Duration) (fenceKind, error) {
-	err := s.waitFor(ctx, within, func() bool { return f.done() != noFence })
+	err := s.waitFor(ctx, within, f.answered)
 	if err == nil {
-		err = s.waitFor(ctx, idAfterStatus, func() bool { return f.done() == f.best() })
+		err = s.waitFor(ctx, idAfterStatus, func() bool { return f.got == f.want })
 	}
-	if err != nil && !errors.Is(err, errNoAnswer) {
+	if err != nil && !timedOut(err) {
 		return noFence, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return f.done(), nil
+	return f.got, nil
 }

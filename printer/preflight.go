@@ -2,7 +2,6 @@ package printer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -30,24 +29,23 @@ const (
 	droppedWithin = 100 * time.Millisecond
 )
 
-// connect returns a session with a printer that is ready to print, as far as it can tell. After an error
-// no ticket byte was sent: [ticket.NotReady] if it waits for a person or for another client.
-func (d *Device) connect(ctx context.Context) (*session, error) {
+// connect returns a session with a printer that is ready to print, as far as it can tell, or, for a poll, that
+// reports no trouble. After an error no ticket byte was sent: [ticket.NotReady] if it waits for a person or for
+// another client.
+func (d *Device) connect(ctx context.Context, poll bool) (*session, error) {
 	d.loadCapability()
 	if err := d.waitPrinted(ctx); err != nil {
 		return nil, err
 	}
 	if s := d.takeIdle(); s != nil {
-		if s.alive() {
-			switch err := d.check(ctx, s, answerTimeout); {
-			case err == nil:
-				return s, nil
-			// Dialling anew would not help: the printer is there and needs a person, or the caller
-			// is gone.
-			case ticket.IsNotReady(err), ctx.Err() != nil:
-				d.endUnused(s, err)
-				return nil, err
-			}
+		err := d.check(ctx, s, poll)
+		if err == nil {
+			return s, nil
+		}
+		// Dialling anew would not help: the printer is there and needs a person, or the caller is gone.
+		if ticket.IsNotReady(err) || ctx.Err() != nil {
+			d.endUnused(s)
+			return nil, err
 		}
 		d.close(s) // it ended meanwhile; no ticket was on it
 	}
@@ -60,16 +58,17 @@ func (d *Device) connect(ctx context.Context) (*session, error) {
 		return nil, err
 	}
 	s := d.open(conn)
-	err = d.check(ctx, s, firstAnswerTimeout)
-	switch {
-	case err == nil:
+	err = d.check(ctx, s, poll)
+	if err == nil {
 		return s, nil
-	case errors.Is(err, errNoAnswer):
-		err = d.notAnswering()
-	case ctx.Err() == nil && !ticket.IsNotReady(err):
-		d.update(func(s *Status) { s.State, s.Err = Unreachable, err.Error() })
 	}
-	d.endUnused(s, err)
+	if !ticket.IsNotReady(err) {
+		err = fmt.Errorf("ask %s how it is: %w", d.o.Name, err)
+		if ctx.Err() == nil {
+			d.update(func(s *Status) { s.State, s.Err = Unreachable, err.Error() })
+		}
+	}
+	d.endUnused(s)
 	return nil, err
 }
 
@@ -86,27 +85,45 @@ func (d *Device) waitPrinted(ctx context.Context) error {
 	}
 }
 
-// check finds out whether the printer can print now. within is for its first answer.
-func (d *Device) check(ctx context.Context, s *session, within time.Duration) error {
+// check finds out whether the printer can print now, with the probe if it is not known what it answers. A poll asks
+// only what is answered at once, unless the printer hung: its status alone does not show that it prints again, and
+// a hello would stand in the way of what another client prints.
+func (d *Device) check(ctx context.Context, s *session, poll bool) error {
 	if transport.OneWay(s.conn) {
 		return d.skipQuestions(ctx)
 	}
-	if !d.capability.known {
-		if err := d.probe(ctx, s); err != nil {
+	if !d.capability.answers() {
+		if err := d.checkStays(ctx, s); err != nil || d.capability.known {
 			return err
 		}
-	} else if err := d.askStatus(ctx, s, within); err != nil {
+	}
+	err := d.askHow(ctx, s)
+	if err == nil && d.capability.Fence != noFence && (!poll || d.Status().State == Hung) {
+		err = d.hello(ctx, s)
+	}
+	if timedOut(err) {
+		return d.notAnswering()
+	}
+	if err == nil && d.capability.answers() {
+		d.observe(s.condition())
+	}
+	return err
+}
+
+// askHow asks for the status (DLE EOT), or probes. The first question on a connection has the longer limit, because
+// only it waits for another client to finish. The NULs complete a header that broke off: read as the size of an
+// image, a question would announce a quarter of a megabyte.
+func (d *Device) askHow(ctx context.Context, s *session) error {
+	if err := s.sendNULs(ctx, longestHeader, answerTimeout); err != nil {
 		return err
 	}
-	if d.capability.Fence != noFence {
-		if err := d.hello(ctx, s); err != nil {
-			return err
-		}
-	} else if len(d.capability.RealTime) == 0 {
-		return d.checkStays(ctx, s)
+	if !d.capability.known {
+		return d.probe(ctx, s)
 	}
-	d.observe(s.condition())
-	return nil
+	if err := s.askStatus(ctx, firstAnswerTimeout, never); err != nil {
+		return err
+	}
+	return d.checkReady(s)
 }
 
 // skipQuestions is for a connection without a way back, whatever is configured or stored: a question
@@ -125,11 +142,8 @@ func (d *Device) checkStays(ctx context.Context, s *session) error {
 	if !ok {
 		return nil
 	}
-	switch err := s.waitFor(ctx, time.Until(s.opened.Add(droppedWithin)), never); {
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	// The reader saw the connection end, for example with a reset, before PeerClosed could.
-	case !errors.Is(err, errNoAnswer) && !errors.Is(err, errWriteOnly):
+	// The reader may see the connection end, for example with a reset, before PeerClosed can.
+	if err := s.waitFor(ctx, droppedWithin, never); !timedOut(err) {
 		return err
 	}
 	return c.PeerClosed()
@@ -147,76 +161,14 @@ func (d *Device) notAnswering() error {
 	return ticket.NotReady(fmt.Errorf("%s does not answer, but its port is open; to fix: %s", d.o.Name, advice))
 }
 
-// endUnused ends a session on which no ticket was begun, because of err. A printer that is out of
-// paper is asked again in a few seconds, by the dispatcher's retry: the connection is kept for
-// that.
-func (d *Device) endUnused(s *session, err error) {
-	if ticket.IsNotReady(err) && s.alive() && s.nothingPending() {
-		d.keep(s)
-		return
-	}
-	d.close(s)
-}
-
-// askStatus asks the printer for its status (DLE EOT). errNoAnswer: it answered in the past and
-// does not now. The first question has the longer limit, because only it waits for another client
-// to finish. The NULs complete a header that broke off: see askInOrder.
-func (d *Device) askStatus(ctx context.Context, s *session, within time.Duration) error {
-	if len(d.capability.RealTime) == 0 {
-		return nil
-	}
-	if err := s.sendNULs(ctx, longestHeader, answerTimeout); err != nil {
-		return fmt.Errorf("ask %s for its status: %w", d.o.Name, err)
-	}
-	for i, n := range d.capability.RealTime {
-		err := s.ask(ctx, n, within, never)
-		switch {
-		case err == nil:
-			within = answerTimeout
-		case errors.Is(err, errNoAnswer) && i > 0: // it answered at least one: that counts
-		case errors.Is(err, errWriteOnly):
-			return fmt.Errorf("ask %s for its status: %w", d.o.Name, errClosed)
-		case errors.Is(err, errNoAnswer):
-			return err
-		default:
-			return fmt.Errorf("ask %s for its status: %w", d.o.Name, err)
-		}
-	}
-	if s.blocked() {
-		return d.checkReady(s)
-	}
-	return nil
-}
-
-// settled reports whether every question was answered; s.mu is held.
-func (s *session) settled() bool { return len(s.pending) == 0 && s.statusAsked == s.statusAnswered }
-
-// nothingPending reports whether every question was sent and answered.
-func (s *session) nothingPending() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.settled() && len(s.unsent) == 0
-}
-
-// askEach asks each DLE EOT in ns, or until enough.
-func (s *session) askEach(ctx context.Context, ns []byte, enough func() bool) error {
-	for _, n := range ns {
-		if err := s.ask(ctx, n, answerTimeout, enough); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// checkReady records the reported conditions and returns the error if one of them stops the
-// printing. NotReady: the queue waits, and no attempt is spent. Conditions that do not block, such
-// as low paper, are recorded only.
+// checkReady returns the error if a reported condition stops the printing. NotReady: the queue waits, and no attempt
+// is spent.
 func (d *Device) checkReady(s *session) error {
 	c := s.condition()
-	d.observe(c)
 	if !c.Any(escpos.Blocking) {
 		return nil
 	}
+	d.observe(c)
 	text, advice := d.describe(state(c))
 	return ticket.NotReady(fmt.Errorf("%s is %s (it reports: %s); %s", d.o.Name, text, c, advice))
 }

@@ -71,7 +71,7 @@ type Paper struct {
 	o Options
 	d *Device
 	// render is encode; tests replace it by one that panics or returns nothing.
-	render func(d ticket.Delivery, asb, afterPiece bool) encodedTicket
+	render func(d ticket.Delivery, afterPiece bool) encodedTicket
 }
 
 // An encodedTicket is the bytes of all copies of a ticket, for the printer of its Paper.
@@ -79,8 +79,7 @@ type encodedTicket struct {
 	// Body and cut apart: the fence goes between them, and a cut that was not sent can follow
 	// later.
 	copies []escpos.Encoded
-	lines  int  // of one copy, counted in lines of normal height
-	asb    bool // encoded with GS a, which switches the automatic status (ASB) on
+	lines  int // of one copy, counted in lines of normal height
 }
 
 // bytes returns the whole ticket.
@@ -142,17 +141,11 @@ func NewPaper(o Options) *Paper {
 // An error after begin leaves the result unknown, unless it is [ticket.IsUntouched]. When ctx ends,
 // Print returns soon with ctx's cause in the error; a ticket that was proved by then is no error.
 func (p *Paper) Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
-	// Composed before the lock is taken: drawing a long Chinese ticket takes time in which the
-	// stations that share this printer can print.
-	j, err := p.compose(d, p.d.pushesStatus(), false)
-	if err != nil {
-		return "", ticket.Permanent(err)
-	}
 	if err := p.d.acquire(ctx); err != nil {
 		return "", err
 	}
 	defer func() { <-p.d.lock }()
-	s, err := p.d.connect(ctx)
+	s, err := p.d.connect(ctx, false)
 	if err != nil {
 		return "", err
 	}
@@ -162,27 +155,22 @@ func (p *Paper) Print(ctx context.Context, d ticket.Delivery, begin func(context
 			panic(r)
 		}
 	}()
-	// ESC @ at the start of a ticket switches the automatic status off, so a ticket for a printer
-	// that pushes it has to switch it on again.
-	asb := p.d.capability.ASB // the probe in connect may have changed it
-	// Only with the lock held is it known that no other ticket came between the piece and its copy.
-	afterPiece := d.Doubt && d.Job == p.d.lastJob
-	if j.asb != asb || afterPiece {
-		if j, err = p.compose(d, asb, afterPiece); err != nil {
-			p.d.keepOrClose(s)
-			return "", ticket.Permanent(err)
-		}
+	// Only now is it known what the printer can do, and that no other ticket came between a piece and its copy.
+	j, err := p.compose(d, d.Doubt && d.Job == p.d.lastJob)
+	if err != nil {
+		p.d.endUnused(s)
+		return "", ticket.Permanent(err)
 	}
 	// From here the ticket is in doubt. A crash before begin has committed: nothing was sent, the next
 	// attempt prints no banner. A crash after it: something may have been sent, so the next attempt
 	// prints POSSIBLE DUPLICATE.
 	if err := begin(ctx); err != nil {
-		p.d.keepOrClose(s)
+		p.d.endUnused(s)
 		return "", fmt.Errorf("begin: %w", err)
 	}
 	a := &attempt{p: p, d: p.d, s: s, ctx: ctx, encoded: j}
 	proof, err := a.print()
-	if a.sent > 0 {
+	if a.sent() > 0 {
 		p.d.lastJob = d.Job
 	}
 	return proof, err
@@ -191,7 +179,7 @@ func (p *Paper) Print(ctx context.Context, d ticket.Delivery, begin func(context
 // compose encodes the ticket. A ticket whose text makes that panic fails with the reason and the queue
 // continues with the next one. It is not printed in a simpler form: what broke the composing might be
 // composed wrongly too, for example a void as an order.
-func (p *Paper) compose(d ticket.Delivery, asb, afterPiece bool) (j encodedTicket, err error) {
+func (p *Paper) compose(d ticket.Delivery, afterPiece bool) (j encodedTicket, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			p.o.Logger.Debug("composing a ticket panicked",
@@ -199,7 +187,7 @@ func (p *Paper) compose(d ticket.Delivery, asb, afterPiece bool) (j encodedTicke
 			j, err = encodedTicket{}, fmt.Errorf("compose ticket: %v: %s", r, reportBug)
 		}
 	}()
-	j = p.render(d, asb, afterPiece)
+	j = p.render(d, afterPiece)
 	for _, c := range j.copies {
 		if len(c.Body) == 0 {
 			j.copies = nil
@@ -214,9 +202,10 @@ func (p *Paper) compose(d ticket.Delivery, asb, afterPiece bool) (j encodedTicke
 const reportBug = "this is a bug in ticketrail, please report it with the ticket"
 
 // encode composes and encodes every copy. Only the first can be below a piece of an earlier attempt.
-func (p *Paper) encode(d ticket.Delivery, asb, afterPiece bool) encodedTicket {
-	j := encodedTicket{asb: asb}
-	eo := escpos.Options{Profile: p.o.Profile, Drawer: p.o.Drawer, ASB: asb, Buzz: p.o.Buzz}
+func (p *Paper) encode(d ticket.Delivery, afterPiece bool) encodedTicket {
+	var j encodedTicket
+	// ESC @ at the start of a ticket switches the automatic status off.
+	eo := escpos.Options{Profile: p.o.Profile, Drawer: p.o.Drawer, ASB: p.d.capability.ASB, Buzz: p.o.Buzz}
 	if onlyVoids(d.Ticket) {
 		eo.Buzz, eo.BuzzVoid = p.o.BuzzVoid, true
 	}

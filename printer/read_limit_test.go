@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"os"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -34,13 +35,22 @@ type endlessConn struct {
 	transport.Conn
 	f      *endlessDialer
 	closed atomic.Bool
+	over   atomic.Bool // the time to read
 }
 
 func (c *endlessConn) Read(b []byte) (int, error) {
 	if c.closed.Load() {
 		return 0, net.ErrClosed
 	}
+	if c.over.Load() {
+		return 0, os.ErrDeadlineExceeded
+	}
 	return copy(b, c.f.next(c.f.reads.Add(1))), nil
+}
+
+func (c *endlessConn) SetReadDeadline(t time.Time) error {
+	c.over.Store(!t.IsZero())
+	return nil
 }
 
 func (c *endlessConn) Close() error {

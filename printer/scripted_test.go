@@ -271,6 +271,7 @@ func (o oneWay) Dial(ctx context.Context) (transport.Conn, error) {
 type oneWayConn struct{ transport.Conn }
 
 func (oneWayConn) Read([]byte) (int, error) { return 0, io.EOF }
+func (oneWayConn) OneWay() bool             { return true }
 
 func TestEachFenceHasAnIDOfItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

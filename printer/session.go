@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,29 +22,27 @@ import (
 // A session is one connection to a printer that may answer. A goroutine reads for as long as the
 // connection is open. Only the holder of the device's lock writes, one question at a time.
 type session struct {
-	opened time.Time
-	conn   transport.Conn
+	conn transport.Conn
 	// onID receives ids of GS ( H that no fence waits for, onASB the conditions of a pushed status. The
 	// reading goroutine calls both.
 	onID       func([4]byte)
 	onASB      func(escpos.Condition)
 	readerDone chan struct{} // closed when the reading goroutine has ended
 
-	// unsent is the rest of a question that could not be written in time.
-	unsent []byte
-	by     fenceKind // what proves a ticket on this connection; set by askInOrder
-	wrote  int       // bytes handed over on this connection
-	cut    bool      // Device.pendingCut was sent on it, last
+	realTime []byte    // the n of each DLE EOT n that is answered
+	by       fenceKind // what proves a ticket on this connection; set by askInOrder
+	unsent   []byte    // the rest of what could not be written in time
+	wrote    int       // bytes handed over on this connection
+	cut      bool      // Device.pendingCut was sent on it, last
 
 	mu         sync.Mutex    // guards what follows
 	changed    chan struct{} // closed and replaced after each read
 	err        error         // why the reading ended
-	replies    int           // of any kind
 	pushed     int           // ASB replies
 	unexpected int           // replies to GS r that was not asked
 
-	pending  []question // DLE EOT without an answer, oldest first; they are answered in order
-	answered [5]int     // how many DLE EOT n were answered, by n
+	pending byte // the n of the DLE EOT that is not answered yet; 0: none
+	askedAt time.Time
 
 	// What the printer reported, by the question that it answered. The newest report on a condition counts.
 	reported [5]escpos.Condition // in answer to DLE EOT n; 0 is everything else
@@ -53,27 +52,19 @@ type session struct {
 	fence                       *fence
 }
 
-// A question is one DLE EOT n ("Transmit real-time status"). Its answer is one byte without n.
-type question struct {
-	n  byte
-	at time.Time
-}
-
 // lostAfter is how late an answer to DLE EOT may come. Until then no other n is asked, because the late
 // answer would be taken for the new one.
 const lostAfter = 5 * time.Second
 
 var (
-	errNoAnswer  = errors.New("no answer")
-	errClosed    = fmt.Errorf("the printer ended the connection: %w", io.EOF)
-	errWriteOnly = errors.New("the connection is write-only")
+	errNoAnswer = fmt.Errorf("no answer: %w", os.ErrDeadlineExceeded)
+	errClosed   = fmt.Errorf("the printer ended the connection: %w", io.EOF)
 )
 
 // newSession reads from conn until it is closed, or not at all if mute.
 func newSession(conn transport.Conn, mute bool, onID func([4]byte), onASB func(escpos.Condition)) *session {
 	s := &session{
-		opened: time.Now(), conn: conn, onID: onID, onASB: onASB,
-		readerDone: make(chan struct{}), changed: make(chan struct{}),
+		conn: conn, onID: onID, onASB: onASB, readerDone: make(chan struct{}), changed: make(chan struct{}),
 	}
 	if mute {
 		close(s.readerDone)
@@ -114,8 +105,8 @@ func (s *session) handle(replies []escpos.Reply, err error) {
 		}
 		s.handleOne(r)
 	}
-	if err != nil {
-		s.err = err
+	if s.err = err; errors.Is(err, io.EOF) {
+		s.err = errClosed
 	}
 	now := s.conditions()
 	pushed = s.pushed - pushed
@@ -134,12 +125,11 @@ func (s *session) handle(replies []escpos.Reply, err error) {
 func (s *session) handleOne(r escpos.Reply) {
 	switch r.Kind {
 	case escpos.RealTimeReply:
-		if len(s.pending) == 0 {
+		n := s.pending
+		if n == 0 {
 			return // asked by another client
 		}
-		n := s.pending[0].n
-		s.pending = s.pending[1:]
-		s.answered[n]++
+		s.pending = 0
 		s.reported[n] = escpos.FromRealTime(n, r.Byte)
 		// The older reports on the same conditions, from GS r and ASB, no longer count: the roll
 		// was changed since.
@@ -161,9 +151,7 @@ func (s *session) handleOne(r escpos.Reply) {
 	case escpos.NoPaperReply:
 		s.reported[0] |= escpos.PaperOut
 	case escpos.UnknownReply, escpos.XON, escpos.XOFF:
-		return
 	}
-	s.replies++
 }
 
 // conditions is everything that the printer reports now; s.mu is held.
@@ -202,7 +190,7 @@ func (s *session) waitFor(ctx context.Context, within time.Duration, ok func() b
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case err != nil:
-			return s.readError(err)
+			return err
 		case late:
 			return errNoAnswer
 		}
@@ -215,112 +203,88 @@ func (s *session) waitFor(ctx context.Context, within time.Duration, ok func() b
 	}
 }
 
-// readError is the reason why the reading ended. io.EOF from a connection that never brought a byte
-// means that it is one-way, unless the other side closed it.
-func (s *session) readError(err error) error {
-	if !errors.Is(err, io.EOF) {
-		return err
-	}
-	s.mu.Lock()
-	heard := s.replies
-	s.mu.Unlock()
-	// A printer that has answered before and now ends the connection was switched off or dropped
-	// us.
-	if heard > 0 {
-		return errClosed
-	}
-	if c, ok := s.conn.(closeChecker); ok {
-		if err := c.PeerClosed(); err != nil {
-			return err
-		}
-	}
-	return errWriteOnly
-}
-
-// firstError is err, or the error that the reader got before: a reset is reported to only one of them.
-func (s *session) firstError(err error) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.err != nil && !errors.Is(s.err, io.EOF) && !errors.Is(s.err, os.ErrDeadlineExceeded) {
-		return s.err
-	}
-	return err
-}
-
-// write sends a question. What cannot be written within the time is kept and sent before the next one:
-// the printer would take the next command for the rest of half a question.
+// write sends b, after what an earlier write has left. What cannot be written within the time is left for the
+// next one: the printer would take the next command for the rest of half a question.
 func (s *session) write(ctx context.Context, b []byte, within time.Duration) error {
+	// A deadline in the past interrupts a write that is in progress when ctx ends.
 	stop := context.AfterFunc(ctx, func() { _ = s.conn.SetWriteDeadline(time.Unix(1, 0)) })
 	defer stop()
-	if len(s.unsent) > 0 {
-		b = append(s.unsent, b...)
-	}
 	if err := s.conn.SetWriteDeadline(time.Now().Add(within)); err != nil {
 		return err
 	}
 	if ctx.Err() != nil { // checked after SetWriteDeadline, which may have undone AfterFunc's
 		return context.Cause(ctx)
 	}
+	b = slices.Concat(s.unsent, b)
 	n, err := s.conn.Write(b)
-	s.wrote += max(n, 0)
-	s.unsent = append([]byte(nil), b[min(max(n, 0), len(b)):]...)
+	s.wrote += n
+	s.unsent = b[n:]
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return context.Cause(ctx)
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return errNoAnswer
-	case err == nil && len(s.unsent) > 0:
+	case err == nil && n < len(b):
 		return io.ErrShortWrite
 	}
 	return err
 }
 
-// ask sends DLE EOT n and waits for its answer, or until enough. Answers that are pending come first.
+// timedOut reports whether err says that the time was over, for a write or for an answer.
+func timedOut(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }
+
+// ask sends DLE EOT n and waits for its answer, or until enough. An answer that is pending comes first.
 func (s *session) ask(ctx context.Context, n byte, within time.Duration, enough func() bool) error {
 	over := time.Now().Add(within)
-	if len(s.unsent) > 0 { // the last question is not sent completely
-		if err := s.write(ctx, nil, within); err != nil {
+	answered := func() bool { return s.pending == 0 || enough() }
+	if time.Since(s.askedAt) < lostAfter {
+		if err := s.waitFor(ctx, within, answered); err != nil {
 			return err
 		}
 	}
-	s.forgetOlder(lostAfter)
-	if err := s.waitFor(ctx, within, func() bool { return len(s.pending) == 0 || enough() }); err != nil {
-		return err
-	}
 	s.mu.Lock()
-	// Counted, not reset: an answer to an earlier question with the same n must not satisfy this
-	// one.
-	want, done := s.answered[n]+1, enough()
+	done := enough()
+	if !done {
+		// Before it is written, because the answer may be read before write returns.
+		s.pending, s.askedAt = n, time.Now()
+	}
 	s.mu.Unlock()
 	if done {
 		return nil
 	}
-	if err := s.sendQuestion(ctx, n, time.Until(over)); err != nil {
+	if err := s.write(ctx, escpos.RealTime(n), time.Until(over)); err != nil {
 		return err
 	}
-	return s.waitFor(ctx, time.Until(over), func() bool { return s.answered[n] >= want || enough() })
+	return s.waitFor(ctx, time.Until(over), answered)
 }
 
-// sendQuestion sends DLE EOT n without waiting for the answer. The question is noted before it is
-// written, because the answer may be read before write returns.
-func (s *session) sendQuestion(ctx context.Context, n byte, within time.Duration) error {
-	s.mu.Lock()
-	s.pending = append(s.pending, question{n, time.Now()})
-	s.mu.Unlock()
-	return s.write(ctx, escpos.RealTime(n), within)
+// askStatus asks each DLE EOT n that the printer answers, or until enough. within is for the first answer; the
+// others come within [answerTimeout]. One answer is enough to know that it is there.
+func (s *session) askStatus(ctx context.Context, within time.Duration, enough func() bool) error {
+	for i, n := range s.realTime {
+		err := s.ask(ctx, n, within, enough)
+		if i > 0 && timedOut(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		within = answerTimeout
+	}
+	return nil
 }
 
-// forgetOlder stops waiting for answers that are pending for longer than age.
-func (s *session) forgetOlder(age time.Duration) {
+// never is for callers of askStatus and waitFor that stop for no other reason.
+func never() bool { return false }
+
+// nothingPending reports whether every question was sent and answered. If not, the next command could be taken
+// for the rest of a question, or a late answer for another one.
+func (s *session) nothingPending() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for len(s.pending) > 0 && time.Since(s.pending[0].at) >= age {
-		s.pending = s.pending[1:]
-	}
+	return s.settled() && len(s.unsent) == 0
 }
 
-// never is for callers of ask and waitFor that stop for no other reason.
-func never() bool { return false }
+// settled reports whether every question was answered; s.mu is held.
+func (s *session) settled() bool { return s.pending == 0 && s.statusAsked == s.statusAnswered }
 
 // alive reports whether the connection is open, as far as can be told without a question.
 func (s *session) alive() bool {
@@ -333,31 +297,12 @@ func (s *session) alive() bool {
 	return err == nil
 }
 
-// stopReadingTimeout is how long stopReading waits for the reader. A transport that ignores its read
-// deadline ends its reader when the connection is closed.
-const stopReadingTimeout = time.Second
-
-// stopReading ends the reading goroutine, because [transport.Conn].Finish reads too. Two readers at
-// once would share the bytes that say how the connection ended.
-func (s *session) stopReading() {
-	select {
-	case <-s.readerDone:
-		return
-	default:
-	}
-	_ = s.conn.SetReadDeadline(time.Unix(1, 0))
-	t := time.NewTimer(stopReadingTimeout)
-	defer t.Stop()
-	select {
-	case <-s.readerDone:
-		_ = s.conn.SetReadDeadline(time.Time{})
-	case <-t.C:
-	}
-}
-
-// finish closes the connection in an orderly way.
+// finish closes the connection in an orderly way. The reading ends first, because [transport.Conn].Finish reads
+// too: two readers at once would share the bytes that say how the connection ended.
 func (s *session) finish(ctx context.Context) error {
 	defer s.conn.Close()
-	s.stopReading()
+	_ = s.conn.SetReadDeadline(time.Unix(1, 0)) // fails on a closed connection, whose reader ends anyway
+	<-s.readerDone
+	_ = s.conn.SetReadDeadline(time.Time{})
 	return s.conn.Finish(ctx)
 }

@@ -55,92 +55,77 @@ func (a *attempt) await(left, limit time.Duration) (fenceKind, error) {
 	// The fence is registered only now: a status byte that came while the ticket was written is no answer to
 	// it. The ticket may have used up its time; the question gets its own, or a slow printer would fail here
 	// with everything printed.
-	f := a.s.newFence(a.s.by, a.d.issueID)
+	f := a.s.newFence(a.s.by, a.d.issueID())
 	defer a.s.dropFence()
-	if _, _, err := a.write(a.s.question(f, false), max(left, answerTimeout)); err != nil {
-		return noFence, a.answerFailed(err)
+	if _, err := a.write(a.s.question(f, false), max(left, answerTimeout)); err != nil {
+		return noFence, err
 	}
-	answered := func() bool { return f.done() != noFence }
-	var w personWait
 	var elapsed time.Duration // while the printer reports no trouble
-	asked := a.s.by == byStatus
-	for {
+	for asked := a.s.by == byStatus; ; {
 		start := time.Now()
 		got, err := a.s.waitFence(a.ctx, f, min(statusInterval, limit))
 		switch {
 		case err != nil:
-			return noFence, a.answerFailed(err)
+			return noFence, err
 		case got != noFence && f.paper.Has(escpos.PaperOut):
 			// Some printers answer GS r without paper too, instead of going offline.
 			a.d.observe(f.paper)
-			return noFence, a.answerFailed(
-				errors.New("it answered, but reports that it is out of paper: the last lines may be missing"),
-			)
+			return noFence, errors.New("it answered, but reports that it is out of paper: the last lines may be missing")
 		case got != noFence:
 			return got, nil
 		}
-		answers := a.askStatus(answered)
+		answers := a.askStatus(answerTimeout, f.answered) == nil
 		blocked := a.s.blocked() // as last reported: with a full buffer it may not read the question
-		switch c := a.s.condition(); {
+		switch {
 		// Nothing that is still in the buffer prints any more, so there is no point in waiting.
-		case answers && c.Has(escpos.Unrecoverable):
-			return noFence, a.stopped(c)
-		case w.exceeded(blocked, a.d.o.WaitForPerson):
-			return noFence, a.answerFailed(a.waitedTooLong(errNoAnswer))
+		case answers && a.s.condition().Has(escpos.Unrecoverable):
+			return noFence, a.stopped()
+		case a.wait.exceeded(blocked, a.d.o.WaitForPerson):
+			return noFence, a.waitedTooLong(errNoAnswer)
 		// Time in which a person is needed does not count against the time for printing.
 		case blocked:
 			continue
 		}
-		if elapsed += time.Since(start); elapsed >= limit {
-			return noFence, a.noFenceAnswer(answers, elapsed)
-		}
-		if !asked && answers && elapsed >= overdue+a.p.printTime(a.encoded) {
+		elapsed += time.Since(start)
+		switch after := elapsed.Round(time.Second); {
+		case elapsed >= limit && !answers:
+			a.d.setState(Busy)
+			return noFence, fmt.Errorf("it stopped answering (for %s): was it switched off, or its cable pulled?", after)
+		case elapsed >= limit:
+			return noFence, fmt.Errorf("it did not report within %s that the ticket is printed, and reports no trouble; "+
+				"check whether it came out", after)
+		case !asked && answers && elapsed >= overdue+a.p.printTime(a.encoded):
 			asked = true
-			if err := a.s.write(a.ctx, a.s.question(f, true), answerTimeout); err != nil &&
-				!errors.Is(err, errNoAnswer) {
-				return noFence, a.answerFailed(err)
+			if err := a.s.write(a.ctx, a.s.question(f, true), answerTimeout); err != nil && !timedOut(err) {
+				return noFence, err
 			}
 		}
 	}
 }
 
-// askStatus asks for the status and records it. It returns false if a printer that can answer did
-// not. Its error is not returned: the fence decides about the ticket, the status only says how long
-// to wait.
-func (a *attempt) askStatus(enough func() bool) bool {
-	if len(a.d.capability.RealTime) == 0 {
-		return true
+// askStatus asks for the status and records it. In await its error is not returned: the fence decides about the
+// ticket, the status only says how long to wait.
+func (a *attempt) askStatus(within time.Duration, enough func() bool) error {
+	if len(a.s.realTime) == 0 {
+		return nil
 	}
-	if a.s.askEach(a.ctx, a.d.capability.RealTime, enough) != nil {
-		return false
+	err := a.s.askStatus(a.ctx, within, enough)
+	if err == nil {
+		a.d.observe(a.s.condition())
 	}
-	a.d.observe(a.s.condition())
-	return true
-}
-
-// noFenceAnswer is the result when limit has passed. answers: the printer answered DLE EOT meanwhile.
-func (a *attempt) noFenceAnswer(answers bool, after time.Duration) error {
-	after = after.Round(time.Second)
-	if !answers {
-		a.d.setState(Busy)
-		return a.answerFailed(
-			fmt.Errorf("it stopped answering (for %s): was it switched off, or its cable pulled?", after),
-		)
-	}
-	return a.answerFailed(fmt.Errorf("it did not report within %s that the ticket is printed, and reports no trouble; "+
-		"check whether it came out", after))
+	return err
 }
 
 // maxCutOffs is how many connections in a row may end before the answer for a ticket, while each of these
 // tickets began with an answered hello. One may be a power cut, a second one in a row hardly.
 const maxCutOffs = 2
 
-// cutOff is the result of a ticket whose answer did not come because of err. whole says that all of it was
-// sent but the last cut. A print server that closes an idle connection before the printer has printed would
+// cutOff is the result of a ticket whose answer did not come because of err. end is where its copy ends in the bytes
+// of the connection, last that it was the last one. A print server that closes an idle connection before the printer has printed would
 // leave every ticket in doubt: each would print twice and be held. So after maxCutOffs such a ticket of this
 // printer ends as sent, this one included, if every byte of it was acknowledged. An answer that comes in time
 // still counts.
-func (a *attempt) cutOff(err error, whole bool) (ticket.Proof, error) {
+func (a *attempt) cutOff(err error, end int, last bool) (ticket.Proof, error) {
 	if a.ctx.Err() != nil || a.s.alive() || a.s.blocked() {
 		return "", err
 	}
@@ -156,29 +141,14 @@ func (a *attempt) cutOff(err error, whole bool) (ticket.Proof, error) {
 			"printer", a.d.o.Name, "advice", a.d.Status().Advice)
 	}
 	c, ok := a.s.conn.(acknowledger)
-	if !ok || !whole {
+	if !ok || !last {
 		return "", err
 	}
-	if n, aerr := c.Acknowledged(); aerr != nil || n < a.end {
+	if n, aerr := c.Acknowledged(); aerr != nil || n < end {
 		return "", err
 	}
 	a.d.printedAt = time.Now().Add(a.p.printTime(a.encoded)) // before that, the next hello would be cut off too
 	// Not close: a reset could destroy what the print server still holds.
 	a.d.finishSession(a.s)
 	return ticket.Sent, nil
-}
-
-// cutTimeout is how long the sending of a cut may take once everything before it is printed.
-const cutTimeout = 5 * time.Second
-
-// cut sends the cut behind a copy that is proved to be printed. Its failure does not change the result of
-// the ticket: until it is known that the printer came to it, it is repeated before the next ticket. cut
-// reports whether the connection can be kept.
-func (a *attempt) cut(cut []byte) bool {
-	a.d.pendingCut = cut
-	n, _, err := a.write(cut, cutTimeout)
-	a.s.cut = n == len(cut)
-	// Otherwise kept only if ctx ended before the first byte. Any other error says that the connection is
-	// broken.
-	return a.s.cut || n == 0 && err != nil && a.ctx.Err() != nil
 }

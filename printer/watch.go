@@ -2,11 +2,7 @@ package printer
 
 import (
 	"context"
-	"errors"
 	"time"
-
-	"ticketrail/printer/escpos"
-	"ticketrail/printer/transport"
 )
 
 // Watch asks an idle printer for its status: once at the start and then every [DeviceOptions].PollEvery,
@@ -49,37 +45,10 @@ func (d *Device) poll(ctx context.Context) {
 	if !d.capability.mayAnswer() {
 		return
 	}
-	conn, err := d.dial(ctx)
-	if err != nil {
-		return // dial recorded it
+	if s, err := d.connect(ctx, true); err == nil { // an error was recorded; no ticket waits for it
+		d.endUnused(s)
 	}
-	s := d.open(conn)
-	switch known := d.capability.known; {
-	case transport.OneWay(conn):
-		err = d.skipQuestions(ctx)
-	case known:
-		err = d.askStatus(ctx, s, firstAnswerTimeout)
-		if err == nil && d.capability.Fence != noFence && d.Status().State == Hung {
-			err = d.hello(ctx, s) // its status alone does not show that it prints again
-		}
-		if err == nil {
-			d.observe(s.condition())
-		}
-	default:
-		if err = d.probe(ctx, s); err == nil && d.capability.mayAnswer() {
-			// A printer that does not know the questions may have taken them for text. ESC @ clears it.
-			_ = s.write(ctx, escpos.Reset(), finishTimeout/4)
-			d.observe(s.condition())
-		}
-	}
-	if errors.Is(err, errNoAnswer) && ctx.Err() == nil {
-		_ = d.notAnswering() // recorded; no ticket waits for it
-	}
-	if s.alive() && s.nothingPending() {
-		d.finishSession(s)
-		return
-	}
-	d.close(s)
+	d.finishIdle()
 }
 
 // tryPoll takes the lock if it is free and no ticket waits for it. A ticket that comes later calls cancel.
