@@ -167,7 +167,7 @@ func (a *attempt) sendFenced() (ticket.Proof, error) {
 	a.d.cutOffs = 0
 	a.d.update(func(s *Status) { s.Heard = time.Now() })
 	// A question sent while waiting may still be unanswered. A session is kept only without such.
-	_ = a.s.waitFor(a.ctx, probeNext, a.s.settled)
+	_ = a.s.waitFor(a.ctx, probeFirst, a.s.settled)
 	a.d.keep(a.s)
 	return proof, nil
 }

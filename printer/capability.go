@@ -59,8 +59,7 @@ type capability struct {
 	// Confirm is the configuration with which it was probed, which says what was asked; "" is auto.
 	Confirm profile.Confirm `json:"confirm,omitempty"`
 
-	writeOnly bool // nothing can be read from the connection
-	neverAsk  bool // confirm: none
+	mute bool // it is asked nothing: confirm: none, or nothing can be read from the connection
 }
 
 // answers reports whether the printer can be asked anything.
@@ -73,12 +72,12 @@ func (a capability) mayAnswer() bool { return !a.known || a.answers() }
 // stale reports whether the printer is to be probed again, because an answer is missing and may come by
 // now: it may have been starting, or have been replaced.
 func (a capability) stale() bool {
-	return a.known && !a.neverAsk && a.Fence == noFence && time.Since(a.Probed) >= probeAgainAfter
+	return a.known && !a.mute && a.Fence == noFence && time.Since(a.Probed) >= probeAgainAfter
 }
 
 // stateWithoutAnswers is the state of a reachable printer that does not report one.
 func (a capability) stateWithoutAnswers() string {
-	if a.neverAsk || a.writeOnly {
+	if a.mute {
 		return Unknown
 	}
 	return Silent
@@ -94,8 +93,9 @@ func (d *Device) loadCapability() {
 		return
 	}
 	d.capabilityLoaded = true
-	d.setCapability(capability{known: d.o.Confirm == profile.NoConfirm, neverAsk: d.o.Confirm == profile.NoConfirm})
-	if d.o.KV == nil || d.capability.neverAsk {
+	never := d.o.Confirm == profile.NoConfirm
+	d.setCapability(capability{known: never, mute: never})
+	if d.o.KV == nil || never {
 		return
 	}
 	b, found, err := d.o.KV.Get(d.o.Key)
@@ -149,7 +149,7 @@ func (d *Device) saveCapability(ctx context.Context, a capability) error {
 	if !a.answers() {
 		d.setState(a.stateWithoutAnswers())
 	}
-	if !a.writeOnly && (was.Fence != a.Fence || !was.known) {
+	if !a.mute && (was.Fence != a.Fence || !was.known) {
 		d.o.Logger.Info("printer capability detected", "printer", d.o.Name,
 			"capability", string(a.Fence.proof()), "answers", len(a.RealTime))
 	}

@@ -77,8 +77,7 @@ type Device struct {
 
 	mu            sync.Mutex // guards what follows
 	status        Status
-	paperLow      bool // as last logged
-	loggedChanges int  // changes of state since loggedSince, see countLogged
+	loggedChanges int // changes of state since loggedSince, see countLogged
 	loggedSince   time.Time
 	retired       bool               // keep no connection any more
 	cancelPoll    context.CancelFunc // of the poll that is running; nil: none is

@@ -75,14 +75,12 @@ func (d *Device) hello(ctx context.Context, s *session) error {
 // askInOrder sends questions that are answered in order until one is answered, and returns which; noFence
 // if none was within limit. by is the wanted fence; noFence wants the best there is. GS ( H comes with a
 // GS r from the second time on: a printer that answers only that one has come to the question, and has no
-// such fence any more. The NULs before the first question complete a header that broke off: read as the size
-// of an image, a question would announce a quarter of a megabyte.
+// such fence any more.
 func (d *Device) askInOrder(ctx context.Context, s *session, by fenceKind, limit time.Duration) (fenceKind, error) {
 	start := time.Now()
 	f := s.newFence(cmp.Or(by, byID), d.issueID())
 	defer s.dropFence()
-	nuls := longestHeader
-	for step := 0; ; step++ {
+	for step, nuls := 0, 0; ; step++ {
 		if step <= len(clearing) {
 			if err := s.sendNULs(ctx, nuls, limit-time.Since(start)); err != nil {
 				return noFence, err

@@ -37,39 +37,35 @@ func (d *Device) connect(ctx context.Context, poll bool) (*session, error) {
 	if err := d.waitPrinted(ctx); err != nil {
 		return nil, err
 	}
-	if s := d.takeIdle(); s != nil {
-		err := d.check(ctx, s, poll)
-		if err == nil {
-			return s, nil
+	for {
+		s := d.takeIdle()
+		kept := s != nil
+		if !kept {
+			// With polls, they repeat the probe, and no ticket has to wait for it.
+			if (poll || d.o.PollEvery <= 0) && d.capability.stale() {
+				d.capability.known = false
+			}
+			conn, err := d.dial(ctx)
+			if err != nil {
+				return nil, err
+			}
+			s = d.open(conn)
 		}
-		// Dialling anew would not help: the printer is there and needs a person, or the caller is gone.
-		if ticket.IsNotReady(err) || ctx.Err() != nil {
+		err := d.check(ctx, s, poll)
+		switch {
+		case err == nil:
+			return s, nil
+		case ticket.IsNotReady(err), ctx.Err() != nil:
 			d.endUnused(s)
 			return nil, err
 		}
-		d.close(s) // it ended meanwhile; no ticket was on it
-	}
-	// With polls, they repeat the probe, and no ticket has to wait for it.
-	if d.o.PollEvery <= 0 && d.capability.stale() {
-		d.capability.known = false
-	}
-	conn, err := d.dial(ctx)
-	if err != nil {
-		return nil, err
-	}
-	s := d.open(conn)
-	err = d.check(ctx, s, poll)
-	if err == nil {
-		return s, nil
-	}
-	if !ticket.IsNotReady(err) {
-		err = fmt.Errorf("ask %s how it is: %w", d.o.Name, err)
-		if ctx.Err() == nil {
+		d.close(s)
+		if !kept { // if it was, it has ended meanwhile; no ticket was on it
+			err = fmt.Errorf("ask %s how it is: %w", d.o.Name, err)
 			d.update(func(s *Status) { s.State, s.Err = Unreachable, err.Error() })
+			return nil, err
 		}
 	}
-	d.endUnused(s)
-	return nil, err
 }
 
 // waitPrinted waits until a printer that gives no answer has printed what it was sent. What waits in its
@@ -129,10 +125,10 @@ func (d *Device) askHow(ctx context.Context, s *session) error {
 // skipQuestions is for a connection without a way back, whatever is configured or stored: a question
 // would be written into the file, or print as text on a printer that only receives.
 func (d *Device) skipQuestions(ctx context.Context) error {
-	if d.capability.writeOnly || d.capability.neverAsk {
+	if d.capability.mute {
 		return nil
 	}
-	return d.saveCapability(ctx, capability{writeOnly: true})
+	return d.saveCapability(ctx, capability{mute: true})
 }
 
 // checkStays gives a printer the time to drop the connection.

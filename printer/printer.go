@@ -8,10 +8,10 @@
 //
 // [Paper.Print] runs these steps. Their order decides what a failure means:
 //
-//  1. Compose and encode. A failure is permanent: no attempt can succeed. No connection is made.
-//  2. Take the device's lock; reuse the idle connection or dial. A failure is clean: no byte was sent.
-//  3. Ask for the status (preflight), or probe the capability if it is not known. These are questions,
-//     not ticket bytes: a printer that is out of paper, open or busy costs no attempt.
+//  1. Take the device's lock; reuse the idle connection or dial. A failure is clean: no byte was sent.
+//  2. Ask for the status (preflight), or probe the capability if it is not known; then ask the fence (hello). These
+//     are questions, not ticket bytes: a printer that is out of paper, open or busy costs no attempt.
+//  3. Compose and encode. A failure is permanent: no attempt can succeed.
 //  4. Call begin, which stores the doubt on disk.
 //  5. Check that the connection still stands, and send what the previous ticket left: padding, its cut.
 //     A failure is untouched: no byte of this ticket was sent, and the doubt is taken back.

@@ -15,11 +15,12 @@ import (
 // also works off its buffer.
 
 const (
-	// probeFirst is for the first answer, and for each after one that came; probeNext is for a printer that has
-	// answered nothing yet. On a network DLE EOT is answered within milliseconds, behind a wireless bridge within
-	// some tens.
-	probeFirst = time.Second
-	probeNext  = 200 * time.Millisecond
+	// probeFirst is for each answer to DLE EOT on the first try. A printer on a network answers within
+	// milliseconds, behind a wireless bridge within some tens. A printer that never answers is detected in less
+	// than a second.
+	probeFirst = 200 * time.Millisecond
+	// probeSlow is for a printer that has answered something.
+	probeSlow = time.Second
 )
 
 // maxDroppedProbes is how often a printer may close the connection during a probe. After that its tickets
@@ -67,30 +68,35 @@ func (d *Device) probeAll(ctx context.Context, s *session) (a capability, err er
 	if a.ASB, err = s.probeASB(ctx); err != nil {
 		return a, err
 	}
-	if a.Fence, err = d.askInOrder(ctx, s, by, probeTimeout); err != nil {
-		return a, err
-	}
-	// A printer that does not know a question may have taken it for text.
-	return a, s.write(ctx, escpos.Reset(), answerTimeout)
+	a.Fence, err = d.askInOrder(ctx, s, by, probeTimeout)
+	return a, err
 }
 
-// probeRealTime asks each DLE EOT n and notes which are answered.
+// probeRealTime asks each DLE EOT n and notes which are answered. An answer does not contain its n. So if only some
+// came, others may have come late and were taken for the wrong ones: each is asked once more, with more time.
 func (s *session) probeRealTime(ctx context.Context) error {
-	s.realTime = nil
-	for n := byte(1); n <= 4; n++ {
-		within := probeNext
-		if n == 1 || len(s.realTime) > 0 {
-			within = probeFirst
+	for _, within := range []time.Duration{probeFirst, probeSlow} {
+		s.mu.Lock()
+		s.reported = [5]escpos.Condition{}
+		s.mu.Unlock()
+		s.realTime = nil
+		for n := byte(1); n <= 4; n++ {
+			switch err := s.ask(ctx, n, within, never); {
+			case err == nil:
+				s.realTime = append(s.realTime, n)
+			case !timedOut(err):
+				return err
+			}
+			s.mu.Lock()
+			s.pending = 0
+			s.mu.Unlock()
 		}
-		switch err := s.ask(ctx, n, within, never); {
-		case err == nil:
-			s.realTime = append(s.realTime, n)
-		case !timedOut(err):
+		if n := len(s.realTime); n == 0 || n == 4 {
+			return nil
+		}
+		if err := s.waitFor(ctx, lateAnswerWindow, never); !timedOut(err) {
 			return err
 		}
-		s.mu.Lock()
-		s.pending = 0
-		s.mu.Unlock()
 	}
 	return nil
 }
@@ -99,21 +105,18 @@ func (s *session) probeRealTime(ctx context.Context) error {
 // format. If it does not, it is switched off again: its bytes would be taken for answers to GS r.
 // With it a ticket learns of the open cover at once; without it, with the next DLE EOT.
 func (s *session) probeASB(ctx context.Context) (bool, error) {
-	if err := s.write(ctx, escpos.AutoStatus(true), probeFirst); err != nil && !timedOut(err) {
-		return false, err
-	}
-	err := s.waitFor(ctx, probeFirst, func() bool { return s.pushed > 0 || s.unexpected > 0 })
-	if err != nil && !timedOut(err) {
-		return false, err
+	err := s.write(ctx, escpos.AutoStatus(true), probeSlow)
+	if err == nil {
+		err = s.waitFor(ctx, probeSlow, func() bool { return s.pushed > 0 || s.unexpected > 0 })
 	}
 	s.mu.Lock()
 	asb := s.pushed > 0 && s.unexpected == 0
 	s.mu.Unlock()
-	if asb {
-		return true, nil
+	if !asb && (err == nil || timedOut(err)) {
+		err = s.write(ctx, escpos.AutoStatus(false), probeSlow)
 	}
-	if err := s.write(ctx, escpos.AutoStatus(false), probeFirst); err != nil && !timedOut(err) {
-		return false, err
+	if timedOut(err) {
+		err = nil
 	}
-	return false, nil
+	return asb, err
 }

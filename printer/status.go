@@ -77,17 +77,15 @@ func (d *Device) Status() Status {
 // delay a ticket.
 func (d *Device) update(change func(*Status)) {
 	d.mu.Lock()
-	was := d.status.State
+	was, wasLow := d.status.State, d.status.Conditions.Has(escpos.PaperLow)
 	change(&d.status)
 	s := &d.status
 	if s.State != was {
 		s.Since = time.Now()
 	}
-	low := s.Conditions.Has(escpos.PaperLow)
 	s.Advice = d.advice(s)
-	now, lowChanged := *s, low != d.paperLow
-	d.paperLow = low
-	if now.State == was && !(lowChanged && low) {
+	now := *s
+	if now.State == was && (wasLow || !now.Conditions.Has(escpos.PaperLow)) {
 		d.mu.Unlock()
 		return
 	}

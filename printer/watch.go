@@ -3,6 +3,8 @@ package printer
 import (
 	"context"
 	"time"
+
+	"ticketrail/printer/escpos"
 )
 
 // Watch asks an idle printer for its status: once at the start and then every [DeviceOptions].PollEvery,
@@ -36,16 +38,15 @@ func (d *Device) poll(ctx context.Context) {
 	}
 	defer d.endPoll()
 	d.loadCapability()
-	if d.idle != nil {
-		return // its status is at most Linger old, or a ticket is about to use it
+	if !d.capability.mayAnswer() && !d.capability.stale() || d.idle != nil {
+		return // the status of an idle connection is at most Linger old, or a ticket is about to use it
 	}
-	if d.capability.stale() {
-		d.capability.known = false
-	}
-	if !d.capability.mayAnswer() {
-		return
-	}
+	probed := d.capability.Probed
 	if s, err := d.connect(ctx, true); err == nil { // an error was recorded; no ticket waits for it
+		if d.capability.Probed != probed && d.capability.answers() {
+			// A printer that does not know a question may have taken it for text. ESC @ clears it.
+			_ = s.write(ctx, escpos.Reset(), answerTimeout)
+		}
 		d.endUnused(s)
 	}
 	d.finishIdle()

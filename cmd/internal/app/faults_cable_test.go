@@ -232,3 +232,4 @@ func (t *watchedConn) Write(b []byte) (int, error) {
 type oneWay struct{ *watchedConn }
 
 func (oneWay) Read([]byte) (int, error) { return 0, io.EOF }
+func (oneWay) OneWay() bool             { return true }
