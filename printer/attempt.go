@@ -146,7 +146,7 @@ func (a *attempt) sendFenced() (ticket.Proof, error) {
 		end := a.s.wrote
 		got, err := a.await(left, a.p.printTimeout(a.encoded, len(c.Body)))
 		// Until it is known that the printer came to the cut, it is repeated before the next ticket.
-		a.d.pendingCut = c.Cut
+		a.d.pendingCut, a.s.cut = c.Cut, false
 		if err != nil {
 			return a.cutOff(err, end, i == len(copies)-1)
 		}

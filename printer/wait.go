@@ -120,11 +120,11 @@ func (a *attempt) askStatus(within time.Duration, enough func() bool) error {
 // tickets began with an answered hello. One may be a power cut, a second one in a row hardly.
 const maxCutOffs = 2
 
-// cutOff is the result of a ticket whose answer did not come because of err. end is where its copy ends in the bytes
-// of the connection, last that it was the last one. A print server that closes an idle connection before the printer has printed would
-// leave every ticket in doubt: each would print twice and be held. So after maxCutOffs such a ticket of this
-// printer ends as sent, this one included, if every byte of it was acknowledged. An answer that comes in time
-// still counts.
+// cutOff is the result of a ticket whose answer did not come because of err. end is where its copy ends in the
+// bytes of the connection, last that it was the last one. A print server that closes an idle connection before the
+// printer has printed would leave every ticket in doubt: each would print twice and be held. So after maxCutOffs
+// such a ticket of this printer ends as sent, this one included, if every byte of it was acknowledged. An answer
+// that comes in time still counts.
 func (a *attempt) cutOff(err error, end int, last bool) (ticket.Proof, error) {
 	if a.ctx.Err() != nil || a.s.alive() || a.s.blocked() {
 		return "", err
