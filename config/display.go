@@ -73,8 +73,8 @@ type KDS struct {
 	// IncludeRaw adds the record as the service sent it. Default false.
 	IncludeRaw bool `mapstructure:"include_raw"`
 	// Backup is the station that takes over after HoldFor, as for a printer. It does not know what
-	// reached the display, so tickets that may have arrived there print POSSIBLE DUPLICATE. Default
-	// none.
+	// reached the display, so tickets that may have arrived there print POSSIBLE DUPLICATE. What the
+	// display refuses for good goes there at once, without a backup to the fallback. Default none.
 	Backup string `mapstructure:"backup"`
 	// HoldFor is how long the first ticket of the queue must have failed until the backup takes
 	// over. Default 2m, 10s to 24h.

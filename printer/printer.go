@@ -137,7 +137,7 @@ func NewPaper(o Options) *Paper {
 // [ticket.Sent] if it took every byte and answers no such request.
 //
 // An error before begin returned nil means that nothing was printed. It is [ticket.IsNotReady] if the
-// printer waits for a person or serves another client, [ticket.IsPermanent] if no attempt can succeed.
+// printer waits for a person or serves another client, [ticket.IsPermanent] if none can succeed here.
 // An error after begin leaves the result unknown, unless it is [ticket.IsUntouched]. When ctx ends,
 // Print returns soon with ctx's cause in the error; a ticket that was proved by then is no error.
 func (p *Paper) Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
@@ -176,9 +176,9 @@ func (p *Paper) Print(ctx context.Context, d ticket.Delivery, begin func(context
 	return proof, err
 }
 
-// compose encodes the ticket. A ticket whose text makes that panic fails with the reason and the queue
-// continues with the next one. It is not printed in a simpler form: what broke the composing might be
-// composed wrongly too, for example a void as an order.
+// compose encodes the ticket. A ticket whose text makes that panic goes to another station or to a person, with
+// the reason, and the queue continues with the next one. It is not printed in a simpler form: what broke the
+// composing might be composed wrongly too, for example a void as an order.
 func (p *Paper) compose(d ticket.Delivery, afterPiece bool) (j encodedTicket, err error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -177,6 +178,9 @@ func (b *batch) enqueue(s jobState, payload []byte, front bool) uint64 {
 	job := b.sequence(bucketJobs)
 	s.State = ticket.Pending
 	s.Pos = b.q.nextPos(front)
+	if slices.Contains(s.RefusedBy, s.Station) { // a person sends it there again
+		s.RefusedBy = nil
+	}
 	b.put(b.bucket(bucketJobs), key64(job), payload)
 	b.put(b.bucket(bucketWaiting), key64(s.Pos), encodeWaiting(job, s.Station))
 	b.setState(job, s)

@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -97,6 +98,11 @@ func TestEveryEndOfALeaseSurvivesAFailedCommit(t *testing.T) {
 		{"hold", true, func(l *Lease) error { return l.Hold(bg, "r") }, ticket.Held, 1, true},
 		{"bury", false, func(l *Lease) error { return l.Fail(bg, "r") }, ticket.Failed, 1, false},
 		{"fail in doubt", true, func(l *Lease) error { return l.Fail(bg, "r") }, ticket.Failed, 1, true},
+		{"move", true, func(l *Lease) error {
+			l.Untouched()
+			return l.Move(bg, "bar", "grill", "r")
+		}, ticket.Moved, 1, false},
+		{"move in doubt", true, func(l *Lease) error { return l.Move(bg, "bar", "grill", "r") }, ticket.Moved, 1, true},
 	}
 	for _, tt := range ends {
 		t.Run(tt.name, func(t *testing.T) {
@@ -129,6 +135,13 @@ func TestEveryEndOfALeaseSurvivesAFailedCommit(t *testing.T) {
 					want = "a"
 				}
 				q.printAll("grill", want)
+				if tt.want == ticket.Moved {
+					d := q.print("bar")
+					if d.Ticket.Request != "a" || d.Doubt != tt.doubt || !slices.Equal(d.RefusedBy, []string{"grill"}) {
+						t.Errorf("bar got %+v", d)
+					}
+					q.wantNothing("bar")
+				}
 			})
 		})
 	}

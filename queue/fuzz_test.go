@@ -2,6 +2,7 @@ package queue
 
 import (
 	"bytes"
+	"reflect"
 	"testing"
 	"time"
 
@@ -26,7 +27,7 @@ func FuzzRecords(f *testing.F) {
 		if sealed {
 			b = seal(b)
 		}
-		if s, err := decodeState(b); err != nil && s != (jobState{}) {
+		if s, err := decodeState(b); err != nil && !reflect.DeepEqual(s, jobState{}) {
 			t.Errorf("state %+v with %v", s, err)
 		}
 		if d, err := decodePayload(b); err != nil && (d.V != 0 || d.Lines != nil) {

@@ -20,6 +20,7 @@ type Job struct {
 	Attempts   int          `json:"attempts"` // that failed or succeeded; an interrupted one is not counted
 	Doubt      bool         `json:"doubt"`    // an earlier attempt may have come out
 	Reprint    bool         `json:"reprint,omitempty"`
+	RefusedBy  []string     `json:"refused_by,omitempty"` // the stations that refused it, in order
 	Kind       ticket.Kind  `json:"kind,omitempty"`
 	MadeFrom   uint64       `json:"of,omitempty"` // the job this one was made from
 	ReceivedAt time.Time    `json:"received_at"`

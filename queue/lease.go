@@ -22,7 +22,7 @@ import (
 // printer is the problem.
 const maxDoubt = 2
 
-// A Lease is a ticket lent to its station. Exactly one of Ack, Retry, Return, Hold and Fail settles
+// A Lease is a ticket lent to its station. Exactly one of Ack, Retry, Return, Hold, Fail and Move settles
 // it; until then the station is lent nothing else, so its tickets print in order.
 //
 // That a ticket is lent is not on disk. A crash before Begin leaves the ticket as if it had never
@@ -126,6 +126,9 @@ func (l *Lease) fetch(ctx context.Context) (ready bool, err error) {
 	}
 	if s.RescuedFrom != "" && s.RescuedFrom != s.Station {
 		l.delivery.For, l.delivery.Down = s.RescuedFrom, "screen"
+	}
+	if l.delivery.RefusedBy = s.RefusedBy; len(s.RefusedBy) > 0 && l.delivery.For == "" {
+		l.delivery.For = s.RefusedBy[0]
 	}
 	return true, nil
 }

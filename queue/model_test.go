@@ -28,10 +28,30 @@ type modelJob struct {
 	reprint  bool
 	replaced bool // another job has replaced it
 	from     string
+	refused  []string  // the stations that refused it
 	void     bool      // an order whose lines are void
 	later    bool      // its ticket names a cancellation
 	first    *modelJob // from which this was made; nil: as which the ticket came
 	copied   bool      // what was rescued was a copy, so its lines are not matched
+}
+
+// wantFor is what Delivery.For must be at a station.
+func (j *modelJob) wantFor(station string) string {
+	switch {
+	case j.from != "" && j.from != station:
+		return j.from
+	case len(j.refused) > 0:
+		return j.refused[0]
+	}
+	return ""
+}
+
+// refusedAt is who has refused the ticket of j, for its copy at another station.
+func (j *modelJob) refusedAt(station string) []string {
+	if slices.Contains(j.refused, station) {
+		return nil
+	}
+	return j.refused
 }
 
 // original is the job as which a ticket came.
@@ -68,7 +88,7 @@ func (m *model) leave(station string, j *modelJob, to ticket.State) {
 // It has as void what is known to be cancelled.
 func (m *model) reprint(j *modelJob, to string, copied uint64, from string, asItWas bool) {
 	n := m.put(to, j.request, copied, j.kind)
-	n.reprint, n.from, n.first = true, j.from, j
+	n.reprint, n.from, n.first, n.refused = true, j.from, j, j.refusedAt(to)
 	m.tellPresent(n, asItWas)
 	if j.state == ticket.Held || j.state == ticket.Failed {
 		m.leave(from, j, ticket.Cancelled)
@@ -250,7 +270,7 @@ func againstModel(t *testing.T, rt *rapid.T) {
 				if d.Job != j.id || d.Ticket.Request != j.request || d.Attempt != j.attempts+1 ||
 					d.Doubt != (j.doubts > 0) || d.Reprint != j.reprint || d.Ticket.Kind != j.kind ||
 					len(d.Ticket.Later) > 0 != j.later || j.kind == ticket.Order && d.Ticket.Lines[0].Void != j.void ||
-					(d.For == "") != (j.from == "" || j.from == s) {
+					d.For != j.wantFor(s) || !slices.Equal(d.RefusedBy, j.refused) {
 					rt.Fatalf("lent %+v, want %+v", d, *j)
 				}
 				leases[s], m.lease[s] = l, j
@@ -291,6 +311,22 @@ func againstModel(t *testing.T, rt *rapid.T) {
 					j.doubts++
 				}
 				m.leave(s, j, ticket.Failed)
+			},
+			"refused": func(rt *rapid.T) {
+				s := withLease(rt)
+				to := stations[1-slices.Index(stations, s)]
+				j, begun := end(s, func(l *Lease) error { return l.Move(bg, to, s, "r") })
+				j.attempts++
+				if begun {
+					j.doubts++
+				}
+				n := m.put(to, j.request, newest(), j.kind)
+				n.doubts, n.reprint, n.from = min(j.doubts, 1), j.reprint, j.from
+				n.void, n.later, n.first = j.void, j.later, j
+				j.refused = append(slices.Clone(j.refused), s)
+				n.refused, j.refused = j.refusedAt(to), j.refused[:len(j.refused)-1]
+				m.leave(s, j, ticket.Moved)
+				j.replaced = true
 			},
 			"cancel": func(rt *rapid.T) {
 				id := anyJob(rt)
@@ -342,7 +378,7 @@ func againstModel(t *testing.T, rt *rapid.T) {
 					newest()
 					n := m.put(to, j.request, got[0], j.kind)
 					n.doubts, n.reprint, n.from = min(j.doubts, 1), j.reprint, j.from
-					n.void, n.later, n.first = j.void, j.later, j
+					n.void, n.later, n.first, n.refused = j.void, j.later, j, j.refusedAt(to)
 					if j.state == ticket.Held { // a person has decided
 						n.doubts, n.reprint = 0, true
 						m.tellPresent(n, false)

@@ -99,8 +99,6 @@ func (b *batch) checkMovable(id uint64, to string) (movable, error) {
 // becomes a reprint, is marked as one, and like one tells what was voided since.
 func (b *batch) move(m movable, to string, found map[uint64]search) uint64 {
 	s, n, payload := m.state, m.state, m.payload
-	// At most one doubt less than maxDoubt, or the other station would hold it at once.
-	n.Station, n.MadeFrom, n.Attempts, n.Doubts, n.Why = to, m.id, 0, min(s.Doubts, maxDoubt-1), ""
 	if s.State == ticket.Held {
 		n.Doubts, n.Reprint, n.Enqueued = 0, true, int64(b.now)
 		f, ok := found[m.id]
@@ -109,9 +107,20 @@ func (b *batch) move(m movable, to string, found map[uint64]search) uint64 {
 		}
 		_, payload = b.present(payload, false, f)
 	}
+	return b.replace(m.id, s, n, to, payload, "")
+}
+
+// replace ends a job as moved, and enqueues n at the end of the queue of to instead of it. why is for people.
+func (b *batch) replace(id uint64, s, n jobState, to string, payload []byte, why string) uint64 {
+	// At most one doubt less than maxDoubt, or the other station would hold it at once.
+	n.Station, n.MadeFrom, n.Attempts, n.Doubts, n.Why = to, id, 0, min(n.Doubts, maxDoubt-1), why
 	moved := b.enqueue(n, payload, false)
 	b.books(to).MovedIn++
-	b.finish(m.id, s, ticket.Moved, fmt.Sprintf("moved to %s as job %d", to, moved))
+	reason := fmt.Sprintf("moved to %s as job %d", to, moved)
+	if why != "" {
+		reason += ": " + why
+	}
+	b.finish(id, s, ticket.Moved, reason)
 	return moved
 }
 

@@ -90,6 +90,7 @@ type jobState struct {
 	Slip        bool         `json:"sl,omitempty"`  // it lists expired tickets
 	MadeFrom    uint64       `json:"of,omitempty"`  // the job it was made from
 	RescuedFrom string       `json:"fr,omitempty"`  // the screen that showed job MadeFrom, and went dark
+	RefusedBy   []string     `json:"rb,omitempty"`  // the stations that refused it, in order
 	Received    int64        `json:"r,omitempty"`   // wall clock, ms
 	Finished    int64        `json:"f,omitempty"`   // wall clock, ms
 	Why         string       `json:"why,omitempty"` // of its state or last failure, for people

@@ -132,6 +132,7 @@ func TestACopyThatIsLentCanBeTakenBackUntilItBegins(t *testing.T) {
 		"return": func(l *Lease) error { return l.Return(bg, "no paper") },
 		"hold":   func(l *Lease) error { return l.Hold(bg, "look") },
 		"bury":   func(l *Lease) error { return l.Fail(bg, "never") },
+		"move":   func(l *Lease) error { return l.Move(bg, "bar", "grill", "never") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, q *testQueue) {

@@ -63,6 +63,26 @@ func (l *Lease) Fail(ctx context.Context, reason string) error {
 	})
 }
 
+// Move settles the lease: the station refusedBy will never take this ticket, so it goes to the end of another
+// one's queue, with the doubt of earlier attempts.
+//
+// A crash before the commit leaves the ticket here, to be refused again. A crash after it: it is there, and is
+// not here any more.
+func (l *Lease) Move(ctx context.Context, to, refusedBy, reason string) error {
+	if err := checkName("station", to); err != nil {
+		return fmt.Errorf("move job %d: %w", l.job, err)
+	}
+	return l.settle(ctx, "move", func(b *batch, s jobState, begun bool) {
+		s.Attempts++
+		if begun {
+			s.Doubts = l.doubtsAfter(s.Doubts)
+		}
+		n := s
+		n.RefusedBy = append(slices.Clone(s.RefusedBy), refusedBy)
+		b.replace(l.job, s, n, to, b.encodeTicket(l.delivery.Ticket), reason)
+	})
+}
+
 // requeue leaves the ticket in its position, or holds it if it may have come out maxDoubt times. It
 // keeps its position, so the next ticket does not overtake it.
 func (l *Lease) requeue(b *batch, s jobState, begun bool, reason string) {

@@ -130,6 +130,9 @@ func jobNote(j admin.Job) string {
 	case j.Of != 0:
 		n = append(n, "from job "+strconv.FormatUint(j.Of, 10))
 	}
+	if len(j.RefusedBy) > 0 {
+		n = append(n, "refused by "+strings.Join(j.RefusedBy, ", "))
+	}
 	if j.Doubt {
 		n = append(n, "possible duplicate")
 	}

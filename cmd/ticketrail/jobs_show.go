@@ -83,7 +83,7 @@ func (c *cli) showJob(x admin.Detail, related []admin.Job) error {
 	d := ticket.Delivery{
 		// As the next or the last attempt prints it, with its marks.
 		Job: j.ID, Station: j.Station, Attempt: max(j.Attempts, 1),
-		Ticket: x.Ticket, Doubt: j.Doubt, Reprint: j.Reprint,
+		Ticket: x.Ticket, Doubt: j.Doubt, Reprint: j.Reprint, RefusedBy: j.RefusedBy,
 	}
 	// The stored ticket has text from the network, so each line is cleaned for the terminal.
 	for line := range strings.Lines("\n" + layout.Plain(layout.Compose(d, columns, j.Station), columns)) {

@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -36,7 +37,7 @@ func (c *composer) banners(d *ticket.Delivery) {
 	if d.Reprint {
 		c.banner(reprint, false)
 	}
-	c.backupBanner(d)
+	c.originBanners(d)
 	if c.Copies > 1 {
 		c.banner("COPY "+strconv.Itoa(c.Copy)+"/"+strconv.Itoa(c.Copies), false)
 	}
@@ -69,11 +70,18 @@ func (c *composer) banners(d *ticket.Delivery) {
 	}
 }
 
-// backupBanner says which station the ticket belongs to, if it came out at that station's backup.
-func (c *composer) backupBanner(d *ticket.Delivery) {
-	// A station named hot-line in the configuration is called HOT LINE in the kitchen.
-	station := c.text(strings.NewReplacer("-", " ", "_", " ").Replace(upperCase(normalize(d.For))))
-	if station == "" {
+// originBanners say which station the ticket belongs to, if it came out at another one: that one's backup, or
+// one that got it because the others refused it.
+func (c *composer) originBanners(d *ticket.Delivery) {
+	var refused []string
+	for _, name := range d.RefusedBy {
+		refused = append(refused, c.stationName(name))
+	}
+	if len(refused) > 0 {
+		c.banner("REFUSED BY "+strings.Join(refused, ", "), false)
+	}
+	station := c.stationName(d.For)
+	if station == "" || slices.Contains(d.RefusedBy, d.For) {
 		return
 	}
 	s := "FOR " + station
@@ -81,6 +89,11 @@ func (c *composer) backupBanner(d *ticket.Delivery) {
 		s += " (" + down + " down)"
 	}
 	c.banner(s, false)
+}
+
+// stationName is a station as the kitchen calls it: HOT LINE if the configuration has hot-line.
+func (c *composer) stationName(name string) string {
+	return c.text(strings.NewReplacer("-", " ", "_", " ").Replace(upperCase(normalize(name))))
 }
 
 // allUnrouted reports whether no route matched any of the lines. Then one banner says so instead of a

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -24,13 +25,24 @@ const (
 	maxRetryAfter = 5 * time.Minute
 )
 
+// stationFaults are the answers that say nothing about the ticket: the display, or a proxy before it, does not
+// accept this box, its credentials or its address. It would answer the next ticket in the same way.
+var stationFaults = []int{
+	http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusNotFound,
+	http.StatusMethodNotAllowed, http.StatusProxyAuthRequired,
+}
+
+// askAgainAfter is the pause after such an answer. It is less than a minute because a ticket comes here only
+// every 25 to 30 s while a backup prints.
+const askAgainAfter = 50 * time.Second
+
 // interpret says what a response means for the ticket.
 func (a *attempt) interpret(res *http.Response) error {
 	said := a.statusLine(res)
 	code := res.StatusCode
 	switch {
 	case code >= 200 && code <= 299, code == http.StatusConflict:
-		a.display.setNotBefore(0)
+		a.display.setPause(0, nil)
 		return nil
 	case code >= 300 && code <= 399:
 		// The redirect was not followed, so nobody has taken the ticket.
@@ -38,25 +50,36 @@ func (a *attempt) interpret(res *http.Response) error {
 			"it answered %d, a redirect to %s: set url to the address that accepts tickets", code, redirectHost(res)))
 	// By these the display says that it has not processed the ticket.
 	case code == http.StatusRequestTimeout, code == http.StatusTooEarly, code == http.StatusTooManyRequests:
-		a.display.setNotBefore(retryAfter(res))
+		a.display.setPause(retryAfter(res), nil)
 		return ticket.Untouched(a.display.errorf("it answered %s", said))
+	case slices.Contains(stationFaults, code):
+		err := a.display.errorf("it takes no tickets: %s; it is asked again within a minute", said)
+		a.display.setPause(askAgainAfter, err)
+		return ticket.Untouched(ticket.NotReady(err))
 	case code >= 400 && code <= 499:
-		return ticket.Permanent(a.display.errorf("it refused the ticket: %s", said))
+		a.display.setPause(0, nil)
+		return ticket.Untouched(ticket.Permanent(a.display.errorf("%s", said)))
 	default: // it may have taken the ticket and failed after that
-		a.display.setNotBefore(retryAfter(res))
+		a.display.setPause(retryAfter(res), nil)
 		return a.display.errorf("it answered %s", said)
 	}
 }
 
-// setNotBefore records how long the display asked for a pause; 0 ends one. It is kept in memory
-// only: after a restart one request too many does no harm.
-func (s *Display) setNotBefore(d time.Duration) {
+// setPause begins a pause of length d, or ends one if d is 0. refusal is why the display takes no ticket; nil:
+// it asked for the pause. It is kept in memory only: after a restart one request too many does no harm.
+func (s *Display) setPause(d time.Duration, refusal error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.notBefore = time.Time{}
-	if d > 0 {
-		s.notBefore = time.Now().Add(d)
+	was := s.pause
+	switch s.pause = (Pause{}); {
+	case d <= 0:
+		return
+	case refusal != nil && was.Refusal != nil:
+		s.pause.Since = was.Since
+	case refusal != nil:
+		s.pause.Since = time.Now()
 	}
+	s.pause.Until, s.pause.Refusal = time.Now().Add(d), refusal
 }
 
 // retryAfter is the pause that the display asks for: whole seconds, at most maxRetryAfter. A date is

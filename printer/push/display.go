@@ -49,9 +49,28 @@ type Display struct {
 	log    *slog.Logger
 	client httpClient
 
-	mu        sync.Mutex // guards what follows
-	notBefore time.Time  // the display asked for no request before this time; zero: it did not ask
+	mu    sync.Mutex // guards what follows
+	pause Pause
 }
+
+// A Pause is a time in which no ticket is posted. The zero Pause is none.
+type Pause struct {
+	Until time.Time // the first ticket after this is posted
+	// Refusal is the answer by which the display takes no tickets until a person has repaired something. It
+	// stays after Until, until another answer comes. Nil: the display asked for the pause.
+	Refusal error
+	Since   time.Time // when it began to refuse them
+}
+
+// Pause returns the current pause.
+func (s *Display) Pause() Pause {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.pause
+}
+
+// Resume ends a pause, because a person has repaired something: the next ticket is posted at once.
+func (s *Display) Resume() { s.setPause(0, nil) }
 
 // New checks the URL. It panics without a name, which is a mistake of the caller. Errors never
 // contain the whole URL: its path may be a secret.
@@ -93,14 +112,16 @@ func (*Display) Idempotent() bool { return true }
 // the ticket is sent.
 //
 // The proof is [ticket.Taken]: the display answered 2xx, or 409, which says that it has a ticket of
-// this key. [ticket.IsPermanent] marks a refusal for good (any other 4xx), [ticket.IsNotReady] a
-// problem that a person must solve here or a wait that the display asked for, [ticket.IsUntouched]
-// an answer which says that the ticket was not taken. Any other error after begin leaves doubt: the
-// display may have the ticket. All but the refusal are tried again under the same key.
+// this key. [ticket.IsUntouched] marks an answer which says that the ticket was not taken. Of these,
+// [ticket.IsNotReady] says that the display takes no ticket until a person has repaired something (401 to
+// 405), [ticket.IsPermanent] that it will never take this one (other 4xx). Without a request,
+// [ticket.IsNotReady] marks a file that cannot be read, and a pause. Any other error after begin leaves
+// doubt: the display may have the ticket. All but the refusal of one ticket are tried again under the same
+// key.
 func (s *Display) Print(
 	ctx context.Context, d ticket.Delivery, begin func(context.Context) error,
 ) (ticket.Proof, error) {
-	if err := s.awaitRetryAfter(ctx); err != nil {
+	if err := s.awaitPause(ctx); err != nil {
 		return "", err
 	}
 	// A file that cannot be read is a mistake here, not at the display: the ticket waits until an
@@ -147,15 +168,15 @@ func (s *Display) errorf(format string, args ...any) error {
 // station reports that it is not ready, so that its backup can take over.
 const maxInlineWait = 5 * time.Second
 
-// awaitRetryAfter waits as long as the display asked for.
-func (s *Display) awaitRetryAfter(ctx context.Context) error {
-	s.mu.Lock()
-	notBefore := s.notBefore
-	s.mu.Unlock()
-	wait := time.Until(notBefore)
+// awaitPause waits until the pause is over.
+func (s *Display) awaitPause(ctx context.Context) error {
+	p := s.Pause()
+	wait := time.Until(p.Until)
 	switch {
 	case wait <= 0:
 		return nil
+	case p.Refusal != nil: // the same error each time, so that it is logged once
+		return ticket.NotReady(p.Refusal)
 	case wait > maxInlineWait:
 		return ticket.NotReady(s.errorf("it asked for a pause (Retry-After): next attempt in %v",
 			wait.Round(time.Second)))

@@ -54,8 +54,10 @@ func verdict(proof ticket.Proof, err error, begun bool) string {
 	switch {
 	case err == nil:
 		return string(proof)
-	case ticket.IsPermanent(err):
-		return "buried"
+	case ticket.IsPermanent(err) && ticket.IsUntouched(err):
+		return "refused"
+	case ticket.IsNotReady(err) && begun && !ticket.IsUntouched(err):
+		return "not ready, in doubt"
 	case ticket.IsNotReady(err):
 		return "not ready"
 	case begun && !ticket.IsUntouched(err):
@@ -71,8 +73,10 @@ func TestEveryStatusHasItsMeaning(t *testing.T) {
 			return "taken"
 		case code < 400, code == 408, code == 425, code == 429:
 			return "again"
+		case code > 400 && code < 406, code == 407:
+			return "not ready"
 		case code < 500:
-			return "buried"
+			return "refused"
 		}
 		return "doubt"
 	}
@@ -84,6 +88,7 @@ func TestEveryStatusHasItsMeaning(t *testing.T) {
 		})
 		for code = 200; code < 600; code++ {
 			var b beginCounter
+			p.Resume()
 			proof, err := p.Print(t.Context(), order(1, "Burger"), b.begin)
 			if got := verdict(proof, err, b.times() > 0); got != want(code) {
 				t.Errorf("%d: %s (%v), want %s", code, got, err, want(code))
@@ -272,4 +277,50 @@ func TestAnImpossibleURLIsRefusedWithoutShowingIt(t *testing.T) {
 		}
 		assertNoSecret(t, err.Error())
 	}
+}
+
+func TestADisplayThatTakesNothingIsAskedOnceAMinuteAndSaysWhyMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked []time.Time
+		code := http.StatusUnauthorized
+		p := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			asked = append(asked, time.Now())
+			w.WriteHeader(code)
+			fmt.Fprint(w, "the token has expired\nask IT")
+		})
+		start := time.Now()
+		try := func() (string, string) {
+			t.Helper()
+			var b beginCounter
+			proof, err := p.Print(t.Context(), order(1, "Burger"), b.begin)
+			return verdict(proof, err, b.times() > 0), fmt.Sprint(err)
+		}
+		const want = "display at http://kds.example: it takes no tickets: 401 Unauthorized: the token has expired; " +
+			"it is asked again within a minute"
+		for time.Since(start) < 10*time.Minute {
+			if got, err := try(); got != "not ready" || err != want {
+				t.Fatalf("%s: %s", got, err)
+			}
+			if now := p.Pause(); now.Refusal == nil || now.Refusal.Error() != want || !now.Since.Equal(start) {
+				t.Fatalf("%+v", now)
+			}
+			time.Sleep(5 * time.Second)
+		}
+		if len(asked) != 12 {
+			t.Errorf("asked %d times in ten minutes", len(asked))
+		}
+		code = http.StatusOK
+		p.Resume()
+		if got, err := try(); got != "taken" || p.Pause() != (Pause{}) {
+			t.Errorf("%s: %s, %+v", got, err, p.Pause())
+		}
+		code = http.StatusForbidden
+		_, _ = try()
+		code = http.StatusUnprocessableEntity
+		time.Sleep(askAgainAfter)
+		if got, _ := try(); got != "refused" || p.Pause().Refusal != nil { // it speaks of the ticket again
+			t.Errorf("%s, %+v", got, p.Pause())
+		}
+	})
 }

@@ -35,6 +35,8 @@ type Document struct {
 	Kind    string `json:"kind"`           // order, correction, slip, test
 	Station string `json:"station"`        // the station it was routed to
 	Down    string `json:"down,omitempty"` // what of Station is down, if this display is its backup
+	// RefusedBy are the stations that refused the ticket, so that it came here, in order.
+	RefusedBy []string `json:"refused_by,omitempty"`
 
 	Reprint bool `json:"reprint"` // an operator asked for one more copy
 	Void    bool `json:"void"`    // all of it is a cancellation
@@ -113,6 +115,9 @@ func NewDocument(d ticket.Delivery, raw json.RawMessage) Document {
 	// The display is the backup of another station: it must show whose ticket this is.
 	if d.For != "" {
 		doc.Station, doc.Down = one(d.For), one(d.Down)
+	}
+	for _, name := range d.RefusedBy {
+		doc.RefusedBy = append(doc.RefusedBy, one(name))
 	}
 	if json.Valid(raw) {
 		doc.Raw = raw

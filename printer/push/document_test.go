@@ -93,13 +93,15 @@ func examples() map[string]ticket.Delivery {
 	forGrill.Station, forGrill.For, forGrill.Down = "grill", "grill", "printer"
 	forGrill.Reprint, forGrill.Ticket.Refire = true, true
 	forGrill.Ticket.Later = []string{"Later for #18: VOID at 21:55 (job 13)"}
+	refused := order(1023, "Burger")
+	refused.Station, refused.For, refused.RefusedBy = "fresh", "hot-line", []string{"hot-line", "cold"}
 	hostile := order(1021, "<img onerror=alert(1)>", "\x1b@\x00", "", "A\u202eB\u200bC", "👩\u200d🍳")
 	hostile.Ticket.Number, hostile.Ticket.Lines[2].Quantity = "\x00", ""
 	slip := order(1022, "#18 Table B10, 21:49")
 	slip.Ticket.Kind, slip.Ticket.Request, slip.Ticket.Venue = ticket.Slip, "", ""
 	return map[string]ticket.Delivery{
 		"everyday": everyday, "void": void, "unreadable": unreadable, "stand-in": forGrill, "hostile": hostile,
-		"slip": slip,
+		"slip": slip, "refused": refused,
 	}
 }
 
@@ -209,6 +211,7 @@ func TestWhateverATicketSaysItsDocumentFitsTheSchema(t *testing.T) {
 			Job: rapid.Uint64Range(0, 1<<53).Draw(t, "job"), Station: "fresh", Attempt: 1, Ticket: anyTicket(t),
 			Doubt: rapid.Bool().Draw(t, "doubt"), Reprint: rapid.Bool().Draw(t, "reprint"),
 			For: rapid.SampledFrom([]string{"", "grill"}).Draw(t, "for"), Down: "printer",
+			RefusedBy: rapid.SampledFrom([][]string{nil, {"grill", "\x1b"}}).Draw(t, "refused by"),
 		}
 		raw := rapid.SampledFrom([]string{"", "{", `{"a":[1,"<"]}`, "null"}).Draw(t, "original")
 		got, err := json.Marshal(NewDocument(d, json.RawMessage(raw)))

@@ -1,10 +1,12 @@
 package dispatch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -73,6 +75,9 @@ func (w *worker) try(t *target, lane Lane, lease Lease) (attempt, verdict) {
 	a := w.print(t, lease)
 	w.lastAttempt = time.Now()
 	v := judge(a, lease.Delivery().Doubt, lane.HoldDoubt)
+	if v.end == endMove {
+		v = v.onRefusal(lane, lease.Delivery(), cmp.Or(t.Name, w.name))
+	}
 	w.d.metrics.attempts.WithLabelValues(w.name, string(v.result)).Inc()
 	w.noteResult(t, lease, a, v)
 	if !t.own {
@@ -177,7 +182,7 @@ func (g *beginGate) close() (called bool, err error) {
 // ending is the call that settles the lease, and that call gives the job its state. A verdict is the
 // result and the ending together. A proof is the state of a job that came out.
 
-// An ending is one of the five ways to settle a lease.
+// An ending is one of the six ways to settle a lease.
 type ending int
 
 const (
@@ -186,6 +191,7 @@ const (
 	endReturn
 	endHold
 	endFail
+	endMove
 )
 
 // A verdict is what to do after an attempt.
@@ -193,36 +199,59 @@ type verdict struct {
 	end    ending
 	result result
 	reason string // for people; of endAck only what is unusual
+	// Of endMove only: the station that refused the ticket, and the one that gets it.
+	refusedBy, to string
 }
 
 // judge decides what an attempt means. doubted says that an earlier attempt may have printed the
 // ticket, so this copy was marked POSSIBLE DUPLICATE. holdDoubt is that of the [Lane].
 func judge(a attempt, doubted, holdDoubt bool) verdict {
 	if a.err == nil {
-		return verdict{endAck, resultOK, ""}
+		return verdict{end: endAck, result: resultOK}
 	}
 	why := a.err.Error()
 	lastAllowed := a.begun && !a.idempotent && (doubted || holdDoubt) // one more could cook the order twice
 	switch {
 	case a.interrupted && lastAllowed:
-		return verdict{endHold, resultInterrupted, holdReason(doubted, why)}
+		return verdict{end: endHold, result: resultInterrupted, reason: holdReason(doubted, why)}
 	case a.interrupted:
-		return verdict{endReturn, resultInterrupted, "interrupted by shutdown: " + why}
+		return verdict{end: endReturn, result: resultInterrupted, reason: "interrupted by shutdown: " + why}
 	case a.beginErr != nil:
-		return verdict{endReturn, resultInterrupted, "could not begin: " + a.beginErr.Error()}
-	case ticket.IsPermanent(a.err) && (a.begun && !a.idempotent || doubted):
-		return verdict{endFail, resultPermanent, "cannot be printed, but a part or a copy may have come out: " + why}
+		return verdict{end: endReturn, result: resultInterrupted, reason: "could not begin: " + a.beginErr.Error()}
+	case ticket.IsPermanent(a.err) && a.begun && !a.idempotent:
+		return verdict{end: endHold, result: resultPermanent, reason: "cannot be printed, but a part may have come " +
+			"out; check, then reprint or cancel: " + why}
 	case ticket.IsPermanent(a.err):
-		return verdict{endFail, resultPermanent, "cannot be printed: " + why}
+		return verdict{end: endMove, result: resultPermanent, reason: why}
 	case lastAllowed:
-		return verdict{endHold, resultDoubt, holdReason(doubted, why)}
+		return verdict{end: endHold, result: resultDoubt, reason: holdReason(doubted, why)}
 	case a.begun: // checked before NotReady: if paper runs out after the first byte, it was an attempt
-		return verdict{endRetry, resultDoubt, "failed after the first byte: " + why}
+		return verdict{end: endRetry, result: resultDoubt, reason: "failed after the first byte: " + why}
 	case ticket.IsNotReady(a.err):
-		return verdict{endReturn, resultNotReady, why}
+		return verdict{end: endReturn, result: resultNotReady, reason: why}
 	default:
-		return verdict{endRetry, resultCleanFailure, why}
+		return verdict{end: endRetry, result: resultCleanFailure, reason: why}
 	}
+}
+
+// onRefusal says what becomes of a ticket that the station by refused for good: it goes to the first station of
+// the lane's list that has not refused it, so it is at each one once. A test ticket stays: the person who sent
+// it waits for the answer, and no cook needs it.
+func (v verdict) onRefusal(lane Lane, d ticket.Delivery, by string) verdict {
+	v.reason = "refused by " + by + ": " + v.reason
+	if d.Ticket.Kind == ticket.Test {
+		v.end = endFail
+		return v
+	}
+	v.refusedBy = by
+	for _, name := range lane.OnRefusal {
+		if name != by && !slices.Contains(d.RefusedBy, name) {
+			v.to = name
+			return v
+		}
+	}
+	v.end, v.reason = endHold, "no other station takes it; reprint it at another one, or cancel it: "+v.reason
+	return v
 }
 
 // holdReason tells the person who must decide what to look for.

@@ -40,9 +40,10 @@ import (
 // Print calls begin exactly once, when it is ready (connected, status read) and before the first
 // ticket byte. begin stores the doubt: from then on a crash leaves the ticket in doubt. If begin
 // fails, Print must print nothing and return that error. An error before begin is a clean failure;
-// after begin the ticket is in doubt, unless [ticket.Untouched] marks the error: then no ticket byte
-// had left. [ticket.NotReady] marks an error before begin that does not count as an attempt,
-// [ticket.Permanent] one that no further attempt can cure.
+// after begin the ticket is in doubt, unless [ticket.Untouched] marks the error: then it has not come
+// out. [ticket.NotReady] marks such a failure if it does not count as an attempt, because a person
+// must do something about the station. [ticket.Permanent] marks one that says that this station will
+// never take this ticket: see [Lane.OnRefusal].
 //
 // Print is never called by two goroutines at once for one lane. A station that is a backup is called
 // by several lanes at once; it must print one ticket after the other. It sets its own time limits
@@ -74,6 +75,10 @@ type Lane struct {
 	HoldDoubt bool
 	// Backups print, in this order, while Station fails.
 	Backups []Backup
+	// OnRefusal are the stations whose queue gets a ticket that this one refuses for good: the first that
+	// has not refused it too. So the tickets behind it do not wait, even if that station is off. If there
+	// is none, the ticket is held for a person.
+	OnRefusal []string
 }
 
 // A Backup prints a lane's tickets while the lane's own station fails. The tickets stay in their
@@ -100,7 +105,7 @@ type Queue interface {
 	Expire(ctx context.Context, station string, olderThan time.Duration) (int, error)
 }
 
-// A Lease is one ticket lent to its station. Exactly one of Ack, Retry, Return, Hold and Fail settles
+// A Lease is one ticket lent to its station. Exactly one of Ack, Retry, Return, Hold, Fail and Move settles
 // it. Those wait while the storage fails. If ctx ends first they return its error, but the queue may
 // still store the settlement, so the caller does not know whether the ticket is settled. If it never
 // is, the ticket is as it was after Begin; if Begin was not called, as if it had never been taken.
@@ -119,6 +124,8 @@ type Lease interface {
 	Return(ctx context.Context, reason string) error                  // no attempt; in doubt if ever begun
 	Hold(ctx context.Context, reason string) error                    // a person must decide; the next ticket follows
 	Fail(ctx context.Context, reason string) error                    // it has failed for good; the next ticket follows
+	// Move sends the ticket to another station's queue, because the station refusedBy will never take it.
+	Move(ctx context.Context, to, refusedBy, reason string) error
 }
 
 // From makes q usable by a [Dispatcher].
@@ -234,6 +241,7 @@ func (d *Dispatcher) start(lane Lane) {
 // as in tests) are never equal.
 func sameLane(a, b Lane) bool {
 	return a.ExpireAfter == b.ExpireAfter && a.HoldDoubt == b.HoldDoubt && sameStation(a.Station, b.Station) &&
+		slices.Equal(a.OnRefusal, b.OnRefusal) &&
 		slices.EqualFunc(a.Backups, b.Backups, func(a, b Backup) bool {
 			return a.Name == b.Name && a.After == b.After && sameStation(a.Station, b.Station)
 		})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -27,6 +28,8 @@ const (
 	noProof           fault = "no proof"
 	unknownProof      fault = "unknown proof" // a mistake in the station
 	dropped           fault = "dropped"       // accepted and hung up on after begin, before the first byte
+	refuses           fault = "refuses"       // answers that it will never take this ticket
+	refusesAll        fault = "refuses all"   // answers that it takes nothing until a person has repaired it
 	beginsTwice       fault = "begins twice"  // a mistake in the station
 	neverBegins       fault = "never begins"  // the same: prints without asking
 	beginsLate        fault = "begins late"   // the same: fails, then begins in another goroutine
@@ -106,6 +109,10 @@ func (p *fakePrinter) Print(
 	switch f {
 	case dropped:
 		return "", ticket.Untouched(errors.New("write: connection reset"))
+	case refuses:
+		return "", ticket.Untouched(ticket.Permanent(errors.New("422 no table")))
+	case refusesAll:
+		return "", ticket.Untouched(ticket.NotReady(errors.New("401 bad token")))
 	case beginsTwice:
 		if begin(ctx) == nil {
 			p.t.Error("a second begin was let through")
@@ -155,8 +162,11 @@ func (p *fakePrinter) out(d ticket.Delivery) {
 			s += " " + l.Name
 		}
 	}
-	if d.For != "" {
+	if d.For != "" && d.Down != "" {
 		s += " FOR " + d.For + " (" + d.Down + " down)"
+	}
+	if len(d.RefusedBy) > 0 {
+		s += " REFUSED BY " + strings.Join(d.RefusedBy, ", ")
 	}
 	if d.Doubt {
 		s += " DUPLICATE"

@@ -312,6 +312,11 @@ func (l *testLease) Fail(ctx context.Context, why string) error {
 	return l.end(ctx, "bury", l.Lease.Fail, why)
 }
 
+func (l *testLease) Move(ctx context.Context, to, by, why string) error {
+	move := func(ctx context.Context, why string) error { return l.Lease.Move(ctx, to, by, why) }
+	return l.end(ctx, "move to "+to, move, why)
+}
+
 // shown enqueues a ticket that the screen of a station then shows.
 func (h *harness) shown(station string) ticket.Delivery {
 	h.t.Helper()

@@ -22,6 +22,8 @@ func (w *worker) conclude(t *target, lease Lease, a attempt, v verdict) time.Dur
 		settled = w.ack(t, lease, a, v)
 	case endHold, endFail:
 		settled = w.holdOrFail(lease, v)
+	case endMove:
+		settled = w.move(lease, v)
 	default:
 		settled = w.settle(lease, v, "")
 	}
@@ -65,7 +67,7 @@ func (w *worker) holdOrFail(lease Lease, v verdict) bool {
 		return false
 	}
 	w.update(func(s *Status) { s.Attempt = 0 })
-	state, msg, outcome := ticket.Held, "ticket held; check what came out, then reprint or cancel it", "held"
+	state, msg, outcome := ticket.Held, "ticket held; reprint or cancel it", "held"
 	if v.end == endFail {
 		state, msg, outcome = ticket.Failed, "ticket failed; it is not tried again", "failed"
 	}
@@ -74,9 +76,20 @@ func (w *worker) holdOrFail(lease Lease, v verdict) bool {
 	return true
 }
 
+// move sends a ticket that was refused to another station's queue, and says whether that was stored.
+func (w *worker) move(lease Lease, v verdict) bool {
+	if !w.settle(lease, v, "") {
+		return false
+	}
+	w.update(func(s *Status) { s.Attempt = 0 })
+	w.log.Warn("ticket refused, another station gets it",
+		append(ticketAttrs(lease), "refused_by", v.refusedBy, "to", v.to, "reason", v.reason)...)
+	return true
+}
+
 // returnUntried returns a ticket that no station was given.
 func (w *worker) returnUntried(ctx context.Context, lease Lease, why string) {
-	if !w.settle(lease, verdict{endReturn, resultInterrupted, why}, "") {
+	if !w.settle(lease, verdict{end: endReturn, result: resultInterrupted, reason: why}, "") {
 		w.sleep(ctx, w.queuePause())
 	}
 }
@@ -126,6 +139,8 @@ func (v verdict) apply(ctx context.Context, lease Lease, proof ticket.Proof) err
 		return lease.Return(ctx, v.reason)
 	case endHold:
 		return lease.Hold(ctx, v.reason)
+	case endMove:
+		return lease.Move(ctx, v.to, v.refusedBy, v.reason)
 	default:
 		return lease.Fail(ctx, v.reason)
 	}

@@ -71,7 +71,7 @@ const (
 	resultCleanFailure result = "refused"     // a clean failure: before the first ticket byte
 	resultDoubt        result = "doubt"       // failed after it
 	resultNotReady     result = "not_ready"   // the station needs a person
-	resultPermanent    result = "permanent"   // no attempt can cure it
+	resultPermanent    result = "permanent"   // the station refused the ticket for good
 	resultInterrupted  result = "interrupted" // shutdown, or the queue could not begin it
 )
 

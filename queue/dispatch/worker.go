@@ -93,7 +93,8 @@ func (w *worker) cycle(ctx context.Context, lane Lane) {
 		return
 	case lane.HoldDoubt && d.Doubt && !isIdempotent(lane.Station):
 		// In doubt although no attempt of this worker left it so: after a crash, or it was moved here.
-		if !w.holdOrFail(lease, verdict{endHold, resultDoubt, holdReason(false, "an earlier attempt did not end")}) {
+		why := holdReason(false, "an earlier attempt did not end")
+		if !w.holdOrFail(lease, verdict{end: endHold, result: resultDoubt, reason: why}) {
 			w.sleep(ctx, w.queuePause())
 		}
 		return

@@ -6,24 +6,27 @@ import (
 	"strings"
 )
 
-// Permanent marks an error that no further attempt can cure: the job fails at once.
+// Permanent marks an error that says that this station will never take this ticket: another station gets
+// it, or a person.
 func Permanent(err error) error { return markedError{err, permanent} }
 
 // NotReady marks an error that says that the station needs a person (no paper, cover open): the
 // queue waits, and no attempt is counted.
 func NotReady(err error) error { return markedError{err, notReady} }
 
-// Untouched marks an error after begin that is known to have come before the first ticket byte left
-// this machine: the doubt is taken back. A station that cannot be sure must not use it.
+// Untouched marks an error after begin of which it is known that the ticket has not come out: no byte of it
+// left this machine, or the station has answered that it did not take it. The doubt is taken back. A station
+// that cannot be sure must not use it. It does not hide a [Permanent] or [NotReady] below it: those say what
+// follows, this one what has happened.
 func Untouched(err error) error { return markedError{err, untouched} }
 
 // IsUntouched says whether the outermost mark on err is [Untouched].
 func IsUntouched(err error) bool { return marked(err, untouched) }
 
-// IsPermanent says whether the outermost mark on err is [Permanent].
+// IsPermanent says whether the outermost mark on err, apart from [Untouched], is [Permanent].
 func IsPermanent(err error) bool { return marked(err, permanent) }
 
-// IsNotReady says whether the outermost mark on err is [NotReady].
+// IsNotReady says whether the outermost mark on err, apart from [Untouched], is [NotReady].
 func IsNotReady(err error) bool { return marked(err, notReady) }
 
 // A mark is what a station knows about a failure and an error alone does not say.
@@ -45,6 +48,9 @@ func (o markedError) Unwrap() error { return o.error }
 // marked looks at the outermost mark only: a station that wraps a marked error may know more.
 func marked(err error, m mark) bool {
 	o, ok := errors.AsType[markedError](err)
+	if ok && o.mark == untouched && m != untouched {
+		return marked(o.error, m)
+	}
 	return ok && o.mark == m
 }
 

@@ -142,8 +142,11 @@ type Delivery struct {
 	// For is the station whose ticket this is, if another one prints it as its backup: the ticket
 	// is marked FOR GRILL (printer down). Empty: it is its own.
 	For string
-	// Down says what of that station has failed: "printer" or "screen".
+	// Down says what of that station has failed: "printer" or "screen". Empty: nothing, it refused the ticket.
 	Down string
+	// RefusedBy are the stations that refused the ticket, so that it came here, in order: it is marked
+	// REFUSED BY FRESH. The first one is also For.
+	RefusedBy []string
 }
 
 // State is the state of a job. Its value is what is stored, in JSON and in metric labels; people

@@ -207,6 +207,12 @@ func TestAnOutcomeIsFoundThroughWrapping(t *testing.T) {
 	if n := NotReady(io.EOF); !IsNotReady(n) || IsPermanent(n) || n.Error() != "EOF" {
 		t.Errorf("%v is not what it was marked", n)
 	}
+	if u := Untouched(Permanent(io.EOF)); !IsUntouched(u) || !IsPermanent(u) || IsNotReady(u) {
+		t.Errorf("%v is not both", u)
+	}
+	if n := NotReady(Untouched(io.EOF)); IsUntouched(n) { // who wraps it may know that more has happened
+		t.Errorf("%v is untouched", n)
+	}
 	if IsPermanent(nil) || IsNotReady(io.EOF) {
 		t.Error("an unmarked error carries a mark")
 	}

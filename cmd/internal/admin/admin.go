@@ -43,11 +43,12 @@ type Job struct {
 	Attempts   int          `json:"attempts"` // that ended; interrupted attempts are not counted
 	Doubt      bool         `json:"doubt"`    // an earlier attempt may have printed
 	ReceivedAt time.Time    `json:"received_at"`
-	FinishedAt *time.Time   `json:"finished_at"`       // null while it is open
-	Reason     string       `json:"reason"`            // why it is held or has ended, or the operator's reason
-	Kind       ticket.Kind  `json:"kind,omitempty"`    // empty is an order
-	Reprint    bool         `json:"reprint,omitempty"` // it prints with the mark REPRINT
-	Of         uint64       `json:"of,omitempty"`      // id of the job this one was made from; 0 for none
+	FinishedAt *time.Time   `json:"finished_at"`          // null while it is open
+	Reason     string       `json:"reason"`               // why it is held or has ended, or the operator's reason
+	Kind       ticket.Kind  `json:"kind,omitempty"`       // empty is an order
+	Reprint    bool         `json:"reprint,omitempty"`    // it prints with the mark REPRINT
+	Of         uint64       `json:"of,omitempty"`         // id of the job this one was made from; 0 for none
+	RefusedBy  []string     `json:"refused_by,omitempty"` // the stations that refused it, so that it came here
 }
 
 // jobOf copies field by field: a field that the queue adds for itself does not get into the JSON
@@ -57,7 +58,7 @@ func jobOf(j queue.Job) Job {
 		ID: j.ID, Request: j.Request, Record: j.Record, Venue: j.Venue, VenueName: j.VenueName,
 		Device: j.Device, Station: j.Station, State: j.State, Attempts: j.Attempts, Doubt: j.Doubt,
 		ReceivedAt: j.ReceivedAt, FinishedAt: j.FinishedAt, Reason: j.Reason,
-		Kind: j.Kind, Reprint: j.Reprint, Of: j.MadeFrom,
+		Kind: j.Kind, Reprint: j.Reprint, Of: j.MadeFrom, RefusedBy: j.RefusedBy,
 	}
 }
 

@@ -107,6 +107,9 @@ func fixFor(p Station) string {
 	switch {
 	case p.Device != nil && !p.Device.Fine && p.Device.Advice != "":
 		return p.Device.Advice
+	case p.Kind == KindKDS && p.Device != nil: // it answers that it takes no tickets
+		return "repair what it answers, usually its token_file or url, then ticketrail printers resume " +
+			shellQuote(p.Name)
 	case p.Kind == KindKDS:
 		return "check that the display is running: ticketrail check --online shows its answer"
 	case p.Waiting != "":

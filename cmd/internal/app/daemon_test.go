@@ -175,11 +175,13 @@ func at(station, name string) string { return fmt.Sprintf(`{"station":%q,"name":
 
 var printedNumber = regexp.MustCompile(`#([A-Z0-9]+)`)
 
+var refusedBy = regexp.MustCompile(`REFUSED BY (.+?) *\n`)
+
 var forStation = regexp.MustCompile(`FOR (.+?) \((?:printer|screen) down\)`)
 
 // printed is what a printer printed, one word for each ticket: its number, then ! for POSSIBLE
-// DUPLICATE, r for REPRINT, w for WAS ON THE SCREEN, @GRILL for FOR GRILL (printer down), ~ if it was
-// not cut.
+// DUPLICATE, r for REPRINT, w for WAS ON THE SCREEN, @GRILL for FOR GRILL (printer down), -FRESH for
+// REFUSED BY FRESH, ~ if it was not cut.
 func (k *testDaemon) printed(station string) string {
 	k.t.Helper()
 	p := k.printers[station]
@@ -203,6 +205,9 @@ func (k *testDaemon) printed(station string) string {
 		}
 		if m := forStation.FindStringSubmatch(t.Text); m != nil {
 			word += "@" + m[1]
+		}
+		if m := refusedBy.FindStringSubmatch(t.Text); m != nil {
+			word += "-" + m[1]
 		}
 		if t.End != virtual.Cut {
 			word += "~"

@@ -65,7 +65,7 @@ func listenAdmin(a *App, conf *config.Config) error {
 		return nil
 	}
 	s := admin.New(admin.Options{
-		Queue: a.queue, Kick: a.dispatch.Kick, Rejects: a.rejects, Displays: a.stations.Displays(),
+		Queue: a.queue, Kick: a.stations.Kick, Rejects: a.rejects, Displays: a.stations.Displays(),
 		Statuses: a.stations.List, Probe: a.stations.Probe, Notices: a.health.notices,
 		Logger: a.log.With("component", "admin"),
 	})

@@ -310,18 +310,21 @@ func (t *templateErrors) notice() string {
 		"correct the file and reload", t.printer, t.file, t.last)
 }
 
-// conditionCollector reports at scrape time the conditions of the printers. Every condition has a
-// series from the start, so that an alert rule can tell "no" from "unknown printer".
+// conditionCollector reports at scrape time the conditions of the printers and third-party displays. Every
+// condition has a series from the start, so that an alert rule can tell "no" from "unknown printer".
 type conditionCollector struct{ s *Set }
 
 var stationCondition = prometheus.NewDesc("ticketrail_station_condition",
-	"Whether the station's printer reports this condition, or was seen to be in it (1), or not (0).",
+	"Whether the station's printer or display reports this condition, or was seen to be in it (1), or not (0).",
 	[]string{"station", "condition"}, nil)
 
 func (conditionCollector) Describe(ch chan<- *prometheus.Desc) { ch <- stationCondition }
 
 func (c conditionCollector) Collect(ch chan<- prometheus.Metric) {
 	for name, st := range c.s.active.Load().stations {
+		if d, ok := st.(*display); ok {
+			ch <- boolGauge(stationCondition, d.Pause().Refusal != nil, name, refusing)
+		}
 		p, ok := st.(*paper)
 		if !ok {
 			continue

@@ -80,9 +80,15 @@ func (p *pushes) stop(next *Built) {
 	p.open = wanted
 }
 
-// start does nothing: a display is contacted only with a ticket, because there is no standard
-// question for its state.
-func (p *pushes) start(*Built) {}
+// start contacts no display: there is no standard question for its state, so only a ticket shows it. But one
+// that takes no tickets is given the next one now, because the operator may have repaired it.
+func (p *pushes) start(next *Built) {
+	for name, st := range next.stations {
+		if one, ok := st.(*display); ok && one.Pause().Refusal != nil {
+			p.s.Kick(name)
+		}
+	}
+}
 
 func (p *pushes) close() { p.stop(&Built{}) }
 
@@ -95,7 +101,19 @@ func (p *display) Lane() dispatch.Lane {
 // WrapBackup marks the ticket: the cook who reads it looks for a screen that is dark.
 func (p *display) WrapBackup(backup dispatch.Station) dispatch.Station { return pushBackup{backup} }
 
-func (p *display) AddState(l *admin.Status) { l.Kind, l.Address = admin.KindKDS, host(p.conf) }
+// AddState adds a device only while the display refuses every ticket: there is no other state that it reports.
+func (p *display) AddState(l *admin.Status) {
+	l.Kind, l.Address = admin.KindKDS, host(p.conf)
+	if now := p.Pause(); now.Refusal != nil {
+		l.NextTry = now.Until
+		l.Device = &admin.Device{
+			State: refusing, Since: now.Since, Conditions: []string{}, Error: now.Refusal.Error(),
+		}
+	}
+}
+
+// refusing is the state of a display that takes no tickets until a person has repaired something.
+const refusing = "refusing"
 
 // host is the address of a display without path and credentials, which may be secret. Listings show
 // it, and operators paste listings into support requests.

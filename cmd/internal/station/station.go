@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -224,6 +225,10 @@ func (b *Built) lanes() (out []dispatch.Lane) {
 		for _, backup := range b.backups(name) {
 			l.Backups = append(l.Backups,
 				dispatch.Backup{Name: backup.name, Station: st.WrapBackup(backup.station), After: backup.after})
+			l.OnRefusal = append(l.OnRefusal, backup.name)
+		}
+		if f := b.conf.Fallback; f != name && !slices.Contains(l.OnRefusal, f) {
+			l.OnRefusal = append(l.OnRefusal, f)
 		}
 		out = append(out, l)
 	}
@@ -248,6 +253,14 @@ func (s *Set) List() (out []admin.Status) {
 	return out
 }
 
+// Kick ends the pause of a station: a person has repaired it, so it is tried now.
+func (s *Set) Kick(name string) {
+	if one, ok := s.active.Load().stations[name].(*display); ok {
+		one.Resume()
+	}
+	s.o.Dispatcher.Kick(name)
+}
+
 // Notices are problems of the stations that the operator must see in every listing.
 func (s *Set) Notices() (out []string) {
 	active := s.active.Load()
@@ -267,7 +280,9 @@ type pushBackup struct{ dispatch.Station }
 func (b pushBackup) Print(
 	ctx context.Context, d ticket.Delivery, begin func(context.Context) error,
 ) (ticket.Proof, error) {
-	d.Down = "screen"
+	if len(d.RefusedBy) == 0 { // else For is the station that refused it
+		d.Down = "screen"
+	}
 	return b.Station.Print(ctx, d, begin)
 }
 

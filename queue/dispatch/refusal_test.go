@@ -1,0 +1,185 @@
+package dispatch
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"ticketrail/queue"
+	"ticketrail/queue/ticket"
+)
+
+// lanesWithRefusals serves grill and bar with these printers. What grill refuses goes to bar, then to pass;
+// what bar refuses goes to grill, then to pass.
+func (h *harness) lanesWithRefusals(grill, bar, pass *fakePrinter) {
+	h.Set([]Lane{
+		{Name: "grill", Station: grill, OnRefusal: []string{"bar", "pass"}},
+		{Name: "bar", Station: bar, OnRefusal: []string{"grill", "pass"}},
+		{Name: "pass", Station: pass},
+	})
+}
+
+func TestARefusedTicketGoesToAnotherStationAtOnceAndTheNextOnesPrint(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		grill, bar := h.printer(fine, refuses), h.printer()
+		h.lanesWithRefusals(grill, bar, h.printer())
+		h.q.enqueue("grill", "a", "b", "c")
+		h.advance(0)
+		h.wantPrinted(grill, "a", "c")
+		h.wantPrinted(bar, "b REFUSED BY grill")
+		moved, to := h.jobsOf("b", "grill")[0], h.jobsOf("b", "bar")[0]
+		want := fmt.Sprintf("moved to bar as job %d: refused by grill: 422 no table", to.ID)
+		if moved.State != ticket.Moved || moved.Reason != want {
+			t.Errorf("%+v, want %s", moved, want)
+		}
+	})
+}
+
+func TestAReloadChangesWhereRefusedTicketsGo(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		grill, pass := h.printer(refuses), h.printer()
+		h.lanesWithRefusals(grill, h.printer(), pass)
+		h.advance(0)
+		h.Set([]Lane{{Name: "grill", Station: grill, OnRefusal: []string{"pass"}}, {Name: "pass", Station: pass}})
+		h.advance(0)
+		h.q.enqueue("grill", "a")
+		h.advance(0)
+		h.wantPrinted(pass, "a REFUSED BY grill")
+	})
+}
+
+// jobsOf are the jobs of an order at a station, the newest first.
+func (h *harness) jobsOf(name, station string) []queue.Job {
+	h.t.Helper()
+	all, err := h.q.Jobs(h.t.Context(), queue.Filter{Station: station})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return slices.DeleteFunc(all, func(j queue.Job) bool { return j.Request[:len(name)] != name })
+}
+
+func TestARefusedTicketThatWaitsElsewhereKeepsNoTicketWaiting(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		grill, bar := h.printer(refuses), h.printer()
+		bar.setFault(off)
+		h.lanesWithRefusals(grill, bar, h.printer())
+		h.q.enqueue("grill", "a", "b")
+		h.advance(0)
+		h.wantPrinted(grill, "b")
+		bar.setFault(fine)
+		h.advance(time.Minute)
+		h.wantPrinted(bar, "a REFUSED BY grill")
+	})
+}
+
+func TestEachStationIsGivenARefusedTicketOnceAndThenAPersonGetsIt(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		grill, bar, pass := h.printer(), h.printer(), h.printer()
+		for _, p := range []*fakePrinter{grill, bar, pass} {
+			p.setFault(refuses)
+		}
+		h.lanesWithRefusals(grill, bar, pass)
+		h.q.enqueue("grill", "a")
+		h.advance(time.Hour)
+		h.wantEnds("grill a move to bar", "bar a move to pass", "pass a hold")
+		j := h.jobsOf("a", "pass")[0]
+		want := "no other station takes it; reprint it at another one, or cancel it: refused by pass: 422 no table"
+		if j.State != ticket.Held || j.Reason != want || !slices.Equal(j.RefusedBy, []string{"grill", "bar"}) {
+			t.Errorf("%+v", j)
+		}
+		pass.setFault(fine)
+		if _, err := h.q.Reprint(t.Context(), j.ID, queue.ReprintOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		grill.setFault(fine)
+		if _, err := h.q.Reprint(t.Context(), j.MadeFrom, queue.ReprintOptions{Station: "grill"}); err == nil {
+			t.Error("what was moved to another station is reprinted here too")
+		}
+		h.advance(time.Minute)
+		h.wantPrinted(pass, "a REFUSED BY grill, bar")
+		again, err := h.q.Reprint(t.Context(), h.jobsOf("a", "pass")[0].ID, queue.ReprintOptions{Station: "grill"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.advance(time.Minute)
+		h.wantPrinted(grill, "a") // a person gave it to grill in spite of that
+		if j := h.jobsOf("a", "grill")[0]; j.ID != again.Job || j.RefusedBy != nil {
+			t.Errorf("%+v", j)
+		}
+	})
+}
+
+func TestATicketThatABackupRefusesIsNotPrintedThereAgain(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		grill, bar := h.serveWithBackup(off, 0, func(l *Lane) { l.OnRefusal = []string{"bar"} })
+		bar.setFault(refuses)
+		h.q.enqueue("grill", "a", "b")
+		h.advance(0)
+		j := h.jobsOf("a", "grill")[0]
+		want := "dial: connection refused; on bar: no other station takes it; reprint it at another one, " +
+			"or cancel it: refused by bar: 422 no table"
+		if j.State != ticket.Held || j.Reason != want {
+			t.Errorf("%+v", j)
+		}
+		grill.setFault(fine)
+		bar.setFault(fine)
+		h.advance(time.Minute)
+		if got := slices.Concat(grill.printed(), bar.printed()); len(got) > 1 {
+			t.Errorf("%q came out, want b alone", got)
+		}
+	})
+}
+
+func TestARefusedTestTicketFailsAndStays(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		h.lanesWithRefusals(h.printer(refuses), h.printer(), h.printer())
+		_, err := h.q.Accept(t.Context(), ticket.Request{ID: "test", Received: time.Now().UTC(), Body: []byte("{}"),
+			Drafts: []ticket.Draft{{Station: "grill", Ticket: ticket.Ticket{Kind: ticket.Test, Request: "test"}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.advance(time.Minute)
+		if j := h.jobsOf("test", "grill"); len(j) != 1 || j[0].State != ticket.Failed ||
+			j[0].Reason != "refused by grill: 422 no table" {
+			t.Errorf("%+v", j)
+		}
+	})
+}
+
+func TestAnEarlierDoubtGoesAlongWithARefusedTicket(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		grill, bar := h.printer(cut, refuses), h.printer()
+		h.lanesWithRefusals(grill, bar, h.printer())
+		h.q.enqueue("grill", "a")
+		h.advance(time.Minute)
+		h.wantPrinted(grill, "a")
+		h.wantPrinted(bar, "a REFUSED BY grill DUPLICATE")
+	})
+}
+
+func TestAStationThatTakesNothingCostsNoTicketAnythingAndItsBackupTakesOver(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		grill, bar := h.serveWithBackup(refusesAll, backupAfter)
+		h.q.enqueue("grill", "a", "b")
+		h.advance(backupAfter - time.Second)
+		for _, name := range []string{"a", "b"} {
+			if j := h.q.job(name); j.State != ticket.Pending || j.Attempts != 0 || j.Doubt {
+				t.Errorf("%+v", j)
+			}
+		}
+		if s := h.status("grill"); s.Up || s.Waiting != "401 bad token" {
+			t.Errorf("%+v", s)
+		}
+		h.advance(10 * time.Second)
+		h.wantPrinted(bar, "a"+forGrill, "b"+forGrill)
+		grill.setFault(fine)
+		h.q.enqueue("grill", "c")
+		h.advance(time.Minute)
+		h.q.enqueue("grill", "d")
+		h.advance(time.Minute)
+		if got := grill.printed(); !slices.Contains(got, "d") || !h.status("grill").Up {
+			t.Errorf("grill printed %q after the repair", got)
+		}
+	})
+}
