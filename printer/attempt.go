@@ -30,7 +30,8 @@ type attempt struct {
 	ctx     context.Context
 	encoded encodedTicket
 	from    int // where the ticket begins in the bytes of the connection
-	wait    personWait
+	// stoppedAt is when the printer first reported that it needs a person.
+	stoppedAt time.Time
 }
 
 // sent is how many bytes of the ticket, and of the questions behind it, were handed to the operating system.
@@ -43,7 +44,7 @@ func (a *attempt) print() (ticket.Proof, error) {
 	all := a.encoded.bytes()
 	ahead := a.ahead()
 	a.d.dots = true // until the ticket is known to have ended outside a command
-	a.from = a.s.wrote + len(a.s.unsent) + len(ahead)
+	a.from = a.s.wrote + len(ahead)
 	_, err := a.write(ahead, a.p.sendTimeout(len(ahead)))
 	var proof ticket.Proof
 	if err == nil {
@@ -86,7 +87,7 @@ func (a *attempt) ahead() (b []byte) {
 
 // hasLongCommand reports whether b has a command with more data than fits into the header of a short one.
 func hasLongCommand(b []byte) bool {
-	for _, long := range []string{"\x1dv0", "\x1d(L", "\x1d8L", "\x1d(k"} {
+	for _, long := range []string{"\x1dv0", "\x1d(L", "\x1d(k"} {
 		if bytes.Contains(b, []byte(long)) {
 			return true
 		}
@@ -153,7 +154,7 @@ func (a *attempt) sendFenced() (ticket.Proof, error) {
 		switch {
 		case got == byStatus && a.s.unexpectedCount() > unexpected:
 			proof = ticket.Sent // it also sends status bytes unasked, so the answer proves nothing
-		case got == byStatus && proof == ticket.Confirmed:
+		case got == byStatus:
 			proof = ticket.Processed
 		}
 		if a.s.blocked() { // the last status is older than the answer
@@ -166,8 +167,6 @@ func (a *attempt) sendFenced() (ticket.Proof, error) {
 	}
 	a.d.cutOffs = 0
 	a.d.update(func(s *Status) { s.Heard = time.Now() })
-	// A question sent while waiting may still be unanswered. A session is kept only without such.
-	_ = a.s.waitFor(a.ctx, probeFirst, a.s.settled)
 	a.d.keep(a.s)
 	return proof, nil
 }
@@ -216,28 +215,38 @@ func (a *attempt) writePart(b []byte, limit time.Duration) (took time.Duration, 
 		start := time.Now()
 		err := a.s.write(a.ctx, b, min(writeCheckInterval, limit-took))
 		b = nil // the session has the rest
-		switch {
-		case err == nil || a.ctx.Err() != nil || !timedOut(err):
-			a.wait.exceeded(a.s.blocked(), 0) // the write ended, whatever the status says
+		if err == nil || a.ctx.Err() != nil || !timedOut(err) {
 			return took + time.Since(start), err
-		case !a.s.blocked():
-			a.wait.exceeded(false, 0)
+		}
+		blocked, werr := a.waitForPerson(err)
+		if werr != nil {
+			return took, werr
+		}
+		if !blocked {
 			if took += time.Since(start); took >= limit {
 				return took, err
 			}
-		case a.wait.exceeded(true, a.d.o.WaitForPerson):
-			return took, a.waitedTooLong(err)
 		}
 	}
 }
 
-// waitedTooLong is the error when WaitForPerson has passed. The ticket is in doubt then: its first
-// lines may be on the paper, and the rest in the printer's buffer prints when the person comes
-// after all.
-func (a *attempt) waitedTooLong(err error) error {
+// waitForPerson reports whether the printer has reported that it needs a person, as far as is known: with a full
+// buffer it may not read the question. The error is for when WaitForPerson has passed since the first such report,
+// because of err. The ticket is in doubt then: its first lines may be on the paper, and the rest in the printer's
+// buffer prints when the person comes after all.
+func (a *attempt) waitForPerson(err error) (bool, error) {
+	if !a.s.blocked() {
+		return false, nil
+	}
+	if a.stoppedAt.IsZero() {
+		a.stoppedAt = time.Now()
+	}
+	if time.Since(a.stoppedAt) < a.d.o.WaitForPerson {
+		return true, nil
+	}
 	c := a.s.condition()
 	text, advice := a.d.describe(state(c))
-	return fmt.Errorf("it is %s (it reports: %s), and this was not fixed within %s; %s: %w",
+	return true, fmt.Errorf("it is %s (it reports: %s), and this was not fixed within %s; %s: %w",
 		text, c, a.d.o.WaitForPerson, advice, err)
 }
 

@@ -51,12 +51,6 @@ func (s *session) newFence(want fenceKind, id [4]byte) *fence {
 	return s.fence
 }
 
-func (s *session) dropFence() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.fence = nil
-}
-
 // unexpectedCount is how many status bytes came without a GS r.
 func (s *session) unexpectedCount() int {
 	s.mu.Lock()

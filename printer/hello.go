@@ -79,7 +79,6 @@ func (d *Device) hello(ctx context.Context, s *session) error {
 func (d *Device) askInOrder(ctx context.Context, s *session, by fenceKind, limit time.Duration) (fenceKind, error) {
 	start := time.Now()
 	f := s.newFence(cmp.Or(by, byID), d.issueID())
-	defer s.dropFence()
 	for step, nuls := 0, 0; ; step++ {
 		if step <= len(clearing) {
 			if err := s.sendNULs(ctx, nuls, limit-time.Since(start)); err != nil {

@@ -1,21 +1,24 @@
 package printer_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"testing/synctest"
 
 	"ticketrail/printer"
+	"ticketrail/queue/ticket"
 )
 
 func TestOnlyTheFirstCopyDirectlyBelowAPieceSaysToIgnoreIt(t *testing.T) {
 	twoCopies := func(_ *printer.DeviceOptions, o *printer.Options) { o.Copies = 2 }
 	for name, c := range map[string]struct {
-		between, doubt bool
-		want           int
+		between, untouched, doubt bool
+		want                      int
 	}{
 		"the copies follow their piece":     {doubt: true, want: 1},
 		"another order came in between":     {between: true, doubt: true},
+		"another order was not begun":       {untouched: true, doubt: true, want: 1},
 		"there is no doubt about the first": {},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -32,6 +35,15 @@ func TestOnlyTheFirstCopyDirectlyBelowAPieceSaysToIgnoreIt(t *testing.T) {
 				}
 				if c.between {
 					r.want("A3", "confirmed")
+				}
+				if c.untouched {
+					_, err := r.p.Print(r.t.Context(), orderOf("A3"), func(context.Context) error {
+						r.v.Reset()
+						return nil
+					})
+					if !ticket.IsUntouched(err) {
+						t.Error(err)
+					}
 				}
 				long.Doubt = c.doubt
 				if o := r.printWith(r.t.Context(), r.p, long, nil); o.kind() != "confirmed" {

@@ -216,6 +216,7 @@ func TestAnAnswerWithPaperOutIsNoProof(t *testing.T) {
 		if o := r.want("A2", "doubt"); !strings.Contains(o.err.Error(), "out of paper") {
 			t.Error(o.err)
 		}
+		r.wantState(printer.PaperOut)
 		synctest.Wait()
 		paper = 0x03 // low is not out
 		r.want("A3", "processed")

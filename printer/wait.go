@@ -13,32 +13,6 @@ import (
 // it waits for a person, or it does not answer. Each has its own limit, and the status (DLE EOT,
 // answered at once, not in order) tells which one it is.
 
-// A personWait measures how long the printer has needed a person.
-type personWait struct{ since, clearSince time.Time }
-
-// troubleGap: trouble that comes back within this time continues the same wait. Otherwise each moment in
-// which the printer reports no trouble would start WaitForPerson anew.
-const troubleGap = time.Minute
-
-// exceeded records whether there is trouble now, and reports whether it has lasted for limit. Without
-// trouble it only records; limit is then not used.
-func (w *personWait) exceeded(trouble bool, limit time.Duration) bool {
-	now := time.Now()
-	switch {
-	case !trouble && w.clearSince.IsZero():
-		w.clearSince = now
-	case !trouble && now.Sub(w.clearSince) >= troubleGap:
-		w.since = time.Time{}
-	case trouble:
-		w.clearSince = time.Time{}
-		if w.since.IsZero() {
-			w.since = now
-		}
-		return now.Sub(w.since) >= limit
-	}
-	return false
-}
-
 // statusInterval is how often the status is asked while a fence is unanswered. An open cover is
 // known after a second at most.
 const statusInterval = time.Second
@@ -56,12 +30,11 @@ func (a *attempt) await(left, limit time.Duration) (fenceKind, error) {
 	// it. The ticket may have used up its time; the question gets its own, or a slow printer would fail here
 	// with everything printed.
 	f := a.s.newFence(a.s.by, a.d.issueID())
-	defer a.s.dropFence()
 	if _, err := a.write(a.s.question(f, false), max(left, answerTimeout)); err != nil {
 		return noFence, err
 	}
 	var elapsed time.Duration // while the printer reports no trouble
-	for asked := a.s.by == byStatus; ; {
+	for asked := false; ; {
 		start := time.Now()
 		got, err := a.s.waitFence(a.ctx, f, min(statusInterval, limit))
 		switch {
@@ -75,15 +48,14 @@ func (a *attempt) await(left, limit time.Duration) (fenceKind, error) {
 			return got, nil
 		}
 		answers := a.askStatus(answerTimeout, f.answered) == nil
-		blocked := a.s.blocked() // as last reported: with a full buffer it may not read the question
-		switch {
 		// Nothing that is still in the buffer prints any more, so there is no point in waiting.
-		case answers && a.s.condition().Has(escpos.Unrecoverable):
+		if a.s.condition().Has(escpos.Unrecoverable) {
 			return noFence, a.stopped()
-		case a.wait.exceeded(blocked, a.d.o.WaitForPerson):
-			return noFence, a.waitedTooLong(errNoAnswer)
+		}
 		// Time in which a person is needed does not count against the time for printing.
-		case blocked:
+		if blocked, err := a.waitForPerson(errNoAnswer); err != nil {
+			return noFence, err
+		} else if blocked {
 			continue
 		}
 		elapsed += time.Since(start)

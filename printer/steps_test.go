@@ -1,0 +1,307 @@
+package printer_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ticketrail/printer"
+	"ticketrail/printer/transport"
+	"ticketrail/printer/virtual"
+	"ticketrail/queue/ticket"
+)
+
+// Each test here is about one line that claims or stores something.
+
+func TestATicketIsUntouchedUntilItsFirstByteWasTaken(t *testing.T) {
+	for can := range proofs {
+		for taken := range 2 {
+			withHarness(t, virtual.Options{Can: can, Kanji: true}, nil, func(r *harness) {
+				if o := r.print("A1"); o.err != nil {
+					t.Fatal(o.err)
+				}
+				time.Sleep(time.Minute) // another connection
+				before, ahead := int(r.v.BytesRead()), 0
+				if can == 0 {
+					ahead = padding()
+				}
+				_, err := r.p.Print(r.t.Context(), orderOf("A2"), func(context.Context) error {
+					synctest.Wait()
+					if taken+ahead == 0 {
+						r.v.Reset()
+					} else {
+						r.v.ResetAfter(int(r.v.BytesRead())-before+ahead+taken, 1)
+					}
+					return nil
+				})
+				if err == nil || ticket.IsUntouched(err) != (taken == 0) {
+					t.Errorf("%d bytes of the ticket were taken: %v", taken, err)
+				}
+			})
+		}
+	}
+}
+
+func TestASilentPrinterHasTimeToPrintBeforeTheNextTicket(t *testing.T) {
+	withHarness(t, virtual.Options{Kanji: true}, nil, func(r *harness) {
+		r.want("A1", "sent")
+		if r.d.Status().Connected {
+			t.Error("still connected")
+		}
+		if o := r.printWith(r.t.Context(), r.p, orderOfLines(60), nil); o.kind() != "sent" {
+			t.Error(o.err)
+		}
+		if o := r.want("A2", "sent"); o.took < 5*time.Second {
+			t.Errorf("sent after %s, while the 60 lines before it print", o.took)
+		}
+	})
+}
+
+func TestAFileHasNothingToPrint(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		file, err := transport.Open("file://" + filepath.Join(t.TempDir(), "grill.bin"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := newHarness(t, nil, file, nil)
+		for range 2 {
+			if o := r.want("A1", "sent"); o.took > 0 {
+				t.Errorf("it was waited %s for a file", o.took)
+			}
+		}
+	})
+}
+
+func TestAStateThatEndedWithTheAnswerIsAskedAgain(t *testing.T) {
+	withHarness(t, virtual.Options{Can: virtual.RealTime | virtual.ProcessID, Kanji: true}, nil, func(r *harness) {
+		r.want("A1", "confirmed")
+		r.v.PaperFor(3)
+		later(30*time.Second+500*time.Millisecond, r.v.Refill)
+		r.want("A2", "confirmed")
+		r.wantState(printer.Ready)
+	})
+}
+
+func TestACutThatWasMissingIsSentOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := virtual.New(answersAll())
+		ctx, cancel := context.WithCancel(t.Context())
+		r := newHarness(t, v, cancellingDialer{v, cancel}, nil)
+		defer r.d.Retire()
+		if o := r.printWith(ctx, r.p, orderOf("A1"), nil); o.kind() != "confirmed" {
+			t.Error(o.err)
+		}
+		time.Sleep(time.Minute)
+		v.ResetAfter(200, 1)
+		r.want("A2", "doubt")
+		again := orderOf("A2")
+		again.Doubt = true
+		if o := r.printWith(r.t.Context(), r.p, again, nil); o.kind() != "confirmed" {
+			t.Error(o.err)
+		}
+		synctest.Wait()
+		var ends []virtual.End
+		for _, x := range v.Tickets() {
+			ends = append(ends, x.End)
+		}
+		if want := []virtual.End{virtual.Closed, virtual.Broken, virtual.Cut}; !slices.Equal(ends, want) {
+			t.Errorf("the pieces end as %v, want %v: the cut of A1 was sent twice", ends, want)
+		}
+	})
+}
+
+func TestASingleStatusByteThatNobodyAskedForProvesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		noise := false
+		s := &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
+			end := all[max(0, len(all)-17):]
+			switch {
+			case answerStatus(c, all):
+			case strings.Contains(end, "\x1dr\x01"):
+				_, _ = c.Write(make([]byte, strings.Count(end, "\x1dr\x01")))
+			case noise && strings.Contains(end, "job 1"):
+				noise = false
+				_, _ = c.Write([]byte{0})
+			}
+		}}
+		r := newScriptedHarness(t, s)
+		defer r.d.Retire()
+		r.want("A1", "processed")
+		noise = true
+		r.want("A2", "sent")
+		r.want("A3", "processed")
+	})
+}
+
+func TestCutOffsCountOnlyInARow(t *testing.T) {
+	withHarness(t, virtual.Options{Can: virtual.Everything, Kanji: true, LinesPerSecond: 4}, nil, func(r *harness) {
+		for range 3 {
+			later(time.Second, r.v.Reset)
+			if o := r.print("A1"); !o.inDoubt {
+				t.Errorf("%s: %v", o.kind(), o.err)
+			}
+			time.Sleep(time.Minute)
+			r.want("A2", "confirmed")
+			time.Sleep(time.Minute)
+		}
+		if r.d.Status().CutOff {
+			t.Error("connections that end now and then count as a print server that closes early")
+		}
+	})
+}
+
+// acknowledging makes connections to a scripted printer that acknowledge all but the last missing bytes.
+type acknowledging struct {
+	*scriptedPrinter
+	missing int
+}
+
+func (a *acknowledging) Dial(ctx context.Context) (transport.Conn, error) {
+	c, err := a.scriptedPrinter.Dial(ctx)
+	return &acknowledgingConn{Conn: c, missing: &a.missing}, err
+}
+
+type acknowledgingConn struct {
+	transport.Conn
+	taken   int
+	missing *int
+}
+
+func (c *acknowledgingConn) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	c.taken += n
+	return n, err
+}
+
+func (c *acknowledgingConn) Acknowledged() (int, error) {
+	if *c.missing < 0 {
+		return c.taken, os.ErrInvalid
+	}
+	return c.taken - *c.missing, nil
+}
+
+// cutter is a printer whose connection ends instead of the answer behind ticket number n, if cut says so.
+func cutter(cut func(n int) bool) *scriptedPrinter {
+	ids := map[net.Conn]int{}
+	n := 0
+	return &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
+		if answerStatus(c, all) {
+			return
+		}
+		id := idReply(all)
+		if id == nil {
+			return
+		}
+		ids[c]++
+		if behind := strings.LastIndex(all, "job 1") > strings.LastIndex(all, "\x1b@"); behind {
+			if n++; cut(n) {
+				_ = c.Close()
+				return
+			}
+		}
+		_, _ = c.Write(id)
+	}}
+}
+
+func TestATicketOfWhichAByteWasNotAcknowledgedIsNotSent(t *testing.T) {
+	for missing, want := range map[int]string{11: "sent", 12: "doubt", -1: "doubt"} { // the question has 11 bytes
+		synctest.Test(t, func(t *testing.T) {
+			a := &acknowledging{cutter(func(n int) bool { return n > 1 }), missing}
+			r := newHarness(t, nil, a, nil)
+			defer r.d.Retire()
+			r.want("A1", "confirmed")
+			r.want("A2", "doubt")
+			r.want("A2", want)
+			if o := r.print("A3"); o.kind() != want {
+				t.Errorf("%d bytes missing: %s, %v", missing, o.kind(), o.err)
+			}
+			if s := r.d.Status(); !s.CutOff || want == "sent" && !strings.Contains(s.Advice, "printers probe grill") {
+				t.Errorf("%+v", s)
+			}
+			if b, _, _ := r.mem.Get("grill"); !strings.Contains(string(b), "answers_cut_off") {
+				t.Errorf("stored %s", b)
+			}
+		})
+	}
+}
+
+// A printer without a fence is asked once behind the ticket: what is in its buffer when it stops is lost.
+func TestATicketBehindWhichThePrinterStoppedIsInDoubt(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer byte // to DLE EOT; 0: none
+		after  time.Duration
+		want   string
+	}{
+		"it works": {0x12, 0, "sent"}, "it prints for long": {0x12, 20 * time.Second, "sent"},
+		"it hangs": {0, 0, "doubt"}, "it must be switched off and on": {0x32, 0, "doubt"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &scriptedPrinter{answer: func(_ *scriptedPrinter, conn net.Conn, all string) {
+				switch behind := strings.Contains(all, "job 1"); {
+				case !behind:
+					answerStatus(conn, all)
+				case c.answer > 0 && strings.Contains(all[len(all)-3:], "\x10\x04"):
+					later(c.after, func() { _, _ = conn.Write([]byte{c.answer}) })
+				}
+			}}
+			r := newScriptedHarness(t, s)
+			defer r.d.Retire()
+			if o := r.print("A1"); o.kind() != c.want {
+				t.Errorf("%s: %s, %v", name, o.kind(), o.err)
+			}
+		})
+	}
+}
+
+// The ticket may have used up its time; the question behind it has its own.
+func TestATicketThatWasSentInTimeIsWaitedFor(t *testing.T) {
+	o := virtual.Options{Can: virtual.Everything, Kanji: true, LinesPerSecond: 1, ReceiveBuffer: 64}
+	withHarness(t, o, func(_ *printer.DeviceOptions, o *printer.Options) {
+		o.Timeout, o.TimeoutPerKiB = 15*time.Second, time.Microsecond
+	}, func(r *harness) {
+		outcomes := map[string]int{}
+		for lines := range 14 {
+			o := r.printWith(r.t.Context(), r.p, orderOfLines(lines), nil)
+			outcomes[o.kind()]++
+			var sent, all int
+			if o.err == nil {
+				continue
+			}
+			_, err := fmt.Sscanf(o.err.Error(), "print on grill: %d of %d bytes sent", &sent, &all)
+			if cut := 4; err != nil || sent >= all-cut {
+				t.Errorf("%d lines: %v", lines, o.err)
+			}
+			time.Sleep(time.Hour)
+		}
+		if outcomes["confirmed"] == 0 || outcomes["doubt"] == 0 {
+			t.Errorf("%v: no ticket was just in time", outcomes)
+		}
+	})
+}
+
+func TestATicketWhoseIDIsLostIsProcessedIfThePrinterAnswersGSr(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
+			behind := strings.LastIndex(all, "job 1") > strings.LastIndex(all, "\x1b@")
+			switch id := idReply(all); {
+			case answerStatus(c, all):
+			case behind && strings.Contains(all[len(all)-14:], "\x1dr\x01"):
+				_, _ = c.Write([]byte{0})
+			case !behind && id != nil:
+				_, _ = c.Write(id)
+			}
+		}}
+		r := newScriptedHarness(t, s)
+		defer r.d.Retire()
+		if o := r.want("A1", "processed"); o.took > 30*time.Second {
+			t.Errorf("after %s", o.took)
+		}
+	})
+}
