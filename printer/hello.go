@@ -64,7 +64,6 @@ func (d *Device) hello(ctx context.Context, s *session) error {
 	}
 	// Once may be chance: another program's GS ( H can displace ours.
 	if d.idUnanswered++; d.idUnanswered >= 2 {
-		d.idUnanswered = 0
 		a := d.capability
 		a.Fence = got
 		return d.saveCapability(ctx, a)

@@ -325,3 +325,19 @@ func TestOverTCPAPrinterThatATillKeepsFromItsFirstProbeIsProbedLater(t *testing.
 	p.DropEarly(0, printertest.Stay)
 	r.want("A1", "confirmed")
 }
+
+func TestWhatAnotherProgramLeftIsCleared(t *testing.T) {
+	for name, left := range map[string]string{
+		"the largest image":         "\x1dv0\x00\x48\x00\x68\x10", // 300 KiB
+		"the printer is deselected": "\x1b=\x02",
+	} {
+		withLine(t, everything(), func(r *harness, p lineDialer) {
+			r.want("A1", "confirmed")
+			hangUp(r.d)
+			p.till(left)
+			if r.want("A2", "confirmed"); !p.onPaper("A2") {
+				t.Errorf("%s: on paper\n%s", name, p.text())
+			}
+		})
+	}
+}

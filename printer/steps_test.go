@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ticketrail/printer"
+	"ticketrail/printer/profile"
 	"ticketrail/printer/transport"
 	"ticketrail/printer/virtual"
 	"ticketrail/queue/ticket"
@@ -303,5 +304,54 @@ func TestATicketWhoseIDIsLostIsProcessedIfThePrinterAnswersGSr(t *testing.T) {
 		if o := r.want("A1", "processed"); o.took > 30*time.Second {
 			t.Errorf("after %s", o.took)
 		}
+	})
+}
+
+func TestAPrinterThatLosesItsIDTwiceInARowHasNone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ids, asked := true, map[net.Conn]int{}
+		s := &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
+			if answerStatus(c, all) {
+				return
+			}
+			n := strings.Count(all, "\x1dr\x01")
+			_, _ = c.Write(make([]byte, n-asked[c]))
+			asked[c] = n
+			if id := idReply(all); id != nil && ids {
+				_, _ = c.Write(id)
+			}
+		}}
+		r := newScriptedHarness(t, s)
+		defer r.d.Retire()
+		for i, c := range []struct {
+			ids             bool
+			proof, can, key string
+		}{
+			{true, "confirmed", "confirmed", "process_id"},
+			{false, "processed", "confirmed", "process_id"}, // once may be chance
+			{true, "confirmed", "confirmed", "process_id"},
+			{false, "processed", "confirmed", "process_id"},
+			{false, "processed", "processed", "status"},
+			{true, "processed", "processed", "status"},
+		} {
+			ids = c.ids
+			r.want("A1", c.proof)
+			b, _, _ := r.mem.Get("grill")
+			if got := r.d.Status().Capability; got != c.can || !strings.Contains(string(b), `"fence":"`+c.key+`"`) {
+				t.Errorf("ticket %d: it can be %s, stored %s; want %s and %s", i, got, b, c.can, c.key)
+			}
+		}
+	})
+}
+
+func TestAPrinterThatOnlyAnswersInOrderAndDoesNotAnyMoreIsBusyNotHung(t *testing.T) {
+	withHarness(t, virtual.Options{Can: virtual.ProcessID, Kanji: true}, func(d *printer.DeviceOptions, _ *printer.Options) {
+		d.Confirm = profile.ByProcessID
+	}, func(r *harness) {
+		r.want("A1", "confirmed")
+		time.Sleep(time.Minute)
+		r.v.Stall()
+		r.want("A2", "not ready")
+		r.wantState(printer.Busy)
 	})
 }
