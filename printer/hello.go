@@ -99,7 +99,7 @@ func (d *Device) askInOrder(ctx context.Context, s *session, by fenceKind, limit
 			return got, err
 		}
 		// No answer: it waits for a person, serves another client, or is inside a command.
-		if err := s.askStatus(ctx, answerTimeout, f.answered); err != nil {
+		if err := s.askStatus(ctx, answerTimeout, never); err != nil {
 			return noFence, err
 		}
 		if err := d.checkReady(s); err != nil {

@@ -13,6 +13,7 @@ import (
 	"ticketrail/printer"
 	"ticketrail/printer/printertest"
 	"ticketrail/printer/transport"
+	"ticketrail/printer/virtual"
 )
 
 // everything is a printer that answers every question.
@@ -338,6 +339,73 @@ func TestWhatAnotherProgramLeftIsCleared(t *testing.T) {
 			if r.want("A2", "confirmed"); !p.onPaper("A2") {
 				t.Errorf("%s: on paper\n%s", name, p.text())
 			}
+		})
+	}
+}
+
+func TestAPrinterIsHungSinceItStoppedAndNotSinceItWasAskedLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wire := &replaceableDialer{to: virtual.New(answersAll())}
+		r := newHarness(t, nil, wire, nil)
+		defer r.d.Retire()
+		r.want("A1", "confirmed")
+		hangUp(r.d)
+		wire.replace(virtual.New(virtual.Options{Can: realTimeOnly, Kanji: true}))
+		later(10*time.Second, func() {
+			if s := r.d.Status(); s.State != printer.Clearing {
+				t.Errorf("it is %s, want clearing", s.State)
+			}
+		})
+		r.want("A2", "not ready")
+		since := r.wantState(printer.Hung).Since
+		r.want("A2", "not ready")
+		if again := r.wantState(printer.Hung).Since; !again.Equal(since) {
+			t.Errorf("hung since %s, then since %s", since, again)
+		}
+	})
+}
+
+func TestAProbeClearsNothing(t *testing.T) {
+	withHarness(t, virtual.Options{Can: realTimeOnly, Kanji: true}, nil, func(r *harness) {
+		later(5*time.Second, func() { r.wantState(printer.Unknown) })
+		r.want("A1", "sent")
+	})
+}
+
+func TestACoverThatIsOpenedDuringTheHelloIsReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		second, open := false, false
+		r := newScriptedHarness(t, &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
+			switch id := idReply(all); {
+			case open && last(all, "\x10\x04\x02"):
+				_, _ = c.Write([]byte{0x16})
+			case answerStatus(c, all):
+			case id != nil && second:
+				open = true
+			case id != nil:
+				_, _ = c.Write(id)
+			}
+		}})
+		defer r.d.Retire()
+		r.want("A1", "confirmed")
+		hangUp(r.d)
+		second = true
+		r.want("A2", "not ready")
+		r.wantState(printer.CoverOpen)
+	})
+}
+
+func TestAnIDThatDiffersInOneLetterProvesNothing(t *testing.T) {
+	for k := range 4 {
+		synctest.Test(t, func(t *testing.T) {
+			r := newScriptedHarness(t, &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
+				if id := idReply(all); !answerStatus(c, all) && id != nil {
+					id[2+k] = 'z' // no id of ours has it
+					_, _ = c.Write(id)
+				}
+			}})
+			defer r.d.Retire()
+			r.want("A1", "sent")
 		})
 	}
 }
