@@ -46,19 +46,19 @@ func (a *attempt) interpret(res *http.Response) error {
 		return nil
 	case code >= 300 && code <= 399:
 		// The redirect was not followed, so nobody has taken the ticket.
-		return ticket.Untouched(a.display.errorf(
+		return a.untouched(res, a.display.errorf(
 			"it answered %d, a redirect to %s: set url to the address that accepts tickets", code, redirectHost(res)))
 	// By these the display says that it has not processed the ticket.
 	case code == http.StatusRequestTimeout, code == http.StatusTooEarly, code == http.StatusTooManyRequests:
 		a.display.setPause(retryAfter(res), nil)
-		return ticket.Untouched(a.display.errorf("it answered %s", said))
+		return a.untouched(res, a.display.errorf("it answered %s", said))
 	case slices.Contains(stationFaults, code):
 		err := a.display.errorf("it takes no tickets: %s; it is asked again within a minute", said)
 		a.display.setPause(askAgainAfter, err)
-		return ticket.Untouched(ticket.NotReady(err))
+		return a.untouched(res, ticket.NotReady(err))
 	case code >= 400 && code <= 499:
 		a.display.setPause(0, nil)
-		return ticket.Untouched(ticket.Permanent(a.display.errorf("%s", said)))
+		return a.untouched(res, ticket.Permanent(a.display.errorf("%s", said)))
 	default: // it may have taken the ticket and failed after that
 		a.display.setPause(retryAfter(res), nil)
 		return a.display.errorf("it answered %s", said)

@@ -27,6 +27,7 @@ type attempt struct {
 	beginCalled bool
 	finished    bool
 	beginErr    error
+	sendings    int // how often the transport has begun to send the body
 	timer       *time.Timer
 }
 
@@ -67,7 +68,9 @@ func (a *attempt) request(ctx, timed context.Context) *http.Request {
 		Method: http.MethodPost, URL: a.display.url, Host: a.display.url.Host, ContentLength: int64(len(a.body)),
 		Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}).WithContext(timed)
-	r.GetBody = func() (io.ReadCloser, error) { return &beginReader{a, ctx, bytes.NewReader(a.body)}, nil }
+	r.GetBody = func() (io.ReadCloser, error) {
+		return &beginReader{a: a, ctx: ctx, rest: bytes.NewReader(a.body)}, nil
+	}
 	r.Body, _ = r.GetBody()
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json")
@@ -91,9 +94,10 @@ func (a *attempt) request(ctx, timed context.Context) *http.Request {
 // A beginReader is the body of a request. The transport reads its first byte when the connection is
 // open, so that is the moment to call begin: a display that cannot be reached leaves no doubt.
 type beginReader struct {
-	a    *attempt
-	ctx  context.Context
-	rest *bytes.Reader
+	a       *attempt
+	ctx     context.Context
+	rest    *bytes.Reader
+	started bool
 }
 
 // Read calls begin before it returns the first byte. If begin fails, the transport gets the error
@@ -101,6 +105,12 @@ type beginReader struct {
 func (o *beginReader) Read(b []byte) (int, error) {
 	if err := o.a.beginOnce(o.ctx); err != nil {
 		return 0, err
+	}
+	if !o.started {
+		o.started = true
+		o.a.mu.Lock()
+		o.a.sendings++
+		o.a.mu.Unlock()
 	}
 	return o.rest.Read(b)
 }
@@ -138,6 +148,21 @@ func (a *attempt) begun() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.beginCalled && a.beginErr == nil
+}
+
+// untouched marks err, which the answer res stands for, as [ticket.Untouched]. But the transport sends the ticket
+// again if a connection breaks before the answer, and then nobody knows what became of the first sending.
+func (a *attempt) untouched(res *http.Response, err error) error {
+	answers := 1
+	for r := res.Request.Response; r != nil; r = r.Request.Response { // the redirects that were followed
+		answers++
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.sendings > answers {
+		return err
+	}
+	return ticket.Untouched(err)
 }
 
 // finish makes later reads of the body fail: begin must not be called after Print has returned.

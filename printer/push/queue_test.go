@@ -21,15 +21,16 @@ import (
 
 // A kitchen is a real queue with a dispatcher, and the orders that were sent to the station fresh.
 type kitchen struct {
-	t      *testing.T
+	t      testing.TB
 	q      *queue.Queue
 	d      *dispatch.Dispatcher
 	orders int
 }
 
-func newKitchen(t *testing.T) *kitchen {
+// newKitchen stores its queue in the folder dir.
+func newKitchen(t testing.TB, dir string) *kitchen {
 	t.Helper()
-	q, err := queue.Open(queue.Options{Path: filepath.Join(t.TempDir(), "ticketrail.db"), Reserve: -1, NoSync: true})
+	q, err := queue.Open(queue.Options{Path: filepath.Join(dir, "ticketrail.db"), Reserve: -1, NoSync: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,10 +72,7 @@ func (k *kitchen) order(n int) {
 // states are the states of all jobs, the oldest first.
 func (k *kitchen) states() string {
 	k.t.Helper()
-	all, err := k.q.Jobs(context.Background(), queue.Filter{})
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	all := k.jobs()
 	slices.Reverse(all)
 	var out []string
 	for _, j := range all {
@@ -85,7 +83,7 @@ func (k *kitchen) states() string {
 
 func TestADisplayThatFailsForAnHourGetsEachTicketOnceInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := newKitchen(t)
+		k := newKitchen(t, t.TempDir())
 		defer k.stop()
 		start := time.Now()
 		var taken, order []string
