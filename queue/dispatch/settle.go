@@ -27,7 +27,7 @@ func (w *worker) conclude(t *target, lease Lease, a attempt, v verdict) time.Dur
 	default:
 		settled = w.settle(lease, v, "")
 	}
-	// No pause after resultPermanent, which says nothing about the station, nor after
+	// No pause after resultPermanent, which says nothing bad about the station, nor after
 	// resultInterrupted by a shutdown. If it was the queue that failed, it gets the queue's pause.
 	var pause time.Duration
 	switch {

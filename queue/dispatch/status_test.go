@@ -175,7 +175,8 @@ func TestUpFollowsTheLastAttempt(t *testing.T) {
 		for _, c := range []struct {
 			f    fault
 			want float64
-		}{{fine, 1}, {off, 0}, {unprintable, 0}, {fine, 1}, {unprintable, 1}, {noPaper, 0}, {fine, 1}, {cut, 0}} {
+		}{{fine, 1}, {off, 0}, {unprintable, 0}, {fine, 1}, {unprintable, 1}, {noPaper, 0}, {fine, 1}, {cut, 0},
+			{refuses, 1}, {refusesAll, 0}, {refuses, 1}} {
 			p.setFault(c.f)
 			h.q.enqueue("grill", string(c.f))
 			h.advance(time.Minute)

@@ -52,7 +52,12 @@ func (w *worker) noteResult(t *target, lease Lease, a attempt, v verdict) {
 	case v.result == resultOK:
 		w.noteSuccess(t, lease)
 		return
-	case v.result == resultPermanent: // says nothing about the station
+	case v.result == resultPermanent:
+		// An answer that refuses one ticket shows that the station works. A ticket that cannot be composed
+		// shows nothing.
+		if t.own && ticket.IsUntouched(a.err) {
+			w.noteSuccess(t, lease)
+		}
 		return
 	case a.cancelled():
 		w.log.Info("ticket was cancelled before it began to print", ticketAttrs(lease)...)
