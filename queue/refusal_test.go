@@ -52,6 +52,17 @@ func TestARefusedTicketThatMayHaveComeOutTwiceIsStillLentWithItsMark(t *testing.
 	}
 }
 
+func TestACopyOfAScreensCardThatIsRefusedIsStillForThatScreen(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.showOnScreen(1)
+		q.rescue(true, 1)
+		q.must(q.take("grill").Move(bg, "bar", "grill", "refused"))
+		if d := q.print("bar"); d.For != "wall" || d.Down != "screen" || !slices.Equal(d.RefusedBy, []string{"grill"}) {
+			t.Errorf("%+v", d)
+		}
+	})
+}
+
 func TestATicketIsNotMovedToAStationWithoutAName(t *testing.T) {
 	q := start(t)
 	q.accept(order("a", "grill"))

@@ -70,6 +70,14 @@ func TestAStationNamesTheBackupThatPrintsItsTickets(t *testing.T) {
 	}
 }
 
+func TestADisplayThatRefusesEveryTicketIsResumedByAPerson(t *testing.T) {
+	p := stationOf(queue.StationState{Name: "fresh bar", Configured: true},
+		Status{Kind: KindKDS, Known: true, Device: &Device{State: "refusing", Since: time.Unix(5, 0)}})
+	if !strings.Contains(p.Advice, "ticketrail printers resume 'fresh bar'") || !p.Since.Equal(time.Unix(5, 0)) {
+		t.Errorf("%+v", p)
+	}
+}
+
 func TestTheStateOfAStationIsItsMostUrgentCondition(t *testing.T) {
 	hold := &queue.StationHold{Reason: "x", Since: time.Unix(9, 0)}
 	up, down := Status{Known: true, Up: true}, Status{Known: true}

@@ -179,3 +179,48 @@ func TestStationsThatShareAPrinterMustHaveTheSameConnectionSettings(t *testing.T
 		t.Error(diff)
 	}
 }
+
+func TestARefusedTicketGoesToTheBackupsAndThenToTheFallback(t *testing.T) {
+	conf := configOfEveryKind()
+	bar := config.DefaultPrinter()
+	bar.Name, bar.Address, bar.Backup = "bar", "tcp://127.0.0.1:2", "hot"
+	conf.Printers = append(conf.Printers, bar)
+	cold := conf.KDS[0]
+	cold.Name, cold.Backup = "cold", "bar"
+	conf.KDS = append(conf.KDS, cold)
+	conf.Fallback = "fresh"
+	s, _ := openSet(t, conf)
+	got := map[string][]string{}
+	for _, l := range s.active.Load().lanes() {
+		got[l.Name] = l.OnRefusal
+	}
+	want := map[string][]string{
+		"grill": {"fresh"}, "bar": {"hot", "grill", "fresh"}, "hot": {"grill", "fresh"},
+		"fresh": nil, "cold": {"bar", "hot", "grill", "fresh"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("where refused tickets go (-want +got):\n%s", diff)
+	}
+}
+
+// A deliveries is a station that keeps what it is given.
+type deliveries struct{ got []ticket.Delivery }
+
+func (d *deliveries) Print(
+	_ context.Context, one ticket.Delivery, _ func(context.Context) error,
+) (ticket.Proof, error) {
+	d.got = append(d.got, one)
+	return ticket.Sent, nil
+}
+
+func TestOnlyATicketOfTheDisplayItselfSaysThatItsScreenIsDown(t *testing.T) {
+	var backup deliveries
+	for _, d := range []ticket.Delivery{{For: "fresh", Down: "printer"}, {For: "cold", RefusedBy: []string{"cold"}}} {
+		if _, err := (pushBackup{&backup}).Print(t.Context(), d, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if a, b := backup.got[0].Down, backup.got[1].Down; a != "screen" || b != "" {
+		t.Errorf("down: %q, %q", a, b)
+	}
+}
