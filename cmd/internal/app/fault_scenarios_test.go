@@ -367,12 +367,12 @@ func (w *disturbedPrinter) repairAll() {
 	time.Sleep(10 * time.Millisecond) // triggers that have fired take effect
 	w.mu.Lock()
 	losing := w.losing
-	if losing {
-		w.lostAt, w.losing = time.Now(), false
-	}
+	w.losing = false
 	w.mu.Unlock()
-	if losing {
+	if losing { // a ticket that was sent before this is settled before the power is back
 		w.c.power(false)
+		time.Sleep(time.Minute)
+		w.note(loses)
 	}
 	for _, a := range disturbances() {
 		if a.loses == keeps {
