@@ -216,7 +216,7 @@ var questions = regexp.MustCompile(`(?s)\x10\x04.|\x1dr\x01|\x1da\x0e?|\x1b@|\x1
 func swallowed(b []byte) []byte {
 	b = bytes.ReplaceAll(b, []byte{0}, nil)
 	b = questions.ReplaceAll(b, nil)
-	for _, q := range []string{"\x10\x04", "\x1dr", "\x1da", "\x1d(H\x0600"} {
+	for _, q := range []string{"\x1b=", "\x10\x04", "\x1dr", "\x1da", "\x1d(H\x0600"} {
 		if bytes.HasPrefix([]byte(q), b) || bytes.HasPrefix(b, []byte(q)) && len(b) < len(q)+4 {
 			return nil
 		}
