@@ -106,7 +106,7 @@ func menus() []menu {
 // order is an item with a modifier, a long one, and a void one; each call makes a new value.
 func (m menu) order() ticket.Delivery {
 	return ticket.Delivery{Job: 7, Station: "grill", Attempt: 1, Ticket: ticket.Ticket{
-		Request: "0d9e1c52-7c1b-4d5e-8a66-1f2e3d4c5b6a", VenueName: m.venue, Number: "18", Table: m.table,
+		Request: "0d9e1c52-7c1b-4d5e-8a66-1f2e3d4c5b6a", VenueName: m.venue, Number: "18", Table: "Table " + m.table,
 		Server: m.server, Type: m.kind, Course: m.course, Guests: "4", Refire: true,
 		Received: time.Date(2026, 11, 20, 8, 30, 0, 0, time.UTC), Zone: "Europe/Lisbon",
 		Lines: []ticket.Line{

@@ -152,7 +152,7 @@ func (b *batch) encodeTicket(t ticket.Ticket) []byte {
 // of a doubt, a cook would ask for a dish that is already on the pass.
 func slipLine(t ticket.Ticket, job uint64, doubt bool) ticket.Line {
 	var name []string
-	for _, s := range []string{ticket.NumberLabel(t.Number), ticket.TableLabel(t.Table), t.Type, t.Server} {
+	for _, s := range []string{ticket.NumberLabel(t.Number), ticket.TableLabel(t.Table, t.Type), t.Type, t.Server} {
 		if s != "" {
 			name = append(name, s)
 		}

@@ -169,7 +169,7 @@ func allUnrouted(lines []ticket.Line) bool {
 
 func number(t *ticket.Ticket) string { return ticket.NumberLabel(layout.OneLine(t.Number)) }
 
-func table(t *ticket.Ticket) string { return ticket.TableLabel(layout.OneLine(t.Table)) }
+func table(t *ticket.Ticket) string { return ticket.TableLabel(layout.OneLine(t.Table), t.Type) }
 
 // orderKey identifies the order of a ticket, with the same result on every board. Tickets belong to
 // one order if they have the same number that people call out; without a number, the same table;
@@ -181,8 +181,8 @@ func orderKey(t *ticket.Ticket) string {
 		words = append(words, string(t.Kind), t.Received.String())
 	case number(t) != "":
 		words = []string{"number", t.Venue, number(t)}
-	case table(t) != "":
-		words = []string{"table", t.Venue, strings.ToLower(table(t))}
+	case t.Table != "":
+		words = []string{"table", t.Venue, strings.ToLower(ticket.TableLabel(oneLine(t.Table), ""))}
 	}
 	// Each word is preceded by its length, so that no two lists of words give the same bytes. A
 	// hash, because the texts may be long.

@@ -99,6 +99,9 @@ func variants() map[string]ticket.Delivery {
 	n := everyday()
 	n.For, n.RefusedBy = "hot-line", []string{"hot-line", "fresh"}
 	out["refused"] = n
+	takeaway := everyday()
+	takeaway.Ticket.Number, takeaway.Ticket.Table, takeaway.Ticket.Type = "UberEats 4F2A", "Priya", "Takeaway"
+	out["takeaway"] = takeaway
 	out["raw"] = ticket.Delivery{Job: 92, Attempt: 1, Ticket: ticket.Ticket{
 		Request: "r", Received: received(),
 		Raw: `{"id":"r","items":[],"hello":"world","list":[1,2,3,4,5,6,7,8,9,10,11,12,13,14]}`}}

@@ -134,7 +134,7 @@ func (c *composer) headerField(name string, t *ticket.Ticket) Span {
 // number and table add the words that tell the two apart (#18, Table 18).
 func (c *composer) number(t *ticket.Ticket) string { return ticket.NumberLabel(c.text(t.Number)) }
 
-func (c *composer) table(t *ticket.Ticket) string { return ticket.TableLabel(c.text(t.Table)) }
+func (c *composer) table(t *ticket.Ticket) string { return ticket.TableLabel(c.text(t.Table), t.Type) }
 
 // labelled returns "Server Ana", or "" without a name: a label alone would look like a fault.
 func labelled(label, s string) string {

@@ -45,7 +45,7 @@ func menus() []menu {
 // order is a ticket in one script with a cancelled item.
 func (m menu) order() ticket.Delivery {
 	return ticket.Delivery{Job: 7, Attempt: 1, Station: m.short, Ticket: ticket.Ticket{
-		Request: "0d9e1c52-7c1b-4d5e-8a66-1f2e3d4c5b6a", VenueName: m.long, Number: "18", Table: m.short,
+		Request: "0d9e1c52-7c1b-4d5e-8a66-1f2e3d4c5b6a", VenueName: m.long, Number: "18", Table: "Table " + m.short,
 		Server:   m.modifier,
 		Received: received(), Zone: "Europe/Lisbon", Notes: []string{m.say},
 		Lines: []ticket.Line{

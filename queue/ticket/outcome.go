@@ -3,7 +3,6 @@ package ticket
 import (
 	"errors"
 	"fmt"
-	"strings"
 )
 
 // Permanent marks an error that says that this station will never take this ticket: another station gets
@@ -61,22 +60,6 @@ func Short(request string) string {
 		r = r[len(r)-6:]
 	}
 	return string(r)
-}
-
-// NumberLabel is an order's number as it is called out: "#18" for 18 and for #18, "" for "".
-func NumberLabel(number string) string {
-	if number == "" {
-		return ""
-	}
-	return "#" + strings.TrimPrefix(number, "#")
-}
-
-// TableLabel is a table with the word: "Table 12" for 12, "Table 12" as it is, "" for "".
-func TableLabel(table string) string {
-	if table == "" || strings.HasPrefix(strings.ToLower(table), "table") {
-		return table
-	}
-	return "Table " + table
 }
 
 // Plural is "1 ticket", "2 tickets".

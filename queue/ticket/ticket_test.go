@@ -229,16 +229,3 @@ func TestAFailedJobIsStoredAsBuried(t *testing.T) {
 		}
 	}
 }
-
-func TestNumberAndTableGetTheirLabelOnce(t *testing.T) {
-	for in, want := range map[string]string{"18": "#18", "#18": "#18", "": ""} {
-		if got := NumberLabel(in); got != want {
-			t.Errorf("number %q: %q, want %q", in, got, want)
-		}
-	}
-	for in, want := range map[string]string{"B10": "Table B10", "table 4": "table 4", "TABLE 4": "TABLE 4", "": ""} {
-		if got := TableLabel(in); got != want {
-			t.Errorf("table %q: %q, want %q", in, got, want)
-		}
-	}
-}
