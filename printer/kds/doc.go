@@ -19,7 +19,7 @@
 //   - Dark: a screen without any live page. Its new tickets wait in its queue; after HoldFor they
 //     come out of its backup.
 //   - Rescue: copies of what was shown and not bumped, for the backup of a screen that is dark.
-//   - Expo, or the pass: a screen that shows whole orders, and which stations are done with them.
+//   - Pass: a screen that shows whole orders, and which stations are done with them.
 //   - Pairing: the permission of one browser to see one screen.
 //   - Place: a counter that sorts the board. off: a counter of the cards that left the board, which
 //     sorts the recall list. Clocks can be set back, so nothing is sorted by time.
@@ -90,9 +90,9 @@
 // 1018]}; new ones at once, and all of them whenever it connects anew. Only this confirmation
 // makes a ticket "shown".
 //
-// # Expo
+// # Pass
 //
-// The expo screen shows the cards of several boards, grouped by order. Its snapshot has "orders"
+// The pass shows the cards of several boards, grouped by order. Its snapshot has "orders"
 // and "recall" of [Order] instead of cards. Its events are
 //
 //	{"id": "…", "seq": 20, "kind": "order", "order": "9f…", "view": {order}}

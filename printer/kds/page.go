@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"ticketrail/printer/kds/board"
 )
 
 // templates escape every value for the place where it stands. Nothing here has one of the types
@@ -65,12 +67,12 @@ func (s *Server) renderPage(view *screenView) []byte {
 		State: view.source.snapshot()}
 	now := time.UnixMilli(v.Beat.Now)
 	switch state := v.State.(type) {
-	case Snapshot:
+	case board.Snapshot:
 		v.Open = len(state.Open)
 		for _, c := range state.Open[:min(v.Open, maxCardsInPage)] {
 			v.Cards = append(v.Cards, view.cardView(c, now))
 		}
-	case ExpoSnapshot:
+	case board.PassSnapshot:
 		v.Open = len(state.Orders)
 		for _, o := range state.Orders[:min(v.Open, maxCardsInPage)] {
 			v.Cards = append(v.Cards, view.orderView(o, now))
@@ -148,14 +150,14 @@ type itemView struct {
 
 // A lineView is an item or a modifier. Item gives the template the fields of the card's line.
 type lineView struct {
-	Item
+	board.Item
 	Class string
 	Count string // its quantity; of a modifier only if it is not 1
 	Notes []noteView
 }
 
 // cardView prepares one card for the template.
-func (view *screenView) cardView(c *Card, now time.Time) cardView {
+func (view *screenView) cardView(c *board.Card, now time.Time) cardView {
 	v := cardView{Head: headline(c.Number, c.Table, kindTitle(c.Kind), c.Type),
 		Who: detailsText(c.Number, c.Table, c.Type, c.Server, c.Guests), Meta: metaText(c)}
 	v.Class, v.Word, v.Age = view.age(c.Received, c.PutAt, now)
@@ -164,7 +166,7 @@ func (view *screenView) cardView(c *Card, now time.Time) cardView {
 }
 
 // orderView prepares one order of the expo for the template.
-func (view *screenView) orderView(o *Order, now time.Time) cardView {
+func (view *screenView) orderView(o *board.Order, now time.Time) cardView {
 	v := cardView{Head: headline(o.Number, o.Table, "", o.Type),
 		Who: detailsText(o.Number, o.Table, o.Type, o.Server, o.Guests), Meta: o.Clock}
 	v.Class, v.Word, v.Age = view.age(o.Received, o.Received, now)
@@ -235,7 +237,7 @@ func detailsText(number, table, kind, server, guests string) string {
 }
 
 // metaText is the small print of a card.
-func metaText(c *Card) string {
+func metaText(c *board.Card) string {
 	var parts []string
 	for _, s := range []string{c.Clock, c.Station, c.Course, c.Destination, c.Venue, c.Request} {
 		if s != "" {
@@ -247,7 +249,7 @@ func metaText(c *Card) string {
 
 // newBodyView groups the lines of a card into items with their modifiers. Modifiers without an item
 // before them form one of their own, so that nothing is lost.
-func newBodyView(c *Card) bodyView {
+func newBodyView(c *board.Card) bodyView {
 	v := bodyView{Banners: banners(c), Notes: noteViews(c.Notes), Raw: c.Raw}
 	for _, it := range c.Items {
 		if it.Depth == 0 || len(v.Items) == 0 {
@@ -261,7 +263,7 @@ func newBodyView(c *Card) bodyView {
 
 // newLineView chooses the CSS classes of one line. A class is never the only sign: the template
 // writes the same in words, for cooks who do not see the colour.
-func newLineView(it Item) lineView {
+func newLineView(it board.Item) lineView {
 	l := lineView{Item: it, Class: "line", Count: it.Quantity, Notes: noteViews(it.Notes)}
 	if it.Depth > 0 {
 		l.Class += " mod d" + strconv.Itoa(min(it.Depth, 5))

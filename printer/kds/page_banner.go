@@ -1,10 +1,13 @@
 package kds
 
-import "ticketrail/queue/ticket"
+import (
+	"ticketrail/printer/kds/board"
+	"ticketrail/queue/ticket"
+)
 
 // banners say in words what is unusual about a card, the most serious first. Where the paper ticket
 // says the same, the words are the same. web/cards.js has the same list.
-func banners(c *Card) (out []bannerView) {
+func banners(c *board.Card) (out []bannerView) {
 	add := func(is bool, kind, text string) {
 		if is {
 			out = append(out, bannerView{kind, text})
@@ -26,7 +29,7 @@ func banners(c *Card) (out []bannerView) {
 }
 
 // insteadOf is the banner of a card that belongs to another station.
-func insteadOf(c *Card) string {
+func insteadOf(c *board.Card) string {
 	s := "FOR " + c.For
 	if c.Down != "" {
 		s += " (" + c.Down + " down)"

@@ -11,8 +11,9 @@ import (
 
 	"golang.org/x/net/html"
 
-	"ticketrail/printer/kds"
 	"ticketrail/queue/ticket"
+
+	"ticketrail/printer/kds/board"
 )
 
 var hostile = []string{
@@ -90,7 +91,7 @@ func TestAPageStartsWithTheStateItWasRenderedFrom(t *testing.T) {
 			Tag   string
 			Setup struct{ Name string }
 			Beat  pulse
-			State kds.Snapshot
+			State board.Snapshot
 		}](t, data)
 		if start.State.ID != w.screens["hot-line"].Board().At() || len(start.State.Open) != 2 ||
 			start.Setup.Name != "hot-line" || start.Tag == "" {

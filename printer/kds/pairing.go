@@ -34,6 +34,9 @@ type Pairing struct {
 	Seen    time.Time `json:"seen,omitzero"` // last visit, accurate to an hour; zero: none since it was paired
 }
 
+// pairingVersion is the version of the stored format; fields are only added.
+const pairingVersion = 1
+
 // A storedPairing is a Pairing on stable storage. It holds a hash of the browser's secret: whoever
 // reads the database cannot pretend to be a paired browser.
 type storedPairing struct {
@@ -91,7 +94,7 @@ func OpenPairings(store kv.Store, log *slog.Logger) (*Pairings, error) {
 		stored := storedPairing{}
 		err := json.Unmarshal(value, &stored)
 		hash, ok := parseHash(stored.Hash)
-		if err != nil || stored.V != recordVersion || !ok {
+		if err != nil || stored.V != pairingVersion || !ok {
 			p.log.Error("cannot read a stored pairing; that browser must be paired again", "key", key)
 			return true
 		}
@@ -129,7 +132,7 @@ func (p *Pairings) Pair(ctx context.Context, code, station string) (Pairing, err
 	if a.id == "" {
 		a.id = p.newID()
 	}
-	s := storedPairing{V: recordVersion, Hash: hex.EncodeToString(hash[:]), Pairing: Pairing{
+	s := storedPairing{V: pairingVersion, Hash: hex.EncodeToString(hash[:]), Pairing: Pairing{
 		ID: a.id, Station: station, Address: a.address, Browser: a.browser, Paired: time.Now().UTC(),
 	}}
 	if err := p.store(ctx, s); err != nil {

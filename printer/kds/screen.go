@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"ticketrail/printer/kds/board"
 	"ticketrail/queue/ticket"
 )
 
@@ -22,9 +23,9 @@ type BackupStation interface {
 type ScreenOptions struct {
 	Name  string // of the station
 	Title string // shown on its pages; "" is Name
-	Board *Board
-	// Expo is shown by the pages instead of the board. Nil: they show the board.
-	Expo *Expo
+	Board *board.Board
+	// Pass is shown by the pages instead of the board. Nil: they show the board.
+	Pass *board.Pass
 
 	// Backup is the station that gets copies, through Rescuer, of what was shown and not bumped,
 	// when the screen has been dark for HoldFor: see [Screen.RunRescue]. "": none. New tickets of a
@@ -99,7 +100,7 @@ func NewScreen(o ScreenOptions) *Screen {
 // Options returns the options of the screen, with defaults filled in.
 func (s *Screen) Options() ScreenOptions { return s.o }
 
-func (s *Screen) Board() *Board { return s.o.Board }
+func (s *Screen) Board() *board.Board { return s.o.Board }
 
 // Idempotent reports that a ticket may be given again after an attempt that broke: the board
 // recognises its job and never shows it twice. So however often that happens, the ticket needs no
@@ -139,7 +140,7 @@ func (s *Screen) Print(ctx context.Context, d ticket.Delivery,
 	if err := s.waitConfirmed(ctx, d.Job, confirmed); err != nil {
 		return "", err
 	}
-	if err := s.o.Board.markShown(ctx, d.Job); err != nil {
+	if err := s.o.Board.MarkShown(ctx, d.Job); err != nil {
 		return "", err
 	}
 	s.o.Metrics.shown(time.Since(started))
@@ -158,7 +159,7 @@ func untouchedUnlessPermanent(err error) error {
 // waitConfirmed waits until a live page has confirmed the card. A bumped card counts too: a cook has seen it.
 // The last two errors differ because the operator does: open the page, or reload one that hangs.
 func (s *Screen) waitConfirmed(ctx context.Context, job uint64, confirmed <-chan struct{}) error {
-	if c, ok := s.o.Board.Card(job); ok && c.State == Bumped {
+	if c, ok := s.o.Board.Card(job); ok && c.State == board.Bumped {
 		return nil
 	}
 	timeout := time.NewTimer(s.o.ShowWithin)
@@ -270,7 +271,7 @@ func (s *Screen) Confirm(id string, jobs []uint64) {
 	}
 	for _, job := range jobs {
 		// With mu held: a card that is withdrawn at the same time is then forgotten after this.
-		if c, ok := s.o.Board.Card(job); !ok || c.State == Elsewhere {
+		if c, ok := s.o.Board.Card(job); !ok || c.State == board.Elsewhere {
 			continue
 		}
 		p.confirmed[job] = struct{}{}
@@ -280,7 +281,7 @@ func (s *Screen) Confirm(id string, jobs []uint64) {
 		}
 	}
 	// A page that is open for months must not grow: drop jobs that the board no longer has.
-	if len(p.confirmed) > 2*maxKept {
+	if len(p.confirmed) > 2*board.MaxKept {
 		maps.DeleteFunc(p.confirmed, func(job uint64, _ struct{}) bool { _, ok := s.o.Board.Card(job); return !ok })
 	}
 }
@@ -298,12 +299,13 @@ func (s *Screen) forget(job uint64) {
 // Do carries out the command of a page. A command for a card also confirms that the page holds it.
 // Otherwise a cook who is faster than the page's own confirmation would bump a ticket that counts
 // as never shown.
-func (s *Screen) Do(ctx context.Context, id string, c Command) (Result, error) {
+func (s *Screen) Do(ctx context.Context, id string, c board.Command) (board.Result, error) {
 	if c.Order != "" {
-		if s.o.Expo == nil {
-			return Result{}, fmt.Errorf("%w: it names an order, and %s shows single tickets", ErrCommand, s.o.Name)
+		if s.o.Pass == nil {
+			return board.Result{}, fmt.Errorf("%w: it names an order, and %s shows single tickets",
+				board.ErrCommand, s.o.Name)
 		}
-		return s.o.Expo.Do(ctx, c)
+		return s.o.Pass.Do(ctx, c)
 	}
 	s.Confirm(id, []uint64{c.Job})
 	return s.o.Board.Do(ctx, c)
@@ -330,4 +332,10 @@ func (s *Screen) Status() ScreenStatus {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return ScreenStatus{Live: len(s.pages), Ever: s.everOpen, DarkSince: s.darkSince, Open: open, Oldest: oldest}
+}
+
+func orDefault(v *time.Duration, d time.Duration) {
+	if *v <= 0 {
+		*v = d
+	}
 }

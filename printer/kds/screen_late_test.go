@@ -9,21 +9,24 @@ import (
 	"ticketrail/queue/dispatch"
 	"ticketrail/queue/kv/kvtest"
 	"ticketrail/queue/ticket"
+
+	"ticketrail/printer/kds/board"
 )
 
 func TestABumpPressedBeforeTheRescueConflictsOnceAndThenWorks(t *testing.T) {
 	withDarkScreen(t, func(t *testing.T, k *screenHarness, s *Screen, paper *fakePrinter) {
-		late := press(s.Board(), Bump, 1, 0) // pressed before the copy was printed, on a page without a connection
+		// Pressed before the copy was printed, on a page without a connection.
+		late := press(s.Board(), board.Bump, 1, 0)
 		time.Sleep(21 * time.Second)
 		synctest.Wait()
 		paper.wantPrinted(t, one, three)
 		time.Sleep(5 * time.Second)
-		wantOutcome(t, s.Board(), late, Conflict)
-		if c, _ := s.Board().Card(1); c.State != Open || c.Paper != "grill" {
+		wantOutcome(t, s.Board(), late, board.Conflict)
+		if c, _ := s.Board().Card(1); c.State != board.Open || c.Paper != "grill" {
 			t.Errorf("card %+v", c)
 		}
-		wantOutcome(t, s.Board(), press(s.Board(), Bump, 1, 0), Done)
-		wantOutcome(t, s.Board(), press(s.Board(), Recall, 1, 0), Done)
+		wantOutcome(t, s.Board(), press(s.Board(), board.Bump, 1, 0), board.Done)
+		wantOutcome(t, s.Board(), press(s.Board(), board.Recall, 1, 0), board.Done)
 		time.Sleep(time.Hour)
 		paper.wantPrinted(t)
 		if c, _ := s.Board().Card(1); c.Paper != "grill" {
@@ -76,9 +79,9 @@ func TestATicketThatCameOutElsewhereIsMarkedWhenACookRecallsIt(t *testing.T) {
 			new(beginCounter).begin); err != nil {
 			t.Fatal(err)
 		}
-		wantOutcome(t, s.Board(), press(s.Board(), Recall, 1, 0), Done)
-		for when, b := range map[string]*Board{"now": s.Board(), "after a restart": open(t, store)} {
-			if c, _ := b.Card(1); c.State != Open || !c.Duplicate {
+		wantOutcome(t, s.Board(), press(s.Board(), board.Recall, 1, 0), board.Done)
+		for when, b := range map[string]*board.Board{"now": s.Board(), "after a restart": open(t, store)} {
+			if c, _ := b.Card(1); c.State != board.Open || !c.Duplicate {
 				t.Errorf("%s: %+v", when, c)
 			}
 		}

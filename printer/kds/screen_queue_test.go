@@ -15,6 +15,8 @@ import (
 	"ticketrail/queue"
 	"ticketrail/queue/dispatch"
 	"ticketrail/queue/ticket"
+
+	"ticketrail/printer/kds/board"
 )
 
 // A screenHarness is a real queue with a dispatcher and one station, and what survives its
@@ -182,8 +184,8 @@ func TestARestartShowsTheSameBoard(t *testing.T) {
 		closed := openPage(s, "a")
 		k.order(4)
 		time.Sleep(time.Second)
-		wantOutcome(t, s.Board(), press(s.Board(), Bump, 2, 0), Done)
-		wantOutcome(t, s.Board(), press(s.Board(), ItemDone, 3, 0), Done)
+		wantOutcome(t, s.Board(), press(s.Board(), board.Bump, 2, 0), board.Done)
+		wantOutcome(t, s.Board(), press(s.Board(), board.ItemDone, 3, 0), board.Done)
 		before := s.Board().Snapshot()
 		closed()
 		k.closeAll()

@@ -13,10 +13,6 @@ import (
 // sides can crash at any time and ask again: the copies are found by their jobs, so none is made
 // twice.
 
-// rescueNote heads the copy of a ticket that was shown. Stored tickets contain it, so its text must
-// not change.
-const rescueNote = "WAS ON THE SCREEN and is not bumped: may be in preparation"
-
 // A Rescuer makes and withdraws copies of a screen's tickets: *queue.Queue.
 type Rescuer interface {
 	// Rescue makes the copies at station to that the board of screen from needs, and withdraws
@@ -72,7 +68,7 @@ const rescueInterval = 5 * time.Second
 // rescue has the queue make or withdraw the copies that the board needs now, and marks the cards
 // whose copies came out. settled says that nothing more is to be expected of them.
 func (s *Screen) rescue(ctx context.Context, dark bool) (settled bool, err error) {
-	cards := s.o.Board.rescueCards(dark)
+	cards := s.o.Board.RescueCards(dark)
 	r, err := s.o.Rescuer.Rescue(ctx, s.o.Name, s.o.Backup, cards)
 	if err != nil {
 		return false, err
@@ -96,7 +92,7 @@ func (s *Screen) rescue(ctx context.Context, dark bool) (settled bool, err error
 		// A crash before the mark is stored: the queue still reports the copy, and the next rescue
 		// marks the card.
 		if made.Out {
-			err = errors.Join(err, s.o.Board.markPaper(ctx, c.Job, made.Station))
+			err = errors.Join(err, s.o.Board.MarkPaper(ctx, c.Job, made.Station))
 		}
 	}
 	s.mu.Lock()
@@ -110,49 +106,9 @@ func (s *Screen) rescuePending() bool {
 	s.mu.Lock()
 	dark, skipped := !s.darkSince.IsZero(), s.skipped
 	s.mu.Unlock()
-	return dark && s.o.Backup != "" && slices.ContainsFunc(s.o.Board.rescueCards(true), func(c ticket.RescueCard) bool {
+	return dark && s.o.Backup != "" && slices.ContainsFunc(s.o.Board.RescueCards(true), func(c ticket.RescueCard) bool {
 		return c.Ticket != nil && !skipped[c.Job]
 	})
-}
-
-// rescueCards returns every card that is not marked as printed elsewhere. If the screen is dark,
-// each open card that was shown carries the copy that it needs; all others have none, which
-// withdraws a copy that was made before.
-func (b *Board) rescueCards(dark bool) []ticket.RescueCard {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	var out []ticket.RescueCard
-	for _, c := range b.open() {
-		if rec := &b.cards[c.Job].rec; rec.Paper == "" {
-			out = append(out, ticket.RescueCard{Job: c.Job, Reprint: rec.Reprint})
-			// The ticket was readable when the card was added, so an error cannot happen here.
-			if t, err := ticket.Unmarshal(rec.Ticket); err == nil && dark && rec.Shown {
-				out[len(out)-1].Ticket = rec.rescueTicket(t)
-			}
-		}
-	}
-	for _, e := range b.cards {
-		if e.card.State != Open && e.rec.Paper == "" {
-			out = append(out, ticket.RescueCard{Job: e.rec.Job})
-		}
-	}
-	return out
-}
-
-// rescueTicket is the copy of a card's ticket: it says what was known of the ticket on the screen.
-func (r *record) rescueTicket(t ticket.Ticket) *ticket.Ticket {
-	notes := slices.DeleteFunc(t.Notes, func(n string) bool { return n == rescueNote })
-	t.Notes = []string{rescueNote}
-	if r.Duplicate {
-		t.Notes = append(t.Notes, "POSSIBLE DUPLICATE")
-	}
-	t.Notes = append(t.Notes, notes...)
-	for _, i := range r.Done {
-		if i < len(t.Lines) {
-			t.Lines[i].Notes = append([]string{"done on the screen"}, t.Lines[i].Notes...)
-		}
-	}
-	return &t
 }
 
 // A screenBackup is another station as the backup of a screen's queue.
@@ -191,7 +147,7 @@ func (p screenBackup) Print(ctx context.Context, d ticket.Delivery,
 		if err := begin(ctx); err != nil {
 			return err
 		}
-		if err := p.s.o.Board.withdraw(ctx, d.Job); err != nil {
+		if err := p.s.o.Board.Withdraw(ctx, d.Job); err != nil {
 			return ticket.Untouched(err) // the card may still be visible, and nothing was printed
 		}
 		p.s.forget(d.Job)

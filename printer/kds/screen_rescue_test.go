@@ -3,6 +3,7 @@ package kds
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +17,8 @@ import (
 	"ticketrail/queue/dispatch"
 	"ticketrail/queue/kv/kvtest"
 	"ticketrail/queue/ticket"
+
+	"ticketrail/printer/kds/board"
 )
 
 const one, three = "1 for hot-line (screen down), was shown", "3 for hot-line (screen down), was shown"
@@ -30,7 +33,7 @@ func withDarkScreen(t *testing.T, f func(t *testing.T, k *screenHarness, s *Scre
 		closed := openPage(s, "a")
 		k.order(3)
 		synctest.Wait()
-		wantOutcome(t, s.Board(), press(s.Board(), Bump, 2, 0), Done)
+		wantOutcome(t, s.Board(), press(s.Board(), board.Bump, 2, 0), board.Done)
 		closed()
 		f(t, k, s, paper)
 	})
@@ -85,27 +88,27 @@ func TestARescueCopySaysWhichItemsWereDoneAndWhatTheCardSaid(t *testing.T) {
 	b := open(t, kvtest.New())
 	d := order(1, "Burger", "Chips", "Cake")
 	// it was on another screen before
-	d.Ticket.Notes, d.Ticket.Lines[1].Notes = []string{"nuts", rescueNote}, []string{"crisp"}
+	d.Ticket.Notes, d.Ticket.Lines[1].Notes = []string{"nuts", board.RescueNote}, []string{"crisp"}
 	d.Doubt, d.Reprint = true, true
 	put(t, b, d, order(2, "Soup"))
-	if c := b.rescueCards(true); c[0].Ticket != nil {
+	if c := b.RescueCards(true); c[0].Ticket != nil {
 		t.Errorf("no page ever said that it holds it: %+v", c[0])
 	}
 	for _, item := range []int{1, 2} {
-		wantOutcome(t, b, press(b, ItemDone, 1, item), Done)
+		wantOutcome(t, b, press(b, board.ItemDone, 1, item), board.Done)
 	}
-	all := b.rescueCards(true)
+	all := b.RescueCards(true)
 	if len(all) != 2 || all[0].Job != 1 || all[0].Ticket == nil || !all[0].Reprint || all[1].Ticket != nil {
 		t.Fatalf("%+v", all)
 	}
 	c := all[0].Ticket
 	got := [][]string{c.Notes, c.Lines[0].Notes, c.Lines[1].Notes, c.Lines[2].Notes}
-	want := [][]string{{rescueNote, "POSSIBLE DUPLICATE", "nuts"}, nil, {"done on the screen", "crisp"},
+	want := [][]string{{board.RescueNote, "POSSIBLE DUPLICATE", "nuts"}, nil, {"done on the screen", "crisp"},
 		{"done on the screen"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)
 	}
-	if again := b.rescueCards(true)[0].Ticket; len(again.Notes) != 3 {
+	if again := b.RescueCards(true)[0].Ticket; len(again.Notes) != 3 {
 		t.Errorf("the card itself has changed: %q", again.Notes)
 	}
 }
@@ -137,8 +140,8 @@ func TestARescueCopyThatFailsIsMarkedAndThenHeld(t *testing.T) {
 
 func TestACopyThatHasNotBegunIsWithdrawnWhenTheScreenIsBackOrTheTicketIsDone(t *testing.T) {
 	bump := func(t *testing.T, s *Screen) {
-		wantOutcome(t, s.Board(), press(s.Board(), Bump, 1, 0), Done)
-		wantOutcome(t, s.Board(), press(s.Board(), Bump, 3, 0), Done)
+		wantOutcome(t, s.Board(), press(s.Board(), board.Bump, 1, 0), board.Done)
+		wantOutcome(t, s.Board(), press(s.Board(), board.Bump, 3, 0), board.Done)
 	}
 	for name, back := range map[string]func(*testing.T, *Screen){
 		"a page is open":                    func(t *testing.T, s *Screen) { t.Cleanup(openPage(s, "b")) },
@@ -402,15 +405,16 @@ func TestPaperMarksOfAnOlderVersionAreRead(t *testing.T) {
 	b := open(t, s)
 	put(t, b, order(1, "Burger"), order(2, "Soup"))
 	for _, job := range []uint64{1, 2} {
-		if err := b.markShown(t.Context(), job); err != nil {
+		if err := b.MarkShown(t.Context(), job); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for job, add := range map[uint64]string{1: `"shown":true,"paper":"grill","paper_at":5,"paper_tries":1`,
 		2: `"shown":true,"paper_tries":2`} {
-		s.Set(cardKey(job), strings.Replace(s.Value(cardKey(job)), `"shown":true`, add, 1))
+		key := fmt.Sprintf("card/%020d", job)
+		s.Set(key, strings.Replace(s.Value(key), `"shown":true`, add, 1))
 	}
-	all := open(t, s).rescueCards(true)
+	all := open(t, s).RescueCards(true)
 	if len(all) != 1 || all[0].Job != 2 || !slices.Contains(all[0].Ticket.Notes, "POSSIBLE DUPLICATE") {
 		t.Errorf("%+v", all)
 	}

@@ -18,6 +18,8 @@ import (
 	"ticketrail/queue/kv"
 	"ticketrail/queue/kv/kvtest"
 	"ticketrail/queue/ticket"
+
+	"ticketrail/printer/kds/board"
 )
 
 // A fakePrinter collects what came out of it.
@@ -51,7 +53,7 @@ func (r *fakePrinter) Print(ctx context.Context, d ticket.Delivery,
 	if d.For != "" {
 		s += " for " + d.For + " (" + d.Down + " down)"
 	}
-	if slices.Contains(d.Ticket.Notes, rescueNote) {
+	if slices.Contains(d.Ticket.Notes, board.RescueNote) {
 		s += ", was shown"
 	}
 	if d.Doubt {
@@ -198,7 +200,8 @@ func TestABumpIsProofEnough(t *testing.T) {
 		s := newTestScreen(t, kvtest.New())
 		defer s.Join("a")()
 		time.AfterFunc(time.Second, func() {
-			if r, err := s.Do(t.Context(), "a", press(s.Board(), Bump, 1, 0)); r.Outcome != Done || err != nil {
+			r, err := s.Do(t.Context(), "a", press(s.Board(), board.Bump, 1, 0))
+			if r.Outcome != board.Done || err != nil {
 				t.Errorf("%+v, %v", r, err)
 			}
 		})

@@ -10,28 +10,30 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"ticketrail/printer/kds/board"
 )
 
 // A source is what the pages of one screen show: a board, or the orders of an expo.
 type source interface {
 	At() string // id of its state
-	Since(id string) ([]Event, bool)
+	Since(id string) ([]board.Event, bool)
 	Changed() <-chan struct{}
 	snapshot() any
-	open() []*Card // for the all-day counts
+	open() []*board.Card // for the all-day counts
 }
 
 // boardSource shows one board, expoSource the orders of an expo.
-type boardSource struct{ *Board }
+type boardSource struct{ *board.Board }
 
-func (b boardSource) snapshot() any { return b.Board.Snapshot() }
-func (b boardSource) open() []*Card { return b.Board.Snapshot().Open }
+func (b boardSource) snapshot() any       { return b.Board.Snapshot() }
+func (b boardSource) open() []*board.Card { return b.Board.Snapshot().Open }
 
-type expoSource struct{ *Expo }
+type expoSource struct{ *board.Pass }
 
-func (x expoSource) snapshot() any { return x.Expo.Snapshot() }
-func (x expoSource) open() (cards []*Card) {
-	for _, o := range x.Expo.Snapshot().Orders {
+func (x expoSource) snapshot() any { return x.Pass.Snapshot() }
+func (x expoSource) open() (cards []*board.Card) {
+	for _, o := range x.Pass.Snapshot().Orders {
 		for _, s := range o.Stations {
 			cards = append(cards, s.Cards...)
 		}
@@ -63,7 +65,7 @@ type setup struct {
 	Web       string              `json:"web"` // tag of the scripts and styles
 	Name      string              `json:"name"`
 	Title     string              `json:"title"`
-	Expo      bool                `json:"expo"`
+	Pass      bool                `json:"expo"`
 	Beat      int64               `json:"beat"` // milliseconds, as all of them
 	WarnAfter int64               `json:"warn_after"`
 	LateAfter int64               `json:"late_after"`
@@ -78,19 +80,19 @@ type setup struct {
 func newScreenView(d Display, beat time.Duration, web string) *screenView {
 	o := d.Screen.Options()
 	v := &screenView{
-		screen: d.Screen, name: o.Name, title: o.Title, expo: o.Expo != nil, beat: beat,
+		screen: d.Screen, name: o.Name, title: o.Title, expo: o.Pass != nil, beat: beat,
 		stopped: make(chan struct{}), clients: map[string]*client{},
 	}
 	v.stop = sync.OnceFunc(func() { close(v.stopped) })
-	recallFor := o.Board.o.RecallFor
+	recallFor := o.Board.Options().RecallFor
 	if v.expo {
-		v.source, recallFor = expoSource{o.Expo}, o.Expo.o.RecallFor
+		v.source, recallFor = expoSource{o.Pass}, o.Pass.Options().RecallFor
 	} else {
 		v.source = boardSource{o.Board}
 	}
 	v.config.Store(&d)
 	v.setup = setup{
-		Web: web, Name: o.Name, Title: o.Title, Expo: v.expo, Beat: beat.Milliseconds(),
+		Web: web, Name: o.Name, Title: o.Title, Pass: v.expo, Beat: beat.Milliseconds(),
 		WarnAfter: o.WarnAfter.Milliseconds(), LateAfter: o.LateAfter.Milliseconds(),
 		RecallFor: recallFor.Milliseconds(),
 		Keys:      withCustomKeys(d.Keys), Print: d.Print != nil, Alarm: allergyWords(),

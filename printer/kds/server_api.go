@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"ticketrail/printer/kds/board"
 )
 
 // Limits of what a page may post. They bound what a broken or hostile page can make the server
@@ -26,10 +28,10 @@ func (s *Server) state(w http.ResponseWriter, _ *http.Request, view *screenView,
 
 // allDay answers with the all-day counts of this screen's cards.
 func (s *Server) allDay(w http.ResponseWriter, r *http.Request, view *screenView, _ *grant) {
-	counts := AllDay(view.source.open(), r.URL.Query().Get("course"))
+	counts := board.AllDay(view.source.open(), r.URL.Query().Get("course"))
 	// A page expects a list; null would be an error there.
 	if counts == nil {
-		counts = []Count{}
+		counts = []board.Count{}
 	}
 	s.writeJSON(w, counts)
 }
@@ -69,7 +71,7 @@ func (s *Server) bye(w http.ResponseWriter, r *http.Request, view *screenView, _
 func (s *Server) command(w http.ResponseWriter, r *http.Request, view *screenView, _ *grant) {
 	var req struct {
 		Page string `json:"page"`
-		Command
+		board.Command
 	}
 	if !s.readJSON(w, r, maxCommandBytes, &req) {
 		return
@@ -113,7 +115,7 @@ func (s *Server) print(w http.ResponseWriter, r *http.Request, view *screenView,
 // notStored answers a request that failed. The page is told to try again; the cause is for the log,
 // because an error may contain paths and names that are not for whoever holds a tablet.
 func (s *Server) notStored(w http.ResponseWriter, view *screenView, what string, err error) {
-	if errors.Is(err, ErrCommand) {
+	if errors.Is(err, board.ErrCommand) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}

@@ -21,6 +21,8 @@ import (
 	"ticketrail/printer/kds"
 	"ticketrail/queue"
 	"ticketrail/queue/ticket"
+
+	"ticketrail/printer/kds/board"
 )
 
 // e2eDatabase is the environment variable that makes this test binary the server of the browser
@@ -121,22 +123,22 @@ func serveE2E(path string) error {
 }
 
 func (k *e2eServer) open(ctx context.Context, log *slog.Logger) error {
-	boards := map[string]*kds.Board{}
+	boards := map[string]*board.Board{}
 	for _, name := range []string{"hot-line", "cold", "pass"} {
-		b, err := kds.OpenBoard(kds.BoardOptions{Station: name, KV: k.queue.KV("board " + name), Logger: log})
+		b, err := board.OpenBoard(board.BoardOptions{Station: name, KV: k.queue.KV("board " + name), Logger: log})
 		if err != nil {
 			return err
 		}
-		for _, list := range [][]*kds.Card{b.Snapshot().Open, b.Snapshot().Recall} {
+		for _, list := range [][]*board.Card{b.Snapshot().Open, b.Snapshot().Recall} {
 			for _, c := range list {
 				k.job = max(k.job, c.Job)
 			}
 		}
 		boards[name] = b
 	}
-	expo, err := kds.OpenExpo(ctx, kds.ExpoOptions{
+	expo, err := board.OpenPass(ctx, board.PassOptions{
 		Station: "pass", KV: k.queue.KV("expo pass"), Own: boards["pass"],
-		Of: []*kds.Board{boards["hot-line"], boards["cold"]}, Logger: log,
+		Of: []*board.Board{boards["hot-line"], boards["cold"]}, Logger: log,
 	})
 	if err != nil {
 		return err
@@ -147,7 +149,7 @@ func (k *e2eServer) open(ctx context.Context, log *slog.Logger) error {
 	}
 	var displays []kds.Display
 	for _, o := range []kds.ScreenOptions{
-		{Name: "hot-line", Title: "Hot line"}, {Name: "cold", Title: "Cold"}, {Name: "pass", Title: "Pass", Expo: expo},
+		{Name: "hot-line", Title: "Hot line"}, {Name: "cold", Title: "Cold"}, {Name: "pass", Title: "Pass", Pass: expo},
 	} {
 		o.Board, o.Logger = boards[o.Name], log
 		s := kds.NewScreen(o)

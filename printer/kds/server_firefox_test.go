@@ -20,6 +20,8 @@ import (
 	"ticketrail/printer/kds"
 	"ticketrail/queue/kv/kvtest"
 	"ticketrail/queue/ticket"
+
+	"ticketrail/printer/kds/board"
 )
 
 // TestAScreenWorksInFirefox drives Debian's Firefox over WebDriver BiDi, which Firefox speaks
@@ -33,7 +35,7 @@ func TestAScreenWorksInFirefox(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	b, err := kds.OpenBoard(kds.BoardOptions{Station: "hot-line", KV: kvtest.New()})
+	b, err := board.OpenBoard(board.BoardOptions{Station: "hot-line", KV: kvtest.New()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +90,7 @@ func TestAScreenWorksInFirefox(t *testing.T) {
 	last.Ticket.Number = "20"
 	show(last)
 	f.until("it is told again", heads+` === "#18,#19,#20"`)
-	if c, _ := b.Card(1); c.State != kds.Open || c.Version != 3 {
+	if c, _ := b.Card(1); c.State != board.Open || c.Version != 3 {
 		t.Errorf("card %+v", c)
 	}
 	for _, line := range f.wrong {

@@ -21,6 +21,8 @@ import (
 	"ticketrail/printer/virtual"
 	"ticketrail/queue/kv/kvtest"
 	"ticketrail/queue/ticket"
+
+	"ticketrail/printer/kds/board"
 )
 
 // A testServer is a server with two screens, hot-line and cold, in memory.
@@ -38,7 +40,7 @@ type testServer struct {
 func newTestServer(t testing.TB) *testServer {
 	w := &testServer{t: t, pairingsKV: kvtest.New(), screens: map[string]*kds.Screen{}}
 	for _, name := range []string{"hot-line", "cold"} {
-		b, err := kds.OpenBoard(kds.BoardOptions{Station: name, KV: kvtest.New()})
+		b, err := board.OpenBoard(board.BoardOptions{Station: name, KV: kvtest.New()})
 		if err != nil {
 			t.Fatal(err)
 		}

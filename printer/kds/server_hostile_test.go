@@ -10,8 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"ticketrail/printer/kds"
 	"ticketrail/queue/ticket"
+
+	"ticketrail/printer/kds/board"
 )
 
 func TestOneMachineCannotUseUpAllConnections(t *testing.T) {
@@ -140,7 +141,7 @@ func TestMalformedRequestsChangeNothing(t *testing.T) {
 			code, text := w.post(c, "/screen/hot-line/do", body)
 			got := fmt.Sprint(code)
 			if code == http.StatusOK {
-				got = string(decode[kds.Result](t, text).Outcome)
+				got = string(decode[board.Result](t, text).Outcome)
 			}
 			if got != want {
 				t.Errorf("%.70s: %s, want %s", body, got, want)
@@ -162,7 +163,7 @@ func TestAReplayedCommandChangesNothing(t *testing.T) {
 			t.Helper()
 			body := fmt.Sprintf(`{"id":%q,"do":%q,"job":1,"version":%d}`, id, do, version)
 			if code, text := w.post(c, "/screen/hot-line/do", body); code != http.StatusOK ||
-				decode[kds.Result](t, text).Outcome != kds.Done {
+				decode[board.Result](t, text).Outcome != board.Done {
 				t.Fatalf("%s: %d %s", body, code, text)
 			}
 			played = append(played, body)

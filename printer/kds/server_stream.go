@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"ticketrail/printer/kds/board"
 )
 
 const (
@@ -156,9 +158,9 @@ func (st *stream) sendChanges() error {
 			return err
 		}
 		switch s := snap.(type) {
-		case Snapshot:
+		case board.Snapshot:
 			st.last = s.ID
-		case ExpoSnapshot:
+		case board.PassSnapshot:
 			st.last = s.ID
 		}
 		st.writeEvent("state", st.last, b)

@@ -10,8 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"ticketrail/printer/kds"
 	"ticketrail/queue/ticket"
+
+	"ticketrail/printer/kds/board"
 )
 
 const testPage = "page0001"
@@ -29,13 +30,13 @@ func TestAPageIsToldEveryChangeAndResumesWhereItsStreamBroke(t *testing.T) {
 		e := w.listen(c, "hot-line", testPage, "")
 		e.want("hello")
 		e.want("beat")
-		snap := decode[kds.Snapshot](t, e.want("state").data)
+		snap := decode[board.Snapshot](t, e.want("state").data)
 		if len(snap.Open) != 1 || snap.Open[0].Job != 1 {
 			t.Fatalf("the snapshot has %v", snap.Open)
 		}
 		w.put("hot-line", 2)
 		change := e.want("change")
-		if ev := decode[kds.Event](t, change.data); ev.Job != 2 || ev.ID != change.id {
+		if ev := decode[board.Event](t, change.data); ev.Job != 2 || ev.ID != change.id {
 			t.Errorf("told %+v under %s", ev, change.id)
 		}
 		e.body.Close()
@@ -46,7 +47,7 @@ func TestAPageIsToldEveryChangeAndResumesWhereItsStreamBroke(t *testing.T) {
 			"address": w.listen(c, "hot-line", "page0002", change.id),
 		} {
 			for _, job := range []uint64{3, 4} {
-				if ev := decode[kds.Event](t, again.want("change", "hello", "beat").data); ev.Job != job {
+				if ev := decode[board.Event](t, again.want("change", "hello", "beat").data); ev.Job != job {
 					t.Errorf("%s: told of %d, want %d", name, ev.Job, job)
 				}
 			}
@@ -197,7 +198,7 @@ func TestAPageThatDoesNotReadIsDroppedAndDelaysNoOther(t *testing.T) {
 		before := runtime.NumGoroutine()
 		for job := uint64(1); job <= 300; job++ {
 			w.put("hot-line", job)
-			if ev := decode[kds.Event](t, good.want("change", "beat").data); ev.Job != job {
+			if ev := decode[board.Event](t, good.want("change", "beat").data); ev.Job != job {
 				t.Fatalf("told of %d, want %d", ev.Job, job)
 			}
 		}

@@ -8,7 +8,7 @@ import (
 
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/config"
-	"ticketrail/printer/kds"
+	"ticketrail/printer/kds/board"
 )
 
 func TestARestartShowsTheSameBoard(t *testing.T) {
@@ -18,11 +18,11 @@ func TestARestartShowsTheSameBoard(t *testing.T) {
 		k.accept("A2", at("hot-line", "Soup"))
 		k.accept("A3", at("hot-line", "Fish"))
 		p.want("A1 A2 A3")
-		p.press(kds.ItemDone, "A1")
-		p.press(kds.Bump, "A2")
+		p.press(board.ItemDone, "A1")
+		p.press(board.Bump, "A2")
 		p.want("A1- A3")
 		pass.want("A1 A2+ A3")
-		pass.press(kds.Bump, "A2")
+		pass.press(board.Bump, "A2")
 		pass.want("A1 A3")
 		p.close()
 		pass.close()
@@ -81,10 +81,10 @@ func TestAReloadAddsAndRemovesScreens(t *testing.T) {
 		pass.close()
 		pass = k.openPage("pass")
 		cold.want("A1")
-		p.press(kds.Bump, "A1")
+		p.press(board.Bump, "A1")
 		p.want("")
 		pass.want("A1")
-		cold.press(kds.Bump, "A1")
+		cold.press(board.Bump, "A1")
 		pass.want("A1+")
 		k.accept("A2", at("hot-line", "Soup"))
 		p.want("A2")

@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ticketrail/cmd/internal/admin"
-	"ticketrail/printer/kds"
+	"ticketrail/printer/kds/board"
 	"ticketrail/queue/ticket"
 )
 
@@ -91,7 +91,7 @@ func TestTheTicketsOfAScreenThatDiedPrintMarked(t *testing.T) {
 		k.accept("A2", at("hot-line", "Soup"))
 		k.accept("A3", at("hot-line", "Fish"))
 		p.want("A1 A2 A3")
-		p.press(kds.Bump, "A2")
+		p.press(board.Bump, "A2")
 		p.close()
 		k.advance(10 * time.Second)
 		k.accept("A4", at("hot-line", "Pie"))
@@ -110,7 +110,7 @@ func TestAScreenThatGoesDarkRepeatedlyPrintsEachTicketOnce(t *testing.T) {
 		k.accept("A1", at("hot-line", "Burger"))
 		k.accept("A2", at("hot-line", "Soup"))
 		p.want("A1 A2")
-		p.press(kds.ItemDone, "A1")
+		p.press(board.ItemDone, "A1")
 
 		if err := k.printers["grill"].Refuse(true); err != nil {
 			t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 	"testing/synctest"
 
 	"ticketrail/config"
-	"ticketrail/printer/kds"
+	"ticketrail/printer/kds/board"
 	"ticketrail/printer/virtual"
 )
 
@@ -59,8 +59,8 @@ type page struct {
 	ended  chan struct{}
 
 	mu     sync.Mutex // guards what follows
-	cards  map[uint64]*kds.Card
-	orders map[string]*kds.Order
+	cards  map[uint64]*board.Card
+	orders map[string]*board.Order
 }
 
 // openPage opens a page of a screen and waits until it is live.
@@ -71,7 +71,7 @@ func (k *testDaemon) openPage(screen string) *page {
 		k: k, name: screen, id: strings.ReplaceAll("page-of-"+screen, "-", "x"), cancel: cancel,
 		ended:  make(chan struct{}),
 		client: &http.Client{Transport: &http.Transport{DialContext: k.display.Dial}},
-		cards:  map[uint64]*kds.Card{}, orders: map[string]*kds.Order{},
+		cards:  map[uint64]*board.Card{}, orders: map[string]*board.Order{},
 	}
 	req, err := http.NewRequestWithContext(ctx, "GET", p.url("events")+"?page="+p.id, nil)
 	if err != nil {
@@ -122,12 +122,12 @@ func (p *page) handleEvent(kind string, data []byte) {
 	switch kind {
 	case "state":
 		var s struct {
-			Open   []*kds.Card
-			Orders []*kds.Order
+			Open   []*board.Card
+			Orders []*board.Order
 		}
 		p.decode(data, &s)
 		p.mu.Lock()
-		p.cards, p.orders = map[uint64]*kds.Card{}, map[string]*kds.Order{}
+		p.cards, p.orders = map[uint64]*board.Card{}, map[string]*board.Order{}
 		for _, c := range s.Open {
 			p.cards[c.Job] = c
 		}
@@ -138,9 +138,9 @@ func (p *page) handleEvent(kind string, data []byte) {
 	case "change":
 		var e struct {
 			Job   uint64
-			Card  *kds.Card
+			Card  *board.Card
 			Order string
-			View  *kds.Order
+			View  *board.Order
 		}
 		p.decode(data, &e)
 		p.mu.Lock()
@@ -198,11 +198,11 @@ func (p *page) shown() string {
 	synctest.Wait()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var cards []*kds.Card
+	var cards []*board.Card
 	for _, c := range p.cards {
 		cards = append(cards, c)
 	}
-	slices.SortFunc(cards, func(a, b *kds.Card) int { return int(int64(a.Place) - int64(b.Place)) })
+	slices.SortFunc(cards, func(a, b *board.Card) int { return int(int64(a.Place) - int64(b.Place)) })
 	var out []string
 	for _, c := range cards {
 		word := strings.TrimPrefix(c.Number, "#")
@@ -240,10 +240,10 @@ func (p *page) want(shows string) {
 }
 
 // press sends a cook's command for the ticket with that number.
-func (p *page) press(verb kds.Verb, number string) {
+func (p *page) press(verb board.Verb, number string) {
 	p.k.t.Helper()
 	p.mu.Lock()
-	c := kds.Command{ID: "press-" + string(verb) + "-" + number, Do: verb}
+	c := board.Command{ID: "press-" + string(verb) + "-" + number, Do: verb}
 	for job, card := range p.cards {
 		if strings.TrimPrefix(card.Number, "#") == number {
 			c.Job, c.Version = job, card.Version
@@ -255,12 +255,12 @@ func (p *page) press(verb kds.Verb, number string) {
 		}
 	}
 	p.mu.Unlock()
-	var r kds.Result
+	var r board.Result
 	p.post("do", struct {
 		Page string `json:"page"`
-		kds.Command
+		board.Command
 	}{p.id, c}, &r)
-	if r.Outcome != kds.Done {
+	if r.Outcome != board.Done {
 		p.k.t.Errorf("%s of %s at %s ended %q", verb, number, p.name, r.Outcome)
 	}
 }

@@ -86,8 +86,11 @@ var Packages = []Package{
 	{"printer/transport/transporttest", "the test suite for every transport", []string{
 		"printer/transport",
 	}},
+	{"printer/kds/board", "the orders that screens show, and what cooks do to them, pure", []string{
+		"printer/layout", "queue/kv", "queue/ticket",
+	}},
 	{"printer/kds", "screens in the browser", []string{
-		"printer", "printer/layout", "queue/kv", "queue/ticket",
+		"printer", "printer/kds/board", "printer/layout", "queue/kv", "queue/ticket",
 	}},
 	{"printer/push", "posts tickets to third-party kitchen displays", []string{
 		"printer/layout", "queue/ticket",

@@ -15,6 +15,7 @@ import (
 	"ticketrail/cmd/internal/httpserver"
 	"ticketrail/config"
 	"ticketrail/printer/kds"
+	"ticketrail/printer/kds/board"
 	"ticketrail/queue"
 	"ticketrail/queue/dispatch"
 	"ticketrail/queue/ticket"
@@ -33,10 +34,10 @@ type screens struct {
 	screenRecords *screenRecords
 	rescuing      map[*screen]func() // ends the rescue loop of each active screen
 
-	mu           sync.Mutex            // guards what follows
-	boards       map[string]*kds.Board // of every screen since the start, also of removed ones
-	passes       map[string]*screen    // by name; not in Built, because they have no queue
-	failedPasses map[string]error      // passes that could not be opened
+	mu           sync.Mutex              // guards what follows
+	boards       map[string]*board.Board // of every screen since the start, also of removed ones
+	passes       map[string]*screen      // by name; not in Built, because they have no queue
+	failedPasses map[string]error        // passes that could not be opened
 
 	// The four below are written once, before opened is closed, and only read after it.
 	opened   chan struct{} // closed when there is a server
@@ -52,7 +53,7 @@ type screens struct {
 func openScreens(s *Set) (kind, error) {
 	d := &screens{
 		s: s, log: s.o.Logger, metrics: kds.NewMetrics(s.o.Registry), rescuing: map[*screen]func(){},
-		boards: map[string]*kds.Board{}, passes: map[string]*screen{}, opened: make(chan struct{}),
+		boards: map[string]*board.Board{}, passes: map[string]*screen{}, opened: make(chan struct{}),
 	}
 	var err error
 	if d.pairings, err = kds.OpenPairings(s.o.Queue.KV("pairings"), d.log); err != nil {
@@ -75,13 +76,13 @@ func openScreens(s *Set) (kind, error) {
 // board is the board of a screen. It is one value for as long as the daemon runs, because two would
 // overwrite each other's cards on disk. The KV store is named after the station, so a screen that
 // is added again finds its tickets.
-func (d *screens) board(name string) (*kds.Board, error) {
+func (d *screens) board(name string) (*board.Board, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if b := d.boards[name]; b != nil {
 		return b, nil
 	}
-	b, err := kds.OpenBoard(kds.BoardOptions{Station: name, KV: d.s.o.Queue.KV("board " + name), Logger: d.log})
+	b, err := board.OpenBoard(board.BoardOptions{Station: name, KV: d.s.o.Queue.KV("board " + name), Logger: d.log})
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +97,7 @@ type screen struct {
 	owner  *screens
 	conf   config.Screen
 	backup string
-	expo   *kds.Expo // nil for a screen with tickets of its own
+	pass   *board.Pass // nil for a screen with tickets of its own
 }
 
 // Lane has the Screen itself and not s: a changed screen is a new one, which is how the dispatcher
@@ -188,7 +189,7 @@ func (d *screens) start(next *Built) {
 		displays = append(displays, kds.Display{
 			Screen: s.Screen, Keys: c.Keys, Zone: d.s.o.Zone(next.conf), Print: d.paperFor(next, c),
 		})
-		if s.expo == nil && d.rescuing[s] == nil {
+		if s.pass == nil && d.rescuing[s] == nil {
 			d.rescuing[s] = startLoop(s.RunRescue)
 		}
 	}
@@ -243,7 +244,7 @@ func (d *screens) openPasses(conf *config.Config) {
 		// Only a change of the boards needs a new Expo. With another title the pass keeps its state
 		// and only the page changes.
 		if i < 0 || !slices.Equal(conf.Screens[i].Of, prev.conf.Of) {
-			prev.expo.Close()
+			prev.pass.Close()
 		}
 	}
 	for _, c := range conf.Screens {
@@ -276,9 +277,9 @@ func (d *screens) openPass(c config.Screen, prev *screen) (*screen, error) {
 	case prev != nil && reflect.DeepEqual(prev.conf, c):
 		return prev, nil
 	case prev != nil && slices.Equal(prev.conf.Of, c.Of):
-		s.expo = prev.expo
+		s.pass = prev.pass
 	default:
-		o := kds.ExpoOptions{Station: c.Name, KV: d.s.o.Queue.KV("expo " + c.Name), Logger: d.log}
+		o := board.PassOptions{Station: c.Name, KV: d.s.o.Queue.KV("expo " + c.Name), Logger: d.log}
 		var err error
 		if o.Own, err = d.board(c.Name); err != nil { // from when it was a screen with its own tickets
 			return nil, err
@@ -292,12 +293,12 @@ func (d *screens) openPass(c config.Screen, prev *screen) (*screen, error) {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), storageTimeout)
 		defer cancel()
-		if s.expo, err = kds.OpenExpo(ctx, o); err != nil {
+		if s.pass, err = board.OpenPass(ctx, o); err != nil {
 			return nil, err
 		}
 	}
 	o := d.options(c)
-	o.Expo = s.expo
+	o.Pass = s.pass
 	s.Screen = kds.NewScreen(o)
 	return s, nil
 }

@@ -124,8 +124,8 @@ func (d *screens) screenState(s *screen) admin.Screen {
 	case v.Ever:
 		v.State = admin.ScreenDark
 	}
-	if s.expo != nil { // a pass shows orders of other boards; its own board is not shown
-		view := s.expo.Snapshot()
+	if s.pass != nil { // a pass shows orders of other boards; its own board is not shown
+		view := s.pass.Snapshot()
 		v.Open, st.Oldest = len(view.Orders), time.Time{}
 		if len(view.Orders) > 0 {
 			st.Oldest = time.UnixMilli(view.Orders[0].Received)

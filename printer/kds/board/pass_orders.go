@@ -1,4 +1,4 @@
-package kds
+package board
 
 import (
 	"encoding/binary"
@@ -41,12 +41,12 @@ type OrderStation struct {
 // publish groups the cards of all boards anew and records an event for each order that changed.
 // Comparing whole orders instead of following single changes is simple, and a kitchen has few.
 // write is held.
-func (x *Expo) publish() {
+func (x *Pass) publish() {
 	now := time.Now()
 	cards := map[cardRef]*Card{}
 	var refs []cardRef // in the order of the boards
 	for _, b := range x.boards {
-		for _, c := range b.cardsForExpo(now) {
+		for _, c := range b.cardsForPass(now) {
 			p := cardRef{b.Station(), c.Job}
 			cards[p], refs = c, append(refs, p)
 		}
@@ -77,9 +77,9 @@ func (x *Expo) publish() {
 	}
 }
 
-// cardsForExpo returns every card the expo may show: open ones, and bumped ones not older than
+// cardsForPass returns every card the expo may show: open ones, and bumped ones not older than
 // maxKeptFor.
-func (b *Board) cardsForExpo(now time.Time) []*Card {
+func (b *Board) cardsForPass(now time.Time) []*Card {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	cards := b.open()
@@ -95,7 +95,7 @@ func (b *Board) cardsForExpo(now time.Time) []*Card {
 // groupByOrder makes the orders: one for each bump of the expo, of the cards that were in it, and
 // one of the remaining cards for each open order. So a ticket that arrives after its order was sent
 // out begins an open order of its own. mu is held.
-func (x *Expo) groupByOrder(refs []cardRef, cards map[cardRef]*Card) map[string]*Order {
+func (x *Pass) groupByOrder(refs []cardRef, cards map[cardRef]*Card) map[string]*Order {
 	orders := map[string]*Order{}
 	sent := map[cardRef]bool{}
 	for _, s := range x.sent {

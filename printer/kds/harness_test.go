@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"ticketrail/printer/kds/board"
 	"ticketrail/queue/kv"
 	"ticketrail/queue/ticket"
 )
@@ -16,20 +17,20 @@ type testingT interface {
 	Fatalf(string, ...any)
 }
 
-func open(t testingT, s kv.Store, change ...func(*BoardOptions)) *Board {
+func open(t testingT, s kv.Store, change ...func(*board.BoardOptions)) *board.Board {
 	t.Helper()
-	o := BoardOptions{Station: "hot-line", KV: s}
+	o := board.BoardOptions{Station: "hot-line", KV: s}
 	for _, f := range change {
 		f(&o)
 	}
-	b, err := OpenBoard(o)
+	b, err := board.OpenBoard(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return b
 }
 
-func put(t testingT, b *Board, ds ...ticket.Delivery) {
+func put(t testingT, b *board.Board, ds ...ticket.Delivery) {
 	t.Helper()
 	for _, d := range ds {
 		if _, err := b.Put(context.Background(), d); err != nil {
@@ -41,16 +42,16 @@ func put(t testingT, b *Board, ds ...ticket.Delivery) {
 var presses int // over all tests: each press has its own id
 
 // press is a command for the card as it is now.
-func press(b *Board, do Verb, job uint64, item int) Command {
+func press(b *board.Board, do board.Verb, job uint64, item int) board.Command {
 	presses++
-	c := Command{ID: fmt.Sprint("press-", presses), Do: do, Job: job, Item: item}
+	c := board.Command{ID: fmt.Sprint("press-", presses), Do: do, Job: job, Item: item}
 	if card, ok := b.Card(job); ok {
 		c.Version = card.Version
 	}
 	return c
 }
 
-func do(t testingT, b *Board, c Command) Result {
+func do(t testingT, b *board.Board, c board.Command) board.Result {
 	t.Helper()
 	r, err := b.Do(context.Background(), c)
 	if err != nil {
@@ -62,7 +63,7 @@ func do(t testingT, b *Board, c Command) Result {
 	return r
 }
 
-func wantOutcome(t *testing.T, b *Board, c Command, want Outcome) {
+func wantOutcome(t *testing.T, b *board.Board, c board.Command, want board.Outcome) {
 	t.Helper()
 	if r := do(t, b, c); r.Outcome != want {
 		t.Errorf("%s job %d: %s, want %s", c.Do, c.Job, r.Outcome, want)
@@ -70,7 +71,7 @@ func wantOutcome(t *testing.T, b *Board, c Command, want Outcome) {
 }
 
 // jobs is the board in one line: open jobs | jobs that can be recalled.
-func jobs(b *Board) string {
+func jobs(b *board.Board) string {
 	s := b.Snapshot()
 	var out []string
 	for _, c := range s.Open {

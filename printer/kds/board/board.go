@@ -1,4 +1,4 @@
-package kds
+package board
 
 import (
 	"context"
@@ -119,6 +119,9 @@ func newRun() string {
 	_, _ = rand.Read(b[:])
 	return hex.EncodeToString(b[:])
 }
+
+// Options returns the options of the board, with defaults filled in.
+func (b *Board) Options() BoardOptions { return b.o }
 
 func (b *Board) Station() string { return b.o.Station }
 

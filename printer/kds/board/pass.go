@@ -1,4 +1,4 @@
-package kds
+package board
 
 import (
 	"context"
@@ -17,8 +17,8 @@ import (
 // disagree with them for longer than one change. The price is that a board must keep a bumped card
 // while the expo needs it: watcher.needs says so.
 
-// An ExpoSnapshot is an expo at one moment.
-type ExpoSnapshot struct {
+// An PassSnapshot is an expo at one moment.
+type PassSnapshot struct {
 	ID      string   `json:"id"`
 	Run     string   `json:"run"`
 	Seq     uint64   `json:"seq"`
@@ -28,9 +28,9 @@ type ExpoSnapshot struct {
 	Recall  []*Order `json:"recall"` // newest first
 }
 
-// ExpoOptions configure an expo. Station, KV and Of are required. The boards must be open before
+// PassOptions configure an expo. Station, KV and Of are required. The boards must be open before
 // the expo is opened.
-type ExpoOptions struct {
+type PassOptions struct {
 	Station string
 	KV      kv.Store // for this expo alone; not that of its own board
 	Own     *Board   // cards of the expo's own station; may be nil. A bumped order is bumped there too
@@ -41,11 +41,11 @@ type ExpoOptions struct {
 	RecallFor, UndoFor time.Duration
 }
 
-// An Expo shows the orders of several boards at the pass, and remembers which of them were sent
+// An Pass shows the orders of several boards at the pass, and remembers which of them were sent
 // out. Only the latter is stored; the rest is read from the boards, which keep a bumped card as
 // long as the expo needs it, for at most 12 hours. It is safe for concurrent use.
-type Expo struct {
-	o      ExpoOptions
+type Pass struct {
+	o      PassOptions
 	log    *slog.Logger
 	boards []*Board
 	run    string
@@ -82,12 +82,12 @@ type cardRef struct {
 	Job     uint64 `json:"job"`
 }
 
-// OpenExpo reads which orders were sent out, groups the cards of the boards and follows their
-// changes until [Expo.Close]. It also finishes what a crash may have left: orders that were sent
+// OpenPass reads which orders were sent out, groups the cards of the boards and follows their
+// changes until [Pass.Close]. It also finishes what a crash may have left: orders that were sent
 // out whose cards on the expo's own board are not bumped yet.
-func OpenExpo(ctx context.Context, o ExpoOptions) (*Expo, error) {
+func OpenPass(ctx context.Context, o PassOptions) (*Pass, error) {
 	if o.Station == "" || o.KV == nil {
-		panic("kds.OpenExpo: Options.Station or Options.KV is missing")
+		panic("kds.OpenPass: Options.Station or Options.KV is missing")
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -96,7 +96,7 @@ func OpenExpo(ctx context.Context, o ExpoOptions) (*Expo, error) {
 	orDefault(&o.RecallFor, time.Hour)
 	orDefault(&o.UndoFor, 10*time.Second)
 	orDefault(&o.Events, 1000)
-	x := &Expo{
+	x := &Pass{
 		o: o, log: o.Logger.With("component", "kds", "station", o.Station), run: newRun(),
 		sent: map[uint64]*sentOrder{}, lastSent: map[cardRef]*sentOrder{}, orders: map[string]*Order{},
 		history: history{keep: o.Events}, changed: make(chan struct{}),
@@ -124,9 +124,12 @@ func OpenExpo(ctx context.Context, o ExpoOptions) (*Expo, error) {
 	return x, nil
 }
 
+// Options returns the options of the pass, with defaults filled in.
+func (x *Pass) Options() PassOptions { return x.o }
+
 // load reads the sent orders. One that cannot be read is skipped: its order is shown again, which a
 // cook can bump.
-func (x *Expo) load() error {
+func (x *Pass) load() error {
 	return x.o.KV.All(func(key string, value []byte) bool {
 		if !strings.HasPrefix(key, sentPrefix) {
 			return true
@@ -144,7 +147,7 @@ func (x *Expo) load() error {
 // remember takes a sent order into memory. mu is held, except while the expo is being opened. A
 // recalled order can be sent out again, with some of the same cards; the larger Off is the later
 // one.
-func (x *Expo) remember(s *sentOrder) {
+func (x *Pass) remember(s *sentOrder) {
 	x.sent[s.Off], x.lastOff = s, max(x.lastOff, s.Off)
 	for _, p := range s.Cards {
 		if was := x.lastSent[p]; was == nil || was.Off <= s.Off {
@@ -171,9 +174,9 @@ func (b *Board) watch(w *watcher) (end func()) {
 	}
 }
 
-// Close stops following the boards, so that another Expo can be opened on them after a reload. It
+// Close stops following the boards, so that another Pass can be opened on them after a reload. It
 // may be called more than once.
-func (x *Expo) Close() {
+func (x *Pass) Close() {
 	x.write.Lock()
 	defer x.write.Unlock()
 	for _, end := range x.unwatch {
@@ -184,7 +187,7 @@ func (x *Expo) Close() {
 
 // needs reports whether a card belongs to an open order here, or to one that can still be recalled.
 // Until it was sent out, an order shows what all stations have done, also hours ago.
-func (x *Expo) needs(station string, job uint64) bool {
+func (x *Pass) needs(station string, job uint64) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	s := x.lastSent[cardRef{station, job}]
@@ -192,7 +195,7 @@ func (x *Expo) needs(station string, job uint64) bool {
 }
 
 // refresh publishes the changes of the boards. Boards call it.
-func (x *Expo) refresh() {
+func (x *Pass) refresh() {
 	x.write.Lock()
 	defer x.write.Unlock()
 	x.publish()

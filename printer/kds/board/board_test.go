@@ -1,4 +1,4 @@
-package kds
+package board
 
 import (
 	"errors"
@@ -209,7 +209,7 @@ func TestADeletedCardThatComesBackIsANewCard(t *testing.T) {
 	b := open(t, kvtest.New())
 	put(t, b, order(1, "Burger"))
 	late := press(b, Bump, 1, 0)
-	if err := b.withdraw(t.Context(), 1); err != nil {
+	if err := b.Withdraw(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
 	if got := jobs(b); got != "| 1" {

@@ -1,4 +1,4 @@
-package kds
+package board
 
 import (
 	"context"
@@ -10,11 +10,11 @@ import (
 )
 
 // Snapshot returns the expo as it is now.
-func (x *Expo) Snapshot() ExpoSnapshot {
+func (x *Pass) Snapshot() PassSnapshot {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	now := time.Now()
-	s := ExpoSnapshot{
+	s := PassSnapshot{
 		ID: stateID(x.run, x.history.seq), Run: x.run, Seq: x.history.seq, Now: now.UnixMilli(), Station: x.o.Station,
 		Orders: []*Order{}, Recall: []*Order{},
 	}
@@ -41,21 +41,21 @@ func (x *Expo) Snapshot() ExpoSnapshot {
 }
 
 // At returns the ID of the current state, as [Board.At].
-func (x *Expo) At() string {
+func (x *Pass) At() string {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return stateID(x.run, x.history.seq)
 }
 
 // Since returns the events after the state of that id, as [Board.Since].
-func (x *Expo) Since(id string) ([]Event, bool) {
+func (x *Pass) Since(id string) ([]Event, bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return x.history.since(x.run, id)
 }
 
 // Changed returns a channel that is closed at the next change, as [Board.Changed].
-func (x *Expo) Changed() <-chan struct{} {
+func (x *Pass) Changed() <-chan struct{} {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return x.changed
@@ -65,8 +65,8 @@ func (x *Expo) Changed() <-chan struct{} {
 //
 // A crash before the storage's Put returned: the order is where it was, and the page asks again. A
 // crash after it: the order is sent out, and the command is known. The cards on the expo's own
-// board follow in changes of their own; after a crash between the two, OpenExpo makes them follow.
-func (x *Expo) Do(ctx context.Context, c Command) (Result, error) {
+// board follow in changes of their own; after a crash between the two, OpenPass makes them follow.
+func (x *Pass) Do(ctx context.Context, c Command) (Result, error) {
 	if err := c.check(); err != nil {
 		return Result{}, err
 	}
@@ -88,7 +88,7 @@ func (x *Expo) Do(ctx context.Context, c Command) (Result, error) {
 
 // apply carries out the command on the sent orders. It returns the sent order that the command
 // changed, now or at its first delivery; nil if it changed nothing.
-func (x *Expo) apply(ctx context.Context, c Command) (Result, *sentOrder, error) {
+func (x *Pass) apply(ctx context.Context, c Command) (Result, *sentOrder, error) {
 	x.write.Lock()
 	defer x.write.Unlock()
 	s, out := x.decide(c)
@@ -114,7 +114,7 @@ func (x *Expo) apply(ctx context.Context, c Command) (Result, *sentOrder, error)
 }
 
 // isStored reports whether s is a known sent order and not a new version of one.
-func (x *Expo) isStored(s *sentOrder) bool {
+func (x *Pass) isStored(s *sentOrder) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return x.sent[s.Off] == s
@@ -122,7 +122,7 @@ func (x *Expo) isStored(s *sentOrder) bool {
 
 // decide returns the sent order to store; the stored one, if it knows the command already; or the
 // reason for doing nothing. write is held.
-func (x *Expo) decide(c Command) (*sentOrder, Outcome) {
+func (x *Pass) decide(c Command) (*sentOrder, Outcome) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	// A delivery that was repeated is recognised before anything else: its order may have another
@@ -169,7 +169,7 @@ func (x *Expo) decide(c Command) (*sentOrder, Outcome) {
 
 // result is the answer with the order as it is now. After a bump there is none: the bumped order
 // has another key.
-func (x *Expo) result(c Command, out Outcome) Result {
+func (x *Pass) result(c Command, out Outcome) Result {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return Result{ID: c.ID, Outcome: out, Order: x.orders[c.Order], At: stateID(x.run, x.history.seq)}
@@ -178,7 +178,7 @@ func (x *Expo) result(c Command, out Outcome) Result {
 // applyToOwnBoard moves the cards that the expo's own board has of a sent order: bumped with it,
 // open again when it was undone or recalled. Cards that are already so, or are in a later sent
 // order, stay.
-func (x *Expo) applyToOwnBoard(ctx context.Context, s *sentOrder) error {
+func (x *Pass) applyToOwnBoard(ctx context.Context, s *sentOrder) error {
 	own, to := x.o.Own, Bumped
 	if s.Recalled {
 		to = Open
@@ -193,7 +193,7 @@ func (x *Expo) applyToOwnBoard(ctx context.Context, s *sentOrder) error {
 }
 
 // lastSentWith returns the latest sent order that a card was in.
-func (x *Expo) lastSentWith(p cardRef) *sentOrder {
+func (x *Pass) lastSentWith(p cardRef) *sentOrder {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return x.lastSent[p]
@@ -219,7 +219,7 @@ func (b *Board) moveTo(ctx context.Context, job uint64, to CardState) error {
 
 // sweep deletes sent orders that are so old that no board has their cards. write is held. Twice
 // maxKeptFor, so that no order whose card is still on a board is shown as open again.
-func (x *Expo) sweep(ctx context.Context) {
+func (x *Pass) sweep(ctx context.Context) {
 	x.mu.RLock()
 	var old []uint64
 	for off, s := range x.sent {

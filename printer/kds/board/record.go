@@ -1,4 +1,4 @@
-package kds
+package board
 
 import (
 	"encoding/json"

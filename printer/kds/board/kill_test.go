@@ -1,4 +1,4 @@
-package kds
+package board
 
 import (
 	"bufio"
@@ -84,7 +84,7 @@ func workUntilKilled(t *testing.T, path string) {
 		step("done", job, func() error { _, err := b.Do(ctx, press(b, ItemDone, job, 1)); return err })
 		rescue := func(dark bool) error {
 			_, err := q.Rescue(ctx, "hot-line", "grill",
-				slices.DeleteFunc(b.rescueCards(dark), func(c ticket.RescueCard) bool { return c.Job != job }))
+				slices.DeleteFunc(b.RescueCards(dark), func(c ticket.RescueCard) bool { return c.Job != job }))
 			return err
 		}
 		step("rescue", job, func() error { return rescue(true) })
@@ -122,7 +122,7 @@ func checkAfterKill(t *testing.T, path string, from uint64, sure, tried map[stri
 	is := map[string]bool{}
 	// For the next process the screen is dark: each card gets one copy, whichever step was cut off.
 	var dark []ticket.RescueCard
-	for _, c := range b.rescueCards(true) {
+	for _, c := range b.RescueCards(true) {
 		id := fmt.Sprint(c.Job)
 		is["rescue "+id], is["back "+id] = tried["rescue "+id], tried["back "+id]
 		if n := copies[c.Job]; c.Job > from &&
@@ -140,7 +140,7 @@ func checkAfterKill(t *testing.T, path string, from uint64, sure, tried map[stri
 			t.Errorf("%d copies of %d cards, %v", len(r.Copies), len(dark), err)
 		}
 	}
-	if _, err := q.Rescue(t.Context(), "hot-line", "grill", b.rescueCards(false)); err != nil {
+	if _, err := q.Rescue(t.Context(), "hot-line", "grill", b.RescueCards(false)); err != nil {
 		t.Error(err)
 	}
 	if s := q.Stations(); len(s) != 0 {

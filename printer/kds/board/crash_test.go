@@ -1,4 +1,4 @@
-package kds
+package board
 
 import (
 	"context"
@@ -66,7 +66,7 @@ func runEvening(t testingT, b *Board, failed func(*Board) *Board) *Board {
 	for _, d := range []ticket.Delivery{order(1, "Burger", "Chips"), voidOrder(2, "Soup"), order(3, "Cake"),
 		order(4, "Tea")} {
 		step(func() error { _, err := b.Put(ctx, d); return err })
-		step(func() error { return b.markShown(ctx, d.Job) })
+		step(func() error { return b.MarkShown(ctx, d.Job) })
 	}
 	cmd(ItemDone, 1, 1)
 	cmd(ItemDone, 1, 0)
@@ -77,8 +77,8 @@ func runEvening(t testingT, b *Board, failed func(*Board) *Board) *Board {
 	cmd(Undo, 1, 0)
 	cmd(Bump, 3, 0)
 	cmd(Recall, 3, 0)
-	step(func() error { return b.markPaper(ctx, 3, "grill") })
-	step(func() error { return b.withdraw(ctx, 4) })
+	step(func() error { return b.MarkPaper(ctx, 3, "grill") })
+	step(func() error { return b.Withdraw(ctx, 4) })
 	return b
 }
 

@@ -1,4 +1,4 @@
-package kds
+package board
 
 import (
 	"errors"
@@ -22,7 +22,7 @@ const (
 func Verbs() []Verb { return []Verb{Bump, Undo, Recall, ItemDone, ItemUndone, AckVoid} }
 
 // A Command is one press of a cook. ID identifies the press: a command that is delivered twice is
-// done once. A board reads Job, an [Expo] reads Order. Version makes sure that the cook saw the
+// done once. A board reads Job, an [Pass] reads Order. Version makes sure that the cook saw the
 // card as it is: a command for an older version changes nothing.
 type Command struct {
 	ID      string `json:"id"` // made by the page, new for each press; 1 to 64 letters, digits, - _ and .

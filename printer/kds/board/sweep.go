@@ -1,4 +1,4 @@
-package kds
+package board
 
 import (
 	"context"
@@ -21,10 +21,10 @@ func (b *Board) sweep(ctx context.Context) {
 	}
 }
 
-// maxKept and maxKeptFor bound what an expo can make a board keep: a kitchen's evening, and no more
+// MaxKept and maxKeptFor bound what an expo can make a board keep: a kitchen's evening, and no more
 // if the expo is never used.
 const (
-	maxKept    = 1000
+	MaxKept    = 1000
 	maxKeptFor = 12 * time.Hour
 )
 
@@ -37,7 +37,7 @@ func (b *Board) forgettable() (jobs []uint64) {
 	off := b.notOpen()
 	for i, e := range off {
 		wanted := i < b.o.RecallKeep && b.recallable(e, now)
-		if !wanted && i < maxKept && now.Sub(time.UnixMilli(e.rec.OffAt)) < maxKeptFor {
+		if !wanted && i < MaxKept && now.Sub(time.UnixMilli(e.rec.OffAt)) < maxKeptFor {
 			wanted = slices.ContainsFunc(b.watchers, func(w *watcher) bool { return w.needs(e.rec.Job) })
 		}
 		if !wanted {

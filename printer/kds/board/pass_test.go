@@ -1,4 +1,4 @@
-package kds
+package board
 
 import (
 	"context"
@@ -17,17 +17,17 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// An expoHarness is three boards and the expo that shows them, on stores that survive a restart.
-type expoHarness struct {
+// An passHarness is three boards and the expo that shows them, on stores that survive a restart.
+type passHarness struct {
 	stores map[string]*kvtest.Store
 	hot    *Board
 	cold   *Board
 	own    *Board
-	x      *Expo
+	x      *Pass
 }
 
-func newExpoHarness(t testingT) *expoHarness {
-	p := &expoHarness{stores: map[string]*kvtest.Store{}}
+func newPassHarness(t testingT) *passHarness {
+	p := &passHarness{stores: map[string]*kvtest.Store{}}
 	for _, n := range []string{"hot", "cold", "pass", "sent"} {
 		p.stores[n] = kvtest.New()
 	}
@@ -35,13 +35,13 @@ func newExpoHarness(t testingT) *expoHarness {
 	return p
 }
 
-func (p *expoHarness) start(t testingT) {
+func (p *passHarness) start(t testingT) {
 	t.Helper()
 	of := func(name string) *Board {
 		return open(t, p.stores[name], func(o *BoardOptions) { o.Station, o.RecallKeep = name, 2 })
 	}
 	p.hot, p.cold, p.own = of("hot"), of("cold"), of("pass")
-	x, err := OpenExpo(context.Background(), ExpoOptions{Station: "pass", KV: p.stores["sent"], Own: p.own,
+	x, err := OpenPass(context.Background(), PassOptions{Station: "pass", KV: p.stores["sent"], Own: p.own,
 		Of: []*Board{p.hot, p.cold}, RecallKeep: 3, Events: 5})
 	if err != nil {
 		t.Fatal(err)
@@ -49,13 +49,13 @@ func (p *expoHarness) start(t testingT) {
 	p.x = x
 }
 
-func (p *expoHarness) anyBoard(t *rapid.T) *Board {
+func (p *passHarness) anyBoard(t *rapid.T) *Board {
 	return map[string]*Board{"hot": p.hot, "cold": p.cold,
 		"own": p.own}[rapid.SampledFrom([]string{"hot", "cold", "own"}).Draw(t, "board")]
 }
 
-// expoDelivery is a ticket of the order with that number.
-func expoDelivery(number int, job uint64) ticket.Delivery {
+// passDelivery is a ticket of the order with that number.
+func passDelivery(number int, job uint64) ticket.Delivery {
 	d := order(job, "Burger", "Chips")
 	d.Ticket.Number, d.Ticket.Request = fmt.Sprint(number), fmt.Sprint("request-", number)
 	d.Ticket.Received = d.Ticket.Received.Add(time.Duration(number) * time.Second)
@@ -76,7 +76,7 @@ func orderLines(orders []*Order) (out []string) {
 	return out
 }
 
-func (p *expoHarness) find(number int, state CardState) *Order {
+func (p *passHarness) find(number int, state CardState) *Order {
 	s := p.x.Snapshot()
 	for _, o := range append(s.Orders, s.Recall...) {
 		if o.Number == fmt.Sprint("#", number) && o.State == state {
@@ -86,7 +86,7 @@ func (p *expoHarness) find(number int, state CardState) *Order {
 	return nil
 }
 
-func (p *expoHarness) press(do Verb, number int) Command {
+func (p *passHarness) press(do Verb, number int) Command {
 	presses++
 	c := Command{ID: fmt.Sprint("pass-", presses), Do: do, Order: "?"}
 	state := Bumped
@@ -99,7 +99,7 @@ func (p *expoHarness) press(do Verb, number int) Command {
 	return c
 }
 
-func (p *expoHarness) wants(t *testing.T, c Command, want Outcome) {
+func (p *passHarness) wants(t *testing.T, c Command, want Outcome) {
 	t.Helper()
 	r, err := p.x.Do(t.Context(), c)
 	if err != nil || r.Outcome != want {
@@ -107,11 +107,11 @@ func (p *expoHarness) wants(t *testing.T, c Command, want Outcome) {
 	}
 }
 
-func TestAnExpoShowsWhichStationsAreDone(t *testing.T) {
-	p := newExpoHarness(t)
-	put(t, p.hot, expoDelivery(18, 1), expoDelivery(19, 2))
-	put(t, p.cold, expoDelivery(18, 3))
-	put(t, p.own, expoDelivery(19, 4))
+func TestAPassShowsWhichStationsAreDone(t *testing.T) {
+	p := newPassHarness(t)
+	put(t, p.hot, passDelivery(18, 1), passDelivery(19, 2))
+	put(t, p.cold, passDelivery(18, 3))
+	put(t, p.own, passDelivery(19, 4))
 	do(t, p.hot, press(p.hot, ItemDone, 1, 0))
 	do(t, p.cold, press(p.cold, Bump, 3, 0))
 	want := []string{"#18 hot:false/1 cold:true/0", "#19 hot:false/2 pass:false/2"}
@@ -154,11 +154,11 @@ func TestAnExpoShowsWhichStationsAreDone(t *testing.T) {
 	}
 }
 
-func TestATicketAfterItsOrderWasBumpedAtTheExpoIsANewOrder(t *testing.T) {
-	p := newExpoHarness(t)
-	put(t, p.hot, expoDelivery(18, 1))
+func TestATicketAfterItsOrderWasBumpedAtThePassIsANewOrder(t *testing.T) {
+	p := newPassHarness(t)
+	put(t, p.hot, passDelivery(18, 1))
 	p.wants(t, p.press(Bump, 18), Done)
-	late := expoDelivery(18, 2)
+	late := passDelivery(18, 2)
 	late.Ticket.Request = "later"
 	put(t, p.hot, late)
 	if o := p.find(18, Open); o == nil || len(o.Stations[0].Cards) != 1 || !o.Stations[0].Cards[0].AddOn {
@@ -169,15 +169,15 @@ func TestATicketAfterItsOrderWasBumpedAtTheExpoIsANewOrder(t *testing.T) {
 	}
 }
 
-func TestABoardKeepsTheCardsThatTheExpoNeeds(t *testing.T) {
+func TestABoardKeepsTheCardsThatThePassNeeds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newExpoHarness(t)
+		p := newPassHarness(t)
 		for i := range 5 { // two can be recalled
-			put(t, p.hot, expoDelivery(i, uint64(i+1)))
+			put(t, p.hot, passDelivery(i, uint64(i+1)))
 			do(t, p.hot, press(p.hot, Bump, uint64(i+1), 0))
 		}
 		time.Sleep(3 * time.Hour)
-		put(t, p.hot, expoDelivery(9, 9))
+		put(t, p.hot, passDelivery(9, 9))
 		p.start(t)
 		if got := orderLines(p.x.Snapshot().Orders); len(got) != 6 {
 			t.Errorf("the pass has %q", got)
@@ -189,7 +189,7 @@ func TestABoardKeepsTheCardsThatTheExpoNeeds(t *testing.T) {
 			p.wants(t, p.press(Bump, i), Done)
 		}
 		time.Sleep(2 * time.Hour)
-		put(t, p.hot, expoDelivery(10, 10))
+		put(t, p.hot, passDelivery(10, 10))
 		if n := len(p.stores["hot"].Keys()); n != 2 {
 			t.Errorf("%d cards are kept", n)
 		}
@@ -201,13 +201,13 @@ func TestABoardKeepsTheCardsThatTheExpoNeeds(t *testing.T) {
 	})
 }
 
-func TestWhateverWriteFailsTheExpoIsTheSameInTheEnd(t *testing.T) {
+func TestWhateverWriteFailsThePassIsTheSameInTheEnd(t *testing.T) {
 	for _, fault := range []kvtest.Fault{kvtest.Failed, kvtest.FailedPersisted} {
 		for _, restart := range []bool{false, true} {
 			for _, what := range []string{"sent", "pass"} {
-				p := newExpoHarness(t)
-				put(t, p.hot, expoDelivery(18, 1))
-				put(t, p.own, expoDelivery(18, 2))
+				p := newPassHarness(t)
+				put(t, p.hot, passDelivery(18, 1))
+				put(t, p.own, passDelivery(18, 2))
 				c := p.press(Bump, 18)
 				for _, want := range []string{"| 2", "2 |"} {
 					s := p.stores[what]
@@ -236,15 +236,15 @@ func TestWhateverWriteFailsTheExpoIsTheSameInTheEnd(t *testing.T) {
 	}
 }
 
-func TestAnExpoPageIsToldEveryChange(t *testing.T) {
+func TestAPassPageIsToldEveryChange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := newExpoHarness(t)
+		p := newPassHarness(t)
 		id, seen := "", map[string]*Order{}
 		t.Repeat(map[string]func(*rapid.T){
 			"put": func(t *rapid.T) {
 				b := p.anyBoard(t)
 				job := rapid.Uint64Range(1, 9).Draw(t, "job")
-				put(t, b, expoDelivery(int(job%3), job))
+				put(t, b, passDelivery(int(job%3), job))
 			},
 			"press": func(t *rapid.T) {
 				b := p.anyBoard(t)
