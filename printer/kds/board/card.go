@@ -182,7 +182,7 @@ func orderKey(t *ticket.Ticket) string {
 	case number(t) != "":
 		words = []string{"number", t.Venue, number(t)}
 	case t.Table != "":
-		words = []string{"table", t.Venue, strings.ToLower(ticket.TableLabel(oneLine(t.Table), ""))}
+		words = []string{"table", t.Venue, strings.ToLower(ticket.TableLabel(layout.OneLine(t.Table), ""))}
 	}
 	// Each word is preceded by its length, so that no two lists of words give the same bytes. A
 	// hash, because the texts may be long.
