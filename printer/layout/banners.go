@@ -15,6 +15,7 @@ const (
 	reprint           = "** REPRINT **"
 	void              = "** VOID **"
 	refire            = "** REFIRE **"
+	rush              = "** RUSH **"
 	noRoute           = "NO ROUTE"
 	unreadable        = "UNREADABLE"
 	expired           = "** EXPIRED **"
@@ -58,6 +59,9 @@ func (c *composer) banners(d *ticket.Delivery) {
 	}
 	if t.Refire {
 		c.banner(refire, false)
+	}
+	if t.Rush && !t.Void { // nobody hurries to cancel
+		c.banner(rush, false)
 	}
 	if allUnrouted(t.Lines) {
 		c.banner(noRoute, false)

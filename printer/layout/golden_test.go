@@ -90,7 +90,7 @@ func variants() map[string]ticket.Delivery {
 	}}
 	out["test"] = ticket.Delivery{Job: 91, Attempt: 1, Ticket: ticket.Ticket{Kind: ticket.Test, Received: received()}}
 	r := everyday()
-	r.Ticket.Refire = true
+	r.Ticket.Refire, r.Ticket.Rush = true, true
 	r.Ticket.Number, r.Ticket.Table = "", "The Very Long Name Of A Birthday Party"
 	for i := range r.Ticket.Lines {
 		r.Ticket.Lines[i].Refire, r.Ticket.Lines[i].NoRoute = true, true

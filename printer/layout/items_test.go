@@ -265,6 +265,18 @@ func TestOnlyBannersThatStopCookingAreRed(t *testing.T) {
 	}
 }
 
+func TestARushIsMarkedUnlessItIsCancelled(t *testing.T) {
+	d := everyday()
+	d.Ticket.Rush = true
+	if got := sizeOf(t, Compose(d, 48, ""), rush); !got.Invert || got.Red {
+		t.Errorf("%s is %+v, want white on black", rush, got)
+	}
+	d.Ticket.Void = true
+	if text := Plain(Compose(d, 48, ""), 48); strings.Contains(text, rush) {
+		t.Errorf("a cancellation is to be hurried:\n%s", text)
+	}
+}
+
 func TestABannerIsBlackFromEdgeToEdgeAndDoubleWidthOnTwiceItsColumns(t *testing.T) {
 	for columns, want := range map[int]int{18: 1, 19: 1, 20: 2, 21: 2} { // ** VOID ** has 10 letters
 		x := composer{columns: columns}

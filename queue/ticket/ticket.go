@@ -41,6 +41,8 @@ type Ticket struct {
 	Void bool `json:"void,omitempty"`
 	// Refire says that the whole record is made again. Every line of it is Refire too.
 	Refire bool `json:"refire,omitempty"`
+	// Rush says that the order is to be made before the others. It changes no order of the queue.
+	Rush bool `json:"rush,omitempty"`
 
 	Received time.Time `json:"received"`       // when the request came in, UTC
 	Zone     string    `json:"zone,omitempty"` // the venue's tz database name; empty prints UTC

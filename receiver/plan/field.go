@@ -26,6 +26,7 @@ const (
 	fieldType                       // dine in, take away …
 	fieldGuests                     // number of guests
 	fieldRecordNote                 // notes for the whole ticket; all of the paths are read
+	fieldRush                       // to be made before the other orders; see reader.rush
 	fieldDestination                // the printer that the service names; shown, not used for routing
 	fieldCount
 )
@@ -55,6 +56,7 @@ var fields = [fieldCount]struct {
 	fieldGuests:   {"guests", []string{"guests", "guestCount", "covers"}},
 	// Not instructions, as for an item: a record's lay out the service's own receipt.
 	fieldRecordNote:  {"record_note", []string{"note", "notes"}},
+	fieldRush:        {"rush", []string{"isRush", "rush", "isPriority", "priority"}},
 	fieldDestination: {"station", []string{"printer", "printerName", "station"}},
 }
 

@@ -76,6 +76,8 @@ func shown(t *testing.T, field string, tk ticket.Ticket) string {
 		return tk.Guests
 	case "record_note":
 		return strings.Join(tk.Notes, "/")
+	case "rush":
+		return fmt.Sprint(tk.Rush)
 	case "station":
 		return tk.Destination
 	}
@@ -93,7 +95,7 @@ func TestEveryDefaultPathIsReadAndTheFirstWins(t *testing.T) {
 			switch fieldID(id) {
 			case fieldQuantity:
 				value, want, other = `3`, "3", `4`
-			case fieldRefire:
+			case fieldRefire, fieldRush:
 				value, want, other = `true`, "true", `false`
 			case fieldEmployee:
 				value, want, other = `"id-wxyz"`, "wxyz", `"id-abcd"`
@@ -157,6 +159,13 @@ func TestAValueOfAnotherTypeIsNotTheField(t *testing.T) {
 		{"server", `"employeeId":123456`, "3456"},
 		{"guests", `"covers":2.0`, "2"},
 		{"record_note", `"notes":["a"," ",null,"b",7,{"c":1}]`, `a/b/7/{"c":1}`},
+		{"rush", `"priority":"URGENT"`, "true"},
+		{"rush", `"isRush":" yes "`, "true"},
+		{"rush", `"rush":"no","isPriority":true`, "true"},
+		{"rush", `"isRush":false,"priority":"high"`, "false"},
+		{"rush", `"priority":1`, "false"},
+		{"rush", `"priority":"1"`, "false"},
+		{"rush", `"priority":"NORMAL"`, "false"},
 		{"record_note", `"note":[{"command":"TEXT"}],"notes":"b"`, `{"command":"TEXT"}/b`},
 	} {
 		record, item := c.members, `"name":"x"`

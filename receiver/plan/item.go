@@ -33,6 +33,7 @@ func (s *splitter) header(rec *contract.Record, tr *RecordTrace) ticket.Ticket {
 	q, _ := r.number(fieldQuantity)
 	t.Void = r.void(q)
 	t.Refire = r.flag(fieldRefire)
+	t.Rush = r.rush()
 	return t
 }
 

@@ -95,6 +95,26 @@ func (r reader) flag(id fieldID) bool {
 	return false
 }
 
+// rush reads whether the order goes first: true, or a word that says so. Services also number their
+// priorities, and from both ends, so a number says nothing.
+func (r reader) rush() bool {
+	for _, p := range r.paths[fieldRush] {
+		switch v := p.lookup(r.obj).(type) {
+		case bool:
+			r.trace(fieldRush, p.text, strconv.FormatBool(v))
+			return v
+		case string:
+			s := strings.TrimSpace(v)
+			switch strings.ToLower(s) {
+			case "true", "yes", "y", "rush", "rushed", "priority", "high", "highest", "urgent", "asap":
+				r.trace(fieldRush, p.text, s)
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // notes reads text or a list of text at every path, not only the first: a service that fills both
 // note and specialInstructions means both, and the second may be the allergy. So may be a value of
 // another type, which is quoted as JSON. A text that occurs twice is printed once.
