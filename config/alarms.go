@@ -63,15 +63,14 @@ func defaultAlarms() []string {
 	}
 }
 
-// alarms checks that each entry can be found in a text at all.
-func (k *checker) alarms() {
-	list := k.c.Ticket.Alarms
+// words checks that each entry of a list can be found in a text at all.
+func (k *checker) words(key string, list []string) {
 	if len(list) > maxAlarms {
-		k.add("ticket.alarms", "has %d entries; at most %d are allowed", len(list), maxAlarms)
+		k.add(key, "has %d entries; at most %d are allowed", len(list), maxAlarms)
 		return
 	}
 	for i, e := range list {
-		at := fmt.Sprintf("ticket.alarms[%d]", i)
+		at := fmt.Sprintf("%s[%d]", key, i)
 		first, _ := utf8.DecodeRuneInString(strings.TrimPrefix(strings.TrimPrefix(e, "-"), "*"))
 		switch {
 		case first == utf8.RuneError || !unicode.In(first, unicode.L, unicode.N, unicode.So): // So: emoji

@@ -37,7 +37,7 @@ func (k *checker) checkAll() {
 	k.routes()
 	k.fonts()
 	k.ticket()
-	k.alarms()
+	k.words("ticket.alarms", k.c.Ticket.Alarms)
 	k.storage()
 	k.service()
 	k.metrics()

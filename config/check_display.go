@@ -38,6 +38,10 @@ func (k *checker) screens() {
 		}
 		k.checkDuration(at+".hold_for", s.HoldFor, 5*time.Second, 24*time.Hour, "")
 		k.checkDuration(at+".expire_after", s.ExpireAfter, time.Minute, 720*time.Hour, "")
+		k.checkDuration(at+".unseen_after", s.UnseenAfter, 10*time.Second, time.Hour, "")
+		if s.Repeat != 0 {
+			k.checkDuration(at+".repeat", s.Repeat, 5*time.Second, 10*time.Minute, "; write 0s for a sound that comes once")
+		}
 		if s.Expo() {
 			k.expoScreen(at, s)
 		} else {
@@ -147,6 +151,9 @@ func (k *checker) display() {
 				k.add("display.listen", "%s is already used by %s; use a different port", quote(d.Listen), other.key)
 			}
 		}
+	}
+	for _, r := range d.Colours.Rules() {
+		k.words("display.colours."+r.Colour, r.Words)
 	}
 	k.keyPair("display.tls", &d.TLS.CertFile, &d.TLS.KeyFile, false)
 }

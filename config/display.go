@@ -34,6 +34,15 @@ type Screen struct {
 	// ExpireAfter is how old a ticket may be and still be shown; older ones expire, and a slip
 	// lists them. What is already on the board stays there. Default 4h, 1m to 720h.
 	ExpireAfter time.Duration `mapstructure:"expire_after"`
+	// UnseenAfter is how long a ticket may be on a page of the board that nobody has turned to, until
+	// the screen says so. Default 45s, 10s to 1h.
+	UnseenAfter time.Duration `mapstructure:"unseen_after"`
+	// AckAlarms means that a ticket with an allergy must be acknowledged before it can be bumped, as a
+	// cancellation must be. The words are those of Ticket.Alarms. Default false.
+	AckAlarms bool `mapstructure:"ack_alarms"`
+	// Repeat is how often the sound for a cancellation, a late ticket or a ready order comes again
+	// until a cook has acknowledged it. Default 0s: once. 5s to 10m.
+	Repeat time.Duration `mapstructure:"repeat"`
 	// Keys assigns keys of a keyboard or bump bar to actions: { bump: [F1], all_day: [F8, a] }. An
 	// action named here has only these keys. The page's help lists all actions. Default none: the
 	// built-in keys.
@@ -96,6 +105,29 @@ type Display struct {
 	// network can read orders and take over a screen. Browsers keep a screen awake only over HTTPS.
 	// Default false.
 	Insecure bool `mapstructure:"insecure"`
+	// Colours are the words that colour a modifier on all screens. Default none.
+	Colours Colours `mapstructure:"colours"`
+}
+
+// Colours are lists of words, with the rules of Ticket.Alarms. A modifier in which words of several
+// lists are found has the first of these colours.
+type Colours struct {
+	Red    []string `mapstructure:"red"`
+	Amber  []string `mapstructure:"amber"`
+	Green  []string `mapstructure:"green"`
+	Blue   []string `mapstructure:"blue"`
+	Violet []string `mapstructure:"violet"`
+}
+
+// A ColourRule is a colour and its words.
+type ColourRule struct {
+	Colour string // its key in the file
+	Words  []string
+}
+
+// Rules returns all colours, the ones that come first first.
+func (c Colours) Rules() []ColourRule {
+	return []ColourRule{{"red", c.Red}, {"amber", c.Amber}, {"green", c.Green}, {"blue", c.Blue}, {"violet", c.Violet}}
 }
 
 // DisplayTLS names PEM files. Default none: plain HTTP. Their contents are read again when they
@@ -112,7 +144,7 @@ func (t DisplayTLS) Enabled() bool { return t.CertFile != "" || t.KeyFile != "" 
 func DefaultScreen() Screen {
 	return Screen{
 		Mode: modePrep, WarnAfter: 5 * time.Minute, LateAfter: 8 * time.Minute,
-		HoldFor: 20 * time.Second, ExpireAfter: 4 * time.Hour,
+		HoldFor: 20 * time.Second, ExpireAfter: 4 * time.Hour, UnseenAfter: 45 * time.Second,
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 func TestAScreenNeedsOnlyANameAndIsBackedUpByTheFallback(t *testing.T) {
@@ -103,9 +104,18 @@ func TestEveryKeyOfScreensAndDisplaysIsChecked(t *testing.T) {
 		"screens: [ { name: a, mode: expo, of: [b, b] }, { name: b } ]": `screens[0].of[1]: "b" is listed twice`,
 		"screens: [ { name: a, mode: expo, of: [hot-lin] }, { name: hot-line } ]": `screens[0].of[0]: there is ` +
 			`no screen "hot-lin"; did you mean hot-line?`,
-		"screens: [ { name: a, hold_for: 1s } ]":       "screens[0].hold_for: 1s is less than 5s",
-		"screens: [ { name: a, late_after: 5m } ]":     "screens[0].late_after: 5m is not more than warn_after (5m)",
-		"screens: [ { name: a, expire_after: 0s } ]":   "screens[0].expire_after: 0s is less than 1m",
+		"screens: [ { name: a, hold_for: 1s } ]":     "screens[0].hold_for: 1s is less than 5s",
+		"screens: [ { name: a, late_after: 5m } ]":   "screens[0].late_after: 5m is not more than warn_after (5m)",
+		"screens: [ { name: a, expire_after: 0s } ]": "screens[0].expire_after: 0s is less than 1m",
+		"screens: [ { name: a, unseen_after: 5s } ]": "screens[0].unseen_after: 5s is less than 10s",
+		"screens: [ { name: a, unseen_after: 2h } ]": "screens[0].unseen_after: 2h is more than 1h",
+		"screens: [ { name: a, repeat: 1s } ]": "screens[0].repeat: 1s is less than 5s; write 0s for a sound that " +
+			"comes once",
+		"screens: [ { name: a, repeat: 1h } ]": "screens[0].repeat: 1h is more than 10m; write 0s for a sound " +
+			"that comes once",
+		"display: { colours: { red: [no, \"*\"] } }": "display.colours.red[1]: \"*\" does not begin with a letter; " +
+			"write a word or a phrase, \"*word\" to find it inside words too, or -phrase for an exception",
+		"display: { colours: { pink: [no] } }":         "display.colours.pink: unknown key",
 		"screens: [ { name: a, keys: { bump: F1 } } ]": "screens[0].keys.bump: expected a list, got \"F1\"; write [F1]",
 		"screens: [ { name: a, keys: { bump: [1] } } ]": "screens[0].keys.bump[0]: YAML does not read 1 as text; " +
 			"put it in quotes: \"1\"",
@@ -144,6 +154,15 @@ kds: [ { name: b, url: "http://kds.example/secret", hold_for: 5m }, { name: c, u
 		"line 10: kds[0] (b).hold_for: has no effect without a backup",
 	}
 	if diff := cmp.Diff(want, c.Warnings); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestColoursComeInTheOrderOfTheFilesManual(t *testing.T) {
+	c := mustLoad(t, good+"display: { colours: { violet: [sauce], red: [no, without] } }\n")
+	want := []ColourRule{{"red", []string{"no", "without"}}, {"amber", nil}, {"green", nil}, {"blue", nil},
+		{"violet", []string{"sauce"}}}
+	if diff := cmp.Diff(want, c.Display.Colours.Rules(), cmpopts.EquateEmpty()); diff != "" {
 		t.Error(diff)
 	}
 }

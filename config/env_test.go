@@ -36,6 +36,8 @@ func TestEveryKeyOutsideListsCanBeSetInTheEnvironment(t *testing.T) {
 		"storage.max_backlog":       "9", "admin.socket": "/a", "metrics.listen": "127.0.0.1:2", "log.level": "debug",
 		"log.format":     "json",
 		"display.listen": "127.0.0.1:3", "display.insecure": "true",
+		"display.colours.red": "no, without", "display.colours.amber": "a", "display.colours.green": "extra",
+		"display.colours.blue": "b", "display.colours.violet": "v",
 		"service.insecure": "true", "service.timeout": "2s", "service.refresh": "1h", "service.token.path": "/t",
 		"service.token.venue_param": "v",
 		"service.token.auth_style":  "header", "service.token.renew_before": "3s",
@@ -66,7 +68,8 @@ func TestEveryKeyOutsideListsCanBeSetInTheEnvironment(t *testing.T) {
 	want.Ticket.Alarms = []string{"*allerg", "-nut bread"}
 	want.Storage = Storage{"/s", 2 * time.Hour, 3 * time.Hour, 9}
 	want.Admin.Socket, want.Metrics.Listen, want.Log = "/a", "127.0.0.1:2", Log{"debug", "json"}
-	want.Display = Display{Listen: "127.0.0.1:3", Insecure: true}
+	want.Display = Display{Listen: "127.0.0.1:3", Insecure: true, Colours: Colours{Red: []string{"no", "without"},
+		Amber: []string{"a"}, Green: []string{"extra"}, Blue: []string{"b"}, Violet: []string{"v"}}}
 	want.Service = Service{Insecure: true, Timeout: 2 * time.Second, Refresh: time.Hour,
 		Token:     Token{"/t", "v", "header", 3 * time.Second, []string{"checks:read", "menu:read"}},
 		Employees: Employees{50, "header:X-C"}, Payroll: Payroll{"w"}}
