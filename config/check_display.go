@@ -40,7 +40,8 @@ func (k *checker) screens() {
 		k.checkDuration(at+".expire_after", s.ExpireAfter, time.Minute, 720*time.Hour, "")
 		k.checkDuration(at+".unseen_after", s.UnseenAfter, 10*time.Second, time.Hour, "")
 		if s.Repeat != 0 {
-			k.checkDuration(at+".repeat", s.Repeat, 5*time.Second, 10*time.Minute, "; write 0s for a sound that comes once")
+			k.checkDuration(at+".repeat", s.Repeat, 5*time.Second, 10*time.Minute,
+				"; write 0s for a sound that comes once")
 		}
 		if s.Expo() {
 			k.expoScreen(at, s)

@@ -56,7 +56,7 @@ func (c *cli) screenTables(all admin.Screens, now time.Time) error {
 		if p.Seen != nil {
 			seen = formatDuration(now.Sub(*p.Seen)) + " ago"
 		}
-		t.row(p.ID, p.Station, formatTime(p.Paired), seen, p.Address, p.Browser)
+		t.row(p.ID, shownBy(p), formatTime(p.Paired), seen, p.Address, p.Browser)
 	}
 	return t.end()
 }

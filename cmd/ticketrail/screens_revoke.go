@@ -19,6 +19,6 @@ func (c *cli) screensRevoke() *cobra.Command {
 	return query(c, cmd, func(ctx context.Context, d *admin.Client, args []string) (admin.Pairing, error) {
 		return d.Revoke(ctx, args[0])
 	}, func(p admin.Pairing) error {
-		return printLine(c.out, "the browser at %s no longer has access to %s", p.Address, p.Station)
+		return printLine(c.out, "the browser at %s no longer has access to %s", p.Address, shownBy(p))
 	})
 }

@@ -23,6 +23,7 @@ var templates = sync.OnceValue(func() *template.Template {
 type indexView struct {
 	Web      string
 	Displays []*screenView
+	Manages  bool
 }
 
 type pairingView struct{ Web, Code string }

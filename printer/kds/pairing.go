@@ -23,11 +23,13 @@ import (
 // guest can. After that the browser's cookie is the permission. The browsers that wait are in
 // memory only: a stranger who asks for codes all day writes nothing to the disk.
 
-// A Pairing is the permission of one browser to see one station. It is bound to a secret in the
+// A Pairing is the permission of one browser to see one station, or to manage. It is bound to a secret in the
 // browser's cookie, not to an address: a tablet may get another one from DHCP.
 type Pairing struct {
-	ID      string    `json:"id"`
-	Station string    `json:"station"`
+	ID      string `json:"id"`
+	Station string `json:"station"` // empty for a manager, who may see all of them
+	// Manager says that the browser may pair others.
+	Manager bool      `json:"manager,omitempty"`
 	Address string    `json:"address"` // the address it had when it was paired
 	Browser string    `json:"browser"` // its User-Agent, cleaned
 	Paired  time.Time `json:"paired"`
@@ -114,14 +116,14 @@ func parseHash(s string) (h [32]byte, ok bool) {
 	return h, copy(h[:], b) == len(h) && err == nil && len(b) == len(h)
 }
 
-// Pair lets the browser that shows code see a station. When it returns nil, the pairing is on
-// stable storage. Case, spaces and dashes in code do not matter.
+// Pair gives the browser that shows code the permission of to: its station, or Manager. When it
+// returns nil, the pairing is on stable storage. Case, spaces and dashes in code do not matter.
 //
 // A crash before the storage's Put returned: if the pairing was stored all the same, it is active
 // at the next start, and listed. A crash after it: the browser is paired. A second attempt for the
 // same browser uses the same pairing id: with two pairings of one browser, revoking one of them
 // would not keep it out.
-func (p *Pairings) Pair(ctx context.Context, code, station string) (Pairing, error) {
+func (p *Pairings) Pair(ctx context.Context, code string, to Pairing) (Pairing, error) {
 	p.write.Lock()
 	defer p.write.Unlock()
 	hash, a, err := p.byCode(code)
@@ -133,7 +135,8 @@ func (p *Pairings) Pair(ctx context.Context, code, station string) (Pairing, err
 		a.id = p.newID()
 	}
 	s := storedPairing{V: pairingVersion, Hash: hex.EncodeToString(hash[:]), Pairing: Pairing{
-		ID: a.id, Station: station, Address: a.address, Browser: a.browser, Paired: time.Now().UTC(),
+		ID: a.id, Station: to.Station, Manager: to.Manager,
+		Address: a.address, Browser: a.browser, Paired: time.Now().UTC(),
 	}}
 	if err := p.store(ctx, s); err != nil {
 		return Pairing{}, fmt.Errorf("pair: %w", err)

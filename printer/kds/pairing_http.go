@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,8 +18,8 @@ const cookieName = "ticketrail_screen"
 // cookieTTL is the longest that browsers keep a cookie. Each visit starts it anew.
 const cookieTTL = 400 * 24 * time.Hour
 
-// A grant is what a browser may see: everything on this computer, or one station for a paired
-// browser.
+// A grant is what a browser may see: everything on this computer and for a manager, or one station
+// for any other paired browser.
 type grant struct {
 	pairings *Pairings
 	pairing  *activePairing // nil: a browser on this computer
@@ -38,7 +39,7 @@ func (s *Server) grantFor(r *http.Request) *grant {
 }
 
 // allows reports whether the browser may see a station.
-func (g *grant) allows(station string) bool { return g.pairing == nil || g.pairing.Station == station }
+func (g *grant) allows(station string) bool { return g.manages() || g.pairing.Station == station }
 
 // revoked is closed when the grant ends. It is nil, which blocks for ever, for a browser on this
 // computer.
@@ -66,12 +67,23 @@ func isLocal(r *http.Request) bool {
 	if err != nil || !isLoopback(from) {
 		return false
 	}
-	for _, h := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip", "Via"} {
-		if r.Header.Get(h) != "" {
+	for name := range r.Header {
+		if strings.HasPrefix(name, "X-Forwarded") || slices.Contains(proxyHeaders(), name) {
 			return false
 		}
 	}
-	host := r.Host
+	return isLocalHost(r.Host)
+}
+
+// proxyHeaders are the headers, beside X-Forwarded-…, that only proxies add.
+func proxyHeaders() []string {
+	return []string{"Forwarded", "Via", "X-Real-Ip", "X-Client-Ip", "True-Client-Ip", "Cf-Connecting-Ip",
+		"X-Original-Host", "X-Original-Forwarded-For"}
+}
+
+// isLocalHost reports whether host, with or without a port, is a name of this computer that no DNS
+// server can give another one.
+func isLocalHost(host string) bool {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
 	}

@@ -127,14 +127,27 @@ func (s *Server) screenViews() []*screenView {
 // wraps [ErrNoScreen], [ErrUnknownCode] or [ErrTooManyCodes], which the operator can act on, or an
 // error of the storage.
 func (s *Server) Pair(ctx context.Context, code, station string) (Pairing, error) {
-	if s.screenView(station) == nil {
+	return s.pair(ctx, code, Pairing{Station: station}, "an operator")
+}
+
+// PairManager lets the browser that shows code see all stations and pair other browsers, until the
+// pairing is revoked. Its errors are those of Pair.
+func (s *Server) PairManager(ctx context.Context, code string) (Pairing, error) {
+	return s.pair(ctx, code, Pairing{Manager: true}, "an operator")
+}
+
+// pair pairs the browser that shows code. Of to it uses the station and whether it may manage; by
+// says in the log who did it.
+func (s *Server) pair(ctx context.Context, code string, to Pairing, by string) (Pairing, error) {
+	if !to.Manager && s.screenView(to.Station) == nil {
 		s.mu.RLock()
 		defer s.mu.RUnlock()
-		return Pairing{}, fmt.Errorf("%w: %q; there are %q", ErrNoScreen, station, s.names)
+		return Pairing{}, fmt.Errorf("%w: %.40q; there are %q", ErrNoScreen, to.Station, s.names)
 	}
-	p, err := s.pairings.Pair(ctx, code, station)
+	p, err := s.pairings.Pair(ctx, code, to)
 	if err == nil {
-		s.log.Info("browser paired", "station", station, "pairing", p.ID, "address", p.Address)
+		s.log.Info("browser paired", "station", p.Station, "manager", p.Manager, "pairing", p.ID,
+			"address", p.Address, "by", by)
 	}
 	return p, err
 }
@@ -151,6 +164,9 @@ func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.index)
 	mux.HandleFunc("GET /pairing", s.pairingState)
+	mux.HandleFunc("GET /manage", s.byManager(s.manage))
+	mux.HandleFunc("POST /manage/pair", s.byManager(s.managePair))
+	mux.HandleFunc("POST /manage/revoke", s.byManager(s.manageRevoke))
 	mux.HandleFunc("GET /web/{tag}/{file}", s.web.serve)
 	for path, h := range map[string]func(http.ResponseWriter, *http.Request, *screenView, *grant){
 		pagePattern:                 s.page,
@@ -231,15 +247,15 @@ func (s *Server) index(w http.ResponseWriter, r *http.Request) {
 	}
 	list := slices.DeleteFunc(s.screenViews(), func(d *screenView) bool { return !g.allows(d.name) })
 	// A paired browser has exactly one: after a power cut a tablet on its start page finds its
-	// screen alone.
-	if len(list) == 1 {
+	// screen alone. A manager comes here for the other pages.
+	if manager := g.pairing != nil && g.pairing.Manager; len(list) == 1 && !manager {
 		http.Redirect(w, r, list[0].Path(), http.StatusSeeOther)
 		return
 	}
 	if len(list) == 0 {
 		retryInAMinute(w)
 	}
-	s.serveTemplate(w, "index.html", indexView{Web: s.web.base, Displays: list})
+	s.serveTemplate(w, "index.html", indexView{Web: s.web.base, Displays: list, Manages: g.manages()})
 }
 
 // pagePattern is the route of the page itself, which a browser must be answered with a page or a

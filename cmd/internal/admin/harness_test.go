@@ -122,11 +122,11 @@ func (d testDisplays) Screens() Screens {
 	return Screens{Screens: []Screen{{Name: "hot"}}, Pairings: []Pairing{}}
 }
 
-func (d testDisplays) Pair(ctx context.Context, code, station string) (Pairing, error) {
+func (d testDisplays) Pair(ctx context.Context, code, station string, manager bool) (Pairing, error) {
 	if _, ok := ctx.Deadline(); !ok {
 		d.t.Error("the daemon was asked without a deadline")
 	}
-	return Pairing{ID: "of " + code, Station: station}, d.d.fail
+	return Pairing{ID: "of " + code, Station: station, Manager: manager}, d.d.fail
 }
 
 func (d testDisplays) Revoke(_ context.Context, id string) (Pairing, error) {

@@ -40,8 +40,10 @@ type Screen struct {
 // A Pairing allows a browser on another machine to show a screen. The browser keeps a secret
 // cookie; only a hash of it is stored, so no listing can reveal it.
 type Pairing struct {
-	ID      string     `json:"id"`
-	Station string     `json:"station"`
+	ID      string `json:"id"`
+	Station string `json:"station"` // empty for a manager
+	// Manager says that the browser sees every screen and may pair others.
+	Manager bool       `json:"manager,omitempty"`
 	Address string     `json:"address"` // from which it was paired
 	Browser string     `json:"browser"` // its User-Agent
 	Paired  time.Time  `json:"paired"`
@@ -58,9 +60,9 @@ type Screens struct {
 // [*Error], or the operator sees it as internal.
 type Displays interface {
 	Screens() Screens
-	// Pair allows the browser that shows code to show a screen. An empty station is the only one
-	// there is.
-	Pair(ctx context.Context, code, station string) (Pairing, error)
+	// Pair allows the browser that shows code to show a screen, or a manager's to pair others. An
+	// empty station is the only one there is; a manager has none.
+	Pair(ctx context.Context, code, station string, manager bool) (Pairing, error)
 	// Revoke ends a pairing and closes its page.
 	Revoke(ctx context.Context, id string) (Pairing, error)
 }
@@ -68,6 +70,7 @@ type Displays interface {
 type pairBody struct {
 	Code    string `json:"code"`
 	Station string `json:"station"`
+	Manager bool   `json:"manager,omitempty"`
 }
 
 func (s *Server) screens(*http.Request) (any, error) {
@@ -76,11 +79,11 @@ func (s *Server) screens(*http.Request) (any, error) {
 
 // pair and revoke are logged with the address of the browser: they decide who can see the orders.
 func (s *Server) pair(r *http.Request, b pairBody) (any, error) {
-	p, err := s.o.Displays.Pair(r.Context(), b.Code, b.Station)
+	p, err := s.o.Displays.Pair(r.Context(), b.Code, b.Station, b.Manager)
 	if err != nil {
 		return nil, err
 	}
-	s.logChange(r, "pair", "station", p.Station, "pairing", p.ID, "address", p.Address)
+	s.logChange(r, "pair", "station", p.Station, "manager", p.Manager, "pairing", p.ID, "address", p.Address)
 	return p, nil
 }
 
@@ -98,9 +101,10 @@ func (c *Client) Screens(ctx context.Context) (Screens, error) {
 	return call[Screens](ctx, c, "GET", "/v1/screens", nil)
 }
 
-// Pair allows the browser that shows code to show a screen; an empty station is the only one there is.
-func (c *Client) Pair(ctx context.Context, code, station string) (Pairing, error) {
-	return call[Pairing](ctx, c, "POST", "/v1/screens/pair", pairBody{code, station})
+// Pair allows the browser that shows code to show a screen, or a manager's to pair others. An empty
+// station is the only one there is; a manager has none.
+func (c *Client) Pair(ctx context.Context, code, station string, manager bool) (Pairing, error) {
+	return call[Pairing](ctx, c, "POST", "/v1/screens/pair", pairBody{code, station, manager})
 }
 
 // Revoke ends a pairing.

@@ -55,7 +55,7 @@ func TestARefusalKeepsItsCodeOverTheSocket(t *testing.T) {
 	ctx := t.Context()
 	first := func(_ any, err error) error { return err }
 	failing := func(fail error) func() error {
-		return func() error { d.fail = fail; return first(d.Pair(ctx, "CODE", "hot")) }
+		return func() error { d.fail = fail; return first(d.Pair(ctx, "CODE", "hot", false)) }
 	}
 	for name, x := range map[string]struct {
 		do   func() error
@@ -118,8 +118,10 @@ func TestEveryChangeIsMadeAndLoggedWithWhoMadeIt(t *testing.T) {
 	check("kicked", d.kicked, []string{"bar"}, nil)
 	id, err := d.Test(ctx, "grill")
 	check("test", id, uint64(8), err)
-	p, err := d.Pair(ctx, "CODE", "hot")
+	p, err := d.Pair(ctx, "CODE", "hot", false)
 	check("pair", p, Pairing{ID: "of CODE", Station: "hot"}, err)
+	p, err = d.Pair(ctx, "CODE", "", true)
+	check("pair a manager", p, Pairing{ID: "of CODE", Manager: true}, err)
 	p, err = d.Revoke(ctx, "of/CODE")
 	check("revoke", p, Pairing{ID: "of/CODE"}, err)
 	// Refused changes and requests that change nothing are not logged.
@@ -136,7 +138,7 @@ func TestEveryChangeIsMadeAndLoggedWithWhoMadeIt(t *testing.T) {
 	x, err := d.Job(ctx, 7)
 	check("a change without a reason keeps who made it", x.Job.Reason, "by "+me, err)
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
-	actions := []string{"reprint", "move", "move", "cancel", "hold", "resume", "test", "pair", "revoke"}
+	actions := []string{"reprint", "move", "move", "cancel", "hold", "resume", "test", "pair", "pair", "revoke"}
 	for i, action := range actions {
 		if i >= len(lines) || !strings.Contains(lines[i], "action="+action) ||
 			!strings.Contains(lines[i], "actor=") || strings.Contains(lines[i], "actor=unknown") {

@@ -165,9 +165,13 @@ func (d *screens) address(name string) string {
 // Pair allows the browser that shows code to show a screen. An empty station is the only one there
 // is. The operator who types the code stands at the screen that shows it, or hears it on the phone:
 // that is the proof that this browser may see the orders.
-func (d *screens) Pair(ctx context.Context, code, station string) (admin.Pairing, error) {
+func (d *screens) Pair(ctx context.Context, code, station string, manager bool) (admin.Pairing, error) {
 	conf := d.s.active.Load().conf
-	if station == "" {
+	switch {
+	case manager && station != "":
+		return admin.Pairing{}, &admin.Error{Code: admin.BadRequest, Message: "a manager sees every screen: " +
+			"use either --manager or --station"}
+	case station == "" && !manager:
 		if len(conf.Screens) != 1 {
 			return admin.Pairing{}, &admin.Error{Code: admin.BadRequest, Message: "no screen: name one with --station"}
 		}
@@ -176,7 +180,11 @@ func (d *screens) Pair(ctx context.Context, code, station string) (admin.Pairing
 	if d.s.ScreensAddr() == nil {
 		return admin.Pairing{}, &admin.Error{Code: admin.NotFound, Message: "the configuration has no screens"}
 	}
-	p, err := d.server.Pair(ctx, code, station)
+	pair := func() (kds.Pairing, error) { return d.server.Pair(ctx, code, station) }
+	if manager {
+		pair = func() (kds.Pairing, error) { return d.server.PairManager(ctx, code) }
+	}
+	p, err := pair()
 	if err != nil {
 		return admin.Pairing{}, screenError(err)
 	}
@@ -206,7 +214,9 @@ func screenError(err error) error {
 }
 
 func pairingOf(p kds.Pairing) admin.Pairing {
-	v := admin.Pairing{ID: p.ID, Station: p.Station, Address: p.Address, Browser: p.Browser, Paired: p.Paired}
+	v := admin.Pairing{
+		ID: p.ID, Station: p.Station, Manager: p.Manager, Address: p.Address, Browser: p.Browser, Paired: p.Paired,
+	}
 	if !p.Seen.IsZero() {
 		v.Seen = new(p.Seen)
 	}

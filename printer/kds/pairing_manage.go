@@ -1,0 +1,136 @@
+package kds
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// The pages of a manager: pairing without a shell. A manager types the code that a tablet shows.
+// No page lists the codes that wait: whoever could read such a list would not need to stand at the
+// tablet.
+
+// manages reports whether the browser may pair others: one on this computer, or a manager's.
+func (g *grant) manages() bool { return g.pairing == nil || g.pairing.Manager }
+
+// byManager calls h if the browser may manage. Any other is sent to the start page, or refused.
+//
+// A proxy on this computer that does not show that it is one makes all its browsers local. They may
+// look, but not manage: a change needs the Origin header, which every browser sets and a proxy
+// leaves as it is, and which names the proxy's address then.
+func (s *Server) byManager(h func(http.ResponseWriter, *http.Request, *grant)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		g := s.grantFor(r)
+		switch {
+		case g == nil && r.Method == http.MethodGet:
+			http.Redirect(w, r, "/", http.StatusSeeOther)
+		case g == nil:
+			http.Error(w, "this browser is not paired", http.StatusUnauthorized)
+		case !g.manages():
+			http.Error(w, "this browser is paired with a screen; a manager's browser is paired with "+
+				"ticketrail screens pair --manager CODE", http.StatusForbidden)
+		case g.pairing == nil && r.Method != http.MethodGet && !hasLocalOrigin(r):
+			http.Error(w, "open http://localhost on this computer: this page came through a proxy", http.StatusForbidden)
+		default:
+			h(w, r, g)
+		}
+	}
+}
+
+// hasLocalOrigin reports whether the page that sent r was loaded from this computer by its own name.
+func hasLocalOrigin(r *http.Request) bool {
+	u, err := url.Parse(r.Header.Get("Origin"))
+	return err == nil && isLocalHost(u.Host)
+}
+
+// A manageView is the data of the page for managers.
+type manageView struct {
+	Web      string
+	Displays []*screenView
+	Pairings []pairingRow
+}
+
+// A pairingRow is a paired browser as the page lists it.
+type pairingRow struct {
+	Pairing
+	Title string // what it shows
+	Since string // in the kitchen's time
+}
+
+// manage is the page on which a manager pairs a browser, and ends pairings.
+func (s *Server) manage(w http.ResponseWriter, r *http.Request, g *grant) {
+	g.renew(w, r)
+	v := manageView{Web: s.web.base, Displays: s.screenViews()}
+	for _, p := range s.pairings.List() {
+		row := pairingRow{Pairing: p, Title: p.Station, Since: p.Paired.In(s.zone()).Format("2 Jan 2006 15:04")}
+		if view := s.screenView(p.Station); view != nil {
+			row.Title = view.title
+		}
+		v.Pairings = append(v.Pairings, row)
+	}
+	s.serveTemplate(w, "manage.html", v)
+}
+
+// zone is the kitchen's time zone, which all screens share.
+func (s *Server) zone() *time.Location {
+	for _, v := range s.screenViews() {
+		if z := v.config.Load().Zone; z != nil {
+			return z
+		}
+	}
+	return time.Local
+}
+
+// managePair pairs the browser that shows the code which the manager has typed. A page makes no
+// managers: a cook at the box could give that to the own phone.
+func (s *Server) managePair(w http.ResponseWriter, r *http.Request, g *grant) {
+	var req struct {
+		Code    string `json:"code"`
+		Station string `json:"station"`
+	}
+	if !s.readJSON(w, r, maxCommandBytes, &req) {
+		return
+	}
+	p, err := s.pair(r.Context(), req.Code, Pairing{Station: req.Station}, g.name())
+	s.answerManager(w, p, err)
+}
+
+// manageRevoke ends a pairing.
+func (s *Server) manageRevoke(w http.ResponseWriter, r *http.Request, g *grant) {
+	var req struct {
+		ID string `json:"id"`
+	}
+	if !s.readJSON(w, r, maxCommandBytes, &req) {
+		return
+	}
+	p, err := s.pairings.Revoke(r.Context(), req.ID)
+	if err == nil {
+		s.log.Info("pairing ended", "station", p.Station, "pairing", p.ID, "address", p.Address, "by", g.name())
+	}
+	s.answerManager(w, p, err)
+}
+
+// answerManager answers with the pairing, or with what the manager can do. The cause of any other
+// error is for the log.
+func (s *Server) answerManager(w http.ResponseWriter, p Pairing, err error) {
+	switch {
+	case err == nil:
+		s.writeJSON(w, p)
+	case errors.Is(err, ErrTooManyCodes):
+		http.Error(w, err.Error(), http.StatusTooManyRequests)
+	case errors.Is(err, ErrUnknownCode), errors.Is(err, ErrNoScreen), errors.Is(err, ErrNoPairing):
+		http.Error(w, err.Error(), http.StatusNotFound)
+	default:
+		s.log.Warn("cannot change a pairing for a manager", "err", err)
+		http.Error(w, "not done: try again", http.StatusServiceUnavailable)
+	}
+}
+
+// name says in the log who did something.
+func (g *grant) name() string {
+	if g.pairing == nil {
+		return "a browser on this computer"
+	}
+	return "pairing " + g.pairing.ID
+}

@@ -1,0 +1,162 @@
+package kds_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"ticketrail/printer/kds"
+)
+
+// manager is a browser that was paired to manage.
+func (w *testServer) manager(from string) (*http.Client, kds.Pairing) {
+	w.t.Helper()
+	c := w.newTablet(from)
+	p, err := w.server.PairManager(w.t.Context(), w.code(c))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return c, p
+}
+
+func (w *testServer) typed(c *http.Client, code, station string, header ...string) (int, string) {
+	w.t.Helper()
+	body := fmt.Sprintf(`{"code":%q,"station":%q,"manager":true,"Manager":true}`, code, station)
+	return w.post(c, "/manage/pair", body, header...)
+}
+
+// ownPage is the header that a browser sends with the requests of a page of this server.
+func ownPage() []string {
+	return []string{"Origin", "http://localhost", "Sec-Fetch-Site", "same-origin"}
+}
+
+func TestAManagerPairsByTypingTheCodeThatATabletShows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTestServer(t)
+		manager, m := w.manager("192.168.1.9")
+		_ = w.stop()
+		w.start() // a manager stays one
+		for from, c := range map[string]*http.Client{"the box": w.client("127.0.0.1"), "a manager": manager} {
+			tablet := w.newTablet("192.168.1.20")
+			code, text := w.typed(c, strings.ToLower(w.code(tablet)), "hot-line", ownPage()...)
+			if p := decode[kds.Pairing](t, text); code != http.StatusOK || p.Station != "hot-line" || p.Manager {
+				t.Errorf("from %s: %d %s", from, code, text)
+			}
+			if !w.maySee(tablet, "hot-line") || w.maySee(tablet, "cold") {
+				t.Errorf("from %s: the tablet sees something else", from)
+			}
+			if status, body, _ := w.get(c, "/manage"); status != http.StatusOK || !strings.Contains(body, m.ID) {
+				t.Errorf("from %s: %d, and the list lacks %s", from, status, m.ID)
+			}
+		}
+		if !w.maySee(manager, "hot-line") || !w.maySee(manager, "cold") {
+			t.Error("a manager cannot see every screen")
+		}
+		if status, body, _ := w.get(manager, "/"); status != http.StatusOK || !strings.Contains(body, `href="/manage"`) {
+			t.Errorf("a manager's start page: %d", status)
+		}
+		code, text := w.post(w.client("127.0.0.1"), "/manage/revoke", `{"id":"`+m.ID+`"}`, ownPage()...)
+		if code != http.StatusOK || w.maySee(manager, "hot-line") {
+			t.Errorf("after the pairing ended: %d %s", code, text)
+		}
+		if code, _ := w.typed(manager, "AAAA-AAAA", "hot-line", ownPage()...); code != http.StatusUnauthorized {
+			t.Errorf("a manager whose pairing ended: %d", code)
+		}
+	})
+}
+
+func TestOnlyAManagerPairs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTestServer(t)
+		manager, _ := w.manager("192.168.1.9")
+		tablet := w.newTablet("192.168.1.20")
+		code := w.code(tablet)
+		box, own := w.client("127.0.0.1"), ownPage()
+		with := func(header ...string) []string { return append(own[:len(own):len(own)], header...) }
+		for what, c := range map[string]struct {
+			client *http.Client
+			header []string
+			want   int
+		}{
+			"a stranger":                  {w.newTablet("192.168.1.66"), own, http.StatusUnauthorized},
+			"the tablet itself":           {tablet, own, http.StatusUnauthorized},
+			"a cook's tablet":             {w.paired("192.168.1.21", "hot-line"), own, http.StatusForbidden},
+			"a proxy, X-Forwarded-For":    {box, with("X-Forwarded-For", "10.0.0.1"), http.StatusUnauthorized},
+			"a proxy, X-Forwarded-Proto":  {box, with("X-Forwarded-Proto", "https"), http.StatusUnauthorized},
+			"a proxy, X-Forwarded-Prefix": {box, with("X-Forwarded-Prefix", "/k"), http.StatusUnauthorized},
+			"a proxy, Forwarded":          {box, with("Forwarded", "for=10.0.0.1"), http.StatusUnauthorized},
+			"a proxy, Via":                {box, with("Via", "1.1 proxy"), http.StatusUnauthorized},
+			"a tunnel":                    {box, with("Cf-Connecting-Ip", "10.0.0.1"), http.StatusUnauthorized},
+			"a proxy that passes Host on": {box, []string{"Host", "kitchen.example", "Origin", "https://kitchen.example"},
+				http.StatusUnauthorized},
+			"a proxy that says nothing": {box, []string{"Origin", "https://kitchen.example", "Sec-Fetch-Site", "same-origin"},
+				http.StatusForbidden},
+			"a name that was rebound": {box, []string{"Host", "evil.example:9322", "Origin", "http://evil.example:9322"},
+				http.StatusUnauthorized},
+			"a name that looks local": {box, []string{"Host", "localhost.evil.example",
+				"Origin", "http://localhost.evil.example"}, http.StatusUnauthorized},
+			"another site, at the box":       {box, []string{"Origin", "http://evil.example"}, http.StatusForbidden},
+			"another port of the box":        {box, []string{"Origin", "http://localhost:3000"}, http.StatusForbidden},
+			"a frame without an origin":      {box, []string{"Origin", "null"}, http.StatusForbidden},
+			"no browser":                     {box, nil, http.StatusForbidden},
+			"another site, at a manager's":   {manager, []string{"Sec-Fetch-Site", "cross-site"}, http.StatusForbidden},
+			"a form of another site":         {manager, []string{"Content-Type", "text/plain"}, http.StatusUnsupportedMediaType},
+			"a manager, for no screen":       {manager, own, http.StatusNotFound},
+			"the box, for an unknown screen": {box, own, http.StatusNotFound},
+		} {
+			station := "hot-line"
+			if c.want == http.StatusNotFound {
+				station = map[*http.Client]string{manager: "", box: "grill"}[c.client]
+			}
+			if got, text := w.typed(c.client, code, station, c.header...); got != c.want {
+				t.Errorf("%s: %d %s, want %d", what, got, text, c.want)
+			}
+			if c.want == http.StatusUnauthorized {
+				if got, _, h := w.get(c.client, "/manage", c.header...); got != http.StatusSeeOther || h.Get("Location") != "/" {
+					t.Errorf("%s: the page is answered %d", what, got)
+				}
+			}
+		}
+		if w.maySee(tablet, "hot-line") {
+			t.Error("one of them has paired the tablet")
+		}
+		if _, text := w.typed(box, code, "hot-line", own...); !w.maySee(tablet, "hot-line") {
+			t.Errorf("now it cannot be paired at all: %s", text)
+		}
+	})
+}
+
+func TestNoPageListsTheCodesThatWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTestServer(t)
+		code := w.code(w.newTablet("192.168.1.20"))
+		manager, _ := w.manager("192.168.1.9")
+		for _, c := range []*http.Client{manager, w.client("127.0.0.1")} {
+			for _, path := range []string{"/manage", "/", "/screen/hot-line"} {
+				if _, body, _ := w.get(c, path); strings.Contains(body, code) ||
+					strings.Contains(body, strings.ReplaceAll(code, "-", "")) {
+					t.Errorf("%s has the code", path)
+				}
+			}
+		}
+	})
+}
+
+func TestAManagerCannotGuessCodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTestServer(t)
+		tablet := w.newTablet("192.168.1.20")
+		code, box := w.code(tablet), w.client("127.0.0.1")
+		for range 10 {
+			if got, text := w.typed(box, "AAAA-AAAA", "cold", ownPage()...); got != http.StatusNotFound {
+				t.Fatalf("a wrong code: %d %s", got, text)
+			}
+		}
+		if got, text := w.typed(box, code, "cold", ownPage()...); got != http.StatusTooManyRequests ||
+			w.maySee(tablet, "cold") {
+			t.Errorf("after ten wrong ones: %d %s", got, text)
+		}
+	})
+}
