@@ -1,0 +1,179 @@
+package board
+
+import (
+	"cmp"
+	"encoding/csv"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Served is one ticket of a day: when what happened to it. A zero time means that it did not happen.
+type Served struct {
+	Station  string
+	Received time.Time // when the request was accepted
+	Seen     time.Time // first on a visible page
+	// Bumped is the last bump. Zero if the ticket is open again: a bump that was recalled or undone
+	// was a mistake.
+	Bumped  time.Time
+	SentOut time.Time // its order left the pass
+	Recalls int       // how often it was recalled
+	// Late says that it was bumped later than its screen's LateAfter, or is open for longer than that.
+	// It has no meaning for a ticket that came out on paper: nobody knows when that was made.
+	Late, Paper bool
+	Items       []ServedItem
+}
+
+// A ServedItem is one item of a ticket, without its modifiers.
+type ServedItem struct {
+	Name string
+	Done time.Time // when it was ticked; zero: when the ticket was bumped
+}
+
+// A Report is how long the tickets of one day took. The day is that of acceptance, in the kitchen's
+// time zone.
+type Report struct {
+	Day  string      `json:"day"` // 2026-11-22
+	Rows []ReportRow `json:"rows"`
+}
+
+// A ReportRow is about the tickets of a station: of the whole day, of one hour, or, if Item is set,
+// about the lines of one item.
+type ReportRow struct {
+	Station string `json:"station"`
+	Hour    string `json:"hour,omitempty"` // "19": accepted from 19:00 to 19:59; empty: the whole day
+	Item    string `json:"item,omitempty"` // empty: whole tickets
+	Count   int    `json:"count"`          // tickets, or lines of the item
+	Seen    Spread `json:"seen"`           // from acceptance until it was first on a visible page
+	Bumped  Spread `json:"bumped"`         // until the ticket was bumped, or the item ticked
+	SentOut Spread `json:"sent_out"`       // until its order left the pass
+	// Late is how many of Judged were late. Judged are those that were shown and not printed instead.
+	Late    int `json:"late"`
+	Judged  int `json:"judged"`
+	Recalls int `json:"recalls"`
+}
+
+// A Spread is two percentiles of durations, by nearest rank: P50 is the shortest of them that at
+// least half of them do not exceed, P90 the shortest that at least nine tenths do not exceed. So each
+// is the time of a real ticket. Both are zero if N is.
+type Spread struct {
+	N   int           `json:"n"` // how many tickets came so far
+	P50 time.Duration `json:"p50"`
+	P90 time.Duration `json:"p90"`
+}
+
+// NewReport computes the report of a day from its tickets. Hours are those of zone.
+func NewReport(day string, served []Served, zone *time.Location) Report {
+	rows := map[ReportRow]*reportGroup{} // by Station, Hour and Item
+	add := func(key ReportRow, s *Served, done time.Time) {
+		g := rows[key]
+		if g == nil {
+			g = &reportGroup{ReportRow: key}
+			rows[key] = g
+		}
+		g.add(s, done)
+	}
+	for i := range served {
+		s := &served[i]
+		add(ReportRow{Station: s.Station}, s, s.Bumped)
+		add(ReportRow{Station: s.Station, Hour: s.Received.In(zone).Format("15")}, s, s.Bumped)
+		for _, it := range s.Items {
+			done := it.Done
+			if done.IsZero() {
+				done = s.Bumped
+			}
+			add(ReportRow{Station: s.Station, Item: it.Name}, s, done)
+		}
+	}
+	out := Report{Day: day, Rows: []ReportRow{}}
+	for _, g := range rows {
+		g.Seen, g.Bumped, g.SentOut = spread(g.seen), spread(g.bumped), spread(g.sentOut)
+		out.Rows = append(out.Rows, g.ReportRow)
+	}
+	slices.SortFunc(out.Rows, func(a, b ReportRow) int {
+		return cmp.Or(cmp.Compare(a.Station, b.Station), cmp.Compare(a.Item, b.Item), cmp.Compare(a.Hour, b.Hour))
+	})
+	return out
+}
+
+// A reportGroup is a row with the durations that its percentiles are computed from.
+type reportGroup struct {
+	ReportRow
+	seen, bumped, sentOut []time.Duration
+}
+
+// add counts a ticket, or one of its items that was done at done.
+func (g *reportGroup) add(s *Served, done time.Time) {
+	g.Count++
+	g.Recalls += s.Recalls
+	if !s.Paper {
+		g.Judged++
+		if s.Late {
+			g.Late++
+		}
+	}
+	for _, x := range []struct {
+		list *[]time.Duration
+		at   time.Time
+	}{{&g.seen, s.Seen}, {&g.bumped, done}, {&g.sentOut, s.SentOut}} {
+		if !x.at.IsZero() {
+			// The clock may have been set back in between.
+			*x.list = append(*x.list, max(x.at.Sub(s.Received), 0))
+		}
+	}
+}
+
+func spread(d []time.Duration) Spread {
+	if len(d) == 0 {
+		return Spread{}
+	}
+	slices.Sort(d)
+	at := func(percent int) time.Duration { return d[(len(d)*percent+99)/100-1] }
+	return Spread{N: len(d), P50: at(50), P90: at(90)}
+}
+
+// WriteCSV writes the rows with a line of headings. Durations are whole seconds, rounded; a cell
+// without a value is empty.
+func (r Report) WriteCSV(w io.Writer) error {
+	out := csv.NewWriter(w)
+	_ = out.Write([]string{"day", "station", "hour", "item", "count",
+		"seen_p50_s", "seen_p90_s", "bumped_p50_s", "bumped_p90_s", "sent_out_p50_s", "sent_out_p90_s",
+		"late", "late_percent", "recalls"}) // Error has what went wrong
+	for _, row := range r.Rows {
+		cells := []string{r.Day, row.Station, row.Hour, noFormula(row.Item), strconv.Itoa(row.Count)}
+		for _, s := range []Spread{row.Seen, row.Bumped, row.SentOut} {
+			cells = append(cells, s.seconds(s.P50), s.seconds(s.P90))
+		}
+		cells = append(cells, strconv.Itoa(row.Late), row.LatePercent(), strconv.Itoa(row.Recalls))
+		_ = out.Write(cells)
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// LatePercent is the share of late tickets, rounded; empty if none can be judged.
+func (r ReportRow) LatePercent() string {
+	if r.Judged == 0 {
+		return ""
+	}
+	return strconv.Itoa((r.Late*200 + r.Judged) / (2 * r.Judged))
+}
+
+// seconds is one of the percentiles for the CSV.
+func (s Spread) seconds(d time.Duration) string {
+	if s.N == 0 {
+		return ""
+	}
+	return strconv.FormatInt(int64(d.Round(time.Second)/time.Second), 10)
+}
+
+// noFormula marks a text that a spreadsheet would run as a formula. The name of an item comes from
+// the network.
+func noFormula(s string) string {
+	if strings.ContainsAny(s[:min(1, len(s))], "=+-@") {
+		return "'" + s
+	}
+	return s
+}
