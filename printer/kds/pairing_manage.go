@@ -31,7 +31,8 @@ func (s *Server) byManager(h func(http.ResponseWriter, *http.Request, *grant)) h
 			http.Error(w, "this browser is paired with a screen; a manager's browser is paired with "+
 				"ticketrail screens pair --manager CODE", http.StatusForbidden)
 		case g.pairing == nil && r.Method != http.MethodGet && !hasLocalOrigin(r):
-			http.Error(w, "open http://localhost on this computer: this page came through a proxy", http.StatusForbidden)
+			http.Error(w, "open http://localhost on this computer: this page came through a proxy",
+				http.StatusForbidden)
 		default:
 			h(w, r, g)
 		}

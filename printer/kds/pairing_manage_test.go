@@ -54,7 +54,8 @@ func TestAManagerPairsByTypingTheCodeThatATabletShows(t *testing.T) {
 		if !w.maySee(manager, "hot-line") || !w.maySee(manager, "cold") {
 			t.Error("a manager cannot see every screen")
 		}
-		if status, body, _ := w.get(manager, "/"); status != http.StatusOK || !strings.Contains(body, `href="/manage"`) {
+		status, body, _ := w.get(manager, "/")
+		if status != http.StatusOK || !strings.Contains(body, `href="/manage"`) {
 			t.Errorf("a manager's start page: %d", status)
 		}
 		code, text := w.post(w.client("127.0.0.1"), "/manage/revoke", `{"id":"`+m.ID+`"}`, ownPage()...)
@@ -89,20 +90,21 @@ func TestOnlyAManagerPairs(t *testing.T) {
 			"a proxy, Forwarded":          {box, with("Forwarded", "for=10.0.0.1"), http.StatusUnauthorized},
 			"a proxy, Via":                {box, with("Via", "1.1 proxy"), http.StatusUnauthorized},
 			"a tunnel":                    {box, with("Cf-Connecting-Ip", "10.0.0.1"), http.StatusUnauthorized},
-			"a proxy that passes Host on": {box, []string{"Host", "kitchen.example", "Origin", "https://kitchen.example"},
-				http.StatusUnauthorized},
-			"a proxy that says nothing": {box, []string{"Origin", "https://kitchen.example", "Sec-Fetch-Site", "same-origin"},
-				http.StatusForbidden},
-			"a name that was rebound": {box, []string{"Host", "evil.example:9322", "Origin", "http://evil.example:9322"},
-				http.StatusUnauthorized},
+			"a proxy that passes Host on": {box, []string{"Host", "kitchen.example",
+				"Origin", "https://kitchen.example"}, http.StatusUnauthorized},
+			"a proxy that says nothing": {box, []string{"Origin", "https://kitchen.example",
+				"Sec-Fetch-Site", "same-origin"}, http.StatusForbidden},
+			"a name that was rebound": {box, []string{"Host", "evil.example:9322",
+				"Origin", "http://evil.example:9322"}, http.StatusUnauthorized},
 			"a name that looks local": {box, []string{"Host", "localhost.evil.example",
 				"Origin", "http://localhost.evil.example"}, http.StatusUnauthorized},
-			"another site, at the box":       {box, []string{"Origin", "http://evil.example"}, http.StatusForbidden},
-			"another port of the box":        {box, []string{"Origin", "http://localhost:3000"}, http.StatusForbidden},
-			"a frame without an origin":      {box, []string{"Origin", "null"}, http.StatusForbidden},
-			"no browser":                     {box, nil, http.StatusForbidden},
-			"another site, at a manager's":   {manager, []string{"Sec-Fetch-Site", "cross-site"}, http.StatusForbidden},
-			"a form of another site":         {manager, []string{"Content-Type", "text/plain"}, http.StatusUnsupportedMediaType},
+			"another site, at the box":     {box, []string{"Origin", "http://evil.example"}, http.StatusForbidden},
+			"another port of the box":      {box, []string{"Origin", "http://localhost:3000"}, http.StatusForbidden},
+			"a frame without an origin":    {box, []string{"Origin", "null"}, http.StatusForbidden},
+			"no browser":                   {box, nil, http.StatusForbidden},
+			"another site, at a manager's": {manager, []string{"Sec-Fetch-Site", "cross-site"}, http.StatusForbidden},
+			"a form of another site": {manager, []string{"Content-Type", "text/plain"},
+				http.StatusUnsupportedMediaType},
 			"a manager, for no screen":       {manager, own, http.StatusNotFound},
 			"the box, for an unknown screen": {box, own, http.StatusNotFound},
 		} {
@@ -114,7 +116,8 @@ func TestOnlyAManagerPairs(t *testing.T) {
 				t.Errorf("%s: %d %s, want %d", what, got, text, c.want)
 			}
 			if c.want == http.StatusUnauthorized {
-				if got, _, h := w.get(c.client, "/manage", c.header...); got != http.StatusSeeOther || h.Get("Location") != "/" {
+				got, _, h := w.get(c.client, "/manage", c.header...)
+				if got != http.StatusSeeOther || h.Get("Location") != "/" {
 					t.Errorf("%s: the page is answered %d", what, got)
 				}
 			}

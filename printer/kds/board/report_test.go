@@ -28,7 +28,8 @@ func evening() []Served {
 			SentOut: melbourne(19, 5, 0), Items: []ServedItem{
 				{Name: "Burger", Done: melbourne(19, 3, 0)}, {Name: "Fries"}}},
 		{Station: "hot", Received: melbourne(19, 59, 59), Seen: melbourne(20, 0, 59), Bumped: melbourne(20, 9, 59),
-			Late: true, Recalls: 2, Items: []ServedItem{{Name: "Burger"}, {Name: "Burger", Done: melbourne(20, 1, 59)}}},
+			Late: true, Recalls: 2,
+			Items: []ServedItem{{Name: "Burger"}, {Name: "Burger", Done: melbourne(20, 1, 59)}}},
 		// Still open, and late already.
 		{Station: "hot", Received: melbourne(20, 0, 0), Seen: melbourne(20, 0, 1), Late: true,
 			Items: []ServedItem{{Name: "=1+1"}}},

@@ -35,7 +35,8 @@ if (form) {
     e.preventDefault();
     const station = byId("station");
     const title = station.options[station.selectedIndex].text;
-    post("pair", { code: byId("code").value, station: station.value }, (p) => `The browser at ${p.address} now shows ${title}.`);
+    const body = { code: byId("code").value, station: station.value };
+    post("pair", body, (p) => `The browser at ${p.address} now shows ${title}.`);
   });
 }
 for (const b of document.querySelectorAll("button[data-id]")) {
