@@ -36,6 +36,11 @@ type ScreenOptions struct {
 	HoldFor time.Duration // 0 is 20 s
 
 	WarnAfter, LateAfter time.Duration // ages at which a card is marked DUE and LATE; 0 is 5 and 8 min
+	// UnseenAfter is how long a ticket may be on a page of the board that nobody has turned to, until
+	// that is said; 0 is 45 s.
+	UnseenAfter time.Duration
+	// Repeat is how often a sound comes again until it is acknowledged; 0: it comes once.
+	Repeat time.Duration
 
 	// ShowWithin is how long a page may take to confirm a card; 0 is 10 s.
 	ShowWithin time.Duration
@@ -90,6 +95,7 @@ func NewScreen(o ScreenOptions) *Screen {
 	orDefault(&o.ShowWithin, 10*time.Second)
 	orDefault(&o.WarnAfter, 5*time.Minute)
 	orDefault(&o.LateAfter, 8*time.Minute)
+	orDefault(&o.UnseenAfter, 45*time.Second)
 	return &Screen{
 		o: o, log: o.Logger.With("component", "kds", "station", o.Name),
 		pages: map[string]*page{}, waiting: map[uint64]chan struct{}{}, darkSince: time.Now(),

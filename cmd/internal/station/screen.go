@@ -151,6 +151,7 @@ func (d *screens) options(c config.Screen) kds.ScreenOptions {
 	return kds.ScreenOptions{
 		Name: c.Name, Title: c.Title, Board: b,
 		HoldFor: c.HoldFor, WarnAfter: c.WarnAfter, LateAfter: c.LateAfter,
+		UnseenAfter: c.UnseenAfter, Repeat: c.Repeat,
 		OnLive: func() {
 			// A cook has just opened the page: the tickets that wait must not wait for the backoff
 			// too.
