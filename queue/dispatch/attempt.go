@@ -288,7 +288,7 @@ func (v verdict) withEarlier(earlier []verdict) verdict {
 // onBackup adds the name of the backup to the reason.
 func (v verdict) onBackup(backup string) verdict {
 	if v.end == endAck {
-		v.reason = "came out of " + backup
+		v.reason = ticket.CameOutOf(backup)
 	} else {
 		v.reason = "on " + backup + ": " + v.reason
 	}

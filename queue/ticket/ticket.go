@@ -9,6 +9,7 @@ package ticket
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 )
 
@@ -57,6 +58,18 @@ type Ticket struct {
 	// Raw is the record as JSON, printed under the banner UNREADABLE: it contains nothing printable,
 	// or it has a key twice, so that a person must decide what it means.
 	Raw string `json:"raw,omitempty"`
+}
+
+// OrderInRequest says which tickets of a request people take for one order, for which it is equal: those with
+// the same number, else the same table, else all. A service may send one record for each of its printers.
+func (t *Ticket) OrderInRequest() string {
+	switch {
+	case t.Number != "":
+		return "number " + t.Number
+	case t.Table != "":
+		return "table " + strings.ToLower(t.Table)
+	}
+	return ""
 }
 
 // A Part is what a station got of an order.

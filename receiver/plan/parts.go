@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"ticketrail/queue/ticket"
 )
@@ -13,7 +12,7 @@ import (
 func (p *Plan) noteParts(drafts []ticket.Draft) {
 	orders := map[string][]ticket.Part{}
 	for i := range drafts {
-		d, order := &drafts[i], orderOf(&drafts[i].Ticket)
+		d, order := &drafts[i], drafts[i].Ticket.OrderInRequest()
 		part := ticket.Part{Station: d.Station}
 		if len(d.Ticket.Lines) > 0 && !slices.Contains(orders[order], part) {
 			orders[order] = append(orders[order], part)
@@ -29,24 +28,12 @@ func (p *Plan) noteParts(drafts []ticket.Draft) {
 		if len(d.Ticket.Lines) == 0 {
 			continue
 		}
-		for _, part := range orders[orderOf(&d.Ticket)] {
+		for _, part := range orders[d.Ticket.OrderInRequest()] {
 			if part.Station != d.Station {
 				d.Ticket.AlsoAt = append(d.Ticket.AlsoAt, part)
 			}
 		}
 	}
-}
-
-// orderOf says which tickets of a request people take for one order: those with the same number, else
-// the same table, else all. A service may send one record for each of its printers.
-func orderOf(t *ticket.Ticket) string {
-	switch {
-	case t.Number != "":
-		return "number " + t.Number
-	case t.Table != "":
-		return "table " + strings.ToLower(t.Table)
-	}
-	return ""
 }
 
 // rank sorts stations as the routes name them. Those that no route names, such as the fallback of a

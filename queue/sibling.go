@@ -1,0 +1,158 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	bolt "go.etcd.io/bbolt"
+
+	"ticketrail/queue/ticket"
+)
+
+// A Sibling is a job that came with the same request as another one, and for the same order.
+type Sibling struct {
+	Job
+	// Routed is the station to which the plan sent the ticket. It differs from Station if a person moved it.
+	Routed string
+	// At is where it came out, or is to come out: Station, or a backup that printed for it.
+	At     string
+	Ticket ticket.Ticket
+}
+
+// maxSiblings limits how many jobs one call of Siblings reads. An order of many courses has dozens. A
+// hostile request can have ten thousand.
+const maxSiblings = 1000
+
+// ErrTooManySiblings: the requests have more jobs than Siblings reads.
+var ErrTooManySiblings = fmt.Errorf("more than %d tickets came with the same request", maxSiblings)
+
+// Siblings returns the jobs that came with the same requests and for the same orders as the given ones, which
+// are included. Of each ticket it returns the job that is to bring it now:
+//   - what a person moved, or reprinted because it was held or had failed, is represented by the new job;
+//   - what came out and was printed again is represented by the latest copy that was not cancelled. But a
+//     copy of a card on a screen is left out, whoever asked for it: its board knows what becomes of it.
+//
+// A job that is not known, or has no request, is left out. It reads in pages, like [Queue.Jobs].
+func (q *Queue) Siblings(ctx context.Context, jobs []uint64) ([]Sibling, error) {
+	r := siblingReader{lent: q.leases(), orders: map[uint64]map[string]bool{}}
+	for i := 0; i < len(jobs); i += pageSize {
+		page := jobs[i:min(i+pageSize, len(jobs))]
+		if err := q.viewPage(ctx, func(tx *bolt.Tx) { r.find(tx, page) }); err != nil {
+			return nil, fmt.Errorf("read what came with job %d: %w", jobs[0], err)
+		}
+	}
+	var out []Sibling
+	for _, req := range r.requests {
+		r.found = nil
+		for next := key64(req); next != nil; {
+			if err := q.viewPage(ctx, func(tx *bolt.Tx) { next = r.read(tx, req, next) }); err != nil {
+				return nil, fmt.Errorf("read what came with job %d: %w", jobs[0], err)
+			}
+			if r.count > maxSiblings {
+				return nil, fmt.Errorf("request of job %d: %w", jobs[0], ErrTooManySiblings)
+			}
+		}
+		out = append(out, r.present()...)
+	}
+	return out, nil
+}
+
+// viewPage is one read transaction of several.
+func (q *Queue) viewPage(ctx context.Context, f func(tx *bolt.Tx)) error {
+	return errors.Join(ctx.Err(), q.view(func(tx *bolt.Tx) error { f(tx); return nil }))
+}
+
+// A siblingReader is the state of one call of Siblings.
+type siblingReader struct {
+	lent     map[uint64]entry
+	requests []uint64                   // sequences of the requests, in the order of the jobs
+	orders   map[uint64]map[string]bool // of each request: the orders that are asked for
+	count    int                        // jobs that were read
+	found    []siblingRecord            // of one request, by job
+}
+
+// A siblingRecord is a Sibling with what decides whether it is represented by another one.
+type siblingRecord struct {
+	Sibling
+	state jobState
+}
+
+// find notes to which requests and orders the jobs belong.
+func (r *siblingReader) find(tx *bolt.Tx, jobs []uint64) {
+	for _, job := range jobs {
+		s, err := decodeState(tx.Bucket(bucketNames[bucketState]).Get(key64(job)))
+		if err != nil || s.Req == 0 {
+			continue
+		}
+		t, err := decodePayload(tx.Bucket(bucketNames[bucketJobs]).Get(key64(job)))
+		if err != nil {
+			continue
+		}
+		if r.orders[s.Req] == nil {
+			r.requests = append(r.requests, s.Req)
+			r.orders[s.Req] = map[string]bool{}
+		}
+		r.orders[s.Req][t.OrderInRequest()] = true
+	}
+}
+
+// read reads a page of the jobs of a request. It returns the key to continue at; nil at the end.
+func (r *siblingReader) read(tx *bolt.Tx, req uint64, next []byte) []byte {
+	c := tx.Bucket(bucketNames[bucketReqJobs]).Cursor()
+	n := 0
+	for k, _ := c.Seek(next); len(k) == 16 && un64(k[:8]) == req; k, _ = c.Next() {
+		job := un64(k[8:])
+		if n++; n > pageSize {
+			return key128(req, job)
+		}
+		r.count++
+		r.add(tx, req, job)
+	}
+	return nil
+}
+
+// add reads one job. One whose ticket is damaged belongs to any order: nobody can say that it does not.
+func (r *siblingReader) add(tx *bolt.Tx, req, job uint64) {
+	raw := tx.Bucket(bucketNames[bucketState]).Get(key64(job))
+	j, ok := readJob(tx, job, raw, r.lent, Filter{})
+	if !ok {
+		return
+	}
+	s := siblingRecord{Sibling: Sibling{Job: j, Routed: j.Station, At: j.Station}}
+	s.state, _ = decodeState(raw) // readJob has decoded it
+	t, err := decodePayload(tx.Bucket(bucketNames[bucketJobs]).Get(key64(job)))
+	if err == nil && !r.orders[req][t.OrderInRequest()] {
+		return
+	}
+	s.Ticket = t
+	if backup, ok := ticket.PrintedBy(j.Reason); ok && !j.State.Open() {
+		s.At = backup
+	}
+	r.found = append(r.found, s)
+}
+
+// present returns the jobs that bring the tickets of one request now.
+func (r *siblingReader) present() (out []Sibling) {
+	first := map[uint64]int{} // job → index in out of what represents it
+	for i := range r.found {
+		s := &r.found[i]
+		at, copied := first[s.MadeFrom]
+		switch {
+		case s.state.RescuedFrom != "":
+			continue
+		case copied && out[at].State == ticket.Shown && s.Station != out[at].Station:
+			// Paper beside a card.
+		case !copied, out[at].State == ticket.Shown: // the copy of a card is another card
+			at = len(out)
+			out = append(out, s.Sibling)
+		case !slices.Contains(ticket.Proofs(), out[at].State) ||
+			s.State != ticket.Cancelled && s.State != ticket.Expired:
+			s.Routed = out[at].Routed
+			out[at] = s.Sibling
+		}
+		first[s.ID] = at
+	}
+	return out
+}

@@ -1,0 +1,227 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"ticketrail/queue/ticket"
+)
+
+// siblings is what Siblings returns, one line each: "1 bar waits", "2 grill at wall confirmed".
+func (q *testQueue) siblings(jobs ...uint64) string {
+	q.t.Helper()
+	all, err := q.Siblings(bg, jobs)
+	q.must(err)
+	var out []string
+	for _, s := range all {
+		at := ""
+		if s.At != s.Routed {
+			at = " at " + s.At
+		}
+		out = append(out, fmt.Sprintf("%d %s%s %s", s.ID, s.Routed, at, s.State))
+	}
+	return strings.Join(out, ", ")
+}
+
+func (q *testQueue) wantSiblings(want string, jobs ...uint64) {
+	q.t.Helper()
+	if got := q.siblings(jobs...); got != want {
+		q.t.Errorf("jobs %v: %q, want %q", jobs, got, want)
+	}
+}
+
+// ack prints the head of a lane with a proof.
+func (q *testQueue) ack(station string, proof ticket.Proof, detail string) {
+	q.t.Helper()
+	q.must(q.begin(station).Ack(bg, proof, detail))
+}
+
+func TestSiblingsAreTheJobsOfTheSameRequest(t *testing.T) {
+	q := start(t)
+	q.accept(order("a", "hot", "bar"))
+	q.accept(order("b", "hot", "bar"))
+	q.accept(order("c", "bar"))
+	q.ack("bar", ticket.Confirmed, "")
+	q.wantSiblings("1 hot pending, 2 bar confirmed", 1)
+	q.wantSiblings("1 hot pending, 2 bar confirmed", 2)
+	q.wantSiblings("3 hot pending, 4 bar pending, 1 hot pending, 2 bar confirmed", 4, 1, 2, 3)
+	q.wantSiblings("5 bar pending", 5)
+	q.wantSiblings("", 99)
+	q.wantSiblings("")
+	all, err := q.Siblings(bg, []uint64{2})
+	q.must(err)
+	if s := all[1]; s.FinishedAt == nil || len(s.Ticket.Lines) != 1 || s.Ticket.Lines[0].Name != "Soup" {
+		t.Errorf("%+v", s)
+	}
+	l := q.take("hot")
+	q.wantSiblings("1 hot printing, 2 bar confirmed", 2)
+	q.must(l.Hold(bg, "look"))
+	q.wantSiblings("1 hot held, 2 bar confirmed", 2)
+	q.restart()
+	q.wantSiblings("1 hot held, 2 bar confirmed", 2)
+}
+
+func TestSiblingsAreOfTheSameOrderOfTheRequest(t *testing.T) {
+	q := start(t)
+	r := order("a", "hot", "bar", "cold", "grill", "wall")
+	for i, x := range []struct{ number, table, record string }{
+		{"7", "", "r1"}, {"7", "12", "r2"}, {"", "Terrace", "r3"}, {"", "TERRACE", "r4"}, {"8", "Terrace", "r1"},
+	} {
+		d := &r.Drafts[i].Ticket
+		d.Number, d.Table, d.Record = x.number, x.table, x.record
+	}
+	q.accept(r)
+	q.wantSiblings("1 hot pending, 2 bar pending", 2)
+	q.wantSiblings("3 cold pending, 4 grill pending", 4)
+	q.wantSiblings("5 wall pending", 5)
+	q.wantSiblings("1 hot pending, 2 bar pending, 5 wall pending", 1, 5)
+}
+
+func TestATicketIsRepresentedByTheJobThatBringsItNow(t *testing.T) {
+	for name, c := range map[string]struct {
+		do   func(q *testQueue)
+		want string
+	}{
+		"moved": {func(q *testQueue) {
+			q.must(errOf(q.Move(bg, []uint64{2}, "wall")))
+			q.must(errOf(q.Move(bg, []uint64{3}, "grill")))
+		}, "1 hot pending, 4 bar at grill pending"},
+		"moved and cancelled": {func(q *testQueue) {
+			q.must(errOf(q.Move(bg, []uint64{2}, "wall")))
+			q.must(q.Cancel(bg, 3, "x"))
+		}, "1 hot pending, 3 bar at wall cancelled"},
+		"held and reprinted": {func(q *testQueue) {
+			q.must(q.take("bar").Hold(bg, "look"))
+			q.must(errOf(q.Reprint(bg, 2, ReprintOptions{})))
+		}, "1 hot pending, 3 bar pending"},
+		"failed and reprinted elsewhere": {func(q *testQueue) {
+			q.must(q.take("bar").Fail(bg, "look"))
+			q.must(errOf(q.Reprint(bg, 2, ReprintOptions{Station: "wall"})))
+			q.ack("wall", ticket.Sent, "")
+		}, "1 hot pending, 3 bar at wall sent"},
+		"printed, and again": {func(q *testQueue) {
+			q.ack("bar", ticket.Confirmed, "")
+			q.must(errOf(q.Reprint(bg, 2, ReprintOptions{})))
+			q.must(errOf(q.Reprint(bg, 2, ReprintOptions{})))
+			q.must(q.take("bar").Hold(bg, "look"))
+		}, "1 hot pending, 4 bar pending"},
+		"printed, and the copy was cancelled": {func(q *testQueue) {
+			q.ack("bar", ticket.Confirmed, "")
+			q.must(errOf(q.Reprint(bg, 2, ReprintOptions{})))
+			q.must(q.Cancel(bg, 3, "x"))
+		}, "1 hot pending, 2 bar confirmed"},
+		"printed by its backup": {func(q *testQueue) {
+			q.ack("bar", ticket.Processed, ticket.CameOutOf("grill"))
+		}, "1 hot pending, 2 bar at grill processed"},
+		"failed at its backup": {func(q *testQueue) {
+			q.must(q.take("bar").Retry(bg, ticket.CameOutOf("grill")))
+		}, "1 hot pending, 2 bar pending"},
+		"expired": {func(q *testQueue) {
+			q.must(errOf(q.Expire(bg, "bar", -1)))
+		}, "1 hot pending, 2 bar expired"},
+		"on a screen, and on paper too": {func(q *testQueue) {
+			q.ack("bar", ticket.Shown, "")
+			q.must(errOf(q.Reprint(bg, 2, ReprintOptions{Station: "wall"})))
+			q.must(q.take("wall").Hold(bg, "look"))
+			q.must(errOf(q.Reprint(bg, 3, ReprintOptions{})))
+		}, "1 hot pending, 2 bar shown"},
+		"on a screen, twice": {func(q *testQueue) {
+			q.ack("bar", ticket.Shown, "")
+			q.must(errOf(q.Reprint(bg, 2, ReprintOptions{})))
+		}, "1 hot pending, 2 bar shown, 3 bar pending"},
+		"on a dark screen": {func(q *testQueue) {
+			q.ack("bar", ticket.Shown, "")
+			card := order("a", "bar").Drafts[0].Ticket
+			q.must(errOf(q.Rescue(bg, "bar", "wall", []ticket.RescueCard{{Job: 2, Ticket: &card}})))
+			q.must(q.take("wall").Hold(bg, "look"))
+			q.must(errOf(q.Reprint(bg, 3, ReprintOptions{})))
+		}, "1 hot pending, 2 bar shown"},
+		"on a dark screen, whose job is forgotten": {func(q *testQueue) {
+			q.ack("bar", ticket.Shown, "")
+			card := order("a", "bar").Drafts[0].Ticket
+			q.must(errOf(q.Rescue(bg, "bar", "wall", []ticket.RescueCard{{Job: 2, Ticket: &card}})))
+			q.must(q.do(bg, opOnce, 1, func(b *batch) error { b.forget(2); return nil }))
+		}, "1 hot pending"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			q := start(t)
+			q.SetStations([]string{"hot", "bar", "wall", "grill"})
+			q.accept(order("a", "hot", "bar"))
+			c.do(q)
+			q.wantSiblings(c.want, 1)
+		})
+	}
+}
+
+func TestSiblingsOfADamagedTicketAreFoundByTheOthers(t *testing.T) {
+	q := start(t)
+	q.accept(order("a", "hot", "bar", "wall"))
+	q.must(q.do(bg, opOnce, 1, func(b *batch) error {
+		b.put(b.bucket(bucketJobs), key64(2), []byte("rubbish"))
+		b.put(b.bucket(bucketState), key64(3), []byte("rubbish"))
+		return nil
+	}))
+	q.wantSiblings("1 hot pending, 2 bar pending", 1)
+	q.wantSiblings("", 2)
+	q.wantSiblings("", 3)
+}
+
+func TestSiblingsOfAHugeRequestAreReadInPagesAndUpToALimit(t *testing.T) {
+	q := start(t)
+	q.accept(order("a", slices.Repeat([]string{"bar"}, maxSiblings)...))
+	all, err := q.Siblings(bg, []uint64{1, 2, 3})
+	if q.must(err); len(all) != maxSiblings || all[maxSiblings-1].ID != maxSiblings {
+		t.Errorf("%d jobs", len(all))
+	}
+	q.accept(order("b", slices.Repeat([]string{"bar"}, maxSiblings+1)...))
+	wantErr(t, errOf(q.Siblings(bg, []uint64{maxSiblings + 1})), ErrTooManySiblings)
+	wantErr(t, errOf(q.Siblings(bg, []uint64{1, maxSiblings + 1})), ErrTooManySiblings)
+	ended, end := context.WithCancel(bg)
+	end()
+	wantErr(t, errOf(q.Siblings(ended, []uint64{1})), context.Canceled)
+}
+
+func TestEveryChangeOfAJobIsTold(t *testing.T) {
+	q := start(t)
+	var l *Lease
+	steps := []struct {
+		name string
+		do   func() error
+	}{
+		{"accept", func() error { return errOf(q.Accept(bg, order("a", "bar"))) }},
+		{"move", func() error { return errOf(q.Move(bg, []uint64{1}, "wall")) }},
+		{"hold", func() error { return q.take("wall").Hold(bg, "x") }},
+		{"reprint", func() error { return errOf(q.Reprint(bg, 2, ReprintOptions{})) }},
+		{"begin", func() error { l = q.take("wall"); return l.Begin(bg) }},
+		{"end", func() error { return l.Ack(bg, ticket.Sent, "") }},
+	}
+	for _, s := range steps {
+		changed := q.Changed()
+		q.must(s.do())
+		select {
+		case <-changed:
+		default:
+			t.Errorf("%s: not told", s.name)
+		}
+	}
+	changed := q.Changed()
+	q.must(q.KV("x").Put(bg, "k", nil))
+	q.wantDuplicate(order("a", "bar"))
+	select {
+	case <-changed:
+		t.Error("told, although no job has changed")
+	default:
+	}
+}
+
+func TestAChangeWhoseCommitFailedButIsOnTheDiskIsTold(t *testing.T) {
+	pairs(t, func(t *testing.T, q *testQueue, end commitResult) {
+		q.accept(order("a", "bar"))
+		changed := q.Changed()
+		q.failCommit(end, func() error { return q.Cancel(bg, 1, "x") })
+		<-changed
+	})
+}
