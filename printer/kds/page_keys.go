@@ -13,7 +13,7 @@ import (
 // "Space". Shift+, Ctrl+ and Alt+ may precede a name. Letters match in either case.
 func DefaultKeys() map[string][]string {
 	keys := map[string][]string{
-		"bump": {"Enter", "Space"}, "item": {"i"}, "ack_void": {"v"}, "undo": {"u"}, "print": {"p"},
+		"bump": {"Enter", "Space"}, "item": {"i"}, "details": {"d"}, "ack_void": {"v"}, "undo": {"u"}, "print": {"p"},
 		"recall_last": {"r"}, "recall_list": {"Shift+R"}, "all_day": {"a"}, "course": {"c"}, "settings": {"s"},
 		"help": {"h", "?"}, "close": {"Escape"},
 		"left": {"ArrowLeft"}, "right": {"ArrowRight"}, "up": {"ArrowUp"}, "down": {"ArrowDown"},

@@ -66,7 +66,6 @@ type setup struct {
 	Name        string              `json:"name"`
 	Title       string              `json:"title"`
 	Pass        bool                `json:"pass"`
-	Expo        bool                `json:"expo"` // the same, for the page
 	Beat        int64               `json:"beat"` // milliseconds, as all of them but Repeat
 	WarnAfter   int64               `json:"warn_after"`
 	LateAfter   int64               `json:"late_after"`
@@ -76,7 +75,6 @@ type setup struct {
 	Repeat      int64               `json:"repeat"` // seconds; 0: a sound comes once
 	Keys        map[string][]string `json:"keys"`
 	Print       bool                `json:"print"`
-	Alarm       []string            `json:"alarm"` // word parts that make a note an allergy note
 }
 
 // newScreenView collects what the pages of a display need. beat is the time between heartbeats, web
@@ -96,11 +94,11 @@ func newScreenView(d Display, beat time.Duration, web string) *screenView {
 	}
 	v.config.Store(&d)
 	v.setup = setup{
-		Web: web, Name: o.Name, Title: o.Title, Pass: v.expo, Expo: v.expo, Beat: beat.Milliseconds(),
+		Web: web, Name: o.Name, Title: o.Title, Pass: v.expo, Beat: beat.Milliseconds(),
 		WarnAfter: o.WarnAfter.Milliseconds(), LateAfter: o.LateAfter.Milliseconds(),
 		RecallFor: recallFor.Milliseconds(), UndoFor: o.Board.Options().UndoFor.Milliseconds(),
 		UnseenAfter: o.UnseenAfter.Milliseconds(), Repeat: int64(o.Repeat / time.Second),
-		Keys: withCustomKeys(d.Keys), Print: d.Print != nil, Alarm: allergyWords(),
+		Keys: withCustomKeys(d.Keys), Print: d.Print != nil,
 	}
 	b, _ := json.Marshal(v.setup) // strings and numbers: it cannot fail
 	sum := sha256.Sum256(b)

@@ -54,6 +54,7 @@ func (f *webFiles) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	h := w.Header()
 	h.Set("Content-Type", contentType(r.PathValue("file")))
+	h.Set("Service-Worker-Allowed", "/screen/") // else one could answer only for its own folder
 	if r.PathValue("tag") == f.tag {
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}

@@ -1,167 +1,300 @@
-// Renders a card. page.go renders the same elements before this script runs; a browser test compares
-// the two, texts of banners included.
+// Draws an order as a card: heads, blocks, and a foot. A block is never split; columns.js puts the blocks
+// of a card into one column or several.
 
 import { el } from "./dom.js";
+import { nameOf } from "./store.js";
+import { clock } from "./time.js";
 
-// renderCard makes the elements of a card: its head, the blocks of its body, none of which is ever
-// split, and its foot. options: {setup, filter}
-export function renderCard(entry, options) {
-  const shown = visible(entry, options.filter);
-  const card = {
-    entry,
-    blocks: [],
-    hidden: shown.hidden,
-    hiddenUndone: shown.hiddenUndone,
-    items: shown.items,
-    head: header(entry),
-    foot: foot(entry, options, shown),
-    word: null,
-    time: null,
-  };
-  card.word = card.head.querySelector(".word");
-  card.time = card.head.querySelector(".time");
-  for (const g of entry.groups) {
-    if (g.station) card.blocks.push(station(g));
-    for (const c of g.cards) body(card, c, g, options);
+// LONG is how many characters stay together: more than that is divided, so that no text is higher than
+// a column, whatever the till sends.
+const LONG = 140;
+
+// A Card is a drawn order. blocks: [{node, item, keep}]; blocks with the same item are drawn in one
+// element, which itemElement makes; keep says that a block must not be the last of a column, content that a
+// cook can work from it.
+export class Card {
+  constructor(order, { setup, filter }) {
+    Object.assign(this, { order, setup, filter });
+    this.blocks = [];
+    this.targets = []; // the items that are shown, as {job, i, done}
+    this.hidden = 0; // items of other courses than the filter's
+    this.hiddenUndone = 0;
+    this.alarms();
+    if (order.of) this.banner("addon", "add-on to " + order.of.number + ", bumped " + order.of.clock);
+    if (setup.pass) this.parts();
+    else for (const t of order.tickets || []) this.ticket(t);
+    if (this.hidden) this.add(el("p", { class: "otheritems", text: "+ " + this.hidden + " of other courses" }));
+    for (const v of order.voids || []) this.void(v);
+    this.foot = this.drawFoot();
   }
-  if (shown.hidden)
-    card.blocks.push(el("p", { class: "hiddenitems", text: "+ " + shown.hidden + " of other courses" }));
-  return card;
-}
 
-// visible returns which items a course filter shows, and how many it hides.
-function visible(entry, filter) {
-  const out = { items: [], hidden: 0, hiddenUndone: 0 };
-  for (const g of entry.groups)
-    for (const c of g.cards)
-      for (const it of c.items || []) {
-        if (it.depth) continue;
-        if (!filter || it.course === filter)
-          out.items.push({ job: c.job, i: it.i, done: Boolean(it.done), void: Boolean(it.void) });
-        else {
-          out.hidden++;
-          if (!it.done && !it.void) out.hiddenUndone++;
-        }
+  add(node, item, keep) {
+    const content = Boolean(item) || node.matches(".raw, .voided, .station");
+    this.blocks.push({ node, item, keep, content });
+  }
+
+  banner(kind, text) {
+    this.add(el("p", { class: "banner " + kind, dir: "auto", text }));
+  }
+
+  // head draws the one line at the top. A card in several columns has one in each. It is measured as it is
+  // when it is longest: board.js writes the age and the key.
+  head(part, of) {
+    const o = this.order;
+    const table = o.number ? (o.table || "").replace(/^table /i, "") : "";
+    return el(
+      "header",
+      null,
+      el(
+        "h2",
+        null,
+        el(
+          "button",
+          { type: "button", class: "head" },
+          el(
+            "span",
+            { class: "names" },
+            el("kbd", { class: "hint", text: "M" }),
+            o.rush && el("em", { class: "badge rush", text: "RUSH" }),
+            el("b", { class: "number", dir: "auto", text: nameOf(o) }),
+            table && el("b", { class: "table", dir: "auto", text: table }),
+            !o.dine_in && o.type && nameOf(o) !== o.type && el("span", { class: "type", dir: "auto", text: o.type }),
+            of > 1 && el("span", { class: "part", text: part + "/" + of }),
+          ),
+          el(
+            "span",
+            { class: "age" },
+            el("b", { class: "word", text: "LATE" }),
+            " ",
+            el("span", { class: "time", text: "00:00" }),
+          ),
+        ),
+      ),
+    );
+  }
+
+  // alarms lifts allergies to the top of the card. They are written at their item as well.
+  alarms() {
+    const texts = [];
+    for (const a of this.order.alarms || []) if (!texts.includes(a.text)) texts.push(a.text);
+    for (const t of texts)
+      for (const text of pieces(t))
+        this.add(el("p", { class: "alarm top", dir: "auto" }, el("b", { text: "⚠ " }), text), null, true);
+    this.alarmBlocks = this.blocks.length;
+    if (texts.length && this.order.alarm_acked_at)
+      this.add(el("p", { class: "small", text: "✓ read " + clock(this.order.alarm_acked_at) }));
+  }
+
+  // parts draws what the pass knows of each station's part of the order.
+  parts() {
+    const left = new Set(this.order.tickets || []);
+    for (const p of this.order.parts || []) {
+      const ticked = p.ticked_at > 0;
+      const canTick = !p.says && p.state !== "held" && p.state !== "gone";
+      const row = el(
+        "div",
+        { class: "station " + p.state },
+        el("span", { class: "says", dir: "auto", text: p.text }),
+        canTick &&
+          el("button", {
+            type: "button",
+            class: "tick",
+            "aria-pressed": String(ticked),
+            "aria-label": (p.title || p.station) + ": made",
+            data: { part: p.station },
+            text: ticked ? "✓ made" : "Made?",
+          }),
+      );
+      const tickets = Array.from(left).filter((t) => t.station === p.station);
+      this.add(row, null, tickets.length > 0 || (p.lines || []).length > 0);
+      for (const t of tickets) {
+        left.delete(t);
+        this.ticket(t);
       }
-  return out;
-}
-
-function header(entry) {
-  return el(
-    "header",
-    null,
-    el(
-      "div",
-      { class: "row" },
-      el("h2", { dir: "auto", text: entry.head, id: "h-" + entry.key }),
-      el("p", { class: "age" }, el("b", { class: "word" }), " ", el("span", { class: "time" })),
-    ),
-    entry.who && el("p", { class: "who", dir: "auto", text: entry.who }),
-    el("p", { class: "meta" }, el("span", { dir: "auto", text: entry.meta }), el("kbd", { class: "hint" })),
-  );
-}
-
-function station(g) {
-  const state = g.done ? "✓ done" : g.left ? g.left + " left" : "waiting";
-  return el(
-    "h3",
-    { class: g.done ? "station ready" : "station" },
-    el("bdi", { text: g.station }),
-    " ",
-    el("span", { text: state }),
-  );
-}
-
-function body(card, c, group, options) {
-  for (const [kind, text] of banners(c)) card.blocks.push(el("p", { class: "banner " + kind, dir: "auto", text }));
-  for (const n of c.notes || []) card.blocks.push(note("p", n, options));
-  const items = c.items || [];
-  for (let i = 0; i < items.length; i++) {
-    const it = items[i];
-    if (it.depth) continue; // rendered with its item
-    if (options.filter && it.course !== options.filter) continue;
-    const modifiers = [];
-    while (i + 1 < items.length && items[i + 1].depth) modifiers.push(items[++i]);
-    card.blocks.push(item(c, it, modifiers, group, options));
+      if (!tickets.length)
+        for (const text of p.lines || []) this.add(el("p", { class: "partline", dir: "auto", text }));
+    }
+    for (const t of left) this.ticket(t);
   }
-  const firstItem = items.findIndex((it) => !it.depth);
-  for (const it of firstItem < 0 ? items : items.slice(0, firstItem))
-    card.blocks.push(el("div", { class: "item static" }, line(it, options)));
-  if (c.raw) card.blocks.push(el("pre", { class: "raw", text: c.raw }));
+
+  ticket(t) {
+    if (t.added) this.add(el("h3", { class: "section", text: "ADDED " + t.clock }), null, true);
+    for (const [kind, text] of banners(t, this.order.kind)) this.banner(kind, text);
+    // Allergies of the whole ticket are at the top already.
+    for (const n of t.notes || []) if (!n.alarm) for (const text of pieces(n.text)) this.add(note("p", { text }));
+    const groups = new Map(); // by course and seat, in order of appearance
+    for (const item of itemsOf(t)) {
+      if (this.filter && item.line.course !== this.filter) {
+        this.hidden++;
+        if (!item.line.done && !item.line.void) this.hiddenUndone++;
+        continue;
+      }
+      const title = [item.line.course, item.line.seat && "Seat " + item.line.seat].filter(Boolean).join(" · ");
+      if (!groups.has(title)) groups.set(title, []);
+      groups.get(title).push(item);
+    }
+    for (const [title, items] of groups) {
+      if (title) this.add(el("h3", { class: "section course", dir: "auto", text: title }), null, true);
+      for (const same of combine(items)) this.item(t, same);
+    }
+    for (const text of t.raw ? pieces(t.raw) : []) this.add(el("pre", { class: "raw", text }));
+  }
+
+  // item draws one item, or several that are the same in everything.
+  item(t, same) {
+    const { line, modifiers } = same[0];
+    const isOwn = !this.setup.pass || t.station === this.setup.name;
+    const item = {
+      job: t.job,
+      numbers: same.map((s) => s.line.i),
+      isStatic: !isOwn || Boolean(line.void) || t.state !== "open" || line.depth > 0,
+      done: Boolean(line.done),
+      name: line.name,
+    };
+    if (!item.isStatic) for (const i of item.numbers) this.targets.push({ job: t.job, i, done: item.done });
+    const quantity = same.reduce((sum, s) => sum + Number(s.line.quantity), 0);
+    this.lines(same.length > 1 ? { ...line, quantity: String(quantity) } : line, item);
+    for (const m of modifiers) this.lines(m, item);
+  }
+
+  lines(line, item) {
+    pieces(line.name).forEach((text, n) => this.add(drawLine(line, text, n), item));
+    for (const n of line.notes || [])
+      for (const text of pieces(n.text)) this.add(note("span", { text, alarm: n.alarm }), item);
+  }
+
+  // void draws what was cancelled, when, and what became of it. It stands at the end, where the button is.
+  void(v) {
+    const seen = v.acked || v.acked_at ? " acked" : "";
+    const text = [
+      v.whole ? "all of it" : (v.lines || []).join(", "),
+      v.bumped_clock && "you bumped this at " + v.bumped_clock,
+      v.how === "number" && "matched by order number and item",
+      v.how === "table" && "matched by table and item",
+      seen && "✓ read " + (v.acked_at ? clock(v.acked_at) : ""),
+    ];
+    const add = (head, text) =>
+      this.add(el("p", { class: "voided" + seen, dir: "auto" }, head && el("b", { text: head + " " }), text));
+    pieces(text.filter(Boolean).join(" · ")).forEach((piece, n) => add(n === 0 && "VOID " + v.clock, piece));
+    const lost = v.how === "unmatched" && !v.whole ? v.lines : v.unmatched;
+    for (const line of lost || []) for (const piece of pieces(line)) add("could not match", piece);
+  }
+
+  drawFoot() {
+    const o = this.order;
+    const also = (o.also_at || []).join(", ");
+    const [kind, text] = this.act(o);
+    return el(
+      "div",
+      { class: "foot" },
+      also && el("p", { class: "also", dir: "auto", text: "ALSO AT " + also }),
+      el("button", { type: "button", class: "act " + kind, "aria-label": text + ", " + nameOf(o), text }),
+    );
+  }
+
+  act(o) {
+    if (o.must_ack_void) return ["ack", "Acknowledge VOID"];
+    if (o.must_ack_alarm) return ["ack alarm", "Acknowledge ALLERGY"];
+    if (this.hidden) return ["some", "Done: " + this.filter];
+    if (!this.setup.pass) return ["bump", "Bump"];
+    return o.ready ? ["bump ready", "READY: send out"] : ["wait", "Not ready"];
+  }
 }
 
-function item(c, it, modifiers, group, options) {
-  const isOwn = group.isOwn || group.station === options.setup.name;
-  const isStatic = !isOwn || it.void || c.state !== "open";
-  const b = el(
-    isStatic ? "div" : "button",
-    {
-      class: "item" + (isStatic ? " static" : "") + (it.done ? " done" : "") + (group.done ? " stationdone" : ""),
-      type: isStatic ? null : "button",
-      "aria-pressed": isStatic ? null : String(Boolean(it.done)),
-      data: { job: c.job, item: it.i },
-    },
-    line(it, options),
-  );
-  for (const m of modifiers) b.append(line(m, options));
-  return b;
+// itemElement makes the element that holds the lines of an item. An item that is divided has several.
+export function itemElement(item) {
+  return el(item.isStatic ? "div" : "button", {
+    class: "item" + (item.isStatic ? " static" : "") + (item.done ? " done" : ""),
+    type: item.isStatic ? null : "button",
+    "aria-pressed": item.isStatic ? null : String(item.done),
+    data: { job: item.job, items: item.numbers.join(" ") },
+  });
 }
 
-function line(it, options) {
-  const classes = ["line"];
-  if (it.depth) classes.push("mod", "d" + Math.min(it.depth, 5));
-  for (const k of ["void", "refire", "raw"]) if (it[k]) classes.push(k);
-  if (!it.raw && mentionsAllergy(it.name, options.setup)) classes.push("alarm");
-  const name = el("span", { class: "name", dir: "auto" });
-  if (it.void) name.append(el("em", { class: "badge", text: "VOID" }), " ");
-  if (it.refire) name.append(el("em", { class: "badge", text: "REFIRE" }), " ");
-  if (it.no_route && !it.depth) name.append(el("em", { class: "badge", text: "NO ROUTE" }), " ");
-  name.append(el(it.void ? "s" : "span", { text: it.name }));
-  if (it.of) name.append(" ", el("small", { text: "of " + it.of }));
-  if (it.seat) name.append(" ", el("small", { class: "seat", text: "seat " + it.seat }));
-  const quantity = it.depth && it.quantity === "1" ? "" : it.quantity;
-  const l = el("span", { class: classes.join(" ") }, el("b", { class: "quantity", text: quantity }), name);
-  for (const n of it.notes || []) l.append(note("span", n, options));
-  return l;
-}
-
-function note(tag, text, options) {
-  const alarm = mentionsAllergy(text, options.setup);
-  return el(tag, { class: alarm ? "note alarm" : "note", dir: "auto" }, alarm && el("b", { text: "⚠ " }), text);
-}
-
-function mentionsAllergy(text, setup) {
-  const t = text.toLowerCase();
-  return setup.alarm.some((a) => t.includes(a));
-}
-
-function banners(c) {
+function banners(t, kind) {
   const out = [];
   const add = (is, kind, text) => is && out.push([kind, text]);
-  add(c.void, c.acked ? "void acked" : "void", "VOID");
-  add(c.kind === "correction", c.acked ? "void acked" : "void", "CANCELLED AFTER IT WAS ORDERED");
-  add(c.duplicate, "duplicate", "POSSIBLE DUPLICATE");
-  add(c.reprint, "duplicate", "REPRINT");
-  add(c.for, "for", "FOR " + c.for + (c.down ? " (" + c.down + " down)" : ""));
-  add(c.paper, "duplicate", "PRINTED AT " + c.paper + " (screen was down)");
-  add(c.add_on, "addon", "ADD-ON to an order already shown");
-  add(c.refire, "refire", "REFIRE");
-  add(c.no_route, "noroute", "NO ROUTE");
-  add(c.kind === "slip", "slip", "EXPIRED: too old to be sent");
-  add(c.kind === "test", "slip", "TEST: nothing to cook");
+  add(t.duplicate, "duplicate", "POSSIBLE DUPLICATE");
+  add(t.reprint, "duplicate", "REPRINT");
+  add(t.for, "for", "FOR " + t.for + (t.down ? " (" + t.down + " down)" : ""));
+  add(t.paper, "duplicate", "PRINTED AT " + t.paper + " (screen was down)");
+  add(t.refire, "refire", "REFIRE");
+  add(t.no_route, "for", "NO ROUTE");
+  add(t.raw, "for", "UNREADABLE");
+  add(kind === "slip", "for", "EXPIRED: too old to be sent");
+  add(kind === "test", "for", "TEST: nothing to cook");
   return out;
 }
 
-function foot(entry, options, shown) {
-  let text = "Bump",
-    kind = "act bump";
-  if (entry.mustAck) [text, kind] = ["Acknowledge VOID", "act ack"];
-  else if (shown.hidden) [text, kind] = ["Done: " + options.filter, "act some"];
-  else if (options.setup.expo)
-    [text, kind] = entry.ready ? ["Bump order", "act bump ready"] : ["Not ready", "act wait"];
-  return el(
-    "div",
-    { class: "foot" },
-    el("button", { type: "button", class: kind, "aria-describedby": "h-" + entry.key, text }),
-  );
+// itemsOf groups the lines of a ticket into items with their modifiers. Modifiers without an item before
+// them stand alone, so that nothing is lost.
+function itemsOf(t) {
+  const items = [];
+  let last = null;
+  for (const line of t.items || []) {
+    if (line.depth && last) last.modifiers.push(line);
+    else items.push({ line, modifiers: [] });
+    if (!line.depth) last = items[items.length - 1];
+  }
+  return items;
+}
+
+// combine returns lists of items that are the same in everything but their number: they are drawn as one.
+// An item that is done is not the same as one that is not.
+function combine(items) {
+  const lists = new Map();
+  items.forEach((item, n) => {
+    const { line, modifiers } = item;
+    // Of two burgers with two cheeses nobody knows whose the cheeses are.
+    const counts = /^\d+$/.test(line.quantity) && (!modifiers.length || line.quantity === "1");
+    const own = { ...line, i: 0, done_at: 0, quantity: "" };
+    const same = counts ? JSON.stringify([own, modifiers.map((m) => ({ ...m, i: 0, done_at: 0 }))]) : n;
+    if (!lists.has(same)) lists.set(same, []);
+    lists.get(same).push(item);
+  });
+  return lists.values();
+}
+
+// drawLine draws an item or a modifier; part > 0 is a further part of a long name.
+function drawLine(line, text, part) {
+  const classes = ["line"];
+  if (line.depth) classes.push("mod", "d" + Math.min(line.depth, 5));
+  for (const k of ["void", "refire", "raw", "alarm"]) if (line[k]) classes.push(k);
+  if (line.colour) classes.push("tinted", line.colour);
+  const name = el("span", { class: "name", dir: "auto" });
+  const badge = (is, text) => is && part === 0 && name.append(el("em", { class: "badge", text }), " ");
+  badge(line.void, "VOID");
+  badge(line.refire, "REFIRE");
+  badge(line.no_route && !line.depth, "NO ROUTE");
+  if (line.alarm && part === 0) name.append(el("b", { text: "⚠ " }));
+  name.append(el(line.void ? "s" : "span", { text }));
+  if (part === 0 && line.of) name.append(" ", el("small", { text: "of " + line.of }));
+  if (part === 0 && line.struck) name.append(" ", el("small", { text: line.struck.clock }));
+  return el("span", { class: classes.join(" ") }, el("b", { class: "quantity", text: part ? "" : count(line) }), name);
+}
+
+// count is how many; the sign makes more than one stand out.
+function count(line) {
+  if (line.quantity === "1") return line.depth ? "" : "1";
+  return line.quantity ? line.quantity + "×" : "";
+}
+
+function note(tag, { text, alarm }) {
+  return el(tag, { class: alarm ? "alarm" : "note", dir: "auto" }, alarm && el("b", { text: "⚠ " }), text);
+}
+
+// pieces divides a text into its lines, and long ones between words.
+function pieces(text) {
+  const out = [];
+  for (const line of text.split("\n")) {
+    let rest = Array.from(line);
+    while (rest.length > LONG) {
+      const space = rest.lastIndexOf(" ", LONG);
+      const at = space > LONG / 2 ? space + 1 : LONG;
+      out.push(rest.slice(0, at).join(""));
+      rest = rest.slice(at);
+    }
+    out.push(rest.join(""));
+  }
+  return out;
 }

@@ -1,114 +1,138 @@
-// Places the cards in columns that fill the screen, oldest first, on pages. Nothing scrolls: a cook
-// with wet hands cannot. A card that is higher than the screen continues in the next column.
+// Places the cards in columns that fill the screen, oldest first, on pages. Nothing scrolls: a cook with
+// wet hands cannot. A card that does not fit flows on in the next column, with its head repeated.
 
 import { el, removeChildren } from "./dom.js";
+import { Card, itemElement } from "./cards.js";
+import { nameOf } from "./store.js";
 
-const GAP = 10;
+const GAP = 6; // pixels between cards, as in board.css
+const BORDER = 4; // of a card, above and below
+const ITEM = 7; // pixels of an item beside its lines, as in board.css
+const MORE = 24; // of the line that says that a card continues
+const WIDTH = 12.7; // of a column at least, in letters' heights: a head fits on one line
+const SMALL_REST = 0.07; // of a column that may stay empty at its end
+const KEPT_ITEM = 0.1; // of a column that may stay empty to keep an item together
 
 export class Columns {
-  // renderCard renders an entry: see cards.js
-  constructor(board, renderCard) {
+  // options() returns what cards are drawn with
+  constructor(board, options) {
     this.board = board;
-    this.renderCard = renderCard;
+    this.options = options;
     this.measure = el("div", { class: "column measure", "aria-hidden": "true" });
     this.cards = new Map(); // by key
-    this.columns = []; // the columns of all pages, each a list of segments
+    this.columns = []; // the columns of all pages, each a list of elements
     this.pages = 1;
     this.perPage = 1;
     this.moved = new Map(); // by key: where the card is, and since when
   }
 
-  // forget makes the next layout render all cards anew.
+  // forget makes the next layout draw all cards anew.
   forget() {
     this.cards.clear();
   }
 
-  // layout finds the place of every card. variant(entry) must change when a card of the same
-  // version is to be rendered differently.
-  layout(entries, variant) {
-    const width = this.fitColumns();
-    const height = this.board.clientHeight - GAP;
-    const keys = new Set();
-    const changed = [];
-    for (const entry of entries) {
-      keys.add(entry.key);
-      const signature = variant(entry) + "/" + width + "/" + height;
-      const old = this.cards.get(entry.key);
-      if (!old || old.entry !== entry || old.signature !== signature) changed.push([entry, signature]);
-    }
-    for (const key of this.cards.keys()) if (!keys.has(key)) this.cards.delete(key);
-    this.build(changed, width, height);
-    this.fill(entries, height);
-  }
-
-  // fitColumns chooses how many columns there are and returns their width.
-  fitColumns() {
-    const least = parseFloat(getComputedStyle(this.board).getPropertyValue("--column")) || 300;
+  // geometry is how many columns there are for letters of a size (pixels), and their width and height.
+  geometry(size) {
     const room = this.board.clientWidth - GAP;
-    this.perPage = Math.max(1, Math.floor(room / (least + GAP)));
-    const width = Math.floor(room / this.perPage) - GAP;
-    if (this.board.children.length !== this.perPage + 1 || this.width !== width) {
-      removeChildren(this.board);
-      for (let i = 0; i < this.perPage; i++) this.board.append(el("div", { class: "column" }));
-      this.board.append(this.measure);
-      for (const c of this.board.children) c.style.width = width + "px";
-      this.width = width;
-    }
-    return width;
+    const n = Math.max(1, Math.floor(room / (WIDTH * size + GAP)));
+    return { size, perPage: n, width: Math.floor(room / n) - GAP, height: this.board.clientHeight - 2 * GAP };
   }
 
-  // build renders cards and measures them, all in one go so that the browser computes their layout
-  // only once.
-  build(changed, width, height) {
-    const made = [];
-    for (const [entry, signature] of changed) {
-      const card = this.renderCard(entry);
-      card.signature = signature;
-      card.root = segment(card, [card.head, ...card.blocks, card.foot]);
-      card.segments = [card.root];
-      this.measure.append(card.root);
-      made.push(card);
+  // fits reports whether all orders have room on one page. It changes nothing.
+  fits(orders, size) {
+    const to = this.geometry(size);
+    const cards = orders.map((o) => new Card(o, this.options()));
+    this.takeSizes(cards, to);
+    let columns = 0;
+    place(cards, to.height, (i, card, segments) => {
+      columns = i + segments.length;
+    });
+    return columns <= to.perPage;
+  }
+
+  // layout finds the place of every card.
+  layout(orders, size) {
+    const to = this.geometry(size);
+    const options = this.options();
+    const shape = [to.width, to.height, size, options.filter].join("/");
+    if (this.shape !== shape || this.board.lastChild !== this.measure) {
+      this.shape = shape;
+      this.cards.clear();
+      removeChildren(this.board);
+      this.board.style.fontSize = size + "px";
+      for (let i = 0; i < to.perPage; i++) this.board.append(el("div", { class: "column" }));
+      this.board.append(this.measure);
+      for (const c of this.board.children) c.style.width = to.width + "px";
+      this.perPage = to.perPage;
     }
-    for (const card of made) card.height = card.root.offsetHeight;
-    for (const card of made) {
-      card.heights = card.height > height ? [card.head, ...card.blocks, card.foot].map((b) => b.offsetHeight) : null;
-    }
-    for (const card of made) {
-      if (card.heights) split(card, height);
-      const old = this.cards.get(card.entry.key);
-      const m = this.moved.get(card.entry.key);
+    const keys = new Set(orders.map((o) => o.key));
+    for (const key of this.cards.keys()) if (!keys.has(key)) this.cards.delete(key);
+    const changed = orders.filter((o) => !this.cards.has(o.key) || this.cards.get(o.key).order !== o);
+    const drawn = changed.map((o) => new Card(o, options));
+    this.takeSizes(drawn, to);
+    for (const card of drawn) {
+      const [old, m] = [this.cards.get(card.order.key), this.moved.get(card.order.key)];
       // A button with a new meaning is like another card under the finger.
       if (old && m && old.foot.textContent !== card.foot.textContent) m.at = performance.now();
-      this.cards.set(card.entry.key, card);
+      this.cards.set(card.order.key, card);
     }
+    this.fill(orders, to.height);
+  }
+
+  // takeSizes measures cards, all in one go so that the browser computes their layout only once.
+  takeSizes(cards, { size, width }) {
+    removeChildren(this.measure);
+    if (!this.measure.isConnected) this.board.append(this.measure);
+    this.measure.style.width = width + "px";
+    this.measure.style.fontSize = size + "px";
+    const heads = cards.map((card) => {
+      const [once, again] = [card.head(1, 1), card.head(1, 8)];
+      this.measure.append(shell(card, 1, 1, once, again, ...inItems(card.blocks), card.foot));
+      return [once, again];
+    });
+    const height = (node) => node.getBoundingClientRect().height;
+    cards.forEach((card, n) => {
+      [card.headHeight, card.againHeight] = heads[n].map(height);
+      card.footHeight = height(card.foot);
+      for (const b of card.blocks) {
+        b.height = height(b.node);
+        b.whole = b.item ? height(b.node.parentNode) : b.height;
+        b.again = b.item ? height(b.node.parentNode.firstChild) : 0; // of the name of its item
+      }
+    });
     removeChildren(this.measure);
   }
 
   // fill puts the cards into columns and notes which of them moved.
-  fill(entries, height) {
-    const columns = [[]];
-    let used = 0;
-    for (const entry of entries) {
-      const card = this.cards.get(entry.key);
-      if (card.segments.length > 1) {
-        if (columns[columns.length - 1].length) columns.push([]);
-        for (const s of card.segments)
-          columns[columns.length - 1].length ? columns.push([s]) : columns[columns.length - 1].push(s);
-        used = card.lastHeight;
-      } else {
-        if (used && used + card.height > height) {
-          columns.push([]);
-          used = 0;
-        }
-        columns[columns.length - 1].push(card.root);
-        used += card.height;
+  fill(orders, height) {
+    const columns = [];
+    const add = (i, node) => {
+      while (columns.length <= i) columns.push([]);
+      columns[i].push(node);
+    };
+    const cards = orders.map((o) => this.cards.get(o.key));
+    place(cards, height, (i, card, segments) => {
+      const cut = segments.map((s) => s.to).join();
+      if (card.cut !== cut) {
+        card.cut = cut;
+        card.segments = segments.map((s, n) => segment(card, s, n + 1, segments.length));
+        card.segments.forEach((node, n) => n < segments.length - 1 && node.append(el("p", { class: "more" })));
       }
-      used += GAP;
-      const position = columns.length + ":" + columns[columns.length - 1].length;
-      const before = this.moved.get(entry.key);
-      if (!before) this.moved.set(entry.key, { position, at: this.filledOnce ? performance.now() : -Infinity });
-      else if (before.position !== position) Object.assign(before, { position, at: performance.now() });
-    }
+      card.first = i;
+      card.segments.forEach((node, n) => add(i + n, node));
+      const position = i + ":" + columns[i].length;
+      const before = this.moved.get(card.order.key);
+      const at = this.filledOnce ? performance.now() : -Infinity;
+      if (!before) this.moved.set(card.order.key, { position, at });
+      else if (before.position !== position) Object.assign(before, { position, at });
+    });
+    for (const card of cards)
+      card.segments.forEach((node, n) => {
+        if (n === card.segments.length - 1) return;
+        const turns = (card.first + n + 1) % this.perPage === 0;
+        const page = Math.floor((card.first + n + 1) / this.perPage) + 1;
+        node.lastChild.textContent = turns ? "continues on page " + page + " ▶" : "continues ▶";
+      });
     this.filledOnce = true; // from now on a card that moves may be under a finger
     for (const key of this.moved.keys()) if (!this.cards.has(key)) this.moved.delete(key);
     this.columns = columns;
@@ -124,26 +148,32 @@ export class Columns {
         if (holder.children[n] !== node) holder.insertBefore(node, holder.children[n] || null);
       });
       while (holder.children.length > want.length) holder.removeChild(holder.lastChild);
+      // What remains goes to items and buttons, unless it remains because there are no more orders.
+      holder.classList.toggle("full", page * this.perPage + i < this.columns.length - 1);
     }
   }
 
-  // cardsOn returns the keys of the cards on a page, in order, each with the column and row where
-  // it begins.
+  // cardsOn returns the keys of the cards on a page, in order, each with the column and row where it
+  // begins.
   cardsOn(page) {
     const list = [];
-    for (let i = 0; i < this.perPage; i++) {
+    for (let i = 0; i < this.perPage; i++)
       (this.columns[page * this.perPage + i] || []).forEach((node, row) => {
         const key = node.dataset.key;
         if (!list.some((c) => c.key === key)) list.push({ key, column: i, row, node });
       });
-    }
     return list;
   }
 
-  // pageOf returns the page on which a card begins; -1 without one.
+  // pageOf returns the page on which a card begins, lastPageOf where it ends; -1 without one.
   pageOf(key) {
-    const i = this.columns.findIndex((c) => c.some((node) => node.dataset.key === key));
-    return i < 0 ? -1 : Math.floor(i / this.perPage);
+    const card = this.cards.get(key);
+    return card && card.segments ? Math.floor(card.first / this.perPage) : -1;
+  }
+
+  lastPageOf(key) {
+    const card = this.cards.get(key);
+    return card ? Math.floor((card.first + card.segments.length - 1) / this.perPage) : -1;
   }
 
   // movedRecently reports whether a card came to its place so recently that a press may have been
@@ -154,48 +184,134 @@ export class Columns {
   }
 }
 
-function segment(card, parts, isContinuation) {
-  const root = el(isContinuation ? "section" : "article", {
-    class: isContinuation ? "card continuation" : "card",
-    tabindex: "-1",
-    data: { key: card.entry.key },
-    "aria-labelledby": isContinuation ? null : "h-" + card.entry.key,
-    "aria-label": isContinuation ? card.entry.head + ", continued" : null,
-  });
-  const body = el("div", { class: "body" });
-  if (parts[0] === card.head) root.append(parts.shift());
-  else root.append(el("p", { class: "continued", text: "… " + card.entry.head + " continued" }));
-  root.append(body);
-  for (const p of parts) (p === card.foot ? root : body).append(p);
-  return root;
+// place finds where cards go, in columns of a height. put(column, card, segments) is called for each;
+// segments are the blocks [from, to) of each of its columns.
+function place(cards, height, put) {
+  let column = 0,
+    used = 0;
+  for (const card of cards) {
+    let segments = divide(card, height - used, height);
+    if (!segments && used) {
+      column++;
+      used = 0;
+      segments = divide(card, height, height);
+    }
+    put(column, card, segments);
+    column += segments.length - 1;
+    used = (segments.length > 1 ? 0 : used) + segments[segments.length - 1].height + GAP;
+  }
 }
 
-// CONTINUED_HEIGHT is the space kept for the line that says that a card continues (.continued).
-const CONTINUED_HEIGHT = 34;
-
-// split divides a card between blocks so that each segment fits. A single block that does not fit
-// scrolls: nothing is ever cut off.
-function split(card, height) {
-  const parts = [card.head, ...card.blocks, card.foot];
-  const pieces = [[]];
-  let used = 0;
-  parts.forEach((p, i) => {
-    const h = card.heights[i];
-    const reserved = p === card.foot ? 0 : CONTINUED_HEIGHT;
-    if (pieces[pieces.length - 1].length && used + h + reserved > height) {
-      pieces.push([]);
-      used = CONTINUED_HEIGHT;
+// divide cuts a card so that its first piece fits into room and the others into a column. It returns
+// null if the card should begin in a new column.
+function divide(card, room, height) {
+  const blocks = card.blocks;
+  const whole = card.headHeight + heightOf(blocks, 0, blocks.length) + card.footHeight + BORDER;
+  if (whole <= room) return [{ from: 0, to: blocks.length, height: whole }];
+  if (room < height && room < SMALL_REST * height) return null;
+  const repeated = repeatedHeight(card, height);
+  const segments = [];
+  let from = 0;
+  for (;;) {
+    const first = segments.length === 0;
+    const name = isInside(blocks, from) ? blocks[from].again : 0;
+    const fixed = card.againHeight + BORDER + (first ? 0 : repeated) + name;
+    const most = (first ? room : height) - fixed;
+    const rest = heightOf(blocks, from, blocks.length);
+    if (from === blocks.length || (!first && rest + card.footHeight <= most)) {
+      segments.push({ from, to: blocks.length, height: fixed + rest + card.footHeight });
+      return segments;
     }
-    pieces[pieces.length - 1].push(p);
-    used += h;
-  });
-  card.segments = pieces.map((parts, i) => {
-    const node = segment(card, parts, i > 0);
-    node.style.maxHeight = height + "px";
-    if (i < pieces.length - 1) node.append(el("p", { class: "continued", text: "continued ▶" }));
-    else node.classList.add("end");
-    return node;
-  });
-  card.root = card.segments[0];
-  card.lastHeight = Math.min(used, height);
+    const to = cut(blocks, from, most - MORE, height);
+    // A head without anything to cook is no use at the end of a column.
+    if (first && room < height && !blocks.slice(0, to).some((b) => b.content)) return null;
+    segments.push({ from, to: Math.max(to, from + 1), height });
+    from = Math.max(to, from + 1);
+  }
+}
+
+// isInside reports whether a block is not the first of its item.
+const isInside = (blocks, i) => i > 0 && i < blocks.length && blocks[i].item && blocks[i].item === blocks[i - 1].item;
+
+// cut returns how far the blocks from one on fit into most pixels. It keeps an item together unless that
+// would leave much of a column empty.
+function cut(blocks, from, most, height) {
+  let to = from;
+  while (to < blocks.length && heightOf(blocks, from, to + 1) <= most) to++;
+  if (to === blocks.length && to > from + 1) to--; // the foot never stands alone
+  let back = to;
+  while (back > from && blocks[back] && blocks[back].item && blocks[back].item === blocks[back - 1].item) back--;
+  if (back > from && heightOf(blocks, back, to) < KEPT_ITEM * height) to = back;
+  while (to > from && blocks[to - 1].keep) to--;
+  return to;
+}
+
+// heightOf is the height of the blocks [from, to). Lines that are a whole item are as high as it.
+function heightOf(blocks, from, to) {
+  let sum = 0;
+  for (let i = from; i < to; ) {
+    const item = blocks[i].item;
+    let end = i + 1,
+      lines = blocks[i].height;
+    while (item && end < to && blocks[end].item === item) lines += blocks[end++].height;
+    const isWhole = !item || ((i === 0 || blocks[i - 1].item !== item) && (!blocks[end] || blocks[end].item !== item));
+    sum += isWhole ? blocks[i].whole : Math.max(lines + ITEM, item.isStatic ? 0 : 48);
+    i = end;
+  }
+  return sum;
+}
+
+// repeatedHeight is the height of the allergies that each further column of a card repeats; 0 if they
+// would leave little room for anything else.
+function repeatedHeight(card, height) {
+  const h = heightOf(card.blocks, 0, card.alarmBlocks);
+  card.repeats = h < 0.25 * height;
+  return card.repeats ? h : 0;
+}
+
+// segment makes the element of one piece of a card.
+function segment(card, { from, to }, part, of) {
+  const repeated = part > 1 && card.repeats ? card.blocks.slice(0, card.alarmBlocks) : [];
+  return shell(
+    card,
+    part,
+    of,
+    card.head(part, of),
+    ...repeated.map((b) => b.node.cloneNode(true)),
+    ...inItems(card.blocks.slice(from, to), isInside(card.blocks, from)),
+    part === of && card.foot,
+  );
+}
+
+// inItems puts the lines of each item into its element. If the first item began in another column, its name
+// is repeated: a modifier alone says nothing.
+function inItems(blocks, beginsInside) {
+  const nodes = [];
+  let holder = null,
+    item = null;
+  for (const b of blocks) {
+    if (!b.item) nodes.push(b.node);
+    else {
+      if (b.item !== item) nodes.push((holder = itemElement(b.item)));
+      if (beginsInside && b === blocks[0])
+        holder.append(el("span", { class: "line again", dir: "auto", text: "… " + b.item.name.slice(0, 40) }));
+      holder.append(b.node);
+    }
+    item = b.item;
+  }
+  return nodes;
+}
+
+function shell(card, part, of, ...nodes) {
+  const o = card.order;
+  return el(
+    part === 1 ? "article" : "section",
+    {
+      class: "card" + (o.must_ack_void ? " voiding" : "") + (part > 1 ? " continuation" : ""),
+      tabindex: "-1",
+      data: { key: o.key },
+      "aria-label": nameOf(o) + (of > 1 ? ", part " + part + " of " + of : ""),
+    },
+    ...nodes,
+  );
 }

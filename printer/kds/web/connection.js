@@ -1,14 +1,15 @@
-// The connection to the server: the event stream, heartbeats, and the confirmations of this page. A
-// page that misses two heartbeats says NOT LIVE and polls the board every few seconds until the
-// stream works again.
+// The connection to the server: the event stream, heartbeats, the confirmations of this page, and
+// commands. A page is live while it hears the server and the server hears it. If either fails for two
+// heartbeats it says NOT LIVE, and polls the board every few seconds until both work again.
 
 import { tabSetting, randomID } from "./dom.js";
 import { setServerTime, now } from "./time.js";
 
 export class Connection {
-  // handler: {onState(snapshot), onChange(event), onLive(wasLive), onNotLive(since), onPolled(ok),
-  // onConnecting()}
+  // handler: {onState(snapshot), onChange(event), onLive(wasLive), onNotLive(since, deaf), onPolled(ok),
+  // onConnecting(), visibleJobs(), heldJobs()}
   constructor({ setup, tag, store, handler }) {
+    this.web = "/web/" + setup.web + "/";
     this.base = location.pathname.replace(/\/$/, "");
     this.page = randomID();
     this.tag = tag;
@@ -16,9 +17,11 @@ export class Connection {
     this.store = store;
     this.handler = handler;
     this.confirmed = new Set(); // jobs that this page has confirmed to the server
-    this.confirmAll = true; // the server knows nothing of this page: confirm every card
-    this.lastHeard = performance.now(); // when the server was last heard, by this page's clock
-    this.lastHeardServerTime = now();
+    this.confirmAll = true; // the server knows nothing of this page: confirm every ticket
+    this.pending = new Map(); // by order: the versions for which commands are pending
+    this.heardAt = performance.now(); // when the server was last heard, by this page's clock
+    this.answeredAt = performance.now(); // when the server last took a confirmation
+    this.liveUntil = now(); // by the server's clock
     this.notLive = false;
     this.stream = null;
     this.openedAt = 0;
@@ -26,12 +29,12 @@ export class Connection {
 
   start() {
     this.open();
-    setInterval(() => this.checkSilence(), 500);
+    setInterval(() => this.check(), 500);
     document.addEventListener("visibilitychange", () => {
-      if (!document.hidden) {
-        this.checkSilence();
-        this.confirm();
-      }
+      if (document.hidden) return;
+      this.answeredAt = performance.now(); // a page in the background confirms nothing
+      this.check();
+      this.confirm();
     });
     addEventListener("pagehide", () => this.bye());
     addEventListener("online", () => this.notLive && this.open());
@@ -51,8 +54,6 @@ export class Connection {
     listen("state", (state) => this.heard() || this.handler.onState(state));
     listen("change", (event) => {
       this.heard();
-      // If the card comes back, it must be confirmed anew.
-      if (event.card && event.card.state !== "open") this.confirmed.delete(event.card.job);
       this.handler.onChange(event);
     });
     listen("beat", (beat) => this.onBeat(beat));
@@ -61,7 +62,7 @@ export class Connection {
     };
     s.onerror = () => {
       if (s !== this.stream) return;
-      this.handler.onConnecting();
+      if (!this.notLive) this.handler.onConnecting();
       // The browser reconnects by itself, unless the answer was not a stream.
       if (s.readyState === 2) {
         this.poll(); // finds out whether this browser lost its pairing
@@ -84,48 +85,44 @@ export class Connection {
 
   // heard notes a sign of life from the server.
   heard() {
-    this.lastHeard = performance.now();
-    this.lastHeardServerTime = now();
+    this.heardAt = performance.now();
   }
 
   // onBeat answers a heartbeat: that is what makes this page live for the server.
   onBeat(beat) {
     setServerTime(beat);
     this.heard();
-    if (this.notLive) {
-      this.notLive = false;
-      this.handler.onLive();
-    } else {
-      this.handler.onLive(true);
-    }
+    this.check();
     this.confirm();
-    this.requestIfMissed(beat.id);
-  }
-
-  // requestIfMissed loads the board if this page missed a change. An event that is on its way gets
-  // a moment to arrive.
-  requestIfMissed(id) {
+    // An event that is on its way gets a moment to arrive; then a change was missed.
     const mine = this.store.id;
-    if (id === mine) return;
-    setTimeout(() => {
-      if (this.store.id === mine && !this.notLive) this.poll();
-    }, 1500);
+    if (beat.id === mine) return;
+    setTimeout(() => this.store.id === mine && !this.notLive && this.poll(), 1500);
   }
 
-  // checkSilence declares the page not live when the server is silent. A connection can stay open
-  // although the server hangs or the network is gone, so silence is the only proof.
-  checkSilence() {
-    const silent = performance.now() - this.lastHeard;
-    if (!this.notLive && silent > 2 * this.beat + 500) {
-      this.notLive = true;
-      this.handler.onNotLive(this.lastHeardServerTime);
-      this.open();
-      this.polledAt = 0;
+  // check finds out whether this page is live. A connection can stay open although the server hangs or
+  // the network is gone, so silence is the only proof; and a stream that works proves nothing about the
+  // other direction, so confirmations that nobody takes count as much.
+  check() {
+    const t = performance.now(),
+      most = 2 * this.beat + 500;
+    const silent = t - this.heardAt > most;
+    const deaf = !document.hidden && t - this.answeredAt > most;
+    if (!silent && !deaf) {
+      const wasLive = !this.notLive;
+      this.notLive = false;
+      this.liveUntil = now();
+      if (this.stream && this.stream.readyState === 1) this.handler.onLive(wasLive);
+      return;
     }
-    if (!this.notLive) return;
+    if (!this.notLive || deaf !== this.wasDeaf) this.handler.onNotLive(this.liveUntil, deaf && !silent);
+    if (!this.notLive) this.polledAt = 0;
+    if (!this.notLive && silent) this.open();
+    this.notLive = true;
+    this.wasDeaf = deaf;
     // A stream that opened and stays silent is of no use.
-    if (performance.now() - this.openedAt > 2 * this.beat) this.open();
-    if (performance.now() - this.polledAt > this.beat) this.poll();
+    if (silent && t - this.openedAt > 2 * this.beat) this.open();
+    if (t - this.polledAt > this.beat) this.poll();
   }
 
   // poll loads the whole board. It is slow but needs no stream.
@@ -145,6 +142,14 @@ export class Connection {
     }
   }
 
+  // reload loads the page again if the server answers. A browser that loads a page from a server that
+  // is down shows its own error page for good.
+  async reload() {
+    const got = await request(this.base + "/state", {}, 4000).catch(() => null);
+    if (got && got.ok) location.reload();
+    return Boolean(got && got.ok);
+  }
+
   // checkSetup reloads the page if the server has another version or setup, but not in a loop: if
   // the new page is no better, cooks still need to read it.
   checkSetup(tag) {
@@ -156,10 +161,11 @@ export class Connection {
     return true;
   }
 
-  // confirm tells the server which cards this page holds, which is what makes a ticket "shown". A
-  // page in the background is seen by nobody, so it confirms nothing.
+  // confirm tells the server which tickets this page holds, which is what makes one "shown", and which
+  // of them are on the page that can be seen now. A page in the background is seen by nobody, so it
+  // confirms nothing.
   async confirm() {
-    if (document.hidden || this.notLive) return;
+    if (document.hidden) return;
     if (this.confirming) {
       this.confirmAgain = true;
       return;
@@ -168,20 +174,55 @@ export class Connection {
     try {
       do {
         this.confirmAgain = false;
-        const all = this.store.jobs();
+        const all = this.handler.heldJobs();
         const whole = this.confirmAll;
         const jobs = whole ? all : all.filter((j) => !this.confirmed.has(j));
-        const got = await request(this.base + "/shown", post({ page: this.page, jobs }), 4000);
+        const body = post({ page: this.page, jobs, visible: this.handler.visibleJobs() });
+        const got = await request(this.base + "/shown", body, 4000);
         if (got.status === 409) return; // the stream has ended; the next one starts with a heartbeat
         if (!got.ok) throw new Error(got.status);
+        this.answeredAt = performance.now();
         this.confirmAll = (await got.json()).fresh && !whole;
-        this.confirmed = new Set(all);
+        this.confirmed = new Set(all); // one that left the board and comes back is confirmed anew
         this.confirmAgain = this.confirmAgain || this.confirmAll;
+        if (this.notLive) this.check();
       } while (this.confirmAgain);
     } catch (e) {
       this.confirmAll = true; // everything again with the next heartbeat
     } finally {
       this.confirming = false;
+    }
+  }
+
+  // isPending reports whether a command for an order is pending; for one of its versions, if that is
+  // given.
+  isPending(key, version) {
+    const of = this.pending.get(key) || [];
+    return version === undefined ? of.length > 0 : of.includes(version);
+  }
+
+  // send sends one command for an order and resolves to the server's result. It is sent until it is
+  // answered, always with the same id, so the server does it once. tell(text) is called if that takes
+  // long.
+  async send(verb, order, body, tell) {
+    const command = { id: randomID(), page: this.page, do: verb, order: order.key, version: order.version, ...body };
+    this.pending.set(order.key, [...(this.pending.get(order.key) || []), order.version]);
+    try {
+      for (let n = 0; ; n++) {
+        try {
+          const got = await request(this.base + "/do", post(command), 5000);
+          if (got.ok) return await got.json();
+          if (got.status < 500 && got.status !== 429) return { outcome: "refused", text: await got.text() };
+        } catch (e) {
+          /* no answer: send it again */
+        }
+        if (n === 2) tell("No answer yet. It is sent again until there is one.");
+        await new Promise((done) => setTimeout(done, Math.min(5000, 250 * Math.pow(2, n))));
+      }
+    } finally {
+      const left = this.pending.get(order.key);
+      left.splice(left.indexOf(order.version), 1);
+      if (!left.length) this.pending.delete(order.key);
     }
   }
 }

@@ -1,11 +1,20 @@
 // Keys of keyboards and of bump bars, which act as keyboards. The server sends the key of each action.
 
 export class Keys {
+  // runAction(action, event) does what a key asks for. It returns false to leave the key to the browser.
   constructor(map, runAction) {
     this.actions = new Map();
     for (const action of Object.keys(map))
       for (const key of map[action] || []) this.actions.set(normalKey(key), action);
+    this.hints = this.selectKeys(map);
     document.addEventListener("keydown", (e) => {
+      // The browser's own way to load a page again would leave its error page while the server is down.
+      if (e.key === "F5" || ((e.ctrlKey || e.metaKey) && e.key.toLowerCase() === "r")) {
+        if (!this.actionOf(e)) {
+          e.preventDefault();
+          return runAction("reload", e);
+        }
+      }
       if (e.isComposing || e.target.matches("input, select, textarea")) return;
       const action = this.actionOf(e);
       if (!action || e.metaKey) return;
@@ -16,6 +25,25 @@ export class Keys {
       }
       if (runAction(action, e) !== false) e.preventDefault();
     });
+  }
+
+  // selectKeys gives every card of a page a key: those of the setup, then letters that do nothing else,
+  // then those with Shift. It returns what is written on the cards.
+  selectKeys(map) {
+    const hints = [];
+    while (map["select_" + (hints.length + 1)]) hints.push((map["select_" + (hints.length + 1)] || [])[0] || "");
+    for (const shift of ["", "shift+"])
+      for (const letter of "bdefgjklmnoqtwxyzacihprsuv") {
+        if (this.actions.has(shift + letter)) continue;
+        hints.push(shift ? "⇧" + letter.toUpperCase() : letter.toUpperCase());
+        this.actions.set(shift + letter, "select_" + hints.length);
+      }
+    return hints;
+  }
+
+  // hint is the key of the n-th card of a page.
+  hint(n) {
+    return this.hints[n] || "";
   }
 
   actionOf(e) {

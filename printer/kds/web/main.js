@@ -1,103 +1,172 @@
 // The page of one screen: connects the other modules, and does what a cook presses.
 
-import { byId, setText } from "./dom.js";
+import { byId, setText, setting } from "./dom.js";
 import { clock, setServerTime, now } from "./time.js";
-import { Store, jobsOf } from "./store.js";
+import { Store, jobsOf, nameOf } from "./store.js";
 import { Connection, post, request } from "./connection.js";
-import { CommandSender, target } from "./send.js";
-import { renderCard } from "./cards.js";
-import { Columns } from "./columns.js";
+import { Board } from "./board.js";
+import { Bar } from "./bar.js";
 import { Keys } from "./keys.js";
 import { Panels } from "./panels.js";
 import { Sound } from "./sound.js";
 import { WakeLock } from "./wakelock.js";
-import { Toasts } from "./toast.js";
-import { View, keyOfNode } from "./view.js";
 
-class App extends View {
+class App {
   constructor({ setup, tag, beat, state }) {
-    super();
     this.setup = setup;
     setServerTime(beat);
     this.store = new Store(setup);
     this.store.load(state);
     this.knownJobs = this.store.allJobs();
+    this.touchedAt = -Infinity;
     this.sound = new Sound();
     this.wakeLock = new WakeLock();
-    this.toasts = new Toasts();
-    this.panels = new Panels(this);
     this.connection = new Connection({ setup, tag, store: this.store, handler: this });
-    this.sender = new CommandSender(this.connection, setup.expo);
-    this.board = byId("board");
-    this.columns = new Columns(this.board, (entry) => renderCard(entry, { setup, filter: this.filter }));
-    this.filter = "";
-    this.page = 0;
-    this.selected = "";
-    this.newSince = new Map(); // by key: since when a ticket is new
-    this.unready = { key: "", at: 0 }; // an order that is not ready and was pressed once: a second press bumps it
-    this.lastTouch = performance.now();
-    this.applySettings();
+    this.bar = new Bar(this);
+    this.board = new Board(this);
+    this.panels = new Panels(this);
+    this.keys = new Keys(setup.keys, (action, e) => this.runAction(action, e));
   }
 
   start() {
-    byId("allday").addEventListener("click", () => this.panels.show("allday"));
-    byId("recall").addEventListener("click", () => this.panels.show("recall"));
-    byId("course").addEventListener("click", () => this.panels.show("course"));
-    byId("print").addEventListener("click", () => this.print());
-    byId("settings").addEventListener("click", () => this.panels.show("settings"));
-    byId("previous").addEventListener("click", () => this.turnPage(-1));
-    byId("next").addEventListener("click", () => this.turnPage(1));
-    this.board.addEventListener("click", (e) => this.click(e));
-    this.board.addEventListener("focusin", (e) => this.select(keyOfNode(e.target), false));
-    for (const type of ["pointerdown", "keydown"]) {
+    const press = (id, f) => byId(id).addEventListener("click", f);
+    for (const name of ["allday", "recall", "course", "settings"]) press(name, () => this.panels.show(name));
+    press("print", () => this.print(this.store.get(this.board.selected)));
+    press("previous", () => this.board.goTo(this.board.page - 1));
+    press("next", () => this.board.goTo(this.board.page + 1));
+    press("back", () => this.board.open(""));
+    this.board.node.addEventListener("click", (e) => this.click(e));
+    this.board.node.addEventListener("focusin", (e) => this.board.select(keyOfNode(e.target), false));
+    this.swipes();
+    for (const type of ["pointerdown", "keydown"])
       document.addEventListener(
         type,
         () => {
-          this.lastTouch = performance.now();
+          this.touchedAt = performance.now();
           this.sound.unlock().then(() => this.updateSoundButton());
         },
         true,
       );
-    }
     if (this.sound.context) this.sound.context.onstatechange = () => this.updateSoundButton();
-    new Keys(this.setup.keys, (action, e) => this.runAction(action, e));
     addEventListener("resize", () => this.refresh());
     if (document.fonts && document.fonts.ready) document.fonts.ready.then(() => this.redraw());
     setInterval(() => this.tick(), 1000);
     document.body.classList.remove("starting");
-    this.refresh();
+    this.applySettings();
     this.updateSoundButton();
     this.connection.start();
+    // Where the browser allows it, a page that cannot be loaded is tried again instead of the error page.
+    if (navigator.serviceWorker && isSecureContext)
+      navigator.serviceWorker
+        .register(this.connection.web + "offline.js", { scope: this.connection.base })
+        .catch(() => {});
   }
 
-  // ---- called by Connection
+  // swipes turns pages with a finger.
+  swipes() {
+    let from = null;
+    const board = this.board.node;
+    board.addEventListener("touchstart", (e) => {
+      from = e.touches.length === 1 ? e.touches[0] : null;
+    }, { passive: true });
+    board.addEventListener("touchend", (e) => {
+      const to = e.changedTouches[0];
+      const [dx, dy] = from ? [to.clientX - from.clientX, to.clientY - from.clientY] : [0, 0];
+      from = null;
+      const page = this.board.page + (dx < 0 ? 1 : -1);
+      if (Math.abs(dx) > 60 && Math.abs(dx) > 2 * Math.abs(dy) && this.board.hasPage(page)) this.board.goTo(page);
+    }, { passive: true });
+  }
+
+  // ---- drawing
+
+  scheduleRefresh() {
+    if (this.waiting) return;
+    this.waiting = true;
+    // A browser in the background gives no animation frames; the timer keeps the page right all the
+    // same.
+    const refresh = () => {
+      if (!this.waiting) return;
+      this.waiting = false;
+      this.refresh();
+      this.connection.confirm();
+    };
+    requestAnimationFrame(refresh);
+    setTimeout(refresh, 200);
+  }
+
+  refresh() {
+    this.board.refresh();
+    this.bar.update();
+    this.panels.changed();
+    if (this.board.selected && !this.panels.open) this.board.focusSelected();
+  }
+
+  redraw() {
+    this.board.columns.forget();
+    this.refresh();
+  }
+
+  tick() {
+    const { board } = this;
+    if (board.unready.key && performance.now() - board.unready.at > 4000) board.unready.key = "";
+    board.update();
+    this.bar.update();
+    if (board.wantsToGrow()) this.refresh();
+    const isForgotten = performance.now() - this.touchedAt > 60000;
+    if (isForgotten && !this.panels.open && board.page > 0) board.goTo(0);
+  }
+
+  applySettings() {
+    document.documentElement.dataset.theme = setting.get("theme", "auto");
+    document.body.dataset.allday = setting.get("allday", "panel");
+    this.redraw();
+    this.turned();
+  }
+
+  updateSoundButton() {
+    byId("enablesound").hidden = !this.sound.needsTouch();
+  }
+
+  // ---- called by Connection and Board
 
   onState(snapshot) {
-    if (this.store.load(snapshot)) this.boardChanged();
+    if (this.store.load(snapshot)) this.changed();
   }
 
   onChange(event) {
     this.store.apply(event);
-    this.boardChanged();
+    this.changed();
   }
 
-  // boardChanged announces tickets that were never on this board. A recalled ticket is not new; one
-  // that joins an order at the expo is.
-  boardChanged() {
-    const fresh = this.store.open().filter((e) => jobsOf(e).some((j) => !this.knownJobs.has(j)));
+  // changed announces orders with tickets that were never on this board. A recalled one is not new.
+  changed() {
+    const isFresh = (o) => jobsOf(o).some((j) => !this.knownJobs.has(j));
+    const fresh = this.store.open().filter(isFresh);
+    const voided = fresh.find((o) => (o.voids || []).some((v) => !this.knownJobs.has(v.job)));
+    for (const o of fresh) this.board.newSince.set(o.key, 0);
     this.knownJobs = this.store.allJobs();
     if (fresh.length) {
-      for (const e of fresh) this.newSince.set(e.key, performance.now());
-      const voided = fresh.find((e) => e.void);
-      this.sound.play(voided ? "void" : "new");
       const one = voided || fresh[fresh.length - 1];
-      const text =
-        fresh.length > 1
-          ? fresh.length + " new tickets"
-          : (voided ? "Void: " : "New ticket: ") + [one.head, one.who].filter(Boolean).join(", ");
-      setText(byId(voided ? "announce-now" : "announce"), text);
+      const what = (voided ? "Void: " : "New order: ") + [one.number, one.table].filter(Boolean).join(", ");
+      setText(byId(voided ? "announce-now" : "announce"), fresh.length > 1 ? fresh.length + " new orders" : what);
     }
     this.scheduleRefresh();
+  }
+
+  // turned is called when other orders can be seen than before.
+  turned() {
+    this.bar.update();
+    this.connection.confirm();
+  }
+
+  heldJobs() {
+    // Without cards on it, this page must not make a ticket "shown".
+    return this.board.isHidden ? [] : this.store.jobs();
+  }
+
+  visibleJobs() {
+    return this.board.visibleJobs();
   }
 
   onLive(wasLive) {
@@ -108,258 +177,241 @@ class App extends View {
   }
 
   onConnecting() {
-    if (this.connection.notLive) return;
     setText(byId("live"), "connecting");
     byId("live").className = "";
   }
 
-  onNotLive(since) {
+  // onNotLive: isDeaf says that orders arrive here, and the server does not take this page's answers.
+  onNotLive(since, isDeaf) {
+    this.isDeaf = isDeaf;
     document.body.classList.add("notlive");
     const text = "NOT LIVE since " + clock(since);
     setText(byId("live"), "NOT LIVE");
     byId("live").className = "not";
     setText(byId("cover").querySelector(".big"), text);
-    setText(
-      byId("cover").querySelector(".why"),
-      "No connection to ticketrail. What you see may be old: look at the printer, call for help.",
-    );
     document.documentElement.dataset.notlive = text;
+    this.onPolled(false);
   }
 
   onPolled(ok) {
-    document.body.classList.toggle("polling", ok);
-    setText(
-      byId("cover").querySelector(".why"),
-      ok
+    document.body.classList.toggle("polling", ok || this.isDeaf);
+    const why = this.isDeaf
+      ? "ticketrail does not hear this screen: it takes it for dark, and orders go to paper. Call for help."
+      : ok
         ? "ticketrail answers, but changes do not come by themselves: they are asked for every few seconds."
-        : "No connection to ticketrail. What you see may be old: look at the printer, call for help.",
-    );
+        : "No connection to ticketrail. What you see may be old: look at the printer, call for help.";
+    setText(byId("cover").querySelector(".why"), why);
   }
 
   // ---- what a cook presses
 
   click(event) {
     const key = keyOfNode(event.target);
-    const entry = key && this.store.get(key);
-    if (!entry) return;
+    const order = key && this.store.get(key);
+    if (!order || this.board.isList) return;
     // The card under the finger changed a moment ago: the press may have been meant for another one.
-    if (event.detail && this.columns.movedRecently(key)) return;
-    this.lastItem = null;
-    this.select(key, false);
-    const item = event.target.closest("button.item");
-    if (item) {
-      this.lastItem = { key, item: item.dataset.item };
-      return this.toggleItem(entry, Number(item.dataset.job), Number(item.dataset.item));
-    }
-    if (event.target.closest(".act")) return this.press(entry);
+    if (event.detail && this.board.columns.movedRecently(key)) return;
+    this.board.lastItem = null;
+    this.board.select(key, false);
+    const on = (selector) => event.target.closest(selector);
+    if (on("button.item")) return this.toggle(order, on("button.item"));
+    if (on("button.tick")) return this.tickPart(order, on("button.tick").dataset.part);
+    if (on(".head")) return this.panels.show("details");
+    if (on(".act")) return this.press(order);
   }
 
   // press is the button at the foot of a card, or the bump key.
-  press(entry) {
-    if (this.sender.isPending(entry.key, entry.version)) return; // pressed twice
-    if (entry.mustAck) return this.send("ack_void", entry, target(entry, false));
-    const card = this.columns.cards.get(entry.key);
-    if (card && card.hidden) return this.finishFiltered(entry, card);
-    if (this.setup.expo && !entry.ready && this.unready.key !== entry.key) {
-      this.unready = { key: entry.key, at: performance.now() };
-      return this.updateCards();
+  press(order) {
+    const { board } = this;
+    if (this.connection.isPending(order.key, order.version)) return; // pressed twice
+    // What is on the next page must be seen before it is bumped.
+    const last = board.columns.lastPageOf(order.key);
+    if (last > board.page) {
+      board.goTo(last);
+      return board.select(order.key);
     }
-    this.unready.key = "";
-    this.send("bump", entry, target(entry, this.setup.expo));
-  }
-
-  // finishFiltered marks the items done that a course filter shows. It does not bump the card:
-  // nobody has seen the rest of it.
-  async finishFiltered(entry, card) {
-    if (this.setup.expo) return this.toasts.show("An expo screen bumps whole orders: show all courses first.");
-    let version = entry.version;
-    for (const it of card.items.filter((it) => !it.done && !it.void)) {
-      const r = await this.send("item_done", entry, { job: it.job, version, item: it.i });
-      if (!r || (r.outcome !== "done" && r.outcome !== "already")) return;
-      if (r.card) version = r.card.version;
+    if (order.must_ack_void) return this.send("ack_void", order);
+    if (order.must_ack_alarm) return this.send("ack_alarm", order);
+    const card = board.columns.cards.get(order.key);
+    if (card && card.hidden) return this.finishFiltered(order, card);
+    if (this.setup.pass && !order.ready && board.unready.key !== order.key) {
+      board.unready = { key: order.key, at: performance.now() };
+      return board.update();
     }
-    if (!card.hiddenUndone) this.toasts.show(entry.head + ": all items are done. Show all courses to bump it.");
+    board.unready.key = "";
+    return this.send("bump", order);
   }
 
-  toggleItem(entry, job, i) {
-    let found = null,
-      version = entry.version;
-    for (const g of entry.groups)
-      for (const c of g.cards)
-        if (c.job === job) {
-          found = (c.items || [])[i];
-          version = c.version;
-        }
-    if (found) this.send(found.done ? "item_undone" : "item_done", entry, { job, version, item: i });
+  // finishFiltered marks the items done that a course filter shows. It does not bump the card: nobody has
+  // seen the rest of it.
+  async finishFiltered(order, card) {
+    if (this.setup.pass) return this.bar.say("The pass sends out whole orders: show all courses first.");
+    const rest = card.hiddenUndone;
+    if (!(await this.items(order, card.targets.filter((t) => !t.done), "item_done"))) return;
+    if (!rest) this.bar.say(nameOf(order) + ": all items are done. Show all courses to bump it.");
   }
 
-  recall(entry) {
-    return this.send("recall", entry, target(entry, this.setup.expo));
+  async toggle(order, button) {
+    const isDone = button.getAttribute("aria-pressed") === "true";
+    const job = Number(button.dataset.job);
+    const targets = button.dataset.items.split(" ").map((i) => ({ job, i: Number(i) }));
+    this.board.lastItem = { key: order.key, items: button.dataset.items };
+    const order2 = await this.items(order, targets, isDone ? "item_undone" : "item_done");
+    if (!order2) return;
+    const back = () => this.items(order2, targets, isDone ? "item_done" : "item_undone");
+    this.bar.offerUndo(nameOf(order) + (isDone ? ": not done" : ": item done"), now() + this.setup.undo_for, back);
   }
 
-  async send(verb, entry, body) {
-    const pressed = this.sender.send(verb, entry.key, body, (text) => this.toasts.show(text));
-    this.updateCards();
+  // items marks items one after the other, and returns the order as it is then; undefined if one was refused.
+  async items(order, targets, verb) {
+    for (const { job, i } of targets) {
+      const ticket = (order.tickets || []).find((t) => t.job === job);
+      if (!ticket) return;
+      const result = await this.send(verb, order, { job, version: ticket.version, item: i });
+      if (result.outcome !== "done" && result.outcome !== "already") return;
+      order = result.order || order;
+    }
+    return order;
+  }
+
+  tickPart(order, station) {
+    const part = order.parts.find((p) => p.station === station);
+    return part && this.send(part.ticked_at ? "untick" : "tick", order, { part: station });
+  }
+
+  async send(verb, order, body) {
+    const pressed = this.connection.send(verb, order, body, (text) => this.bar.say(text));
+    this.board.update();
     const result = await pressed;
-    this.updateCards();
+    this.board.update();
     if (this.connection.notLive) this.connection.poll(); // there is no stream that would tell
-    this.answered(verb, entry, result);
+    this.answered(verb, order, result);
     return result;
   }
 
-  answered(verb, entry, result) {
-    const name = entry.head;
+  answered(verb, order, result) {
+    const name = nameOf(order);
     const message = {
       conflict: name + " has changed: look at it again.",
-      unread: name + " has a VOID: acknowledge it first.",
+      unread: name + ": acknowledge it first.",
       too_late: name + ": too late to undo. Use Recall.",
       gone: name + " is no longer on the board.",
       refused: "Not possible: " + (result.text || ""),
     }[result.outcome];
-    if (message) this.toasts.show(told, "bad");
+    if (message) this.bar.say(message, "bad");
     if (result.outcome !== "done") return;
-    if (verb === "recall" || verb === "undo")
-      this.toasts.show(name + (verb === "undo" ? ": undone" : " is back in its place"));
-    if (verb === "recall") this.panels.close();
-    if (verb === "recall" || verb === "undo") {
-      const page = this.columns.pageOf(entry.key);
-      if (page >= 0) [this.page, this.selected] = [page, entry.key];
-      else this.focusWhenBack = entry.key; // it is not back on the board yet
+    const done = {
+      bump: name + (this.setup.pass ? " sent out" : " bumped"),
+      ack_void: name + ": VOID acknowledged",
+      ack_alarm: name + ": ALLERGY acknowledged",
+      undo: name + ": undone",
+      recall: name + " is back in its place",
+      leave: name + " stays on paper",
+    }[verb];
+    if (done) setText(byId("announce"), done);
+    if (verb === "undo" || verb === "recall" || verb === "leave") this.bar.say(done);
+    if (verb === "undo" || verb === "recall") {
+      const back = (result.order && result.order.key) || order.key.split("~")[0];
+      this.panels.close();
+      this.board.goWhenBack = back;
       this.scheduleRefresh();
     }
-    if (verb === "bump" || verb === "ack_void") this.offerUndo(verb, entry, result);
-    if (verb === "item_done" || verb === "item_undone") this.lastDone = { entry, result };
+    if ((verb === "bump" || verb.startsWith("ack_")) && result.order)
+      this.bar.offerUndo(done, result.order.undo_until, () => this.send("undo", result.order));
   }
 
-  offerUndo(verb, entry, result) {
-    const until = result.card ? result.card.undo_until : now() + 10000;
-    this.lastDone = null;
-    this.toasts.undo(
-      entry.head + (verb === "bump" ? " bumped" : ": VOID acknowledged"),
-      () => until - now(),
-      () => this.undoResult(entry, result),
-    );
-    setText(byId("announce"), entry.head + (verb === "bump" ? " bumped" : ": void acknowledged"));
+  recall(order) {
+    return this.send("recall", order);
   }
 
-  undoResult(entry, result) {
-    if (result.card) return this.send("undo", entry, { job: result.card.job, version: result.card.version });
-    // A bumped order has another key than the open one.
-    const bumped = this.store.recall(now()).find((e) => String(jobsOf(e)) === String(jobsOf(entry)));
-    if (bumped) return this.send("undo", bumped, target(bumped, true));
+  // print prints the open tickets of an order on paper.
+  async print(order) {
+    if (!this.setup.print || !order) return;
+    for (const t of (order.tickets || []).filter((t) => t.state === "open")) {
+      const got = await request(this.connection.base + "/print", post({ job: t.job }), 8000).catch(() => null);
+      if (got && got.ok) continue;
+      const why = got && got.status === 409 ? ": " + (await got.text()).trim() : " could not be printed";
+      return this.bar.say(nameOf(order) + why, "bad");
+    }
+    this.bar.say(nameOf(order) + " is sent to the printer");
   }
 
-  undo() {
-    if (this.toasts.offer) return this.toasts.offer.undo();
-    const last = this.lastDone;
-    this.lastDone = null;
-    if (last && last.result.card && last.result.card.undo_until > now())
-      return this.undoResult(last.entry, last.result);
-    this.toasts.show("Nothing to undo.");
-  }
-
-  async print() {
-    const entry = this.store.get(this.selected);
-    if (!this.setup.print || !entry || this.setup.expo) return;
-    const got = await request(this.connection.base + "/print", post({ job: entry.source.job }), 8000).catch(() => null);
-    const why = got && got.status === 409 ? ": " + (await got.text()).trim() : " could not be printed";
-    this.toasts.show(entry.head + (got && got.ok ? " is sent to the printer" : why), got && got.ok ? "" : "bad");
+  async reload() {
+    if (!(await this.connection.reload())) this.bar.say("ticketrail does not answer: not loaded again.", "bad");
   }
 
   // runAction does what a key asks for. It returns false to leave the key to the browser.
   runAction(action, event) {
+    const { board, panels, store } = this;
+    if (action === "reload") return this.reload();
     if (action === "close") {
-      if (this.panels.open) return this.panels.close();
-      this.selected = "";
+      if (panels.open) return panels.close();
+      if (board.opened) return board.open("");
+      board.selected = "";
       if (document.activeElement) document.activeElement.blur();
-      return this.updateCards();
+      return board.update();
     }
-    if (this.panels.open) return this.runActionInPanel(action);
+    if (panels.open) return panels.runAction(action);
     if (document.body.classList.contains("notlive") && !document.body.classList.contains("polling")) return;
-    const inBar =
-      event.target.closest && event.target.closest("#bar, #toasts, button.item, .foot button, #enablesound");
-    if (action === "bump" && inBar) return false;
+    const isButton = event.target.closest && event.target.closest("#bar, #board button:not(.row), #enablesound");
+    if (action === "bump" && isButton) return false;
     const m = /^select_(\d+)$/.exec(action);
     if (m) {
-      const placed = this.columns.cardsOn(this.page)[Number(m[1]) - 1];
-      this.lastItem = null;
+      const placed = board.cardsOn()[Number(m[1]) - 1];
+      board.lastItem = null;
       if (document.activeElement) document.activeElement.blur();
-      return placed && this.select(placed.key);
+      return placed && board.select(placed.key);
     }
     const does = {
       bump: () => this.bumpSelected(),
-      item: () => this.nextItem(),
-      undo: () => this.undo(),
-      print: () => this.print(),
+      item: () => (board.selected ? board.nextItem() : this.bumpSelected()),
+      undo: () => this.bar.undo(),
+      print: () => this.print(store.get(board.selected)),
       ack_void: () => this.ackSelected(),
       recall_last: () => this.recallLast(),
-      recall_list: () => this.panels.show("recall"),
-      all_day: () => this.panels.show("allday"),
-      course: () => this.courses().length && this.panels.show("course"),
-      settings: () => this.panels.show("settings"),
-      help: () => this.panels.show("help"),
-      left: () => this.move(-1, 0),
-      right: () => this.move(1, 0),
-      up: () => this.move(0, -1),
-      down: () => this.move(0, 1),
-      page_next: () => this.turnPage(1),
-      page_previous: () => this.turnPage(-1),
-      first: () => this.goToEnd(true),
-      last: () => this.goToEnd(false),
+      recall_list: () => panels.show("recall"),
+      details: () => board.selected && panels.show("details"),
+      all_day: () => panels.show("allday"),
+      course: () => board.courses().length && panels.show("course"),
+      settings: () => panels.show("settings"),
+      help: () => panels.show("help"),
+      left: () => board.move(-1, 0),
+      right: () => board.move(1, 0),
+      up: () => board.move(0, -1),
+      down: () => board.move(0, 1),
+      page_next: () => board.hasPage(board.page + 1) && board.goTo(board.page + 1),
+      page_previous: () => board.hasPage(board.page - 1) && board.goTo(board.page - 1),
+      first: () => board.goToEnd(true),
+      last: () => board.goToEnd(false),
     }[action];
     does();
   }
 
-  // runActionInPanel lets the arrow keys walk through a list, and the key that opened a panel close
-  // it.
-  runActionInPanel(action) {
-    const opens = { recall_list: "recall", all_day: "allday", course: "course", settings: "settings", help: "help" }[
-      action
-    ];
-    if (opens) return this.panels.show(opens);
-    const all = Array.from(this.panels.open.dialog.querySelectorAll("button.row"));
-    const to = { up: -1, down: 1, page_previous: -6, page_next: 6, first: -Infinity, last: Infinity }[action];
-    if (!to || !all.length) return false;
-    all[Math.max(0, Math.min(all.length - 1, all.indexOf(document.activeElement) + to))].focus();
-  }
-
   bumpSelected() {
-    const entry = this.store.get(this.selected);
-    if (entry && entry.source.state === "open") return this.press(entry);
+    const { board } = this;
+    const order = this.store.get(board.selected);
+    if (board.isList && order) return board.open(order.key);
+    if (order && order.state === "open") return this.press(order);
     // With nothing selected, the first press only selects the oldest: it must not bump unseen.
-    const first = this.columns.cardsOn(this.page)[0];
-    if (first) this.select(first.key);
+    const first = board.cardsOn()[0];
+    if (first) board.select(first.key);
   }
 
+  // ackSelected acknowledges a void or an allergy.
   ackSelected() {
-    const entry = this.store.get(this.selected);
-    if (entry && entry.mustAck) this.press(entry);
-  }
-
-  nextItem() {
-    if (!this.selected) this.bumpSelected();
-    const card = this.columns.cards.get(this.selected);
-    if (!card) return;
-    const items = []
-      .concat(...card.segments.map((s) => Array.from(s.querySelectorAll("button.item"))))
-      .filter((b) => b.isConnected);
-    if (!items.length) return;
-    const next = items[(items.indexOf(document.activeElement) + 1) % items.length];
-    this.lastItem = { key: this.selected, item: next.dataset.item };
-    next.focus({ preventScroll: true });
+    const order = this.store.get(this.board.selected);
+    if (order && (order.must_ack_void || order.must_ack_alarm)) this.press(order);
   }
 
   recallLast() {
     const last = this.store.recall(now())[0];
-    if (last) return this.recall(last);
-    this.toasts.show("Nothing to recall.");
+    return last ? this.recall(last) : this.bar.say("Nothing to recall.");
   }
+}
 
-  goToEnd(first) {
-    this.goTo(first ? 0 : this.columns.pages - 1);
-    const on = this.columns.cardsOn(this.page);
-    if (on.length) this.select(on[first ? 0 : on.length - 1].key);
-  }
+function keyOfNode(node) {
+  const card = node.closest && node.closest(".card");
+  return card ? card.dataset.key : "";
 }
 
 const app = new App(JSON.parse(byId("start").textContent));

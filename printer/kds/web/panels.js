@@ -1,7 +1,8 @@
-// Panels that open over the board: recall, all-day, courses, settings, keys. Each is a dialog, so
-// that the keyboard stays in it.
+// Panels that open over the board: details, recall, tickets on paper, all-day, courses, settings, keys. Each
+// is a dialog, so that the keyboard stays in it.
 
-import { el, removeChildren, setting } from "./dom.js";
+import { byId, el, removeChildren, setting } from "./dom.js";
+import { nameOf } from "./store.js";
 import { clock, now } from "./time.js";
 import { request } from "./connection.js";
 
@@ -15,7 +16,9 @@ export class Panels {
     if (this.open && this.open.name === name) return this.close();
     this.close();
     const [title, fill] = {
+      details: ["Order", details],
       recall: ["Recall", recall],
+      paper: ["On paper", paper],
       allday: ["All-day", allDay],
       course: ["Courses", courses],
       settings: ["Settings", settings],
@@ -62,17 +65,70 @@ export class Panels {
     if (!dialog.isConnected) return;
     dialog.remove();
     if (this.open && this.open.dialog === dialog) this.open = null;
-    this.app.focusSelected();
+    this.app.board.focusSelected();
   }
 
-  // changed fills the open panel again if it shows the board.
+  // changed fills the open panel again if it shows the board, and the all-day counts beside the board.
   changed() {
-    if (this.open && /^(recall|allday|course)$/.test(this.open.name)) this.open.fill();
+    if (this.open && /^(recall|paper|allday|course)$/.test(this.open.name)) this.open.fill();
+    const where = document.body.dataset.allday;
+    const state = [this.app.store.id, this.app.board.filter, where, innerWidth, innerHeight].join();
+    if (where === "panel" || this.stripOf === state) return;
+    this.stripOf = state;
+    fillAllDay(byId("strip"), this.app)
+      .then(fitStrip)
+      .catch(() => {
+        this.stripOf = ""; // again with the next change
+      });
+  }
+
+  // runAction lets the arrow keys walk through a list, and the key that opened a panel close it.
+  runAction(action) {
+    const opens = { recall_list: "recall", all_day: "allday" }[action] || action;
+    if (/^(recall|allday|details|course|settings|help)$/.test(opens)) return this.show(opens);
+    const all = Array.from(this.open.dialog.querySelectorAll("button.row"));
+    const to = { up: -1, down: 1, page_previous: -6, page_next: 6, first: -Infinity, last: Infinity }[action];
+    if (!to || !all.length) return false;
+    all[Math.max(0, Math.min(all.length - 1, all.indexOf(document.activeElement) + to))].focus();
   }
 
   is(name) {
     return this.open && this.open.name === name;
   }
+}
+
+// details shows what has no place on a card, and the order's history.
+function details(content, app) {
+  const o = app.store.get(app.board.selected);
+  removeChildren(content);
+  if (!o) return;
+  const table = el("dl", { class: "facts" });
+  const row = (name, text) => {
+    if (text) table.append(el("div", null, el("dt", { text: name }), el("dd", { dir: "auto", text })));
+  };
+  row("Number", o.number);
+  row("Table", o.table);
+  row("Type", o.type);
+  row("Server", o.server);
+  row("Guests", o.guests);
+  row("Received", o.clock);
+  row("Course", o.course);
+  row("Destination", o.destination);
+  row("Venue", o.venue);
+  row("Also at", (o.also_at || []).join(", "));
+  row("Request", (o.requests || []).join(", "));
+  row("Job", (o.tickets || []).map((t) => t.job).join(", "));
+  const list = el("ol", { class: "timeline", tabindex: "0", "aria-label": "What happened" });
+  content.append(table, list);
+  if (app.setup.print)
+    content.append(el("button", { type: "button", on: { click: () => app.print(o) }, text: "Print on paper" }));
+  request(app.connection.base + "/timeline?order=" + encodeURIComponent(o.key), {}, 4000)
+    .then((got) => (got.ok ? got.json() : Promise.reject(got.status)))
+    .then((events) => {
+      for (const e of events)
+        list.append(el("li", null, el("b", { text: e.clock }), " ", el("span", { dir: "auto", text: e.text })));
+    })
+    .catch(() => list.append(el("li", { text: "No answer from ticketrail." })));
 }
 
 function recall(content, app) {
@@ -81,74 +137,117 @@ function recall(content, app) {
   removeChildren(content);
   if (!list.length) content.append(el("p", { text: "Nothing was bumped in the last hour." }));
   const ul = el("ul", { class: "rows" });
-  list.forEach((e, i) => {
-    const when =
-      e.source.state === "elsewhere"
-        ? "came out at the backup " + clock(e.source.off_at)
-        : "bumped " + clock(e.source.off_at);
+  list.forEach((o, i) => {
     const b = el(
       "button",
-      { type: "button", class: "row", data: { recall: e.key }, on: { click: () => app.recall(e) } },
-      el("b", { dir: "auto", text: e.head }),
-      el("span", { class: "what", dir: "auto", text: [e.who, summary(e)].filter(Boolean).join(" — ") }),
-      el("span", { class: "when", text: when }),
+      { type: "button", class: "row", data: { recall: o.key }, on: { click: () => app.recall(o) } },
+      ...whatIs(o),
+      el("span", { class: "when", text: "bumped " + clock(o.off_at) }),
     );
     ul.append(el("li", null, b));
-    if (e.key === had || (!had && i === 0)) b.setAttribute("autofocus", "");
+    if (o.key === had || (!had && i === 0)) b.setAttribute("autofocus", "");
   });
   content.append(ul);
   const again = had && ul.querySelector('[data-recall="' + CSS.escape(had) + '"]');
   if (again) again.focus();
 }
 
-function summary(e) {
+// paper shows what came out of a printer while this screen was dark. Each order can be taken onto the board,
+// or left where it is.
+function paper(content, app, panels) {
+  const list = app.store.onPaper();
+  removeChildren(content);
+  if (!list.length) return content.append(el("p", { text: "Nothing of this screen is on paper." }));
+  const ul = el("ul", { class: "rows" });
+  for (const o of list) {
+    const at = (o.tickets || []).map((t) => t.paper).filter(Boolean)[0];
+    const button = (text, verb) =>
+      el("button", {
+        type: "button",
+        class: verb,
+        "aria-label": text + ": " + nameOf(o),
+        on: { click: () => app.send(verb, o).then(() => list.length === 1 && panels.close()) },
+        text,
+      });
+    ul.append(
+      el(
+        "li",
+        { class: "row" },
+        ...whatIs(o),
+        el("span", { class: "when", text: "on paper" + (at ? " at " + at : "") + " " + clock(o.off_at) }),
+        button("Take onto the board", "recall"),
+        button("Leave on paper", "leave"),
+      ),
+    );
+  }
+  content.append(ul);
+}
+
+// whatIs is the name of an order and its first items.
+function whatIs(o) {
   const names = [];
-  for (const g of e.groups)
-    for (const c of g.cards) for (const it of c.items || []) if (!it.depth) names.push(it.quantity + " " + it.name);
-  return names.slice(0, 4).join(", ") + (names.length > 4 ? " …" : "");
+  for (const t of o.tickets || [])
+    for (const it of t.items || []) if (!it.depth) names.push(it.quantity + " " + it.name);
+  const what = [o.number && o.table, names.slice(0, 4).join(", ") + (names.length > 4 ? " …" : "")];
+  return [
+    el("b", { dir: "auto", text: nameOf(o) }),
+    el("span", { class: "what", dir: "auto", text: what.filter(Boolean).join(" — ") }),
+  ];
 }
 
 async function allDay(content, app, panels) {
-  const course = app.filter;
   try {
-    const got = await request(
-      app.connection.base + "/allday" + (course ? "?course=" + encodeURIComponent(course) : ""),
-      {},
-      4000,
-    );
-    if (!got.ok) throw new Error(got.status);
-    const counts = await got.json();
-    if (!panels.is("allday")) return;
-    removeChildren(content);
-    if (course) content.append(el("p", { class: "only" }, "Only ", el("b", { text: course })));
-    if (!counts.length) content.append(el("p", { text: "Nothing to make." }));
-    const ul = el("ul", { class: "counts" });
-    for (const c of counts) {
-      ul.append(
-        el(
-          "li",
-          null,
-          el("b", { class: "quantity", text: c.quantity }),
-          el(
-            "span",
-            { class: "name", dir: "auto" },
-            el("span", { text: c.name }),
-            ...(c.modifiers || []).map((m) => el("small", { text: m })),
-          ),
-          el("span", { class: "when", text: c.cards === 1 ? "1 ticket" : c.cards + " tickets" }),
-        ),
-      );
-    }
-    content.append(ul);
+    await fillAllDay(content, app);
   } catch (e) {
     if (panels.is("allday")) removeChildren(content).append(el("p", { text: "No answer from ticketrail." }));
   }
 }
 
+// fitStrip makes the counts beside the board as large as there is room for.
+function fitStrip() {
+  const strip = byId("strip");
+  let px = document.body.dataset.allday === "screen" ? 48 : 22;
+  do strip.style.fontSize = px + "px";
+  while (strip.scrollHeight > strip.clientHeight && --px >= 13);
+}
+
+// fillAllDay shows how many of each item are to be made: the total first, then with which modifiers.
+async function fillAllDay(content, app) {
+  const course = app.board.filter;
+  const only = course ? "?course=" + encodeURIComponent(course) : "";
+  const got = await request(app.connection.base + "/allday" + only, {}, 4000);
+  if (!got.ok) throw new Error(got.status);
+  const counts = await got.json();
+  removeChildren(content);
+  if (course) content.append(el("p", { class: "only" }, "Only ", el("b", { text: course })));
+  if (!counts.length) content.append(el("p", { text: "Nothing to make." }));
+  const ul = el("ul", { class: "counts" });
+  for (const c of counts) {
+    const variants = (c.variants || []).filter((v) => (v.modifiers || []).length);
+    ul.append(
+      el(
+        "li",
+        null,
+        el("b", { class: "quantity", text: c.quantity }),
+        el(
+          "span",
+          { class: "name", dir: "auto" },
+          el("span", { text: c.name }),
+          ...variants.map((v) =>
+            el("small", null, el("b", { text: v.quantity }), " " + v.modifiers.join(", ")),
+          ),
+        ),
+        el("span", { class: "when", text: c.orders === 1 ? "1 order" : c.orders + " orders" }),
+      ),
+    );
+  }
+  content.append(ul);
+}
+
 function courses(content, app, panels) {
   removeChildren(content);
   const ul = el("ul", { class: "rows" });
-  for (const name of ["", ...app.courses()]) {
+  for (const name of ["", ...app.board.courses()]) {
     ul.append(
       el(
         "li",
@@ -158,12 +257,12 @@ function courses(content, app, panels) {
           {
             type: "button",
             class: "row",
-            "aria-pressed": String(app.filter === name),
-            autofocus: app.filter === name,
+            "aria-pressed": String(app.board.filter === name),
+            autofocus: app.board.filter === name,
             on: {
               click: () => {
                 panels.close();
-                app.setFilter(name);
+                app.board.setFilter(name);
               },
             },
           },
@@ -219,11 +318,24 @@ function settings(content, app, panels) {
     choice(
       "Size",
       "size",
-      "m",
+      "auto",
       [
-        ["s", "Small"],
-        ["m", "Medium"],
-        ["l", "Large"],
+        ["auto", "Auto"],
+        ["s", "S"],
+        ["m", "M"],
+        ["l", "L"],
+        ["xl", "XL"],
+      ],
+      () => app.applySettings(),
+    ),
+    choice(
+      "All-day",
+      "allday",
+      "panel",
+      [
+        ["panel", "When asked for"],
+        ["strip", "Beside the board"],
+        ["screen", "Whole screen"],
       ],
       () => app.applySettings(),
     ),
@@ -242,14 +354,9 @@ function settings(content, app, panels) {
       "fieldset",
       null,
       el("legend", { text: "Test" }),
-      button("New ticket", async () => {
-        await app.sound.unlock();
-        app.sound.play("new", true);
-      }),
-      button("Void", async () => {
-        await app.sound.unlock();
-        app.sound.play("void", true);
-      }),
+      ...["New", "Void", "Allergy", "Ready", "Late"].map((name) =>
+        button(name, () => app.sound.unlock().then(() => app.sound.play(name.toLowerCase(), true))),
+      ),
     ),
     el(
       "fieldset",
@@ -265,12 +372,13 @@ function settings(content, app, panels) {
 }
 
 const NAMES = {
-  bump: "Bump the selected ticket",
+  bump: "Bump the selected order",
   item: "Next item; Enter marks it done",
-  ack_void: "Acknowledge the VOID",
+  ack_void: "Acknowledge a VOID or an ALLERGY",
+  details: "Details of the selected order",
   undo: "Undo",
   print: "Print on paper",
-  recall_last: "Recall the last ticket",
+  recall_last: "Recall the last order",
   recall_list: "Recall list",
   all_day: "All-day counts",
   course: "Show one course",
@@ -283,8 +391,8 @@ const NAMES = {
   down: "Down",
   page_next: "Next page",
   page_previous: "Previous page",
-  first: "First ticket",
-  last: "Last ticket",
+  first: "First order",
+  last: "Last order",
 };
 
 function help(content, app) {
@@ -294,10 +402,7 @@ function help(content, app) {
     keys.length &&
     dl.append(el("div", null, el("dt", null, ...keys.map((k) => el("kbd", { text: k }))), el("dd", { text })));
   const map = app.setup.keys;
-  row(
-    [].concat(...Array.from({ length: 10 }, (_, i) => map["select_" + (i + 1)] || [])),
-    "Select the 1st to 10th ticket of the page",
-  );
+  row(app.keys.hints.filter(Boolean).slice(0, 20), "Select the order that has this key");
   for (const action of Object.keys(NAMES))
     if (action !== "print" || app.setup.print) row(map[action] || [], NAMES[action]);
   content.append(dl);

@@ -1,26 +1,15 @@
-// Two sounds: one for new tickets, another for cancellations, so that a cook knows without looking.
-// Browsers play nothing until the page was touched once.
+// One sound for each kind of news, so that a cook knows without looking. Browsers play nothing until the
+// page was touched once.
 
 import { setting } from "./dom.js";
 
 // notes: frequency in Hz, start and length in seconds
 const TUNES = {
-  new: {
-    wave: "triangle",
-    notes: [
-      [784, 0, 0.14],
-      [1047, 0.15, 0.3],
-    ],
-  },
-  void: {
-    wave: "square",
-    notes: [
-      [440, 0, 0.16],
-      [294, 0.2, 0.16],
-      [440, 0.4, 0.16],
-      [294, 0.6, 0.34],
-    ],
-  },
+  new: { wave: "triangle", notes: [[784, 0, 0.14], [1047, 0.15, 0.3]] },
+  void: { wave: "square", notes: [[440, 0, 0.16], [294, 0.2, 0.16], [440, 0.4, 0.16], [294, 0.6, 0.34]] },
+  allergy: { wave: "square", notes: [[988, 0, 0.09], [988, 0.14, 0.09], [988, 0.28, 0.09], [988, 0.42, 0.2]] },
+  ready: { wave: "triangle", notes: [[523, 0, 0.14], [659, 0.15, 0.14], [784, 0.3, 0.14], [1047, 0.45, 0.35]] },
+  late: { wave: "sawtooth", notes: [[349, 0, 0.3], [262, 0.32, 0.45]] },
 };
 
 export class Sound {
@@ -33,6 +22,7 @@ export class Sound {
       /* no sound card */
     }
     this.lastPlayed = {};
+    this.busyUntil = 0; // by the context's clock: sounds follow each other
     this.played = []; // for whoever wonders what should have been heard
   }
 
@@ -63,8 +53,9 @@ export class Sound {
     document.documentElement.dataset.played = name;
     if (!this.context || this.context.state !== "running") return;
     const volume = Number(setting.get("volume", "70")) / 100;
-    const start = this.context.currentTime + 0.02;
+    const start = Math.max(this.context.currentTime + 0.02, this.busyUntil);
     for (const [hz, at, length] of TUNES[name].notes) {
+      this.busyUntil = start + at + length + 0.25;
       const o = this.context.createOscillator(),
         g = this.context.createGain();
       o.type = TUNES[name].wave;

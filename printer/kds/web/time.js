@@ -22,7 +22,7 @@ export function clock(ms) {
 
 const two = (n) => String(n).padStart(2, "0");
 
-// age is mm:ss up to 99 minutes, then hours and minutes, as ageText in page.go.
+// age is mm:ss up to 99 minutes, then hours and minutes.
 export function age(ms) {
   const s = Math.max(0, Math.floor(ms / 1000));
   if (s >= 6000) return Math.floor(s / 3600) + " h " + two(Math.floor(s / 60) % 60);

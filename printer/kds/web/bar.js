@@ -1,0 +1,185 @@
+// The bar along the edge: counts, pages, Undo, messages, and what a cook must know of orders that are on
+// another page. Each kind of news has a sound.
+
+import { byId, el, removeChildren, setText } from "./dom.js";
+import { nameOf, sinceOf } from "./store.js";
+import { age, clock, now } from "./time.js";
+
+// The kinds of news, the most urgent first.
+const KINDS = ["void", "allergy", "ready", "late", "new"];
+const WORDS = { void: "VOID", allergy: "ALLERGY", ready: "READY", late: "LATE", new: "NEW" };
+
+export class Bar {
+  constructor(app) {
+    this.app = app;
+    this.known = null; // by key: the kinds of news that were told
+    this.read = new Map(); // by key: the kinds that a cook has answered
+    this.repeatedAt = performance.now();
+    this.offer = null; // what can be undone: {text, until, undo}
+    byId("undo").addEventListener("click", () => this.undo());
+  }
+
+  // update shows everything anew.
+  update() {
+    const { board, setup, store } = this.app;
+    const open = store.open();
+    const shown = board.filter ? board.entries.length + " of " + open.length + " open" : open.length + " open";
+    setText(byId("count"), shown);
+    document.title = "(" + open.length + ") " + setup.title;
+    setText(byId("clock"), clock(now()));
+    const oldest = open.reduce((least, o) => Math.min(least, sinceOf(o)), Infinity);
+    setText(byId("oldest"), open.length ? " · oldest " + age(now() - oldest) : "");
+    byId("empty").hidden = board.entries.length > 0;
+    setText(byId("empty"), board.filter ? "No open orders with " + board.filter : "No open orders");
+    const course = byId("course");
+    course.hidden = board.courses().length === 0;
+    setText(course, board.filter ? "Only: " + board.filter : "Course");
+    course.classList.toggle("on", Boolean(board.filter));
+    byId("bar").classList.toggle("many", board.pages > 1 || board.hasMore());
+    setText(byId("pagenumber"), board.page + 1 + " / " + board.pages + (board.hasMore() ? "+" : ""));
+    byId("previous").disabled = board.page === 0;
+    byId("next").disabled = !board.hasPage(board.page + 1);
+    byId("print").hidden = !board.selected || !setup.print;
+    this.updateUndo();
+    this.tell(open);
+    this.chips(open);
+  }
+
+  // kindsOf returns what is news about an order.
+  kindsOf(o) {
+    const { board, setup } = this.app;
+    const is = {
+      void: o.must_ack_void,
+      allergy: o.must_ack_alarm,
+      ready: setup.pass && o.ready,
+      late: board.level(o) === "late",
+      new: board.isNew(o.key),
+    };
+    return KINDS.filter((k) => is[k]);
+  }
+
+  // tell plays a sound for what is news since the last time, and again while nobody answers.
+  tell(open) {
+    const before = this.known;
+    this.known = new Map(open.map((o) => [o.key, this.kindsOf(o)]));
+    const fresh = new Set(),
+      waiting = new Set();
+    for (const o of open) {
+      const kinds = this.known.get(o.key);
+      const read = (this.read.get(o.key) || []).filter((k) => kinds.includes(k));
+      this.read.set(o.key, read);
+      for (const k of kinds) {
+        if (before && !(before.get(o.key) || []).includes(k)) fresh.add(k);
+        if (!read.includes(k)) waiting.add(k);
+      }
+    }
+    for (const key of this.read.keys()) if (!this.known.has(key)) this.read.delete(key);
+    for (const k of KINDS) if (fresh.has(k)) this.app.sound.play(k);
+    const every = this.app.setup.repeat * 1000;
+    if (fresh.size || !every) this.repeatedAt = performance.now();
+    else if (performance.now() - this.repeatedAt > every) {
+      this.repeatedAt = performance.now();
+      for (const k of KINDS) if (waiting.has(k)) this.app.sound.play(k);
+    }
+  }
+
+  // acknowledge notes that a cook has looked at an order. A void or an allergy needs its own button.
+  acknowledge(key) {
+    this.read.set(key, ["ready", "late", "new"]);
+  }
+
+  // chips shows what is on other pages, and, while sounds are repeated, what nobody has answered.
+  chips(open) {
+    const { board, store, setup } = this.app;
+    const want = [];
+    for (const kind of KINDS) {
+      const orders = open.filter((o) => {
+        if (!this.known.get(o.key).includes(kind)) return false;
+        return !board.isVisible(o.key) || (setup.repeat > 0 && !this.read.get(o.key).includes(kind));
+      });
+      if (!orders.length) continue;
+      const more = orders.length > 2 ? " +" + (orders.length - 2) : "";
+      const names = orders.slice(0, 2).map(nameOf).join(" ") + more;
+      want.push([kind, WORDS[kind], names, WORDS[kind] + " " + names, () => this.go(orders[0].key, kind)]);
+    }
+    const paper = store.onPaper();
+    if (paper.length) {
+      const jobs = [].concat(...paper.map((o) => o.tickets || []));
+      const at = Array.from(new Set(jobs.map((t) => t.paper).filter(Boolean))).join(", ") || "the backup";
+      const text = count(jobs.length, "ticket") + (jobs.length === 1 ? " is" : " are") + " on paper at " + at;
+      const show = () => this.app.panels.show("paper");
+      want.push(["paper", count(jobs.length, "ticket"), "on paper at " + at, text, show]);
+    }
+    const unseen = this.unseen(open);
+    if (unseen.length) {
+      const n = count(unseen.length, "ticket");
+      const text = n + " nobody has paged to";
+      want.push(["unseen", n, "nobody has paged to", text, () => this.go(unseen[0].key, "new")]);
+    }
+    const box = byId("alerts");
+    const signature = JSON.stringify(want);
+    if (box.dataset.signature === signature) return;
+    box.dataset.signature = signature;
+    removeChildren(box);
+    for (const [kind, word, names, label, click] of want)
+      box.append(
+        el(
+          "button",
+          { type: "button", class: "chip " + kind, "aria-label": label, on: { click } },
+          el("b", { text: word }),
+          el("span", { dir: "auto", text: names }),
+        ),
+      );
+  }
+
+  go(key, kind) {
+    this.read.set(key, [...(this.read.get(key) || []), kind]);
+    this.app.board.find(key);
+    this.update();
+  }
+
+  // unseen returns the orders of tickets that have been on the board for a while, and on no visible page:
+  // one for each ticket.
+  unseen(open) {
+    const after = this.app.setup.unseen_after;
+    if (!after) return [];
+    const is = (t) => t.state === "open" && !t.seen && now() - t.at > after;
+    return [].concat(...open.map((o) => (o.tickets || []).filter(is).map(() => o)));
+  }
+
+  // ---- Undo and messages
+
+  // offerUndo offers to undo the latest change. There is one offer at a time.
+  offerUndo(text, until, undo) {
+    this.offer = { text, until, undo };
+    this.updateUndo();
+  }
+
+  updateUndo() {
+    const b = byId("undo");
+    if (this.offer && this.offer.until <= now()) this.offer = null;
+    b.disabled = !this.offer;
+    const left = this.offer && Math.ceil((this.offer.until - now()) / 1000);
+    setText(b.firstElementChild, this.offer ? "Undo " + left + " s" : "Undo");
+    setText(b.lastElementChild, this.offer ? this.offer.text : "");
+  }
+
+  undo() {
+    const offer = this.offer;
+    if (!offer) return this.say("Nothing to undo.");
+    this.offer = null;
+    this.updateUndo();
+    offer.undo();
+  }
+
+  // say shows a message for a few seconds, at the left end of the bar.
+  say(text, kind) {
+    const m = byId("message");
+    m.className = kind || "";
+    setText(m, text);
+    clearTimeout(this.saying);
+    this.saying = setTimeout(() => setText(m, ""), 7000);
+  }
+}
+
+const count = (n, what) => n + " " + what + (n === 1 ? "" : "s");

@@ -1,0 +1,312 @@
+// What is visible of the board: which page, in which size, which order is selected, how old each one is.
+// Nothing here sends anything to the server.
+
+import { byId, el, removeChildren, setting, setText } from "./dom.js";
+import { Columns } from "./columns.js";
+import { nameOf, jobsOf, sinceOf } from "./store.js";
+import { age, now } from "./time.js";
+
+const NEW_FOR = 20000; // milliseconds for which an order is marked NEW once it is seen, unless it is touched
+const AT_ONCE = 300; // orders that are drawn, the oldest first, and how many more beyond the last page
+const QUIET = 4000; // milliseconds without a touch before letters grow: nothing moves under a finger
+
+// Sizes of letters, in pixels on a screen of 1920 by 1080; on others in proportion, but never too small to
+// read at an arm's length.
+const SIZES = { s: [20, 14], m: [26, 16], l: [32, 19], xl: [40, 22] };
+
+export class Board {
+  constructor(app) {
+    this.app = app;
+    this.node = byId("board");
+    this.filter = "";
+    this.page = 0;
+    this.selected = "";
+    this.opened = ""; // on a phone: the order that is open
+    this.entries = [];
+    this.limit = AT_ONCE;
+    this.size = 0;
+    this.newSince = new Map(); // by key: since when a new order can be seen; 0: not yet
+    this.unready = { key: "", at: 0 }; // an order that is not ready and was pressed once: a second press sends it
+    this.columns = new Columns(this.node, () => ({ setup: app.setup, filter: this.filter }));
+  }
+
+  // ---- drawing
+
+  redraw() {
+    this.columns.forget();
+    this.refresh();
+  }
+
+  // refresh draws what has changed. touchedAt is when somebody last touched the page.
+  refresh() {
+    const open = this.app.store.open();
+    if (this.filter && !this.courses().includes(this.filter)) this.filter = "";
+    this.entries = this.filter
+      ? open.filter((o) => o.must_ack_void || (o.courses || []).includes(this.filter))
+      : open;
+    if (this.selected && !this.entries.some((o) => o.key === this.selected)) this.selected = "";
+    if (this.opened && !this.app.store.get(this.opened)) this.opened = "";
+    if (this.opened && this.app.store.get(this.opened).state !== "open") this.opened = "";
+    this.isPhone = innerWidth < 600;
+    document.body.classList.toggle("phone", this.isPhone);
+    document.body.classList.toggle("opened", this.isPhone && Boolean(this.opened));
+    this.isList = this.isPhone && !this.opened;
+    this.node.classList.toggle("list", this.isList);
+    this.isHidden = setting.get("allday", "panel") === "screen" && !this.isPhone;
+    if (this.isList) this.list();
+    else if (!this.isHidden) {
+      const orders = this.isPhone ? [this.app.store.get(this.opened)] : this.entries.slice(0, this.limit);
+      this.columns.layout(orders, this.chooseSize(orders));
+      if (this.goWhenBack && this.columns.pageOf(this.goWhenBack) >= 0) {
+        this.page = this.columns.pageOf(this.goWhenBack);
+        this.selected = this.goWhenBack;
+        this.goWhenBack = "";
+      }
+      this.page = Math.max(0, Math.min(this.page, this.columns.pages - 1));
+      this.columns.show(this.page);
+    }
+    this.update();
+  }
+
+  // chooseSize returns how large letters are. An automatic size is the largest at which all orders fit on
+  // one page, a little below medium at least; if they do not, it is medium. It shrinks at once, and grows only
+  // while nobody touches the page.
+  chooseSize(orders) {
+    const scale = Math.sqrt(innerWidth * innerHeight) / Math.sqrt(1920 * 1080);
+    const px = (name) => Math.round(Math.max(SIZES[name][0] * scale, SIZES[name][1]));
+    const wanted = setting.get("size", "auto");
+    if (this.isPhone) return 20;
+    if (SIZES[wanted]) return px(wanted);
+    const shape = [this.node.clientWidth, this.node.clientHeight, this.filter, ...orders.map((o) => o.version)].join();
+    const isQuiet = performance.now() - this.app.touchedAt > QUIET;
+    if (this.size && this.shape === shape && (this.isSettled || !isQuiet)) return this.size;
+    const most = !this.size || isQuiet ? px("xl") : this.size;
+    this.isSettled = !this.size || isQuiet;
+    this.shape = shape;
+    let [fits, tooLarge] = [Math.round((px("s") + px("m")) / 2), most + 1];
+    if (orders.length > 60 || !this.columns.fits(orders, fits)) fits = tooLarge = px("m");
+    while (tooLarge - fits > 1) {
+      const between = Math.floor((fits + tooLarge) / 2);
+      if (this.columns.fits(orders, between)) fits = between;
+      else tooLarge = between;
+    }
+    return (this.size = fits);
+  }
+
+  // wantsToGrow reports whether larger letters were not tried yet because the page was touched.
+  wantsToGrow() {
+    const isAuto = setting.get("size", "auto") === "auto" && !this.isPhone;
+    return isAuto && !this.isSettled && performance.now() - this.app.touchedAt > QUIET;
+  }
+
+  // list draws one row for each order, for a phone.
+  list() {
+    this.columns.shape = "";
+    removeChildren(this.node);
+    this.page = 0;
+    for (const o of this.entries) {
+      const left = o.left ? o.left + " left" : "all done";
+      const marks = el("span", { class: "marks" });
+      if ((o.alarms || []).length) marks.append(el("span", { class: "alarm", text: "⚠ ALLERGY" }));
+      if (o.must_ack_void) marks.append(el("span", { class: "voided", text: "VOID" }));
+      if (o.rush) marks.append(el("span", { class: "badge rush", text: "RUSH" }));
+      if (o.ready) marks.append(el("span", { class: "is-ready", text: "✓ READY" }));
+      this.node.append(
+        el(
+          "button",
+          { type: "button", class: "row card", data: { key: o.key }, on: { click: () => this.open(o.key) } },
+          el("b", { class: "number", dir: "auto", text: nameOf(o) }),
+          el("b", { class: "table", dir: "auto", text: o.number ? (o.table || "").replace(/^table /i, "") : "" }),
+          marks,
+          el("span", { class: "left", text: this.app.setup.pass ? "" : left }),
+          el("span", { class: "age" }, el("b", { class: "word" }), " ", el("span", { class: "time" })),
+        ),
+      );
+    }
+  }
+
+  // open shows one order on a phone; without a key it goes back to the list.
+  open(key) {
+    this.opened = key;
+    this.page = 0;
+    if (key) this.select(key);
+    this.refresh();
+    this.app.turned();
+  }
+
+  // update updates what changes about a card without drawing it anew: age, selection, new, pending. None
+  // of it may change the card's height.
+  update() {
+    const { setup, store, connection, keys } = this.app;
+    this.cardsOn().forEach(({ key, nodes }, i) => {
+      const o = store.get(key);
+      if (!o) return;
+      if (this.newSince.get(key) === 0 && !this.isList) this.newSince.set(key, performance.now());
+      const level = this.level(o);
+      for (const node of nodes) {
+        const c = node.classList;
+        c.toggle("late", level === "late");
+        c.toggle("due", level === "due");
+        c.toggle("new", this.isNew(key));
+        c.toggle("selected", key === this.selected);
+        c.toggle("busy", connection.isPending(key));
+        setText(node.querySelector(".word"), { late: "LATE", due: "DUE" }[level] || (this.isNew(key) ? "NEW" : ""));
+        setText(node.querySelector(".time"), age(now() - sinceOf(o)));
+        const hint = node.querySelector(".hint");
+        if (hint) setText(hint, keys.hint(i));
+        const wait = node.querySelector(".act.wait");
+        if (wait) setText(wait, this.unready.key === key ? "Not ready: press again to send out" : "Not ready");
+      }
+    });
+  }
+
+  level(o) {
+    const ms = now() - sinceOf(o);
+    return ms >= this.app.setup.late_after ? "late" : ms >= this.app.setup.warn_after ? "due" : "";
+  }
+
+  // isNew reports whether an order is new to whoever looks at this page.
+  isNew(key) {
+    const since = this.newSince.get(key);
+    if (since === undefined) return false;
+    if (since === 0 || performance.now() - since < NEW_FOR) return true;
+    this.newSince.delete(key);
+    return false;
+  }
+
+  // ---- pages and selection
+
+  // cardsOn returns the orders that can be seen now, with all the elements of each.
+  cardsOn() {
+    if (this.isHidden) return [];
+    if (this.isList) return Array.from(this.node.children, (node) => ({ key: node.dataset.key, node, nodes: [node] }));
+    return this.columns.cardsOn(this.page).map((c) => ({ ...c, nodes: this.columns.cards.get(c.key).segments }));
+  }
+
+  // visibleJobs returns the tickets that can be read now.
+  visibleJobs() {
+    if (this.isList || document.hidden) return [];
+    const orders = this.cardsOn().map((c) => this.app.store.get(c.key));
+    return [].concat(...orders.filter(Boolean).map(jobsOf));
+  }
+
+  isVisible(key) {
+    return !this.isList && this.cardsOn().some((c) => c.key === key);
+  }
+
+  get pages() {
+    return this.isList || this.isHidden ? 1 : this.columns.pages;
+  }
+
+  // hasMore reports whether there are orders that are not drawn; hasPage whether there is such a page.
+  hasMore() {
+    return !this.isPhone && this.entries.length > this.limit;
+  }
+
+  hasPage(page) {
+    return page >= 0 && (page < this.pages || this.hasMore());
+  }
+
+  goTo(page) {
+    if (page >= this.pages && this.hasMore()) this.limit += AT_ONCE;
+    else if (page === 0) this.limit = AT_ONCE;
+    this.page = page;
+    this.selected = "";
+    this.refresh();
+    this.app.turned();
+  }
+
+  // find goes to an order, wherever it is.
+  find(key) {
+    if (this.isPhone) return this.open(key);
+    while (this.columns.pageOf(key) < 0 && this.hasMore()) {
+      this.limit += AT_ONCE;
+      this.refresh();
+    }
+    const page = this.columns.pageOf(key);
+    if (page < 0) return;
+    if (page !== this.page) this.goTo(page);
+    this.select(key);
+  }
+
+  select(key, focus = true) {
+    if (!key) return;
+    if (this.selected !== key) {
+      this.selected = key;
+      this.update();
+    }
+    this.newSince.delete(key);
+    this.app.bar.acknowledge(key);
+    if (focus) this.focusSelected();
+  }
+
+  focusSelected() {
+    const placed = this.cardsOn().find((c) => c.key === this.selected);
+    if (!placed || placed.nodes.some((n) => n.contains(document.activeElement))) return;
+    // If the card was drawn anew, the focus goes back to the item that had it.
+    const again =
+      this.lastItem &&
+      this.lastItem.key === this.selected &&
+      placed.nodes.map((n) => n.querySelector('button.item[data-items="' + this.lastItem.items + '"]')).find(Boolean);
+    (again || placed.node).focus({ preventScroll: true });
+  }
+
+  // nextItem puts the focus on the next item of the selected card.
+  nextItem() {
+    const placed = this.cardsOn().find((c) => c.key === this.selected);
+    if (!placed) return;
+    const items = []
+      .concat(...placed.nodes.map((n) => Array.from(n.querySelectorAll("button.item, button.tick"))))
+      .filter((b) => b.isConnected);
+    if (!items.length) return;
+    const next = items[(items.indexOf(document.activeElement) + 1) % items.length];
+    this.lastItem = { key: this.selected, items: next.dataset.items };
+    next.focus({ preventScroll: true });
+  }
+
+  move(dx, dy) {
+    const list = this.cardsOn();
+    if (!list.length) return;
+    const at = list.findIndex((s) => s.key === this.selected);
+    this.lastItem = null;
+    if (at < 0) return this.select(list[0].key);
+    if (dy || this.isList) {
+      const next = list[at + (dy || dx)];
+      if (next) this.select(next.key);
+      return;
+    }
+    const here = list[at];
+    const top = (s) => s.node.getBoundingClientRect().top;
+    const beside = list.filter((s) => (dx > 0 ? s.column > here.column : s.column < here.column));
+    if (!beside.length) {
+      if (!this.hasPage(this.page + dx)) return;
+      this.goTo(this.page + dx);
+      const there = this.cardsOn();
+      if (there.length) this.select(there[dx > 0 ? 0 : there.length - 1].key);
+      return;
+    }
+    const column = dx > 0 ? Math.min(...beside.map((s) => s.column)) : Math.max(...beside.map((s) => s.column));
+    const near = beside.filter((s) => s.column === column);
+    near.sort((a, b) => Math.abs(top(a) - top(here)) - Math.abs(top(b) - top(here)));
+    this.select(near[0].key);
+  }
+
+  goToEnd(first) {
+    this.goTo(first ? 0 : this.pages - 1);
+    const on = this.cardsOn();
+    if (on.length) this.select(on[first ? 0 : on.length - 1].key);
+  }
+
+  courses() {
+    const names = new Set();
+    for (const o of this.app.store.open()) for (const c of o.courses || []) names.add(c);
+    return Array.from(names);
+  }
+
+  setFilter(name) {
+    this.filter = name;
+    this.page = 0;
+    this.refresh();
+    this.app.turned();
+  }
+}
