@@ -50,7 +50,6 @@ type batch struct {
 	gens     []generation              // see generations
 	stations map[string]*stationRecord // by station: its record as it will be stored
 	open     int                       // change in the number of open jobs
-	states   bool                      // the state of a job was written
 	onCommit []func()                  // run under Queue.mu
 	blocked  []*lane                   // lanes that lend nothing until the batch ends
 }
@@ -125,7 +124,6 @@ func (b *batch) state(job uint64) (jobState, error) {
 // setState stores the state of a job.
 func (b *batch) setState(job uint64, s jobState) {
 	b.putJSON(bucketState, key64(job), s)
-	b.states = true
 }
 
 // station returns the books and the hold of a station, for the caller to change. writeRecords stores

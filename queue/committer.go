@@ -162,9 +162,6 @@ func (q *Queue) commit(ops []*op) (errs []error, err error) {
 		for _, f := range b.onCommit {
 			f()
 		}
-		if b.states {
-			q.notifyChanged()
-		}
 	}
 	b.allowLending() // after the changes of memory: a lane must not lend a job that was just cancelled
 	return errs, err

@@ -87,20 +87,6 @@ func (q *Queue) Job(ctx context.Context, id uint64) (Job, ticket.Ticket, []byte,
 	return j, t, body, nil
 }
 
-// Changed returns a channel that is closed when the state of a job has changed. Call it before reading, or a
-// change between the two is missed. It does not tell that a ticket is printing now.
-func (q *Queue) Changed() <-chan struct{} {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.changed
-}
-
-// notifyChanged needs Queue.mu.
-func (q *Queue) notifyChanged() {
-	close(q.changed)
-	q.changed = make(chan struct{})
-}
-
 // leases returns what is lent: printing is not stored, only known here.
 func (q *Queue) leases() map[uint64]entry {
 	q.mu.Lock()

@@ -252,7 +252,6 @@ func (m *loadedState) readStations(tx *bolt.Tx) {
 func (q *Queue) install(m *loadedState) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	defer q.notifyChanged() // a commit that failed may be in the file all the same
 	old := q.lanes
 	q.lanes, q.open = m.lanes, m.open
 	q.head, q.tail = m.head, m.tail

@@ -40,7 +40,6 @@ type Queue struct {
 	storageErr error // why nothing can be committed now; nil: it can
 	damaged    int
 	closed     bool
-	changed    chan struct{} // closed and replaced when the state of a job has changed
 }
 
 // storageHooks are the calls at which tests make storage fail.
@@ -74,7 +73,7 @@ func open(o Options, s storageHooks) (*Queue, error) {
 	}
 	q := &Queue{
 		o: o, log: o.Logger, hooks: s, in: newInbox(), clock: newClock(o.Clock),
-		lanes: map[string]*lane{}, ended: make(chan struct{}), changed: make(chan struct{}),
+		lanes: map[string]*lane{}, ended: make(chan struct{}),
 	}
 	if why := filesystem(filepath.Dir(o.Path)); why != "" {
 		q.log.Warn("the filesystem may lose the queue; use a local disk", "path", o.Path, "filesystem", why)

@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -19,14 +18,13 @@ type Sibling struct {
 	// At is where it came out, or is to come out: Station, or a backup that printed for it.
 	At     string
 	Ticket ticket.Ticket
+	// Cut says that its request has more jobs, which were not read.
+	Cut bool
 }
 
-// maxSiblings limits how many jobs one call of Siblings reads. An order of many courses has dozens. A
-// hostile request can have ten thousand.
+// maxSiblings limits how many jobs of a request are read. An order has dozens of them; a hostile request can
+// have ten thousand.
 const maxSiblings = 1000
-
-// ErrTooManySiblings: the requests have more jobs than Siblings reads.
-var ErrTooManySiblings = fmt.Errorf("more than %d tickets came with the same request", maxSiblings)
 
 // Siblings returns the jobs that came with the same requests and for the same orders as the given ones, which
 // are included. Of each ticket it returns the job that is to bring it now:
@@ -34,34 +32,43 @@ var ErrTooManySiblings = fmt.Errorf("more than %d tickets came with the same req
 //   - what came out and was printed again is represented by the latest copy that was not cancelled. But a
 //     copy of a card on a screen is left out, whoever asked for it: its board knows what becomes of it.
 //
-// A job that is not known, or has no request, is left out. It reads in pages, like [Queue.Jobs].
+// A job that is not known, or has no request, is left out. It reads in pages, like [Queue.Jobs], and at most
+// a thousand jobs of a request.
 func (q *Queue) Siblings(ctx context.Context, jobs []uint64) ([]Sibling, error) {
 	r := siblingReader{lent: q.leases(), orders: map[uint64]map[string]bool{}}
-	for i := 0; i < len(jobs); i += pageSize {
-		page := jobs[i:min(i+pageSize, len(jobs))]
+	for page := range slices.Chunk(jobs, pageSize) {
 		if err := q.viewPage(ctx, func(tx *bolt.Tx) { r.find(tx, page) }); err != nil {
-			return nil, fmt.Errorf("read what came with job %d: %w", jobs[0], err)
+			return nil, err
 		}
 	}
 	var out []Sibling
 	for _, req := range r.requests {
-		r.found = nil
-		for next := key64(req); next != nil; {
+		r.found, r.count = nil, 0
+		next := key64(req)
+		for next != nil && r.count < maxSiblings {
 			if err := q.viewPage(ctx, func(tx *bolt.Tx) { next = r.read(tx, req, next) }); err != nil {
-				return nil, fmt.Errorf("read what came with job %d: %w", jobs[0], err)
-			}
-			if r.count > maxSiblings {
-				return nil, fmt.Errorf("request of job %d: %w", jobs[0], ErrTooManySiblings)
+				return nil, err
 			}
 		}
-		out = append(out, r.present()...)
+		all := r.present()
+		if next != nil && len(all) > 0 {
+			all[len(all)-1].Cut = true
+		}
+		out = append(out, all...)
 	}
 	return out, nil
 }
 
 // viewPage is one read transaction of several.
 func (q *Queue) viewPage(ctx context.Context, f func(tx *bolt.Tx)) error {
-	return errors.Join(ctx.Err(), q.view(func(tx *bolt.Tx) error { f(tx); return nil }))
+	err := ctx.Err()
+	if err == nil {
+		err = q.view(func(tx *bolt.Tx) error { f(tx); return nil })
+	}
+	if err != nil {
+		return fmt.Errorf("read what came with a job: %w", err)
+	}
+	return nil
 }
 
 // A siblingReader is the state of one call of Siblings.
@@ -69,8 +76,8 @@ type siblingReader struct {
 	lent     map[uint64]entry
 	requests []uint64                   // sequences of the requests, in the order of the jobs
 	orders   map[uint64]map[string]bool // of each request: the orders that are asked for
-	count    int                        // jobs that were read
-	found    []siblingRecord            // of one request, by job
+	count    int                        // jobs of one request that were read
+	found    []siblingRecord            // of the same request, by job
 }
 
 // A siblingRecord is a Sibling with what decides whether it is represented by another one.
@@ -125,6 +132,9 @@ func (r *siblingReader) add(tx *bolt.Tx, req, job uint64) {
 	t, err := decodePayload(tx.Bucket(bucketNames[bucketJobs]).Get(key64(job)))
 	if err == nil && !r.orders[req][t.OrderInRequest()] {
 		return
+	}
+	if err != nil {
+		t = ticket.Ticket{Venue: j.Venue, Request: j.Request}
 	}
 	s.Ticket = t
 	if backup, ok := ticket.PrintedBy(j.Reason); ok && !j.State.Open() {

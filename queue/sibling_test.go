@@ -172,56 +172,17 @@ func TestSiblingsOfADamagedTicketAreFoundByTheOthers(t *testing.T) {
 func TestSiblingsOfAHugeRequestAreReadInPagesAndUpToALimit(t *testing.T) {
 	q := start(t)
 	q.accept(order("a", slices.Repeat([]string{"bar"}, maxSiblings)...))
-	all, err := q.Siblings(bg, []uint64{1, 2, 3})
-	if q.must(err); len(all) != maxSiblings || all[maxSiblings-1].ID != maxSiblings {
-		t.Errorf("%d jobs", len(all))
-	}
 	q.accept(order("b", slices.Repeat([]string{"bar"}, maxSiblings+1)...))
-	wantErr(t, errOf(q.Siblings(bg, []uint64{maxSiblings + 1})), ErrTooManySiblings)
-	wantErr(t, errOf(q.Siblings(bg, []uint64{1, maxSiblings + 1})), ErrTooManySiblings)
+	all, err := q.Siblings(bg, []uint64{1, 2, 3, maxSiblings + 1})
+	if q.must(err); len(all) != 2*maxSiblings || all[maxSiblings-1].ID != maxSiblings {
+		t.Fatalf("%d jobs", len(all))
+	}
+	for i := range all {
+		if want := i == 2*maxSiblings-1; all[i].Cut != want {
+			t.Fatalf("job %d: cut %v", all[i].ID, all[i].Cut)
+		}
+	}
 	ended, end := context.WithCancel(bg)
 	end()
 	wantErr(t, errOf(q.Siblings(ended, []uint64{1})), context.Canceled)
-}
-
-func TestEveryChangeOfAJobIsTold(t *testing.T) {
-	q := start(t)
-	var l *Lease
-	steps := []struct {
-		name string
-		do   func() error
-	}{
-		{"accept", func() error { return errOf(q.Accept(bg, order("a", "bar"))) }},
-		{"move", func() error { return errOf(q.Move(bg, []uint64{1}, "wall")) }},
-		{"hold", func() error { return q.take("wall").Hold(bg, "x") }},
-		{"reprint", func() error { return errOf(q.Reprint(bg, 2, ReprintOptions{})) }},
-		{"begin", func() error { l = q.take("wall"); return l.Begin(bg) }},
-		{"end", func() error { return l.Ack(bg, ticket.Sent, "") }},
-	}
-	for _, s := range steps {
-		changed := q.Changed()
-		q.must(s.do())
-		select {
-		case <-changed:
-		default:
-			t.Errorf("%s: not told", s.name)
-		}
-	}
-	changed := q.Changed()
-	q.must(q.KV("x").Put(bg, "k", nil))
-	q.wantDuplicate(order("a", "bar"))
-	select {
-	case <-changed:
-		t.Error("told, although no job has changed")
-	default:
-	}
-}
-
-func TestAChangeWhoseCommitFailedButIsOnTheDiskIsTold(t *testing.T) {
-	pairs(t, func(t *testing.T, q *testQueue, end commitResult) {
-		q.accept(order("a", "bar"))
-		changed := q.Changed()
-		q.failCommit(end, func() error { return q.Cancel(bg, 1, "x") })
-		<-changed
-	})
 }
