@@ -14,6 +14,17 @@ type voider struct {
 	seen    []*cancelled
 	count   int // lines of the ticket and of seen, see maxCompared
 	voided  int // lines of which something was cancelled
+	// by is the job that is cancelling now, and marks say of each line what it was: see [Strike].
+	by    uint64
+	marks []origin
+}
+
+// An origin says where a line of a voider comes from.
+type origin struct {
+	ticket int // the index of its ticket, if the lines are of several
+	from   int // its index in the ticket as it was
+	split  bool
+	by     uint64 // the job that cancelled it; 0 if none did
 }
 
 // maxCompared bounds the lines of a ticket and of its corrections that are compared, because a copy is made
@@ -29,7 +40,10 @@ type cancelled struct {
 }
 
 func newVoider(lines []Line) *voider {
-	v := &voider{lines: slices.Clone(lines), ordered: lines, count: len(lines)}
+	v := &voider{lines: slices.Clone(lines), ordered: lines, count: len(lines), marks: make([]origin, len(lines))}
+	for i := range v.marks {
+		v.marks[i].from = i
+	}
 	if v.count > maxCompared {
 		return v
 	}
@@ -289,7 +303,9 @@ func (v *voider) cancelLine(i int) {
 		v.voided++
 	}
 	for j := range v.lines[i:end(v.lines, i)] {
-		v.lines[i+j].Void = true
+		if !v.lines[i+j].Void {
+			v.lines[i+j].Void, v.marks[i+j].by = true, v.by
+		}
 	}
 }
 
@@ -305,6 +321,9 @@ func (v *voider) splitLine(i int, block []Line, left, void *big.Rat) {
 	}
 	block[0].Quantity, block[0].Parent, block[0].Course = amountText(void), "", l.Course
 	v.lines = slices.Insert(v.lines, at, block...)
+	off := v.marks[i]
+	off.split, off.by = true, v.by
+	v.marks = slices.Insert(v.marks, at, slices.Repeat([]origin{off}, len(block))...)
 }
 
 // amount reads a quantity that can be calculated with. An exponent cannot: 1e999999999 would take a

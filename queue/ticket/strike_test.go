@@ -1,0 +1,117 @@
+package ticket
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// standing is an order after Strike: its tickets, with - and the job for what is struck, and how.
+func standing(tickets ...Ordered) string {
+	lines, voids := Strike(tickets)
+	var out []string
+	for i, t := range lines {
+		var words []string
+		for _, l := range t {
+			w := strings.Repeat(">", l.Depth) + l.Quantity + l.Name
+			if l.Void {
+				w += fmt.Sprint("-", l.By)
+			}
+			words = append(words, w)
+		}
+		if tickets[i].Ticket.Kind == Order && !tickets[i].Ticket.Void {
+			out = append(out, strings.Join(words, " "))
+		}
+	}
+	for _, v := range voids {
+		w := fmt.Sprint(v.Job, " ", v.How)
+		for _, l := range v.Left {
+			w += " " + l.Quantity + l.Name
+		}
+		out = append(out, w)
+	}
+	return strings.Join(out, ", ")
+}
+
+// of18 is a ticket of order 18 in a request of its own.
+func of18(job uint64, lines string) Ordered {
+	t := order142(lines)
+	t.Number, t.Request, t.Record = "18", fmt.Sprint("request-", job), fmt.Sprint("record-", job)
+	return Ordered{Job: job, Station: "grill", Ticket: &t}
+}
+
+func void18(job uint64, lines string) Ordered {
+	o := of18(job, lines)
+	o.Ticket.Void = true
+	return o
+}
+
+func TestAVoidOfTheSameRecordStrikesItsTicket(t *testing.T) {
+	order, void := of18(1, "2Fish 1Pie"), void18(2, "1Fish-")
+	void.Ticket.Kind, void.Ticket.Request, void.Ticket.Record = Correction, "request-1", "record-1"
+	if got := standing(order, void); got != "1Fish 1Fish-2 1Pie, 2 request" {
+		t.Error(got)
+	}
+	reprint := of18(3, "2Fish 1Pie")
+	if got := standing(order, void, reprint); got != "1Fish 1Fish-2 1Pie, 2Fish 1Pie, 2 request" {
+		t.Errorf("what is ordered after a void: %s", got)
+	}
+	void.Ticket.Lines = nil
+	if got := standing(order, void); got != "2Fish-2 1Pie-2, 2 request" {
+		t.Error(got)
+	}
+}
+
+func TestAVoidOfAnotherRequestIsMatchedByName(t *testing.T) {
+	for _, c := range []struct{ void, want string }{
+		{"1Fish-", "2Fish, 2Fish 1Fish-9 1Pie, 9 number"}, // the latest ticket
+		{"4Fish-", "1Fish 1Fish-9, 3Fish-9 1Pie, 9 number"},
+		{"7Fish-", "2Fish-9, 3Fish-9 1Pie, 9 number"},
+		{"1Cake-", "2Fish, 3Fish 1Pie, 9 unmatched 1Cake"},
+		{"1Cake- 1Pie-", "2Fish, 3Fish 1Pie-9, 9 number 1Cake"},
+		{"", "2Fish-9, 3Fish-9 1Pie-9, 9 number"},
+	} {
+		if got := standing(of18(1, "2Fish"), of18(2, "3Fish 1Pie"), void18(9, c.void)); got != c.want {
+			t.Errorf("void of %q: %s, want %s", c.void, got, c.want)
+		}
+	}
+}
+
+func TestAVoidThatCanMeanTwoDishesStrikesNeither(t *testing.T) {
+	one, two := of18(1, "1Fish!raw"), of18(2, "1Fish!salted")
+	if got := standing(one, two, void18(9, "1Fish-")); got != "1Fish, 1Fish, 9 unmatched 1Fish" {
+		t.Error(got)
+	}
+	other := of18(1, "1Fish")
+	other.Station = "cold"
+	if got := standing(other, void18(9, "1Fish-")); got != "1Fish, 9 unmatched 1Fish" {
+		t.Errorf("of another station: %s", got)
+	}
+	if got := standing(void18(1, "1Fish-"), of18(2, "1Fish")); got != "1Fish, 1 unmatched 1Fish" {
+		t.Errorf("before its dish: %s", got)
+	}
+}
+
+func TestAReprintIsStruckWithItsTicket(t *testing.T) {
+	one, again := of18(1, "1Fish"), of18(1, "1Fish")
+	again.Job, again.Copy = 2, true
+	if got := standing(one, again, void18(9, "1Fish-")); got != "1Fish-9, 1Fish-9, 9 number" {
+		t.Error(got)
+	}
+}
+
+func TestAVoidInAnOrderMeansAnEarlierTicket(t *testing.T) {
+	if got := standing(of18(1, "1Fish"), of18(2, "1Fish- 1Pie")); got != "1Fish-2, 1Fish-0 1Pie, 2 number" {
+		t.Error(got)
+	}
+	if got := standing(of18(1, "1Fish- 1Pie")); got != "1Fish-0 1Pie, 1 unmatched 1Fish" {
+		t.Error(got)
+	}
+}
+
+func TestAVeryLargeOrderIsStruckOnlyWhereThatIsCertain(t *testing.T) {
+	large := of18(1, strings.Repeat("1Pie ", maxStruck)+"1Fish")
+	if got := standing(large, void18(9, "1Fish-")); !strings.HasSuffix(got, "9 unmatched 1Fish") {
+		t.Error(got[len(got)-60:])
+	}
+}
