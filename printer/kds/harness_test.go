@@ -3,6 +3,8 @@ package kds
 import (
 	"context"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,7 +35,7 @@ func open(t testingT, s kv.Store, change ...func(*board.BoardOptions)) *board.Bo
 func put(t testingT, b *board.Board, ds ...ticket.Delivery) {
 	t.Helper()
 	for _, d := range ds {
-		if _, err := b.Put(context.Background(), d); err != nil {
+		if err := b.Put(context.Background(), d); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -41,14 +43,32 @@ func put(t testingT, b *board.Board, ds ...ticket.Delivery) {
 
 var presses int // over all tests: each press has its own id
 
-// press is a command for the card as it is now.
+// press is a command for the order or the item as it is now.
 func press(b *board.Board, do board.Verb, job uint64, item int) board.Command {
 	presses++
-	c := board.Command{ID: fmt.Sprint("press-", presses), Do: do, Job: job, Item: item}
-	if card, ok := b.Card(job); ok {
-		c.Version = card.Version
+	c := board.Command{ID: fmt.Sprint("press-", os.Getpid(), "-", presses), Do: do, Order: "?"}
+	if do == board.ItemDone || do == board.ItemUndone {
+		c.Job, c.Item = job, item
+		if k := card(b, job); k != nil {
+			c.Version = k.Version
+		}
+	} else if o := b.OrderOf(job); o != nil {
+		c.Order, c.Version = o.Key, o.Version
 	}
 	return c
+}
+
+// card is a ticket as pages see it; nil if they do not.
+func card(b *board.Board, job uint64) *board.Ticket {
+	o := b.OrderOf(job)
+	if o == nil {
+		return nil
+	}
+	i := slices.IndexFunc(o.Tickets, func(k board.Ticket) bool { return k.Job == job })
+	if i < 0 {
+		return nil
+	}
+	return &o.Tickets[i]
 }
 
 func do(t testingT, b *board.Board, c board.Command) board.Result {
@@ -70,18 +90,30 @@ func wantOutcome(t *testing.T, b *board.Board, c board.Command, want board.Outco
 	}
 }
 
-// jobs is the board in one line: open jobs | jobs that can be recalled.
+// jobs is the board in one line: jobs of the open orders | jobs of those that can be recalled.
 func jobs(b *board.Board) string {
 	s := b.Snapshot()
 	var out []string
-	for _, c := range s.Open {
-		out = append(out, fmt.Sprint(c.Job))
+	add := func(orders []*board.Order) {
+		for _, o := range orders {
+			for _, job := range o.Jobs() {
+				out = append(out, fmt.Sprint(job))
+			}
+		}
 	}
+	add(s.Orders)
 	out = append(out, "|")
-	for _, c := range s.Recall {
-		out = append(out, fmt.Sprint(c.Job))
-	}
+	add(s.Recall)
 	return strings.Join(out, " ")
+}
+
+// tickets are all tickets that pages see.
+func tickets(b *board.Board) (out []board.Ticket) {
+	s := b.Snapshot()
+	for _, o := range append(s.Orders, s.Recall...) {
+		out = append(out, o.Tickets...)
+	}
+	return out
 }
 
 func voidOrder(job uint64, names ...string) ticket.Delivery {

@@ -5,6 +5,8 @@ import (
 	"html/template"
 	"net/http"
 	"sync"
+
+	"ticketrail/printer/kds/board"
 )
 
 // templates escape every value for the place where it stands. Nothing here has one of the types
@@ -22,14 +24,13 @@ type indexView struct {
 
 type pairingView struct{ Web, Code string }
 
-// A pageView is the data of a page: a shell, and the JSON its script starts with. Only the script draws
-// cards.
+// A pageView is the data of a page: the JSON that its script draws.
 type pageView struct {
 	Web   string
 	Setup setup
 	Tag   string // of the setup; a page with another tag reloads itself
 	Beat  beat
-	State any
+	State board.Snapshot
 }
 
 // maxRendering is how many pages are rendered at once. After a power cut all screens of a kitchen
@@ -37,8 +38,8 @@ type pageView struct {
 // is sent.
 const maxRendering = 2
 
-// page serves the page of a screen. It contains the board, so that a cook sees the orders as soon as its
-// script runs.
+// page serves the page of a screen. It contains the board of this moment as JSON, so that the script
+// can draw it before any other request is answered.
 func (s *Server) page(w http.ResponseWriter, r *http.Request, view *screenView, g *grant) {
 	// Each visit prolongs the cookie, so a screen in use is never unpaired by age.
 	g.renew(w, r)
@@ -53,8 +54,8 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request, view *screenView, 
 // renderPage renders the page of one screen. The caller holds a render slot, which it releases.
 func (s *Server) renderPage(view *screenView) []byte {
 	defer func() { <-s.renderSlots }()
-	return s.render("page.html", pageView{Web: s.web.base, Setup: view.setup, Tag: view.setupTag,
-		Beat: view.newBeat(), State: view.source.snapshot()})
+	return s.render("page.html", pageView{Web: s.web.base, Setup: view.setup, Tag: view.setupTag, Beat: view.newBeat(),
+		State: view.orders.Snapshot()})
 }
 
 // serveTemplate renders a template and answers with it.

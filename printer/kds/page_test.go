@@ -51,7 +51,7 @@ func TestHostileTextOnAPageIsText(t *testing.T) {
 					Lines: []ticket.Line{{Quantity: s, Name: s, Notes: []string{s}, Seat: s, Course: s, Parent: s},
 						{Depth: 1, Quantity: s, Name: s}},
 				}
-				if _, err := w.screens["hot-line"].Board().Put(t.Context(),
+				if err := w.screens["hot-line"].Board().Put(t.Context(),
 					ticket.Delivery{Job: uint64(i + 1), Ticket: tk, For: s, Down: s}); err != nil {
 					t.Fatal(err)
 				}
@@ -90,7 +90,7 @@ func TestAPageStartsWithTheStateItWasRenderedFrom(t *testing.T) {
 			Beat  pulse
 			State board.Snapshot
 		}](t, data)
-		if start.State.ID != w.screens["hot-line"].Board().At() || len(start.State.Open) != 2 ||
+		if start.State.ID != w.screens["hot-line"].Board().At() || len(start.State.Orders) != 2 ||
 			start.Setup.Name != "hot-line" || start.Tag == "" {
 			t.Errorf("it begins with %+v", start)
 		}

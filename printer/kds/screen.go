@@ -108,6 +108,22 @@ func (s *Screen) Options() ScreenOptions { return s.o }
 
 func (s *Screen) Board() *board.Board { return s.o.Board }
 
+// Orders is what the pages of the screen show.
+func (s *Screen) Orders() *board.Orders {
+	if s.o.Pass != nil {
+		return s.o.Pass.Orders
+	}
+	return s.o.Board.Orders
+}
+
+// Timeline says what happened to an order that the pages show.
+func (s *Screen) Timeline(order string) []board.Moment {
+	if s.o.Pass != nil {
+		return s.o.Pass.Timeline(order)
+	}
+	return s.o.Board.Timeline(order)
+}
+
 // Idempotent reports that a ticket may be given again after an attempt that broke: the board
 // recognises its job and never shows it twice. So however often that happens, the ticket needs no
 // mark and no decision of a person. At another station it would be a second copy, and is marked.
@@ -140,7 +156,7 @@ func (s *Screen) Print(ctx context.Context, d ticket.Delivery,
 	// A crash before Put has stored the card: the ticket is in doubt without a card, and the next
 	// attempt adds it. A crash after it, or after a page has confirmed it: the next attempt finds
 	// the card and waits for a page again.
-	if _, err := s.o.Board.Put(ctx, d); err != nil {
+	if err := s.o.Board.Put(ctx, d); err != nil {
 		return "", untouchedUnlessPermanent(err) // pages are told only of cards that are stored
 	}
 	if err := s.waitConfirmed(ctx, d.Job, confirmed); err != nil {
@@ -165,7 +181,7 @@ func untouchedUnlessPermanent(err error) error {
 // waitConfirmed waits until a live page has confirmed the card. A bumped card counts too: a cook has seen it.
 // The last two errors differ because the operator does: open the page, or reload one that hangs.
 func (s *Screen) waitConfirmed(ctx context.Context, job uint64, confirmed <-chan struct{}) error {
-	if c, ok := s.o.Board.Card(job); ok && c.State == board.Bumped {
+	if state, _ := s.o.Board.State(job); state == board.Bumped {
 		return nil
 	}
 	timeout := time.NewTimer(s.o.ShowWithin)
@@ -277,7 +293,7 @@ func (s *Screen) Confirm(id string, jobs []uint64) {
 	}
 	for _, job := range jobs {
 		// With mu held: a card that is withdrawn at the same time is then forgotten after this.
-		if c, ok := s.o.Board.Card(job); !ok || c.State == board.Elsewhere {
+		if state, ok := s.o.Board.State(job); !ok || state == board.Elsewhere {
 			continue
 		}
 		p.confirmed[job] = struct{}{}
@@ -288,7 +304,7 @@ func (s *Screen) Confirm(id string, jobs []uint64) {
 	}
 	// A page that is open for months must not grow: drop jobs that the board no longer has.
 	if len(p.confirmed) > 2*board.MaxKept {
-		maps.DeleteFunc(p.confirmed, func(job uint64, _ struct{}) bool { _, ok := s.o.Board.Card(job); return !ok })
+		maps.DeleteFunc(p.confirmed, func(job uint64, _ struct{}) bool { _, ok := s.o.Board.State(job); return !ok })
 	}
 }
 
@@ -302,18 +318,18 @@ func (s *Screen) forget(job uint64) {
 	}
 }
 
-// Do carries out the command of a page. A command for a card also confirms that the page holds it.
-// Otherwise a cook who is faster than the page's own confirmation would bump a ticket that counts
+// Do carries out the command of a page. A command for an order also confirms that the page holds its
+// cards. Otherwise a cook who is faster than the page's own confirmation would bump a ticket that counts
 // as never shown.
 func (s *Screen) Do(ctx context.Context, id string, c board.Command) (board.Result, error) {
-	if c.Order != "" {
-		if s.o.Pass == nil {
-			return board.Result{}, fmt.Errorf("%w: it names an order, and %s shows single tickets",
-				board.ErrCommand, s.o.Name)
-		}
+	if s.o.Pass != nil {
 		return s.o.Pass.Do(ctx, c)
 	}
-	s.Confirm(id, []uint64{c.Job})
+	if o := s.o.Board.Order(c.Order); o != nil {
+		s.Confirm(id, o.Jobs())
+	} else if c.Job != 0 {
+		s.Confirm(id, []uint64{c.Job})
+	}
 	return s.o.Board.Do(ctx, c)
 }
 
@@ -331,13 +347,15 @@ type ScreenStatus struct {
 	DarkSince time.Time `json:"dead,omitzero"`   // since when the screen is dark; zero: it is not
 	Open      int       `json:"open"`            // open tickets
 	Oldest    time.Time `json:"oldest,omitzero"` // when the oldest of them was received
+	Unseen    int       `json:"unseen"`          // open tickets that nobody has paged to for UnseenAfter
 }
 
 func (s *Screen) Status() ScreenStatus {
-	open, oldest := s.o.Board.OpenCount()
+	open, oldest := s.o.Board.Count()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return ScreenStatus{Live: len(s.pages), Ever: s.everOpen, DarkSince: s.darkSince, Open: open, Oldest: oldest}
+	return ScreenStatus{Live: len(s.pages), Ever: s.everOpen, DarkSince: s.darkSince, Open: open, Oldest: oldest,
+		Unseen: s.o.Board.Unseen(s.o.UnseenAfter)}
 }
 
 func orDefault(v *time.Duration, d time.Duration) {

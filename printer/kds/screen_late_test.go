@@ -22,14 +22,14 @@ func TestABumpPressedBeforeTheRescueConflictsOnceAndThenWorks(t *testing.T) {
 		paper.wantPrinted(t, one, three)
 		time.Sleep(5 * time.Second)
 		wantOutcome(t, s.Board(), late, board.Conflict)
-		if c, _ := s.Board().Card(1); c.State != board.Open || c.Paper != "grill" {
+		if c := card(s.Board(), 1); c.State != board.Open || c.Paper != "grill" {
 			t.Errorf("card %+v", c)
 		}
 		wantOutcome(t, s.Board(), press(s.Board(), board.Bump, 1, 0), board.Done)
 		wantOutcome(t, s.Board(), press(s.Board(), board.Recall, 1, 0), board.Done)
 		time.Sleep(time.Hour)
 		paper.wantPrinted(t)
-		if c, _ := s.Board().Card(1); c.Paper != "grill" {
+		if c := card(s.Board(), 1); c.Paper != "grill" {
 			t.Errorf("a card that was fetched back does not say that it is on paper: %+v", c)
 		}
 	})
@@ -62,7 +62,7 @@ func TestALateConfirmationOfAWithdrawnCardIsNoProofForItsNewCard(t *testing.T) {
 				if proof != ticket.Shown || err != nil || time.Since(start) != 3*time.Second {
 					t.Errorf("%s, %v, after %v: the page said so after 3 s", proof, err, time.Since(start))
 				}
-				if c, _ := s.Board().Card(1); !c.Duplicate {
+				if c := card(s.Board(), 1); !c.Duplicate {
 					t.Error("it may be on paper and is not marked")
 				}
 			})
@@ -81,7 +81,7 @@ func TestATicketThatCameOutElsewhereIsMarkedWhenACookRecallsIt(t *testing.T) {
 		}
 		wantOutcome(t, s.Board(), press(s.Board(), board.Recall, 1, 0), board.Done)
 		for when, b := range map[string]*board.Board{"now": s.Board(), "after a restart": open(t, store)} {
-			if c, _ := b.Card(1); c.State != board.Open || !c.Duplicate {
+			if c := card(b, 1); c.State != board.Open || !c.Duplicate {
 				t.Errorf("%s: %+v", when, c)
 			}
 		}
@@ -134,10 +134,10 @@ func TestAScreenThatBacksUpAScreenHoldsNoTicket(t *testing.T) {
 		}
 		defer openPage(b, "b")()
 		time.Sleep(time.Minute)
-		if got := k.states(); got != "shown shown" || jobs(b.Board()) != "1 2 |" || jobs(a.Board()) != "| 1" {
+		if got := k.states(); got != "shown shown" || jobs(b.Board()) != "1 2 |" || jobs(a.Board()) != "| 2 1" {
 			t.Errorf("%s, boards %q and %q", got, jobs(a.Board()), jobs(b.Board()))
 		}
-		if c, ok := b.Board().Card(1); !ok || !c.Duplicate || c.For != "hot-line" {
+		if c := card(b.Board(), 1); c == nil || !c.Duplicate || c.For != "hot-line" {
 			t.Errorf("card %+v", c)
 		}
 	})

@@ -12,7 +12,7 @@ import (
 type Metrics struct {
 	shownSeconds prometheus.Histogram
 
-	livePages, open, oldest *prometheus.Desc
+	livePages, open, oldest, unseen *prometheus.Desc
 
 	mu           sync.Mutex
 	shownScreens []*Screen
@@ -39,6 +39,8 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 			"Open tickets on a screen station's board.", station, nil),
 		oldest: prometheus.NewDesc("ticketrail_display_oldest_open_seconds",
 			"Age of the oldest open ticket of a screen station; 0 if none is open.", station, nil),
+		unseen: prometheus.NewDesc("ticketrail_display_unseen_tickets",
+			"Open tickets of a screen station that nobody has paged to for longer than unseen_after.", station, nil),
 	}
 	if reg != nil {
 		reg.MustRegister(m)
@@ -61,6 +63,7 @@ func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 	ch <- m.livePages
 	ch <- m.open
 	ch <- m.oldest
+	ch <- m.unseen
 }
 
 // Collect implements [prometheus.Collector]. Values are read at each scrape, so they are never old.
@@ -77,6 +80,7 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(m.livePages, prometheus.GaugeValue, float64(st.Live), name)
 		ch <- prometheus.MustNewConstMetric(m.open, prometheus.GaugeValue, float64(st.Open), name)
 		ch <- prometheus.MustNewConstMetric(m.oldest, prometheus.GaugeValue, age, name)
+		ch <- prometheus.MustNewConstMetric(m.unseen, prometheus.GaugeValue, float64(st.Unseen), name)
 	}
 }
 

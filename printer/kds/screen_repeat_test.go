@@ -23,7 +23,7 @@ func TestAScreenWhosePageComesAndGoesHoldsNoTicket(t *testing.T) {
 		if got := k.states(); got != "shown" {
 			t.Errorf("%s, board %q", got, jobs(s.Board()))
 		}
-		if c, ok := s.Board().Card(1); !ok || c.Duplicate {
+		if c := card(s.Board(), 1); c == nil || c.Duplicate {
 			t.Errorf("card %+v", c)
 		}
 	})

@@ -139,15 +139,16 @@ func (p screenBackup) Print(ctx context.Context, d ticket.Delivery,
 	if p.s.rescuePending() {
 		return "", ticket.NotReady(errRescuePending)
 	}
+	own := d
 	d.Down = "screen"
 	return p.station.Print(ctx, d, func(ctx context.Context) error {
-		// The order matters. begin first: the doubt is on disk before anything changes. Then
-		// withdraw, so that no page shows a card whose ticket is being printed. Then the first
-		// byte.
+		// The order matters. begin first: the doubt is on disk before anything changes. Then the
+		// board, so that no page shows a card whose ticket is being printed, and the cooks find it when
+		// the screen is back. Then the first byte.
 		if err := begin(ctx); err != nil {
 			return err
 		}
-		if err := p.s.o.Board.Withdraw(ctx, d.Job); err != nil {
+		if err := p.s.o.Board.ComesOut(ctx, own, p.s.o.Backup); err != nil {
 			return ticket.Untouched(err) // the card may still be visible, and nothing was printed
 		}
 		p.s.forget(d.Job)

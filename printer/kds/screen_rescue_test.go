@@ -43,7 +43,7 @@ func withDarkScreen(t *testing.T, f func(t *testing.T, k *screenHarness, s *Scre
 func wantPaper(t *testing.T, s *Screen, want map[uint64]string) {
 	t.Helper()
 	got := map[uint64]string{}
-	for _, c := range append(s.Board().Snapshot().Open, s.Board().Snapshot().Recall...) {
+	for _, c := range tickets(s.Board()) {
 		if (c.Paper == "") != (c.PaperAt == 0) {
 			t.Errorf("card %+v", c)
 		}
@@ -435,7 +435,7 @@ func TestAScreenThatBacksUpAScreenShowsItsTicketsOnce(t *testing.T) {
 			t.Errorf("board of the other screen %q", got)
 		}
 		wantPaper(t, s, map[uint64]string{1: "grill", 3: "grill"})
-		if c, _ := cold.Board().Card(4); c.For != "hot-line" || c.Down != "screen" || c.Duplicate {
+		if c := card(cold.Board(), 4); c.For != "hot-line" || c.Down != "screen" || c.Duplicate {
 			t.Errorf("%+v", c)
 		}
 	})

@@ -96,8 +96,8 @@ func openPage(s *Screen, id string) (closed func()) {
 		for {
 			changed := s.Board().Changed()
 			var held []uint64
-			for _, c := range s.Board().Snapshot().Open {
-				held = append(held, c.Job)
+			for _, o := range s.Board().Snapshot().Orders {
+				held = append(held, o.Jobs()...)
 			}
 			s.Confirm(id, held)
 			select {
@@ -132,7 +132,7 @@ func TestATicketIsShownWhenALivePageConfirmsIt(t *testing.T) {
 		if proof != ticket.Shown || err != nil || b.times() != 1 || time.Since(start) != 5*time.Second {
 			t.Errorf("%s, %v, begun %d times, after %v", proof, err, b.times(), time.Since(start))
 		}
-		if c, _ := s.Board().Card(1); !c.Shown {
+		if c := card(s.Board(), 1); !c.Shown {
 			t.Error("the card does not know")
 		}
 		start = time.Now()
@@ -189,7 +189,7 @@ func TestACardThatNoPageConfirmedIsInDoubt(t *testing.T) {
 		if proof, err := s.Print(t.Context(), d, new(beginCounter).begin); proof != ticket.Shown || err != nil {
 			t.Errorf("again: %s, %v", proof, err)
 		}
-		if c, _ := s.Board().Card(1); c.Duplicate || jobs(s.Board()) != "1 |" {
+		if c := card(s.Board(), 1); c.Duplicate || jobs(s.Board()) != "1 |" {
 			t.Errorf("board %q, card %+v", jobs(s.Board()), c)
 		}
 	})

@@ -14,40 +14,12 @@ import (
 	"ticketrail/printer/kds/board"
 )
 
-// A source is what the pages of one screen show: a board, or the orders of an expo.
-type source interface {
-	At() string // id of its state
-	Since(id string) ([]board.Event, bool)
-	Changed() <-chan struct{}
-	snapshot() any
-	open() []*board.Card // for the all-day counts
-}
-
-// boardSource shows one board, expoSource the orders of an expo.
-type boardSource struct{ *board.Board }
-
-func (b boardSource) snapshot() any       { return b.Board.Snapshot() }
-func (b boardSource) open() []*board.Card { return b.Board.Snapshot().Open }
-
-type expoSource struct{ *board.Pass }
-
-func (x expoSource) snapshot() any { return x.Pass.Snapshot() }
-func (x expoSource) open() (cards []*board.Card) {
-	for _, o := range x.Pass.Snapshot().Orders {
-		for _, s := range o.Stations {
-			cards = append(cards, s.Cards...)
-		}
-	}
-	return cards
-}
-
 // A screenView is one screen as it is served, and the pages that have it open. It is replaced when
 // the screen or its setup changes in the configuration; the pages of the old one connect anew.
 type screenView struct {
 	screen      *Screen
 	name, title string
-	expo        bool
-	source      source
+	orders      *board.Orders // what its pages show
 	setup       setup
 	setupTag    string
 	beat        time.Duration
@@ -82,21 +54,15 @@ type setup struct {
 func newScreenView(d Display, beat time.Duration, web string) *screenView {
 	o := d.Screen.Options()
 	v := &screenView{
-		screen: d.Screen, name: o.Name, title: o.Title, expo: o.Pass != nil, beat: beat,
+		screen: d.Screen, name: o.Name, title: o.Title, orders: d.Screen.Orders(), beat: beat,
 		stopped: make(chan struct{}), clients: map[string]*client{},
 	}
 	v.stop = sync.OnceFunc(func() { close(v.stopped) })
-	recallFor := o.Board.Options().RecallFor
-	if v.expo {
-		v.source, recallFor = expoSource{o.Pass}, o.Pass.Options().RecallFor
-	} else {
-		v.source = boardSource{o.Board}
-	}
 	v.config.Store(&d)
 	v.setup = setup{
-		Web: web, Name: o.Name, Title: o.Title, Pass: v.expo, Beat: beat.Milliseconds(),
+		Web: web, Name: o.Name, Title: o.Title, Pass: o.Pass != nil, Beat: beat.Milliseconds(),
 		WarnAfter: o.WarnAfter.Milliseconds(), LateAfter: o.LateAfter.Milliseconds(),
-		RecallFor: recallFor.Milliseconds(), UndoFor: o.Board.Options().UndoFor.Milliseconds(),
+		RecallFor: v.orders.RecallFor().Milliseconds(), UndoFor: o.Board.Options().UndoFor.Milliseconds(),
 		UnseenAfter: o.UnseenAfter.Milliseconds(), Repeat: int64(o.Repeat / time.Second),
 		Keys: withCustomKeys(d.Keys), Print: d.Print != nil,
 	}

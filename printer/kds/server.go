@@ -169,14 +169,15 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("POST /manage/revoke", s.byManager(s.manageRevoke))
 	mux.HandleFunc("GET /web/{tag}/{file}", s.web.serve)
 	for path, h := range map[string]func(http.ResponseWriter, *http.Request, *screenView, *grant){
-		pagePattern:                 s.page,
-		"GET /screen/{name}/events": s.events,
-		"GET /screen/{name}/state":  s.state,
-		"GET /screen/{name}/allday": s.allDay,
-		"POST /screen/{name}/shown": s.shown,
-		"POST /screen/{name}/bye":   s.bye,
-		"POST /screen/{name}/do":    s.command,
-		"POST /screen/{name}/print": s.print,
+		pagePattern:                   s.page,
+		"GET /screen/{name}/events":   s.events,
+		"GET /screen/{name}/state":    s.state,
+		"GET /screen/{name}/allday":   s.allDay,
+		"GET /screen/{name}/timeline": s.timeline,
+		"POST /screen/{name}/shown":   s.shown,
+		"POST /screen/{name}/bye":     s.bye,
+		"POST /screen/{name}/do":      s.command,
+		"POST /screen/{name}/print":   s.print,
 	} {
 		mux.HandleFunc(path, s.authorized(h))
 	}

@@ -20,27 +20,33 @@ const (
 // state is the whole board, for a page whose event stream does not work.
 func (s *Server) state(w http.ResponseWriter, _ *http.Request, view *screenView, _ *grant) {
 	s.writeJSON(w, struct {
-		Beat  beat   `json:"beat"`
-		Setup string `json:"setup"`
-		State any    `json:"state"`
-	}{view.newBeat(), view.setupTag, view.source.snapshot()})
+		Beat  beat           `json:"beat"`
+		Setup string         `json:"setup"`
+		State board.Snapshot `json:"state"`
+	}{view.newBeat(), view.setupTag, view.orders.Snapshot()})
 }
 
-// allDay answers with the all-day counts of this screen's cards.
+// allDay answers with the all-day counts of this screen's orders.
 func (s *Server) allDay(w http.ResponseWriter, r *http.Request, view *screenView, _ *grant) {
-	counts := board.AllDay(view.source.open(), r.URL.Query().Get("course"))
-	// A page expects a list; null would be an error there.
-	if counts == nil {
-		counts = []board.Count{}
-	}
-	s.writeJSON(w, counts)
+	s.writeJSON(w, board.AllDay(view.orders.Snapshot().Orders, r.URL.Query().Get("course")))
 }
 
-// shown is a page's answer to a heartbeat, or to new cards: the jobs of the cards it holds.
+// timeline answers with what happened to an order. A page expects a list, also of an order that is gone.
+func (s *Server) timeline(w http.ResponseWriter, r *http.Request, view *screenView, _ *grant) {
+	list := view.screen.Timeline(r.URL.Query().Get("order"))
+	if list == nil {
+		list = []board.Moment{}
+	}
+	s.writeJSON(w, list)
+}
+
+// shown is a page's answer to a heartbeat, or to new cards: the jobs of the cards it holds, and of those
+// that are on its visible page now.
 func (s *Server) shown(w http.ResponseWriter, r *http.Request, view *screenView, _ *grant) {
 	var req struct {
-		Page string   `json:"page"`
-		Jobs []uint64 `json:"jobs"`
+		Page    string   `json:"page"`
+		Jobs    []uint64 `json:"jobs"`
+		Visible []uint64 `json:"visible"`
 	}
 	if !s.readJSON(w, r, maxShownBytes, &req) {
 		return
@@ -49,6 +55,10 @@ func (s *Server) shown(w http.ResponseWriter, r *http.Request, view *screenView,
 	if !ok {
 		http.Error(w, "this page has no event stream: open /events first", http.StatusConflict)
 		return
+	}
+	if err := view.screen.Board().Seen(r.Context(), req.Visible); err != nil {
+		s.log.Warn("cannot store that tickets were seen; trying again with the next heartbeat", "station", view.name,
+			"err", err)
 	}
 	s.writeJSON(w, map[string]bool{"fresh": joined})
 }
@@ -98,7 +108,7 @@ func (s *Server) print(w http.ResponseWriter, r *http.Request, view *screenView,
 		return
 	}
 	// Only a card of this screen: a paired tablet must not print every job there is.
-	if _, ok := view.screen.Board().Card(req.Job); !ok {
+	if _, ok := view.screen.Board().State(req.Job); !ok {
 		http.Error(w, "this screen has no such ticket any more", http.StatusNotFound)
 		return
 	}

@@ -12,13 +12,16 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"ticketrail/config"
 	"ticketrail/printer/kds"
+	"ticketrail/printer/layout"
 	"ticketrail/queue"
 	"ticketrail/queue/ticket"
 
@@ -106,7 +109,7 @@ func serveE2E(path string) error {
 		return err
 	}
 	k := &e2eServer{queue: q, screens: map[string]*kds.Screen{}}
-	if err := k.open(ctx, log); err != nil {
+	if err := k.open(log); err != nil {
 		return err
 	}
 	front, err := net.Listen("tcp", ":"+os.Getenv("KDS_E2E_PORT"))
@@ -122,22 +125,22 @@ func serveE2E(path string) error {
 	return errors.Join(serve(ctx, k.server, front), q.Close())
 }
 
-func (k *e2eServer) open(ctx context.Context, log *slog.Logger) error {
+func (k *e2eServer) open(log *slog.Logger) error {
 	boards := map[string]*board.Board{}
 	for _, name := range []string{"hot-line", "cold", "pass"} {
 		b, err := board.OpenBoard(board.BoardOptions{Station: name, KV: k.queue.KV("board " + name), Logger: log})
 		if err != nil {
 			return err
 		}
-		for _, list := range [][]*board.Card{b.Snapshot().Open, b.Snapshot().Recall} {
-			for _, c := range list {
-				k.job = max(k.job, c.Job)
-			}
+		s := b.Snapshot()
+		for _, o := range append(s.Orders, s.Recall...) {
+			k.job = max(k.job, slices.Max(o.Jobs()))
 		}
+		b.SetLook(board.Look{Alarms: layout.NewAlarms(config.Default().Ticket.Alarms).Match})
 		boards[name] = b
 	}
-	expo, err := board.OpenPass(ctx, board.PassOptions{
-		Station: "pass", KV: k.queue.KV("expo pass"), Own: boards["pass"],
+	pass, err := board.OpenPass(board.PassOptions{
+		Station: "pass", KV: k.queue.KV("expo pass"),
 		Of: []*board.Board{boards["hot-line"], boards["cold"]}, Logger: log,
 	})
 	if err != nil {
@@ -149,7 +152,7 @@ func (k *e2eServer) open(ctx context.Context, log *slog.Logger) error {
 	}
 	var displays []kds.Display
 	for _, o := range []kds.ScreenOptions{
-		{Name: "hot-line", Title: "Hot line"}, {Name: "cold", Title: "Cold"}, {Name: "pass", Title: "Pass", Pass: expo},
+		{Name: "hot-line", Title: "Hot line"}, {Name: "cold", Title: "Cold"}, {Name: "pass", Title: "Pass", Pass: pass},
 	} {
 		o.Board, o.Logger = boards[o.Name], log
 		s := kds.NewScreen(o)
@@ -238,7 +241,7 @@ func (k *e2eServer) put(r *http.Request) (any, error) {
 		if asked.Print {
 			proof, err = s.Print(r.Context(), d, func(context.Context) error { return nil })
 		} else {
-			_, err = s.Board().Put(r.Context(), d)
+			err = s.Board().Put(r.Context(), d)
 		}
 		if err != nil {
 			return nil, errors.New(strings.TrimSpace(err.Error()))

@@ -90,7 +90,7 @@ func TestAScreenWorksInFirefox(t *testing.T) {
 	last.Ticket.Number = "20"
 	show(last)
 	f.until("it is told again", heads+` === "#18,#19,#20"`)
-	if c, _ := b.Card(1); c.State != board.Open || c.Version != 3 {
+	if c := b.OrderOf(1); c.State != board.Open || c.Tickets[0].Version != 3 {
 		t.Errorf("card %+v", c)
 	}
 	for _, line := range f.wrong {

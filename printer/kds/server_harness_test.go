@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -93,7 +94,7 @@ func (w *testServer) serve() {
 func (w *testServer) put(station string, jobs ...uint64) {
 	w.t.Helper()
 	for _, job := range jobs {
-		if _, err := w.screens[station].Board().Put(w.t.Context(), delivery(job)); err != nil {
+		if err := w.screens[station].Board().Put(w.t.Context(), delivery(job)); err != nil {
 			w.t.Fatal(err)
 		}
 	}
@@ -101,8 +102,15 @@ func (w *testServer) put(station string, jobs ...uint64) {
 
 func delivery(job uint64) ticket.Delivery {
 	return ticket.Delivery{Job: job, Attempt: 1, Ticket: ticket.Ticket{
-		Request: "request", Number: "18", Received: time.Now(), Lines: []ticket.Line{{Quantity: "1", Name: "Burger"}},
+		Request: fmt.Sprint("request-", job), Number: fmt.Sprint(17 + job), Received: time.Now(),
+		Lines: []ticket.Line{{Quantity: "1", Name: "Burger"}},
 	}}
+}
+
+// order names the order of a job on a screen in a command: "order":…,"version":…
+func (w *testServer) order(station string, job uint64) string {
+	o := w.screens[station].Orders().OrderOf(job)
+	return fmt.Sprintf(`"order":%q,"version":%d`, o.Key, o.Version)
 }
 
 // client is a browser that connects from the given address.

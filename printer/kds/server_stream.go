@@ -7,8 +7,6 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
-
-	"ticketrail/printer/kds/board"
 )
 
 const (
@@ -42,7 +40,7 @@ type beat struct {
 // newBeat is the heartbeat of this moment.
 func (v *screenView) newBeat() beat {
 	now := time.Now()
-	return beat{ID: v.source.At(), Now: now.UnixMilli(), Offset: v.zoneOffset(now)}
+	return beat{ID: v.orders.At(), Now: now.UnixMilli(), Offset: v.zoneOffset(now)}
 }
 
 // events is the event stream of a page. It runs as long as the page reads and answers heartbeats.
@@ -113,7 +111,7 @@ func (st *stream) run(r *http.Request, stopping, revoked <-chan struct{}) {
 	tick := time.NewTicker(st.view.beat)
 	defer tick.Stop()
 	for {
-		changed := st.view.source.Changed() // before reading: no change is missed
+		changed := st.view.orders.Changed() // before reading: no change is missed
 		if err := st.sendChanges(); err != nil {
 			return
 		}
@@ -150,19 +148,14 @@ func (st *stream) sendHello() error {
 // sendChanges sends the events since the last one that was sent, or a snapshot where that is not
 // possible: after a restart, or when the page was away for too long.
 func (st *stream) sendChanges() error {
-	events, ok := st.view.source.Since(st.last)
+	events, ok := st.view.orders.Since(st.last)
 	if !ok {
-		snap := st.view.source.snapshot()
+		snap := st.view.orders.Snapshot()
 		b, err := json.Marshal(snap)
 		if err != nil {
 			return err
 		}
-		switch s := snap.(type) {
-		case board.Snapshot:
-			st.last = s.ID
-		case board.PassSnapshot:
-			st.last = s.ID
-		}
+		st.last = snap.ID
 		st.writeEvent("state", st.last, b)
 		return st.flush()
 	}

@@ -31,12 +31,12 @@ func TestAPageIsToldEveryChangeAndResumesWhereItsStreamBroke(t *testing.T) {
 		e.want("hello")
 		e.want("beat")
 		snap := decode[board.Snapshot](t, e.want("state").data)
-		if len(snap.Open) != 1 || snap.Open[0].Job != 1 {
-			t.Fatalf("the snapshot has %v", snap.Open)
+		if len(snap.Orders) != 1 || snap.Orders[0].Tickets[0].Job != 1 {
+			t.Fatalf("the snapshot has %v", snap.Orders)
 		}
 		w.put("hot-line", 2)
 		change := e.want("change")
-		if ev := decode[board.Event](t, change.data); ev.Job != 2 || ev.ID != change.id {
+		if ev := decode[board.Event](t, change.data); ev.View.Tickets[0].Job != 2 || ev.ID != change.id {
 			t.Errorf("told %+v under %s", ev, change.id)
 		}
 		e.body.Close()
@@ -47,8 +47,9 @@ func TestAPageIsToldEveryChangeAndResumesWhereItsStreamBroke(t *testing.T) {
 			"address": w.listen(c, "hot-line", "page0002", change.id),
 		} {
 			for _, job := range []uint64{3, 4} {
-				if ev := decode[board.Event](t, again.want("change", "hello", "beat").data); ev.Job != job {
-					t.Errorf("%s: told of %d, want %d", name, ev.Job, job)
+				ev := decode[board.Event](t, again.want("change", "hello", "beat").data)
+				if ev.View.Tickets[0].Job != job {
+					t.Errorf("%s: told of %d, want %d", name, ev.View.Tickets[0].Job, job)
 				}
 			}
 		}
@@ -91,8 +92,8 @@ func (w *testServer) answerBeats(ctx context.Context, c *http.Client, station, p
 				continue
 			}
 			var jobs []string
-			for _, card := range w.screens[station].Board().Snapshot().Open {
-				jobs = append(jobs, fmt.Sprint(card.Job))
+			for _, o := range w.screens[station].Board().Snapshot().Orders {
+				jobs = append(jobs, fmt.Sprint(o.Tickets[0].Job))
 			}
 			w.post(c, "/screen/"+station+"/shown",
 				fmt.Sprintf(`{"page":%q,"jobs":[%s]}`, page, strings.Join(jobs, ",")))
@@ -198,8 +199,8 @@ func TestAPageThatDoesNotReadIsDroppedAndDelaysNoOther(t *testing.T) {
 		before := runtime.NumGoroutine()
 		for job := uint64(1); job <= 300; job++ {
 			w.put("hot-line", job)
-			if ev := decode[board.Event](t, good.want("change", "beat").data); ev.Job != job {
-				t.Fatalf("told of %d, want %d", ev.Job, job)
+			if ev := decode[board.Event](t, good.want("change", "beat").data); ev.View.Tickets[0].Job != job {
+				t.Fatalf("told of %d, want %d", ev.View.Tickets[0].Job, job)
 			}
 		}
 		go func() {
@@ -222,7 +223,7 @@ func TestAPageOnASlowNetworkGetsAWholeBoard(t *testing.T) {
 		w := newTestServer(t)
 		long := delivery(1)
 		long.Ticket.Lines[0].Name = strings.Repeat("long name ", 50_000)
-		if _, err := w.screens["hot-line"].Board().Put(t.Context(), long); err != nil {
+		if err := w.screens["hot-line"].Board().Put(t.Context(), long); err != nil {
 			t.Fatal(err)
 		}
 		c, err := w.network.DialFrom(t.Context(), "127.0.0.1")

@@ -46,7 +46,7 @@ func TestAnotherSiteCannotSendCommands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestServer(t)
 		w.put("hot-line", 1)
-		body := `{"id":"x","do":"bump","job":1,"version":1}`
+		body := `{"id":"x","do":"bump",` + w.order("hot-line", 1) + `}`
 		c := w.client("127.0.0.1")
 		for _, header := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Origin", "http://evil.example"},
 			{"Origin", "null"}, {"Content-Type", "text/plain"},
@@ -58,7 +58,7 @@ func TestAnotherSiteCannotSendCommands(t *testing.T) {
 				t.Errorf("with %q: %d", header, code)
 			}
 		}
-		if n, _ := w.screens["hot-line"].Board().OpenCount(); n != 1 {
+		if n, _ := w.screens["hot-line"].Board().Count(); n != 1 {
 			t.Error("it was bumped")
 		}
 		if code, text := w.post(c, "/screen/hot-line/do", body, "Origin", "http://localhost"); code != http.StatusOK ||

@@ -26,6 +26,7 @@ const (
 	ByRequest How = "request" // it came under the same request
 	ByNumber  How = "number"  // by the number of the order and the names of its items
 	ByTable   How = "table"   // by the table, of an order without a number
+	ByReprint How = "reprint" // it is a reprint, and what it repeats was cancelled before
 	Unmatched How = "unmatched"
 )
 
@@ -60,8 +61,7 @@ func Strike(tickets []Ordered) (lines [][]StruckLine, voids []Struck) {
 			continue
 		}
 		arrival++
-		c := Cancellation{Job: tickets[i].Job, Arrival: arrival, Station: tickets[i].Station, Ticket: *t}
-		voids = append(voids, strike(tickets[:i], all[:i], &c, count <= maxStruck))
+		voids = append(voids, strike(tickets[:i], all[:i], &tickets[i], arrival, count <= maxStruck))
 	}
 	for _, v := range all {
 		var out []StruckLine
@@ -74,7 +74,8 @@ func Strike(tickets []Ordered) (lines [][]StruckLine, voids []Struck) {
 }
 
 // strike carries out one cancellation on the tickets before it.
-func strike(tickets []Ordered, all []*voider, c *Cancellation, byName bool) Struck {
+func strike(tickets []Ordered, all []*voider, void *Ordered, arrival uint64, byName bool) Struck {
+	c := Cancellation{Job: void.Job, Arrival: arrival, Station: void.Station, Ticket: *void.Ticket}
 	s := Struck{Job: c.Job, How: Unmatched, Whole: len(c.Ticket.Lines) == 0}
 	var blocks [][]Line
 	for i := 0; i < len(c.Ticket.Lines); i = end(c.Ticket.Lines, i) {
@@ -107,6 +108,9 @@ func strike(tickets []Ordered, all []*voider, c *Cancellation, byName bool) Stru
 		}
 	}
 	switch {
+	case void.Copy:
+		s.How = ByReprint
+		return s
 	case len(certain) > 0:
 		for _, i := range certain {
 			if s.Whole {

@@ -98,6 +98,10 @@ func TestAReprintIsStruckWithItsTicket(t *testing.T) {
 	if got := standing(one, again, void18(9, "1Fish-")); got != "1Fish-9, 1Fish-9, 9 number" {
 		t.Error(got)
 	}
+	again.Job, again.Ticket.Lines = 10, parse("1Fish-") // made after the void
+	if got := standing(one, void18(9, "1Fish-"), again); got != "1Fish-9, 1Fish-0, 9 number, 10 reprint" {
+		t.Errorf("a reprint of what is void: %s", got)
+	}
 }
 
 func TestAVoidInAnOrderMeansAnEarlierTicket(t *testing.T) {

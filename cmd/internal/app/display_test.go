@@ -135,8 +135,8 @@ func TestAScreenThatGoesDarkRepeatedlyPrintsEachTicketOnce(t *testing.T) {
 			k.wantPrinted("grill", "A1w@HOT LINE A2w@HOT LINE")
 			p = k.openPage("hot-line")
 			p.want("A1- A2")
-			for _, c := range p.cards {
-				if c.Paper != "grill" {
+			for _, c := range p.orders {
+				if c.Tickets[0].Paper != "grill" {
 					t.Errorf("card %+v", c)
 				}
 			}
@@ -197,8 +197,8 @@ func TestACookCanPrintACard(t *testing.T) {
 		k.accept("A1", at("hot-line", "Burger"))
 		p.want("A1")
 		var job uint64
-		for j := range p.cards {
-			job = j
+		for _, o := range p.orders {
+			job = o.Tickets[0].Job
 		}
 		p.post("print", map[string]any{"job": job}, nil)
 		k.advance(time.Minute)

@@ -3,10 +3,12 @@ package app
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -59,7 +61,6 @@ type page struct {
 	ended  chan struct{}
 
 	mu     sync.Mutex // guards what follows
-	cards  map[uint64]*board.Card
 	orders map[string]*board.Order
 }
 
@@ -71,7 +72,7 @@ func (k *testDaemon) openPage(screen string) *page {
 		k: k, name: screen, id: strings.ReplaceAll("page-of-"+screen, "-", "x"), cancel: cancel,
 		ended:  make(chan struct{}),
 		client: &http.Client{Transport: &http.Transport{DialContext: k.display.Dial}},
-		cards:  map[uint64]*board.Card{}, orders: map[string]*board.Order{},
+		orders: map[string]*board.Order{},
 	}
 	req, err := http.NewRequestWithContext(ctx, "GET", p.url("events")+"?page="+p.id, nil)
 	if err != nil {
@@ -121,35 +122,20 @@ func (p *page) read(r io.Reader) {
 func (p *page) handleEvent(kind string, data []byte) {
 	switch kind {
 	case "state":
-		var s struct {
-			Open   []*board.Card
-			Orders []*board.Order
-		}
+		var s board.Snapshot
 		p.decode(data, &s)
 		p.mu.Lock()
-		p.cards, p.orders = map[uint64]*board.Card{}, map[string]*board.Order{}
-		for _, c := range s.Open {
-			p.cards[c.Job] = c
-		}
+		p.orders = map[string]*board.Order{}
 		for _, o := range s.Orders {
 			p.orders[o.Key] = o
 		}
 		p.mu.Unlock()
 	case "change":
-		var e struct {
-			Job   uint64
-			Card  *board.Card
-			Order string
-			View  *board.Order
-		}
+		var e board.Event
 		p.decode(data, &e)
 		p.mu.Lock()
-		delete(p.cards, e.Job)
 		delete(p.orders, e.Order)
-		if e.Card != nil && e.Card.State == "open" {
-			p.cards[e.Job] = e.Card
-		}
-		if e.View != nil && e.View.State == "open" {
+		if e.View != nil && e.View.State == board.Open {
 			p.orders[e.Order] = e.View
 		}
 		p.mu.Unlock()
@@ -159,8 +145,13 @@ func (p *page) handleEvent(kind string, data []byte) {
 	}
 	p.mu.Lock()
 	var jobs []uint64
-	for job := range p.cards {
-		jobs = append(jobs, job)
+	for _, o := range p.orders {
+		for _, k := range o.Tickets {
+			jobs = append(jobs, k.Job)
+		}
+		for _, v := range o.Voids {
+			jobs = append(jobs, v.Job)
+		}
 	}
 	p.mu.Unlock()
 	p.post("shown", map[string]any{"page": p.id, "jobs": jobs}, nil)
@@ -198,36 +189,28 @@ func (p *page) shown() string {
 	synctest.Wait()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var cards []*board.Card
-	for _, c := range p.cards {
-		cards = append(cards, c)
-	}
-	slices.SortFunc(cards, func(a, b *board.Card) int { return int(int64(a.Place) - int64(b.Place)) })
 	var out []string
-	for _, c := range cards {
-		word := strings.TrimPrefix(c.Number, "#")
-		if c.Duplicate {
-			word += "!"
-		}
-		if c.For != "" {
-			word += "@" + c.For
-		}
-		for _, it := range c.Items {
-			if it.Done {
-				word += "-"
+	for _, o := range slices.SortedFunc(maps.Values(p.orders), func(a, b *board.Order) int {
+		return cmp.Or(cmp.Compare(a.Place, b.Place), cmp.Compare(a.Number, b.Number))
+	}) {
+		word := strings.TrimPrefix(o.Number, "#")
+		for _, k := range o.Tickets {
+			if k.Duplicate {
+				word += "!"
+			}
+			if k.For != "" {
+				word += "@" + k.For
+			}
+			for _, it := range k.Items {
+				if it.Done && len(o.Parts) == 0 {
+					word += "-"
+				}
 			}
 		}
-		out = append(out, word)
-	}
-	for _, o := range p.orders {
-		word := strings.TrimPrefix(o.Number, "#")
 		if o.Ready {
 			word += "+"
 		}
 		out = append(out, word)
-	}
-	if len(p.orders) > 0 {
-		slices.Sort(out)
 	}
 	return strings.Join(out, " ")
 }
@@ -244,14 +227,11 @@ func (p *page) press(verb board.Verb, number string) {
 	p.k.t.Helper()
 	p.mu.Lock()
 	c := board.Command{ID: "press-" + string(verb) + "-" + number, Do: verb}
-	for job, card := range p.cards {
-		if strings.TrimPrefix(card.Number, "#") == number {
-			c.Job, c.Version = job, card.Version
-		}
-	}
 	for key, o := range p.orders {
 		if strings.TrimPrefix(o.Number, "#") == number {
-			c.Order, c.Version = key, o.Version
+			if c.Order, c.Version = key, o.Version; verb == board.ItemDone {
+				c.Order, c.Job, c.Version = "", o.Tickets[0].Job, o.Tickets[0].Version
+			}
 		}
 	}
 	p.mu.Unlock()

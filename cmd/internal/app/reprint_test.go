@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/printer/kds/board"
 	"ticketrail/queue"
 )
 
@@ -129,11 +130,18 @@ func TestACardOfAReprintTellsThePresent(t *testing.T) {
 		k.advance(time.Minute)
 		copied := k.reprint(1, queue.ReprintOptions{}).Job
 		p.mu.Lock()
-		c := p.cards[copied]
+		var c *board.Ticket
+		for _, o := range p.orders {
+			for _, k := range o.Tickets {
+				if k.Job == copied && o.MustAckVoid {
+					c = &k
+				}
+			}
+		}
 		p.mu.Unlock()
-		if c == nil || !c.Reprint || !c.MustAck || c.Void || !c.Items[0].Void || c.Items[1].Void ||
-			len(c.Notes) != 1 || !strings.Contains(c.Notes[0], "Later for #142: VOID at ") {
-			t.Errorf("the card is %+v", c)
+		if c == nil || !c.Reprint || !c.Items[0].Void || c.Items[1].Void ||
+			len(c.Notes) != 1 || !strings.Contains(c.Notes[0].Text, "Later for #142: VOID at ") {
+			t.Errorf("the ticket is %+v", c)
 		}
 		k.reprint(1, queue.ReprintOptions{Station: "grill"}) // a cook's print button
 		wantText(t, k.lastOf("grill"), []string{"REPRINT", "** VOID ** 1x Fish", "\n1x Chips", "Later for #142"}, nil)

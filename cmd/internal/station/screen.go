@@ -16,6 +16,7 @@ import (
 	"ticketrail/config"
 	"ticketrail/printer/kds"
 	"ticketrail/printer/kds/board"
+	"ticketrail/printer/layout"
 	"ticketrail/queue"
 	"ticketrail/queue/dispatch"
 	"ticketrail/queue/ticket"
@@ -187,6 +188,7 @@ func (d *screens) start(next *Built) {
 			continue // a pass that could not be opened; notices says why
 		}
 		all = append(all, s.Screen)
+		s.setLook(next.conf)
 		displays = append(displays, kds.Display{
 			Screen: s.Screen, Keys: c.Keys, Zone: d.s.o.Zone(next.conf), Print: d.paperFor(next, c),
 		})
@@ -199,6 +201,31 @@ func (d *screens) start(next *Built) {
 		d.server.Set(displays)
 	}
 	d.metrics.Set(all)
+}
+
+// setLook tells the board or pass how its tickets are shown. The words of an allergy are those of paper.
+func (s *screen) setLook(conf *config.Config) {
+	alarms := layout.NewAlarms(conf.Ticket.Alarms)
+	type colour struct {
+		name  string
+		words *layout.Alarms
+	}
+	var colours []colour
+	for _, r := range conf.Display.Colours.Rules() {
+		colours = append(colours, colour{r.Colour, layout.NewAlarms(r.Words)})
+	}
+	l := board.Look{Alarms: alarms.Match, AckAlarm: s.conf.AckAlarms, Colour: func(modifier string) string {
+		i := slices.IndexFunc(colours, func(c colour) bool { return c.words.Match(modifier) })
+		if i < 0 {
+			return ""
+		}
+		return colours[i].name
+	}}
+	if s.pass != nil {
+		s.pass.SetLook(l)
+	} else {
+		s.Board().SetLook(l)
+	}
 }
 
 // screen is the screen or pass of that name; nil for none.
@@ -242,7 +269,7 @@ func (d *screens) openPasses(conf *config.Config) {
 	passes, failedPasses := map[string]*screen{}, map[string]error{}
 	for name, prev := range d.passes {
 		i := slices.IndexFunc(conf.Screens, func(c config.Screen) bool { return c.Name == name && c.Expo() })
-		// Only a change of the boards needs a new Expo. With another title the pass keeps its state
+		// Only a change of the boards needs a new Pass. With another title the pass keeps its state
 		// and only the page changes.
 		if i < 0 || !slices.Equal(conf.Screens[i].Of, prev.conf.Of) {
 			prev.pass.Close()
@@ -270,7 +297,7 @@ func (d *screens) openPasses(conf *config.Config) {
 // later ones.
 const storageTimeout = 10 * time.Second
 
-// openPass makes the pass of c: prev itself if nothing changed, a new page on the same Expo if only
+// openPass makes the pass of c: prev itself if nothing changed, a new page on the same Pass if only
 // its looks changed, else everything new.
 func (d *screens) openPass(c config.Screen, prev *screen) (*screen, error) {
 	s := &screen{owner: d, conf: c}
@@ -281,10 +308,6 @@ func (d *screens) openPass(c config.Screen, prev *screen) (*screen, error) {
 		s.pass = prev.pass
 	default:
 		o := board.PassOptions{Station: c.Name, KV: d.s.o.Queue.KV("expo " + c.Name), Logger: d.log}
-		var err error
-		if o.Own, err = d.board(c.Name); err != nil { // from when it was a screen with its own tickets
-			return nil, err
-		}
 		for _, name := range c.Of {
 			b, err := d.board(name)
 			if err != nil {
@@ -292,9 +315,8 @@ func (d *screens) openPass(c config.Screen, prev *screen) (*screen, error) {
 			}
 			o.Of = append(o.Of, b)
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), storageTimeout)
-		defer cancel()
-		if s.pass, err = board.OpenPass(ctx, o); err != nil {
+		var err error
+		if s.pass, err = board.OpenPass(o); err != nil {
 			return nil, err
 		}
 	}
@@ -323,10 +345,10 @@ func (d *screens) notices(active *Built) (out []string) {
 	for _, name := range d.screenRecords.stations() {
 		b := d.boards[name]
 		_, shown := active.stations[name].(*screen)
-		if b == nil || shown || d.passes[name] != nil {
+		if b == nil || shown { // also that of a pass, from when it was a screen
 			continue
 		}
-		if open, _ := b.OpenCount(); open > 0 {
+		if open, _ := b.Count(); open > 0 {
 			out = append(out, fmt.Sprintf("the board of %s, which is no longer a screen, still has %s: "+
 				"add the screen again, or see ticketrail jobs list --station %q",
 				name, ticket.Plural(open, "ticket"), name))

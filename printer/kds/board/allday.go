@@ -1,6 +1,7 @@
 package board
 
 import (
+	"cmp"
 	"math/big"
 	"slices"
 	"strconv"
@@ -9,60 +10,85 @@ import (
 
 // A Count says how many of one item are still to be made.
 type Count struct {
-	Quantity  string   `json:"quantity"` // a decimal; text if the item's quantity is no number
-	Name      string   `json:"name"`
-	Modifiers []string `json:"modifiers,omitempty"` // "2x extra cheese"
-	Course    string   `json:"course,omitempty"`
-	Cards     int      `json:"cards"` // how many cards have it
+	Name     string    `json:"name"`
+	Quantity string    `json:"quantity"` // a decimal; text if the item's quantity is no number
+	Course   string    `json:"course,omitempty"`
+	Orders   int       `json:"orders"` // how many orders have it
+	Variants []Variant `json:"variants"`
 }
 
-// AllDay returns the all-day counts of cards: how many of each item are still to be made, the
-// largest count first. It counts items that are on open cards, not done and not void, grouped by
-// name and modifiers; notes do not separate what is cooked alike. course limits it to one course;
-// empty is all. A cancellation is not subtracted from another card's count: what it cancels counts
-// until a cook marks it done or bumps it.
-func AllDay(cards []*Card, course string) []Count {
-	var tallies tallies
-	for _, c := range cards {
-		for i, it := range c.Items {
-			if c.State == Open && it.Depth == 0 && !it.Done && !it.Void && (course == "" || it.Course == course) {
-				tallies.add(c.Job, it, modifiers(c.Items[i+1:]))
+// A Variant is one way in which an item is made.
+type Variant struct {
+	Quantity  string   `json:"quantity"`
+	Modifiers []string `json:"modifiers,omitempty"` // "2x extra cheese"
+	Orders    int      `json:"orders"`
+}
+
+// AllDay returns the all-day counts of orders: how many of each item are still to be made, the largest
+// count first. It counts items of open tickets that are not done and not void, by name, and below it by
+// modifiers; notes do not separate what is cooked alike. course limits it to one course; empty is all.
+func AllDay(orders []*Order, course string) []Count {
+	var totals tallies
+	variants := map[*tally]*tallies{}
+	for _, o := range orders {
+		for _, k := range o.Tickets {
+			for i, it := range k.Items {
+				if k.State != Open || it.Depth != 0 || it.Done || it.Void || course != "" && it.Course != course {
+					continue
+				}
+				t := totals.add(o, it, nil)
+				if variants[t] == nil {
+					variants[t] = &tallies{}
+				}
+				variants[t].add(o, it, modifiers(k.Items[i+1:]))
 			}
 		}
 	}
-	slices.SortStableFunc(tallies.list, func(a, b *tally) int {
-		if c := b.sum.Cmp(&a.sum); c != 0 {
-			return c
+	counts := []Count{}
+	for _, t := range totals.sorted() {
+		c := Count{Name: t.name, Quantity: t.quantity(), Course: t.course, Orders: t.orders}
+		for _, v := range variants[t].sorted() {
+			c.Variants = append(c.Variants, Variant{v.quantity(), v.modifiers, v.orders})
 		}
-		return strings.Compare(a.Name, b.Name)
-	})
-	counts := make([]Count, len(tallies.list))
-	for i, t := range tallies.list {
-		counts[i] = t.Count
-		if counts[i].Quantity = t.text; t.text == "" {
-			counts[i].Quantity = formatQuantity(&t.sum)
-		}
+		counts = append(counts, c)
 	}
 	return counts
 }
 
-// A tally is a Count under construction.
+// A tally counts items that are the same to a cook.
 type tally struct {
-	Count
-	sum     big.Rat
-	text    string // the quantity, if it is no number
-	lastJob uint64 // the last job that had it, to count each card once
+	name, course string
+	modifiers    []string
+	sum          big.Rat
+	text         string // the quantity, if it is no number
+	orders       int
+	last         *Order // the last order that had it, to count each once
 }
 
-// tallies collect counts by what makes two items the same to a cook.
+// quantity is what is counted, as text.
+func (t *tally) quantity() string {
+	if t.text != "" {
+		return t.text
+	}
+	return formatQuantity(&t.sum)
+}
+
+// tallies are several, in order of first appearance.
 type tallies struct {
-	list []*tally // in order of first appearance
+	list []*tally
 	by   map[string]*tally
 }
 
-// add counts one item. Quantities are added as exact fractions: three times 0.1 must be 0.3 on the
-// screen.
-func (a *tallies) add(job uint64, it Item, mods []string) {
+// sorted returns them with the largest first.
+func (a *tallies) sorted() []*tally {
+	slices.SortStableFunc(a.list, func(x, y *tally) int {
+		return cmp.Or(y.sum.Cmp(&x.sum), strings.Compare(x.name, y.name))
+	})
+	return a.list
+}
+
+// add counts one item. Quantities are added as exact fractions: three times 0.1 must be 0.3 on the screen.
+func (a *tallies) add(o *Order, it Item, mods []string) *tally {
 	n, ok := parseQuantity(it.Quantity)
 	text := ""
 	if !ok {
@@ -71,7 +97,7 @@ func (a *tallies) add(job uint64, it Item, mods []string) {
 	key := strings.Join(append([]string{text, it.Course, it.Name}, mods...), "\x00")
 	t := a.by[key]
 	if t == nil {
-		t = &tally{Count: Count{Name: it.Name, Modifiers: mods, Course: it.Course}, text: text}
+		t = &tally{name: it.Name, course: it.Course, modifiers: mods, text: text}
 		if a.by == nil {
 			a.by = map[string]*tally{}
 		}
@@ -80,9 +106,10 @@ func (a *tallies) add(job uint64, it Item, mods []string) {
 	if ok {
 		t.sum.Add(&t.sum, n)
 	}
-	if t.Cards == 0 || t.lastJob != job {
-		t.Cards, t.lastJob = t.Cards+1, job
+	if t.last != o {
+		t.orders, t.last = t.orders+1, o
 	}
+	return t
 }
 
 // modifiers are the lines under an item, up to the next item.

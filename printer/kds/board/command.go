@@ -16,21 +16,28 @@ const (
 	ItemDone   Verb = "item_done"
 	ItemUndone Verb = "item_undone"
 	AckVoid    Verb = "ack_void"
+	AckAlarm   Verb = "ack_alarm"
+	Leave      Verb = "leave"
+	Tick       Verb = "tick"
+	Untick     Verb = "untick"
 )
 
 // Verbs returns all verbs.
-func Verbs() []Verb { return []Verb{Bump, Undo, Recall, ItemDone, ItemUndone, AckVoid} }
+func Verbs() []Verb {
+	return []Verb{Bump, Undo, Recall, ItemDone, ItemUndone, AckVoid, AckAlarm, Leave, Tick, Untick}
+}
 
-// A Command is one press of a cook. ID identifies the press: a command that is delivered twice is
-// done once. A board reads Job, an [Pass] reads Order. Version makes sure that the cook saw the
-// card as it is: a command for an older version changes nothing.
+// A Command is one press of a cook. ID identifies the press: a command that is delivered twice is done once.
+// ItemDone and ItemUndone name a Job, the others an Order; Tick and Untick also a Part of it. Version makes
+// sure that the cook saw the ticket or the order as it is: a command for an older version changes nothing.
 type Command struct {
 	ID      string `json:"id"` // made by the page, new for each press; 1 to 64 letters, digits, - _ and .
 	Do      Verb   `json:"do"`
-	Job     uint64 `json:"job,omitempty"`
 	Order   string `json:"order,omitempty"`
-	Version uint64 `json:"version"` // of the card or order on which the cook pressed
+	Version uint64 `json:"version"` // of the order or, of an item, the ticket on which the cook pressed
+	Job     uint64 `json:"job,omitempty"`
 	Item    int    `json:"item,omitempty"`
+	Part    string `json:"part,omitempty"` // the station of a part
 }
 
 // ErrCommand says that a command is malformed, whatever is on the board. A page must not send it
@@ -62,19 +69,18 @@ type Outcome string
 
 const (
 	Done     Outcome = "done"     // done now, or by an earlier delivery of the same command
-	Already  Outcome = "already"  // the card is already so
-	Conflict Outcome = "conflict" // the card has changed since the version that the cook saw
-	Unread   Outcome = "unread"   // it has a cancellation that nobody has acknowledged
+	Already  Outcome = "already"  // it is already so
+	Conflict Outcome = "conflict" // it has changed since the version that the cook saw
+	Unread   Outcome = "unread"   // it has a cancellation or an allergy that nobody has acknowledged
 	TooLate  Outcome = "too_late" // the last change is too old to be undone
-	Gone     Outcome = "gone"     // there is no such card, or no such item on it
+	Gone     Outcome = "gone"     // there is no such order, ticket, item or part
 )
 
-// A Result answers a command. No outcome is an error: two cooks pressed at the same time, and Card
-// says what is true now.
+// A Result answers a command. No outcome is an error: two cooks pressed at the same time, and Order says
+// what is true now.
 type Result struct {
 	ID      string  `json:"id"` // of the command
 	Outcome Outcome `json:"outcome"`
-	Card    *Card   `json:"card,omitempty"`  // as it is now; nil if there is none
-	Order   *Order  `json:"order,omitempty"` // the same for a command to an expo
+	Order   *Order  `json:"order,omitempty"` // as it is now; nil if there is none
 	At      string  `json:"at"`              // the id of the state in which that is so, as Snapshot.ID
 }

@@ -3,8 +3,11 @@ package board
 import (
 	"context"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"ticketrail/queue/kv"
 	"ticketrail/queue/ticket"
@@ -32,22 +35,53 @@ func open(t testingT, s kv.Store, change ...func(*BoardOptions)) *Board {
 func put(t testingT, b *Board, ds ...ticket.Delivery) {
 	t.Helper()
 	for _, d := range ds {
-		if _, err := b.Put(context.Background(), d); err != nil {
+		if err := b.Put(context.Background(), d); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
+// order is a ticket of an order of its own.
+func order(job uint64, names ...string) ticket.Delivery {
+	d := ticket.Delivery{Job: job, Station: "hot-line", Attempt: 1, Ticket: ticket.Ticket{
+		V: 1, Venue: "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11", VenueName: "Harbour Grill",
+		Request: fmt.Sprintf("0d9e1c52-7c1b-4d5e-8a66-%012d", job), Number: fmt.Sprint(job), Table: "B10",
+		Received: time.Date(2026, 2, 6, 10, 49, 48, 0, time.UTC), Zone: "Australia/Melbourne",
+	}}
+	for _, n := range names {
+		d.Ticket.Lines = append(d.Ticket.Lines, ticket.Line{Quantity: "1", Name: n})
+	}
+	return d
+}
+
 var presses int // over all tests: each press has its own id
 
-// press is a command for the card as it is now.
+// press is a command for the order or the item as it is now.
 func press(b *Board, do Verb, job uint64, item int) Command {
 	presses++
-	c := Command{ID: fmt.Sprint("press-", presses), Do: do, Job: job, Item: item}
-	if card, ok := b.Card(job); ok {
-		c.Version = card.Version
+	c := Command{ID: fmt.Sprint("press-", os.Getpid(), "-", presses), Do: do, Order: "?"}
+	if do == ItemDone || do == ItemUndone {
+		c.Job, c.Item = job, item
+		if k := card(b, job); k != nil {
+			c.Version = k.Version
+		}
+	} else if o := b.OrderOf(job); o != nil {
+		c.Order, c.Version = o.Key, o.Version
 	}
 	return c
+}
+
+// card is a ticket as pages see it; nil if they do not.
+func card(b *Board, job uint64) *Ticket {
+	o := b.OrderOf(job)
+	if o == nil {
+		return nil
+	}
+	i := slices.IndexFunc(o.Tickets, func(k Ticket) bool { return k.Job == job })
+	if i < 0 {
+		return nil
+	}
+	return &o.Tickets[i]
 }
 
 func do(t testingT, b *Board, c Command) Result {
@@ -65,21 +99,25 @@ func do(t testingT, b *Board, c Command) Result {
 func wantOutcome(t *testing.T, b *Board, c Command, want Outcome) {
 	t.Helper()
 	if r := do(t, b, c); r.Outcome != want {
+		t.Helper()
 		t.Errorf("%s job %d: %s, want %s", c.Do, c.Job, r.Outcome, want)
 	}
 }
 
-// jobs is the board in one line: open jobs | jobs that can be recalled.
+// jobs is the board in one line: jobs of the open orders | jobs of those that can be recalled.
 func jobs(b *Board) string {
 	s := b.Snapshot()
 	var out []string
-	for _, c := range s.Open {
-		out = append(out, fmt.Sprint(c.Job))
+	add := func(orders []*Order) {
+		for _, o := range orders {
+			for _, job := range o.Jobs() {
+				out = append(out, fmt.Sprint(job))
+			}
+		}
 	}
+	add(s.Orders)
 	out = append(out, "|")
-	for _, c := range s.Recall {
-		out = append(out, fmt.Sprint(c.Job))
-	}
+	add(s.Recall)
 	return strings.Join(out, " ")
 }
 

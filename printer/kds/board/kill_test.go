@@ -80,7 +80,7 @@ func workUntilKilled(t *testing.T, path string) {
 	from, _ := strconv.ParseUint(os.Getenv("KDS_TEST_FROM"), 10, 64)
 	ctx := context.Background()
 	for job := from + 1; job < from+200; job++ {
-		step("put", job, func() error { _, err := b.Put(ctx, order(job, "Burger", "Chips")); return err })
+		step("put", job, func() error { return b.Put(ctx, order(job, "Burger", "Chips")) })
 		step("done", job, func() error { _, err := b.Do(ctx, press(b, ItemDone, job, 1)); return err })
 		rescue := func(dark bool) error {
 			_, err := q.Rescue(ctx, "hot-line", "grill",
@@ -147,10 +147,12 @@ func checkAfterKill(t *testing.T, path string, from uint64, sure, tried map[stri
 		t.Errorf("not all is taken back: %+v", s)
 	}
 	s := b.Snapshot()
-	for _, c := range append(s.Open, s.Recall...) {
-		is[fmt.Sprint("put ", c.Job)] = true
-		is[fmt.Sprint("done ", c.Job)] = c.Items[1].Done
-		is[fmt.Sprint("bump ", c.Job)] = c.State == Bumped
+	for _, o := range append(s.Orders, s.Recall...) {
+		for _, c := range o.Tickets {
+			is[fmt.Sprint("put ", c.Job)] = true
+			is[fmt.Sprint("done ", c.Job)] = c.Items[1].Done
+			is[fmt.Sprint("bump ", c.Job)] = c.State == Bumped
+		}
 	}
 	for step := range sure {
 		if !is[step] && len(s.Recall) < 50 {

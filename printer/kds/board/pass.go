@@ -1,6 +1,7 @@
 package board
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,140 +14,122 @@ import (
 	"ticketrail/queue/kv"
 )
 
-// The expo derives everything from the boards except which orders were sent out, so it cannot
-// disagree with them for longer than one change. The price is that a board must keep a bumped card
-// while the expo needs it: watcher.needs says so.
+// The pass derives everything from the boards and the queue except what people did here: which orders were
+// sent out, and which parts were ticked. So it cannot disagree with them for longer than one change. The
+// price is that a board must keep a bumped card while the pass needs it: watcher.needs says so.
 
-// An PassSnapshot is an expo at one moment.
-type PassSnapshot struct {
-	ID      string   `json:"id"`
-	Run     string   `json:"run"`
-	Seq     uint64   `json:"seq"`
-	Now     int64    `json:"now"`
-	Station string   `json:"station"`
-	Orders  []*Order `json:"orders"` // oldest first
-	Recall  []*Order `json:"recall"` // newest first
-}
-
-// PassOptions configure an expo. Station, KV and Of are required. The boards must be open before
-// the expo is opened.
+// PassOptions configure a pass. Station, KV and Of are required. The boards must be open before the pass is.
 type PassOptions struct {
-	Station string
-	KV      kv.Store // for this expo alone; not that of its own board
-	Own     *Board   // cards of the expo's own station; may be nil. A bumped order is bumped there too
-	Of      []*Board
-	Logger  *slog.Logger
+	Station  string
+	KV       kv.Store // for this pass alone
+	Of       []*Board
+	Siblings Siblings                    // nil: only the boards are known
+	Title    func(station string) string // of a station, for people; nil: its name
+	Logger   *slog.Logger
 
 	RecallKeep, Events int // as in [BoardOptions]
 	RecallFor, UndoFor time.Duration
 }
 
-// An Pass shows the orders of several boards at the pass, and remembers which of them were sent
-// out. Only the latter is stored; the rest is read from the boards, which keep a bumped card as
-// long as the expo needs it, for at most 12 hours. It is safe for concurrent use.
+// A Pass shows the orders of several boards, with every part of them, and remembers which of them were sent
+// out. It shows an order as long as one of the boards has a ticket of it that was not sent out, for at most
+// 12 hours after it was bumped there. It is safe for concurrent use.
 type Pass struct {
-	o      PassOptions
-	log    *slog.Logger
-	boards []*Board
-	run    string
+	*Orders
+	o   PassOptions
+	log *slog.Logger
 
-	// write is held during a whole change. A board calls the expo with its own write held, so no
-	// board may be changed while this is held: that would deadlock.
+	// write is held during a whole change. A board calls the pass with its own write held, so no board may be
+	// changed while this is held: that would deadlock. It guards what follows, up to mu.
 	write   sync.Mutex
 	lastOff uint64
+	reader  reader
+	ticks   map[string]*tick // by their storage keys
+	known   map[string]*parts
 	unwatch []func()
 
-	mu       sync.RWMutex // as in [Board]; taken inside a board's mu
+	mu       sync.RWMutex // guards what follows; taken inside write and inside a board's mu
 	sent     map[uint64]*sentOrder
-	lastSent map[cardRef]*sentOrder // the latest sent order that a card was in
-	orders   map[string]*Order      // as published last
-	history  history
-	changed  chan struct{}
+	lastSent map[Ref]*sentOrder // the latest sent order that a card was in
+
+	wake chan struct{} // has an element if the parts of an order are to be asked for
+	stop context.CancelFunc
+	done chan struct{} // closed when follow has returned
 }
 
-// A sentOrder is one bump at the expo, as it is stored.
+// A sentOrder is one bump at the pass, as it is stored. Some names in the JSON are older than those of the
+// fields; they stay, because databases contain them.
 type sentOrder struct {
-	V          int       `json:"v"`
-	Off        uint64    `json:"off"`
-	At         int64     `json:"at"`
-	Key        string    `json:"key"` // of the order while it was open
-	Cards      []cardRef `json:"parts"`
-	Recalled   bool      `json:"back,omitempty"` // it was undone or recalled since
-	CommandIDs []string  `json:"heard"`
+	V          int      `json:"v"`
+	Off        uint64   `json:"off"`
+	At         int64    `json:"at"`
+	Key        string   `json:"key"` // of the order while it was open
+	Cards      []Ref    `json:"parts"`
+	Recalled   bool     `json:"back,omitempty"` // it was undone or recalled since
+	BackAt     int64    `json:"back_at,omitempty"`
+	CommandIDs []string `json:"heard"`
 }
 
-// A cardRef names a card. Jobs of a backup's cards can be on two boards, so the job alone is not
-// enough.
-type cardRef struct {
-	Station string `json:"station"`
-	Job     uint64 `json:"job"`
-}
-
-// OpenPass reads which orders were sent out, groups the cards of the boards and follows their
-// changes until [Pass.Close]. It also finishes what a crash may have left: orders that were sent
-// out whose cards on the expo's own board are not bumped yet.
-func OpenPass(ctx context.Context, o PassOptions) (*Pass, error) {
+// OpenPass reads what was sent out and ticked, and follows the boards until [Pass.Close].
+func OpenPass(o PassOptions) (*Pass, error) {
 	if o.Station == "" || o.KV == nil {
-		panic("kds.OpenPass: Options.Station or Options.KV is missing")
+		panic("board.OpenPass: PassOptions.Station or PassOptions.KV is missing")
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	orDefault(&o.RecallKeep, 50)
-	orDefault(&o.RecallFor, time.Hour)
-	orDefault(&o.UndoFor, 10*time.Second)
-	orDefault(&o.Events, 1000)
-	x := &Pass{
-		o: o, log: o.Logger.With("component", "kds", "station", o.Station), run: newRun(),
-		sent: map[uint64]*sentOrder{}, lastSent: map[cardRef]*sentOrder{}, orders: map[string]*Order{},
-		history: history{keep: o.Events}, changed: make(chan struct{}),
+	if o.Title == nil {
+		o.Title = func(station string) string { return station }
 	}
-	x.boards = slices.Clone(o.Of)
-	if o.Own != nil {
-		x.boards = append(x.boards, o.Own)
+	orDefault(&o.UndoFor, 10*time.Second)
+	x := &Pass{
+		Orders: newOrders(o.Station, o.RecallKeep, o.Events, o.RecallFor), o: o,
+		log:  o.Logger.With("component", "kds", "station", o.Station),
+		sent: map[uint64]*sentOrder{}, lastSent: map[Ref]*sentOrder{}, ticks: map[string]*tick{},
+		known: map[string]*parts{}, wake: make(chan struct{}, 1), done: make(chan struct{}),
+		reader: reader{undoFor: o.UndoFor},
 	}
 	if err := x.load(); err != nil {
-		return nil, fmt.Errorf("open expo %s: %w", o.Station, err)
+		return nil, fmt.Errorf("open pass %s: %w", o.Station, err)
 	}
-	for _, b := range x.boards {
+	for _, b := range o.Of {
 		x.unwatch = append(x.unwatch, b.watch(&watcher{x.refresh,
-			func(job uint64) bool { return x.needs(b.Station(), job) }}))
+			func(job uint64) bool { return x.needs(Ref{b.station, job}) }}))
 	}
 	x.refresh()
-	for _, s := range x.sent {
-		if s.Recalled { // its own cards may have been bumped again since
-			continue
-		}
-		if err := x.applyToOwnBoard(ctx, s); err != nil {
-			return nil, fmt.Errorf("open expo %s: %w", o.Station, err)
-		}
-	}
+	ctx, cancel := context.WithCancel(context.Background())
+	x.stop = cancel
+	go x.follow(ctx)
 	return x, nil
 }
 
-// Options returns the options of the pass, with defaults filled in.
-func (x *Pass) Options() PassOptions { return x.o }
-
-// load reads the sent orders. One that cannot be read is skipped: its order is shown again, which a
-// cook can bump.
+// load reads what is stored. What cannot be read is skipped: its order is shown again, which a cook can bump.
 func (x *Pass) load() error {
 	return x.o.KV.All(func(key string, value []byte) bool {
-		if !strings.HasPrefix(key, sentPrefix) {
+		var err error
+		switch {
+		case strings.HasPrefix(key, sentPrefix):
+			s := &sentOrder{}
+			if err = json.Unmarshal(value, s); err == nil && s.V == recordVersion {
+				x.remember(s)
+				return true
+			}
+		case strings.HasPrefix(key, tickPrefix):
+			k := &tick{}
+			if err = json.Unmarshal(value, k); err == nil && k.V == recordVersion {
+				x.ticks[key] = k
+				return true
+			}
+		default:
 			return true
 		}
-		s := &sentOrder{}
-		if err := json.Unmarshal(value, s); err != nil || s.V != recordVersion {
-			x.log.Warn("cannot read a stored order that was sent out; it is shown again", "key", key, "err", err)
-			return true
-		}
-		x.remember(s)
+		x.log.Warn("cannot read what was stored at the pass; its order is shown again", "key", key, "err", err)
 		return true
 	})
 }
 
-// remember takes a sent order into memory. mu is held, except while the expo is being opened. A
-// recalled order can be sent out again, with some of the same cards; the larger Off is the later
-// one.
+// remember takes a sent order into memory. mu is held, except while the pass is being opened. A recalled
+// order can be sent out again, with some of the same cards; the larger Off is the later one.
 func (x *Pass) remember(s *sentOrder) {
 	x.sent[s.Off], x.lastOff = s, max(x.lastOff, s.Off)
 	for _, p := range s.Cards {
@@ -156,27 +139,11 @@ func (x *Pass) remember(s *sentOrder) {
 	}
 }
 
-// A watcher is notified of a board's changes.
-type watcher struct {
-	onChange func()                // called after each change, without mu
-	needs    func(job uint64) bool // reports whether the watcher needs a card that could be deleted
-}
-
-// watch adds a watcher. The list is copied, never changed, because publish reads it without a lock.
-func (b *Board) watch(w *watcher) (end func()) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.watchers = append(slices.Clip(b.watchers), w)
-	return func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.watchers = slices.DeleteFunc(slices.Clone(b.watchers), func(o *watcher) bool { return o == w })
-	}
-}
-
-// Close stops following the boards, so that another Pass can be opened on them after a reload. It
-// may be called more than once.
+// Close stops following the boards, so that another Pass can be opened on them after a reload. It may be
+// called more than once.
 func (x *Pass) Close() {
+	x.stop()
+	<-x.done
 	x.write.Lock()
 	defer x.write.Unlock()
 	for _, end := range x.unwatch {
@@ -185,13 +152,21 @@ func (x *Pass) Close() {
 	x.unwatch = nil
 }
 
-// needs reports whether a card belongs to an open order here, or to one that can still be recalled.
-// Until it was sent out, an order shows what all stations have done, also hours ago.
-func (x *Pass) needs(station string, job uint64) bool {
+// SetLook changes how tickets are shown.
+func (x *Pass) SetLook(l Look) {
+	x.write.Lock()
+	defer x.write.Unlock()
+	x.reader.look, x.reader.made = l, nil
+	x.publish()
+}
+
+// needs reports whether a card belongs to an open order here, or to one that can still be recalled. Until it
+// was sent out, an order shows what all stations have done, also hours ago.
+func (x *Pass) needs(p Ref) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	s := x.lastSent[cardRef{station, job}]
-	return s == nil || s.Recalled || time.Since(time.UnixMilli(s.At)) < x.o.RecallFor
+	s := x.lastSent[p]
+	return s == nil || s.Recalled || time.Since(time.UnixMilli(s.At)) < x.recallFor
 }
 
 // refresh publishes the changes of the boards. Boards call it.
@@ -201,8 +176,58 @@ func (x *Pass) refresh() {
 	x.publish()
 }
 
-const sentPrefix = "sent/"
+// publish makes the orders of the boards' cards as they are now: what was sent out together, and the rest of
+// each order. So a ticket that arrives after its order was sent out begins an open order of its own. Slips
+// and test tickets are left out: a station shows them, the pass need not. write is held.
+func (x *Pass) publish() {
+	var members []member
+	x.mu.RLock()
+	for _, b := range x.o.Of {
+		b.mu.RLock()
+		for _, e := range b.cards {
+			old := e.rec.State != Open && time.Since(time.UnixMilli(e.rec.OffAt)) >= maxKeptFor
+			if !ordinary(e.t) || old {
+				continue
+			}
+			m := member{entry: e, state: Open}
+			if s := x.lastSent[m.ref()]; s != nil && !s.Recalled {
+				m.state, m.off, m.offAt, m.with = Bumped, s.Off, s.At, fmt.Sprint(s.Off)
+			}
+			members = append(members, m)
+		}
+		b.mu.RUnlock()
+	}
+	x.mu.RUnlock()
+	slices.SortFunc(members, func(a, b member) int {
+		return cmp.Or(cmp.Compare(a.rec.Job, b.rec.Job), strings.Compare(a.rec.Station, b.rec.Station))
+	})
+	groups := grouped(members, x.recallFor)
+	x.forgetParts(groups)
+	x.set(x.reader.orders(groups, x.finish))
+}
 
-// sentKey is the storage key of a sent order. Off is padded, so that they are listed in the order
-// in which they were sent out.
+// finish completes an order as the pass shows it.
+func (x *Pass) finish(g *group, o *Order) {
+	o.Place = uint64(max(o.Received, 0)) // the oldest first
+	o.Undo, o.UndoUntil, o.MustAckVoid, o.MustAckAlarm = "", 0, false, false
+	if o.State == Bumped {
+		o.Undo, o.UndoUntil = Bump, o.OffAt+x.o.UndoFor.Milliseconds()
+		return
+	}
+	o.AlsoAt = nil // the parts say it
+	x.addParts(g, o)
+}
+
+const (
+	sentPrefix = "sent/"
+	tickPrefix = "tick/"
+)
+
+// sentKey is the storage key of a sent order. Off is padded, so that they are listed in the order in which
+// they were sent out.
 func sentKey(off uint64) string { return fmt.Sprintf("%s%020d", sentPrefix, off) }
+
+// tickKey is the storage key of a tick. A station has it once for each job.
+func tickKey(station string, job uint64) string {
+	return fmt.Sprintf("%s%020d/%s", tickPrefix, job, station)
+}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"time"
 
 	"ticketrail/queue/ticket"
 )
@@ -16,12 +15,12 @@ const recordVersion = 1
 // A record is a card as it is stored: all of it, in one value. Some names in the JSON are older
 // than those of the fields; they stay, because databases contain them.
 type record struct {
-	V       int       `json:"v"`
-	Job     uint64    `json:"job"`
-	Station string    `json:"station"`
-	Place   uint64    `json:"place"`
-	Version uint64    `json:"version"`
-	State   CardState `json:"state"`
+	V       int    `json:"v"`
+	Job     uint64 `json:"job"`
+	Station string `json:"station"`
+	Place   uint64 `json:"place"`
+	Version uint64 `json:"version"`
+	State   State  `json:"state"`
 	// counts cards that left the board; times cannot sort them, clocks are set back
 	Off    uint64          `json:"off,omitempty"`
 	OffAt  int64           `json:"off_at,omitempty"`
@@ -30,7 +29,6 @@ type record struct {
 
 	Duplicate bool   `json:"duplicate,omitempty"`
 	Reprint   bool   `json:"reprint,omitempty"`
-	AddOn     bool   `json:"add_on,omitempty"`
 	For       string `json:"for,omitempty"`
 	Down      string `json:"down,omitempty"`
 
@@ -38,67 +36,79 @@ type record struct {
 	Paper   string `json:"paper,omitempty"`
 	PaperAt int64  `json:"paper_at,omitempty"`
 
-	Done       []int       `json:"done,omitempty"` // indexes of the items that are done, sorted
-	Acked      bool        `json:"acked,omitempty"`
-	LastChange *lastChange `json:"back,omitempty"`  // what undo would reverse; stored names never change
-	CommandIDs []string    `json:"heard,omitempty"` // ids of the commands that were done, the latest last
+	SeenAt  int64 `json:"seen_at,omitempty"`  // when it was first on the visible page
+	SeenFor int64 `json:"seen_for,omitempty"` // for how long it was, in milliseconds, up to its last change
+
+	Done         []int       `json:"done,omitempty"` // indexes of the items that are done, sorted
+	Acked        bool        `json:"acked,omitempty"`
+	AckedAt      int64       `json:"acked_at,omitempty"`
+	AlarmAckedAt int64       `json:"alarm_acked_at,omitempty"`
+	OffBy        string      `json:"off_by,omitempty"` // id of the command that bumped it; one order was bumped by one
+	Left         bool        `json:"left,omitempty"`   // it came out elsewhere, and the board no longer offers it
+	LastChange   *lastChange `json:"back,omitempty"`   // what undo would reverse; stored names never change
+	CommandIDs   []string    `json:"heard,omitempty"`  // ids of the commands that were done, the latest last
+	Timeline     []moment    `json:"timeline,omitempty"`
 }
 
-// lastChange is the latest command that changed a card, as far as undo needs it.
+// lastChange is the latest command that changed a card.
 type lastChange struct {
-	Do   Verb  `json:"do"`
-	Item int   `json:"item,omitempty"`
-	At   int64 `json:"at"`
+	Do   Verb   `json:"do"`
+	Item int    `json:"item,omitempty"`
+	At   int64  `json:"at"`
+	By   string `json:"by,omitempty"` // the command's id
+	// Jobs are all cards that the command changes. If it was interrupted, its next delivery changes the rest.
+	Jobs []uint64 `json:"jobs,omitempty"`
 }
 
 // maxCommandIDs bounds the command ids a card remembers. An older command that is delivered again
 // does not match the card's version and so changes nothing.
 const maxCommandIDs = 32
 
-// newRecord is the record of a ticket that comes to the board. Version 0 is never used, so a
-// command without a version matches no card.
-func newRecord(d ticket.Delivery, place uint64) record {
-	return record{
-		V: recordVersion, Job: d.Job, Place: place, Version: 1, State: Open, PutAt: time.Now().UnixMilli(),
-		Duplicate: d.Doubt, Reprint: d.Reprint, For: d.For, Down: d.Down,
-	}
-}
-
 // clone returns a copy that can be changed without changing r.
 func (r *record) clone() record {
 	c := *r
-	c.Done, c.CommandIDs = slices.Clone(r.Done), slices.Clone(r.CommandIDs)
+	c.Done, c.CommandIDs, c.Timeline = slices.Clone(r.Done), slices.Clone(r.CommandIDs), slices.Clone(r.Timeline)
 	return c
 }
 
 // encode returns the bytes that are stored; every version since must be able to read them.
 func (r *record) encode() ([]byte, error) { return json.Marshal(r) }
 
+// doneAt is when an item was marked done; 0 if that is not stored.
+func (r *record) doneAt(item int) int64 {
+	for _, m := range slices.Backward(r.Timeline) {
+		if m.E == string(ItemDone) && m.I == item {
+			return m.T
+		}
+	}
+	return 0
+}
+
 // decodeRecord reads a stored card and its ticket. It checks both, because one bad value would sort
 // or hide other cards.
-func decodeRecord(value []byte) (record, ticket.Ticket, error) {
+func decodeRecord(value []byte) (*entry, error) {
 	var was struct {
 		record
 		// PaperTries was written by an older version: copies of which nobody knew whether they came out.
 		PaperTries int `json:"paper_tries"`
 	}
 	if err := json.Unmarshal(value, &was); err != nil {
-		return record{}, ticket.Ticket{}, fmt.Errorf("decode card: %w", err)
+		return nil, fmt.Errorf("decode card: %w", err)
 	}
 	r := was.record
 	r.Duplicate = r.Duplicate || was.PaperTries > 0
 	if r.V < 1 || r.V > recordVersion {
-		return record{}, ticket.Ticket{}, fmt.Errorf(
+		return nil, fmt.Errorf(
 			"decode card: format %d, want 1 to %d: a newer ticketrail wrote it", r.V, recordVersion)
 	}
 	if err := r.check(); err != nil {
-		return record{}, ticket.Ticket{}, fmt.Errorf("decode card: %w", err)
+		return nil, fmt.Errorf("decode card: %w", err)
 	}
 	t, err := ticket.Unmarshal(r.Ticket)
 	if err != nil {
-		return record{}, ticket.Ticket{}, fmt.Errorf("decode card: %w", err)
+		return nil, fmt.Errorf("decode card: %w", err)
 	}
-	return r, t, nil
+	return &entry{r, &t}, nil
 }
 
 // maxSafeInteger is the largest integer that JavaScript represents exactly. A larger number would

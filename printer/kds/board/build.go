@@ -1,0 +1,328 @@
+package board
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"time"
+
+	"ticketrail/printer/layout"
+	"ticketrail/queue/ticket"
+)
+
+// A builder makes one order: lot are the indexes of its cards in g. Every text of the tickets goes through
+// layout.OneLine or layout.Notes here, so no other place has to.
+type builder struct {
+	r     *reader
+	g     *group
+	lines [][]ticket.StruckLine // of each card of g
+	voids []ticket.Struck
+	lot   []int
+}
+
+// order makes the order, but for its version.
+func (b *builder) order() *Order {
+	first := &b.g.members[b.lot[0]]
+	o := &Order{Key: b.g.key, State: first.state, Kind: first.t.Kind, Tickets: []Ticket{},
+		Received: unixMillis(first.t.Received), Clock: clockText(first.t.Received, first.t.Zone),
+		PutAt: first.rec.PutAt, Place: first.rec.Place}
+	if o.Kind == ticket.Correction {
+		o.Kind = ticket.Order
+	}
+	for n, i := range b.lot {
+		m := &b.g.members[i]
+		b.describe(o, m)
+		if n == 0 && m.state != Open {
+			o.Key += "~" + strconv.FormatUint(m.off, 10)
+		}
+		if o.Off = max(o.Off, m.off); o.Off == m.off {
+			o.OffAt = m.offAt
+		}
+		if c := m.rec.LastChange; c != nil && undoable(c.Do) && c.At+b.r.undoFor.Milliseconds() > o.UndoUntil {
+			o.Undo, o.UndoUntil = c.Do, c.At+b.r.undoFor.Milliseconds()
+		}
+		o.refs = append(o.refs, m.ref())
+		if v := b.band(i); v != nil {
+			o.Voids = append(o.Voids, *v)
+			o.MustAckVoid = o.MustAckVoid || !v.Acked
+			if m.t.Void && b.knows(i) { // the band says it all
+				continue
+			}
+		}
+		b.addTicket(o, i, false)
+	}
+	if o.State == Open {
+		b.addContext(o)
+		b.belongsTo(o)
+	}
+	b.alarms(o)
+	return o
+}
+
+// describe fills in what the earlier cards did not say. One till sends the server's name, another does not.
+func (b *builder) describe(o *Order, m *member) {
+	t := m.t
+	for _, f := range []struct {
+		to   *string
+		from string
+	}{
+		{&o.Number, number(t)}, {&o.Table, table(t)}, {&o.Type, layout.OneLine(t.Type)},
+		{&o.Server, layout.OneLine(t.Server)}, {&o.Guests, layout.OneLine(t.Guests)},
+		{&o.Venue, layout.OneLine(t.VenueName)}, {&o.Destination, layout.OneLine(t.Destination)},
+		{&o.Course, layout.OneLine(t.Course)},
+	} {
+		if *f.to == "" {
+			*f.to = f.from
+		}
+	}
+	o.Rush = o.Rush || t.Rush && !t.Void
+	o.DineIn = ordinary(t) && !ticket.Leaves(o.Type)
+	if s := layout.OneLine(ticket.Short(t.Request)); s != "" && !slices.Contains(o.Requests, s) {
+		o.Requests = append(o.Requests, s)
+	}
+	for _, p := range t.AlsoAt {
+		if s := layout.OneLine(p.Station); s != m.rec.Station && !slices.Contains(o.AlsoAt, s) {
+			o.AlsoAt = append(o.AlsoAt, s)
+		}
+	}
+}
+
+// band is what the card cancels; nil if that is nothing.
+func (b *builder) band(i int) *Void {
+	m := &b.g.members[i]
+	at := slices.IndexFunc(b.voids, func(s ticket.Struck) bool { return s.Job == m.rec.Job })
+	if at < 0 {
+		return nil
+	}
+	s := &b.voids[at]
+	v := &Void{Job: m.rec.Job, Station: m.rec.Station, At: unixMillis(m.t.Received),
+		Clock: clockText(m.t.Received, m.t.Zone), Whole: s.Whole, How: s.How, AckedAt: m.rec.AckedAt,
+		Acked: m.rec.Acked}
+	for _, l := range s.Lines {
+		v.Lines = append(v.Lines, lineText(&l))
+	}
+	for _, l := range s.Left {
+		v.Unmatched = append(v.Unmatched, lineText(&l))
+	}
+	for j := range b.g.members { // of what it struck, the first that had left
+		was := &b.g.members[j]
+		if was.state == Bumped && was.offAt <= m.rec.PutAt && b.struckBy(j, m.rec.Job) && v.BumpedAt == 0 {
+			v.BumpedAt, v.BumpedClock = was.offAt, clockText(time.UnixMilli(was.offAt), m.t.Zone)
+		}
+	}
+	return v
+}
+
+// struckBy says whether a job cancelled something on card i.
+func (b *builder) struckBy(i int, job uint64) bool {
+	return slices.ContainsFunc(b.lines[i], func(l ticket.StruckLine) bool { return l.By == job })
+}
+
+// knows says whether the order has an earlier ticket than card i that is no cancellation.
+func (b *builder) knows(i int) bool {
+	return slices.ContainsFunc(b.g.members[:i], func(m member) bool { return !m.t.Void })
+}
+
+// addContext adds what is struck on tickets that have left: the cook made it, and it is cancelled now.
+func (b *builder) addContext(o *Order) {
+	for i, m := range b.g.members {
+		if m.state != Open && slices.ContainsFunc(o.Voids, func(v Void) bool { return b.struckBy(i, v.Job) }) {
+			b.addTicket(o, i, true)
+		}
+	}
+}
+
+// belongsTo says what an order adds to: one whose cards have all left.
+func (b *builder) belongsTo(o *Order) {
+	var last *member
+	for i := range b.g.members[:b.lot[0]] {
+		m := &b.g.members[i]
+		if m.state == Bumped && !m.t.Void && (last == nil || m.off > last.off) {
+			last = m
+		}
+	}
+	if last != nil {
+		o.Of = &Of{Number: o.Number, Clock: clockText(time.UnixMilli(last.offAt), last.t.Zone)}
+	}
+}
+
+// addTicket adds card i to the order; if struckOnly, only its struck lines.
+func (b *builder) addTicket(o *Order, i int, struckOnly bool) {
+	m := &b.g.members[i]
+	r, t := &m.rec, m.t
+	k := Ticket{
+		Job: r.Job, Version: r.Version, Station: layout.OneLine(r.Station), State: r.State, Place: r.Place,
+		At: unixMillis(t.Received), Clock: clockText(t.Received, t.Zone), Seen: r.SeenAt, Shown: r.Shown,
+		Duplicate: r.Duplicate, Reprint: r.Reprint, Refire: t.Refire, NoRoute: allUnrouted(t.Lines),
+		For: layout.OneLine(r.For), Down: layout.OneLine(r.Down), Paper: layout.OneLine(r.Paper), PaperAt: r.PaperAt,
+		Added: slices.ContainsFunc(b.g.members[:i], func(was member) bool { return was.t.Request != t.Request }) &&
+			!slices.ContainsFunc(b.g.members[:i], func(was member) bool { return was.t.Request == t.Request }),
+		Raw: layout.OneLine(t.Raw),
+	}
+	if r.State == Bumped {
+		k.BumpedAt, k.bumpedClock = r.OffAt, clockText(time.UnixMilli(r.OffAt), t.Zone)
+	}
+	if !struckOnly {
+		k.Notes = b.texts(slices.Concat(t.Notes, t.Later))
+	}
+	k.Items = b.items(i)
+	if struckOnly {
+		k.Items = slices.DeleteFunc(k.Items, func(it Item) bool { return it.Struck == nil })
+	} else {
+		for _, it := range k.Items {
+			if it.Course != "" && !slices.Contains(o.Courses, it.Course) {
+				o.Courses = append(o.Courses, it.Course)
+			}
+			if it.Depth == 0 && !it.Done && !it.Void && r.State == Open {
+				o.Left++
+			}
+		}
+	}
+	o.Tickets = append(o.Tickets, k)
+}
+
+// items are the lines of card i.
+func (b *builder) items(i int) []Item {
+	m := &b.g.members[i]
+	out := make([]Item, 0, len(b.lines[i]))
+	var done bool
+	var doneAt int64
+	for n := range b.lines[i] {
+		l := &b.lines[i][n]
+		it := Item{
+			I: l.From, Depth: max(l.Depth, 0), Quantity: layout.OneLine(l.Quantity), Name: layout.OneLine(l.Name),
+			Notes: b.texts(l.Notes), Seat: layout.OneLine(l.Seat), Course: layout.OneLine(l.Course),
+			Of: layout.OneLine(l.Parent), Void: l.Void, Refire: l.Refire, NoRoute: l.NoRoute, Raw: l.Raw,
+		}
+		if it.Quantity == "" {
+			it.Quantity = "1"
+		}
+		if it.Name == "" { // or its quantity would read as part of the line above
+			it.Name = "(no name)"
+		}
+		if it.Depth == 0 {
+			if done = slices.Contains(m.rec.Done, l.From); done {
+				doneAt = m.rec.doneAt(l.From)
+			}
+			if it.Course == "" {
+				it.Course = layout.OneLine(m.t.Course)
+			}
+		}
+		if it.Done = done; done {
+			it.DoneAt = doneAt
+		}
+		if l.Split {
+			it.I = len(m.t.Lines) + n
+		}
+		if l.By != 0 {
+			it.Struck = b.struck(l.By)
+		}
+		if f := b.r.look.Alarms; f != nil {
+			it.Alarm = !it.Raw && f(it.Name)
+		}
+		if f := b.r.look.Colour; f != nil && it.Depth > 0 {
+			it.Colour = f(it.Name)
+		}
+		out = append(out, it)
+	}
+	return out
+}
+
+// struck says which card of the group cancelled a line.
+func (b *builder) struck(by uint64) *Struck {
+	for i := range b.g.members {
+		if m := &b.g.members[i]; m.rec.Job == by {
+			return &Struck{by, unixMillis(m.t.Received), clockText(m.t.Received, m.t.Zone)}
+		}
+	}
+	return nil // cannot happen: Strike has seen these cards only
+}
+
+// texts are notes as pages get them.
+func (b *builder) texts(notes []string) (out []Text) {
+	for _, s := range layout.Notes(notes) {
+		out = append(out, Text{s, b.r.look.Alarms != nil && b.r.look.Alarms(s)})
+	}
+	return out
+}
+
+// alarms lifts the allergies of what is still wanted to the head of the order.
+func (b *builder) alarms(o *Order) {
+	add := func(text string, job uint64, item int) {
+		if !slices.ContainsFunc(o.Alarms, func(a Alarm) bool { return a.Text == text && a.Job == job }) {
+			o.Alarms = append(o.Alarms, Alarm{text, job, item})
+		}
+	}
+	acked := int64(-1)
+	for _, k := range o.Tickets {
+		before := len(o.Alarms)
+		for _, n := range k.Notes {
+			if n.Alarm {
+				add(n.Text, k.Job, -1)
+			}
+		}
+		for _, it := range k.Items {
+			if it.Void {
+				continue
+			}
+			if it.Alarm {
+				add(it.Name, k.Job, it.I)
+			}
+			for _, n := range it.Notes {
+				if n.Alarm {
+					add(n.Text, k.Job, it.I)
+				}
+			}
+		}
+		if len(o.Alarms) == before {
+			continue
+		}
+		// All of them must be acknowledged, also those of an add-on.
+		i := slices.IndexFunc(b.g.members, func(m member) bool {
+			return m.rec.Job == k.Job && layout.OneLine(m.rec.Station) == k.Station
+		})
+		if at := b.g.members[i].rec.AlarmAckedAt; at == 0 || acked == 0 {
+			acked = 0
+		} else {
+			acked = max(acked, at)
+		}
+	}
+	o.AlarmAckedAt = max(acked, 0)
+	o.MustAckAlarm = b.r.look.AckAlarm && acked == 0
+}
+
+// versionOf is a hash of what a cook may press on: not of what changes by itself, like whether a page has
+// shown it. It is cut to 53 bits because pages compute in floating point.
+func versionOf(o *Order) uint64 {
+	h := fnv.New64a()
+	sum := func(n uint64) { _ = binary.Write(h, binary.BigEndian, n) }
+	sum(o.Off)
+	for _, k := range o.Tickets {
+		h.Write([]byte(k.Station))
+		sum(k.Job)
+		sum(k.Version)
+	}
+	for _, v := range o.Voids {
+		sum(v.Job)
+		if v.Acked {
+			sum(1)
+		}
+	}
+	for _, p := range o.Parts {
+		fmt.Fprint(h, p.Station, p.State, p.Jobs, p.Left)
+	}
+	return h.Sum64() >> 11
+}
+
+// hasVoid says whether a ticket cancels something, which a cook must acknowledge.
+func hasVoid(t *ticket.Ticket) bool {
+	return t.Void || slices.ContainsFunc(t.Lines, func(l ticket.Line) bool { return l.Void })
+}
+
+// allUnrouted reports whether no route matched any line. Only then the ticket has the banner; otherwise the
+// single lines say it.
+func allUnrouted(lines []ticket.Line) bool {
+	return len(lines) > 0 && !slices.ContainsFunc(lines, func(l ticket.Line) bool { return !l.NoRoute })
+}

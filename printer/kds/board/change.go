@@ -1,0 +1,292 @@
+package board
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Do carries out a command, once however often it is delivered. An error means that it is not known to be
+// stored, or, if it wraps [ErrCommand], that it is malformed. Every other reason for not doing it is the
+// Result's Outcome.
+//
+// A command for an order changes its cards one after another. A crash or an error before the first one is
+// stored: the page has no answer and sends the command again. A crash or an error between two: some cards of
+// the order are changed, and each of those knows the command and which cards it is for, so its next delivery
+// changes the rest, and nothing that came later. A crash after the last: all cards know the command.
+func (b *Board) Do(ctx context.Context, c Command) (Result, error) {
+	if err := c.check(); err != nil {
+		return Result{}, err
+	}
+	if c.Do == Tick || c.Do == Untick {
+		return Result{}, fmt.Errorf("%w: %s is for a pass, and %s is a board", ErrCommand, c.Do, b.station)
+	}
+	b.write.Lock()
+	defer b.write.Unlock()
+	jobs, out := b.resumed(c)
+	if out == "" {
+		jobs, out = b.decide(c)
+	}
+	if out != Done {
+		return b.result(c, jobs, out), nil
+	}
+	by := &lastChange{Do: c.Do, Item: c.Item, At: time.Now().UnixMilli(), By: c.ID, Jobs: jobs}
+	changed := false
+	for _, job := range jobs {
+		was, err := b.change(ctx, job, func(r *record) bool { return b.apply(r, by) })
+		changed = changed || was
+		if err != nil {
+			if changed {
+				b.publish()
+			}
+			return Result{}, fmt.Errorf("%s: %w", c.Do, err)
+		}
+	}
+	if changed {
+		b.publish()
+	}
+	res := b.result(c, jobs, Done)
+	b.sweep(ctx)
+	return res, nil
+}
+
+// resumed recognises a command that was delivered before: it returns Done, and the cards it is for. It comes
+// before everything else, because the first delivery has changed the version.
+func (b *Board) resumed(c Command) ([]uint64, Outcome) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	var known []uint64
+	for job, e := range b.cards {
+		if !slices.Contains(e.rec.CommandIDs, c.ID) {
+			continue
+		}
+		known = append(known, job)
+		if l := e.rec.LastChange; l != nil && l.By == c.ID && len(l.Jobs) > 0 {
+			return l.Jobs, Done
+		}
+	}
+	if len(known) > 0 {
+		return known, Done
+	}
+	return nil, ""
+}
+
+// result is the answer with the order as it is now, whatever the outcome: the page shows it at once.
+func (b *Board) result(c Command, jobs []uint64, out Outcome) Result {
+	r := Result{ID: c.ID, Outcome: out, Order: b.Order(c.Order), At: b.At()}
+	if len(jobs) > 0 {
+		if o := b.OrderOf(jobs[0]); o != nil {
+			r.Order = o
+		}
+	}
+	return r
+}
+
+// OrderOf returns the order that has the card of a job; nil if there is none.
+func (v *Orders) OrderOf(job uint64) *Order {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	for _, o := range v.byKey {
+		if slices.ContainsFunc(o.refs, func(r Ref) bool { return r.Job == job }) {
+			return o
+		}
+	}
+	return nil
+}
+
+// Jobs are the jobs of the cards that are in the order.
+func (o *Order) Jobs() (jobs []uint64) {
+	for _, r := range o.refs {
+		jobs = append(jobs, r.Job)
+	}
+	return jobs
+}
+
+// successor is the order that one with that key has become, because another cook was faster.
+func (v *Orders) successor(key string) *Order {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	group, off, _ := strings.Cut(key, "~")
+	if off != "" {
+		return v.byKey[group]
+	}
+	var last *Order
+	for k, o := range v.byKey {
+		if strings.HasPrefix(k, key+"~") && (last == nil || o.Off > last.Off) {
+			last = o
+		}
+	}
+	return last
+}
+
+// decide returns the cards that the command changes and Done, or why it changes none. It checks for Already
+// before Conflict: two cooks who press the same do not disagree.
+func (b *Board) decide(c Command) ([]uint64, Outcome) {
+	if c.Do == ItemDone || c.Do == ItemUndone {
+		return b.decideItem(c)
+	}
+	o := b.Order(c.Order)
+	if o == nil {
+		if o = b.successor(c.Order); o != nil && (c.Do == Bump || c.Do == Recall) {
+			return o.Jobs(), Already
+		}
+		return nil, Gone
+	}
+	open, jobs := o.State == Open, o.Jobs()
+	switch {
+	case c.Do == Bump && !open, c.Do == Recall && open, c.Do == AckVoid && open && !o.MustAckVoid,
+		c.Do == AckAlarm && open && len(o.Alarms) == 0, c.Do == AckAlarm && o.AlarmAckedAt != 0,
+		c.Do == Leave && o.State != Elsewhere:
+		return jobs, Already
+	case c.Version != o.Version, !open && (c.Do == AckVoid || c.Do == AckAlarm):
+		return jobs, Conflict
+	// A cancellation that nobody has read would be cooked: the order may not disappear before.
+	case c.Do == Bump && (o.MustAckVoid || o.MustAckAlarm):
+		return jobs, Unread
+	case c.Do == Recall && time.Since(time.UnixMilli(o.OffAt)) >= b.recallFor:
+		return nil, Gone
+	case c.Do == Undo:
+		if jobs = b.undoable(jobs); jobs == nil {
+			return o.Jobs(), TooLate
+		}
+	case c.Do == AckVoid, c.Do == AckAlarm:
+		jobs = b.unread(o, c.Do)
+	}
+	return jobs, Done
+}
+
+// decideItem is decide for one item.
+func (b *Board) decideItem(c Command) ([]uint64, Outcome) {
+	e := b.get(c.Job)
+	if e == nil || c.Item < 0 || c.Item >= len(e.t.Lines) || e.t.Lines[c.Item].Depth > 0 {
+		return nil, Gone
+	}
+	jobs := []uint64{c.Job}
+	switch {
+	case slices.Contains(e.rec.Done, c.Item) == (c.Do == ItemDone):
+		return jobs, Already
+	case c.Version != e.rec.Version, e.rec.State != Open:
+		return jobs, Conflict
+	}
+	return jobs, Done
+}
+
+// unread returns the cards of the order whose cancellation or allergy nobody has acknowledged.
+func (b *Board) unread(o *Order, do Verb) []uint64 {
+	return slices.DeleteFunc(o.Jobs(), func(job uint64) bool {
+		e := b.get(job)
+		if do == AckVoid {
+			return e.rec.Acked || !hasVoid(e.t)
+		}
+		return e.rec.AlarmAckedAt != 0 || !slices.ContainsFunc(o.Alarms, func(a Alarm) bool { return a.Job == job })
+	})
+}
+
+// undoable returns those of the cards that the latest change has changed; nil if none can be undone any
+// more.
+func (b *Board) undoable(jobs []uint64) (latest []uint64) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	var last *lastChange
+	for _, job := range jobs {
+		l := b.cards[job].rec.LastChange
+		if l == nil || !undoable(l.Do) || time.Since(time.UnixMilli(l.At)) >= b.o.UndoFor {
+			continue
+		}
+		// Not by time alone: a delivery that was repeated has changed some cards later than others.
+		if last == nil || l.By != last.By && l.At >= last.At {
+			last, latest = l, nil
+		}
+		if l.By == last.By {
+			latest = append(latest, job)
+		}
+	}
+	return latest
+}
+
+// undoable says whether a change can be reversed by Undo. A recall is reversed by a bump.
+func undoable(v Verb) bool { return v != Undo && v != Recall && v != Leave }
+
+// apply changes a record as the command asks. It returns false for a card that the command has changed
+// before, or that was moved since its first delivery.
+func (b *Board) apply(r *record, by *lastChange) bool {
+	if slices.Contains(r.CommandIDs, by.By) || by.Do == Bump && r.State != Open ||
+		by.Do == Recall && r.State == Open {
+		return false
+	}
+	last := r.LastChange
+	r.Version++
+	r.Shown = true // a cook pressed on it, so a page has shown it
+	if r.CommandIDs = append(r.CommandIDs, by.By); len(r.CommandIDs) > maxCommandIDs {
+		r.CommandIDs = r.CommandIDs[len(r.CommandIDs)-maxCommandIDs:]
+	}
+	r.LastChange = by
+	r.note(string(by.Do), by.Item)
+	switch by.Do {
+	case Bump:
+		b.takeOff(r, Bumped)
+		r.OffBy = by.By
+	case Recall:
+		if r.State == Elsewhere { // it may also have come out at the backup, or not at all
+			r.Duplicate, r.Paper, r.PaperAt = true, "", 0
+		}
+		r.putBack()
+	case ItemDone:
+		r.Done = append(r.Done, by.Item)
+		slices.Sort(r.Done)
+	case ItemUndone:
+		r.Done = without(r.Done, by.Item)
+	case AckVoid:
+		if !r.Acked {
+			r.Acked, r.AckedAt = true, by.At
+		}
+	case AckAlarm:
+		if r.AlarmAckedAt == 0 {
+			r.AlarmAckedAt = by.At
+		}
+	case Leave:
+		r.Left = true
+	case Undo:
+		if last != nil {
+			r.reverse(last)
+		}
+	}
+	return true
+}
+
+// takeOff moves a record off the board into the given state.
+func (b *Board) takeOff(r *record, as State) {
+	b.lastOff++
+	r.State, r.Off, r.OffAt, r.OffBy = as, b.lastOff, time.Now().UnixMilli(), ""
+}
+
+// putBack moves a record back to its place.
+func (r *record) putBack() { r.State, r.Off, r.OffAt, r.OffBy = Open, 0, 0, "" }
+
+// reverse reverses a change. An undo cannot be undone; the original command does it again.
+func (r *record) reverse(last *lastChange) {
+	switch last.Do {
+	case Bump:
+		r.putBack()
+	case ItemDone:
+		r.Done = without(r.Done, last.Item)
+	case ItemUndone:
+		r.Done = append(r.Done, last.Item)
+		slices.Sort(r.Done)
+	case AckVoid: // a card that was acknowledged before stays so
+		if r.AckedAt == last.At {
+			r.Acked, r.AckedAt = false, 0
+		}
+	case AckAlarm:
+		if r.AlarmAckedAt == last.At {
+			r.AlarmAckedAt = 0
+		}
+	}
+}
+
+// without returns list without i.
+func without(list []int, i int) []int {
+	return slices.DeleteFunc(list, func(x int) bool { return x == i })
+}

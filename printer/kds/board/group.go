@@ -1,0 +1,223 @@
+package board
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"ticketrail/printer/layout"
+	"ticketrail/queue/ticket"
+)
+
+// Which cards are one order is never stored: it follows from the cards, with the same rule on a board and
+// at the pass. So it can change with the program, and no crash can leave it half done.
+
+// A member is a card as one screen sees it.
+type member struct {
+	*entry
+	off   uint64 // counts what left this screen; 0: it is here
+	offAt int64
+	with  string // cards that left with the same value left together
+	state State
+}
+
+// ref names the card.
+func (m *member) ref() Ref { return Ref{m.rec.Station, m.rec.Job} }
+
+// A group is the cards of one order.
+type group struct {
+	key           string
+	members       []member
+	number, table string // of the first card that has one
+}
+
+// grouped puts cards into orders. cards are in the order in which they came; a card joins the latest order
+// before it that
+//
+//   - came with the same request, and not with another record, number or table; or
+//   - has the same number, and no other table, and was here in the last recallFor; or
+//   - has no number either and is at the same table, with a card that is here: as soon as the cards of a
+//     table are bumped it may have new guests.
+func grouped(cards []member, recallFor time.Duration) []*group {
+	var all []*group
+	by := map[string][]*group{} // by request, number and table
+	for _, c := range cards {
+		t := c.t
+		number, table := number(t), tableKey(t)
+		keys := []string{"r\x00" + t.Venue + "\x00" + t.Request, "n\x00" + t.Venue + "\x00" + number,
+			"t\x00" + t.Venue + "\x00" + table}
+		var g *group
+		if ordinary(t) {
+			same := func(g *group) bool { return !differ(g.number, number) && !differ(g.table, table) }
+			g = latest(by[keys[0]], func(g *group) bool {
+				return same(g) && slices.ContainsFunc(g.members, func(m member) bool {
+					return m.t.Request == t.Request && !differ(m.t.Record, t.Record)
+				})
+			})
+			if g == nil && number != "" {
+				g = latest(by[keys[1]], func(g *group) bool { return same(g) && g.wasHere(c.rec.PutAt, recallFor) })
+			}
+			if g == nil && number == "" && table != "" {
+				g = latest(by[keys[2]], func(g *group) bool { return g.number == "" && g.wasHere(c.rec.PutAt, 0) })
+			}
+		}
+		if g == nil {
+			g = &group{key: groupKey(&c, number, table)}
+			all = append(all, g)
+		}
+		g.members = append(g.members, c)
+		if g.number == "" {
+			g.number = number
+		}
+		if g.table == "" {
+			g.table = table
+		}
+		if !ordinary(t) {
+			continue
+		}
+		for _, k := range keys {
+			if !slices.Contains(by[k], g) {
+				by[k] = append(by[k], g)
+			}
+		}
+	}
+	return all
+}
+
+// latest is the last group for which f is true.
+func latest(list []*group, f func(*group) bool) *group {
+	for _, g := range slices.Backward(list) {
+		if f(g) {
+			return g
+		}
+	}
+	return nil
+}
+
+// differ says that two texts contradict: both are given, and they are not the same.
+func differ(a, b string) bool { return a != "" && b != "" && a != b }
+
+// wasHere says whether a card of the group was here at a time, or had left less than within before it.
+func (g *group) wasHere(at int64, within time.Duration) bool {
+	return slices.ContainsFunc(g.members, func(m member) bool {
+		return m.off == 0 && m.state == Open || m.offAt > at-within.Milliseconds()
+	})
+}
+
+// ordinary says whether a ticket belongs to an order. A slip and a test do not.
+func ordinary(t *ticket.Ticket) bool { return t.Kind == ticket.Order || t.Kind == ticket.Correction }
+
+func number(t *ticket.Ticket) string { return ticket.NumberLabel(layout.OneLine(t.Number)) }
+
+func table(t *ticket.Ticket) string { return ticket.TableLabel(layout.OneLine(t.Table), t.Type) }
+
+// tableKey is the table without what depends on the type of the order.
+func tableKey(t *ticket.Ticket) string {
+	return strings.ToLower(ticket.TableLabel(layout.OneLine(t.Table), ""))
+}
+
+// groupKey names an order by its first card. The station is not part of it, so that boards agree.
+func groupKey(c *member, number, table string) string {
+	words := []string{c.t.Venue, c.t.Request, c.t.Record, number, table}
+	if !ordinary(c.t) {
+		words = append(words, strconv.FormatUint(c.rec.Job, 10))
+	}
+	// Each word is preceded by its length, so that no two lists of words give the same bytes.
+	h := sha256.New()
+	for _, w := range words {
+		var n [8]byte
+		binary.BigEndian.PutUint64(n[:], uint64(len(w)))
+		h.Write(n[:])
+		h.Write([]byte(w))
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// A reader makes orders of groups. It keeps what it made: most changes concern one order of many.
+type reader struct {
+	undoFor time.Duration
+	look    Look
+	made    map[string]made
+}
+
+// made is a group with the orders that were made of it.
+type made struct {
+	members []member
+	lines   map[Ref][]ticket.StruckLine // of each ticket, as it stands
+	orders  []*Order
+}
+
+// Look is how tickets are shown, as configured. The zero value marks nothing.
+type Look struct {
+	Alarms   func(text string) bool       // reports whether a text names an allergy; nil: none does
+	AckAlarm bool                         // an allergy must be acknowledged before its order is bumped
+	Colour   func(modifier string) string // the colour of a modifier; nil: none has one
+}
+
+// orders makes the orders of all groups. finish, if given, completes each: the open ones anew each time,
+// because they also depend on what no card has.
+func (r *reader) orders(groups []*group, finish func(*group, *Order)) (out []*Order) {
+	now := make(map[string]made, len(groups))
+	for _, g := range groups {
+		was, ok := r.made[g.key]
+		if !ok || !slices.Equal(was.members, g.members) {
+			was = r.make(g, finish)
+		}
+		now[g.key] = was
+		for _, o := range was.orders {
+			if finish != nil && o.State == Open {
+				o = complete(*o, g, finish)
+			}
+			out = append(out, o)
+		}
+	}
+	r.made = now
+	return out
+}
+
+// make makes the orders of a group: one of the cards that are here, and one of each lot that left together.
+func (r *reader) make(g *group, finish func(*group, *Order)) made {
+	m := made{members: g.members, lines: map[Ref][]ticket.StruckLine{}}
+	tickets := make([]ticket.Ordered, len(g.members))
+	for i, c := range g.members {
+		station := c.rec.Station
+		if c.rec.For != "" { // this is a backup: the routes named the other station
+			station = c.rec.For
+		}
+		tickets[i] = ticket.Ordered{Job: c.rec.Job, Station: station, Copy: c.rec.Reprint, Ticket: c.t}
+	}
+	lines, voids := ticket.Strike(tickets)
+	for i := range g.members {
+		m.lines[g.members[i].ref()] = lines[i]
+	}
+	var lots [][]int
+	for i, c := range g.members {
+		j := slices.IndexFunc(lots, func(l []int) bool {
+			first := g.members[l[0]]
+			return first.state == c.state && first.with == c.with
+		})
+		if j < 0 {
+			lots, j = append(lots, nil), len(lots)
+		}
+		lots[j] = append(lots[j], i)
+	}
+	for _, lot := range lots {
+		b := builder{r: r, g: g, lines: lines, voids: voids, lot: lot}
+		m.orders = append(m.orders, complete(*b.order(), g, finish))
+	}
+	return m
+}
+
+// complete gives an order its version.
+func complete(o Order, g *group, finish func(*group, *Order)) *Order {
+	if finish != nil {
+		finish(g, &o)
+	}
+	o.Version = versionOf(&o)
+	o.sum = sumOf(&o)
+	return &o
+}

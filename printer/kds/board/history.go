@@ -1,0 +1,181 @@
+package board
+
+import (
+	"cmp"
+	"encoding/json"
+	"hash/fnv"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A Snapshot is all that a screen shows at one moment.
+type Snapshot struct {
+	ID      string   `json:"id"` // names this state; opaque to pages
+	Run     string   `json:"run"`
+	Seq     uint64   `json:"seq"`
+	Now     int64    `json:"now"` // milliseconds since 1970 by the server's clock
+	Station string   `json:"station"`
+	Orders  []*Order `json:"orders"` // the open ones, in place; of a pass, the oldest first
+	Recall  []*Order `json:"recall"` // the latest first
+}
+
+// An Event is one change of what a screen shows.
+type Event struct {
+	ID    string `json:"id"` // of the state after the change
+	Seq   uint64 `json:"seq"`
+	Kind  string `json:"kind"`           // "order", "forget_order"
+	Order string `json:"order"`          // its key
+	View  *Order `json:"view,omitempty"` // as it is now
+
+	json []byte
+}
+
+// JSON is the encoded event. It is encoded once for all pages and must not be modified.
+func (e Event) JSON() []byte { return e.json }
+
+// Orders are what the pages of a [Board] or a [Pass] show, with the latest changes. Reading never waits for
+// storage, and is safe for concurrent use.
+type Orders struct {
+	station    string
+	run        string
+	recallKeep int
+	recallFor  time.Duration
+	events     int // how many are kept
+
+	// mu guards what follows. It is held briefly, because every page and every heartbeat reads under it.
+	mu      sync.RWMutex
+	byKey   map[string]*Order
+	seq     uint64
+	past    []Event
+	bytes   int // of their JSON
+	changed chan struct{}
+}
+
+// maxHistoryBytes bounds what large orders make the past events cost. Each screen has some.
+const maxHistoryBytes = 256 << 10
+
+// Set replaces the orders, and records an event for each that changed. An order that is the same keeps its
+// value.
+func (v *Orders) set(list []*Order) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	now := make(map[string]*Order, len(list))
+	seq := v.seq
+	for _, o := range list {
+		was := v.byKey[o.Key]
+		if was != nil && (was == o || was.sum == o.sum) {
+			now[o.Key] = was
+			continue
+		}
+		now[o.Key] = o
+		v.add(Event{Kind: "order", Order: o.Key, View: o})
+	}
+	for _, key := range slices.Sorted(maps.Keys(v.byKey)) {
+		if now[key] == nil {
+			v.add(Event{Kind: "forget_order", Order: key})
+		}
+	}
+	if v.byKey = now; v.seq != seq {
+		close(v.changed)
+		v.changed = make(chan struct{})
+	}
+}
+
+// add appends an event. When there are too many, the older half is dropped, so that copying is rare. mu is
+// held.
+func (v *Orders) add(e Event) {
+	v.seq++
+	e.Seq, e.ID = v.seq, stateID(v.run, v.seq)
+	e.json, _ = json.Marshal(e) // strings, numbers and booleans: it cannot fail
+	for len(v.past) > 0 && (len(v.past) >= v.events || v.bytes > maxHistoryBytes) {
+		v.past = slices.Clone(v.past[(len(v.past)+1)/2:]) // callers of Since may still read the old slice
+		v.bytes = 0
+		for _, old := range v.past {
+			v.bytes += len(old.json)
+		}
+	}
+	v.past, v.bytes = append(v.past, e), v.bytes+len(e.json)
+}
+
+// sum is a hash of all that pages show of an order.
+func sumOf(o *Order) uint64 {
+	b, _ := json.Marshal(o) // as above
+	h := fnv.New64a()
+	h.Write(b)
+	return h.Sum64()
+}
+
+// Snapshot returns the orders as they are now.
+func (v *Orders) Snapshot() Snapshot {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	now := time.Now()
+	s := Snapshot{ID: stateID(v.run, v.seq), Run: v.run, Seq: v.seq, Now: now.UnixMilli(), Station: v.station,
+		Orders: []*Order{}, Recall: []*Order{}}
+	for _, o := range v.byKey {
+		switch {
+		case o.State == Open:
+			s.Orders = append(s.Orders, o)
+		// It is forgotten with the next change, so it may still be here.
+		case now.Sub(time.UnixMilli(o.OffAt)) < v.recallFor:
+			s.Recall = append(s.Recall, o)
+		}
+	}
+	// The key second, so that two orders of one place do not change places from one snapshot to the next.
+	slices.SortFunc(s.Orders, func(a, b *Order) int {
+		return cmp.Or(cmp.Compare(a.Place, b.Place), strings.Compare(a.Key, b.Key))
+	})
+	slices.SortFunc(s.Recall, func(a, b *Order) int {
+		return cmp.Or(cmp.Compare(b.Off, a.Off), strings.Compare(a.Key, b.Key))
+	})
+	s.Recall = s.Recall[:min(len(s.Recall), v.recallKeep)]
+	return s
+}
+
+// Order returns the order with that key; nil if there is none.
+func (v *Orders) Order(key string) *Order {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	return v.byKey[key]
+}
+
+// Station is the name of the screen.
+func (v *Orders) Station() string { return v.station }
+
+// RecallFor is how long an order can be recalled.
+func (v *Orders) RecallFor() time.Duration { return v.recallFor }
+
+// At returns the ID of the current state.
+func (v *Orders) At() string {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	return stateID(v.run, v.seq)
+}
+
+// Since returns the events after the state of that id. False means that it cannot: the id is of another
+// run, too old, or malformed; the caller takes a snapshot. The events must not be modified.
+func (v *Orders) Since(id string) ([]Event, bool) {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	was, number, _ := strings.Cut(id, ".")
+	seq, err := strconv.ParseUint(number, 10, 64)
+	if err != nil || was != v.run || seq > v.seq || v.seq-seq > uint64(len(v.past)) {
+		return nil, false
+	}
+	return slices.Clip(v.past[len(v.past)-int(v.seq-seq):]), true
+}
+
+// Changed returns a channel that is closed at the next change. Call it before reading, or a change between
+// the two is missed.
+func (v *Orders) Changed() <-chan struct{} {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	return v.changed
+}
+
+// stateID names a state for pages: they compare it and send it back, nothing else.
+func stateID(run string, seq uint64) string { return run + "." + strconv.FormatUint(seq, 10) }

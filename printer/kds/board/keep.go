@@ -1,0 +1,132 @@
+package board
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+const (
+	// MaxKept is how many cards off the board it keeps in memory for an order that is not finished, or for
+	// a pass: a kitchen's evening; and maxKeptFor for how long.
+	MaxKept    = 1000
+	maxKeptFor = 12 * time.Hour
+	// storedFor is how long a card stays stored after it left the board, for its timeline.
+	storedFor = 48 * time.Hour
+)
+
+// sweep forgets cards that can no longer be recalled, and deletes those that left the board long ago. It
+// stops at the first error; the rest is deleted after the next change or the next start. write is held.
+//
+// A crash in the middle: the cards that are still stored are deleted later. It runs after a change and not
+// by a timer, so an idle night writes nothing to the disk.
+func (b *Board) sweep(ctx context.Context) {
+	if gone := b.forgettable(); len(gone) > 0 {
+		b.mu.Lock()
+		for _, e := range gone {
+			delete(b.cards, e.rec.Job)
+			delete(b.visible, e.rec.Job)
+			b.archived[e.rec.Job] = e.rec.OffAt
+		}
+		b.mu.Unlock()
+		b.publish()
+	}
+	for job, offAt := range b.archived {
+		if time.Since(time.UnixMilli(offAt)) < storedFor {
+			continue
+		}
+		if err := b.o.KV.Delete(ctx, cardKey(job)); err != nil {
+			b.log.Debug("cannot delete an old card yet", "job", job, "err", err)
+			return
+		}
+		delete(b.archived, job)
+	}
+}
+
+// forgettable returns the cards that are off the board, no longer recallable, not part of an open order and
+// not needed by a pass.
+func (b *Board) forgettable() (gone []*entry) {
+	recallable := map[uint64]bool{}
+	for _, o := range b.Snapshot().Recall {
+		for _, r := range o.refs {
+			recallable[r.Job] = true
+		}
+	}
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	var off []*entry
+	for _, e := range b.cards {
+		if e.rec.State != Open {
+			off = append(off, e)
+		}
+	}
+	slices.SortFunc(off, func(x, y *entry) int { return int(y.rec.Off) - int(x.rec.Off) })
+	for i, e := range off {
+		keep := recallable[e.rec.Job] && !e.rec.Left
+		if !keep && i < MaxKept && time.Since(time.UnixMilli(e.rec.OffAt)) < maxKeptFor {
+			keep = b.wanted[e.rec.Job] ||
+				slices.ContainsFunc(b.watchers, func(w *watcher) bool { return w.needs(e.rec.Job) })
+		}
+		if !keep {
+			gone = append(gone, e)
+		}
+	}
+	return gone
+}
+
+// Past is a card as it was stored, for reports. Times are milliseconds since 1970; 0 is never.
+type Past struct {
+	Job, Place                  uint64
+	Number                      string
+	Received, Put, Seen, Bumped int64
+	Recalls                     int
+	Paper                       bool // it came out at another station
+	Items                       []PastItem
+}
+
+// A PastItem is an item of a card with when it was made: marked done, or bumped with its ticket.
+type PastItem struct {
+	Name, Quantity, Course string
+	Done                   int64
+}
+
+// Past returns the cards that were received between two times, up to 48 hours after they left the board.
+// Slips, tests and cancellations are left out.
+func (b *Board) Past(from, to time.Time) ([]Past, error) {
+	var out []Past
+	err := b.o.KV.All(func(_ string, value []byte) bool {
+		e, err := decodeRecord(value)
+		if err == nil && !e.t.Void && ordinary(e.t) && !e.t.Received.Before(from) && e.t.Received.Before(to) {
+			out = append(out, e.past())
+		}
+		return true
+	})
+	return out, err
+}
+
+func (e *entry) past() Past {
+	p := Past{Job: e.rec.Job, Place: e.rec.Place, Number: number(e.t), Received: unixMillis(e.t.Received),
+		Put: e.rec.PutAt, Seen: e.rec.SeenAt, Paper: e.rec.Paper != ""}
+	if e.rec.State == Bumped {
+		p.Bumped = e.rec.OffAt
+	}
+	for _, m := range e.rec.Timeline {
+		if m.E == string(Recall) {
+			p.Recalls++
+		}
+	}
+	for i, l := range e.t.Lines {
+		if l.Depth != 0 || l.Void {
+			continue
+		}
+		it := PastItem{Name: l.Name, Quantity: l.Quantity, Course: l.Course}
+		if slices.Contains(e.rec.Done, i) {
+			it.Done = e.rec.doneAt(i)
+		}
+		if it.Done == 0 {
+			it.Done = p.Bumped
+		}
+		p.Items = append(p.Items, it)
+	}
+	return p
+}

@@ -1,0 +1,195 @@
+package board
+
+import "ticketrail/queue/ticket"
+
+// A State says where a card or an order is.
+type State string
+
+const (
+	Open   State = "open"   // on the board
+	Bumped State = "bumped" // done; it can be recalled
+	// Elsewhere: another station has begun to print or show the ticket because this screen was dark.
+	// Whether that worked does not matter here. It can be recalled.
+	Elsewhere State = "elsewhere"
+)
+
+// An Order is what pages show: the tickets of one order that are together on a board, or that left it
+// together. It is never changed after it was made, so it may be read without a lock for any time. The
+// package documentation describes its JSON. Times are milliseconds since 1970, clocks are in the zone
+// of the venue.
+type Order struct {
+	Key     string `json:"key"`     // opaque; an order that is off the board has another key than the open one
+	Version uint64 `json:"version"` // changes with all that a cook may press on
+	State   State  `json:"state"`
+	Place   uint64 `json:"place"`         // sorts the board; a recalled order gets its old place back
+	Off     uint64 `json:"off,omitempty"` // sorts the recall list; 0 while open
+	OffAt   int64  `json:"off_at,omitempty"`
+	// Undo is the last change, as long as it can be undone: until UndoUntil.
+	Undo      Verb  `json:"undo,omitempty"`
+	UndoUntil int64 `json:"undo_until,omitempty"`
+
+	Kind        ticket.Kind `json:"kind,omitempty"`   // "" is an order, or "slip", "test"
+	Number      string      `json:"number,omitempty"` // as it is called out
+	Table       string      `json:"table,omitempty"`  // as people say it
+	Type        string      `json:"type,omitempty"`
+	DineIn      bool        `json:"dine_in,omitempty"`
+	Server      string      `json:"server,omitempty"`
+	Guests      string      `json:"guests,omitempty"`
+	Venue       string      `json:"venue,omitempty"`
+	Destination string      `json:"destination,omitempty"`
+	Course      string      `json:"course,omitempty"`
+	Requests    []string    `json:"requests,omitempty"` // the ends of their ids, short enough to read out
+
+	Received int64    `json:"received"` // of its first ticket here; the age counts from it
+	Clock    string   `json:"clock,omitempty"`
+	PutAt    int64    `json:"put_at"`
+	Rush     bool     `json:"rush,omitempty"`
+	Courses  []string `json:"courses,omitempty"`
+	AlsoAt   []string `json:"also_at,omitempty"` // other stations that have lines of it
+
+	Alarms       []Alarm `json:"alarms,omitempty"`
+	AlarmAckedAt int64   `json:"alarm_acked_at,omitempty"`
+	MustAckVoid  bool    `json:"must_ack_void,omitempty"`
+	MustAckAlarm bool    `json:"must_ack_alarm,omitempty"`
+	Voids        []Void  `json:"voids,omitempty"`
+	Of           *Of     `json:"of,omitempty"`
+
+	Left    int      `json:"left"` // items that are still to be made
+	Tickets []Ticket `json:"tickets"`
+
+	Parts []Part `json:"parts,omitempty"` // at the pass only
+	Ready bool   `json:"ready,omitempty"`
+
+	sum  uint64 // of its JSON
+	refs []Ref  // the cards that a command moves
+}
+
+// A Ref names a card. Tickets of a backup can be on two boards, so the job alone is not enough.
+type Ref struct {
+	Station string `json:"station"`
+	Job     uint64 `json:"job"`
+}
+
+// An Alarm is an allergy of an order.
+type Alarm struct {
+	Text string `json:"text"`
+	Job  uint64 `json:"job"`
+	Item int    `json:"item"` // -1: a note of the ticket
+}
+
+// A Void is a ticket that cancels something of its order.
+type Void struct {
+	Job       uint64     `json:"job"`
+	Station   string     `json:"station"`
+	At        int64      `json:"at"`
+	Clock     string     `json:"clock,omitempty"`
+	Lines     []string   `json:"lines,omitempty"` // "1 Fish"
+	Whole     bool       `json:"whole,omitempty"` // it cancels all, and names no line
+	How       ticket.How `json:"how"`
+	Unmatched []string   `json:"unmatched,omitempty"` // those of Lines that no ticket here has
+	BumpedAt  int64      `json:"bumped_at,omitempty"` // when what it cancels was bumped
+	// BumpedClock is BumpedAt in the zone of the venue.
+	BumpedClock string `json:"bumped_clock,omitempty"`
+	AckedAt     int64  `json:"acked_at,omitempty"`
+	Acked       bool   `json:"acked,omitempty"` // also if an older version did not store when
+}
+
+// Of is the order that an add-on belongs to, which was bumped before it came.
+type Of struct {
+	Number string `json:"number,omitempty"`
+	Clock  string `json:"clock,omitempty"`
+}
+
+// A Ticket is one card of an order.
+type Ticket struct {
+	Job     uint64 `json:"job"` // the id of the job in the queue; also the card's id
+	Version uint64 `json:"version"`
+	Station string `json:"station"`
+	State   State  `json:"state"`
+	Place   uint64 `json:"place"`
+	Added   bool   `json:"added,omitempty"` // an earlier request has begun the order
+	At      int64  `json:"at"`
+	Clock   string `json:"clock,omitempty"`
+	Seen    int64  `json:"seen,omitempty"`  // when it was first on the visible page
+	Shown   bool   `json:"shown,omitempty"` // a live page has confirmed that it holds the card
+
+	Duplicate bool   `json:"duplicate,omitempty"` // POSSIBLE DUPLICATE
+	Reprint   bool   `json:"reprint,omitempty"`   // REPRINT: an operator asked for this copy
+	Refire    bool   `json:"refire,omitempty"`
+	NoRoute   bool   `json:"no_route,omitempty"` // no route matched any of its items
+	For       string `json:"for,omitempty"`      // the station whose backup this screen is
+	Down      string `json:"down,omitempty"`     // what of that station is down: "printer", "screen"
+	Paper     string `json:"paper,omitempty"`    // the station where it came out while this screen was dark
+	PaperAt   int64  `json:"paper_at,omitempty"`
+	BumpedAt  int64  `json:"bumped_at,omitempty"`
+
+	Notes []Text `json:"notes,omitempty"`
+	Items []Item `json:"items,omitempty"`
+	// Raw is the record as received, if nothing printable was found in it or it has a key twice.
+	Raw string `json:"raw,omitempty"`
+
+	bumpedClock string
+}
+
+// A Text is a note. It may have line breaks.
+type Text struct {
+	Text  string `json:"text"`
+	Alarm bool   `json:"alarm,omitempty"` // it is an allergy
+}
+
+// An Item is one line of a ticket: an item (depth 0) or a modifier of the item before it.
+type Item struct {
+	I        int     `json:"i"` // its index on the ticket; a line that a void split off has one of its own
+	Depth    int     `json:"depth,omitempty"`
+	Quantity string  `json:"quantity"` // a decimal, or text; never empty
+	Name     string  `json:"name"`     // never empty
+	Notes    []Text  `json:"notes,omitempty"`
+	Alarm    bool    `json:"alarm,omitempty"`
+	Seat     string  `json:"seat,omitempty"`
+	Course   string  `json:"course,omitempty"` // its own, else the ticket's; empty for a modifier
+	Void     bool    `json:"void,omitempty"`
+	Struck   *Struck `json:"struck,omitempty"`
+	Refire   bool    `json:"refire,omitempty"`
+	NoRoute  bool    `json:"no_route,omitempty"`
+	Of       string  `json:"of,omitempty"`  // what it modifies, if that item is not on the ticket
+	Raw      bool    `json:"raw,omitempty"` // Name is the item's JSON, for no name was found
+	Done     bool    `json:"done,omitempty"`
+	DoneAt   int64   `json:"done_at,omitempty"`
+	Colour   string  `json:"colour,omitempty"` // by rule
+}
+
+// Struck says which later ticket cancelled a line.
+type Struck struct {
+	Job   uint64 `json:"job"`
+	At    int64  `json:"at"`
+	Clock string `json:"clock,omitempty"`
+}
+
+// A Part is what one station has of an order, at the pass.
+type Part struct {
+	Station string      `json:"station"`
+	Title   string      `json:"title"`
+	Kind    SiblingKind `json:"kind"`
+	State   PartState   `json:"state"`
+	Text    string      `json:"text"`           // for people
+	Says    bool        `json:"says,omitempty"` // the station itself reports when it is done
+	Clock   string      `json:"clock,omitempty"`
+	Jobs    []uint64    `json:"jobs,omitempty"`
+	Left    int         `json:"left,omitempty"`
+	Lines   []string    `json:"lines,omitempty"`
+	// TickedAt is when the pass ticked it.
+	TickedAt int64 `json:"ticked_at,omitempty"`
+}
+
+// A PartState is what a pass knows of one part of an order.
+type PartState string
+
+const (
+	PartWait PartState = "wait" // it has not come out yet
+	PartOpen PartState = "open" // its screen shows it
+	PartDone PartState = "done" // its screen has bumped it
+	PartOut  PartState = "out"  // it came out, and its station cannot say when it is made
+	PartMade PartState = "made" // the pass has ticked it
+	PartHeld PartState = "held" // it waits for a person, or has failed
+	PartGone PartState = "gone" // it was cancelled or expired
+)

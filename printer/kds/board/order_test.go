@@ -1,0 +1,284 @@
+package board
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ticketrail/queue/kv/kvtest"
+	"ticketrail/queue/ticket"
+)
+
+// of18 is a ticket of order 18 in a request of its own. Lines are like "2 Fish"; with - they are void.
+func of18(job uint64, lines ...string) ticket.Delivery {
+	d := order(job)
+	d.Ticket.Number, d.Ticket.Record = "18", fmt.Sprint("record-", job)
+	for _, l := range lines {
+		quantity, name, _ := strings.Cut(l, " ")
+		name, void := strings.CutSuffix(name, "-")
+		d.Ticket.Lines = append(d.Ticket.Lines, ticket.Line{Quantity: quantity, Name: name, Void: void})
+	}
+	return d
+}
+
+// void18 is a cancellation for order 18 in a request of its own.
+func void18(job uint64, lines ...string) ticket.Delivery {
+	d := of18(job, lines...)
+	d.Ticket.Void = true
+	for i := range d.Ticket.Lines {
+		d.Ticket.Lines[i].Void = true
+	}
+	return d
+}
+
+// ordersText is what a cook sees: each order with its tickets, - for struck and + for done lines, and bands.
+func ordersText(orders []*Order) (out []string) {
+	for _, o := range orders {
+		words := []string{o.Number}
+		if o.State != Open {
+			words[0] += " " + string(o.State)
+		}
+		if o.Of != nil {
+			words = append(words, "of "+o.Of.Number)
+		}
+		for _, k := range o.Tickets {
+			w := fmt.Sprint(k.Job)
+			if k.Added {
+				w = "+" + w
+			}
+			for _, it := range k.Items {
+				w += " " + it.Quantity + it.Name
+				if it.Void {
+					w += "-"
+				}
+				if it.Done {
+					w += "+"
+				}
+			}
+			words = append(words, "["+w+"]")
+		}
+		for _, v := range o.Voids {
+			w := fmt.Sprint("VOID ", v.Job, " ", v.How, " ", strings.Join(v.Lines, ", "))
+			if v.BumpedAt != 0 {
+				w += " bumped"
+			}
+			if v.Acked {
+				w += " read"
+			}
+			words = append(words, "["+w+"]")
+		}
+		out = append(out, strings.Join(append(words, fmt.Sprint("left ", o.Left)), " "))
+	}
+	return out
+}
+
+func wantOrders(t *testing.T, b *Board, want ...string) {
+	t.Helper()
+	s := b.Snapshot()
+	if diff := cmp.Diff(want, append(ordersText(s.Orders), ordersText(s.Recall)...)); diff != "" {
+		t.Errorf("orders (-want +got):\n%s", diff)
+	}
+}
+
+func TestAVoidStrikesItsLinesInPlace(t *testing.T) {
+	b := open(t, kvtest.New())
+	put(t, b, of18(1, "2 Fish", "1 Pie"), order(9, "Soup"), void18(2, "1 Fish"))
+	wantOrders(t, b, "#18 [1 1Fish 1Fish- 1Pie] [VOID 2 number 1 Fish] left 2", "#9 [9 1Soup] left 1")
+	if k := card(b, 1); k.Items[1].Struck == nil || k.Items[1].Struck.Job != 2 {
+		t.Errorf("%+v", k.Items[1])
+	}
+	wantOutcome(t, b, press(b, Bump, 1, 0), Unread)
+	wantOutcome(t, b, press(b, AckVoid, 1, 0), Done)
+	wantOutcome(t, b, press(b, AckVoid, 1, 0), Already)
+	wantOutcome(t, b, press(b, Bump, 1, 0), Done)
+	if got := jobs(b); got != "9 | 1 2" {
+		t.Errorf("the void and its order have not left together: %q", got)
+	}
+	wantOutcome(t, b, press(b, AckVoid, 9, 0), Already)
+}
+
+func TestAVoidOfABumpedOrderComesBackWithWhatItStruck(t *testing.T) {
+	b := open(t, kvtest.New())
+	put(t, b, of18(1, "2 Fish", "1 Pie"))
+	do(t, b, press(b, Bump, 1, 0))
+	put(t, b, void18(2, "1 Pie"))
+	wantOrders(t, b, "#18 of #18 [1 1Pie-] [VOID 2 number 1 Pie bumped] left 0", "#18 bumped [1 2Fish 1Pie-] left 0")
+	do(t, b, press(b, AckVoid, 2, 0))
+	do(t, b, press(b, Bump, 2, 0))
+	if got := jobs(b); got != "| 2 1" {
+		t.Errorf("board %q", got)
+	}
+}
+
+func TestAVoidThatMatchesNothingIsAnOrderOfItsOwn(t *testing.T) {
+	b := open(t, kvtest.New())
+	put(t, b, void18(1, "1 Fish"))
+	wantOrders(t, b, "#18 [1 1Fish-] [VOID 1 unmatched 1 Fish] left 0")
+	put(t, b, of18(2, "1 Pie"), void18(3, "1 Cake"))
+	wantOrders(t, b, "#18 [1 1Fish-] [+2 1Pie] [VOID 1 unmatched 1 Fish] [VOID 3 unmatched 1 Cake] left 1")
+}
+
+func TestAVoidCannotBeBumpedUnread(t *testing.T) {
+	b := open(t, kvtest.New())
+	part := order(2, "Burger", "Chips")
+	part.Ticket.Lines[1].Void = true
+	put(t, b, voidOrder(1, "Burger"), part)
+	for _, job := range []uint64{1, 2} {
+		wantOutcome(t, b, press(b, Bump, job, 0), Unread)
+		wantOutcome(t, b, press(b, AckVoid, job, 0), Done)
+		wantOutcome(t, b, press(b, Undo, job, 0), Done)
+		wantOutcome(t, b, press(b, Bump, job, 0), Unread)
+		wantOutcome(t, b, press(b, AckVoid, job, 0), Done)
+		wantOutcome(t, b, press(b, Bump, job, 0), Done)
+	}
+}
+
+func TestAnAddOnJoinsItsOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, kvtest.New())
+		put(t, b, of18(1, "1 Fish"), order(9, "Soup"), of18(2, "1 Pie"))
+		wantOrders(t, b, "#18 [1 1Fish] [+2 1Pie] left 2", "#9 [9 1Soup] left 1")
+		wantOutcome(t, b, press(b, Bump, 1, 0), Done)
+		put(t, b, of18(3, "1 Cake"))
+		wantOrders(t, b, "#9 [9 1Soup] left 1", "#18 of #18 [+3 1Cake] left 1", "#18 bumped [1 1Fish] [+2 1Pie] left 0")
+		time.Sleep(2 * time.Hour)
+		put(t, b, order(10, "Tea"))
+		do(t, b, press(b, Bump, 3, 0))
+		time.Sleep(2 * time.Hour)
+		put(t, b, of18(4, "1 Tea")) // the next day has the same numbers
+		if o := b.OrderOf(4); o.Of != nil || o.Tickets[0].Added {
+			t.Errorf("%+v", o)
+		}
+	})
+}
+
+func TestWhatBelongsTogetherIsOneOrder(t *testing.T) {
+	type change = func(*ticket.Ticket)
+	for what, c := range map[string]struct {
+		a, b change
+		want bool
+	}{
+		"the same number":            {nil, nil, true},
+		"another venue":              {nil, func(t *ticket.Ticket) { t.Venue = "other" }, false},
+		"another number":             {nil, func(t *ticket.Ticket) { t.Number = "19" }, false},
+		"another table":              {nil, func(t *ticket.Ticket) { t.Table = "B11" }, false},
+		"a number without a table":   {nil, func(t *ticket.Ticket) { t.Table = "" }, true},
+		"a table without a number":   {nil, func(t *ticket.Ticket) { t.Number = "" }, false},
+		"the same table, no numbers": {func(t *ticket.Ticket) { t.Number = "" }, func(t *ticket.Ticket) { t.Number, t.Table = "", "b10" }, true},
+		"a slip":                     {nil, func(t *ticket.Ticket) { t.Kind = ticket.Slip }, false},
+		"a correction of the same record": {nil, func(t *ticket.Ticket) {
+			t.Kind, t.Number, t.Table, t.Request, t.Record = ticket.Correction, "", "", "request", "record"
+		}, true},
+		"another record of one request": {func(t *ticket.Ticket) { t.Number = "" }, func(t *ticket.Ticket) { t.Number, t.Table, t.Request = "", "", "request" }, false},
+		"a request without records":     {func(t *ticket.Ticket) { t.Record = "" }, func(t *ticket.Ticket) { t.Number, t.Request, t.Record = "", "request", "" }, true},
+		"one request with two numbers":  {func(t *ticket.Ticket) { t.Record = "" }, func(t *ticket.Ticket) { t.Number, t.Request, t.Record = "19", "request", "" }, false},
+	} {
+		b := open(t, kvtest.New())
+		one, two := of18(1, "1 Fish"), of18(2, "1 Fish")
+		one.Ticket.Request, one.Ticket.Record = "request", "record"
+		for d, f := range map[*ticket.Delivery]change{&one: c.a, &two: c.b} {
+			if f != nil {
+				f(&d.Ticket)
+			}
+		}
+		put(t, b, one, two)
+		if got := b.OrderOf(1) == b.OrderOf(2); got != c.want {
+			t.Errorf("%s: one order %v", what, got)
+		}
+	}
+}
+
+func TestATableWithoutNumbersHasNewGuestsAfterItsOrderWasBumped(t *testing.T) {
+	b := open(t, kvtest.New())
+	one, two := of18(1, "1 Fish"), of18(2, "1 Pie")
+	one.Ticket.Number, two.Ticket.Number = "", ""
+	put(t, b, one)
+	do(t, b, press(b, Bump, 1, 0))
+	put(t, b, two)
+	if o := b.OrderOf(2); o.Of != nil || o.Tickets[0].Added {
+		t.Errorf("%+v", o)
+	}
+}
+
+func TestAllergiesAreLiftedToTheHeadOfTheOrder(t *testing.T) {
+	b := open(t, kvtest.New())
+	b.SetLook(Look{Alarms: func(s string) bool { return strings.Contains(s, "nut") }, AckAlarm: true,
+		Colour: func(s string) string { return "red" }})
+	d := of18(1, "1 Fish", "1 Pie", "1 nut cake")
+	d.Ticket.Notes = []string{"nut allergy", "quick"}
+	d.Ticket.Lines[1].Notes = []string{"no nuts"}
+	d.Ticket.Lines = append(d.Ticket.Lines, ticket.Line{Depth: 1, Quantity: "1", Name: "nuts", Void: true})
+	put(t, b, d)
+	want := []Alarm{{"nut allergy", 1, -1}, {"no nuts", 1, 1}, {"nut cake", 1, 2}}
+	o := b.OrderOf(1)
+	if diff := cmp.Diff(want, o.Alarms); diff != "" {
+		t.Errorf("alarms (-want +got):\n%s", diff)
+	}
+	if k := o.Tickets[0]; !k.Notes[0].Alarm || k.Notes[1].Alarm || k.Items[3].Colour != "red" || k.Items[0].Colour != "" {
+		t.Errorf("%+v", k)
+	}
+	do(t, b, press(b, AckVoid, 1, 0))
+	wantOutcome(t, b, press(b, Bump, 1, 0), Unread)
+	wantOutcome(t, b, press(b, AckAlarm, 1, 0), Done)
+	if o := b.OrderOf(1); o.AlarmAckedAt == 0 || o.MustAckAlarm {
+		t.Errorf("%+v", o)
+	}
+	put(t, b, of18(2, "1 nut roast"))
+	wantOutcome(t, b, press(b, Bump, 1, 0), Unread) // the add-on has an allergy, too
+	wantOutcome(t, b, press(b, AckAlarm, 1, 0), Done)
+	put(t, b, void18(3, "1 nut roast"))
+	if o := b.OrderOf(2); len(o.Alarms) != 3 {
+		t.Errorf("a struck line still warns: %+v", o.Alarms)
+	}
+	do(t, b, press(b, AckVoid, 3, 0))
+	wantOutcome(t, b, press(b, Bump, 1, 0), Done)
+}
+
+func TestAReprintSaysWhatWasCancelledLater(t *testing.T) {
+	b := open(t, kvtest.New())
+	d := order(1, "Burger")
+	d.Ticket.Notes, d.Ticket.Later = []string{"nuts"}, []string{"Later for #18: VOID at 21:55 (job 13)"}
+	put(t, b, d)
+	if n := card(b, 1).Notes; len(n) != 2 || n[1].Text != "Later for #18: VOID at 21:55 (job 13)" {
+		t.Errorf("its notes are %v", n)
+	}
+}
+
+func TestAllDayCountsWhatIsStillToBeMade(t *testing.T) {
+	b := open(t, kvtest.New())
+	with := func(job uint64, lines ...ticket.Line) ticket.Delivery {
+		d := order(job)
+		d.Ticket.Lines = lines
+		return d
+	}
+	burger := ticket.Line{Quantity: "1", Name: "Burger", Course: "Mains"}
+	of := func(quantity string) ticket.Line { l := burger; l.Quantity = quantity; return l }
+	put(t, b,
+		with(1, of("2"), ticket.Line{Depth: 1, Quantity: "1", Name: "no onions"},
+			ticket.Line{Quantity: "0.1", Name: "Cake"}, ticket.Line{Quantity: "1", Name: "Burger", Course: "Mains", Void: true}),
+		with(2, of("3"), ticket.Line{Quantity: "0.2", Name: "Cake"}, ticket.Line{Quantity: "some", Name: "Bread"}, burger),
+		with(3, burger, ticket.Line{Depth: 1, Quantity: "1", Name: "no onions"},
+			ticket.Line{Depth: 1, Quantity: "2", Name: "extra cheese", Void: true}),
+		with(4, of("100")), of18(18, "5 Tart"), void18(19, "4 Tart"))
+	do(t, b, press(b, ItemDone, 2, 3))
+	do(t, b, press(b, Bump, 4, 0))
+	var got []string
+	for _, c := range AllDay(b.Snapshot().Orders, "") {
+		line := fmt.Sprint(c.Quantity, " ", c.Name, " in ", c.Orders, ":")
+		for _, v := range c.Variants {
+			line += fmt.Sprint(" ", v.Quantity, v.Modifiers)
+		}
+		got = append(got, line)
+	}
+	want := []string{"6 Burger in 3: 3[no onions] 3[]", "1 Tart in 1: 1[]", "0.3 Cake in 2: 0.3[]", "some Bread in 1: some[]"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("counts (-want +got):\n%s", diff)
+	}
+	if got := AllDay(b.Snapshot().Orders, "Mains"); len(got) != 1 {
+		t.Errorf("of one course: %+v", got)
+	}
+}

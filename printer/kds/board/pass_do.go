@@ -1,0 +1,253 @@
+package board
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A tick says that somebody at the pass has seen what a station made that cannot say so itself. One is
+// stored for each job, under the job and the station.
+type tick struct {
+	V          int      `json:"v"`
+	Station    string   `json:"station"`
+	Job        uint64   `json:"job"`
+	At         int64    `json:"at"`
+	Off        bool     `json:"off,omitempty"` // it was taken back
+	CommandIDs []string `json:"heard"`
+}
+
+// Do bumps, undoes or recalls an order, or ticks a part of it. See [Board.Do] for errors and repeated
+// deliveries.
+//
+// A bump is one Put. A crash before it returned: the order is where it was, and the page asks again. A crash
+// after it: the order is sent out, and the command is known. A tick is a Put for each job of the part. After
+// a crash between two the part is not ticked yet; the page asks again, and the version is the same.
+func (x *Pass) Do(ctx context.Context, c Command) (Result, error) {
+	if err := c.check(); err != nil {
+		return Result{}, err
+	}
+	x.write.Lock()
+	defer x.write.Unlock()
+	var out Outcome
+	var err error
+	switch c.Do {
+	case Bump, Undo, Recall:
+		out, err = x.send(ctx, c)
+	case Tick, Untick:
+		out, err = x.tick(ctx, c)
+	default:
+		err = fmt.Errorf("%w: a pass has no %s, only bump, undo, recall, tick and untick", ErrCommand, c.Do)
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	if out == Done {
+		x.sweep(ctx)
+	}
+	r := Result{ID: c.ID, Outcome: out, Order: x.Order(c.Order), At: x.At()}
+	if r.Order == nil {
+		r.Order = x.successor(c.Order)
+	}
+	return r, nil
+}
+
+// send carries out a command that moves an order. write is held.
+func (x *Pass) send(ctx context.Context, c Command) (Outcome, error) {
+	s, out := x.decide(c)
+	if out != Done || s == nil {
+		return out, nil
+	}
+	value, err := json.Marshal(s)
+	if err == nil {
+		err = x.o.KV.Put(ctx, sentKey(s.Off), value)
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s order: %w", c.Do, err)
+	}
+	x.mu.Lock()
+	x.remember(s)
+	x.mu.Unlock()
+	x.publish()
+	return Done, nil
+}
+
+// decide returns the sent order to store and Done; nothing and Done, if the command was done before; or why
+// it is not done. write is held.
+func (x *Pass) decide(c Command) (*sentOrder, Outcome) {
+	// A delivery that was repeated is recognised before anything else: its order may have another key by now.
+	for _, s := range x.sent {
+		if slices.Contains(s.CommandIDs, c.ID) {
+			return nil, Done
+		}
+	}
+	o := x.Order(c.Order)
+	if o == nil && c.Do != Undo && x.successor(c.Order) != nil {
+		return nil, Already
+	}
+	switch {
+	case o == nil:
+		return nil, Gone
+	case c.Do == Bump && o.State != Open, c.Do == Recall && o.State == Open:
+		return nil, Already
+	case c.Version != o.Version:
+		return nil, Conflict
+	}
+	now := time.Now()
+	if c.Do == Bump {
+		// After a failed Put the same number is used again: if the first value was stored all the same, the
+		// next one replaces it under the same key, so at most one of them exists.
+		return &sentOrder{V: recordVersion, Off: x.lastOff + 1, At: now.UnixMilli(), Key: o.Key, Cards: o.refs,
+			CommandIDs: []string{c.ID}}, Done
+	}
+	was, since := x.sent[o.Off], now.Sub(time.UnixMilli(o.OffAt))
+	switch {
+	case was == nil || c.Do == Undo && since >= x.o.UndoFor:
+		return nil, TooLate
+	case since >= x.recallFor:
+		return nil, Gone
+	}
+	s := *was
+	s.Recalled, s.BackAt, s.CommandIDs = true, now.UnixMilli(), append(slices.Clone(was.CommandIDs), c.ID)
+	return &s, Done
+}
+
+// tick ticks a part of an order, or takes that back. write is held.
+func (x *Pass) tick(ctx context.Context, c Command) (Outcome, error) {
+	o := x.Order(c.Order)
+	if o == nil {
+		return Gone, nil
+	}
+	i := slices.IndexFunc(o.Parts, func(p Part) bool { return p.Station == c.Part })
+	if i < 0 {
+		return Gone, nil
+	}
+	p := &o.Parts[i]
+	done := 0
+	for _, job := range p.Jobs {
+		if k := x.ticks[tickKey(p.Station, job)]; k != nil && slices.Contains(k.CommandIDs, c.ID) {
+			done++
+		}
+	}
+	switch {
+	case done == len(p.Jobs):
+		return Done, nil
+	case (p.TickedAt != 0) == (c.Do == Tick):
+		return Already, nil
+	case done == 0 && c.Version != o.Version, p.State != PartOut && p.State != PartMade:
+		return Conflict, nil
+	}
+	defer x.publish() // also after an error: what was stored is true
+	for _, job := range p.Jobs {
+		key := tickKey(p.Station, job)
+		k := tick{V: recordVersion, Station: p.Station, Job: job, At: time.Now().UnixMilli(), Off: c.Do == Untick}
+		if was := x.ticks[key]; was != nil {
+			k.CommandIDs = slices.Clone(was.CommandIDs[max(0, len(was.CommandIDs)+1-maxCommandIDs):])
+		}
+		k.CommandIDs = append(k.CommandIDs, c.ID)
+		value, err := json.Marshal(k)
+		if err == nil {
+			err = x.o.KV.Put(ctx, key, value)
+		}
+		if err != nil {
+			return "", fmt.Errorf("%s %s: %w", c.Do, p.Station, err)
+		}
+		x.ticks[key] = &k
+	}
+	return Done, nil
+}
+
+// sweep deletes what is so old that no board has its cards. Four times maxKeptFor, so that no order whose
+// card is still on a board is shown as open again, and reports have it. write is held.
+func (x *Pass) sweep(ctx context.Context) {
+	var old []string
+	for off, s := range x.sent {
+		if time.Since(time.UnixMilli(s.At)) > storedFor {
+			old = append(old, sentKey(off))
+		}
+	}
+	for key, k := range x.ticks {
+		if time.Since(time.UnixMilli(k.At)) > storedFor {
+			old = append(old, key)
+		}
+	}
+	slices.Sort(old)
+	for _, key := range old {
+		if err := x.o.KV.Delete(ctx, key); err != nil {
+			x.log.Debug("cannot delete an old order of the pass yet", "key", key, "err", err)
+			return
+		}
+		delete(x.ticks, key)
+		if strings.HasPrefix(key, sentPrefix) {
+			x.forgetSent(key)
+		}
+	}
+}
+
+func (x *Pass) forgetSent(key string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for off, s := range x.sent {
+		if sentKey(off) != key {
+			continue
+		}
+		for _, p := range s.Cards {
+			if x.lastSent[p] == s {
+				delete(x.lastSent, p)
+			}
+		}
+		delete(x.sent, off)
+	}
+}
+
+// Sent says when each card was sent out from the pass, in milliseconds since 1970, for up to 48 hours.
+func (x *Pass) Sent() map[Ref]int64 {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	out := map[Ref]int64{}
+	for p, s := range x.lastSent {
+		if !s.Recalled {
+			out[p] = s.At
+		}
+	}
+	return out
+}
+
+// Timeline says what happened to an order, at the stations and here.
+func (x *Pass) Timeline(key string) []Moment {
+	o := x.Order(key)
+	if o == nil {
+		return nil
+	}
+	var entries []*entry
+	var here []Moment
+	zone := ""
+	for _, r := range o.refs {
+		for _, b := range x.o.Of {
+			if e := b.get(r.Job); e != nil && b.station == r.Station {
+				entries = append(entries, e)
+				zone = e.t.Zone
+			}
+		}
+	}
+	add := func(at int64, text string) {
+		if at != 0 {
+			here = append(here, Moment{at, clockText(time.UnixMilli(at), zone), text})
+		}
+	}
+	x.mu.RLock()
+	for _, s := range x.sent {
+		if slices.ContainsFunc(s.Cards, func(r Ref) bool { return slices.Contains(o.refs, r) }) {
+			add(s.At, "sent out")
+			add(s.BackAt, "back at the pass")
+		}
+	}
+	x.mu.RUnlock()
+	for _, p := range o.Parts {
+		add(p.TickedAt, p.Title+" ticked at the pass")
+	}
+	return timelineOf(entries, here...)
+}

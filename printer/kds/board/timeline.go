@@ -1,0 +1,154 @@
+package board
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"ticketrail/printer/layout"
+	"ticketrail/queue/ticket"
+)
+
+// A moment is one thing that happened to a card. E is stored, so its values never change.
+type moment struct {
+	T int64  `json:"t"`
+	E string `json:"e"` // a Verb, or one of the constants below
+	I int    `json:"i,omitempty"`
+}
+
+const (
+	cameHere  = "put"
+	wasShown  = "shown"
+	wasSeen   = "seen"
+	onPaper   = "paper"
+	wentOut   = "elsewhere"
+	sentOut   = "sent"
+	sentUndo  = "sent_undo"
+	wasTicked = "tick"
+)
+
+// maxTimeline bounds the moments of a card. The first half stays, because it says how the card came here;
+// of the rest the latest stay.
+const maxTimeline = 200
+
+// note appends a moment to the timeline.
+func (r *record) note(e string, item int) {
+	if len(r.Timeline) >= maxTimeline {
+		r.Timeline = slices.Delete(r.Timeline, maxTimeline/2, maxTimeline/2+1)
+	}
+	r.Timeline = append(r.Timeline, moment{T: time.Now().UnixMilli(), E: e, I: item})
+}
+
+// A Moment is one line of a timeline.
+type Moment struct {
+	At    int64  `json:"at"` // milliseconds since 1970
+	Clock string `json:"clock"`
+	Text  string `json:"text"` // for people; it may have names of the order
+}
+
+// moments are the timeline of a card as people read it.
+func (e *entry) moments() []Moment {
+	var out []Moment
+	add := func(at int64, text string) {
+		if at != 0 {
+			out = append(out, Moment{at, clockText(time.UnixMilli(at), e.t.Zone), text})
+		}
+	}
+	add(unixMillis(e.t.Received), "accepted")
+	for _, m := range e.rec.Timeline {
+		add(m.T, e.momentText(m))
+	}
+	return out
+}
+
+// momentText says what happened.
+func (e *entry) momentText(m moment) string {
+	station := layout.OneLine(e.rec.Station)
+	item := fmt.Sprintf("item %d", m.I)
+	if m.I >= 0 && m.I < len(e.t.Lines) {
+		item = lineText(&e.t.Lines[m.I])
+	}
+	switch m.E {
+	case cameHere:
+		return "on the board of " + station
+	case wasShown:
+		return "shown on " + station
+	case wasSeen:
+		return "first seen on " + station
+	case onPaper:
+		return "on paper at " + layout.OneLine(e.rec.Paper) + ": the screen was dark"
+	case wentOut:
+		return "came out elsewhere: the screen was dark"
+	}
+	switch Verb(m.E) {
+	case ItemDone:
+		return item + " done at " + station
+	case ItemUndone:
+		return item + " not done at " + station
+	case AckVoid:
+		return "VOID acknowledged at " + station
+	case AckAlarm:
+		return "allergy acknowledged at " + station
+	case Bump:
+		return "bumped at " + station
+	case Undo:
+		return "undone at " + station
+	case Recall:
+		return "recalled at " + station
+	case Leave:
+		return "left on paper by " + station
+	}
+	return m.E
+}
+
+// lineText is an item as people say it: "2 Fish".
+func lineText(l *ticket.Line) string {
+	name, quantity := layout.OneLine(l.Name), layout.OneLine(l.Quantity)
+	if quantity == "" {
+		quantity = "1"
+	}
+	return quantity + " " + name
+}
+
+// timelineOf is the timeline of several cards. What all of them have at the same moment is there once.
+func timelineOf(entries []*entry, more ...Moment) []Moment {
+	out := more
+	for _, e := range entries {
+		out = append(out, e.moments()...)
+	}
+	slices.SortStableFunc(out, func(a, b Moment) int { return cmp.Compare(a.At, b.At) })
+	return slices.Compact(out)
+}
+
+// Timeline says what happened to an order, in order of time: with the key of an order, to all tickets of it
+// that the board still has.
+func (b *Board) Timeline(key string) []Moment {
+	o := b.Order(key)
+	if o == nil {
+		return nil
+	}
+	var entries []*entry
+	for _, r := range o.refs {
+		if e := b.get(r.Job); e != nil {
+			entries = append(entries, e)
+		}
+	}
+	return timelineOf(entries)
+}
+
+// TimelineOfJob says what happened to the card of a job, also up to 48 hours after it left the board. It is
+// empty if the board does not know the job.
+func (b *Board) TimelineOfJob(job uint64) ([]Moment, error) {
+	e := b.get(job)
+	if e == nil {
+		value, found, err := b.o.KV.Get(cardKey(job))
+		if err != nil || !found {
+			return nil, err
+		}
+		if e, err = decodeRecord(value); err != nil {
+			return nil, err
+		}
+	}
+	return timelineOf([]*entry{e}), nil
+}
