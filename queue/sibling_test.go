@@ -165,6 +165,10 @@ func TestSiblingsOfADamagedTicketAreFoundByTheOthers(t *testing.T) {
 		return nil
 	}))
 	q.wantSiblings("1 hot pending, 2 bar pending", 1)
+	all, err := q.Siblings(bg, []uint64{1})
+	if q.must(err); all[1].Ticket.Request != "a" || all[1].Ticket.Venue != venue {
+		t.Errorf("%+v", all[1])
+	}
 	q.wantSiblings("", 2)
 	q.wantSiblings("", 3)
 }
