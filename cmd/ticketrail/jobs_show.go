@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -47,9 +49,10 @@ func (c *cli) jobsShow() *cobra.Command {
 			// both in the same way.
 			json: struct {
 				admin.Job
-				Ticket ticket.Ticket `json:"ticket"`
-				Body   any           `json:"body"`
-			}{x.Job, x.Ticket, jsonOrString(x.Body)},
+				Ticket   ticket.Ticket  `json:"ticket"`
+				Timeline []admin.Moment `json:"timeline"`
+				Body     any            `json:"body"`
+			}{x.Job, x.Ticket, x.Timeline, jsonOrString(x.Body)},
 		}, err
 	})
 }
@@ -77,7 +80,7 @@ func (c *cli) showJob(x admin.Detail, related []admin.Job) error {
 			t.row("related", fmt.Sprintf("job %d, %s at %s", k.ID, k.State, k.Station))
 		}
 	}
-	if err := t.end(); err != nil {
+	if err := errors.Join(t.end(), c.showTimeline(x)); err != nil {
 		return err
 	}
 	d := ticket.Delivery{
@@ -92,4 +95,24 @@ func (c *cli) showJob(x admin.Detail, related []admin.Job) error {
 		}
 	}
 	return nil
+}
+
+// showTimeline shows one line for each moment, with the time on the clock of the venue: kitchen and floor
+// compare it with what they remember. A day is written only where it begins.
+func (c *cli) showTimeline(x admin.Detail) error {
+	zone, err := time.LoadLocation(x.Ticket.Zone) // of an empty name it is UTC
+	if err != nil {
+		zone = time.UTC
+	}
+	t := newTable(c.out, "") // an empty line comes first
+	day := ""
+	for _, m := range x.Timeline {
+		at := m.At.In(zone)
+		cells := []string{"", at.Format("15:04:05 MST"), m.Text}
+		if d := at.Format(time.DateOnly); d != day {
+			day, cells[0] = d, d
+		}
+		t.row(cells...)
+	}
+	return t.end()
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -42,7 +43,7 @@ func (c *cli) screenTables(all admin.Screens, now time.Time) error {
 		if s.Backup != "" {
 			backup = s.Backup
 		}
-		t.row(s.Name, s.Mode, state, since, strconv.Itoa(s.Open), oldest, strconv.Itoa(s.Paired), backup, s.Address)
+		t.row(s.Name, s.Mode, state, since, ticketsOf(s), oldest, strconv.Itoa(s.Paired), backup, s.Address)
 	}
 	if err := t.end(); err != nil || len(all.Pairings) == 0 {
 		return err
@@ -59,6 +60,18 @@ func (c *cli) screenTables(all admin.Screens, now time.Time) error {
 		t.row(p.ID, shownBy(p), formatTime(p.Paired), seen, p.Address, p.Browser)
 	}
 	return t.end()
+}
+
+// ticketsOf is how many tickets a screen has, and what a cook may have missed: "7, 3 not seen, 1 on paper".
+func ticketsOf(s admin.Screen) string {
+	text := strconv.Itoa(s.Open)
+	if s.Unseen > 0 {
+		text += fmt.Sprintf(", %d not seen", s.Unseen)
+	}
+	if s.OnPaper > 0 {
+		text += fmt.Sprintf(", %d on paper", s.OnPaper)
+	}
+	return text
 }
 
 // pages is the number of open pages of a screen, as the listings show it. It is text and not a

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ticketrail/cmd/internal/admin"
 )
 
 func TestSinceAcceptsDurationsAndTimes(t *testing.T) {
@@ -108,5 +110,19 @@ func TestColumnsAlignInEveryScript(t *testing.T) {
 	want := "NAME    ID\nZoë K.  |\n王秀英  |\nZoe\u0308     |\n        |\nｱｲｳ     |\nno id\n"
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
+	}
+}
+
+func TestAListOfScreensSaysWhatACookMayHaveMissed(t *testing.T) {
+	for want, s := range map[string]admin.Screen{
+		"0":                         {},
+		"7":                         {Open: 7},
+		"7, 3 not seen":             {Open: 7, Unseen: 3},
+		"0, 1 on paper":             {OnPaper: 1},
+		"7, 3 not seen, 1 on paper": {Open: 7, Unseen: 3, OnPaper: 1},
+	} {
+		if got := ticketsOf(s); got != want {
+			t.Errorf("%+v: %q, want %q", s, got, want)
+		}
 	}
 }

@@ -23,7 +23,7 @@ import (
 // API is the version of the control API. Client and server send theirs in [HeaderAPI] and must have
 // the same one: a command line that is newer than the daemon would otherwise show fields that the
 // daemon did not fill as if they were empty.
-const API = "3"
+const API = "4"
 
 // HeaderAPI carries [API] in every request and every answer. A client also knows by it that
 // ticketrail answers, and not another program at that socket.
@@ -77,6 +77,14 @@ type Detail struct {
 	Job    Job           `json:"job"`
 	Ticket ticket.Ticket `json:"ticket"`
 	Body   []byte        `json:"body"` // the print request as received; empty for tickets that the daemon made itself
+	// Timeline is what happened to it, also on every screen that had it, in order of time.
+	Timeline []Moment `json:"timeline"`
+}
+
+// A Moment is one thing that happened to a ticket.
+type Moment struct {
+	At   time.Time `json:"at"`
+	Text string    `json:"text"` // for people
 }
 
 // A Status is what the daemon knows of a station at this moment, apart from its queue. It is a

@@ -122,6 +122,16 @@ func (d testDisplays) Screens() Screens {
 	return Screens{Screens: []Screen{{Name: "hot"}}, Pairings: []Pairing{}}
 }
 
+func (testDisplays) Timeline(job uint64) ([]Moment, error) {
+	if job != 1 {
+		return nil, nil
+	}
+	return []Moment{
+		{At: time.Unix(1002, 0).UTC(), Text: "bumped at grill"}, {At: time.Unix(1000, 0).UTC(), Text: "accepted"},
+		{At: time.Unix(1001, 0).UTC(), Text: "shown on grill"},
+	}, nil
+}
+
 func (d testDisplays) Pair(ctx context.Context, code, station string, manager bool) (Pairing, error) {
 	if _, ok := ctx.Deadline(); !ok {
 		d.t.Error("the daemon was asked without a deadline")

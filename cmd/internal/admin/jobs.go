@@ -3,6 +3,7 @@ package admin
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -118,7 +119,34 @@ func (s *Server) job(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Detail{Job: jobOf(j), Ticket: t, Body: body}, nil
+	d := Detail{Job: jobOf(j), Ticket: t, Body: body}
+	if d.Timeline, err = s.timeline(j); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// timeline is what the queue and the screens know, in order of time. Both know when the ticket came.
+func (s *Server) timeline(j queue.Job) ([]Moment, error) {
+	out := []Moment{{At: j.ReceivedAt, Text: "accepted"}}
+	on, err := s.o.Displays.Timeline(j.ID)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range on {
+		if m != out[0] {
+			out = append(out, m)
+		}
+	}
+	if j.FinishedAt != nil {
+		text := j.State.String() + " at " + j.Station
+		if j.Reason != "" {
+			text += ": " + j.Reason
+		}
+		out = append(out, Moment{At: *j.FinishedAt, Text: text})
+	}
+	slices.SortStableFunc(out, func(a, b Moment) int { return a.At.Compare(b.At) })
+	return out, nil
 }
 
 // reprint needs a configured station if one is named. Without a name the ticket's own station is

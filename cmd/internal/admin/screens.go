@@ -31,6 +31,10 @@ type Screen struct {
 	Since   *time.Time `json:"since,omitempty"`   // since when no page is open; null while one is
 	Ever    bool       `json:"ever"`              // a page was once open, or a browser was once paired
 	Open    int        `json:"open"`              // tickets on its board
+	// Unseen of the open ones are on a page of the board that nobody has turned to for a while.
+	Unseen int `json:"unseen,omitempty"`
+	// OnPaper came out at another station while no page was open, and no cook has taken or left them since.
+	OnPaper int `json:"on_paper,omitempty"`
 	// Oldest is when the oldest ticket on the board was received; null if there is none.
 	Oldest *time.Time `json:"oldest,omitempty"`
 	Paired int        `json:"paired"`           // paired browsers
@@ -60,6 +64,9 @@ type Screens struct {
 // [*Error], or the operator sees it as internal.
 type Displays interface {
 	Screens() Screens
+	// Timeline is what happened to the card of a job on every screen, in any order; nothing if no screen
+	// knows it any more.
+	Timeline(job uint64) ([]Moment, error)
 	// Pair allows the browser that shows code to show a screen, or a manager's to pair others. An
 	// empty station is the only one there is; a manager has none.
 	Pair(ctx context.Context, code, station string, manager bool) (Pairing, error)

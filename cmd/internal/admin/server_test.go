@@ -131,12 +131,21 @@ func TestEveryChangeIsMadeAndLoggedWithWhoMadeIt(t *testing.T) {
 	screens, err := d.Screens(ctx)
 	check("screens", screens, Screens{Screens: []Screen{{Name: "hot"}}, Pairings: []Pairing{}}, err)
 
+	x, err := d.Job(ctx, 1)
+	check("timeline", x.Timeline, []Moment{
+		{time.Unix(1000, 0).UTC(), "accepted"},
+		{time.Unix(1001, 0).UTC(), "shown on grill"},
+		{time.Unix(1002, 0).UTC(), "bumped at grill"},
+		{*x.Job.FinishedAt, "sent at grill"},
+	}, err)
+
 	me := fmt.Sprintf("uid %d", os.Getuid()) // for a uid without a name
 	if u, err := user.LookupId(strconv.Itoa(os.Getuid())); err == nil {
 		me = u.Username
 	}
-	x, err := d.Job(ctx, 7)
+	x, err = d.Job(ctx, 7)
 	check("a change without a reason keeps who made it", x.Job.Reason, "by "+me, err)
+	check("and the timeline says it", x.Timeline[1].Text, "cancelled at grill: by "+me, err)
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 	actions := []string{"reprint", "move", "move", "cancel", "hold", "resume", "test", "pair", "pair", "revoke"}
 	for i, action := range actions {
@@ -178,7 +187,7 @@ func TestMalformedRequestsAndOtherVersionsAreRefused(t *testing.T) {
 		method, path, body, version, status, says string
 	}{
 		{"GET", "/v1/stations", "", API, "200", ""},
-		{"GET", "/v1/stations", "", "1", "400", "control API 1 and the running daemon speaks 3"},
+		{"GET", "/v1/stations", "", "1", "400", "control API 1 and the running daemon speaks 4"},
 		{"GET", "/v1/stations", "", "", "400", HeaderAPI},
 		{"POST", "/v1/move", `{"ids":[` + strings.Repeat("1,", maxBody/2) + `1],"to":"bar"}`, API, "400", "too large"},
 		{"POST", "/v1/move", `{"form":"old","to":"bar"}`, API, "400", "form"},
@@ -212,7 +221,7 @@ func serve(t *testing.T, h http.HandlerFunc) *Client {
 }
 
 func TestTheClientRefusesOtherServersAndVersions(t *testing.T) {
-	newer := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set(HeaderAPI, "4") })
+	newer := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set(HeaderAPI, "99") })
 	_, err := newer.Stations(t.Context())
 	if e, ok := errors.AsType[*Error](err); !ok || e.Code != Mismatch {
 		t.Errorf("a newer daemon gives %v, want a mismatch", err)

@@ -36,6 +36,7 @@ type screens struct {
 	rescuing      map[*screen]func() // ends the rescue loop of each active screen
 
 	mu           sync.Mutex              // guards what follows
+	conf         *config.Config          // the latest; it is new before the Set's
 	boards       map[string]*board.Board // of every screen since the start, also of removed ones
 	passes       map[string]*screen      // by name; not in Built, because they have no queue
 	failedPasses map[string]error        // passes that could not be opened
@@ -45,7 +46,7 @@ type screens struct {
 	server   *kds.Server
 	listener net.Listener
 	cert     *httpserver.CertReloader // nil: plain HTTP
-	conf     config.Display           // that the server was opened with
+	display  config.Display           // that the server was opened with
 }
 
 // openScreens opens the boards and pairings that the queue's file has. Nothing listens yet. It
@@ -174,6 +175,9 @@ func (d *screens) stop(next *Built) {
 		}
 	}
 	stopping.Wait()
+	d.mu.Lock()
+	d.conf = next.conf
+	d.mu.Unlock()
 	d.openPasses(next.conf)
 }
 
@@ -307,7 +311,10 @@ func (d *screens) openPass(c config.Screen, prev *screen) (*screen, error) {
 	case prev != nil && slices.Equal(prev.conf.Of, c.Of):
 		s.pass = prev.pass
 	default:
-		o := board.PassOptions{Station: c.Name, KV: d.s.o.Queue.KV("expo " + c.Name), Logger: d.log}
+		o := board.PassOptions{
+			Station: c.Name, KV: d.s.o.Queue.KV("expo " + c.Name), Logger: d.log,
+			Siblings: d.siblings, Title: d.stationTitle,
+		}
 		for _, name := range c.Of {
 			b, err := d.board(name)
 			if err != nil {

@@ -4,15 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
 	"os"
+	"slices"
 	"time"
 
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/httpserver"
 	"ticketrail/config"
 	"ticketrail/printer/kds"
+	"ticketrail/printer/kds/board"
 	"ticketrail/printer/layout"
 )
 
@@ -40,7 +43,7 @@ func (d *screens) listen(conf *config.Config) error {
 		return err
 	}
 	d.listener, d.cert, d.server = l, cert, kds.NewServer(kds.ServerOptions{Pairings: d.pairings, Logger: d.log})
-	d.conf = conf.Display
+	d.display = conf.Display
 	close(d.opened)
 	return nil
 }
@@ -80,7 +83,7 @@ func (s *Set) Display(now config.Display) config.Display {
 	if s.ScreensAddr() == nil {
 		return now
 	}
-	return s.screens.conf
+	return s.screens.display
 }
 
 // Displays are the screens, for the control API.
@@ -130,6 +133,8 @@ func (d *screens) screenState(s *screen) admin.Screen {
 		if len(view.Orders) > 0 {
 			st.Oldest = time.UnixMilli(view.Orders[0].Received)
 		}
+	} else {
+		v.Unseen, v.OnPaper = st.Unseen, onPaper(s.Board())
 	}
 	if !st.DarkSince.IsZero() {
 		v.Since = new(st.DarkSince)
@@ -141,6 +146,20 @@ func (d *screens) screenState(s *screen) admin.Screen {
 	return v
 }
 
+// onPaper counts the tickets of a board that came out elsewhere while its screen was dark, and wait for a cook
+// to take or leave them.
+func onPaper(b *board.Board) (n int) {
+	view := b.Snapshot()
+	for _, o := range slices.Concat(view.Orders, view.Recall) {
+		for _, k := range o.Tickets {
+			if k.State == board.Elsewhere || k.State == board.Open && k.Paper != "" {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // address is what must be opened in a browser to show a screen. A listener at all addresses has
 // none to show, so the box's name is used.
 func (d *screens) address(name string) string {
@@ -149,7 +168,7 @@ func (d *screens) address(name string) string {
 		return ""
 	}
 	at := url.URL{Scheme: "http", Host: addr.String(), Path: "/screen/" + name}
-	if d.conf.TLS.Enabled() {
+	if d.display.TLS.Enabled() {
 		at.Scheme = "https"
 	}
 	if t, ok := addr.(*net.TCPAddr); ok && t.IP.IsUnspecified() {
@@ -160,6 +179,28 @@ func (d *screens) address(name string) string {
 		at.Host = net.JoinHostPort(host, fmt.Sprint(t.Port))
 	}
 	return at.String()
+}
+
+// Timeline asks every board and pass: a ticket can have been on the board of a backup too.
+func (d *screens) Timeline(job uint64) (out []admin.Moment, err error) {
+	d.mu.Lock()
+	boards, passes := slices.Collect(maps.Values(d.boards)), slices.Collect(maps.Values(d.passes))
+	d.mu.Unlock()
+	var all []board.Moment
+	for _, b := range boards {
+		moments, err := b.TimelineOfJob(job)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, moments...)
+	}
+	for _, p := range passes {
+		all = append(all, p.pass.TimelineOfJob(job)...)
+	}
+	for _, m := range all {
+		out = append(out, admin.Moment{At: time.UnixMilli(m.At).UTC(), Text: m.Text})
+	}
+	return out, nil
 }
 
 // Pair allows the browser that shows code to show a screen. An empty station is the only one there

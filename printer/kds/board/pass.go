@@ -215,6 +215,7 @@ func (x *Pass) finish(g *group, o *Order) {
 		return
 	}
 	o.AlsoAt = nil // the parts say it
+	o.Parts = nil  // those of the last time
 	x.addParts(g, o)
 }
 

@@ -223,7 +223,6 @@ func (x *Pass) Timeline(key string) []Moment {
 		return nil
 	}
 	var entries []*entry
-	var here []Moment
 	zone := ""
 	for _, r := range o.refs {
 		for _, b := range x.o.Of {
@@ -233,21 +232,28 @@ func (x *Pass) Timeline(key string) []Moment {
 			}
 		}
 	}
-	add := func(at int64, text string) {
-		if at != 0 {
-			here = append(here, Moment{at, clockText(time.UnixMilli(at), zone), text})
-		}
-	}
-	x.mu.RLock()
-	for _, s := range x.sent {
-		if slices.ContainsFunc(s.Cards, func(r Ref) bool { return slices.Contains(o.refs, r) }) {
-			add(s.At, "sent out")
-			add(s.BackAt, "back at the pass")
-		}
-	}
-	x.mu.RUnlock()
+	here := x.sendings(zone, func(r Ref) bool { return slices.Contains(o.refs, r) })
 	for _, p := range o.Parts {
-		add(p.TickedAt, p.Title+" ticked at the pass")
+		here = appendMoment(here, p.TickedAt, zone, p.Title+" ticked at the pass")
 	}
 	return timelineOf(entries, here...)
+}
+
+// TimelineOfJob says when the card of a job was sent out from the pass, and taken back, for up to 48 hours.
+// The clock is that of UTC.
+func (x *Pass) TimelineOfJob(job uint64) []Moment {
+	return x.sendings("", func(r Ref) bool { return r.Job == job })
+}
+
+// sendings says when orders with such a card were sent out, and taken back.
+func (x *Pass) sendings(zone string, with func(Ref) bool) (out []Moment) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	for _, s := range x.sent {
+		if slices.ContainsFunc(s.Cards, with) {
+			out = appendMoment(out, s.At, zone, "sent out")
+			out = appendMoment(out, s.BackAt, zone, "back at the pass")
+		}
+	}
+	return out
 }

@@ -117,7 +117,7 @@ func (x *Pass) ask() {
 			continue
 		}
 		p.list, p.asked = list, true
-		p.final = !slices.ContainsFunc(list, func(s Sibling) bool { return s.State.Open() || s.State == ticket.Failed })
+		p.final = !slices.ContainsFunc(list, Sibling.canChange)
 	}
 	x.publish()
 }
@@ -220,8 +220,17 @@ func (p *Part) addCard(k *Ticket) {
 	}
 }
 
+// canChange says whether more is to be expected of a job.
+func (s Sibling) canChange() bool {
+	return s.State.Open() || s.State == ticket.Failed || s.Card != nil && s.Card.State == Open
+}
+
 // addJob adds a job that is on no board of the pass.
 func (p *Part) addJob(s *Sibling) {
+	if s.Card != nil {
+		p.addCard(s.Card)
+		return
+	}
 	var lines []string
 	for _, l := range s.Ticket.Lines {
 		if l.Depth == 0 && !l.Void {
@@ -247,7 +256,7 @@ func (p *Part) addJob(s *Sibling) {
 			text += ": " + layout.OneLine(s.Why)
 		}
 	case s.State.Open():
-		state, text = PartWait, "waiting"+at
+		state, text = PartWait, "waiting to print"+at
 		if s.State == ticket.Printing {
 			text = "coming out" + at
 		}

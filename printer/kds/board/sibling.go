@@ -1,8 +1,10 @@
 package board
 
 import (
+	"slices"
 	"time"
 
+	"ticketrail/printer/layout"
 	"ticketrail/queue/ticket"
 )
 
@@ -19,6 +21,8 @@ type Sibling struct {
 	Ended time.Time // when it reached an end state; zero: it is open
 	// Ticket is what the job brings, as it was routed.
 	Ticket ticket.Ticket
+	// Card is its card on a board that the pass does not have, see [Board.Card]; nil: it has none.
+	Card *Ticket
 }
 
 // SiblingKind says what the station of a [Sibling] is.
@@ -35,3 +39,22 @@ const (
 // its backup (ticket.Rescued). A job that it does not know any more is left out, too. It may block
 // for as long as a read of the database takes, and is called by one goroutine at a time.
 type Siblings func(jobs []uint64) ([]Sibling, error)
+
+// Card returns how far the card of a job is, also up to 48 hours after it left the board: its state and its
+// items. It is nil if the board does not know the job, or the ticket came out elsewhere.
+func (b *Board) Card(job uint64) (*Ticket, error) {
+	e, err := b.stored(job)
+	if err != nil || e == nil || e.rec.State == Elsewhere {
+		return nil, err
+	}
+	k := &Ticket{
+		Job: job, Station: b.station, State: e.rec.State, Paper: layout.OneLine(e.rec.Paper),
+		bumpedClock: clockText(time.UnixMilli(e.rec.OffAt), e.t.Zone),
+	}
+	for i, l := range e.t.Lines {
+		quantity, name := layout.OneLine(l.Quantity), layout.OneLine(l.Name)
+		k.Items = append(k.Items, Item{I: i, Depth: l.Depth, Quantity: quantity, Name: name, Void: l.Void,
+			Done: slices.Contains(e.rec.Done, i)})
+	}
+	return k, nil
+}

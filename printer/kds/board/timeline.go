@@ -50,16 +50,19 @@ type Moment struct {
 // moments are the timeline of a card as people read it.
 func (e *entry) moments() []Moment {
 	var out []Moment
-	add := func(at int64, text string) {
-		if at != 0 {
-			out = append(out, Moment{at, clockText(time.UnixMilli(at), e.t.Zone), text})
-		}
-	}
-	add(unixMillis(e.t.Received), "accepted")
+	out = appendMoment(out, unixMillis(e.t.Received), e.t.Zone, "accepted")
 	for _, m := range e.rec.Timeline {
-		add(m.T, e.momentText(m))
+		out = appendMoment(out, m.T, e.t.Zone, e.momentText(m))
 	}
 	return out
+}
+
+// appendMoment appends a line, if it is known when that was.
+func appendMoment(out []Moment, at int64, zone, text string) []Moment {
+	if at == 0 {
+		return out
+	}
+	return append(out, Moment{at, clockText(time.UnixMilli(at), zone), text})
 }
 
 // momentText says what happened.
@@ -140,15 +143,21 @@ func (b *Board) Timeline(key string) []Moment {
 // TimelineOfJob says what happened to the card of a job, also up to 48 hours after it left the board. It is
 // empty if the board does not know the job.
 func (b *Board) TimelineOfJob(job uint64) ([]Moment, error) {
-	e := b.get(job)
-	if e == nil {
-		value, found, err := b.o.KV.Get(cardKey(job))
-		if err != nil || !found {
-			return nil, err
-		}
-		if e, err = decodeRecord(value); err != nil {
-			return nil, err
-		}
+	e, err := b.stored(job)
+	if err != nil || e == nil {
+		return nil, err
 	}
 	return timelineOf([]*entry{e}), nil
+}
+
+// stored returns a card that is stored, also one that is no longer in memory; nil if there is none.
+func (b *Board) stored(job uint64) (*entry, error) {
+	if e := b.get(job); e != nil {
+		return e, nil
+	}
+	value, found, err := b.o.KV.Get(cardKey(job))
+	if err != nil || !found {
+		return nil, err
+	}
+	return decodeRecord(value)
 }
