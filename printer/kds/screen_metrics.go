@@ -6,13 +6,15 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"ticketrail/printer/kds/board"
 )
 
 // Metrics are the metrics of all screens of a process. A nil *Metrics records nothing.
 type Metrics struct {
 	shownSeconds prometheus.Histogram
 
-	livePages, open, oldest, unseen *prometheus.Desc
+	livePages, open, oldest, unseen, paper *prometheus.Desc
 
 	mu           sync.Mutex
 	shownScreens []*Screen
@@ -41,6 +43,9 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 			"Age of the oldest open ticket of a screen station; 0 if none is open.", station, nil),
 		unseen: prometheus.NewDesc("ticketrail_display_unseen_tickets",
 			"Open tickets of a screen station that nobody has paged to for longer than unseen_after.", station, nil),
+		paper: prometheus.NewDesc("ticketrail_display_paper_tickets",
+			"Tickets that came out elsewhere while the screen was dark, neither taken onto the board nor left.",
+			station, nil),
 	}
 	if reg != nil {
 		reg.MustRegister(m)
@@ -64,6 +69,7 @@ func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 	ch <- m.open
 	ch <- m.oldest
 	ch <- m.unseen
+	ch <- m.paper
 }
 
 // Collect implements [prometheus.Collector]. Values are read at each scrape, so they are never old.
@@ -81,7 +87,18 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(m.open, prometheus.GaugeValue, float64(st.Open), name)
 		ch <- prometheus.MustNewConstMetric(m.oldest, prometheus.GaugeValue, age, name)
 		ch <- prometheus.MustNewConstMetric(m.unseen, prometheus.GaugeValue, float64(st.Unseen), name)
+		ch <- prometheus.MustNewConstMetric(m.paper, prometheus.GaugeValue, float64(onPaper(s.o.Board)), name)
 	}
+}
+
+// onPaper counts the tickets that pages offer to take onto the board, because they came out elsewhere.
+func onPaper(b *board.Board) (n int) {
+	for _, o := range b.Snapshot().Recall {
+		if o.State == board.Elsewhere {
+			n += len(o.Tickets)
+		}
+	}
+	return n
 }
 
 // shown records how long a ticket took from Put to a page's confirmation.

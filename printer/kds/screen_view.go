@@ -1,9 +1,11 @@
 package kds
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"log/slog"
 	"maps"
 	"net/url"
 	"slices"
@@ -26,6 +28,7 @@ type screenView struct {
 	stopped     chan struct{} // closed when this screenView is no longer served
 	stop        func()
 	config      atomic.Pointer[Display] // replaced by a reload that leaves setup as it is
+	noting      atomic.Bool             // a goroutine of noteSeen runs
 
 	mu      sync.Mutex         // guards clients and their fields
 	clients map[string]*client // by page id
@@ -187,6 +190,23 @@ func (v *screenView) clientAnswered(id string, jobs []uint64) (joined, ok bool) 
 		v.screen.Confirm(id, jobs)
 	}
 	return joined, true
+}
+
+// noteSeen records which cards are on the visible page of a screen. It waits for the disk in its own
+// goroutine: a page whose heartbeats are not answered would show that it is not live. While one
+// waits, further reports are dropped; the page repeats them with each heartbeat.
+func (v *screenView) noteSeen(jobs []uint64, log *slog.Logger) {
+	if len(jobs) == 0 || !v.noting.CompareAndSwap(false, true) {
+		return
+	}
+	go func() {
+		defer v.noting.Store(false)
+		ctx, cancel := context.WithTimeout(context.Background(), v.beat)
+		defer cancel()
+		if err := v.screen.Board().Seen(ctx, jobs); err != nil {
+			log.Debug("cannot store that tickets were seen", "station", v.name, "err", err)
+		}
+	}()
 }
 
 // expireClient ends the liveness of a page that has missed too many heartbeats. It returns how long

@@ -1,14 +1,19 @@
 package kds_test
 
 import (
+	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"ticketrail/printer/kds"
+	"ticketrail/printer/kds/board"
+	"ticketrail/queue/kv/kvtest"
 )
 
 func TestAPageIsToldHowItsScreenIsSetUp(t *testing.T) {
@@ -35,4 +40,154 @@ func TestAPageIsToldHowItsScreenIsSetUp(t *testing.T) {
 			t.Error(diff)
 		}
 	})
+}
+
+func TestATicketIsSeenOnceItIsOnTheVisiblePageOfALivePage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, reg := kvtest.New(), prometheus.NewRegistry()
+		b, err := board.OpenBoard(board.BoardOptions{Station: "hot-line", KV: store})
+		if err != nil {
+			t.Fatal(err)
+		}
+		metrics := kds.NewMetrics(reg)
+		s := kds.NewScreen(kds.ScreenOptions{Name: "hot-line", Board: b, UnseenAfter: 30 * time.Second})
+		metrics.Set([]*kds.Screen{s})
+		w := newTestServer(t)
+		w.server.Set([]kds.Display{{Screen: s, Zone: time.UTC}})
+		c := w.client("127.0.0.1")
+		unseen := func(want float64) {
+			t.Helper()
+			synctest.Wait()
+			if got := gauge(t, reg, "ticketrail_display_unseen_tickets"); got != want {
+				t.Errorf("%v tickets are unseen, want %v", got, want)
+			}
+		}
+		says := func(jobs, visible string) {
+			t.Helper()
+			body := fmt.Sprintf(`{"page":%q,"jobs":[%s],"visible":[%s]}`, testPage, jobs, visible)
+			if code, text := w.post(c, "/screen/hot-line/shown", body); code != http.StatusOK {
+				t.Errorf("%s: %d %s", body, code, text)
+			}
+		}
+		for job := range uint64(3) {
+			if err := b.Put(t.Context(), delivery(job+1)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.post(c, "/screen/hot-line/shown", `{"page":"`+testPage+`","visible":[1]}`) // it has no stream yet
+		e := w.listen(c, "hot-line", testPage, "")
+		go func() {
+			for ok := true; ok; _, ok = e.next() {
+			}
+		}()
+		time.Sleep(29 * time.Second)
+		says("1,2,3", "")
+		unseen(0)
+		time.Sleep(time.Second)
+		unseen(3)
+		says("", "1,2,18446744073709551615")
+		unseen(1)
+
+		// A disk that hangs delays no answer: the page would show that it is not live.
+		store.Inject(kvtest.Hangs)
+		start := time.Now()
+		says("", "3")
+		if d := time.Since(start); d > 0 {
+			t.Errorf("answered after %v", d)
+		}
+		unseen(1)
+		store.Inject(kvtest.None)
+		time.Sleep(10 * time.Second) // the page repeats it with its heartbeats
+		says("", "3")
+		unseen(0)
+		_ = w.stop()
+	})
+}
+
+func TestAPassSeesForNoCook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTestServer(t)
+		hot := w.screens["hot-line"].Board()
+		pass, err := board.OpenPass(board.PassOptions{Station: "pass", KV: kvtest.New(), Of: []*board.Board{hot}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer pass.Close()
+		// Its own board has a ticket of the same job, from when it was a screen of its own.
+		own, err := board.OpenBoard(board.BoardOptions{Station: "pass", KV: kvtest.New()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := kds.NewScreen(kds.ScreenOptions{Name: "pass", Board: own, Pass: pass})
+		w.server.Set(append(w.displays, kds.Display{Screen: s, Zone: time.UTC}))
+		w.put("hot-line", 1)
+		if err := own.Put(t.Context(), delivery(1)); err != nil {
+			t.Fatal(err)
+		}
+		c := w.client("127.0.0.1")
+		w.listen(c, "pass", testPage, "")
+		code, text := w.post(c, "/screen/pass/shown", `{"page":"`+testPage+`","visible":[1]}`)
+		synctest.Wait()
+		if n := hot.Unseen(0) + own.Unseen(0); code != http.StatusOK || n != 2 {
+			t.Errorf("%d %s, and %d tickets are unseen, want 2", code, text, n)
+		}
+		_ = w.stop()
+	})
+}
+
+func TestTicketsOnPaperAreCountedUntilACookDecides(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reg := prometheus.NewRegistry()
+		metrics := kds.NewMetrics(reg)
+		w := newTestServer(t)
+		s := w.screens["hot-line"]
+		metrics.Set([]*kds.Screen{s})
+		want := func(n float64) {
+			t.Helper()
+			if got := gauge(t, reg, "ticketrail_display_paper_tickets"); got != n {
+				t.Errorf("%v tickets are on paper, want %v", got, n)
+			}
+		}
+		for job := range uint64(3) {
+			d := delivery(job + 1)
+			d.Ticket.Number, d.Ticket.Request = fmt.Sprint(job), fmt.Sprint("request", job)
+			if err := s.Board().ComesOut(t.Context(), d, "grill"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.put("hot-line", 8) // and a bumped one, which is offered too
+		o := s.Orders().Snapshot().Orders[0]
+		if _, err := s.Do(t.Context(), testPage, board.Command{ID: "bump", Do: board.Bump, Order: o.Key,
+			Version: o.Version}); err != nil {
+			t.Fatal(err)
+		}
+		want(3)
+		c := w.client("127.0.0.1")
+		for i, do := range []board.Verb{board.Recall, board.Leave} {
+			o := s.Orders().Snapshot().Recall[1]
+			body := fmt.Sprintf(`{"id":"x%d","do":%q,"order":%q,"version":%d}`, i, do, o.Key, o.Version)
+			if code, text := w.post(c, "/screen/hot-line/do", body); code != http.StatusOK ||
+				decode[board.Result](t, text).Outcome != board.Done {
+				t.Fatalf("%s: %d %s", body, code, text)
+			}
+		}
+		want(1)
+	})
+}
+
+// gauge is the sum of a metric.
+func gauge(t *testing.T, reg *prometheus.Registry, name string) (sum float64) {
+	t.Helper()
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if f.GetName() == name {
+				sum += m.GetGauge().GetValue()
+			}
+		}
+	}
+	return sum
 }

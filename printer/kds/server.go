@@ -165,6 +165,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /{$}", s.index)
 	mux.HandleFunc("GET /pairing", s.pairingState)
 	mux.HandleFunc("GET /manage", s.byManager(s.manage))
+	mux.HandleFunc("GET /times", s.byManager(s.times))
 	mux.HandleFunc("POST /manage/pair", s.byManager(s.managePair))
 	mux.HandleFunc("POST /manage/revoke", s.byManager(s.manageRevoke))
 	mux.HandleFunc("GET /web/{tag}/{file}", s.web.serve)

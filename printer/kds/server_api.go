@@ -56,10 +56,10 @@ func (s *Server) shown(w http.ResponseWriter, r *http.Request, view *screenView,
 		http.Error(w, "this page has no event stream: open /events first", http.StatusConflict)
 		return
 	}
-	if err := view.screen.Board().Seen(r.Context(), req.Visible); err != nil {
-		s.log.Warn("cannot store that tickets were seen; trying again with the next heartbeat", "station", view.name,
-			"err", err)
+	if view.setup.Pass {
+		req.Visible = nil // what the pass sees, no cook has
 	}
+	view.noteSeen(req.Visible, s.log)
 	s.writeJSON(w, map[string]bool{"fresh": joined})
 }
 

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"ticketrail/printer/kds/board"
 )
 
 // Kinds of station that are not a printer.
@@ -60,6 +62,9 @@ type Screens struct {
 	Pairings []Pairing `json:"pairings"`
 }
 
+// Times are how long the tickets of one day took.
+type Times = board.Report
+
 // Displays are the screens of a daemon. The package station implements it. An error should be an
 // [*Error], or the operator sees it as internal.
 type Displays interface {
@@ -72,6 +77,8 @@ type Displays interface {
 	Pair(ctx context.Context, code, station string, manager bool) (Pairing, error)
 	// Revoke ends a pairing and closes its page.
 	Revoke(ctx context.Context, id string) (Pairing, error)
+	// Times is the report of a day (2026-11-22) in the kitchen's time zone; "" is today.
+	Times(day string) (Times, error)
 }
 
 type pairBody struct {
@@ -82,6 +89,10 @@ type pairBody struct {
 
 func (s *Server) screens(*http.Request) (any, error) {
 	return s.o.Displays.Screens(), nil
+}
+
+func (s *Server) times(r *http.Request) (any, error) {
+	return s.o.Displays.Times(r.URL.Query().Get("day"))
 }
 
 // pair and revoke are logged with the address of the browser: they decide who can see the orders.
@@ -117,4 +128,9 @@ func (c *Client) Pair(ctx context.Context, code, station string, manager bool) (
 // Revoke ends a pairing.
 func (c *Client) Revoke(ctx context.Context, id string) (Pairing, error) {
 	return call[Pairing](ctx, c, "POST", "/v1/pairings/"+url.PathEscape(id)+"/revoke", nil)
+}
+
+// Times is the report of a day (2026-11-22) in the kitchen's time zone; "" is today.
+func (c *Client) Times(ctx context.Context, day string) (Times, error) {
+	return call[Times](ctx, c, "GET", "/v1/screens/times?"+url.Values{"day": {day}}.Encode(), nil)
 }

@@ -70,6 +70,7 @@ func New(o Options) *Server {
 		"POST /v1/stations/{name}/resume": s.resume,
 		"POST /v1/stations/{name}/probe":  s.probe,
 		"GET /v1/screens":                 s.screens,
+		"GET /v1/screens/times":           s.times,
 		"POST /v1/screens/pair":           withBody(s.pair),
 		"POST /v1/pairings/{id}/revoke":   s.revoke,
 		"GET /v1/rejects":                 s.rejects,

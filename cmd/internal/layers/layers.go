@@ -41,7 +41,8 @@ var Packages = []Package{
 	}},
 	{"cmd/internal/httpserver", "runs the HTTP servers, reloads certificates", nil},
 	{"cmd/internal/admin", "the control API on a unix socket", []string{
-		"receiver", "queue", "queue/ticket", "printer", "printer/layout",
+		"receiver", "queue", "queue/ticket", "printer", "printer/kds/board",
+		"printer/layout",
 	}},
 	{"cmd/internal/layers", "this table", nil},
 	{"receiver", "the webhook that the service posts to", []string{

@@ -242,6 +242,18 @@ func (d *screens) Revoke(ctx context.Context, id string) (admin.Pairing, error) 
 	return pairingOf(p), nil
 }
 
+// Times is how long the tickets of a day took.
+func (d *screens) Times(day string) (admin.Times, error) {
+	if d.s.ScreensAddr() == nil {
+		return admin.Times{}, &admin.Error{Code: admin.NotFound, Message: "the configuration has no screens"}
+	}
+	r, err := d.server.Times(day)
+	if errors.Is(err, kds.ErrDay) {
+		return r, &admin.Error{Code: admin.BadRequest, Message: err.Error()}
+	}
+	return r, err
+}
+
 // screenError gives an error of the screens its code in the control API. Any other error is the
 // storage's, and the control API explains it.
 func screenError(err error) error {

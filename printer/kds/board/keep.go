@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"ticketrail/printer/layout"
 )
 
 const (
@@ -119,7 +121,8 @@ func (e *entry) past() Past {
 		if l.Depth != 0 || l.Void {
 			continue
 		}
-		it := PastItem{Name: l.Name, Quantity: l.Quantity, Course: l.Course}
+		it := PastItem{Name: layout.OneLine(l.Name), Quantity: layout.OneLine(l.Quantity),
+			Course: layout.OneLine(l.Course)}
 		if slices.Contains(e.rec.Done, i) {
 			it.Done = e.rec.doneAt(i)
 		}

@@ -3,6 +3,7 @@ package board
 import (
 	"cmp"
 	"encoding/csv"
+	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -10,26 +11,14 @@ import (
 	"time"
 )
 
-// Served is one ticket of a day: when what happened to it. A zero time means that it did not happen.
+// Served is one ticket of a day, and what its card does not know.
 type Served struct {
-	Station  string
-	Received time.Time // when the request was accepted
-	Seen     time.Time // first on a visible page
-	// Bumped is the last bump. Zero if the ticket is open again: a bump that was recalled or undone
-	// was a mistake.
-	Bumped  time.Time
-	SentOut time.Time // its order left the pass
-	Recalls int       // how often it was recalled
+	Past
+	Station string
+	SentOut int64 // when its order left the pass; 0: it did not
 	// Late says that it was bumped later than its screen's LateAfter, or is open for longer than that.
 	// It has no meaning for a ticket that came out on paper: nobody knows when that was made.
-	Late, Paper bool
-	Items       []ServedItem
-}
-
-// A ServedItem is one item of a ticket, without its modifiers.
-type ServedItem struct {
-	Name string
-	Done time.Time // when it was ticked; zero: when the ticket was bumped
+	Late bool
 }
 
 // A Report is how long the tickets of one day took. The day is that of acceptance, in the kitchen's
@@ -59,15 +48,15 @@ type ReportRow struct {
 // least half of them do not exceed, P90 the shortest that at least nine tenths do not exceed. So each
 // is the time of a real ticket. Both are zero if N is.
 type Spread struct {
-	N   int           `json:"n"` // how many tickets came so far
-	P50 time.Duration `json:"p50"`
-	P90 time.Duration `json:"p90"`
+	N   int   `json:"n"`      // how many tickets came so far
+	P50 int64 `json:"p50_ms"` // milliseconds, as P90
+	P90 int64 `json:"p90_ms"`
 }
 
 // NewReport computes the report of a day from its tickets. Hours are those of zone.
 func NewReport(day string, served []Served, zone *time.Location) Report {
 	rows := map[ReportRow]*reportGroup{} // by Station, Hour and Item
-	add := func(key ReportRow, s *Served, done time.Time) {
+	add := func(key ReportRow, s *Served, done int64) {
 		g := rows[key]
 		if g == nil {
 			g = &reportGroup{ReportRow: key}
@@ -78,13 +67,9 @@ func NewReport(day string, served []Served, zone *time.Location) Report {
 	for i := range served {
 		s := &served[i]
 		add(ReportRow{Station: s.Station}, s, s.Bumped)
-		add(ReportRow{Station: s.Station, Hour: s.Received.In(zone).Format("15")}, s, s.Bumped)
+		add(ReportRow{Station: s.Station, Hour: time.UnixMilli(s.Received).In(zone).Format("15")}, s, s.Bumped)
 		for _, it := range s.Items {
-			done := it.Done
-			if done.IsZero() {
-				done = s.Bumped
-			}
-			add(ReportRow{Station: s.Station, Item: it.Name}, s, done)
+			add(ReportRow{Station: s.Station, Item: it.Name}, s, it.Done)
 		}
 	}
 	out := Report{Day: day, Rows: []ReportRow{}}
@@ -101,11 +86,11 @@ func NewReport(day string, served []Served, zone *time.Location) Report {
 // A reportGroup is a row with the durations that its percentiles are computed from.
 type reportGroup struct {
 	ReportRow
-	seen, bumped, sentOut []time.Duration
+	seen, bumped, sentOut []int64 // milliseconds
 }
 
 // add counts a ticket, or one of its items that was done at done.
-func (g *reportGroup) add(s *Served, done time.Time) {
+func (g *reportGroup) add(s *Served, done int64) {
 	g.Count++
 	g.Recalls += s.Recalls
 	if !s.Paper {
@@ -115,22 +100,22 @@ func (g *reportGroup) add(s *Served, done time.Time) {
 		}
 	}
 	for _, x := range []struct {
-		list *[]time.Duration
-		at   time.Time
+		list *[]int64
+		at   int64
 	}{{&g.seen, s.Seen}, {&g.bumped, done}, {&g.sentOut, s.SentOut}} {
-		if !x.at.IsZero() {
+		if x.at != 0 {
 			// The clock may have been set back in between.
-			*x.list = append(*x.list, max(x.at.Sub(s.Received), 0))
+			*x.list = append(*x.list, max(x.at-s.Received, 0))
 		}
 	}
 }
 
-func spread(d []time.Duration) Spread {
+func spread(d []int64) Spread {
 	if len(d) == 0 {
 		return Spread{}
 	}
 	slices.Sort(d)
-	at := func(percent int) time.Duration { return d[(len(d)*percent+99)/100-1] }
+	at := func(percent int) int64 { return d[(len(d)*percent+99)/100-1] }
 	return Spread{N: len(d), P50: at(50), P90: at(90)}
 }
 
@@ -161,12 +146,32 @@ func (r ReportRow) LatePercent() string {
 	return strconv.Itoa((r.Late*200 + r.Judged) / (2 * r.Judged))
 }
 
+// LateText is how many were late, for people: 2 (67 %).
+func (r ReportRow) LateText() string {
+	if r.Judged == 0 {
+		return ""
+	}
+	return strconv.Itoa(r.Late) + " (" + r.LatePercent() + " %)"
+}
+
 // seconds is one of the percentiles for the CSV.
-func (s Spread) seconds(d time.Duration) string {
+func (s Spread) seconds(ms int64) string {
 	if s.N == 0 {
 		return ""
 	}
-	return strconv.FormatInt(int64(d.Round(time.Second)/time.Second), 10)
+	return strconv.FormatInt((ms+500)/1000, 10)
+}
+
+// String is both percentiles for people, in minutes and seconds; empty if there are none.
+func (s Spread) String() string {
+	if s.N == 0 {
+		return ""
+	}
+	clock := func(ms int64) string {
+		sec := (ms + 500) / 1000
+		return fmt.Sprintf("%d:%02d", sec/60, sec%60)
+	}
+	return clock(s.P50) + " / " + clock(s.P90)
 }
 
 // noFormula marks a text that a spreadsheet would run as a formula. The name of an item comes from

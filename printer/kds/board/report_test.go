@@ -15,28 +15,32 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// atReport is a time on 2026-11-22 in UTC.
-func atReport(hour, minute, second int) time.Time {
-	return time.Date(2026, 11, 22, hour, minute, second, 0, time.UTC)
+// atReport is a time on 2026-11-22 in UTC, as a card has it.
+func atReport(hour, minute, second int) int64 {
+	return time.Date(2026, 11, 22, hour, minute, second, 0, time.UTC).UnixMilli()
 }
 
 // An evening of five tickets, whose numbers were computed by hand.
 func evening() []Served {
-	melbourne := func(h, m, s int) time.Time { return atReport(h-11, m, s) } // 19:00 there is 08:00 UTC
+	melbourne := func(h, m, s int) int64 { return atReport(h-11, m, s) } // 19:00 there is 08:00 UTC
 	return []Served{
-		{Station: "hot", Received: melbourne(19, 0, 0), Seen: melbourne(19, 0, 2), Bumped: melbourne(19, 4, 0),
-			SentOut: melbourne(19, 5, 0), Items: []ServedItem{
-				{Name: "Burger", Done: melbourne(19, 3, 0)}, {Name: "Fries"}}},
-		{Station: "hot", Received: melbourne(19, 59, 59), Seen: melbourne(20, 0, 59), Bumped: melbourne(20, 9, 59),
-			Late: true, Recalls: 2,
-			Items: []ServedItem{{Name: "Burger"}, {Name: "Burger", Done: melbourne(20, 1, 59)}}},
+		{Station: "hot", SentOut: melbourne(19, 5, 0), Past: Past{
+			Received: melbourne(19, 0, 0), Seen: melbourne(19, 0, 2), Bumped: melbourne(19, 4, 0),
+			Items: []PastItem{{Name: "Burger", Done: melbourne(19, 3, 0)},
+				{Name: "Fries", Done: melbourne(19, 4, 0)}}}},
+		{Station: "hot", Late: true, Past: Past{
+			Received: melbourne(19, 59, 59), Seen: melbourne(20, 0, 59), Bumped: melbourne(20, 9, 59), Recalls: 2,
+			Items: []PastItem{{Name: "Burger", Done: melbourne(20, 9, 59)},
+				{Name: "Burger", Done: melbourne(20, 1, 59)}}}},
 		// Still open, and late already.
-		{Station: "hot", Received: melbourne(20, 0, 0), Seen: melbourne(20, 0, 1), Late: true,
-			Items: []ServedItem{{Name: "=1+1"}}},
+		{Station: "hot", Late: true, Past: Past{Received: melbourne(20, 0, 0), Seen: melbourne(20, 0, 1),
+			Items: []PastItem{{Name: "=1+1"}}}},
 		// On paper: whether that was late is not known.
-		{Station: "hot", Received: melbourne(20, 0, 0), Paper: true, Late: true, Items: []ServedItem{{Name: "Fries"}}},
+		{Station: "hot", Late: true, Past: Past{Received: melbourne(20, 0, 0), Paper: true,
+			Items: []PastItem{{Name: "Fries"}}}},
 		// The clock was set back.
-		{Station: "cold", Received: melbourne(20, 0, 0), Seen: melbourne(19, 30, 0), Bumped: melbourne(20, 0, 1)},
+		{Station: "cold", Past: Past{Received: melbourne(20, 0, 0), Seen: melbourne(19, 30, 0),
+			Bumped: melbourne(20, 0, 1) + 500}},
 	}
 }
 
@@ -53,8 +57,8 @@ func TestTheReportOfAnEveningIsWhatPaperAndPencilSay(t *testing.T) {
 	want := strings.TrimPrefix(`
 day,station,hour,item,count,seen_p50_s,seen_p90_s,bumped_p50_s,bumped_p90_s,sent_out_p50_s,sent_out_p90_s,`+
 		`late,late_percent,recalls
-2026-11-22,cold,,,1,0,0,1,1,,,0,0,0
-2026-11-22,cold,20,,1,0,0,1,1,,,0,0,0
+2026-11-22,cold,,,1,0,0,2,2,,,0,0,0
+2026-11-22,cold,20,,1,0,0,2,2,,,0,0,0
 2026-11-22,hot,,,4,2,60,240,600,300,300,2,67,2
 2026-11-22,hot,19,,2,2,60,240,600,300,300,1,50,2
 2026-11-22,hot,20,,2,1,1,,,,,1,100,0
@@ -99,8 +103,8 @@ func TestAnotherProgramComputesTheSamePercentiles(t *testing.T) {
 		for range n + 1 {
 			s := r.IntN(900)
 			list = append(list, s)
-			served = append(served, Served{Station: fmt.Sprintf("s%02d", n), Received: atReport(12, 0, 0),
-				Bumped: atReport(12, 0, s)})
+			served = append(served, Served{Station: fmt.Sprintf("s%02d", n), Past: Past{
+				Received: atReport(12, 0, 0), Bumped: atReport(12, 0, s)}})
 		}
 		durations = append(durations, list)
 	}

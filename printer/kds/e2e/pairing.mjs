@@ -1,7 +1,8 @@
 // Which browsers may see a screen: pairing, revoking, and requests of other sites.
 
-import { AxeBuilder, assert, browse, equal, heads, live, open, order, until } from "./harness.mjs";
+import { AxeBuilder, assert, browse, equal, heads, live, open, order, shots, until } from "./harness.mjs";
 import os from "node:os";
+import { join } from "node:path";
 
 function lan() {
   for (const list of Object.values(os.networkInterfaces()))
@@ -47,6 +48,42 @@ export async function aTabletIsPairedAndRevoked(server, browser) {
   await page.waitForSelector("#code", { timeout: 12000 });
   equal((await page.request.get(base + "/screen/hot-line/state")).status(), 401, "after revoking");
   equal((await server.status("hot-line")).status.live, 0, "live pages");
+}
+
+export async function aManagerPairsATabletWithoutAShell(server, browser) {
+  const address = lan();
+  const context = await browser.newContext(address ? {} : { extraHTTPHeaders: { "X-Forwarded-For": "10.1.2.3" } });
+  const tablet = await context.newPage();
+  await tablet.goto("http://" + (address || "127.0.0.1") + ":" + server.port + "/manage");
+  const code = await tablet.textContent("#code");
+  for (const colorScheme of ["dark", "light"]) {
+    const box = await (await browser.newContext({ colorScheme, viewport: { width: 1024, height: 600 } })).newPage();
+    await box.goto(server.url + "/manage");
+    await box.fill("#code", "AAAA-AAAA");
+    await box.selectOption("#station", "hot-line");
+    await box.click("#pair button");
+    await box.waitForSelector("#state.failed");
+    assert((await box.textContent("#state")).includes("no browser shows this code"), "it does not say why");
+    const wrong = (await new AxeBuilder({ page: box }).analyze()).violations;
+    equal(wrong.map((v) => v.id), [], "the page in " + colorScheme);
+    await box.screenshot({ path: join(shots, "manage-" + colorScheme + ".png") });
+  }
+  const box = await browser.newPage();
+  await box.goto(server.url + "/manage");
+  assert(!(await box.content()).includes(code), "the code is on the page");
+  await box.fill("#code", " " + code.toLowerCase());
+  await box.selectOption("#station", "hot-line");
+  await box.press("#code", "Enter");
+  await tablet.waitForURL("**/screen/hot-line");
+  const end = box.locator("button[data-id]");
+  await end.waitFor();
+  assert((await box.textContent("#state")).includes("now shows Hot line"), "it does not say what it did");
+  await box.screenshot({ path: join(shots, "manage-paired.png") });
+  await end.click();
+  equal((await server.ask("/pairings")).length, 1, "pairings after one tap");
+  await end.click();
+  await tablet.waitForSelector("#code", { timeout: 12000 });
+  equal(await box.locator("button[data-id]").count(), 0, "pairings on the page");
 }
 
 export async function anotherSiteCannotSendCommands(server, browser) {

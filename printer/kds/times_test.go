@@ -1,0 +1,154 @@
+package kds_test
+
+import (
+	"encoding/csv"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ticketrail/printer/kds"
+	"ticketrail/printer/kds/board"
+	"ticketrail/queue/kv/kvtest"
+	"ticketrail/queue/ticket"
+)
+
+// press sends a command for an order as its page does.
+func (w *testServer) press(c *http.Client, screen string, orders *board.Orders, do board.Verb, item int) {
+	w.t.Helper()
+	snap := orders.Snapshot()
+	list := snap.Orders
+	if do == board.Recall {
+		list = snap.Recall
+	}
+	o := list[0]
+	body := fmt.Sprintf(`{"id":"%d","do":%q,"order":%q,"version":%d}`, time.Now().UnixNano(), do, o.Key, o.Version)
+	if do == board.ItemDone {
+		body = fmt.Sprintf(`{"id":"%d","do":%q,"job":%d,"version":%d,"item":%d}`, time.Now().UnixNano(), do,
+			o.Tickets[0].Job, o.Tickets[0].Version, item)
+	}
+	code, text := w.post(c, "/screen/"+screen+"/do", body)
+	if code != http.StatusOK || decode[board.Result](w.t, text).Outcome != board.Done {
+		w.t.Fatalf("%s: %d %s", body, code, text)
+	}
+}
+
+func (w *testServer) times(c *http.Client, query string) [][]string {
+	w.t.Helper()
+	status, text, h := w.get(c, "/times?csv&"+query)
+	if status != http.StatusOK || !strings.HasPrefix(h.Get("Content-Type"), "text/csv") {
+		w.t.Fatalf("answered %d %s", status, text)
+	}
+	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return rows[1:]
+}
+
+func TestTheTimesOfADayAreThoseOfTheCooksAndThePass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTestServer(t)
+		pass, err := board.OpenPass(board.PassOptions{Station: "pass", KV: kvtest.New(),
+			Of: []*board.Board{w.screens["hot-line"].Board(), w.screens["cold"].Board()}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer pass.Close()
+		own, err := board.OpenBoard(board.BoardOptions{Station: "pass", KV: kvtest.New()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.displays = append(w.displays, kds.Display{Zone: time.UTC,
+			Screen: kds.NewScreen(kds.ScreenOptions{Name: "pass", Board: own, Pass: pass})})
+		w.server.Set(w.displays)
+		hot, c := w.screens["hot-line"], w.client("127.0.0.1")
+
+		time.Sleep(19*time.Hour + 30*time.Minute)
+		d := delivery(1)
+		d.Ticket.Lines = append(d.Ticket.Lines, ticket.Line{Quantity: "2", Name: "Fries\x1b"},
+			ticket.Line{Depth: 1, Quantity: "1", Name: "no salt"}, ticket.Line{Quantity: "1", Name: "Fish", Void: true})
+		if err := hot.Board().Put(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+		w.listen(c, "hot-line", testPage, "")
+		time.Sleep(3 * time.Second)
+		w.post(c, "/screen/hot-line/shown", `{"page":"`+testPage+`","jobs":[1],"visible":[1]}`)
+		synctest.Wait()
+		w.press(c, "hot-line", hot.Orders(), board.AckVoid, 0)
+		time.Sleep(57 * time.Second)
+		w.press(c, "hot-line", hot.Orders(), board.ItemDone, 0)
+		time.Sleep(time.Minute)
+		w.press(c, "hot-line", hot.Orders(), board.Bump, 0)
+		time.Sleep(time.Minute)
+		w.press(c, "hot-line", hot.Orders(), board.Recall, 0)
+		time.Sleep(6 * time.Minute) // until it is late
+		w.press(c, "hot-line", hot.Orders(), board.Bump, 0)
+		time.Sleep(time.Minute)
+		w.press(c, "pass", pass.Orders, board.Bump, 0)
+
+		// Slips, tests and cancellations are no tickets of the kitchen.
+		for job, k := range []ticket.Kind{2: ticket.Slip, 3: ticket.Test, 4: ticket.Correction} {
+			d := delivery(uint64(job))
+			if d.Ticket.Kind, d.Ticket.Void = k, k == ticket.Correction; k == "" {
+				continue
+			}
+			if err := hot.Board().Put(t.Context(), d); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.put("cold", 9) // open, and not late
+		const day = "2000-01-01"
+		want := [][]string{
+			{day, "cold", "", "", "1", "", "", "", "", "", "", "0", "0", "0"},
+			{day, "cold", "19", "", "1", "", "", "", "", "", "", "0", "0", "0"},
+			{day, "cold", "", "Burger", "1", "", "", "", "", "", "", "0", "0", "0"},
+			{day, "hot-line", "", "", "1", "3", "3", "540", "540", "600", "600", "1", "100", "1"},
+			{day, "hot-line", "19", "", "1", "3", "3", "540", "540", "600", "600", "1", "100", "1"},
+			{day, "hot-line", "", "Burger", "1", "3", "3", "60", "60", "600", "600", "1", "100", "1"},
+			{day, "hot-line", "", "Fries\ufffd", "1", "3", "3", "540", "540", "600", "600", "1", "100", "1"},
+		}
+		if diff := cmp.Diff(want, w.times(c, "")); diff != "" {
+			t.Error(diff)
+		}
+		// The next day the tickets are off the board, and some hours later out of its memory.
+		time.Sleep(24 * time.Hour)
+		w.press(c, "cold", w.screens["cold"].Orders(), board.Bump, 0)
+		w.put("cold", 10)
+		first := w.times(c, "day="+day)
+		if diff := cmp.Diff(want[3:], first[3:]); diff != "" || first[0][4] != "1" {
+			t.Errorf("with a ticket of the next day there is also %q: %s", first[0], diff)
+		}
+		if rows := w.times(c, ""); len(rows) != 3 || rows[0][1] != "cold" || rows[0][4] != "1" {
+			t.Errorf("on the next day one ticket was accepted, and it has %q", rows)
+		}
+		_ = w.stop()
+	})
+}
+
+func TestTheTimesAreForManagersOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTestServer(t)
+		manager, _ := w.manager("192.168.1.9")
+		for what, c := range map[string]struct {
+			client *http.Client
+			path   string
+			want   int
+		}{
+			"the box":                {w.client("127.0.0.1"), "/times", http.StatusOK},
+			"a manager":              {manager, "/times", http.StatusOK},
+			"a cook's tablet":        {w.paired("192.168.1.20", "hot-line"), "/times", http.StatusForbidden},
+			"a stranger":             {w.newTablet("192.168.1.66"), "/times?csv", http.StatusSeeOther},
+			"a day that is none":     {manager, "/times?day=2026-02-30", http.StatusBadRequest},
+			"a day that is a script": {manager, "/times?day=<script>", http.StatusBadRequest},
+		} {
+			if got, text, _ := w.get(c.client, c.path); got != c.want {
+				t.Errorf("%s: %d %s, want %d", what, got, text, c.want)
+			}
+		}
+	})
+}
