@@ -86,6 +86,18 @@ export async function aManagerPairsATabletWithoutAShell(server, browser) {
   equal(await box.locator("button[data-id]").count(), 0, "pairings on the page");
 }
 
+export async function aManagerReadsHowLongTicketsTook(server, browser) {
+  await server.put("hot-line", order(1));
+  const page = await (await browser.newContext()).newPage();
+  await page.goto(server.url + "/manage");
+  await page.click("text=Times of the kitchen");
+  await page.waitForSelector("h2:has-text('Hot line')");
+  equal((await new AxeBuilder({ page }).analyze()).violations.map((v) => v.id), [], "the page of times");
+  await page.screenshot({ path: join(shots, "times.png") });
+  const [file] = await Promise.all([page.waitForEvent("download"), page.click("text=CSV")]);
+  assert(/^times-\d{4}-\d\d-\d\d\.csv$/.test(file.suggestedFilename()), "the file is " + file.suggestedFilename());
+}
+
 export async function anotherSiteCannotSendCommands(server, browser) {
   await server.put("hot-line", order(1));
   const page = await open(browser, server, "hot-line");
