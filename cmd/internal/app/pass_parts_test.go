@@ -174,3 +174,28 @@ func TestTheTimelineOfAJobSaysWhatHappenedOnEveryScreen(t *testing.T) {
 		}
 	}, "grill")
 }
+
+func TestTheListOfScreensSaysWhatACookMayHaveMissed(t *testing.T) {
+	runDaemonWith(t, withScreens(testScreen("hot-line")), func(k *testDaemon) {
+		want := func(open, unseen, onPaper int) {
+			t.Helper()
+			s := k.app.stations.Displays().Screens().Screens[0]
+			if s.Open != open || s.Unseen != unseen || s.OnPaper != onPaper {
+				t.Errorf("%d open, %d not seen, %d on paper; want %d, %d, %d",
+					s.Open, s.Unseen, s.OnPaper, open, unseen, onPaper)
+			}
+		}
+		p := k.openPage("hot-line")
+		k.accept("A1", at("hot-line", "Fish"))
+		p.want("A1")
+		want(1, 0, 0)
+		k.advance(time.Minute) // this page never says which cards are visible
+		want(1, 1, 0)
+		p.close()
+		k.advance(time.Minute)
+		k.accept("A2", at("hot-line", "Soup"))
+		k.advance(time.Minute)
+		k.wantPrinted("grill", "A1w@HOT LINE A2@HOT LINE")
+		want(1, 1, 2)
+	}, "grill")
+}
