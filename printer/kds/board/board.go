@@ -54,7 +54,7 @@ type Board struct {
 
 	mu       sync.RWMutex // guards what follows; taken inside write
 	cards    map[uint64]*entry
-	wanted   map[uint64]bool // jobs off the board that are part of an open order
+	groupOf  map[uint64]*group
 	made     map[string]made // the orders as published last, with the lines of their tickets
 	watchers []*watcher
 	visible  map[uint64]visible
@@ -267,17 +267,15 @@ func (b *Board) publish() {
 		return cmp.Or(cmp.Compare(x.rec.Place, y.rec.Place), cmp.Compare(x.rec.Job, y.rec.Job))
 	})
 	groups := grouped(members, b.recallFor)
-	wanted := map[uint64]bool{}
+	groupOf := map[uint64]*group{}
 	for _, g := range groups {
-		if slices.ContainsFunc(g.members, func(m member) bool { return m.state == Open }) {
-			for _, m := range g.members {
-				wanted[m.rec.Job] = true
-			}
+		for _, m := range g.members {
+			groupOf[m.rec.Job] = g
 		}
 	}
 	b.set(b.reader.orders(groups, nil))
 	b.mu.Lock()
-	b.wanted, b.made = wanted, b.reader.made
+	b.groupOf, b.made = groupOf, b.reader.made
 	b.mu.Unlock()
 	for _, w := range watched { // without mu, because the pass reads the board
 		w.onChange()

@@ -45,17 +45,19 @@ func (b *Board) sweep(ctx context.Context) {
 	}
 }
 
-// forgettable returns the cards that are off the board, no longer recallable, not part of an open order and
-// not needed by a pass.
+// forgettable returns the cards that are off the board, no longer recallable and not needed by a pass. The
+// cards of an order are kept together: which lines a void strikes must not change when one of them is gone.
 func (b *Board) forgettable() (gone []*entry) {
-	recallable := map[uint64]bool{}
-	for _, o := range b.Snapshot().Recall {
-		for _, r := range o.refs {
-			recallable[r.Job] = true
-		}
-	}
+	snap := b.Snapshot()
+	recallable, needed := map[uint64]bool{}, map[*group]bool{}
 	b.mu.RLock()
 	defer b.mu.RUnlock()
+	for i, o := range slices.Concat(snap.Orders, snap.Recall) {
+		for _, r := range o.refs {
+			needed[b.groupOf[r.Job]] = true
+			recallable[r.Job] = i >= len(snap.Orders)
+		}
+	}
 	var off []*entry
 	for _, e := range b.cards {
 		if e.rec.State != Open {
@@ -64,9 +66,9 @@ func (b *Board) forgettable() (gone []*entry) {
 	}
 	slices.SortFunc(off, func(x, y *entry) int { return int(y.rec.Off) - int(x.rec.Off) })
 	for i, e := range off {
-		keep := recallable[e.rec.Job] && !e.rec.Left
-		if !keep && i < MaxKept && time.Since(time.UnixMilli(e.rec.OffAt)) < maxKeptFor {
-			keep = b.wanted[e.rec.Job] ||
+		keep := recallable[e.rec.Job]
+		if g := b.groupOf[e.rec.Job]; !keep && i < MaxKept && time.Since(time.UnixMilli(e.rec.OffAt)) < maxKeptFor {
+			keep = g != nil && needed[g] ||
 				slices.ContainsFunc(b.watchers, func(w *watcher) bool { return w.needs(e.rec.Job) })
 		}
 		if !keep {

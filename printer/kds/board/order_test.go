@@ -144,7 +144,8 @@ func TestAnAddOnJoinsItsOrder(t *testing.T) {
 		wantOrders(t, b, "#18 [1 1Fish] [+2 1Pie] left 2", "#9 [9 1Soup] left 1")
 		wantOutcome(t, b, press(b, Bump, 1, 0), Done)
 		put(t, b, of18(3, "1 Cake"))
-		wantOrders(t, b, "#9 [9 1Soup] left 1", "#18 of #18 [+3 1Cake] left 1", "#18 bumped [1 1Fish] [+2 1Pie] left 0")
+		wantOrders(t, b, "#9 [9 1Soup] left 1", "#18 of #18 [+3 1Cake] left 1",
+			"#18 bumped [1 1Fish] [+2 1Pie] left 0")
 		time.Sleep(2 * time.Hour)
 		put(t, b, order(10, "Tea"))
 		do(t, b, press(b, Bump, 3, 0))
@@ -158,24 +159,32 @@ func TestAnAddOnJoinsItsOrder(t *testing.T) {
 
 func TestWhatBelongsTogetherIsOneOrder(t *testing.T) {
 	type change = func(*ticket.Ticket)
+	set := func(fields ...string) change { // number, table, request, record; "=" is the same as before
+		return func(t *ticket.Ticket) {
+			for i, to := range []*string{&t.Number, &t.Table, &t.Request, &t.Record} {
+				if fields[i] != "=" {
+					*to = fields[i]
+				}
+			}
+		}
+	}
+	noNumber, noRecord := set("", "=", "=", "="), set("=", "=", "=", "")
 	for what, c := range map[string]struct {
 		a, b change
 		want bool
 	}{
-		"the same number":            {nil, nil, true},
-		"another venue":              {nil, func(t *ticket.Ticket) { t.Venue = "other" }, false},
-		"another number":             {nil, func(t *ticket.Ticket) { t.Number = "19" }, false},
-		"another table":              {nil, func(t *ticket.Ticket) { t.Table = "B11" }, false},
-		"a number without a table":   {nil, func(t *ticket.Ticket) { t.Table = "" }, true},
-		"a table without a number":   {nil, func(t *ticket.Ticket) { t.Number = "" }, false},
-		"the same table, no numbers": {func(t *ticket.Ticket) { t.Number = "" }, func(t *ticket.Ticket) { t.Number, t.Table = "", "b10" }, true},
-		"a slip":                     {nil, func(t *ticket.Ticket) { t.Kind = ticket.Slip }, false},
-		"a correction of the same record": {nil, func(t *ticket.Ticket) {
-			t.Kind, t.Number, t.Table, t.Request, t.Record = ticket.Correction, "", "", "request", "record"
-		}, true},
-		"another record of one request": {func(t *ticket.Ticket) { t.Number = "" }, func(t *ticket.Ticket) { t.Number, t.Table, t.Request = "", "", "request" }, false},
-		"a request without records":     {func(t *ticket.Ticket) { t.Record = "" }, func(t *ticket.Ticket) { t.Number, t.Request, t.Record = "", "request", "" }, true},
-		"one request with two numbers":  {func(t *ticket.Ticket) { t.Record = "" }, func(t *ticket.Ticket) { t.Number, t.Request, t.Record = "19", "request", "" }, false},
+		"the same number":                 {nil, nil, true},
+		"another venue":                   {nil, func(t *ticket.Ticket) { t.Venue = "other" }, false},
+		"another number":                  {nil, set("19", "=", "=", "="), false},
+		"another table":                   {nil, set("=", "B11", "=", "="), false},
+		"a number without a table":        {nil, set("=", "", "=", "="), true},
+		"a table without a number":        {nil, noNumber, false},
+		"the same table, no numbers":      {noNumber, set("", "b10", "=", "="), true},
+		"a slip":                          {nil, func(t *ticket.Ticket) { t.Kind = ticket.Slip }, false},
+		"a correction of the same record": {nil, set("", "", "request", "record"), true},
+		"another record of one request":   {noNumber, set("", "", "request", "="), false},
+		"a request without records":       {noRecord, set("", "=", "request", ""), true},
+		"one request with two numbers":    {noRecord, set("19", "=", "request", ""), false},
 	} {
 		b := open(t, kvtest.New())
 		one, two := of18(1, "1 Fish"), of18(2, "1 Fish")
@@ -218,7 +227,8 @@ func TestAllergiesAreLiftedToTheHeadOfTheOrder(t *testing.T) {
 	if diff := cmp.Diff(want, o.Alarms); diff != "" {
 		t.Errorf("alarms (-want +got):\n%s", diff)
 	}
-	if k := o.Tickets[0]; !k.Notes[0].Alarm || k.Notes[1].Alarm || k.Items[3].Colour != "red" || k.Items[0].Colour != "" {
+	if k := o.Tickets[0]; !k.Notes[0].Alarm || k.Notes[1].Alarm || k.Items[3].Colour != "red" ||
+		k.Items[0].Colour != "" {
 		t.Errorf("%+v", k)
 	}
 	do(t, b, press(b, AckVoid, 1, 0))
@@ -259,8 +269,10 @@ func TestAllDayCountsWhatIsStillToBeMade(t *testing.T) {
 	of := func(quantity string) ticket.Line { l := burger; l.Quantity = quantity; return l }
 	put(t, b,
 		with(1, of("2"), ticket.Line{Depth: 1, Quantity: "1", Name: "no onions"},
-			ticket.Line{Quantity: "0.1", Name: "Cake"}, ticket.Line{Quantity: "1", Name: "Burger", Course: "Mains", Void: true}),
-		with(2, of("3"), ticket.Line{Quantity: "0.2", Name: "Cake"}, ticket.Line{Quantity: "some", Name: "Bread"}, burger),
+			ticket.Line{Quantity: "0.1", Name: "Cake"},
+			ticket.Line{Quantity: "1", Name: "Burger", Course: "Mains", Void: true}),
+		with(2, of("3"), ticket.Line{Quantity: "0.2", Name: "Cake"}, ticket.Line{Quantity: "some", Name: "Bread"},
+			burger),
 		with(3, burger, ticket.Line{Depth: 1, Quantity: "1", Name: "no onions"},
 			ticket.Line{Depth: 1, Quantity: "2", Name: "extra cheese", Void: true}),
 		with(4, of("100")), of18(18, "5 Tart"), void18(19, "4 Tart"))
@@ -274,7 +286,8 @@ func TestAllDayCountsWhatIsStillToBeMade(t *testing.T) {
 		}
 		got = append(got, line)
 	}
-	want := []string{"6 Burger in 3: 3[no onions] 3[]", "1 Tart in 1: 1[]", "0.3 Cake in 2: 0.3[]", "some Bread in 1: some[]"}
+	want := []string{"6 Burger in 3: 3[no onions] 3[]", "1 Tart in 1: 1[]", "0.3 Cake in 2: 0.3[]",
+		"some Bread in 1: some[]"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("counts (-want +got):\n%s", diff)
 	}

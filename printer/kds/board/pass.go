@@ -214,8 +214,7 @@ func (x *Pass) finish(g *group, o *Order) {
 		o.Undo, o.UndoUntil = Bump, o.OffAt+x.o.UndoFor.Milliseconds()
 		return
 	}
-	o.AlsoAt = nil // the parts say it
-	o.Parts = nil  // those of the last time
+	o.AlsoAt, o.Parts = nil, nil // the parts say where else it is; o may have those of before
 	x.addParts(g, o)
 }
 

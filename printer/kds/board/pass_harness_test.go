@@ -1,0 +1,134 @@
+package board
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ticketrail/queue/kv/kvtest"
+	"ticketrail/queue/ticket"
+)
+
+// A passHarness is two boards and the pass that shows them, on stores that survive a restart.
+type passHarness struct {
+	stores    map[string]*kvtest.Store
+	hot, cold *Board
+	x         *Pass
+
+	mu       sync.Mutex
+	siblings []Sibling // what the queue knows beside the boards; nil: it is not asked
+	asked    int
+}
+
+func newPassHarness(t testingT) *passHarness {
+	p := &passHarness{stores: map[string]*kvtest.Store{}}
+	for _, n := range []string{"hot", "cold", "sent"} {
+		p.stores[n] = kvtest.New()
+	}
+	p.start(t)
+	return p
+}
+
+func (p *passHarness) start(t testingT) {
+	t.Helper()
+	if p.x != nil {
+		p.x.Close()
+	}
+	of := func(name string) *Board {
+		return open(t, p.stores[name], func(o *BoardOptions) { o.Station, o.RecallKeep = name, 2 })
+	}
+	p.hot, p.cold = of("hot"), of("cold")
+	o := PassOptions{Station: "pass", KV: p.stores["sent"], Of: []*Board{p.hot, p.cold}, RecallKeep: 3, Events: 5}
+	if p.siblings != nil {
+		o.Siblings = p.ask
+	}
+	x, err := OpenPass(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.x = x
+}
+
+func (p *passHarness) ask([]uint64) ([]Sibling, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked++
+	return slices.Clone(p.siblings), nil
+}
+
+// set changes what the queue knows, and waits until the pass has noticed.
+func (p *passHarness) set(list ...Sibling) {
+	p.mu.Lock()
+	p.siblings = list
+	p.mu.Unlock()
+	time.Sleep(partsInterval)
+	synctest.Wait()
+}
+
+// numbered is a ticket of the order with that number.
+func numbered(number int, job uint64) ticket.Delivery {
+	d := order(job, "Burger", "Chips")
+	d.Ticket.Number, d.Ticket.Request = fmt.Sprint(number), fmt.Sprint("request-", number)
+	d.Ticket.Received = d.Ticket.Received.Add(time.Duration(number) * time.Second)
+	return d
+}
+
+func partLines(orders []*Order) (out []string) {
+	for _, o := range orders {
+		s := o.Number
+		if o.Ready {
+			s += " ready"
+		}
+		for _, p := range o.Parts {
+			s += fmt.Sprintf(" %s=%s", p.Station, p.State)
+			if p.Left > 0 {
+				s += fmt.Sprintf("/%d", p.Left)
+			}
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func (p *passHarness) find(number int, state State) *Order {
+	s := p.x.Snapshot()
+	for _, o := range append(s.Orders, s.Recall...) {
+		if o.Number == fmt.Sprint("#", number) && o.State == state {
+			return o
+		}
+	}
+	return nil
+}
+
+func (p *passHarness) press(do Verb, number int) Command {
+	presses++
+	c := Command{ID: fmt.Sprint("pass-", presses), Do: do, Order: "?"}
+	state := Bumped
+	if do == Bump || do == Tick || do == Untick {
+		state = Open
+	}
+	if o := p.find(number, state); o != nil {
+		c.Order, c.Version = o.Key, o.Version
+	}
+	return c
+}
+
+func (p *passHarness) wants(t *testing.T, c Command, want Outcome) {
+	t.Helper()
+	r, err := p.x.Do(t.Context(), c)
+	if err != nil || r.Outcome != want {
+		t.Errorf("%s: %s, %v, want %s", c.Do, r.Outcome, err, want)
+	}
+}
+
+func (p *passHarness) wantParts(t *testing.T, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, partLines(p.x.Snapshot().Orders)); diff != "" {
+		t.Errorf("orders (-want +got):\n%s", diff)
+	}
+}

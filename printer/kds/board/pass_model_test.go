@@ -1,0 +1,132 @@
+package board
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"ticketrail/queue/kv/kvtest"
+	"ticketrail/queue/ticket"
+)
+
+func TestWhateverWriteFailsThePassIsTheSameInTheEnd(t *testing.T) {
+	for _, fault := range []kvtest.Fault{kvtest.Failed, kvtest.FailedPersisted} {
+		for _, restart := range []bool{false, true} {
+			p := newPassHarness(t)
+			put(t, p.hot, numbered(18, 1))
+			for _, verb := range []Verb{Bump, Recall, Bump, Undo} {
+				c := p.press(verb, 18)
+				s := p.stores["sent"]
+				s.Inject(fault)
+				if _, err := p.x.Do(t.Context(), c); !errors.Is(err, kvtest.ErrStorage) {
+					t.Errorf("%v", err)
+				}
+				s.Inject(kvtest.None)
+				if restart {
+					p.start(t)
+				}
+				p.wants(t, c, Done)
+				p.start(t)
+				if sent := p.find(18, Open) == nil; sent != (verb == Bump) {
+					t.Errorf("after %s (stored %v, restarted %v): sent out %v", verb, fault == kvtest.FailedPersisted,
+						restart, sent)
+				}
+			}
+		}
+	}
+}
+
+func TestAPageOfThePassIsToldEveryChange(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := newPassHarness(t)
+		id, seen := "", map[string]*Order{}
+		anyBoard := func(t *rapid.T) *Board {
+			return map[bool]*Board{true: p.hot, false: p.cold}[rapid.Bool().Draw(t, "hot")]
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"put": func(t *rapid.T) {
+				job := rapid.Uint64Range(1, 9).Draw(t, "job")
+				put(t, anyBoard(t), numbered(int(job%3), job))
+			},
+			"void": func(t *rapid.T) {
+				job := rapid.Uint64Range(10, 15).Draw(t, "job")
+				d := numbered(int(job%3), job)
+				d.Ticket.Request, d.Ticket.Void = fmt.Sprint("void-", job), true
+				d.Ticket.Lines = []ticket.Line{{Quantity: "1", Name: "Chips", Void: true}}
+				put(t, anyBoard(t), d)
+			},
+			"press": func(t *rapid.T) {
+				b := anyBoard(t)
+				do(t, b, press(b, rapid.SampledFrom(Verbs()[:8]).Draw(t, "do"), rapid.Uint64Range(1, 15).Draw(t, "job"),
+					rapid.IntRange(0, 1).Draw(t, "item")))
+			},
+			"press at the pass": func(t *rapid.T) {
+				v := rapid.SampledFrom([]Verb{Bump, Undo, Recall}).Draw(t, "do")
+				if _, err := p.x.Do(context.Background(),
+					p.press(v, rapid.IntRange(0, 2).Draw(t, "order"))); err != nil {
+					t.Fatal(err)
+				}
+			},
+			"restart": func(t *rapid.T) { p.start(t) },
+			"": func(t *rapid.T) {
+				id = follow(t, p.x.Orders, id, seen)
+				s := p.x.Snapshot()
+				want := map[string]string{}
+				for _, o := range slices.Concat(s.Orders, s.Recall) {
+					want[o.Key] = asJSON(o)
+				}
+				for key, o := range seen {
+					if _, ok := want[key]; ok || o.State == Open {
+						if diff := cmp.Diff(want[key], asJSON(o)); diff != "" {
+							t.Fatalf("the page shows (-is +shown):\n%s", diff)
+						}
+					}
+				}
+				// The recall list is bounded: what enters it again because a later order was recalled is not told.
+				for _, o := range s.Orders {
+					if seen[o.Key] == nil {
+						t.Fatalf("the page was not told of %s", want[o.Key])
+					}
+				}
+			},
+		})
+		p.x.Close()
+	})
+}
+
+func asJSON(o *Order) string {
+	b, _ := json.MarshalIndent(o, "", " ")
+	return string(b)
+}
+
+// follow brings what a page has seen up to date, by events where that is possible, and returns the new state.
+func follow(t testingT, v *Orders, id string, seen map[string]*Order) string {
+	t.Helper()
+	events, ok := v.Since(id)
+	if !ok {
+		s := v.Snapshot()
+		clear(seen)
+		for _, o := range slices.Concat(s.Orders, s.Recall) {
+			seen[o.Key] = o
+		}
+		return s.ID
+	}
+	for _, e := range events {
+		var told Event
+		if err := json.Unmarshal(e.JSON(), &told); err != nil {
+			t.Fatal(err)
+		}
+		delete(seen, told.Order)
+		if told.Kind == "order" {
+			seen[told.Order] = told.View
+		}
+		id = told.ID
+	}
+	return id
+}

@@ -1,0 +1,187 @@
+package board
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ticketrail/queue/kv/kvtest"
+)
+
+func TestATicketIsSeenOnceItIsOnTheVisiblePage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := kvtest.New()
+		b := open(t, s)
+		put(t, b, order(1, "Burger"), order(2, "Soup"))
+		time.Sleep(45 * time.Second)
+		if n := b.Unseen(45 * time.Second); n != 2 {
+			t.Errorf("%d are unseen", n)
+		}
+		first := time.Now().UnixMilli()
+		stale := press(b, Bump, 1, 0)
+		for range 4 {
+			if err := b.Seen(t.Context(), []uint64{1, 99}); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(5 * time.Second)
+		}
+		time.Sleep(time.Hour) // the page was asleep
+		if err := b.Seen(t.Context(), []uint64{1}); err != nil {
+			t.Fatal(err)
+		}
+		if k := card(b, 1); k.Seen != first || b.Unseen(0) != 1 {
+			t.Errorf("seen %d, want %d; %d are unseen", k.Seen, first, b.Unseen(0))
+		}
+		writes := s.Writes()
+		wantOutcome(t, b, stale, Done) // that it was seen is no change for a cook
+		if s.Writes() != writes+1 {
+			t.Error("a bump is more than one write")
+		}
+		b = open(t, s)
+		if r := b.get(1).rec; r.SeenAt != first || r.SeenFor != 15_000 {
+			t.Errorf("stored: seen at %d for %d ms", r.SeenAt, r.SeenFor)
+		}
+	})
+}
+
+func TestTheTimelineTellsWhatHappenedToATicket(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := kvtest.New()
+		b := open(t, s)
+		step := func(err error) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second)
+		}
+		d := of18(1, "2 Fish", "1 Pie")
+		d.Ticket.Received = time.Now()
+		put(t, b, d)
+		step(b.MarkShown(t.Context(), 1))
+		step(b.Seen(t.Context(), []uint64{1}))
+		do(t, b, press(b, ItemDone, 1, 0))
+		step(b.MarkPaper(t.Context(), 1, "grill"))
+		for _, v := range []Verb{Bump, Undo, Bump, Recall} {
+			do(t, b, press(b, v, 1, 0))
+			step(nil)
+		}
+		want := []string{"accepted", "on the board of hot-line", "shown on hot-line", "first seen on hot-line",
+			"2 Fish done at hot-line", "on paper at grill: the screen was dark", "bumped at hot-line",
+			"undone at hot-line", "bumped at hot-line", "recalled at hot-line"}
+		texts := func(list []Moment) (out []string) {
+			for _, m := range list {
+				out = append(out, m.Text)
+			}
+			return out
+		}
+		if diff := cmp.Diff(want, texts(b.Timeline(b.OrderOf(1).Key))); diff != "" {
+			t.Errorf("timeline (-want +got):\n%s", diff)
+		}
+		put(t, b, void18(2, "1 Fish"))
+		do(t, b, press(b, AckVoid, 1, 0))
+		do(t, b, press(b, Bump, 1, 0))
+		got := texts(b.Timeline(b.OrderOf(1).Key))
+		if !slices.Contains(got, "VOID acknowledged at hot-line") {
+			t.Errorf("%q", got)
+		}
+		time.Sleep(2 * time.Hour)
+		put(t, b, order(9, "Tea")) // forgets 1
+		list, err := b.TimelineOfJob(1)
+		if got = texts(list); err != nil || b.get(1) != nil || len(got) != len(want)+1 ||
+			got[len(got)-1] != "bumped at hot-line" {
+			t.Errorf("after it was forgotten: %q, %v", got, err)
+		}
+		if list, err := b.TimelineOfJob(77); len(list) != 0 || err != nil {
+			t.Errorf("%v, %v", list, err)
+		}
+	})
+}
+
+func TestATimelineIsBounded(t *testing.T) {
+	b := open(t, kvtest.New())
+	put(t, b, order(1, "Burger"))
+	for range maxTimeline {
+		do(t, b, press(b, ItemDone, 1, 0))
+		do(t, b, press(b, ItemUndone, 1, 0))
+	}
+	list := b.get(1).rec.Timeline
+	if len(list) != maxTimeline || list[0].E != cameHere || list[len(list)-1].E != string(ItemUndone) {
+		t.Errorf("%d moments, from %v to %v", len(list), list[0], list[len(list)-1])
+	}
+}
+
+func TestTheRecallListHoldsFiftyForAnHourAndCardsAreStoredForTwoDays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := kvtest.New()
+		b := open(t, s)
+		for job := range uint64(60) {
+			put(t, b, order(job+1, "Burger"))
+			wantOutcome(t, b, press(b, Bump, job+1, 0), Done)
+		}
+		if n := len(b.Snapshot().Recall); n != 50 || len(b.cards) != 50 {
+			t.Errorf("%d can be recalled, %d are in memory", n, len(b.cards))
+		}
+		wantOutcome(t, b, press(b, Recall, 10, 0), Gone)
+		time.Sleep(time.Hour)
+		if n := len(b.Snapshot().Recall); n != 0 {
+			t.Errorf("after an hour %d can be recalled", n)
+		}
+		wantOutcome(t, b, press(b, Recall, 60, 0), Gone)
+		put(t, b, order(99, "Burger"))
+		if len(b.cards) != 1 || len(s.Keys()) != 61 {
+			t.Errorf("after an hour %d are in memory and %d stored", len(b.cards), len(s.Keys()))
+		}
+		past, err := b.Past(time.Date(2026, 2, 6, 0, 0, 0, 0, time.UTC), time.Date(2026, 2, 7, 0, 0, 0, 0, time.UTC))
+		if err != nil || len(past) != 61 || past[0].Bumped == 0 || past[0].Items[0].Done != past[0].Bumped ||
+			past[60].Bumped != 0 {
+			t.Errorf("%d cards for reports, %v", len(past), err)
+		}
+		b = open(t, s)
+		time.Sleep(48 * time.Hour)
+		put(t, b, order(100, "Burger"))
+		if len(s.Keys()) != 2 {
+			t.Errorf("after two days %d are stored", len(s.Keys()))
+		}
+	})
+}
+
+func TestCardsThatAnOlderVersionStoredAreRead(t *testing.T) {
+	s := kvtest.New()
+	at := time.Now().UnixMilli()
+	ticket := `{"v":1,"venue":"v","request":"r%d","number":"%d","received":"2026-02-06T10:49:48Z",` +
+		`"lines":[{"q":"1","n":"Burger"},{"q":"1","n":"Chips","void":true}]}`
+	for job, state := range map[int]string{1: `"open"`, 2: `"bumped","off":1,"off_at":` + fmt.Sprint(at),
+		3: `"bumped","off":2,"off_at":` + fmt.Sprint(at), 4: `"elsewhere","off":3,"off_at":` + fmt.Sprint(at)} {
+		s.Set(cardKey(uint64(job)), fmt.Sprintf(`{"v":1,"job":%d,"station":"hot-line","place":%d,"version":3,`+
+			`"state":%s,"put_at":%d,"add_on":true,"shown":true,"done":[0],"acked":true,`+
+			`"back":{"do":"bump","at":%d},"heard":["x"],`+
+			`"ticket":`+ticket+`}`, job, job, state, at, at, job, job))
+	}
+	b := open(t, s)
+	if got := jobs(b); got != "1 | 4 3 2" {
+		t.Errorf("board %q", got)
+	}
+	if o := b.OrderOf(1); !o.Voids[0].Acked || o.MustAckVoid || !o.Tickets[0].Items[0].Done {
+		t.Errorf("%+v", o)
+	}
+	wantOutcome(t, b, press(b, Undo, 2, 0), Done)
+	wantOutcome(t, b, press(b, Recall, 4, 0), Done)
+	if got := jobs(b); got != "1 2 4 | 3" {
+		t.Errorf("board %q", got)
+	}
+	x := kvtest.New()
+	x.Set(sentKey(1), fmt.Sprintf(`{"v":1,"off":1,"at":%d,"key":"old","parts":[{"station":"hot-line","job":1}],`+
+		`"heard":["y"]}`, at))
+	p, err := OpenPass(PassOptions{Station: "pass", KV: x, Of: []*Board{b}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if s := p.Snapshot(); len(s.Orders) != 3 || len(s.Recall) != 1 || s.Recall[0].Jobs()[0] != 1 {
+		t.Errorf("the pass has %v and %v", ordersText(s.Orders), ordersText(s.Recall))
+	}
+}
