@@ -1,8 +1,11 @@
 // Runs the browser tests. Each exported function of the modules below is one test, with a server and a
-// browser of its own. A test that fails leaves screenshots. Tests mostly wait, so three run at a time.
+// browser of its own; those of page.mjs have a server that answers what the test says. A test that fails
+// leaves screenshots. Tests mostly wait, so three run at a time.
 
 import { join } from "node:path";
 import { TestServer, browse, shots } from "./harness.mjs";
+import { Canned } from "./canned.mjs";
+import * as page from "./page.mjs";
 import * as daemon from "./daemon.mjs";
 import * as board from "./board.mjs";
 import * as connection from "./connection.mjs";
@@ -10,14 +13,14 @@ import * as pairing from "./pairing.mjs";
 import * as browser2020 from "./browser2020.mjs";
 
 const only = process.argv[2] || (process.env.KDS_E2E !== "1" && process.env.KDS_E2E);
-const tests = [connection, daemon, board, pairing, browser2020]
-  .flatMap((m) => Object.entries(m))
+const tests = [connection, daemon, page, board, pairing, browser2020]
+  .flatMap((m) => Object.entries(m).map(([name, test]) => [name, test, m === page ? Canned : TestServer]))
   .filter(([name]) => !only || name.includes(only));
 let failed = 0;
 
-async function run(name, test) {
+async function run(name, test, Server) {
   const start = Date.now();
-  const [server, browser] = [await TestServer.open(), await browse()];
+  const [server, browser] = [await Server.open(), await browse()];
   const pages = () => browser.contexts().flatMap((c) => c.pages());
   try {
     await test(server, browser);

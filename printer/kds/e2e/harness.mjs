@@ -137,9 +137,36 @@ export async function open(browser, server, station, options = {}) {
 
 export const live = (page) => page.waitForSelector("#live.is", { timeout: 8000 });
 
-// heads are the headlines of the cards on the screen, in order.
+// heads are the names of the orders on the screen, in order.
 export const heads = (page) =>
-  page.$$eval(".column:not(.measure) article.card h2", (list) => list.map((h) => h.textContent));
+  page.$$eval(".column:not(.measure) article.card .number", (list) => list.map((h) => h.textContent));
+
+// card is the card of an order, in one column or several.
+export const card = (page, name) =>
+  page.locator(".column:not(.measure) .card", {
+    has: page.locator(".number", { hasText: new RegExp("^" + name + "$") }),
+  });
+
+// press presses something on a card, as the keyboard does: the page ignores a finger for a moment after a card
+// has moved under it.
+export const press = (page, name, what) => card(page, name).locator(what).first().evaluate((b) => b.click());
+
+// clipped returns what of the visible cards cannot be read: it lies outside of the board, or is cut off.
+export const clipped = (page) =>
+  page.evaluate(() => {
+    const board = document.getElementById("board").getBoundingClientRect();
+    const out = [];
+    for (const card of document.querySelectorAll(".column:not(.measure) .card")) {
+      const c = card.getBoundingClientRect();
+      if (c.bottom > board.bottom + 0.5 || c.right > board.right + 0.5) out.push("card " + card.textContent);
+      for (const e of card.querySelectorAll("*")) {
+        const r = e.getBoundingClientRect();
+        if (r.height && (r.bottom > c.bottom + 0.5 || r.right > c.right + 0.5)) out.push(e.className + e.textContent);
+        if (/auto|scroll/.test(getComputedStyle(e).overflowY)) out.push("scrolls: " + e.className);
+      }
+    }
+    return out;
+  });
 
 export function item(name, quantity = "1", more = {}) {
   return { q: String(quantity), n: name, ...more };

@@ -68,10 +68,10 @@ export class Bar {
       const kinds = this.known.get(o.key);
       const read = (this.read.get(o.key) || []).filter((k) => kinds.includes(k));
       this.read.set(o.key, read);
-      for (const k of kinds) {
-        if (before && !(before.get(o.key) || []).includes(k)) fresh.add(k);
-        if (!read.includes(k)) waiting.add(k);
-      }
+      // Of an order that is new and has an allergy, the allergy is heard.
+      const first = kinds.find((k) => before && !(before.get(o.key) || []).includes(k));
+      if (first) fresh.add(first);
+      for (const k of kinds) if (!read.includes(k)) waiting.add(k);
     }
     for (const key of this.read.keys()) if (!this.known.has(key)) this.read.delete(key);
     for (const k of KINDS) if (fresh.has(k)) this.app.sound.play(k);
@@ -100,33 +100,32 @@ export class Bar {
       if (!orders.length) continue;
       const more = orders.length > 2 ? " +" + (orders.length - 2) : "";
       const names = orders.slice(0, 2).map(nameOf).join(" ") + more;
-      want.push([kind, WORDS[kind], names, WORDS[kind] + " " + names, () => this.go(orders[0].key, kind)]);
+      want.push([kind, WORDS[kind], names, () => this.go(orders[0].key, kind)]);
     }
     const paper = store.onPaper();
     if (paper.length) {
       const jobs = [].concat(...paper.map((o) => o.tickets || []));
       const at = Array.from(new Set(jobs.map((t) => t.paper).filter(Boolean))).join(", ") || "the backup";
-      const text = count(jobs.length, "ticket") + (jobs.length === 1 ? " is" : " are") + " on paper at " + at;
-      const show = () => this.app.panels.show("paper");
-      want.push(["paper", count(jobs.length, "ticket"), "on paper at " + at, text, show]);
+      const are = (jobs.length === 1 ? "is" : "are") + " on paper at " + at;
+      want.push(["paper", count(jobs.length, "ticket"), are, () => this.app.panels.show("paper")]);
     }
     const unseen = this.unseen(open);
     if (unseen.length) {
-      const n = count(unseen.length, "ticket");
-      const text = n + " nobody has paged to";
-      want.push(["unseen", n, "nobody has paged to", text, () => this.go(unseen[0].key, "new")]);
+      const go = () => this.go(unseen[0].key, "new");
+      want.push(["unseen", count(unseen.length, "ticket"), "nobody has paged to", go]);
     }
     const box = byId("alerts");
     const signature = JSON.stringify(want);
     if (box.dataset.signature === signature) return;
     box.dataset.signature = signature;
     removeChildren(box);
-    for (const [kind, word, names, label, click] of want)
+    for (const [kind, word, names, click] of want)
       box.append(
         el(
           "button",
-          { type: "button", class: "chip " + kind, "aria-label": label, on: { click } },
+          { type: "button", class: "chip " + kind, on: { click } },
           el("b", { text: word }),
+          " ",
           el("span", { dir: "auto", text: names }),
         ),
       );
@@ -153,6 +152,7 @@ export class Bar {
   offerUndo(text, until, undo) {
     this.offer = { text, until, undo };
     this.updateUndo();
+    if (this.undoNext) this.undo();
   }
 
   updateUndo() {
@@ -166,6 +166,9 @@ export class Bar {
 
   undo() {
     const offer = this.offer;
+    // Of a change that is not answered yet there is no offer, but it is the one that is meant.
+    this.undoNext = !offer && this.app.connection.pending.size > 0;
+    if (this.undoNext) return;
     if (!offer) return this.say("Nothing to undo.");
     this.offer = null;
     this.updateUndo();

@@ -12,7 +12,7 @@ const QUIET = 4000; // milliseconds without a touch before letters grow: nothing
 
 // Sizes of letters, in pixels on a screen of 1920 by 1080; on others in proportion, but never too small to
 // read at an arm's length.
-const SIZES = { s: [20, 14], m: [26, 16], l: [32, 19], xl: [40, 22] };
+const SIZES = { s: [20, 14], m: [26, 16], l: [32, 19], xl: [41, 23] };
 
 export class Board {
   constructor(app) {

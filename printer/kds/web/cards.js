@@ -8,6 +8,7 @@ import { clock } from "./time.js";
 // LONG is how many characters stay together: more than that is divided, so that no text is higher than
 // a column, whatever the till sends.
 const LONG = 140;
+const short = (text) => (text.length > 40 ? text.slice(0, 39) + "…" : text); // the whole text is in the details
 
 // A Card is a drawn order. blocks: [{node, item, keep}]; blocks with the same item are drawn in one
 // element, which itemElement makes; keep says that a block must not be the last of a column, content that a
@@ -20,7 +21,7 @@ export class Card {
     this.hidden = 0; // items of other courses than the filter's
     this.hiddenUndone = 0;
     this.alarms();
-    if (order.of) this.banner("addon", "add-on to " + order.of.number + ", bumped " + order.of.clock);
+    if (order.of) this.banner("addon", "add-on to " + (order.of.number || "it") + ", bumped " + order.of.clock);
     if (setup.pass) this.parts();
     else for (const t of order.tickets || []) this.ticket(t);
     if (this.hidden) this.add(el("p", { class: "otheritems", text: "+ " + this.hidden + " of other courses" }));
@@ -34,14 +35,15 @@ export class Card {
   }
 
   banner(kind, text) {
-    this.add(el("p", { class: "banner " + kind, dir: "auto", text }));
+    for (const piece of pieces(text)) this.add(el("p", { class: "banner " + kind, dir: "auto", text: piece }));
   }
 
   // head draws the one line at the top. A card in several columns has one in each. It is measured as it is
   // when it is longest: board.js writes the age and the key.
   head(part, of) {
     const o = this.order;
-    const table = o.number ? (o.table || "").replace(/^table /i, "") : "";
+    const type = !o.dine_in && o.type && nameOf(o) !== o.type ? o.type : "";
+    const table = o.number ? short((o.table || "").replace(/^table /i, "")) : "";
     return el(
       "header",
       null,
@@ -56,9 +58,9 @@ export class Card {
             { class: "names" },
             el("kbd", { class: "hint", text: "M" }),
             o.rush && el("em", { class: "badge rush", text: "RUSH" }),
-            el("b", { class: "number", dir: "auto", text: nameOf(o) }),
+            el("b", { class: "number", dir: "auto", text: short(nameOf(o)) }),
             table && el("b", { class: "table", dir: "auto", text: table }),
-            !o.dine_in && o.type && nameOf(o) !== o.type && el("span", { class: "type", dir: "auto", text: o.type }),
+            type && el("span", { class: "type", dir: "auto", text: short(type) }),
             of > 1 && el("span", { class: "part", text: part + "/" + of }),
           ),
           el(
@@ -91,10 +93,11 @@ export class Card {
     for (const p of this.order.parts || []) {
       const ticked = p.ticked_at > 0;
       const canTick = !p.says && p.state !== "held" && p.state !== "gone";
+      const [says, ...more] = pieces(p.text);
       const row = el(
         "div",
         { class: "station " + p.state },
-        el("span", { class: "says", dir: "auto", text: p.text }),
+        el("span", { class: "says", dir: "auto", text: says }),
         canTick &&
           el("button", {
             type: "button",
@@ -107,29 +110,36 @@ export class Card {
       );
       const tickets = Array.from(left).filter((t) => t.station === p.station);
       this.add(row, null, tickets.length > 0 || (p.lines || []).length > 0);
+      for (const text of more) this.add(el("p", { class: "partline", dir: "auto", text }));
       for (const t of tickets) {
         left.delete(t);
         this.ticket(t);
       }
       if (!tickets.length)
-        for (const text of p.lines || []) this.add(el("p", { class: "partline", dir: "auto", text }));
+        for (const line of p.lines || [])
+          for (const text of pieces(line)) this.add(el("p", { class: "partline", dir: "auto", text }));
     }
     for (const t of left) this.ticket(t);
   }
 
   ticket(t) {
+    // What a later ticket cancels is struck where it was ordered, and said at the end: see void.
+    const cancels = (this.order.voids || []).some((v) => v.job === t.job);
+    const items = itemsOf(t).filter((item) => !(cancels && item.line.void && !item.line.struck));
+    if (cancels && !items.length) return;
     if (t.added) this.add(el("h3", { class: "section", text: "ADDED " + t.clock }), null, true);
     for (const [kind, text] of banners(t, this.order.kind)) this.banner(kind, text);
     // Allergies of the whole ticket are at the top already.
     for (const n of t.notes || []) if (!n.alarm) for (const text of pieces(n.text)) this.add(note("p", { text }));
     const groups = new Map(); // by course and seat, in order of appearance
-    for (const item of itemsOf(t)) {
+    for (const item of items) {
       if (this.filter && item.line.course !== this.filter) {
         this.hidden++;
         if (!item.line.done && !item.line.void) this.hiddenUndone++;
         continue;
       }
-      const title = [item.line.course, item.line.seat && "Seat " + item.line.seat].filter(Boolean).join(" · ");
+      const { course, seat } = item.line;
+      const title = [course && short(course), seat && "Seat " + short(seat)].filter(Boolean).join(" · ");
       if (!groups.has(title)) groups.set(title, []);
       groups.get(title).push(item);
     }
@@ -182,7 +192,7 @@ export class Card {
 
   drawFoot() {
     const o = this.order;
-    const also = (o.also_at || []).join(", ");
+    const also = (o.also_at || []).map(short).join(", ");
     const [kind, text] = this.act(o);
     return el(
       "div",
@@ -195,7 +205,7 @@ export class Card {
   act(o) {
     if (o.must_ack_void) return ["ack", "Acknowledge VOID"];
     if (o.must_ack_alarm) return ["ack alarm", "Acknowledge ALLERGY"];
-    if (this.hidden) return ["some", "Done: " + this.filter];
+    if (this.hidden) return ["some", "Done: " + short(this.filter)];
     if (!this.setup.pass) return ["bump", "Bump"];
     return o.ready ? ["bump ready", "READY: send out"] : ["wait", "Not ready"];
   }
@@ -268,7 +278,7 @@ function drawLine(line, text, part) {
   badge(line.no_route && !line.depth, "NO ROUTE");
   if (line.alarm && part === 0) name.append(el("b", { text: "⚠ " }));
   name.append(el(line.void ? "s" : "span", { text }));
-  if (part === 0 && line.of) name.append(" ", el("small", { text: "of " + line.of }));
+  if (part === 0 && line.of) name.append(" ", el("small", { text: "of " + short(line.of) }));
   if (part === 0 && line.struck) name.append(" ", el("small", { text: line.struck.clock }));
   return el("span", { class: classes.join(" ") }, el("b", { class: "quantity", text: part ? "" : count(line) }), name);
 }

@@ -165,7 +165,7 @@ export class Connection {
   // of them are on the page that can be seen now. A page in the background is seen by nobody, so it
   // confirms nothing.
   async confirm() {
-    if (document.hidden) return;
+    if (document.hidden || !this.stream || this.stream.readyState !== 1) return;
     if (this.confirming) {
       this.confirmAgain = true;
       return;

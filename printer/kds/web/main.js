@@ -280,6 +280,7 @@ class App {
   }
 
   async send(verb, order, body) {
+    this.bar.offer = null; // Undo is for the latest change
     const pressed = this.connection.send(verb, order, body, (text) => this.bar.say(text));
     this.board.update();
     const result = await pressed;
@@ -299,7 +300,10 @@ class App {
       refused: "Not possible: " + (result.text || ""),
     }[result.outcome];
     if (message) this.bar.say(message, "bad");
-    if (result.outcome !== "done") return;
+    if (result.outcome !== "done") {
+      this.bar.undoNext = false;
+      return;
+    }
     const done = {
       bump: name + (this.setup.pass ? " sent out" : " bumped"),
       ack_void: name + ": VOID acknowledged",
