@@ -65,6 +65,7 @@ type Board struct {
 type entry struct {
 	rec record
 	t   *ticket.Ticket
+	names
 }
 
 // OpenBoard reads the board from its storage. A card that cannot be read is left out and logged: a board with
@@ -237,7 +238,7 @@ func (b *Board) store(ctx context.Context, r *record, t *ticket.Ticket) error {
 		return fmt.Errorf("store card of job %d: %w", r.Job, err)
 	}
 	b.mu.Lock()
-	b.cards[r.Job] = &entry{*r, t}
+	b.cards[r.Job] = &entry{*r, t, namesOf(t, r.Job)}
 	b.mu.Unlock()
 	delete(b.archived, r.Job)
 	return nil

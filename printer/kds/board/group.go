@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,10 +47,8 @@ func grouped(cards []member, recallFor time.Duration) []*group {
 	var all []*group
 	by := map[string][]*group{} // by request, number and table
 	for _, c := range cards {
-		t := c.t
-		number, table := number(t), tableKey(t)
-		keys := []string{"r\x00" + t.Venue + "\x00" + t.Request, "n\x00" + t.Venue + "\x00" + number,
-			"t\x00" + t.Venue + "\x00" + table}
+		t, number, table := c.t, c.number, c.table
+		keys := [...]string{c.byRequest, c.byNumber, c.byTable}
 		var g *group
 		if ordinary(t) {
 			same := func(g *group) bool { return !differ(g.number, number) && !differ(g.table, table) }
@@ -66,7 +65,7 @@ func grouped(cards []member, recallFor time.Duration) []*group {
 			}
 		}
 		if g == nil {
-			g = &group{key: groupKey(&c, number, table)}
+			g = &group{key: c.key}
 			all = append(all, g)
 		}
 		g.members = append(g.members, c)
@@ -120,11 +119,22 @@ func tableKey(t *ticket.Ticket) string {
 	return strings.ToLower(ticket.TableLabel(layout.OneLine(t.Table), ""))
 }
 
-// groupKey names an order by its first card. The station is not part of it, so that boards agree.
-func groupKey(c *member, number, table string) string {
-	words := []string{c.t.Venue, c.t.Request, c.t.Record, number, table}
-	if !ordinary(c.t) {
-		words = append(words, strconv.FormatUint(c.rec.Job, 10))
+// names are what an order is found by. They are computed once, because every change of a board looks at all
+// its cards.
+type names struct {
+	number, table                string
+	byRequest, byNumber, byTable string
+	key                          string // of an order whose first card this is
+}
+
+// namesOf computes the names of a card. The station is not part of them, so that boards agree.
+func namesOf(t *ticket.Ticket, job uint64) names {
+	n := names{number: number(t), table: tableKey(t)}
+	n.byRequest, n.byNumber = "r\x00"+t.Venue+"\x00"+t.Request, "n\x00"+t.Venue+"\x00"+n.number
+	n.byTable = "t\x00" + t.Venue + "\x00" + n.table
+	words := []string{t.Venue, t.Request, t.Record, n.number, n.table}
+	if !ordinary(t) {
+		words = append(words, strconv.FormatUint(job, 10))
 	}
 	// Each word is preceded by its length, so that no two lists of words give the same bytes.
 	h := sha256.New()
@@ -134,7 +144,8 @@ func groupKey(c *member, number, table string) string {
 		h.Write(n[:])
 		h.Write([]byte(w))
 	}
-	return hex.EncodeToString(h.Sum(nil)[:8])
+	n.key = hex.EncodeToString(h.Sum(nil)[:8])
+	return n
 }
 
 // A reader makes orders of groups. It keeps what it made: most changes concern one order of many.
@@ -168,9 +179,14 @@ func (r *reader) orders(groups []*group, finish func(*group, *Order)) (out []*Or
 			was = r.make(g, finish)
 		}
 		now[g.key] = was
-		for _, o := range was.orders {
+		for i, o := range was.orders {
 			if finish != nil && o.State == Open {
-				o = complete(*o, g, finish)
+				next := *o
+				// Most have the same parts as before, and need no new version.
+				if finish(g, &next); next.Ready != o.Ready || !reflect.DeepEqual(next.Parts, o.Parts) {
+					next.seal()
+					o, was.orders[i] = &next, &next
+				}
 			}
 			out = append(out, o)
 		}
@@ -207,17 +223,18 @@ func (r *reader) make(g *group, finish func(*group, *Order)) made {
 	}
 	for _, lot := range lots {
 		b := builder{r: r, g: g, lines: lines, voids: voids, lot: lot}
-		m.orders = append(m.orders, complete(*b.order(), g, finish))
+		o := b.order()
+		if finish != nil {
+			finish(g, o)
+		}
+		o.seal()
+		m.orders = append(m.orders, o)
 	}
 	return m
 }
 
-// complete gives an order its version.
-func complete(o Order, g *group, finish func(*group, *Order)) *Order {
-	if finish != nil {
-		finish(g, &o)
-	}
-	o.Version = versionOf(&o)
-	o.sum = sumOf(&o)
-	return &o
+// seal gives an order its version. It is not changed after that.
+func (o *Order) seal() {
+	o.Version = versionOf(o)
+	o.sum = sumOf(o)
 }

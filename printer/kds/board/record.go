@@ -108,7 +108,7 @@ func decodeRecord(value []byte) (*entry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("decode card: %w", err)
 	}
-	return &entry{r, &t}, nil
+	return &entry{r, &t, namesOf(&t, r.Job)}, nil
 }
 
 // maxSafeInteger is the largest integer that JavaScript represents exactly. A larger number would
