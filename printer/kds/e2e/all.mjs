@@ -1,11 +1,12 @@
 // Runs the browser tests. Each exported function of the modules below is one test, with a server and a
-// browser of its own; those of page.mjs have a server that answers what the test says. A test that fails
+// browser of its own; those of page.mjs and cooks.mjs have a server that answers what the test says. A test that fails
 // leaves screenshots. Tests mostly wait, so three run at a time.
 
 import { join } from "node:path";
 import { TestServer, browse, shots } from "./harness.mjs";
 import { Canned } from "./canned.mjs";
 import * as page from "./page.mjs";
+import * as cooks from "./cooks.mjs";
 import * as daemon from "./daemon.mjs";
 import * as board from "./board.mjs";
 import * as connection from "./connection.mjs";
@@ -13,8 +14,9 @@ import * as pairing from "./pairing.mjs";
 import * as browser2020 from "./browser2020.mjs";
 
 const only = process.argv[2] || (process.env.KDS_E2E !== "1" && process.env.KDS_E2E);
-const tests = [connection, daemon, page, board, pairing, browser2020]
-  .flatMap((m) => Object.entries(m).map(([name, test]) => [name, test, m === page ? Canned : TestServer]))
+const canned = [cooks, page];
+const tests = [connection, daemon, ...canned, board, pairing, browser2020]
+  .flatMap((m) => Object.entries(m).map(([name, test]) => [name, test, canned.includes(m) ? Canned : TestServer]))
   .filter(([name]) => !only || name.includes(only));
 let failed = 0;
 

@@ -171,3 +171,18 @@ export function cannedOrder(i, items = ["Burger"], more = {}) {
     clock: "19:30", courses: [], left: lines.length, ...more, tickets: [ticket],
   };
 }
+
+// bowl is an order of one item that is higher than a small screen.
+export const bowl = (i) =>
+  cannedOrder(
+    i,
+    [
+      "Poke bowl",
+      ...Array.from({ length: 21 }, (_, n) => ({
+        name: "topping " + (n + 1),
+        depth: 1,
+        notes: n === 20 ? [{ text: "SHELLFISH ALLERGY", alarm: true }] : undefined,
+      })),
+    ],
+    { alarms: [{ text: "SHELLFISH ALLERGY", job: 1, item: 21 }] },
+  );

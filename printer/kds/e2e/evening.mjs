@@ -19,7 +19,7 @@ export function evening(n) {
       items.push({ name: dishes[(i * 5 + j * 3) % dishes.length], quantity: (i + j) % 4 ? "1" : "2", course });
       if ((i + j) % 3 === 0) items.push({ name: changes[(i + j) % 6], depth: 1, colour: i % 2 ? "red" : "" });
       if ((i + j) % 5 === 0)
-        items.push({ name: changes[(i + j + 2) % 6], quantity: "2", depth: 1, notes: j ? [{ text: "well done" }] : [] });
+        items.push({ name: changes[(i + j + 2) % 6], quantity: "2", depth: 1, notes: [{ text: "well done" }] });
     }
     const more = { age: Math.max(5, 640 - i * 53), courses: i % 3 ? [] : ["Starters", "Mains"] };
     if (i % 6 === 1) {

@@ -181,3 +181,17 @@ export function order(number, ...lines) {
     lines: lines.length ? lines : [item("Burger"), { ...item("no onions"), d: 1 }],
   };
 }
+
+export const SCREENS = [
+  [1920, 1080],
+  [1280, 800],
+  [1024, 600],
+];
+
+export const texts = (page, selector) =>
+  page.$$eval(".column:not(.measure) " + selector, (l) => l.map((e) => e.textContent.replace(/\s+/g, " ").trim()));
+export const set = (page, settings) =>
+  page.evaluate((all) => {
+    for (const name of Object.keys(all)) localStorage.setItem("ticketrail." + name, all[name]);
+  }, settings);
+export const chip = (page, kind) => page.locator("#alerts .chip." + kind);

@@ -1,5 +1,7 @@
 // Keys of keyboards and of bump bars, which act as keyboards. The server sends the key of each action.
 
+import { now } from "./time.js";
+
 export class Keys {
   // runAction(action, event) does what a key asks for. It returns false to leave the key to the browser.
   constructor(map, runAction) {
@@ -66,4 +68,72 @@ function normalKey(key) {
     key = m[2];
   }
   return (mods.ctrl ? "ctrl+" : "") + (mods.alt ? "alt+" : "") + (mods.shift ? "shift+" : "") + key.toLowerCase();
+}
+
+// runAction does what a key asks for. It returns false to leave the key to the browser.
+export function runAction(app, action, event) {
+  const { board, panels, store } = app;
+  if (action === "reload") return app.reload();
+  if (action === "close") {
+    if (panels.open) return panels.close();
+    if (board.opened) return board.open("");
+    board.selected = "";
+    if (document.activeElement) document.activeElement.blur();
+    return board.update();
+  }
+  if (panels.open) return panels.runAction(action);
+  if (document.body.classList.contains("notlive") && !document.body.classList.contains("polling")) return;
+  const isButton = event.target.closest && event.target.closest("#bar, #board button:not(.row), #enablesound");
+  if (action === "bump" && isButton) return false;
+  const m = /^select_(\d+)$/.exec(action);
+  if (m) {
+    const placed = board.cardsOn()[Number(m[1]) - 1];
+    board.lastItem = null;
+    if (document.activeElement) document.activeElement.blur();
+    return placed && board.select(placed.key);
+  }
+  const does = {
+    bump: () => bumpSelected(app),
+    item: () => (board.selected ? board.nextItem() : bumpSelected(app)),
+    undo: () => app.bar.undo(),
+    print: () => app.print(store.get(board.selected)),
+    ack_void: () => ackSelected(app),
+    recall_last: () => recallLast(app),
+    recall_list: () => panels.show("recall"),
+    details: () => board.selected && panels.show("details"),
+    all_day: () => panels.show("allday"),
+    course: () => board.courses().length && panels.show("course"),
+    settings: () => panels.show("settings"),
+    help: () => panels.show("help"),
+    left: () => board.move(-1, 0),
+    right: () => board.move(1, 0),
+    up: () => board.move(0, -1),
+    down: () => board.move(0, 1),
+    page_next: () => board.hasPage(board.page + 1) && board.goTo(board.page + 1),
+    page_previous: () => board.hasPage(board.page - 1) && board.goTo(board.page - 1),
+    first: () => board.goToEnd(true),
+    last: () => board.goToEnd(false),
+  }[action];
+  does();
+}
+
+function bumpSelected(app) {
+  const { board } = app;
+  const order = app.store.get(board.selected);
+  if (board.isList && order) return board.open(order.key);
+  if (order && order.state === "open") return app.press(order);
+  // With nothing selected, the first press only selects the oldest: it must not bump unseen.
+  const first = board.cardsOn()[0];
+  if (first) board.select(first.key);
+}
+
+// ackSelected acknowledges a void or an allergy.
+function ackSelected(app) {
+  const order = app.store.get(app.board.selected);
+  if (order && (order.must_ack_void || order.must_ack_alarm)) app.press(order);
+}
+
+function recallLast(app) {
+  const last = app.store.recall(now())[0];
+  return last ? app.recall(last) : app.bar.say("Nothing to recall.");
 }

@@ -6,7 +6,7 @@ import { Store, jobsOf, nameOf } from "./store.js";
 import { Connection, post, request } from "./connection.js";
 import { Board } from "./board.js";
 import { Bar } from "./bar.js";
-import { Keys } from "./keys.js";
+import { Keys, runAction } from "./keys.js";
 import { Panels } from "./panels.js";
 import { Sound } from "./sound.js";
 import { WakeLock } from "./wakelock.js";
@@ -25,7 +25,7 @@ class App {
     this.bar = new Bar(this);
     this.board = new Board(this);
     this.panels = new Panels(this);
-    this.keys = new Keys(setup.keys, (action, e) => this.runAction(action, e));
+    this.keys = new Keys(setup.keys, (action, e) => runAction(this, action, e));
   }
 
   start() {
@@ -342,74 +342,6 @@ class App {
 
   async reload() {
     if (!(await this.connection.reload())) this.bar.say("ticketrail does not answer: not loaded again.", "bad");
-  }
-
-  // runAction does what a key asks for. It returns false to leave the key to the browser.
-  runAction(action, event) {
-    const { board, panels, store } = this;
-    if (action === "reload") return this.reload();
-    if (action === "close") {
-      if (panels.open) return panels.close();
-      if (board.opened) return board.open("");
-      board.selected = "";
-      if (document.activeElement) document.activeElement.blur();
-      return board.update();
-    }
-    if (panels.open) return panels.runAction(action);
-    if (document.body.classList.contains("notlive") && !document.body.classList.contains("polling")) return;
-    const isButton = event.target.closest && event.target.closest("#bar, #board button:not(.row), #enablesound");
-    if (action === "bump" && isButton) return false;
-    const m = /^select_(\d+)$/.exec(action);
-    if (m) {
-      const placed = board.cardsOn()[Number(m[1]) - 1];
-      board.lastItem = null;
-      if (document.activeElement) document.activeElement.blur();
-      return placed && board.select(placed.key);
-    }
-    const does = {
-      bump: () => this.bumpSelected(),
-      item: () => (board.selected ? board.nextItem() : this.bumpSelected()),
-      undo: () => this.bar.undo(),
-      print: () => this.print(store.get(board.selected)),
-      ack_void: () => this.ackSelected(),
-      recall_last: () => this.recallLast(),
-      recall_list: () => panels.show("recall"),
-      details: () => board.selected && panels.show("details"),
-      all_day: () => panels.show("allday"),
-      course: () => board.courses().length && panels.show("course"),
-      settings: () => panels.show("settings"),
-      help: () => panels.show("help"),
-      left: () => board.move(-1, 0),
-      right: () => board.move(1, 0),
-      up: () => board.move(0, -1),
-      down: () => board.move(0, 1),
-      page_next: () => board.hasPage(board.page + 1) && board.goTo(board.page + 1),
-      page_previous: () => board.hasPage(board.page - 1) && board.goTo(board.page - 1),
-      first: () => board.goToEnd(true),
-      last: () => board.goToEnd(false),
-    }[action];
-    does();
-  }
-
-  bumpSelected() {
-    const { board } = this;
-    const order = this.store.get(board.selected);
-    if (board.isList && order) return board.open(order.key);
-    if (order && order.state === "open") return this.press(order);
-    // With nothing selected, the first press only selects the oldest: it must not bump unseen.
-    const first = board.cardsOn()[0];
-    if (first) board.select(first.key);
-  }
-
-  // ackSelected acknowledges a void or an allergy.
-  ackSelected() {
-    const order = this.store.get(this.board.selected);
-    if (order && (order.must_ack_void || order.must_ack_alarm)) this.press(order);
-  }
-
-  recallLast() {
-    const last = this.store.recall(now())[0];
-    return last ? this.recall(last) : this.bar.say("Nothing to recall.");
   }
 }
 
