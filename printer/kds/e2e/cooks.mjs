@@ -288,3 +288,19 @@ export async function aReloadWhileTheServerIsDownKeepsTheBoard(server, browser) 
   await page.waitForEvent("load");
   await live(page);
 }
+
+export async function aCardThatEndsOnTheNextPageIsSeenWholeBeforeItIsBumped(server, browser) {
+  server.orders = [bowl(1)];
+  const page = await open(browser, server, "hot-line", { viewport: { width: 640, height: 420 } });
+  await set(page, { size: "xl" });
+  await page.reload();
+  await live(page);
+  await page.keyboard.press("1");
+  const number = () => page.textContent("#pagenumber");
+  while (!(await number()).startsWith("1 ")) await page.keyboard.press("PageUp");
+  await page.keyboard.press("Enter");
+  await until("the last page is shown", async () => /^(\d+) \/ \1$/.test(await number()));
+  equal(server.commands(), [], "commands");
+  await page.keyboard.press("Enter");
+  await until("then it is bumped", () => String(server.commands()) === "bump k1");
+}
