@@ -127,6 +127,7 @@ func serveE2E(path string) error {
 
 func (k *e2eServer) open(log *slog.Logger) error {
 	boards := map[string]*board.Board{}
+	look := board.Look{Alarms: layout.NewAlarms(config.Default().Ticket.Alarms).Match}
 	for _, name := range []string{"hot-line", "cold", "pass"} {
 		b, err := board.OpenBoard(board.BoardOptions{Station: name, KV: k.queue.KV("board " + name), Logger: log})
 		if err != nil {
@@ -136,7 +137,7 @@ func (k *e2eServer) open(log *slog.Logger) error {
 		for _, o := range append(s.Orders, s.Recall...) {
 			k.job = max(k.job, slices.Max(o.Jobs()))
 		}
-		b.SetLook(board.Look{Alarms: layout.NewAlarms(config.Default().Ticket.Alarms).Match})
+		b.SetLook(look)
 		boards[name] = b
 	}
 	pass, err := board.OpenPass(board.PassOptions{
@@ -146,6 +147,7 @@ func (k *e2eServer) open(log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	pass.SetLook(look)
 	zone, err := time.LoadLocation("Australia/Melbourne")
 	if err != nil {
 		return err

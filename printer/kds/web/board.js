@@ -69,8 +69,7 @@ export class Board {
   }
 
   // chooseSize returns how large letters are. An automatic size is the largest at which all orders fit on
-  // one page, a little below medium at least; if they do not, it is medium. It shrinks at once, and grows only
-  // while nobody touches the page.
+  // one page, or medium. It shrinks at once, and grows only while nobody touches the page.
   chooseSize(orders) {
     const scale = Math.sqrt(innerWidth * innerHeight) / Math.sqrt(1920 * 1080);
     const px = (name) => Math.round(Math.max(SIZES[name][0] * scale, SIZES[name][1]));
@@ -83,8 +82,8 @@ export class Board {
     const most = !this.size || isQuiet ? px("xl") : this.size;
     this.isSettled = !this.size || isQuiet;
     this.shape = shape;
-    let [fits, tooLarge] = [Math.round((px("s") + px("m")) / 2), most + 1];
-    if (orders.length > 60 || !this.columns.fits(orders, fits)) fits = tooLarge = px("m");
+    let [fits, tooLarge] = [px("m"), most + 1];
+    if (orders.length > 60 || !this.columns.fits(orders, fits)) tooLarge = fits;
     while (tooLarge - fits > 1) {
       const between = Math.floor((fits + tooLarge) / 2);
       if (this.columns.fits(orders, between)) fits = between;

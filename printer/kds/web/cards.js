@@ -30,7 +30,7 @@ export class Card {
   }
 
   add(node, item, keep) {
-    const content = Boolean(item) || node.matches(".raw, .voided, .station");
+    const content = Boolean(item) || node.matches(".raw, .voided, .partline");
     this.blocks.push({ node, item, keep, content });
   }
 
@@ -164,7 +164,8 @@ export class Card {
     if (!item.isStatic) for (const i of item.numbers) this.targets.push({ job: t.job, i, done: item.done });
     const quantity = same.reduce((sum, s) => sum + Number(s.line.quantity), 0);
     this.lines(same.length > 1 ? { ...line, quantity: String(quantity) } : line, item);
-    for (const m of modifiers) this.lines(m, item);
+    // The word VOID once for an item: its modifiers are struck with it.
+    for (const m of modifiers) this.lines(line.void ? { ...m, struck: null, withItem: true } : m, item);
   }
 
   lines(line, item) {
@@ -273,7 +274,7 @@ function drawLine(line, text, part) {
   if (line.colour) classes.push("tinted", line.colour);
   const name = el("span", { class: "name", dir: "auto" });
   const badge = (is, text) => is && part === 0 && name.append(el("em", { class: "badge", text }), " ");
-  badge(line.void, "VOID");
+  badge(line.void && !line.withItem, "VOID");
   badge(line.refire, "REFIRE");
   badge(line.no_route && !line.depth, "NO ROUTE");
   if (line.alarm && part === 0) name.append(el("b", { text: "⚠ " }));
