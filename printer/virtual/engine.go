@@ -30,6 +30,7 @@ type engine struct {
 	queued    int  // bytes in queue
 	lostEnd   *End // the buffer was lost; this ends the ticket on the paper
 	linesLeft int  // lines left on the roll
+	joined    bool
 }
 
 // largeBuffer is the receive buffer if Options.ReceiveBuffer is 0.
@@ -97,7 +98,7 @@ func (p *Printer) step() {
 // power cut can happen between any two lines.
 func (p *Printer) advance() bool {
 	if e := p.lostEnd; e != nil {
-		p.lostEnd = nil
+		p.lostEnd, p.joined = nil, false
 		p.unlocked(func() { p.decoder.powerOff(*e) })
 		return true
 	}
@@ -110,6 +111,7 @@ func (p *Printer) advance() bool {
 		p.queue = p.queue[1:]
 		if end != nil {
 			p.unlocked(func() { p.decoder.end(*end) })
+			p.joined = p.decoder.joined
 		}
 		return true
 	}

@@ -270,6 +270,14 @@ func (p *Printer) Problems() []string {
 	return out
 }
 
+// Joined reports whether the printer waits for an image that two clients began: the first broke off before
+// its size, so the second one's bytes were taken for it. Nobody can say how much it waits for.
+func (p *Printer) Joined() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.joined
+}
+
 // Wait returns nil once n tickets were printed in all, or an error when ctx ends first.
 func (p *Printer) Wait(ctx context.Context, n int) error {
 	return p.until(ctx, fmt.Sprintf("wait for %d tickets", n), func() bool { return p.ticketCount >= n })

@@ -46,8 +46,6 @@ type disturbedPrinter struct {
 	// what came later may not.
 	lostAt time.Time
 	losing bool // and still does
-	// torn is how many clients it had had when a picture of ours broke off in its header.
-	torn int
 }
 
 func (w *disturbedPrinter) p() *virtual.Printer { return w.c.printer() }
@@ -97,13 +95,6 @@ func logo(pending int) func(w *disturbedPrinter) {
 				return
 			}
 			defer conn.Close()
-			// Our picture gets its size from this program's bytes: nobody can say how much the printer waits for.
-			w.mu.Lock()
-			joined := w.p().ClientCount() == w.torn+1
-			w.mu.Unlock()
-			if joined && !w.fence {
-				w.note(keepsLosing) // until it is switched off and on
-			}
 			_ = conn.SetWriteDeadline(time.Now().Add(time.Minute)) // it waits its turn, like a till
 			_, _ = conn.Write(append([]byte("\x1b@\x1dv0\x00\x48\x00"),
 				slices.Concat([]byte{byte((pending + 71) / 72), byte((pending + 71) / 72 >> 8)},
@@ -136,13 +127,7 @@ func disturbances() []disturbance {
 		{"closes after some bytes", func(w *disturbedPrinter) { w.p().CloseAfter(150, 2) }, repaired, keepsLosing},
 		{"serves a till", occupy, func(w *disturbedPrinter) { w.till() }, keeps},
 		{"resets in a picture", func(w *disturbedPrinter) {
-			w.c.triggerAt(picture, func() {
-				w.note(loses)
-				w.mu.Lock()
-				w.torn = w.p().ClientCount()
-				w.mu.Unlock()
-				w.p().Reset()
-			})
+			w.c.triggerAt(picture, func() { w.note(loses); w.p().Reset() })
 		}, noRepair, keeps},
 		{"resets behind the text", func(w *disturbedPrinter) {
 			w.c.triggerAt(w.footText(), func() { w.note(loses); w.p().Reset() })
@@ -366,7 +351,7 @@ func (w *disturbedPrinter) repairAll() {
 	w.c.clearTriggers()
 	time.Sleep(10 * time.Millisecond) // triggers that have fired take effect
 	w.mu.Lock()
-	losing := w.losing
+	losing := w.losing || !w.fence && w.p().Joined()
 	w.losing = false
 	w.mu.Unlock()
 	if losing { // a ticket that was sent before this is settled before the power is back
