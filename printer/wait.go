@@ -43,7 +43,9 @@ func (a *attempt) await(left, limit time.Duration) (fenceKind, error) {
 		case got != noFence && f.paper.Has(escpos.PaperOut):
 			// Some printers answer GS r without paper too, instead of going offline.
 			a.d.observe(f.paper)
-			return noFence, errors.New("it answered, but reports that it is out of paper: the last lines may be missing")
+			return noFence, errors.New(
+				"it answered, but reports that it is out of paper: the last lines may be missing",
+			)
 		case got != noFence:
 			return got, nil
 		}
@@ -62,10 +64,16 @@ func (a *attempt) await(left, limit time.Duration) (fenceKind, error) {
 		switch after := elapsed.Round(time.Second); {
 		case elapsed >= limit && !answers:
 			a.d.setState(Busy)
-			return noFence, fmt.Errorf("it stopped answering (for %s): was it switched off, or its cable pulled?", after)
+			return noFence, fmt.Errorf(
+				"it stopped answering (for %s): was it switched off, or its cable pulled?",
+				after,
+			)
 		case elapsed >= limit:
-			return noFence, fmt.Errorf("it did not report within %s that the ticket is printed, and reports no trouble; "+
-				"check whether it came out", after)
+			return noFence, fmt.Errorf(
+				"it did not report within %s that the ticket is printed, and reports no trouble; "+
+					"check whether it came out",
+				after,
+			)
 		case !asked && answers && elapsed >= overdue+a.p.printTime(a.encoded):
 			asked = true
 			if err := a.s.write(a.ctx, a.s.question(f, true), answerTimeout); err != nil && !timedOut(err) {
