@@ -1,0 +1,286 @@
+package printer_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ticketrail/printer"
+	"ticketrail/printer/profile"
+	"ticketrail/printer/virtual"
+)
+
+func TestAStoredCapabilityCountsIfAProbeCanHaveFoundItWithThisConfiguration(t *testing.T) {
+	for stored, counts := range map[string]bool{
+		`"fence":"process_id","real_time":[1,2,3,4],"profile":"slim","confirm":"auto"`: true,
+		`"fence":"process_id","real_time":[1,4]`:                                       true, // an older version's
+		`"fence":"status","real_time":[]`:                                              true,
+		`"fence":"","real_time":[2],"probed":"2000-01-01T00:00:00Z"`:                   true,
+		`"fence":"process_id","real_time":[1],"profile":"wide"`:                        false,
+		`"fence":"process_id","real_time":[1],"confirm":"status"`:                      false,
+		`"fence":"process_id","real_time":[0]`:                                         false,
+		`"fence":"process_id","real_time":[5]`:                                         false,
+		`"fence":"process_id","real_time":[1,1]`:                                       false,
+		`"fence":"process_id","real_time":[2,1]`:                                       false,
+		`"fence":"","real_time":[]`:                                                    false,
+	} {
+		slim := func(d *printer.DeviceOptions, _ *printer.Options) { d.Profile = "slim" }
+		withHarness(t, answersAll(), slim, func(r *harness) {
+			r.mem.Set("grill", "{"+stored+"}")
+			if o := r.print("A1"); o.err != nil {
+				t.Error(o.err)
+			}
+			if probed := r.mem.Writes() > 0; probed == counts {
+				t.Errorf("stored %s, probed again: %t", stored, probed)
+			}
+		})
+	}
+}
+
+func TestAPrinterWithAnotherProfileIsProbedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := virtual.New(answersAll())
+		r := newHarness(t, v, v, nil)
+		for i, name := range []string{"slim", "slim", "wide"} {
+			r.dev.Profile = name
+			d := printer.NewDevice(r.dev)
+			p := printer.NewPaper(printer.Options{Name: "grill", Profile: mustProfile(t), Device: d})
+			if o := r.printWith(t.Context(), p, orderOf("A1"), nil); o.kind() != "confirmed" {
+				t.Error(o.err)
+			}
+			d.Retire()
+			if probes := max(1, i); r.mem.Writes() != probes {
+				t.Errorf("%d probes after %d tickets, want %d", r.mem.Writes(), i+1, probes)
+			}
+		}
+	})
+}
+
+func TestAPrinterWithAFenceIsNotProbedAgain(t *testing.T) {
+	withHarness(t, answersAll(), nil, func(r *harness) {
+		r.want("A1", "confirmed")
+		time.Sleep(48 * time.Hour)
+		r.want("A2", "confirmed")
+		if n := r.mem.Writes(); n != 1 {
+			t.Errorf("probed %d times", n)
+		}
+	})
+}
+
+func TestOfASilentPrinterNothingIsStoredAndItsProbeTakesASecond(t *testing.T) {
+	withHarness(t, virtual.Options{Kanji: true}, nil, func(r *harness) {
+		if o := r.want("A1", "sent"); o.took > time.Second {
+			t.Errorf("the first ticket took %s", o.took)
+		}
+		if n := r.mem.Writes(); n > 0 {
+			t.Errorf("stored %q", r.mem.Value("grill"))
+		}
+	})
+}
+
+func TestWithPollsNoTicketWaitsForTheProbeAfterAnHour(t *testing.T) {
+	poll := func(d *printer.DeviceOptions, _ *printer.Options) { d.PollEvery = time.Minute }
+	withHarness(t, virtual.Options{Kanji: true}, poll, func(r *harness) {
+		r.want("A1", "sent")
+		time.Sleep(2 * time.Hour)
+		if o := r.want("A2", "sent"); o.took > 200*time.Millisecond {
+			t.Errorf("the ticket took %s", o.took)
+		}
+	})
+}
+
+func TestAPersonsProbeIsRefusedIfNothingMayBeAsked(t *testing.T) {
+	none := func(d *printer.DeviceOptions, _ *printer.Options) { d.Confirm = profile.NoConfirm }
+	withHarness(t, answersAll(), none, func(r *harness) {
+		if _, err := r.d.Probe(r.t.Context()); err == nil || !strings.Contains(err.Error(), "confirm: none") {
+			t.Error(err)
+		}
+		if n := r.v.ClientCount(); n > 0 {
+			t.Errorf("%d connections", n)
+		}
+	})
+}
+
+func TestAPersonsProbeUsesANewConnection(t *testing.T) {
+	withHarness(t, answersAll(), nil, func(r *harness) {
+		r.want("A1", "confirmed")
+		if _, err := r.d.Probe(r.t.Context()); err != nil || r.v.ClientCount() != 2 {
+			t.Errorf("%d connections, %v", r.v.ClientCount(), err)
+		}
+	})
+}
+
+func TestAPersonsProbeStartsTheCountOfCutOffAnswersAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &acknowledging{cutter(func(n int) bool { return n > 1 }), 11}
+		r := newHarness(t, nil, a, nil)
+		defer r.d.Retire()
+		r.want("A1", "confirmed")
+		r.want("A2", "doubt")
+		if _, err := r.d.Probe(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		r.want("A2", "doubt")
+		r.want("A2", "sent")
+	})
+}
+
+// A poll ends whenever a ticket comes.
+func TestProbesThatWereInterruptedAreNoSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newScriptedHarness(t, &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
+			later(100*time.Millisecond, func() {
+				if id := idReply(all); !answerStatus(c, all) && id != nil {
+					_, _ = c.Write(id)
+				}
+			})
+		}})
+		defer r.d.Retire()
+		for range 5 {
+			ctx, cancel := context.WithTimeout(t.Context(), 250*time.Millisecond)
+			if o := r.printWith(ctx, r.p, orderOf("A1"), nil); o.kind() != "clean" {
+				t.Errorf("%s, %v", o.kind(), o.err)
+			}
+			cancel()
+			if s := r.d.Status(); s.State != printer.Unknown {
+				t.Errorf("it is %s because a ticket was interrupted", s.State)
+			}
+		}
+		r.want("A1", "confirmed")
+	})
+}
+
+// Without a fence it is probed again after an hour, and may hang by then.
+func TestAPrinterThatIsSilentWhenItIsProbedAgainIsSentNothing(t *testing.T) {
+	withHarness(t, virtual.Options{Can: virtual.RealTime, Kanji: true}, nil, func(r *harness) {
+		r.want("A1", "sent")
+		time.Sleep(2 * time.Hour)
+		r.v.Stall()
+		r.want("A2", "not ready")
+		r.wantState(printer.Busy)
+		r.v.Repair()
+		time.Sleep(time.Minute)
+		r.want("A2", "sent")
+		if n := r.mem.Writes(); n != 1 {
+			t.Errorf("%d probes: a failed one is repeated after an hour", n)
+		}
+		r.wantPaper("A1 A2")
+	})
+}
+
+// dropper answers everything and drops the connection at the first fence, if drop says so.
+func dropper(drop *bool) *scriptedPrinter {
+	return &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
+		switch id := idReply(all); {
+		case answerStatus(c, all):
+		case id != nil && *drop:
+			_ = c.Close()
+		case id != nil:
+			_, _ = c.Write(id)
+		}
+	}}
+}
+
+func TestOnlyProbesThatAreDroppedInARowMeanThatItAnswersNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		drop := true
+		r := newScriptedHarness(t, dropper(&drop))
+		defer r.d.Retire()
+		for range 2 {
+			r.want("A1", "clean")
+			r.wantState(printer.Unreachable)
+		}
+		drop = false
+		r.want("A1", "confirmed")
+		drop = true
+		if s, err := r.d.Probe(t.Context()); err == nil || s.Capability != "confirmed" {
+			t.Errorf("%v, %+v", err, s)
+		}
+		drop = false
+		r.want("A1", "confirmed")
+	})
+}
+
+// An answer to DLE EOT does not name its question. The drawer's bit of n = 1 is the cover's of n = 2.
+func TestALateAnswerDuringTheProbeIsNotTakenForAnotherOne(t *testing.T) {
+	for name, delay := range map[string]func(n int) time.Duration{
+		"only n = 1 is answered, late": func(n int) time.Duration {
+			return map[int]time.Duration{1: 300 * time.Millisecond}[n]
+		},
+		"n = 4 is answered after its time": func(n int) time.Duration {
+			return map[int]time.Duration{4: 250 * time.Millisecond}[n] + 100*time.Millisecond*time.Duration(4-n)/4
+		},
+		"n = 4 is answered after its time, the others slowly": func(n int) time.Duration {
+			if n == 4 {
+				return 250 * time.Millisecond
+			}
+			return 100 * time.Millisecond
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newScriptedHarness(t, &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
+					if id := idReply(all); id != nil {
+						_, _ = c.Write(id)
+						return
+					}
+					for n := range 4 {
+						d := delay(n + 1)
+						if d == 0 || !last(all, "\x10\x04"+string(rune(n+1))) {
+							continue
+						}
+						b := byte(0x12)
+						if n == 0 {
+							b = 0x16
+						}
+						later(d, func() { _, _ = c.Write([]byte{b}) })
+					}
+				}})
+				defer r.d.Retire()
+				r.want("A1", "confirmed")
+				r.wantState(printer.Ready)
+			})
+		})
+	}
+}
+
+// pusher answers GS r, and GS a 14 with push.
+func pusher(push string) *scriptedPrinter {
+	asked := map[net.Conn]int{}
+	return &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
+		if answerStatus(c, all) {
+			return
+		}
+		if last(all, "\x1da\x0e") {
+			_, _ = c.Write([]byte(push))
+		}
+		n := strings.Count(all, "\x1dr\x01")
+		_, _ = c.Write(make([]byte, n-asked[c]))
+		asked[c] = n
+	}}
+}
+
+func TestAutomaticStatusIsUsedInTheRightFormatOnly(t *testing.T) {
+	for push, used := range map[string]bool{
+		"":                         false,
+		"\x10\x00\x00\x0f":         true,
+		"\x00":                     false,
+		"\x10\x00\x00\x0f\x00":     false,
+		"\x10\x00\x00\x0f\x00\x00": false,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := pusher(push)
+			r := newScriptedHarness(t, s)
+			defer r.d.Retire()
+			r.want("A1", "processed")
+			stored := fmt.Sprintf(`"automatic_status":%t`, used)
+			if !strings.Contains(r.mem.Value("grill"), stored) || strings.Contains(s.all(), "\x1da\x00") == used {
+				t.Errorf("%q: stored %s, switched off: %t", push, r.mem.Value("grill"), strings.Contains(s.all(), "\x1da\x00"))
+			}
+		})
+	}
+}
