@@ -166,7 +166,6 @@ func (a *attempt) sendFenced() (ticket.Proof, error) {
 		a.s.cut = err == nil
 	}
 	a.d.cutOffs = 0
-	a.d.update(func(s *Status) { s.Heard = time.Now() })
 	a.d.keep(a.s)
 	return proof, nil
 }

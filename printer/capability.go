@@ -95,7 +95,7 @@ func (d *Device) loadCapability() {
 	d.capabilityLoaded = true
 	never := d.o.Confirm == profile.NoConfirm
 	d.setCapability(capability{known: never, mute: never})
-	if d.o.KV == nil || never {
+	if d.o.KV == nil {
 		return
 	}
 	b, found, err := d.o.KV.Get(d.o.Key)
@@ -142,7 +142,7 @@ func (d *Device) setCapability(a capability) {
 
 // saveCapability makes a the current capability and stores it if the printer answered anything. A silent
 // printer is probed again after a restart. A crash before the Put has the same effect.
-func (d *Device) saveCapability(ctx context.Context, a capability) error {
+func (d *Device) saveCapability(ctx context.Context, a capability) {
 	a.known, a.Probed, a.Profile, a.Confirm = true, time.Now(), d.o.Profile, d.o.Confirm
 	was := d.capability
 	d.setCapability(a)
@@ -154,21 +154,16 @@ func (d *Device) saveCapability(ctx context.Context, a capability) error {
 			"capability", string(a.Fence.proof()), "answers", len(a.RealTime))
 	}
 	if d.o.KV == nil || !a.valid() {
-		return nil
+		return
 	}
 	b, err := json.Marshal(a)
 	if err == nil {
 		err = d.o.KV.Put(ctx, d.o.Key, b)
 	}
-	if err != nil && ctx.Err() != nil {
-		// The ticket is not begun, so it may simply be tried again.
-		return context.Cause(ctx)
-	}
 	if err != nil {
 		d.o.Logger.Warn("the printer capability could not be stored, the printer is probed again after a restart",
 			"printer", d.o.Name, "err", err)
 	}
-	return nil
 }
 
 // Probe forgets what the printer can do and asks it again: for a person who has replaced it, set it to
@@ -191,7 +186,7 @@ func (d *Device) Probe(ctx context.Context) (Status, error) {
 		d.setCapability(was)
 		return d.Status(), err
 	}
-	d.cutOffs, d.idUnanswered = 0, 0
+	d.cutOffs = 0
 	if d.o.KV != nil && !d.capability.valid() {
 		// A crash before this leaves the old one stored; the operator has no answer yet and asks again.
 		if err := d.o.KV.Delete(ctx, d.o.Key); err != nil {

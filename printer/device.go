@@ -202,7 +202,7 @@ const finishTimeout = 2 * time.Second
 // noteCut is called when the printer has taken everything that was sent on s.
 func (d *Device) noteCut(s *session) {
 	if s.cut {
-		d.pendingCut, s.cut = nil, false
+		d.pendingCut = nil
 	}
 }
 
@@ -237,7 +237,7 @@ func (d *Device) keep(s *session) {
 	retired := d.retired
 	d.mu.Unlock()
 	// A question that is sent in part would make the next command its rest.
-	if retired || d.o.Linger < 0 || !s.alive() || !s.nothingPending() {
+	if retired || d.o.Linger < 0 || !s.nothingPending() {
 		d.finishSession(s)
 		return
 	}
@@ -245,9 +245,7 @@ func (d *Device) keep(s *session) {
 	// The timer may fire while a ticket is taking the connection over. It then waits for the lock.
 	d.idleTimer = time.AfterFunc(d.o.Linger, func() {
 		d.lock <- struct{}{}
-		if d.idle == s {
-			d.finishIdle()
-		}
+		d.finishIdle()
 		<-d.lock
 	})
 }

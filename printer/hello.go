@@ -66,7 +66,7 @@ func (d *Device) hello(ctx context.Context, s *session) error {
 	if d.idUnanswered++; d.idUnanswered >= 2 {
 		a := d.capability
 		a.Fence = got
-		return d.saveCapability(ctx, a)
+		d.saveCapability(ctx, a)
 	}
 	return nil
 }
@@ -80,7 +80,7 @@ func (d *Device) askInOrder(ctx context.Context, s *session, by fenceKind, limit
 	f := s.newFence(cmp.Or(by, byID), d.issueID())
 	for step, nuls := 0, 0; ; step++ {
 		if step <= len(clearing) {
-			if err := s.sendNULs(ctx, nuls, limit-time.Since(start)); err != nil {
+			if err := s.sendNULs(ctx, nuls); err != nil {
 				return noFence, err
 			}
 			// What cannot be sent in time is sent ahead of the next question.
@@ -133,11 +133,7 @@ func (d *Device) settleAnswers(ctx context.Context, s *session) error {
 		s.mu.Lock()
 		answers := s.statusAnswered + s.unexpected
 		s.mu.Unlock()
-		err := s.waitFor(ctx, lateAnswerWindow, func() bool { return s.statusAnswered+s.unexpected > answers })
-		if err != nil && !timedOut(err) {
-			return err
-		}
-		more = err == nil
+		more = nil == s.waitFor(ctx, lateAnswerWindow, func() bool { return s.statusAnswered+s.unexpected > answers })
 	}
 	s.mu.Lock()
 	s.statusAnswered = s.statusAsked
@@ -145,9 +141,9 @@ func (d *Device) settleAnswers(ctx context.Context, s *session) error {
 	return nil
 }
 
-// sendNULs sends n NULs, or as many of them as the printer takes within limit.
-func (s *session) sendNULs(ctx context.Context, n int, within time.Duration) error {
-	err := s.write(ctx, make([]byte, n), min(within, answerTimeout))
+// sendNULs sends n NULs, or as many of them as the printer takes in time.
+func (s *session) sendNULs(ctx context.Context, n int) error {
+	err := s.write(ctx, make([]byte, n), answerTimeout)
 	if timedOut(err) {
 		s.unsent = nil // any number of them will do
 		return nil

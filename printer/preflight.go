@@ -86,7 +86,10 @@ func (d *Device) waitPrinted(ctx context.Context) error {
 // a hello would stand in the way of what another client prints.
 func (d *Device) check(ctx context.Context, s *session, poll bool) error {
 	if transport.OneWay(s.conn) {
-		return d.skipQuestions(ctx)
+		// Whatever is configured or stored: a question would be written into the file, or print as text on a
+		// printer that only receives.
+		d.setCapability(capability{known: true, mute: true, Probed: time.Now()})
+		return nil
 	}
 	if !d.capability.answers() {
 		if err := d.checkStays(ctx, s); err != nil || d.capability.known {
@@ -110,7 +113,7 @@ func (d *Device) check(ctx context.Context, s *session, poll bool) error {
 // only it waits for another client to finish. The NULs complete a header that broke off: read as the size of an
 // image, a question would announce a quarter of a megabyte.
 func (d *Device) askHow(ctx context.Context, s *session) error {
-	if err := s.sendNULs(ctx, longestHeader, answerTimeout); err != nil {
+	if err := s.sendNULs(ctx, longestHeader); err != nil {
 		return err
 	}
 	if !d.capability.known {
@@ -120,15 +123,6 @@ func (d *Device) askHow(ctx context.Context, s *session) error {
 		return err
 	}
 	return d.checkReady(s)
-}
-
-// skipQuestions is for a connection without a way back, whatever is configured or stored: a question
-// would be written into the file, or print as text on a printer that only receives.
-func (d *Device) skipQuestions(ctx context.Context) error {
-	if d.capability.mute {
-		return nil
-	}
-	return d.saveCapability(ctx, capability{mute: true})
 }
 
 // checkStays gives a printer the time to drop the connection.

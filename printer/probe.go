@@ -38,17 +38,15 @@ func (d *Device) probe(ctx context.Context, s *session) error {
 	switch {
 	case err == nil:
 		d.droppedProbes = 0
-		return d.saveCapability(ctx, a)
+		d.saveCapability(ctx, a)
+		return nil
 	case ticket.IsNotReady(err) || ctx.Err() != nil:
 	case !was.Probed.IsZero(): // until the next probe is due, tickets rely on what is known
 		d.capability.known, d.capability.Probed = true, time.Now()
 	// A printer that does not answer any more serves another client, or still prints what that one left.
 	case !timedOut(err):
 		if d.droppedProbes++; d.droppedProbes >= maxDroppedProbes {
-			d.droppedProbes = 0
-			if err := d.saveCapability(ctx, capability{}); err != nil {
-				return err
-			}
+			d.saveCapability(ctx, capability{})
 		}
 	}
 	return err

@@ -219,11 +219,8 @@ func (s *session) write(ctx context.Context, b []byte, within time.Duration) err
 	n, err := s.conn.Write(b)
 	s.wrote += n
 	s.unsent = b[n:]
-	switch {
-	case err != nil && ctx.Err() != nil:
+	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)
-	case err == nil && n < len(b):
-		return io.ErrShortWrite
 	}
 	return err
 }

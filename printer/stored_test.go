@@ -281,6 +281,10 @@ func TestAutomaticStatusIsUsedInTheRightFormatOnly(t *testing.T) {
 			if !strings.Contains(r.mem.Value("grill"), stored) || strings.Contains(s.all(), "\x1da\x00") == used {
 				t.Errorf("%q: stored %s, switched off: %t", push, r.mem.Value("grill"), strings.Contains(s.all(), "\x1da\x00"))
 			}
+			hangUp(r.d)
+			if used && !strings.HasSuffix(s.all(), "\x1da\x00") {
+				t.Error("the next client gets the status unasked")
+			}
 		})
 	}
 }

@@ -114,9 +114,7 @@ func (a *attempt) cutOff(err error, end int, last bool) (ticket.Proof, error) {
 	}
 	if now := a.d.capability; !now.CutOff {
 		now.CutOff = true
-		if serr := a.d.saveCapability(a.ctx, now); serr != nil {
-			return "", err
-		}
+		a.d.saveCapability(a.ctx, now)
 		a.d.o.Logger.Warn("the connection ends before the printer can answer: such tickets end as sent",
 			"printer", a.d.o.Name, "advice", a.d.Status().Advice)
 	}

@@ -1,0 +1,267 @@
+package printer_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ticketrail/printer"
+	"ticketrail/printer/profile"
+	"ticketrail/printer/transport"
+	"ticketrail/printer/virtual"
+	"ticketrail/queue/ticket"
+)
+
+// failing makes connections whose orderly end fails, or that were closed by the printer, as far as TCP knows.
+type failing struct {
+	*scriptedPrinter
+	finish, closed *error
+}
+
+func (f failing) Dial(ctx context.Context) (transport.Conn, error) {
+	c, err := f.scriptedPrinter.Dial(ctx)
+	return failingConn{c, f}, err
+}
+
+type failingConn struct {
+	transport.Conn
+	f failing
+}
+
+func (c failingConn) Finish(context.Context) error { return *c.f.finish }
+func (c failingConn) PeerClosed() error            { return *c.f.closed }
+
+func answersIDs(c net.Conn, all string) {
+	if id := idReply(all); id != nil {
+		_, _ = c.Write(id)
+	}
+}
+
+func TestACutOfWhichTheArrivalIsNotKnownIsSentAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var finish, closed error
+		f := failing{answering(answersIDs), &finish, &closed}
+		r := newHarness(t, nil, f, nil)
+		defer r.d.Retire()
+		for i, want := range []int{1, 2, 4} { // with those of the ticket before
+			finish = map[bool]error{true: io.ErrUnexpectedEOF}[i == 1]
+			r.want("A1", "confirmed")
+			synctest.Wait()
+			if n := strings.Count(f.all(), theCut); n != want {
+				t.Errorf("%d cuts after %d tickets, want %d", n, i+1, want)
+			}
+			hangUp(r.d)
+		}
+	})
+}
+
+func TestATicketIsUntouchedIfTheConnectionEndedBeforeItsFirstByte(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var finish, closed error
+		f := failing{answering(answersIDs), &finish, &closed}
+		r := newHarness(t, nil, f, nil)
+		defer r.d.Retire()
+		_, err := r.p.Print(t.Context(), orderOf("A1"), func(context.Context) error {
+			closed = errors.New("the printer closed it")
+			return nil
+		})
+		if !ticket.IsUntouched(err) || strings.Contains(f.all(), "job 1") {
+			t.Errorf("%v, it was sent %q", err, f.all())
+		}
+	})
+}
+
+// A cut that is sent ahead of a ticket is not repeated if that ticket breaks off.
+func TestACutThatWasSentAheadIsNotSentAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		closeNow := false
+		s := answering(func(c net.Conn, all string) {
+			if closeNow && behind(all) {
+				_ = c.Close()
+				return
+			}
+			answersIDs(c, all)
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		r := newHarness(t, nil, cancellingDialer{s, cancel}, nil)
+		defer r.d.Retire()
+		if o := r.printWith(ctx, r.p, orderOf("A1"), nil); o.kind() != "confirmed" || strings.Contains(s.all(), theCut) {
+			t.Error(o.err)
+		}
+		closeNow = true
+		r.want("A2", "doubt")
+		closeNow = false
+		r.want("A2", "confirmed")
+		if n := strings.Count(s.all(), theCut); n != 2 {
+			t.Errorf("%d cuts of two tickets", n)
+		}
+	})
+}
+
+// The first copy was cut; the cut of the second one, which ended as sent, was never sent.
+func TestEachCopysCutIsCountedByItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &acknowledging{cutter(func(n int) bool { return n == 4 || n == 6 }), 11}
+		r := newHarness(t, nil, a, func(_ *printer.DeviceOptions, o *printer.Options) { o.Copies = 2 })
+		defer r.d.Retire()
+		r.want("A1", "confirmed")
+		r.want("A2", "doubt")
+		r.want("A2", "sent")
+		cuts := strings.Count(a.all(), theCut)
+		if o := r.print("A3"); o.err != nil {
+			t.Error(o.err)
+		}
+		if n := strings.Count(a.all(), theCut) - cuts; n != 3 {
+			t.Errorf("%d cuts with the last ticket, want that of the one before and two of its own", n)
+		}
+	})
+}
+
+func TestAPrinterThatWaitsForAPersonKeepsTheConnection(t *testing.T) {
+	withHarness(t, answersAll(), nil, func(r *harness) {
+		r.v.Set(virtual.PaperOut, true)
+		r.want("A1", "not ready")
+		r.want("A1", "not ready")
+		if n := r.v.ClientCount(); n != 1 {
+			t.Errorf("%d connections", n)
+		}
+	})
+}
+
+// An answer to DLE EOT was lost while the ticket printed.
+func TestAConnectionOnWhichAnAnswerIsMissingIsNotReused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lost := false
+		s := &scriptedPrinter{}
+		s.answer = func(_ *scriptedPrinter, c net.Conn, all string) {
+			id := idReply(all)
+			switch {
+			case behind(all) && id != nil && !lost:
+				later(2500*time.Millisecond, func() { _, _ = c.Write(id) })
+			case behind(all) && !lost && last(all, "\x10\x04\x01"):
+				lost = true
+			case answerStatus(c, all):
+			case id != nil:
+				_, _ = c.Write(id)
+			}
+		}
+		r := newScriptedHarness(t, s)
+		defer r.d.Retire()
+		r.want("A1", "confirmed")
+		if o := r.want("A2", "confirmed"); o.took > time.Second || s.clients() != 2 {
+			t.Errorf("after %s, %d connections", o.took, s.clients())
+		}
+	})
+}
+
+func TestAPrinterThatIsNeverAskedIsReachableAgain(t *testing.T) {
+	none := func(d *printer.DeviceOptions, _ *printer.Options) { d.Confirm = profile.NoConfirm }
+	withHarness(t, answersAll(), none, func(r *harness) {
+		_ = r.v.Refuse(true)
+		r.want("A1", "clean")
+		r.wantState(printer.Unreachable)
+		_ = r.v.Refuse(false)
+		r.want("A1", "sent")
+		r.wantState(printer.Unknown)
+	})
+}
+
+func TestAPollShowsAHungPrinterAsHungAndSendsAWorkingOneNoHello(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hangs := false
+		s := answering(func(c net.Conn, all string) {
+			if !hangs {
+				answersIDs(c, all)
+			}
+		})
+		r := newHarness(t, nil, s, func(d *printer.DeviceOptions, _ *printer.Options) { d.PollEvery = 5 * time.Minute })
+		defer r.d.Retire()
+		ctx, cancel := context.WithCancel(t.Context())
+		go r.d.Watch(ctx)
+		time.Sleep(time.Minute)
+		asked := strings.Count(s.all(), theID)
+		time.Sleep(time.Hour)
+		if n := strings.Count(s.all(), theID); n != asked {
+			t.Errorf("%d hellos of polls", n-asked)
+		}
+		hangs = true
+		r.want("A1", "not ready")
+		time.Sleep(time.Hour)
+		r.wantState(printer.Hung)
+		hangs = false
+		time.Sleep(time.Hour)
+		r.wantState(printer.Ready)
+		cancel()
+		synctest.Wait()
+	})
+}
+
+func TestAPrinterIsReachableAgainWithoutTheOldError(t *testing.T) {
+	withHarness(t, answersAll(), nil, func(r *harness) {
+		_ = r.v.Refuse(true)
+		r.want("A1", "clean")
+		if s := r.wantState(printer.Unreachable); s.Err == "" {
+			t.Error("no reason")
+		}
+		_ = r.v.Refuse(false)
+		r.want("A1", "confirmed")
+		if s := r.wantState(printer.Ready); s.Err != "" {
+			t.Error(s.Err)
+		}
+	})
+}
+
+// hanging is a dialer that waits until its context ends.
+type hanging struct{}
+
+func (hanging) Dial(ctx context.Context) (transport.Conn, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func TestADialThatWasInterruptedSaysNothingAboutThePrinter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newHarness(t, nil, hanging{}, nil)
+		defer r.d.Retire()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if o := r.printWith(ctx, r.p, orderOf("A1"), nil); o.kind() != "clean" {
+			t.Errorf("%s, %v", o.kind(), o.err)
+		}
+		r.wantState(printer.Unknown)
+	})
+}
+
+func TestANegativeLingerKeepsNoConnection(t *testing.T) {
+	none := func(d *printer.DeviceOptions, _ *printer.Options) { d.Linger = -1 }
+	withHarness(t, answersAll(), none, func(r *harness) {
+		for i := range 3 {
+			r.want("A1", "confirmed")
+			if n := r.v.ClientCount(); r.d.Status().Connected || n != i+1 {
+				t.Errorf("%d connections for %d tickets", n, i+1)
+			}
+		}
+	})
+}
+
+// After a reload the old Device may still wait for an answer to a poll.
+func TestARetirementEndsAPoll(t *testing.T) {
+	poll := func(d *printer.DeviceOptions, _ *printer.Options) { d.PollEvery = 5 * time.Minute }
+	withHarness(t, answersAll(), poll, func(r *harness) {
+		ctx, cancel := context.WithCancel(r.t.Context())
+		r.v.Stall()
+		go r.d.Watch(ctx)
+		time.Sleep(10 * time.Millisecond)
+		r.d.Retire()
+		synctest.Wait()
+		if r.d.Status().Connected {
+			t.Error("the poll still waits")
+		}
+		cancel()
+	})
+}

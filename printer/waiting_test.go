@@ -1,0 +1,159 @@
+package printer_test
+
+import (
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ticketrail/printer"
+)
+
+// slowStatus is a printer whose DLE EOT answers come from status while a ticket prints; print is how long that takes.
+func slowStatus(print time.Duration, status func(c net.Conn, n byte)) *scriptedPrinter {
+	return &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
+		id := idReply(all)
+		switch {
+		case behind(all) && strings.Contains(all[max(0, len(all)-3):], "\x10\x04"):
+			status(c, all[len(all)-1])
+		case answerStatus(c, all):
+		case id != nil && behind(all) && print > 0:
+			later(print, func() { _, _ = c.Write(id) })
+		case id != nil && !behind(all):
+			_, _ = c.Write(id)
+		}
+	}}
+}
+
+func TestASlowAnswerIsNotTakenForTheOneToTheNextQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newScriptedHarness(t, slowStatus(25*time.Second, func(c net.Conn, n byte) {
+			b := byte(0x12)
+			if n == 1 {
+				b = 0x16 // the drawer; for n = 2 it is the cover
+			}
+			later(4500*time.Millisecond, func() { _, _ = c.Write([]byte{b}) })
+		}))
+		defer r.d.Retire()
+		r.want("A1", "confirmed")
+		if r.log.count("cover") > 0 {
+			t.Error("the drawer was taken for the cover")
+		}
+	})
+}
+
+func TestAfterALostAnswerThePrinterIsAskedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		r := newScriptedHarness(t, slowStatus(3*time.Minute, func(c net.Conn, n byte) {
+			b := byte(0x12)
+			if n == 2 {
+				b = 0x16 // the cover is open, until a person comes
+			}
+			if asked++; asked > 1 {
+				_, _ = c.Write([]byte{b})
+			}
+		}))
+		defer r.d.Retire()
+		r.want("A1", "confirmed")
+	})
+}
+
+// Some boards answer GS ( H so when they are out of paper. This one answers DLE EOT 1 only, which does not say it.
+func TestAnAnswerNoPaperIsWaitedOut(t *testing.T) {
+	for statuses, want := range map[string]string{"\x01": "confirmed", "\x01\x02\x03\x04": "doubt"} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &scriptedPrinter{}
+			s.answer = func(_ *scriptedPrinter, c net.Conn, all string) {
+				id := idReply(all)
+				switch {
+				case id == nil:
+					if i := len(all) - 1; i >= 2 && all[i-2:i] == "\x10\x04" && strings.Contains(statuses, all[i:]) {
+						_, _ = c.Write([]byte{0x12})
+					}
+				case !behind(all):
+					_, _ = c.Write(id)
+				case !overdue(all):
+					_, _ = c.Write([]byte("73\x00"))
+					later(3*time.Minute, func() { _, _ = c.Write(id) })
+				}
+			}
+			r := newScriptedHarness(t, s)
+			defer r.d.Retire()
+			if o := r.want("A1", want); o.took > 4*time.Minute {
+				t.Errorf("after %s", o.took)
+			}
+		})
+	}
+}
+
+func TestTheNewestReportOnACoverCounts(t *testing.T) {
+	const open, closed = "\x38\x00\x00\x0f", "\x10\x00\x00\x0f"
+	for name, status := range map[string]func(c net.Conn, n byte, k int){
+		"pushed open, asked closed": func(c net.Conn, _ byte, k int) {
+			if k == 1 {
+				_, _ = c.Write([]byte(open))
+			}
+			_, _ = c.Write([]byte{0x12})
+		},
+		"asked open, pushed closed": func(c net.Conn, n byte, k int) {
+			switch {
+			case k > 4:
+			case n == 2:
+				_, _ = c.Write([]byte{0x16})
+			case n == 4:
+				_, _ = c.Write([]byte("\x12" + closed))
+			default:
+				_, _ = c.Write([]byte{0x12})
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				k := 0
+				r := newScriptedHarness(t, slowStatus(0, func(c net.Conn, n byte) { k++; status(c, n, k) }))
+				defer r.d.Retire()
+				if o := r.want("A1", "doubt"); o.took > 2*time.Minute {
+					t.Errorf("it was waited %s for a person", o.took)
+				}
+			})
+		})
+	}
+}
+
+// The printer takes the ticket in the last half second, and then pauses for one.
+func TestTheQuestionBehindATicketHasTimeOfItsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow, last := false, 0
+		r := newHarness(t, nil, answering(func(c net.Conn, all string) {
+			n := strings.Count(all, "job 1")
+			answersIDs(c, all)
+			switch {
+			case slow && n == last && idReply(all) != nil && !behind(all):
+				time.Sleep(29500 * time.Millisecond)
+			case slow && n > last:
+				time.Sleep(time.Second)
+			}
+			last = n
+		}), func(_ *printer.DeviceOptions, o *printer.Options) { o.TimeoutPerKiB = time.Microsecond })
+		defer r.d.Retire()
+		r.want("A1", "confirmed")
+		slow = true
+		r.want("A2", "confirmed")
+	})
+}
+
+func TestPaperOutInTheAnswerBehindATicketIsTheState(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		count := countGSr()
+		r := newScriptedHarness(t, answering(func(c net.Conn, all string) {
+			for range count(c, all) {
+				_, _ = c.Write([]byte{map[bool]byte{true: 0x0c}[behind(all)]})
+			}
+		}))
+		defer r.d.Retire()
+		r.want("A1", "doubt")
+		r.wantState(printer.PaperOut)
+	})
+}
