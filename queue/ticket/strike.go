@@ -108,8 +108,13 @@ func strike(tickets []Ordered, all []*voider, void *Ordered, arrival uint64, byN
 		}
 	}
 	switch {
-	case void.Copy:
+	case void.Copy && slices.ContainsFunc(tickets, func(o Ordered) bool { return c.repeats(&o) }):
 		s.How = ByReprint
+		return s
+	// What it repeats is not here. A copy of an order shows what is void of itself, which says nothing about
+	// the other tickets; only a correction can mean them.
+	case void.Copy && c.Ticket.Kind != Correction:
+		s.Left = s.Lines
 		return s
 	case len(certain) > 0:
 		for _, i := range certain {
@@ -145,6 +150,13 @@ func strike(tickets []Ordered, all []*voider, void *Ordered, arrival uint64, byN
 		s.How = Unmatched
 	}
 	return s
+}
+
+// repeats says whether c, a reprint, has the lines of a ticket that came before it.
+func (c *Cancellation) repeats(o *Ordered) bool {
+	t := o.Ticket
+	return c.of(t) && c.Station == o.Station && c.Ticket.Record == t.Record && c.Ticket.Kind == t.Kind &&
+		c.Ticket.Received.Equal(t.Received)
 }
 
 // how says what a cancellation has in common with the tickets of its order.

@@ -119,3 +119,30 @@ func TestAVeryLargeOrderIsStruckOnlyWhereThatIsCertain(t *testing.T) {
 		t.Error(got[len(got)-60:])
 	}
 }
+
+func TestAReprintOfAVoidThatIsNotHereStrikes(t *testing.T) {
+	one, void := of18(1, "1Fish 1Pie"), void18(8, "1Fish-")
+	void.Copy = true // it was held, and a person reprinted it here
+	void.Ticket.Kind, void.Ticket.Request, void.Ticket.Record = Correction, "request-1", "record-1"
+	if got := standing(one, void); got != "1Fish-8 1Pie, 8 request" {
+		t.Error(got)
+	}
+	for _, other := range []func(*Ordered){
+		func(o *Ordered) { o.Ticket.Received = o.Ticket.Received.Add(1) }, // the next correction of the order
+		func(o *Ordered) { o.Station = "cold" },
+		func(o *Ordered) { o.Ticket.Record = "record-2" },
+		func(o *Ordered) { o.Ticket.Request = "request-2" },
+	} {
+		before, ticket := void, *void.Ticket
+		before.Job, before.Ticket, ticket.Lines = 7, &ticket, parse("1Pie-")
+		other(&before)
+		if got := standing(one, before, void); !strings.HasPrefix(got, "1Fish-8 ") {
+			t.Error(got)
+		}
+	}
+	// It may also be an order that was cancelled elsewhere, and then the Fish here is wanted.
+	void.Ticket.Kind, void.Ticket.Request, void.Ticket.Record = Order, "request-9", "record-9"
+	if got := standing(one, void); got != "1Fish 1Pie, 8 unmatched 1Fish" {
+		t.Error(got)
+	}
+}

@@ -99,7 +99,7 @@ func OpenBoard(o BoardOptions) (*Board, error) {
 		}
 		// The counters continue after the largest stored one, so no place is given out twice.
 		b.lastPlace, b.lastOff = max(b.lastPlace, e.rec.Place), max(b.lastOff, e.rec.Off)
-		if e.rec.State != Open && (e.rec.Left || time.Since(time.UnixMilli(e.rec.OffAt)) >= maxKeptFor) {
+		if e.rec.State != Open && time.Since(time.UnixMilli(e.rec.OffAt)) >= maxKeptFor {
 			b.archived[e.rec.Job] = e.rec.OffAt
 		} else {
 			b.cards[e.rec.Job] = e
@@ -250,14 +250,13 @@ func (b *Board) publish() {
 	b.mu.RLock()
 	members := make([]member, 0, len(b.cards))
 	for _, e := range b.cards {
-		if e.rec.Left { // only a pass still wants it
-			continue
-		}
 		m := member{entry: e, state: e.rec.State}
 		if m.state != Open {
 			m.off, m.offAt = e.rec.Off, e.rec.OffAt
 		}
-		if m.state == Bumped { // without OffBy it was bumped by an older version, alone
+		if e.rec.Left {
+			m.state = left
+		} else if m.state == Bumped { // without OffBy it was bumped by an older version, alone
 			m.with = cmp.Or(e.rec.OffBy, fmt.Sprint(e.rec.Job))
 		}
 		members = append(members, m)

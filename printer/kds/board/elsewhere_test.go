@@ -30,3 +30,17 @@ func TestACopyForPaperHasWhatIsDoneAndWhatIsVoid(t *testing.T) {
 		}
 	}
 }
+
+func TestAVoidThatIsLeftOnPaperStillStrikes(t *testing.T) {
+	s := kvtest.New()
+	b := open(t, s)
+	put(t, b, of18(1, "1 Fish", "1 Pie"))
+	if err := b.ComesOut(t.Context(), void18(2, "1 Fish"), "grill"); err != nil {
+		t.Fatal(err)
+	}
+	do(t, b, press(b, Leave, 2, 0))
+	want := "#18 [1 1Fish- 1Pie] left 1"
+	wantOrders(t, b, want)
+	b = open(t, s)
+	wantOrders(t, b, want)
+}

@@ -26,6 +26,10 @@ type member struct {
 	state State
 }
 
+// left is the state of a member that is not shown. It stays in its group: a void that was left on paper still
+// strikes its lines.
+const left State = "left"
+
 // ref names the card.
 func (m *member) ref() Ref { return Ref{m.rec.Station, m.rec.Job} }
 
@@ -212,6 +216,9 @@ func (r *reader) make(g *group, finish func(*group, *Order)) made {
 	}
 	var lots [][]int
 	for i, c := range g.members {
+		if c.state == left {
+			continue
+		}
 		j := slices.IndexFunc(lots, func(l []int) bool {
 			first := g.members[l[0]]
 			return first.state == c.state && first.with == c.with

@@ -191,5 +191,5 @@ const (
 	PartOut  PartState = "out"  // it came out, and its station cannot say when it is made
 	PartMade PartState = "made" // the pass has ticked it
 	PartHeld PartState = "held" // it waits for a person, or has failed
-	PartGone PartState = "gone" // it was cancelled or expired
+	PartGone PartState = "gone" // it was cancelled
 )

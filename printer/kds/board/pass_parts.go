@@ -123,9 +123,10 @@ func (x *Pass) ask() {
 }
 
 // addParts says what every station has of an open order, and whether it is ready: every part that says so
-// itself is done, and every other is ticked. As long as the queue was not asked, it is not.
+// itself is done, and every other is ticked. As long as the queue was not asked, it is not; nor is an order of
+// which nothing is wanted any more.
 func (x *Pass) addParts(g *group, o *Order) {
-	ready := true
+	ready, wanted := true, false
 	var list []Sibling
 	asked := map[string]bool{}
 	for _, m := range g.members {
@@ -155,8 +156,9 @@ func (x *Pass) addParts(g *group, o *Order) {
 		p := &o.Parts[i]
 		x.judge(p)
 		ready = ready && (p.State == PartDone || p.State == PartMade || p.State == PartGone)
+		wanted = wanted || p.State != PartGone
 	}
-	o.Ready = ready
+	o.Ready = ready && wanted
 }
 
 // sameOrder says whether a ticket of the same request belongs to the group: a request can have two orders.
@@ -260,8 +262,10 @@ func (p *Part) addJob(s *Sibling) {
 		if s.State == ticket.Printing {
 			text = "coming out" + at
 		}
-	case s.State == ticket.Cancelled, s.State == ticket.Expired, s.State == ticket.Moved:
-		state, text = PartGone, string(s.State)
+	case s.State == ticket.Cancelled:
+		state, text = PartGone, "cancelled"
+	case s.State == ticket.Expired, s.State == ticket.Moved: // what was ordered may still be wanted
+		text = string(s.State) + " " + clock + ", did not come out" + at + ": ask them"
 	case s.State == ticket.Taken:
 		text = "taken" + at + " " + clock + ", cannot know when it is made"
 	case s.State == ticket.Shown:
@@ -269,7 +273,8 @@ func (p *Part) addJob(s *Sibling) {
 	default:
 		text = "on paper" + at + ", " + string(s.State) + " " + clock + ", cannot know when it is made"
 	}
-	if len(lines) == 0 && state != PartHeld { // a cancellation is not made
+	// A cancellation is not made. A ticket without lines may be one that nobody could read.
+	if t := &s.Ticket; len(lines) == 0 && (t.Void || len(t.Lines) > 0) && state != PartHeld {
 		state, text = PartGone, "cancelled"
 	}
 	p.take(s.Job, s.Kind, state, text, clock, lines)

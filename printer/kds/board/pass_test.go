@@ -226,3 +226,38 @@ func TestABoardKeepsTheCardsThatThePassNeeds(t *testing.T) {
 		}
 	})
 }
+
+func TestWhatNobodyCouldReadAndWhatExpiredIsNotCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPassHarness(t)
+		raw := barJob(ticket.Confirmed)
+		raw.Ticket.Lines, raw.Ticket.Raw = nil, `{"a":1}`
+		p.siblings = []Sibling{raw}
+		p.start(t)
+		defer func() { p.x.Close() }()
+		put(t, p.hot, numbered(18, 1))
+		do(t, p.hot, press(p.hot, Bump, 1, 0))
+		p.set(p.siblings...)
+		p.wantParts(t, "#18 hot=done bar=out")
+		whole := raw
+		whole.Ticket.Void = true // a cancellation of the whole order
+		p.siblings = []Sibling{whole}
+		p.start(t)
+		p.set(p.siblings...)
+		p.wantParts(t, "#18 ready hot=done bar=gone")
+		raw.State, raw.Ticket = ticket.Expired, barJob("").Ticket
+		p.siblings = []Sibling{raw}
+		p.start(t)
+		p.set(p.siblings...)
+		p.wantParts(t, "#18 hot=done bar=out")
+	})
+}
+
+func TestAnOrderOfWhichNothingIsWantedIsNotReady(t *testing.T) {
+	p := newPassHarness(t)
+	put(t, p.hot, of18(1, "2 Fish"), void18(2, "2 Fish"))
+	p.wantParts(t, "#18 hot=gone")
+	p.wants(t, p.press(Bump, 18), Done)
+	put(t, p.cold, void18(3, "2 Fish"))
+	p.wantParts(t, "#18")
+}
