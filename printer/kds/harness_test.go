@@ -115,12 +115,3 @@ func tickets(b *board.Board) (out []board.Ticket) {
 	}
 	return out
 }
-
-func voidOrder(job uint64, names ...string) ticket.Delivery {
-	d := order(job, names...)
-	d.Ticket.Void = true
-	for i := range d.Ticket.Lines {
-		d.Ticket.Lines[i].Void = true
-	}
-	return d
-}
