@@ -157,7 +157,7 @@ func (s *Screen) Print(ctx context.Context, d ticket.Delivery,
 	// attempt adds it. A crash after it, or after a page has confirmed it: the next attempt finds
 	// the card and waits for a page again.
 	if err := s.o.Board.Put(ctx, d); err != nil {
-		return "", untouchedUnlessPermanent(err) // pages are told only of cards that are stored
+		return "", ticket.Untouched(err) // pages are told only of cards that are stored
 	}
 	if err := s.waitConfirmed(ctx, d.Job, confirmed); err != nil {
 		return "", err
@@ -167,15 +167,6 @@ func (s *Screen) Print(ctx context.Context, d ticket.Delivery,
 	}
 	s.o.Metrics.shown(time.Since(started))
 	return ticket.Shown, nil
-}
-
-// untouchedUnlessPermanent marks an error that came before any page could have been told of the card: it
-// leaves no doubt.
-func untouchedUnlessPermanent(err error) error {
-	if ticket.IsPermanent(err) {
-		return err
-	}
-	return ticket.Untouched(err)
 }
 
 // waitConfirmed waits until a live page has confirmed the card. A bumped card counts too: a cook has seen it.

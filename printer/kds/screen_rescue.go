@@ -140,7 +140,9 @@ func (p screenBackup) Print(ctx context.Context, d ticket.Delivery,
 		return "", ticket.NotReady(errRescuePending)
 	}
 	own := d
-	d.Down = "screen"
+	if len(d.RefusedBy) == 0 { // else For is the station that refused it
+		d.Down = "screen"
+	}
 	return p.station.Print(ctx, d, func(ctx context.Context) error {
 		// The order matters. begin first: the doubt is on disk before anything changes. Then the
 		// board, so that no page shows a card whose ticket is being printed, and the cooks find it when

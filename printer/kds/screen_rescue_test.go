@@ -400,6 +400,23 @@ func TestTheBackupPrintsNothingWhileTheCardCannotBeTakenOff(t *testing.T) {
 	})
 }
 
+func TestATicketThatWasRefusedElsewhereSaysSoOnTheScreenAndAtItsBackup(t *testing.T) {
+	store, paper := kvtest.New(), &fakePrinter{}
+	s := newTestScreen(t, store)
+	d := order(1, "Burger")
+	d.For, d.RefusedBy = "fresh", []string{"fresh", "wall"}
+	put(t, s.Board(), d)
+	for _, b := range []*board.Board{s.Board(), open(t, store)} {
+		if c := card(b, 1); !slices.Equal(c.RefusedBy, d.RefusedBy) || c.Down != "" {
+			t.Errorf("%+v", c)
+		}
+	}
+	if _, err := s.WrapBackup(paper).Print(t.Context(), d, new(beginCounter).begin); err != nil {
+		t.Fatal(err)
+	}
+	paper.wantPrinted(t, "1 for fresh ( down)")
+}
+
 func TestPaperMarksOfAnOlderVersionAreRead(t *testing.T) {
 	s := kvtest.New()
 	b := open(t, s)

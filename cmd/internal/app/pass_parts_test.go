@@ -80,16 +80,16 @@ func TestAnOrderIsNotReadyBeforeEveryPartOfItIs(t *testing.T) {
 		pass.wantParts("A401", "hot-line: 1 left", cold, bar, "wall: 1 left", "not ready")
 		hot.press(board.Bump, "A401")
 		hot.press(board.Bump, "A402")
-		pass.wantParts("A401", "hot-line: done 15:04", cold, bar, "wall: 1 left", "not ready")
-		pass.wantParts("A402", "hot-line: done 15:04", "ready")
+		pass.wantParts("A401", "hot-line ✓ 15:04", cold, bar, "wall: 1 left", "not ready")
+		pass.wantParts("A402", "hot-line ✓ 15:04", "ready")
 		wall.press(board.Bump, "A401")
-		pass.wantParts("A401", "hot-line: done 15:04", cold, bar, "wall: done 15:04", "not ready")
+		pass.wantParts("A401", "hot-line ✓ 15:04", cold, bar, "wall ✓ 15:04", "not ready")
 		for _, station := range []string{"cold", "bar"} {
 			if got := pass.tick("A401", station); got != board.Done {
 				t.Errorf("a tick of %s ended %q", station, got)
 			}
 		}
-		pass.wantParts("A401", "hot-line: done 15:04", cold+" (ticked)", bar+" (ticked)", "wall: done 15:04", "ready")
+		pass.wantParts("A401", "hot-line ✓ 15:04", cold+" (ticked)", bar+" (ticked)", "wall ✓ 15:04", "ready")
 	}, "grill", "bar")
 }
 
@@ -109,19 +109,19 @@ func TestAPassKnowsWhatPrintersOwe(t *testing.T) {
 		if got := pass.tick("A1", "grill"); got != board.Conflict {
 			t.Errorf("a tick of a held part ended %q", got)
 		}
-		pass.wantParts("A1", "hot-line: done 15:04", held, "bar: waiting to print", "not ready")
+		pass.wantParts("A1", "hot-line ✓ 15:04", held, "bar: waiting to print", "not ready")
 		k.advance(time.Hour)
-		pass.wantParts("A1", "hot-line: done 15:04", held, "bar: expired", "not ready")
+		pass.wantParts("A1", "hot-line ✓ 15:04", held, "bar: expired, not printed: call somebody", "not ready")
 		k.restart()
 		pass2 := k.openPage("pass")
 		defer pass2.close()
-		pass2.wantParts("A1", "hot-line: done 15:04", held, "bar: expired", "not ready")
+		pass2.wantParts("A1", "hot-line ✓ 15:04", held, "bar: expired, not printed: call somebody", "not ready")
 		if _, err := k.app.queue.Reprint(context.Background(), 2, queue.ReprintOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		k.advance(time.Minute)
-		pass2.wantParts("A1", "hot-line: done 15:04", "grill: on paper, sent 15:04, cannot know when it is made",
-			"bar: expired", "not ready")
+		pass2.wantParts("A1", "hot-line ✓ 15:04", "grill: on paper, sent 15:04, cannot know when it is made",
+			"bar: expired, not printed: call somebody", "not ready")
 	}, "grill", "bar")
 }
 
@@ -140,7 +140,7 @@ func TestAPassKnowsWhatAnotherDisplayHasTaken(t *testing.T) {
 		k.accept("A1", at("hot-line", "Fish"), at("fresh", "Salad"))
 		hot.want("A1")
 		hot.press(board.Bump, "A1")
-		pass.wantParts("A1", "hot-line: done 15:04", "fresh: taken 15:04, cannot know when it is made", "not ready")
+		pass.wantParts("A1", "hot-line ✓ 15:04", "fresh: taken 15:04, cannot know when it is made", "not ready")
 	}, "grill")
 }
 

@@ -180,6 +180,7 @@ func (b *Board) newRecord(d ticket.Delivery, was *entry) (record, error) {
 	r := record{
 		V: recordVersion, Job: d.Job, Station: b.o.Station, Place: b.lastPlace, Version: 1, State: Open,
 		PutAt: time.Now().UnixMilli(), Duplicate: d.Doubt, Reprint: d.Reprint, For: d.For, Down: d.Down,
+		RefusedBy: d.RefusedBy,
 	}
 	if was != nil {
 		r.Version = was.rec.Version + 1 // a command for the card it was before must not match

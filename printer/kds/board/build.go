@@ -161,6 +161,9 @@ func (b *builder) addTicket(o *Order, i int, struckOnly bool) {
 			!slices.ContainsFunc(b.g.members[:i], func(was member) bool { return was.t.Request == t.Request }),
 		Raw: layout.OneLine(t.Raw),
 	}
+	for _, s := range r.RefusedBy {
+		k.RefusedBy = append(k.RefusedBy, layout.OneLine(s))
+	}
 	if r.State == Bumped {
 		k.BumpedAt, k.bumpedClock = r.OffAt, clockText(time.UnixMilli(r.OffAt), t.Zone)
 	}

@@ -9,7 +9,9 @@
 //     Orders are never stored; they follow from the cards.
 //   - Void: a ticket that cancels lines of its order. They are struck in place, and the order has a band.
 //   - Pass: a screen that shows the orders of several boards, with every part of them.
-//   - Part: what one station has of an order, also a station without a screen.
+//   - Part: what one station has of an order, also a station without a screen. A pass asks the queue what came
+//     in one request with a card of its boards. It guesses nothing from numbers: of another request, which has
+//     no card there, it knows nothing.
 //   - Place: a counter that sorts the board. off: a counter of the cards that left the board, which sorts
 //     the recall list. Clocks can be set back, so nothing is sorted by time.
 //

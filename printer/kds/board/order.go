@@ -113,15 +113,16 @@ type Ticket struct {
 	Seen    int64  `json:"seen,omitempty"`  // when it was first on the visible page
 	Shown   bool   `json:"shown,omitempty"` // a live page has confirmed that it holds the card
 
-	Duplicate bool   `json:"duplicate,omitempty"` // POSSIBLE DUPLICATE
-	Reprint   bool   `json:"reprint,omitempty"`   // REPRINT: an operator asked for this copy
-	Refire    bool   `json:"refire,omitempty"`
-	NoRoute   bool   `json:"no_route,omitempty"` // no route matched any of its items
-	For       string `json:"for,omitempty"`      // the station whose backup this screen is
-	Down      string `json:"down,omitempty"`     // what of that station is down: "printer", "screen"
-	Paper     string `json:"paper,omitempty"`    // the station where it came out while this screen was dark
-	PaperAt   int64  `json:"paper_at,omitempty"`
-	BumpedAt  int64  `json:"bumped_at,omitempty"`
+	Duplicate bool     `json:"duplicate,omitempty"` // POSSIBLE DUPLICATE
+	Reprint   bool     `json:"reprint,omitempty"`   // REPRINT: an operator asked for this copy
+	Refire    bool     `json:"refire,omitempty"`
+	NoRoute   bool     `json:"no_route,omitempty"`   // no route matched any of its items
+	For       string   `json:"for,omitempty"`        // the station whose backup this screen is
+	Down      string   `json:"down,omitempty"`       // what of that station is down: "printer", "screen"
+	RefusedBy []string `json:"refused_by,omitempty"` // the stations that refused it, so that it came here
+	Paper     string   `json:"paper,omitempty"`      // the station where it came out while this screen was dark
+	PaperAt   int64    `json:"paper_at,omitempty"`
+	BumpedAt  int64    `json:"bumped_at,omitempty"`
 
 	Notes []Text `json:"notes,omitempty"`
 	Items []Item `json:"items,omitempty"`
@@ -179,17 +180,20 @@ type Part struct {
 	Lines   []string    `json:"lines,omitempty"`
 	// TickedAt is when the pass ticked it.
 	TickedAt int64 `json:"ticked_at,omitempty"`
+
+	byHand []uint64 // those of Jobs that are ticked by hand, or can be
 }
 
 // A PartState is what a pass knows of one part of an order.
 type PartState string
 
 const (
-	PartWait PartState = "wait" // it has not come out yet
-	PartOpen PartState = "open" // its screen shows it
-	PartDone PartState = "done" // its screen has bumped it
-	PartOut  PartState = "out"  // it came out, and its station cannot say when it is made
-	PartMade PartState = "made" // the pass has ticked it
-	PartHeld PartState = "held" // it waits for a person, or has failed
-	PartGone PartState = "gone" // it was cancelled
+	PartWait    PartState = "wait"    // it has not come out yet
+	PartOpen    PartState = "open"    // its screen shows it
+	PartDone    PartState = "done"    // its screen has bumped it
+	PartOut     PartState = "out"     // it came out, and its station cannot say when it is made
+	PartMade    PartState = "made"    // the pass has ticked it
+	PartExpired PartState = "expired" // it was never printed, and nothing is to come
+	PartHeld    PartState = "held"    // it waits for a person, or has failed
+	PartGone    PartState = "gone"    // nothing is to come of it: cancelled
 )

@@ -127,21 +127,21 @@ func (x *Pass) tick(ctx context.Context, c Command) (Outcome, error) {
 	}
 	p := &o.Parts[i]
 	done := 0
-	for _, job := range p.Jobs {
+	for _, job := range p.byHand {
 		if k := x.ticks[tickKey(p.Station, job)]; k != nil && slices.Contains(k.CommandIDs, c.ID) {
 			done++
 		}
 	}
 	switch {
-	case done == len(p.Jobs):
+	case done > 0 && done == len(p.byHand):
 		return Done, nil
 	case (p.TickedAt != 0) == (c.Do == Tick):
 		return Already, nil
-	case done == 0 && c.Version != o.Version, p.State != PartOut && p.State != PartMade:
+	case done == 0 && c.Version != o.Version, p.State != PartOut && p.State != PartExpired && p.State != PartMade:
 		return Conflict, nil
 	}
 	defer x.publish() // also after an error: what was stored is true
-	for _, job := range p.Jobs {
+	for _, job := range p.byHand {
 		key := tickKey(p.Station, job)
 		k := tick{V: recordVersion, Station: p.Station, Job: job, At: time.Now().UnixMilli(), Off: c.Do == Untick}
 		if was := x.ticks[key]; was != nil {

@@ -23,6 +23,7 @@ type passHarness struct {
 	mu       sync.Mutex
 	siblings []Sibling // what the queue knows beside the boards; nil: it is not asked
 	asked    int
+	askError error
 }
 
 func newPassHarness(t testingT) *passHarness {
@@ -58,7 +59,7 @@ func (p *passHarness) ask([]uint64) ([]Sibling, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.asked++
-	return slices.Clone(p.siblings), nil
+	return slices.Clone(p.siblings), p.askError
 }
 
 // set changes what the queue knows, and waits until the pass has noticed.
@@ -66,7 +67,7 @@ func (p *passHarness) set(list ...Sibling) {
 	p.mu.Lock()
 	p.siblings = list
 	p.mu.Unlock()
-	time.Sleep(partsInterval)
+	time.Sleep(finalInterval)
 	synctest.Wait()
 }
 

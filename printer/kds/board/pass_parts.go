@@ -3,8 +3,8 @@ package board
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	"ticketrail/printer/layout"
@@ -15,12 +15,16 @@ import (
 type parts struct {
 	jobs  []uint64 // of the cards for which it was asked
 	list  []Sibling
-	asked bool
-	final bool // nothing in the list can change without a person
+	asked time.Time // when it was asked last; zero: it was not
+	final bool      // nothing in the list can change without a person or another ticket of the request
 }
 
-// partsInterval is the time between two questions about parts that can still change.
-const partsInterval = time.Second
+// partsInterval is the time between two questions about parts that can still change, and finalInterval
+// about others: a person can reprint one, and the till can add one that only a printer gets.
+const (
+	partsInterval = time.Second
+	finalInterval = 10 * time.Second
+)
 
 // requestKey names a request.
 func requestKey(t *ticket.Ticket) string { return t.Venue + "\x00" + t.Request }
@@ -47,7 +51,7 @@ func (x *Pass) forgetParts(groups []*group) {
 			}
 			if !slices.Contains(p.jobs, m.rec.Job) {
 				p.jobs = append(p.jobs, m.rec.Job)
-				p.final = false
+				p.asked, p.final = time.Time{}, false
 				select {
 				case x.wake <- struct{}{}:
 				default:
@@ -58,14 +62,14 @@ func (x *Pass) forgetParts(groups []*group) {
 	x.known = now
 }
 
-// follow asks for the parts of open orders: at once when there is a new one, and once a second while one of
-// them can change. It ends with ctx.
+// follow asks for the parts of open orders: at once when there is a new one, and then when they are due.
+// It ends with ctx.
 func (x *Pass) follow(ctx context.Context) {
 	defer close(x.done)
 	for {
 		var again <-chan time.Time
-		if x.open() {
-			again = time.After(partsInterval)
+		if wait, ok := x.due(); ok {
+			again = time.After(wait)
 		}
 		select {
 		case <-x.wake:
@@ -77,25 +81,33 @@ func (x *Pass) follow(ctx context.Context) {
 	}
 }
 
-// open says whether a part of an order can change.
-func (x *Pass) open() bool {
+// due says in how long the queue is to be asked again; ok is false if there is no order to ask for.
+func (x *Pass) due() (wait time.Duration, ok bool) {
 	x.write.Lock()
 	defer x.write.Unlock()
+	wait = finalInterval
 	for _, p := range x.known {
-		if !p.final {
-			return true
-		}
+		// Not less than partsInterval: what cannot be read is asked for again, too.
+		wait = min(wait, max(partsInterval, p.wait()))
 	}
-	return false
+	return wait, len(x.known) > 0
 }
 
-// ask asks the queue for the parts that can change, each request alone, so that one that cannot be read does
+// wait is the time until the queue is to be asked again.
+func (p *parts) wait() time.Duration {
+	if p.final {
+		return finalInterval - time.Since(p.asked)
+	}
+	return partsInterval - time.Since(p.asked)
+}
+
+// ask asks the queue for the parts that are due, each request alone, so that one that cannot be read does
 // not hide the others. It does so without write: the queue may be slow.
 func (x *Pass) ask() {
 	jobs := map[string][]uint64{}
 	x.write.Lock()
 	for key, p := range x.known {
-		if !p.final {
+		if p.wait() <= 0 {
 			jobs[key] = slices.Clone(p.jobs)
 		}
 	}
@@ -111,15 +123,22 @@ func (x *Pass) ask() {
 	}
 	x.write.Lock()
 	defer x.write.Unlock()
+	changed := false
 	for key, list := range lists {
 		p := x.known[key]
 		if p == nil || len(p.jobs) != len(jobs[key]) { // gone, or a card came meanwhile: asked again
 			continue
 		}
-		p.list, p.asked = list, true
-		p.final = !slices.ContainsFunc(list, Sibling.canChange)
+		changed = changed || p.asked.IsZero() || !reflect.DeepEqual(p.list, list)
+		p.list, p.asked = list, time.Now()
+		// The boards tell of their own cards.
+		p.final = !slices.ContainsFunc(list, func(s Sibling) bool {
+			return s.State.Open() || s.Card != nil && s.Card.State == Open && !slices.Contains(p.jobs, s.Job)
+		})
 	}
-	x.publish()
+	if changed {
+		x.publish()
+	}
 }
 
 // addParts says what every station has of an open order, and whether it is ready: every part that says so
@@ -132,7 +151,7 @@ func (x *Pass) addParts(g *group, o *Order) {
 	for _, m := range g.members {
 		if key := requestKey(m.t); m.state == Open && !asked[key] && x.o.Siblings != nil {
 			asked[key] = true
-			ready = ready && x.known[key].asked
+			ready = ready && !x.known[key].asked.IsZero()
 			list = append(list, x.known[key].list...)
 		}
 	}
@@ -141,20 +160,20 @@ func (x *Pass) addParts(g *group, o *Order) {
 		switch {
 		case !slices.Contains(o.refs, Ref{k.Station, k.Job}): // what a void struck after it was sent out
 		case k.State == Elsewhere && i >= 0: // the queue knows what became of it
-			o.part(k.Station, x.o.Title).addJob(&list[i])
+			x.addJob(o.part(k.Station, x.o.Title), &list[i])
 		default:
-			o.part(k.Station, x.o.Title).addCard(&k)
+			x.addCard(o.part(k.Station, x.o.Title), &k)
 		}
 	}
 	for _, s := range list {
 		onBoard := slices.ContainsFunc(g.members, func(m member) bool { return m.rec.Job == s.Job })
 		if !onBoard && sameOrder(g, &s.Ticket) {
-			o.part(layout.OneLine(s.Station), x.o.Title).addJob(&s)
+			x.addJob(o.part(layout.OneLine(s.Station), x.o.Title), &s)
 		}
 	}
 	for i := range o.Parts {
 		p := &o.Parts[i]
-		x.judge(p)
+		p.judge()
 		ready = ready && (p.State == PartDone || p.State == PartMade || p.State == PartGone)
 		wanted = wanted || p.State != PartGone
 	}
@@ -178,24 +197,31 @@ func (o *Order) part(station string, title func(string) string) *Part {
 
 // worse returns the state of a part that has two, the one that needs more attention.
 func worse(a, b PartState) PartState {
-	order := []PartState{PartGone, PartDone, PartMade, PartOut, PartOpen, PartWait, PartHeld}
+	order := []PartState{PartGone, PartDone, PartMade, PartOut, PartOpen, PartWait, PartExpired, PartHeld}
 	if slices.Index(order, a) > slices.Index(order, b) {
 		return a
 	}
 	return b
 }
 
-// take adds one ticket to a part. text is shown if no other ticket of the part is worse.
-func (p *Part) take(job uint64, kind SiblingKind, state PartState, text, clock string, lines []string) {
-	if p.State != state && worse(p.State, state) == state || p.Text == "" {
+// take adds one ticket to a part. text is shown if no other ticket of the part is worse; of two that are
+// equally so, the later one says it. What no station reports is as people at the pass have ticked it.
+func (x *Pass) take(p *Part, job uint64, kind SiblingKind, state PartState, text, clock string, lines []string) {
+	if state == PartOut || state == PartExpired {
+		p.byHand = append(p.byHand, job)
+		if k := x.ticks[tickKey(p.Station, job)]; k != nil && !k.Off {
+			state, p.TickedAt = PartMade, max(p.TickedAt, k.At)
+		}
+	}
+	if worse(p.State, state) == state {
 		p.Kind, p.State, p.Text, p.Clock = kind, state, text, clock
 	}
 	p.Jobs = append(p.Jobs, job)
 	p.Lines = append(p.Lines, lines...)
 }
 
-// addCard adds a card that a board of the pass has.
-func (p *Part) addCard(k *Ticket) {
+// addCard adds a card that a board has.
+func (x *Pass) addCard(p *Part, k *Ticket) {
 	var lines []string
 	live, left := false, 0
 	for _, it := range k.Items {
@@ -210,33 +236,33 @@ func (p *Part) addCard(k *Ticket) {
 	}
 	switch {
 	case k.State == Bumped:
-		p.take(k.Job, OnBoard, PartDone, "done "+k.bumpedClock, k.bumpedClock, lines)
+		x.take(p, k.Job, OnBoard, PartDone, "", k.bumpedClock, lines)
 	case !live && len(k.Items) > 0: // all of it is cancelled, so nothing is waited for
-		p.take(k.Job, OnBoard, PartGone, "cancelled", "", lines)
+		x.take(p, k.Job, OnBoard, PartGone, "cancelled", "", lines)
 	case k.Paper != "": // its screen was dark, and nobody has bumped it
-		p.take(k.Job, Paper, PartOut, "on paper at "+k.Paper+", its screen was dark", "", lines)
+		x.take(p, k.Job, Paper, PartOut, "on paper at "+k.Paper+", its screen was dark", "", lines)
 	default:
 		p.Left += left
-		p.take(k.Job, OnBoard, PartOpen, fmt.Sprintf("%d left", p.Left), "", lines)
-		p.Text = fmt.Sprintf("%d left", p.Left)
+		x.take(p, k.Job, OnBoard, PartOpen, fmt.Sprintf("%d left", p.Left), "", lines)
 	}
-}
-
-// canChange says whether more is to be expected of a job.
-func (s Sibling) canChange() bool {
-	return s.State.Open() || s.State == ticket.Failed || s.Card != nil && s.Card.State == Open
 }
 
 // addJob adds a job that is on no board of the pass.
-func (p *Part) addJob(s *Sibling) {
+func (x *Pass) addJob(p *Part, s *Sibling) {
 	if s.Card != nil {
-		p.addCard(s.Card)
+		x.addCard(p, s.Card)
 		return
 	}
+	// What a later ticket cancels is not struck: whether the cook has acted on it is not known here.
 	var lines []string
+	live := !hasVoid(&s.Ticket)
 	for _, l := range s.Ticket.Lines {
-		if l.Depth == 0 && !l.Void {
-			lines = append(lines, lineText(&l))
+		switch {
+		case l.Depth != 0:
+		case l.Void:
+			lines = append(lines, "VOID "+lineText(&l))
+		default:
+			live, lines = true, append(lines, lineText(&l))
 		}
 	}
 	at, clock := "", ""
@@ -262,40 +288,39 @@ func (p *Part) addJob(s *Sibling) {
 		if s.State == ticket.Printing {
 			text = "coming out" + at
 		}
-	case s.State == ticket.Cancelled:
-		state, text = PartGone, "cancelled"
 	case s.State == ticket.Expired, s.State == ticket.Moved: // what was ordered may still be wanted
-		text = string(s.State) + " " + clock + ", did not come out" + at + ": ask them"
+		state, text = PartExpired, string(s.State)+", not printed"
+	case s.State == ticket.Cancelled:
+		state, text = PartGone, "cancelled by a person"
 	case s.State == ticket.Taken:
-		text = "taken" + at + " " + clock + ", cannot know when it is made"
+		text = "taken" + at + " " + clock
 	case s.State == ticket.Shown:
-		text = "shown" + at + " " + clock + ", not followed here"
+		text = "shown" + at + " " + clock
 	default:
-		text = "on paper" + at + ", " + string(s.State) + " " + clock + ", cannot know when it is made"
+		text = "on paper" + at + ", " + string(s.State) + " " + clock
 	}
-	// A cancellation is not made. A ticket without lines may be one that nobody could read.
-	if t := &s.Ticket; len(lines) == 0 && (t.Void || len(t.Lines) > 0) && state != PartHeld {
-		state, text = PartGone, "cancelled"
+	switch {
+	case state != PartOut:
+	case !live: // a cancellation is not made
+		state, text = PartGone, "VOID "+text
+	default:
+		text += ", cannot know when it is made"
 	}
-	p.take(s.Job, s.Kind, state, text, clock, lines)
+	x.take(p, s.Job, s.Kind, state, text, clock, lines)
 }
 
 // judge completes a part when all its tickets are known.
-func (x *Pass) judge(p *Part) {
+func (p *Part) judge() {
 	p.Says = p.Kind == OnBoard && (p.State == PartOpen || p.State == PartDone)
-	if p.State == PartOut {
-		ticked := int64(0)
-		for _, job := range p.Jobs {
-			k := x.ticks[tickKey(p.Station, job)]
-			if k == nil || k.Off {
-				ticked = 0
-				break
-			}
-			ticked = max(ticked, k.At)
-		}
-		if p.TickedAt = ticked; ticked != 0 {
-			p.State = PartMade
-		}
+	if p.State != PartMade {
+		p.TickedAt = 0
 	}
-	p.Text = strings.TrimSpace(p.Title + ": " + p.Text)
+	switch p.State {
+	case PartDone:
+		p.Text = p.Title + " ✓ " + p.Clock
+		return
+	case PartExpired:
+		p.Text += ": call somebody"
+	}
+	p.Text = p.Title + ": " + p.Text
 }

@@ -84,8 +84,8 @@ func TestAnOrderIsReadyOnlyWhenEveryPartIs(t *testing.T) {
 			}
 		}
 		asked := p.asked
-		time.Sleep(time.Minute)
-		if p.asked != asked {
+		time.Sleep(6 * finalInterval)
+		if p.asked != asked+6 {
 			t.Errorf("the queue was asked %d times for what is final", p.asked-asked)
 		}
 		tick := p.press(Tick, 18)
@@ -122,6 +122,113 @@ func TestAnOrderIsReadyOnlyWhenEveryPartIs(t *testing.T) {
 		do(t, p.cold, press(p.cold, Bump, 4, 0))
 		synctest.Wait()
 		p.wantParts(t, "#18 ready hot=done cold=done bar=gone")
+		got := p.find(18, Open).Parts
+		if got[0].Text != "hot ✓ "+got[0].Clock || got[2].Text != "bar: cancelled by a person" {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+func TestAPassTicksAnExpiredPartByHand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPassHarness(t)
+		p.siblings = []Sibling{barJob(ticket.Expired)}
+		p.start(t)
+		defer func() { p.x.Close() }()
+		put(t, p.hot, numbered(18, 1))
+		do(t, p.hot, press(p.hot, Bump, 1, 0))
+		p.set(barJob(ticket.Expired))
+		p.wantParts(t, "#18 hot=done bar=expired")
+		if got := p.find(18, Open).Parts[1].Text; got != "bar: expired, not printed: call somebody" {
+			t.Error(got)
+		}
+		waiting := barJob(ticket.Pending)
+		waiting.Job = 60
+		p.set(barJob(ticket.Expired), waiting)
+		p.wantParts(t, "#18 hot=done bar=expired")
+		tick := p.press(Tick, 18)
+		tick.Part = "bar"
+		p.wants(t, tick, Done)
+		p.wantParts(t, "#18 hot=done bar=wait")
+		p.set(barJob(ticket.Expired))
+		p.wantParts(t, "#18 ready hot=done bar=made")
+		if got := p.find(18, Open).Parts[1].Text; got != "bar: expired, not printed" {
+			t.Error(got)
+		}
+
+		// A copy of it, and one more that a person holds.
+		again, held := barJob(ticket.Confirmed), barJob(ticket.Held)
+		again.Job, held.Job = 51, 52
+		p.set(barJob(ticket.Expired), again, held)
+		p.wantParts(t, "#18 hot=done bar=held")
+		held.State = ticket.Pending
+		p.set(barJob(ticket.Expired), again, held)
+		p.wantParts(t, "#18 hot=done bar=wait")
+		held.State = ticket.Sent
+		p.set(barJob(ticket.Expired), again, held)
+		p.wantParts(t, "#18 hot=done bar=out")
+		tick = p.press(Tick, 18)
+		tick.Part = "bar"
+		p.wants(t, tick, Done)
+		p.wantParts(t, "#18 ready hot=done bar=made")
+	})
+}
+
+func TestAPassAsksTheQueueAtAMeasuredPace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPassHarness(t)
+		onBoard := Sibling{Job: 1, Station: "hot", State: ticket.Shown, Card: &Ticket{State: Open}}
+		elsewhere := Sibling{Job: 2, Station: "wall", State: ticket.Shown, Card: &Ticket{State: Open}}
+		p.siblings = []Sibling{onBoard}
+		p.start(t)
+		defer func() { p.x.Close() }()
+		put(t, p.hot, numbered(18, 1))
+		for name, c := range map[string]struct {
+			list []Sibling
+			err  error
+			want int
+		}{
+			"a card of its own boards": {[]Sibling{onBoard}, nil, 6},
+			"a card of another board":  {[]Sibling{onBoard, elsewhere}, nil, 60},
+			"nothing can be read":      {nil, errors.New("no disk"), 60},
+		} {
+			p.askError = c.err
+			p.set(c.list...)
+			asked := p.asked
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			if got := p.asked - asked; got != c.want {
+				t.Errorf("%s: it was asked %d times in a minute, want %d", name, got, c.want)
+			}
+		}
+	})
+}
+
+func TestAPassSeesWhatComesLaterToAPrinter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPassHarness(t)
+		p.siblings = []Sibling{barJob(ticket.Confirmed)}
+		p.start(t)
+		defer func() { p.x.Close() }()
+		put(t, p.hot, numbered(18, 1))
+		do(t, p.hot, press(p.hot, Bump, 1, 0))
+		p.set(p.siblings...)
+		tick := p.press(Tick, 18)
+		tick.Part = "bar"
+		p.wants(t, tick, Done)
+		p.wantParts(t, "#18 ready hot=done bar=made")
+
+		void := barJob(ticket.Sent) // which needs no tick
+		void.Job, void.Ticket.Lines = 51, []ticket.Line{{Quantity: "1", Name: "Beer", Void: true}}
+		p.set(p.siblings[0], void)
+		p.wantParts(t, "#18 ready hot=done bar=made")
+		if got := p.find(18, Open).Parts[1].Lines; strings.Join(got, ", ") != "2 Beer, VOID 1 Beer" {
+			t.Errorf("%q", got)
+		}
+		reprint := barJob(ticket.Pending)
+		reprint.Job = 53
+		p.set(reprint)
+		p.wantParts(t, "#18 hot=done bar=wait")
 	})
 }
 
@@ -245,11 +352,11 @@ func TestWhatNobodyCouldReadAndWhatExpiredIsNotCancelled(t *testing.T) {
 		p.start(t)
 		p.set(p.siblings...)
 		p.wantParts(t, "#18 ready hot=done bar=gone")
-		raw.State, raw.Ticket = ticket.Expired, barJob("").Ticket
-		p.siblings = []Sibling{raw}
-		p.start(t)
-		p.set(p.siblings...)
-		p.wantParts(t, "#18 hot=done bar=out")
+		// Moved to a ticket that is not known.
+		for _, s := range []ticket.State{ticket.Expired, ticket.Moved} {
+			p.set(barJob(s))
+			p.wantParts(t, "#18 hot=done bar=expired")
+		}
 	})
 }
 

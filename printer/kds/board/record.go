@@ -31,6 +31,8 @@ type record struct {
 	Reprint   bool   `json:"reprint,omitempty"`
 	For       string `json:"for,omitempty"`
 	Down      string `json:"down,omitempty"`
+	// stations that refused the ticket, so that it came here
+	RefusedBy []string `json:"refused_by,omitempty"`
 
 	Shown   bool   `json:"shown,omitempty"`
 	Paper   string `json:"paper,omitempty"`

@@ -111,15 +111,19 @@ export async function thePassSaysWhatItKnowsOfEachPart(server, browser) {
       text: "bar: on paper, confirmed 19:32, cannot know when it is made",
     },
     { station: "grill", title: "Grill", kind: "paper", state: "held", text: "grill: HELD – call somebody" },
+    {
+      station: "fry", title: "Fry", kind: "paper", state: "expired",
+      text: "fry: expired, not printed: call somebody",
+    },
   ];
   server.orders = [order(1, ["Steak"], { parts })];
   const page = await open(browser, server, "pass");
   equal(await texts(page, ".says"), parts.map((p) => p.text), "the parts");
   assert((await card(page, "#1").innerText()).includes("1 Negroni"), "what the bar got");
-  equal(await card(page, "#1").locator(".tick").count(), 1, "only what cannot say so itself is ticked by hand");
+  equal(await card(page, "#1").locator(".tick").count(), 2, "only what cannot say so itself is ticked by hand");
   equal(await card(page, "#1").locator(".act").textContent(), "Not ready", "the button");
   await press(page, "#1", ".tick");
-  const tick = card(page, "#1").locator(".tick");
+  const tick = card(page, "#1").locator(".tick").first();
   await until("it is ticked", async () => (await tick.getAttribute("aria-pressed")) === "true");
   equal(server.posts.filter((p) => p.path === "/do").map((p) => p.body.part), ["bar"], "the part");
   await page.keyboard.press("1");
@@ -152,15 +156,18 @@ export async function anOrderSaysWhatBelongsToIt(server, browser) {
     courses: ["Starters", "Mains"], also_at: ["bar", "pastry"], rush: true, of: { number: "#99", clock: "19:10" },
     dine_in: false, type: "Takeaway",
   });
-  const unusual = { for: "grill", duplicate: true, reprint: true, refire: true, no_route: true, paper: "bar" };
+  const unusual = {
+    for: "grill-2", refused_by: ["fresh"], duplicate: true, reprint: true, refire: true, no_route: true, paper: "bar",
+  };
   const added = order(2, [{ name: "Bread", colour: "red" }], { ticket: { added: true, clock: "19:40", ...unusual } });
   o.tickets.push(added.tickets[0]);
   server.orders = [o, order(3)];
   const page = await open(browser, server, "hot-line");
   const parts = card(page, "#1").locator(".names > :not(.hint), .banner, h3, .line, .also");
   const text = (await parts.allTextContents()).join(" ");
-  for (const part of ["RUSH #1 B1 Takeaway", "add-on to #99, bumped 19:10", "Starters", "Mains · Seat 2", "ADDED 19:40",
-    "FOR grill", "POSSIBLE DUPLICATE", "REPRINT", "REFIRE", "NO ROUTE", "PRINTED AT bar", "ALSO AT bar, pastry"])
+  for (const part of ["RUSH #1 B1 Takeaway", "add-on to #99, bumped 19:10", "Starters", "Mains · Seat 2",
+    "ADDED 19:40", "REFUSED BY FRESH", "FOR GRILL 2", "POSSIBLE DUPLICATE", "REPRINT", "REFIRE", "NO ROUTE",
+    "PRINTED AT BAR", "ALSO AT bar, pastry"])
     assert(text.includes(part), part + " is missing in: " + text);
   assert(!/Ann|9f2a|Dine In/.test(await page.innerText("#board")), "what is behind a tap is on the card");
   const high = async (what) => (await card(page, "#3").first().locator(what).boundingBox()).height;

@@ -222,13 +222,19 @@ export function itemElement(item) {
   });
 }
 
+// stationName is a station as paper has it: HOT LINE if the configuration has hot-line.
+const stationName = (name = "") => name.replace(/[-_]/g, " ").toUpperCase();
+
 function banners(t, kind) {
   const out = [];
   const add = (is, kind, text) => is && out.push([kind, text]);
   add(t.duplicate, "duplicate", "POSSIBLE DUPLICATE");
   add(t.reprint, "duplicate", "REPRINT");
-  add(t.for, "for", "FOR " + t.for + (t.down ? " (" + t.down + " down)" : ""));
-  add(t.paper, "duplicate", "PRINTED AT " + t.paper + " (screen was down)");
+  const refused = t.refused_by || [];
+  add(refused.length, "for", "REFUSED BY " + refused.map(stationName).join(", "));
+  const isFor = t.for && !refused.includes(t.for);
+  add(isFor, "for", "FOR " + stationName(t.for) + (t.down ? " (" + t.down + " down)" : ""));
+  add(t.paper, "duplicate", "PRINTED AT " + stationName(t.paper) + " (screen was down)");
   add(t.refire, "refire", "REFIRE");
   add(t.no_route, "for", "NO ROUTE");
   add(t.raw, "for", "UNREADABLE");
