@@ -103,7 +103,9 @@ func TestAHelloThatWasAskedTwiceLeavesNoCountBehind(t *testing.T) {
 		defer r.d.Retire()
 		r.want("A1", "processed")
 		lose = 1
-		r.want("A2", "processed")
+		if o := r.want("A2", "processed"); o.took > 3*time.Second {
+			t.Errorf("after %s: it was asked behind the ticket twice", o.took)
+		}
 		if n := r.dev.Dialer.(*scriptedPrinter).clients(); n != 1 {
 			t.Errorf("%d connections", n)
 		}

@@ -39,5 +39,9 @@ func TestATicketThatCannotBeComposedFailsPermanentlyAndIsNotBegun(t *testing.T) 
 		if proof != "" || !ticket.IsPermanent(err) || !strings.HasPrefix(err.Error(), "compose ticket: ") {
 			t.Errorf("%s: %q, %v, want a permanent error", name, proof, err)
 		}
+		if device.idle == nil {
+			t.Errorf("%s: nobody closes the connection", name)
+		}
+		device.Retire()
 	}
 }

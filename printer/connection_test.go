@@ -90,8 +90,9 @@ func TestACutThatWasSentAheadIsNotSentAgain(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		r := newHarness(t, nil, cancellingDialer{s, cancel}, nil)
 		defer r.d.Retire()
-		if o := r.printWith(ctx, r.p, orderOf("A1"), nil); o.kind() != "confirmed" || strings.Contains(s.all(), theCut) {
-			t.Error(o.err)
+		o := r.printWith(ctx, r.p, orderOf("A1"), nil)
+		if o.kind() != "confirmed" || strings.Contains(s.all(), theCut) {
+			t.Errorf("%s, %v, or it was cut", o.kind(), o.err)
 		}
 		hangUp(r.d)
 		closeNow = true
@@ -267,5 +268,22 @@ func TestARetirementEndsAPoll(t *testing.T) {
 			t.Error("the poll still waits")
 		}
 		cancel()
+	})
+}
+
+func TestATicketEndsAPollThatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wire := &replaceableDialer{to: hanging{}}
+		r := newHarness(t, nil, wire, func(d *printer.DeviceOptions, _ *printer.Options) { d.PollEvery = time.Hour })
+		ctx, cancel := context.WithCancel(t.Context())
+		go r.d.Watch(ctx)
+		time.Sleep(time.Second)
+		wire.replace(virtual.New(answersAll()))
+		if o := r.want("A1", "confirmed"); o.took > time.Second {
+			t.Errorf("the ticket waited %s for a poll", o.took)
+		}
+		r.d.Retire()
+		cancel()
+		synctest.Wait()
 	})
 }

@@ -192,7 +192,9 @@ func TestOnlyProbesThatAreDroppedInARowMeanThatItAnswersNothing(t *testing.T) {
 		defer r.d.Retire()
 		for range 2 {
 			r.want("A1", "clean")
-			r.wantState(printer.Unreachable)
+			if r.wantState(printer.Unreachable).Connected {
+				t.Error("the connection was not closed")
+			}
 		}
 		drop = false
 		r.want("A1", "confirmed")
@@ -277,9 +279,9 @@ func TestAutomaticStatusIsUsedInTheRightFormatOnly(t *testing.T) {
 			r := newScriptedHarness(t, s)
 			defer r.d.Retire()
 			r.want("A1", "processed")
-			stored := fmt.Sprintf(`"automatic_status":%t`, used)
-			if !strings.Contains(r.mem.Value("grill"), stored) || strings.Contains(s.all(), "\x1da\x00") == used {
-				t.Errorf("%q: stored %s, switched off: %t", push, r.mem.Value("grill"), strings.Contains(s.all(), "\x1da\x00"))
+			stored, off := r.mem.Value("grill"), strings.Contains(s.all(), "\x1da\x00")
+			if !strings.Contains(stored, fmt.Sprintf(`"automatic_status":%t`, used)) || off == used {
+				t.Errorf("%q: stored %s, switched off: %t", push, stored, off)
 			}
 			hangUp(r.d)
 			if used && !strings.HasSuffix(s.all(), "\x1da\x00") {

@@ -74,7 +74,7 @@ func (a *attempt) await(left, limit time.Duration) (fenceKind, error) {
 					"check whether it came out",
 				after,
 			)
-		case !asked && answers && elapsed >= overdue+a.p.printTime(a.encoded):
+		case !asked && elapsed >= overdue+a.p.printTime(a.encoded):
 			asked = true
 			if err := a.s.write(a.ctx, a.s.question(f, true), answerTimeout); err != nil && !timedOut(err) {
 				return noFence, err
@@ -106,7 +106,7 @@ const maxCutOffs = 2
 // such a ticket of this printer ends as sent, this one included, if every byte of it was acknowledged. An answer
 // that comes in time still counts.
 func (a *attempt) cutOff(err error, end int, last bool) (ticket.Proof, error) {
-	if a.ctx.Err() != nil || a.s.alive() || a.s.blocked() {
+	if a.s.alive() || a.s.blocked() {
 		return "", err
 	}
 	if a.d.cutOffs++; a.d.cutOffs < maxCutOffs && !a.d.capability.CutOff {

@@ -125,21 +125,22 @@ func TestTheNewestReportOnACoverCounts(t *testing.T) {
 // The printer takes the ticket in the last half second, and then pauses for one.
 func TestTheQuestionBehindATicketHasTimeOfItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		slow, last := false, 0
+		slow := 0
 		r := newHarness(t, nil, answering(func(c net.Conn, all string) {
-			n := strings.Count(all, "job 1")
 			answersIDs(c, all)
 			switch {
-			case slow && n == last && idReply(all) != nil && !behind(all):
+			case slow == 1 && idReply(all) != nil:
+				slow = 2
 				time.Sleep(29500 * time.Millisecond)
-			case slow && n > last:
+			case slow == 2 && behind(all):
+				slow = 0
 				time.Sleep(time.Second)
 			}
-			last = n
 		}), func(_ *printer.DeviceOptions, o *printer.Options) { o.TimeoutPerKiB = time.Microsecond })
 		defer r.d.Retire()
 		r.want("A1", "confirmed")
-		slow = true
+		hangUp(r.d)
+		slow = 1
 		r.want("A2", "confirmed")
 	})
 }
@@ -156,4 +157,60 @@ func TestPaperOutInTheAnswerBehindATicketIsTheState(t *testing.T) {
 		r.want("A1", "doubt")
 		r.wantState(printer.PaperOut)
 	})
+}
+
+func TestOneAnswerIsEnoughToKnowThatAPrinterIsThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		only := false
+		r := newScriptedHarness(t, &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
+			if !only || last(all, "\x10\x04\x01") {
+				answerStatus(c, all)
+			}
+			answersIDs(c, all)
+		}})
+		defer r.d.Retire()
+		r.want("A1", "confirmed")
+		hangUp(r.d)
+		only = true
+		if o := r.want("A2", "confirmed"); o.took > 3*time.Second {
+			t.Errorf("after %s", o.took)
+		}
+	})
+}
+
+func TestAPrinterThatFallsSilentBehindATicketIsBusy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newScriptedHarness(t, slowStatus(0, func(net.Conn, byte) {}))
+		defer r.d.Retire()
+		if o := r.want("A1", "doubt"); !strings.Contains(o.err.Error(), "it stopped answering") {
+			t.Error(o.err)
+		}
+		r.wantState(printer.Busy)
+	})
+}
+
+// All was acknowledged each time.
+func TestOnlyAConnectionThatEndsOnAWorkingPrinterIsCutOff(t *testing.T) {
+	for name, status := range map[string]func(c net.Conn, n byte){
+		"it stays": func(c net.Conn, _ byte) { _, _ = c.Write([]byte{0x12}) },
+		"the cover opened": func(c net.Conn, n byte) {
+			_, _ = c.Write([]byte{map[bool]byte{true: 0x16, false: 0x12}[n == 2]})
+			if n == 4 {
+				_ = c.Close()
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newHarness(t, nil, &acknowledging{slowStatus(0, status), 11}, nil)
+				defer r.d.Retire()
+				for range 4 {
+					r.want("A1", "doubt")
+				}
+				if r.d.Status().CutOff {
+					t.Error("its answers count as cut off")
+				}
+			})
+		})
+	}
 }
