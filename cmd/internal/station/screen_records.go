@@ -24,6 +24,7 @@ type screenRecords struct {
 	log *slog.Logger
 
 	writing sync.WaitGroup // writes in progress
+	order   sync.Mutex     // held during a write, so that the last one stores what is known last
 	mu      sync.Mutex     // guards known
 	known   map[string]screenRecord
 }
@@ -102,11 +103,15 @@ func (v *screenRecords) note(
 	now.V = screenRecordVersion
 	v.known[station] = now
 	// Memory has the new record already: a second page that opens meanwhile writes nothing.
-	value, err := json.Marshal(now)
-	if err != nil {
-		return // cannot happen: it is a number and a time
-	}
 	v.writing.Go(func() {
+		v.order.Lock()
+		defer v.order.Unlock()
+		v.mu.Lock()
+		value, err := json.Marshal(v.known[station])
+		v.mu.Unlock()
+		if err != nil {
+			return // cannot happen: it is a number and a time
+		}
 		ctx, cancel := context.WithTimeout(context.Background(), storageTimeout)
 		defer cancel()
 		if err := v.kv.Put(ctx, station, value); err != nil {
