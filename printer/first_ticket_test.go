@@ -4,6 +4,7 @@ import (
 	"io"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"ticketrail/printer/virtual"
 )
@@ -34,6 +35,32 @@ func TestTheFirstTicketAfterAStartFollowsPadding(t *testing.T) {
 			r.want("A1", want)
 			r.want("A2", want)
 			if got := r.paper(); got != "A1 A2" {
+				t.Errorf("on paper %q", got)
+			}
+		})
+	}
+}
+
+// At the first contact nothing is known of the printer. What it answered before it began to hang shows that it
+// can answer: a ticket may not be sent as to a printer that never does.
+func TestAPrinterThatHangsDuringItsFirstProbeGetsNoTicket(t *testing.T) {
+	for can, want := range proofs {
+		if can&virtual.RealTime == 0 {
+			continue
+		}
+		synctest.Test(t, func(t *testing.T) {
+			v := virtual.New(virtual.Options{Can: can, Kanji: true})
+			r := newHarness(t, v, v, nil)
+			defer r.d.Retire()
+			sendHalfAnImage(t, v)
+			time.AfterFunc(300*time.Millisecond, v.Stall) // DLE EOT was answered, nothing else yet
+			for range 3 {
+				r.want("A1", "not ready")
+				time.Sleep(time.Minute)
+			}
+			v.Repair()
+			r.want("A1", want)
+			if got := r.paper(); got != "A1" {
 				t.Errorf("on paper %q", got)
 			}
 		})

@@ -35,6 +35,11 @@ func (d *Device) probe(ctx context.Context, s *session) error {
 	if err == nil && len(a.RealTime) == 0 && len(was.RealTime) > 0 {
 		err = errNoAnswer
 	}
+	// It can be asked, although the probe did not come to its end: from now on silence means that it hangs.
+	if err != nil && len(a.RealTime) > 0 && !was.known {
+		was.RealTime = a.RealTime
+		d.setCapability(was)
+	}
 	switch {
 	case err == nil:
 		d.droppedProbes = 0
