@@ -35,7 +35,7 @@ const maxSiblings = 1000
 // A job that is not known, or has no request, is left out. It reads in pages, like [Queue.Jobs], and at most
 // a thousand jobs of a request.
 func (q *Queue) Siblings(ctx context.Context, jobs []uint64) ([]Sibling, error) {
-	r := siblingReader{lent: q.leases(), orders: map[uint64]map[string]bool{}}
+	r := siblingReader{lent: q.leases(), orders: map[uint64]map[orderName]bool{}}
 	for page := range slices.Chunk(jobs, pageSize) {
 		if err := q.viewPage(ctx, func(tx *bolt.Tx) { r.find(tx, page) }); err != nil {
 			return nil, err
@@ -74,16 +74,34 @@ func (q *Queue) viewPage(ctx context.Context, f func(tx *bolt.Tx)) error {
 // A siblingReader is the state of one call of Siblings.
 type siblingReader struct {
 	lent     map[uint64]entry
-	requests []uint64                   // sequences of the requests, in the order of the jobs
-	orders   map[uint64]map[string]bool // of each request: the orders that are asked for
-	count    int                        // jobs of one request that were read
-	found    []siblingRecord            // of the same request, by job
+	requests []uint64                      // sequences of the requests, in the order of the jobs
+	orders   map[uint64]map[orderName]bool // of each request: the orders that are asked for
+	count    int                           // jobs of one request that were read
+	found    []siblingRecord               // of the same request, by job
 }
 
 // A siblingRecord is a Sibling with what decides whether it is represented by another one.
 type siblingRecord struct {
 	Sibling
 	state jobState
+}
+
+// An orderName says to which order of a request a ticket belongs.
+type orderName struct{ order, record string }
+
+func nameOf(t *ticket.Ticket) orderName { return orderName{t.OrderInRequest(), t.Record} }
+
+// asked says whether a ticket belongs to an order that is asked for. One without number and table belongs to
+// any, unless both have ids of their own: a service may send them with the first record only, and a record that
+// nobody can read has none.
+func (r *siblingReader) asked(req uint64, n orderName) bool {
+	for o := range r.orders[req] {
+		if o.order == n.order || (o.order == "" || n.order == "") &&
+			(o.record == n.record || o.record == "" || n.record == "") {
+			return true
+		}
+	}
+	return false
 }
 
 // find notes to which requests and orders the jobs belong.
@@ -99,9 +117,9 @@ func (r *siblingReader) find(tx *bolt.Tx, jobs []uint64) {
 		}
 		if r.orders[s.Req] == nil {
 			r.requests = append(r.requests, s.Req)
-			r.orders[s.Req] = map[string]bool{}
+			r.orders[s.Req] = map[orderName]bool{}
 		}
-		r.orders[s.Req][t.OrderInRequest()] = true
+		r.orders[s.Req][nameOf(&t)] = true
 	}
 }
 
@@ -130,7 +148,7 @@ func (r *siblingReader) add(tx *bolt.Tx, req, job uint64) {
 	s := siblingRecord{Sibling: Sibling{Job: j, Routed: j.Station, At: j.Station}}
 	s.state, _ = decodeState(raw) // readJob has decoded it
 	t, err := decodePayload(tx.Bucket(bucketNames[bucketJobs]).Get(key64(job)))
-	if err == nil && !r.orders[req][t.OrderInRequest()] {
+	if err == nil && !r.asked(req, nameOf(&t)) {
 		return
 	}
 	if err != nil {

@@ -78,6 +78,15 @@ func TestSiblingsAreOfTheSameOrderOfTheRequest(t *testing.T) {
 	q.wantSiblings("3 cold pending, 4 grill pending", 4)
 	q.wantSiblings("5 wall pending", 5)
 	q.wantSiblings("1 hot pending, 2 bar pending, 5 wall pending", 1, 5)
+
+	r = order("b", "hot", "bar", "cold", "grill")
+	for i, x := range []struct{ number, record string }{{"7", "r1"}, {"", ""}, {"", "r1"}, {"", "r2"}} {
+		r.Drafts[i].Ticket.Number, r.Drafts[i].Ticket.Record = x.number, x.record
+	}
+	q.accept(r)
+	q.wantSiblings("6 hot pending, 7 bar pending, 8 cold pending", 6)
+	q.wantSiblings("6 hot pending, 7 bar pending, 8 cold pending, 9 grill pending", 7)
+	q.wantSiblings("7 bar pending, 8 cold pending, 9 grill pending", 9)
 }
 
 func TestATicketIsRepresentedByTheJobThatBringsItNow(t *testing.T) {

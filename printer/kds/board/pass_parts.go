@@ -235,10 +235,10 @@ func (x *Pass) addCard(p *Part, k *Ticket) {
 		}
 	}
 	switch {
-	case k.State == Bumped:
-		x.take(p, k.Job, OnBoard, PartDone, "", k.bumpedClock, lines)
 	case !live && len(k.Items) > 0: // all of it is cancelled, so nothing is waited for
 		x.take(p, k.Job, OnBoard, PartGone, "cancelled", "", lines)
+	case k.State == Bumped:
+		x.take(p, k.Job, OnBoard, PartDone, "", k.bumpedClock, lines)
 	case k.Paper != "": // its screen was dark, and nobody has bumped it
 		x.take(p, k.Job, Paper, PartOut, "on paper at "+k.Paper+", its screen was dark", "", lines)
 	default:
