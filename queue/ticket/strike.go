@@ -97,7 +97,8 @@ func strike(tickets []Ordered, all []*voider, void *Ordered, arrival uint64, byN
 	for i := range tickets {
 		o := &tickets[i]
 		switch {
-		case o.Ticket.Kind != Order || o.Ticket.Void:
+		case o.Ticket.Kind != Order || o.Ticket.Void,
+			c.Ticket.Kind == Correction && !c.of(o.Ticket): // of another guest, or an add-on that is still wanted
 		case c.corrects(o.Ticket, o.Station):
 			certain = append(certain, i)
 		case o.Station != c.Station && !s.Whole:
@@ -131,14 +132,14 @@ func strike(tickets []Ordered, all []*voider, void *Ordered, arrival uint64, byN
 			all[i].by = c.Job
 			all[i].cancelAll()
 		}
-		s.How = c.how(tickets)
+		s.How = c.how()
 	case byName && len(blocks) > 0:
 		matched := len(mayMean) > 0 && inOne(all, mayMean, try)
 		for _, i := range copies { // each is the same food again, so it is struck as well
 			matched = inOne(all, []int{i}, try) || matched
 		}
 		if matched {
-			s.How = c.how(tickets)
+			s.How = c.how()
 		}
 	}
 	for i, l := range left {
@@ -159,12 +160,12 @@ func (c *Cancellation) repeats(o *Ordered) bool {
 		c.Ticket.Received.Equal(t.Received)
 }
 
-// how says what a cancellation has in common with the tickets of its order.
-func (c *Cancellation) how(tickets []Ordered) How {
-	if slices.ContainsFunc(tickets, func(o Ordered) bool { return c.of(o.Ticket) }) {
+// how says what a cancellation has in common with the tickets in which it found its lines.
+func (c *Cancellation) how() How {
+	switch {
+	case c.Ticket.Kind == Correction:
 		return ByRequest
-	}
-	if c.Ticket.Number != "" {
+	case c.Ticket.Number != "":
 		return ByNumber
 	}
 	return ByTable

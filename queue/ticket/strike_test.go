@@ -77,6 +77,24 @@ func TestAVoidOfAnotherRequestIsMatchedByName(t *testing.T) {
 	}
 }
 
+func TestACorrectionMeansTicketsOfItsRequestOnly(t *testing.T) {
+	for lines, want := range map[string]string{
+		"1Fish-": "1Fish, 1Pie, 9 unmatched 1Fish", "1Pie-": "1Fish, 1Pie-9, 9 request", "": "1Fish, 1Pie-9, 9 request",
+	} {
+		void := void18(9, lines)
+		void.Ticket.Kind, void.Ticket.Request = Correction, "request-2"
+		if got := standing(of18(1, "1Fish"), of18(2, "1Pie"), void); got != want {
+			t.Errorf("%q: %s, want %s", lines, got, want)
+		}
+	}
+	// A new order of the same request makes no match by names certain.
+	void := void18(9, "1Fish-")
+	void.Ticket.Request = "request-2"
+	if got := standing(of18(1, "1Fish"), of18(2, "1Pie"), void); got != "1Fish-9, 1Pie, 9 number" {
+		t.Error(got)
+	}
+}
+
 func TestAVoidThatCanMeanTwoDishesStrikesNeither(t *testing.T) {
 	one, two := of18(1, "1Fish!raw"), of18(2, "1Fish!salted")
 	if got := standing(one, two, void18(9, "1Fish-")); got != "1Fish, 1Fish, 9 unmatched 1Fish" {
