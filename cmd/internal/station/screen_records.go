@@ -24,7 +24,7 @@ type screenRecords struct {
 	log *slog.Logger
 
 	writing sync.WaitGroup // writes in progress
-	order   sync.Mutex     // held during a write, so that the last one stores what is known last
+	turn    chan struct{}  // has an element during a write, so that the last one stores what is known last
 	mu      sync.Mutex     // guards known
 	known   map[string]screenRecord
 }
@@ -40,7 +40,8 @@ const screenRecordVersion = 1
 // openScreenRecords reads all records. An unreadable one counts as a screen that was never opened:
 // the worst that follows is a wrong advice, so the daemon starts.
 func openScreenRecords(store kv.Store, log *slog.Logger) (*screenRecords, error) {
-	v := &screenRecords{kv: store, log: log.With("component", "display"), known: map[string]screenRecord{}}
+	v := &screenRecords{kv: store, log: log.With("component", "display"), turn: make(chan struct{}, 1),
+		known: map[string]screenRecord{}}
 	err := store.All(func(station string, value []byte) bool {
 		var one screenRecord
 		if err := json.Unmarshal(value, &one); err != nil || one.V != screenRecordVersion {
@@ -104,8 +105,8 @@ func (v *screenRecords) note(
 	v.known[station] = now
 	// Memory has the new record already: a second page that opens meanwhile writes nothing.
 	v.writing.Go(func() {
-		v.order.Lock()
-		defer v.order.Unlock()
+		v.turn <- struct{}{}
+		defer func() { <-v.turn }()
 		v.mu.Lock()
 		value, err := json.Marshal(v.known[station])
 		v.mu.Unlock()

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,6 +19,7 @@ import (
 	"ticketrail/printer/kds"
 	"ticketrail/queue"
 	"ticketrail/queue/dispatch"
+	"ticketrail/queue/kv/kvtest"
 	"ticketrail/queue/ticket"
 )
 
@@ -223,4 +225,32 @@ func TestOnlyATicketOfTheDisplayItselfSaysThatItsScreenIsDown(t *testing.T) {
 	if a, b := backup.got[0].Down, backup.got[1].Down; a != "screen" || b != "" {
 		t.Errorf("down: %q, %q", a, b)
 	}
+}
+
+// slowFirst is a store in which a record of a screen that was never opened takes a second longer.
+type slowFirst struct{ *kvtest.Store }
+
+func (s slowFirst) Put(ctx context.Context, key string, value []byte) error {
+	if !strings.Contains(string(value), `"first"`) {
+		time.Sleep(time.Second)
+	}
+	return s.Store.Put(ctx, key, value)
+}
+
+func TestThatAScreenWasOpenIsStoredAlsoIfAnEarlierWriteEndsLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := slowFirst{kvtest.New()}
+		v, err := openScreenRecords(store, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		v.configured("hot-line")
+		synctest.Wait() // that write is slow
+		v.opened("hot-line")
+		v.wait()
+		again, err := openScreenRecords(store, slog.New(slog.DiscardHandler))
+		if err != nil || again.firstOpened("hot-line").IsZero() {
+			t.Errorf("after a restart it was never open (%v)", err)
+		}
+	})
 }
