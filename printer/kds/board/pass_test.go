@@ -256,6 +256,9 @@ func TestWhatADarkScreenSentToPaperIsAPartOfTheOrder(t *testing.T) {
 		}
 		do(t, p.cold, press(p.cold, Leave, 3, 0))
 		p.wantParts(t, "#18 hot=done cold=out")
+		p.start(t)
+		p.set(p.siblings...)
+		p.wantParts(t, "#18 hot=done cold=out")
 
 		// A card that was shown before the screen went dark.
 		put(t, p.cold, numbered(19, 4))
