@@ -287,3 +287,36 @@ func TestATicketEndsAPollThatWaits(t *testing.T) {
 		synctest.Wait()
 	})
 }
+
+// endingDialer leads to a silent printer whose connections end by themselves.
+type endingDialer struct{ failing }
+
+func (d endingDialer) Dial(ctx context.Context) (transport.Conn, error) {
+	c, err := d.failing.Dial(ctx)
+	later(50*time.Millisecond, func() { _ = c.Close() })
+	return c, err
+}
+
+func TestNoTicketIsBegunOnASilentPrinterThatDropsItsClientsAfter50Milliseconds(t *testing.T) {
+	for name, ends := range map[string]bool{"the reader sees it": true, "only the connection knows": false} {
+		synctest.Test(t, func(t *testing.T) {
+			var finish, closed error
+			f := failing{&scriptedPrinter{}, &finish, &closed}
+			var d transport.Dialer = f
+			if ends {
+				d = endingDialer{f}
+			}
+			r := newHarness(t, nil, d, nil)
+			defer r.d.Retire()
+			for range 4 { // more than maxDroppedProbes
+				if !ends {
+					closed = nil
+					later(50*time.Millisecond, func() { closed = errors.New("the printer closed it") })
+				}
+				if o := r.want("A1", "clean"); o.began > 0 {
+					t.Errorf("%s: the ticket was begun: %v", name, o.err)
+				}
+			}
+		})
+	}
+}
