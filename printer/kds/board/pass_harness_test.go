@@ -62,6 +62,19 @@ func (p *passHarness) ask([]uint64) ([]Sibling, error) {
 	return slices.Clone(p.siblings), p.askError
 }
 
+// askedIn says how often the pass asks within d.
+func (p *passHarness) askedIn(d time.Duration) int {
+	asked := func() int {
+		synctest.Wait()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.asked
+	}
+	before := asked()
+	time.Sleep(d)
+	return asked() - before
+}
+
 // set changes what the queue knows, and waits until the pass has noticed.
 func (p *passHarness) set(list ...Sibling) {
 	p.mu.Lock()

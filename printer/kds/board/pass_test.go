@@ -83,10 +83,8 @@ func TestAnOrderIsReadyOnlyWhenEveryPartIs(t *testing.T) {
 				p.wants(t, c, Conflict)
 			}
 		}
-		asked := p.asked
-		time.Sleep(6 * finalInterval)
-		if p.asked != asked+6 {
-			t.Errorf("the queue was asked %d times for what is final", p.asked-asked)
+		if n := p.askedIn(6 * finalInterval); n != 6 {
+			t.Errorf("the queue was asked %d times for what is final", n)
 		}
 		tick := p.press(Tick, 18)
 		tick.Part = "bar"
@@ -192,12 +190,11 @@ func TestAPassAsksTheQueueAtAMeasuredPace(t *testing.T) {
 			"a card of another board":  {[]Sibling{onBoard, elsewhere}, nil, 60},
 			"nothing can be read":      {nil, errors.New("no disk"), 60},
 		} {
+			p.mu.Lock()
 			p.askError = c.err
+			p.mu.Unlock()
 			p.set(c.list...)
-			asked := p.asked
-			time.Sleep(time.Minute)
-			synctest.Wait()
-			if got := p.asked - asked; got != c.want {
+			if got := p.askedIn(time.Minute); got != c.want {
 				t.Errorf("%s: it was asked %d times in a minute, want %d", name, got, c.want)
 			}
 		}
