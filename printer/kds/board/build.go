@@ -47,7 +47,7 @@ func (b *builder) order() *Order {
 		if v := b.band(i); v != nil {
 			o.Voids = append(o.Voids, *v)
 			o.MustAckVoid = o.MustAckVoid || !v.Acked
-			if m.t.Void && b.knows(i) { // the band says it all
+			if m.t.Void && b.knows(i) && len(m.t.Notes) == 0 && m.t.Raw == "" { // the band says it all
 				continue
 			}
 		}

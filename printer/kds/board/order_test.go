@@ -122,6 +122,19 @@ func TestAVoidThatMatchesNothingIsAnOrderOfItsOwn(t *testing.T) {
 	wantOrders(t, b, "#18 [1 1Fish-] [+2 1Pie] [VOID 1 unmatched 1 Fish] [VOID 3 unmatched 1 Cake] left 1")
 }
 
+func TestWhatAVoidSaysBesideItsLinesIsShown(t *testing.T) {
+	b := open(t, kvtest.New())
+	note, raw := void18(2, "1 Fish"), void18(3)
+	note.Ticket.Notes, raw.Ticket.Raw = []string{"make it Pie"}, `{"why":"?"}`
+	put(t, b, of18(1, "2 Fish"), note, raw)
+	if k := card(b, 2); k == nil || k.Notes[0].Text != "make it Pie" {
+		t.Errorf("%+v", k)
+	}
+	if k := card(b, 3); k == nil || k.Raw != raw.Ticket.Raw {
+		t.Errorf("%+v", k)
+	}
+}
+
 func TestAVoidCannotBeBumpedUnread(t *testing.T) {
 	b := open(t, kvtest.New())
 	part := order(2, "Burger", "Chips")
