@@ -3,6 +3,7 @@ package printer_test
 import (
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -139,19 +140,19 @@ func TestTheTicketBeginsOnlyWhenNoMoreAnswersToGSrCome(t *testing.T) {
 // stand in front of the next question.
 func TestNULsThatASlowLineDoesNotTakeAreDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		image := 0
+		var image atomic.Int64
 		r := newScriptedHarness(t, answering(func(c net.Conn, all string) {
-			if image > 0 {
+			if image.Load() > 0 {
 				time.Sleep(time.Second) // for 4 KiB
 			}
-			if id := idReply(all); id != nil && len(all) > image {
+			if id := idReply(all); id != nil && len(all) > int(image.Load()) {
 				_, _ = c.Write(id)
 			}
 		}))
 		defer r.d.Retire()
 		r.want("A1", "confirmed")
 		hangUp(r.d)
-		image = 8 << 10
+		image.Store(8 << 10)
 		r.want("A2", "confirmed")
 		time.Sleep(time.Minute)
 	})
@@ -185,20 +186,20 @@ func TestALateAnswerForTheFirstCopyIsNoneForTheSecond(t *testing.T) {
 // The printer takes nothing for three seconds: the rest of the question follows ahead of the next one.
 func TestAHelloThatIsNotTakenInTimeIsAskedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		lost := 0
+		var lost atomic.Int64
 		r := newScriptedHarness(t, answering(func(c net.Conn, all string) {
 			switch id := idReply(all); {
-			case lost > 0 && strings.HasSuffix(all, strings.Repeat("\x00", 64)):
-				lost--
+			case lost.Load() > 0 && strings.HasSuffix(all, strings.Repeat("\x00", 64)):
+				lost.Add(-1)
 				time.Sleep(3 * time.Second)
-			case id != nil && lost == 0:
+			case id != nil && lost.Load() == 0:
 				_, _ = c.Write(id)
 			}
 		}))
 		defer r.d.Retire()
 		r.want("A1", "confirmed")
 		hangUp(r.d)
-		lost = 1
+		lost.Store(1)
 		r.want("A2", "confirmed")
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,7 +22,25 @@ import (
 // failing makes connections whose orderly end fails, or that were closed by the printer, as far as TCP knows.
 type failing struct {
 	*scriptedPrinter
-	finish, closed *error
+	finish, closed *errorSwitch
+}
+
+// An errorSwitch is an error that a test sets while the printer runs.
+type errorSwitch struct {
+	mu  sync.Mutex
+	err error
+}
+
+func (e *errorSwitch) set(err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.err = err
+}
+
+func (e *errorSwitch) get() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.err
 }
 
 func (f failing) Dial(ctx context.Context) (transport.Conn, error) {
@@ -33,8 +53,8 @@ type failingConn struct {
 	f failing
 }
 
-func (c failingConn) Finish(context.Context) error { return *c.f.finish }
-func (c failingConn) PeerClosed() error            { return *c.f.closed }
+func (c failingConn) Finish(context.Context) error { return c.f.finish.get() }
+func (c failingConn) PeerClosed() error            { return c.f.closed.get() }
 
 func answersIDs(c net.Conn, all string) {
 	if id := idReply(all); id != nil {
@@ -44,12 +64,12 @@ func answersIDs(c net.Conn, all string) {
 
 func TestACutOfWhichTheArrivalIsNotKnownIsSentAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var finish, closed error
+		var finish, closed errorSwitch
 		f := failing{answering(answersIDs), &finish, &closed}
 		r := newHarness(t, nil, f, nil)
 		defer r.d.Retire()
 		for i, want := range []int{1, 2, 4} { // with those of the ticket before
-			finish = map[bool]error{true: io.ErrUnexpectedEOF}[i == 1]
+			finish.set(map[bool]error{true: io.ErrUnexpectedEOF}[i == 1])
 			r.want("A1", "confirmed")
 			synctest.Wait()
 			if n := strings.Count(f.all(), theCut); n != want {
@@ -62,12 +82,12 @@ func TestACutOfWhichTheArrivalIsNotKnownIsSentAgain(t *testing.T) {
 
 func TestATicketIsUntouchedIfTheConnectionEndedBeforeItsFirstByte(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var finish, closed error
+		var finish, closed errorSwitch
 		f := failing{answering(answersIDs), &finish, &closed}
 		r := newHarness(t, nil, f, nil)
 		defer r.d.Retire()
 		_, err := r.p.Print(t.Context(), orderOf("A1"), func(context.Context) error {
-			closed = errors.New("the printer closed it")
+			closed.set(errors.New("the printer closed it"))
 			return nil
 		})
 		if !ticket.IsUntouched(err) || strings.Contains(f.all(), "job 1") {
@@ -178,9 +198,9 @@ func TestAPrinterThatIsNeverAskedIsReachableAgain(t *testing.T) {
 
 func TestAPollShowsAHungPrinterAsHungAndSendsAWorkingOneNoHello(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		hangs := false
+		var hangs atomic.Bool
 		s := answering(func(c net.Conn, all string) {
-			if !hangs {
+			if !hangs.Load() {
 				answersIDs(c, all)
 			}
 		})
@@ -194,11 +214,11 @@ func TestAPollShowsAHungPrinterAsHungAndSendsAWorkingOneNoHello(t *testing.T) {
 		if n := strings.Count(s.all(), theID); n != asked {
 			t.Errorf("%d hellos of polls", n-asked)
 		}
-		hangs = true
+		hangs.Store(true)
 		r.want("A1", "not ready")
 		time.Sleep(time.Hour)
 		r.wantState(printer.Hung)
-		hangs = false
+		hangs.Store(false)
 		time.Sleep(time.Hour)
 		r.wantState(printer.Ready)
 		cancel()
@@ -300,7 +320,7 @@ func (d endingDialer) Dial(ctx context.Context) (transport.Conn, error) {
 func TestNoTicketIsBegunOnASilentPrinterThatDropsItsClientsAfter50Milliseconds(t *testing.T) {
 	for name, ends := range map[string]bool{"the reader sees it": true, "only the connection knows": false} {
 		synctest.Test(t, func(t *testing.T) {
-			var finish, closed error
+			var finish, closed errorSwitch
 			f := failing{&scriptedPrinter{}, &finish, &closed}
 			var d transport.Dialer = f
 			if ends {
@@ -310,8 +330,8 @@ func TestNoTicketIsBegunOnASilentPrinterThatDropsItsClientsAfter50Milliseconds(t
 			defer r.d.Retire()
 			for range 4 { // more than maxDroppedProbes
 				if !ends {
-					closed = nil
-					later(50*time.Millisecond, func() { closed = errors.New("the printer closed it") })
+					closed.set(nil)
+					later(50*time.Millisecond, func() { closed.set(errors.New("the printer closed it")) })
 				}
 				if o := r.want("A1", "clean"); o.began > 0 {
 					t.Errorf("%s: the ticket was begun: %v", name, o.err)

@@ -3,6 +3,7 @@ package printer_test
 import (
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -125,22 +126,22 @@ func TestTheNewestReportOnACoverCounts(t *testing.T) {
 // The printer takes the ticket in the last half second, and then pauses for one.
 func TestTheQuestionBehindATicketHasTimeOfItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		slow := 0
+		var slow atomic.Int64
 		r := newHarness(t, nil, answering(func(c net.Conn, all string) {
 			answersIDs(c, all)
 			switch {
-			case slow == 1 && idReply(all) != nil:
-				slow = 2
+			case slow.Load() == 1 && idReply(all) != nil:
+				slow.Store(2)
 				time.Sleep(29500 * time.Millisecond)
-			case slow == 2 && behind(all):
-				slow = 0
+			case slow.Load() == 2 && behind(all):
+				slow.Store(0)
 				time.Sleep(time.Second)
 			}
 		}), func(_ *printer.DeviceOptions, o *printer.Options) { o.TimeoutPerKiB = time.Microsecond })
 		defer r.d.Retire()
 		r.want("A1", "confirmed")
 		hangUp(r.d)
-		slow = 1
+		slow.Store(1)
 		r.want("A2", "confirmed")
 	})
 }
@@ -161,9 +162,9 @@ func TestPaperOutInTheAnswerBehindATicketIsTheState(t *testing.T) {
 
 func TestOneAnswerIsEnoughToKnowThatAPrinterIsThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		only := false
+		var only atomic.Bool
 		r := newScriptedHarness(t, &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
-			if !only || last(all, "\x10\x04\x01") {
+			if !only.Load() || last(all, "\x10\x04\x01") {
 				answerStatus(c, all)
 			}
 			answersIDs(c, all)
@@ -171,7 +172,7 @@ func TestOneAnswerIsEnoughToKnowThatAPrinterIsThere(t *testing.T) {
 		defer r.d.Retire()
 		r.want("A1", "confirmed")
 		hangUp(r.d)
-		only = true
+		only.Store(true)
 		if o := r.want("A2", "confirmed"); o.took > 3*time.Second {
 			t.Errorf("after %s", o.took)
 		}
