@@ -63,5 +63,5 @@ export async function aBrowserOf2020CanDoEverything(server, browser) {
   equal(await page.locator(".panel").count(), 0, "open panels in the end");
   await until("it is live", async () => (await server.status("hot-line")).status.live === 1);
   await page.goto("about:blank");
-  await until("it has gone", async () => (await server.status("hot-line")).status.live === 0, 2500);
+  await until("it has gone", async () => (await server.status("hot-line")).status.live === 0);
 }
