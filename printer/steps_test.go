@@ -118,29 +118,6 @@ func TestACutThatWasMissingIsSentOnce(t *testing.T) {
 	})
 }
 
-func TestASingleStatusByteThatNobodyAskedForProvesNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		noise := false
-		s := &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
-			end := all[max(0, len(all)-17):]
-			switch {
-			case answerStatus(c, all):
-			case strings.Contains(end, "\x1dr\x01"):
-				_, _ = c.Write(make([]byte, strings.Count(end, "\x1dr\x01")))
-			case noise && strings.Contains(end, "job 1"):
-				noise = false
-				_, _ = c.Write([]byte{0})
-			}
-		}}
-		r := newScriptedHarness(t, s)
-		defer r.d.Retire()
-		r.want("A1", "processed")
-		noise = true
-		r.want("A2", "sent")
-		r.want("A3", "processed")
-	})
-}
-
 func TestCutOffsCountOnlyInARow(t *testing.T) {
 	withHarness(t, virtual.Options{Can: virtual.Everything, Kanji: true, LinesPerSecond: 4}, nil, func(r *harness) {
 		for range 3 {
