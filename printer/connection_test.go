@@ -96,38 +96,6 @@ func TestATicketIsUntouchedIfTheConnectionEndedBeforeItsFirstByte(t *testing.T) 
 	})
 }
 
-// A cut that is sent ahead of a ticket is not repeated if that ticket breaks off.
-func TestACutThatWasSentAheadIsNotSentAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		closeNow := false
-		s := answering(func(c net.Conn, all string) {
-			if closeNow && strings.Contains(all, "D0") { // the first of 200
-				_ = c.Close()
-				return
-			}
-			answersIDs(c, all)
-		})
-		ctx, cancel := context.WithCancel(t.Context())
-		r := newHarness(t, nil, cancellingDialer{s, cancel}, nil)
-		defer r.d.Retire()
-		o := r.printWith(ctx, r.p, orderOf("A1"), nil)
-		if o.kind() != "confirmed" || strings.Contains(s.all(), theCut) {
-			t.Errorf("%s, %v, or it was cut", o.kind(), o.err)
-		}
-		hangUp(r.d)
-		closeNow = true
-		if o := r.printWith(t.Context(), r.p, orderOfLines(200), nil); o.kind() != "doubt" {
-			t.Errorf("%s, %v", o.kind(), o.err)
-		}
-		closeNow = false
-		r.want("A2", "confirmed")
-		synctest.Wait()
-		if n := strings.Count(s.all(), theCut); n != 2 {
-			t.Errorf("%d cuts of two tickets", n)
-		}
-	})
-}
-
 // The first copy was cut; the cut of the second one, which ended as sent, was never sent.
 func TestEachCopysCutIsCountedByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
