@@ -50,6 +50,8 @@ type capability struct {
 	// ASB: it pushes its status in the right format after GS a.
 	ASB    bool      `json:"automatic_status"`
 	Probed time.Time `json:"probed"`
+	// Tries counts the probes in a row before that one which found no fence either.
+	Tries uint `json:"tries,omitempty"`
 	// CutOff: its connections end before the answers behind tickets arrive, as those of print servers with a
 	// short idle time-out do. A ticket to which that happens ends as sent.
 	CutOff bool `json:"answers_cut_off,omitempty"`
@@ -72,7 +74,7 @@ func (a capability) mayAnswer() bool { return !a.known || a.answers() }
 // stale reports whether the printer is to be probed again, because an answer is missing and may come by
 // now: it may have been starting, or have been replaced.
 func (a capability) stale() bool {
-	return a.known && !a.mute && a.Fence == noFence && time.Since(a.Probed) >= probeAgainAfter
+	return a.known && !a.mute && a.Fence == noFence && time.Since(a.Probed) >= time.Minute<<min(a.Tries, maxProbePause)
 }
 
 // stateWithoutAnswers is the state of a reachable printer that does not report one.
@@ -83,9 +85,10 @@ func (a capability) stateWithoutAnswers() string {
 	return Silent
 }
 
-// probeAgainAfter is how long a printer that answered no fence is not probed again. A probe of a silent
-// printer takes about a second.
-const probeAgainAfter = time.Hour
+// maxProbePause bounds the pause between probes of a printer that answers no fence: it doubles from a minute to
+// about an hour. At first contact a printer may be starting, or another program may have it; a probe of one that
+// never answers takes about a second.
+const maxProbePause = 6
 
 // loadCapability reads the configured or the stored capability, once.
 func (d *Device) loadCapability() {
@@ -145,6 +148,9 @@ func (d *Device) setCapability(a capability) {
 func (d *Device) saveCapability(ctx context.Context, a capability) {
 	a.known, a.Probed, a.Profile, a.Confirm = true, time.Now(), d.o.Profile, d.o.Confirm
 	was := d.capability
+	if !was.Probed.IsZero() && was.Fence == noFence && a.Fence == noFence {
+		a.Tries = was.Tries + 1
+	}
 	d.setCapability(a)
 	if !a.answers() {
 		d.setState(a.stateWithoutAnswers())

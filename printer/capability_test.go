@@ -137,24 +137,41 @@ func TestWatchPollsAnIdlePrinterAndNeverDelaysATicket(t *testing.T) {
 	})
 }
 
-func TestASilentPrinterIsProbedAgainAfterAnHour(t *testing.T) {
+func TestASilentPrinterIsProbedAgainSoonAndThenMoreSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mute, good := virtual.New(virtual.Options{Kanji: true}), virtual.New(answersAll())
 		wire := &replaceableDialer{to: mute}
-		poll := func(d *printer.DeviceOptions, _ *printer.Options) { d.PollEvery = 5 * time.Minute }
+		poll := func(d *printer.DeviceOptions, _ *printer.Options) { d.PollEvery = 30 * time.Second }
 		r := newHarness(t, good, wire, poll)
 		ctx, cancel := context.WithCancel(t.Context())
 		go r.d.Watch(ctx)
-		time.Sleep(time.Minute)
+		r.want("A1", "sent")
+		time.Sleep(5 * time.Hour)
+		// A ticket, and probes after about 1, 2, 4, … and 64 minutes.
+		if n := mute.ClientCount(); n < 9 || n > 13 {
+			t.Errorf("%d connections in five hours to a printer that never answers, want about 11", n)
+		}
+		wire.replace(good)
+		time.Sleep(70 * time.Minute)
+		r.want("A2", "confirmed")
+		r.d.Retire()
+		cancel()
+		synctest.Wait()
+	})
+}
+
+func TestAPrinterThatWasBusyAtFirstContactIsProbedAgainAfterAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mute, good := virtual.New(virtual.Options{Kanji: true}), virtual.New(answersAll())
+		wire := &replaceableDialer{to: mute}
+		poll := func(d *printer.DeviceOptions, _ *printer.Options) { d.PollEvery = 30 * time.Second }
+		r := newHarness(t, good, wire, poll)
+		ctx, cancel := context.WithCancel(t.Context())
+		go r.d.Watch(ctx)
 		r.want("A1", "sent")
 		wire.replace(good)
-		time.Sleep(30 * time.Minute)
-		r.want("A2", "sent")
-		if n := mute.ClientCount(); n != 2 {
-			t.Errorf("%d connections to a printer that never answers, want a probe and a ticket", n)
-		}
-		time.Sleep(40 * time.Minute)
-		r.want("A3", "confirmed")
+		time.Sleep(2 * time.Minute)
+		r.want("A2", "confirmed")
 		r.d.Retire()
 		cancel()
 		synctest.Wait()

@@ -32,7 +32,8 @@ const (
 	lateAnswerWindow = 500 * time.Millisecond
 	// maxLateAnswers bounds the wait for all of them.
 	maxLateAnswers = 3 * time.Second
-	// longestHeader is longer, in bytes, than the part of any command that says how much data follows.
+	// longestHeader is longer, in bytes, than the part of any command that says how much data follows. As many NULs
+	// precede the first question: read as the size of an image, it would announce a quarter of a megabyte.
 	longestHeader = 16
 )
 

@@ -39,11 +39,12 @@ func (d *Device) connect(ctx context.Context, poll bool) (*session, error) {
 	}
 	for {
 		s := d.takeIdle()
-		kept := s != nil
-		if !kept {
-			// With polls, they repeat the probe, and no ticket has to wait for it.
+		again := s != nil // it may have ended meanwhile; no ticket was on it
+		if s == nil {
+			// With polls, they repeat the probe, and no ticket has to wait for it. A printer that closes the
+			// connection then may do so at any question, and be fine without.
 			if (poll || d.o.PollEvery <= 0) && d.capability.stale() {
-				d.capability.known = false
+				d.capability.known, again = false, true
 			}
 			conn, err := d.dial(ctx)
 			if err != nil {
@@ -60,7 +61,7 @@ func (d *Device) connect(ctx context.Context, poll bool) (*session, error) {
 			return nil, err
 		}
 		d.close(s)
-		if !kept { // if it was, it has ended meanwhile; no ticket was on it
+		if !again {
 			err = fmt.Errorf("ask %s how it is: %w", d.o.Name, err)
 			d.update(func(s *Status) { s.State, s.Err = Unreachable, err.Error() })
 			return nil, err
@@ -110,14 +111,13 @@ func (d *Device) check(ctx context.Context, s *session, poll bool) error {
 }
 
 // askHow asks for the status (DLE EOT), or probes. The first question on a connection has the longer limit, because
-// only it waits for another client to finish. The NULs complete a header that broke off: read as the size of an
-// image, a question would announce a quarter of a megabyte.
+// only it waits for another client to finish.
 func (d *Device) askHow(ctx context.Context, s *session) error {
-	if err := s.sendNULs(ctx, longestHeader); err != nil {
-		return err
-	}
 	if !d.capability.known {
 		return d.probe(ctx, s)
+	}
+	if err := s.sendNULs(ctx, longestHeader); err != nil {
+		return err
 	}
 	if err := s.askStatus(ctx, firstAnswerTimeout, never); err != nil {
 		return err

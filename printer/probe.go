@@ -48,6 +48,7 @@ func (d *Device) probe(ctx context.Context, s *session) error {
 	case ticket.IsNotReady(err) || ctx.Err() != nil:
 	case !was.Probed.IsZero(): // until the next probe is due, tickets rely on what is known
 		d.capability.known, d.capability.Probed = true, time.Now()
+		d.capability.Tries++
 	// A printer that does not answer any more serves another client, or still prints what that one left.
 	case !timedOut(err):
 		if d.droppedProbes++; d.droppedProbes >= maxDroppedProbes {
@@ -60,6 +61,9 @@ func (d *Device) probe(ctx context.Context, s *session) error {
 // probeAll is the sequence of questions. A printer that is not ready answers no fence (GS r and GS ( H are
 // not executed while it is offline), so then no conclusion is drawn and the probe is repeated later.
 func (d *Device) probeAll(ctx context.Context, s *session) (a capability, err error) {
+	if err = s.sendNULs(ctx, longestHeader); err != nil {
+		return a, err
+	}
 	by := map[profile.Confirm]fenceKind{profile.ByProcessID: byID, profile.ByStatus: byStatus}[d.o.Confirm]
 	if err = s.probeRealTime(ctx); err != nil || len(s.realTime) == 0 && by == noFence {
 		return a, err
