@@ -160,6 +160,32 @@ func TestASilentPrinterIsProbedAgainSoonAndThenMoreSeldom(t *testing.T) {
 	})
 }
 
+func TestAPrinterThatClosedItsFirstConnectionsIsAskedAgainWithEachTicket(t *testing.T) {
+	withHarness(t, answersAll(), nil, func(r *harness) {
+		r.v.CloseAfter(4, -1) // a till takes the printer each time
+		for range 3 {
+			r.want("A1", "clean")
+		}
+		r.v.Repair()
+		r.want("A1", "confirmed")
+	})
+}
+
+func TestAPrinterThatClosesForAQuestionPrintsWithout(t *testing.T) {
+	withHarness(t, answersAll(), nil, func(r *harness) {
+		r.v.CloseAfter(4, -1)
+		for range 3 {
+			r.want("A1", "clean")
+		}
+		for _, name := range []string{"A1", "A2"} {
+			r.v.CloseAfter(4, 1) // the connection of the question
+			r.want(name, "sent")
+		}
+		r.wantPaper("A1 A2")
+		r.wantState(printer.Silent)
+	})
+}
+
 func TestAPrinterThatWasBusyAtFirstContactIsProbedAgainAfterAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mute, good := virtual.New(virtual.Options{Kanji: true}), virtual.New(answersAll())

@@ -37,14 +37,13 @@ func (d *Device) connect(ctx context.Context, poll bool) (*session, error) {
 	if err := d.waitPrinted(ctx); err != nil {
 		return nil, err
 	}
-	for {
+	for first := true; ; first = false {
 		s := d.takeIdle()
 		again := s != nil // it may have ended meanwhile; no ticket was on it
 		if s == nil {
-			// With polls, they repeat the probe, and no ticket has to wait for it. A printer that closes the
-			// connection then may do so at any question, and be fine without.
-			if (poll || d.o.PollEvery <= 0) && d.capability.stale() {
-				d.capability.known, again = false, true
+			// It may close the connection for a question, and be fine without.
+			if again = first && d.probeDue(poll); again {
+				d.capability.known = false
 			}
 			conn, err := d.dial(ctx)
 			if err != nil {
@@ -67,6 +66,14 @@ func (d *Device) connect(ctx context.Context, poll bool) (*session, error) {
 			return nil, err
 		}
 	}
+}
+
+// probeDue reports whether a printer of which it is known what it answers is to be probed again. With polls, they
+// repeat the probe, and no ticket has to wait for it. One that closed the connection is asked each time: whoever
+// had it then may be gone, and the question takes no time.
+func (d *Device) probeDue(poll bool) bool {
+	return (poll || d.o.PollEvery <= 0) && d.capability.stale() ||
+		d.capability.known && d.droppedProbes >= maxDroppedProbes
 }
 
 // waitPrinted waits until a printer that gives no answer has printed what it was sent. What waits in its
