@@ -63,7 +63,7 @@ func (a *attempt) print() (ticket.Proof, error) {
 	if a.ctx.Err() != nil {
 		err = fmt.Errorf("interrupted: %w", context.Cause(a.ctx))
 	} else if !a.s.alive() {
-		a.d.update(func(s *Status) { s.State, s.Err = Unreachable, err.Error() })
+		a.d.health.update(func(s *Status) { s.State, s.Err = Unreachable, err.Error() })
 	}
 	a.d.close(a.s)
 	err = fmt.Errorf("print on %s: %d of %d bytes sent: %w", a.p.o.Name, min(a.sent(), len(all)), len(all), err)
@@ -124,7 +124,7 @@ func (a *attempt) sendUnfenced(all []byte) error {
 	if !transport.IsFile(a.s.conn) {
 		a.d.printedAt = time.Now().Add(a.p.printTime(a.encoded))
 	}
-	a.d.update(func(s *Status) { s.Connected = false })
+	a.d.health.update(func(s *Status) { s.Connected = false })
 	return nil
 }
 
@@ -134,7 +134,7 @@ func (a *attempt) sendUnfenced(all []byte) error {
 func (a *attempt) sendFenced() (ticket.Proof, error) {
 	proof := ticket.Confirmed
 	copies := a.encoded.copies
-	if a.d.capability.CutOff { // the connection ends after the first copy and before its cut
+	if a.d.can.CutOff { // the connection ends after the first copy and before its cut
 		copies = []escpos.Encoded{{Body: a.encoded.bytes()}}
 	}
 	// Only status bytes that come from here on can be taken for this ticket's answer.
@@ -165,7 +165,7 @@ func (a *attempt) sendFenced() (ticket.Proof, error) {
 		_, err = a.write(c.Cut, cutTimeout)
 		a.s.cut = err == nil
 	}
-	a.d.cutOffs = 0
+	a.d.can.cutOffs = 0
 	a.d.keep(a.s)
 	return proof, nil
 }
@@ -244,7 +244,7 @@ func (a *attempt) waitForPerson(err error) (bool, error) {
 		return true, nil
 	}
 	c := a.s.condition()
-	text, advice := a.d.describe(state(c))
+	text, advice := a.d.health.describe(state(c))
 	return true, fmt.Errorf("it is %s (it reports: %s), and this was not fixed within %s; %s: %w",
 		text, c, a.d.o.WaitForPerson, advice, err)
 }
@@ -252,6 +252,6 @@ func (a *attempt) waitForPerson(err error) (bool, error) {
 // stopped is the error of a ticket behind which the printer reports that it must be switched off and on: what is
 // left in its buffer is lost.
 func (a *attempt) stopped() error {
-	_, advice := a.d.describe(Unrecoverable)
+	_, advice := a.d.health.describe(Unrecoverable)
 	return fmt.Errorf("it stopped (it reports: %s); %s", a.s.condition(), advice)
 }

@@ -90,37 +90,6 @@ func (a capability) stateWithoutAnswers() string {
 // never answers takes about a second.
 const maxProbePause = 6
 
-// loadCapability reads the configured or the stored capability, once.
-func (d *Device) loadCapability() {
-	if d.capabilityLoaded {
-		return
-	}
-	d.capabilityLoaded = true
-	never := d.o.Confirm == profile.NoConfirm
-	d.setCapability(capability{known: never, mute: never})
-	if d.o.KV == nil {
-		return
-	}
-	b, found, err := d.o.KV.Get(d.o.Key)
-	if err != nil {
-		d.o.Logger.Warn("the stored printer capability cannot be read, the printer is probed again",
-			"printer", d.o.Name, "err", err)
-	}
-	if err != nil || !found {
-		return
-	}
-	var a capability
-	if err := json.Unmarshal(b, &a); err != nil || !a.valid() {
-		d.o.Logger.Warn("the stored printer capability is invalid, the printer is probed again", "printer", d.o.Name)
-		return
-	}
-	if a.Profile != "" && a.Profile != d.o.Profile || cmp.Or(a.Confirm, profile.Auto) != d.o.Confirm {
-		return
-	}
-	a.known = true
-	d.setCapability(a)
-}
-
 // valid reports whether a stored capability is one that a probe can have found. A value that was
 // written by another version, or damaged, would choose the wrong proof for every ticket.
 func (a capability) valid() bool {
@@ -132,10 +101,54 @@ func (a capability) valid() bool {
 	return a.Fence == byID || a.Fence == byStatus || a.Fence == noFence && len(a.RealTime) > 0
 }
 
-// setCapability makes a the current capability.
-func (d *Device) setCapability(a capability) {
-	d.capability = a
-	d.update(func(s *Status) {
+// A knowledge is what a printer can do as far as it is known, and what speaks against it meanwhile. Only the holder
+// of the device's lock uses it.
+type knowledge struct {
+	capability
+	loaded bool // from the store or the configuration
+	o      *DeviceOptions
+	health *health
+
+	idUnanswered  int // hellos in a row in which GS r was answered and GS ( H was not
+	cutOffs       int // tickets in a row whose connection ended before the answer
+	droppedProbes int // probes in a row during which the printer closed the connection
+}
+
+// load reads the configured or the stored capability, once.
+func (k *knowledge) load() {
+	if k.loaded {
+		return
+	}
+	k.loaded = true
+	never := k.o.Confirm == profile.NoConfirm
+	k.set(capability{known: never, mute: never})
+	if k.o.KV == nil {
+		return
+	}
+	b, found, err := k.o.KV.Get(k.o.Key)
+	if err != nil {
+		k.o.Logger.Warn("the stored printer capability cannot be read, the printer is probed again",
+			"printer", k.o.Name, "err", err)
+	}
+	if err != nil || !found {
+		return
+	}
+	var a capability
+	if err := json.Unmarshal(b, &a); err != nil || !a.valid() {
+		k.o.Logger.Warn("the stored printer capability is invalid, the printer is probed again", "printer", k.o.Name)
+		return
+	}
+	if a.Profile != "" && a.Profile != k.o.Profile || cmp.Or(a.Confirm, profile.Auto) != k.o.Confirm {
+		return
+	}
+	a.known = true
+	k.set(a)
+}
+
+// set makes a the current capability.
+func (k *knowledge) set(a capability) {
+	k.capability = a
+	k.health.update(func(s *Status) {
 		s.Capability, s.Probed, s.CutOff = "", a.Probed, a.CutOff
 		if a.known {
 			s.Capability = string(a.Fence.proof())
@@ -143,32 +156,32 @@ func (d *Device) setCapability(a capability) {
 	})
 }
 
-// saveCapability makes a the current capability and stores it if the printer answered anything. A silent
+// save makes a the current capability and stores it if the printer answered anything. A silent
 // printer is probed again after a restart. A crash before the Put has the same effect.
-func (d *Device) saveCapability(ctx context.Context, a capability) {
-	a.known, a.Probed, a.Profile, a.Confirm = true, time.Now(), d.o.Profile, d.o.Confirm
-	was := d.capability
+func (k *knowledge) save(ctx context.Context, a capability) {
+	a.known, a.Probed, a.Profile, a.Confirm = true, time.Now(), k.o.Profile, k.o.Confirm
+	was := k.capability
 	if !was.Probed.IsZero() && was.Fence == noFence && a.Fence == noFence {
 		a.Tries = was.Tries + 1
 	}
-	d.setCapability(a)
+	k.set(a)
 	if !a.answers() {
-		d.setState(a.stateWithoutAnswers())
+		k.health.set(a.stateWithoutAnswers())
 	}
 	if !a.mute && (was.Fence != a.Fence || !was.known) {
-		d.o.Logger.Info("printer capability detected", "printer", d.o.Name,
+		k.o.Logger.Info("printer capability detected", "printer", k.o.Name,
 			"capability", string(a.Fence.proof()), "answers", len(a.RealTime))
 	}
-	if d.o.KV == nil || !a.valid() {
+	if k.o.KV == nil || !a.valid() {
 		return
 	}
 	b, err := json.Marshal(a)
 	if err == nil {
-		err = d.o.KV.Put(ctx, d.o.Key, b)
+		err = k.o.KV.Put(ctx, k.o.Key, b)
 	}
 	if err != nil {
-		d.o.Logger.Warn("the printer capability could not be stored, the printer is probed again after a restart",
-			"printer", d.o.Name, "err", err)
+		k.o.Logger.Warn("the printer capability could not be stored, the printer is probed again after a restart",
+			"printer", k.o.Name, "err", err)
 	}
 }
 
@@ -177,23 +190,23 @@ func (d *Device) saveCapability(ctx context.Context, a capability) {
 // now. Probe waits for the ticket that is being printed.
 func (d *Device) Probe(ctx context.Context) (Status, error) {
 	if d.o.Confirm == profile.NoConfirm {
-		return d.Status(), fmt.Errorf("%s is never asked anything, because confirm: none is set for it", d.o.Name)
+		return d.health.get(), fmt.Errorf("%s is never asked anything, because confirm: none is set for it", d.o.Name)
 	}
 	if err := d.acquire(ctx); err != nil {
-		return d.Status(), err
+		return d.health.get(), err
 	}
 	defer func() { <-d.lock }()
-	d.loadCapability()
+	d.can.load()
 	d.finishIdle()
-	was := d.capability
-	d.setCapability(capability{})
+	was := d.can.capability
+	d.can.set(capability{})
 	s, err := d.connect(ctx, false)
-	if !d.capability.known {
-		d.setCapability(was)
-		return d.Status(), err
+	if !d.can.known {
+		d.can.set(was)
+		return d.health.get(), err
 	}
-	d.cutOffs = 0
-	if d.o.KV != nil && !d.capability.valid() {
+	d.can.cutOffs = 0
+	if d.o.KV != nil && !d.can.valid() {
 		// A crash before this leaves the old one stored; the operator has no answer yet and asks again.
 		if err := d.o.KV.Delete(ctx, d.o.Key); err != nil {
 			d.o.Logger.Warn("the stored printer capability could not be deleted", "printer", d.o.Name, "err", err)
@@ -202,5 +215,5 @@ func (d *Device) Probe(ctx context.Context) (Status, error) {
 	if err == nil {
 		d.endUnused(s)
 	}
-	return d.Status(), err
+	return d.health.get(), err
 }

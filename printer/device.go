@@ -1,6 +1,7 @@
 package printer
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -13,10 +14,11 @@ import (
 	"ticketrail/queue/kv"
 )
 
-// A Device is read in three parts: the connection and what is asked on it (session.go, fence.go, hello.go),
-// what the printer can do (capability.go, probe.go), and how it is (status.go). This file is who may use it:
-// one ticket or poll at a time, over a connection that is kept for a moment. A printer serves one client: a
-// connection that is kept saves the next ticket the dial, and one that is kept too long locks out the tills.
+// A Device has three parts, each readable alone: the connection and what is asked on it (session, in session.go,
+// fence.go and hello.go), what the printer can do (knowledge, in capability.go and probe.go), and how it is (health,
+// in status.go). This file is who may use them: one ticket or poll at a time, over a connection that is kept for a
+// moment. A printer serves one client: a connection that is kept saves the next ticket the dial, and one that is kept
+// too long locks out the tills.
 
 // DeviceOptions describe one printer and how it is queried. Name and Dialer are required.
 type DeviceOptions struct {
@@ -50,15 +52,15 @@ type DeviceOptions struct {
 // A Device is one physical printer: its address, its lock, the idle connection, its capability and its
 // state. All Papers of one printer share it. Its methods are safe for concurrent use.
 type Device struct {
-	o    DeviceOptions
-	lock Lock
+	o      DeviceOptions
+	lock   Lock
+	health health
 
 	// The fields up to mu are used only while lock is held.
 
-	idle             *session    // kept for the next ticket
-	idleTimer        *time.Timer // ends idle after Linger
-	capability       capability
-	capabilityLoaded bool // from KV or the configuration
+	idle      *session    // kept for the next ticket
+	idleTimer *time.Timer // ends idle after Linger
+	can       knowledge
 	// lastJob is the job of which the printer took bytes last: the paper may end with a piece of it.
 	lastJob uint64
 	// pendingCut cuts off the last ticket, if all its text was sent and it is not known that it was cut: it is on
@@ -68,20 +70,14 @@ type Device struct {
 	// dots: the last ticket had commands with much data, or none was sent since the start.
 	dots bool
 	// printedAt is when a printer that gives no answer has printed what it was sent, as estimated.
-	printedAt     time.Time
-	idMark        [2]byte // begins each id of this Device
-	issued        int     // ids so far
-	idUnanswered  int     // hellos in a row in which GS r was answered and GS ( H was not
-	cutOffs       int     // tickets in a row whose connection ended before the answer
-	droppedProbes int     // probes in a row during which the printer closed the connection
+	printedAt time.Time
+	idMark    [2]byte // begins each id of this Device
+	issued    int     // ids so far
 
-	mu            sync.Mutex // guards what follows
-	status        Status
-	loggedChanges int // changes of state since loggedSince, see countLogged
-	loggedSince   time.Time
-	retired       bool               // keep no connection any more
-	cancelPoll    context.CancelFunc // of the poll that is running; nil: none is
-	waiting       int                // calls of Print that wait for lock
+	mu         sync.Mutex         // guards what follows
+	retired    bool               // keep no connection any more
+	cancelPoll context.CancelFunc // of the poll that is running; nil: none is
+	waiting    int                // calls of Print that wait for lock
 }
 
 // NewDevice fills in o's defaults; it does not connect. It panics if a required option is missing: that
@@ -93,31 +89,20 @@ func NewDevice(o DeviceOptions) *Device {
 	case o.Dialer == nil:
 		panic("printer: DeviceOptions.Dialer is nil")
 	}
-	if o.Key == "" {
-		o.Key = o.Name
-	}
-	if o.Lock == nil {
-		o.Lock = NewLock()
-	}
-	if o.Confirm == "" {
-		o.Confirm = profile.Auto
-	}
-	if o.ConnectTimeout <= 0 {
-		o.ConnectTimeout = 10 * time.Second
-	}
-	if o.Linger == 0 {
-		o.Linger = time.Second
-	}
-	if o.WaitForPerson <= 0 {
-		o.WaitForPerson = 10 * time.Minute
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Key, o.Confirm = cmp.Or(o.Key, o.Name), cmp.Or(o.Confirm, profile.Auto)
+	o.Lock = cmp.Or(o.Lock, NewLock())
+	o.ConnectTimeout = cmp.Or(o.ConnectTimeout, 10*time.Second)
+	o.Linger = cmp.Or(o.Linger, time.Second)
+	o.WaitForPerson = cmp.Or(o.WaitForPerson, 10*time.Minute)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	d := &Device{o: o, lock: o.Lock, dots: true, idMark: newIDMark()}
-	d.status = Status{State: Unknown, Since: time.Now()}
+	d.health = health{name: o.Name, log: o.Logger, status: Status{State: Unknown, Since: time.Now()}}
+	d.can = knowledge{o: &d.o, health: &d.health}
 	return d
 }
+
+// Status returns what is known now. It asks the printer nothing and does not wait.
+func (d *Device) Status() Status { return d.health.get() }
 
 // acquire takes the lock for a ticket. A poll that holds it is cancelled at once. Otherwise an
 // order could wait for all the questions of a probe.
@@ -154,18 +139,18 @@ func (d *Device) dial(ctx context.Context) (transport.Conn, error) {
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("%w: %w", err, context.Cause(ctx))
 	}
-	d.update(func(s *Status) { s.State, s.Err, s.Connected = Unreachable, err.Error(), false })
+	d.health.update(func(s *Status) { s.State, s.Err, s.Connected = Unreachable, err.Error(), false })
 	return nil, err
 }
 
 // open starts a session on a connection.
 func (d *Device) open(conn transport.Conn) *session {
-	mute := !d.capability.mayAnswer() || transport.OneWay(conn)
-	d.update(func(s *Status) {
+	mute := !d.can.mayAnswer() || transport.OneWay(conn)
+	d.health.update(func(s *Status) {
 		s.Connected, s.Err = true, ""
 		// Without an answer nothing else would ever clear Unreachable.
 		if s.State == Unreachable && mute {
-			s.State = d.capability.stateWithoutAnswers()
+			s.State = d.can.stateWithoutAnswers()
 		}
 	})
 	warned := false // once per connection; only its reader uses it
@@ -173,17 +158,15 @@ func (d *Device) open(conn transport.Conn) *session {
 		if [2]byte(id[:2]) == d.idMark {
 			return // a late answer to us
 		}
-		d.mu.Lock()
-		d.status.Foreign++
-		d.mu.Unlock()
+		d.health.update(func(s *Status) { s.Foreign++ })
 		if !warned {
 			warned = true
 			d.o.Logger.Warn("another program prints on this printer at the same time: tickets may come out mixed",
 				"printer", d.o.Name, "id", fmt.Sprintf("%q", id))
 		}
 	}
-	s := newSession(conn, mute, foreign, d.observe)
-	s.realTime = d.capability.RealTime
+	s := newSession(conn, mute, foreign, d.health.observe)
+	s.realTime = d.can.RealTime
 	return s
 }
 
@@ -192,7 +175,7 @@ func (d *Device) open(conn transport.Conn) *session {
 // broken ticket should not come out after the same ticket's copy.
 func (d *Device) close(s *session) {
 	_ = s.conn.Close() // the caller returns the error that matters
-	d.update(func(s *Status) { s.Connected = false })
+	d.health.update(func(s *Status) { s.Connected = false })
 }
 
 // finishTimeout limits the closing handshake with a printer that has printed everything. Its result
@@ -211,14 +194,14 @@ func (d *Device) noteCut(s *session) {
 func (d *Device) finishSession(s *session) {
 	ctx, cancel := context.WithTimeout(context.Background(), finishTimeout)
 	defer cancel()
-	if d.capability.ASB && s.alive() {
+	if d.can.ASB && s.alive() {
 		// The next client may not expect status bytes that it did not ask for.
 		_ = s.write(ctx, escpos.AutoStatus(false), finishTimeout/4)
 	}
 	if s.finish(ctx) == nil { // if not: every ticket's result is known by now
 		d.noteCut(s)
 	}
-	d.update(func(s *Status) { s.Connected = false })
+	d.health.update(func(s *Status) { s.Connected = false })
 }
 
 // endUnused ends the use of a session on which no ticket was begun. A printer that is out of paper is asked again in

@@ -46,28 +46,28 @@ var clearing = [...]int{64, 4 << 10, 96 << 10, 512 << 10}
 // beginning of a command, nothing of an earlier connection is left to print, and no answer is outstanding.
 // s.by is then the fence that proves the ticket. errNoAnswer: it does not answer DLE EOT either.
 func (d *Device) hello(ctx context.Context, s *session) error {
-	got, err := d.askInOrder(ctx, s, d.capability.Fence, helloTimeout)
+	got, err := d.askInOrder(ctx, s, d.can.Fence, helloTimeout)
 	switch {
 	case err != nil:
 		return err
 	case got == noFence && len(s.realTime) == 0:
 		return errNoAnswer
 	case got == noFence:
-		d.setState(Hung)
-		_, advice := d.describe(Hung)
+		d.health.set(Hung)
+		_, advice := d.health.describe(Hung)
 		return ticket.NotReady(fmt.Errorf("%s reports no trouble and does not process what it is sent; to fix: %s",
 			d.o.Name, advice))
 	}
 	d.noteCut(s)
-	if got == d.capability.Fence {
-		d.idUnanswered = 0
+	if got == d.can.Fence {
+		d.can.idUnanswered = 0
 		return nil
 	}
 	// Once may be chance: another program's GS ( H can displace ours.
-	if d.idUnanswered++; d.idUnanswered >= 2 {
-		a := d.capability
+	if d.can.idUnanswered++; d.can.idUnanswered >= 2 {
+		a := d.can.capability
 		a.Fence = got
-		d.saveCapability(ctx, a)
+		d.can.save(ctx, a)
 	}
 	return nil
 }
@@ -109,8 +109,8 @@ func (d *Device) askInOrder(ctx context.Context, s *session, by fenceKind, limit
 		if time.Since(start) >= limit {
 			return noFence, nil
 		}
-		if by != noFence && d.Status().State != Hung { // hung until it answers
-			d.setState(Clearing)
+		if by != noFence && d.health.get().State != Hung { // hung until it answers
+			d.health.set(Clearing)
 		}
 		nuls = clearing[min(step, len(clearing)-1)]
 	}

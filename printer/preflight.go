@@ -33,7 +33,7 @@ const (
 // reports no trouble. After an error no ticket byte was sent: [ticket.NotReady] if it waits for a person or for
 // another client.
 func (d *Device) connect(ctx context.Context, poll bool) (*session, error) {
-	d.loadCapability()
+	d.can.load()
 	if err := d.waitPrinted(ctx); err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func (d *Device) connect(ctx context.Context, poll bool) (*session, error) {
 		if s == nil {
 			// It may close the connection for a question, and be fine without.
 			if again = first && d.probeDue(poll); again {
-				d.capability.known = false
+				d.can.known = false
 			}
 			conn, err := d.dial(ctx)
 			if err != nil {
@@ -62,7 +62,7 @@ func (d *Device) connect(ctx context.Context, poll bool) (*session, error) {
 		d.close(s)
 		if !again {
 			err = fmt.Errorf("ask %s how it is: %w", d.o.Name, err)
-			d.update(func(s *Status) { s.State, s.Err = Unreachable, err.Error() })
+			d.health.update(func(s *Status) { s.State, s.Err = Unreachable, err.Error() })
 			return nil, err
 		}
 	}
@@ -72,8 +72,8 @@ func (d *Device) connect(ctx context.Context, poll bool) (*session, error) {
 // repeat the probe, and no ticket has to wait for it. One that closed the connection is asked each time: whoever
 // had it then may be gone, and the question takes no time.
 func (d *Device) probeDue(poll bool) bool {
-	return (poll || d.o.PollEvery <= 0) && d.capability.stale() ||
-		d.capability.known && d.droppedProbes >= maxDroppedProbes
+	return (poll || d.o.PollEvery <= 0) && d.can.stale() ||
+		d.can.known && d.can.droppedProbes >= maxDroppedProbes
 }
 
 // waitPrinted waits until a printer that gives no answer has printed what it was sent. What waits in its
@@ -96,23 +96,23 @@ func (d *Device) check(ctx context.Context, s *session, poll bool) error {
 	if transport.OneWay(s.conn) {
 		// Whatever is configured or stored: a question would be written into the file, or print as text on a
 		// printer that only receives.
-		d.setCapability(capability{known: true, mute: true, Probed: time.Now()})
+		d.can.set(capability{known: true, mute: true, Probed: time.Now()})
 		return nil
 	}
-	if !d.capability.answers() {
-		if err := d.checkStays(ctx, s); err != nil || d.capability.known {
+	if !d.can.answers() {
+		if err := d.checkStays(ctx, s); err != nil || d.can.known {
 			return err
 		}
 	}
 	err := d.askHow(ctx, s)
-	if err == nil && d.capability.Fence != noFence && (!poll || d.Status().State == Hung) {
+	if err == nil && d.can.Fence != noFence && (!poll || d.health.get().State == Hung) {
 		err = d.hello(ctx, s)
 	}
 	if timedOut(err) {
 		return d.notAnswering()
 	}
-	if err == nil && d.capability.answers() {
-		d.observe(s.condition())
+	if err == nil && d.can.answers() {
+		d.health.observe(s.condition())
 	}
 	return err
 }
@@ -120,7 +120,7 @@ func (d *Device) check(ctx context.Context, s *session, poll bool) error {
 // askHow asks for the status (DLE EOT), or probes. The first question on a connection has the longer limit, because
 // only it waits for another client to finish.
 func (d *Device) askHow(ctx context.Context, s *session) error {
-	if !d.capability.known {
+	if !d.can.known {
 		return d.probe(ctx, s)
 	}
 	if err := s.sendNULs(ctx, longestHeader); err != nil {
@@ -150,11 +150,11 @@ func (d *Device) checkStays(ctx context.Context, s *session) error {
 // hangs. Its tickets wait, or print at its backup.
 func (d *Device) notAnswering() error {
 	now := Busy
-	if s := d.Status(); s.State == Hung || s.State == Busy && time.Since(s.Since) >= hungAfter {
+	if s := d.health.get(); s.State == Hung || s.State == Busy && time.Since(s.Since) >= hungAfter {
 		now = Hung
 	}
-	d.setState(now)
-	_, advice := d.describe(now)
+	d.health.set(now)
+	_, advice := d.health.describe(now)
 	return ticket.NotReady(fmt.Errorf("%s does not answer, but its port is open; to fix: %s", d.o.Name, advice))
 }
 
@@ -165,7 +165,7 @@ func (d *Device) checkReady(s *session) error {
 	if !c.Any(escpos.Blocking) {
 		return nil
 	}
-	d.observe(c)
-	text, advice := d.describe(state(c))
+	d.health.observe(c)
+	text, advice := d.health.describe(state(c))
 	return ticket.NotReady(fmt.Errorf("%s is %s (it reports: %s); %s", d.o.Name, text, c, advice))
 }

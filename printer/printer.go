@@ -26,6 +26,7 @@
 package printer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -110,15 +111,9 @@ func NewPaper(o Options) *Paper {
 	case o.Profile.Name == "":
 		panic("printer: Options.Profile is empty")
 	}
-	if o.Columns <= 0 {
-		o.Columns = o.Profile.Columns
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.Timeout <= 0 {
-		o.Timeout = 30 * time.Second
-	}
+	o.Columns = cmp.Or(o.Columns, o.Profile.Columns)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
 	if o.TimeoutPerKiB <= 0 {
 		const linesPerKiB = 40 // short lines, as those of an order
 		o.TimeoutPerKiB = 4 * linesPerKiB * time.Second / time.Duration(o.Profile.LinesPerSecond)
@@ -205,7 +200,7 @@ const reportBug = "this is a bug in ticketrail, please report it with the ticket
 func (p *Paper) encode(d ticket.Delivery, afterPiece bool) encodedTicket {
 	var j encodedTicket
 	// ESC @ at the start of a ticket switches the automatic status off.
-	eo := escpos.Options{Profile: p.o.Profile, Drawer: p.o.Drawer, ASB: p.d.capability.ASB, Buzz: p.o.Buzz}
+	eo := escpos.Options{Profile: p.o.Profile, Drawer: p.o.Drawer, ASB: p.d.can.ASB, Buzz: p.o.Buzz}
 	if onlyVoids(d.Ticket) {
 		eo.Buzz, eo.BuzzVoid = p.o.BuzzVoid, true
 	}

@@ -30,7 +30,7 @@ const maxDroppedProbes = 3
 // probe sends every question that a fence can use and records which are answered. None of them prints. After an
 // error no ticket byte was sent. A printer that is silent keeps what it was known to answer: see [Device.Probe].
 func (d *Device) probe(ctx context.Context, s *session) error {
-	was := d.capability
+	was := d.can.capability
 	a, err := d.probeAll(ctx, s)
 	if err == nil && len(a.RealTime) == 0 && len(was.RealTime) > 0 {
 		err = errNoAnswer
@@ -38,21 +38,21 @@ func (d *Device) probe(ctx context.Context, s *session) error {
 	// It can be asked, although the probe did not come to its end: from now on silence means that it hangs.
 	if err != nil && len(a.RealTime) > 0 && !was.known {
 		was.RealTime = a.RealTime
-		d.setCapability(was)
+		d.can.set(was)
 	}
 	switch {
 	case err == nil:
-		d.droppedProbes = 0
-		d.saveCapability(ctx, a)
+		d.can.droppedProbes = 0
+		d.can.save(ctx, a)
 		return nil
 	case ticket.IsNotReady(err) || ctx.Err() != nil:
 	case !was.Probed.IsZero(): // until the next probe is due, tickets rely on what is known
-		d.capability.known, d.capability.Probed = true, time.Now()
-		d.capability.Tries++
+		d.can.known, d.can.Probed = true, time.Now()
+		d.can.Tries++
 	// A printer that does not answer any more serves another client, or still prints what that one left.
 	case !timedOut(err):
-		if d.droppedProbes++; d.droppedProbes >= maxDroppedProbes {
-			d.saveCapability(ctx, capability{})
+		if d.can.droppedProbes++; d.can.droppedProbes >= maxDroppedProbes {
+			d.can.save(ctx, capability{})
 		}
 	}
 	return err

@@ -6,12 +6,13 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"ticketrail/printer/escpos"
 )
 
-// Status is what people see of a printer: in "ticketrail status", in the metrics and in the log. It
+// A printer's health is what people see of it: in "ticketrail status", in the metrics and in the log. It
 // never decides about a ticket; attempts read the session's conditions themselves.
 
 // The states of a printer. Metrics and JSON show these words, so they must not change.
@@ -63,11 +64,22 @@ type Reported struct {
 // Fine reports whether nothing is known that stops the printing.
 func (s Status) Fine() bool { return s.State == Ready || s.State == Unknown || s.State == Silent }
 
-// Status returns what is known now. It asks the printer nothing and does not wait.
-func (d *Device) Status() Status {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	s := d.status
+// A health is how a printer is: what it reported last, or why nothing is heard of it, and what a person can do. It
+// logs its changes. Its methods are safe for concurrent use.
+type health struct {
+	name string
+	log  *slog.Logger
+
+	mu            sync.Mutex // guards what follows
+	status        Status
+	loggedChanges int // changes of state since loggedSince, see countLogged
+	loggedSince   time.Time
+}
+
+func (h *health) get() Status {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := h.status
 	s.Reported = slices.Clone(s.Reported)
 	return s
 }
@@ -75,31 +87,31 @@ func (d *Device) Status() Status {
 // update changes the status and logs a change of state. All changes go through here, so that Since,
 // Advice and the log fit the state. The log line is written without mu: a slow journal must not
 // delay a ticket.
-func (d *Device) update(change func(*Status)) {
-	d.mu.Lock()
-	was, wasLow := d.status.State, d.status.Conditions.Has(escpos.PaperLow)
-	change(&d.status)
-	s := &d.status
+func (h *health) update(change func(*Status)) {
+	h.mu.Lock()
+	was, wasLow := h.status.State, h.status.Conditions.Has(escpos.PaperLow)
+	change(&h.status)
+	s := &h.status
 	if s.State != was {
 		s.Since = time.Now()
 	}
-	s.Advice = d.advice(s)
+	s.Advice = h.advice(s)
 	now := *s
 	if now.State == was && (wasLow || !now.Conditions.Has(escpos.PaperLow)) {
-		d.mu.Unlock()
+		h.mu.Unlock()
 		return
 	}
-	changes := d.countLogged()
-	d.mu.Unlock()
+	changes := h.countLogged()
+	h.mu.Unlock()
 	switch {
 	case changes == maxLogged:
-		d.o.Logger.Warn("the printer's state changes all the time; further changes are not logged for a while",
-			"printer", d.o.Name)
+		h.log.Warn("the printer's state changes all the time; further changes are not logged for a while",
+			"printer", h.name)
 		return
 	case changes > maxLogged:
 		return
 	}
-	text, _ := d.describe(now.State)
+	text, _ := h.describe(now.State)
 	level, msg := slog.LevelInfo, "printer is "+text
 	if now.State == was {
 		msg = "paper is low"
@@ -107,14 +119,14 @@ func (d *Device) update(change func(*Status)) {
 	if now.Advice != "" {
 		level = slog.LevelWarn
 	}
-	args := []any{"printer", d.o.Name, "state", now.State, "was", was}
+	args := []any{"printer", h.name, "state", now.State, "was", was}
 	if now.Advice != "" {
 		args = append(args, "advice", now.Advice)
 	}
 	if now.Err != "" {
 		args = append(args, "err", now.Err)
 	}
-	d.o.Logger.Log(context.Background(), level, msg, args...)
+	h.log.Log(context.Background(), level, msg, args...)
 }
 
 // At most maxLogged changes are logged in logWindow. A cover switch that starts to fail causes hundreds.
@@ -123,20 +135,20 @@ const (
 	logWindow = 10 * time.Minute
 )
 
-// countLogged counts the changes in the current window. d.mu is held.
-func (d *Device) countLogged() int {
-	if time.Since(d.loggedSince) >= logWindow {
-		d.loggedSince, d.loggedChanges = time.Now(), 0
+// countLogged counts the changes in the current window. h.mu is held.
+func (h *health) countLogged() int {
+	if time.Since(h.loggedSince) >= logWindow {
+		h.loggedSince, h.loggedChanges = time.Now(), 0
 	}
-	d.loggedChanges++
-	return d.loggedChanges
+	h.loggedChanges++
+	return h.loggedChanges
 }
 
 // observe records the conditions that the printer reported. A condition keeps the time at which it
 // was first reported, however often it is reported again: "out of paper since 19:12".
-func (d *Device) observe(c escpos.Condition) {
+func (h *health) observe(c escpos.Condition) {
 	now := time.Now()
-	d.update(func(s *Status) {
+	h.update(func(s *Status) {
 		s.Heard, s.Err = now, ""
 		// Before the probe has ended it is not known whether it can print.
 		if is := state(c); is != Ready || s.Capability != "" {
@@ -160,9 +172,9 @@ func (d *Device) observe(c escpos.Condition) {
 	})
 }
 
-// setState records a state that the printer did not report itself. Its last report no longer applies.
-func (d *Device) setState(state string) {
-	d.update(func(s *Status) { s.State, s.Conditions, s.Reported, s.Err = state, 0, nil, "" })
+// set records a state that the printer did not report itself. Its last report no longer applies.
+func (h *health) set(state string) {
+	h.update(func(s *Status) { s.State, s.Conditions, s.Reported, s.Err = state, 0, nil, "" })
 }
 
 // states says what people see of each state, and which condition puts a printer into it: the most urgent first,
@@ -224,25 +236,25 @@ func state(c escpos.Condition) string {
 }
 
 // describe is for the log, the command line and the errors of tickets.
-func (d *Device) describe(state string) (text, advice string) {
+func (h *health) describe(state string) (text, advice string) {
 	for _, x := range states {
 		if x.state == state {
-			return cmp.Or(x.text, state), strings.ReplaceAll(x.advice, "STATION", d.o.Name)
+			return cmp.Or(x.text, state), strings.ReplaceAll(x.advice, "STATION", h.name)
 		}
 	}
 	return state, ""
 }
 
 // advice is also for a printer that prints.
-func (d *Device) advice(s *Status) string {
-	switch _, advice := d.describe(s.State); {
+func (h *health) advice(s *Status) string {
+	switch _, advice := h.describe(s.State); {
 	case advice != "":
 		return advice
 	case s.Conditions.Has(escpos.PaperLow):
 		return "have a new roll of paper ready"
 	case s.CutOff:
 		return "it prints, but its connection ends before it can answer for a ticket: raise the idle time-out of its " +
-			"network interface or print server, then run: ticketrail printers probe " + d.o.Name
+			"network interface or print server, then run: ticketrail printers probe " + h.name
 	}
 	return ""
 }

@@ -42,7 +42,7 @@ func (a *attempt) await(left, limit time.Duration) (fenceKind, error) {
 			return noFence, err
 		case got != noFence && f.paper.Has(escpos.PaperOut):
 			// Some printers answer GS r without paper too, instead of going offline.
-			a.d.observe(f.paper)
+			a.d.health.observe(f.paper)
 			return noFence, errors.New(
 				"it answered, but reports that it is out of paper: the last lines may be missing",
 			)
@@ -63,7 +63,7 @@ func (a *attempt) await(left, limit time.Duration) (fenceKind, error) {
 		elapsed += time.Since(start)
 		switch after := elapsed.Round(time.Second); {
 		case elapsed >= limit && !answers:
-			a.d.setState(Busy)
+			a.d.health.set(Busy)
 			return noFence, fmt.Errorf(
 				"it stopped answering (for %s): was it switched off, or its cable pulled?",
 				after,
@@ -91,7 +91,7 @@ func (a *attempt) askStatus(within time.Duration, enough func() bool) error {
 	}
 	err := a.s.askStatus(a.ctx, within, enough)
 	if err == nil {
-		a.d.observe(a.s.condition())
+		a.d.health.observe(a.s.condition())
 	}
 	return err
 }
@@ -109,14 +109,14 @@ func (a *attempt) cutOff(err error, end int, last bool) (ticket.Proof, error) {
 	if a.s.alive() || a.s.blocked() {
 		return "", err
 	}
-	if a.d.cutOffs++; a.d.cutOffs < maxCutOffs && !a.d.capability.CutOff {
+	if a.d.can.cutOffs++; a.d.can.cutOffs < maxCutOffs && !a.d.can.CutOff {
 		return "", err
 	}
-	if now := a.d.capability; !now.CutOff {
+	if now := a.d.can.capability; !now.CutOff {
 		now.CutOff = true
-		a.d.saveCapability(a.ctx, now)
+		a.d.can.save(a.ctx, now)
 		a.d.o.Logger.Warn("the connection ends before the printer can answer: such tickets end as sent",
-			"printer", a.d.o.Name, "advice", a.d.Status().Advice)
+			"printer", a.d.o.Name, "advice", a.d.health.get().Advice)
 	}
 	c, ok := a.s.conn.(acknowledger)
 	if !ok || !last {

@@ -37,13 +37,13 @@ func (d *Device) poll(ctx context.Context) {
 		return
 	}
 	defer d.endPoll()
-	d.loadCapability()
-	if !d.capability.mayAnswer() && !d.capability.stale() || d.idle != nil {
+	d.can.load()
+	if !d.can.mayAnswer() && !d.can.stale() || d.idle != nil {
 		return // the status of an idle connection is at most Linger old, or a ticket is about to use it
 	}
-	probed := d.capability.Probed
+	probed := d.can.Probed
 	if s, err := d.connect(ctx, true); err == nil { // an error was recorded; no ticket waits for it
-		if d.capability.Probed != probed && d.capability.answers() {
+		if d.can.Probed != probed && d.can.answers() {
 			// A printer that does not know a question may have taken it for text. ESC @ clears it.
 			_ = s.write(ctx, escpos.Reset(), answerTimeout)
 		}
