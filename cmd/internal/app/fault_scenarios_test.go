@@ -328,6 +328,11 @@ func (p scenario) play(t *testing.T) (r result) {
 			w.repairAll()
 		}
 		g.waitUntilEmpty(wrecks)
+		for _, w := range wrecks {
+			if !w.fence && w.p().Joined() { // it was without paper, and has read all that only now
+				w.note(loses)
+			}
+		}
 		lost := map[string]time.Time{}
 		for i, w := range wrecks {
 			for j := i; j >= 0; j = p.backups[j] {
