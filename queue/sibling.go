@@ -59,6 +59,29 @@ func (q *Queue) Siblings(ctx context.Context, jobs []uint64) ([]Sibling, error) 
 	return out, nil
 }
 
+// TicketsAfter calls visit with the ticket of every job after the given one, in the order of their ids, and
+// returns the last id. A damaged ticket is left out. It reads in pages, like [Queue.Jobs].
+func (q *Queue) TicketsAfter(ctx context.Context, job uint64, visit func(uint64, *ticket.Ticket)) (uint64, error) {
+	for more := true; more; {
+		err := q.viewPage(ctx, func(tx *bolt.Tx) {
+			c, n := tx.Bucket(bucketNames[bucketJobs]).Cursor(), 0
+			more = false
+			for k, v := c.Seek(key64(job + 1)); k != nil && !more; k, v = c.Next() {
+				job = un64(k)
+				if t, err := decodePayload(v); err == nil {
+					visit(job, &t)
+				}
+				n++
+				more = n == pageSize
+			}
+		})
+		if err != nil {
+			return job, err
+		}
+	}
+	return job, nil
+}
+
 // viewPage is one read transaction of several.
 func (q *Queue) viewPage(ctx context.Context, f func(tx *bolt.Tx)) error {
 	err := ctx.Err()

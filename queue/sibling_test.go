@@ -199,3 +199,27 @@ func TestSiblingsOfAHugeRequestAreReadInPagesAndUpToALimit(t *testing.T) {
 	end()
 	wantErr(t, errOf(q.Siblings(ended, []uint64{1})), context.Canceled)
 }
+
+func TestTicketsAfterAJobAreReadInPagesWithoutDamagedOnes(t *testing.T) {
+	q := start(t)
+	q.accept(order("a", slices.Repeat([]string{"bar"}, 2*pageSize)...))
+	q.must(q.do(bg, opOnce, 1, func(b *batch) error {
+		b.put(b.bucket(bucketJobs), key64(5), []byte("rubbish"))
+		return nil
+	}))
+	for _, after := range []uint64{0, 3, 2*pageSize - 1, 2 * pageSize} {
+		var want, got []uint64
+		for job := after + 1; job <= 2*pageSize; job++ {
+			if job != 5 {
+				want = append(want, job)
+			}
+		}
+		last, err := q.TicketsAfter(bg, after, func(job uint64, _ *ticket.Ticket) { got = append(got, job) })
+		if q.must(err); last != 2*pageSize || !slices.Equal(got, want) {
+			t.Errorf("after %d: %d tickets up to %d, want %d", after, len(got), last, len(want))
+		}
+	}
+	ended, end := context.WithCancel(bg)
+	end()
+	wantErr(t, errOf(q.TicketsAfter(ended, 0, func(uint64, *ticket.Ticket) {})), context.Canceled)
+}

@@ -34,6 +34,7 @@ type screens struct {
 	metrics       *kds.Metrics
 	screenRecords *screenRecords
 	rescuing      map[*screen]func() // ends the rescue loop of each active screen
+	orders        orderIndex         // for the passes
 
 	mu           sync.Mutex              // guards what follows
 	conf         *config.Config          // the latest; it is new before the Set's

@@ -5,9 +5,12 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
+	"sync"
 
 	"ticketrail/config"
 	"ticketrail/printer/kds/board"
+	"ticketrail/queue"
 	"ticketrail/queue/ticket"
 )
 
@@ -16,6 +19,10 @@ import (
 func (d *screens) siblings(jobs []uint64) ([]board.Sibling, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), storageTimeout)
 	defer cancel()
+	jobs, err := d.orders.withLater(ctx, d.s.o.Queue, jobs)
+	if err != nil {
+		return nil, err
+	}
 	all, err := d.s.o.Queue.Siblings(ctx, jobs)
 	if err != nil {
 		return nil, err
@@ -42,6 +49,52 @@ func (d *screens) siblings(jobs []uint64) ([]board.Sibling, error) {
 		out = append(out, b)
 	}
 	return out, nil
+}
+
+// An orderIndex finds what came later for an order, with another request. A pass learns of a ticket for a printer
+// in no other way. It reads each ticket of the queue once.
+type orderIndex struct {
+	mu          sync.Mutex
+	first, last uint64 // which jobs were read
+	order       map[uint64]orderOf
+	jobs        map[string][]uint64 // by orderOf.name, the oldest first
+}
+
+// An orderOf says to which order a job belongs. Those of one name with different tables are several.
+type orderOf struct{ name, table string }
+
+// maxIndexed limits how many jobs an orderIndex has; then it begins anew. It is days of a busy kitchen.
+const maxIndexed = 10000
+
+// withLater returns the jobs, and those that came after them for the same orders.
+func (x *orderIndex) withLater(ctx context.Context, q *queue.Queue, jobs []uint64) ([]uint64, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if oldest := slices.Min(jobs); oldest < x.first || len(x.order) == 0 || len(x.order) > maxIndexed {
+		x.first, x.last = oldest, oldest-1
+		x.order, x.jobs = map[uint64]orderOf{}, map[string][]uint64{}
+	}
+	var err error
+	x.last, err = q.TicketsAfter(ctx, x.last, func(job uint64, t *ticket.Ticket) {
+		if name := t.OrderInRequest(); name != "" {
+			name = t.Venue + " " + name
+			x.order[job], x.jobs[name] = orderOf{name, strings.ToLower(t.Table)}, append(x.jobs[name], job)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	all := slices.Clone(jobs)
+	for _, j := range jobs {
+		o := x.order[j]
+		for _, later := range x.jobs[o.name] {
+			if table := x.order[later].table; later > j && (table == o.table || table == "" || o.table == "") {
+				all = append(all, later)
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all), nil
 }
 
 // kindOf says what a station is. One that is not configured any more counts as a printer: nothing can be

@@ -166,8 +166,9 @@ func (x *Pass) addParts(g *group, o *Order) {
 		}
 	}
 	for _, s := range list {
-		onBoard := slices.ContainsFunc(g.members, func(m member) bool { return m.rec.Job == s.Job })
-		if !onBoard && sameOrder(g, &s.Ticket) {
+		known := slices.ContainsFunc(g.members, func(m member) bool { return m.rec.Job == s.Job }) ||
+			slices.ContainsFunc(o.Parts, func(p Part) bool { return slices.Contains(p.Jobs, s.Job) })
+		if !known && sameOrder(g, &s.Ticket) {
 			x.addJob(o.part(layout.OneLine(s.Station), x.o.Title), &s)
 		}
 	}
