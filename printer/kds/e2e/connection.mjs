@@ -1,6 +1,6 @@
 // What a page shows when the server or the connection fails: NOT LIVE, and never an old board as new.
 
-import { assert, equal, heads, live, open, order, until, watch } from "./harness.mjs";
+import { SCREENS, assert, chip, equal, heads, live, open, order, until, watch } from "./harness.mjs";
 
 export async function aKilledServerIsShownAsNotLiveAndTheBoardIsTheSameAfterwards(server, browser) {
   await server.put("hot-line", order(1), order(2), order(3));
@@ -146,19 +146,82 @@ export async function aClosedPageIsNotLive(server, browser) {
   assert(/no page of this screen is open/.test(refused), "a ticket waits: " + refused);
 }
 
-// A snapshot that was requested before changes that the stream has told already must not undo them.
-export async function aLateSnapshotDoesNotUndoChanges(server, browser) {
+// The server notes that a ticket was seen and tells the page, most likely while a cook presses on it.
+export async function aPressIsNotLostWhenTheServerNotesThatATicketWasSeen(server, browser) {
   await server.put("hot-line", order(1));
-  const context = await browser.newContext();
-  await context.addInitScript(() => {
+  const page = await watch(await browser.newPage());
+  let release;
+  const pressed = new Promise((done) => {
+    release = done;
+  });
+  await page.route("**/shown", (route) => pressed.then(() => route.continue()));
+  await page.goto(server.url + "/screen/hot-line");
+  await live(page);
+  await page.hover(".card .act");
+  await page.mouse.down();
+  release();
+  await until("it was seen", async () => (await server.status("hot-line")).board.orders[0].tickets[0].seen > 0);
+  await server.put("hot-line", order(2)); // told after the other change
+  await until("the page knows", async () => (await heads(page)).length === 2);
+  await page.mouse.up();
+  await until("it is bumped", async () => String(await heads(page)) === "#2");
+}
+
+// If the bar grew, all cards would be drawn anew, and a press on one of them would be lost.
+export async function aChipLeavesTheCardsAsTheyAre(server, browser) {
+  await server.put("hot-line", ...Array.from({ length: 80 }, (_, i) => order(i + 1)));
+  for (const [width, height] of SCREENS) {
+    const page = await open(browser, server, "hot-line", { viewport: { width, height } });
+    const before = await page.$(".column:not(.measure) .card");
+    equal(await chip(page, "new").count(), 0, "chips before");
+    await server.put("hot-line", order(width));
+    await chip(page, "new").waitFor();
+    const count = await page.textContent("#count");
+    await server.put("hot-line", order(width + 1));
+    await until("the board is drawn again", async () => (await page.textContent("#count")) !== count);
+    assert(await before.evaluate((card) => card.isConnected), "the card is another element at " + width);
+    await page.context().close();
+  }
+}
+
+// openWithStream opens a screen whose event stream is window.stream.
+async function openWithStream(browser, server) {
+  const page = await watch(await browser.newPage());
+  await page.addInitScript(() => {
     const Stream = EventSource;
     window.EventSource = function (url) {
       return (window.stream = new Stream(url));
     };
   });
-  const page = await watch(await context.newPage());
   await page.goto(server.url + "/screen/hot-line");
   await live(page);
+  return page;
+}
+
+// The server would refuse it: it does not count a page that does not hear of changes.
+export async function aPageWhoseStreamHasEndedConfirmsNothing(server, browser) {
+  const page = await openWithStream(browser, server);
+  await until("it has confirmed", async () => (await server.status("hot-line")).status.live === 1);
+  let confirmed = 0;
+  await page.route("**/shown", async (route) => {
+    if (++confirmed > 1) return route.continue();
+    const answer = await route.fetch();
+    await server.put("hot-line", order(2)); // wants to be confirmed after this one
+    await until("it is there", async () => (await heads(page)).length === 2);
+    await page.evaluate(() => window.stream.close());
+    return route.fulfill({ response: answer });
+  });
+  const answered = page.waitForResponse("**/shown");
+  await server.put("hot-line", order(1));
+  await answered;
+  await page.waitForTimeout(500);
+  equal(confirmed, 1, "confirmations");
+}
+
+// A snapshot that was requested before changes that the stream has told already must not undo them.
+export async function aLateSnapshotDoesNotUndoChanges(server, browser) {
+  await server.put("hot-line", order(1));
+  const page = await openWithStream(browser, server);
   let release;
   const late = new Promise((done) => {
     release = done;

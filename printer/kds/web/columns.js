@@ -74,6 +74,10 @@ export class Columns {
       const [old, m] = [this.cards.get(card.order.key), this.moved.get(card.order.key)];
       // A button with a new meaning is like another card under the finger.
       if (old && m && old.foot.textContent !== card.foot.textContent) m.at = performance.now();
+      card.drawn = card.foot.parentNode.outerHTML;
+      // Elements that would be the same stay: a finger may be on them, and its press would be lost.
+      if (old && old.drawn === card.drawn)
+        for (const k of ["blocks", "foot", "cut", "segments"]) card[k] = old[k];
       this.cards.set(card.order.key, card);
     }
     this.fill(orders, to.height);

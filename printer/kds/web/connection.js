@@ -186,7 +186,7 @@ export class Connection {
         this.confirmed = new Set(all); // one that left the board and comes back is confirmed anew
         this.confirmAgain = this.confirmAgain || this.confirmAll;
         if (this.notLive) this.check();
-      } while (this.confirmAgain);
+      } while (this.confirmAgain && this.stream.readyState === 1);
     } catch (e) {
       this.confirmAll = true; // everything again with the next heartbeat
     } finally {
