@@ -67,9 +67,8 @@ type capability struct {
 // answers reports whether the printer can be asked anything.
 func (a capability) answers() bool { return a.Fence != noFence || len(a.RealTime) > 0 }
 
-// mayAnswer reports whether the session has to read. Before the first probe the answer is yes, or
-// the probe would hear nothing.
-func (a capability) mayAnswer() bool { return !a.known || a.answers() }
+// silent reports whether the printer was asked and answered nothing.
+func (a capability) silent() bool { return a.known && !a.mute && !a.answers() }
 
 // stale reports whether the printer is to be probed again, because an answer is missing and may come by
 // now: it may have been starting, or have been replaced.

@@ -145,11 +145,10 @@ func (d *Device) dial(ctx context.Context) (transport.Conn, error) {
 
 // open starts a session on a connection.
 func (d *Device) open(conn transport.Conn) *session {
-	mute := !d.can.mayAnswer() || transport.OneWay(conn)
 	d.health.update(func(s *Status) {
 		s.Connected, s.Err = true, ""
 		// Without an answer nothing else would ever clear Unreachable.
-		if s.State == Unreachable && mute {
+		if s.State == Unreachable && (d.can.mute || d.can.silent()) {
 			s.State = d.can.stateWithoutAnswers()
 		}
 	})
@@ -165,7 +164,7 @@ func (d *Device) open(conn transport.Conn) *session {
 				"printer", d.o.Name, "id", fmt.Sprintf("%q", id))
 		}
 	}
-	s := newSession(conn, mute, foreign, d.health.observe)
+	s := newSession(conn, d.can.mute || transport.OneWay(conn), foreign, d.health.observe)
 	s.realTime = d.can.RealTime
 	return s
 }

@@ -39,11 +39,12 @@ func (d *Device) connect(ctx context.Context, poll bool) (*session, error) {
 	}
 	for first := true; ; first = false {
 		s := d.takeIdle()
-		again := s != nil // it may have ended meanwhile; no ticket was on it
+		// It may have ended meanwhile; no ticket was on it. Or it closes for a question, and is fine without.
+		again := s != nil || first && d.can.silent()
 		if s == nil {
-			// It may close the connection for a question, and be fine without.
-			if again = first && d.probeDue(poll); again {
-				d.can.known = false
+			// With polls, they repeat the probe, and no ticket has to wait for it.
+			if first && (poll || d.o.PollEvery <= 0) && d.can.stale() {
+				d.can.known, again = false, true
 			}
 			conn, err := d.dial(ctx)
 			if err != nil {
@@ -51,7 +52,7 @@ func (d *Device) connect(ctx context.Context, poll bool) (*session, error) {
 			}
 			s = d.open(conn)
 		}
-		err := d.check(ctx, s, poll)
+		err := d.check(ctx, s, poll, first)
 		switch {
 		case err == nil:
 			return s, nil
@@ -66,14 +67,6 @@ func (d *Device) connect(ctx context.Context, poll bool) (*session, error) {
 			return nil, err
 		}
 	}
-}
-
-// probeDue reports whether a printer of which it is known what it answers is to be probed again. With polls, they
-// repeat the probe, and no ticket has to wait for it. One that closed the connection is asked each time: whoever
-// had it then may be gone, and the question takes no time.
-func (d *Device) probeDue(poll bool) bool {
-	return (poll || d.o.PollEvery <= 0) && d.can.stale() ||
-		d.can.known && d.can.droppedProbes >= maxDroppedProbes
 }
 
 // waitPrinted waits until a printer that gives no answer has printed what it was sent. What waits in its
@@ -92,7 +85,7 @@ func (d *Device) waitPrinted(ctx context.Context) error {
 // check finds out whether the printer can print now, with the probe if it is not known what it answers. A poll asks
 // only what is answered at once, unless the printer hung: its status alone does not show that it prints again, and
 // a hello would stand in the way of what another client prints.
-func (d *Device) check(ctx context.Context, s *session, poll bool) error {
+func (d *Device) check(ctx context.Context, s *session, poll, first bool) error {
 	if transport.OneWay(s.conn) {
 		// Whatever is configured or stored: a question would be written into the file, or print as text on a
 		// printer that only receives.
@@ -100,7 +93,7 @@ func (d *Device) check(ctx context.Context, s *session, poll bool) error {
 		return nil
 	}
 	if !d.can.answers() {
-		if err := d.checkStays(ctx, s); err != nil || d.can.known {
+		if err := d.checkStays(ctx, s, first && d.can.silent()); err != nil || d.can.known {
 			return err
 		}
 	}
@@ -132,18 +125,29 @@ func (d *Device) askHow(ctx context.Context, s *session) error {
 	return d.checkReady(s)
 }
 
-// checkStays gives a printer the time to drop the connection.
-func (d *Device) checkStays(ctx context.Context, s *session) error {
-	// Files, USB and serial devices report a lost device with the next write instead.
+// checkStays gives a printer the time to drop the connection, and one that was silent the time to answer: it may
+// have been starting, or inside another program's command. If it answers, it is not known any more what it can do.
+func (d *Device) checkStays(ctx context.Context, s *session, ask bool) error {
 	c, ok := s.conn.(closeChecker)
-	if !ok {
-		return nil
+	var err error
+	switch {
+	case ask:
+		if err = s.sendNULs(ctx, longestHeader); err == nil {
+			err = s.ask(ctx, 1, droppedWithin, never)
+		}
+		d.can.known = err != nil
+	// Files, USB and serial devices report a lost device with the next write instead.
+	case ok:
+		err = s.waitFor(ctx, droppedWithin, never)
 	}
 	// The reader may see the connection end, for example with a reset, before PeerClosed can.
-	if err := s.waitFor(ctx, droppedWithin, never); !timedOut(err) {
+	switch {
+	case err != nil && !timedOut(err):
 		return err
+	case ok:
+		return c.PeerClosed()
 	}
-	return c.PeerClosed()
+	return nil
 }
 
 // notAnswering records a printer that accepts connections and no longer answers: it serves a till, or

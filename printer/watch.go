@@ -38,7 +38,7 @@ func (d *Device) poll(ctx context.Context) {
 	}
 	defer d.endPoll()
 	d.can.load()
-	if !d.can.mayAnswer() && !d.can.stale() || d.idle != nil {
+	if (d.can.mute || d.can.silent()) && !d.can.stale() || d.idle != nil {
 		return // the status of an idle connection is at most Linger old, or a ticket is about to use it
 	}
 	probed := d.can.Probed
