@@ -28,38 +28,46 @@ func TestABoardKeepsItsPromisesAfterKill9(t *testing.T) {
 	sure, tried := map[string]bool{}, map[string]bool{}
 	for round := range 4 {
 		from := 1_000_000 + 1000*round
-		cook := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
-		cook.Env = append(os.Environ(), killTestQueue+"="+path, "KDS_TEST_FROM="+strconv.Itoa(from))
-		out, err := cook.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cook.Start(); err != nil {
-			t.Fatal(err)
-		}
-		lines := bufio.NewScanner(out)
-		for n := 0; lines.Scan(); {
-			word, step, _ := strings.Cut(lines.Text(), " ")
-			switch word {
-			case "try":
+		n := 0
+		watchUntilKilled(t, path, from, func(word, step string, kill func()) {
+			if word == "try" {
 				tried[step] = true
-			case "did":
-				sure[step] = true
-				if n++; n == 20+7*round {
-					if err := cook.Process.Kill(); err != nil {
-						t.Error(err)
-					}
-				}
-			default:
-				t.Log(lines.Text())
+				return
 			}
-		}
-		_ = cook.Wait()
+			sure[step] = true
+			if n++; n == 20+7*round {
+				kill()
+			}
+		})
 		checkAfterKill(t, path, uint64(from), sure, tried)
 	}
 	if len(sure) < 80 {
 		t.Errorf("only %d steps were done", len(sure))
 	}
+}
+
+// watchUntilKilled runs the test again in a process of its own, with its queue at path, until line has called
+// kill. line gets what the process does: "try" or "did", and a step.
+func watchUntilKilled(t *testing.T, path string, from int, line func(word, step string, kill func())) {
+	t.Helper()
+	cook := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
+	cook.Env = append(os.Environ(), killTestQueue+"="+path, "KDS_TEST_FROM="+strconv.Itoa(from))
+	out, err := cook.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cook.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		word, step, _ := strings.Cut(lines.Text(), " ")
+		if word != "try" && word != "did" {
+			t.Log(lines.Text())
+			continue
+		}
+		line(word, step, func() { _ = cook.Process.Kill() })
+	}
+	_ = cook.Wait()
 }
 
 // workUntilKilled adds, shows, rescues, withdraws and bumps tickets. It prints each step before and
