@@ -19,6 +19,7 @@ type builder struct {
 	g     *group
 	lines [][]ticket.StruckLine // of each card of g
 	voids []ticket.Struck
+	first map[string]int // by request: its first card
 	lot   []int
 }
 
@@ -157,9 +158,7 @@ func (b *builder) addTicket(o *Order, i int, struckOnly bool) {
 		At: unixMillis(t.Received), Clock: clockText(t.Received, t.Zone), Seen: r.SeenAt, Shown: r.Shown,
 		Duplicate: r.Duplicate, Reprint: r.Reprint, Refire: t.Refire, NoRoute: allUnrouted(t.Lines),
 		For: layout.OneLine(r.For), Down: layout.OneLine(r.Down), Paper: layout.OneLine(r.Paper), PaperAt: r.PaperAt,
-		Added: slices.ContainsFunc(b.g.members[:i], func(was member) bool { return was.t.Request != t.Request }) &&
-			!slices.ContainsFunc(b.g.members[:i], func(was member) bool { return was.t.Request == t.Request }),
-		Raw: layout.OneLine(t.Raw),
+		Added: i > 0 && b.first[t.Request] == i, Raw: layout.OneLine(t.Raw),
 	}
 	for _, s := range r.RefusedBy {
 		k.RefusedBy = append(k.RefusedBy, layout.OneLine(s))

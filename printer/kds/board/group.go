@@ -215,7 +215,11 @@ func (r *reader) make(g *group, finish func(*group, *Order)) made {
 		m.lines[g.members[i].ref()] = lines[i]
 	}
 	var lots [][]int
+	first := map[string]int{}
 	for i, c := range g.members {
+		if _, ok := first[c.t.Request]; !ok {
+			first[c.t.Request] = i
+		}
 		if c.state == left {
 			continue
 		}
@@ -229,7 +233,7 @@ func (r *reader) make(g *group, finish func(*group, *Order)) made {
 		lots[j] = append(lots[j], i)
 	}
 	for _, lot := range lots {
-		b := builder{r: r, g: g, lines: lines, voids: voids, lot: lot}
+		b := builder{r: r, g: g, lines: lines, voids: voids, first: first, lot: lot}
 		o := b.order()
 		if finish != nil {
 			finish(g, o)

@@ -2,6 +2,7 @@ package board
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -306,5 +307,21 @@ func TestAllDayCountsWhatIsStillToBeMade(t *testing.T) {
 	}
 	if got := AllDay(b.Snapshot().Orders, "Mains"); len(got) != 1 {
 		t.Errorf("of one course: %+v", got)
+	}
+}
+
+func TestATicketIsAnAddOnOnlyIfItIsTheFirstOfALaterRequest(t *testing.T) {
+	b := open(t, kvtest.New())
+	for job, request := range []string{"first", "first", "later", "later"} {
+		d := of18(uint64(job+1), "1 Fish")
+		d.Ticket.Request, d.Ticket.Record = request, ""
+		put(t, b, d)
+	}
+	var added []bool
+	for _, k := range b.OrderOf(1).Tickets {
+		added = append(added, k.Added)
+	}
+	if !slices.Equal(added, []bool{false, false, true, false}) {
+		t.Errorf("added: %t", added)
 	}
 }

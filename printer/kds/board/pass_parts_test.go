@@ -1,0 +1,204 @@
+package board
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ticketrail/queue/ticket"
+)
+
+// barJob is the part of order 18 at a printer.
+func barJob(state ticket.State) Sibling {
+	d := numbered(18, 50)
+	d.Ticket.Lines = []ticket.Line{{Quantity: "2", Name: "Beer"}}
+	s := Sibling{Job: 50, Station: "bar", At: "bar", Kind: Paper, State: state, Ticket: d.Ticket}
+	if !state.Open() {
+		s.Ended = d.Ticket.Received.Add(time.Minute)
+	}
+	return s
+}
+
+func TestAnOrderIsReadyOnlyWhenEveryPartIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPassHarness(t)
+		p.siblings = []Sibling{barJob(ticket.Pending)}
+		p.start(t)
+		defer func() { p.x.Close() }()
+		put(t, p.hot, numbered(18, 1))
+		do(t, p.hot, press(p.hot, Bump, 1, 0))
+		if p.find(18, Open).Ready {
+			t.Error("it is ready before the queue was asked")
+		}
+		for _, c := range []struct{ state, want, text string }{
+			{"pending", "#18 hot=done bar=wait", "bar: waiting to print"},
+			{"held", "#18 hot=done bar=held", "bar: HELD – call somebody: no paper"},
+			{"buried", "#18 hot=done bar=held", "bar: FAILED – call somebody: no paper"},
+			{"printing", "#18 hot=done bar=wait", "bar: coming out"},
+			{"confirmed", "#18 hot=done bar=out", "bar: on paper, confirmed 21:51, cannot know when it is made"},
+		} {
+			s := barJob(ticket.State(c.state))
+			s.Why = "no paper"
+			p.set(s)
+			p.wantParts(t, c.want)
+			if got := p.find(18, Open).Parts[1].Text; got != c.text {
+				t.Errorf("%s: %q, want %q", c.state, got, c.text)
+			}
+			if c := p.press(Tick, 18); s.State != ticket.Confirmed {
+				c.Part = "bar"
+				p.wants(t, c, Conflict)
+			}
+		}
+		if n := p.askedIn(6 * finalInterval); n != 6 {
+			t.Errorf("the queue was asked %d times for what is final", n)
+		}
+		tick := p.press(Tick, 18)
+		tick.Part = "bar"
+		for range 2 { // delivered twice
+			p.wants(t, tick, Done)
+			p.wantParts(t, "#18 ready hot=done bar=made")
+		}
+		p.start(t)
+		time.Sleep(time.Second)
+		p.wantParts(t, "#18 ready hot=done bar=made")
+		again := p.press(Tick, 18)
+		again.Part = "bar"
+		p.wants(t, again, Already)
+		untick := p.press(Untick, 18)
+		untick.Part = "bar"
+		p.wants(t, untick, Done)
+		p.wantParts(t, "#18 hot=done bar=out")
+		untick.Part, untick.ID = "cellar", "none"
+		p.wants(t, untick, Gone)
+
+		// What comes later to the same station must be ticked, too.
+		tick = p.press(Tick, 18)
+		tick.Part = "bar"
+		p.wants(t, tick, Done)
+		more := barJob(ticket.Sent)
+		more.Job = 51
+		put(t, p.cold, numbered(18, 3)) // asks the queue again
+		p.set(barJob(ticket.Confirmed), more)
+		p.wantParts(t, "#18 hot=done cold=open/2 bar=out")
+		do(t, p.cold, press(p.cold, Bump, 3, 0))
+		p.set(barJob(ticket.Cancelled))
+		put(t, p.cold, numbered(18, 4))
+		do(t, p.cold, press(p.cold, Bump, 4, 0))
+		synctest.Wait()
+		p.wantParts(t, "#18 ready hot=done cold=done bar=gone")
+		got := p.find(18, Open).Parts
+		if got[0].Text != "hot ✓ "+got[0].Clock || got[2].Text != "bar: cancelled by a person" {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+func TestAPassTicksAnExpiredPartByHand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPassHarness(t)
+		p.siblings = []Sibling{barJob(ticket.Expired)}
+		p.start(t)
+		defer func() { p.x.Close() }()
+		put(t, p.hot, numbered(18, 1))
+		do(t, p.hot, press(p.hot, Bump, 1, 0))
+		p.set(barJob(ticket.Expired))
+		p.wantParts(t, "#18 hot=done bar=expired")
+		if got := p.find(18, Open).Parts[1].Text; got != "bar: expired, not printed: call somebody" {
+			t.Error(got)
+		}
+		waiting := barJob(ticket.Pending)
+		waiting.Job = 60
+		p.set(barJob(ticket.Expired), waiting)
+		p.wantParts(t, "#18 hot=done bar=expired")
+		tick := p.press(Tick, 18)
+		tick.Part = "bar"
+		p.wants(t, tick, Done)
+		p.wantParts(t, "#18 hot=done bar=wait")
+		p.set(barJob(ticket.Expired))
+		p.wantParts(t, "#18 ready hot=done bar=made")
+		if got := p.find(18, Open).Parts[1].Text; got != "bar: expired, not printed" {
+			t.Error(got)
+		}
+
+		// A copy of it, and one more that a person holds.
+		again, held := barJob(ticket.Confirmed), barJob(ticket.Held)
+		again.Job, held.Job = 51, 52
+		p.set(barJob(ticket.Expired), again, held)
+		p.wantParts(t, "#18 hot=done bar=held")
+		held.State = ticket.Pending
+		p.set(barJob(ticket.Expired), again, held)
+		p.wantParts(t, "#18 hot=done bar=wait")
+		held.State = ticket.Sent
+		p.set(barJob(ticket.Expired), again, held)
+		p.wantParts(t, "#18 hot=done bar=out")
+		tick = p.press(Tick, 18)
+		tick.Part = "bar"
+		p.wants(t, tick, Done)
+		p.wantParts(t, "#18 ready hot=done bar=made")
+	})
+}
+
+func TestWhatADarkScreenSentToPaperIsAPartOfTheOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPassHarness(t)
+		salad := numbered(18, 3)
+		p.siblings = []Sibling{{Job: 3, Station: "cold", At: "grill", Kind: Paper, State: ticket.Printing,
+			Ticket: salad.Ticket}}
+		p.start(t)
+		defer func() { p.x.Close() }()
+		put(t, p.hot, numbered(18, 1))
+		if err := p.cold.ComesOut(t.Context(), salad, "grill"); err != nil {
+			t.Fatal(err)
+		}
+		do(t, p.hot, press(p.hot, Bump, 1, 0))
+		p.set(p.siblings...)
+		p.wantParts(t, "#18 hot=done cold=wait")
+		p.siblings[0].State = ticket.Confirmed
+		p.set(p.siblings...)
+		p.wantParts(t, "#18 hot=done cold=out")
+		if got := p.find(18, Open).Parts[1]; got.Says ||
+			!strings.HasPrefix(got.Text, "cold: on paper at grill, confirmed") {
+			t.Errorf("%+v", got)
+		}
+		do(t, p.cold, press(p.cold, Leave, 3, 0))
+		p.wantParts(t, "#18 hot=done cold=out")
+		p.start(t)
+		p.set(p.siblings...)
+		p.wantParts(t, "#18 hot=done cold=out")
+
+		// A card that was shown before the screen went dark.
+		put(t, p.cold, numbered(19, 4))
+		if err := p.cold.MarkPaper(t.Context(), 4, "grill"); err != nil {
+			t.Fatal(err)
+		}
+		p.set()
+		p.wantParts(t, "#18 hot=done cold=out", "#19 cold=out")
+	})
+}
+
+func TestWhatNobodyCouldReadAndWhatExpiredIsNotCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPassHarness(t)
+		raw := barJob(ticket.Confirmed)
+		raw.Ticket.Lines, raw.Ticket.Raw = nil, `{"a":1}`
+		p.siblings = []Sibling{raw}
+		p.start(t)
+		defer func() { p.x.Close() }()
+		put(t, p.hot, numbered(18, 1))
+		do(t, p.hot, press(p.hot, Bump, 1, 0))
+		p.set(p.siblings...)
+		p.wantParts(t, "#18 hot=done bar=out")
+		whole := raw
+		whole.Ticket.Void = true // a cancellation of the whole order
+		p.siblings = []Sibling{whole}
+		p.start(t)
+		p.set(p.siblings...)
+		p.wantParts(t, "#18 ready hot=done bar=gone")
+		// Moved to a ticket that is not known.
+		for _, s := range []ticket.State{ticket.Expired, ticket.Moved} {
+			p.set(barJob(s))
+			p.wantParts(t, "#18 hot=done bar=expired")
+		}
+	})
+}
