@@ -187,7 +187,8 @@ func (r *reader) orders(groups []*group, finish func(*group, *Order)) (out []*Or
 			if finish != nil && o.State == Open {
 				next := *o
 				// Most have the same parts as before, and need no new version.
-				if finish(g, &next); next.Ready != o.Ready || !reflect.DeepEqual(next.Parts, o.Parts) {
+				if finish(g, &next); next.Ready != o.Ready || next.Cancelled != o.Cancelled ||
+					!reflect.DeepEqual(next.Parts, o.Parts) {
 					next.seal()
 					o, was.orders[i] = &next, &next
 				}

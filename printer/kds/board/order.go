@@ -57,8 +57,10 @@ type Order struct {
 	Left    int      `json:"left"` // items that are still to be made
 	Tickets []Ticket `json:"tickets"`
 
-	Parts []Part `json:"parts,omitempty"` // at the pass only
-	Ready bool   `json:"ready,omitempty"`
+	// At the pass only. An order is Cancelled if nothing of it is wanted any more.
+	Parts     []Part `json:"parts,omitempty"`
+	Ready     bool   `json:"ready,omitempty"`
+	Cancelled bool   `json:"cancelled,omitempty"`
 
 	sum  uint64 // of its JSON
 	refs []Ref  // the cards that a command moves

@@ -98,6 +98,9 @@ func partLines(orders []*Order) (out []string) {
 		if o.Ready {
 			s += " ready"
 		}
+		if o.Cancelled {
+			s += " cancelled"
+		}
 		for _, p := range o.Parts {
 			s += fmt.Sprintf(" %s=%s", p.Station, p.State)
 			if p.Left > 0 {

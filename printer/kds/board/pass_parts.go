@@ -178,7 +178,7 @@ func (x *Pass) addParts(g *group, o *Order) {
 		ready = ready && (p.State == PartDone || p.State == PartMade || p.State == PartGone)
 		wanted = wanted || p.State != PartGone
 	}
-	o.Ready = ready && wanted
+	o.Ready, o.Cancelled = ready && wanted, ready && !wanted
 }
 
 // sameOrder says whether a ticket of the same request belongs to the group: a request can have two orders.

@@ -166,14 +166,16 @@ func TestABoardKeepsTheCardsThatThePassNeeds(t *testing.T) {
 	})
 }
 
-func TestAnOrderOfWhichNothingIsWantedIsNotReady(t *testing.T) {
+func TestAnOrderOfWhichNothingIsWantedIsCancelledAndNotReady(t *testing.T) {
 	p := newPassHarness(t)
-	put(t, p.hot, of18(1, "2 Fish"), void18(2, "2 Fish"))
-	p.wantParts(t, "#18 hot=gone")
+	put(t, p.hot, of18(1, "2 Fish"))
+	p.wantParts(t, "#18 hot=open/1")
+	put(t, p.hot, void18(2, "2 Fish"))
+	p.wantParts(t, "#18 cancelled hot=gone")
 	do(t, p.hot, press(p.hot, AckVoid, 1, 0))
 	do(t, p.hot, press(p.hot, Bump, 1, 0))
-	p.wantParts(t, "#18 hot=gone")
+	p.wantParts(t, "#18 cancelled hot=gone")
 	p.wants(t, p.press(Bump, 18), Done)
 	put(t, p.cold, void18(3, "2 Fish"))
-	p.wantParts(t, "#18")
+	p.wantParts(t, "#18 cancelled")
 }

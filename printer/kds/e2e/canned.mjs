@@ -132,7 +132,10 @@ export class Canned {
     if (verb === "bump") Object.assign(o, { state: "bumped", off: this.seq, off_at: Date.now() });
     if (verb === "bump" || verb === "ack_void") o.undo_until = Date.now() + this.setup.undo_for;
     if (verb === "undo" || verb === "recall") o.state = "open";
-    if (verb === "ack_void") o.must_ack_void = false;
+    if (verb === "ack_void") {
+      o.must_ack_void = false;
+      for (const v of o.voids) v.acked = true;
+    }
     if (verb === "ack_alarm") o.must_ack_alarm = false;
     if (verb === "tick" || verb === "untick")
       o.parts.find((p) => p.station === part).ticked_at = verb === "tick" ? Date.now() : 0;

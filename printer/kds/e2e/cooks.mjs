@@ -77,7 +77,7 @@ export async function newsOfOtherPagesIsHeardAndATapGoesThere(server, browser) {
   equal(await played(page), "ready", "the sound");
   assert((await chip(page, "ready").textContent()).includes("#30"), "the chip names the order");
   const voids = [{ job: 991, clock: "19:40", how: "request" }];
-  server.put({ ...server.orders[24], version: 2, must_ack_void: true, voids });
+  server.put({ ...server.orders[24], version: 2, voids });
   await chip(page, "void").waitFor();
   await until("the sound of a void", async () => (await played(page)) === "void");
   await chip(page, "ready").click();
@@ -224,7 +224,7 @@ export async function aSwipeTurnsThePage(server, browser) {
 }
 
 export async function aPhoneShowsAListAndOneOrderAtATap(server, browser) {
-  server.orders = [bowl(1), order(2, ["Fish", "Chips"]), order(3, [], { must_ack_void: true })];
+  server.orders = [bowl(1), order(2, ["Fish", "Chips"]), order(3, [], { must_ack_void: true, voids: [{ job: 9 }] })];
   const page = await open(browser, server, "hot-line", { viewport: { width: 390, height: 844 }, hasTouch: true });
   const rows = await page.$$eval("#board.list .row", (l) => l.map((r) => r.innerText.replace(/\s+/g, " ")));
   equal(rows.length, 3, "rows");

@@ -1,21 +1,83 @@
 // Screenshots for people to look at: the screens that kitchens have, few and many orders. all.mjs does not
-// run it: KDS_E2E_MODULES=~/.cache/ticketrail/browser node e2e/screenshots.mjs
+// run it: KDS_E2E_MODULES=~/.cache/ticketrail/browser node e2e/screenshots.mjs [part of a name]
 
 import { join } from "node:path";
-import { SCREENS, browse, open, set, shots } from "./harness.mjs";
-import { Canned } from "./canned.mjs";
+import { SCREENS, browse, live, open, set, shots } from "./harness.mjs";
+import { Canned, bowl, cannedOrder as order } from "./canned.mjs";
 import { evening } from "./evening.mjs";
 
+// hard returns orders that are difficult to draw.
+function hard() {
+  const nuts = "אלרגיה לאגוזים · 花生過敏";
+  const dishes = [
+    "宮保雞丁套餐配白飯", "شاورما دجاج مع بطاطا", "קציצות ברוטב עגבניות", "ต้มยำกุ้งน้ำข้น", "पनीर टिक्का मसाला", "Ørret i smør",
+  ].map((name, i) => ({ name, notes: i === 1 ? [{ text: nuts, alarm: true }] : [] }));
+  const long = [
+    "Slow-roasted Moroccan lamb shoulder for two with pomegranate, pistachio and labneh",
+    "Donaudampfschifffahrtsgesellschaftskapitänsschnitzel",
+  ];
+  const names = { number: "#ORDER-2026-000001234", table: "Table Bartholomew-Christopherson", dine_in: false };
+  const struck = Array.from({ length: 10 }, (_, i) => ({
+    name: "Cancelled dish number " + (i + 1), void: true, struck: { clock: "19:40" },
+  }));
+  const lines = struck.map((s) => "1 " + s.name);
+  const voids = [{ job: 90, clock: "19:40", lines, how: "number", bumped_clock: "19:05" }];
+  const lost = [{ job: 91, clock: "19:41", lines: ["1 Soup"], how: "unmatched" }];
+  const party = Array.from({ length: 12 }, (_, i) => ({
+    name: "Set menu " + (i + 1), course: i < 6 ? "Starters" : "Mains", seat: String(1 + (i % 6)),
+  }));
+  return [
+    bowl(1),
+    order(2, dishes, { alarms: [{ text: nuts, job: 1, item: 1 }], age: 700 }),
+    order(3, long, { ...names, type: "Delivery by UberEats", rush: true }),
+    order(4, struck, { voids, must_ack_void: true, age: 500 }),
+    order(5, party, { courses: ["Starters", "Mains"] }),
+    order(6, [], { voids: lost, must_ack_void: true }),
+  ];
+}
+
+// atThePass gives orders the parts that a pass knows.
+function atThePass(o, i) {
+  const [ready, cancelled, held] = [1, 3, 2].map((n) => i % 5 === n);
+  const part = (station, says, state, text, more) => ({ station, says, state, text, ...more });
+  const parts = cancelled
+    ? [part("hot-line", true, "gone", "hot line: cancelled")]
+    : [
+        part("hot-line", true, ready ? "done" : "open", ready ? "hot line ✓ 19:41" : "hot line: 3 left"),
+        part("cold", false, ready ? "made" : "out", "cold: on paper, confirmed 19:32, cannot know when it is made", {
+          lines: ["1 Caesar salad", "2 Oysters"], ticked_at: ready ? 1 : 0,
+        }),
+        ...(held ? [part("grill", false, "held", "grill: HELD – call somebody")] : []),
+      ];
+  return { ...o, ready, cancelled, must_ack_void: false, parts };
+}
+
+const boards = {
+  3: evening(3), 12: evening(12), 40: evening(40), 200: evening(200), hard: hard(),
+  pass: evening(12).map(atThePass), "pass-hard": hard().map(atThePass),
+};
 const browser = await browse();
-for (const n of [3, 12, 40, 200])
+for (const [name, orders] of Object.entries(boards))
   for (const [width, height] of [...SCREENS, [390, 844]])
     for (const colorScheme of ["dark", "light"]) {
+      const file = (what) => [name, width, colorScheme].join("-") + what;
+      if (process.argv[2] && !file("").includes(process.argv[2])) continue;
       const server = await Canned.open();
-      server.orders = evening(n);
+      server.setup.pass = name.startsWith("pass");
+      server.orders = orders;
       const page = await open(browser, server, "hot-line", { viewport: { width, height }, colorScheme });
-      const shot = (what) => page.screenshot({ path: join(shots, [n, width, colorScheme + what].join("-") + ".png") });
+      const shot = (what) => page.screenshot({ path: join(shots, file(what) + ".png") });
       await shot("");
-      if (n === 12 && width === 1280)
+      for (let n = 2; (name === "hard" || name === "pass-hard") && n < 9; n++) {
+        if (!(await page.isVisible("#next")) || (await page.isDisabled("#next"))) break;
+        await page.keyboard.press("PageDown");
+        await shot("-page" + n);
+      }
+      if (name === "hard" && width === 390) {
+        await page.click("#board .row >> nth=0");
+        await shot("-opened");
+      }
+      if (name === "12" && width === 1280)
         for (const key of ["d", "a", "s", "h", "c", "Shift+R"]) {
           if (key === "d") await page.keyboard.press("2");
           await page.keyboard.press(key);
@@ -23,10 +85,10 @@ for (const n of [3, 12, 40, 200])
           await shot("-" + key);
           await page.keyboard.press("Escape");
         }
-      if (n === 40 && width === 1920) {
+      if (name === "40" && width === 1920) {
         await set(page, { allday: "strip" });
         await page.reload();
-        await page.waitForSelector("#live.is");
+        await live(page);
         await shot("-strip");
       }
       await page.context().close();

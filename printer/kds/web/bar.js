@@ -2,7 +2,7 @@
 // another page. Each kind of news has a sound.
 
 import { byId, el, removeChildren, setText } from "./dom.js";
-import { nameOf, sinceOf } from "./store.js";
+import { hasUnreadVoid, nameOf, sinceOf } from "./store.js";
 import { age, clock, now } from "./time.js";
 
 // The kinds of news, the most urgent first.
@@ -49,7 +49,7 @@ export class Bar {
   kindsOf(o) {
     const { board, setup } = this.app;
     const is = {
-      void: o.must_ack_void,
+      void: hasUnreadVoid(o),
       allergy: o.must_ack_alarm,
       ready: setup.pass && o.ready,
       late: board.level(o) === "late",

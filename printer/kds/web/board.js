@@ -3,7 +3,7 @@
 
 import { byId, el, removeChildren, setting, setText } from "./dom.js";
 import { Columns } from "./columns.js";
-import { nameOf, jobsOf, sinceOf } from "./store.js";
+import { hasUnreadVoid, jobsOf, nameOf, sinceOf, tableOf } from "./store.js";
 import { age, now } from "./time.js";
 
 const NEW_FOR = 20000; // milliseconds for which an order is marked NEW once it is seen, unless it is touched
@@ -32,12 +32,7 @@ export class Board {
 
   // ---- drawing
 
-  redraw() {
-    this.columns.forget();
-    this.refresh();
-  }
-
-  // refresh draws what has changed. touchedAt is when somebody last touched the page.
+  // refresh draws what has changed.
   refresh() {
     const open = this.app.store.open();
     if (this.filter && !this.courses().includes(this.filter)) this.filter = "";
@@ -72,7 +67,7 @@ export class Board {
   // one page, or medium. It shrinks at once, and grows only while nobody touches the page.
   chooseSize(orders) {
     const scale = Math.sqrt(innerWidth * innerHeight) / Math.sqrt(1920 * 1080);
-    const px = (name) => Math.round(Math.max(SIZES[name][0] * scale, SIZES[name][1]));
+    const px = (name) => Math.round(2 * Math.max(SIZES[name][0] * scale, SIZES[name][1])) / 2;
     const wanted = setting.get("size", "auto");
     if (this.isPhone) return 20;
     if (SIZES[wanted]) return px(wanted);
@@ -82,14 +77,8 @@ export class Board {
     const most = !this.size || isQuiet ? px("xl") : this.size;
     this.isSettled = !this.size || isQuiet;
     this.shape = shape;
-    let [fits, tooLarge] = [px("m"), most + 1];
-    if (orders.length > 60 || !this.columns.fits(orders, fits)) tooLarge = fits;
-    while (tooLarge - fits > 1) {
-      const between = Math.floor((fits + tooLarge) / 2);
-      if (this.columns.fits(orders, between)) fits = between;
-      else tooLarge = between;
-    }
-    return (this.size = fits);
+    const fits = orders.length <= 60 && this.columns.largest(orders, px("m"), most);
+    return (this.size = fits || px("m"));
   }
 
   // wantsToGrow reports whether larger letters were not tried yet because the page was touched.
@@ -107,7 +96,8 @@ export class Board {
       const left = o.left ? o.left + " left" : "all done";
       const marks = el("span", { class: "marks" });
       if ((o.alarms || []).length) marks.append(el("span", { class: "alarm", text: "⚠ ALLERGY" }));
-      if (o.must_ack_void) marks.append(el("span", { class: "voided", text: "VOID" }));
+      if (o.cancelled || hasUnreadVoid(o))
+        marks.append(el("span", { class: "voided", text: o.cancelled ? "CANCELLED" : "VOID" }));
       if (o.rush) marks.append(el("span", { class: "badge rush", text: "RUSH" }));
       if (o.ready) marks.append(el("span", { class: "is-ready", text: "✓ READY" }));
       this.node.append(
@@ -115,7 +105,7 @@ export class Board {
           "button",
           { type: "button", class: "row card", data: { key: o.key }, on: { click: () => this.open(o.key) } },
           el("b", { class: "number", dir: "auto", text: nameOf(o) }),
-          el("b", { class: "table", dir: "auto", text: o.number ? (o.table || "").replace(/^table /i, "") : "" }),
+          el("b", { class: "table", dir: "auto", text: tableOf(o) }),
           marks,
           el("span", { class: "left", text: this.app.setup.pass ? "" : left }),
           el("span", { class: "age" }, el("b", { class: "word" }), " ", el("span", { class: "time" })),
@@ -153,7 +143,7 @@ export class Board {
         setText(node.querySelector(".time"), age(now() - sinceOf(o)));
         const hint = node.querySelector(".hint");
         if (hint) setText(hint, keys.hint(i));
-        const wait = node.querySelector(".act.wait");
+        const wait = node.querySelector(".act.unready");
         if (wait) setText(wait, this.unready.key === key ? "Not ready: press again to send out" : "Not ready");
       }
     });

@@ -2,7 +2,7 @@
 // of a card into one column or several.
 
 import { el } from "./dom.js";
-import { nameOf } from "./store.js";
+import { nameOf, tableOf } from "./store.js";
 import { clock } from "./time.js";
 
 // LONG is how many characters stay together: more than that is divided, so that no text is higher than
@@ -38,12 +38,13 @@ export class Card {
     for (const piece of pieces(text)) this.add(el("p", { class: "banner " + kind, dir: "auto", text: piece }));
   }
 
-  // head draws the one line at the top. A card in several columns has one in each. It is measured as it is
-  // when it is longest: board.js writes the age and the key.
+  // head draws the one line at the top. A card in several columns has one in each; those after the first say
+  // which part they are instead of the table. It is measured as it is when it is longest: board.js writes the
+  // age and the key.
   head(part, of) {
     const o = this.order;
-    const type = !o.dine_in && o.type && nameOf(o) !== o.type ? o.type : "";
-    const table = o.number ? short((o.table || "").replace(/^table /i, "")) : "";
+    const type = part === 1 && !o.dine_in && nameOf(o) !== o.type ? o.type : "";
+    const table = part === 1 ? tableOf(o) : "";
     return el(
       "header",
       null,
@@ -59,9 +60,9 @@ export class Card {
             el("kbd", { class: "hint", text: "M" }),
             o.rush && el("em", { class: "badge rush", text: "RUSH" }),
             el("b", { class: "number", dir: "auto", text: short(nameOf(o)) }),
-            table && el("b", { class: "table", dir: "auto", text: table }),
+            table && el("b", { class: "table", dir: "auto", text: short(table) }),
             type && el("span", { class: "type", dir: "auto", text: short(type) }),
-            of > 1 && el("span", { class: "part", text: part + "/" + of }),
+            part > 1 && el("span", { class: "part", text: part + "/" + of }),
           ),
           el(
             "span",
@@ -174,21 +175,23 @@ export class Card {
       for (const text of pieces(n.text)) this.add(note("span", { text, alarm: n.alarm }), item);
   }
 
-  // void draws what was cancelled, when, and what became of it. It stands at the end, where the button is.
+  // void draws what was cancelled, when, and what became of it. It stands at the end, where the button is. What is
+  // struck above needs no full list.
   void(v) {
-    const seen = v.acked || v.acked_at ? " acked" : "";
+    const seen = v.acked ? " acked" : "";
+    const [lines, lost] = v.how === "unmatched" ? [[], v.lines] : [v.lines || [], v.unmatched];
+    const more = lines.length > 3 ? ["and " + (lines.length - 2) + " more"] : [];
     const text = [
-      v.whole ? "all of it" : (v.lines || []).join(", "),
+      v.whole ? "all of it" : [...lines.slice(0, more.length ? 2 : 3), ...more].join(", "),
       v.bumped_clock && "you bumped this at " + v.bumped_clock,
       v.how === "number" && "matched by order number and item",
       v.how === "table" && "matched by table and item",
-      seen && "✓ read " + (v.acked_at ? clock(v.acked_at) : ""),
+      v.acked && "✓ read " + (v.acked_at ? clock(v.acked_at) : ""),
     ];
     const add = (head, text) =>
       this.add(el("p", { class: "voided" + seen, dir: "auto" }, head && el("b", { text: head + " " }), text));
     pieces(text.filter(Boolean).join(" · ")).forEach((piece, n) => add(n === 0 && "VOID " + v.clock, piece));
-    const lost = v.how === "unmatched" && !v.whole ? v.lines : v.unmatched;
-    for (const line of lost || []) for (const piece of pieces(line)) add("could not match", piece);
+    for (const line of (!v.whole && lost) || []) for (const piece of pieces(line)) add("could not match", piece);
   }
 
   drawFoot() {
@@ -208,7 +211,8 @@ export class Card {
     if (o.must_ack_alarm) return ["ack alarm", "Acknowledge ALLERGY"];
     if (this.hidden) return ["some", "Done: " + short(this.filter)];
     if (!this.setup.pass) return ["bump", "Bump"];
-    return o.ready ? ["bump ready", "READY: send out"] : ["wait", "Not ready"];
+    if (o.cancelled) return ["wait", "Cancelled: put away"];
+    return o.ready ? ["bump ready", "READY: send out"] : ["wait unready", "Not ready"];
   }
 }
 

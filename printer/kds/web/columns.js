@@ -3,7 +3,7 @@
 
 import { el, removeChildren } from "./dom.js";
 import { Card, itemElement } from "./cards.js";
-import { nameOf } from "./store.js";
+import { hasUnreadVoid, nameOf } from "./store.js";
 
 const GAP = 6; // pixels between cards, as in board.css
 const BORDER = 4; // of a card, above and below
@@ -11,7 +11,8 @@ const ITEM = 7; // pixels of an item beside its lines, as in board.css
 const MORE = 24; // of the line that says that a card continues
 const WIDTH = 12.7; // of a column at least, in letters' heights: a head fits on one line
 const SMALL_REST = 0.07; // of a column that may stay empty at its end
-const KEPT_ITEM = 0.1; // of a column that may stay empty to keep an item together
+const KEPT_ITEM = 0.06; // of a column that may stay empty to keep an item together
+const GROWTH = 12; // pixels that a row or a button grows at most, where a column has some left
 
 export class Columns {
   // options() returns what cards are drawn with
@@ -38,16 +39,36 @@ export class Columns {
     return { size, perPage: n, width: Math.floor(room / n) - GAP, height: this.board.clientHeight - 2 * GAP };
   }
 
-  // fits reports whether all orders have room on one page. It changes nothing.
-  fits(orders, size) {
-    const to = this.geometry(size);
+  // largest returns the largest size, in steps of half a pixel, at which all orders have room on one page; 0 if
+  // they have none at the least one. It changes nothing.
+  largest(orders, least, most) {
     const cards = orders.map((o) => new Card(o, this.options()));
-    this.takeSizes(cards, to);
-    let columns = 0;
-    place(cards, to.height, (i, card, segments) => {
-      columns = i + segments.length;
-    });
-    return columns <= to.perPage;
+    const fits = (size) => {
+      const to = this.geometry(size);
+      this.takeSizes(cards, to);
+      let columns = 0;
+      place(cards, to.height, (i, card, segments) => {
+        columns = i + segments.length;
+      });
+      return columns <= to.perPage;
+    };
+    // Larger letters need more room, except where they make columns fewer and wider: a search for each number.
+    const sizes = new Map();
+    for (let s = most; s >= least; s -= 0.5) {
+      const { perPage } = this.geometry(s);
+      sizes.set(perPage, [s, ...(sizes.get(perPage) || [])]);
+    }
+    for (const list of sizes.values()) {
+      if (!fits(list[0])) continue;
+      let [low, high] = [0, list.length];
+      while (high - low > 1) {
+        const middle = (low + high) >> 1;
+        if (fits(list[middle])) low = middle;
+        else high = middle;
+      }
+      return list[low];
+    }
+    return 0;
   }
 
   // layout finds the place of every card.
@@ -90,7 +111,7 @@ export class Columns {
     this.measure.style.width = width + "px";
     this.measure.style.fontSize = size + "px";
     const heads = cards.map((card) => {
-      const [once, again] = [card.head(1, 1), card.head(1, 8)];
+      const [once, again] = [card.head(1, 1), card.head(20, 20)];
       this.measure.append(shell(card, 1, 1, once, again, ...inItems(card.blocks), card.foot));
       return [once, again];
     });
@@ -114,6 +135,7 @@ export class Columns {
       while (columns.length <= i) columns.push([]);
       columns[i].push(node);
     };
+    const left = []; // pixels that each column has left
     const cards = orders.map((o) => this.cards.get(o.key));
     place(cards, height, (i, card, segments) => {
       const cut = segments.map((s) => s.to).join();
@@ -124,6 +146,9 @@ export class Columns {
       }
       card.first = i;
       card.segments.forEach((node, n) => add(i + n, node));
+      segments.forEach((s, n) => {
+        left[i + n] = (left[i + n] === undefined ? height + GAP : left[i + n]) - s.height - GAP;
+      });
       const position = i + ":" + columns[i].length;
       const before = this.moved.get(card.order.key);
       const at = this.filledOnce ? performance.now() : -Infinity;
@@ -135,11 +160,17 @@ export class Columns {
         if (n === card.segments.length - 1) return;
         const turns = (card.first + n + 1) % this.perPage === 0;
         const page = Math.floor((card.first + n + 1) / this.perPage) + 1;
-        node.lastChild.textContent = turns ? "continues on page " + page + " ▶" : "continues ▶";
+        const where = turns ? " continues on page " + page + " ▶" : " continues ▶";
+        node.lastChild.textContent = n + 1 + "/" + card.segments.length + where;
       });
     this.filledOnce = true; // from now on a card that moves may be under a finger
     for (const key of this.moved.keys()) if (!this.cards.has(key)) this.moved.delete(key);
     this.columns = columns;
+    // What is left remains empty at the end of the last column: there are no more orders.
+    this.growth = columns.map((nodes, i) => {
+      const rows = nodes.reduce((sum, node) => sum + node.querySelectorAll(".item, .act").length, 0);
+      return i < columns.length - 1 && rows ? Math.min(GROWTH, left[i] / rows) : 0;
+    });
     this.pages = Math.max(1, Math.ceil(columns.length / this.perPage));
   }
 
@@ -152,19 +183,17 @@ export class Columns {
         if (holder.children[n] !== node) holder.insertBefore(node, holder.children[n] || null);
       });
       while (holder.children.length > want.length) holder.removeChild(holder.lastChild);
-      // What remains goes to items and buttons, unless it remains because there are no more orders.
-      holder.classList.toggle("full", page * this.perPage + i < this.columns.length - 1);
+      holder.style.setProperty("--grow", (this.growth[page * this.perPage + i] || 0) + "px");
     }
   }
 
-  // cardsOn returns the keys of the cards on a page, in order, each with the column and row where it
-  // begins.
+  // cardsOn returns the keys of the cards on a page, in order, each with the column where it begins.
   cardsOn(page) {
     const list = [];
     for (let i = 0; i < this.perPage; i++)
-      (this.columns[page * this.perPage + i] || []).forEach((node, row) => {
+      (this.columns[page * this.perPage + i] || []).forEach((node) => {
         const key = node.dataset.key;
-        if (!list.some((c) => c.key === key)) list.push({ key, column: i, row, node });
+        if (!list.some((c) => c.key === key)) list.push({ key, column: i, node });
       });
     return list;
   }
@@ -219,7 +248,7 @@ function divide(card, room, height) {
   for (;;) {
     const first = segments.length === 0;
     const name = isInside(blocks, from) ? blocks[from].again : 0;
-    const fixed = card.againHeight + BORDER + (first ? 0 : repeated) + name;
+    const fixed = (first ? card.headHeight : card.againHeight + repeated) + BORDER + name;
     const most = (first ? room : height) - fixed;
     const rest = heightOf(blocks, from, blocks.length);
     if (from === blocks.length || (!first && rest + card.footHeight <= most)) {
@@ -229,8 +258,9 @@ function divide(card, room, height) {
     const to = cut(blocks, from, most - MORE, height);
     // A head without anything to cook is no use at the end of a column.
     if (first && room < height && !blocks.slice(0, to).some((b) => b.content)) return null;
-    segments.push({ from, to: Math.max(to, from + 1), height });
-    from = Math.max(to, from + 1);
+    const end = Math.max(to, from + 1);
+    segments.push({ from, to: end, height: fixed + heightOf(blocks, from, end) + MORE });
+    from = end;
   }
 }
 
@@ -311,7 +341,7 @@ function shell(card, part, of, ...nodes) {
   return el(
     part === 1 ? "article" : "section",
     {
-      class: "card" + (o.must_ack_void ? " voiding" : "") + (part > 1 ? " continuation" : ""),
+      class: "card" + (hasUnreadVoid(o) ? " voiding" : "") + (part > 1 ? " continuation" : ""),
       tabindex: "-1",
       data: { key: o.key },
       "aria-label": nameOf(o) + (of > 1 ? ", part " + part + " of " + of : ""),

@@ -33,7 +33,7 @@ export class Keys {
   // then those with Shift. It returns what is written on the cards.
   selectKeys(map) {
     const hints = [];
-    while (map["select_" + (hints.length + 1)]) hints.push((map["select_" + (hints.length + 1)] || [])[0] || "");
+    for (let n = 1; map["select_" + n]; n++) hints.push(map["select_" + n][0] || "");
     for (const shift of ["", "shift+"])
       for (const letter of "bdefgjklmnoqtwxyzacihprsuv") {
         if (this.actions.has(shift + letter)) continue;

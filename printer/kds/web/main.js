@@ -48,7 +48,8 @@ class App {
         true,
       );
     if (this.sound.context) this.sound.context.onstatechange = () => this.updateSoundButton();
-    addEventListener("resize", () => this.refresh());
+    // The board also has another size if the bar needs another line.
+    new ResizeObserver(() => this.refresh()).observe(this.board.node);
     if (document.fonts && document.fonts.ready) document.fonts.ready.then(() => this.redraw());
     setInterval(() => this.tick(), 1000);
     document.body.classList.remove("starting");
@@ -234,7 +235,7 @@ class App {
     if (order.must_ack_alarm) return this.send("ack_alarm", order);
     const card = board.columns.cards.get(order.key);
     if (card && card.hidden) return this.finishFiltered(order, card);
-    if (this.setup.pass && !order.ready && board.unready.key !== order.key) {
+    if (this.setup.pass && !order.ready && !order.cancelled && board.unready.key !== order.key) {
       board.unready = { key: order.key, at: performance.now() };
       return board.update();
     }
@@ -305,7 +306,7 @@ class App {
       return;
     }
     const done = {
-      bump: name + (this.setup.pass ? " sent out" : " bumped"),
+      bump: name + (order.cancelled ? " put away" : this.setup.pass ? " sent out" : " bumped"),
       ack_void: name + ": VOID acknowledged",
       ack_alarm: name + ": ALLERGY acknowledged",
       undo: name + ": undone",

@@ -249,28 +249,13 @@ function courses(content, app, panels) {
   removeChildren(content);
   const ul = el("ul", { class: "rows" });
   for (const name of ["", ...app.board.courses()]) {
-    ul.append(
-      el(
-        "li",
-        null,
-        el(
-          "button",
-          {
-            type: "button",
-            class: "row",
-            "aria-pressed": String(app.board.filter === name),
-            autofocus: app.board.filter === name,
-            on: {
-              click: () => {
-                panels.close();
-                app.board.setFilter(name);
-              },
-            },
-          },
-          el("b", { dir: "auto", text: name || "All courses" }),
-        ),
-      ),
-    );
+    const is = app.board.filter === name;
+    const click = () => {
+      panels.close();
+      app.board.setFilter(name);
+    };
+    const props = { type: "button", class: "row", "aria-pressed": String(is), autofocus: is, on: { click } };
+    ul.append(el("li", null, el("button", props, el("b", { dir: "auto", text: name || "All courses" }))));
   }
   content.append(ul);
 }

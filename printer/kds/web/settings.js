@@ -18,65 +18,21 @@ function choice(title, name, fallback, options, then) {
 
 export function settings(content, app, panels) {
   removeChildren(content);
-  const volume = el("input", {
-    type: "range",
-    min: "10",
-    max: "100",
-    step: "10",
-    value: setting.get("volume", "70"),
-    "aria-label": "Volume",
-  });
+  const range = { type: "range", min: "10", max: "100", step: "10", value: setting.get("volume", "70") };
+  const volume = el("input", { ...range, "aria-label": "Volume" });
   volume.addEventListener("change", () => {
     setting.set("volume", volume.value);
     app.sound.play("new", true);
   });
   const button = (text, click) => el("button", { type: "button", on: { click }, text });
+  const themes = [["auto", "As the tablet"], ["dark", "Dark"], ["light", "Light"]];
+  const sizes = [["auto", "Auto"], ["s", "S"], ["m", "M"], ["l", "L"], ["xl", "XL"]];
+  const places = [["panel", "When asked for"], ["strip", "Beside the board"], ["screen", "Whole screen"]];
   content.append(
-    choice(
-      "Colours",
-      "theme",
-      "auto",
-      [
-        ["auto", "As the tablet"],
-        ["dark", "Dark"],
-        ["light", "Light"],
-      ],
-      () => app.applySettings(),
-    ),
-    choice(
-      "Size",
-      "size",
-      "auto",
-      [
-        ["auto", "Auto"],
-        ["s", "S"],
-        ["m", "M"],
-        ["l", "L"],
-        ["xl", "XL"],
-      ],
-      () => app.applySettings(),
-    ),
-    choice(
-      "All-day",
-      "allday",
-      "panel",
-      [
-        ["panel", "When asked for"],
-        ["strip", "Beside the board"],
-        ["screen", "Whole screen"],
-      ],
-      () => app.applySettings(),
-    ),
-    choice(
-      "Sound",
-      "sound",
-      "on",
-      [
-        ["on", "On"],
-        ["off", "Off"],
-      ],
-      () => app.updateSoundButton(),
-    ),
+    choice("Colours", "theme", "auto", themes, () => app.applySettings()),
+    choice("Size", "size", "auto", sizes, () => app.applySettings()),
+    choice("All-day", "allday", "panel", places, () => app.applySettings()),
+    choice("Sound", "sound", "on", [["on", "On"], ["off", "Off"]], () => app.updateSoundButton()),
     el("fieldset", null, el("legend", { text: "Volume" }), volume),
     el(
       "fieldset",

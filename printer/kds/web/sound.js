@@ -23,7 +23,6 @@ export class Sound {
     }
     this.lastPlayed = {};
     this.busyUntil = 0; // by the context's clock: sounds follow each other
-    this.played = []; // for whoever wonders what should have been heard
   }
 
   get on() {
@@ -48,8 +47,6 @@ export class Sound {
     const t = performance.now();
     if (!force && t - (this.lastPlayed[name] || -Infinity) < 1500) return; // ten tickets at once make one sound
     this.lastPlayed[name] = t;
-    this.played.push(name);
-    if (this.played.length > 20) this.played.shift();
     document.documentElement.dataset.played = name;
     if (!this.context || this.context.state !== "running") return;
     const volume = Number(setting.get("volume", "70")) / 100;

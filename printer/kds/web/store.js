@@ -74,3 +74,9 @@ export function nameOf(o) {
   const kind = { slip: "Expired", test: "Test" }[o.kind];
   return o.number || o.table || kind || o.type || "Order";
 }
+
+// hasUnreadVoid reports whether a cancellation waits to be acknowledged, at the pass also by another station.
+export const hasUnreadVoid = (o) => (o.voids || []).some((v) => !v.acked);
+
+// tableOf is what stands beside the name: the table, unless the order is called by it.
+export const tableOf = (o) => (o.number ? (o.table || "").replace(/^table /i, "") : "");
