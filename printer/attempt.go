@@ -214,7 +214,7 @@ func (a *attempt) writePart(b []byte, limit time.Duration) (took time.Duration, 
 		start := time.Now()
 		err := a.s.write(a.ctx, b, min(writeCheckInterval, limit-took))
 		b = nil // the session has the rest
-		if err == nil || a.ctx.Err() != nil || !timedOut(err) {
+		if err == nil || !timedOut(err) {
 			return took + time.Since(start), err
 		}
 		blocked, werr := a.waitForPerson(err)

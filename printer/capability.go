@@ -167,7 +167,7 @@ func (k *knowledge) save(ctx context.Context, a capability) {
 	if !a.answers() {
 		k.health.set(a.stateWithoutAnswers())
 	}
-	if !a.mute && (was.Fence != a.Fence || !was.known) {
+	if was.Fence != a.Fence || was.Probed.IsZero() {
 		k.o.Logger.Info("printer capability detected", "printer", k.o.Name,
 			"capability", string(a.Fence.proof()), "answers", len(a.RealTime))
 	}

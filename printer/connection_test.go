@@ -93,23 +93,25 @@ func TestATicketIsUntouchedIfTheConnectionEndedBeforeItsFirstByte(t *testing.T) 
 		if !ticket.IsUntouched(err) || strings.Contains(f.all(), "job 1") {
 			t.Errorf("%v, it was sent %q", err, f.all())
 		}
+		r.wantState(printer.Unreachable)
 	})
 }
 
 // The first copy was cut; the cut of the second one, which ended as sent, was never sent.
 func TestEachCopysCutIsCountedByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &acknowledging{cutter(func(n int) bool { return n == 4 || n == 6 }), 11}
+		cuts := cutter(func(n int) bool { return n == 4 || n == 6 })
+		a := &acknowledging{scriptedPrinter: cuts, missing: 11}
 		r := newHarness(t, nil, a, func(_ *printer.DeviceOptions, o *printer.Options) { o.Copies = 2 })
 		defer r.d.Retire()
 		r.want("A1", "confirmed")
 		r.want("A2", "doubt")
 		r.want("A2", "sent")
-		cuts := strings.Count(a.all(), theCut)
+		before := strings.Count(a.all(), theCut)
 		if o := r.print("A3"); o.err != nil {
 			t.Error(o.err)
 		}
-		if n := strings.Count(a.all(), theCut) - cuts; n != 3 {
+		if n := strings.Count(a.all(), theCut) - before; n != 3 {
 			t.Errorf("%d cuts with the last ticket, want that of the one before and two of its own", n)
 		}
 	})
@@ -160,7 +162,9 @@ func TestAPrinterThatIsNeverAskedIsReachableAgain(t *testing.T) {
 		r.wantState(printer.Unreachable)
 		_ = r.v.Refuse(false)
 		r.want("A1", "sent")
-		r.wantState(printer.Unknown)
+		if s := r.wantState(printer.Unknown); s.Err != "" {
+			t.Error(s.Err)
+		}
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -176,18 +177,30 @@ func TestARetiredDeviceKeepsNoConnection(t *testing.T) {
 
 func TestTwoStationsOfOnePrinterPrintOneAtATime(t *testing.T) {
 	o := answersAll()
-	o.Clients, o.LinesPerSecond, o.ReceiveBuffer = 1, 5, 256
+	o.LinesPerSecond, o.ReceiveBuffer = 5, 256
 	withHarness(t, o, nil, func(r *harness) {
 		model, _ := profile.Lookup("epson-tm-t88")
 		model.Kanji = true
 		second := printer.NewPaper(printer.Options{Name: "bar", Profile: model, Device: r.d})
 		done := make(chan outcome)
+		var begun atomic.Int32
 		for i := range 6 {
 			p := r.p
 			if i%2 == 1 {
 				p = second
 			}
-			go func() { done <- r.printWith(r.t.Context(), p, orderOf(fmt.Sprintf("A%d", i)), nil) }()
+			go func() {
+				var o outcome
+				o.proof, o.err = p.Print(r.t.Context(), orderOf(fmt.Sprintf("A%d", i)), func(context.Context) error {
+					if begun.Add(1) > 1 {
+						t.Error("two tickets are begun")
+					}
+					time.Sleep(time.Minute) // the other station has every chance to print
+					begun.Add(-1)
+					return nil
+				})
+				done <- o
+			}()
 		}
 		for range 6 {
 			if o := <-done; o.kind() != "confirmed" {

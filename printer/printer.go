@@ -179,7 +179,7 @@ func (p *Paper) compose(d ticket.Delivery, afterPiece bool) (j encodedTicket, er
 		if r := recover(); r != nil {
 			p.o.Logger.Debug("composing a ticket panicked",
 				"printer", p.o.Name, "job", d.Job, "stack", string(debug.Stack()))
-			j, err = encodedTicket{}, fmt.Errorf("compose ticket: %v: %s", r, reportBug)
+			err = fmt.Errorf("compose ticket: %v: %s", r, reportBug)
 		}
 	}()
 	j = p.render(d, afterPiece)
@@ -248,10 +248,7 @@ func (p *Paper) sendTimeout(n int) time.Duration {
 func (p *Paper) printTimeout(j encodedTicket, n int) time.Duration {
 	// About what a printed line of text takes, with its styles.
 	const bytesPerLine = 64
-	if j.lines > 0 {
-		n = min(n, (j.lines+p.o.Profile.FeedBeforeCut)*bytesPerLine)
-	}
-	return p.sendTimeout(n)
+	return p.sendTimeout(min(n, (j.lines+p.o.Profile.FeedBeforeCut)*bytesPerLine))
 }
 
 // printTime is how long the printing of all copies takes, as estimated.

@@ -114,7 +114,7 @@ func (s *session) probeRealTime(ctx context.Context) error {
 func (s *session) probeASB(ctx context.Context) (bool, error) {
 	err := s.write(ctx, escpos.AutoStatus(true), probeSlow)
 	if err == nil {
-		err = s.waitFor(ctx, probeSlow, func() bool { return s.pushed > 0 || s.unexpected > 0 })
+		err = s.waitFor(ctx, probeSlow, func() bool { return s.pushed > 0 })
 	}
 	s.mu.Lock()
 	asb := s.pushed > 0 && s.unexpected == 0

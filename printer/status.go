@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -79,9 +78,7 @@ type health struct {
 func (h *health) get() Status {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	s := h.status
-	s.Reported = slices.Clone(s.Reported)
-	return s
+	return h.status
 }
 
 // update changes the status and logs a change of state. All changes go through here, so that Since,
@@ -149,7 +146,7 @@ func (h *health) countLogged() int {
 func (h *health) observe(c escpos.Condition) {
 	now := time.Now()
 	h.update(func(s *Status) {
-		s.Heard, s.Err = now, ""
+		s.Heard = now
 		// Before the probe has ended it is not known whether it can print.
 		if is := state(c); is != Ready || s.Capability != "" {
 			s.State = is

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -138,18 +139,24 @@ func TestCutOffsCountOnlyInARow(t *testing.T) {
 // acknowledging makes connections to a scripted printer that acknowledge all but the last missing bytes.
 type acknowledging struct {
 	*scriptedPrinter
-	missing int
+	missing  int
+	finished atomic.Int32 // connections that were ended in an orderly way
 }
 
 func (a *acknowledging) Dial(ctx context.Context) (transport.Conn, error) {
 	c, err := a.scriptedPrinter.Dial(ctx)
-	return &acknowledgingConn{Conn: c, missing: &a.missing}, err
+	return &acknowledgingConn{Conn: c, a: a}, err
 }
 
 type acknowledgingConn struct {
 	transport.Conn
-	taken   int
-	missing *int
+	taken int
+	a     *acknowledging
+}
+
+func (c *acknowledgingConn) Finish(ctx context.Context) error {
+	c.a.finished.Add(1)
+	return c.Conn.Finish(ctx)
 }
 
 func (c *acknowledgingConn) Write(b []byte) (int, error) {
@@ -159,10 +166,10 @@ func (c *acknowledgingConn) Write(b []byte) (int, error) {
 }
 
 func (c *acknowledgingConn) Acknowledged() (int, error) {
-	if *c.missing < 0 {
+	if c.a.missing < 0 {
 		return c.taken, os.ErrInvalid
 	}
-	return c.taken - *c.missing, nil
+	return c.taken - c.a.missing, nil
 }
 
 // cutter is a printer whose connection ends instead of the answer behind ticket number n, if cut says so.
@@ -191,12 +198,16 @@ func cutter(cut func(n int) bool) *scriptedPrinter {
 func TestATicketOfWhichAByteWasNotAcknowledgedIsNotSent(t *testing.T) {
 	for missing, want := range map[int]string{11: "sent", 12: "doubt", -1: "doubt"} { // the question has 11 bytes
 		synctest.Test(t, func(t *testing.T) {
-			a := &acknowledging{cutter(func(n int) bool { return n > 1 }), missing}
+			a := &acknowledging{scriptedPrinter: cutter(func(n int) bool { return n > 1 }), missing: missing}
 			r := newHarness(t, nil, a, nil)
 			defer r.d.Retire()
 			r.want("A1", "confirmed")
 			r.want("A2", "doubt")
+			before := a.finished.Load()
 			r.want("A2", want)
+			if n := a.finished.Load() - before; (n > 0) != (want == "sent") { // a reset could destroy the ticket
+				t.Errorf("%d connections were ended in an orderly way", n)
+			}
 			if o := r.print("A3"); o.kind() != want {
 				t.Errorf("%d bytes missing: %s, %v", missing, o.kind(), o.err)
 			}
@@ -312,7 +323,10 @@ func TestAPrinterThatLosesItsIDTwiceInARowHasNone(t *testing.T) {
 			{true, "processed", "processed", "status"},
 		} {
 			ids = c.ids
-			r.want("A1", c.proof)
+			// The ticket does not wait for the id once more.
+			if o := r.want("A1", c.proof); o.took > 8*time.Second {
+				t.Errorf("ticket %d: after %s", i, o.took)
+			}
 			b, _, _ := r.mem.Get("grill")
 			if got := r.d.Status().Capability; got != c.can || !strings.Contains(string(b), `"fence":"`+c.key+`"`) {
 				t.Errorf("ticket %d: it can be %s, stored %s; want %s and %s", i, got, b, c.can, c.key)

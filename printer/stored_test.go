@@ -116,7 +116,7 @@ func TestAPersonsProbeUsesANewConnection(t *testing.T) {
 
 func TestAPersonsProbeStartsTheCountOfCutOffAnswersAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &acknowledging{cutter(func(n int) bool { return n > 1 }), 11}
+		a := &acknowledging{scriptedPrinter: cutter(func(n int) bool { return n > 1 }), missing: 11}
 		r := newHarness(t, nil, a, nil)
 		defer r.d.Retire()
 		r.want("A1", "confirmed")

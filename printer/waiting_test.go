@@ -203,7 +203,7 @@ func TestOnlyAConnectionThatEndsOnAWorkingPrinterIsCutOff(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newHarness(t, nil, &acknowledging{slowStatus(0, status), 11}, nil)
+				r := newHarness(t, nil, &acknowledging{scriptedPrinter: slowStatus(0, status), missing: 11}, nil)
 				defer r.d.Retire()
 				for range 4 {
 					r.want("A1", "doubt")

@@ -36,7 +36,7 @@ func (d *Device) poll(ctx context.Context) {
 	if !d.tryPoll(cancel) {
 		return
 	}
-	defer d.endPoll()
+	defer func() { <-d.lock }()
 	d.can.load()
 	if (d.can.mute || d.can.silent()) && !d.can.stale() || d.idle != nil {
 		return // the status of an idle connection is at most Linger old, or a ticket is about to use it
@@ -66,12 +66,4 @@ func (d *Device) tryPoll(cancel context.CancelFunc) bool {
 	default:
 		return false
 	}
-}
-
-// endPoll gives the lock back.
-func (d *Device) endPoll() {
-	d.mu.Lock()
-	d.cancelPoll = nil
-	d.mu.Unlock()
-	<-d.lock
 }

@@ -1,0 +1,256 @@
+package printer_test
+
+import (
+	"context"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ticketrail/printer"
+	"ticketrail/printer/transport"
+	"ticketrail/printer/virtual"
+)
+
+func TestAStateHasATimeAndAReportToo(t *testing.T) {
+	withHarness(t, answersAll(), nil, func(r *harness) {
+		time.Sleep(time.Hour)
+		r.want("A1", "confirmed")
+		if s := r.wantState(printer.Ready); time.Since(s.Since) > time.Minute || time.Since(s.Heard) > time.Minute {
+			t.Errorf("%+v at %s", s, time.Now())
+		}
+		time.Sleep(time.Hour)
+		r.v.Set(virtual.PaperLow, true)
+		r.want("A2", "confirmed")
+		s := r.wantState(printer.Ready)
+		if time.Since(s.Since) < time.Hour || time.Since(s.Heard) > time.Minute || len(s.Reported) != 1 {
+			t.Errorf("%+v at %s", s, time.Now())
+		}
+		time.Sleep(time.Hour)
+		r.v.Stall()
+		r.want("A3", "not ready")
+		// What it reported last says nothing about a printer that does not answer.
+		if s := r.wantState(printer.Busy); s.Conditions != 0 || len(s.Reported) != 0 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+func TestAPrinterIsReadyOnlyWhenItsProbeHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		push := false
+		r := newScriptedHarness(t, answering(func(c net.Conn, all string) {
+			switch {
+			case last(all, "\x1da\x0e"):
+				_, _ = c.Write([]byte("\x10\x00\x00\x0f"))
+				push = true
+			case push:
+				push = false
+				later(time.Second, func() { _, _ = c.Write([]byte("\x10\x00\x00\x0f")) })
+			}
+		}))
+		defer r.d.Retire()
+		later(3*time.Second, func() { r.wantState(printer.Unknown) })
+		if o := r.want("A1", "sent"); o.took < 3*time.Second {
+			t.Errorf("the probe took %s", o.took)
+		}
+	})
+}
+
+func TestAPrinterWhoseStateChangesAllTheTimeIsLoggedAgainAfterAWhile(t *testing.T) {
+	withHarness(t, answersAll(), nil, func(r *harness) {
+		for range 3 {
+			before := r.log.count("level=")
+			for range 30 {
+				r.v.Set(virtual.CoverOpen, true)
+				r.want("A1", "not ready")
+				r.v.Set(virtual.CoverOpen, false)
+				r.want("A1", "confirmed")
+			}
+			if n := r.log.count("level=") - before; n < 20 || n > 25 {
+				t.Errorf("%d lines in the log", n)
+			}
+			time.Sleep(11 * time.Minute)
+		}
+		if n := r.log.count("changes all the time"); n != 3 {
+			t.Errorf("said %d times", n)
+		}
+	})
+}
+
+func TestACapabilityIsLoggedWhenItChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wire := &replaceableDialer{to: virtual.New(virtual.Options{Kanji: true})}
+		r := newHarness(t, nil, wire, nil)
+		defer r.d.Retire()
+		for range 5 { // probed each time
+			r.want("A1", "sent")
+			time.Sleep(2 * time.Hour)
+		}
+		if n := r.log.count("capability detected"); n != 1 {
+			t.Errorf("%d times", n)
+		}
+		wire.replace(virtual.New(answersAll()))
+		r.want("A1", "confirmed")
+		if n := r.log.count("capability detected"); n != 2 {
+			t.Errorf("%d times, after it changed", n)
+		}
+	})
+}
+
+func TestWhileAPersonProbesItIsNotKnownWhatThePrinterCanDo(t *testing.T) {
+	withHarness(t, virtual.Options{Can: realTimeOnly, Kanji: true}, nil, func(r *harness) {
+		r.want("A1", "sent")
+		time.Sleep(time.Minute)
+		later(2*time.Second, func() {
+			if s := r.d.Status(); s.Capability != "" {
+				t.Errorf("%+v", s)
+			}
+		})
+		if s, err := r.d.Probe(r.t.Context()); err != nil || s.Capability != "sent" {
+			t.Errorf("%+v, %v", s, err)
+		}
+	})
+}
+
+func TestAPersonsProbeComesBeforeWhatIsStored(t *testing.T) {
+	withHarness(t, answersAll(), nil, func(r *harness) {
+		r.want("A1", "confirmed")
+		hangUp(r.d)
+		o := r.dev
+		o.Dialer = virtual.New(virtual.Options{Can: statusOnly, Kanji: true})
+		d := printer.NewDevice(o)
+		defer d.Retire()
+		if s, err := d.Probe(r.t.Context()); err != nil || s.Capability != "processed" {
+			t.Errorf("%+v, %v", s, err)
+		}
+	})
+}
+
+func TestOfAPrinterThatCannotBeAskedTheCapabilityIsKnownToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &scriptedPrinter{}
+		r := newHarness(t, nil, oneWay{s}, func(d *printer.DeviceOptions, _ *printer.Options) { d.PollEvery = time.Minute })
+		defer r.d.Retire()
+		r.want("A1", "sent")
+		hangUp(r.d)
+		if st := r.d.Status(); st.Capability != "sent" || st.Probed.IsZero() {
+			t.Errorf("%+v", st)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		go r.d.Watch(ctx)
+		time.Sleep(time.Hour)
+		if n := s.clients(); n != 1 {
+			t.Errorf("%d polls", n-1)
+		}
+		cancel()
+		synctest.Wait()
+	})
+}
+
+func TestTheWaitForASilentPrinterEndsWithItsTicket(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &scriptedPrinter{}
+		r := newScriptedHarness(t, s)
+		defer r.d.Retire()
+		if o := r.printWith(t.Context(), r.p, orderOfLines(60), nil); o.kind() != "sent" {
+			t.Error(o.err)
+		}
+		before := s.clients()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		o := r.printWith(ctx, r.p, orderOf("A2"), nil)
+		if o.kind() != "clean" || !strings.Contains(o.err.Error(), "has printed") || s.clients() != before {
+			t.Errorf("%s: %v, %d connections", o.kind(), o.err, s.clients()-before)
+		}
+	})
+}
+
+// polled makes a Device that is polled each minute, keeps connections for an hour, and starts Watch.
+func polled(t *testing.T, dialer transport.Dialer, f func(r *harness)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		r := newHarness(t, nil, dialer, func(d *printer.DeviceOptions, _ *printer.Options) {
+			d.PollEvery, d.Linger = time.Minute, time.Hour
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		go r.d.Watch(ctx)
+		f(r)
+		cancel()
+		r.d.Retire()
+		synctest.Wait()
+	})
+}
+
+func TestAPollKeepsNoConnection(t *testing.T) {
+	s := answering(answersIDs)
+	polled(t, s, func(r *harness) {
+		time.Sleep(10*time.Minute + 30*time.Second)
+		if n := s.clients(); r.d.Status().Connected || n < 10 {
+			t.Errorf("after %d connections it is still connected: a till cannot print", n)
+		}
+	})
+}
+
+func TestAPollLeavesAnIdleConnectionAlone(t *testing.T) {
+	s := answering(answersIDs)
+	polled(t, s, func(r *harness) {
+		time.Sleep(time.Second)
+		r.want("A1", "confirmed")
+		synctest.Wait()
+		before := len(s.all())
+		time.Sleep(10 * time.Minute)
+		if n := len(s.all()); n != before || !r.d.Status().Connected {
+			t.Errorf("%d bytes of polls", n-before)
+		}
+	})
+}
+
+// A counter counts its connections.
+type counter struct {
+	transport.Dialer
+	n atomic.Int32
+}
+
+func (c *counter) Dial(ctx context.Context) (transport.Conn, error) {
+	c.n.Add(1)
+	return c.Dialer.Dial(ctx)
+}
+
+// A waitingContext calls f when a ticket is about to wait for the printer's lock.
+type waitingContext struct {
+	context.Context
+	once sync.Once
+	f    func()
+}
+
+func (c *waitingContext) Done() <-chan struct{} {
+	c.once.Do(c.f)
+	return c.Context.Done()
+}
+
+func TestNoPollStartsOnceATicketWaits(t *testing.T) {
+	wire := &counter{Dialer: hanging{}}
+	polled(t, wire, func(r *harness) {
+		time.Sleep(30 * time.Second) // the first poll has failed
+		ctx, cancel := context.WithTimeout(r.t.Context(), 11*time.Minute)
+		defer cancel()
+		var polls int32
+		_ = r.printWith(&waitingContext{Context: ctx, f: func() {
+			before := wire.n.Load()
+			time.Sleep(10 * time.Minute)
+			polls = wire.n.Load() - before
+		}}, r.p, orderOf("A1"), nil)
+		if polls != 0 {
+			t.Errorf("%d polls, each of which the ticket would wait for", polls)
+		}
+		before := wire.n.Load()
+		time.Sleep(10 * time.Minute)
+		if n := wire.n.Load() - before; n < 9 {
+			t.Errorf("%d polls in 10 minutes", n)
+		}
+	})
+}

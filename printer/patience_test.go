@@ -1,0 +1,194 @@
+package printer_test
+
+import (
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ticketrail/printer"
+	"ticketrail/printer/profile"
+	"ticketrail/printer/virtual"
+	"ticketrail/queue/ticket"
+)
+
+// Each chunk is printed in time; all of them are not.
+func TestTheTimeForSendingIsThatOfTheWholeTicket(t *testing.T) {
+	o := virtual.Options{Can: virtual.Everything, Kanji: true, LinesPerSecond: 8, ReceiveBuffer: 64}
+	for timeout, want := range map[time.Duration]string{20 * time.Second: "doubt", 3 * time.Minute: "confirmed"} {
+		withHarness(t, o, func(_ *printer.DeviceOptions, o *printer.Options) {
+			o.Timeout, o.TimeoutPerKiB = timeout, time.Microsecond
+		}, func(r *harness) {
+			r.want("A1", "confirmed")
+			o := r.printWith(r.t.Context(), r.p, orderOfLines(200), nil)
+			if o.kind() != want || want == "doubt" && o.took > 25*time.Second {
+				t.Errorf("%s after %s: %v", o.kind(), o.took, o.err)
+			}
+		})
+	}
+}
+
+// The cover is open nearly as long as the sending may take, and closed when that time is over.
+func TestTimeInWhichThePrinterNeedsAPersonIsNotThatOfTheSending(t *testing.T) {
+	o := virtual.Options{Can: virtual.Everything, Kanji: true, LinesPerSecond: 10, ReceiveBuffer: 64}
+	withHarness(t, o, func(_ *printer.DeviceOptions, o *printer.Options) {
+		o.Timeout, o.TimeoutPerKiB = 15*time.Second, time.Microsecond
+	}, func(r *harness) {
+		r.want("A1", "confirmed")
+		later(500*time.Millisecond, func() { r.v.Set(virtual.CoverOpen, true) })
+		later(14*time.Second+500*time.Millisecond, func() { r.v.Set(virtual.CoverOpen, false) })
+		o := r.printWith(r.t.Context(), r.p, orderOfLines(40), nil)
+		if o.kind() != "confirmed" || o.took < 16*time.Second {
+			t.Errorf("%s after %s: %v", o.kind(), o.took, o.err)
+		}
+	})
+}
+
+// patience is how long the answer to a ticket that never comes is waited for, with a second for each byte.
+func patience(t *testing.T, feed int, name string) (d time.Duration, bytes int) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := answering(func(c net.Conn, all string) {
+			if !behind(all) {
+				answersIDs(c, all)
+			}
+		})
+		r := newHarness(t, nil, s, func(_ *printer.DeviceOptions, o *printer.Options) {
+			o.TimeoutPerKiB, o.Profile.FeedBeforeCut = 1024*time.Second, feed
+			o.Layout.NameSize.Width, o.Layout.NameSize.Height = 1, 1
+		})
+		defer r.d.Retire()
+		r.want("A1", "doubt")
+		order := orderOfLines(10)
+		for i := range order.Ticket.Lines {
+			order.Ticket.Lines[i].Name = name
+		}
+		o := r.printWith(t.Context(), r.p, order, nil)
+		if o.kind() != "doubt" {
+			t.Errorf("%s, %v", o.kind(), o.err)
+		}
+		if _, err := fmt.Sscanf(o.err.Error(), "print on grill: %d of", &bytes); err != nil {
+			t.Errorf("%v: %v", o.err, err)
+		}
+		d = o.took
+	})
+	return d, bytes
+}
+
+func TestAnAnswerIsWaitedForAsLongAsItsLinesPrint(t *testing.T) {
+	// Letters of two code pages in turn have several bytes each.
+	many := strings.Repeat("éЖ", 20)
+	short, few := patience(t, 0, strings.Repeat("éЖ", 15)+"eeeeeeeeee")
+	long, more := patience(t, 0, many)
+	if more < few+200 || long-short > 2*time.Second {
+		t.Errorf("%d bytes have %s and %d bytes %s, on as many lines", few, short, more, long)
+	}
+	fed, _ := patience(t, 1, many)
+	if d := fed - long; d < 60*time.Second || d > 70*time.Second {
+		t.Errorf("a line has %s, want that of 64 bytes", d)
+	}
+}
+
+// pause is how long the ticket after one with copies waits for a printer that gives no answer.
+func pause(t *testing.T, copies, feed int) (d time.Duration) {
+	t.Helper()
+	withHarness(t, virtual.Options{Kanji: true}, func(_ *printer.DeviceOptions, o *printer.Options) {
+		o.Copies, o.Profile.FeedBeforeCut, o.Profile.LinesPerSecond = copies, feed, 1
+	}, func(r *harness) {
+		if o := r.printWith(r.t.Context(), r.p, orderOfLines(20), nil); o.kind() != "sent" {
+			t.Error(o.err)
+		}
+		d = r.want("A2", "sent").took
+	})
+	return d.Round(time.Second)
+}
+
+func TestASilentPrinterIsGivenTheTimeOfEachCopyWithItsFeed(t *testing.T) {
+	two, three := pause(t, 2, 0), pause(t, 3, 0)
+	if d := 3*two - 2*three; two < 40*time.Second || d.Abs() > 5*time.Second {
+		t.Errorf("%s for two copies and %s for three", two, three)
+	}
+	if fed := pause(t, 2, 5); fed-two != 10*time.Second {
+		t.Errorf("%s without and %s with a feed of 5 lines", two, fed)
+	}
+}
+
+func TestOnlyATicketThatOnlyCancelsSoundsAsOne(t *testing.T) {
+	line := func(voids ...bool) (l []ticket.Line) {
+		for _, v := range voids {
+			l = append(l, ticket.Line{Quantity: "2", Name: "A1", Void: v})
+		}
+		return l
+	}
+	const order, cancel = 2, 8 // the length of ESC B
+	for name, c := range map[string]struct {
+		change func(*ticket.Ticket)
+		want   byte
+	}{
+		"an order":         {func(*ticket.Ticket) {}, order},
+		"a void":           {func(k *ticket.Ticket) { k.Void = true }, cancel},
+		"a correction":     {func(k *ticket.Ticket) { k.Kind = ticket.Correction }, cancel},
+		"all lines voided": {func(k *ticket.Ticket) { k.Lines = line(true, true) }, cancel},
+		"one line voided":  {func(k *ticket.Ticket) { k.Lines = line(true, false) }, order},
+		"no lines":         {func(k *ticket.Ticket) { k.Lines, k.Notes = nil, []string{"hurry"} }, order},
+	} {
+		withHarness(t, answersAll(), func(_ *printer.DeviceOptions, o *printer.Options) {
+			o.Profile.Buzzer, o.Buzz, o.BuzzVoid = profile.EscB, 2, 2
+		}, func(r *harness) {
+			d := orderOf("A1")
+			c.change(&d.Ticket)
+			if o := r.printWith(r.t.Context(), r.p, d, nil); o.err != nil {
+				t.Errorf("%s: %v", name, o.err)
+			}
+			synctest.Wait()
+			var raw string
+			for _, x := range r.v.Tickets() {
+				raw += string(x.Raw)
+			}
+			if i := strings.Index(raw, "\x1bB\x02"); i < 0 || raw[i+3] != c.want {
+				t.Errorf("%s does not ring %d: %q", name, c.want, raw[max(i, 0):])
+			}
+		})
+	}
+}
+
+// onPaper is the text of one ticket.
+func onPaper(t *testing.T, d ticket.Delivery, change func(*printer.Options)) (text string) {
+	t.Helper()
+	withHarness(t, answersAll(), func(_ *printer.DeviceOptions, o *printer.Options) { change(o) }, func(r *harness) {
+		if o := r.printWith(r.t.Context(), r.p, d, nil); o.err != nil {
+			t.Error(o.err)
+		}
+		synctest.Wait()
+		for _, x := range r.v.Tickets() {
+			text += x.Text
+		}
+	})
+	return text
+}
+
+func TestATicketIsLaidOutForWhatThePrinterHas(t *testing.T) {
+	void := orderOf("A1")
+	void.Ticket.Lines[0].Void = true
+	inverted := onPaper(t, void, func(o *printer.Options) { o.Profile.Invert = true })
+	framed := onPaper(t, void, func(o *printer.Options) { o.Profile.Invert = false })
+	if inverted == framed {
+		t.Errorf("a void looks the same without white on black:\n%s", framed)
+	}
+	big := func(n int) func(*printer.Options) {
+		return func(o *printer.Options) {
+			o.Profile.Sizing, o.Profile.SmallFont, o.Profile.TwoByte = profile.Doubled, false, profile.NoTwoByte
+			o.Layout.NameSize.Width, o.Layout.NameSize.Height = n, n
+		}
+	}
+	if two, eight := onPaper(t, orderOf("A1"), big(2)), onPaper(t, orderOf("A1"), big(8)); two != eight {
+		t.Errorf("a printer with sizes up to 2 lays out 8 as\n%s\nnot as\n%s", eight, two)
+	}
+	none := func(*printer.Options) {}
+	ligatures := onPaper(t, orderOf("A1 "+strings.Repeat("ﬃ ", 12)), none)
+	if want := onPaper(t, orderOf("A1 "+strings.Repeat("ffi ", 12)), none); ligatures != want {
+		t.Errorf("what is replaced is laid out as\n%s\nnot as\n%s", ligatures, want)
+	}
+}

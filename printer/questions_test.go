@@ -1,0 +1,210 @@
+package printer_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ticketrail/printer/transport"
+)
+
+// GS r is doubled on a new connection only, and answers to the first two are waited for only there.
+func TestOnAKeptConnectionNoAnswerToGSrIsWaitedForTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := countGSr()
+		s := answering(func(c net.Conn, all string) { _, _ = c.Write(make([]byte, asked(c, all))) })
+		r := newScriptedHarness(t, s)
+		defer r.d.Retire()
+		r.want("A1", "processed")
+		before := strings.Count(s.all(), theGSr)
+		if o := r.want("A2", "processed"); o.took > 0 {
+			t.Errorf("after %s", o.took)
+		}
+		if n := strings.Count(s.all(), theGSr) - before; n != 2 {
+			t.Errorf("asked %d times, want once before and once behind the ticket", n)
+		}
+	})
+}
+
+func TestTheNewestReportOnThePaperCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var paper atomic.Uint32
+		asked := countGSr()
+		s := &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
+			if last(all, "\x10\x04\x01") {
+				_, _ = c.Write([]byte{0x12})
+			}
+			if n := asked(c, all); n > 0 { // and an answer to another client's DLE EOT
+				_, _ = c.Write(append(bytes.Repeat([]byte{byte(paper.Load())}, n), 0x12))
+			}
+		}}
+		r := newScriptedHarness(t, s)
+		defer r.d.Retire()
+		for _, p := range []uint32{0, 3, 0} {
+			synctest.Wait()
+			paper.Store(p)
+			r.want("A1", "processed")
+			if c := r.d.Status().Conditions; (c != 0) != (p != 0) {
+				t.Errorf("it answered %d and reports %q", p, c)
+			}
+		}
+	})
+}
+
+func TestAPrinterThatPausesDuringTheProbeIsProbed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := answering(func(c net.Conn, all string) {
+			if last(all, "\x1da\x0e") {
+				time.Sleep(3 * time.Second)
+			}
+			answersIDs(c, all)
+		})
+		r := newScriptedHarness(t, s)
+		defer r.d.Retire()
+		r.want("A1", "confirmed")
+	})
+}
+
+// It answers the questions of the probe that are answered at once, and then nothing: it hangs.
+func TestAProbeThatIsNotAnsweredAgainAndAgainIsNoPrinterThatCannotAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newScriptedHarness(t, &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
+			if strings.Count(all, "\x10\x04") <= 4 {
+				answerStatus(c, all)
+			}
+		}})
+		defer r.d.Retire()
+		for range 5 {
+			r.want("A1", "not ready")
+			time.Sleep(2 * time.Minute)
+		}
+	})
+}
+
+func TestATicketIsNotBegunOnAConnectionThatEndedDuringTheFirstQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newScriptedHarness(t, &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
+			if last(all, "\x10\x04\x01") {
+				_ = c.Close()
+			}
+		}})
+		defer r.d.Retire()
+		if o := r.want("A1", "clean"); o.began > 0 || r.d.Status().Capability != "" {
+			t.Errorf("begun %d times, %v, %+v", o.began, o.err, r.d.Status())
+		}
+	})
+}
+
+func TestAConnectionIsKeptIfTheTicketCannotBegin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := answering(answersIDs)
+		r := newScriptedHarness(t, s)
+		defer r.d.Retire()
+		for range 3 {
+			if o := r.printWith(t.Context(), r.p, orderOf("A1"), errDisk); !errors.Is(o.err, errDisk) {
+				t.Error(o.err)
+			}
+		}
+		if n := s.clients(); n != 1 {
+			t.Errorf("%d connections", n)
+		}
+	})
+}
+
+// An orderly connection checks how it is ended.
+type orderly struct {
+	*scriptedPrinter
+	t *testing.T
+}
+
+func (o orderly) Dial(ctx context.Context) (transport.Conn, error) {
+	c, err := o.scriptedPrinter.Dial(ctx)
+	return &orderlyConn{Conn: c, t: o.t}, err
+}
+
+type orderlyConn struct {
+	transport.Conn
+	t        *testing.T
+	reading  atomic.Bool
+	deadline time.Time
+}
+
+func (c *orderlyConn) Read(b []byte) (int, error) {
+	c.reading.Store(true)
+	n, err := c.Conn.Read(b)
+	if err != nil {
+		time.Sleep(10 * time.Millisecond)
+	}
+	c.reading.Store(false)
+	return n, err
+}
+
+func (c *orderlyConn) SetReadDeadline(d time.Time) error {
+	c.deadline = d
+	return c.Conn.SetReadDeadline(d)
+}
+
+func (c *orderlyConn) Finish(context.Context) error {
+	if c.reading.Load() {
+		c.t.Error("two readers share what the printer sends last")
+	}
+	if !c.deadline.IsZero() {
+		c.t.Error("the time for reading the end is over before it begins")
+	}
+	return io.EOF
+}
+
+func TestTheReadingEndsBeforeTheConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newHarness(t, nil, orderly{answering(answersIDs), t}, nil)
+		r.want("A1", "confirmed")
+		r.d.Retire()
+	})
+}
+
+// The context of a ticket that is printed ends while the question before the next one is written.
+func TestTheEndOfAnEarlierTicketsContextDisturbsNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var second atomic.Bool
+		s := answering(func(c net.Conn, all string) {
+			if second.Load() && last(all, "\x00\x00") && idReply(all) == nil {
+				later(time.Second, cancel)
+				time.Sleep(1500 * time.Millisecond)
+			}
+			answersIDs(c, all)
+		})
+		r := newScriptedHarness(t, s)
+		defer r.d.Retire()
+		if o := r.printWith(ctx, r.p, orderOf("A1"), nil); o.kind() != "confirmed" {
+			t.Error(o.err)
+		}
+		synctest.Wait()
+		second.Store(true)
+		r.want("A2", "confirmed")
+	})
+}
+
+func TestEachDeviceMarksItsIDs(t *testing.T) {
+	marks := map[string]bool{}
+	synctest.Test(t, func(t *testing.T) {
+		for range 8 { // that all are the same by chance: once in 10^21
+			s := answering(answersIDs)
+			r := newScriptedHarness(t, s)
+			r.want("A1", "confirmed")
+			r.d.Retire()
+			_, id, _ := strings.Cut(s.all(), theID)
+			marks[id[:2]] = true
+		}
+	})
+	if len(marks) < 2 {
+		t.Errorf("%v: an answer to the box's earlier process would be taken for its own", marks)
+	}
+}

@@ -1,0 +1,254 @@
+package printer_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ticketrail/printer"
+	"ticketrail/printer/transport"
+)
+
+// A tap makes connections to a scripted printer on which a test acts between two writes, whatever the printer has
+// read by then.
+type tap struct {
+	*scriptedPrinter
+	before func(b []byte) error                   // its error is that of the write, of which nothing is taken then
+	after  func(c transport.Conn, written string) // of one write
+}
+
+func (w *tap) Dial(ctx context.Context) (transport.Conn, error) {
+	c, err := w.scriptedPrinter.Dial(ctx)
+	return tapConn{c, w}, err
+}
+
+type tapConn struct {
+	transport.Conn
+	w *tap
+}
+
+func (c tapConn) Write(b []byte) (int, error) {
+	if c.w.before != nil {
+		if err := c.w.before(b); err != nil {
+			return 0, err
+		}
+	}
+	n, err := c.Conn.Write(b)
+	if err == nil && c.w.after != nil {
+		c.w.after(c.Conn, string(b))
+	}
+	return n, err
+}
+
+func TestASingleStatusByteThatNobodyAskedForProvesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var itsEnd net.Conn
+		asked := countGSr()
+		s := answering(func(c net.Conn, all string) {
+			itsEnd = c
+			_, _ = c.Write(make([]byte, asked(c, all)))
+		})
+		noise := 0
+		r := newHarness(t, nil, &tap{scriptedPrinter: s, after: func(_ transport.Conn, written string) {
+			if noise > 0 && strings.Contains(written, "job 1") {
+				synctest.Wait() // it has read the ticket
+				_, _ = itsEnd.Write(make([]byte, noise))
+				synctest.Wait() // that was read, before the question is written
+			}
+		}}, nil)
+		defer r.d.Retire()
+		for i, want := range []string{"processed", "sent", "processed"} {
+			noise = i % 2
+			r.want("A1", want)
+		}
+		if n := s.clients(); n != 1 {
+			t.Errorf("%d connections: the count began again", n)
+		}
+	})
+}
+
+// The cut of A1 fails. It goes ahead of A2, which breaks off in its middle, and belongs to neither from then on.
+func TestACutThatWasTakenAheadOfATicketIsNotSentAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := answering(answersIDs)
+		w := &tap{scriptedPrinter: s}
+		r := newHarness(t, nil, w, nil)
+		defer r.d.Retire()
+		w.before = func(b []byte) error {
+			if bytes.HasPrefix(b, []byte(theCut)) {
+				return errors.New("the cable was pulled")
+			}
+			return nil
+		}
+		r.want("A1", "confirmed")
+		if strings.Contains(s.all(), theCut) {
+			t.Fatal("it was cut")
+		}
+		w.before = nil
+		w.after = func(c transport.Conn, written string) {
+			if strings.Contains(written, "D0") {
+				_ = c.Close()
+				synctest.Wait() // its reader has noticed
+			}
+		}
+		if o := r.printWith(t.Context(), r.p, orderOfLines(200), nil); o.kind() != "doubt" {
+			t.Errorf("%s, %v", o.kind(), o.err)
+		}
+		if st := r.wantState(printer.Unreachable); st.Err == "" {
+			t.Error("nothing says why")
+		}
+		w.after = nil
+		r.want("A3", "confirmed")
+		synctest.Wait()
+		if n := strings.Count(s.all(), theCut); n != 2 {
+			t.Errorf("%d cuts of A1 and A3", n)
+		}
+	})
+}
+
+func TestACutThatIsNotTakenDelaysItsTicketFor5Seconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ids atomic.Int32 // of the probe and then two for each ticket
+		s := answering(func(c net.Conn, all string) {
+			answersIDs(c, all)
+			if idReply(all) == nil {
+				return
+			}
+			if ids.Add(1) == 5 {
+				time.Sleep(time.Minute)
+			}
+		})
+		r := newScriptedHarness(t, s)
+		defer r.d.Retire()
+		r.want("A1", "confirmed")
+		if o := r.want("A2", "confirmed"); o.took < 5*time.Second || o.took > 10*time.Second {
+			t.Errorf("after %s", o.took)
+		}
+		r.want("A3", "confirmed")
+		synctest.Wait()
+		if n := strings.Count(s.all(), theCut); n != 3 {
+			t.Errorf("%d cuts of three tickets", n)
+		}
+		time.Sleep(time.Minute)
+	})
+}
+
+// The first chunk takes nearly all of the ticket's time.
+func TestTheQuestionBehindATicketWithoutAFenceHasTimeOfItsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := false
+		s := &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
+			switch {
+			case behind(all) && strings.Contains(all[len(all)-3:], "\x10\x04"):
+				later(time.Second, func() { _, _ = c.Write([]byte{0x12}) })
+			case answerStatus(c, all):
+			case strings.Contains(all, "D0") && !begun:
+				begun = true
+				time.Sleep(9500 * time.Millisecond)
+			}
+		}}
+		r := newHarness(t, nil, s, func(_ *printer.DeviceOptions, o *printer.Options) {
+			o.Timeout, o.TimeoutPerKiB = 10*time.Second, time.Microsecond
+		})
+		defer r.d.Retire()
+		if o := r.printWith(t.Context(), r.p, orderOfLines(60), nil); o.kind() != "sent" {
+			t.Errorf("%s, %v", o.kind(), o.err)
+		}
+	})
+}
+
+func TestAnAnswerEndsTheWaitForAStatus(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newScriptedHarness(t, slowStatus(1500*time.Millisecond, func(net.Conn, byte) {}))
+		defer r.d.Retire()
+		r.want("A1", "confirmed")
+		hangUp(r.d)
+		if o := r.want("A2", "confirmed"); o.took >= 2*time.Second {
+			t.Errorf("after %s", o.took)
+		}
+	})
+}
+
+// DLE EOT 2 is answered after 3 s, with the bit that would mean offline in an answer to DLE EOT 1.
+func TestALateAnswerToTheSecondQuestionIsNotTakenForOneToTheFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newScriptedHarness(t, slowStatus(10*time.Second, func(c net.Conn, n byte) {
+			if n == 2 {
+				later(3*time.Second, func() { _, _ = c.Write([]byte{0x1a}) })
+				return
+			}
+			_, _ = c.Write([]byte{0x12})
+		}))
+		defer r.d.Retire()
+		r.want("A1", "confirmed")
+		if n := r.log.count("offline"); n > 0 {
+			t.Error("the feed button was taken for offline")
+		}
+	})
+}
+
+func TestGSrIsAskedOnceBehindATicketWhoseIDIsMissing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := answering(func(c net.Conn, all string) {
+			if !behind(all) {
+				answersIDs(c, all)
+			}
+		})
+		r := newScriptedHarness(t, s)
+		defer r.d.Retire()
+		r.want("A1", "doubt")
+		all := s.all()
+		if n := strings.Count(all[strings.LastIndex(all, "job 1"):], theGSr); n != 1 {
+			t.Errorf("asked %d times", n)
+		}
+	})
+}
+
+// A printer that stops with its cover open, pushes that, and hears nothing any more.
+func TestAnErrorThatIsPushedEndsTheWaitWithoutAnAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
+			switch {
+			case behind(all) && idReply(all) != nil:
+				later(1500*time.Millisecond, func() { _, _ = c.Write([]byte("\x18\x20\x00\x0f")) })
+			case behind(all) || answerStatus(c, all):
+			default:
+				answersIDs(c, all)
+			}
+		}}
+		r := newScriptedHarness(t, s)
+		defer r.d.Retire()
+		if o := r.want("A1", "doubt"); o.took > 10*time.Second {
+			t.Errorf("after %s", o.took)
+		}
+		r.wantState(printer.Unrecoverable)
+	})
+}
+
+func TestAHelloThatWasLostIsRepeatedAfterASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lose := 0
+		s := answering(func(c net.Conn, all string) {
+			if idReply(all) == nil {
+				return
+			}
+			if lose--; lose != 0 {
+				answersIDs(c, all)
+			}
+		})
+		r := newScriptedHarness(t, s)
+		defer r.d.Retire()
+		r.want("A1", "confirmed")
+		synctest.Wait()
+		lose = 1
+		if o := r.want("A2", "confirmed"); o.took < time.Second || o.took >= 2*time.Second {
+			t.Errorf("after %s", o.took)
+		}
+	})
+}
