@@ -307,6 +307,7 @@ func TestACutThatWasNotSentIsSentBeforeTheNextTicket(t *testing.T) {
 		if o := r.printWith(ctx, r.p, orderOf("A1"), nil); o.kind() != "confirmed" {
 			t.Errorf("%s: %v", o.kind(), o.err)
 		}
+		synctest.Wait()
 		if r.v.TicketCount() != 0 {
 			t.Fatal("it was cut")
 		}

@@ -6,6 +6,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -308,7 +309,7 @@ func TestEachFenceHasAnIDOfItsOwn(t *testing.T) {
 	})
 }
 
-// A cancellingDialer cancels the context when the printer confirms the first ticket.
+// A cancellingDialer cancels the context between the answer behind the first ticket and its cut.
 type cancellingDialer struct {
 	transport.Dialer
 	stop context.CancelFunc
@@ -321,17 +322,26 @@ func (i cancellingDialer) Dial(ctx context.Context) (transport.Conn, error) {
 
 type cancellingConn struct {
 	transport.Conn
-	stop   context.CancelFunc
-	echoes int
+	stop     context.CancelFunc
+	ids      int
+	answered atomic.Bool
 }
 
-// Read cancels when it returns the third id; the first one belongs to the probe, the second to the hello.
+// Read counts the ids: the first one belongs to the probe, the second to the hello, the third to the ticket.
 func (c *cancellingConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if strings.Contains(string(b[:n]), "7\"") {
-		if c.echoes++; c.echoes == 3 {
-			c.stop()
+		if c.ids++; c.ids == 3 {
+			c.answered.Store(true)
 		}
 	}
 	return n, err
+}
+
+// SetWriteDeadline comes before each write.
+func (c *cancellingConn) SetWriteDeadline(t time.Time) error {
+	if c.answered.CompareAndSwap(true, false) {
+		c.stop()
+	}
+	return c.Conn.SetWriteDeadline(t)
 }
