@@ -160,7 +160,7 @@ func (k *knowledge) set(a capability) {
 func (k *knowledge) save(ctx context.Context, a capability) {
 	a.known, a.Probed, a.Profile, a.Confirm = true, time.Now(), k.o.Profile, k.o.Confirm
 	was := k.capability
-	if !was.Probed.IsZero() && was.Fence == noFence && a.Fence == noFence {
+	if !was.Probed.IsZero() && a.Fence == noFence {
 		a.Tries = was.Tries + 1
 	}
 	k.set(a)

@@ -80,10 +80,14 @@ func patience(t *testing.T, feed int, name string) (d time.Duration, bytes int) 
 func TestAnAnswerIsWaitedForAsLongAsItsLinesPrint(t *testing.T) {
 	// Letters of two code pages in turn have several bytes each.
 	many := strings.Repeat("éЖ", 20)
-	short, few := patience(t, 0, strings.Repeat("éЖ", 15)+"eeeeeeeeee")
+	short, fewer := patience(t, 0, strings.Repeat("éЖ", 15)+"eeeeeeeeee")
 	long, more := patience(t, 0, many)
-	if more < few+200 || long-short > 2*time.Second {
-		t.Errorf("%d bytes have %s and %d bytes %s, on as many lines", few, short, more, long)
+	if more < fewer+200 || long-short > 2*time.Second {
+		t.Errorf("%d bytes have %s and %d bytes %s, on as many lines", fewer, short, more, long)
+	}
+	few, bytes := patience(t, 0, "A1")
+	if d := few - time.Duration(bytes)*time.Second; d < 0 || d > time.Minute {
+		t.Errorf("%d bytes have %s, want a second each and half a minute", bytes, few)
 	}
 	fed, _ := patience(t, 1, many)
 	if d := fed - long; d < 60*time.Second || d > 70*time.Second {
@@ -91,11 +95,14 @@ func TestAnAnswerIsWaitedForAsLongAsItsLinesPrint(t *testing.T) {
 	}
 }
 
-// pause is how long the ticket after one with copies waits for a printer that gives no answer.
-func pause(t *testing.T, copies, feed int) (d time.Duration) {
+// pause is how long a printer that gives no answer and prints a line a second is given for a ticket.
+func pause(t *testing.T, copies, feed int, change ...func(*printer.Options)) (d time.Duration) {
 	t.Helper()
 	withHarness(t, virtual.Options{Kanji: true}, func(_ *printer.DeviceOptions, o *printer.Options) {
 		o.Copies, o.Profile.FeedBeforeCut, o.Profile.LinesPerSecond = copies, feed, 1
+		for _, c := range change {
+			c(o)
+		}
 	}, func(r *harness) {
 		if o := r.printWith(r.t.Context(), r.p, orderOfLines(20), nil); o.kind() != "sent" {
 			t.Error(o.err)
@@ -183,8 +190,8 @@ func TestATicketIsLaidOutForWhatThePrinterHas(t *testing.T) {
 			o.Layout.NameSize.Width, o.Layout.NameSize.Height = n, n
 		}
 	}
-	if two, eight := onPaper(t, orderOf("A1"), big(2)), onPaper(t, orderOf("A1"), big(8)); two != eight {
-		t.Errorf("a printer with sizes up to 2 lays out 8 as\n%s\nnot as\n%s", eight, two)
+	if two, eight := pause(t, 1, 0, big(2)), pause(t, 1, 0, big(8)); two != eight {
+		t.Errorf("a printer with sizes up to 2 is given %s for size 2 and %s for size 8", two, eight)
 	}
 	none := func(*printer.Options) {}
 	ligatures := onPaper(t, orderOf("A1 "+strings.Repeat("ﬃ ", 12)), none)

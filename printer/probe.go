@@ -36,7 +36,7 @@ func (d *Device) probe(ctx context.Context, s *session) error {
 		err = errNoAnswer
 	}
 	// It can be asked, although the probe did not come to its end: from now on silence means that it hangs.
-	if err != nil && len(a.RealTime) > 0 && !was.known {
+	if err != nil && len(a.RealTime) > 0 {
 		was.RealTime = a.RealTime
 		d.can.set(was)
 	}

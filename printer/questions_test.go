@@ -118,6 +118,22 @@ func TestAConnectionIsKeptIfTheTicketCannotBegin(t *testing.T) {
 	})
 }
 
+// What stores the doubt stops with the ticket.
+func TestATicketBeginsInItsOwnContext(t *testing.T) {
+	withHarness(t, answersAll(), nil, func(r *harness) {
+		type key struct{}
+		_, err := r.p.Print(context.WithValue(r.t.Context(), key{}, 1), orderOf("A1"), func(ctx context.Context) error {
+			if ctx.Value(key{}) != 1 {
+				t.Error("begun in another context")
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // An orderly connection checks how it is ended.
 type orderly struct {
 	*scriptedPrinter

@@ -76,7 +76,9 @@ func TestOverTCPAResetMidTicketIsInDoubt(t *testing.T) {
 		}
 		r.v.ResetAfter(after, 1)
 		o := r.want("A2", "doubt")
-		if !errors.Is(o.err, syscall.ECONNRESET) && !errors.Is(o.err, syscall.EPIPE) {
+		// The last is that of the orderly end, if the reset came after the last byte.
+		if !errors.Is(o.err, syscall.ECONNRESET) && !errors.Is(o.err, syscall.EPIPE) &&
+			!errors.Is(o.err, syscall.ENOTCONN) {
 			t.Error(o.err)
 		}
 		again := orderOf("A2")
