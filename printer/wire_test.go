@@ -210,7 +210,7 @@ func TestGSrIsAskedOnceBehindATicketWhoseIDIsMissing(t *testing.T) {
 	})
 }
 
-// A printer that stops with its cover open, pushes that, and hears nothing any more.
+// A printer that stops for good pushes that, and hears nothing any more.
 func TestAnErrorThatIsPushedEndsTheWaitWithoutAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
