@@ -133,7 +133,9 @@ func TestAPersonsProbeComesBeforeWhatIsStored(t *testing.T) {
 func TestOfAPrinterThatCannotBeAskedTheCapabilityIsKnownToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scriptedPrinter{}
-		r := newHarness(t, nil, oneWay{s}, func(d *printer.DeviceOptions, _ *printer.Options) { d.PollEvery = time.Minute })
+		r := newHarness(t, nil, oneWay{s}, func(d *printer.DeviceOptions, _ *printer.Options) {
+			d.PollEvery = time.Minute
+		})
 		defer r.d.Retire()
 		r.want("A1", "sent")
 		hangUp(r.d)
