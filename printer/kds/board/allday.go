@@ -8,108 +8,77 @@ import (
 	"strings"
 )
 
-// A Count says how many of one item are still to be made.
+// A Count says how many of one item are still to be made, or of one way in which it is made.
 type Count struct {
-	Name     string    `json:"name"`
-	Quantity string    `json:"quantity"` // a decimal; text if the item's quantity is no number
-	Course   string    `json:"course,omitempty"`
-	Orders   int       `json:"orders"` // how many orders have it
-	Variants []Variant `json:"variants"`
-}
+	Name      string   `json:"name,omitempty"`      // of an item
+	Modifiers []string `json:"modifiers,omitempty"` // of a way to make it: "2x extra cheese"
+	Quantity  string   `json:"quantity"`            // a decimal; text if the item's quantity is no number
+	Course    string   `json:"course,omitempty"`
+	Orders    int      `json:"orders"`             // how many orders have it
+	Variants  []*Count `json:"variants,omitempty"` // of an item: the ways to make it
 
-// A Variant is one way in which an item is made.
-type Variant struct {
-	Quantity  string   `json:"quantity"`
-	Modifiers []string `json:"modifiers,omitempty"` // "2x extra cheese"
-	Orders    int      `json:"orders"`
+	sum  big.Rat
+	last *Order // the last order that had it, to count each once
 }
 
 // AllDay returns the all-day counts of orders: how many of each item are still to be made, the largest
 // count first. It counts items of open tickets that are not done and not void, by name, and below it by
 // modifiers; notes do not separate what is cooked alike. course limits it to one course; empty is all.
-func AllDay(orders []*Order, course string) []Count {
-	var totals tallies
-	variants := map[*tally]*tallies{}
+func AllDay(orders []*Order, course string) []*Count {
+	counts, by := []*Count{}, map[string]*Count{}
 	for _, o := range orders {
 		for _, k := range o.Tickets {
 			for i, it := range k.Items {
 				if k.State != Open || it.Depth != 0 || it.Done || it.Void || course != "" && it.Course != course {
 					continue
 				}
-				t := totals.add(o, it, nil)
-				if variants[t] == nil {
-					variants[t] = &tallies{}
+				text := it.Quantity
+				n, ok := parseQuantity(text)
+				if ok {
+					text = ""
 				}
-				variants[t].add(o, it, modifiers(k.Items[i+1:]))
+				add := func(list *[]*Count, key []string, c Count) *Count {
+					id := strings.Join(key, "\x00")
+					if by[id] == nil {
+						c.Quantity = text
+						by[id], *list = &c, append(*list, &c)
+					}
+					by[id].add(o, n)
+					return by[id]
+				}
+				key := []string{text, it.Course, it.Name}
+				item := add(&counts, key, Count{Name: it.Name, Course: it.Course})
+				mods := modifiers(k.Items[i+1:])
+				add(&item.Variants, append(append(key, ""), mods...), Count{Modifiers: mods})
 			}
 		}
 	}
-	counts := []Count{}
-	for _, t := range totals.sorted() {
-		c := Count{Name: t.name, Quantity: t.quantity(), Course: t.course, Orders: t.orders}
-		for _, v := range variants[t].sorted() {
-			c.Variants = append(c.Variants, Variant{v.quantity(), v.modifiers, v.orders})
-		}
-		counts = append(counts, c)
-	}
+	finish(counts)
 	return counts
 }
 
-// A tally counts items that are the same to a cook.
-type tally struct {
-	name, course string
-	modifiers    []string
-	sum          big.Rat
-	text         string // the quantity, if it is no number
-	orders       int
-	last         *Order // the last order that had it, to count each once
-}
-
-// quantity is what is counted, as text.
-func (t *tally) quantity() string {
-	if t.text != "" {
-		return t.text
-	}
-	return formatQuantity(&t.sum)
-}
-
-// tallies are several, in order of first appearance.
-type tallies struct {
-	list []*tally
-	by   map[string]*tally
-}
-
-// sorted returns them with the largest first.
-func (a *tallies) sorted() []*tally {
-	slices.SortStableFunc(a.list, func(x, y *tally) int {
-		return cmp.Or(y.sum.Cmp(&x.sum), strings.Compare(x.name, y.name))
-	})
-	return a.list
-}
-
 // add counts one item. Quantities are added as exact fractions: three times 0.1 must be 0.3 on the screen.
-func (a *tallies) add(o *Order, it Item, mods []string) *tally {
-	n, ok := parseQuantity(it.Quantity)
-	text := ""
-	if !ok {
-		text = it.Quantity
+// n is nil if the quantity is no number.
+func (c *Count) add(o *Order, n *big.Rat) {
+	if n != nil {
+		c.sum.Add(&c.sum, n)
 	}
-	key := strings.Join(append([]string{text, it.Course, it.Name}, mods...), "\x00")
-	t := a.by[key]
-	if t == nil {
-		t = &tally{name: it.Name, course: it.Course, modifiers: mods, text: text}
-		if a.by == nil {
-			a.by = map[string]*tally{}
+	if c.last != o {
+		c.Orders, c.last = c.Orders+1, o
+	}
+}
+
+// finish sorts counts, the largest first, and writes out their sums.
+func finish(list []*Count) {
+	slices.SortStableFunc(list, func(x, y *Count) int {
+		return cmp.Or(y.sum.Cmp(&x.sum), strings.Compare(x.Name, y.Name))
+	})
+	for _, c := range list {
+		if c.Quantity == "" {
+			c.Quantity = formatQuantity(&c.sum)
 		}
-		a.by[key], a.list = t, append(a.list, t)
+		finish(c.Variants)
 	}
-	if ok {
-		t.sum.Add(&t.sum, n)
-	}
-	if t.last != o {
-		t.orders, t.last = t.orders+1, o
-	}
-	return t
 }
 
 // modifiers are the lines under an item, up to the next item.

@@ -18,14 +18,11 @@ type moment struct {
 }
 
 const (
-	cameHere  = "put"
-	wasShown  = "shown"
-	wasSeen   = "seen"
-	onPaper   = "paper"
-	wentOut   = "elsewhere"
-	sentOut   = "sent"
-	sentUndo  = "sent_undo"
-	wasTicked = "tick"
+	cameHere = "put"
+	wasShown = "shown"
+	wasSeen  = "seen"
+	onPaper  = "paper"
+	wentOut  = "elsewhere"
 )
 
 // maxTimeline bounds the moments of a card. The first half stays, because it says how the card came here;
@@ -72,37 +69,21 @@ func (e *entry) momentText(m moment) string {
 	if m.I >= 0 && m.I < len(e.t.Lines) {
 		item = lineText(&e.t.Lines[m.I])
 	}
-	switch m.E {
-	case cameHere:
-		return "on the board of " + station
-	case wasShown:
-		return "shown on " + station
-	case wasSeen:
-		return "first seen on " + station
-	case onPaper:
-		return "on paper at " + layout.OneLine(e.rec.Paper) + ": the screen was dark"
-	case wentOut:
-		return "came out elsewhere: the screen was dark"
-	}
-	switch Verb(m.E) {
-	case ItemDone:
-		return item + " done at " + station
-	case ItemUndone:
-		return item + " not done at " + station
-	case AckVoid:
-		return "VOID acknowledged at " + station
-	case AckAlarm:
-		return "allergy acknowledged at " + station
-	case Bump:
-		return "bumped at " + station
-	case Undo:
-		return "undone at " + station
-	case Recall:
-		return "recalled at " + station
-	case Leave:
-		return "left on paper by " + station
-	}
-	return m.E
+	return cmp.Or(map[string]string{
+		cameHere:           "on the board of " + station,
+		wasShown:           "shown on " + station,
+		wasSeen:            "first seen on " + station,
+		onPaper:            "on paper at " + layout.OneLine(e.rec.Paper) + ": the screen was dark",
+		wentOut:            "came out elsewhere: the screen was dark",
+		string(ItemDone):   item + " done at " + station,
+		string(ItemUndone): item + " not done at " + station,
+		string(AckVoid):    "VOID acknowledged at " + station,
+		string(AckAlarm):   "allergy acknowledged at " + station,
+		string(Bump):       "bumped at " + station,
+		string(Undo):       "undone at " + station,
+		string(Recall):     "recalled at " + station,
+		string(Leave):      "left on paper by " + station,
+	}[m.E], m.E) // a newer version may have stored another
 }
 
 // lineText is an item as people say it: "2 Fish".
