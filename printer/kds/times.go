@@ -1,6 +1,7 @@
 package kds
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -35,23 +36,21 @@ func (s *Server) Times(day string) (board.Report, error) {
 			}
 		}
 	}
-	var served []board.Served
+	var all []board.Past
 	for _, v := range views {
 		past, err := v.screen.Board().Past(from, to)
 		if err != nil {
 			return board.Report{}, err
 		}
 		late := v.screen.Options().LateAfter.Milliseconds()
-		for _, p := range past {
-			until := p.Bumped
-			if until == 0 {
-				until = now.UnixMilli()
-			}
-			served = append(served, board.Served{Past: p, Station: v.name, Late: until-p.Received >= late,
-				SentOut: sent[board.Ref{Station: v.name, Job: p.Job}]})
+		for i := range past {
+			p := &past[i]
+			p.Late = cmp.Or(p.Bumped, now.UnixMilli())-p.Received >= late
+			p.SentOut = sent[board.Ref{Station: v.name, Job: p.Job}]
 		}
+		all = append(all, past...)
 	}
-	return board.NewReport(day, served, zone), nil
+	return board.NewReport(day, all, zone), nil
 }
 
 // A timesView is the data of the page with the times of a day.

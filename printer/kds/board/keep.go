@@ -80,18 +80,24 @@ func (b *Board) forgettable() (gone []*entry) {
 
 // Past is a card as it was stored, for reports. Times are milliseconds since 1970; 0 is never.
 type Past struct {
-	Job, Place                  uint64
-	Number                      string
-	Received, Put, Seen, Bumped int64
-	Recalls                     int
-	Paper                       bool // it came out at another station
-	Items                       []PastItem
+	Station                string
+	Job                    uint64
+	Received, Seen, Bumped int64
+	Recalls                int
+	Paper                  bool // it came out at another station
+	Items                  []PastItem
+
+	// The board does not know these.
+	SentOut int64 // when its order left the pass
+	// Late says that it was bumped later than its screen's LateAfter, or is open for longer than that.
+	// It has no meaning for a ticket that came out on paper: nobody knows when that was made.
+	Late bool
 }
 
 // A PastItem is an item of a card with when it was made: marked done, or bumped with its ticket.
 type PastItem struct {
-	Name, Quantity, Course string
-	Done                   int64
+	Name string
+	Done int64
 }
 
 // Past returns the cards that were received between two times, up to 48 hours after they left the board.
@@ -109,8 +115,8 @@ func (b *Board) Past(from, to time.Time) ([]Past, error) {
 }
 
 func (e *entry) past() Past {
-	p := Past{Job: e.rec.Job, Place: e.rec.Place, Number: number(e.t), Received: unixMillis(e.t.Received),
-		Put: e.rec.PutAt, Seen: e.rec.SeenAt, Paper: e.rec.Paper != ""}
+	p := Past{Station: e.rec.Station, Job: e.rec.Job, Received: unixMillis(e.t.Received), Seen: e.rec.SeenAt,
+		Paper: e.rec.Paper != ""}
 	if e.rec.State == Bumped {
 		p.Bumped = e.rec.OffAt
 	}
@@ -123,8 +129,7 @@ func (e *entry) past() Past {
 		if l.Depth != 0 || l.Void {
 			continue
 		}
-		it := PastItem{Name: layout.OneLine(l.Name), Quantity: layout.OneLine(l.Quantity),
-			Course: layout.OneLine(l.Course)}
+		it := PastItem{Name: layout.OneLine(l.Name)}
 		if slices.Contains(e.rec.Done, i) {
 			it.Done = e.rec.doneAt(i)
 		}

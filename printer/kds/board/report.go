@@ -11,16 +11,6 @@ import (
 	"time"
 )
 
-// Served is one ticket of a day, and what its card does not know.
-type Served struct {
-	Past
-	Station string
-	SentOut int64 // when its order left the pass; 0: it did not
-	// Late says that it was bumped later than its screen's LateAfter, or is open for longer than that.
-	// It has no meaning for a ticket that came out on paper: nobody knows when that was made.
-	Late bool
-}
-
 // A Report is how long the tickets of one day took. The day is that of acceptance, in the kitchen's
 // time zone.
 type Report struct {
@@ -54,22 +44,22 @@ type Spread struct {
 }
 
 // NewReport computes the report of a day from its tickets. Hours are those of zone.
-func NewReport(day string, served []Served, zone *time.Location) Report {
+func NewReport(day string, past []Past, zone *time.Location) Report {
 	rows := map[ReportRow]*reportGroup{} // by Station, Hour and Item
-	add := func(key ReportRow, s *Served, done int64) {
+	add := func(key ReportRow, p *Past, done int64) {
 		g := rows[key]
 		if g == nil {
 			g = &reportGroup{ReportRow: key}
 			rows[key] = g
 		}
-		g.add(s, done)
+		g.add(p, done)
 	}
-	for i := range served {
-		s := &served[i]
-		add(ReportRow{Station: s.Station}, s, s.Bumped)
-		add(ReportRow{Station: s.Station, Hour: time.UnixMilli(s.Received).In(zone).Format("15")}, s, s.Bumped)
-		for _, it := range s.Items {
-			add(ReportRow{Station: s.Station, Item: it.Name}, s, it.Done)
+	for i := range past {
+		p := &past[i]
+		add(ReportRow{Station: p.Station}, p, p.Bumped)
+		add(ReportRow{Station: p.Station, Hour: time.UnixMilli(p.Received).In(zone).Format("15")}, p, p.Bumped)
+		for _, it := range p.Items {
+			add(ReportRow{Station: p.Station, Item: it.Name}, p, it.Done)
 		}
 	}
 	out := Report{Day: day, Rows: []ReportRow{}}
@@ -90,22 +80,22 @@ type reportGroup struct {
 }
 
 // add counts a ticket, or one of its items that was done at done.
-func (g *reportGroup) add(s *Served, done int64) {
+func (g *reportGroup) add(p *Past, done int64) {
 	g.Count++
-	g.Recalls += s.Recalls
-	if !s.Paper {
+	g.Recalls += p.Recalls
+	if !p.Paper {
 		g.Judged++
-		if s.Late {
+		if p.Late {
 			g.Late++
 		}
 	}
 	for _, x := range []struct {
 		list *[]int64
 		at   int64
-	}{{&g.seen, s.Seen}, {&g.bumped, done}, {&g.sentOut, s.SentOut}} {
+	}{{&g.seen, p.Seen}, {&g.bumped, done}, {&g.sentOut, p.SentOut}} {
 		if x.at != 0 {
 			// The clock may have been set back in between.
-			*x.list = append(*x.list, max(x.at-s.Received, 0))
+			*x.list = append(*x.list, max(x.at-p.Received, 0))
 		}
 	}
 }

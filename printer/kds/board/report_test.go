@@ -21,26 +21,26 @@ func atReport(hour, minute, second int) int64 {
 }
 
 // An evening of five tickets, whose numbers were computed by hand.
-func evening() []Served {
+func evening() []Past {
 	melbourne := func(h, m, s int) int64 { return atReport(h-11, m, s) } // 19:00 there is 08:00 UTC
-	return []Served{
-		{Station: "hot", SentOut: melbourne(19, 5, 0), Past: Past{
+	return []Past{
+		{Station: "hot", SentOut: melbourne(19, 5, 0),
 			Received: melbourne(19, 0, 0), Seen: melbourne(19, 0, 2), Bumped: melbourne(19, 4, 0),
 			Items: []PastItem{{Name: "Burger", Done: melbourne(19, 3, 0)},
-				{Name: "Fries", Done: melbourne(19, 4, 0)}}}},
-		{Station: "hot", Late: true, Past: Past{
+				{Name: "Fries", Done: melbourne(19, 4, 0)}}},
+		{Station: "hot", Late: true,
 			Received: melbourne(19, 59, 59), Seen: melbourne(20, 0, 59), Bumped: melbourne(20, 9, 59), Recalls: 2,
 			Items: []PastItem{{Name: "Burger", Done: melbourne(20, 9, 59)},
-				{Name: "Burger", Done: melbourne(20, 1, 59)}}}},
+				{Name: "Burger", Done: melbourne(20, 1, 59)}}},
 		// Still open, and late already.
-		{Station: "hot", Late: true, Past: Past{Received: melbourne(20, 0, 0), Seen: melbourne(20, 0, 1),
-			Items: []PastItem{{Name: "=1+1"}}}},
+		{Station: "hot", Late: true, Received: melbourne(20, 0, 0), Seen: melbourne(20, 0, 1),
+			Items: []PastItem{{Name: "=1+1"}}},
 		// On paper: whether that was late is not known.
-		{Station: "hot", Late: true, Past: Past{Received: melbourne(20, 0, 0), Paper: true,
-			Items: []PastItem{{Name: "Fries"}}}},
+		{Station: "hot", Late: true, Received: melbourne(20, 0, 0), Paper: true,
+			Items: []PastItem{{Name: "Fries"}}},
 		// The clock was set back.
-		{Station: "cold", Past: Past{Received: melbourne(20, 0, 0), Seen: melbourne(19, 30, 0),
-			Bumped: melbourne(20, 0, 1) + 500}},
+		{Station: "cold", Received: melbourne(20, 0, 0), Seen: melbourne(19, 30, 0),
+			Bumped: melbourne(20, 0, 1) + 500},
 	}
 }
 
@@ -96,15 +96,15 @@ func TestAnotherProgramComputesTheSamePercentiles(t *testing.T) {
 		t.Skip(err)
 	}
 	r := rand.New(rand.NewPCG(13, 2026))
-	var served []Served
+	var served []Past
 	var durations [][]int
 	for n := range 60 { // a station for each number of tickets
 		list := []int{}
 		for range n + 1 {
 			s := r.IntN(900)
 			list = append(list, s)
-			served = append(served, Served{Station: fmt.Sprintf("s%02d", n), Past: Past{
-				Received: atReport(12, 0, 0), Bumped: atReport(12, 0, s)}})
+			served = append(served, Past{Station: fmt.Sprintf("s%02d", n),
+				Received: atReport(12, 0, 0), Bumped: atReport(12, 0, s)})
 		}
 		durations = append(durations, list)
 	}
