@@ -65,7 +65,7 @@ func newScreenView(d Display, beat time.Duration, web string) *screenView {
 	v.setup = setup{
 		Web: web, Name: o.Name, Title: o.Title, Pass: o.Pass != nil, Beat: beat.Milliseconds(),
 		WarnAfter: o.WarnAfter.Milliseconds(), LateAfter: o.LateAfter.Milliseconds(),
-		RecallFor: v.orders.RecallFor().Milliseconds(), UndoFor: o.Board.Options().UndoFor.Milliseconds(),
+		RecallFor: v.orders.RecallFor().Milliseconds(), UndoFor: board.UndoFor.Milliseconds(),
 		UnseenAfter: o.UnseenAfter.Milliseconds(), Repeat: int64(o.Repeat / time.Second),
 		Keys: withCustomKeys(d.Keys), Print: d.Print != nil,
 	}

@@ -3,8 +3,6 @@ package board
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -21,14 +19,13 @@ import (
 
 // BoardOptions configure a board. Station and KV are required; two boards must not share a KV.
 type BoardOptions struct {
-	Station    string
-	KV         kv.Store      // for this board alone
-	Logger     *slog.Logger  // nil: silent
-	RecallKeep int           // how many orders can be recalled; 0 is 50
-	RecallFor  time.Duration // for how long; 0 is an hour
-	UndoFor    time.Duration // how long a change can be undone; 0 is 10 s
-	Events     int           // about how many past events a stream can resume from; 0 is 1000
+	Station string
+	KV      kv.Store     // for this board alone
+	Logger  *slog.Logger // nil: silent
 }
+
+// UndoFor is how long a change can be undone.
+const UndoFor = 10 * time.Second
 
 // A Board holds the open tickets of one screen station, and shows them as [Orders]. A page is told of a
 // change only after it is on stable storage. It is safe for concurrent use; reading never waits for storage.
@@ -71,18 +68,13 @@ type entry struct {
 // OpenBoard reads the board from its storage. A card that cannot be read is left out and logged: a board with
 // the other cards is better than none.
 func OpenBoard(o BoardOptions) (*Board, error) {
-	if o.Station == "" || o.KV == nil {
-		panic("board.OpenBoard: BoardOptions.Station or BoardOptions.KV is missing")
-	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	orDefault(&o.UndoFor, 10*time.Second)
 	b := &Board{
-		Orders: newOrders(o.Station, o.RecallKeep, o.Events, o.RecallFor), o: o,
+		Orders: newOrders(o.Station), o: o,
 		log: o.Logger.With("component", "kds", "station", o.Station), cards: map[uint64]*entry{},
 		archived: map[uint64]int64{}, visible: map[uint64]visible{},
-		reader: reader{undoFor: o.UndoFor},
 	}
 	err := o.KV.All(func(key string, value []byte) bool {
 		if !strings.HasPrefix(key, cardPrefix) {
@@ -112,30 +104,6 @@ func OpenBoard(o BoardOptions) (*Board, error) {
 	b.publish()
 	return b, nil
 }
-
-// newOrders fills in the defaults.
-func newOrders(station string, recallKeep, events int, recallFor time.Duration) *Orders {
-	orDefault(&recallKeep, 50)
-	orDefault(&recallFor, time.Hour)
-	orDefault(&events, 1000)
-	var b [6]byte
-	_, _ = rand.Read(b[:])
-	return &Orders{
-		// A random name for this opening: sequence numbers begin at 1 each time, so without it an old id
-		// would look like one of this run.
-		station: station, run: hex.EncodeToString(b[:]), recallKeep: recallKeep, recallFor: recallFor,
-		events: events, byKey: map[string]*Order{}, changed: make(chan struct{}),
-	}
-}
-
-func orDefault[T int | time.Duration](v *T, d T) {
-	if *v <= 0 {
-		*v = d
-	}
-}
-
-// Options returns the options of the board, with defaults filled in.
-func (b *Board) Options() BoardOptions { return b.o }
 
 // SetLook changes how tickets are shown.
 func (b *Board) SetLook(l Look) {

@@ -41,8 +41,8 @@ func (b *builder) order() *Order {
 		if o.Off = max(o.Off, m.off); o.Off == m.off {
 			o.OffAt = m.offAt
 		}
-		if c := m.rec.LastChange; c != nil && undoable(c.Do) && c.At+b.r.undoFor.Milliseconds() > o.UndoUntil {
-			o.Undo, o.UndoUntil = c.Do, c.At+b.r.undoFor.Milliseconds()
+		if c := m.rec.LastChange; c != nil && undoable(c.Do) && c.At+UndoFor.Milliseconds() > o.UndoUntil {
+			o.Undo, o.UndoUntil = c.Do, c.At+UndoFor.Milliseconds()
 		}
 		o.refs = append(o.refs, m.ref())
 		if v := b.band(i); v != nil {

@@ -192,7 +192,7 @@ func (b *Board) undoable(jobs []uint64) (latest []uint64) {
 	var last *lastChange
 	for _, job := range jobs {
 		l := b.cards[job].rec.LastChange
-		if l == nil || !undoable(l.Do) || time.Since(time.UnixMilli(l.At)) >= b.o.UndoFor {
+		if l == nil || !undoable(l.Do) || time.Since(time.UnixMilli(l.At)) >= UndoFor {
 			continue
 		}
 		// Not by time alone: a delivery that was repeated has changed some cards later than others.

@@ -154,9 +154,8 @@ func namesOf(t *ticket.Ticket, job uint64) names {
 
 // A reader makes orders of groups. It keeps what it made: most changes concern one order of many.
 type reader struct {
-	undoFor time.Duration
-	look    Look
-	made    map[string]made
+	look Look
+	made map[string]made
 }
 
 // made is a group with the orders that were made of it.

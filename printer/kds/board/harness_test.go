@@ -41,6 +41,11 @@ func put(t testingT, b *Board, ds ...ticket.Delivery) {
 	}
 }
 
+// limit makes a board or a pass keep less than in a kitchen.
+func limit(v *Orders, keep int, recallFor time.Duration, events int) {
+	v.recallKeep, v.recallFor, v.events = keep, recallFor, events
+}
+
 // order is a ticket of an order of its own.
 func order(job uint64, names ...string) ticket.Delivery {
 	d := ticket.Delivery{Job: job, Station: "hot-line", Attempt: 1, Ticket: ticket.Ticket{

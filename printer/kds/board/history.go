@@ -2,6 +2,8 @@ package board
 
 import (
 	"cmp"
+	"crypto/rand"
+	"encoding/hex"
 	"encoding/json"
 	"hash/fnv"
 	"maps"
@@ -42,9 +44,9 @@ func (e Event) JSON() []byte { return e.json }
 type Orders struct {
 	station    string
 	run        string
-	recallKeep int
-	recallFor  time.Duration
-	events     int // how many are kept
+	recallKeep int           // how many orders can be recalled
+	recallFor  time.Duration // and for how long
+	events     int           // about how many past events a stream can resume from
 
 	// mu guards what follows. It is held briefly, because every page and every heartbeat reads under it.
 	mu      sync.RWMutex
@@ -58,7 +60,18 @@ type Orders struct {
 // maxHistoryBytes bounds what large orders make the past events cost. Each screen has some.
 const maxHistoryBytes = 256 << 10
 
-// Set replaces the orders, and records an event for each that changed. An order that is the same keeps its
+func newOrders(station string) *Orders {
+	var b [6]byte
+	_, _ = rand.Read(b[:])
+	return &Orders{
+		// A random name for this opening: sequence numbers begin at 1 each time, so without it an old id
+		// would look like one of this run.
+		station: station, run: hex.EncodeToString(b[:]), recallKeep: 50, recallFor: time.Hour, events: 1000,
+		byKey: map[string]*Order{}, changed: make(chan struct{}),
+	}
+}
+
+// set replaces the orders, and records an event for each that changed. An order that is the same keeps its
 // value.
 func (v *Orders) set(list []*Order) {
 	v.mu.Lock()

@@ -278,8 +278,13 @@ func TestWhateverCooksPressTheBoardEqualsASimpleModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rapid.Check(bubbleT{t}, func(t *rapid.T) {
 			s := kvtest.New()
-			small := func(o *BoardOptions) { o.RecallKeep, o.RecallFor, o.Events = modelKeep, modelFor, 4 }
-			b, k := open(t, s, small), &boardModel{done: map[string]*modelTicket{}}
+			small := func() *Board {
+				b := open(t, s)
+				limit(b.Orders, modelKeep, modelFor, 4)
+				b.publish()
+				return b
+			}
+			b, k := small(), &boardModel{done: map[string]*modelTicket{}}
 			id, seen := "", map[string]*Order{}
 			type press1 struct {
 				c   Command
@@ -331,7 +336,7 @@ func TestWhateverCooksPressTheBoardEqualsASimpleModel(t *testing.T) {
 					}
 				},
 				"restart": func(*rapid.T) {
-					b = open(t, s, small)
+					b = small()
 					b.sweep(context.Background()) // a pass may want what is old; here is none
 					k.forget()
 				},

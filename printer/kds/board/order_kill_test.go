@@ -184,7 +184,8 @@ func checkBumps(t *testing.T, path string, first, last int, sure []int) (halfDon
 			t.Error(err)
 		}
 	}()
-	b := open(t, q.KV("board"), func(o *BoardOptions) { o.RecallKeep = 1000 })
+	b := open(t, q.KV("board"))
+	limit(b.Orders, 1000, time.Hour, 1000)
 	for number := first; number <= last; number++ {
 		n := wantWholeOrVisible(t, b, number)
 		if slices.Contains(sure, number) && n != cardsOfAnOrder {

@@ -25,10 +25,7 @@ type PassOptions struct {
 	Of       []*Board
 	Siblings Siblings                    // nil: only the boards are known
 	Title    func(station string) string // of a station, for people; nil: its name
-	Logger   *slog.Logger
-
-	RecallKeep, Events int // as in [BoardOptions]
-	RecallFor, UndoFor time.Duration
+	Logger   *slog.Logger                // nil: silent
 }
 
 // A Pass shows the orders of several boards, with every part of them, and remembers which of them were sent
@@ -48,9 +45,9 @@ type Pass struct {
 	known   map[string]*parts
 	unwatch []func()
 
-	mu       sync.RWMutex // guards what follows; taken inside write and inside a board's mu
-	sent     map[uint64]*sentOrder
-	lastSent map[Ref]*sentOrder // the latest sent order that a card was in
+	mu       sync.RWMutex          // guards what follows; taken inside write and inside a board's mu
+	sent     map[string]*sentOrder // by their storage keys
+	lastSent map[Ref]*sentOrder    // the latest sent order that a card was in
 
 	wake chan struct{} // has an element if the parts of an order are to be asked for
 	stop context.CancelFunc
@@ -72,22 +69,17 @@ type sentOrder struct {
 
 // OpenPass reads what was sent out and ticked, and follows the boards until [Pass.Close].
 func OpenPass(o PassOptions) (*Pass, error) {
-	if o.Station == "" || o.KV == nil {
-		panic("board.OpenPass: PassOptions.Station or PassOptions.KV is missing")
-	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.Title == nil {
 		o.Title = func(station string) string { return station }
 	}
-	orDefault(&o.UndoFor, 10*time.Second)
 	x := &Pass{
-		Orders: newOrders(o.Station, o.RecallKeep, o.Events, o.RecallFor), o: o,
+		Orders: newOrders(o.Station), o: o,
 		log:  o.Logger.With("component", "kds", "station", o.Station),
-		sent: map[uint64]*sentOrder{}, lastSent: map[Ref]*sentOrder{}, ticks: map[string]*tick{},
+		sent: map[string]*sentOrder{}, ticks: map[string]*tick{},
 		known: map[string]*parts{}, wake: make(chan struct{}, 1), done: make(chan struct{}),
-		reader: reader{undoFor: o.UndoFor},
 	}
 	if err := x.load(); err != nil {
 		return nil, fmt.Errorf("open pass %s: %w", o.Station, err)
@@ -105,13 +97,14 @@ func OpenPass(o PassOptions) (*Pass, error) {
 
 // load reads what is stored. What cannot be read is skipped: its order is shown again, which a cook can bump.
 func (x *Pass) load() error {
+	defer x.index()
 	return x.o.KV.All(func(key string, value []byte) bool {
 		var err error
 		switch {
 		case strings.HasPrefix(key, sentPrefix):
 			s := &sentOrder{}
 			if err = json.Unmarshal(value, s); err == nil && s.V == recordVersion {
-				x.remember(s)
+				x.sent[key] = s
 				return true
 			}
 		case strings.HasPrefix(key, tickPrefix):
@@ -128,13 +121,16 @@ func (x *Pass) load() error {
 	})
 }
 
-// remember takes a sent order into memory. mu is held, except while the pass is being opened. A recalled
-// order can be sent out again, with some of the same cards; the larger Off is the later one.
-func (x *Pass) remember(s *sentOrder) {
-	x.sent[s.Off], x.lastOff = s, max(x.lastOff, s.Off)
-	for _, p := range s.Cards {
-		if was := x.lastSent[p]; was == nil || was.Off <= s.Off {
-			x.lastSent[p] = s
+// index finds the latest sent order of each card. mu is held, except while the pass is being opened. A
+// recalled order can be sent out again, with some of the same cards; the larger Off is the later one.
+func (x *Pass) index() {
+	x.lastSent = map[Ref]*sentOrder{}
+	for _, s := range x.sent {
+		x.lastOff = max(x.lastOff, s.Off)
+		for _, p := range s.Cards {
+			if was := x.lastSent[p]; was == nil || was.Off < s.Off {
+				x.lastSent[p] = s
+			}
 		}
 	}
 }
@@ -211,7 +207,7 @@ func (x *Pass) finish(g *group, o *Order) {
 	o.Place = uint64(max(o.Received, 0)) // the oldest first
 	o.Undo, o.UndoUntil, o.MustAckVoid, o.MustAckAlarm = "", 0, false, false
 	if o.State == Bumped {
-		o.Undo, o.UndoUntil = Bump, o.OffAt+x.o.UndoFor.Milliseconds()
+		o.Undo, o.UndoUntil = Bump, o.OffAt+UndoFor.Milliseconds()
 		return
 	}
 	o.AlsoAt, o.Parts = nil, nil // the parts say where else it is; o may have those of before

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -61,18 +60,24 @@ func (x *Pass) send(ctx context.Context, c Command) (Outcome, error) {
 	if out != Done || s == nil {
 		return out, nil
 	}
-	value, err := json.Marshal(s)
-	if err == nil {
-		err = x.o.KV.Put(ctx, sentKey(s.Off), value)
-	}
-	if err != nil {
+	if err := x.put(ctx, sentKey(s.Off), s); err != nil {
 		return "", fmt.Errorf("%s order: %w", c.Do, err)
 	}
 	x.mu.Lock()
-	x.remember(s)
+	x.sent[sentKey(s.Off)] = s
+	x.index()
 	x.mu.Unlock()
 	x.publish()
 	return Done, nil
+}
+
+// put stores a sent order or a tick.
+func (x *Pass) put(ctx context.Context, key string, v any) error {
+	value, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return x.o.KV.Put(ctx, key, value)
 }
 
 // decide returns the sent order to store and Done; nothing and Done, if the command was done before; or why
@@ -103,9 +108,9 @@ func (x *Pass) decide(c Command) (*sentOrder, Outcome) {
 		return &sentOrder{V: recordVersion, Off: x.lastOff + 1, At: now.UnixMilli(), Key: o.Key, Cards: o.refs,
 			CommandIDs: []string{c.ID}}, Done
 	}
-	was, since := x.sent[o.Off], now.Sub(time.UnixMilli(o.OffAt))
+	was, since := x.sent[sentKey(o.Off)], now.Sub(time.UnixMilli(o.OffAt))
 	switch {
-	case was == nil || c.Do == Undo && since >= x.o.UndoFor:
+	case was == nil || c.Do == Undo && since >= UndoFor:
 		return nil, TooLate
 	case since >= x.recallFor:
 		return nil, Gone
@@ -148,11 +153,7 @@ func (x *Pass) tick(ctx context.Context, c Command) (Outcome, error) {
 			k.CommandIDs = slices.Clone(was.CommandIDs[max(0, len(was.CommandIDs)+1-maxCommandIDs):])
 		}
 		k.CommandIDs = append(k.CommandIDs, c.ID)
-		value, err := json.Marshal(k)
-		if err == nil {
-			err = x.o.KV.Put(ctx, key, value)
-		}
-		if err != nil {
+		if err := x.put(ctx, key, k); err != nil {
 			return "", fmt.Errorf("%s %s: %w", c.Do, p.Station, err)
 		}
 		x.ticks[key] = &k
@@ -164,9 +165,9 @@ func (x *Pass) tick(ctx context.Context, c Command) (Outcome, error) {
 // card is still on a board is shown as open again, and reports have it. write is held.
 func (x *Pass) sweep(ctx context.Context) {
 	var old []string
-	for off, s := range x.sent {
+	for key, s := range x.sent {
 		if time.Since(time.UnixMilli(s.At)) > storedFor {
-			old = append(old, sentKey(off))
+			old = append(old, key)
 		}
 	}
 	for key, k := range x.ticks {
@@ -180,26 +181,11 @@ func (x *Pass) sweep(ctx context.Context) {
 			x.log.Debug("cannot delete an old order of the pass yet", "key", key, "err", err)
 			return
 		}
+		x.mu.Lock()
 		delete(x.ticks, key)
-		if strings.HasPrefix(key, sentPrefix) {
-			x.forgetSent(key)
-		}
-	}
-}
-
-func (x *Pass) forgetSent(key string) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	for off, s := range x.sent {
-		if sentKey(off) != key {
-			continue
-		}
-		for _, p := range s.Cards {
-			if x.lastSent[p] == s {
-				delete(x.lastSent, p)
-			}
-		}
-		delete(x.sent, off)
+		delete(x.sent, key)
+		x.index()
+		x.mu.Unlock()
 	}
 }
 

@@ -41,10 +41,12 @@ func (p *passHarness) start(t testingT) {
 		p.x.Close()
 	}
 	of := func(name string) *Board {
-		return open(t, p.stores[name], func(o *BoardOptions) { o.Station, o.RecallKeep = name, 2 })
+		b := open(t, p.stores[name], func(o *BoardOptions) { o.Station = name })
+		limit(b.Orders, 2, time.Hour, 1000)
+		return b
 	}
 	p.hot, p.cold = of("hot"), of("cold")
-	o := PassOptions{Station: "pass", KV: p.stores["sent"], Of: []*Board{p.hot, p.cold}, RecallKeep: 3, Events: 5}
+	o := PassOptions{Station: "pass", KV: p.stores["sent"], Of: []*Board{p.hot, p.cold}}
 	if p.siblings != nil {
 		o.Siblings = p.ask
 	}
@@ -53,6 +55,9 @@ func (p *passHarness) start(t testingT) {
 		t.Fatal(err)
 	}
 	p.x = x
+	x.write.Lock()
+	defer x.write.Unlock()
+	limit(x.Orders, 3, time.Hour, 5)
 }
 
 func (p *passHarness) ask([]uint64) ([]Sibling, error) {

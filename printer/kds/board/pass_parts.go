@@ -67,38 +67,14 @@ func (x *Pass) forgetParts(groups []*group) {
 func (x *Pass) follow(ctx context.Context) {
 	defer close(x.done)
 	for {
-		var again <-chan time.Time
-		if wait, ok := x.due(); ok {
-			again = time.After(wait)
-		}
 		select {
 		case <-x.wake:
-		case <-again:
+		case <-time.After(partsInterval):
 		case <-ctx.Done():
 			return
 		}
 		x.ask()
 	}
-}
-
-// due says in how long the queue is to be asked again; ok is false if there is no order to ask for.
-func (x *Pass) due() (wait time.Duration, ok bool) {
-	x.write.Lock()
-	defer x.write.Unlock()
-	wait = finalInterval
-	for _, p := range x.known {
-		// Not less than partsInterval: what cannot be read is asked for again, too.
-		wait = min(wait, max(partsInterval, p.wait()))
-	}
-	return wait, len(x.known) > 0
-}
-
-// wait is the time until the queue is to be asked again.
-func (p *parts) wait() time.Duration {
-	if p.final {
-		return finalInterval - time.Since(p.asked)
-	}
-	return partsInterval - time.Since(p.asked)
 }
 
 // ask asks the queue for the parts that are due, each request alone, so that one that cannot be read does
@@ -107,7 +83,7 @@ func (x *Pass) ask() {
 	jobs := map[string][]uint64{}
 	x.write.Lock()
 	for key, p := range x.known {
-		if p.wait() <= 0 {
+		if time.Since(p.asked) >= partsInterval && (!p.final || time.Since(p.asked) >= finalInterval) {
 			jobs[key] = slices.Clone(p.jobs)
 		}
 	}
