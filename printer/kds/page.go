@@ -43,42 +43,25 @@ const maxRendering = 2
 func (s *Server) page(w http.ResponseWriter, r *http.Request, view *screenView, g *grant) {
 	// Each visit prolongs the cookie, so a screen in use is never unpaired by age.
 	g.renew(w, r)
+	s.serveTemplate(w, r, "page.html", pageView{Web: s.web.base, Setup: view.setup, Tag: view.setupTag,
+		Beat: view.newBeat(), State: view.orders.Snapshot()})
+}
+
+// serveTemplate renders a template and answers with it.
+func (s *Server) serveTemplate(w http.ResponseWriter, r *http.Request, name string, v any) {
 	select {
 	case s.renderSlots <- struct{}{}:
 	case <-r.Context().Done():
 		return // the browser has gone
 	}
-	writePage(w, s.renderPage(view)) // without the slot: a slow reader must not block other pages
-}
-
-// renderPage renders the page of one screen. The caller holds a render slot, which it releases.
-func (s *Server) renderPage(view *screenView) []byte {
-	defer func() { <-s.renderSlots }()
-	return s.render("page.html", pageView{Web: s.web.base, Setup: view.setup, Tag: view.setupTag, Beat: view.newBeat(),
-		State: view.orders.Snapshot()})
-}
-
-// serveTemplate renders a template and answers with it.
-func (s *Server) serveTemplate(w http.ResponseWriter, name string, v any) {
-	writePage(w, s.render(name, v))
-}
-
-// render returns the rendered template; nil if that failed.
-func (s *Server) render(name string, v any) []byte {
 	var b bytes.Buffer
-	if err := templates().ExecuteTemplate(&b, name, v); err != nil {
+	err := templates().ExecuteTemplate(&b, name, v)
+	<-s.renderSlots // it is sent without the slot: a slow reader must not block other pages
+	if err != nil {
 		s.log.Error("cannot render a page", "page", name, "err", err)
-		return nil
-	}
-	return b.Bytes()
-}
-
-// writePage answers with a rendered page.
-func writePage(w http.ResponseWriter, page []byte) {
-	if page == nil {
 		http.Error(w, "internal error", http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write(page)
+	_, _ = w.Write(b.Bytes())
 }

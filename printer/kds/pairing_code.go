@@ -66,7 +66,7 @@ func (p *Pairings) requestCode(secret, address, browser string) (newSecret, code
 	}
 	p.codesMade[from] = append(p.codesMade[from], now)
 	secret = rand.Text()
-	a := &pendingPairing{code: p.unusedCode(), address: address, browser: browser, made: now, asked: now}
+	a := &pendingPairing{code: randomLetters(codeLength), address: address, browser: browser, made: now, asked: now}
 	p.pending[sha256.Sum256([]byte(secret))] = a
 	return secret, a.code, true
 }
@@ -102,20 +102,6 @@ func (p *Pairings) byCode(code string) (hash [32]byte, a *pendingPairing, err er
 	}
 	p.wrongCodes = append(p.wrongCodes, now)
 	return hash, nil, ErrUnknownCode
-}
-
-// unusedCode returns a code that no waiting browser shows. mu is held.
-func (p *Pairings) unusedCode() string {
-	for {
-		code := randomLetters(codeLength)
-		free := true
-		for _, a := range p.pending {
-			free = free && a.code != code
-		}
-		if free {
-			return code
-		}
-	}
 }
 
 // lastMinute returns the tail of times, which are in order, that is not older than a minute.

@@ -70,7 +70,7 @@ func (s *Server) manage(w http.ResponseWriter, r *http.Request, g *grant) {
 		}
 		v.Pairings = append(v.Pairings, row)
 	}
-	s.serveTemplate(w, "manage.html", v)
+	s.serveTemplate(w, r, "manage.html", v)
 }
 
 // zone is the kitchen's time zone, which all screens share.

@@ -1,6 +1,7 @@
 package kds
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,7 +64,6 @@ type Screen struct {
 	pages        map[string]*page
 	waiting      map[uint64]chan struct{} // per job: closed when a live page holds its card
 	darkSince    time.Time                // since when no page is live; zero: there is one
-	everOpen     bool                     // a page was live at some time since the start
 	pagesChanged chan struct{}            // closed when the first page joins or the last leaves
 	// skipped are the jobs of cards that need a copy which will not print now, for example because it
 	// needs a person. Newer tickets of the screen's own queue do not wait for those.
@@ -77,25 +77,16 @@ type page struct {
 	confirmed map[uint64]struct{} // the jobs whose cards it has confirmed that it holds
 }
 
-// NewScreen fills in o's defaults. It panics if a required option is missing, which is a mistake of
-// the caller.
+// NewScreen fills in o's defaults.
 func NewScreen(o ScreenOptions) *Screen {
-	if o.Name == "" || o.Board == nil {
-		panic("kds.NewScreen: Options.Name or Options.Board is missing")
-	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	if o.Title == "" {
-		o.Title = o.Name
-	}
 	// 20 s is longer than a reload or a change of the wireless access point takes, and short enough
 	// that no order is late because of it. ShowWithin is two heartbeats.
-	orDefault(&o.HoldFor, 20*time.Second)
-	orDefault(&o.ShowWithin, 10*time.Second)
-	orDefault(&o.WarnAfter, 5*time.Minute)
-	orDefault(&o.LateAfter, 8*time.Minute)
-	orDefault(&o.UnseenAfter, 45*time.Second)
+	o.HoldFor, o.ShowWithin = cmp.Or(o.HoldFor, 20*time.Second), cmp.Or(o.ShowWithin, 10*time.Second)
+	o.WarnAfter, o.LateAfter = cmp.Or(o.WarnAfter, 5*time.Minute), cmp.Or(o.LateAfter, 8*time.Minute)
+	o.UnseenAfter, o.Title = cmp.Or(o.UnseenAfter, 45*time.Second), cmp.Or(o.Title, o.Name)
 	return &Screen{
 		o: o, log: o.Logger.With("component", "kds", "station", o.Name),
 		pages: map[string]*page{}, waiting: map[uint64]chan struct{}{}, darkSince: time.Now(),
@@ -235,7 +226,7 @@ func (s *Screen) Join(id string) (leave func()) {
 	// Only the first page changes the state of the screen; further pages change nothing for the queue.
 	first := !s.darkSince.IsZero()
 	if first {
-		s.darkSince, s.everOpen = time.Time{}, true
+		s.darkSince = time.Time{}
 		s.notifyPagesChanged()
 	}
 	s.mu.Unlock()
@@ -333,24 +324,17 @@ func (s *Screen) live() bool {
 
 // ScreenStatus is the state of a screen station.
 type ScreenStatus struct {
-	Live      int       `json:"live"`            // live pages
-	Ever      bool      `json:"ever"`            // a page was live at some time since the start
-	DarkSince time.Time `json:"dead,omitzero"`   // since when the screen is dark; zero: it is not
-	Open      int       `json:"open"`            // open tickets
-	Oldest    time.Time `json:"oldest,omitzero"` // when the oldest of them was received
-	Unseen    int       `json:"unseen"`          // open tickets that nobody has paged to for UnseenAfter
+	Live      int       // live pages
+	DarkSince time.Time // since when the screen is dark; zero: it is not
+	Open      int       // open tickets
+	Oldest    time.Time // when the oldest of them was received
+	Unseen    int       // open tickets that nobody has paged to for UnseenAfter
 }
 
 func (s *Screen) Status() ScreenStatus {
 	open, oldest := s.o.Board.Count()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return ScreenStatus{Live: len(s.pages), Ever: s.everOpen, DarkSince: s.darkSince, Open: open, Oldest: oldest,
+	return ScreenStatus{Live: len(s.pages), DarkSince: s.darkSince, Open: open, Oldest: oldest,
 		Unseen: s.o.Board.Unseen(s.o.UnseenAfter)}
-}
-
-func orDefault(v *time.Duration, d time.Duration) {
-	if *v <= 0 {
-		*v = d
-	}
 }

@@ -13,16 +13,20 @@ import (
 // Metrics are the metrics of all screens of a process. A nil *Metrics records nothing.
 type Metrics struct {
 	shownSeconds prometheus.Histogram
-
-	livePages, open, oldest, unseen, paper *prometheus.Desc
+	gauges       []gauge
 
 	mu           sync.Mutex
 	shownScreens []*Screen
 }
 
+// A gauge is a value of each screen. It is read at each scrape, so it is never old.
+type gauge struct {
+	desc  *prometheus.Desc
+	value func(*Screen, ScreenStatus) float64
+}
+
 // NewMetrics registers the metrics with reg; nil registers nowhere.
 func NewMetrics(reg prometheus.Registerer) *Metrics {
-	station := []string{"station"}
 	m := &Metrics{
 		shownSeconds: promauto.With(reg).NewHistogram(prometheus.HistogramOpts{
 			Name: "ticketrail_display_shown_seconds",
@@ -35,18 +39,28 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100,
 			NativeHistogramMinResetDuration: time.Hour,
 		}),
-		livePages: prometheus.NewDesc("ticketrail_display_screens",
-			"Live pages of a screen station; 0: the screen is dark.", station, nil),
-		open: prometheus.NewDesc("ticketrail_display_open_tickets",
-			"Open tickets on a screen station's board.", station, nil),
-		oldest: prometheus.NewDesc("ticketrail_display_oldest_open_seconds",
-			"Age of the oldest open ticket of a screen station; 0 if none is open.", station, nil),
-		unseen: prometheus.NewDesc("ticketrail_display_unseen_tickets",
-			"Open tickets of a screen station that nobody has paged to for longer than unseen_after.", station, nil),
-		paper: prometheus.NewDesc("ticketrail_display_paper_tickets",
-			"Tickets that came out elsewhere while the screen was dark, neither taken onto the board nor left.",
-			station, nil),
 	}
+	add := func(name, help string, value func(*Screen, ScreenStatus) float64) {
+		m.gauges = append(m.gauges, gauge{prometheus.NewDesc(name, help, []string{"station"}, nil), value})
+	}
+	add("ticketrail_display_screens", "Live pages of a screen station; 0: the screen is dark.",
+		func(_ *Screen, st ScreenStatus) float64 { return float64(st.Live) })
+	add("ticketrail_display_open_tickets", "Open tickets on a screen station's board.",
+		func(_ *Screen, st ScreenStatus) float64 { return float64(st.Open) })
+	add("ticketrail_display_oldest_open_seconds",
+		"Age of the oldest open ticket of a screen station; 0 if none is open.",
+		func(_ *Screen, st ScreenStatus) float64 {
+			if st.Oldest.IsZero() {
+				return 0
+			}
+			return max(time.Since(st.Oldest).Seconds(), 0)
+		})
+	add("ticketrail_display_unseen_tickets",
+		"Open tickets of a screen station that nobody has paged to for longer than unseen_after.",
+		func(_ *Screen, st ScreenStatus) float64 { return float64(st.Unseen) })
+	add("ticketrail_display_paper_tickets",
+		"Tickets that came out elsewhere while the screen was dark, neither taken onto the board nor left.",
+		func(s *Screen, _ ScreenStatus) float64 { return float64(onPaper(s.o.Board)) })
 	if reg != nil {
 		reg.MustRegister(m)
 	}
@@ -55,9 +69,6 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 
 // Set replaces the screens whose metrics are collected, after a reload. The series of others end.
 func (m *Metrics) Set(screens []*Screen) {
-	if m == nil {
-		return
-	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.shownScreens = append([]*Screen(nil), screens...)
@@ -65,29 +76,21 @@ func (m *Metrics) Set(screens []*Screen) {
 
 // Describe implements [prometheus.Collector].
 func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
-	ch <- m.livePages
-	ch <- m.open
-	ch <- m.oldest
-	ch <- m.unseen
-	ch <- m.paper
+	for _, g := range m.gauges {
+		ch <- g.desc
+	}
 }
 
-// Collect implements [prometheus.Collector]. Values are read at each scrape, so they are never old.
+// Collect implements [prometheus.Collector].
 func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	m.mu.Lock()
 	screens := m.shownScreens
 	m.mu.Unlock()
 	for _, s := range screens {
-		st, age := s.Status(), 0.0
-		if !st.Oldest.IsZero() {
-			age = max(time.Since(st.Oldest).Seconds(), 0)
+		st := s.Status()
+		for _, g := range m.gauges {
+			ch <- prometheus.MustNewConstMetric(g.desc, prometheus.GaugeValue, g.value(s, st), s.o.Name)
 		}
-		name := s.o.Name
-		ch <- prometheus.MustNewConstMetric(m.livePages, prometheus.GaugeValue, float64(st.Live), name)
-		ch <- prometheus.MustNewConstMetric(m.open, prometheus.GaugeValue, float64(st.Open), name)
-		ch <- prometheus.MustNewConstMetric(m.oldest, prometheus.GaugeValue, age, name)
-		ch <- prometheus.MustNewConstMetric(m.unseen, prometheus.GaugeValue, float64(st.Unseen), name)
-		ch <- prometheus.MustNewConstMetric(m.paper, prometheus.GaugeValue, float64(onPaper(s.o.Board)), name)
 	}
 }
 

@@ -24,7 +24,6 @@ type screenView struct {
 	orders      *board.Orders // what its pages show
 	setup       setup
 	setupTag    string
-	beat        time.Duration
 	stopped     chan struct{} // closed when this screenView is no longer served
 	stop        func()
 	config      atomic.Pointer[Display] // replaced by a reload that leaves setup as it is
@@ -52,18 +51,17 @@ type setup struct {
 	Print       bool                `json:"print"`
 }
 
-// newScreenView collects what the pages of a display need. beat is the time between heartbeats, web
-// the tag of the scripts.
-func newScreenView(d Display, beat time.Duration, web string) *screenView {
+// newScreenView collects what the pages of a display need. web is the tag of the scripts.
+func newScreenView(d Display, web string) *screenView {
 	o := d.Screen.Options()
 	v := &screenView{
-		screen: d.Screen, name: o.Name, title: o.Title, orders: d.Screen.Orders(), beat: beat,
+		screen: d.Screen, name: o.Name, title: o.Title, orders: d.Screen.Orders(),
 		stopped: make(chan struct{}), clients: map[string]*client{},
 	}
 	v.stop = sync.OnceFunc(func() { close(v.stopped) })
 	v.config.Store(&d)
 	v.setup = setup{
-		Web: web, Name: o.Name, Title: o.Title, Pass: o.Pass != nil, Beat: beat.Milliseconds(),
+		Web: web, Name: o.Name, Title: o.Title, Pass: o.Pass != nil, Beat: beatInterval.Milliseconds(),
 		WarnAfter: o.WarnAfter.Milliseconds(), LateAfter: o.LateAfter.Milliseconds(),
 		RecallFor: v.orders.RecallFor().Milliseconds(), UndoFor: board.UndoFor.Milliseconds(),
 		UnseenAfter: o.UnseenAfter.Milliseconds(), Repeat: int64(o.Repeat / time.Second),
@@ -201,7 +199,7 @@ func (v *screenView) noteSeen(jobs []uint64, log *slog.Logger) {
 	}
 	go func() {
 		defer v.noting.Store(false)
-		ctx, cancel := context.WithTimeout(context.Background(), v.beat)
+		ctx, cancel := context.WithTimeout(context.Background(), beatInterval)
 		defer cancel()
 		if err := v.screen.Board().Seen(ctx, jobs); err != nil {
 			log.Debug("cannot store that tickets were seen", "station", v.name, "err", err)
@@ -222,7 +220,7 @@ func (v *screenView) expireClient(id string, since time.Time) time.Duration {
 		since = c.answered
 	}
 	silent := time.Since(since)
-	if silent > time.Duration(maxMissedBeats*float64(v.beat)) {
+	if silent > time.Duration(maxMissedBeats*float64(beatInterval)) {
 		v.setNotLive(c)
 	}
 	return silent

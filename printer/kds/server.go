@@ -33,8 +33,7 @@ var ErrInProgress = errors.New("this ticket is still being shown or printed: try
 type ServerOptions struct {
 	Displays []Display
 	Pairings *Pairings
-	Logger   *slog.Logger  // nil: silent
-	Beat     time.Duration // time between two heartbeats; 0 is 5 s
+	Logger   *slog.Logger // nil: silent
 }
 
 // A Server serves the browsers in the kitchen: the pages, an event stream for each page, and the
@@ -51,25 +50,18 @@ type Server struct {
 	stopping    chan struct{} // closed when the server shuts down: streams end
 	stop        func()
 
-	mu    sync.RWMutex // guards views and names
-	views map[string]*screenView
-	names []string // in the order of the configuration
+	mu    sync.RWMutex  // guards views
+	views []*screenView // in the order of the configuration; replaced, never changed
 }
 
-// NewServer returns a server of the given displays. It does not listen: see [Server.HTTPServer]. It
-// panics without Pairings, which is a mistake of the caller.
+// NewServer returns a server of the given displays. It does not listen: see [Server.HTTPServer].
 func NewServer(o ServerOptions) *Server {
-	if o.Pairings == nil {
-		panic("kds.NewServer: Options.Pairings is missing")
-	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	orDefault(&o.Beat, 5*time.Second)
 	s := &Server{
 		o: o, log: o.Logger.With("component", "kds"), pairings: o.Pairings, web: newWebFiles(),
-		stopping: make(chan struct{}), views: map[string]*screenView{},
-		renderSlots: make(chan struct{}, maxRendering),
+		stopping: make(chan struct{}), renderSlots: make(chan struct{}, maxRendering),
 	}
 	s.stop = sync.OnceFunc(func() { close(s.stopping) })
 	s.handler = s.routes()
@@ -81,46 +73,46 @@ func NewServer(o ServerOptions) *Server {
 // screen whose setup has not changed keep their streams. The streams of all others end; their pages
 // connect anew and reload themselves.
 func (s *Server) Set(list []Display) {
-	now, names := make(map[string]*screenView, len(list)), make([]string, 0, len(list))
+	var now []*screenView
 	s.mu.Lock()
 	was := s.views
 	for _, d := range list {
-		v := newScreenView(d, s.o.Beat, s.web.tag)
-		if old := was[v.name]; old != nil && old.screen == v.screen && old.setupTag == v.setupTag {
-			old.config.Store(&d)
+		v := newScreenView(d, s.web.tag)
+		if i := slices.IndexFunc(was, func(old *screenView) bool {
+			return old.screen == v.screen && old.setupTag == v.setupTag
+		}); i >= 0 {
 			// Same screen, same setup: its pages and their liveness must survive, or a reload would
 			// make the screen dark for a moment and send its tickets to the backup.
-			v = old
+			v = was[i]
+			v.config.Store(&d)
 		}
-		now[v.name] = v
-		names = append(names, v.name)
+		now = append(now, v)
 	}
-	s.views, s.names = now, names
+	s.views = now
 	s.mu.Unlock()
 	// After the new ones are in place: a page whose stream ends connects anew at once.
-	for _, d := range was {
-		if now[d.name] != d {
-			d.stop()
+	for _, v := range was {
+		if !slices.Contains(now, v) {
+			v.stop()
 		}
 	}
 }
 
 // screenView returns the screen of that name; nil if there is none.
 func (s *Server) screenView(name string) *screenView {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.views[name]
+	views := s.screenViews()
+	i := slices.IndexFunc(views, func(v *screenView) bool { return v.name == name })
+	if i < 0 {
+		return nil
+	}
+	return views[i]
 }
 
 // screenViews returns all screens in the order of the configuration.
 func (s *Server) screenViews() []*screenView {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	out := make([]*screenView, 0, len(s.names))
-	for _, n := range s.names {
-		out = append(out, s.views[n])
-	}
-	return out
+	return s.views
 }
 
 // Pair lets the browser that shows code see one station, until the pairing is revoked. The error
@@ -140,9 +132,11 @@ func (s *Server) PairManager(ctx context.Context, code string) (Pairing, error) 
 // says in the log who did it.
 func (s *Server) pair(ctx context.Context, code string, to Pairing, by string) (Pairing, error) {
 	if !to.Manager && s.screenView(to.Station) == nil {
-		s.mu.RLock()
-		defer s.mu.RUnlock()
-		return Pairing{}, fmt.Errorf("%w: %.40q; there are %q", ErrNoScreen, to.Station, s.names)
+		var names []string
+		for _, v := range s.screenViews() {
+			names = append(names, v.name)
+		}
+		return Pairing{}, fmt.Errorf("%w: %.40q; there are %q", ErrNoScreen, to.Station, names)
 	}
 	p, err := s.pairings.Pair(ctx, code, to)
 	if err == nil {
@@ -247,7 +241,7 @@ func (s *Server) index(w http.ResponseWriter, r *http.Request) {
 		s.showCode(w, r)
 		return
 	}
-	list := slices.DeleteFunc(s.screenViews(), func(d *screenView) bool { return !g.allows(d.name) })
+	list := slices.DeleteFunc(slices.Clone(s.screenViews()), func(v *screenView) bool { return !g.allows(v.name) })
 	// A paired browser has exactly one: after a power cut a tablet on its start page finds its
 	// screen alone. A manager comes here for the other pages.
 	if manager := g.pairing != nil && g.pairing.Manager; len(list) == 1 && !manager {
@@ -257,7 +251,7 @@ func (s *Server) index(w http.ResponseWriter, r *http.Request) {
 	if len(list) == 0 {
 		retryInAMinute(w)
 	}
-	s.serveTemplate(w, "index.html", indexView{Web: s.web.base, Displays: list, Manages: g.manages()})
+	s.serveTemplate(w, r, "index.html", indexView{Web: s.web.base, Displays: list, Manages: g.manages()})
 }
 
 // pagePattern is the route of the page itself, which a browser must be answered with a page or a

@@ -17,6 +17,14 @@ const (
 	maxShownBytes   = 256 << 10 // bytes of a page's list of cards: tens of thousands of job numbers
 )
 
+// A post is what a page sends.
+type post struct {
+	Page          string   `json:"page"`
+	Jobs          []uint64 `json:"jobs"`    // of shown
+	Visible       []uint64 `json:"visible"` // of shown
+	board.Command          // of do; of print only its job
+}
+
 // state is the whole board, for a page whose event stream does not work.
 func (s *Server) state(w http.ResponseWriter, _ *http.Request, view *screenView, _ *grant) {
 	s.writeJSON(w, struct {
@@ -43,11 +51,7 @@ func (s *Server) timeline(w http.ResponseWriter, r *http.Request, view *screenVi
 // shown is a page's answer to a heartbeat, or to new cards: the jobs of the cards it holds, and of those
 // that are on its visible page now.
 func (s *Server) shown(w http.ResponseWriter, r *http.Request, view *screenView, _ *grant) {
-	var req struct {
-		Page    string   `json:"page"`
-		Jobs    []uint64 `json:"jobs"`
-		Visible []uint64 `json:"visible"`
-	}
+	var req post
 	if !s.readJSON(w, r, maxShownBytes, &req) {
 		return
 	}
@@ -66,9 +70,7 @@ func (s *Server) shown(w http.ResponseWriter, r *http.Request, view *screenView,
 // bye is sent by a page that is being closed, so that its screen is dark at once and not only after
 // reconnectGrace.
 func (s *Server) bye(w http.ResponseWriter, r *http.Request, view *screenView, _ *grant) {
-	var req struct {
-		Page string `json:"page"`
-	}
+	var req post
 	if !s.readJSON(w, r, maxCommandBytes, &req) {
 		return
 	}
@@ -79,10 +81,7 @@ func (s *Server) bye(w http.ResponseWriter, r *http.Request, view *screenView, _
 // command does what a cook pressed. Its answer is a [Result]; a command that could not be stored is
 // answered 503, and the page sends it again.
 func (s *Server) command(w http.ResponseWriter, r *http.Request, view *screenView, _ *grant) {
-	var req struct {
-		Page string `json:"page"`
-		board.Command
-	}
+	var req post
 	if !s.readJSON(w, r, maxCommandBytes, &req) {
 		return
 	}
@@ -96,9 +95,7 @@ func (s *Server) command(w http.ResponseWriter, r *http.Request, view *screenVie
 
 // print prints a ticket on paper because a cook asked for it.
 func (s *Server) print(w http.ResponseWriter, r *http.Request, view *screenView, _ *grant) {
-	var req struct {
-		Job uint64 `json:"job"`
-	}
+	var req post
 	if !s.readJSON(w, r, maxCommandBytes, &req) {
 		return
 	}

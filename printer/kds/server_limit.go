@@ -30,9 +30,7 @@ type limitListener struct {
 
 // LimitListener returns l with at most maxConnsPerAddress connections from each address on the
 // network. Further ones are accepted and closed at once.
-func LimitListener(l net.Listener) net.Listener { return newLimitListener(l) }
-
-func newLimitListener(l net.Listener) *limitListener {
+func LimitListener(l net.Listener) net.Listener {
 	return &limitListener{Listener: l, open: map[string]int{}}
 }
 

@@ -5,11 +5,13 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 )
 
 const (
+	beatInterval = 5 * time.Second // between two heartbeats
 	// streamWriteTimeout is how long a page may take to read one chunk. A page that is slower loses
 	// its stream and comes back for a snapshot. Until then the kernel's socket buffer is all the
 	// memory it costs.
@@ -108,7 +110,7 @@ type stream struct {
 // shutdown the page stays in the list and only stops counting: it is still open and comes back in a
 // moment.
 func (st *stream) run(r *http.Request, stopping, revoked <-chan struct{}) {
-	tick := time.NewTicker(st.view.beat)
+	tick := time.NewTicker(beatInterval)
 	defer tick.Stop()
 	for {
 		changed := st.view.orders.Changed() // before reading: no change is missed
@@ -139,7 +141,7 @@ func (st *stream) run(r *http.Request, stopping, revoked <-chan struct{}) {
 // sendHello tells the page the setup and gives it a first heartbeat, which makes it confirm its
 // cards at once.
 func (st *stream) sendHello() error {
-	b, _ := json.Marshal(hello{Setup: st.view.setupTag, Beat: st.view.beat.Milliseconds()})
+	b, _ := json.Marshal(hello{Setup: st.view.setupTag, Beat: beatInterval.Milliseconds()})
 	_, _ = io.WriteString(st.out, streamRetry)
 	st.writeEvent("hello", "", b)
 	return st.sendBeat()
@@ -209,14 +211,6 @@ func (st *stream) flush() error {
 // validPageID accepts what the pages' script makes: letters and digits. The id is a map key here,
 // so its length is bounded.
 func validPageID(id string) bool {
-	if len(id) < 8 || len(id) > 64 {
-		return false
-	}
-	for i := range len(id) {
-		b := id[i]
-		if (b < '0' || b > '9') && (b < 'a' || b > 'z') && (b < 'A' || b > 'Z') {
-			return false
-		}
-	}
-	return true
+	const allowed = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	return len(id) >= 8 && len(id) <= 64 && strings.Trim(id, allowed) == ""
 }

@@ -89,7 +89,7 @@ func (s *Server) times(w http.ResponseWriter, r *http.Request, g *grant) {
 	for _, view := range s.screenViews() {
 		v.Titles[view.name] = view.title
 	}
-	s.serveTemplate(w, "times.html", v)
+	s.serveTemplate(w, r, "times.html", v)
 }
 
 // Parts returns the rows of the report as the page groups them: for each screen the whole day with its

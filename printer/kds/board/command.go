@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // A Verb is what a command asks for.
@@ -47,16 +48,9 @@ var ErrCommand = errors.New("no such command")
 // check refuses what no board could do. Ids are stored with the card, so their length and alphabet
 // are bounded.
 func (c Command) check() error {
-	if len(c.ID) == 0 || len(c.ID) > 64 {
-		return fmt.Errorf("%w: its id has %d characters; want 1 to 64", ErrCommand, len(c.ID))
-	}
-	for i := range len(c.ID) {
-		b := c.ID[i]
-		switch {
-		case b >= '0' && b <= '9', b >= 'a' && b <= 'z', b >= 'A' && b <= 'Z', b == '-', b == '_', b == '.':
-		default:
-			return fmt.Errorf("%w: id %.64q: only letters, digits and the signs . - _ are allowed", ErrCommand, c.ID)
-		}
+	const allowed = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_."
+	if c.ID == "" || len(c.ID) > 64 || strings.Trim(c.ID, allowed) != "" {
+		return fmt.Errorf("%w: id %.65q: want 1 to 64 letters, digits and the signs - _ .", ErrCommand, c.ID)
 	}
 	if !slices.Contains(Verbs(), c.Do) {
 		return fmt.Errorf("%w: do is %.20q; want one of %q", ErrCommand, c.Do, Verbs())
