@@ -32,6 +32,16 @@ func open(t testingT, s kv.Store, change ...func(*board.BoardOptions)) *board.Bo
 	return b
 }
 
+// Join opens a page that answers heartbeats, until leave is called.
+func (s *Screen) Join(id string) (leave func()) {
+	closed := s.streamOpened(id)
+	s.pageAnswered(id, nil)
+	return func() {
+		closed()
+		s.removePage(id, false)
+	}
+}
+
 func put(t testingT, b *board.Board, ds ...ticket.Delivery) {
 	t.Helper()
 	for _, d := range ds {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"sync"
 	"time"
 
@@ -53,9 +52,6 @@ type ScreenOptions struct {
 
 // A Screen is a station that shows its tickets on pages in any browser. It is safe for concurrent
 // use.
-//
-// A live page is one that has joined and not left. The caller decides when a page is live (an open
-// stream and answered heartbeats, see [Server]); the Screen only counts.
 type Screen struct {
 	o   ScreenOptions
 	log *slog.Logger
@@ -68,13 +64,6 @@ type Screen struct {
 	// skipped are the jobs of cards that need a copy which will not print now, for example because it
 	// needs a person. Newer tickets of the screen's own queue do not wait for those.
 	skipped map[uint64]bool
-}
-
-// A page is one live page. It has joined twice for a moment when it connects anew before the end of
-// its old connection was noticed.
-type page struct {
-	joined    int
-	confirmed map[uint64]struct{} // the jobs whose cards it has confirmed that it holds
 }
 
 // NewScreen fills in o's defaults.
@@ -182,124 +171,6 @@ func (s *Screen) waitConfirmed(ctx context.Context, job uint64, confirmed <-chan
 		s.o.ShowWithin)
 }
 
-// awaitConfirmation returns a channel that is closed when a live page has confirmed job. The caller must call done
-// when it no longer waits. One ticket of a screen is printed at a time, so one channel for each job
-// is enough.
-func (s *Screen) awaitConfirmation(job uint64) (confirmed <-chan struct{}, done func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	ch := make(chan struct{})
-	if s.isConfirmed(job) {
-		close(ch)
-		return ch, func() {}
-	}
-	s.waiting[job] = ch
-	return ch, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.waiting[job] == ch {
-			delete(s.waiting, job)
-		}
-	}
-}
-
-// isConfirmed reports whether a live page has confirmed job. mu is locked.
-func (s *Screen) isConfirmed(job uint64) bool {
-	for _, p := range s.pages {
-		if _, ok := p.confirmed[job]; ok {
-			return true
-		}
-	}
-	return false
-}
-
-// Join notes a live page, under the id that it keeps when it connects anew. leave ends that; it may
-// be called more than once.
-func (s *Screen) Join(id string) (leave func()) {
-	s.mu.Lock()
-	p := s.pages[id]
-	if p == nil {
-		p = &page{confirmed: map[uint64]struct{}{}}
-		s.pages[id] = p
-	}
-	p.joined++
-	// Only the first page changes the state of the screen; further pages change nothing for the queue.
-	first := !s.darkSince.IsZero()
-	if first {
-		s.darkSince = time.Time{}
-		s.notifyPagesChanged()
-	}
-	s.mu.Unlock()
-	if first {
-		// Without mu: OnLive wakes the dispatcher, which may call Print.
-		s.log.Info("a page of the screen is open")
-		if s.o.OnLive != nil {
-			s.o.OnLive()
-		}
-	}
-	return sync.OnceFunc(func() { s.leave(id, p) })
-}
-
-// leave ends one join of a page. The last page that leaves makes the screen dark.
-func (s *Screen) leave(id string, p *page) {
-	s.mu.Lock()
-	if p.joined--; p.joined == 0 {
-		delete(s.pages, id)
-	}
-	// From here on new tickets are refused, and HoldFor runs.
-	last := len(s.pages) == 0
-	if last {
-		s.darkSince = time.Now()
-		s.notifyPagesChanged()
-	}
-	s.mu.Unlock()
-	if last {
-		s.log.Warn("no page of the screen is open any more")
-	}
-}
-
-// notifyPagesChanged wakes [Screen.RunRescue]. mu is locked.
-func (s *Screen) notifyPagesChanged() {
-	close(s.pagesChanged)
-	s.pagesChanged = make(chan struct{})
-}
-
-// Confirm notes that a page confirms that it holds these cards. It ignores pages that are not live,
-// and jobs that the board does not have or that came out elsewhere.
-func (s *Screen) Confirm(id string, jobs []uint64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	p := s.pages[id]
-	if p == nil {
-		return
-	}
-	for _, job := range jobs {
-		// With mu held: a card that is withdrawn at the same time is then forgotten after this.
-		if state, ok := s.o.Board.State(job); !ok || state == board.Elsewhere {
-			continue
-		}
-		p.confirmed[job] = struct{}{}
-		if ch := s.waiting[job]; ch != nil {
-			close(ch)
-			delete(s.waiting, job)
-		}
-	}
-	// A page that is open for months must not grow: drop jobs that the board no longer has.
-	if len(p.confirmed) > 2*board.MaxKept {
-		maps.DeleteFunc(p.confirmed, func(job uint64, _ struct{}) bool { _, ok := s.o.Board.State(job); return !ok })
-	}
-}
-
-// forget notes that no page holds a card, because it was taken off the board. If its ticket is
-// given again, that is a new card, which a page must confirm anew.
-func (s *Screen) forget(job uint64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, p := range s.pages {
-		delete(p.confirmed, job)
-	}
-}
-
 // Do carries out the command of a page. A command for an order also confirms that the page holds its
 // cards. Otherwise a cook who is faster than the page's own confirmation would bump a ticket that counts
 // as never shown.
@@ -315,13 +186,6 @@ func (s *Screen) Do(ctx context.Context, id string, c board.Command) (board.Resu
 	return s.o.Board.Do(ctx, c)
 }
 
-// live reports whether any page is live.
-func (s *Screen) live() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.darkSince.IsZero()
-}
-
 // ScreenStatus is the state of a screen station.
 type ScreenStatus struct {
 	Live      int       // live pages
@@ -335,6 +199,6 @@ func (s *Screen) Status() ScreenStatus {
 	open, oldest := s.o.Board.Count()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return ScreenStatus{Live: len(s.pages), DarkSince: s.darkSince, Open: open, Oldest: oldest,
+	return ScreenStatus{Live: s.livePages(), DarkSince: s.darkSince, Open: open, Oldest: oldest,
 		Unseen: s.o.Board.Unseen(s.o.UnseenAfter)}
 }

@@ -55,7 +55,7 @@ func (s *Server) shown(w http.ResponseWriter, r *http.Request, view *screenView,
 	if !s.readJSON(w, r, maxShownBytes, &req) {
 		return
 	}
-	joined, ok := view.clientAnswered(req.Page, req.Jobs)
+	fresh, ok := view.screen.pageAnswered(req.Page, req.Jobs)
 	if !ok {
 		http.Error(w, "this page has no event stream: open /events first", http.StatusConflict)
 		return
@@ -64,7 +64,7 @@ func (s *Server) shown(w http.ResponseWriter, r *http.Request, view *screenView,
 		req.Visible = nil // what the pass sees, no cook has
 	}
 	view.noteSeen(req.Visible, s.log)
-	s.writeJSON(w, map[string]bool{"fresh": joined})
+	s.writeJSON(w, map[string]bool{"fresh": fresh})
 }
 
 // bye is sent by a page that is being closed, so that its screen is dark at once and not only after
@@ -74,7 +74,7 @@ func (s *Server) bye(w http.ResponseWriter, r *http.Request, view *screenView, _
 	if !s.readJSON(w, r, maxCommandBytes, &req) {
 		return
 	}
-	view.removeClient(req.Page, true)
+	view.screen.removePage(req.Page, true)
 	w.WriteHeader(http.StatusNoContent)
 }
 

@@ -71,7 +71,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, view *screenView
 	// Before the first byte: the cookie is a header. A page can stay open longer than browsers keep
 	// one.
 	g.renew(w, r)
-	closed := view.streamOpened(id)
+	closed := view.screen.streamOpened(id)
 	defer closed()
 	st := &stream{view: view, page: id, last: after, out: w, rc: http.NewResponseController(w), started: time.Now()}
 	// The server's time-outs are for answers that end; writeEvent sets a new one for each chunk.
@@ -120,19 +120,19 @@ func (st *stream) run(r *http.Request, stopping, revoked <-chan struct{}) {
 		select {
 		case <-changed:
 		case <-tick.C:
-			if st.view.expireClient(st.page, st.started) > maxSilence || st.sendBeat() != nil {
+			if st.view.screen.expirePage(st.page, st.started) > maxSilence || st.sendBeat() != nil {
 				return
 			}
 		case <-r.Context().Done():
 			return
 		case <-revoked:
-			st.view.removeClient(st.page, true)
+			st.view.screen.removePage(st.page, true)
 			return
 		case <-st.view.stopped:
-			st.view.removeClient(st.page, true)
+			st.view.screen.removePage(st.page, true)
 			return
 		case <-stopping:
-			st.view.setAllNotLive()
+			st.view.screen.setAllNotLive()
 			return
 		}
 	}
