@@ -83,13 +83,17 @@ func (s *Server) zone() *time.Location {
 	return time.Local
 }
 
+// A managerPost is what the page for managers sends.
+type managerPost struct {
+	Code    string `json:"code"`    // of a pairing
+	Station string `json:"station"` // of a pairing
+	ID      string `json:"id"`      // of a revocation
+}
+
 // managePair pairs the browser that shows the code which the manager has typed. A page makes no
 // managers: a cook at the box could give that to the own phone.
 func (s *Server) managePair(w http.ResponseWriter, r *http.Request, g *grant) {
-	var req struct {
-		Code    string `json:"code"`
-		Station string `json:"station"`
-	}
+	var req managerPost
 	if !s.readJSON(w, r, maxCommandBytes, &req) {
 		return
 	}
@@ -99,9 +103,7 @@ func (s *Server) managePair(w http.ResponseWriter, r *http.Request, g *grant) {
 
 // manageRevoke ends a pairing.
 func (s *Server) manageRevoke(w http.ResponseWriter, r *http.Request, g *grant) {
-	var req struct {
-		ID string `json:"id"`
-	}
+	var req managerPost
 	if !s.readJSON(w, r, maxCommandBytes, &req) {
 		return
 	}

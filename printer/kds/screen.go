@@ -32,7 +32,7 @@ type ScreenOptions struct {
 	// dark screen stay in the screen's own queue, for which the dispatcher has the same station as
 	// a backup after HoldFor, wrapped by [Screen.WrapBackup].
 	Backup  string
-	Rescuer Rescuer       // nil: no copies are made
+	Rescuer Rescuer       // required for RunRescue
 	HoldFor time.Duration // 0 is 20 s
 
 	WarnAfter, LateAfter time.Duration // ages at which a card is marked DUE and LATE; 0 is 5 and 8 min

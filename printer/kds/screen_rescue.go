@@ -25,10 +25,6 @@ type Rescuer interface {
 // dark for HoldFor. It withdraws copies that have not begun to print when a page is live again, or
 // when a ticket was bumped after all. It returns when ctx ends.
 func (s *Screen) RunRescue(ctx context.Context) {
-	if s.o.Rescuer == nil {
-		<-ctx.Done()
-		return
-	}
 	for ctx.Err() == nil {
 		s.mu.Lock()
 		pagesChanged, darkSince := s.pagesChanged, s.darkSince

@@ -6,29 +6,21 @@ import (
 	"time"
 )
 
-// Time-outs of requests that end. The pages send small requests over a network at hand; what takes
-// longer than this is a broken client, which must not hold a connection for ever. An event stream
-// does not end: it replaces them, see [Server.events].
-const (
-	readHeaderTimeout = 5 * time.Second  // for the headers of a request
-	readTimeout       = 10 * time.Second // for a whole request
-	writeTimeout      = 30 * time.Second // for an answer; a stream has streamWriteTimeout for each chunk
-	idleTimeout       = 60 * time.Second // between two requests on a connection
-	maxHeaderBytes    = 16 << 10         // a page sends one cookie and a few short headers
-)
-
 // HTTPServer returns a server for the pages, not yet started, with every time-out set. When it
 // shuts down, streams end; the pages show that they are not live and connect to whatever listens
 // there next. A command that is cut off is sent again by its page, with the same id. Its listener
 // should be a [LimitListener].
 func (s *Server) HTTPServer() *http.Server {
+	// The pages send small requests over a network at hand; what takes longer than this is a broken client,
+	// which must not hold a connection for ever. An event stream does not end: it replaces the time-outs of
+	// its request, see [Server.events].
 	srv := &http.Server{
 		Handler:           s.handler,
-		ReadHeaderTimeout: readHeaderTimeout,
-		ReadTimeout:       readTimeout,
-		WriteTimeout:      writeTimeout,
-		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    maxHeaderBytes,
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       10 * time.Second, // for a whole request
+		WriteTimeout:      30 * time.Second, // for an answer
+		IdleTimeout:       60 * time.Second, // between two requests on a connection
+		MaxHeaderBytes:    16 << 10,         // a page sends one cookie and a few short headers
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	srv.RegisterOnShutdown(s.stop)

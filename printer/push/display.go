@@ -72,12 +72,8 @@ func (s *Display) Pause() Pause {
 // Resume ends a pause, because a person has repaired something: the next ticket is posted at once.
 func (s *Display) Resume() { s.setPause(0, nil) }
 
-// New checks the URL. It panics without a name, which is a mistake of the caller. Errors never
-// contain the whole URL: its path may be a secret.
+// New checks the URL. Errors never contain the whole URL: its path may be a secret.
 func New(o Options) (*Display, error) {
-	if o.Name == "" {
-		panic("push.New: Options.Name is empty")
-	}
 	u, err := url.Parse(o.URL)
 	switch {
 	case err != nil:

@@ -5,7 +5,7 @@
 // same kinds of outcome. Such a display keeps its own board. Our part ends when it has answered that it has
 // the ticket, which is all the proof there is: the ticket is then "taken".
 //
-// A ticket is one HTTP request with a [Document] as JSON, which [Schema] describes. display.go is the
+// A ticket is one HTTP request with a [Document] as JSON, which schema.json describes. display.go is the
 // station, attempt.go one request, answer.go what its answer means, client.go the connection and the
 // credentials, sign.go the signature.
 //

@@ -2,10 +2,6 @@ package push
 
 import (
 	"cmp"
-	"crypto/sha256"
-	_ "embed" // the schema
-	"encoding/binary"
-	"encoding/hex"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -15,14 +11,9 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-//go:embed schema.json
-var schema string
-
-// Schema is the JSON Schema (draft 2020-12) of the documents that [Display] posts.
-func Schema() []byte { return []byte(schema) }
-
-// DocumentVersion is the version of the documents that [Display] posts. Within a version fields are
-// only added, and a reader must ignore fields it does not know.
+// DocumentVersion is the version of the documents that [Display] posts; schema.json describes them (JSON
+// Schema, draft 2020-12). Within a version fields are only added, and a reader must ignore fields it does
+// not know.
 const DocumentVersion = 1
 
 // A Document is one ticket as a third-party kitchen display receives it. It is the same, byte for
@@ -148,13 +139,6 @@ func nonNil(s []string) []string {
 // is the same at each attempt and after each restart.
 func deliveryKey(d ticket.Delivery) string {
 	t := &d.Ticket
-	h := sha256.New()
-	for _, w := range []string{d.Station, t.Venue, t.Device, t.Request, t.Record, string(t.Kind),
-		strconv.FormatInt(t.Received.UnixNano(), 10)} {
-		var n [8]byte
-		binary.BigEndian.PutUint64(n[:], uint64(len(w)))
-		h.Write(n[:])
-		h.Write([]byte(w))
-	}
-	return strconv.FormatUint(d.Job, 10) + "-" + hex.EncodeToString(h.Sum(nil)[:8])
+	return strconv.FormatUint(d.Job, 10) + "-" + ticket.Hash(d.Station, t.Venue, t.Device, t.Request, t.Record,
+		string(t.Kind), strconv.FormatInt(t.Received.UnixNano(), 10))
 }

@@ -3,6 +3,7 @@ package ticket
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"hash"
 	"slices"
 )
@@ -118,14 +119,24 @@ func eachVoid(d *Draft, f func(key uint64, at int, above []string)) {
 
 // words hashes strings with their number and lengths, so that no two lists have the same bytes.
 func words(h hash.Hash, ss ...string) {
-	var n [8]byte
-	binary.BigEndian.PutUint64(n[:], uint64(len(ss)))
-	h.Write(n[:])
+	length(h, len(ss))
 	for _, s := range ss {
-		binary.BigEndian.PutUint64(n[:], uint64(len(s)))
-		h.Write(n[:])
+		length(h, len(s))
 		h.Write([]byte(s))
 	}
+}
+
+func length(h hash.Hash, n int) { h.Write(binary.BigEndian.AppendUint64(nil, uint64(n))) }
+
+// Hash is a short name for a list of words. Each is hashed with its length, so that no two lists of as many
+// words have the same bytes. Displays compare it with what they were sent by earlier versions.
+func Hash(words ...string) string {
+	h := sha256.New()
+	for _, s := range words {
+		length(h, len(s))
+		h.Write([]byte(s))
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
 func sum(h hash.Hash) uint64 { return binary.BigEndian.Uint64(h.Sum(nil)) }

@@ -14,7 +14,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// Three locks, taken in this order: a board's write, the pass's write (through a watcher), mu. write
+// Three locks, taken in this order: a board's write, the pass's write (through publish), mu. write
 // serialises changes and is held while the disk works; mu is never held over anything that can block.
 
 // BoardOptions configure a board. Station and KV are required; two boards must not share a KV.
@@ -49,12 +49,12 @@ type Board struct {
 	reader    reader
 	archived  map[uint64]int64 // jobs that are stored and no longer in memory, and when they left the board
 
-	mu       sync.RWMutex // guards what follows; taken inside write
-	cards    map[uint64]*entry
-	groupOf  map[uint64]*group
-	made     map[string]made // the orders as published last, with the lines of their tickets
-	watchers []*watcher
-	visible  map[uint64]visible
+	mu      sync.RWMutex // guards what follows; taken inside write
+	cards   map[uint64]*entry
+	groupOf map[uint64]*group
+	made    map[string]made // the orders as published last, with the lines of their tickets
+	passes  []*Pass         // that show its cards; replaced, never changed
+	visible map[uint64]visible
 }
 
 // An entry is a card: its stored record and its ticket. It is replaced, never changed, so a reader may keep
@@ -161,33 +161,37 @@ func (b *Board) newRecord(d ticket.Delivery, was *entry) (record, error) {
 	return r, nil
 }
 
-// update changes a card's record with f, stores it and tells the pages. If f returns false, or the job is
-// unknown, nothing happens.
+// update is change for one card.
 func (b *Board) update(ctx context.Context, job uint64, f func(*record) bool) error {
 	b.write.Lock()
 	defer b.write.Unlock()
-	changed, err := b.change(ctx, job, f)
+	return b.change(ctx, []uint64{job}, f)
+}
+
+// change changes the records of cards with f, stores them and tells the pages, up to the first that cannot
+// be stored. If f returns false, or the job is unknown, nothing happens to a card. The record is cloned,
+// because readers may hold the old one; and f decides under write, so no other change comes between. write
+// is held.
+func (b *Board) change(ctx context.Context, jobs []uint64, f func(*record) bool) (err error) {
+	changed := false
+	for _, job := range jobs {
+		e := b.get(job)
+		if e == nil {
+			continue
+		}
+		r := e.rec.clone()
+		if !f(&r) {
+			continue
+		}
+		if err = b.store(ctx, &r, e.t); err != nil {
+			break
+		}
+		changed = true
+	}
 	if changed {
 		b.publish()
 	}
 	return err
-}
-
-// change is update without telling the pages. The record is cloned, because readers may hold the old one;
-// and f decides under write, so no other change comes between. write is held.
-func (b *Board) change(ctx context.Context, job uint64, f func(*record) bool) (bool, error) {
-	e := b.get(job)
-	if e == nil {
-		return false, nil
-	}
-	r := e.rec.clone()
-	if !f(&r) {
-		return false, nil
-	}
-	if err := b.store(ctx, &r, e.t); err != nil {
-		return false, err
-	}
-	return true, nil
 }
 
 // store is the only place where a card changes: first on stable storage, then in memory. Pages are told by
@@ -213,7 +217,7 @@ func (b *Board) store(ctx context.Context, r *record, t *ticket.Ticket) error {
 	return nil
 }
 
-// publish makes the orders of the cards as they are now, and tells the pages and the watchers. Orders of
+// publish makes the orders of the cards as they are now, and tells the pages and the passes. Orders of
 // unchanged cards are not made again. write is held, except while the board is being opened.
 func (b *Board) publish() {
 	b.mu.RLock()
@@ -230,7 +234,7 @@ func (b *Board) publish() {
 		}
 		members = append(members, m)
 	}
-	watched := b.watchers
+	passes := b.passes
 	b.mu.RUnlock()
 	slices.SortFunc(members, func(x, y member) int {
 		return cmp.Or(cmp.Compare(x.rec.Place, y.rec.Place), cmp.Compare(x.rec.Job, y.rec.Job))
@@ -246,8 +250,8 @@ func (b *Board) publish() {
 	b.mu.Lock()
 	b.groupOf, b.made = groupOf, b.reader.made
 	b.mu.Unlock()
-	for _, w := range watched { // without mu, because the pass reads the board
-		w.onChange()
+	for _, x := range passes { // without mu, because the pass reads the board
+		x.refresh()
 	}
 }
 
@@ -285,24 +289,6 @@ func (b *Board) Count() (open int, oldest time.Time) {
 		}
 	}
 	return open, oldest
-}
-
-// A watcher is notified of a board's changes.
-type watcher struct {
-	onChange func()                // called after each change, without mu
-	needs    func(job uint64) bool // reports whether the watcher needs a card that could be forgotten
-}
-
-// watch adds a watcher. The list is copied, never changed, because publish reads it without a lock.
-func (b *Board) watch(w *watcher) (end func()) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.watchers = append(slices.Clip(b.watchers), w)
-	return func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.watchers = slices.DeleteFunc(slices.Clone(b.watchers), func(o *watcher) bool { return o == w })
-	}
 }
 
 // cardKey is the storage key of a card. The job is padded, so that the storage lists cards in the order of

@@ -158,7 +158,7 @@ func (b *builder) addTicket(o *Order, i int, struckOnly bool) {
 		At: unixMillis(t.Received), Clock: clockText(t.Received, t.Zone), Seen: r.SeenAt, Shown: r.Shown,
 		Duplicate: r.Duplicate, Reprint: r.Reprint, Refire: t.Refire, NoRoute: allUnrouted(t.Lines),
 		For: layout.OneLine(r.For), Down: layout.OneLine(r.Down), Paper: layout.OneLine(r.Paper), PaperAt: r.PaperAt,
-		Added: i > 0 && b.first[t.Request] == i, Raw: layout.OneLine(t.Raw),
+		Added: i > 0 && b.first[t.Request] == i, Raw: layout.OneLine(t.Raw), alarmAckedAt: r.AlarmAckedAt,
 	}
 	for _, s := range r.RefusedBy {
 		k.RefusedBy = append(k.RefusedBy, layout.OneLine(s))
@@ -282,10 +282,7 @@ func (b *builder) alarms(o *Order) {
 			continue
 		}
 		// All of them must be acknowledged, also those of an add-on.
-		i := slices.IndexFunc(b.g.members, func(m member) bool {
-			return m.rec.Job == k.Job && layout.OneLine(m.rec.Station) == k.Station
-		})
-		if at := b.g.members[i].rec.AlarmAckedAt; at == 0 || acked == 0 {
+		if at := k.alarmAckedAt; at == 0 || acked == 0 {
 			acked = 0
 		} else {
 			acked = max(acked, at)

@@ -33,19 +33,9 @@ func (b *Board) Do(ctx context.Context, c Command) (Result, error) {
 		return b.result(c, jobs, out), nil
 	}
 	by := &lastChange{Do: c.Do, Item: c.Item, At: time.Now().UnixMilli(), By: c.ID, Jobs: jobs}
-	changed := false
-	for _, job := range jobs {
-		was, err := b.change(ctx, job, func(r *record) bool { return b.apply(r, by) })
-		changed = changed || was
-		if err != nil {
-			if changed {
-				b.publish()
-			}
-			return Result{}, fmt.Errorf("%s: %w", c.Do, err)
-		}
-	}
-	if changed {
-		b.publish()
+	err := b.change(ctx, jobs, func(r *record) bool { return b.apply(r, by) })
+	if err != nil {
+		return Result{}, fmt.Errorf("%s: %w", c.Do, err)
 	}
 	res := b.result(c, jobs, Done)
 	b.sweep(ctx)

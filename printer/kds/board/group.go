@@ -1,9 +1,6 @@
 package board
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"reflect"
 	"slices"
 	"strconv"
@@ -140,15 +137,7 @@ func namesOf(t *ticket.Ticket, job uint64) names {
 	if !ordinary(t) {
 		words = append(words, strconv.FormatUint(job, 10))
 	}
-	// Each word is preceded by its length, so that no two lists of words give the same bytes.
-	h := sha256.New()
-	for _, w := range words {
-		var n [8]byte
-		binary.BigEndian.PutUint64(n[:], uint64(len(w)))
-		h.Write(n[:])
-		h.Write([]byte(w))
-	}
-	n.key = hex.EncodeToString(h.Sum(nil)[:8])
+	n.key = ticket.Hash(words...)
 	return n
 }
 

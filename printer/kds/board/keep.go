@@ -69,7 +69,7 @@ func (b *Board) forgettable() (gone []*entry) {
 		keep := recallable[e.rec.Job]
 		if g := b.groupOf[e.rec.Job]; !keep && i < MaxKept && time.Since(time.UnixMilli(e.rec.OffAt)) < maxKeptFor {
 			keep = g != nil && needed[g] ||
-				slices.ContainsFunc(b.watchers, func(w *watcher) bool { return w.needs(e.rec.Job) })
+				slices.ContainsFunc(b.passes, func(x *Pass) bool { return x.needs(Ref{b.station, e.rec.Job}) })
 		}
 		if !keep {
 			gone = append(gone, e)

@@ -131,7 +131,8 @@ type Ticket struct {
 	// Raw is the record as received, if nothing printable was found in it or it has a key twice.
 	Raw string `json:"raw,omitempty"`
 
-	bumpedClock string
+	bumpedClock  string
+	alarmAckedAt int64
 }
 
 // A Text is a note. It may have line breaks.

@@ -16,7 +16,7 @@ import (
 
 // The pass derives everything from the boards and the queue except what people did here: which orders were
 // sent out, and which parts were ticked. So it cannot disagree with them for longer than one change. The
-// price is that a board must keep a bumped card while the pass needs it: watcher.needs says so.
+// price is that a board must keep a bumped card while the pass needs it: needs says so.
 
 // PassOptions configure a pass. Station, KV and Of are required. The boards must be open before the pass is.
 type PassOptions struct {
@@ -43,7 +43,6 @@ type Pass struct {
 	reader  reader
 	ticks   map[string]*tick // by their storage keys
 	known   map[string]*parts
-	unwatch []func()
 
 	mu       sync.RWMutex          // guards what follows; taken inside write and inside a board's mu
 	sent     map[string]*sentOrder // by their storage keys
@@ -85,8 +84,9 @@ func OpenPass(o PassOptions) (*Pass, error) {
 		return nil, fmt.Errorf("open pass %s: %w", o.Station, err)
 	}
 	for _, b := range o.Of {
-		x.unwatch = append(x.unwatch, b.watch(&watcher{x.refresh,
-			func(job uint64) bool { return x.needs(Ref{b.station, job}) }}))
+		b.mu.Lock()
+		b.passes = append(slices.Clip(b.passes), x)
+		b.mu.Unlock()
 	}
 	x.refresh()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -140,12 +140,11 @@ func (x *Pass) index() {
 func (x *Pass) Close() {
 	x.stop()
 	<-x.done
-	x.write.Lock()
-	defer x.write.Unlock()
-	for _, end := range x.unwatch {
-		end()
+	for _, b := range x.o.Of {
+		b.mu.Lock()
+		b.passes = slices.DeleteFunc(slices.Clone(b.passes), func(other *Pass) bool { return other == x })
+		b.mu.Unlock()
 	}
-	x.unwatch = nil
 }
 
 // SetLook changes how tickets are shown.

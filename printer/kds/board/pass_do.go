@@ -208,15 +208,9 @@ func (x *Pass) Timeline(key string) []Moment {
 	if o == nil {
 		return nil
 	}
-	var entries []*entry
-	zone := ""
-	for _, r := range o.refs {
-		for _, b := range x.o.Of {
-			if e := b.get(r.Job); e != nil && b.station == r.Station {
-				entries = append(entries, e)
-				zone = e.t.Zone
-			}
-		}
+	entries, zone := o.entries(x.o.Of...), ""
+	for _, e := range entries {
+		zone = e.t.Zone
 	}
 	here := x.sendings(zone, func(r Ref) bool { return slices.Contains(o.refs, r) })
 	for _, p := range o.Parts {

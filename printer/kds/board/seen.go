@@ -2,7 +2,6 @@ package board
 
 import (
 	"context"
-	"errors"
 	"time"
 )
 
@@ -45,20 +44,14 @@ func (b *Board) Seen(ctx context.Context, jobs []uint64) error {
 	}
 	b.write.Lock()
 	defer b.write.Unlock()
-	var errs []error
-	for _, job := range first {
-		_, err := b.change(ctx, job, func(r *record) bool {
-			if r.SeenAt != 0 {
-				return false
-			}
-			r.SeenAt = now.UnixMilli()
-			r.note(wasSeen, 0)
-			return true
-		})
-		errs = append(errs, err)
-	}
-	b.publish()
-	return errors.Join(errs...)
+	return b.change(ctx, first, func(r *record) bool {
+		if r.SeenAt != 0 {
+			return false
+		}
+		r.SeenAt = now.UnixMilli()
+		r.note(wasSeen, 0)
+		return true
+	})
 }
 
 // Unseen says how many open tickets are on the board for longer than after, and were never on the visible

@@ -1,10 +1,8 @@
 package board
 
 import (
-	"slices"
 	"time"
 
-	"ticketrail/printer/layout"
 	"ticketrail/queue/ticket"
 )
 
@@ -47,14 +45,7 @@ func (b *Board) Card(job uint64) (*Ticket, error) {
 	if err != nil || e == nil || e.rec.State == Elsewhere {
 		return nil, err
 	}
-	k := &Ticket{
-		Job: job, Station: b.station, State: e.rec.State, Paper: layout.OneLine(e.rec.Paper),
-		bumpedClock: clockText(time.UnixMilli(e.rec.OffAt), e.t.Zone),
-	}
-	for i, l := range e.t.Lines {
-		quantity, name := layout.OneLine(l.Quantity), layout.OneLine(l.Name)
-		k.Items = append(k.Items, Item{I: i, Depth: l.Depth, Quantity: quantity, Name: name, Void: l.Void,
-			Done: slices.Contains(e.rec.Done, i)})
-	}
-	return k, nil
+	// It is the only card of its order here, so that it has one ticket.
+	made := new(reader).make(&group{members: []member{{entry: e, state: e.rec.State}}}, nil)
+	return &made.orders[0].Tickets[0], nil
 }

@@ -108,17 +108,22 @@ func timelineOf(entries []*entry, more ...Moment) []Moment {
 // Timeline says what happened to an order, in order of time: with the key of an order, to all tickets of it
 // that the board still has.
 func (b *Board) Timeline(key string) []Moment {
-	o := b.Order(key)
-	if o == nil {
-		return nil
+	if o := b.Order(key); o != nil {
+		return timelineOf(o.entries(b))
 	}
-	var entries []*entry
+	return nil
+}
+
+// entries are the cards of the order that the boards still have.
+func (o *Order) entries(boards ...*Board) (list []*entry) {
 	for _, r := range o.refs {
-		if e := b.get(r.Job); e != nil {
-			entries = append(entries, e)
+		for _, b := range boards {
+			if e := b.get(r.Job); e != nil && b.station == r.Station {
+				list = append(list, e)
+			}
 		}
 	}
-	return timelineOf(entries)
+	return list
 }
 
 // TimelineOfJob says what happened to the card of a job, also up to 48 hours after it left the board. It is
