@@ -32,7 +32,7 @@ func withCustomKeys(custom map[string][]string) map[string][]string {
 	for action, list := range keys {
 		keys[action] = slices.DeleteFunc(list, func(k string) bool {
 			for _, keysOfAction := range custom {
-				if slices.ContainsFunc(keysOfAction, func(t string) bool { return sameKey(t, k) }) {
+				if slices.ContainsFunc(keysOfAction, func(t string) bool { return normalKey(t) == normalKey(k) }) {
 					return true
 				}
 			}
@@ -66,9 +66,6 @@ func CheckKeys(custom map[string][]string) error {
 	}
 	return nil
 }
-
-// sameKey reports whether two names mean the same key.
-func sameKey(a, b string) bool { return normalKey(a) == normalKey(b) }
 
 // normalKey is a key's name with its modifiers in one order and its letters in lower case; empty if
 // it is not the name of a key. A key named "+" is itself no modifier, hence the check for an empty

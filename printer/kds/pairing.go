@@ -1,6 +1,7 @@
 package kds
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -81,11 +82,8 @@ var (
 // OpenPairings reads the pairings from their storage. One that cannot be read is left out and
 // logged; that browser must be paired again.
 func OpenPairings(store kv.Store, log *slog.Logger) (*Pairings, error) {
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
 	p := &Pairings{
-		kv: store, log: log.With("component", "kds"),
+		kv: store, log: cmp.Or(log, slog.New(slog.DiscardHandler)).With("component", "kds"),
 		active: map[[32]byte]*activePairing{}, pending: map[[32]byte]*pendingPairing{},
 		codesMade: map[string][]time.Time{},
 	}
@@ -166,10 +164,7 @@ func (p *Pairings) List() []Pairing {
 		list = append(list, a.Pairing)
 	}
 	slices.SortFunc(list, func(a, b Pairing) int {
-		if c := a.Paired.Compare(b.Paired); c != 0 {
-			return c
-		}
-		return strings.Compare(a.ID, b.ID)
+		return cmp.Or(a.Paired.Compare(b.Paired), strings.Compare(a.ID, b.ID))
 	})
 	return list
 }

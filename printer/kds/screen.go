@@ -68,9 +68,7 @@ type Screen struct {
 
 // NewScreen fills in o's defaults.
 func NewScreen(o ScreenOptions) *Screen {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	// 20 s is longer than a reload or a change of the wireless access point takes, and short enough
 	// that no order is late because of it. ShowWithin is two heartbeats.
 	o.HoldFor, o.ShowWithin = cmp.Or(o.HoldFor, 20*time.Second), cmp.Or(o.ShowWithin, 10*time.Second)
@@ -109,8 +107,6 @@ func (s *Screen) Timeline(order string) []board.Moment {
 // mark and no decision of a person. At another station it would be a second copy, and is marked.
 func (*Screen) Idempotent() bool { return true }
 
-var errNoPage = errors.New("no page of this screen is open")
-
 // Print adds one ticket to the board and waits until a live page holds its card: the proof is
 // [ticket.Shown]. begin is called before the ticket is added.
 //
@@ -122,7 +118,7 @@ func (s *Screen) Print(ctx context.Context, d ticket.Delivery,
 	begin func(context.Context) error) (ticket.Proof, error) {
 	// Before begin: a dark screen must cost neither an attempt nor doubt.
 	if !s.live() {
-		return "", ticket.NotReady(fmt.Errorf("%w: open it in the screen's browser", errNoPage))
+		return "", ticket.NotReady(errors.New("no page of this screen is open: open it in the screen's browser"))
 	}
 	// A crash before begin has committed: the board does not have the ticket, and the next attempt
 	// is the first. A crash after it: the board may have the card, and recognises the job.

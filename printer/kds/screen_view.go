@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/url"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -22,8 +21,7 @@ type screenView struct {
 	orders      *board.Orders // what its pages show
 	setup       setup
 	setupTag    string
-	stopped     chan struct{} // closed when this screenView is no longer served
-	stop        func()
+	stopped     chan struct{}           // closed when this screenView is no longer served
 	config      atomic.Pointer[Display] // replaced by a reload that leaves setup as it is
 	noting      atomic.Bool             // a goroutine of noteSeen runs
 }
@@ -53,7 +51,6 @@ func newScreenView(d Display, web string) *screenView {
 		screen: d.Screen, name: o.Name, title: o.Title, orders: d.Screen.Orders(),
 		stopped: make(chan struct{}),
 	}
-	v.stop = sync.OnceFunc(func() { close(v.stopped) })
 	v.config.Store(&d)
 	v.setup = setup{
 		Web: web, Name: o.Name, Title: o.Title, Pass: o.Pass != nil, Beat: beatInterval.Milliseconds(),

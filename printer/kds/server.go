@@ -1,6 +1,7 @@
 package kds
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,9 +57,7 @@ type Server struct {
 
 // NewServer returns a server of the given displays. It does not listen: see [Server.HTTPServer].
 func NewServer(o ServerOptions) *Server {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	s := &Server{
 		o: o, log: o.Logger.With("component", "kds"), pairings: o.Pairings, web: newWebFiles(),
 		stopping: make(chan struct{}), renderSlots: make(chan struct{}, maxRendering),
@@ -93,7 +92,7 @@ func (s *Server) Set(list []Display) {
 	// After the new ones are in place: a page whose stream ends connects anew at once.
 	for _, v := range was {
 		if !slices.Contains(now, v) {
-			v.stop()
+			close(v.stopped)
 		}
 	}
 }

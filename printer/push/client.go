@@ -23,53 +23,46 @@ type credentials struct {
 
 // readCredentials reads the files named in o. An error names the key of the configuration and the
 // file, never its content.
-func readCredentials(o Options) (credentials, error) {
-	var k credentials
-	if o.TokenFile != "" {
-		s, err := readFile("token_file", o.TokenFile)
-		if err != nil {
-			return credentials{}, err
-		}
-		k.token = strings.TrimSpace(s)
-		if k.token == "" || strings.ContainsFunc(k.token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-			return credentials{}, fmt.Errorf("token_file %s: want one token on one line, without spaces", o.TokenFile)
-		}
+func readCredentials(o Options) (k credentials, err error) {
+	if k.token, err = readFile("token_file", o.TokenFile); err != nil {
+		return k, err
+	}
+	k.token = strings.TrimSpace(k.token)
+	if o.TokenFile != "" && (k.token == "" ||
+		strings.ContainsFunc(k.token, func(r rune) bool { return r <= ' ' || r > '~' })) {
+		return k, fmt.Errorf("token_file %s: want one token on one line, without spaces", o.TokenFile)
+	}
+	secrets, err := readFile("secret_file", o.SecretFile)
+	if err != nil {
+		return k, err
 	}
 	if o.SecretFile != "" {
-		s, err := readFile("secret_file", o.SecretFile)
-		if err == nil {
-			k.signer, err = readSecrets(s)
-			if err != nil {
-				err = fmt.Errorf("secret_file %s: %w", o.SecretFile, err)
-			}
-		}
-		if err != nil {
-			return credentials{}, err
+		if k.signer, err = readSecrets(secrets); err != nil {
+			return k, fmt.Errorf("secret_file %s: %w", o.SecretFile, err)
 		}
 	}
-	if o.CAFile != "" {
-		var err error
-		if k.ca, err = readFile("ca_file", o.CAFile); err != nil {
-			return credentials{}, err
-		}
-	}
-	return k, nil
+	k.ca, err = readFile("ca_file", o.CAFile)
+	return k, err
 }
 
 // maxFileBytes bounds a file that is named in the configuration, in case it is the wrong file.
 const maxFileBytes = 1 << 20
 
-// readFile reads a small file; key is the key of the configuration that names it, for the error.
+// readFile reads a small file; "" if none is named. key is the key of the configuration that names it, for
+// the error.
 func readFile(key, name string) (string, error) {
+	if name == "" {
+		return "", nil
+	}
 	// The size first: reading a device or a huge file could take all memory.
 	info, err := os.Stat(name)
 	if err == nil && info.Size() > maxFileBytes {
 		err = fmt.Errorf("%s: %d bytes, more than %d: is it the right file?", name, info.Size(), maxFileBytes)
 	}
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", key, err)
+	var b []byte
+	if err == nil {
+		b, err = os.ReadFile(name)
 	}
-	b, err := os.ReadFile(name)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", key, err)
 	}

@@ -1,6 +1,7 @@
 package push
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -86,15 +87,11 @@ func New(o Options) (*Display, error) {
 	case u.User != nil:
 		return nil, errors.New("url: holds a user or a password; put a token into token_file")
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Dial == nil {
 		o.Dial = new(net.Dialer).DialContext
 	}
-	if o.Timeout == 0 {
-		o.Timeout = 5 * time.Second
-	}
+	o.Timeout = cmp.Or(o.Timeout, 5*time.Second)
 	return &Display{o: o, url: u, log: o.Logger.With("component", "push", "station", o.Name),
 		client: httpClient{dial: o.Dial, connectTimeout: o.Timeout}}, nil
 }

@@ -51,7 +51,6 @@ type Board struct {
 
 	mu      sync.RWMutex // guards what follows; taken inside write
 	cards   map[uint64]*entry
-	groupOf map[uint64]*group
 	made    map[string]made // the orders as published last, with the lines of their tickets
 	passes  []*Pass         // that show its cards; replaced, never changed
 	visible map[uint64]visible
@@ -68,9 +67,7 @@ type entry struct {
 // OpenBoard reads the board from its storage. A card that cannot be read is left out and logged: a board with
 // the other cards is better than none.
 func OpenBoard(o BoardOptions) (*Board, error) {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	b := &Board{
 		Orders: newOrders(o.Station), o: o,
 		log: o.Logger.With("component", "kds", "station", o.Station), cards: map[uint64]*entry{},
@@ -239,16 +236,9 @@ func (b *Board) publish() {
 	slices.SortFunc(members, func(x, y member) int {
 		return cmp.Or(cmp.Compare(x.rec.Place, y.rec.Place), cmp.Compare(x.rec.Job, y.rec.Job))
 	})
-	groups := grouped(members, b.recallFor)
-	groupOf := map[uint64]*group{}
-	for _, g := range groups {
-		for _, m := range g.members {
-			groupOf[m.rec.Job] = g
-		}
-	}
-	b.set(b.reader.orders(groups, nil))
+	b.set(b.reader.orders(grouped(members, b.recallFor), nil))
 	b.mu.Lock()
-	b.groupOf, b.made = groupOf, b.reader.made
+	b.made = b.reader.made
 	b.mu.Unlock()
 	for _, x := range passes { // without mu, because the pass reads the board
 		x.refresh()

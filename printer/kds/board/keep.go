@@ -3,6 +3,7 @@ package board
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"ticketrail/printer/layout"
@@ -49,13 +50,16 @@ func (b *Board) sweep(ctx context.Context) {
 // cards of an order are kept together: which lines a void strikes must not change when one of them is gone.
 func (b *Board) forgettable() (gone []*entry) {
 	snap := b.Snapshot()
-	recallable, needed := map[uint64]bool{}, map[*group]bool{}
+	recallable, needed := map[uint64]bool{}, map[uint64]bool{}
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	for i, o := range slices.Concat(snap.Orders, snap.Recall) {
+	for _, o := range slices.Concat(snap.Orders, snap.Recall) {
 		for _, r := range o.refs {
-			needed[b.groupOf[r.Job]] = true
-			recallable[r.Job] = i >= len(snap.Orders)
+			recallable[r.Job] = o.State != Open
+		}
+		group, _, _ := strings.Cut(o.Key, "~")
+		for _, m := range b.made[group].members {
+			needed[m.rec.Job] = true
 		}
 	}
 	var off []*entry
@@ -67,8 +71,8 @@ func (b *Board) forgettable() (gone []*entry) {
 	slices.SortFunc(off, func(x, y *entry) int { return int(y.rec.Off) - int(x.rec.Off) })
 	for i, e := range off {
 		keep := recallable[e.rec.Job]
-		if g := b.groupOf[e.rec.Job]; !keep && i < MaxKept && time.Since(time.UnixMilli(e.rec.OffAt)) < maxKeptFor {
-			keep = g != nil && needed[g] ||
+		if !keep && i < MaxKept && time.Since(time.UnixMilli(e.rec.OffAt)) < maxKeptFor {
+			keep = needed[e.rec.Job] ||
 				slices.ContainsFunc(b.passes, func(x *Pass) bool { return x.needs(Ref{b.station, e.rec.Job}) })
 		}
 		if !keep {

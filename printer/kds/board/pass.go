@@ -68,9 +68,7 @@ type sentOrder struct {
 
 // OpenPass reads what was sent out and ticked, and follows the boards until [Pass.Close].
 func OpenPass(o PassOptions) (*Pass, error) {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Title == nil {
 		o.Title = func(station string) string { return station }
 	}
