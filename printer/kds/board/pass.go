@@ -44,7 +44,7 @@ type Pass struct {
 	ticks   map[string]*tick // by their storage keys
 	known   map[string]*parts
 
-	mu       sync.RWMutex          // guards what follows; taken inside write and inside a board's mu
+	mu       sync.RWMutex          // guards what follows, whose changes need write too; taken inside a board's mu
 	sent     map[string]*sentOrder // by their storage keys
 	lastSent map[Ref]*sentOrder    // the latest sent order that a card was in
 
@@ -174,7 +174,6 @@ func (x *Pass) refresh() {
 // and test tickets are left out: a station shows them, the pass need not. write is held.
 func (x *Pass) publish() {
 	var members []member
-	x.mu.RLock()
 	for _, b := range x.o.Of {
 		b.mu.RLock()
 		for _, e := range b.cards {
@@ -190,7 +189,6 @@ func (x *Pass) publish() {
 		}
 		b.mu.RUnlock()
 	}
-	x.mu.RUnlock()
 	slices.SortFunc(members, func(a, b member) int {
 		return cmp.Or(cmp.Compare(a.rec.Job, b.rec.Job), strings.Compare(a.rec.Station, b.rec.Station))
 	})

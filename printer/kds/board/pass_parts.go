@@ -172,15 +172,6 @@ func (o *Order) part(station string, title func(string) string) *Part {
 	return &o.Parts[i]
 }
 
-// worse returns the state of a part that has two, the one that needs more attention.
-func worse(a, b PartState) PartState {
-	order := []PartState{PartGone, PartDone, PartMade, PartOut, PartOpen, PartWait, PartExpired, PartHeld}
-	if slices.Index(order, a) > slices.Index(order, b) {
-		return a
-	}
-	return b
-}
-
 // take adds one ticket to a part. text is shown if no other ticket of the part is worse; of two that are
 // equally so, the later one says it. What no station reports is as people at the pass have ticked it.
 func (x *Pass) take(p *Part, job uint64, kind SiblingKind, state PartState, text, clock string, lines []string) {
@@ -190,7 +181,9 @@ func (x *Pass) take(p *Part, job uint64, kind SiblingKind, state PartState, text
 			state, p.TickedAt = PartMade, max(p.TickedAt, k.At)
 		}
 	}
-	if worse(p.State, state) == state {
+	// The last needs most attention.
+	states := []PartState{PartGone, PartDone, PartMade, PartOut, PartOpen, PartWait, PartExpired, PartHeld}
+	if slices.Index(states, state) >= slices.Index(states, p.State) {
 		p.Kind, p.State, p.Text, p.Clock = kind, state, text, clock
 	}
 	p.Jobs = append(p.Jobs, job)
