@@ -14,7 +14,7 @@ import (
 type page struct {
 	streams   int
 	live      bool
-	answered  time.Time           // last answer to a heartbeat
+	heard     time.Time           // its last answer to a heartbeat, or new stream
 	removal   *time.Timer         // runs while a live page has no stream
 	confirmed map[uint64]struct{} // the jobs whose cards it has confirmed that it holds, since it is live
 }
@@ -83,6 +83,7 @@ func (s *Screen) streamOpened(id string) (closed func()) {
 		s.pages[id] = p
 	}
 	p.streams++
+	p.heard = time.Now()
 	if p.removal != nil {
 		p.removal.Stop()
 	}
@@ -130,24 +131,21 @@ func (s *Screen) pageAnswered(id string, jobs []uint64) (fresh, ok bool) {
 		if fresh = !p.live; fresh {
 			p.live, p.confirmed = true, map[uint64]struct{}{}
 		}
-		p.answered = time.Now()
+		p.heard = time.Now()
 	})
 	s.Confirm(id, jobs)
 	return fresh, ok
 }
 
 // expirePage ends the liveness of a page that has missed too many heartbeats. It returns how long
-// the page has been silent, counted from since if it never answered.
-func (s *Screen) expirePage(id string, since time.Time) (silent time.Duration) {
+// the page has been silent.
+func (s *Screen) expirePage(id string) (silent time.Duration) {
 	s.change(func() {
 		p := s.pages[id]
 		if p == nil {
 			return
 		}
-		if p.answered.After(since) {
-			since = p.answered
-		}
-		if silent = time.Since(since); silent > time.Duration(maxMissedBeats*float64(beatInterval)) {
+		if silent = time.Since(p.heard); silent > time.Duration(maxMissedBeats*float64(beatInterval)) {
 			p.live = false
 		}
 	})

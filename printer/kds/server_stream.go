@@ -73,7 +73,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, view *screenView
 	g.renew(w, r)
 	closed := view.screen.streamOpened(id)
 	defer closed()
-	st := &stream{view: view, page: id, last: after, out: w, rc: http.NewResponseController(w), started: time.Now()}
+	st := &stream{view: view, page: id, last: after, out: w, rc: http.NewResponseController(w)}
 	// The server's time-outs are for answers that end; writeEvent sets a new one for each chunk.
 	if st.rc.SetReadDeadline(time.Time{}) != nil || st.sendHello() != nil {
 		return
@@ -98,12 +98,11 @@ func (s *Server) countStream(g *grant) (release func(), ok bool) {
 
 // A stream is one connected event stream.
 type stream struct {
-	view    *screenView
-	page    string
-	last    string    // id of the state that the page has been told of
-	out     io.Writer // buffered by the server
-	rc      *http.ResponseController
-	started time.Time
+	view *screenView
+	page string
+	last string    // id of the state that the page has been told of
+	out  io.Writer // buffered by the server
+	rc   *http.ResponseController
 }
 
 // run sends changes and heartbeats until the page, the pairing, the screen or the server ends. At a
@@ -120,7 +119,7 @@ func (st *stream) run(r *http.Request, stopping, revoked <-chan struct{}) {
 		select {
 		case <-changed:
 		case <-tick.C:
-			if st.view.screen.expirePage(st.page, st.started) > maxSilence || st.sendBeat() != nil {
+			if st.view.screen.expirePage(st.page) > maxSilence || st.sendBeat() != nil {
 				return
 			}
 		case <-r.Context().Done():

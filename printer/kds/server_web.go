@@ -6,7 +6,6 @@ import (
 	"embed"
 	"encoding/hex"
 	"io/fs"
-	"mime"
 	"net/http"
 	"path"
 	"time"
@@ -29,10 +28,7 @@ func newWebFiles() *webFiles {
 	sum := sha256.New()
 	list, _ := fs.ReadDir(webFolder, "web") // embedded: it cannot fail
 	for _, e := range list {
-		b, err := webFolder.ReadFile("web/" + e.Name())
-		if err != nil {
-			continue
-		}
+		b, _ := webFolder.ReadFile("web/" + e.Name())
 		_, _ = sum.Write([]byte(e.Name()))
 		_, _ = sum.Write(b)
 		if path.Ext(e.Name()) != ".html" {
@@ -64,13 +60,7 @@ func (f *webFiles) serve(w http.ResponseWriter, r *http.Request) {
 // contentType does not depend on the computer's own table of types, which may be missing or wrong:
 // browsers refuse a module of another type.
 func contentType(name string) string {
-	switch path.Ext(name) {
-	case ".js":
-		return "text/javascript; charset=utf-8"
-	case ".css":
-		return "text/css; charset=utf-8"
-	case ".svg":
-		return "image/svg+xml"
-	}
-	return mime.TypeByExtension(path.Ext(name))
+	return map[string]string{
+		".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml",
+	}[path.Ext(name)]
 }

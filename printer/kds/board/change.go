@@ -223,11 +223,8 @@ func (b *Board) apply(r *record, by *lastChange) bool {
 			r.Duplicate, r.Paper, r.PaperAt = true, "", 0
 		}
 		r.putBack()
-	case ItemDone:
-		r.Done = append(r.Done, by.Item)
-		slices.Sort(r.Done)
-	case ItemUndone:
-		r.Done = without(r.Done, by.Item)
+	case ItemDone, ItemUndone:
+		r.setDone(by.Item, by.Do == ItemDone)
 	case AckVoid:
 		if !r.Acked {
 			r.Acked, r.AckedAt = true, by.At
@@ -260,11 +257,8 @@ func (r *record) reverse(last *lastChange) {
 	switch last.Do {
 	case Bump:
 		r.putBack()
-	case ItemDone:
-		r.Done = without(r.Done, last.Item)
-	case ItemUndone:
-		r.Done = append(r.Done, last.Item)
-		slices.Sort(r.Done)
+	case ItemDone, ItemUndone:
+		r.setDone(last.Item, last.Do == ItemUndone)
 	case AckVoid: // a card that was acknowledged before stays so
 		if r.AckedAt == last.At {
 			r.Acked, r.AckedAt = false, 0
@@ -276,7 +270,11 @@ func (r *record) reverse(last *lastChange) {
 	}
 }
 
-// without returns list without i.
-func without(list []int, i int) []int {
-	return slices.DeleteFunc(list, func(x int) bool { return x == i })
+// setDone marks an item as done, or not.
+func (r *record) setDone(item int, done bool) {
+	r.Done = slices.DeleteFunc(r.Done, func(i int) bool { return i == item })
+	if done {
+		r.Done = append(r.Done, item)
+		slices.Sort(r.Done)
+	}
 }
