@@ -15,7 +15,7 @@ type page struct {
 	streams   int
 	live      bool
 	heard     time.Time           // its last answer to a heartbeat, or new stream
-	removal   *time.Timer         // runs while a live page has no stream
+	removal   *time.Timer         // runs while it has no stream
 	confirmed map[uint64]struct{} // the jobs whose cards it has confirmed that it holds, since it is live
 }
 
@@ -89,12 +89,7 @@ func (s *Screen) streamOpened(id string) (closed func()) {
 	}
 	return sync.OnceFunc(func() {
 		s.change(func() {
-			p.streams--
-			switch {
-			case p.streams > 0:
-			case !p.live: // it has shown nothing, so it needs no grace
-				s.drop(id, p)
-			default:
+			if p.streams--; p.streams == 0 {
 				p.removal = time.AfterFunc(reconnectGrace, func() { s.removePage(id, false) })
 			}
 		})

@@ -195,6 +195,23 @@ func TestACardThatNoPageConfirmedIsInDoubt(t *testing.T) {
 	})
 }
 
+func TestWhatAPageConfirmedDoesNotCountOnceItFellSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newTestScreen(t, kvtest.New())
+		defer s.Join("a")()
+		time.AfterFunc(time.Second, func() { s.Confirm("a", []uint64{1}) })
+		if _, err := s.Print(t.Context(), order(1, "Burger"), new(beginCounter).begin); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		s.expirePage("a")
+		defer s.Join("deaf")()
+		if proof, err := s.Print(t.Context(), order(1, "Burger"), new(beginCounter).begin); err == nil {
+			t.Errorf("%s by a page that says nothing", proof)
+		}
+	})
+}
+
 func TestABumpIsProofEnough(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newTestScreen(t, kvtest.New())
