@@ -96,22 +96,19 @@ func (s *Screen) streamOpened(id string) (closed func()) {
 	})
 }
 
-// removePage forgets a page. Only one that said itself that it is closed goes while it still has
-// a stream: that stream's end may not have been noticed yet.
+// removePage ends a page's liveness, and forgets it once its last stream has ended. Only one that said
+// itself that it is closed goes while it still has a stream: that stream's end may not have been noticed yet.
 func (s *Screen) removePage(id string, closedByPage bool) {
 	s.change(func() {
-		if p := s.pages[id]; p != nil && (closedByPage || p.streams == 0) {
-			s.drop(id, p)
+		p := s.pages[id]
+		if p == nil || !closedByPage && p.streams > 0 {
+			return
+		}
+		p.live = false
+		if p.streams == 0 {
+			delete(s.pages, id)
 		}
 	})
-}
-
-// drop ends a page's liveness, and forgets the page once its last stream has ended. mu is locked.
-func (s *Screen) drop(id string, p *page) {
-	p.live = false
-	if p.streams == 0 {
-		delete(s.pages, id)
-	}
 }
 
 // pageAnswered notes that a page has answered a heartbeat and holds these cards. fresh says that the page
