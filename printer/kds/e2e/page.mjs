@@ -60,7 +60,7 @@ export async function atLeast85PercentOfTheBoardAreFilledAndNotByStretchedButton
           ` ${got.most.toFixed(2)} times), letters of ${got.px}, page ${pages}`,
       );
       assert(got.filled >= 85, got.filled + " % are filled at " + width + " with " + n);
-      assert(got.most < 1.5, "a row or a button is " + got.most + " times as high as it needs to be");
+      assert(got.most < 1.26, "a row or a button is " + got.most + " times as high as it needs to be");
       equal(await clipped(page), [], "what is cut off");
       await page.context().close();
     }
