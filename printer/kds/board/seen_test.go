@@ -45,6 +45,12 @@ func TestATicketIsSeenOnceItIsOnTheVisiblePage(t *testing.T) {
 		if r := b.get(1).rec; r.SeenAt != first || r.SeenFor != 15_000 {
 			t.Errorf("stored: seen at %d for %d ms", r.SeenAt, r.SeenFor)
 		}
+		moments, err := b.TimelineOfJob(1)
+		if err != nil || !slices.ContainsFunc(moments, func(m Moment) bool {
+			return m.Text == "first seen on hot-line, visible for 15s"
+		}) {
+			t.Errorf("%v, %v", moments, err)
+		}
 	})
 }
 

@@ -72,7 +72,7 @@ func (e *entry) momentText(m moment) string {
 	return cmp.Or(map[string]string{
 		cameHere:           "on the board of " + station,
 		wasShown:           "shown on " + station,
-		wasSeen:            "first seen on " + station,
+		wasSeen:            "first seen on " + station + e.seenFor(),
 		onPaper:            "on paper at " + layout.OneLine(e.rec.Paper) + ": the screen was dark",
 		wentOut:            "came out elsewhere: the screen was dark",
 		string(ItemDone):   item + " done at " + station,
@@ -84,6 +84,15 @@ func (e *entry) momentText(m moment) string {
 		string(Recall):     "recalled at " + station,
 		string(Leave):      "left on paper by " + station,
 	}[m.E], m.E) // a newer version may have stored another
+}
+
+// seenFor says for how long a card was on the visible page, up to its last change.
+func (e *entry) seenFor() string {
+	d := time.Duration(e.rec.SeenFor) * time.Millisecond
+	if d < time.Second {
+		return ""
+	}
+	return ", visible for " + d.Round(time.Second).String()
 }
 
 // lineText is an item as people say it: "2 Fish".

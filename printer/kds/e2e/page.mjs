@@ -87,7 +87,7 @@ export async function theLargestLettersAreLegibleAtTwoMetres(server, browser) {
   }
 }
 
-export async function twoHundredOrdersAreOnPagesWithinASecond(server, browser) {
+export async function twoHundredOrdersAreOnPagesWithNothingCutOff(server, browser) {
   server.orders = evening(200);
   const page = await open(browser, server, "hot-line");
   const ms = await page.evaluate(async () => {

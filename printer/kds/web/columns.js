@@ -46,11 +46,7 @@ export class Columns {
     const fits = (size) => {
       const to = this.geometry(size);
       this.takeSizes(cards, to);
-      let columns = 0;
-      place(cards, to.height, (i, card, segments) => {
-        columns = i + segments.length;
-      });
-      return columns <= to.perPage;
+      return columnsOf(cards, to.height, true) <= to.perPage;
     };
     // Larger letters need more room, except where they make columns fewer and wider: a search for each number.
     const sizes = new Map();
@@ -137,7 +133,8 @@ export class Columns {
     };
     const left = []; // pixels that each column has left
     const cards = orders.map((o) => this.cards.get(o.key));
-    place(cards, height, (i, card, segments) => {
+    const mayCut = columnsOf(cards, height, false) > this.perPage;
+    place(cards, height, mayCut, (i, card, segments) => {
       const cut = segments.map((s) => s.to).join();
       if (card.cut !== cut) {
         card.cut = cut;
@@ -218,13 +215,14 @@ export class Columns {
 }
 
 // place finds where cards go, in columns of a height. put(column, card, segments) is called for each;
-// segments are the blocks [from, to) of each of its columns.
-function place(cards, height, put) {
+// segments are the blocks [from, to) of each of its columns. Without mayCut only a card that is longer than a
+// column is cut.
+function place(cards, height, mayCut, put) {
   let column = 0,
     used = 0;
   for (const card of cards) {
     let segments = divide(card, height - used, height);
-    if (!segments && used) {
+    if (used && (!segments || (segments.length > 1 && !mayCut))) {
       column++;
       used = 0;
       segments = divide(card, height, height);
@@ -233,6 +231,15 @@ function place(cards, height, put) {
     column += segments.length - 1;
     used = (segments.length > 1 ? 0 : used) + segments[segments.length - 1].height + GAP;
   }
+}
+
+// columnsOf is how many columns cards fill.
+function columnsOf(cards, height, mayCut) {
+  let columns = 0;
+  place(cards, height, mayCut, (i, card, segments) => {
+    columns = i + segments.length;
+  });
+  return columns;
 }
 
 // divide cuts a card so that its first piece fits into room and the others into a column. It returns
