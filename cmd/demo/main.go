@@ -1,6 +1,6 @@
-// Command demo runs a whole kitchen to watch: the real daemon in a temporary folder, two simulated
-// printers, a screen for a browser, and the simulated point-of-sale service, which sends the orders
-// and knows the employees and the time zone.
+// Command demo runs a whole kitchen to watch: the real daemon in a temporary folder, simulated
+// printers, screens for a browser, and the simulated point-of-sale service, which sends the orders and
+// knows the employees and the time zone.
 //
 //	go run ./cmd/demo          until Ctrl-C, a new order every few seconds
 //	go run ./cmd/demo --once   a fixed set of orders; exits 0 only if the books balance
@@ -65,7 +65,6 @@ type demo struct {
 
 	queue *queue.Queue
 	admin *admin.Client // asks the daemon as the commands do
-	due   [2]int        // tickets that grill and bar should have printed so far
 
 	mu  sync.Mutex // guards out: the printers write while the sender does
 	out io.Writer
@@ -94,13 +93,18 @@ func (d *demo) run(ctx context.Context) (err error) {
 	printing, unplug := context.WithCancel(context.Background())
 	var printers sync.WaitGroup
 	defer func() { unplug(); printers.Wait() }()
-	grill, grillAt, err := d.printer(printing, &printers, "grill")
-	if err != nil {
-		return err
-	}
-	bar, barAt, err := d.printer(printing, &printers, "bar")
-	if err != nil {
-		return err
+	var bar *virtual.Printer
+	at := map[string]string{} // the printers' addresses
+	for name, can := range map[string]virtual.Capability{
+		"grill": virtual.Everything, "cold": virtual.RealTime, "bar": virtual.Everything,
+	} {
+		p, address, err := d.printer(printing, &printers, name, can)
+		if err != nil {
+			return err
+		}
+		if at[name] = address; name == "bar" {
+			bar = p
+		}
 	}
 
 	serviceAt, end, err := d.service(filepath.Join(dir, "secret"))
@@ -109,7 +113,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, end()) }()
 
-	a, err := d.daemon(ctx, dir, grillAt, barAt, serviceAt)
+	a, err := d.daemon(ctx, dir, at, serviceAt)
 	if err != nil {
 		return err
 	}
@@ -121,14 +125,17 @@ func (d *demo) run(ctx context.Context) (err error) {
 	sendErr := d.waitForService(ctx, a)
 	if sendErr == nil {
 		url := "http://" + a.WebhookAddr().String() + path
-		sendErr = d.sendOrders(ctx, &sender{sim.Sender{URL: url}, d.say}, grill, bar)
+		sendErr = d.sendOrders(ctx, &sender{sim.Sender{URL: url}, d.say}, bar)
 	}
 	if errors.Is(sendErr, context.Canceled) {
 		sendErr = nil // Ctrl-C is the normal end
 	}
-	waitUntilSettled(a.Queue())
+	// Not longer: after Ctrl-C a ticket may wait for paper. The books then say what is open.
+	settling, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	_ = d.settle(settling)
 	// Before the daemon stops: its database is closed then.
-	ok := d.books(a.Queue())
+	ok := d.books()
 	stop()
 	if err := errors.Join(sendErr, <-ended); err != nil {
 		return err
@@ -141,7 +148,8 @@ func (d *demo) run(ctx context.Context) (err error) {
 
 // daemon prepares the real daemon, which serves once Run is called, and prints all addresses. The
 // listeners are opened here, because the configuration must name ports that are really free.
-func (d *demo) daemon(ctx context.Context, dir, grillAt, barAt, serviceAt string) (*app.App, error) {
+func (d *demo) daemon(ctx context.Context, dir string, printers map[string]string, serviceAt string) (
+	*app.App, error) {
 	var at [3]net.Listener // webhook, metrics, display
 	for i, usual := range []string{"127.0.0.1:8443", "127.0.0.1:9321", "127.0.0.1:9322"} {
 		var err error
@@ -154,7 +162,7 @@ func (d *demo) daemon(ctx context.Context, dir, grillAt, barAt, serviceAt string
 	}
 	// A file, as in an installation, so that the commands of the greeting work while the demo runs.
 	conf := filepath.Join(dir, "ticketrail.yaml")
-	yaml := configuration(dir, at[0], at[1], at[2], grillAt, barAt, serviceAt)
+	yaml := configuration(dir, at[0], at[1], at[2], printers, serviceAt)
 	if err := os.WriteFile(conf, yaml, 0o600); err != nil {
 		return nil, errors.Join(err, at[0].Close(), at[1].Close(), at[2].Close())
 	}
@@ -168,9 +176,11 @@ func (d *demo) daemon(ctx context.Context, dir, grillAt, barAt, serviceAt string
 	return a, nil
 }
 
-// printer starts a printer that shows its tickets on the terminal. It can do everything, so each
-// ticket is confirmed by its own id.
-func (d *demo) printer(ctx context.Context, wg *sync.WaitGroup, name string) (*virtual.Printer, string, error) {
+// printer starts a printer that shows its tickets on the terminal. What is known of them depends on
+// the questions that it can answer: confirmed by their own ids, or only sent.
+func (d *demo) printer(
+	ctx context.Context, wg *sync.WaitGroup, name string, can virtual.Capability,
+) (*virtual.Printer, string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, "", err
@@ -181,7 +191,7 @@ func (d *demo) printer(ctx context.Context, wg *sync.WaitGroup, name string) (*v
 			Columns: 42,
 			Keep:    100,
 			Kanji:   true,
-			Can:     virtual.Everything,
+			Can:     can,
 			OnTicket: func(t virtual.Ticket) {
 				d.say("%s", t.Draw(fmt.Sprintf("%s printer, %s", name, t.End), d.colour))
 				if err := d.picture(name, t); err != nil {
@@ -220,7 +230,9 @@ func listen(usual string) (net.Listener, error) {
 // the drawn tickets.
 //
 // It is short on purpose: it is the first configuration that a new user sees.
-func configuration(dir string, webhook, metrics, display net.Listener, grill, bar, service string) []byte {
+func configuration(
+	dir string, webhook, metrics, display net.Listener, printers map[string]string, service string,
+) []byte {
 	return fmt.Appendf(nil, `receiver: { listen: "%s" }
 metrics: { listen: "%s" }
 display: { listen: "%s" }
@@ -231,26 +243,33 @@ venues:
   - { id: %s, name: Harbour Grill }
 printers:
   - { name: grill, address: "tcp://%s", columns: 42 }
+  - { name: cold, address: "tcp://%s", columns: 42 }
   - { name: bar, address: "tcp://%s", columns: 42 }
 screens:
+  - { name: hot-line, title: Hot line, ack_alarms: true, warn_after: 1m, late_after: 2m, hold_for: 5s }
   - { name: pastry, title: Pastry, hold_for: 5s }
+  - { name: pass, title: Pass, mode: expo, of: [hot-line, pastry] }
 routes:
   - { when: 'item.courseName == "Drinks"', to: [bar] }
   - { when: 'item.courseName == "Desserts"', to: [pastry] }
-  - { when: 'item.courseName in ["Appetizers", "Entrees"]', to: [grill] }
+  - { when: 'item.courseName == "Entrees"', to: [hot-line] }
+  - { when: 'item.courseName == "Appetizers"', to: [cold] }
+  - { when: 'item.courseName == "Grill"', to: [grill] }
 fallback: grill
 service: { base_url: "%s", client_id: demo, client_secret_file: secret }
 `, webhook.Addr(), metrics.Addr(), display.Addr(), filepath.Join(dir, "s"), filepath.Join(dir, "t.db"), venueID,
-		grill, bar, service)
+		printers["grill"], printers["cold"], printers["bar"], service)
 }
 
 // greeting is all that a new user needs to try something: each line can be copied.
 const greeting = `ticketrail demo: the real daemon with simulated printers and a simulated service
 
   Ctrl-C stops the demo and removes its files.
-  ▄▀▀▄ on a ticket is text whose letters the printer lacks, as the dots it prints.
+  ▄▀▀▄ on a ticket: text whose letters the printer lacks, as the dots it prints.
 
-  screen of desserts   http://%s/ (closed: grill prints them)
+  kitchen screens      http://%s/
+    Open hot line and pass now, in windows that you see both; their orders come
+    in a minute. While nobody can see a screen, grill prints its tickets.
   metrics              http://%s/metrics
   simulated service    %s
   configuration        %s

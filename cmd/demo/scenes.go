@@ -11,7 +11,6 @@ import (
 
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/printer/virtual"
-	"ticketrail/queue"
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver/sim"
 )
@@ -20,7 +19,7 @@ import (
 //
 // With --once there are no pauses, and each order is printed before the next one is sent, so that
 // its tickets are below it.
-func (d *demo) sendOrders(ctx context.Context, s *sender, grill, bar *virtual.Printer) error {
+func (d *demo) sendOrders(ctx context.Context, s *sender, bar *virtual.Printer) error {
 	pause := d.every
 	if d.once {
 		pause = 0
@@ -30,8 +29,8 @@ func (d *demo) sendOrders(ctx context.Context, s *sender, grill, bar *virtual.Pr
 		if err := scene.play(ctx); err != nil {
 			return err
 		}
-		// Each scene is printed before the next begins, so that the output can be followed.
-		if err := d.wait(ctx, grill, bar, scene.tickets); err != nil {
+		// Each scene is over before the next begins, so that the output can be followed.
+		if err := d.settle(ctx); err != nil {
 			return err
 		}
 		if err := rest(ctx, pause); err != nil {
@@ -46,7 +45,9 @@ func (d *demo) sendOrders(ctx context.Context, s *sender, grill, bar *virtual.Pr
 			return err
 		}
 		if d.once {
-			waitUntilSettled(d.queue)
+			if err := d.settle(ctx); err != nil {
+				return err
+			}
 		}
 		if err := rest(ctx, pause); err != nil {
 			return err
@@ -71,20 +72,6 @@ func caption(kind string) string {
 	return "an order"
 }
 
-// wait waits until the printers have printed so many more tickets. It asks the printers and not the
-// daemon: what counts is the paper.
-func (d *demo) wait(ctx context.Context, grill, bar *virtual.Printer, tickets [2]int) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	for i, p := range []*virtual.Printer{grill, bar} {
-		d.due[i] += tickets[i]
-		if err := p.Wait(ctx, d.due[i]); err != nil {
-			return fmt.Errorf("wait for %d tickets from printer %d: %w", d.due[i], i, err)
-		}
-	}
-	return nil
-}
-
 // rest pauses between two orders; Ctrl-C ends the pause.
 func rest(ctx context.Context, pause time.Duration) error {
 	select {
@@ -102,73 +89,70 @@ const linger = 1500 * time.Millisecond
 // scenes can be added anywhere.
 type scene struct {
 	caption string
-	tickets [2]int // that grill and bar print
 	play    func(context.Context) error
 }
 
 // scenes are the situations that an operator asks about first: duplicates, voids, items without a
-// route, an unplugged printer, no paper, a closed screen.
+// route, an unplugged printer, no paper. The last ones are for the screens, so that there is time to
+// open them.
 //
 // The orders are written out, not random, so that each shows only what its caption says.
 func (d *demo) scenes(s *sender, bar *virtual.Printer) []scene {
-	first := order(18, "B10", by("Zoë K."),
-		item("Drinks", 1, "Jalapeño Margarita", note("no salt")),
-		item("Entrees", 2, "Burger",
-			child("medium rare"), child("side salad", child("dressing on the side", child("no garlic"))),
-			note("allergy: sesame!")),
-		item("Entrees", 0.5, "Crème brûlée to share"),
-	)
-	twin := order(19, "T4", by("Jonathan A."), item("Appetizers", 3, "Smørrebrød"), item("Drinks", 2, "Kölsch 0,2 l"))
-	void := order(18, "B10", by("Zoë K."), item("Entrees", 1, "Burger", voided()))
-	stray := order(20, "Bar 2", by("Ana G."), item("Merchandise", 1, "T-shirt L"))
-	torn := order(21, "T7", by("Ana G."), item("Drinks", 1, "Espresso"), item("Drinks", 1, "Tap water"))
-	nameless := order(24, "T12", byID(d.someone().ID), item("Entrees", 2, "Rigatoni alla Norma"))
-	sweet := order(25, "T5", by("Ana G."), item("Desserts", 2, "Pavlova", child("passion fruit"), note("no nuts!")))
-	thirsty := []sim.Order{
-		order(22, "T9", by("Zoë K."), item("Drinks", 2, "Lager")),
-		order(23, "T2", by("Łukasz P."), item("Drinks", 1, "Ginger beer"),
-			item("Entrees", 1, "宫保鸡丁", note("بدون فول سوداني"))),
-	}
-	return []scene{
-		{"an order for two printers, with modifiers three levels deep", [2]int{1, 1}, func(ctx context.Context) error {
-			return s.send(ctx, first)
-		}},
-		{"the answer is lost and the service sends the order again: it prints once", [2]int{1, 1}, func(
-			ctx context.Context,
-		) error {
-			if err := s.send(ctx, twin); err != nil {
-				return err
-			}
-			return s.send(ctx, twin.Again())
-		}},
-		{"one burger is cancelled: the ticket says VOID", [2]int{1, 0}, func(ctx context.Context) error {
-			return s.send(ctx, void)
-		}},
-		{"an item that matches no route prints at the fallback", [2]int{1, 0}, func(ctx context.Context) error {
-			return s.send(ctx, stray)
-		}},
-		{
-			"the bar printer is unplugged in mid-ticket: the copy says POSSIBLE DUPLICATE",
-			[2]int{0, 2},
-			func(ctx context.Context) error {
-				// The fault is for a new connection, not for the one that is still open.
-				if err := rest(ctx, linger); err != nil {
-					return err
-				}
-				// In the middle: some lines are on paper, so the daemon cannot know whether the
-				// ticket came out.
-				bar.ResetAfter(200, 1)
-				return s.send(ctx, torn)
-			},
-		},
-		{"the bar printer has no paper: its tickets wait, and print after a refill", [2]int{1, 2}, func(
-			ctx context.Context,
-		) error {
-			bar.Set(virtual.PaperOut, true)
-			for _, o := range thirsty {
+	send := func(orders ...sim.Order) func(context.Context) error {
+		return func(ctx context.Context) error {
+			for _, o := range orders {
 				if err := s.send(ctx, o); err != nil {
 					return err
 				}
+			}
+			return nil
+		}
+	}
+	first := order(18, "B10", by("Zoë K."),
+		item("Drinks", 1, "Jalapeño Margarita", note("no salt")),
+		item("Grill", 2, "Burger",
+			child("medium rare"), child("side salad", child("dressing on the side", child("no garlic"))),
+			note("allergy: sesame!")),
+		item("Grill", 0.5, "Crème brûlée to share"),
+	)
+	twin := order(19, "T4", by("Jonathan A."), item("Grill", 3, "Smørrebrød"), item("Drinks", 2, "Kölsch 0,2 l"))
+	void := order(18, "B10", by("Zoë K."), item("Grill", 1, "Burger", voided()))
+	stray := order(20, "Bar 2", by("Ana G."), item("Merchandise", 1, "T-shirt L"))
+	torn := order(21, "T7", by("Ana G."), item("Drinks", 1, "Espresso"), item("Drinks", 1, "Tap water"))
+	nameless := order(24, "T12", byID(d.someone().ID), item("Grill", 2, "Rigatoni alla Norma"))
+	thirsty := send(
+		order(22, "T9", by("Zoë K."), item("Drinks", 2, "Lager")),
+		order(23, "T2", by("Łukasz P."), item("Drinks", 1, "Ginger beer"),
+			item("Grill", 1, "宫保鸡丁", note("بدون فول سوداني"))),
+	)
+	dinner := order(25, "T5", by("Ana G."),
+		item("Appetizers", 1, "Oysters"), item("Drinks", 2, "Lager"),
+		item("Entrees", 2, "Ribeye", child("medium rare"), child("no butter"), note("allergy: mustard!")),
+		item("Entrees", 1, "Barramundi"),
+		item("Desserts", 2, "Pavlova", child("passion fruit")))
+	more := order(25, "T5", by("Ana G."), item("Entrees", 1, "Mushroom risotto"))
+	less := order(25, "T5", by("Ana G."), item("Entrees", 1, "Barramundi", voided()))
+	return []scene{
+		{"an order for two printers, with modifiers three levels deep", send(first)},
+		{"the answer is lost and the service sends the order again: it prints once", send(twin, twin.Again())},
+		{"one burger is cancelled: the ticket says VOID", send(void)},
+		{"an item that matches no route prints at the fallback", send(stray)},
+		{"the bar printer is unplugged in mid-ticket: the copy says POSSIBLE DUPLICATE", func(
+			ctx context.Context,
+		) error {
+			// The fault is for a new connection, not for the one that is still open.
+			if err := rest(ctx, linger); err != nil {
+				return err
+			}
+			// In the middle: some lines are on paper, so the daemon cannot know whether the ticket
+			// came out.
+			bar.ResetAfter(200, 1)
+			return s.send(ctx, torn)
+		}},
+		{"the bar printer has no paper: its tickets wait, and print after a refill", func(ctx context.Context) error {
+			bar.Set(virtual.PaperOut, true)
+			if err := thirsty(ctx); err != nil {
+				return err
 			}
 			// The refill must come after the daemon has noticed, or there would be nothing to see.
 			if err := d.waitForStation(ctx, "bar", func(p admin.Station) bool { return !p.Fine() }); err != nil {
@@ -177,39 +161,30 @@ func (d *demo) scenes(s *sender, bar *virtual.Printer) []scene {
 			bar.Refill()
 			return nil
 		}},
-		{"an order has only the server's id: ticketrail asks the service for the name", [2]int{1, 0}, func(
-			ctx context.Context,
-		) error {
-			return s.send(ctx, nameless)
-		}},
-		{"a dessert is for a screen; its page is closed, so grill prints it after 5 s", [2]int{}, func(
-			ctx context.Context,
-		) error {
-			if err := s.send(ctx, sweet); err != nil {
+		{"an order has only the server's id: ticketrail asks the service for the name", send(nameless)},
+		{"an order for two screens and two printers; the pass shows every part of it", func(ctx context.Context) error {
+			if err := s.send(ctx, dinner); err != nil {
 				return err
 			}
-			return d.waitForTicket(ctx, sweet.ID)
+			return d.waitForOrder(ctx, dinner.ID)
 		}},
+		{"the table orders more: on the hot line it joins the order", send(more)},
+		{"the barramundi is cancelled: it is struck where it stands", send(less)},
 	}
 }
 
-// waitForTicket waits until the only ticket of an order is finished: shown on the screen, if its
-// page is open, or else printed by grill. Which of the two is not known beforehand: it depends on
-// whether the person who watches has opened the page.
-func (d *demo) waitForTicket(ctx context.Context, id string) error {
-	return until(ctx, "the ticket of "+id, func(ctx context.Context) (bool, error) {
-		jobs, err := d.admin.Jobs(ctx, admin.Filter{Request: id, Limit: 1})
-		if err != nil || len(jobs) != 1 || jobs[0].State.Open() {
-			return false, err
-		}
-		what := fmt.Sprintf("%s: %s; %s", jobs[0].Station, jobs[0].State, jobs[0].Reason)
-		d.say("   ticketrail jobs list: %s", strings.TrimSuffix(what, "; ")) // shown has no reason
-		// Grill printed it, which wait must know before the next scene.
-		if jobs[0].State != ticket.Shown {
-			d.due[0]++
-		}
-		return true, nil
-	})
+// waitForOrder waits until all tickets of an order are finished, and prints what is known of each.
+// For a screen that depends on whether the person who watches has opened its page.
+func (d *demo) waitForOrder(ctx context.Context, id string) error {
+	if err := d.settle(ctx); err != nil {
+		return err
+	}
+	jobs, err := d.admin.Jobs(ctx, admin.Filter{Request: id})
+	for _, j := range jobs {
+		what := fmt.Sprintf("%s: %s; %s", j.Station, j.State, j.Reason)
+		d.say("   ticketrail jobs list: %s", strings.TrimSuffix(what, "; ")) // most have no reason
+	}
+	return err
 }
 
 // waitForStation waits until a station is in a given state, and prints that state. The advice is
@@ -295,19 +270,17 @@ func child(name string, more ...with) with {
 func note(text string) with { return func(it map[string]any) { it["note"] = text } }
 func voided() with          { return func(it map[string]any) { it["isVoid"] = true } }
 
-// waitUntilSettled waits until the daemon has stored the outcome of each printed ticket. A printer
-// shows a ticket before the daemon has its confirmation. After ten seconds the books are printed as
-// they are, and say what is open.
-func waitUntilSettled(q *queue.Queue) {
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		open := 0
-		for _, s := range q.Stations() {
-			open += s.Pending + s.Printing
+// settle waits until the daemon has stored the outcome of each ticket. A printer shows a ticket before
+// the daemon has its confirmation.
+func (d *demo) settle(ctx context.Context) error {
+	return until(ctx, "the outcome of each ticket", func(context.Context) (bool, error) {
+		for _, s := range d.queue.Stations() {
+			if s.Pending+s.Printing > 0 {
+				return false, nil
+			}
 		}
-		if open == 0 {
-			return
-		}
-	}
+		return true, nil
+	})
 }
 
 // books prints the durable counters of each station and reports whether they balance: every ticket
@@ -315,10 +288,10 @@ func waitUntilSettled(q *queue.Queue) {
 //
 // It uses the same counters as the alert on unbalanced books. After Ctrl-C tickets may still be
 // open, such as those for a printer without paper; they are counted on the right.
-func (d *demo) books(q *queue.Queue) bool {
+func (d *demo) books() bool {
 	var lines strings.Builder
 	open := 0
-	for _, s := range q.Stations() {
+	for _, s := range d.queue.Stations() {
 		open += s.Pending + s.Printing + s.Held
 		var in, out []string
 		count := func(side *[]string, n int, what string) {
@@ -332,12 +305,12 @@ func (d *demo) books(q *queue.Queue) bool {
 		for _, state := range ticket.States() {
 			count(&out, int(s.Count(state)), strings.Replace(state.String(), ticket.Moved.String(), "moved out", 1))
 		}
-		fmt.Fprintf(&lines, "  %-6s  %s = %s\n", s.Name, strings.Join(in, " + "), strings.Join(out, " + "))
+		fmt.Fprintf(&lines, "  %-8s  %s = %s\n", s.Name, strings.Join(in, " + "), strings.Join(out, " + "))
 	}
-	balance := q.Unaccounted() == 0 && (!d.once || open == 0)
+	balance := d.queue.Unaccounted() == 0 && (!d.once || open == 0)
 	verdict := "the books balance: every ticket is accounted for"
 	if !balance {
-		verdict = fmt.Sprintf("the books do not balance: %d unaccounted, %d open", q.Unaccounted(), open)
+		verdict = fmt.Sprintf("the books do not balance: %d unaccounted, %d open", d.queue.Unaccounted(), open)
 	}
 	d.say("\n%s\n%s", verdict, lines.String())
 	return balance
