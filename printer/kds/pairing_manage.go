@@ -76,7 +76,7 @@ func (s *Server) manage(w http.ResponseWriter, r *http.Request, g *grant) {
 // zone is the kitchen's time zone, which all screens share.
 func (s *Server) zone() *time.Location {
 	for _, v := range s.screenViews() {
-		if z := v.config.Load().Zone; z != nil {
+		if z := v.config.Load().Zone(); z != nil {
 			return z
 		}
 	}

@@ -72,7 +72,7 @@ func (v *screenView) Path() string  { return "/screen/" + url.PathEscape(v.name)
 
 // zoneOffset is how many minutes the kitchen's clock is ahead of UTC at time t.
 func (v *screenView) zoneOffset(t time.Time) int {
-	zone := v.config.Load().Zone
+	zone := v.config.Load().Zone()
 	if zone == nil {
 		zone = time.Local
 	}

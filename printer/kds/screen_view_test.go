@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,7 +24,7 @@ func TestAPageIsToldHowItsScreenIsSetUp(t *testing.T) {
 			Name: "hot-line", Title: "Hot line", Board: w.screens["hot-line"].Board(),
 			WarnAfter: time.Minute, LateAfter: 2 * time.Minute, UnseenAfter: 20 * time.Second, Repeat: 30 * time.Second,
 		})
-		w.server.Set([]kds.Display{{Screen: s, Zone: time.UTC}})
+		w.server.Set([]kds.Display{{Screen: s, Zone: utc}})
 		_, page, _ := w.get(w.client("127.0.0.1"), "/screen/hot-line")
 		_, rest, _ := strings.Cut(page, `id="start">`)
 		data, _, _ := strings.Cut(rest, "</script>")
@@ -53,7 +54,7 @@ func TestATicketIsSeenOnceItIsOnTheVisiblePageOfALivePage(t *testing.T) {
 		s := kds.NewScreen(kds.ScreenOptions{Name: "hot-line", Board: b, UnseenAfter: 30 * time.Second})
 		metrics.Set([]*kds.Screen{s})
 		w := newTestServer(t)
-		w.server.Set([]kds.Display{{Screen: s, Zone: time.UTC}})
+		w.server.Set([]kds.Display{{Screen: s, Zone: utc}})
 		c := w.client("127.0.0.1")
 		unseen := func(want float64) {
 			t.Helper()
@@ -119,7 +120,7 @@ func TestAPassSeesForNoCook(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := kds.NewScreen(kds.ScreenOptions{Name: "pass", Board: own, Pass: pass})
-		w.server.Set(append(w.displays, kds.Display{Screen: s, Zone: time.UTC}))
+		w.server.Set(append(w.displays, kds.Display{Screen: s, Zone: utc}))
 		w.put("hot-line", 1)
 		if err := own.Put(t.Context(), delivery(1)); err != nil {
 			t.Fatal(err)
@@ -190,4 +191,21 @@ func gauge(t *testing.T, reg *prometheus.Registry, name string) (sum float64) {
 		}
 	}
 	return sum
+}
+
+func TestTheClockOfAPageFollowsAZoneThatIsKnownLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTestServer(t)
+		var zone atomic.Pointer[time.Location]
+		zone.Store(time.UTC)
+		w.displays[0].Zone = zone.Load
+		w.server.Set(w.displays)
+		hot := w.listen(w.client("127.0.0.1"), "hot-line", testPage, "")
+		hot.want("hello")
+		hot.want("beat", "state")
+		zone.Store(time.FixedZone("", 3600))
+		if b := hot.want("beat"); !strings.Contains(b.data, `"offset":60`) {
+			t.Errorf("the page is told %s", b.data)
+		}
+	})
 }

@@ -159,7 +159,7 @@ func (k *e2eServer) open(log *slog.Logger) error {
 		o.Board, o.Logger = boards[o.Name], log
 		s := kds.NewScreen(o)
 		k.screens[o.Name] = s
-		displays = append(displays, kds.Display{Screen: s, Zone: zone, Print: k.print,
+		displays = append(displays, kds.Display{Screen: s, Zone: func() *time.Location { return zone }, Print: k.print,
 			Keys: map[string][]string{"all_day": {"F8", "a"}}})
 	}
 	if k.pairings, err = kds.OpenPairings(k.queue.KV("pairings"), log); err != nil {

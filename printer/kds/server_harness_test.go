@@ -46,7 +46,7 @@ func newTestServer(t testing.TB) *testServer {
 			t.Fatal(err)
 		}
 		w.screens[name] = kds.NewScreen(kds.ScreenOptions{Name: name, Board: b})
-		w.displays = append(w.displays, kds.Display{Screen: w.screens[name], Zone: time.UTC})
+		w.displays = append(w.displays, kds.Display{Screen: w.screens[name], Zone: utc})
 	}
 	w.start()
 	return w
@@ -248,3 +248,6 @@ func (w *testServer) recorded(r *http.Request) *httptest.ResponseRecorder {
 	w.server.Handler().ServeHTTP(rec, r)
 	return rec
 }
+
+// utc is the zone of a kitchen.
+func utc() *time.Location { return time.UTC }

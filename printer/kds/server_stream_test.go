@@ -303,7 +303,7 @@ func TestAReloadDisturbsOnlyTheScreensThatChanged(t *testing.T) {
 		first := hot.want("hello").data
 		hot.want("state", "beat")
 		w.displays[0].Keys = map[string][]string{"bump": {"F1"}}
-		w.displays[1].Zone = time.FixedZone("", 3600)
+		w.displays[1].Zone = func() *time.Location { return time.FixedZone("", 3600) }
 		w.server.Set(w.displays)
 		if ev, ok := hot.next("beat"); ok {
 			t.Errorf("the changed one is told %+v, want its end", ev)

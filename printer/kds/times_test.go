@@ -63,7 +63,7 @@ func TestTheTimesOfADayAreThoseOfTheCooksAndThePass(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.displays = append(w.displays, kds.Display{Zone: time.UTC,
+		w.displays = append(w.displays, kds.Display{Zone: utc,
 			Screen: kds.NewScreen(kds.ScreenOptions{Name: "pass", Board: own, Pass: pass})})
 		w.server.Set(w.displays)
 		hot, c := w.screens["hot-line"], w.client("127.0.0.1")

@@ -187,6 +187,7 @@ func (d *screens) stop(next *Built) {
 func (d *screens) start(next *Built) {
 	var displays []kds.Display
 	var all []*kds.Screen
+	zone := func() *time.Location { return d.s.o.Zone(next.conf) }
 	for _, c := range next.conf.Screens {
 		s := d.screen(next, c.Name)
 		if s == nil {
@@ -195,7 +196,7 @@ func (d *screens) start(next *Built) {
 		all = append(all, s.Screen)
 		s.setLook(next.conf)
 		displays = append(displays, kds.Display{
-			Screen: s.Screen, Keys: c.Keys, Zone: d.s.o.Zone(next.conf), Print: d.paperFor(next, c),
+			Screen: s.Screen, Keys: c.Keys, Zone: zone, Print: d.paperFor(next, c),
 		})
 		if s.pass == nil && d.rescuing[s] == nil {
 			d.rescuing[s] = startLoop(s.RunRescue)

@@ -50,7 +50,7 @@ var ErrCommand = errors.New("no such command")
 func (c Command) check() error {
 	const allowed = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_."
 	if c.ID == "" || len(c.ID) > 64 || strings.Trim(c.ID, allowed) != "" {
-		return fmt.Errorf("%w: id %.65q: want 1 to 64 letters, digits and the signs - _ .", ErrCommand, c.ID)
+		return fmt.Errorf("%w: id %.65q: want 1 to 64 letters, digits and -_. only", ErrCommand, c.ID)
 	}
 	if !slices.Contains(Verbs(), c.Do) {
 		return fmt.Errorf("%w: do is %.20q; want one of %q", ErrCommand, c.Do, Verbs())

@@ -83,7 +83,7 @@ export function runAction(app, action, event) {
   }
   if (panels.open) return panels.runAction(action);
   if (document.body.classList.contains("notlive") && !document.body.classList.contains("polling")) return;
-  const isButton = event.target.closest && event.target.closest("#bar, #board button:not(.row), #enablesound");
+  const isButton = event.target.closest && event.target.closest("#bar, #board button:not(.row)");
   if (action === "bump" && isButton) return false;
   const m = /^select_(\d+)$/.exec(action);
   if (m) {
