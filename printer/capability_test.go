@@ -146,10 +146,10 @@ func TestASilentPrinterIsProbedAgainSoonAndThenMoreSeldom(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		go r.d.Watch(ctx)
 		r.want("A1", "sent")
-		time.Sleep(5 * time.Hour)
-		// A ticket, and probes after about 1, 2, 4, … and 64 minutes.
-		if n := mute.ClientCount(); n < 9 || n > 13 {
-			t.Errorf("%d connections in five hours to a printer that never answers, want about 11", n)
+		time.Sleep(10 * time.Hour)
+		// A ticket, and probes after about 1, 2, 4, … and then every 64 minutes.
+		if n := mute.ClientCount(); n < 13 || n > 17 {
+			t.Errorf("%d connections in ten hours to a printer that never answers, want about 15", n)
 		}
 		wire.replace(good)
 		time.Sleep(70 * time.Minute)
@@ -157,6 +157,24 @@ func TestASilentPrinterIsProbedAgainSoonAndThenMoreSeldom(t *testing.T) {
 		r.d.Retire()
 		cancel()
 		synctest.Wait()
+	})
+}
+
+// One that breaks off takes about as long as one that finds nothing.
+func TestAfterAProbeThatBreaksOffTheNextOneComesLater(t *testing.T) {
+	withHarness(t, virtual.Options{Can: virtual.RealTime, Kanji: true}, nil, func(r *harness) {
+		r.want("A1", "sent")
+		time.Sleep(61 * time.Second)
+		r.v.Stall()
+		r.want("A2", "not ready")
+		r.v.Repair()
+		for sleep, probes := range []int{1, 2} {
+			time.Sleep(time.Duration(100-70*sleep) * time.Second)
+			r.want("A2", "sent")
+			if n := r.mem.Writes(); n != probes {
+				t.Errorf("%d probes, want %d", n, probes)
+			}
+		}
 	})
 }
 

@@ -32,14 +32,11 @@ func (f *fence) acceptID(id [4]byte) bool {
 	return true
 }
 
-// acceptStatus records the answer to the nth GS r of the connection. f may be nil.
+// acceptStatus records the answer to the nth GS r of the connection, if it is the first for f, which may be nil: the
+// answer to a second one says nothing more about what is ahead of the first.
 func (f *fence) acceptStatus(nth int, paper escpos.Condition) {
-	if f == nil || f.nth == 0 || f.nth > nth {
-		return
-	}
-	f.paper = paper
-	if f.got == noFence {
-		f.got = byStatus
+	if f != nil && f.got == noFence && f.nth > 0 && f.nth <= nth {
+		f.got, f.paper = byStatus, paper
 	}
 }
 

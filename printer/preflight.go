@@ -43,7 +43,7 @@ func (d *Device) connect(ctx context.Context, poll bool) (*session, error) {
 		again := s != nil || first && d.can.silent()
 		if s == nil {
 			// With polls, they repeat the probe, and no ticket has to wait for it.
-			if first && (poll || d.o.PollEvery <= 0) && d.can.stale() {
+			if (poll || d.o.PollEvery <= 0) && d.can.stale() {
 				d.can.known, again = false, true
 			}
 			conn, err := d.dial(ctx)

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"ticketrail/printer"
-	"ticketrail/printer/profile"
 	"ticketrail/printer/transport"
 	"ticketrail/printer/virtual"
 	"ticketrail/queue/ticket"
@@ -333,21 +332,4 @@ func TestAPrinterThatLosesItsIDTwiceInARowHasNone(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestAPrinterThatOnlyAnswersInOrderAndDoesNotAnyMoreIsBusyNotHung(t *testing.T) {
-	withHarness(
-		t,
-		virtual.Options{Can: virtual.ProcessID, Kanji: true},
-		func(d *printer.DeviceOptions, _ *printer.Options) {
-			d.Confirm = profile.ByProcessID
-		},
-		func(r *harness) {
-			r.want("A1", "confirmed")
-			time.Sleep(time.Minute)
-			r.v.Stall()
-			r.want("A2", "not ready")
-			r.wantState(printer.Busy)
-		},
-	)
 }

@@ -123,27 +123,30 @@ func TestTheNewestReportOnACoverCounts(t *testing.T) {
 	}
 }
 
-// The printer takes the ticket in the last half second, and then pauses for one.
-func TestTheQuestionBehindATicketHasTimeOfItsOwn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var slow atomic.Int64
-		r := newHarness(t, nil, answering(func(c net.Conn, all string) {
-			answersIDs(c, all)
-			switch {
-			case slow.Load() == 1 && idReply(all) != nil:
-				slow.Store(2)
-				time.Sleep(29500 * time.Millisecond)
-			case slow.Load() == 2 && behind(all):
-				slow.Store(0)
-				time.Sleep(time.Second)
-			}
-		}), func(_ *printer.DeviceOptions, o *printer.Options) { o.TimeoutPerKiB = time.Microsecond })
-		defer r.d.Retire()
-		r.want("A1", "confirmed")
-		hangUp(r.d)
-		slow.Store(1)
-		r.want("A2", "confirmed")
-	})
+// The printer takes the ticket in the last half second, and then pauses.
+func TestTheQuestionBehindATicketHasTwoSecondsOfItsOwn(t *testing.T) {
+	for pause, want := range map[time.Duration]string{time.Second: "confirmed", 4 * time.Second: "doubt"} {
+		synctest.Test(t, func(t *testing.T) {
+			var slow atomic.Int64
+			r := newHarness(t, nil, answering(func(c net.Conn, all string) {
+				answersIDs(c, all)
+				switch {
+				case slow.Load() == 1 && idReply(all) != nil:
+					slow.Store(2)
+					time.Sleep(29500 * time.Millisecond)
+				case slow.Load() == 2 && behind(all):
+					slow.Store(0)
+					time.Sleep(pause)
+				}
+			}), func(_ *printer.DeviceOptions, o *printer.Options) { o.TimeoutPerKiB = time.Microsecond })
+			defer r.d.Retire()
+			r.want("A1", "confirmed")
+			hangUp(r.d)
+			slow.Store(1)
+			r.want("A2", want)
+			time.Sleep(pause)
+		})
+	}
 }
 
 func TestPaperOutInTheAnswerBehindATicketIsTheState(t *testing.T) {

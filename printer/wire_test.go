@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ticketrail/printer"
+	"ticketrail/printer/escpos"
 	"ticketrail/printer/transport"
 )
 
@@ -251,4 +252,57 @@ func TestAHelloThatWasLostIsRepeatedAfterASecond(t *testing.T) {
 			t.Errorf("after %s", o.took)
 		}
 	})
+}
+
+// The cut of A1 fails, and another printer takes the place of this one. It waits for the rest of a command, which a
+// cut ahead of the padding would be taken for.
+func TestTheCutOfTheTicketBeforeFollowsThePadding(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, mute := answering(answersIDs), &scriptedPrinter{}
+		wire := &replaceableDialer{to: &tap{scriptedPrinter: s, before: func(b []byte) error {
+			if bytes.HasPrefix(b, []byte(theCut)) {
+				return errors.New("the cable was pulled")
+			}
+			return nil
+		}}}
+		r := newHarness(t, nil, wire, nil)
+		defer r.d.Retire()
+		r.want("A1", "confirmed")
+		wire.replace(mute)
+		if _, err := r.d.Probe(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		r.want("A2", "sent")
+		synctest.Wait()
+		if !strings.Contains(mute.all(), string(escpos.Resync(mustProfile(t)))+theCut) {
+			t.Error("no cut follows the padding")
+		}
+	})
+}
+
+func TestTheFirstQuestionOfEachConnectionFollowsNULs(t *testing.T) {
+	for want, s := range map[string]func() *scriptedPrinter{
+		"confirmed": func() *scriptedPrinter { return answering(answersIDs) },
+		"sent":      func() *scriptedPrinter { return &scriptedPrinter{} },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := s()
+			r := newScriptedHarness(t, s)
+			defer r.d.Retire()
+			for range 2 {
+				r.want("A1", want)
+				hangUp(r.d)
+			}
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			for _, heard := range s.heard {
+				if !strings.HasPrefix(heard, strings.Repeat("\x00", 16)+"\x10\x04\x01") {
+					t.Errorf("a connection begins with %q", heard[:20])
+				}
+			}
+			if len(s.heard) != 2 {
+				t.Errorf("%d connections", len(s.heard))
+			}
+		})
+	}
 }
