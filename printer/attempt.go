@@ -44,7 +44,7 @@ func (a *attempt) print() (ticket.Proof, error) {
 	all := a.encoded.bytes()
 	ahead := a.ahead()
 	a.d.dots = true // until the ticket is known to have ended outside a command
-	a.from = a.s.wrote + len(ahead)
+	a.from = a.s.wrote + len(a.s.unsent) + len(ahead)
 	_, err := a.write(ahead, a.p.sendTimeout(len(ahead)))
 	var proof ticket.Proof
 	if err == nil {
