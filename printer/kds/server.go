@@ -18,7 +18,7 @@ type Display struct {
 	Screen *Screen // required
 	// Keys are the keys of each action, on top of [DefaultKeys]; see [CheckKeys].
 	Keys map[string][]string
-	// Zone returns the kitchen's time zone, for the clock on the page; nil is that of this program. It is asked
+	// Zone is required. It returns the kitchen's time zone, for the clock on the page; nil is that of the box. It is asked
 	// each time: the service may tell it later than a screen is opened.
 	Zone func() *time.Location
 	// Print prints a card on paper because a cook asked for it. Nil: the page has no such button.

@@ -70,8 +70,10 @@ func faults() []fault {
 			name:   "reset before the first byte",
 			inject: func(s *faultRun) { s.p.ResetAfter(0, -1) }, repair: (*faultRun).repairPrinter,
 			want: map[string]string{
-				"":            "A1 A2 A3 A4 | = =++ = = | unreachable",
-				"mute oneway": "A1 A2 A3 A4 | = =++ = = | well",
+				"": "A1 A2 A3 A4 | = =++ = = | unreachable",
+				// As the last ticket or the last poll saw it: the poll asks nothing.
+				"mute":   "A1 A2 A3 A4 | = =++ = = | well // A1 A2 A3 A4 | = =++ = = | unreachable",
+				"oneway": "A1 A2 A3 A4 | = =++ = = | well",
 			},
 			socket: map[string]string{"": "A1 A2 A3 A4 | = =++ = = | unreachable"},
 		},
@@ -79,8 +81,10 @@ func faults() []fault {
 			name:   "closed before the first byte",
 			inject: func(s *faultRun) { s.p.CloseAfter(0, -1) }, repair: (*faultRun).repairPrinter,
 			want: map[string]string{
-				"":            "A1 A2 A3 A4 | = =++ = = | unreachable",
-				"mute oneway": "A1 A2 A3 A4 | = =++ = = | well",
+				"": "A1 A2 A3 A4 | = =++ = = | unreachable",
+				// As the last ticket or the last poll saw it: the poll asks nothing.
+				"mute":   "A1 A2 A3 A4 | = =++ = = | well // A1 A2 A3 A4 | = =++ = = | unreachable",
+				"oneway": "A1 A2 A3 A4 | = =++ = = | well",
 			},
 			socket: map[string]string{"": "A1 A2 A3 A4 | = =++ = = | unreachable"},
 		},

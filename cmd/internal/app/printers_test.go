@@ -226,6 +226,7 @@ func TestABackupTakesOverAndGivesBack(t *testing.T) {
 		k.accept("A1", at("grill", "Burger"))
 		k.advance(time.Minute)
 		k.accept("A2", at("grill", "Fries"), at("bar", "Cola"))
+		k.advance(time.Second)
 		k.wantPrinted("bar", "A2")
 		if l := k.status("grill"); l.ActiveBackup != "" {
 			k.t.Errorf("%s stands in too early", l.ActiveBackup)

@@ -70,7 +70,7 @@ const maxIndexed = 10000
 func (x *orderIndex) withLater(ctx context.Context, q *queue.Queue, jobs []uint64) ([]uint64, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if oldest := slices.Min(jobs); oldest < x.first || len(x.order) == 0 || len(x.order) > maxIndexed {
+	if oldest := slices.Min(jobs); x.first == 0 || oldest < x.first || len(x.order) > maxIndexed {
 		x.first, x.last = oldest, oldest-1
 		x.order, x.jobs = map[uint64]orderOf{}, map[string][]uint64{}
 	}
