@@ -18,8 +18,8 @@ type Display struct {
 	Screen *Screen // required
 	// Keys are the keys of each action, on top of [DefaultKeys]; see [CheckKeys].
 	Keys map[string][]string
-	// Zone is required. It returns the kitchen's time zone, for the clock on the page; nil is that of the box. It is asked
-	// each time: the service may tell it later than a screen is opened.
+	// Zone is required. It returns the kitchen's time zone, for the clock on the page; nil is that of the box. It
+	// is asked each time: the service may tell it later than a screen is opened.
 	Zone func() *time.Location
 	// Print prints a card on paper because a cook asked for it. Nil: the page has no such button.
 	// An error that wraps [ErrInProgress] is shown to the cook as it is; of any other error the
