@@ -126,7 +126,8 @@ func serveScreen(t *testing.T, s *kds.Screen, on string) (at string, stop func()
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() {
-		served <- serve(ctx, kds.NewServer(kds.ServerOptions{Displays: []kds.Display{{Screen: s, Zone: utc}}, Pairings: p}), l)
+		displays := []kds.Display{{Screen: s, Zone: utc}}
+		served <- serve(ctx, kds.NewServer(kds.ServerOptions{Displays: displays, Pairings: p}), l)
 	}()
 	stop = sync.OnceFunc(func() {
 		cancel()
