@@ -115,7 +115,8 @@ func TestEveryKeyOfScreensAndDisplaysIsChecked(t *testing.T) {
 			"that comes once",
 		"display: { colours: { red: [no, \"*\"] } }": "display.colours.red[1]: \"*\" does not begin with a letter; " +
 			"write a word or a phrase, \"*word\" to find it inside words too, or -phrase for an exception",
-		"display: { colours: { pink: [no] } }":         "display.colours.pink: unknown key",
+		"display: { colours: { pink: [no] } }": "display.colours.pink: unknown key; " +
+			"known here: amber, blue, green, red, violet",
 		"screens: [ { name: a, keys: { bump: F1 } } ]": "screens[0].keys.bump: expected a list, got \"F1\"; write [F1]",
 		"screens: [ { name: a, keys: { bump: [1] } } ]": "screens[0].keys.bump[0]: YAML does not read 1 as text; " +
 			"put it in quotes: \"1\"",

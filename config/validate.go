@@ -172,7 +172,8 @@ func (f *findings) mapping(path string, t reflect.Type, n *yaml.Node) bool {
 		case t.Kind() == reflect.Interface:
 			of = t
 		case of == nil && len(f.problems) < maxProblems: // further problems are not shown
-			hint = cmp.Or(didYouMean(name, slices.Sorted(maps.Keys(known))), otherSections(name))
+			here := slices.Sorted(maps.Keys(known))
+			hint = cmp.Or(didYouMean(name, here), otherSections(name), "; known here: "+strings.Join(here, ", "))
 		}
 		full := join(path, name)
 		first := seen[name]
