@@ -203,13 +203,14 @@ func TestAnUnknownKeyIsAnErrorWithAHint(t *testing.T) {
 		"kdss: []\n":    "kdss: unknown key; did you mean kds?",
 		"receiver: { tls: { cert: a } }\n": "receiver.tls.cert: unknown key; " +
 			"known here: cert_file, client_ca_file, key_file",
-		"routes: [{ category: drinks, to: [bar] }]\n": "routes[0].category: unknown key; known here: continue, to, venue, when",
-		"log: { levle: info }\n":                      "log.levle: unknown key; did you mean level?",
-		"log: { level: info, level: warn }\n":         "log.level: is defined twice, on lines 8 and 8",
-		"\"log.level\": info\n":                       `"log.level": unknown key`,
-		"? [a]\n: b\n":                                "?: unknown key",
-		"log: { <<: { level: warn } }\n":              `log."<<": unknown key`,
-		"venus: &v [x, x]\n":                          "venus: unknown key; did you mean venues?",
+		"routes: [{ category: drinks, to: [bar] }]\n": "routes[0].category: unknown key; " +
+			"known here: continue, to, venue, when",
+		"log: { levle: info }\n":              "log.levle: unknown key; did you mean level?",
+		"log: { level: info, level: warn }\n": "log.level: is defined twice, on lines 8 and 8",
+		"\"log.level\": info\n":               `"log.level": unknown key`,
+		"? [a]\n: b\n":                        "?: unknown key",
+		"log: { <<: { level: warn } }\n":      `log."<<": unknown key`,
+		"venus: &v [x, x]\n":                  "venus: unknown key; did you mean venues?",
 		"fonts: &f []\n": "fonts: anchors and aliases (& and *) are not supported; " +
 			"write the value out",
 		"storage: &s {}\n": "storage: anchors and aliases (& and *) are not supported; " +

@@ -25,6 +25,10 @@ func ProcessID(id [4]byte) []byte {
 	return []byte{gs, '(', 'H', 6, 0, 48, 48, id[0], id[1], id[2], id[3]}
 }
 
+// AskIdentity is GS I n, which asks for a text: n is 66 for the maker, 67 for the model. It is answered with a
+// [BlockReply] in order, and not while the printer is offline. Clones return other makers' names.
+func AskIdentity(n byte) []byte { return []byte{gs, 'I', n} }
+
 // AutoStatus is GS a: send four bytes of status now and at every change ([FromASB]), or stop
 // sending them. ESC @ stops them too. It asks for the changes that a kitchen can act on: online and
 // offline, errors, paper.

@@ -46,6 +46,10 @@ type tcpConn struct {
 func (c *tcpConn) SetReadDeadline(t time.Time) error  { return c.c.SetReadDeadline(t) }
 func (c *tcpConn) SetWriteDeadline(t time.Time) error { return c.c.SetWriteDeadline(t) }
 
+// CloseWrite ends our side. The other side can still answer; a server that waits for the rest of a request
+// does so only then.
+func (c *tcpConn) CloseWrite() error { return c.c.CloseWrite() }
+
 func (c *tcpConn) Write(b []byte) (int, error) {
 	n, err := c.c.Write(b)
 	if n > 0 {

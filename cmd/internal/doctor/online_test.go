@@ -3,11 +3,15 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"ticketrail/printer/virtual"
 )
@@ -71,13 +75,89 @@ fallback: ready
 		"OK    printer again  tcp://" + ready + " answers: ready; best proof confirmed\n",
 		"OK    printer low  tcp://" + low + " answers: ready; best proof confirmed; have a new roll of paper ready\n",
 		"FAIL  printer out  tcp://" + out + ": paper out; to fix: put in a new roll of paper and close the cover\n",
-		"OK    printer mute  tcp://" + mute + " answers: it cannot say whether a ticket was printed\n",
-		"OK    printer unasked  tcp://" + unasked + " answers\n",
+		"OK    printer mute  tcp://" + mute + " is reachable: it answers no status query: " +
+			"tickets will be sent, never confirmed\n",
+		"OK    printer unasked  tcp://" + unasked + " is reachable\n",
 		"FAIL  printer gone  ",
-		"OK    printer file  file://" + file + " answers",
+		"OK    printer file  file://" + file + " is reachable: it cannot say whether a ticket was printed\n",
 	} {
 		if !strings.Contains(said.String(), want) {
 			t.Errorf("no %q in\n%s", want, said.String())
 		}
+	}
+}
+
+// answering listens until the test ends, and gives every client to serve.
+func answering(t *testing.T, serve func(net.Conn)) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var clients sync.WaitGroup
+	clients.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			clients.Go(func() {
+				defer c.Close()
+				serve(c)
+			})
+		}
+	})
+	t.Cleanup(func() { l.Close(); clients.Wait() })
+	return l.Addr().String()
+}
+
+func TestTheOnlineCheckRefusesWhatIsNoPrinter(t *testing.T) {
+	metrics := httptest.NewServer(promhttp.Handler())
+	t.Cleanup(metrics.Close)
+	for name, c := range map[string]struct {
+		address, want string
+		asked         bool
+	}{
+		"web": {metrics.Listener.Addr().String(), "a web server (HTTP/1.1 400 Bad Request) answers there", true},
+		// It answers the first byte that is no letter, as nginx does, and closes.
+		"proxy": {answering(t, func(c net.Conn) {
+			if n, _ := c.Read(make([]byte, 1)); n > 0 {
+				io.WriteString(c, "HTTP/1.1 400 Bad Request\r\nServer: nginx\r\n\r\n<html></html>")
+			}
+		}), "a web server (HTTP/1.1 400 Bad Request) answers there", true},
+		"ssh": {answering(t, func(c net.Conn) {
+			io.WriteString(c, "SSH-2.0-OpenSSH_9.2\r\n")
+			io.Copy(io.Discard, c)
+		}), "an SSH daemon (SSH-2.0-OpenSSH_9.2) answers there", false},
+		"endless": {answering(t, func(c net.Conn) {
+			for err := error(nil); err == nil; {
+				_, err = io.WriteString(c, "are you still there? ")
+			}
+		}), "a program that sends text (are you still there? ", false},
+		"hostile": {answering(t, func(c net.Conn) {
+			io.WriteString(c, "\x1b]0;owned\x07\x1b[2Jquite\x9bharmless\u202e\n")
+			io.Copy(io.Discard, c)
+		}), "a program that sends text (]0;owned[2Jquiteharmless) answers there", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, confirm := range []string{"auto", "none"} {
+				conf := filepath.Join(t.TempDir(), "t.yaml")
+				writeFile(t, conf, fmt.Sprintf(`
+venues: [ { id: %s, name: Harbour Grill, timezone: UTC } ]
+printers: [ { name: grill, address: "tcp://%s", confirm: %s } ]
+fallback: grill
+`, venueID, c.address, confirm))
+				if c.asked && confirm == "none" { // it says nothing unasked
+					continue
+				}
+				var said strings.Builder
+				err := CheckOnline(t.Context(), conf, &said)
+				want := "FAIL  printer grill  tcp://" + c.address + " is no printer: " + c.want
+				if err == nil || err.Error() != "no printer: grill" || !strings.Contains(said.String(), want) {
+					t.Errorf("confirm %s: got %v\n%q", confirm, err, said.String())
+				}
+			}
+		})
 	}
 }

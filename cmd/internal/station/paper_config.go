@@ -240,9 +240,13 @@ func askPrinters(ctx context.Context, conf *config.Config) (out OnlineReport) {
 		}
 	}
 	asking.Wait()
-	var missing, notReady []string
+	var missing, foreign, notReady []string
 	for _, c := range conf.Printers {
 		switch a := answers[transport.CanonicalAddress(c.Address)]; {
+		case a.foreign != "":
+			foreign = append(foreign, c.Name)
+			out.add("FAIL", "printer", c.Name, fmt.Sprintf("%s is no printer: %s answers there; "+
+				"to fix: correct the address; the printer's self-test page shows it", c.Address, a.foreign))
 		case a.err != nil:
 			missing = append(missing, c.Name)
 			out.add("FAIL", "printer", c.Name, layout.Clean(a.err.Error()))
@@ -251,10 +255,15 @@ func askPrinters(ctx context.Context, conf *config.Config) (out OnlineReport) {
 			out.add("FAIL", "printer", c.Name, fmt.Sprintf("%s: %s; to fix: %s",
 				c.Address, strings.ReplaceAll(a.status.State, "_", " "), a.status.Advice))
 		default:
-			out.add("OK", "printer", c.Name, fmt.Sprintf("%s answers%s", c.Address, a.details()))
+			verb := "answers"
+			if a.status.State == printer.Silent || a.status.State == printer.Unknown {
+				verb = "is reachable"
+			}
+			out.add("OK", "printer", c.Name, fmt.Sprintf("%s %s%s", c.Address, verb, a.details()))
 		}
 	}
 	out.addError("no answer from", missing)
+	out.addError("no printer:", foreign)
 	out.addError("not ready:", notReady)
 	return out
 }
@@ -274,8 +283,9 @@ func (a *OnlineReport) addError(what string, names []string) {
 
 // A printerAnswer is the result of asking a printer: its status, or why it did not answer.
 type printerAnswer struct {
-	status printer.Status
-	err    error
+	status  printer.Status
+	foreign string // what answers and is no printer
+	err     error
 }
 
 // ask queries one printer. It sends no ticket byte, so nothing comes out.
@@ -291,7 +301,8 @@ func (a *printerAnswer) ask(ctx context.Context, c config.Printer) {
 		a.err = err
 		return
 	case m.Confirm == profile.NoConfirm: // the configuration forbids status queries
-		a.status.State, a.err = printer.Unknown, checkReachable(ctx, d)
+		id, err := identify(ctx, d, false)
+		a.status.State, a.foreign, a.err = printer.Unknown, id.Program, err
 		return
 	}
 	// A single connection: some printers need seconds to notice that one has ended.
@@ -301,6 +312,17 @@ func (a *printerAnswer) ask(ctx context.Context, c config.Printer) {
 	if a.status.State == printer.Unreachable {
 		a.err = errors.New(a.status.Err)
 	}
+	// Only an id that comes back is proof of a printer: most letters look like a status byte, and a program that
+	// closes the connection looks like a printer that does. A printer that does not take this second connection
+	// so soon is believed.
+	if a.status.Capability != string(ticket.Confirmed) && isNetwork(c) {
+		id, _ := identify(ctx, d, true)
+		a.foreign = id.Program
+	}
+}
+
+func isNetwork(c config.Printer) bool {
+	return strings.HasPrefix(transport.CanonicalAddress(c.Address), "tcp://")
 }
 
 // queryDevice is the status of a device after it was asked once. The device asks by itself while it
@@ -339,6 +361,8 @@ func (a *printerAnswer) details() string {
 		parts = append(parts, "ready")
 	}
 	switch {
+	case a.status.State == printer.Silent:
+		parts = append(parts, "it answers no status query: tickets will be sent, never confirmed")
 	case a.status.Capability == string(ticket.Sent): // the bytes were taken; no more can be known
 		parts = append(parts, "it cannot say whether a ticket was printed")
 	case a.status.Capability != "":
@@ -353,14 +377,9 @@ func (a *printerAnswer) details() string {
 	return ": " + strings.Join(parts, "; ")
 }
 
-// checkReachable only opens and closes the connection: the most that may be tried with a printer
-// that must get no question.
-func checkReachable(ctx context.Context, d transport.Dialer) error {
+// identify is [printer.Identify] with a limit for the connection.
+func identify(ctx context.Context, d transport.Dialer, ask bool) (printer.Identity, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	c, err := d.Dial(ctx)
-	if err != nil {
-		return err
-	}
-	return c.Close()
+	return printer.Identify(ctx, d, ask)
 }

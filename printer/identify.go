@@ -1,0 +1,180 @@
+package printer
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"ticketrail/printer/escpos"
+	"ticketrail/printer/transport"
+)
+
+// Port 9100 is not only the port of printers: Prometheus's node exporter has it too, and people mistype
+// addresses. The questions of [Device] do not find that out, because most letters look like a valid status byte.
+
+const (
+	identifyTimeout = time.Second            // for the first byte
+	identifyQuiet   = 100 * time.Millisecond // after which an answer is complete
+	identifyLimit   = 256                    // bytes that are read; a hostile program may never stop
+)
+
+// An Identity is what was found at the other end of a connection.
+type Identity struct {
+	// Printer: it answered DLE EOT, and with nothing but what a printer sends.
+	Printer bool
+	// Model is the maker and the model that a printer states, cleaned for a terminal. Clones state other
+	// makers' models. Empty if it was not asked or does not answer.
+	Model string
+	// Program is what answered with text, such as "a web server (HTTP/1.1 400 Bad Request)"; cleaned for a
+	// terminal. Empty: no text came.
+	Program string
+}
+
+// Identify finds out what answers at d without anything that a printer prints: it sends DLE EOT 1 if ask is
+// set, and without an answer ends its side of the connection, after which a web server complains about the
+// incomplete request. An Identity without Printer and Program is one that answers nothing. It takes at most
+// about three seconds after the connection was made, and reads a few hundred bytes.
+func Identify(ctx context.Context, d transport.Dialer, ask bool) (Identity, error) {
+	return identify(ctx, d, ask, false)
+}
+
+// IdentifyModel is [Identify], and asks a printer for its model.
+func IdentifyModel(ctx context.Context, d transport.Dialer) (Identity, error) {
+	return identify(ctx, d, true, true)
+}
+
+func identify(ctx context.Context, d transport.Dialer, ask, model bool) (id Identity, err error) {
+	conn, err := d.Dial(ctx)
+	if err != nil {
+		return id, err
+	}
+	defer conn.Close()
+	if transport.OneWay(conn) {
+		return id, nil
+	}
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	defer stop()
+	if ask {
+		_ = send(conn, escpos.RealTime(1)) // after an error nothing is heard either, or what was said before it
+	}
+	heard := listen(conn)
+	if c, ok := conn.(interface{ CloseWrite() error }); ok && len(heard) == 0 && c.CloseWrite() == nil {
+		heard = listen(conn)
+	}
+	id.Printer, id.Program = isPrinter(heard), program(heard)
+	if id.Printer && model {
+		id.Model = askModel(conn)
+	}
+	if ctx.Err() != nil {
+		return id, context.Cause(ctx)
+	}
+	// In order, so that a printer that serves one client is free at once. What it says then does not matter.
+	_ = conn.Finish(ctx)
+	return id, nil
+}
+
+func send(conn transport.Conn, b []byte) error {
+	if err := conn.SetWriteDeadline(time.Now().Add(identifyTimeout)); err != nil {
+		return err
+	}
+	_, err := conn.Write(b)
+	return err
+}
+
+// listen reads until nothing comes for identifyQuiet, or identifyLimit is reached. Errors end it: what came
+// before them counts.
+func listen(conn transport.Conn) (heard []byte) {
+	buf := make([]byte, identifyLimit)
+	wait := identifyTimeout
+	for over := time.Now().Add(2 * identifyTimeout); len(heard) < identifyLimit && time.Now().Before(over); {
+		if conn.SetReadDeadline(time.Now().Add(wait)) != nil {
+			return heard
+		}
+		n, err := conn.Read(buf[:identifyLimit-len(heard)])
+		heard = append(heard, buf[:n]...)
+		if err != nil {
+			return heard
+		}
+		wait = identifyQuiet
+	}
+	return heard
+}
+
+// isPrinter reports whether heard has an answer to DLE EOT, and only replies of printers. A web server's
+// "Request" alone has three letters that look like such an answer.
+func isPrinter(heard []byte) bool {
+	var p escpos.Parser
+	answered := false
+	for _, r := range p.Feed(heard) {
+		switch r.Kind {
+		case escpos.RealTimeReply:
+			answered = true
+		case escpos.UnknownReply, escpos.BlockReply:
+			return false
+		}
+	}
+	return answered
+}
+
+// program names what sent a text, or "" if heard is none. A text has a byte that no printer sends, and six
+// printable ones in a row.
+func program(heard []byte) string {
+	var p escpos.Parser
+	foreign := false
+	for _, r := range p.Feed(heard) {
+		foreign = foreign || r.Kind == escpos.UnknownReply
+	}
+	run := 0
+	for _, c := range heard {
+		if c < 0x20 || c > 0x7e {
+			run = 0
+		} else if run++; run == 6 {
+			break
+		}
+	}
+	if !foreign || run < 6 {
+		return ""
+	}
+	kind := "a program that sends text"
+	for prefix, name := range map[string]string{
+		"HTTP/": "a web server", "<": "a web server", "SSH-": "an SSH daemon", "# ": "a metrics exporter",
+	} {
+		if bytes.HasPrefix(heard, []byte(prefix)) {
+			kind = name
+		}
+	}
+	line, _, _ := strings.Cut(strings.TrimSpace(string(heard)), "\n")
+	return fmt.Sprintf("%s (%s)", kind, shown(line))
+}
+
+// askModel asks for maker and model, GS I 66 and 67, which are answered in order and not while the printer is
+// offline. ESC @ discards what a printer that does not know the question may have taken for text.
+func askModel(conn transport.Conn) string {
+	var parts []string
+	for _, n := range []byte{66, 67} {
+		if send(conn, escpos.AskIdentity(n)) != nil {
+			break
+		}
+		var p escpos.Parser
+		for _, r := range p.Feed(listen(conn)) {
+			if name := shown(string(r.Data)); r.Kind == escpos.BlockReply && r.Byte == '_' && name != "" {
+				parts = append(parts, name)
+			}
+		}
+	}
+	_ = send(conn, escpos.Reset())
+	return strings.Join(parts, " ")
+}
+
+// shown is at most 60 characters of a foreign text, without what acts on a terminal.
+func shown(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < 0x20 || r > 0x7e {
+			return -1
+		}
+		return r
+	}, s)
+	return strings.TrimSpace(s[:min(len(s), 60)])
+}
