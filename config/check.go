@@ -256,7 +256,7 @@ func (k *checker) oneOf(path, got string, want ...string) {
 	if !slices.Contains(want, got) {
 		last := len(want) - 1
 		k.add(path, "%s is not one of %s and %s%s", quote(got), strings.Join(want[:last], ", "), want[last],
-			didYouMean(got, want))
+			DidYouMean(got, want))
 	}
 }
 

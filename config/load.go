@@ -161,5 +161,5 @@ func unknownVariable(name string, candidates []string) string {
 			return fmt.Sprintf("; %s can only be set in the file", top)
 		}
 	}
-	return didYouMean(name, candidates)
+	return DidYouMean(name, candidates)
 }

@@ -115,7 +115,7 @@ func (k *checker) station(at, name string) bool {
 // existing ones.
 func notFound(what, name string, there []string) string {
 	msg := fmt.Sprintf("there is no %s %s", what, quote(name))
-	if hint := didYouMean(name, there); hint != "" || len(there) == 0 {
+	if hint := DidYouMean(name, there); hint != "" || len(there) == 0 {
 		return msg + hint
 	}
 	return msg + "; defined: " + enumerate(there)

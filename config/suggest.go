@@ -46,8 +46,8 @@ func distance(a, b string) int {
 	return rows[len(a)][len(b)]
 }
 
-// didYouMean returns "; did you mean X?", or "" if nothing is similar.
-func didYouMean(word string, candidates []string) string {
+// DidYouMean returns "; did you mean X?", or "" if no candidate is similar to word. Commands use it too.
+func DidYouMean(word string, candidates []string) string {
 	if s := suggest(word, candidates); s != "" {
 		return "; did you mean " + s + "?"
 	}

@@ -20,7 +20,7 @@ With --online it also asks the printers, the third-party kitchen displays and, f
 point-of-sale API (as "venues check" does); the exit code is 1 if one of them does not answer or
 reports a problem. It never prints a ticket. It needs no running daemon, but only a running daemon
 knows whether a screen is open in a browser.`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			warnings, err := doctor.Check(c.config)
 			// On stderr, so that a script which reads stdout still gets the one line.

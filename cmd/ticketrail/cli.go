@@ -19,6 +19,7 @@ const (
 	exitOK      = 0
 	exitProblem = 1 // a problem was found, or the command failed
 	exitUsage   = 2 // wrong usage or configuration
+	exitNoReply = 3 // the daemon is not reachable
 )
 
 // cli is one run of the program. Errors are lower case without a period and say what failed, the
@@ -60,6 +61,9 @@ func (c *cli) run(ctx context.Context, args []string) int {
 	if e, ok := errors.AsType[*admin.Error](err); ok && e.Code == admin.BadRequest {
 		return exitUsage
 	}
+	if errors.Is(err, admin.ErrUnreachable) {
+		return exitNoReply
+	}
 	return exitProblem
 }
 
@@ -69,7 +73,7 @@ func (c *cli) run(ctx context.Context, args []string) int {
 func (c *cli) printError(prefix string, err error) {
 	for line := range strings.Lines(err.Error()) {
 		if line = strings.TrimSpace(line); line != "" {
-			fmt.Fprintln(c.err, prefix+layout.Clean(line))
+			fmt.Fprintln(c.err, fold(prefix+layout.Clean(line), columnsOf(c.err)))
 		}
 	}
 }
@@ -83,7 +87,12 @@ func (c *cli) root() *cobra.Command {
 		Long: `ticketrail receives print requests from the point-of-sale service, never loses a request that
 it has accepted, and prints every ticket at the right station in the kitchen, in order.
 
-Exit codes: 0 OK, 1 a problem was found, 2 wrong usage or configuration.`,
+Exit codes:
+  0  OK
+  1  a problem was found, or the command failed
+  2  wrong usage or configuration
+  3  the daemon is not reachable: it is not running, or this user may not open its socket`,
+		Version:       admin.ThisBuild().String(),
 		Args:          rejectArgs,
 		RunE:          requireSubcommand,
 		SilenceUsage:  true,
@@ -95,6 +104,9 @@ Exit codes: 0 OK, 1 a problem was found, 2 wrong usage or configuration.`,
 			c.configGiven = cmd.Flags().Changed("config")
 		},
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetFlagErrorFunc(flagError)
+	root.SetHelpCommand(help())
 	f := root.PersistentFlags()
 	// The same default as in the systemd unit: on an installed box no command needs the flag.
 	f.StringVar(&c.config, "config", "/etc/ticketrail/ticketrail.yaml", "configuration `file`")
@@ -102,89 +114,19 @@ Exit codes: 0 OK, 1 a problem was found, 2 wrong usage or configuration.`,
 		"admin `socket` of the running daemon (default: admin.socket of the configuration)")
 	root.AddCommand(
 		c.serve(), c.check(), c.inspect(),
-		group("jobs", "list, show, reprint, move and cancel tickets",
+		listGroup("jobs", "list, show, reprint, move and cancel tickets",
 			c.jobsList(), c.jobsShow(), c.jobsReprint(), c.jobsMove(), c.jobsCancel()),
-		group("printers", "list, test, hold, resume and probe stations; list printer profiles",
+		listGroup("printers", "list, test, hold, resume and probe stations; list printer profiles",
 			c.printersList(), c.printersTest(), c.printersHold(), c.printersResume(), c.printersProbe(),
 			c.printersProfiles()),
-		group("screens", "list kitchen screens, pair and revoke browsers, show how long tickets took",
+		listGroup("screens", "list kitchen screens, pair and revoke browsers, show how long tickets took",
 			c.screensList(), c.screensPair(), c.screensRevoke(), c.screensTimes()),
-		group("rejects", "list and show refused print requests", c.rejectsList(), c.rejectsShow()),
-		group("venues", "check the venues at the point-of-sale API", c.venuesCheck()),
+		listGroup("rejects", "list and show refused print requests", c.rejectsList(), c.rejectsShow()),
+		listGroup("venues", "list the venues, check them at the point-of-sale API", c.venuesList(), c.venuesCheck()),
 		group("labor", "list the employees and payroll periods of a venue",
 			c.laborEmployees(), c.laborPayrollPeriods()),
 		c.db(), c.version(),
 	)
+	strictCompletion(root)
 	return root
 }
-
-// group is a command that does nothing itself: without a subcommand it is wrong usage.
-func group(name, short string, commands ...*cobra.Command) *cobra.Command {
-	g := &cobra.Command{Use: name, Short: short, Args: rejectArgs, RunE: requireSubcommand}
-	g.AddCommand(commands...)
-	return g
-}
-
-// rejectArgs refuses a misspelt subcommand with the nearest right one. Cobra alone would show the
-// help and exit with 0, and a script would take that for success.
-func rejectArgs(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	hint := ""
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		hint = ", did you mean " + strings.Join(near, " or ") + "?"
-	}
-	return fmt.Errorf("%s has no command %q%s", cmd.CommandPath(), args[0], hint)
-}
-
-// oneArg and someArgs check the number of arguments. Their errors name the missing argument, as the
-// command's Use does; cobra's own say "accepts 1 arg(s), received 0".
-func oneArg(cmd *cobra.Command, args []string) error {
-	if len(args) > 1 {
-		return fmt.Errorf("%s takes only one %s, unexpected: %q", cmd.CommandPath(), argument(cmd), args[1])
-	}
-	return someArgs(cmd, args)
-}
-
-func someArgs(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return fmt.Errorf("no %s given: %s %s", argument(cmd), cmd.CommandPath(), argument(cmd))
-	}
-	return nil
-}
-
-// argument is the name of the argument in "show ID" and "cancel ID...".
-func argument(cmd *cobra.Command) string {
-	_, name, _ := strings.Cut(cmd.Use, " ")
-	return strings.TrimSuffix(name, "...")
-}
-
-// requireSubcommand makes `ticketrail jobs` wrong usage that lists what can follow. Hidden commands
-// are not listed.
-func requireSubcommand(cmd *cobra.Command, _ []string) error {
-	var names []string
-	for _, sub := range cmd.Commands() {
-		if sub.IsAvailableCommand() {
-			names = append(names, sub.Name())
-		}
-	}
-	return usagef("%s needs a command: %s", cmd.CommandPath(), strings.Join(names, ", "))
-}
-
-// usageError is a mistake on the command line. It ends the run with exitUsage and names the help.
-// The same command again cannot succeed, so a script need not retry it.
-type usageError struct{ error }
-
-func (e *usageError) Unwrap() error { return e.error }
-
-// usagef makes a usageError in the form of fmt.Errorf.
-func usagef(format string, args ...any) error {
-	return &usageError{fmt.Errorf(format, args...)}
-}
-
-// configError is an invalid configuration. It ends the run with exitUsage. It is a type of its own
-// because its text is a list, each line with its place in the file.
-type configError struct{ error }
-
-func (e *configError) Unwrap() error { return e.error }

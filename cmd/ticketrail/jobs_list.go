@@ -31,7 +31,7 @@ func (c *cli) jobsList() *cobra.Command {
 		Example: `  ticketrail jobs list --state pending,held
   ticketrail jobs list --station grill --since 2h
   ticketrail jobs list --request 5b7c1d    (as printed at the foot of the ticket)`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if f.Since, err = parseSince(since, time.Now()); err != nil {
 				return err

@@ -46,7 +46,7 @@ the exit code is 1.
 The CSV is UTF-8 as in RFC 4180, with a line feed at the end of each line. Spreadsheets run a cell
 that begins with = + - @ as a formula: such a cell gets an apostrophe in front. Control characters
 and text direction marks become spaces. For unchanged values use --json.`, use, wrap(columns)),
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if asJSON && asCSV {
 				return usagef("use --json or --csv, not both")

@@ -79,11 +79,20 @@ func selectStations(all []admin.Station, names []string) ([]admin.Station, error
 	for _, n := range names {
 		i := slices.IndexFunc(all, func(p admin.Station) bool { return p.Name == n })
 		if i < 0 {
-			return nil, fmt.Errorf("no station is called %q: see ticketrail printers list", n)
+			return nil, noStation(n, all)
 		}
 		selected = append(selected, all[i])
 	}
 	return selected, nil
+}
+
+// noStation is the error that the daemon itself gives for a name.
+func noStation(name string, all []admin.Station) error {
+	var names []string
+	for _, p := range all {
+		names = append(names, p.Name)
+	}
+	return admin.NoStation(name, names)
 }
 
 // notOKError names the stations that have a problem; nil if none has. Monitoring shows the line as

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ticketrail/config"
 	"ticketrail/printer/profile"
 )
 
@@ -19,7 +20,7 @@ func (c *cli) printersProfiles() *cobra.Command {
 settings of that profile; printers[].override can change each of them for one printer. It needs no
 running daemon.`,
 		Example: `  ticketrail printers profiles generic-80mm`,
-		Args:    cobra.MaximumNArgs(1),
+		Args:    atMostOneArg,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return c.profileTable(profile.All(), asJSON)
@@ -27,7 +28,7 @@ running daemon.`,
 			p, ok := profile.Lookup(args[0])
 			switch {
 			case !ok:
-				return profile.Unknown(args[0])
+				return usagef("%w%s", profile.Unknown(args[0]), config.DidYouMean(args[0], profile.Names()))
 			case asJSON:
 				return showJSON(c.out, p)
 			}

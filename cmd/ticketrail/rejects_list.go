@@ -17,7 +17,7 @@ func (c *cli) rejectsList() *cobra.Command {
 		Short: "list refused print requests, newest first",
 		Long: `list shows print requests from configured venues that were refused. The service does not send
 them again: each may be an order that the kitchen does not know about.`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 	}
 	return query(c, cmd, func(ctx context.Context, d *admin.Client, _ []string) ([]admin.Reject, error) {
 		return d.Rejects(ctx)

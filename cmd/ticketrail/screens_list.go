@@ -19,7 +19,7 @@ func (c *cli) screensList() *cobra.Command {
 		Long: `list shows every screen: how many of its pages are open, or since when none is; how many tickets
 are on its board; and the address to open in a browser. Below are the paired browsers, each with the
 id that "screens revoke" takes.`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 	}
 	return query(c, cmd, func(ctx context.Context, d *admin.Client, _ []string) (admin.Screens, error) {
 		return d.Screens(ctx)

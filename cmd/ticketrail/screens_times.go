@@ -25,7 +25,7 @@ nine tenths at most p90. LATE are the tickets that took longer than the screen's
 Tickets are kept for 48 hours after they left the board. The page /times of the screens shows the
 same.`,
 		Example: "  ticketrail screens times --day 2026-11-22 --csv >times.csv",
-		Args:    cobra.NoArgs,
+		Args:    noArgs,
 	}
 	cmd.Flags().StringVar(&day, "day", "", "`date` of acceptance, as 2026-11-22 (default today)")
 	cmd.Flags().BoolVar(&asCSV, "csv", false, "show CSV for a spreadsheet, with whole seconds")

@@ -27,7 +27,7 @@ once. SIGHUP reloads the configuration; an invalid one is logged and changes not
 
 Under systemd it reports when it is ready, feeds the watchdog, and takes the listening socket of the
 webhook from ticketrail.socket, so that a restart refuses no connection.`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			// Before anything slow: without a handler an early SIGHUP would end the program. One
 			// place in the channel is enough: a reload reads the file as it is then, so a second

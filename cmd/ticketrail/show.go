@@ -54,7 +54,44 @@ func write(w io.Writer, s string) error {
 // printLine writes one line without control characters. The format is ours; what it is filled with
 // is not.
 func printLine(w io.Writer, format string, args ...any) error {
-	return write(w, singleLine(fmt.Sprintf(format, args...))+"\n")
+	return write(w, fold(singleLine(fmt.Sprintf(format, args...)), columnsOf(w))+"\n")
+}
+
+// columnsOf is how wide the terminal is that w writes to; 0 if it is none. A program that reads the
+// output gets every line in one piece.
+func columnsOf(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok {
+		return 0
+	}
+	columns, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return columns
+}
+
+// fold breaks a line at blanks so that it is at most so many columns wide, and indents what follows. A
+// terminal would break it within a word. A word that is wider stays whole, so that a path can be copied.
+func fold(s string, columns int) string {
+	const indent = "  "
+	if columns <= 0 || layout.Width(s) <= columns {
+		return s
+	}
+	var lines []string
+	line := ""
+	for i, word := range strings.Split(s, " ") {
+		switch {
+		case i == 0:
+			line = word
+		case layout.Width(line)+1+layout.Width(word) > columns:
+			lines = append(lines, strings.TrimRight(line, " "))
+			line = indent + word
+		default:
+			line += " " + word
+		}
+	}
+	return strings.Join(append(lines, line), "\n")
 }
 
 // singleLine makes text safe for one line of a terminal: a value must not start a line of its own.

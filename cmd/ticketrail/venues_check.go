@@ -25,7 +25,7 @@ problems, and one line for each problem with how to fix it. It needs no running 
 
 Eight venues are checked at a time, each for at most a minute (or four times service.timeout, if
 that is longer).`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			checks, err := doctor.CheckVenues(cmd.Context(), c.config, venue)
 			if err != nil {

@@ -13,7 +13,7 @@ func (c *cli) version() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "show the version",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if asJSON {
 				return showJSON(c.out, admin.ThisBuild())

@@ -21,7 +21,8 @@ import (
 
 // A Client asks a running daemon. It is safe for concurrent use. Its errors are [*Error] for a
 // refusal, [*NotRunning] if no daemon answers, [*PermissionDenied] if this user may not open the
-// socket. Requests are independent of each other; nothing is cached.
+// socket. The last two, and every other reason why no daemon was asked, are an [ErrUnreachable].
+// Requests are independent of each other; nothing is cached.
 type Client struct {
 	socket string
 	http   *http.Client
@@ -46,6 +47,14 @@ func NewClient(socket string) *Client {
 	}}
 }
 
+// ErrUnreachable is what every error is that says that the daemon was not asked, or gave no answer to a
+// question. A change whose answer was lost is none: it may have been made.
+var ErrUnreachable = errors.New("the daemon is not reachable")
+
+type unreachable struct{ error }
+
+func (e unreachable) Unwrap() []error { return []error{ErrUnreachable, e.error} }
+
 // NotRunning is the error of a request to a socket at which no daemon answers.
 type NotRunning struct{ Socket string }
 
@@ -53,6 +62,8 @@ func (e *NotRunning) Error() string {
 	return fmt.Sprintf("ticketrail is not running (no answer at %s): "+
 		"start it with systemctl start ticketrail, or name its socket with --socket", e.Socket)
 }
+
+func (e *NotRunning) Is(target error) bool { return target == ErrUnreachable }
 
 // PermissionDenied is the error of a request to a socket that this user may not open. The daemon
 // may be running well: it says nothing about the kitchen.
@@ -69,6 +80,8 @@ func (e *PermissionDenied) Error() string {
 		"use sudo, or add yourself with usermod -aG %s and log in again", e.Socket, e.Group, e.Group)
 }
 
+func (e *PermissionDenied) Is(target error) bool { return target == ErrUnreachable }
+
 // dialError names the three causes that the operator meets: not started, wrong user, else the
 // system's own error.
 func dialError(socket string, err error) error {
@@ -80,7 +93,12 @@ func dialError(socket string, err error) error {
 	case errors.Is(err, fs.ErrPermission):
 		return &PermissionDenied{Socket: socket, Group: group(socket)}
 	}
-	return fmt.Errorf("reach ticketrail at %s: %w", socket, err)
+	// The system's own word for it, such as "connection timed out", without "dial unix".
+	if e, ok := errors.AsType[*net.OpError](err); ok {
+		err = e.Err
+	}
+	return unreachable{fmt.Errorf("ticketrail cannot be asked at %s: %w: "+
+		"name its socket with --socket, or restart it with systemctl restart ticketrail", socket, err)}
 }
 
 // group is the group of the socket, or of its folder if the socket itself is not visible. The
@@ -223,7 +241,8 @@ func call[T any](ctx context.Context, c *Client, method, path string, body any) 
 	// Checked before the status: an answer of another program may be anything.
 	switch v := resp.Header.Get(HeaderAPI); {
 	case v == "":
-		return none, fmt.Errorf("the program that answers at %s is not ticketrail", c.socket)
+		return none, unreachable{fmt.Errorf("the program that answers at %s is not ticketrail: "+
+			"name the daemon's socket with --socket", c.socket)}
 	case v != API:
 		return none, mismatch(API, v)
 	}
@@ -247,17 +266,21 @@ func call[T any](ctx context.Context, c *Client, method, path string, body any) 
 // daemon may have committed it before the connection broke. A GET changes nothing, so it has no
 // such doubt.
 func (c *Client) transportError(method string, err error) error {
-	if e, ok := errors.AsType[*NotRunning](err); ok {
-		return e
-	}
-	if e, ok := errors.AsType[*PermissionDenied](err); ok {
-		return e
-	}
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err // without the method and the URL, which is not a real address
 	}
+	switch {
+	case errors.Is(err, ErrUnreachable):
+		return err
+	case errors.Is(err, context.Canceled):
+		err = errors.New("interrupted")
+	case errors.Is(err, context.DeadlineExceeded):
+		err = errors.New("no answer within a minute")
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
+		err = errors.New("it stopped before it had answered")
+	}
 	if method == http.MethodGet {
-		return fmt.Errorf("ask ticketrail at %s: %w", c.socket, err)
+		return unreachable{fmt.Errorf("ask ticketrail at %s: %w", c.socket, err)}
 	}
 	return fmt.Errorf("ask ticketrail at %s: %w: whether the change was made is unknown, see ticketrail jobs list",
 		c.socket, err)

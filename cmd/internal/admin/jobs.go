@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"ticketrail/config"
 	"ticketrail/queue"
 	"ticketrail/queue/ticket"
 )
@@ -79,7 +80,8 @@ func states(names []string) ([]ticket.State, error) {
 	for _, n := range names {
 		s, ok := ticket.ParseState(n)
 		if !ok {
-			return nil, refuse(BadRequest, "%q is not a state; use %s", n, strings.Join(StateNames(), ", "))
+			return nil, refuse(BadRequest, "%q is not a state; use %s%s", n, strings.Join(StateNames(), ", "),
+				config.DidYouMean(n, StateNames()))
 		}
 		out = append(out, s)
 	}

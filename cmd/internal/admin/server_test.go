@@ -187,7 +187,7 @@ func TestMalformedRequestsAndOtherVersionsAreRefused(t *testing.T) {
 		method, path, body, version, status, says string
 	}{
 		{"GET", "/v1/stations", "", API, "200", ""},
-		{"GET", "/v1/stations", "", "1", "400", "control API 1 and the running daemon speaks 4"},
+		{"GET", "/v1/stations", "", "1", "400", "control API 1 and the running daemon speaks " + API},
 		{"GET", "/v1/stations", "", "", "400", HeaderAPI},
 		{"POST", "/v1/move", `{"ids":[` + strings.Repeat("1,", maxBody/2) + `1],"to":"bar"}`, API, "400", "too large"},
 		{"POST", "/v1/move", `{"form":"old","to":"bar"}`, API, "400", "form"},

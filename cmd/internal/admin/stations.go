@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"ticketrail/config"
 	"ticketrail/queue"
 	"ticketrail/queue/ticket"
 )
@@ -159,7 +160,13 @@ func (s *Server) checkName(name string, counts func(queue.StationState) bool) er
 	if len(names) == 0 {
 		return refuse(NotFound, "no station is called %q: the configuration has none", name)
 	}
-	return refuse(NotFound, "no station is called %q; there is %s", name, strings.Join(names, ", "))
+	return NoStation(name, names)
+}
+
+// NoStation is the refusal of a name that no station has. names are those that there are, at least one.
+func NoStation(name string, names []string) error {
+	return refuse(NotFound, "no station is called %q; there is %s%s", name, strings.Join(names, ", "),
+		config.DidYouMean(name, names))
 }
 
 // testTicket enqueues a test ticket for a station and returns its job. It goes through Accept as an

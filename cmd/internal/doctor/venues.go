@@ -70,7 +70,8 @@ func (e *UnknownVenue) Error() string {
 	if e.Want == "" {
 		return fmt.Sprintf("no venue: name one with --venue; there is %s", quoted(e.Have))
 	}
-	return fmt.Sprintf("no venue is called %q; there is %s", e.Want, quoted(e.Have))
+	return fmt.Sprintf("no venue is called %q; there is %s%s", e.Want, quoted(e.Have),
+		config.DidYouMean(e.Want, e.Have))
 }
 
 func quoted(names []string) string {

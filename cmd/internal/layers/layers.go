@@ -41,7 +41,7 @@ var Packages = []Package{
 	}},
 	{"cmd/internal/httpserver", "runs the HTTP servers, reloads certificates", nil},
 	{"cmd/internal/admin", "the control API on a unix socket", []string{
-		"receiver", "queue", "queue/ticket", "printer", "printer/kds/board",
+		"config", "receiver", "queue", "queue/ticket", "printer", "printer/kds/board",
 		"printer/layout",
 	}},
 	{"cmd/internal/layers", "this table", nil},

@@ -139,7 +139,8 @@ func paperProblems(conf *config.Config) (out []config.Problem) {
 			out = append(out, config.Problem{Path: fmt.Sprintf("printers[%d].%s", i, key), Msg: err.Error()})
 		}
 		if p, ok := profile.Lookup(c.Profile); !ok {
-			add("profile", profile.Unknown(c.Profile))
+			add("profile", fmt.Errorf("%w%s", profile.Unknown(c.Profile),
+				config.DidYouMean(c.Profile, profile.Names())))
 		} else if _, err := p.Override(c.Override); err != nil {
 			for _, line := range errorLines(err) {
 				key, msg, found := strings.Cut(line, ": ")
