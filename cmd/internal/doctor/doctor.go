@@ -33,11 +33,33 @@ func Load(path string) (*config.Config, error) { return config.Load(path, proble
 // Check is [Load] for an operator: besides the problems it returns warnings, about things that are
 // allowed but probably not meant. Warnings do not keep the daemon from starting.
 func Check(path string) (warnings []string, err error) {
-	conf, err := Load(path)
+	_, warnings, err = check(path)
+	return warnings, err
+}
+
+func check(path string) (conf *config.Config, warnings []string, err error) {
+	if conf, err = Load(path); err != nil {
+		return nil, nil, err
+	}
+	return conf, append(conf.Warnings, station.FontWarnings(conf)...), nil
+}
+
+// CheckInstalled is [Check] on a box with the units of ticketrail: what keeps the service from using the
+// configuration is an error too, although the file is right.
+func CheckInstalled(ctx context.Context, path string) (warnings []string, err error) {
+	conf, warnings, err := check(path)
 	if err != nil {
 		return nil, err
 	}
-	return append(conf.Warnings, station.FontWarnings(conf)...), nil
+	var problems []error
+	for _, f := range UnitFindings(ctx, path, conf) {
+		if f.Level == Fail {
+			problems = append(problems, errors.New(f.text()))
+		} else {
+			warnings = append(warnings, f.text())
+		}
+	}
+	return warnings, errors.Join(problems...)
 }
 
 // problems are those that the package config cannot find, because it imports nothing of ours: it

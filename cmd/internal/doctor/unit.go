@@ -1,0 +1,220 @@
+package doctor
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"ticketrail/config"
+)
+
+// The configuration may be right and the service still unable to use it: the unit has another user, may write to
+// few folders, and takes its port from the socket unit. systemd is asked how the units are, because drop-ins
+// change them.
+
+// systemctlTimeout is for one question to systemd, which answers in milliseconds.
+const systemctlTimeout = 5 * time.Second
+
+// unitSettings asks systemd for properties of a unit. Without systemd, or without the unit, it is nil.
+func unitSettings(ctx context.Context, unit string, names ...string) map[string]string {
+	ctx, cancel := context.WithTimeout(ctx, systemctlTimeout)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "systemctl", "show", unit,
+		"--property=LoadState,"+strings.Join(names, ",")).Output()
+	if err != nil {
+		return nil
+	}
+	found := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		if k, v, ok := strings.Cut(strings.TrimSpace(line), "="); ok {
+			found[k] = strings.TrimSpace(found[k] + " " + v) // Listen comes once for each address
+		}
+	}
+	if found["LoadState"] != "loaded" {
+		return nil
+	}
+	return found
+}
+
+// serviceUnit is how ticketrail.service runs this configuration; nil if it does not.
+func serviceUnit(ctx context.Context, path string) map[string]string {
+	s := unitSettings(ctx, "ticketrail.service", "User", "ExecStart", "ProtectSystem", "StateDirectory",
+		"RuntimeDirectory", "ReadWritePaths")
+	if abs, err := filepath.Abs(path); err != nil || !slices.Contains(strings.Fields(s["ExecStart"]), abs) {
+		return nil
+	}
+	return s
+}
+
+// UnitFindings are what the installed units make of the configuration at path, which [Check] has accepted. Without
+// units that use this file there are none.
+func UnitFindings(ctx context.Context, path string, conf *config.Config) (out []Finding) {
+	s := serviceUnit(ctx, path)
+	if s == nil {
+		return nil
+	}
+	out = append(out, readable(ctx, s["User"], path)...)
+	out = append(out, writable(s, conf)...)
+	return append(out, activated(ctx, conf)...)
+}
+
+// readable reads the configuration as the service's user does, in a child process with that user's rights: to work
+// them out from modes would miss access lists and groups. Only root can do it.
+func readable(ctx context.Context, name, path string) []Finding {
+	if os.Geteuid() != 0 || name == "" || name == "root" {
+		return nil
+	}
+	who, err := credential(name)
+	if err != nil {
+		return []Finding{{Fail, "ticketrail.service", err.Error(), "systemd-sysusers creates the user"}}
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return nil // no sign of a problem of the configuration
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil
+	}
+	cmd := exec.CommandContext(ctx, exe, "check", "--file-only", "--config", abs)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: who}
+	cmd.Dir = "/" // the working folder of root may be closed to the user
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	err = cmd.Run()
+	if _, ran := errors.AsType[*exec.ExitError](err); err != nil && !ran {
+		return []Finding{{
+			Warn, "user " + name, fmt.Sprintf("cannot run %s, so it is not known whether it can read the files", exe),
+			"install the program at /usr/bin/ticketrail",
+		}}
+	} else if err == nil {
+		return nil
+	}
+	var out []Finding
+	for line := range strings.Lines(errs.String()) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "warning: ") {
+			out = append(out, Finding{
+				Fail, "user " + name, line,
+				fmt.Sprintf("chgrp %s FILE; chmod g+r FILE; and g+x for each folder above it", name),
+			})
+		}
+	}
+	return out
+}
+
+// credential are the ids of a user and all of its groups.
+func credential(name string) (*syscall.Credential, error) {
+	u, err := user.Lookup(name)
+	if err != nil {
+		return nil, fmt.Errorf("its user %s does not exist", name)
+	}
+	groups, err := u.GroupIds()
+	if err != nil {
+		return nil, fmt.Errorf("groups of user %s: %w", name, err)
+	}
+	var c syscall.Credential
+	for i, id := range append([]string{u.Uid, u.Gid}, groups...) {
+		n, err := strconv.ParseUint(id, 10, 32)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("user %s has the id %q", name, id)
+		case i == 0:
+			c.Uid = uint32(n)
+		case i == 1:
+			c.Gid = uint32(n)
+		default:
+			c.Groups = append(c.Groups, uint32(n))
+		}
+	}
+	return &c, nil
+}
+
+// writable finds the files of the configuration that the service may not write. Relative names are the usual
+// cause: they begin at the folder of the configuration, which is read-only for the service.
+func writable(s map[string]string, conf *config.Config) (out []Finding) {
+	if s["ProtectSystem"] != "strict" {
+		return nil
+	}
+	var folders []string
+	for base, names := range map[string]string{
+		"/var/lib": s["StateDirectory"], "/run": s["RuntimeDirectory"], "/": s["ReadWritePaths"],
+	} {
+		for _, name := range strings.Fields(names) {
+			folders = append(folders, filepath.Join(base, strings.TrimLeft(name, "-+")))
+		}
+	}
+	slices.Sort(folders)
+	inside := func(path string) bool {
+		return slices.ContainsFunc(folders, func(f string) bool { return path == f || strings.HasPrefix(path, f+"/") })
+	}
+	check := func(key, path, byDefault string) {
+		if !inside(path) {
+			fix := "remove the key, the default is " + byDefault
+			if byDefault == path || byDefault == "" {
+				fix = fmt.Sprintf("use a file below %s", cmp.Or(strings.Join(folders, " or "), "a StateDirectory"))
+			}
+			out = append(out, Finding{Fail, key, fmt.Sprintf(
+				"is %s, where ticketrail.service may not write (ProtectSystem=strict)", path), fix})
+		}
+	}
+	check("storage.path", conf.Storage.Path, config.Default().Storage.Path)
+	check("admin.socket", conf.Admin.Socket, config.Default().Admin.Socket)
+	for i, p := range conf.Printers {
+		if path, ok := strings.CutPrefix(p.Address, "file://"); ok && !strings.HasPrefix(filepath.Clean(path), "/dev/") {
+			check(fmt.Sprintf("printers[%d].address", i), filepath.Clean(path), "")
+		}
+	}
+	return out
+}
+
+// activated compares the socket unit, from which the daemon gets its port, with receiver.listen, which it then does
+// not use.
+func activated(ctx context.Context, conf *config.Config) []Finding {
+	s := unitSettings(ctx, "ticketrail.socket", "Listen")
+	if s == nil {
+		return nil
+	}
+	var listens []string
+	for word := range strings.FieldsSeq(s["Listen"]) {
+		if word != "(Stream)" {
+			listens = append(listens, word)
+		}
+	}
+	if len(listens) == 1 && sameListen(listens[0], conf.Receiver.Listen) {
+		return nil
+	}
+	return []Finding{{
+		Warn, "receiver.listen", fmt.Sprintf("is %s and has no effect: ticketrail.socket listens on %s",
+			conf.Receiver.Listen, cmp.Or(strings.Join(listens, ", "), "nothing")),
+		fmt.Sprintf("set both to the same: systemctl edit ticketrail.socket, "+
+			"with ListenStream= and ListenStream=%s below [Socket]", conf.Receiver.Listen),
+	}}
+}
+
+// sameListen reports whether two addresses to listen on are the same. Every address is written in several ways.
+func sameListen(a, b string) bool {
+	aHost, aPort, aErr := net.SplitHostPort(a)
+	bHost, bPort, bErr := net.SplitHostPort(b)
+	plain := func(host string) string {
+		switch host {
+		case "", "0.0.0.0", "::":
+			return "*"
+		case "localhost":
+			return "127.0.0.1"
+		}
+		return host
+	}
+	return aErr == nil && bErr == nil && aPort == bPort && plain(aHost) == plain(bHost)
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Root can read every file, and the daemon's user cannot: it would start a crash loop with a file that was called
+// right.
+func TestCheckReadsTheFilesAsTheUserOfTheService(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can read as another user")
+	}
+	built, err := buildProgram(t, "ticketrail")()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("", "tr") // the folders of t.TempDir are closed to other users
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	put := func(name, text string, mode os.FileMode) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	program, err := os.ReadFile(built)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exe := put("ticketrail", string(program), 0o755)
+	secret := put("secret", "mE3p0wHvYk2sRz8QaT5uNfLd1cXgJb7i\n", 0o600)
+	conf := put("ticketrail.yaml", `
+receiver: { secret_file: secret }
+venues: [ { id: 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11, name: Harbour Grill, timezone: UTC } ]
+printers: [ { name: grill, address: "tcp://127.0.0.1:9" } ]
+fallback: grill
+`, 0o644)
+	put("systemctl", fmt.Sprintf("#!/bin/sh\n[ $2 = ticketrail.service ] || exit 0\n"+
+		"echo LoadState=loaded; echo User=nobody; echo 'ExecStart={ argv[]=x --config %s ; }'\n", conf), 0o755)
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	check := func() (string, error) {
+		out, err := exec.Command(exe, "check", "--config", conf).CombinedOutput()
+		return string(out), err
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	said, err := check()
+	if want := "user nobody: line 2: receiver.secret_file: "; err == nil || !strings.Contains(said, want) ||
+		!strings.Contains(said, "permission denied") {
+		t.Errorf("a secret that the user cannot read: %v\n%s\nwant %s", err, said, want)
+	}
+	if err := os.Chmod(secret, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if said, err = check(); err != nil {
+		t.Errorf("all files can be read: %v\n%s", err, said)
+	}
+	if err := os.Chmod(conf, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if said, err = check(); err == nil || !strings.Contains(said, "user nobody: "+conf+": cannot be read") {
+		t.Errorf("a configuration that the user cannot read: %v\n%s", err, said)
+	}
+}
