@@ -71,8 +71,8 @@ const (
 	lingerBytes = 16 << 20
 )
 
-// refuse is Echo's HTTPErrorHandler: it answers every error, counts and logs it, and passes a body that
-// was refused for its content to Options.Reject.
+// refuse is Echo's HTTPErrorHandler: it answers every error, counts and logs it, and passes to
+// Options.Reject a body that was refused for its content, and a caller that was turned away.
 //
 // The steps have an order: first the answer, because the caller waits for it; then the log line;
 // then the rest of the body, which may take up to linger; Options.Reject last, because it needs the
@@ -86,11 +86,15 @@ func (r *Receiver) refuse(err error, c echo.Context) {
 	if x.answered {
 		return // it panicked after the 200, which must not be taken back
 	}
-	refusal := refusalOf(err)
+	refusal, from := refusalOf(err), x.sender(c)
 	if refusal.code != NotFound && refusal.code != MethodNotAllowed { // scanners would distort the histogram
 		r.metrics.seconds.Observe(time.Since(x.start).Seconds())
 	}
-	r.metrics.requests[refusal.code].Inc()
+	reason := refusal.code
+	if reason == NotFound && from.venue != "" && c.Request().Method == http.MethodPost {
+		reason = WrongPath // for us: the caller is told no more than any other
+	}
+	r.metrics.requests[reason].Inc()
 	h := c.Response().Header()
 	closing := !x.bodyRead
 	if closing {
@@ -104,22 +108,25 @@ func (r *Receiver) refuse(err error, c echo.Context) {
 		h.Set(echo.HeaderAllow, http.MethodPost)
 	}
 	x.answer(c, refusal.code.Status(), failureBody{contract.ValueError, errorBody{refusal.code, refusal.message}})
-	r.logRefusal(x, c.Request(), refusal)
+	repeated, noted := r.logRefusal(reason, refusal.message, from)
 	if closing { // counted from now: writing the log line may have taken long
 		_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(linger))
 	}
-	if !x.keepsBody(refusal.code) {
+	one := Reject{Time: x.start.UTC(), Venue: from.venue, Device: from.device, Address: from.address,
+		Code: string(reason), Message: refusal.message + reason.advice()}
+	switch {
+	case x.keepsBody(refusal.code):
+		if closing {
+			x.readRefused(c.Request())
+		}
+		one.Body, one.Truncated = x.body, x.truncated
+	case reason.turnedAway() && noted:
+		one.Count = 1 + repeated
+	default:
 		return
 	}
-	if closing {
-		x.readRefused(c.Request())
-	}
 	if r.reject != nil {
-		r.reject(Reject{
-			Time: x.start.UTC(), Venue: x.venue.ID, Device: x.device, Code: string(refusal.code),
-			Message: refusal.message,
-			Body:    x.body, Truncated: x.truncated,
-		})
+		r.reject(one)
 	}
 }
 

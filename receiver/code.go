@@ -13,6 +13,9 @@ type Code string
 const (
 	NotFound         Code = "not_found"
 	MethodNotAllowed Code = "method_not_allowed"
+	// WrongPath is a NotFound of a caller that names a venue: the service, with an old address. The caller
+	// is answered not_found all the same.
+	WrongPath Code = "wrong_path"
 
 	AddressNotAllowed Code = "address_not_allowed"
 	VenueMissing      Code = "venue_missing"
@@ -38,9 +41,9 @@ const (
 
 // Codes lists every Code, so that each has a metric series from the start.
 func Codes() []Code {
-	return []Code{NotFound, MethodNotAllowed, AddressNotAllowed, VenueMissing, VenueNotAllowed, DeviceMissing,
-		DeviceNotAllowed, ContentType, BodyTooLarge, InvalidJSON, SchemaMismatch, BacklogFull, StorageFull,
-		StorageFailed, ShuttingDown, TooSlow, BodyIncomplete, Internal}
+	return []Code{NotFound, MethodNotAllowed, WrongPath, AddressNotAllowed, VenueMissing, VenueNotAllowed,
+		DeviceMissing, DeviceNotAllowed, ContentType, BodyTooLarge, InvalidJSON, SchemaMismatch, BacklogFull,
+		StorageFull, StorageFailed, ShuttingDown, TooSlow, BodyIncomplete, Internal}
 }
 
 // Status is the HTTP status of the answer. Only statuses that the contract lists are used
@@ -48,7 +51,7 @@ func Codes() []Code {
 // is wrong.
 func (c Code) Status() int {
 	switch c {
-	case NotFound:
+	case NotFound, WrongPath:
 		return http.StatusNotFound
 	case MethodNotAllowed:
 		return http.StatusMethodNotAllowed
@@ -100,4 +103,32 @@ func (c Code) message() string {
 		return "the request was not stored in time"
 	}
 	return "internal error"
+}
+
+// advice is what a person can do who finds a caller turned away, in the log or in the list of rejects. It is
+// not part of the answer: a stranger is told nothing about the configuration.
+func (c Code) advice() string {
+	switch c {
+	case WrongPath:
+		return "; correct the address that the service posts to: see receiver.path and receiver.secret_file"
+	case AddressNotAllowed:
+		return "; if it is the service's, add it there; behind a proxy set receiver.trusted_proxies too"
+	case VenueMissing, DeviceMissing:
+		return "; does a proxy remove this header? If the service uses another name, set receiver.headers"
+	case VenueNotAllowed:
+		return "; if it is yours, add its id there and run: systemctl reload ticketrail"
+	case DeviceNotAllowed:
+		return "; if it is yours, add it to the devices of the venue and run: systemctl reload ticketrail"
+	}
+	return ""
+}
+
+// turnedAway says whether a caller was refused as such, before its body was read, and a person can do
+// something about it.
+func (c Code) turnedAway() bool {
+	switch c {
+	case WrongPath, AddressNotAllowed, VenueMissing, VenueNotAllowed, DeviceMissing, DeviceNotAllowed:
+		return true
+	}
+	return false
 }

@@ -2,12 +2,15 @@ package receiver
 
 import (
 	"context"
+	"fmt"
+	"hash/crc32"
 	"log/slog"
-	"net"
-	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/labstack/echo/v4"
 
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver/contract"
@@ -47,43 +50,80 @@ func (r *Receiver) logAccepted(x *exchange, id string, t ticket.Receipt) {
 		slog.Int("jobs", t.Jobs), slog.Bool("duplicate", t.Duplicate))
 }
 
+// A sender is who sent a refused request, for the person who must correct the cause.
+type sender struct {
+	venue, device, address string // as in [Reject]
+	known                  bool   // the venue is one of ours
+}
+
+// sender reads the headers themselves: most refusals come before they were checked. A venue that is no UUID
+// counts as none, because the id is stored and shown.
+func (x *exchange) sender(c echo.Context) sender {
+	h := c.Request().Header
+	id, _ := contract.CanonicalID(strings.TrimSpace(h.Get(x.policy.venueHeader)))
+	return sender{venue: id, device: truncateDevice(strings.TrimSpace(h.Get(x.policy.deviceHeader))),
+		address: c.RealIP(), known: x.policy.venues[id] != nil}
+}
+
+// network is the address without what one caller can choose freely: a household has 2^64 addresses of
+// IPv6. Text that is no address is one network.
+func network(address string) string {
+	a, err := netip.ParseAddr(address)
+	if err != nil {
+		return ""
+	}
+	if a = a.Unmap(); a.Is4() {
+		return a.String()
+	}
+	p, _ := a.WithZone("").Prefix(64)
+	return p.String()
+}
+
 // logRefusal logs a refusal, for each code and venue once a minute: a caller that posts without end must
-// not fill the disk. A wrong path or method is only a debug line, because any scanner on the internet
-// causes those. But a scanner does not know a venue's id: then it is the service, and its orders are lost.
-func (r *Receiver) logRefusal(x *exchange, req *http.Request, refusal *refusal) {
-	level, message, venue := slog.LevelWarn, refusal.message, x.venue
-	if refusal.code == NotFound || refusal.code == MethodNotAllowed {
+// not fill the disk. Neither may strangers, who can invent venues: they have a few lines a minute each, and
+// all of them together have few. A wrong path or method is only a debug line, because any scanner on the
+// internet causes those. But a scanner names no venue.
+//
+// It never logs a path: it may be an old secret, or the new one with a typing error. logged says whether it
+// wrote the line, and repeated how many like it went before without one.
+func (r *Receiver) logRefusal(code Code, message string, from sender) (repeated int, logged bool) {
+	level := slog.LevelWarn
+	if code == NotFound || code == MethodNotAllowed {
 		level = slog.LevelDebug
-		id, _ := contract.CanonicalID(strings.TrimSpace(req.Header.Get(x.policy.venueHeader)))
-		if v := x.policy.venues[id]; v != nil && refusal.code == NotFound {
-			level, venue = slog.LevelWarn, v
-			message += "; correct the address that the service posts to: see receiver.path and receiver.secret_file"
+		// Before the limiter, so that lines which are not written use none of its memory.
+		if !r.log.Enabled(context.Background(), level) {
+			return 0, false
 		}
 	}
-	// Before the limiter, so that lines which are not written use none of its memory.
-	if !r.log.Enabled(context.Background(), level) {
-		return
+	key := string(code)
+	switch {
+	case from.known:
+		key += " " + from.venue // so that other callers never hide a venue's lost ticket
+	case level == slog.LevelWarn:
+		// A chain of restaurants has several venues behind one address; who invents more hides only them.
+		slot := crc32.ChecksumIEEE([]byte(from.venue)) % venuesOfStranger
+		key += fmt.Sprintf(" %s %d", network(from.address), slot)
 	}
-	key := string(refusal.code)
-	if venue != nil {
-		key += " " + venue.ID // so that other callers never hide a venue's lost ticket
+	logged, repeated = r.limiter.allow(key, time.Minute)
+	if !logged || level == slog.LevelWarn && !from.known && !r.strangers.Allow() {
+		return 0, false
 	}
-	ok, skipped := r.limiter.allow(key, time.Minute)
-	if !ok {
-		return
+	attrs := []slog.Attr{slog.String("code", string(code)), slog.String("err", message+code.advice())}
+	for _, a := range []slog.Attr{slog.String("venue", from.venue), slog.String("device", from.device),
+		slog.String("address", from.address)} {
+		if a.Value.String() != "" {
+			attrs = append(attrs, a)
+		}
 	}
-	attrs := []slog.Attr{slog.String("code", string(refusal.code)), slog.String("err", message)}
-	if venue != nil {
-		attrs = append(attrs, slog.String("venue", venue.ID), slog.String("device", x.device))
-	}
-	if host, _, err := net.SplitHostPort(req.RemoteAddr); err == nil {
-		attrs = append(attrs, slog.String("address", host)) // of the connection: the proxy's, if there is one
-	}
-	if skipped > 0 {
-		attrs = append(attrs, slog.Int("suppressed", skipped))
+	if repeated > 0 {
+		attrs = append(attrs, slog.Int("suppressed", repeated))
 	}
 	r.log.LogAttrs(context.Background(), level, "request refused", attrs...)
+	return repeated, true
 }
+
+// venuesOfStranger is how many lines of one code a network may cause in a minute.
+const venuesOfStranger = 4
 
 // noteAnomaly counts a difference from the contract, and logs it the first time for each kind and
 // venue: a service that sends it once sends it with every order. The counter shows how often.
@@ -119,7 +159,7 @@ type loggedLine struct {
 }
 
 // maxLimiterKeys limits the memory of a logLimiter. Codes and kinds are closed sets and few venues are
-// configured, but each reload may bring other venues.
+// configured, but each reload may bring other venues, and strangers have many addresses.
 const maxLimiterKeys = 4096
 
 func newLogLimiter() *logLimiter { return &logLimiter{last: map[string]*loggedLine{}} }

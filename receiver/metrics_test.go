@@ -68,7 +68,7 @@ func TestEverySeriesExistsFromTheStart(t *testing.T) {
 	for _, a := range contract.Anomalies() {
 		b.count(t, "ticketrail_receiver_anomalies_total{"+string(a)+"}", 1)
 	}
-	b.count(t, "ticketrail_receiver_requests_total{404 not_found}", 1)
+	b.count(t, "ticketrail_receiver_requests_total{404 wrong_path}", 1)
 	b.count(t, "ticketrail_receiver_requests_total{200 stored}", 2)
 	b.count(t, "ticketrail_receiver_requests_total{400 invalid_json}", 3)
 }

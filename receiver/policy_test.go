@@ -97,30 +97,6 @@ func TestTheSecretPathIsNeitherAnsweredNorLogged(t *testing.T) {
 	}
 }
 
-func TestAWrongSecretIsLoggedOnlyIfTheCallerKnowsAVenue(t *testing.T) {
-	b := newTestbed(t, func(_ *Options, p *Policy) { p.Secrets = []string{"4f9d7c"} })
-	for _, c := range []struct {
-		venue string
-		lines int
-	}{
-		{"", 0},
-		{"0e8c4b0a-0000-4000-8000-000000000000", 0},
-		{venueID, 1},
-		{venueID, 1}, // within a minute
-	} {
-		req := post(contract.Example("burger.json"))
-		req.URL.Path += "/wrong"
-		req.Header.Set(contract.HeaderVenue, c.venue)
-		if w := b.do(req); w.Code != 404 || strings.Contains(w.Body.String(), "receiver") {
-			t.Errorf("%d %s", w.Code, w.Body)
-		}
-		log := b.log.String()
-		if strings.Count(log, "WARN") != c.lines || (c.lines > 0) != strings.Contains(log, "see receiver.path") {
-			t.Errorf("after a request of venue %q the log is %s", c.venue, log)
-		}
-	}
-}
-
 func TestAnEscapedPathIsAccepted(t *testing.T) {
 	req := post(contract.Example("burger.json"))
 	req.URL.RawPath = "/webhooks/prin%74"

@@ -26,6 +26,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/semaphore"
+	"golang.org/x/time/rate"
 
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver/contract"
@@ -51,22 +52,26 @@ type Options struct {
 	Classify func(error) Code
 
 	// Reject is called with each body from an allowed venue that was answered 400, or 500 after it was
-	// read. A body answered 500 is sent again, and passed to Reject each time. It is called after the
-	// answer was sent, concurrently, and may keep the body. Nil: refused bodies are not kept.
+	// read. A body answered 500 is sent again, and passed to Reject each time. It is also called, without
+	// a body, with callers that were turned away (401, 403, and 404 if they name a venue), as often as that
+	// is logged. It is called after the answer was sent, concurrently, and may keep the body. Nil: refused
+	// requests are not kept.
 	Reject func(Reject)
 
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
 }
 
-// A Reject is a body that was refused although its venue is allowed to post: a lost ticket whose cause
-// the operator must be able to find.
+// A Reject is a lost order whose cause the operator must be able to find: a body that was refused
+// although its venue is allowed to post, or a caller that was turned away, of which no body is read.
 type Reject struct {
-	Time      time.Time `json:"time"`  // of arrival, UTC
-	Venue     string    `json:"venue"` // UUID, lower case
-	Device    string    `json:"device"`
-	Code      string    `json:"code"` // error.code of the answer
-	Message   string    `json:"message"`
+	Time      time.Time `json:"time"`                // of arrival, UTC; of the newest, if Count is above 1
+	Venue     string    `json:"venue"`               // UUID, lower case; empty if the caller named none
+	Device    string    `json:"device"`              // as the caller named it, at most 200 bytes
+	Address   string    `json:"address,omitempty"`   // of the caller, as far as receiver.trusted_proxies tell
+	Count     int       `json:"count,omitempty"`     // requests of a caller that was turned away; 0 with a body
+	Code      string    `json:"code"`                // error.code of the answer, or wrong_path
+	Message   string    `json:"message"`             // why, and what to do
 	Body      []byte    `json:"body,omitempty"`      // as much as was read; [Rejects] keeps 2 MiB
 	Truncated bool      `json:"truncated,omitempty"` // there was, or may have been, more
 }
@@ -86,6 +91,7 @@ type Receiver struct {
 	largeReserved atomic.Int64              // bytes of bodies larger than maxUnreservedBody
 	parsing       *semaphore.Weighted       // see maxParseMemory
 	limiter       *logLimiter
+	strangers     *rate.Limiter // of log lines about callers that name none of our venues
 }
 
 // New checks o and makes a [Receiver].
@@ -105,6 +111,9 @@ func New(o Options) (*Receiver, error) {
 		metrics:  newMetrics(o.Registerer),
 		parsing:  semaphore.NewWeighted(maxParseMemory),
 		limiter:  newLogLimiter(),
+		// Ten at once, then one in six seconds: a new box shows what is wrong, a flood from many addresses
+		// writes little.
+		strangers: rate.NewLimiter(rate.Every(6*time.Second), 10),
 	}
 	if err := r.SetPolicy(o.Policy); err != nil {
 		return nil, err

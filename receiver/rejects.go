@@ -13,10 +13,12 @@ import (
 	"ticketrail/queue/kv"
 )
 
-// After a 400 the service does not try again and the order is lost, so the refused bodies are kept for
-// the operator: the newest MaxRejects, and of those as many as fit into maxRejectBytes.
+// After a 4xx the service does not try again and the order is lost, so the refused bodies are kept for
+// the operator: the newest MaxRejects, and of those as many as fit into maxRejectBytes. Callers that were
+// turned away have a limit of their own, so that strangers never push out an order.
 const (
-	MaxRejects = 100
+	MaxRejects    = 100
+	maxTurnedAway = 50
 	// The kept bodies are also held in memory, and the box is small.
 	maxRejectBytes = 16 << 20
 	// maxRejectBody is how much of one body is kept. Base64 makes it a third longer, and with its
@@ -24,13 +26,13 @@ const (
 	maxRejectBody = kv.MaxValue / 2
 )
 
-// A StoredReject is a refused body as it is stored, and as `ticketrail rejects` shows it.
+// A StoredReject is a refused request as it is stored, and as `ticketrail rejects` shows it.
 type StoredReject struct {
 	ID uint64 `json:"id"`
 	Reject
 }
 
-// Rejects keeps refused bodies. One goroutine writes them one after another, and bodies that do not fit
+// Rejects keeps refused requests. One goroutine writes them one after another, and bodies that do not fit
 // into its small buffer are dropped, so that a flood of bad requests does not slow the queue's commits.
 // A crash loses what is in that buffer. It is safe for concurrent use.
 //
@@ -65,6 +67,8 @@ func OpenRejects(store kv.Store, log *slog.Logger) (*Rejects, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read refused bodies: %w", err)
 	}
+	// The keys say who came first; a caller that was turned away again keeps its key.
+	slices.SortStableFunc(r.kept, func(a, b StoredReject) int { return a.Time.Compare(b.Time) })
 	go r.write()
 	return r, nil
 }
@@ -102,15 +106,59 @@ func (r *Rejects) add(one Reject) (added StoredReject, dropped []uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	added = StoredReject{ID: r.next, Reject: one}
-	r.next++
+	if i := slices.IndexFunc(r.kept, added.repeats); i >= 0 {
+		added.ID = r.kept[i].ID
+		added.Count += r.kept[i].Count
+		r.kept = slices.Delete(r.kept, i, i+1)
+	} else {
+		r.next++
+	}
 	r.kept = append(r.kept, added)
 	r.bytes += len(added.Body)
-	for len(r.kept) > MaxRejects || r.bytes > maxRejectBytes {
-		dropped = append(dropped, r.kept[0].ID)
-		r.bytes -= len(r.kept[0].Body)
-		r.kept = r.kept[1:]
+	for i := r.excess(); i >= 0; i = r.excess() {
+		dropped = append(dropped, r.kept[i].ID)
+		r.bytes -= len(r.kept[i].Body)
+		r.kept = slices.Delete(r.kept, i, i+1)
 	}
 	return added, dropped
+}
+
+// repeats reports whether s is old again. A service that is configured wrongly is turned away with each order:
+// that is one line in the list, which says how often.
+func (s StoredReject) repeats(old StoredReject) bool {
+	return Code(s.Code).turnedAway() && s.Code == old.Code && s.Venue == old.Venue && s.Address == old.Address
+}
+
+// excess is the index of what must be dropped next; -1: all may stay. Of the callers it is the oldest one of
+// the network that has most of them, so that a flood from one place drops only what it brought.
+func (r *Rejects) excess() int {
+	oldest := map[string]int{}
+	callers := map[string]int{}
+	orders, all, most := 0, 0, ""
+	order := -1
+	for i, one := range r.kept {
+		if !Code(one.Code).turnedAway() {
+			if orders++; order < 0 {
+				order = i
+			}
+			continue
+		}
+		n := network(one.Address)
+		if callers[n] == 0 {
+			oldest[n] = i
+		}
+		all++
+		if callers[n]++; all == 1 || callers[n] > callers[most] {
+			most = n
+		}
+	}
+	switch {
+	case all > maxTurnedAway:
+		return oldest[most]
+	case orders > MaxRejects || r.bytes > maxRejectBytes:
+		return order
+	}
+	return -1
 }
 
 // put stores a body after it has deleted those that were dropped. A crash in between leaves fewer bodies

@@ -143,8 +143,15 @@ func TestEachRowOfTheTableIsAnswered(t *testing.T) {
 			if len(b.intake.requests()) > 0 {
 				t.Error("stored all the same")
 			}
-			if got := len(b.rejected()); (got == 1) != (row.status == 400) {
-				t.Errorf("%d rejects kept of a %d", got, row.status)
+			kept := b.rejected()
+			if want := row.status < 500 && row.status != 405; (len(kept) == 1) != want {
+				t.Errorf("%d rejects kept of a %d", len(kept), row.status)
+			}
+			for _, one := range kept {
+				if !strings.HasPrefix(one.Message, row.message) || (one.Count == 1) != (row.status != 400) ||
+					one.Count == 1 && (one.Body != nil || one.Message == row.message) {
+					t.Errorf("kept %+v", one)
+				}
 			}
 		})
 	}

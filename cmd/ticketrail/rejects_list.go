@@ -9,14 +9,15 @@ import (
 	"ticketrail/cmd/internal/admin"
 )
 
-// rejectsList shows what the webhook answered with 400. Each of them needs a look the same evening,
+// rejectsList shows what the webhook refused. Each of them needs a look the same evening,
 // because the service has given the order up.
 func (c *cli) rejectsList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "list refused print requests, newest first",
-		Long: `list shows print requests from configured venues that were refused. The service does not send
-them again: each may be an order that the kitchen does not know about.`,
+		Long: `list shows print requests that were refused: for their content, or because their path, venue,
+device or address is not allowed. The service does not send them again: each may be an order that
+the kitchen does not know about.`,
 		Args: noArgs,
 	}
 	return query(c, cmd, func(ctx context.Context, d *admin.Client, _ []string) ([]admin.Reject, error) {

@@ -37,8 +37,15 @@ func (c *cli) showReject(r admin.Reject) error {
 	t.row("time", formatTime(r.Time))
 	t.row("venue", r.Venue)
 	t.row("device", r.Device)
+	if r.Address != "" {
+		t.row("address", r.Address)
+	}
 	t.row("code", r.Code)
 	t.row("message", r.Message)
+	if r.Count > 0 { // a caller that was turned away, before its body was read
+		t.row("requests", strconv.Itoa(r.Count))
+		return t.end()
+	}
 	if r.Truncated {
 		t.row("note", "only the beginning of the body was kept")
 	}

@@ -1,0 +1,180 @@
+package receiver
+
+import (
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+
+	"ticketrail/queue/kv/kvtest"
+	"ticketrail/receiver/contract"
+)
+
+const goodSecret = "abcdefghijklmnopqrstuvwxyz"
+
+func withSecret(_ *Options, p *Policy) {
+	p.Secrets = []string{goodSecret}
+	p.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")}
+}
+
+func warnings(b *testbed) int { return strings.Count(b.log.String(), "level=WARN") }
+
+func TestAVenuePostedToAnOldSecretIsWarnedOfAndListedWithoutTheSecret(t *testing.T) {
+	for _, path := range []string{"/webhooks/print/old-secret-old-secret-old", "/webhooks/print", "/old-secret"} {
+		for _, id := range []string{venueID, "00000000-0000-4000-8000-000000000007"} {
+			b := newTestbed(t, withSecret)
+			req := post([]byte(burger))
+			req.URL.Path = path
+			req.Header.Set(contract.HeaderVenue, id)
+			req.Header.Set("X-Forwarded-For", "203.0.113.9")
+			if code, message := errorOf(t, b.do(req).Body.Bytes()); code != NotFound || message != "not found" {
+				t.Errorf("the caller is told %s: %s", code, message)
+			}
+			line := b.log.String()
+			for _, want := range []string{"level=WARN", "code=wrong_path", "receiver.secret_file", "venue=" + id,
+				"address=203.0.113.9", "device=" + device} {
+				if !strings.Contains(line, want) {
+					t.Errorf("no %s in %s", want, line)
+				}
+			}
+			kept := b.rejected()
+			if len(kept) != 1 || kept[0].Venue != id || kept[0].Address != "203.0.113.9" || kept[0].Count != 1 ||
+				kept[0].Code != "wrong_path" || kept[0].Body != nil {
+				t.Errorf("%s: kept %+v", path, kept)
+			}
+			if all := line + fmt.Sprint(kept); strings.Contains(all, "old-secret") {
+				t.Errorf("the path is in %s", all)
+			}
+			b.count(t, "ticketrail_receiver_requests_total{404 wrong_path}", 1)
+		}
+	}
+}
+
+func TestAScannerIsNeitherWarnedOfNorListed(t *testing.T) {
+	b := newTestbed(t, withSecret)
+	for _, method := range []string{"GET", "POST"} {
+		req := post(nil)
+		req.Method, req.URL.Path, req.Header = method, "/wp-login.php", http.Header{}
+		b.do(req)
+	}
+	get := post(nil)
+	get.Method, get.URL.Path = "GET", "/webhooks"
+	b.do(get)
+	if warnings(b) > 0 || len(b.rejected()) > 0 {
+		t.Errorf("%+v\n%s", b.rejected(), b.log)
+	}
+	b.count(t, "ticketrail_receiver_requests_total{404 not_found}", 3)
+}
+
+func TestAVenueThatIsNotConfiguredIsNamedWithItsIdAndWhatToDo(t *testing.T) {
+	b := newTestbed(t, nil)
+	req, id := post(nil), uuid.NewString()
+	req.Header.Set(contract.HeaderVenue, strings.ToUpper(id))
+	b.do(req)
+	if line := b.log.String(); !strings.Contains(line, "venue="+id) || !strings.Contains(line, "add its id") {
+		t.Error(line)
+	}
+	if kept := b.rejected(); len(kept) != 1 || kept[0].Venue != id {
+		t.Errorf("kept %+v", kept)
+	}
+}
+
+func TestARequestThatIsTurnedAwayAgainIsLoggedOnceAMinuteAndCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newTestbed(t, withSecret)
+		again := func() {
+			req := post(nil)
+			req.URL.Path = "/webhooks/print/x"
+			b.do(req)
+		}
+		for range 5 {
+			again()
+		}
+		time.Sleep(time.Minute)
+		again()
+		if kept := b.rejected(); len(kept) != 2 || kept[0].Count != 1 || kept[1].Count != 5 || warnings(b) != 2 {
+			t.Errorf("kept %+v\n%s", kept, b.log)
+		}
+	})
+}
+
+func TestStrangersWriteFewLinesAndHideNoVenue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newTestbed(t, withSecret)
+		wrong := func(address, venue string) {
+			req := post(nil)
+			req.URL.Path, req.RemoteAddr = "/webhooks/print/x", address
+			req.Header.Set(contract.HeaderVenue, venue)
+			b.do(req)
+		}
+		for i := range 1000 { // one household
+			wrong(fmt.Sprintf("[2001:db8::%x]:5", i+1), uuid.NewString())
+		}
+		if n := warnings(b); n != venuesOfStranger {
+			t.Errorf("%d lines for one network", n)
+		}
+		wrong("198.51.100.7:5", uuid.NewString())
+		if n := warnings(b); n != venuesOfStranger+1 {
+			t.Errorf("%d lines: a network hides another", n)
+		}
+		for i := range 1000 {
+			wrong(fmt.Sprintf("10.0.%d.%d:5", i/250, i%250), uuid.NewString())
+		}
+		if n := warnings(b); n != 10 {
+			t.Errorf("%d lines for all strangers", n)
+		}
+		wrong("192.0.2.99:5", venueID)
+		wrong("192.0.2.98:5", venueID) // a venue has one line a minute, wherever it is
+		if n := warnings(b); n != 11 || !strings.Contains(b.log.String(), venueID) {
+			t.Errorf("%d lines: strangers hide a venue\n%s", n, b.log)
+		}
+	})
+}
+
+func TestAFloodOfStrangersPushesOutNeitherOrdersNorOtherCallers(t *testing.T) {
+	r := openRejects(t, kvtest.New())
+	away := func(address, venue string) Reject {
+		return Reject{Code: string(VenueNotAllowed), Address: address, Venue: venue, Count: 1}
+	}
+	r.add(Reject{Code: string(InvalidJSON), Body: []byte("order")})
+	r.add(away("203.0.113.9", "ours"))
+	for i := range 200 {
+		r.add(away(fmt.Sprintf("2001:db8::%x", i), fmt.Sprint(i)))
+	}
+	_ = r.Close(t.Context())
+	list := r.List()
+	if n := len(list); n != maxTurnedAway+1 || list[n-1].Body == nil || list[n-2].Venue != "ours" ||
+		list[0].Venue != "199" {
+		t.Errorf("%d kept: %+v", n, list)
+	}
+	for i := range MaxRejects + 1 {
+		r.add(Reject{Body: []byte{byte(i)}})
+	}
+	if list = r.List(); len(list) != MaxRejects+maxTurnedAway {
+		t.Errorf("%d kept", len(list))
+	}
+}
+
+func TestACallerThatIsTurnedAwayAgainKeepsItsPlaceInTheStore(t *testing.T) {
+	store := kvtest.New()
+	start := time.Now()
+	for i := range 3 {
+		r := openRejects(t, store)
+		r.Keep(Reject{Code: string(WrongPath), Venue: venueID, Address: "192.0.2.7", Count: 2,
+			Time: start.Add(time.Duration(2*i) * time.Minute)})
+		r.Keep(Reject{Code: string(InvalidJSON), Time: start.Add(time.Duration(2*i+1) * time.Minute)})
+		_ = r.Close(t.Context())
+	}
+	r := openRejects(t, store)
+	list := r.List()
+	_ = r.Close(t.Context())
+	if len(list) != 4 || list[1].ID != 1 || list[1].Count != 6 || list[0].ID != 4 ||
+		!list[1].Time.Equal(start.Add(4*time.Minute)) {
+		t.Errorf("%+v", list)
+	}
+}
