@@ -107,6 +107,8 @@ Exit codes:
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(help())
+	// The package installs what it prints.
+	root.CompletionOptions.HiddenDefaultCmd = true
 	f := root.PersistentFlags()
 	// The same default as in the systemd unit: on an installed box no command needs the flag.
 	f.StringVar(&c.config, "config", "/etc/ticketrail/ticketrail.yaml", "configuration `file`")
@@ -125,7 +127,7 @@ Exit codes:
 		listGroup("venues", "list the venues, check them at the point-of-sale API", c.venuesList(), c.venuesCheck()),
 		group("labor", "list the employees and payroll periods of a venue",
 			c.laborEmployees(), c.laborPayrollPeriods()),
-		c.db(), c.version(),
+		c.db(), c.man(), c.version(),
 	)
 	strictCompletion(root)
 	return root
