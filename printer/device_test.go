@@ -88,6 +88,22 @@ func TestAPrinterThatServesAnotherClientIsBusyNotUnreachable(t *testing.T) {
 	})
 }
 
+func TestAPrinterThatServesAnotherClientAtFirstContactIsNotTakenForSilent(t *testing.T) {
+	withHarness(t, answersAll(), nil, func(r *harness) {
+		till, err := r.v.Dial(r.t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		// A logo that breaks off 300 bytes before its end.
+		if _, err := till.Write(append([]byte{0x1d, 'v', '0', 0, 10, 0, 40, 0}, make([]byte, 100)...)); err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(20*time.Second, func() { _ = till.Close() })
+		r.want("A1", "confirmed")
+		r.wantPaper("A1")
+	})
+}
+
 // Silence never shows that a printer cannot answer: this one may hang, and what is sent into it is lost when it
 // is switched off and on.
 func TestAPrinterThatFallsSilentGetsNothingUntilAPersonProbesIt(t *testing.T) {

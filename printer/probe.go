@@ -16,11 +16,14 @@ import (
 
 const (
 	// probeFirst is for each answer to DLE EOT on the first try. A printer on a network answers within
-	// milliseconds, behind a wireless bridge within some tens. A printer that never answers is detected in less
-	// than a second.
+	// milliseconds, behind a wireless bridge within some tens.
 	probeFirst = 200 * time.Millisecond
 	// probeSlow is for a printer that has answered something.
 	probeSlow = time.Second
+	// silentAfter is how long a printer may take for its first answer ever before it counts as one that gives none:
+	// it may serve another client, or wait for one that has left. A till is done within seconds. It is shorter than
+	// the time after which the dispatcher interrupts an attempt in favour of a backup.
+	silentAfter = 25 * time.Second
 )
 
 // maxDroppedProbes is how often a printer may close the connection during a probe. After that its tickets
@@ -65,7 +68,11 @@ func (d *Device) probeAll(ctx context.Context, s *session) (a capability, err er
 		return a, err
 	}
 	by := map[profile.Confirm]fenceKind{profile.ByProcessID: byID, profile.ByStatus: byStatus}[d.o.Confirm]
-	if err = s.probeRealTime(ctx); err != nil || len(s.realTime) == 0 && by == noFence {
+	var patience time.Duration
+	if d.can.Probed.IsZero() {
+		patience = silentAfter
+	}
+	if err = s.probeRealTime(ctx, patience); err != nil || len(s.realTime) == 0 && by == noFence {
 		return a, err
 	}
 	a.RealTime = s.realTime
@@ -80,8 +87,9 @@ func (d *Device) probeAll(ctx context.Context, s *session) (a capability, err er
 }
 
 // probeRealTime asks each DLE EOT n and notes which are answered. An answer does not contain its n. So if only some
-// came, others may have come late and were taken for the wrong ones: each is asked once more, with more time.
-func (s *session) probeRealTime(ctx context.Context) error {
+// came, others may have come late and were taken for the wrong ones: each is asked once more, with more time; if none
+// came, when the first one does within patience.
+func (s *session) probeRealTime(ctx context.Context, patience time.Duration) error {
 	for _, within := range []time.Duration{probeFirst, probeSlow} {
 		s.mu.Lock()
 		s.reported = [5]escpos.Condition{}
@@ -98,8 +106,20 @@ func (s *session) probeRealTime(ctx context.Context) error {
 			s.pending = 0
 			s.mu.Unlock()
 		}
-		if n := len(s.realTime); n == 0 || n == 4 {
+		switch len(s.realTime) {
+		case 4:
 			return nil
+		case 0:
+			if patience == 0 {
+				return nil
+			}
+			// Any of the answers will do. It also sends what could not be sent so far.
+			if err := s.ask(ctx, 1, patience, never); err != nil {
+				if timedOut(err) {
+					return nil
+				}
+				return err
+			}
 		}
 		if err := s.waitFor(ctx, lateAnswerWindow, never); !timedOut(err) {
 			return err

@@ -71,10 +71,14 @@ func TestAPrinterWithAFenceIsNotProbedAgain(t *testing.T) {
 	})
 }
 
-func TestOfASilentPrinterNothingIsStoredAndItsProbeTakesASecond(t *testing.T) {
+func TestOnlyTheFirstTicketOfASilentPrinterWaitsForItsFirstAnswerAndNothingIsStored(t *testing.T) {
 	withHarness(t, virtual.Options{Kanji: true}, nil, func(r *harness) {
-		if o := r.want("A1", "sent"); o.took > time.Second {
+		if o := r.want("A1", "sent"); o.took < 20*time.Second || o.took > 30*time.Second {
 			t.Errorf("the first ticket took %s", o.took)
+		}
+		time.Sleep(time.Hour) // it is probed again
+		if o := r.want("A2", "sent"); o.took > 2*time.Second {
+			t.Errorf("the second ticket took %s", o.took)
 		}
 		if n := r.mem.Writes(); n > 0 {
 			t.Errorf("stored %q", r.mem.Value("grill"))

@@ -36,6 +36,7 @@ type testDaemon struct {
 	service       http.RoundTripper // carries requests to the point-of-sale API
 	display       *virtual.Network  // of the screens' pages; nil without screens
 	changeOptions func(*Options)    // changes the options of the daemon; may be nil
+	noPause       bool              // start returns before it is known which printers give no answer
 	app           *App
 	client        *http.Client
 	stop          context.CancelFunc
@@ -102,6 +103,9 @@ func (k *testDaemon) start() {
 	k.app, k.stop, k.ended = a, stop, make(chan error, 1)
 	go func() { k.ended <- a.Run(ctx) }()
 	k.client = &http.Client{Transport: &http.Transport{DialContext: l.Dial}, Timeout: 5 * time.Second}
+	if !k.noPause {
+		time.Sleep(26 * time.Second) // the first poll gives a printer that long for its first answer
+	}
 }
 
 // shutDown is systemctl stop.

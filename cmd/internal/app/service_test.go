@@ -131,6 +131,7 @@ func TestTicketsShowTheNamesAndTheTimeOfTheService(t *testing.T) {
 	setup := func(k *testDaemon) {
 		withService(k, sim.Options{})
 		k.conf.Venues[0].Timezone = ""
+		k.printer("grill").Confirm, k.noPause = "none", true
 	}
 	runDaemonWith(t, setup, func(k *testDaemon) {
 		k.orderBy("A1", employee(0).ID)
