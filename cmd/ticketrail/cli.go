@@ -120,7 +120,7 @@ Exit codes:
 			c.jobsList(), c.jobsShow(), c.jobsReprint(), c.jobsMove(), c.jobsCancel()),
 		listGroup("printers", "list, test, hold, resume and probe stations; list printer profiles",
 			c.printersList(), c.printersTest(), c.printersHold(), c.printersResume(), c.printersProbe(),
-			c.printersProfiles()),
+			c.printersProfiles(), c.printersDiscover()),
 		listGroup("screens", "list kitchen screens, pair and revoke browsers, show how long tickets took",
 			c.screensList(), c.screensPair(), c.screensRevoke(), c.screensTimes()),
 		listGroup("rejects", "list and show refused print requests", c.rejectsList(), c.rejectsShow()),

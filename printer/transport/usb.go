@@ -91,6 +91,40 @@ func (d usbDialer) find() (string, error) {
 	}
 }
 
+// A USBPrinter is a printer that is plugged in.
+type USBPrinter struct {
+	Address string // for [Open]; with its serial number, if it has one
+	Model   string // as it states it; only printable ASCII
+}
+
+// USBPrinters lists the printers that the kernel sees on USB.
+func USBPrinters() (out []USBPrinter) { return plugged("/sys") }
+
+func plugged(sys string) (out []USBPrinter) {
+	for _, p := range usbPrinters(sys) {
+		d := usbDialer{vendor: p.vendor, product: p.product}
+		if len(p.serials) > 0 {
+			d.serial = p.serials[0]
+		}
+		// The texts are the device's own, and a serial number with other characters cannot be in an address.
+		if _, err := Open(d.String()); err != nil || strings.ContainsFunc(d.serial, unprintable) {
+			d.serial = ""
+		}
+		model := strings.Map(func(r rune) rune {
+			if unprintable(r) {
+				return -1
+			}
+			return r
+		}, p.model)
+		out = append(out, USBPrinter{Address: d.String(), Model: model})
+	}
+	return out
+}
+
+func unprintable(r rune) bool {
+	return r < ' ' || r > '~' || r == '"' || r == '&' || r == '%' || r == '+'
+}
+
 // A usbPrinter is what the kernel reports of a USB printer.
 type usbPrinter struct {
 	name            string   // lp0

@@ -117,3 +117,19 @@ func TestNoControlBytesOfAUSBDeviceReachAMessage(t *testing.T) {
 		t.Errorf("%q", err)
 	}
 }
+
+func TestAPluggedInPrinterIsListedWithAnAddressThatFindsIt(t *testing.T) {
+	sys, dev := t.TempDir(), t.TempDir()
+	plug(t, sys, "lp0", "1-1", epson("X3BX012345"), nil)
+	plug(t, sys, "lp1", "1-2", epson("X3\x1b[2J\"BX"), nil)
+	all := plugged(sys)
+	if len(all) != 2 || all[0] != (USBPrinter{"usb://04b8:0e28?serial=X3BX012345", "EPSON TM-T20III"}) {
+		t.Fatalf("got %q", all)
+	}
+	if name, err := usb(t, all[0].Address, sys, dev).find(); name != "lp0" || err != nil {
+		t.Errorf("%s finds %q, %v", all[0].Address, name, err)
+	}
+	if all[1].Address != "usb://04b8:0e28" {
+		t.Errorf("a serial number that cannot be shown is in %q", all[1].Address)
+	}
+}

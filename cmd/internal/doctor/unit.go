@@ -172,8 +172,9 @@ func writable(s map[string]string, conf *config.Config) (out []Finding) {
 	check("storage.path", conf.Storage.Path, config.Default().Storage.Path)
 	check("admin.socket", conf.Admin.Socket, config.Default().Admin.Socket)
 	for i, p := range conf.Printers {
-		if path, ok := strings.CutPrefix(p.Address, "file://"); ok && !strings.HasPrefix(filepath.Clean(path), "/dev/") {
-			check(fmt.Sprintf("printers[%d].address", i), filepath.Clean(path), "")
+		path, ok := strings.CutPrefix(p.Address, "file://")
+		if path = filepath.Clean(path); ok && !strings.HasPrefix(path, "/dev/") {
+			check(fmt.Sprintf("printers[%d].address", i), path, "")
 		}
 	}
 	return out

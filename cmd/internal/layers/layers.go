@@ -132,6 +132,7 @@ var Only = []struct {
 	{"github.com/expr-lang/expr", []string{"receiver/plan"}, "rules are evaluated where their limits are set"},
 	{"golang.org/x/oauth2", []string{"receiver/posapi"}, "tokens are requested and cached in one place"},
 	{"github.com/hashicorp/go-retryablehttp", []string{"receiver/posapi"}, "what is retried is decided in one place"},
+	{"github.com/hashicorp/mdns", []string{"cmd/internal/doctor"}, "only a command looks for printers"},
 	{"github.com/coreos/go-systemd", []string{"cmd/internal/app", "cmd/ticketrail"},
 		"only the wiring knows the init system"},
 }

@@ -307,9 +307,7 @@ func (a *printerAnswer) ask(ctx context.Context, c config.Printer) {
 		return
 	}
 	// A single connection: some printers need seconds to notice that one has ended.
-	a.status = queryDevice(ctx, printer.NewDevice(printer.DeviceOptions{
-		Name: c.Name, Dialer: d, Confirm: m.Confirm, ConnectTimeout: connectTimeout, Linger: -1, PollEvery: time.Hour,
-	}))
+	a.status = query(ctx, c.Name, d, m.Confirm)
 	if a.status.State == printer.Unreachable {
 		a.err = errors.New(a.status.Err)
 	}
@@ -324,6 +322,18 @@ func (a *printerAnswer) ask(ctx context.Context, c config.Printer) {
 
 func isNetwork(c config.Printer) bool {
 	return strings.HasPrefix(transport.CanonicalAddress(c.Address), "tcp://")
+}
+
+// Query is the status of the printer at d, and the best result that a ticket can have there. It sends no ticket
+// byte.
+func Query(ctx context.Context, d transport.Dialer) printer.Status {
+	return query(ctx, "printer", d, profile.Auto)
+}
+
+func query(ctx context.Context, name string, d transport.Dialer, by profile.Confirm) printer.Status {
+	return queryDevice(ctx, printer.NewDevice(printer.DeviceOptions{
+		Name: name, Dialer: d, Confirm: by, ConnectTimeout: connectTimeout, Linger: -1, PollEvery: time.Hour,
+	}))
 }
 
 // queryDevice is the status of a device after it was asked once. The device asks by itself while it
