@@ -52,7 +52,7 @@ func runCabledDaemon(t *testing.T, stations []string, makeCables func() map[stri
 	setup func(*config.Config), f func(*cabledDaemon)) {
 	g := &cabledDaemon{log: &logRecorder{}}
 	runDaemonWith(t, func(k *testDaemon) {
-		g.testDaemon, g.cables = k, makeCables()
+		g.testDaemon, g.cables, k.noPause = k, makeCables(), true
 		order := new(atomic.Int64)
 		for _, c := range g.cables {
 			c.order = order
