@@ -73,7 +73,7 @@ func (c *cli) run(ctx context.Context, args []string) int {
 func (c *cli) printError(prefix string, err error) {
 	for line := range strings.Lines(err.Error()) {
 		if line = strings.TrimSpace(line); line != "" {
-			fmt.Fprintln(c.err, fold(prefix+layout.Clean(line), columnsOf(c.err)))
+			fmt.Fprintln(c.err, fold(prefix+layout.Clean(line), columnsOf(c.err), 2))
 		}
 	}
 }
@@ -115,7 +115,7 @@ Exit codes:
 	f.StringVar(&c.socket, "socket", "",
 		"admin `socket` of the running daemon (default: admin.socket of the configuration)")
 	root.AddCommand(
-		c.serve(), c.check(), c.inspect(),
+		c.serve(), c.status(), c.check(), c.inspect(),
 		listGroup("jobs", "list, show, reprint, move and cancel tickets",
 			c.jobsList(), c.jobsShow(), c.jobsReprint(), c.jobsMove(), c.jobsCancel()),
 		listGroup("printers", "list, test, hold, resume and probe stations; list printer profiles",

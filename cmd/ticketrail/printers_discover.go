@@ -25,7 +25,7 @@ for the status (DLE EOT), which is harmless to other devices too. It asks at mos
 time, and no network larger than a /22 unless it is named with --network. It needs no running
 daemon.`,
 		Example: "  ticketrail printers discover --network 10.0.3.0/24",
-		Args:    cobra.NoArgs,
+		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			found, err := c.discover(cmd.Context(), networks)
 			switch {

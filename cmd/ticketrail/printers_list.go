@@ -117,10 +117,10 @@ func (c *cli) stationTable(all []admin.Station, now time.Time) error {
 	for _, p := range all {
 		since, oldest := "-", "-"
 		if p.Since != nil {
-			since = formatDuration(now.Sub(*p.Since))
+			since = admin.Age(now.Sub(*p.Since))
 		}
 		if p.Pending+p.Printing > 0 {
-			oldest = formatDuration(time.Duration(p.OldestSeconds * float64(time.Second)))
+			oldest = admin.Age(time.Duration(p.OldestSeconds * float64(time.Second)))
 		}
 		t.row(p.Name, stateText(p), since, strconv.Itoa(p.Pending+p.Printing), strconv.Itoa(p.Held), oldest,
 			proofText(p), p.Address)
@@ -134,13 +134,13 @@ func (c *cli) stationTable(all []admin.Station, now time.Time) error {
 			continue
 		}
 		lines := "\n"
-		if s := problemText(p, now); s != "" {
-			lines += singleLine(p.Name+": "+s) + "\n"
+		if s := p.Problem(now); s != "" {
+			lines += c.line(p.Name + ": " + s)
 		}
 		if p.StandIn != "" {
-			lines += singleLine(p.Name+": its tickets print at its backup "+p.StandIn) + "\n"
+			lines += c.line(p.Name + ": its tickets print at its backup " + p.StandIn)
 		}
-		if err := write(c.out, lines+singleLine(p.Name+": to fix: "+p.Advice)+"\n"); err != nil {
+		if err := write(c.out, lines+c.line(p.Name+": to fix: "+p.Advice)); err != nil {
 			return err
 		}
 	}
@@ -177,31 +177,4 @@ func proofText(p admin.Station) string {
 		return "-"
 	}
 	return p.Device.Ability
-}
-
-// problemText is why the tickets of a station do not print; empty if they do. Of several causes the
-// device's own report comes first, then what the attempt waits for, then its error: each explains
-// the next.
-func problemText(p admin.Station, now time.Time) string {
-	var parts []string
-	// First, because it is what the operator can end; the other causes follow, as resume would show
-	// them.
-	if p.Hold != nil {
-		parts = append(parts, "held: "+p.Hold.Reason)
-	}
-	switch {
-	case p.Device != nil && len(p.Device.Conditions) > 0:
-		parts = append(parts, "it reports: "+strings.ReplaceAll(strings.Join(p.Device.Conditions, ", "), "_", " "))
-	case p.Waiting != "":
-		parts = append(parts, "waiting: "+p.Waiting)
-	case p.Error != "":
-		parts = append(parts, p.Error)
-	case p.Device != nil && p.Device.Error != "":
-		parts = append(parts, p.Device.Error)
-	}
-	// Below a second the answer would be old before it is read.
-	if p.Hold == nil && p.NextTry != nil && p.NextTry.Sub(now) >= time.Second {
-		parts = append(parts, "next attempt in "+formatDuration(p.NextTry.Sub(now)))
-	}
-	return strings.Join(parts, "; ")
 }

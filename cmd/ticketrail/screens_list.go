@@ -35,10 +35,10 @@ func (c *cli) screenTables(all admin.Screens, now time.Time) error {
 			state = pages(s.Live)
 		}
 		if s.Since != nil {
-			since = formatDuration(now.Sub(*s.Since))
+			since = admin.Age(now.Sub(*s.Since))
 		}
 		if s.Oldest != nil {
-			oldest = formatDuration(now.Sub(*s.Oldest))
+			oldest = admin.Age(now.Sub(*s.Oldest))
 		}
 		if s.Backup != "" {
 			backup = s.Backup
@@ -55,7 +55,7 @@ func (c *cli) screenTables(all admin.Screens, now time.Time) error {
 	for _, p := range all.Pairings {
 		seen := "-"
 		if p.Seen != nil {
-			seen = formatDuration(now.Sub(*p.Seen)) + " ago"
+			seen = admin.Age(now.Sub(*p.Seen)) + " ago"
 		}
 		t.row(p.ID, shownBy(p), formatTime(p.Paired), seen, p.Address, p.Browser)
 	}

@@ -54,7 +54,7 @@ func write(w io.Writer, s string) error {
 // printLine writes one line without control characters. The format is ours; what it is filled with
 // is not.
 func printLine(w io.Writer, format string, args ...any) error {
-	return write(w, fold(singleLine(fmt.Sprintf(format, args...)), columnsOf(w))+"\n")
+	return write(w, fold(singleLine(fmt.Sprintf(format, args...)), columnsOf(w), 2)+"\n")
 }
 
 // columnsOf is how wide the terminal is that w writes to; 0 if it is none. A program that reads the
@@ -73,8 +73,7 @@ func columnsOf(w io.Writer) int {
 
 // fold breaks a line at blanks so that it is at most so many columns wide, and indents what follows. A
 // terminal would break it within a word. A word that is wider stays whole, so that a path can be copied.
-func fold(s string, columns int) string {
-	const indent = "  "
+func fold(s string, columns, indent int) string {
 	if columns <= 0 || layout.Width(s) <= columns {
 		return s
 	}
@@ -84,9 +83,9 @@ func fold(s string, columns int) string {
 		switch {
 		case i == 0:
 			line = word
-		case layout.Width(line)+1+layout.Width(word) > columns:
+		case layout.Width(line)+1+layout.Width(word) > columns && strings.TrimSpace(line) != "":
 			lines = append(lines, strings.TrimRight(line, " "))
-			line = indent + word
+			line = strings.Repeat(" ", indent) + word
 		default:
 			line += " " + word
 		}
@@ -104,12 +103,13 @@ func singleLine(s string) string {
 // terminal, which text/tabwriter does not: Chinese characters take two columns. A header row is a
 // row like the others, so it counts for the widths.
 type table struct {
-	w    io.Writer
-	rows [][]string
+	w       io.Writer
+	columns int // of the terminal, for the last cell of a row, which is folded; 0: it is not
+	rows    [][]string
 }
 
 func newTable(w io.Writer, heads ...string) *table {
-	t := &table{w: w}
+	t := &table{w: w, columns: columnsOf(w)}
 	t.row(heads...)
 	return t
 }
@@ -134,34 +134,41 @@ func (t *table) end() error {
 	var b strings.Builder
 	for _, row := range t.rows {
 		var line strings.Builder
+		at := 0 // where the last cell begins
 		for i, c := range row {
+			if i == len(row)-1 {
+				at = layout.Width(line.String())
+			}
 			line.WriteString(c + strings.Repeat(" ", wide[i]-layout.Width(c)+2))
 		}
 		// A terminal would wrap trailing blanks into an empty line.
-		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+		text := strings.TrimRight(line.String(), " ")
+		if last := row[len(row)-1]; t.columns > 0 && layout.Width(text) > t.columns {
+			if !roomFor(last, t.columns-at) {
+				b.WriteString(strings.TrimRight(strings.TrimSuffix(text, last), " ") + "\n")
+				text, at = "    "+last, 4
+			}
+			text = fold(text, t.columns, at)
+		}
+		b.WriteString(text + "\n")
 	}
 	return write(t.w, b.String())
+}
+
+// roomFor reports whether a text can be folded into so many columns. A word must fit, and a sentence in less
+// than 20 columns cannot be read.
+func roomFor(text string, columns int) bool {
+	for word := range strings.SplitSeq(text, " ") {
+		if layout.Width(word) > columns {
+			return false
+		}
+	}
+	return columns >= 20
 }
 
 // formatTime is t in the time zone of the box: the operator compares it with the clock on the wall
 // and the log.
 func formatTime(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
-
-// formatDuration is d rounded down, in its two largest units. Seconds matter only in the first
-// minute.
-func formatDuration(d time.Duration) string {
-	// A clock that was set back would otherwise show a negative age.
-	d = max(d, 0)
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", int(d.Seconds()))
-	case d < time.Hour:
-		return fmt.Sprintf("%dm", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh%dm", int(d.Hours()), int(d.Minutes())%60)
-	}
-	return fmt.Sprintf("%dd%dh", int(d.Hours())/24, int(d.Hours())%24)
-}
 
 // isTerminal reports whether w is a terminal, that is, whether a person reads the output. A test
 // that writes to a buffer gets the form for programs.
@@ -222,3 +229,6 @@ func parseIDs(args []string) ([]uint64, error) {
 	}
 	return ids, nil
 }
+
+// line is one line of output, folded for the terminal.
+func (c *cli) line(s string) string { return fold(singleLine(s), columnsOf(c.out), 2) + "\n" }

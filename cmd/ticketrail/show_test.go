@@ -78,7 +78,7 @@ func TestDurationsAreShort(t *testing.T) {
 		-time.Second: "0s", 59 * time.Second: "59s", 61 * time.Second: "1m",
 		125 * time.Minute: "2h5m", 50 * time.Hour: "2d2h",
 	} {
-		if got := formatDuration(d); got != want {
+		if got := admin.Age(d); got != want {
 			t.Errorf("span(%v) = %s, want %s", d, got, want)
 		}
 	}

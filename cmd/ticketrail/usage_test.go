@@ -26,8 +26,8 @@ func everyCommand(f func(cmd *cobra.Command, path []string)) {
 }
 
 // forProgrammers is text that cobra, package flag and the standard library write, and no operator reads.
-var forProgrammers = regexp.MustCompile(`strconv|arg\(s\)|invalid argument|unknown (command|flag|shorthand)|dial unix|` +
-	`invalid syntax|time: |parse error|goroutine`)
+var forProgrammers = regexp.MustCompile(`strconv|arg\(s\)|invalid argument|unknown (command|flag|shorthand)|` +
+	`dial unix|invalid syntax|time: |parse error|goroutine`)
 
 func TestWrongUseOfEveryCommandEndsWith2AndSaysWhatIsWrong(t *testing.T) {
 	wrong := func(t *testing.T, args ...string) {
@@ -49,7 +49,7 @@ func TestWrongUseOfEveryCommandEndsWith2AndSaysWhatIsWrong(t *testing.T) {
 				if argument != "" && !strings.HasPrefix(argument, "[") {
 					wrong(t, path...)
 				}
-				if !strings.HasSuffix(strings.TrimRight(argument, "]"), "...") && argument != "{ID... | --from STATION} --to STATION" {
+				if !strings.Contains(argument, "...") {
 					wrong(t, append(path, "one", "two")...)
 				}
 			}
@@ -70,8 +70,8 @@ func TestEveryCommandThatNeedsTheDaemonEndsWith3WithoutOne(t *testing.T) {
 	args := map[string][]string{"ID": {"7"}, "ID...": {"7"}, "STATION": {"grill"}, "CODE": {"AAAA"}, "PAIRING": {"x"}}
 	asked := 0
 	everyCommand(func(cmd *cobra.Command, path []string) {
-		if len(path) == 0 || !slices.Contains([]string{"jobs", "printers", "screens", "rejects"}, path[0]) ||
-			cmd.Name() == "profiles" {
+		if len(path) == 0 || !slices.Contains([]string{"status", "jobs", "printers", "screens", "rejects"}, path[0]) ||
+			cmd.Name() == "profiles" || cmd.Name() == "discover" {
 			return
 		}
 		_, argument, _ := strings.Cut(cmd.Use, " ")
@@ -104,7 +104,7 @@ func TestALineIsFoldedAtBlanks(t *testing.T) {
 		{8, "/a/very/long/path is whole", "/a/very/long/path\n  is\n  whole"},
 		{8, "宫保 鸡丁 辣", "宫保\n  鸡丁\n  辣"},
 	} {
-		if got := fold(c.in, c.columns); got != c.want {
+		if got := fold(c.in, c.columns, 2); got != c.want {
 			t.Errorf("%q at %d columns is %q, want %q", c.in, c.columns, got, c.want)
 		}
 	}

@@ -33,11 +33,11 @@ nobody: "venues check" asks the point-of-sale API about them.`,
 				Devices  []string `json:"devices"` // empty: all
 			}
 			all := []venue{}
-			t := newTable(c.out, "VENUE", "ID", "ZONE", "FALLBACK", "DEVICES")
+			t := newTable(c.out, "VENUE", "ZONE", "FALLBACK", "DEVICES", "ID")
 			for _, v := range conf.Venues {
 				fallback := cmp.Or(v.Fallback, conf.Fallback)
 				all = append(all, venue{v.ID, v.Name, v.Timezone, fallback, append([]string{}, v.Devices...)})
-				t.row(v.Name, v.ID, cmp.Or(v.Timezone, "-"), fallback, cmp.Or(strings.Join(v.Devices, ", "), "all"))
+				t.row(v.Name, cmp.Or(v.Timezone, "-"), fallback, cmp.Or(strings.Join(v.Devices, ", "), "all"), v.ID)
 			}
 			if asJSON {
 				return showJSON(c.out, all)

@@ -172,6 +172,7 @@ func (p Station) Fine() bool { return (p.State == Up || p.State == Untried) && p
 // Stations is every station, with the notices of the daemon.
 type Stations struct {
 	Stations []Station `json:"stations"`
+	Zone     string    `json:"zone,omitempty"` // the kitchen's; empty if it is not known
 	// Notices are problems of the daemon itself: a quarantined database, a full disk.
 	Notices []string `json:"notices,omitempty"`
 }

@@ -45,8 +45,16 @@ func startDaemon(t *testing.T, change ...func(*testDaemon, *Options)) *testDaemo
 			return []Status{{Name: "bar", Address: "tcp://10.0.0.9:9100", Known: true, Since: time.Unix(50, 0),
 				Err: "connection refused", NextTry: time.Unix(60, 0)}}
 		},
-		Notices: func() []string { return []string{"the database was damaged"} },
-		Logger:  slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Notices: func() []Finding {
+			return []Finding{{Level: Fail, Subject: "database", Text: "the database was damaged", Do: "see the log"}}
+		},
+		State: func(context.Context) ([]Finding, error) {
+			return []Finding{
+				{Level: OK, Subject: "orders", Text: "2"}, {Level: Warn, Subject: "clock", Text: "wrong"},
+			}, nil
+		},
+		Zone:   func() *time.Location { return nil },
+		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	}
 	for _, f := range change {
 		f(d, &o)

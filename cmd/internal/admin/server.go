@@ -31,9 +31,14 @@ type Options struct {
 	Statuses func() []Status // the state of each station
 	// Probe asks the printer of a configured station what it can do, and returns its state afterwards. An
 	// [*Error] with [Conflict] if the station has no printer that can be asked.
-	Probe   func(ctx context.Context, station string) (Device, error)
-	Notices func() []string // problems of the daemon: a quarantined database, a full disk
-	Logger  *slog.Logger
+	Probe func(ctx context.Context, station string) (Device, error)
+	// Notices are problems of the daemon that every listing shows: a quarantined database, a full disk.
+	Notices func() []Finding
+	// State is everything else that is known of the daemon itself, also what is fine.
+	State func(ctx context.Context) ([]Finding, error)
+	// Zone is the kitchen's time zone; nil if it is not known.
+	Zone   func() *time.Location
+	Logger *slog.Logger
 }
 
 const (
@@ -64,6 +69,7 @@ func New(o Options) *Server {
 		"POST /v1/jobs/{id}/reprint":      withBody(s.reprint),
 		"POST /v1/jobs/{id}/cancel":       withBody(s.cancel),
 		"POST /v1/move":                   withBody(s.move),
+		"GET /v1/overview":                s.overview,
 		"GET /v1/stations":                s.stations,
 		"POST /v1/stations/{name}/test":   s.test,
 		"POST /v1/stations/{name}/hold":   withBody(s.hold),

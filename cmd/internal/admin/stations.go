@@ -17,9 +17,17 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// stations joins two lists. The queue has the stations, orphans too; the rest of the daemon adds
-// what it knows of them.
 func (s *Server) stations(*http.Request) (any, error) {
+	out := Stations{Stations: s.list(), Zone: s.zoneName()}
+	for _, f := range s.o.Notices() {
+		out.Notices = append(out.Notices, f.String())
+	}
+	return out, nil
+}
+
+// list joins two lists. The queue has the stations, orphans too; the rest of the daemon adds
+// what it knows of them.
+func (s *Server) list() []Station {
 	// Read before the queue: a reload between the two shows a new station without a state, and
 	// never a state without its station.
 	statuses := map[string]Status{}
@@ -32,13 +40,13 @@ func (s *Server) stations(*http.Request) (any, error) {
 			backups[by] = append(backups[by], name)
 		}
 	}
-	out := Stations{Stations: []Station{}, Notices: s.o.Notices()}
+	out := []Station{}
 	for _, st := range s.o.Queue.Stations() {
 		p := stationOf(st, statuses[st.Name])
 		p.StandsInFor = backups[st.Name]
-		out.Stations = append(out.Stations, p)
+		out = append(out, p)
 	}
-	return out, nil
+	return out
 }
 
 // stationOf joins what the queue knows of a station with what the dispatcher and the station know.
@@ -171,7 +179,7 @@ func NoStation(name string, names []string) error {
 
 // testTicket enqueues a test ticket for a station and returns its job. It goes through Accept as an
 // order does, so that a test that prints proves everything an order needs: disk, queue and printer.
-func testTicket(ctx context.Context, q *queue.Queue, station string) (uint64, error) {
+func testTicket(ctx context.Context, q *queue.Queue, station, zone string) (uint64, error) {
 	id := uuid.NewString()
 	now := time.Now().UTC()
 	_, err := q.Accept(ctx, ticket.Request{
@@ -179,7 +187,7 @@ func testTicket(ctx context.Context, q *queue.Queue, station string) (uint64, er
 		ID: id, Received: now, Body: []byte("{}"),
 		Drafts: []ticket.Draft{{Station: station, Ticket: ticket.Ticket{
 			// The layout fills in what a test ticket shows.
-			Kind: ticket.Test, Request: id, Number: "TEST", Received: now,
+			Kind: ticket.Test, Request: id, Number: "TEST", Received: now, Zone: zone,
 		}}},
 	})
 	if err != nil {
@@ -204,7 +212,7 @@ func (s *Server) test(r *http.Request) (any, error) {
 	if err := s.checkConfigured(name); err != nil {
 		return nil, err
 	}
-	id, err := testTicket(r.Context(), s.o.Queue, name)
+	id, err := testTicket(r.Context(), s.o.Queue, name, s.zoneName())
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ func TestEachStationWithAProblemHasAdvice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff([]string{"the database was damaged"}, all.Notices); d != "" {
+	if d := cmp.Diff([]string{"the database was damaged: see the log"}, all.Notices); d != "" {
 		t.Errorf("notices: -want +got\n%s", d)
 	}
 	want := map[string]struct {

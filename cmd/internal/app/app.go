@@ -20,6 +20,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 	_ "time/tzdata" // for boxes that have no time zone files
 
@@ -109,8 +110,10 @@ type App struct {
 	serve                []server // started by Run, all at once
 
 	startConfig *config.Config // of the start: keys that need a restart still have its values
-	reloading   sync.Mutex     // locked during a reload
-	stopOnce    sync.Once      // of stopPrinting
+	active      atomic.Pointer[config.Config]
+	started     time.Time
+	reloading   sync.Mutex // locked during a reload
+	stopOnce    sync.Once  // of stopPrinting
 }
 
 // A server runs until ctx ends.
@@ -128,7 +131,7 @@ type server struct {
 // reverse order. One pair is the other way round there: the stations need the dispatcher to be built,
 // and it must have stopped before they close.
 func New(ctx context.Context, o Options) (_ *App, err error) {
-	a := &App{o: o, level: new(slog.LevelVar), registry: newRegistry()}
+	a := &App{o: o, level: new(slog.LevelVar), registry: newRegistry(), started: time.Now()}
 	conf := o.Config
 	if conf == nil {
 		if conf, err = doctor.Load(o.ConfigPath); err != nil {
@@ -136,6 +139,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		}
 	}
 	a.startConfig = conf
+	a.active.Store(conf)
 	a.log = newLogger(o.Log, conf.Log.Format, a.level)
 	a.level.Set(conf.Log.Slog())
 	a.metrics = newMetrics(a.registry)

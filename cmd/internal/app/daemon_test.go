@@ -256,3 +256,11 @@ func (k *testDaemon) states() map[ticket.State]int {
 	}
 	return n
 }
+
+// notices are what every listing shows.
+func (a *App) notices() (out []string) {
+	for _, f := range a.health.problems() {
+		out = append(out, f.String())
+	}
+	return out
+}

@@ -93,7 +93,7 @@ func TestAReloadAddsAndRemovesScreens(t *testing.T) {
 		for _, p := range []*page{p, pass, cold} {
 			p.close()
 		}
-		if got := k.app.health.notices(); len(got) != 1 ||
+		if got := k.app.notices(); len(got) != 1 ||
 			!strings.Contains(got[0], "the board of hot-line, which is no longer a screen, still has 1 ticket") {
 			t.Errorf("%q", got)
 		}
@@ -103,7 +103,7 @@ func TestAReloadAddsAndRemovesScreens(t *testing.T) {
 			}
 		}
 		k.restart()
-		if got := k.app.health.notices(); len(got) != 1 {
+		if got := k.app.notices(); len(got) != 1 {
 			t.Errorf("after a restart: %q", got)
 		}
 	}, "grill")

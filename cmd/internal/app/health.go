@@ -62,7 +62,7 @@ func (h health) handler(reg *prometheus.Registry, log *slog.Logger) http.Handler
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok\n") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { // 200 while orders are accepted
 		if err := h.queue.Ready(); err != nil {
-			http.Error(w, h.store.notReady(err), http.StatusServiceUnavailable)
+			http.Error(w, h.store.notReady(err).String(), http.StatusServiceUnavailable)
 			return
 		}
 		io.WriteString(w, "ready\n")
@@ -144,33 +144,32 @@ func (h health) status() string {
 	return strings.ReplaceAll(line, "\n", " ")
 }
 
-// notices are problems that the operator must see in every listing. They end by themselves when
+// problems are what the operator must see in every listing. They end by themselves when
 // their cause is gone. There is nothing to confirm, so none can be dismissed by mistake.
-func (h health) notices() (out []string) {
+func (h health) problems() (out []admin.Finding) {
+	fail := func(subject, text, do string) {
+		out = append(out, admin.Finding{Level: admin.Fail, Subject: subject, Text: text, Do: do})
+	}
 	for _, f := range h.store.quarantined() {
-		out = append(out, fmt.Sprintf("a damaged database was quarantined as %s: "+
-			"tickets that waited in it did not print; to end this notice, move the file away", f))
+		fail("database",
+			fmt.Sprintf("a damaged database was quarantined as %s: tickets that waited in it did not print", f),
+			"to end this notice, move the file away")
 	}
 	if err := h.queue.Ready(); err != nil {
 		out = append(out, h.store.notReady(err))
 	}
 	if n := h.queue.Damaged(); n > 0 {
-		out = append(out, fmt.Sprintf("since the start %s in the database could not be read: see the log",
-			ticket.Plural(n, "record")))
+		fail("database",
+			fmt.Sprintf("since the start %s in the database could not be read", ticket.Plural(n, "record")),
+			"see the log")
 	}
 	// A bug: a ticket was lost or counted twice. The kitchen goes on, because refusing orders would
 	// lose more.
 	if n := h.queue.Unaccounted(); n != 0 {
-		out = append(out, fmt.Sprintf("the books do not balance by %d: please report this", n))
+		fail("database", fmt.Sprintf("the books do not balance by %d", n), "please report this")
 	}
-	out = append(out, h.stations.Notices()...)
-	// An orphan's tickets wait until the operator moves them, so this notice stays until then.
-	for _, s := range h.queue.Stations() {
-		if !s.Configured {
-			out = append(out, fmt.Sprintf("station %q is not in the configuration and has %s: "+
-				"add it again, or ticketrail jobs move --from %q --to STATION",
-				s.Name, ticket.Plural(s.Pending+s.Held+s.Printing, "ticket"), s.Name))
-		}
+	for _, n := range h.stations.Notices() {
+		fail("stations", n, "")
 	}
 	return out
 }

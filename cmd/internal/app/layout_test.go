@@ -52,12 +52,12 @@ func TestATemplateThatFailsIsToldAndTheTicketPrints(t *testing.T) {
 			!strings.Contains(tickets[2].Text, "this is #A3") {
 			k.t.Errorf("%d tickets, want the second one with the built-in head", len(tickets))
 		}
-		if s := strings.Join(k.app.health.notices(), "\n"); !strings.Contains(s, "the template of grill fails") ||
+		if s := strings.Join(k.app.notices(), "\n"); !strings.Contains(s, "the template of grill fails") ||
 			!strings.Contains(s, "head.tmpl") {
 			k.t.Errorf("the notices are %q", s)
 		}
 		k.reload(func(c *config.Config) { c.Printers[0].Layout.TemplateFile, c.Printers[0].Layout.Template = "", "" })
-		if s := k.app.health.notices(); len(s) > 0 {
+		if s := k.app.notices(); len(s) > 0 {
 			k.t.Errorf("repaired, the notices are %q", s)
 		}
 	}, "grill")

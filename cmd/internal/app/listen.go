@@ -66,7 +66,8 @@ func listenAdmin(a *App, conf *config.Config) error {
 	}
 	s := admin.New(admin.Options{
 		Queue: a.queue, Kick: a.stations.Kick, Rejects: a.rejects, Displays: a.stations.Displays(),
-		Statuses: a.stations.List, Probe: a.stations.Probe, Notices: a.health.notices,
+		Statuses: a.stations.List, Probe: a.stations.Probe, Notices: a.health.problems,
+		State: a.state, Zone: a.zone,
 		Logger: a.log.With("component", "admin"),
 	})
 	l, err := admin.Listen(conf.Admin.Socket)

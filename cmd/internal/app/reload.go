@@ -60,6 +60,7 @@ func (a *App) apply(s *snapshot) (orphans []string, err error) {
 		a.service.closeUnused(s.client)
 		return nil, err
 	}
+	a.active.Store(s.conf)
 	a.service.use(s.client, s.conf)
 	// Before Swap, because the clock of the screens asks the directory for the venue's time zone.
 	a.level.Set(s.conf.Log.Slog())

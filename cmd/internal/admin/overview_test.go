@@ -1,0 +1,66 @@
+package admin
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ticketrail/queue"
+)
+
+func TestAnOverviewHasTheWorstFirstAndNamesEachStationThatNeedsAPerson(t *testing.T) {
+	c := startDaemon(t)
+	o, err := c.Overview(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.IsSortedFunc(o.Findings, WorstFirst) {
+		t.Errorf("not sorted: %+v", o.Findings)
+	}
+	if got := strings.Join(o.NeedsPerson(), " "); got != "database bar old" {
+		t.Errorf("a person is needed for %q", got)
+	}
+	var text strings.Builder
+	for _, f := range o.Findings {
+		text.WriteString(string(f.Level) + " " + f.Subject + ": " + f.String() + "\n")
+	}
+	for _, want := range []string{
+		"fail database: the database was damaged: see the log\n",
+		"fail bar: connection refused; 1 ticket waits: check power, cable and address",
+		"fail old: it is no longer in the configuration, and has 1 ticket: not in",
+		"warn clock: wrong\n", "ok stations: the other 1 print\n", "ok orders: 2\n",
+		"ok tickets: 1 waiting, 1 held, the oldest waits for ",
+	} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, text.String())
+		}
+	}
+}
+
+func TestAStationThatPrintsAndIsLowOnPaperIsAWarning(t *testing.T) {
+	low := Station{Name: "bar", State: Up, Device: &Device{Fine: true, Conditions: []string{"paper_low"}},
+		Advice: "have a roll ready"}
+	held := Station{Name: "grill", State: Up, Held: 2, Advice: "2 tickets wait for your decision"}
+	got := stationFindings([]Station{low, held, {Name: "hot", State: Untried}}, time.Now())
+	if len(got) != 4 || got[0] != (Finding{Warn, "bar", "it reports: paper low", "have a roll ready"}) ||
+		got[1] != (Finding{Fail, "grill", "2 tickets held", held.Advice}) || got[2].Text != "the other 1 print" ||
+		got[3].Text != "0 waiting, 2 held" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestThePresentErrorOfADeviceIsShownAndNotItsLastReport(t *testing.T) {
+	p := Station{Device: &Device{Conditions: []string{"paper_out"}, Error: "connection refused"},
+		Hold: &queue.StationHold{Reason: "lunch"}}
+	if got := p.Problem(time.Now()); got != "held: lunch; connection refused" {
+		t.Error(got)
+	}
+}
+
+func TestWithoutADaemonThereIsNoOverview(t *testing.T) {
+	if _, err := NewClient(socketPath(t)).Overview(t.Context()); !errors.Is(err, ErrUnreachable) {
+		t.Errorf("got %v", err)
+	}
+}

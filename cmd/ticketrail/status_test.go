@@ -1,0 +1,55 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"ticketrail/cmd/internal/admin"
+	"ticketrail/printer/layout"
+)
+
+func TestAnOverviewFits80ColumnsAndKeepsItsWordsInColour(t *testing.T) {
+	o := admin.Overview{Findings: []admin.Finding{
+		{Level: admin.Fail, Subject: "grill", Text: strings.Repeat("paper ", 30), Do: "put in a new roll"},
+		{Level: admin.Warn, Subject: "clock", Text: "not synchronized\x1b[2J"},
+		{Level: admin.OK, Subject: "orders", Text: "42"},
+	}}
+	plain, coloured := overviewText(o, 80, false), overviewText(o, 80, true)
+	for line := range strings.Lines(plain) {
+		if layout.Width(strings.TrimRight(line, "\n")) > 80 {
+			t.Errorf("%q is wider than 80 columns", line)
+		}
+	}
+	if strings.Contains(plain, "\x1b") ||
+		!strings.Contains(plain, "\n              to fix: put in a new roll\nWARN  clock   not") {
+		t.Errorf("the overview is\n%s", plain)
+	}
+	for _, word := range []string{
+		"\x1b[1;31mFAIL\x1b[0m  grill", "\x1b[33mWARN\x1b[0m  clock", "\x1b[32mOK\x1b[0m    orders",
+	} {
+		if !strings.Contains(coloured, word) {
+			t.Errorf("%q is missing in\n%q", word, coloured)
+		}
+	}
+	if strings.Contains(coloured, "\x1b[2J") {
+		t.Error("a control sequence of a text reaches the terminal")
+	}
+}
+
+func TestTheLastCellOfATableIsFoldedOnATerminal(t *testing.T) {
+	for _, c := range []struct{ last, want string }{
+		{"short", "ID      NOTE\nlonger  short\n"},
+		{"one two three four five six", "ID      NOTE\nlonger  one two three four\n        five six\n"},
+		// A word that has no room there goes below, whole.
+		{"http://127.0.0.1:9322/screen", "ID      NOTE\nlonger\n    http://127.0.0.1:9322/screen\n"},
+	} {
+		var b bytes.Buffer
+		table := newTable(&b, "ID", "NOTE")
+		table.columns = 28
+		table.row("longer", c.last)
+		if err := table.end(); err != nil || b.String() != c.want {
+			t.Errorf("%q gives %v and\n%s", c.last, err, b.String())
+		}
+	}
+}
