@@ -105,6 +105,7 @@ type App struct {
 	service  *service
 	receiver *receiver.Receiver
 	health   health
+	file     *configFile
 
 	webhookAt, metricsAt net.Addr // the real ones: tests and the demo listen on port 0
 	serve                []server // started by Run, all at once
@@ -143,6 +144,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	a.log = newLogger(o.Log, conf.Log.Format, a.level)
 	a.level.Set(conf.Log.Slog())
 	a.metrics = newMetrics(a.registry)
+	a.file = newConfigFile(o.ConfigPath, a.log, a.registry)
 	a.down.log = a.log
 	defer func() {
 		if err != nil {
@@ -173,7 +175,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	// last the file in which their outcome is stored.
 	a.down.push("stations", a.stations.Close)
 	a.down.push("dispatch", a.stopPrinting)
-	a.health = health{a.queue, files, a.stations}
+	a.health = health{a.queue, files, a.stations, a.file}
 
 	if a.rejects, err = receiver.OpenRejects(a.queue.KV("rejects"), a.log.With("component", "rejects")); err != nil {
 		return nil, err
@@ -229,6 +231,7 @@ func (a *App) Run(ctx context.Context) error {
 		})
 	}
 	wg.Go(func() { a.health.runWatchdog(serving, a.o.WatchdogEvery, a.notify, a.log) })
+	wg.Go(func() { a.file.watch(serving) })
 	c := a.startConfig
 	a.log.Info("ready", "webhook", addrString(a.webhookAt), "metrics", addrString(a.metricsAt),
 		"display", addrString(a.DisplayAddr()), "stations", len(c.Stations()), "venues", len(c.Venues))

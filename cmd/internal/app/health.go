@@ -45,6 +45,7 @@ type health struct {
 	queue    *queue.Queue
 	store    *store
 	stations *station.Set
+	file     *configFile
 }
 
 // handler serves metrics and health checks. They have a listener of their own, so that a slow scraper
@@ -137,6 +138,9 @@ func (h health) status() string {
 	if len(h.store.quarantined()) > 0 {
 		line += ", a damaged database was quarantined: see ticketrail printers list"
 	}
+	if reason := h.file.refused(); reason != "" {
+		line = "configuration on disk is refused: " + reason + "; " + line
+	}
 	if err := h.queue.Ready(); err != nil {
 		line = "accepting no orders: " + err.Error() + "; " + line
 	}
@@ -157,6 +161,11 @@ func (h health) problems() (out []admin.Finding) {
 	}
 	if err := h.queue.Ready(); err != nil {
 		out = append(out, h.store.notReady(err))
+	}
+	if reason := h.file.refused(); reason != "" {
+		fail("configuration", "configuration on disk is refused: "+reason+
+			": the active one stays in use, but the daemon would not start again",
+			"correct the file, then systemctl reload ticketrail")
 	}
 	if n := h.queue.Damaged(); n > 0 {
 		fail("database",

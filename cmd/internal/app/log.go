@@ -1,9 +1,13 @@
 package app
 
 import (
+	"context"
 	"io"
 	"log/slog"
 	"os"
+	"sync"
+
+	"github.com/coreos/go-systemd/v22/journal"
 
 	"ticketrail/printer/layout"
 )
@@ -24,22 +28,77 @@ func clean(at slog.Attr) slog.Attr {
 	return at
 }
 
-// newLogger writes text or JSON lines to w; a nil w discards them. The journal adds a time itself, so
-// under systemd the time is left out.
+// newLogger writes text or JSON lines to w; a nil w discards them. The journal gets the priority of each
+// line, and no time, because it adds one itself.
 func newLogger(w io.Writer, format string, level slog.Leveler) *slog.Logger {
 	if w == nil {
 		return slog.New(slog.DiscardHandler)
 	}
+	// Not JOURNAL_STREAM alone: a terminal that systemd started hands it on to every program in it.
+	toJournal := false
+	if w == os.Stderr {
+		toJournal, _ = journal.StderrIsJournalStream()
+	}
 	o := &slog.HandlerOptions{Level: level, ReplaceAttr: func(groups []string, at slog.Attr) slog.Attr {
-		// systemd sets JOURNAL_STREAM for the services whose output goes to the journal
-		// (systemd.exec(5)).
-		if at.Key == slog.TimeKey && len(groups) == 0 && os.Getenv("JOURNAL_STREAM") != "" {
+		if toJournal && at.Key == slog.TimeKey && len(groups) == 0 {
 			return slog.Attr{}
 		}
 		return clean(at)
 	}}
-	if format == "json" {
-		return slog.New(slog.NewJSONHandler(w, o))
+	priorities := &priorityWriter{w: w}
+	if toJournal {
+		w = priorities
 	}
-	return slog.New(slog.NewTextHandler(w, o))
+	var h slog.Handler = slog.NewTextHandler(w, o)
+	if format == "json" {
+		h = slog.NewJSONHandler(w, o)
+	}
+	if toJournal {
+		h = &journalHandler{h, priorities}
+	}
+	return slog.New(h)
+}
+
+// A journalHandler begins each line with its priority, as journald reads it from the output of a service
+// (sd-daemon(3)). Without it every line would have the priority info, and `journalctl -p warning` would be
+// empty.
+type journalHandler struct {
+	slog.Handler
+	out *priorityWriter // to which Handler writes
+}
+
+func (h *journalHandler) Handle(ctx context.Context, r slog.Record) error {
+	h.out.mu.Lock()
+	defer h.out.mu.Unlock()
+	switch {
+	case r.Level >= slog.LevelError:
+		h.out.prefix = "<3>"
+	case r.Level >= slog.LevelWarn:
+		h.out.prefix = "<4>"
+	case r.Level >= slog.LevelInfo:
+		h.out.prefix = "<6>"
+	default:
+		h.out.prefix = "<7>"
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+func (h *journalHandler) WithAttrs(as []slog.Attr) slog.Handler {
+	return &journalHandler{h.Handler.WithAttrs(as), h.out}
+}
+
+func (h *journalHandler) WithGroup(name string) slog.Handler {
+	return &journalHandler{h.Handler.WithGroup(name), h.out}
+}
+
+// A priorityWriter puts a prefix before each line; the handlers of slog make one call of Write for each.
+type priorityWriter struct {
+	w      io.Writer
+	mu     sync.Mutex // held from setting prefix to the end of Write
+	prefix string
+}
+
+func (p *priorityWriter) Write(line []byte) (int, error) {
+	_, err := p.w.Write(append([]byte(p.prefix), line...))
+	return len(line), err
 }

@@ -104,10 +104,10 @@ func (a *App) Reload() (ReloadResult, error) {
 	// daemon runs on with the old configuration.
 	a.notify(reloading())
 	defer func() { a.notify("READY=1\nSTATUS=" + a.health.status()) }()
+	stamp := a.file.stamp()
 	done, err := a.reload()
+	a.file.judge(stamp, err)
 	if err != nil {
-		// An alert on this metric tells the operator that the file on the disk is not what the
-		// kitchen works with: the next restart would fail.
 		a.metrics.loaded(false)
 		a.log.Error("configuration not loaded; the previous one stays active",
 			"err", strings.ReplaceAll(err.Error(), "\n", "; "))
