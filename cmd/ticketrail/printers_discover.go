@@ -37,7 +37,8 @@ daemon.`,
 			return c.showFound(found)
 		},
 	}
-	cmd.Flags().StringSliceVar(&networks, "network", nil, "ask only this `part` of the box's networks, as 192.168.1.0/24")
+	cmd.Flags().StringSliceVar(&networks, "network", nil,
+		"ask only this `part` of the box's networks, as 192.168.1.0/24")
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }

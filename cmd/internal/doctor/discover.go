@@ -17,6 +17,7 @@ import (
 
 	"ticketrail/cmd/internal/station"
 	"ticketrail/printer"
+	"ticketrail/printer/profile"
 	"ticketrail/printer/transport"
 )
 
@@ -256,9 +257,26 @@ func (d Discovery) Duration() time.Duration {
 
 // YAML is the entry of a found printer for the section printers of the configuration.
 func (f FoundPrinter) YAML(name string) string {
-	s := fmt.Sprintf("  - name: %s\n    address: %s\n", name, strconv.Quote(f.Address))
-	if f.Model != "" {
-		s = fmt.Sprintf("  # It calls itself %s.\n", f.Model) + s
+	s := fmt.Sprintf("  - name: %s\n    address: %s\n", strconv.Quote(name), strconv.Quote(f.Address))
+	if p := profileOf(f.Model); p != "" {
+		s += fmt.Sprintf("    profile: %s # it calls itself %s\n", p, f.Model)
+	} else if f.Model != "" {
+		s += fmt.Sprintf("    # It calls itself %s.\n", f.Model)
 	}
 	return s
+}
+
+// profileOf is the profile of a model that a printer states, or "": for "EPSON TM-T88V" that of epson-tm-t88. A
+// clone that states it has at least its columns, and its page of letters.
+func profileOf(model string) string {
+	best, length := "", 0
+	for _, name := range profile.Names() {
+		_, series, _ := strings.Cut(name, "-")
+		// The generic ones, such as xprinter-80mm, name no model.
+		isModel := series[0] > '9' && strings.ContainsAny(series, "0123456789")
+		if isModel && len(series) > length && strings.Contains(strings.ToLower(model), series) {
+			best, length = name, len(series)
+		}
+	}
+	return best
 }

@@ -76,7 +76,7 @@ fallback: ready
 		"OK    printer low  tcp://" + low + " answers: ready; best proof confirmed; have a new roll of paper ready\n",
 		"FAIL  printer out  tcp://" + out + ": paper out; to fix: put in a new roll of paper and close the cover\n",
 		"OK    printer mute  tcp://" + mute + " is reachable: it answers no status query: " +
-			"tickets will be sent, never confirmed\n",
+			"tickets will be sent, never confirmed, unless another program prints there now and keeps it busy\n",
 		"OK    printer unasked  tcp://" + unasked + " is reachable\n",
 		"FAIL  printer gone  ",
 		"OK    printer file  file://" + file + " is reachable: it cannot say whether a ticket was printed\n",

@@ -306,17 +306,19 @@ func (a *printerAnswer) ask(ctx context.Context, c config.Printer) {
 		a.status.State, a.foreign, a.err = printer.Unknown, id.Program, err
 		return
 	}
-	// A single connection: some printers need seconds to notice that one has ended.
+	if isNetwork(c) {
+		// First, because most letters look like a status byte, and because a device waits long for a printer that
+		// answers nothing.
+		id, err := identify(ctx, d, true)
+		a.foreign, a.err = id.Program, err
+		if err != nil || !id.Printer {
+			a.status.State = printer.Silent
+			return
+		}
+	}
 	a.status = query(ctx, c.Name, d, m.Confirm)
 	if a.status.State == printer.Unreachable {
 		a.err = errors.New(a.status.Err)
-	}
-	// Only an id that comes back is proof of a printer: most letters look like a status byte, and a program that
-	// closes the connection looks like a printer that does. A printer that does not take this second connection
-	// so soon is believed.
-	if a.status.Capability != string(ticket.Confirmed) && isNetwork(c) {
-		id, _ := identify(ctx, d, true)
-		a.foreign = id.Program
 	}
 }
 
@@ -373,7 +375,8 @@ func (a *printerAnswer) details() string {
 	}
 	switch {
 	case a.status.State == printer.Silent:
-		parts = append(parts, "it answers no status query: tickets will be sent, never confirmed")
+		parts = append(parts, "it answers no status query: tickets will be sent, never confirmed, "+
+			"unless another program prints there now and keeps it busy")
 	case a.status.Capability == string(ticket.Sent): // the bytes were taken; no more can be known
 		parts = append(parts, "it cannot say whether a ticket was printed")
 	case a.status.Capability != "":
@@ -393,4 +396,36 @@ func identify(ctx context.Context, d transport.Dialer, ask bool) (printer.Identi
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	return printer.Identify(ctx, d, ask)
+}
+
+// PrintTest prints a test ticket at once, past the queue: for a box whose daemon does not run yet.
+func PrintTest(ctx context.Context, conf *config.Config, name string) (ticket.Proof, error) {
+	at := slices.IndexFunc(conf.Printers, func(p config.Printer) bool { return p.Name == name })
+	if at < 0 {
+		return "", fmt.Errorf("%s is no printer", name)
+	}
+	c := withVenueIfSeveral(conf.Printers[at], conf)
+	m, err := printerProfile(c)
+	if err != nil {
+		return "", err
+	}
+	d, err := transport.Open(c.Address)
+	if err != nil {
+		return "", err
+	}
+	look, err := layoutOptions(c, nil)
+	if err != nil {
+		return "", err
+	}
+	device := printer.NewDevice(printer.DeviceOptions{
+		Name: c.Name, Dialer: d, Confirm: m.Confirm, ConnectTimeout: connectTimeout, Linger: -1,
+	})
+	defer device.Retire()
+	drawer, _ := newDrawer(conf)
+	paper := printer.NewPaper(printer.Options{
+		Name: c.Name, Device: device, Profile: m, Columns: c.Columns, Layout: look, Drawer: drawer,
+	})
+	return paper.Print(ctx, ticket.Delivery{Station: name, Attempt: 1, Ticket: ticket.Ticket{
+		Kind: ticket.Test, Number: "TEST", Zone: conf.Venues[0].Timezone, Received: time.Now(),
+	}}, func(context.Context) error { return nil })
 }

@@ -1,0 +1,206 @@
+package doctor
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"ticketrail/cmd/internal/station"
+	"ticketrail/config"
+	"ticketrail/queue/ticket"
+)
+
+// systemFolder is where the service has its configuration. Elsewhere a first try keeps everything beside the file.
+const systemFolder = "/etc/ticketrail"
+
+// secretFile is relative to the folder of the configuration.
+const secretFile = "secrets/webhook"
+
+// A Setup is what `init` has to know for the first configuration of a box.
+type Setup struct {
+	VenueID, VenueName, Timezone string
+	Printers                     []SetupPrinter // the first gets everything until there are other routes
+	Listen                       string         // of the webhook
+	CertFile, KeyFile            string         // both empty: behind a proxy or a tunnel on this box
+}
+
+// A SetupPrinter is a station that prints.
+type SetupPrinter struct {
+	Name string
+	FoundPrinter
+}
+
+// NewSetup has a valid value everywhere, so that [Setup.Problems] only reports what was changed.
+func NewSetup() Setup {
+	return Setup{
+		VenueID: "00000000-0000-4000-8000-000000000000", VenueName: "venue", Timezone: "UTC",
+		Printers: []SetupPrinter{{"printer", FoundPrinter{Address: "tcp://127.0.0.1"}}},
+		Listen:   config.Default().Receiver.Listen,
+	}
+}
+
+// Problems are what the daemon would not accept, without the keys and lines of a file that does not exist yet.
+func (s Setup) Problems(path string) error {
+	_, err := config.Parse(path, []byte(s.text(path, false)), problems)
+	ps, ok := errors.AsType[config.Problems](err)
+	if !ok {
+		return err
+	}
+	var out []error
+	for _, p := range ps {
+		out = append(out, errors.New(p.Msg))
+	}
+	return errors.Join(out...)
+}
+
+// text is the configuration file. What is not in it has its default.
+func (s Setup) text(path string, secret bool) string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line("# The configuration of ticketrail, written by ticketrail init. What is not here has its default; every key")
+	line("# is described in /usr/share/doc/ticketrail/examples/ticketrail.yaml (deploy/ticketrail.yaml in the source).")
+	line("# After a change: ticketrail check, then systemctl reload ticketrail.")
+	line("")
+	line("receiver: # where the point-of-sale service posts its print requests")
+	line("  listen: %s # with ticketrail.socket, the address in that unit counts", strconv.Quote(s.Listen))
+	if secret {
+		line("  secret_file: %s # the end of the webhook's address; only the service knows it", secretFile)
+	}
+	if s.CertFile != "" || s.KeyFile != "" {
+		line("  tls: # read again when the files change")
+		line("    cert_file: %s", strconv.Quote(s.CertFile))
+		line("    key_file: %s", strconv.Quote(s.KeyFile))
+	}
+	line("")
+	line("venues: # the restaurants whose orders are accepted")
+	line("  - id: %s # as the service sends it", strconv.Quote(s.VenueID))
+	line("    name: %s", strconv.Quote(s.VenueName))
+	line("    timezone: %s # for the times on tickets", strconv.Quote(s.Timezone))
+	line("")
+	line("printers: # the stations; the models are listed by ticketrail printers profiles")
+	for _, p := range s.Printers {
+		b.WriteString(p.YAML(p.Name))
+	}
+	line("")
+	first := strconv.Quote(s.Printers[0].Name)
+	line("routes: # tried in order for every item; the first that matches is used")
+	line("  # - when: item.courseName == \"Drinks\"")
+	line("  #   to: [bar]")
+	line("  - to: [%s] # everything else", first)
+	line("")
+	line("fallback: %s # gets what no route matches", first)
+	if filepath.Dir(path) != systemFolder {
+		line("")
+		line("storage: # for a first try, everything is beside this file")
+		line("  path: ticketrail.db")
+		line("admin:")
+		line("  socket: ticketrail.sock")
+	}
+	return b.String()
+}
+
+// Write writes the configuration and its secret, and checks them as `check` does. It returns the secret. It never
+// replaces a file; after an error none of its files is left.
+func (s Setup) Write(ctx context.Context, path string) (secret string, err error) {
+	path, err = filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	var made []string // in the order of their making
+	defer func() {
+		if err != nil {
+			for i := len(made) - 1; i >= 0; i-- {
+				_ = os.Remove(made[i]) // a folder that somebody else uses by now is not empty
+			}
+		}
+	}()
+	random := make([]byte, 24) // 192 bits
+	rand.Read(random)
+	secret = base64.RawURLEncoding.EncodeToString(random)
+	group := serviceGroup(path)
+	folder := filepath.Dir(filepath.Join(filepath.Dir(path), secretFile))
+	for _, dir := range []string{filepath.Dir(path), folder} {
+		switch err := os.Mkdir(dir, 0o700); {
+		case errors.Is(err, fs.ErrExist):
+			continue
+		case err != nil:
+			return "", err
+		}
+		made = append(made, dir)
+		if err := give(dir, group, 0o750); err != nil {
+			return "", err
+		}
+	}
+	for _, f := range []struct{ path, text string }{
+		{filepath.Join(filepath.Dir(path), secretFile), secret + "\n"}, {path, s.text(path, true)},
+	} {
+		if err := create(f.path, f.text); err != nil {
+			return "", err
+		}
+		made = append(made, f.path)
+		if err := give(f.path, group, 0o640); err != nil {
+			return "", err
+		}
+	}
+	_, err = CheckInstalled(ctx, path)
+	return secret, err
+}
+
+// create writes a new file to the disk, so that a power cut leaves no empty one.
+func create(path, text string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s exists already; init replaces nothing: move it away, or name another file with --config",
+			path)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err != nil {
+		_ = os.Remove(path) // it is ours
+	}
+	return err
+}
+
+// serviceGroup is the group of the service, whose configuration path is; -1 if it is none, or this is not root.
+func serviceGroup(path string) int {
+	if os.Geteuid() != 0 || filepath.Dir(path) != systemFolder {
+		return -1
+	}
+	g, err := user.LookupGroup("ticketrail")
+	if err != nil {
+		return -1
+	}
+	id, err := strconv.Atoi(g.Gid)
+	if err != nil {
+		return -1
+	}
+	return id
+}
+
+// give lets the group read. Without a group the file stays its owner's alone.
+func give(path string, group int, mode fs.FileMode) error {
+	if group < 0 {
+		return nil
+	}
+	return errors.Join(os.Chown(path, -1, group), os.Chmod(path, mode))
+}
+
+// PrintTest prints a test ticket at a station without the daemon, which must not run: nothing is stored.
+func PrintTest(ctx context.Context, path, name string) (ticket.Proof, error) {
+	conf, err := Load(path)
+	if err != nil {
+		return "", err
+	}
+	return station.PrintTest(ctx, conf, name)
+}
