@@ -7,7 +7,6 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"math/big"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -46,24 +45,6 @@ func TestPlainHTTPIsForLoopbackUnlessInsecureIsSet(t *testing.T) {
 		if strings.HasSuffix(want, plain) {
 			mustLoad(t, good+"receiver: { insecure: true, listen: \""+listen+"\" }\n")
 		}
-	}
-}
-
-func TestASocketFromSystemdFollowsTheSameRule(t *testing.T) {
-	r := Default().Receiver
-	for _, a := range []net.Addr{&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1},
-		&net.TCPAddr{IP: net.IPv6loopback, Port: 1}, &net.UnixAddr{Net: "unix", Name: "/x"}} {
-		if err := r.CheckListener(a); err != nil {
-			t.Errorf("%v: %v", a, err)
-		}
-	}
-	open := &net.TCPAddr{IP: net.IPv4zero, Port: 8443}
-	if err := r.CheckListener(open); err == nil {
-		t.Error("plain HTTP on every address was let through")
-	}
-	r.Insecure = true
-	if err := r.CheckListener(open); err != nil {
-		t.Error(err)
 	}
 }
 

@@ -59,8 +59,7 @@ type Config struct {
 type Receiver struct {
 	// Listen is the address and port of the webhook. Default 127.0.0.1:8443, for a reverse proxy or
 	// tunnel on the same box. Any address that is not a loopback address requires TLS or Insecure.
-	// With ticketrail.socket, systemd listens instead, on the address in that file, which should be
-	// the same. Needs a restart.
+	// Needs a restart.
 	Listen string `mapstructure:"listen" reload:"restart"`
 	// Path is where the service posts to. Default /webhooks/print. It is never logged, but everyone
 	// who may read this file can see it: use SecretFile for a secret.

@@ -1,25 +1,11 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"strconv"
 )
-
-// CheckListener reports why the webhook must not be served on a socket that systemd opened, by the
-// same rule as receiver.listen: plain HTTP only on a loopback address, unless TLS or Insecure is
-// set. A unix socket counts as loopback.
-func (r *Receiver) CheckListener(addr net.Addr) error {
-	if addr.Network() == "unix" {
-		return nil
-	}
-	if msg := r.listenProblem(addr.String()); msg != "" {
-		return errors.New("receiver: " + msg)
-	}
-	return nil
-}
 
 func (r *Receiver) listenProblem(hostport string) string {
 	return listenProblem(hostport, r.Insecure || r.TLS.Enabled(),

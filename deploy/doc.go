@@ -4,7 +4,6 @@
 // Where each file goes:
 //
 //	ticketrail.service           /usr/lib/systemd/system/
-//	ticketrail.socket            /usr/lib/systemd/system/
 //	sysusers.d/ticketrail.conf   /usr/lib/sysusers.d/
 //	tmpfiles.d/ticketrail.conf   /usr/lib/tmpfiles.d/
 //	modules-load.d/ticketrail.conf /usr/lib/modules-load.d/
@@ -13,7 +12,7 @@
 // then
 //
 //	systemd-sysusers && systemd-tmpfiles --create && systemctl daemon-reload
-//	systemctl enable --now ticketrail.socket ticketrail.service
+//	systemctl enable --now ticketrail.service
 //
 // Tests compare the files with the program: the configuration has every key with the default of
 // package config, and systemd reports nothing about the units.
@@ -23,7 +22,7 @@ import "embed"
 
 // Files are the files to install, under the names above.
 //
-//go:embed ticketrail.service ticketrail.socket ticketrail.yaml sysusers.d tmpfiles.d modules-load.d
+//go:embed ticketrail.service ticketrail.yaml low-port.conf sysusers.d tmpfiles.d modules-load.d
 var Files embed.FS
 
 // Config is ticketrail.yaml: every key with its default and what it does.

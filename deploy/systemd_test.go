@@ -2,6 +2,7 @@ package deploy_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -42,9 +43,7 @@ func machine(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	for _, unit := range []string{"ticketrail.service", "ticketrail.socket"} {
-		put("usr/lib/systemd/system/"+unit, read(t, unit), 0o644)
-	}
+	put("usr/lib/systemd/system/ticketrail.service", read(t, "ticketrail.service"), 0o644)
 	for _, target := range []string{
 		"sysinit", "basic", "shutdown", "multi-user", "sockets", "network-online", "time-sync", "nss-lookup",
 	} {
@@ -75,19 +74,33 @@ func run(t *testing.T, name string, args ...string) (out string, err error) {
 	return b.String(), err
 }
 
+// version is systemd's.
+func version(t *testing.T) (n int) {
+	t.Helper()
+	out, err := run(t, "systemd-analyze", "--version")
+	if _, scan := fmt.Sscanf(out, "systemd %d", &n); err != nil || scan != nil {
+		t.Fatalf("%v %v: %q", err, scan, out)
+	}
+	return n
+}
+
 func TestSystemdReportsNothingAboutTheUnits(t *testing.T) {
 	analyze := program(t, "systemd-analyze")
 	root := machine(t)
 	// An unknown key is only a warning, on some versions of systemd with exit code 0: the test
 	// requires that there is no output.
 	verify := func() string {
-		out, err := run(t, analyze, "verify", "--man=no", "--root="+root, "ticketrail.service", "ticketrail.socket")
+		out, err := run(t, analyze, "verify", "--man=no", "--root="+root, "ticketrail.service")
 		if err != nil && out == "" {
 			t.Fatal(err)
 		}
 		return out
 	}
-	if out := verify(); out != "" {
+	out := verify()
+	if line, rest, _ := strings.Cut(out, "\n"); version(t) < 257 && strings.Contains(line, "ignoring: identity") {
+		out = rest // the only value that Debian 12 does not know
+	}
+	if out != "" {
 		t.Errorf("systemd says:\n%s", out)
 	}
 	// The same check must report a wrong key, or no output would prove nothing.
@@ -104,7 +117,11 @@ func TestSystemdReportsNothingAboutTheUnits(t *testing.T) {
 func TestTheServiceHasALowSystemdExposure(t *testing.T) {
 	analyze := program(t, "systemd-analyze")
 	name := filepath.Join(machine(t), "usr/lib/systemd/system/ticketrail.service")
-	out, err := run(t, analyze, "security", "--no-pager", "--offline=true", "--threshold=20", name)
+	threshold := "13" // 1.3
+	if version(t) < 257 {
+		threshold = "14" // without PrivateUsers=identity
+	}
+	out, err := run(t, analyze, "security", "--no-pager", "--offline=true", "--threshold="+threshold, name)
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
@@ -140,21 +157,21 @@ func settings(unit, key string) []string {
 }
 
 func TestTheUnitsAndTheConfigurationAgree(t *testing.T) {
-	service, socket, c := read(t, "ticketrail.service"), read(t, "ticketrail.socket"), config.Default()
-	for _, want := range []struct {
-		unit, key, value string
-	}{
-		{socket, "ListenStream", c.Receiver.Listen},
-		{socket, "FileDescriptorName", "webhook"},
-		{service, "StateDirectory", filepath.Base(filepath.Dir(c.Storage.Path))},
-		{service, "RuntimeDirectory", filepath.Base(filepath.Dir(c.Admin.Socket))},
-		{service, "RuntimeDirectoryMode", "0750"},
-		{service, "Type", "notify"},
-		{service, "ExecStart", "/usr/bin/ticketrail serve --config /etc/ticketrail/ticketrail.yaml"},
+	service, c := read(t, "ticketrail.service"), config.Default()
+	for key, want := range map[string]string{
+		"StateDirectory":      filepath.Base(filepath.Dir(c.Storage.Path)),
+		"ReadWritePaths":      "-" + filepath.Dir(c.Admin.Socket),
+		"Type":                "notify",
+		"ExecStart":           "/usr/bin/ticketrail serve --config /etc/ticketrail/ticketrail.yaml",
+		"ConditionPathExists": "/etc/ticketrail/ticketrail.yaml",
 	} {
-		if got := settings(want.unit, want.key); !slices.Equal(got, []string{want.value}) {
-			t.Errorf("%s=%q, want %q", want.key, got, want.value)
+		if got := settings(service, key); !slices.Equal(got, []string{want}) {
+			t.Errorf("%s=%q, want %q", key, got, want)
 		}
+	}
+	folder := "d " + filepath.Dir(c.Admin.Socket) + " 2750 ticketrail ticketrail-admin -"
+	if !strings.Contains(read(t, "tmpfiles.d/ticketrail.conf"), folder) {
+		t.Errorf("tmpfiles.d has no line %q", folder)
 	}
 	watchdog, err := time.ParseDuration(strings.Join(settings(service, "WatchdogSec"), ""))
 	if err != nil || watchdog <= 20*time.Second {

@@ -17,8 +17,7 @@ func (c *cli) check() *cobra.Command {
 		Short: "check the configuration",
 		Long: `check reads the configuration and prints every problem on a line of its own; the exit code is
 then 2. If ticketrail.service is installed with this file, it also checks that the service's user
-can read it (as root), that the service may write where the file says, and that receiver.listen is
-the address of ticketrail.socket.
+can read it (as root) and that the service may write where the file says.
 
 With --online it also asks the printers, the third-party kitchen displays and, for each venue, the
 point-of-sale API (as "venues check" does); the exit code is 1 if one of them does not answer or

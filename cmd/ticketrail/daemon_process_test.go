@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -44,7 +45,9 @@ type daemonProcess struct {
 	dir      string
 	program  string // name on PATH: "ticketrail", or a variant that TestMain knows
 	before   []string
-	inherit  *os.File // a listener that the program is started with
+	keeps    bool     // what the daemon wants kept through restarts is kept, as systemd does
+	kept     *os.File // the listener that is kept; nil before
+	keptName string
 	stations []string
 	printers map[string]*virtual.Printer
 	addrs    map[string]string // of the printers
@@ -151,8 +154,11 @@ func (k *daemonProcess) start() {
 	args := append(slices.Clone(k.before), path, "serve", "--config", k.conf)
 	k.cmd = exec.Command(args[0], args[1:]...)
 	k.cmd.Env = append(os.Environ(), "NOTIFY_SOCKET="+notify)
-	if k.inherit != nil {
-		k.cmd.ExtraFiles = []*os.File{k.inherit}
+	if k.kept != nil {
+		// The shell knows its own number, which the program's will be.
+		k.cmd = exec.Command("sh", append([]string{"-c", `LISTEN_FDS=1 LISTEN_PID=$$ exec "$@"`, "sh"}, args...)...)
+		k.cmd.Env = append(os.Environ(), "NOTIFY_SOCKET="+notify, "LISTEN_FDNAMES="+k.keptName)
+		k.cmd.ExtraFiles = []*os.File{k.kept}
 	}
 	k.log = &logTail{}
 	k.cmd.Stderr = k.log
@@ -168,10 +174,14 @@ func (k *daemonProcess) start() {
 		ready <- fmt.Errorf("the daemon ended before it was ready: %v", err)
 	}()
 	go func() {
-		buf := make([]byte, 4096)
+		buf, rights := make([]byte, 4096), make([]byte, 256)
 		said.SetReadDeadline(time.Now().Add(testTimeout))
 		for {
-			n, err := said.Read(buf)
+			n, rn, _, _, err := said.ReadMsgUnix(buf, rights)
+			if err == nil && k.keeps && bytes.HasPrefix(buf[:n], []byte("FDSTORE=1\n")) {
+				_, k.keptName, _ = strings.Cut(string(buf[:n]), "FDNAME=")
+				k.kept, err = received(rights[:rn])
+			}
 			if err != nil || bytes.Contains(buf[:n], []byte("READY=1")) {
 				ready <- err
 				return
@@ -181,6 +191,19 @@ func (k *daemonProcess) start() {
 	if err := <-ready; err != nil {
 		k.t.Fatalf("%v\n%s", err, k.log)
 	}
+}
+
+// received is the file that came with a message.
+func received(rights []byte) (*os.File, error) {
+	messages, err := syscall.ParseSocketControlMessage(rights)
+	if err != nil || len(messages) != 1 {
+		return nil, fmt.Errorf("%d control messages: %w", len(messages), err)
+	}
+	fds, err := syscall.ParseUnixRights(&messages[0])
+	if err != nil || len(fds) != 1 {
+		return nil, fmt.Errorf("%d files: %w", len(fds), err)
+	}
+	return os.NewFile(uintptr(fds[0]), "listener"), nil
 }
 
 // kill is kill -9, and waits until the process is gone.

@@ -1,14 +1,14 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -140,24 +140,12 @@ func TestAGracefulRestartDoubtsNothing(t *testing.T) {
 	k.stop()
 }
 
-// TestARestartCostsNoOrder: with the listener held by another process, as ticketrail.socket holds
-// it, no connection is refused across restarts. What the server reads as it begins to stop it drops
-// without an answer, so the sender tries again once, of the three times that the service does.
+// TestARestartCostsNoOrder: systemd keeps the daemon's listener, and no connection is refused across
+// restarts. What the server reads as it begins to stop it drops without an answer, so the sender tries
+// again once, of the three times that the service does.
 func TestARestartCostsNoOrder(t *testing.T) {
 	k := newDaemon(t, "", "grill")
-	l, err := net.Listen("tcp", strings.TrimSuffix(strings.TrimPrefix(k.url, "http://"), "/webhooks/print"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	f, err := l.(*net.TCPListener).File()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	k.inherit = f
-	// The shell knows its own number, which the program's will be.
-	k.before = []string{"sh", "-c", `LISTEN_FDS=1 LISTEN_PID=$$ LISTEN_FDNAMES=webhook exec "$@"`, "sh"}
+	k.keeps = true
 	k.client.Transport.(*http.Transport).DisableKeepAlives = true // each order is a connection of its own
 	// Longer than the service waits: under the race detector a start alone takes seconds, and this
 	// is about being refused or dropped, not about being quick.
@@ -176,6 +164,9 @@ func TestARestartCostsNoOrder(t *testing.T) {
 			}
 			o := k.newOrder(fmt.Sprintf("K-a-%d-0000", i), "grill")
 			got := k.post(o, 0)
+			if errors.Is(got.err, syscall.ECONNREFUSED) {
+				t.Error("a connection was refused")
+			}
 			if got.err != nil {
 				got = k.post(o, 1)
 			}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -25,8 +26,8 @@ func (c *cli) serve() *cobra.Command {
 		Long: `serve runs the daemon in the foreground until SIGTERM or SIGINT; a second signal ends it at
 once. SIGHUP reloads the configuration; an invalid one is logged and changes nothing.
 
-Under systemd it reports when it is ready, feeds the watchdog, and takes the listening socket of the
-webhook from ticketrail.socket, so that a restart refuses no connection.`,
+Under systemd it reports when it is ready, feeds the watchdog, and has the port of the webhook kept
+open while it restarts, so that a restart refuses no connection.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			// Before anything slow: without a handler an early SIGHUP would end the program. One
@@ -77,34 +78,47 @@ func (c *cli) daemonOptions(reload <-chan os.Signal) (app.Options, error) {
 		return app.Options{}, fmt.Errorf("read WATCHDOG_USEC: %w", err)
 	}
 	o.WatchdogEvery = limit / 3 // two pings may be late before systemd restarts the daemon
-	if o.Webhook, err = systemdListener(); err != nil {
-		return app.Options{}, err
+	// It removes the LISTEN_ variables, so that child processes do not take the listeners again.
+	if o.Keeper.Found, err = activation.ListenersWithNames(); err != nil {
+		return app.Options{}, fmt.Errorf("take listeners from systemd: %w", err)
 	}
+	o.Keeper.Send = sendToSystemd
 	if c.changeOptions != nil {
 		c.changeOptions(&o)
 	}
 	return o, nil
 }
 
-// systemdListener is the listener that ticketrail.socket passed to this process, or nil.
-// activation.Listeners removes the LISTEN_ variables, so child processes do not take it again.
-// Without ticketrail.socket, or without systemd, there is none, and the daemon listens at
-// receiver.listen.
-func systemdListener() (net.Listener, error) {
-	ls, err := activation.Listeners()
+// sendToSystemd is sd_pid_notify_with_fds(3) for one listener; nil is none. Without systemd it does
+// nothing.
+func sendToSystemd(state string, with net.Listener) error {
+	name := os.Getenv("NOTIFY_SOCKET")
+	if name == "" {
+		return nil
+	}
+	if with == nil {
+		_, err := daemon.SdNotify(false, state)
+		return err
+	}
+	// Not connected: package net does not send rights on a datagram socket that is.
+	c, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Net: "unixgram"})
 	if err != nil {
-		return nil, fmt.Errorf("take listeners from systemd: %w", err)
+		return err
 	}
-	switch {
-	case len(ls) == 0:
-		return nil, nil
-	case len(ls) > 1 || ls[0] == nil:
-		return nil, fmt.Errorf(
-			"take listeners from systemd: got %d, want one stream socket: "+
-				"ticketrail.socket needs exactly one ListenStream",
-			len(ls))
+	defer c.Close()
+	l, ok := with.(syscall.Conn)
+	if !ok {
+		return fmt.Errorf("a %T has no file descriptor", with)
 	}
-	return ls[0], nil
+	// Not File().Fd(), which would make the listener block for both copies.
+	raw, err := l.SyscallConn()
+	if err != nil {
+		return err
+	}
+	ctl := raw.Control(func(fd uintptr) {
+		_, _, err = c.WriteMsgUnix([]byte(state), syscall.UnixRights(int(fd)), &net.UnixAddr{Name: name, Net: "unixgram"})
+	})
+	return errors.Join(ctl, err)
 }
 
 // signalContext ends at the first SIGINT or SIGTERM, which starts a graceful stop. It then restores

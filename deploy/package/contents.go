@@ -36,11 +36,11 @@ var debian embed.FS
 // before somebody has said which printers there are.
 var units = map[string]string{
 	"ticketrail.service":             "/usr/lib/systemd/system/ticketrail.service",
-	"ticketrail.socket":              "/usr/lib/systemd/system/ticketrail.socket",
 	"sysusers.d/ticketrail.conf":     "/usr/lib/sysusers.d/ticketrail.conf",
 	"tmpfiles.d/ticketrail.conf":     "/usr/lib/tmpfiles.d/ticketrail.conf",
 	"modules-load.d/ticketrail.conf": "/usr/lib/modules-load.d/ticketrail.conf",
 	"ticketrail.yaml":                "/usr/share/doc/ticketrail/examples/ticketrail.yaml",
+	"low-port.conf":                  "/usr/share/doc/ticketrail/examples/low-port.conf",
 }
 
 // A tree collects the files of the package below a folder, because nfpm reads them from there.

@@ -18,8 +18,8 @@ import (
 //
 // Two daemons that start at the same moment could both pass this check. The lock on the database
 // decides between them, so the caller must open the database first. The mode gives access to the
-// daemon's group. Under the shipped unit that is ticketrail: an operator joins it instead of using
-// sudo.
+// socket's group, which is that of the folder if the folder is setgid. On an installed box that is
+// ticketrail-admin: an operator joins it instead of using sudo.
 func Listen(path string) (net.Listener, error) {
 	switch info, err := os.Lstat(path); {
 	case errors.Is(err, fs.ErrNotExist):

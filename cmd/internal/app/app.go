@@ -60,9 +60,10 @@ type Options struct {
 	// Config is used instead of a file. Such a daemon cannot reload.
 	Config *config.Config
 	// Webhook, Metrics and Display are used instead of listeners at the configured addresses, for
-	// socket activation and tests. The App closes them. A listener from systemd stays open in the
-	// kernel while the daemon restarts, so no order is refused meanwhile.
+	// tests. The App closes them.
 	Webhook, Metrics, Display net.Listener
+	// Keeper keeps the webhook's port open while the daemon restarts; empty: the port closes.
+	Keeper Keeper
 	// Dialer opens the connection to a printer; nil is transport.Open of its address.
 	Dialer func(config.Printer) (transport.Dialer, error)
 	// Dial connects to a third-party kitchen display; nil is the network.

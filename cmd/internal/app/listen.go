@@ -32,9 +32,9 @@ func listenOn(given net.Listener, key, address string) (net.Listener, error) {
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
 		return nil, fmt.Errorf("%s: this box has no address %s: ip address shows those it has (%w)", key, address, err)
 	case errors.Is(err, syscall.EACCES):
-		return nil, fmt.Errorf("%s: %s needs root: "+
-			"set a port above 1023, or let systemd open it (ticketrail.socket) (%w)",
-			key, address, err)
+		return nil, fmt.Errorf("%s: this user may not open a port below 1024: set %s to a higher port, or allow it: "+
+			"copy low-port.conf from the examples of the package to /etc/systemd/system/ticketrail.service.d (%w)",
+			address, key, err)
 	}
 	return nil, fmt.Errorf("%s: listen on %s: %w", key, address, err)
 }

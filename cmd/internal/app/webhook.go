@@ -71,15 +71,11 @@ func newPolicy(conf *config.Config, p *plan.Plan) *receiver.Policy {
 // listenWebhook opens the port that the service posts to. Nothing is answered before Run: until
 // then connections wait in the kernel.
 func listenWebhook(a *App, conf *config.Config) error {
-	l, err := listenOn(a.o.Webhook, "receiver.listen", conf.Receiver.Listen)
+	l, err := listenKept(a, conf)
 	if err != nil {
 		return err
 	}
 	a.down.push("webhook listener", closeListener(l))
-	// Socket activation must not get around the rule that a public address needs TLS.
-	if err := conf.Receiver.CheckListener(l.Addr()); err != nil {
-		return err
-	}
 	a.webhookAt = l.Addr()
 	// After this time the service has given up waiting. Requests that are cut off at a stop are sent
 	// again and deduplicated.

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"os/user"
@@ -20,9 +19,8 @@ import (
 	"ticketrail/config"
 )
 
-// The configuration may be right and the service still unable to use it: the unit has another user, may write to
-// few folders, and takes its port from the socket unit. systemd is asked how the units are, because drop-ins
-// change them.
+// The configuration may be right and the service still unable to use it: the unit has another user and may write to
+// few folders. systemd is asked how the unit is, because drop-ins change it.
 
 // systemctlTimeout is for one question to systemd, which answers in milliseconds.
 const systemctlTimeout = 5 * time.Second
@@ -39,7 +37,7 @@ func unitSettings(ctx context.Context, unit string, names ...string) map[string]
 	found := map[string]string{}
 	for line := range strings.Lines(string(out)) {
 		if k, v, ok := strings.Cut(strings.TrimSpace(line), "="); ok {
-			found[k] = strings.TrimSpace(found[k] + " " + v) // Listen comes once for each address
+			found[k] = v
 		}
 	}
 	if found["LoadState"] != "loaded" {
@@ -66,8 +64,7 @@ func UnitFindings(ctx context.Context, path string, conf *config.Config) (out []
 		return nil
 	}
 	out = append(out, readable(ctx, s["User"], path)...)
-	out = append(out, writable(s, conf)...)
-	return append(out, activated(ctx, conf)...)
+	return append(out, writable(s, conf)...)
 }
 
 // readable reads the configuration as the service's user does, in a child process with that user's rights: to work
@@ -178,44 +175,4 @@ func writable(s map[string]string, conf *config.Config) (out []Finding) {
 		}
 	}
 	return out
-}
-
-// activated compares the socket unit, from which the daemon gets its port, with receiver.listen, which it then does
-// not use.
-func activated(ctx context.Context, conf *config.Config) []Finding {
-	s := unitSettings(ctx, "ticketrail.socket", "Listen")
-	if s == nil {
-		return nil
-	}
-	var listens []string
-	for word := range strings.FieldsSeq(s["Listen"]) {
-		if word != "(Stream)" {
-			listens = append(listens, word)
-		}
-	}
-	if len(listens) == 1 && sameListen(listens[0], conf.Receiver.Listen) {
-		return nil
-	}
-	return []Finding{{
-		Warn, "receiver.listen", fmt.Sprintf("is %s and has no effect: ticketrail.socket listens on %s",
-			conf.Receiver.Listen, cmp.Or(strings.Join(listens, ", "), "nothing")),
-		fmt.Sprintf("set both to the same: systemctl edit ticketrail.socket, "+
-			"with ListenStream= and ListenStream=%s below [Socket]", conf.Receiver.Listen),
-	}}
-}
-
-// sameListen reports whether two addresses to listen on are the same. Every address is written in several ways.
-func sameListen(a, b string) bool {
-	aHost, aPort, aErr := net.SplitHostPort(a)
-	bHost, bPort, bErr := net.SplitHostPort(b)
-	plain := func(host string) string {
-		switch host {
-		case "", "0.0.0.0", "::":
-			return "*"
-		case "localhost":
-			return "127.0.0.1"
-		}
-		return host
-	}
-	return aErr == nil && bErr == nil && aPort == bPort && plain(aHost) == plain(bHost)
 }

@@ -101,7 +101,7 @@ var Packages = []Package{
 	}},
 	{"printer/printertest", "a printer written from the manuals alone, to judge outcomes by the paper, for tests", nil},
 	{"config", "the configuration file", nil},
-	{"deploy", "systemd unit and socket, example configuration", nil},
+	{"deploy", "systemd unit, example configuration", nil},
 	{"deploy/package", "builds the Debian packages", []string{"deploy"}},
 }
 

@@ -1,0 +1,60 @@
+package app
+
+import (
+	"net"
+	"strings"
+
+	"ticketrail/config"
+)
+
+// A Keeper keeps listeners open while no daemon runs: the store of file descriptors that systemd has for
+// each service. It lasts through a restart, a crash and an upgrade, and ends with systemctl stop. So a
+// restart refuses no connection, and the address is that of the configuration alone: a socket unit would
+// have a second one, and would start a stopped daemon again.
+type Keeper struct {
+	// Found are the listeners of an earlier run, by name.
+	Found map[string][]net.Listener
+	// Send tells systemd a state; with a listener, a copy of it goes along.
+	Send func(state string, with net.Listener) error
+}
+
+// listenKept takes the webhook's listener of an earlier run, or opens it and has it kept. The name has the
+// address, as the configuration writes it: after a change the old port is closed for good.
+func listenKept(a *App, conf *config.Config) (l net.Listener, err error) {
+	if a.o.Webhook != nil {
+		return a.o.Webhook, nil
+	}
+	// Names are separated by colons.
+	want := "webhook-" + strings.ReplaceAll(conf.Receiver.Listen, ":", "/")
+	for name, found := range a.o.Keeper.Found {
+		for _, f := range found {
+			if name == want && l == nil {
+				l = f
+				continue
+			}
+			f.Close()
+		}
+		if name != want {
+			a.keep("FDSTOREREMOVE=1\nFDNAME="+name, nil)
+		}
+	}
+	if l != nil {
+		return l, nil
+	}
+	if l, err = listenOn(nil, "receiver.listen", conf.Receiver.Listen); err != nil {
+		return nil, err
+	}
+	// FDPOLL: systemd need not watch it, and would drop one that looks closed.
+	a.keep("FDSTORE=1\nFDPOLL=0\nFDNAME="+want, l)
+	return l, nil
+}
+
+// keep changes what systemd keeps. Without it the daemon works as well, but for a moment at a restart.
+func (a *App) keep(state string, with net.Listener) {
+	if a.o.Keeper.Send == nil {
+		return
+	}
+	if err := a.o.Keeper.Send(state, with); err != nil {
+		a.log.Warn("systemd does not keep the webhook's port: requests are refused during a restart", "err", err)
+	}
+}

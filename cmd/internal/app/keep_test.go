@@ -1,0 +1,81 @@
+package app
+
+import (
+	"errors"
+	"log/slog"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+
+	"ticketrail/config"
+)
+
+func local(t *testing.T) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+func TestAPortThatWasKeptIsServedAgainUntilItsAddressChanges(t *testing.T) {
+	var said []string
+	var given net.Listener
+	keeper := Keeper{Send: func(state string, with net.Listener) error {
+		said, given = append(said, state), with
+		return nil
+	}}
+	a := &App{o: Options{Keeper: keeper}, log: slog.New(slog.DiscardHandler)}
+	conf := config.Default()
+	conf.Receiver.Listen = "127.0.0.1:0"
+
+	first, err := listenKept(a, &conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Close()
+	if want := []string{"FDSTORE=1\nFDPOLL=0\nFDNAME=webhook-127.0.0.1/0"}; !slices.Equal(said, want) || given != first {
+		t.Fatalf("said %q with %v, want %q with the listener", said, given, want)
+	}
+
+	said = nil
+	a.o.Keeper.Found = map[string][]net.Listener{"webhook-127.0.0.1/0": {first}}
+	again, err := listenKept(a, &conf)
+	if err != nil || again != first || len(said) > 0 {
+		t.Fatalf("got %v, %v and said %q; want the kept listener and not a word", again, err, said)
+	}
+
+	old := local(t)
+	a.o.Keeper.Found = map[string][]net.Listener{"webhook-127.0.0.1/9": {old}}
+	changed, err := listenKept(a, &conf)
+	if err != nil || changed == old {
+		t.Fatalf("the port of another address is served: %v", err)
+	}
+	defer changed.Close()
+	if want := "FDSTOREREMOVE=1\nFDNAME=webhook-127.0.0.1/9"; len(said) != 2 || said[0] != want {
+		t.Errorf("said %q, want first %q", said, want)
+	}
+	if _, err := old.Accept(); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("the old port is still open: %v", err)
+	}
+}
+
+func TestAPortThatIsNotKeptIsServedAndWarnedOf(t *testing.T) {
+	var log strings.Builder
+	a := &App{log: slog.New(slog.NewTextHandler(&log, nil)), o: Options{Keeper: Keeper{
+		Send: func(string, net.Listener) error { return errors.New("no such socket") },
+	}}}
+	conf := config.Default()
+	conf.Receiver.Listen = "127.0.0.1:0"
+	l, err := listenKept(a, &conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	if !strings.Contains(log.String(), "level=WARN") || !strings.Contains(log.String(), "no such socket") {
+		t.Errorf("log: %q", log.String())
+	}
+}
