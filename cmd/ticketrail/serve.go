@@ -116,7 +116,8 @@ func sendToSystemd(state string, with net.Listener) error {
 		return err
 	}
 	ctl := raw.Control(func(fd uintptr) {
-		_, _, err = c.WriteMsgUnix([]byte(state), syscall.UnixRights(int(fd)), &net.UnixAddr{Name: name, Net: "unixgram"})
+		to := &net.UnixAddr{Name: name, Net: "unixgram"}
+		_, _, err = c.WriteMsgUnix([]byte(state), syscall.UnixRights(int(fd)), to)
 	})
 	return errors.Join(ctl, err)
 }

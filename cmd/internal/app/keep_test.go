@@ -37,7 +37,8 @@ func TestAPortThatWasKeptIsServedAgainUntilItsAddressChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer first.Close()
-	if want := []string{"FDSTORE=1\nFDPOLL=0\nFDNAME=webhook-127.0.0.1/0"}; !slices.Equal(said, want) || given != first {
+	want := []string{"FDSTORE=1\nFDPOLL=0\nFDNAME=webhook-127.0.0.1/0"}
+	if !slices.Equal(said, want) || given != first {
 		t.Fatalf("said %q with %v, want %q with the listener", said, given, want)
 	}
 
