@@ -135,7 +135,12 @@ func readJob(tx *bolt.Tx, id uint64, raw []byte, lent map[uint64]entry, f Filter
 		}
 	}
 	j.Kind, j.Request, j.Record, j.Device = t.Kind, t.Request, t.Record, t.Device
-	j.Venue, j.VenueName = t.Venue, t.VenueName
+	j.Venue, j.VenueName, j.Number, j.Table = t.Venue, t.VenueName, t.Number, t.Table
+	for _, l := range t.Lines {
+		if l.Depth == 0 {
+			j.Items++
+		}
+	}
 	if j.Kind == ticket.Order && s.RescuedFrom != "" {
 		j.Kind = ticket.Rescued
 	}

@@ -23,6 +23,9 @@ type Job struct {
 	RefusedBy  []string     `json:"refused_by,omitempty"` // the stations that refused it, in order
 	Kind       ticket.Kind  `json:"kind,omitempty"`
 	MadeFrom   uint64       `json:"of,omitempty"` // the job this one was made from
+	Number     string       `json:"number,omitempty"`
+	Table      string       `json:"table,omitempty"`
+	Items      int          `json:"items,omitempty"` // lines of its ticket that are no modifiers
 	ReceivedAt time.Time    `json:"received_at"`
 	FinishedAt *time.Time   `json:"finished_at,omitempty"` // nil while open
 	Reason     string       `json:"reason,omitempty"`      // of a finished job: why; of a waiting one: the last failure

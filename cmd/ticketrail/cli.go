@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -28,9 +29,10 @@ type cli struct {
 	in       io.Reader // the body for inspect
 	out, err io.Writer
 
-	config, socket string // flags
-	configGiven    bool   // --config was given
-	parsed         bool   // flags and arguments were right
+	config, socket string         // flags
+	configGiven    bool           // --config was given
+	parsed         bool           // flags and arguments were right
+	zone           *time.Location // in which times are shown: the kitchen's, once the daemon was asked; nil: the box's
 
 	changeOptions func(*app.Options) // what a test changes about the daemon; nil in the program
 }

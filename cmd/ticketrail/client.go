@@ -75,6 +75,9 @@ func query[T any](c *cli, cmd *cobra.Command,
 		if err != nil {
 			return err
 		}
+		if c.zone, err = d.Zone(cmd.Context()); err != nil {
+			return err
+		}
 		v, err := ask(cmd.Context(), d, args)
 		switch {
 		case err != nil:
@@ -147,6 +150,9 @@ func (c *cli) showEntry(
 		}
 		d, err := c.client()
 		if err != nil {
+			return err
+		}
+		if c.zone, err = d.Zone(cmd.Context()); err != nil {
 			return err
 		}
 		x, err := get(cmd.Context(), d, id)

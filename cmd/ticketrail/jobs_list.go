@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -23,6 +24,7 @@ func (c *cli) jobsList() *cobra.Command {
 		f       admin.Filter
 		since   string
 		request string
+		order   string
 		asJSON  bool
 	)
 	cmd := &cobra.Command{
@@ -30,10 +32,12 @@ func (c *cli) jobsList() *cobra.Command {
 		Short: "list tickets, newest first",
 		Example: `  ticketrail jobs list --state pending,held
   ticketrail jobs list --station grill --since 2h
+  ticketrail jobs list --order 142
   ticketrail jobs list --request 5b7c1d    (as printed at the foot of the ticket)`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			if f.Since, err = parseSince(since, time.Now()); err != nil {
+			// Before the daemon is asked for the kitchen's zone, so that a mistake is told in any case.
+			if _, err = parseSince(since, time.Now()); err != nil {
 				return err
 			}
 			if f.Limit < 0 {
@@ -43,12 +47,18 @@ func (c *cli) jobsList() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if c.zone, err = d.Zone(cmd.Context()); err != nil {
+				return err
+			}
+			if f.Since, err = parseSince(since, time.Now().In(c.location())); err != nil {
+				return err
+			}
 			// A limit that the operator gave is meant as given, also 0 for all.
 			short := !asJSON && isTerminal(c.out) && !cmd.Flags().Changed("limit")
 			if short {
 				f.Limit = terminalLimit
 			}
-			jobs, err := listJobs(cmd, d, f, request)
+			jobs, err := listJobs(cmd, d, f, request, order)
 			if err != nil {
 				return err
 			}
@@ -70,6 +80,7 @@ func (c *cli) jobsList() *cobra.Command {
 	fl.StringSliceVar(&f.States, "state", nil, "only jobs in these `states`: "+strings.Join(admin.StateNames(), ", "))
 	fl.StringVar(&f.Station, "station", "", "only jobs of this `station`")
 	fl.StringVar(&request, "request", "", "only jobs of this print request: its `id` or the end of it")
+	fl.StringVar(&order, "order", "", "only jobs of the order with this `number`, as it is called out")
 	fl.StringVar(&since, "since", "",
 		"only jobs received since this `time`: 2h, 3d, 18:30, 2026-11-20, \"2026-11-20 18:30\" or RFC 3339")
 	fl.IntVar(&f.Limit, "limit", 0, "at most this many, newest first; 0 is all (default: 50 on a terminal, else all)")
@@ -85,8 +96,8 @@ func (c *cli) jobsList() *cobra.Command {
 // has only the end of one, from the foot of a ticket, so that case is filtered here. The end is
 // enough: the foot of a ticket shows six characters of a UUID, which two orders of an evening
 // hardly ever share.
-func listJobs(cmd *cobra.Command, d *admin.Client, f admin.Filter, request string) ([]admin.Job, error) {
-	if request == "" {
+func listJobs(cmd *cobra.Command, d *admin.Client, f admin.Filter, request, order string) ([]admin.Job, error) {
+	if request == "" && order == "" {
 		return d.Jobs(cmd.Context(), f)
 	}
 	// The daemon's limit would count jobs of other requests.
@@ -96,10 +107,12 @@ func listJobs(cmd *cobra.Command, d *admin.Client, f admin.Filter, request strin
 	if err != nil {
 		return nil, err
 	}
-	end := strings.ToLower(request)
+	end, order := strings.ToLower(request), strings.ToLower(strings.TrimPrefix(order, "#"))
 	matching := []admin.Job{} // not nil: no job is [] in JSON
 	for _, j := range all {
-		if strings.HasSuffix(strings.ToLower(j.Request), end) && (limit == 0 || len(matching) < limit) {
+		if strings.HasSuffix(strings.ToLower(j.Request), end) &&
+			(order == "" || order == strings.ToLower(strings.TrimPrefix(j.Number, "#"))) &&
+			(limit == 0 || len(matching) < limit) {
 			matching = append(matching, j)
 		}
 	}
@@ -109,12 +122,24 @@ func listJobs(cmd *cobra.Command, d *admin.Client, f admin.Filter, request strin
 // jobTable shows the request as its short form, as it is printed at the foot of the ticket, so that
 // paper and list can be compared.
 func (c *cli) jobTable(jobs []admin.Job) error {
-	t := newTable(c.out, "ID", "STATE", "STATION", "RECEIVED", "ATTEMPTS", "REQUEST", "NOTE")
+	t := newTable(c.out, "ID", "STATE", "STATION", c.timeHead("RECEIVED"), "ORDER", "TABLE", "ITEMS", "REQUEST", "NOTE")
 	for _, j := range jobs {
-		t.row(strconv.FormatUint(j.ID, 10), j.State.String(), j.Station, formatTime(j.ReceivedAt),
-			strconv.Itoa(j.Attempts), ticket.Short(j.Request), jobNote(j))
+		t.row(strconv.FormatUint(j.ID, 10), j.State.String(), j.Station, c.formatTime(j.ReceivedAt),
+			cmp.Or(j.Number, "-"), cmp.Or(j.Table, "-"), strconv.Itoa(j.Items), ticket.Short(j.Request), jobNote(j))
 	}
 	return t.end()
+}
+
+// orderOf is what people call the order of a job: its number and its table.
+func orderOf(j admin.Job) string {
+	var parts []string
+	if j.Number != "" {
+		parts = append(parts, ticket.NumberLabel(j.Number))
+	}
+	if j.Table != "" {
+		parts = append(parts, ticket.TableLabel(j.Table, ""))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // jobNote is what is unusual about a job. An ordinary order has none, so that the rest stands out
@@ -132,6 +157,9 @@ func jobNote(j admin.Job) string {
 	}
 	if len(j.RefusedBy) > 0 {
 		n = append(n, "refused by "+strings.Join(j.RefusedBy, ", "))
+	}
+	if j.Attempts > 1 {
+		n = append(n, strconv.Itoa(j.Attempts)+" attempts")
 	}
 	if j.Doubt {
 		n = append(n, "possible duplicate")

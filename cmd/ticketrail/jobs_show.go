@@ -63,13 +63,16 @@ func (c *cli) showJob(x admin.Detail, related []admin.Job) error {
 	t := newTable(c.out, "job", strconv.FormatUint(j.ID, 10))
 	t.row("state", j.State.String())
 	t.row("station", j.Station)
-	t.row("received", formatTime(j.ReceivedAt))
+	t.row(c.timeHead("received"), c.formatTime(j.ReceivedAt))
 	if j.FinishedAt != nil {
-		t.row("finished", formatTime(*j.FinishedAt))
+		t.row("finished", c.formatTime(*j.FinishedAt))
 	}
 	t.row("attempts", strconv.Itoa(j.Attempts))
 	if n := jobNote(j); n != "" {
 		t.row("note", n)
+	}
+	if order := orderOf(j); order != "" {
+		t.row("order", order)
 	}
 	t.row("request", j.Request)
 	t.row("record", j.Record)

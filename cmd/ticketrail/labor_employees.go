@@ -18,7 +18,7 @@ func (c *cli) laborEmployees() *cobra.Command {
 		r := report{heads: []string{"NAME", "FIRST NAME", "LAST NAME", "UPDATED", "ID"}, all: all}
 		for _, e := range all {
 			r.rows = append(r.rows, reportRow{
-				table: []string{e.Name, e.FirstName, e.LastName, formatTimeOrBlank(e.UpdatedAt), e.ID},
+				table: []string{e.Name, e.FirstName, e.LastName, c.formatTimeOrBlank(e.UpdatedAt), e.ID},
 				csv:   []string{e.ID, e.Name, e.FirstName, e.LastName, formatUTC(e.UpdatedAt)},
 			})
 		}
@@ -28,11 +28,11 @@ func (c *cli) laborEmployees() *cobra.Command {
 
 // formatTimeOrBlank is a time as a table shows it; a zero time is empty. A service may leave
 // updatedAt out.
-func formatTimeOrBlank(t time.Time) string {
+func (c *cli) formatTimeOrBlank(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return formatTime(t)
+	return c.formatTime(t)
 }
 
 // formatUTC is a time as a CSV has it; a zero time is empty. In UTC and with its fractions, so that

@@ -37,6 +37,9 @@ PROOF is the best evidence that the station can give for a ticket:
 			if err != nil {
 				return err
 			}
+			if c.zone, err = d.Zone(cmd.Context()); err != nil {
+				return err
+			}
 			all, err := d.Stations(cmd.Context())
 			if err != nil {
 				return err
@@ -55,7 +58,7 @@ PROOF is the best evidence that the station can give for a ticket:
 			if asJSON {
 				err = showJSON(c.out, selected)
 			} else {
-				err = c.stationTable(selected, time.Now())
+				err = c.stationTable(selected, time.Now().In(c.location()))
 			}
 			// Without names the exit code stays 0: a listing that worked is no failure, whatever it
 			// shows.

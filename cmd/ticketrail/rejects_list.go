@@ -23,9 +23,9 @@ the kitchen does not know about.`,
 	return query(c, cmd, func(ctx context.Context, d *admin.Client, _ []string) ([]admin.Reject, error) {
 		return d.Rejects(ctx)
 	}, func(all []admin.Reject) error {
-		t := newTable(c.out, "ID", "TIME", "VENUE", "DEVICE", "CODE", "MESSAGE")
+		t := newTable(c.out, "ID", c.timeHead("TIME"), "VENUE", "DEVICE", "CODE", "MESSAGE")
 		for _, r := range all {
-			t.row(strconv.FormatUint(r.ID, 10), formatTime(r.Time), r.Venue, r.Device, r.Code, r.Message)
+			t.row(strconv.FormatUint(r.ID, 10), c.formatTime(r.Time), r.Venue, r.Device, r.Code, r.Message)
 		}
 		return t.end()
 	})

@@ -34,7 +34,7 @@ func (c *cli) rejectsShow() *cobra.Command {
 // says why.
 func (c *cli) showReject(r admin.Reject) error {
 	t := newTable(c.out, "reject", strconv.FormatUint(r.ID, 10))
-	t.row("time", formatTime(r.Time))
+	t.row(c.timeHead("time"), c.formatTime(r.Time))
 	t.row("venue", r.Venue)
 	t.row("device", r.Device)
 	if r.Address != "" {

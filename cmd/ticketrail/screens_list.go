@@ -51,13 +51,13 @@ func (c *cli) screenTables(all admin.Screens, now time.Time) error {
 	if err := write(c.out, "\n"); err != nil {
 		return err
 	}
-	t = newTable(c.out, "PAIRING", "SCREEN", "PAIRED", "SEEN", "FROM", "BROWSER")
+	t = newTable(c.out, "PAIRING", "SCREEN", c.timeHead("PAIRED"), "SEEN", "FROM", "BROWSER")
 	for _, p := range all.Pairings {
 		seen := "-"
 		if p.Seen != nil {
 			seen = admin.Age(now.Sub(*p.Seen)) + " ago"
 		}
-		t.row(p.ID, shownBy(p), formatTime(p.Paired), seen, p.Address, p.Browser)
+		t.row(p.ID, shownBy(p), c.formatTime(p.Paired), seen, p.Address, p.Browser)
 	}
 	return t.end()
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -166,9 +167,20 @@ func roomFor(text string, columns int) bool {
 	return columns >= 20
 }
 
-// formatTime is t in the time zone of the box: the operator compares it with the clock on the wall
-// and the log.
-func formatTime(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
+// formatTime is t on the clock of the kitchen, without the date if it is today.
+func (c *cli) formatTime(t time.Time) string {
+	if t = t.In(c.location()); t.Format(time.DateOnly) == time.Now().In(c.location()).Format(time.DateOnly) {
+		return t.Format(time.TimeOnly)
+	}
+	return t.Format(time.DateTime)
+}
+
+// timeHead is the head of a column with times; it says in which zone they are.
+func (c *cli) timeHead(name string) string {
+	return name + " " + time.Now().In(c.location()).Format("MST")
+}
+
+func (c *cli) location() *time.Location { return cmp.Or(c.zone, time.Local) }
 
 // isTerminal reports whether w is a terminal, that is, whether a person reads the output. A test
 // that writes to a buffer gets the form for programs.

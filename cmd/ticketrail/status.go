@@ -61,6 +61,7 @@ With --watch it is shown again every two seconds, until it is interrupted.`,
 // watch draws over what it has drawn, so that the terminal does not flicker. A daemon that restarts is
 // waited for: to see it come back is why an operator watches.
 func (c *cli) watch(ctx context.Context, d *admin.Client) error {
+	at := time.Now() // of the daemon's last answer, for its zone
 	tick := time.NewTicker(2 * time.Second)
 	defer tick.Stop()
 	for {
@@ -69,7 +70,10 @@ func (c *cli) watch(ctx context.Context, d *admin.Client) error {
 			return nil
 		}
 		columns := columnsOf(c.out)
-		text := time.Now().In(o.Location()).Format("15:04:05 MST") + "\n"
+		if err == nil {
+			at = o.At
+		}
+		text := time.Now().In(at.Location()).Format("15:04:05 MST") + "\n"
 		if err != nil {
 			text += fold(singleLine(err.Error()), columns, 0) + "\n"
 		} else {

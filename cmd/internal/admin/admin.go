@@ -49,6 +49,9 @@ type Job struct {
 	Reprint    bool         `json:"reprint,omitempty"`    // it prints with the mark REPRINT
 	Of         uint64       `json:"of,omitempty"`         // id of the job this one was made from; 0 for none
 	RefusedBy  []string     `json:"refused_by,omitempty"` // the stations that refused it, so that it came here
+	Number     string       `json:"number,omitempty"`     // of the order, as it is called out
+	Table      string       `json:"table,omitempty"`
+	Items      int          `json:"items,omitempty"` // without modifiers
 }
 
 // jobOf copies field by field: a field that the queue adds for itself does not get into the JSON
@@ -59,6 +62,7 @@ func jobOf(j queue.Job) Job {
 		Device: j.Device, Station: j.Station, State: j.State, Attempts: j.Attempts, Doubt: j.Doubt,
 		ReceivedAt: j.ReceivedAt, FinishedAt: j.FinishedAt, Reason: j.Reason,
 		Kind: j.Kind, Reprint: j.Reprint, Of: j.MadeFrom, RefusedBy: j.RefusedBy,
+		Number: j.Number, Table: j.Table, Items: j.Items,
 	}
 }
 
@@ -172,7 +176,6 @@ func (p Station) Fine() bool { return (p.State == Up || p.State == Untried) && p
 // Stations is every station, with the notices of the daemon.
 type Stations struct {
 	Stations []Station `json:"stations"`
-	Zone     string    `json:"zone,omitempty"` // the kitchen's; empty if it is not known
 	// Notices are problems of the daemon itself: a quarantined database, a full disk.
 	Notices []string `json:"notices,omitempty"`
 }

@@ -46,8 +46,7 @@ func (f Finding) String() string {
 
 // An Overview is the whole daemon at one moment, for whoever asks whether all is well.
 type Overview struct {
-	At       time.Time `json:"at"`
-	Zone     string    `json:"zone"` // the kitchen's, as Europe/Vienna; empty if it is not known
+	At       time.Time `json:"at"` // in the kitchen's zone, if it is known
 	Build    Build     `json:"build"`
 	Findings []Finding `json:"findings"` // the worst first
 }
@@ -62,18 +61,25 @@ func (o Overview) NeedsPerson() (subjects []string) {
 	return subjects
 }
 
-// Location is the zone in which times are shown: the kitchen's, or that of this box if none is known.
-func (o Overview) Location() *time.Location { return location(o.Zone) }
+type zoneBody struct {
+	Zone string `json:"zone"`
+}
 
-func location(name string) *time.Location {
-	if name == "" { // LoadLocation would take it for UTC
-		return time.Local
-	}
-	zone, err := time.LoadLocation(name)
+// Zone asks for the kitchen's time zone, in which an operator compares times with the clock on the wall and
+// with tickets. It is that of this box if none is known.
+func (c *Client) Zone(ctx context.Context) (*time.Location, error) {
+	b, err := call[zoneBody](ctx, c, "GET", "/v1/zone", nil)
 	if err != nil {
-		return time.Local
+		return nil, err
 	}
-	return zone
+	if b.Zone == "" { // LoadLocation would take it for UTC
+		return time.Local, nil
+	}
+	zone, err := time.LoadLocation(b.Zone)
+	if err != nil {
+		return time.Local, nil // this program has no such zone; the header of a list names the one that is used
+	}
+	return zone, nil
 }
 
 // Overview is the state of the daemon, for the command line and for a page.
@@ -83,7 +89,10 @@ func (s *Server) Overview(ctx context.Context) (Overview, error) {
 		return Overview{}, err
 	}
 	now := time.Now()
-	o := Overview{At: now, Zone: s.zoneName(), Build: ThisBuild()}
+	if zone := s.o.Zone(); zone != nil {
+		now = now.In(zone)
+	}
+	o := Overview{At: now, Build: ThisBuild()}
 	o.Findings = slices.Concat(s.o.Notices(), stationFindings(s.list(), now), state)
 	slices.SortStableFunc(o.Findings, WorstFirst)
 	return o, nil
@@ -145,13 +154,18 @@ func stationFindings(all []Station, now time.Time) (out []Finding) {
 
 // Problem is why the tickets of a station do not print; empty if they do. Of several causes the
 // device's own report comes first, then what the attempt waits for, then its error: each explains
-// the next.
+// the next. Times are shown in the zone of now.
 func (p Station) Problem(now time.Time) string {
 	var parts []string
 	// First, because it is what the operator can end; the other causes follow, as resume would show
 	// them.
 	if p.Hold != nil {
-		parts = append(parts, "held: "+p.Hold.Reason)
+		since := p.Hold.Since.In(now.Location())
+		at := since.Format("15:04")
+		if since.Format(time.DateOnly) != now.Format(time.DateOnly) {
+			at = since.Format("2006-01-02 15:04")
+		}
+		parts = append(parts, "held since "+at+": "+p.Hold.Reason)
 	}
 	switch {
 	// Not of a device that cannot be reached: its last report is old.

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -53,14 +54,42 @@ func TestAStationThatPrintsAndIsLowOnPaperIsAWarning(t *testing.T) {
 
 func TestThePresentErrorOfADeviceIsShownAndNotItsLastReport(t *testing.T) {
 	p := Station{Device: &Device{Conditions: []string{"paper_out"}, Error: "connection refused"},
-		Hold: &queue.StationHold{Reason: "lunch"}}
-	if got := p.Problem(time.Now()); got != "held: lunch; connection refused" {
-		t.Error(got)
+		Hold: &queue.StationHold{Reason: "lunch (by anna)", Since: time.Date(2026, 11, 20, 18, 31, 0, 0, time.UTC)}}
+	for now, want := range map[time.Time]string{
+		time.Date(2026, 11, 20, 20, 0, 0, 0, time.FixedZone("CET", 3600)): "19:31",
+		time.Date(2026, 11, 21, 0, 10, 0, 0, time.UTC):                    "2026-11-20 18:31",
+	} {
+		want = "held since " + want + ": lunch (by anna); connection refused"
+		if got := p.Problem(now); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
 
 func TestWithoutADaemonThereIsNoOverview(t *testing.T) {
 	if _, err := NewClient(socketPath(t)).Overview(t.Context()); !errors.Is(err, ErrUnreachable) {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestTheZoneIsThatOfTheKitchenOrOfTheBox(t *testing.T) {
+	tokyo, err := time.LoadLocation("Asia/Tokyo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, zone := range []*time.Location{tokyo, nil} {
+		c := startDaemon(t, func(_ *testDaemon, o *Options) { o.Zone = func() *time.Location { return zone } })
+		want := cmp.Or(zone, time.Local)
+		if got, err := c.Client.Zone(t.Context()); err != nil || got.String() != want.String() {
+			t.Errorf("got %v, %v, want %v", got, err, want)
+		}
+		// A test ticket shows the time of the kitchen too.
+		id, err := c.Test(t.Context(), "grill")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if x, err := c.Job(t.Context(), id); err != nil || (zone != nil) != (x.Ticket.Zone == "Asia/Tokyo") {
+			t.Errorf("the test ticket has zone %q, %v", x.Ticket.Zone, err)
+		}
 	}
 }

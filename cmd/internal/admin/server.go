@@ -70,6 +70,7 @@ func New(o Options) *Server {
 		"POST /v1/jobs/{id}/cancel":       withBody(s.cancel),
 		"POST /v1/move":                   withBody(s.move),
 		"GET /v1/overview":                s.overview,
+		"GET /v1/zone":                    func(*http.Request) (any, error) { return zoneBody{s.zoneName()}, nil },
 		"GET /v1/stations":                s.stations,
 		"POST /v1/stations/{name}/test":   s.test,
 		"POST /v1/stations/{name}/hold":   withBody(s.hold),

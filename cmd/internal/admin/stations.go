@@ -18,7 +18,7 @@ import (
 )
 
 func (s *Server) stations(*http.Request) (any, error) {
-	out := Stations{Stations: s.list(), Zone: s.zoneName()}
+	out := Stations{Stations: s.list()}
 	for _, f := range s.o.Notices() {
 		out.Notices = append(out.Notices, f.String())
 	}
@@ -227,7 +227,12 @@ func (s *Server) hold(r *http.Request, b reasonBody) (any, error) {
 	if err := s.checkKnown(name); err != nil {
 		return nil, err
 	}
-	if err := s.o.Queue.HoldStation(r.Context(), name, reasonOr(r, b.Reason)); err != nil {
+	// Always with who it was: the next shift asks before it resumes.
+	reason := reasonOr(r, "")
+	if b.Reason != "" {
+		reason = b.Reason + " (" + reason + ")"
+	}
+	if err := s.o.Queue.HoldStation(r.Context(), name, reason); err != nil {
 		return nil, err
 	}
 	s.logChange(r, "hold", "station", name, "reason", b.Reason)
