@@ -40,7 +40,7 @@ or a pipe, one on each line.`,
 		Example: `  ticketrail init
   ticketrail init --config ./kitchen.yaml --venue "Harbour Grill" --venue-id new \
     --timezone Australia/Melbourne --printer grill=tcp://192.168.1.50 --reach proxy --host ""`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			q := &questions{c: c, given: cmd.Flags().Changed, in: bufio.NewScanner(c.in)}
 			return c.setUp(cmd.Context(), f, q)
