@@ -18,6 +18,7 @@ import (
 	"strings"
 	"sync"
 
+	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/station"
 	"ticketrail/config"
 	"ticketrail/receiver/contract"
@@ -44,6 +45,14 @@ func check(path string) (conf *config.Config, warnings []string, err error) {
 	return conf, append(conf.Warnings, station.FontWarnings(conf)...), nil
 }
 
+// sentence is what was found, and what to do about it.
+func sentence(f admin.Finding) string {
+	if f.Do == "" {
+		return f.Text
+	}
+	return f.Text + "; to fix: " + f.Do
+}
+
 // CheckInstalled is [Check] on a box with the units of ticketrail: what keeps the service from using the
 // configuration is an error too, although the file is right.
 func CheckInstalled(ctx context.Context, path string) (warnings []string, err error) {
@@ -53,10 +62,10 @@ func CheckInstalled(ctx context.Context, path string) (warnings []string, err er
 	}
 	var problems []error
 	for _, f := range UnitFindings(ctx, path, conf) {
-		if f.Level == Fail {
-			problems = append(problems, errors.New(f.text()))
+		if f.Level == admin.Fail {
+			problems = append(problems, errors.New(f.Subject+": "+sentence(f)))
 		} else {
-			warnings = append(warnings, f.text())
+			warnings = append(warnings, f.Subject+": "+sentence(f))
 		}
 	}
 	return warnings, errors.Join(problems...)
@@ -180,8 +189,8 @@ func CheckOnline(ctx context.Context, path string, w io.Writer) error {
 	}
 	var problems []error
 	for _, a := range station.CheckOnline(ctx, conf) {
-		for _, line := range a.Lines {
-			fmt.Fprintln(w, line)
+		for _, f := range a.Findings {
+			fmt.Fprintf(w, "%-5s %s  %s\n", strings.ToUpper(string(f.Level)), f.Subject, sentence(f))
 		}
 		problems = append(problems, a.Errors...)
 	}

@@ -70,7 +70,7 @@ func (s Setup) text(path string, secret bool) string {
 	line("# After a change: ticketrail check, then systemctl reload ticketrail.")
 	line("")
 	line("receiver: # where the point-of-sale service posts its print requests")
-	line("  listen: %s # with ticketrail.socket, the address in that unit counts", strconv.Quote(s.Listen))
+	line("  listen: %s", strconv.Quote(s.Listen))
 	if secret {
 		line("  secret_file: %s # the end of the webhook's address; only the service knows it", secretFile)
 	}

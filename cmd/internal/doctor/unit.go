@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"ticketrail/cmd/internal/admin"
 	"ticketrail/config"
 )
 
@@ -58,7 +59,7 @@ func serviceUnit(ctx context.Context, path string) map[string]string {
 
 // UnitFindings are what the installed units make of the configuration at path, which [Check] has accepted. Without
 // units that use this file there are none.
-func UnitFindings(ctx context.Context, path string, conf *config.Config) (out []Finding) {
+func UnitFindings(ctx context.Context, path string, conf *config.Config) (out []admin.Finding) {
 	s := serviceUnit(ctx, path)
 	if s == nil {
 		return nil
@@ -69,13 +70,13 @@ func UnitFindings(ctx context.Context, path string, conf *config.Config) (out []
 
 // readable reads the configuration as the service's user does, in a child process with that user's rights: to work
 // them out from modes would miss access lists and groups. Only root can do it.
-func readable(ctx context.Context, name, path string) []Finding {
+func readable(ctx context.Context, name, path string) []admin.Finding {
 	if os.Geteuid() != 0 || name == "" || name == "root" {
 		return nil
 	}
 	who, err := credential(name)
 	if err != nil {
-		return []Finding{{Fail, "ticketrail.service", err.Error(), "systemd-sysusers creates the user"}}
+		return []admin.Finding{fail("ticketrail.service", err.Error(), "systemd-sysusers creates the user")}
 	}
 	exe, err := os.Executable()
 	if err != nil {
@@ -92,20 +93,17 @@ func readable(ctx context.Context, name, path string) []Finding {
 	cmd.Stderr = &errs
 	err = cmd.Run()
 	if _, ran := errors.AsType[*exec.ExitError](err); err != nil && !ran {
-		return []Finding{{
-			Warn, "user " + name, fmt.Sprintf("cannot run %s, so it is not known whether it can read the files", exe),
-			"install the program at /usr/bin/ticketrail",
-		}}
+		return []admin.Finding{warn("user "+name,
+			fmt.Sprintf("cannot run %s, so it is not known whether it can read the files", exe),
+			"install the program at /usr/bin/ticketrail")}
 	} else if err == nil {
 		return nil
 	}
-	var out []Finding
+	var out []admin.Finding
 	for line := range strings.Lines(errs.String()) {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "warning: ") {
-			out = append(out, Finding{
-				Fail, "user " + name, line,
-				fmt.Sprintf("chgrp %s FILE; chmod g+r FILE; and g+x for each folder above it", name),
-			})
+			out = append(out, fail("user "+name, line,
+				fmt.Sprintf("chgrp %s FILE; chmod g+r FILE; and g+x for each folder above it", name)))
 		}
 	}
 	return out
@@ -140,7 +138,7 @@ func credential(name string) (*syscall.Credential, error) {
 
 // writable finds the files of the configuration that the service may not write. Relative names are the usual
 // cause: they begin at the folder of the configuration, which is read-only for the service.
-func writable(s map[string]string, conf *config.Config) (out []Finding) {
+func writable(s map[string]string, conf *config.Config) (out []admin.Finding) {
 	if s["ProtectSystem"] != "strict" {
 		return nil
 	}
@@ -162,8 +160,8 @@ func writable(s map[string]string, conf *config.Config) (out []Finding) {
 			if byDefault == path || byDefault == "" {
 				fix = fmt.Sprintf("use a file below %s", cmp.Or(strings.Join(folders, " or "), "a StateDirectory"))
 			}
-			out = append(out, Finding{Fail, key, fmt.Sprintf(
-				"is %s, where ticketrail.service may not write (ProtectSystem=strict)", path), fix})
+			out = append(out, fail(key, fmt.Sprintf(
+				"is %s, where ticketrail.service may not write (ProtectSystem=strict)", path), fix))
 		}
 	}
 	check("storage.path", conf.Storage.Path, config.Default().Storage.Path)

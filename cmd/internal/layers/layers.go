@@ -37,7 +37,8 @@ var Packages = []Package{
 		"config", "queue/...", "printer/...", "cmd/internal/admin", "cmd/internal/httpserver",
 	}},
 	{"cmd/internal/doctor", "checks that need no running daemon", []string{
-		"config", "receiver/...", "queue", "queue/ticket", "printer/...", "cmd/internal/station",
+		"config", "receiver/...", "queue", "queue/ticket", "printer/...", "cmd/internal/admin",
+		"cmd/internal/station",
 	}},
 	{"cmd/internal/httpserver", "runs the HTTP servers, reloads certificates", nil},
 	{"cmd/internal/admin", "the control API on a unix socket", []string{

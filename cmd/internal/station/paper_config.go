@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"ticketrail/cmd/internal/admin"
 	"ticketrail/config"
 	"ticketrail/printer"
 	"ticketrail/printer/escpos"
@@ -246,21 +247,21 @@ func askPrinters(ctx context.Context, conf *config.Config) (out OnlineReport) {
 		switch a := answers[transport.CanonicalAddress(c.Address)]; {
 		case a.foreign != "":
 			foreign = append(foreign, c.Name)
-			out.add("FAIL", "printer", c.Name, fmt.Sprintf("%s is no printer: %s answers there; "+
+			out.add(admin.Fail, "printer", c.Name, fmt.Sprintf("%s is no printer: %s answers there; "+
 				"to fix: correct the address; the printer's self-test page shows it", c.Address, a.foreign))
 		case a.err != nil:
 			missing = append(missing, c.Name)
-			out.add("FAIL", "printer", c.Name, layout.Clean(a.err.Error()))
+			out.add(admin.Fail, "printer", c.Name, layout.Clean(a.err.Error()))
 		case !a.status.Fine():
 			notReady = append(notReady, c.Name)
-			out.add("FAIL", "printer", c.Name, fmt.Sprintf("%s: %s; to fix: %s",
+			out.add(admin.Fail, "printer", c.Name, fmt.Sprintf("%s: %s; to fix: %s",
 				c.Address, strings.ReplaceAll(a.status.State, "_", " "), a.status.Advice))
 		default:
 			verb := "answers"
 			if a.status.State == printer.Silent || a.status.State == printer.Unknown {
 				verb = "is reachable"
 			}
-			out.add("OK", "printer", c.Name, fmt.Sprintf("%s %s%s", c.Address, verb, a.details()))
+			out.add(admin.OK, "printer", c.Name, fmt.Sprintf("%s %s%s", c.Address, verb, a.details()))
 		}
 	}
 	out.addError("no answer from", missing)
@@ -269,9 +270,10 @@ func askPrinters(ctx context.Context, conf *config.Config) (out OnlineReport) {
 	return out
 }
 
-// add adds the line of a station. The verdict is padded, so that the lines of all kinds align.
-func (a *OnlineReport) add(verdict, kind, name, text string) {
-	a.Lines = append(a.Lines, fmt.Sprintf("%-5s %s %s  %s", verdict, kind, name, text))
+// add adds what was found at a station; what to do about it follows "; to fix: ".
+func (a *OnlineReport) add(level admin.Level, kind, name, text string) {
+	what, do, _ := strings.Cut(text, "; to fix: ")
+	a.Findings = append(a.Findings, admin.Finding{Level: level, Subject: kind + " " + name, Text: what, Do: do})
 }
 
 // addError adds one error for all stations with the same problem: the exit message stays one line

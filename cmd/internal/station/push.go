@@ -162,10 +162,10 @@ func askPushes(ctx context.Context, conf *config.Config) (out OnlineReport) {
 	for i, c := range conf.KDS {
 		if errs[i] != nil {
 			missing = append(missing, c.Name)
-			out.add("FAIL", "kds", c.Name, layout.Clean(errs[i].Error())+
+			out.add(admin.Fail, "kds", c.Name, layout.Clean(errs[i].Error())+
 				"; to fix: check that it runs, that its url and ca_file are right, and that this box reaches it")
 		} else {
-			out.add("OK", "kds", c.Name, host(c)+" answers; only a ticket shows whether it takes tickets")
+			out.add(admin.OK, "kds", c.Name, host(c)+" answers; only a ticket shows whether it takes tickets")
 		}
 	}
 	out.addError("no answer from the display of", missing)

@@ -321,18 +321,18 @@ func askScreens(ctx context.Context, conf *config.Config) (out OnlineReport) {
 	for _, c := range conf.Screens {
 		switch s, ok := current[c.Name]; {
 		case err != nil:
-			out.add("WARN", "screen", c.Name, "whether a page is open is unknown: "+layout.Clean(whyNotAsked(err)))
+			out.add(admin.Warn, "screen", c.Name, "whether a page is open is unknown: "+layout.Clean(whyNotAsked(err)))
 		case !ok:
-			out.add("WARN", "screen", c.Name,
+			out.add(admin.Warn, "screen", c.Name,
 				"the running daemon has not loaded it; to fix: systemctl reload ticketrail")
 		case s.Live > 0:
-			out.add("OK", "screen", c.Name, fmt.Sprintf("%s: pages open: %d", s.Address, s.Live))
+			out.add(admin.OK, "screen", c.Name, fmt.Sprintf("%s: pages open: %d", s.Address, s.Live))
 		case s.State == admin.ScreenUnset:
 			dark = append(dark, c.Name)
-			out.add("FAIL", "screen", c.Name, "was never opened; to fix: "+screenAdvice(s))
+			out.add(admin.Fail, "screen", c.Name, "was never opened; to fix: "+screenAdvice(s))
 		default:
 			dark = append(dark, c.Name)
-			out.add("FAIL", "screen", c.Name, fmt.Sprintf("no page open since %s; to fix: %s",
+			out.add(admin.Fail, "screen", c.Name, fmt.Sprintf("no page open since %s; to fix: %s",
 				s.Since.Local().Format(time.DateTime), screenAdvice(s)))
 		}
 	}

@@ -343,8 +343,8 @@ func startLoop(f func(context.Context)) (stop func()) {
 
 // OnlineReport is the result of asking the stations of one kind directly, without their queue.
 type OnlineReport struct {
-	Lines  []string // one for each station, as `check --online` prints it
-	Errors []error  // problems that keep tickets from printing
+	Findings []admin.Finding // one for each station
+	Errors   []error         // problems that keep tickets from printing
 }
 
 // CheckOnline asks every station of conf for its state. Nothing is printed or shown. It needs no
