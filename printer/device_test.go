@@ -104,6 +104,24 @@ func TestAPrinterThatServesAnotherClientAtFirstContactIsNotTakenForSilent(t *tes
 	})
 }
 
+// A question behind the first bytes of an image would be read as its size, and announce hundreds of kilobytes.
+func TestTheNULsAheadOfAQuestionAreSentEvenIfThePrinterTakesThemLate(t *testing.T) {
+	withHarness(t, virtual.Options{Kanji: true, Can: virtual.RealTime}, nil, func(r *harness) {
+		r.want("A1", "sent")
+		time.Sleep(10 * time.Second)
+		till, err := r.v.Dial(r.t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := till.Write([]byte("\x1dv0")); err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(3*time.Second, func() { _ = till.Close() })
+		r.want("A2", "sent")
+		r.wantPaper("A1 A2")
+	})
+}
+
 // Silence never shows that a printer cannot answer: this one may hang, and what is sent into it is lost when it
 // is switched off and on.
 func TestAPrinterThatFallsSilentGetsNothingUntilAPersonProbesIt(t *testing.T) {

@@ -40,7 +40,8 @@ func (c *fullBuffer) Dial(context.Context) (transport.Conn, error) {
 // The question that it is asked before the ticket is read only with the ticket, and is no part of it.
 func TestAQuestionThatASilentPrinterTakesLateIsNoPartOfTheTicket(t *testing.T) {
 	model, _ := profile.Lookup("generic-80mm")
-	before := len(escpos.RealTime(1)) + len(escpos.Resync(model))
+	const header = 16 // NULs ahead of the question
+	before := header + len(escpos.RealTime(1)) + len(escpos.Resync(model))
 	for takes, want := range map[int]string{0: "clean", before: "clean", before + 1: "doubt", 1 << 20: "sent"} {
 		synctest.Test(t, func(t *testing.T) {
 			c := &fullBuffer{takes: 1 << 20}

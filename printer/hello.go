@@ -142,11 +142,12 @@ func (d *Device) settleAnswers(ctx context.Context, s *session) error {
 	return nil
 }
 
-// sendNULs sends n NULs, or as many of them as the printer takes in time.
+// sendNULs sends n NULs, or as many of them as the printer takes in time, and of the rest as many as must precede
+// the next question.
 func (s *session) sendNULs(ctx context.Context, n int) error {
 	err := s.write(ctx, make([]byte, n), answerTimeout)
 	if timedOut(err) {
-		s.unsent = nil // any number of them will do
+		s.unsent = s.unsent[:min(len(s.unsent), longestHeader)]
 		return nil
 	}
 	return err
