@@ -1,0 +1,249 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A box is Debian 12, booted with its own systemd in a container whose changes are forgotten.
+type box struct {
+	t      *testing.T
+	leader string // the process id of its systemd
+}
+
+// bootTimeout bounds every wait. Reaching it is a failure, on any machine.
+const bootTimeout = 2 * time.Minute
+
+// boot boots a box that sees the folder files as /mnt. The system is made once, with debootstrap, and kept in
+// the cache.
+func boot(t *testing.T, files string) *box {
+	t.Helper()
+	nspawn, debootstrap := debianProgram(t, "systemd-nspawn"), debianProgram(t, "debootstrap")
+	if os.Geteuid() != 0 {
+		t.Skip("only root can boot a container")
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := filepath.Join(cache, "ticketrail", "debian-12")
+	if _, err := os.Stat(root); errors.Is(err, fs.ErrNotExist) {
+		half := root + ".new"
+		os.RemoveAll(half)
+		if err := os.MkdirAll(filepath.Dir(root), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		run(t, debootstrap, "--variant=minbase",
+			"--include=systemd,systemd-sysv,dbus,libnss-systemd,iproute2,curl,procps", "bookworm", half)
+		if err := os.Rename(half, root); err != nil {
+			t.Fatal(err)
+		}
+	}
+	console := new(bytes.Buffer)
+	c := exec.Command(nspawn, "--directory="+root, "--volatile=overlay", "--bind-ro="+files+":/mnt", "--boot",
+		"--private-network", "--register=no", "--keep-unit", "--console=pipe", "--quiet")
+	c.Stdout, c.Stderr = console, console
+	c.WaitDelay = time.Second
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		c.Process.Kill()
+		c.Wait()
+		if t.Failed() {
+			t.Logf("the console:\n%s", console)
+		}
+	})
+	b := &box{t: t}
+	b.until("the container has a systemd", func() bool {
+		children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", c.Process.Pid))
+		b.leader = strings.TrimSpace(string(children))
+		if err != nil || b.leader == "" {
+			return false
+		}
+		name, err := os.ReadFile("/proc/" + b.leader + "/comm")
+		return err == nil && string(name) == "systemd\n"
+	})
+	b.until("the box has started", func() bool {
+		out, _ := b.try("systemctl is-system-running --wait")
+		return strings.Contains(out, "running") || strings.Contains(out, "degraded")
+	})
+	return b
+}
+
+// until waits for a state that comes by itself.
+func (b *box) until(what string, ask func() bool) {
+	b.t.Helper()
+	for deadline := time.Now().Add(bootTimeout); !ask(); time.Sleep(50 * time.Millisecond) { // between two questions
+		if time.Now().After(deadline) {
+			b.t.Fatalf("waited %v until %s", bootTimeout, what)
+		}
+	}
+}
+
+// try runs a script in the box and returns what it wrote.
+func (b *box) try(script string) (string, error) {
+	ctx, cancel := context.WithTimeout(b.t.Context(), bootTimeout)
+	defer cancel()
+	c := exec.CommandContext(ctx, "nsenter", "--target="+b.leader, "--all", "bash", "-euc", script)
+	c.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "LC_ALL=C.UTF-8"}
+	out, err := c.CombinedOutput()
+	return string(out), err
+}
+
+// do runs a script that must succeed.
+func (b *box) do(script string) string {
+	b.t.Helper()
+	out, err := b.try(script)
+	if err != nil {
+		journal, _ := b.try("journalctl --no-pager --unit=ticketrail --lines=20")
+		b.t.Fatalf("%s\n%v\n%s\n%s", script, err, out, journal)
+	}
+	return strings.TrimSpace(out)
+}
+
+// says runs a script that must succeed and write want.
+func (b *box) says(script, want string) {
+	b.t.Helper()
+	if out := b.do(script); !strings.Contains(out, want) {
+		b.t.Fatalf("%s\nwrote %q, want %q in it", script, out, want)
+	}
+}
+
+// fails runs a script that must fail and write want.
+func (b *box) fails(script, want string) {
+	b.t.Helper()
+	if out, err := b.try(script); err == nil || !strings.Contains(out, want) {
+		b.t.Fatalf("%s\n%v, wrote %q, want a failure with %q in it", script, err, out, want)
+	}
+}
+
+// daemon is the daemon's process.
+func (b *box) daemon() int {
+	b.t.Helper()
+	n, err := strconv.Atoi(b.do("systemctl show --value --property=MainPID ticketrail"))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return n
+}
+
+const bootConfig = `venues: [ { id: 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11, name: Harbour Grill, timezone: UTC } ]
+printers: [ { name: grill, address: "tcp://127.0.0.1:9100" } ]
+fallback: grill
+receiver: { allow_from: [], secret_file: "" }
+`
+
+// send sends orders as the service does; its summary counts what was accepted.
+const send = "/mnt/possim send http://127.0.0.1:8443/webhooks/print --concurrency 4 "
+
+// TestABoxLivesThroughItsPackages is the life of a box, in this order: each step needs those before it.
+func TestABoxLivesThroughItsPackages(t *testing.T) {
+	files := t.TempDir()
+	if err := os.Chmod(files, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	b := boot(t, files)
+	for name, version := range map[string]string{"old.deb": "1.0", "new.deb": "1.1"} {
+		if err := os.Rename(built(t, version), filepath.Join(files, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(files, "ticketrail.yaml"), []byte(bootConfig), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("CGO_ENABLED", "0")
+	run(t, "go", "build", "-o", filepath.Join(files, "possim"), "ticketrail/cmd/possim")
+	b.do("systemd-run --quiet --unit=printer /mnt/possim printer --listen 127.0.0.1:9100")
+
+	// Nothing starts before there is a configuration.
+	b.do("dpkg --install /mnt/old.deb")
+	b.says("systemctl is-enabled ticketrail", "enabled")
+	b.fails("systemctl is-active ticketrail", "inactive")
+	b.fails("systemctl --failed --quiet | grep ticketrail", "")
+	b.do("install -m640 -g ticketrail /mnt/ticketrail.yaml /etc/ticketrail/ && ticketrail check")
+	b.do("systemctl start ticketrail")
+	b.says(send+"--count 1", "1 SENT")
+	b.until("the first ticket is printed", func() bool {
+		return strings.Contains(b.do("ticketrail jobs list"), "confirmed")
+	})
+
+	// The control socket is for ticketrail-admin; the secrets are not.
+	b.do(`useradd alice --groups ticketrail-admin && useradd bob
+		install -m640 -g ticketrail /dev/null /etc/ticketrail/secrets/webhook`)
+	b.says("runuser -u alice -- ticketrail printers hold grill --reason 'a test'", "grill")
+	b.do("runuser -u alice -- ticketrail printers resume grill")
+	b.says("journalctl --unit=ticketrail", "alice")
+	b.fails("runuser -u bob -- ticketrail jobs list", "only group ticketrail-admin has access")
+	for _, file := range []string{"secrets/webhook", "ticketrail.yaml"} {
+		b.fails("runuser -u alice -- cat /etc/ticketrail/"+file, "Permission denied")
+		b.do("runuser -u ticketrail -- cat /etc/ticketrail/" + file)
+	}
+
+	// A file with a mistake is refused where it is seen, and changes nothing.
+	first := b.daemon()
+	b.do("echo 'printer: []' >>/etc/ticketrail/ticketrail.yaml")
+	b.fails("systemctl reload ticketrail", "Job for ticketrail.service failed")
+	b.says("journalctl --unit=ticketrail --lines=10", "printer: unknown key")
+	b.says("dpkg --install /mnt/new.deb", "NOT restarted")
+	if now := b.daemon(); now != first {
+		t.Fatalf("process %d became %d, with a file that the daemon refuses", first, now)
+	}
+	b.do("cp /mnt/ticketrail.yaml /etc/ticketrail/ && systemctl reload ticketrail")
+
+	// Restarts and package changes lose nothing, and the port is always open.
+	b.says(`(`+send+`--count 500 --rate 100; echo orders=$?) >/tmp/orders 2>&1 & orders=$!
+		(while sleep 0.01; do exec 3<>/dev/tcp/127.0.0.1/8443 && exec 3<&-; done) 2>/tmp/refused & probe=$!
+		for i in 1 2 3 4 5; do systemctl restart ticketrail; sleep 0.3; done
+		dpkg --install /mnt/old.deb && dpkg --install /mnt/new.deb
+		wait $orders; kill $probe; cat /tmp/refused; tail -n 4 /tmp/orders; test ! -s /tmp/refused`, "500 SENT")
+	b.says("ticketrail version && dpkg-query --show ticketrail", "1.1")
+	b.until("everything is printed", func() bool {
+		return b.do("ticketrail jobs list --state pending,printing --json") == "[]"
+	})
+
+	// A daemon that hangs is replaced. Three seconds, so that the test need not wait for thirty.
+	b.do(`mkdir -p /run/systemd/system/ticketrail.service.d
+		printf '[Service]\nWatchdogSec=3s\n' >/run/systemd/system/ticketrail.service.d/quick.conf
+		systemctl daemon-reload && systemctl restart ticketrail`)
+	hung := b.daemon()
+	b.do("kill -STOP " + strconv.Itoa(hung))
+	b.until("the watchdog replaces the daemon", func() bool {
+		now := b.daemon()
+		return now != 0 && now != hung
+	})
+	b.says(send+"--count 1 --seed 2", "1 SENT")
+
+	// A port below 1024 needs the drop-in. The old port is closed.
+	b.do("sed -i 's/allow_from/listen: \"127.0.0.1:443\", allow_from/' /etc/ticketrail/ticketrail.yaml")
+	b.fails("systemctl restart ticketrail", "Job for ticketrail.service failed")
+	b.says("journalctl --unit=ticketrail --lines=20", "low-port.conf")
+	b.do(`install -Dm644 -t /etc/systemd/system/ticketrail.service.d /usr/share/doc/ticketrail/examples/low-port.conf
+		systemctl daemon-reload; systemctl restart ticketrail; curl --silent http://127.0.0.1:443/`)
+	b.fails("curl --silent --show-error http://127.0.0.1:8443/", "Failed to connect")
+
+	// A stop lasts.
+	b.do("systemctl stop ticketrail")
+	b.fails("curl --silent --show-error http://127.0.0.1:443/", "Failed to connect")
+	b.fails("systemctl is-active ticketrail", "inactive")
+
+	// A removal leaves the orders, a purge nothing.
+	b.do("systemctl start ticketrail && dpkg --remove ticketrail")
+	b.fails("pgrep ticketrail", "")
+	b.do("test -s /var/lib/ticketrail/ticketrail.db && test -e /etc/ticketrail/ticketrail.yaml")
+	b.do("dpkg --purge ticketrail")
+	b.fails("ls -d /var/lib/ticketrail", "No such file")
+	b.fails("ls -d /etc/ticketrail", "No such file")
+	b.says("find /etc/systemd /run/systemd/system /usr/share/doc /var/lib/systemd/deb-systemd-helper-enabled "+
+		"-name '*ticketrail*' -not -path '*.service.d*' | wc -l", "0")
+}
