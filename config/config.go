@@ -140,6 +140,10 @@ type Venue struct {
 	Devices []string `mapstructure:"devices"`
 	// Fallback is this venue's own fallback station. Default none: the global one.
 	Fallback string `mapstructure:"fallback"`
+	// Hours are the opening hours, by the clock of Timezone: "mon-fri 11:30-14:30" or "fri,sat
+	// 18:00-02:00", which ends on the next day. Orders are accepted at any time. The hours are for
+	// monitoring: silence is an alert only while the venue is open. Default none: not known.
+	Hours []Hours `mapstructure:"hours"`
 }
 
 // Route sends items to stations. Modifiers follow their item.

@@ -150,6 +150,7 @@ func typeName(t reflect.Type) string {
 		reflect.TypeFor[Size]():                "a size such as 1MiB",
 		reflect.TypeFor[netip.Prefix]():        "a network such as 192.168.1.0/24",
 		reflect.TypeFor[Scale]():               "a size of letters such as 2x2",
+		reflect.TypeFor[Hours]():               `opening hours such as "mon-fri 11:30-14:30"`,
 		reflect.TypeFor[map[string][]string](): "names of fields, each with a list of paths",
 		reflect.TypeFor[KeyMap]():              "actions, each with a list of keys",
 		reflect.TypeFor[Override]():            "profile keys with values",

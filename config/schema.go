@@ -32,10 +32,11 @@ func keys(t reflect.Type, prefix string, index []int) (all []key) {
 	return all
 }
 
-// isSection reports whether t is a struct of keys. A network and a Scale are structs too, but
+// isSection reports whether t is a struct of keys. A network, a Scale and Hours are structs too, but
 // values.
 func isSection(t reflect.Type) bool {
-	return t.Kind() == reflect.Struct && t != reflect.TypeFor[netip.Prefix]() && t != reflect.TypeFor[Scale]()
+	return t.Kind() == reflect.Struct && t != reflect.TypeFor[netip.Prefix]() && t != reflect.TypeFor[Scale]() &&
+		t != reflect.TypeFor[Hours]()
 }
 
 // sectionKeys returns the keys of a section with their types.

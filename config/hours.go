@@ -1,0 +1,101 @@
+package config
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Hours is one line of a venue's opening hours, written as "mon-fri 11:30-14:30". An end that is not after
+// its begin is on the next day: "fri 18:00-02:00" ends on Saturday.
+type Hours struct {
+	Days     [7]bool // by [time.Weekday], of the begin
+	From, To int     // minutes since midnight; To is up to 24*60
+}
+
+// include reports whether a time of the venue's clock is within h.
+func (h Hours) include(day time.Weekday, minute int) bool {
+	if h.To > h.From {
+		return h.Days[day] && minute >= h.From && minute < h.To
+	}
+	yesterday := (day + 6) % 7
+	return h.Days[day] && minute >= h.From || h.Days[yesterday] && minute < h.To
+}
+
+// OpenAt reports whether the venue is open at a time that is given in the venue's zone. A venue without
+// hours is never open: nothing is known of it.
+func (v Venue) OpenAt(local time.Time) bool {
+	for _, h := range v.Hours {
+		if h.include(local.Weekday(), local.Hour()*60+local.Minute()) {
+			return true
+		}
+	}
+	return false
+}
+
+const hoursExample = `for example "mon-fri 11:30-14:30", "fri,sat 18:00-02:00" or "daily 10:00-22:00"`
+
+var hoursForm = regexp.MustCompile(`^(\S+) +([0-9:]+) *- *([0-9:]+)$`)
+
+// UnmarshalText parses one line of opening hours.
+func (h *Hours) UnmarshalText(b []byte) error {
+	m := hoursForm.FindStringSubmatch(strings.TrimSpace(string(b)))
+	if m == nil {
+		return fmt.Errorf("%s are not opening hours: write days and times, %s", quote(string(b)), hoursExample)
+	}
+	var got Hours
+	for part := range strings.SplitSeq(strings.ToLower(m[1]), ",") {
+		first, last, isRange := strings.Cut(part, "-")
+		if part == "daily" {
+			first, last, isRange = "mon", "sun", true
+		}
+		if !isRange {
+			last = first
+		}
+		from, to := weekday(first), weekday(last)
+		if from < 0 || to < 0 {
+			return fmt.Errorf("%s is not a day: write mon, tue, wed, thu, fri, sat, sun or daily, %s", quote(part), hoursExample)
+		}
+		for d := from; ; d = (d + 1) % 7 { // sat-mon goes through Sunday
+			got.Days[d] = true
+			if d == to {
+				break
+			}
+		}
+	}
+	var ok, ok2 bool
+	got.From, ok = minutes(m[2])
+	got.To, ok2 = minutes(m[3])
+	if !ok || !ok2 || got.From == 24*60 {
+		return fmt.Errorf("%s is not a time from 00:00 to 24:00, %s", quote(m[2]+"-"+m[3]), hoursExample)
+	}
+	if got.From == got.To {
+		return fmt.Errorf("%s begins and ends at the same time; write 00:00-24:00 for the whole day", quote(string(b)))
+	}
+	*h = got
+	return nil
+}
+
+// weekday is the day that begins with the three letters, or has the whole name; -1: none has.
+func weekday(name string) time.Weekday {
+	for d := range time.Weekday(7) {
+		full := strings.ToLower(d.String())
+		if name == full || name == full[:3] {
+			return d
+		}
+	}
+	return -1
+}
+
+// minutes parses a time such as 9:30; 24:00 is the end of the day.
+func minutes(text string) (int, bool) {
+	hour, minute, ok := strings.Cut(text, ":")
+	h, err := strconv.Atoi(hour)
+	m, err2 := strconv.Atoi(minute)
+	if !ok || err != nil || err2 != nil || len(minute) != 2 || m > 59 || h*60+m > 24*60 {
+		return 0, false
+	}
+	return h*60 + m, true
+}

@@ -1,0 +1,72 @@
+package config
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func venueWith(t *testing.T, hours ...string) (v Venue) {
+	t.Helper()
+	for _, text := range hours {
+		var h Hours
+		if err := h.UnmarshalText([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		v.Hours = append(v.Hours, h)
+	}
+	return v
+}
+
+func TestAVenueIsOpenDuringItsHoursAlsoOverMidnight(t *testing.T) {
+	v := venueWith(t, "mon-thu 11:30-14:30", "Fri,SATURDAY 18:00-02:00", "sun 20:00-24:00")
+	for at, want := range map[string]bool{
+		"Mon 11:29": false, "Mon 11:30": true, "Thu 14:29": true, "Thu 14:30": false, "Fri 12:00": false,
+		"Fri 01:00": false, "Fri 18:00": true, "Sat 01:59": true, "Sat 02:00": false, "Sun 01:59": true, "Sun 02:00": false,
+		"Sun 19:59": false, "Sun 23:59": true, "Mon 00:00": false, "Tue 12:00": true,
+	} {
+		local, err := time.Parse("2006-01-02 Mon 15:04", map[string]string{"Mon": "2026-11-23 ", "Tue": "2026-11-24 ",
+			"Thu": "2026-11-26 ", "Fri": "2026-11-27 ", "Sat": "2026-11-28 ", "Sun": "2026-11-29 "}[at[:3]]+at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := v.OpenAt(local); got != want {
+			t.Errorf("%s: open is %v", at, got)
+		}
+	}
+	daily := venueWith(t, "daily 00:00-24:00")
+	around := venueWith(t, "sat-mon 10:00-11:00")
+	for d := range 7 {
+		at := time.Date(2026, 11, 23+d, 10, 30, 0, 0, time.UTC)
+		if !daily.OpenAt(at) {
+			t.Errorf("closed on %s", at.Weekday())
+		}
+		if want := d == 0 || d > 4; around.OpenAt(at) != want {
+			t.Errorf("sat-mon on %s is %v", at.Weekday(), !want)
+		}
+	}
+	if (Venue{}).OpenAt(time.Now()) {
+		t.Error("a venue without hours is open")
+	}
+}
+
+func TestWrongOpeningHoursAreRefusedWithWhatIsRight(t *testing.T) {
+	for text, want := range map[string]string{
+		"11:30-14:30":       "write days and times",
+		"mon 11:30":         "write days and times",
+		"moday 11:30-14:30": `"moday" is not a day`,
+		"mon-fry 11:30-12":  `"mon-fry" is not a day`,
+		"mon 9-17":          `"9-17" is not a time`,
+		"mon 11:60-12:00":   "is not a time",
+		"mon 11:00-24:01":   "is not a time",
+		"mon 24:00-02:00":   "is not a time",
+		"mon 9:5-17:00":     "is not a time",
+		"mon 10:00-10:00":   "write 00:00-24:00",
+		"\x1b[2J":           "write days",
+	} {
+		err := new(Hours).UnmarshalText([]byte(text))
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\x1b") {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
