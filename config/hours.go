@@ -56,7 +56,8 @@ func (h *Hours) UnmarshalText(b []byte) error {
 		}
 		from, to := weekday(first), weekday(last)
 		if from < 0 || to < 0 {
-			return fmt.Errorf("%s is not a day: write mon, tue, wed, thu, fri, sat, sun or daily, %s", quote(part), hoursExample)
+			return fmt.Errorf("%s is not a day: write mon, tue, wed, thu, fri, sat, sun or daily, %s", quote(part),
+				hoursExample)
 		}
 		for d := from; ; d = (d + 1) % 7 { // sat-mon goes through Sunday
 			got.Days[d] = true

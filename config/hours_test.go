@@ -22,7 +22,8 @@ func TestAVenueIsOpenDuringItsHoursAlsoOverMidnight(t *testing.T) {
 	v := venueWith(t, "mon-thu 11:30-14:30", "Fri,SATURDAY 18:00-02:00", "sun 20:00-24:00")
 	for at, want := range map[string]bool{
 		"Mon 11:29": false, "Mon 11:30": true, "Thu 14:29": true, "Thu 14:30": false, "Fri 12:00": false,
-		"Fri 01:00": false, "Fri 18:00": true, "Sat 01:59": true, "Sat 02:00": false, "Sun 01:59": true, "Sun 02:00": false,
+		"Fri 01:00": false, "Fri 18:00": true, "Sat 01:59": true, "Sat 02:00": false, "Sun 01:59": true,
+		"Sun 02:00": false,
 		"Sun 19:59": false, "Sun 23:59": true, "Mon 00:00": false, "Tue 12:00": true,
 	} {
 		local, err := time.Parse("2006-01-02 Mon 15:04", map[string]string{"Mon": "2026-11-23 ", "Tue": "2026-11-24 ",

@@ -73,6 +73,12 @@ var (
 		"Running time that the oldest job in a station's queue has waited; 0 if none waits.", []string{"station"}, nil)
 	descFile = prometheus.NewDesc("ticketrail_queue_file_bytes",
 		"Size of the queue's file.", nil, nil)
+	descUnused = prometheus.NewDesc("ticketrail_queue_file_free_bytes",
+		"Bytes of the queue's file that hold nothing: it never becomes smaller by itself.", nil, nil)
+	descDiskFree = prometheus.NewDesc("ticketrail_queue_disk_free_bytes",
+		"Bytes that may still be written to the disk of the queue's file.", nil, nil)
+	descReserve = prometheus.NewDesc("ticketrail_queue_reserve_bytes",
+		"Size of the file that keeps space for a full disk; 0 while that space is being used.", nil, nil)
 	descFull = prometheus.NewDesc("ticketrail_queue_storage_full",
 		"1 while new requests are refused because the disk is full.", nil, nil)
 	descDamaged = prometheus.NewDesc("ticketrail_queue_damaged_records",
@@ -84,7 +90,8 @@ type collector struct{ q *Queue }
 
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		descJobs, descEnded, descUnaccounted, descOldest, descFile, descFull, descDamaged,
+		descJobs, descEnded, descUnaccounted, descOldest, descFile, descUnused, descDiskFree, descReserve, descFull,
+		descDamaged,
 	} {
 		ch <- d
 	}
@@ -119,6 +126,17 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	if info, err := os.Stat(c.q.o.Path); err == nil {
 		gauge(descFile, float64(info.Size()))
 	}
+	if db := c.q.db.Load(); db != nil { // else the file is being reopened
+		gauge(descUnused, float64(db.Stats().FreeAlloc))
+	}
+	if free, err := freeBytes(c.q.space.dir); err == nil {
+		gauge(descDiskFree, float64(free))
+	}
+	reserve := 0.0
+	if info, err := os.Stat(c.q.space.path); err == nil {
+		reserve = float64(info.Size())
+	}
+	gauge(descReserve, reserve)
 }
 
 // Count is how many of the station's jobs are in a state now, or ended in it if it is final.

@@ -20,13 +20,11 @@ const (
 // metrics has every label combination from the start, so that rate() sees the first event of a kind.
 // No label value comes from a caller: strangers could create series without limit.
 type metrics struct {
-	requests   map[Code]prometheus.Counter // read-only once made, so it needs no lock
-	seconds    prometheus.Histogram
-	duplicates prometheus.Counter
-	conflicts  prometheus.Counter
-	anomalies  map[contract.Anomaly]prometheus.Counter // read-only once made
-	// For an alert on silence during opening hours: the service does not reach the box.
-	last               prometheus.Gauge
+	requests           map[Code]prometheus.Counter // read-only once made, so it needs no lock
+	seconds            prometheus.Histogram
+	duplicates         prometheus.Counter
+	conflicts          prometheus.Counter
+	anomalies          map[contract.Anomaly]prometheus.Counter // read-only once made
 	expressionFailures prometheus.Counter
 }
 
@@ -54,10 +52,6 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		conflicts: f.NewCounter(prometheus.CounterOpts{
 			Name: "ticketrail_receiver_conflicts_total",
 			Help: "Print requests with a known id and other content; only new cancellations were printed.",
-		}),
-		last: f.NewGauge(prometheus.GaugeOpts{
-			Name: "ticketrail_receiver_last_request_timestamp_seconds",
-			Help: "Time of the last request of an allowed venue and device; 0 if there was none since the start.",
 		}),
 		expressionFailures: f.NewCounter(prometheus.CounterOpts{
 			Name: "ticketrail_receiver_rule_failures_total",

@@ -58,6 +58,10 @@ type Options struct {
 	// requests are not kept.
 	Reject func(Reject)
 
+	// Arrived is called with the id of the venue for each request of an allowed venue and device, before its
+	// body is read: it tells whether the service still reaches the box. Nil: nobody asks.
+	Arrived func(venue string)
+
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
 }
@@ -82,6 +86,7 @@ type Receiver struct {
 	intake   Intake
 	classify func(error) Code
 	reject   func(Reject)
+	arrived  func(venue string)
 	log      *slog.Logger
 	metrics  *metrics
 
@@ -107,6 +112,7 @@ func New(o Options) (*Receiver, error) {
 		intake:   o.Intake,
 		classify: o.Classify,
 		reject:   o.Reject,
+		arrived:  o.Arrived,
 		log:      log,
 		metrics:  newMetrics(o.Registerer),
 		parsing:  semaphore.NewWeighted(maxParseMemory),

@@ -99,11 +99,12 @@ func (p *compiledPolicy) checkSecret(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// recordArrival sets the metric of the last request from an allowed venue and device. It runs before the
-// body is checked: the metric tells whether the service still reaches the box.
+// recordArrival passes the venue of a request to Options.Arrived.
 func (r *Receiver) recordArrival(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		r.metrics.last.SetToCurrentTime()
+		if r.arrived != nil {
+			r.arrived(exchangeOf(c).venue.ID)
+		}
 		return next(c)
 	}
 }

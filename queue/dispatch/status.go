@@ -87,7 +87,6 @@ func outcomes() []ticket.State {
 type metrics struct {
 	tickets       *prometheus.CounterVec
 	attempts      *prometheus.CounterVec
-	up            *prometheus.GaugeVec
 	wait          *prometheus.HistogramVec
 	backupTickets *prometheus.CounterVec
 }
@@ -103,10 +102,6 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "ticketrail_station_attempts_total",
 			Help: "Attempts to print a ticket, by result.",
 		}, []string{"station", "result"}),
-		up: f.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "ticketrail_station_up",
-			Help: "Whether the last attempt that says something about the station succeeded; 1 before the first.",
-		}, []string{"station"}),
 		wait: f.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "ticketrail_ticket_wait_seconds",
 			Help:    "Time from accepting a ticket until it was printed or shown.",
@@ -132,7 +127,6 @@ func (m *metrics) createSeries(station string, backups []Backup) {
 	for _, r := range results() {
 		m.attempts.WithLabelValues(station, string(r))
 	}
-	m.up.WithLabelValues(station).Set(1)
 	m.wait.WithLabelValues(station)
 	m.createBackupSeries(station, backups)
 }
@@ -150,7 +144,6 @@ func (m *metrics) deleteSeries(station string) {
 	of := prometheus.Labels{"station": station}
 	m.tickets.DeletePartialMatch(of)
 	m.attempts.DeletePartialMatch(of)
-	m.up.DeletePartialMatch(of)
 	m.wait.DeletePartialMatch(of)
 	m.backupTickets.DeletePartialMatch(of)
 }
@@ -159,12 +152,4 @@ func (m *metrics) deleteSeries(station string) {
 // a person has it reprinted.
 func (m *metrics) countOutcome(station string, as ticket.State, n int) {
 	m.tickets.WithLabelValues(station, string(as)).Add(float64(n))
-}
-
-func (m *metrics) setUp(station string, up bool) {
-	v := 0.0
-	if up {
-		v = 1
-	}
-	m.up.WithLabelValues(station).Set(v)
 }

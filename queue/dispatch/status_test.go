@@ -124,7 +124,7 @@ func TestMetricsExistFromTheStartAndEndWithTheStation(t *testing.T) {
 			}
 			return n
 		}
-		each := len(outcomes()) + len(results()) + 2
+		each := len(outcomes()) + len(results()) + 1
 		if n := count(); n != each {
 			t.Errorf("%d series at the start, want %d", n, each)
 		}
@@ -171,17 +171,16 @@ func TestMetricsExistFromTheStartAndEndWithTheStation(t *testing.T) {
 func TestUpFollowsTheLastAttempt(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
 		p := h.serveGrill()
-		up := func() float64 { return testutil.ToFloat64(h.metrics.up.WithLabelValues("grill")) }
 		for _, c := range []struct {
 			f    fault
-			want float64
-		}{{fine, 1}, {off, 0}, {unprintable, 0}, {fine, 1}, {unprintable, 1}, {noPaper, 0}, {fine, 1}, {cut, 0},
-			{refuses, 1}, {refusesAll, 0}, {refuses, 1}} {
+			want bool
+		}{{fine, true}, {off, false}, {unprintable, false}, {fine, true}, {unprintable, true}, {noPaper, false},
+			{fine, true}, {cut, false}, {refuses, true}, {refusesAll, false}, {refuses, true}} {
 			p.setFault(c.f)
 			h.q.enqueue("grill", string(c.f))
 			h.advance(time.Minute)
-			if got := up(); got != c.want {
-				t.Errorf("%s: up is %g, want %g", c.f, got, c.want)
+			if got := h.status("grill").Up; got != c.want {
+				t.Errorf("%s: up is %v, want %v", c.f, got, c.want)
 			}
 		}
 	})
@@ -205,7 +204,7 @@ func TestTicketsPrintedByABackupAreCountedAndLogged(t *testing.T) {
 		if n := testutil.ToFloat64(h.metrics.backupTickets.WithLabelValues("grill", "bar")); n != 2 {
 			t.Errorf("%g tickets are checkedPrinter, want 2", n)
 		}
-		if n := testutil.ToFloat64(h.metrics.up.WithLabelValues("grill")); n != 0 {
+		if h.status("grill").Up {
 			t.Error("a station whose tickets come out of another counts as up")
 		}
 		if s := h.status("grill"); s.Attempt != 0 {

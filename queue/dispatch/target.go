@@ -101,7 +101,6 @@ func (w *worker) noteSuccess(t *target, lease Lease) {
 		w.log.Info("station works again", ticketAttrs(lease)...)
 	}
 	w.clearActiveBackup()
-	w.d.metrics.setUp(w.name, true)
 	w.update(func(s *Status) {
 		s.setUp(true)
 		s.Err, s.Waiting, s.Attempt = "", "", 0
@@ -133,7 +132,6 @@ func (w *worker) noteOwnFailure(err error, waiting string) {
 		w.downSince = now
 	}
 	w.ownRetryAt = now.Add(ownRetryPause())
-	w.d.metrics.setUp(w.name, false)
 	w.update(func(s *Status) {
 		s.setUp(false)
 		s.Err, s.Waiting = err.Error(), waiting

@@ -107,6 +107,7 @@ type App struct {
 	receiver *receiver.Receiver
 	health   health
 	file     *configFile
+	venues   *venues
 
 	webhookAt, metricsAt net.Addr // the real ones: tests and the demo listen on port 0
 	serve                []server // started by Run, all at once
@@ -190,6 +191,10 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	for _, w := range slices.Concat(conf.Warnings, first.stations.Warnings) {
 		a.log.Warn("configuration warning", "warning", w)
 	}
+	if a.venues, err = newVenues(ctx, a); err != nil {
+		return nil, err
+	}
+	a.registry.MustRegister(a.venues, boxCollector{a})
 	if a.receiver, err = newReceiver(a, conf, first.policy); err != nil {
 		return nil, err
 	}

@@ -28,11 +28,7 @@ func (a *App) state(ctx context.Context) ([]admin.Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	var clock queue.Clock = doctor.WallClock{}
-	if a.o.Clock != nil {
-		clock = a.o.Clock
-	}
-	out := append(orders, doctor.ClockFinding(clock, now, zone),
+	out := append(orders, doctor.ClockFinding(a.clock(), now, zone),
 		doctor.DiskFinding(filepath.Dir(a.startConfig.Storage.Path)))
 	out = append(out, doctor.CertificateFindings(a.active.Load(), now)...)
 	return append(out, admin.Finding{Level: admin.OK, Subject: "version",
@@ -95,3 +91,11 @@ func (a *App) lastOrder(ctx context.Context, now time.Time, zone *time.Location)
 
 // zone is the kitchen's time zone, nil if it is not known.
 func (a *App) zone() *time.Location { return a.service.zone(a.active.Load()) }
+
+// clock is what the queue measures with.
+func (a *App) clock() queue.Clock {
+	if a.o.Clock != nil {
+		return a.o.Clock
+	}
+	return doctor.WallClock{}
+}

@@ -105,9 +105,14 @@ func (s *service) zone(conf *config.Config) *time.Location {
 	if len(conf.Venues) == 0 {
 		return nil
 	}
-	name := conf.Venues[0].Timezone
+	return s.zoneOf(conf.Venues[0])
+}
+
+// zoneOf is the time zone of a venue; nil if it is not known.
+func (s *service) zoneOf(v config.Venue) *time.Location {
+	name := v.Timezone
 	if name == "" {
-		name, _ = s.directory.Zone(conf.Venues[0].ID)
+		name, _ = s.directory.Zone(v.ID)
 	}
 	if name == "" {
 		return nil

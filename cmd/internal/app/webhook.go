@@ -22,7 +22,7 @@ import (
 // daemon are the queue, which stores a request, and rejects, which keeps the refused ones.
 func newReceiver(a *App, conf *config.Config, p *receiver.Policy) (*receiver.Receiver, error) {
 	return receiver.New(receiver.Options{
-		Intake: a.queue, Policy: p, Classify: classify, Reject: a.rejects.Keep,
+		Intake: a.queue, Policy: p, Classify: classify, Reject: a.rejects.Keep, Arrived: a.venues.arrived,
 		Logger:     a.log,
 		Registerer: a.registry,
 	})

@@ -78,7 +78,7 @@ func certificateFindings(of, path string, now time.Time) []admin.Finding {
 		return nil
 	}
 	f := admin.Finding{Level: admin.Fail, Subject: "certificate", Do: "renew " + path + "; it is read again by itself"}
-	ends, err := certificateEnd(path)
+	ends, err := CertificateEnd(path)
 	switch left := ends.Sub(now); {
 	case err != nil:
 		f.Text = fmt.Sprintf("%s: it cannot be read: %v", of, err)
@@ -92,8 +92,8 @@ func certificateFindings(of, path string, now time.Time) []admin.Finding {
 	return []admin.Finding{f}
 }
 
-// certificateEnd is the end of the validity of the first certificate in a PEM file.
-func certificateEnd(path string) (time.Time, error) {
+// CertificateEnd is the end of the validity of the first certificate in a PEM file.
+func CertificateEnd(path string) (time.Time, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return time.Time{}, err

@@ -22,6 +22,7 @@ import (
 
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/config"
+	"ticketrail/printer"
 	"ticketrail/printer/layout"
 	"ticketrail/printer/raster"
 	"ticketrail/printer/transport"
@@ -302,19 +303,30 @@ var (
 		"Whether the operator holds the station's queue (1) or it runs (0).", []string{"station"}, nil)
 	stationUsesBackup = prometheus.NewDesc("ticketrail_station_stood_in_for",
 		"Whether a backup prints the station's tickets now (1) or the station itself (0).", []string{"station"}, nil)
+	stationUp = prometheus.NewDesc("ticketrail_station_up",
+		"Whether the station works (1) or not (0), by its last attempt and by what it says of itself. "+
+			"A station of which nothing is known yet has no series.", []string{"station"}, nil)
 )
 
 func (collector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- stationHeld
 	ch <- stationUsesBackup
+	ch <- stationUp
 }
 
 func (c collector) Collect(ch chan<- prometheus.Metric) {
 	for _, st := range c.s.o.Queue.Stations() {
 		ch <- boolGauge(stationHeld, st.Hold != nil, st.Name)
 	}
-	for _, d := range c.s.o.Dispatcher.Status() {
-		ch <- boolGauge(stationUsesBackup, d.ActiveBackup.Name != "", d.Name)
+	for _, l := range c.s.List() {
+		ch <- boolGauge(stationUsesBackup, l.ActiveBackup != "", l.Name)
+		up, known := l.Up, l.Known
+		if d := l.Device; d != nil && d.State != printer.Unknown {
+			up, known = d.Fine && (l.Up || !l.Known), true
+		}
+		if known {
+			ch <- boolGauge(stationUp, up, l.Name)
+		}
 	}
 }
 

@@ -1,0 +1,96 @@
+package app
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"ticketrail/config"
+	"ticketrail/queue"
+)
+
+// venues knows when each venue's service was last heard of, and whether the venue is open now. Silence is
+// the one failure that nothing on the box causes, and it is one only while somebody orders.
+type venues struct {
+	config func() *config.Config
+	zone   func(config.Venue) *time.Location
+
+	mu   sync.Mutex // guards last
+	last map[string]time.Time
+}
+
+// newestTickets is how many tickets are read at the start: some hundred orders.
+const newestTickets = 1000
+
+// newVenues takes what was heard before the start from the newest tickets: a restart at 18:00 must not look
+// like a service that has never called.
+func newVenues(ctx context.Context, a *App) (*venues, error) {
+	jobs, err := a.queue.Jobs(ctx, queue.Filter{Limit: newestTickets})
+	if err != nil {
+		return nil, err
+	}
+	v := &venues{config: a.active.Load, zone: a.service.zoneOf, last: map[string]time.Time{}}
+	for _, j := range jobs {
+		if j.ReceivedAt.After(v.last[j.Venue]) { // a reprint has the time of its order
+			v.last[j.Venue] = j.ReceivedAt
+		}
+	}
+	delete(v.last, "") // test tickets and slips
+	return v, nil
+}
+
+func (v *venues) arrived(venue string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.last[venue] = time.Now()
+}
+
+var (
+	descLastRequest = prometheus.NewDesc("ticketrail_receiver_last_request_timestamp_seconds",
+		"Time of the last request of an allowed venue and device, or of the newest ticket before the start; "+
+			"0 if none is known.", nil, nil)
+	descVenueLastRequest = prometheus.NewDesc("ticketrail_venue_last_request_timestamp_seconds",
+		"The same for each venue.", []string{"venue"}, nil)
+	descOpen = prometheus.NewDesc("ticketrail_opening_hours",
+		"Whether the venue is open now (1) or not (0), by its hours in the configuration. "+
+			"A venue without hours, or whose time zone is not known, has no series.", []string{"venue"}, nil)
+)
+
+// Describe and Collect export it at each scrape, so that a removed venue leaves no series.
+func (*venues) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{descLastRequest, descVenueLastRequest, descOpen} {
+		ch <- d
+	}
+}
+
+// Collect exports the venues of the active configuration.
+func (v *venues) Collect(ch chan<- prometheus.Metric) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	newest := 0.0
+	for _, one := range v.config().Venues {
+		at := 0.0
+		if t, ok := v.last[one.ID]; ok {
+			at = float64(t.UnixMilli()) / 1000
+		}
+		newest = max(newest, at)
+		ch <- gauge(descVenueLastRequest, at, one.Name)
+		if zone := v.zone(one); zone != nil && len(one.Hours) > 0 {
+			ch <- gauge(descOpen, truth(one.OpenAt(time.Now().In(zone))), one.Name)
+		}
+	}
+	ch <- gauge(descLastRequest, newest)
+}
+
+func gauge(d *prometheus.Desc, v float64, labels ...string) prometheus.Metric {
+	return prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+}
+
+func truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
