@@ -134,6 +134,8 @@ var Only = []struct {
 	{"golang.org/x/oauth2", []string{"receiver/posapi"}, "tokens are requested and cached in one place"},
 	{"github.com/hashicorp/go-retryablehttp", []string{"receiver/posapi"}, "what is retried is decided in one place"},
 	{"github.com/hashicorp/mdns", []string{"cmd/internal/doctor"}, "only a command looks for printers"},
+	{"github.com/godbus/dbus", []string{"cmd/internal/doctor"},
+		"only the check of the clock asks another service of the box"},
 	{"github.com/coreos/go-systemd", []string{"cmd/internal/app", "cmd/ticketrail"},
 		"only the wiring knows the init system"},
 }
