@@ -1,0 +1,261 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/procfs"
+	"golang.org/x/sys/unix"
+
+	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/station"
+	"ticketrail/config"
+	"ticketrail/printer/layout"
+)
+
+// A Box is the machine that ticketrail runs on.
+type Box struct {
+	Root string // of the files that belong to the system: /; tests have another
+	// CheckStore checks the database in a child process: see [CheckInChild].
+	CheckStore func(ctx context.Context, path string) error
+}
+
+// Diagnose looks at everything that keeps tickets from printing and can be seen without the daemon: the
+// configuration, the service, the ports, the disk, the clock, the printers, the point-of-sale API. Nothing is printed
+// or changed. The findings are in no order.
+func (b Box) Diagnose(ctx context.Context, path string) (out []admin.Finding) {
+	out = append(out, b.serviceFindings(ctx)...)
+	out = append(out, b.secretReaders()...)
+	out = append(out, ClockFinding(WallClock{}, time.Now(), time.Local))
+	conf, warnings, err := check(path)
+	if err != nil {
+		// What the rest would need is not known.
+		for line := range strings.Lines(err.Error()) {
+			out = append(out, fail("configuration", layout.Clean(strings.TrimSpace(line)),
+				"correct "+path+", then ticketrail check"))
+		}
+		return out
+	}
+	out = append(out, fine("configuration", path+" is valid"))
+	for _, w := range warnings {
+		out = append(out, warn("configuration", layout.Clean(w), ""))
+	}
+	out = append(out, UnitFindings(ctx, path, conf)...)
+	out = append(out, portFindings(conf)...)
+	out = append(out, b.storeFindings(ctx, path, conf)...)
+	out = append(out, CertificateFindings(conf, time.Now())...)
+	out = append(out, b.driverFindings(conf)...)
+	for _, r := range station.CheckOnline(ctx, conf) {
+		out = append(out, r.Findings...)
+	}
+	return append(out, venueFindings(ctx, conf)...)
+}
+
+// serviceFindings are how systemd sees the service. Without systemd there are none.
+func (b Box) serviceFindings(ctx context.Context) (out []admin.Finding) {
+	s := unitSettings(ctx, "ticketrail.service", "ActiveState", "SubState", "Result", "NRestarts", "UnitFileState",
+		"FragmentPath")
+	if s == nil {
+		return nil
+	}
+	switch {
+	case s["SubState"] == "auto-restart":
+		out = append(out, fail("service", fmt.Sprintf("it ends and is started again, %s times so far: %s",
+			s["NRestarts"], s["Result"]), "journalctl -u ticketrail -n 50 says why"))
+	case s["ActiveState"] == "active":
+		out = append(out, fine("service", "running, restarted by itself "+s["NRestarts"]+" times"))
+	default:
+		out = append(out, fail("service", "it is "+s["ActiveState"]+": orders are not taken",
+			"systemctl start ticketrail; journalctl -u ticketrail -n 50 says why it ended"))
+	}
+	if s["UnitFileState"] != "enabled" {
+		out = append(out, warn("service", "it does not start at boot: it is "+s["UnitFileState"],
+			"systemctl enable ticketrail"))
+	}
+	const packaged = "/usr/lib/systemd/system/ticketrail.service"
+	if _, err := os.Stat(filepath.Join(b.Root, packaged)); err == nil && strings.HasPrefix(s["FragmentPath"], "/etc/") {
+		out = append(out, warn("service", s["FragmentPath"]+" hides the unit of the package, so upgrades do not change it",
+			"move your changes to systemctl edit ticketrail, and remove that file"))
+	}
+	return out
+}
+
+// secretReaders are the people in the group of the daemon, which reads the secrets. The control socket has a group of
+// its own.
+func (b Box) secretReaders() (out []admin.Finding) {
+	groups, err := os.ReadFile(filepath.Join(b.Root, "etc/group"))
+	if err != nil {
+		return nil // no box without it runs the service
+	}
+	for line := range strings.Lines(string(groups)) {
+		fields := strings.Split(strings.TrimSpace(line), ":")
+		if len(fields) != 4 || fields[0] != "ticketrail" {
+			continue
+		}
+		for who := range strings.SplitSeq(fields[3], ",") {
+			if who != "" && who != "ticketrail" {
+				out = append(out, warn("secrets", layout.Clean(who)+" is in the group ticketrail and can read all secrets",
+					"gpasswd -d USER ticketrail; for the commands: gpasswd -a USER ticketrail-admin"))
+			}
+		}
+	}
+	return out
+}
+
+// portFindings are the ports of the configuration that another program has.
+func portFindings(conf *config.Config) (out []admin.Finding) {
+	listens := map[string]string{"receiver.listen": conf.Receiver.Listen, "metrics.listen": conf.Metrics.Listen}
+	if len(conf.Screens) > 0 {
+		listens["display.listen"] = conf.Display.Listen
+	}
+	for key, address := range listens {
+		who := listener(address)
+		if who != "" && !strings.HasPrefix(who, "ticketrail ") {
+			out = append(out, fail(key, fmt.Sprintf("%s is taken by %s", address, who),
+				"stop that program, or use another port"))
+		}
+	}
+	return out
+}
+
+// listener is the program that listens at an address, with its process id, as far as this user may see it; "" if there
+// is none, or it is not visible.
+func listener(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return ""
+	}
+	proc, err := procfs.NewDefaultFS()
+	if err != nil {
+		return ""
+	}
+	const listening = 10 // TCP_LISTEN, include/net/tcp_states.h
+	four, _ := proc.NetTCP()
+	six, _ := proc.NetTCP6() // a box without IPv6 has none
+	for _, s := range slices.Concat(four, six) {
+		local, _ := netip.AddrFromSlice(s.LocalAddr)
+		wanted, _ := netip.ParseAddr(host)
+		same := local.Unmap() == wanted || local.IsUnspecified() || !wanted.IsValid() || wanted.IsUnspecified()
+		if s.St == listening && fmt.Sprint(s.LocalPort) == port && same {
+			return holder(proc, fmt.Sprintf("socket:[%d]", s.Inode))
+		}
+	}
+	return ""
+}
+
+// holder is the process that has a file open.
+func holder(proc procfs.FS, file string) string {
+	all, _ := proc.AllProcs()
+	for _, p := range all {
+		files, _ := p.FileDescriptorTargets() // only root may see those of others
+		if slices.Contains(files, file) {
+			name, _ := p.Comm()
+			return fmt.Sprintf("%s (process %d)", layout.Clean(name), p.PID)
+		}
+	}
+	return ""
+}
+
+// storeFindings are about the database and its disk.
+func (b Box) storeFindings(ctx context.Context, path string, conf *config.Config) (out []admin.Finding) {
+	file := conf.Storage.Path
+	folder := filepath.Dir(file)
+	out = append(out, DiskFinding(folder))
+	var st unix.Statfs_t
+	if err := unix.Statfs(folder, &st); err == nil {
+		kind := map[int64]string{
+			unix.TMPFS_MAGIC: "in memory (tmpfs)", unix.RAMFS_MAGIC: "in memory (ramfs)",
+			unix.NFS_SUPER_MAGIC: "on a network share (NFS)", unix.SMB2_SUPER_MAGIC: "on a network share (SMB)",
+		}[int64(st.Type)]
+		if kind != "" {
+			out = append(out, fail("disk", fmt.Sprintf("%s is %s: a power failure loses accepted orders", folder, kind),
+				"set storage.path to a file on a local disk"))
+		}
+		if st.Flags&unix.ST_RDONLY != 0 {
+			out = append(out, fail("disk", folder+" is on a disk that is mounted read-only",
+				"see dmesg: the disk may fail; then mount -o remount,rw"))
+		}
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		return out // the daemon makes it
+	}
+	name := serviceUnit(ctx, path)["User"]
+	if who, err := credential(name); err == nil && info.Sys().(*syscall.Stat_t).Uid != who.Uid {
+		out = append(out, fail("database", fmt.Sprintf("%s does not belong to %s, the service cannot open it", file, name),
+			fmt.Sprintf("chown %s: %s", name, file)))
+	}
+	// A running daemon has it open, and has checked it.
+	if b.CheckStore != nil && !answersAt(conf.Admin.Socket) {
+		if err := b.CheckStore(ctx, file); errors.Is(err, ErrDamaged) {
+			out = append(out, fail("database", layout.Clean(err.Error()),
+				"start the daemon: it puts the file aside and keeps what can be read; then ticketrail status"))
+		}
+	}
+	return out
+}
+
+// answersAt reports whether a program listens on a unix socket.
+func answersAt(socket string) bool {
+	c, err := net.DialTimeout("unix", socket, time.Second)
+	if err != nil {
+		return errors.Is(err, os.ErrPermission)
+	}
+	_ = c.Close()
+	return true
+}
+
+// driverFindings are kernel drivers that are missing when the service starts: systemd allows it only the devices whose
+// driver is loaded by then (DeviceAllow= is looked up in /proc/devices).
+func (b Box) driverFindings(conf *config.Config) (out []admin.Finding) {
+	for _, p := range conf.Printers {
+		driver := ""
+		for prefix, name := range map[string]string{
+			"usb:": "usblp", "file:///dev/usb/lp": "usblp", "serial:///dev/ttyUSB": "usbserial",
+			"serial:///dev/ttyACM": "cdc_acm",
+		} {
+			if strings.HasPrefix(p.Address, prefix) {
+				driver = name
+			}
+		}
+		if driver == "" {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(b.Root, "sys/module", driver)); err != nil {
+			out = append(out, warn("printer "+p.Name, "its kernel driver "+driver+" is not loaded",
+				fmt.Sprintf("modprobe %s; systemctl restart ticketrail; for the next boot, add it to "+
+					"/etc/modules-load.d/ticketrail.conf", driver)))
+		}
+	}
+	return out
+}
+
+// venueFindings ask the point-of-sale API about each venue, if it is used.
+func venueFindings(ctx context.Context, conf *config.Config) (out []admin.Finding) {
+	if !conf.Service.Enabled() {
+		return nil
+	}
+	client, err := NewServiceClient(conf.Service, nil, nil, nil)
+	if err != nil {
+		return []admin.Finding{fail("service", layout.Clean(err.Error()), "")}
+	}
+	defer client.Close()
+	for _, c := range checkVenues(ctx, client, conf.Service.Timeout, conf.Venues) {
+		if c.OK {
+			out = append(out, fine("venue "+c.Name, layout.Clean(c.summary())))
+		}
+		for _, p := range c.Problems {
+			out = append(out, fail("venue "+c.Name, layout.Clean(p.Check+": "+p.What), layout.Clean(p.Fix)))
+		}
+	}
+	return out
+}

@@ -1,0 +1,154 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ticketrail/cmd/internal/admin"
+	"ticketrail/printer/virtual"
+)
+
+// A kitchen is a box without faults, into which a test puts one.
+type kitchen struct {
+	t       *testing.T
+	root    string // of the system's files
+	service string // what systemctl says of the service
+	conf    string // the configuration, with %s for its folder
+	damaged bool
+}
+
+// path is a file below the box.
+func (k *kitchen) path(name string) string { return filepath.Join(k.root, name) }
+
+func (k *kitchen) put(name, text string) {
+	k.t.Helper()
+	if err := os.MkdirAll(filepath.Dir(k.path(name)), 0o755); err != nil {
+		k.t.Fatal(err)
+	}
+	writeFile(k.t, k.path(name), text)
+}
+
+// diagnose writes the box to the disk and looks at it.
+func (k *kitchen) diagnose() []admin.Finding {
+	k.t.Helper()
+	k.put("t.yaml", strings.ReplaceAll(k.conf, "ROOT", k.root))
+	k.put("bin/systemctl", fmt.Sprintf("#!/bin/sh\ncat <<X\nLoadState=loaded\nUser=root\nExecStart={ argv[]=x %s }\n%s\nX\n",
+		k.path("t.yaml"), k.service))
+	if err := os.Chmod(k.path("bin/systemctl"), 0o755); err != nil {
+		k.t.Fatal(err)
+	}
+	k.t.Setenv("PATH", k.path("bin")+":"+os.Getenv("PATH"))
+	return Box{Root: k.root, CheckStore: func(context.Context, string) error {
+		if k.damaged {
+			return fmt.Errorf("check it: %w", ErrDamaged)
+		}
+		return errors.New("could not be checked")
+	}}.Diagnose(k.t.Context(), k.path("t.yaml"))
+}
+
+func TestTheDoctorFindsEachFault(t *testing.T) {
+	const running = "ActiveState=active\nSubState=running\nNRestarts=0\nUnitFileState=enabled\n" +
+		"FragmentPath=/etc/systemd/system/ticketrail.service"
+	for _, c := range []struct {
+		name              string
+		fault             func(*kitchen)
+		level             admin.Level // "" for a box without a fault
+		subject, text, do string
+	}{
+		{"none", func(*kitchen) {}, "", "", "", ""},
+		{"a broken configuration", func(k *kitchen) { k.conf += "\nprinter: []\n" },
+			admin.Fail, "configuration", "printer: unknown key; did you mean printers?", "ticketrail check"},
+		{"a warning", func(k *kitchen) { k.conf = strings.Replace(k.conf, ", timezone: UTC", "", 1) },
+			admin.Warn, "configuration", "timezone", ""},
+		{"a crash loop", func(k *kitchen) {
+			k.service = "ActiveState=activating\nSubState=auto-restart\nNRestarts=17\nResult=exit-code\nUnitFileState=enabled"
+		}, admin.Fail, "service", "started again, 17 times so far: exit-code", "journalctl -u ticketrail"},
+		{"stopped", func(k *kitchen) { k.service = "ActiveState=inactive\nSubState=dead\nUnitFileState=enabled" },
+			admin.Fail, "service", "it is inactive: orders are not taken", "systemctl start ticketrail"},
+		{"not enabled", func(k *kitchen) { k.service = strings.Replace(running, "=enabled", "=disabled", 1) },
+			admin.Warn, "service", "does not start at boot: it is disabled", "systemctl enable ticketrail"},
+		{"a unit that hides the package's", func(k *kitchen) { k.put("usr/lib/systemd/system/ticketrail.service", "") },
+			admin.Warn, "service", "/etc/systemd/system/ticketrail.service hides the unit of the package", "systemctl edit"},
+		{"a person who can read the secrets", func(k *kitchen) { k.put("etc/group", "lp:x:7:bob\nticketrail:x:9:ann\n") },
+			admin.Warn, "secrets", "ann is in the group ticketrail and can read all secrets", "ticketrail-admin"},
+		{"relative paths", func(k *kitchen) { k.service += "\nProtectSystem=strict\nStateDirectory=ticketrail" },
+			admin.Fail, "storage.path", "may not write (ProtectSystem=strict)", "/var/lib/ticketrail"},
+		{"a port that is taken", func(k *kitchen) {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				k.t.Fatal(err)
+			}
+			k.t.Cleanup(func() { l.Close() })
+			k.conf += fmt.Sprintf("\nmetrics: { listen: %q }\n", l.Addr())
+		}, admin.Fail, "metrics.listen", fmt.Sprintf("is taken by doctor.test (process %d)", os.Getpid()), "another port"},
+		{"a database of another user", func(k *kitchen) {
+			k.put("t.db", "")
+			if err := os.Chown(k.path("t.db"), 12345, -1); err != nil {
+				k.t.Skip("only root can give a file away")
+			}
+		}, admin.Fail, "database", "t.db does not belong to root", "chown root: "},
+		{"a damaged database", func(k *kitchen) { k.damaged = true; k.put("t.db", "") },
+			admin.Fail, "database", "damaged", "start the daemon"},
+		{"a database in memory", func(k *kitchen) {
+			k.conf = strings.Replace(k.conf, "ROOT/t.db", "/dev/shm/ticketrail-test.db", 1)
+		}, admin.Fail, "disk", "/dev/shm is in memory (tmpfs): a power failure loses", "local disk"},
+		{"a certificate that cannot be read", func(k *kitchen) {
+			k.put("key.pem", "")
+			k.put("cert.pem", "none")
+			k.conf += "\nreceiver: { tls: { cert_file: ROOT/cert.pem, key_file: ROOT/key.pem } }\n"
+		}, admin.Fail, "", "cert", ""},
+		{"a missing driver", func(k *kitchen) {
+			k.conf = strings.Replace(k.conf, "fallback", "  - { name: bar, address: \"usb://\" }\nfallback", 1)
+		}, admin.Warn, "printer bar", "its kernel driver usblp is not loaded", "modprobe usblp"},
+		{"a printer that is off", func(k *kitchen) {
+			k.conf = strings.Replace(k.conf, "fallback", "  - { name: bar, address: \"tcp://127.0.0.1:1\" }\nfallback", 1)
+		}, admin.Fail, "printer bar", "connection refused", ""},
+		{"a printer without paper", func(k *kitchen) {
+			at := onSocket(k.t, virtual.Options{Can: virtual.Everything, Condition: virtual.PaperOut})
+			k.conf = strings.Replace(k.conf, "fallback", "  - { name: bar, address: \"tcp://"+at+"\" }\nfallback", 1)
+		}, admin.Fail, "printer bar", "paper out", "put in a new roll"},
+		{"a web server for a printer", func(k *kitchen) {
+			at := answering(k.t, func(c net.Conn) { _, _ = c.Write([]byte("HTTP/1.0 400 Bad Request\r\n\r\n")) })
+			k.conf = strings.Replace(k.conf, "fallback", "  - { name: bar, address: \"tcp://"+at+"\" }\nfallback", 1)
+		}, admin.Fail, "printer bar", "is no printer: a web server", "correct the address"},
+		{"a service that cannot be reached", func(k *kitchen) {
+			k.put("client", "s3cr3t-of-the-integrator")
+			k.conf += "\nservice: { base_url: \"http://127.0.0.1:1\", client_id: c, client_secret_file: ROOT/client, timeout: 1s }\n"
+		}, admin.Fail, "venue Harbour Grill", "127.0.0.1:1", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			k := &kitchen{t: t, root: t.TempDir(), service: running}
+			ready := onSocket(t, virtual.Options{Can: virtual.Everything})
+			k.conf = fmt.Sprintf(`
+venues: [ { id: %s, name: Harbour Grill, timezone: UTC } ]
+storage: { path: ROOT/t.db }
+admin: { socket: ROOT/t.sock }
+printers:
+  - { name: grill, address: "tcp://%s" }
+fallback: grill
+`, venueID, ready)
+			c.fault(k)
+			found := k.diagnose()
+			var bad []string
+			for _, f := range found {
+				if f.Level == admin.OK || f.Subject == "clock" { // the clock of the machine that runs the test
+					continue
+				}
+				bad = append(bad, fmt.Sprintf("%s %s: %s", f.Level, f.Subject, sentence(f)))
+				if f.Level == c.level && (c.subject == "" || f.Subject == c.subject) &&
+					strings.Contains(f.Text, c.text) && strings.Contains(f.Do, c.do) {
+					return
+				}
+			}
+			if c.level != "" || len(bad) > 0 {
+				t.Errorf("found only:\n%s", strings.Join(bad, "\n"))
+			}
+		})
+	}
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/doctor"
+)
+
+// doctor is for when nothing prints and nobody knows why; status needs a daemon that answers, and this does not.
+func (c *cli) doctor() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "look for everything that keeps tickets from printing, also if the daemon is down",
+		Long: `doctor looks at the configuration, the service, the ports, the database and its disk, the clock,
+certificates, drivers, printers, screens and the point-of-sale API, and at what the running daemon
+says of itself (as "status"). Each finding is OK, WARN or FAIL, with what to do, the worst first. It
+changes and prints nothing. The exit code is 1 if something needs a person. Run it as root: it then
+also sees what the service's user cannot read, and which program has a port.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			box := doctor.Box{Root: "/"}
+			if exe, err := os.Executable(); err == nil {
+				box.CheckStore = doctor.CheckInChild(exe)
+			}
+			o := admin.Overview{Build: admin.ThisBuild(), Findings: box.Diagnose(cmd.Context(), c.config)}
+			o.Findings = append(o.Findings, c.askDaemon(cmd)...)
+			slices.SortStableFunc(o.Findings, admin.WorstFirst)
+			var err error
+			if asJSON {
+				err = showJSON(c.out, o.Findings)
+			} else {
+				err = write(c.out, overviewText(o, columnsOf(c.out), coloured(c.out)))
+			}
+			if needed := o.NeedsPerson(); err == nil && len(needed) > 0 {
+				return fmt.Errorf("needs a person: %s", strings.Join(needed, ", "))
+			}
+			return err
+		},
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// askDaemon is what the running daemon says, without what was looked at already.
+func (c *cli) askDaemon(cmd *cobra.Command) []admin.Finding {
+	d, err := c.client()
+	if err != nil {
+		return nil // the configuration, which is a finding already
+	}
+	o, err := overview(cmd.Context(), d)
+	if err != nil {
+		return []admin.Finding{{Level: admin.Fail, Subject: "daemon", Text: singleLine(err.Error())}} // says what to do
+	}
+	return slices.DeleteFunc(o.Findings, func(f admin.Finding) bool {
+		return slices.Contains([]string{"clock", "disk", "certificate"}, f.Subject)
+	})
+}
