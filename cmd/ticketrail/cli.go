@@ -132,5 +132,6 @@ Exit codes:
 		c.db(), c.man(), c.version(),
 	)
 	strictCompletion(root)
+	c.completeNames(root)
 	return root
 }
