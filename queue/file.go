@@ -35,13 +35,21 @@ func openFile(o Options, sync func(*os.File) error) (*bolt.DB, error) {
 	if err := checkLength(o.Path); err != nil {
 		return nil, fmt.Errorf("open %s: %w", o.Path, err)
 	}
+	before, err := os.Stat(o.Path)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", o.Path, err)
+	}
 	db, err := bolt.Open(o.Path, 0o600, boltOptions(o.NoSync))
 	if errors.Is(err, berrors.ErrTimeout) {
-		return nil, fmt.Errorf("open %s: another ticketrail process has it open: stop that one first, or use the "+
-			"commands that talk to it", o.Path)
+		return nil, fmt.Errorf("open %s: %w", o.Path, errInUse)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", o.Path, err)
+	}
+	// bbolt opens the file and then waits for its lock. What had the lock may have replaced the file
+	// meanwhile: then the lock is on a file that no later start will find.
+	if after, err := os.Stat(o.Path); err != nil || !os.SameFile(before, after) {
+		return nil, errors.Join(fmt.Errorf("open %s: it was replaced just now: start again", o.Path), err, db.Close())
 	}
 	// The file grows in steps of 4 MiB instead of bbolt's 16: SD cards are small, and a nearly full
 	// disk stops later.
@@ -51,6 +59,10 @@ func openFile(o Options, sync func(*os.File) error) (*bolt.DB, error) {
 	}
 	return db, nil
 }
+
+// The socket too: it would start the daemon again at the next request.
+var errInUse = errors.New("another ticketrail process has it open: use the commands that talk to it, " +
+	"or stop it first with systemctl stop ticketrail.socket ticketrail.service")
 
 // rewriteMeta makes durable what will be read: it writes the newest meta page once more, unchanged,
 // and syncs the file.
@@ -279,7 +291,7 @@ func check(path string) error {
 	o.ReadOnly = true
 	db, err := bolt.Open(path, 0o600, o)
 	if errors.Is(err, berrors.ErrTimeout) {
-		return errors.New("another ticketrail process has it open: stop that one first")
+		return errInUse
 	}
 	if err != nil {
 		return err

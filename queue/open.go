@@ -47,6 +47,11 @@ type storageHooks struct {
 	commit func(tx *bolt.Tx) error // ends the transaction, also when it fails
 	sync   func(f *os.File) error  // of the file each time it is opened, of a new one, and of the directory
 	link   func(file, name string) error
+	rename func(from, to string) error // of a file that replaces another; see replaceFile
+}
+
+var systemHooks = storageHooks{
+	commit: (*bolt.Tx).Commit, sync: (*os.File).Sync, link: os.Link, rename: os.Rename,
 }
 
 // Open opens the queue at o.Path, or creates it. It reads the open jobs, not the history, so its
@@ -56,7 +61,7 @@ type storageHooks struct {
 // A first commit that fails does not fail Open: the queue then refuses requests until storage
 // works.
 func Open(o Options) (*Queue, error) {
-	s := storageHooks{commit: (*bolt.Tx).Commit, sync: (*os.File).Sync, link: os.Link}
+	s := systemHooks
 	if o.NoSync {
 		s.sync = func(*os.File) error { return nil }
 	}

@@ -162,7 +162,9 @@ func TestAJobIsShownWithAllThatIsKnownOfIt(t *testing.T) {
 	q := start(t, func(o *Options) { o.Clock = w })
 	r := order("a", "grill")
 	tk := &r.Drafts[0].Ticket
-	tk.VenueName, tk.Record, tk.Kind = "Da Mario", "record-1", ticket.Correction
+	tk.VenueName, tk.Record, tk.Kind, tk.Table = "Da Mario", "record-1", ticket.Correction, "7"
+	tk.Lines = append(tk.Lines,
+		ticket.Line{Depth: 1, Quantity: "1", Name: "no salt"}, ticket.Line{Quantity: "2", Name: "Tea"})
 	q.accept(r)
 	first := q.begin("grill")
 	if j := q.job(1); j.State != ticket.Printing || j.Doubt {
@@ -172,7 +174,7 @@ func TestAJobIsShownWithAllThatIsKnownOfIt(t *testing.T) {
 	want := Job{
 		ID: 1, Request: "a", Record: "record-1", Venue: venue, VenueName: "Da Mario", Device: "tablet-1",
 		Station: "grill", State: ticket.Pending, Attempts: 1, Doubt: true, Kind: ticket.Correction,
-		ReceivedAt: r.Received, Reason: "reset",
+		ReceivedAt: r.Received, Reason: "reset", Number: "a", Table: "7", Items: 2,
 	}
 	if j := q.job(1); !reflect.DeepEqual(j, want) {
 		t.Errorf("job %+v, want %+v", j, want)
@@ -195,6 +197,7 @@ func TestAJobIsShownWithAllThatIsKnownOfIt(t *testing.T) {
 	}
 	q.edit(flip(bucketJobs, key64(2)))
 	want.Record, want.VenueName, want.Kind = "", "", ""
+	want.Number, want.Table, want.Items = "", "", 0
 	if j := q.job(2); !reflect.DeepEqual(j, want) {
 		t.Errorf("with a damaged ticket %+v, want %+v", j, want)
 	}

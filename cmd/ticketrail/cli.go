@@ -129,7 +129,9 @@ Exit codes:
 		listGroup("venues", "list the venues, check them at the point-of-sale API", c.venuesList(), c.venuesCheck()),
 		group("labor", "list the employees and payroll periods of a venue",
 			c.laborEmployees(), c.laborPayrollPeriods()),
-		c.db(), c.man(), c.version(),
+		group("db", "check, back up, restore and compact the database",
+			c.dbCheck(), c.dbBackup(), c.dbRestore(), c.dbCompact()),
+		c.man(), c.version(),
 	)
 	strictCompletion(root)
 	c.completeNames(root)

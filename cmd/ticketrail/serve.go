@@ -71,7 +71,7 @@ func (c *cli) daemonOptions(reload <-chan os.Signal) (app.Options, error) {
 		return app.Options{}, fmt.Errorf(
 			"find the path of this program, to check the database in a child process: %w", err)
 	}
-	// This program again, as the hidden command `db check`.
+	// This program again, as the command `db check`.
 	o.CheckStore = doctor.CheckInChild(exe)
 	limit, err := daemon.SdWatchdogEnabled(false)
 	if err != nil {

@@ -219,47 +219,75 @@ func onlyJob(m jobsBody, err error) (uint64, error) {
 // call sends one request. It does not retry: after a broken connection a change may have been made,
 // and making it again would print a ticket twice. The operator must look first.
 func call[T any](ctx context.Context, c *Client, method, path string, body any) (T, error) {
-	var none T
-	var send io.Reader
+	var v T
+	resp, err := c.send(ctx, method, path, body)
+	if err != nil {
+		return v, err
+	}
+	defer resp.Body.Close()
+	if err := json.NewDecoder(resp.Body).Decode(&v); err != nil {
+		return v, c.transportError(method, err)
+	}
+	return v, nil
+}
+
+// Backup writes the database as it is at this moment to w, and returns its size. After an error what was
+// written is only a part.
+func (c *Client) Backup(ctx context.Context, w io.Writer) (int64, error) {
+	resp, err := c.send(ctx, "GET", "/v1/database", nil)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	n, err := io.Copy(w, resp.Body)
+	if errors.Is(err, io.ErrUnexpectedEOF) { // else it is an error of w
+		err = c.transportError("GET", err)
+	}
+	return n, err
+}
+
+// send sends one request. The caller closes the body of the answer, whose status is 200.
+func (c *Client) send(ctx context.Context, method, path string, body any) (_ *http.Response, err error) {
+	var content io.Reader
 	if body != nil {
 		b, err := json.Marshal(body)
 		if err != nil {
-			return none, fmt.Errorf("encode request: %w", err)
+			return nil, fmt.Errorf("encode request: %w", err)
 		}
-		send = bytes.NewReader(b)
+		content = bytes.NewReader(b)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, "http://ticketrail"+path, send)
+	req, err := http.NewRequestWithContext(ctx, method, "http://ticketrail"+path, content)
 	if err != nil {
-		return none, fmt.Errorf("make request: %w", err)
+		return nil, fmt.Errorf("make request: %w", err)
 	}
 	req.Header.Set(HeaderAPI, API)
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return none, c.transportError(method, err)
+		return nil, c.transportError(method, err)
 	}
-	defer resp.Body.Close()
+	defer func() {
+		if err != nil {
+			resp.Body.Close()
+		}
+	}()
 	// Checked before the status: an answer of another program may be anything.
 	switch v := resp.Header.Get(HeaderAPI); {
 	case v == "":
-		return none, unreachable{fmt.Errorf("the program that answers at %s is not ticketrail: "+
+		return nil, unreachable{fmt.Errorf("the program that answers at %s is not ticketrail: "+
 			"name the daemon's socket with --socket", c.socket)}
 	case v != API:
-		return none, mismatch(API, v)
+		return nil, mismatch(API, v)
 	}
 	if resp.StatusCode != http.StatusOK {
 		var e struct {
 			Error *Error `json:"error"`
 		}
 		if err := json.NewDecoder(io.LimitReader(resp.Body, maxBody)).Decode(&e); err != nil || e.Error == nil {
-			return none, fmt.Errorf("ticketrail answered %s without a reason", resp.Status)
+			return nil, fmt.Errorf("ticketrail answered %s without a reason", resp.Status)
 		}
-		return none, e.Error
+		return nil, e.Error
 	}
-	var v T
-	if err := json.NewDecoder(resp.Body).Decode(&v); err != nil {
-		return none, c.transportError(method, err)
-	}
-	return v, nil
+	return resp, nil
 }
 
 // transportError explains a connection that failed. After a change the outcome is unknown: the

@@ -85,6 +85,7 @@ func New(o Options) *Server {
 	} {
 		s.mux.Handle(pattern, h)
 	}
+	s.mux.HandleFunc("GET /v1/database", s.database)
 	return s
 }
 
@@ -164,6 +165,20 @@ func answer(w http.ResponseWriter, v any, err error) {
 	}
 	// An error means that the client has disconnected; there is no one left to tell.
 	_ = json.NewEncoder(w).Encode(v)
+}
+
+// database sends the file of the queue as it is at this moment. A backup that breaks off ends the connection,
+// so that the client does not take the part for the whole.
+func (s *Server) database(w http.ResponseWriter, r *http.Request) {
+	n, err := s.o.Queue.Backup(w)
+	switch {
+	case err == nil:
+		s.logChange(r, "backup", "bytes", n)
+	case n == 0:
+		answer(w, nil, err)
+	default:
+		panic(http.ErrAbortHandler)
+	}
 }
 
 // withBody decodes the body of a request for h. An unknown key is refused: if it were ignored, a

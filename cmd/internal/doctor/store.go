@@ -19,8 +19,15 @@ import (
 var ErrDamaged = queue.ErrDamaged
 
 // CheckStore checks the whole database at path. A damaged page can kill the process that reads it,
-// so call this only in a child process: the hidden command `db check`.
+// so call this only in a child process: the command `db check`.
 func CheckStore(path string) error { return queue.Check(path) }
+
+// Restore replaces the database at path by a backup, and Compact gives its free space back. Both are those of
+// package queue; see there what must hold after a crash. Check the file that they read with [CheckInChild] first.
+func Restore(path, backup string) (queue.Restored, error) { return queue.Restore(path, backup) }
+
+// Compact returns the size of the file before and after, in bytes.
+func Compact(path string) (before, after int64, err error) { return queue.Compact(path) }
 
 // UncheckedPrefix begins the line that the child process of [CheckInChild] prints if it could not
 // read the file, which proves no damage. A line on stdout, because the exit code is 1 for every

@@ -1,0 +1,57 @@
+package admin
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"ticketrail/queue"
+)
+
+func TestABackupOverTheSocketIsAWholeDatabase(t *testing.T) {
+	c := startDaemon(t)
+	var b bytes.Buffer
+	n, err := c.Backup(t.Context(), &b)
+	if err != nil || n != int64(b.Len()) {
+		t.Fatalf("%d of %d bytes, %v", n, b.Len(), err)
+	}
+	path := filepath.Join(t.TempDir(), "backup")
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := queue.Check(path); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestABackupThatBreaksOffIsAnError(t *testing.T) {
+	path := socketPath(t)
+	l, err := Listen(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set(HeaderAPI, API)
+		_, _ = w.Write(bytes.Repeat([]byte("x"), 100_000))
+		panic(http.ErrAbortHandler)
+	})}
+	go server.Serve(l)
+	defer server.Close()
+	if _, err := NewClient(path).Backup(t.Context(), &bytes.Buffer{}); !errors.Is(err, ErrUnreachable) {
+		t.Errorf("err %v", err)
+	}
+}
+
+func TestABackupOfAStoppedQueueIsRefusedWithAReason(t *testing.T) {
+	c := startDaemon(t)
+	if err := c.queue.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := c.Backup(t.Context(), &bytes.Buffer{})
+	if e, ok := errors.AsType[*Error](err); !ok || e.Code != Stopping {
+		t.Errorf("err %v", err)
+	}
+}
