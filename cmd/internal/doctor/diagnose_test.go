@@ -124,15 +124,14 @@ func TestTheDoctorFindsEachFault(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			k := &kitchen{t: t, root: t.TempDir(), service: running}
-			ready := onSocket(t, virtual.Options{Can: virtual.Everything})
 			k.conf = fmt.Sprintf(`
 venues: [ { id: %s, name: Harbour Grill, timezone: UTC } ]
 storage: { path: ROOT/t.db }
 admin: { socket: ROOT/t.sock }
 printers:
-  - { name: grill, address: "tcp://%s" }
+  - { name: grill, address: "file://ROOT/paper.bin" }
 fallback: grill
-`, venueID, ready)
+`, venueID)
 			c.fault(k)
 			found := k.diagnose()
 			var bad []string
