@@ -83,7 +83,8 @@ func (b Box) serviceFindings(ctx context.Context) (out []admin.Finding) {
 	}
 	const packaged = "/usr/lib/systemd/system/ticketrail.service"
 	if _, err := os.Stat(filepath.Join(b.Root, packaged)); err == nil && strings.HasPrefix(s["FragmentPath"], "/etc/") {
-		out = append(out, warn("service", s["FragmentPath"]+" hides the unit of the package, so upgrades do not change it",
+		out = append(out, warn("service",
+			s["FragmentPath"]+" hides the unit of the package, so upgrades do not change it",
 			"move your changes to systemctl edit ticketrail, and remove that file"))
 	}
 	return out
@@ -103,7 +104,8 @@ func (b Box) secretReaders() (out []admin.Finding) {
 		}
 		for who := range strings.SplitSeq(fields[3], ",") {
 			if who != "" && who != "ticketrail" {
-				out = append(out, warn("secrets", layout.Clean(who)+" is in the group ticketrail and can read all secrets",
+				out = append(out, warn("secrets",
+					layout.Clean(who)+" is in the group ticketrail and can read all secrets",
 					"gpasswd -d USER ticketrail; for the commands: gpasswd -a USER ticketrail-admin"))
 			}
 		}
@@ -191,7 +193,8 @@ func (b Box) storeFindings(ctx context.Context, path string, conf *config.Config
 	}
 	name := serviceUnit(ctx, path)["User"]
 	if who, err := credential(name); err == nil && info.Sys().(*syscall.Stat_t).Uid != who.Uid {
-		out = append(out, fail("database", fmt.Sprintf("%s does not belong to %s, the service cannot open it", file, name),
+		out = append(out, fail("database",
+			fmt.Sprintf("%s does not belong to %s, the service cannot open it", file, name),
 			fmt.Sprintf("chown %s: %s", name, file)))
 	}
 	// A running daemon has it open, and has checked it.

@@ -38,8 +38,8 @@ func (k *kitchen) put(name, text string) {
 func (k *kitchen) diagnose() []admin.Finding {
 	k.t.Helper()
 	k.put("t.yaml", strings.ReplaceAll(k.conf, "ROOT", k.root))
-	k.put("bin/systemctl", fmt.Sprintf("#!/bin/sh\ncat <<X\nLoadState=loaded\nUser=root\nExecStart={ argv[]=x %s }\n%s\nX\n",
-		k.path("t.yaml"), k.service))
+	k.put("bin/systemctl", fmt.Sprintf("#!/bin/sh\ncat <<X\nLoadState=loaded\nUser=root\n"+
+		"ExecStart={ argv[]=x %s }\n%s\nX\n", k.path("t.yaml"), k.service))
 	if err := os.Chmod(k.path("bin/systemctl"), 0o755); err != nil {
 		k.t.Fatal(err)
 	}
@@ -67,16 +67,19 @@ func TestTheDoctorFindsEachFault(t *testing.T) {
 		{"a warning", func(k *kitchen) { k.conf = strings.Replace(k.conf, ", timezone: UTC", "", 1) },
 			admin.Warn, "configuration", "timezone", ""},
 		{"a crash loop", func(k *kitchen) {
-			k.service = "ActiveState=activating\nSubState=auto-restart\nNRestarts=17\nResult=exit-code\nUnitFileState=enabled"
+			k.service = "ActiveState=activating\nSubState=auto-restart\nNRestarts=17\n" +
+				"Result=exit-code\nUnitFileState=enabled"
 		}, admin.Fail, "service", "started again, 17 times so far: exit-code", "journalctl -u ticketrail"},
 		{"stopped", func(k *kitchen) { k.service = "ActiveState=inactive\nSubState=dead\nUnitFileState=enabled" },
 			admin.Fail, "service", "it is inactive: orders are not taken", "systemctl start ticketrail"},
 		{"not enabled", func(k *kitchen) { k.service = strings.Replace(running, "=enabled", "=disabled", 1) },
 			admin.Warn, "service", "does not start at boot: it is disabled", "systemctl enable ticketrail"},
-		{"a unit that hides the package's", func(k *kitchen) { k.put("usr/lib/systemd/system/ticketrail.service", "") },
-			admin.Warn, "service", "/etc/systemd/system/ticketrail.service hides the unit of the package", "systemctl edit"},
-		{"a person who can read the secrets", func(k *kitchen) { k.put("etc/group", "lp:x:7:bob\nticketrail:x:9:ann\n") },
-			admin.Warn, "secrets", "ann is in the group ticketrail and can read all secrets", "ticketrail-admin"},
+		{"a unit that hides the package's", func(k *kitchen) {
+			k.put("usr/lib/systemd/system/ticketrail.service", "")
+		}, admin.Warn, "service", "ticketrail.service hides the unit of the package", "systemctl edit"},
+		{"a person who can read the secrets", func(k *kitchen) {
+			k.put("etc/group", "lp:x:7:bob\nticketrail:x:9:ann\n")
+		}, admin.Warn, "secrets", "ann is in the group ticketrail and can read all secrets", "ticketrail-admin"},
 		{"relative paths", func(k *kitchen) { k.service += "\nProtectSystem=strict\nStateDirectory=ticketrail" },
 			admin.Fail, "storage.path", "may not write (ProtectSystem=strict)", "/var/lib/ticketrail"},
 		{"a port that is taken", func(k *kitchen) {
@@ -86,7 +89,8 @@ func TestTheDoctorFindsEachFault(t *testing.T) {
 			}
 			k.t.Cleanup(func() { l.Close() })
 			k.conf += fmt.Sprintf("\nmetrics: { listen: %q }\n", l.Addr())
-		}, admin.Fail, "metrics.listen", fmt.Sprintf("is taken by doctor.test (process %d)", os.Getpid()), "another port"},
+		}, admin.Fail, "metrics.listen", fmt.Sprintf("is taken by doctor.test (process %d)", os.Getpid()),
+			"another port"},
 		{"a database of another user", func(k *kitchen) {
 			k.put("t.db", "")
 			if err := os.Chown(k.path("t.db"), 12345, -1); err != nil {
@@ -107,7 +111,8 @@ func TestTheDoctorFindsEachFault(t *testing.T) {
 			k.conf = strings.Replace(k.conf, "fallback", "  - { name: bar, address: \"usb://\" }\nfallback", 1)
 		}, admin.Warn, "printer bar", "its kernel driver usblp is not loaded", "modprobe usblp"},
 		{"a printer that is off", func(k *kitchen) {
-			k.conf = strings.Replace(k.conf, "fallback", "  - { name: bar, address: \"tcp://127.0.0.1:1\" }\nfallback", 1)
+			k.conf = strings.Replace(k.conf, "fallback",
+				"  - { name: bar, address: \"tcp://127.0.0.1:1\" }\nfallback", 1)
 		}, admin.Fail, "printer bar", "connection refused", ""},
 		{"a printer without paper", func(k *kitchen) {
 			at := onSocket(k.t, virtual.Options{Can: virtual.Everything, Condition: virtual.PaperOut})
@@ -119,7 +124,8 @@ func TestTheDoctorFindsEachFault(t *testing.T) {
 		}, admin.Fail, "printer bar", "is no printer: a web server", "correct the address"},
 		{"a service that cannot be reached", func(k *kitchen) {
 			k.put("client", "s3cr3t-of-the-integrator")
-			k.conf += "\nservice: { base_url: \"http://127.0.0.1:1\", client_id: c, client_secret_file: ROOT/client, timeout: 1s }\n"
+			k.conf += "\nservice: { base_url: \"http://127.0.0.1:1\", client_id: c, " +
+				"client_secret_file: ROOT/client, timeout: 1s }\n"
 		}, admin.Fail, "venue Harbour Grill", "127.0.0.1:1", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
