@@ -73,7 +73,7 @@ func (c *cli) watch(ctx context.Context, d *admin.Client) error {
 		if err == nil {
 			at = o.At
 		}
-		text := time.Now().In(at.Location()).Format("15:04:05 MST") + "\n"
+		text := time.Now().In(at.Location()).Format(time.TimeOnly) + "\n"
 		if err != nil {
 			text += fold(singleLine(err.Error()), columns, 0) + "\n"
 		} else {

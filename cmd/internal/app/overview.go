@@ -31,6 +31,9 @@ func (a *App) state(ctx context.Context) ([]admin.Finding, error) {
 	out := append(orders, doctor.ClockFinding(a.clock(), now, zone),
 		doctor.DiskFinding(filepath.Dir(a.startConfig.Storage.Path)))
 	out = append(out, doctor.CertificateFindings(a.active.Load(), now)...)
+	if a.o.ConfigPath != "" && a.file.refused() == "" { // else it is a problem, which is in every listing
+		out = append(out, admin.Finding{Level: admin.OK, Subject: "configuration", Text: "the file on disk is valid"})
+	}
 	return append(out, admin.Finding{Level: admin.OK, Subject: "version",
 		Text: fmt.Sprintf("%s, started %s ago", admin.ThisBuild().Version, admin.Age(now.Sub(a.started)))}), nil
 }
