@@ -29,6 +29,9 @@ type Job struct {
 	ReceivedAt time.Time    `json:"received_at"`
 	FinishedAt *time.Time   `json:"finished_at,omitempty"` // nil while open
 	Reason     string       `json:"reason,omitempty"`      // of a finished job: why; of a waiting one: the last failure
+	// Version changes with everything by which a person decides what to do with the job. What the person then
+	// does can name it, so that it is done only if the job still is as the person saw it.
+	Version string `json:"-"`
 }
 
 // A Filter selects jobs. The zero value selects all.

@@ -19,10 +19,14 @@ import (
 // and then asks again if need be.
 
 // Move sends waiting and held jobs to the end of another station's queue, in the order given: all
-// of them or, with an error, none. It returns the new jobs in the same order.
-func (q *Queue) Move(ctx context.Context, ids []uint64, to string) ([]uint64, error) {
+// of them or, with an error, none. It returns the new jobs in the same order. If versions are given, one
+// for each of ids, each job must still have its own: see [Job].
+func (q *Queue) Move(ctx context.Context, ids []uint64, to string, versions ...string) ([]uint64, error) {
 	if err := checkName("station", to); err != nil {
 		return nil, fmt.Errorf("move jobs: %w", err)
+	}
+	if len(versions) > 0 && len(versions) != len(ids) {
+		return nil, fmt.Errorf("move jobs: %d versions of %d jobs", len(versions), len(ids))
 	}
 	if len(ids) > maxMove {
 		return nil, fmt.Errorf("move jobs: %d at once, at most %d are allowed: move all of a station instead",
@@ -36,12 +40,15 @@ func (q *Queue) Move(ctx context.Context, ids []uint64, to string) ([]uint64, er
 	err = q.do(ctx, opOnce, copyOp*len(ids), func(b *batch) error {
 		seen := map[uint64]bool{}
 		var all []movable
-		for _, id := range ids {
+		for i, id := range ids {
 			if seen[id] {
 				return fmt.Errorf("job %d: %w: it is named twice", id, ErrConflict)
 			}
 			seen[id] = true
 			m, err := b.checkMovable(id, to)
+			if err == nil && len(versions) > 0 {
+				err = m.state.checkSeen(versions[i:])
+			}
 			if err != nil {
 				return fmt.Errorf("job %d: %w", id, err)
 			}
@@ -192,8 +199,8 @@ func (b *batch) moveSome(
 }
 
 // Cancel ends a job that waits, is held, or has failed: it will not be printed. reason is for
-// people.
-func (q *Queue) Cancel(ctx context.Context, id uint64, reason string) error {
+// people. If a version is given, the job must still have it: see [Job].
+func (q *Queue) Cancel(ctx context.Context, id uint64, reason string, version ...string) error {
 	err := q.do(ctx, opOnce, smallOp, func(b *batch) error {
 		s, err := b.state(id)
 		if err != nil {
@@ -207,6 +214,9 @@ func (q *Queue) Cancel(ctx context.Context, id uint64, reason string) error {
 			return s.checkReplaced()
 		case !s.State.Open() && s.State != ticket.Failed:
 			return fmt.Errorf("%w: it is %s already", ErrConflict, s.State)
+		}
+		if err := s.checkSeen(version); err != nil {
+			return err
 		}
 		b.finish(id, s, ticket.Cancelled, reason)
 		return nil

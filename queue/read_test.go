@@ -175,6 +175,7 @@ func TestAJobIsShownWithAllThatIsKnownOfIt(t *testing.T) {
 		ID: 1, Request: "a", Record: "record-1", Venue: venue, VenueName: "Da Mario", Device: "tablet-1",
 		Station: "grill", State: ticket.Pending, Attempts: 1, Doubt: true, Kind: ticket.Correction,
 		ReceivedAt: r.Received, Reason: "reset", Number: "a", Table: "7", Items: 2,
+		Version: "pending.1.0",
 	}
 	if j := q.job(1); !reflect.DeepEqual(j, want) {
 		t.Errorf("job %+v, want %+v", j, want)
@@ -187,11 +188,12 @@ func TestAJobIsShownWithAllThatIsKnownOfIt(t *testing.T) {
 	q.must(l.Fail(bg, "no"))
 	must(t, errOf(q.Reprint(bg, 1, ReprintOptions{Reason: "lost"})))
 	want.State, want.Attempts, want.Reason, want.FinishedAt = ticket.Cancelled, 2, "reprinted as job 2", &w.now
+	want.Version = "cancelled.1.0"
 	if j := q.job(1); !reflect.DeepEqual(j, want) {
 		t.Errorf("job %+v, want %+v", j, want)
 	}
 	want.ID, want.State, want.Attempts, want.Reason, want.FinishedAt = 2, ticket.Pending, 0, "lost", nil
-	want.Doubt, want.Reprint, want.MadeFrom = false, true, 1
+	want.Doubt, want.Reprint, want.MadeFrom, want.Version = false, true, 1, "pending.0.0"
 	if j := q.job(2); !reflect.DeepEqual(j, want) {
 		t.Errorf("copy %+v, want %+v", j, want)
 	}

@@ -89,6 +89,7 @@ type jobState struct {
 	Reprint     bool         `json:"rp,omitempty"`  // a person asked for it
 	Slip        bool         `json:"sl,omitempty"`  // it lists expired tickets
 	MadeFrom    uint64       `json:"of,omitempty"`  // the job it was made from
+	Copies      int          `json:"cp,omitempty"`  // reprints made of it since it ended
 	RescuedFrom string       `json:"fr,omitempty"`  // the screen that showed job MadeFrom, and went dark
 	RefusedBy   []string     `json:"rb,omitempty"`  // the stations that refused it, in order
 	Received    int64        `json:"r,omitempty"`   // wall clock, ms
@@ -104,8 +105,22 @@ func (s *jobState) valid() error {
 		return errors.New("no station")
 	case !slices.Contains(ticket.States(), s.State) || s.State == ticket.Printing:
 		return fmt.Errorf("unknown state %q", s.State)
-	case s.Attempts < 0 || s.Doubts < 0:
+	case s.Attempts < 0 || s.Doubts < 0 || s.Copies < 0:
 		return errors.New("a negative count")
+	}
+	return nil
+}
+
+// version is what a person decides by: where the ticket is, whether it may have come out, and whether it was
+// printed again. An attempt that failed without doubt changes none of that.
+func (s *jobState) version() string {
+	return fmt.Sprintf("%s.%d.%d", s.State, s.Doubts, s.Copies)
+}
+
+// checkSeen returns an error if a person has seen another version of the job. Nothing given: it may have any.
+func (s *jobState) checkSeen(versions []string) error {
+	if len(versions) > 0 && versions[0] != s.version() {
+		return fmt.Errorf("%w: it has changed meanwhile: look at it again", ErrConflict)
 	}
 	return nil
 }

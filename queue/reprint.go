@@ -21,6 +21,8 @@ type ReprintOptions struct {
 	Reason  string // for people
 	// AsItWas prints the lines as they were when the ticket came, also those that are void since.
 	AsItWas bool
+	// Version, if it is not empty, is that of the job as the person saw it: a copy is made only if it still is.
+	Version string
 }
 
 // A Reprinted is what Reprint has done.
@@ -82,6 +84,11 @@ func (b *batch) reprint(id uint64, o ReprintOptions, found search) (Reprinted, e
 		return Reprinted{}, fmt.Errorf("%w: it still waits to print at %s; move or cancel it instead", ErrConflict,
 			s.Station)
 	}
+	if o.Version != "" {
+		if err := s.checkSeen([]string{o.Version}); err != nil {
+			return Reprinted{}, err
+		}
+	}
 	payload, err := b.payload(id)
 	if err != nil {
 		return Reprinted{}, err
@@ -89,12 +96,15 @@ func (b *batch) reprint(id uint64, o ReprintOptions, found search) (Reprinted, e
 	done, payload := b.present(payload, o.AsItWas, found)
 	n := s
 	// A new job: the attempts and doubts of the original are not its own, and it starts to age now.
-	n.Station, n.Reprint, n.MadeFrom, n.Attempts, n.Doubts, n.Finished = station, true, id, 0, 0, 0
+	n.Station, n.Reprint, n.MadeFrom, n.Attempts, n.Doubts, n.Copies, n.Finished = station, true, id, 0, 0, 0, 0
 	n.Enqueued, n.Why = int64(b.now), o.Reason
 	done.Job = b.enqueue(n, payload, false)
 	b.books(station).Reprinted++
 	if s.State == ticket.Held || s.State == ticket.Failed {
 		b.finish(id, s, ticket.Cancelled, fmt.Sprint(reprintedAsPrefix, done.Job))
+	} else {
+		s.Copies++ // so that who saw it before sees another version
+		b.setState(id, s)
 	}
 	return done, nil
 }

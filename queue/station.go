@@ -68,24 +68,29 @@ func (q *Queue) Unaccounted() int64 {
 // ticket that is printing is finished. To hold a held station replaces the reason. A crash before
 // the commit: the station prints on. After it: it is held.
 func (q *Queue) HoldStation(ctx context.Context, station, reason string) error {
-	return q.setHold(ctx, "hold", station, &StationHold{Reason: reason, Since: q.clock.wall().UTC()})
+	return q.setHold(ctx, "hold", station, &StationHold{Reason: reason, Since: q.clock.wall().UTC()}, nil)
 }
 
-// ResumeStation ends HoldStation.
-func (q *Queue) ResumeStation(ctx context.Context, station string) error {
-	return q.setHold(ctx, "resume", station, nil)
+// ResumeStation ends HoldStation. If since is given, it ends only a hold that began then, and the error is
+// ErrConflict for any other.
+func (q *Queue) ResumeStation(ctx context.Context, station string, since ...time.Time) error {
+	return q.setHold(ctx, "resume", station, nil, since)
 }
 
 // setHold stores the hold of a station, or its end. The hold is written with the station's books,
 // so it survives a restart: a station that a person stopped must not start to print by itself after
 // a power cut.
-func (q *Queue) setHold(ctx context.Context, verb, station string, h *StationHold) error {
+func (q *Queue) setHold(ctx context.Context, verb, station string, h *StationHold, seen []time.Time) error {
 	if err := checkName("station", station); err != nil {
 		return fmt.Errorf("%s: %w", verb, err)
 	}
 	err := q.do(ctx, opOnce, smallOp, func(b *batch) error {
 		b.blockLending(station) // from here on no ticket is lent
-		b.station(station).Hold = h
+		r := b.station(station)
+		if len(seen) > 0 && (r.Hold == nil || !r.Hold.Since.Equal(seen[0])) {
+			return fmt.Errorf("%w: somebody has resumed it meanwhile: look at it again", ErrConflict)
+		}
+		r.Hold = h
 		return nil
 	})
 	if err != nil {
