@@ -142,19 +142,38 @@ func (k *checker) kds() {
 // display checks where the pages of the screens are served.
 func (k *checker) display() {
 	d := &k.c.Display
-	if msg := listenProblem(d.Listen, d.Insecure || d.TLS.Enabled(),
-		"set display.tls, or display.insecure: true"); msg != "" {
-		k.add("display.listen", "%s", msg)
-	} else if len(k.c.Screens) > 0 {
-		for _, other := range []struct{ key, listen string }{{"receiver.listen", k.c.Receiver.Listen},
-			{"metrics.listen", k.c.Metrics.Listen}} {
-			if samePort(d.Listen, other.listen) {
-				k.add("display.listen", "%s is already used by %s; use a different port", quote(d.Listen), other.key)
-			}
-		}
-	}
+	k.displayListen()
 	for _, r := range d.Colours.Rules() {
 		k.words("display.colours."+r.Colour, r.Words)
 	}
 	k.keyPair("display.tls", &d.TLS.CertFile, &d.TLS.KeyFile, false)
+}
+
+// displayListen checks the address of the pages.
+func (k *checker) displayListen() {
+	d := &k.c.Display
+	if d.Listen == "" {
+		if len(k.c.Screens) > 0 {
+			k.add("display.listen", "is empty, and there are screens; for example 127.0.0.1:9322")
+		}
+		return
+	}
+	if msg := listenProblem(d.Listen, d.Insecure || d.TLS.Enabled(),
+		"set display.tls, or display.insecure: true"); msg != "" {
+		k.add("display.listen", "%s", msg)
+		return
+	}
+	for _, other := range []struct{ key, listen string }{{"receiver.listen", k.c.Receiver.Listen},
+		{"metrics.listen", k.c.Metrics.Listen}} {
+		switch {
+		case !samePort(d.Listen, other.listen):
+		case len(k.c.Screens) > 0:
+			k.add("display.listen", "%s is already used by %s; use a different port", quote(d.Listen), other.key)
+		default: // such a file was right before there was a page for managers
+			k.warn("display.listen", "%s is already used by %s: the page for managers is not served",
+				quote(d.Listen), other.key)
+			d.Listen = ""
+			return
+		}
+	}
 }

@@ -93,11 +93,12 @@ type KDS struct {
 	ExpireAfter time.Duration `mapstructure:"expire_after"`
 }
 
-// Display is where the pages of the screens are served. Without screens, nothing listens there.
+// Display is where the pages of the screens, and the page for managers, are served.
 type Display struct {
 	// Listen is the address and port. Default 127.0.0.1:9322: only for a browser on this box, which
 	// need not be paired. Any address that is not a loopback address requires TLS or Insecure, and
-	// each browser must be paired with ticketrail screens pair. Needs a restart.
+	// each browser must be paired with ticketrail screens pair. Empty: no pages; then there can be no screens.
+	// Needs a restart.
 	Listen string `mapstructure:"listen" reload:"restart"`
 	// TLS makes it serve HTTPS.
 	TLS DisplayTLS `mapstructure:"tls"`

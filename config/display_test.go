@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -128,6 +129,8 @@ func TestEveryKeyOfScreensAndDisplaysIsChecked(t *testing.T) {
 			"display.tls, or display.insecure: true",
 		"display: { listen: \"127.0.0.1:8443\" }\nscreens: [ { name: a } ]": `display.listen: "127.0.0.1:8443" ` +
 			`is already used by receiver.listen; use a different port`,
+		"display: { listen: \"\" }\nscreens: [ { name: a } ]": "display.listen: is empty, and there are screens; " +
+			"for example 127.0.0.1:9322",
 		"display: { tls: { cert_file: /gone, key_file: /gone } }": "",
 		"display: { tls: { cert_file: /gone } }": "display.tls.key_file: is missing; cert_file and key_file are " +
 			"required together",
@@ -141,7 +144,13 @@ func TestEveryKeyOfScreensAndDisplaysIsChecked(t *testing.T) {
 		wantProblem(t, more+"\n", want)
 	}
 	mustLoad(t, good+"display: { listen: \":9322\", insecure: true }\n")
-	mustLoad(t, good+"display: { listen: \"127.0.0.1:8443\" }\n") // without screens nothing listens there
+	// Without screens such a file was right before there was a page for managers.
+	shared := mustLoad(t, good+"display: { listen: \"127.0.0.1:8443\" }\n")
+	if shared.Display.Listen != "" || !slices.ContainsFunc(shared.Warnings, func(w string) bool {
+		return strings.Contains(w, "is already used by receiver.listen: the page for managers is not served")
+	}) {
+		t.Errorf("it listens at %q, with the warnings %q", shared.Display.Listen, shared.Warnings)
+	}
 	c := mustLoad(t, good+`
 screens: [ { name: a }, { name: p, mode: expo, of: [a], backup: grill, hold_for: 1m } ]
 kds: [ { name: b, url: "http://kds.example/secret", hold_for: 5m }, { name: c, url: "http://localhost:1" } ]

@@ -47,7 +47,7 @@ func (q *Queue) Move(ctx context.Context, ids []uint64, to string, versions ...s
 			seen[id] = true
 			m, err := b.checkMovable(id, to)
 			if err == nil && len(versions) > 0 {
-				err = m.state.checkSeen(versions[i:])
+				err = m.state.checkSeen(versions[i])
 			}
 			if err != nil {
 				return fmt.Errorf("job %d: %w", id, err)
@@ -215,7 +215,7 @@ func (q *Queue) Cancel(ctx context.Context, id uint64, reason string, version ..
 		case !s.State.Open() && s.State != ticket.Failed:
 			return fmt.Errorf("%w: it is %s already", ErrConflict, s.State)
 		}
-		if err := s.checkSeen(version); err != nil {
+		if err := s.checkSeen(version...); err != nil {
 			return err
 		}
 		b.finish(id, s, ticket.Cancelled, reason)

@@ -117,9 +117,10 @@ func (s *jobState) version() string {
 	return fmt.Sprintf("%s.%d.%d", s.State, s.Doubts, s.Copies)
 }
 
-// checkSeen returns an error if a person has seen another version of the job. Nothing given: it may have any.
-func (s *jobState) checkSeen(versions []string) error {
-	if len(versions) > 0 && versions[0] != s.version() {
+// checkSeen returns an error if a person has seen another version of the job than it has. It may have any if
+// none is given, or "".
+func (s *jobState) checkSeen(version ...string) error {
+	if len(version) > 0 && version[0] != "" && version[0] != s.version() {
 		return fmt.Errorf("%w: it has changed meanwhile: look at it again", ErrConflict)
 	}
 	return nil

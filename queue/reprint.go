@@ -84,10 +84,8 @@ func (b *batch) reprint(id uint64, o ReprintOptions, found search) (Reprinted, e
 		return Reprinted{}, fmt.Errorf("%w: it still waits to print at %s; move or cancel it instead", ErrConflict,
 			s.Station)
 	}
-	if o.Version != "" {
-		if err := s.checkSeen([]string{o.Version}); err != nil {
-			return Reprinted{}, err
-		}
+	if err := s.checkSeen(o.Version); err != nil {
+		return Reprinted{}, err
 	}
 	payload, err := b.payload(id)
 	if err != nil {

@@ -16,6 +16,7 @@ func TestWhatAPersonDoesToAJobThatHasChangedSinceIsRefused(t *testing.T) {
 	}
 	ends := func(q *testQueue) { q.print("grill") }
 	copied := func(q *testQueue) { q.must(errOf(q.Reprint(bg, 1, ReprintOptions{Version: q.job(1).Version}))) }
+	cancelled := func(q *testQueue) { q.must(q.Cancel(bg, 1, "")) }
 	move := func(q *testQueue, v string) error { return errOf(q.Move(bg, []uint64{1}, "bar", v)) }
 	cancel := func(q *testQueue, v string) error { return q.Cancel(bg, 1, "gone", v) }
 	reprint := func(q *testQueue, v string) error {
@@ -26,18 +27,18 @@ func TestWhatAPersonDoesToAJobThatHasChangedSinceIsRefused(t *testing.T) {
 		do            func(*testQueue, string) error
 		want          error
 	}{
-		"cancel what waits":             {nil, nil, cancel, nil},
-		"cancel what was tried since":   {nil, fails, cancel, nil},
-		"cancel what may be out":        {nil, doubted, cancel, ErrConflict},
-		"cancel what is held since":     {nil, held, cancel, ErrConflict},
-		"move what waits":               {nil, nil, move, nil},
-		"move what may be out":          {nil, doubted, move, ErrConflict},
-		"move what is held since":       {nil, held, move, ErrConflict},
-		"reprint what is held":          {held, nil, reprint, nil},
-		"reprint what is held, twice":   {held, copied, reprint, ErrConflict},
-		"reprint what is out":           {ends, nil, reprint, nil},
-		"reprint what is out, twice":    {ends, copied, reprint, ErrConflict},
-		"reprint what was held and out": {held, func(q *testQueue) { q.must(q.Cancel(bg, 1, "")) }, reprint, ErrConflict},
+		"cancel what waits":           {nil, nil, cancel, nil},
+		"cancel what was tried since": {nil, fails, cancel, nil},
+		"cancel what may be out":      {nil, doubted, cancel, ErrConflict},
+		"cancel what is held since":   {nil, held, cancel, ErrConflict},
+		"move what waits":             {nil, nil, move, nil},
+		"move what may be out":        {nil, doubted, move, ErrConflict},
+		"move what is held since":     {nil, held, move, ErrConflict},
+		"reprint what is held":        {held, nil, reprint, nil},
+		"reprint what is held, twice": {held, copied, reprint, ErrConflict},
+		"reprint what is out":         {ends, nil, reprint, nil},
+		"reprint what is out, twice":  {ends, copied, reprint, ErrConflict},
+		"reprint what was cancelled":  {held, cancelled, reprint, ErrConflict},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

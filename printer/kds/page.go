@@ -15,12 +15,9 @@ var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.ParseFS(webFolder, "web/*.html"))
 })
 
-// An indexView is the data of the start page, a pairingView that of the page with a code.
-type indexView struct {
-	Web      string
-	Displays []*screenView
-	Manages  bool
-}
+// An indexView is the data of the start page of a tablet whose screen is gone, a pairingView that of the page
+// with a code.
+type indexView struct{ Web string }
 
 type pairingView struct{ Web, Code string }
 

@@ -4,12 +4,17 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 )
 
-// The pages of a manager: pairing without a shell. A manager types the code that a tablet shows.
-// No page lists the codes that wait: whoever could read such a list would not need to stand at the
-// tablet.
+// The page of a manager, for who has no shell: what is wrong, what to do, and pairing. What it shows and changes
+// beside the pairings is answered by the control API, see ServerOptions.Manage. To pair, a manager types the
+// code that a tablet shows. No page lists the codes that wait: whoever could read such a list would not need to
+// stand at the tablet.
+
+// managePath begins the paths that ServerOptions.Manage answers.
+const managePath = "/manage/api"
 
 // manages reports whether the browser may pair others: one on this computer, or a manager's.
 func (g *grant) manages() bool { return g.pairing == nil || g.pairing.Manager }
@@ -23,7 +28,7 @@ func (s *Server) byManager(h func(http.ResponseWriter, *http.Request, *grant)) h
 	return func(w http.ResponseWriter, r *http.Request) {
 		g := s.grantFor(r)
 		switch {
-		case g == nil && r.Method == http.MethodGet:
+		case g == nil && r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, managePath):
 			http.Redirect(w, r, "/", http.StatusSeeOther)
 		case g == nil:
 			http.Error(w, "this browser is not paired", http.StatusUnauthorized)
@@ -59,7 +64,7 @@ type pairingRow struct {
 	Since string // in the kitchen's time
 }
 
-// manage is the page on which a manager pairs a browser, and ends pairings.
+// manage is the page for managers.
 func (s *Server) manage(w http.ResponseWriter, r *http.Request, g *grant) {
 	g.renew(w, r)
 	v := manageView{Web: s.web.base, Displays: s.screenViews()}
@@ -81,6 +86,18 @@ func (s *Server) zone() *time.Location {
 		}
 	}
 	return time.Local
+}
+
+// manageAPI passes a request on to the control API.
+func (s *Server) manageAPI(w http.ResponseWriter, r *http.Request, g *grant) {
+	switch {
+	case s.o.Manage == nil:
+		http.NotFound(w, r)
+	case r.Method == http.MethodGet || isJSON(w, r):
+		http.StripPrefix(managePath, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			s.o.Manage(w, r, g.name())
+		})).ServeHTTP(w, r)
+	}
 }
 
 // A managerPost is what the page for managers sends.

@@ -3,6 +3,7 @@ package kds_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -55,7 +56,7 @@ func TestAManagerPairsByTypingTheCodeThatATabletShows(t *testing.T) {
 			t.Error("a manager cannot see every screen")
 		}
 		status, body, _ := w.get(manager, "/")
-		if status != http.StatusOK || !strings.Contains(body, `href="/manage"`) {
+		if status != http.StatusOK || !strings.Contains(body, `id="problems"`) {
 			t.Errorf("a manager's start page: %d", status)
 		}
 		code, text := w.post(w.client("127.0.0.1"), "/manage/revoke", `{"id":"`+m.ID+`"}`, ownPage()...)
@@ -68,6 +69,45 @@ func TestAManagerPairsByTypingTheCodeThatATabletShows(t *testing.T) {
 	})
 }
 
+// An intruder is a browser that may not manage, and how it is answered.
+type intruder struct {
+	client *http.Client
+	header []string
+	want   int
+}
+
+// intruders are browsers that may not manage: strangers, cooks, and managers and the box through another site.
+func (w *testServer) intruders(tablet, manager, box *http.Client) map[string]intruder {
+	own := ownPage()
+	with := func(header ...string) []string { return append(own[:len(own):len(own)], header...) }
+	return map[string]intruder{
+		"a stranger":                  {w.newTablet("192.168.1.66"), own, http.StatusUnauthorized},
+		"the tablet itself":           {tablet, own, http.StatusUnauthorized},
+		"a cook's tablet":             {w.paired("192.168.1.21", "hot-line"), own, http.StatusForbidden},
+		"a proxy, X-Forwarded-For":    {box, with("X-Forwarded-For", "10.0.0.1"), http.StatusUnauthorized},
+		"a proxy, X-Forwarded-Proto":  {box, with("X-Forwarded-Proto", "https"), http.StatusUnauthorized},
+		"a proxy, X-Forwarded-Prefix": {box, with("X-Forwarded-Prefix", "/k"), http.StatusUnauthorized},
+		"a proxy, Forwarded":          {box, with("Forwarded", "for=10.0.0.1"), http.StatusUnauthorized},
+		"a proxy, Via":                {box, with("Via", "1.1 proxy"), http.StatusUnauthorized},
+		"a tunnel":                    {box, with("Cf-Connecting-Ip", "10.0.0.1"), http.StatusUnauthorized},
+		"a proxy that passes Host on": {box, []string{"Host", "kitchen.example",
+			"Origin", "https://kitchen.example"}, http.StatusUnauthorized},
+		"a proxy that says nothing": {box, []string{"Origin", "https://kitchen.example",
+			"Sec-Fetch-Site", "same-origin"}, http.StatusForbidden},
+		"a name that was rebound": {box, []string{"Host", "evil.example:9322",
+			"Origin", "http://evil.example:9322"}, http.StatusUnauthorized},
+		"a name that looks local": {box, []string{"Host", "localhost.evil.example",
+			"Origin", "http://localhost.evil.example"}, http.StatusUnauthorized},
+		"another site, at the box":     {box, []string{"Origin", "http://evil.example"}, http.StatusForbidden},
+		"another port of the box":      {box, []string{"Origin", "http://localhost:3000"}, http.StatusForbidden},
+		"a frame without an origin":    {box, []string{"Origin", "null"}, http.StatusForbidden},
+		"no browser":                   {box, nil, http.StatusForbidden},
+		"another site, at a manager's": {manager, []string{"Sec-Fetch-Site", "cross-site"}, http.StatusForbidden},
+		"a form of another site": {manager, []string{"Content-Type", "text/plain"},
+			http.StatusUnsupportedMediaType},
+	}
+}
+
 func TestOnlyAManagerPairs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestServer(t)
@@ -75,44 +115,8 @@ func TestOnlyAManagerPairs(t *testing.T) {
 		tablet := w.newTablet("192.168.1.20")
 		code := w.code(tablet)
 		box, own := w.client("127.0.0.1"), ownPage()
-		with := func(header ...string) []string { return append(own[:len(own):len(own)], header...) }
-		for what, c := range map[string]struct {
-			client *http.Client
-			header []string
-			want   int
-		}{
-			"a stranger":                  {w.newTablet("192.168.1.66"), own, http.StatusUnauthorized},
-			"the tablet itself":           {tablet, own, http.StatusUnauthorized},
-			"a cook's tablet":             {w.paired("192.168.1.21", "hot-line"), own, http.StatusForbidden},
-			"a proxy, X-Forwarded-For":    {box, with("X-Forwarded-For", "10.0.0.1"), http.StatusUnauthorized},
-			"a proxy, X-Forwarded-Proto":  {box, with("X-Forwarded-Proto", "https"), http.StatusUnauthorized},
-			"a proxy, X-Forwarded-Prefix": {box, with("X-Forwarded-Prefix", "/k"), http.StatusUnauthorized},
-			"a proxy, Forwarded":          {box, with("Forwarded", "for=10.0.0.1"), http.StatusUnauthorized},
-			"a proxy, Via":                {box, with("Via", "1.1 proxy"), http.StatusUnauthorized},
-			"a tunnel":                    {box, with("Cf-Connecting-Ip", "10.0.0.1"), http.StatusUnauthorized},
-			"a proxy that passes Host on": {box, []string{"Host", "kitchen.example",
-				"Origin", "https://kitchen.example"}, http.StatusUnauthorized},
-			"a proxy that says nothing": {box, []string{"Origin", "https://kitchen.example",
-				"Sec-Fetch-Site", "same-origin"}, http.StatusForbidden},
-			"a name that was rebound": {box, []string{"Host", "evil.example:9322",
-				"Origin", "http://evil.example:9322"}, http.StatusUnauthorized},
-			"a name that looks local": {box, []string{"Host", "localhost.evil.example",
-				"Origin", "http://localhost.evil.example"}, http.StatusUnauthorized},
-			"another site, at the box":     {box, []string{"Origin", "http://evil.example"}, http.StatusForbidden},
-			"another port of the box":      {box, []string{"Origin", "http://localhost:3000"}, http.StatusForbidden},
-			"a frame without an origin":    {box, []string{"Origin", "null"}, http.StatusForbidden},
-			"no browser":                   {box, nil, http.StatusForbidden},
-			"another site, at a manager's": {manager, []string{"Sec-Fetch-Site", "cross-site"}, http.StatusForbidden},
-			"a form of another site": {manager, []string{"Content-Type", "text/plain"},
-				http.StatusUnsupportedMediaType},
-			"a manager, for no screen":       {manager, own, http.StatusNotFound},
-			"the box, for an unknown screen": {box, own, http.StatusNotFound},
-		} {
-			station := "hot-line"
-			if c.want == http.StatusNotFound {
-				station = map[*http.Client]string{manager: "", box: "grill"}[c.client]
-			}
-			if got, text := w.typed(c.client, code, station, c.header...); got != c.want {
+		for what, c := range w.intruders(tablet, manager, box) {
+			if got, text := w.typed(c.client, code, "hot-line", c.header...); got != c.want {
 				t.Errorf("%s: %d %s, want %d", what, got, text, c.want)
 			}
 			if c.want == http.StatusUnauthorized {
@@ -122,11 +126,59 @@ func TestOnlyAManagerPairs(t *testing.T) {
 				}
 			}
 		}
+		for station, c := range map[string]*http.Client{"": manager, "grill": box} {
+			if got, text := w.typed(c, code, station, own...); got != http.StatusNotFound {
+				t.Errorf("for the screen %q: %d %s", station, got, text)
+			}
+		}
 		if w.maySee(tablet, "hot-line") {
 			t.Error("one of them has paired the tablet")
 		}
 		if _, text := w.typed(box, code, "hot-line", own...); !w.maySee(tablet, "hot-line") {
 			t.Errorf("now it cannot be paired at all: %s", text)
+		}
+	})
+}
+
+func TestOnlyAManagerReachesTheControlAPI(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTestServer(t)
+		manager, m := w.manager("192.168.1.9")
+		box := w.client("127.0.0.1")
+		const cancel = "/manage/api/jobs/7/cancel"
+		for what, c := range w.intruders(w.newTablet("192.168.1.20"), manager, box) {
+			if got, text := w.post(c.client, cancel, `{}`, c.header...); got != c.want {
+				t.Errorf("%s: %d %s, want %d", what, got, text, c.want)
+			}
+		}
+		for what, c := range map[string]intruder{
+			"a stranger":              {w.newTablet("192.168.1.66"), nil, http.StatusUnauthorized},
+			"a cook's tablet":         {w.paired("192.168.1.22", "hot-line"), nil, http.StatusForbidden},
+			"a name that was rebound": {box, []string{"Host", "evil.example:9322"}, http.StatusUnauthorized},
+		} {
+			if got, text, _ := w.get(c.client, "/manage/api/state", c.header...); got != c.want {
+				t.Errorf("%s reads: %d %s, want %d", what, got, text, c.want)
+			}
+		}
+		if len(w.managed) > 0 {
+			t.Fatalf("the control API was asked %q", w.managed)
+		}
+		for _, c := range []*http.Client{manager, box} {
+			got, _, h := w.get(c, "/manage/api/state")
+			if got != http.StatusOK || h.Get("Cache-Control") != "no-store" || h.Get("Content-Security-Policy") == "" {
+				t.Errorf("%d %v", got, h)
+			}
+			w.post(c, cancel, `{}`, ownPage()...)
+		}
+		const who = "a browser on this computer: "
+		want := []string{"pairing " + m.ID + ": GET /state", "pairing " + m.ID + ": POST /jobs/7/cancel",
+			who + "GET /state", who + "POST /jobs/7/cancel"}
+		if !slices.Equal(w.managed, want) {
+			t.Errorf("the control API was asked %q", w.managed)
+		}
+		w.post(box, "/manage/revoke", `{"id":"`+m.ID+`"}`, ownPage()...)
+		if got, _ := w.post(manager, cancel, `{}`, ownPage()...); got != http.StatusUnauthorized {
+			t.Errorf("a manager whose pairing ended: %d", got)
 		}
 	})
 }

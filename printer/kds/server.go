@@ -35,7 +35,11 @@ var ErrInProgress = errors.New("this ticket is still being shown or printed: try
 type ServerOptions struct {
 	Displays []Display
 	Pairings *Pairings
-	Logger   *slog.Logger // nil: silent
+	// Manage answers what the page for managers asks for and changes, at paths such as /state, as JSON. The
+	// browser that asks may manage, and no other site makes it ask. who names it, for the log. Nil: the page
+	// only pairs.
+	Manage func(w http.ResponseWriter, r *http.Request, who string)
+	Logger *slog.Logger // nil: silent
 }
 
 // A Server serves the browsers in the kitchen: the pages, an event stream for each page, and the
@@ -162,6 +166,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /times", s.byManager(s.times))
 	mux.HandleFunc("POST /manage/pair", s.byManager(s.managePair))
 	mux.HandleFunc("POST /manage/revoke", s.byManager(s.manageRevoke))
+	mux.HandleFunc(managePath+"/", s.byManager(s.manageAPI))
 	mux.HandleFunc("GET /web/{tag}/{file}", s.web.serve)
 	for path, h := range map[string]func(http.ResponseWriter, *http.Request, *screenView, *grant){
 		pagePattern:                   s.page,
@@ -233,25 +238,24 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, g *grant) {
 	}
 }
 
-// index is the start page. A browser that may see one screen is sent there, one that may see
-// several chooses, and one that may see none is shown a pairing code.
+// index is the start page. A manager sees the page for managers, a tablet is sent to its screen, and a browser
+// that may see nothing is shown a pairing code.
 func (s *Server) index(w http.ResponseWriter, r *http.Request) {
 	g := s.grantFor(r)
-	if g == nil {
+	switch {
+	case g == nil:
 		s.showCode(w, r)
-		return
-	}
-	list := slices.DeleteFunc(slices.Clone(s.screenViews()), func(v *screenView) bool { return !g.allows(v.name) })
-	// A paired browser has exactly one: after a power cut a tablet on its start page finds its
-	// screen alone. A manager comes here for the other pages.
-	if manager := g.pairing != nil && g.pairing.Manager; len(list) == 1 && !manager {
-		http.Redirect(w, r, list[0].Path(), http.StatusSeeOther)
-		return
-	}
-	if len(list) == 0 {
+	case g.manages():
+		s.manage(w, r, g)
+	default:
+		// After a power cut a tablet on its start page finds its screen alone.
+		if view := s.screenView(g.pairing.Station); view != nil {
+			http.Redirect(w, r, view.Path(), http.StatusSeeOther)
+			return
+		}
 		retryInAMinute(w)
+		s.serveTemplate(w, r, "index.html", indexView{Web: s.web.base})
 	}
-	s.serveTemplate(w, r, "index.html", indexView{Web: s.web.base, Displays: list, Manages: g.manages()})
 }
 
 // pagePattern is the route of the page itself, which a browser must be answered with a page or a

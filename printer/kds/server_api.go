@@ -144,12 +144,20 @@ func (s *Server) writeJSON(w http.ResponseWriter, v any) {
 	_, _ = w.Write(b)
 }
 
-// readJSON decodes the body of a request of at most most bytes. If it cannot, it has already
-// answered the request and returns false. Other content types are refused: without a preflight
+// isJSON refuses a body of another content type, and has then answered the request: without a preflight
 // request a foreign web site can only send text/plain.
-func (s *Server) readJSON(w http.ResponseWriter, r *http.Request, most int64, into any) bool {
-	if kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); kind != "application/json" {
+func isJSON(w http.ResponseWriter, r *http.Request) bool {
+	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
+	if kind != "application/json" {
 		http.Error(w, fmt.Sprintf("content type %.60q: want application/json", kind), http.StatusUnsupportedMediaType)
+	}
+	return kind == "application/json"
+}
+
+// readJSON decodes the body of a request of at most most bytes. If it cannot, it has already
+// answered the request and returns false.
+func (s *Server) readJSON(w http.ResponseWriter, r *http.Request, most int64, into any) bool {
+	if !isJSON(w, r) {
 		return false
 	}
 	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, most))

@@ -35,6 +35,7 @@ type testServer struct {
 	screens    map[string]*kds.Screen
 	displays   []kds.Display
 	network    *virtual.Network
+	managed    []string // who did what at the control API
 	stop       func() error
 }
 
@@ -78,7 +79,12 @@ func serve(ctx context.Context, s *kds.Server, l net.Listener) error {
 }
 
 func (w *testServer) serve() {
-	w.server = kds.NewServer(kds.ServerOptions{Displays: w.displays, Pairings: w.pairings})
+	w.server = kds.NewServer(kds.ServerOptions{
+		Displays: w.displays, Pairings: w.pairings,
+		Manage: func(_ http.ResponseWriter, r *http.Request, who string) {
+			w.managed = append(w.managed, who+": "+r.Method+" "+r.URL.Path)
+		},
+	})
 	w.network = virtual.NewNetwork()
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)

@@ -9,7 +9,7 @@
 // The package knows no printer. It gets the queue and everything else it may ask in [Options]. What
 // each file has: admin.go the wire types, server.go the routes and limits, jobs.go, stations.go,
 // screens.go and rejects.go the answers, error.go the refusals, listen.go the socket, client.go the
-// other end.
+// other end; page.go the page for managers, which has some of the answers and changes too.
 package admin
 
 import (
@@ -190,6 +190,8 @@ type ReprintOptions struct {
 	Reason  string `json:"reason,omitempty"`
 	// AsItWas prints the lines as they were when the ticket came, also those that are void since.
 	AsItWas bool `json:"as_it_was,omitempty"`
+	// Version, if it is not empty, is that of the ticket as the person saw it; another one is a [Conflict].
+	Version string `json:"version,omitempty"`
 }
 
 // A Reprinted is what a reprint has done. What was voided since the ticket came is void on the copy.
@@ -203,12 +205,20 @@ type Reprinted struct {
 // Bodies of the requests that change something, and of their answers.
 type (
 	moveBody struct {
-		IDs  []uint64 `json:"ids,omitempty"`
-		From string   `json:"from,omitempty"`
-		To   string   `json:"to"`
+		IDs      []uint64 `json:"ids,omitempty"`
+		Versions []string `json:"versions,omitempty"` // of IDs, as the person saw them; none: any
+		From     string   `json:"from,omitempty"`
+		To       string   `json:"to"`
 	}
 	reasonBody struct {
 		Reason string `json:"reason,omitempty"`
+	}
+	cancelBody struct {
+		Reason  string `json:"reason,omitempty"`
+		Version string `json:"version,omitempty"` // as in ReprintOptions
+	}
+	resumeBody struct {
+		Since *time.Time `json:"since,omitempty"` // of the hold, as the person saw it; null: any
 	}
 	jobsBody struct {
 		Jobs []uint64 `json:"jobs"`

@@ -144,7 +144,7 @@ func (c *Client) Reprint(ctx context.Context, id uint64, o ReprintOptions) (Repr
 // Cancel cancels an open ticket: it does not print. A ticket that is printing cannot be cancelled:
 // the error is [Conflict].
 func (c *Client) Cancel(ctx context.Context, id uint64, reason string) error {
-	_, err := call[jobsBody](ctx, c, "POST", "/v1/jobs/"+formatID(id)+"/cancel", reasonBody{Reason: reason})
+	_, err := call[jobsBody](ctx, c, "POST", "/v1/jobs/"+formatID(id)+"/cancel", cancelBody{Reason: reason})
 	return err
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"ticketrail/cmd/internal/httpserver"
 	"ticketrail/printer/kds/board"
+	"ticketrail/printer/layout"
 	"ticketrail/queue"
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver"
@@ -28,6 +29,7 @@ type testDaemon struct {
 	entered, release chan struct{}
 	stop             context.CancelFunc
 	served           chan error
+	server           *Server
 }
 
 // startDaemon starts a daemon; change may alter it and its options before that.
@@ -54,6 +56,7 @@ func startDaemon(t *testing.T, change ...func(*testDaemon, *Options)) *testDaemo
 			}, nil
 		},
 		Zone:   func() *time.Location { return nil },
+		Layout: func(string) (layout.Options, error) { return layout.Options{Columns: 32}, nil },
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	}
 	for _, f := range change {
@@ -64,9 +67,9 @@ func startDaemon(t *testing.T, change ...func(*testDaemon, *Options)) *testDaemo
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	d.Client, d.stop = NewClient(d.path), cancel
+	d.Client, d.stop, d.server = NewClient(d.path), cancel, New(o)
 	go func() {
-		d.served <- httpserver.Serve(ctx, l, New(o).HTTPServer(), httpserver.Options{Grace: 5 * time.Second})
+		d.served <- httpserver.Serve(ctx, l, d.server.HTTPServer(), httpserver.Options{Grace: 5 * time.Second})
 	}()
 	t.Cleanup(func() {
 		cancel()

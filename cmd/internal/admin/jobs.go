@@ -164,7 +164,7 @@ func (s *Server) reprint(r *http.Request, b ReprintOptions) (any, error) {
 		}
 	}
 	done, err := s.o.Queue.Reprint(r.Context(), id, queue.ReprintOptions{
-		Station: b.Station, Reason: reasonOr(r, b.Reason), AsItWas: b.AsItWas,
+		Station: b.Station, Reason: reasonOr(r, b.Reason), AsItWas: b.AsItWas, Version: b.Version,
 	})
 	if err != nil {
 		return nil, err
@@ -182,12 +182,12 @@ func (s *Server) reprint(r *http.Request, b ReprintOptions) (any, error) {
 
 // cancel answers with an empty list and not with nothing, so that all changes of jobs have one form
 // of answer.
-func (s *Server) cancel(r *http.Request, b reasonBody) (any, error) {
+func (s *Server) cancel(r *http.Request, b cancelBody) (any, error) {
 	id, err := pathID(r)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.o.Queue.Cancel(r.Context(), id, reasonOr(r, b.Reason)); err != nil {
+	if err := s.o.Queue.Cancel(r.Context(), id, reasonOr(r, b.Reason), b.Version); err != nil {
 		return nil, err
 	}
 	s.logChange(r, "cancel", "job", id, "reason", b.Reason)
@@ -217,7 +217,7 @@ func (s *Server) move(r *http.Request, b moveBody) (any, error) {
 		}
 		ids, err = s.o.Queue.MoveAll(r.Context(), b.From, b.To)
 	} else {
-		ids, err = s.o.Queue.Move(r.Context(), b.IDs, b.To)
+		ids, err = s.o.Queue.Move(r.Context(), b.IDs, b.To, b.Versions...)
 	}
 	if len(ids) > 0 { // also after an error: many tickets move in several transactions
 		s.logChange(r, "move", "jobs", len(ids), "from", b.From, "station", b.To)

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"time"
 
+	"ticketrail/printer/layout"
 	"ticketrail/queue"
 )
 
@@ -37,7 +38,9 @@ type Options struct {
 	// State is everything else that is known of the daemon itself, also what is fine.
 	State func(ctx context.Context) ([]Finding, error)
 	// Zone is the kitchen's time zone; nil if it is not known.
-	Zone   func() *time.Location
+	Zone func() *time.Location
+	// Layout is how the paper of a station looks, for the page for managers.
+	Layout func(station string) (layout.Options, error)
 	Logger *slog.Logger
 }
 
@@ -49,14 +52,15 @@ const (
 	requestTimeout = 20 * time.Second
 )
 
-// A Server answers the requests of the control API. It is safe for concurrent use. A request takes
-// a slot first, then its version and route are checked, then the handler runs under a time limit.
+// A Server answers the requests of the control API. It is safe for concurrent use. The version of a request
+// is checked first, then it takes a slot, then its route is checked, and the handler runs under a time limit.
 // Each handler is one function that returns its answer or an error, so there is one place that
 // writes answers.
 type Server struct {
 	o     Options
 	slots chan struct{} // one element for each request in progress
 	mux   *http.ServeMux
+	page  *http.ServeMux // see [Server.ServePage]
 }
 
 // New returns a Server. The paths begin with /v1 and stay, whatever [API] says: the version is a
@@ -74,7 +78,7 @@ func New(o Options) *Server {
 		"GET /v1/stations":                s.stations,
 		"POST /v1/stations/{name}/test":   s.test,
 		"POST /v1/stations/{name}/hold":   withBody(s.hold),
-		"POST /v1/stations/{name}/resume": s.resume,
+		"POST /v1/stations/{name}/resume": withBody(s.resume),
 		"POST /v1/stations/{name}/probe":  s.probe,
 		"GET /v1/screens":                 s.screens,
 		"GET /v1/screens/times":           s.times,
@@ -86,6 +90,7 @@ func New(o Options) *Server {
 		s.mux.Handle(pattern, h)
 	}
 	s.mux.HandleFunc("GET /v1/database", s.database)
+	s.page = s.pageRoutes()
 	return s
 }
 
@@ -103,11 +108,22 @@ func (s *Server) HTTPServer() *http.Server {
 }
 
 // ServeHTTP checks the client's version and calls the handler of the route. More than maxRequests at
-// the same time are refused.
+// the same time are refused, those of the page for managers counted.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// First, so that refusals have it too: without it the client would say that ticketrail is not
 	// what answers.
 	w.Header().Set(HeaderAPI, API)
+	// Before the route: an old daemon that lacks a new route would otherwise answer only that it
+	// does not know it.
+	if v := r.Header.Get(HeaderAPI); v != API {
+		answer(w, nil, mismatch(v, API))
+		return
+	}
+	s.serve(s.mux, w, r)
+}
+
+// serve calls the handler of the route in mux.
+func (s *Server) serve(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) {
 	select {
 	case s.slots <- struct{}{}:
 		defer func() { <-s.slots }()
@@ -115,14 +131,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(w, nil, refuse(Busy, "the daemon is answering %d requests already: try again", maxRequests))
 		return
 	}
-	// Before the route: an old daemon that lacks a new route would otherwise answer only that it
-	// does not know it.
-	if v := r.Header.Get(HeaderAPI); v != API {
-		answer(w, nil, mismatch(v, API))
-		return
-	}
 	// Answered here, because the mux would answer with text that is not JSON.
-	if _, pattern := s.mux.Handler(r); pattern == "" {
+	if _, pattern := mux.Handler(r); pattern == "" {
 		answer(w, nil, refuse(Unsupported, "this daemon does not know %s %s", r.Method, r.URL.Path))
 		return
 	}
@@ -131,7 +141,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
 	defer cancel()
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-	s.mux.ServeHTTP(w, r.WithContext(ctx))
+	mux.ServeHTTP(w, r.WithContext(ctx))
 }
 
 // mismatch is used by both ends: each of them checks the other's version.
@@ -231,8 +241,11 @@ func withActor(ctx context.Context, c net.Conn) context.Context {
 }
 
 // actor is the name of the user that made the request, as far as it is known: the uid if it has no
-// name on this box.
+// name on this box. Of a page it is the name of its browser.
 func actor(ctx context.Context) string {
+	if browser, ok := ctx.Value(actorKey{}).(string); ok {
+		return browser
+	}
 	uid, ok := ctx.Value(actorKey{}).(uint32)
 	if !ok {
 		return "unknown"

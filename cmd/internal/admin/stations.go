@@ -240,12 +240,16 @@ func (s *Server) hold(r *http.Request, b reasonBody) (any, error) {
 }
 
 // resume is safe to repeat: a station that is not held stays as it is.
-func (s *Server) resume(r *http.Request) (any, error) {
+func (s *Server) resume(r *http.Request, b resumeBody) (any, error) {
 	name := r.PathValue("name")
 	if err := s.checkKnown(name); err != nil {
 		return nil, err
 	}
-	if err := s.o.Queue.ResumeStation(r.Context(), name); err != nil {
+	var seen []time.Time
+	if b.Since != nil {
+		seen = []time.Time{*b.Since}
+	}
+	if err := s.o.Queue.ResumeStation(r.Context(), name, seen...); err != nil {
 		return nil, err
 	}
 	s.o.Kick(name) // the operator has probably just repaired it: try now, not after the backoff

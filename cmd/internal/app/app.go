@@ -26,6 +26,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/doctor"
 	"ticketrail/cmd/internal/station"
 	"ticketrail/config"
@@ -106,6 +107,7 @@ type App struct {
 	service  *service
 	receiver *receiver.Receiver
 	health   health
+	control  *admin.Server
 	file     *configFile
 	venues   *venues
 
@@ -168,6 +170,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	a.stations, err = station.New(station.Options{
 		Queue: a.queue, Dispatcher: a.dispatch, Registry: a.registry, Logger: a.log,
 		Dialer: o.Dialer, Dial: o.Dial, Zone: a.service.zone, Record: recordFrom(a.queue),
+		Manage: func(w http.ResponseWriter, r *http.Request, who string) { a.control.ServePage(w, r, who) },
 		Listen: func(d config.Display) (net.Listener, error) { return listenOn(o.Display, "display.listen", d.Listen) },
 	})
 	if err != nil {
@@ -183,6 +186,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		return nil, err
 	}
 	a.down.push("rejects", a.rejects.Close)
+	a.control = newControl(a)
 
 	first, err := a.build(conf)
 	if err != nil {

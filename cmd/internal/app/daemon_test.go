@@ -59,7 +59,7 @@ func runDaemonWith(t *testing.T, setup, f func(*testDaemon), stations ...string)
 	synctest.Test(t, func(t *testing.T) {
 		conf := config.Default()
 		conf.Storage.Path = filepath.Join(dir, "t.db")
-		conf.Admin.Socket, conf.Metrics.Listen = "", ""
+		conf.Admin.Socket, conf.Metrics.Listen, conf.Display.Listen = "", "", ""
 		conf.Log.Level = "debug"
 		conf.Venues = []config.Venue{{ID: venueID, Name: "Harbour Grill", Timezone: "Australia/Melbourne"}}
 		conf.Fallback = stations[0]

@@ -4,6 +4,7 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -234,16 +235,15 @@ func TestTheFirstScreenOpensTheDisplayWithoutARestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	a, rewrite := startOnFile(t, grillOnly)
+	a, rewrite := startOnFile(t, grillOnly+"display: { listen: \"\" }\n")
 	if a.DisplayAddr() != nil {
-		t.Error("there is a listener without screens")
+		t.Error("there is a listener")
 	}
 
 	cert, key := keyPair(t)
 	withTLS := fmt.Sprintf(", tls: { cert_file: %q, key_file: %q }", cert, key)
-	rewrite("fallback: grill\n",
-		fmt.Sprintf("fallback: grill\nscreens: [ { name: hot-line } ]\ndisplay: { listen: %q%s }\n", taken.Addr(),
-			withTLS))
+	rewrite("display: { listen: \"\" }\n",
+		fmt.Sprintf("screens: [ { name: hot-line } ]\ndisplay: { listen: %q%s }\n", taken.Addr(), withTLS))
 	if _, err := a.Reload(); err == nil ||
 		!strings.Contains(err.Error(), "display.listen: "+taken.Addr().String()+" is already used by another program") {
 		t.Errorf("a port that is in use gave %v", err)
@@ -273,5 +273,32 @@ func TestTheFirstScreenOpensTheDisplayWithoutARestart(t *testing.T) {
 	rewrite("display: { listen: \"127.0.0.1:0\" }", "display: { listen: \"127.0.0.1:9322\" }")
 	if done, err := a.Reload(); err != nil || !slices.Equal(done.Restart, []string{"display.listen"}) {
 		t.Errorf("%+v, %v", done, err)
+	}
+}
+
+func TestWithoutScreensThePageForManagersNeedsItsPortAndTheKitchenDoesNot(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	a, rewrite := startOnFile(t, grillOnly+fmt.Sprintf("display: { listen: %q }\n", taken.Addr()))
+	if a.DisplayAddr() != nil {
+		t.Error("there is a listener")
+	}
+	rewrite(taken.Addr().String(), "127.0.0.1:0")
+	if _, err := a.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{"/": `id="problems"`, "/manage/api/state": `"name":"grill"`} {
+		resp, err := http.Get("http://" + a.DisplayAddr().String() + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(string(body), want) {
+			t.Errorf("%s got %s, %v: %s", path, resp.Status, err, body)
+		}
 	}
 }

@@ -57,6 +57,16 @@ func listenMetrics(a *App, conf *config.Config) error {
 	return nil
 }
 
+// newControl makes the control API, for the control socket and for the page for managers.
+func newControl(a *App) *admin.Server {
+	return admin.New(admin.Options{
+		Queue: a.queue, Kick: a.stations.Kick, Rejects: a.rejects, Displays: a.stations.Displays(),
+		Statuses: a.stations.List, Probe: a.stations.Probe, Notices: a.health.problems,
+		State: a.state, Zone: a.zone, Layout: a.stations.Layout,
+		Logger: a.log.With("component", "admin"),
+	})
+}
+
 // listenAdmin opens the control socket. The database must be open: its lock decides between two
 // daemons that start at the same moment, see [admin.Listen]. There is no limit on connections: only
 // users with access to the socket can connect, and the server limits its requests.
@@ -64,12 +74,6 @@ func listenAdmin(a *App, conf *config.Config) error {
 	if conf.Admin.Socket == "" {
 		return nil
 	}
-	s := admin.New(admin.Options{
-		Queue: a.queue, Kick: a.stations.Kick, Rejects: a.rejects, Displays: a.stations.Displays(),
-		Statuses: a.stations.List, Probe: a.stations.Probe, Notices: a.health.problems,
-		State: a.state, Zone: a.zone,
-		Logger: a.log.With("component", "admin"),
-	})
 	l, err := admin.Listen(conf.Admin.Socket)
 	if err != nil {
 		return err
@@ -78,7 +82,7 @@ func listenAdmin(a *App, conf *config.Config) error {
 	a.serve = append(a.serve, server{"admin", func(ctx context.Context) error {
 		// Five seconds let a change finish whose commit is under way; after a cut the operator
 		// would not know whether it was made.
-		return httpserver.Serve(ctx, l, s.HTTPServer(), httpserver.Options{Grace: 5 * time.Second})
+		return httpserver.Serve(ctx, l, a.control.HTTPServer(), httpserver.Options{Grace: 5 * time.Second})
 	}})
 	return nil
 }

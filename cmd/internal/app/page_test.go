@@ -24,6 +24,7 @@ import (
 // withScreens adds screens, with a route to each.
 func withScreens(screens ...config.Screen) func(*testDaemon) {
 	return func(k *testDaemon) {
+		k.conf.Display = config.Default().Display
 		k.changeOptions = func(o *Options) {
 			k.display = virtual.NewNetwork()
 			o.Display = k.display

@@ -110,6 +110,17 @@ func FontWarnings(conf *config.Config) []string {
 // `inspect` uses it to show a ticket as the paper will: with the same width, and with a replacement
 // where the printer has no letter.
 func LayoutOptions(conf *config.Config, station string) (layout.Options, error) {
+	drawer, _ := newDrawer(conf)
+	return layoutOptionsOf(conf, drawer, station)
+}
+
+// Layout are the [LayoutOptions] of the active configuration.
+func (s *Set) Layout(station string) (layout.Options, error) {
+	active := s.active.Load()
+	return layoutOptionsOf(active.conf, active.drawer, station)
+}
+
+func layoutOptionsOf(conf *config.Config, drawer *raster.Drawer, station string) (layout.Options, error) {
 	p := config.DefaultPrinter()
 	for _, q := range conf.Printers {
 		if q.Name == station {
@@ -124,7 +135,6 @@ func LayoutOptions(conf *config.Config, station string) (layout.Options, error) 
 	if o.Columns == 0 {
 		o.Columns = m.Columns
 	}
-	drawer, _ := newDrawer(conf)
 	o.Printer, o.Alarms = station, layout.NewAlarms(conf.Ticket.Alarms)
 	o.MaxSize, o.Framed = m.Sizing.Max(), !m.Invert
 	o.Printable = func(s string) string { return escpos.Printable(s, escpos.Options{Profile: m, Drawer: drawer}) }

@@ -19,17 +19,25 @@ import (
 	"ticketrail/printer/layout"
 )
 
-// The pages' web server, and what the control API says about screens. The server is opened with the
-// first screen and keeps its listener, its certificate and its pairings until the daemon stops; a
-// reload only changes which screens it shows.
+// The pages' web server, and what the control API says about screens. The server keeps its listener, its
+// certificate and its pairings until the daemon stops; a reload only changes which screens it shows.
 
-// listen opens the listener of the pages once there is a screen. It then stays open until the
-// daemon stops, because a later reload may add a screen again. It is called while a configuration
-// is built, so that a port in use refuses the reload and changes nothing.
+// listen opens the listener of the pages. It then stays open until the daemon stops. It is called while a
+// configuration is built, so that a port in use refuses the reload and changes nothing. Without screens only
+// the page for managers is missing then, so the kitchen works on without it.
 func (d *screens) listen(conf *config.Config) error {
-	if len(conf.Screens) == 0 || d.server != nil {
+	if d.server != nil || conf.Display.Listen == "" {
 		return nil
 	}
+	err := d.open(conf)
+	if err != nil && len(conf.Screens) == 0 {
+		d.log.Warn("the page for managers is not served", "err", err)
+		return nil
+	}
+	return err
+}
+
+func (d *screens) open(conf *config.Config) error {
 	var cert *httpserver.CertReloader
 	if t := conf.Display.TLS; t.Enabled() {
 		var err error
@@ -42,7 +50,9 @@ func (d *screens) listen(conf *config.Config) error {
 	if err != nil {
 		return err
 	}
-	d.listener, d.cert, d.server = l, cert, kds.NewServer(kds.ServerOptions{Pairings: d.pairings, Logger: d.log})
+	d.listener, d.cert, d.server = l, cert, kds.NewServer(kds.ServerOptions{
+		Pairings: d.pairings, Manage: d.s.o.Manage, Logger: d.log,
+	})
 	d.display = conf.Display
 	close(d.opened)
 	return nil
@@ -218,7 +228,7 @@ func (d *screens) Pair(ctx context.Context, code, station string, manager bool) 
 		}
 		station = conf.Screens[0].Name
 	}
-	if d.s.ScreensAddr() == nil {
+	if d.s.ScreensAddr() == nil || !manager && len(conf.Screens) == 0 {
 		return admin.Pairing{}, &admin.Error{Code: admin.NotFound, Message: "the configuration has no screens"}
 	}
 	pair := func() (kds.Pairing, error) { return d.server.Pair(ctx, code, station) }
@@ -244,7 +254,7 @@ func (d *screens) Revoke(ctx context.Context, id string) (admin.Pairing, error) 
 
 // Times is how long the tickets of a day took.
 func (d *screens) Times(day string) (admin.Times, error) {
-	if d.s.ScreensAddr() == nil {
+	if len(d.s.active.Load().conf.Screens) == 0 {
 		return admin.Times{}, &admin.Error{Code: admin.NotFound, Message: "the configuration has no screens"}
 	}
 	r, err := d.server.Times(day)

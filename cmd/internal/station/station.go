@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -100,6 +101,8 @@ type Options struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Listen opens the listener of the screens' pages.
 	Listen func(config.Display) (net.Listener, error)
+	// Manage answers what the page for managers asks for and changes; see [kds.ServerOptions].
+	Manage func(w http.ResponseWriter, r *http.Request, who string)
 	// Zone is the time zone of the clock on the screens; it returns nil for that of the box.
 	Zone func(*config.Config) *time.Location
 	// Record returns the record of a ticket as the service sent it.

@@ -11,11 +11,12 @@ import * as daemon from "./daemon.mjs";
 import * as board from "./board.mjs";
 import * as connection from "./connection.mjs";
 import * as pairing from "./pairing.mjs";
+import * as manage from "./manage.mjs";
 import * as browser2020 from "./browser2020.mjs";
 
 const only = process.argv[2] || (process.env.KDS_E2E !== "1" && process.env.KDS_E2E);
 const canned = [cooks, page];
-const tests = [connection, daemon, ...canned, board, pairing, browser2020]
+const tests = [connection, daemon, ...canned, board, pairing, manage, browser2020]
   .flatMap((m) => Object.entries(m).map(([name, test]) => [name, test, canned.includes(m) ? Canned : TestServer]))
   .filter(([name]) => !only || name.includes(only));
 let failed = 0;

@@ -9,8 +9,17 @@ import { assert, equal, freePort, heads, live, until, watch } from "./harness.mj
 
 const venue = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11";
 
-class Daemon {
-  static async open(dir) {
+const SCREENS = `
+printers: [ { name: grill, address: "file://PAPER" } ]
+screens:
+  - { name: hot-line, title: "Hot line", hold_for: 5s }
+  - { name: pass, mode: expo, of: [hot-line] }
+routes: [ { to: [hot-line] } ]
+`;
+
+export class Daemon {
+  // open starts a daemon. stations are the sections of its configuration that name them.
+  static async open(dir, stations = SCREENS) {
     const d = new Daemon();
     [d.hook, d.screens, d.metrics] = [await freePort(), await freePort(), await freePort()];
     d.config = join(dir, "ticketrail.yaml");
@@ -22,11 +31,7 @@ class Daemon {
       `
 receiver: { listen: "127.0.0.1:${d.hook}" }
 venues: [ { id: ${venue}, name: Harbour Grill, timezone: Australia/Melbourne } ]
-printers: [ { name: grill, address: "file://${d.paper}" } ]
-screens:
-  - { name: hot-line, title: "Hot line", hold_for: 5s }
-  - { name: pass, mode: expo, of: [hot-line] }
-routes: [ { to: [hot-line] } ]
+${stations.replace("PAPER", d.paper)}
 fallback: grill
 display: { listen: "127.0.0.1:${d.screens}" }
 storage: { path: ${join(dir, "daemon.db")} }

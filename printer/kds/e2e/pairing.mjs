@@ -90,7 +90,7 @@ export async function aManagerReadsHowLongTicketsTook(server, browser) {
   await server.put("hot-line", order(1));
   const page = await (await browser.newContext()).newPage();
   await page.goto(server.url + "/manage");
-  await page.click("text=Times of the kitchen");
+  await page.click("text=How long tickets took");
   await page.waitForSelector("h2:has-text('Hot line')");
   equal((await new AxeBuilder({ page }).analyze()).violations.map((v) => v.id), [], "the page of times");
   await page.screenshot({ path: join(shots, "times.png") });

@@ -1,0 +1,237 @@
+package admin
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+
+	"ticketrail/printer/layout"
+	"ticketrail/queue"
+	"ticketrail/queue/ticket"
+)
+
+// The page for managers shows and changes what the command line does, by the same functions. It comes over
+// the network, from a browser that package kds has authorized. So it has fewer routes than the socket, and each
+// change must name the version that the page showed: nothing is done twice by two taps, or by a page that was
+// drawn an hour ago.
+
+// Of each kind, the page lists at most so many tickets, the newest ones.
+const (
+	maxOpenOnPage    = 200
+	maxPrintedOnPage = 30
+)
+
+// A PageState is what the page for managers shows: everything at one moment.
+type PageState struct {
+	Overview
+	Stations []Station    `json:"stations"`
+	Tickets  []PageTicket `json:"tickets"` // held and failed ones, then those that wait; each the oldest first
+	More     int          `json:"more"`    // open ones that are not among Tickets
+	Printed  []PageTicket `json:"printed"` // the latest that came out or expired, the newest first
+	Rejects  []Reject     `json:"rejects"` // without bodies
+}
+
+// A PageTicket is a ticket on that page.
+type PageTicket struct {
+	Job
+	Order   string `json:"order"`   // what people call it: "#18 Table 12"
+	Version string `json:"version"` // to be sent with what is done to it
+}
+
+// pageRoutes are the routes of the page.
+func (s *Server) pageRoutes() *http.ServeMux {
+	mux := http.NewServeMux()
+	for pattern, h := range map[string]handler{
+		"GET /state":                   s.pageState,
+		"GET /jobs/{id}/paper":         s.paper,
+		"POST /jobs/{id}/reprint":      withBody(versioned(s.reprint)),
+		"POST /jobs/{id}/cancel":       withBody(versioned(s.cancel)),
+		"POST /move":                   withBody(versioned(s.move)),
+		"POST /stations/{name}/resume": withBody(versioned(s.resume)),
+	} {
+		mux.Handle(pattern, s.withoutDetails(h))
+	}
+	return mux
+}
+
+// ServePage answers a request of the page for managers. The caller has checked that the browser may manage, and
+// that no other site makes it ask. who is the browser, for the log and for the reason stored with a change.
+func (s *Server) ServePage(w http.ResponseWriter, r *http.Request, who string) {
+	s.serve(s.page, w, r.WithContext(context.WithValue(r.Context(), actorKey{}, who)))
+}
+
+// withoutDetails keeps an error of the disk or a bug, with its paths, from the network.
+func (s *Server) withoutDetails(h handler) handler {
+	return func(r *http.Request) (any, error) {
+		v, err := h(r)
+		if err != nil && refusal(err).Code == Internal {
+			s.o.Logger.Error("the page for managers: not done", "path", r.URL.Path, "err", err)
+			return nil, refuse(Internal, "not done: the log of ticketrail says why")
+		}
+		return v, err
+	}
+}
+
+// versioned refuses a change that does not say what the person saw.
+func versioned[B interface{ saysVersion() bool }](
+	h func(*http.Request, B) (any, error),
+) func(*http.Request, B) (any, error) {
+	return func(r *http.Request, b B) (any, error) {
+		if !b.saysVersion() {
+			return nil, refuse(BadRequest, "the request lacks the version of what it changes")
+		}
+		return h(r, b)
+	}
+}
+
+func (o ReprintOptions) saysVersion() bool { return o.Version != "" }
+func (b cancelBody) saysVersion() bool     { return b.Version != "" }
+func (b resumeBody) saysVersion() bool     { return b.Since != nil }
+
+// A whole station has no version.
+func (b moveBody) saysVersion() bool {
+	return b.From == "" && len(b.Versions) == len(b.IDs) && !slices.Contains(b.Versions, "")
+}
+
+func (s *Server) pageState(r *http.Request) (any, error) {
+	var p PageState
+	var err error
+	if p.Overview, err = s.Overview(r.Context()); err != nil {
+		return nil, err
+	}
+	p.Stations = s.list()
+	open, err := s.pageTickets(r, maxOpenOnPage, ticket.Held, ticket.Failed, ticket.Pending, ticket.Printing)
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(open)
+	waits := func(t PageTicket) int {
+		if t.State == ticket.Held || t.State == ticket.Failed {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(open, func(a, b PageTicket) int { return waits(a) - waits(b) })
+	p.Tickets = open
+	for _, st := range p.Stations {
+		p.More += st.Pending + st.Printing + st.Held
+	}
+	for _, t := range open {
+		if t.State.Open() {
+			p.More--
+		}
+	}
+	p.More = max(p.More, 0) // one may have come or gone between the two lists
+	p.Printed, err = s.pageTickets(r, maxPrintedOnPage, ticket.Confirmed, ticket.Processed, ticket.Sent,
+		ticket.Shown, ticket.Taken, ticket.Expired)
+	if err != nil {
+		return nil, err
+	}
+	rejects, err := s.rejects(r)
+	if err != nil {
+		return nil, err
+	}
+	p.Rejects = rejects.([]Reject)
+	return cleaned(p)
+}
+
+func (s *Server) pageTickets(r *http.Request, limit int, states ...ticket.State) ([]PageTicket, error) {
+	jobs, err := s.o.Queue.Jobs(r.Context(), queue.Filter{States: states, Limit: limit})
+	out := make([]PageTicket, 0, len(jobs))
+	for _, j := range jobs {
+		order := strings.TrimSpace(ticket.NumberLabel(j.Number) + " " + ticket.TableLabel(j.Table, ""))
+		out = append(out, PageTicket{jobOf(j), order, j.Version})
+	}
+	return out, err
+}
+
+// cleaned removes control characters from every text of v. Nearly all of them come from requests, from printers
+// or from other displays; that holds for a field that is added later too.
+func cleaned(v any) (any, error) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	var tree any
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber() // an id would lose digits as a float
+	if err := d.Decode(&tree); err != nil {
+		return nil, err
+	}
+	return cleanTexts(tree), nil
+}
+
+func cleanTexts(v any) any {
+	switch v := v.(type) {
+	case string:
+		return layout.OneLine(v)
+	case []any:
+		for i := range v {
+			v[i] = cleanTexts(v[i])
+		}
+	case map[string]any:
+		for key := range v {
+			v[key] = cleanTexts(v[key])
+		}
+	}
+	return v
+}
+
+// A Paper is a ticket as it would look on paper. Its texts have no control characters, see [layout.Span].
+type Paper struct {
+	Columns int         `json:"columns"` // width, in characters of normal width
+	Lines   []PaperLine `json:"lines"`
+}
+
+// A PaperLine is a line of paper, from left to right.
+type PaperLine struct {
+	Height int         `json:"height"` // in lines of normal height
+	QR     bool        `json:"qr,omitempty"`
+	Spans  []PaperSpan `json:"spans"`
+}
+
+// A PaperSpan is text in one style.
+type PaperSpan struct {
+	Text    string `json:"text"`
+	Columns int    `json:"columns"` // width of Text before it is enlarged
+	Width   int    `json:"width"`   // multiple of the normal width; Height in the same way
+	Height  int    `json:"height"`
+	Bold    bool   `json:"bold,omitempty"`
+	Invert  bool   `json:"invert,omitempty"`
+	Red     bool   `json:"red,omitempty"`
+	RTL     bool   `json:"rtl,omitempty"`
+}
+
+// paper answers with a ticket as the next or the last attempt prints it, with its marks.
+func (s *Server) paper(r *http.Request) (any, error) {
+	id, err := pathID(r)
+	if err != nil {
+		return nil, err
+	}
+	j, t, _, err := s.o.Queue.Job(r.Context(), id)
+	if err != nil {
+		return nil, err
+	}
+	o, err := s.o.Layout(j.Station)
+	if err != nil {
+		return nil, err
+	}
+	p := Paper{Columns: o.Columns, Lines: []PaperLine{}}
+	for _, l := range layout.ComposeWith(ticket.Delivery{
+		Job: j.ID, Station: j.Station, Attempt: max(j.Attempts, 1),
+		Ticket: t, Doubt: j.Doubt, Reprint: j.Reprint, RefusedBy: j.RefusedBy,
+	}, o) {
+		line := PaperLine{Height: l.Height(), QR: l.QR != "", Spans: []PaperSpan{}}
+		for _, span := range l.Spans {
+			line.Spans = append(line.Spans, PaperSpan{
+				Text: span.Text, Columns: layout.Width(span.Text), Width: max(span.Width, 1), Height: max(span.Height, 1),
+				Bold: span.Bold, Invert: span.Invert, Red: span.Red, RTL: span.Direction == layout.RightToLeft,
+			})
+		}
+		p.Lines = append(p.Lines, line)
+	}
+	return p, nil
+}

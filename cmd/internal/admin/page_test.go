@@ -1,0 +1,247 @@
+package admin
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"ticketrail/printer/layout"
+	"ticketrail/queue/ticket"
+	"ticketrail/receiver"
+)
+
+// onPage sends a request as the page does, after package kds has authorized it.
+func (d *testDaemon) onPage(method, path, body string) (int, string) {
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	d.server.ServePage(w, r, "pairing y4n7k")
+	return w.Code, w.Body.String()
+}
+
+// pageTicket is a ticket as the page shows it.
+func (d *testDaemon) pageTicket(t *testing.T, id uint64) PageTicket {
+	t.Helper()
+	var p PageState
+	if code, body := d.onPage("GET", "/state", ""); code != http.StatusOK || json.Unmarshal([]byte(body), &p) != nil {
+		t.Fatalf("%d %s", code, body)
+	}
+	for _, k := range append(p.Tickets, p.Printed...) {
+		if k.ID == id {
+			return k
+		}
+	}
+	t.Fatalf("the page lacks ticket %d: %+v", id, p.Tickets)
+	return PageTicket{}
+}
+
+// Of testQueue: job 1 is out at grill, job 2 waits at bar, job 3 is held at old, which is no longer configured.
+
+func TestTwoTapsOnThePagePrintOneCopy(t *testing.T) {
+	for id, what := range map[uint64]string{1: "out", 3: "held"} {
+		d := startDaemon(t)
+		body := fmt.Sprintf(`{"version":%q,"station":"bar"}`, d.pageTicket(t, id).Version)
+		path := fmt.Sprintf("/jobs/%d/reprint", id)
+		if code, text := d.onPage("POST", path, body); code != http.StatusOK {
+			t.Errorf("%s: the first tap: %d %s", what, code, text)
+		}
+		if code, text := d.onPage("POST", path, body); code != http.StatusConflict {
+			t.Errorf("%s: the second tap: %d %s", what, code, text)
+		}
+		if jobs, err := d.Jobs(t.Context(), Filter{Station: "bar"}); err != nil || len(jobs) != 2 {
+			t.Errorf("%s: at bar there are %+v, %v", what, jobs, err)
+		}
+	}
+}
+
+func TestAPageThatIsOldChangesNothing(t *testing.T) {
+	d := startDaemon(t)
+	wait := d.pageTicket(t, 2)
+	since := time.Now()
+	for range 2 { // somebody else has stopped it again
+		if err := d.Hold(t.Context(), "bar", "clean it"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := d.queue.ResumeStation(t.Context(), "bar"); err != nil {
+		t.Fatal(err)
+	}
+	l, err := d.queue.Take(t.Context(), "bar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Hold(t.Context(), "it may have come out"); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Hold(t.Context(), "bar", "again"); err != nil {
+		t.Fatal(err)
+	}
+	for path, body := range map[string]string{
+		"/jobs/2/cancel":       fmt.Sprintf(`{"version":%q}`, wait.Version),
+		"/jobs/2/reprint":      fmt.Sprintf(`{"version":%q}`, wait.Version),
+		"/move":                fmt.Sprintf(`{"ids":[2],"versions":[%q],"to":"grill"}`, wait.Version),
+		"/stations/bar/resume": fmt.Sprintf(`{"since":%q}`, since.Format(time.RFC3339Nano)),
+	} {
+		if code, text := d.onPage("POST", path, body); code != http.StatusConflict {
+			t.Errorf("%s: %d %s", path, code, text)
+		}
+	}
+	if k := d.pageTicket(t, 2); k.State != ticket.Held || k.Station != "bar" {
+		t.Errorf("it is %+v", k)
+	}
+}
+
+func TestThePageMustSayWhatItShowed(t *testing.T) {
+	d := startDaemon(t)
+	for path, bodies := range map[string][]string{
+		"/jobs/3/cancel":  {``, `{}`, `{"version":""}`, `{"reason":"x"}`},
+		"/jobs/3/reprint": {``, `{}`, `{"station":"bar"}`},
+		"/move": {`{"ids":[2],"to":"grill"}`, `{"ids":[2],"versions":[""],"to":"grill"}`,
+			`{"from":"bar","to":"grill"}`},
+		"/stations/bar/resume": {``, `{}`, `{"since":null}`},
+	} {
+		for _, body := range bodies {
+			if code, text := d.onPage("POST", path, body); code != http.StatusBadRequest {
+				t.Errorf("%s %s: %d %s", path, body, code, text)
+			}
+		}
+	}
+	v := d.pageTicket(t, 2).Version
+	for _, body := range []string{
+		fmt.Sprintf(`{"ids":[2],"versions":[%q,%q],"to":"grill"}`, v, v),
+		fmt.Sprintf(`{"from":"bar","versions":[%q],"to":"grill"}`, v),
+	} {
+		if code, text := d.onPage("POST", "/move", body); code != http.StatusBadRequest {
+			t.Errorf("%s: %s", body, text)
+		}
+	}
+	if k := d.pageTicket(t, 2); k.Station != "bar" {
+		t.Errorf("it was moved: %+v", k)
+	}
+}
+
+func TestWhatAManagerDidIsLoggedAndStoredWithTheBrowser(t *testing.T) {
+	var log bytes.Buffer
+	d := startDaemon(t, func(_ *testDaemon, o *Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+	body := fmt.Sprintf(`{"version":%q}`, d.pageTicket(t, 2).Version)
+	if code, text := d.onPage("POST", "/jobs/2/cancel", body); code != http.StatusOK {
+		t.Fatalf("%d %s", code, text)
+	}
+	if x, err := d.Job(t.Context(), 2); err != nil || x.Job.Reason != "by pairing y4n7k" {
+		t.Errorf("%+v, %v", x.Job, err)
+	}
+	if !strings.Contains(log.String(), `action=cancel actor="pairing y4n7k" job=2`) {
+		t.Errorf("the log is %s", log.String())
+	}
+}
+
+func TestThePageReachesNothingElseOfTheControlAPI(t *testing.T) {
+	d := startDaemon(t)
+	for _, route := range []string{
+		"POST /v1/screens/pair", "POST /screens/pair", "POST /v1/jobs/3/cancel", "POST /stations/bar/hold",
+		"POST /stations/bar/test", "GET /jobs/3", "GET /rejects/2", "GET /state/../v1/jobs", "DELETE /jobs/3/cancel",
+	} {
+		method, path, _ := strings.Cut(route, " ")
+		if code, text := d.onPage(method, path, `{"version":"x","manager":true}`); code != http.StatusNotFound {
+			t.Errorf("%s: %d %s", route, code, text)
+		}
+	}
+}
+
+func TestThePageShowsTicketsThatNeedAPersonFirst(t *testing.T) {
+	d := startDaemon(t)
+	var p PageState
+	code, body := d.onPage("GET", "/state", "")
+	if code != http.StatusOK || json.Unmarshal([]byte(body), &p) != nil {
+		t.Fatalf("%d %s", code, body)
+	}
+	if len(p.Tickets) != 2 || p.Tickets[0].ID != 3 || p.Tickets[1].ID != 2 || len(p.Printed) != 1 ||
+		p.Printed[0].ID != 1 || p.More != 0 {
+		t.Errorf("%+v, printed %+v, %d more", p.Tickets, p.Printed, p.More)
+	}
+	if len(p.Findings) == 0 || len(p.Stations) != 3 || len(p.Rejects) != 1 || p.Rejects[0].Body != nil {
+		t.Errorf("%+v %+v %+v", p.Findings, p.Stations, p.Rejects)
+	}
+}
+
+func TestTextsOnThePageHaveNoControlCharacters(t *testing.T) {
+	const hostile = "a\x1b[31m\u202eb\x00\u2028c\u0085"
+	d := startDaemon(t, func(_ *testDaemon, o *Options) {
+		o.Rejects = listedRejects{{ID: 1, Reject: receiver.Reject{Message: hostile, Device: hostile, Code: hostile}}}
+		o.Statuses = func() []Status { return []Status{{Name: "bar", Known: true, Err: hostile}} }
+		r := ticket.Request{ID: "h", Received: time.Now(), Body: []byte("{}"), Drafts: []ticket.Draft{
+			{Station: "bar", Ticket: ticket.Ticket{Number: hostile, Table: hostile, Request: hostile, VenueName: hostile,
+				Lines: []ticket.Line{{Quantity: "1", Name: hostile}}}},
+		}}
+		if _, err := o.Queue.Accept(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	})
+	for _, path := range []string{"/state", "/jobs/4/paper"} {
+		code, body := d.onPage("GET", path, "")
+		var v any
+		if code != http.StatusOK || json.Unmarshal([]byte(body), &v) != nil {
+			t.Fatalf("%s: %d %s", path, code, body)
+		}
+		if text := fmt.Sprintf("%q", v); strings.ContainsAny(fmt.Sprint(v), "\x1b\x00\u202e\u2028\u0085") ||
+			!strings.Contains(text, "b") {
+			t.Errorf("%s: %s", path, text)
+		}
+	}
+}
+
+type listedRejects []Reject
+
+func (l listedRejects) List() []Reject { return l }
+
+func TestThePageShowsATicketAsOnPaper(t *testing.T) {
+	d := startDaemon(t, func(_ *testDaemon, o *Options) {
+		r := ticket.Request{ID: "h", Received: time.Now(), Body: []byte("{}"), Drafts: []ticket.Draft{
+			{Station: "bar", Ticket: ticket.Ticket{Number: "18", Lines: []ticket.Line{
+				{Quantity: "1", Name: "Beer", Void: true}}}},
+		}}
+		if _, err := o.Queue.Accept(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	})
+	var p Paper
+	code, body := d.onPage("GET", "/jobs/4/paper", "")
+	if code != http.StatusOK || json.Unmarshal([]byte(body), &p) != nil || p.Columns != 32 {
+		t.Fatalf("%d %s", code, body)
+	}
+	var text strings.Builder
+	big, inverted := false, false
+	for _, l := range p.Lines {
+		used := 0
+		for _, s := range l.Spans {
+			text.WriteString(s.Text)
+			used += s.Columns * s.Width
+			big, inverted = big || s.Height > 1 && l.Height >= s.Height, inverted || s.Invert
+		}
+		if used > p.Columns {
+			t.Errorf("a line of %d columns: %+v", used, l)
+		}
+	}
+	if !strings.Contains(text.String(), "Beer") || !strings.Contains(text.String(), "VOID") || !big || !inverted {
+		t.Errorf("%s", body)
+	}
+	if code, body := d.onPage("GET", "/jobs/99/paper", ""); code != http.StatusNotFound {
+		t.Errorf("a ticket that is not there: %d %s", code, body)
+	}
+}
+
+func TestThePageIsNotToldAboutPathsOnTheBox(t *testing.T) {
+	d := startDaemon(t, func(_ *testDaemon, o *Options) {
+		o.Layout = func(string) (layout.Options, error) { return layout.Options{}, errors.New("open /var/lib/secret") }
+	})
+	if code, body := d.onPage("GET", "/jobs/1/paper", ""); code != http.StatusInternalServerError ||
+		strings.Contains(body, "/var/lib") || !strings.Contains(body, "not done") {
+		t.Errorf("%d %s", code, body)
+	}
+}

@@ -1,0 +1,30 @@
+// Draws lists of cards. What has not changed stays in the document: a person may have a menu open there, or
+// have tapped once.
+
+import { el } from "./dom.js";
+
+// draw makes the children of list those of items, in order. parts(item, i) returns the key of the card, its class,
+// and its parts, each a function that makes an element and the arguments for it. A part is made anew only if its
+// arguments change.
+export function draw(list, items, parts) {
+  const was = new Map(Array.from(list.children, (e) => [e.dataset.key, e]));
+  items.forEach((item, i) => {
+    const [id, kind, ...all] = parts(item, i);
+    const key = String(id);
+    let card = was.get(key);
+    if (card) was.delete(key);
+    else card = el("li", { data: { key } });
+    card.className = kind;
+    all.forEach(([make, ...args], n) => {
+      const shows = JSON.stringify(args);
+      const old = card.children[n];
+      if (old && old.shows === shows) return;
+      const made = make(...args);
+      made.shows = shows;
+      if (old) card.replaceChild(made, old);
+      else card.append(made);
+    });
+    if (list.children[i] !== card) list.insertBefore(card, list.children[i] || null);
+  });
+  for (const e of was.values()) e.remove();
+}
