@@ -35,12 +35,14 @@ var debian embed.FS
 // beside the empty place of the real one: an upgrade has no question to ask, and nothing starts
 // before somebody has said which printers there are.
 var units = map[string]string{
-	"ticketrail.service":             "/usr/lib/systemd/system/ticketrail.service",
-	"sysusers.d/ticketrail.conf":     "/usr/lib/sysusers.d/ticketrail.conf",
-	"tmpfiles.d/ticketrail.conf":     "/usr/lib/tmpfiles.d/ticketrail.conf",
-	"modules-load.d/ticketrail.conf": "/usr/lib/modules-load.d/ticketrail.conf",
-	"ticketrail.yaml":                "/usr/share/doc/ticketrail/examples/ticketrail.yaml",
-	"low-port.conf":                  "/usr/share/doc/ticketrail/examples/low-port.conf",
+	"ticketrail.service":                   "/usr/lib/systemd/system/ticketrail.service",
+	"sysusers.d/ticketrail.conf":           "/usr/lib/sysusers.d/ticketrail.conf",
+	"tmpfiles.d/ticketrail.conf":           "/usr/lib/tmpfiles.d/ticketrail.conf",
+	"modules-load.d/ticketrail.conf":       "/usr/lib/modules-load.d/ticketrail.conf",
+	"ticketrail.yaml":                      "/usr/share/doc/ticketrail/examples/ticketrail.yaml",
+	"low-port.conf":                        "/usr/share/doc/ticketrail/examples/low-port.conf",
+	"prometheus/ticketrail.rules.yml":      "/usr/share/doc/ticketrail/examples/ticketrail.rules.yml",
+	"prometheus/ticketrail.dashboard.json": "/usr/share/doc/ticketrail/examples/ticketrail.dashboard.json",
 }
 
 // A tree collects the files of the package below a folder, because nfpm reads them from there.

@@ -6,29 +6,25 @@ import (
 	"ticketrail/cmd/internal/doctor"
 )
 
-// boxCollector exports at each scrape how the box is: its clock, its certificates, its socket. What
+// boxCollector exports at each scrape how the box is: its clock and the certificate of the screens. What
 // `ticketrail status` says of them is in overview.go.
 type boxCollector struct{ a *App }
 
 var (
 	descClock = prometheus.NewDesc("ticketrail_clock_synchronized",
 		"Whether the box's clock is known to be synchronized (1) or not (0).", nil, nil)
-	descSocket = prometheus.NewDesc("ticketrail_receiver_socket_activated",
-		"Whether systemd holds the webhook's port (1), so that a restart refuses no request, or the daemon itself (0).",
-		nil, nil)
 	descDisplayCertificate = prometheus.NewDesc("ticketrail_display_certificate_not_after_timestamp_seconds",
 		"When the TLS certificate of the kitchen screens expires; no series without one.", nil, nil)
 )
 
 func (boxCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descClock, descSocket, descDisplayCertificate} {
+	for _, d := range []*prometheus.Desc{descClock, descDisplayCertificate} {
 		ch <- d
 	}
 }
 
 func (c boxCollector) Collect(ch chan<- prometheus.Metric) {
 	ch <- gauge(descClock, truth(c.a.clock().Synchronized()))
-	ch <- gauge(descSocket, truth(c.a.o.Webhook != nil))
 	if file := c.a.active.Load().Display.TLS.CertFile; file != "" {
 		// An unreadable one ends now, as far as anybody can tell.
 		ends, err := doctor.CertificateEnd(file)
