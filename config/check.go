@@ -41,6 +41,7 @@ func (k *checker) checkAll() {
 	k.storage()
 	k.service()
 	k.metrics()
+	k.notify()
 	k.oneOf("log.level", k.c.Log.Level, "debug", "info", "warn", "error")
 	k.oneOf("log.format", k.c.Log.Format, "text", "json")
 }

@@ -49,6 +49,7 @@ type Config struct {
 	Metrics Metrics  `mapstructure:"metrics"`
 	Log     Log      `mapstructure:"log"`
 	Service Service  `mapstructure:"service"`
+	Notify  Notify   `mapstructure:"notify"`
 
 	// Warnings are findings that Load accepted but that the operator should know: keys without effect,
 	// secrets that all users can read. Set by Load; not a key.
@@ -323,5 +324,6 @@ func Default() Config {
 			},
 			Payroll: Payroll{VenueParam: "venueId"},
 		},
+		Notify: Notify{After: 3 * time.Minute},
 	}
 }

@@ -43,6 +43,7 @@ func TestEveryKeyOutsideListsCanBeSetInTheEnvironment(t *testing.T) {
 		"service.token.auth_style":  "header", "service.token.renew_before": "3s",
 		"service.token.scopes":    "checks:read, menu:read",
 		"service.employees.limit": "50", "service.employees.cursor": "header:X-C", "service.payroll.venue_param": "w",
+		"notify.after": "1m", "notify.slip": "true",
 	}
 	// These name files that must exist; they have tests of their own.
 	files := []string{"receiver.secret_file", "receiver.tls.cert_file", "receiver.tls.key_file",
@@ -73,6 +74,9 @@ func TestEveryKeyOutsideListsCanBeSetInTheEnvironment(t *testing.T) {
 	want.Service = Service{Insecure: true, Timeout: 2 * time.Second, Refresh: time.Hour,
 		Token:     Token{"/t", "v", "header", 3 * time.Second, []string{"checks:read", "menu:read"}},
 		Employees: Employees{50, "header:X-C"}, Payroll: Payroll{"w"}}
+	want.Notify = Notify{After: time.Minute, Slip: true}
+	want.Warnings = []string{"TICKETRAIL_NOTIFY_SLIP: notify.slip: has no effect for bar: it is the fallback and " +
+		"has no backup that could print the notice"}
 	if diff := diffConfig(want, *got); diff != "" {
 		t.Error(diff)
 	}

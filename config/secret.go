@@ -17,6 +17,9 @@ const redacted = "********"
 // asterisks; only [Secret.Reveal] returns the text.
 type Secret struct{ text string }
 
+// NewSecret returns text that must not be shown.
+func NewSecret(text string) Secret { return Secret{text} }
+
 // Reveal returns the secret, for the code that must compare or send it.
 func (s Secret) Reveal() string { return s.text }
 

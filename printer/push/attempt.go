@@ -83,11 +83,7 @@ func (a *attempt) request(ctx, timed context.Context) *http.Request {
 	if a.creds.token != "" {
 		r.Header.Set("Authorization", "Bearer "+a.creds.token)
 	}
-	if len(a.creds.signer.keys) > 0 {
-		r.Header.Set(headerID, key)
-		r.Header.Set(headerTimestamp, unixSeconds(now))
-		r.Header.Set(headerSignature, a.creds.signer.sign(key, now, a.body))
-	}
+	a.creds.signer.Sign(r.Header, key, now, a.body)
 	return r
 }
 

@@ -17,7 +17,7 @@ import (
 // credentials are what the files contain at one attempt.
 type credentials struct {
 	token  string
-	signer signer
+	signer Signer
 	ca     string
 }
 
@@ -37,7 +37,7 @@ func readCredentials(o Options) (k credentials, err error) {
 		return k, err
 	}
 	if o.SecretFile != "" {
-		if k.signer, err = readSecrets(secrets); err != nil {
+		if k.signer, err = ReadSecrets(secrets); err != nil {
 			return k, fmt.Errorf("secret_file %s: %w", o.SecretFile, err)
 		}
 	}

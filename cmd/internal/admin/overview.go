@@ -27,7 +27,8 @@ type Finding struct {
 	Level   Level  `json:"level"`
 	Subject string `json:"subject"` // one word, such as disk, or the name of a station
 	Text    string `json:"text"`
-	Do      string `json:"do,omitempty"` // what a person does about it; empty if nothing needs to be done
+	Do      string `json:"do,omitempty"`      // what a person does about it; empty if nothing needs to be done
+	Station bool   `json:"station,omitempty"` // the subject is the name of a station
 }
 
 // WorstFirst is the order in which findings are shown.
@@ -119,7 +120,7 @@ func stationFindings(all []Station, now time.Time) (out []Finding) {
 			waiting += n
 			oldest = max(oldest, time.Duration(p.OldestSeconds*float64(time.Second)))
 		}
-		f := Finding{Level: Fail, Subject: p.Name, Text: p.Problem(now), Do: p.Advice}
+		f := Finding{Level: Fail, Subject: p.Name, Station: true, Text: p.Problem(now), Do: p.Advice}
 		switch {
 		case !p.Fine():
 		case p.Advice != "":

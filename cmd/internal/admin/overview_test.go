@@ -45,8 +45,8 @@ func TestAStationThatPrintsAndIsLowOnPaperIsAWarning(t *testing.T) {
 		Advice: "have a roll ready"}
 	held := Station{Name: "grill", State: Up, Held: 2, Advice: "2 tickets wait for your decision"}
 	got := stationFindings([]Station{low, held, {Name: "hot", State: Untried}}, time.Now())
-	if len(got) != 4 || got[0] != (Finding{Warn, "bar", "it reports: paper low", "have a roll ready"}) ||
-		got[1] != (Finding{Fail, "grill", "2 tickets held", held.Advice}) || got[2].Text != "the other 1 print" ||
+	if len(got) != 4 || got[0] != (Finding{Warn, "bar", "it reports: paper low", "have a roll ready", true}) ||
+		got[1] != (Finding{Fail, "grill", "2 tickets held", held.Advice, true}) || got[2].Text != "the other 1 print" ||
 		got[3].Text != "0 waiting, 2 held" {
 		t.Errorf("%+v", got)
 	}

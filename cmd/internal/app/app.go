@@ -28,6 +28,7 @@ import (
 
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/doctor"
+	"ticketrail/cmd/internal/notify"
 	"ticketrail/cmd/internal/station"
 	"ticketrail/config"
 	"ticketrail/printer/transport"
@@ -110,6 +111,7 @@ type App struct {
 	control  *admin.Server
 	file     *configFile
 	venues   *venues
+	notifier *notify.Notifier
 
 	webhookAt, metricsAt net.Addr // the real ones: tests and the demo listen on port 0
 	serve                []server // started by Run, all at once
@@ -213,6 +215,8 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if err := listenWebhook(a, conf); err != nil {
 		return nil, err
 	}
+	a.notifier = newNotifier(a)
+	a.serve = append(a.serve, server{"notify", a.notifier.Run})
 	// Also without a screen: a reload may add the first one.
 	a.serve = append(a.serve, server{"display", a.stations.ServeScreens})
 	// Printing starts here, even before Run: tickets from before a restart are older than any that

@@ -67,6 +67,7 @@ func (a *App) apply(s *snapshot) (orphans []string, err error) {
 	// Before Swap, so that no listing calls a station an orphan that already prints.
 	a.queue.SetStations(s.conf.Stations())
 	a.stations.Swap(s.stations)
+	a.notifier.Use(s.conf.Notify)
 	a.metrics.loaded(true)
 	for _, st := range a.queue.Stations() {
 		// Reported, not refused: the operator may have removed a broken printer, and its tickets

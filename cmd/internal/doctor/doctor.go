@@ -19,6 +19,7 @@ import (
 	"sync"
 
 	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/notify"
 	"ticketrail/cmd/internal/station"
 	"ticketrail/config"
 	"ticketrail/receiver/contract"
@@ -74,7 +75,7 @@ func CheckInstalled(ctx context.Context, path string) (warnings []string, err er
 // problems are those that the package config cannot find, because it imports nothing of ours: it
 // has no profiles, no templates and no compiler of expressions.
 func problems(conf *config.Config) []config.Problem {
-	out := station.Problems(conf)
+	out := slices.Concat(station.Problems(conf), notify.Problems(conf))
 	add := func(path, msg string) { out = append(out, config.Problem{Path: path, Msg: msg}) }
 	if conf.Service.Enabled() {
 		// Made and thrown away: it does not connect, so there is nothing to close.

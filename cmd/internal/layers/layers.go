@@ -31,14 +31,17 @@ var Packages = []Package{
 	}},
 	{"cmd/internal/app", "wiring: New, Run, reload, health, teardown", []string{
 		"config", "deploy", "receiver/...", "queue/...", "printer/...", "cmd/internal/admin",
-		"cmd/internal/doctor", "cmd/internal/httpserver", "cmd/internal/station",
+		"cmd/internal/doctor", "cmd/internal/httpserver", "cmd/internal/notify", "cmd/internal/station",
 	}},
 	{"cmd/internal/station", "the kinds of station behind one interface, and the set of active stations", []string{
 		"config", "queue/...", "printer/...", "cmd/internal/admin", "cmd/internal/httpserver",
 	}},
 	{"cmd/internal/doctor", "checks that need no running daemon", []string{
 		"config", "receiver/...", "queue", "queue/ticket", "printer/...", "cmd/internal/admin",
-		"cmd/internal/station",
+		"cmd/internal/notify", "cmd/internal/station",
+	}},
+	{"cmd/internal/notify", "tells people when something needs them", []string{
+		"config", "queue/kv", "printer/push", "cmd/internal/admin",
 	}},
 	{"cmd/internal/httpserver", "runs the HTTP servers, reloads certificates", nil},
 	{"cmd/internal/admin", "the control API on a unix socket", []string{

@@ -1,0 +1,76 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/notify"
+	"ticketrail/queue/ticket"
+)
+
+// newNotifier connects the messages to people with what `ticketrail status` shows.
+func newNotifier(a *App) *notify.Notifier {
+	return notify.New(notify.Options{
+		Findings: func(ctx context.Context) ([]admin.Finding, error) {
+			o, err := a.control.Overview(ctx)
+			return o.Findings, err
+		},
+		Open: func(time.Time) bool { return true },
+		Slip: a.printNotice, Place: a.place, Zone: a.zone,
+		Store: a.queue.KV("notify"), Registerer: a.registry, Logger: a.log.With("component", "notify"),
+	})
+}
+
+// place is the names of the venues, for somebody who looks after several boxes.
+func (a *App) place() string {
+	var names []string
+	for _, v := range a.active.Load().Venues {
+		names = append(names, v.Name)
+	}
+	const few = 3
+	if more := len(names) - few; more > 1 {
+		names = append(names[:few], fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ")
+}
+
+// printNotice prints at the backup of a station that it fails, else at the fallback. If that one fails too,
+// it is an error: paper that comes out tomorrow helps nobody. A station without a neighbour has no notice; the
+// check of the configuration warns of it.
+func (a *App) printNotice(ctx context.Context, e notify.Event) error {
+	conf := a.active.Load()
+	at, _ := conf.BackupOf(e.Station)
+	if at == "" {
+		at = conf.Fallback
+	}
+	if at == e.Station {
+		return nil
+	}
+	all, err := a.control.Overview(ctx)
+	if err != nil {
+		return err
+	}
+	for _, f := range all.Findings {
+		if f.Station && f.Subject == at && f.Level == admin.Fail {
+			return fmt.Errorf("%s cannot print the notice now", at)
+		}
+	}
+	zone, now := "", time.Now().UTC()
+	if z := a.zone(); z != nil {
+		zone = z.String()
+	}
+	// An order like any other for the queue: it prints in its turn and is in the history. It has no venue, so
+	// its key cannot be that of an order, and nothing to cook.
+	id := uuid.NewString()
+	_, err = a.queue.Accept(ctx, ticket.Request{ID: id, Received: now, Body: []byte("{}"),
+		Drafts: []ticket.Draft{{Station: at, Ticket: ticket.Ticket{
+			Request: id, Number: "NOTICE", Received: now, Zone: zone,
+			Notes: []string{strings.ToUpper(e.Station) + " DOES NOT PRINT", e.Text, e.Do},
+		}}}})
+	return err
+}

@@ -1,0 +1,349 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"ticketrail/cmd/internal/admin"
+	"ticketrail/config"
+	"ticketrail/queue/kv/kvtest"
+)
+
+// A kitchen is a Notifier with a recipient that is a list. Its methods run in a synctest bubble.
+type kitchen struct {
+	t        *testing.T
+	n        *Notifier
+	registry *prometheus.Registry
+	store    *kvtest.Store
+	findings []admin.Finding
+	closed   bool
+	err      error // of a delivery
+	hangs    bool  // a delivery does not end
+	got      []string
+	messages []*Message
+	slips    []Event
+	stop     func()
+}
+
+func (k *kitchen) start(conf config.Notify) {
+	k.t.Helper()
+	if k.store == nil {
+		k.store = kvtest.New()
+	}
+	k.registry = prometheus.NewRegistry()
+	k.n = New(Options{
+		Findings: func(context.Context) ([]admin.Finding, error) { return k.findings, k.t.Context().Err() },
+		Open:     func(time.Time) bool { return !k.closed },
+		Slip:     func(_ context.Context, e Event) error { k.slips = append(k.slips, e); return k.err },
+		Place:    func() string { return "Harbour Grill" },
+		Zone:     func() *time.Location { return time.UTC },
+		Store:    k.store, Registerer: k.registry, Logger: slog.New(slog.DiscardHandler),
+	})
+	k.n.sender = func(config.Recipient) (sender, error) { return k.send, nil }
+	k.n.Use(conf)
+	ctx, cancel := context.WithCancel(k.t.Context())
+	ended := make(chan error)
+	go func() { ended <- k.n.Run(ctx) }()
+	k.stop = func() {
+		cancel()
+		if err := <-ended; err != nil {
+			k.t.Error(err)
+		}
+	}
+}
+
+func (k *kitchen) send(ctx context.Context, m *Message) error {
+	if k.hangs {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	if k.err != nil {
+		return k.err
+	}
+	var what []string
+	for _, e := range m.Began {
+		what = append(what, "+"+e.Subject())
+	}
+	for _, e := range m.Ended {
+		what = append(what, "-"+e.Subject())
+	}
+	k.got, k.messages = append(k.got, strings.Join(what, " ")), append(k.messages, m)
+	return nil
+}
+
+// expect compares what was told since the last call.
+func (k *kitchen) expect(want ...string) {
+	k.t.Helper()
+	synctest.Wait()
+	if fmt.Sprint(k.got) != fmt.Sprint(want) {
+		k.t.Errorf("told %q, want %q", k.got, want)
+	}
+	k.got = nil
+}
+
+func down(station string) admin.Finding {
+	return admin.Finding{Level: admin.Fail, Subject: station, Station: true, Text: "it reports: cover open",
+		Do: "close the cover"}
+}
+
+func topic(level admin.Level, name string) admin.Finding {
+	return admin.Finding{Level: level, Subject: name, Text: name + " is " + string(level)}
+}
+
+func to(about ...string) config.Notify {
+	return config.Notify{After: 3 * time.Minute, To: []config.Recipient{{Name: "boss", About: about}}}
+}
+
+func bubble(t *testing.T, f func(*testing.T, *kitchen)) {
+	synctest.Test(t, func(t *testing.T) {
+		k := &kitchen{t: t}
+		f(t, k)
+		k.stop()
+	})
+}
+
+func TestATroubleIsToldOnceWhenItBeginsAndOnceWhenItIsOver(t *testing.T) {
+	bubble(t, func(t *testing.T, k *kitchen) {
+		k.start(to())
+		k.findings = []admin.Finding{topic(admin.OK, "disk"), down("grill")}
+		time.Sleep(2*time.Minute + 55*time.Second)
+		k.expect() // a cover that is closed again within notify.after calls nobody
+		time.Sleep(time.Hour)
+		k.expect("+grill")
+		k.findings = []admin.Finding{topic(admin.OK, "disk")}
+		time.Sleep(50 * time.Second)
+		k.expect()
+		time.Sleep(time.Hour)
+		k.expect("-grill")
+		if n := testutil.ToFloat64(k.n.sent.WithLabelValues("boss", "sent")); n != 2 {
+			t.Errorf("%v messages are counted", n)
+		}
+	})
+}
+
+func TestARefusedOrderAndAFailedTicketAreToldAtOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, k *kitchen) {
+		k.start(to())
+		k.findings = []admin.Finding{topic(admin.Fail, "orders"), topic(admin.Fail, "tickets"), topic(admin.Fail, "disk")}
+		time.Sleep(every)
+		k.expect("+orders +tickets")
+	})
+}
+
+func TestWhatFailsTogetherIsOneMessage(t *testing.T) {
+	bubble(t, func(t *testing.T, k *kitchen) {
+		k.start(to())
+		for i := range 30 { // one each 2 s after the other
+			k.findings = append(k.findings, down(fmt.Sprintf("s%02d", i)))
+			time.Sleep(2 * time.Second)
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if len(k.got) > 2 {
+			t.Errorf("%d messages: %q", len(k.got), k.got)
+		}
+	})
+}
+
+func TestAPrinterThatComesAndGoesAllEveningIsAFewMessages(t *testing.T) {
+	for _, period := range []time.Duration{15 * time.Second, time.Minute, 4 * time.Minute, 6 * time.Minute,
+		10 * time.Minute} {
+		t.Run(period.String(), func(t *testing.T) {
+			bubble(t, func(t *testing.T, k *kitchen) {
+				k.start(to())
+				for began := time.Now(); time.Since(began) < 6*time.Hour; time.Sleep(period) {
+					if k.findings == nil {
+						k.findings = []admin.Finding{down("grill")}
+					} else {
+						k.findings = nil
+					}
+				}
+				synctest.Wait()
+				t.Log(len(k.got), k.got)
+				if n := len(k.got); n > 16 || (period >= time.Minute || period < calm) && n == 0 {
+					t.Errorf("%d messages in six hours: %q", n, k.got)
+				}
+			})
+		})
+	}
+}
+
+func TestARestartTellsNothingTwice(t *testing.T) {
+	bubble(t, func(t *testing.T, k *kitchen) {
+		conf := to()
+		conf.Slip = true
+		k.start(conf)
+		k.findings = []admin.Finding{down("grill"), topic(admin.Warn, "disk")}
+		time.Sleep(10 * time.Minute)
+		k.expect("+grill +disk")
+		k.stop()
+		k.start(conf)
+		time.Sleep(time.Hour)
+		k.expect()
+		if len(k.slips) != 1 {
+			t.Errorf("%d slips", len(k.slips))
+		}
+		k.stop()
+		// It is repaired while the daemon is down.
+		k.findings = []admin.Finding{topic(admin.Warn, "disk")}
+		k.start(conf)
+		time.Sleep(30 * time.Second)
+		k.expect() // printers are not known yet
+		time.Sleep(time.Hour)
+		k.expect("-grill")
+		since := k.messages[len(k.messages)-1].Ended[0].Since
+		if d := time.Since(since); d < 2*time.Hour {
+			t.Errorf("it was wrong since %v", d)
+		}
+	})
+}
+
+func TestWhatWasOverBeforeItCouldBeDeliveredIsNotTold(t *testing.T) {
+	bubble(t, func(t *testing.T, k *kitchen) {
+		k.start(to())
+		k.err = errors.New("no route to host")
+		k.findings = []admin.Finding{down("grill"), down("bar")}
+		time.Sleep(30 * time.Minute)
+		k.findings = []admin.Finding{down("bar")}
+		time.Sleep(30 * time.Minute)
+		failed := testutil.ToFloat64(k.n.sent.WithLabelValues("boss", "failed"))
+		if failed < 5 || failed > 12 {
+			t.Errorf("%v attempts in an hour", failed)
+		}
+		k.err = nil
+		time.Sleep(lastRetry)
+		k.expect("+bar")
+	})
+}
+
+func TestAWarningThatBecomesAFailureIsToldAgainAndNotTheOtherWayRound(t *testing.T) {
+	bubble(t, func(t *testing.T, k *kitchen) {
+		k.start(to())
+		for _, step := range []struct {
+			level admin.Level
+			want  []string
+		}{{admin.Warn, []string{"+certificate"}}, {admin.Fail, []string{"+certificate"}}, {admin.Warn, nil},
+			{admin.Fail, nil}, {admin.OK, []string{"-certificate"}}} {
+			k.findings = []admin.Finding{topic(step.level, "certificate")}
+			time.Sleep(10 * time.Minute)
+			k.expect(step.want...)
+		}
+		if text := k.messages[2].Text; !strings.Contains(text, "certificate: fine again after 40m: certificate is ok") {
+			t.Error(text)
+		}
+	})
+}
+
+func TestARecipientIsToldOnlyOfItsTopics(t *testing.T) {
+	bubble(t, func(t *testing.T, k *kitchen) {
+		k.start(to("stations"))
+		k.findings = []admin.Finding{down("grill"), topic(admin.Fail, "disk"), topic(admin.Fail, "orders")}
+		time.Sleep(time.Hour)
+		k.expect("+grill")
+		k.n.Use(to("disk"))
+		time.Sleep(time.Hour)
+		k.expect("+disk") // and not that grill were fine
+	})
+}
+
+func TestPaperThatGetsLowCallsNobody(t *testing.T) {
+	bubble(t, func(t *testing.T, k *kitchen) {
+		k.start(to())
+		k.findings = []admin.Finding{{Level: admin.Warn, Subject: "grill", Station: true, Text: "it reports: paper low"}}
+		time.Sleep(time.Hour)
+		k.expect()
+	})
+}
+
+func TestAStationThatIsOffWhileTheVenueIsClosedIsToldWhenItOpens(t *testing.T) {
+	bubble(t, func(t *testing.T, k *kitchen) {
+		k.start(to())
+		k.closed = true
+		k.findings = []admin.Finding{down("grill"), topic(admin.Fail, "disk")}
+		time.Sleep(12 * time.Hour)
+		k.expect("+disk")
+		k.closed = false
+		time.Sleep(every)
+		k.expect("+grill")
+	})
+}
+
+func TestADeliveryThatHangsEndsAndDelaysNoOther(t *testing.T) {
+	bubble(t, func(t *testing.T, k *kitchen) {
+		conf := to()
+		conf.Slip = true
+		k.start(conf)
+		k.hangs = true
+		k.findings = []admin.Finding{down("grill")}
+		time.Sleep(conf.After + 2*every)
+		synctest.Wait()
+		if len(k.slips) != 1 {
+			t.Error("no slip")
+		}
+		time.Sleep(sendTimeout)
+		k.hangs = false
+		time.Sleep(firstRetry + every)
+		k.expect("+grill")
+	})
+}
+
+func TestWithoutARecipientTheFindingsAreNotAskedFor(t *testing.T) {
+	bubble(t, func(t *testing.T, k *kitchen) {
+		k.start(config.Notify{})
+		k.n.o.Findings = func(context.Context) ([]admin.Finding, error) { t.Error("asked"); return nil, nil }
+		time.Sleep(time.Hour)
+	})
+}
+
+func TestFindingsThatCannotBeReadAreATroubleToo(t *testing.T) {
+	bubble(t, func(t *testing.T, k *kitchen) {
+		k.start(to())
+		k.n.o.Findings = func(context.Context) ([]admin.Finding, error) { return nil, errors.New("damaged page") }
+		time.Sleep(time.Hour)
+		k.expect("+database")
+	})
+}
+
+func TestTheMessageSaysWhereWhatSinceWhenAndWhatToDo(t *testing.T) {
+	now := time.Date(2026, 11, 20, 18, 40, 0, 0, time.UTC)
+	m := &Message{Began: []Event{
+		{Topic: "stations", Station: "grill", Level: admin.Fail, Since: now.Add(-8 * time.Minute),
+			Text: "it reports: cover open; 3 tickets wait", Do: "close the cover"},
+		{Topic: "disk", Level: admin.Warn, Since: now.Add(-24 * time.Hour), Text: "90 MB free"},
+	}, Ended: []Event{{Topic: "stations", Station: "bar", Level: admin.OK, Since: now.Add(-2 * time.Hour)}}}
+	m.describe("Harbour Grill", now, time.FixedZone("CET", 3600))
+	want := "grill: it reports: cover open; 3 tickets wait\nWhat to do: close the cover\nSince 19:32\n\n" +
+		"disk: 90 MB free\nSince Thu 19 Nov 19:40\n\nbar: fine again after 2h0m\n\nticketrail at Harbour Grill, " + m.Host
+	if m.Text != want {
+		t.Errorf("got\n%s\nwant\n%s", m.Text, want)
+	}
+	if m.Title != "Harbour Grill: grill needs somebody, and 1 more" {
+		t.Error(m.Title)
+	}
+	for want, e := range map[string]Event{
+		"orders do not arrive":      {Topic: "orders", Level: admin.Fail},
+		"tickets did not print":     {Topic: "tickets", Level: admin.Fail},
+		"clock needs somebody soon": {Topic: "clock", Level: admin.Warn},
+	} {
+		if got := (&Message{Began: []Event{e}}).headline(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	for want, e := range map[string]Event{
+		"bar works again": {Topic: "stations", Station: "bar", Level: admin.OK},
+		"disk fine again": {Topic: "disk", Level: admin.OK},
+	} {
+		if got := (&Message{Ended: []Event{e}}).headline(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

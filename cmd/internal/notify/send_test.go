@@ -1,0 +1,374 @@
+package notify
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"mime"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/mail"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/emersion/go-sasl"
+	"github.com/emersion/go-smtp"
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"ticketrail/cmd/internal/admin"
+	"ticketrail/config"
+)
+
+const vectorKey = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+func recipient1(t *testing.T, address string) config.Recipient {
+	t.Helper()
+	r := config.Recipient{Name: "boss", Address: config.NewSecret(address)}
+	if strings.HasPrefix(address, "http") {
+		r.Keys = config.NewSecret(vectorKey)
+	}
+	return r
+}
+
+func message() *Message {
+	m := &Message{Began: []Event{{Topic: "stations", Station: "grill", Level: admin.Fail,
+		Since: time.Date(2026, 11, 20, 19, 32, 0, 0, time.UTC), Text: "it reports: cover open", Do: "close the cover"}}}
+	m.describe("Zum Wilden Käse", time.Date(2026, 11, 20, 19, 40, 0, 0, time.UTC), time.UTC)
+	return m
+}
+
+// deliver sends one message and returns the error.
+func deliver(t *testing.T, address string) error {
+	t.Helper()
+	send, err := newSender(recipient1(t, address))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	return send(ctx, message())
+}
+
+// A request is one that a server got.
+type request struct {
+	*http.Request
+	body []byte
+}
+
+// server answers every request with status and answer, and keeps the last.
+func server(t *testing.T, status int, answer string) (*httptest.Server, *request) {
+	last := &request{}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		last.Request = r
+		last.body, _ = io.ReadAll(r.Body)
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, answer)
+	}))
+	t.Cleanup(s.Close)
+	return s, last
+}
+
+// elsewhere sends all requests of the library to a server: the addresses of Telegram and Slack are fixed.
+func elsewhere(t *testing.T, s *httptest.Server) {
+	t.Helper()
+	front := httptest.NewTLSServer(s.Config.Handler)
+	t.Cleanup(front.Close)
+	to := front.Listener.Addr().String()
+	if s.Config.Handler == nil { // a closed one
+		front.Close()
+	}
+	was := http.DefaultTransport
+	http.DefaultTransport = &http.Transport{
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
+		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, network, to)
+		},
+	}
+	t.Cleanup(func() { http.DefaultTransport = was })
+}
+
+func TestNtfyGetsTitleAndText(t *testing.T) {
+	s, got := server(t, 200, `{"id":"x","time":1,"event":"message","topic":"t"}`)
+	host := strings.TrimPrefix(s.URL, "http://")
+	if err := deliver(t, "ntfy://"+host+"/harbour-grill-8fk2?scheme=http"); err != nil {
+		t.Fatal(err)
+	}
+	if got.URL.Path != "/harbour-grill-8fk2" || string(got.body) != message().Text ||
+		!strings.Contains(got.Header.Get("Title"), "grill needs somebody") {
+		t.Errorf("%s %q\n%s", got.URL, got.Header, got.body)
+	}
+}
+
+func TestTelegramGetsTitleAndText(t *testing.T) {
+	s, got := server(t, 200, `{"ok":true,"result":{"message_id":1}}`)
+	elsewhere(t, s)
+	if err := deliver(t, "telegram://110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw1@telegram?chats=@harbour"); err != nil {
+		t.Fatal(err)
+	}
+	var said struct{ Text string }
+	if err := json.Unmarshal(got.body, &said); err != nil || !strings.HasSuffix(got.URL.Path, "/sendMessage") ||
+		!strings.Contains(said.Text, "grill needs somebody") || !strings.Contains(said.Text, "close the cover") {
+		t.Errorf("%v %s\n%s", err, got.URL.Path, got.body)
+	}
+}
+
+func TestSlackGetsTitleAndText(t *testing.T) {
+	s, got := server(t, 200, "ok")
+	elsewhere(t, s)
+	if err := deliver(t, "slack://hook:T00000000-B00000000-abcdefghijklmnopqrstuvwx@webhook"); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(got.URL.Path, "/services/T00000000/") || !strings.Contains(string(got.body), "close the cover") ||
+		!strings.Contains(string(got.body), "grill needs somebody") {
+		t.Errorf("%s\n%s", got.URL.Path, got.body)
+	}
+}
+
+func TestAWorkflowOfTeamsGetsAnAdaptiveCard(t *testing.T) {
+	s, got := server(t, 202, "")
+	if err := deliver(t, "teams+"+s.URL+"/workflows/abc?sig=secretsig"); err != nil {
+		t.Fatal(err)
+	}
+	var said struct {
+		Type        string
+		Attachments []struct {
+			ContentType string
+			Content     struct {
+				Type, Version string
+				Body          []struct{ Type, Text string }
+			}
+		}
+	}
+	if err := json.Unmarshal(got.body, &said); err != nil || got.URL.RawQuery != "sig=secretsig" ||
+		said.Type != "message" || len(said.Attachments) != 1 ||
+		said.Attachments[0].ContentType != "application/vnd.microsoft.card.adaptive" ||
+		said.Attachments[0].Content.Type != "AdaptiveCard" || len(said.Attachments[0].Content.Body) != 2 ||
+		said.Attachments[0].Content.Body[0].Text != message().Title {
+		t.Errorf("%v %s\n%s", err, got.URL, got.body)
+	}
+}
+
+// The verification is that of the authors of the specification.
+func TestAWebhookIsVerifiedByTheLibraryOfStandardWebhooks(t *testing.T) {
+	s, got := server(t, 204, "")
+	if err := deliver(t, s.URL+"/hook?token=t0ps3cret"); err != nil {
+		t.Fatal(err)
+	}
+	check, err := standardwebhooks.NewWebhook(vectorKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := check.Verify(got.body, got.Header); err != nil {
+		t.Error(err)
+	}
+	if err := check.Verify(append(got.body, ' '), got.Header); err == nil {
+		t.Error("a changed body is verified")
+	}
+	var said struct {
+		Type string
+		Data Message
+	}
+	if err := json.Unmarshal(got.body, &said); err != nil || said.Type != "ticketrail.notice" ||
+		said.Data.Title != message().Title || said.Data.Began[0].Station != "grill" {
+		t.Errorf("%v\n%s", err, got.body)
+	}
+	id := got.Header.Get("webhook-id")
+	if err := deliver(t, s.URL); err != nil || got.Header.Get("webhook-id") != id {
+		t.Errorf("%v, sent again as %s after %s", err, got.Header.Get("webhook-id"), id)
+	}
+}
+
+func TestAWebhookFollowsNoRedirect(t *testing.T) {
+	other, got := server(t, 200, "")
+	s := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
+	defer s.Close()
+	if err := deliver(t, s.URL); err == nil || !strings.Contains(err.Error(), "307") || got.Request != nil {
+		t.Errorf("%v", err)
+	}
+}
+
+// A mailbox is what a mail server of another author got.
+type mailbox struct {
+	mu       sync.Mutex
+	password string // of user boss; empty: none is needed
+	from     string
+	to       []string
+	data     string
+}
+
+func (b *mailbox) NewSession(*smtp.Conn) (smtp.Session, error) { return b, nil }
+func (b *mailbox) AuthMechanisms() []string                    { return []string{sasl.Plain} }
+func (b *mailbox) Auth(string) (sasl.Server, error) {
+	return sasl.NewPlainServer(func(_, user, password string) error {
+		if user != "boss" || password != b.password {
+			return smtp.ErrAuthFailed
+		}
+		return nil
+	}), nil
+}
+func (b *mailbox) Mail(from string, _ *smtp.MailOptions) error { b.from = from; return nil }
+func (b *mailbox) Rcpt(to string, _ *smtp.RcptOptions) error   { b.to = append(b.to, to); return nil }
+func (b *mailbox) Reset()                                      {}
+func (b *mailbox) Logout() error                               { return nil }
+func (b *mailbox) Data(r io.Reader) error {
+	text, err := io.ReadAll(r)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.data = string(text)
+	return err
+}
+
+func mailServer(t *testing.T, password string) (host string, b *mailbox) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b = &mailbox{password: password}
+	s := smtp.NewServer(b)
+	s.Domain, s.AllowInsecureAuth = "localhost", true
+	s.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
+	go s.Serve(l)
+	t.Cleanup(func() { s.Close() })
+	return l.Addr().String(), b
+}
+
+func TestMailGetsSubjectAndText(t *testing.T) {
+	host, b := mailServer(t, "pa55word")
+	if err := deliver(t, "smtp://boss:pa55word@"+host+"/?from=rail@box.example&to=boss@home.example&starttls=no"); err != nil {
+		t.Fatal(err)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	m, err := mail.ReadMessage(strings.NewReader(b.data))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, b.data)
+	}
+	text, _ := io.ReadAll(m.Body)
+	t.Log(b.data)
+	subject, err := new(mime.WordDecoder).DecodeHeader(m.Header.Get("Subject"))
+	if err != nil || subject != message().Title || strings.Contains(b.data[:strings.Index(b.data, "\r\n\r\n")], "ä") {
+		t.Errorf("%v, subject %q", err, subject)
+	}
+	if b.from != "rail@box.example" || len(b.to) != 1 || b.to[0] != "boss@home.example" ||
+		!strings.Contains(string(text), "close the cover") {
+		t.Errorf("%q %q\n%s", b.from, b.to, b.data)
+	}
+}
+
+func TestNoErrorContainsASecret(t *testing.T) {
+	refuse, _ := server(t, 403, "")
+	secrets := []string{"t0ps3cret", "pa55word", "110201543", "AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw1", "T00000000",
+		"abcdefghijklmnopqrstuvwx", "harbour-grill-8fk2", "home.example"}
+	repeats, _ := server(t, 500, strings.Join(secrets, "\x1b[1m ")+" "+refuse.URL+"/x?token=t0ps3cret")
+	mailHost, _ := mailServer(t, "other")
+	host := strings.TrimPrefix(repeats.URL, "http://")
+	nobody := httptest.NewServer(nil)
+	nobody.Close()
+	off := strings.TrimPrefix(nobody.URL, "http://") // refuses connections
+	fixed := []string{                               // the server is not in the address
+		"telegram://110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw1@telegram?chats=@harbour-grill-8fk2",
+		"slack://hook:T00000000-B00000000-abcdefghijklmnopqrstuvwx@webhook",
+		"pushover://shoutrrr:abcdefghijklmnopqrstuvwx@t0ps3cret/",
+	}
+	addresses := []string{
+		repeats.URL + "/hook/harbour-grill-8fk2?token=t0ps3cret&x=110201543",
+		"http://" + off + "/hook/t0ps3cret",
+		"teams+" + repeats.URL + "/t0ps3cret",
+		"teams+http://" + off + "/t0ps3cret",
+		"ntfy://user:t0ps3cret@" + host + "/harbour-grill-8fk2?scheme=http",
+		"ntfy://user:t0ps3cret@" + off + "/harbour-grill-8fk2?scheme=http",
+		"smtp://boss:pa55word@" + mailHost + "/?from=rail@box.example&to=boss@home.example&starttls=no",
+		"smtp://boss:pa55word@" + off + "/?from=rail@box.example&to=boss@home.example",
+		"gotify://" + host + "/AbcDefGh1234567?disabletls=yes",
+		"gotify://" + off + "/AbcDefGh1234567?disabletls=yes",
+	}
+	tried := map[string]bool{}
+	try := func(address string) {
+		scheme, _, _ := strings.Cut(address, ":")
+		tried[scheme] = true
+		err := deliver(t, address)
+		if err == nil {
+			t.Errorf("%s: it was not delivered, and there is no error", scheme)
+			return
+		}
+		t.Log(scheme, err)
+		for _, secret := range append(secrets, "AbcDefGh1234567") {
+			// What the server says by itself is no secret of this address.
+			if strings.Contains(address, secret) && strings.Contains(err.Error(), secret) {
+				t.Errorf("%s: %v", scheme, err)
+			}
+		}
+		if strings.ContainsRune(err.Error(), '\x1b') {
+			t.Errorf("%q", err)
+		}
+	}
+	for _, address := range addresses {
+		try(address)
+	}
+	for _, s := range []*httptest.Server{repeats, nobody} {
+		elsewhere(t, s)
+		for _, address := range fixed {
+			try(address)
+		}
+	}
+	for scheme := range forms {
+		if !tried[scheme] && !strings.HasSuffix(scheme, "https") {
+			t.Errorf("%s is not tried", scheme)
+		}
+	}
+}
+
+func TestAnAddressThatIsNoneIsAProblemWithoutItsSecrets(t *testing.T) {
+	for address, want := range map[string]string{
+		"boss@home.example":                       "does not begin with one of",
+		"logger://t0ps3cret":                      "does not begin with one of",
+		"nfty://ntfy.sh/t0ps3cret":                "did you mean ntfy?",
+		"teams://t0ps3cret@x/y/z":                 "teams+https",
+		"telegram://t0ps3cret@telegram":           "is not of the form telegram://TOKEN@telegram?chats=CHAT",
+		"telegram://t0ps3cret@telegram?chats=a,b": "with one chat",
+		"slack://t0ps3cret":                       "is not of the form slack://hook:A-B-C@webhook",
+		"smtp://u:t0ps3cret@host/":                "is not of the form smtp://",
+		"https:///t0ps3cret":                      "is not of the form https://HOST/PATH",
+		"ntfy://%zzt0ps3cret":                     "is not of the form ntfy://ntfy.sh/TOPIC",
+		"teams+https:///t0ps3cret":                "is not of the form teams+https://HOST/PATH",
+	} {
+		conf := &config.Config{}
+		conf.Notify.To = []config.Recipient{recipient1(t, address)}
+		ps := Problems(conf)
+		if len(ps) != 1 || ps[0].Path != "notify.to[0].url" || !strings.Contains(ps[0].Msg, want) ||
+			strings.Contains(ps[0].Msg, "t0ps3cret") {
+			t.Errorf("%s: %v", want, ps)
+		}
+		t.Log(ps)
+	}
+	conf := &config.Config{}
+	conf.Notify.To = []config.Recipient{{Address: config.NewSecret("https://host/"), Keys: config.NewSecret("t0ps3cret")}}
+	if ps := Problems(conf); len(ps) != 1 || ps[0].Path != "notify.to[0].secret_file" ||
+		strings.Contains(ps[0].Msg, "t0ps3cret") {
+		t.Errorf("%v", ps)
+	}
+}
+
+func TestAServerThatNeverAnswersHoldsOnlyAFewCalls(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close() // it accepts in the kernel and says nothing
+	send := library("smtp://" + l.Addr().String() + "/?from=a@b.example&to=c@d.example")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 4 {
+		if err := send(ctx, message()); err == nil || !strings.Contains(err.Error(), "no answer") {
+			t.Errorf("%v", err)
+		}
+	}
+	if err := send(ctx, message()); err == nil || !strings.Contains(err.Error(), "last attempts") {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,135 @@
+package config
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Notify says who is told when something needs a person.
+type Notify struct {
+	// To are the people or programs that are told. Default none.
+	To []Recipient `mapstructure:"to"`
+	// After is how long something must be wrong before anybody is told, so that nobody is called for a
+	// printer that gets new paper. Refused orders and failed tickets are told at once, because they do
+	// not mend themselves. Default 3m, 0s to 24h.
+	After time.Duration `mapstructure:"after"`
+	// Slip prints a notice when a station fails: at its backup, else at the fallback, if that one works.
+	// Default false.
+	Slip bool `mapstructure:"slip"`
+}
+
+// Recipient is somebody who is told: a phone, a mailbox, a group in a messenger, a program.
+type Recipient struct {
+	// Name is for logs and metrics, and for what this recipient was told, which a restart does not
+	// forget. Required, unique.
+	Name string `mapstructure:"name"`
+	// URL is where messages go: smtp, ntfy, telegram, slack, gotify and pushover in the forms of the library
+	// shoutrrr; teams+https:// and the rest of the URL of a workflow of Microsoft Teams; https:// of a
+	// webhook. URLs contain secrets: none is ever shown, but everyone who may read this file can see
+	// it. Use URLFile for a secret. One of the two is required.
+	URL string `mapstructure:"url"`
+	// URLFile names a file with the URL on one line.
+	URLFile string `mapstructure:"url_file"`
+	// SecretFile names a file with secrets (whsec_…), one per line, with which messages to a webhook are
+	// signed as in the Standard Webhooks specification. Required for a webhook, else not allowed.
+	SecretFile string `mapstructure:"secret_file"`
+	// About is what this recipient is told about: the words of [Topics]. Default everything.
+	About []string `mapstructure:"about"`
+
+	// Address is the URL, wherever it came from; Keys is the content of SecretFile. Set by Load, which
+	// empties URL. Not keys.
+	Address Secret `mapstructure:"-"`
+	Keys    Secret `mapstructure:"-"`
+}
+
+// Topics are what a recipient can be told about. All but the first are the subjects of ticketrail status.
+func Topics() []string {
+	return []string{TopicStations, TopicTickets, TopicOrders,
+		"disk", "certificate", "clock", "configuration", "database"}
+}
+
+// Topics that are not treated as the others are.
+const (
+	TopicStations = "stations"
+	TopicTickets  = "tickets" // tickets that failed
+	TopicOrders   = "orders"  // orders that were refused, or do not come
+)
+
+// SlipName is no name for a recipient: notices on paper have it in logs and metrics.
+const SlipName = "slip"
+
+func (k *checker) notify() {
+	n := &k.c.Notify
+	k.checkDuration("notify.after", n.After, 0, 24*time.Hour, "")
+	names := map[string]string{SlipName: "notify.slip"}
+	for i := range n.To {
+		r := &n.To[i]
+		at := fmt.Sprintf("notify.to[%d]", i)
+		if msg := nameProblem(r.Name); msg != "" {
+			k.add(at+".name", "%s", msg)
+		} else {
+			k.unique(at+".name", at, r.Name, names)
+		}
+		for j, topic := range r.About {
+			if !slices.Contains(Topics(), topic) {
+				k.oneOf(fmt.Sprintf("%s.about[%d]", at, j), topic, Topics()...)
+			}
+		}
+		k.recipientAddress(at, r)
+	}
+	if b, _ := k.c.BackupOf(k.c.Fallback); n.Slip && b == "" {
+		k.warn("notify.slip", "has no effect for %s: it is the fallback and has no backup that could print the notice",
+			k.c.Fallback)
+	}
+}
+
+// recipientAddress reads the secrets of a recipient. No message repeats a URL.
+func (k *checker) recipientAddress(at string, r *Recipient) {
+	address := r.URL
+	r.URL = ""
+	switch {
+	case address != "" && r.URLFile != "":
+		k.add(at+".url", "and url_file are both set; keep one")
+		return
+	case r.URLFile != "":
+		r.URLFile = k.secretName(r.URLFile)
+		lines, err := secretLines(r.URLFile)
+		if err == nil && len(lines) > 1 {
+			err = fmt.Errorf("%s has %d lines; write one URL", r.URLFile, len(lines))
+		}
+		if err != nil {
+			k.add(at+".url_file", "%v", err)
+			return
+		}
+		k.warnReadable(at+".url_file", r.URLFile)
+		address = lines[0]
+	case address == "":
+		k.add(at+".url", "is missing; for example ntfy://ntfy.sh/TOPIC, or put it into a file and set url_file")
+		return
+	}
+	r.Address = Secret{address}
+	u, err := url.Parse(address)
+	webhook := err == nil && (u.Scheme == "https" || u.Scheme == "http")
+	switch {
+	case webhook && r.SecretFile == "":
+		k.add(at+".secret_file", "is missing: a webhook is signed, so that nobody else can send it messages; make one "+
+			"with: (printf whsec_; head -c 24 /dev/urandom | base64) >FILE")
+	case !webhook && r.SecretFile != "":
+		k.add(at+".secret_file", "is only for a webhook, whose url begins with https://")
+	case webhook:
+		r.SecretFile = k.secretName(r.SecretFile)
+		lines, err := secretLines(r.SecretFile)
+		if err != nil {
+			k.add(at+".secret_file", "%v", err)
+			return
+		}
+		k.warnReadable(at+".secret_file", r.SecretFile)
+		r.Keys = Secret{strings.Join(lines, "\n")}
+		if u.Scheme == "http" && !loopback(u.Hostname()) {
+			k.warn(at+".url", "is plain HTTP: others on the network can read the messages")
+		}
+	}
+}
