@@ -63,7 +63,7 @@ func (c *conditions) update(now time.Time, findings []admin.Finding, after time.
 			k = &condition{calm: calm}
 			(*c)[s] = k
 		}
-		if !k.begun && now.Sub(k.seen) > calm {
+		if !k.begun && now.Sub(k.seen) > 2*calm { // else it comes and goes
 			k.since = now
 		}
 		k.seen, k.level, k.text, k.do, k.fine = now, f.Level, f.Text, f.Do, ""
