@@ -20,8 +20,7 @@ func newNotifier(a *App) *notify.Notifier {
 			o, err := a.control.Overview(ctx)
 			return o.Findings, err
 		},
-		Open: func(time.Time) bool { return true },
-		Slip: a.printNotice, Place: a.place, Zone: a.zone,
+		Open: a.venues.open, Slip: a.printNotice, Place: a.place, Zone: a.zone,
 		Store: a.queue.KV("notify"), Registerer: a.registry, Logger: a.log.With("component", "notify"),
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"ticketrail/cmd/internal/admin"
@@ -28,7 +29,7 @@ func (a *App) state(ctx context.Context) ([]admin.Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := append(orders, doctor.ClockFinding(a.clock(), now, zone),
+	out := append(slices.Concat(orders, a.venues.findings(now)), doctor.ClockFinding(a.clock(), now, zone),
 		doctor.DiskFinding(filepath.Dir(a.startConfig.Storage.Path)))
 	out = append(out, doctor.CertificateFindings(a.active.Load(), now)...)
 	if a.o.ConfigPath != "" && a.file.refused() == "" { // else it is a problem, which is in every listing

@@ -2,11 +2,13 @@ package app
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"ticketrail/cmd/internal/admin"
 	"ticketrail/config"
 	"ticketrail/queue"
 )
@@ -82,6 +84,41 @@ func (v *venues) Collect(ch chan<- prometheus.Metric) {
 		}
 	}
 	ch <- gauge(descLastRequest, newest)
+}
+
+// open reports whether some venue may be open now. One without hours may always be.
+func (v *venues) open(now time.Time) bool {
+	return slices.ContainsFunc(v.config().Venues, func(one config.Venue) bool {
+		zone := v.zone(one)
+		return zone == nil || len(one.Hours) == 0 || one.OpenAt(now.In(zone))
+	})
+}
+
+// silentFor is the same time as in the alert TicketrailNothingReceived.
+const silentFor = time.Hour
+
+// findings name each venue of which nothing was heard, although it has been open for all that time.
+func (v *venues) findings(now time.Time) (out []admin.Finding) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, one := range v.config().Venues {
+		zone, last := v.zone(one), v.last[one.ID]
+		open := zone != nil && now.Sub(last) >= silentFor
+		for ago := time.Duration(0); open && ago <= silentFor; ago += time.Minute {
+			open = one.OpenAt(now.Add(-ago).In(zone))
+		}
+		if !open {
+			continue
+		}
+		since := ", ever"
+		if !last.IsZero() {
+			since = " since " + last.In(zone).Format("Mon 15:04")
+		}
+		out = append(out, admin.Finding{Level: admin.Warn, Subject: "orders",
+			Text: "nothing came for " + one.Name + since + ", although it is open",
+			Do:   "if there are orders, look at the internet connection and at ticketrail doctor"})
+	}
+	return out
 }
 
 func gauge(d *prometheus.Desc, v float64, labels ...string) prometheus.Metric {

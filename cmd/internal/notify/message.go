@@ -82,8 +82,10 @@ func (m *Message) headline() string {
 		first = e.Subject() + " works again"
 	case e.Level == admin.OK:
 		first = e.Subject() + " fine again"
+	case e.Topic == config.TopicOrders && e.Level == admin.Fail:
+		first = "orders were refused"
 	case e.Topic == config.TopicOrders:
-		first = "orders do not arrive"
+		first = "no orders arrive"
 	case e.Topic == config.TopicTickets:
 		first = "tickets did not print"
 	case e.Level == admin.Fail:

@@ -140,7 +140,8 @@ func TestATroubleIsToldOnceWhenItBeginsAndOnceWhenItIsOver(t *testing.T) {
 func TestARefusedOrderAndAFailedTicketAreToldAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, k *kitchen) {
 		k.start(to())
-		k.findings = []admin.Finding{topic(admin.Fail, "orders"), topic(admin.Fail, "tickets"), topic(admin.Fail, "disk")}
+		k.findings = []admin.Finding{topic(admin.Fail, "orders"), topic(admin.Fail, "tickets"),
+			topic(admin.Fail, "disk")}
 		k.wait(every)
 		k.expect("+orders +tickets")
 	})
@@ -263,7 +264,7 @@ func TestARecipientIsToldOnlyOfItsTopics(t *testing.T) {
 func TestPaperThatGetsLowCallsNobody(t *testing.T) {
 	bubble(t, func(t *testing.T, k *kitchen) {
 		k.start(to())
-		k.findings = []admin.Finding{{Level: admin.Warn, Subject: "grill", Station: true, Text: "it reports: paper low"}}
+		k.findings = []admin.Finding{{Level: admin.Warn, Subject: "grill", Station: true, Text: "paper low"}}
 		k.wait(time.Hour)
 		k.expect()
 	})
@@ -328,7 +329,8 @@ func TestTheMessageSaysWhereWhatSinceWhenAndWhatToDo(t *testing.T) {
 	}, Ended: []Event{{Topic: "stations", Station: "bar", Level: admin.OK, Since: now.Add(-2 * time.Hour)}}}
 	m.describe("Harbour Grill", now, time.FixedZone("CET", 3600))
 	want := "grill: it reports: cover open; 3 tickets wait\nWhat to do: close the cover\nSince 19:32\n\n" +
-		"disk: 90 MB free\nSince Thu 19 Nov 19:40\n\nbar: fine again after 2h0m\n\nticketrail at Harbour Grill, " + m.Host
+		"disk: 90 MB free\nSince Thu 19 Nov 19:40\n\nbar: fine again after 2h0m\n\n" +
+		"ticketrail at Harbour Grill, " + m.Host
 	if m.Text != want {
 		t.Errorf("got\n%s\nwant\n%s", m.Text, want)
 	}
@@ -336,7 +338,8 @@ func TestTheMessageSaysWhereWhatSinceWhenAndWhatToDo(t *testing.T) {
 		t.Error(m.Title)
 	}
 	for want, e := range map[string]Event{
-		"orders do not arrive":      {Topic: "orders", Level: admin.Fail},
+		"orders were refused":       {Topic: "orders", Level: admin.Fail},
+		"no orders arrive":          {Topic: "orders", Level: admin.Warn},
 		"tickets did not print":     {Topic: "tickets", Level: admin.Fail},
 		"clock needs somebody soon": {Topic: "clock", Level: admin.Warn},
 	} {

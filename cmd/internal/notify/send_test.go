@@ -107,7 +107,8 @@ func TestNtfyGetsTitleAndText(t *testing.T) {
 func TestTelegramGetsTitleAndText(t *testing.T) {
 	s, got := server(t, 200, `{"ok":true,"result":{"message_id":1}}`)
 	elsewhere(t, s)
-	if err := deliver(t, "telegram://110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw1@telegram?chats=@harbour"); err != nil {
+	err := deliver(t, "telegram://110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw1@telegram?chats=@harbour")
+	if err != nil {
 		t.Fatal(err)
 	}
 	var said struct{ Text string }
@@ -123,7 +124,8 @@ func TestSlackGetsTitleAndText(t *testing.T) {
 	if err := deliver(t, "slack://hook:T00000000-B00000000-abcdefghijklmnopqrstuvwx@webhook"); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.HasPrefix(got.URL.Path, "/services/T00000000/") || !strings.Contains(string(got.body), "close the cover") ||
+	if !strings.HasPrefix(got.URL.Path, "/services/T00000000/") ||
+		!strings.Contains(string(got.body), "close the cover") ||
 		!strings.Contains(string(got.body), "grill needs somebody") {
 		t.Errorf("%s\n%s", got.URL.Path, got.body)
 	}
@@ -239,7 +241,8 @@ func mailServer(t *testing.T, password string) (host string, b *mailbox) {
 
 func TestMailGetsSubjectAndText(t *testing.T) {
 	host, b := mailServer(t, "pa55word")
-	if err := deliver(t, "smtp://boss:pa55word@"+host+"/?from=rail@box.example&to=boss@home.example&starttls=no"); err != nil {
+	err := deliver(t, "smtp://boss:pa55word@"+host+"/?from=rail@box.example&to=boss@home.example&starttls=no")
+	if err != nil {
 		t.Fatal(err)
 	}
 	b.mu.Lock()
@@ -347,7 +350,8 @@ func TestAnAddressThatIsNoneIsAProblemWithoutItsSecrets(t *testing.T) {
 		t.Log(ps)
 	}
 	conf := &config.Config{}
-	conf.Notify.To = []config.Recipient{{Address: config.NewSecret("https://host/"), Keys: config.NewSecret("t0ps3cret")}}
+	conf.Notify.To = []config.Recipient{{Address: config.NewSecret("https://host/"),
+		Keys: config.NewSecret("t0ps3cret")}}
 	if ps := Problems(conf); len(ps) != 1 || ps[0].Path != "notify.to[0].secret_file" ||
 		strings.Contains(ps[0].Msg, "t0ps3cret") {
 		t.Errorf("%v", ps)
