@@ -29,6 +29,8 @@ func program(t *testing.T, name string) string {
 	return path
 }
 
+var units = []string{"ticketrail.service", "ticketrail-backup.service", "ticketrail-backup.timer"}
+
 // machine is a root folder with the files where a package installs them, the programs that they
 // run, and systemd's own units that they name.
 func machine(t *testing.T) string {
@@ -43,14 +45,17 @@ func machine(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	put("usr/lib/systemd/system/ticketrail.service", read(t, "ticketrail.service"), 0o644)
+	for _, unit := range units {
+		put("usr/lib/systemd/system/"+unit, read(t, unit), 0o644)
+	}
 	for _, target := range []string{
-		"sysinit", "basic", "shutdown", "multi-user", "sockets", "network-online", "time-sync", "nss-lookup",
+		"sysinit", "basic", "shutdown", "multi-user", "sockets", "network-online", "time-sync", "nss-lookup", "timers",
 	} {
 		put("usr/lib/systemd/system/"+target+".target", "[Unit]\nDescription="+target+"\n", 0o644)
 	}
 	put("usr/bin/ticketrail", "#!/bin/sh\n", 0o755)
 	put("bin/kill", "#!/bin/sh\n", 0o755)
+	put("bin/sh", "#!/bin/sh\n", 0o755)
 	return root
 }
 
@@ -90,7 +95,7 @@ func TestSystemdReportsNothingAboutTheUnits(t *testing.T) {
 	// An unknown key is only a warning, on some versions of systemd with exit code 0: the test
 	// requires that there is no output.
 	verify := func() string {
-		out, err := run(t, analyze, "verify", "--man=no", "--root="+root, "ticketrail.service")
+		out, err := run(t, analyze, append([]string{"verify", "--man=no", "--root=" + root}, units...)...)
 		if err != nil && out == "" {
 			t.Fatal(err)
 		}

@@ -17,8 +17,8 @@ import (
 // only one process can have the file open.
 
 const (
-	stopFirst  = "systemctl stop ticketrail.socket ticketrail.service"
-	startAgain = "systemctl start ticketrail.socket ticketrail.service"
+	stopFirst  = "systemctl stop ticketrail"
+	startAgain = "systemctl start ticketrail"
 )
 
 // dbCheck is also what the daemon itself runs: a damaged page of a database can kill the process

@@ -212,6 +212,12 @@ func TestABoxLivesThroughItsPackages(t *testing.T) {
 		return b.do("ticketrail jobs list --state pending,printing --json") == "[]"
 	})
 
+	// The nightly backup is off, and works.
+	b.fails("systemctl is-enabled ticketrail-backup.timer", "disabled")
+	b.do("systemctl enable --now ticketrail-backup.timer && systemctl start ticketrail-backup.service")
+	b.do("systemctl stop ticketrail && ticketrail db restore /var/lib/ticketrail-backups/*.db && systemctl start ticketrail")
+	b.says("ticketrail jobs list", "confirmed")
+
 	// A daemon that hangs is replaced. Three seconds, so that the test need not wait for thirty.
 	b.do(`mkdir -p /run/systemd/system/ticketrail.service.d
 		printf '[Service]\nWatchdogSec=3s\n' >/run/systemd/system/ticketrail.service.d/quick.conf
@@ -244,6 +250,7 @@ func TestABoxLivesThroughItsPackages(t *testing.T) {
 	b.do("dpkg --purge ticketrail")
 	b.fails("ls -d /var/lib/ticketrail", "No such file")
 	b.fails("ls -d /etc/ticketrail", "No such file")
+	b.fails("ls -d /var/lib/ticketrail-backups", "No such file")
 	b.says("find /etc/systemd /run/systemd/system /usr/share/doc /var/lib/systemd/deb-systemd-helper-enabled "+
 		"-name '*ticketrail*' -not -path '*.service.d*' | wc -l", "0")
 }

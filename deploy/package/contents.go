@@ -36,6 +36,8 @@ var debian embed.FS
 // before somebody has said which printers there are.
 var units = map[string]string{
 	"ticketrail.service":                   "/usr/lib/systemd/system/ticketrail.service",
+	"ticketrail-backup.service":            "/usr/lib/systemd/system/ticketrail-backup.service",
+	"ticketrail-backup.timer":              "/usr/lib/systemd/system/ticketrail-backup.timer",
 	"sysusers.d/ticketrail.conf":           "/usr/lib/sysusers.d/ticketrail.conf",
 	"tmpfiles.d/ticketrail.conf":           "/usr/lib/tmpfiles.d/ticketrail.conf",
 	"modules-load.d/ticketrail.conf":       "/usr/lib/modules-load.d/ticketrail.conf",

@@ -71,7 +71,8 @@ func TestThePackageHasNoLiveConfiguration(t *testing.T) {
 	for _, want := range []string{
 		"./usr/bin/ticketrail", "./usr/lib/systemd/system/ticketrail.service", "./usr/lib/sysusers.d/ticketrail.conf",
 		"./usr/share/doc/ticketrail/examples/ticketrail.yaml", "./usr/share/man/man8/ticketrail.8.gz",
-		"./usr/share/man/man8/ticketrail-jobs-list.8.gz", "./usr/share/bash-completion/completions/ticketrail",
+		"./usr/share/man/man8/ticketrail-jobs-list.8.gz", "./usr/share/man/man8/ticketrail-db-backup.8.gz",
+		"./usr/share/bash-completion/completions/ticketrail",
 		"./usr/share/zsh/vendor-completions/_ticketrail", "./usr/share/fish/vendor_completions.d/ticketrail.fish",
 	} {
 		if !strings.Contains(list, " "+want+"\n") {
