@@ -215,7 +215,9 @@ func TestABoxLivesThroughItsPackages(t *testing.T) {
 	// The nightly backup is off, and works.
 	b.fails("systemctl is-enabled ticketrail-backup.timer", "disabled")
 	b.do("systemctl enable --now ticketrail-backup.timer && systemctl start ticketrail-backup.service")
-	b.do("systemctl stop ticketrail && ticketrail db restore /var/lib/ticketrail-backups/*.db && systemctl start ticketrail")
+	b.do(`systemctl stop ticketrail
+		ticketrail db restore /var/lib/ticketrail-backups/*.db
+		systemctl start ticketrail`)
 	b.says("ticketrail jobs list", "confirmed")
 
 	// A daemon that hangs is replaced. Three seconds, so that the test need not wait for thirty.
