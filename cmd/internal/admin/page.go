@@ -27,6 +27,7 @@ const (
 // A PageState is what the page for managers shows: everything at one moment.
 type PageState struct {
 	Overview
+	Zone     string       `json:"zone"` // the kitchen's; empty if it is not known
 	Stations []Station    `json:"stations"`
 	Tickets  []PageTicket `json:"tickets"` // held and failed ones, then those that wait; each the oldest first
 	More     int          `json:"more"`    // open ones that are not among Tickets
@@ -102,7 +103,7 @@ func (s *Server) pageState(r *http.Request) (any, error) {
 	if p.Overview, err = s.Overview(r.Context()); err != nil {
 		return nil, err
 	}
-	p.Stations = s.list()
+	p.Zone, p.Stations = s.zoneName(), s.list()
 	open, err := s.pageTickets(r, maxOpenOnPage, ticket.Held, ticket.Failed, ticket.Pending, ticket.Printing)
 	if err != nil {
 		return nil, err

@@ -155,10 +155,12 @@ func TestThePageReachesNothingElseOfTheControlAPI(t *testing.T) {
 }
 
 func TestThePageShowsTicketsThatNeedAPersonFirst(t *testing.T) {
-	d := startDaemon(t)
+	d := startDaemon(t, func(_ *testDaemon, o *Options) {
+		o.Zone = func() *time.Location { return time.FixedZone("Asia/Tokyo", 9*3600) }
+	})
 	var p PageState
 	code, body := d.onPage("GET", "/state", "")
-	if code != http.StatusOK || json.Unmarshal([]byte(body), &p) != nil {
+	if code != http.StatusOK || json.Unmarshal([]byte(body), &p) != nil || p.Zone != "Asia/Tokyo" {
 		t.Fatalf("%d %s", code, body)
 	}
 	if len(p.Tickets) != 2 || p.Tickets[0].ID != 3 || p.Tickets[1].ID != 2 || len(p.Printed) != 1 ||

@@ -38,7 +38,27 @@ routes:
 }
 
 const jobs = (d) => JSON.parse(d.ask("jobs", "list", "--json"));
-const states = (d, station) => jobs(d).filter((j) => j.station === station).map((j) => j.state);
+const states = (d, station) =>
+  jobs(d)
+    .filter((j) => j.station === station)
+    .map((j) => j.state + (j.reprint ? " reprint" : ""))
+    .sort()
+    .join();
+
+const ticketCard = (page, number) => page.locator("#held > li, #waiting > li", { hasText: "#" + number });
+
+// fits says that nothing is wider than the page, and that axe finds nothing.
+async function fits(page, what) {
+  const wide = await page.evaluate(() => {
+    const page = document.scrollingElement.clientWidth;
+    return Array.from(document.querySelectorAll("body *"))
+      .filter((e) => e.getBoundingClientRect().right > page + 0.5)
+      .map((e) => e.tagName + "." + e.className + " " + e.textContent.slice(0, 40));
+  });
+  equal(wide, [], "wider than the page: " + what);
+  equal((await new AxeBuilder({ page }).analyze()).violations.map((v) => v.id + " " + v.nodes[0].html), [], what);
+  await page.screenshot({ path: join(shots, "manage-" + what + ".png"), fullPage: true });
+}
 
 export async function aManagerMendsAnEveningOnAPhone(server, browser) {
   await evening(server.dir, async (d) => {
@@ -47,8 +67,150 @@ export async function aManagerMendsAnEveningOnAPhone(server, browser) {
     await d.order(3, "Beer");
     const page = await watch(await (await browser.newContext(PHONE)).newPage());
     await page.goto(d.url + "/");
-    await page.waitForSelector("#held > li", { timeout: 20000 });
-    await page.screenshot({ path: join(shots, "manage-phone-evening.png"), fullPage: true });
+    await page.waitForSelector("#held .paper", { timeout: 20000 });
+    assert((await page.textContent("#held .paper")).includes("Beer"), "the paper of the held ticket is not shown");
+    const [clock] = /\d\d:\d\d/.exec(await page.textContent("#held .cardhead"));
+    assert((await page.textContent("#held .paper")).includes(clock), "the clock is not that of the kitchen: " + clock);
+    await until("all is drawn", async () => (await page.locator("#waiting > li").count()) === 2);
+    await fits(page, "phone-evening");
 
+    // What a page shows may be old: this one gets no news.
+    const old = await watch(await browser.newPage());
+    await old.goto(d.url + "/");
+    await old.waitForSelector("#held button");
+    await old.route("**/manage/api/state", (r) => r.abort());
+
+    const again = ticketCard(page, 3).getByRole("button", { name: "Print again at" });
+    await ticketCard(page, 3).getByLabel("Print #3 at").selectOption("pass");
+    await again.tap();
+    equal(states(d, "pass"), "sent", "after one tap");
+    await ticketCard(page, 3)
+      .getByRole("button", { name: "Yes, print at pass" })
+      .evaluate((b) => [1, 2, 3].forEach(() => b.click()));
+    await until("it is printed", () => states(d, "pass") === "sent,sent reprint");
+    equal(states(d, "bar"), "cancelled", "the held one");
+
+    for (const name of ["Print again at", "Cancel it"]) {
+      await ticketCard(old, 3).getByRole("button", { name }).click();
+      await ticketCard(old, 3).getByRole("button", { name: "Yes" }).click();
+      await old.waitForSelector("#said.failed");
+      assert(/job \d+/.test(await old.textContent("#said")), "it does not say why not");
+    }
+    equal(states(d, "pass"), "sent,sent reprint", "after the old page");
+
+    await ticketCard(page, 2).getByRole("button", { name: "Cancel it" }).tap();
+    await ticketCard(page, 2).getByRole("button", { name: "Yes, nobody cooks it" }).tap();
+    await until("it is cancelled", () => states(d, "grill").includes("cancelled"));
+    const grill = page.locator("#problems > li", { hasText: "grill" });
+    await grill.getByLabel("Move the tickets of grill to").selectOption("pass");
+    await grill.getByRole("button", { name: "Move its 1 ticket to" }).tap();
+    await grill.getByRole("button", { name: "Yes, move to pass" }).tap();
+    await until("it is printed", () => states(d, "pass") === "sent,sent,sent reprint", 20000);
+
+    d.ask("printers", "hold", "pass", "--reason", "clean it");
+    const pass = page.locator("#problems > li", { hasText: "clean it" });
+    await pass.getByRole("button", { name: "Let it print again" }).tap();
+    await pass.getByRole("button", { name: "Yes, print now" }).tap();
+    await pass.waitFor({ state: "detached" });
+    for (const action of ["reprint", "cancel", "move", "resume"])
+      assert(new RegExp(action + " actor=.a browser on this computer").test(d.log), "the log lacks " + action);
+    await d.kill();
+    await page.waitForSelector("#notlive", { timeout: 20000 });
+    page.wrong = page.wrong.filter((w) => !/Failed to load/.test(w));
+    old.wrong = [];
   });
+}
+
+export async function onlyAManagerSeesThePageForManagers(server, browser) {
+  await evening(server.dir, async (d) => {
+    await d.order(1, "Steak");
+    const elsewhere = { extraHTTPHeaders: { "X-Forwarded-For": "10.1.2.3" } };
+    const far = async () => (await browser.newContext(elsewhere)).newPage();
+    const status = (page, path, body) =>
+      page.evaluate(
+        async ([path, body]) => {
+          const headers = { "Content-Type": "application/json" };
+          return (await fetch("/manage/api" + path, body && { method: "POST", body, headers })).status;
+        },
+        [path, body],
+      );
+    const cancel = ["/jobs/1/cancel", '{"version":"pending.0.0"}'];
+    const tablet = await far();
+    await tablet.goto(d.url + "/");
+    equal([await status(tablet, "/state"), await status(tablet, ...cancel)], [401, 401], "an unpaired browser");
+    d.ask("screens", "pair", await tablet.textContent("#code"), "--station", "hot-line");
+    await tablet.waitForURL("**/screen/hot-line");
+    equal([await status(tablet, "/state"), await status(tablet, ...cancel)], [403, 403], "a tablet of the kitchen");
+    await tablet.goto(d.url + "/");
+    assert(tablet.url().endsWith("/screen/hot-line"), "its start page is " + tablet.url());
+
+    const evil = await browser.newPage();
+    await evil.route("http://evil.example/", (r) => r.fulfill({ contentType: "text/html", body: "<h1>hello</h1>" }));
+    await evil.goto("http://evil.example/");
+    await evil.evaluate(
+      ([url, body]) => fetch(url, { method: "POST", mode: "no-cors", body }).catch(() => 0),
+      [d.url + "/manage/api" + cancel[0], cancel[1]],
+    );
+    equal(states(d, "grill"), "pending", "after all of them");
+
+    const manager = await far();
+    await manager.goto(d.url + "/");
+    d.ask("screens", "pair", "--manager", await manager.textContent("#code"));
+    await manager.waitForSelector("#problems > li");
+    const v = (await manager.evaluate(async () => (await fetch("/manage/api/state")).json())).tickets[0].version;
+    equal(await status(manager, cancel[0], JSON.stringify({ version: v })), 200, "a manager");
+    equal(states(d, "grill"), "cancelled", "after the manager");
+    assert(/cancel actor=.pairing \w+/.test(d.log), "the log does not say who");
+  });
+}
+
+// crafted is a state of a daemon with n tickets that are held, all of them with the text of others.
+function crafted(n, text) {
+  const at = new Date().toISOString();
+  const wrong = [
+    { level: "fail", subject: text, text, do: text },
+    { level: "warn", subject: "disk", text, do: text },
+  ];
+  const station = { since: at, configured: true, pending: n, printing: 0, held: n };
+  const ticket = (i, state) => ({
+    id: i, order: text + " " + i, version: "v", state, station: text, reason: text, received_at: at, doubt: i % 2 > 0,
+  });
+  return {
+    at, zone: "Australia/Melbourne", more: n ? 240 : 0,
+    findings: [
+      ...(n ? wrong : []),
+      { level: "ok", subject: "orders", text: "40 orders in the last hour; the last 1m ago" },
+    ],
+    stations: [
+      { ...station, name: text, state: n ? "down" : "up", advice: text },
+      { ...station, name: "bar", state: "up", pending: 0, held: 0 },
+    ],
+    tickets: Array.from({ length: n }, (_, i) => ticket(i + 1, i < n / 2 ? "held" : "pending")),
+    printed: n ? [ticket(n + 1, "sent")] : [],
+    rejects: n ? [{ id: 1, time: at, message: text, venue: text, device: text, address: "10.0.0.1" }] : [],
+  };
+}
+
+export async function thePageForManagersHoldsWhateverComes(server, browser) {
+  const hostile = "<img src=x onerror=alert(1)></script><script>alert(1)</script>" + "Unterdonaudampfschiff".repeat(4);
+  const line = { height: 2, spans: [{ text: hostile.slice(0, 24), columns: 24, width: 2, height: 2, invert: true }] };
+  for (const [what, state, options] of [
+    ["phone-hostile", crafted(3, hostile), PHONE],
+    ["desktop-hostile", crafted(3, hostile), { colorScheme: "dark" }],
+    ["desktop-many", crafted(60, "Grill at the terrace"), { colorScheme: "light" }],
+    ["phone-well", crafted(0, "grill"), { ...PHONE, colorScheme: "dark" }],
+  ]) {
+    const page = await watch(await (await browser.newContext(options)).newPage());
+    page.on("dialog", (dialog) => page.wrong.push("a dialog: " + dialog.message()));
+    await page.route("**/manage/api/**", (r) =>
+      r.fulfill({ json: r.request().url().endsWith("/state") ? state : { columns: 48, lines: [line, line] } }),
+    );
+    await page.goto(server.url + "/");
+    await page.waitForSelector("#fine > li");
+    if (state.tickets.length) await page.waitForSelector(".paper");
+    equal(await page.locator("main img, main script").count(), 0, "elements made of text");
+    equal(await page.locator("#held > li").count(), Math.ceil(state.tickets.length / 2), "tickets held");
+    await fits(page, what);
+    await page.context().close();
+  }
 }

@@ -148,7 +148,7 @@ function ticketHead(order, stateName, station, copy, received) {
 
 function ticketWhy(stateName, doubt, reason) {
   const box = el("div", { class: "why" });
-  if (reason) box.append(el("p", {}, el("bdi", { text: upper(reason) })));
+  if (reason) box.append(el("p", { class: "soft" }, el("bdi", { text: upper(reason) })));
   if (doubt && needsDecision({ state: stateName }))
     box.append(el("p", { class: "do", text: "It may have come out. Ask in the kitchen before you print it again." }));
   else if (needsDecision({ state: stateName }))
@@ -249,7 +249,7 @@ function findingDo(subject, text, s) {
   if (s) box.append(stationDo(s) || "");
   else if (subject === "orders") box.append(linkTo("refused", "See below why, and tell your point of sale's support"));
   else if (subject === "tickets") box.append(linkTo("decide", "Decide below what becomes of them"));
-  else if (text) box.append(el("p", { class: "do" }, el("bdi", { text: upper(text) })));
+  else if (text) box.append(el("p", { class: "do" }, el("bdi", { text })));
   return box;
 }
 
