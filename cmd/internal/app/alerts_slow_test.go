@@ -18,7 +18,8 @@ var alertCauses = map[string][]string{
 	"TicketrailOrdersRefused":   {`ticketrail_receiver_requests_total{code="404",reason="wrong_path"} 0+1x120 120x120`},
 	"TicketrailOrdersNotStored": {`ticketrail_receiver_requests_total{code="503",reason="too_slow"} 0+2x120 240x120`},
 	"TicketrailStationDown": {`ticketrail_station_up{station="s"} 0x120 1x120`,
-		`ticketrail_station_held{station="s"} 0x240`, `ticketrail_station_condition{station="s",condition="busy"} 1x240`},
+		`ticketrail_station_held{station="s"} 0x240`,
+		`ticketrail_station_condition{station="s",condition="busy"} 1x240`},
 	"TicketrailStationNeedsPerson": {`ticketrail_station_condition{station="s",condition="cover_open"} 1x120 0x120`},
 	"TicketrailPaperLow":           {`ticketrail_station_condition{station="s",condition="paper_low"} 1x120 0x120`},
 	"TicketrailTicketStuck":        {`ticketrail_queue_oldest_job_age_seconds{station="s"} 200x120 9x120`},
@@ -72,7 +73,8 @@ func TestEachAlertFiresForItsCauseAndClears(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if out, err := exec.Command(promtool, "test", "rules", filepath.Join(dir, "test.yml")).CombinedOutput(); err != nil {
+	out, err := exec.Command(promtool, "test", "rules", filepath.Join(dir, "test.yml")).CombinedOutput()
+	if err != nil {
 		t.Errorf("%s", out)
 	}
 }
