@@ -41,6 +41,7 @@ var units = map[string]string{
 	"sysusers.d/ticketrail.conf":           "/usr/lib/sysusers.d/ticketrail.conf",
 	"tmpfiles.d/ticketrail.conf":           "/usr/lib/tmpfiles.d/ticketrail.conf",
 	"modules-load.d/ticketrail.conf":       "/usr/lib/modules-load.d/ticketrail.conf",
+	"README.md":                            "/usr/share/doc/ticketrail/README.md", // the alerts' runbook_url
 	"ticketrail.yaml":                      "/usr/share/doc/ticketrail/examples/ticketrail.yaml",
 	"low-port.conf":                        "/usr/share/doc/ticketrail/examples/low-port.conf",
 	"prometheus/ticketrail.rules.yml":      "/usr/share/doc/ticketrail/examples/ticketrail.rules.yml",
