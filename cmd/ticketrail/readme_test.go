@@ -50,34 +50,6 @@ func yamlBlocks(text string) (blocks []string) {
 	return blocks
 }
 
-func TestTheFirstTicketOfTheReadmePrints(t *testing.T) {
-	text := documents(t)["README.md"]
-	blocks := yamlBlocks(text) // the first is a complete file
-	order := regexp.MustCompile(`(?m)^ *-d '(\{.*\})'$`).FindStringSubmatch(text)
-	if len(blocks) == 0 || order == nil {
-		t.Fatal("README.md has no configuration or no order")
-	}
-	dir := t.TempDir()
-	for name, text := range map[string]string{"kitchen.yaml": blocks[0], "body.json": order[1]} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var out, errs bytes.Buffer
-	c := &cli{in: strings.NewReader(""), out: &out, err: &errs}
-	conf := filepath.Join(dir, "kitchen.yaml")
-	if code := c.run(t.Context(), []string{"check", "--config", conf}); code != exitOK || errs.Len() > 0 {
-		t.Errorf("check ends with %d, prints\n%s", code, &errs)
-	}
-	out.Reset()
-	code := c.run(t.Context(), []string{"inspect", filepath.Join(dir, "body.json"), "--config", conf})
-	s := out.String()
-	routed := strings.Contains(s, "ticket for grill") && !strings.Contains(s, "NO ROUTE")
-	if code != exitOK || !routed || strings.Contains(s, "anomaly:") {
-		t.Errorf("inspect ends with %d, prints\n%s%s", code, s, &errs)
-	}
-}
-
 // A block of a document is a part of a configuration: other stations, routes and so on are missing. Whatever
 // else is wrong with it is a mistake in the document.
 func TestTheConfigurationInDocumentsIsValid(t *testing.T) {
@@ -108,7 +80,8 @@ func TestTheCommandsInDocumentsExist(t *testing.T) {
 			args = slices.DeleteFunc(args, func(s string) bool { return s == "&" })
 			c := &cli{in: strings.NewReader(""), out: &bytes.Buffer{}, err: &bytes.Buffer{}}
 			cmd, rest, err := c.root().Find(args)
-			if err == nil && (cmd.HasSubCommands() && len(rest) > 0 || !cmd.HasParent()) {
+			mistyped := cmd.HasSubCommands() && len(rest) > 0 && !strings.HasPrefix(rest[0], "-")
+			if err == nil && (mistyped || !cmd.HasParent()) {
 				err = os.ErrNotExist
 			}
 			if err == nil {
