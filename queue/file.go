@@ -62,7 +62,7 @@ func openFile(o Options, sync func(*os.File) error) (*bolt.DB, error) {
 
 // The socket too: it would start the daemon again at the next request.
 var errInUse = errors.New("another ticketrail process has it open: use the commands that talk to it, " +
-	"or stop it first with systemctl stop ticketrail.socket ticketrail.service")
+	"or stop it first with systemctl stop ticketrail")
 
 // rewriteMeta makes durable what will be read: it writes the newest meta page once more, unchanged,
 // and syncs the file.

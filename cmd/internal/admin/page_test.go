@@ -178,8 +178,11 @@ func TestTextsOnThePageHaveNoControlCharacters(t *testing.T) {
 		o.Rejects = listedRejects{{ID: 1, Reject: receiver.Reject{Message: hostile, Device: hostile, Code: hostile}}}
 		o.Statuses = func() []Status { return []Status{{Name: "bar", Known: true, Err: hostile}} }
 		r := ticket.Request{ID: "h", Received: time.Now(), Body: []byte("{}"), Drafts: []ticket.Draft{
-			{Station: "bar", Ticket: ticket.Ticket{Number: hostile, Table: hostile, Request: hostile, VenueName: hostile,
-				Lines: []ticket.Line{{Quantity: "1", Name: hostile}}}},
+			{
+				Station: "bar",
+				Ticket: ticket.Ticket{Number: hostile, Table: hostile, Request: hostile, VenueName: hostile,
+					Lines: []ticket.Line{{Quantity: "1", Name: hostile}}},
+			},
 		}}
 		if _, err := o.Queue.Accept(t.Context(), r); err != nil {
 			t.Fatal(err)

@@ -76,7 +76,8 @@ func TestSilenceInOpeningHoursIsAFindingAndNightIsNot(t *testing.T) {
 				k.accept("A1", at("grill", "Soup"))
 			}
 			until(step.hour, step.minute)
-			if s := k.stateOf(admin.Warn, "orders"); !strings.HasPrefix(s, step.want) || (s == "") != (step.want == "") {
+			if s := k.stateOf(admin.Warn, "orders"); !strings.HasPrefix(s, step.want) ||
+				(s == "") != (step.want == "") {
 				k.t.Errorf("at %d:%02d %q, want %q", step.hour, step.minute, s, step.want)
 			}
 			if open := k.app.venues.open(time.Now()); open != step.open {
