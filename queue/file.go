@@ -60,7 +60,6 @@ func openFile(o Options, sync func(*os.File) error) (*bolt.DB, error) {
 	return db, nil
 }
 
-// The socket too: it would start the daemon again at the next request.
 var errInUse = errors.New("another ticketrail process has it open: use the commands that talk to it, " +
 	"or stop it first with systemctl stop ticketrail")
 
