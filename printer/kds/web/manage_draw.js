@@ -8,9 +8,12 @@ import { el } from "./dom.js";
 // arguments change.
 export function draw(list, items, parts) {
   const was = new Map(Array.from(list.children, (e) => [e.dataset.key, e]));
+  const used = new Set();
   items.forEach((item, i) => {
     const [id, kind, ...all] = parts(item, i);
-    const key = String(id);
+    let key = String(id);
+    while (used.has(key)) key += " again";
+    used.add(key);
     let card = was.get(key);
     if (card) was.delete(key);
     else card = el("li", { data: { key } });

@@ -1,0 +1,110 @@
+// What a manager does: buttons, menus, and the requests that they send.
+
+import { byId, el } from "./dom.js";
+
+let renew = () => {}; // asks for what the page shows
+export function onChange(f) {
+  renew = f;
+}
+
+export const plural = (n, what) => n + " " + what + (n === 1 ? "" : "s");
+export const upper = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+// STATES are the words for the states of a station.
+export const STATES = {
+  up: "works", unknown: "no ticket yet", down: "DOWN", held: "STOPPED", orphan: "NOT CONFIGURED",
+};
+
+function say(text, failed) {
+  const e = byId("said");
+  e.textContent = text;
+  e.className = failed ? "failed" : "";
+  clearTimeout(say.timer);
+  say.timer = setTimeout(() => (e.textContent = ""), failed ? 15000 : 8000);
+}
+
+// change asks for a change, and returns "" if it was made, else why not.
+async function change(path, body) {
+  try {
+    const got = await fetch("/manage/api" + path, {
+      method: "POST",
+      credentials: "same-origin",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    if (got.ok) return "";
+    const text = (await got.text()).trim();
+    return text.startsWith("{") ? JSON.parse(text).error.message : text || "Not done: try again.";
+  } catch (e) {
+    return "No answer from ticketrail. Look whether it was done before you try again.";
+  }
+}
+
+export async function post(path, body, done) {
+  const why = await change(path, body);
+  say(why ? upper(why) : done, why);
+  await renew();
+}
+
+// moveAll moves tickets in their order. One that is being tried at this moment cannot be moved, and must not keep
+// the others.
+export async function moveAll(tickets, to) {
+  let moved = 0;
+  let why = "";
+  for (const [id, version] of tickets) {
+    const refused = await change("/move", { ids: [id], versions: [version], to });
+    if (refused) why = refused;
+    else moved++;
+  }
+  say(moved + " of " + plural(tickets.length, "ticket") + " will print at " + to + ". " + upper(why), why);
+  await renew();
+}
+
+const PAUSE = 400; // a double tap counts as one
+const CALM = 6000; // a second tap counts for so long
+
+// button needs two taps, because both a second copy and a cancelled ticket cost a dinner. The second one does what
+// the button then says: if a menu was changed in between, it asks again. While its request is under way it takes
+// no other.
+export function button(label, sure, act, kind) {
+  const b = el("button", { type: "button", class: kind || "", text: label });
+  let timer;
+  const say = (text) => {
+    b.textContent = text;
+    b.classList.toggle("sure", text !== label);
+  };
+  const pause = () => {
+    b.disabled = true;
+    setTimeout(() => {
+      b.disabled = false;
+      b.focus();
+    }, PAUSE);
+  };
+  b.addEventListener("click", async () => {
+    clearTimeout(timer);
+    if (b.textContent !== sure()) {
+      say(sure());
+      timer = setTimeout(say, CALM, label);
+      pause();
+      return;
+    }
+    b.disabled = true;
+    await act();
+    b.disabled = false;
+    say(label);
+  });
+  return b;
+}
+
+const chosen = new Map(); // what was chosen last in a menu, by its label
+
+// choice is a menu of stations, given as [name, state]. It begins with what was chosen before, with first, or with
+// a station that works.
+export function choice(stations, first, label) {
+  const list = el("select", { "aria-label": label, on: { change: () => chosen.set(label, list.value) } });
+  for (const [name, is] of stations)
+    list.append(el("option", { value: name, text: name + (is === "up" ? "" : " (" + STATES[is] + ")") }));
+  const named = (wanted) => stations.find(([name]) => name === wanted);
+  list.value = (named(chosen.get(label)) || named(first) || stations.find(([, is]) => is === "up") || stations[0])[0];
+  return list;
+}
