@@ -120,6 +120,7 @@ func stationFindings(all []Station, now time.Time) (out []Finding) {
 			waiting += n
 			oldest = max(oldest, time.Duration(p.OldestSeconds*float64(time.Second)))
 		}
+		p.NextTry = nil // a finding is also read later, and elsewhere
 		f := Finding{Level: Fail, Subject: p.Name, Station: true, Text: p.Problem(now), Do: p.Advice}
 		switch {
 		case !p.Fine():

@@ -69,7 +69,7 @@ func (a *App) printNotice(ctx context.Context, e notify.Event) error {
 	_, err = a.queue.Accept(ctx, ticket.Request{ID: id, Received: now, Body: []byte("{}"),
 		Drafts: []ticket.Draft{{Station: at, Ticket: ticket.Ticket{
 			Request: id, Number: "NOTICE", Received: now, Zone: zone,
-			Notes: []string{strings.ToUpper(e.Station) + " DOES NOT PRINT", e.Text, e.Do},
+			Notes: []string{strings.ToUpper(e.Station) + " NEEDS SOMEBODY", e.Text, e.Do},
 		}}}})
 	return err
 }

@@ -73,9 +73,10 @@ type Notifier struct {
 
 // An outcome is the end of one attempt to send.
 type outcome struct {
-	to   *recipient
-	tell told // what the recipient knows if err is nil
-	err  error
+	to      *recipient
+	message *Message
+	tell    told // what the recipient knows if err is nil
+	err     error
 }
 
 // New prepares a Notifier without recipients.
@@ -119,7 +120,11 @@ func (n *Notifier) Run(ctx context.Context) error {
 		n.conditions.update(now, n.findings(ctx), n.active.After, n.o.Open(now))
 		for _, r := range n.recipients {
 			m, tell := r.news(n.conditions)
-			if r.sending || now.Before(r.next) || len(m.Began)+len(m.Ended) == 0 {
+			switch {
+			case r.sending || now.Before(r.next) || len(m.Began)+len(m.Ended) == 0:
+				continue
+			case r.name == config.SlipName && len(m.Began) == 0:
+				n.store(ctx, r, tell) // paper that says that all is well would only be in the way
 				continue
 			}
 			m.describe(n.o.Place(), now, n.o.Zone())
@@ -129,7 +134,7 @@ func (n *Notifier) Run(ctx context.Context) error {
 			go func() {
 				ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 				defer cancel()
-				n.done <- outcome{r, tell, send(ctx, m)}
+				n.done <- outcome{r, m, tell, send(ctx, m)}
 			}()
 		}
 	}
@@ -154,17 +159,25 @@ func (n *Notifier) settle(ctx context.Context, d outcome) {
 		log.Warn("a message to people could not be delivered", "err", d.err, "next_try_in", r.wait)
 		return
 	}
-	r.wait, r.next, r.told = 0, time.Now().Add(gap), d.tell
+	r.wait, r.next = 0, time.Now().Add(gap)
 	n.sent.WithLabelValues(r.name, "sent").Inc()
-	log.Info("people were told", "of", len(d.tell))
-	value, err := json.Marshal(r.told)
+	log.Info("people were told", "what", d.message.headline(),
+		"began", len(d.message.Began), "ended", len(d.message.Ended))
+	n.store(ctx, r, d.tell)
+}
+
+// store keeps what a recipient knows now.
+func (n *Notifier) store(ctx context.Context, r *recipient, tell told) {
+	r.told = tell
+	value, err := json.Marshal(tell)
 	if err == nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeWithin)
 		defer cancel()
 		err = n.o.Store.Put(ctx, r.name, value)
 	}
 	if err != nil {
-		log.Warn("what people were told could not be stored: after a restart they may be told again", "err", err)
+		n.o.Logger.Warn("what people were told could not be stored: after a restart they may be told again",
+			"to", r.name, "err", err)
 	}
 }
 
@@ -215,7 +228,7 @@ func (n *Notifier) load(r *recipient) error {
 	return json.Unmarshal(value, &r.told)
 }
 
-// printSlips prints what begins. Paper that says that all is well again would only be in the way.
+// printSlips prints what begins.
 func (n *Notifier) printSlips(ctx context.Context, m *Message) error {
 	for _, e := range m.Began {
 		if err := n.o.Slip(ctx, e); err != nil {

@@ -206,8 +206,17 @@ func TestARestartTellsNothingTwice(t *testing.T) {
 		k.expect() // printers are not known yet
 		k.wait(time.Hour)
 		k.expect("-grill")
-		since := k.messages[len(k.messages)-1].Ended[0].Since
-		if d := time.Since(since); d < 2*time.Hour {
+		if n := testutil.ToFloat64(k.n.sent.WithLabelValues("slip", "sent")); n != 0 || len(k.slips) != 1 {
+			t.Errorf("%v messages on paper are counted since the restart, %d slips", n, len(k.slips))
+		}
+		k.findings = append(k.findings, down("grill")) // again, so that paper is due again
+		k.wait(2 * time.Hour)
+		k.expect("+grill")
+		if len(k.slips) != 2 {
+			t.Errorf("%d slips", len(k.slips))
+		}
+		since := k.messages[len(k.messages)-2].Ended[0].Since
+		if d := k.messages[len(k.messages)-2].At.Sub(since); d < time.Hour {
 			t.Errorf("it was wrong since %v", d)
 		}
 	})
