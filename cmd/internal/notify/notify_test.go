@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,6 +23,7 @@ import (
 // A kitchen is a Notifier with a recipient that is a list. Its methods run in a synctest bubble.
 type kitchen struct {
 	t        *testing.T
+	mu       sync.Mutex // the test holds it, except while it waits
 	n        *Notifier
 	registry *prometheus.Registry
 	store    *kvtest.Store
@@ -43,12 +46,26 @@ func (k *kitchen) start(conf config.Notify) {
 	}
 	k.registry = prometheus.NewRegistry()
 	k.n = New(Options{
-		Findings: func(context.Context) ([]admin.Finding, error) { k.asked++; return k.findings, k.damaged },
-		Open:     func(time.Time) bool { return !k.closed },
-		Slip:     func(_ context.Context, e Event) error { k.slips = append(k.slips, e); return k.err },
-		Place:    func() string { return "Harbour Grill" },
-		Zone:     func() *time.Location { return time.UTC },
-		Store:    k.store, Registerer: k.registry, Logger: slog.New(slog.DiscardHandler),
+		Findings: func(context.Context) ([]admin.Finding, error) {
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			k.asked++
+			return slices.Clone(k.findings), k.damaged
+		},
+		Open: func(time.Time) bool {
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			return !k.closed
+		},
+		Slip: func(_ context.Context, e Event) error {
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			k.slips = append(k.slips, e)
+			return k.err
+		},
+		Place: func() string { return "Harbour Grill" },
+		Zone:  func() *time.Location { return time.UTC },
+		Store: k.store, Registerer: k.registry, Logger: slog.New(slog.DiscardHandler),
 	})
 	k.n.sender = func(config.Recipient) (sender, error) { return k.send, nil }
 	k.n.Use(conf)
@@ -56,6 +73,8 @@ func (k *kitchen) start(conf config.Notify) {
 	ended := make(chan error)
 	go func() { ended <- k.n.Run(ctx) }()
 	k.stop = func() {
+		k.mu.Unlock()
+		defer k.mu.Lock()
 		cancel()
 		if err := <-ended; err != nil {
 			k.t.Error(err)
@@ -64,7 +83,11 @@ func (k *kitchen) start(conf config.Notify) {
 }
 
 func (k *kitchen) send(ctx context.Context, m *Message) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	if k.hangs {
+		k.mu.Unlock()
+		defer k.mu.Lock()
 		<-ctx.Done()
 		return ctx.Err()
 	}
@@ -84,6 +107,8 @@ func (k *kitchen) send(ctx context.Context, m *Message) error {
 
 // wait lets time pass, until everything is done that was to happen meanwhile.
 func (k *kitchen) wait(d time.Duration) {
+	k.mu.Unlock()
+	defer k.mu.Lock()
 	time.Sleep(d)
 	synctest.Wait()
 }
@@ -113,6 +138,7 @@ func to(about ...string) config.Notify {
 func bubble(t *testing.T, f func(*testing.T, *kitchen)) {
 	synctest.Test(t, func(t *testing.T) {
 		k := &kitchen{t: t}
+		k.mu.Lock()
 		f(t, k)
 		k.stop()
 	})
