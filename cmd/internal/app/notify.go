@@ -1,12 +1,11 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
 	"time"
-
-	"github.com/google/uuid"
 
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/notify"
@@ -38,25 +37,20 @@ func (a *App) place() string {
 	return strings.Join(names, ", ")
 }
 
-// printNotice prints at the backup of a station that it fails, else at the fallback. If that one fails too,
-// it is an error: paper that comes out tomorrow helps nobody. A station without a neighbour has no notice; the
-// check of the configuration warns of it.
+// printNotice prints at the backup of a station that it fails, else at the fallback. It prints nothing if that
+// one fails too, or is the station itself: paper that comes out later helps nobody.
 func (a *App) printNotice(ctx context.Context, e notify.Event) error {
 	conf := a.active.Load()
 	at, _ := conf.BackupOf(e.Station)
-	if at == "" {
-		at = conf.Fallback
-	}
-	if at == e.Station {
-		return nil
-	}
+	at = cmp.Or(at, conf.Fallback)
 	all, err := a.control.Overview(ctx)
 	if err != nil {
 		return err
 	}
 	for _, f := range all.Findings {
 		if f.Station && f.Subject == at && f.Level == admin.Fail {
-			return fmt.Errorf("%s cannot print the notice now", at)
+			a.log.Warn("no notice is printed: its station fails too", "about", e.Station, "station", at)
+			return nil
 		}
 	}
 	zone, now := "", time.Now().UTC()
@@ -64,8 +58,8 @@ func (a *App) printNotice(ctx context.Context, e notify.Event) error {
 		zone = z.String()
 	}
 	// An order like any other for the queue: it prints in its turn and is in the history. It has no venue, so
-	// its key cannot be that of an order, and nothing to cook.
-	id := uuid.NewString()
+	// its key cannot be that of an order, and nothing to cook. The same notice again is a duplicate.
+	id := fmt.Sprintf("notice-%s-%d", e.Station, e.Since.UnixMilli())
 	_, err = a.queue.Accept(ctx, ticket.Request{ID: id, Received: now, Body: []byte("{}"),
 		Drafts: []ticket.Draft{{Station: at, Ticket: ticket.Ticket{
 			Request: id, Number: "NOTICE", Received: now, Zone: zone,

@@ -37,15 +37,24 @@ func TestANoticeIsPrintedAtTheBackupOfAStationThatFails(t *testing.T) {
 	}, "bar", "grill", "cold")
 }
 
-func TestANoticeOfAStationWithoutBackupIsPrintedAtTheFallbackOnceThatWorks(t *testing.T) {
+func TestANoticeOfAStationWithoutBackupIsPrintedAtTheFallback(t *testing.T) {
+	runDaemonWith(t, withSlip, func(k *testDaemon) {
+		k.printers["cold"].Refuse(true)
+		k.accept("A1", at("cold", "Salad"))
+		k.advance(20 * time.Minute)
+		k.wantPrinted("bar", "NOTICE")
+	}, "bar", "grill", "cold")
+}
+
+func TestNoNoticeIsPrintedAtAStationThatFailsToo(t *testing.T) {
 	runDaemonWith(t, withSlip, func(k *testDaemon) {
 		k.printers["cold"].Refuse(true)
 		k.printers["bar"].Refuse(true)
 		k.accept("A1", at("cold", "Salad"), at("bar", "Cola"))
 		k.advance(20 * time.Minute)
 		k.printers["bar"].Refuse(false)
-		k.advance(30 * time.Minute)
-		k.wantPrinted("bar", "A1 NOTICE") // and none about bar itself, at another station
+		k.advance(time.Hour)
+		k.wantPrinted("bar", "A1")
 		k.wantPrinted("grill", "")
 	}, "bar", "grill", "cold")
 }

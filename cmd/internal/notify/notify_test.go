@@ -292,7 +292,26 @@ func TestARecipientIsToldOnlyOfItsTopics(t *testing.T) {
 		k.expect("+grill")
 		k.n.Use(to("disk"))
 		k.wait(time.Hour)
-		k.expect("+disk") // and not that grill were fine
+		k.expect("+disk")
+		k.findings = k.findings[1:]
+		k.wait(time.Hour)
+		k.expect() // not that grill is fine: it is not its business any more
+	})
+}
+
+func TestTheFindingsOfOneSubjectAreOneEvent(t *testing.T) {
+	bubble(t, func(t *testing.T, k *kitchen) {
+		k.start(to())
+		k.findings = []admin.Finding{
+			{Level: admin.Warn, Subject: "certificate", Text: "screens: it expires", Do: "renew b"},
+			{Level: admin.Fail, Subject: "certificate", Text: "webhook: it expired", Do: "renew a"},
+			topic(admin.OK, "certificate")}
+		k.wait(time.Hour)
+		k.expect("+certificate")
+		e := k.messages[0].Began[0]
+		if e.Level != admin.Fail || e.Text != "webhook: it expired\nscreens: it expires" || e.Do != "renew a; renew b" {
+			t.Errorf("%+v", e)
+		}
 	})
 }
 
@@ -371,6 +390,11 @@ func TestTheMessageSaysWhereWhatSinceWhenAndWhatToDo(t *testing.T) {
 	}
 	if m.Title != "Harbour Grill: grill needs somebody, and 1 more" {
 		t.Error(m.Title)
+	}
+	night := time.Date(2026, 11, 20, 23, 30, 0, 0, time.UTC) // half past midnight there
+	late := &Message{Began: []Event{{Topic: "disk", Level: admin.Warn, Since: night}}}
+	if late.describe("", night, time.FixedZone("CET", 3600)); !strings.Contains(late.Text, "Since 00:30") {
+		t.Error(late.Text)
 	}
 	for want, e := range map[string]Event{
 		"orders were refused":       {Topic: "orders", Level: admin.Fail},

@@ -224,30 +224,29 @@ func post(ctx context.Context, address string, body []byte, sign func(http.Heade
 var urls = regexp.MustCompile(`[a-zA-Z][a-zA-Z0-9+.-]*://[^\s"]+`)
 
 // redact removes from a message everything of an address but its server. Libraries and servers repeat URLs,
-// and parts of them that they decoded or composed anew. So each longer piece of the address goes.
+// and parts of them that they decoded or composed anew. So every URL goes, and each longer piece of the address.
 func redact(msg, address string) string {
-	msg = urls.ReplaceAllStringFunc(msg, func(s string) string {
-		if u, err := url.Parse(s); err == nil && u.Hostname() != "" && strings.Contains(address, "/"+u.Host) {
-			return u.Scheme + "://" + u.Host
-		}
-		return "[url]"
-	})
+	msg = urls.ReplaceAllString(msg, "[url]")
 	_, rest, _ := strings.Cut(address, "://")
-	shown := []string{"hook", "webhook"} // words of the forms
-	if u, err := url.Parse(address); err == nil {
-		shown = append(shown, u.Hostname(), u.Port())
-	}
 	plain, err := url.QueryUnescape(rest)
 	if err != nil {
 		plain = rest
 	}
+	shown := []string{"hook", "webhook"} // words of the forms
+	var secrets []string
+	if u, err := url.Parse(address); err == nil {
+		shown = append(shown, u.Hostname(), u.Port())
+		password, _ := u.User.Password() // it may have separators
+		secrets = append(secrets, password)
+	}
 	for _, separators := range []string{"/?&=:@#,+", "/?&=:@#,+-"} { // Slack's secret has three parts
-		for _, piece := range strings.FieldsFunc(rest+"&"+plain, func(r rune) bool {
+		secrets = append(secrets, strings.FieldsFunc(rest+"&"+plain, func(r rune) bool {
 			return strings.ContainsRune(separators, r)
-		}) {
-			if len(piece) >= 4 && !slices.Contains(shown, piece) {
-				msg = strings.ReplaceAll(msg, piece, "[secret]")
-			}
+		})...)
+	}
+	for _, s := range secrets {
+		if len(s) >= 4 && !slices.Contains(shown, s) {
+			msg = strings.ReplaceAll(msg, s, "[secret]")
 		}
 	}
 	msg = strings.Map(func(r rune) rune {

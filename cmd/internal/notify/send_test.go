@@ -326,6 +326,13 @@ func TestNoErrorContainsASecret(t *testing.T) {
 	}
 }
 
+func TestAPasswordWithSeparatorsAndAForeignURLAreRemoved(t *testing.T) {
+	got := redact(`Post "https://api.example/a/b?c=d": 535 p@s/s is wrong`, "smtp://u:p%40s%2Fs@h/")
+	if got != `Post "[url]": 535 [secret] is wrong` {
+		t.Error(got)
+	}
+}
+
 func TestAnAddressThatIsNoneIsAProblemWithoutItsSecrets(t *testing.T) {
 	for address, want := range map[string]string{
 		"boss@home.example":                       "does not begin with one of",
