@@ -43,8 +43,13 @@ func boot(t *testing.T, files string) *box {
 		if err := os.MkdirAll(filepath.Dir(root), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		out, err := exec.Command(debootstrap, "--variant=minbase",
-			"--include=systemd,systemd-sysv,dbus,libnss-systemd,iproute2,curl,procps", "bookworm", half).CombinedOutput()
+		out, err := exec.Command(
+			debootstrap,
+			"--variant=minbase",
+			"--include=systemd,systemd-sysv,dbus,libnss-systemd,iproute2,curl,procps",
+			"bookworm",
+			half,
+		).CombinedOutput()
 		if err != nil {
 			t.Skipf("no Debian can be installed here: %v\n%s", err, out)
 		}
