@@ -20,7 +20,7 @@ import (
 
 // Of each kind, the page lists at most so many tickets, the newest ones.
 const (
-	maxOpenOnPage    = 200
+	maxOpenOnPage    = 100
 	maxPrintedOnPage = 30
 )
 
@@ -104,23 +104,20 @@ func (s *Server) pageState(r *http.Request) (any, error) {
 		return nil, err
 	}
 	p.Zone, p.Stations = s.zoneName(), s.list()
-	open, err := s.pageTickets(r, maxOpenOnPage, ticket.Held, ticket.Failed, ticket.Pending, ticket.Printing)
-	if err != nil {
-		return nil, err
-	}
-	slices.Reverse(open)
-	waits := func(t PageTicket) int {
-		if t.State == ticket.Held || t.State == ticket.Failed {
-			return 0
+	p.Tickets = []PageTicket{} // in JSON a list, also an empty one
+	// Two lists: a long queue must not hide the tickets that need somebody.
+	for _, states := range [][]ticket.State{{ticket.Held, ticket.Failed}, {ticket.Pending, ticket.Printing}} {
+		list, err := s.pageTickets(r, maxOpenOnPage, states...)
+		if err != nil {
+			return nil, err
 		}
-		return 1
+		slices.Reverse(list)
+		p.Tickets = append(p.Tickets, list...)
 	}
-	slices.SortStableFunc(open, func(a, b PageTicket) int { return waits(a) - waits(b) })
-	p.Tickets = open
 	for _, st := range p.Stations {
 		p.More += st.Pending + st.Printing + st.Held
 	}
-	for _, t := range open {
+	for _, t := range p.Tickets {
 		if t.State.Open() {
 			p.More--
 		}
@@ -228,7 +225,8 @@ func (s *Server) paper(r *http.Request) (any, error) {
 		line := PaperLine{Height: l.Height(), QR: l.QR != "", Spans: []PaperSpan{}}
 		for _, span := range l.Spans {
 			line.Spans = append(line.Spans, PaperSpan{
-				Text: span.Text, Columns: layout.Width(span.Text), Width: max(span.Width, 1), Height: max(span.Height, 1),
+				Text: span.Text, Columns: layout.Width(span.Text),
+				Width: max(span.Width, 1), Height: max(span.Height, 1),
 				Bold: span.Bold, Invert: span.Invert, Red: span.Red, RTL: span.Direction == layout.RightToLeft,
 			})
 		}

@@ -172,6 +172,27 @@ func TestThePageShowsTicketsThatNeedAPersonFirst(t *testing.T) {
 	}
 }
 
+func TestThePageListsTheNewestTicketsAndCountsTheOthers(t *testing.T) {
+	d := startDaemon(t, func(_ *testDaemon, o *Options) {
+		r := ticket.Request{ID: "many", Received: time.Now(), Body: []byte("{}")}
+		for range maxOpenOnPage + 5 {
+			r.Drafts = append(r.Drafts, ticket.Draft{Station: "bar", Ticket: ticket.Ticket{Request: "many"}})
+		}
+		if _, err := o.Queue.Accept(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	})
+	var p PageState
+	code, body := d.onPage("GET", "/state", "")
+	if code != http.StatusOK || json.Unmarshal([]byte(body), &p) != nil {
+		t.Fatalf("%d %s", code, body)
+	}
+	// A long queue does not hide job 3, which is held. Job 2 is the oldest that waits.
+	if len(p.Tickets) != 1+maxOpenOnPage || p.More != 6 || p.Tickets[0].ID != 3 || p.Tickets[1].ID != 9 {
+		t.Errorf("%d tickets, %d and from %d, and %d more", len(p.Tickets), p.Tickets[0].ID, p.Tickets[1].ID, p.More)
+	}
+}
+
 func TestTextsOnThePageHaveNoControlCharacters(t *testing.T) {
 	const hostile = "a\x1b[31m\u202eb\x00\u2028c\u0085"
 	d := startDaemon(t, func(_ *testDaemon, o *Options) {

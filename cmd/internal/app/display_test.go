@@ -290,7 +290,7 @@ func TestWithoutScreensThePageForManagersNeedsItsPortAndTheKitchenDoesNot(t *tes
 	if _, err := a.Reload(); err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]string{"/": `id="problems"`, "/manage/api/state": `"name":"grill"`} {
+	for path, want := range map[string]string{"/": `id="problems"`, "/manage/api/state": `"tickets":[]`} {
 		resp, err := http.Get("http://" + a.DisplayAddr().String() + path)
 		if err != nil {
 			t.Fatal(err)
