@@ -117,7 +117,8 @@ Exit codes:
 	f.StringVar(&c.socket, "socket", "",
 		"admin `socket` of the running daemon (default: admin.socket of the configuration)")
 	root.AddCommand(
-		c.init(), c.serve(), c.status(), c.doctor(), c.check(), c.inspect(),
+		c.init(), c.serve(), c.status(), c.doctor(), c.support(), c.check(),
+		c.inspect(),
 		listGroup("jobs", "list, show, reprint, move and cancel tickets",
 			c.jobsList(), c.jobsShow(), c.jobsReprint(), c.jobsMove(), c.jobsCancel()),
 		listGroup("printers", "list, test, hold, resume and probe stations; list printer profiles",

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// bundle runs ticketrail support in a folder of its own and returns the files of what it wrote.
+func bundle(t *testing.T, args ...string) (said string, files map[string]string) {
+	t.Helper()
+	dir := t.TempDir()
+	t.Chdir(dir)
+	var out strings.Builder
+	code := (&cli{in: strings.NewReader(""), out: &out, err: &out}).run(t.Context(),
+		append([]string{"support"}, args...))
+	written, err := filepath.Glob(filepath.Join(dir, "*"))
+	if code != exitOK || err != nil || len(written) != 1 || !strings.HasSuffix(written[0], ".tar.gz") {
+		t.Fatalf("exit code %d, %v, files %q\n%s", code, err, written, out.String())
+	}
+	f, err := os.Open(written[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if st, err := f.Stat(); err != nil || st.Mode() != 0o600 {
+		t.Errorf("the bundle has mode %v, %v", st.Mode(), err)
+	}
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files = map[string]string{}
+	for r := tar.NewReader(z); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return out.String(), files
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[filepath.Base(h.Name)] = string(text)
+	}
+}
+
+// secretsEverywhere is a configuration with each kind of secret that there is.
+func secretsEverywhere(t *testing.T, dir string) string {
+	t.Helper()
+	for name, text := range map[string]string{
+		"webhook": plantedPath, "client": plantedSecret, "signed": "whsec_UExBTlRFRFBMQU5URURQTEFOVEVE",
+		"url": "ntfy://me:" + plantedToken + "@127.0.0.1/topic", "token": plantedToken,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	conf := filepath.Join(dir, "ticketrail.yaml")
+	text := fmt.Sprintf(`# the old secret was %[1]s
+receiver: { secret_file: webhook, path: /%[1]s }
+admin: { socket: SOCKET }
+storage: { path: t.db }
+log: { level: debug }
+venues: [ { id: %[2]s, name: Harbour Grill } ]
+printers: [ { name: grill, address: "tcp://127.0.0.1:9" } ]
+routes: [ { when: 'int(item.name) > 7', to: [grill] } ]
+fallback: grill
+service: { base_url: "https://127.0.0.1:9", client_id: me, client_secret_file: client }
+notify:
+  to:
+    - { name: one, url: "ntfy://me:%[1]s@127.0.0.1:9/%[1]s" } # %[1]s
+    - { name: two, url_file: url }
+    - { name: three, url: "https://127.0.0.1:9/?token=%[1]s", secret_file: signed }
+`, plantedPath, venueID)
+	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return conf
+}
+
+func TestABundleForSupportHasNeitherSecretsNorOrderContentsUnlessAsked(t *testing.T) {
+	r, err := newScriptDaemon()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.log.whole = true
+	t.Cleanup(r.close)
+	conf := secretsEverywhere(t, r.dir)
+	if err := r.start(conf); err != nil {
+		t.Fatal(err)
+	}
+	r.webhook = strings.TrimSuffix(r.webhook, "webhooks/print") + plantedPath + "/" + plantedPath
+	const order = `{"records":[{"id":"one","number":"ORDERED1","table":"ORDERED2","employeeName":"ORDERED3",
+		"customer":{"name":"ORDERED4"},"note":"ORDERED5","items":[{"name":"ORDERED6","notes":"ORDERED7"}]}]}`
+	if err := r.post(order, "200"); err != nil {
+		t.Error(err)
+	}
+	for _, bad := range []string{
+		`{"records":["ORDERED8"]}`, `{"records":[{"id":"two","items":"ORDERED9"}]}`, `{"records":[{"id":"ORDERED`,
+	} {
+		_ = r.post(bad, "400") // what is accepted of them must not show either
+	}
+	if err := eventually(func() error {
+		if text, err := r.rejected(); err != nil || !strings.Contains(text, "invalid") {
+			return fmt.Errorf("%v: %s", err, text)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	said, files := bundle(t, "--config", conf)
+	for _, name := range []string{"versions.txt", "config.yaml", "status.txt", "doctor.txt", "printers.json",
+		"rejects.json", "metrics.txt", "systemctl.txt", "log.txt"} {
+		if files[name] == "" || !strings.Contains(said, name) || !strings.Contains(files["README.txt"], name) {
+			t.Errorf("%s is %q; it must be in the list\n%s", name, files[name], said)
+		}
+	}
+	if !strings.Contains(said, "Order contents are left out") ||
+		!strings.Contains(files["config.yaml"], "Harbour Grill") || !strings.Contains(files["status.txt"], "orders") {
+		t.Errorf("%s\n%s\n%s", said, files["config.yaml"], files["status.txt"])
+	}
+	files["the log of the daemon"] = r.log.String() // which journalctl would show
+	for name, text := range files {
+		if at := secretPattern().FindString(text); at != "" || strings.Contains(text, "ORDERED") ||
+			strings.Contains(text, "UExBTlRFRF") {
+			t.Errorf("%s has a secret or an order's contents:\n%s", name, text)
+		}
+	}
+
+	said, files = bundle(t, "--config", conf, "--with-orders")
+	if !strings.Contains(files["orders.json"], "ORDERED6") ||
+		!strings.Contains(files["rejects-bodies.json"], `"body"`) || !strings.Contains(said, "ORDER CONTENTS") {
+		t.Errorf("asked for orders, it has\n%s\n%s\n%s", said, files["orders.json"], files["rejects-bodies.json"])
+	}
+	for name, text := range files {
+		if secretPattern().MatchString(text) {
+			t.Errorf("%s has a secret:\n%s", name, text)
+		}
+	}
+}
+
+// rejected is what the list of refused requests says.
+func (r *scriptDaemon) rejected() (string, error) {
+	var out strings.Builder
+	code := (&cli{out: &out, err: &out}).run(context.Background(), []string{"rejects", "--socket", r.socket})
+	if code != exitOK {
+		return "", fmt.Errorf("exit code %d", code)
+	}
+	return out.String(), nil
+}
+
+func TestABundleForSupportIsWrittenWithTheDaemonDownAndABrokenFile(t *testing.T) {
+	dir := t.TempDir()
+	conf := filepath.Join(dir, "ticketrail.yaml")
+	for text, want := range map[string]string{
+		"notify: [ " + plantedToken:                "not YAML",
+		"notify: { ot: [ " + plantedToken + " ] }": `ot: "********"`,
+	} {
+		if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, files := bundle(t, "--config", conf, "--socket", filepath.Join(dir, "s"))
+		if !strings.Contains(files["config.yaml"], want) || !strings.Contains(files["status.txt"], "not reachable") &&
+			!strings.Contains(files["status.txt"], "running") {
+			t.Errorf("%s\n%s", files["config.yaml"], files["status.txt"])
+		}
+		for name, text := range files {
+			if strings.Contains(text, plantedToken) {
+				t.Errorf("%s has a secret:\n%s", name, text)
+			}
+		}
+	}
+}
+
+func TestABundleForSupportReplacesNoFile(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("a.tar.gz", []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := writeBundle("a.tar.gz", nil)
+	if b, _ := os.ReadFile("a.tar.gz"); err == nil || string(b) != "mine" {
+		t.Errorf("%v, and the file is %q", err, b)
+	}
+}
