@@ -53,7 +53,7 @@ func (a *App) orderFindings(ctx context.Context, now time.Time, zone *time.Locat
 		}
 	}
 	out = append(out, admin.Finding{Level: admin.OK, Subject: "orders",
-		Text: ticket.Plural(len(requests), "order") + " in the last hour" + a.lastOrder(ctx, now, zone)})
+		Text: ticket.Plural(len(requests), "order") + " in the last hour" + a.venues.lastRequest(now, zone)})
 	refused := 0
 	for _, r := range a.rejects.List() {
 		if now.Sub(r.Time) < recently {
@@ -75,22 +75,6 @@ func (a *App) orderFindings(ctx context.Context, now time.Time, zone *time.Locat
 			Do:   "ticketrail jobs list --state failed, then jobs reprint or jobs cancel"})
 	}
 	return out, nil
-}
-
-// lastOrder is when the newest order came; the history has it, so it survives a restart.
-func (a *App) lastOrder(ctx context.Context, now time.Time, zone *time.Location) string {
-	const few = 20 // the newest may be tests and reprints
-	newest, err := a.queue.Jobs(ctx, queue.Filter{Limit: few})
-	if err != nil {
-		return ""
-	}
-	for _, j := range newest {
-		if j.Venue != "" && !j.Reprint {
-			return fmt.Sprintf("; the last %s ago, at %s", admin.Age(now.Sub(j.ReceivedAt)),
-				j.ReceivedAt.In(zone).Format("15:04 MST"))
-		}
-	}
-	return "; none is stored"
 }
 
 // zone is the kitchen's time zone, nil if it is not known.

@@ -26,19 +26,26 @@ func (k *testDaemon) stateOf(level admin.Level, subject string) string {
 
 func TestTheStatusCountsTheOrdersOfTheLastHourAndKeepsTheTimeOfTheLastOne(t *testing.T) {
 	runDaemon(t, func(k *testDaemon) {
-		if s := k.stateOf(admin.OK, "orders"); s != "0 orders in the last hour; none is stored" {
+		if s := k.stateOf(admin.OK, "orders"); s != "0 orders in the last hour; the service has not called yet" {
 			t.Error(s)
 		}
 		k.accept("A1", at("grill", "Soup"))
 		k.accept("A2", at("grill", "Soup"))
 		time.Sleep(59 * time.Minute)
-		want := "2 orders in the last hour; the last 59m ago, at "
+		want := "2 orders in the last hour; the last request 59m ago, at "
 		if s := k.stateOf(admin.OK, "orders"); !strings.HasPrefix(s, want) {
 			t.Error(s)
 		}
 		time.Sleep(2 * time.Minute)
 		k.restart()
-		want = "0 orders in the last hour; the last 1h1m ago, at "
+		want = "0 orders in the last hour; the last request 1h1m ago, at "
+		if s := k.stateOf(admin.OK, "orders"); !strings.HasPrefix(s, want) {
+			t.Error(s)
+		}
+		if got := k.send(`{"records":7}`); !strings.HasPrefix(got, "400 ") {
+			t.Fatal(got)
+		}
+		want = "0 orders in the last hour; the last request 0s ago, at " // it reached the box
 		if s := k.stateOf(admin.OK, "orders"); !strings.HasPrefix(s, want) {
 			t.Error(s)
 		}

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -69,21 +70,45 @@ func (*venues) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect exports the venues of the active configuration.
 func (v *venues) Collect(ch chan<- prometheus.Metric) {
+	newest := 0.0
+	if t := v.newest(); !t.IsZero() {
+		newest = float64(t.UnixMilli()) / 1000
+	}
+	ch <- gauge(descLastRequest, newest)
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	newest := 0.0
 	for _, one := range v.config().Venues {
 		at := 0.0
 		if t, ok := v.last[one.ID]; ok {
 			at = float64(t.UnixMilli()) / 1000
 		}
-		newest = max(newest, at)
 		ch <- gauge(descVenueLastRequest, at, one.Name)
 		if zone := v.zone(one); zone != nil && len(one.Hours) > 0 {
 			ch <- gauge(descOpen, truth(one.OpenAt(time.Now().In(zone))), one.Name)
 		}
 	}
-	ch <- gauge(descLastRequest, newest)
+}
+
+// newest is when some venue of the configuration was last heard of; zero: never.
+func (v *venues) newest() (at time.Time) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, one := range v.config().Venues {
+		if t := v.last[one.ID]; t.After(at) {
+			at = t
+		}
+	}
+	return at
+}
+
+// lastRequest is what the status says of it. A request that was refused for its content counts: the service
+// reaches the box.
+func (v *venues) lastRequest(now time.Time, zone *time.Location) string {
+	at := v.newest()
+	if at.IsZero() {
+		return "; the service has not called yet"
+	}
+	return fmt.Sprintf("; the last request %s ago, at %s", admin.Age(now.Sub(at)), at.In(zone).Format("15:04 MST"))
 }
 
 // open reports whether some venue may be open now. One without hours may always be.
