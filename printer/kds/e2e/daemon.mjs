@@ -64,24 +64,24 @@ metrics: { listen: "127.0.0.1:${d.metrics}" }
     return execFileSync(process.env.KDS_E2E_DAEMON, [...args, "--config", this.config], { encoding: "utf8" });
   }
 
-  async order(number, ...items) {
+  // post sends a print request, and returns the status of the answer.
+  async post(body) {
     const got = await fetch("http://127.0.0.1:" + this.hook + "/webhooks/print", {
       method: "POST",
       headers: { "Content-Type": "application/json", "x-svc-venueid": venue, "x-svc-device-id": "T1" },
-      body: JSON.stringify({
-        status: "SUCCESS",
-        count: 1,
-        records: [
-          {
-            id: randomUUID(),
-            orderNumber: String(number),
-            retryCount: 0,
-            items: items.map((name) => ({ id: randomUUID(), name, quantity: 1, childItems: [] })),
-          },
-        ],
-      }),
+      body: JSON.stringify(body),
     });
-    equal(got.status, 200, "the webhook");
+    return got.status;
+  }
+
+  async order(number, ...items) {
+    const record = {
+      id: randomUUID(),
+      orderNumber: String(number),
+      retryCount: 0,
+      items: items.map((name) => ({ id: randomUUID(), name, quantity: 1, childItems: [] })),
+    };
+    equal(await this.post({ status: "SUCCESS", count: 1, records: [record] }), 200, "the webhook");
   }
 }
 

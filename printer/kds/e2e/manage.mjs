@@ -107,6 +107,10 @@ export async function aManagerMendsAnEveningOnAPhone(server, browser) {
     await grill.getByRole("button", { name: "Yes, move to pass" }).tap();
     await until("it is printed", () => states(d, "pass") === "sent,sent,sent reprint", 20000);
 
+    await d.post({ status: "SUCCESS", records: [{ id: "x" }] });
+    await page.getByText("See below why").tap();
+    assert((await page.textContent("#rejects > li")).includes("records[0].items"), "it does not say why");
+
     d.ask("printers", "hold", "pass", "--reason", "clean it");
     const pass = page.locator("#problems > li", { hasText: "clean it" });
     await pass.getByRole("button", { name: "Let it print again" }).tap();

@@ -11,7 +11,9 @@ function stationDo(s) {
   if (s.state === "held") return el("p", { class: "do", text: "Let it print again when it is ready." });
   if (s.state !== "down" && s.held) return linkTo("decide", "Decide below what becomes of them");
   if (s.kind === "screen") return linkTo("pairing", "Open its page on its tablet. A new tablet is paired below");
-  return s.advice && el("p", { class: "do" }, el("bdi", { text: upper(s.advice) }));
+  // A display that refuses tickets is tried every minute: nobody needs the command.
+  const advice = s.advice && s.advice.replace(/, then ticketrail printers resume .*/, "");
+  return advice && el("p", { class: "do" }, el("bdi", { text: upper(advice) }));
 }
 
 function findingHead(subject, level, since, stateName) {
@@ -30,11 +32,11 @@ function findingText(text) {
 }
 
 // The advice of the command line names commands. Here the same is done with a tap.
-function findingDo(subject, text, s) {
+function findingDo(text, s) {
   const box = el("div");
   if (s) box.append(stationDo(s) || "");
-  else if (subject === "orders") box.append(linkTo("refused", "See below why, and tell your point of sale's support"));
-  else if (subject === "tickets") box.append(linkTo("decide", "Decide below what becomes of them"));
+  else if (text.startsWith("ticketrail rejects")) box.append(linkTo("refused", "See below why, and tell your point of sale's support"));
+  else if (text.startsWith("ticketrail jobs")) box.append(linkTo("decide", "Decide below what becomes of them"));
   else if (text) box.append(el("p", { class: "do" }, el("bdi", { text })));
   return box;
 }
@@ -71,7 +73,7 @@ export const findingParts = (state, configured) => (f) => {
     f.level === "fail" ? "bad" : "warn",
     [findingHead, f.subject, f.level, s && s.since, s && STATES[s.state] !== "works" && STATES[s.state]],
     [findingText, f.text],
-    [findingDo, f.subject, f.do, s && { state: s.state, held: s.held, advice: s.advice, kind: s.kind }],
+    [findingDo, f.do || "", s && { state: s.state, held: s.held, advice: s.advice, kind: s.kind }],
     [stationActs, f.subject, s && s.hold && s.hold.since, stopped ? tickets : [], configured],
   ];
 }
