@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 
@@ -132,6 +133,7 @@ func (t *table) end() error {
 			wide[i] = max(wide[i], layout.Width(c))
 		}
 	}
+	t.narrow(wide)
 	var b strings.Builder
 	for _, row := range t.rows {
 		var line strings.Builder
@@ -140,7 +142,10 @@ func (t *table) end() error {
 			if i == len(row)-1 {
 				at = layout.Width(line.String())
 			}
-			line.WriteString(c + strings.Repeat(" ", wide[i]-layout.Width(c)+2))
+			if i < len(row)-1 {
+				c = cut(c, wide[i])
+			}
+			line.WriteString(c + strings.Repeat(" ", max(0, wide[i]-layout.Width(c))+2))
 		}
 		// A terminal would wrap trailing blanks into an empty line.
 		text := strings.TrimRight(line.String(), " ")
@@ -154,6 +159,36 @@ func (t *table) end() error {
 		b.WriteString(text + "\n")
 	}
 	return write(t.w, b.String())
+}
+
+// narrow makes the widest columns narrower until all but the last, which is folded, fit on the terminal: a
+// line that the terminal wraps cannot be read as a table. What is cut is whole in --json and in a pipe.
+func (t *table) narrow(wide []int) {
+	const least = 8
+	for t.columns > 0 && len(wide) > 1 {
+		used, widest := 0, 0
+		for i, n := range wide[:len(wide)-1] {
+			if used += n + 2; n > wide[widest] {
+				widest = i
+			}
+		}
+		if used-2 <= t.columns || wide[widest] <= least {
+			return
+		}
+		wide[widest]--
+	}
+}
+
+// cut is s in at most so many columns, with a sign that something is missing.
+func cut(s string, columns int) string {
+	if layout.Width(s) <= columns {
+		return s
+	}
+	for layout.Width(s) >= columns {
+		_, last := utf8.DecodeLastRuneInString(s)
+		s = s[:len(s)-last]
+	}
+	return s + "…"
 }
 
 // roomFor reports whether a text can be folded into so many columns. A word must fit, and a sentence in less

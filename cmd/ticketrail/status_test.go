@@ -53,3 +53,25 @@ func TestTheLastCellOfATableIsFoldedOnATerminal(t *testing.T) {
 		}
 	}
 }
+
+func TestATableOfLongNamesFitsTheTerminalAndIsWholeInAPipe(t *testing.T) {
+	const order, station = "\x1b[2J\u202eorder-with-a-long-number", "grill-upstairs-beside-the-厨房厨房厨房"
+	for columns, whole := range map[int]bool{0: true, 60: false} {
+		var b bytes.Buffer
+		table := newTable(&b, "ID", "ORDER", "STATION", "STATE", "NOTE")
+		table.columns = columns
+		table.row("17", order, station, "pending", "the printer does not answer")
+		if err := table.end(); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(b.String()) {
+			if columns > 0 && layout.Width(strings.TrimRight(line, "\n")) > columns {
+				t.Errorf("%q is wider than %d columns", line, columns)
+			}
+		}
+		if strings.Contains(b.String(), station) != whole || !strings.Contains(b.String(), "pending") ||
+			strings.Contains(b.String(), "…") == whole || strings.ContainsAny(b.String(), "\x1b\u202e") {
+			t.Errorf("%d columns:\n%s", columns, b.String())
+		}
+	}
+}
