@@ -35,7 +35,7 @@ function findingText(text) {
 function findingDo(text, s) {
   const box = el("div");
   if (s) box.append(stationDo(s) || "");
-  else if (text.startsWith("ticketrail rejects")) box.append(linkTo("refused", "See below why, and tell your point of sale's support"));
+  else if (text.startsWith("ticketrail rejects")) box.append(linkTo("refused", "See below why, and tell its support"));
   else if (text.startsWith("ticketrail jobs")) box.append(linkTo("decide", "Decide below what becomes of them"));
   else if (text) box.append(el("p", { class: "do" }, el("bdi", { text })));
   return box;
