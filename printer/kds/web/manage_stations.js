@@ -4,6 +4,8 @@ import { el } from "./dom.js";
 import { STATES, button, choice, moveAll, plural, post, upper } from "./manage_act.js";
 import { age, clock } from "./manage_time.js";
 
+const REFUSED = "See below why, and tell the support of your point of sale";
+
 const linkTo = (id, text) => el("p", { class: "do" }, el("a", { href: "#" + id, text }));
 
 function stationDo(s) {
@@ -35,7 +37,7 @@ function findingText(text) {
 function findingDo(text, s) {
   const box = el("div");
   if (s) box.append(stationDo(s) || "");
-  else if (text.startsWith("ticketrail rejects")) box.append(linkTo("refused", "See below why, and tell its support"));
+  else if (text.startsWith("ticketrail rejects")) box.append(linkTo("refused", REFUSED));
   else if (text.startsWith("ticketrail jobs")) box.append(linkTo("decide", "Decide below what becomes of them"));
   else if (text) box.append(el("p", { class: "do" }, el("bdi", { text })));
   return box;
