@@ -102,7 +102,7 @@ func newDaemonWith(t *testing.T, store, keys string, like func(station string) v
 	addr := freeAddr(t)
 	k.url = "http://" + addr + "/webhooks/print"
 	var y strings.Builder
-	fmt.Fprintf(&y, "receiver: { listen: %q }\nadmin: { socket: %q }\nmetrics: { listen: \"\" }\n"+
+	fmt.Fprintf(&y, "receiver: { listen: %q }\nadmin: { socket: %q }\nmetrics: { listen: \"\" }\ndisplay: { listen: \"\" }\n"+
 		"storage: { path: %q }\nlog: { level: warn }\nfallback: %s\n",
 		addr, filepath.Join(dir, "s"), store, stations[0])
 	fmt.Fprintf(&y, "venues: [ { id: %s, name: Harbour Grill, timezone: Australia/Melbourne } ]\nprinters:\n", venueID)
@@ -178,9 +178,16 @@ func (k *daemonProcess) start() {
 		said.SetReadDeadline(time.Now().Add(testTimeout))
 		for {
 			n, rn, _, _, err := said.ReadMsgUnix(buf, rights)
-			if err == nil && k.keeps && bytes.HasPrefix(buf[:n], []byte("FDSTORE=1\n")) {
-				_, k.keptName, _ = strings.Cut(string(buf[:n]), "FDNAME=")
-				k.kept, err = received(rights[:rn])
+			if err == nil && bytes.HasPrefix(buf[:n], []byte("FDSTORE=1\n")) {
+				var l *os.File
+				switch l, err = received(rights[:rn]); {
+				case err != nil:
+				case k.keeps:
+					_, k.keptName, _ = strings.Cut(string(buf[:n]), "FDNAME=")
+					k.kept = l
+				default:
+					err = l.Close() // or the port would stay open
+				}
 			}
 			if err != nil || bytes.Contains(buf[:n], []byte("READY=1")) {
 				ready <- err

@@ -44,6 +44,10 @@ var units = map[string]string{
 	"README.md":                            "/usr/share/doc/ticketrail/README.md", // the alerts' runbook_url
 	"ticketrail.yaml":                      "/usr/share/doc/ticketrail/examples/ticketrail.yaml",
 	"low-port.conf":                        "/usr/share/doc/ticketrail/examples/low-port.conf",
+	"proxy/nginx.conf":                     "/usr/share/doc/ticketrail/examples/proxy/nginx.conf",
+	"proxy/Caddyfile":                      "/usr/share/doc/ticketrail/examples/proxy/Caddyfile",
+	"proxy/cloudflared.yml":                "/usr/share/doc/ticketrail/examples/proxy/cloudflared.yml",
+	"proxy/tailscale.sh":                   "/usr/share/doc/ticketrail/examples/proxy/tailscale.sh",
 	"prometheus/ticketrail.rules.yml":      "/usr/share/doc/ticketrail/examples/ticketrail.rules.yml",
 	"prometheus/ticketrail.dashboard.json": "/usr/share/doc/ticketrail/examples/ticketrail.dashboard.json",
 }

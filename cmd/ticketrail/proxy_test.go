@@ -1,0 +1,284 @@
+package main
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"io/fs"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"ticketrail/printer/virtual"
+)
+
+const proxySecret = "not-for-any-log-0123456789"
+
+// A frontProxy is a proxy with a recipe of deploy/proxy, in a folder that has its logs.
+type frontProxy struct {
+	t            *testing.T
+	dir, address string // where it listens
+	daemon       string // where it forwards to
+}
+
+// recipe is the file of that name, changed to the addresses and the certificate of this test.
+func (p *frontProxy) recipe(name string, change ...string) string {
+	p.t.Helper()
+	b, err := os.ReadFile(filepath.Join(repository, "deploy/proxy", name))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	text := string(b)
+	change = append(change, "127.0.0.1:8443", p.daemon)
+	for i := 0; i < len(change); i += 2 {
+		next := strings.ReplaceAll(text, change[i], change[i+1])
+		if next == text {
+			p.t.Fatalf("%s has no %q", name, change[i])
+		}
+		text = next
+	}
+	return text
+}
+
+func (p *frontProxy) write(name, text string) string {
+	p.t.Helper()
+	name = filepath.Join(p.dir, name)
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+	return name
+}
+
+// run starts the real program, and returns when it takes connections.
+func (p *frontProxy) run(program string, args ...string) {
+	p.t.Helper()
+	path, err := exec.LookPath(program)
+	if err != nil {
+		if os.Getenv("TICKETRAIL_TEST_ALL") != "" {
+			p.t.Fatal(err)
+		}
+		p.t.Skip(err)
+	}
+	out, err := os.Create(filepath.Join(p.dir, "output.log"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	c := exec.Command(path, args...)
+	c.Stdout, c.Stderr, c.Dir = out, out, p.dir
+	c.Env = append(os.Environ(), "HOME="+p.dir, "XDG_DATA_HOME="+p.dir, "XDG_CONFIG_HOME="+p.dir)
+	if err := c.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() {
+		c.Process.Signal(os.Interrupt) // nginx ends its workers
+		c.Wait()
+		out.Close()
+	})
+	err = eventually(func() error {
+		conn, err := net.Dial("tcp", p.address)
+		if err == nil {
+			conn.Close()
+		}
+		return err
+	})
+	if err != nil {
+		text, _ := os.ReadFile(out.Name())
+		p.t.Fatalf("%v\n%s", err, text)
+	}
+}
+
+func (p *frontProxy) nginx() {
+	cert, key := p.certificate()
+	site := p.write("site.conf", p.recipe("nginx.conf", "listen 443", "listen "+p.address,
+		"/etc/ssl/kitchen.example.com.crt", cert, "/etc/ssl/private/kitchen.example.com.key", key,
+		"/var/log/nginx", p.dir))
+	user := ""
+	if os.Geteuid() == 0 {
+		user = "user root;\n"
+	}
+	temp := ""
+	for _, of := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
+		temp += of + "_temp_path " + filepath.Join(p.dir, of) + ";\n"
+	}
+	p.run("nginx", "-e", filepath.Join(p.dir, "main.log"), "-c", p.write("nginx.conf", fmt.Sprintf(
+		"%sdaemon off;\npid %s/pid;\nevents {}\nhttp {\n%saccess_log %s/access.log;\ninclude %s;\n}\n",
+		user, p.dir, temp, p.dir, site)))
+}
+
+func (p *frontProxy) caddy() {
+	cert, key := p.certificate()
+	conf := p.recipe("Caddyfile", "kitchen.example.com {", "https://"+p.address+" {\n\ttls "+cert+" "+key,
+		"log {", "admin off\n\tauto_https disable_redirects\n\tlog {")
+	p.run("caddy", "run", "--adapter", "caddyfile", "--config", p.write("Caddyfile", conf))
+}
+
+// tunnel stands for cloudflared and Tailscale Funnel, which need the internet: their far end appends the
+// caller's address to what the caller wrote, and adds headers of its own.
+func (p *frontProxy) tunnel() {
+	to := &url.URL{Scheme: "http", Host: p.daemon}
+	l, err := net.Listen("tcp", p.address)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	s := httptest.NewUnstartedServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(to)
+		r.Out.Header["X-Forwarded-For"] = r.In.Header["X-Forwarded-For"]
+		r.SetXForwarded()
+		r.Out.Header.Set("Cf-Connecting-Ip", r.Out.Header.Get("X-Forwarded-For"))
+	}})
+	s.Listener = l
+	s.StartTLS()
+	p.t.Cleanup(s.Close)
+}
+
+// certificate makes a certificate that nobody trusts.
+func (p *frontProxy) certificate() (cert, key string) {
+	p.t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	c := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
+	der, err := x509.CreateCertificate(rand.Reader, c, c, private.Public(), private)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	pair := func(kind string, b []byte) string {
+		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: b}))
+	}
+	return p.write("cert.pem", pair("CERTIFICATE", der)), p.write("key.pem", pair("PRIVATE KEY", secret))
+}
+
+// logs is everything that the proxy wrote into its folder.
+func (p *frontProxy) logs() (all string) {
+	p.t.Helper()
+	err := filepath.WalkDir(p.dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(name, ".log") {
+			return err
+		}
+		b, err := os.ReadFile(name)
+		all += string(b)
+		return err
+	})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return all
+}
+
+// as posts through the proxy from an address of this machine.
+func (p *frontProxy) as(from string, body []byte, forwardedFor string) int {
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: testTimeout}
+	c := &http.Client{Timeout: testTimeout, Transport: &http.Transport{DialContext: d.DialContext,
+		DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	req, err := http.NewRequest("POST", "https://"+p.address+"/webhooks/print/"+proxySecret, bytes.NewReader(body))
+	if err != nil {
+		p.t.Error(err)
+		return 0
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("x-svc-venueid", venueID)
+	req.Header.Set("x-svc-device-id", "BW-E-Tablet-01")
+	if forwardedFor != "" {
+		req.Header.Set("X-Forwarded-For", forwardedFor)
+	}
+	resp, err := c.Do(req)
+	if err != nil {
+		p.t.Error(err)
+		return 0
+	}
+	resp.Body.Close()
+	return resp.StatusCode
+}
+
+func TestBehindAProxyCallersKeepTheirAddressAndTheSecretIsInNoLog(t *testing.T) {
+	const service, stranger = "127.0.0.2", "127.0.0.3"
+	for name, start := range map[string]func(*frontProxy){
+		"nginx": (*frontProxy).nginx, "caddy": (*frontProxy).caddy, "tunnel": (*frontProxy).tunnel,
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newDaemonWith(t, "", "", func(string) virtual.Options {
+				return virtual.Options{Can: virtual.Everything}
+			}, "grill")
+			conf, err := os.ReadFile(k.conf)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := &frontProxy{t: t, dir: t.TempDir(), address: freeAddr(t)}
+			p.daemon = strings.TrimSuffix(strings.TrimPrefix(k.url, "http://"), "/webhooks/print")
+			more := fmt.Sprintf("receiver: { secret_file: %q, trusted_proxies: [127.0.0.1/32], allow_from: [%s/32],",
+				p.write("secret", proxySecret), service)
+			text := strings.Replace(string(conf), "receiver: {", more, 1)
+			if err := os.WriteFile(k.conf, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			k.keeps = true // as systemd does
+			k.start()
+			start(p)
+			one := k.newOrder("A1", "grill")
+			for _, step := range []struct {
+				what, from, forwardedFor string
+				body                     []byte
+				want                     int
+			}{
+				{"the service", service, "", one.body(0), http.StatusOK},
+				{"a stranger", stranger, "", one.body(0), http.StatusForbidden},
+				{"a stranger who pretends to be the service", stranger, service, one.body(0), http.StatusForbidden},
+				{"a body that is too large", service, "", make([]byte, 2<<20), http.StatusBadRequest},
+			} {
+				if got := p.as(step.from, step.body, step.forwardedFor); got != step.want {
+					t.Errorf("%s is answered %d, want %d", step.what, got, step.want)
+				}
+			}
+			k.kill()
+			two := k.newOrder("A2", "grill")
+			answered := make(chan int, 1)
+			go func() { answered <- p.as(service, two.body(0), "") }()
+			k.start()
+			if got := <-answered; got != http.StatusOK {
+				t.Errorf("an order during a restart is answered %d", got)
+			}
+			err = eventually(func() error {
+				var paper string
+				for _, tk := range k.printers["grill"].Tickets() {
+					paper += tk.Text
+				}
+				if strings.Count(paper, "#A1") != 1 || strings.Count(paper, "#A2") != 1 {
+					return fmt.Errorf("on paper:\n%s", paper)
+				}
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			k.kill()
+			k.kept.Close()
+			k.kept = nil
+			if got := p.as(service, two.body(0), ""); got < 500 {
+				t.Errorf("while the daemon is down the service is answered %d, and does not try again", got)
+			}
+			if strings.Contains(p.logs()+k.log.String(), proxySecret) {
+				t.Errorf("the secret is in a log:\n%s", p.logs())
+			}
+		})
+	}
+}
