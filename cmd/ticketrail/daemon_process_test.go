@@ -102,8 +102,8 @@ func newDaemonWith(t *testing.T, store, keys string, like func(station string) v
 	addr := freeAddr(t)
 	k.url = "http://" + addr + "/webhooks/print"
 	var y strings.Builder
-	fmt.Fprintf(&y, "receiver: { listen: %q }\nadmin: { socket: %q }\nmetrics: { listen: \"\" }\ndisplay: { listen: \"\" }\n"+
-		"storage: { path: %q }\nlog: { level: warn }\nfallback: %s\n",
+	fmt.Fprintf(&y, "receiver: { listen: %q }\nadmin: { socket: %q }\nmetrics: { listen: \"\" }\n"+
+		"display: { listen: \"\" }\nstorage: { path: %q }\nlog: { level: warn }\nfallback: %s\n",
 		addr, filepath.Join(dir, "s"), store, stations[0])
 	fmt.Fprintf(&y, "venues: [ { id: %s, name: Harbour Grill, timezone: Australia/Melbourne } ]\nprinters:\n", venueID)
 	var routes strings.Builder
