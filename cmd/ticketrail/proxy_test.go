@@ -9,7 +9,9 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
+	"io"
 	"io/fs"
+	"log"
 	"math/big"
 	"net"
 	"net/http"
@@ -126,9 +128,19 @@ func (p *frontProxy) caddy() {
 	p.run("caddy", "run", "--adapter", "caddyfile", "--config", p.write("Caddyfile", conf))
 }
 
-// tunnel stands for cloudflared and Tailscale Funnel, which need the internet: their far end appends the
-// caller's address to what the caller wrote, and adds headers of its own.
-func (p *frontProxy) tunnel() {
+// cloudflared and funnel are simulated, because they need the internet. The far end of cloudflared appends the
+// caller's address to what the caller wrote; that of Tailscale Funnel replaces it.
+func (p *frontProxy) cloudflared() {
+	p.recipe("cloudflared.yml")
+	p.tunnel(func(in http.Header) []string { return in["X-Forwarded-For"] })
+}
+
+func (p *frontProxy) funnel() {
+	p.recipe("tailscale.sh")
+	p.tunnel(func(http.Header) []string { return nil })
+}
+
+func (p *frontProxy) tunnel(keep func(http.Header) []string) {
 	to := &url.URL{Scheme: "http", Host: p.daemon}
 	l, err := net.Listen("tcp", p.address)
 	if err != nil {
@@ -136,10 +148,11 @@ func (p *frontProxy) tunnel() {
 	}
 	s := httptest.NewUnstartedServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(to)
-		r.Out.Header["X-Forwarded-For"] = r.In.Header["X-Forwarded-For"]
+		r.Out.Header["X-Forwarded-For"] = keep(r.In.Header)
 		r.SetXForwarded()
 		r.Out.Header.Set("Cf-Connecting-Ip", r.Out.Header.Get("X-Forwarded-For"))
 	}})
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.Listener = l
 	s.StartTLS()
 	p.t.Cleanup(s.Close)
@@ -213,7 +226,8 @@ func (p *frontProxy) as(from string, body []byte, forwardedFor string) int {
 func TestBehindAProxyCallersKeepTheirAddressAndTheSecretIsInNoLog(t *testing.T) {
 	const service, stranger = "127.0.0.2", "127.0.0.3"
 	for name, start := range map[string]func(*frontProxy){
-		"nginx": (*frontProxy).nginx, "caddy": (*frontProxy).caddy, "tunnel": (*frontProxy).tunnel,
+		"nginx": (*frontProxy).nginx, "caddy": (*frontProxy).caddy,
+		"cloudflared": (*frontProxy).cloudflared, "funnel": (*frontProxy).funnel,
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := newDaemonWith(t, "", "", func(string) virtual.Options {
