@@ -213,6 +213,20 @@ func TestABoxLivesThroughItsPackages(t *testing.T) {
 	}
 	b.do("cp /mnt/ticketrail.yaml /etc/ticketrail/ && systemctl reload ticketrail")
 
+	// Warnings have their priority in the journal, and whoever helps gets them in one file.
+	b.says("journalctl --unit=ticketrail --priority=warning --output=cat", "level=WARN")
+	b.fails("journalctl --unit=ticketrail --priority=warning --output=cat | grep level=INFO", "")
+	b.says("cd /tmp && ticketrail support >&2 && tar --extract --gzip --to-stdout <ticketrail-support-*.tar.gz",
+		"printer: unknown key")
+
+	// The unit forbids the daemon to look at the kernel's clock: it asks timedated. The file would say the
+	// opposite, if the bus did not answer.
+	b.do(`file=/run/systemd/timesync/synchronized; mkdir -p $(dirname $file); touch $file; want=0
+		if [ $(timedatectl show --value --property=NTPSynchronized) = yes ]; then rm $file; want=1; fi
+		systemctl restart ticketrail
+		curl --silent http://127.0.0.1:9321/metrics | grep --line-regexp "ticketrail_clock_synchronized $want"
+		rm --force $file`)
+
 	// Restarts and package changes lose nothing, and the port is always open.
 	b.says(`(`+send+`--count 500 --rate 100; echo orders=$?) >/tmp/orders 2>&1 & orders=$!
 		(while sleep 0.01; do exec 3<>/dev/tcp/127.0.0.1/8443 && exec 3<&-; done) 2>/tmp/refused & probe=$!
