@@ -15,14 +15,16 @@ func (c *cli) check() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "check the configuration",
-		Long: `check reads the configuration and prints every problem on a line of its own; the exit code is
-then 2. If ticketrail.service is installed with this file, it also checks that the service's user
-can read it (as root) and that the service may write where the file says.
+		Long: `check reads the configuration and prints every problem on a line of its own; the
+exit code is then 2. If ticketrail.service is installed with this file, it also
+checks that the service's user can read it (as root) and that the service may
+write where the file says.
 
-With --online it also asks the printers, the third-party kitchen displays and, for each venue, the
-point-of-sale API (as "venues check" does); the exit code is 1 if one of them does not answer or
-reports a problem. It never prints a ticket. It needs no running daemon, but only a running daemon
-knows whether a screen is open in a browser.`,
+With --online it also asks the printers, the third-party kitchen displays and,
+for each venue, the point-of-sale API (as "venues check" does); the exit code is
+1 if one of them does not answer or reports a problem. It never prints a ticket.
+It needs no running daemon, but only a running daemon knows whether a screen is
+open in a browser.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			check := doctor.CheckInstalled

@@ -86,14 +86,15 @@ func (c *cli) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ticketrail",
 		Short: "prints every order once, at the right station in the kitchen",
-		Long: `ticketrail receives print requests from the point-of-sale service, never loses a request that
-it has accepted, and prints every ticket at the right station in the kitchen, in order.
+		Long: `ticketrail receives print requests from the point-of-sale service, never loses a
+request that it has accepted, and prints every ticket at the right station in
+the kitchen, in order.
 
 Exit codes:
   0  OK
   1  a problem was found, or the command failed
   2  wrong usage or configuration
-  3  the daemon is not reachable: it is not running, or this user may not open its socket`,
+  3  the daemon is not reachable: down, or this user may not open its socket`,
 		Version:       admin.ThisBuild().String(),
 		Args:          rejectArgs,
 		RunE:          requireSubcommand,
@@ -109,6 +110,7 @@ Exit codes:
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(help())
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", ".FlagUsagesWrapped 80 "))
 	// The package installs what it prints.
 	root.CompletionOptions.HiddenDefaultCmd = true
 	f := root.PersistentFlags()
@@ -124,7 +126,7 @@ Exit codes:
 		listGroup("printers", "list, test, hold, resume and probe stations; list printer profiles",
 			c.printersList(), c.printersTest(), c.printersHold(), c.printersResume(), c.printersProbe(),
 			c.printersProfiles(), c.printersDiscover()),
-		listGroup("screens", "list kitchen screens, pair and revoke browsers, show how long tickets took",
+		listGroup("screens", "list kitchen screens, pair and revoke browsers, show times",
 			c.screensList(), c.screensPair(), c.screensRevoke(), c.screensTimes()),
 		listGroup("rejects", "list and show refused print requests", c.rejectsList(), c.rejectsShow()),
 		listGroup("venues", "list the venues, check them at the point-of-sale API", c.venuesList(), c.venuesCheck()),

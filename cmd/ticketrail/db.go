@@ -27,8 +27,9 @@ func (c *cli) dbCheck() *cobra.Command {
 	return &cobra.Command{
 		Use:   "check [FILE]",
 		Short: "check a database or a backup that no daemon has open",
-		Long: `check reads a whole database file (default: storage.path of the configuration) and verifies it. The
-daemon must not have it open; a backup can be checked at any time.`,
+		Long: `check reads a whole database file (default: storage.path of the configuration)
+and verifies it. The daemon must not have it open; a backup can be checked at
+any time.`,
 		Args: atMostOneArg,
 		RunE: func(_ *cobra.Command, args []string) error {
 			path, err := c.databaseOr(args)
@@ -58,8 +59,9 @@ func (c *cli) dbBackup() *cobra.Command {
 	return &cobra.Command{
 		Use:   "backup FILE",
 		Short: "write a backup of the database of the running daemon",
-		Long: `backup writes the database as it is at this moment to FILE, which must not exist, and checks it. The
-daemon works on meanwhile. The backup has every ticket with its text, so keep it as safe as the database.`,
+		Long: `backup writes the database as it is at this moment to FILE, which must not
+exist, and checks it. The daemon works on meanwhile. The backup has every ticket
+with its text, so keep it as safe as the database.`,
 		Example: "  ticketrail db backup /var/backups/ticketrail-$(date +%F).db",
 		Args:    oneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -116,12 +118,13 @@ func (c *cli) dbRestore() *cobra.Command {
 	return &cobra.Command{
 		Use:   "restore FILE",
 		Short: "replace the database by a backup",
-		Long: `restore puts a backup in the place of the database (storage.path of the configuration). Stop the daemon
-first: ` + stopFirst + `
+		Long: `restore puts a backup in the place of the database (storage.path of the
+configuration). Stop the daemon first: ` + stopFirst + `
 
-The present database is kept under another name beside it. Tickets that were waiting when the backup was
-made print again, marked POSSIBLE DUPLICATE, because nobody knows which of them have come out since. What
-was ordered after the backup is only in the database that was kept.`,
+The present database is kept under another name beside it. Tickets that were
+waiting when the backup was made print again, marked POSSIBLE DUPLICATE, because
+nobody knows which of them have come out since. What was ordered after the
+backup is only in the database that was kept.`,
 		Args: oneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := c.databaseOr(nil)
@@ -150,8 +153,9 @@ func (c *cli) dbCompact() *cobra.Command {
 	return &cobra.Command{
 		Use:   "compact",
 		Short: "give the free space of the database back to the disk",
-		Long: `compact rewrites the database (storage.path of the configuration) without its free space, and needs
-as much space as its content meanwhile. Stop the daemon first: ` + stopFirst,
+		Long: `compact rewrites the database (storage.path of the configuration) without its
+free space, and needs as much space as its content meanwhile. Stop the daemon
+first: ` + stopFirst,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			path, err := c.databaseOr(nil)

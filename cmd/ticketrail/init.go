@@ -29,17 +29,19 @@ func (c *cli) init() *cobra.Command {
 	var f initFlags
 	cmd := &cobra.Command{
 		Use:   "init",
-		Short: "write the first configuration: asks, finds printers, prints a test ticket",
-		Long: `init asks for the venue, its time zone, the printers and how the service reaches this box, writes
-the configuration with a new secret, checks it, prints a test ticket, and says what to enter at the
-service. It looks for printers on the box's own networks (see "printers discover"). It replaces no
-file, and leaves none behind if something fails.
+		Short: "write the first configuration, find printers, print a test ticket",
+		Long: `init asks for the venue, its time zone, the printers and how the service reaches
+this box, writes the configuration with a new secret, checks it, prints a test
+ticket, and says what to enter at the service. It looks for printers on the
+box's own networks (see "printers discover"). It replaces no file, and leaves
+none behind if something fails.
 
-Each question has a flag; with all of them, nothing is asked. The answers may also come from a file
-or a pipe, one on each line.`,
+Each question has a flag; with all of them, nothing is asked. The answers may
+also come from a file or a pipe, one on each line.`,
 		Example: `  ticketrail init
-  ticketrail init --config ./kitchen.yaml --venue "Harbour Grill" --venue-id new \
-    --timezone Australia/Melbourne --printer grill=tcp://192.168.1.50 --reach proxy --host ""`,
+  ticketrail init --config ./kitchen.yaml --venue "Harbour Grill" \
+    --venue-id new --timezone Australia/Melbourne \
+    --printer grill=tcp://192.168.1.50 --reach proxy --host ""`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			q := &questions{c: c, given: cmd.Flags().Changed, in: bufio.NewScanner(c.in)}

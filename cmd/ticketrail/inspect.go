@@ -16,9 +16,9 @@ func (c *cli) inspect() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inspect FILE|-",
 		Short: "show the tickets that a print request would make",
-		Long: `inspect reads a print request from FILE, or from standard input with -, and shows where each
-field was found, which routes match, and each ticket as text. It prints nothing on paper and needs
-no running daemon.`,
+		Long: `inspect reads a print request from FILE, or from standard input with -, and
+shows where each field was found, which routes match, and each ticket as text.
+It prints nothing on paper and needs no running daemon.`,
 		Example: "  ticketrail jobs show 17 --body | ticketrail inspect -",
 		Args:    oneArg,
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -33,7 +33,7 @@ func (c *cli) jobsList() *cobra.Command {
 		Example: `  ticketrail jobs list --state pending,held
   ticketrail jobs list --station grill --since 2h
   ticketrail jobs list --order 142
-  ticketrail jobs list --request 5b7c1d    (as printed at the foot of the ticket)`,
+  ticketrail jobs list --request 5b7c1d    (as at the foot of the ticket)`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			// Before the daemon is asked for the kitchen's zone, so that a mistake is told in any case.

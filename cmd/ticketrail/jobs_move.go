@@ -19,9 +19,9 @@ func (c *cli) jobsMove() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "move {ID... | --from STATION} --to STATION",
 		Short: "move waiting and held tickets to another station",
-		Long: `move puts tickets that wait or are held at the end of another station's queue: the ones named, or
-with --from all of a station. They get new ids. A held ticket may have come out already, so it then prints
-marked REPRINT.`,
+		Long: `move puts tickets that wait or are held at the end of another station's queue:
+the ones named, or with --from all of a station. They get new ids. A held ticket
+may have come out already, so it then prints marked REPRINT.`,
 		Example: "  ticketrail jobs move --from grill --to bar",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {

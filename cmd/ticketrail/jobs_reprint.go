@@ -18,13 +18,14 @@ func (c *cli) jobsReprint() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reprint ID...",
 		Short: "print tickets again, marked REPRINT",
-		Long: `reprint puts a copy, marked REPRINT, at the end of the station's queue. If the ticket is held or
-failed, the copy replaces it: the original is cancelled.
+		Long: `reprint puts a copy, marked REPRINT, at the end of the station's queue. If the
+ticket is held or failed, the copy replaces it: the original is cancelled.
 
-Lines that were voided since print as VOID on the copy. A void may not say for certain which line it
-means, for example if it came with another request for the same order number: such a line prints as it
-was, and the copy ends with "Later for #142: VOID at 19:40 (job 13)". With --as-it-was the copy is as
-the ticket first came, without any of this.`,
+Lines that were voided since print as VOID on the copy. A void may not say for
+certain which line it means, for example if it came with another request for the
+same order number: such a line prints as it was, and the copy ends with "Later
+for #142: VOID at 19:40 (job 13)". With --as-it-was the copy is as the ticket
+first came, without any of this.`,
 	}
 	cmd.Flags().StringVar(&o.Station, "station", "", "`station` that prints the copy (default: that of the ticket)")
 	cmd.Flags().BoolVar(&o.AsItWas, "as-it-was", false, "print it as it first came, also what is void since")

@@ -37,15 +37,17 @@ func (c *cli) labor(
 	cmd := &cobra.Command{
 		Use:   use,
 		Short: short,
-		Long: fmt.Sprintf(`%s asks the point-of-sale API and needs no running daemon. If the list breaks off, nothing is
-printed. If its length is not the count that the service reports, what was received is printed, and
-the exit code is 1.
+		Long: fmt.Sprintf(`%s asks the point-of-sale API and needs no running daemon.
+If the list breaks off, nothing is printed. If its length is not the count that
+the service reports, what was received is printed, and the exit code is 1.
 
---json prints the records as the service sent them. --csv prints these columns, with a header line:
+--json prints the records as the service sent them. --csv prints these columns,
+with a header line:
 %s
-The CSV is UTF-8 as in RFC 4180, with a line feed at the end of each line. Spreadsheets run a cell
-that begins with = + - @ as a formula: such a cell gets an apostrophe in front. Control characters
-and text direction marks become spaces. For unchanged values use --json.`, use, wrap(columns)),
+The CSV is UTF-8 as in RFC 4180, with a line feed at the end of each line.
+Spreadsheets run a cell that begins with = + - @ as a formula: such a cell gets
+an apostrophe in front. Control characters and text direction marks become
+spaces. For unchanged values use --json.`, use, wrap(columns)),
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if asJSON && asCSV {
@@ -138,7 +140,7 @@ func wrap(words []string) string {
 		switch {
 		case i == 0:
 			b.WriteString("  ")
-		case at+len(w) > 90:
+		case at+len(w) > 76:
 			b.WriteString(",\n  ")
 			at = 0
 		default:

@@ -19,10 +19,11 @@ func (c *cli) printersDiscover() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "discover",
 		Short: "find the printers on the local network and on USB",
-		Long: `discover asks every address of the box's own private networks on port 9100, looks on USB, and
-shows what answers like a printer, with the lines for the configuration. Nothing prints: it asks
-for the status (DLE EOT), which is harmless to other devices too. It asks at most 64 addresses at a
-time, and no network larger than a /22 unless it is named with --network. It needs no running
+		Long: `discover asks every address of the box's own private networks on port 9100,
+looks on USB, and shows what answers like a printer, with the lines for the
+configuration. Nothing prints: it asks for the status (DLE EOT), which is
+harmless to other devices too. It asks at most 64 addresses at a time, and no
+network larger than a /22 unless it is named with --network. It needs no running
 daemon.`,
 		Example: "  ticketrail printers discover --network 10.0.3.0/24",
 		Args:    noArgs,

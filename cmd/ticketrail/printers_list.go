@@ -22,9 +22,10 @@ func (c *cli) printersList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [STATION...]",
 		Short: "list stations, their state and how to fix problems",
-		Long: `list shows every station (printer, screen or third-party kitchen display), how many tickets wait
-for it, and what to do if its tickets do not print. With names it shows only those stations, and
-the exit code is 1 if one of them has a problem.
+		Long: `list shows every station (printer, screen or third-party kitchen display), how
+many tickets wait for it, and what to do if its tickets do not print. With names
+it shows only those stations, and the exit code is 1 if one of them has a
+problem.
 
 PROOF is the best evidence that the station can give for a ticket:
   confirmed  the printer reports that this ticket was printed to its end

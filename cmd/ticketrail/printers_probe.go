@@ -12,7 +12,7 @@ import (
 func (c *cli) printersProbe() *cobra.Command {
 	return &cobra.Command{
 		Use:   "probe STATION",
-		Short: "find out again what a station's printer can answer, after it was replaced",
+		Short: "find out again what a new printer at a station can answer",
 		Args:  oneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d, err := c.client()

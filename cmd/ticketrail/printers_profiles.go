@@ -16,9 +16,9 @@ func (c *cli) printersProfiles() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "profiles [PROFILE]",
 		Short: "list the printer profiles, or show one",
-		Long: `profiles lists the printer models that printers[].profile can name. With a name it shows the
-settings of that profile; printers[].override can change each of them for one printer. It needs no
-running daemon.`,
+		Long: `profiles lists the printer models that printers[].profile can name. With a name
+it shows the settings of that profile; printers[].override can change each of
+them for one printer. It needs no running daemon.`,
 		Example: `  ticketrail printers profiles generic-80mm`,
 		Args:    atMostOneArg,
 		RunE: func(_ *cobra.Command, args []string) error {

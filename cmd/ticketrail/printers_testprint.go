@@ -19,8 +19,9 @@ func (c *cli) printersTest() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "test STATION",
 		Short: "print a test ticket and report the result",
-		Long: `test puts a test ticket at the end of a station's queue and waits for the result; the exit code
-is 1 if the ticket did not print. Tickets that were queued before it print first.`,
+		Long: `test puts a test ticket at the end of a station's queue and waits for the
+result; the exit code is 1 if the ticket did not print. Tickets that were queued
+before it print first.`,
 		Args: oneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d, err := c.client()

@@ -15,9 +15,9 @@ func (c *cli) rejectsList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "list refused print requests, newest first",
-		Long: `list shows print requests that were refused: for their content, or because their path, venue,
-device or address is not allowed. The service does not send them again: each may be an order that
-the kitchen does not know about.`,
+		Long: `list shows print requests that were refused: for their content, or because their
+path, venue, device or address is not allowed. The service does not send them
+again: each may be an order that the kitchen does not know about.`,
 		Args: noArgs,
 	}
 	return query(c, cmd, func(ctx context.Context, d *admin.Client, _ []string) ([]admin.Reject, error) {

@@ -16,9 +16,9 @@ func (c *cli) screensList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "list kitchen screens and paired browsers",
-		Long: `list shows every screen: how many of its pages are open, or since when none is; how many tickets
-are on its board; and the address to open in a browser. Below are the paired browsers, each with the
-id that "screens revoke" takes.`,
+		Long: `list shows every screen: how many of its pages are open, or since when none is;
+how many tickets are on its board; and the address to open in a browser. Below
+are the paired browsers, each with the id that "screens revoke" takes.`,
 		Args: noArgs,
 	}
 	return query(c, cmd, func(ctx context.Context, d *admin.Client, _ []string) (admin.Screens, error) {

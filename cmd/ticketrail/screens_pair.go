@@ -16,13 +16,13 @@ func (c *cli) screensPair() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "pair CODE",
 		Short: "pair the browser that shows CODE with a screen",
-		Long: `pair gives a browser on another machine access to one screen. Open the address of the screen in
-that browser (ticketrail screens list shows it): the page shows a code, which changes every ten
-minutes. Upper and lower case, dashes and spaces in the code do not matter. The browser stays paired
-until "screens revoke".
+		Long: `pair gives a browser on another machine access to one screen. Open the address
+of the screen in that browser (ticketrail screens list shows it): the page shows
+a code, which changes every ten minutes. Upper and lower case, dashes and spaces
+in the code do not matter. The browser stays paired until "screens revoke".
 
-With --manager the browser sees every screen, and its page /manage pairs further browsers. The page
-works in a browser on this computer too.`,
+With --manager the browser sees every screen, and its page /manage pairs further
+browsers. The page works in a browser on this computer too.`,
 		Args: oneArg,
 	}
 	cmd.Flags().StringVar(&station, "station", "", "`screen` to show (optional if there is only one)")

@@ -17,13 +17,14 @@ func (c *cli) screensTimes() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "times",
 		Short: "show how long the tickets of a day took",
-		Long: `times shows for each screen, hour and item how long it took from the acceptance of an order until
-its ticket was first seen, until it was bumped (or the item ticked), and until the order was sent out
-at the pass. Each cell has p50 and p90 in minutes and seconds: half of the tickets took at most p50,
-nine tenths at most p90. LATE are the tickets that took longer than the screen's late_after.
+		Long: `times shows for each screen, hour and item how long it took from the acceptance
+of an order until its ticket was first seen, until it was bumped (or the item
+ticked), and until the order was sent out at the pass. Each cell has p50 and p90
+in minutes and seconds: half of the tickets took at most p50, nine tenths at
+most p90. LATE are the tickets that took longer than the screen's late_after.
 
-Tickets are kept for 48 hours after they left the board. The page /times of the screens shows the
-same.`,
+Tickets are kept for 48 hours after they left the board. The page /times of the
+screens shows the same.`,
 		Example: "  ticketrail screens times --day 2026-11-22 --csv >times.csv",
 		Args:    noArgs,
 	}

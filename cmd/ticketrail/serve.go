@@ -23,11 +23,13 @@ func (c *cli) serve() *cobra.Command {
 	return &cobra.Command{
 		Use:   "serve",
 		Short: "run the daemon",
-		Long: `serve runs the daemon in the foreground until SIGTERM or SIGINT; a second signal ends it at
-once. SIGHUP reloads the configuration; an invalid one is logged and changes nothing.
+		Long: `serve runs the daemon in the foreground until SIGTERM or SIGINT; a second signal
+ends it at once. SIGHUP reloads the configuration; an invalid one is logged and
+changes nothing.
 
-Under systemd it reports when it is ready, feeds the watchdog, and has the port of the webhook kept
-open while it restarts, so that a restart refuses no connection.`,
+Under systemd it reports when it is ready, feeds the watchdog, and has the port
+of the webhook kept open while it restarts, so that a restart refuses no
+connection.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			// Before anything slow: without a handler an early SIGHUP would end the program. One

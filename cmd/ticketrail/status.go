@@ -21,9 +21,10 @@ func (c *cli) status() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "show whether all is well, the worst first",
-		Long: `status shows what needs a person (FAIL), what works but not as it should (WARN) and what is fine (OK):
-orders, stations, tickets, clock, disk, certificates, version. The exit code is 1 if something needs a
-person, so that monitoring can use it.
+		Long: `status shows what needs a person (FAIL), what works but not as it should (WARN)
+and what is fine (OK):
+orders, stations, tickets, clock, disk, certificates, version. The exit code is
+1 if something needs a person, so that monitoring can use it.
 
 With --watch it is shown again every two seconds, until it is interrupted.`,
 		Args: noArgs,

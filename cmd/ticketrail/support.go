@@ -35,12 +35,13 @@ func (c *cli) support() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "support",
 		Short: "write what a person who helps needs to know into one file",
-		Long: `support writes a .tar.gz into the current folder: the configuration without secrets, what status and
-doctor say, stations, refused requests, metrics, the log of the last hour, versions, and how systemd runs
-the service. It works with the daemon down. Run it as root: others may not see the log.
+		Long: `support writes a .tar.gz into the current folder: the configuration without
+secrets, what status and doctor say, stations, refused requests, metrics, the
+log of the last hour, versions, and how systemd runs the service. It works with
+the daemon down. Run it as root: others may not see the log.
 
-What was ordered is left out. With --with-orders the tickets of the last hour and the bodies of refused
-requests are in it, with everything that guests wrote.`,
+What was ordered is left out. With --with-orders the tickets of the last hour
+and the bodies of refused requests are in it, with everything that guests wrote.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			parts := c.supportParts(cmd.Context())

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -62,6 +63,21 @@ func TestWrongUseOfEveryCommandEndsWith2AndSaysWhatIsWrong(t *testing.T) {
 				}
 			})
 		})
+	})
+}
+
+func TestTheHelpOfEveryCommandFitsIn80Columns(t *testing.T) {
+	everyCommand(func(cmd *cobra.Command, path []string) {
+		if len(path) > 0 && path[0] == "completion" {
+			return // cobra's own
+		}
+		var out bytes.Buffer
+		(&cli{out: &out, err: &out}).run(t.Context(), append(path, "--help"))
+		for line := range strings.Lines(out.String()) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 {
+				t.Errorf("%s --help: %d columns: %s", cmd.CommandPath(), n, line)
+			}
+		}
 	})
 }
 

@@ -16,8 +16,8 @@ func (c *cli) venuesList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "list the venues of the configuration",
-		Long: `list shows the venues whose print requests are accepted. It needs no running daemon, and asks
-nobody: "venues check" asks the point-of-sale API about them.`,
+		Long: `list shows the venues whose print requests are accepted. It needs no running
+daemon, and asks nobody: "venues check" asks the point-of-sale API about them.`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			conf, err := doctor.Load(c.config)
