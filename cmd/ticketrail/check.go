@@ -46,7 +46,7 @@ open in a browser.`,
 			if err := printLine(c.out, "%s is valid", c.config); err != nil || !online {
 				return err
 			}
-			return doctor.CheckOnline(cmd.Context(), c.config, c.out)
+			return doctor.CheckOnline(cmd.Context(), c.config, foldedLines{c})
 		},
 	}
 	cmd.Flags().BoolVar(&online, "online", false, "also ask the printers, the displays and the point-of-sale API")

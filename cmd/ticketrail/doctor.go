@@ -30,8 +30,8 @@ also sees what the service's user cannot read, and which program has a port.`,
 			if exe, err := os.Executable(); err == nil {
 				box.CheckStore = doctor.CheckInChild(exe)
 			}
-			o := admin.Overview{Build: admin.ThisBuild(), Findings: box.Diagnose(cmd.Context(), c.config)}
-			o.Findings = append(o.Findings, c.askDaemon(cmd)...)
+			found := box.Diagnose(cmd.Context(), c.config)
+			o := admin.Overview{Build: admin.ThisBuild(), Findings: joinFindings(c.askDaemon(cmd), found)}
 			slices.SortStableFunc(o.Findings, admin.WorstFirst)
 			var err error
 			if asJSON {
@@ -47,6 +47,15 @@ also sees what the service's user cannot read, and which program has a port.`,
 	}
 	jsonFlag(cmd, &asJSON)
 	return cmd
+}
+
+// joinFindings adds to what the daemon says what was found without it. Of a station that the daemon reports as
+// wrong it knows more, for example how many tickets wait.
+func joinFindings(said, found []admin.Finding) []admin.Finding {
+	return slices.Concat(said, slices.DeleteFunc(found, func(f admin.Finding) bool {
+		_, station, _ := strings.Cut(f.Subject, " ") // as in "printer grill"
+		return slices.ContainsFunc(said, func(s admin.Finding) bool { return s.Station && s.Subject == station })
+	}))
 }
 
 // askDaemon is what the running daemon says, without what was looked at already.

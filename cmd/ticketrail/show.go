@@ -279,3 +279,10 @@ func parseIDs(args []string) ([]uint64, error) {
 
 // line is one line of output, folded for the terminal.
 func (c *cli) line(s string) string { return fold(singleLine(s), columnsOf(c.out), 2) + "\n" }
+
+// foldedLines folds what another package writes, a line at a time, as its findings come in.
+type foldedLines struct{ *cli }
+
+func (f foldedLines) Write(line []byte) (int, error) {
+	return len(line), write(f.out, f.line(strings.TrimSuffix(string(line), "\n")))
+}

@@ -37,6 +37,18 @@ func TestAnOverviewFits80ColumnsAndKeepsItsWordsInColour(t *testing.T) {
 	}
 }
 
+func TestDoctorNamesAStationOnceIfTheDaemonReportsIt(t *testing.T) {
+	said := []admin.Finding{{Subject: "grill", Station: true}, {Subject: "orders"}}
+	found := []admin.Finding{{Subject: "printer grill"}, {Subject: "printer orders"}, {Subject: "port"}}
+	var subjects []string
+	for _, f := range joinFindings(said, found) {
+		subjects = append(subjects, f.Subject)
+	}
+	if got := strings.Join(subjects, ", "); got != "grill, orders, printer orders, port" {
+		t.Errorf("the findings are about %s", got)
+	}
+}
+
 func TestTheLastCellOfATableIsFoldedOnATerminal(t *testing.T) {
 	for _, c := range []struct{ last, want string }{
 		{"short", "ID      NOTE\nlonger  short\n"},

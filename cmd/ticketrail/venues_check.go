@@ -33,7 +33,7 @@ service.timeout, if that is longer).`,
 				return serviceError(err)
 			}
 			if !asJSON {
-				return doctor.ShowVenues(c.out, checks)
+				return doctor.ShowVenues(foldedLines{c}, checks)
 			}
 			if err := showJSON(c.out, checks); err != nil {
 				return err
