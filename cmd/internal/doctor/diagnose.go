@@ -115,11 +115,10 @@ func (b Box) secretReaders() (out []admin.Finding) {
 
 // portFindings are the ports of the configuration that another program has.
 func portFindings(conf *config.Config) (out []admin.Finding) {
-	listens := map[string]string{"receiver.listen": conf.Receiver.Listen, "metrics.listen": conf.Metrics.Listen}
-	if len(conf.Screens) > 0 {
-		listens["display.listen"] = conf.Display.Listen
-	}
-	for key, address := range listens {
+	for key, address := range map[string]string{
+		"receiver.listen": conf.Receiver.Listen, "metrics.listen": conf.Metrics.Listen,
+		"display.listen": conf.Display.Listen,
+	} {
 		who := listener(address)
 		if who != "" && !strings.HasPrefix(who, "ticketrail ") {
 			out = append(out, fail(key, fmt.Sprintf("%s is taken by %s", address, who),
