@@ -16,7 +16,7 @@ import (
 )
 
 // Copies of the file: a backup while the queue works, and its way back. Restore and Compact replace the
-// file under its lock, so no daemon works with it meanwhile. The new file is made under another name, as at
+// file under [Lock] and bbolt's lock, so no daemon works with it meanwhile, or is about to. The new file is made under another name, as at
 // the first start, and gets its name in one step when all of it is on the disk. A crash before that step
 // leaves the file as it was, and PATH.new-*, which the next start removes. A crash after it: the new file.
 
@@ -49,6 +49,11 @@ type Restored struct {
 func Restore(path, backup string) (Restored, error) { return restore(path, backup, systemHooks) }
 
 func restore(path, backup string, s storageHooks) (r Restored, err error) {
+	lock, err := Lock(path)
+	if err != nil {
+		return r, fmt.Errorf("restore: %w", err)
+	}
+	defer lock.Close()
 	old, err := lockFile(path)
 	if err != nil {
 		return r, fmt.Errorf("restore %s: %w", path, err)
@@ -78,7 +83,12 @@ func Compact(path string) (before, after int64, err error) { return compact(path
 
 func compact(path string, s storageHooks) (before, after int64, err error) {
 	fail := func(err error) (int64, int64, error) { return 0, 0, fmt.Errorf("compact %s: %w", path, err) }
-	// It holds the lock until it is closed, when the new file has the name.
+	lock, err := Lock(path)
+	if err != nil {
+		return 0, 0, fmt.Errorf("compact: %w", err)
+	}
+	defer lock.Close()
+	// It holds bbolt's lock until it is closed, when the new file has the name.
 	db, err := openFile(Options{Path: path}, s.sync)
 	if err != nil {
 		return fail(err)

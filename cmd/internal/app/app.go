@@ -164,7 +164,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if a.queue, err = files.open(ctx, o, a.registry); err != nil {
 		return nil, err
 	}
-	a.down.push("queue", closeQueue(a.queue))
+	a.down.push("queue", func(ctx context.Context) error { return files.close(ctx, a.queue) })
 
 	// The dispatcher has no lanes yet, so nothing prints before apply.
 	a.dispatch = dispatch.New(dispatch.Options{Queue: dispatch.From(a.queue), Logger: a.log, Registerer: a.registry})

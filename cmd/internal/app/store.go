@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -27,6 +28,7 @@ import (
 // A store is the database file: it is checked, opened, and quarantined if it is damaged.
 type store struct {
 	conf   config.Storage // of the start: a reload cannot change it
+	lock   io.Closer      // from before the first look at the file until it is closed
 	log    *slog.Logger
 	notify func(state string)                           // to systemd, which must not give up on a long check
 	check  func(ctx context.Context, path string) error // nil: no check
@@ -34,7 +36,17 @@ type store struct {
 
 // open checks the file and opens it. A full disk is no error: the queue opens, refuses requests,
 // and accepts them again when there is space.
-func (s *store) open(ctx context.Context, o Options, reg *prometheus.Registry) (*queue.Queue, error) {
+func (s *store) open(ctx context.Context, o Options, reg *prometheus.Registry) (q *queue.Queue, err error) {
+	// Without it a file that another process writes could look damaged, and would be renamed while that
+	// process stores orders in it.
+	if s.lock, err = queue.Lock(s.conf.Path); err != nil {
+		return nil, openError(s.conf.Path, err)
+	}
+	defer func() {
+		if err != nil {
+			s.lock.Close()
+		}
+	}()
 	if err := s.checkFile(ctx); err != nil {
 		return nil, err
 	}
@@ -51,9 +63,7 @@ func (s *store) open(ctx context.Context, o Options, reg *prometheus.Registry) (
 	if qo.Clock == nil {
 		qo.Clock = doctor.WallClock{}
 	}
-	// Open also takes the file's lock. A second daemon fails here within seconds and touches
-	// nothing.
-	q, err := queue.Open(qo)
+	q, err = queue.Open(qo)
 	if errors.Is(err, queue.ErrDamaged) { // damage that the check does not look for, or there was no check
 		if err = s.quarantine(err); err == nil {
 			q, err = queue.Open(qo)
@@ -69,19 +79,17 @@ func (s *store) open(ctx context.Context, o Options, reg *prometheus.Registry) (
 	return q, nil
 }
 
-// closeQueue returns the teardown step of the queue. It gives up if the disk does not answer in
+// close closes the queue. It gives up if the disk does not answer in
 // time: what was acknowledged is on the disk by then, and the next start reads it. Otherwise
 // every stop with a dead disk would end with a kill.
-func closeQueue(q *queue.Queue) func(context.Context) error {
-	return func(ctx context.Context) error {
-		closed := make(chan error, 1)
-		go func() { closed <- q.Close() }()
-		select {
-		case err := <-closed:
-			return err
-		case <-ctx.Done():
-			return fmt.Errorf("the disk does not answer: %w", context.Cause(ctx))
-		}
+func (s *store) close(ctx context.Context, q *queue.Queue) error {
+	closed := make(chan error, 1)
+	go func() { closed <- errors.Join(q.Close(), s.lock.Close()) }()
+	select {
+	case err := <-closed:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("the disk does not answer: %w", context.Cause(ctx))
 	}
 }
 
@@ -146,7 +154,12 @@ func openError(path string, err error) error {
 // in the name keeps the files of several such events apart, and tells the operator which evening is
 // in it. After a rename that failed the daemon does not start: it must not open the damaged file.
 func (s *store) quarantine(damage error) error {
-	kept := fmt.Sprintf("%s.corrupt-%s", s.conf.Path, time.Now().UTC().Format("20060102T150405Z"))
+	name := fmt.Sprintf("%s.corrupt-%s", s.conf.Path, time.Now().UTC().Format("20060102T150405Z"))
+	kept := name
+	// A rename would replace the file of an event in the same second. Nobody else gives such names: see lock.
+	for n := 2; exists(kept); n++ {
+		kept = fmt.Sprintf("%s-%d", name, n)
+	}
 	if err := os.Rename(s.conf.Path, kept); err != nil {
 		return fmt.Errorf("quarantine the damaged database: %w", err)
 	}
@@ -154,6 +167,11 @@ func (s *store) quarantine(damage error) error {
 		"tickets that waited in it will not print",
 		"path", s.conf.Path, "kept", kept, "err", damage)
 	return nil
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // quarantined lists the quarantined databases that have not been moved away yet. It reads the

@@ -11,8 +11,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 
 	"ticketrail/config"
+	"ticketrail/queue"
 )
 
 func TestTheErrorOfADatabaseThatCannotBeOpenedSaysWhatToDo(t *testing.T) {
@@ -51,5 +53,42 @@ func TestOnlyADatabaseThatWasCheckedIsLoggedAsSuch(t *testing.T) {
 			!strings.Contains(log.String(), `"`+want+`"`) {
 			t.Errorf("a check that says %v: %v, logged as\n%s", finds, err, &log)
 		}
+	}
+}
+
+func TestAFileThatLooksDamagedStaysWhileAnotherDaemonHasIt(t *testing.T) {
+	a, _ := startOnFile(t, grillOnly)
+	path := a.health.store.conf.Path
+	second := &store{
+		conf: config.Storage{Path: path}, log: newLogger(nil, "text", nil), notify: func(string) {},
+		check: func(context.Context, string) error { return queue.ErrDamaged }, // it grows just now
+	}
+	if _, err := second.open(t.Context(), Options{}, newRegistry()); err == nil ||
+		!strings.Contains(err.Error(), "another ticketrail process has it open") {
+		t.Errorf("a second start: %v", err)
+	}
+	if found := second.quarantined(); len(found) > 0 || !exists(path) {
+		t.Errorf("the running daemon's file is now %v", found)
+	}
+}
+
+func TestAQuarantinedFileReplacesNoOther(t *testing.T) {
+	files := &store{conf: config.Storage{Path: filepath.Join(t.TempDir(), "t.db")}, log: newLogger(nil, "text", nil)}
+	synctest.Test(t, func(t *testing.T) { // within one second
+		for n := range 3 {
+			err := os.WriteFile(files.conf.Path, make([]byte, n+1), 0o600)
+			if err := errors.Join(err, files.quarantine(queue.ErrDamaged)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	sizes := map[int64]bool{}
+	for _, name := range files.quarantined() {
+		if info, err := os.Stat(name); err == nil {
+			sizes[info.Size()] = true
+		}
+	}
+	if len(sizes) != 3 {
+		t.Errorf("three files became %v", files.quarantined())
 	}
 }
