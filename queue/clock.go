@@ -101,7 +101,7 @@ func (q *Queue) maintain() {
 	}
 	q.in.markWorking()
 	q.clock.addTimeOff()
-	q.space.checkFull()
+	q.space.checkFull(q.reusable())
 	o := &op{kind: opOnce, since: time.Now(), done: make(chan error, 1), apply: func(b *batch) error {
 		b.dropGenerations(b.now, q.o.DedupRetention)
 		q.morePruning = b.prune(q.o.HistoryRetention)
@@ -111,6 +111,9 @@ func (q *Queue) maintain() {
 		return nil
 	}}
 	q.commitAndAnswer([]*op{o})
+	if q.nextReopen.IsZero() && !q.morePruning {
+		q.compactIfQuiet()
+	}
 }
 
 // pruneAtOnce is how many jobs one transaction of prune removes, so that a ticket never waits long

@@ -62,7 +62,7 @@ func (q *Queue) run() {
 		case <-q.untilReopen():
 		case <-q.untilSpaceCheck():
 			q.in.markWorking()
-			q.space.checkFull()
+			q.space.checkFull(q.reusable())
 		}
 	}
 }
@@ -134,7 +134,8 @@ func (q *Queue) commit(ops []*op) (errs []error, err error) {
 	b := &batch{q: q, now: q.clock.running(), wall: q.clock.wall(), full: q.space.isFull.Load()}
 	// The free space is checked only for new requests: everything else is needed to print.
 	if slices.ContainsFunc(ops, func(o *op) bool { return o.kind == opAccept }) {
-		b.full = q.space.checkFull()
+		b.full = q.space.checkFull(q.reusable())
+		q.lastAccept = time.Now()
 	}
 	if b.tx, err = q.db.Load().Begin(true); err != nil {
 		return nil, err

@@ -90,6 +90,38 @@ func TestARealFullDiskStopsAcceptingNeverPrinting(t *testing.T) {
 	q.restart()
 }
 
+// Another program may have taken the rest of the disk.
+func TestAFullDiskTakesRequestsWhileTheFileHasFreePages(t *testing.T) {
+	dir := smallDisk(t, 64)
+	q := start(t, func(o *Options) { o.Path = filepath.Join(dir, "queue.db"); o.Reserve = 4 << 20 })
+	q.accept(order("a", "bar"))
+	q.evening(40)
+	f, err := os.Create(filepath.Join(dir, "hog"))
+	must(t, err)
+	defer f.Close()
+	q.must(os.Remove(reservePath(q.o)))
+	for err == nil {
+		_, err = f.Write(make([]byte, 64<<10))
+	}
+	q.space.isFull.Store(true) // a commit has found it full, and gave up the reserve
+	n := 0
+	for ; n < 200; n++ {
+		r := order(id(n), "grill")
+		r.Body = make([]byte, 200<<10)
+		if _, err := q.Accept(bg, r); err != nil {
+			wantErr(t, err, ErrStorageFull)
+			break
+		}
+	}
+	if n < 100 || n == 200 {
+		t.Errorf("%d requests of 200 KiB fit into 40 MiB of free pages", n)
+	}
+	wantErr(t, q.Ready(), ErrStorageFull)
+	for m := range n { // there is room left for what printing writes
+		q.printAll("grill", id(m))
+	}
+}
+
 func TestRequestsAreTakenAgainWhenThereIsSpaceForTheReserveAndMore(t *testing.T) {
 	const reserve = 4 << 20
 	dir := smallDisk(t, 64)

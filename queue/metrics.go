@@ -74,7 +74,7 @@ var (
 	descFile = prometheus.NewDesc("ticketrail_queue_file_bytes",
 		"Size of the queue's file.", nil, nil)
 	descUnused = prometheus.NewDesc("ticketrail_queue_file_free_bytes",
-		"Bytes of the queue's file that hold nothing: it never becomes smaller by itself.", nil, nil)
+		"Bytes of the queue's file that hold nothing.", nil, nil)
 	descDiskFree = prometheus.NewDesc("ticketrail_queue_disk_free_bytes",
 		"Bytes that may still be written to the disk of the queue's file.", nil, nil)
 	descReserve = prometheus.NewDesc("ticketrail_queue_reserve_bytes",

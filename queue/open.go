@@ -32,6 +32,8 @@ type Queue struct {
 	backoff     time.Duration // between attempts to reopen
 	lastFailure string        // logged last, so that the same error is logged once
 	unsettled   []*op         // ends of leases that could not be stored yet
+	lastAccept  time.Time     // when a request was stored; zero: none since the start
+	nextCompact time.Time     // when the file may be compacted again
 	closeErr    error
 
 	mu         sync.Mutex // guards the fields below, and all of every lane

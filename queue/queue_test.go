@@ -133,7 +133,7 @@ func inBubble(t *testing.T, f func(t *testing.T, q *testQueue), change ...func(*
 func (q *testQueue) open() {
 	q.t.Helper()
 	noSync := func(*os.File) error { return nil }
-	opened, err := open(q.o, storageHooks{commit: q.disk.commit, sync: noSync, link: os.Link})
+	opened, err := open(q.o, storageHooks{commit: q.disk.commit, sync: noSync, link: os.Link, rename: os.Rename})
 	q.must(err)
 	q.Queue = opened
 	q.checkBooks()

@@ -78,16 +78,19 @@ func restore(path, backup string, s storageHooks) (r Restored, err error) {
 }
 
 // Compact rewrites the file without its free pages, and returns its size before and after. A file grows
-// with the largest backlog and history that it ever had, and does not shrink by itself.
-func Compact(path string) (before, after int64, err error) { return compact(path, systemHooks) }
-
-func compact(path string, s storageHooks) (before, after int64, err error) {
-	fail := func(err error) (int64, int64, error) { return 0, 0, fmt.Errorf("compact %s: %w", path, err) }
+// with the largest backlog and history that it ever had, and only this makes it smaller.
+func Compact(path string) (before, after int64, err error) {
 	lock, err := Lock(path)
 	if err != nil {
 		return 0, 0, fmt.Errorf("compact: %w", err)
 	}
 	defer lock.Close()
+	return compact(path, systemHooks)
+}
+
+// compact is Compact for whoever has [Lock] already.
+func compact(path string, s storageHooks) (before, after int64, err error) {
+	fail := func(err error) (int64, int64, error) { return 0, 0, fmt.Errorf("compact %s: %w", path, err) }
 	// It holds bbolt's lock until it is closed, when the new file has the name.
 	db, err := openFile(Options{Path: path}, s.sync)
 	if err != nil {
@@ -120,6 +123,41 @@ func compact(path string, s storageHooks) (before, after int64, err error) {
 		return fail(err)
 	}
 	return was.Size(), info.Size(), nil
+}
+
+// The committer compacts by itself what a person would not notice: nothing may wait for it longer than the
+// service waits for an answer, also on an SD card.
+const (
+	quietHour     = time.Hour // without a request; or none since the start
+	compactAbove  = 16 << 20  // bytes of the file
+	compactAtMost = 32 << 20  // bytes that are copied; for more there is `db compact`
+)
+
+// compactIfQuiet compacts the file if more than half of it is free. Operations wait meanwhile. Whatever fails,
+// the file is opened again, and is the old one or the new one; both are complete.
+func (q *Queue) compactIfQuiet() {
+	db, now := q.db.Load(), time.Now()
+	info, err := os.Stat(q.o.Path)
+	if err != nil || db == nil || now.Sub(q.lastAccept) < quietHour || now.Before(q.nextCompact) {
+		return
+	}
+	free := int64(db.Stats().FreeAlloc)
+	if info.Size() < compactAbove || free <= info.Size()/2 || info.Size()-free > compactAtMost {
+		return
+	}
+	q.nextCompact = now.Add(24 * time.Hour) // if it fails: a full disk stays full
+	q.db.Store(nil)
+	_ = db.Close() // waits for read transactions, which are short
+	before, after, err := compact(q.o.Path, q.hooks)
+	if err != nil {
+		q.log.Warn("the database could not be compacted", "err", err)
+	} else {
+		q.log.Info("database compacted", "bytes", after, "bytes_before", before,
+			"took", time.Since(now).Round(time.Millisecond))
+	}
+	if err := q.reopen(); err != nil {
+		q.commitFailed(classify(err))
+	}
 }
 
 // lockFile opens the file at path and takes the lock that bbolt takes, without reading the file: it may be

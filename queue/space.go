@@ -54,10 +54,22 @@ func newSpace(o Options) *space {
 // fullCheckEvery is how often the free space is checked while the disk is full.
 const fullCheckEvery = 5 * time.Second
 
+// reusable is how many bytes of the file are free: room for new requests also on a full disk.
+func (q *Queue) reusable() int64 {
+	db := q.db.Load()
+	if db == nil { // the file is to be reopened
+		return 0
+	}
+	return int64(db.Stats().FreeAlloc)
+}
+
 // checkFull says whether new requests must be refused. It stops at minFree and resumes at twice
-// that plus the reserve, so that it does not switch all the time.
-func (s *space) checkFull() bool {
+// that plus the reserve, so that it does not switch all the time. Bytes of the file that can be used again
+// count as free: a file that filled the disk once would otherwise refuse requests for ever.
+func (s *space) checkFull(reusable int64) bool {
 	free, err := freeBytes(s.dir)
+	free += reusable
+	resume := 2*minFree + s.missingReserve()
 	if err != nil {
 		return s.isFull.Load() // unknown: the next commit will show it
 	}
@@ -65,8 +77,8 @@ func (s *space) checkFull() bool {
 	case !s.isFull.Load() && free < minFree:
 		s.isFull.Store(true)
 		s.log.Error("disk is nearly full; new requests are refused: free disk space there",
-			"directory", s.dir, "free_bytes", free, "need_bytes", 2*minFree+s.missingReserve())
-	case s.isFull.Load() && free >= 2*minFree+s.missingReserve() && !isDiskFull(s.makeReserve()):
+			"directory", s.dir, "free_bytes", free, "need_bytes", resume)
+	case s.isFull.Load() && free >= resume && (!isDiskFull(s.makeReserve()) || reusable >= resume):
 		s.isFull.Store(false)
 		s.log.Info("disk has free space again; new requests are accepted", "free_bytes", free)
 	}

@@ -88,7 +88,7 @@ func TestAnUnknownFilesystemIsNeitherFullNorDangerous(t *testing.T) {
 	s := newSpace(Options{Path: filepath.Join(missing, "queue.db"), Reserve: -1, Logger: start(t).log})
 	for _, full := range []bool{false, true} {
 		s.isFull.Store(full)
-		if s.checkFull() != full {
+		if s.checkFull(0) != full {
 			t.Errorf("full %t is not kept", full)
 		}
 	}

@@ -1,0 +1,115 @@
+package queue
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"ticketrail/queue/logtest"
+)
+
+// evening fills the file with so many MiB and then frees them, as pruning does after three days.
+func (q *testQueue) evening(mib int) {
+	q.t.Helper()
+	big := []byte("evening")
+	q.must(q.db.Load().Update(func(tx *bolt.Tx) error {
+		b, err := tx.CreateBucket(big)
+		for i := range mib {
+			err = errors.Join(err, b.Put(key64(uint64(i)), make([]byte, 1<<20)))
+		}
+		return err
+	}))
+	q.must(q.db.Load().Update(func(tx *bolt.Tx) error { return tx.DeleteBucket(big) }))
+	q.must(q.db.Load().Update(func(*bolt.Tx) error { return nil })) // what was freed before can be used now
+}
+
+func (q *testQueue) isCompact() bool {
+	q.t.Helper()
+	info, err := os.Stat(q.o.Path)
+	q.must(err)
+	return info.Size() < compactAbove
+}
+
+func TestTheFileIsCompactedInAQuietHour(t *testing.T) {
+	var log logtest.Log
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.accept(order("a", "grill"))
+		q.evening(24)
+		q.begin("grill")
+		time.Sleep(quietHour - time.Second)
+		if synctest.Wait(); q.isCompact() {
+			t.Error("it was compacted within an hour of a request")
+		}
+		want := q.jobs(Filter{})
+		time.Sleep(maintenanceEvery)
+		if synctest.Wait(); !q.isCompact() || strings.Count(log.String(), "database compacted") != 1 {
+			t.Errorf("it was not compacted once: %s", &log)
+		}
+		if got := fmt.Sprint(q.jobs(Filter{})); got != fmt.Sprint(want) {
+			t.Errorf("after it: %s, not %s", got, fmt.Sprint(want))
+		}
+		q.wantDuplicate(order("a", "grill"))
+		q.accept(order("b", "grill"))
+		q.checkBooks()
+	}, logTo(&log))
+}
+
+func TestTheFileIsCompactedAtTheStartUnlessTooMuchIsInUse(t *testing.T) {
+	q := start(t)
+	q.accept(order("a", "grill"))
+	q.evening(24)
+	q.restart()
+	q.accept(order("b", "grill")) // it waits for what the start does
+	if !q.isCompact() {
+		t.Error("it was not compacted")
+	}
+	q.printAll("grill", "a", "b")
+	big := order("c", "grill")
+	big.Body = make([]byte, compactAtMost+1)
+	q.accept(big)
+	q.evening(2 * compactAtMost >> 20)
+	q.restart()
+	q.accept(order("d", "grill"))
+	if info, err := os.Stat(q.o.Path); err != nil || info.Size() < 3*compactAtMost {
+		t.Errorf("%v: it was compacted, and tickets waited", err)
+	}
+}
+
+func TestACompactionThatFailsAtAnyStepLosesNothing(t *testing.T) {
+	for step := 1; step <= replacing["compact"].steps+1; step++ { // the last is the reopening
+		for _, persist := range []bool{false, true} {
+			t.Run(fmt.Sprintf("step %d, persists %v", step, persist), func(t *testing.T) {
+				inBubble(t, func(t *testing.T, q *testQueue) {
+					q.accept(order("a", "grill"))
+					q.evening(24)
+					s := &stepper{at: step, persist: persist, end: func() error { return syscall.EIO }}
+					commit := q.hooks.commit
+					q.hooks = s.hooks()
+					q.hooks.commit = commit
+					time.Sleep(quietHour + maintenanceEvery)
+					synctest.Wait()
+					if s.n < step {
+						t.Fatalf("it has %d steps", s.n)
+					}
+					time.Sleep(maxBackoff) // a failed reopening is tried again
+					synctest.Wait()
+					q.wantDuplicate(order("a", "grill"))
+					q.accept(order("b", "grill"))
+					q.printAll("grill", "a", "b")
+					q.restart()
+					if left, _ := filepath.Glob(q.o.Path + ".new-*"); len(left) > 0 {
+						t.Errorf("%q is left", left)
+					}
+				})
+			})
+		}
+	}
+}
