@@ -153,6 +153,7 @@ func TestAProblemNamesItsLineKeyAndElement(t *testing.T) {
 }
 
 func TestInvalidYAMLIsReportedByLine(t *testing.T) {
+	const beside = "look at the indentation, quotes and colons of this line and those beside it"
 	for text, want := range map[string]string{
 		"receiver:\n  path: /x\n\tschema: strict\n": "kitchen.yaml:3: is not YAML: found a tab character that " +
 			"violates indentation; indent with spaces, " +
@@ -160,8 +161,8 @@ func TestInvalidYAMLIsReportedByLine(t *testing.T) {
 		"\tx: 1\n": "kitchen.yaml:1: is not YAML: found character that cannot start any token; indent with " +
 			"spaces, not tabs",
 		"a: 1\n b: 2\n":          "kitchen.yaml:2: is not YAML: mapping values are not allowed in this context",
-		"x: 1\na: [1, 2\nb: 3\n": "kitchen.yaml:2: is not YAML: did not find expected ',' or ']'",
-		"x: 1\ny: 2\n- z\n":      "kitchen.yaml:3: is not YAML: did not find expected key",
+		"x: 1\na: [1, 2\nb: 3\n": "kitchen.yaml:2: is not YAML: did not find expected ',' or ']'; " + beside,
+		"x: 1\ny: 2\n- z\n":      "kitchen.yaml:3: is not YAML: did not find expected key; " + beside,
 		"x: 1\nfoo\nbar: 1\n":    "kitchen.yaml:2: is not YAML: could not find expected ':'",
 		"x: *nope\n": "kitchen.yaml: is not YAML: unknown anchor 'nope' referenced; " +
 			"put a value that begins with * in quotes",

@@ -100,6 +100,7 @@ func (f *findings) syntax(data []byte, err error) Problem {
 		msg = m[2]
 		if strings.HasPrefix(msg, "did not find expected") {
 			line++ // the parser counts these lines from zero
+			msg += "; look at the indentation, quotes and colons of this line and those beside it"
 		}
 	}
 	hint := ""

@@ -16,9 +16,10 @@ import (
 )
 
 // Copies of the file: a backup while the queue works, and its way back. Restore and Compact replace the
-// file under [Lock] and bbolt's lock, so no daemon works with it meanwhile, or is about to. The new file is made under another name, as at
-// the first start, and gets its name in one step when all of it is on the disk. A crash before that step
-// leaves the file as it was, and PATH.new-*, which the next start removes. A crash after it: the new file.
+// file under [Lock] and bbolt's lock, so no daemon works with it meanwhile, or is about to. The new file is
+// made under another name, as at the first start, and gets its name in one step when all of it is on the disk.
+// A crash before that step leaves the file as it was, and PATH.new-*, which the next start removes. A crash
+// after it: the new file.
 
 // Backup writes the file as of the last commit to w. Commits go on meanwhile, but freed pages cannot be
 // reused, and the file cannot be reopened after a failure: w must not block for longer than a minute.

@@ -50,6 +50,16 @@ func (l *lane) state(now time.Duration) StationState {
 	return s
 }
 
+// Held returns why a person has stopped a station; nil if it is not stopped.
+func (q *Queue) Held(station string) *StationHold {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if l := q.lanes[station]; l != nil && l.stationHold != nil {
+		return new(*l.stationHold)
+	}
+	return nil
+}
+
 // Unaccounted is by how many jobs the books do not balance, over all stations. Anything but 0 is a
 // bug or a damaged file. The differences are added without their signs, or one station's lost
 // ticket would hide another's doubled one.

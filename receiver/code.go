@@ -110,7 +110,8 @@ func (c Code) message() string {
 func (c Code) advice() string {
 	switch c {
 	case WrongPath:
-		return "; correct the address that the service posts to: see receiver.path and receiver.secret_file"
+		return "; correct the address that the service posts to: it ends with receiver.path, by default " +
+			"/webhooks/print, then / and the secret of receiver.secret_file"
 	case AddressNotAllowed:
 		return "; if it is the service's, add it there; behind a proxy set receiver.trusted_proxies too"
 	case VenueMissing, DeviceMissing:

@@ -69,6 +69,7 @@ func (c *cli) askDaemon(cmd *cobra.Command) []admin.Finding {
 		return []admin.Finding{{Level: admin.Fail, Subject: "daemon", Text: singleLine(err.Error())}} // says what to do
 	}
 	return slices.DeleteFunc(o.Findings, func(f admin.Finding) bool {
-		return slices.Contains([]string{"clock", "disk", "certificate"}, f.Subject)
+		return slices.Contains([]string{"clock", "disk", "certificate"}, f.Subject) ||
+			f.Subject == "configuration" && f.Level == admin.OK
 	})
 }

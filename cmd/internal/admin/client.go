@@ -59,8 +59,8 @@ func (e unreachable) Unwrap() []error { return []error{ErrUnreachable, e.error} 
 type NotRunning struct{ Socket string }
 
 func (e *NotRunning) Error() string {
-	return fmt.Sprintf("ticketrail is not running (no answer at %s): "+
-		"start it with systemctl start ticketrail, or name its socket with --socket", e.Socket)
+	return fmt.Sprintf("the daemon is not running (no answer at %s): ticketrail doctor says why; "+
+		"to start it: systemctl start ticketrail", e.Socket)
 }
 
 func (e *NotRunning) Is(target error) bool { return target == ErrUnreachable }

@@ -53,7 +53,8 @@ func refusal(err error) *Error {
 		code Code
 		fix  string // where err does not say it
 	}{
-		{queue.ErrNotFound, NotFound, ": ticketrail jobs list shows the jobs that are kept"},
+		{queue.ErrNotFound, NotFound, ": ticketrail jobs list shows the jobs that are kept; " +
+			"the job of an order: ticketrail jobs --order NUMBER"},
 		{queue.ErrConflict, Conflict, ""},
 		{queue.ErrStorageFull, Storage, ": ticketrail printers list shows where and what to do"},
 		{queue.ErrStorageFailed, Storage,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -136,16 +137,19 @@ func stationFindings(all []Station, now time.Time) (out []Finding) {
 				ticket.Plural(p.Pending+p.Held+p.Printing, "ticket")
 		case f.Text == "" && p.Held > 0:
 			f.Text = ticket.Plural(p.Held, "ticket") + " held"
-		case p.Pending+p.Printing > 0:
-			f.Text += "; " + ticketsWait(p.Pending+p.Printing)
+		default:
+			f.Text = cmp.Or(f.Text, strings.ReplaceAll(string(p.State), "_", " "))
+			if n := p.Pending + p.Printing; n > 0 {
+				f.Text += "; " + ticketsWait(n)
+			}
 		}
 		out = append(out, f)
 	}
 	switch {
 	case len(all) == fine:
-		out = append(out, Finding{Level: OK, Subject: "stations", Text: fmt.Sprintf("all %d print", fine)})
+		out = append(out, Finding{Level: OK, Subject: "stations", Text: "all print: " + strconv.Itoa(fine)})
 	case fine > 0:
-		out = append(out, Finding{Level: OK, Subject: "stations", Text: fmt.Sprintf("the other %d print", fine)})
+		out = append(out, Finding{Level: OK, Subject: "stations", Text: "the others print: " + strconv.Itoa(fine)})
 	}
 	text := fmt.Sprintf("%d waiting, %d held", waiting, held)
 	if waiting > 0 {
@@ -174,7 +178,11 @@ func (p Station) Problem(now time.Time) string {
 	case p.Device != nil && len(p.Device.Conditions) > 0 && p.Device.Error == "":
 		parts = append(parts, "it reports: "+strings.ReplaceAll(strings.Join(p.Device.Conditions, ", "), "_", " "))
 	case p.Waiting != "":
-		parts = append(parts, "waiting: "+p.Waiting)
+		what := p.Waiting
+		if p.Advice != "" { // which says what to do
+			what, _, _ = strings.Cut(what, "; to fix: ")
+		}
+		parts = append(parts, "waiting: "+what)
 	case p.Error != "":
 		parts = append(parts, p.Error)
 	case p.Device != nil && p.Device.Error != "":

@@ -31,7 +31,7 @@ func TestAnOverviewHasTheWorstFirstAndNamesEachStationThatNeedsAPerson(t *testin
 		"fail database: the database was damaged: see the log\n",
 		"fail bar: connection refused; 1 ticket waits: check power, cable and address",
 		"fail old: it is no longer in the configuration, and has 1 ticket: not in",
-		"warn clock: wrong\n", "ok stations: the other 1 print\n", "ok orders: 2\n",
+		"warn clock: wrong\n", "ok stations: the others print: 1\n", "ok orders: 2\n",
 		"ok tickets: 1 waiting, 1 held, the oldest waits for ",
 	} {
 		if !strings.Contains(text.String(), want) {
@@ -46,8 +46,8 @@ func TestAStationThatPrintsAndIsLowOnPaperIsAWarning(t *testing.T) {
 	held := Station{Name: "grill", State: Up, Held: 2, Advice: "2 tickets wait for your decision"}
 	got := stationFindings([]Station{low, held, {Name: "hot", State: Untried}}, time.Now())
 	if len(got) != 4 || got[0] != (Finding{Warn, "bar", "it reports: paper low", "have a roll ready", true}) ||
-		got[1] != (Finding{Fail, "grill", "2 tickets held", held.Advice, true}) || got[2].Text != "the other 1 print" ||
-		got[3].Text != "0 waiting, 2 held" {
+		got[1] != (Finding{Fail, "grill", "2 tickets held", held.Advice, true}) ||
+		got[2].Text != "the others print: 1" || got[3].Text != "0 waiting, 2 held" {
 		t.Errorf("%+v", got)
 	}
 }

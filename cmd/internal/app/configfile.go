@@ -82,6 +82,9 @@ func (f *configFile) refused() string {
 
 // look reads the file if it was changed since it was judged. It applies nothing.
 func (f *configFile) look() {
+	if f.path == "" {
+		return
+	}
 	now := f.stamp()
 	f.mu.Lock()
 	same := now == f.judged
@@ -101,9 +104,6 @@ func (f *configFile) look() {
 
 // watch looks at the file until ctx ends.
 func (f *configFile) watch(ctx context.Context) {
-	if f.path == "" {
-		return
-	}
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {

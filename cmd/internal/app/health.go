@@ -162,6 +162,7 @@ func (h health) problems() (out []admin.Finding) {
 	if err := h.queue.Ready(); err != nil {
 		out = append(out, h.store.notReady(err))
 	}
+	h.file.look() // who asks has perhaps just changed it
 	if reason := h.file.refused(); reason != "" {
 		fail("configuration", "configuration on disk is refused: "+reason+
 			": the active one stays in use, but the daemon would not start again",

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"ticketrail/cmd/internal/admin"
@@ -32,7 +33,10 @@ func (a *App) state(ctx context.Context) ([]admin.Finding, error) {
 	out := append(slices.Concat(orders, a.venues.findings(now)), doctor.ClockFinding(a.clock(), now, zone),
 		doctor.DiskFinding(filepath.Dir(a.startConfig.Storage.Path)))
 	out = append(out, doctor.CertificateFindings(a.active.Load(), now)...)
-	if a.o.ConfigPath != "" && a.file.refused() == "" { // else it is a problem, which is in every listing
+	if keys := a.needsRestart(); len(keys) > 0 {
+		out = append(out, admin.Finding{Level: admin.Warn, Subject: "configuration",
+			Text: "not in use before a restart: " + strings.Join(keys, ", "), Do: "systemctl restart ticketrail"})
+	} else if a.o.ConfigPath != "" && a.file.refused() == "" { // else it is a problem, which is in every listing
 		out = append(out, admin.Finding{Level: admin.OK, Subject: "configuration", Text: "the file on disk is valid"})
 	}
 	return append(out, admin.Finding{Level: admin.OK, Subject: "version",

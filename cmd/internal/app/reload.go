@@ -139,12 +139,16 @@ func (a *App) reload() (done ReloadResult, err error) {
 		return done, err
 	}
 	done.Warnings = append(conf.Warnings, next.stations.Warnings...)
-	// The listener of the screens is opened with the first screen, which may have been at a reload:
-	// its keys are compared with those of then.
-	start := *a.startConfig
-	start.Display = a.stations.Display(conf.Display)
-	done.Restart = conf.NeedsRestart(&start)
+	done.Restart = a.needsRestart()
 	return done, nil
+}
+
+// needsRestart lists keys of the active configuration that take effect only after a restart. The listener of
+// the screens may have been opened at a reload: its keys are compared with those of then.
+func (a *App) needsRestart() []string {
+	conf, start := a.active.Load(), *a.startConfig
+	start.Display = a.stations.Display(conf.Display)
+	return conf.NeedsRestart(&start)
 }
 
 // reloading is the notification at the start of a reload. The monotonic time lets

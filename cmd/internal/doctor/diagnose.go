@@ -154,17 +154,16 @@ func listener(address string) string {
 	return ""
 }
 
-// holder is the process that has a file open.
-func holder(proc procfs.FS, file string) string {
+// holder is the process that has a file open; of several ticketrail, for which systemd keeps the webhook's socket.
+func holder(proc procfs.FS, file string) (who string) {
 	all, _ := proc.AllProcs()
 	for _, p := range all {
 		files, _ := p.FileDescriptorTargets() // only root may see those of others
-		if slices.Contains(files, file) {
-			name, _ := p.Comm()
-			return fmt.Sprintf("%s (process %d)", layout.Clean(name), p.PID)
+		if name, _ := p.Comm(); slices.Contains(files, file) && (who == "" || name == "ticketrail") {
+			who = fmt.Sprintf("%s (process %d)", layout.Clean(name), p.PID)
 		}
 	}
-	return ""
+	return who
 }
 
 // storeFindings are about the database and its disk.

@@ -20,6 +20,7 @@ import (
 	"ticketrail/printer/profile"
 	"ticketrail/printer/raster"
 	"ticketrail/printer/transport"
+	"ticketrail/queue"
 	"ticketrail/queue/dispatch"
 	"ticketrail/queue/ticket"
 )
@@ -69,6 +70,7 @@ type deviceSettings struct {
 // one is kept as the same value, so that the dispatcher does not disturb its queue.
 type paper struct {
 	conf     config.Printer // of this station only
+	queue    *queue.Queue
 	device   *device
 	drawer   *raster.Drawer  // shared by all papers of a configuration
 	alarms   *layout.Alarms  // shared as well
@@ -118,7 +120,7 @@ func (p *papers) add(next, prev *Built, devices, previous map[string]*device, c 
 			return err
 		}
 	}
-	st := &paper{conf: c, device: devices[at], drawer: next.drawer, alarms: next.alarms}
+	st := &paper{conf: c, queue: p.s.o.Queue, device: devices[at], drawer: next.drawer, alarms: next.alarms}
 	old, ok := prev.stations[c.Name].(*paper)
 	if ok && old.device == st.device && old.drawer == st.drawer && old.alarms == st.alarms &&
 		reflect.DeepEqual(old.conf, c) {
@@ -226,8 +228,12 @@ func (p *papers) notices(active *Built) (out []string) {
 	return out
 }
 
-// Print prints one ticket: see [dispatch.Station].
+// Print prints one ticket: see [dispatch.Station]. The queue lends no ticket of a station that a person holds.
+// Here nothing of another station comes out of its printer either, where somebody puts in a new roll.
 func (p *paper) Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
+	if hold := p.queue.Held(p.conf.Name); hold != nil && d.For != "" {
+		return "", ticket.NotReady(fmt.Errorf("%s is held: %s", p.conf.Name, hold.Reason))
+	}
 	return p.paper.Print(ctx, d, begin)
 }
 

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"ticketrail/cmd/internal/admin"
@@ -297,6 +298,10 @@ func screenAdvice(v admin.Screen) string {
 	case admin.ScreenOpen:
 		return ""
 	case admin.ScreenUnset:
+		if strings.Contains(v.Address, "://127.0.0.1:") {
+			return "set the screen up: " + open +
+				" on this box; for one on another machine first set display.listen to this box's address"
+		}
 		return "set the screen up: " + open + " (on another machine it shows a code for ticketrail screens pair)"
 	}
 	return "check whether the screen is on and its browser runs, or " + open
