@@ -125,6 +125,7 @@ func (o Options) complete() (Options, error) {
 	if o.Path == "" {
 		return o, errors.New("Options.Path is missing")
 	}
+	o.Path = target(o.Path) // the space that counts is that of its disk
 	if o.DedupRetention < 0 || o.HistoryRetention < 0 || o.MaxBacklog < 0 {
 		return o, errors.New("a retention or MaxBacklog is negative")
 	}

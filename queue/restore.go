@@ -41,9 +41,9 @@ type Restored struct {
 	Kept    string // where the file that was replaced is now; empty if there was none
 }
 
-// Restore replaces the file at path by a backup. Nobody knows which of the tickets that were pending in
-// the backup have come out since, so all of them are marked as in doubt. The keys of requests that came
-// later are not in it: a retry of one would print again.
+// Restore replaces the file at path by a backup. Nobody knows which of the tickets that were pending, held or
+// failed in the backup have come out since, so all of them are marked as in doubt. The keys of requests that
+// came later are not in it: a retry of one would print again.
 //
 // The file at path is kept under another name, also if it is damaged. Check the backup in a child process
 // first.
@@ -55,6 +55,7 @@ func restore(path, backup string, s storageHooks) (r Restored, err error) {
 		return r, fmt.Errorf("restore: %w", err)
 	}
 	defer lock.Close()
+	path = target(path)
 	old, err := lockFile(path)
 	if err != nil {
 		return r, fmt.Errorf("restore %s: %w", path, err)
@@ -92,6 +93,7 @@ func Compact(path string) (before, after int64, err error) {
 // compact is Compact for whoever has [Lock] already.
 func compact(path string, s storageHooks) (before, after int64, err error) {
 	fail := func(err error) (int64, int64, error) { return 0, 0, fmt.Errorf("compact %s: %w", path, err) }
+	path = target(path)
 	// It holds bbolt's lock until it is closed, when the new file has the name.
 	db, err := openFile(Options{Path: path}, s.sync)
 	if err != nil {
@@ -159,6 +161,15 @@ func (q *Queue) compactIfQuiet() {
 	if err := q.reopen(); err != nil {
 		q.commitFailed(classify(err))
 	}
+}
+
+// target is the file that path is a symbolic link to, else path. A new file must get the name of the old one,
+// not that of the link: the link may be there because this disk is too small.
+func target(path string) string {
+	if to, err := filepath.EvalSymlinks(path); err == nil {
+		return to
+	}
+	return path
 }
 
 // lockFile opens the file at path and takes the lock that bbolt takes, without reading the file: it may be
@@ -276,8 +287,8 @@ func copyFile(temp, backup string, old *os.File) error {
 	return checkLength(temp)
 }
 
-// doubtAll marks every pending ticket of the file as one that may have come out. Held tickets wait for a
-// person anyway.
+// doubtAll marks every ticket of the file that had not come out as one that may have. Of a held or failed one
+// a person must know that: somebody may have had it printed since.
 func doubtAll(path string) (pending, held int, err error) {
 	db, err := bolt.Open(path, 0o600, boltOptions(true)) // synced once, by the caller
 	if err != nil {
@@ -295,16 +306,17 @@ func doubtAll(path string) (pending, held int, err error) {
 				return nil
 			}
 			switch s.State {
-			case ticket.Held:
-				held++
 			case ticket.Pending:
 				pending++
-				s.Doubts = max(s.Doubts, 1)
-				if doubted[string(k)], err = sealJSON(s); err != nil {
-					return err
-				}
+			case ticket.Held:
+				held++
+			case ticket.Failed:
+			default:
+				return nil
 			}
-			return nil
+			s.Doubts = max(s.Doubts, 1)
+			doubted[string(k)], err = sealJSON(s)
+			return err
 		})
 		for k, v := range doubted {
 			err = errors.Join(err, b.Put([]byte(k), v))
