@@ -258,3 +258,13 @@ func runUnsynced() {
 		o.NoSync = true
 	}}).run(signalContext(), os.Args[1:]))
 }
+
+// A USB stick has FAT, which has no hard links.
+func TestABackupIsWrittenToADiskWithoutLinks(t *testing.T) {
+	requirePrograms(t, "strace")
+	k := newDaemon(t, "", "grill")
+	k.start()
+	path := filepath.Join(k.dir, "b.db")
+	runShell(t, "strace -D -f -qq -o /dev/null -e trace=linkat -e inject=linkat:error=EPERM "+
+		"ticketrail db backup %s --socket %s && ticketrail db check %s", path, filepath.Join(k.dir, "s"), path)
+}
