@@ -3,6 +3,7 @@ package app
 import (
 	"net"
 	"strings"
+	"syscall"
 
 	"ticketrail/config"
 )
@@ -28,11 +29,14 @@ func listenKept(a *App, conf *config.Config) (l net.Listener, err error) {
 	want := "webhook-" + strings.ReplaceAll(conf.Receiver.Listen, ":", "/")
 	for name, found := range a.o.Keeper.Found {
 		for _, f := range found {
-			if name == want && l == nil {
+			switch {
+			case name != want:
+				hangUp(f)
+			case l == nil:
 				l = f
-				continue
+			default: // perhaps a copy of l
+				f.Close()
 			}
-			f.Close()
 		}
 		if name != want {
 			a.keep("FDSTOREREMOVE=1\nFDNAME="+name, nil)
@@ -47,6 +51,17 @@ func listenKept(a *App, conf *config.Config) (l net.Listener, err error) {
 	// FDPOLL: systemd need not watch it, and would drop one that looks closed.
 	a.keep("FDSTORE=1\nFDPOLL=0\nFDNAME="+want, l)
 	return l, nil
+}
+
+// hangUp closes a listener with all its copies: systemd has one until it reads the message that follows, and
+// the new address may have the same port.
+func hangUp(l net.Listener) {
+	if c, ok := l.(syscall.Conn); ok {
+		if raw, err := c.SyscallConn(); err == nil {
+			_ = raw.Control(func(fd uintptr) { _ = syscall.Shutdown(int(fd), syscall.SHUT_RD) })
+		}
+	}
+	l.Close()
 }
 
 // keep changes what systemd keeps. Without it the daemon works as well, but for a moment at a restart.

@@ -64,6 +64,26 @@ func TestAPortThatWasKeptIsServedAgainUntilItsAddressChanges(t *testing.T) {
 	}
 }
 
+// The daemon's own address was 127.0.0.1, and is any: systemd has the old listener for a moment longer.
+func TestAnAddressMayChangeToAnotherOneWithTheSamePort(t *testing.T) {
+	old := local(t)
+	kept, err := old.(*net.TCPListener).File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer kept.Close()
+	_, port, _ := net.SplitHostPort(old.Addr().String())
+	a := &App{o: Options{Keeper: Keeper{Found: map[string][]net.Listener{"webhook-127.0.0.1/" + port: {old}}}},
+		log: slog.New(slog.DiscardHandler)}
+	conf := config.Default()
+	conf.Receiver.Listen = ":" + port
+	l, err := listenKept(a, &conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+}
+
 func TestAPortThatIsNotKeptIsServedAndWarnedOf(t *testing.T) {
 	var log strings.Builder
 	a := &App{log: slog.New(slog.NewTextHandler(&log, nil)), o: Options{Keeper: Keeper{
