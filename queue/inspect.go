@@ -44,7 +44,10 @@ func (q *Queue) Jobs(ctx context.Context, f Filter) ([]Job, error) {
 				}
 				before = slices.Clone(k) // where the next page continues
 				if j, ok := readJob(tx, un64(k), v, lent, f); ok {
-					if jobs = append(jobs, j); len(jobs) == f.Limit {
+					if f.Oldest && f.Limit > 0 && len(jobs) == f.Limit {
+						jobs = jobs[1:]
+					}
+					if jobs = append(jobs, j); !f.Oldest && len(jobs) == f.Limit {
 						return nil
 					}
 				}

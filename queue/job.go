@@ -41,6 +41,7 @@ type Filter struct {
 	Request string
 	Since   time.Time // received at or after
 	Limit   int       // at most so many; 0: all
+	Oldest  bool      // of more than Limit the oldest ones; it reads all
 }
 
 // StationState is the state of a station's queue. It is a copy of one moment; the queue may change

@@ -18,7 +18,8 @@ import (
 // change must name the version that the page showed: nothing is done twice by two taps, or by a page that was
 // drawn an hour ago.
 
-// Of each kind, the page lists at most so many tickets, the newest ones.
+// Of each kind, the page lists at most so many tickets: the newest ones, but of those that wait the oldest,
+// because they are moved in the order in which they are listed.
 const (
 	maxOpenOnPage    = 100
 	maxPrintedOnPage = 30
@@ -106,8 +107,11 @@ func (s *Server) pageState(r *http.Request) (any, error) {
 	p.Zone, p.Stations = s.zoneName(), s.list()
 	p.Tickets = []PageTicket{} // in JSON a list, also an empty one
 	// Two lists: a long queue must not hide the tickets that need somebody.
-	for _, states := range [][]ticket.State{{ticket.Held, ticket.Failed}, {ticket.Pending, ticket.Printing}} {
-		list, err := s.pageTickets(r, maxOpenOnPage, states...)
+	for _, f := range []queue.Filter{
+		{States: []ticket.State{ticket.Held, ticket.Failed}, Limit: maxOpenOnPage},
+		{States: []ticket.State{ticket.Pending, ticket.Printing}, Limit: maxOpenOnPage, Oldest: true},
+	} {
+		list, err := s.pageTickets(r, f)
 		if err != nil {
 			return nil, err
 		}
@@ -123,8 +127,8 @@ func (s *Server) pageState(r *http.Request) (any, error) {
 		}
 	}
 	p.More = max(p.More, 0) // one may have come or gone between the two lists
-	p.Printed, err = s.pageTickets(r, maxPrintedOnPage, ticket.Confirmed, ticket.Processed, ticket.Sent,
-		ticket.Shown, ticket.Taken, ticket.Expired)
+	p.Printed, err = s.pageTickets(r, queue.Filter{Limit: maxPrintedOnPage, States: []ticket.State{ticket.Confirmed,
+		ticket.Processed, ticket.Sent, ticket.Shown, ticket.Taken, ticket.Expired}})
 	if err != nil {
 		return nil, err
 	}
@@ -136,8 +140,8 @@ func (s *Server) pageState(r *http.Request) (any, error) {
 	return cleaned(p)
 }
 
-func (s *Server) pageTickets(r *http.Request, limit int, states ...ticket.State) ([]PageTicket, error) {
-	jobs, err := s.o.Queue.Jobs(r.Context(), queue.Filter{States: states, Limit: limit})
+func (s *Server) pageTickets(r *http.Request, f queue.Filter) ([]PageTicket, error) {
+	jobs, err := s.o.Queue.Jobs(r.Context(), f)
 	out := make([]PageTicket, 0, len(jobs))
 	for _, j := range jobs {
 		order := strings.TrimSpace(ticket.NumberLabel(j.Number) + " " + ticket.TableLabel(j.Table, ""))

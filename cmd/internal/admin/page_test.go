@@ -172,7 +172,8 @@ func TestThePageShowsTicketsThatNeedAPersonFirst(t *testing.T) {
 	}
 }
 
-func TestThePageListsTheNewestTicketsAndCountsTheOthers(t *testing.T) {
+// Or "move its tickets" would put the newest ones in front of the others at the other station.
+func TestThePageListsTheTicketsThatPrintNextAndCountsTheOthers(t *testing.T) {
 	d := startDaemon(t, func(_ *testDaemon, o *Options) {
 		r := ticket.Request{ID: "many", Received: time.Now(), Body: []byte("{}")}
 		for range maxOpenOnPage + 5 {
@@ -188,7 +189,7 @@ func TestThePageListsTheNewestTicketsAndCountsTheOthers(t *testing.T) {
 		t.Fatalf("%d %s", code, body)
 	}
 	// A long queue does not hide job 3, which is held. Job 2 is the oldest that waits.
-	if len(p.Tickets) != 1+maxOpenOnPage || p.More != 6 || p.Tickets[0].ID != 3 || p.Tickets[1].ID != 9 {
+	if len(p.Tickets) != 1+maxOpenOnPage || p.More != 6 || p.Tickets[0].ID != 3 || p.Tickets[1].ID != 2 {
 		t.Errorf("%d tickets, %d and from %d, and %d more", len(p.Tickets), p.Tickets[0].ID, p.Tickets[1].ID, p.More)
 	}
 }

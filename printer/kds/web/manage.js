@@ -42,7 +42,7 @@ function show() {
   list("fine", state.findings.filter((f) => f.level === "ok"), (f) => [f.subject, "", [fineRow, f.subject, f.text]]);
   const more = byId("more");
   more.hidden = !state.more;
-  setText(more, "and " + plural(state.more, "older ticket") + ". They print first.");
+  setText(more, "and " + plural(state.more, "more ticket") + ". They print later.");
   byId("queue").hidden = !state.more && !state.tickets.some((t) => !needsDecision(t));
   tick();
 }
