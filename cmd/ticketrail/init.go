@@ -119,8 +119,8 @@ func (c *cli) askSetup(ctx context.Context, f initFlags, q *questions, s *doctor
 	if err = c.askPrinters(ctx, f, q, s); err != nil {
 		return "", err
 	}
-	err = q.ask("reach", f.reach, "How the service reaches this box: proxy (a proxy or a tunnel on this box) or tls "+
-		"(directly, with a certificate)", "proxy", func(a string) error {
+	err = q.ask("reach", f.reach, "How the service reaches this box: proxy (a proxy or a tunnel on this box; "+
+		"also to try things out) or tls (directly, with a certificate)", "proxy", func(a string) error {
 		if f.reach = a; a != "proxy" && a != "tls" {
 			return fmt.Errorf("%q is neither proxy nor tls", a)
 		}
@@ -234,13 +234,14 @@ func (c *cli) showNext(s doctor.Setup, host, secret string) error {
 		flag, start = "", "systemctl enable --now ticketrail"
 	}
 	return write(c.out, strings.NewReplacer(
-		"START", start, "VENUE", singleLine(s.VenueName), "HOST", cmp.Or(host, "HOST"), "SECRET", secret, "FLAG", flag,
+		"SECRETFILE", filepath.Join(filepath.Dir(c.config), "secrets/webhook"), "START", start, "VENUE", singleLine(s.VenueName), "HOST", cmp.Or(host, "HOST"), "SECRET", secret, "FLAG", flag,
 		"LOCAL", localURL(s), "ID", s.VenueID, "ORDER", uuid.NewString(),
 	).Replace(`
 1. Start the daemon:
      START
 2. Enter this address at the service, for VENUE. Who knows it can print: keep it secret.
      https://HOST/webhooks/print/SECRET
+   The secret is also in SECRETFILE.
 3. See that everything answers:
      ticketrail check --onlineFLAG
      ticketrail printers listFLAG
@@ -283,7 +284,7 @@ func (q *questions) ask(flag, value, question, byDefault string, check func(stri
 		if byDefault != "" {
 			hint = " [" + byDefault + "]"
 		}
-		if err := write(q.c.out, singleLine(question+hint)+": "); err != nil {
+		if err := write(q.c.out, strings.TrimSuffix(q.c.line(question+hint), "\n")+": "); err != nil {
 			return err
 		}
 		if !q.in.Scan() {

@@ -271,14 +271,14 @@ func TestABoxLivesThroughItsPackages(t *testing.T) {
 	b.fails("curl --silent --show-error http://127.0.0.1:443/", "Failed to connect")
 	b.fails("systemctl is-active ticketrail", "inactive")
 
-	// A removal leaves the orders, a purge nothing.
+	// A removal leaves the orders, a purge only the backups.
 	b.do("systemctl start ticketrail && dpkg --remove ticketrail")
 	b.fails("pgrep ticketrail", "")
 	b.do("test -s /var/lib/ticketrail/ticketrail.db && test -e /etc/ticketrail/ticketrail.yaml")
 	b.do("dpkg --purge ticketrail")
 	b.fails("ls -d /var/lib/ticketrail", "No such file")
 	b.fails("ls -d /etc/ticketrail", "No such file")
-	b.fails("ls -d /var/lib/ticketrail-backups", "No such file")
+	b.says("ls /var/lib/ticketrail-backups", ".db")
 	b.says("find /etc/systemd /run/systemd/system /usr/share/doc /var/lib/systemd/deb-systemd-helper-enabled "+
 		"-name '*ticketrail*' -not -path '*.service.d*' | wc -l", "0")
 }

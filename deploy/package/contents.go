@@ -52,6 +52,14 @@ var units = map[string]string{
 	"prometheus/ticketrail.dashboard.json": "/usr/share/doc/ticketrail/examples/ticketrail.dashboard.json",
 }
 
+// guides are the documents of other folders that an operator needs on a box without internet.
+var guides = map[string]string{
+	"printer/README.md":      "printers.md",
+	"printer/kds/README.md":  "kitchen-screens.md",
+	"printer/push/README.md": "displays-of-others.md",
+	"receiver/README.md":     "webhook-and-routes.md",
+}
+
 // A tree collects the files of the package below a folder, because nfpm reads them from there.
 type tree struct {
 	dir   string
@@ -108,11 +116,25 @@ func contents(tmp, program, speaker, version string, when time.Time) (files.Cont
 			return nil, err
 		}
 	}
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
+	if err != nil {
+		return nil, fmt.Errorf("find the root of the repository: %w", err)
+	}
+	root := strings.TrimSpace(string(out))
+	for from, to := range guides {
+		b, err := os.ReadFile(filepath.Join(root, from))
+		if err != nil {
+			return nil, err
+		}
+		if err := t.add("/usr/share/doc/ticketrail/"+to, b, 0o644); err != nil {
+			return nil, err
+		}
+	}
 	overrides, err := debian.ReadFile("debian/lintian-overrides")
 	if err != nil {
 		return nil, err
 	}
-	rights, err := copyright(when)
+	rights, err := copyright(root, when)
 	if err != nil {
 		return nil, err
 	}
@@ -174,12 +196,8 @@ func output(when time.Time, program string, args ...string) ([]byte, error) {
 
 // copyright is the file that says under which terms the package may be used. The owner chooses them
 // by adding a file LICENSE to the repository.
-func copyright(when time.Time) ([]byte, error) {
-	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
-	if err != nil {
-		return nil, fmt.Errorf("find the root of the repository: %w", err)
-	}
-	license, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(root)), "LICENSE"))
+func copyright(root string, when time.Time) ([]byte, error) {
+	license, err := os.ReadFile(filepath.Join(root, "LICENSE"))
 	if errors.Is(err, fs.ErrNotExist) {
 		license, err = []byte("All rights reserved.\n"), nil
 	}
