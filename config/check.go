@@ -1,8 +1,6 @@
 package config
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 	"maps"
 	"os"
@@ -108,42 +106,6 @@ func (k *checker) secrets() {
 	}
 	r.Secrets = s
 	k.warnReadable("receiver.secret_file", r.SecretFile)
-}
-
-func (k *checker) tls() {
-	t := &k.c.Receiver.TLS
-	t.ClientCAFile = k.secretName(t.ClientCAFile)
-	if !k.keyPair("receiver.tls", &t.CertFile, &t.KeyFile, t.ClientCAFile != "") || t.ClientCAFile == "" {
-		return
-	}
-	ca := k.read("receiver.tls.client_ca_file", t.ClientCAFile)
-	if ca != nil && !x509.NewCertPool().AppendCertsFromPEM(ca) {
-		k.add("receiver.tls.client_ca_file", "%s contains no PEM certificate", t.ClientCAFile)
-	}
-}
-
-// keyPair checks that the two files belong together. The server reads them again when it uses them.
-// It reports whether both are set.
-func (k *checker) keyPair(at string, certFile, keyFile *string, needed bool) bool {
-	*certFile, *keyFile = k.secretName(*certFile), k.secretName(*keyFile)
-	switch {
-	case *certFile == "" && *keyFile == "" && !needed:
-		return false
-	case *certFile == "":
-		k.add(at+".cert_file", "is missing; cert_file and key_file are required together")
-		return false
-	case *keyFile == "":
-		k.add(at+".key_file", "is missing; cert_file and key_file are required together")
-		return false
-	}
-	cert, pk := k.read(at+".cert_file", *certFile), k.read(at+".key_file", *keyFile)
-	if cert != nil && pk != nil {
-		if _, err := tls.X509KeyPair(cert, pk); err != nil {
-			k.add(at+".cert_file", "%s and %s do not match: %v", *certFile, *keyFile, err)
-		}
-		k.warnReadable(at+".key_file", *keyFile)
-	}
-	return true
 }
 
 // read returns the content of a file, or nil if it cannot be read, which is a problem.

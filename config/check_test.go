@@ -184,8 +184,8 @@ func TestCertificateAndKeyMustMatch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (TLS{dir + "/a.crt", dir + "/a.key", dir + "/a.crt"}); c.Receiver.TLS != want ||
-		!c.Receiver.TLS.Enabled() {
+	want := TLS{dir + "/a.crt", dir + "/a.key", dir + "/a.crt", Default().Receiver.TLS.ACME}
+	if c.Receiver.TLS != want || !c.Receiver.TLS.Enabled() {
 		t.Errorf("%+v", c.Receiver.TLS)
 	}
 	if _, err = Parse(path, []byte(file("a.crt", "b.key"))); err == nil ||
@@ -198,6 +198,47 @@ func TestCertificateAndKeyMustMatch(t *testing.T) {
 	if c, err = Parse(path, []byte(file("a.crt", "a.key"))); err != nil || len(c.Warnings) != 1 ||
 		!strings.Contains(c.Warnings[0], "all users of this machine can read") {
 		t.Errorf("%v, %v", c, err)
+	}
+}
+
+func TestACMENeedsAPublicNameAndNoFiles(t *testing.T) {
+	dir := t.TempDir()
+	writePair(t, dir, "a")
+	path := filepath.Join(dir, "ticketrail.yaml")
+	parse := func(listen, acme string) (*Config, error) {
+		return Parse(path, []byte(good+"receiver: { listen: \""+listen+":443\", tls: { acme: { "+acme+" } } }\n"))
+	}
+	c, err := parse("0.0.0.0", "name: kitchen.example.com, ca_file: a.crt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, key := c.WebhookFiles()
+	const kept = "/var/lib/ticketrail/acme/acme-v02.api.letsencrypt.org/kitchen.example.com"
+	if cert != kept+".crt" || key != kept+".key" || c.Receiver.TLS.ACME.CAFile != dir+"/a.crt" ||
+		len(c.Warnings) > 0 {
+		t.Errorf("%s, %s; %+v; %q", cert, key, c.Receiver.TLS, c.Warnings)
+	}
+	if c, err = parse("127.0.0.1", "name: kitchen.example.com"); err != nil || len(c.Warnings) != 1 ||
+		!strings.Contains(c.Warnings[0], `receiver.listen is "127.0.0.1:443", which the ACME server does not reach`) {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	was := goodConfig()
+	if got := c.NeedsRestart(&was); !slices.Contains(got, "receiver.tls.acme.name") {
+		t.Errorf("a new name needs a restart, but not according to %q", got)
+	}
+	for acme, want := range map[string]string{
+		"name: kitchen": `name: "kitchen" is not a host name`, "name: Kitchen.example.com": "small letters",
+		"name: ../kitchen.example.com": "is not a host name", "name: 203.0.113.7": "is not a host name",
+		"name: " + strings.Repeat("a.", 126) + "com":            "is not a host name",
+		"name: k.example.com, directory: http://ca.example.com": "is not an https address",
+		"name: k.example.com, directory: \"https:///dir\"":      "is not an https address",
+		"name: k.example.com, ca_file: a.key":                   "a.key contains no PEM certificate",
+		"name: k.example.com }, cert_file: a.crt, key_file: \"\", acme2: { ": `the certificate comes either from ` +
+			`acme or from cert_file and key_file; remove one`,
+	} {
+		if _, err := parse("0.0.0.0", acme); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", acme, err, want)
+		}
 	}
 }
 

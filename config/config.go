@@ -113,19 +113,6 @@ type Headers struct {
 	Device string `mapstructure:"device"` // the terminal that sent the order. Default x-svc-device-id
 }
 
-// TLS names PEM files. Default none: plain HTTP. Their contents are read again when they change;
-// other names need a restart.
-type TLS struct {
-	CertFile string `mapstructure:"cert_file" reload:"restart"` // the certificate and its chain
-	KeyFile  string `mapstructure:"key_file" reload:"restart"`  // its private key; readable for the daemon only
-	// ClientCAFile, if set, requires every client to present a certificate signed by one of the
-	// certificates in it.
-	ClientCAFile string `mapstructure:"client_ca_file" reload:"restart"`
-}
-
-// Enabled reports whether the webhook serves HTTPS itself.
-func (t TLS) Enabled() bool { return t.CertFile != "" || t.KeyFile != "" }
-
 // Venue is a restaurant that may send orders.
 type Venue struct {
 	// ID is the venue's UUID, as the service sends it, in any case. Load makes it lower case.
@@ -300,6 +287,7 @@ func Default() Config {
 			Listen:         "127.0.0.1:8443",
 			Path:           "/webhooks/print",
 			Headers:        Headers{Venue: "x-svc-venueid", Device: "x-svc-device-id"},
+			TLS:            TLS{ACME: ACME{Directory: letsEncrypt}},
 			MaxBody:        1 << 20,
 			MaxConnections: 1024,
 			Schema:         "lenient",

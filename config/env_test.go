@@ -29,8 +29,8 @@ func TestEveryKeyOutsideListsCanBeSetInTheEnvironment(t *testing.T) {
 		"receiver.headers.venue": "x-v", "receiver.headers.device": "x-d",
 		"receiver.trusted_proxies": "127.0.0.0/8, ::1", "receiver.allow_from": "10.0.0.0/8",
 		"receiver.max_body": "8KiB", "receiver.max_connections": "7", "receiver.schema": "strict",
-		"receiver.respond_within": "1s",
-		"fallback":                "bar", "fonts": "/a.ttf,/b", "storage.path": "/s", "storage.dedup_retention": "2h",
+		"receiver.respond_within": "1s", "receiver.tls.acme.directory": "https://ca.example.com/d",
+		"fallback": "bar", "fonts": "/a.ttf,/b", "storage.path": "/s", "storage.dedup_retention": "2h",
 		"ticket.alarms":             "*allerg, -nut bread",
 		"storage.history_retention": "3h",
 		"storage.max_backlog":       "9", "admin.socket": "/a", "metrics.listen": "127.0.0.1:2", "log.level": "debug",
@@ -47,7 +47,7 @@ func TestEveryKeyOutsideListsCanBeSetInTheEnvironment(t *testing.T) {
 	}
 	// These name files that must exist; they have tests of their own.
 	files := []string{"receiver.secret_file", "receiver.tls.cert_file", "receiver.tls.key_file",
-		"receiver.tls.client_ca_file",
+		"receiver.tls.client_ca_file", "receiver.tls.acme.name", "receiver.tls.acme.ca_file",
 		"display.tls.cert_file", "display.tls.key_file",
 		"service.base_url", "service.client_id", "service.client_secret_file"}
 	for k, v := range values {
@@ -61,7 +61,8 @@ func TestEveryKeyOutsideListsCanBeSetInTheEnvironment(t *testing.T) {
 	}
 	got := mustLoad(t, good)
 	want := goodConfig()
-	want.Receiver = Receiver{Listen: "127.0.0.2:1", Path: "/p", Insecure: true, Headers: Headers{"x-v", "x-d"},
+	want.Receiver = Receiver{Listen: "127.0.0.2:1", TLS: TLS{ACME: ACME{Directory: "https://ca.example.com/d"}},
+		Path: "/p", Insecure: true, Headers: Headers{"x-v", "x-d"},
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")},
 		AllowFrom:      []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
 		MaxBody:        8 << 10, MaxConnections: 7, Schema: "strict", RespondWithin: time.Second}

@@ -203,7 +203,7 @@ func TestAnUnknownKeyIsAnErrorWithAHint(t *testing.T) {
 		"Storage: {}\n": "Storage: unknown key; did you mean storage?",
 		"kdss: []\n":    "kdss: unknown key; did you mean kds?",
 		"receiver: { tls: { cert: a } }\n": "receiver.tls.cert: unknown key; " +
-			"known here: cert_file, client_ca_file, key_file",
+			"known here: acme, cert_file, client_ca_file, key_file",
 		"routes: [{ category: drinks, to: [bar] }]\n": "routes[0].category: unknown key; " +
 			"known here: continue, to, venue, when",
 		"log: { levle: info }\n":              "log.levle: unknown key; did you mean level?",

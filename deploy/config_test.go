@@ -105,6 +105,7 @@ func TestTheConfigurationMarksWhatNeedsARestart(t *testing.T) {
 	// The TLS files say it in the comment they share.
 	marked := []string{
 		"receiver.listen",
+		"receiver.tls.acme.directory",
 		"receiver.max_connections",
 		"display.listen",
 		"storage.path",

@@ -28,6 +28,7 @@ import (
 
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/doctor"
+	"ticketrail/cmd/internal/httpserver"
 	"ticketrail/cmd/internal/notify"
 	"ticketrail/cmd/internal/station"
 	"ticketrail/config"
@@ -112,6 +113,7 @@ type App struct {
 	file     *configFile
 	venues   *venues
 	notifier *notify.Notifier
+	acme     *httpserver.ACME // nil: the webhook's certificate, if any, is somebody else's work
 
 	webhookAt, metricsAt net.Addr // the real ones: tests and the demo listen on port 0
 	serve                []server // started by Run, all at once

@@ -32,7 +32,7 @@ func (a *App) state(ctx context.Context) ([]admin.Finding, error) {
 	}
 	out := append(slices.Concat(orders, a.venues.findings(now)), doctor.ClockFinding(a.clock(), now, zone),
 		doctor.DiskFinding(filepath.Dir(a.startConfig.Storage.Path)))
-	out = append(out, doctor.CertificateFindings(a.active.Load(), now)...)
+	out = append(out, a.certificates(now)...)
 	if keys := a.needsRestart(); len(keys) > 0 {
 		out = append(out, admin.Finding{Level: admin.Warn, Subject: "configuration",
 			Text: "not in use before a restart: " + strings.Join(keys, ", "), Do: "systemctl restart ticketrail"})
@@ -41,6 +41,16 @@ func (a *App) state(ctx context.Context) ([]admin.Finding, error) {
 	}
 	return append(out, admin.Finding{Level: admin.OK, Subject: "version",
 		Text: fmt.Sprintf("%s, started %s ago", admin.ThisBuild().Version, admin.Age(now.Sub(a.started)))}), nil
+}
+
+// certificates are those in use: other file names need a restart.
+func (a *App) certificates(now time.Time) []admin.Finding {
+	conf, why := *a.active.Load(), ""
+	conf.Receiver.TLS, conf.Storage = a.startConfig.Receiver.TLS, a.startConfig.Storage
+	if a.acme != nil {
+		why = a.acme.Problem()
+	}
+	return doctor.CertificateFindings(&conf, now, why)
 }
 
 // orderFindings say what came, what was refused and what did not print. A refused order is lost if nobody

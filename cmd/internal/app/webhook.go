@@ -81,11 +81,21 @@ func listenWebhook(a *App, conf *config.Config) error {
 	// again and deduplicated.
 	o := httpserver.Options{MaxConnections: conf.Receiver.MaxConnections, Grace: contract.WebhookTimeout + time.Second}
 	loaded := certMetrics(a.registry)
-	if t := conf.Receiver.TLS; t.Enabled() {
+	t, log := conf.Receiver.TLS, a.log.With("component", "receiver")
+	files := httpserver.Files{ClientCA: t.ClientCAFile}
+	files.Cert, files.Key = conf.WebhookFiles()
+	if t.ACME.Name != "" {
+		a.acme, err = httpserver.NewACME(httpserver.ACMEOptions{Name: t.ACME.Name, Directory: t.ACME.Directory,
+			Files: files, CA: t.ACME.CAFile, Log: log, Loaded: loaded})
+		if err != nil {
+			return fmt.Errorf("receiver.tls.acme: %w", err)
+		}
+		o.Cert = a.acme.Certificates
+		a.serve = append(a.serve, server{"acme", a.acme.Run})
+	} else if t.Enabled() {
 		// A certificate that cannot be read at the start is an error, because without it no order
 		// arrives. Later the last good one stays active.
-		files := httpserver.Files{Cert: t.CertFile, Key: t.KeyFile, ClientCA: t.ClientCAFile}
-		if o.Cert, err = httpserver.NewCertReloader(files, a.log.With("component", "receiver"), loaded); err != nil {
+		if o.Cert, err = httpserver.NewCertReloader(files, log, loaded); err != nil {
 			return fmt.Errorf("receiver.tls: %w", err)
 		}
 	}
@@ -105,7 +115,8 @@ func certMetrics(reg prometheus.Registerer) (loaded func(notAfter time.Time, err
 	})
 	good := f.NewGauge(prometheus.GaugeOpts{
 		Name: "ticketrail_receiver_tls_last_load_successful",
-		Help: "Whether the last load of the TLS files succeeded (1) or failed (0); 1 without TLS.",
+		Help: "Whether the last load of the TLS files succeeded (1) or failed (0); 1 without TLS. With ACME, 0 " +
+			"before the first certificate.",
 	})
 	good.Set(1)
 	return func(notAfter time.Time, err error) {

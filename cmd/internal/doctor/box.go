@@ -5,6 +5,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/config"
+	"ticketrail/printer/layout"
 	"ticketrail/queue"
 )
 
@@ -67,9 +69,33 @@ func DiskFinding(dir string) admin.Finding {
 }
 
 // CertificateFindings are about the certificates of the webhook and of the screens, as far as they are configured.
-func CertificateFindings(conf *config.Config, now time.Time) []admin.Finding {
-	return append(certificateFindings("webhook", conf.Receiver.TLS.CertFile, now),
-		certificateFindings("screens", conf.Display.TLS.CertFile, now)...)
+// why is what the ACME server said when it gave none, if that is known; it may be hostile.
+func CertificateFindings(conf *config.Config, now time.Time, why string) []admin.Finding {
+	file, _ := conf.WebhookFiles()
+	webhook := certificateFindings("webhook", file, now)
+	if name := conf.Receiver.TLS.ACME.Name; name != "" {
+		webhook[0] = acmeFinding(webhook[0], name, file, why)
+	}
+	return append(webhook, certificateFindings("screens", conf.Display.TLS.CertFile, now)...)
+}
+
+// acmeFinding is f for a certificate that the daemon itself gets and renews.
+func acmeFinding(f admin.Finding, name, file, why string) admin.Finding {
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+		f.Text = "webhook: there is none yet for " + name
+		f.Do = "the daemon gets it within a minute; if not, ticketrail status says why"
+	} else if f.Level != admin.OK {
+		f.Do = "ticketrail status says why it was not renewed"
+	}
+	if why != "" {
+		if f.Level == admin.OK {
+			f.Level = admin.Warn
+		}
+		f.Text += "; the last attempt to get one failed: " + layout.Clean(why)
+		f.Do = "the ACME server must be reachable, and port 443 of " + name +
+			" must lead to this box, from everywhere; systemctl restart ticketrail tries again at once"
+	}
+	return f
 }
 
 // certificateFindings is one line about the certificate in a file; none without a file.

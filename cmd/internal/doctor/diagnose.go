@@ -52,7 +52,7 @@ func (b Box) Diagnose(ctx context.Context, path string) (out []admin.Finding) {
 	out = append(out, UnitFindings(ctx, path, conf)...)
 	out = append(out, portFindings(conf)...)
 	out = append(out, b.storeFindings(ctx, path, conf)...)
-	out = append(out, CertificateFindings(conf, time.Now())...)
+	out = append(out, CertificateFindings(conf, time.Now(), "")...)
 	out = append(out, b.driverFindings(conf)...)
 	for _, r := range station.CheckOnline(ctx, conf) {
 		out = append(out, r.Findings...)

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -31,9 +33,10 @@ type CertReloader struct {
 	files  Files
 	log    *slog.Logger
 	loaded func(notAfter time.Time, err error)
+	proof  atomic.Pointer[tls.Config] // only while an ACME server asks whose the name is
 
 	mu      sync.Mutex     // guards what follows
-	current *tls.Config    // never nil after NewCertReloader
+	current *tls.Config    // nil only until an ACME server has given the first certificate
 	checked time.Time      // when the files were last compared
 	seen    [3]os.FileInfo // of the last reading; nil for a missing file
 	lastErr string         // of the last reload; "" if it succeeded
@@ -58,9 +61,22 @@ func NewCertReloader(files Files, log *slog.Logger, loaded func(notAfter time.Ti
 // connections keep theirs.
 func (c *CertReloader) config() *tls.Config {
 	return &tls.Config{
-		MinVersion:         tls.VersionTLS12,
-		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return c.now(), nil },
+		MinVersion: tls.VersionTLS12,
+		GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+			if p := c.proof.Load(); p != nil && slices.Equal(hello.SupportedProtos, p.NextProtos) {
+				return p, nil
+			}
+			return c.now(), nil
+		},
 	}
+}
+
+// renewed loads files that were just written.
+func (c *CertReloader) renewed() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seen, c.checked, c.lastErr = c.files.stat(), time.Now(), ""
+	return c.load()
 }
 
 // now is the configuration for a new connection. It holds the mutex while it reads: handshakes wait

@@ -24,6 +24,7 @@ import (
 type authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
+	ends time.Time // of what it signs; zero: 2090
 }
 
 func newAuthority(t *testing.T, name string) *authority {
@@ -49,6 +50,9 @@ func (a *authority) sign(t *testing.T, name string, isCA bool) (certPEM, keyPEM 
 		SerialNumber: serial, Subject: pkix.Name{CommonName: name}, DNSNames: []string{"box"},
 		NotBefore: time.Date(1990, 1, 1, 0, 0, 0, 0, time.UTC), NotAfter: time.Date(2090, 1, 1, 0, 0, 0, 0, time.UTC),
 		IsCA: isCA, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+	}
+	if !a.ends.IsZero() {
+		c.NotBefore, c.NotAfter = time.Now(), a.ends
 	}
 	parent, parentKey := a.cert, a.key
 	if parent == nil {

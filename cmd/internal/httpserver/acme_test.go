@@ -1,0 +1,237 @@
+package httpserver
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/tls"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/crypto/acme"
+
+	"ticketrail/queue/logtest"
+)
+
+// refuses is an ACME server with too much to do.
+type refuses struct {
+	mu    sync.Mutex
+	asked []time.Time
+	why   string // empty: it does not answer
+}
+
+func (r *refuses) RoundTrip(req *http.Request) (*http.Response, error) {
+	r.mu.Lock()
+	r.asked = append(r.asked, time.Now())
+	why := r.why
+	r.mu.Unlock()
+	if why == "" {
+		<-req.Context().Done()
+		return nil, req.Context().Err()
+	}
+	body := fmt.Sprintf(`{"type": "urn:ietf:params:acme:error:rateLimited", "detail": %q}`, why)
+	return &http.Response{StatusCode: http.StatusTooManyRequests, Header: http.Header{},
+		Body: io.NopCloser(strings.NewReader(body))}, nil
+}
+
+func (r *refuses) says(why string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.why = why
+}
+
+// within counts the requests between two times after the start.
+func (r *refuses) within(start time.Time, from, to time.Duration) (n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, at := range r.asked {
+		if d := at.Sub(start); d >= from && d < to {
+			n++
+		}
+	}
+	return n
+}
+
+func newTestACME(t *testing.T, log io.Writer) (*ACME, *refuses) {
+	t.Helper()
+	base := filepath.Join(t.TempDir(), "acme", "box")
+	a, err := NewACME(ACMEOptions{Name: "box.example.com", Directory: "https://acme.example.com/dir",
+		Files: Files{Cert: base + ".crt", Key: base + ".key"}, Log: slog.New(slog.NewTextHandler(log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &refuses{why: "too many certificates"}
+	a.client = &http.Client{Transport: server}
+	return a, server
+}
+
+func TestAnACMEServerThatRefusesIsAskedSeldomAndLoggedOnce(t *testing.T) {
+	var log logtest.Log
+	a, server := newTestACME(t, &log)
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- a.Run(ctx) }()
+		time.Sleep(7*24*time.Hour - time.Second)
+		synctest.Wait()
+		for from := time.Duration(0); from < 24*time.Hour; from += time.Minute {
+			// Let's Encrypt allows five failures.
+			if n := server.within(start, from, from+time.Hour); n > 4 {
+				t.Fatalf("in the hour after %v it is asked %d times", from, n)
+			}
+		}
+		if n := server.within(start, 0, time.Hour); n != 4 {
+			t.Errorf("in the first hour it is asked %d times, want 4", n)
+		}
+		for from := 24 * time.Hour; from < 6*24*time.Hour; from += 4 * time.Hour {
+			if n := server.within(start, from, from+4*time.Hour); n != 1 {
+				t.Errorf("in the four hours after %v it is asked %d times, want once", from, n)
+			}
+		}
+		said := func() int { return strings.Count(log.String(), "no certificate from the ACME server") }
+		if n := said(); n != 1 || a.Problem() != "too many certificates" {
+			t.Errorf("logged %d times; the problem is %q", n, a.Problem())
+		}
+		server.says("another " + strings.Repeat("x", 1<<20))
+		time.Sleep(24 * time.Hour)
+		synctest.Wait()
+		if n := said(); n != 2 || !strings.HasPrefix(a.Problem(), "another x") || len(a.Problem()) > 1000 {
+			t.Errorf("a new reason: logged %d times; %d bytes", n, len(a.Problem()))
+		}
+		server.says("")
+		for now := time.Since(start); server.within(start, now, math.MaxInt64) == 0; synctest.Wait() {
+			time.Sleep(time.Minute)
+		}
+		cancel()
+		if err := <-ended; err != nil || said() != 2 {
+			t.Errorf("the end of the daemon counts as a failure: %v\n%s", err, &log)
+		}
+		a.tell(nil, 0)
+		if p := a.Problem(); p != "" {
+			t.Errorf("after a success the problem is still %q", p)
+		}
+	})
+}
+
+func TestTheReasonIsWhatTheACMEServerSaidWithoutAddresses(t *testing.T) {
+	said := &acme.Error{StatusCode: 400, ProblemType: "urn:ietf:params:acme:error:connection", Detail: "timeout"}
+	for _, err := range []error{said, fmt.Errorf("order: %w", said),
+		&acme.AuthorizationError{URI: "https://acme.example.com/1", Errors: []error{said}},
+		&acme.OrderError{OrderURL: "https://acme.example.com/2", Problem: said},
+	} {
+		if got := reason(err); got != "timeout" {
+			t.Errorf("%v: the reason is %q", err, got)
+		}
+	}
+	for _, err := range []error{errors.New("no route"), &acme.AuthorizationError{}, &acme.OrderError{}} {
+		if got := reason(err); got != err.Error() {
+			t.Errorf("%v: the reason is %q", err, got)
+		}
+	}
+}
+
+func TestACertificateIsRenewedWhenAThirdOfItsTimeIsLeft(t *testing.T) {
+	for _, made := range []string{"certificate", "damaged file"} {
+		t.Run(made, func(t *testing.T) {
+			a, server := newTestACME(t, io.Discard)
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				ca := &authority{ends: start.Add(90 * 24 * time.Hour)}
+				cert, key := ca.sign(t, "box", false)
+				if made == "damaged file" {
+					cert = cert[:len(cert)/2]
+				}
+				if err := os.MkdirAll(filepath.Dir(a.o.Files.Cert), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				replaceFile(t, a.o.Files.Cert, cert)
+				replaceFile(t, a.o.Files.Key, key)
+				go a.Run(t.Context())
+				time.Sleep(60*24*time.Hour - time.Minute)
+				synctest.Wait()
+				if got, want := server.within(start, 0, math.MaxInt64) > 0, made == "damaged file"; got != want {
+					t.Errorf("asked before two thirds of the time: %v, want %v", got, want)
+				}
+				time.Sleep(dueEvery + time.Minute)
+				synctest.Wait()
+				if server.within(start, 0, math.MaxInt64) == 0 {
+					t.Error("not asked after two thirds of the time")
+				}
+			})
+		})
+	}
+}
+
+func TestABusyACMEServerIsAskedAFewTimesInAnAttempt(t *testing.T) {
+	busy := &http.Response{StatusCode: http.StatusServiceUnavailable}
+	n := 1
+	for backoff(n, nil, busy) > 0 {
+		n++
+	}
+	if n != maxRequests {
+		t.Errorf("asked %d times, want %d", n, maxRequests)
+	}
+}
+
+func TestOnlyTheACMEServerSeesTheProof(t *testing.T) {
+	ca := newAuthority(t, "authority")
+	files, other := tlsFiles(t, ca), tlsFiles(t, ca)
+	cert, key := ca.sign(t, "proof", false)
+	replaceFile(t, other.Cert, cert)
+	replaceFile(t, other.Key, key)
+	proof, err := tls.LoadX509KeyPair(other.Cert, other.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		c := load(t, files)
+		c.proof.Store(&tls.Config{Certificates: []tls.Certificate{proof}, NextProtos: []string{acme.ALPNProto}})
+		for protos, want := range map[string]string{
+			"": "first", "h2": "first", "acme-tls/1": "proof", "acme-tls/1 h2": "first", "h2 acme-tls/1": "first",
+		} {
+			got, err := handshake(c, &tls.Config{RootCAs: ca.pool(), ServerName: "box",
+				NextProtos: strings.Fields(protos)})
+			if err != nil || got != want {
+				t.Errorf("a client that offers %q gets %q, %v, want %s", protos, got, err, want)
+			}
+		}
+		c.proof.Store(nil)
+		_, err := handshake(c, &tls.Config{RootCAs: ca.pool(), ServerName: "box", NextProtos: []string{acme.ALPNProto}})
+		if err == nil {
+			t.Error("without an order the protocol of ACME servers is spoken")
+		}
+	})
+}
+
+func TestAKeyIsMadeOnceAndOnlyItsOwnerCanReadIt(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "a.key")
+	one, err := keptKey(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := keptKey(name)
+	if err != nil || !one.(*ecdsa.PrivateKey).Equal(two) {
+		t.Errorf("another key at the second time: %v", err)
+	}
+	if st, err := os.Stat(name); err != nil || st.Mode() != 0o600 {
+		t.Error(st, err)
+	}
+	for _, damaged := range [][]byte{nil, []byte("x"), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY"})} {
+		replaceFile(t, name, damaged)
+		if _, err := keptKey(name); err == nil || !strings.Contains(err.Error(), name+" is damaged; delete it") {
+			t.Errorf("a damaged key: %v", err)
+		}
+	}
+}

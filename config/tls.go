@@ -1,0 +1,126 @@
+package config
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"net/url"
+	"path/filepath"
+	"regexp"
+)
+
+// letsEncrypt gives certificates to everybody, for nothing.
+const letsEncrypt = "https://acme-v02.api.letsencrypt.org/directory"
+
+// TLS names PEM files, or an ACME server. Default none: plain HTTP. The contents of the files are read
+// again when they change; other names need a restart.
+type TLS struct {
+	CertFile string `mapstructure:"cert_file" reload:"restart"` // the certificate and its chain
+	KeyFile  string `mapstructure:"key_file" reload:"restart"`  // its private key; readable for the daemon only
+	// ClientCAFile, if set, requires every client to present a certificate signed by one of the
+	// certificates in it.
+	ClientCAFile string `mapstructure:"client_ca_file" reload:"restart"`
+	// ACME obtains the certificate and renews it, instead of CertFile and KeyFile.
+	ACME ACME `mapstructure:"acme"`
+}
+
+// ACME is a server that gives a certificate to whoever answers at a public name on port 443 (RFC 8737):
+// that port must lead to Receiver.Listen, from everywhere. Certificates are kept beside Storage.Path, in
+// the folder acme. Who sets Name accepts the terms of service of the ACME server.
+type ACME struct {
+	// Name is the host name in the address that the service posts to. Default none: no ACME. Needs a
+	// restart.
+	Name string `mapstructure:"name" reload:"restart"`
+	// Directory is the address of the ACME server. Default
+	// https://acme-v02.api.letsencrypt.org/directory. Needs a restart.
+	Directory string `mapstructure:"directory" reload:"restart"`
+	// CAFile names a file with the PEM certificates of the authorities that may sign the ACME server's own
+	// certificate, for a private one. Default none: those that this box trusts. Needs a restart.
+	CAFile string `mapstructure:"ca_file" reload:"restart"`
+}
+
+// Enabled reports whether the webhook serves HTTPS itself.
+func (t TLS) Enabled() bool { return t.CertFile != "" || t.KeyFile != "" || t.ACME.Name != "" }
+
+// WebhookFiles returns the files with the webhook's certificate and its key, empty without TLS. Those of ACME do
+// not exist before the first certificate. Their folder is that of the ACME server: a certificate of a server for
+// trials does not stay when Directory is changed.
+func (c *Config) WebhookFiles() (cert, key string) {
+	t := c.Receiver.TLS
+	if t.ACME.Name == "" {
+		return t.CertFile, t.KeyFile
+	}
+	server := "" // never after Load
+	if u, err := url.Parse(t.ACME.Directory); err == nil {
+		server = u.Host
+	}
+	base := filepath.Join(filepath.Dir(c.Storage.Path), "acme", server, t.ACME.Name)
+	return base + ".crt", base + ".key"
+}
+
+func (k *checker) tls() {
+	t := &k.c.Receiver.TLS
+	t.ClientCAFile, t.ACME.CAFile = k.secretName(t.ClientCAFile), k.secretName(t.ACME.CAFile)
+	k.authorities("receiver.tls.acme.ca_file", t.ACME.CAFile)
+	if t.ACME.Name != "" {
+		k.acme(t)
+	} else if !k.keyPair("receiver.tls", &t.CertFile, &t.KeyFile, t.ClientCAFile != "") {
+		return
+	}
+	k.authorities("receiver.tls.client_ca_file", t.ClientCAFile)
+}
+
+func (k *checker) acme(t *TLS) {
+	const at = "receiver.tls.acme"
+	if t.CertFile != "" || t.KeyFile != "" {
+		k.add(at+".name", "%s: the certificate comes either from acme or from cert_file and key_file; remove one",
+			quote(t.ACME.Name))
+	}
+	// It is also the name of a file. Names with other letters are written as in DNS: xn--…
+	const label = `([a-z0-9-]{0,61}[a-z0-9])?`
+	name := regexp.MustCompile(`^([a-z0-9]` + label + `\.)+[a-z]` + label + `$`)
+	if !name.MatchString(t.ACME.Name) || len(t.ACME.Name) > 253 {
+		k.add(at+".name", "%s is not a host name in small letters; for example kitchen.example.com", quote(t.ACME.Name))
+	}
+	if u, err := url.Parse(t.ACME.Directory); err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil {
+		k.add(at+".directory", "%s is not an https address; for example %s", quote(t.ACME.Directory), letsEncrypt)
+	}
+	if addr, msg := listenAddr(k.c.Receiver.Listen); msg == "" && addr.IsLoopback() {
+		k.warn(at+".name", "receiver.listen is %s, which the ACME server does not reach from outside",
+			quote(k.c.Receiver.Listen))
+	}
+}
+
+// authorities checks a file with the certificates of authorities, if it is set.
+func (k *checker) authorities(at, name string) {
+	if name == "" {
+		return
+	}
+	ca := k.read(at, name)
+	if ca != nil && !x509.NewCertPool().AppendCertsFromPEM(ca) {
+		k.add(at, "%s contains no PEM certificate", name)
+	}
+}
+
+// keyPair checks that the two files belong together. The server reads them again when it uses them.
+// It reports whether both are set.
+func (k *checker) keyPair(at string, certFile, keyFile *string, needed bool) bool {
+	*certFile, *keyFile = k.secretName(*certFile), k.secretName(*keyFile)
+	switch {
+	case *certFile == "" && *keyFile == "" && !needed:
+		return false
+	case *certFile == "":
+		k.add(at+".cert_file", "is missing; cert_file and key_file are required together")
+		return false
+	case *keyFile == "":
+		k.add(at+".key_file", "is missing; cert_file and key_file are required together")
+		return false
+	}
+	cert, pk := k.read(at+".cert_file", *certFile), k.read(at+".key_file", *keyFile)
+	if cert != nil && pk != nil {
+		if _, err := tls.X509KeyPair(cert, pk); err != nil {
+			k.add(at+".cert_file", "%s and %s do not match: %v", *certFile, *keyFile, err)
+		}
+		k.warnReadable(at+".key_file", *keyFile)
+	}
+	return true
+}
