@@ -119,15 +119,15 @@ func (s *pebble) wantOrders(want int, after string) {
 	}
 }
 
-// wantStatus waits until the daemon says all of it about its certificate.
-func (k *daemonProcess) wantStatus(want ...string) {
+// wantSaid waits until status or doctor says all of it.
+func (k *daemonProcess) wantSaid(command string, want ...string) {
 	k.t.Helper()
 	err := eventually(func() error {
-		out, _ := exec.Command("ticketrail", "status", "--config", k.conf).Output() // 1: something is wrong
+		out, _ := exec.Command("ticketrail", command, "--config", k.conf).Output() // 1: something is wrong
 		said := strings.Join(strings.Fields(string(out)), " ")
 		for _, w := range want {
 			if !strings.Contains(said, w) {
-				return fmt.Errorf("the status lacks %q:\n%s", w, out)
+				return fmt.Errorf("%s does not say %q:\n%s", command, w, out)
 			}
 		}
 		return nil
@@ -160,7 +160,7 @@ func TestTheCertificateComesFromAnACMEServer(t *testing.T) {
 	// Without the ACME server everything else works.
 	useName("kitchen.example.com")
 	k.start()
-	k.wantStatus("FAIL certificate", "there is none yet for kitchen.example.com", "connection refused",
+	k.wantSaid("status", "FAIL certificate", "there is none yet for kitchen.example.com", "connection refused",
 		"port 443 of kitchen.example.com must lead to this box")
 	test := exec.Command("ticketrail", "printers", "test", "grill", "--config", k.conf)
 	if out, err := test.CombinedOutput(); err != nil {
@@ -222,7 +222,7 @@ func TestTheCertificateComesFromAnACMEServer(t *testing.T) {
 	if err != nil || first.NotAfter.Unix() != ends {
 		t.Fatalf("the certificate ends at %v, in the metrics at %d: %v", first, ends, err)
 	}
-	k.wantStatus("webhook: valid until " + first.NotAfter.Format("2006-01-02"))
+	k.wantSaid("status", "webhook: valid until "+first.NotAfter.Format("2006-01-02"))
 	err = filepath.WalkDir(filepath.Join(k.dir, "acme"), func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -268,10 +268,11 @@ func TestTheCertificateComesFromAnACMEServer(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	k.wantStatus("webhook: valid until ")
+	k.wantSaid("status", "webhook: valid until ")
 	k.stop()
 	k.start()
-	k.wantStatus("there is none yet for lost.example.com", "Could not resolve")
+	k.wantSaid("status", "there is none yet for lost.example.com", "Could not resolve")
+	k.wantSaid("doctor", "there is none yet for lost.example.com", "Could not resolve")
 	s.wantOrders(2, "a name that nobody knows")
 	useName("kitchen.example.com")
 	k.stop()

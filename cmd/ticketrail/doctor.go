@@ -50,11 +50,13 @@ also sees what the service's user cannot read, and which program has a port.`,
 }
 
 // joinFindings adds to what the daemon says what was found without it. Of a station that the daemon reports as
-// wrong it knows more, for example how many tickets wait.
+// wrong it knows more, for example how many tickets wait; of a certificate, why it got none.
 func joinFindings(said, found []admin.Finding) []admin.Finding {
 	return slices.Concat(said, slices.DeleteFunc(found, func(f admin.Finding) bool {
 		_, station, _ := strings.Cut(f.Subject, " ") // as in "printer grill"
-		return slices.ContainsFunc(said, func(s admin.Finding) bool { return s.Station && s.Subject == station })
+		return slices.ContainsFunc(said, func(s admin.Finding) bool {
+			return s.Station && s.Subject == station || s.Subject == "certificate" && s.Subject == f.Subject
+		})
 	}))
 }
 
@@ -69,7 +71,7 @@ func (c *cli) askDaemon(cmd *cobra.Command) []admin.Finding {
 		return []admin.Finding{{Level: admin.Fail, Subject: "daemon", Text: singleLine(err.Error())}} // says what to do
 	}
 	return slices.DeleteFunc(o.Findings, func(f admin.Finding) bool {
-		return slices.Contains([]string{"clock", "disk", "certificate"}, f.Subject) ||
+		return slices.Contains([]string{"clock", "disk"}, f.Subject) ||
 			f.Subject == "configuration" && f.Level == admin.OK
 	})
 }
