@@ -160,7 +160,8 @@ func TestTheCertificateComesFromAnACMEServer(t *testing.T) {
 	// Without the ACME server everything else works.
 	useName("kitchen.example.com")
 	k.start()
-	k.wantSaid("status", "FAIL certificate", "there is none yet for kitchen.example.com", "connection refused",
+	k.wantSaid("status", "FAIL certificate", "there is none yet for kitchen.example.com",
+		"https://"+s.address+"/dir cannot be reached", "connection refused",
 		"port 443 of kitchen.example.com must lead to this box")
 	test := exec.Command("ticketrail", "printers", "test", "grill", "--config", k.conf)
 	if out, err := test.CombinedOutput(); err != nil {

@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -145,6 +146,9 @@ func reason(err error) string {
 	if e, ok := errors.AsType[*acme.Error](err); ok {
 		return e.Detail
 	}
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		return fmt.Sprintf("%s cannot be reached: %v", e.URL, e.Err)
+	}
 	return err.Error()
 }
 
@@ -212,8 +216,8 @@ func (a *ACME) order(ctx context.Context, c *acme.Client, csr []byte) ([][]byte,
 	if err != nil {
 		return nil, err
 	}
-	for _, url := range o.AuthzURLs {
-		if err := a.prove(ctx, c, url); err != nil {
+	for _, z := range o.AuthzURLs {
+		if err := a.prove(ctx, c, z); err != nil {
 			return nil, err
 		}
 	}
@@ -225,8 +229,8 @@ func (a *ACME) order(ctx context.Context, c *acme.Client, csr []byte) ([][]byte,
 }
 
 // prove answers the ACME server's connection to this box, if it wants one.
-func (a *ACME) prove(ctx context.Context, c *acme.Client, url string) error {
-	z, err := c.GetAuthorization(ctx, url)
+func (a *ACME) prove(ctx context.Context, c *acme.Client, authorization string) error {
+	z, err := c.GetAuthorization(ctx, authorization)
 	if err != nil || z.Status == acme.StatusValid { // proved a short time ago
 		return err
 	}
