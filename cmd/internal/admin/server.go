@@ -50,6 +50,9 @@ const (
 	// requestTimeout is below the client's time-out of a minute, so that the operator gets the
 	// daemon's reason and not only "no answer".
 	requestTimeout = 20 * time.Second
+	// probeTimeout is for the question what a printer can do: it may take 25 s until one counts as silent, and a
+	// fence some 10 s more.
+	probeTimeout = 50 * time.Second
 )
 
 // A Server answers the requests of the control API. It is safe for concurrent use. The version of a request
@@ -62,6 +65,8 @@ type Server struct {
 	mux   *http.ServeMux
 	page  *http.ServeMux // see [Server.ServePage]
 }
+
+const probeRoute = "POST /v1/stations/{name}/probe"
 
 // New returns a Server. The paths begin with /v1 and stay, whatever [API] says: the version is a
 // header, so that any client gets a readable refusal.
@@ -79,7 +84,7 @@ func New(o Options) *Server {
 		"POST /v1/stations/{name}/test":   s.test,
 		"POST /v1/stations/{name}/hold":   withBody(s.hold),
 		"POST /v1/stations/{name}/resume": withBody(s.resume),
-		"POST /v1/stations/{name}/probe":  s.probe,
+		probeRoute:                        s.probe,
 		"GET /v1/screens":                 s.screens,
 		"GET /v1/screens/times":           s.times,
 		"POST /v1/screens/pair":           withBody(s.pair),
@@ -132,13 +137,18 @@ func (s *Server) serve(mux *http.ServeMux, w http.ResponseWriter, r *http.Reques
 		return
 	}
 	// Answered here, because the mux would answer with text that is not JSON.
-	if _, pattern := mux.Handler(r); pattern == "" {
+	_, pattern := mux.Handler(r)
+	if pattern == "" {
 		answer(w, nil, refuse(Unsupported, "this daemon does not know %s %s", r.Method, r.URL.Path))
 		return
 	}
 	// A change that is waiting for the disk then may still be committed; the refusal says where to
 	// look.
-	ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
+	limit := requestTimeout
+	if pattern == probeRoute {
+		limit = probeTimeout
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), limit)
 	defer cancel()
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	mux.ServeHTTP(w, r.WithContext(ctx))

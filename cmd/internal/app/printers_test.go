@@ -1,6 +1,8 @@
 package app
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -158,6 +160,20 @@ func TestPaperOutStopsTheQueueWithoutAttemptsAndItResumesInOrder(t *testing.T) {
 			k.t.Errorf("the printer is %+v, want it fine", k.status("grill").Device)
 		}
 	}, "grill", "bar")
+}
+
+// A person has put it in the place of one that answers: nothing else ends the wait for that one.
+func TestAPersonCanHaveASilentPrinterAskedAgain(t *testing.T) {
+	runDaemonWith(t, withCapability(0), func(k *testDaemon) {
+		k.advance(time.Minute)
+		r := httptest.NewRequest("POST", "/v1/stations/grill/probe", nil)
+		r.Header.Set(admin.HeaderAPI, admin.API)
+		w := httptest.NewRecorder()
+		k.app.control.ServeHTTP(w, r)
+		if w.Code != http.StatusOK {
+			k.t.Errorf("%d %s", w.Code, w.Body)
+		}
+	}, "grill")
 }
 
 func TestAnIdlePrinterIsPolledForItsStatus(t *testing.T) {
