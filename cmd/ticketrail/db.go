@@ -129,7 +129,9 @@ configuration). Stop the daemon first: ` + stopFirst + `
 The present database is kept under another name beside it. Tickets that were
 waiting when the backup was made print again, marked POSSIBLE DUPLICATE, because
 nobody knows which of them have come out since. What was ordered after the
-backup is only in the database that was kept.`,
+backup is only in the database that was kept; if the service sends it again, it
+prints without that mark. Screens show what was on them then, and browsers whose
+pairing was ended since are paired again: see ticketrail screens list.`,
 		Args: oneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := c.databaseOr(nil)
