@@ -161,7 +161,7 @@ func (a *acceptOp) enqueueVoids(b *batch, known []uint64) (int, error) {
 // enqueues every void, because one correction too many is read and thrown away, and one too few is
 // cooked. The content of this request becomes the known one.
 func (a *acceptOp) acceptUnreadable(b *batch, gen uint64, raw []byte, cause error) error {
-	if len(a.voids) == 0 && b.full { // a duplicate is answered also when the disk is full
+	if len(a.voids) == 0 && b.refusal != nil { // a duplicate is answered also when the disk is full
 		a.receipt = ticket.Receipt{Duplicate: true} // repairing the record needs space: later
 		return nil
 	}
@@ -179,8 +179,8 @@ func (a *acceptOp) acceptUnreadable(b *batch, gen uint64, raw []byte, cause erro
 // jobs of the requests before it in the same transaction. A plain duplicate never gets here: it is
 // answered 200 however full the queue is.
 func (a *acceptOp) checkRoom(b *batch, jobs int) error {
-	if b.full {
-		return ErrStorageFull
+	if b.refusal != nil {
+		return b.refusal
 	}
 	if open := a.q.open + b.open; open+jobs > a.q.o.MaxBacklog {
 		return fmt.Errorf("%w: %d are open, at most %d are allowed, and this request has %d more",

@@ -38,11 +38,11 @@ var bucketNames = [bucketCount][]byte{
 // what those before it did. Changes of memory are left in onCommit, which runs only after
 // everything is on disk.
 type batch struct {
-	q    *Queue
-	tx   *bolt.Tx
-	now  time.Duration // running time; the same for all operations of the batch
-	wall time.Time
-	full bool // the disk is full: no new request may be accepted
+	q       *Queue
+	tx      *bolt.Tx
+	now     time.Duration // running time; the same for all operations of the batch
+	wall    time.Time
+	refusal error // why no new request may be accepted; nil: it may
 
 	dirty    bool  // something was written: a commit is needed
 	err      error // the first failed write; the whole batch is then rolled back

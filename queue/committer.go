@@ -131,10 +131,13 @@ func (q *Queue) probeCommit(db *bolt.DB) error {
 // such as ErrConflict. err is the failure of the transaction; then what is on the disk is unknown.
 func (q *Queue) commit(ops []*op) (errs []error, err error) {
 	started := time.Now()
-	b := &batch{q: q, now: q.clock.running(), wall: q.clock.wall(), full: q.space.isFull.Load()}
+	b := &batch{q: q, now: q.clock.running(), wall: q.clock.wall()}
 	// The free space is checked only for new requests: everything else is needed to print.
 	if slices.ContainsFunc(ops, func(o *op) bool { return o.kind == opAccept }) {
-		b.full = q.space.checkFull(q.reusable())
+		b.refusal = q.named()
+		if q.space.checkFull(q.reusable()) {
+			b.refusal = ErrStorageFull
+		}
 		q.lastAccept = time.Now()
 	}
 	if b.tx, err = q.db.Load().Begin(true); err != nil {
@@ -234,7 +237,7 @@ func (q *Queue) reopen() error {
 	if db := q.db.Swap(nil); db != nil {
 		_ = db.Close() // waits for read transactions, which are short
 	}
-	db, err := openFile(q.o, q.hooks.sync)
+	db, identity, err := openFile(q.o, q.hooks.sync)
 	if err != nil {
 		return err
 	}
@@ -247,6 +250,7 @@ func (q *Queue) reopen() error {
 		return err
 	}
 	// Only now: readers must not see what the probe commit has not proved.
+	q.file.Store(identity)
 	q.db.Store(db)
 	q.install(m)
 	return q.repair(m.repairs)

@@ -30,34 +30,34 @@ const mapSize = 1 << (26 + strconv.IntSize/16)
 // contains, and reading a page behind the end kills the process with SIGBUS, which no recover
 // catches.
 //
-// sync is called once, with the file: see rewriteMeta.
-func openFile(o Options, sync func(*os.File) error) (*bolt.DB, error) {
+// sync is called once, with the file: see rewriteMeta. identity tells whether a name is still that of this file.
+func openFile(o Options, sync func(*os.File) error) (db *bolt.DB, identity fs.FileInfo, err error) {
 	if err := checkLength(o.Path); err != nil {
-		return nil, fmt.Errorf("open %s: %w", o.Path, err)
+		return nil, nil, fmt.Errorf("open %s: %w", o.Path, err)
 	}
 	before, err := os.Stat(o.Path)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", o.Path, err)
+		return nil, nil, fmt.Errorf("open %s: %w", o.Path, err)
 	}
-	db, err := bolt.Open(o.Path, 0o600, boltOptions(o.NoSync))
+	db, err = bolt.Open(o.Path, 0o600, boltOptions(o.NoSync))
 	if errors.Is(err, berrors.ErrTimeout) {
-		return nil, fmt.Errorf("open %s: %w", o.Path, errInUse)
+		return nil, nil, fmt.Errorf("open %s: %w", o.Path, errInUse)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", o.Path, err)
+		return nil, nil, fmt.Errorf("open %s: %w", o.Path, err)
 	}
 	// bbolt opens the file and then waits for its lock. What had the lock may have replaced the file
 	// meanwhile: then the lock is on a file that no later start will find.
 	if after, err := os.Stat(o.Path); err != nil || !os.SameFile(before, after) {
-		return nil, errors.Join(fmt.Errorf("open %s: it was replaced just now: start again", o.Path), err, db.Close())
+		return nil, nil, errors.Join(fmt.Errorf("open %s: it was replaced just now: start again", o.Path), err, db.Close())
 	}
 	// The file grows in steps of 4 MiB instead of bbolt's 16: SD cards are small, and a nearly full
 	// disk stops later.
 	db.AllocSize = 4 << 20
 	if err := rewriteMeta(o.Path, sync); err != nil {
-		return nil, errors.Join(fmt.Errorf("open %s: %w", o.Path, err), db.Close())
+		return nil, nil, errors.Join(fmt.Errorf("open %s: %w", o.Path, err), db.Close())
 	}
-	return db, nil
+	return db, before, nil
 }
 
 var errInUse = errors.New("another ticketrail process has it open: use the commands that talk to it, " +

@@ -220,7 +220,7 @@ func TestADamagedKeyIsADuplicateAlsoOnAFullDisk(t *testing.T) {
 	acceptOnFullDisk := func(r ticket.Request) (ticket.Receipt, error) {
 		a, err := q.newAcceptOp(&r)
 		q.must(err)
-		err = q.do(bg, opOnce, 1, func(b *batch) error { b.full = true; return a.apply(b) })
+		err = q.do(bg, opOnce, 1, func(b *batch) error { b.refusal = ErrStorageFull; return a.apply(b) })
 		return a.receipt, err
 	}
 	if got, err := acceptOnFullDisk(r); got != (ticket.Receipt{Duplicate: true}) || err != nil {
@@ -353,4 +353,30 @@ func TestAViewDoesNotWaitForAHungDisk(t *testing.T) {
 	q.hooks.commit = q.disk.commit
 	close(hang)
 	q.must(<-done)
+}
+
+func TestNothingIsAcceptedIntoAFileThatHasLostItsName(t *testing.T) {
+	for what, lose := range map[string]func(path string) error{
+		"renamed": func(path string) error { return os.Rename(path, path+".old") },
+		"replaced": func(path string) error {
+			return errors.Join(os.Rename(path, path+".old"), os.WriteFile(path, nil, 0o600))
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			q := start(t)
+			q.accept(order("a", "grill"))
+			must(t, lose(q.o.Path))
+			q.wantRefused(order("b", "grill"), ErrStorageFailed)
+			if err := q.Ready(); err == nil || !strings.Contains(err.Error(), "renamed or replaced") {
+				t.Errorf("ready: %v", err)
+			}
+			q.wantDuplicate(order("a", "grill"))
+			q.printAll("grill", "a") // the kitchen goes on
+			must(t, os.Rename(q.o.Path+".old", q.o.Path))
+			wantErr(t, q.Ready(), nil)
+			q.accept(order("b", "grill"))
+			q.restart()
+			q.printAll("grill", "b")
+		})
+	}
 }

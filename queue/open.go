@@ -3,6 +3,7 @@ package queue
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -23,6 +24,7 @@ type Queue struct {
 	space   *space
 	metrics *metrics
 	db      atomic.Pointer[bolt.DB] // nil while the committer reopens the file
+	file    atomic.Value            // fs.FileInfo of the file that is open; see named
 	ended   chan struct{}           // closed when the committer has ended
 
 	// Used by the committer only, and by Open before the committer runs.
@@ -88,10 +90,10 @@ func open(o Options, s storageHooks) (*Queue, error) {
 	if err := create(o, s); err != nil {
 		return nil, err
 	}
-	db, err := openFile(o, s.sync)
+	db, identity, err := openFile(o, s.sync)
 	if isDiskFull(err) { // a copy-on-write filesystem needs space even to rewrite a page
 		_ = os.Remove(reservePath(o))
-		db, err = openFile(o, s.sync)
+		db, identity, err = openFile(o, s.sync)
 	}
 	if err != nil {
 		return nil, err
@@ -100,6 +102,7 @@ func open(o Options, s storageHooks) (*Queue, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", o.Path, err), db.Close())
 	}
+	q.file.Store(identity)
 	q.db.Store(db)
 	q.install(m)
 	q.clock.start(m.clock, time.Duration(m.youngest))
@@ -173,7 +176,21 @@ func (q *Queue) Ready() error {
 	case q.space.isFull.Load():
 		return ErrStorageFull
 	}
-	return nil
+	return q.named()
+}
+
+// named reports whether the file that is open still has its name. If not, what is stored in it would be gone
+// after the next restart. Tickets that wait still print.
+func (q *Queue) named() error {
+	if q.db.Load() == nil {
+		return nil // it is being reopened, or compacted and replaced
+	}
+	info, err := os.Stat(q.o.Path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(info, q.file.Load().(fs.FileInfo)) {
+		return fmt.Errorf("%w: %s was removed, renamed or replaced under the running daemon: move it back, "+
+			"or save it with ticketrail db backup before a restart", ErrStorageFailed, q.o.Path)
+	}
+	return nil // another error says nothing about the name; the next commit shows it
 }
 
 // Waiting is how long the oldest operation has waited for the disk; 0 when there is none. A

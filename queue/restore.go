@@ -95,7 +95,7 @@ func compact(path string, s storageHooks) (before, after int64, err error) {
 	fail := func(err error) (int64, int64, error) { return 0, 0, fmt.Errorf("compact %s: %w", path, err) }
 	path = target(path)
 	// It holds bbolt's lock until it is closed, when the new file has the name.
-	db, err := openFile(Options{Path: path}, s.sync)
+	db, _, err := openFile(Options{Path: path}, s.sync)
 	if err != nil {
 		return fail(err)
 	}
