@@ -33,6 +33,11 @@ func twoPrinters(first, second string) string {
 
 func TestEveryKeyOfAPrinterIsChecked(t *testing.T) {
 	for more, want := range map[string]string{
+		"mac: 0026ab12": `mac: "0026ab12" is not a MAC address; write it as 00:26:ab:12:34:56; the printer's ` +
+			"self-test page, its label and ticketrail printers discover show it",
+		"mac: 00:26:ab:ff:fe:12:34:56": `mac: "00:26:ab:ff:fe:12:34:56" is not a MAC address; write it as ` +
+			"00:26:ab:12:34:56; the printer's self-test page, its label and ticketrail printers discover show it",
+		"mac: [a]":                   "mac: expected a MAC address such as 00:26:ab:12:34:56, got a list",
 		`confirm: ""`:                `confirm: "" is not one of auto, process_id, status and none`,
 		"connect_timeout: 61s":       "connect_timeout: 1m1s is more than 1m",
 		"linger: 31s":                "linger: 31s is more than 30s; other clients of the printer wait that long",
@@ -101,5 +106,17 @@ func TestUnsetKeysOfAPrinterHaveTheirDefaults(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{filepath.Join(dir, "thai.ttf"), "/usr/share/fonts"}, c.Fonts); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestAMACAddressIsReadInEveryNotation(t *testing.T) {
+	for _, text := range []string{"00:26:ab:12:34:56", "00:26:AB:12:34:56", "00-26-AB-12-34-56", "0026.ab12.3456"} {
+		c, err := Parse("t.yaml", []byte(twoPrinters("mac: "+text, `mac: ""`)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Printers[0].MAC; got != "00:26:ab:12:34:56" || c.Printers[1].MAC != "" {
+			t.Errorf("%s: %q %q", text, got, c.Printers[1].MAC)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"net"
 	"net/netip"
 	"reflect"
 	"regexp"
@@ -105,6 +106,24 @@ func (s *Scale) UnmarshalText(b []byte) error {
 	return nil
 }
 
+// MAC is the hardware address of a network interface, as [net.HardwareAddr] writes it: 00:26:ab:12:34:56.
+type MAC string
+
+// UnmarshalText parses the notations of [net.ParseMAC], which labels and routers use.
+func (m *MAC) UnmarshalText(b []byte) error {
+	if len(b) == 0 {
+		*m = ""
+		return nil
+	}
+	hw, err := net.ParseMAC(string(b))
+	if err != nil || len(hw) != 6 {
+		return fmt.Errorf("%s is not a MAC address; write it as 00:26:ab:12:34:56; the printer's self-test page, "+
+			"its label and ticketrail printers discover show it", quote(string(b)))
+	}
+	*m = MAC(hw.String())
+	return nil
+}
+
 // fromText is the decoding hook for all text of the file and the environment, except for types with
 // a strict UnmarshalText of their own.
 func fromText(from, to reflect.Value) (any, error) {
@@ -150,6 +169,7 @@ func typeName(t reflect.Type) string {
 		reflect.TypeFor[Size]():                "a size such as 1MiB",
 		reflect.TypeFor[netip.Prefix]():        "a network such as 192.168.1.0/24",
 		reflect.TypeFor[Scale]():               "a size of letters such as 2x2",
+		reflect.TypeFor[MAC]():                 "a MAC address such as 00:26:ab:12:34:56",
 		reflect.TypeFor[Hours]():               `opening hours such as "mon-fri 11:30-14:30"`,
 		reflect.TypeFor[map[string][]string](): "names of fields, each with a list of paths",
 		reflect.TypeFor[KeyMap]():              "actions, each with a list of keys",

@@ -21,6 +21,11 @@ type Printer struct {
 	// below /dev/serial/by-id stay valid. Printers with the same address are one device: their
 	// queues take turns, and Confirm, Linger, PollEvery and WaitForPerson must be the same.
 	Address string `mapstructure:"address"`
+	// MAC is the hardware address of a network printer, as its self-test page shows it. If DHCP gives the
+	// printer another address, it is looked for in the box's own networks, and nothing is sent to another
+	// device that has its address now. It needs a printer that no router separates from the box, and no
+	// Wi-Fi repeater that hides it behind its own MAC address. Default none: only Address counts.
+	MAC MAC `mapstructure:"mac"`
 	// Profile is the model. Default generic-80mm; ticketrail printers profiles lists them.
 	Profile string `mapstructure:"profile"`
 	// Override changes single keys of the profile, for a printer that differs a little from a known

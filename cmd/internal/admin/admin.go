@@ -124,6 +124,7 @@ type Device struct {
 	Ability string `json:"ability,omitempty"`
 	Advice  string `json:"advice,omitempty"` // what the operator can do about the state
 	Error   string `json:"error,omitempty"`  // why it cannot be reached
+	Moved   string `json:"moved,omitempty"`  // that it was found at another address than the configured one
 	// Foreign counts answers of the printer to another program while the daemon was connected.
 	Foreign int `json:"foreign,omitempty"`
 }

@@ -188,6 +188,9 @@ func (p Station) Problem(now time.Time) string {
 	case p.Device != nil && p.Device.Error != "":
 		parts = append(parts, p.Device.Error)
 	}
+	if p.Device != nil && p.Device.Moved != "" {
+		parts = append(parts, p.Device.Moved)
+	}
 	// Below a second the answer would be old before it is read.
 	if p.Hold == nil && p.NextTry != nil && p.NextTry.Sub(now) >= time.Second {
 		parts = append(parts, "next attempt in "+Age(p.NextTry.Sub(now)))

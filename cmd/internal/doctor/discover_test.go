@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ticketrail/printer/transport"
 	"ticketrail/printer/virtual"
 )
 
@@ -31,7 +32,7 @@ func onPort(t *testing.T, host string, port *uint16, serve func(context.Context,
 
 func TestDiscoverTellsPrintersFromOtherProgramsAndPrintsNothing(t *testing.T) {
 	d := Discovery{
-		Networks: []netip.Prefix{netip.MustParsePrefix("127.0.9.0/29")},
+		Networks: transport.Networks{Asked: []netip.Prefix{netip.MustParsePrefix("127.0.9.0/29")}},
 		own:      []netip.Addr{netip.MustParseAddr("127.0.9.6")},
 	}
 	paper := func(o virtual.Options) func(context.Context, net.Listener) {
@@ -91,34 +92,29 @@ func TestDiscoverTellsPrintersFromOtherProgramsAndPrintsNothing(t *testing.T) {
 	}
 }
 
-func TestDiscoverAsksOnlyTheNetworksOfTheBox(t *testing.T) {
-	own := []netip.Prefix{netip.MustParsePrefix("192.168.1.0/24"), netip.MustParsePrefix("10.0.0.0/8")}
-	for _, c := range []struct {
-		only        []string
-		asks, large string // or the error
-		err         string
-	}{
-		{nil, "192.168.1.0/24", "10.0.0.0/8", ""},
-		{[]string{"10.0.3.0/24", "192.168.1.128/25"}, "10.0.3.0/24, 192.168.1.128/25", "no private IPv4 network", ""},
-		{[]string{"10.7.0.0/16"}, "10.7.0.0/16", "no private IPv4 network", ""},
-		{[]string{"10.0.0.0/15"}, "", "", "too many addresses"},
-		{[]string{"192.168.2.0/24"}, "", "", "192.168.2.0/24 is no part of a network of this box, which has 192.168"},
-		{[]string{"192.168.0.0/23"}, "", "", "no part of a network of this box"},
-		{[]string{"8.8.8.8"}, "", "", `"8.8.8.8" is no IPv4 network; write it as`},
-	} {
-		var d Discovery
-		err := d.choose(own, c.only)
-		switch {
-		case c.err != "":
-			if err == nil || !strings.Contains(err.Error(), c.err) {
-				t.Errorf("%v: %v", c.only, err)
-			}
-		case err != nil || prefixes(d.Networks) != c.asks || prefixes(d.Large) != c.large:
-			t.Errorf("%v: %v %v %v", c.only, d.Networks, d.Large, err)
-		}
+func TestAFoundPrinterGetsAMACAddressOfItsOwnOnly(t *testing.T) {
+	found := []FoundPrinter{{Address: "tcp://10.0.9.1:9100"}, {Address: "tcp://10.0.9.2:9100"},
+		{Address: "tcp://10.0.9.3:9100"}, {Address: "usb://04b8:0e28"}}
+	addNames(found, map[netip.Addr]string{
+		netip.MustParseAddr("10.0.9.1"): "00:26:ab:12:34:56",
+		netip.MustParseAddr("10.0.9.2"): "00:26:ab:00:00:01", // a repeater
+		netip.MustParseAddr("10.0.9.3"): "00:26:ab:00:00:01",
+	}, nil)
+	got := ""
+	for _, f := range found {
+		got += f.YAML("p")
 	}
-	d := Discovery{Networks: own[:1]}
-	if n := len(d.Addresses()); n != 255 { // 254 hosts and the box
-		t.Errorf("%d addresses", n)
+	want := `  - name: "p"
+    address: "tcp://10.0.9.1:9100"
+    mac: "00:26:ab:12:34:56" # finds it again if its address changes
+  - name: "p"
+    address: "tcp://10.0.9.2:9100"
+  - name: "p"
+    address: "tcp://10.0.9.3:9100"
+  - name: "p"
+    address: "usb://04b8:0e28"
+`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -59,7 +59,7 @@ printers:
   - { name: low, address: "tcp://%[3]s" }
   - { name: out, address: "tcp://%[4]s" }
   - { name: mute, address: "tcp://%[5]s" }
-  - { name: unasked, address: "tcp://%[6]s", confirm: none }
+  - { name: unasked, address: "tcp://%[6]s", confirm: none, mac: "00:26:ab:12:34:56" }
   - { name: gone, address: "tcp://127.0.0.1:1" }
   - { name: file, address: "file://%[7]s" }
 fallback: ready
@@ -78,6 +78,8 @@ fallback: ready
 		"OK    printer mute  tcp://" + mute + " is reachable: it answers no status query: " +
 			"tickets will be sent, never confirmed, unless another program prints there now and keeps it busy\n",
 		"OK    printer unasked  tcp://" + unasked + " is reachable\n",
+		"WARN  printer unasked  mac is of no use: this box does not see the MAC address at tcp://" + unasked +
+			", which is behind a router, on this box or IPv6; to fix: remove mac\n",
 		"FAIL  printer gone  ",
 		"OK    printer file  file://" + file + " is reachable: it cannot say whether a ticket was printed\n",
 	} {

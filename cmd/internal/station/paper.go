@@ -38,6 +38,8 @@ type papers struct {
 	// must wait for the ticket that the old one is still printing.
 	locks   map[string]printer.Lock
 	polling map[*device]func() // ends the status polling of each active device
+	finder  *finder
+	endFind func()
 }
 
 // openPapers has nothing stored to open. The collector is registered once and follows the active
@@ -45,6 +47,10 @@ type papers struct {
 func openPapers(s *Set) (kind, error) {
 	p := &papers{s: s, locks: map[string]printer.Lock{}, polling: map[*device]func(){}}
 	s.o.Registry.MustRegister(conditionCollector{s})
+	p.finder = newFinder(s.o.Logger.With("component", "printer"), func() []config.Printer {
+		return s.active.Load().conf.Printers
+	})
+	p.endFind = startLoop(p.finder.run)
 	return p, nil
 }
 
@@ -54,13 +60,15 @@ type device struct {
 	// Its status is what the last ticket or poll found, so reading it never waits for the printer.
 	*printer.Device
 	settings deviceSettings
+	movable  *movable // nil without a MAC address
 }
 
 // deviceSettings are the settings of a printer's connection. A change of one makes a new device.
 // Compared with ==, so a field must be a plain value.
 type deviceSettings struct {
-	name                                      string          // of the first station at it, for the log
-	address                                   string          // as configured
+	name                                      string // of the first station at it, for the log
+	address                                   string // as configured
+	mac                                       config.MAC
 	confirm                                   profile.Confirm // how a printed ticket is proved
 	profile                                   string
 	connect, linger, pollEvery, waitForPerson time.Duration
@@ -112,7 +120,7 @@ func (p *papers) add(next, prev *Built, devices, previous map[string]*device, c 
 	at := transport.CanonicalAddress(c.Address)
 	if devices[at] == nil { // stations at one printer have equal settings: sharedDevices checks it
 		settings := deviceSettings{
-			c.Name, c.Address, prof.Confirm, prof.Name, c.ConnectTimeout, c.Linger, c.PollEvery, c.WaitForPerson,
+			c.Name, c.Address, c.MAC, prof.Confirm, prof.Name, c.ConnectTimeout, c.Linger, c.PollEvery, c.WaitForPerson,
 		}
 		if d := previous[at]; d != nil && d.settings == settings {
 			devices[at] = d
@@ -148,9 +156,9 @@ func (p *papers) add(next, prev *Built, devices, previous map[string]*device, c 
 func (p *papers) newDevice(c config.Printer, settings deviceSettings) (*device, error) {
 	open := p.s.o.Dialer
 	if open == nil {
-		open = func(c config.Printer) (transport.Dialer, error) { return transport.Open(c.Address) }
+		open = openAddress
 	}
-	d, err := open(c)
+	d, m, err := openPrinter(c, p.finder, open)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +166,7 @@ func (p *papers) newDevice(c config.Printer, settings deviceSettings) (*device, 
 	if p.locks[at] == nil {
 		p.locks[at] = printer.NewLock()
 	}
-	return &device{settings: settings, Device: printer.NewDevice(printer.DeviceOptions{
+	return &device{settings: settings, movable: m, Device: printer.NewDevice(printer.DeviceOptions{
 		Name: c.Name, Dialer: d, Lock: p.locks[at], Confirm: settings.confirm, Profile: settings.profile,
 		// By address, because stations at one address share the printer. What it can prove is stored, so that a
 		// restart does not probe every printer before its first ticket.
@@ -209,7 +217,10 @@ func (p *papers) start(next *Built) {
 	}
 }
 
-func (p *papers) close() { p.stop(&Built{}) }
+func (p *papers) close() {
+	p.stop(&Built{})
+	p.endFind()
+}
 
 // notices are problems that stop no ticket, so that nothing else tells the operator of them.
 func (p *papers) notices(active *Built) (out []string) {
@@ -251,7 +262,16 @@ func (p *paper) WrapBackup(backup dispatch.Station) dispatch.Station { return ba
 // AddState copies the printer's own report. It asks nothing: a dead printer must not delay a listing.
 func (p *paper) AddState(l *admin.Status) {
 	l.Address = p.conf.Address
-	l.Device = new(deviceState(p.device.Status()))
+	l.Device = new(p.device.state())
+}
+
+func (d *device) state() admin.Device {
+	out := deviceState(d.Status())
+	if d.movable != nil {
+		text, do := d.movable.moved()
+		out.Moved, out.Advice = text, cmp.Or(out.Advice, do)
+	}
+	return out
 }
 
 func deviceState(s printer.Status) admin.Device {

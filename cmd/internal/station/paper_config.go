@@ -1,6 +1,7 @@
 package station
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -170,7 +171,7 @@ func paperProblems(conf *config.Config) (out []config.Problem) {
 			add("layout.template_file", err)
 		}
 	}
-	return append(out, sharedDevices(conf)...)
+	return slices.Concat(out, macProblems(conf), sharedDevices(conf))
 }
 
 // sharedDevices are the mistakes and warnings about stations that share a printer. The printer has
@@ -209,6 +210,7 @@ func sharedDevices(conf *config.Config) (out []config.Problem) {
 		if err == nil && err2 == nil {
 			differs("confirm", mine.Confirm, its.Confirm)
 		}
+		differs("mac", cmp.Or(c.MAC, "none"), cmp.Or(other.MAC, "none"))
 		differs("connect_timeout", c.ConnectTimeout, other.ConnectTimeout)
 		differs("linger", c.Linger, other.Linger)
 		differs("poll_every", c.PollEvery, other.PollEvery)
@@ -272,6 +274,10 @@ func askPrinters(ctx context.Context, conf *config.Config) (out OnlineReport) {
 				verb = "is reachable"
 			}
 			out.add(admin.OK, "printer", c.Name, fmt.Sprintf("%s %s%s", c.Address, verb, a.details()))
+			if a.unchecked {
+				out.add(admin.Warn, "printer", c.Name, "mac is of no use: this box does not see the MAC address at "+
+					c.Address+", which is behind a router, on this box or IPv6; to fix: remove mac")
+			}
 		}
 	}
 	out.addError("no answer from", missing)
@@ -298,7 +304,9 @@ func (a *OnlineReport) addError(what string, names []string) {
 type printerAnswer struct {
 	status  printer.Status
 	foreign string // what answers and is no printer
-	err     error
+	// unchecked: the MAC address of what answers is not known.
+	unchecked bool
+	err       error
 }
 
 // ask queries one printer. It sends no ticket byte, so nothing comes out.
@@ -308,7 +316,10 @@ func (a *printerAnswer) ask(ctx context.Context, c config.Printer) {
 		a.err = err
 		return
 	}
-	d, err := transport.Open(c.Address)
+	d, movable, err := openOnce(c)
+	if movable != nil {
+		defer func() { a.unchecked = movable.unchecked() }()
+	}
 	switch {
 	case err != nil:
 		a.err = err
@@ -421,7 +432,7 @@ func PrintTest(ctx context.Context, conf *config.Config, name string) (ticket.Pr
 	if err != nil {
 		return "", err
 	}
-	d, err := transport.Open(c.Address)
+	d, _, err := openOnce(c)
 	if err != nil {
 		return "", err
 	}
