@@ -1,0 +1,220 @@
+package station
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
+	"ticketrail/cmd/internal/admin"
+	"ticketrail/config"
+	"ticketrail/printer/transport"
+	"ticketrail/printer/virtual"
+	"ticketrail/queue/ticket"
+)
+
+// command runs a command in the network namespace of the calling thread.
+func command(t *testing.T, line string) {
+	t.Helper()
+	args := strings.Fields(line)
+	if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+		t.Errorf("%s: %v\n%s", line, err, out)
+	}
+}
+
+// A lanHost is a network namespace with one interface, at the bridge of the box, and a printer on port 9100.
+type lanHost struct {
+	t       *testing.T
+	do      chan func() // runs in the namespace
+	left    chan bool   // closed when its thread has left the network of the box
+	printer *virtual.Printer
+}
+
+func newHost(t *testing.T, name, mac string) *lanHost {
+	h := &lanHost{t, make(chan func()), make(chan bool), virtual.New(virtual.Options{Name: name, Can: virtual.Everything})}
+	thread := make(chan int)
+	var ended sync.WaitGroup
+	var start func()
+	start = func() {
+		runtime.LockOSThread()            // never unlocked: the thread ends with the goroutine, and with it the namespace
+		if unix.Gettid() == os.Getpid() { // /proc/net is that of the first thread, so it stays in the box
+			ended.Go(start)
+			<-h.left
+			runtime.UnlockOSThread()
+			return
+		}
+		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+			t.Error(err)
+		}
+		thread <- unix.Gettid()
+		close(h.left)
+		for f := range h.do {
+			f()
+		}
+	}
+	ended.Go(start)
+	command(t, fmt.Sprintf("ip link add %s type veth peer name eth0 netns /proc/%d/task/%d/ns/net address %s",
+		name, os.Getpid(), <-thread, mac))
+	command(t, "ip link set "+name+" master br0 up")
+	ctx, cancel := context.WithCancel(context.Background())
+	h.run(func() {
+		command(t, "ip link set eth0 up")
+		l, err := net.Listen("tcp4", ":9100")
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		ended.Go(func() { h.printer.Serve(ctx, l) })
+	})
+	t.Cleanup(func() { cancel(); close(h.do); ended.Wait() })
+	return h
+}
+
+// run runs f in the host's namespace and waits for it.
+func (h *lanHost) run(f func()) {
+	done := make(chan bool)
+	h.do <- func() { f(); close(done) }
+	<-done
+}
+
+func (h *lanHost) moveTo(address string) {
+	h.t.Helper()
+	h.run(func() {
+		command(h.t, "ip -4 addr flush dev eth0")
+		if address != "" {
+			command(h.t, "ip addr add "+address+"/24 dev eth0")
+		}
+	})
+}
+
+// TestAPrinterThatDHCPMovedGetsItsTickets runs in a process with a network of its own, because the neighbour table
+// is that of a process. It is skipped if that cannot be made, and fails if TICKETRAIL_TEST_ALL is set.
+func TestAPrinterThatDHCPMovedGetsItsTickets(t *testing.T) {
+	const inside = "TICKETRAIL_TEST_NETWORK"
+	if os.Getenv(inside) != "" {
+		moveAPrinter(t)
+		return
+	}
+	unshare := []string{"--net", "--mount", "sh", "-c"}
+	out, err := exec.Command("unshare", append(unshare, "ip link add br0 type bridge")...).CombinedOutput()
+	if err != nil {
+		text := fmt.Sprintf("no network of its own here (root, unshare and iproute2 are needed): %v\n%s", err, out)
+		if os.Getenv("TICKETRAIL_TEST_ALL") != "" {
+			t.Fatal(text)
+		}
+		t.Skip(text)
+	}
+	cmd := exec.Command("unshare", append(unshare, // the names of the interfaces are those of the mounted sysfs
+		`mount -t sysfs sysfs /sys && exec "$0" "$@"`, os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")...)
+	cmd.Env = append(os.Environ(), inside+"=1")
+	out, err = cmd.CombinedOutput()
+	t.Logf("%s", out)
+	if err != nil || !bytes.Contains(out, []byte("--- PASS: "+t.Name())) {
+		t.Errorf("inside: %v", err)
+	}
+}
+
+func moveAPrinter(t *testing.T) {
+	const home, away = "192.168.77.50", "192.168.77.177"
+	for _, line := range []string{
+		"ip link set lo up", "ip link add br0 type bridge", "ip link set br0 up", "ip addr add 192.168.77.1/24 dev br0",
+		"ip link add br1 type bridge", "ip link set br1 up", "ip addr add 10.9.0.1/16 dev br1", // too large
+		// A tunnel to another site.
+		"ip tuntap add tun0 mode tun", "ip link set tun0 up", "ip route add 192.168.78.0/24 dev tun0",
+		"ip route add 192.168.79.0/24 via 192.168.77.9",
+	} {
+		command(t, line)
+	}
+	own, err := transport.OwnNetworks(nil)
+	if got := fmt.Sprint(own.Asked, own.Large); err != nil || got != "[192.168.77.0/24] [10.9.0.0/16]" {
+		t.Errorf("the box has the networks %s, %v", got, err)
+	}
+	grill, till := newHost(t, "grill", grillMAC), newHost(t, "till", otherMAC)
+	grill.moveTo(home)
+
+	conf := configOfEveryKind()
+	p := &conf.Printers[0]
+	p.Address, p.MAC, p.ConnectTimeout = "tcp://"+home, grillMAC, time.Second
+	p.Linger = 0 // a printer that serves one client and has a new address would not notice that the old one is gone
+	s, _ := openSet(t, conf)
+	var log bytes.Buffer // read after the last Print
+	s.kinds[0].(*papers).finder.log = slog.New(slog.NewTextHandler(&log, nil))
+	// Print is repeated as the dispatcher repeats it.
+	printOne := func() {
+		t.Helper()
+		d := ticket.Delivery{Station: "grill", Attempt: 1, Ticket: ticket.Ticket{Kind: ticket.Test, Number: "TEST"}}
+		begin := func(context.Context) error { return nil }
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		for {
+			proof, err := s.active.Load().stations["grill"].Lane().Station.Print(ctx, d, begin)
+			if err == nil {
+				if proof != ticket.Confirmed {
+					t.Errorf("the ticket is %s", proof)
+				}
+				return
+			}
+			t.Log(err)
+			select {
+			case <-time.After(500 * time.Millisecond):
+			case <-ctx.Done():
+				t.Fatal("the ticket did not print")
+			}
+		}
+	}
+	state := func() admin.Device {
+		for _, l := range s.List() {
+			if l.Name == "grill" {
+				return *l.Device
+			}
+		}
+		return admin.Device{}
+	}
+	printOne()
+	if d := state(); d.Moved != "" || d.Advice != "" {
+		t.Errorf("%+v", d)
+	}
+	grill.moveTo(away)
+	till.moveTo(home)
+	command(t, "ip neigh flush dev br0") // by itself the kernel sees after ten seconds that the entry is old
+	check := askPrinters(t.Context(), conf)
+	want := []admin.Finding{{Level: admin.Fail, Subject: "printer grill",
+		Text: "tcp://" + home + ":9100 has the MAC address " + otherMAC + " and not " + grillMAC + ": another device " +
+			"has this address; is the printer on? if it was replaced, correct its mac"}}
+	if diff := cmp.Diff(want, check.Findings); diff != "" {
+		t.Error(diff)
+	}
+	printOne()
+	printOne() // at once, now that it is known
+	d := state()
+	if d.Moved != "was found at tcp://"+away+":9100, not at tcp://"+home+":9100" || !strings.Contains(d.Advice, "router") {
+		t.Errorf("%+v", d)
+	}
+	if n := strings.Count(log.String(), "printer was found at"); n != 1 {
+		t.Errorf("announced %d times:\n%s", n, log.String())
+	}
+	if a, b := grill.printer.TicketCount(), till.printer.TicketCount(); a != 3 || b != 0 {
+		t.Errorf("%d tickets at the printer, %d at the other device", a, b)
+	}
+	conf.Printers[0].MAC = "" // without it, the till prints the ticket
+	built, err := s.Build(&config.Config{Printers: conf.Printers, Fallback: "grill"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Swap(built)
+	printOne()
+	if n := till.printer.TicketCount(); n != 1 {
+		t.Errorf("without mac %d tickets came out at the other device", n)
+	}
+}
