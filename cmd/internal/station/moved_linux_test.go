@@ -48,7 +48,7 @@ func newHost(t *testing.T, name, mac string) *lanHost {
 	var start func()
 	start = func() {
 		runtime.LockOSThread()            // never unlocked: the thread ends with the goroutine, and with it the namespace
-		if unix.Gettid() == os.Getpid() { // /proc/net is that of the first thread, so it stays in the box
+		if unix.Gettid() == os.Getpid() { // /proc/net is that of this thread, so it stays in the box
 			ended.Go(start)
 			<-h.left
 			runtime.UnlockOSThread()
@@ -198,7 +198,8 @@ func moveAPrinter(t *testing.T) {
 	printOne()
 	printOne() // at once, now that it is known
 	d := state()
-	if d.Moved != "was found at tcp://"+away+":9100, not at tcp://"+home+":9100" || !strings.Contains(d.Advice, "router") {
+	moved := "was found at tcp://" + away + ":9100, not at tcp://" + home + ":9100"
+	if d.Moved != moved || !strings.Contains(d.Advice, "router") {
 		t.Errorf("%+v", d)
 	}
 	if n := strings.Count(log.String(), "printer was found at"); n != 1 {
