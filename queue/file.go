@@ -49,7 +49,11 @@ func openFile(o Options, sync func(*os.File) error) (db *bolt.DB, identity fs.Fi
 	// bbolt opens the file and then waits for its lock. What had the lock may have replaced the file
 	// meanwhile: then the lock is on a file that no later start will find.
 	if after, err := os.Stat(o.Path); err != nil || !os.SameFile(before, after) {
-		return nil, nil, errors.Join(fmt.Errorf("open %s: it was replaced just now: start again", o.Path), err, db.Close())
+		return nil, nil, errors.Join(
+			fmt.Errorf("open %s: it was replaced just now: start again", o.Path),
+			err,
+			db.Close(),
+		)
 	}
 	// The file grows in steps of 4 MiB instead of bbolt's 16: SD cards are small, and a nearly full
 	// disk stops later.

@@ -234,8 +234,24 @@ func (c *cli) showNext(s doctor.Setup, host, secret string) error {
 		flag, start = "", "systemctl enable --now ticketrail"
 	}
 	return write(c.out, strings.NewReplacer(
-		"SECRETFILE", filepath.Join(filepath.Dir(c.config), "secrets/webhook"), "START", start, "VENUE", singleLine(s.VenueName), "HOST", cmp.Or(host, "HOST"), "SECRET", secret, "FLAG", flag,
-		"LOCAL", localURL(s), "ID", s.VenueID, "ORDER", uuid.NewString(),
+		"SECRETFILE",
+		filepath.Join(filepath.Dir(c.config), "secrets/webhook"),
+		"START",
+		start,
+		"VENUE",
+		singleLine(s.VenueName),
+		"HOST",
+		cmp.Or(host, "HOST"),
+		"SECRET",
+		secret,
+		"FLAG",
+		flag,
+		"LOCAL",
+		localURL(s),
+		"ID",
+		s.VenueID,
+		"ORDER",
+		uuid.NewString(),
 	).Replace(`
 1. Start the daemon:
      START
