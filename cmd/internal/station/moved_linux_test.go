@@ -42,12 +42,13 @@ type lanHost struct {
 }
 
 func newHost(t *testing.T, name, mac string) *lanHost {
-	h := &lanHost{t, make(chan func()), make(chan bool), virtual.New(virtual.Options{Name: name, Can: virtual.Everything})}
+	h := &lanHost{t: t, do: make(chan func()), left: make(chan bool)}
+	h.printer = virtual.New(virtual.Options{Name: name, Can: virtual.Everything})
 	thread := make(chan int)
 	var ended sync.WaitGroup
 	var start func()
 	start = func() {
-		runtime.LockOSThread()            // never unlocked: the thread ends with the goroutine, and with it the namespace
+		runtime.LockOSThread()            // not unlocked later: the thread and its namespace end with the goroutine
 		if unix.Gettid() == os.Getpid() { // /proc/net is that of this thread, so it stays in the box
 			ended.Go(start)
 			<-h.left
