@@ -88,12 +88,13 @@ func TestACompactionThatFailsAtAnyStepLosesNothing(t *testing.T) {
 		for _, persist := range []bool{false, true} {
 			t.Run(fmt.Sprintf("step %d, persists %v", step, persist), func(t *testing.T) {
 				inBubble(t, func(t *testing.T, q *testQueue) {
-					q.accept(order("a", "grill"))
-					q.evening(24)
 					s := &stepper{at: step, persist: persist, end: func() error { return syscall.EIO }}
 					commit := q.hooks.commit
+					synctest.Wait() // the committer reads the hooks
 					q.hooks = s.hooks()
 					q.hooks.commit = commit
+					q.accept(order("a", "grill"))
+					q.evening(24)
 					time.Sleep(quietHour + maintenanceEvery)
 					synctest.Wait()
 					if s.n < step {
