@@ -17,7 +17,8 @@ var alertCauses = map[string][]string{
 		`ticketrail_opening_hours{venue="v"} 1x240`},
 	"TicketrailOrdersRefused":   {`ticketrail_receiver_requests_total{code="404",reason="wrong_path"} 0+1x120 120x120`},
 	"TicketrailOrdersNotStored": {`ticketrail_receiver_requests_total{code="503",reason="too_slow"} 0+2x120 240x120`},
-	"TicketrailStationDown": {`ticketrail_station_up{station="s"} 0x120 1x120`,
+	"TicketrailStationDown": {`ticketrail_station_up{station="s"} 0x240`,
+		`ticketrail_opening_hours{venue="v"} 1x120 0x120`,
 		`ticketrail_station_held{station="s"} 0x240`,
 		`ticketrail_station_condition{station="s",condition="busy"} 1x240`},
 	"TicketrailStationNeedsPerson": {`ticketrail_station_condition{station="s",condition="cover_open"} 1x120 0x120`},
@@ -43,6 +44,8 @@ var alertCauses = map[string][]string{
 	"TicketrailCertificateExpires": {
 		`ticketrail_display_certificate_not_after_timestamp_seconds 500000x120 99000000x120`},
 	"TicketrailCertificateNotLoaded": {`ticketrail_receiver_tls_last_load_successful 0x120 1x120`},
+	"TicketrailMessagesNotSent": {`ticketrail_notify_messages_total{to="p",result="failed"} 0+1x120 120x120`,
+		`ticketrail_notify_messages_total{to="p",result="sent"} 0x120 0+1x120`},
 	"TicketrailClockNotSynchronized": {`ticketrail_clock_synchronized 0x120 1x120`},
 	"TicketrailRestarts":             {`process_start_time_seconds 0+60x120 7200x120`, `ticketrail_build_info 1x240`},
 }

@@ -253,7 +253,7 @@ func (m *monitoring) queries(a *App) {
 	for _, r := range alertRules(m.t) {
 		exprs = append(exprs, r.Expr)
 	}
-	conditional := regexp.MustCompile(`^ticketrail_(display_|opening_hours)`) // only with screens, or with hours
+	conditional := regexp.MustCompile(`^ticketrail_(display_|opening_hours|notify_)`) // only if configured
 	for _, e := range exprs {
 		var answer struct{ Status string }
 		if err := m.json(m.prometheus+"/api/v1/query?query="+url.QueryEscape(e), &answer); err != nil {
