@@ -18,6 +18,10 @@ const lockWait = 3 * time.Second
 // is on PATH.lock, which stays.
 func Lock(path string) (io.Closer, error) {
 	f, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDONLY, 0o644)
+	if isDiskFull(err) { // the first start of this version on a full disk
+		_ = os.Remove(reservePath(Options{Path: path}))
+		f, err = os.OpenFile(path+".lock", os.O_CREATE|os.O_RDONLY, 0o644)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -67,6 +68,10 @@ func (c *cli) askDaemon(cmd *cobra.Command) []admin.Finding {
 		return nil // the configuration, which is a finding already
 	}
 	o, err := overview(cmd.Context(), d)
+	if n, ok := errors.AsType[*admin.NotRunning](err); ok {
+		return []admin.Finding{{Level: admin.Fail, Subject: "daemon", Text: "no answer at " + n.Socket,
+			Do: "systemctl start ticketrail; if it ends again, journalctl -u ticketrail -n 50 says why"}}
+	}
 	if err != nil {
 		return []admin.Finding{{Level: admin.Fail, Subject: "daemon", Text: singleLine(err.Error())}} // says what to do
 	}

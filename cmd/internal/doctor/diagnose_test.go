@@ -37,7 +37,8 @@ func (k *kitchen) put(name, text string) {
 // diagnose writes the box to the disk and looks at it.
 func (k *kitchen) diagnose() []admin.Finding {
 	k.t.Helper()
-	k.put("t.yaml", strings.ReplaceAll(k.conf, "ROOT", k.root))
+	// The tests of other packages may have the default port of the screens.
+	k.put("t.yaml", strings.ReplaceAll(k.conf, "ROOT", k.root)+"\ndisplay: { listen: \"127.0.0.1:0\" }\n")
 	k.put("bin/systemctl", fmt.Sprintf("#!/bin/sh\ncat <<X\nLoadState=loaded\nUser=root\n"+
 		"ExecStart={ argv[]=x %s }\n%s\nX\n", k.path("t.yaml"), k.service))
 	if err := os.Chmod(k.path("bin/systemctl"), 0o755); err != nil {

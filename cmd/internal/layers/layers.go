@@ -43,7 +43,7 @@ var Packages = []Package{
 	{"cmd/internal/notify", "tells people when something needs them", []string{
 		"config", "queue/kv", "printer/push", "cmd/internal/admin",
 	}},
-	{"cmd/internal/httpserver", "runs the HTTP servers, reloads certificates", nil},
+	{"cmd/internal/httpserver", "runs the HTTP servers, gets and reloads certificates", nil},
 	{"cmd/internal/admin", "the control API on a unix socket", []string{
 		"config", "receiver", "queue", "queue/ticket", "printer", "printer/kds/board",
 		"printer/layout",
