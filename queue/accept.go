@@ -24,8 +24,8 @@ const maxName = kv.MaxKey
 // decides. The error wraps ErrBacklogFull, ErrStorageFull, ErrStorageFailed, ErrBusy, ErrClosed or
 // ctx.Err(). Accept returns when ctx ends, whatever the disk does.
 //
-// Equal content is recognized by r.Digest. New content under a known key orders nothing; what is
-// void in it and was not void before is enqueued as corrections.
+// Equal content is recognized by r.Digest. Of other content under a known key, what is void and was not
+// void before is enqueued as corrections, and what is wanted and has not printed as tickets marked Added.
 func (q *Queue) Accept(ctx context.Context, r ticket.Request) (ticket.Receipt, error) {
 	a, err := q.newAcceptOp(&r)
 	if err == nil {
@@ -45,6 +45,7 @@ type acceptOp struct {
 	key      requestKey
 	digest   [16]byte
 	voids    []uint64
+	paper    []byte // the stored Paper of the drafts
 	body     []byte
 	payloads [][]byte // the stored ticket of each draft
 	size     int
@@ -63,7 +64,8 @@ func (q *Queue) newAcceptOp(r *ticket.Request) (*acceptOp, error) {
 	if a.payloads, err = encodePayloads(r.Drafts); err != nil {
 		return nil, err
 	}
-	a.size = len(a.body)
+	a.paper = encodePaper(ticket.PaperOf(r.Drafts))
+	a.size = len(a.body) + len(a.paper)
 	for _, c := range a.payloads {
 		a.size += len(c) + smallOp
 	}
@@ -112,7 +114,9 @@ func (a *acceptOp) apply(b *batch) error {
 	if err := a.checkRoom(b, len(a.r.Drafts)); err != nil {
 		return err
 	}
-	b.putDedup(a.key, generationOf(b.now), dedupRecord{digests: [][16]byte{a.digest}, voids: a.voids})
+	gen = generationOf(b.now)
+	b.putDedup(a.key, gen, dedupRecord{digests: [][16]byte{a.digest}, voids: a.voids})
+	b.putPaper(a.key, gen, a.paper)
 	a.enqueue(b, a.r.Drafts, a.payloads)
 	a.receipt = ticket.Receipt{Jobs: len(a.r.Drafts)}
 	return nil
@@ -128,50 +132,77 @@ func (a *acceptOp) acceptKnown(b *batch, gen uint64, raw []byte) error {
 	}
 	// The usual case. It writes nothing, so a service that repeats everything after an outage costs
 	// no commit.
-	if s.knows(a.digest) {
+	if s.knows(a.digest) && !a.r.Late {
 		a.receipt = ticket.Receipt{Duplicate: true}
 		return nil
 	}
-	corrections, err := a.enqueueVoids(b, s.voids)
-	if err != nil {
+	drafts := ticket.NewlyVoid(s.voids, a.r.Drafts)
+	a.receipt = ticket.Receipt{Duplicate: true, Conflict: true}
+	var now ticket.Paper
+	if !a.r.ReportConflict {
+		var added []ticket.Draft
+		var restored []uint64
+		added, restored, now = ticket.Added(b.paper(a.key, gen), a.r.Drafts)
+		s.voids = without(s.voids, restored)
+		drafts = append(drafts, added...)
+		a.receipt.Added = len(added)
+	}
+	if len(drafts) == 0 && s.knows(a.digest) {
+		a.receipt = ticket.Receipt{Duplicate: true}
+		return nil
+	}
+	if err := a.enqueueMade(b, drafts); err != nil {
 		return err
 	}
-	s.add(a.digest, a.voids)
+	if !s.knows(a.digest) {
+		s.add(a.digest, a.voids)
+	}
 	b.putDedup(a.key, gen, s)
-	a.receipt = ticket.Receipt{Duplicate: true, Conflict: true, Jobs: corrections}
+	if !a.r.ReportConflict {
+		b.putPaper(a.key, gen, encodePaper(now))
+	}
+	a.receipt.Jobs = len(drafts)
 	return nil
 }
 
-// enqueueVoids enqueues as corrections what is void and not in known. It returns how many.
-func (a *acceptOp) enqueueVoids(b *batch, known []uint64) (int, error) {
-	drafts := ticket.NewlyVoid(known, a.r.Drafts)
+// enqueueMade enqueues drafts that were made of those of the request.
+func (a *acceptOp) enqueueMade(b *batch, drafts []ticket.Draft) error {
 	if err := a.checkRoom(b, len(drafts)); err != nil || len(drafts) == 0 {
-		return 0, err
+		return err
 	}
 	var payloads [][]byte
 	for i := range drafts {
 		payloads = append(payloads, b.encodeTicket(drafts[i].Ticket))
 	}
 	a.enqueue(b, drafts, payloads)
-	return len(drafts), nil
+	return nil
 }
 
-// acceptUnreadable answers a request whose key is known but whose record is damaged, so that nobody
-// can say which content came under it. It enqueues no order, because printing twice is worse. It
-// enqueues every void, because one correction too many is read and thrown away, and one too few is
-// cooked. The content of this request becomes the known one.
+// acceptUnreadable answers a request whose key is known but whose record is damaged, so that nobody can say
+// which content came under it. What has printed is stored apart, so what has not is added; if that is not
+// known either, nothing is, because a retry is more likely than other content. It enqueues every void,
+// because one correction too many is read and thrown away, and one too few is cooked. The content of this
+// request becomes the known one.
 func (a *acceptOp) acceptUnreadable(b *batch, gen uint64, raw []byte, cause error) error {
-	if len(a.voids) == 0 && b.refusal != nil { // a duplicate is answered also when the disk is full
-		a.receipt = ticket.Receipt{Duplicate: true} // repairing the record needs space: later
-		return nil
+	drafts, paper := ticket.NewlyVoid(nil, a.r.Drafts), a.paper
+	added := 0
+	if known := b.paper(a.key, gen); !known.Partial && !a.r.ReportConflict {
+		for i := range known.Lines { // what may be a retry of an old content takes no void back
+			known.Lines[i].Voided = 0
+		}
+		more, _, now := ticket.Added(known, a.r.Drafts)
+		drafts, paper, added = append(drafts, more...), encodePaper(now), len(more)
 	}
-	corrections, err := a.enqueueVoids(b, nil)
-	if err != nil {
+	a.receipt = ticket.Receipt{Duplicate: true, Jobs: len(drafts), Added: added}
+	if len(drafts) == 0 && b.refusal != nil { // a duplicate is answered also when the disk is full
+		return nil // repairing the record needs space: later
+	}
+	if err := a.enqueueMade(b, drafts); err != nil {
 		return err
 	}
-	a.receipt = ticket.Receipt{Duplicate: true, Jobs: corrections}
 	b.quarantine(bucketDedup, a.key[:], raw, cause)
 	b.putDedup(a.key, gen, dedupRecord{digests: [][16]byte{a.digest}, voids: a.voids})
+	b.putPaper(a.key, gen, paper)
 	return nil
 }
 

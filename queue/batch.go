@@ -187,6 +187,7 @@ func (b *batch) enqueue(s jobState, payload []byte, front bool) uint64 {
 	if s.Req != 0 {
 		b.put(b.bucket(bucketReqJobs), key128(s.Req, job), nil)
 	}
+	b.noteOutcome(job, s, Accepted)
 	b.open++
 	b.afterCommit(func() { b.q.lane(s.Station).add(s.laneEntry(job)) })
 	return job
@@ -215,6 +216,7 @@ func (b *batch) finish(job uint64, s jobState, to ticket.State, why string) {
 	}
 	s.State, s.Pos, s.Why, s.Finished = to, 0, why, b.wall.UnixMilli()
 	b.setState(job, s)
+	b.noteOutcome(job, s, string(to))
 	if to != ticket.Failed { // a failed job is never pruned: a person must see it
 		b.put(b.bucket(bucketFinished), key128(uint64(b.now), job), nil)
 	}

@@ -187,7 +187,7 @@ func voids(t *testing.T, r *rand.Rand) {
 				now[l.Name]++
 			}
 		}
-		req.Drafts[0].Ticket.Lines = lines
+		req.Drafts[0].Ticket.Lines, req.ReportConflict = lines, true
 		req.Digest = sha256.Sum256(fmt.Append(nil, lines))
 		if r.IntN(3) == 0 {
 			q.disk.willEnd([]commitResult{fails, failsButPersist, noSpace}[r.IntN(3)])

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -61,24 +62,49 @@ func (c *clock) start(r clockRecord, youngest time.Duration) {
 	c.last = r
 	c.base.Store(int64(max(r.Running, youngest)))
 	c.written = r.Running
-	c.addTimeOff()
 }
+
+// maxTimeOff is the longest time off that counts. A time server can be wrong, and so can a clock that it once
+// set: a year too much would expire every ticket and forget every key.
+const maxTimeOff = 31 * 24 * time.Hour
 
 // addTimeOff adds the time that the box was switched off, once. That time is known only if the wall
 // clock was synchronized when the record was written and is synchronized now. NTP may take minutes
 // to answer after a boot, so this is called again until it is known.
-func (c *clock) addTimeOff() {
+//
+// More than maxTimeOff is not added: now is then the time of the wall clock, else zero.
+func (c *clock) addTimeOff() (now time.Time) {
 	if c.timeOffAdded || !c.last.Synchronized {
-		return
+		return time.Time{}
 	}
 	if !c.wallClock.Synchronized() {
-		return
+		return time.Time{}
 	}
-	now := c.wallClock.Now() // read after Synchronized, so that it is a time that was right
+	now = c.wallClock.Now() // read after Synchronized, so that it is a time that was right
 	c.timeOffAdded = true
 	passed := now.Sub(c.last.Wall)          // of wall clock, since the record was written
 	counted := c.running() - c.last.Running // of that, what this process has counted already
+	if passed-counted > maxTimeOff {
+		return now
+	}
 	c.base.Add(int64(max(passed-counted, 0)))
+	return time.Time{}
+}
+
+// addTimeOff is that of the clock, and says what was not added.
+func (q *Queue) addTimeOff() {
+	now := q.clock.addTimeOff()
+	if now.IsZero() {
+		return
+	}
+	before, after := q.clock.last.Wall.Format(time.RFC3339), now.UTC().Format(time.RFC3339)
+	q.log.Warn("the wall clock has jumped while the daemon was stopped: that time is not counted",
+		"before", before, "after", after)
+	q.notice(Notice{
+		Text: fmt.Sprintf("the clock was at %s before the start and at %s after it: no ticket has aged by that time",
+			before, after),
+		Do: "if the box was not off for so long, check its clock with timedatectl",
+	})
 }
 
 // writeClock stores the running time together with what else the batch changes. A crash before its
@@ -100,17 +126,25 @@ func (q *Queue) maintain() {
 		return
 	}
 	q.in.markWorking()
-	q.clock.addTimeOff()
+	q.addTimeOff()
 	q.space.checkFull(q.reusable())
+	lost := 0 // outcomes
 	o := &op{kind: opOnce, since: time.Now(), done: make(chan error, 1), apply: func(b *batch) error {
 		b.dropGenerations(b.now, q.o.DedupRetention)
 		q.morePruning = b.prune(q.o.HistoryRetention)
+		n := b.pruneOutcomes(q.o.HistoryRetention)
+		q.morePruning = n == pruneAtOnce || q.morePruning
+		b.afterCommit(func() { lost = n })
 		if b.now-q.clock.written >= writeClockIdle {
 			b.dirty = true // writeRecords then stores the running time
 		}
 		return nil
 	}}
 	q.commitAndAnswer([]*op{o})
+	if lost > 0 {
+		q.metrics.outcomesLost.Add(float64(lost))
+		q.log.Warn("outcomes that nobody has taken were removed", "count", lost, "older_than", q.o.HistoryRetention)
+	}
 	if q.nextReopen.IsZero() && !q.morePruning {
 		q.compactIfQuiet()
 	}

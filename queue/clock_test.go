@@ -3,6 +3,7 @@ package queue
 import (
 	"errors"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -10,6 +11,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"ticketrail/queue/logtest"
 	"ticketrail/queue/ticket"
 )
 
@@ -177,6 +179,42 @@ func TestTimeOffCountsIfTheClockWasSynchronizedBeforeAndAfter(t *testing.T) {
 					t.Errorf("later it waited %s, want %s", got, tt.want+time.Hour)
 				}
 			})
+		})
+	}
+}
+
+func TestAJumpOfTheClockOfMoreThan31DaysOverOneStopCountsAsNothingAndIsSaid(t *testing.T) {
+	evening := time.Date(2026, 11, 20, 23, 0, 0, 0, time.UTC)
+	for off, want := range map[time.Duration]time.Duration{
+		maxTimeOff:           maxTimeOff,
+		maxTimeOff + 1:       0,
+		365 * 24 * time.Hour: 0,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var log logtest.Log
+			w := &fakeClock{now: evening, synchronized: true}
+			q := start(t, logTo(&log), func(o *Options) { o.Clock = w })
+			defer q.stop()
+			q.accept(order("a", "grill"))
+			q.stop()
+			w.set(evening.Add(off), true)
+			q.open()
+			if got := q.take("grill").Waited(); got != want {
+				t.Errorf("a jump of %s: it waited %s, want %s", off, got, want)
+			}
+			if want > 0 {
+				return
+			}
+			q.wantDuplicate(order("a", "grill"))
+			to := evening.Add(off).Format(time.RFC3339)
+			if n := q.Notices(); len(n) != 1 || n[0].Lost ||
+				!strings.Contains(n[0].Text, "2026-11-20T23:00:00Z") || !strings.Contains(n[0].Text, to) {
+				t.Errorf("a jump of %s: notices %+v", off, n)
+			}
+			if l := log.String(); strings.Count(l, "level=WARN") != 1 ||
+				!strings.Contains(l, "before=2026-11-20T23:00:00Z after="+to) {
+				t.Errorf("a jump of %s: logged %s", off, l)
+			}
 		})
 	}
 }

@@ -3,6 +3,8 @@ package queue
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"time"
 
@@ -124,7 +126,18 @@ func (q *Queue) probeCommit(db *bolt.DB) error {
 		return err
 	}
 	meta := tx.Bucket(bucketNames[bucketMeta])
-	return errors.Join(meta.Put(keyFormat, slices.Clone(meta.Get(keyFormat))), q.hooks.commit(tx))
+	return errors.Join(meta.Put(keyFormat, slices.Clone(meta.Get(keyFormat))), q.commitTx(tx))
+}
+
+// commitTx ends a transaction.
+func (q *Queue) commitTx(tx *bolt.Tx) error {
+	n := uint64(tx.ID())
+	err := q.hooks.commit(tx)
+	if err == nil {
+		q.durable = n
+		q.space.storeCounter(q.file.Load().(fs.FileInfo), n)
+	}
+	return err
 }
 
 // commit runs operations in one transaction. errs are the answers of the operations themselves,
@@ -149,7 +162,7 @@ func (q *Queue) commit(ops []*op) (errs []error, err error) {
 	}
 	b.writeRecords()
 	if b.err == nil && b.dirty {
-		err = q.hooks.commit(b.tx)
+		err = q.commitTx(b.tx)
 		q.metrics.committed(time.Since(started), len(ops))
 	} else { // a write has failed; or nothing was written, for example all are duplicates of what was committed before
 		err = errors.Join(b.err, b.tx.Rollback())
@@ -241,6 +254,11 @@ func (q *Queue) reopen() error {
 	if err != nil {
 		return err
 	}
+	if !os.SameFile(identity, q.file.Load().(fs.FileInfo)) { // it was compacted
+		q.durable = 0
+	}
+	q.file.Store(identity)
+	q.checkCommits(true)
 	m, err := load(db)
 	if err == nil {
 		err = q.probeCommit(db)
@@ -250,7 +268,6 @@ func (q *Queue) reopen() error {
 		return err
 	}
 	// Only now: readers must not see what the probe commit has not proved.
-	q.file.Store(identity)
 	q.db.Store(db)
 	q.install(m)
 	return q.repair(m.repairs)

@@ -117,12 +117,7 @@ func boltOptions(noSync bool) *bolt.Options {
 // an empty queue. No request was answered yet in either case.
 func create(o Options, s storageHooks) error {
 	dir, name := filepath.Dir(o.Path), filepath.Base(o.Path)
-	entries, _ := os.ReadDir(dir)
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), name+".new-") {
-			_ = os.Remove(filepath.Join(dir, e.Name()))
-		}
-	}
+	removeHalf(o.Path)
 	if _, err := os.Stat(o.Path); err == nil {
 		// An earlier start may have ended between the link and the sync of the directory, and a name
 		// that is not synced can vanish with everything that was accepted since.
@@ -130,6 +125,7 @@ func create(o Options, s storageHooks) error {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+	_ = os.Remove(reservePath(o)) // its counter is that of another file
 	temp, err := os.CreateTemp(dir, name+".new-*")
 	if err != nil {
 		return fmt.Errorf("create %s: %w", o.Path, err)
@@ -148,6 +144,17 @@ func create(o Options, s storageHooks) error {
 		return fmt.Errorf("create %s: %w", o.Path, err)
 	}
 	return syncDir(o.Path, s)
+}
+
+// removeHalf removes what a start that was killed has left of a new file.
+func removeHalf(path string) {
+	dir := filepath.Dir(path)
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), filepath.Base(path)+".new-") {
+			_ = os.Remove(filepath.Join(dir, e.Name()))
+		}
+	}
 }
 
 // syncDir makes the name of a file durable: a synced file whose directory is not synced can vanish
@@ -206,6 +213,7 @@ type meta struct {
 	pageSize int64
 	txid     uint64
 	need     uint64 // bytes that the file must have: its high-water mark
+	alone    bool   // the other one is not valid
 }
 
 // newestMeta reads the meta page that bbolt will use: of the valid ones, that of the later
@@ -213,13 +221,16 @@ type meta struct {
 // second only if the first is not valid, because elsewhere a page may contain anything.
 func newestMeta(f *os.File) (meta, bool) {
 	if first, ok := readMeta(f, 0); ok {
-		if second, ok := readMeta(f, first.pageSize); ok && second.txid > first.txid {
+		second, ok := readMeta(f, first.pageSize)
+		if ok && second.txid > first.txid {
 			return second, true
 		}
+		first.alone = !ok
 		return first, true
 	}
 	for size := int64(1 << 10); size <= 64<<10; size *= 2 {
 		if second, ok := readMeta(f, size); ok && second.pageSize == size {
+			second.alone = true
 			return second, true
 		}
 	}
@@ -237,7 +248,10 @@ func readMeta(f *os.File, at int64) (meta, bool) {
 		return meta{}, false
 	}
 	size := host.Uint32(m[offPageSize:])
-	return meta{at, int64(size), host.Uint64(m[offTxid:]), host.Uint64(m[offHighWater:]) * uint64(size)}, true
+	return meta{
+		at: at, pageSize: int64(size), txid: host.Uint64(m[offTxid:]),
+		need: host.Uint64(m[offHighWater:]) * uint64(size),
+	}, true
 }
 
 // checkLength returns an error if the file is shorter than its newest meta page says. A copy that

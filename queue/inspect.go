@@ -18,16 +18,36 @@ import (
 // while a read transaction is open, so a long one makes the file grow.
 const pageSize = 200
 
-// Jobs lists jobs, newest first. It reads in pages of 200, so the list is not one snapshot: a job
-// that changes meanwhile is listed as it was when its page was read.
+// Jobs lists jobs, newest first, as [Queue.EachPage] finds them.
 func (q *Queue) Jobs(ctx context.Context, f Filter) ([]Job, error) {
 	jobs := []Job{}
+	err := q.EachPage(ctx, f, func(page []Job) error {
+		jobs = append(jobs, page...)
+		if f.Oldest && f.Limit > 0 {
+			jobs = jobs[max(0, len(jobs)-f.Limit):]
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return jobs, nil
+}
+
+// EachPage calls yield with the jobs that f selects, newest first, as they are found: at most 200 at a time, and
+// none of them again. With Filter.Oldest they are all of them, and the last of them are those wanted. The list
+// is not one snapshot: a job that changes meanwhile is listed as it was when its page was read. No
+// transaction is open while yield runs, so it may take its time. Its error ends the list and is returned.
+func (q *Queue) EachPage(ctx context.Context, f Filter, yield func(page []Job) error) error {
 	var before []byte // nil: from the newest
-	for more := true; more; {
+	found := 0
+	full := func() bool { return !f.Oldest && f.Limit > 0 && found == f.Limit }
+	for more := true; more && !full(); {
 		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("list jobs: %w", err)
+			return fmt.Errorf("list jobs: %w", err)
 		}
 		lent := q.leases()
+		var page []Job
 		err := q.view(func(tx *bolt.Tx) error {
 			more = false
 			c := tx.Bucket(bucketNames[bucketState]).Cursor()
@@ -37,28 +57,29 @@ func (q *Queue) Jobs(ctx context.Context, f Filter) ([]Job, error) {
 					k, v = c.Prev()
 				} // else the last one read is gone, and so are all newer ones: continue at the end
 			}
-			for n := 0; k != nil; k, v = c.Prev() {
+			for n := 0; k != nil && !full(); k, v = c.Prev() {
 				if n++; n > pageSize {
 					more = true
 					return nil
 				}
 				before = slices.Clone(k) // where the next page continues
 				if j, ok := readJob(tx, un64(k), v, lent, f); ok {
-					if f.Oldest && f.Limit > 0 && len(jobs) == f.Limit {
-						jobs = jobs[1:]
-					}
-					if jobs = append(jobs, j); !f.Oldest && len(jobs) == f.Limit {
-						return nil
-					}
+					page = append(page, j)
+					found++
 				}
 			}
 			return nil
 		})
 		if err != nil {
-			return nil, fmt.Errorf("list jobs: %w", err)
+			return fmt.Errorf("list jobs: %w", err)
+		}
+		if len(page) > 0 {
+			if err := yield(page); err != nil {
+				return err
+			}
 		}
 	}
-	return jobs, nil
+	return nil
 }
 
 // Job returns one job, its ticket, and the body of its request as received. The body is nil for a

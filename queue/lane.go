@@ -18,11 +18,13 @@ type entry struct {
 	attempts int   // without interrupted ones
 	doubts   int
 	slip     bool
+	late     bool // see MarkLate
 }
 
 // laneEntry is what is in memory of the job.
 func (s *jobState) laneEntry(job uint64) entry {
-	return entry{pos: s.Pos, job: job, enqueued: s.Enqueued, attempts: s.Attempts, doubts: s.Doubts, slip: s.Slip}
+	return entry{pos: s.Pos, job: job, enqueued: s.Enqueued, attempts: s.Attempts, doubts: s.Doubts, slip: s.Slip,
+		late: s.Late}
 }
 
 // A lane is the queue of one station: its open jobs, in order. Queue.mu guards it. It mirrors the

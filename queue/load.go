@@ -82,8 +82,7 @@ func checkFormat(tx *bolt.Tx) error {
 	case err != nil || v < 1:
 		return fmt.Errorf("%w: format %q", ErrDamaged, raw)
 	case v > formatVersion: // not damaged: the file must be left alone, not quarantined
-		return fmt.Errorf("the file has format %d, this program reads up to %d: install the newer ticketrail that "+
-			"wrote it", v, formatVersion)
+		return newerFormat(v)
 	}
 	for _, name := range bucketNames {
 		if tx.Bucket(name) == nil {
@@ -91,6 +90,11 @@ func checkFormat(tx *bolt.Tx) error {
 		}
 	}
 	return nil
+}
+
+func newerFormat(v int) error {
+	return fmt.Errorf("the file has format %d, this program reads up to %d: install the newer ticketrail that "+
+		"wrote it", v, formatVersion)
 }
 
 // readClock reads the running time, and the latest one recorded with a finished job.

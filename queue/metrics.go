@@ -24,6 +24,7 @@ const (
 type metrics struct {
 	commitSeconds prometheus.Histogram
 	batchOps      prometheus.Histogram
+	outcomesLost  prometheus.Counter
 }
 
 // newMetrics registers the metrics with reg, if there is one.
@@ -37,6 +38,11 @@ func newMetrics(q *Queue, reg prometheus.Registerer) *metrics {
 
 			NativeHistogramBucketFactor: nativeFactor, NativeHistogramMaxBucketNumber: nativeBuckets,
 			NativeHistogramMinResetDuration: nativeReset,
+		}),
+		outcomesLost: f.NewCounter(prometheus.CounterOpts{
+			Name: "ticketrail_outcomes_lost_total",
+			Help: "Outcomes that nobody was told: nobody took them for as long as the history goes back, or they " +
+				"could not be stored.",
 		}),
 		batchOps: f.NewHistogram(prometheus.HistogramOpts{
 			Name:    "ticketrail_queue_batch_operations",

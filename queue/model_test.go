@@ -64,6 +64,7 @@ func (j *modelJob) original() *modelJob {
 
 type model struct {
 	known map[string]bool // request → whether its cancellation is known too
+	live  map[string]bool // requests that were wanted once
 	voids map[string]bool // requests that have corrections
 	lanes map[string][]*modelJob
 	all   map[uint64]*modelJob
@@ -177,7 +178,7 @@ func againstModel(t *testing.T, rt *rapid.T) {
 		q.open()
 		defer q.stop()
 		m := &model{
-			known: map[string]bool{}, voids: map[string]bool{},
+			known: map[string]bool{}, live: map[string]bool{}, voids: map[string]bool{},
 			lanes: map[string][]*modelJob{}, all: map[uint64]*modelJob{},
 			lease: map[string]*modelJob{}, held: map[string]bool{}, marks: map[uint64]*modelJob{},
 		}
@@ -247,10 +248,15 @@ func againstModel(t *testing.T, rt *rapid.T) {
 						m.put(s, r, newest(), ticket.Correction)
 					}
 					m.voids[r] = true
+				case !void && !m.live[r]:
+					want = ticket.Receipt{Duplicate: true, Conflict: true, Jobs: 2, Added: 2}
+					for _, s := range stations {
+						m.put(s, r, newest(), ticket.Order)
+					}
 				default:
 					want.Duplicate, want.Conflict = true, got.Conflict
 				}
-				m.known[r] = cancelKnown || void
+				m.known[r], m.live[r] = cancelKnown || void, m.live[r] || !void
 				if got != want {
 					rt.Fatalf("receipt %+v, want %+v", got, want)
 				}

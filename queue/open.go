@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,6 +28,8 @@ type Queue struct {
 	file    atomic.Value            // fs.FileInfo of the file that is open; see named
 	ended   chan struct{}           // closed when the committer has ended
 
+	keepOutcomes atomic.Bool // see KeepOutcomes
+
 	// Used by the committer only, and by Open before the committer runs.
 	head, tail  uint64        // the lowest and highest position in use, of all lanes
 	morePruning bool          // more history is to be removed than fits into one transaction
@@ -36,6 +39,7 @@ type Queue struct {
 	unsettled   []*op         // ends of leases that could not be stored yet
 	lastAccept  time.Time     // when a request was stored; zero: none since the start
 	nextCompact time.Time     // when the file may be compacted again
+	durable     uint64        // the last commit of the file that is known to be durable; 0: not known
 	closeErr    error
 
 	mu         sync.Mutex // guards the fields below, and all of every lane
@@ -43,6 +47,7 @@ type Queue struct {
 	open       int   // jobs in all lanes; only the committer changes it
 	storageErr error // why nothing can be committed now; nil: it can
 	damaged    int
+	notices    []Notice
 	closed     bool
 }
 
@@ -84,6 +89,7 @@ func open(o Options, s storageHooks) (*Queue, error) {
 		o: o, log: o.Logger, hooks: s, in: newInbox(), clock: newClock(o.Clock),
 		lanes: map[string]*lane{}, ended: make(chan struct{}),
 	}
+	q.KeepOutcomes(o.KeepOutcomes)
 	if why := filesystem(filepath.Dir(o.Path)); why != "" {
 		q.log.Warn("the filesystem may lose the queue; use a local disk", "path", o.Path, "filesystem", why)
 	}
@@ -104,8 +110,11 @@ func open(o Options, s storageHooks) (*Queue, error) {
 	}
 	q.file.Store(identity)
 	q.db.Store(db)
+	q.durable = readCounter(o, identity)
+	q.checkCommits(false)
 	q.install(m)
 	q.clock.start(m.clock, time.Duration(m.youngest))
+	q.addTimeOff()
 	q.space = newSpace(o)
 	q.metrics = newMetrics(q, o.Registerer)
 	if err = q.probeCommit(db); err == nil {
@@ -196,6 +205,25 @@ func (q *Queue) named() error {
 // Waiting is how long the oldest operation has waited for the disk; 0 when there is none. A
 // watchdog that sees it grow knows that the disk hangs.
 func (q *Queue) Waiting() time.Duration { return q.in.waiting() }
+
+// A Notice is what was found since the start and a person must know.
+type Notice struct {
+	Lost     bool   // orders may be lost; else nothing is
+	Text, Do string // what it is, and what to do
+}
+
+// Notices are in the order in which they were found.
+func (q *Queue) Notices() []Notice {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return slices.Clone(q.notices)
+}
+
+func (q *Queue) notice(n Notice) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.notices = append(q.notices, n)
+}
 
 // Damaged counts the records that were quarantined since the start.
 func (q *Queue) Damaged() int {

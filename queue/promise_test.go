@@ -109,14 +109,17 @@ func TestWhatIsVoidNowIsPrintedOnce(t *testing.T) {
 	q.wantNothing("grill")
 }
 
-func TestACancelledRequestThatComesAgainUncancelledOrdersNothing(t *testing.T) {
+func TestACancelledRequestThatComesAgainUncancelledIsAdded(t *testing.T) {
 	q := start(t)
 	r := order("a", "grill")
 	q.accept(cancelled(r))
-	if got, want := q.accept(r), (ticket.Receipt{Duplicate: true, Conflict: true}); got != want {
+	if got, want := q.accept(r), (ticket.Receipt{Duplicate: true, Conflict: true, Jobs: 1, Added: 1}); got != want {
 		t.Fatalf("receipt %+v, want %+v", got, want)
 	}
 	q.print("grill")
+	if d := q.print("grill"); !d.Ticket.Added || len(d.Ticket.Lines) != 1 || d.Ticket.Lines[0].Void {
+		t.Errorf("printed %+v", d.Ticket)
+	}
 	q.wantNothing("grill")
 }
 

@@ -76,9 +76,11 @@ type Options struct {
 	Logger     *slog.Logger          // nil: nothing is logged
 	Registerer prometheus.Registerer // nil: metrics are not registered
 	// Reserve is the size in bytes of a file that only takes space. It is removed when the disk is
-	// full, so that the tickets that were accepted can still be printed and settled. 0: 16 MiB,
-	// negative: none.
+	// full, so that the tickets that were accepted can still be printed and settled. It also has the number of
+	// the last commit, see counter.go. 0: 16 MiB, negative: none.
 	Reserve int64
+	// KeepOutcomes is [Queue.KeepOutcomes] from the start on: Open itself may end a ticket.
+	KeepOutcomes bool
 	// NoSync skips fsync. Tests use it to be fast, and to show that they notice the loss.
 	NoSync bool
 }

@@ -34,10 +34,11 @@ const (
 	fails                        // EIO, and nothing is on the disk
 	failsButPersist              // EIO of the last fsync, and all of it is on the disk
 	noSpace                      // ENOSPC, and nothing is on the disk
+	forgets                      // it works, and nothing is on the disk
 )
 
 func (e commitResult) String() string {
-	return [...]string{"works", "failed", "failed but persisted", "disk full"}[e]
+	return [...]string{"works", "failed", "failed but persisted", "disk full", "forgets"}[e]
 }
 
 func (d *disk) commit(tx *bolt.Tx) error {
@@ -60,6 +61,8 @@ func (d *disk) commit(tx *bolt.Tx) error {
 		return errors.Join(syscall.EIO, tx.Rollback())
 	case noSpace:
 		return errors.Join(syscall.ENOSPC, tx.Rollback())
+	case forgets:
+		return tx.Rollback()
 	case failsButPersist:
 		return errors.Join(tx.Commit(), syscall.EIO)
 	}

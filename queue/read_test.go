@@ -210,6 +210,31 @@ func TestAJobIsShownWithAllThatIsKnownOfIt(t *testing.T) {
 	}
 }
 
+func TestAListHasThePagesThatItsLimitNeeds(t *testing.T) {
+	q := start(t)
+	q.orders(2*pageSize+7, "grill")
+	for _, c := range []struct {
+		f           Filter
+		n           int
+		first, last uint64
+	}{
+		{Filter{}, 2*pageSize + 7, 2*pageSize + 7, 1},
+		{Filter{Limit: pageSize}, pageSize, 2*pageSize + 7, pageSize + 8},
+		{Filter{Limit: pageSize + 1}, pageSize + 1, 2*pageSize + 7, pageSize + 7},
+		{Filter{Limit: 3, Oldest: true}, 3, 3, 1},
+	} {
+		jobs := q.jobs(c.f)
+		if len(jobs) != c.n || jobs[0].ID != c.first || jobs[c.n-1].ID != c.last {
+			t.Errorf("%+v: %d jobs, from %d to %d", c.f, len(jobs), jobs[0].ID, jobs[len(jobs)-1].ID)
+		}
+	}
+	pages := 0
+	stop := errors.New("stop")
+	if err := q.EachPage(bg, Filter{}, func(page []Job) error { pages++; return stop }); err != stop || pages != 1 {
+		t.Errorf("%d pages, %v", pages, err)
+	}
+}
+
 func TestAListEndsWithItsContext(t *testing.T) {
 	q := start(t)
 	q.orders(pageSize, "grill")

@@ -94,6 +94,7 @@ type jobState struct {
 	RefusedBy   []string     `json:"rb,omitempty"`  // the stations that refused it, in order
 	Received    int64        `json:"r,omitempty"`   // wall clock, ms
 	Finished    int64        `json:"f,omitempty"`   // wall clock, ms
+	Late        bool         `json:"la,omitempty"`  // see MarkLate
 	Why         string       `json:"why,omitempty"` // of its state or last failure, for people
 }
 

@@ -67,6 +67,7 @@ func restore(path, backup string, s storageHooks) (r Restored, err error) {
 		if err := copyFile(temp, backup, old); err != nil {
 			return err
 		}
+		_ = os.Remove(reservePath(Options{Path: path})) // its counter is that of the old file
 		r.Pending, r.Held, err = doubtAll(temp)
 		return err
 	}, func() (err error) {
@@ -87,6 +88,7 @@ func Compact(path string) (before, after int64, err error) {
 		return 0, 0, fmt.Errorf("compact: %w", err)
 	}
 	defer lock.Close()
+	_ = os.Remove(reservePath(Options{Path: target(path)})) // its counter is that of the old file
 	return compact(path, systemHooks)
 }
 
@@ -310,11 +312,10 @@ func doubtAll(path string) (pending, held int, err error) {
 				pending++
 			case ticket.Held:
 				held++
-			case ticket.Failed:
-			default:
+			}
+			if !s.doubtIfOwed() {
 				return nil
 			}
-			s.Doubts = max(s.Doubts, 1)
 			doubted[string(k)], err = sealJSON(s)
 			return err
 		})
@@ -324,4 +325,13 @@ func doubtAll(path string) (pending, held int, err error) {
 		return err
 	})
 	return pending, held, errors.Join(err, db.Close())
+}
+
+// doubtIfOwed marks a ticket that has not come out as one that may have.
+func (s *jobState) doubtIfOwed() bool {
+	owed := s.State.Open() || s.State == ticket.Failed
+	if owed {
+		s.Doubts = max(s.Doubts, 1)
+	}
+	return owed
 }

@@ -102,6 +102,7 @@ func (l *Lease) requeue(b *batch, s jobState, begun bool, reason string) {
 func (l *Lease) hold(b *batch, s jobState, reason string) {
 	s.State, s.Why = ticket.Held, reason
 	b.setState(l.job, s)
+	b.noteOutcome(l.job, s, string(ticket.Held))
 	b.afterCommit(func() { l.q.lane(s.Station).holdEntry(s.laneEntry(l.job)) })
 }
 

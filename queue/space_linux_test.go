@@ -128,10 +128,11 @@ func TestAReserveThatCannotBeSyncedIsReportedAndRemoved(t *testing.T) {
 	name, err := os.ReadFile("/proc/self/comm")
 	must(t, err)
 	var log logtest.Log
-	q := start(t, logTo(&log), func(o *Options) {
-		o.Reserve = 1
-		must(t, os.Symlink("/proc/self/comm", reservePath(*o))) // which can be written, but not synced
-	})
+	q := start(t, logTo(&log))
+	q.stop()
+	q.o.Reserve = 1
+	must(t, os.Symlink("/proc/self/comm", reservePath(q.o))) // which can be written, but not synced
+	q.open()
 	must(t, os.WriteFile("/proc/self/comm", bytes.TrimSpace(name), 0))
 	if _, err := os.Lstat(reservePath(q.o)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("it is still there: %v", err)

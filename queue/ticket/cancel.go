@@ -25,6 +25,9 @@ func Cancel(t Ticket, station string, later []Cancellation) (now Ticket, voided 
 	if t.Kind != Order || t.Void {
 		return t, 0
 	}
+	if t.Added {
+		station = "" // a void of a dish may be of what was added, or of what was there before
+	}
 	v := newVoider(t.Lines)
 	var unclear [][]Cancellation // by arrival
 	for len(later) > 0 {

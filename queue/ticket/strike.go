@@ -118,6 +118,12 @@ func strike(tickets []Ordered, all []*voider, void *Ordered, arrival uint64, byN
 		s.Left = s.Lines
 		return s
 	case len(certain) > 0:
+		added := func(i int) bool { return tickets[i].Ticket.Added }
+		if !s.Whole && slices.ContainsFunc(certain, added) {
+			// An order and what was added to it are one: a void is of one of them.
+			inOne(all, slices.DeleteFunc(slices.Clone(certain), func(i int) bool { return tickets[i].Copy }), try)
+			certain = slices.DeleteFunc(certain, func(i int) bool { return !tickets[i].Copy })
+		}
 		for _, i := range certain {
 			if s.Whole {
 				all[i].by = c.Job

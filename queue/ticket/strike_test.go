@@ -164,3 +164,24 @@ func TestAReprintOfAVoidThatIsNotHereStrikes(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestAVoidStrikesWhatWasAddedOrWhatWasThereBeforeButNotBoth(t *testing.T) {
+	first := grill(dishes("2 Fish")...).Ticket
+	added := grill(dishes("Fish", "Soup")...).Ticket
+	added.Added = true
+	void := grill(dishes("-Fish", "-Soup")...).Ticket
+	void.Kind, void.Void = Correction, true
+	lines, voids := Strike([]Ordered{
+		{Job: 1, Station: "grill", Ticket: &first}, {Job: 2, Station: "grill", Ticket: &added},
+		{Job: 3, Station: "grill", Ticket: &void},
+	})
+	struck := 0
+	for _, l := range append(lines[0], lines[1]...) {
+		if l.Name == "Fish" && l.Void {
+			struck++
+		}
+	}
+	if struck != 1 || !lines[1][1].Void || len(voids[0].Left) > 0 {
+		t.Errorf("%d struck\n%+v\n%+v", struck, lines, voids)
+	}
+}

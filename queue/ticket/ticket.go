@@ -8,7 +8,9 @@
 package ticket
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 )
@@ -52,8 +54,12 @@ type Ticket struct {
 	// AlsoAt is the other stations that got lines of the same order, in the order of the routes. A
 	// [Correction] has none: it may concern only some of them.
 	AlsoAt []Part `json:"also_at,omitempty"`
-	// Later, at the end of a reprint, names what may have cancelled a part of the order since. See
-	// [Cancel].
+	// Added says that the ticket has only what is new in other content under a known key. See [Added].
+	Added bool `json:"added,omitempty"`
+	// Banners say at its head why this ticket is not like others. See [Ticket.Heads].
+	Banners []string `json:"banners,omitempty"`
+	// Later, at the end, is what a person must decide: on a reprint, what may have cancelled a part of the
+	// order since, see [Cancel]; on what was added, what has vanished.
 	Later []string `json:"later,omitempty"`
 	// Raw is the record as JSON, printed under the banner UNREADABLE: it contains nothing printable,
 	// or it has a key twice, so that a person must decide what it means.
@@ -72,6 +78,19 @@ func (t *Ticket) OrderInRequest() string {
 	return ""
 }
 
+// Heads are the texts that must be read before the ticket, for every station alike.
+func (t *Ticket) Heads() []string {
+	heads := slices.Clone(t.Banners)
+	if t.Added {
+		s := "ADDED UNDER A KNOWN ORDER – check"
+		if order := cmp.Or(NumberLabel(t.Number), TableLabel(t.Table, t.Type)); order != "" {
+			s += " " + order
+		}
+		heads = append([]string{s}, heads...)
+	}
+	return heads
+}
+
 // A Part is what a station got of an order.
 type Part struct {
 	Station string `json:"station"`
@@ -79,7 +98,8 @@ type Part struct {
 
 // A Line is one item or one modifier.
 type Line struct {
-	Depth int `json:"d,omitempty"` // 0 for an item, 1 for its modifier, and so on
+	ID    string `json:"-"`           // the item's own id, if it has one; not stored, see [Added]
+	Depth int    `json:"d,omitempty"` // 0 for an item, 1 for its modifier, and so on
 	// Quantity is the absolute value as people write it ("2", "0.5"), never empty.
 	Quantity string `json:"q"`
 	Name     string `json:"n"`
@@ -132,13 +152,19 @@ type Request struct {
 	Body     []byte    // as received
 	Digest   [32]byte  // equal for equal content: see package receiver/plan
 	Drafts   []Draft   // at least one, in the order they are to print
+	// ReportConflict says that of other content under a known key only new voids print.
+	ReportConflict bool
+	// Late says that a person prints it after it was refused: also of a content that is known, what has not
+	// printed does.
+	Late bool
 }
 
 // A Receipt says what accepting a request has done.
 type Receipt struct {
-	Duplicate bool // the key was known: no order was enqueued
+	Duplicate bool // the key was known: nothing that has printed was enqueued again
 	Conflict  bool // the key was known and the content is new
-	Jobs      int  // jobs that were enqueued; of a conflict, the corrections
+	Jobs      int  // jobs that were enqueued; of a conflict, the corrections and what was added
+	Added     int  // of them, what was added
 }
 
 // A Delivery is one attempt to bring a ticket to a cook.

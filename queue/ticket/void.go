@@ -106,15 +106,20 @@ func eachVoid(d *Draft, f func(key uint64, at int, above []string)) {
 	for i, l := range t.Lines {
 		path = path[:min(l.Depth, len(path))]
 		if l.Void {
-			h := sha256.New()
-			words(h, d.Station, t.Record)
-			words(h, path...)
-			words(h, l.Name, l.Quantity, l.Seat)
-			words(h, l.Notes...)
-			f(sum(h), i, path)
+			f(voidHash(d, path, &l), i, path)
 		}
 		path = append(path, l.Name)
 	}
+}
+
+// voidHash is the hash of a line of a draft as void, below items of the given names.
+func voidHash(d *Draft, above []string, l *Line) uint64 {
+	h := sha256.New()
+	words(h, d.Station, d.Ticket.Record)
+	words(h, above...)
+	words(h, l.Name, l.Quantity, l.Seat)
+	words(h, l.Notes...)
+	return sum(h)
 }
 
 // words hashes strings with their number and lengths, so that no two lists have the same bytes.

@@ -1,0 +1,243 @@
+package queue
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	bolt "go.etcd.io/bbolt"
+
+	"ticketrail/queue/ticket"
+)
+
+// with is request "a" with these lines for the grill.
+func with(names ...string) ticket.Request {
+	r := order("a", "grill")
+	r.Drafts[0].Ticket.Lines = nil
+	for _, n := range names {
+		r.Drafts[0].Ticket.Lines = append(r.Drafts[0].Ticket.Lines, ticket.Line{Quantity: "1", Name: n})
+	}
+	r.Digest = sha256.Sum256(fmt.Append(nil, names))
+	return r
+}
+
+var oneAdded = ticket.Receipt{Duplicate: true, Conflict: true, Jobs: 1, Added: 1}
+
+func (q *testQueue) wantAdded(names ...string) {
+	q.t.Helper()
+	d := q.print("grill")
+	var got []string
+	for _, l := range d.Ticket.Lines {
+		got = append(got, l.Name)
+	}
+	if !d.Ticket.Added || !slices.Equal(got, names) {
+		q.t.Errorf("printed %+v, want %q added", d.Ticket, names)
+	}
+}
+
+func TestWhatIsNewUnderAKnownKeyIsAddedOnceOverRestarts(t *testing.T) {
+	q := start(t)
+	q.accept(with("Fish"))
+	q.print("grill")
+	q.restart()
+	if got := q.accept(with("Fish", "Steak")); got != oneAdded {
+		t.Fatalf("receipt %+v", got)
+	}
+	q.restart()
+	q.wantDuplicate(with("Fish", "Steak"))
+	if got := q.accept(with("Steak", "Tea")); got != oneAdded {
+		t.Fatalf("receipt of a third %+v", got)
+	}
+	q.wantAdded("Steak")
+	q.wantAdded("Tea")
+	q.wantNothing("grill")
+}
+
+func TestOneChangedRequestSentManyTimesAtOnceAddsOnce(t *testing.T) {
+	q := start(t)
+	q.accept(with("Fish"))
+	var jobs atomic.Int32
+	var all sync.WaitGroup
+	for range 100 {
+		all.Go(func() {
+			got, err := q.Accept(t.Context(), with("Fish", "Steak"))
+			if err != nil {
+				t.Error(err)
+			}
+			jobs.Add(int32(got.Jobs))
+		})
+	}
+	all.Wait()
+	if jobs.Load() != 1 {
+		t.Errorf("%d jobs", jobs.Load())
+	}
+	q.print("grill")
+	q.wantAdded("Steak")
+	q.wantNothing("grill")
+}
+
+func TestAConflictThatIsOnlyReportedAddsNothing(t *testing.T) {
+	q := start(t)
+	q.accept(with("Fish"))
+	r := with("Fish", "Steak")
+	r.ReportConflict = true
+	if got := q.accept(r); got != (ticket.Receipt{Duplicate: true, Conflict: true}) {
+		t.Fatalf("receipt %+v", got)
+	}
+	q.print("grill")
+	q.wantNothing("grill")
+	q.accept(with("Fish", "Steak", "Tea")) // what was reported has not printed
+	q.wantAdded("Steak", "Tea")
+}
+
+func TestAnAdditionForWhichThereIsNoRoomIsRefusedAndComesAgain(t *testing.T) {
+	q := start(t, func(o *Options) { o.MaxBacklog = 1 })
+	q.accept(with("Fish"))
+	q.wantRefused(with("Fish", "Steak"), ErrBacklogFull)
+	q.print("grill")
+	q.accept(with("Fish", "Steak"))
+	q.wantAdded("Steak")
+}
+
+// A key of an earlier version has no record of what has printed, and a damaged one cannot be read.
+func TestOfAKeyThatDoesNotSayWhatHasPrintedEverythingIsAddedAndMarked(t *testing.T) {
+	for name, change := range map[string]func(b *bolt.Bucket, key []byte) error{
+		"absent":  func(b *bolt.Bucket, key []byte) error { return b.Delete(key) },
+		"damaged": func(b *bolt.Bucket, key []byte) error { return b.Put(key, []byte("odd")) },
+		"cut":     func(b *bolt.Bucket, key []byte) error { return b.Put(key, seal([]byte{0, 1, 2})) },
+		"empty":   func(b *bolt.Bucket, key []byte) error { return b.Put(key, seal()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			q := start(t)
+			r := with("Fish")
+			q.accept(r)
+			q.print("grill")
+			q.edit(func(tx *bolt.Tx) error {
+				b := tx.Bucket(bucketNames[bucketDedup]).Bucket(key64(generationOf(0)))
+				return change(b, paperKey(keyOf(r.Venue, r.ID)))
+			})
+			q.wantDuplicate(r)
+			q.accept(with("Fish", "Steak"))
+			d := q.print("grill")
+			if len(d.Ticket.Lines) != 2 || !d.Ticket.Added || len(d.Ticket.Banners) != 1 {
+				t.Errorf("printed %+v", d.Ticket)
+			}
+			q.accept(with("Fish", "Steak", "Tea"))
+			q.wantAdded("Tea")
+		})
+	}
+}
+
+func TestARequestWithFiveHundredContentsIsStillRead(t *testing.T) {
+	q := start(t)
+	for n := range 500 {
+		q.accept(with("Fish", fmt.Sprint(n)))
+	}
+	for range 500 {
+		q.print("grill")
+	}
+	q.wantNothing("grill")
+	q.accept(with("Fish", "7", "Tea"))
+	q.wantAdded("Tea")
+}
+
+func TestWhatIsVoidAgainAfterItWasWantedAgainPrintsAsVoidAgain(t *testing.T) {
+	q := start(t)
+	void := func(names ...string) ticket.Request {
+		r := with(names...)
+		r.Drafts[0].Ticket.Lines[0].Void = true
+		r.Digest[0]++
+		return r
+	}
+	q.accept(with("Fish"))
+	q.accept(void("Fish"))
+	q.accept(with("Fish", "Steak"))
+	q.accept(void("Fish", "Steak", "Tea"))
+	q.print("grill")
+	q.print("grill")
+	q.wantAdded("Fish", "Steak")
+	if d := q.print("grill"); d.Ticket.Kind != ticket.Correction || len(d.Ticket.Lines) != 1 {
+		t.Errorf("printed %+v", d.Ticket)
+	}
+	q.wantAdded("Tea")
+}
+
+func TestOfAKeyWhoseRecordIsDamagedWhatHasNotPrintedIsAdded(t *testing.T) {
+	q := start(t)
+	r := with("Fish")
+	q.accept(r)
+	q.print("grill")
+	key := keyOf(r.Venue, r.ID)
+	q.edit(func(tx *bolt.Tx) error {
+		return tx.Bucket(bucketNames[bucketDedup]).Bucket(key64(generationOf(0))).Put(key[:], []byte("odd"))
+	})
+	if got := q.accept(with("Fish", "Steak")); got != (ticket.Receipt{Duplicate: true, Jobs: 1, Added: 1}) {
+		t.Errorf("receipt %+v", got)
+	}
+	q.wantAdded("Steak")
+	q.wantNothing("grill")
+}
+
+func TestAVoidOfWhatWasAddedIsNamedOnItsReprintAndStrikesNothing(t *testing.T) {
+	q := start(t)
+	q.accept(with("Fish"))
+	q.accept(with("Fish", "Steak"))
+	q.print("grill")
+	q.print("grill")
+	void := with("Fish", "Steak", "x")
+	void.Drafts[0].Ticket.Lines = void.Drafts[0].Ticket.Lines[:2]
+	void.Drafts[0].Ticket.Lines[1].Void = true
+	q.accept(void)
+	q.print("grill")
+	done, err := q.Reprint(bg, 2, ReprintOptions{})
+	q.must(err)
+	if done.Voided != 0 || len(done.Later) != 1 {
+		t.Errorf("reprinted %+v", done)
+	}
+}
+
+func FuzzWhatHasPrintedIsReadAsItWasWritten(f *testing.F) {
+	f.Add(encodePaper(ticket.PaperOf(with("Fish", "Steak").Drafts)))
+	f.Add(encodePaper(ticket.Paper{Partial: true}))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		p, err := decodePaper(seal(b))
+		if err != nil {
+			return
+		}
+		if again, err := decodePaper(encodePaper(p)); err != nil || !slices.Equal(again.Lines, p.Lines) {
+			t.Errorf("%+v is read as %+v, %v", p, again, err)
+		}
+	})
+}
+
+func TestWhatAPersonPrintsLatePrintsOnlyWhatHasNot(t *testing.T) {
+	q := start(t)
+	late := with("Fish")
+	late.Late = true
+	if got := q.accept(late); got != (ticket.Receipt{Jobs: 1}) {
+		t.Errorf("first: %+v", got)
+	}
+	before := q.disk.commits()
+	for range 2 {
+		if got := q.accept(late); got != (ticket.Receipt{Duplicate: true}) {
+			t.Errorf("again: %+v", got)
+		}
+	}
+	if n := q.disk.commits() - before; n != 0 {
+		t.Errorf("that cost %d commits", n)
+	}
+	q.wantDuplicate(with("Fish"))
+	reported := with("Fish", "Steak")
+	reported.ReportConflict = true
+	q.accept(reported)
+	reported.Late, reported.ReportConflict = true, false
+	for range 3 {
+		q.accept(reported)
+	}
+	q.print("grill")
+	q.wantAdded("Steak")
+	q.wantNothing("grill")
+}

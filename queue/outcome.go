@@ -1,0 +1,192 @@
+package queue
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"ticketrail/queue/ticket"
+)
+
+// Outcomes are told to other systems, which may be away for a day. They are stored in the transaction that
+// changes the job, so that none is missing and none is told that is not true, and forgotten when they were taken.
+
+// outcomesName is the bucket below bucketKV: sequence → storedOutcome. Stored, so it never changes.
+const outcomesName = "outcomes"
+
+// An Outcome is something that became of a job.
+type Outcome struct {
+	Seq     uint64 // ascending, without gaps but for what was too old: see Queue.KeepOutcomes
+	Job     uint64
+	What    string // Accepted, Late, held, or a final [ticket.State]
+	Station string
+	Reason  string
+	At      time.Time // wall clock, milliseconds
+	// Attempts and Doubt are those of the job at that time.
+	Attempts int
+	Doubt    bool
+}
+
+// What an Outcome says beside the states of tickets.
+const (
+	Accepted = "accepted" // the job waits in the queue of its station
+	Late     = "late"     // it has waited for longer than it should
+)
+
+// storedOutcome is an Outcome in the file. A damaged one is passed over.
+type storedOutcome struct {
+	Job      uint64 `json:"j"`
+	What     string `json:"w"`
+	Station  string `json:"s"`
+	Reason   string `json:"why,omitempty"`
+	At       int64  `json:"at"` // wall clock, ms
+	Running  int64  `json:"t"`  // running time, ns
+	Attempts int    `json:"a,omitempty"`
+	Doubt    bool   `json:"d,omitempty"`
+}
+
+// KeepOutcomes says whether what becomes of jobs is kept for [Queue.Outcomes] from now on: until it is forgotten,
+// and for as long as the history at most.
+func (q *Queue) KeepOutcomes(keep bool) { q.keepOutcomes.Store(keep) }
+
+// noteOutcome stores what became of a job, in the transaction in which it does.
+func (b *batch) noteOutcome(job uint64, s jobState, what string) {
+	if !b.q.keepOutcomes.Load() {
+		return
+	}
+	k, err := b.bucket(bucketKV).CreateBucketIfNotExists([]byte(outcomesName))
+	if err != nil { // the tree is damaged there; the ticket matters more
+		b.afterCommit(func() { b.q.metrics.outcomesLost.Inc() })
+		b.q.log.Error("an outcome cannot be stored", "job", job, "outcome", what, "err", err)
+		return
+	}
+	k.FillPercent = 0.9        // keys only grow
+	seq, _ := k.NextSequence() // in a transaction that can write it cannot fail
+	raw, err := sealJSON(storedOutcome{
+		Job: job, What: what, Station: s.Station, Reason: s.Why, At: b.wall.UnixMilli(), Running: int64(b.now),
+		Attempts: s.Attempts, Doubt: s.Doubts > 0,
+	})
+	b.fail(err)
+	b.put(k, key64(seq), raw)
+}
+
+// Outcomes returns the oldest outcomes, at most limit. One that is damaged has no What.
+func (q *Queue) Outcomes(limit int) (out []Outcome, err error) {
+	err = q.view(func(tx *bolt.Tx) error {
+		k := tx.Bucket(bucketNames[bucketKV]).Bucket([]byte(outcomesName))
+		if k == nil {
+			return nil
+		}
+		c := k.Cursor()
+		for key, raw := c.First(); key != nil && len(out) < limit; key, raw = c.Next() {
+			o, s := Outcome{Seq: binary.BigEndian.Uint64(key)}, storedOutcome{}
+			if unsealJSON(raw, &s) == nil {
+				o.Job, o.What, o.Station, o.Reason = s.Job, s.What, s.Station, s.Reason
+				o.Attempts, o.Doubt = s.Attempts, s.Doubt
+				o.At = time.UnixMilli(s.At).UTC()
+			}
+			out = append(out, o)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read outcomes: %w", err)
+	}
+	return out, nil
+}
+
+// OutcomesKept says how many outcomes there are.
+func (q *Queue) OutcomesKept() (n uint64, err error) {
+	err = q.view(func(tx *bolt.Tx) error {
+		if k := tx.Bucket(bucketNames[bucketKV]).Bucket([]byte(outcomesName)); k != nil {
+			c := k.Cursor()
+			if first, _ := c.First(); first != nil {
+				last, _ := c.Last()
+				n = binary.BigEndian.Uint64(last) - binary.BigEndian.Uint64(first) + 1
+			}
+		}
+		return nil
+	})
+	return n, err
+}
+
+// ForgetOutcomes removes those up to a sequence, because they were taken. A crash before its commit: they are told
+// again.
+func (q *Queue) ForgetOutcomes(ctx context.Context, through uint64) error {
+	err := q.do(ctx, opOnce, smallOp, func(b *batch) error {
+		b.dropOutcomes(func(seq uint64, _ []byte) bool { return seq <= through })
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("forget outcomes: %w", err)
+	}
+	return nil
+}
+
+// dropOutcomes removes outcomes from the oldest on for as long as which says so, but few in one transaction.
+func (b *batch) dropOutcomes(which func(seq uint64, raw []byte) bool) (dropped int) {
+	k := b.bucket(bucketKV).Bucket([]byte(outcomesName))
+	if k == nil {
+		return 0
+	}
+	c := k.Cursor()
+	for key, raw := c.First(); key != nil && dropped < pruneAtOnce; key, raw = c.First() {
+		if !which(binary.BigEndian.Uint64(key), raw) {
+			break
+		}
+		b.del(k, key)
+		dropped++
+	}
+	return dropped
+}
+
+// pruneOutcomes removes those that nobody has taken for as long as the history goes back, and returns how many. If it
+// is pruneAtOnce, more may be left.
+func (b *batch) pruneOutcomes(retention time.Duration) int {
+	return b.dropOutcomes(func(_ uint64, raw []byte) bool {
+		var s storedOutcome
+		return unsealJSON(raw, &s) != nil || b.now-time.Duration(s.Running) > retention
+	})
+}
+
+// MarkLate stores the outcome [Late] for each pending job that is older, once.
+func (q *Queue) MarkLate(ctx context.Context, older time.Duration) error {
+	if len(q.late(older)) == 0 {
+		return nil
+	}
+	err := q.do(ctx, opOnce, smallOp, func(b *batch) error {
+		for _, e := range q.late(older) {
+			s, err := b.state(e.job)
+			if err != nil || s.State != ticket.Pending { // damaged: the station finds that
+				continue
+			}
+			s.Late = true
+			b.setState(e.job, s)
+			b.noteOutcome(e.job, s, Late)
+			b.afterCommit(func() { q.lane(s.Station).update(s.laneEntry(e.job)) })
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("mark late jobs: %w", err)
+	}
+	return nil
+}
+
+// late returns pending jobs that are older and not marked, a few of them.
+func (q *Queue) late(older time.Duration) (out []entry) {
+	before := int64(q.clock.running() - older)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, l := range q.lanes {
+		for _, e := range l.pending {
+			if !e.late && !e.slip && e.enqueued < before && len(out) < pruneAtOnce {
+				out = append(out, e)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,166 @@
+package queue
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ticketrail/queue/ticket"
+)
+
+// outcomes are those that are kept, each as "job what".
+func (q *testQueue) outcomes() string {
+	q.t.Helper()
+	all, err := q.Outcomes(1000)
+	q.must(err)
+	var out []string
+	for i, o := range all {
+		if i > 0 && o.Seq != all[i-1].Seq+1 {
+			q.t.Errorf("outcome %d follows %d", o.Seq, all[i-1].Seq)
+		}
+		out = append(out, fmt.Sprint(o.Job, " ", o.What))
+	}
+	if n, err := q.OutcomesKept(); err != nil || n != uint64(len(all)) {
+		q.t.Errorf("%d are kept, %d are there: %v", n, len(all), err)
+	}
+	return strings.Join(out, ", ")
+}
+
+func (q *testQueue) wantOutcomes(want string) {
+	q.t.Helper()
+	if got := q.outcomes(); got != want {
+		q.t.Errorf("outcomes\n%s, want\n%s", got, want)
+	}
+}
+
+func TestWhatBecomesOfEachTicketIsKeptInOrder(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.accept(order("before", "pass")) // nobody wants to know
+		q.KeepOutcomes(true)
+		q.SetStations([]string{"grill", "bar", "pass"})
+		q.accept(order("a", "grill", "bar"))
+		q.must(q.begin("grill").Ack(bg, ticket.Confirmed, ""))
+		q.must(q.begin("bar").Hold(bg, "look"))
+		q.must(q.Cancel(bg, 3, "nobody cooks it"))
+		q.accept(order("b", "grill", "grill"))
+		q.must(q.begin("grill").Fail(bg, "no"))
+		_, err := q.Move(bg, []uint64{5}, "bar")
+		q.must(err)
+		q.accept(order("a", "grill", "bar")) // a duplicate
+		q.must(q.take("bar").Retry(bg, "off"))
+		time.Sleep(time.Hour)
+		_, err = q.Expire(bg, "bar", time.Minute)
+		q.must(err)
+		const want = "2 accepted, 3 accepted, 2 confirmed, 3 held, 3 cancelled, 4 accepted, 5 accepted, 4 buried, " +
+			"6 accepted, 5 moved, 6 expired, 7 accepted"
+		q.wantOutcomes(want)
+		all, err := q.Outcomes(1000)
+		q.must(err)
+		held := all[3]
+		if held.Reason != "look" || held.Station != "bar" || !held.Doubt || held.At.IsZero() {
+			t.Errorf("%+v", held)
+		}
+		q.restart()
+		q.wantOutcomes(want)
+		q.must(q.ForgetOutcomes(bg, all[9].Seq))
+		q.wantOutcomes("6 expired, 7 accepted")
+		q.restart()
+		q.KeepOutcomes(false)
+		q.accept(order("c", "grill"))
+		q.must(q.ForgetOutcomes(bg, all[11].Seq))
+		q.must(q.ForgetOutcomes(bg, all[11].Seq))
+		q.wantOutcomes("")
+		q.KeepOutcomes(true)
+		q.accept(order("d", "pass"))
+		if all, err := q.Outcomes(1); err != nil || len(all) != 1 || all[0].Seq != 13 {
+			t.Errorf("the next is %+v, %v", all, err)
+		}
+	})
+}
+
+// A commit that failed has changed nothing, so its outcomes are not told; one that is on the disk all the same is
+// told once.
+func TestAnOutcomeIsKeptOnceHoweverItsCommitEnds(t *testing.T) {
+	pairs(t, func(t *testing.T, q *testQueue, end commitResult) {
+		q.KeepOutcomes(true)
+		q.accept(order("a", "grill"))
+		l := q.begin("grill")
+		q.disk.willEnd(end)
+		q.must(l.Ack(bg, ticket.Sent, ""))
+		q.disk.clear()
+		q.wantOutcomes("1 accepted, 1 sent")
+		q.failCommit(end, func() error { return errOf(q.Accept(bg, order("b", "grill"))) })
+		q.accept(order("b", "grill")) // the service sends it again
+		q.wantOutcomes("1 accepted, 1 sent, 2 accepted")
+		q.failCommit(end, func() error { return q.ForgetOutcomes(bg, 2) })
+		if got := q.outcomes(); got != "2 accepted" && got != "1 accepted, 1 sent, 2 accepted" {
+			t.Errorf("after a removal that failed: %s", got)
+		}
+		q.must(q.ForgetOutcomes(bg, 2))
+		q.restart()
+		q.wantOutcomes("2 accepted")
+	})
+}
+
+func TestALateTicketIsNotedOnce(t *testing.T) {
+	pairs(t, func(t *testing.T, q *testQueue, end commitResult) {
+		q.KeepOutcomes(true)
+		q.accept(order("a", "grill"))
+		q.must(q.take("grill").Hold(bg, "a person knows"))
+		q.accept(order("b", "grill"))
+		time.Sleep(3 * time.Minute)
+		q.accept(order("c", "grill"))
+		const before = "1 accepted, 1 held, 2 accepted, 3 accepted"
+		q.must(q.MarkLate(bg, 4*time.Minute))
+		q.wantOutcomes(before)
+		q.failCommit(end, func() error { return q.MarkLate(bg, 2*time.Minute) })
+		q.must(q.MarkLate(bg, 2*time.Minute))
+		q.must(q.MarkLate(bg, 2*time.Minute))
+		q.restart()
+		q.KeepOutcomes(true)
+		q.must(q.MarkLate(bg, 2*time.Minute))
+		q.wantOutcomes(before + ", 2 late")
+		q.must(q.begin("grill").Retry(bg, "off"))
+		q.must(q.MarkLate(bg, 2*time.Minute))
+		q.wantOutcomes(before + ", 2 late")
+	})
+}
+
+func TestOutcomesThatNobodyTakesAreKeptAsLongAsTheHistory(t *testing.T) {
+	var log strings.Builder
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.KeepOutcomes(true)
+		for i := range 250 {
+			q.accept(order(id(i), "grill"))
+		}
+		time.Sleep(71 * time.Hour)
+		q.accept(order("late", "grill"))
+		if n, err := q.OutcomesKept(); n != 251 || err != nil {
+			t.Error(n, err)
+		}
+		time.Sleep(2 * time.Hour)
+		q.wantOutcomes("251 accepted")
+	}, func(o *Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+	if !strings.Contains(log.String(), "outcomes that nobody has taken were removed") {
+		t.Errorf("log:\n%s", &log)
+	}
+}
+
+func TestADamagedOutcomeIsPassedOver(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.KeepOutcomes(true)
+		q.accept(order("a", "grill"))
+		q.accept(order("b", "grill"))
+		q.must(q.do(bg, opOnce, 0, func(b *batch) error {
+			k := b.bucket(bucketKV).Bucket([]byte(outcomesName))
+			raw := slices.Clone(k.Get(key64(1)))
+			raw[len(raw)-1] ^= 1
+			b.put(k, key64(1), raw)
+			return nil
+		}))
+		q.wantOutcomes("0 , 2 accepted")
+	})
+}
