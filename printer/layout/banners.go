@@ -39,6 +39,9 @@ func (c *composer) banners(d *ticket.Delivery) {
 		c.banner(reprint, false)
 	}
 	c.originBanners(d)
+	for _, s := range t.Heads() {
+		c.banner(s, false)
+	}
 	if c.Copies > 1 {
 		c.banner("COPY "+strconv.Itoa(c.Copy)+"/"+strconv.Itoa(c.Copies), false)
 	}

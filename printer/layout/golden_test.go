@@ -81,6 +81,17 @@ func variants() map[string]ticket.Delivery {
 	c.Ticket.Kind, c.Ticket.Void = ticket.Correction, true
 	c.Ticket.Lines = []ticket.Line{{Quantity: "1", Name: "Large cube", Parent: "Old Fashioned", Void: true}}
 	out["correction"] = c
+	added := everyday()
+	added.Ticket.Added, added.Ticket.Number, added.Ticket.AlsoAt = true, "18", nil
+	added.Ticket.Lines = []ticket.Line{
+		{Quantity: "1", Name: "Steak", Notes: []string{"rare"}},
+		{Quantity: "1", Name: "No onion", Parent: "Cheeseburger"},
+	}
+	added.Ticket.Later = []string{"Missing now, but not cancelled: 1x Fish, 1x Soup. Ask."}
+	out["added"] = added
+	late := everyday()
+	late.Ticket.Banners = []string{"LATE – refused at 10:49: records[0].retryCount: want an integer, got a string"}
+	out["late"] = late
 	out["slip"] = ticket.Delivery{Job: 90, Attempt: 1, Ticket: ticket.Ticket{
 		Kind: ticket.Slip, Received: received(), Zone: "Nowhere/Atlantis",
 		Lines: []ticket.Line{

@@ -96,7 +96,7 @@ func NewDocument(d ticket.Delivery, raw json.RawMessage) Document {
 			Number: one(t.Number), Table: one(t.Table), Server: one(t.Server), Type: one(t.Type),
 			Guests: one(t.Guests), Course: one(t.Course), Destination: one(t.Destination),
 		},
-		Notes: nonNil(layout.Notes(slices.Concat(t.Notes, t.Later))), ReceivedAt: t.Received.UTC(),
+		Notes: nonNil(layout.Notes(slices.Concat(t.Heads(), t.Notes, t.Later))), ReceivedAt: t.Received.UTC(),
 		Timezone: one(t.Zone),
 		Lines:    make([]DocumentLine, 0, len(t.Lines)), Unreadable: one(t.Raw),
 	}

@@ -158,7 +158,7 @@ func (b *builder) addTicket(o *Order, i int, struckOnly bool) {
 		At: unixMillis(t.Received), Clock: clockText(t.Received, t.Zone), Seen: r.SeenAt, Shown: r.Shown,
 		Duplicate: r.Duplicate, Reprint: r.Reprint, Refire: t.Refire, NoRoute: allUnrouted(t.Lines),
 		For: layout.OneLine(r.For), Down: layout.OneLine(r.Down), Paper: layout.OneLine(r.Paper), PaperAt: r.PaperAt,
-		Added: i > 0 && b.first[t.Request] == i, Raw: layout.OneLine(t.Raw), alarmAckedAt: r.AlarmAckedAt,
+		Added: t.Added || i > 0 && b.first[t.Request] == i, Raw: layout.OneLine(t.Raw), alarmAckedAt: r.AlarmAckedAt,
 	}
 	for _, s := range r.RefusedBy {
 		k.RefusedBy = append(k.RefusedBy, layout.OneLine(s))
@@ -167,7 +167,7 @@ func (b *builder) addTicket(o *Order, i int, struckOnly bool) {
 		k.BumpedAt, k.bumpedClock = r.OffAt, clockText(time.UnixMilli(r.OffAt), t.Zone)
 	}
 	if !struckOnly {
-		k.Notes = b.texts(slices.Concat(t.Notes, t.Later))
+		k.Notes = b.texts(slices.Concat(t.Heads(), t.Notes, t.Later))
 	}
 	k.Items = b.items(i)
 	if struckOnly {

@@ -325,3 +325,23 @@ func TestATicketIsAnAddOnOnlyIfItIsTheFirstOfALaterRequest(t *testing.T) {
 		t.Errorf("added: %t", added)
 	}
 }
+
+func TestWhatIsAddedUnderAKnownRequestJoinsItsOrderAsAnAddOn(t *testing.T) {
+	b := open(t, kvtest.New())
+	one, two := of18(1, "1 Fish"), of18(2, "1 Steak")
+	for _, d := range []*ticket.Delivery{&one, &two} {
+		d.Ticket.Request, d.Ticket.Record = "request", "record"
+	}
+	two.Ticket.Added, two.Ticket.Later = true, []string{"Missing now: 1x Fish"}
+	put(t, b, one, two)
+	o := b.OrderOf(1)
+	if o != b.OrderOf(2) || len(o.Tickets) != 2 || o.Tickets[0].Added || !o.Tickets[1].Added {
+		t.Fatalf("%+v", o)
+	}
+	notes := fmt.Sprint(o.Tickets[1].Notes)
+	for _, want := range []string{"ADDED UNDER A KNOWN ORDER", "#18", "Missing now: 1x Fish"} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("the notes %s do not have %q", notes, want)
+		}
+	}
+}

@@ -80,6 +80,18 @@ export async function aManagerMendsAnEveningOnAPhone(server, browser) {
     await old.waitForSelector("#held button");
     await old.route("**/manage/api/state", (r) => r.abort());
 
+    const doubtful = await watch(await browser.newPage());
+    await doubtful.route("**/manage/api/state", async (r) => {
+      const response = await r.fetch();
+      const json = await response.json();
+      for (const t of json.tickets) t.doubt = true;
+      await r.fulfill({ response, json });
+    });
+    await doubtful.goto(d.url + "/");
+    await doubtful.getByText("prints marked POSSIBLE DUPLICATE").first().waitFor();
+    equal(await doubtful.locator("#held").getByText("Ask in the kitchen").count(), 1, "held tickets in doubt");
+    await doubtful.close();
+
     const again = ticketCard(page, 3).getByRole("button", { name: "Print again at" });
     await ticketCard(page, 3).getByLabel("Print #3 at").selectOption("pass");
     await again.evaluate((b) => [1, 2].forEach(() => b.click())); // a double tap
@@ -110,13 +122,21 @@ export async function aManagerMendsAnEveningOnAPhone(server, browser) {
     await d.post({ status: "SUCCESS", records: [{ id: "x" }] });
     await page.getByText("See below why").tap();
     assert((await page.textContent("#rejects > li")).includes("records[0].items"), "it does not say why");
+    await page.getByRole("button", { name: "Print it late" }).tap();
+    await page.getByRole("button", { name: "Yes, it was not taken again" }).tap();
+    await page.getByText("still cannot be read").waitFor();
+    page.wrong = []; // the console names the refusal
+    await page.getByRole("button", { name: "Print it leniently" }).tap();
+    await page.getByRole("button", { name: "Yes, it was not taken again" }).tap();
+    await page.locator("#rejects").getByText("Printed ").waitFor();
+    await until("it is printed late", () => states(d, "grill").endsWith("sent") || states(d, "pass").includes("sent"));
 
     d.ask("printers", "hold", "pass", "--reason", "clean it");
     const pass = page.locator("#problems > li", { hasText: "clean it" });
     await pass.getByRole("button", { name: "Let it print again" }).tap();
     await pass.getByRole("button", { name: "Yes, print now" }).tap();
     await pass.waitFor({ state: "detached" });
-    for (const action of ["reprint", "cancel", "move", "resume"])
+    for (const action of ["reprint", "cancel", "move", "resume", 'print refused request"'])
       assert(new RegExp(action + " actor=.a browser on this computer").test(d.log), "the log lacks " + action);
     old.wrong = []; // it got no news
   });
@@ -124,6 +144,7 @@ export async function aManagerMendsAnEveningOnAPhone(server, browser) {
 
 export async function onlyAManagerSeesThePageForManagers(server, browser) {
   await evening(server.dir, async (d) => {
+    d.ask("printers", "hold", "grill", "--reason", "no attempt changes the ticket meanwhile");
     await d.order(1, "Steak");
     const elsewhere = { extraHTTPHeaders: { "X-Forwarded-For": "10.1.2.3" } };
     const far = async () => (await browser.newContext(elsewhere)).newPage();

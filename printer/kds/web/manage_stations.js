@@ -4,7 +4,7 @@ import { el } from "./dom.js";
 import { STATES, button, choice, moveAll, plural, post, upper } from "./manage_act.js";
 import { age, clock } from "./manage_time.js";
 
-const REFUSED = "See below why, and tell the support of your point of sale";
+const REFUSED = "See below why. Print what was not taken again, and tell the support of your point of sale";
 
 const linkTo = (id, text) => el("p", { class: "do" }, el("a", { href: "#" + id, text }));
 
@@ -110,10 +110,22 @@ function rejectRow(time, message, venue, device, address, count) {
   );
 }
 
+function rejectActs(id, printed) {
+  const box = el("div", { class: "acts" });
+  const act = (label, lenient) =>
+    button(label, () => "Yes, it was not taken again by hand", () =>
+      post("/rejects/" + id + "/print", { version: "refused", lenient }, "It prints, marked LATE."));
+  if (printed) box.append(el("p", { class: "soft", text: "Printed " + clock(printed) }));
+  else box.append(act("Print it late", false), act("Print it leniently", true));
+  return box;
+}
+
+// A caller that was turned away has no body that could print.
 export const rejectParts = (r) => [
   r.id,
   "",
   [rejectRow, r.time, r.message, r.venue, r.device, r.address, r.count || 0],
+  ...(r.size ? [[rejectActs, r.id, r.printed || ""]] : []),
 ];
 
 export function fineRow(subject, text) {

@@ -35,6 +35,8 @@ function ticketWhy(stateName, doubt, reason) {
   if (reason) box.append(el("p", { class: "soft" }, el("bdi", { text: upper(reason) })));
   if (doubt && needsDecision({ state: stateName }))
     box.append(el("p", { class: "do", text: "It may have come out. Ask in the kitchen before you print it again." }));
+  else if (doubt && stateName === "pending")
+    box.append(el("p", { class: "do", text: "It may have come out already. It prints marked POSSIBLE DUPLICATE." }));
   else if (needsDecision({ state: stateName }))
     box.append(el("p", { class: "do", text: "It has not come out. Print it, or cancel it." }));
   return box;

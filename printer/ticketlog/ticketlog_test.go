@@ -1,0 +1,269 @@
+package ticketlog
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"ticketrail/queue/ticket"
+)
+
+func delivery(job uint64) ticket.Delivery {
+	return ticket.Delivery{Job: job, Attempt: 1, Station: "archive", Ticket: ticket.Ticket{
+		Venue: "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11", Request: fmt.Sprint("order ", job),
+		Number: fmt.Sprint("#", job), Received: time.Unix(1_780_000_000, 0),
+		Lines: []ticket.Line{{Quantity: "2", Name: "Crème brûlée\x1b[2J\n", Notes: []string{"no \"sugar\""}}},
+	}}
+}
+
+func open(t *testing.T, o Options) *Log {
+	t.Helper()
+	o.Name = "archive"
+	l, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// print prints a ticket and returns whether begin was called.
+func (l *Log) print(ctx context.Context, d ticket.Delivery) (p ticket.Proof, begun bool, err error) {
+	p, err = l.Print(ctx, d, func(context.Context) error { begun = true; return nil })
+	return p, begun, err
+}
+
+func lines(t *testing.T, path string) (all []Line) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text := range strings.Lines(string(b)) {
+		var l Line
+		if err := json.Unmarshal([]byte(text), &l); err != nil {
+			t.Logf("not a line: %q", text)
+			continue
+		}
+		all = append(all, l)
+	}
+	return all
+}
+
+// program is a program that judges; the test is skipped without it.
+func program(t *testing.T, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		for _, folder := range []string{"/usr/sbin/", "/sbin/"} {
+			if _, err := os.Stat(folder + name); err == nil {
+				return folder + name
+			}
+		}
+		if os.Getenv("TICKETRAIL_TEST_ALL") != "" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	return path
+}
+
+func TestATicketIsOneLineOfTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tickets.jsonl")
+	l := open(t, Options{To: "file://" + path,
+		Raw: func(context.Context, ticket.Delivery) (json.RawMessage, error) { return []byte(`{"id":"x"}`), nil }})
+	if err := l.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+	again := delivery(2)
+	again.Attempt, again.Doubt = 3, true
+	for _, d := range []ticket.Delivery{delivery(1), again} {
+		if p, begun, err := l.print(t.Context(), d); p != ticket.Taken || !begun || err != nil {
+			t.Fatal(p, begun, err)
+		}
+	}
+	got := lines(t, path)
+	if len(got) != 2 || got[0].Order.Number != "#1" || got[0].Lines[0].Name != "Crème brûlée\ufffd[2J" ||
+		got[0].PossibleDuplicate || got[1].Attempt != 3 || !got[1].PossibleDuplicate ||
+		string(got[1].Raw) != `{"id":"x"}` {
+		t.Errorf("%+v", got)
+	}
+	if st, err := os.Stat(path); err != nil || st.Mode().Perm()&0o007 != 0 {
+		t.Errorf("everybody can read it: %v %v", st.Mode(), err)
+	}
+}
+
+func TestALineThatWasCutOffIsFollowedByAWholeOne(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tickets.jsonl")
+	if err := os.WriteFile(path, []byte(`{"version":1,"id":"7-`), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	l := open(t, Options{To: "file://" + path})
+	if _, _, err := l.print(t.Context(), delivery(1)); err != nil {
+		t.Fatal(err)
+	}
+	if got := lines(t, path); len(got) != 1 || got[0].Job != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestWhatIsNoFileKeepsTheTicketInTheQueueWithoutDoubt(t *testing.T) {
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		filepath.Join(dir, "gone", "a.jsonl"): "no such file or directory; make the folder",
+		pipe:                                  pipe + " is not a file",
+		dir:                                   "is a directory",
+	} {
+		l := open(t, Options{To: "file://" + path})
+		_, begun, err := l.print(t.Context(), delivery(1))
+		if begun || !ticket.IsNotReady(err) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: begun %v, %v", path, begun, err)
+		}
+		if path != dir && l.Check(t.Context()) == nil {
+			t.Errorf("%s: the check finds nothing", path)
+		}
+	}
+}
+
+func TestAFullDiskKeepsTheTicketInTheQueueWithoutDoubt(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can mount")
+	}
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=16k"); err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(dir, 0) })
+	path := filepath.Join(dir, "tickets.jsonl")
+	l := open(t, Options{To: "file://" + path})
+	written, broken := 0, 0
+	for job := uint64(1); ; job++ {
+		_, _, err := l.print(t.Context(), delivery(job))
+		if err == nil {
+			written++
+			continue
+		}
+		if ticket.IsUntouched(err) && ticket.IsNotReady(err) && errors.Is(err, syscall.ENOSPC) {
+			break
+		}
+		if broken++; broken > 1 { // the one that filled the disk was written in part
+			t.Fatal(err)
+		}
+	}
+	if err := os.Rename(path, path+".1"); err != nil {
+		t.Fatal(err)
+	}
+	if got := lines(t, path+".1"); len(got) != written || written < 10 {
+		t.Errorf("%d were written, %d are there", written, len(got))
+	}
+}
+
+func TestNothingIsWrittenIfTheBeginningIsNotStored(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tickets.jsonl")
+	var out strings.Builder
+	for _, to := range []string{"file://" + path, "stdout"} {
+		l := open(t, Options{To: to, Stdout: &out})
+		failed := errors.New("the disk")
+		_, err := l.Print(t.Context(), delivery(1), func(context.Context) error { return failed })
+		if !errors.Is(err, failed) || out.Len() > 0 {
+			t.Errorf("%s: %v, %q", to, err, out.String())
+		}
+	}
+	if b, err := os.ReadFile(path); err != nil || len(b) > 0 {
+		t.Errorf("%q %v", b, err)
+	}
+}
+
+func TestStandardOutputProvesOnlyThatTheTicketWasSent(t *testing.T) {
+	var out strings.Builder
+	l := open(t, Options{To: "stdout", Stdout: &out})
+	p, _, err := l.print(t.Context(), delivery(1))
+	if p != ticket.Sent || err != nil || strings.Count(out.String(), "\n") != 1 ||
+		!strings.HasSuffix(out.String(), "}\n") {
+		t.Errorf("%v %v %q", p, err, out.String())
+	}
+}
+
+func TestAPlaceThatIsNoneIsRefused(t *testing.T) {
+	for to, want := range map[string]string{
+		"": "no place", "/var/log/x": "no place", "file:x": "no place", "file://host/x": "no place",
+		"file:///a/../b": "no place", "syslog://h": "no place", "syslog+tcp://": "must have a host",
+		"syslog+tcp://u:p@h": "must have a host", "syslog+tls://h/x": "must have a host", "stdout:": "no place",
+		"\x00": "not a URL",
+	} {
+		if _, err := New(Options{Name: "a", To: to}); err == nil || !strings.HasPrefix(err.Error(), "to: ") ||
+			!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "u:p") {
+			t.Errorf("%q: %v", to, err)
+		}
+	}
+	_, err := New(Options{Name: "a", To: "stdout", CAFile: "x"})
+	if err == nil || !strings.HasPrefix(err.Error(), "ca_file: ") {
+		t.Error(err)
+	}
+}
+
+func TestLogrotateLosesNoTicket(t *testing.T) {
+	logrotate, python := program(t, "logrotate"), program(t, "python3")
+	dir := t.TempDir()
+	path := filepath.Join(dir, "tickets.jsonl")
+	conf := filepath.Join(dir, "conf")
+	// As in README.md; force and dateext would give all of a day the same name.
+	text := path + " {\n\tdaily\n\trotate 100\n\tmissingok\n\tnotifempty\n\tcompress\n\tdelaycompress\n" +
+		"\tsu root root\n}\n"
+	if os.Geteuid() != 0 {
+		text = strings.Replace(text, "\tsu root root\n", "", 1)
+	}
+	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l := open(t, Options{To: "file://" + path})
+	const tickets = 300
+	printed := make(chan error, 1)
+	go func() {
+		for job := range uint64(tickets) {
+			if p, _, err := l.print(context.Background(), delivery(job+1)); p != ticket.Taken || err != nil {
+				printed <- fmt.Errorf("%v %w", p, err)
+				return
+			}
+		}
+		printed <- nil
+	}()
+	rotations := 0
+	for done := false; !done; {
+		select {
+		case err := <-printed:
+			if done = true; err != nil {
+				t.Fatal(err)
+			}
+		default:
+			c := exec.Command(logrotate, "--force", "--state", filepath.Join(dir, "state"), conf)
+			if out, err := c.CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			rotations++
+		}
+	}
+	count := exec.Command(python, "-c", `
+import sys, json, glob, gzip
+ids = []
+for name in glob.glob(sys.argv[1] + "/tickets.jsonl*"):
+    with (gzip.open if name.endswith(".gz") else open)(name, "rt") as f:
+        ids += [json.loads(line)["job"] for line in f]
+print(len(ids), len(set(ids)))
+`, dir)
+	out, err := count.CombinedOutput()
+	if err != nil || string(out) != fmt.Sprintf("%d %d\n", tickets, tickets) || rotations < 2 {
+		t.Errorf("after %d rotations: %v %s", rotations, err, out)
+	}
+}
