@@ -62,7 +62,7 @@ func refusalOf(err error) *refusal {
 	return refused(Internal)
 }
 
-// After a 400 that was decided before the body was read, readRefused reads the rest of it for at most
+// After a refusal that was decided before a body was read that is kept, readRefused reads the rest of it for at most
 // linger and lingerBytes; other refusals leave it to net/http. TCP resets a connection that is closed
 // with unread data, and a caller that sends its whole body before it reads would get that reset instead
 // of the answer.
@@ -79,6 +79,7 @@ const (
 // body.
 func (r *Receiver) refuse(err error, c echo.Context) {
 	x := exchangeOf(c)
+	defer r.free(x)
 	if p, ok := errors.AsType[*panicked](err); ok {
 		r.log.Error("print request panicked; report this with the stack", "err", p.err, "stack", string(p.stack))
 	}
@@ -117,7 +118,7 @@ func (r *Receiver) refuse(err error, c echo.Context) {
 	switch {
 	case x.keepsBody(refusal.code):
 		if closing {
-			x.readRefused(c.Request())
+			r.readRefused(x, c.Request())
 		}
 		one.Body, one.Truncated = x.body, x.truncated
 	case reason.turnedAway() && noted:
@@ -131,10 +132,17 @@ func (r *Receiver) refuse(err error, c echo.Context) {
 }
 
 // keepsBody says whether Options.Reject gets the body of a refused request. After a 400 it does: the
-// order is lost. After a 500 the service tries again, but if this body is the cause, all its attempts
-// fail and the order is lost too. A 500 before the body was read has no body to keep.
+// order is lost. So is that of an allowed venue whose device is not allowed or not named. After a 500 the
+// service tries again, but if this body is the cause, all its attempts fail and the order is lost too. A 500
+// before the body was read has no body to keep.
 func (x *exchange) keepsBody(code Code) bool {
-	return code.Status() == contract.HTTPBadRequest || code == Internal && x.bodyRead
+	switch code {
+	case DeviceMissing, DeviceNotAllowed:
+		return x.venue != nil
+	case Internal:
+		return x.bodyRead
+	}
+	return code.Status() == contract.HTTPBadRequest
 }
 
 // answer sends the answer at once and not when the handler returns, so that the log line written after

@@ -24,14 +24,18 @@ func (p *compiledPolicy) checkAddress(next echo.HandlerFunc) echo.HandlerFunc {
 			return next(c)
 		}
 		a, err := netip.ParseAddr(c.RealIP()) // fails for a Unix socket, and if a proxy sent no address
-		// On a dual-stack socket an IPv4 caller is ::ffff:192.0.2.1, and a link-local one has a
-		// zone such as %eth0. Neither would ever match a prefix in the configuration.
-		a = a.Unmap().WithZone("")
-		if err != nil || !slices.ContainsFunc(p.allowFrom, func(p netip.Prefix) bool { return p.Contains(a) }) {
+		if err != nil || !within(p.allowFrom, a) {
 			return &refusal{AddressNotAllowed, "the caller's address is not in allow_from"}
 		}
 		return next(c)
 	}
+}
+
+func within(networks []netip.Prefix, a netip.Addr) bool {
+	// On a dual-stack socket an IPv4 caller is ::ffff:192.0.2.1, and a link-local one has a
+	// zone such as %eth0. Neither would ever match a prefix in the configuration.
+	a = a.Unmap().WithZone("")
+	return slices.ContainsFunc(networks, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
 // checkVenue refuses venues that are not configured. It checks every value of a header that was
@@ -59,7 +63,11 @@ func (p *compiledPolicy) checkVenue(next echo.HandlerFunc) echo.HandlerFunc {
 		if v == nil {
 			return &refusal{VenueNotAllowed, fmt.Sprintf("%s: venue %s is not listed under venues", name, id)}
 		}
-		exchangeOf(c).venue = v
+		x := exchangeOf(c)
+		if x.path != v.path { // the secret of another venue, or of none, proves nothing about this one
+			return echo.ErrNotFound
+		}
+		x.venue = v
 		return next(c)
 	}
 }
@@ -94,7 +102,10 @@ func (p *compiledPolicy) checkDevice(next echo.HandlerFunc) echo.HandlerFunc {
 func (p *compiledPolicy) checkContentType(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		media, _, _ := strings.Cut(c.Request().Header.Get(echo.HeaderContentType), ";")
-		if !strings.EqualFold(strings.TrimSpace(media), contract.ContentType) {
+		media = strings.ToLower(strings.TrimSpace(media))
+		// application/problem+json and the like are JSON too (RFC 6839).
+		if media != contract.ContentType &&
+			!(strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json")) {
 			return &refusal{ContentType, "Content-Type: want " + contract.ContentType}
 		}
 		return next(c)

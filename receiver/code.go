@@ -111,7 +111,7 @@ func (c Code) advice() string {
 	switch c {
 	case WrongPath:
 		return "; correct the address that the service posts to: it ends with receiver.path, by default " +
-			"/webhooks/print, then / and the secret of receiver.secret_file"
+			"/webhooks/print, then / and the secret of the venue's secret_file, else that of receiver.secret_file"
 	case AddressNotAllowed:
 		return "; if it is the service's, add it there; behind a proxy set receiver.trusted_proxies too"
 	case VenueMissing, DeviceMissing:

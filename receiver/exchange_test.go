@@ -122,7 +122,7 @@ func TestACallerThatClosesTheConnectionDoesNotCancelItsOrder(t *testing.T) {
 	})
 }
 
-func TestAChunkedBodyIsReadOnlyToTheLimit(t *testing.T) {
+func TestOfAChunkedBodyOverTheLimitAllIsKeptThatMayBe(t *testing.T) {
 	bubble(t, func(_ *Options, p *Policy) { p.MaxBody = 100000 },
 		func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
 			c := l.dial(t)
@@ -134,7 +134,7 @@ func TestAChunkedBodyIsReadOnlyToTheLimit(t *testing.T) {
 			synctest.Wait()
 			time.Sleep(2 * time.Second)
 			kept := b.rejected()
-			if len(kept) != 1 || len(kept[0].Body) != 100000 || !kept[0].Truncated || kept[0].Code != "body_too_large" {
+			if len(kept) != 1 || len(kept[0].Body) != 300000 || kept[0].Truncated || kept[0].Code != "body_too_large" {
 				t.Errorf("%d kept", len(kept))
 			}
 			if b.largeReserved.Load() != 0 {
@@ -302,14 +302,14 @@ func TestBodiesBeingParsedShareALimit(t *testing.T) {
 		for _, body := range []string{burger, "{}", "x"} {
 			b.do(post([]byte(body)))
 		}
-		if !b.parsing.TryAcquire(maxParseMemory) {
+		if !b.parsing.small.TryAcquire(maxParseMemory) {
 			t.Fatal("an answered request still holds its part")
 		}
 		start, c := time.Now(), l.dial(t)
 		c.send(requestWith(burger))
 		c.want(503, TooSlow)
 		wantElapsed(t, start, 4*time.Second)
-		b.parsing.Release(maxParseMemory)
+		b.parsing.small.Release(maxParseMemory)
 		c.send(requestWith(burger))
 		c.want(200, "")
 	})

@@ -3,6 +3,7 @@ package receiver
 import (
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -43,6 +44,32 @@ func FuzzHeaders(f *testing.F) {
 		}
 		if len(b.intake.requests()) != before {
 			t.Fatal("stored and refused")
+		}
+	})
+}
+
+// FuzzPath posts a good order to any path, as any of the venues. It is stored only at the address of its venue.
+func FuzzPath(f *testing.F) {
+	for _, end := range []string{"", "/own-old", "/own-new", "/other", "/own%2dold", "/own-old/", "?x", "/own-old?x"} {
+		f.Add("/webhooks/print"+end, uint8(0))
+	}
+	b := newTestbed(f, ownSecrets)
+	venues := []string{venueID, otherVenue, plainVenue, noVenue}
+	allowed := map[string]string{"/webhooks/print/own-old": venueID, "/webhooks/print/own-new": venueID,
+		"/webhooks/print/other": otherVenue, "/webhooks/print": plainVenue}
+	f.Fuzz(func(t *testing.T, path string, which uint8) {
+		u, err := url.ParseRequestURI(path)
+		if err != nil {
+			return // net/http answers it
+		}
+		venue := venues[int(which)%len(venues)]
+		req := post(contract.Example("burger.json"))
+		req.URL = u
+		req.Header.Set(contract.HeaderVenue, venue)
+		written, _, _ := strings.Cut(path, "?")
+		ours := u.Scheme == "" && u.Host == "" && allowed[written] == venue
+		if w := b.do(req); (w.Code == 200) != ours && u.Scheme == "" && u.Host == "" {
+			t.Fatalf("%q as %s: %d %s", path, venue, w.Code, w.Body)
 		}
 	})
 }

@@ -19,17 +19,42 @@ func (r *Receiver) handle(c echo.Context) error {
 	x := exchangeOf(c)
 	receipt, id, err := r.accept(c, x)
 	if err != nil {
-		return err
+		return err // refuse frees the body
 	}
+	defer r.free(x)
 	r.countAccepted(x, receipt)
 	x.answer(c, contract.HTTPStored, successBody{contract.ValueSuccess, receipt.Duplicate, receipt.Jobs})
 	r.logAccepted(x, id, receipt)
+	r.keepAccepted(c, x, receipt)
 	return nil
+}
+
+// keepAccepted passes to Options.Reject a body that was answered 200 and of which something may not be on
+// paper.
+func (r *Receiver) keepAccepted(c echo.Context, x *exchange, receipt ticket.Receipt) {
+	from := x.sender(c)
+	one := Reject{Time: x.start.UTC(), Venue: x.venue.ID, Device: x.device, Address: from.address, Body: x.body}
+	switch {
+	case receipt.Conflict:
+		one.Code = string(reasonConflict)
+		one.Message = "the id was used before, with other content; " + x.policy.conflictText()
+		if !x.policy.reportConflict {
+			one.Printed = one.Time
+		}
+	case x.cut && !receipt.Duplicate:
+		one.Code = string(contract.OverLimit)
+		one.Message = "only its beginning is on paper, as text: it is more than a ticket can hold"
+		one.Printed = one.Time
+	default:
+		return
+	}
+	if r.reject != nil {
+		r.reject(one)
+	}
 }
 
 // accept reads, plans and stores a request. It returns the receipt and the request's id.
 func (r *Receiver) accept(c echo.Context, x *exchange) (receipt ticket.Receipt, id string, err error) {
-	defer func() { r.largeReserved.Add(-x.reserved) }() // after a panic too
 	// A sender that trickles its body must get its 503 before it gives up.
 	// The server's own time-out is the same for all policies; this one keeps respond_within.
 	_ = http.NewResponseController(c.Response()).SetReadDeadline(x.deadline)
@@ -39,14 +64,13 @@ func (r *Receiver) accept(c echo.Context, x *exchange) (receipt ticket.Receipt, 
 	// WithoutCancel: a caller that hangs up now does not cancel its order.
 	ctx, cancel := context.WithDeadline(context.WithoutCancel(c.Request().Context()), x.deadline)
 	defer cancel()
-	// Until it is stored a request needs many times the memory of its body, so all that are worked
-	// on at a time share maxParseMemory. One hostile body that needs all of it makes others
-	// wait, but no longer than until their own deadline: they are answered 503 and sent again.
-	need := x.memoryEstimate()
-	if r.parsing.Acquire(ctx, need) != nil {
+	// One hostile body that needs much memory makes other large ones wait, but no longer than until their own
+	// deadline: they are answered 503 and sent again.
+	release, err := r.parsing.acquire(ctx, x.body)
+	if err != nil {
 		return ticket.Receipt{}, "", refused(TooSlow)
 	}
-	defer r.parsing.Release(need)
+	defer release()
 	planned, err := r.plan(x)
 	if err != nil {
 		return ticket.Receipt{}, "", err
@@ -63,6 +87,13 @@ func (r *Receiver) accept(c echo.Context, x *exchange) (receipt ticket.Receipt, 
 // so a mistake in the routes never refuses an order.
 func (r *Receiver) plan(x *exchange) (ticket.Request, error) {
 	request, err := contract.Open(x.body, x.policy.mode)
+	if m, ok := errors.AsType[*contract.Mismatch](err); ok && m.Limit {
+		// The limit is ours, not the contract's: the order must not be lost for it.
+		request, x.cut, err = contract.AsText(x.body, "TOO MUCH FOR A TICKET – "+m.Error())
+		if err != nil {
+			err = &contract.InvalidJSON{Reason: err.Error()}
+		}
+	}
 	if err != nil {
 		code := SchemaMismatch
 		if _, ok := errors.AsType[*contract.InvalidJSON](err); ok {
@@ -78,11 +109,17 @@ func (r *Receiver) plan(x *exchange) (ticket.Request, error) {
 	for _, a := range request.Anomalies {
 		r.noteAnomaly(a, x.venue.ID, request.ID)
 	}
+	return r.split(x, request), nil
+}
+
+// split plans the tickets.
+func (r *Receiver) split(x *exchange, request contract.PrintRequest) ticket.Request {
 	result := x.policy.plan.Split(request, x.venue.Venue, x.device, x.start.UTC(), x.policy.names)
 	if len(result.Failures) > 0 {
 		r.noteExpressionFailures(result, x.venue.ID)
 	}
-	return result.Request, nil
+	result.Request.ReportConflict = x.policy.reportConflict && !x.late
+	return result.Request
 }
 
 // codeOf returns the code for an error of Intake. Its status is always 503: after a 4xx the service

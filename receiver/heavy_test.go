@@ -49,14 +49,75 @@ func TestOrdersOfUsualSizeDoNotWaitForEachOther(t *testing.T) {
 	})
 }
 
-func TestABodyWithTooManyItemsIsRefused(t *testing.T) {
-	b := newTestbed(t, nil)
-	w := b.do(post([]byte(requestOfItems("a", 10_001))))
-	if code, message := errorOf(t, w.Body.Bytes()); code != SchemaMismatch ||
-		message != "records[0].items: more than 10000 items in the request" {
-		t.Errorf("%d %s", w.Code, w.Body)
+func TestABodyThatBreaksALimitOfOursPrintsAsText(t *testing.T) {
+	deep := `{"records":[{"id":"a","retryCount":0,"items":[` + strings.Repeat(`{"childItems":[`, 64) +
+		`{"name":"Egg\u001b"}` + strings.Repeat(`]}`, 64) + `]}],"serverRequestTimestamp":"1"}`
+	deeper := strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000)
+	for name, c := range map[string]struct{ body, why string }{
+		"items":          {requestOfItems("a", 10_001), "more than 10000 items"},
+		"depth":          {deep, "nested deeper than 64"},
+		"depth of JSON":  {`{"records":[{"id":"a","x":` + deeper + `}]}`, "nested"},
+		"without an id":  {`{"x":` + deeper + `}`, "nested"},
+		"too many bytes": {`{"records":[{"id":"a","x":[` + strings.Repeat("{},", 60_000) + `0]}]}`, "MiB of memory"},
+	} {
+		b := newTestbed(t, nil)
+		again := strings.NewReplacer(`"retryCount":0`, `"retryCount":1`, `Timestamp":"1"`, `Timestamp":"2"`)
+		for i, body := range []string{c.body, again.Replace(c.body)} {
+			w := b.do(post([]byte(body)))
+			if w.Code != 200 || strings.Contains(w.Body.String(), `"duplicate":true`) != (i == 1) {
+				t.Fatalf("%s: sending %d: %d %s", name, i, w.Code, w.Body)
+			}
+		}
+		got := b.intake.requests()
+		if len(got) != 1 || len(got[0].Drafts) != 1 || name != "without an id" && got[0].ID != "a" {
+			t.Fatalf("%s: stored %+v", name, got)
+		}
+		d := got[0].Drafts[0]
+		if heads := strings.Join(d.Ticket.Heads(), " "); !strings.Contains(heads, c.why) || d.Station != "grill" {
+			t.Errorf("%s: headed %q at %s", name, heads, d.Station)
+		}
+		if raw := d.Ticket.Raw; len(raw) > 8100 || !strings.HasPrefix(c.body, raw[:100]) {
+			t.Errorf("%s: the text is %.200s", name, raw)
+		}
+		if kept := b.rejected(); (len(kept) == 1) != (len(c.body) > 8000) {
+			t.Errorf("%s: what did not fit is kept: %d of %d bytes", name, len(kept), len(c.body))
+		}
+		b.count(t, "ticketrail_receiver_requests_total{200 stored}", 1)
+		b.count(t, "ticketrail_receiver_requests_total{200 duplicate}", 1)
 	}
-	if len(b.intake.requests()) != 0 || len(b.rejected()) != 1 {
-		t.Error("stored, or not kept for a person")
+}
+
+func TestABodyThatBreaksALimitAndIsNoJSONIsRefused(t *testing.T) {
+	for _, body := range []string{
+		strings.Repeat("{", 100_000), strings.Repeat("[{},", 60_000),
+		`{"a":[` + strings.Repeat("{},", 60_000) + `0]}{}`,
+	} {
+		b := newTestbed(t, nil)
+		w := b.do(post([]byte(body)))
+		if code, _ := errorOf(t, w.Body.Bytes()); code != InvalidJSON || len(b.rejected()) != 1 {
+			t.Errorf("%.20s: %s", body, w.Body)
+		}
 	}
+}
+
+func TestASmallOrderDoesNotWaitForLargeOnes(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
+		b.intake.accept = func(_ context.Context, q ticket.Request) (ticket.Receipt, error) {
+			if len(q.Body) > maxUnreservedBody/4 {
+				time.Sleep(3 * time.Second)
+			}
+			return b.intake.store(q), nil
+		}
+		for i := range 64 {
+			l.dial(t).send(requestWith(requestOfItems(fmt.Sprint(i), 10_000)))
+		}
+		time.Sleep(time.Second)
+		for i := range 10 {
+			start, c := time.Now(), l.dial(t)
+			c.send(requestWith(requestOfItems(fmt.Sprintf("small %d", i), 300)))
+			c.want(200, "")
+			wantElapsed(t, start, 0)
+		}
+		time.Sleep(time.Minute) // the large ones end
+	})
 }

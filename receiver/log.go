@@ -42,8 +42,8 @@ func (r *Receiver) countAccepted(x *exchange, t ticket.Receipt) {
 // order by its id.
 func (r *Receiver) logAccepted(x *exchange, id string, t ticket.Receipt) {
 	if t.Conflict {
-		r.log.Warn("request id was already used with other content; only new cancellations are printed",
-			"request", id, "venue", x.venue.ID, "device", x.device, "jobs", t.Jobs)
+		r.log.Warn("request id was already used with other content; "+x.policy.conflictText(),
+			"request", id, "venue", x.venue.ID, "device", x.device, "jobs", t.Jobs, "added", t.Added)
 	}
 	r.log.LogAttrs(context.Background(), slog.LevelInfo, "request accepted",
 		slog.String("request", id), slog.String("venue", x.venue.ID), slog.String("device", x.device),

@@ -51,7 +51,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}),
 		conflicts: f.NewCounter(prometheus.CounterOpts{
 			Name: "ticketrail_receiver_conflicts_total",
-			Help: "Print requests with a known id and other content; only new cancellations were printed.",
+			Help: "Print requests with a known id and other content; see receiver.conflict.",
 		}),
 		expressionFailures: f.NewCounter(prometheus.CounterOpts{
 			Name: "ticketrail_receiver_rule_failures_total",

@@ -62,6 +62,7 @@ func TestEverySeriesExistsFromTheStart(t *testing.T) {
 	}
 	b.do(post([]byte(`{"records":[{"id":"\u0000","items":[],"retryCount":"x","venueId":1}],"status":1,"count":` +
 		`-1,"count":-2,"x":"` + "\xff" + `"}`)))
+	b.do(post([]byte(requestOfItems("many", 10_001))))
 	if after := strings.Count(b.scrape(t), "\n"); after != before {
 		t.Errorf("%d series at the start, %d later", before, after)
 	}
@@ -69,7 +70,7 @@ func TestEverySeriesExistsFromTheStart(t *testing.T) {
 		b.count(t, "ticketrail_receiver_anomalies_total{"+string(a)+"}", 1)
 	}
 	b.count(t, "ticketrail_receiver_requests_total{404 wrong_path}", 1)
-	b.count(t, "ticketrail_receiver_requests_total{200 stored}", 2)
+	b.count(t, "ticketrail_receiver_requests_total{200 stored}", 3)
 	b.count(t, "ticketrail_receiver_requests_total{400 invalid_json}", 3)
 }
 

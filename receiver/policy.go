@@ -46,6 +46,8 @@ type Policy struct {
 
 	MaxBody int64         // bytes; 0: 1 MiB
 	Mode    contract.Mode // how far a body may differ from the contract
+	// ReportConflict says that of other content under a known id only new voids print.
+	ReportConflict bool
 	// RespondWithin is the time from the headers to the answer; 0: 4 s. It must be shorter than the
 	// time after which the service gives up, or that answer is lost.
 	RespondWithin time.Duration
@@ -55,6 +57,9 @@ type Policy struct {
 type Venue struct {
 	plan.Venue
 	Devices []string // that are allowed to post for it; empty: any
+	// Secrets, if there are any, are like those of the Policy, for this venue alone: its requests are taken
+	// only with one of them, and with them only its requests.
+	Secrets []string
 }
 
 // A compiledPolicy is a Policy that was checked and copied. It never changes.
@@ -63,10 +68,12 @@ type Venue struct {
 // cannot check it by the old policy and plan it by the new one.
 type compiledPolicy struct {
 	path          string
-	secrets       [][sha256.Size]byte
+	secrets       []secret
+	openPath      bool   // the path without a secret is that of some venue
 	venueHeader   string // canonical
 	deviceHeader  string
 	allowFrom     []netip.Prefix
+	proxies       []netip.Prefix // trusted
 	address       echo.IPExtractor
 	venues        map[string]*venue // by canonical id
 	plan          Planner
@@ -74,11 +81,28 @@ type compiledPolicy struct {
 	maxBody       int64
 	mode          contract.Mode
 	respondWithin time.Duration
+
+	reportConflict bool
+}
+
+// conflictText says what is done with other content under a known id.
+func (p *compiledPolicy) conflictText() string {
+	if p.reportConflict {
+		return "only new cancellations are printed (receiver.conflict: report)"
+	}
+	return "what is new in it is printed, headed ADDED UNDER A KNOWN ORDER"
 }
 
 type venue struct {
 	plan.Venue
 	devices map[string]bool // nil: any
+	path    string          // whose secret its requests must have: its id, or "" for that of the policy
+}
+
+// A secret is hashed, so that the comparison takes the same time for secrets of any length.
+type secret struct {
+	sum   [sha256.Size]byte
+	venue string // the id of its venue; "": the policy's
 }
 
 // compile checks a policy, sets the defaults and copies what a caller could still change.
@@ -88,6 +112,7 @@ func compile(from *Policy) (*compiledPolicy, error) {
 		venueHeader:   http.CanonicalHeaderKey(cmp.Or(from.VenueHeader, contract.HeaderVenue)),
 		deviceHeader:  http.CanonicalHeaderKey(cmp.Or(from.DeviceHeader, contract.HeaderDevice)),
 		allowFrom:     slices.Clone(from.AllowFrom),
+		proxies:       slices.Clone(from.TrustedProxies),
 		address:       addressExtractor(from.TrustedProxies),
 		venues:        make(map[string]*venue, len(from.Venues)),
 		plan:          from.Plan,
@@ -95,6 +120,8 @@ func compile(from *Policy) (*compiledPolicy, error) {
 		maxBody:       from.MaxBody,
 		mode:          from.Mode,
 		respondWithin: from.RespondWithin,
+
+		reportConflict: from.ReportConflict,
 	}
 	var problems []error
 	if p.plan == nil {
@@ -117,10 +144,10 @@ func compile(from *Policy) (*compiledPolicy, error) {
 		// Echo's router reads : and * in a path as parameters. The path is not quoted: it may be secret.
 		problems = append(problems, errors.New("path: must begin with / and must not contain : or *"))
 	}
-	// Hashed, so that the comparison takes the same time for secrets of any length.
-	for _, secret := range from.Secrets {
-		p.secrets = append(p.secrets, sha256.Sum256([]byte(secret)))
-	}
+	p.addSecrets(from.Secrets, "")
+	// Without a venue, too: the answer must not depend on the venues if none has a secret.
+	p.openPath = len(from.Secrets) == 0 &&
+		(len(from.Venues) == 0 || slices.ContainsFunc(from.Venues, func(v Venue) bool { return len(v.Secrets) == 0 }))
 	for i, v := range from.Venues {
 		problems = append(problems, p.addVenue(i, v))
 	}
@@ -147,8 +174,18 @@ func (p *compiledPolicy) addVenue(i int, v Venue) error {
 			added.devices[strings.TrimSpace(d)] = true
 		}
 	}
+	if len(v.Secrets) > 0 {
+		added.path = id
+		p.addSecrets(v.Secrets, id)
+	}
 	p.venues[id] = added
 	return nil
+}
+
+func (p *compiledPolicy) addSecrets(all []string, venue string) {
+	for _, s := range all {
+		p.secrets = append(p.secrets, secret{sha256.Sum256([]byte(s)), venue})
+	}
 }
 
 // addressExtractor finds the caller's address: the connection's, unless that is a trusted proxy. Echo

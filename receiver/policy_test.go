@@ -1,8 +1,10 @@
 package receiver
 
 import (
+	"fmt"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -58,6 +60,28 @@ func TestForwardedAddressesAreUsedOnlyFromTrustedProxies(t *testing.T) {
 	}
 }
 
+func TestConnectionsAreCountedByWhoTheCallerIs(t *testing.T) {
+	b := newTestbed(t, func(_ *Options, p *Policy) {
+		p.TrustedProxies, p.AllowFrom = prefixes("127.0.0.0/8"), prefixes("203.0.113.0/24", "2001:db8::/32")
+	})
+	for caller, want := range map[string]string{
+		"127.0.0.1": " 0", "::ffff:127.0.0.1": " 0",
+		"203.0.113.5": "203.0.113.5 128", "::ffff:203.0.113.5": "203.0.113.5 128",
+		"2001:db8::1": "2001:db8::/64 128", "2001:db8::2%eth0": "2001:db8::/64 128",
+		"192.0.2.1": "not allowed 16", "fe80::1": "not allowed 16",
+	} {
+		if name, most := b.Group(netip.MustParseAddr(caller)); fmt.Sprint(name, " ", most) != want {
+			t.Errorf("%s: %q, %d, want %s", caller, name, most, want)
+		}
+	}
+	if err := b.SetPolicy(testPolicy(t)); err != nil {
+		t.Fatal(err)
+	}
+	if name, most := b.Group(netip.MustParseAddr("192.0.2.1")); name != "192.0.2.1" || most != 128 {
+		t.Errorf("after a reload: %q, %d", name, most)
+	}
+}
+
 func TestTheSecretPathIsNeitherAnsweredNorLogged(t *testing.T) {
 	const oldSecret, newSecret = "4f9d7c", "-Fb81e5a"
 	b := newTestbed(t, func(_ *Options, p *Policy) { p.Path, p.Secrets = "/hook", []string{oldSecret, newSecret} })
@@ -97,11 +121,24 @@ func TestTheSecretPathIsNeitherAnsweredNorLogged(t *testing.T) {
 	}
 }
 
-func TestAnEscapedPathIsAccepted(t *testing.T) {
-	req := post(contract.Example("burger.json"))
-	req.URL.RawPath = "/webhooks/prin%74"
-	if w := newTestbed(t, nil).do(req); w.Code != 200 {
-		t.Errorf("%d %s", w.Code, w.Body)
+func TestAPercentEncodedSpellingOfThePathIsNotFound(t *testing.T) {
+	const secret = "4f9d7c"
+	b := newTestbed(t, func(_ *Options, p *Policy) { p.Secrets = []string{secret} })
+	for path, want := range map[string]int{
+		"/webhooks/print/4f9d7c": 200, "/webhooks/prin%74/4f9d7c": 404, "/webhooks%2fprint/4f9d7c": 404,
+		"/webhooks/print%2F4f9d7c": 404, "/webhooks/print/%34f9d7c": 404,
+	} {
+		req := post(contract.Example("burger.json"))
+		var err error
+		if req.URL, err = url.ParseRequestURI(path); err != nil {
+			t.Fatal(err)
+		}
+		if w := b.do(req); w.Code != want {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+	}
+	if out := b.log.String(); !strings.Contains(out, "code=wrong_path") || strings.Contains(out, secret) {
+		t.Error(out)
 	}
 }
 

@@ -20,12 +20,12 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"sync/atomic"
 	"time"
 
 	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus"
-	"golang.org/x/sync/semaphore"
 	"golang.org/x/time/rate"
 
 	"ticketrail/queue/ticket"
@@ -52,10 +52,10 @@ type Options struct {
 	Classify func(error) Code
 
 	// Reject is called with each body from an allowed venue that was answered 400, or 500 after it was
-	// read. A body answered 500 is sent again, and passed to Reject each time. It is also called, without
-	// a body, with callers that were turned away (401, 403, and 404 if they name a venue), as often as that
-	// is logged. It is called after the answer was sent, concurrently, and may keep the body. Nil: refused
-	// requests are not kept.
+	// read, or refused for its device, or that was a conflict. A body answered 500 is sent again, and passed
+	// to Reject each time. It is also called, without a body, with other callers that were turned away (401,
+	// 403, and 404 if they name a venue), as often as that is logged. It is called after the
+	// answer was sent, concurrently, and may keep the body. Nil: refused requests are not kept.
 	Reject func(Reject)
 
 	// Arrived is called with the id of the venue for each request of an allowed venue and device, before its
@@ -76,8 +76,10 @@ type Reject struct {
 	Count     int       `json:"count,omitempty"`     // requests of a caller that was turned away; 0 with a body
 	Code      string    `json:"code"`                // error.code of the answer, or wrong_path
 	Message   string    `json:"message"`             // why, and what to do
-	Body      []byte    `json:"body,omitempty"`      // as much as was read; [Rejects] keeps 2 MiB
+	Body      []byte    `json:"body,omitempty"`      // as much as was read, at most 8 MiB
 	Truncated bool      `json:"truncated,omitempty"` // there was, or may have been, more
+	// Printed is when it was printed after all; zero: it was not.
+	Printed time.Time `json:"printed,omitzero"`
 }
 
 // A Receiver answers print requests. It is an [http.Handler]; [Receiver.HTTPServer] makes a server for
@@ -93,8 +95,9 @@ type Receiver struct {
 	// A reload makes a new Echo instance and swaps it in here: routes of an instance that serves
 	// must not be changed.
 	router        atomic.Pointer[echo.Echo] // of the compiled policy
-	largeReserved atomic.Int64              // bytes of bodies larger than maxUnreservedBody
-	parsing       *semaphore.Weighted       // see maxParseMemory
+	policy        atomic.Pointer[compiledPolicy]
+	largeReserved atomic.Int64 // bytes of bodies larger than maxUnreservedBody
+	parsing       parseBudgets
 	limiter       *logLimiter
 	strangers     *rate.Limiter // of log lines about callers that name none of our venues
 }
@@ -115,7 +118,7 @@ func New(o Options) (*Receiver, error) {
 		arrived:  o.Arrived,
 		log:      log,
 		metrics:  newMetrics(o.Registerer),
-		parsing:  semaphore.NewWeighted(maxParseMemory),
+		parsing:  newParseBudgets(),
 		limiter:  newLogLimiter(),
 		// Ten at once, then one in six seconds: a new box shows what is wrong, a flood from many addresses
 		// writes little.
@@ -135,6 +138,7 @@ func (r *Receiver) SetPolicy(p *Policy) error {
 	if err != nil {
 		return fmt.Errorf("set the receiver's policy: %w", err)
 	}
+	r.policy.Store(compiled)
 	r.router.Store(r.routes(compiled))
 	return nil
 }
@@ -160,6 +164,27 @@ const (
 	// connection when it has an order, so keeping many idle ones saves nothing.
 	idleTimeout = 10 * time.Second
 )
+
+const (
+	// The service sends one order after another for each venue; a chain of restaurants may share an address.
+	maxConnsOfAddress = 128
+	// Enough to answer them 403 and to show it in the list of rejects.
+	maxConnsNotAllowed = 16
+)
+
+// Group says with which others the connections of a caller are counted, and how many these may have
+// together; ("", 0) is no limit. Behind a trusted proxy nobody can say whose a connection is before its
+// requests are read. Those that allow_from refuses are few, and not none: the service must get its 403,
+// and the operator must see it, when its address has changed.
+func (r *Receiver) Group(caller netip.Addr) (name string, most int) {
+	switch p := r.policy.Load(); {
+	case within(p.proxies, caller):
+		return "", 0
+	case len(p.allowFrom) > 0 && !within(p.allowFrom, caller):
+		return "not allowed", maxConnsNotAllowed
+	}
+	return network(caller.String()), maxConnsOfAddress
+}
 
 // HTTPServer returns a server for r, not yet started, with every time-out set.
 func (r *Receiver) HTTPServer() *http.Server {

@@ -34,17 +34,21 @@ func (r *Receiver) routes(p *compiledPolicy) *echo.Echo {
 		StackSize: 16 << 10, DisableStackAll: true, DisableErrorHandler: true,
 		LogErrorFunc: func(_ echo.Context, err error, stack []byte) error { return &panicked{err, stack} },
 	}))
-	path, secret := p.path, []echo.MiddlewareFunc{}
-	if len(p.secrets) > 0 {
-		path, secret = strings.TrimSuffix(path, "/")+"/:secret", append(secret, p.checkSecret)
-	}
+	checks := []echo.MiddlewareFunc{p.checkAddress, p.checkVenue, p.checkDevice, r.recordArrival, p.checkContentType}
 	// Without these two, Echo would answer an OPTIONS with 204, and a method that it does not know with
 	// 405, before the secret is checked: that would reveal the path.
 	methodNotAllowed := func(echo.Context) error { return echo.ErrMethodNotAllowed }
-	e.Any(path, methodNotAllowed, secret...)
-	e.RouteNotFound(path, methodNotAllowed, secret...)
-	e.POST(path, r.handle, append(secret,
-		p.checkAddress, p.checkVenue, p.checkDevice, r.recordArrival, p.checkContentType)...)
+	add := func(path string, first ...echo.MiddlewareFunc) {
+		e.Any(path, methodNotAllowed, first...)
+		e.RouteNotFound(path, methodNotAllowed, first...)
+		e.POST(path, r.handle, append(first, checks...)...)
+	}
+	if p.openPath {
+		add(p.path)
+	}
+	if len(p.secrets) > 0 {
+		add(strings.TrimSuffix(p.path, "/")+"/:secret", p.checkSecret)
+	}
 	return e
 }
 
@@ -55,6 +59,7 @@ type exchange struct {
 	start    time.Time       // just after the headers were read
 	deadline time.Time       // for the answer
 
+	path   string // the id of the venue whose secret the path ends with; "": none, or the policy's
 	venue  *venue // nil until it was checked
 	device string
 
@@ -63,8 +68,10 @@ type exchange struct {
 	// rest. Both false: nothing was read yet.
 	bodyRead  bool
 	truncated bool
+	cut       bool  // the ticket has only the beginning of the body, see [contract.AsText]
 	reserved  int64 // bytes of Receiver.largeReserved that this body uses
 	answered  bool
+	late      bool // it was refused before, see [Receiver.PrintLate]
 }
 
 const exchangeKey = "exchange" // in echo.Context
@@ -77,7 +84,11 @@ func (p *compiledPolicy) startExchange(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := time.Now()
 		c.Set(exchangeKey, &exchange{policy: p, start: start, deadline: start.Add(p.respondWithin)})
-		c.Request().URL.RawPath = "" // else the router compares escaped paths, and %74 is not t
+		// Some byte of the path is percent-encoded. No configured path and no secret needs that, and a proxy
+		// in front may read such a spelling as another path than we would.
+		if c.Request().URL.RawPath != "" {
+			return echo.ErrNotFound
+		}
 		return next(c)
 	}
 }
@@ -88,13 +99,14 @@ func (p *compiledPolicy) startExchange(next echo.HandlerFunc) echo.HandlerFunc {
 func (p *compiledPolicy) checkSecret(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		sum := sha256.Sum256([]byte(c.Param("secret")))
-		found := 0
+		found := -1
 		for i := range p.secrets {
-			found |= subtle.ConstantTimeCompare(sum[:], p.secrets[i][:])
+			found = subtle.ConstantTimeSelect(subtle.ConstantTimeCompare(sum[:], p.secrets[i].sum[:]), i, found)
 		}
-		if found != 1 {
+		if found < 0 {
 			return echo.ErrNotFound
 		}
+		exchangeOf(c).path = p.secrets[found].venue
 		return next(c)
 	}
 }

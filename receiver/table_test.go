@@ -147,8 +147,10 @@ func TestEachRowOfTheTableIsAnswered(t *testing.T) {
 			if want := row.status < 500 && row.status != 405; (len(kept) == 1) != want {
 				t.Errorf("%d rejects kept of a %d", len(kept), row.status)
 			}
+			withBody := row.status == 400 || row.code == DeviceMissing || row.code == DeviceNotAllowed
 			for _, one := range kept {
-				if !strings.HasPrefix(one.Message, row.message) || (one.Count == 1) != (row.status != 400) ||
+				if !strings.HasPrefix(one.Message, row.message) || (one.Count == 1) != (one.Body == nil) ||
+					(one.Body != nil) != withBody ||
 					one.Count == 1 && (one.Body != nil || one.Message == row.message) {
 					t.Errorf("kept %+v", one)
 				}
@@ -188,6 +190,19 @@ func TestAStoredRequestIsAnswered200(t *testing.T) {
 	if q.Venue != venueID || q.Device != device || q.ID != "9b2e7c1a-4f0d-4c53-8d8e-0a5f6a3c1b01" ||
 		string(q.Body) != r.body || len(q.Drafts) != 1 {
 		t.Errorf("stored %+v", q)
+	}
+}
+
+func TestEveryJSONMediaTypeIsTaken(t *testing.T) {
+	for media, want := range map[string]int{
+		"application/vnd.svc+json": 200, "Application/Problem+JSON; charset=x": 200, "application/json;": 200,
+		"text/vnd.svc+json": 400, "application/json-seq": 400, "application/xml": 400, "+json": 400,
+	} {
+		req := post(contract.Example("burger.json"))
+		req.Header.Set("Content-Type", media)
+		if w := newTestbed(t, nil).do(req); w.Code != want {
+			t.Errorf("%s: %d", media, w.Code)
+		}
 	}
 }
 

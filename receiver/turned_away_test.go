@@ -148,7 +148,7 @@ func TestAFloodOfStrangersPushesOutNeitherOrdersNorOtherCallers(t *testing.T) {
 	}
 	_ = r.Close(t.Context())
 	list := r.List()
-	if n := len(list); n != maxTurnedAway+1 || list[n-1].Body == nil || list[n-2].Venue != "ours" ||
+	if n := len(list); n != maxTurnedAway+1 || list[n-1].Size == 0 || list[n-2].Venue != "ours" ||
 		list[0].Venue != "199" {
 		t.Errorf("%d kept: %+v", n, list)
 	}

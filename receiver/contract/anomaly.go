@@ -20,11 +20,12 @@ const (
 	CountOdd     Anomaly = "count"         // a count other than the number of records
 	VenueOther   Anomaly = "venue_id"      // a record's venueId differs from the header: see [VenueDiffers]
 	DuplicateKey Anomaly = "duplicate_key" // an object has the same key more than once: see [Open]
+	OverLimit    Anomaly = "over_limit"    // a limit of ours is exceeded, see [Mismatch.Limit]: it prints as text
 )
 
 // Anomalies lists all kinds. The metrics show each of them from the start, with 0.
 func Anomalies() []Anomaly {
-	return []Anomaly{IDNotUUID, RetryCount, InvalidUTF8, StatusOdd, CountOdd, VenueOther, DuplicateKey}
+	return []Anomaly{IDNotUUID, RetryCount, InvalidUTF8, StatusOdd, CountOdd, VenueOther, DuplicateKey, OverLimit}
 }
 
 // VenueDiffers says whether a record names another venue than the header of the request, whose
@@ -51,14 +52,12 @@ func VenueDiffers(p PrintRequest, venue string) bool {
 // UUID: the ids of the others are not used to recognise a request.
 func strict(records []Record) *Mismatch {
 	if _, ok := CanonicalID(records[0].ID); !ok {
-		return &Mismatch{index(FieldRecords, 0) + "." + FieldID, "want a UUID"}
+		return mismatch(index(FieldRecords, 0)+"."+FieldID, "want a UUID")
 	}
 	for i, r := range records {
 		if v, odd := r.oddRetryCount(); odd {
-			return &Mismatch{
-				index(FieldRecords, i) + "." + FieldRetryCount,
-				"want an integer, got " + numberTypeName(v),
-			}
+			return mismatch(index(FieldRecords, i)+"."+FieldRetryCount,
+				"want an integer, got "+numberTypeName(v))
 		}
 	}
 	return nil

@@ -31,12 +31,13 @@ const (
 // share them.
 type PrintRequest struct {
 	// ID is records[0].id in canonical form. With the venue it is the key that duplicates are
-	// recognised by. If the record has the key id more than once, ID joins its distinct values with
-	// spaces: a retry then has the same ID, and no request with a single id has it.
+	// recognised by. An id that is not valid Unicode is quoted: see [exactID]. If the record has the key
+	// id more than once, ID joins its distinct values with spaces: a retry then has the same ID, and no
+	// request with a single id has it.
 	ID        string
 	Records   []Record  // at least one
 	Anomalies []Anomaly // its deviations, each kind at most once
-	Raw       []byte    // the body as received
+	Raw       []byte    // the body as received, without a byte order mark
 }
 
 // A Record is one element of records.
@@ -49,6 +50,8 @@ type Record struct {
 	// Unreadable is the record's JSON as received, if an object in it has a key more than once.
 	// Fields then has a [Repeated] under that key, and Items is nil. Otherwise it is empty.
 	Unreadable string
+	// Why heads an unreadable record that is not one because of a repeated key.
+	Why string
 }
 
 // InvalidJSON says that a body is not one JSON object. It is answered 400, so the body is never
@@ -65,9 +68,25 @@ func (e *InvalidJSON) Error() string { return fmt.Sprintf("byte %d: %s", e.Offse
 type Mismatch struct {
 	Path    string // in JavaScript syntax: records[0].items[2].childItems
 	Problem string
+	// Limit says that the contract allows the body and this program does not: it prints, see [AsText].
+	Limit bool
 }
 
-func (e *Mismatch) Error() string { return e.Path + ": " + e.Problem }
+func mismatch(path, problem string) *Mismatch { return &Mismatch{Path: path, Problem: problem} }
+
+func overLimit(path, problem string) *Mismatch {
+	return &Mismatch{Path: path, Problem: problem, Limit: true}
+}
+
+func (e *Mismatch) Error() string {
+	at := e.Path
+	if len(at) > 2*maxPathPart { // 64 levels of items have a path of a kilobyte, in the answer, the log and the list
+		at = at[:maxPathPart] + "…" + at[len(at)-maxPathPart:]
+	}
+	return at + ": " + e.Problem
+}
+
+const maxPathPart = 100 // bytes that a message has of the beginning and of the end of a long path; it is ASCII
 
 // Open parses a print request. No other code parses the body, so the id that duplicates are
 // recognised by is the id that everything else sees. Keys match exactly, also in case.
@@ -82,6 +101,10 @@ func (e *Mismatch) Error() string { return e.Path + ": " + e.Problem }
 // The error is an [*InvalidJSON] or a [*Mismatch], and the PrintRequest is then zero. The
 // PrintRequest refers to body; the caller must not change it.
 func Open(body []byte, mode Mode) (PrintRequest, error) {
+	body = bytes.TrimPrefix(body, byteOrderMark)
+	if m := tooMuchMemory(body); m != nil {
+		return PrintRequest{}, m
+	}
 	envelope, err := parse(body)
 	if err != nil {
 		return PrintRequest{}, err
@@ -99,6 +122,8 @@ func Open(body []byte, mode Mode) (PrintRequest, error) {
 	return p, nil
 }
 
+var byteOrderMark = []byte("\xef\xbb\xbf") // with which some Windows programs begin
+
 // parse decodes the body, which must be one object and nothing else. It decodes twice: the first
 // pass checks the syntax and limits the nesting, on which the recursion of decode relies.
 func parse(body []byte) (map[string]any, error) {
@@ -110,7 +135,7 @@ func parse(body []byte) (map[string]any, error) {
 	end := dec.InputOffset()
 	dec = json.NewDecoder(bytes.NewReader(value))
 	dec.UseNumber()
-	v, err := decode(dec)
+	v, err := decode(dec, value)
 	if err != nil {
 		return nil, parseError(body, err)
 	}
@@ -131,9 +156,6 @@ func parseError(body []byte, err error) error {
 		return &InvalidJSON{0, "the body is empty"}
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return &InvalidJSON{int64(len(body)), "the body ends in the middle"}
-	// Named, because editors do not show these bytes.
-	case bytes.HasPrefix(body, []byte("\xef\xbb\xbf")):
-		return &InvalidJSON{0, "the body begins with a byte order mark"}
 	}
 	e := &InvalidJSON{0, err.Error()}
 	if s, ok := errors.AsType[*json.SyntaxError](err); ok {
@@ -142,7 +164,7 @@ func parseError(body []byte, err error) error {
 		// begins with { is reported as nested too deep, and not as invalid JSON.
 		if strings.Contains(s.Error(), "exceeded max depth") &&
 			bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("{")) {
-			return &Mismatch{FieldRecords, tooDeep}
+			return overLimit(FieldRecords, tooDeep)
 		}
 	}
 	return e
@@ -161,15 +183,15 @@ func (p *PrintRequest) read(envelope map[string]any) *Mismatch {
 	}
 	switch {
 	case len(list) == 0:
-		return &Mismatch{FieldRecords, "empty, want at least one record"}
+		return mismatch(FieldRecords, "empty, want at least one record")
 	case len(list) > MaxItems: // a record makes a ticket even without items
-		return &Mismatch{FieldRecords, fmt.Sprintf("more than %d records in the request", MaxItems)}
+		return overLimit(FieldRecords, fmt.Sprintf("more than %d records in the request", MaxItems))
 	}
 	p.Records = make([]Record, len(list))
 	for i, v := range list {
 		fields, ok := v.(map[string]any)
 		if !ok {
-			return &Mismatch{index(FieldRecords, i), "want an object, got " + typeName(v)}
+			return mismatch(index(FieldRecords, i), "want an object, got "+typeName(v))
 		}
 		p.Records[i].Fields = fields
 		if id, ok := fields[FieldID].(string); ok {
@@ -199,6 +221,11 @@ func (p *PrintRequest) readItems() *Mismatch {
 			r.Unreadable = printable(raws[i])
 			continue
 		}
+		// null is no items: what an empty list becomes in some languages.
+		if v, there := r.Fields[FieldItems]; there && v == nil {
+			r.Items = []map[string]any{}
+			continue
+		}
 		items, m := array(r.Fields, FieldItems)
 		if m == nil {
 			r.Items, m = count.itemList(items)
@@ -223,7 +250,7 @@ func (p *PrintRequest) readRepeated(all Repeated) *Mismatch {
 	}
 	id, m := requestID(map[string]any{FieldID: ids})
 	if m != nil {
-		return &Mismatch{FieldRecords, "given more than once, and none has a records[0].id"}
+		return mismatch(FieldRecords, "given more than once, and none has a records[0].id")
 	}
 	p.ID = id
 	p.Records = []Record{{ID: id, Fields: map[string]any{FieldRecords: all}, Unreadable: printable(p.Raw)}}
@@ -235,7 +262,7 @@ func (p *PrintRequest) readRepeated(all Repeated) *Mismatch {
 func requestID(record map[string]any) (string, *Mismatch) {
 	v, there := record[FieldID]
 	if !there {
-		return "", &Mismatch{FieldID, "missing"}
+		return "", mismatch(FieldID, "missing")
 	}
 	var ids []string
 	for _, v := range values(v) {
@@ -248,13 +275,13 @@ func requestID(record map[string]any) (string, *Mismatch) {
 	_, isString := v.(string)
 	switch {
 	case len(id) > MaxIDBytes:
-		return "", &Mismatch{FieldID, fmt.Sprintf("%d bytes long, want at most %d", len(id), MaxIDBytes)}
+		return "", mismatch(FieldID, fmt.Sprintf("%d bytes long, want at most %d", len(id), MaxIDBytes))
 	case id != "":
 		return id, nil
 	case isString:
-		return "", &Mismatch{FieldID, "empty, want a UUID"}
+		return "", mismatch(FieldID, "empty, want a UUID")
 	}
-	return "", &Mismatch{FieldID, "want a string, got " + typeName(v)}
+	return "", mismatch(FieldID, "want a string, got "+typeName(v))
 }
 
 // A counter counts the items of a request while they are checked: a request with too many is
@@ -264,7 +291,7 @@ type counter int
 
 func (c *counter) add(field string, items int) *Mismatch {
 	if *c += counter(items); *c > MaxItems {
-		return &Mismatch{field, fmt.Sprintf("more than %d items in the request", MaxItems)}
+		return overLimit(field, fmt.Sprintf("more than %d items in the request", MaxItems))
 	}
 	return nil
 }
@@ -278,7 +305,7 @@ func (c *counter) itemList(list []any) ([]map[string]any, *Mismatch) {
 	for i, v := range list {
 		item, ok := v.(map[string]any)
 		if !ok {
-			return nil, &Mismatch{index(FieldItems, i), "want an object, got " + typeName(v)}
+			return nil, mismatch(index(FieldItems, i), "want an object, got "+typeName(v))
 		}
 		items[i] = item
 		if m := c.children(item, 1); m != nil {
@@ -297,10 +324,10 @@ func (c *counter) children(item map[string]any, depth int) *Mismatch {
 	}
 	list, ok := v.([]any)
 	if !ok {
-		return &Mismatch{FieldChildItems, "want an array, got " + typeName(v)}
+		return mismatch(FieldChildItems, "want an array, got "+typeName(v))
 	}
 	if len(list) > 0 && depth == MaxDepth {
-		return &Mismatch{FieldChildItems, tooDeep}
+		return overLimit(FieldChildItems, tooDeep)
 	}
 	if m := c.add(FieldChildItems, len(list)); m != nil {
 		return m
@@ -308,7 +335,7 @@ func (c *counter) children(item map[string]any, depth int) *Mismatch {
 	for i, v := range list {
 		child, ok := v.(map[string]any)
 		if !ok {
-			return &Mismatch{index(FieldChildItems, i), "want an object, got " + typeName(v)}
+			return mismatch(index(FieldChildItems, i), "want an object, got "+typeName(v))
 		}
 		if m := c.children(child, depth+1); m != nil {
 			return m.below(index(FieldChildItems, i))
@@ -321,11 +348,11 @@ func (c *counter) children(item map[string]any, depth int) *Mismatch {
 func array(from map[string]any, field string) ([]any, *Mismatch) {
 	v, there := from[field]
 	if !there {
-		return nil, &Mismatch{field, "missing"}
+		return nil, mismatch(field, "missing")
 	}
 	list, ok := v.([]any)
 	if !ok {
-		return nil, &Mismatch{field, "want an array, got " + typeName(v)}
+		return nil, mismatch(field, "want an array, got "+typeName(v))
 	}
 	return list, nil
 }

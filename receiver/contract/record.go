@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,10 +27,11 @@ func RawRecord(body []byte, id string) (json.RawMessage, error) {
 	}
 	want, _ := CanonicalID(id)
 	for _, r := range records {
-		var fields map[string]any
-		if json.Unmarshal(r, &fields) != nil {
+		v, err := decode(json.NewDecoder(bytes.NewReader(r)), r)
+		if err != nil {
 			continue
 		}
+		fields, _ := v.(map[string]any)
 		if s, ok := fields[FieldID].(string); ok {
 			if got, _ := CanonicalID(s); got == want && want != "" {
 				return r, nil

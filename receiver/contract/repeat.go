@@ -3,6 +3,8 @@ package contract
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
+	"unicode/utf8"
 )
 
 // encoding/json keeps the last value of a repeated key and says nothing. For an order that is not
@@ -13,16 +15,17 @@ import (
 // differ in which of them they take, so Open takes none.
 type Repeated []any
 
-// decode reads the next value as encoding/json does, but keeps all values of a repeated key. It
-// recurses as deep as the value is nested; the caller has bounded that by decoding it before.
-func decode(dec *json.Decoder) (any, error) {
+// decode reads the next value of text as encoding/json does, but keeps all values of a repeated key, and
+// the bytes of an id: see [exactID]. It recurses as deep as the value is nested; the caller has bounded
+// that by decoding it before.
+func decode(dec *json.Decoder, text []byte) (any, error) {
 	token, err := dec.Token()
 	// Any other token is a value itself; null is a nil token.
 	switch token {
 	case json.Delim('['):
 		list := []any{}
 		for dec.More() {
-			v, err := decode(dec)
+			v, err := decode(dec, text)
 			if err != nil {
 				return nil, err
 			}
@@ -37,9 +40,13 @@ func decode(dec *json.Decoder) (any, error) {
 			if err != nil {
 				return nil, err
 			}
-			v, err := decode(dec)
+			start := dec.InputOffset()
+			v, err := decode(dec, text)
 			if err != nil {
 				return nil, err
+			}
+			if id, ok := v.(string); ok && key == FieldID && strings.ContainsRune(id, utf8.RuneError) {
+				v = exactID(text[start:dec.InputOffset()])
 			}
 			put(obj, key.(string), v)
 		}

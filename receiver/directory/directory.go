@@ -35,6 +35,7 @@ import (
 // Source is where names and time zones come from. *[posapi.Client] is one. It is safe for
 // concurrent use, and its methods return when ctx ends.
 type Source interface {
+	Me(ctx context.Context, venue string) (posapi.Me, error)
 	Employees(ctx context.Context, venue string) iter.Seq2[posapi.Employee, error]
 	PayrollPeriods(ctx context.Context, venue string) ([]posapi.PayrollPeriod, error)
 }

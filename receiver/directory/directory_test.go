@@ -50,6 +50,35 @@ func TestNamesAndZoneAreKnownSecondsAfterTheStart(t *testing.T) {
 	})
 }
 
+func TestATokenForAnotherVenueGivesNoNamesAndNoZone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newService(t)
+		s.people[harbour] = people(jon, "Jon")
+		s.periods[harbour] = []posapi.PayrollPeriod{period("2026-01-05", "UTC")}
+		s.me.Venue = station
+		dir := open(t, s, nil, harbour)
+		after(time.Hour)
+		dir.wantNames("-", jon)
+		if zone, ok := dir.Zone(harbour); ok || len(s.times("employees", harbour)) > 0 {
+			t.Errorf("zone %q, asked at %v", zone, s.times("employees", harbour))
+		}
+		err := dir.state(harbour).EmployeesErr
+		if err == nil || !strings.Contains(err.Error(), "is for venue "+station) {
+			t.Errorf("the error is %v", err)
+		}
+		s.do(func() { s.me.Venue, s.meErr = harbour, errors.New("no answer") })
+		after(time.Hour)
+		dir.wantNames("-", jon)
+		s.do(func() { s.meErr = nil })
+		after(2 * time.Hour)
+		dir.wantNames("Jon", jon)
+		// What was known stays: a wrong answer later is no reason to forget names.
+		s.do(func() { s.me.Venue, s.people[harbour] = station, people(jon, "Jim") })
+		after(24 * time.Hour)
+		dir.wantNames("Jon", jon)
+	})
+}
+
 func TestRefreshEverySixHours(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService(t)

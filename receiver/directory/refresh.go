@@ -116,7 +116,10 @@ func (d *Directory) do(ctx context.Context, src Source, v *venue, s step) (res r
 	if s == payroll {
 		ask = d.askZone
 	}
-	next, err := ask(timed, src, v)
+	next, err := (*record)(nil), verify(timed, src, v)
+	if err == nil {
+		next, err = ask(timed, src, v)
+	}
 	switch {
 	case timed.Err() != nil: // what was received by then may be incomplete
 		return failed, context.Cause(timed)
@@ -130,6 +133,20 @@ func (d *Directory) do(ctx context.Context, src Source, v *venue, s step) (res r
 		return incomplete, err
 	}
 	return ok, nil
+}
+
+// verify asks which venue the token is for. The names of another venue's people on a ticket, or its
+// time zone, would be wrong without anybody noticing. A service that names no venue cannot be checked.
+func verify(ctx context.Context, src Source, v *venue) error {
+	me, err := src.Me(ctx, v.id)
+	if err != nil {
+		return err
+	}
+	if me.Venue != "" && me.Venue != v.id {
+		return fmt.Errorf("the token is for venue %s, so its answers are not used: check the venue's id in the "+
+			"configuration, and service.token.venue_param", me.Venue)
+	}
+	return nil
 }
 
 // askEmployees returns what is known with the venue's employees, and why some may be missing. When

@@ -40,8 +40,10 @@ type service struct {
 	periods map[string][]posapi.PayrollPeriod
 	broken  map[string]error // ends the list after its first half; a CountError comes behind it
 	payroll error            // of every venue
-	hangs   map[string]bool  // until the caller gives up
-	panics  bool             // in the middle of a list
+	me      posapi.Me        // of every venue
+	meErr   error
+	hangs   map[string]bool // until the caller gives up
+	panics  bool            // in the middle of a list
 	asked   map[string][]time.Duration
 	start   time.Time
 }
@@ -74,6 +76,13 @@ func (s *service) times(what, venue string) []time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.asked[what+" "+venue])
+}
+
+func (s *service) Me(ctx context.Context, venue string) (posapi.Me, error) {
+	s.ask(ctx, "me", venue)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.me, s.meErr
 }
 
 func (s *service) Employees(ctx context.Context, venue string) iter.Seq2[posapi.Employee, error] {

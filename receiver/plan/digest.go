@@ -23,8 +23,8 @@ import (
 // changed order.
 //
 // With a known id, an equal digest makes a request a plain duplicate; another digest makes it a
-// conflict, of which the queue prints only what is void now and was not before. So a difference
-// that means nothing, such as 1 and 1.0, costs a log line, and no dish is cooked twice.
+// conflict, of which the queue prints only what is new. So a difference that means nothing, such as 1 and
+// 1.0, costs a log line, and no dish is cooked twice.
 func Digest(req contract.PrintRequest) (sum [32]byte) {
 	records := make([]any, len(req.Records))
 	for i := range req.Records {
@@ -76,9 +76,7 @@ func writeCanonical(h hash.Hash, v any) {
 
 // isMetadata says that a key is about the transport or the service's database, not about the order.
 // Leaving out a key that is about the order would hide a change of the order.
-func isMetadata(key string) bool {
-	return key == contract.FieldRetryCount || strings.HasPrefix(key, "_")
-}
+func isMetadata(key string) bool { return contract.IsMetadata(key) }
 
 // asJSON is v on one line with sorted keys. It escapes only what JSON requires: tickets show it, and
 // \u003c in the place of < is hard to read.

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"strings"
@@ -106,12 +107,12 @@ func (r reader) traceVoid(path string) bool {
 	return true
 }
 
-// unreadableVoids quotes values that may mean a cancellation but cannot be read: under flags what
-// is neither true nor false, under statuses what is no text. They print as notes of a line that is
+// unreadableVoids quotes values that may mean a cancellation but cannot be read: under voidFlags what
+// is neither true nor false, under statusFields what is no text. They print as notes of a line that is
 // not void, so that a person decides. A void in doubt must not silently stop the cooking, nor
 // silently be cooked.
-func unreadableVoids(obj map[string]any, flags, statuses []string) (notes []string) {
-	for _, k := range flags {
+func unreadableVoids(obj map[string]any) (notes []string) {
+	for _, k := range voidFlags {
 		v := obj[k]
 		if _, ok := parseBool(v); v == nil || ok {
 			continue
@@ -121,7 +122,7 @@ func unreadableVoids(obj map[string]any, flags, statuses []string) (notes []stri
 		}
 		notes = append(notes, k+": "+asText(v))
 	}
-	for _, k := range statuses {
+	for _, k := range statusFields {
 		if _, ok := obj[k].(string); obj[k] != nil && !ok {
 			notes = append(notes, k+": "+asText(obj[k]))
 		}
@@ -150,7 +151,7 @@ func (f *flattener) addItem(item map[string]any, depth int, void, refire bool, a
 		// The place is taken now, before the children take theirs, and filled at the end.
 		f.trace.Items = append(f.trace.Items, ItemTrace{})
 	}
-	l := ticket.Line{Depth: depth, Quantity: "1"}
+	l := ticket.Line{ID: itemID(item), Depth: depth, Quantity: "1"}
 	q, hasQuantity := r.number(fieldQuantity)
 	if hasQuantity {
 		l.Quantity = q.magnitude() // the sign is in Void: "-2" on paper is easily read as 2
@@ -168,7 +169,7 @@ func (f *flattener) addItem(item map[string]any, depth int, void, refire bool, a
 	l.Seat = r.textOrNumber(fieldSeat)
 	l.Course = r.textOrNumber(fieldCourse)
 	if l.Void = r.void(q) || void; !l.Void {
-		l.Notes = append(l.Notes, unreadableVoids(item, voidFlags[:], statusFields[:])...)
+		l.Notes = append(l.Notes, unreadableVoids(item)...)
 	}
 	// Unlike a void, a refire that cannot be read is not quoted: the dish is made in either case.
 	l.Refire = r.flag(fieldRefire) || refire
@@ -186,6 +187,18 @@ func (f *flattener) addItem(item map[string]any, depth int, void, refire bool, a
 		f.addItem(c.(map[string]any), depth+1, l.Void, l.Refire, sub)
 	}
 	return index
+}
+
+// itemID is the item's own id, by which it is found again in other content under the id of the request.
+func itemID(item map[string]any) string {
+	switch v := item[contract.FieldID].(type) {
+	case string:
+		id, _ := contract.CanonicalID(v)
+		return id
+	case json.Number:
+		return v.String()
+	}
+	return ""
 }
 
 // itemJSON is the item as JSON without its children, which have lines of their own. The item is

@@ -14,7 +14,7 @@ func (p *Plan) noteParts(drafts []ticket.Draft) {
 	for i := range drafts {
 		d, order := &drafts[i], drafts[i].Ticket.OrderInRequest()
 		part := ticket.Part{Station: d.Station}
-		if len(d.Ticket.Lines) > 0 && !slices.Contains(orders[order], part) {
+		if len(d.Ticket.Lines) > 0 && !slices.Contains(p.logs, d.Station) && !slices.Contains(orders[order], part) {
 			orders[order] = append(orders[order], part)
 		}
 	}

@@ -40,6 +40,8 @@ type Config struct {
 	// Fields overrides the paths of fields: lists of dotted paths by the name of the field. Fields
 	// that are not in it keep their default paths.
 	Fields map[string][]string
+	// Logs are stations where nobody cooks: the tickets of other stations do not name them.
+	Logs []string
 }
 
 // A Route sends items to stations. Routes are tried in order; an item goes to the stations of the first
@@ -81,6 +83,7 @@ type Plan struct {
 	routes   []route
 	fallback string
 	paths    fieldPaths
+	logs     []string
 }
 
 // A Problem is one error in a [Config].
@@ -114,7 +117,7 @@ const maxFailures = 32
 // For a configuration file, package config has found most of these mistakes before, and the operator reads
 // its messages, which name the line. They are checked here too, because a Config may come from elsewhere.
 func Compile(c Config) (*Plan, error) {
-	p := &Plan{fallback: strings.TrimSpace(c.Fallback)}
+	p := &Plan{fallback: strings.TrimSpace(c.Fallback), logs: slices.Clone(c.Logs)}
 	var problems []error
 	bad := func(path, format string, args ...any) {
 		problems = append(problems, &Problem{Path: path, Msg: fmt.Sprintf(format, args...)})

@@ -104,6 +104,7 @@ func TestARealPayloadIsReadWithoutConfiguration(t *testing.T) {
 
 func TestATicketNamesTheOtherStationsOfItsOrder(t *testing.T) {
 	routes := []Route{
+		{To: []string{"log"}, Continue: true},
 		{When: `item.c == "A"`, To: []string{"all", "pass"}},
 		{When: `item.c == "D"`, To: []string{"bar"}}, {When: `item.c == "F"`, To: []string{"grill"}},
 	}
@@ -139,7 +140,10 @@ func TestATicketNamesTheOtherStationsOfItsOrder(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
-			for _, d := range split(t, Config{Routes: routes}, c.records...).Request.Drafts {
+			for _, d := range split(t, Config{Routes: routes, Logs: []string{"log"}}, c.records...).Request.Drafts {
+				if d.Station == "log" {
+					continue
+				}
 				s := d.Station + ":"
 				for _, p := range d.Ticket.AlsoAt {
 					s += " " + p.Station
@@ -187,6 +191,25 @@ func TestRoutesDecideInOrder(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
 		})
+	}
+}
+
+func TestWhatIsOnlyCopiedToALogStillReachesACook(t *testing.T) {
+	c := Config{Logs: []string{"log"}, Routes: []Route{
+		{To: []string{"log"}, Continue: true}, {When: `item.c == "F"`, To: []string{"grill"}},
+		{When: `item.c == "G"`, To: []string{"log"}}, // a gift card
+	}}
+	for course, want := range map[string]string{"F": "log grill", "X": "log fallback!", "G": "log"} {
+		got := ""
+		for _, d := range split(t, c, `{"id":"r","items":[{"name":"x","c":"`+course+`"}]}`).Request.Drafts {
+			got += " " + d.Station
+			if d.Ticket.Lines[0].NoRoute && d.Station != "log" {
+				got += "!"
+			}
+		}
+		if got != " "+want {
+			t.Errorf("%s: %s, want %s", course, got, want)
+		}
 	}
 }
 

@@ -109,6 +109,9 @@ func (s *splitter) splitRecord(index int, rec *contract.Record) {
 		t := s.base
 		// At the fallback, because routes could read the wrong one of two values.
 		t.Record, t.Raw = rec.ID, rec.Unreadable
+		if rec.Why != "" {
+			t.Banners = []string{rec.Why}
+		}
 		if tr != nil {
 			tr.Unreadable = true
 		}
@@ -124,7 +127,7 @@ func (s *splitter) splitRecord(index int, rec *contract.Record) {
 	}
 	// A record that is void anyway needs no note that it may be void.
 	if !t.Void {
-		t.Notes = append(t.Notes, unreadableVoids(rec.Fields, voidFlags[:], nil)...)
+		t.Notes = append(t.Notes, unreadableVoids(rec.Fields)...)
 	}
 	// No route can match it: expressions are evaluated for items.
 	if len(rec.Items) == 0 { // a message to the kitchen, or a void of the whole check
@@ -161,11 +164,10 @@ func (s *splitter) splitItem(
 	if f.trace != nil {
 		it = &f.trace.Items[index]
 	}
-	stations := s.stations(rec, i, it)
-	routed := len(stations) > 0
-	if !routed {
+	stations, routed := s.stations(rec, i, it)
+	if !routed && !slices.Contains(stations, s.fallback) {
 		// So that what no route matches still reaches a cook.
-		stations = []string{s.fallback}
+		stations = append(stations, s.fallback)
 	}
 	if it != nil {
 		it.Stations, it.NoRoute = stations, !routed
@@ -237,11 +239,12 @@ func (s *splitter) sortedIndices(items []map[string]any) []int {
 	return indices
 }
 
-// stations returns the stations that the routes choose for an item, none if no route matches it.
+// stations returns the stations that the routes choose for an item. routed is false if no route matches it, or
+// only some with Continue to logs, where nobody cooks.
 //
 // With Continue, two routes may name the same station. It gets the item once: twice on paper is
 // cooked twice.
-func (s *splitter) stations(rec *contract.Record, item int, it *ItemTrace) (out []string) {
+func (s *splitter) stations(rec *contract.Record, item int, it *ItemTrace) (out []string, routed bool) {
 	done := false
 	for i := range s.plan.routes {
 		r := &s.plan.routes[i]
@@ -263,10 +266,11 @@ func (s *splitter) stations(rec *contract.Record, item int, it *ItemTrace) (out 
 			if !slices.Contains(out, name) {
 				out = append(out, name)
 			}
+			routed = routed || !slices.Contains(s.plan.logs, name)
 		}
 		done = !r.continues
 	}
-	return out
+	return out, routed || done
 }
 
 // serves says whether the route is for that venue. Names are compared in any case, as people write

@@ -67,6 +67,9 @@ func TestAVoidThatCannotBeReadIsPrintedAsANote(t *testing.T) {
 		if l := only(t, Config{}, "", `"name":"Pie",`+in).Lines[0]; strings.Join(l.Notes, "/") != want {
 			t.Errorf("%s of an item: %q, want %q", in, l.Notes, want)
 		}
+		if tk := only(t, Config{}, in, `"name":"Pie"`); strings.Join(tk.Notes, "/") != want {
+			t.Errorf("%s of a record: %q, want %q", in, tk.Notes, want)
+		}
 	}
 	// What is quoted hides nothing of a record that has nothing else to show.
 	tk := split(t, Config{}, `{"id":"r","items":[],"meal":"Pie","isVoid":{"value":true}}`).Request.Drafts[0].Ticket

@@ -42,6 +42,16 @@ func TestNextPageCursorIsFoundInEveryPlace(t *testing.T) {
 		{"", `{` + ann + `,"pagination":{"next_cursor":"two"}}`, `{` + bo + `,"pagination":[]}`},
 		{"", "X-Next-Cursor: two\n{" + ann + `}`, `{` + bo + `}`},
 		{"", "X-Next-Cursor: two\n{" + ann + `}`, "X-Next-Cursor: \n{" + bo + `,"cursor":"two"}`},
+		{"", `{` + ann + `,"next":"two"}`, `{` + bo + `,"next":null,"cursor":"two"}`},
+		{"", `{` + ann + `,"next":"https://x.test/v1/labor/employees?limit=1&cursor=two"}`, `{` + bo + `,"next":""}`},
+		{"", `{` + ann + `,"links":{"next":"/v1/labor/employees?cursor=two"}}`, `{` + bo + `,"links":{"next":null}}`},
+		{"", `{` + ann + `,"links":{"next":"?cursor=%74wo"}}`, `{` + bo + `,"links":{}}`},
+		{"", "Link: </e?cursor=one>; rel=\"first\", <https://x.test/e?cursor=two>; title=\"a\"; rel=\"last NEXT\"\n{" +
+			ann + `}`, "Link: </e?cursor=one>; rel=\"first\"\n{" + bo + `}`},
+		{"", "Link: <?cursor=two>;rel=next\n{" + ann + `,"cursor":"one"}`, `{` + bo + `,"cursor":"two"}`},
+		{"header:link", "Link: <?cursor=two>;rel=next\n{" + ann + `,"next":"x"}`, `{` + bo + `,"next":"x"}`},
+		{"", "Link: </e>; rel=\"first\"\n{" + ann + `,"cursor":"two"}`, `{` + bo + `}`},
+		{"", "X-Next-Cursor: \n{" + ann + `,"nextCursor":"two"}`, `{` + bo + `}`},
 		{"", `{` + ann + `,"cursor":2}`, `{` + bo + `,"cursor":false}`},
 		// of two cursors, one is the page's own
 		{"", `{` + ann + `,"cursor":"one","nextCursor":"two"}`, `{` + bo + `,"cursor":"two","nextCursor":null}`},

@@ -176,6 +176,37 @@ func (v *Venue) explain(ctx context.Context, e *Error) {
 	}
 }
 
+// findElsewhere adds to a 404 whether the same call is answered with /api in its path, or without:
+// services differ in which of their calls have it.
+func (v *Venue) findElsewhere(ctx context.Context, e *Error, req *http.Request, secrets []string) {
+	const api = "/api"
+	base := strings.TrimSuffix(v.c.base.Path, "/")
+	below := strings.TrimPrefix(req.URL.Path, base)
+	other := *req.URL
+	without, had := strings.CutSuffix(base, api)
+	if deeper, ok := strings.CutPrefix(below, api+"/"); ok {
+		other.Path, had = base+"/"+deeper, true
+	} else if other.Path = base + api + below; had {
+		other.Path = without + below
+	}
+	// One exchange at most: the operator waits for the error, not for its explanation.
+	x := exchange{v: v, call: e.Call, secrets: secrets}
+	again := req.Clone(ctx)
+	again.URL = &other
+	if a, err := x.send(again); err != nil || !a.good() || jsonObject(a.body) == nil {
+		return
+	}
+	key := "service.labor.prefix"
+	if e.Call == CallMe {
+		key = "service.me.path"
+	}
+	e.Advice = fmt.Sprintf("it answers at %s: put %s before the path with %s", other.Path, api, key)
+	if had {
+		e.Advice = fmt.Sprintf("it answers at %s: this call has no %s; take it out of service.base_url or %s, and put "+
+			"it before the paths of the other calls", other.Path, api, key)
+	}
+}
+
 // oauthErrors are the error codes of RFC 6749, section 5.2, and some of section 4.1.2.1
 // that token endpoints send as well.
 var oauthErrors = []string{

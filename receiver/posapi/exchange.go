@@ -71,6 +71,8 @@ func (v *Venue) get(ctx context.Context, call Call, path string, query url.Value
 		// Only now, not for each try: it costs another request.
 		case e.kind == ErrForbidden:
 			v.explain(ctx, e)
+		case e.kind == ErrNotFound:
+			v.findElsewhere(ctx, e, req, []string{g.token.AccessToken, g.secret})
 		}
 		return e
 	}

@@ -35,8 +35,8 @@ func TestEachStatusHasItsKindAndNumberOfTries(t *testing.T) {
 			want, asked = ErrUnauthorized, 2
 		case status == 403: // and /me, for the scopes
 			want, asked = ErrForbidden, 2
-		case status == 404:
-			want = ErrNotFound
+		case status == 404: // the second one asks whether it answers elsewhere
+			want, asked = ErrNotFound, 2
 		case status == 429:
 			want, asked = ErrRateLimited, 3
 		case status == 501, status == 505:

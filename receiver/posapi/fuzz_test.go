@@ -18,16 +18,19 @@ func FuzzAnswers(f *testing.F) {
 		`{"records":[{"id"`,
 		`{"records":[],"serverClientDrift":1e400,"serverRequestTimestamp":"2026-01-01T00:00:00Z"}`, "\xef\xbb\xbf{}",
 		`{"count":-1,"records":null}`, ``,
+		`{"records":[{}],"next":"/e?cursor=a%1b"}`, `{"records":[{}],"next":"//%zz?"}`,
 	} {
 		f.Add([]byte(body), 200, "application/json", "")
 		f.Add([]byte(body), 403, "text/\x1bhtml", "next")
+		f.Add([]byte(body), 200, "application/json", `<https://h/e?cursor=%1b>; title="a"; rel="next", <b>;rel`)
 	}
 	f.Fuzz(func(t *testing.T, body []byte, status int, kind, header string) {
 		v := client(t, new(service), nil).Venue(grill)
 		a := answer{body: body, Response: &http.Response{StatusCode: 100 + (status&0x7fffffff)%500, Header: http.Header{
 			"Content-Type": {
 				kind,
-			}, "X-Next-Cursor": {header}, "Retry-After": {header}, "Date": {kind}, "Location": {header},
+			}, "X-Next-Cursor": {header}, "Link": {header}, "Retry-After": {header}, "Date": {kind},
+			"Location": {header},
 		}}}
 		clean := func(err error, empty bool) { t.Helper(); cleanError(t, err, empty) }
 		for _, call := range []Call{CallToken, CallMe, CallEmployees, CallPayrollPeriods} {

@@ -42,7 +42,7 @@ func (v *Venue) Employees(ctx context.Context) iter.Seq2[Employee, error] {
 		query.Set(contract.ParamLimit, strconv.Itoa(v.c.o.PageLimit))
 	}
 	return func(yield func(Employee, error) bool) {
-		for r, err := range v.list(ctx, CallEmployees, contract.PathEmployees, query) {
+		for r, err := range v.list(ctx, CallEmployees, v.c.o.LaborPrefix+contract.PathEmployees, query) {
 			e := Employee{
 				ID:        r.id(),
 				Name:      jsonText(r.fields[contract.FieldName]),
@@ -93,7 +93,7 @@ func (p PayrollPeriod) MarshalJSON() ([]byte, error) { return p.Raw.MarshalJSON(
 func (v *Venue) PayrollPeriods(ctx context.Context) ([]PayrollPeriod, error) {
 	periods := []PayrollPeriod{}
 	query := url.Values{v.c.o.PayrollVenueParam: {v.id}}
-	for r, err := range v.list(ctx, CallPayrollPeriods, contract.PathPayrollPeriods, query) {
+	for r, err := range v.list(ctx, CallPayrollPeriods, v.c.o.LaborPrefix+contract.PathPayrollPeriods, query) {
 		if _, ok := errors.AsType[*CountError](err); ok {
 			return periods, err
 		}

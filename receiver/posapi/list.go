@@ -9,7 +9,10 @@ import (
 	"iter"
 	"maps"
 	"math"
+	"net/http"
 	"net/url"
+	"path"
+	"slices"
 	"strings"
 
 	"ticketrail/receiver/contract"
@@ -185,13 +188,14 @@ func (l *listing) open(a *answer) (page, *Error) {
 // page's own. A cursor that cannot be used is an error: without it the first page would count as
 // the whole list, and the employees on the others as gone.
 func (l *listing) nextCursor(obj map[string]json.RawMessage, a *answer) (string, *Error) {
-	places := append([]string{headerPlace + contract.HeaderNextCursor}, contract.NextCursorPlaces()...)
+	places := append([]string{headerPlace + contract.HeaderNextCursor, headerPlace + contract.HeaderLink},
+		contract.NextCursorPlaces()...)
 	if l.cursorAt != "" {
 		places = []string{l.cursorAt}
 	}
 	emptyNext := false
 	for _, place := range places {
-		next := strings.Contains(strings.ToLower(place), "next")
+		next := strings.Contains(strings.ToLower(place), "next") || place == headerPlace+contract.HeaderLink
 		if emptyNext && !next {
 			break
 		}
@@ -200,18 +204,81 @@ func (l *listing) nextCursor(obj map[string]json.RawMessage, a *answer) (string,
 		if k == "an object" || k == "an array" || string(raw) == "true" {
 			return "", l.malformed("%s: want a cursor, got %s", place, k)
 		}
-		cursor, there := jsonText(raw), raw != nil
-		if name, ok := strings.CutPrefix(place, headerPlace); ok {
+		cursor, there, ok := jsonText(raw), raw != nil, true
+		if name, header := strings.CutPrefix(place, headerPlace); header {
 			cursor, there = a.Header.Get(name), len(a.Header.Values(name)) > 0
+			if http.CanonicalHeaderKey(name) == contract.HeaderLink {
+				// Other links, such as rel="first", say nothing about the next page.
+				cursor = nextLink(a.Header.Values(name))
+				there = cursor != ""
+			}
+		}
+		if cursor, ok = cursorIn(cursor); !ok {
+			return "", l.malformed("%s: an address without a cursor", place)
 		}
 		if cursor = strings.TrimSpace(cursor); len(cursor) > maxCursor {
 			return "", l.malformed("%s: a cursor of %d bytes, more than %d", place, len(cursor), maxCursor)
 		}
 		if cursor != "" {
 			l.cursorAt = place
+			l.v.cursorAt.Store(&place)
 			return cursor, nil
 		}
 		emptyNext = emptyNext || there && next
 	}
 	return "", nil
+}
+
+// nextLink is the address of the next page in Link headers (RFC 8288); "" if they name none.
+func nextLink(headers []string) string {
+	for _, h := range headers {
+		for link := range strings.SplitSeq(h, ",") {
+			address, params, _ := strings.Cut(strings.TrimSpace(link), ">")
+			for p := range strings.SplitSeq(params, ";") {
+				name, value, _ := strings.Cut(strings.TrimSpace(p), "=")
+				if strings.EqualFold(name, "rel") &&
+					slices.Contains(strings.Fields(strings.ToLower(strings.Trim(value, `"`))), "next") {
+					return strings.TrimPrefix(address, "<")
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// cursorIn is the cursor in what names the next page. An address stands for its parameter; it is not
+// requested, because a token must go nowhere else.
+func cursorIn(s string) (cursor string, ok bool) {
+	if !strings.Contains(s, "://") && !strings.HasPrefix(s, "/") && !strings.HasPrefix(s, "?") {
+		return s, true
+	}
+	u, err := url.Parse(strings.TrimSpace(s))
+	if err != nil || u.RawQuery == "" {
+		// A cursor in base64 may begin with a slash.
+		return s, err == nil && u.Host == ""
+	}
+	cursor = u.Query().Get(contract.ParamCursor)
+	return cursor, cursor != ""
+}
+
+// A Reading is how this client reads what the contract leaves open: the paths on the service's host,
+// and where a list names its next page.
+type Reading struct {
+	Token    string `json:"token"`
+	Me       string `json:"me"`
+	Labor    string `json:"labor"`     // before /employees and /payrollperiods
+	NextPage string `json:"next_page"` // as [Options.CursorAt]; "": no list had one
+}
+
+// Reading is the one that is used for the venue.
+func (v *Venue) Reading() Reading {
+	o, at := &v.c.o, v.cursorAt.Load()
+	r := Reading{
+		Token: v.c.base.JoinPath(o.TokenPath).Path, Me: v.c.base.JoinPath(o.MePath).Path,
+		Labor: path.Dir(v.c.base.JoinPath(o.LaborPrefix, contract.PathEmployees).Path),
+	}
+	if at != nil {
+		r.NextPage = *at
+	}
+	return r
 }

@@ -22,10 +22,9 @@ type Me struct {
 }
 
 // Me requests what the venue's token is good for. The caller checks whether [Me.Venue] is this
-// venue. ticketrail venues check does: a token for another venue is a reason why the ids of employees
-// are not found.
+// venue: with a token for another one, names and wages would be those of other people.
 func (v *Venue) Me(ctx context.Context) (me Me, err error) {
-	err = v.get(ctx, CallMe, contract.PathMe, nil, func(a *answer) (e *Error) {
+	err = v.get(ctx, CallMe, v.c.o.MePath, nil, func(a *answer) (e *Error) {
 		me, e = v.readMe(a)
 		return e
 	})

@@ -43,6 +43,49 @@ func TestMeIsFoundInEveryPlace(t *testing.T) {
 	}
 }
 
+func TestEachGroupOfCallsHasItsOwnPath(t *testing.T) {
+	s := employeePages(map[string]string{"": list(1, `{"id":"A","name":"Ann"}`)})
+	c := client(t, s, &Options{
+		BaseURL: "https://pos.example.com", TokenPath: "/api/oauth/token", MePath: "/api/me", LaborPrefix: "/api",
+	})
+	me, err := c.Me(t.Context(), grill)
+	got, err2 := names(c.Venue(grill), t.Context())
+	_, err3 := c.PayrollPeriods(t.Context(), grill)
+	if err != nil || err2 != nil || err3 != nil || me.Venue != grill || !slices.Equal(got, []string{"Ann"}) {
+		t.Errorf("%+v, %v, %v, %v, %v, asked %v", me, got, err, err2, err3, s.calls())
+	}
+	want := Reading{Token: "/api/oauth/token", Me: "/api/me", Labor: "/api/v1/labor"}
+	if r := c.Venue(grill).Reading(); r != want {
+		t.Errorf("the reading is %+v", r)
+	}
+}
+
+func TestACallThatAnswersElsewhereSaysSo(t *testing.T) {
+	for _, c := range []struct{ base, want string }{
+		{"https://pos.example.com/", "it answers at /api/me: put /api before the path with service.me.path"},
+		// Where nothing answers, the token goes nowhere else.
+		{"https://pos.example.com/other", "check whether /api belongs to service.base_url, which is " +
+			"https://pos.example.com/other"},
+		{"https://pos.example.com/json", "check whether /api belongs to service.base_url, which is " +
+			"https://pos.example.com/json"},
+	} {
+		s := new(service)
+		token := func(w http.ResponseWriter, r *http.Request) {
+			answerJSON(w, `{"access_token":"`+s.issue(grill)+`"}`)
+		}
+		h := http.NewServeMux()
+		h.HandleFunc("POST /oauth/token", token)
+		h.HandleFunc("POST /other/oauth/token", token)
+		h.HandleFunc("POST /json/oauth/token", token)
+		h.HandleFunc("/json/", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "{}", 404) })
+		h.Handle("/", s)
+		_, err := client(t, h, &Options{BaseURL: c.base}).Me(t.Context(), grill)
+		if e := problem(t, err); !errors.Is(err, ErrNotFound) || e.Advice != c.want {
+			t.Errorf("%s: %v", c.base, err)
+		}
+	}
+}
+
 func TestRawAnswerOfMeHasNoToken(t *testing.T) {
 	s := new(service)
 	s.Me = func(w http.ResponseWriter, r *http.Request) {

@@ -53,6 +53,10 @@ type Options struct {
 	// TokenPath is where a token is requested, below BaseURL. The contract names it, but not the
 	// fields of the request.
 	TokenPath string
+	// MePath is where a token is explained, and LaborPrefix what is put before the paths of the labor
+	// calls, both below BaseURL: some services have only the latter under /api. Defaults:
+	// [contract.PathMe] and none.
+	MePath, LaborPrefix string
 	// TokenVenueParam is the field of the form that names the venue.
 	TokenVenueParam string
 	// AuthStyle is [AuthHeader], or "params": the client id and secret are fields of the form.
@@ -66,8 +70,9 @@ type Options struct {
 	// default of 20 holds.
 	PageLimit int
 	// CursorAt is where an answer names its next page: a dotted path into the envelope, or
-	// "header:" and a name. Default: all of [contract.NextCursorPlaces] and
-	// [contract.HeaderNextCursor].
+	// "header:" and a name. Default: all of [contract.NextCursorPlaces],
+	// [contract.HeaderNextCursor] and Link. What is an address there stands for its parameter
+	// cursor; it is never followed.
 	CursorAt string
 	// PayrollVenueParam is the parameter that names the venue for payroll periods.
 	PayrollVenueParam string
@@ -98,6 +103,8 @@ type Venue struct {
 	id    string
 	drift atomic.Pointer[float64] // see [Venue.Drift]
 
+	cursorAt atomic.Pointer[string] // where a list named its next page; see [Venue.Reading]
+
 	fetching chan struct{}         // holds one element while a caller checks or fetches the token
 	grant    atomic.Pointer[grant] // nil: none
 }
@@ -109,6 +116,7 @@ func New(o Options) (*Client, error) {
 	if err != nil { // the text is not repeated: it may contain a password
 		return nil, errors.New("point-of-sale service: base address: want one such as https://api.example.com/api")
 	}
+	o.MePath = cmp.Or(o.MePath, contract.PathMe)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler)).With("component", "posapi")
 	o.Metrics = cmp.Or(o.Metrics, NewMetrics(nil))
 	host := base.Hostname()
@@ -155,6 +163,9 @@ func (c *Client) Employees(ctx context.Context, venue string) iter.Seq2[Employee
 func (c *Client) PayrollPeriods(ctx context.Context, venue string) ([]PayrollPeriod, error) {
 	return c.Venue(venue).PayrollPeriods(ctx)
 }
+
+// Me is [Venue.Me] of the venue with that id.
+func (c *Client) Me(ctx context.Context, venue string) (Me, error) { return c.Venue(venue).Me(ctx) }
 
 // Keep drops all venues but those with these ids, with their tokens. A call about a dropped
 // venue that is under way still ends normally.

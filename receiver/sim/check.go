@@ -38,17 +38,42 @@ type CheckOptions struct {
 	// Seed determines what is ordered. Ids are new in every run: an endpoint that has seen one
 	// would take the order for a duplicate.
 	Seed uint64
+	// Output sees what the endpoint prints or shows. Default: nothing sees it, and the rows that
+	// need it are [Unseen].
+	Output *Output
+	// Restart kills the endpoint without warning and starts it again. Default: it cannot be
+	// restarted, and the rows that need it are [Unseen].
+	Restart func(context.Context) error
 	// OnResult is called with each result as soon as it is known. May be nil.
 	OnResult func(Result)
 }
 
+// A Verdict says whether the endpoint meets a requirement.
+type Verdict string
+
+// The verdicts. Unseen is neither of the others: nothing could see whether the requirement is met.
+const (
+	Pass   Verdict = "pass"
+	Fail   Verdict = "fail"
+	Unseen Verdict = "unseen"
+)
+
+// verdict is that of a row that only looks at answers.
+func verdict(pass bool) Verdict {
+	if pass {
+		return Pass
+	}
+	return Fail
+}
+
 // A Result is one requirement of the contract, and whether the endpoint meets it.
 type Result struct {
-	Section string // of the contract
-	Name    string // what was sent
-	Want    string // the required answer
-	Got     string // the answer received
-	Pass    bool
+	Section string        `json:"section"` // of the contract
+	Name    string        `json:"name"`    // what was sent
+	Want    string        `json:"want"`    // the required answer or effect
+	Got     string        `json:"got"`     // the answer or the effect
+	Verdict Verdict       `json:"verdict"`
+	Took    time.Duration `json:"-"`
 }
 
 // Check tests whether an endpoint does what the contract requires. It sends a few hundred real
@@ -74,17 +99,30 @@ func Check(ctx context.Context, o CheckOptions) []Result {
 		c.o.Transport = t
 	}
 	var results []Result
-	for _, r := range rows(o) {
-		got, pass := r.run(c)
+	test := func(section, name, want string, run func(*checker) (string, Verdict)) {
 		// The result of a row that was interrupted says nothing.
 		if ctx.Err() != nil {
-			break
+			return
 		}
-		result := Result{r.section, r.name, r.want, got, pass}
+		began := time.Now()
+		got, v := run(c)
+		if ctx.Err() != nil {
+			return
+		}
+		result := Result{section, name, want, got, v, time.Since(began)}
 		results = append(results, result)
 		if o.OnResult != nil {
 			o.OnResult(result)
 		}
+	}
+	for _, r := range rows(o) {
+		test(r.section, r.name, r.want, func(c *checker) (string, Verdict) {
+			got, pass := r.run(c)
+			return got, verdict(pass)
+		})
+	}
+	for _, r := range append(outputRows(o), restartRows()...) {
+		test(r.section, r.name, r.want, r.run)
 	}
 	return results
 }
@@ -100,6 +138,7 @@ type checker struct {
 	ctx    context.Context
 	o      CheckOptions
 	orders *Orders
+	copies int // how often the name of a dish is on the tickets of one order; 0: not seen
 
 	mu              sync.Mutex // guards what follows
 	unknownStatuses []int      // statuses that the contract does not list

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"mime"
 	"net"
 	"net/http"
 	"slices"
@@ -31,7 +30,7 @@ func failures(t *testing.T, e http.Handler) (failed []string, n int) {
 		},
 	)
 	for _, r := range results {
-		if !r.Pass {
+		if r.Verdict == Fail {
 			failed = append(failed, r.Section+" "+r.Name+": want "+r.Want+", got "+r.Got)
 		}
 	}
@@ -82,14 +81,6 @@ func answers(
 	}
 }
 
-func depth(items []any) (n int) {
-	for _, it := range items {
-		c, _ := it.(map[string]any)["childItems"].([]any)
-		n = max(n, 1+depth(c))
-	}
-	return n
-}
-
 func retry(p contract.PrintRequest) json.Number {
 	n, _ := p.Records[0].Fields["retryCount"].(json.Number)
 	return n
@@ -101,24 +92,10 @@ func TestEveryWrongEndpointFailsARow(t *testing.T) {
 		change func(*testEndpoint)
 	}
 	for name, c := range map[string]wrong{
-		"it takes every venue":    {"an unknown venue", func(e *testEndpoint) { e.badVenue = 200 }},
-		"an unknown venue is 401": {"an unknown venue", func(e *testEndpoint) { e.badVenue = 401 }},
-		"no venue is fine":        {"no x-svc-venueid", func(e *testEndpoint) { e.noVenue = 200 }},
-		"no venue is 400":         {"no x-svc-venueid", func(e *testEndpoint) { e.noVenue = 400 }},
-		"no device is fine":       {"no x-svc-device-id", func(e *testEndpoint) { e.noDevice = 200 }},
-		"no device is 500":        {"no x-svc-device-id", func(e *testEndpoint) { e.noDevice = 500 }},
-		"one venue only": {"an order of venue " + venueB, func(e *testEndpoint) {
-			e.before = header(403, contract.HeaderVenue, venueB)
-		}},
-		"broken JSON is fine":    {"half a body", func(e *testEndpoint) { e.notJSON = 200 }},
-		"broken JSON is 500":     {"half a body", func(e *testEndpoint) { e.notJSON = 500 }},
-		"broken JSON is 422":     {"the status", func(e *testEndpoint) { e.notJSON = 422 }},
-		"a schema fault is fine": {"no records[0].id", func(e *testEndpoint) { e.notRequest = 200 }},
-		"a schema fault is 422":  {"items that are a string", func(e *testEndpoint) { e.notRequest = 422 }},
-		"done is 201":            {"an order: ", func(e *testEndpoint) { e.done = 201 }},
-		"done is 204":            {"the status", func(e *testEndpoint) { e.done = 204 }},
-		"a duplicate is 409":     {"the same request twice", func(e *testEndpoint) { e.duplicate = 409 }},
-		"a duplicate is 500":     {"retries after hanging up", func(e *testEndpoint) { e.duplicate = 500 }},
+		"no venue is 400":    {"no x-svc-venueid", func(e *testEndpoint) { e.noVenue = 400 }},
+		"no device is 500":   {"no x-svc-device-id", func(e *testEndpoint) { e.noDevice = 500 }},
+		"broken JSON is 422": {"the status", func(e *testEndpoint) { e.notJSON = 422 }},
+		"a duplicate is 500": {"retries after hanging up", func(e *testEndpoint) { e.duplicate = 500 }},
 		"a duplicate is new": {"the same request twice", func(e *testEndpoint) {
 			e.forget = func(contract.PrintRequest) bool { return true }
 		}},
@@ -140,26 +117,9 @@ func TestEveryWrongEndpointFailsARow(t *testing.T) {
 			}
 		}},
 		"it compares two bytes of an id": {"60 orders, 16 at a time", func(e *testEndpoint) { e.idBytes = 2 }},
-		"unknown fields are a mismatch": {"unknown fields", func(e *testEndpoint) {
-			e.opened = answers(400, func(p contract.PrintRequest) bool { return p.Records[0].Fields["moon"] != nil })
-		}},
-		"one record only": {"two records", func(e *testEndpoint) {
-			e.opened = answers(400, func(p contract.PrintRequest) bool { return len(p.Records) > 1 })
-		}},
-		"shallow modifiers only": {"eight levels deep", func(e *testEndpoint) {
-			e.opened = answers(400, func(p contract.PrintRequest) bool {
-				return depth(p.Records[0].Fields["items"].([]any)) > 5
-			})
-		}},
-		"null is no list": {"childItems that are null", func(e *testEndpoint) {
-			e.opened = answers(400, func(p contract.PrintRequest) bool {
-				return bytes.Contains(p.Raw, []byte(`"childItems":null`))
-			})
-		}},
 		"an empty record is a mismatch": {"a record without an item", func(e *testEndpoint) {
 			e.opened = answers(400, func(p contract.PrintRequest) bool { return len(p.Records[0].Items) == 0 })
 		}},
-		"Latin letters only": {"every script", func(e *testEndpoint) { e.opened = answers(500, foreign) }},
 		"a void crashes it": {"a void", func(e *testEndpoint) {
 			e.opened = answers(500, func(p contract.PrintRequest) bool {
 				return bytes.Contains(p.Raw, []byte(`"quantity":-`))
@@ -167,27 +127,6 @@ func TestEveryWrongEndpointFailsARow(t *testing.T) {
 		}},
 		"small orders only": {"a large party", func(e *testEndpoint) {
 			e.opened = answers(400, func(p contract.PrintRequest) bool { return len(p.Raw) > 20_000 })
-		}},
-		"it requires a Content-Length": {"in chunks", func(e *testEndpoint) {
-			e.before = func(w writer, r *http.Request) bool {
-				if r.ContentLength < 0 {
-					w.WriteHeader(411)
-				}
-				return r.ContentLength < 0
-			}
-		}},
-		"no parameters on Content-Type": {"Content-Type has parameters", func(e *testEndpoint) {
-			e.before = func(w writer, r *http.Request) bool {
-				_, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-				if err != nil || len(params) > 0 {
-					w.WriteHeader(400)
-					return true
-				}
-				return false
-			}
-		}},
-		"GET is fine": {"GET instead of POST", func(e *testEndpoint) {
-			e.before = func(w writer, r *http.Request) bool { return r.Method == "GET" } // which sends 200
 		}},
 		"it takes six seconds": {"the time", func(e *testEndpoint) {
 			e.opened = func(writer, *http.Request, contract.PrintRequest) bool { time.Sleep(6 * second); return false }
@@ -226,21 +165,6 @@ func (e *testEndpoint) knows(p contract.PrintRequest) bool {
 	return e.seen[p.ID]
 }
 
-// header answers with a status if a header has a value; without a name, always.
-func header(status int, name, value string) func(writer, *http.Request) bool {
-	return func(w writer, r *http.Request) bool {
-		if name != "" && r.Header.Get(name) != value {
-			return false
-		}
-		w.WriteHeader(status)
-		return true
-	}
-}
-
-func foreign(p contract.PrintRequest) bool {
-	return bytes.ContainsFunc(p.Raw, func(r rune) bool { return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) })
-}
-
 func TestAnEndpointThatCannotBeReachedPassesOnlyTheRowAboutItsAddress(t *testing.T) {
 	results := Check(
 		t.Context(),
@@ -255,7 +179,7 @@ func TestAnEndpointThatCannotBeReachedPassesOnlyTheRowAboutItsAddress(t *testing
 		},
 	)
 	for _, r := range results {
-		if r.Pass != (r.Name == "the address is HTTPS") {
+		if r.Verdict != Unseen && (r.Verdict == Pass) != (r.Name == "the address is HTTPS") {
 			t.Errorf("%s %s: want %s, got %s", r.Section, r.Name, r.Want, r.Got)
 		}
 	}

@@ -78,13 +78,13 @@ func (r *roster) indexOf(seq int) int {
 	return i
 }
 
-// maxLimit is the largest page. A larger limit is reduced to it.
-const maxLimit = 100
+// defaultMaxLimit is the default of [Options.MaxLimit].
+const defaultMaxLimit = 100
 
 // employees answers with one page of the list. Wrong parameters are refused with 400 rather than
 // ignored: a test should fail at the mistake.
 func (x *exchange) employees() {
-	g, ok := x.authorize(contract.ScopeLaborRead)
+	g, ok := x.authorize(x.s.o.LaborScope)
 	if !ok {
 		return
 	}
@@ -100,7 +100,7 @@ func (x *exchange) employees() {
 			return
 		}
 	}
-	limit = min(limit, maxLimit)
+	limit = min(limit, x.s.o.MaxLimit)
 	from, cursor := 0, q.Get(contract.ParamCursor)
 	if cursor != "" {
 		if from, ok = openCursor(g.venue, cursor); !ok {

@@ -23,32 +23,30 @@ type testEndpoint struct {
 	takes          time.Duration // it accepts one order at a time, and each takes this long
 
 	// The statuses it answers with.
-	noVenue, badVenue, noDevice int
-	notJSON, notRequest         int
-	done, duplicate             int
+	noVenue, noDevice, notJSON, done, duplicate int
 
 	before func(w writer, r *http.Request) bool                          // called before it checks the headers
 	opened func(w writer, _ *http.Request, p contract.PrintRequest) bool // called when the request is correct
 	forget func(p contract.PrintRequest) bool                            // it takes this duplicate for new
 
-	mu   sync.Mutex
-	seen map[string]bool
-	one  chan struct{}
+	mu      sync.Mutex
+	seen    map[string]bool
+	came    []string // the bodies of the orders that were new: its tickets
+	one     chan struct{}
+	crashed int
 }
 
 type writer = http.ResponseWriter
 
 func newTestEndpoint() *testEndpoint {
 	return &testEndpoint{
-		noVenue:    401,
-		badVenue:   403,
-		noDevice:   401,
-		notJSON:    400,
-		notRequest: 400,
-		done:       200,
-		duplicate:  200,
-		seen:       map[string]bool{},
-		one:        make(chan struct{}, 1),
+		noVenue:   401,
+		noDevice:  401,
+		notJSON:   400,
+		done:      200,
+		duplicate: 200,
+		seen:      map[string]bool{},
+		one:       make(chan struct{}, 1),
 	}
 }
 
@@ -76,13 +74,13 @@ func (e *testEndpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method != http.MethodPost:
 		w.WriteHeader(405)
 		return
-	case !there && e.noVenue != 200:
+	case !there:
 		w.WriteHeader(e.noVenue)
 		return
-	case there && venueID != venueA && venueID != venueB && e.badVenue != 200:
-		w.WriteHeader(e.badVenue)
+	case there && venueID != venueA && venueID != venueB:
+		w.WriteHeader(403)
 		return
-	case r.Header.Get(contract.HeaderDevice) == "" && e.noDevice != 200:
+	case r.Header.Get(contract.HeaderDevice) == "":
 		w.WriteHeader(e.noDevice)
 		return
 	}
@@ -91,7 +89,7 @@ func (e *testEndpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if _, ok := errors.AsType[*contract.InvalidJSON](err); ok {
 			w.WriteHeader(e.notJSON)
 		} else {
-			w.WriteHeader(e.notRequest)
+			w.WriteHeader(400)
 		}
 		return
 	}
@@ -118,6 +116,7 @@ func (e *testEndpoint) accept(w http.ResponseWriter, p contract.PrintRequest) {
 			return
 		}
 		e.seen[p.ID] = true
+		e.came = append(e.came, string(p.Raw))
 	}
 	e.answer(w, e.done, false)
 }

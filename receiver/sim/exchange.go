@@ -87,9 +87,32 @@ func (x *exchange) list(records []map[string]any, count int, next string) {
 		contract.FieldClientDrift: x.drift.Seconds(),
 	}
 	if next != "" {
-		envelope[contract.FieldNextCursor] = next
+		x.nameNext(envelope, next)
 	}
 	x.answer(http.StatusOK, envelope)
+}
+
+// nameNext names the next page where [Options.CursorAt] says.
+func (x *exchange) nameNext(envelope map[string]any, next string) {
+	at := x.s.o.CursorAt
+	header, ok := strings.CutPrefix(at, "header:")
+	if !ok {
+		parts := strings.Split(at, ".")
+		for _, p := range parts[:len(parts)-1] {
+			inner := map[string]any{}
+			envelope[p], envelope = inner, inner
+		}
+		envelope[parts[len(parts)-1]] = next
+		return
+	}
+	if strings.EqualFold(header, contract.HeaderLink) {
+		u := *x.r.URL
+		q := u.Query()
+		q.Set(contract.ParamCursor, next)
+		u.RawQuery = q.Encode()
+		next = "<" + u.RequestURI() + `>; rel="next"`
+	}
+	x.header.Set(header, next)
 }
 
 // authorize returns the grant of the request's token. If there is none, it answers 401 or 403. The

@@ -14,6 +14,8 @@ type Load struct {
 	Count int
 	// Rate is in orders a second; 0: as fast as they are answered.
 	Rate float64
+	// Due is when the nth order is sent, from 0, after the first. Default: Rate decides.
+	Due func(n int) time.Duration
 	// Concurrency is how many orders may wait for their answers at once. Default: 1.
 	Concurrency int
 	// Duplicates is the share of accepted orders, 0 to 1, that are sent a second time with the
@@ -64,7 +66,7 @@ func (s *Sender) Run(ctx context.Context, e Load) *Summary {
 	// Drawn here, in the order of the orders, so that the seed decides which are duplicates,
 	// whatever the senders' speed.
 	rng := newRand(e.Seed, "duplicates")
-	for n := 0; (e.Count == 0 || n < e.Count) && due(ctx, began, n, e.Rate); n++ {
+	for n := 0; (e.Count == 0 || n < e.Count) && due(ctx, began, e.offset(n)); n++ {
 		select {
 		case queue <- work{e.Next(), rng.Float64() < e.Duplicates}:
 		case <-ctx.Done():
@@ -76,12 +78,22 @@ func (s *Sender) Run(ctx context.Context, e Load) *Summary {
 	return sum
 }
 
-// due waits until the nth order has to be sent. It returns false when ctx has ended. The times are
-// fixed from the beginning: after a slow answer the rate is made up, as guests do not order later
-// because the kitchen is slow.
-func due(ctx context.Context, began time.Time, n int, rate float64) bool {
-	if rate > 0 {
-		sleep(ctx, time.Until(began.Add(time.Duration(float64(n)/rate*float64(time.Second)))))
+// offset is when the nth order is sent. With a rate, the times are fixed from the beginning: after a
+// slow answer the rate is made up, as guests do not order later because the kitchen is slow.
+func (e Load) offset(n int) time.Duration {
+	switch {
+	case e.Due != nil:
+		return e.Due(n)
+	case e.Rate > 0:
+		return time.Duration(float64(n) / e.Rate * float64(time.Second))
+	}
+	return 0
+}
+
+// due waits until an order has to be sent. It returns false when ctx has ended.
+func due(ctx context.Context, began time.Time, offset time.Duration) bool {
+	if offset > 0 {
+		sleep(ctx, time.Until(began.Add(offset)))
 	}
 	return ctx.Err() == nil
 }

@@ -68,6 +68,8 @@ type Sender struct {
 	// Backoff is the pause before the first retry. Each further pause is twice as long. The
 	// contract says "exponential backoff" and gives no figure. Default: 1 s.
 	Backoff time.Duration
+	// Retries is how often an order is sent again at most. Default (nil): 3, the contract's most.
+	Retries *int
 	// Logger gets one line for each job. Default: none.
 	Logger *slog.Logger
 }
@@ -87,10 +89,14 @@ func (s *Sender) Send(ctx context.Context, o Order) Job {
 	var j Job
 	log := cmp.Or(s.Logger, slog.New(slog.DiscardHandler))
 	pause := cmp.Or(s.Backoff, defaultBackoff)
+	retries := contract.WebhookRetries
+	if s.Retries != nil {
+		retries = *s.Retries
+	}
 	for n := 0; ; n++ {
 		a, answer := s.post(ctx, o, n)
 		j.Attempts, j.Status, j.Answer = append(j.Attempts, a), a.Status, answer
-		if !j.judge(a) || ctx.Err() != nil || n == contract.WebhookRetries {
+		if !j.judge(a) || ctx.Err() != nil || n == retries {
 			break
 		}
 		log.Debug("retry", "id", o.ID, "attempt", n+1, "problem", j.Problem, "in", pause)

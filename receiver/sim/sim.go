@@ -39,8 +39,19 @@ func Calls() []Call { return []Call{CallToken, CallMe, CallEmployees, CallPayrol
 // Options of a [Service]. Without ClientID, ClientSecret and at least one venue it refuses every
 // request.
 type Options struct {
-	// Prefix is put before every path, for example /api. Default: none.
-	Prefix string
+	// Prefix is put before every path, for example /api; the others between it and the paths of one
+	// group of calls. Default: none.
+	Prefix, TokenPrefix, MePrefix, LaborPrefix string
+	// TokenVenueParam and PayrollVenueParam name the venue in a request. Defaults:
+	// [contract.ParamTokenVenue] and [contract.ParamPayrollVenue].
+	TokenVenueParam, PayrollVenueParam string
+	// CursorAt is where a page of employees names the next one: a dotted path into the envelope, or
+	// "header:" and a name; in "header:Link" it is an address. Default: [contract.FieldNextCursor].
+	CursorAt string
+	// MaxLimit is the largest page of employees; a larger limit is reduced to it. Default: 100.
+	MaxLimit int
+	// LaborScope is the scope that the labor calls need. Default: [contract.ScopeLaborRead].
+	LaborScope string
 	// ClientID and ClientSecret are the credentials of the integrator.
 	ClientID, ClientSecret string
 	// Venues are those that the integrator may get a token for.
@@ -98,10 +109,14 @@ type venue struct {
 
 // New makes a service. It checks nothing: a test may want a venue with a wrong id or zone.
 func New(o Options) *Service {
-	o.Prefix = "/" + strings.Trim(o.Prefix, "/")
-	if o.Prefix == "/" {
-		o.Prefix = ""
+	for _, p := range []*string{&o.Prefix, &o.TokenPrefix, &o.MePrefix, &o.LaborPrefix} {
+		*p = strings.TrimSuffix("/"+strings.Trim(*p, "/"), "/")
 	}
+	o.TokenVenueParam = cmp.Or(o.TokenVenueParam, contract.ParamTokenVenue)
+	o.PayrollVenueParam = cmp.Or(o.PayrollVenueParam, contract.ParamPayrollVenue)
+	o.CursorAt = cmp.Or(o.CursorAt, contract.FieldNextCursor)
+	o.MaxLimit = cmp.Or(o.MaxLimit, defaultMaxLimit)
+	o.LaborScope = cmp.Or(o.LaborScope, contract.ScopeLaborRead)
 	o.TokenTTL = cmp.Or(o.TokenTTL, contract.TokenLifetime)
 	s := &Service{
 		o: o, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)).With("component", "sim"),
@@ -146,13 +161,13 @@ func (s *Service) endpoint(path string) (endpoint, bool) {
 		return endpoint{}, false
 	}
 	switch below {
-	case contract.PathToken:
+	case s.o.TokenPrefix + contract.PathToken:
 		return endpoint{CallToken, http.MethodPost, (*exchange).token}, true
-	case contract.PathMe:
+	case s.o.MePrefix + contract.PathMe:
 		return endpoint{CallMe, http.MethodGet, (*exchange).me}, true
-	case contract.PathEmployees:
+	case s.o.LaborPrefix + contract.PathEmployees:
 		return endpoint{CallEmployees, http.MethodGet, (*exchange).employees}, true
-	case contract.PathPayrollPeriods:
+	case s.o.LaborPrefix + contract.PathPayrollPeriods:
 		return endpoint{CallPayrollPeriods, http.MethodGet, (*exchange).payrollPeriods}, true
 	}
 	return endpoint{}, false

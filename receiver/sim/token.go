@@ -113,7 +113,7 @@ func unescaped(s string) string {
 // grant returns the venue and scopes that the form asks for. If it must refuse, it answers. A
 // venue that the client may not use is answered 403 and not 401: its credentials are right.
 func (x *exchange) grant(form url.Values) (grant, bool) {
-	const param = contract.ParamTokenVenue
+	param := x.s.o.TokenVenueParam
 	id := form.Get(param)
 	if id == "" {
 		x.tokenRefused(http.StatusBadRequest, contract.ErrorInvalidRequest, param+": missing; a token is for one venue")

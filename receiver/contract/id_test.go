@@ -1,0 +1,96 @@
+package contract
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"unicode/utf8"
+)
+
+func bodyOf(id string) []byte {
+	return fmt.Appendf(nil, `{"records":[{"id" : "%s" ,"items":[]}]}`, id)
+}
+
+func TestIdsOfDifferentBytesAreDifferentKeys(t *testing.T) {
+	seen := map[string]string{}
+	for _, id := range []string{"a\xff", "a\xfe", "a\xff\xff", "a\uFFFD", `a\ud800`, `a\ud801`, `a\udc00`,
+		`a\ud800\ud800`, `a\udc00\ud800`, `a\ud800\n`, `a\ud800n`, `a\"\ud800`, "\xc0\xaf", "\xff\\/"} {
+		p, err := Open(bodyOf(id), Lenient)
+		if err != nil {
+			t.Errorf("%q: %v", id, err)
+			continue
+		}
+		if other, known := seen[p.ID]; known {
+			t.Errorf("%q and %q are both %q", id, other, p.ID)
+		}
+		if !utf8.ValidString(p.ID) {
+			t.Errorf("%q becomes %q, which JSON cannot store", id, p.ID)
+		}
+		seen[p.ID] = id
+	}
+}
+
+func TestAnIdThatIsNotUnicodeShowsItsBytes(t *testing.T) {
+	for id, want := range map[string]string{
+		"a\xff":         `"a\xff"`,
+		`\u0061\ud800b`: `"a\xed\xa0\x80b"`,
+		"\\t\\/\xff":    `"\t/\xff"`,
+	} {
+		if p, err := Open(bodyOf(id), Lenient); err != nil || p.ID != want || p.Records[0].ID != want {
+			t.Errorf("%q: %q, %v, want %q", id, p.ID, err, want)
+		}
+	}
+}
+
+func TestAnIdThatIsUnicodeIsTheTextThatItSpells(t *testing.T) {
+	for _, id := range []string{`A`, `\u0041`, `\uFFFD`, "\uFFFD",
+		`\uFFFD\ud83c\udf54\n\"\\\/\b\f\r\t`, `\ufffd\u00e9`} {
+		var want string
+		if err := json.Unmarshal([]byte(`"`+id+`"`), &want); err != nil {
+			t.Fatal(err)
+		}
+		if p, err := Open(bodyOf(id), Lenient); err != nil || p.ID != want {
+			t.Errorf("%s: %q, %v, want %q", id, p.ID, err, want)
+		}
+	}
+}
+
+func TestARecordIsFoundByAnIdThatIsNotUnicode(t *testing.T) {
+	body := []byte("{\"records\":[{\"id\":\"\xff\",\"items\":[]},{\"id\":\"\xfe\",\"items\":[]}]}")
+	p, err := Open(body, Lenient)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if raw, err := RawRecord(body, p.Records[1].ID); string(raw) != "{\"id\":\"\xfe\",\"items\":[]}" {
+		t.Errorf("%s, %v", raw, err)
+	}
+}
+
+func FuzzAnIdIsTheTextThatItSpells(f *testing.F) {
+	for _, s := range []string{"A", "\xff", `\ud800`, `\ud83c\udf54`, `\uFFFD\/`, `\\`, "\uFFFD\\\""} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		var want string
+		if json.Unmarshal([]byte(`"`+s+`"`), &want) != nil {
+			return
+		}
+		got := exactID([]byte(`: "` + s + `"`))
+		if !utf8.ValidString(got) || utf8.ValidString(s) && got != want && got[0] != '"' {
+			t.Fatalf("%q: %q, want %q", s, got, want)
+		}
+	})
+}
+
+func TestABodyThatPrintsAsTextHasTheIdThatOpenWouldFind(t *testing.T) {
+	for _, id := range []string{"a", "a\xff", "a\xfe", `\ud800`, "\uFFFD"} {
+		body := append([]byte("\xef\xbb\xbf"), bodyOf(id)...)
+		p, err := Open(body, Lenient)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, _, err := AsText(body, "why"); err != nil || text.ID != p.ID || text.Records[0].ID != p.ID {
+			t.Errorf("%q: %q, %v, want %q", id, text.ID, err, p.ID)
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package receiver
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"ticketrail/receiver/contract"
+)
+
+// late is the refused body as Rejects returns it.
+func late(code Code, message, body string) StoredReject {
+	return StoredReject{ID: 3, Size: len(body), Reject: Reject{
+		Time: time.Date(2026, 11, 20, 8, 32, 0, 0, time.UTC), Venue: venueID, Device: device,
+		Code: string(code), Message: message, Body: []byte(body)}}
+}
+
+func TestARefusedRequestIsPrintedOnceItsCauseIsMended(t *testing.T) {
+	const odd = `{"records":[{"id":"x","items":{}}]}`
+	burger := string(contract.Example("burger.json"))
+	for name, c := range map[string]struct {
+		one  StoredReject
+		set  func(*Policy)
+		want string // the hindrance; empty: it prints also without lenient
+	}{
+		"another media type": {late(ContentType, "Content-Type: want application/json", burger), nil, ""},
+		"a body that cannot be read": {late(SchemaMismatch, "records[0].items: want an array", odd), nil,
+			"still cannot be read: records[0].items"},
+		"no JSON": {late(InvalidJSON, "byte 1", "\x1b order 18"), nil, "still cannot be read: byte 1"},
+		"an id that is no UUID": {late(SchemaMismatch, "want a UUID", requestOfItems("a", 1)),
+			func(p *Policy) { p.Mode = contract.Strict }, "want a UUID"},
+		"a device that was added": {late(DeviceNotAllowed, "not one of", burger),
+			func(p *Policy) { p.Venues[0].Devices = []string{device} }, ""},
+		"a device that was not added": {late(DeviceNotAllowed, "not one of", burger),
+			func(p *Policy) { p.Venues[0].Devices = []string{"other"} }, "still not one of the venue's devices"},
+		"too large": {late(BodyTooLarge, "too large", burger+strings.Repeat(" ", 1<<20)), nil,
+			"receiver.max_body is 1048576"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newTestbed(t, func(_ *Options, p *Policy) {
+				if c.set != nil {
+					c.set(p)
+				}
+			})
+			for _, lenient := range []bool{false, true} {
+				receipt, err := b.PrintLate(t.Context(), c.one, lenient)
+				h, hindered := errors.AsType[*Hindrance](err)
+				if !lenient && c.want != "" {
+					if !hindered || !strings.Contains(h.Message, c.want) || len(b.intake.requests()) > 0 {
+						t.Fatalf("%v, want %q", err, c.want)
+					}
+					continue
+				}
+				if err != nil || receipt.Duplicate != (lenient && c.want == "") {
+					t.Fatalf("lenient %v: %+v, %v", lenient, receipt, err)
+				}
+			}
+			got := b.intake.requests()[0]
+			reason, _, _ := strings.Cut(c.one.Message, ";")
+			if heads := got.Drafts[0].Ticket.Heads(); heads[0] != "LATE – refused at 19:32: "+reason || !got.Late {
+				t.Errorf("headed %q", heads)
+			}
+			if !got.Received.Equal(c.one.Time) || got.Device != device || got.Venue != venueID {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
+func TestWhatCannotBePrintedLateSaysWhy(t *testing.T) {
+	burger := string(contract.Example("burger.json"))
+	b := newTestbed(t, nil)
+	for want, change := range map[string]func(*StoredReject){
+		"not listed under venues": func(s *StoredReject) { s.Venue = "00000000-0000-4000-8000-000000000001" },
+		"there is no body":        func(s *StoredReject) { s.Count = 1 },
+		"its body is empty":       func(s *StoredReject) { s.Body = nil },
+	} {
+		one := late(SchemaMismatch, "x", burger)
+		change(&one)
+		_, err := b.PrintLate(t.Context(), one, true)
+		if h, ok := errors.AsType[*Hindrance](err); !ok || !strings.Contains(h.Message, want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	one := late(BodyTooLarge, "x", burger)
+	one.Truncated = true
+	_, err := b.PrintLate(t.Context(), one, false)
+	if err == nil || !strings.Contains(err.Error(), "only the beginning") {
+		t.Errorf("a piece: %v", err)
+	}
+	one.Truncated, one.Device = false, ""
+	if _, err = b.PrintLate(t.Context(), one, false); err == nil || !strings.Contains(err.Error(), "names no device") {
+		t.Errorf("no device: %v", err)
+	}
+}
+
+func TestABodyIsKeptThatWasRefusedForItsDeviceOrConflicts(t *testing.T) {
+	b := newTestbed(t, func(_ *Options, p *Policy) { p.Venues[0].Devices = []string{device} })
+	burger := contract.Example("burger.json")
+	for range 2 {
+		req := post(burger)
+		req.Header.Set(contract.HeaderDevice, "other")
+		b.do(req)
+	}
+	b.do(post(burger))
+	b.do(post([]byte(strings.Replace(string(burger), "Cheeseburger", "Steak", 1))))
+	var got []string
+	for _, one := range b.rejected() {
+		got = append(got, one.Code)
+		if len(one.Body) != len(burger) && one.Code != "conflict" || one.Truncated || one.Count != 0 {
+			t.Errorf("kept %s of %d bytes", one.Code, len(one.Body))
+		}
+		if one.Printed.IsZero() == (one.Code == "conflict") {
+			t.Errorf("%s: printed %v", one.Code, one.Printed)
+		}
+	}
+	if strings.Join(got, " ") != "device_not_allowed device_not_allowed conflict" {
+		t.Errorf("kept %q", got)
+	}
+	if b.largeReserved.Load() != 0 {
+		t.Errorf("%d bytes still counted", b.largeReserved.Load())
+	}
+}

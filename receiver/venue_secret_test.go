@@ -1,0 +1,100 @@
+package receiver
+
+import (
+	"strings"
+	"testing"
+
+	"ticketrail/receiver/contract"
+	"ticketrail/receiver/plan"
+)
+
+const (
+	otherVenue = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a12"
+	plainVenue = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a13"
+	noVenue    = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a14"
+)
+
+// ownSecrets gives two venues secrets of their own, and one none.
+func ownSecrets(_ *Options, p *Policy) {
+	p.Venues[0].Secrets = []string{"own-old", "own-new"}
+	p.Venues = append(p.Venues, Venue{Venue: plan.Venue{ID: otherVenue}, Secrets: []string{"other"}},
+		Venue{Venue: plan.Venue{ID: plainVenue}})
+}
+
+func TestAVenueWithASecretOfItsOwnIsTakenOnlyThere(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		policy func(*Options, *Policy)
+		want   map[string]int // by the end of the path and the venue
+	}{
+		{"no secret for all", ownSecrets, map[string]int{
+			"/own-old " + venueID: 200, "/own-new " + venueID: 200, " " + venueID: 404, "/other " + venueID: 404,
+			"/other " + otherVenue: 200, "/own-old " + otherVenue: 404, " " + otherVenue: 404,
+			" " + plainVenue: 200, "/other " + plainVenue: 404, "/wrong " + plainVenue: 404, "/wrong " + venueID: 404,
+			"/own-old " + noVenue: 403, " " + noVenue: 403, "/wrong " + noVenue: 404,
+		}},
+		{"a secret for all", func(o *Options, p *Policy) {
+			ownSecrets(o, p)
+			p.Secrets = []string{"all"}
+		}, map[string]int{
+			"/own-old " + venueID: 200, "/all " + venueID: 404, " " + venueID: 404,
+			"/all " + plainVenue: 200, " " + plainVenue: 404, "/other " + plainVenue: 404,
+		}},
+		{"each has one", func(o *Options, p *Policy) { ownSecrets(o, p); p.Venues = p.Venues[:2] }, map[string]int{
+			"/own-new " + venueID: 200, "/other " + otherVenue: 200, " " + venueID: 404, " " + noVenue: 404,
+			"/other " + venueID: 404,
+		}},
+	} {
+		b := newTestbed(t, c.policy)
+		for at, want := range c.want {
+			end, id, _ := strings.Cut(at, " ")
+			req := post(contract.Example("burger.json"))
+			req.URL.Path += end
+			req.Header.Set(contract.HeaderVenue, strings.ToUpper(id))
+			w := b.do(req)
+			if w.Code != want {
+				t.Errorf("%s: %s: %d %s", c.name, at, w.Code, w.Body)
+			}
+			if want == 404 {
+				if code, message := errorOf(t, w.Body.Bytes()); code != NotFound || message != "not found" {
+					t.Errorf("%s: %s is told %s: %s", c.name, at, code, message)
+				}
+				last := b.rejects[len(b.rejects)-1]
+				if known := last.Venue == venueID || last.Venue == otherVenue; known && last.Code != "wrong_path" {
+					t.Errorf("%s: %s is kept as %+v", c.name, at, last)
+				}
+			}
+			// Whatever the venue is: a GET has no venue.
+			req.Method = "GET"
+			if w, reached := b.do(req), want != 404 || end != "/wrong" && end != ""; reached && w.Code != 405 {
+				t.Errorf("%s: GET %s: %d", c.name, at, w.Code)
+			}
+		}
+		for _, q := range b.intake.requests() {
+			if q.Venue == noVenue {
+				t.Errorf("%s: an order of a venue that is not listed is stored", c.name)
+			}
+		}
+		if out := b.log.String(); strings.Contains(out, "own-") || !strings.Contains(out, "code=wrong_path") {
+			t.Errorf("%s: %s", c.name, out)
+		}
+	}
+}
+
+func TestASecretOfAVenueEndsWithTheReloadThatTakesItAway(t *testing.T) {
+	b := newTestbed(t, ownSecrets)
+	at := func(end string) int {
+		req := post(contract.Example("burger.json"))
+		req.URL.Path += end
+		return b.do(req).Code
+	}
+	if at("/own-old") != 200 || at("") != 404 {
+		t.Error("before")
+	}
+	if err := b.SetPolicy(testPolicy(t)); err != nil {
+		t.Fatal(err)
+	}
+	if at("/own-old") != 404 || at("") != 200 {
+		t.Error("after")
+	}
+}
