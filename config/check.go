@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -30,6 +31,8 @@ func (k *checker) checkAll() {
 	k.printers()
 	k.screens()
 	k.kds()
+	k.logs()
+	k.outcomes()
 	k.display()
 	k.stationNames()
 	k.routes()
@@ -58,6 +61,12 @@ func (k *checker) receiver() {
 	case len(r.Path) > 1024:
 		k.add("receiver.path", "has %d characters; at most 1024 are allowed", len(r.Path))
 	}
+	if u, err := url.Parse(r.ExternalURL); r.ExternalURL != "" && (err != nil || u.Host == "" || u.User != nil ||
+		strings.Trim(u.Path, "/")+u.RawQuery+u.Fragment != "" ||
+		u.Scheme != "https" && (u.Scheme != "http" || !r.Insecure)) {
+		k.add("receiver.external_url", "%s is not an https address without a path; for example "+
+			"https://kitchen.example.com", quote(r.ExternalURL))
+	}
 	k.header("receiver.headers.venue", r.Headers.Venue)
 	k.header("receiver.headers.device", r.Headers.Device)
 	if strings.EqualFold(r.Headers.Venue, r.Headers.Device) {
@@ -68,11 +77,12 @@ func (k *checker) receiver() {
 			k.add("receiver.trusted_proxies", "%v would trust every client; use the network of the proxy", p)
 		}
 	}
-	if r.MaxBody < 4<<10 || r.MaxBody > 64<<20 {
-		k.add("receiver.max_body", "%v is not between 4KiB and 64MiB", r.MaxBody)
+	if r.MaxBody < 4<<10 || r.MaxBody > 8<<20 {
+		k.add("receiver.max_body", "%v is not between 4KiB and 8MiB; an order of 300 items has about 50KiB", r.MaxBody)
 	}
 	k.checkCount("receiver.max_connections", r.MaxConnections, 1, 10_000)
 	k.oneOf("receiver.schema", r.Schema, "lenient", "strict")
+	k.oneOf("receiver.conflict", r.Conflict, "add", "report")
 	k.checkDuration("receiver.respond_within", r.RespondWithin, 500*time.Millisecond, 4800*time.Millisecond,
 		"; the service gives up after 5s")
 }
@@ -90,22 +100,39 @@ func (k *checker) header(path, name string) {
 
 func (k *checker) secrets() {
 	r := &k.c.Receiver
-	if r.SecretFile == "" {
-		last := r.Path[strings.LastIndexByte(r.Path, '/')+1:]
-		if secretProblem(last) == "" && strings.ContainsAny(last, "0123456789") {
-			k.warn("receiver.path", "seems to contain a secret, which everyone who can read this file can see; "+
-				"move it to receiver.secret_file")
-		}
-		return
+	last := r.Path[strings.LastIndexByte(r.Path, '/')+1:]
+	if r.SecretFile == "" && secretProblem(last) == "" && strings.ContainsAny(last, "0123456789") {
+		k.warn("receiver.path", "seems to contain a secret, which everyone who can read this file can see; "+
+			"move it to receiver.secret_file")
 	}
-	r.SecretFile = k.secretName(r.SecretFile)
-	s, err := readSecrets(r.SecretFile)
+	seen := map[Secret]string{}
+	r.Secrets = k.secretsOf("receiver.secret_file", &r.SecretFile, seen)
+	for i := range k.c.Venues {
+		v := &k.c.Venues[i]
+		v.Secrets = k.secretsOf(fmt.Sprintf("venues[%d].secret_file", i), &v.SecretFile, seen)
+	}
+}
+
+// secretsOf reads the secrets that the key at names, if it does. seen has the secrets of other keys.
+func (k *checker) secretsOf(at string, name *string, seen map[Secret]string) []Secret {
+	if *name == "" {
+		return nil
+	}
+	*name = k.secretName(*name)
+	all, err := readSecrets(*name)
 	if err != nil {
-		k.add("receiver.secret_file", "%v", err)
-		return
+		k.add(at, "%v", err)
+		return nil
 	}
-	r.Secrets = s
-	k.warnReadable("receiver.secret_file", r.SecretFile)
+	k.warnReadable(at, *name)
+	for _, s := range all {
+		if other := seen[s]; other != "" {
+			k.add(at, "has a secret that %s has too; make another one, or each could post for the other", other)
+			return nil
+		}
+		seen[s] = at
+	}
+	return all
 }
 
 // read returns the content of a file, or nil if it cannot be read, which is a problem.

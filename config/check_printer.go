@@ -9,7 +9,7 @@ import (
 
 func (k *checker) printers() {
 	if len(k.c.Stations()) == 0 {
-		k.add("printers", "there are no stations; configure at least one printer, screen or kds")
+		k.add("printers", "there are no stations; configure at least one printer, screen, kds or log")
 	}
 	for i := range k.c.Printers {
 		p := &k.c.Printers[i]

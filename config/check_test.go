@@ -82,6 +82,7 @@ func TestEveryKeyOfTheReceiverIsChecked(t *testing.T) {
 		"allow_from: [\"::ffff:10.0.0.0/104\"]": `allow_from[0]: "::ffff:10.0.0.0/104" is an IPv4-mapped IPv6 ` +
 			`network; write it as IPv4`,
 		"max_connections: 0":          "max_connections: 0 is not between 1 and 10000",
+		"conflict: print":             `conflict: "print" is not one of add and report`,
 		"schema: Strict":              `schema: "Strict" is not one of lenient and strict; did you mean strict?`,
 		"tls: { client_ca_file: /x }": "tls.cert_file: is missing; cert_file and key_file are required together",
 		"tls: { cert_file: /x/c, key_file: /dev/zero }": "tls.cert_file: /x/c: no such file or directory; " +
@@ -125,7 +126,8 @@ func TestVenuesPrintersAndRoutesAreChecked(t *testing.T) {
 		{file(venue(""), printer(""), "routes: [{venue: w, to: [p]}]\n"),
 			`routes[0].venue: there is no venue "w"; defined: V`},
 		{file(venue(""), "oops", ""), `printers[0]: expected keys with values, got "oops"`},
-		{file(venue(""), "", ""), "printers: there are no stations; configure at least one printer, screen or kds"},
+		{file(venue(""), "", ""), "printers: there are no stations; configure at least one printer, " +
+			"screen, kds or log"},
 	} {
 		wantProblems(t, c.text, c.want)
 	}

@@ -27,12 +27,13 @@ import (
 // Config is the whole file. It is not changed after [Load], so it may be read from any goroutine; a
 // reload makes a new one.
 type Config struct {
-	Receiver Receiver  `mapstructure:"receiver"`
-	Venues   []Venue   `mapstructure:"venues"`   // the allow-list: at least one
-	Printers []Printer `mapstructure:"printers"` // printers, screens and kds are the stations; at least one
-	Screens  []Screen  `mapstructure:"screens"`
-	KDS      []KDS     `mapstructure:"kds"`
-	Display  Display   `mapstructure:"display"`
+	Receiver Receiver    `mapstructure:"receiver"`
+	Venues   []Venue     `mapstructure:"venues"`   // the allow-list: at least one
+	Printers []Printer   `mapstructure:"printers"` // with screens, kds and logs the stations; at least one
+	Screens  []Screen    `mapstructure:"screens"`
+	KDS      []KDS       `mapstructure:"kds"`
+	Logs     []TicketLog `mapstructure:"logs"`
+	Display  Display     `mapstructure:"display"`
 	// Routes are tried in order for every item; the first that matches takes it.
 	Routes []Route `mapstructure:"routes"`
 	// Fallback is the station for items that no route matches; they print under the heading NO
@@ -42,14 +43,15 @@ type Config struct {
 	// the built-in font has: Thai, Devanagari, rare Han characters. They are tried in this order,
 	// after the built-in font. Default: Unifont and Noto, as far as they are installed. Characters
 	// that no font has print as their names in brackets.
-	Fonts   []string `mapstructure:"fonts"`
-	Ticket  Ticket   `mapstructure:"ticket"`
-	Storage Storage  `mapstructure:"storage"`
-	Admin   Admin    `mapstructure:"admin"`
-	Metrics Metrics  `mapstructure:"metrics"`
-	Log     Log      `mapstructure:"log"`
-	Service Service  `mapstructure:"service"`
-	Notify  Notify   `mapstructure:"notify"`
+	Fonts    []string `mapstructure:"fonts"`
+	Ticket   Ticket   `mapstructure:"ticket"`
+	Storage  Storage  `mapstructure:"storage"`
+	Admin    Admin    `mapstructure:"admin"`
+	Metrics  Metrics  `mapstructure:"metrics"`
+	Log      Log      `mapstructure:"log"`
+	Service  Service  `mapstructure:"service"`
+	Notify   Notify   `mapstructure:"notify"`
+	Outcomes Outcomes `mapstructure:"outcomes"`
 
 	// Warnings are findings that Load accepted but that the operator should know: keys without effect,
 	// secrets that all users can read. Set by Load; not a key.
@@ -74,6 +76,9 @@ type Receiver struct {
 	//
 	//	head -c 24 /dev/urandom | base64 | tr +/ -_
 	SecretFile string `mapstructure:"secret_file"`
+	// ExternalURL is the address by which the service reaches the webhook, without Path:
+	// https://kitchen.example.com. Only `doctor` asks it. Default: with TLS.ACME its name, else none.
+	ExternalURL string `mapstructure:"external_url"`
 	// Headers are the names of the headers that identify the venue and the terminal.
 	Headers Headers `mapstructure:"headers"`
 	// TLS makes the webhook serve HTTPS itself.
@@ -88,17 +93,22 @@ type Receiver struct {
 	// AllowFrom are the networks (CIDR) that may send requests; others are answered 403. Default
 	// none: all may.
 	AllowFrom []netip.Prefix `mapstructure:"allow_from"`
-	// MaxBody is the largest request body, in bytes with a unit. Default 1MiB, 4KiB to 64MiB. A
+	// MaxBody is the largest request body, in bytes with a unit. Default 1MiB, 4KiB to 8MiB. A
 	// larger one is answered 400, which the service does not retry: that order is lost.
 	MaxBody Size `mapstructure:"max_body"`
-	// MaxConnections is how many connections may be open at the same time; further ones wait in the
-	// kernel. Default 1024, 1 to 10000. Each takes a file descriptor and up to MaxBody of memory.
+	// MaxConnections is how many connections may be open at the same time. A further one takes the
+	// place of an idle one, or waits. Default 1024, 1 to 10000. Each takes a file descriptor and up to
+	// MaxBody of memory.
 	// Needs a restart.
 	MaxConnections int `mapstructure:"max_connections" reload:"restart"`
 	// Schema is how strictly bodies are read. Default lenient: what can be printed is printed, and
 	// deviations are counted. strict answers 400 if an id is not a UUID or a retryCount is not an
 	// integer: those orders are lost.
 	Schema string `mapstructure:"schema"`
+	// Conflict is what is done with other content under a known request id. Default add: lines that are
+	// new in it print, headed ADDED UNDER A KNOWN ORDER. report prints only what is void now; the rest is
+	// logged, counted and kept in the list of rejects.
+	Conflict string `mapstructure:"conflict"`
 	// RespondWithin is how long a request may take, including reading it, until it is answered 503,
 	// which the service retries. Default 4s, 500ms to 4800ms: the service itself gives up after 5s.
 	RespondWithin time.Duration `mapstructure:"respond_within"`
@@ -124,6 +134,11 @@ type Venue struct {
 	// Default none: it is read from the venue's newest payroll period if Service is set. Until it
 	// is known, or without Service, tickets show UTC. Load warns.
 	Timezone string `mapstructure:"timezone"`
+	// SecretFile names a file with one or two lines, as Receiver.SecretFile does. The venue's requests are
+	// then taken only at https://HOST/webhooks/print/ and one of these, and no other venue's are. Default
+	// none: this venue has the address that Receiver says, so who may post for one venue may post for all
+	// that share it.
+	SecretFile string `mapstructure:"secret_file"`
 	// Devices are the ids of the terminals that may send for this venue. Default none: all may.
 	Devices []string `mapstructure:"devices"`
 	// Fallback is this venue's own fallback station. Default none: the global one.
@@ -132,6 +147,9 @@ type Venue struct {
 	// 18:00-02:00", which ends on the next day. Orders are accepted at any time. The hours are for
 	// monitoring: silence is an alert only while the venue is open. Default none: not known.
 	Hours []Hours `mapstructure:"hours"`
+
+	// Secrets are the one or two secrets in SecretFile, read by Load. Not a key.
+	Secrets []Secret `mapstructure:"-"`
 }
 
 // Route sends items to stations. Modifiers follow their item.
@@ -236,6 +254,10 @@ type Service struct {
 	Refresh time.Duration `mapstructure:"refresh" reload:"restart"`
 	// Token is the request for a token; each venue has its own token.
 	Token Token `mapstructure:"token"`
+	// Me is the request that asks what a token is good for.
+	Me Me `mapstructure:"me"`
+	// Labor is for both requests below, for employees and for payroll periods.
+	Labor Labor `mapstructure:"labor"`
 	// Employees is the request for the employees of a venue.
 	Employees Employees `mapstructure:"employees"`
 	// Payroll is the request for the payroll periods of a venue.
@@ -262,6 +284,16 @@ type Token struct {
 	RenewBefore time.Duration `mapstructure:"renew_before"`
 	// Scopes are the scopes requested. Default none: the service decides.
 	Scopes []string `mapstructure:"scopes"`
+}
+
+// Me is the request that asks which venue and scopes a token is for.
+type Me struct {
+	Path string `mapstructure:"path"` // below the base address. Default /me
+}
+
+// Labor are the requests for labor data. Some services have only these under /api.
+type Labor struct {
+	Prefix string `mapstructure:"prefix"` // before /v1/labor/..., below the base address. Default none
 }
 
 // Employees is the request for employees, one page at a time.
@@ -291,10 +323,12 @@ func Default() Config {
 			MaxBody:        1 << 20,
 			MaxConnections: 1024,
 			Schema:         "lenient",
+			Conflict:       "add",
 			RespondWithin:  4 * time.Second,
 		},
-		Display: Display{Listen: "127.0.0.1:9322"},
-		Ticket:  Ticket{Alarms: defaultAlarms()},
+		Outcomes: Outcomes{LateAfter: 3 * time.Minute},
+		Display:  Display{Listen: "127.0.0.1:9322"},
+		Ticket:   Ticket{Alarms: defaultAlarms()},
 		Storage: Storage{
 			Path:             "/var/lib/ticketrail/ticketrail.db",
 			DedupRetention:   168 * time.Hour,
@@ -310,6 +344,7 @@ func Default() Config {
 			Token: Token{
 				Path: "/oauth/token", VenueParam: "venue_id", AuthStyle: "params", RenewBefore: time.Minute,
 			},
+			Me:      Me{Path: "/me"},
 			Payroll: Payroll{VenueParam: "venueId"},
 		},
 		Notify: Notify{After: 3 * time.Minute},

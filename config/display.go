@@ -174,11 +174,14 @@ func (c *Config) stations() (all []station) {
 	for _, d := range c.KDS {
 		all = append(all, station{d.Name, d.Backup, d.HoldFor, false})
 	}
+	for _, l := range c.Logs {
+		all = append(all, station{l.Name, l.Backup, l.HoldFor, false})
+	}
 	return all
 }
 
 // Stations returns the names of all stations that a ticket can be sent to: the printers, the
-// screens except expo screens, the third-party displays, each in the order of the file.
+// screens except expo screens, the third-party displays, the logs, each in the order of the file.
 func (c *Config) Stations() []string {
 	var names []string
 	for _, s := range c.stations() {

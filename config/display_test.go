@@ -124,6 +124,13 @@ func TestEveryKeyOfScreensAndDisplaysIsChecked(t *testing.T) {
 		"kds: [ { name: a, url: \"https://a\", timeout: 2m } ]": "kds[0].timeout: 2m is more than 1m",
 		"kds: [ { name: a, url: \"https://a\", secret_file: /gone } ]": "kds[0].secret_file: /gone: no such file " +
 			"or directory; correct the path or create the file",
+		"logs: [ { name: a } ]": "logs[0].to: is missing; for example " +
+			"file:///var/log/ticketrail/tickets.jsonl",
+		"logs: [ { name: a, to: stdout, expire_after: 1s } ]": "logs[0].expire_after: 1s is less than 1m",
+		"logs: [ { name: a, to: stdout, ca_file: /gone } ]": "logs[0].ca_file: /gone: no such file or directory; " +
+			"correct the path or create the file",
+		"logs: [ { name: a, to: stdout, backup: nobody } ]": "logs[0].backup: there is no station \"nobody\"; " +
+			"defined: grill, bar, a",
 		"display: { listen: \":9322\" }": "display.listen: :9322 is not a loopback address, and orders would be " +
 			"sent unencrypted; set " +
 			"display.tls, or display.insecure: true",

@@ -28,9 +28,12 @@ func TestEveryKeyOutsideListsCanBeSetInTheEnvironment(t *testing.T) {
 		"receiver.listen": "127.0.0.2:1", "receiver.path": "/p", "receiver.insecure": "true",
 		"receiver.headers.venue": "x-v", "receiver.headers.device": "x-d",
 		"receiver.trusted_proxies": "127.0.0.0/8, ::1", "receiver.allow_from": "10.0.0.0/8",
-		"receiver.max_body": "8KiB", "receiver.max_connections": "7", "receiver.schema": "strict",
-		"receiver.respond_within": "1s", "receiver.tls.acme.directory": "https://ca.example.com/d",
-		"fallback": "bar", "fonts": "/a.ttf,/b", "storage.path": "/s", "storage.dedup_retention": "2h",
+		"receiver.max_body": "8KiB", "receiver.max_connections": "7",
+		"receiver.schema": "strict", "receiver.conflict": "report",
+		"receiver.external_url": "http://a.example", "receiver.respond_within": "1s",
+		"receiver.tls.acme.directory": "https://ca.example.com/d",
+		"fallback":                    "bar", "fonts": "/a.ttf,/b",
+		"storage.path": "/s", "storage.dedup_retention": "2h",
 		"ticket.alarms":             "*allerg, -nut bread",
 		"storage.history_retention": "3h",
 		"storage.max_backlog":       "9", "admin.socket": "/a", "metrics.listen": "127.0.0.1:2", "log.level": "debug",
@@ -41,15 +44,17 @@ func TestEveryKeyOutsideListsCanBeSetInTheEnvironment(t *testing.T) {
 		"service.insecure": "true", "service.timeout": "2s", "service.refresh": "1h", "service.token.path": "/t",
 		"service.token.venue_param": "v",
 		"service.token.auth_style":  "header", "service.token.renew_before": "3s",
-		"service.token.scopes":    "checks:read, menu:read",
+		"service.token.scopes": "checks:read, menu:read",
+		"service.me.path":      "/api/me", "service.labor.prefix": "/api",
 		"service.employees.limit": "50", "service.employees.cursor": "header:X-C", "service.payroll.venue_param": "w",
-		"notify.after": "1m", "notify.slip": "true",
+		"notify.after": "1m", "notify.slip": "true", "outcomes.late_after": "5m",
 	}
 	// These name files that must exist; they have tests of their own.
 	files := []string{"receiver.secret_file", "receiver.tls.cert_file", "receiver.tls.key_file",
 		"receiver.tls.client_ca_file", "receiver.tls.acme.name", "receiver.tls.acme.ca_file",
 		"display.tls.cert_file", "display.tls.key_file",
-		"service.base_url", "service.client_id", "service.client_secret_file"}
+		"service.base_url", "service.client_id", "service.client_secret_file",
+		"outcomes.url", "outcomes.url_file", "outcomes.secret_file"}
 	for k, v := range values {
 		t.Setenv(EnvName(k), v)
 	}
@@ -65,7 +70,8 @@ func TestEveryKeyOutsideListsCanBeSetInTheEnvironment(t *testing.T) {
 		Path: "/p", Insecure: true, Headers: Headers{"x-v", "x-d"},
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")},
 		AllowFrom:      []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
-		MaxBody:        8 << 10, MaxConnections: 7, Schema: "strict", RespondWithin: time.Second}
+		MaxBody:        8 << 10, MaxConnections: 7, Schema: "strict", Conflict: "report",
+		RespondWithin: time.Second, ExternalURL: "http://a.example"}
 	want.Fallback, want.Fonts = "bar", []string{"/a.ttf", "/b"}
 	want.Ticket.Alarms = []string{"*allerg", "-nut bread"}
 	want.Storage = Storage{"/s", 2 * time.Hour, 3 * time.Hour, 9}
@@ -73,9 +79,10 @@ func TestEveryKeyOutsideListsCanBeSetInTheEnvironment(t *testing.T) {
 	want.Display = Display{Listen: "127.0.0.1:3", Insecure: true, Colours: Colours{Red: []string{"no", "without"},
 		Amber: []string{"a"}, Green: []string{"extra"}, Blue: []string{"b"}, Violet: []string{"v"}}}
 	want.Service = Service{Insecure: true, Timeout: 2 * time.Second, Refresh: time.Hour,
-		Token:     Token{"/t", "v", "header", 3 * time.Second, []string{"checks:read", "menu:read"}},
-		Employees: Employees{50, "header:X-C"}, Payroll: Payroll{"w"}}
+		Token: Token{"/t", "v", "header", 3 * time.Second, []string{"checks:read", "menu:read"}},
+		Me:    Me{"/api/me"}, Labor: Labor{"/api"}, Employees: Employees{50, "header:X-C"}, Payroll: Payroll{"w"}}
 	want.Notify = Notify{After: time.Minute, Slip: true}
+	want.Outcomes = Outcomes{LateAfter: 5 * time.Minute}
 	want.Warnings = []string{"TICKETRAIL_NOTIFY_SLIP: notify.slip: has no effect for bar: it is the fallback and " +
 		"has no backup that could print the notice"}
 	if diff := diffConfig(want, *got); diff != "" {

@@ -132,6 +132,8 @@ func elementDefaults(from, to reflect.Value) (any, error) {
 		*p = DefaultScreen()
 	case *KDS:
 		*p = DefaultKDS()
+	case *TicketLog:
+		*p = DefaultTicketLog()
 	}
 	return from.Interface(), nil
 }

@@ -192,7 +192,7 @@ func TestAnEmptyFileReportsWhatIsRequired(t *testing.T) {
 	for _, text := range []string{"", "# nothing\n", "---\n", "{}\n", "receiver:\n"} {
 		wantProblems(t, text,
 			"venues: there are no venues; configure at least one, or every request is refused with 403",
-			"printers: there are no stations; configure at least one printer, screen or kds",
+			"printers: there are no stations; configure at least one printer, screen, kds or log",
 			"fallback: is missing; set it to the station for items that no route matches")
 	}
 }
@@ -237,7 +237,10 @@ func TestAValueWithoutAUnitIsAnError(t *testing.T) {
 		"receiver: { max_body: 1Mb }\n":         `receiver.max_body: "1Mb" is not a size; for example 512KiB or 1MiB`,
 		"receiver: { max_body: 9999999999GiB }\n": `receiver.max_body: "9999999999GiB" is not a size; for ` +
 			`example 512KiB or 1MiB`,
-		"receiver: { max_body: 1GiB }\n": "receiver.max_body: 1GiB is not between 4KiB and 64MiB",
+		"receiver: { max_body: 64MiB }\n": "receiver.max_body: 64MiB is not between 4KiB and 8MiB; " +
+			"an order of 300 items has about 50KiB",
+		"receiver: { max_body: 1GiB }\n": "receiver.max_body: 1GiB is not between 4KiB and 8MiB; " +
+			"an order of 300 items has about 50KiB",
 	} {
 		wantProblem(t, more, want)
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 const planted = "pl4nted-secret"
@@ -76,5 +77,33 @@ func TestAWebhookOverPlainHTTPIsAWarning(t *testing.T) {
 	if s := strings.Join(c.Warnings, "\n"); !strings.Contains(s, "notify.to[0] (a).url: is plain HTTP") ||
 		strings.Contains(s, planted) {
 		t.Error(s)
+	}
+}
+
+func TestOutcomesNeedAWebhookAndItsSecret(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "keys")
+	if err := os.WriteFile(secret, []byte("whsec_QUJDQUJDQUJDQUJD\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := mustLoad(t, good+"outcomes: { url: \"https://h.example/PLANTED\", secret_file: "+secret+" }\n")
+	if o := c.Outcomes; !o.Enabled() || o.URL != "" || o.Address.Reveal() != "https://h.example/PLANTED" ||
+		o.Keys.Reveal() == "" || o.LateAfter != 3*time.Minute {
+		t.Errorf("%+v", o)
+	}
+	if c := mustLoad(t, good); c.Outcomes.Enabled() {
+		t.Errorf("%+v", c.Outcomes)
+	}
+	for text, want := range map[string]string{
+		`{ url: "https://h.example/PLANTED" }`:                  "outcomes.secret_file: is missing",
+		`{ url: "ntfy://h.example/PLANTED" }`:                   "outcomes.url: is not of the form https://HOST/PATH",
+		`{ url_file: /nowhere }`:                                "outcomes.url_file: ",
+		`{ late_after: 1s }`:                                    "outcomes.late_after: 1s is less than 10s",
+		`{ url: "https://h/", secret_file: /nowhere/whsec }`:    "outcomes.secret_file: ",
+		`{ url: "https://h/a", url_file: /b, secret_file: /c }`: "outcomes.url: and url_file are both set",
+	} {
+		_, err := load(t, good+"outcomes: "+text+"\n")
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "PLANTED") {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
 	}
 }

@@ -85,6 +85,34 @@ func TestAWeakSecretIsRefusedAndNotShown(t *testing.T) {
 	}
 }
 
+func TestAVenueHasASecretOfItsOwn(t *testing.T) {
+	own := func(all, first, second string) (*Config, error) {
+		const zone = "timezone: Australia/Melbourne"
+		text := strings.Replace(good, zone+" }", zone+", secret_file: "+secretFile(t, first, 0o600)+" }\n"+
+			"  - { id: 6F1C8F5E-52AD-4A0B-9E9B-2F7B7B7F3A12, name: Beach, timezone: UTC, "+
+			"secret_file: "+secretFile(t, second, 0o600)+" }", 1)
+		return load(t, text+"receiver: { secret_file: "+secretFile(t, all, 0o600)+" }\n")
+	}
+	c, err := own(one, two+"\n"+two+"x", one+"y")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := c.Venues[0].Secrets; len(s) != 2 || s[0].Reveal() != two || c.Venues[1].Secrets[0].Reveal() != one+"y" {
+		t.Errorf("%+v", c.Venues)
+	}
+	for want, s := range map[string][3]string{
+		"venues[0] (Harbour Grill).secret_file: ": {one, "hunter2", two},
+		"venues[1] (Beach).secret_file: has a secret that receiver.secret_file has too; make another one, or each " +
+			"could post for the other": {one, two, two + "x\n" + one},
+		"venues[1] (Beach).secret_file: has a secret that venues[0].secret_file has too": {one, two, two},
+	} {
+		_, err := own(s[0], s[1], s[2])
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), two) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
 func TestASecretThatAllUsersCanReadGivesAWarning(t *testing.T) {
 	c := mustLoad(t, good+"receiver: { secret_file: "+secretFile(t, one, 0o644)+" }\n")
 	if len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "(mode 0644); run chmod o= on it") {

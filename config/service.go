@@ -28,6 +28,10 @@ func (k *checker) service() {
 	k.checkDuration("service.timeout", s.Timeout, time.Second, time.Minute, "")
 	k.checkDuration("service.refresh", s.Refresh, 10*time.Minute, 168*time.Hour, "")
 	k.tokenRequest()
+	k.plainPath("service.me.path", s.Me.Path, "/me")
+	if s.Labor.Prefix != "" {
+		k.plainPath("service.labor.prefix", s.Labor.Prefix, "/api")
+	}
 	k.checkCount("service.employees.limit", s.Employees.Limit, 0, 10_000)
 	if c := s.Employees.Cursor; c != "" &&
 		!regexp.MustCompile(`^(header:[A-Za-z0-9-]{1,100}|[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*)$`).MatchString(c) {
@@ -64,9 +68,7 @@ func (k *checker) service() {
 
 func (k *checker) tokenRequest() {
 	t := &k.c.Service.Token
-	if !regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)+$`).MatchString(t.Path) {
-		k.add("service.token.path", "%s is not a plain path below base_url; for example /oauth/token", quote(t.Path))
-	}
+	k.plainPath("service.token.path", t.Path, "/oauth/token")
 	k.parameter("service.token.venue_param", t.VenueParam, "grant_type", "client_id", "client_secret", "scope")
 	k.oneOf("service.token.auth_style", t.AuthStyle, "params", "header")
 	k.checkDuration("service.token.renew_before", t.RenewBefore, time.Second, 10*time.Minute, "; a token lives for 15m")
@@ -75,6 +77,13 @@ func (k *checker) tokenRequest() {
 			k.add(fmt.Sprintf("service.token.scopes[%d]", i), "%s is not a scope; for example checks:read",
 				quote(scope))
 		}
+	}
+}
+
+// plainPath checks a path below the base address.
+func (k *checker) plainPath(key, path, example string) {
+	if !regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)+$`).MatchString(path) {
+		k.add(key, "%s is not a plain path below base_url; for example %s", quote(path), example)
 	}
 }
 

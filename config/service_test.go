@@ -48,6 +48,8 @@ func TestAnUnusableServiceIsRefused(t *testing.T) {
 		"{ timeout: 61s }":                         "service.timeout: 1m1s is more than 1m",
 		"{ refresh: 1m }":                          "service.refresh: 1m is less than 10m",
 		"{ token: { path: oauth } }":               `service.token.path: "oauth" is not a plain path below base_url`,
+		"{ me: { path: \"\" } }":                   `service.me.path: "" is not a plain path below base_url`,
+		"{ labor: { prefix: api/ } }":              `service.labor.prefix: "api/" is not a plain path below base_url`,
 		"{ token: { venue_param: client_id } }": `service.token.venue_param: "client_id" is another parameter of ` +
 			`this request`,
 		"{ token: { venue_param: \"\" } }": `service.token.venue_param: "" is not a valid parameter name`,

@@ -134,6 +134,9 @@ func (k *checker) stationNames() {
 		k.add("fallback", "is missing; set it to the station for items that no route matches")
 	}
 	k.station("fallback", k.c.Fallback)
+	if !k.c.hasCook(k.c.Fallback) {
+		k.warn("fallback", "is a log: no cook sees what no route matches")
+	}
 	for i, v := range k.c.Venues {
 		if v.Fallback != "" {
 			k.station(fmt.Sprintf("venues[%d].fallback", i), v.Fallback)
@@ -147,6 +150,9 @@ func (k *checker) routes() {
 		at := fmt.Sprintf("routes[%d]", i)
 		if takesAll >= 0 {
 			k.warn(at, "is never reached: routes[%d] matches every item", takesAll)
+		} else if len(r.To) > 0 && !r.Continue && !slices.ContainsFunc(r.To, k.c.hasCook) {
+			k.warn(at, "its items are only written to a log: no cook sees them; continue: true sends them to the "+
+				"stations of later routes too")
 		}
 		if r.Venue == "" && strings.TrimSpace(r.When) == "" && !r.Continue && takesAll < 0 && !k.hasProblemBelow(at) {
 			takesAll = i

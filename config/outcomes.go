@@ -1,0 +1,46 @@
+package config
+
+import (
+	"net/url"
+	"time"
+)
+
+// Outcomes says to which program it is told what becomes of each ticket.
+type Outcomes struct {
+	// URL is an address, https or http, to which outcomes are posted, one at a time, in order, until each was
+	// answered 2xx. It may be secret: it is never shown. Default none.
+	URL string `mapstructure:"url"`
+	// URLFile names a file with the URL on one line.
+	URLFile string `mapstructure:"url_file"`
+	// SecretFile names a file with secrets (whsec_…), one per line, with which they are signed as in the
+	// Standard Webhooks specification. Required with URL or URLFile.
+	SecretFile string `mapstructure:"secret_file"`
+	// LateAfter is how long a ticket may wait until it is told that it is late. Default 3m, 10s to 24h.
+	LateAfter time.Duration `mapstructure:"late_after"`
+
+	// Address is the URL, wherever it came from; Keys is the content of SecretFile. Set by Load, which
+	// empties URL. Not keys.
+	Address Secret `mapstructure:"-"`
+	Keys    Secret `mapstructure:"-"`
+}
+
+// Enabled reports whether outcomes are told.
+func (o Outcomes) Enabled() bool { return o.Address.Reveal() != "" }
+
+func (k *checker) outcomes() {
+	o := &k.c.Outcomes
+	k.checkDuration("outcomes.late_after", o.LateAfter, 10*time.Second, 24*time.Hour, "")
+	if o.URL == "" && o.URLFile == "" {
+		if o.SecretFile != "" {
+			k.warn("outcomes.secret_file", "has no effect without a url")
+		}
+		return
+	}
+	r := Recipient{URL: o.URL, URLFile: o.URLFile, SecretFile: o.SecretFile}
+	k.recipientAddress("outcomes", &r)
+	o.URL, o.URLFile, o.SecretFile, o.Address, o.Keys = r.URL, r.URLFile, r.SecretFile, r.Address, r.Keys
+	if u, err := url.Parse(r.Address.Reveal()); r.Address.Reveal() != "" &&
+		(err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "") {
+		k.add("outcomes.url", "is not of the form https://HOST/PATH")
+	}
+}

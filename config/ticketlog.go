@@ -1,0 +1,65 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// TicketLog is a station that writes its tickets to a file or to a syslog server, each as a line of JSON.
+type TicketLog struct {
+	// Name is the station's name, with the same rules as a printer's. Required.
+	Name string `mapstructure:"name"`
+	// To is where tickets are written: file:///PATH, syslog+tcp://HOST:PORT (RFC 5424, port 601),
+	// syslog+tls://HOST:PORT (port 6514), or stdout, which systemd puts into the journal. Required.
+	To string `mapstructure:"to"`
+	// CAFile names a file with the PEM certificates of the authorities that may sign the certificate of
+	// a syslog+tls server. It is read for each ticket. Default none: those that this box trusts.
+	CAFile string `mapstructure:"ca_file"`
+	// IncludeRaw adds the record as the service sent it. Default false.
+	IncludeRaw bool `mapstructure:"include_raw"`
+	// Backup is the station that takes over after HoldFor, as for a printer. Default none: the tickets
+	// wait.
+	Backup string `mapstructure:"backup"`
+	// HoldFor is how long the first ticket of the queue must have failed until the backup takes
+	// over. Default 2m, 10s to 24h.
+	HoldFor time.Duration `mapstructure:"hold_for"`
+	// ExpireAfter is how old a ticket may be and still be written; older ones expire, and one line
+	// lists them. Default 720h, 1m to 720h.
+	ExpireAfter time.Duration `mapstructure:"expire_after"`
+}
+
+// DefaultTicketLog is a log of which only the name and the place are set.
+func DefaultTicketLog() TicketLog {
+	return TicketLog{HoldFor: 2 * time.Minute, ExpireAfter: 720 * time.Hour}
+}
+
+// LogNames are the names of the logs. Nobody cooks there: what they get is no part of an order.
+func (c *Config) LogNames() (names []string) {
+	for _, l := range c.Logs {
+		names = append(names, l.Name)
+	}
+	return names
+}
+
+func (c *Config) hasCook(station string) bool { return !slices.Contains(c.LogNames(), station) }
+
+func (k *checker) logs() {
+	for i := range k.c.Logs {
+		l := &k.c.Logs[i]
+		at := fmt.Sprintf("logs[%d]", i)
+		k.stationName(at, l.Name)
+		if l.To == "" {
+			k.add(at+".to", "is missing; for example file:///var/log/ticketrail/tickets.jsonl")
+		}
+		if l.CAFile = k.secretName(l.CAFile); l.CAFile != "" {
+			k.authorities(at+".ca_file", l.CAFile)
+		}
+		k.checkDuration(at+".expire_after", l.ExpireAfter, time.Minute, 720*time.Hour, "")
+		k.checkDuration(at+".hold_for", l.HoldFor, 10*time.Second, 24*time.Hour, "")
+		if l.Backup == "" && l.HoldFor != DefaultTicketLog().HoldFor {
+			k.warn(at+".hold_for", "has no effect without a backup")
+		}
+		k.backup(at, l.Name, l.Backup)
+	}
+}
