@@ -3,7 +3,8 @@
 //
 // "possim printer" is a kitchen printer on a network port. It shows its tickets on the terminal, and
 // fails as real printers do, on commands typed at the keyboard. "possim serve" is the service's API,
-// "possim send" posts print requests as the service does, and "possim check" tests whether a
+// "possim send" posts print requests as the service does, "possim replay" sends a recorded evening
+// again, and "possim check" tests whether a
 // webhook does what the contract requires. Each command has its own file. Nothing of this ships
 // with the daemon.
 package main
@@ -20,11 +21,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Exit codes, the same as the daemon's.
+// Exit codes. The first three are the daemon's; its 3 has no meaning here.
 const (
 	exitOK     = 0
 	exitFailed = 1
 	exitUsage  = 2 // a mistake on the command line
+	exitUnseen = 4 // nothing failed, but possim check did not see everything
 )
 
 func main() {
@@ -61,7 +63,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 	root.SetIn(in)
 	root.SetOut(out)
 	root.SetErr(errs)
-	root.AddCommand(printerCommand(), serveCommand(), sendCommand(), checkCommand())
+	root.AddCommand(printerCommand(), serveCommand(), sendCommand(), replayCommand(), checkCommand())
 	// Exit code 2 says that nothing has happened yet.
 	began := false // flags and arguments were valid, and the command has started
 	root.PersistentPreRun = func(*cobra.Command, []string) { began = true }
@@ -72,6 +74,9 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 	fmt.Fprintf(errs, "possim: %v\n", err)
 	if _, usage := errors.AsType[usageError](err); usage || !began {
 		return exitUsage
+	}
+	if errors.Is(err, errUnseen) {
+		return exitUnseen
 	}
 	return exitFailed
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"ticketrail/receiver/contract"
 	"ticketrail/receiver/sim"
 )
 
@@ -32,6 +33,8 @@ type sendFlags struct {
 	rate, duplicates   float64
 	seed               uint64
 	seeded             bool // --seed was given
+	ca                 string
+	retries            int
 }
 
 // sendCommand is possim send. The rules are in package sim; here are only flags, their checks and
@@ -81,7 +84,14 @@ requests are the same in every run; an endpoint that has seen them takes them fo
 	fl.StringVar(&f.file, "file", "", "send this file as the body, - is standard input; all but the first get a new id")
 	fl.IntVar(&f.employees, "employees", 25, "employees of each venue; use the same number as for possim serve")
 	fl.Uint64Var(&f.seed, "seed", 1, "determines the orders")
+	retriesFlag(c, &f.retries)
+	caFlag(c, &f.ca)
 	return c
+}
+
+// retriesFlag: the contract says "up to 3", and that retryCount drives them, but not how.
+func retriesFlag(c *cobra.Command, n *int) {
+	c.Flags().IntVar(n, "retries", contract.WebhookRetries, "how often an order is sent again at most, 0 to 3")
 }
 
 // oneURL checks that the only argument is the URL of a webhook. It does not ask whether anything
@@ -112,13 +122,15 @@ func (f *sendFlags) check() error {
 		return usageError{fmt.Errorf("--concurrency: %d is out of range; use 1 to 10000", f.concurrency)}
 	case !(f.duplicates >= 0 && f.duplicates <= 1):
 		return usageError{fmt.Errorf("--duplicates: %v is out of range; use 0 to 1", f.duplicates)}
+	case f.retries < 0 || f.retries > contract.WebhookRetries:
+		return usageError{fmt.Errorf("--retries: %d is out of range; use 0 to %d", f.retries, contract.WebhookRetries)}
 	case f.employees < 0 || f.employees > maxEmployees:
 		return usageError{fmt.Errorf("--employees: %d is out of range; use 0 to %d", f.employees, maxEmployees)}
 	}
 	return nil
 }
 
-// run sends the orders and prints the summary. It fails if an order was not accepted or not sent.
+// run sends the orders.
 func (f *sendFlags) run(ctx context.Context, to string, in io.Reader, out io.Writer) error {
 	if err := f.check(); err != nil {
 		return err
@@ -136,12 +148,21 @@ func (f *sendFlags) run(ctx context.Context, to string, in io.Reader, out io.Wri
 		}
 	}
 	// One transport for all orders, as the service keeps its connections.
-	t := sim.Transport(f.concurrency)
+	t, err := transportFor(f.concurrency, f.ca, nil)
+	if err != nil {
+		return err
+	}
 	defer t.CloseIdleConnections()
-	s := sim.Sender{URL: to, Transport: t, Logger: slog.New(slog.NewTextHandler(out, nil))}
+	s := sim.Sender{URL: to, Transport: t, Retries: &f.retries, Logger: slog.New(slog.NewTextHandler(out, nil))}
 	sum := s.Run(ctx, sim.Load{
 		Next: next, Count: f.count, Rate: f.rate, Concurrency: f.concurrency, Duplicates: f.duplicates, Seed: f.seed,
 	})
+	return finish(sum, f.count, out)
+}
+
+// finish prints the summary of count orders; 0: until Ctrl-C. It fails if an order was not accepted
+// or not sent.
+func finish(sum *sim.Summary, count int, out io.Writer) error {
 	fmt.Fprintln(out, strings.TrimSpace(sum.String()))
 	if !sum.Accepted() {
 		return errNotAccepted
@@ -152,8 +173,8 @@ func (f *sendFlags) run(ctx context.Context, to string, in io.Reader, out io.Wri
 		return errors.New("stopped before any order was accepted")
 	}
 	// A script that sends 500 orders must not take 300 for success.
-	if f.count > 0 && sum.Jobs-sum.Duplicates < f.count {
-		return fmt.Errorf("stopped after %d of %d orders", sum.Jobs-sum.Duplicates, f.count)
+	if count > 0 && sum.Jobs-sum.Duplicates < count {
+		return fmt.Errorf("stopped after %d of %d orders", sum.Jobs-sum.Duplicates, count)
 	}
 	return nil
 }

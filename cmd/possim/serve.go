@@ -31,6 +31,14 @@ type serviceFlags struct {
 	employees                        int
 	ttl                              time.Duration
 	seed                             uint64
+
+	// What the contract does not show.
+	tokenPrefix, mePrefix, laborPrefix string
+	tokenParam, param, cursorAt        string
+	scopes                             []string
+	laborScope                         string
+	maxLimit                           int
+	tlsCA                              string
 }
 
 // serveCommand is possim serve. Seed, venue and number of employees have the same defaults as with
@@ -43,7 +51,7 @@ func serveCommand() *cobra.Command {
 		Long: `The service's API: tokens, /me, employees, payroll periods.
 
 Its first line of output is its base address, for service.base_url. Then it prints one line for
-each request. The employees are random, determined by the seed.
+each request. Where the contract leaves a choice, a flag makes it. The employees are random, determined by the seed.
 
 Faults are CALL:KIND[=VALUE][:CHANCE[:TIMES]]. A call is token, me, employees, payrollperiods
 or any. A kind is a status from 400 to 599, or
@@ -72,6 +80,18 @@ or any. A kind is a status from 400 to 599, or
 	fl.DurationVar(&f.ttl, "token-ttl", contract.TokenLifetime, "lifetime of a token")
 	fl.Uint64Var(&f.seed, "seed", 1, "determines the employees, and which calls a fault with a chance hits")
 	fl.StringArrayVar(&f.faults, "fault", nil, "a fault, for example employees:500:0.1; may be repeated")
+	fl.StringVar(&f.tokenPrefix, "token-prefix", "", "put before /oauth/token, after --prefix")
+	fl.StringVar(&f.mePrefix, "me-prefix", "", "put before /me")
+	fl.StringVar(&f.laborPrefix, "labor-prefix", "", "put before /v1/labor")
+	fl.StringVar(&f.tokenParam, "token-venue-param", contract.ParamTokenVenue, "the venue in a request for a token")
+	fl.StringVar(&f.param, "venue-param", contract.ParamPayrollVenue, "the venue in a request for payroll periods")
+	fl.StringVar(&f.cursorAt, "cursor-at", contract.FieldNextCursor,
+		"where a page names the next: a dotted path, or header:NAME; header:Link names its address")
+	fl.StringArrayVar(&f.scopes, "scope", nil,
+		"a scope of the tokens; may be repeated (default "+strings.Join(sim.Scopes(), ", ")+")")
+	fl.StringVar(&f.laborScope, "labor-scope", contract.ScopeLaborRead, "the scope that the labor calls need")
+	fl.IntVar(&f.maxLimit, "max-limit", 100, "the largest page of employees")
+	fl.StringVar(&f.tlsCA, "tls-ca", "", "speak HTTPS, and write the certificate of its own authority to this file")
 	return c
 }
 
@@ -96,6 +116,11 @@ func venuesOf(flags []string) ([]string, error) {
 // can be compared byte for byte.
 var plainPath = regexp.MustCompile(`^/?([A-Za-z0-9_~-][A-Za-z0-9._~-]*(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*/?)?$`)
 
+var (
+	plainName   = regexp.MustCompile(`^[A-Za-z0-9_.:-]+$`)
+	cursorPlace = regexp.MustCompile(`^(header:[A-Za-z0-9-]+|[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*)$`)
+)
+
 // options converts the flags to the options of the service. Mistakes are usage errors, found before
 // anything listens.
 func (f *serviceFlags) options(log *slog.Logger) (sim.Options, error) {
@@ -106,12 +131,34 @@ func (f *serviceFlags) options(log *slog.Logger) (sim.Options, error) {
 		TokenTTL:     f.ttl,
 		Seed:         f.seed,
 		Logger:       log,
+		TokenPrefix:  f.tokenPrefix, MePrefix: f.mePrefix, LaborPrefix: f.laborPrefix,
+		TokenVenueParam: f.tokenParam, PayrollVenueParam: f.param,
+		CursorAt: f.cursorAt, MaxLimit: f.maxLimit, LaborScope: f.laborScope,
+	}
+	for _, p := range []struct{ flag, path string }{
+		{"prefix", f.prefix}, {"token-prefix", f.tokenPrefix}, {"me-prefix", f.mePrefix},
+		{"labor-prefix", f.laborPrefix},
+	} {
+		if !plainPath.MatchString(p.path) {
+			return o, usageError{fmt.Errorf("--%s: %q is not a plain path; use for example /api", p.flag, p.path)}
+		}
+	}
+	for _, name := range []struct{ flag, text string }{
+		{"token-venue-param", f.tokenParam}, {"venue-param", f.param}, {"labor-scope", f.laborScope},
+	} {
+		if !plainName.MatchString(name.text) {
+			return o, usageError{fmt.Errorf("--%s: %q is not a name", name.flag, name.text)}
+		}
 	}
 	switch {
+	case !cursorPlace.MatchString(f.cursorAt):
+		return o, usageError{
+			fmt.Errorf("--cursor-at: %q is not a place; use for example meta.nextCursor or header:Link", f.cursorAt),
+		}
+	case f.maxLimit < 1:
+		return o, usageError{fmt.Errorf("--max-limit: %d is out of range; use 1 or more", f.maxLimit)}
 	case f.employees < 0 || f.employees > maxEmployees:
 		return o, usageError{fmt.Errorf("--employees: %d is out of range; use 0 to %d", f.employees, maxEmployees)}
-	case !plainPath.MatchString(f.prefix):
-		return o, usageError{fmt.Errorf("--prefix: %q is not a plain path; use for example /api", f.prefix)}
 	// Lifetimes are whole seconds in the answer.
 	case f.ttl < time.Second:
 		return o, usageError{fmt.Errorf("--token-ttl: %s is too short; use 1s or more", f.ttl)}
@@ -123,7 +170,7 @@ func (f *serviceFlags) options(log *slog.Logger) (sim.Options, error) {
 		return o, err
 	}
 	for _, id := range ids {
-		o.Venues = append(o.Venues, sim.Venue{ID: id, Employees: f.employees, Zone: f.zone})
+		o.Venues = append(o.Venues, sim.Venue{ID: id, Employees: f.employees, Zone: f.zone, Scopes: f.scopes})
 	}
 	for _, text := range f.faults {
 		fault, err := sim.ParseFault(text)
@@ -146,10 +193,17 @@ func (f *serviceFlags) run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("--listen %s: %w", f.listen, err)
 	}
+	scheme := "http"
+	if f.tlsCA != "" {
+		scheme = "https"
+		if l, err = listenTLS(l, f.tlsCA); err != nil {
+			return fmt.Errorf("--tls-ca: %w", err)
+		}
+	}
 	h := sim.New(o).Handler() // before the address is printed: with many employees it takes a second
 	prefix := strings.TrimSuffix("/"+strings.Trim(f.prefix, "/"), "/")
 	// The first line is for scripts, as with possim printer.
-	fmt.Fprintf(out, "http://%s%s\n", l.Addr(), prefix)
+	fmt.Fprintf(out, "%s://%s%s\n", scheme, l.Addr(), prefix)
 	log.Info("ready", "client_id", f.id, "venues", len(o.Venues), "employees", f.employees, "token_ttl", f.ttl,
 		"seed", f.seed)
 	s := &http.Server{

@@ -7,20 +7,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
-
-	"ticketrail/cmd/internal/app"
-	"ticketrail/config"
-	"ticketrail/printer/transport"
-	"ticketrail/printer/virtual"
 )
 
 // possim runs the program until it ends.
@@ -31,28 +26,24 @@ func possim(t *testing.T, in string, args ...string) (code int, out, errs string
 	return code, o.String(), e.String()
 }
 
-func TestServePrintsItsBaseAddressFirst(t *testing.T) {
+// serving runs possim serve until the test ends. It returns its base address, and a function that ends
+// it and returns the exit code and the rest of its output.
+func serving(t *testing.T, args ...string) (base string, end func() (int, string)) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
+	t.Cleanup(cancel)
 	out, w := io.Pipe()
 	ended := make(chan int, 1)
 	go func() {
-		ended <- run(ctx, []string{
-			"serve", "--listen", "127.0.0.1:0", "--prefix", "/pos", "--client-id", "me", "--client-secret", "planted",
-			"--venue", "11111111-1111-4111-8111-111111111111", "--venue", strings.ToUpper(sampleVenue),
-			"--employees", "45", "--token-ttl", "90s",
-			"--seed", "7", "--fault", "me:500:1:1"}, strings.NewReader(""), w, w)
+		ended <- run(ctx, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...), strings.NewReader(""), w, w)
 		_ = w.Close()
 	}()
 	lines := bufio.NewScanner(out)
 	if !lines.Scan() {
 		t.Fatal("no output")
 	}
-	base := lines.Text()
-	if u, err := url.Parse(base); err != nil || u.Scheme != "http" || u.Port() == "0" || u.Path != "/pos" {
-		t.Fatalf("the first line is %q", base)
-	}
-	rest := make(chan string)
+	base = lines.Text()
+	rest := make(chan string, 1)
 	go func() {
 		var all strings.Builder
 		for lines.Scan() {
@@ -60,15 +51,22 @@ func TestServePrintsItsBaseAddressFirst(t *testing.T) {
 		}
 		rest <- all.String()
 	}()
-	resp, err := http.PostForm(
-		base+"/oauth/token",
-		url.Values{
-			"grant_type":    {"client_credentials"},
-			"client_id":     {"me"},
-			"client_secret": {"planted"},
-			"venue_id":      {sampleVenue},
-		},
-	)
+	return base, func() (int, string) { cancel(); return <-ended, <-rest }
+}
+
+// A caller asks the service with a token.
+type caller struct {
+	t     *testing.T
+	http  *http.Client
+	token string
+}
+
+// login requests a token for the sample venue; param names the field for it.
+func login(t *testing.T, c *http.Client, address, param string) (_ *caller, expires int) {
+	t.Helper()
+	resp, err := c.PostForm(address, url.Values{
+		"grant_type": {"client_credentials"}, "client_id": {"me"}, "client_secret": {"planted"}, param: {sampleVenue},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,35 +75,89 @@ func TestServePrintsItsBaseAddressFirst(t *testing.T) {
 		ExpiresIn   int    `json:"expires_in"`
 	}
 	answer(t, resp, 200, &token)
-	if token.ExpiresIn != 90 {
-		t.Errorf("the token lives for %d s", token.ExpiresIn)
+	return &caller{t, c, token.AccessToken}, token.ExpiresIn
+}
+
+func (c *caller) get(address string, status int, into any) http.Header {
+	c.t.Helper()
+	req, err := http.NewRequestWithContext(c.t.Context(), "GET", address, nil)
+	if err != nil {
+		c.t.Fatal(err)
 	}
-	get := func(path string, status int, into any) {
-		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), "GET", base+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Authorization", "Bearer "+token.AccessToken)
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		answer(t, resp, status, into)
+	req.Header.Set("Authorization", "Bearer "+c.token)
+	resp, err := c.http.Do(req)
+	if err != nil {
+		c.t.Fatal(err)
 	}
-	get("/me", 500, nil)
-	get("/me", 200, nil)
+	answer(c.t, resp, status, into)
+	return resp.Header
+}
+
+func TestServePrintsItsBaseAddressFirst(t *testing.T) {
+	base, end := serving(t, "--prefix", "/pos", "--client-id", "me", "--client-secret", "planted",
+		"--venue", "11111111-1111-4111-8111-111111111111", "--venue", strings.ToUpper(sampleVenue),
+		"--employees", "45", "--token-ttl", "90s", "--seed", "7", "--fault", "me:500:1:1")
+	if u, err := url.Parse(base); err != nil || u.Scheme != "http" || u.Port() == "0" || u.Path != "/pos" {
+		t.Fatalf("the first line is %q", base)
+	}
+	c, expires := login(t, http.DefaultClient, base+"/oauth/token", "venue_id")
+	if expires != 90 {
+		t.Errorf("the token lives for %d s", expires)
+	}
+	c.get(base+"/me", 500, nil)
+	c.get(base+"/me", 200, nil)
 	var list struct{ Count, Length int }
-	get("/v1/labor/employees", 200, &list)
+	c.get(base+"/v1/labor/employees", 200, &list)
 	if list.Count != 45 || list.Length != 20 {
 		t.Errorf("employees: %+v", list)
 	}
-	cancel()
-	if code, said := <-ended, <-rest; code != exitOK || strings.Contains(said, "planted") ||
-		strings.Contains(said, token.AccessToken) ||
+	if code, said := end(); code != exitOK || strings.Contains(said, "planted") || strings.Contains(said, c.token) ||
 		strings.Count(said, "call=me") != 2 {
 		t.Errorf("ends with %d after\n%s", code, said)
 	}
+}
+
+func TestServeMakesEveryChoiceThatTheContractLeaves(t *testing.T) {
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	base, _ := serving(t, "--prefix", "", "--client-id", "me", "--client-secret", "planted", "--employees", "45",
+		"--token-prefix", "/auth", "--me-prefix", "/who", "--labor-prefix", "/api", "--token-venue-param", "license",
+		"--venue-param", "site", "--cursor-at", "header:Link", "--scope", "wages", "--labor-scope", "wages",
+		"--max-limit", "7", "--tls-ca", ca)
+	transport, err := transportFor(1, ca, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer transport.CloseIdleConnections()
+	c, _ := login(t, &http.Client{Transport: transport}, base+"/auth/oauth/token", "license")
+	var me struct{ Scopes []string }
+	c.get(base+"/who/me", 200, &me)
+	c.get(base+"/me", 404, nil)
+	var page struct {
+		Length     int
+		NextCursor string
+	}
+	link := c.get(base+"/api/v1/labor/employees?limit=50", 200, &page).Get("Link")
+	if page.Length != 7 || page.NextCursor != "" || strings.Join(me.Scopes, " ") != "wages" ||
+		!strings.HasPrefix(base, "https://") {
+		t.Errorf("%s: a page of %d, with %q, scopes %v", base, page.Length, page.NextCursor, me.Scopes)
+	}
+	next, _, _ := strings.Cut(strings.TrimPrefix(link, "<"), ">")
+	c.get(base+next, 200, &page)
+	c.get(base+"/api/v1/labor/payrollperiods?site="+sampleVenue, 200, nil)
+	c.get(base+"/api/v1/labor/payrollperiods?venueId="+sampleVenue, 400, nil)
+
+	base, _ = serving(t, "--client-id", "me", "--client-secret", "planted", "--cursor-at", "page.after.cursor",
+		"--labor-scope", "wages", "--scope", "wages", "--scope", "menu:read")
+	c, _ = login(t, http.DefaultClient, base+"/oauth/token", "venue_id")
+	var list struct {
+		Page struct{ After struct{ Cursor string } }
+	}
+	if c.get(base+"/v1/labor/employees", 200, &list); list.Page.After.Cursor == "" {
+		t.Error("no cursor in page.after.cursor")
+	}
+	base, _ = serving(t, "--client-id", "me", "--client-secret", "planted", "--scope", "menu:read")
+	c, _ = login(t, http.DefaultClient, base+"/oauth/token", "venue_id")
+	c.get(base+"/v1/labor/employees", 403, nil)
 }
 
 func answer(t *testing.T, resp *http.Response, status int, into any) {
@@ -130,6 +182,10 @@ func TestAUsageErrorOfTheServiceNamesTheValidValues(t *testing.T) {
 		"serve --employees 1000000000":           "use 0 to 1000000",
 		"serve --prefix /a/../b":                 "is not a plain path",
 		"serve --prefix /a?b":                    "is not a plain path",
+		"serve --labor-prefix /../x":             "--labor-prefix",
+		"serve --venue-param a=b":                "is not a name",
+		"serve --cursor-at header:":              "is not a place",
+		"serve --max-limit 0":                    "use 1 or more",
 		"send --employees 1000000000 http://k/":  "use 0 to 1000000",
 		"serve --token-ttl 0s":                   "use 1s or more",
 		"serve --token-ttl 15":                   "missing unit",
@@ -143,13 +199,28 @@ func TestAUsageErrorOfTheServiceNamesTheValidValues(t *testing.T) {
 		"send --rate NaN http://k/":              "--rate",
 		"send --concurrency 0 http://k/":         "use 1 to 10000",
 		"send --duplicates 2 http://k/":          "use 0 to 1",
+		"send --retries 4 http://k/":             "use 0 to 3",
+		"send --ca /dev/null http://k/":          "has no certificate",
 		"check http://k/ http://l/":              "give the URL of one webhook",
 		"check --count 0 http://k/":              "use 1 or more",
 		"check --venue harbour-grill http://k/x": "is not a UUID",
+		"check --quiet 0s http://k/":             "use more than 0s",
+
+		"check --listen-printer :0 --profile typewriter http://k/":   "generic-80mm",
+		"check --listen-printer :0 --count-command false http://k/x": "use only one of",
 	} {
 		if code, out, errs := possim(t, "", strings.Fields(line)...); code != exitUsage || out != "" ||
 			!strings.Contains(errs, want) {
 			t.Errorf("%s: ends with %d, says %s%s", line, code, out, errs)
+		}
+	}
+}
+
+func TestAnOrderIsSentAgainAsOftenAsTheFlagSays(t *testing.T) {
+	for retries, want := range map[string]string{"0": "retries 0,", "1": "retries 1,"} {
+		code, out, _ := possim(t, "", "send", "--count", "1", "--retries", retries, answering(t, 503))
+		if code != exitFailed || !strings.Contains(out, want) {
+			t.Errorf("%s: ends with %d, says\n%s", retries, code, out)
 		}
 	}
 }
@@ -248,71 +319,33 @@ func answering(t *testing.T, status int) string {
 	return s.URL
 }
 
-// daemon runs the real daemon with a simulated printer and returns the URL of its webhook.
-func daemon(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "tr") // short: a unix socket's path has 107 bytes
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	conf := filepath.Join(dir, "ticketrail.yaml")
-	if err := os.WriteFile(conf, fmt.Appendf(nil, `admin: { socket: %q }
-metrics: { listen: "" }
-storage: { path: %q }
-log: { level: error }
-venues: [ { id: %s, name: Harbour Grill }, { id: 0b7e6a52-9d0c-4f5e-8a3b-5f3f6a1e2d22, name: Second } ]
-printers: [ { name: grill, address: "tcp://127.0.0.1:9" } ]
-fallback: grill
-`, filepath.Join(dir, "s"), filepath.Join(dir, "t.db"), sampleVenue), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	printer := virtual.New(virtual.Options{Name: "grill", Keep: 10})
-	a, err := app.New(t.Context(), app.Options{
-		ConfigPath: conf, Webhook: l, Log: t.Output(),
-		Dialer: func(config.Printer) (transport.Dialer, error) { return printer, nil },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- a.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
-	return "http://" + l.Addr().String() + "/webhooks/print"
-}
-
-func TestTicketrailMeetsTheContract(t *testing.T) {
-	webhook := daemon(t)
-	code, out, errs := possim(t, "", "check", "--venue", sampleVenue, "--venue",
-		"0b7e6a52-9d0c-4f5e-8a3b-5f3f6a1e2d22", webhook)
-	if code != exitOK || errs != "" || !strings.Contains(out, " checks, 0 failed") ||
-		strings.Contains(out, "do not say which") {
-		t.Errorf("ends with %d, says\n%s%s", code, out, errs)
-	}
-	code, out, errs = possim(t, "", "send", "--count", "60", "--concurrency", "8", "--duplicates", "0.2", "--seed",
-		"5", webhook)
-	if code != exitOK || errs != "" || strings.Count(out, "state=SENT") < 60 {
-		t.Errorf("ends with %d, says\n%s%s", code, out, errs)
-	}
-}
-
 func TestAnEndpointThatAcceptsEverythingFailsTheCheck(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer s.Close()
 	code, out, errs := possim(t, "", "check", "--count", "10", s.URL)
 	if code != exitFailed ||
-		!strings.Contains(out, "FAIL  6.2  x-svc-venueid of an unknown venue\n      want 403; got 200\n") ||
+		!strings.Contains(out, "FAIL    6.2  x-svc-venueid of an unknown venue\n        want 403; got 200\n") ||
 		!strings.Contains(errs, "does not meet the contract") {
 		t.Errorf("ends with %d, says\n%s%s", code, out, errs)
+	}
+}
+
+// A line that begins with ./possim is a command to type; with --help its flags are read and nothing runs.
+func TestTheCommandsInTheREADMEExist(t *testing.T) {
+	b, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := regexp.MustCompile(`(?m)^    \./possim (.+)$`).FindAllStringSubmatch(string(b), -1)
+	if len(lines) < 5 {
+		t.Errorf("only %d commands", len(lines))
+	}
+	for _, m := range lines {
+		line, _, _ := strings.Cut(m[1], " #")
+		args := strings.Fields(line)
+		code, out, errs := possim(t, "", append(args, "--help")...)
+		if code != exitOK || !strings.Contains(out, "possim "+args[0]) {
+			t.Errorf("%s: ends with %d, says\n%s%s", line, code, out, errs)
+		}
 	}
 }

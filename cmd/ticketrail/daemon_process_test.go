@@ -213,6 +213,14 @@ func received(rights []byte) (*os.File, error) {
 	return os.NewFile(uintptr(fds[0]), "listener"), nil
 }
 
+// wantNoLoss fails if the daemon said at its start that the file has lost something.
+func (k *daemonProcess) wantNoLoss() {
+	k.t.Helper()
+	if strings.Contains(k.log.String(), "level=ERROR") {
+		k.t.Errorf("after a start:\n%s", k.log)
+	}
+}
+
 // kill is kill -9, and waits until the process is gone.
 func (k *daemonProcess) kill() {
 	if k.cmd == nil {

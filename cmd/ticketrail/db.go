@@ -155,6 +155,41 @@ pairing was ended since are paired again: see ticketrail screens list.`,
 	}
 }
 
+// dbSalvage is what the start does by itself with a damaged database. By hand it is for a start whose disk was full,
+// and for a backup that turns out to be damaged.
+func (c *cli) dbSalvage() *cobra.Command {
+	return &cobra.Command{
+		Use:   "salvage OLD NEW",
+		Short: "save what is left of a damaged database into a new file",
+		Long: `salvage reads every page of OLD that can be read, and writes a new database NEW
+of it, which must not exist. OLD is not changed; no daemon may have it open. The
+daemon does the same when it starts and finds its database damaged.
+
+Tickets that waited are in NEW once, and print marked POSSIBLE DUPLICATE. Held
+ones stay held. Of some tickets only a part is left: they are failed, see
+ticketrail jobs list --state failed. Others may be missing without a trace.
+Requests that are known in NEW do not print when the service repeats them.
+
+NEW then takes the place of the database of a stopped daemon with
+ticketrail db restore NEW; what was ordered since is then only in the database
+that this keeps.`,
+		Example: "  ticketrail db salvage ticketrail.db.corrupt-20261120T190000Z saved.db",
+		Args:    twoArgs,
+		RunE: func(_ *cobra.Command, args []string) error {
+			r, err := doctor.Salvage(args[0], args[1])
+			if err != nil {
+				return err
+			}
+			return errors.Join(
+				printLine(c.out, "%s is written. Others may be missing.", args[1]),
+				printLine(c.out, "%s", r),
+				printLine(c.out, "%s of the history, %s known", ticket.Plural(r.Ended, "ticket"),
+					ticket.Plural(r.Keys, "request")),
+			)
+		},
+	}
+}
+
 // dbCompact is for a small disk, after an evening with a long backlog.
 func (c *cli) dbCompact() *cobra.Command {
 	return &cobra.Command{

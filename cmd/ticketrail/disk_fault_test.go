@@ -60,6 +60,7 @@ func mountDisk(t *testing.T, size string) (image, mount string) {
 // instructions: the copy has what was synced to the disk, as after a power cut.
 func TestAPowerCutLosesNothing(t *testing.T) {
 	k, c, lost := powerCut(t, "ticketrail")
+	k.wantNoLoss()
 	if len(lost) > 0 {
 		t.Errorf("%d of %d orders that were answered 200 are not on the disk", len(lost), len(c.acked))
 	}

@@ -20,11 +20,13 @@ func (c *cli) doctor() *cobra.Command {
 		Use:   "doctor",
 		Short: "look for what keeps tickets from printing, also without the daemon",
 		Long: `doctor looks at the configuration, the service, the ports, the database and its
-disk, the clock, certificates, drivers, printers, screens and the point-of-sale
-API, and at what the running daemon says of itself (as "status"). Each finding
-is OK, WARN or FAIL, with what to do, the worst first. It changes and prints
-nothing. The exit code is 1 if something needs a person. Run it as root: it then
-also sees what the service's user cannot read, and which program has a port.`,
+disk, the clock, certificates, the address that the service uses, drivers,
+printers, screens and the point-of-sale API, and at what the running daemon says
+of itself (as "status"). Each finding is OK, WARN or FAIL, with what to do, the
+worst first. It changes and prints nothing; to time the disk, it writes a small
+file and removes it. The exit code is 1 if something needs a person. Run it as
+root: it then also sees what the service's user cannot read, and which program
+has a port.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			box := doctor.Box{Root: "/"}

@@ -58,7 +58,8 @@ also come from a file or a pipe, one on each line.`,
 			"there are routes")
 	fl.StringSliceVar(&f.networks, "network", nil, "look for printers only in this `part` of the box's networks")
 	fl.StringVar(&f.reach, "reach", "",
-		"how the service reaches this box: `proxy` (a proxy or a tunnel on this box) or tls (directly)")
+		"how the service reaches this box: `proxy` (a proxy or a tunnel on this box), tls (directly), or acme "+
+			"(directly; Let's Encrypt gives the certificate)")
 	fl.StringVar(&f.host, "host", "", "the `name` in the address that the service gets, as kitchen.example.com")
 	fl.StringVar(&f.cert, "cert", "", "certificate `file` for --reach tls")
 	fl.StringVar(&f.key, "key", "", "key `file` of that certificate")
@@ -73,8 +74,7 @@ func (c *cli) setUp(ctx context.Context, f initFlags, q *questions) error {
 			c.config)
 	}
 	s := doctor.NewSetup()
-	host, err := c.askSetup(ctx, f, q, &s)
-	if err != nil {
+	if err := c.askSetup(ctx, f, q, &s); err != nil {
 		return err
 	}
 	secret, err := s.Write(ctx, c.config)
@@ -86,20 +86,20 @@ func (c *cli) setUp(ctx context.Context, f initFlags, q *questions) error {
 	if !f.noTest {
 		failed = c.printTests(ctx, s)
 	}
-	if err := c.showNext(s, host, secret); err != nil {
+	if err := c.showNext(s, secret); err != nil {
 		return err
 	}
 	return errors.Join(failed...)
 }
 
 // askSetup fills in s. Each answer is checked as the daemon will check it.
-func (c *cli) askSetup(ctx context.Context, f initFlags, q *questions, s *doctor.Setup) (host string, err error) {
+func (c *cli) askSetup(ctx context.Context, f initFlags, q *questions, s *doctor.Setup) error {
 	take := func(set func(answer string)) func(string) error {
 		return func(answer string) error { set(answer); return s.Problems(c.config) }
 	}
-	err = q.ask("venue", f.venue, "Name of the venue, for tickets", "", take(func(a string) { s.VenueName = a }))
+	err := q.ask("venue", f.venue, "Name of the venue, for tickets", "", take(func(a string) { s.VenueName = a }))
 	if err != nil {
-		return "", err
+		return err
 	}
 	err = q.ask("venue-id", f.venueID, "Its id at the service (a UUID), or new to invent one and try things out", "new",
 		take(func(a string) {
@@ -108,26 +108,29 @@ func (c *cli) askSetup(ctx context.Context, f initFlags, q *questions, s *doctor
 			}
 		}))
 	if err != nil {
-		return "", err
+		return err
 	}
 	err = q.ask("timezone", f.zone, "Its time zone, as Australia/Melbourne", boxZone(), take(func(a string) {
 		s.Timezone = cmp.Or(a, "?") // without one, tickets would show UTC
 	}))
 	if err != nil {
-		return "", err
+		return err
 	}
 	if err = c.askPrinters(ctx, f, q, s); err != nil {
-		return "", err
+		return err
 	}
 	err = q.ask("reach", f.reach, "How the service reaches this box: proxy (a proxy or a tunnel on this box; "+
-		"also to try things out) or tls (directly, with a certificate)", "proxy", func(a string) error {
-		if f.reach = a; a != "proxy" && a != "tls" {
-			return fmt.Errorf("%q is neither proxy nor tls", a)
+		"also to try things out), tls (directly, with a certificate), or acme (directly, with a certificate that "+
+		"Let's Encrypt gives)", "proxy", func(a string) error {
+		if f.reach = a; a != "proxy" && a != "tls" && a != "acme" {
+			return fmt.Errorf("%q is not proxy, tls or acme", a)
 		}
 		return nil
 	})
+	if err == nil && f.reach != "proxy" {
+		s.Listen, s.ACME = "0.0.0.0:8443", f.reach == "acme"
+	}
 	if err == nil && f.reach == "tls" {
-		s.Listen = "0.0.0.0:8443"
 		cert := func(a string) error { s.CertFile = a; return nil }
 		err = q.ask("cert", f.cert, "File with the certificate", "", cert)
 		if err == nil {
@@ -135,16 +138,19 @@ func (c *cli) askSetup(ctx context.Context, f initFlags, q *questions, s *doctor
 		}
 	}
 	if err != nil {
-		return "", err
+		return err
 	}
 	err = q.ask("host", f.host, "Host name in the address for the service, as kitchen.example.com; - if not known yet",
 		"-", func(a string) error {
-			if host = a; strings.ContainsAny(a, "/ ") {
+			if strings.ContainsAny(a, "/ ") {
 				return fmt.Errorf("%q is no host name; write it without https:// and without a path", a)
 			}
-			return nil
+			if s.Host = strings.Trim(a, "-"); s.Host == "" && s.ACME {
+				return errors.New("a certificate of an ACME server needs the host name")
+			}
+			return s.Problems(c.config)
 		})
-	return strings.Trim(host, "-"), err
+	return err
 }
 
 // askPrinters takes the printers of the flags, or looks for some and asks for the names of their stations, or asks
@@ -227,13 +233,19 @@ func (c *cli) printTests(ctx context.Context, s doctor.Setup) (failed []error) {
 }
 
 // showNext says what the operator does now.
-func (c *cli) showNext(s doctor.Setup, host, secret string) error {
+func (c *cli) showNext(s doctor.Setup, secret string) error {
 	flag := " --config " + c.config
 	start := "ticketrail serve" + flag
 	if filepath.Dir(c.config) == "/etc/ticketrail" {
 		flag, start = "", "systemctl enable --now ticketrail"
 	}
+	router := ""
+	if s.CertFile != "" || s.ACME {
+		router = "\n   At the router, port 443 must lead to port 8443 of this box."
+	}
 	return write(c.out, strings.NewReplacer(
+		"ROUTER",
+		router,
 		"SECRETFILE",
 		filepath.Join(filepath.Dir(c.config), "secrets/webhook"),
 		"START",
@@ -241,7 +253,7 @@ func (c *cli) showNext(s doctor.Setup, host, secret string) error {
 		"VENUE",
 		singleLine(s.VenueName),
 		"HOST",
-		cmp.Or(host, "HOST"),
+		cmp.Or(s.Host, "HOST"),
 		"SECRET",
 		secret,
 		"FLAG",
@@ -257,10 +269,10 @@ func (c *cli) showNext(s doctor.Setup, host, secret string) error {
      START
 2. Enter this address at the service, for VENUE. Who knows it can print: keep it secret.
      https://HOST/webhooks/print/SECRET
-   The secret is also in SECRETFILE.
+   The secret is also in SECRETFILE.ROUTER
 3. See that everything answers:
      ticketrail check --onlineFLAG
-     ticketrail printers listFLAG
+     ticketrail doctorFLAG
 4. Send an order as the service would:
      curl LOCAL/webhooks/print/SECRET \
        -H 'Content-Type: application/json' -H 'x-svc-device-id: test' \
@@ -271,7 +283,7 @@ func (c *cli) showNext(s doctor.Setup, host, secret string) error {
 
 // localURL is the webhook as this box itself reaches it. Its certificate is for another name.
 func localURL(s doctor.Setup) string {
-	if s.CertFile != "" {
+	if s.CertFile != "" || s.ACME {
 		return "-k https://127.0.0.1:8443"
 	}
 	return "http://" + s.Listen

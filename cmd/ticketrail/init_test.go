@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"ticketrail/cmd/internal/doctor"
 	"ticketrail/printer/virtual"
 )
 
@@ -127,7 +128,7 @@ func TestInitAsksAgainForAWrongAnswerAndReadsLines(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("ends with %d\n%s%s", code, out, errs)
 	}
-	for _, want := range []string{"not-a-uuid", "Mars/Base", `"ftp" is neither`, `"https://x/" is no host name`} {
+	for _, want := range []string{"not-a-uuid", "Mars/Base", `"ftp" is not proxy`, `"https://x/" is no host name`} {
 		if !strings.Contains(errs, want) {
 			t.Errorf("no word of %s in\n%s", want, errs)
 		}
@@ -191,6 +192,22 @@ func TestInitLeavesNothingBehindWhenItFails(t *testing.T) {
 	if b, err := os.ReadFile(conf); code != 2 || out != "" || err != nil || string(b) != "mine" ||
 		!strings.Contains(errs, "exists already") {
 		t.Errorf("ends with %d, %q\n%s", code, b, errs)
+	}
+}
+
+func TestInitCanLeaveTheCertificateToAnACMEServer(t *testing.T) {
+	dir := t.TempDir()
+	_, address := virtualPrinter(t)
+	code, out, errs := runInit(t, dir, "Grill\nnew\nEurope/Paris\nacme\n-\nKitchen.example.com\nkitchen.example.com\n",
+		"--printer", "grill="+address, "--no-test")
+	if code != 0 || !strings.Contains(errs, "needs the host name") || !strings.Contains(errs, "small letters") ||
+		!strings.Contains(out, "https://kitchen.example.com/webhooks/print/") ||
+		!strings.Contains(out, "port 443 must lead to port 8443 of this box") {
+		t.Fatalf("ends with %d\n%s%s", code, out, errs)
+	}
+	c, err := doctor.Load(filepath.Join(dir, "kitchen.yaml"))
+	if err != nil || c.Receiver.TLS.ACME.Name != "kitchen.example.com" || c.Receiver.Listen != "0.0.0.0:8443" {
+		t.Errorf("%v: %+v", err, c)
 	}
 }
 

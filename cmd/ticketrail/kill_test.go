@@ -98,6 +98,7 @@ func TestA200IsAPromise(t *testing.T) {
 		time.Sleep(rand.N(15 * time.Millisecond)) // a random moment, not a wait for anything
 		k.kill()
 		k.start()
+		k.wantNoLoss()
 	}
 	c.waitForAcks(c.acks.Load() + 20)
 	c.stopAndWait()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ticketrail/cmd/internal/doctor"
 	"ticketrail/receiver/posapi"
 )
 
@@ -33,17 +34,19 @@ func (c *cli) labor(
 	use, short string, columns []string, get func(cmd *cobra.Command, venue string) (report, error),
 ) *cobra.Command {
 	var venue string
-	var asJSON, asCSV bool
+	var asJSON, asCSV, allVenues bool
 	cmd := &cobra.Command{
 		Use:   use,
 		Short: short,
 		Long: fmt.Sprintf(`%s asks the point-of-sale API and needs no running daemon.
-If the list breaks off, nothing is printed. If its length is not the count that
+If a list breaks off, nothing is printed. If its length is not the count that
 the service reports, what was received is printed, and the exit code is 1.
 
 --json prints the records as the service sent them. --csv prints these columns,
 with a header line:
 %s
+With --all-venues the first column is the venue, and JSON has one object for
+each venue: venue (its id), name, records.
 The CSV is UTF-8 as in RFC 4180, with a line feed at the end of each line.
 Spreadsheets run a cell that begins with = + - @ as a formula: such a cell gets
 an apostrophe in front. Control characters and text direction marks become
@@ -53,7 +56,18 @@ spaces. For unchanged values use --json.`, use, wrap(columns)),
 			if asJSON && asCSV {
 				return usagef("use --json or --csv, not both")
 			}
-			r, err := get(cmd, venue)
+			if allVenues && venue != "" {
+				return usagef("use --venue or --all-venues, not both")
+			}
+			columns := columns
+			var r report
+			var err error
+			if allVenues {
+				columns = append([]string{"venue"}, columns...)
+				r, err = c.everyVenue(func(venue string) (report, error) { return get(cmd, venue) })
+			} else {
+				r, err = get(cmd, venue)
+			}
 			// The records came, but not as many as the service counted. They are shown, because
 			// they may be all there is, and the exit code says that something is wrong.
 			short, ok := errors.AsType[*posapi.CountError](err)
@@ -75,10 +89,44 @@ spaces. For unchanged values use --json.`, use, wrap(columns)),
 			return err
 		},
 	}
-	venueFlag(cmd, &venue, "`venue`, by name or id (required if there are several)")
+	venueFlag(cmd, &venue, "`venue`, by name or id (if there are several: this or --all-venues)")
+	cmd.Flags().BoolVar(&allVenues, "all-venues", false, "all venues of the configuration, in its order")
 	jsonFlag(cmd, &asJSON)
 	cmd.Flags().BoolVar(&asCSV, "csv", false, "print CSV")
 	return cmd
+}
+
+// A venueRecords is the JSON of one of several venues.
+type venueRecords struct {
+	Venue   string `json:"venue"`
+	Name    string `json:"name"`
+	Records any    `json:"records"`
+}
+
+// everyVenue joins the reports of all venues. An error of one is the error of all, except a count that
+// differs: wages of a part of the venues must not look like those of all.
+func (c *cli) everyVenue(get func(venue string) (report, error)) (all report, wrong error) {
+	conf, err := doctor.Load(c.config)
+	if err != nil {
+		return report{}, err
+	}
+	records := []venueRecords{}
+	for _, v := range conf.Venues {
+		r, err := get(v.ID)
+		if _, ok := errors.AsType[*posapi.CountError](err); err != nil && !ok {
+			return report{}, err
+		}
+		wrong = cmp.Or(wrong, err)
+		all.heads = append([]string{"VENUE"}, r.heads...)
+		for _, row := range r.rows {
+			all.rows = append(all.rows, reportRow{
+				table: append([]string{v.Name}, row.table...), csv: append([]string{v.ID}, row.csv...),
+			})
+		}
+		records = append(records, venueRecords{v.ID, v.Name, r.all})
+	}
+	all.all = records
+	return all, wrong
 }
 
 // writeTable changes the rows, which are used once.

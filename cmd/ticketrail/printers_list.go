@@ -174,7 +174,7 @@ func stateText(p admin.Station) string {
 // unknown. A third-party display has no device that reports it: what it can prove is fixed by its
 // protocol.
 func proofText(p admin.Station) string {
-	if p.Kind == admin.KindKDS {
+	if p.Kind == admin.KindKDS || p.Kind == admin.KindLog && p.Address != "stdout" {
 		return string(ticket.Taken)
 	}
 	if p.Device == nil || p.Device.Ability == "" {

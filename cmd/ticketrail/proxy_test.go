@@ -154,6 +154,11 @@ func (p *frontProxy) tunnel(keep func(http.Header) []string) {
 	}})
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.Listener = l
+	pair, err := tls.LoadX509KeyPair(p.certificate())
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	s.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
 	s.StartTLS()
 	p.t.Cleanup(s.Close)
 }
@@ -239,8 +244,8 @@ func TestBehindAProxyCallersKeepTheirAddressAndTheSecretIsInNoLog(t *testing.T) 
 			}
 			p := &frontProxy{t: t, dir: t.TempDir(), address: freeAddr(t)}
 			p.daemon = strings.TrimSuffix(strings.TrimPrefix(k.url, "http://"), "/webhooks/print")
-			more := fmt.Sprintf("receiver: { secret_file: %q, trusted_proxies: [127.0.0.1/32], allow_from: [%s/32],",
-				p.write("secret", proxySecret), service)
+			more := fmt.Sprintf("receiver: { secret_file: %q, trusted_proxies: [127.0.0.1/32], allow_from: [%s/32], "+
+				"external_url: \"https://%s\",", p.write("secret", proxySecret), service, p.address)
 			text := strings.Replace(string(conf), "receiver: {", more, 1)
 			if err := os.WriteFile(k.conf, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
@@ -275,7 +280,9 @@ func TestBehindAProxyCallersKeepTheirAddressAndTheSecretIsInNoLog(t *testing.T) 
 				for _, tk := range k.printers["grill"].Tickets() {
 					paper += tk.Text
 				}
-				if strings.Count(paper, "#A1") != 1 || strings.Count(paper, "#A2") != 1 {
+				// The daemon may have been killed while it printed: then there may be a second copy, marked.
+				copies, marked := strings.Count(paper, "#A1"), strings.Count(paper, "POSSIBLE DUPLICATE")
+				if copies < 1 || copies > 1+marked || strings.Count(paper, "#A2") != 1 {
 					return fmt.Errorf("on paper:\n%s", paper)
 				}
 				return nil
@@ -283,9 +290,13 @@ func TestBehindAProxyCallersKeepTheirAddressAndTheSecretIsInNoLog(t *testing.T) 
 			if err != nil {
 				t.Error(err)
 			}
+			k.wantSaid("doctor", "FAIL webhook", "the service refuses this certificate too")
+			t.Setenv("SSL_CERT_FILE", filepath.Join(p.dir, "cert.pem"))
+			k.wantSaid("doctor", "OK webhook https://"+p.address+" leads here")
 			k.kill()
 			k.kept.Close()
 			k.kept = nil
+			k.wantSaid("doctor", "FAIL webhook", "is answered by something else: HTTP 502")
 			if got := p.as(service, two.body(0), ""); got < 500 {
 				t.Errorf("while the daemon is down the service is answered %d, and does not try again", got)
 			}

@@ -17,7 +17,11 @@ func (c *cli) rejectsList() *cobra.Command {
 		Short: "list refused print requests, newest first",
 		Long: `list shows print requests that were refused: for their content, or because their
 path, venue, device or address is not allowed. The service does not send them
-again: each may be an order that the kitchen does not know about.`,
+again: each may be an order that the kitchen does not know about. "ticketrail
+rejects print" prints it after all.
+
+Other content under the id of an order that was taken before (conflict), and
+what is too much for a ticket (over_limit), are listed too.`,
 		Args: noArgs,
 	}
 	return query(c, cmd, func(ctx context.Context, d *admin.Client, _ []string) ([]admin.Reject, error) {
@@ -25,8 +29,16 @@ again: each may be an order that the kitchen does not know about.`,
 	}, func(all []admin.Reject) error {
 		t := newTable(c.out, "ID", c.timeHead("TIME"), "VENUE", "DEVICE", "CODE", "MESSAGE")
 		for _, r := range all {
-			t.row(strconv.FormatUint(r.ID, 10), c.formatTime(r.Time), r.Venue, r.Device, r.Code, r.Message)
+			t.row(strconv.FormatUint(r.ID, 10), c.formatTime(r.Time), r.Venue, r.Device, r.Code, c.rejectMessage(r))
 		}
 		return t.end()
 	})
+}
+
+// rejectMessage says first whether somebody has printed it.
+func (c *cli) rejectMessage(r admin.Reject) string {
+	if r.Printed.IsZero() {
+		return r.Message
+	}
+	return "PRINTED " + c.formatTime(r.Printed) + ": " + r.Message
 }

@@ -42,6 +42,9 @@ func (c *cli) showReject(r admin.Reject) error {
 	}
 	t.row("code", r.Code)
 	t.row("message", r.Message)
+	if !r.Printed.IsZero() {
+		t.row("printed", c.formatTime(r.Printed))
+	}
 	if r.Count > 0 { // a caller that was turned away, before its body was read
 		t.row("requests", strconv.Itoa(r.Count))
 		return t.end()

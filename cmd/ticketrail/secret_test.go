@@ -20,6 +20,7 @@ const (
 	plantedSecret = `a/b+"Xq7PLANTEDcore9z`
 	plantedToken  = "eyTokenPLANTEDcore8y"
 	plantedPath   = "PLANTEDpath-0123456789-abcdef"
+	plantedOwn    = "PLANTEDown-0123456789-abcdef"
 )
 
 // secretPattern matches every form of a planted secret.
@@ -102,7 +103,7 @@ func checkNoSecretShows(t *testing.T, service, style string) {
 	}
 	r.log.whole = true
 	t.Cleanup(r.close)
-	for name, text := range map[string]string{"client": plantedSecret, "webhook": plantedPath,
+	for name, text := range map[string]string{"client": plantedSecret, "webhook": plantedPath, "own": plantedOwn,
 		"two": plantedSecret + "\n" + plantedPath} {
 		if err := os.WriteFile(filepath.Join(r.dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -113,7 +114,7 @@ func checkNoSecretShows(t *testing.T, service, style string) {
 admin: { socket: SOCKET }
 storage: { path: t.db }
 log: { level: debug, format: json }
-venues: [ { id: %s, name: Harbour Grill } ]
+venues: [ { id: %s, name: Harbour Grill, secret_file: own } ]
 printers: [ { name: grill, address: "tcp://127.0.0.1:9" } ]
 fallback: grill
 service: { base_url: %q, client_id: me, client_secret_file: client, token: { auth_style: %s } }
@@ -132,7 +133,12 @@ service: { base_url: %q, client_id: me, client_secret_file: client, token: { aut
 		t.Fatal(err)
 	}
 	said := map[string]string{}
-	r.webhook += "/" + plantedPath
+	public := r.webhook
+	r.webhook = public + "/" + plantedPath
+	if err := r.post(`{"records":[{"id":"none","items":[]}]}`, "404"); err != nil {
+		t.Error(err)
+	}
+	r.webhook = public + "/" + plantedOwn
 	if err := r.post(`{"records":[{"id":"one","employeeId":"17","items":[{"name":"Burger"}]}]}`, "200"); err != nil {
 		t.Error(err)
 	}
@@ -141,6 +147,7 @@ service: { base_url: %q, client_id: me, client_secret_file: client, token: { aut
 	}
 	for _, command := range []string{
 		"check", "check --online", "venues check", "venues check --json", "labor employees",
+		"venues list", "venues list --json",
 		"labor employees --csv", "labor employees --json",
 		"labor payrollperiods", "labor payrollperiods --csv", "labor payrollperiods --json", "jobs list --json",
 		"jobs show 1", "jobs show 1 --json",

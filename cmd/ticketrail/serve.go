@@ -38,6 +38,8 @@ connection.`,
 			reload := make(chan os.Signal, 1)
 			signal.Notify(reload, syscall.SIGHUP)
 			defer signal.Stop(reload)
+			// Or the program would end when whoever reads its standard output or its log has ended.
+			signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 			if err := c.checkConfig(); err != nil {
 				return err
 			}

@@ -112,8 +112,12 @@ func (c *cli) orderParts(ctx context.Context) []part {
 	}
 	var bodies []admin.Reject
 	refused, errRefused := d.Rejects(ctx)
+	size := 0
 	for _, r := range refused {
 		var one admin.Reject
+		if size += r.Size; size > maxRejectBytes {
+			break
+		}
 		if one, errRefused = d.Reject(ctx, r.ID); errRefused != nil {
 			break
 		}
@@ -124,6 +128,9 @@ func (c *cli) orderParts(ctx context.Context) []part {
 		{"rejects-bodies.json", "refused requests with their CONTENTS", asJSON(bodies, errRefused)},
 	}
 }
+
+// maxRejectBytes bounds the bodies in a support file; the newest come first.
+const maxRejectBytes = 16 << 20
 
 func asJSON(v any, err error) []byte {
 	if err != nil {

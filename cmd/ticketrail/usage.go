@@ -57,7 +57,7 @@ func requireSubcommand(cmd *cobra.Command, _ []string) error {
 	return usagef("%s needs a command: %s", cmd.CommandPath(), strings.Join(subcommands(cmd), ", "))
 }
 
-// noArgs, oneArg and someArgs check the number of arguments. Their errors name the missing argument, as
+// noArgs, oneArg, twoArgs and someArgs check the number of arguments. Their errors name the missing argument, as
 // the command's Use does.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
@@ -73,6 +73,13 @@ func oneArg(cmd *cobra.Command, args []string) error {
 func atMostOneArg(cmd *cobra.Command, args []string) error {
 	if len(args) > 1 {
 		return fmt.Errorf("%s takes only one %s, unexpected: %q", cmd.CommandPath(), argument(cmd), args[1])
+	}
+	return nil
+}
+
+func twoArgs(cmd *cobra.Command, args []string) error {
+	if len(args) != 2 {
+		return fmt.Errorf("%s needs two arguments, %s, not %d", cmd.CommandPath(), argument(cmd), len(args))
 	}
 	return nil
 }

@@ -51,7 +51,11 @@ func TestWrongUseOfEveryCommandEndsWith2AndSaysWhatIsWrong(t *testing.T) {
 					wrong(t, path...)
 				}
 				if !strings.Contains(argument, "...") {
-					wrong(t, append(path, "one", "two")...)
+					tooMany := make([]string, len(strings.Fields(argument))+1)
+					for i := range tooMany {
+						tooMany[i] = "one"
+					}
+					wrong(t, append(path, tooMany...)...)
 				}
 			}
 			cmd.Flags().VisitAll(func(f *pflag.Flag) {

@@ -2,11 +2,13 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"ticketrail/cmd/internal/doctor"
+	"ticketrail/config"
 )
 
 // venuesList is for the operator who must tell the service, or another command, which venue is meant. It
@@ -16,8 +18,11 @@ func (c *cli) venuesList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "list the venues of the configuration",
-		Long: `list shows the venues whose print requests are accepted. It needs no running
-daemon, and asks nobody: "venues check" asks the point-of-sale API about them.`,
+		Long: `list shows the venues whose print requests are accepted, and the address that
+the service must post them to. A secret is not shown, but the file that has it;
+nor is receiver.path if it was changed: PATH stands for it. The command needs no
+running daemon, and asks nobody: "venues check" asks the point-of-sale API about
+them.`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			conf, err := doctor.Load(c.config)
@@ -31,20 +36,54 @@ daemon, and asks nobody: "venues check" asks the point-of-sale API about them.`,
 				Timezone string   `json:"timezone,omitempty"`
 				Fallback string   `json:"fallback"`
 				Devices  []string `json:"devices"` // empty: all
+				// Address is that of the webhook. Its end is not in it, but in SecretFile, if there is one.
+				Address    string `json:"address"`
+				SecretFile string `json:"secret_file,omitempty"`
 			}
 			all := []venue{}
 			t := newTable(c.out, "VENUE", "ZONE", "FALLBACK", "DEVICES", "ID")
 			for _, v := range conf.Venues {
 				fallback := cmp.Or(v.Fallback, conf.Fallback)
-				all = append(all, venue{v.ID, v.Name, v.Timezone, fallback, append([]string{}, v.Devices...)})
+				address, secret := doctor.WebhookAddress(conf, v)
+				all = append(all, venue{v.ID, v.Name, v.Timezone, fallback, append([]string{}, v.Devices...), address,
+					secret})
 				t.row(v.Name, cmp.Or(v.Timezone, "-"), fallback, cmp.Or(strings.Join(v.Devices, ", "), "all"), v.ID)
 			}
 			if asJSON {
 				return showJSON(c.out, all)
 			}
-			return t.end()
+			if err := t.end(); err != nil {
+				return err
+			}
+			return printAddresses(c, conf)
 		},
 	}
 	jsonFlag(cmd, &asJSON)
 	return cmd
+}
+
+// printAddresses says what to enter at the service for each venue. Most venues share one address.
+func printAddresses(c *cli, conf *config.Config) error {
+	type address struct{ begins, secretFile string }
+	var all []address
+	venues := map[address][]string{}
+	for _, v := range conf.Venues {
+		var a address
+		a.begins, a.secretFile = doctor.WebhookAddress(conf, v)
+		if venues[a] == nil {
+			all = append(all, a)
+		}
+		venues[a] = append(venues[a], v.Name)
+	}
+	for _, a := range all {
+		names := singleLine(strings.Join(venues[a], ", "))
+		text := fmt.Sprintf("\nThe service posts for %s to:\n  %s\n", names, a.begins)
+		if a.secretFile != "" {
+			text += fmt.Sprintf("  and behind that the first line of %s\n", singleLine(a.secretFile))
+		}
+		if err := write(c.out, text); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -95,7 +95,7 @@ type Moment struct {
 // copy, made when a listing asks for it.
 type Status struct {
 	Name         string
-	Kind         string // [KindScreen], [KindKDS]; "" is a printer
+	Kind         string // [KindScreen], [KindKDS], [KindLog]; "" is a printer
 	Address      string // as configured
 	Known        bool   // an attempt was made since the start
 	Up           bool   // the last attempt reached it
@@ -146,7 +146,7 @@ const (
 // is the backup.
 type Station struct {
 	Name       string     `json:"name"`
-	Kind       string     `json:"kind,omitempty"` // [KindScreen], [KindKDS]; absent for a printer
+	Kind       string     `json:"kind,omitempty"` // [KindScreen], [KindKDS], [KindLog]; absent for a printer
 	Address    string     `json:"address,omitempty"`
 	State      Condition  `json:"state"`
 	Since      *time.Time `json:"since,omitempty"` // since when it is in this state
@@ -179,6 +179,20 @@ type Stations struct {
 	Stations []Station `json:"stations"`
 	// Notices are problems of the daemon itself: a quarantined database, a full disk.
 	Notices []string `json:"notices,omitempty"`
+}
+
+// PrintRejectOptions say how a refused request is printed.
+type PrintRejectOptions struct {
+	// Lenient prints it although its cause is not mended, as text if need be.
+	Lenient bool `json:"lenient,omitempty"`
+	// Version, if it is not empty, is "refused" or "printed", as the person saw it; another one is a [Conflict].
+	Version string `json:"version,omitempty"`
+}
+
+// A PrintedReject is what printing a refused request has done.
+type PrintedReject struct {
+	Jobs  int  `json:"jobs"`  // tickets that were made
+	Known bool `json:"known"` // its id was known, so only what had not printed does
 }
 
 // A Reject is a refused print request. The service does not send it again. Lists have no Body. An

@@ -202,6 +202,11 @@ func (c *Client) Reject(ctx context.Context, id uint64) (Reject, error) {
 	return call[Reject](ctx, c, "GET", "/v1/rejects/"+formatID(id), nil)
 }
 
+// PrintReject prints a refused print request. Safe to repeat: what has printed does not print again.
+func (c *Client) PrintReject(ctx context.Context, id uint64, o PrintRejectOptions) (PrintedReject, error) {
+	return call[PrintedReject](ctx, c, "POST", "/v1/rejects/"+formatID(id)+"/print", o)
+}
+
 func formatID(id uint64) string { return strconv.FormatUint(id, 10) }
 
 // onlyJob is the id of the one job that a request made. Any other number would be a bug of the

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -37,7 +38,13 @@ func startDaemon(t *testing.T, change ...func(*testDaemon, *Options)) *testDaemo
 	t.Helper()
 	d := &testDaemon{path: socketPath(t), queue: testQueue(t), served: make(chan error, 1)}
 	o := Options{
-		Queue: d.queue, Kick: func(station string) { d.kicked = append(d.kicked, station) }, Rejects: rejects{},
+		Queue: d.queue, Kick: func(station string) { d.kicked = append(d.kicked, station) }, Rejects: testRejects(),
+		PrintLate: func(_ context.Context, one Reject, lenient bool) (ticket.Receipt, error) {
+			if !lenient {
+				return ticket.Receipt{}, &receiver.Hindrance{Message: "it still cannot be read"}
+			}
+			return ticket.Receipt{Jobs: 2, Duplicate: !one.Printed.IsZero()}, nil
+		},
 		Displays: testDisplays{t, d},
 		Statuses: func() []Status {
 			if d.entered != nil {
@@ -118,11 +125,31 @@ func testQueue(t *testing.T) *queue.Queue {
 	return q
 }
 
-type rejects struct{}
+func testRejects() *listedRejects {
+	return &listedRejects{{ID: 2, Reject: receiver.Reject{Code: "schema_mismatch", Message: "records: missing"}}}
+}
 
-func (rejects) List() []Reject {
-	return []Reject{{ID: 2,
-		Reject: receiver.Reject{Code: "schema_mismatch", Message: "records: missing", Body: []byte("{\x00")}}}
+type listedRejects []Reject
+
+func (l *listedRejects) List() []Reject { return *l }
+
+func (l *listedRejects) Get(id uint64) (Reject, error) {
+	for _, one := range *l {
+		if one.ID == id {
+			one.Body = []byte("{\x00")
+			return one, nil
+		}
+	}
+	return Reject{}, fmt.Errorf("refused request %d: %w", id, receiver.ErrNoReject)
+}
+
+func (l *listedRejects) MarkPrinted(_ context.Context, id uint64, at time.Time) error {
+	for i := range *l {
+		if (*l)[i].ID == id {
+			(*l)[i].Printed = at
+		}
+	}
+	return nil
 }
 
 type testDisplays struct {

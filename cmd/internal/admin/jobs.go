@@ -1,6 +1,9 @@
 package admin
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"slices"
@@ -88,27 +91,74 @@ func states(names []string) ([]ticket.State, error) {
 	return out, nil
 }
 
-func (s *Server) jobs(r *http.Request) (any, error) {
+// jobs sends a list page by page, so that its length takes no memory. It takes a turn for each page that it
+// reads, and gives it back while it writes: a client that reads slowly keeps out nobody. It may take as long as
+// the client reads. A list that breaks off ends the connection, so that the client does not take the part for
+// the whole.
+func (s *Server) jobs(w http.ResponseWriter, r *http.Request) {
+	ctx := r.Context()
 	f, err := parseFilter(r.URL.Query())
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = s.takeTurn(ctx)
 	}
-	jobs, err := s.o.Queue.Jobs(r.Context(), f)
 	if err != nil {
-		return nil, err
+		answer(w, nil, err)
+		return
 	}
+	ours, empty := true, true
+	defer func() {
+		if ours {
+			<-s.turns
+		}
+	}()
+	var out bytes.Buffer
+	out.WriteByte('[')
+	err = s.o.Queue.EachPage(ctx, f, func(page []queue.Job) error {
+		for _, j := range page {
+			if !empty {
+				out.WriteByte(',')
+			}
+			empty = false
+			if err := json.NewEncoder(&out).Encode(jobOf(j)); err != nil {
+				return err
+			}
+		}
+		<-s.turns
+		ours = false
+		w.Header().Set("Content-Type", "application/json")
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(pageTimeout))
+		if _, err := out.WriteTo(w); err != nil { // after it, out is empty
+			return err
+		}
+		err := s.takeTurn(ctx)
+		ours = err == nil
+		return err
+	})
 	// No jobs may mean a misspelt station. This is checked only now, because a station that was
 	// removed from the configuration may still have ended jobs to list.
-	if len(jobs) == 0 && f.Station != "" {
-		if err := s.checkKnown(f.Station); err != nil {
-			return nil, err
-		}
+	if err == nil && empty && f.Station != "" {
+		err = s.checkKnown(f.Station)
 	}
-	out := make([]Job, 0, len(jobs)) // not nil: no job is [] in JSON
-	for _, j := range jobs {
-		out = append(out, jobOf(j))
+	switch {
+	case err == nil:
+		out.WriteString("]\n")
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = out.WriteTo(w) // an error means that the client has disconnected
+	case empty:
+		answer(w, nil, err)
+	default:
+		panic(http.ErrAbortHandler)
 	}
-	return out, nil
+}
+
+// takeTurn waits until few others read lists. After an error the caller has no turn.
+func (s *Server) takeTurn(ctx context.Context) error {
+	select {
+	case s.turns <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // job answers with the body of the print request, which may be 1 MiB: only for one job at a time.
@@ -158,6 +208,9 @@ func (s *Server) reprint(r *http.Request, b ReprintOptions) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkReason(b.Reason); err != nil {
+		return nil, err
+	}
 	if b.Station != "" {
 		if err := s.checkConfigured(b.Station); err != nil {
 			return nil, err
@@ -185,6 +238,9 @@ func (s *Server) reprint(r *http.Request, b ReprintOptions) (any, error) {
 func (s *Server) cancel(r *http.Request, b cancelBody) (any, error) {
 	id, err := pathID(r)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkReason(b.Reason); err != nil {
 		return nil, err
 	}
 	if err := s.o.Queue.Cancel(r.Context(), id, reasonOr(r, b.Reason), b.Version); err != nil {

@@ -23,6 +23,7 @@ import (
 const (
 	maxOpenOnPage    = 100
 	maxPrintedOnPage = 30
+	maxRejectsOnPage = 50
 )
 
 // A PageState is what the page for managers shows: everything at one moment.
@@ -33,7 +34,7 @@ type PageState struct {
 	Tickets  []PageTicket `json:"tickets"` // held and failed ones, then those that wait; each the oldest first
 	More     int          `json:"more"`    // open ones that are not among Tickets
 	Printed  []PageTicket `json:"printed"` // the latest that came out or expired, the newest first
-	Rejects  []Reject     `json:"rejects"` // without bodies
+	Rejects  []Reject     `json:"rejects"` // the newest, without bodies
 }
 
 // A PageTicket is a ticket on that page.
@@ -53,6 +54,7 @@ func (s *Server) pageRoutes() *http.ServeMux {
 		"POST /jobs/{id}/cancel":       withBody(versioned(s.cancel)),
 		"POST /move":                   withBody(versioned(s.move)),
 		"POST /stations/{name}/resume": withBody(versioned(s.resume)),
+		"POST /rejects/{id}/print":     withBody(versioned(s.printReject)),
 	} {
 		mux.Handle(pattern, s.withoutDetails(h))
 	}
@@ -132,11 +134,8 @@ func (s *Server) pageState(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	rejects, err := s.rejects(r)
-	if err != nil {
-		return nil, err
-	}
-	p.Rejects = rejects.([]Reject)
+	p.Rejects = append([]Reject{}, s.o.Rejects.List()...)
+	p.Rejects = p.Rejects[:min(len(p.Rejects), maxRejectsOnPage)]
 	return cleaned(p)
 }
 

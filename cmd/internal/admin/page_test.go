@@ -197,7 +197,7 @@ func TestThePageListsTheTicketsThatPrintNextAndCountsTheOthers(t *testing.T) {
 func TestTextsOnThePageHaveNoControlCharacters(t *testing.T) {
 	const hostile = "a\x1b[31m\u202eb\x00\u2028c\u0085"
 	d := startDaemon(t, func(_ *testDaemon, o *Options) {
-		o.Rejects = listedRejects{{ID: 1, Reject: receiver.Reject{Message: hostile, Device: hostile, Code: hostile}}}
+		o.Rejects = &listedRejects{{ID: 1, Reject: receiver.Reject{Message: hostile, Device: hostile, Code: hostile}}}
 		o.Statuses = func() []Status { return []Status{{Name: "bar", Known: true, Err: hostile}} }
 		r := ticket.Request{ID: "h", Received: time.Now(), Body: []byte("{}"), Drafts: []ticket.Draft{
 			{
@@ -222,10 +222,6 @@ func TestTextsOnThePageHaveNoControlCharacters(t *testing.T) {
 		}
 	}
 }
-
-type listedRejects []Reject
-
-func (l listedRejects) List() []Reject { return l }
 
 func TestThePageShowsATicketAsOnPaper(t *testing.T) {
 	d := startDaemon(t, func(_ *testDaemon, o *Options) {
@@ -270,5 +266,36 @@ func TestThePageIsNotToldAboutPathsOnTheBox(t *testing.T) {
 	if code, body := d.onPage("GET", "/jobs/1/paper", ""); code != http.StatusInternalServerError ||
 		strings.Contains(body, "/var/lib") || !strings.Contains(body, "not done") {
 		t.Errorf("%d %s", code, body)
+	}
+}
+
+func TestAManagerPrintsARefusedRequestOnceAndTheLogSaysWho(t *testing.T) {
+	var log bytes.Buffer
+	d := startDaemon(t, func(_ *testDaemon, o *Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+	for _, c := range []struct {
+		body string
+		code int
+		said string
+	}{
+		{`{}`, http.StatusBadRequest, "lacks the version"},
+		{`{"version":"refused"}`, http.StatusConflict, "refused request 2: it still cannot be read"},
+		{`{"version":"refused","lenient":true}`, http.StatusOK, `{"jobs":2,"known":false}`},
+		{`{"version":"refused","lenient":true}`, http.StatusConflict, "printed meanwhile"},
+	} {
+		code, said := d.onPage("POST", "/rejects/2/print", c.body)
+		if code != c.code || !strings.Contains(said, c.said) {
+			t.Errorf("%s: %d %s", c.body, code, said)
+		}
+	}
+	const line = `action="print refused request" actor="pairing y4n7k" reject=2`
+	if said := log.String(); !strings.Contains(said, line) || strings.Count(said, "action=") != 1 {
+		t.Errorf("the log is %s", said)
+	}
+	if code, said := d.onPage("POST", "/rejects/9/print", `{"version":"refused"}`); code != http.StatusNotFound {
+		t.Errorf("%d %s", code, said)
+	}
+	_, state := d.onPage("GET", "/state", "")
+	if !strings.Contains(state, `"printed":"20`) {
+		t.Errorf("the page does not show it: %s", state)
 	}
 }

@@ -10,6 +10,9 @@ import (
 // unix(7)), so that a client cannot claim another one. It is for the log only and grants nothing:
 // every user who can open the socket may do everything.
 func peer(c net.Conn) (uid uint32, ok bool) {
+	if outer, ok := c.(interface{ NetConn() net.Conn }); ok { // of a server that counts its connections
+		c = outer.NetConn()
+	}
 	u, isUnix := c.(*net.UnixConn)
 	if !isUnix {
 		return 0, false

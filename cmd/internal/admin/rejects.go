@@ -1,20 +1,16 @@
 package admin
 
 import (
+	"errors"
 	"net/http"
-	"slices"
+	"time"
 
 	"ticketrail/receiver"
 )
 
-// rejects leaves the bodies out: a hundred of them could be 16 MiB.
+// rejects have no bodies: together they may be 64 MiB.
 func (s *Server) rejects(*http.Request) (any, error) {
-	short := append([]Reject{}, s.o.Rejects.List()...)
-	// The list belongs to the receiver, so its bodies are removed from the copy.
-	for i := range short {
-		short[i].Body = nil
-	}
-	return short, nil
+	return append([]Reject{}, s.o.Rejects.List()...), nil
 }
 
 // reject finds one of them by its id.
@@ -23,9 +19,55 @@ func (s *Server) reject(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := s.o.Rejects.List()
-	if i := slices.IndexFunc(all, func(one Reject) bool { return one.ID == id }); i >= 0 {
-		return all[i], nil
-	}
-	return nil, refuse(NotFound, "refused request %d: not found: the last %d are kept", id, receiver.MaxRejects)
+	return s.findReject(id)
 }
+
+func (s *Server) findReject(id uint64) (Reject, error) {
+	one, err := s.o.Rejects.Get(id)
+	if errors.Is(err, receiver.ErrNoReject) {
+		return one, refuse(NotFound, "%s", err.Error())
+	}
+	return one, err
+}
+
+// printReject prints a refused request after all. Asked twice, it prints once, because the queue knows what
+// has printed. A crash before the mark loses only the mark.
+func (s *Server) printReject(r *http.Request, b PrintRejectOptions) (any, error) {
+	id, err := pathID(r)
+	if err != nil {
+		return nil, err
+	}
+	one, err := s.findReject(id)
+	if err != nil {
+		return nil, err
+	}
+	if b.Version != "" && b.Version != rejectVersion(one) {
+		return nil, refuse(Conflict, "refused request %d: it was printed meanwhile: look at it again", id)
+	}
+	receipt, err := s.o.PrintLate(r.Context(), one, b.Lenient)
+	if h, ok := errors.AsType[*receiver.Hindrance](err); ok {
+		return nil, refuse(Conflict, "refused request %d: %s", id, h.Message)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.logChange(r, "print refused request", "reject", id, "venue", one.Venue,
+		"lenient", b.Lenient, "jobs", receipt.Jobs)
+	if one.Printed.IsZero() {
+		err = s.o.Rejects.MarkPrinted(r.Context(), id, time.Now().UTC())
+	}
+	if err != nil {
+		s.o.Logger.Warn("a refused request was printed, and this could not be stored", "reject", id, "err", err)
+	}
+	return PrintedReject{Jobs: receipt.Jobs, Known: receipt.Duplicate}, nil
+}
+
+// rejectVersion is what the page for managers sends with a change.
+func rejectVersion(one Reject) string {
+	if one.Printed.IsZero() {
+		return "refused"
+	}
+	return "printed"
+}
+
+func (o PrintRejectOptions) saysVersion() bool { return o.Version != "" }

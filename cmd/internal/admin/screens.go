@@ -13,6 +13,7 @@ import (
 const (
 	KindScreen = "screen"
 	KindKDS    = "kds"
+	KindLog    = "log"
 )
 
 // States of a screen, as [Device] has them.

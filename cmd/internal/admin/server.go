@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,11 +15,16 @@ import (
 
 	"ticketrail/printer/layout"
 	"ticketrail/queue"
+	"ticketrail/queue/ticket"
 )
 
 // Rejects lists the last refused print requests, newest first. [receiver.Rejects] implements it.
 // The caller must not change what it returns.
-type Rejects interface{ List() []Reject }
+type Rejects interface {
+	List() []Reject                // without bodies
+	Get(id uint64) (Reject, error) // with its body; the error wraps [receiver.ErrNoReject]
+	MarkPrinted(ctx context.Context, id uint64, at time.Time) error
+}
 
 // Options are what a [Server] may ask and change. All fields are required, and all of them must be
 // safe for concurrent use. An error that is an [*Error] or one of the queue's reaches the client with
@@ -26,10 +32,12 @@ type Rejects interface{ List() []Reject }
 type Options struct {
 	Queue *queue.Queue
 	// Kick ends the backoff of a station, so that its next attempt starts now.
-	Kick     func(station string)
-	Rejects  Rejects
-	Displays Displays        // the screens
-	Statuses func() []Status // the state of each station
+	Kick    func(station string)
+	Rejects Rejects
+	// PrintLate prints a refused request, see [receiver.Receiver.PrintLate].
+	PrintLate func(ctx context.Context, one Reject, lenient bool) (ticket.Receipt, error)
+	Displays  Displays        // the screens
+	Statuses  func() []Status // the state of each station
 	// Probe asks the printer of a configured station what it can do, and returns its state afterwards. An
 	// [*Error] with [Conflict] if the station has no printer that can be asked.
 	Probe func(ctx context.Context, station string) (Device, error)
@@ -46,13 +54,15 @@ type Options struct {
 
 const (
 	maxBody     = 1 << 20 // bytes of a request: about 90,000 job ids
-	maxRequests = 16      // at the same time: lists of all jobs take memory that the queue may need
+	maxRequests = 16      // at the same time, without lists of jobs: answers take memory that the queue may need
+	maxTurns    = 2       // lists of jobs that read a page at the same time
 	// requestTimeout is below the client's time-out of a minute, so that the operator gets the
 	// daemon's reason and not only "no answer".
 	requestTimeout = 20 * time.Second
 	// probeTimeout is for the question what a printer can do: it may take 25 s until one counts as silent, and a
 	// fence some 10 s more.
 	probeTimeout = 50 * time.Second
+	pageTimeout  = 20 * time.Second // for a client to read a part of a list
 )
 
 // A Server answers the requests of the control API. It is safe for concurrent use. The version of a request
@@ -62,18 +72,23 @@ const (
 type Server struct {
 	o     Options
 	slots chan struct{} // one element for each request in progress
+	turns chan struct{} // one element for each list of jobs that reads a page
 	mux   *http.ServeMux
 	page  *http.ServeMux // see [Server.ServePage]
 }
 
-const probeRoute = "POST /v1/stations/{name}/probe"
+// Routes with limits of their own.
+const (
+	probeRoute = "POST /v1/stations/{name}/probe"
+	listRoute  = "GET /v1/jobs"
+)
 
 // New returns a Server. The paths begin with /v1 and stay, whatever [API] says: the version is a
 // header, so that any client gets a readable refusal.
 func New(o Options) *Server {
-	s := &Server{o: o, slots: make(chan struct{}, maxRequests), mux: http.NewServeMux()}
+	s := &Server{o: o, slots: make(chan struct{}, maxRequests), turns: make(chan struct{}, maxTurns),
+		mux: http.NewServeMux()}
 	for pattern, h := range map[string]handler{
-		"GET /v1/jobs":                    s.jobs,
 		"GET /v1/jobs/{id}":               s.job,
 		"POST /v1/jobs/{id}/reprint":      withBody(s.reprint),
 		"POST /v1/jobs/{id}/cancel":       withBody(s.cancel),
@@ -91,10 +106,12 @@ func New(o Options) *Server {
 		"POST /v1/pairings/{id}/revoke":   s.revoke,
 		"GET /v1/rejects":                 s.rejects,
 		"GET /v1/rejects/{id}":            s.reject,
+		"POST /v1/rejects/{id}/print":     withBody(s.printReject),
 	} {
 		s.mux.Handle(pattern, h)
 	}
 	s.mux.HandleFunc("GET /v1/database", s.database)
+	s.mux.HandleFunc(listRoute, s.jobs)
 	s.page = s.pageRoutes()
 	return s
 }
@@ -129,17 +146,28 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // serve calls the handler of the route in mux.
 func (s *Server) serve(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) {
+	// Before it takes a slot, so that a client that sends its request slowly keeps out nobody.
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		answer(w, nil, refuse(BadRequest, "read request: %v", err))
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	// Answered here, because the mux would answer with text that is not JSON.
+	_, pattern := mux.Handler(r)
+	switch pattern {
+	case "":
+		answer(w, nil, refuse(Unsupported, "this daemon does not know %s %s", r.Method, r.URL.Path))
+		return
+	case listRoute:
+		mux.ServeHTTP(w, r)
+		return
+	}
 	select {
 	case s.slots <- struct{}{}:
 		defer func() { <-s.slots }()
 	default:
 		answer(w, nil, refuse(Busy, "the daemon is answering %d requests already: try again", maxRequests))
-		return
-	}
-	// Answered here, because the mux would answer with text that is not JSON.
-	_, pattern := mux.Handler(r)
-	if pattern == "" {
-		answer(w, nil, refuse(Unsupported, "this daemon does not know %s %s", r.Method, r.URL.Path))
 		return
 	}
 	// A change that is waiting for the disk then may still be committed; the refusal says where to
@@ -150,7 +178,6 @@ func (s *Server) serve(mux *http.ServeMux, w http.ResponseWriter, r *http.Reques
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), limit)
 	defer cancel()
-	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	mux.ServeHTTP(w, r.WithContext(ctx))
 }
 
@@ -228,6 +255,16 @@ func pathID(r *http.Request) (uint64, error) {
 // It is the only record of a change that leaves no mark on a ticket, such as a resume.
 func (s *Server) logChange(r *http.Request, action string, args ...any) {
 	s.o.Logger.Info("changed by an operator", append([]any{"action", action, "actor", actor(r.Context())}, args...)...)
+}
+
+// maxReason limits an operator's reason, in bytes: it is stored with a ticket, logged, and shown in listings.
+const maxReason = 500
+
+func checkReason(reason string) error {
+	if len(reason) > maxReason {
+		return refuse(BadRequest, "reason: %d bytes long, want at most %d", len(reason), maxReason)
+	}
+	return nil
 }
 
 // reasonOr is the reason to store with a change: the given one, or who made the change. It is

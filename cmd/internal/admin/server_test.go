@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -79,10 +80,17 @@ func TestARefusalKeepsItsCodeOverTheSocket(t *testing.T) {
 		"reprint elsewhere": {func() error { return first(d.Reprint(ctx, 1, ReprintOptions{Station: "gril"})) },
 			NotFound, "bar, grill"},
 		"reprint what waits": {func() error { return first(d.Reprint(ctx, 2, ReprintOptions{})) }, Conflict, "job 2"},
-		"no such reject":     {func() error { return first(d.Reject(ctx, 3)) }, NotFound, "refused request 3"},
-		"full disk":          {failing(queue.ErrStorageFull), Storage, "full: ticketrail printers list"},
-		"failed disk":        {failing(queue.ErrStorageFailed), Storage, "ticketrail printers list"},
-		"stopping":           {failing(queue.ErrClosed), Stopping, "try again when it runs"},
+		"long reason of a copy": {func() error {
+			return first(d.Reprint(ctx, 1, ReprintOptions{Reason: strings.Repeat("r", 501)}))
+		}, BadRequest, "reason: 501 bytes long, want at most 500"},
+		"long reason of an end": {func() error { return d.Cancel(ctx, 2, strings.Repeat("r", 501)) },
+			BadRequest, "500"},
+		"long reason of a hold": {func() error { return d.Hold(ctx, "bar", strings.Repeat("r", 501)) },
+			BadRequest, "500"},
+		"no such reject": {func() error { return first(d.Reject(ctx, 3)) }, NotFound, "refused request 3"},
+		"full disk":      {failing(queue.ErrStorageFull), Storage, "full: ticketrail printers list"},
+		"failed disk":    {failing(queue.ErrStorageFailed), Storage, "ticketrail printers list"},
+		"stopping":       {failing(queue.ErrClosed), Stopping, "try again when it runs"},
 		"too slow": {failing(context.DeadlineExceeded), Timeout,
 			"ticketrail jobs list shows whether the change was made"},
 		"anything else": {failing(errors.New("boom")), Internal, "boom"},
@@ -264,6 +272,26 @@ func TestTooManyRequestsAtOnceAreRefusedAsBusy(t *testing.T) {
 	}
 }
 
+func TestAClientThatSendsItsRequestSlowlyKeepsOutNobody(t *testing.T) {
+	d := startDaemon(t)
+	for range maxRequests {
+		c, err := net.Dial("unix", d.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		fmt.Fprintf(c, "POST /v1/move HTTP/1.1\r\nHost: x\r\n%s: %s\r\nExpect: 100-continue\r\n"+
+			"Content-Length: 99\r\n\r\n", HeaderAPI, API)
+		// The answer to Expect says that the daemon has begun to read the body.
+		if line, err := bufio.NewReader(c).ReadString('\n'); err != nil || line != "HTTP/1.1 100 Continue\r\n" {
+			t.Fatalf("%q, %v", line, err)
+		}
+	}
+	if _, err := d.Stations(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestARequestInProgressIsFinishedWhenTheDaemonStops(t *testing.T) {
 	d := startDaemon(t, slow)
 	done := make(chan error, 1)
@@ -289,5 +317,67 @@ func TestBodiesCrossTheSocketByteForByte(t *testing.T) {
 	all, err := d.Rejects(t.Context())
 	if err != nil || len(all) != 1 || all[0].Body != nil {
 		t.Errorf("Rejects = %+v, %v; want one without a body", all, err)
+	}
+}
+
+// manyJobs is a daemon whose list of jobs is much longer than the buffers of a socket.
+func manyJobs(t *testing.T) *testDaemon {
+	d := startDaemon(t)
+	r := ticket.Request{ID: "many", Received: time.Unix(3000, 0)}
+	for range 10_000 {
+		r.Drafts = append(r.Drafts, ticket.Draft{Station: "bar", Ticket: ticket.Ticket{Request: "many"}})
+	}
+	if _, err := d.queue.Accept(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// beginList asks for all jobs and reads the head of the answer.
+func (d *testDaemon) beginList(t *testing.T) *http.Response {
+	t.Helper()
+	c, err := net.Dial("unix", d.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	fmt.Fprintf(c, "GET /v1/jobs HTTP/1.1\r\nHost: x\r\n%s: %s\r\n\r\n", HeaderAPI, API)
+	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil || resp.StatusCode != 200 {
+		t.Fatalf("%v, %v", resp, err)
+	}
+	return resp
+}
+
+func TestAListThatIsReadSlowlyKeepsOutNobody(t *testing.T) {
+	d := manyJobs(t)
+	for range maxRequests + maxTurns {
+		d.beginList(t)
+	}
+	if _, err := d.Stations(t.Context()); err != nil {
+		t.Error(err)
+	}
+	jobs, err := d.Jobs(t.Context(), Filter{})
+	if err != nil || len(jobs) != 10_003 {
+		t.Errorf("%d jobs, %v", len(jobs), err)
+	}
+	for i, j := range jobs {
+		if want := uint64(10_003 - i); j.ID != want {
+			t.Fatalf("job %d, want %d", j.ID, want)
+		}
+	}
+}
+
+func TestAListThatBreaksOffIsNotTakenForTheWhole(t *testing.T) {
+	d := manyJobs(t)
+	resp := d.beginList(t)
+	if err := d.queue.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := io.ReadAll(resp.Body); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("%d bytes, %v", len(b), err)
+	}
+	if _, err := d.Jobs(t.Context(), Filter{}); err == nil {
+		t.Error("a list of a closed queue")
 	}
 }

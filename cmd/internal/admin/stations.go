@@ -121,6 +121,8 @@ func fixFor(p Station) string {
 			shellQuote(p.Name)
 	case p.Kind == KindKDS:
 		return "check that the display is running: ticketrail check --online shows its answer"
+	case p.Kind == KindLog:
+		return "repair what ticketrail check --online says of it"
 	case p.Waiting != "":
 		return "check the printer"
 	}
@@ -225,6 +227,9 @@ func (s *Server) test(r *http.Request) (any, error) {
 func (s *Server) hold(r *http.Request, b reasonBody) (any, error) {
 	name := r.PathValue("name")
 	if err := s.checkKnown(name); err != nil {
+		return nil, err
+	}
+	if err := checkReason(b.Reason); err != nil {
 		return nil, err
 	}
 	// Always with who it was: the next shift asks before it resumes.

@@ -30,6 +30,7 @@ import (
 	"ticketrail/cmd/internal/doctor"
 	"ticketrail/cmd/internal/httpserver"
 	"ticketrail/cmd/internal/notify"
+	"ticketrail/cmd/internal/outcomes"
 	"ticketrail/cmd/internal/station"
 	"ticketrail/config"
 	"ticketrail/printer/transport"
@@ -113,6 +114,7 @@ type App struct {
 	file     *configFile
 	venues   *venues
 	notifier *notify.Notifier
+	outcomes *outcomes.Teller
 	acme     *httpserver.ACME // nil: the webhook's certificate, if any, is somebody else's work
 
 	webhookAt, metricsAt net.Addr // the real ones: tests and the demo listen on port 0
@@ -162,7 +164,8 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 
 	// The database comes first: its lock proves that no other daemon works with these tickets, or
 	// listens at the admin socket.
-	files := &store{conf: conf.Storage, log: a.log, notify: a.notify, check: o.CheckStore}
+	files := &store{conf: conf.Storage, log: a.log, notify: a.notify, check: o.CheckStore,
+		outcomes: conf.Outcomes.Enabled()}
 	if a.queue, err = files.open(ctx, o, a.registry); err != nil {
 		return nil, err
 	}
@@ -186,7 +189,8 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	a.down.push("dispatch", a.stopPrinting)
 	a.health = health{a.queue, files, a.stations, a.file}
 
-	if a.rejects, err = receiver.OpenRejects(a.queue.KV("rejects"), a.log.With("component", "rejects")); err != nil {
+	if a.rejects, err = receiver.OpenRejects(a.queue.KV("rejects"), a.queue.KV("reject-bodies"),
+		a.log.With("component", "rejects"), a.registry); err != nil {
 		return nil, err
 	}
 	a.down.push("rejects", a.rejects.Close)
@@ -207,6 +211,10 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		return nil, err
 	}
 
+	a.outcomes = outcomes.New(outcomes.Options{
+		Queue: a.queue, Registerer: a.registry, Logger: a.log.With("component", "outcomes"),
+	})
+
 	// The webhook is last, so that no request waits at its port for a start that fails.
 	if err := listenMetrics(a, conf); err != nil {
 		return nil, err
@@ -219,6 +227,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	}
 	a.notifier = newNotifier(a)
 	a.serve = append(a.serve, server{"notify", a.notifier.Run})
+	a.serve = append(a.serve, server{"outcomes", a.outcomes.Run})
 	// Also without a screen: a reload may add the first one.
 	a.serve = append(a.serve, server{"display", a.stations.ServeScreens})
 	// Printing starts here, even before Run: tickets from before a restart are older than any that

@@ -156,8 +156,8 @@ func (h health) problems() (out []admin.Finding) {
 	}
 	for _, f := range h.store.quarantined() {
 		fail("database",
-			fmt.Sprintf("a damaged database was quarantined as %s: tickets that waited in it did not print", f),
-			"to end this notice, move the file away")
+			fmt.Sprintf("a damaged database was quarantined as %s: %s", f, h.store.lossOf(f)),
+			"ask the kitchen what is missing; to end this notice, move the file away")
 	}
 	if err := h.queue.Ready(); err != nil {
 		out = append(out, h.store.notReady(err))
@@ -167,6 +167,13 @@ func (h health) problems() (out []admin.Finding) {
 		fail("configuration", "configuration on disk is refused: "+reason+
 			": the active one stays in use, but the daemon would not start again",
 			"correct the file, then systemctl reload ticketrail")
+	}
+	for _, n := range h.queue.Notices() {
+		level := admin.Warn
+		if n.Lost {
+			level = admin.Fail
+		}
+		out = append(out, admin.Finding{Level: level, Subject: "database", Text: n.Text, Do: n.Do})
 	}
 	if n := h.queue.Damaged(); n > 0 {
 		fail("database",
@@ -180,6 +187,15 @@ func (h health) problems() (out []admin.Finding) {
 	}
 	for _, n := range h.stations.Notices() {
 		fail("stations", n, "")
+	}
+	return out
+}
+
+// problems are those of health, and what keeps other systems from being told.
+func (a *App) problems() []admin.Finding {
+	out := a.health.problems()
+	if f, ok := a.outcomes.Finding(); ok {
+		out = append(out, f)
 	}
 	return out
 }

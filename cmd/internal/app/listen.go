@@ -11,6 +11,7 @@ import (
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/httpserver"
 	"ticketrail/config"
+	"ticketrail/queue/ticket"
 )
 
 // listenOn returns given, or else opens a listener at address. key is the configuration key of the
@@ -61,15 +62,17 @@ func listenMetrics(a *App, conf *config.Config) error {
 func newControl(a *App) *admin.Server {
 	return admin.New(admin.Options{
 		Queue: a.queue, Kick: a.stations.Kick, Rejects: a.rejects, Displays: a.stations.Displays(),
-		Statuses: a.stations.List, Probe: a.stations.Probe, Notices: a.health.problems,
+		PrintLate: func(ctx context.Context, one admin.Reject, lenient bool) (ticket.Receipt, error) {
+			return a.receiver.PrintLate(ctx, one, lenient)
+		},
+		Statuses: a.stations.List, Probe: a.stations.Probe, Notices: a.problems,
 		State: a.state, Zone: a.zone, Layout: a.stations.Layout,
 		Logger: a.log.With("component", "admin"),
 	})
 }
 
 // listenAdmin opens the control socket. The database must be open: its lock decides between two
-// daemons that start at the same moment, see [admin.Listen]. There is no limit on connections: only
-// users with access to the socket can connect, and the server limits its requests.
+// daemons that start at the same moment, see [admin.Listen].
 func listenAdmin(a *App, conf *config.Config) error {
 	if conf.Admin.Socket == "" {
 		return nil
@@ -82,10 +85,14 @@ func listenAdmin(a *App, conf *config.Config) error {
 	a.serve = append(a.serve, server{"admin", func(ctx context.Context) error {
 		// Five seconds let a change finish whose commit is under way; after a cut the operator
 		// would not know whether it was made.
-		return httpserver.Serve(ctx, l, a.control.HTTPServer(), httpserver.Options{Grace: 5 * time.Second})
+		return httpserver.Serve(ctx, l, a.control.HTTPServer(),
+			httpserver.Options{MaxConnections: maxOperators, Grace: 5 * time.Second})
 	}})
 	return nil
 }
+
+// maxOperators is how many connections the control socket may have: each may hold a request of 1 MiB.
+const maxOperators = 64
 
 // closeListener closes a listener; it is no error if its server has closed it already. Both orders
 // happen: after Run the server has closed it, after an error in New it has not.

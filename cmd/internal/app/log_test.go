@@ -14,18 +14,27 @@ import (
 	"testing"
 )
 
-const logAsDaemon = "TICKETRAIL_TEST_LOG_AS_DAEMON"
+const (
+	logAsDaemon = "TICKETRAIL_TEST_LOG_AS_DAEMON"
+	runDaemonOn = "TICKETRAIL_TEST_RUN_DAEMON_ON" // a configuration file
+)
 
-// TestMain lets the test below have a process whose standard error is what systemd would make it. It uses one
-// processor: in Go 1.26 two timers of a synctest bubble that fire at the same time on two processors share one
-// context of the race detector, and the process crashes in it. See raceCtx in the runtime's time.go. The race
-// detector finds the same races on one processor.
+// TestMain lets the test below have a process whose standard error is what systemd would make it, and others a
+// daemon as a process. It uses one processor: in Go 1.26 two timers of a synctest bubble that fire at the same time
+// on two processors share one context of the race detector, and the process crashes in it. See raceCtx in the
+// runtime's time.go. The race detector finds the same races on one processor.
 func TestMain(m *testing.M) {
 	runtime.GOMAXPROCS(1)
 	if format := os.Getenv(logAsDaemon); format != "" {
 		log := newLogger(os.Stderr, format, slog.LevelDebug).With("component", "test")
 		for _, l := range []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError} {
 			log.Log(context.Background(), l, "one\nline", "n", 1)
+		}
+		return
+	}
+	if path := os.Getenv(runDaemonOn); path != "" {
+		if err := Run(context.Background(), Options{ConfigPath: path, Log: os.Stderr}); err != nil {
+			panic(err)
 		}
 		return
 	}

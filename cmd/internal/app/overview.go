@@ -70,7 +70,7 @@ func (a *App) orderFindings(ctx context.Context, now time.Time, zone *time.Locat
 		Text: ticket.Plural(len(requests), "order") + " in the last hour" + a.venues.lastRequest(now, zone)})
 	refused := 0
 	for _, r := range a.rejects.List() {
-		if now.Sub(r.Time) < recently {
+		if now.Sub(r.Time) < recently && r.Printed.IsZero() {
 			refused++
 		}
 	}

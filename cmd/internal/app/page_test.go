@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -63,16 +64,25 @@ type page struct {
 
 	mu     sync.Mutex // guards what follows
 	orders map[string]*board.Order
+	recall []*board.Order // of the first look at the board
 }
 
 // openPage opens a page of a screen and waits until it is live.
 func (k *testDaemon) openPage(screen string) *page {
 	k.t.Helper()
+	p := k.openPageAt(k.display.Dial, screen)
+	synctest.Wait()
+	return p
+}
+
+// openPageAt opens a page of a screen at the server that dial connects to.
+func (k *testDaemon) openPageAt(dial func(context.Context, string, string) (net.Conn, error), screen string) *page {
+	k.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &page{
 		k: k, name: screen, id: strings.ReplaceAll("page-of-"+screen, "-", "x"), cancel: cancel,
 		ended:  make(chan struct{}),
-		client: &http.Client{Transport: &http.Transport{DialContext: k.display.Dial}},
+		client: &http.Client{Transport: &http.Transport{DialContext: dial}},
 		orders: map[string]*board.Order{},
 	}
 	req, err := http.NewRequestWithContext(ctx, "GET", p.url("events")+"?page="+p.id, nil)
@@ -91,7 +101,6 @@ func (k *testDaemon) openPage(screen string) *page {
 		defer resp.Body.Close()
 		p.read(resp.Body)
 	}()
-	synctest.Wait()
 	return p
 }
 
@@ -126,7 +135,7 @@ func (p *page) handleEvent(kind string, data []byte) {
 		var s board.Snapshot
 		p.decode(data, &s)
 		p.mu.Lock()
-		p.orders = map[string]*board.Order{}
+		p.orders, p.recall = map[string]*board.Order{}, s.Recall
 		for _, o := range s.Orders {
 			p.orders[o.Key] = o
 		}

@@ -47,7 +47,7 @@ func TestARetryNeverPrintsTwice(t *testing.T) {
 	}, "grill", "bar")
 }
 
-func TestNewContentUnderAKnownIDPrintsOnlyItsVoids(t *testing.T) {
+func TestOfNewContentUnderAKnownIDWhatIsNewPrintsOnce(t *testing.T) {
 	runDaemon(t, func(k *testDaemon) {
 		id := k.accept("A1", at("grill", "Burger"), at("bar", "Cola"))
 		k.advance(time.Second)
@@ -60,7 +60,11 @@ func TestNewContentUnderAKnownIDPrintsOnlyItsVoids(t *testing.T) {
 			k.advance(time.Second)
 		}
 		k.wantPrinted("grill", "A1 A1")
-		k.wantPrinted("bar", "A1")
+		k.wantPrinted("bar", "A1 A1")
+		if last := k.printers["bar"].Tickets()[1].Text; !strings.Contains(last, "ADDED UNDER A KNOWN ORDER") ||
+			!strings.Contains(last, "Wine") || strings.Contains(last, "Cola") {
+			t.Errorf("what is new is not marked:\n%s", last)
+		}
 		if last := k.printers["grill"].Tickets()[1].Text; !strings.Contains(last, "VOID") {
 			t.Errorf("the correction is not a void:\n%s", last)
 		}

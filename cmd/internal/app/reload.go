@@ -66,6 +66,8 @@ func (a *App) apply(s *snapshot) (orphans []string, err error) {
 	a.level.Set(s.conf.Log.Slog())
 	// Before Swap, so that no listing calls a station an orphan that already prints.
 	a.queue.SetStations(s.conf.Stations())
+	// Before Swap, which begins to print: what becomes of a ticket before this is not kept.
+	a.outcomes.Use(s.conf.Outcomes)
 	a.stations.Swap(s.stations)
 	a.notifier.Use(s.conf.Notify)
 	a.metrics.loaded(true)

@@ -23,7 +23,7 @@ import (
 
 // The file is checked before it is opened, because bbolt maps it into memory and a damaged page can
 // kill the process. A damaged file is renamed, never repaired or deleted: the operator may still
-// want to read the tickets in it, and the kitchen needs a database that works now.
+// want to read the tickets in it. The kitchen gets a new one with what could be read of it.
 
 // A store is the database file: it is checked, opened, and quarantined if it is damaged.
 type store struct {
@@ -32,6 +32,9 @@ type store struct {
 	log    *slog.Logger
 	notify func(state string)                           // to systemd, which must not give up on a long check
 	check  func(ctx context.Context, path string) error // nil: no check
+
+	outcomes bool           // somebody is to be told them, see [queue.Queue.KeepOutcomes]
+	salvaged queue.Salvaged // by this start
 }
 
 // open checks the file and opens it. A full disk is no error: the queue opens, refuses requests,
@@ -58,6 +61,7 @@ func (s *store) open(ctx context.Context, o Options, reg *prometheus.Registry) (
 		Clock:            o.Clock, // for running time; tests replace it
 		Logger:           s.log,
 		Registerer:       reg,
+		KeepOutcomes:     s.outcomes,
 		NoSync:           o.NoSync,
 	}
 	if qo.Clock == nil {
@@ -65,7 +69,7 @@ func (s *store) open(ctx context.Context, o Options, reg *prometheus.Registry) (
 	}
 	q, err = queue.Open(qo)
 	if errors.Is(err, queue.ErrDamaged) { // damage that the check does not look for, or there was no check
-		if err = s.quarantine(err); err == nil {
+		if err = s.quarantine(ctx, err); err == nil {
 			q, err = queue.Open(qo)
 		}
 	}
@@ -94,10 +98,9 @@ func (s *store) close(ctx context.Context, q *queue.Queue) error {
 }
 
 // checkFile checks the file and quarantines it if it is damaged. The kitchen then works with a new
-// database: tonight's orders matter more than the old file, which stays on the disk.
-//
-// A crash before the rename leaves the damaged file, which is found again. A crash after it finds no
-// file and starts a new one; the notice to the operator is found again by the name of the old file.
+// database: tonight's orders matter more than the old file, which stays on the disk. A crash meanwhile leaves the
+// damaged file, which is found again, or the new one; the notice to the operator is found again by the name of the
+// old file.
 func (s *store) checkFile(ctx context.Context) error {
 	path := s.conf.Path
 	info, err := os.Stat(path)
@@ -109,7 +112,7 @@ func (s *store) checkFile(ctx context.Context) error {
 		return fmt.Errorf("check the database: %w", err)
 	}
 	began := time.Now()
-	stop := s.extendStart(ctx)
+	stop := s.extendStart(ctx, "checking")
 	err = s.check(ctx, path)
 	stop()
 	switch {
@@ -126,7 +129,7 @@ func (s *store) checkFile(ctx context.Context) error {
 		s.log.Warn("database not checked", "path", path, "err", err)
 		return nil
 	}
-	return s.quarantine(err)
+	return s.quarantine(ctx, err)
 }
 
 // openError adds what to do to an error of opening the database, if its folder or disk is the
@@ -150,28 +153,39 @@ func openError(path string, err error) error {
 	return fmt.Errorf("storage.path: %s (%w)", fix, err)
 }
 
-// quarantine renames a damaged database, so that a new one can be started under its name. The time
-// in the name keeps the files of several such events apart, and tells the operator which evening is
-// in it. After a rename that failed the daemon does not start: it must not open the damaged file.
-func (s *store) quarantine(damage error) error {
-	name := fmt.Sprintf("%s.corrupt-%s", s.conf.Path, time.Now().UTC().Format("20060102T150405Z"))
-	kept := name
-	// A rename would replace the file of an event in the same second. Nobody else gives such names: see lock.
-	for n := 2; exists(kept); n++ {
-		kept = fmt.Sprintf("%s-%d", name, n)
-	}
-	if err := os.Rename(s.conf.Path, kept); err != nil {
+// quarantine puts what can be salvaged of a damaged database in its place, else none. If the damaged file cannot be
+// renamed the daemon does not start: it must not open it.
+func (s *store) quarantine(ctx context.Context, damage error) (err error) {
+	stop := s.extendStart(ctx, "salvaging")
+	s.salvaged, err = queue.Quarantine(s.conf.Path)
+	stop()
+	if err != nil {
 		return fmt.Errorf("quarantine the damaged database: %w", err)
 	}
-	s.log.Error("the database is damaged: it was quarantined and a new one is started; "+
-		"tickets that waited in it will not print",
-		"path", s.conf.Path, "kept", kept, "err", damage)
+	r := s.salvaged
+	if r.Err != nil {
+		s.log.Error("the database is damaged and could not be salvaged: it was quarantined and an empty one is "+
+			"started; tickets that waited in it will not print",
+			"path", s.conf.Path, "kept", r.Kept, "err", damage, "why", r.Err)
+		return nil
+	}
+	s.log.Error("the database is damaged: it was quarantined, and what could be read is in a new one; "+
+		"some tickets may be missing", "path", s.conf.Path, "kept", r.Kept, "err", damage,
+		"pending", r.Pending, "held", r.Held, "failed", r.Failed, "history", r.Ended, "known_requests", r.Keys)
 	return nil
 }
 
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return !errors.Is(err, fs.ErrNotExist)
+// lossOf says what became of the tickets of a quarantined database. Only the start that quarantined it knows how
+// many were saved.
+func (s *store) lossOf(kept string) string {
+	r := s.salvaged
+	switch {
+	case r.Kept != kept:
+		return "some of the tickets that waited in it may be missing"
+	case r.Err != nil:
+		return "tickets that waited in it did not print"
+	}
+	return r.String() + "; others may be missing"
 }
 
 // quarantined lists the quarantined databases that have not been moved away yet. It reads the
@@ -201,11 +215,11 @@ func (s *store) notReady(err error) admin.Finding {
 		Text: fmt.Sprintf("no orders are accepted: %v (%s)", err, filepath.Dir(s.conf.Path))}
 }
 
-// extendStart asks systemd for more time while a large file is checked, until the returned function
+// extendStart asks systemd for more time while a large file is read, until the returned function
 // is called. Each notification asks for 30 s more, and one is sent every 10 s. TimeoutStartSec
 // alone would kill a daemon with a large file at every start, for ever. See EXTEND_TIMEOUT_USEC in
 // sd_notify(3).
-func (s *store) extendStart(ctx context.Context) (stop func()) {
+func (s *store) extendStart(ctx context.Context, doing string) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
@@ -213,7 +227,7 @@ func (s *store) extendStart(ctx context.Context) (stop func()) {
 		tick := time.NewTicker(10 * time.Second)
 		defer tick.Stop()
 		for {
-			s.notify("EXTEND_TIMEOUT_USEC=30000000\nSTATUS=checking the database")
+			s.notify("EXTEND_TIMEOUT_USEC=30000000\nSTATUS=" + doing + " the database")
 			select {
 			case <-tick.C:
 			case <-ctx.Done():

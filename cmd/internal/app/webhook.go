@@ -56,14 +56,21 @@ func newPolicy(conf *config.Config, p *plan.Plan) *receiver.Policy {
 		VenueHeader: c.Headers.Venue, DeviceHeader: c.Headers.Device,
 		AllowFrom: c.AllowFrom, TrustedProxies: c.TrustedProxies,
 		Plan: p, MaxBody: int64(c.MaxBody), Mode: doctor.SchemaMode(conf), RespondWithin: c.RespondWithin,
+		ReportConflict: c.Conflict == "report",
 	}
-	for _, secret := range c.Secrets {
-		// Several, so that a secret can be changed without a gap: the old one and the new one are
-		// valid until the service uses the new one.
-		out.Secrets = append(out.Secrets, secret.Reveal())
-	}
+	out.Secrets = revealed(c.Secrets)
 	for _, v := range conf.Venues {
-		out.Venues = append(out.Venues, receiver.Venue{Venue: doctor.PlanVenue(v), Devices: v.Devices})
+		out.Venues = append(out.Venues,
+			receiver.Venue{Venue: doctor.PlanVenue(v), Devices: v.Devices, Secrets: revealed(v.Secrets)})
+	}
+	return out
+}
+
+// revealed are several, so that a secret can be changed without a gap: the old one and the new one are valid
+// until the service uses the new one.
+func revealed(secrets []config.Secret) (out []string) {
+	for _, s := range secrets {
+		out = append(out, s.Reveal())
 	}
 	return out
 }
@@ -79,7 +86,8 @@ func listenWebhook(a *App, conf *config.Config) error {
 	a.webhookAt = l.Addr()
 	// After this time the service has given up waiting. Requests that are cut off at a stop are sent
 	// again and deduplicated.
-	o := httpserver.Options{MaxConnections: conf.Receiver.MaxConnections, Grace: contract.WebhookTimeout + time.Second}
+	o := httpserver.Options{MaxConnections: conf.Receiver.MaxConnections, Group: a.receiver.Group,
+		Grace: contract.WebhookTimeout + time.Second}
 	loaded := certMetrics(a.registry)
 	t, log := conf.Receiver.TLS, a.log.With("component", "receiver")
 	files := httpserver.Files{ClientCA: t.ClientCAFile}

@@ -53,6 +53,7 @@ func (b Box) Diagnose(ctx context.Context, path string) (out []admin.Finding) {
 	out = append(out, portFindings(conf)...)
 	out = append(out, b.storeFindings(ctx, path, conf)...)
 	out = append(out, CertificateFindings(conf, time.Now(), "")...)
+	out = append(out, webhookFindings(ctx, conf)...)
 	out = append(out, b.driverFindings(conf)...)
 	for _, r := range station.CheckOnline(ctx, conf) {
 		out = append(out, r.Findings...)
@@ -171,6 +172,7 @@ func (b Box) storeFindings(ctx context.Context, path string, conf *config.Config
 	file := conf.Storage.Path
 	folder := filepath.Dir(file)
 	out = append(out, DiskFinding(folder))
+	out = append(out, syncFinding(folder)...)
 	var st unix.Statfs_t
 	if err := unix.Statfs(folder, &st); err == nil {
 		kind := map[int64]string{

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,6 +35,22 @@ func (k *kitchen) put(name, text string) {
 		k.t.Fatal(err)
 	}
 	writeFile(k.t, k.path(name), text)
+}
+
+// externalURL is a server at the address that the service has for the webhook.
+func (k *kitchen) externalURL(body string, status int) {
+	k.t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet || r.URL.Path != "/webhooks/print/abcdefghijklmnopqrstu1" {
+			k.t.Errorf("asked with %s %s", r.Method, r.URL)
+		}
+		w.Header().Set("Location", "/elsewhere")
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}))
+	k.t.Cleanup(s.Close)
+	k.put("secret", "abcdefghijklmnopqrstu1\n")
+	k.conf += fmt.Sprintf("\nreceiver: { insecure: true, external_url: %q, secret_file: ROOT/secret }\n", s.URL)
 }
 
 // diagnose writes the box to the disk and looks at it.
@@ -123,6 +142,19 @@ func TestTheDoctorFindsEachFault(t *testing.T) {
 			at := answering(k.t, func(c net.Conn) { _, _ = c.Write([]byte("HTTP/1.0 400 Bad Request\r\n\r\n")) })
 			k.conf = strings.Replace(k.conf, "fallback", "  - { name: bar, address: \"tcp://"+at+"\" }\nfallback", 1)
 		}, admin.Fail, "printer bar", "is no printer: a web server", "correct the address"},
+		{"another box at the webhook's address", func(k *kitchen) {
+			k.externalURL(`{"status":"ERROR","error":{"code":"not_found","message":"not found"}}`, 404)
+		}, admin.Fail, "webhook", "leads to ticketrail, but not to its webhook", "pass the path on"},
+		{"a web site at the webhook's address", func(k *kitchen) { k.externalURL("<h1>Harbour Grill</h1>", 200) },
+			admin.Fail, "webhook", "is answered by something else: HTTP 200", "must lead it to receiver.listen"},
+		{"a webhook's address that moved", func(k *kitchen) { k.externalURL("", 301) },
+			admin.Fail, "webhook", "is answered by something else: HTTP 301", ""},
+		{"a router that does not lead its address inside", func(k *kitchen) {
+			k.conf += "\nreceiver: { external_url: \"https://127.0.0.1:1\" }\n"
+		}, admin.Warn, "webhook", "https://127.0.0.1:1 does not answer", "on a phone without Wi-Fi"},
+		{"the webhook itself", func(k *kitchen) {
+			k.externalURL(`{"status":"ERROR","error":{"code":"method_not_allowed","message":"use POST"}}`, 405)
+		}, "", "", "", ""},
 		{"a service that cannot be reached", func(k *kitchen) {
 			k.put("client", "s3cr3t-of-the-integrator")
 			k.conf += "\nservice: { base_url: \"http://127.0.0.1:1\", client_id: c, " +

@@ -122,7 +122,7 @@ func flatten(err error) []error {
 // CompilePlan compiles the routes of a configuration. It is done at the start and at a reload,
 // never while a request waits.
 func CompilePlan(conf *config.Config) (*plan.Plan, error) {
-	c := plan.Config{Fallback: conf.Fallback, Fields: conf.Ticket.Fields}
+	c := plan.Config{Fallback: conf.Fallback, Fields: conf.Ticket.Fields, Logs: conf.LogNames()}
 	for _, r := range conf.Routes {
 		c.Routes = append(c.Routes, plan.Route{
 			Venue: r.Venue, When: r.When, To: slices.Clone(r.To), Continue: r.Continue,
@@ -159,6 +159,7 @@ func NewServiceClient(
 			return s.Reveal(), err
 		},
 		Transport: through,
+		MePath:    c.Me.Path, LaborPrefix: c.Labor.Prefix,
 		TokenPath: c.Token.Path, TokenVenueParam: c.Token.VenueParam, AuthStyle: c.Token.AuthStyle,
 		RenewBefore: c.Token.RenewBefore, Scopes: c.Token.Scopes,
 		PageLimit: c.Employees.Limit, CursorAt: c.Employees.Cursor, PayrollVenueParam: c.Payroll.VenueParam,

@@ -30,6 +30,8 @@ type Setup struct {
 	Printers                     []SetupPrinter // the first gets everything until there are other routes
 	Listen                       string         // of the webhook
 	CertFile, KeyFile            string         // both empty: behind a proxy or a tunnel on this box
+	ACME                         bool           // Let's Encrypt gives the certificate
+	Host                         string         // in the webhook's address; "" if it is not known yet
 }
 
 // A SetupPrinter is a station that prints.
@@ -73,6 +75,13 @@ func (s Setup) text(path string, secret bool) string {
 	line("  listen: %s", strconv.Quote(s.Listen))
 	if secret {
 		line("  secret_file: %s # the end of the webhook's address; only the service knows it", secretFile)
+	}
+	if s.ACME {
+		line("  tls: # Let's Encrypt gives the certificate; whoever sets the name accepts its terms of service")
+		line("    acme:")
+		line("      name: %s # port 443 of it must lead to listen, from everywhere", strconv.Quote(s.Host))
+	} else if s.Host != "" {
+		line("  external_url: %s # its beginning, for ticketrail doctor", strconv.Quote("https://"+s.Host))
 	}
 	if s.CertFile != "" || s.KeyFile != "" {
 		line("  tls: # read again when the files change")

@@ -29,6 +29,9 @@ func Restore(path, backup string) (queue.Restored, error) { return queue.Restore
 // Compact returns the size of the file before and after, in bytes.
 func Compact(path string) (before, after int64, err error) { return queue.Compact(path) }
 
+// Salvage makes a new database of what is left of a damaged one. It needs no check: nothing kills its reader.
+func Salvage(from, to string) (queue.Salvaged, error) { return queue.Salvage(from, to) }
+
 // UncheckedPrefix begins the line that the child process of [CheckInChild] prints if it could not
 // read the file, which proves no damage. A line on stdout, because the exit code is 1 for every
 // error and the text on stderr is for people.

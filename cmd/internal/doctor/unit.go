@@ -50,7 +50,7 @@ func unitSettings(ctx context.Context, unit string, names ...string) map[string]
 // serviceUnit is how ticketrail.service runs this configuration; nil if it does not.
 func serviceUnit(ctx context.Context, path string) map[string]string {
 	s := unitSettings(ctx, "ticketrail.service", "User", "ExecStart", "ProtectSystem", "StateDirectory",
-		"RuntimeDirectory", "ReadWritePaths")
+		"LogsDirectory", "RuntimeDirectory", "ReadWritePaths")
 	if abs, err := filepath.Abs(path); err != nil || !slices.Contains(strings.Fields(s["ExecStart"]), abs) {
 		return nil
 	}
@@ -144,7 +144,8 @@ func writable(s map[string]string, conf *config.Config) (out []admin.Finding) {
 	}
 	var folders []string
 	for base, names := range map[string]string{
-		"/var/lib": s["StateDirectory"], "/run": s["RuntimeDirectory"], "/": s["ReadWritePaths"],
+		"/var/lib": s["StateDirectory"], "/var/log": s["LogsDirectory"],
+		"/run": s["RuntimeDirectory"], "/": s["ReadWritePaths"],
 	} {
 		for _, name := range strings.Fields(names) {
 			folders = append(folders, filepath.Join(base, strings.TrimLeft(name, "-+")))
@@ -170,6 +171,11 @@ func writable(s map[string]string, conf *config.Config) (out []admin.Finding) {
 		path, ok := strings.CutPrefix(p.Address, "file://")
 		if path = filepath.Clean(path); ok && !strings.HasPrefix(path, "/dev/") {
 			check(fmt.Sprintf("printers[%d].address", i), path, "")
+		}
+	}
+	for i, l := range conf.Logs {
+		if path, ok := strings.CutPrefix(l.To, "file://"); ok {
+			check(fmt.Sprintf("logs[%d].to", i), path, "")
 		}
 	}
 	return out

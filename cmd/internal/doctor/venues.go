@@ -31,9 +31,11 @@ type VenueCheck struct {
 	Scopes   []string `json:"scopes"` // of the token, from /me; null if /me does not list them
 	// Drift is the difference between the service's clock and this box's, in seconds; null if no
 	// answer had a time.
-	Drift    *float64        `json:"drift_seconds"`
-	Problems []VenueProblem  `json:"problems"`
-	Me       json.RawMessage `json:"me,omitempty"` // the answer of /me
+	Drift    *float64       `json:"drift_seconds"`
+	Problems []VenueProblem `json:"problems"`
+	// Reading is how the service was read where its contract leaves a choice.
+	Reading posapi.Reading  `json:"reading"`
+	Me      json.RawMessage `json:"me,omitempty"` // the answer of /me
 }
 
 // A VenueProblem is one problem with a venue, and how to fix it.
@@ -142,6 +144,7 @@ func checkVenues(
 func checkVenue(ctx context.Context, api *posapi.Venue, v config.Venue) VenueCheck {
 	c := VenueCheck{Venue: v.ID, Name: v.Name, Problems: []VenueProblem{}}
 	c.ask(ctx, api, v)
+	c.Reading = api.Reading()
 	if c.Drift != nil && math.Abs(*c.Drift) >= maxDrift.Seconds() {
 		apart := time.Duration(math.Abs(*c.Drift) * float64(time.Second)).Round(time.Second)
 		c.problem("clock", fmt.Sprintf("the service's clock and this box's are %v apart", apart),
@@ -251,15 +254,20 @@ func contextEnded(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// ShowVenues writes one line for each venue without problems, and one line for each problem. Its
+// ShowVenues writes two lines for each venue without problems, and one line for each problem. Its
 // error names the venues with problems. The names of the venues are from the configuration; what
 // the service answered is cleaned of control characters.
 func ShowVenues(w io.Writer, checks []VenueCheck) error {
 	var bad []string
 	for _, c := range checks {
 		if c.OK {
-			if _, err := fmt.Fprintf(w, "OK    venue %s  %s\n", c.Name, layout.Clean(c.summary())); err != nil {
-				return err
+			// One write a line, which the terminal's width may break.
+			for _, line := range []string{
+				"OK    venue " + c.Name + "  " + layout.Clean(c.summary()), "      " + layout.Clean(c.answered()),
+			} {
+				if _, err := fmt.Fprintln(w, line); err != nil {
+					return err
+				}
 			}
 			continue
 		}
@@ -278,6 +286,15 @@ func ShowVenues(w io.Writer, checks []VenueCheck) error {
 		return fmt.Errorf("the point-of-sale API reports problems for %s", strings.Join(bad, ", "))
 	}
 	return nil
+}
+
+// answered names the reading that answered.
+func (c VenueCheck) answered() string {
+	s := fmt.Sprintf("it answers at %s, %s and %s", c.Reading.Token, c.Reading.Me, c.Reading.Labor)
+	if c.Reading.NextPage != "" {
+		s += "; the next page is named by " + c.Reading.NextPage
+	}
+	return s
 }
 
 // summary is the line of a venue without problems.

@@ -31,8 +31,15 @@ func (l local) RoundTrip(r *http.Request) (*http.Response, error) {
 // checked is the check of a venue at a service.
 func checked(t *testing.T, h http.Handler, v config.Venue) VenueCheck {
 	t.Helper()
+	return checkedWith(t, h, v, func(*config.Service) {})
+}
+
+// checkedWith is checked with a change of the configuration.
+func checkedWith(t *testing.T, h http.Handler, v config.Venue, change func(*config.Service)) VenueCheck {
+	t.Helper()
 	c := config.Default().Service
 	c.BaseURL, c.ClientID, c.ClientSecretFile = "https://pos.example", "me", t.TempDir()+"/secret"
+	change(&c)
 	writeFile(t, c.ClientSecretFile, clientSecret)
 	client, err := NewServiceClient(c, local{h}, nil, nil)
 	if err != nil {
@@ -94,13 +101,45 @@ func TestAVenueIsOKOnlyIfItsTokenIsForItAndHasTheScopes(t *testing.T) {
 		if s := strings.Join(failed, " "); s != c.want || got.OK != (c.want == "") {
 			t.Errorf("%s: %+v, want %q", name, got, c.want)
 		}
+		lines := len(failed)
+		if got.OK {
+			lines = 2
+		}
 		var shown strings.Builder
 		if err := ShowVenues(&shown, []VenueCheck{got}); (err == nil) != got.OK ||
-			strings.Count(shown.String(), "\n") != max(1, len(failed)) {
+			strings.Count(shown.String(), "\n") != lines {
 			t.Errorf("%s: %v, shown as\n%s", name, err, shown.String())
 		}
 		if strings.Contains(shown.String()+fmt.Sprint(got), clientSecret) {
 			t.Errorf("%s: the secret is shown", name)
+		}
+	}
+}
+
+func TestTheReadingThatAnsweredIsNamed(t *testing.T) {
+	v := config.Venue{ID: venueID, Name: "Harbour Grill", Timezone: "UTC"}
+	// The labor calls only are below /api, and a Link header names the next page.
+	for name, c := range map[string]struct {
+		token  string // the prefix of its path
+		change func(*config.Service)
+		want   string
+	}{
+		"the right one": {"", func(s *config.Service) { s.Labor.Prefix = "/api" },
+			"\n      it answers at /oauth/token, /me and /api/v1/labor; the next page is named by header:Link\n"},
+		"without the prefix": {"", func(*config.Service) {},
+			"it answers at /api/v1/labor/employees: put /api before the path with service.labor.prefix\n"},
+		"/api for all": {"/api", func(s *config.Service) { s.BaseURL += "/api" }, "it answers at /me: " +
+			"this call has no /api; take it out of service.base_url or service.me.path, and put " +
+			"it before the paths of the other calls\n"},
+	} {
+		h := sim.New(sim.Options{
+			ClientID: "me", ClientSecret: clientSecret, Venues: []sim.Venue{{ID: venueID, Employees: 30}},
+			TokenPrefix: c.token, LaborPrefix: "/api", CursorAt: "header:Link",
+		}).Handler()
+		var shown strings.Builder
+		_ = ShowVenues(&shown, []VenueCheck{checkedWith(t, h, v, c.change)})
+		if !strings.Contains(shown.String(), c.want) {
+			t.Errorf("%s: shown as\n%s", name, &shown)
 		}
 	}
 }

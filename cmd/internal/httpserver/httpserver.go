@@ -8,9 +8,8 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"net/netip"
 	"time"
-
-	"golang.org/x/net/netutil"
 )
 
 const (
@@ -27,8 +26,13 @@ const (
 // because they differ: a screen's stream has none.
 type Options struct {
 	Cert           *CertReloader // nil: plain HTTP/1
-	MaxConnections int           // further connections wait until one is closed; 0: no limit
+	MaxConnections int           // a further one waits, or takes the place of an unused one; 0: no limit
 	Grace          time.Duration // for requests in progress when the server stops
+
+	// Group, if it is set, names the group that a caller's connections count in, and how many of them there
+	// may be. It is asked for each connection, concurrently, and not for those of a unix socket. With the
+	// name "", or 0, there is no limit but MaxConnections, without which Group is not asked.
+	Group func(caller netip.Addr) (name string, most int)
 }
 
 // Serve answers on l with srv, which has its handler and time-outs, until ctx ends. Then it shuts srv
@@ -48,7 +52,9 @@ func Serve(ctx context.Context, l net.Listener, srv *http.Server, o Options) err
 	// Connections over the limit wait in the kernel and are not refused: the service's retry costs
 	// more than a moment's wait.
 	if o.MaxConnections > 0 {
-		l = netutil.LimitListener(l, o.MaxConnections)
+		limited := limit(l, o)
+		limited.watch(srv)
+		l = limited
 	}
 	served := make(chan error, 1)
 	if o.Cert != nil {

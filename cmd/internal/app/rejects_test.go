@@ -1,0 +1,164 @@
+package app
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+
+	"ticketrail/cmd/internal/admin"
+	"ticketrail/config"
+)
+
+// printReject asks the control API to print a refused request.
+func (k *testDaemon) printReject(id uint64, body string) (said string) {
+	k.t.Helper()
+	req := httptest.NewRequest("POST", fmt.Sprintf("/v1/rejects/%d/print", id), strings.NewReader(body))
+	req.Header.Set(admin.HeaderAPI, admin.API)
+	req.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	k.app.control.ServeHTTP(w, req)
+	k.advance(time.Minute)
+	return strings.TrimSpace(w.Body.String())
+}
+
+func TestARefusedOrderPrintsOnceWhenItsCauseIsMendedAndItsRetryIsADuplicate(t *testing.T) {
+	runDaemonWith(t, func(k *testDaemon) { k.conf.Receiver.Schema = "strict" }, func(k *testDaemon) {
+		if got := k.post("order-18", "A18", 0, at("grill", "Burger")); !strings.HasPrefix(got, "400") {
+			t.Fatal(got)
+		}
+		k.advance(time.Minute)
+		if got := k.printReject(1, "{}"); !strings.Contains(got, "still cannot be read: records[0].id: want a UUID") {
+			t.Errorf("before: %s", got)
+		}
+		k.reload(func(c *config.Config) { c.Receiver.Schema = "lenient" })
+		if got := k.printReject(1, "{}"); got != `{"jobs":1,"known":false}` {
+			t.Errorf("first: %s", got)
+		}
+		if s := k.stateOf(admin.Fail, "orders"); s != "" {
+			t.Errorf("the status still says %s", s)
+		}
+		k.restart()
+		if got := k.printReject(1, "{}"); got != `{"jobs":0,"known":true}` {
+			t.Errorf("again: %s", got)
+		}
+		if got := k.printReject(1, `{"version":"refused"}`); !strings.Contains(got, "printed meanwhile") {
+			t.Errorf("by an old page: %s", got)
+		}
+		got := k.post("order-18", "A18", 1, at("grill", "Burger"))
+		if got != `200 {"status":"SUCCESS","duplicate":true` {
+			t.Errorf("the retry got %s", got)
+		}
+		k.advance(time.Minute)
+		k.wantPrinted("grill", "A18")
+		if one := k.app.rejects.List()[0]; one.Printed.IsZero() {
+			t.Error("it is not marked as printed")
+		}
+		clock := k.app.rejects.List()[0].Time.In(k.app.zone()).Format("15:04")
+		paper := strings.Join(strings.Fields(k.lastOf("grill")), " ")
+		wantText(t, paper, []string{"LATE", "refused at " + clock, "Burger"}, nil)
+	}, "grill")
+}
+
+func TestAConflictThatWasOnlyReportedIsPrintedByAPerson(t *testing.T) {
+	runDaemonWith(t, func(k *testDaemon) { k.conf.Receiver.Conflict = "report" }, func(k *testDaemon) {
+		id := k.accept("A1", at("grill", "Burger"))
+		k.post(id, "A1", 0, at("grill", "Burger"), at("grill", "Steak"))
+		k.advance(time.Minute)
+		k.wantPrinted("grill", "A1")
+		if s := k.stateOf(admin.Fail, "orders"); s == "" {
+			t.Error("the status does not say it")
+		}
+		for _, want := range []string{`{"jobs":1,"known":true}`, `{"jobs":0,"known":true}`} {
+			if got := k.printReject(1, "{}"); got != want {
+				t.Errorf("said %s, want %s", got, want)
+			}
+		}
+		k.wantPrinted("grill", "A1 A1")
+		wantText(t, k.lastOf("grill"), []string{"ADDED UNDER A KNOWN", "LATE", "Steak"}, []string{"Burger"})
+	}, "grill")
+}
+
+func TestWhateverArrivesEachLineIsOnPaperOrKept(t *testing.T) {
+	for seed := range uint64(6) {
+		r := rand.New(rand.NewPCG(seed, 15))
+		runDaemonWith(t, func(k *testDaemon) {
+			k.conf.Venues[0].Devices = []string{"BW-E-Tablet-01"}
+			if seed%3 == 2 {
+				k.conf.Receiver.Schema = "strict"
+			}
+		}, func(k *testDaemon) {
+			ids := []string{uuid.NewString(), uuid.NewString(), uuid.NewString(), "odd id"}
+			named := map[string]string{} // each name that was sent, with its body
+			for n := range 40 {
+				var items []string
+				for i := range 1 + r.IntN(4) {
+					name := fmt.Sprintf("Dish%d-%d-%d", seed, n, i)
+					station := []string{"grill", "bar", "none"}[r.IntN(3)]
+					item := fmt.Sprintf(`{"station":%q,"name":%q,"isVoid":%v}`, station, name, r.IntN(4) == 0)
+					switch r.IntN(8) {
+					case 0: // nested deeper than a ticket can be
+						item = strings.Repeat(`{"childItems":[`, 70) + item + strings.Repeat(`]}`, 70)
+					case 1:
+						item = fmt.Sprintf(`{"station":"grill","name":"Same","childItems":[{"name":%q}]}`, name)
+					case 2:
+						item = fmt.Sprintf(`{"station":"grill","name":"Same","note":%q}`, name)
+					}
+					items = append(items, item)
+					named[name] = ""
+				}
+				all := strings.Join(items, ",")
+				id := ids[r.IntN(len(ids))]
+				body := fmt.Sprintf(`{"records":[{"id":%q,"orderNumber":"A%d","items":[%s]}]}`, id, r.IntN(2), all)
+				switch r.IntN(10) {
+				case 0:
+					body = fmt.Sprintf(`{"records":[{"id":%q,"items":{"x":[%s]}}]}`, id, all)
+				case 1:
+					body = fmt.Sprintf(`{"records":[{"id":%q,"items":[],"items":[%s]}]}`, id, all)
+				case 2:
+					body = fmt.Sprintf(`{"records":[{"items":[%s]}]}`, all)
+				}
+				for i := range items {
+					named[fmt.Sprintf("Dish%d-%d-%d", seed, n, i)] = body
+				}
+				for range 1 + r.IntN(2) {
+					k.send(body)
+				}
+				if r.IntN(5) == 0 {
+					k.advance(time.Minute)
+				}
+				if r.IntN(15) == 0 {
+					k.restart()
+				}
+			}
+			k.advance(10 * time.Minute)
+			var papers strings.Builder
+			for _, p := range k.printers {
+				for _, paper := range p.Tickets() {
+					papers.WriteString(strings.Join(strings.Fields(paper.Text), ""))
+				}
+			}
+			for _, one := range k.app.rejects.List() {
+				one, err := k.app.rejects.Get(one.ID)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if json.Valid(one.Body) && one.Printed.IsZero() {
+					papers.Write(one.Body)
+				}
+			}
+			for name, body := range named {
+				if !strings.Contains(papers.String(), name) {
+					t.Errorf("seed %d: %s is nowhere: %.300s", seed, name, body)
+				}
+			}
+			synctest.Wait()
+		}, "grill", "bar")
+	}
+}

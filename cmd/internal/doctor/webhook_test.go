@@ -1,0 +1,49 @@
+package doctor
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"ticketrail/cmd/internal/admin"
+	"ticketrail/config"
+)
+
+func TestTheAddressOfEachVenueIsAsked(t *testing.T) {
+	var asked []string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.URL.Path)
+		code := "method_not_allowed"
+		if strings.HasSuffix(r.URL.Path, "beach") {
+			code = "not_found"
+		}
+		_, _ = io.WriteString(w, `{"status":"ERROR","error":{"code":"`+code+`","message":"x"}}`)
+	}))
+	defer s.Close()
+	c := config.Default()
+	c.Receiver.ExternalURL, c.Receiver.Path = s.URL, "/hook"
+	c.Venues = []config.Venue{{Name: "Harbour Grill"}, {Name: "Cellar"},
+		{Name: "Beach", Secrets: []config.Secret{config.NewSecret("beach"), config.NewSecret("old")}},
+		{Name: "Hill", Secrets: []config.Secret{config.NewSecret("hill")}}}
+	found := webhookFindings(t.Context(), &c)
+	if want := []string{"/hook", "/hook/beach", "/hook/hill"}; !slices.Equal(asked, want) {
+		t.Errorf("asked %q, want %q", asked, want)
+	}
+	want := []admin.Finding{
+		{Level: admin.OK, Subject: "webhook", Text: s.URL + " leads here"},
+		{Level: admin.Fail, Subject: "webhook", Text: s.URL + " leads to ticketrail, but not to its webhook for Beach",
+			Do: "the proxy or tunnel must pass the path on as it is; two boxes at one address are also possible"},
+		{Level: admin.OK, Subject: "webhook", Text: s.URL + " leads here for Hill"},
+	}
+	if !slices.Equal(found, want) {
+		t.Errorf("%+v, want %+v", found, want)
+	}
+	for _, v := range c.Venues {
+		if at, _ := WebhookAddress(&c, v); at != s.URL+"/PATH" {
+			t.Errorf("%s: %s", v.Name, at)
+		}
+	}
+}

@@ -1,0 +1,291 @@
+// Package outcomes tells another system what becomes of each ticket: that it was accepted, is late, came out and
+// what proves it, is held, or failed.
+//
+// The queue keeps each outcome until it was taken, over restarts. So a receiver that was away for a day gets them
+// all, in order. One may come twice, under the same id. Telling never delays a ticket.
+package outcomes
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/notify"
+	"ticketrail/config"
+	"ticketrail/printer/push"
+	"ticketrail/queue"
+	"ticketrail/queue/ticket"
+)
+
+const (
+	look        = time.Second      // between two looks for outcomes
+	lookLate    = 10 * time.Second // between two looks for late tickets
+	atOnce      = 100              // outcomes that are read, and then forgotten, together
+	sendTimeout = 15 * time.Second
+	firstRetry  = time.Second
+	lastRetry   = 5 * time.Minute
+	storeWithin = 5 * time.Second
+	tellAfter   = time.Minute // a receiver that fails for longer is a finding
+)
+
+// An Event is what is posted. Fields are only added.
+type Event struct {
+	// Type is ticket.accepted, ticket.late, ticket.out, ticket.held, ticket.failed, ticket.expired,
+	// ticket.cancelled or ticket.moved.
+	Type      string    `json:"type"`
+	Timestamp time.Time `json:"timestamp"` // when it became so
+	Data      Data      `json:"data"`
+}
+
+// Data is what is known of the ticket. It has nothing of what was ordered.
+type Data struct {
+	// Seq goes up by one with each event. A gap says that events were lost, because nobody took them for as long as
+	// the history goes back, or because the database was damaged. It begins anew with a new database.
+	Seq     uint64       `json:"seq"`
+	Job     uint64       `json:"job"`          // by which operators of ticketrail ask for it
+	Of      uint64       `json:"of,omitempty"` // the job that it is a copy of, or was moved from
+	Station string       `json:"station"`
+	Proof   ticket.State `json:"proof,omitempty"` // of ticket.out: confirmed, processed, sent, shown or taken
+	Reason  string       `json:"reason,omitempty"`
+	// Attempts are those that failed or succeeded until then. MayHaveComeOut: one of those that failed may have.
+	Attempts       int  `json:"attempts"`
+	MayHaveComeOut bool `json:"may_have_come_out"`
+
+	// What follows is missing if the history does not have the job any more.
+	Kind       ticket.Kind `json:"kind,omitempty"` // absent for an order
+	Reprint    bool        `json:"reprint,omitempty"`
+	Request    string      `json:"request,omitempty"` // the point of sale's id of the request
+	Record     string      `json:"record,omitempty"`  // its id of the record in that request
+	Device     string      `json:"device,omitempty"`
+	Venue      string      `json:"venue,omitempty"`
+	VenueName  string      `json:"venue_name,omitempty"`
+	Number     string      `json:"number,omitempty"`
+	Table      string      `json:"table,omitempty"`
+	ReceivedAt *time.Time  `json:"received_at,omitempty"`
+}
+
+// Options are what a [Teller] needs. All are required.
+type Options struct {
+	Queue      *queue.Queue
+	Registerer prometheus.Registerer
+	Logger     *slog.Logger
+}
+
+// A Teller posts outcomes. Use and Finding may be called from any goroutine.
+type Teller struct {
+	o       Options
+	conf    atomic.Pointer[config.Outcomes]
+	changed chan struct{}
+	posted  *prometheus.CounterVec
+	// post is replaced by tests.
+	post func(ctx context.Context, address string, keys push.Signer, id string, body []byte) error
+
+	mu      sync.Mutex // guards what follows
+	failing error      // of the last attempt
+	since   time.Time  // of the first attempt that failed
+}
+
+// New makes a Teller that tells nobody.
+func New(o Options) *Teller {
+	f := promauto.With(o.Registerer)
+	t := &Teller{o: o, changed: make(chan struct{}, 1), post: notify.PostSigned,
+		posted: f.NewCounterVec(prometheus.CounterOpts{Name: "ticketrail_outcomes_posted_total",
+			Help: "Outcomes of tickets that were posted, by result; a failed one is posted again."},
+			[]string{"result"})}
+	for _, result := range []string{"taken", "failed"} {
+		t.posted.WithLabelValues(result)
+	}
+	f.NewGaugeFunc(prometheus.GaugeOpts{Name: "ticketrail_outcomes_waiting",
+		Help: "Outcomes of tickets that the receiver has not taken yet."}, func() float64 {
+		n, _ := o.Queue.OutcomesKept() // a queue that cannot be read has its own metrics
+		return float64(n)
+	})
+	t.conf.Store(&config.Outcomes{})
+	return t
+}
+
+// Use makes conf active.
+func (t *Teller) Use(conf config.Outcomes) {
+	t.conf.Store(&conf)
+	t.o.Queue.KeepOutcomes(conf.Enabled())
+	select {
+	case t.changed <- struct{}{}:
+	default: // the change before is not seen yet either
+	}
+}
+
+// Run tells outcomes until ctx ends. It returns nil.
+func (t *Teller) Run(ctx context.Context) error {
+	var late sync.WaitGroup
+	late.Go(func() { t.markLate(ctx) })
+	defer late.Wait()
+	retry := time.Duration(0)
+	for ctx.Err() == nil {
+		wait := look
+		if conf := t.conf.Load(); conf.Enabled() {
+			more, err := t.tell(ctx, conf)
+			switch {
+			case err != nil && ctx.Err() == nil:
+				retry = min(max(2*retry, firstRetry), lastRetry)
+				wait = retry/2 + rand.N(retry) // so that the boxes of a chain do not come all at once
+				t.failed(err, wait)
+			case err == nil:
+				retry = 0
+				t.failed(nil, 0)
+			}
+			if more {
+				continue
+			}
+		}
+		t.wait(ctx, wait)
+	}
+	return nil
+}
+
+// wait ends early when the configuration changes, because the operator may have repaired it.
+func (t *Teller) wait(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.changed:
+	case <-timer.C:
+	}
+}
+
+// tell posts some outcomes. more says that there may be others at once.
+//
+// What was taken is forgotten in one commit for all. A crash before it: they are posted again, with the same ids.
+func (t *Teller) tell(ctx context.Context, conf *config.Outcomes) (more bool, err error) {
+	keys, err := push.ReadSecrets(conf.Keys.Reveal())
+	if err != nil {
+		return false, fmt.Errorf("outcomes.secret_file: %w", err)
+	}
+	all, err := t.o.Queue.Outcomes(atOnce)
+	if err != nil || len(all) == 0 {
+		return false, err
+	}
+	taken := uint64(0)
+	for _, o := range all {
+		if o.What != "" { // else it is damaged: the gap in Seq says so
+			if err = t.tellOne(ctx, conf.Address.Reveal(), keys, o); err != nil {
+				break
+			}
+			t.posted.WithLabelValues("taken").Inc()
+		}
+		taken = o.Seq
+	}
+	if taken != 0 {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeWithin)
+		defer cancel()
+		if forget := t.o.Queue.ForgetOutcomes(ctx, taken); forget != nil && err == nil {
+			err = forget
+		}
+	}
+	return err == nil && len(all) == atOnce, err
+}
+
+func (t *Teller) tellOne(ctx context.Context, address string, keys push.Signer, o queue.Outcome) error {
+	e, err := t.event(ctx, o)
+	if err != nil {
+		return err
+	}
+	body, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	// Another database may use the same number for another outcome.
+	id := fmt.Sprintf("outcome_%d_%s", o.Seq,
+		ticket.Hash(strconv.FormatUint(o.Job, 10), o.What, strconv.FormatInt(o.At.UnixMilli(), 10)))
+	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
+	defer cancel()
+	return t.post(ctx, address, keys, id, body)
+}
+
+// event adds what the history knows of the job.
+func (t *Teller) event(ctx context.Context, o queue.Outcome) (Event, error) {
+	e := Event{Type: "ticket." + ticket.State(o.What).String(), Timestamp: o.At, Data: Data{
+		Seq: o.Seq, Job: o.Job, Station: o.Station, Reason: o.Reason, Attempts: o.Attempts, MayHaveComeOut: o.Doubt,
+	}}
+	if s := ticket.State(o.What); slices.Contains(ticket.Proofs(), s) {
+		e.Type, e.Data.Proof, e.Data.MayHaveComeOut = "ticket.out", s, false
+	}
+	j, _, _, err := t.o.Queue.Job(ctx, o.Job)
+	if err != nil {
+		if errors.Is(err, queue.ErrNotFound) || errors.Is(err, queue.ErrDamaged) {
+			return e, nil
+		}
+		return Event{}, err
+	}
+	d := &e.Data
+	d.Of, d.Kind, d.Reprint = j.MadeFrom, j.Kind, j.Reprint
+	d.Request, d.Record, d.Device = j.Request, j.Record, j.Device
+	d.Venue, d.VenueName, d.Number, d.Table, d.ReceivedAt = j.Venue, j.VenueName, j.Number, j.Table, &j.ReceivedAt
+	return e, nil
+}
+
+// markLate looks for late tickets, also while the receiver is away.
+func (t *Teller) markLate(ctx context.Context) {
+	tick := time.NewTicker(lookLate)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if conf := t.conf.Load(); conf.Enabled() {
+			if err := t.o.Queue.MarkLate(ctx, conf.LateAfter); err != nil && ctx.Err() == nil {
+				t.o.Logger.Warn("late tickets could not be noted", "err", err)
+			}
+		}
+	}
+}
+
+// failed keeps the result of the last attempt.
+func (t *Teller) failed(err error, retry time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case err == nil && t.failing != nil:
+		t.o.Logger.Info("outcomes of tickets are taken again", "failed_for", time.Since(t.since).Round(time.Second))
+	case err != nil:
+		t.posted.WithLabelValues("failed").Inc()
+		if t.failing == nil {
+			t.since = time.Now()
+		}
+		if t.failing == nil || t.failing.Error() != err.Error() { // once for each reason
+			t.o.Logger.Warn("outcomes of tickets could not be posted",
+				"err", err, "next_try_in", retry.Round(time.Second))
+		}
+	}
+	t.failing = err
+}
+
+// Finding says that the receiver does not take outcomes.
+func (t *Teller) Finding() (f admin.Finding, ok bool) {
+	t.mu.Lock()
+	failing, since := t.failing, t.since
+	t.mu.Unlock()
+	if failing == nil || time.Since(since) < tellAfter || !t.conf.Load().Enabled() {
+		return admin.Finding{}, false
+	}
+	n, _ := t.o.Queue.OutcomesKept() // a queue that cannot be read has its own finding
+	return admin.Finding{Level: admin.Warn, Subject: "outcomes",
+		Text: fmt.Sprintf("%s have not been taken for %s: %v", ticket.Plural(cmp.Or(int(n), 1), "outcome"),
+			admin.Age(time.Since(since)), failing),
+		Do: "repair the program at outcomes.url; it gets them then, and nothing else waits for it"}, true
+}

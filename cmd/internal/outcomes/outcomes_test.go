@@ -1,0 +1,181 @@
+package outcomes
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"ticketrail/config"
+	"ticketrail/printer/push"
+	"ticketrail/queue"
+	"ticketrail/queue/ticket"
+)
+
+// A receiver is another system.
+type receiver struct {
+	mu    sync.Mutex
+	fails error
+	tries int
+	ids   []string
+	got   []Event
+}
+
+func (r *receiver) post(_ context.Context, _ string, _ push.Signer, id string, body []byte) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.tries++
+	if r.fails != nil {
+		return r.fails
+	}
+	var e Event
+	if err := json.Unmarshal(body, &e); err != nil {
+		return err
+	}
+	r.ids, r.got = append(r.ids, id), append(r.got, e)
+	return nil
+}
+
+func (r *receiver) set(fails error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.fails = fails
+}
+
+func (r *receiver) types() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var out []string
+	for _, e := range r.got {
+		out = append(out, e.Type)
+	}
+	return strings.Join(out, " ")
+}
+
+// inBubble runs f with a queue and a Teller that posts to r.
+func inBubble(t *testing.T, f func(t *testing.T, q *queue.Queue, told *Teller, r *receiver, log *strings.Builder)) {
+	synctest.Test(t, func(t *testing.T) {
+		q, err := queue.Open(queue.Options{Path: filepath.Join(t.TempDir(), "q.db"), NoSync: true, Reserve: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer q.Close()
+		var log strings.Builder
+		r := &receiver{}
+		told := New(Options{Queue: q, Registerer: prometheus.NewRegistry(),
+			Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		told.post = r.post
+		told.Use(config.Outcomes{Address: config.NewSecret("https://h/"), LateAfter: 3 * time.Minute,
+			Keys: config.NewSecret("whsec_QUJDQUJDQUJDQUJDQUJDQUJDQUJDQUJD\n")})
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		ended := make(chan struct{})
+		go func() { defer close(ended); _ = told.Run(ctx) }()
+		f(t, q, told, r, &log)
+		cancel()
+		<-ended
+	})
+}
+
+func accept(t *testing.T, q *queue.Queue, id string) {
+	t.Helper()
+	_, err := q.Accept(t.Context(), ticket.Request{Venue: "v", ID: id, Device: "d", Received: time.Now(),
+		Body: []byte(id), Digest: [32]byte{id[0]}, Drafts: []ticket.Draft{{Station: "grill", Ticket: ticket.Ticket{
+			Venue: "v", VenueName: "Harbour", Request: id, Number: "7",
+			Lines: []ticket.Line{{Quantity: "1", Name: "Egg"}},
+		}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// after waits, and then for what is going on at that time.
+func after(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func TestWhatBecomesOfATicketIsToldOnceWithItsProof(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *queue.Queue, _ *Teller, r *receiver, _ *strings.Builder) {
+		accept(t, q, "a")
+		after(4 * time.Minute)
+		l, err := q.Take(t.Context(), "grill")
+		if err == nil {
+			err = errors.Join(l.Begin(t.Context()), l.Ack(t.Context(), ticket.Processed, ""))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		after(10 * time.Second)
+		if got := r.types(); got != "ticket.accepted ticket.late ticket.out" {
+			t.Fatal(got)
+		}
+		out := r.got[2].Data
+		if out.Proof != ticket.Processed || out.Seq != 3 || out.Job != 1 || out.Number != "7" ||
+			out.VenueName != "Harbour" ||
+			out.Attempts != 1 || out.MayHaveComeOut || out.ReceivedAt == nil {
+			t.Errorf("%+v", out)
+		}
+		b, err := json.Marshal(r.got)
+		if err != nil || strings.Contains(string(b), "Egg") {
+			t.Errorf("it says what was ordered: %s", b)
+		}
+		if r.ids[0] == r.ids[1] || r.ids[1] == r.ids[2] {
+			t.Error(r.ids)
+		}
+	})
+}
+
+func TestAReceiverThatFailsIsAskedEverMoreSeldomAndGetsEverythingWhenItIsBack(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *queue.Queue, told *Teller, r *receiver, log *strings.Builder) {
+		r.set(errors.New("it answered 500"))
+		accept(t, q, "a")
+		accept(t, q, "b")
+		after(30 * time.Second)
+		if f, ok := told.Finding(); ok {
+			t.Error("a finding after half a minute:", f)
+		}
+		after(24 * time.Hour)
+		if r.tries < 24*60/10 || r.tries > 24*60/2 {
+			t.Errorf("%d attempts in a day", r.tries)
+		}
+		f, ok := told.Finding()
+		if !ok || !strings.Contains(f.Text, "4 outcomes have not been taken for 24h") ||
+			!strings.Contains(f.Text, "it answered 500") {
+			t.Errorf("%v %+v", ok, f)
+		}
+		if n := strings.Count(log.String(), "level=WARN"); n != 1 {
+			t.Errorf("%d warnings:\n%s", n, log)
+		}
+		r.set(nil)
+		after(8 * time.Minute)
+		if got := r.types(); got != "ticket.accepted ticket.accepted ticket.late ticket.late" {
+			t.Error(got)
+		}
+		if _, ok := told.Finding(); ok || !strings.Contains(log.String(), "taken again") {
+			t.Errorf("it still fails:\n%s", log)
+		}
+	})
+}
+
+func TestARepairedConfigurationIsTriedAtOnce(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *queue.Queue, told *Teller, r *receiver, _ *strings.Builder) {
+		r.set(errors.New("it answered 401"))
+		accept(t, q, "a")
+		after(time.Hour)
+		r.set(nil)
+		told.Use(*told.conf.Load())
+		synctest.Wait()
+		if r.types() != "ticket.accepted ticket.late" {
+			t.Error(r.types())
+		}
+	})
+}

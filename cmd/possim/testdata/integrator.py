@@ -1,0 +1,252 @@
+"""A small integrator: it takes print requests and prints them. Standard library only.
+
+    integrator.py DIR HOST:PORT PRINTER:PORT [FAULT]
+
+DIR keeps its orders. Its answers are empty, so that they show nothing about duplicates. FAULT makes
+it wrong in one way, for a test that must find it; without one it does what the contract requires.
+"""
+
+import hashlib
+import http.server
+import json
+import os
+import socket
+import sqlite3
+import sys
+import threading
+import time
+
+VENUES = ["6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11", "0b7e6a52-9d0c-4f5e-8a3b-5f3f6a1e2d22"]
+DIR, LISTEN, PRINTER = sys.argv[1:4]
+FAULT = "".join(sys.argv[4:])
+
+lock = threading.Lock()  # guards the database and what follows
+work = threading.Event()
+seen = set()  # keys of this run, for the faults that forget them
+database = sqlite3.connect(os.path.join(DIR, "orders.db"), check_same_thread=False)
+database.execute("PRAGMA synchronous=FULL")
+database.execute(
+    "CREATE TABLE IF NOT EXISTS orders (number INTEGER PRIMARY KEY, key TEXT, body TEXT, printed INTEGER DEFAULT 0)"
+)
+database.execute("CREATE INDEX IF NOT EXISTS keys ON orders (key)")
+database.execute("CREATE INDEX IF NOT EXISTS queue ON orders (printed)")
+database.commit()
+
+
+class Refused(Exception):
+    """The status of the answer."""
+
+
+def check_items(items, depth=1):
+    if not isinstance(items, list):
+        raise Refused(400)
+    if FAULT == "shallow modifiers only" and depth > 5:
+        raise Refused(400)
+    for item in items:
+        if not isinstance(item, dict):
+            raise Refused(400)
+        children = item.get("childItems", [])
+        if children is None and FAULT != "null is no list":
+            children = []
+        check_items(children, depth + 1)
+
+
+def read(body):
+    """The request in a body."""
+
+    def no_constant(name):
+        raise ValueError(name)
+
+    try:
+        request = json.loads(body.decode("utf-8"), parse_constant=no_constant)
+    except ValueError:
+        raise Refused({"broken JSON is fine": 200, "broken JSON is 500": 500}.get(FAULT, 400))
+    try:
+        if not isinstance(request, dict):
+            raise Refused(400)
+        records = request.get("records")
+        if not isinstance(records, list) or not records:
+            raise Refused(400)
+        for record in records:
+            if not isinstance(record, dict):
+                raise Refused(400)
+            check_items(record.get("items"))
+        if not isinstance(records[0].get("id"), str) or not records[0]["id"]:
+            raise Refused(400)
+    except Refused:
+        raise Refused({"a schema fault is fine": 200, "a schema fault is 422": 422}.get(FAULT, 400))
+    if FAULT == "unknown fields are a mismatch" and "moon" in records[0]:
+        raise Refused(400)
+    if FAULT == "one record only" and len(records) > 1:
+        raise Refused(400)
+    if FAULT == "Latin letters only" and any(ord(c) > 0x17F and c.isalpha() for c in body.decode("utf-8")):
+        raise Refused(500)
+    return request
+
+
+def key_of(venue, request):
+    if FAULT == "it compares contents":
+        return hashlib.sha256(json.dumps(request["records"][0]["items"]).encode()).hexdigest()
+    return venue + " " + request["records"][0]["id"]
+
+
+def known(key):
+    if FAULT == "it forgets over a restart":
+        return key in seen
+    return database.execute("SELECT 1 FROM orders WHERE key = ?", (key,)).fetchone() is not None
+
+
+def store(key, request):
+    database.execute("INSERT INTO orders (key, body) VALUES (?, ?)", (key, json.dumps(request)))
+    database.commit()
+    seen.add(key)
+    work.set()
+
+
+def store_late(key, request):
+    """After the answer: a kill in between loses the order."""
+    time.sleep(0.2)
+    with lock:
+        store(key, request)
+
+
+def accept(venue, request):
+    key = key_of(venue, request)
+    if FAULT == "it looks up first and stores later":
+        with lock:
+            duplicate = known(key)
+        time.sleep(0.05)
+        with lock:
+            if not duplicate:
+                store(key, request)
+        return 200
+    with lock:
+        if known(key) or FAULT == "it answers before it stores" and key in seen:
+            return 409 if FAULT == "a duplicate is 409" else 200
+        if FAULT == "it answers before it stores":
+            seen.add(key)
+            threading.Thread(target=store_late, args=(key, request), daemon=True).start()
+        elif FAULT == "it waits for the printer":
+            while not print_ticket(request):
+                time.sleep(0.1)
+            database.execute("INSERT INTO orders (key, body, printed) VALUES (?, '', 1)", (key,))
+            database.commit()
+        else:
+            store(key, request)
+    return {"done is 201": 201, "done is 204": 204}.get(FAULT, 200)
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def body(self):
+        if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
+            return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        if FAULT == "it requires a Content-Length":
+            raise Refused(411)
+        parts = []
+        while size := int(self.rfile.readline().split(b";")[0], 16):
+            parts.append(self.rfile.read(size))
+            self.rfile.readline()
+        self.rfile.readline()
+        return b"".join(parts)
+
+    def answer(self, status):
+        self.send_response(status)
+        self.send_header("Content-Length", "0")
+        if self.close_connection:
+            self.send_header("Connection", "close")
+        self.end_headers()
+        self.wfile.flush()
+
+    def do_GET(self):
+        self.answer(200 if FAULT == "GET is fine" else 405)
+
+    def do_POST(self):
+        try:
+            self.answer(self.handle_order())
+        except Refused as refused:
+            self.close_connection = refused.args[0] == 411  # the body was not read
+            self.answer(refused.args[0])
+
+    def handle_order(self):
+        body = self.body()
+        venue = (self.headers.get("x-svc-venueid") or "").strip().lower()
+        if FAULT == "refused ids are stored":
+            request = read(body)
+            with lock:
+                if known(key_of(VENUES[0], request)):
+                    return 200
+                database.execute("INSERT INTO orders (key, body, printed) VALUES (?, '', 1)",
+                                 (key_of(VENUES[0], request),))
+        if not venue and FAULT != "no venue is fine":
+            raise Refused(401)
+        if venue and venue not in VENUES and FAULT != "it takes every venue":
+            raise Refused(401 if FAULT == "an unknown venue is 401" else 403)
+        if FAULT == "one venue only" and venue == VENUES[1]:
+            raise Refused(403)
+        if not (self.headers.get("x-svc-device-id") or "").strip() and FAULT != "no device is fine":
+            raise Refused(401)
+        if FAULT == "no parameters on Content-Type" and ";" in self.headers.get("Content-Type", ""):
+            raise Refused(400)
+        request = read(body)
+        if FAULT == "refused ids are stored":
+            with lock:
+                store("", request)
+            return 200
+        return accept(venue, request)
+
+
+def lines(items, indent=""):
+    for item in items:
+        yield "%s%s %s" % (indent, item.get("quantity", 1), item.get("name", "?"))
+        yield from lines(item.get("childItems") or [], indent + "  ")
+
+
+def print_ticket(request):
+    """True if the printer says that the ticket is on paper."""
+    records = request["records"]
+    if FAULT == "it drops the second record":
+        records = records[:1]
+    text = "\n".join(line for record in records for line in lines(record["items"]))
+    try:
+        host, port = PRINTER.split(":")
+        with socket.create_connection((host, int(port)), timeout=10) as printer:
+            printer.sendall(b"\x1b@" + text.encode("ascii", "replace") + b"\n\x1dV\x42\x00\x1dr\x01")
+            return len(printer.recv(1)) == 1
+    except OSError:
+        return False
+
+
+def print_queue():
+    while True:
+        with lock:
+            row = database.execute(
+                "SELECT number, body FROM orders WHERE printed = 0 ORDER BY number LIMIT 1").fetchone()
+        if row is None:
+            work.wait(0.1)
+            work.clear()
+        elif print_ticket(json.loads(row[1])):
+            with lock:
+                database.execute("UPDATE orders SET printed = 1 WHERE number = ?", (row[0],))
+                database.commit()
+        else:
+            time.sleep(0.1)
+
+
+class Server(http.server.ThreadingHTTPServer):
+    request_queue_size = 128
+    daemon_threads = True
+
+
+def main():
+    host, port = LISTEN.split(":")
+    server = Server((host, int(port)), Handler)
+    threading.Thread(target=print_queue, daemon=True).start()
+    server.serve_forever()
+
+
+main()
