@@ -36,7 +36,7 @@ func TestTheConfigurationLoadsWithoutAWarning(t *testing.T) {
 func TestTheConfigurationStatesTheDefaults(t *testing.T) {
 	got, want := *load(t), config.Default()
 	got.Venues, got.Printers, got.Screens, got.KDS, got.Routes, got.Fallback = nil, nil, nil, nil, nil, ""
-	got.Notify.To = nil
+	got.Notify.To, got.Logs = nil, nil
 	comparable := cmpopts.EquateComparable(netip.Prefix{}, config.Secret{})
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), comparable); diff != "" {
 		t.Error(diff)

@@ -54,10 +54,12 @@ var units = map[string]string{
 
 // guides are the documents of other folders that an operator needs on a box without internet.
 var guides = map[string]string{
-	"printer/README.md":      "printers.md",
-	"printer/kds/README.md":  "kitchen-screens.md",
-	"printer/push/README.md": "displays-of-others.md",
-	"receiver/README.md":     "webhook-and-routes.md",
+	"printer/README.md":               "printers.md",
+	"printer/kds/README.md":           "kitchen-screens.md",
+	"printer/push/README.md":          "displays-of-others.md",
+	"printer/ticketlog/README.md":     "logs-of-tickets.md",
+	"cmd/internal/outcomes/README.md": "outcomes.md",
+	"receiver/README.md":              "webhook-and-routes.md",
 }
 
 // A tree collects the files of the package below a folder, because nfpm reads them from there.
