@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 	"unicode/utf8"
 
 	"ticketrail/queue/kv"
@@ -232,9 +233,14 @@ func (a *acceptOp) enqueue(b *batch, drafts []ticket.Draft, payloads [][]byte) {
 	for i := range drafts {
 		s := jobState{
 			Station: drafts[i].Station, Req: req,
-			Enqueued: int64(b.now), Received: received.UnixMilli(),
+			Enqueued: int64(b.now - ageOf(a.r)), Received: received.UnixMilli(),
 		}
 		b.enqueue(s, payloads[i], false)
 		b.books(s.Station).Enqueued++
 	}
 }
+
+// ageOf is the age of a request that waited at a relay. In a fresh file its jobs are then older than the running
+// time, so that their Enqueued is negative. A server whose clock is wrong can claim any age: more than maxTimeOff
+// does not count, as of time off.
+func ageOf(r *ticket.Request) time.Duration { return min(max(r.Age, 0), maxTimeOff) }

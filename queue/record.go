@@ -83,7 +83,7 @@ type jobState struct {
 	State       ticket.State `json:"st"`
 	Pos         uint64       `json:"p,omitempty"`   // position, while open
 	Req         uint64       `json:"q,omitempty"`   // sequence of its request; 0 for a slip
-	Enqueued    int64        `json:"t"`             // running time when it was enqueued first, ns
+	Enqueued    int64        `json:"t"`             // running time when it was enqueued first, ns; see ageOf
 	Attempts    int          `json:"a,omitempty"`   // without interrupted ones
 	Doubts      int          `json:"d,omitempty"`   // attempts that may have come out
 	Reprint     bool         `json:"rp,omitempty"`  // a person asked for it

@@ -152,6 +152,9 @@ type Request struct {
 	Body     []byte    // as received
 	Digest   [32]byte  // equal for equal content: see package receiver/plan
 	Drafts   []Draft   // at least one, in the order they are to print
+	// Age is for how long it has waited at a relay before it came here. The difference to Received does not say
+	// that: it is of two clocks. The tickets have waited for so long already, see expire_after.
+	Age time.Duration
 	// ReportConflict says that of other content under a known key only new voids print.
 	ReportConflict bool
 	// Late says that a person prints it after it was refused: also of a content that is known, what has not
