@@ -25,15 +25,14 @@ func (r *Receiver) handle(c echo.Context) error {
 	r.countAccepted(x, receipt)
 	x.answer(c, contract.HTTPStored, successBody{contract.ValueSuccess, receipt.Duplicate, receipt.Jobs})
 	r.logAccepted(x, id, receipt)
-	r.keepAccepted(c, x, receipt)
+	r.keepAccepted(x, c.RealIP(), receipt)
 	return nil
 }
 
 // keepAccepted passes to Options.Reject a body that was answered 200 and of which something may not be on
-// paper.
-func (r *Receiver) keepAccepted(c echo.Context, x *exchange, receipt ticket.Receipt) {
-	from := x.sender(c)
-	one := Reject{Time: x.start.UTC(), Venue: x.venue.ID, Device: x.device, Address: from.address, Body: x.body}
+// paper. address is the caller's.
+func (r *Receiver) keepAccepted(x *exchange, address string, receipt ticket.Receipt) {
+	one := Reject{Time: x.start.UTC(), Venue: x.venue.ID, Device: x.device, Address: address, Body: x.body}
 	switch {
 	case receipt.Conflict:
 		one.Code = string(reasonConflict)

@@ -23,6 +23,12 @@ import (
 // A conflict has Duplicate set too; it is counted as a conflict only, because that is what the
 // operator must look at.
 func (r *Receiver) countAccepted(x *exchange, t ticket.Receipt) {
+	r.countStored(t)
+	r.metrics.seconds.Observe(time.Since(x.start).Seconds())
+}
+
+// countStored counts a request without the time of its answer: a relay gave that.
+func (r *Receiver) countStored(t ticket.Receipt) {
 	m := r.metrics
 	reason := reasonStored
 	switch {
@@ -34,7 +40,6 @@ func (r *Receiver) countAccepted(x *exchange, t ticket.Receipt) {
 		m.duplicates.Inc()
 	}
 	m.requests[reason].Inc()
-	m.seconds.Observe(time.Since(x.start).Seconds())
 }
 
 // logAccepted logs a request that is on stable storage. It runs after the answer, so that a slow

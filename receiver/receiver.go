@@ -78,6 +78,8 @@ type Reject struct {
 	Message   string    `json:"message"`             // why, and what to do
 	Body      []byte    `json:"body,omitempty"`      // as much as was read, at most 8 MiB
 	Truncated bool      `json:"truncated,omitempty"` // there was, or may have been, more
+	// Fetched is when the box got it from a relay, to which Time belongs; zero: it came directly.
+	Fetched time.Time `json:"fetched,omitzero"`
 	// Printed is when it was printed after all; zero: it was not.
 	Printed time.Time `json:"printed,omitzero"`
 }

@@ -50,7 +50,7 @@ type Rejects struct {
 	kv      kv.Store // entries, by number
 	bodies  kv.Store // pieces of bodies, by number and place
 	log     *slog.Logger
-	in      chan Reject
+	in      chan keeping
 	waiting atomic.Int64 // bytes of bodies in the channel
 	done    chan struct{}
 	dropped map[string]prometheus.Counter // read-only once made
@@ -72,7 +72,7 @@ const (
 //
 // An error of the store is returned, because the same store must be able to keep orders.
 func OpenRejects(store, bodies kv.Store, log *slog.Logger, reg prometheus.Registerer) (*Rejects, error) {
-	r := &Rejects{kv: store, bodies: bodies, log: log, in: make(chan Reject, 64), done: make(chan struct{}), next: 1,
+	r := &Rejects{kv: store, bodies: bodies, log: log, in: make(chan keeping, 64), done: make(chan struct{}), next: 1,
 		dropped: map[string]prometheus.Counter{}}
 	counters := promauto.With(reg).NewCounterVec(prometheus.CounterOpts{
 		Name: "ticketrail_receiver_rejects_dropped_total",
@@ -101,15 +101,19 @@ func OpenRejects(store, bodies kv.Store, log *slog.Logger, reg prometheus.Regist
 	return r, nil
 }
 
-// Keep keeps a body, unless the buffer is full. It never blocks: it is called while a request is served.
-func (r *Rejects) Keep(one Reject) {
+func (one *Reject) limit() {
 	if len(one.Body) > maxRejectBody {
 		one.Body, one.Truncated = one.Body[:maxRejectBody], true
 	}
+}
+
+// Keep keeps a body, unless the buffer is full. It never blocks: it is called while a request is served.
+func (r *Rejects) Keep(one Reject) {
+	one.limit()
 	size := int64(len(one.Body))
 	if r.waiting.Add(size) <= maxWaiting {
 		select {
-		case r.in <- one:
+		case r.in <- keeping{one, nil}:
 			return
 		default:
 		}
@@ -129,13 +133,16 @@ func (r *Rejects) drop(body bool, why string) {
 // without its body.
 func (r *Rejects) write() {
 	defer close(r.done)
-	for one := range r.in {
-		added, dropped := r.add(one)
-		if err := r.put(added, one.Body, dropped); err != nil {
+	for next := range r.in {
+		err := r.keep(next)
+		switch {
+		case next.stored != nil:
+			next.stored <- err
+		case err != nil:
 			r.log.Warn("refused body could not be kept", "err", err)
-			r.drop(one.Body != nil, droppedStorage)
+			r.drop(next.one.Body != nil, droppedStorage)
 		}
-		r.waiting.Add(-int64(len(one.Body)))
+		r.waiting.Add(-int64(len(next.one.Body)))
 	}
 }
 

@@ -1,0 +1,176 @@
+package receiver
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ticketrail/queue/kv/kvtest"
+	"ticketrail/queue/ticket"
+	"ticketrail/receiver/contract"
+)
+
+func relayed(body string) Relayed {
+	return Relayed{Venue: venueID, Device: device, Received: time.Date(2026, 11, 20, 8, 32, 0, 1, time.UTC),
+		Age: 2 * time.Hour, Body: []byte(body)}
+}
+
+func TestARelayedRequestIsTheSameRequestAsOneThatIsPosted(t *testing.T) {
+	burger := string(contract.Example("burger.json"))
+	heard := ""
+	b := newTestbed(t, func(o *Options, _ *Policy) { o.Arrived = func(venue string) { heard += venue } })
+	if receipt, err := b.Relay(t.Context(), relayed(burger)); err != nil || receipt.Duplicate || receipt.Jobs != 1 {
+		t.Fatalf("%+v, %v", receipt, err)
+	}
+	b.do(post([]byte(burger)))
+	other := strings.Replace(burger, "Cheeseburger", "Steak", 1)
+	if receipt, err := b.Relay(t.Context(), relayed(other)); err != nil || !receipt.Conflict {
+		t.Errorf("other content: %+v, %v", receipt, err)
+	}
+	all := b.intake.requests()
+	if len(all) != 1 {
+		t.Fatalf("%d stored", len(all))
+	}
+	got := all[0]
+	if got.Age != 2*time.Hour || !got.Received.Equal(relayed("").Received) || got.Device != device ||
+		got.Venue != venueID || string(got.Body) != burger || !got.Drafts[0].Ticket.Received.Equal(got.Received) {
+		t.Errorf("%+v", got)
+	}
+	if heard != venueID+venueID+venueID {
+		t.Errorf("heard of %s", heard)
+	}
+	b.count(t, "ticketrail_receiver_requests_total{200 stored}", 1)
+	b.count(t, "ticketrail_receiver_requests_total{200 duplicate}", 1)
+	b.count(t, "ticketrail_receiver_requests_total{200 conflict}", 1)
+	b.count(t, "ticketrail_receiver_request_seconds", 1) // the time at the relay is no answer of this box
+	if kept := b.rejected(); len(kept) != 1 || kept[0].Code != "conflict" || string(kept[0].Body) != other {
+		t.Errorf("kept %+v", kept)
+	}
+	if log := b.log.String(); strings.Count(log, "request accepted") != 3 {
+		t.Errorf("logged %s", log)
+	}
+}
+
+func TestWhatARelayHasAcceptedIsReadLenientlyAndWithoutALimit(t *testing.T) {
+	b := newTestbed(t, func(_ *Options, p *Policy) { p.Mode, p.MaxBody = contract.Strict, 1000 })
+	body := requestOfItems("no-uuid", 1) + strings.Repeat(" ", 1000)
+	if _, err := b.Relay(t.Context(), relayed(body)); err != nil {
+		t.Error(err)
+	}
+	if w := b.do(post([]byte(requestOfItems("other", 1)))); w.Code != 400 {
+		t.Errorf("a posted one is answered %d", w.Code)
+	}
+}
+
+func TestARelayedRequestThatCannotBePrintedIsReturnedToBeKept(t *testing.T) {
+	b := newTestbed(t, func(_ *Options, p *Policy) { p.Venues[0].Devices = []string{device} })
+	b.intake.accept = func(_ context.Context, r ticket.Request) (ticket.Receipt, error) {
+		if r.ID == "boom" {
+			panic(r.ID)
+		}
+		return ticket.Receipt{}, nil
+	}
+	stranger := relayed(requestOfItems("a", 1))
+	stranger.Device = "other"
+	for code, one := range map[Code]Relayed{
+		InvalidJSON:      relayed("\x1b order 18"),
+		SchemaMismatch:   relayed(`{"records":[{"id":"x","items":{}}]}`),
+		DeviceNotAllowed: stranger,
+		Internal:         relayed(requestOfItems("boom", 1)),
+	} {
+		_, err := b.Relay(t.Context(), one)
+		r, ok := errors.AsType[*Refused](err)
+		if !ok || r.Code != string(code) || !bytes.Equal(r.Body, one.Body) || r.Venue != venueID ||
+			r.Device != one.Device || !r.Time.Equal(one.Received) || r.Fetched.IsZero() || r.Error() == "" {
+			t.Errorf("%s: %+v, %v", code, r, err)
+		}
+	}
+	b.count(t, "ticketrail_receiver_requests_total{400 schema_mismatch}", 1)
+	b.count(t, "ticketrail_receiver_requests_total{500 internal}", 1)
+	if log := b.log.String(); strings.Count(log, "request refused") != 4 || !strings.Contains(log, "relayed_test.go") {
+		t.Errorf("logged %s", log)
+	}
+}
+
+func TestARelayedRequestThatMayBeTakenLaterIsNotRefused(t *testing.T) {
+	b := newTestbed(t, nil)
+	full := errors.New("the disk is full")
+	b.intake.accept = func(context.Context, ticket.Request) (ticket.Receipt, error) { return ticket.Receipt{}, full }
+	_, err := b.Relay(t.Context(), relayed(requestOfItems("a", 1)))
+	if _, refused := errors.AsType[*Refused](err); refused || !errors.Is(err, full) {
+		t.Errorf("a full disk: %v", err)
+	}
+	unknown := relayed(requestOfItems("a", 1))
+	unknown.Venue = "00000000-0000-4000-8000-000000000001"
+	_, err = b.Relay(t.Context(), unknown)
+	_, isRefused := errors.AsType[*Refused](err)
+	if isRefused || err == nil || !strings.Contains(err.Error(), "under venues") {
+		t.Errorf("an unknown venue: %v", err)
+	}
+	b.count(t, "ticketrail_receiver_requests_total{503 storage_failed}", 0)
+}
+
+func TestAStopDoesNotInterruptARelayedRequestAndAHungDiskDoes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newTestbed(t, nil)
+		b.intake.acceptAfter(time.Second)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := b.Relay(ctx, relayed(requestOfItems("a", 1))); err != nil {
+			t.Errorf("at a stop: %v", err)
+		}
+		b.intake.acceptAfter(time.Hour)
+		start := time.Now()
+		_, err := b.Relay(ctx, relayed(requestOfItems("b", 1)))
+		if !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 4*time.Second {
+			t.Errorf("after %s: %v", time.Since(start), err)
+		}
+		time.Sleep(time.Hour)
+	})
+}
+
+func TestABodyThatIsStoredIsOnTheDiskOnceOrNotInTheList(t *testing.T) {
+	store, bodies := kvtest.New(), kvtest.New()
+	r := openRejectsWith(t, store, bodies)
+	one := Reject{Time: relayed("").Received, Venue: venueID, Code: "schema_mismatch", Body: []byte("x")}
+	bodies.Inject(kvtest.Failed)
+	if err := r.Store(t.Context(), one); !errors.Is(err, kvtest.ErrStorage) || len(r.List()) > 0 {
+		t.Fatalf("%v, %d in the list", err, len(r.List()))
+	}
+	bodies.Inject(kvtest.None)
+	for range 2 { // the relay sends it again if the box crashed before it said that it has it
+		if err := r.Store(t.Context(), one); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if list := r.List(); len(list) != 1 || !slices.Contains(store.Keys(), rejectKey(list[0].ID)) {
+		t.Errorf("kept %+v as %q", list, store.Keys())
+	} else {
+		r.wantBody(t, list[0].ID, one.Body)
+	}
+	for i := range MaxRejects - 1 {
+		more := Reject{Time: one.Time.Add(time.Duration(i+1) * time.Second), Venue: venueID, Code: "x", Body: []byte("x")}
+		if err := r.Store(t.Context(), more); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bodies.Inject(kvtest.Failed)
+	one.Code = "x"
+	if err := r.Store(t.Context(), one); err == nil || len(r.List()) != MaxRejects || r.bytes != MaxRejects {
+		t.Errorf("%v, %d of %d bytes in the list", err, len(r.List()), r.bytes)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := r.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	r.in, r.done = nil, nil // nobody reads
+	if err := r.Store(ended, one); !errors.Is(err, context.Canceled) || r.waiting.Load() != 0 {
+		t.Errorf("%v, %d bytes wait", err, r.waiting.Load())
+	}
+}
