@@ -2,9 +2,11 @@ package app
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
@@ -14,6 +16,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -94,7 +97,7 @@ func (m *monitoring) run(name string, args ...string) {
 }
 
 func (*monitoring) json(address string, into any) error {
-	resp, err := http.Get(address)
+	resp, err := asker.Get(address)
 	if err != nil {
 		return err
 	}
@@ -184,15 +187,25 @@ func (m *monitoring) nothingElse(steps ...[]alertStep) {
 	}
 }
 
+// freePort is an address at which nothing listens. It is below the ports that the kernel gives to outgoing
+// connections: one of them would take it while the daemon is down.
 func freePort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 20_000+rand.IntN(12_000)))
+		if errors.Is(err, syscall.EADDRINUSE) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		return l.Addr().String()
 	}
-	defer l.Close()
-	return l.Addr().String()
 }
+
+// asker gives up, so that a program that hangs fails a test and does not hang it.
+var asker = http.Client{Timeout: 5 * time.Second}
 
 func TestEveryAlertFiresForRealOrSaysWhyNot(t *testing.T) {
 	fires := map[string]bool{}

@@ -169,7 +169,7 @@ func (k *kitchen) serve() (kill func()) {
 	k.must(cmd.Start())
 	kill = func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		resp, err := http.Get("http://" + k.metrics + "/metrics")
+		resp, err := asker.Get("http://" + k.metrics + "/metrics")
 		if err == nil {
 			resp.Body.Close()
 			return kill
