@@ -67,6 +67,10 @@ var Packages = []Package{
 	{"receiver/sim", "the service in memory, for tests and the demo", []string{
 		"receiver/contract",
 	}},
+	{"receiver/relay", "requests from the cloud to the boxes, through NATS JetStream", []string{
+		"receiver", "receiver/contract", "queue/ticket",
+	}},
+	{"receiver/relay/natstest", "a cluster of real NATS servers, for tests, the demo and the benchmark", nil},
 	{"queue", "deduplication, queues and history on stable storage", []string{
 		"queue/kv", "queue/ticket",
 	}},
@@ -123,6 +127,7 @@ var Never = map[string]string{
 	"printer/printertest":             "it has no paper either, and it obeys tests that break it",
 	"printer/transport/transporttest": "a test suite is not part of the daemon",
 	"queue/kv/kvtest":                 "it loses everything with the process, so it must not hold a board",
+	"receiver/relay/natstest":         "it starts servers that nobody may reach and keeps orders in a test's folder",
 	"receiver/sim":                    "the simulated service must not be reachable in production",
 }
 
@@ -137,6 +142,11 @@ var Only = []struct {
 		"Echo v4 is near the end of its support; the move to v5 must change one package"},
 	{"go.etcd.io/bbolt", []string{"queue", "cmd/bench"},
 		"durability is decided in one place; the benchmark compares with bbolt itself"},
+	{"github.com/nats-io/nats.go",
+		[]string{"receiver/relay", "receiver/relay/natstest", "cmd/internal/natsaccess", "cmd/internal/relay",
+			"cmd/internal/app", "cmd/bench"},
+		"how orders are stored and fetched is decided in one place; the others only connect"},
+	{"github.com/nats-io/nats-server", nil, "the server is another process, with its own upgrades"},
 	{"github.com/spf13/viper", []string{"config"}, "viper's rules for keys must not reach other packages"},
 	{"github.com/spf13/cobra", []string{"cmd/ticketrail", "cmd/possim"},
 		"command lines only translate; two programs with commands need one way to write them"},

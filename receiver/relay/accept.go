@@ -1,0 +1,157 @@
+package relay
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"ticketrail/queue/ticket"
+	"ticketrail/receiver"
+)
+
+const (
+	// attemptTime is how long the answer to one publish is waited for. The leader may have died with it; a second
+	// publish is then answered by the next one, and is a duplicate if the first was stored.
+	attemptTime = time.Second
+	// retryWait is the pause before the next one.
+	retryWait = 50 * time.Millisecond
+)
+
+// Error codes of the server, from its errors.json. jetstream has no names for them.
+const (
+	codeAccountResources = 10002
+	codeServerResources  = 10023
+	codeMemoryFull       = 10028
+	codeStorageFull      = 10047
+	codeWrongSequence    = 10071
+	codeStoreFailed      = 10077
+)
+
+var errFull = errors.New("the stream is full: raise nats.max_bytes of the relay, or give the servers more disk")
+
+// Accept stores a request. It returns nil only when a quorum of the servers has the request on disk: only then may
+// the caller answer 200. It is a [receiver.Intake].
+//
+// After an error the outcome is unknown, and sending the same request again is safe: the subject decides. Of other
+// content under a known id both are stored, and the box decides what of the second one prints.
+func (s *Stream) Accept(ctx context.Context, r ticket.Request) (ticket.Receipt, error) {
+	receipt, err := s.accept(ctx, r)
+	if err != nil {
+		return ticket.Receipt{}, fmt.Errorf("store request %.64q: %w", r.ID, err)
+	}
+	return receipt, nil
+}
+
+func (s *Stream) accept(ctx context.Context, r ticket.Request) (ticket.Receipt, error) {
+	digest := hex.EncodeToString(r.Digest[:])
+	m := &nats.Msg{Subject: subjectOf(r.Venue, r.ID), Data: r.Body, Header: nats.Header{
+		headerID:       {strconv.QuoteToASCII(r.ID)},
+		headerDevice:   {strconv.QuoteToASCII(r.Device)},
+		headerDigest:   {digest},
+		headerReceived: {r.Received.UTC().Format(time.RFC3339Nano)},
+	}}
+	known, err := s.store(ctx, m)
+	switch {
+	case err != nil:
+		return ticket.Receipt{}, err
+	case known == nil:
+		return ticket.Receipt{}, nil
+	case known.Get(headerDigest) == digest:
+		return ticket.Receipt{Duplicate: true}, nil
+	}
+	m.Subject += "." + digest
+	if known, err = s.store(ctx, m); err != nil {
+		return ticket.Receipt{}, err
+	}
+	return ticket.Receipt{Duplicate: true, Conflict: known == nil}, nil
+}
+
+// store publishes m until it is known to be stored, or ctx ends. known are the headers of the message that was
+// there before; nil: it is m.
+//
+// A crash of the relay or of the leader before the acknowledgement leaves m stored or not; the service had no
+// answer, its retry finds out. A crash after it loses nothing: a quorum has synced it.
+func (s *Stream) store(ctx context.Context, m *nats.Msg) (known nats.Header, err error) {
+	defer s.metrics.observe(time.Now())
+	for {
+		known, err := s.attempt(ctx, m)
+		if err == nil || isFinal(err) {
+			return known, err
+		}
+		s.metrics.retries.Inc()
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%w: %w", ctx.Err(), err)
+		case <-time.After(retryWait):
+		}
+	}
+}
+
+// attempt publishes m once. That the server refuses a subject as known is not believed before the stored message was
+// read: it also refuses while the first one is in flight, and that one is lost if its leader dies. The message is read
+// from the leader, which has only what a quorum has.
+func (s *Stream) attempt(ctx context.Context, m *nats.Msg) (known nats.Header, err error) {
+	ctx, cancel := context.WithTimeout(ctx, attemptTime)
+	defer cancel()
+	_, err = s.js.PublishMsg(ctx, m)
+	if err == nil {
+		return nil, nil
+	}
+	api, ok := errors.AsType[*jetstream.APIError](err)
+	if !ok {
+		return nil, err
+	}
+	stored, readErr := s.stream.GetLastMsgForSubject(ctx, m.Subject)
+	switch {
+	case readErr == nil:
+		return stored.Header, nil
+	case !errors.Is(readErr, jetstream.ErrMsgNotFound):
+		return nil, readErr
+	case isFull(api):
+		return nil, fmt.Errorf("%w (%w)", errFull, err)
+	}
+	return nil, err
+}
+
+func isFull(e *jetstream.APIError) bool {
+	switch e.ErrorCode {
+	case codeAccountResources, codeServerResources, codeMemoryFull, codeStorageFull:
+		return true
+	case codeStoreFailed: // the only code whose text says more
+		return strings.Contains(e.Description, "maximum bytes")
+	}
+	return false
+}
+
+// isFinal says that to publish again would fail alike.
+func isFinal(err error) bool {
+	if api, ok := errors.AsType[*jetstream.APIError](err); ok && !errors.Is(err, errFull) {
+		// The others are those of an election, which ends.
+		return api.Code < 500 && api.ErrorCode != codeWrongSequence
+	}
+	return errors.Is(err, errFull) || errors.Is(err, nats.ErrMaxPayload) || isClosed(err)
+}
+
+func isClosed(err error) bool {
+	return errors.Is(err, nats.ErrConnectionClosed) || errors.Is(err, nats.ErrConnectionDraining)
+}
+
+// Classify returns the code of an error of [Stream.Accept]. It is a receiver.Options.Classify.
+func Classify(err error) receiver.Code {
+	switch {
+	case errors.Is(err, errFull):
+		return receiver.StorageFull
+	case isClosed(err):
+		return receiver.ShuttingDown
+	case errors.Is(err, context.DeadlineExceeded):
+		return receiver.TooSlow
+	}
+	return receiver.StorageFailed
+}

@@ -1,0 +1,152 @@
+package relay
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/nats-io/nats.go"
+
+	"ticketrail/queue/ticket"
+	"ticketrail/receiver/relay/natstest"
+)
+
+// testTime is for a whole step of a test; it is only reached by a test that fails.
+const testTime = time.Minute
+
+func connect(t *testing.T, urls ...string) *nats.Conn {
+	t.Helper()
+	servers := nats.GetDefaultOptions()
+	servers.Servers = urls
+	servers.AllowReconnect, servers.MaxReconnect = true, -1
+	servers.ReconnectWait, servers.ReconnectJitter = 50*time.Millisecond, 50*time.Millisecond
+	servers.PingInterval, servers.MaxPingsOut = time.Second, 2
+	nc, err := servers.Connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	return nc
+}
+
+func testOptions(replicas int) Options {
+	return Options{Replicas: replicas, MaxAge: 72 * time.Hour, MaxBody: 1 << 20}
+}
+
+// openStream opens the stream of a cluster with as many replicas as it has nodes.
+func openStream(t *testing.T, c *natstest.Cluster, nc *nats.Conn) *Stream {
+	t.Helper()
+	s, err := Open(t.Context(), nc, testOptions(len(c.URLs())))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// oneNode starts a server alone, which has the same rules as a cluster.
+func oneNode(t *testing.T) (*natstest.Cluster, *Stream) {
+	t.Helper()
+	c := natstest.ForTest(t, 1, nil)
+	return c, openStream(t, c, connect(t, c.URLs()...))
+}
+
+func addVenue(t *testing.T, s *Stream) string {
+	t.Helper()
+	venue := uuid.NewString()
+	if err := s.PutVenue(t.Context(), Venue{ID: venue, Name: "Trattoria"}); err != nil {
+		t.Fatal(err)
+	}
+	return venue
+}
+
+// request is a request with some content. Its body says which it is.
+func request(venue, id, content string) ticket.Request {
+	body := fmt.Sprintf(`{"records":[{"id":%q,"items":[{"name":%q}]}]}`, id, content)
+	return ticket.Request{Venue: venue, ID: id, Device: "till-1", Received: time.Now().UTC(), Body: []byte(body),
+		Digest: sha256.Sum256([]byte(id + content))}
+}
+
+func accept(t *testing.T, s *Stream, r ticket.Request) ticket.Receipt {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), testTime)
+	defer cancel()
+	receipt, err := s.Accept(ctx, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return receipt
+}
+
+// A box is the Take of a Source: it remembers what it took.
+type box struct {
+	mu   sync.Mutex
+	took []Arrival
+	fail func(Arrival) error // what Take returns; nil: it takes all
+	more chan struct{}       // receives after each
+}
+
+func newBox() *box { return &box{more: make(chan struct{}, 1)} }
+
+func (b *box) take(_ context.Context, a Arrival) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	defer func() {
+		select {
+		case b.more <- struct{}{}:
+		default:
+		}
+	}()
+	if b.fail != nil {
+		if err := b.fail(a); err != nil {
+			return err
+		}
+	}
+	b.took = append(b.took, a)
+	return nil
+}
+
+func (b *box) taken() []Arrival {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return append([]Arrival(nil), b.took...)
+}
+
+// wait waits until the box has taken n.
+func (b *box) wait(t *testing.T, n int) []Arrival {
+	t.Helper()
+	end := time.After(testTime)
+	for {
+		if took := b.taken(); len(took) >= n {
+			return took
+		}
+		select {
+		case <-b.more:
+		case <-end:
+			t.Fatalf("the box took %d, want %d", len(b.taken()), n)
+		}
+	}
+}
+
+// source runs a Source until the test ends, or until stop is called.
+func source(t *testing.T, nc *nats.Conn, venue string, b *box) (s *Source, stop func()) {
+	t.Helper()
+	s = NewSource(SourceOptions{Conn: nc, Venue: venue, Take: b.take,
+		Report: func() Report { return Report{Version: "1.2.3", Waiting: 4} }, Logger: slog.New(slog.DiscardHandler)})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = s.Run(ctx)
+	}()
+	stop = func() { cancel(); <-done }
+	t.Cleanup(stop)
+	return s, stop
+}
+
+var errDisk = errors.New("the disk is full")

@@ -1,0 +1,81 @@
+package relay
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"golang.org/x/time/rate"
+
+	"ticketrail/receiver"
+)
+
+// Refused bodies share the stream with orders. A sender whose every request is refused must neither fill it nor
+// slow it.
+const (
+	keepRate  = rate.Limit(10) // a second
+	keepBurst = 100
+	// keepBytes bounds the memory of bodies that wait for the stream.
+	keepBytes = 16 << 20
+	keepTime  = 10 * time.Second
+)
+
+// A keeper bounds what is passed on.
+type keeper struct {
+	limit   *rate.Limiter
+	waiting atomic.Int64 // bytes
+}
+
+// Keep passes a body that was refused on to the box of its venue, where a person finds it and can print it. It is
+// called after the answer and never blocks. Losing one here is acceptable, because the point of sale has shown that
+// the order was refused. What cannot be passed on is counted and logged.
+//
+// A conflict is passed on as a request, so the box keeps it itself. Of a caller that was turned away there is no
+// body.
+func (s *Stream) Keep(one receiver.Reject) {
+	if one.Body == nil || !slices.Contains(receiver.Codes(), receiver.Code(one.Code)) {
+		return
+	}
+	size := int64(len(one.Body))
+	if s.refused.waiting.Add(size) > keepBytes || !s.refused.limit.Allow() {
+		s.refused.waiting.Add(-size)
+		s.dropped(one, "too many are refused at once")
+		return
+	}
+	go func() {
+		defer s.refused.waiting.Add(-size)
+		ctx, cancel := context.WithTimeout(context.Background(), keepTime)
+		defer cancel()
+		m, err := s.refusedMessage(one)
+		if err == nil {
+			_, err = s.store(ctx, m)
+		}
+		if err != nil {
+			s.dropped(one, err.Error())
+		}
+	}()
+}
+
+func (s *Stream) dropped(one receiver.Reject, why string) {
+	s.metrics.keepDropped.Inc()
+	s.log.Warn("refused body was not passed on to the box", "venue", one.Venue, "code", one.Code, "err", why)
+}
+
+// refusedMessage is the message of a refused body. The same body, sent again, has the same subject, so it is stored
+// once.
+func (s *Stream) refusedMessage(one receiver.Reject) (*nats.Msg, error) {
+	h := sha256.New()
+	h.Write([]byte(one.Code + "\x00" + one.Device + "\x00"))
+	h.Write(one.Body)
+	if most := int(s.nc.MaxPayload()-headroom) / 4 * 3; len(one.Body) > most { // base64 in JSON
+		one.Body, one.Truncated = one.Body[:most], true
+	}
+	data, err := json.Marshal(one)
+	return &nats.Msg{Subject: subjects + "." + one.Venue + "." + refused + "." + hex.EncodeToString(h.Sum(nil)),
+		Data: data}, err
+}

@@ -1,0 +1,282 @@
+// Package natstest runs a cluster of real nats-server processes on the loopback interface. What the relay
+// promises a kitchen depends on what the servers do when they are killed, and only real processes can be.
+//
+// The server is the tool of go.mod: `go tool` builds it and keeps it in the build cache. No package imports it.
+package natstest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// MaxPayload is the servers' limit for a message: the largest body that a relay takes, and its headers.
+const MaxPayload = 9 << 20
+
+// Options configure a [Cluster].
+type Options struct {
+	Dir   string // holds a folder for each node: its configuration, log and JetStream store
+	Nodes int    // of the cluster; 1 is a server alone
+
+	// Config returns more configuration for a node, counted from 0: accounts, operator, TLS. Nil: none.
+	Config func(node int) string
+
+	Logger *slog.Logger // nil: nothing is logged
+}
+
+// A Cluster is running servers. It is safe for concurrent use.
+type Cluster struct {
+	o     Options
+	nodes []*node
+}
+
+type node struct {
+	name                  string
+	dir                   string
+	client, route, status string // addresses
+
+	mu      sync.Mutex // guards the fields below
+	process *exec.Cmd  // nil: it does not run
+	exited  chan struct{}
+}
+
+// Build returns the path of the nats-server of go.mod. The first call on a machine takes half a minute, others
+// a fraction of a second. It must be called from within the module.
+func Build(ctx context.Context) (string, error) {
+	out, err := exec.CommandContext(ctx, "go", "tool", "-n", "nats-server").Output()
+	if err != nil {
+		if e, ok := errors.AsType[*exec.ExitError](err); ok {
+			err = fmt.Errorf("%w: %s", err, bytes.TrimSpace(e.Stderr))
+		}
+		return "", fmt.Errorf("build nats-server: go tool -n nats-server: %w", err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// New starts a cluster and waits until JetStream works. A folder that was used before keeps what it stored.
+func New(ctx context.Context, o Options) (*Cluster, error) {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	binary, err := Build(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{o: o}
+	for i := range o.Nodes {
+		n := &node{name: fmt.Sprintf("n%d", i+1)}
+		n.dir = filepath.Join(o.Dir, n.name)
+		for _, address := range []*string{&n.client, &n.route, &n.status} {
+			if *address, err = freeAddress(); err != nil {
+				return nil, err
+			}
+		}
+		c.nodes = append(c.nodes, n)
+	}
+	for i, n := range c.nodes {
+		if err := os.MkdirAll(n.dir, 0o700); err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(n.config(), []byte(c.configText(i)), 0o600); err != nil {
+			return nil, err
+		}
+		if err := n.start(binary, o.Logger); err != nil {
+			c.Stop()
+			return nil, err
+		}
+	}
+	if err := c.Ready(ctx); err != nil {
+		c.Stop()
+		return nil, err
+	}
+	return c, nil
+}
+
+// freeAddress finds a port below those that systems give to outgoing connections: a node must find its port
+// free again after it was killed.
+func freeAddress() (string, error) {
+	var err error
+	for range 100 {
+		address := fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(22_000))
+		var l net.Listener
+		if l, err = net.Listen("tcp", address); err == nil {
+			return address, l.Close()
+		}
+	}
+	return "", err
+}
+
+func (n *node) config() string { return filepath.Join(n.dir, "nats.conf") }
+
+// configText is what matters of a production node's configuration: every message is synced before it is
+// acknowledged.
+func (c *Cluster) configText(i int) string {
+	n := c.nodes[i]
+	var b strings.Builder
+	fmt.Fprintf(&b, "server_name: %s\nlisten: %q\nhttp: %q\nmax_payload: %d\n", n.name, n.client, n.status, MaxPayload)
+	fmt.Fprintf(&b, "jetstream { store_dir: %q, sync_interval: always }\n", n.dir)
+	if len(c.nodes) > 1 {
+		var routes []string
+		for _, other := range c.nodes {
+			routes = append(routes, fmt.Sprintf("%q", "nats://"+other.route))
+		}
+		fmt.Fprintf(&b, "cluster { name: test, listen: %q, routes: [%s] }\n", n.route, strings.Join(routes, ", "))
+	}
+	if c.o.Config != nil {
+		b.WriteString(c.o.Config(i) + "\n")
+	}
+	return b.String()
+}
+
+func (n *node) start(binary string, log *slog.Logger) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.process != nil {
+		return nil
+	}
+	out, err := os.OpenFile(filepath.Join(n.dir, "server.log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = out.Close() }()
+	process := exec.Command(binary, "-c", n.config())
+	process.Stdout, process.Stderr, process.SysProcAttr = out, out, dieWithParent
+	if err := process.Start(); err != nil {
+		return fmt.Errorf("start nats-server %s: %w", n.name, err)
+	}
+	exited := make(chan struct{})
+	n.process, n.exited = process, exited
+	log.Info("nats-server started", "node", n.name, "pid", process.Process.Pid, "address", n.client)
+	go func() {
+		err := process.Wait()
+		log.Info("nats-server ended", "node", n.name, "how", err)
+		close(exited)
+	}()
+	return nil
+}
+
+// Kill kills a node without warning, as kill -9 does, and waits until it is gone.
+func (c *Cluster) Kill(i int) {
+	n := c.nodes[i]
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.process == nil {
+		return
+	}
+	_ = n.process.Process.Kill() // the only error is that it has ended
+	<-n.exited
+	n.process = nil
+}
+
+// Start starts a node that was killed, on the ports that it had. It does not wait until the node works: see Ready.
+func (c *Cluster) Start(ctx context.Context, i int) error {
+	binary, err := Build(ctx)
+	if err != nil {
+		return err
+	}
+	return c.nodes[i].start(binary, c.o.Logger)
+}
+
+// Stop kills all nodes. It may be called more than once.
+func (c *Cluster) Stop() {
+	var wg sync.WaitGroup
+	for i := range c.nodes {
+		wg.Go(func() { c.Kill(i) })
+	}
+	wg.Wait()
+}
+
+// URL is where clients reach a node.
+func (c *Cluster) URL(i int) string { return "nats://" + c.nodes[i].client }
+
+// URLs lists all nodes, for a client.
+func (c *Cluster) URLs() []string {
+	urls := make([]string, len(c.nodes))
+	for i := range c.nodes {
+		urls[i] = c.URL(i)
+	}
+	return urls
+}
+
+// Node is the number of the node with a server_name, as JetStream names a leader; -1: none has it.
+func (c *Cluster) Node(name string) int {
+	for i, n := range c.nodes {
+		if n.name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// PID is a node's process, to measure it; 0: it does not run.
+func (c *Cluster) PID(i int) int {
+	n := c.nodes[i]
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.process == nil {
+		return 0
+	}
+	return n.process.Process.Pid
+}
+
+// Log is what a node has logged.
+func (c *Cluster) Log(i int) string {
+	text, err := os.ReadFile(filepath.Join(c.nodes[i].dir, "server.log"))
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+// Ready waits until each node that runs says that JetStream works there and its streams are up to date.
+func (c *Cluster) Ready(ctx context.Context) error {
+	for i, n := range c.nodes {
+		for {
+			why := n.health(ctx)
+			if why == nil {
+				break
+			}
+			n.mu.Lock()
+			running, exited := n.process != nil, n.exited
+			n.mu.Unlock()
+			if !running {
+				break
+			}
+			select {
+			case <-exited:
+				return fmt.Errorf("nats-server %s has ended:\n%s", n.name, c.Log(i))
+			case <-ctx.Done():
+				return fmt.Errorf("wait for nats-server %s: %w: %w\n%s", n.name, ctx.Err(), why, c.Log(i))
+			case <-time.After(20 * time.Millisecond): // the server has no way to tell when it is ready
+			}
+		}
+	}
+	return nil
+}
+
+func (n *node) health(ctx context.Context) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+n.status+"/healthz", nil)
+	if err != nil {
+		return err
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if answer.StatusCode != http.StatusOK {
+		return errors.New(answer.Status)
+	}
+	return nil
+}

@@ -1,0 +1,27 @@
+package natstest
+
+import (
+	"context"
+	"testing"
+	"time"
+)
+
+// ForTest starts a cluster that ends with the test. config may be nil.
+func ForTest(t testing.TB, nodes int, config func(node int) string) *Cluster {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // the first build of the server included
+	defer cancel()
+	c, err := New(ctx, Options{Dir: t.TempDir(), Nodes: nodes, Config: config})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		c.Stop()
+		if t.Failed() {
+			for i := range c.nodes {
+				t.Logf("%s:\n%s", c.nodes[i].name, c.Log(i))
+			}
+		}
+	})
+	return c
+}

@@ -1,0 +1,203 @@
+// Package relay brings print requests from the cloud to the restaurants' boxes through one NATS JetStream stream,
+// so that an order is safe while a box is switched off or cut off, and no box needs a public address.
+//
+// A [Stream] is the cloud's side: it stores each accepted request, replicated and synced, before the service gets
+// its 200. A [Source] is the box's side: it fetches its venue's requests, one after another, and has each stored in
+// the box's own queue before it acknowledges it.
+//
+// The stream's own rule is the deduplication: a subject holds one message, and the subject is made of the venue and
+// the id of the request. A message stays until it is older than the retention, whether a box has fetched it or not.
+package relay
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/time/rate"
+
+	"ticketrail/receiver/contract"
+)
+
+// The names in NATS. The permissions of the boxes are made of them.
+const (
+	StreamName   = "REQUESTS"
+	VenuesBucket = "VENUES"
+	BoxesBucket  = "BOXES"
+	// AckWait is how long the stream waits for a box that has a request before it sends it again.
+	AckWait = 10 * time.Second
+
+	subjects = "requests"
+	refused  = "refused" // in the place of an id: no id is encoded like that
+
+	// headroom is for the subject and the headers of a message: most of it is a device id of escaped bytes.
+	headroom = 64 << 10
+)
+
+// The headers of a message. What callers wrote is quoted as in Go source, in ASCII, so that no byte of it can end
+// a header.
+const (
+	headerID       = "Ticketrail-Id"
+	headerDevice   = "Ticketrail-Device"
+	headerDigest   = "Ticketrail-Digest"   // hex
+	headerReceived = "Ticketrail-Received" // RFC 3339 with nanoseconds
+)
+
+// Options configure a [Stream].
+type Options struct {
+	Replicas int           // 3; fewer only where orders may be lost
+	MaxAge   time.Duration // how long a request is kept, and how long its retry is known
+	MaxBytes int64         // of all requests; 0: as much as the servers have
+	MaxBody  int64         // of a request; the largest that the receiver accepts
+
+	Logger     *slog.Logger          // nil: nothing is logged
+	Registerer prometheus.Registerer // nil: no metrics
+}
+
+// A Stream stores requests and lists what waits. It has no state but the connection: any number of relays may
+// have one. It is safe for concurrent use.
+type Stream struct {
+	nc      *nats.Conn
+	js      jetstream.JetStream
+	stream  jetstream.Stream
+	venues  jetstream.KeyValue
+	boxes   jetstream.KeyValue
+	log     *slog.Logger
+	metrics *metrics
+	refused keeper
+}
+
+// Open creates the stream and the buckets, or checks and updates those that are there. It fails while the cluster has
+// no leader; the caller tries again.
+func Open(ctx context.Context, nc *nats.Conn, o Options) (*Stream, error) {
+	if most := nc.MaxPayload(); o.MaxBody+headroom > most {
+		return nil, fmt.Errorf("open the relay's stream: the NATS server takes messages of at most %d bytes, and "+
+			"receiver.max_body is %d: set max_payload to at least %d in the configuration of each server, or lower "+
+			"max_body", most, o.MaxBody, o.MaxBody+headroom)
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	js, err := jetstream.New(nc)
+	if err != nil {
+		return nil, fmt.Errorf("open the relay's stream: %w", err)
+	}
+	s := &Stream{nc: nc, js: js, log: o.Logger.With("component", "relay"), metrics: newMetrics(o.Registerer),
+		refused: keeper{limit: rate.NewLimiter(keepRate, keepBurst)}}
+	if s.stream, err = ensureStream(ctx, js, o); err != nil {
+		return nil, fmt.Errorf("open the relay's stream %s: %w", StreamName, err)
+	}
+	for _, bucket := range []struct {
+		config jetstream.KeyValueConfig
+		kv     *jetstream.KeyValue
+	}{
+		{jetstream.KeyValueConfig{Bucket: VenuesBucket, Storage: jetstream.FileStorage}, &s.venues},
+		// Reports are sent again within seconds, so they are not worth a disk's time.
+		{jetstream.KeyValueConfig{Bucket: BoxesBucket, Storage: jetstream.MemoryStorage}, &s.boxes},
+	} {
+		bucket.config.Replicas = o.Replicas
+		if *bucket.kv, err = js.CreateOrUpdateKeyValue(ctx, bucket.config); err != nil {
+			return nil, fmt.Errorf("open the relay's bucket %s: %w", bucket.config.Bucket, err)
+		}
+	}
+	return s, nil
+}
+
+// ensureStream creates the stream, or makes the one that is there as it must be.
+func ensureStream(ctx context.Context, js jetstream.JetStream, o Options) (jetstream.Stream, error) {
+	stream, err := js.Stream(ctx, StreamName)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		var c jetstream.StreamConfig
+		o.apply(&c)
+		return js.CreateStream(ctx, c) // another relay that does the same is no error
+	}
+	if err != nil {
+		return nil, err
+	}
+	// Placement, tags and the like are the operator's.
+	have := stream.CachedInfo().Config
+	want := have
+	o.apply(&want)
+	differ := differences(have, want)
+	if differ == "" {
+		return stream, nil
+	}
+	if have.Retention != want.Retention || have.Storage != want.Storage {
+		return nil, fmt.Errorf("there is one that ticketrail did not create (%s): rename or remove that one", differ)
+	}
+	if stream, err = js.UpdateStream(ctx, want); err != nil {
+		return nil, fmt.Errorf("change it (%s): %w; correct the relay's configuration, or change the stream by hand",
+			differ, err)
+	}
+	return stream, nil
+}
+
+// apply sets what the promises of [Stream.Accept] stand on.
+func (o Options) apply(c *jetstream.StreamConfig) {
+	c.Name, c.Subjects = StreamName, []string{subjects + ".>"}
+	c.Retention, c.Storage = jetstream.LimitsPolicy, jetstream.FileStorage
+	c.Replicas, c.MaxAge, c.MaxBytes = o.Replicas, o.MaxAge, o.MaxBytes
+	if c.MaxBytes == 0 {
+		c.MaxBytes = -1
+	}
+	c.MaxMsgs, c.MaxMsgSize = -1, -1
+	// A known id is refused, and a full stream refuses what is new: neither ever removes an order.
+	c.MaxMsgsPerSubject, c.Discard, c.DiscardNewPerSubject = 1, jetstream.DiscardNew, true
+	// A replica that is behind would answer that it does not have what is stored.
+	c.AllowDirect = false
+	c.DenyDelete, c.DenyPurge, c.AllowRollup = true, true, false
+}
+
+// differences says what of apply differs.
+func differences(have, want jetstream.StreamConfig) string {
+	text := ""
+	for _, field := range []struct {
+		name       string
+		have, want any
+	}{
+		{"subjects", have.Subjects, want.Subjects},
+		{"retention", have.Retention, want.Retention},
+		{"storage", have.Storage, want.Storage},
+		{"replicas", have.Replicas, want.Replicas},
+		{"max age", have.MaxAge, want.MaxAge},
+		{"max bytes", have.MaxBytes, want.MaxBytes},
+		{"max messages", have.MaxMsgs, want.MaxMsgs},
+		{"max message size", have.MaxMsgSize, want.MaxMsgSize},
+		{"max messages per subject", have.MaxMsgsPerSubject, want.MaxMsgsPerSubject},
+		{"discard", have.Discard, want.Discard},
+		{"discard new per subject", have.DiscardNewPerSubject, want.DiscardNewPerSubject},
+		{"allow direct", have.AllowDirect, want.AllowDirect},
+		{"deny delete", have.DenyDelete, want.DenyDelete},
+		{"deny purge", have.DenyPurge, want.DenyPurge},
+		{"allow rollup", have.AllowRollup, want.AllowRollup},
+	} {
+		if h, w := fmt.Sprint(field.have), fmt.Sprint(field.want); h != w {
+			if text != "" {
+				text += ", "
+			}
+			text += fmt.Sprintf("%s is %s, want %s", field.name, h, w)
+		}
+	}
+	return text
+}
+
+// ofVenue is the pattern of all subjects of a venue.
+func ofVenue(venue string) string { return subjects + "." + venue + ".>" }
+
+// subjectOf is where the request of an id is stored. The id is the service's text: one that is not a UUID may
+// have bytes that a subject cannot have, so its hash stands for it.
+func subjectOf(venue, id string) string {
+	token, isUUID := contract.CanonicalID(id)
+	if !isUUID {
+		sum := sha256.Sum256([]byte(id))
+		token = "h" + hex.EncodeToString(sum[:])
+	}
+	return subjects + "." + venue + "." + token
+}

@@ -1,0 +1,251 @@
+package relay
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"ticketrail/queue/ticket"
+	"ticketrail/receiver"
+)
+
+// TestAcceptStoresARequestOnceAndAConflictBesideIt: the answers are those of the box's own queue.
+func TestAcceptStoresARequestOnceAndAConflictBesideIt(t *testing.T) {
+	c, s := oneNode(t)
+	venue := addVenue(t, s)
+	id := uuid.NewString()
+	for _, step := range []struct {
+		what string
+		r    ticket.Request
+		want ticket.Receipt
+	}{
+		{"the first", request(venue, id, "soup"), ticket.Receipt{}},
+		{"its retry", request(venue, id, "soup"), ticket.Receipt{Duplicate: true}},
+		{"its id in capitals and another digest", request(venue, strings.ToUpper(id), "soup"),
+			ticket.Receipt{Duplicate: true, Conflict: true}},
+		{"other content", request(venue, id, "salad"), ticket.Receipt{Duplicate: true, Conflict: true}},
+		{"other content again", request(venue, id, "salad"), ticket.Receipt{Duplicate: true}},
+		{"the first content again", request(venue, id, "soup"), ticket.Receipt{Duplicate: true}},
+		{"the same id at another venue", request(uuid.NewString(), id, "soup"), ticket.Receipt{}},
+	} {
+		if got := accept(t, s, step.r); got != step.want {
+			t.Errorf("%s: %+v, want %+v", step.what, got, step.want)
+		}
+	}
+	b := newBox()
+	source(t, connect(t, c.URLs()...), venue, b)
+	var bodies []string
+	for _, a := range b.wait(t, 3) {
+		bodies = append(bodies, string(a.Body))
+	}
+	want := []string{string(request(venue, id, "soup").Body),
+		string(request(venue, strings.ToUpper(id), "soup").Body), string(request(venue, id, "salad").Body)}
+	if !slices.Equal(bodies, want) {
+		t.Errorf("the box took\n%s\nwant\n%s", strings.Join(bodies, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestHostileIDsAndDevicesArriveAsTheyWereSent: they are foreign text, in subjects and headers.
+func TestHostileIDsAndDevicesArriveAsTheyWereSent(t *testing.T) {
+	c, s := oneNode(t)
+	venue := addVenue(t, s)
+	var sent []ticket.Request
+	for i, id := range []string{
+		">", "*", "a.b", "a b", "", "refused", "refused.x", "h" + strings.Repeat("0", 64), "x\r\nNats-Rollup: all\r\n",
+		"\x00", "\xff\xfe", `"`, `\`, "日本", strings.Repeat("ä", 100), strings.Repeat("\xff", 200), " ", "\u2028",
+		"00000000-0000-0000-0000-00000000000g",
+	} {
+		r := request(venue, id, "soup")
+		r.Device = id + "\r\nTicketrail-Id: other"
+		r.Body = []byte(fmt.Sprint(i))
+		if got := accept(t, s, r); got != (ticket.Receipt{}) {
+			t.Errorf("%q: %+v; it is new", id, got)
+		}
+		if got := accept(t, s, r); got != (ticket.Receipt{Duplicate: true}) {
+			t.Errorf("%q again: %+v; it is a duplicate", id, got)
+		}
+		sent = append(sent, r)
+	}
+	b := newBox()
+	source(t, connect(t, c.URLs()...), venue, b)
+	for i, a := range b.wait(t, len(sent)) {
+		r := sent[i]
+		if a.ID != r.ID || a.Device != r.Device || !a.Received.Equal(r.Received) || !bytes.Equal(a.Body, r.Body) ||
+			a.Refused != nil {
+			t.Errorf("the box took %+v, sent was %q of %q at %s: %s", a, r.ID, r.Device, r.Received, r.Body)
+		}
+	}
+}
+
+// TestARefusedBodyGoesToItsBoxOnce: and what is no refused body does not.
+func TestARefusedBodyGoesToItsBoxOnce(t *testing.T) {
+	c, s := oneNode(t)
+	venue := addVenue(t, s)
+	one := receiver.Reject{Time: time.Now().UTC(), Venue: venue, Device: "till\r\n1", Address: "192.0.2.1",
+		Code: string(receiver.SchemaMismatch), Message: "records: missing", Body: []byte("{\"a\":\xff}")}
+	conflict, caller := one, one
+	conflict.Code = "conflict"
+	caller.Body, caller.Code = nil, string(receiver.VenueNotAllowed)
+	for _, r := range []receiver.Reject{conflict, caller, one, one} {
+		s.Keep(r)
+	}
+	b := newBox()
+	source(t, connect(t, c.URLs()...), venue, b)
+	b.wait(t, 1)
+	accept(t, s, request(venue, "last", "soup"))
+	took := b.wait(t, 2)
+	if len(took) != 2 || took[0].Refused == nil || took[1].ID != "last" {
+		t.Fatalf("the box took %+v, want the refused body and the request after it", took)
+	}
+	got := *took[0].Refused
+	if !got.Time.Equal(one.Time) || !bytes.Equal(got.Body, one.Body) || got.Code != one.Code ||
+		got.Device != one.Device {
+		t.Errorf("the box took %+v, want %+v", got, one)
+	}
+}
+
+// TestARefusedFloodLeavesTheStreamToOrders: one sender must not fill the stream with what nobody can print.
+func TestARefusedFloodLeavesTheStreamToOrders(t *testing.T) {
+	_, s := oneNode(t)
+	venue := addVenue(t, s)
+	start := time.Now()
+	for i := range 10 * keepBurst {
+		s.Keep(receiver.Reject{Venue: venue, Code: string(receiver.InvalidJSON), Body: []byte(fmt.Sprint(i))})
+	}
+	accept(t, s, request(venue, "order", "soup"))
+	state, err := s.State(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	most := uint64(1 + keepBurst + float64(keepRate)*(time.Since(start).Seconds()+1))
+	if state.Messages > most {
+		t.Errorf("%d messages are stored, want at most %d", state.Messages, most)
+	}
+}
+
+func TestAFullStreamRefusesWhatIsNewAndKnowsWhatItHas(t *testing.T) {
+	c, _ := oneNode(t)
+	o := testOptions(1)
+	o.MaxBytes = 64 << 10
+	s, err := Open(t.Context(), connect(t, c.URLs()...), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	venue := addVenue(t, s)
+	first := request(venue, "first", "soup")
+	accept(t, s, first)
+	big := request(venue, "big", strings.Repeat("x", 64<<10))
+	ctx, cancel := context.WithTimeout(t.Context(), testTime)
+	defer cancel()
+	_, err = s.Accept(ctx, big)
+	if got := Classify(err); got != receiver.StorageFull {
+		t.Errorf("code %s (%v), want %s", got, err, receiver.StorageFull)
+	}
+	for i := range 1000 { // until it is full
+		if _, err = s.Accept(ctx, request(venue, fmt.Sprint(i), strings.Repeat("x", 1000))); err != nil {
+			break
+		}
+	}
+	if got := Classify(err); got != receiver.StorageFull {
+		t.Errorf("code %s (%v), want %s", got, err, receiver.StorageFull)
+	}
+	if got := accept(t, s, first); !got.Duplicate {
+		t.Error("a retry of what is stored is not known")
+	}
+}
+
+func TestAServerThatTakesOnlySmallBodiesIsRefusedAtTheStart(t *testing.T) {
+	c, _ := oneNode(t)
+	nc := connect(t, c.URLs()...)
+	o := testOptions(1)
+	o.MaxBody = nc.MaxPayload()
+	if _, err := Open(t.Context(), nc, o); err == nil || !strings.Contains(err.Error(), "max_payload") {
+		t.Errorf("error %v, want one that names max_payload", err)
+	}
+	o.MaxBody = nc.MaxPayload() - headroom
+	s, err := Open(t.Context(), nc, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	venue := addVenue(t, s)
+	r := request(venue, strings.Repeat("\xff", 200), "soup")
+	r.Device, r.Body = strings.Repeat("\xff", 8000), bytes.Repeat([]byte("x"), int(o.MaxBody))
+	accept(t, s, r)
+	b := newBox()
+	source(t, connect(t, c.URLs()...), venue, b)
+	if a := b.wait(t, 1)[0]; !bytes.Equal(a.Body, r.Body) || a.Device != r.Device {
+		t.Errorf("%d bytes arrived, want the %d that were sent", len(a.Body), len(r.Body))
+	}
+	if got := accept(t, s, r); !got.Duplicate {
+		t.Error("the retry of the largest body is not known")
+	}
+	s.Keep(receiver.Reject{Venue: venue, Code: string(receiver.BodyTooLarge), Body: r.Body})
+	if a := b.wait(t, 2)[1]; a.Refused == nil || !a.Refused.Truncated {
+		t.Errorf("of the largest refused body arrived %+v, want its beginning", a.Refused)
+	}
+}
+
+func TestOpenCorrectsAStreamAndRefusesAForeignOne(t *testing.T) {
+	c, s := oneNode(t)
+	nc := connect(t, c.URLs()...)
+	o := testOptions(1)
+	o.MaxAge, o.MaxBytes = 24*time.Hour, 1<<20
+	if _, err := Open(t.Context(), nc, o); err != nil {
+		t.Fatal(err)
+	}
+	state, err := s.State(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if state.MaxAge != o.MaxAge || state.MaxBytes != o.MaxBytes {
+		t.Errorf("the stream has %+v, want the new limits", state)
+	}
+	o.Replicas = 3
+	if _, err := Open(t.Context(), nc, o); err == nil || !strings.Contains(err.Error(), "replicas is 1, want 3") {
+		t.Errorf("three replicas on one node: error %v, want one that says what differs", err)
+	}
+
+	other := connect(t, c.URLs()...)
+	js, err := jetstream.New(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := js.DeleteStream(t.Context(), StreamName); err != nil {
+		t.Fatal(err)
+	}
+	foreign := jetstream.StreamConfig{Name: StreamName, Subjects: []string{"x"}, Retention: jetstream.WorkQueuePolicy}
+	if _, err := js.CreateStream(t.Context(), foreign); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Open(t.Context(), nc, testOptions(1))
+	if err == nil || !strings.Contains(err.Error(), "did not create") {
+		t.Errorf("a work queue: error %v, want one that says that it is foreign", err)
+	}
+}
+
+func TestAnErrorOfTheStreamIsAnswered503(t *testing.T) {
+	c, s := oneNode(t)
+	venue := addVenue(t, s)
+	c.Kill(0)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	_, err := s.Accept(ctx, request(venue, "a", "soup"))
+	if got := Classify(err); got != receiver.TooSlow {
+		t.Errorf("no server: code %s (%v), want %s", got, err, receiver.TooSlow)
+	}
+	s.nc.Close()
+	_, err = s.Accept(t.Context(), request(venue, "a", "soup"))
+	if got := Classify(err); got != receiver.ShuttingDown {
+		t.Errorf("closed: code %s (%v), want %s", got, err, receiver.ShuttingDown)
+	}
+	if got := Classify(errDisk); got != receiver.StorageFailed {
+		t.Errorf("another error: code %s, want %s", got, receiver.StorageFailed)
+	}
+}

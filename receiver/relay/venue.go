@@ -1,0 +1,92 @@
+package relay
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"ticketrail/receiver/contract"
+)
+
+// A Venue is a restaurant whose requests the relays accept.
+type Venue struct {
+	ID       string   `json:"id"` // UUID, lower case
+	Name     string   `json:"name,omitempty"`
+	Timezone string   `json:"timezone,omitempty"`
+	Devices  []string `json:"devices,omitempty"` // empty: all
+	Secrets  []string `json:"secrets,omitempty"`
+	Hours    []string `json:"hours,omitempty"`
+	User     string   `json:"user,omitempty"` // public key of its box's credentials
+}
+
+// consumerOf is the durable consumer of a venue's box.
+//
+// One request at a time: with more, a box that crashes has taken later ones when the earlier one comes again, and
+// the kitchen cooks in the wrong order. A message is sent again for ever, because it is an order.
+func consumerOf(venue string) jetstream.ConsumerConfig {
+	return jetstream.ConsumerConfig{
+		Durable:       venue,
+		FilterSubject: ofVenue(venue),
+		DeliverPolicy: jetstream.DeliverAllPolicy,
+		AckPolicy:     jetstream.AckExplicitPolicy,
+		AckWait:       AckWait,
+		MaxDeliver:    -1,
+		MaxAckPending: 1,
+	}
+}
+
+// EnsureConsumer creates the consumer from which a venue's box fetches, or corrects it. Only relays can: a box may
+// not.
+func (s *Stream) EnsureConsumer(ctx context.Context, venue string) error {
+	if _, err := s.stream.CreateOrUpdateConsumer(ctx, consumerOf(venue)); err != nil {
+		return fmt.Errorf("create the consumer of venue %s: %w", venue, err)
+	}
+	return nil
+}
+
+// PutVenue adds or changes a venue. A crash after the consumer leaves one that nothing is sent to; asked again, it
+// is found.
+func (s *Stream) PutVenue(ctx context.Context, v Venue) error {
+	id, isUUID := contract.CanonicalID(v.ID)
+	if !isUUID {
+		return fmt.Errorf("add venue %q: its id must be a UUID", v.ID)
+	}
+	v.ID = id
+	if err := s.EnsureConsumer(ctx, v.ID); err != nil {
+		return err
+	}
+	value, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("add venue %s: %w", v.ID, err)
+	}
+	if _, err := s.venues.Put(ctx, v.ID, value); err != nil {
+		return fmt.Errorf("add venue %s: %w", v.ID, err)
+	}
+	return nil
+}
+
+// ErrNoVenue says that there is no venue of that id.
+var ErrNoVenue = errors.New("no such venue")
+
+// RemoveVenue removes a venue and its consumer. What waits for its box stays until the end of its retention: if the
+// venue is added again, its box gets it. After a crash between the two, asked again, the rest is removed.
+func (s *Stream) RemoveVenue(ctx context.Context, id string) error {
+	id, isUUID := contract.CanonicalID(id)
+	if !isUUID {
+		return fmt.Errorf("remove venue %q: %w", id, ErrNoVenue)
+	}
+	if err := s.venues.Purge(ctx, id); err != nil {
+		return fmt.Errorf("remove venue %s: %w", id, err)
+	}
+	err := s.stream.DeleteConsumer(ctx, id)
+	if errors.Is(err, jetstream.ErrConsumerNotFound) {
+		err = ErrNoVenue
+	}
+	if err != nil {
+		return fmt.Errorf("remove venue %s: %w", id, err)
+	}
+	return nil
+}

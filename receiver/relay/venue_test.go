@@ -1,0 +1,130 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"ticketrail/receiver"
+)
+
+func rejectOf(venue string) receiver.Reject {
+	return receiver.Reject{Venue: venue, Code: string(receiver.InvalidJSON), Body: []byte("x")}
+}
+
+// waitFor waits for what another goroutine or a server does.
+func waitFor(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for end := time.Now().Add(testTime); !done(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain: %s", what)
+		}
+	}
+}
+
+func TestEveryRelaySeesAVenueThatIsAddedOrRemoved(t *testing.T) {
+	c, s := oneNode(t)
+	other := openStream(t, c, connect(t, c.URLs()...))
+	lists := make(chan []Venue, 100)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	first := addVenue(t, s)
+	go func() { done <- other.WatchVenues(ctx, func(v []Venue) { lists <- v }) }()
+	ids := func(venues []Venue) (all []string) {
+		for _, v := range venues {
+			all = append(all, v.ID)
+		}
+		return all
+	}
+	want := func(what string, venues ...string) {
+		t.Helper()
+		slices.Sort(venues)
+		end := time.After(testTime)
+		for {
+			select {
+			case got := <-lists:
+				if slices.Equal(ids(got), venues) {
+					return
+				}
+			case <-end:
+				t.Fatalf("%s: not seen", what)
+			}
+		}
+	}
+	want("at once", first)
+	full := Venue{ID: strings.ToUpper(uuid.NewString()), Name: "Bar", Timezone: "Europe/Rome", Devices: []string{"d"},
+		Secrets: []string{"s"}, Hours: []string{"Mo-Su 10:00-23:00"}, User: "U"}
+	if err := s.PutVenue(t.Context(), full); err != nil {
+		t.Fatal(err)
+	}
+	full.ID = strings.ToLower(full.ID)
+	want("added", first, full.ID)
+	if _, err := s.venues.Put(t.Context(), "foreign", []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.RemoveVenue(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	want("removed", full.ID)
+	venues, err := other.Venues(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]Venue{full}, venues); d != "" {
+		t.Error(d)
+	}
+	for _, unknown := range []string{first, "no UUID", uuid.NewString()} {
+		if err := s.RemoveVenue(t.Context(), unknown); !errors.Is(err, ErrNoVenue) {
+			t.Errorf("remove %q: %v, want %v", unknown, err, ErrNoVenue)
+		}
+	}
+	if err := s.PutVenue(t.Context(), Venue{ID: "*"}); err == nil {
+		t.Error("a venue that is no UUID was added")
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAServerThatIsAwayLeavesTheVenuesAsTheyAre: nobody is turned away because the relay lost its connection.
+func TestAServerThatIsAwayLeavesTheVenuesAsTheyAre(t *testing.T) {
+	c, s := oneNode(t)
+	first := addVenue(t, s)
+	lists := make(chan []Venue, 100)
+	go func() { _ = s.WatchVenues(t.Context(), func(v []Venue) { lists <- v }) }()
+	if got := <-lists; len(got) != 1 || got[0].ID != first {
+		t.Fatalf("the list is %v", got)
+	}
+	c.Kill(0)
+	if err := c.Start(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	second := ""
+	waitFor(t, "a venue can be added", func() bool {
+		second = uuid.NewString()
+		return s.PutVenue(t.Context(), Venue{ID: second}) == nil
+	})
+	for end := time.After(testTime); ; {
+		select {
+		case got := <-lists:
+			if len(got) < 2 {
+				t.Errorf("the list became %v", got)
+			}
+			if slices.ContainsFunc(got, func(v Venue) bool { return v.ID == second }) {
+				return
+			}
+		case <-end:
+			t.Fatal("the change after the restart was not seen")
+		}
+	}
+}

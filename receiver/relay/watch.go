@@ -1,0 +1,160 @@
+package relay
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+const (
+	// rewatch is how often all is read again, in case a change was missed while the connection was lost.
+	rewatch = 5 * time.Minute
+	// settleTime after a change, the relays are told of it once, with all that came meanwhile.
+	settleTime = 100 * time.Millisecond
+	// readTime is for reading a bucket once.
+	readTime = 10 * time.Second
+)
+
+// entries reads a bucket: the value and the time of each key.
+func entries(ctx context.Context, bucket jetstream.KeyValue) (map[string]jetstream.KeyValueEntry, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
+	w, err := bucket.WatchAll(ctx, jetstream.IgnoreDeletes())
+	if err != nil {
+		return nil, fmt.Errorf("read the bucket %s: %w", bucket.Bucket(), err)
+	}
+	defer func() { _ = w.Stop() }()
+	all := map[string]jetstream.KeyValueEntry{}
+	for {
+		select {
+		case e, ok := <-w.Updates():
+			switch {
+			case !ok:
+				return nil, fmt.Errorf("read the bucket %s: the connection was closed", bucket.Bucket())
+			case e == nil:
+				return all, nil
+			}
+			all[e.Key()] = e
+		case <-ctx.Done():
+			return nil, fmt.Errorf("read the bucket %s: %w", bucket.Bucket(), ctx.Err())
+		}
+	}
+}
+
+// Venues lists the venues of the bucket, by id.
+func (s *Stream) Venues(ctx context.Context) ([]Venue, error) {
+	all, err := entries(ctx, s.venues)
+	if err != nil {
+		return nil, err
+	}
+	values := map[string]string{}
+	for key, e := range all {
+		values[key] = string(e.Value())
+	}
+	return s.decodeVenues(values), nil
+}
+
+// decodeVenues leaves out what somebody else wrote into the bucket.
+func (s *Stream) decodeVenues(values map[string]string) []Venue {
+	venues := []Venue{}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		var v Venue
+		if err := json.Unmarshal([]byte(values[key]), &v); err != nil || v.ID != key {
+			s.log.Warn("entry of the bucket of venues cannot be read; add the venue again", "key", key, "err", err)
+			continue
+		}
+		venues = append(venues, v)
+	}
+	return venues
+}
+
+// WatchVenues calls changed with all venues, at once and after each change, until ctx ends. While the servers cannot
+// be reached the venues stay as they are. It returns nil.
+func (s *Stream) WatchVenues(ctx context.Context, changed func([]Venue)) error {
+	w := venueWatch{s: s, changed: changed}
+	last := ""
+	for ctx.Err() == nil {
+		err := w.run(ctx)
+		if err == nil || ctx.Err() != nil {
+			last = ""
+			continue
+		}
+		if err.Error() != last {
+			last = err.Error()
+			s.log.Warn("changes of venues are not seen now", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(jitter(time.Second)):
+		}
+	}
+	return nil
+}
+
+type venueWatch struct {
+	s       *Stream
+	changed func([]Venue)
+	told    map[string]string // what changed was called with; nil: it was not called
+}
+
+// run watches until the connection was lost and made again, at most for the time of rewatch.
+func (v *venueWatch) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	// A watch that was cut off with its server notices that late.
+	connected := v.s.nc.StatusChanged(nats.CONNECTED)
+	defer v.s.nc.RemoveStatusListener(connected)
+	w, err := v.s.venues.WatchAll(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = w.Stop() }()
+	now := map[string]string{}
+	end := time.NewTimer(rewatch)
+	defer end.Stop()
+	// Until all entries are read, nothing is told: half a list would turn restaurants away.
+	settled := time.NewTimer(readTime)
+	defer settled.Stop()
+	complete := false
+	for {
+		select {
+		case e, ok := <-w.Updates():
+			switch {
+			case !ok:
+				return errors.New("the watch has ended")
+			case e == nil:
+				complete = true
+				settled.Reset(0)
+				continue
+			case e.Operation() == jetstream.KeyValuePut:
+				now[e.Key()] = string(e.Value())
+			default:
+				delete(now, e.Key())
+			}
+			if complete {
+				settled.Reset(settleTime)
+			}
+		case <-settled.C:
+			if !complete {
+				return fmt.Errorf("the bucket %s was not read within %s", VenuesBucket, readTime)
+			}
+			if v.told == nil || !maps.Equal(v.told, now) {
+				v.told = maps.Clone(now)
+				v.changed(v.s.decodeVenues(now))
+			}
+		case <-connected:
+			return nil
+		case <-end.C:
+			return nil
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
