@@ -59,13 +59,14 @@ func (q *Queue) newAcceptOp(r *ticket.Request) (*acceptOp, error) {
 	if len(r.Drafts) == 0 {
 		return nil, errors.New("it contains no tickets")
 	}
-	a := &acceptOp{q: q, r: r, key: keyOf(r.Venue, r.ID), digest: digest16(r.Digest), voids: ticket.Voids(r.Drafts)}
+	a := &acceptOp{q: q, r: r, key: keyOf(r.Venue, r.ID), digest: digest16(r.Digest)}
 	a.body = encodeBody(r)
 	var err error
 	if a.payloads, err = encodePayloads(r.Drafts); err != nil {
 		return nil, err
 	}
-	a.paper = encodePaper(ticket.PaperOf(r.Drafts))
+	paper := ticket.PaperOf(r.Drafts)
+	a.paper, a.voids = encodePaper(paper), paper.Voids(r.Drafts)
 	a.size = len(a.body) + len(a.paper)
 	for _, c := range a.payloads {
 		a.size += len(c) + smallOp
@@ -137,14 +138,13 @@ func (a *acceptOp) acceptKnown(b *batch, gen uint64, raw []byte) error {
 		a.receipt = ticket.Receipt{Duplicate: true}
 		return nil
 	}
-	drafts := ticket.NewlyVoid(s.voids, a.r.Drafts)
+	known := b.paper(a.key, gen)
+	drafts := known.NewlyVoid(s.voids, a.r.Drafts)
 	a.receipt = ticket.Receipt{Duplicate: true, Conflict: true}
-	var now ticket.Paper
+	now := known.Cancelled(a.r.Drafts)
 	if !a.r.ReportConflict {
 		var added []ticket.Draft
-		var restored []uint64
-		added, restored, now = ticket.Added(b.paper(a.key, gen), a.r.Drafts)
-		s.voids = without(s.voids, restored)
+		added, now = ticket.Added(known, a.r.Drafts)
 		drafts = append(drafts, added...)
 		a.receipt.Added = len(added)
 	}
@@ -155,13 +155,9 @@ func (a *acceptOp) acceptKnown(b *batch, gen uint64, raw []byte) error {
 	if err := a.enqueueMade(b, drafts); err != nil {
 		return err
 	}
-	if !s.knows(a.digest) {
-		s.add(a.digest, a.voids)
-	}
+	s.add(a.digest, now.Voids(a.r.Drafts))
 	b.putDedup(a.key, gen, s)
-	if !a.r.ReportConflict {
-		b.putPaper(a.key, gen, encodePaper(now))
-	}
+	b.putPaper(a.key, gen, encodePaper(now))
 	a.receipt.Jobs = len(drafts)
 	return nil
 }
@@ -181,20 +177,25 @@ func (a *acceptOp) enqueueMade(b *batch, drafts []ticket.Draft) error {
 
 // acceptUnreadable answers a request whose key is known but whose record is damaged, so that nobody can say
 // which content came under it. What has printed is stored apart, so what has not is added; if that is not
-// known either, nothing is, because a retry is more likely than other content. It enqueues every void,
-// because one correction too many is read and thrown away, and one too few is cooked. The content of this
-// request becomes the known one.
+// known either, nothing is, because a retry is more likely than other content, unless a person asks for it. It
+// enqueues every void, because one correction too many is read and thrown away, and one too few is cooked. The
+// content of this request becomes the known one.
 func (a *acceptOp) acceptUnreadable(b *batch, gen uint64, raw []byte, cause error) error {
-	drafts, paper := ticket.NewlyVoid(nil, a.r.Drafts), a.paper
-	added := 0
-	if known := b.paper(a.key, gen); !known.Partial && !a.r.ReportConflict {
+	drafts, paper, voids := ticket.Paper{}.NewlyVoid(nil, a.r.Drafts), a.paper, a.voids
+	a.receipt = ticket.Receipt{Duplicate: true}
+	if known := b.paper(a.key, gen); !known.Partial || a.r.Late {
 		for i := range known.Lines { // what may be a retry of an old content takes no void back
 			known.Lines[i].Voided = 0
 		}
-		more, _, now := ticket.Added(known, a.r.Drafts)
-		drafts, paper, added = append(drafts, more...), encodePaper(now), len(more)
+		added, now := ticket.Added(known, a.r.Drafts)
+		a.receipt.Conflict = len(added) > 0
+		if a.r.ReportConflict {
+			added, now = nil, known.Cancelled(a.r.Drafts)
+		}
+		drafts, paper, voids = append(drafts, added...), encodePaper(now), now.Voids(a.r.Drafts)
+		a.receipt.Added = len(added)
 	}
-	a.receipt = ticket.Receipt{Duplicate: true, Jobs: len(drafts), Added: added}
+	a.receipt.Jobs = len(drafts)
 	if len(drafts) == 0 && b.refusal != nil { // a duplicate is answered also when the disk is full
 		return nil // repairing the record needs space: later
 	}
@@ -202,7 +203,7 @@ func (a *acceptOp) acceptUnreadable(b *batch, gen uint64, raw []byte, cause erro
 		return err
 	}
 	b.quarantine(bucketDedup, a.key[:], raw, cause)
-	b.putDedup(a.key, gen, dedupRecord{digests: [][16]byte{a.digest}, voids: a.voids})
+	b.putDedup(a.key, gen, dedupRecord{digests: [][16]byte{a.digest}, voids: voids})
 	b.putPaper(a.key, gen, paper)
 	return nil
 }

@@ -2,8 +2,10 @@ package queue
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -144,25 +146,95 @@ func TestARequestWithFiveHundredContentsIsStillRead(t *testing.T) {
 	q.wantAdded("Tea")
 }
 
+// dishes is request "a": "2 Fish", or "-Fish" for a void.
+func dishes(all ...string) ticket.Request {
+	r := with(all...)
+	for i := range r.Drafts[0].Ticket.Lines {
+		l := &r.Drafts[0].Ticket.Lines[i]
+		l.Name, l.Void = strings.CutPrefix(l.Name, "-")
+		if q, name, ok := strings.Cut(l.Name, " "); ok {
+			l.Quantity, l.Name = q, name
+		}
+	}
+	return r
+}
+
+// prints prints all that waits at the grill.
+func (q *testQueue) prints(want ...string) {
+	q.t.Helper()
+	var got []string
+	for q.station("grill").Pending > 0 {
+		t, s := q.print("grill").Ticket, ""
+		if t.Added {
+			s = "added"
+		}
+		for _, l := range t.Lines {
+			s += map[bool]string{false: " ", true: " -"}[l.Void] + l.Quantity + " " + l.Name
+		}
+		got = append(got, strings.TrimSpace(s+t.Raw))
+	}
+	if !slices.Equal(got, want) {
+		q.t.Errorf("printed %q, want %q", got, want)
+	}
+}
+
 func TestWhatIsVoidAgainAfterItWasWantedAgainPrintsAsVoidAgain(t *testing.T) {
 	q := start(t)
-	void := func(names ...string) ticket.Request {
-		r := with(names...)
-		r.Drafts[0].Ticket.Lines[0].Void = true
-		r.Digest[0]++
-		return r
-	}
+	q.accept(dishes("2 Fish"))
+	q.accept(dishes("Fish", "-Fish"))
+	q.accept(dishes("2 Fish", "Tea"))
+	q.prints("2 Fish", "-1 Fish", "added 1 Fish 1 Tea")
+	q.accept(dishes("Fish", "-Fish", "Tea"))
+	q.prints("-1 Fish")
+}
+
+// Its hashes were stored without it: a file of an earlier version, or one that was salvaged.
+func TestWhatIsVoidAgainPrintsAsVoidAgainIfNobodyKnewWhatHadPrinted(t *testing.T) {
+	q := start(t)
+	r := with("Fish")
+	q.accept(r)
+	q.accept(dishes("-Fish"))
+	q.prints("1 Fish", "-1 Fish")
+	q.edit(func(tx *bolt.Tx) error {
+		return tx.Bucket(bucketNames[bucketDedup]).Bucket(key64(generationOf(0))).Delete(paperKey(keyOf(r.Venue, r.ID)))
+	})
+	q.accept(dishes("Fish", "Soup"))
+	q.accept(dishes("-Fish", "Soup"))
+	q.prints("added 1 Fish 1 Soup", "-1 Fish")
+}
+
+func TestAVoidThatAPersonPrintsLateTwicePrintsOnce(t *testing.T) {
+	q := start(t)
 	q.accept(with("Fish"))
-	q.accept(void("Fish"))
-	q.accept(with("Fish", "Steak"))
-	q.accept(void("Fish", "Steak", "Tea"))
-	q.print("grill")
-	q.print("grill")
-	q.wantAdded("Fish", "Steak")
-	if d := q.print("grill"); d.Ticket.Kind != ticket.Correction || len(d.Ticket.Lines) != 1 {
-		t.Errorf("printed %+v", d.Ticket)
-	}
-	q.wantAdded("Tea")
+	q.accept(dishes("-Fish"))
+	q.accept(with("Fish", "Tea"))
+	q.prints("1 Fish", "-1 Fish", "added 1 Fish 1 Tea")
+	late := dishes("-Fish")
+	late.Late = true
+	q.accept(late)
+	q.accept(late)
+	q.prints("-1 Fish")
+}
+
+func TestWhatWasCancelledWhileConflictsWereReportedIsAddedIfItIsWantedAgain(t *testing.T) {
+	q := start(t)
+	q.accept(with("Fish"))
+	void := dishes("-Fish")
+	void.ReportConflict = true
+	q.accept(void)
+	late := with("Fish", "Steak")
+	late.Late = true
+	q.accept(late)
+	q.prints("1 Fish", "-1 Fish", "added 1 Fish 1 Steak")
+}
+
+func TestAnUnreadableRecordUnderAKnownKeyIsMarkedAsAdded(t *testing.T) {
+	q := start(t)
+	q.accept(with("Fish"))
+	r := with()
+	r.Drafts[0].Unreadable, r.Drafts[0].Ticket.Raw = true, "{}"
+	q.accept(r)
+	q.prints("1 Fish", "added{}")
 }
 
 func TestOfAKeyWhoseRecordIsDamagedWhatHasNotPrintedIsAdded(t *testing.T) {
@@ -174,7 +246,13 @@ func TestOfAKeyWhoseRecordIsDamagedWhatHasNotPrintedIsAdded(t *testing.T) {
 	q.edit(func(tx *bolt.Tx) error {
 		return tx.Bucket(bucketNames[bucketDedup]).Bucket(key64(generationOf(0))).Put(key[:], []byte("odd"))
 	})
-	if got := q.accept(with("Fish", "Steak")); got != (ticket.Receipt{Duplicate: true, Jobs: 1, Added: 1}) {
+	reported := with("Fish", "Steak")
+	reported.ReportConflict = true
+	if got := q.accept(reported); got != (ticket.Receipt{Duplicate: true, Conflict: true}) {
+		t.Errorf("receipt of what is only reported %+v", got)
+	}
+	q.damageKey(r)
+	if got := q.accept(with("Fish", "Steak")); got != oneAdded {
 		t.Errorf("receipt %+v", got)
 	}
 	q.wantAdded("Steak")
@@ -197,6 +275,20 @@ func TestAVoidOfWhatWasAddedIsNamedOnItsReprintAndStrikesNothing(t *testing.T) {
 	if done.Voided != 0 || len(done.Later) != 1 {
 		t.Errorf("reprinted %+v", done)
 	}
+}
+
+func TestOnAReprintOfAnOrderAVoidOfItOrOfWhatWasAddedStrikesNothing(t *testing.T) {
+	q := start(t)
+	q.accept(with("Fish"))
+	q.accept(with("Fish", "Fish"))
+	q.accept(dishes("Fish", "-Fish"))
+	q.prints("1 Fish", "added 1 Fish", "-1 Fish")
+	done, err := q.Reprint(bg, 1, ReprintOptions{})
+	q.must(err)
+	if done.Voided != 0 || len(done.Later) != 1 {
+		t.Errorf("reprinted %+v", done)
+	}
+	q.prints("1 Fish")
 }
 
 func FuzzWhatHasPrintedIsReadAsItWasWritten(f *testing.F) {
@@ -240,4 +332,20 @@ func TestWhatAPersonPrintsLatePrintsOnlyWhatHasNot(t *testing.T) {
 	q.print("grill")
 	q.wantAdded("Steak")
 	q.wantNothing("grill")
+}
+
+func TestAPersonMayPrintWhatNobodyKnowsToHavePrinted(t *testing.T) {
+	q := start(t)
+	r := with("Fish")
+	q.accept(r)
+	q.prints("1 Fish")
+	key := keyOf(r.Venue, r.ID)
+	q.edit(func(tx *bolt.Tx) error {
+		b := tx.Bucket(bucketNames[bucketDedup]).Bucket(key64(generationOf(0)))
+		return errors.Join(b.Delete(paperKey(key)), b.Put(key[:], []byte("odd")))
+	})
+	r.Late = true
+	q.accept(r)
+	q.accept(r)
+	q.prints("added 1 Fish")
 }

@@ -43,14 +43,17 @@ func digest16(d [32]byte) [16]byte { return [16]byte(d[:16]) }
 
 func (s *dedupRecord) knows(d [16]byte) bool { return slices.Contains(s.digests, d) }
 
-// add records one more content under the key, and what is void in it. The first content stays,
-// because it is the one that was printed.
+// add records a content under the key, and what is void in it. The first content stays, because it is the
+// one that was printed.
 func (s *dedupRecord) add(d [16]byte, voids []uint64) {
+	s.voids = mergeVoids(s.voids, voids)
+	if s.knows(d) {
+		return
+	}
 	if len(s.digests) >= maxDigests {
 		s.digests = slices.Delete(s.digests, 1, len(s.digests)-maxDigests+2)
 	}
 	s.digests = append(s.digests, d)
-	s.voids = mergeVoids(s.voids, voids)
 }
 
 // mergeVoids returns the union of two sorted multisets: a void that is in either of them twice is

@@ -26,9 +26,9 @@ func encodePaper(p ticket.Paper) []byte {
 	for _, l := range p.Lines {
 		b = binary.BigEndian.AppendUint64(b, l.Key)
 		b = binary.BigEndian.AppendUint64(b, l.Above)
-		b = binary.AppendUvarint(b, uint64(l.Amount))
-		b = binary.AppendUvarint(b, uint64(l.Voided))
-		b = binary.AppendUvarint(b, uint64(len(l.Name)))
+		for _, n := range []int64{l.Amount, l.Voided, l.Off, l.Again, int64(len(l.Name))} {
+			b = binary.AppendUvarint(b, uint64(n))
+		}
 		b = append(b, l.Name...)
 	}
 	return seal(b)
@@ -50,7 +50,7 @@ func decodePaper(b []byte) (ticket.Paper, error) {
 		}
 		l := ticket.PaperLine{Key: binary.BigEndian.Uint64(raw), Above: binary.BigEndian.Uint64(raw[8:])}
 		raw = raw[16:]
-		var numbers [3]uint64
+		var numbers [5]uint64
 		for i := range numbers {
 			n, size := binary.Uvarint(raw)
 			if size <= 0 || n>>63 != 0 {
@@ -58,11 +58,13 @@ func decodePaper(b []byte) (ticket.Paper, error) {
 			}
 			numbers[i], raw = n, raw[size:]
 		}
-		if numbers[2] > uint64(len(raw)) {
+		name := numbers[4]
+		if name > uint64(len(raw)) {
 			return ticket.Paper{}, bad
 		}
-		l.Amount, l.Voided, l.Name = int64(numbers[0]), int64(numbers[1]), string(raw[:numbers[2]])
-		raw = raw[numbers[2]:]
+		l.Amount, l.Voided = int64(numbers[0]), int64(numbers[1])
+		l.Off, l.Again = int64(numbers[2]), int64(numbers[3])
+		l.Name, raw = string(raw[:name]), raw[name:]
 		p.Lines = append(p.Lines, l)
 	}
 	return p, nil
@@ -91,15 +93,4 @@ func (b *batch) putPaper(k requestKey, gen uint64, paper []byte) {
 	if i >= 0 { // else the batch has failed
 		b.put(b.gens[i].keys, paperKey(k), paper)
 	}
-}
-
-// without removes one of each of some hashes from sorted ones.
-func without(from, remove []uint64) []uint64 {
-	from = slices.Clone(from)
-	for _, h := range remove {
-		if i, found := slices.BinarySearch(from, h); found {
-			from = slices.Delete(from, i, i+1)
-		}
-	}
-	return from
 }

@@ -171,7 +171,8 @@ type search struct {
 	came    time.Duration // running time
 	next    []byte        // of bucketReqJobs: the first key that was not read
 	later   []ticket.Cancellation
-	lines   int // of later, see maxSearchLines
+	added   bool // to the order, at the station
+	lines   int  // of later, see maxSearchLines
 }
 
 // sameNumberFor is for how long the number of an order means the same order, if another request has it.
@@ -298,8 +299,12 @@ func (s *search) add(tx *bolt.Tx, req, job uint64) {
 	}
 	found := ticket.Cancellation{Job: job, Arrival: req, Station: state.Station, Ticket: t}
 	sameRequest := t.Venue == s.ticket.Venue && t.Request == s.ticket.Request
+	s.added = s.added || t.Added && sameRequest && state.Station == s.station
 	if !found.Related(&s.ticket) || !sameRequest && time.Duration(state.Enqueued)-s.came > sameNumberFor {
 		return
+	}
+	if s.added && len(t.Lines) > 0 { // it may be of what was added, so it is not surely a correction of this
+		found.Ticket.Kind = ticket.Order
 	}
 	if s.lines += len(t.Lines); s.lines > maxSearchLines && len(t.Lines) > 0 {
 		found.Ticket = ticket.Ticket{ // not a correction, which would cancel the whole order
@@ -312,9 +317,10 @@ func (s *search) add(tx *bolt.Tx, req, job uint64) {
 // maxSearchLines bounds the memory of a search. What is found beyond it is only named on the copy.
 const maxSearchLines = 20_000
 
-// mayCancel says whether the JSON of a ticket has a void or cannot be read by the planner. Nearly all tickets
-// are orders, and to decode them takes most of the time of a search. A quotation mark within a text is
+// mayCancel says whether the JSON of a ticket has a void, cannot be read by the planner, or was added. Nearly all
+// tickets are orders, and to decode them takes most of the time of a search. A quotation mark within a text is
 // escaped, so a text never looks like a key.
 func mayCancel(j []byte) bool {
-	return bytes.Contains(j, []byte(`"void":true`)) || bytes.Contains(j, []byte(`"raw":"`))
+	return slices.ContainsFunc([]string{`"void":true`, `"raw":"`, `"added":true`},
+		func(s string) bool { return bytes.Contains(j, []byte(s)) })
 }

@@ -24,6 +24,8 @@ type PaperLine struct {
 	Above  uint64 // the Key of what it belongs to; 0 for an order
 	Amount int64  // that has printed, in millionths; a modifier of 2 items counts twice
 	Voided int64  // that has printed as void, likewise
+	Off    int64  // of Voided, what was void in the place of a line, and not besides it
+	Again  int64  // that was wanted again after it was void; of an order, all that was added
 	Name   string // for people, shortened
 }
 
@@ -60,14 +62,14 @@ func (p *Paper) add(l PaperLine) {
 // ones the sum counts, so that neither another sequence nor 2x Fish as two lines is new.
 //
 // A void that is not stated any more may be taken back. So what it cancelled prints again if it is still
-// wanted. restored are the hashes of such voids, see [Voids]: if they come once more they are new.
-func Added(known Paper, drafts []Draft) (added []Draft, restored []uint64, now Paper) {
+// wanted, and Later says so: the content may also be older than the void.
+func Added(known Paper, drafts []Draft) (added []Draft, now Paper) {
 	c := contentOf(drafts)
 	a := adder{left: map[uint64]int64{}, back: map[uint64]int64{}, printed: map[uint64]int64{}}
 	stated := c.voided(known)
 	for _, l := range known.Lines {
 		a.back[l.Key] = max(l.Voided-stated[l.Key], 0)
-		a.left[l.Key] = max(l.Amount-a.back[l.Key], 0)
+		a.left[l.Key] = max(l.Amount-a.back[l.Key]-min(l.Off, stated[l.Key]), 0)
 	}
 	for i := range drafts {
 		if d := c.drafts[i]; d != nil {
@@ -80,11 +82,13 @@ func Added(known Paper, drafts []Draft) (added []Draft, restored []uint64, now P
 		}
 	}
 	now.Partial = known.Partial
+	again := a.again(known.Partial, c)
 	for _, l := range known.Lines {
-		again := min(a.back[l.Key], a.printed[l.Key])
-		l.Amount += a.printed[l.Key] - again
-		l.Voided = max(l.Voided-again, stated[l.Key])
-		now.add(l)
+		restored := a.restored(l.Key)
+		l.Amount += a.printed[l.Key] - restored
+		l.Voided -= restored
+		l.Again = plus(l.Again, again[l.Key])
+		now.add(l.voided(stated[l.Key], c))
 	}
 	isKnown := map[uint64]bool{}
 	for _, l := range known.Lines {
@@ -96,22 +100,51 @@ func Added(known Paper, drafts []Draft) (added []Draft, restored []uint64, now P
 			if n.Above != 0 {
 				n.Amount = a.printed[n.Key]
 			}
+			n.Again = again[n.Key]
 			now.add(n)
 		}
 	}
-	if later := goneText(known, now, c); later != "" {
-		for i := range added {
-			added[i].Ticket.Later = []string{later}
-		}
+	var later []string
+	if s := a.againText(known); s != "" {
+		later = append(later, s)
 	}
-	return added, a.restored, now
+	if s := goneText(known, now, c); s != "" {
+		later = append(later, s)
+	}
+	for i := range added {
+		added[i].Ticket.Later = later
+	}
+	return added, now
+}
+
+// Cancelled is what is on paper if of a content only the voids have printed.
+func (p Paper) Cancelled(drafts []Draft) Paper {
+	c := contentOf(drafts)
+	stated := c.voided(p)
+	p.Lines = slices.Clone(p.Lines)
+	for i, l := range p.Lines {
+		p.Lines[i] = l.voided(stated[l.Key], c)
+	}
+	return p
+}
+
+// voided is l with what a content has of it as void. A service may list a void in the place of a line, or
+// besides it, as a negative quantity. After the first, what is wanted besides the void is new.
+func (l PaperLine) voided(stated int64, c *content) PaperLine {
+	live := int64(0)
+	if now := c.by[l.Key]; now != nil {
+		live = now.Amount
+	}
+	l.Voided = max(l.Voided, stated)
+	l.Off = min(max(l.Off, min(stated, l.Amount-live)), l.Voided)
+	return l
 }
 
 // mayRepeat heads what is new, or not: kitchens know it, so it never changes.
 const mayRepeat = "POSSIBLE DUPLICATE – nobody knows what has printed before"
 
-// maxGone is how many lines that have vanished are named.
-const maxGone = 12
+// maxNamed is how many lines are named in one sentence.
+const maxNamed = 12
 
 // goneText names what is on paper, is not void, and is not in the content. What belongs to something that
 // has vanished is not named.
@@ -127,20 +160,63 @@ func goneText(known, now Paper, c *content) string {
 		if missing <= 0 || l.Above != 0 && (above == nil || above.Amount == 0) {
 			continue
 		}
-		if len(gone) == maxGone {
-			gone = append(gone, "and more")
-			break
-		}
-		if l.Above == 0 {
-			gone = append(gone, cmp.Or(l.Name, "the order"))
-		} else {
-			gone = append(gone, microText(missing)+"x "+l.Name)
+		gone = append(gone, l.text(missing))
+	}
+	return sentence("Missing now, but not cancelled: ", gone)
+}
+
+// againText names what prints again although it was cancelled.
+func (a *adder) againText(known Paper) string {
+	var names []string
+	for _, l := range known.Lines {
+		if n := a.restored(l.Key); n > 0 && a.restored(l.Above) == 0 {
+			names = append(names, l.text(n))
 		}
 	}
-	if len(gone) == 0 {
+	return sentence("Cancelled before, wanted again: ", names)
+}
+
+// restored is how much of a line prints after it was cancelled.
+func (a *adder) restored(key uint64) int64 { return min(a.back[key], a.printed[key]) }
+
+// text is an amount of l, for people.
+func (l *PaperLine) text(amount int64) string {
+	if l.Above == 0 {
+		return cmp.Or(l.Name, "the order")
+	}
+	return microText(amount) + "x " + l.Name
+}
+
+func sentence(begin string, names []string) string {
+	if len(names) == 0 {
 		return ""
 	}
-	return "Missing now, but not cancelled: " + strings.Join(gone, ", ") + ". Ask."
+	if len(names) > maxNamed {
+		names = append(names[:maxNamed], "and more")
+	}
+	return begin + strings.Join(names, ", ") + ". Ask."
+}
+
+// again is how much of each line prints that may be cancelled once more: what was restored, or all of it if
+// nobody knows what was cancelled. Of an order it is all that prints.
+func (a *adder) again(partial bool, c *content) map[uint64]int64 {
+	again := map[uint64]int64{}
+	for _, l := range c.lines {
+		n := a.printed[l.Key]
+		if n == 0 {
+			continue
+		}
+		order := l.Above
+		for c.by[order].Above != 0 {
+			order = c.by[order].Above
+		}
+		again[order] = plus(again[order], n)
+		if !partial {
+			n = a.restored(l.Key)
+		}
+		again[l.Key] = n
+	}
+	return again
 }
 
 // content is what drafts want and cancel, by key.
@@ -172,6 +248,7 @@ func (c *content) voided(known Paper) map[uint64]int64 {
 // A keyedDraft is a draft with the keys of its lines.
 type keyedDraft struct {
 	*Draft
+	order uint64
 	lines []keyedLine
 	notes []uint64 // keys of the notes of the whole record
 	empty uint64   // the key of a record without lines; 0: it has some
@@ -201,6 +278,7 @@ func contentOf(drafts []Draft) *content {
 func (c *content) key(d *Draft) *keyedDraft {
 	t, k := &d.Ticket, &keyedDraft{Draft: d, lines: make([]keyedLine, len(d.Ticket.Lines))}
 	order := hashOf(0, "order", t.Record, t.OrderInRequest())
+	k.order = order
 	at := hashOf(order, "at", d.Station)
 	c.add(order, 0, 0, false, cmp.Or(NumberLabel(t.Number), TableLabel(t.Table, t.Type)))
 	c.by[order].Amount = unit
@@ -263,11 +341,10 @@ func (c *content) add(key, above uint64, amount int64, void bool, name string) {
 
 // An adder finds what of a content has not printed.
 type adder struct {
-	left     map[uint64]int64 // by key: what has printed and was not yet found in the content
-	back     map[uint64]int64 // by key: what was void and is not any more
-	printed  map[uint64]int64 // by key: what prints now
-	restored []uint64
-	out      []Line
+	left    map[uint64]int64 // by key: what has printed and was not yet found in the content
+	back    map[uint64]int64 // by key: what was void and is not any more
+	printed map[uint64]int64 // by key: what prints now
+	out     []Line
 }
 
 // draft returns the ticket for what is new in a draft. ok is false if nothing is.
@@ -369,11 +446,6 @@ func (a *adder) print(key uint64, amount int64) { a.printed[key] = plus(a.printe
 func (a *adder) block(d *keyedDraft, i int, amount int64) {
 	lines := d.Ticket.Lines
 	amounts := map[int]int64{i: amount}
-	var above []string
-	for j := i; j >= 0; j = d.lines[j].parent {
-		above = append([]string{lines[j].Name}, above...)
-	}
-	path := above[:len(above)-1]
 	for j := i; j < d.lines[i].end; j++ {
 		if lines[j].Void { // a correction has it
 			continue
@@ -386,13 +458,9 @@ func (a *adder) block(d *keyedDraft, i int, amount int64) {
 			a.print(key, amounts[j])
 		}
 		l := lines[j]
-		path = append(path[:min(max(l.Depth, 0), len(path))], l.Name)
-		if a.back[k.key] > 0 {
-			a.restored = append(a.restored, voidHash(d.Draft, path[:len(path)-1], &l))
-		}
 		if l.Depth -= lines[i].Depth; j == i {
-			if len(above) > 1 {
-				l.Parent = above[len(above)-2]
+			if up := d.lines[i].parent; up >= 0 {
+				l.Parent = lines[up].Name
 			}
 			if _, odd := micro(l.Quantity); odd == "" && amount != k.own {
 				l.Quantity = microText(amount)

@@ -20,20 +20,19 @@ type rail struct {
 // arrive does what the queue does with a content that it has not seen.
 func (r *rail) arrive(drafts ...Draft) (now []Ticket) {
 	if !r.known {
-		r.known, r.paper, r.voids = true, PaperOf(drafts), Voids(drafts)
+		r.known, r.paper = true, PaperOf(drafts)
 		for _, d := range drafts {
 			now = append(now, d.Ticket)
 		}
 	} else {
 		var added []Draft
-		corrections := NewlyVoid(r.voids, drafts)
-		added, _, r.paper = Added(r.paper, drafts)
+		corrections := r.paper.NewlyVoid(r.voids, drafts)
+		added, r.paper = Added(r.paper, drafts)
 		for _, d := range append(corrections, added...) {
 			now = append(now, d.Ticket)
 		}
-		r.voids = append(r.voids, Voids(drafts)...) // a union, but for these tests nothing comes back
-		slices.Sort(r.voids)
 	}
+	r.voids = union(r.voids, r.paper.Voids(drafts))
 	r.slips = append(r.slips, now...)
 	return now
 }
@@ -157,17 +156,17 @@ func TestWhatWasCancelledAndIsWantedAgainIsAdded(t *testing.T) {
 	if got := r.arrive(grill(dishes("Fish", "Soup")...)); !slices.Equal(said(got), []string{"1 Soup"}) {
 		t.Errorf("without the void, printed %q", said(got))
 	}
-	added, restored, now := Added(r.paper, []Draft{grill(dishes("2 Fish")...)})
-	if len(added) != 1 || !slices.Equal(said([]Ticket{added[0].Ticket})[:1], []string{"1 Fish"}) {
-		t.Fatalf("added %+v", added)
+	want := []string{"1 Fish", "Cancelled before, wanted again: 1x Fish. Ask.", gone("1x Soup")}
+	if got := r.arrive(grill(dishes("2 Fish")...)); !slices.Equal(said(got), want) {
+		t.Fatalf("printed %q", said(got))
 	}
-	if want := Voids([]Draft{grill(dishes("-2 Fish")...)}); !slices.Equal(restored, want) {
-		t.Errorf("restored %x, want %x", restored, want)
-	}
-	if again, _, _ := Added(now, []Draft{grill(dishes("2 Fish")...)}); len(again) > 0 {
+	if again := r.arrive(grill(dishes("2 Fish")...)); len(again) > 0 {
 		t.Errorf("added again %+v", again)
 	}
-	if more, _, _ := Added(now, []Draft{grill(dishes("3 Fish")...)}); len(more) != 1 {
+	if got := r.arrive(grill(dishes("Fish", "-Fish")...)); !slices.Equal(said(got), []string{"VOID", "1 Fish"}) {
+		t.Errorf("void again: printed %q", said(got))
+	}
+	if more := r.arrive(grill(dishes("3 Fish")...)); len(more) != 1 || more[0].Lines[0].Quantity != "2" {
 		t.Errorf("a third one: added %+v", more)
 	}
 }
@@ -181,7 +180,8 @@ func TestAnOrderThatWasCancelledAsAWholeIsAddedIfItIsWantedAgain(t *testing.T) {
 		t.Fatalf("printed %+v", got)
 	}
 	got := r.arrive(grill(dishes("Fish/no salt", "Soup")...))
-	if !slices.Equal(said(got), []string{"1 Fish", ">1 no salt", "1 Soup"}) {
+	if !slices.Equal(said(got), []string{"1 Fish", ">1 no salt", "1 Soup",
+		"Cancelled before, wanted again: 1x Fish. Ask."}) {
 		t.Errorf("printed %q", said(got))
 	}
 }
@@ -224,11 +224,11 @@ func TestANoteOnTheOrderAndAMessageWithoutItemsAreAdded(t *testing.T) {
 }
 
 func TestWhatNobodyKnowsToHavePrintedIsMarkedAsPossibleDuplicate(t *testing.T) {
-	added, _, now := Added(Paper{Partial: true}, []Draft{grill(dishes("Fish")...)})
+	added, now := Added(Paper{Partial: true}, []Draft{grill(dishes("Fish")...)})
 	if len(added) != 1 || !strings.Contains(strings.Join(added[0].Ticket.Heads(), " "), "POSSIBLE DUPLICATE") {
 		t.Fatalf("added %+v", added)
 	}
-	if again, _, now := Added(now, []Draft{grill(dishes("Fish")...)}); len(again) > 0 || !now.Partial {
+	if again, now := Added(now, []Draft{grill(dishes("Fish")...)}); len(again) > 0 || !now.Partial {
 		t.Errorf("added again %+v, partial %v", again, now.Partial)
 	}
 }
@@ -311,29 +311,68 @@ func (r *rail) counted() map[string]int64 {
 	return out
 }
 
-func TestAVoidThatIsStillStatedTakesNothingBack(t *testing.T) {
+// A service may list a void besides its line, as a negative quantity.
+func TestAVoidBesidesItsLineTakesNothingBack(t *testing.T) {
+	var r rail
+	r.arrive(grill(dishes("2 Fish")...))
+	r.arrive(grill(dishes("2 Fish", "-Fish")...))
+	if got := r.arrive(grill(dishes("2 Fish", "-Fish", "Soup")...)); !slices.Equal(said(got), []string{"1 Soup"}) {
+		t.Errorf("printed %q", said(got))
+	}
+	if got := r.arrive(grill(dishes("3 Fish", "-Fish")...)); len(got) != 1 || said(got)[0] != "1 Fish" {
+		t.Errorf("printed %q", said(got))
+	}
+}
+
+// Lines are added, become void and are wanted again, and the whole order too. A void too many is thrown away.
+func TestAKitchenThatDoesWhatItsSlipsSayMakesWhatIsWanted(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var r rail
-		most, void := int64(0), int64(0)
-		for range rapid.IntRange(1, 6).Draw(rt, "contents") {
-			live, dead := rapid.IntRange(0, 3).Draw(rt, "live"), rapid.IntRange(0, 3).Draw(rt, "void")
-			dead = max(dead, int(void)) // no void is taken back
-			lines := slices.Concat(slices.Repeat(readDish("Fish"), live), slices.Repeat(readDish("-Fish"), dead))
-			r.arrive(grill(lines...))
-			most, void = max(most, int64(live)), int64(dead)
-			printed, voided := int64(0), int64(0)
-			for _, s := range r.slips {
-				for _, l := range s.Lines {
-					if l.Void {
-						voided++
-					} else {
-						printed++
-					}
-				}
+		var lines []Line
+		whole := false
+		for range rapid.IntRange(1, 8).Draw(rt, "contents") {
+			switch op := rapid.IntRange(0, 3).Draw(rt, "op"); {
+			case whole || op == 1:
+				whole = !whole
+			case op == 0 || len(lines) == 0:
+				name := rapid.SampledFrom([]string{"Fish", "Soup"}).Draw(rt, "name")
+				lines = append(lines, Line{Quantity: fmt.Sprint(rapid.IntRange(1, 2).Draw(rt, "quantity")), Name: name})
+			default:
+				l := &lines[rapid.IntRange(0, len(lines)-1).Draw(rt, "line")]
+				l.Void = !l.Void
 			}
-			if printed != most {
-				rt.Fatalf("printed %d and %d void, wanted %d and %d", printed, voided, most, void)
+			now := grill(slices.Clone(lines)...)
+			if now.Ticket.Void = whole; whole {
+				now.Ticket.Lines = nil
+			}
+			r.arrive(now)
+			kitchen, want := made(r.slips), made([]Ticket{now.Ticket})
+			for _, name := range []string{"Fish", "Soup"} {
+				wanted := max(want[name], 0)
+				if kitchen[name] != wanted {
+					rt.Fatalf("%s: %d are made, %d are wanted\n%q", name, kitchen[name], wanted, said(r.slips))
+				}
 			}
 		}
 	})
+}
+
+func made(slips []Ticket) map[string]int {
+	out := map[string]int{}
+	for _, s := range slips {
+		if s.Kind == Correction && len(s.Lines) == 0 {
+			clear(out)
+		}
+		for _, l := range s.Lines {
+			var n int
+			_, _ = fmt.Sscan(l.Quantity, &n)
+			switch {
+			case !l.Void:
+				out[l.Name] += n
+			case s.Kind == Correction:
+				out[l.Name] = max(out[l.Name]-n, 0)
+			}
+		}
+	}
+	return out
 }

@@ -62,17 +62,17 @@ func order142(lines string) Ticket {
 // resent are the corrections that the queue makes when a request comes again with new content for the
 // station grill, once for each of contents.
 func resent(first Ticket, contents ...[]Line) (out []Cancellation) {
-	known := Voids([]Draft{{Station: "grill", Ticket: first}})
+	known := blank.Voids([]Draft{{Station: "grill", Ticket: first}})
 	for i, lines := range contents {
 		t := first
 		t.Lines = lines
 		t.Received = t.Received.Add(time.Duration(i+1) * 5 * time.Minute)
 		drafts := []Draft{{Station: "grill", Ticket: t}}
-		for _, d := range NewlyVoid(known, drafts) {
+		for _, d := range blank.NewlyVoid(known, drafts) {
 			n := uint64(i + 2)
 			out = append(out, Cancellation{Job: n, Arrival: n, Station: "grill", Ticket: d.Ticket})
 		}
-		known = union(known, Voids(drafts))
+		known = union(known, blank.Voids(drafts))
 	}
 	return out
 }

@@ -12,6 +12,9 @@ import (
 	"pgregory.net/rapid"
 )
 
+// blank is what is on paper where nothing was wanted again.
+var blank Paper
+
 func burger(void bool) Line { return Line{Quantity: "1", Name: "Burger", Void: void} }
 
 func draft(lines ...Line) []Draft {
@@ -22,7 +25,7 @@ func TestOnlyWhatBecameVoidIsPrinted(t *testing.T) {
 	then := draft(burger(false), Line{Quantity: "2", Name: "Fries"})
 	now := draft(burger(true), Line{Quantity: "2", Name: "Fries"}, Line{Quantity: "1", Name: "Cola"})
 	now[0].Ticket.AlsoAt = []Part{{"bar"}}
-	got := NewlyVoid(Voids(then), now)
+	got := blank.NewlyVoid(blank.Voids(then), now)
 	if len(got) != 1 || len(got[0].Ticket.Lines) != 1 {
 		t.Fatalf("got %+v, want the burger alone", got)
 	}
@@ -36,13 +39,13 @@ func TestOnlyWhatBecameVoidIsPrinted(t *testing.T) {
 
 func TestAKnownVoidIsNotPrintedAgain(t *testing.T) {
 	v := draft(burger(true))
-	if got := NewlyVoid(Voids(v), v); got != nil {
+	if got := blank.NewlyVoid(blank.Voids(v), v); got != nil {
 		t.Errorf("got %+v, want nothing", got)
 	}
 }
 
 func TestTwoEqualVoidsCountAsTwo(t *testing.T) {
-	got := NewlyVoid(Voids(draft(burger(true))), draft(burger(true), burger(true)))
+	got := blank.NewlyVoid(blank.Voids(draft(burger(true))), draft(burger(true), burger(true)))
 	if len(got) != 1 || len(got[0].Ticket.Lines) != 1 {
 		t.Errorf("got %+v, want one more burger", got)
 	}
@@ -52,7 +55,7 @@ func TestAVoidModifierSaysWhatItBelongsTo(t *testing.T) {
 	now := draft(burger(false),
 		Line{Depth: 1, Quantity: "1", Name: "Cheese", Void: true},
 		Line{Depth: 2, Quantity: "1", Name: "Extra", Void: true})
-	got := NewlyVoid(nil, now)
+	got := blank.NewlyVoid(nil, now)
 	want := []Line{
 		{Quantity: "1", Name: "Cheese", Void: true, Parent: "Burger"},
 		{Depth: 1, Quantity: "1", Name: "Extra", Void: true},
@@ -67,10 +70,10 @@ func TestAVoidModifierSaysWhatItBelongsTo(t *testing.T) {
 
 func TestAVoidRecordWithoutItemsIsAVoid(t *testing.T) {
 	d := []Draft{{Station: "grill", Ticket: Ticket{Record: "r", Void: true}}}
-	if got := NewlyVoid(nil, d); len(got) != 1 {
+	if got := blank.NewlyVoid(nil, d); len(got) != 1 {
 		t.Errorf("got %d drafts, want 1", len(got))
 	}
-	if got := NewlyVoid(Voids(d), d); got != nil {
+	if got := blank.NewlyVoid(blank.Voids(d), d); got != nil {
 		t.Errorf("got %+v the second time, want nothing", got)
 	}
 }
@@ -80,15 +83,15 @@ func TestAnUnreadableRecordIsPrintedAgainOnlyIfItIsNew(t *testing.T) {
 	now := []Draft{{
 		Station: "grill", Ticket: Ticket{Record: "r", Raw: `{"isVoid":true,"isVoid":true}`}, Unreadable: true,
 	}}
-	if got := NewlyVoid(Voids(then), then); got != nil {
+	if got := blank.NewlyVoid(blank.Voids(then), then); got != nil {
 		t.Errorf("got %+v the second time, want nothing", got)
 	}
-	got := NewlyVoid(Voids(then), now)
+	got := blank.NewlyVoid(blank.Voids(then), now)
 	if len(got) != 1 || got[0].Ticket.Raw != now[0].Ticket.Raw || got[0].Ticket.Void || got[0].Ticket.Kind != Order {
 		t.Errorf("got %+v, want it as it came", got)
 	}
 	now[0].Unreadable = false // it prints as JSON because it has nothing that a ticket shows: it is no cancellation
-	if got := NewlyVoid(Voids(then), now); got != nil {
+	if got := blank.NewlyVoid(blank.Voids(then), now); got != nil {
 		t.Errorf("got %+v of an order, want nothing", got)
 	}
 }
@@ -105,7 +108,7 @@ func TestACorrectionNeverContainsAnOrder(t *testing.T) {
 	lines := rapid.SliceOfN(line, 0, 12)
 	rapid.Check(t, func(t *rapid.T) {
 		then, now := draft(lines.Draw(t, "then")...), draft(lines.Draw(t, "now")...)
-		fresh := NewlyVoid(Voids(then), now)
+		fresh := blank.NewlyVoid(blank.Voids(then), now)
 		n := 0
 		for _, d := range fresh {
 			for _, l := range d.Ticket.Lines {
@@ -118,7 +121,7 @@ func TestACorrectionNeverContainsAnOrder(t *testing.T) {
 				}
 			}
 		}
-		if have, know := len(Voids(now)), len(Voids(then)); n < have-know {
+		if have, know := len(blank.Voids(now)), len(blank.Voids(then)); n < have-know {
 			t.Fatalf("%d voids now, %d then, and only %d came out", have, know, n)
 		}
 	})

@@ -15,27 +15,59 @@ import (
 // Two lines are the same if station, record, the names above them, name, quantity, seat and notes
 // are. With less, two different cancellations could count as one, and the second would be lost. The
 // price of being strict is at worst that a cancellation prints again.
-func Voids(drafts []Draft) []uint64 {
+//
+// A line that was cancelled and is wanted again since then is another one: see [Added].
+func (p Paper) Voids(drafts []Draft) []uint64 {
 	var out []uint64
+	hash := p.voidHashes(drafts)
 	for i := range drafts {
-		eachVoid(&drafts[i], func(key uint64, _ int, _ []string) { out = append(out, key) })
+		eachVoid(&drafts[i], func(key uint64, at int, _ []string) { out = append(out, hash(i, at, key)) })
 	}
 	slices.Sort(out)
 	return out
 }
 
+// voidHashes returns a function that changes the hash of a void, line at of draft i, if it was wanted again.
+func (p Paper) voidHashes(drafts []Draft) func(i, at int, hash uint64) uint64 {
+	again := map[uint64]int64{}
+	for _, l := range p.Lines {
+		if l.Again > 0 {
+			again[l.Key] = l.Again
+		}
+	}
+	if len(again) == 0 { // nearly always
+		return func(_, _ int, hash uint64) uint64 { return hash }
+	}
+	c := contentOf(drafts)
+	return func(i, at int, hash uint64) uint64 {
+		d := c.drafts[i]
+		if d == nil {
+			return hash
+		}
+		key := d.order
+		if at >= 0 {
+			key = d.lines[at].key
+		}
+		if n := again[key]; n > 0 {
+			return hashOf(hash, "wanted again", microText(n))
+		}
+		return hash
+	}
+}
+
 // NewlyVoid returns the drafts reduced to the cancellations that are not in known, which is the
-// result of [Voids] for earlier arrivals. Orders are left out, so that nothing is cooked twice; a
+// result of [Paper.Voids] for earlier arrivals. Orders are left out, so that nothing is cooked twice; a
 // draft without a new cancellation is left out too. A modifier that is cancelled while its item is
 // not gets the item's name in Of.
 //
 // An unreadable record may be a cancellation: if its JSON is new the draft stays as it is, for a
-// person to read.
-func NewlyVoid(known []uint64, drafts []Draft) []Draft {
+// person to read, but for its head: it may also be the order that has printed.
+func (p Paper) NewlyVoid(known []uint64, drafts []Draft) []Draft {
 	left := map[uint64]int{}
 	for _, k := range known {
 		left[k]++
 	}
+	hash := p.voidHashes(drafts)
 	var out []Draft
 	for i := range drafts {
 		d := &drafts[i]
@@ -44,7 +76,7 @@ func NewlyVoid(known []uint64, drafts []Draft) []Draft {
 		base := -1 // the depth, in the draft, of the last kept line that got depth 0
 		last := -2 // the index of the last kept line
 		eachVoid(d, func(key uint64, at int, above []string) {
-			if left[key] > 0 {
+			if key = hash(i, at, key); left[key] > 0 {
 				left[key]--
 				return
 			}
@@ -73,7 +105,8 @@ func NewlyVoid(known []uint64, drafts []Draft) []Draft {
 		}
 		t := d.Ticket
 		if d.Unreadable {
-			out = append(out, *d)
+			t.Added = true
+			out = append(out, Draft{Station: d.Station, Ticket: t, Unreadable: true})
 			continue
 		}
 		t.Kind = Correction
