@@ -10,49 +10,6 @@ import (
 	"strings"
 )
 
-// Paper is what has printed under the key of a request. The queue stores it with the key, so that of other
-// content under the same key only what is new prints: see [Added].
-type Paper struct {
-	Lines []PaperLine
-	// Partial says that more has printed than Lines has, and nobody knows what.
-	Partial bool
-}
-
-// A PaperLine is an order, an item of it, or what modifies an item: a line or a note.
-type PaperLine struct {
-	Key    uint64
-	Above  uint64 // the Key of what it belongs to; 0 for an order
-	Amount int64  // that has printed, in millionths; a modifier of 2 items counts twice
-	Voided int64  // that has printed as void, likewise
-	Off    int64  // of Voided, what was void in the place of a line, and not besides it
-	Again  int64  // that was wanted again after it was void; of an order, all that was added
-	Name   string // for people, shortened
-}
-
-// Bounds of a Paper. A service that reuses one id makes it grow with each content.
-const (
-	maxPaper     = 20_000
-	maxPaperName = 40 // bytes
-)
-
-// PaperOf is what drafts print.
-func PaperOf(drafts []Draft) Paper {
-	c := contentOf(drafts)
-	p := Paper{}
-	for _, l := range c.lines {
-		p.add(*l)
-	}
-	return p
-}
-
-func (p *Paper) add(l PaperLine) {
-	if len(p.Lines) >= maxPaper {
-		p.Partial = true
-		return
-	}
-	p.Lines = append(p.Lines, l)
-}
-
 // Added returns the drafts reduced to what is wanted now and is not in known, marked Added, and what is on
 // paper with that. Of an item, more of it can be new (3x Fish after 2x), or only a modifier or a note, which
 // is then a line of its own with the item's name in Parent. What has vanished is named in Later: it may have
@@ -86,7 +43,7 @@ func Added(known Paper, drafts []Draft) (added []Draft, now Paper) {
 	for _, l := range known.Lines {
 		restored := a.restored(l.Key)
 		l.Amount += a.printed[l.Key] - restored
-		l.Voided -= restored
+		l.Voided, l.Off = l.Voided-restored, max(l.Off-restored, 0)
 		l.Again = plus(l.Again, again[l.Key])
 		now.add(l.voided(stated[l.Key], c))
 	}
@@ -115,29 +72,6 @@ func Added(known Paper, drafts []Draft) (added []Draft, now Paper) {
 		added[i].Ticket.Later = later
 	}
 	return added, now
-}
-
-// Cancelled is what is on paper if of a content only the voids have printed.
-func (p Paper) Cancelled(drafts []Draft) Paper {
-	c := contentOf(drafts)
-	stated := c.voided(p)
-	p.Lines = slices.Clone(p.Lines)
-	for i, l := range p.Lines {
-		p.Lines[i] = l.voided(stated[l.Key], c)
-	}
-	return p
-}
-
-// voided is l with what a content has of it as void. A service may list a void in the place of a line, or
-// besides it, as a negative quantity. After the first, what is wanted besides the void is new.
-func (l PaperLine) voided(stated int64, c *content) PaperLine {
-	live := int64(0)
-	if now := c.by[l.Key]; now != nil {
-		live = now.Amount
-	}
-	l.Voided = max(l.Voided, stated)
-	l.Off = min(max(l.Off, min(stated, l.Amount-live)), l.Voided)
-	return l
 }
 
 // mayRepeat heads what is new, or not: kitchens know it, so it never changes.
@@ -179,14 +113,6 @@ func (a *adder) againText(known Paper) string {
 // restored is how much of a line prints after it was cancelled.
 func (a *adder) restored(key uint64) int64 { return min(a.back[key], a.printed[key]) }
 
-// text is an amount of l, for people.
-func (l *PaperLine) text(amount int64) string {
-	if l.Above == 0 {
-		return cmp.Or(l.Name, "the order")
-	}
-	return microText(amount) + "x " + l.Name
-}
-
 func sentence(begin string, names []string) string {
 	if len(names) == 0 {
 		return ""
@@ -195,28 +121,6 @@ func sentence(begin string, names []string) string {
 		names = append(names[:maxNamed], "and more")
 	}
 	return begin + strings.Join(names, ", ") + ". Ask."
-}
-
-// again is how much of each line prints that may be cancelled once more: what was restored, or all of it if
-// nobody knows what was cancelled. Of an order it is all that prints.
-func (a *adder) again(partial bool, c *content) map[uint64]int64 {
-	again := map[uint64]int64{}
-	for _, l := range c.lines {
-		n := a.printed[l.Key]
-		if n == 0 {
-			continue
-		}
-		order := l.Above
-		for c.by[order].Above != 0 {
-			order = c.by[order].Above
-		}
-		again[order] = plus(again[order], n)
-		if !partial {
-			n = a.restored(l.Key)
-		}
-		again[l.Key] = n
-	}
-	return again
 }
 
 // content is what drafts want and cancel, by key.
@@ -522,10 +426,24 @@ func hashOf(above uint64, w ...string) uint64 {
 // ofItem is shortened first: a long name may have thousands of modifiers.
 func ofItem(name, item string) string { return shortName(name) + " of " + shortName(item) }
 
-// shortName bounds what is stored of a name.
-func shortName(s string) string {
-	if len(s) <= maxPaperName {
-		return s
+// again is how much of each line prints that may be cancelled once more: what was restored, or all of it if
+// nobody knows what was cancelled. Of an order it is all that prints.
+func (a *adder) again(partial bool, c *content) map[uint64]int64 {
+	again := map[uint64]int64{}
+	for _, l := range c.lines {
+		n := a.printed[l.Key]
+		if n == 0 {
+			continue
+		}
+		order := l.Above
+		for c.by[order].Above != 0 {
+			order = c.by[order].Above
+		}
+		again[order] = plus(again[order], n)
+		if !partial {
+			n = a.restored(l.Key)
+		}
+		again[l.Key] = n
 	}
-	return strings.ToValidUTF8(s[:maxPaperName], "") + "…"
+	return again
 }
