@@ -47,6 +47,7 @@ var Packages = []Package{
 	{"cmd/internal/outcomes", "tells another system what becomes of each ticket", []string{
 		"config", "queue", "queue/ticket", "printer/push", "cmd/internal/admin", "cmd/internal/notify",
 	}},
+	{"cmd/internal/natsaccess", "keys, certificates and credentials of the relay's NATS servers", nil},
 	{"cmd/internal/httpserver", "runs the HTTP servers, gets and reloads certificates", nil},
 	{"cmd/internal/admin", "the control API on a unix socket", []string{
 		"config", "receiver", "queue", "queue/ticket", "printer", "printer/kds/board",
@@ -156,6 +157,8 @@ var Only = []struct {
 	{"github.com/hashicorp/mdns", []string{"cmd/internal/doctor"}, "only a command looks for printers"},
 	{"github.com/godbus/dbus", []string{"cmd/internal/doctor"},
 		"only the check of the clock asks another service of the box"},
+	{"github.com/nats-io/jwt", []string{"cmd/internal/natsaccess"}, "who may do what is decided in one place"},
+	{"github.com/nats-io/nkeys", []string{"cmd/internal/natsaccess"}, "keys are made and read in one place"},
 	{"github.com/coreos/go-systemd", []string{"cmd/internal/app", "cmd/ticketrail"},
 		"only the wiring knows the init system"},
 }
