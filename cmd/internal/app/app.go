@@ -27,6 +27,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/daemon"
 	"ticketrail/cmd/internal/doctor"
 	"ticketrail/cmd/internal/httpserver"
 	"ticketrail/cmd/internal/notify"
@@ -100,7 +101,7 @@ type App struct {
 	// Not the global registry, which panics when a second App in the process registers the same
 	// names.
 	registry *prometheus.Registry
-	metrics  *metrics
+	metrics  *daemon.ConfigMetrics
 	down     teardown
 
 	queue    *queue.Queue
@@ -142,7 +143,7 @@ type server struct {
 // reverse order. One pair is the other way round there: the stations need the dispatcher to be built,
 // and it must have stopped before they close.
 func New(ctx context.Context, o Options) (_ *App, err error) {
-	a := &App{o: o, level: new(slog.LevelVar), registry: newRegistry(), started: time.Now()}
+	a := &App{o: o, level: new(slog.LevelVar), registry: daemon.NewRegistry(), started: time.Now()}
 	conf := o.Config
 	if conf == nil {
 		if conf, err = doctor.Load(o.ConfigPath); err != nil {
@@ -151,9 +152,9 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	}
 	a.startConfig = conf
 	a.active.Store(conf)
-	a.log = newLogger(o.Log, conf.Log.Format, a.level)
+	a.log = daemon.NewLogger(o.Log, conf.Log.Format, a.level)
 	a.level.Set(conf.Log.Slog())
-	a.metrics = newMetrics(a.registry)
+	a.metrics = daemon.NewConfigMetrics(a.registry)
 	a.file = newConfigFile(o.ConfigPath, a.log, a.registry)
 	a.down.log = a.log
 	defer func() {
@@ -178,7 +179,9 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		Queue: a.queue, Dispatcher: a.dispatch, Registry: a.registry, Logger: a.log,
 		Dialer: o.Dialer, Dial: o.Dial, Zone: a.service.zone, Record: recordFrom(a.queue),
 		Manage: func(w http.ResponseWriter, r *http.Request, who string) { a.control.ServePage(w, r, who) },
-		Listen: func(d config.Display) (net.Listener, error) { return listenOn(o.Display, "display.listen", d.Listen) },
+		Listen: func(d config.Display) (net.Listener, error) {
+			return daemon.Listen(o.Display, "display.listen", d.Listen)
+		},
 	})
 	if err != nil {
 		return nil, err

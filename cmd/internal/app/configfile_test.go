@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"ticketrail/cmd/internal/daemon"
 	"ticketrail/queue/logtest"
 )
 
@@ -26,7 +27,7 @@ func TestABrokenFileIsToldWithinAMinuteAndItsRepairToo(t *testing.T) {
 	write(good)
 	synctest.Test(t, func(t *testing.T) {
 		log, reg := &logtest.Log{}, prometheus.NewPedanticRegistry()
-		f := newConfigFile(path, newLogger(log, "text", nil), reg)
+		f := newConfigFile(path, daemon.NewLogger(log, "text", nil), reg)
 		ctx, stop := context.WithCancel(t.Context())
 		go f.watch(ctx)
 		expect := func(step, reason string, valid float64, lines int) {

@@ -3,16 +3,11 @@ package app
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
-	"net/http"
 	"strings"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/station"
@@ -24,22 +19,6 @@ import (
 // (systemd restarts a daemon that hangs), the status line (systemctl status), and notices (every
 // listing of the command line). Each is computed when asked for; nothing is cached.
 
-// newRegistry has the collectors of the Go runtime and of the process too: memory and open files are
-// what a small box runs out of.
-func newRegistry() *prometheus.Registry {
-	r := prometheus.NewRegistry()
-	b := admin.ThisBuild()
-	r.MustRegister(
-		collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "ticketrail_build_info", Help: "Always 1; the labels say which program this is.",
-			ConstLabels: prometheus.Labels{"version": b.Version, "revision": b.Commit, "goversion": b.Go},
-		}, func() float64 { return 1 }),
-	)
-	return r
-}
-
 // health reports the state of the daemon to monitoring, to the init system and to operators.
 type health struct {
 	queue    *queue.Queue
@@ -48,38 +27,12 @@ type health struct {
 	file     *configFile
 }
 
-// handler serves metrics and health checks. They have a listener of their own, so that a slow scraper
-// does not delay an order.
-func (h health) handler(reg *prometheus.Registry, log *slog.Logger) http.Handler {
-	mux := http.NewServeMux()
-	// Four scrapes at a time: each one walks all stations, and a scraper with a short interval must
-	// not slow the printing.
-	mux.Handle("GET /metrics", promhttp.InstrumentMetricHandler(reg, promhttp.HandlerFor(reg, promhttp.HandlerOpts{
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn), Registry: nil,
-		EnableOpenMetrics: true, MaxRequestsInFlight: 4,
-	})))
-	// 200 as long as the process answers. It does not look at the disk: a supervisor that restarted
-	// the daemon because of a full disk would only stop the printing too.
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok\n") })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { // 200 while orders are accepted
-		if err := h.queue.Ready(); err != nil {
-			http.Error(w, h.store.notReady(err).String(), http.StatusServiceUnavailable)
-			return
-		}
-		io.WriteString(w, "ready\n")
-	})
-	return mux
-}
-
-// maxScrapers is how many connections monitoring may have. The number of open files is limited, and
-// printers need some of them.
-const maxScrapers = 32
-
-func metricsServer(h http.Handler, log *slog.Logger) *http.Server {
-	return &http.Server{
-		Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
-		IdleTimeout: 2 * time.Minute, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+// notReady says why no orders are accepted; empty if they are.
+func (h health) notReady() string {
+	if err := h.queue.Ready(); err != nil {
+		return h.store.notReady(err).String()
 	}
+	return ""
 }
 
 // hungAfter is how long a commit may wait before the daemon counts as hung. A daemon without work

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"syscall"
 
+	"ticketrail/cmd/internal/daemon"
 	"ticketrail/config"
 )
 
@@ -45,7 +46,7 @@ func listenKept(a *App, conf *config.Config) (l net.Listener, err error) {
 	if l != nil {
 		return l, nil
 	}
-	if l, err = listenOn(nil, "receiver.listen", conf.Receiver.Listen); err != nil {
+	if l, err = daemon.Listen(nil, "receiver.listen", conf.Receiver.Listen); err != nil {
 		return nil, err
 	}
 	// FDPOLL: systemd need not watch it, and would drop one that looks closed.

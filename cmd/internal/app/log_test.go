@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"ticketrail/cmd/internal/daemon"
 )
 
 const (
@@ -26,7 +28,7 @@ const (
 func TestMain(m *testing.M) {
 	runtime.GOMAXPROCS(1)
 	if format := os.Getenv(logAsDaemon); format != "" {
-		log := newLogger(os.Stderr, format, slog.LevelDebug).With("component", "test")
+		log := daemon.NewLogger(os.Stderr, format, slog.LevelDebug).With("component", "test")
 		for _, l := range []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError} {
 			log.Log(context.Background(), l, "one\nline", "n", 1)
 		}

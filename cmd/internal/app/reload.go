@@ -2,13 +2,9 @@ package app
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
-	"golang.org/x/sys/unix"
-
+	"ticketrail/cmd/internal/daemon"
 	"ticketrail/cmd/internal/doctor"
 	"ticketrail/cmd/internal/station"
 	"ticketrail/config"
@@ -37,7 +33,7 @@ func (a *App) build(conf *config.Config) (*snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &snapshot{conf: conf, policy: newPolicy(conf, p)}
+	s := &snapshot{conf: conf, policy: daemon.Policy(conf, p)}
 	// This may open the port of the screens, which then stays open even if a later step fails.
 	if s.stations, err = a.stations.Build(conf); err != nil {
 		return nil, err
@@ -70,7 +66,7 @@ func (a *App) apply(s *snapshot) (orphans []string, err error) {
 	a.outcomes.Use(s.conf.Outcomes)
 	a.stations.Swap(s.stations)
 	a.notifier.Use(s.conf.Notify)
-	a.metrics.loaded(true)
+	a.metrics.Loaded(true)
 	for _, st := range a.queue.Stations() {
 		// Reported, not refused: the operator may have removed a broken printer, and its tickets
 		// are kept.
@@ -105,13 +101,13 @@ func (a *App) Reload() (ReloadResult, error) {
 	}
 	// systemd shows the unit as reloading until READY. It is sent after a failed reload too: the
 	// daemon runs on with the old configuration.
-	a.notify(reloading())
+	a.notify(daemon.Reloading())
 	defer func() { a.notify("READY=1\nSTATUS=" + a.health.status()) }()
 	stamp := a.file.stamp()
 	done, err := a.reload()
 	a.file.judge(stamp, err)
 	if err != nil {
-		a.metrics.loaded(false)
+		a.metrics.Loaded(false)
 		a.log.Error("configuration not loaded; the previous one stays active",
 			"err", strings.ReplaceAll(err.Error(), "\n", "; "))
 		return ReloadResult{}, err
@@ -151,37 +147,4 @@ func (a *App) needsRestart() []string {
 	conf, start := a.active.Load(), *a.startConfig
 	start.Display = a.stations.Display(conf.Display)
 	return conf.NeedsRestart(&start)
-}
-
-// reloading is the notification at the start of a reload. The monotonic time lets
-// systemd tell this reload from an earlier one: see MONOTONIC_USEC in sd_notify(3).
-func reloading() string {
-	var t unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {
-		return "RELOADING=1"
-	}
-	return fmt.Sprintf("RELOADING=1\nMONOTONIC_USEC=%d", t.Nano()/1000)
-}
-
-type metrics struct{ reloadOK, reloadAt prometheus.Gauge }
-
-func newMetrics(reg prometheus.Registerer) *metrics {
-	f := promauto.With(reg)
-	return &metrics{
-		reloadOK: f.NewGauge(prometheus.GaugeOpts{Name: "ticketrail_config_last_reload_successful",
-			Help: "Whether the last reload of the configuration file was applied (1) or refused (0)."}),
-		reloadAt: f.NewGauge(prometheus.GaugeOpts{Name: "ticketrail_config_last_reload_success_timestamp_seconds",
-			Help: "When the active configuration was applied."}),
-	}
-}
-
-// loaded keeps the time of the last success after a failed reload: an alert can say since when the
-// file is wrong.
-func (m *metrics) loaded(ok bool) {
-	if !ok {
-		m.reloadOK.Set(0)
-		return
-	}
-	m.reloadOK.Set(1)
-	m.reloadAt.SetToCurrentTime()
 }

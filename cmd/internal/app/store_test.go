@@ -13,6 +13,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"ticketrail/cmd/internal/daemon"
 	"ticketrail/config"
 	"ticketrail/queue"
 )
@@ -31,8 +32,8 @@ func TestTheErrorOfADatabaseThatCannotBeOpenedSaysWhatToDo(t *testing.T) {
 		}
 	}
 	conf := config.Storage{Path: filepath.Join(t.TempDir(), "gone", "t.db")}
-	files := &store{conf: conf, log: newLogger(nil, "text", nil)}
-	if _, err := files.open(t.Context(), Options{}, newRegistry()); err == nil ||
+	files := &store{conf: conf, log: daemon.NewLogger(nil, "text", nil)}
+	if _, err := files.open(t.Context(), Options{}, daemon.NewRegistry()); err == nil ||
 		!strings.Contains(err.Error(), "the folder "+filepath.Dir(conf.Path)+" does not exist") {
 		t.Errorf("without the folder: %v", err)
 	}
@@ -46,7 +47,7 @@ func TestOnlyADatabaseThatWasCheckedIsLoggedAsSuch(t *testing.T) {
 	for finds, want := range map[error]string{nil: "database checked", errors.New("locked"): "database not checked"} {
 		var log bytes.Buffer
 		files := &store{
-			conf: config.Storage{Path: path}, log: newLogger(&log, "text", nil), notify: func(string) {},
+			conf: config.Storage{Path: path}, log: daemon.NewLogger(&log, "text", nil), notify: func(string) {},
 			check: func(context.Context, string) error { return finds },
 		}
 		if err := files.checkFile(t.Context()); err != nil || strings.Count(log.String(), "\n") != 1 ||
@@ -60,10 +61,10 @@ func TestAFileThatLooksDamagedStaysWhileAnotherDaemonHasIt(t *testing.T) {
 	a, _ := startOnFile(t, grillOnly)
 	path := a.health.store.conf.Path
 	second := &store{
-		conf: config.Storage{Path: path}, log: newLogger(nil, "text", nil), notify: func(string) {},
+		conf: config.Storage{Path: path}, log: daemon.NewLogger(nil, "text", nil), notify: func(string) {},
 		check: func(context.Context, string) error { return queue.ErrDamaged }, // it grows just now
 	}
-	if _, err := second.open(t.Context(), Options{}, newRegistry()); err == nil ||
+	if _, err := second.open(t.Context(), Options{}, daemon.NewRegistry()); err == nil ||
 		!strings.Contains(err.Error(), "another ticketrail process has it open") {
 		t.Errorf("a second start: %v", err)
 	}
@@ -74,7 +75,7 @@ func TestAFileThatLooksDamagedStaysWhileAnotherDaemonHasIt(t *testing.T) {
 
 func TestAQuarantinedFileReplacesNoOther(t *testing.T) {
 	files := &store{
-		conf: config.Storage{Path: filepath.Join(t.TempDir(), "t.db")}, log: newLogger(nil, "text", nil),
+		conf: config.Storage{Path: filepath.Join(t.TempDir(), "t.db")}, log: daemon.NewLogger(nil, "text", nil),
 		notify: func(string) {},
 	}
 	synctest.Test(t, func(t *testing.T) { // within one second

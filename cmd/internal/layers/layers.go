@@ -31,8 +31,8 @@ var Packages = []Package{
 	}},
 	{"cmd/internal/app", "wiring: New, Run, reload, health, teardown", []string{
 		"config", "deploy", "receiver/...", "queue/...", "printer/...", "cmd/internal/admin",
-		"cmd/internal/doctor", "cmd/internal/httpserver", "cmd/internal/notify", "cmd/internal/outcomes",
-		"cmd/internal/station",
+		"cmd/internal/daemon", "cmd/internal/doctor", "cmd/internal/httpserver", "cmd/internal/notify",
+		"cmd/internal/outcomes", "cmd/internal/station",
 	}},
 	{"cmd/internal/station", "the kinds of station behind one interface, and the set of active stations", []string{
 		"config", "queue/...", "printer/...", "cmd/internal/admin", "cmd/internal/httpserver",
@@ -46,6 +46,10 @@ var Packages = []Package{
 	}},
 	{"cmd/internal/outcomes", "tells another system what becomes of each ticket", []string{
 		"config", "queue", "queue/ticket", "printer/push", "cmd/internal/admin", "cmd/internal/notify",
+	}},
+	{"cmd/internal/daemon", "what the daemon on the box and the relay have in common", []string{
+		"config", "receiver", "receiver/contract", "printer/layout", "cmd/internal/admin", "cmd/internal/doctor",
+		"cmd/internal/httpserver",
 	}},
 	{"cmd/internal/natsaccess", "keys, certificates and credentials of the relay's NATS servers", nil},
 	{"cmd/internal/httpserver", "runs the HTTP servers, gets and reloads certificates", nil},
@@ -159,7 +163,7 @@ var Only = []struct {
 		"only the check of the clock asks another service of the box"},
 	{"github.com/nats-io/jwt", []string{"cmd/internal/natsaccess"}, "who may do what is decided in one place"},
 	{"github.com/nats-io/nkeys", []string{"cmd/internal/natsaccess"}, "keys are made and read in one place"},
-	{"github.com/coreos/go-systemd", []string{"cmd/internal/app", "cmd/ticketrail"},
+	{"github.com/coreos/go-systemd", []string{"cmd/internal/app", "cmd/internal/daemon", "cmd/ticketrail"},
 		"only the wiring knows the init system"},
 }
 

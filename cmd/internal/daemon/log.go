@@ -1,4 +1,7 @@
-package app
+// Package daemon is what the two daemons have in common, the one on the box and the relay: the log, the listeners, the
+// pages for monitoring, and the webhook's policy and certificate, made of the same sections of a configuration. So an
+// operator who knows one knows the other.
+package daemon
 
 import (
 	"context"
@@ -28,9 +31,9 @@ func clean(at slog.Attr) slog.Attr {
 	return at
 }
 
-// newLogger writes text or JSON lines to w; a nil w discards them. The journal gets the priority of each
+// NewLogger writes text or JSON lines to w; a nil w discards them. The journal gets the priority of each
 // line, and no time, because it adds one itself.
-func newLogger(w io.Writer, format string, level slog.Leveler) *slog.Logger {
+func NewLogger(w io.Writer, format string, level slog.Leveler) *slog.Logger {
 	if w == nil {
 		return slog.New(slog.DiscardHandler)
 	}

@@ -1,4 +1,4 @@
-package app
+package daemon
 
 import (
 	"net"
@@ -20,7 +20,7 @@ func TestTheErrorOfAnAddressThatCannotBeUsedSaysWhatToDo(t *testing.T) {
 		"192.0.2.1:0":   "metrics.listen: this box has no address 192.0.2.1:0",
 		"127.0.0.1:zzz": "metrics.listen: listen on 127.0.0.1:zzz: ",
 	} {
-		if _, err := listenOn(nil, "metrics.listen", address); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if _, err := Listen(nil, "metrics.listen", address); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v", address, err)
 		}
 	}

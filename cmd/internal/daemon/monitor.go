@@ -1,0 +1,68 @@
+package daemon
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/httpserver"
+)
+
+// NewRegistry has the collectors of the Go runtime and of the process too: memory and open files are
+// what a small box runs out of.
+func NewRegistry() *prometheus.Registry {
+	r := prometheus.NewRegistry()
+	b := admin.ThisBuild()
+	r.MustRegister(
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "ticketrail_build_info", Help: "Always 1; the labels say which program this is.",
+			ConstLabels: prometheus.Labels{"version": b.Version, "revision": b.Commit, "goversion": b.Go},
+		}, func() float64 { return 1 }),
+	)
+	return r
+}
+
+// Monitor serves metrics and health checks. notReady says why no orders are accepted, or nothing. They have a
+// listener of their own, so that a slow scraper does not delay an order.
+func Monitor(reg *prometheus.Registry, log *slog.Logger, notReady func() string) *http.ServeMux {
+	mux := http.NewServeMux()
+	// Four scrapes at a time: each one walks all stations, and a scraper with a short interval must
+	// not slow the printing.
+	mux.Handle("GET /metrics", promhttp.InstrumentMetricHandler(reg, promhttp.HandlerFor(reg, promhttp.HandlerOpts{
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn), Registry: nil,
+		EnableOpenMetrics: true, MaxRequestsInFlight: 4,
+	})))
+	// 200 as long as the process answers. It does not look at the disk: a supervisor that restarted
+	// the daemon because of a full disk would only stop the printing too.
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok\n") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { // 200 while orders are accepted
+		if why := notReady(); why != "" {
+			http.Error(w, why, http.StatusServiceUnavailable)
+			return
+		}
+		io.WriteString(w, "ready\n")
+	})
+	return mux
+}
+
+// maxScrapers is how many connections monitoring may have. The number of open files is limited, and
+// printers need some of them.
+const maxScrapers = 32
+
+// ServeMonitor serves what [Monitor] has made on l until ctx ends.
+func ServeMonitor(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger) error {
+	return httpserver.Serve(ctx, l, &http.Server{
+		Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
+		IdleTimeout: 2 * time.Minute, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}, httpserver.Options{MaxConnections: maxScrapers, Grace: 2 * time.Second})
+}

@@ -1,0 +1,44 @@
+package daemon
+
+import (
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+	"golang.org/x/sys/unix"
+)
+
+// Reloading is the notification at the start of a reload. The monotonic time lets
+// systemd tell this reload from an earlier one: see MONOTONIC_USEC in sd_notify(3).
+func Reloading() string {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {
+		return "RELOADING=1"
+	}
+	return fmt.Sprintf("RELOADING=1\nMONOTONIC_USEC=%d", t.Nano()/1000)
+}
+
+// ConfigMetrics say whether the configuration on the disk is the active one.
+type ConfigMetrics struct{ reloadOK, reloadAt prometheus.Gauge }
+
+// NewConfigMetrics registers them.
+func NewConfigMetrics(reg prometheus.Registerer) *ConfigMetrics {
+	f := promauto.With(reg)
+	return &ConfigMetrics{
+		reloadOK: f.NewGauge(prometheus.GaugeOpts{Name: "ticketrail_config_last_reload_successful",
+			Help: "Whether the last reload of the configuration file was applied (1) or refused (0)."}),
+		reloadAt: f.NewGauge(prometheus.GaugeOpts{Name: "ticketrail_config_last_reload_success_timestamp_seconds",
+			Help: "When the active configuration was applied."}),
+	}
+}
+
+// Loaded keeps the time of the last success after a failed reload: an alert can say since when the
+// file is wrong.
+func (m *ConfigMetrics) Loaded(ok bool) {
+	if !ok {
+		m.reloadOK.Set(0)
+		return
+	}
+	m.reloadOK.Set(1)
+	m.reloadAt.SetToCurrentTime()
+}
