@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -39,7 +40,7 @@ func (r *Receiver) PrintLate(ctx context.Context, one StoredReject, lenient bool
 		p.mode = contract.Lenient
 		x.policy = &p
 	}
-	planned, err := r.plan(x)
+	planned, err := r.planLate(x)
 	if refused, ok := errors.AsType[*refusal](err); ok {
 		if !lenient {
 			return ticket.Receipt{}, hindrance(
@@ -60,6 +61,18 @@ func (r *Receiver) PrintLate(ctx context.Context, one StoredReject, lenient bool
 		t.Banners = append([]string{strings.ToValidUTF8(head, "")}, t.Banners...)
 	}
 	return r.intake.Accept(ctx, planned)
+}
+
+// planLate is plan for a body that may have caused a panic before.
+func (r *Receiver) planLate(x *exchange) (planned ticket.Request, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.log.Error("a refused request panicked; report this with the stack",
+				"err", p, "stack", string(debug.Stack()))
+			err = &refusal{Internal, "it causes an internal error"}
+		}
+	}()
+	return r.plan(x)
 }
 
 // mended finds the venue, and what of the cause is still there.

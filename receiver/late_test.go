@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ticketrail/receiver/contract"
+	"ticketrail/receiver/plan"
 )
 
 // late is the refused body as Rejects returns it.
@@ -120,5 +121,35 @@ func TestABodyIsKeptThatWasRefusedForItsDeviceOrConflicts(t *testing.T) {
 	}
 	if b.largeReserved.Load() != 0 {
 		t.Errorf("%d bytes still counted", b.largeReserved.Load())
+	}
+}
+
+// A panicky plan is one with a bug.
+type panicky struct{ Planner }
+
+func (p panicky) Split(r contract.PrintRequest, v plan.Venue, device string, received time.Time, names plan.Names,
+) plan.Result {
+	if r.Records[0].Unreadable == "" {
+		panic("boom")
+	}
+	return p.Planner.Split(r, v, device, received, names)
+}
+
+func TestABodyThatCausesAPanicPrintsAsText(t *testing.T) {
+	b := newTestbed(t, func(_ *Options, p *Policy) { p.Plan = panicky{p.Plan} })
+	burger := contract.Example("burger.json")
+	if w := b.do(post(burger)); w.Code != 500 {
+		t.Fatalf("answered %d", w.Code)
+	}
+	one := StoredReject{ID: 1, Reject: b.rejected()[0]}
+	_, err := b.PrintLate(t.Context(), one, false)
+	if h, ok := errors.AsType[*Hindrance](err); !ok || !strings.Contains(h.Message, "internal error; printed") {
+		t.Errorf("%v", err)
+	}
+	if _, err := b.PrintLate(t.Context(), one, true); err != nil {
+		t.Fatal(err)
+	}
+	if d := b.intake.requests()[0].Drafts[0]; !d.Unreadable || !strings.Contains(d.Ticket.Raw, "Cheeseburger") {
+		t.Errorf("planned %+v", d)
 	}
 }

@@ -154,7 +154,8 @@ func TestABodyThatIsStoredIsOnTheDiskOnceOrNotInTheList(t *testing.T) {
 		r.wantBody(t, list[0].ID, one.Body)
 	}
 	for i := range MaxRejects - 1 {
-		more := Reject{Time: one.Time.Add(time.Duration(i+1) * time.Second), Venue: venueID, Code: "x", Body: []byte("x")}
+		at := one.Time.Add(time.Duration(i+1) * time.Second)
+		more := Reject{Time: at, Venue: venueID, Code: "x", Body: []byte("x")}
 		if err := r.Store(t.Context(), more); err != nil {
 			t.Fatal(err)
 		}

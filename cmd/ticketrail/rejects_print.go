@@ -35,7 +35,8 @@ cannot prints as text at the fallback. Only the venue must be configured.`,
 		}
 		switch {
 		case done.Jobs == 0:
-			return fmt.Sprintf("refused request %d: nothing to print: all of it has printed", id), nil
+			return fmt.Sprintf("refused request %d: nothing to print: all of it came before, under the same id",
+				id), nil
 		case done.Known:
 			return fmt.Sprintf("refused request %d: its id was known: %s with what is new", id,
 				ticket.Plural(done.Jobs, "ticket")), nil
