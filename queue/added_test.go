@@ -186,6 +186,10 @@ func TestWhatIsVoidAgainAfterItWasWantedAgainPrintsAsVoidAgain(t *testing.T) {
 	q.prints("2 Fish", "-1 Fish", "added 1 Fish 1 Tea")
 	q.accept(dishes("Fish", "-Fish", "Tea"))
 	q.prints("-1 Fish")
+	q.damageKey(with())
+	q.accept(dishes("Fish", "-Fish", "Tea"))
+	q.accept(dishes("Fish", "-Fish", "Tea", "Cake"))
+	q.prints("-1 Fish", "added 1 Cake")
 }
 
 // Its hashes were stored without it: a file of an earlier version, or one that was salvaged.
