@@ -28,6 +28,7 @@ func (k *checker) checkAll() {
 	k.secrets()
 	k.tls()
 	k.venues()
+	k.source()
 	k.printers()
 	k.screens()
 	k.kds()
@@ -49,7 +50,11 @@ func (k *checker) checkAll() {
 
 func (k *checker) receiver() {
 	r := &k.c.Receiver
-	k.addIf("receiver.listen", r.listenProblem(r.Listen))
+	if r.Enabled() {
+		k.addIf("receiver.listen", r.listenProblem(r.Listen))
+	} else {
+		k.withoutWebhook()
+	}
 	// The path may contain a secret, so messages do not repeat it.
 	switch {
 	case !strings.HasPrefix(r.Path, "/"):

@@ -28,6 +28,7 @@ import (
 // reload makes a new one.
 type Config struct {
 	Receiver Receiver    `mapstructure:"receiver"`
+	Source   Source      `mapstructure:"source"`
 	Venues   []Venue     `mapstructure:"venues"`   // the allow-list: at least one
 	Printers []Printer   `mapstructure:"printers"` // with screens, kds and logs the stations; at least one
 	Screens  []Screen    `mapstructure:"screens"`
@@ -62,7 +63,7 @@ type Config struct {
 type Receiver struct {
 	// Listen is the address and port of the webhook. Default 127.0.0.1:8443, for a reverse proxy or
 	// tunnel on the same box. Any address that is not a loopback address requires TLS or Insecure.
-	// Needs a restart.
+	// Empty: there is no webhook, and all orders come from Source. Needs a restart.
 	Listen string `mapstructure:"listen" reload:"restart"`
 	// Path is where the service posts to. Default /webhooks/print. It is never logged, but everyone
 	// who may read this file can see it: use SecretFile for a secret.
@@ -116,6 +117,9 @@ type Receiver struct {
 	// Secrets are the one or two secrets in SecretFile, read by Load. Not a key.
 	Secrets []Secret `mapstructure:"-"`
 }
+
+// Enabled reports whether there is a webhook.
+func (r Receiver) Enabled() bool { return r.Listen != "" }
 
 // Headers are header names, in any case. Other services use another prefix.
 type Headers struct {

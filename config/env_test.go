@@ -48,6 +48,7 @@ func TestEveryKeyOutsideListsCanBeSetInTheEnvironment(t *testing.T) {
 		"service.me.path":      "/api/me", "service.labor.prefix": "/api",
 		"service.employees.limit": "50", "service.employees.cursor": "header:X-C", "service.payroll.venue_param": "w",
 		"notify.after": "1m", "notify.slip": "true", "outcomes.late_after": "5m",
+		"source.nats": "tls://a:4222, tls://b:4222", "source.creds_file": "/none", "source.venue": "Harbour Grill",
 	}
 	// These name files that must exist; they have tests of their own.
 	files := []string{"receiver.secret_file", "receiver.tls.cert_file", "receiver.tls.key_file",
@@ -83,7 +84,10 @@ func TestEveryKeyOutsideListsCanBeSetInTheEnvironment(t *testing.T) {
 		Me:    Me{"/api/me"}, Labor: Labor{"/api"}, Employees: Employees{50, "header:X-C"}, Payroll: Payroll{"w"}}
 	want.Notify = Notify{After: time.Minute, Slip: true}
 	want.Outcomes = Outcomes{LateAfter: 5 * time.Minute}
-	want.Warnings = []string{"TICKETRAIL_NOTIFY_SLIP: notify.slip: has no effect for bar: it is the fallback and " +
+	want.Source = Source{NATS: []string{"tls://a:4222", "tls://b:4222"}, CredsFile: "/none",
+		Venue: want.Venues[0].ID}
+	want.Warnings = []string{"TICKETRAIL_SOURCE_CREDS_FILE: source.creds_file: no order can be fetched from the " +
+		"relay: /none: no such file or directory; correct the path or create the file", "TICKETRAIL_NOTIFY_SLIP: notify.slip: has no effect for bar: it is the fallback and " +
 		"has no backup that could print the notice"}
 	if diff := diffConfig(want, *got); diff != "" {
 		t.Error(diff)

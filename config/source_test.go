@@ -1,0 +1,118 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+// withSource is a configuration with a relay, and with more keys of it.
+func withSource(t *testing.T, more string) string {
+	t.Helper()
+	return good + fmt.Sprintf("source: { nats: [\"tls://relay-1.example.com:4222\"], creds_file: %q%s }\n",
+		secretFile(t, "credentials\n", 0o600), more)
+}
+
+// wantOne wants one problem that begins like this.
+func wantOne(t *testing.T, text, want string) {
+	t.Helper()
+	_, err := load(t, text)
+	ps, _ := errors.AsType[Problems](err)
+	if len(ps) != 1 || !strings.HasPrefix(ps[0].Path+": "+ps[0].Msg, want) || strings.Contains(errText(err), "hunter2") {
+		t.Errorf("%s\ngave %v, want %s", text, err, want)
+	}
+}
+
+func TestASourceIsOfTheOnlyVenueOrOfTheOneThatItNames(t *testing.T) {
+	c := mustLoad(t, withSource(t, ""))
+	if !c.Source.Enabled() || c.Source.Venue != c.Venues[0].ID || c.Source.Credentials.Reveal() != "credentials\n" ||
+		len(c.Warnings) != 0 {
+		t.Errorf("%+v, %q", c.Source, c.Warnings)
+	}
+	for _, name := range []string{c.Venues[0].Name, strings.ToUpper(c.Venues[0].ID)} {
+		if got := mustLoad(t, withSource(t, ", venue: \""+name+"\"")); got.Source.Venue != c.Venues[0].ID {
+			t.Errorf("%s is %s", name, got.Source.Venue)
+		}
+	}
+	if mustLoad(t, good).Source.Enabled() {
+		t.Error("it is used without an address")
+	}
+}
+
+func TestAnUnusableSourceIsRefused(t *testing.T) {
+	for source, want := range map[string]string{
+		"{ creds_file: x }": "source.nats: is missing; for example [tls://",
+		"{ venue: x }":      "source.nats: is missing",
+		"{ nats: [\"tls://a:4222\"], venue: Harbour Grill }": "source.creds_file: is missing; ticketrail relay venues add makes",
+		"{ creds_file: x, nats: [\"tls://a\"] }":             "source.nats[0]: is not of the form tls://HOST:PORT",
+		"{ creds_file: x, nats: [\"tls://a:0\"] }":           "source.nats[0]: is not of the form",
+		"{ creds_file: x, nats: [\"tls://:4222\"] }":         "source.nats[0]: is not of the form",
+		"{ creds_file: x, nats: [\"nats://a:4222\"] }":       "source.nats[0]: is not of the form",
+		"{ creds_file: x, nats: [\"tls://a:1\", \"b:1\"] }":  "source.nats[1]: is not of the form",
+		"{ creds_file: x, nats: [\"tls://u:hunter2@a:1\"] }": "source.nats[0]: is not of the form",
+		"{ creds_file: x, nats: [\"tls://a:1/x\"] }":         "source.nats[0]: is not of the form",
+		"{ nats: [\"tls://a:1\"], creds_file: x, venue: Other }": `source.venue: "Other" is not the id or the name ` +
+			`of a venue`,
+	} {
+		wantOne(t, good+"source: "+source+"\n", want)
+	}
+}
+
+func TestACredentialsFileThatCannotBeReadIsAWarning(t *testing.T) {
+	c := mustLoad(t, good+"source: { nats: [\"tls://a:1\"], creds_file: /gone }\n")
+	if len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], CannotFetch+"/gone: no such file") {
+		t.Errorf("%q", c.Warnings)
+	}
+	text := withSource(t, "")
+	c = mustLoad(t, text)
+	if err := os.Chmod(c.Source.CredsFile, 0o604); err != nil {
+		t.Fatal(err)
+	}
+	if c = mustLoad(t, text); len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "all users of this machine") {
+		t.Errorf("%q", c.Warnings)
+	}
+}
+
+func TestABoxWithoutAWebhookNeedsASource(t *testing.T) {
+	without := "receiver: { listen: \"\"%s }\n"
+	wantOne(t, good+fmt.Sprintf(without, ""), "receiver.listen: is empty, so no order")
+	if c := mustLoad(t, withSource(t, "")+fmt.Sprintf(without, "")); c.Receiver.Enabled() || len(c.Warnings) != 0 {
+		t.Errorf("%+v, %q", c.Receiver, c.Warnings)
+	}
+	wantOne(t, withSource(t, "")+fmt.Sprintf(without, ", tls: { acme: { name: a.example.com } }"),
+		"receiver.tls: is set, but receiver.listen is empty")
+	wantOne(t, withSource(t, "")+fmt.Sprintf(without, ", external_url: \"https://a.example.com\""),
+		"receiver.external_url: is set, but receiver.listen is empty")
+}
+
+func TestOfSeveralVenuesOneIsFetched(t *testing.T) {
+	two := func(source string) string {
+		return strings.Replace(good, "printers:", "  - { id: 00000000-0000-4000-8000-000000000002, name: Second, "+
+			"timezone: UTC }\nprinters:", 1) + source
+	}
+	wantOne(t, two("source: { nats: [\"tls://a:1\"], creds_file: x }\n"), "source.venue: is missing: there are 2 venues")
+	c := mustLoad(t, two("source: { nats: [\"tls://a:1\"], creds_file: x, venue: Second }\nreceiver: { listen: \"\" }\n"))
+	if c.Source.Venue != c.Venues[1].ID || !strings.Contains(strings.Join(c.Warnings, "\n"), "the others need the webhook") {
+		t.Errorf("%s, %q", c.Source.Venue, c.Warnings)
+	}
+}
+
+func TestAReloadSeesWhetherTheConnectionHasChanged(t *testing.T) {
+	one := mustLoad(t, withSource(t, "")).Source
+	if !one.Same(one) {
+		t.Error("it differs from itself")
+	}
+	for _, change := range []func(*Source){
+		func(s *Source) { s.NATS = []string{"tls://b:1"} },
+		func(s *Source) { s.CredsFile = "/other" },
+		func(s *Source) { s.Venue = "other" },
+		func(s *Source) { s.Credentials = NewSecret("new") },
+	} {
+		other := one
+		if change(&other); one.Same(other) {
+			t.Errorf("%+v is the same", other)
+		}
+	}
+}
