@@ -87,8 +87,9 @@ func TestEveryKeyOutsideListsCanBeSetInTheEnvironment(t *testing.T) {
 	want.Source = Source{NATS: []string{"tls://a:4222", "tls://b:4222"}, CredsFile: "/none",
 		Venue: want.Venues[0].ID}
 	want.Warnings = []string{"TICKETRAIL_SOURCE_CREDS_FILE: source.creds_file: no order can be fetched from the " +
-		"relay: /none: no such file or directory; correct the path or create the file", "TICKETRAIL_NOTIFY_SLIP: notify.slip: has no effect for bar: it is the fallback and " +
-		"has no backup that could print the notice"}
+		"relay: /none: no such file or directory; correct the path or create the file",
+		"TICKETRAIL_NOTIFY_SLIP: notify.slip: has no effect for bar: it is the fallback and has no " +
+			"backup that could print the notice"}
 	if diff := diffConfig(want, *got); diff != "" {
 		t.Error(diff)
 	}

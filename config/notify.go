@@ -48,7 +48,7 @@ type Recipient struct {
 // Topics are what a recipient can be told about. All but the first are the subjects of ticketrail status.
 func Topics() []string {
 	return []string{TopicStations, TopicTickets, TopicOrders,
-		"disk", "certificate", "clock", "configuration", "database"}
+		TopicRelay, "disk", "certificate", "clock", "configuration", "database"}
 }
 
 // Topics that are not treated as the others are.
@@ -56,6 +56,7 @@ const (
 	TopicStations = "stations"
 	TopicTickets  = "tickets" // tickets that failed
 	TopicOrders   = "orders"  // orders that were refused, or do not come
+	TopicRelay    = "relay"   // the connection to it
 )
 
 // SlipName is no name for a recipient: notices on paper have it in logs and metrics.

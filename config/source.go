@@ -51,8 +51,9 @@ func (k *checker) source() {
 			port = u.Port()
 		}
 		// A user or a password in it is not repeated.
-		if n, bad := strconv.ParseUint(port, 10, 16); err != nil || u.Scheme != "tls" || u.Hostname() == "" || bad != nil ||
-			n == 0 || u.User != nil || u.Host != net.JoinHostPort(u.Hostname(), port) ||
+		n, bad := strconv.ParseUint(port, 10, 16)
+		if err != nil || u.Scheme != "tls" || u.Hostname() == "" || bad != nil || n == 0 ||
+			u.User != nil || u.Host != net.JoinHostPort(u.Hostname(), port) ||
 			strings.Trim(u.Path, "/")+u.RawQuery+u.Fragment != "" {
 			k.add(fmt.Sprintf("source.nats[%d]", i), "is not of the form tls://HOST:PORT; for example "+
 				"tls://relay-1.example.com:4222")

@@ -20,7 +20,8 @@ func wantOne(t *testing.T, text, want string) {
 	t.Helper()
 	_, err := load(t, text)
 	ps, _ := errors.AsType[Problems](err)
-	if len(ps) != 1 || !strings.HasPrefix(ps[0].Path+": "+ps[0].Msg, want) || strings.Contains(errText(err), "hunter2") {
+	if len(ps) != 1 || !strings.HasPrefix(ps[0].Path+": "+ps[0].Msg, want) ||
+		strings.Contains(errText(err), "hunter2") {
 		t.Errorf("%s\ngave %v, want %s", text, err, want)
 	}
 }
@@ -45,7 +46,8 @@ func TestAnUnusableSourceIsRefused(t *testing.T) {
 	for source, want := range map[string]string{
 		"{ creds_file: x }": "source.nats: is missing; for example [tls://",
 		"{ venue: x }":      "source.nats: is missing",
-		"{ nats: [\"tls://a:4222\"], venue: Harbour Grill }": "source.creds_file: is missing; ticketrail relay venues add makes",
+		"{ nats: [\"tls://a:4222\"], venue: Harbour Grill }": "source.creds_file: is missing; ticketrail " +
+			"relay venues add makes",
 		"{ creds_file: x, nats: [\"tls://a\"] }":             "source.nats[0]: is not of the form tls://HOST:PORT",
 		"{ creds_file: x, nats: [\"tls://a:0\"] }":           "source.nats[0]: is not of the form",
 		"{ creds_file: x, nats: [\"tls://:4222\"] }":         "source.nats[0]: is not of the form",
@@ -92,9 +94,11 @@ func TestOfSeveralVenuesOneIsFetched(t *testing.T) {
 		return strings.Replace(good, "printers:", "  - { id: 00000000-0000-4000-8000-000000000002, name: Second, "+
 			"timezone: UTC }\nprinters:", 1) + source
 	}
-	wantOne(t, two("source: { nats: [\"tls://a:1\"], creds_file: x }\n"), "source.venue: is missing: there are 2 venues")
-	c := mustLoad(t, two("source: { nats: [\"tls://a:1\"], creds_file: x, venue: Second }\nreceiver: { listen: \"\" }\n"))
-	if c.Source.Venue != c.Venues[1].ID || !strings.Contains(strings.Join(c.Warnings, "\n"), "the others need the webhook") {
+	const source = "receiver: { listen: \"\" }\nsource: { nats: [\"tls://a:1\"], creds_file: x%s }\n"
+	wantOne(t, two(fmt.Sprintf(source, "")), "source.venue: is missing: there are 2 venues")
+	c := mustLoad(t, two(fmt.Sprintf(source, ", venue: Second")))
+	if c.Source.Venue != c.Venues[1].ID ||
+		!strings.Contains(strings.Join(c.Warnings, "\n"), "the others need the webhook") {
 		t.Errorf("%s, %q", c.Source.Venue, c.Warnings)
 	}
 }

@@ -79,6 +79,7 @@ func NewSource(o SourceOptions) *Source {
 	}
 	s := &Source{o: o, js: js, log: o.Logger.With("component", "source")}
 	s.metrics = newSourceMetrics(s, o.Registerer)
+	s.status.Down = time.Now()
 	return s
 }
 
@@ -208,7 +209,8 @@ func (s *Source) takeOnce(ctx context.Context, a Arrival, stored time.Time) erro
 // settle ends a message and waits until the servers have stored that. Without their answer it may come again, which
 // Take knows; but the stream would wait for AckWait first, so it is told until it answers.
 func (s *Source) settle(ctx context.Context, msg jetstream.Msg, how string) error {
-	ctx, cancel := context.WithTimeout(ctx, AckWait)
+	// Also at a stop: what was taken is told, or the next start would wait for AckWait before its first order.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), AckWait/2)
 	defer cancel()
 	for {
 		attempt, cancel := context.WithTimeout(ctx, AckWait/4)

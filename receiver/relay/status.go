@@ -31,6 +31,7 @@ type Status struct {
 	Taken     time.Time     // when a request was last taken; zero: none since the start
 	Asked     time.Time     // when the servers last said how much waits; zero: not since the start
 	Reported  time.Time     // when the relay last got a report; zero: not since the start
+	Down      time.Time     // since when nothing can be fetched; zero: it can
 	Err       error         // why nothing is fetched, or why the request at hand is not taken; nil: all is well
 }
 
@@ -75,6 +76,9 @@ func (s *sourceState) failed(err error) bool {
 	defer s.mu.Unlock()
 	isNew := s.fetchErr == nil || s.fetchErr.Error() != err.Error()
 	s.fetchErr = err
+	if s.status.Down.IsZero() {
+		s.status.Down = time.Now()
+	}
 	return isNew
 }
 
@@ -83,7 +87,7 @@ func (s *sourceState) recovered() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	was := s.fetchErr != nil
-	s.fetchErr = nil
+	s.fetchErr, s.status.Down = nil, time.Time{}
 	return was
 }
 

@@ -24,6 +24,7 @@ import (
 	"time"
 	_ "time/tzdata" // for boxes that have no time zone files
 
+	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"ticketrail/cmd/internal/admin"
@@ -73,6 +74,8 @@ type Options struct {
 	Dialer func(config.Printer) (transport.Dialer, error)
 	// Dial connects to a third-party kitchen display; nil is the network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Relay connects to the servers of a relay; nil is natsaccess.Connect. Tests have a server without credentials.
+	Relay func(context.Context, config.Source) (*nats.Conn, error)
 	// Service carries the requests to the point-of-sale API; nil is the network.
 	Service http.RoundTripper
 	// CheckStore checks the database file before it is opened. It must do so in another process,
@@ -110,6 +113,7 @@ type App struct {
 	stations *station.Set
 	service  *service
 	receiver *receiver.Receiver
+	source   *source
 	health   health
 	control  *admin.Server
 	file     *configFile
@@ -190,7 +194,9 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	// last the file in which their outcome is stored.
 	a.down.push("stations", a.stations.Close)
 	a.down.push("dispatch", a.stopPrinting)
-	a.health = health{a.queue, files, a.stations, a.file}
+	a.source = newSource(a)
+	a.registry.MustRegister(a.source)
+	a.health = health{a.queue, files, a.stations, a.file, a.source}
 
 	if a.rejects, err = receiver.OpenRejects(a.queue.KV("rejects"), a.queue.KV("reject-bodies"),
 		a.log.With("component", "rejects"), a.registry); err != nil {
@@ -229,6 +235,8 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		return nil, err
 	}
 	a.notifier = newNotifier(a)
+	// Also without a relay: a reload may add one.
+	a.serve = append(a.serve, server{"source", a.source.run})
 	a.serve = append(a.serve, server{"notify", a.notifier.Run})
 	a.serve = append(a.serve, server{"outcomes", a.outcomes.Run})
 	// Also without a screen: a reload may add the first one.
@@ -331,8 +339,8 @@ func Run(ctx context.Context, o Options) error {
 	return a.Run(ctx)
 }
 
-// WebhookAddr, MetricsAddr and DisplayAddr are the addresses of the listeners. MetricsAddr is nil
-// without metrics, DisplayAddr is nil before there is a screen.
+// WebhookAddr, MetricsAddr and DisplayAddr are the addresses of the listeners. WebhookAddr is nil without a
+// webhook, MetricsAddr without metrics, DisplayAddr before there is a screen.
 func (a *App) WebhookAddr() net.Addr { return a.webhookAt }
 func (a *App) MetricsAddr() net.Addr { return a.metricsAt }
 func (a *App) DisplayAddr() net.Addr { return a.stations.ScreensAddr() }

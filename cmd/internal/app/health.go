@@ -25,6 +25,7 @@ type health struct {
 	store    *store
 	stations *station.Set
 	file     *configFile
+	source   *source
 }
 
 // notReady says why no orders are accepted; empty if they are.
@@ -86,6 +87,11 @@ func (h health) status() string {
 	for _, l := range h.stations.List() {
 		if l.Device != nil && !l.Device.Fine {
 			line += fmt.Sprintf(", %s: %s", l.Name, strings.ReplaceAll(l.Device.State, "_", " "))
+		}
+	}
+	for _, f := range h.source.findings(time.Now(), time.Local) {
+		if f.Level == admin.Fail {
+			line += ", relay: " + f.Text
 		}
 	}
 	if len(h.store.quarantined()) > 0 {

@@ -21,13 +21,16 @@ type Keeper struct {
 }
 
 // listenKept takes the webhook's listener of an earlier run, or opens it and has it kept. The name has the
-// address, as the configuration writes it: after a change the old port is closed for good.
+// address, as the configuration writes it: after a change the old port is closed for good. Nil: there is no webhook.
 func listenKept(a *App, conf *config.Config) (l net.Listener, err error) {
-	if a.o.Webhook != nil {
+	want := "" // none
+	switch {
+	case !conf.Receiver.Enabled():
+	case a.o.Webhook != nil:
 		return a.o.Webhook, nil
+	default: // names are separated by colons
+		want = "webhook-" + strings.ReplaceAll(conf.Receiver.Listen, ":", "/")
 	}
-	// Names are separated by colons.
-	want := "webhook-" + strings.ReplaceAll(conf.Receiver.Listen, ":", "/")
 	for name, found := range a.o.Keeper.Found {
 		for _, f := range found {
 			switch {
@@ -43,7 +46,7 @@ func listenKept(a *App, conf *config.Config) (l net.Listener, err error) {
 			a.keep("FDSTOREREMOVE=1\nFDNAME="+name, nil)
 		}
 	}
-	if l != nil {
+	if l != nil || want == "" {
 		return l, nil
 	}
 	if l, err = daemon.Listen(nil, "receiver.listen", conf.Receiver.Listen); err != nil {

@@ -30,8 +30,8 @@ func (a *App) state(ctx context.Context) ([]admin.Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := append(slices.Concat(orders, a.venues.findings(now)), doctor.ClockFinding(a.clock(), now, zone),
-		doctor.DiskFinding(filepath.Dir(a.startConfig.Storage.Path)))
+	out := append(slices.Concat(orders, a.source.findings(now, zone), a.venues.findings(now)),
+		doctor.ClockFinding(a.clock(), now, zone), doctor.DiskFinding(filepath.Dir(a.startConfig.Storage.Path)))
 	out = append(out, a.certificates(now)...)
 	if keys := a.needsRestart(); len(keys) > 0 {
 		out = append(out, admin.Finding{Level: admin.Warn, Subject: "configuration",
@@ -70,7 +70,11 @@ func (a *App) orderFindings(ctx context.Context, now time.Time, zone *time.Locat
 		Text: ticket.Plural(len(requests), "order") + " in the last hour" + a.venues.lastRequest(now, zone)})
 	refused := 0
 	for _, r := range a.rejects.List() {
-		if now.Sub(r.Time) < recently && r.Printed.IsZero() {
+		at := r.Time
+		if r.Fetched.After(at) { // it waited at the relay
+			at = r.Fetched
+		}
+		if now.Sub(at) < recently && r.Printed.IsZero() {
 			refused++
 		}
 	}

@@ -26,7 +26,7 @@ func (k *testDaemon) stateOf(level admin.Level, subject string) string {
 
 func TestTheStatusCountsTheOrdersOfTheLastHourAndKeepsTheTimeOfTheLastOne(t *testing.T) {
 	runDaemon(t, func(k *testDaemon) {
-		if s := k.stateOf(admin.OK, "orders"); s != "0 orders in the last hour; the service has not called yet" {
+		if s := k.stateOf(admin.OK, "orders"); s != "0 orders in the last hour; none has come yet" {
 			t.Error(s)
 		}
 		k.accept("A1", at("grill", "Soup"))

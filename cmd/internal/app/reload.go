@@ -66,6 +66,7 @@ func (a *App) apply(s *snapshot) (orphans []string, err error) {
 	a.outcomes.Use(s.conf.Outcomes)
 	a.stations.Swap(s.stations)
 	a.notifier.Use(s.conf.Notify)
+	a.source.use(s.conf.Source)
 	a.metrics.Loaded(true)
 	for _, st := range a.queue.Stations() {
 		// Reported, not refused: the operator may have removed a broken printer, and its tickets

@@ -106,7 +106,7 @@ func (v *venues) newest() (at time.Time) {
 func (v *venues) lastRequest(now time.Time, zone *time.Location) string {
 	at := v.newest()
 	if at.IsZero() {
-		return "; the service has not called yet"
+		return "; none has come yet"
 	}
 	return fmt.Sprintf("; the last request %s ago, at %s", admin.Age(now.Sub(at)), at.In(zone).Format("15:04 MST"))
 }

@@ -40,11 +40,11 @@ func classify(err error) receiver.Code {
 	return receiver.StorageFailed
 }
 
-// listenWebhook opens the port that the service posts to. Nothing is answered before Run: until
+// listenWebhook opens the port that the service posts to, if there is a webhook. Nothing is answered before Run: until
 // then connections wait in the kernel.
 func listenWebhook(a *App, conf *config.Config) error {
 	l, err := listenKept(a, conf)
-	if err != nil {
+	if err != nil || l == nil {
 		return err
 	}
 	a.down.push("webhook listener", daemon.CloseListener(l))

@@ -31,8 +31,8 @@ var Packages = []Package{
 	}},
 	{"cmd/internal/app", "wiring: New, Run, reload, health, teardown", []string{
 		"config", "deploy", "receiver/...", "queue/...", "printer/...", "cmd/internal/admin",
-		"cmd/internal/daemon", "cmd/internal/doctor", "cmd/internal/httpserver", "cmd/internal/notify",
-		"cmd/internal/outcomes", "cmd/internal/station",
+		"cmd/internal/daemon", "cmd/internal/doctor", "cmd/internal/httpserver", "cmd/internal/natsaccess",
+		"cmd/internal/notify", "cmd/internal/outcomes", "cmd/internal/station",
 	}},
 	{"cmd/internal/station", "the kinds of station behind one interface, and the set of active stations", []string{
 		"config", "queue/...", "printer/...", "cmd/internal/admin", "cmd/internal/httpserver",

@@ -1,0 +1,253 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/natsaccess"
+	"ticketrail/config"
+	"ticketrail/queue/ticket"
+	"ticketrail/receiver"
+	"ticketrail/receiver/relay"
+)
+
+// source fetches the orders that a relay has taken for this box. What it fetches goes the way of every other order:
+// through the receiver into the queue. It never keeps the daemon from starting, because the orders of the webhook need
+// no relay.
+type source struct {
+	app     *App
+	connect func(context.Context, config.Source) (*nats.Conn, error)
+	log     *slog.Logger
+
+	mu      sync.Mutex // guards the fields below
+	conf    config.Source
+	changed chan struct{} // closed when conf has changed
+	// relay fetches, metrics are its own: a reload replaces both. Nil: there is none, because of err.
+	relay   *relay.Source
+	metrics *prometheus.Registry
+	err     error
+	since   time.Time // of err
+}
+
+func newSource(a *App) *source {
+	s := &source{app: a, connect: a.o.Relay, log: a.log.With("component", "source"), changed: make(chan struct{}),
+		since: time.Now()}
+	if s.connect == nil {
+		s.connect = func(ctx context.Context, c config.Source) (*nats.Conn, error) {
+			return natsaccess.Connect(ctx, natsaccess.Options{URLs: c.NATS, CredentialsFile: c.CredsFile,
+				Name: "ticketrail of venue " + c.Venue, Logger: s.log})
+		}
+	}
+	return s
+}
+
+// use applies a configuration. If anything of it has changed, the connection is made anew; the request in hand is
+// finished before that.
+func (s *source) use(c config.Source) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.Same(s.conf) {
+		return
+	}
+	s.conf = c
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// run fetches until ctx ends.
+func (s *source) run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		s.mu.Lock()
+		conf, changed := s.conf, s.changed
+		s.mu.Unlock()
+		session, end := context.WithCancel(ctx)
+		go func() {
+			select {
+			case <-changed:
+				end()
+			case <-session.Done():
+			}
+		}()
+		if conf.Enabled() {
+			s.fetch(session, conf)
+		}
+		<-session.Done()
+		end()
+	}
+	return nil
+}
+
+// connectAgain is the pause after credentials that cannot be read: a person has to put them there.
+const connectAgain = 10 * time.Second
+
+// fetch fetches with one configuration until ctx ends.
+func (s *source) fetch(ctx context.Context, conf config.Source) {
+	nc, err := s.connect(ctx, conf)
+	for last := ""; err != nil; nc, err = s.connect(ctx, conf) {
+		if err.Error() != last {
+			s.log.Error("no order can be fetched from the relay", "err", err)
+			last = err.Error()
+		}
+		s.set(nil, nil, err)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(connectAgain):
+		}
+	}
+	defer nc.Close()
+	own := prometheus.NewRegistry()
+	r := relay.NewSource(relay.SourceOptions{Conn: nc, Venue: conf.Venue, Report: s.report, Logger: s.app.log,
+		Registerer: own,
+		Take:       func(ctx context.Context, one relay.Arrival) error { return s.take(ctx, conf.Venue, one) }})
+	s.set(r, own, nil)
+	defer s.set(nil, nil, nil)
+	_ = r.Run(ctx) // nil when ctx has ended
+}
+
+func (s *source) set(r *relay.Source, metrics *prometheus.Registry, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil && err != nil {
+		s.since = time.Now()
+	}
+	s.relay, s.metrics, s.err = r, metrics, err
+}
+
+// take stores one request. It returns nil when all of it is on stable storage; only then is the relay told. A crash
+// before that leaves it at the relay, a crash after it too: it comes again, and its id is known. What waits for a
+// printer holds up nothing here. While the queue is full, or the disk, the requests wait at the relay.
+func (s *source) take(ctx context.Context, venue string, one relay.Arrival) error {
+	if one.Refused != nil { // by the relay, which has told the service
+		r := *one.Refused
+		r.Venue, r.Fetched = venue, time.Now().UTC()
+		return s.app.rejects.Store(ctx, r)
+	}
+	_, err := s.app.receiver.Relay(ctx, receiver.Relayed{Venue: venue, Device: one.Device, Received: one.Received,
+		Age: one.Age, Body: one.Body})
+	refused, ok := errors.AsType[*receiver.Refused](err)
+	if !ok {
+		return err
+	}
+	// The service believes that it was taken, so it must not be lost: it stays at the relay until it is kept here.
+	if err := s.app.rejects.Store(ctx, refused.Reject); err != nil {
+		return fmt.Errorf("keep a request that was refused: %w", err)
+	}
+	return fmt.Errorf("%w: %w", relay.ErrNever, refused)
+}
+
+// report is what the relay is told of this box.
+func (s *source) report() relay.Report {
+	r := relay.Report{Version: admin.ThisBuild().Version}
+	for _, st := range s.app.queue.Stations() {
+		r.Waiting += st.Pending + st.Printing
+		r.Held += st.Held
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), reportWithin)
+	defer cancel()
+	o, err := s.app.control.Overview(ctx)
+	if err != nil { // the database cannot be read
+		r.Problems = 1
+		return r
+	}
+	for _, f := range o.Findings {
+		if f.Level == admin.Fail && f.Subject != config.TopicRelay { // the relay knows that it was away
+			r.Problems++
+		}
+	}
+	return r
+}
+
+const reportWithin = 5 * time.Second
+
+// connectingFor is how long a start may take until that is a failure.
+const connectingFor = 15 * time.Second
+
+// behindFor is how long requests may wait at the relay before that is said: a burst takes seconds.
+const behindFor = time.Minute
+
+// findings say how the connection to the relay is; none without a relay.
+func (s *source) findings(now time.Time, zone *time.Location) []admin.Finding {
+	s.mu.Lock()
+	conf, r, err, since := s.conf, s.relay, s.err, s.since
+	s.mu.Unlock()
+	if !conf.Enabled() {
+		return nil
+	}
+	f := admin.Finding{Level: admin.Fail, Subject: config.TopicRelay}
+	if r == nil {
+		f.Text = "no order can be fetched since " + clockTime(since, now, zone)
+		if err != nil {
+			f.Text += ": " + err.Error()
+		}
+		f.Do = "put the file there that ticketrail relay venues add has made for the venue, mode 0600; the daemon " +
+			"reads it by itself"
+		return []admin.Finding{f}
+	}
+	st := r.Status()
+	heard := "; it has not heard of this box yet"
+	if !st.Reported.IsZero() {
+		heard = fmt.Sprintf("; it heard of this box %s ago", admin.Age(now.Sub(st.Reported)))
+	}
+	waiting := ticket.Plural(int(st.Behind), "order") + " of it"
+	switch {
+	case st.Asked.IsZero() && now.Sub(st.Down) < connectingFor:
+		f.Level, f.Text = admin.Warn, "connecting"
+	case st.Err != nil && st.Oldest > 0: // one is in hand, so the relay is there
+		f.Text = fmt.Sprintf("%s wait there, because this box cannot take them: %v", waiting, st.Err)
+		f.Do = "nothing is lost; make room or wait: ticketrail printers list shows what waits, df how full the disk is"
+	case st.Err != nil:
+		f.Text = fmt.Sprintf("no order can be fetched since %s: %v", clockTime(st.Down, now, zone), st.Err)
+		if st.Behind > 0 {
+			f.Text += fmt.Sprintf("; %s waited there by then", waiting)
+		}
+		f.Text += heard
+		f.Do = "the relay keeps the orders; look at the internet connection and at ticketrail doctor"
+	case !st.Since.IsZero() && now.Sub(st.Since) > behindFor:
+		f.Level = admin.Warn
+		f.Text = fmt.Sprintf("%s wait there, since %s: they are being fetched", waiting, clockTime(st.Since, now, zone))
+	default:
+		f.Level = admin.OK
+		f.Text = "connected to " + st.Server + ", nothing waits there"
+		if st.Behind > 0 {
+			f.Text = fmt.Sprintf("connected to %s, %s wait there", st.Server, waiting)
+		}
+		f.Text += heard
+	}
+	return []admin.Finding{f}
+}
+
+// clockTime is a time as people say it.
+func clockTime(t, now time.Time, zone *time.Location) string {
+	if now.Sub(t) > 12*time.Hour {
+		return t.In(zone).Format("Mon 15:04")
+	}
+	return t.In(zone).Format("15:04")
+}
+
+// Describe tells nothing: the metrics are those of the connection, if there is one.
+func (*source) Describe(chan<- *prometheus.Desc) {}
+
+var descSourceUp = prometheus.NewDesc("ticketrail_source_up", "1 if requests can be fetched from the relay, else 0.",
+	nil, nil)
+
+// Collect exports them, or that there is no connection; nothing without a relay.
+func (s *source) Collect(ch chan<- prometheus.Metric) {
+	s.mu.Lock()
+	enabled, own := s.conf.Enabled(), s.metrics
+	s.mu.Unlock()
+	switch {
+	case own != nil:
+		own.Collect(ch)
+	case enabled:
+		ch <- gauge(descSourceUp, 0)
+	}
+}
