@@ -61,7 +61,7 @@ func TestAMistakeInARecipientIsNamedWithoutItsURL(t *testing.T) {
 		{`{ to: [ { name: a, url: "ntfy://h/PLANTED", secret_file: keys } ] }`, "secret_file: is only for a webhook"},
 		{`{ to: [ { name: a, url: "ntfy://h/t", about: [disk, clocks] } ] }`, `about[1]: "clocks" is not one of ` +
 			`stations, tickets, orders, relay, disk, ` +
-				`certificate, clock, configuration and database; did you mean clock?`},
+			`certificate, clock, configuration and database; did you mean clock?`},
 	} {
 		_, err := withNotify(t, strings.ReplaceAll(x.section, "PLANTED", planted))
 		if err == nil || !strings.Contains(err.Error(), x.want) || strings.Contains(err.Error(), planted) {
