@@ -56,6 +56,21 @@ func oneNode(t *testing.T) (*natstest.Cluster, *Stream) {
 	return c, openStream(t, c, connect(t, c.URLs()...))
 }
 
+// restart starts nodes again and waits until all that run are up to date.
+func restart(t *testing.T, c *natstest.Cluster, nodes ...int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), testTime)
+	defer cancel()
+	for _, i := range nodes {
+		if err := c.Start(ctx, i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.Ready(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func addVenue(t *testing.T, s *Stream) string {
 	t.Helper()
 	venue := uuid.NewString()

@@ -94,17 +94,12 @@ func Open(ctx context.Context, nc *nats.Conn, o Options) (*Stream, error) {
 	if s.stream, err = ensureStream(ctx, js, o); err != nil {
 		return nil, fmt.Errorf("open the relay's stream %s: %w", StreamName, err)
 	}
-	for _, bucket := range []struct {
-		config jetstream.KeyValueConfig
-		kv     *jetstream.KeyValue
-	}{
-		{jetstream.KeyValueConfig{Bucket: VenuesBucket, Storage: jetstream.FileStorage}, &s.venues},
-		// Reports are sent again within seconds, so they are not worth a disk's time.
-		{jetstream.KeyValueConfig{Bucket: BoxesBucket, Storage: jetstream.MemoryStorage}, &s.boxes},
-	} {
-		bucket.config.Replicas = o.Replicas
-		if *bucket.kv, err = js.CreateOrUpdateKeyValue(ctx, bucket.config); err != nil {
-			return nil, fmt.Errorf("open the relay's bucket %s: %w", bucket.config.Bucket, err)
+	for name, kv := range map[string]*jetstream.KeyValue{VenuesBucket: &s.venues, BoxesBucket: &s.boxes} {
+		// Reports are not worth a disk's time. But a bucket in memory has no leader after two of three servers have
+		// started anew, until the third one is back, and then no relay could start.
+		c := jetstream.KeyValueConfig{Bucket: name, Storage: jetstream.FileStorage, Replicas: o.Replicas}
+		if *kv, err = js.CreateOrUpdateKeyValue(ctx, c); err != nil {
+			return nil, fmt.Errorf("open the relay's bucket %s: %w", name, err)
 		}
 	}
 	return s, nil

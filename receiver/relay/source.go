@@ -177,7 +177,7 @@ func (s *Source) take(ctx context.Context, msg jetstream.Msg) error {
 			return s.settle(ctx, msg, "+ACK")
 		}
 		if ctx.Err() != nil {
-			return ctx.Err() // not acknowledged: it comes again
+			return giveBack(ctx, msg)
 		}
 		if errors.Is(err, ErrNever) {
 			break
@@ -190,13 +190,19 @@ func (s *Source) take(ctx context.Context, msg jetstream.Msg) error {
 		_ = msg.InProgress() // without it the stream sends the request again, which is known by then
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return giveBack(ctx, msg)
 		case <-time.After(wait):
 		}
 	}
 	s.log.Error("a request of the relay was given up; see ticketrail rejects list", "request", arrival.ID, "err", err)
 	s.metrics.givenUp.Inc()
 	return s.settle(ctx, msg, fmt.Sprintf("+TERM %.200q", err.Error()))
+}
+
+// giveBack lets a box that starts now have the message at once: after a crash it waits for AckWait.
+func giveBack(ctx context.Context, msg jetstream.Msg) error {
+	_ = msg.Nak()
+	return ctx.Err()
 }
 
 func (s *Source) takeOnce(ctx context.Context, a Arrival, stored time.Time) error {

@@ -212,3 +212,54 @@ func TestOnlyOneRequestOfAVenueIsWithItsBox(t *testing.T) {
 		t.Errorf("the consumer is %+v", got)
 	}
 }
+
+// TestAfterABoxCrashNothingOvertakesWhatItHad: the request that it had not stored is the first that the next one gets.
+func TestAfterABoxCrashNothingOvertakesWhatItHad(t *testing.T) {
+	t.Parallel()
+	c, s := oneNode(t)
+	venue := addVenue(t, s)
+	for i := range 3 {
+		accept(t, s, request(venue, fmt.Sprint(i), "soup"))
+	}
+	nc := connect(t, c.URLs()...)
+	crashed := newBox()
+	crashed.fail = func(Arrival) error {
+		nc.Close() // before anything of it can be told
+		return errDisk
+	}
+	_, stop := source(t, nc, venue, crashed)
+	<-crashed.more
+	stop()
+	b := newBox()
+	source(t, connect(t, c.URLs()...), venue, b)
+	for i, a := range b.wait(t, 3) {
+		if a.ID != fmt.Sprint(i) {
+			t.Errorf("request %d is %q", i, a.ID)
+		}
+	}
+}
+
+// TestABoxThatStopsGivesItsRequestBack: the daemon that starts next need not wait.
+func TestABoxThatStopsGivesItsRequestBack(t *testing.T) {
+	c, s := oneNode(t)
+	venue := addVenue(t, s)
+	acks, err := s.nc.SubscribeSync("$JS.ACK.>")
+	if err != nil {
+		t.Fatal(err)
+	}
+	accept(t, s, request(venue, "a", "soup")) // after it, the server knows the subscription
+	b := newBox()
+	b.fail = func(Arrival) error { return errDisk }
+	_, stop := source(t, connect(t, c.URLs()...), venue, b)
+	<-b.more
+	stop()
+	for {
+		m, err := acks.NextMsg(testTime)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(m.Data) == "-NAK" {
+			return
+		}
+	}
+}

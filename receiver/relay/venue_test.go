@@ -103,12 +103,7 @@ func TestAServerThatIsAwayLeavesTheVenuesAsTheyAre(t *testing.T) {
 		t.Fatalf("the list is %v", got)
 	}
 	c.Kill(0)
-	if err := c.Start(t.Context(), 0); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Ready(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	restart(t, c, 0)
 	second := ""
 	waitFor(t, "a venue can be added", func() bool {
 		second = uuid.NewString()

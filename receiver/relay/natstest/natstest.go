@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"math/rand/v2"
 	"net"
@@ -276,7 +277,8 @@ func (n *node) health(ctx context.Context) error {
 	}
 	defer func() { _ = answer.Body.Close() }()
 	if answer.StatusCode != http.StatusOK {
-		return errors.New(answer.Status)
+		text, _ := io.ReadAll(io.LimitReader(answer.Body, 1000))
+		return fmt.Errorf("%s: %s", answer.Status, bytes.TrimSpace(text))
 	}
 	return nil
 }

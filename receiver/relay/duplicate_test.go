@@ -1,0 +1,147 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"ticketrail/queue/ticket"
+	"ticketrail/receiver/relay/natstest"
+)
+
+// leaderOf is the node that leads the stream.
+func leaderOf(t *testing.T, c *natstest.Cluster, s *Stream) int {
+	t.Helper()
+	leader := -1
+	waitFor(t, "the stream has a leader", func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		state, err := s.State(ctx)
+		leader = c.Node(state.Leader)
+		return err == nil && leader >= 0
+	})
+	return leader
+}
+
+// TestARequestThatDiedWithItsLeaderIsNoDuplicate: a leader that has lost the others refuses the second publish of an
+// id because of the first, which nobody has stored. If that counted as a duplicate, the order would be lost.
+func TestARequestThatDiedWithItsLeaderIsNoDuplicate(t *testing.T) {
+	t.Parallel()
+	c := natstest.ForTest(t, 3, nil)
+	first := openStream(t, c, connect(t, c.URLs()...))
+	venue := addVenue(t, first)
+	leader := leaderOf(t, c, first)
+	s := openStream(t, c, connect(t, c.URL(leader)))
+	others := []int{(leader + 1) % 3, (leader + 2) % 3}
+	for _, i := range others {
+		c.Kill(i)
+	}
+	one := request(venue, "soup", "soup")
+	publish := func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := s.js.Publish(ctx, subjectOf(venue, one.ID), one.Body)
+		return err
+	}
+	if err := publish(); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("without a quorum: %v, want no answer", err)
+	}
+	refusal, ok := errors.AsType[*jetstream.APIError](publish())
+	if !ok || refusal.ErrorCode != codeStoreFailed {
+		t.Fatalf("the second publish: %v; the test needs the refusal", refusal)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	if receipt, err := s.Accept(ctx, one); err == nil {
+		t.Errorf("%+v: it was answered 200, and nothing is stored", receipt)
+	}
+	c.Kill(leader)
+	restart(t, c, others...)
+	leaderOf(t, c, first)
+	if got := accept(t, first, one); got != (ticket.Receipt{}) {
+		t.Errorf("after the leader's death: %+v; it is new", got)
+	}
+	restart(t, c, leader)
+	if got := accept(t, first, one); got != (ticket.Receipt{Duplicate: true}) {
+		t.Errorf("the retry: %+v, want a duplicate", got)
+	}
+	state, err := first.State(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if state.Messages != 1 || len(state.Replicas) != 2 {
+		t.Errorf("the stream is %+v, want one message", state)
+	}
+}
+
+// TestAnIDThatManyPublishAtOnceIsOneMessage: through three relays, while the leader dies.
+func TestAnIDThatManyPublishAtOnceIsOneMessage(t *testing.T) {
+	t.Parallel()
+	const rounds, killAt, each = 12, 4, 10
+	c := natstest.ForTest(t, 3, nil)
+	var streams []*Stream
+	for i := range c.URLs() {
+		streams = append(streams, openStream(t, c, connect(t, append([]string{c.URL(i)}, c.URLs()...)...)))
+	}
+	venue := addVenue(t, streams[0])
+	answered := map[string]int{}
+	for round := range rounds {
+		id := fmt.Sprint(round)
+		var mu sync.Mutex
+		var wg sync.WaitGroup
+		first := 0
+		for i := range each * len(streams) {
+			wg.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+				defer cancel()
+				receipt, err := streams[i%len(streams)].Accept(ctx, request(venue, id, "soup"))
+				mu.Lock()
+				defer mu.Unlock()
+				if err == nil {
+					answered[id]++
+				}
+				if err == nil && !receipt.Duplicate {
+					first++
+				}
+			})
+		}
+		if round == killAt {
+			leader := leaderOf(t, c, streams[0])
+			c.Kill(leader)
+			wg.Go(func() {
+				if err := c.Start(t.Context(), leader); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if first > 1 {
+			t.Errorf("round %d: %d were told that they are the first", round, first)
+		}
+		if round != killAt && round != killAt+1 && answered[id] == 0 {
+			t.Errorf("round %d: nobody was answered 200", round)
+		}
+	}
+	restart(t, c)
+	b := newBox()
+	source(t, connect(t, c.URLs()...), venue, b)
+	accept(t, streams[0], request(venue, "last", "soup"))
+	waitFor(t, "the box has the last one", func() bool {
+		took := b.taken()
+		return len(took) > 0 && took[len(took)-1].ID == "last"
+	})
+	times := map[string]int{}
+	for _, a := range b.taken() {
+		times[a.ID]++
+	}
+	for id := range answered {
+		if times[id] != 1 {
+			t.Errorf("%s was answered 200 to %d callers and taken %d times", id, answered[id], times[id])
+		}
+	}
+}
