@@ -44,6 +44,10 @@ func (k *checker) checkAll() {
 	k.service()
 	k.metrics()
 	k.notify()
+	k.log()
+}
+
+func (k *checker) log() {
 	k.oneOf("log.level", k.c.Log.Level, "debug", "info", "warn", "error")
 	k.oneOf("log.format", k.c.Log.Format, "text", "json")
 }

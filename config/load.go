@@ -38,8 +38,50 @@ func Load(path string, more ...func(*Config) []Problem) (*Config, error) {
 // Parse is [Load] for a file that was already read. Relative file names in it are relative to the
 // folder of path.
 func Parse(path string, data []byte, more ...func(*Config) []Problem) (*Config, error) {
-	f := &findings{file: path, lines: map[string]int{}, elements: map[string]string{}, env: map[string]string{}}
-	c, err := f.read(data)
+	c := Default()
+	check, err := read(path, data, &c)
+	if err != nil {
+		return nil, err
+	}
+	f := check.findings
+	check.c = &c
+	check.checkAll()
+	for _, find := range more {
+		for _, p := range find(&c) {
+			switch {
+			case p.Warning:
+				f.warn(p.Path, "%s", p.Msg)
+			case !f.hasProblemBelow(p.Path):
+				f.add(p.Path, "%s", p.Msg)
+			}
+		}
+	}
+	c.Warnings, err = f.result()
+	if err != nil {
+		return nil, err
+	}
+	return &c, nil
+}
+
+// result is what was found: the warnings, or all problems.
+func (f *findings) result() (warnings []string, err error) {
+	if len(f.problems) > 0 {
+		return nil, f.inFileOrder()
+	}
+	f.warnings.sort()
+	for _, w := range f.warnings {
+		warnings = append(warnings, w.Error())
+	}
+	return warnings, nil
+}
+
+// read reads a file into a configuration that has its defaults; into points to it. The checker has yet to get what it
+// checks. An error is [Problems].
+func read(path string, data []byte, into any) (*checker, error) {
+	f := &findings{file: path, schema: reflect.TypeOf(into).Elem(),
+		lines: map[string]int{}, elements: map[string]string{}, env: map[string]string{}}
+	f.keys = keys(f.schema, "", nil)
+	err := f.read(data, into)
 	if ps, ok := errors.AsType[Problems](err); ok {
 		return nil, ps
 	}
@@ -51,41 +93,21 @@ func Parse(path string, data []byte, more ...func(*Config) []Problem) (*Config, 
 	if err != nil {
 		dir = filepath.Dir(path)
 	}
-	check := checker{findings: f, c: c, stations: map[string]string{}, dir: dir,
-		credentials: os.Getenv("CREDENTIALS_DIRECTORY")}
-	check.checkAll()
-	for _, find := range more {
-		for _, p := range find(c) {
-			switch {
-			case p.Warning:
-				f.warn(p.Path, "%s", p.Msg)
-			case !f.hasProblemBelow(p.Path):
-				f.add(p.Path, "%s", p.Msg)
-			}
-		}
-	}
-	if len(f.problems) > 0 {
-		return nil, f.inFileOrder()
-	}
-	f.warnings.sort()
-	for _, w := range f.warnings {
-		c.Warnings = append(c.Warnings, w.Error())
-	}
-	return c, nil
+	return &checker{findings: f, stations: map[string]string{}, dir: dir,
+		credentials: os.Getenv("CREDENTIALS_DIRECTORY")}, nil
 }
 
 // read applies the file and then the environment to the defaults. What cannot be decoded is
 // reported and keeps its default, so that the rest can still be checked.
-func (f *findings) read(data []byte) (*Config, error) {
+func (f *findings) read(data []byte, into any) error {
 	v := viper.NewWithOptions(viper.WithDecoderRegistry(f))
 	v.SetConfigType("yaml")
-	c := Default()
 	variables := map[string]string{}
-	for _, k := range allKeys() {
+	for _, k := range f.keys {
 		if k.inList() {
 			continue
 		}
-		v.SetDefault(k.path, k.value(&c))
+		v.SetDefault(k.path, k.value(into))
 		if k.typ.Kind() != reflect.Map { // AutomaticEnv ignores keys that the file does not name
 			v.MustBindEnv(k.path, EnvName(k.path))
 			variables[EnvName(k.path)] = k.path
@@ -93,14 +115,14 @@ func (f *findings) read(data []byte) (*Config, error) {
 	}
 	f.environment(variables)
 	if err := v.ReadConfig(bytes.NewReader(data)); err != nil {
-		return nil, err
+		return err
 	}
-	err := v.UnmarshalExact(&c, func(dc *mapstructure.DecoderConfig) {
+	err := v.UnmarshalExact(into, func(dc *mapstructure.DecoderConfig) {
 		dc.WeaklyTypedInput = false
 		dc.DecodeHook = mapstructure.ComposeDecodeHookFunc(elementDefaults, fromText,
 			mapstructure.TextUnmarshallerHookFunc())
 	})
-	return &c, f.addDecodeErrors(err)
+	return f.addDecodeErrors(err)
 }
 
 // addDecodeErrors reports each error of the decoding hooks with its key.
@@ -148,7 +170,7 @@ func (f *findings) environment(variables map[string]string) {
 		switch {
 		case !strings.HasPrefix(name, envPrefix) || strings.HasPrefix(name, envTests):
 		case !ok:
-			f.add(name, "this variable sets no key%s", unknownVariable(name, candidates))
+			f.add(name, "this variable sets no key%s", f.unknownVariable(name, candidates))
 		case value != "":
 			f.env[at] = name
 		}
@@ -156,8 +178,8 @@ func (f *findings) environment(variables map[string]string) {
 }
 
 // unknownVariable returns a hint for a variable that sets no key.
-func unknownVariable(name string, candidates []string) string {
-	for _, k := range allKeys() {
+func (f *findings) unknownVariable(name string, candidates []string) string {
+	for _, k := range f.keys {
 		top, _, _ := strings.Cut(k.path, "[]")
 		if (k.inList() || k.typ.Kind() == reflect.Map) && strings.HasPrefix(name, EnvName(top)) {
 			return fmt.Sprintf("; %s can only be set in the file", top)

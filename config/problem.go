@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"unicode"
@@ -59,7 +60,9 @@ const maxProblems = 100
 
 // findings collects problems and warnings while a configuration is read.
 type findings struct {
-	file     string // name of the file
+	file     string       // name of the file
+	schema   reflect.Type // what it is read as
+	keys     []key        // of schema
 	problems Problems
 	warnings Problems
 	omitted  int               // number of problems beyond maxProblems

@@ -52,17 +52,19 @@ func sectionKeys(t reflect.Type) map[string]reflect.Type {
 
 func allKeys() []key { return keys(reflect.TypeFor[Config](), "", nil) }
 
-// inList reports whether the key belongs to an element of a list.
-func (k key) inList() bool { return strings.Contains(k.path, "[]") }
-
-// Keys returns every key, in the order of the reference; those inside a list as printers[].name.
-func Keys() []string {
-	var paths []string
-	for _, k := range allKeys() {
+// pathsOf lists keys; those inside a list as printers[].name.
+func pathsOf(all []key) (paths []string) {
+	for _, k := range all {
 		paths = append(paths, k.path)
 	}
 	return paths
 }
+
+// inList reports whether the key belongs to an element of a list.
+func (k key) inList() bool { return strings.Contains(k.path, "[]") }
+
+// Keys returns every key, in the order of the reference; those inside a list as printers[].name.
+func Keys() []string { return pathsOf(allKeys()) }
 
 // EnvName returns the environment variable that sets a key.
 func EnvName(key string) string {
@@ -72,9 +74,10 @@ func EnvName(key string) string {
 // NeedsRestart returns the keys that differ from old and take effect only after a restart. A reload
 // applies everything else: venues, stations, routes, the fallback, ticket fields, the log level,
 // and the receiver's path, secrets, headers, networks and limits.
-func (c *Config) NeedsRestart(old *Config) []string {
-	var changed []string
-	for _, k := range allKeys() {
+func (c *Config) NeedsRestart(old *Config) []string { return needRestart(allKeys(), c, old) }
+
+func needRestart(all []key, c, old any) (changed []string) {
+	for _, k := range all {
 		if k.restart && !reflect.DeepEqual(k.value(c), k.value(old)) {
 			changed = append(changed, k.path)
 		}
@@ -82,5 +85,5 @@ func (c *Config) NeedsRestart(old *Config) []string {
 	return changed
 }
 
-// value returns the value of the key in c.
-func (k key) value(c *Config) any { return reflect.ValueOf(c).Elem().FieldByIndex(k.index).Interface() }
+// value returns the value of the key in the configuration that c points to.
+func (k key) value(c any) any { return reflect.ValueOf(c).Elem().FieldByIndex(k.index).Interface() }

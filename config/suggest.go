@@ -56,9 +56,9 @@ func DidYouMean(word string, candidates []string) string {
 
 // otherSections returns where a key that is unknown here does exist, or "": people often write
 // listen at the top level.
-func otherSections(name string) string {
+func otherSections(name string, keys []string) string {
 	var found []string
-	for _, k := range Keys() {
+	for _, k := range keys {
 		if k == name || strings.HasSuffix(k, "."+name) {
 			found = append(found, k)
 		}

@@ -41,11 +41,15 @@ type ACME struct {
 // Enabled reports whether the webhook serves HTTPS itself.
 func (t TLS) Enabled() bool { return t.CertFile != "" || t.KeyFile != "" || t.ACME.Name != "" }
 
-// WebhookFiles returns the files with the webhook's certificate and its key, empty without TLS. Those of ACME do
-// not exist before the first certificate. Their folder is that of the ACME server: a certificate of a server for
-// trials does not stay when Directory is changed.
+// WebhookFiles returns the files with the webhook's certificate and its key, empty without TLS.
 func (c *Config) WebhookFiles() (cert, key string) {
-	t := c.Receiver.TLS
+	return c.Receiver.TLS.files(filepath.Dir(c.Storage.Path))
+}
+
+// files are those of the certificate and its key. Those of ACME are in dir and do not exist before the first
+// certificate. Their folder is that of the ACME server: a certificate of a server for trials does not stay when
+// Directory is changed.
+func (t TLS) files(dir string) (cert, key string) {
 	if t.ACME.Name == "" {
 		return t.CertFile, t.KeyFile
 	}
@@ -53,7 +57,7 @@ func (c *Config) WebhookFiles() (cert, key string) {
 	if u, err := url.Parse(t.ACME.Directory); err == nil {
 		server = u.Host
 	}
-	base := filepath.Join(filepath.Dir(c.Storage.Path), "acme", server, t.ACME.Name)
+	base := filepath.Join(dir, "acme", server, t.ACME.Name)
 	return base + ".crt", base + ".key"
 }
 

@@ -35,7 +35,7 @@ func (f *findings) Decode(data []byte, into map[string]any) error {
 	if err != nil || root == nil {
 		return err
 	}
-	config := reflect.TypeFor[Config]()
+	config := f.schema
 	if !f.validate("", config, root) {
 		return Problems{{Path: fmt.Sprintf("%s:%d", f.file, root.Line), Msg: f.problems[len(f.problems)-1].Msg}}
 	}
@@ -174,7 +174,7 @@ func (f *findings) mapping(path string, t reflect.Type, n *yaml.Node) bool {
 			of = t
 		case of == nil && len(f.problems) < maxProblems: // further problems are not shown
 			here := slices.Sorted(maps.Keys(known))
-			hint = cmp.Or(DidYouMean(name, here), otherSections(name), "; known here: "+strings.Join(here, ", "))
+			hint = cmp.Or(DidYouMean(name, here), otherSections(name, pathsOf(f.keys)), "; known here: "+strings.Join(here, ", "))
 		}
 		full := join(path, name)
 		first := seen[name]

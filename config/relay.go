@@ -1,0 +1,142 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Relay is the configuration of `ticketrail relay`, by default /etc/ticketrail/relay.yaml: the webhook for many venues,
+// which keeps their print requests in NATS JetStream until their boxes have them. The sections that a box has too mean
+// the same, and so do the variables of the environment. What is done with a ticket is configured on the box: here,
+// receiver.conflict and a venue's fallback have no effect.
+type Relay struct {
+	Receiver Receiver `mapstructure:"receiver"`
+	// Venues are the venues of this file. Those that `ticketrail relay venues add` has added are in NATS and are used
+	// too, in every relay and at once; one of both places is as it is here. Default none.
+	Venues []Venue `mapstructure:"venues"`
+	NATS   NATS    `mapstructure:"nats"`
+	// State is the folder for the certificates of an ACME server. Default /var/lib/ticketrail. Needs a restart.
+	State   string  `mapstructure:"state" reload:"restart"`
+	Metrics Metrics `mapstructure:"metrics"` // and the page with all venues, at /
+	Log     Log     `mapstructure:"log"`
+
+	// Warnings are findings that LoadRelay accepted but that the operator should know. Not a key.
+	Warnings []string `mapstructure:"-"`
+}
+
+// NATS are the servers that keep the requests, and how they keep them.
+type NATS struct {
+	// URLs are the addresses of the servers, as tls://relay1.example.com:4222. Required. Needs a restart.
+	URLs []string `mapstructure:"urls" reload:"restart"`
+	// CredsFile names the relay's own credentials, which `ticketrail relay init` writes. It is read again whenever the
+	// connection is made. Required. Another name needs a restart.
+	CredsFile string `mapstructure:"creds_file" reload:"restart"`
+	// Replicas is how many servers have a copy of each request. Default 3: the requests survive the loss of one
+	// server, and are accepted without it. 1 is for trials. Needs a restart.
+	Replicas int `mapstructure:"replicas" reload:"restart"`
+	// MaxBytes is how much all requests together may take, on each server. Beyond it requests are answered 503. Default
+	// 4GiB, enough for 1000 venues for a day. Needs a restart.
+	MaxBytes Size `mapstructure:"max_bytes" reload:"restart"`
+	// DedupRetention is how long a request is kept for its box and its retry is recognised. A box that is away for
+	// longer loses orders. Default 72h, 1h to 8760h. Needs a restart.
+	DedupRetention time.Duration `mapstructure:"dedup_retention" reload:"restart"`
+}
+
+// DefaultRelay is the configuration of an empty file, with which a relay cannot start.
+func DefaultRelay() Relay {
+	d := Default()
+	return Relay{Receiver: d.Receiver, Metrics: d.Metrics, Log: d.Log, State: "/var/lib/ticketrail",
+		NATS: NATS{Replicas: 3, MaxBytes: 4 << 30, DedupRetention: 72 * time.Hour}}
+}
+
+// LoadRelay is [Load] for a relay.
+func LoadRelay(path string) (*Relay, error) {
+	data, err := readFile(path, maxFile, "ticketrail relay init writes one; or use another file with --config")
+	if err != nil {
+		return nil, Problems{{Path: path, Msg: "cannot be read: " + strings.TrimPrefix(err.Error(), path+": ")}}
+	}
+	r := DefaultRelay()
+	k, err := read(path, data, &r)
+	if err != nil {
+		return nil, err
+	}
+	// The sections that a box has too are checked as there.
+	k.c = r.shared()
+	k.receiver()
+	k.secrets()
+	k.tls()
+	if len(r.Venues) > 0 {
+		k.venues()
+	}
+	k.metrics()
+	k.log()
+	r.Receiver, r.Venues = k.c.Receiver, k.c.Venues
+	for i, v := range r.Venues {
+		if v.Fallback != "" {
+			k.warn(fmt.Sprintf("venues[%d].fallback", i), "has no effect here; configure it on the venue's box")
+		}
+	}
+	r.State = k.file("state", r.State)
+	k.servers("nats.urls", r.NATS.URLs)
+	if r.NATS.CredsFile = k.secretName(r.NATS.CredsFile); r.NATS.CredsFile == "" {
+		k.add("nats.creds_file", "is missing; ticketrail relay init writes the file")
+	} else if k.read("nats.creds_file", r.NATS.CredsFile) != nil {
+		k.warnReadable("nats.creds_file", r.NATS.CredsFile)
+	}
+	k.checkCount("nats.replicas", r.NATS.Replicas, 1, 5)
+	if r.NATS.MaxBytes < 1<<20 {
+		k.add("nats.max_bytes", "%v is less than 1MiB", r.NATS.MaxBytes)
+	}
+	k.checkDuration("nats.dedup_retention", r.NATS.DedupRetention, time.Hour, 8760*time.Hour, "")
+	if r.Warnings, err = k.result(); err != nil {
+		return nil, err
+	}
+	return &r, nil
+}
+
+// shared are the sections that a box has too.
+func (r *Relay) shared() *Config {
+	return &Config{Receiver: r.Receiver, Venues: r.Venues, Metrics: r.Metrics, Log: r.Log}
+}
+
+// With is the configuration of the webhook for the venues of this file and others. Of two with one id, that of the file
+// counts.
+func (r *Relay) With(others []Venue) *Config {
+	c := r.shared()
+	c.Venues = slices.Clone(r.Venues)
+	for _, v := range others {
+		if !slices.ContainsFunc(r.Venues, func(mine Venue) bool { return mine.ID == v.ID }) {
+			c.Venues = append(c.Venues, v)
+		}
+	}
+	return c
+}
+
+// WebhookFiles is as that of a box.
+func (r *Relay) WebhookFiles() (cert, key string) { return r.Receiver.TLS.files(r.State) }
+
+// NeedsRestart is as that of a box.
+func (r *Relay) NeedsRestart(old *Relay) []string {
+	return needRestart(keys(reflect.TypeFor[Relay](), "", nil), r, old)
+}
+
+// servers checks the addresses of NATS servers.
+func (k *checker) servers(at string, urls []string) {
+	if len(urls) == 0 {
+		k.add(at, "is missing; for example [tls://relay1.example.com:4222]")
+	}
+	for i, one := range urls {
+		// A user or a password in it is not repeated.
+		u, err := url.Parse(one)
+		if err != nil || u.Scheme != "tls" || u.Hostname() == "" || u.Port() == "" || u.User != nil ||
+			u.Host != net.JoinHostPort(u.Hostname(), u.Port()) || strings.Trim(u.Path, "/")+u.RawQuery+u.Fragment != "" {
+			k.add(fmt.Sprintf("%s[%d]", at, i), "is not of the form tls://HOST:PORT; for example "+
+				"tls://relay1.example.com:4222")
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func loadRelay(t *testing.T, text string) (*Relay, error) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, data := range map[string]string{"relay.yaml": text, "relay.creds": "x"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return LoadRelay(filepath.Join(dir, "relay.yaml"))
+}
+
+const goodRelay = "nats: { urls: ['tls://a.example.com:4222'], creds_file: relay.creds }\n"
+
+func TestARelayNeedsOnlyItsServersAndCredentials(t *testing.T) {
+	r, err := loadRelay(t, goodRelay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.NATS.Replicas != 3 || r.NATS.DedupRetention != 72*time.Hour || r.Receiver.Listen != "127.0.0.1:8443" ||
+		r.Metrics.Listen != "127.0.0.1:9321" || !filepath.IsAbs(r.NATS.CredsFile) || len(r.Venues) > 0 {
+		t.Errorf("it has other defaults: %+v", r)
+	}
+	t.Setenv("TICKETRAIL_NATS_URLS", "tls://b:4222,tls://c:4222")
+	if r, err = loadRelay(t, goodRelay); err != nil || !slices.Equal(r.NATS.URLs, []string{"tls://b:4222", "tls://c:4222"}) {
+		t.Errorf("with a variable it is %+v, %v", r, err)
+	}
+}
+
+func TestMistakesInARelaysFileAreNamed(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                    "nats.urls: is missing",
+		"nats: { urls: ['nats://x@a:4222'] }": "line 1: nats.urls[0]: is not of the form tls://HOST:PORT",
+		"nats: { urls: ['tls://a'] }":         "nats.urls[0]: is not of the form",
+		"nats: { urls: ['tls://a:1'] }":       "nats.creds_file: is missing",
+		"nats: { urls: ['tls://a:1'], creds_file: none }":            "none: no such file",
+		goodRelay + "printers: []":                                   "printers: unknown key",
+		goodRelay + "replicas: 3":                                    "it exists as nats.replicas",
+		goodRelay + "receiver: { listen: '0.0.0.0:8443' }":           "receiver.listen: 0.0.0.0:8443 is not a loopback",
+		goodRelay + "venues: [{ id: x, name: Bar }]":                 "venues[0] (Bar).id: \"x\" is not a UUID",
+		goodRelay + "metrics: { listen: '127.0.0.1:8443' }":          "is already used by receiver.listen",
+		strings.Replace(goodRelay, "{", "{ replicas: 7,", 1):         "nats.replicas: 7 is not between 1 and 5",
+		strings.Replace(goodRelay, "{", "{ max_bytes: 1kB,", 1):      "nats.max_bytes: 1000B is less than 1MiB",
+		strings.Replace(goodRelay, "{", "{ dedup_retention: 72,", 1): "nats.dedup_retention: 72 has no unit",
+	} {
+		if _, err := loadRelay(t, text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s\nis %v, want %s", text, err, want)
+		}
+	}
+}
+
+func TestAVenueOfTheRelaysFileCountsBeforeOneOfTheSameIDElsewhere(t *testing.T) {
+	const id = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11"
+	r, err := loadRelay(t, goodRelay+"venues: [{ id: "+id+", name: Bar, timezone: UTC }]")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := r.With([]Venue{{ID: id, Name: "Old"}, {ID: "another", Name: "Grill"}}).Venues
+	if len(all) != 2 || all[0].Name != "Bar" || all[1].Name != "Grill" || len(r.Venues) != 1 {
+		t.Errorf("the venues are %+v", all)
+	}
+	other := *r
+	other.NATS.Replicas, other.Log.Level = 1, "debug"
+	if keys := r.NeedsRestart(&other); !slices.Equal(keys, []string{"nats.replicas"}) {
+		t.Errorf("%v need a restart", keys)
+	}
+}
