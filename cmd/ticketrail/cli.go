@@ -110,7 +110,8 @@ Exit codes:
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(help())
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", ".FlagUsagesWrapped 80 "))
+	root.SetUsageTemplate(strings.NewReplacer(".FlagUsages ", ".FlagUsagesWrapped 80 ",
+		" for more information about a command", " for more about a command").Replace(root.UsageTemplate()))
 	// The package installs what it prints.
 	root.CompletionOptions.HiddenDefaultCmd = true
 	f := root.PersistentFlags()
@@ -135,7 +136,7 @@ Exit codes:
 			c.laborEmployees(), c.laborPayrollPeriods()),
 		group("db", "check, back up, restore, salvage and compact the database",
 			c.dbCheck(), c.dbBackup(), c.dbRestore(), c.dbSalvage(), c.dbCompact()),
-		c.man(), c.version(),
+		c.relay(), c.man(), c.version(),
 	)
 	strictCompletion(root)
 	c.completeNames(root)

@@ -1,0 +1,172 @@
+package relay
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"ticketrail/cmd/internal/admin"
+	"ticketrail/config"
+	store "ticketrail/receiver/relay"
+)
+
+// An Overview is how all venues and the servers are at one moment.
+type Overview struct {
+	At       time.Time       `json:"at"`
+	Findings []admin.Finding `json:"findings"` // the worst first
+	Stream   store.State     `json:"stream"`
+	Sites    []Site          `json:"sites"` // first those that were not heard of for longest
+}
+
+// A Site is a venue and its box.
+type Site struct {
+	ID          string       `json:"id"`
+	Name        string       `json:"name"`
+	Heard       time.Time    `json:"heard,omitzero"` // of its box; zero: never
+	Online      bool         `json:"online"`         // it was heard of just now
+	Open        *bool        `json:"open,omitempty"` // by its opening hours; null: they are not known
+	Waiting     uint64       `json:"waiting"`        // requests that its box has not fetched
+	Oldest      time.Time    `json:"oldest,omitzero"`
+	LastRequest time.Time    `json:"last_request,omitzero"`
+	Report      store.Report `json:"report"` // what its box last said
+	Configured  bool         `json:"configured"`
+}
+
+const (
+	// onlineFor is three of a box's reports.
+	onlineFor = time.Minute
+	// offlineFor is how long a box may be away before a person must look: a restart of a router takes less.
+	offlineFor = 5 * time.Minute
+	// stuckFor is how long an order may wait at the relay although its box is there.
+	stuckFor = 5 * time.Minute
+	// The stream refuses orders when it is full.
+	nearlyFull, almostFull = 0.7, 0.9
+)
+
+// Look asks the servers. venues are those of the file and of the bucket.
+func Look(ctx context.Context, s *store.Stream, venues []config.Venue) (Overview, error) {
+	state, err := s.State(ctx)
+	if err != nil {
+		return Overview{}, err
+	}
+	sites, err := s.Sites(ctx)
+	if err != nil {
+		return Overview{}, err
+	}
+	return overview(time.Now(), venues, state, sites), nil
+}
+
+func overview(now time.Time, venues []config.Venue, state store.State, sites []store.Site) Overview {
+	o := Overview{At: now, Stream: state}
+	known := map[string]store.Site{}
+	for _, s := range sites {
+		known[s.Venue] = s
+	}
+	for _, v := range venues {
+		s, found := known[v.ID]
+		delete(known, v.ID)
+		o.Sites = append(o.Sites, siteOf(now, v, s, true))
+		if !found {
+			o.find(admin.Fail, "venue", v.Name+": its requests are kept, and no box can fetch them",
+				"ticketrail relay venues renew "+v.ID)
+		}
+	}
+	for _, s := range sites {
+		if _, left := known[s.Venue]; left && s.Waiting > 0 {
+			o.Sites = append(o.Sites, siteOf(now, config.Venue{ID: s.Venue, Name: s.Venue}, s, false))
+		}
+	}
+	slices.SortStableFunc(o.Sites, func(a, b Site) int { return a.Heard.Compare(b.Heard) })
+	for _, s := range o.Sites {
+		o.findSite(s)
+	}
+	o.findStream()
+	slices.SortStableFunc(o.Findings, admin.WorstFirst)
+	return o
+}
+
+func siteOf(now time.Time, v config.Venue, s store.Site, configured bool) Site {
+	out := Site{ID: v.ID, Name: v.Name, Heard: s.Heard, Online: now.Sub(s.Heard) < onlineFor, Waiting: s.Waiting,
+		Oldest: s.Oldest, LastRequest: s.LastRequest, Report: s.Report, Configured: configured}
+	if zone, err := time.LoadLocation(v.Timezone); err == nil && v.Timezone != "" && len(v.Hours) > 0 {
+		open := v.OpenAt(now.In(zone))
+		out.Open = &open
+	}
+	return out
+}
+
+func (o *Overview) find(level admin.Level, subject, text, do string) {
+	o.Findings = append(o.Findings, admin.Finding{Level: level, Subject: subject, Text: text, Do: do})
+}
+
+func (o *Overview) findSite(s Site) {
+	away, waits := o.At.Sub(s.Heard), ""
+	if s.Waiting > 0 {
+		waits = fmt.Sprintf("; %d requests wait, the oldest for %s", s.Waiting, admin.Age(o.At.Sub(s.Oldest)))
+	}
+	silent := "was not heard of for " + admin.Age(away)
+	if s.Heard.IsZero() {
+		silent = "was never heard of"
+	}
+	switch {
+	case !s.Configured:
+		o.find(admin.Warn, "venue", s.ID+" is no venue any more"+waits, "")
+	case s.Waiting > 0 && o.Stream.MaxAge > 0 && o.At.Sub(s.Oldest) > o.Stream.MaxAge*3/4:
+		o.find(admin.Fail, "venue", s.Name+" is about to lose orders: a request is kept for "+
+			admin.Age(o.Stream.MaxAge)+waits, "bring its box online, or raise nats.dedup_retention")
+	case away > offlineFor && (s.Waiting > 0 || s.Open != nil && *s.Open):
+		o.find(admin.Fail, "venue", s.Name+": its box "+silent+waits, "call the venue: is the box on, is it online?")
+	case away > offlineFor && s.Open == nil:
+		o.find(admin.Warn, "venue", s.Name+": its box "+silent, "")
+	case s.Online && s.Waiting > 0 && o.At.Sub(s.Oldest) > stuckFor:
+		o.find(admin.Fail, "venue", s.Name+": its box is there and takes nothing"+waits, "run ticketrail status on the box")
+	case s.Online && s.Report.Problems > 0:
+		o.find(admin.Warn, "venue", s.Name+": its box needs a person", "run ticketrail status on the box")
+	}
+}
+
+func (o *Overview) findStream() {
+	st := o.Stream
+	used := float64(st.Bytes) / float64(max(st.MaxBytes, 1))
+	text := fmt.Sprintf("%d requests, %s of %s", st.Messages, config.Size(st.Bytes>>20<<20), config.Size(st.MaxBytes))
+	if st.MaxBytes <= 0 {
+		text = fmt.Sprintf("%d requests, %s", st.Messages, config.Size(st.Bytes>>20<<20))
+		used = 0
+	}
+	const do = "raise nats.max_bytes, if the servers have the disk, or lower nats.dedup_retention"
+	switch {
+	case used > almostFull:
+		o.find(admin.Fail, "stream", "nearly full, and a full one refuses orders: "+text, do)
+	case used > nearlyFull:
+		o.find(admin.Warn, "stream", text, do)
+	default:
+		o.find(admin.OK, "stream", text, "")
+	}
+	var down []string
+	for _, r := range st.Replicas {
+		if r.Offline || !r.Current {
+			down = append(down, r.Name)
+		}
+	}
+	switch {
+	case st.Leader == "" && len(st.Replicas) > 0:
+		o.find(admin.Fail, "servers", "the stream has no leader: no orders are accepted", "start the NATS servers")
+	case len(down) > 0:
+		o.find(admin.Fail, "servers", strings.Join(down, ", ")+" is down or behind: if another one ends too, no orders "+
+			"are accepted", "look at nats-server there")
+	default:
+		o.find(admin.OK, "servers", fmt.Sprintf("%d of %[1]d have every request", len(st.Replicas)+1), "")
+	}
+	online := 0
+	for _, s := range o.Sites {
+		if s.Online {
+			online++
+		}
+	}
+	o.find(admin.OK, "venues", fmt.Sprintf("%d of %d boxes are online", online, len(o.Sites)), "")
+}
+
+// NeedsPerson is as that of a box.
+func (o Overview) NeedsPerson() []string { return admin.Overview{Findings: o.Findings}.NeedsPerson() }

@@ -1,0 +1,128 @@
+package relay
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+
+	"ticketrail/cmd/internal/daemon"
+	"ticketrail/config"
+	"ticketrail/receiver"
+	"ticketrail/receiver/contract"
+	store "ticketrail/receiver/relay"
+)
+
+// Venue is a venue of the bucket as it stands in a configuration file.
+func Venue(v store.Venue) config.Venue {
+	out := config.Venue{ID: v.ID, Name: v.Name, Timezone: v.Timezone, Devices: v.Devices}
+	for _, s := range v.Secrets {
+		out.Secrets = append(out.Secrets, config.NewSecret(s))
+	}
+	for _, text := range v.Hours {
+		var h config.Hours
+		if h.UnmarshalText([]byte(text)) == nil { // of another version: the hours are for monitoring only
+			out.Hours = append(out.Hours, h)
+		}
+	}
+	return out
+}
+
+// setVenues makes the venues of the bucket active, beside those of the file.
+func (s *server) setVenues(all []store.Venue) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	others := make([]config.Venue, len(all))
+	for i, v := range all {
+		others[i] = Venue(v)
+	}
+	if err := s.apply(s.conf, others); err != nil {
+		s.log.Error("a change of the venues is not used", "err", err)
+		return
+	}
+	s.others = others
+	s.log.Info("venues known", "venues", len(s.conf.With(others).Venues))
+}
+
+// apply makes a policy active, or changes nothing. It is called with s.mu.
+func (s *server) apply(conf *config.Relay, others []config.Venue) (err error) {
+	whole := conf.With(others)
+	p := daemon.Policy(whole, envelope{})
+	if s.receiver == nil {
+		s.receiver, err = receiver.New(receiver.Options{Intake: s.stream, Policy: p, Classify: store.Classify,
+			Reject: s.stream.Keep, Logger: s.log, Registerer: s.registry})
+	} else {
+		err = s.receiver.SetPolicy(p)
+	}
+	if err != nil {
+		return err
+	}
+	k := &known{header: conf.Receiver.Headers.Venue, ids: map[string]bool{}}
+	for _, v := range whole.Venues {
+		k.ids[v.ID] = true
+	}
+	s.known.Store(k)
+	return nil
+}
+
+// venues are those of the file and of the bucket.
+func (s *server) venues() []config.Venue {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.conf.With(s.others).Venues
+}
+
+// reload applies the file as it is now, completely or not at all.
+func (s *server) reload() {
+	s.notify(daemon.Reloading())
+	defer func() { s.notify("READY=1\nSTATUS=" + s.status()) }()
+	conf, err := config.LoadRelay(s.o.ConfigPath)
+	if err == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), openWithin)
+		defer cancel()
+		err = s.ensureConsumers(ctx, conf)
+	}
+	if err == nil {
+		s.mu.Lock()
+		if err = s.apply(conf, s.others); err == nil {
+			s.conf = conf
+		}
+		s.mu.Unlock()
+	}
+	if err != nil {
+		s.loaded.Loaded(false)
+		s.log.Error("configuration not loaded; the previous one stays active",
+			"err", strings.ReplaceAll(err.Error(), "\n", "; "))
+		return
+	}
+	s.loaded.Loaded(true)
+	s.level.Set(conf.Log.Slog())
+	for _, w := range conf.Warnings {
+		s.log.Warn("configuration warning", "warning", w)
+	}
+	if keys := conf.NeedsRestart(s.start); len(keys) > 0 {
+		s.log.Warn("configuration loaded; keys that were changed take effect only after a restart",
+			"keys", strings.Join(keys, " "))
+		return
+	}
+	s.log.Info("configuration loaded")
+}
+
+// unlessUnsure answers 503 to a venue that this relay does not know while it cannot hear of new ones: after a 403 the
+// service gives the order up.
+func (s *server) unlessUnsure(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		k := s.known.Load()
+		id, isUUID := contract.CanonicalID(strings.TrimSpace(r.Header.Get(k.header)))
+		if !isUUID || k.ids[id] || s.nc.IsConnected() {
+			next.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Retry-After", "5")
+		w.Header().Set("Connection", "close")
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = io.WriteString(w, `{"status":"ERROR","error":{"code":"storage_failed",`+
+			`"message":"the list of venues cannot be read now"}}`+"\n")
+	})
+}

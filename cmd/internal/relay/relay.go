@@ -1,0 +1,327 @@
+// Package relay runs the relay: the webhook for the print requests of many venues, which stores each of them on the
+// NATS servers before the service gets its 200, so that a kitchen whose box is off or cut off gets its orders later. It
+// also shows how all venues are. What happens to an order in the kitchen, its box decides.
+//
+// A relay keeps nothing itself: any number of them may stand behind a load balancer. As package app it has no global
+// state and handles no signals.
+package relay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+	_ "time/tzdata" // for machines that have no time zone files
+
+	"github.com/nats-io/nats.go"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"ticketrail/cmd/internal/daemon"
+	"ticketrail/cmd/internal/httpserver"
+	"ticketrail/cmd/internal/natsaccess"
+	"ticketrail/config"
+	"ticketrail/queue/ticket"
+	"ticketrail/receiver"
+	"ticketrail/receiver/contract"
+	"ticketrail/receiver/plan"
+	store "ticketrail/receiver/relay"
+)
+
+// Options are what a relay is run with. ConfigPath is required.
+type Options struct {
+	ConfigPath       string           // read now and at every reload
+	Webhook, Metrics net.Listener     // used instead of listeners at the configured addresses, for tests
+	Reload           <-chan os.Signal // triggers a reload for each value
+	Notify           func(state string)
+	Log              io.Writer // nil discards it
+}
+
+// A server is one relay.
+type server struct {
+	o        Options
+	log      *slog.Logger
+	level    *slog.LevelVar
+	registry *prometheus.Registry
+	loaded   *daemon.ConfigMetrics
+
+	nc       *nats.Conn
+	stream   *store.Stream // set before the webhook is served
+	receiver *receiver.Receiver
+	watch    watch
+
+	mu     sync.Mutex // guards conf and others, and each policy that is made of them
+	start  *config.Relay
+	conf   *config.Relay
+	others []config.Venue // of the bucket
+	known  atomic.Pointer[known]
+}
+
+// known are the venues of the active policy.
+type known struct {
+	header string
+	ids    map[string]bool
+}
+
+// Run runs a relay until ctx ends, and stops it gracefully: requests in progress are answered.
+//
+// The webhook's port is opened when the venues are known. Before that a request could only be answered that its venue
+// is not allowed, after which the service gives it up; at a closed port it tries again, or another relay.
+func Run(ctx context.Context, o Options) error {
+	conf, err := config.LoadRelay(o.ConfigPath)
+	if err != nil {
+		return err
+	}
+	s := &server{o: o, level: new(slog.LevelVar), registry: daemon.NewRegistry(), start: conf, conf: conf}
+	s.level.Set(conf.Log.Slog())
+	s.log = daemon.NewLogger(o.Log, conf.Log.Format, s.level)
+	s.loaded = daemon.NewConfigMetrics(s.registry)
+	s.watch = watch{venues: s.venues, ready: s.notReady}
+	s.registry.MustRegister(&s.watch)
+	for _, w := range conf.Warnings {
+		s.log.Warn("configuration warning", "warning", w)
+	}
+
+	serving, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer stop(nil)
+	var wg sync.WaitGroup
+	run := func(name string, f func(context.Context) error) {
+		wg.Go(func() {
+			if err := f(serving); err != nil {
+				stop(fmt.Errorf("%s: %w", name, err))
+			}
+		})
+	}
+	if s.nc, err = natsaccess.Connect(ctx, natsaccess.Options{URLs: conf.NATS.URLs,
+		CredentialsFile: conf.NATS.CredsFile, Name: "ticketrail relay", Logger: s.log}); err != nil {
+		return err
+	}
+	defer s.disconnect()
+	// Before the servers are there: it says what a relay waits for.
+	metricsAt, err := s.serveMonitor(run)
+	if err != nil {
+		return errors.Join(err, end(stop, &wg))
+	}
+	starting, cancel := context.WithCancel(ctx)
+	defer cancel()
+	context.AfterFunc(serving, cancel)
+	webhookAt := ""
+	if err := s.open(starting, run); err == nil {
+		webhookAt, err = s.serveWebhook(run)
+		if err != nil {
+			return errors.Join(err, end(stop, &wg))
+		}
+		s.loaded.Loaded(true)
+		s.log.Info("ready", "webhook", webhookAt, "metrics", metricsAt, "venues", len(s.venues()))
+		s.notify("READY=1\nSTATUS=" + s.status())
+		s.wait(ctx, serving)
+	} else if starting.Err() == nil {
+		return errors.Join(err, end(stop, &wg))
+	}
+
+	cause := context.Cause(serving)
+	if cause == nil {
+		cause = context.Cause(ctx)
+	}
+	s.log.Info("stopping", "reason", cause)
+	s.notify("STOPPING=1\nSTATUS=answering the current requests")
+	_ = end(stop, &wg)
+	s.log.Info("stopped")
+	if ctx.Err() == nil { // a part failed
+		return cause
+	}
+	return nil
+}
+
+func end(stop context.CancelCauseFunc, wg *sync.WaitGroup) error {
+	stop(nil)
+	wg.Wait()
+	return nil
+}
+
+// wait reloads when it is told to, until ctx or serving ends.
+func (s *server) wait(ctx, serving context.Context) {
+	tick := time.NewTicker(statusEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.o.Reload:
+			s.reload()
+		case <-tick.C:
+			s.notify("STATUS=" + s.status())
+		case <-ctx.Done():
+			return
+		case <-serving.Done():
+			return
+		}
+	}
+}
+
+const (
+	statusEvery = 10 * time.Second
+	openWithin  = 10 * time.Second
+	openAgain   = time.Second
+)
+
+// open opens the stream, which waits for the servers, and reads the venues.
+func (s *server) open(ctx context.Context, run func(string, func(context.Context) error)) error {
+	conf, last := s.conf, ""
+	for {
+		// systemd must not give up on a relay that waits: see EXTEND_TIMEOUT_USEC in sd_notify(3).
+		s.notify("EXTEND_TIMEOUT_USEC=30000000\nSTATUS=" + s.status())
+		err := s.openOnce(ctx, conf)
+		if err == nil {
+			break
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err.Error() != last {
+			last = err.Error()
+			s.log.Warn("the relay waits for its servers", "err", err)
+		}
+		select {
+		case <-time.After(openAgain):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	first, once := make(chan struct{}), sync.Once{}
+	run("venues", func(ctx context.Context) error {
+		return s.stream.WatchVenues(ctx, func(all []store.Venue) {
+			s.setVenues(all)
+			once.Do(func() { close(first) })
+		})
+	})
+	for {
+		select {
+		case <-first:
+			run("watch", func(ctx context.Context) error { return s.watch.run(ctx, s.stream, s.log) })
+			return nil
+		case <-time.After(statusEvery):
+			s.notify("EXTEND_TIMEOUT_USEC=30000000\nSTATUS=" + s.status())
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (s *server) openOnce(ctx context.Context, conf *config.Relay) (err error) {
+	if !s.nc.IsConnected() {
+		return errors.Join(errors.New("none of nats.urls is reached"), s.nc.LastError())
+	}
+	ctx, cancel := context.WithTimeout(ctx, openWithin)
+	defer cancel()
+	if s.stream == nil {
+		// Its metrics can be registered once, so not before it is there.
+		reg := prometheus.NewRegistry()
+		stream, err := store.Open(ctx, s.nc, store.Options{Replicas: conf.NATS.Replicas, MaxAge: conf.NATS.DedupRetention,
+			MaxBytes: int64(conf.NATS.MaxBytes), MaxBody: int64(conf.Receiver.MaxBody), Logger: s.log, Registerer: reg})
+		if err != nil {
+			return err
+		}
+		s.registry.MustRegister(reg)
+		s.stream = stream
+	}
+	return s.ensureConsumers(ctx, conf)
+}
+
+// ensureConsumers makes those of the venues of the file; `relay venues add` makes the others.
+func (s *server) ensureConsumers(ctx context.Context, conf *config.Relay) error {
+	for _, v := range conf.Venues {
+		if err := s.stream.EnsureConsumer(ctx, v.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *server) serveMonitor(run func(string, func(context.Context) error)) (at string, err error) {
+	if s.o.Metrics == nil && s.conf.Metrics.Listen == "" {
+		return "", nil
+	}
+	l, err := daemon.Listen(s.o.Metrics, "metrics.listen", s.conf.Metrics.Listen)
+	if err != nil {
+		return "", err
+	}
+	mux := daemon.Monitor(s.registry, s.log, s.notReady)
+	s.watch.pages(mux)
+	run("metrics", func(ctx context.Context) error { return daemon.ServeMonitor(ctx, l, mux, s.log) })
+	return l.Addr().String(), nil
+}
+
+func (s *server) serveWebhook(run func(string, func(context.Context) error)) (at string, err error) {
+	l, err := daemon.Listen(s.o.Webhook, "receiver.listen", s.conf.Receiver.Listen)
+	if err != nil {
+		return "", err
+	}
+	files := httpserver.Files{}
+	files.Cert, files.Key = s.conf.WebhookFiles()
+	o, acme, err := daemon.Webhook(s.conf.Receiver.TLS, files, s.log.With("component", "receiver"), s.registry)
+	if err != nil {
+		return "", errors.Join(err, l.Close())
+	}
+	if acme != nil {
+		run("acme", acme.Run)
+	}
+	o.MaxConnections, o.Group = s.conf.Receiver.MaxConnections, s.receiver.Group
+	srv := s.receiver.HTTPServer()
+	srv.Handler = s.unlessUnsure(srv.Handler)
+	run("webhook", func(ctx context.Context) error { return httpserver.Serve(ctx, l, srv, o) })
+	return l.Addr().String(), nil
+}
+
+// disconnect sends what is under way, and closes the connection.
+func (s *server) disconnect() {
+	closed := make(chan struct{})
+	s.nc.SetClosedHandler(func(*nats.Conn) { close(closed) })
+	if err := s.nc.Drain(); err != nil { // it was not connected
+		s.nc.Close()
+	}
+	select {
+	case <-closed:
+	case <-time.After(5 * time.Second):
+		s.nc.Close()
+	}
+}
+
+func (s *server) notify(state string) {
+	if s.o.Notify != nil {
+		s.o.Notify(state)
+	}
+}
+
+// notReady says why no orders are accepted; empty if they are.
+func (s *server) notReady() string {
+	switch {
+	case s.nc == nil || !s.nc.IsConnected():
+		return "none of the NATS servers is reached: look at them, and at nats.urls"
+	case s.known.Load() == nil:
+		return "the venues are not known yet"
+	}
+	return s.watch.notReady()
+}
+
+// status is the line that `systemctl status` shows.
+func (s *server) status() string {
+	line := fmt.Sprintf("%d venues", len(s.venues()))
+	if why := s.notReady(); why != "" {
+		line = "accepting no orders: " + why
+	}
+	return strings.ReplaceAll(line, "\n", " ")
+}
+
+// envelope is the plan of a relay: it stores a request as it came. Which station gets what, the box decides.
+type envelope struct{}
+
+func (envelope) Split(req contract.PrintRequest, v plan.Venue, device string, received time.Time, _ plan.Names,
+) plan.Result {
+	return plan.Result{Request: ticket.Request{Venue: v.ID, ID: req.ID, Device: device, Received: received,
+		Body: req.Raw, Digest: plan.Digest(req)}}
+}

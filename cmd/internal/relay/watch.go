@@ -1,0 +1,191 @@
+package relay
+
+import (
+	"context"
+	_ "embed"
+	"html/template"
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"ticketrail/cmd/internal/admin"
+	"ticketrail/config"
+	store "ticketrail/receiver/relay"
+)
+
+// lookEvery is how often the servers are asked: as often as boxes report. With a thousand venues it takes them a second.
+const lookEvery = 20 * time.Second
+
+// A watch knows how all venues are, for metrics and for the page. It asks by itself and not at each scrape, so that
+// nobody can make the servers work by asking.
+type watch struct {
+	venues func() []config.Venue
+	ready  func() string
+	last   atomic.Pointer[Overview] // nil until the servers have answered once
+	failed atomic.Pointer[string]   // why they did not answer last; nil: they did
+}
+
+// run asks until ctx ends.
+func (w *watch) run(ctx context.Context, s *store.Stream, log *slog.Logger) error {
+	for {
+		attempt, cancel := context.WithTimeout(ctx, lookEvery)
+		o, err := Look(attempt, s, w.venues())
+		cancel()
+		if err == nil {
+			w.last.Store(&o)
+			w.failed.Store(nil)
+		} else if ctx.Err() == nil {
+			text := err.Error()
+			if was := w.failed.Swap(&text); was == nil || *was != text {
+				log.Warn("the servers do not say how the venues are", "err", err)
+			}
+		}
+		select {
+		case <-time.After(lookEvery):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// notReady says that the stream takes nothing, as far as is known.
+func (w *watch) notReady() string {
+	if why := w.failed.Load(); why != nil {
+		return *why
+	}
+	return ""
+}
+
+var (
+	descReady = prometheus.NewDesc("ticketrail_relay_ready",
+		"Whether print requests are accepted (1) or not (0), as /readyz says.", nil, nil)
+	descLooked = prometheus.NewDesc("ticketrail_relay_watched_timestamp_seconds",
+		"When the servers last said how the venues and the stream are.", nil, nil)
+	descOnline = prometheus.NewDesc("ticketrail_relay_site_online",
+		"Whether the venue's box was heard of within a minute (1) or not (0).", []string{"venue"}, nil)
+	descHeard = prometheus.NewDesc("ticketrail_relay_site_heard_timestamp_seconds",
+		"When the venue's box was last heard of; 0: never.", []string{"venue"}, nil)
+	descWaiting = prometheus.NewDesc("ticketrail_relay_site_waiting",
+		"Print requests that the venue's box has not fetched.", []string{"venue"}, nil)
+	descOldest = prometheus.NewDesc("ticketrail_relay_site_oldest_age_seconds",
+		"How long the oldest of them waits; 0 if none does.", []string{"venue"}, nil)
+	descLastRequest = prometheus.NewDesc("ticketrail_venue_last_request_timestamp_seconds",
+		"When the newest print request of the venue was stored; 0 if there is none within nats.dedup_retention.",
+		[]string{"venue"}, nil)
+	descOpen = prometheus.NewDesc("ticketrail_opening_hours",
+		"Whether the venue is open now (1) or not (0), by its hours. A venue without hours, or whose time zone is not "+
+			"known, has no series.", []string{"venue"}, nil)
+	descMessages = prometheus.NewDesc("ticketrail_relay_stream_messages", "Print requests in the stream.", nil, nil)
+	descBytes    = prometheus.NewDesc("ticketrail_relay_stream_bytes", "What they take on each server.", nil, nil)
+	descMaxBytes = prometheus.NewDesc("ticketrail_relay_stream_max_bytes",
+		"What they may take: nats.max_bytes. A full stream refuses orders.", nil, nil)
+	descReplica = prometheus.NewDesc("ticketrail_relay_replica_current",
+		"Whether the server has every print request (1), or is down or behind (0).", []string{"server"}, nil)
+)
+
+// Describe is that of a [prometheus.Collector].
+func (*watch) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{descReady, descLooked, descOnline, descHeard, descWaiting, descOldest,
+		descLastRequest, descOpen, descMessages, descBytes, descMaxBytes, descReplica} {
+		ch <- d
+	}
+}
+
+// Collect exports what is known.
+func (w *watch) Collect(ch chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	gauge(descReady, truth(w.ready() == ""))
+	o := w.last.Load()
+	if o == nil {
+		return
+	}
+	gauge(descLooked, seconds(o.At))
+	seen := map[string]bool{}
+	for _, s := range o.Sites {
+		if seen[s.Name] { // two files of two people
+			s.Name += " " + s.ID
+		}
+		seen[s.Name] = true
+		gauge(descOnline, truth(s.Online), s.Name)
+		gauge(descHeard, seconds(s.Heard), s.Name)
+		gauge(descWaiting, float64(s.Waiting), s.Name)
+		gauge(descLastRequest, seconds(s.LastRequest), s.Name)
+		age := 0.0
+		if !s.Oldest.IsZero() {
+			age = max(0, time.Since(s.Oldest).Seconds())
+		}
+		gauge(descOldest, age, s.Name)
+		if s.Open != nil {
+			gauge(descOpen, truth(*s.Open), s.Name)
+		}
+	}
+	gauge(descMessages, float64(o.Stream.Messages))
+	gauge(descBytes, float64(o.Stream.Bytes))
+	gauge(descMaxBytes, float64(max(0, o.Stream.MaxBytes)))
+	if o.Stream.Leader != "" {
+		gauge(descReplica, 1, o.Stream.Leader)
+	}
+	for _, r := range o.Stream.Replicas {
+		gauge(descReplica, truth(r.Current && !r.Offline), r.Name)
+	}
+}
+
+func truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func seconds(t time.Time) float64 {
+	if t.IsZero() {
+		return 0
+	}
+	return float64(t.UnixMilli()) / 1000
+}
+
+var (
+	//go:embed page.html
+	pageText string
+	//go:embed page.css
+	pageStyle []byte
+
+	page = template.Must(template.New("page").Funcs(template.FuncMap{"ago": Ago}).Parse(pageText))
+)
+
+// Ago is how long ago something was, for people.
+func Ago(now, at time.Time) string {
+	if at.IsZero() {
+		return "never"
+	}
+	return admin.Age(now.Sub(at)) + " ago"
+}
+
+// pages adds the page with all venues. It shows no order and no secret.
+func (w *watch) pages(mux *http.ServeMux) {
+	headers := func(h http.Header, kind string) {
+		h.Set("Content-Type", kind+"; charset=utf-8")
+		h.Set("Content-Security-Policy",
+			"default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cache-Control", "no-store")
+	}
+	mux.HandleFunc("GET /page.css", func(rw http.ResponseWriter, _ *http.Request) {
+		headers(rw.Header(), "text/css")
+		_, _ = rw.Write(pageStyle)
+	})
+	mux.HandleFunc("GET /{$}", func(rw http.ResponseWriter, _ *http.Request) {
+		headers(rw.Header(), "text/html")
+		_ = page.Execute(rw, struct {
+			Now      time.Time
+			NotReady string
+			*Overview
+		}{time.Now(), w.ready(), w.last.Load()}) // its only error is that the browser is gone
+	})
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/relay"
+)
+
+// sitesShown are on one screen; the worst are first.
+const sitesShown = 30
+
+func (c *cli) relayStatus() *cobra.Command {
+	var asJSON, all bool
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "show whether all is well at the relay and its venues",
+		Long: `status asks the NATS servers and shows what needs a person (FAIL), what works
+but not as it should (WARN) and what is fine (OK); then the venues, first those
+whose boxes were not heard of for longest, and how many requests wait for them.
+The exit code is 1 if something needs a person. It needs no running relay.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.askRelay(cmd.Context(), func(a *relay.Admin) error {
+				o, err := a.Overview(cmd.Context())
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					err = showJSON(c.out, o)
+				} else {
+					err = c.showSites(o, all)
+				}
+				if needed := o.NeedsPerson(); err == nil && len(needed) > 0 {
+					return fmt.Errorf("needs a person: %s", strings.Join(needed, ", "))
+				}
+				return err
+			})
+		},
+	}
+	jsonFlag(cmd, &asJSON)
+	cmd.Flags().BoolVar(&all, "all", false, fmt.Sprintf("show all venues, not only the first %d", sitesShown))
+	return cmd
+}
+
+func (c *cli) showSites(o relay.Overview, all bool) error {
+	findings := o.Findings
+	if len(findings) > sitesShown && !all {
+		findings = findings[:sitesShown]
+	}
+	text := overviewText(admin.Overview{Findings: findings}, columnsOf(c.out), coloured(c.out))
+	if n := len(o.Findings) - len(findings); n > 0 {
+		text += c.line(fmt.Sprintf("… and %d more: --all", n))
+	}
+	if err := write(c.out, text+"\n"); err != nil || len(o.Sites) == 0 {
+		return err
+	}
+	t := newTable(c.out, "VENUE", "BOX HEARD", "WAITING", "OLDEST", "LAST REQUEST")
+	sites := o.Sites
+	if len(sites) > sitesShown && !all {
+		sites = sites[:sitesShown]
+	}
+	for _, s := range sites {
+		oldest := "-"
+		if s.Waiting > 0 {
+			oldest = admin.Age(o.At.Sub(s.Oldest))
+		}
+		t.row(s.Name, relay.Ago(o.At, s.Heard), fmt.Sprint(s.Waiting), oldest, relay.Ago(o.At, s.LastRequest))
+	}
+	if n := len(o.Sites) - len(sites); n > 0 {
+		t.row(fmt.Sprintf("… and %d more: --all", n))
+	}
+	return t.end()
+}

@@ -1,0 +1,220 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ticketrail/cmd/internal/doctor"
+	"ticketrail/cmd/internal/natsaccess"
+	"ticketrail/cmd/internal/relay"
+	"ticketrail/config"
+	store "ticketrail/receiver/relay"
+)
+
+// operatorFlag is the file that a change of credentials is signed with.
+func operatorFlag(cmd *cobra.Command, file *string) {
+	cmd.Flags().StringVar(file, "operator", relay.OperatorFile, "the `file` operator.secret of relay init")
+}
+
+func outFlag(cmd *cobra.Command, file *string) {
+	cmd.Flags().StringVar(file, "out", "", "the credentials `file` to write (default ID.creds in this folder)")
+}
+
+func (c *cli) relayVenuesAdd() *cobra.Command {
+	var v store.Venue
+	var operator, out string
+	var ownSecret bool
+	cmd := &cobra.Command{
+		Use:   "add ID",
+		Short: "add a venue and write the credentials of its box",
+		Long: `add adds a venue to every relay at once, without a restart, and writes the
+credentials with which its box fetches its orders, and no others. Copy the file
+to the box, and nowhere else.`,
+		Example: `  ticketrail relay venues add 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11 \
+    --name "Harbour Grill" --timezone Australia/Melbourne \
+    --hours "daily 11:00-23:00"`,
+		Args: oneArg,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			v.ID = strings.ToLower(args[0])
+			if err := checkVenue(v); err != nil {
+				return err
+			}
+			o, err := natsaccess.ReadOperator(operator)
+			if err != nil {
+				return err
+			}
+			out = cmp.Or(out, v.ID+".creds")
+			return c.askRelay(cmd.Context(), func(a *relay.Admin) error {
+				secret, change, err := a.Add(cmd.Context(), o, v, ownSecret, out)
+				if err != nil {
+					return fmt.Errorf("add venue %s: %w", v.ID, err)
+				}
+				return c.showAdded(a.Conf, v, secret, out, change)
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&v.Name, "name", "", "what people call the venue; required")
+	f.StringVar(&v.Timezone, "timezone", "", "the venue's time `zone`, as Australia/Melbourne")
+	f.StringArrayVar(&v.Hours, "hours", nil,
+		"its opening `hours`, as \"mon-fri 11:30-14:30\"; repeat it for several; silence is an alert only then")
+	f.StringArrayVar(&v.Devices, "device", nil, "the `id` of a terminal that may send; repeat it (default: all may)")
+	f.BoolVar(&ownSecret, "secret", false, "give the venue an address of its own, with its own secret")
+	operatorFlag(cmd, &operator)
+	outFlag(cmd, &out)
+	return cmd
+}
+
+// checkVenue checks what a person typed.
+func checkVenue(v store.Venue) error {
+	if strings.TrimSpace(v.Name) == "" || singleLine(v.Name) != v.Name {
+		return usagef("--name %q is not a name: what do people call the venue?", v.Name)
+	}
+	if _, err := time.LoadLocation(v.Timezone); err != nil || v.Timezone == "Local" {
+		return usagef("--timezone %q is not the name of a time zone; for example Australia/Melbourne", v.Timezone)
+	}
+	for _, text := range v.Hours {
+		var h config.Hours
+		if err := h.UnmarshalText([]byte(text)); err != nil {
+			return usagef("--hours: %w", err)
+		}
+	}
+	return nil
+}
+
+// showAdded says what to enter at the service, and what to do on the box.
+func (c *cli) showAdded(conf *config.Relay, v store.Venue, secret, file string, change relay.Change) error {
+	var b strings.Builder
+	line := func(format string, args ...any) { b.WriteString(c.line(fmt.Sprintf(format, args...))) }
+	line("added %s", v.Name)
+	address, secretFile := doctor.WebhookAddress(conf.With(nil), config.Venue{})
+	line("")
+	line("The service posts for %s to:", v.Name)
+	if secret != "" {
+		address, secretFile = strings.TrimSuffix(address, "/")+"/"+secret, ""
+	}
+	line("  %s", address)
+	if secretFile != "" {
+		line("  and behind that the first line of %s", secretFile)
+	}
+	b.WriteString(c.boxLines(conf, v.ID, file))
+	return c.endChange(b.String(), change)
+}
+
+// boxLines are for the configuration of the box.
+func (c *cli) boxLines(conf *config.Relay, id, file string) string {
+	text := "\n" + c.line(fmt.Sprintf("Copy %s to /etc/ticketrail/relay.creds on the box, readable for ticketrail alone, "+
+		"and write into its configuration:", file)) + "source:\n  nats:\n"
+	for _, u := range conf.NATS.URLs {
+		text += "    - " + singleLine(u) + "\n"
+	}
+	return text + "  creds_file: relay.creds\n  venue: " + id + "\n"
+}
+
+// endChange ends the output with what a server that was away means.
+func (c *cli) endChange(text string, change relay.Change) error {
+	if len(change.Missing) > 0 {
+		text += "\n" + c.line("These servers have not said that they know of it, and get it from the others within a "+
+			"minute: "+strings.Join(change.Missing, ", "))
+	}
+	return write(c.out, text)
+}
+
+func (c *cli) relayVenuesList() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "list the venues of the relay's file and those that were added",
+		Args:  noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.askRelay(cmd.Context(), func(a *relay.Admin) error {
+				type venue struct {
+					ID        string   `json:"id"`
+					Name      string   `json:"name"`
+					Timezone  string   `json:"timezone,omitempty"`
+					Devices   []string `json:"devices"` // empty: all
+					OwnSecret bool     `json:"own_secret"`
+					InFile    bool     `json:"in_file"`
+				}
+				all := []venue{}
+				t := newTable(c.out, "VENUE", "ZONE", "DEVICES", "SECRET", "FROM", "ID")
+				for _, v := range a.Venues() {
+					one := venue{v.ID, v.Name, v.Timezone, append([]string{}, v.Devices...), len(v.Secrets) > 0, a.InFile(v.ID)}
+					all = append(all, one)
+					secret, from := "shared", "added"
+					if one.OwnSecret {
+						secret = "own"
+					}
+					if one.InFile {
+						from = "file"
+					}
+					t.row(v.Name, cmp.Or(v.Timezone, "-"), cmp.Or(strings.Join(v.Devices, ", "), "all"), secret, from, v.ID)
+				}
+				if asJSON {
+					return showJSON(c.out, all)
+				}
+				return t.end()
+			})
+		},
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+func (c *cli) relayVenuesRenew() *cobra.Command {
+	var operator, out string
+	cmd := &cobra.Command{
+		Use:   "renew ID",
+		Short: "write new credentials for a venue's box; the old ones end at once",
+		Long: `renew writes new credentials for the box of a venue, named by its id or its
+name. All before them are revoked at once, also for a connection that is open:
+for a box that was lost or replaced. Orders wait until the new file is there.`,
+		Args: oneArg,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.changeAccess(cmd.Context(), operator, args[0], func(a *relay.Admin, o *natsaccess.Operator,
+				v config.Venue) error {
+				file := cmp.Or(out, v.ID+".creds")
+				change, err := a.Renew(cmd.Context(), o, v.ID, file)
+				if err != nil {
+					return fmt.Errorf("renew the credentials of %s: %w", v.Name, err)
+				}
+				return c.endChange(c.line("renewed "+v.Name)+c.boxLines(a.Conf, v.ID, file), change)
+			})
+		},
+	}
+	operatorFlag(cmd, &operator)
+	outFlag(cmd, &out)
+	return cmd
+}
+
+func (c *cli) relayVenuesRemove() *cobra.Command {
+	var operator string
+	cmd := &cobra.Command{
+		Use:   "remove ID",
+		Short: "remove a venue; its box fetches nothing more",
+		Long: `remove removes a venue, named by its id or its name, from every relay at once:
+its requests are refused from then on, and its box's credentials end. What its
+box has not fetched is not printed, unless the venue is added again before the
+relay's nats.dedup_retention is over.`,
+		Args: oneArg,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.changeAccess(cmd.Context(), operator, args[0], func(a *relay.Admin, o *natsaccess.Operator,
+				v config.Venue) error {
+				if a.InFile(v.ID) {
+					return usagef("%s is in %s: remove it there first, and reload the relays", v.Name, c.relayConfig())
+				}
+				change, err := a.Remove(cmd.Context(), o, v.ID)
+				if err != nil {
+					return fmt.Errorf("remove venue %s: %w", v.ID, err)
+				}
+				return c.endChange(c.line("removed "+v.Name), change)
+			})
+		},
+	}
+	operatorFlag(cmd, &operator)
+	return cmd
+}
