@@ -134,7 +134,8 @@ func (k *checker) servers(at string, urls []string) {
 		// A user or a password in it is not repeated.
 		u, err := url.Parse(one)
 		if err != nil || u.Scheme != "tls" || u.Hostname() == "" || u.Port() == "" || u.User != nil ||
-			u.Host != net.JoinHostPort(u.Hostname(), u.Port()) || strings.Trim(u.Path, "/")+u.RawQuery+u.Fragment != "" {
+			u.Host != net.JoinHostPort(u.Hostname(), u.Port()) ||
+			strings.Trim(u.Path, "/")+u.RawQuery+u.Fragment != "" {
 			k.add(fmt.Sprintf("%s[%d]", at, i), "is not of the form tls://HOST:PORT; for example "+
 				"tls://relay1.example.com:4222")
 		}

@@ -32,7 +32,8 @@ func TestARelayNeedsOnlyItsServersAndCredentials(t *testing.T) {
 		t.Errorf("it has other defaults: %+v", r)
 	}
 	t.Setenv("TICKETRAIL_NATS_URLS", "tls://b:4222,tls://c:4222")
-	if r, err = loadRelay(t, goodRelay); err != nil || !slices.Equal(r.NATS.URLs, []string{"tls://b:4222", "tls://c:4222"}) {
+	want := []string{"tls://b:4222", "tls://c:4222"}
+	if r, err = loadRelay(t, goodRelay); err != nil || !slices.Equal(r.NATS.URLs, want) {
 		t.Errorf("with a variable it is %+v, %v", r, err)
 	}
 }

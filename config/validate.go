@@ -174,7 +174,8 @@ func (f *findings) mapping(path string, t reflect.Type, n *yaml.Node) bool {
 			of = t
 		case of == nil && len(f.problems) < maxProblems: // further problems are not shown
 			here := slices.Sorted(maps.Keys(known))
-			hint = cmp.Or(DidYouMean(name, here), otherSections(name, pathsOf(f.keys)), "; known here: "+strings.Join(here, ", "))
+			hint = cmp.Or(DidYouMean(name, here), otherSections(name, pathsOf(f.keys)),
+				"; known here: "+strings.Join(here, ", "))
 		}
 		full := join(path, name)
 		first := seen[name]

@@ -107,8 +107,8 @@ func (c *cli) showAdded(conf *config.Relay, v store.Venue, secret, file string, 
 
 // boxLines are for the configuration of the box.
 func (c *cli) boxLines(conf *config.Relay, id, file string) string {
-	text := "\n" + c.line(fmt.Sprintf("Copy %s to /etc/ticketrail/relay.creds on the box, readable for ticketrail alone, "+
-		"and write into its configuration:", file)) + "source:\n  nats:\n"
+	text := "\n" + c.line(fmt.Sprintf("Copy %s to /etc/ticketrail/relay.creds on the box, readable for ticketrail "+
+		"alone, and write into its configuration:", file)) + "source:\n  nats:\n"
 	for _, u := range conf.NATS.URLs {
 		text += "    - " + singleLine(u) + "\n"
 	}
@@ -143,7 +143,8 @@ func (c *cli) relayVenuesList() *cobra.Command {
 				all := []venue{}
 				t := newTable(c.out, "VENUE", "ZONE", "DEVICES", "SECRET", "FROM", "ID")
 				for _, v := range a.Venues() {
-					one := venue{v.ID, v.Name, v.Timezone, append([]string{}, v.Devices...), len(v.Secrets) > 0, a.InFile(v.ID)}
+					one := venue{v.ID, v.Name, v.Timezone, append([]string{}, v.Devices...), len(v.Secrets) > 0,
+						a.InFile(v.ID)}
 					all = append(all, one)
 					secret, from := "shared", "added"
 					if one.OwnSecret {
@@ -152,7 +153,8 @@ func (c *cli) relayVenuesList() *cobra.Command {
 					if one.InFile {
 						from = "file"
 					}
-					t.row(v.Name, cmp.Or(v.Timezone, "-"), cmp.Or(strings.Join(v.Devices, ", "), "all"), secret, from, v.ID)
+					t.row(v.Name, cmp.Or(v.Timezone, "-"), cmp.Or(strings.Join(v.Devices, ", "), "all"), secret, from,
+						v.ID)
 				}
 				if asJSON {
 					return showJSON(c.out, all)

@@ -20,8 +20,9 @@ type Package struct {
 // part of the daemon.
 var Packages = []Package{
 	{"cmd/ticketrail", "the daemon and its command line, one file per command", []string{
-		"cmd/internal/admin", "cmd/internal/app", "cmd/internal/doctor", "config",
-		"receiver/posapi", "receiver/plan", "printer/layout", "printer/profile", "queue/ticket",
+		"cmd/internal/admin", "cmd/internal/app", "cmd/internal/doctor", "cmd/internal/natsaccess",
+		"cmd/internal/relay", "config", "receiver/posapi", "receiver/plan", "receiver/relay",
+		"printer/layout", "printer/profile", "queue/ticket",
 	}},
 	// Programs that are never installed in a kitchen may import everything.
 	{"cmd/demo", "a whole kitchen in one process", []string{"..."}},
@@ -50,6 +51,10 @@ var Packages = []Package{
 	{"cmd/internal/daemon", "what the daemon on the box and the relay have in common", []string{
 		"config", "receiver", "receiver/contract", "printer/layout", "cmd/internal/admin", "cmd/internal/doctor",
 		"cmd/internal/httpserver",
+	}},
+	{"cmd/internal/relay", "the relay: the webhook of many venues, in the cloud", []string{
+		"config", "receiver", "receiver/contract", "receiver/plan", "receiver/relay", "queue/ticket",
+		"cmd/internal/admin", "cmd/internal/daemon", "cmd/internal/httpserver", "cmd/internal/natsaccess",
 	}},
 	{"cmd/internal/natsaccess", "keys, certificates and credentials of the relay's NATS servers", nil},
 	{"cmd/internal/httpserver", "runs the HTTP servers, gets and reloads certificates", nil},

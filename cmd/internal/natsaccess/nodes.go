@@ -159,7 +159,7 @@ func (o *Operator) WriteNodes(dir string, nodes []Node) (folders []string, err e
 		}
 		var conf strings.Builder
 		err := configuration.Execute(&conf, map[string]any{
-			"Name": name, "Listen": n.listen(0), "Advertise": n.address(0), "MaxPayload": MaxPayload,
+			"Name": fmt.Sprintf("n%d", i+1), "Listen": n.listen(0), "Advertise": n.address(0), "MaxPayload": MaxPayload,
 			"Monitor": net.JoinHostPort("127.0.0.1", strconv.Itoa(n.MonitorPort())),
 			"Etc":     n.Etc, "Data": n.Data, "Routes": routes,
 			"ClusterListen": n.listen(clusterOffset), "ClusterAdvertise": n.address(clusterOffset),

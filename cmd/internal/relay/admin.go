@@ -36,9 +36,13 @@ func OpenAdmin(ctx context.Context, conf *config.Relay) (*Admin, error) {
 		return nil, err
 	}
 	if !nc.IsConnected() {
-		defer nc.Close()
-		return nil, fmt.Errorf("none of nats.urls is reached (%w): are the servers running, and is this machine "+
-			"allowed to connect to them?", errors.Join(nc.LastError()))
+		why := ""
+		if err := nc.LastError(); err != nil {
+			why = " (" + err.Error() + ")"
+		}
+		nc.Close()
+		return nil, fmt.Errorf("none of nats.urls is reached%s: are the servers running, and is this machine "+
+			"allowed to connect to them?", why)
 	}
 	a := &Admin{Conf: conf, nc: nc}
 	// The same as the relay's, so that the first command on new servers works too.
@@ -126,8 +130,8 @@ func (a *Admin) check(v *store.Venue) error {
 	for _, other := range a.Venues() {
 		switch {
 		case other.ID == v.ID:
-			return fmt.Errorf("there is a venue %s already, %s: for new credentials, ticketrail relay venues renew %[1]s",
-				v.ID, other.Name)
+			return fmt.Errorf("there is a venue %s already, %s: "+
+				"for new credentials, ticketrail relay venues renew %[1]s", v.ID, other.Name)
 		case strings.EqualFold(other.Name, v.Name):
 			return fmt.Errorf("venue %s has that name already: choose another one", other.ID)
 		}

@@ -121,7 +121,8 @@ func (o *Overview) findSite(s Site) {
 	case away > offlineFor && s.Open == nil:
 		o.find(admin.Warn, "venue", s.Name+": its box "+silent, "")
 	case s.Online && s.Waiting > 0 && o.At.Sub(s.Oldest) > stuckFor:
-		o.find(admin.Fail, "venue", s.Name+": its box is there and takes nothing"+waits, "run ticketrail status on the box")
+		o.find(admin.Fail, "venue", s.Name+": its box is there and takes nothing"+waits,
+			"run ticketrail status on the box")
 	case s.Online && s.Report.Problems > 0:
 		o.find(admin.Warn, "venue", s.Name+": its box needs a person", "run ticketrail status on the box")
 	}
@@ -130,10 +131,9 @@ func (o *Overview) findSite(s Site) {
 func (o *Overview) findStream() {
 	st := o.Stream
 	used := float64(st.Bytes) / float64(max(st.MaxBytes, 1))
-	text := fmt.Sprintf("%d requests, %s of %s", st.Messages, config.Size(st.Bytes>>20<<20), config.Size(st.MaxBytes))
+	text := fmt.Sprintf("%d requests, %s of %s", st.Messages, roughly(st.Bytes), config.Size(st.MaxBytes))
 	if st.MaxBytes <= 0 {
-		text = fmt.Sprintf("%d requests, %s", st.Messages, config.Size(st.Bytes>>20<<20))
-		used = 0
+		text, used = fmt.Sprintf("%d requests, %s", st.Messages, roughly(st.Bytes)), 0
 	}
 	const do = "raise nats.max_bytes, if the servers have the disk, or lower nats.dedup_retention"
 	switch {
@@ -154,8 +154,8 @@ func (o *Overview) findStream() {
 	case st.Leader == "" && len(st.Replicas) > 0:
 		o.find(admin.Fail, "servers", "the stream has no leader: no orders are accepted", "start the NATS servers")
 	case len(down) > 0:
-		o.find(admin.Fail, "servers", strings.Join(down, ", ")+" is down or behind: if another one ends too, no orders "+
-			"are accepted", "look at nats-server there")
+		o.find(admin.Fail, "servers", strings.Join(down, ", ")+" is down or behind: if another one ends too, no "+
+			"orders are accepted", "look at nats-server there")
 	default:
 		o.find(admin.OK, "servers", fmt.Sprintf("%d of %[1]d have every request", len(st.Replicas)+1), "")
 	}
@@ -166,6 +166,18 @@ func (o *Overview) findStream() {
 		}
 	}
 	o.find(admin.OK, "venues", fmt.Sprintf("%d of %d boxes are online", online, len(o.Sites)), "")
+}
+
+// roughly is a size for people.
+func roughly(bytes uint64) config.Size {
+	const kib, mib = 1 << 10, 1 << 20
+	switch {
+	case bytes >= 10*mib:
+		bytes -= bytes % mib
+	case bytes >= 10*kib:
+		bytes -= bytes % kib
+	}
+	return config.Size(bytes)
 }
 
 // NeedsPerson is as that of a box.

@@ -221,8 +221,9 @@ func (s *server) openOnce(ctx context.Context, conf *config.Relay) (err error) {
 	if s.stream == nil {
 		// Its metrics can be registered once, so not before it is there.
 		reg := prometheus.NewRegistry()
-		stream, err := store.Open(ctx, s.nc, store.Options{Replicas: conf.NATS.Replicas, MaxAge: conf.NATS.DedupRetention,
-			MaxBytes: int64(conf.NATS.MaxBytes), MaxBody: int64(conf.Receiver.MaxBody), Logger: s.log, Registerer: reg})
+		stream, err := store.Open(ctx, s.nc, store.Options{Replicas: conf.NATS.Replicas,
+			MaxAge: conf.NATS.DedupRetention, MaxBytes: int64(conf.NATS.MaxBytes),
+			MaxBody: int64(conf.Receiver.MaxBody), Logger: s.log, Registerer: reg})
 		if err != nil {
 			return err
 		}

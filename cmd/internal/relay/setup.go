@@ -100,7 +100,8 @@ func newSecret() (string, error) {
 // text is the relay's configuration.
 func (s Setup) text() string {
 	var b strings.Builder
-	b.WriteString(`# The configuration of a ticketrail relay, written by "ticketrail relay init". Every relay has the same.
+	b.WriteString(`# The configuration of a ticketrail relay, written by "ticketrail relay init". Every relay has the
+# same.
 
 receiver:
   # A load balancer or a proxy with HTTPS is before it. Without one, see receiver.tls in the manual.

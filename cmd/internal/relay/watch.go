@@ -16,7 +16,7 @@ import (
 	store "ticketrail/receiver/relay"
 )
 
-// lookEvery is how often the servers are asked: as often as boxes report. With a thousand venues it takes them a second.
+// lookEvery is how often the servers are asked: as often as boxes report. With a thousand venues it takes a second.
 const lookEvery = 20 * time.Second
 
 // A watch knows how all venues are, for metrics and for the page. It asks by itself and not at each scrape, so that

@@ -33,8 +33,14 @@ type Options struct {
 	// Config returns more configuration for a node, counted from 0: accounts, operator, TLS. Nil: none.
 	Config func(node int) string
 
+	// Files are configurations that are there already, used instead of Dir, Nodes and Config.
+	Files []File
+
 	Logger *slog.Logger // nil: nothing is logged
 }
+
+// A File is the configuration of a node: its path, and the addresses in it. server_name is n and a number from 1.
+type File struct{ Path, Client, Status string }
 
 // A Cluster is running servers. It is safe for concurrent use.
 type Cluster struct {
@@ -44,7 +50,7 @@ type Cluster struct {
 
 type node struct {
 	name                  string
-	dir                   string
+	config                string // file
 	client, route, status string // addresses
 
 	mu      sync.Mutex // guards the fields below
@@ -75,9 +81,13 @@ func New(ctx context.Context, o Options) (*Cluster, error) {
 		return nil, err
 	}
 	c := &Cluster{o: o}
-	for i := range o.Nodes {
+	for i, f := range o.Files {
+		n := &node{name: fmt.Sprintf("n%d", i+1), config: f.Path, client: f.Client, status: f.Status}
+		c.nodes = append(c.nodes, n)
+	}
+	for i := len(o.Files); i < o.Nodes; i++ {
 		n := &node{name: fmt.Sprintf("n%d", i+1)}
-		n.dir = filepath.Join(o.Dir, n.name)
+		n.config = filepath.Join(o.Dir, n.name, "nats.conf")
 		for _, address := range []*string{&n.client, &n.route, &n.status} {
 			if *address, err = freeAddress(); err != nil {
 				return nil, err
@@ -86,11 +96,13 @@ func New(ctx context.Context, o Options) (*Cluster, error) {
 		c.nodes = append(c.nodes, n)
 	}
 	for i, n := range c.nodes {
-		if err := os.MkdirAll(n.dir, 0o700); err != nil {
-			return nil, err
-		}
-		if err := os.WriteFile(n.config(), []byte(c.configText(i)), 0o600); err != nil {
-			return nil, err
+		if len(o.Files) == 0 {
+			if err := os.MkdirAll(n.dir(), 0o700); err != nil {
+				return nil, err
+			}
+			if err := os.WriteFile(n.config, []byte(c.configText(i)), 0o600); err != nil {
+				return nil, err
+			}
 		}
 		if err := n.start(binary, o.Logger); err != nil {
 			c.Stop()
@@ -118,7 +130,7 @@ func freeAddress() (string, error) {
 	return "", err
 }
 
-func (n *node) config() string { return filepath.Join(n.dir, "nats.conf") }
+func (n *node) dir() string { return filepath.Dir(n.config) }
 
 // configText is what matters of a production node's configuration: every message is synced before it is
 // acknowledged.
@@ -126,7 +138,7 @@ func (c *Cluster) configText(i int) string {
 	n := c.nodes[i]
 	var b strings.Builder
 	fmt.Fprintf(&b, "server_name: %s\nlisten: %q\nhttp: %q\nmax_payload: %d\n", n.name, n.client, n.status, MaxPayload)
-	fmt.Fprintf(&b, "jetstream { store_dir: %q, sync_interval: always }\n", n.dir)
+	fmt.Fprintf(&b, "jetstream { store_dir: %q, sync_interval: always }\n", n.dir())
 	if len(c.nodes) > 1 {
 		var routes []string
 		for _, other := range c.nodes {
@@ -146,12 +158,12 @@ func (n *node) start(binary string, log *slog.Logger) error {
 	if n.process != nil {
 		return nil
 	}
-	out, err := os.OpenFile(filepath.Join(n.dir, "server.log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	out, err := os.OpenFile(filepath.Join(n.dir(), "server.log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = out.Close() }()
-	process := exec.Command(binary, "-c", n.config())
+	process := exec.Command(binary, "-c", n.config)
 	process.Stdout, process.Stderr, process.SysProcAttr = out, out, dieWithParent
 	if err := process.Start(); err != nil {
 		return fmt.Errorf("start nats-server %s: %w", n.name, err)
@@ -233,7 +245,7 @@ func (c *Cluster) PID(i int) int {
 
 // Log is what a node has logged.
 func (c *Cluster) Log(i int) string {
-	text, err := os.ReadFile(filepath.Join(c.nodes[i].dir, "server.log"))
+	text, err := os.ReadFile(filepath.Join(c.nodes[i].dir(), "server.log"))
 	if err != nil {
 		return err.Error()
 	}

@@ -1,0 +1,151 @@
+package relay
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"ticketrail/config"
+	store "ticketrail/receiver/relay"
+)
+
+var at = time.Date(2026, 7, 3, 19, 30, 0, 0, time.UTC) // a Friday
+
+func TestThePersonIsCalledForWhatCostsOrders(t *testing.T) {
+	all := [7]bool{true, true, true, true, true, true, true}
+	open := config.Venue{ID: grill, Name: "Grill", Timezone: "UTC", Hours: []config.Hours{{Days: all, To: 1440}}}
+	closed := open
+	closed.Hours = []config.Hours{{Days: all, From: 60, To: 90}}
+	unknown := config.Venue{ID: grill, Name: "Grill"}
+	// A site whose box was heard of so long ago, with so many requests, of which the oldest waits so long.
+	site := func(heard time.Duration, waiting uint64, oldest time.Duration) store.Site {
+		s := store.Site{Venue: grill, Waiting: waiting}
+		if heard >= 0 {
+			s.Heard = at.Add(-heard)
+		}
+		if waiting > 0 {
+			s.Oldest = at.Add(-oldest)
+		}
+		return s
+	}
+	const never = -1
+	problems := site(time.Second, 0, 0)
+	problems.Report.Problems = 1
+	fine := store.State{MaxBytes: 1000, Leader: "n1", MaxAge: 72 * time.Hour,
+		Replicas: []store.Replica{{Name: "n2", Current: true}, {Name: "n3", Current: true}}}
+	with := func(change func(*store.State)) store.State { s := fine; change(&s); return s }
+	full := func(bytes uint64) store.State { return with(func(s *store.State) { s.Bytes = bytes }) }
+	here := site(10*time.Second, 0, 0)
+	for name, k := range map[string]struct {
+		venue      config.Venue
+		site       store.Site
+		state      store.State
+		want, text string
+	}{
+		"all is well": {open, here, fine, "ok", ""},
+		"a box is away while it is open": {open, site(time.Hour, 0, 0), fine, "fail",
+			"its box was not heard of for 1h0m"},
+		"a box restarts":                {open, site(2*time.Minute, 0, 0), fine, "ok", ""},
+		"a box is off while it is shut": {closed, site(time.Hour, 0, 0), fine, "ok", ""},
+		"a box without hours is away":   {unknown, site(time.Hour, 0, 0), fine, "warn", "not heard of for 1h0m"},
+		"orders wait for a box that is away": {closed, site(never, 2, time.Hour), fine, "fail",
+			"its box was never heard of; 2 requests wait, the oldest for 1h0m"},
+		"orders wait although the box is there": {open, site(time.Second, 1, 10*time.Minute), fine, "fail",
+			"is there and takes nothing"},
+		"an order waits for a moment": {open, site(time.Second, 1, time.Second), fine, "ok", ""},
+		"orders are about to be dropped": {unknown, site(60*time.Hour, 1, 60*time.Hour), fine, "fail",
+			"about to lose orders: a request is kept for 3d0h"},
+		"the box has problems":    {open, problems, fine, "warn", "needs a person"},
+		"nobody made credentials": {open, store.Site{}, fine, "fail", "no box can fetch them"},
+		"a removed venue has orders": {config.Venue{ID: bar, Name: "Bar"}, site(never, 1, time.Hour), fine, "fail",
+			"is no venue any more; 1 requests wait"},
+		"the stream fills":              {open, here, full(750), "warn", "750B of 1000B"},
+		"the stream is as good as full": {open, here, full(950), "fail", "nearly full"},
+		"the stream has no limit":       {open, here, with(func(s *store.State) { s.MaxBytes = -1 }), "ok", ""},
+		"a server is down": {open, here, with(func(s *store.State) {
+			s.Replicas = []store.Replica{{Name: "n2", Current: true}, {Name: "n3", Offline: true}}
+		}), "fail", "n3 is down or behind"},
+		"there is no leader": {open, here, with(func(s *store.State) { s.Leader = "" }), "fail", "no leader"},
+	} {
+		o := overview(at, []config.Venue{k.venue}, k.state, []store.Site{k.site})
+		text := ""
+		for _, f := range o.Findings {
+			text += string(f.Level) + " " + f.Text + "\n"
+		}
+		if string(o.Findings[0].Level) != k.want || !strings.Contains(text, k.text) ||
+			(len(o.NeedsPerson()) > 0) != (k.want == "fail") {
+			t.Errorf("%s: want %s with %q, got\n%s", name, k.want, k.text, text)
+		}
+	}
+}
+
+func TestTheVenueThatWasSilentForLongestIsFirst(t *testing.T) {
+	venues := []config.Venue{{ID: "a", Name: "now"}, {ID: "b", Name: "never"}, {ID: "c", Name: "yesterday"}}
+	sites := []store.Site{{Venue: "a", Heard: at}, {Venue: "b"}, {Venue: "c", Heard: at.Add(-24 * time.Hour)}}
+	names := ""
+	for _, s := range overview(at, venues, store.State{}, sites).Sites {
+		names += s.Name + " "
+	}
+	if names != "never yesterday now " {
+		t.Errorf("the order is %s", names)
+	}
+}
+
+func TestThePageShowsAHostileNameAsTextAndLoadsNothingFromElsewhere(t *testing.T) {
+	w := &watch{ready: func() string { return "<b>no</b>" }}
+	mux := http.NewServeMux()
+	w.pages(mux)
+	get := func(path string) *httptest.ResponseRecorder {
+		r := httptest.NewRecorder()
+		mux.ServeHTTP(r, httptest.NewRequest("GET", path, nil))
+		return r
+	}
+	if text := get("/").Body.String(); !strings.Contains(text, "have not said yet") {
+		t.Errorf("before it knows anything it shows\n%s", text)
+	}
+	o := overview(at, []config.Venue{{ID: grill, Name: `<script>alert(1)</script>`}}, store.State{},
+		[]store.Site{{Venue: grill, Waiting: 3, Oldest: at.Add(-time.Hour)}})
+	w.last.Store(&o)
+	r := get("/")
+	text := r.Body.String()
+	if strings.Contains(text, "<script") || strings.Contains(text, "<b>no") || !strings.Contains(text, "1h0m ago") ||
+		strings.Contains(text, "://") {
+		t.Errorf("it shows\n%s", text)
+	}
+	policy := r.Header().Get("Content-Security-Policy")
+	if !strings.HasPrefix(policy, "default-src 'none'; style-src 'self';") {
+		t.Errorf("its policy is %s", policy)
+	}
+	style := get("/page.css")
+	if style.Code != 200 || !strings.HasPrefix(style.Header().Get("Content-Type"), "text/css") {
+		t.Errorf("its style is %d %v", style.Code, style.Header())
+	}
+	if get("/other").Code != 404 {
+		t.Error("another path shows something")
+	}
+}
+
+func TestTwoVenuesOfOneNameHaveTwoSeries(t *testing.T) {
+	w := &watch{ready: func() string { return "" }}
+	o := overview(at, []config.Venue{{ID: grill, Name: "Grill"}, {ID: bar, Name: "Grill"}},
+		store.State{Leader: "n1", Replicas: []store.Replica{{Name: "n2"}}}, []store.Site{{Venue: grill}, {Venue: bar}})
+	w.last.Store(&o)
+	reg := prometheus.NewPedanticRegistry()
+	reg.MustRegister(w)
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	series := map[string]int{}
+	for _, f := range families {
+		series[f.GetName()] = len(f.GetMetric())
+	}
+	if series["ticketrail_relay_site_online"] != 2 || series["ticketrail_relay_replica_current"] != 2 ||
+		series["ticketrail_relay_ready"] != 1 {
+		t.Errorf("the series are %v", series)
+	}
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"ticketrail/cmd/internal/natsaccess"
+	"ticketrail/receiver/relay/natstest"
+)
+
+// runCommand runs a command and returns its exit code and what it prints.
+func runCommand(t *testing.T, args ...string) (code int, out, errs string) {
+	t.Helper()
+	var o, e bytes.Buffer
+	code = (&cli{in: strings.NewReader(""), out: &o, err: &e}).run(t.Context(), args)
+	return code, o.String(), e.String()
+}
+
+func TestRelayInitWritesWhatServersAndRelaysNeedOrNothing(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "relay")
+	for _, wrong := range [][]string{
+		{dir}, {dir, "--node", "a", "--node", "b"}, {dir, "--node", "a:x"}, {dir, "--node", "a b"},
+		{dir, "--node", "a", "--url", "http://a"}, {filepath.Dir(dir), "--node", "a"},
+	} {
+		if code, _, errs := runCommand(t, append([]string{"relay", "init"}, wrong...)...); code != exitUsage {
+			t.Errorf("%v ends with %d: %s", wrong, code, errs)
+		}
+	}
+	nodes := []string{"--node", "n1.example.com", "--node", "n2.example.com", "--node", "n3.example.com:4333"}
+	args := append([]string{"relay", "init", dir, "--url", "https://orders.example.com"}, nodes...)
+	code, out, errs := runCommand(t, args...)
+	if code != exitOK || !strings.Contains(out, "n3.example.com: "+dir+"/node3") {
+		t.Fatalf("it ends with %d: %s%s", code, out, errs)
+	}
+	for name, want := range map[string][]string{
+		"operator.secret": {"-----BEGIN OPERATOR NKEY SEED-----"}, "relay/relay.creds": {"TRUSTED CERTIFICATE"},
+		"relay/relay.secret": {""},
+		"relay/relay.yaml":   {"tls://n3.example.com:4333", "replicas: 3", "https://orders.example.com"},
+		"node1/node.key":     {"PRIVATE KEY"}, "node2/clients-ca.crt": {"CERTIFICATE"},
+		"node3/nodes-ca.crt": {"CERTIFICATE"},
+		"node3/nats-server.conf": {"sync_interval: always", `"tls://n1.example.com:6222"`,
+			`store_dir: "/var/lib/nats/jetstream"`, `cert_file: "/etc/nats/node.crt"`, `http: "127.0.0.1:8333"`, "verify: true", "max_payload: 12582912"},
+	} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range want {
+			if !strings.Contains(string(text), w) {
+				t.Errorf("%s lacks %s", name, w)
+			}
+		}
+		if st, err := os.Stat(filepath.Join(dir, name)); err != nil || st.Mode().Perm() != 0o600 {
+			t.Errorf("%s has the mode %v, %v", name, st.Mode(), err)
+		}
+	}
+	if code, _, errs := runCommand(t, args...); code != exitUsage || !strings.Contains(errs, "replaces nothing") {
+		t.Errorf("again it ends with %d: %s", code, errs)
+	}
+}
+
+func TestTheVenuesOfARelayAreAddedRenewedAndRemovedByCommands(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "relay")
+	node := natsaccess.Node{Host: "127.0.0.1", Port: 10_000 + rand.IntN(20_000)}
+	if code, out, errs := runCommand(t, "relay", "init", dir, "--node", strings.TrimPrefix(node.URL(), "tls://"),
+		"--url", "https://orders.example.com"); code != exitOK || !strings.Contains(out, "nats-server -c "+dir) {
+		t.Fatalf("init ends with %d: %s%s", code, out, errs)
+	}
+	natstest.FilesForTest(t, []natstest.File{{Path: filepath.Join(dir, "node1", "nats-server.conf"),
+		Client: strings.TrimPrefix(node.URL(), "tls://"), Status: fmt.Sprintf("127.0.0.1:%d", node.MonitorPort())}})
+	conf, creds := filepath.Join(dir, "relay", "relay.yaml"), filepath.Join(dir, "grill.creds")
+	relay := func(want int, args ...string) (out, errs string) {
+		t.Helper()
+		code, out, errs := runCommand(t, append(append([]string{"relay"}, args...), "--config", conf)...)
+		if code != want {
+			t.Fatalf("%v ends with %d, want %d: %s%s", args, code, want, out, errs)
+		}
+		return out, errs
+	}
+	operator, out := "--operator="+filepath.Join(dir, "operator.secret"), "--out="+creds
+	for _, wrong := range [][]string{{}, {"--name", "a\x1bb"}, {"--name", "Grill", "--timezone", "Nowhere"},
+		{"--name", "Grill", "--hours", "never"}} {
+		relay(exitUsage, append([]string{"venues", "add", venueID, operator, out}, wrong...)...)
+	}
+	added, _ := relay(exitOK, "venues", "add", venueID, "--name", "Harbour Grill", "--timezone", "Australia/Melbourne",
+		"--hours", "daily 00:00-24:00", "--secret", operator, out)
+	for _, want := range []string{"https://orders.example.com/webhooks/print/", "source:\n  nats:\n    - " + node.URL(),
+		"creds_file: relay.creds", creds} {
+		if !strings.Contains(added, want) {
+			t.Errorf("add lacks %s:\n%s", want, added)
+		}
+	}
+	first, err := natsaccess.ReadCredentials(creds)
+	if err != nil || first.Name != venueID {
+		t.Fatalf("the credentials are of %v, %v", first, err)
+	}
+	_, errs := relay(exitProblem, "venues", "add", venueID, "--name", "X", operator, out+"2")
+	if !strings.Contains(errs, "venues renew "+venueID) {
+		t.Errorf("adding it again says %s", errs)
+	}
+	list, _ := relay(exitOK, "venues", "list")
+	if !strings.Contains(list, "Harbour Grill") || !strings.Contains(list, "own") {
+		t.Errorf("the list is\n%s", list)
+	}
+	status, errs := relay(exitProblem, "status")
+	if !strings.Contains(status, "FAIL  venue    Harbour Grill: its box was never heard of") ||
+		!strings.Contains(errs, "needs a person: venue") {
+		t.Errorf("the status is\n%s%s", status, errs)
+	}
+	for line := range strings.Lines(overviewOf(status)) {
+		if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 80 {
+			t.Errorf("the table has %d columns: %s", n, line)
+		}
+	}
+	var parsed struct {
+		Sites []struct{ ID string }
+	}
+	text, _ := relay(exitProblem, "status", "--json")
+	err = json.Unmarshal([]byte(text), &parsed)
+	if err != nil || len(parsed.Sites) != 1 || parsed.Sites[0].ID != venueID {
+		t.Errorf("as JSON it is %v, %s", err, text)
+	}
+	relay(exitOK, "venues", "renew", "harbour grill", operator, out)
+	second, err := natsaccess.ReadCredentials(creds)
+	if err != nil || second.User == first.User || second.Name != venueID {
+		t.Errorf("the new credentials are of %v, %v", second, err)
+	}
+	relay(exitProblem, "venues", "renew", "nobody", operator, out)
+	relay(exitProblem, "venues", "renew", venueID, "--operator="+creds, out)
+	relay(exitOK, "venues", "remove", venueID, operator)
+	if list, _ := relay(exitOK, "venues", "list", "--json"); strings.TrimSpace(list) != "[]" {
+		t.Errorf("after remove the list is\n%s", list)
+	}
+}
+
+// overviewOf is the table of a status.
+func overviewOf(status string) string {
+	_, table, _ := strings.Cut(status, "\n\n")
+	return table
+}
