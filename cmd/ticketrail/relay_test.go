@@ -46,7 +46,8 @@ func TestRelayInitWritesWhatServersAndRelaysNeedOrNothing(t *testing.T) {
 		"node1/node.key":     {"PRIVATE KEY"}, "node2/clients-ca.crt": {"CERTIFICATE"},
 		"node3/nodes-ca.crt": {"CERTIFICATE"},
 		"node3/nats-server.conf": {"sync_interval: always", `"tls://n1.example.com:6222"`,
-			`store_dir: "/var/lib/nats/jetstream"`, `cert_file: "/etc/nats/node.crt"`, `http: "127.0.0.1:8333"`, "verify: true", "max_payload: 12582912"},
+			`store_dir: "/var/lib/nats/jetstream"`, `cert_file: "/etc/nats/node.crt"`,
+			`http: "127.0.0.1:8333"`, "verify: true", "max_payload: 12582912"},
 	} {
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
