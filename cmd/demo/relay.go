@@ -199,7 +199,8 @@ func (r *relayDemo) join(ctx context.Context, creds, metrics string) error {
 		return err
 	}
 	r.leave = nc.Close
-	if err := until(ctx, "the servers", func(context.Context) (bool, error) { return nc.IsConnected(), nil }); err != nil {
+	connected := func(context.Context) (bool, error) { return nc.IsConnected(), nil }
+	if err := until(ctx, "the servers", connected); err != nil {
 		return err
 	}
 	c := config.DefaultRelay() // as the relay has opened it
@@ -246,13 +247,15 @@ log: { level: error }
 	running, halt := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- daemon.Run(running, daemon.Options{ConfigPath: conf, Webhook: webhook, Metrics: metrics, Log: os.Stderr})
+		ended <- daemon.Run(running,
+			daemon.Options{ConfigPath: conf, Webhook: webhook, Metrics: metrics, Log: os.Stderr})
 	}()
 	end = func() error { r.leave(); halt(); return <-ended }
 	if err := r.join(ctx, creds, metrics.Addr().String()); err != nil {
 		return "", nil, errors.Join(err, end())
 	}
 	url = "http://" + webhook.Addr().String() + path
-	r.say("  venues and servers   http://%s/\n  relay's webhook      %s\n  configuration        %s", metrics.Addr(), url, conf)
+	r.say("  venues and servers   http://%s/\n  relay's webhook      %s\n  configuration        %s",
+		metrics.Addr(), url, conf)
 	return url, end, nil
 }

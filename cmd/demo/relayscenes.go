@@ -179,7 +179,8 @@ func (r *relayDemo) status(ctx context.Context) error {
 				up++
 			}
 		}
-		lines = append(lines, fmt.Sprintf("%d of %d servers have all %d requests", up, len(state.Replicas)+1, state.Messages))
+		lines = append(lines,
+			fmt.Sprintf("%d of %d servers have all %d requests", up, len(state.Replicas)+1, state.Messages))
 		return true, nil
 	})
 	for _, line := range lines {
