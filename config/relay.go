@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -31,7 +32,7 @@ type Relay struct {
 
 // NATS are the servers that keep the requests, and how they keep them.
 type NATS struct {
-	// URLs are the addresses of the servers, as tls://relay1.example.com:4222. Required. Needs a restart.
+	// URLs are the addresses of the servers, as tls://relay-1.example.com:4222. Required. Needs a restart.
 	URLs []string `mapstructure:"urls" reload:"restart"`
 	// CredsFile names the relay's own credentials, which `ticketrail relay init` writes. It is read again whenever the
 	// connection is made. Required. Another name needs a restart.
@@ -128,16 +129,21 @@ func (r *Relay) NeedsRestart(old *Relay) []string {
 // servers checks the addresses of NATS servers.
 func (k *checker) servers(at string, urls []string) {
 	if len(urls) == 0 {
-		k.add(at, "is missing; for example [tls://relay1.example.com:4222]")
+		k.add(at, "is missing; for example [tls://relay-1.example.com:4222]")
 	}
 	for i, one := range urls {
-		// A user or a password in it is not repeated.
 		u, err := url.Parse(one)
-		if err != nil || u.Scheme != "tls" || u.Hostname() == "" || u.Port() == "" || u.User != nil ||
-			u.Host != net.JoinHostPort(u.Hostname(), u.Port()) ||
+		port := ""
+		if err == nil {
+			port = u.Port()
+		}
+		// A user or a password in it is not repeated.
+		n, bad := strconv.ParseUint(port, 10, 16)
+		if err != nil || u.Scheme != "tls" || u.Hostname() == "" || bad != nil || n == 0 ||
+			u.User != nil || u.Host != net.JoinHostPort(u.Hostname(), port) ||
 			strings.Trim(u.Path, "/")+u.RawQuery+u.Fragment != "" {
 			k.add(fmt.Sprintf("%s[%d]", at, i), "is not of the form tls://HOST:PORT; for example "+
-				"tls://relay1.example.com:4222")
+				"tls://relay-1.example.com:4222")
 		}
 	}
 }

@@ -1,11 +1,7 @@
 package config
 
 import (
-	"fmt"
-	"net"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -44,21 +40,7 @@ func (k *checker) source() {
 		}
 		return
 	}
-	for i, one := range s.NATS {
-		u, err := url.Parse(one)
-		port := ""
-		if err == nil {
-			port = u.Port()
-		}
-		// A user or a password in it is not repeated.
-		n, bad := strconv.ParseUint(port, 10, 16)
-		if err != nil || u.Scheme != "tls" || u.Hostname() == "" || bad != nil || n == 0 ||
-			u.User != nil || u.Host != net.JoinHostPort(u.Hostname(), port) ||
-			strings.Trim(u.Path, "/")+u.RawQuery+u.Fragment != "" {
-			k.add(fmt.Sprintf("source.nats[%d]", i), "is not of the form tls://HOST:PORT; for example "+
-				"tls://relay-1.example.com:4222")
-		}
-	}
+	k.servers("source.nats", s.NATS)
 	if s.CredsFile == "" {
 		k.add("source.creds_file", "is missing; ticketrail relay venues add makes the file on the relay")
 	} else {
