@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -69,7 +68,11 @@ func TestRelayInitWritesWhatServersAndRelaysNeedOrNothing(t *testing.T) {
 
 func TestTheVenuesOfARelayAreAddedRenewedAndRemovedByCommands(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "relay")
-	node := natsaccess.Node{Host: "127.0.0.1", Port: 10_000 + rand.IntN(20_000)}
+	node := natsaccess.Node{Host: "127.0.0.1"}
+	var err error
+	if node.Port, err = natstest.FreePort(node.MonitorPort()); err != nil {
+		t.Fatal(err)
+	}
 	if code, out, errs := runCommand(t, "relay", "init", dir, "--node", strings.TrimPrefix(node.URL(), "tls://"),
 		"--url", "https://orders.example.com"); code != exitOK || !strings.Contains(out, "nats-server -c "+dir) {
 		t.Fatalf("init ends with %d: %s%s", code, out, errs)

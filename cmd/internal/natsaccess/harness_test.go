@@ -2,7 +2,6 @@ package natsaccess
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"path/filepath"
 	"testing"
 
@@ -12,10 +11,14 @@ import (
 // servers runs nats-server with the files of WriteNodes, on ports of loopback.
 func servers(t *testing.T, o *Operator, many int) (nodes []Node, urls []string) {
 	t.Helper()
-	dir, base := t.TempDir(), 10_000+rand.IntN(10_000)
+	dir := t.TempDir()
 	for i := range many {
+		port, err := natstest.FreePort(clusterOffset, monitorOffset)
+		if err != nil {
+			t.Fatal(err)
+		}
 		folder := filepath.Join(dir, fmt.Sprintf("node%d", i+1))
-		nodes = append(nodes, Node{Host: "127.0.0.1", Port: base + i, Etc: folder, Data: folder})
+		nodes = append(nodes, Node{Host: "127.0.0.1", Port: port, Etc: folder, Data: folder})
 		urls = append(urls, nodes[i].URL())
 	}
 	folders, err := o.WriteNodes(dir, nodes)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -43,9 +42,14 @@ type cloud struct {
 func newCloud(t *testing.T, nodes int) *cloud {
 	t.Helper()
 	c := &cloud{T: t, dir: filepath.Join(t.TempDir(), "relay")}
-	s, base := Setup{URL: "https://orders.example.com"}, 10_000+rand.IntN(10_000)
-	for i := range nodes {
-		s.Nodes = append(s.Nodes, natsaccess.Node{Host: "127.0.0.1", Port: base + i})
+	s := Setup{URL: "https://orders.example.com"}
+	for range nodes {
+		n := natsaccess.Node{Host: "127.0.0.1"}
+		var err error
+		if n.Port, err = natstest.FreePort(n.ClusterPort(), n.MonitorPort()); err != nil {
+			t.Fatal(err)
+		}
+		s.Nodes = append(s.Nodes, n)
 	}
 	folders, err := s.Write(c.dir)
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -116,18 +117,29 @@ func New(ctx context.Context, o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// freeAddress finds a port below those that systems give to outgoing connections: a node must find its port
-// free again after it was killed.
 func freeAddress() (string, error) {
-	var err error
+	port, err := FreePort()
+	return fmt.Sprintf("127.0.0.1:%d", port), err
+}
+
+// FreePort finds a port, with the ports that are so much above it, below those that systems give to outgoing
+// connections: a node must find its ports free again after it was killed.
+func FreePort(above ...int) (port int, err error) {
 	for range 100 {
-		address := fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(22_000))
-		var l net.Listener
-		if l, err = net.Listen("tcp", address); err == nil {
-			return address, l.Close()
+		port = 10_000 + rand.IntN(22_000-slices.Max(append(above, 0)))
+		err = nil
+		for _, n := range append(above, 0) {
+			l, busy := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port+n))
+			if busy == nil {
+				busy = l.Close()
+			}
+			err = errors.Join(err, busy)
+		}
+		if err == nil {
+			break
 		}
 	}
-	return "", err
+	return port, err
 }
 
 func (n *node) dir() string { return filepath.Dir(n.config) }
