@@ -147,16 +147,38 @@ func (s *Source) fetch(ctx context.Context) (took bool, err error) {
 func (s *Source) ask(ctx context.Context) (jetstream.Consumer, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	consumer, err := s.js.Consumer(ctx, StreamName, s.o.Venue)
+	consumer, err := consumerAt(ctx, s.js, s.o.Venue)
+	if err != nil {
+		return nil, err
+	}
+	s.asked(consumer.CachedInfo())
+	return consumer, nil
+}
+
+func consumerAt(ctx context.Context, js jetstream.JetStream, venue string) (jetstream.Consumer, error) {
+	consumer, err := js.Consumer(ctx, StreamName, venue)
 	if errors.Is(err, jetstream.ErrConsumerNotFound) || errors.Is(err, jetstream.ErrStreamNotFound) {
 		return nil, fmt.Errorf("the relay does not know venue %s: run `ticketrail relay venues add` there (%w)",
-			s.o.Venue, err)
+			venue, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("ask for what waits: %w", err)
 	}
-	s.asked(consumer.CachedInfo())
 	return consumer, nil
+}
+
+// Waiting asks the relay how many requests wait for a venue's box, without taking any.
+func Waiting(ctx context.Context, nc *nats.Conn, venue string) (uint64, error) {
+	js, err := jetstream.New(nc)
+	if err != nil {
+		return 0, err
+	}
+	consumer, err := consumerAt(ctx, js, venue)
+	if err != nil {
+		return 0, err
+	}
+	info := consumer.CachedInfo()
+	return info.NumPending + uint64(info.NumAckPending), nil
 }
 
 // take has one message stored and acknowledges it.

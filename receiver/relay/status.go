@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -35,6 +36,8 @@ type Status struct {
 	Err       error         // why nothing is fetched, or why the request at hand is not taken; nil: all is well
 }
 
+var errNoServer = errors.New("no server of the relay can be reached")
+
 // sourceState is what a Source knows.
 type sourceState struct {
 	metrics *sourceMetrics
@@ -60,12 +63,18 @@ func (s *Source) Status() Status {
 	if !s.stored.IsZero() {
 		status.Oldest = s.ageLocked(s.stored)
 	}
-	status.Err = s.takeErr
-	if status.Err == nil {
-		status.Err = s.fetchErr
+	if !status.Connected && status.Down.IsZero() { // fetching waits for the connection to come back
+		status.Down = status.Asked
 	}
-	if status.Err == nil && !status.Connected {
-		status.Err = errors.Join(errors.New("no server of the relay can be reached"), s.o.Conn.LastError())
+	switch last := s.o.Conn.LastError(); {
+	case s.takeErr != nil:
+		status.Err = s.takeErr
+	case status.Connected:
+		status.Err = s.fetchErr
+	case last != nil: // it says why; why nothing is fetched then is a consequence
+		status.Err = fmt.Errorf("%w: %w", errNoServer, last)
+	default:
+		status.Err = errNoServer
 	}
 	return status
 }

@@ -86,12 +86,15 @@ func (s *source) run(ctx context.Context) error {
 }
 
 // connectAgain is the pause after credentials that cannot be read: a person has to put them there.
-const connectAgain = 10 * time.Second
+const connectAgain = 5 * time.Second
 
 // fetch fetches with one configuration until ctx ends.
 func (s *source) fetch(ctx context.Context, conf config.Source) {
-	nc, err := s.connect(ctx, conf)
-	for last := ""; err != nil; nc, err = s.connect(ctx, conf) {
+	nc, err := s.dial(ctx, conf)
+	for last := ""; err != nil; nc, err = s.dial(ctx, conf) {
+		if ctx.Err() != nil {
+			return
+		}
 		if err.Error() != last {
 			s.log.Error("no order can be fetched from the relay", "err", err)
 			last = err.Error()
@@ -111,6 +114,30 @@ func (s *source) fetch(ctx context.Context, conf config.Source) {
 	s.set(r, own, nil)
 	defer s.set(nil, nil, nil)
 	_ = r.Run(ctx) // nil when ctx has ended
+}
+
+// dial connects. It does not wait for servers that do not answer when ctx has ended.
+func (s *source) dial(ctx context.Context, conf config.Source) (*nats.Conn, error) {
+	type result struct {
+		nc  *nats.Conn
+		err error
+	}
+	dialled := make(chan result, 1)
+	go func() {
+		nc, err := s.connect(ctx, conf)
+		dialled <- result{nc, err}
+	}()
+	select {
+	case r := <-dialled:
+		return r.nc, r.err
+	case <-ctx.Done():
+		go func() {
+			if r := <-dialled; r.nc != nil {
+				r.nc.Close()
+			}
+		}()
+		return nil, context.Cause(ctx)
+	}
 }
 
 func (s *source) set(r *relay.Source, metrics *prometheus.Registry, err error) {
@@ -183,11 +210,12 @@ func (s *source) findings(now time.Time, zone *time.Location) []admin.Finding {
 		return nil
 	}
 	f := admin.Finding{Level: admin.Fail, Subject: config.TopicRelay}
+	if r == nil && err == nil {
+		f.Level, f.Text = admin.Warn, "connecting"
+		return []admin.Finding{f}
+	}
 	if r == nil {
-		f.Text = "no order can be fetched since " + clockTime(since, now, zone)
-		if err != nil {
-			f.Text += ": " + err.Error()
-		}
+		f.Text = fmt.Sprintf("no order can be fetched since %s: %v", clockTime(since, now, zone), err)
 		f.Do = "put the file there that ticketrail relay venues add has made for the venue, mode 0600; the daemon " +
 			"reads it by itself"
 		return []admin.Finding{f}
@@ -211,6 +239,10 @@ func (s *source) findings(now time.Time, zone *time.Location) []admin.Finding {
 		}
 		f.Text += heard
 		f.Do = "the relay keeps the orders; look at the internet connection and at ticketrail doctor"
+		if natsaccess.Refused(st.Err) {
+			f.Do = "the relay refuses the credentials: make new ones there with ticketrail relay venues renew, and put " +
+				"them into " + conf.CredsFile
+		}
 	case !st.Since.IsZero() && now.Sub(st.Since) > behindFor:
 		f.Level = admin.Warn
 		f.Text = fmt.Sprintf("%s wait there, since %s: they are being fetched", waiting, clockTime(st.Since, now, zone))

@@ -96,12 +96,12 @@ func readable(ctx context.Context, name, path string) []admin.Finding {
 		return []admin.Finding{warn("user "+name,
 			fmt.Sprintf("cannot run %s, so it is not known whether it can read the files", exe),
 			"install the program at /usr/bin/ticketrail")}
-	} else if err == nil {
-		return nil
 	}
 	var out []admin.Finding
 	for line := range strings.Lines(errs.String()) {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "warning: ") {
+		// The daemon starts without the credentials of its relay, so they are only a warning for check.
+		isWarning := strings.HasPrefix(line, "warning: ") && !strings.Contains(line, config.CannotFetch)
+		if line = strings.TrimSpace(line); line != "" && !isWarning {
 			out = append(out, fail("user "+name, line,
 				fmt.Sprintf("chgrp %s FILE; chmod g+r FILE; and g+x for each folder above it", name)))
 		}

@@ -40,7 +40,7 @@ var Packages = []Package{
 	}},
 	{"cmd/internal/doctor", "checks that need no running daemon", []string{
 		"config", "receiver/...", "queue", "queue/ticket", "printer/...", "cmd/internal/admin",
-		"cmd/internal/notify", "cmd/internal/station",
+		"cmd/internal/natsaccess", "cmd/internal/notify", "cmd/internal/station",
 	}},
 	{"cmd/internal/notify", "tells people when something needs them", []string{
 		"config", "queue/kv", "printer/push", "cmd/internal/admin",

@@ -114,6 +114,24 @@ func Connect(_ context.Context, o Options) (*nats.Conn, error) {
 		nats.IgnoreAuthErrorAbort(), logConnection(o.Logger))...)
 }
 
+// Try connects once, to find out whether that is possible.
+func Try(o Options) (*nats.Conn, error) {
+	return nats.Connect(strings.Join(o.URLs, ","), append(options(func() (*Credentials, error) {
+		return ReadCredentials(o.CredentialsFile)
+	}), nats.Name(o.Name), nats.NoReconnect())...)
+}
+
+// Refused reports whether an error of a connection says that the servers do not accept its credentials.
+func Refused(err error) bool {
+	for _, why := range []error{nats.ErrAuthorization, nats.ErrAuthExpired, nats.ErrAuthRevoked,
+		nats.ErrAccountAuthExpired, nats.ErrMaxAccountConnectionsExceeded} { // the last: the venue was removed
+		if errors.Is(err, why) {
+			return true
+		}
+	}
+	return false
+}
+
 // options are those of every connection.
 func options(read func() (*Credentials, error)) []nats.Option {
 	return []nats.Option{
