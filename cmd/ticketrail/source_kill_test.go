@@ -84,7 +84,8 @@ func newRelay(k *daemonProcess) *testRelay {
 	must(natsaccess.WriteSecret(filepath.Join(k.dir, "relay.creds"), creds, true))
 	conf, err := os.ReadFile(k.conf)
 	must(err)
-	must(os.WriteFile(k.conf, fmt.Appendf(conf, "source: { nats: [%q], creds_file: relay.creds }\n", node.URL()), 0o600))
+	conf = fmt.Appendf(conf, "source: { nats: [%q], creds_file: relay.creds }\n", node.URL())
+	must(os.WriteFile(k.conf, conf, 0o600))
 	return r
 }
 

@@ -240,8 +240,8 @@ func (s *source) findings(now time.Time, zone *time.Location) []admin.Finding {
 		f.Text += heard
 		f.Do = "the relay keeps the orders; look at the internet connection and at ticketrail doctor"
 		if natsaccess.Refused(st.Err) {
-			f.Do = "the relay refuses the credentials: make new ones there with ticketrail relay venues renew, and put " +
-				"them into " + conf.CredsFile
+			f.Do = "the relay refuses the credentials: make new ones there with ticketrail relay venues renew, " +
+				"and put them into " + conf.CredsFile
 		}
 	case !st.Since.IsZero() && now.Sub(st.Since) > behindFor:
 		f.Level = admin.Warn

@@ -68,7 +68,8 @@ func serverFinding(ctx context.Context, s config.Source, address string) admin.F
 			"venues renew, and put them into "+s.CredsFile)
 	case err != nil:
 		return fail("relay", fmt.Sprintf("%s does not answer: %s", address, layout.Clean(err.Error())),
-			"the box needs no way in, but must reach that port: look at the internet connection, the firewall and the name")
+			"the box needs no way in, but must reach that port: look at the internet connection, the firewall and "+
+				"the name")
 	}
 	defer nc.Close()
 	ctx, cancel := context.WithTimeout(ctx, askRelay)
