@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"os/signal"
 	"syscall"
@@ -75,11 +78,20 @@ func (c *cli) askRelay(ctx context.Context, do func(*relay.Admin) error) error {
 	return do(a)
 }
 
+// readOperator reads the file without which no credentials can be changed.
+func readOperator(file string) (*natsaccess.Operator, error) {
+	o, err := natsaccess.ReadOperator(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: no such file; --operator names operator.secret, which relay init wrote", file)
+	}
+	return o, err
+}
+
 // changeAccess finds a venue and the operator, for a command that changes what its box may do.
 func (c *cli) changeAccess(ctx context.Context, operator, venue string,
 	do func(*relay.Admin, *natsaccess.Operator, config.Venue) error,
 ) error {
-	o, err := natsaccess.ReadOperator(operator)
+	o, err := readOperator(operator)
 	if err != nil {
 		return err
 	}

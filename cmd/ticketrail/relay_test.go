@@ -138,6 +138,10 @@ func TestTheVenuesOfARelayAreAddedRenewedAndRemovedByCommands(t *testing.T) {
 	}
 	relay(exitProblem, "venues", "renew", "nobody", operator, out)
 	relay(exitProblem, "venues", "renew", venueID, "--operator="+creds, out)
+	_, errs = relay(exitProblem, "venues", "renew", venueID, "--operator=none")
+	if !strings.Contains(errs, "relay init") {
+		t.Errorf("without the operator's file it says %s", errs)
+	}
 	relay(exitOK, "venues", "remove", venueID, operator)
 	if list, _ := relay(exitOK, "venues", "list", "--json"); strings.TrimSpace(list) != "[]" {
 		t.Errorf("after remove the list is\n%s", list)

@@ -43,7 +43,7 @@ to the box, and nowhere else.`,
 			if err := checkVenue(v); err != nil {
 				return err
 			}
-			o, err := natsaccess.ReadOperator(operator)
+			o, err := readOperator(operator)
 			if err != nil {
 				return err
 			}
