@@ -3,6 +3,7 @@ package relay
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -148,6 +149,9 @@ func TestAFullStreamRefusesWhatIsNewAndKnowsWhatItHas(t *testing.T) {
 	if got := Classify(err); got != receiver.StorageFull {
 		t.Errorf("code %s (%v), want %s", got, err, receiver.StorageFull)
 	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("it was tried until the time was over: %v", err)
+	}
 	for i := range 1000 { // until it is full
 		if _, err = s.Accept(ctx, request(venue, fmt.Sprint(i), strings.Repeat("x", 1000))); err != nil {
 			break
@@ -247,5 +251,20 @@ func TestAnErrorOfTheStreamIsAnswered503(t *testing.T) {
 	}
 	if got := Classify(errDisk); got != receiver.StorageFailed {
 		t.Errorf("another error: code %s, want %s", got, receiver.StorageFailed)
+	}
+}
+
+// TestTheStreamHasTheRulesOnWhichAcceptStands.
+func TestTheStreamHasTheRulesOnWhichAcceptStands(t *testing.T) {
+	_, s := oneNode(t)
+	info, err := s.stream.Info(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := info.Config
+	if got.Retention != jetstream.LimitsPolicy || got.Storage != jetstream.FileStorage || got.AllowDirect ||
+		got.Discard != jetstream.DiscardNew || !got.DiscardNewPerSubject || got.MaxMsgsPerSubject != 1 ||
+		!got.DenyDelete || !got.DenyPurge || got.AllowRollup || got.MaxAge != testOptions(1).MaxAge {
+		t.Errorf("the stream is %+v", got)
 	}
 }

@@ -28,8 +28,10 @@ const (
 	reportTime    = 20 * time.Second // between two reports to the relay
 	askTime       = 5 * time.Second  // for one answer of a server
 	// A fetch that a dead server has forgotten is noticed after two heartbeats.
-	fetchHeartbeat = 3 * time.Second
-	fetchTime      = 30 * time.Second
+	fetchHeartbeat = 2 * time.Second
+	// fetchTime is for one fetch without an order. A server that has not noticed that a box is gone sends the next
+	// order to its last fetch until that ends, and after AckWait to the box that started meanwhile.
+	fetchTime = 5 * time.Second
 )
 
 // An Arrival is a request as the relay accepted it.
