@@ -15,6 +15,7 @@ import (
 
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver"
+	"ticketrail/receiver/relay/natstest"
 )
 
 // TestAcceptStoresARequestOnceAndAConflictBesideIt: the answers are those of the box's own queue.
@@ -132,8 +133,8 @@ func TestARefusedFloodLeavesTheStreamToOrders(t *testing.T) {
 }
 
 func TestAFullStreamRefusesWhatIsNewAndKnowsWhatItHas(t *testing.T) {
-	c, _ := oneNode(t)
-	o := testOptions(1)
+	c := natstest.ForTest(t, 3, nil) // a server alone says what is known before it says that it is full
+	o := testOptions(3)
 	o.MaxBytes = 64 << 10
 	s, err := Open(t.Context(), connect(t, c.URLs()...), o)
 	if err != nil {
@@ -152,13 +153,16 @@ func TestAFullStreamRefusesWhatIsNewAndKnowsWhatItHas(t *testing.T) {
 	if errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("it was tried until the time was over: %v", err)
 	}
-	for i := range 1000 { // until it is full
-		if _, err = s.Accept(ctx, request(venue, fmt.Sprint(i), strings.Repeat("x", 1000))); err != nil {
-			break
+	for _, size := range []int{1000, 1} { // until nothing more fits, not even the retry of the first
+		for i := 0; ; i++ {
+			r := request(venue, fmt.Sprintf("%d-%d", size, i), strings.Repeat("x", size))
+			if _, err = s.Accept(ctx, r); err != nil {
+				break
+			}
 		}
-	}
-	if got := Classify(err); got != receiver.StorageFull {
-		t.Errorf("code %s (%v), want %s", got, err, receiver.StorageFull)
+		if got := Classify(err); got != receiver.StorageFull {
+			t.Errorf("code %s (%v), want %s", got, err, receiver.StorageFull)
+		}
 	}
 	if got := accept(t, s, first); !got.Duplicate {
 		t.Error("a retry of what is stored is not known")

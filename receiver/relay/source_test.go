@@ -161,8 +161,8 @@ func TestASourceAndTheRelayKnowHowFarABoxIsBehind(t *testing.T) {
 	if !st.Connected || st.Server == "" || st.Behind != 2 || st.Since.IsZero() || st.Oldest <= 0 || st.Err != nil {
 		t.Errorf("in the middle: %+v", st)
 	}
-	if got := site(venue); got.Waiting != 2 || !got.Oldest.Before(got.LastRequest) {
-		t.Errorf("in the middle: %+v", got)
+	if now := site(venue); now.Waiting != 2 || !now.Oldest.After(got.Oldest) || !now.Oldest.Before(now.LastRequest) {
+		t.Errorf("in the middle: %+v, before: %+v", now, got)
 	}
 	close(hold)
 	b.wait(t, 3)

@@ -65,8 +65,10 @@ func TestEveryRelaySeesAVenueThatIsAddedOrRemoved(t *testing.T) {
 	}
 	full.ID = strings.ToLower(full.ID)
 	want("added", first, full.ID)
-	if _, err := s.venues.Put(t.Context(), "foreign", []byte("x")); err != nil {
-		t.Fatal(err)
+	for key, value := range map[string]string{"foreign": "x", "other": `{"id":"*"}`} {
+		if _, err := s.venues.Put(t.Context(), key, []byte(value)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := s.RemoveVenue(t.Context(), first); err != nil {
 		t.Fatal(err)
