@@ -1,8 +1,11 @@
 package queue
 
 import (
+	"context"
+	"errors"
 	"math"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"ticketrail/queue/ticket"
@@ -86,5 +89,33 @@ func TestANumberOfAnotherEveningIsAnotherOrderAlsoIfItWaitedAtARelay(t *testing.
 		q.print("grill")
 		q.accept(dinner("b", "1Fish-", "grill"))
 		q.wantCopy(1, ReprintOptions{}, "1Fish")
+	})
+}
+
+func TestAnOrderThatTheRelaySendsAgainIsThereOnceHoweverItsCommitEnds(t *testing.T) {
+	pairs(t, func(t *testing.T, q *testQueue, end commitResult) {
+		q.failCommit(end, func() error { return errOf(q.Accept(bg, aged("a", 2*time.Hour, "grill"))) })
+		q.accept(aged("a", 2*time.Hour+time.Minute, "grill"))
+		if at := q.station("grill"); at.Pending != 1 || at.Oldest < 2*time.Hour || at.Oldest > 3*time.Hour {
+			t.Errorf("%+v", at)
+		}
+		q.printAll("grill", "a")
+	})
+}
+
+func TestAnOrderThatTheRelaySendsAgainWhileItIsStoredIsThereOnce(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		resume := q.disk.hang(0)
+		ctx, cancel := context.WithTimeout(bg, 4*time.Second)
+		defer cancel()
+		if _, err := q.Accept(ctx, aged("a", time.Hour, "grill")); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatal(err)
+		}
+		again := make(chan error)
+		go func() { again <- errOf(q.Accept(bg, aged("a", time.Hour, "grill"))) }()
+		synctest.Wait()
+		resume()
+		q.must(<-again)
+		q.printAll("grill", "a")
 	})
 }
