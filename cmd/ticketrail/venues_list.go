@@ -36,7 +36,7 @@ them.`,
 				Timezone string   `json:"timezone,omitempty"`
 				Fallback string   `json:"fallback"`
 				Devices  []string `json:"devices"` // empty: all
-				// Address is that of the webhook. Its end is not in it, but in SecretFile, if there is one.
+				// Address is that of the webhook, "" without one. Its end is not in it, but in SecretFile, if there is one.
 				Address    string `json:"address"`
 				SecretFile string `json:"secret_file,omitempty"`
 			}
@@ -44,7 +44,10 @@ them.`,
 			t := newTable(c.out, "VENUE", "ZONE", "FALLBACK", "DEVICES", "ID")
 			for _, v := range conf.Venues {
 				fallback := cmp.Or(v.Fallback, conf.Fallback)
-				address, secret := doctor.WebhookAddress(conf, v)
+				address, secret := "", ""
+				if conf.Receiver.Enabled() {
+					address, secret = doctor.WebhookAddress(conf, v)
+				}
 				all = append(all, venue{v.ID, v.Name, v.Timezone, fallback, append([]string{}, v.Devices...), address,
 					secret})
 				t.row(v.Name, cmp.Or(v.Timezone, "-"), fallback, cmp.Or(strings.Join(v.Devices, ", "), "all"), v.ID)
@@ -64,6 +67,10 @@ them.`,
 
 // printAddresses says what to enter at the service for each venue. Most venues share one address.
 func printAddresses(c *cli, conf *config.Config) error {
+	if !conf.Receiver.Enabled() {
+		return write(c.out, "\nThere is no webhook: the service posts to the relay, at the address that ticketrail relay "+
+			"venues add has shown there.\n")
+	}
 	type address struct{ begins, secretFile string }
 	var all []address
 	venues := map[address][]string{}

@@ -38,3 +38,26 @@ The service posts for Beach to:
 		t.Errorf("%s\nwant at its end\n%s", &out, want)
 	}
 }
+
+func TestVenuesListOfABoxWithoutAWebhookNamesTheRelay(t *testing.T) {
+	conf := filepath.Join(t.TempDir(), "t.yaml")
+	if err := os.WriteFile(conf, []byte(`receiver: { listen: "" }
+source: { nats: ["tls://relay.example.com:4222"], creds_file: relay.creds }
+venues: [ { id: 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11, name: Harbour Grill, timezone: UTC } ]
+printers: [ { name: grill, address: "tcp://127.0.0.1:9" } ]
+fallback: grill
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string]string{
+		"":       "\n\nThere is no webhook: the service posts to the relay",
+		"--json": `"address": ""`,
+	} {
+		var out strings.Builder
+		(&cli{in: strings.NewReader(""), out: &out, err: &out}).run(t.Context(),
+			append(strings.Fields("venues list "+args), "--config", conf))
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%s: %s", args, &out)
+		}
+	}
+}

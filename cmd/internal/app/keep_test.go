@@ -100,3 +100,22 @@ func TestAPortThatIsNotKeptIsServedAndWarnedOf(t *testing.T) {
 		t.Errorf("log: %q", log.String())
 	}
 }
+
+func TestWithoutAWebhookAPortThatWasKeptIsClosed(t *testing.T) {
+	var said []string
+	old := local(t)
+	a := &App{o: Options{Keeper: Keeper{Found: map[string][]net.Listener{"webhook-127.0.0.1/9": {old}},
+		Send: func(state string, _ net.Listener) error { said = append(said, state); return nil }}},
+		log: slog.New(slog.DiscardHandler)}
+	conf := config.Default()
+	conf.Receiver.Listen = ""
+	l, err := listenKept(a, &conf)
+	want := []string{"FDSTOREREMOVE=1\nFDNAME=webhook-127.0.0.1/9"}
+	if l != nil || err != nil || !slices.Equal(said, want) {
+		t.Errorf("got %v, %v and said %q", l, err, said)
+	}
+	if c, err := net.Dial("tcp", old.Addr().String()); err == nil {
+		c.Close()
+		t.Error("the port is open")
+	}
+}

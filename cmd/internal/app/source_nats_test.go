@@ -20,6 +20,7 @@ import (
 	"ticketrail/config"
 	"ticketrail/printer/transport"
 	"ticketrail/printer/virtual"
+	"ticketrail/queue"
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver/relay"
 	"ticketrail/receiver/relay/natstest"
@@ -229,6 +230,27 @@ func TestOrdersOfTheRelayPrintInOrderWhateverIsAwayMeanwhile(t *testing.T) {
 	if n := k.app.queue.Unaccounted(); n != 0 {
 		t.Errorf("the books do not balance by %d", n)
 	}
+}
+
+func TestAnOrderIsAsOldAsTheServersSay(t *testing.T) {
+	k := newFetchingBox(t)
+	k.start()
+	k.must(k.app.queue.HoldStation(t.Context(), "grill", "cleaning"))
+	k.stop()
+	k.accept(k.order())
+	const away = 1500 * time.Millisecond
+	time.Sleep(away) // of the servers' time
+	k.start()
+	var at queue.StationState
+	k.eventually("it is fetched", func() bool {
+		at = k.app.queue.Stations()[0]
+		return at.Pending == 1
+	})
+	if at.Oldest < away || at.Oldest > time.Minute {
+		t.Errorf("it is %s old", at.Oldest)
+	}
+	k.must(k.app.queue.ResumeStation(t.Context(), "grill"))
+	k.wantPrinted()
 }
 
 func TestAReloadWithOtherServersConnectsAgain(t *testing.T) {
