@@ -58,7 +58,7 @@ func (c *cli) showSites(o relay.Overview, all bool) error {
 	if err := write(c.out, text+"\n"); err != nil || len(o.Sites) == 0 {
 		return err
 	}
-	t := newTable(c.out, "VENUE", "BOX HEARD", "WAITING", "OLDEST", "LAST REQUEST")
+	t := newTable(c.out, "BOX HEARD", "WAITING", "OLDEST", "LAST REQUEST", "VENUE")
 	sites := o.Sites
 	if len(sites) > sitesShown && !all {
 		sites = sites[:sitesShown]
@@ -68,7 +68,7 @@ func (c *cli) showSites(o relay.Overview, all bool) error {
 		if s.Waiting > 0 {
 			oldest = admin.Age(o.At.Sub(s.Oldest))
 		}
-		t.row(s.Name, relay.Ago(o.At, s.Heard), fmt.Sprint(s.Waiting), oldest, relay.Ago(o.At, s.LastRequest))
+		t.row(relay.Ago(o.At, s.Heard), fmt.Sprint(s.Waiting), oldest, relay.Ago(o.At, s.LastRequest), s.Name)
 	}
 	if n := len(o.Sites) - len(sites); n > 0 {
 		t.row(fmt.Sprintf("… and %d more: --all", n))
