@@ -36,7 +36,8 @@ them.`,
 				Timezone string   `json:"timezone,omitempty"`
 				Fallback string   `json:"fallback"`
 				Devices  []string `json:"devices"` // empty: all
-				// Address is that of the webhook, "" without one. Its end is not in it, but in SecretFile, if there is one.
+				// Address is that of the webhook, "" without one.
+				// Its end is not in it, but in SecretFile, if there is one.
 				Address    string `json:"address"`
 				SecretFile string `json:"secret_file,omitempty"`
 			}
@@ -68,8 +69,8 @@ them.`,
 // printAddresses says what to enter at the service for each venue. Most venues share one address.
 func printAddresses(c *cli, conf *config.Config) error {
 	if !conf.Receiver.Enabled() {
-		return write(c.out, "\nThere is no webhook: the service posts to the relay, at the address that ticketrail relay "+
-			"venues add has shown there.\n")
+		return write(c.out, "\nThere is no webhook: the service posts to the relay, at the address that "+
+			"ticketrail relay venues add has shown there.\n")
 	}
 	type address struct{ begins, secretFile string }
 	var all []address

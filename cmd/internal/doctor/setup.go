@@ -71,7 +71,7 @@ func (s Setup) text(path string, secret bool) string {
 	line("# is described in /usr/share/doc/ticketrail/examples/ticketrail.yaml (deploy/ticketrail.yaml in the source).")
 	line("# After a change: ticketrail check, then systemctl reload ticketrail.")
 	line("")
-	line("receiver: # where the point-of-sale service posts its print requests")
+	line("receiver: # where the point-of-sale service posts its print requests; of a relay, see source")
 	line("  listen: %s", strconv.Quote(s.Listen))
 	if secret {
 		line("  secret_file: %s # the end of the webhook's address; only the service knows it", secretFile)
