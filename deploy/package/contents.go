@@ -38,6 +38,7 @@ var units = map[string]string{
 	"ticketrail.service":                   "/usr/lib/systemd/system/ticketrail.service",
 	"ticketrail-backup.service":            "/usr/lib/systemd/system/ticketrail-backup.service",
 	"ticketrail-backup.timer":              "/usr/lib/systemd/system/ticketrail-backup.timer",
+	"relay/ticketrail-relay.service":       "/usr/lib/systemd/system/ticketrail-relay.service",
 	"sysusers.d/ticketrail.conf":           "/usr/lib/sysusers.d/ticketrail.conf",
 	"tmpfiles.d/ticketrail.conf":           "/usr/lib/tmpfiles.d/ticketrail.conf",
 	"modules-load.d/ticketrail.conf":       "/usr/lib/modules-load.d/ticketrail.conf",
@@ -50,6 +51,9 @@ var units = map[string]string{
 	"proxy/tailscale.sh":                   "/usr/share/doc/ticketrail/examples/proxy/tailscale.sh",
 	"prometheus/ticketrail.rules.yml":      "/usr/share/doc/ticketrail/examples/ticketrail.rules.yml",
 	"prometheus/ticketrail.dashboard.json": "/usr/share/doc/ticketrail/examples/ticketrail.dashboard.json",
+	"relay/README.md":                      "/usr/share/doc/ticketrail/relay.md", // runbook_url of the relay's alerts
+	"relay/nats-server.service":            "/usr/share/doc/ticketrail/examples/relay/nats-server.service",
+	"relay/ticketrail-relay.rules.yml":     "/usr/share/doc/ticketrail/examples/ticketrail-relay.rules.yml",
 }
 
 // guides are the documents of other folders that an operator needs on a box without internet.

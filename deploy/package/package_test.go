@@ -69,7 +69,10 @@ func TestThePackageHasNoLiveConfiguration(t *testing.T) {
 	dpkg, name := debianProgram(t, "dpkg-deb"), built(t, "1.2.3")
 	list := run(t, dpkg, "--contents", name)
 	for _, want := range []string{
-		"./usr/bin/ticketrail", "./usr/lib/systemd/system/ticketrail.service", "./usr/lib/sysusers.d/ticketrail.conf",
+		"./usr/bin/ticketrail", "./usr/lib/systemd/system/ticketrail.service",
+		"./usr/lib/systemd/system/ticketrail-relay.service", "./usr/share/doc/ticketrail/relay.md",
+		"./usr/share/doc/ticketrail/examples/relay/nats-server.service",
+		"./usr/share/doc/ticketrail/examples/ticketrail-relay.rules.yml", "./usr/lib/sysusers.d/ticketrail.conf",
 		"./usr/share/doc/ticketrail/examples/ticketrail.yaml", "./usr/share/man/man8/ticketrail.8.gz",
 		"./usr/share/man/man8/ticketrail-jobs-list.8.gz", "./usr/share/man/man8/ticketrail-db-backup.8.gz",
 		"./usr/share/bash-completion/completions/ticketrail",

@@ -1,0 +1,113 @@
+package deploy_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+type rule struct {
+	Alert, Expr         string
+	Labels, Annotations map[string]string
+}
+
+const relayRules = "relay/ticketrail-relay.rules.yml"
+
+func rulesOfTheRelay(t *testing.T) []rule {
+	t.Helper()
+	var file struct{ Groups []struct{ Rules []rule } }
+	if err := yaml.Unmarshal([]byte(read(t, relayRules)), &file); err != nil {
+		t.Fatal(err)
+	}
+	return file.Groups[0].Rules
+}
+
+func TestEveryAlertOfTheRelayHasARunbookAndEveryRunbookItsAlert(t *testing.T) {
+	var rules, sections []string
+	for _, r := range rulesOfTheRelay(t) {
+		rules = append(rules, r.Alert)
+		link := "file:///usr/share/doc/ticketrail/relay.md#" + strings.ToLower(r.Alert)
+		if r.Labels["severity"] == "" || r.Annotations["summary"] == "" || r.Annotations["description"] == "" ||
+			r.Annotations["runbook_url"] != link {
+			t.Errorf("%s: %v %v", r.Alert, r.Labels, r.Annotations)
+		}
+	}
+	for _, m := range regexp.MustCompile(`(?m)^### (Ticketrail\w+)$`).FindAllStringSubmatch(
+		read(t, "relay/README.md"), -1) {
+		sections = append(sections, m[1])
+	}
+	if !slices.Equal(rules, sections) {
+		t.Errorf("the alerts are %v, the runbooks %v", rules, sections)
+	}
+}
+
+// relayCauses are two hours of what makes each alert fire, then two hours of what ends it; the unit is a minute. A
+// series begins with its name and labels.
+var relayCauses = map[string][]string{
+	"TicketrailRelayNotReady": {`ticketrail_relay_ready{instance="a"} 0x120 1x120`,
+		`ticketrail_relay_ready{instance="b"} 1x240`},
+	"TicketrailNoRelay": {`up{job="ticketrail-relay",instance="a"} 1x240`,
+		`up{job="ticketrail-relay",instance="b"} 0x240`,
+		`ticketrail_relay_ready{instance="a"} 0x120 1x120`, `ticketrail_relay_ready{instance="b"} 1x240`},
+	"TicketrailSiteOffline": {`ticketrail_relay_site_online{instance="a",venue="v"} 0x120 1x120`,
+		`ticketrail_relay_site_online{instance="b",venue="v"} 0x120 1x120`,
+		`ticketrail_relay_site_online{instance="a",venue="closed"} 0x240`,
+		`ticketrail_opening_hours{job="ticketrail-relay",venue="closed"} 0x240`,
+		`ticketrail_opening_hours{job="ticketrail-relay",venue="v"} 1x240`},
+	"TicketrailOrdersWaitAtRelay": {`ticketrail_relay_site_oldest_age_seconds{instance="a",venue="v"} 0+60x120 0x120`,
+		`ticketrail_relay_site_oldest_age_seconds{instance="b",venue="v"} 0+60x120 0x120`,
+		`ticketrail_relay_site_oldest_age_seconds{instance="b",venue="closed"} 600x240`,
+		`ticketrail_opening_hours{job="ticketrail-relay",venue="closed"} 0x240`},
+	"TicketrailBacklogGrows": {`ticketrail_relay_site_waiting{instance="a",venue="v"} 0+5x120 600x120`,
+		`ticketrail_relay_site_waiting{instance="a",venue="w"} 30x240`},
+	"TicketrailStreamNearLimit": {`ticketrail_relay_stream_bytes{instance="a"} 900x120 500x120`,
+		`ticketrail_relay_stream_bytes{instance="b"} 900x120 500x120`,
+		`ticketrail_relay_stream_max_bytes{instance="a"} 1000x240`,
+		`ticketrail_relay_stream_max_bytes{instance="b"} 1000x240`},
+	"TicketrailReplicaDown": {`ticketrail_relay_replica_current{instance="a",server="node1"} 0x120 1x120`,
+		`ticketrail_relay_replica_current{instance="b",server="node1"} 0x120 1x120`,
+		`ticketrail_relay_replica_current{instance="a",server="node2"} 1x240`},
+	"TicketrailSourceDisconnected": {`ticketrail_source_up{instance="box"} 0x120 1x120`,
+		`ticketrail_source_up{instance="closed"} 0x240`,
+		`ticketrail_opening_hours{instance="closed",venue="c"} 0x240`},
+}
+
+func TestEachAlertOfTheRelayFiresOnceForItsCauseAndClears(t *testing.T) {
+	promtool, dir := program(t, "promtool"), t.TempDir()
+	var b strings.Builder
+	b.WriteString("rule_files: [ rules.yml ]\nevaluation_interval: 1m\ntests:\n")
+	for _, r := range rulesOfTheRelay(t) {
+		causes := relayCauses[r.Alert]
+		if len(causes) == 0 {
+			t.Errorf("%s has no cause here", r.Alert)
+		}
+		b.WriteString("  - interval: 1m\n    input_series:\n")
+		for _, c := range causes {
+			name, values, _ := strings.Cut(c, " ")
+			fmt.Fprintf(&b, "      - { series: '%s', values: '%s' }\n", name, values)
+		}
+		b.WriteString("    promql_expr_test:\n")
+		for at, want := range map[int]string{118: "[ { labels: '{}', value: 1 } ]", 238: "[]"} {
+			fmt.Fprintf(&b, "      - { expr: 'count(ALERTS{alertname=%q, alertstate=\"firing\"})', eval_time: %dm, "+
+				"exp_samples: %s }\n", r.Alert, at, want)
+		}
+	}
+	for name, text := range map[string]string{"rules.yml": read(t, relayRules), "test.yml": b.String()} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rules := filepath.Join(dir, "rules.yml")
+	if out, err := run(t, promtool, "check", "rules", "--lint=all", "--lint-fatal", rules); err != nil {
+		t.Errorf("%s", out)
+	}
+	if out, err := run(t, promtool, "test", "rules", filepath.Join(dir, "test.yml")); err != nil {
+		t.Errorf("%s", out)
+	}
+}
