@@ -4,6 +4,7 @@
 // Where each file goes:
 //
 //	ticketrail.service           /usr/lib/systemd/system/
+//	relay/ticketrail-relay.service /usr/lib/systemd/system/
 //	sysusers.d/ticketrail.conf   /usr/lib/sysusers.d/
 //	tmpfiles.d/ticketrail.conf   /usr/lib/tmpfiles.d/
 //	modules-load.d/ticketrail.conf /usr/lib/modules-load.d/
