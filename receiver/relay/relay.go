@@ -94,16 +94,33 @@ func Open(ctx context.Context, nc *nats.Conn, o Options) (*Stream, error) {
 	if s.stream, err = ensureStream(ctx, js, o); err != nil {
 		return nil, fmt.Errorf("open the relay's stream %s: %w", StreamName, err)
 	}
-	for name, kv := range map[string]*jetstream.KeyValue{VenuesBucket: &s.venues, BoxesBucket: &s.boxes} {
-		// Reports are not worth a disk's time. But a bucket in memory has no leader after two of three servers have
-		// started anew, until the third one is back, and then no relay could start.
-		c := jetstream.KeyValueConfig{Bucket: name, Storage: jetstream.FileStorage, Replicas: o.Replicas}
-		if *kv, err = js.CreateOrUpdateKeyValue(ctx, c); err != nil {
-			return nil, fmt.Errorf("open the relay's bucket %s: %w", name, err)
-		}
+	venues := jetstream.KeyValueConfig{Bucket: VenuesBucket, Storage: jetstream.FileStorage, Replicas: o.Replicas}
+	if s.venues, err = js.CreateOrUpdateKeyValue(ctx, venues); err != nil {
+		return nil, fmt.Errorf("open the relay's bucket %s: %w", VenuesBucket, err)
+	}
+	if _, err = js.CreateOrUpdateStream(ctx, boxesStream(o.Replicas)); err == nil {
+		s.boxes, err = js.KeyValue(ctx, BoxesBucket)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the relay's bucket %s: %w", BoxesBucket, err)
 	}
 	return s, nil
 }
+
+// boxesStream is a bucket to which boxes write, without what a bucket has besides: a rollup of one box would remove the
+// reports of all others, and every relay reads all reports.
+//
+// Reports are not worth a disk's time. But a bucket in memory has no leader after two of three servers have started
+// anew, until the third one is back, and then no relay could start.
+func boxesStream(replicas int) jetstream.StreamConfig {
+	return jetstream.StreamConfig{Name: "KV_" + BoxesBucket, Subjects: []string{"$KV." + BoxesBucket + ".>"},
+		Storage: jetstream.FileStorage, Replicas: replicas, MaxMsgsPerSubject: 1, MaxMsgSize: maxReport,
+		MaxMsgs: -1, MaxBytes: -1, MaxConsumers: -1, Discard: jetstream.DiscardNew, DenyDelete: true,
+		AllowRollup: false, AllowDirect: true}
+}
+
+// maxReport is many times the size of a [Report].
+const maxReport = 4 << 10
 
 // ensureStream creates the stream, or makes the one that is there as it must be.
 func ensureStream(ctx context.Context, js jetstream.JetStream, o Options) (jetstream.Stream, error) {
