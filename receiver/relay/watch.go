@@ -11,6 +11,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"ticketrail/receiver/contract"
 )
 
 const (
@@ -61,12 +63,13 @@ func (s *Stream) Venues(ctx context.Context) ([]Venue, error) {
 	return s.decodeVenues(values), nil
 }
 
-// decodeVenues leaves out what somebody else wrote into the bucket.
+// decodeVenues leaves out what somebody else wrote into the bucket: one wrong entry must not cost the others.
 func (s *Stream) decodeVenues(values map[string]string) []Venue {
 	venues := []Venue{}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		var v Venue
-		if err := json.Unmarshal([]byte(values[key]), &v); err != nil || v.ID != key {
+		id, isUUID := contract.CanonicalID(key)
+		if err := json.Unmarshal([]byte(values[key]), &v); err != nil || v.ID != key || !isUUID || id != key {
 			s.log.Warn("entry of the bucket of venues cannot be read; add the venue again", "key", key, "err", err)
 			continue
 		}
