@@ -96,7 +96,7 @@ func (c *cli) changeAccess(ctx context.Context, operator, venue string,
 		return err
 	}
 	return c.askRelay(ctx, func(a *relay.Admin) error {
-		v, err := a.Find(venue)
+		v, err := a.Find(ctx, venue)
 		if err != nil {
 			return err
 		}

@@ -47,6 +47,19 @@ func (s *Stream) EnsureConsumer(ctx context.Context, venue string) error {
 	return nil
 }
 
+// Knows reports whether a venue has its consumer. That is there before the venue is in the bucket and as long as it is:
+// a list of venues without it is old, or was lost.
+func (s *Stream) Knows(ctx context.Context, venue string) (bool, error) {
+	_, err := s.stream.Consumer(ctx, venue)
+	if errors.Is(err, jetstream.ErrConsumerNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look for the consumer of venue %s: %w", venue, err)
+	}
+	return true, nil
+}
+
 // PutVenue adds or changes a venue. A crash after the consumer leaves one that nothing is sent to; asked again, it
 // is found.
 func (s *Stream) PutVenue(ctx context.Context, v Venue) error {

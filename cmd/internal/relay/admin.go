@@ -15,6 +15,7 @@ import (
 
 	"ticketrail/cmd/internal/natsaccess"
 	"ticketrail/config"
+	"ticketrail/receiver/contract"
 	store "ticketrail/receiver/relay"
 )
 
@@ -80,11 +81,16 @@ func (a *Admin) InFile(id string) bool {
 	return slices.ContainsFunc(a.Conf.Venues, func(v config.Venue) bool { return v.ID == id })
 }
 
-// Find finds a venue by its id or its name, in any case.
-func (a *Admin) Find(idOrName string) (config.Venue, error) {
+// Find finds a venue by its id or its name, in any case; by its id also one that was in the file.
+func (a *Admin) Find(ctx context.Context, idOrName string) (config.Venue, error) {
 	for _, v := range a.Venues() {
 		if strings.EqualFold(v.ID, idOrName) || strings.EqualFold(v.Name, idOrName) {
 			return v, nil
+		}
+	}
+	if id, isUUID := contract.CanonicalID(idOrName); isUUID {
+		if known, err := a.stream.Knows(ctx, id); known || err != nil {
+			return config.Venue{ID: id, Name: id}, err
 		}
 	}
 	return config.Venue{}, fmt.Errorf("there is no venue %q: see ticketrail relay venues list", idOrName)

@@ -1,6 +1,8 @@
 package relay
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
 	"testing"
 
@@ -36,4 +38,64 @@ func TestAnEntryOfTheBucketThatIsWrongCostsNoOtherVenue(t *testing.T) {
 	if status, _ := r.post(grill, "a", "Burger"); status != http.StatusOK {
 		t.Errorf("an order is answered %d", status)
 	}
+}
+
+// TestAVenueThatIsMissingInTheListIsAnswered503: after a 403 the service gives the order up.
+func TestAVenueThatIsMissingInTheListIsAnswered503(t *testing.T) {
+	c := newCloud(t, 1)
+	a := c.admin()
+	if err := a.stream.PutVenue(t.Context(), store.Venue{ID: grill, Name: "Grill"}); err != nil {
+		t.Fatal(err)
+	}
+	r := c.start(true)
+	if status, _ := r.post(grill, "a", "Burger"); status != http.StatusOK {
+		t.Fatalf("an order is answered %d", status)
+	}
+	js, err := jetstream.New(a.nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bucket, err := js.KeyValue(t.Context(), store.VenuesBucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := bucket.Purge(t.Context(), grill); err != nil { // its consumer stays, as in a bucket that was lost
+		t.Fatal(err)
+	}
+	c.until("the relay has read the list", func() error {
+		if status, _ := r.post(grill, "b", "Burger"); status != http.StatusOK {
+			return nil
+		}
+		return errors.New("the venue is still there")
+	})
+	if status, _ := r.post(grill, "c", "Burger"); status != http.StatusServiceUnavailable {
+		t.Errorf("an order of a venue that was lost is answered %d", status)
+	}
+	if status, _ := r.post(bar, "c", "Burger"); status != http.StatusForbidden {
+		t.Errorf("an order of no venue is answered %d", status)
+	}
+	flooded := false
+	for range 20 * looksAtOnce { // a flood looks at the servers no faster
+		if status, _ := r.post(bar, "c", "Burger"); status == http.StatusServiceUnavailable {
+			flooded = true
+			break
+		}
+	}
+	if !flooded {
+		t.Error("every request of a flood asks the servers")
+	}
+	a = c.admin() // whose list has none
+	v, err := a.Find(t.Context(), grill)
+	if err != nil || v.ID != grill {
+		t.Fatalf("the lost venue is %+v, %v", v, err)
+	}
+	if _, err := a.Remove(t.Context(), c.operator, v.ID); err != nil {
+		t.Fatal(err)
+	}
+	c.until("it is refused", func() error {
+		if status, _ := r.post(grill, "d", "Burger"); status != http.StatusForbidden {
+			return fmt.Errorf("answer %d", status)
+		}
+		return nil
+	})
 }

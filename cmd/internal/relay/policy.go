@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 
 	"ticketrail/cmd/internal/daemon"
 	"ticketrail/config"
@@ -108,13 +109,13 @@ func (s *server) reload() {
 	s.log.Info("configuration loaded")
 }
 
-// unlessUnsure answers 503 to a venue that this relay does not know while it cannot hear of new ones: after a 403 the
-// service gives the order up.
+// unlessUnsure answers 503 to a venue that this relay does not know although it may be one: after a 403 the service
+// gives the order up.
 func (s *server) unlessUnsure(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		k := s.known.Load()
 		id, isUUID := contract.CanonicalID(strings.TrimSpace(r.Header.Get(k.header)))
-		if !isUUID || k.ids[id] || s.nc.IsConnected() {
+		if !isUUID || k.ids[id] || s.isNone(r.Context(), id) {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -125,4 +126,27 @@ func (s *server) unlessUnsure(next http.Handler) http.Handler {
 		_, _ = io.WriteString(w, `{"status":"ERROR","error":{"code":"storage_failed",`+
 			`"message":"the list of venues cannot be read now"}}`+"\n")
 	})
+}
+
+// Strangers must not make the servers work by asking: more than these are answered 503 without a look.
+const (
+	looksPerSecond = 20
+	looksAtOnce    = 100
+	lookWithin     = 2 * time.Second
+)
+
+// isNone says that the servers know of no such venue. A list that lacks one may be old, or a file without it the wrong
+// one, or the bucket was lost.
+func (s *server) isNone(ctx context.Context, id string) bool {
+	if !s.nc.IsConnected() || !s.looks.Allow() {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookWithin)
+	defer cancel()
+	known, err := s.stream.Knows(ctx, id)
+	if known {
+		s.log.Warn("a venue has its place at the NATS servers and is neither in the file nor in the list of venues; its "+
+			"orders are answered 503: add it to the file, or remove it with ticketrail relay venues remove", "venue", id)
+	}
+	return err == nil && !known
 }

@@ -22,6 +22,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/time/rate"
 
 	"ticketrail/cmd/internal/daemon"
 	"ticketrail/cmd/internal/httpserver"
@@ -61,6 +62,7 @@ type server struct {
 	conf   *config.Relay
 	others []config.Venue // of the bucket
 	known  atomic.Pointer[known]
+	looks  *rate.Limiter // for venues that are not known, see isNone
 }
 
 // known are the venues of the active policy.
@@ -78,7 +80,8 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	s := &server{o: o, level: new(slog.LevelVar), registry: daemon.NewRegistry(), start: conf, conf: conf}
+	s := &server{o: o, level: new(slog.LevelVar), registry: daemon.NewRegistry(), start: conf, conf: conf,
+		looks: rate.NewLimiter(looksPerSecond, looksAtOnce)}
 	s.level.Set(conf.Log.Slog())
 	s.log = daemon.NewLogger(o.Log, conf.Log.Format, s.level)
 	s.loaded = daemon.NewConfigMetrics(s.registry)

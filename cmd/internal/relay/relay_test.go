@@ -255,7 +255,7 @@ func TestWhatOneRelayHasStoredEveryRelayKnowsAndTheBoxGetsItOnce(t *testing.T) {
 		o.Sites[0].Name != "Grill" || len(o.Stream.Replicas) != 2 {
 		t.Errorf("the overview is %+v, %v", o, err)
 	}
-	v, err := a.Find("grill")
+	v, err := a.Find(t.Context(), "grill")
 	if err != nil {
 		t.Fatal(err)
 	}
