@@ -145,8 +145,8 @@ func (s *server) isNone(ctx context.Context, id string) bool {
 	defer cancel()
 	known, err := s.stream.Knows(ctx, id)
 	if known {
-		s.log.Warn("a venue has its place at the NATS servers and is neither in the file nor in the list of venues; its "+
-			"orders are answered 503: add it to the file, or remove it with ticketrail relay venues remove", "venue", id)
+		s.log.Warn("a venue has a consumer and is in no list of venues; its orders are answered 503: add it "+
+			"to the file, or remove it with ticketrail relay venues remove", "venue", id)
 	}
 	return err == nil && !known
 }
