@@ -10,6 +10,7 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -52,7 +53,8 @@ func (s setup) yaml(socket string) []byte {
 			station(i), addr, model, s.keys)
 		routes += fmt.Sprintf("  - { when: 'item.courseName == %q', to: [%s] }\n", station(i), station(i))
 	}
-	return fmt.Appendf(nil, `receiver: { listen: "127.0.0.1:0" }
+	// The load comes from one address, which is allowed fewer connections unless it is a proxy's.
+	return fmt.Appendf(nil, `receiver: { listen: "127.0.0.1:0", trusted_proxies: [127.0.0.1/32] }
 metrics: { listen: "127.0.0.1:0" }
 admin: { socket: %q }
 storage: { path: %q, max_backlog: 10000000 }
@@ -243,7 +245,8 @@ func serveWithoutStorage(ctx context.Context) error {
 	venue := plan.Venue{ID: venueID, Name: "Harbour Grill", Zone: "Australia/Melbourne"}
 	r, err2 := receiver.New(receiver.Options{
 		Intake: noStorage{}, Logger: log, Registerer: prometheus.NewRegistry(),
-		Policy: &receiver.Policy{Plan: rules, Venues: []receiver.Venue{{Venue: venue}}},
+		Policy: &receiver.Policy{Plan: rules, Venues: []receiver.Venue{{Venue: venue}},
+			TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}},
 	})
 	l, err3 := net.Listen("tcp", "127.0.0.1:0")
 	if err := errors.Join(err1, err2, err3); err != nil {
