@@ -47,6 +47,26 @@ func (s *Stream) EnsureConsumer(ctx context.Context, venue string) error {
 	return nil
 }
 
+// AddConsumers creates those that are missing of some venues: a stream that was lost and created anew has none, and
+// what is accepted for a venue without one is fetched by no box.
+func (s *Stream) AddConsumers(ctx context.Context, venues []string) error {
+	list, there := s.stream.ConsumerNames(ctx), map[string]bool{}
+	for name := range list.Name() {
+		there[name] = true
+	}
+	if err := list.Err(); err != nil {
+		return fmt.Errorf("list the venues' consumers: %w", err)
+	}
+	for _, venue := range venues {
+		if !there[venue] {
+			if err := s.EnsureConsumer(ctx, venue); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // Knows reports whether a venue has its consumer. That is there before the venue is in the bucket and as long as it is:
 // a list of venues without it is old, or was lost.
 func (s *Stream) Knows(ctx context.Context, venue string) (bool, error) {

@@ -99,3 +99,30 @@ func TestAVenueThatIsMissingInTheListIsAnswered503(t *testing.T) {
 		return nil
 	})
 }
+
+// TestAfterTheStreamWasLostBoxesCanFetchAgain: what is answered 200 comes out, without a person.
+func TestAfterTheStreamWasLostBoxesCanFetchAgain(t *testing.T) {
+	c := newCloud(t, 1)
+	a := c.admin()
+	if err := a.stream.PutVenue(t.Context(), store.Venue{ID: grill, Name: "Grill"}); err != nil {
+		t.Fatal(err)
+	}
+	js, err := jetstream.New(a.nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := js.DeleteStream(t.Context(), store.StreamName); err != nil {
+		t.Fatal(err)
+	}
+	r := c.start(true)
+	if status, _ := r.post(grill, "a", "Burger"); status != http.StatusOK {
+		t.Fatalf("an order is answered %d", status)
+	}
+	c.until("the box has a consumer", func() error {
+		consumer, err := js.Consumer(t.Context(), store.StreamName, grill)
+		if err == nil && consumer.CachedInfo().NumPending != 1 {
+			return fmt.Errorf("%d requests wait", consumer.CachedInfo().NumPending)
+		}
+		return err
+	})
+}

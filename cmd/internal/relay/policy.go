@@ -73,6 +73,26 @@ func (s *server) venues() []config.Venue {
 	return s.conf.With(s.others).Venues
 }
 
+// addConsumers gives the venues of the bucket what they have lost with a stream.
+func (s *server) addConsumers(ctx context.Context) error {
+	for {
+		var ids []string
+		for _, v := range s.venues() {
+			ids = append(ids, v.ID)
+		}
+		err := s.stream.AddConsumers(ctx, ids)
+		if err == nil || ctx.Err() != nil {
+			return nil
+		}
+		s.log.Warn("boxes may find nothing to fetch from; it is tried again", "err", err)
+		select {
+		case <-time.After(statusEvery):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
 // reload applies the file as it is now, completely or not at all.
 func (s *server) reload() {
 	s.notify(daemon.Reloading())

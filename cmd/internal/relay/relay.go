@@ -205,6 +205,7 @@ func (s *server) open(ctx context.Context, run func(string, func(context.Context
 	for {
 		select {
 		case <-first:
+			run("consumers", s.addConsumers)
 			run("watch", func(ctx context.Context) error { return s.watch.run(ctx, s.stream, s.log) })
 			return nil
 		case <-time.After(statusEvery):
