@@ -27,7 +27,7 @@ const (
 	// killTestBox tells the process that is killed where its queue is, its venue and the servers.
 	killTestBox = "RELAY_TEST_BOX"
 	// killRounds is the environment variable for more kills than a quick run has.
-	killRounds = "TICKETRAIL_RELAY_KILLS"
+	killRounds = "TICKETRAIL_TEST_RELAY_KILLS"
 )
 
 // TestA200OfTheRelayIsAPromise kills servers, relays and boxes, under load, at moments of chance's choosing. Every

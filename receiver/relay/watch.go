@@ -24,30 +24,61 @@ const (
 	readTime = 10 * time.Second
 )
 
-// entries reads a bucket: the value and the time of each key.
+// entries reads a bucket: the value and the time of each key. The list comes from any server, and one that was just
+// started may be behind: it is complete when it has as many keys as the leader of the bucket.
 func entries(ctx context.Context, bucket jetstream.KeyValue) (map[string]jetstream.KeyValueEntry, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
-	w, err := bucket.WatchAll(ctx, jetstream.IgnoreDeletes())
+	w, err := bucket.WatchAll(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the bucket %s: %w", bucket.Bucket(), err)
 	}
 	defer func() { _ = w.Stop() }()
 	all := map[string]jetstream.KeyValueEntry{}
+	var count keyCount
 	for {
 		select {
 		case e, ok := <-w.Updates():
 			switch {
 			case !ok:
 				return nil, fmt.Errorf("read the bucket %s: the connection was closed", bucket.Bucket())
-			case e == nil:
-				return all, nil
+			case e != nil && e.Operation() == jetstream.KeyValuePut:
+				all[e.Key()] = e
+			case e != nil:
+				delete(all, e.Key())
 			}
-			all[e.Key()] = e
+			complete, err := count.add(ctx, bucket, e)
+			if err != nil || complete {
+				return all, err
+			}
 		case <-ctx.Done():
 			return nil, fmt.Errorf("read the bucket %s: %w", bucket.Bucket(), ctx.Err())
 		}
 	}
+}
+
+// A keyCount says whether a list of a bucket is complete.
+type keyCount struct {
+	keys   map[string]bool // of all entries, also of removed ones
+	listed bool            // the server has sent what it had
+	stored uint64          // keys that the leader has, then
+}
+
+// add counts the next entry of a watch.
+func (c *keyCount) add(ctx context.Context, bucket jetstream.KeyValue, e jetstream.KeyValueEntry) (bool, error) {
+	if e == nil {
+		status, err := bucket.Status(ctx)
+		if err != nil {
+			return false, fmt.Errorf("read the bucket %s: %w", bucket.Bucket(), err)
+		}
+		c.listed, c.stored = true, status.Values()
+	} else if !c.listed || uint64(len(c.keys)) < c.stored {
+		if c.keys == nil {
+			c.keys = map[string]bool{}
+		}
+		c.keys[e.Key()] = true
+	}
+	return c.listed && uint64(len(c.keys)) >= c.stored, nil
 }
 
 // Venues lists the venues of the bucket, by id.
@@ -126,20 +157,20 @@ func (v *venueWatch) run(ctx context.Context) error {
 	settled := time.NewTimer(readTime)
 	defer settled.Stop()
 	complete := false
+	var count keyCount
 	for {
 		select {
 		case e, ok := <-w.Updates():
 			switch {
 			case !ok:
 				return errors.New("the watch has ended")
-			case e == nil:
-				complete = true
-				settled.Reset(0)
-				continue
-			case e.Operation() == jetstream.KeyValuePut:
+			case e != nil && e.Operation() == jetstream.KeyValuePut:
 				now[e.Key()] = string(e.Value())
-			default:
+			case e != nil:
 				delete(now, e.Key())
+			}
+			if complete, err = count.add(ctx, v.s.venues, e); err != nil {
+				return err
 			}
 			if complete {
 				settled.Reset(settleTime)
