@@ -31,8 +31,8 @@ func (e *Refused) Error() string { return e.Message }
 //
 // The service was answered 200 by the relay, so nobody sends the request again and nobody was told that it is wrong.
 // It is therefore read leniently whatever receiver.schema says, and has no limit but the relay's. The error is
-// a [*Refused] if no retry can help; after any other the outcome is unknown and a retry is safe. Relay takes no longer
-// than receiver.respond_within, also after ctx has ended: what was begun is finished.
+// a [*Refused] if no retry can help; after any other the outcome is unknown and a retry is safe. Relay waits for the disk
+// no longer than receiver.respond_within, also after ctx has ended: what was begun is finished.
 func (r *Receiver) Relay(ctx context.Context, one Relayed) (receipt ticket.Receipt, err error) {
 	policy := *r.policy.Load()
 	policy.mode = contract.Lenient
@@ -54,9 +54,10 @@ func (r *Receiver) Relay(ctx context.Context, one Relayed) (receipt ticket.Recei
 	if x.venue.devices != nil && !x.venue.devices[one.Device] {
 		return receipt, r.refuseRelayed(x, &refusal{DeviceNotAllowed, "not one of the venue's devices"})
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), policy.respondWithin)
+	ctx = context.WithoutCancel(ctx)
+	waiting, cancel := context.WithTimeout(ctx, policy.respondWithin)
 	defer cancel()
-	release, err := r.parsing.acquire(ctx, x.body)
+	release, err := r.parsing.acquire(waiting, x.body)
 	if err != nil {
 		return receipt, refused(TooSlow)
 	}
@@ -66,7 +67,10 @@ func (r *Receiver) Relay(ctx context.Context, one Relayed) (receipt ticket.Recei
 		return receipt, r.refuseRelayed(x, refusalOf(refusal))
 	}
 	planned.Age = one.Age
-	if receipt, err = r.intake.Accept(ctx, planned); err != nil {
+	// The time that planning took does not count: an order that is much work for this box would never be taken.
+	storing, cancel := context.WithTimeout(ctx, policy.respondWithin)
+	defer cancel()
+	if receipt, err = r.intake.Accept(storing, planned); err != nil {
 		return receipt, err
 	}
 	r.countStored(receipt)

@@ -13,6 +13,7 @@ import (
 	"ticketrail/queue/kv/kvtest"
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver/contract"
+	"ticketrail/receiver/plan"
 )
 
 func relayed(body string) Relayed {
@@ -131,6 +132,25 @@ func TestAStopDoesNotInterruptARelayedRequestAndAHungDiskDoes(t *testing.T) {
 			t.Errorf("after %s: %v", time.Since(start), err)
 		}
 		time.Sleep(time.Hour)
+	})
+}
+
+// slowPlan is a box for which a large order is much work.
+type slowPlan struct{ Planner }
+
+func (p slowPlan) Split(r contract.PrintRequest, v plan.Venue, device string, at time.Time, n plan.Names) plan.Result {
+	time.Sleep(5 * time.Second)
+	return p.Planner.Split(r, v, device, at, n)
+}
+
+// TestARelayedRequestThatIsMuchWorkIsTaken: the next ones of the venue wait until it is.
+func TestARelayedRequestThatIsMuchWorkIsTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newTestbed(t, func(_ *Options, p *Policy) { p.Plan = slowPlan{p.Plan} })
+		b.intake.acceptAfter(time.Second)
+		if _, err := b.Relay(t.Context(), relayed(requestOfItems("a", 1))); err != nil {
+			t.Error(err)
+		}
 	})
 }
 
