@@ -164,12 +164,17 @@ func (s *source) take(ctx context.Context, venue string, one relay.Arrival) erro
 	if !ok {
 		return err
 	}
-	// The service believes that it was taken, so it must not be lost: it stays at the relay until it is kept here.
+	// The service believes that it was taken, so it must not be lost: it stays at the relay until it is kept here. To
+	// read it may have taken longer than ctx.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepWithin)
+	defer cancel()
 	if err := s.app.rejects.Store(ctx, refused.Reject); err != nil {
 		return fmt.Errorf("keep a request that was refused: %w", err)
 	}
 	return fmt.Errorf("%w: %w", relay.ErrNever, refused)
 }
+
+const keepWithin = 4 * time.Second
 
 // report is what the relay is told of this box.
 func (s *source) report() relay.Report {

@@ -125,12 +125,20 @@ func TestWhatTheBoxCannotPrintOfTheRelayIsKeptBeforeTheRelayIsTold(t *testing.T)
 		}
 		k.must(k.app.source.take(k.t.Context(), venueID, relay.Arrival{Refused: &receiver.Reject{
 			Time: time.Now().Add(-2 * time.Hour), Venue: "another", Code: "invalid_json", Body: []byte("x")}}))
+		// Also when reading it took all the time there was, or it would be read again and again.
+		late, cancel := context.WithCancel(k.t.Context())
+		cancel()
+		err = k.app.source.take(late, venueID, relay.Arrival{Received: time.Now().Add(-4 * time.Hour).UTC(),
+			Body: []byte(`{"records":8}`)})
+		if !errors.Is(err, relay.ErrNever) {
+			t.Fatal(err)
+		}
 		k.restart()
 		list := k.app.rejects.List()
-		if len(list) != 2 || list[0].Code != "invalid_json" || list[0].Venue != venueID || list[1].Size != 13 {
+		if len(list) != 3 || list[0].Code != "invalid_json" || list[0].Venue != venueID || list[1].Size != 13 {
 			t.Errorf("kept %+v", list)
 		}
-		if s := k.stateOf(admin.Fail, "orders"); !strings.HasPrefix(s, "2 requests refused in the last hour") {
+		if s := k.stateOf(admin.Fail, "orders"); !strings.HasPrefix(s, "3 requests refused in the last hour") {
 			t.Errorf("the status says %s", s)
 		}
 	}, "grill")
