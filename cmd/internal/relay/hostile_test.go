@@ -1,13 +1,18 @@
 package relay
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"ticketrail/config"
+	"ticketrail/queue/logtest"
 	store "ticketrail/receiver/relay"
 )
 
@@ -125,4 +130,35 @@ func TestAfterTheStreamWasLostBoxesCanFetchAgain(t *testing.T) {
 		}
 		return err
 	})
+}
+
+// TestARelayThatCannotSeeTheBoxesIsReady: a load balancer would take it away, and all others with it.
+func TestARelayThatCannotSeeTheBoxesIsReady(t *testing.T) {
+	c := newCloud(t, 1)
+	a := c.admin()
+	js, err := jetstream.New(a.nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := js.DeleteKeyValue(t.Context(), store.BoxesBucket); err != nil {
+		t.Fatal(err)
+	}
+	log := new(logtest.Log)
+	w := &watch{venues: func() []config.Venue { return nil }}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- w.run(ctx, a.stream, slog.New(slog.NewTextHandler(log, nil))) }()
+	c.until("it has looked", func() error {
+		if !strings.Contains(log.String(), "the servers do not say how the venues are") {
+			return errors.New(log.String())
+		}
+		return nil
+	})
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if why := w.notReady(); why != "" {
+		t.Errorf("it accepts no orders: %s", why)
+	}
 }

@@ -25,21 +25,25 @@ type watch struct {
 	venues func() []config.Venue
 	ready  func() string
 	last   atomic.Pointer[Overview] // nil until the servers have answered once
-	failed atomic.Pointer[string]   // why they did not answer last; nil: they did
+	failed atomic.Pointer[string]   // why the stream took no orders when it was last asked; nil: it did
 }
 
 // run asks until ctx ends.
 func (w *watch) run(ctx context.Context, s *store.Stream, log *slog.Logger) error {
+	last := ""
 	for {
 		attempt, cancel := context.WithTimeout(ctx, lookEvery)
 		o, err := Look(attempt, s, w.venues())
 		cancel()
-		if err == nil {
+		switch {
+		case err == nil:
+			last = ""
 			w.last.Store(&o)
 			w.failed.Store(nil)
-		} else if ctx.Err() == nil {
-			text := err.Error()
-			if was := w.failed.Swap(&text); was == nil || *was != text {
+		case ctx.Err() == nil:
+			w.failed.Store(refuses(ctx, s))
+			if err.Error() != last {
+				last = err.Error()
 				log.Warn("the servers do not say how the venues are", "err", err)
 			}
 		}
@@ -49,6 +53,18 @@ func (w *watch) run(ctx context.Context, s *store.Stream, log *slog.Logger) erro
 			return nil
 		}
 	}
+}
+
+// refuses says why the stream takes no orders; nil: it does. Whatever else cannot be seen must not make a load balancer
+// take the relays away, which all see the same.
+func refuses(ctx context.Context, s *store.Stream) *string {
+	ctx, cancel := context.WithTimeout(ctx, openWithin)
+	defer cancel()
+	if _, err := s.State(ctx); err != nil {
+		text := err.Error()
+		return &text
+	}
+	return nil
 }
 
 // notReady says that the stream takes nothing, as far as is known.
