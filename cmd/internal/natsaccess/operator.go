@@ -50,6 +50,9 @@ func ReadOperator(path string) (*Operator, error) {
 	if err != nil {
 		return nil, err
 	}
+	if st, err := os.Stat(path); err != nil || st.Mode().Perm()&0o004 != 0 {
+		return nil, fmt.Errorf("%s opens every venue, and all users here can read it: run chmod o= on it", path)
+	}
 	o := &Operator{}
 	if o.key, err = nkeys.ParseDecoratedNKey(data); err != nil {
 		return nil, fmt.Errorf("%s: there is no operator's key in it; name operator.secret of relay init", path)

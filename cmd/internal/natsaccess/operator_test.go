@@ -92,3 +92,26 @@ func TestANodeIsAHostAndAPort(t *testing.T) {
 		}
 	}
 }
+
+func TestAnOperatorThatAllUsersCanReadIsRefused(t *testing.T) {
+	o, err := NewOperator()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := o.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "operator.secret")
+	if err := WriteSecret(file, data, false); err != nil {
+		t.Fatal(err)
+	}
+	for mode, ok := range map[os.FileMode]bool{0o600: true, 0o640: true, 0o644: false} {
+		if err := os.Chmod(file, mode); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadOperator(file); (err == nil) != ok || !ok && !strings.Contains(err.Error(), "chmod o= ") {
+			t.Errorf("mode %04o: %v", mode, err)
+		}
+	}
+}
