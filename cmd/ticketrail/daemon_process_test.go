@@ -46,6 +46,7 @@ type daemonProcess struct {
 	t        *testing.T
 	dir      string
 	program  string // name on PATH: "ticketrail", or a variant that TestMain knows
+	command  string // of the program
 	before   []string
 	keeps    bool     // what the daemon wants kept through restarts is kept, as systemd does
 	kept     *os.File // the listener that is kept; nil before
@@ -74,14 +75,12 @@ func newDaemon(t *testing.T, store string, stations ...string) *daemonProcess {
 func newDaemonWith(t *testing.T, store, keys string, like func(station string) virtual.Options,
 	stations ...string) *daemonProcess {
 	t.Helper()
-	// A program built with -race sleeps for a second before it ends; these end all the time.
-	t.Setenv("GORACE", "atexit_sleep_ms=0")
 	dir, err := os.MkdirTemp("", "tr") // short: a unix socket's path has 107 bytes
 	if err != nil {
 		t.Fatal(err)
 	}
 	k := &daemonProcess{
-		t: t, dir: dir, program: "ticketrail", stations: stations,
+		t: t, dir: dir, program: "ticketrail", command: "serve", stations: stations,
 		printers: map[string]*virtual.Printer{}, addrs: map[string]string{},
 		conf:   filepath.Join(dir, "ticketrail.yaml"),
 		client: &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}},
@@ -160,7 +159,7 @@ func (k *daemonProcess) start() {
 	if err != nil {
 		k.t.Fatal(err)
 	}
-	args := append(slices.Clone(k.before), path, "serve", "--config", k.conf)
+	args := append(slices.Clone(k.before), path, k.command, "--config", k.conf)
 	k.cmd = exec.Command(args[0], args[1:]...)
 	k.cmd.Env = append(os.Environ(), "NOTIFY_SOCKET="+notify)
 	if k.kept != nil {

@@ -25,6 +25,8 @@ import (
 
 // TestMain puts the program, and its variants for tests, on PATH.
 func TestMain(m *testing.M) {
+	// A program built with -race sleeps for a second before it ends; these end all the time.
+	os.Setenv("GORACE", "atexit_sleep_ms=0")
 	testscript.Main(m, map[string]func(){"ticketrail": main, unsynced: runUnsynced})
 }
 
