@@ -30,7 +30,8 @@ func (e *Refused) Error() string { return e.Message }
 // would survive a power cut.
 //
 // The service was answered 200 by the relay, so nobody sends the request again and nobody was told that it is wrong.
-// It is therefore read leniently whatever receiver.schema says, and has no limit but the relay's. The error is
+// It is therefore read leniently whatever receiver.schema says, from whichever device, and has no limit but the
+// relay's. The error is
 // a [*Refused] if no retry can help; after any other the outcome is unknown and a retry is safe. Relay waits for the
 // disk no longer than receiver.respond_within, also after ctx has ended: what was begun is finished.
 func (r *Receiver) Relay(ctx context.Context, one Relayed) (receipt ticket.Receipt, err error) {
@@ -50,9 +51,6 @@ func (r *Receiver) Relay(ctx context.Context, one Relayed) (receipt ticket.Recei
 	}()
 	if r.arrived != nil {
 		r.arrived(x.venue.ID)
-	}
-	if x.venue.devices != nil && !x.venue.devices[one.Device] {
-		return receipt, r.refuseRelayed(x, &refusal{DeviceNotAllowed, "not one of the venue's devices"})
 	}
 	ctx = context.WithoutCancel(ctx)
 	waiting, cancel := context.WithTimeout(ctx, policy.respondWithin)
