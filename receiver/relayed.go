@@ -31,9 +31,9 @@ func (e *Refused) Error() string { return e.Message }
 //
 // The service was answered 200 by the relay, so nobody sends the request again and nobody was told that it is wrong.
 // It is therefore read leniently whatever receiver.schema says, from whichever device, and has no limit but the
-// relay's. The error is
-// a [*Refused] if no retry can help; after any other the outcome is unknown and a retry is safe. Relay waits for the
-// disk no longer than receiver.respond_within, also after ctx has ended: what was begun is finished.
+// relay's. The error is a [*Refused] if no retry can help; after any other the outcome is unknown and a retry is safe.
+// Relay waits for the disk no longer than receiver.respond_within, also after ctx has ended: what was begun is
+// finished.
 func (r *Receiver) Relay(ctx context.Context, one Relayed) (receipt ticket.Receipt, err error) {
 	policy := *r.policy.Load()
 	policy.mode = contract.Lenient
