@@ -24,6 +24,7 @@ import (
 	"github.com/google/uuid"
 
 	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/monitoringtest"
 	"ticketrail/printer/kds/board"
 	"ticketrail/printer/virtual"
 	"ticketrail/queue"
@@ -61,7 +62,7 @@ func (c *boxClock) Synchronized() bool { return !c.unsynchronized.Load() }
 // newKitchen is not started. The database is in the folder store.
 func newKitchen(t *testing.T, store string) *kitchen {
 	t.Helper()
-	k := &kitchen{t: t, dir: t.TempDir(), store: filepath.Join(store, "t.db"), metrics: freePort(t),
+	k := &kitchen{t: t, dir: t.TempDir(), store: filepath.Join(store, "t.db"), metrics: monitoringtest.FreeAddress(t),
 		printers: map[string]*virtual.Printer{}, answers: map[string]*atomic.Int32{},
 		pages: map[string]*page{}, stop: func() {}}
 	k.certificate("webhook", 90*24*time.Hour)

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"ticketrail/cmd/internal/monitoringtest"
 	"ticketrail/printer/kds/board"
 	"ticketrail/printer/virtual"
 	"ticketrail/queue"
@@ -22,69 +23,69 @@ import (
 )
 
 // faults are what can go wrong in a kitchen whose daemon runs.
-func (k *kitchen) faults() []alertStep {
-	return []alertStep{
-		{fires: []string{"NothingReceived Silent Bar"}, cure: func() { k.accept(silentVenue, "grill") }},
-		{again: true, fires: []string{"OrdersRefused 401 venue_missing", "OrdersRefused 403 venue_not_allowed",
+func (k *kitchen) faults() []monitoringtest.Step {
+	return []monitoringtest.Step{
+		{Fires: []string{"NothingReceived Silent Bar"}, Cure: func() { k.accept(silentVenue, "grill") }},
+		{Again: true, Fires: []string{"OrdersRefused 401 venue_missing", "OrdersRefused 403 venue_not_allowed",
 			"OrdersRefused 400 invalid_json", "OrdersRefused 404 wrong_path"},
-			cause: func() {
+			Cause: func() {
 				k.send("", "/webhooks/print", "{}")
 				k.send("00000000-0000-4000-8000-000000000002", "/webhooks/print", "{}")
 				k.send(venueID, "/webhooks/print", "{")
 				k.send(venueID, "/webhooks/old", "{}")
 			}},
-		{fires: []string{"StationDown replaced", "PrintsAtBackup replaced"},
-			cause: func() { k.must(k.printers["replaced"].Refuse(true)); k.accept(venueID, "replaced") },
-			cure:  func() { k.must(k.printers["replaced"].Refuse(false)); k.accept(venueID, "replaced") }},
-		{fires: []string{"StationNeedsPerson paper_out empty"},
-			cause: func() { k.printers["empty"].Set(virtual.PaperOut, true) },
-			cure:  func() { k.printers["empty"].Refill() }},
-		{fires: []string{"PaperLow paper_low low"},
-			cause: func() { k.printers["low"].Set(virtual.PaperLow, true) },
-			cure:  func() { k.printers["low"].Refill() }},
-		{fires: []string{"TicketHeld held doubt", "StationDown doubt"},
-			cause: func() { k.printers["doubt"].ResetAfter(250, -1); k.accept(venueID, "doubt") },
-			cure:  func() { k.printers["doubt"].Repair(); k.cancel(ticket.Held); k.accept(venueID, "doubt") }},
-		{fires: []string{"StationHeld held"},
-			cause: func() { k.must(k.app.queue.HoldStation(k.t.Context(), "held", "cleaning")) },
-			cure:  func() { k.must(k.app.queue.ResumeStation(k.t.Context(), "held")) }},
-		{again: true, fires: []string{"TicketFailed buried fresh"},
-			cause: func() { k.answers["fresh"].Store(http.StatusUnprocessableEntity); k.tryTestTicket("fresh") },
-			cure:  func() { k.answers["fresh"].Store(http.StatusOK); k.cancel(ticket.Failed) }},
-		{fires: []string{"StationNeedsPerson refusing closed"},
-			cause: func() { k.answers["closed"].Store(http.StatusUnauthorized); k.accept(venueID, "closed") },
-			cure:  func() { k.answers["closed"].Store(http.StatusOK); k.app.stations.Kick("closed") }},
-		{fires: []string{"ScreenDark dark", "PrintsAtBackup dark", "PaperNotTaken dark"},
-			cause: func() { k.accept(venueID, "dark") }, cure: func() { k.leave("dark") }},
-		{fires: []string{"TicketsUnseen board"}, cause: func() { k.accept(venueID, "board") },
-			cure: func() { k.pages["board"].press(board.Bump, "board") }},
-		{again: true, fires: []string{"CertificateNotLoaded"}, // it is looked at with each connection
-			cause: func() { k.must(os.WriteFile(k.path("webhook.key"), nil, 0o600)); k.accept(venueID, "grill") },
-			cure:  func() { k.certificate("webhook", 90*24*time.Hour); k.accept(venueID, "grill") }},
-		{fires: []string{"ConfigurationRefused"},
-			cause: func() {
+		{Fires: []string{"StationDown replaced", "PrintsAtBackup replaced"},
+			Cause: func() { k.must(k.printers["replaced"].Refuse(true)); k.accept(venueID, "replaced") },
+			Cure:  func() { k.must(k.printers["replaced"].Refuse(false)); k.accept(venueID, "replaced") }},
+		{Fires: []string{"StationNeedsPerson paper_out empty"},
+			Cause: func() { k.printers["empty"].Set(virtual.PaperOut, true) },
+			Cure:  func() { k.printers["empty"].Refill() }},
+		{Fires: []string{"PaperLow paper_low low"},
+			Cause: func() { k.printers["low"].Set(virtual.PaperLow, true) },
+			Cure:  func() { k.printers["low"].Refill() }},
+		{Fires: []string{"TicketHeld held doubt", "StationDown doubt"},
+			Cause: func() { k.printers["doubt"].ResetAfter(250, -1); k.accept(venueID, "doubt") },
+			Cure:  func() { k.printers["doubt"].Repair(); k.cancel(ticket.Held); k.accept(venueID, "doubt") }},
+		{Fires: []string{"StationHeld held"},
+			Cause: func() { k.must(k.app.queue.HoldStation(k.t.Context(), "held", "cleaning")) },
+			Cure:  func() { k.must(k.app.queue.ResumeStation(k.t.Context(), "held")) }},
+		{Again: true, Fires: []string{"TicketFailed buried fresh"},
+			Cause: func() { k.answers["fresh"].Store(http.StatusUnprocessableEntity); k.tryTestTicket("fresh") },
+			Cure:  func() { k.answers["fresh"].Store(http.StatusOK); k.cancel(ticket.Failed) }},
+		{Fires: []string{"StationNeedsPerson refusing closed"},
+			Cause: func() { k.answers["closed"].Store(http.StatusUnauthorized); k.accept(venueID, "closed") },
+			Cure:  func() { k.answers["closed"].Store(http.StatusOK); k.app.stations.Kick("closed") }},
+		{Fires: []string{"ScreenDark dark", "PrintsAtBackup dark", "PaperNotTaken dark"},
+			Cause: func() { k.accept(venueID, "dark") }, Cure: func() { k.leave("dark") }},
+		{Fires: []string{"TicketsUnseen board"}, Cause: func() { k.accept(venueID, "board") },
+			Cure: func() { k.pages["board"].press(board.Bump, "board") }},
+		{Again: true, Fires: []string{"CertificateNotLoaded"}, // it is looked at with each connection
+			Cause: func() { k.must(os.WriteFile(k.path("webhook.key"), nil, 0o600)); k.accept(venueID, "grill") },
+			Cure:  func() { k.certificate("webhook", 90*24*time.Hour); k.accept(venueID, "grill") }},
+		{Fires: []string{"ConfigurationRefused"},
+			Cause: func() {
 				k.configure(strings.Replace(k.conf, "fallback: grill", "fallback: gril", 1))
 				if _, err := k.app.Reload(); err == nil {
 					k.t.Error("a broken file was accepted")
 				}
 			},
-			cure: func() { k.configure(k.conf); _, err := k.app.Reload(); k.must(err) }},
-		{fires: []string{"CertificateExpires display"},
-			cause: func() { k.certificate("display", 24*time.Hour) },
-			cure:  func() { k.certificate("display", 90*24*time.Hour) }},
-		{fires: []string{"ClockNotSynchronized"},
-			cause: func() { k.clock.unsynchronized.Store(true) }, cure: func() { k.clock.unsynchronized.Store(false) }},
-		{fires: []string{"MessagesNotSent phone"},
-			cause: func() { k.answers["phone"].Store(http.StatusBadGateway) },
-			cure:  func() { k.answers["phone"].Store(http.StatusOK) }},
+			Cure: func() { k.configure(k.conf); _, err := k.app.Reload(); k.must(err) }},
+		{Fires: []string{"CertificateExpires display"},
+			Cause: func() { k.certificate("display", 24*time.Hour) },
+			Cure:  func() { k.certificate("display", 90*24*time.Hour) }},
+		{Fires: []string{"ClockNotSynchronized"},
+			Cause: func() { k.clock.unsynchronized.Store(true) }, Cure: func() { k.clock.unsynchronized.Store(false) }},
+		{Fires: []string{"MessagesNotSent phone"},
+			Cause: func() { k.answers["phone"].Store(http.StatusBadGateway) },
+			Cure:  func() { k.answers["phone"].Store(http.StatusOK) }},
 	}
 }
 
 // afterRestart is what is wrong after the daemon was stopped for an hour, with a ticket that waits.
-func (k *kitchen) afterRestart() []alertStep {
-	return []alertStep{
-		{fires: []string{"StationDown gone", "TicketStuck gone"},
-			cause: func() {
+func (k *kitchen) afterRestart() []monitoringtest.Step {
+	return []monitoringtest.Step{
+		{Fires: []string{"StationDown gone", "TicketStuck gone"},
+			Cause: func() {
 				k.must(k.printers["gone"].Refuse(true))
 				k.accept(venueID, "gone")
 				k.stop()
@@ -92,31 +93,31 @@ func (k *kitchen) afterRestart() []alertStep {
 				k.clock.ahead.Store(int64(time.Hour))
 				k.start()
 			},
-			cure: func() { k.must(k.printers["gone"].Refuse(false)); k.app.stations.Kick("gone") }},
-		{fires: []string{"CompactionDue"},
-			cure: func() {
+			Cure: func() { k.must(k.printers["gone"].Refuse(false)); k.app.stations.Kick("gone") }},
+		{Fires: []string{"CompactionDue"},
+			Cure: func() {
 				k.stop()
 				_, _, err := queue.Compact(k.store)
 				k.must(err)
 				k.start()
 			}},
-		{fires: []string{"ScreenDark board", "ScreenDark dark"}, cure: func() { k.open("board"); k.open("dark") }},
-		{again: true, fires: []string{"CertificateExpires webhook"},
-			cause: func() { k.certificate("webhook", 24*time.Hour); k.accept(venueID, "grill") },
-			cure:  func() { k.certificate("webhook", 90*24*time.Hour); k.accept(venueID, "grill") }},
+		{Fires: []string{"ScreenDark board", "ScreenDark dark"}, Cure: func() { k.open("board"); k.open("dark") }},
+		{Again: true, Fires: []string{"CertificateExpires webhook"},
+			Cause: func() { k.certificate("webhook", 24*time.Hour); k.accept(venueID, "grill") },
+			Cure:  func() { k.certificate("webhook", 90*24*time.Hour); k.accept(venueID, "grill") }},
 	}
 }
 
 // damage is a database that cannot be read after a power cut. Nothing is known of earlier orders then.
-func (k *kitchen) damage() []alertStep {
-	return []alertStep{
-		{fires: []string{"DatabaseDamaged", "NothingReceived Harbour Grill"},
-			cause: func() {
+func (k *kitchen) damage() []monitoringtest.Step {
+	return []monitoringtest.Step{
+		{Fires: []string{"DatabaseDamaged", "NothingReceived Harbour Grill"},
+			Cause: func() {
 				k.stop()
 				k.must(os.WriteFile(k.store, make([]byte, 64<<10), 0o600))
 				k.start()
 			},
-			cure: func() {
+			Cure: func() {
 				kept, err := filepath.Glob(k.store + ".corrupt-*")
 				k.must(err)
 				k.must(os.Remove(kept[0]))
@@ -131,14 +132,18 @@ func TestTheAlertsOfAKitchenFireAndClear(t *testing.T) {
 	k := newKitchen(t, t.TempDir())
 	k.start()
 	k.accept(venueID, "grill")
-	m := startMonitoring(t, k.metrics)
+	m := k.watched()
 	k.open("board")
-	m.play(k.faults())
-	m.queries()
+	m.Play(k.faults())
+	for _, e := range dashboardExpressions(t) {
+		if err := m.Query(e); err != nil {
+			t.Errorf("%s: %v", e, err)
+		}
+	}
 	k.hasEverySeriesOfTheRules()
-	m.play(k.afterRestart())
-	m.play(k.damage())
-	m.nothingElse(k.faults(), k.afterRestart(), k.damage())
+	m.Play(k.afterRestart())
+	m.Play(k.damage())
+	m.NothingElse([]string{"Down", "DiskSlow"}, k.faults(), k.afterRestart(), k.damage())
 }
 
 // hasEverySeriesOfTheRules checks the labels that the rules select by: each value must be one that the daemon has.
@@ -146,7 +151,7 @@ func (k *kitchen) hasEverySeriesOfTheRules() {
 	k.t.Helper()
 	_, exposed := get(k.t, k.app, "/metrics")
 	selector := regexp.MustCompile(`\b((?:ticketrail|process)_\w+)(?:\{\s*(\w+)=~?"([^"]*)"\s*\})?`)
-	for _, r := range alertRules(k.t) {
+	for _, r := range monitoringtest.Rules(k.t, deployFile(k.t, rulesFile)) {
 		for _, m := range selector.FindAllStringSubmatch(r.Expr, -1) {
 			for value := range strings.SplitSeq(m[3], "|") {
 				want := `(?m)^` + m[1] + `[{ ]`
@@ -169,7 +174,7 @@ func (k *kitchen) serve() (kill func()) {
 	k.must(cmd.Start())
 	kill = func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		resp, err := asker.Get("http://" + k.metrics + "/metrics")
+		resp, err := theService.Get("http://" + k.metrics + "/metrics")
 		if err == nil {
 			resp.Body.Close()
 			return kill
@@ -182,37 +187,41 @@ func (k *kitchen) serve() (kill func()) {
 }
 
 // down is a daemon that was killed and is started by hand.
-func (k *kitchen) down() []alertStep {
-	return []alertStep{{fires: []string{"Down"}, cause: func() { k.stop() }, cure: func() { k.stop = k.serve() }}}
+func (k *kitchen) down() []monitoringtest.Step {
+	return []monitoringtest.Step{
+		{Fires: []string{"Down"}, Cause: func() { k.stop() }, Cure: func() { k.stop = k.serve() }},
+	}
 }
 
 // crashes are a daemon that is killed and that systemd starts each time.
-func (k *kitchen) crashes() []alertStep {
-	return []alertStep{{fires: []string{"Restarts"}, again: true, cause: func() { k.stop(); k.stop = k.serve() }}}
+func (k *kitchen) crashes() []monitoringtest.Step {
+	return []monitoringtest.Step{
+		{Fires: []string{"Restarts"}, Again: true, Cause: func() { k.stop(); k.stop = k.serve() }},
+	}
 }
 
 func TestTheAlertsOfADaemonThatEndsFireAndClear(t *testing.T) {
 	t.Parallel()
 	k := newKitchen(t, t.TempDir())
-	m := startMonitoring(t, k.metrics)
+	m := k.watched()
 	k.stop = k.serve()
-	m.play(k.down())
-	m.play(k.crashes())
+	m.Play(k.down())
+	m.Play(k.crashes())
 }
 
 // low, full and hanging are what a disk does.
-func (k *kitchen) low() []alertStep {
-	return []alertStep{{fires: []string{"DiskLow"}, cause: func() { k.fill(200 << 20) }, cure: k.empty}}
+func (k *kitchen) low() []monitoringtest.Step {
+	return []monitoringtest.Step{{Fires: []string{"DiskLow"}, Cause: func() { k.fill(200 << 20) }, Cure: k.empty}}
 }
 
-func (k *kitchen) full() []alertStep {
-	return []alertStep{{fires: []string{"DiskLow", "OrdersNotStored"}, again: true,
-		cause: func() { k.fill(0); k.order(venueID, "grill") }, cure: k.empty}}
+func (k *kitchen) full() []monitoringtest.Step {
+	return []monitoringtest.Step{{Fires: []string{"DiskLow", "OrdersNotStored"}, Again: true,
+		Cause: func() { k.fill(0); k.order(venueID, "grill") }, Cure: k.empty}}
 }
 
-func (k *kitchen) hanging() []alertStep {
-	return []alertStep{{fires: []string{"DiskSlow", "OrdersNotStored"}, again: true,
-		cause: func() {
+func (k *kitchen) hanging() []monitoringtest.Step {
+	return []monitoringtest.Step{{Fires: []string{"DiskSlow", "OrdersNotStored"}, Again: true,
+		Cause: func() {
 			k.must(exec.Command("fsfreeze", "-f", filepath.Dir(k.store)).Run())
 			var all sync.WaitGroup
 			for range 8 { // each is answered 503 after respond_within
@@ -249,14 +258,14 @@ func (k *kitchen) empty() {
 func TestTheAlertsOfADiskFireAndClear(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"mkfs.ext4", "fsfreeze"} {
-		tool(t, name)
+		monitoringtest.Tool(t, name)
 	}
 	dir := t.TempDir()
 	disk := filepath.Join(dir, "disk")
 	out, err := exec.Command("sh", "-ec", `truncate -s 400M "$1.img"; mkfs.ext4 -q -F -m 0 "$1.img"; mkdir "$1"
 		mount -o loop "$1.img" "$1"`, "sh", disk).CombinedOutput()
 	if err != nil {
-		skipOrFail(t, fmt.Errorf("no file system can be mounted, which needs root: %w: %s", err, out))
+		monitoringtest.SkipOrFail(t, fmt.Errorf("no file system can be mounted, which needs root: %w: %s", err, out))
 	}
 	t.Cleanup(func() {
 		_ = exec.Command("fsfreeze", "-u", disk).Run()
@@ -265,8 +274,8 @@ func TestTheAlertsOfADiskFireAndClear(t *testing.T) {
 	k := newKitchen(t, disk)
 	k.start()
 	k.accept(venueID, "grill")
-	m := startMonitoring(t, k.metrics)
-	m.play(k.low())
-	m.play(k.full())
-	m.play(k.hanging())
+	m := k.watched()
+	m.Play(k.low())
+	m.Play(k.full())
+	m.Play(k.hanging())
 }

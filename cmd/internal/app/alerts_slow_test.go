@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ticketrail/cmd/internal/monitoringtest"
 )
 
 // Two hours of what makes each alert fire, then two hours of what ends it; the unit is a minute. A series
@@ -51,10 +53,10 @@ var alertCauses = map[string][]string{
 }
 
 func TestEachAlertFiresForItsCauseAndClears(t *testing.T) {
-	promtool, dir := tool(t, "promtool"), t.TempDir()
+	promtool, dir := monitoringtest.Tool(t, "promtool"), t.TempDir()
 	var b strings.Builder
 	b.WriteString("rule_files: [ rules.yml ]\nevaluation_interval: 2m\ntests:\n")
-	for _, r := range alertRules(t) {
+	for _, r := range monitoringtest.Rules(t, deployFile(t, rulesFile)) {
 		causes := alertCauses[r.Alert]
 		if len(causes) == 0 {
 			t.Errorf("%s has no cause here", r.Alert)
@@ -70,7 +72,7 @@ func TestEachAlertFiresForItsCauseAndClears(t *testing.T) {
 				"exp_samples: %s }\n", r.Alert, at, want)
 		}
 	}
-	files := map[string]string{"rules.yml": deployFile(t, "ticketrail.rules.yml"), "test.yml": b.String()}
+	files := map[string]string{"rules.yml": deployFile(t, rulesFile), "test.yml": b.String()}
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -63,6 +63,9 @@ var Packages = []Package{
 		"printer/layout",
 	}},
 	{"cmd/internal/layers", "this table", nil},
+	{"cmd/internal/monitoringtest", "the real Prometheus around daemons, for tests of the alerts", []string{
+		"receiver/relay/natstest",
+	}},
 	{"receiver", "the webhook that the service posts to", []string{
 		"receiver/contract", "receiver/plan", "queue/kv", "queue/ticket",
 	}},
@@ -137,6 +140,7 @@ var Never = map[string]string{
 	"printer/printertest":             "it has no paper either, and it obeys tests that break it",
 	"printer/transport/transporttest": "a test suite is not part of the daemon",
 	"queue/kv/kvtest":                 "it loses everything with the process, so it must not hold a board",
+	"cmd/internal/monitoringtest":     "it starts Prometheus at a free port, for a test",
 	"receiver/relay/natstest":         "it starts servers that nobody may reach and keeps orders in a test's folder",
 	"receiver/sim":                    "the simulated service must not be reachable in production",
 }
