@@ -251,7 +251,7 @@ func againstModel(t *testing.T, rt *rapid.T) {
 				case !void && !m.live[r]:
 					want = ticket.Receipt{Duplicate: true, Conflict: true, Jobs: 2, Added: 2}
 					for _, s := range stations {
-						m.put(s, r, newest(), ticket.Order)
+						m.put(s, r, newest(), ticket.Order).later = true // it was cancelled before
 					}
 				default:
 					want.Duplicate, want.Conflict = true, got.Conflict
