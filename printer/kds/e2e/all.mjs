@@ -25,8 +25,12 @@ async function run(name, test, Server) {
   const start = Date.now();
   const [server, browser] = [await Server.open(), await browse()];
   const pages = () => browser.contexts().flatMap((c) => c.pages());
+  let timer;
+  const tooLong = new Promise((_, fail) => {
+    timer = setTimeout(() => fail(new Error("it has not ended after four minutes")), 240000);
+  });
   try {
-    await test(server, browser);
+    await Promise.race([test(server, browser), tooLong]);
     const wrong = pages().flatMap((p) => p.wrong || []);
     if (wrong.length) throw new Error("errors on the console: " + wrong.join("; "));
     console.log("ok   " + name + " (" + (Date.now() - start) + " ms)");
@@ -37,6 +41,7 @@ async function run(name, test, Server) {
     for (const p of pages())
       await p.screenshot({ path: join(shots, "failed-" + name + "-" + ++n + ".png"), timeout: 3000 }).catch(() => {});
   }
+  clearTimeout(timer);
   await browser.close();
   await server.kill();
 }

@@ -226,21 +226,23 @@ export async function aLateSnapshotDoesNotUndoChanges(server, browser) {
   const late = new Promise((done) => {
     release = done;
   });
-  const asked = new Promise((done) => {
-    page.route("**/state", async (route) => {
-      const answer = await route.fetch();
-      done();
-      await late;
-      return route.fulfill({ response: answer });
-    });
+  let asked = false;
+  await page.route("**/state", async (route) => {
+    const answer = await route.fetch();
+    asked = true;
+    await late;
+    return route.fulfill({ response: answer });
   });
-  // A heartbeat with the id of another state makes the page request a snapshot.
-  await page.evaluate(() =>
-    window.stream.dispatchEvent(
-      new MessageEvent("beat", { data: JSON.stringify({ id: "x.1", now: Date.now(), offset: 0 }) }),
-    ),
-  );
-  await asked;
+  // A heartbeat with the id of another state makes the page request a snapshot. The page may be about to open its
+  // stream anew, so it gets one until it has asked.
+  await until("it asks for a snapshot", async () => {
+    await page.evaluate(() =>
+      window.stream.dispatchEvent(
+        new MessageEvent("beat", { data: JSON.stringify({ id: "x.1", now: Date.now(), offset: 0 }) }),
+      ),
+    );
+    return asked;
+  });
   await server.put("hot-line", order(2));
   await until("it is told", async () => (await heads(page)).length === 2);
   const answered = page.waitForResponse("**/state");
