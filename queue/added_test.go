@@ -295,6 +295,20 @@ func TestOnAReprintOfAnOrderAVoidOfItOrOfWhatWasAddedStrikesNothing(t *testing.T
 	q.prints("1 Fish")
 }
 
+func TestAReprintOfWhatWasWantedAgainNamesItsCancellation(t *testing.T) {
+	q := start(t)
+	q.accept(cancelled(order("A", "grill")))
+	q.accept(order("A", "grill"))
+	q.print("grill") // the cancellation
+	first := q.print("grill")
+	copied, err := q.Reprint(bg, first.Job, ReprintOptions{})
+	q.must(err)
+	if got := q.print("grill"); got.Job != copied.Job || len(first.Ticket.Later) != 1 ||
+		!slices.Equal(got.Ticket.Later, first.Ticket.Later) {
+		t.Errorf("the reprint names %q, the slip %q", got.Ticket.Later, first.Ticket.Later)
+	}
+}
+
 func FuzzWhatHasPrintedIsReadAsItWasWritten(f *testing.F) {
 	f.Add(encodePaper(ticket.PaperOf(with("Fish", "Steak").Drafts)))
 	f.Add(encodePaper(ticket.Paper{Partial: true}))

@@ -89,7 +89,7 @@ func (m *model) leave(station string, j *modelJob, to ticket.State) {
 // It has as void what is known to be cancelled.
 func (m *model) reprint(j *modelJob, to string, copied uint64, from string, asItWas bool) {
 	n := m.put(to, j.request, copied, j.kind)
-	n.reprint, n.from, n.first, n.refused = true, j.from, j, j.refusedAt(to)
+	n.reprint, n.from, n.first, n.refused, n.later = true, j.from, j, j.refusedAt(to), j.later
 	m.tellPresent(n, asItWas)
 	if j.state == ticket.Held || j.state == ticket.Failed {
 		m.leave(from, j, ticket.Cancelled)
