@@ -24,7 +24,8 @@ const relayConfig = "/etc/ticketrail/relay.yaml"
 func (c *cli) relay() *cobra.Command {
 	cmd := group("relay", "keep the orders of many venues until their boxes fetch them",
 		c.relayInit(), group("venues", "add, list, renew and remove the venues of the relay",
-			c.relayVenuesAdd(), c.relayVenuesList(), c.relayVenuesRenew(), c.relayVenuesRemove()), c.relayStatus())
+			c.relayVenuesAdd(), c.relayVenuesList(), c.relayVenuesRenew(), c.relayVenuesRemove()), c.relayStatus(),
+		c.relayRenew(), c.relayRevoke())
 	cmd.Long = `relay runs the relay in the foreground until SIGTERM or SIGINT: the webhook for
 the print requests of many venues. It stores them on the NATS servers until the
 venues' boxes have fetched them, so a box needs no public address and may be

@@ -25,13 +25,14 @@ import (
 // A cloud is all that is not in the restaurant, as `ticketrail relay init` writes it: three NATS servers, two relays
 // and a load balancer. Each of them is a real process, but the load balancer.
 type cloud struct {
-	t      *testing.T
-	dir    string
-	nodes  *natstest.Cluster
-	status []string // addresses of the nodes' own pages
-	wire   *line    // between the boxes and the servers
-	relays []*daemonProcess
-	url    string // the webhook at the load balancer
+	t       *testing.T
+	dir     string
+	nodes   *natstest.Cluster
+	servers []string // addresses of the nodes
+	status  []string // addresses of the nodes' own pages
+	wire    *line    // between the boxes and the servers
+	relays  []*daemonProcess
+	url     string // the webhook at the load balancer
 }
 
 // newCloud starts a cloud.
@@ -45,23 +46,21 @@ func newCloud(t *testing.T) *cloud {
 	c := &cloud{t: t, dir: filepath.Join(dir, "relay")}
 	init := []string{"relay", "init", c.dir}
 	var files []natstest.File
-	var servers, relays []string // addresses
+	var relays []string // addresses
 	for i := range 3 {
 		port, err := natstest.FreePort(2000, 4000) // for the cluster, and for its pages
 		if err != nil {
 			t.Fatal(err)
 		}
 		address := fmt.Sprintf("127.0.0.1:%d", port)
-		init, servers = append(init, "--node", address), append(servers, address)
+		init, c.servers = append(init, "--node", address), append(c.servers, address)
 		c.status = append(c.status, fmt.Sprintf("127.0.0.1:%d", port+4000))
 		files = append(files, natstest.File{Path: filepath.Join(c.node(i), "nats-server.conf"), Client: address,
 			Status: c.status[i]})
 	}
 	c.run(init...)
-	c.wire = newLine(t, servers...)
-	for i, address := range servers { // or a box would learn of the ways around the wire
-		edit(t, files[i].Path, "client_advertise: \""+address, "client_advertise: \""+c.wire.address)
-	}
+	c.wire = newLine(t, c.servers...)
+	c.advertiseWire()
 	c.nodes = natstest.FilesForTest(t, files)
 	conf, err := os.ReadFile(filepath.Join(c.dir, "relay/relay.yaml"))
 	if err != nil {
@@ -94,6 +93,15 @@ func newCloud(t *testing.T) *cloud {
 	}
 	c.url = "http://" + newLine(t, relays...).address + "/webhooks/print/" + strings.TrimSpace(string(secret))
 	return c
+}
+
+// advertiseWire keeps the boxes from learning of the ways around the wire.
+func (c *cloud) advertiseWire() {
+	c.t.Helper()
+	for i, address := range c.servers {
+		edit(c.t, filepath.Join(c.node(i), "nats-server.conf"), "client_advertise: \""+address,
+			"client_advertise: \""+c.wire.address)
+	}
 }
 
 // node is the folder of a node.

@@ -27,9 +27,10 @@ import (
 
 // Credentials are who somebody is at the servers, and how it knows that they are the right ones.
 type Credentials struct {
-	Name string    // the venue's id, or the name of the relay
-	User string    // the public key of the NATS user
-	Ends time.Time // of the certificate
+	Name   string    // the venue's id, or the name of the relay
+	User   string    // the public key of the NATS user
+	Issued time.Time // to the second, by which credentials are revoked
+	Ends   time.Time // of the certificate
 
 	token string
 	key   nkeys.KeyPair
@@ -59,7 +60,7 @@ func parseCredentials(data []byte) (c *Credentials, err error) {
 	if err != nil {
 		return nil, errors.New("its NATS user cannot be read")
 	}
-	c.Name, c.User = claims.Name, claims.Subject
+	c.Name, c.User, c.Issued = claims.Name, claims.Subject, time.Unix(claims.IssuedAt, 0)
 	if c.key, err = jwt.ParseDecoratedUserNKey(data); err != nil {
 		return nil, errors.New("there is no key of a NATS user in it")
 	}

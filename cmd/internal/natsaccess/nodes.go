@@ -1,6 +1,7 @@
 package natsaccess
 
 import (
+	"crypto/x509"
 	"fmt"
 	"net"
 	"os"
@@ -8,6 +9,9 @@ import (
 	"strconv"
 	"strings"
 	"text/template"
+	"time"
+
+	"github.com/nats-io/jwt/v2"
 )
 
 // A Node is one NATS server.
@@ -133,15 +137,53 @@ resolver_preload {
 }
 `))
 
-// WriteNodes writes the files of each node into a folder in dir, which is created: node1, node2, ... It returns the
-// folders. The servers of one call form a cluster.
+// ReadRelaysSince sets RelaysSince as it is in a node's configuration: who writes that anew must not allow again what
+// was revoked.
+func (o *Operator) ReadRelaysSince(file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	id, err := o.publicKey(relays)
+	if err != nil {
+		return err
+	}
+	_, rest, _ := strings.Cut(string(text), id+": ")
+	token, _, _ := strings.Cut(rest, "\n")
+	c, err := jwt.DecodeAccountClaims(token)
+	if err != nil {
+		return fmt.Errorf("%s has no account of this operator: it is of another relay init", file)
+	}
+	if at, ok := c.Revocations[jwt.All]; ok {
+		o.RelaysSince = time.Unix(at, 0).Add(time.Second)
+	}
+	return nil
+}
+
+// HostOf is the host of the node whose files are in folder.
+func HostOf(folder string) (string, error) {
+	file := filepath.Join(folder, "node.crt")
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return "", err
+	}
+	der, _ := nextBlock(data, pemCert)
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", file, err)
+	}
+	return cert.Subject.CommonName, nil
+}
+
+// WriteNodes writes the files of each node into a folder in dir, which is created: node1, node2, ... Files that are
+// there are replaced. It returns the folders. The servers of one call form a cluster.
 func (o *Operator) WriteNodes(dir string, nodes []Node) (folders []string, err error) {
 	var operator, systemJWT, relaysJWT, systemID, relaysID string
 	for _, one := range []struct {
 		to   *string
 		make func() (string, error)
 	}{
-		{&operator, o.operatorJWT}, {&systemJWT, o.systemJWT}, {&relaysJWT, o.relaysJWT},
+		{&operator, o.operatorJWT}, {&systemJWT, o.systemJWT}, {&relaysJWT, o.RelaysAccount},
 		{&systemID, func() (string, error) { return o.publicKey(system) }},
 		{&relaysID, func() (string, error) { return o.publicKey(relays) }},
 	} {
@@ -181,7 +223,7 @@ func (o *Operator) WriteNodes(dir string, nodes []Node) (folders []string, err e
 			"nats-server.conf": []byte(conf.String()), "node.crt": cert, "node.key": key,
 			"nodes-ca.crt": encodeCert(o.nodes.cert), "clients-ca.crt": encodeCert(o.clients.cert),
 		} {
-			if err := WriteSecret(filepath.Join(folder, file), data, false); err != nil {
+			if err := WriteSecret(filepath.Join(folder, file), data, true); err != nil {
 				return nil, err
 			}
 		}

@@ -23,6 +23,10 @@ type Operator struct {
 	key     nkeys.KeyPair
 	nodes   *authority // of the servers
 	clients *authority // of boxes and relays
+
+	// RelaysSince says which credentials of relays are valid: those that were issued then or later. Zero: all. It is
+	// not in the operator's file but in the account, see [Operator.ReadRelaysSince].
+	RelaysSince time.Time
 }
 
 // NewOperator makes an operator with new keys.
@@ -162,10 +166,13 @@ func (o *Operator) systemJWT() (string, error) {
 	return o.accountJWT(system, func(*jwt.AccountClaims) {})
 }
 
-// relaysJWT exports what the venues import. Who may import is decided by who signs the importing account: this
-// operator alone.
-func (o *Operator) relaysJWT() (string, error) {
+// RelaysAccount is the account of the relays. It exports what the venues import. Who may import is decided by who
+// signs the importing account: this operator alone.
+func (o *Operator) RelaysAccount() (string, error) {
 	return o.accountJWT(relays, func(c *jwt.AccountClaims) {
+		if !o.RelaysSince.IsZero() {
+			c.RevokeAt(jwt.All, o.RelaysSince.Add(-time.Second))
+		}
 		c.Limits.JetStreamLimits = jwt.JetStreamLimits{MemoryStorage: jwt.NoLimit, DiskStorage: jwt.NoLimit,
 			Streams: jwt.NoLimit, Consumer: jwt.NoLimit}
 		once, next := boxSubjects("*")

@@ -96,7 +96,7 @@ func (a *Admin) Find(ctx context.Context, idOrName string) (config.Venue, error)
 	return config.Venue{}, fmt.Errorf("there is no venue %q: see ticketrail relay venues list", idOrName)
 }
 
-// A Change is what became of the credentials of a venue.
+// A Change is what became of the credentials of a venue, or of the relays.
 type Change struct {
 	Stored  []string // servers that know of it
 	Missing []string // servers that are there and did not say so
@@ -188,7 +188,11 @@ func (a *Admin) push(ctx context.Context, o *natsaccess.Operator, id string, sin
 	if err != nil {
 		return c, err
 	}
-	stored, there, err := o.Push(ctx, a.Conf.NATS.URLs, account)
+	return pushTo(ctx, o, a.Conf.NATS.URLs, account)
+}
+
+func pushTo(ctx context.Context, o *natsaccess.Operator, urls []string, account string) (c Change, err error) {
+	stored, there, err := o.Push(ctx, urls, account)
 	if err != nil {
 		return c, err
 	}

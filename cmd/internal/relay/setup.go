@@ -21,6 +21,9 @@ type Setup struct {
 const (
 	OperatorFile = "operator.secret"
 	RelayFolder  = "relay"
+
+	confFile  = RelayFolder + "/relay.yaml"
+	credsFile = RelayFolder + "/relay.creds"
 )
 
 // The folders of a node's files and data on the node, as the unit in deploy/relay has them.
@@ -45,12 +48,8 @@ func (s Setup) Write(dir string) (nodes []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := range s.Nodes {
-		n := &s.Nodes[i]
-		if n.Etc, n.Data = nodeFolder, nodeData; n.Local() { // a trial runs where it was written
-			n.Etc = filepath.Join(dir, fmt.Sprintf("node%d", i+1))
-			n.Data = filepath.Join(n.Etc, "data")
-		}
+	if err := s.place(dir); err != nil {
+		return nil, err
 	}
 	folders, err := o.WriteNodes(temp, s.Nodes)
 	if err != nil {
@@ -75,8 +74,8 @@ func (s Setup) Write(dir string) (nodes []string, err error) {
 		return nil, err
 	}
 	for name, data := range map[string][]byte{
-		OperatorFile: operator, RelayFolder + "/relay.creds": creds,
-		RelayFolder + "/relay.secret": []byte(secret + "\n"), RelayFolder + "/relay.yaml": []byte(s.text()),
+		OperatorFile: operator, credsFile: creds,
+		RelayFolder + "/relay.secret": []byte(secret + "\n"), confFile: []byte(s.text()),
 	} {
 		if err := natsaccess.WriteSecret(filepath.Join(temp, name), data, false); err != nil {
 			return nil, err
@@ -86,6 +85,27 @@ func (s Setup) Write(dir string) (nodes []string, err error) {
 		return nil, err
 	}
 	return nodes, nil
+}
+
+// place says where the nodes have their files.
+func (s Setup) place(dir string) error {
+	dir, err := filepath.Abs(dir)
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		if n.Etc, n.Data = nodeFolder, nodeData; n.Local() { // a trial runs where it was written
+			n.Etc = filepath.Join(dir, fmt.Sprintf("node%d", i+1))
+			n.Data = filepath.Join(n.Etc, "data")
+		}
+	}
+	return err
+}
+
+// urls are the addresses of the nodes, as a relay has them.
+func (s Setup) urls() (out []string) {
+	for _, n := range s.Nodes {
+		out = append(out, n.URL())
+	}
+	return out
 }
 
 // newSecret is a secret segment of a path, see config.Receiver.SecretFile.
@@ -113,8 +133,8 @@ receiver:
 		fmt.Fprintf(&b, "  external_url: %q\n", s.URL)
 	}
 	b.WriteString("\nnats:\n  urls:\n")
-	for _, n := range s.Nodes {
-		fmt.Fprintf(&b, "    - %q\n", n.URL())
+	for _, url := range s.urls() {
+		fmt.Fprintf(&b, "    - %q\n", url)
 	}
 	fmt.Fprintf(&b, "  creds_file: relay.creds\n  replicas: %d\n", min(len(s.Nodes), 3))
 	if s.Nodes[0].Local() {

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ticketrail/cmd/internal/relay"
+	"ticketrail/config"
+)
+
+// relayRenew is for the years after init, and for a file of a relay that somebody else may have.
+func (c *cli) relayRenew() *cobra.Command {
+	return &cobra.Command{
+		Use:   "renew DIR",
+		Short: "write new certificates of the servers and new credentials of the relays",
+		Long: `renew writes new files into DIR, the folder of "relay init", and says what to
+copy where: the certificates and configurations of the NATS servers and the
+credentials of the relays. Orders, venues and boxes stay as they are. What was
+before is valid too, so one machine after the other gets its files; then
+"relay revoke" ends the old credentials of the relays.
+
+For two servers more, first write their addresses at the end of nats.urls in
+DIR/relay/relay.yaml. For a server that gets another address, write that in the
+place of the old one. The authorities of "relay init" and its operator.secret
+stay. New credentials of a box are written by "relay venues renew".`,
+		Args: oneArg,
+		RunE: func(_ *cobra.Command, args []string) error {
+			s, folders, err := relay.Renew(args[0])
+			if err != nil {
+				return ofSetup(err)
+			}
+			var b strings.Builder
+			line := func(format string, args ...any) { b.WriteString(c.line(fmt.Sprintf(format, args...))) }
+			line("wrote new files into %s; those of before are valid too", args[0])
+			line("")
+			line("1. Copy the files of each folder to /etc/nats on its server and restart it, one after the other. Before " +
+				"the next one, wait until ticketrail relay status says that all have every request:")
+			for i, f := range folders {
+				line("  %s: %s", s.Nodes[i].Host, f)
+			}
+			line("2. Copy relay.creds of %s to /etc/ticketrail on each relay and restart it, one after the other.",
+				filepath.Join(args[0], relay.RelayFolder))
+			line("3. End the old credentials of the relays:")
+			line("  ticketrail relay revoke %s", args[0])
+			return write(c.out, b.String())
+		},
+	}
+}
+
+func (c *cli) relayRevoke() *cobra.Command {
+	return &cobra.Command{
+		Use:   "revoke DIR",
+		Short: "end the credentials of the relays before those in DIR",
+		Long: `revoke ends all credentials of relays that were written before those in DIR, the
+folder of "relay init", at once and also for an open connection. Run it when
+every relay has those that "relay renew" has written: one that has not accepts
+no order any more. Boxes are not concerned: see "relay venues renew".`,
+		Args: oneArg,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			change, err := relay.Revoke(cmd.Context(), args[0])
+			if err != nil {
+				return ofSetup(err)
+			}
+			return c.endChange(c.line("revoked all credentials of relays before those in "+
+				filepath.Join(args[0], relay.RelayFolder)), change)
+		},
+	}
+}
+
+// ofSetup is an error of the folder of init.
+func ofSetup(err error) error {
+	if _, ok := errors.AsType[config.Problems](err); ok {
+		return &configError{err}
+	}
+	return err
+}
