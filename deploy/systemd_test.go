@@ -188,6 +188,16 @@ func TestTheUnitsAndTheConfigurationAgree(t *testing.T) {
 	if !strings.Contains(read(t, "tmpfiles.d/ticketrail.conf"), folder) {
 		t.Errorf("tmpfiles.d has no line %q", folder)
 	}
+	relay := read(t, "relay/ticketrail-relay.service")
+	if got := settings(relay, "WatchdogSec"); len(got) != 1 {
+		t.Errorf("the relay has WatchdogSec=%q", got)
+	}
+	for name, unit := range map[string]string{"check": service, "relay check": relay} {
+		command, _, _ := strings.Cut(strings.Join(settings(unit, "ExecReload"), "\n"), " --config")
+		if command != "/usr/bin/ticketrail "+name {
+			t.Errorf("a reload begins with %s, not with %s", command, name)
+		}
+	}
 	watchdog, err := time.ParseDuration(strings.Join(settings(service, "WatchdogSec"), ""))
 	if err != nil || watchdog <= 20*time.Second {
 		t.Errorf("WatchdogSec %v, %v: the daemon stays silent only after 20 s without progress", watchdog, err)

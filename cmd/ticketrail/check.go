@@ -27,29 +27,66 @@ It needs no running daemon, but only a running daemon knows whether a screen is
 open in a browser.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			check := doctor.CheckInstalled
+			check := fileCheck(doctor.CheckInstalled)
 			if fileOnly {
-				check = func(_ context.Context, path string) ([]string, error) { return doctor.Check(path) }
+				check = onlyFile(doctor.Check)
 			}
-			warnings, err := check(cmd.Context(), c.config)
-			// On stderr, so that a script which reads stdout still gets the one line.
-			for _, w := range warnings {
-				if err := printLine(c.err, "warning: %s", w); err != nil {
-					return err
-				}
-			}
-			if err != nil {
-				return &configError{err}
-			}
-			// Printed before the stations are asked: that takes seconds, and the file is valid
-			// whatever they answer.
-			if err := printLine(c.out, "%s is valid", c.config); err != nil || !online {
+			// Before the stations are asked: that takes seconds, and the file is valid whatever they answer.
+			if err := c.checkFile(cmd.Context(), c.config, check); err != nil || !online {
 				return err
 			}
 			return doctor.CheckOnline(cmd.Context(), c.config, foldedLines{c})
 		},
 	}
 	cmd.Flags().BoolVar(&online, "online", false, "also ask the printers, the displays and the point-of-sale API")
-	cmd.Flags().BoolVar(&fileOnly, "file-only", false, "check only the file, not whether the installed units fit it")
+	fileOnlyFlag(cmd, &fileOnly)
 	return cmd
+}
+
+// relayCheck is check for the other daemon.
+func (c *cli) relayCheck() *cobra.Command {
+	var fileOnly bool
+	cmd := &cobra.Command{
+		Use:   "check",
+		Short: "check the configuration of the relay",
+		Long: `check reads the relay's configuration and the files that it names and prints
+every problem on a line of its own; the exit code is then 2. If
+ticketrail-relay.service is installed with this file, it also checks, as root,
+that the service's user can read it. It asks no server: see "relay status".`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			check := fileCheck(doctor.CheckRelayInstalled)
+			if fileOnly {
+				check = onlyFile(doctor.CheckRelay)
+			}
+			return c.checkFile(cmd.Context(), c.relayConfig(), check)
+		},
+	}
+	fileOnlyFlag(cmd, &fileOnly)
+	return cmd
+}
+
+func fileOnlyFlag(cmd *cobra.Command, set *bool) {
+	cmd.Flags().BoolVar(set, "file-only", false, "check only the file, not whether the installed units fit it")
+}
+
+// A fileCheck returns what an operator should know of a file, and what is wrong with it.
+type fileCheck func(ctx context.Context, path string) (warnings []string, err error)
+
+func onlyFile(check func(string) ([]string, error)) fileCheck {
+	return func(_ context.Context, path string) ([]string, error) { return check(path) }
+}
+
+func (c *cli) checkFile(ctx context.Context, path string, check fileCheck) error {
+	warnings, err := check(ctx, path)
+	// On stderr, so that a script which reads stdout still gets the one line.
+	for _, w := range warnings {
+		if err := printLine(c.err, "warning: %s", w); err != nil {
+			return err
+		}
+	}
+	if err != nil {
+		return &configError{err}
+	}
+	return printLine(c.out, "%s is valid", path)
 }

@@ -43,8 +43,14 @@ venues: [ { id: 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11, name: Harbour Grill, timez
 printers: [ { name: grill, address: "tcp://127.0.0.1:9" } ]
 fallback: grill
 `, 0o644)
-	put("systemctl", fmt.Sprintf("#!/bin/sh\n[ $2 = ticketrail.service ] || exit 0\n"+
-		"echo LoadState=loaded; echo User=nobody; echo 'ExecStart={ argv[]=x --config %s ; }'\n", conf), 0o755)
+	relay := filepath.Join(dir, "relay")
+	if out, err := exec.Command(exe, "relay", "init", relay, "--node", "127.0.0.1").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	relayConf := filepath.Join(relay, "relay/relay.yaml")
+	put("systemctl", fmt.Sprintf("#!/bin/sh\necho LoadState=loaded; echo User=nobody\ncase $2 in\n"+
+		"ticketrail.service) echo 'ExecStart={ argv[]=x --config %s ; }' ;;\n"+
+		"ticketrail-relay.service) echo 'ExecStart={ argv[]=x --config %s ; }' ;;\nesac\n", conf, relayConf), 0o755)
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 	check := func() (string, error) {
 		out, err := exec.Command(exe, "check", "--config", conf).CombinedOutput()
@@ -52,6 +58,11 @@ fallback: grill
 	}
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
+	}
+	// The folder of init is closed to other users.
+	out, err := exec.Command(exe, "relay", "check", "--config", relayConf).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "user nobody: "+relayConf+": cannot be read") {
+		t.Errorf("a relay's file that the user cannot read: %v\n%s", err, out)
 	}
 	said, err := check()
 	if want := "user nobody: line 2: receiver.secret_file: "; err == nil || !strings.Contains(said, want) ||

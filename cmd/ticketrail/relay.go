@@ -25,7 +25,7 @@ func (c *cli) relay() *cobra.Command {
 	cmd := group("relay", "keep the orders of many venues until their boxes fetch them",
 		c.relayInit(), group("venues", "add, list, renew and remove the venues of the relay",
 			c.relayVenuesAdd(), c.relayVenuesList(), c.relayVenuesRenew(), c.relayVenuesRemove()), c.relayStatus(),
-		c.relayRenew(), c.relayRevoke())
+		c.relayCheck(), c.relayRenew(), c.relayRevoke())
 	cmd.Long = `relay runs the relay in the foreground until SIGTERM or SIGINT: the webhook for
 the print requests of many venues. It stores them on the NATS servers until the
 venues' boxes have fetched them, so a box needs no public address and may be
@@ -44,8 +44,12 @@ that the NATS servers need.`
 		if _, err := c.loadRelay(); err != nil {
 			return err
 		}
+		every, err := watchdogEvery()
+		if err != nil {
+			return err
+		}
 		return relay.Run(cmd.Context(), relay.Options{ConfigPath: c.relayConfig(), Reload: reload, Log: c.err,
-			Notify: func(state string) { _, _ = daemon.SdNotify(false, state) }})
+			WatchdogEvery: every, Notify: func(state string) { _, _ = daemon.SdNotify(false, state) }})
 	}
 	return cmd
 }

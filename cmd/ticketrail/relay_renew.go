@@ -16,7 +16,7 @@ import (
 func (c *cli) relayRenew() *cobra.Command {
 	return &cobra.Command{
 		Use:   "renew DIR",
-		Short: "write new certificates of the servers and new credentials of the relays",
+		Short: "write new certificates and credentials of the servers and relays",
 		Long: `renew writes new files into DIR, the folder of "relay init", and says what to
 copy where: the certificates and configurations of the NATS servers and the
 credentials of the relays. Orders, venues and boxes stay as they are. What was

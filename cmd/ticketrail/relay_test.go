@@ -2,12 +2,16 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"ticketrail/cmd/internal/natsaccess"
@@ -66,9 +70,10 @@ func TestRelayInitWritesWhatServersAndRelaysNeedOrNothing(t *testing.T) {
 	}
 }
 
-func TestTheVenuesOfARelayAreAddedRenewedAndRemovedByCommands(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "relay")
-	node := natsaccess.Node{Host: "127.0.0.1"}
+// trialRelay runs the server that init makes for a trial, in a new folder.
+func trialRelay(t *testing.T) (dir, conf string, node natsaccess.Node) {
+	t.Helper()
+	dir, node = filepath.Join(t.TempDir(), "relay"), natsaccess.Node{Host: "127.0.0.1"}
 	var err error
 	if node.Port, err = natstest.FreePort(node.MonitorPort()); err != nil {
 		t.Fatal(err)
@@ -79,7 +84,12 @@ func TestTheVenuesOfARelayAreAddedRenewedAndRemovedByCommands(t *testing.T) {
 	}
 	natstest.FilesForTest(t, []natstest.File{{Path: filepath.Join(dir, "node1", "nats-server.conf"),
 		Client: strings.TrimPrefix(node.URL(), "tls://"), Status: fmt.Sprintf("127.0.0.1:%d", node.MonitorPort())}})
-	conf, creds := filepath.Join(dir, "relay", "relay.yaml"), filepath.Join(dir, "grill.creds")
+	return dir, filepath.Join(dir, "relay", "relay.yaml"), node
+}
+
+func TestTheVenuesOfARelayAreAddedRenewedAndRemovedByCommands(t *testing.T) {
+	dir, conf, node := trialRelay(t)
+	creds := filepath.Join(dir, "grill.creds")
 	relay := func(want int, args ...string) (out, errs string) {
 		t.Helper()
 		code, out, errs := runCommand(t, append(append([]string{"relay"}, args...), "--config", conf)...)
@@ -145,6 +155,68 @@ func TestTheVenuesOfARelayAreAddedRenewedAndRemovedByCommands(t *testing.T) {
 	relay(exitOK, "venues", "remove", venueID, operator)
 	if list, _ := relay(exitOK, "venues", "list", "--json"); strings.TrimSpace(list) != "[]" {
 		t.Errorf("after remove the list is\n%s", list)
+	}
+}
+
+func TestRelayCheckFindsWhatKeepsARelayFromStarting(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "relay")
+	if code, _, errs := runCommand(t, "relay", "init", dir, "--node", "127.0.0.1"); code != exitOK {
+		t.Fatal(errs)
+	}
+	conf, creds := filepath.Join(dir, "relay", "relay.yaml"), filepath.Join(dir, "relay", "relay.creds")
+	check := func() (int, string, string) { return runCommand(t, "relay", "check", "--config", conf) }
+	if code, out, errs := check(); code != exitOK || out != conf+" is valid\n" || errs != "" {
+		t.Errorf("a right file: %d, %s%s", code, out, errs)
+	}
+	if err := os.Chmod(creds, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errs := check(); code != exitOK || !strings.Contains(errs, "warning: ") {
+		t.Errorf("credentials that all can read: %d, %s", code, errs)
+	}
+	edit(t, creds, "BEGIN CERTIFICATE", "BEGIN")
+	if code, out, errs := check(); code != exitUsage || out != "" || !strings.HasPrefix(errs, "nats.creds_file: ") {
+		t.Errorf("damaged credentials: %d, %s%s", code, out, errs)
+	}
+	edit(t, conf, "\nnats:", "\nnet:")
+	if code, out, errs := check(); code != exitUsage || out != "" || !strings.Contains(errs, "net: unknown key") {
+		t.Errorf("a wrong key: %d, %s%s", code, out, errs)
+	}
+}
+
+func TestARelayFeedsTheWatchdogAsOftenAsSystemdWants(t *testing.T) {
+	dir, conf, _ := trialRelay(t)
+	edit(t, conf, "listen: 127.0.0.1:8443", "listen: "+freeAddr(t))
+	t.Setenv("TICKETRAIL_METRICS_LISTEN", freeAddr(t))
+	said, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(dir, "n"), Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer said.Close()
+	t.Setenv("NOTIFY_SOCKET", filepath.Join(dir, "n"))
+	t.Setenv("WATCHDOG_PID", fmt.Sprint(os.Getpid()))
+	t.Setenv("WATCHDOG_USEC", "30000")
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan int)
+	go func() {
+		ended <- (&cli{out: io.Discard, err: io.Discard}).run(ctx, []string{"relay", "--config", conf})
+	}()
+	if err := said.SetReadDeadline(time.Now().Add(testTimeout)); err != nil {
+		t.Fatal(err)
+	}
+	// With an interval of its own it would be silent for too long.
+	for pings, b := 0, make([]byte, 4096); pings < 20; {
+		n, err := said.Read(b)
+		if err != nil {
+			t.Fatalf("after %d pings: %v", pings, err)
+		}
+		if bytes.HasPrefix(b[:n], []byte("WATCHDOG=1\nSTATUS=")) {
+			pings++
+		}
+	}
+	cancel()
+	if code := <-ended; code != exitOK {
+		t.Errorf("it ends with %d", code)
 	}
 }
 

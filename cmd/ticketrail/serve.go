@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/coreos/go-systemd/v22/activation"
 	"github.com/coreos/go-systemd/v22/daemon"
@@ -77,11 +78,9 @@ func (c *cli) daemonOptions(reload <-chan os.Signal) (app.Options, error) {
 	}
 	// This program again, as the command `db check`.
 	o.CheckStore = doctor.CheckInChild(exe)
-	limit, err := daemon.SdWatchdogEnabled(false)
-	if err != nil {
-		return app.Options{}, fmt.Errorf("read WATCHDOG_USEC: %w", err)
+	if o.WatchdogEvery, err = watchdogEvery(); err != nil {
+		return app.Options{}, err
 	}
-	o.WatchdogEvery = limit / 3 // two pings may be late before systemd restarts the daemon
 	// It removes the LISTEN_ variables, so that child processes do not take the listeners again.
 	if o.Keeper.Found, err = activation.ListenersWithNames(); err != nil {
 		return app.Options{}, fmt.Errorf("take listeners from systemd: %w", err)
@@ -91,6 +90,16 @@ func (c *cli) daemonOptions(reload <-chan os.Signal) (app.Options, error) {
 		c.changeOptions(&o)
 	}
 	return o, nil
+}
+
+// watchdogEvery is how often systemd wants to hear of a daemon; 0: never. Two pings may be late before it restarts the
+// daemon.
+func watchdogEvery() (time.Duration, error) {
+	limit, err := daemon.SdWatchdogEnabled(false)
+	if err != nil {
+		return 0, fmt.Errorf("read WATCHDOG_USEC: %w", err)
+	}
+	return limit / 3, nil
 }
 
 // sendToSystemd is sd_pid_notify_with_fds(3) for one listener; nil is none. Without systemd it does

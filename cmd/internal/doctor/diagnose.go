@@ -193,7 +193,7 @@ func (b Box) storeFindings(ctx context.Context, path string, conf *config.Config
 	if err != nil {
 		return out // the daemon makes it
 	}
-	name := serviceUnit(ctx, path)["User"]
+	name := serviceUnit(ctx, boxUnit, path)["User"]
 	if who, err := credential(name); err == nil && info.Sys().(*syscall.Stat_t).Uid != who.Uid {
 		out = append(out, fail("database",
 			fmt.Sprintf("%s does not belong to %s, the service cannot open it", file, name),

@@ -19,6 +19,7 @@ import (
 	"sync"
 
 	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/natsaccess"
 	"ticketrail/cmd/internal/notify"
 	"ticketrail/cmd/internal/station"
 	"ticketrail/config"
@@ -61,8 +62,13 @@ func CheckInstalled(ctx context.Context, path string) (warnings []string, err er
 	if err != nil {
 		return nil, err
 	}
+	return withFindings(warnings, UnitFindings(ctx, path, conf))
+}
+
+// withFindings adds findings to warnings; those that keep a service from starting are the error.
+func withFindings(warnings []string, findings []admin.Finding) ([]string, error) {
 	var problems []error
-	for _, f := range UnitFindings(ctx, path, conf) {
+	for _, f := range findings {
 		if f.Level == admin.Fail {
 			problems = append(problems, errors.New(f.Subject+": "+sentence(f)))
 		} else {
@@ -70,6 +76,27 @@ func CheckInstalled(ctx context.Context, path string) (warnings []string, err er
 		}
 	}
 	return warnings, errors.Join(problems...)
+}
+
+// CheckRelay is [Check] for the file of a relay. Without its credentials a relay does not start.
+func CheckRelay(path string) (warnings []string, err error) {
+	conf, err := config.LoadRelay(path)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := natsaccess.ReadCredentials(conf.NATS.CredsFile); err != nil {
+		return nil, config.Problems{{Path: "nats.creds_file", Msg: err.Error()}}
+	}
+	return conf.Warnings, nil
+}
+
+// CheckRelayInstalled is [CheckInstalled] for the file of a relay.
+func CheckRelayInstalled(ctx context.Context, path string) (warnings []string, err error) {
+	if warnings, err = CheckRelay(path); err != nil {
+		return nil, err
+	}
+	user := serviceUnit(ctx, relayUnit, path)["User"]
+	return withFindings(warnings, readable(ctx, relayUnit, user, path, "relay", "check"))
 }
 
 // problems are those that the package config cannot find, because it imports nothing of ours: it

@@ -47,9 +47,15 @@ func unitSettings(ctx context.Context, unit string, names ...string) map[string]
 	return found
 }
 
-// serviceUnit is how ticketrail.service runs this configuration; nil if it does not.
-func serviceUnit(ctx context.Context, path string) map[string]string {
-	s := unitSettings(ctx, "ticketrail.service", "User", "ExecStart", "ProtectSystem", "StateDirectory",
+// The units of the two daemons.
+const (
+	boxUnit   = "ticketrail.service"
+	relayUnit = "ticketrail-relay.service"
+)
+
+// serviceUnit is how a unit runs this configuration; nil if it does not.
+func serviceUnit(ctx context.Context, unit, path string) map[string]string {
+	s := unitSettings(ctx, unit, "User", "ExecStart", "ProtectSystem", "StateDirectory",
 		"LogsDirectory", "RuntimeDirectory", "ReadWritePaths")
 	if abs, err := filepath.Abs(path); err != nil || !slices.Contains(strings.Fields(s["ExecStart"]), abs) {
 		return nil
@@ -60,23 +66,23 @@ func serviceUnit(ctx context.Context, path string) map[string]string {
 // UnitFindings are what the installed units make of the configuration at path, which [Check] has accepted. Without
 // units that use this file there are none.
 func UnitFindings(ctx context.Context, path string, conf *config.Config) (out []admin.Finding) {
-	s := serviceUnit(ctx, path)
+	s := serviceUnit(ctx, boxUnit, path)
 	if s == nil {
 		return nil
 	}
-	out = append(out, readable(ctx, s["User"], path)...)
+	out = append(out, readable(ctx, boxUnit, s["User"], path, "check")...)
 	return append(out, writable(s, conf)...)
 }
 
 // readable reads the configuration as the service's user does, in a child process with that user's rights: to work
-// them out from modes would miss access lists and groups. Only root can do it.
-func readable(ctx context.Context, name, path string) []admin.Finding {
+// them out from modes would miss access lists and groups. Only root can do it. command is this program's that reads it.
+func readable(ctx context.Context, unit, name, path string, command ...string) []admin.Finding {
 	if os.Geteuid() != 0 || name == "" || name == "root" {
 		return nil
 	}
 	who, err := credential(name)
 	if err != nil {
-		return []admin.Finding{fail("ticketrail.service", err.Error(), "systemd-sysusers creates the user")}
+		return []admin.Finding{fail(unit, err.Error(), "systemd-sysusers creates the user")}
 	}
 	exe, err := os.Executable()
 	if err != nil {
@@ -86,7 +92,7 @@ func readable(ctx context.Context, name, path string) []admin.Finding {
 	if err != nil {
 		return nil
 	}
-	cmd := exec.CommandContext(ctx, exe, "check", "--file-only", "--config", abs)
+	cmd := exec.CommandContext(ctx, exe, append(command, "--file-only", "--config", abs)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: who}
 	cmd.Dir = "/" // the working folder of root may be closed to the user
 	var errs bytes.Buffer

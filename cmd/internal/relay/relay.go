@@ -7,6 +7,7 @@
 package relay
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,7 +42,8 @@ type Options struct {
 	Webhook, Metrics net.Listener     // used instead of listeners at the configured addresses, for tests
 	Reload           <-chan os.Signal // triggers a reload for each value
 	Notify           func(state string)
-	Log              io.Writer // nil discards it
+	WatchdogEvery    time.Duration // the interval of watchdog notifications; 0: none
+	Log              io.Writer     // nil discards it
 }
 
 // A server is one relay.
@@ -150,14 +152,15 @@ func end(stop context.CancelCauseFunc, wg *sync.WaitGroup) error {
 
 // wait reloads when it is told to, until ctx or serving ends.
 func (s *server) wait(ctx, serving context.Context) {
-	tick := time.NewTicker(statusEvery)
+	tick := time.NewTicker(cmp.Or(s.o.WatchdogEvery, statusEvery))
 	defer tick.Stop()
 	for {
 		select {
 		case <-s.o.Reload:
 			s.reload()
 		case <-tick.C:
-			s.notify("STATUS=" + s.status())
+			// Also while no orders are accepted: the cause is on the servers, and a restart would not cure it.
+			s.notify("WATCHDOG=1\nSTATUS=" + s.status())
 		case <-ctx.Done():
 			return
 		case <-serving.Done():
