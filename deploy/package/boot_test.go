@@ -143,7 +143,13 @@ func (b *box) fails(script, want string) {
 // daemon is the daemon's process.
 func (b *box) daemon() int {
 	b.t.Helper()
-	n, err := strconv.Atoi(b.do("systemctl show --value --property=MainPID ticketrail"))
+	return b.process("ticketrail")
+}
+
+// process is the process of a unit; 0: it does not run.
+func (b *box) process(unit string) int {
+	b.t.Helper()
+	n, err := strconv.Atoi(b.do("systemctl show --value --property=MainPID " + unit))
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -237,6 +243,28 @@ func TestABoxLivesThroughItsPackages(t *testing.T) {
 	b.until("everything is printed", func() bool {
 		return b.do("ticketrail jobs list --state pending,printing --json") == "[]"
 	})
+
+	// A relay is restarted by an upgrade as the daemon is. Its servers are away here, for which no upgrade waits.
+	b.do(`ticketrail relay init /root/relay --node 127.0.0.1
+		echo 'metrics: { listen: "127.0.0.1:9421" }' >>/root/relay/relay/relay.yaml
+		install -m640 -g ticketrail /root/relay/relay/* /etc/ticketrail/
+		systemctl enable ticketrail-relay && systemctl --no-block start ticketrail-relay`)
+	b.until("the relay runs", func() bool { return b.process("ticketrail-relay") != 0 })
+	relay := b.process("ticketrail-relay")
+	b.do("dpkg --install /mnt/old.deb")
+	b.until("the upgrade has restarted the relay", func() bool {
+		now := b.process("ticketrail-relay")
+		return now != 0 && now != relay
+	})
+	relay = b.process("ticketrail-relay")
+	b.do("echo 'printers: []' >>/etc/ticketrail/relay.yaml")
+	b.says("dpkg --install /mnt/new.deb", "ticketrail-relay.service: NOT restarted")
+	if now := b.process("ticketrail-relay"); now != relay {
+		t.Fatalf("process %d became %d, with a file that the relay refuses", relay, now)
+	}
+	b.do("sed -i '/^printers/d' /etc/ticketrail/relay.yaml && systemctl disable --now ticketrail-relay")
+	b.do("dpkg --install /mnt/new.deb")
+	b.fails("systemctl is-active ticketrail-relay", "inactive")
 
 	// The nightly backup is off, and works.
 	b.fails("systemctl is-enabled ticketrail-backup.timer", "disabled")
