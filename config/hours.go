@@ -35,6 +35,17 @@ func (v Venue) OpenAt(local time.Time) bool {
 	return false
 }
 
+// String is h as it may be written.
+func (h Hours) String() string {
+	var days []string
+	for d, open := range h.Days {
+		if open {
+			days = append(days, strings.ToLower(time.Weekday(d).String()[:3]))
+		}
+	}
+	return fmt.Sprintf("%s %02d:%02d-%02d:%02d", strings.Join(days, ","), h.From/60, h.From%60, h.To/60, h.To%60)
+}
+
 const hoursExample = `for example "mon-fri 11:30-14:30", "fri,sat 18:00-02:00" or "daily 10:00-22:00"`
 
 var hoursForm = regexp.MustCompile(`^(\S+) +([0-9:]+) *- *([0-9:]+)$`)

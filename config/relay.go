@@ -100,6 +100,31 @@ func LoadRelay(path string) (*Relay, error) {
 	return &r, nil
 }
 
+// LoadVenues reads the section venues of a file that may have nothing else, for `ticketrail relay venues add`. What
+// only the file of a relay can have is a problem here.
+func LoadVenues(path string) ([]Venue, error) {
+	data, err := readFile(path, maxFile, "write one with venues: as in the file of a relay")
+	if err != nil {
+		return nil, Problems{{Path: path, Msg: "cannot be read: " + strings.TrimPrefix(err.Error(), path+": ")}}
+	}
+	r := DefaultRelay()
+	k, err := read(path, data, &r)
+	if err != nil {
+		return nil, err
+	}
+	k.c = r.shared()
+	k.venues()
+	for i, v := range k.c.Venues {
+		for key, value := range map[string]string{"secret_file": v.SecretFile, "fallback": v.Fallback} {
+			if value != "" {
+				k.add(fmt.Sprintf("venues[%d].%s", i, key), "is not for a venue that is added; leave it out")
+			}
+		}
+	}
+	_, err = k.result()
+	return k.c.Venues, err
+}
+
 // shared are the sections that a box has too.
 func (r *Relay) shared() *Config {
 	return &Config{Receiver: r.Receiver, Venues: r.Venues, Metrics: r.Metrics, Log: r.Log}

@@ -9,12 +9,16 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
 
 	"ticketrail/cmd/internal/natsaccess"
+	"ticketrail/cmd/internal/relay"
+	"ticketrail/config"
+	store "ticketrail/receiver/relay"
 	"ticketrail/receiver/relay/natstest"
 )
 
@@ -155,6 +159,95 @@ func TestTheVenuesOfARelayAreAddedRenewedAndRemovedByCommands(t *testing.T) {
 	relay(exitOK, "venues", "remove", venueID, operator)
 	if list, _ := relay(exitOK, "venues", "list", "--json"); strings.TrimSpace(list) != "[]" {
 		t.Errorf("after remove the list is\n%s", list)
+	}
+}
+
+func TestTheVenuesOfAFileAreAddedAndTheSameCommandGoesOnAfterAnError(t *testing.T) {
+	dir, conf, node := trialRelay(t)
+	file, boxes := filepath.Join(dir, "venues.yaml"), filepath.Join(dir, "boxes")
+	id := func(i int) string { return fmt.Sprintf("6f1c8f5e-52ad-4a0b-9e9b-%012d", i) }
+	creds := func(i int) string { return filepath.Join(boxes, id(i)+".creds") }
+	text := "venues:\n"
+	for i := range 30 {
+		text += fmt.Sprintf("  - { id: %s, name: Venue %d, timezone: Australia/Melbourne, devices: [T%[2]d], "+
+			"hours: [\"fri-sun 18:00-02:00\"] }\n", id(i), i)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	add := func(more ...string) (code int, out, errs string) {
+		return runCommand(t, append([]string{"relay", "venues", "add", "--from", file, "--out", boxes, "--config", conf,
+			"--operator", filepath.Join(dir, "operator.secret")}, more...)...)
+	}
+	for _, wrong := range [][]string{{id(1)}, {"--name", "X"}, {"--secret"}} {
+		if code, _, errs := add(wrong...); code != exitUsage || !strings.Contains(errs, "use only one of them") {
+			t.Errorf("%v ends with %d: %s", wrong, code, errs)
+		}
+	}
+	// A folder in the place of a file is what stops the first run.
+	if err := os.MkdirAll(filepath.Join(creds(10), "x"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errs := add()
+	if code != exitProblem || strings.Count(out, "added ") != 10 || !strings.Contains(errs, "10 of 30 venues were added") {
+		t.Fatalf("the first run ends with %d: %s%s", code, out, errs)
+	}
+	if err := os.RemoveAll(creds(10)); err != nil {
+		t.Fatal(err)
+	}
+	// As after a crash between the file and the servers.
+	if err := os.WriteFile(creds(10), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(creds(9))
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, out, errs = add()
+	if code != exitOK || strings.Count(out, "is there ") != 10 || strings.Count(out, "added ") != 20 {
+		t.Fatalf("the second run ends with %d: %s%s", code, out, errs)
+	}
+	if after, err := os.ReadFile(creds(9)); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the credentials of a venue that was there are changed: %v", err)
+	}
+	for i := range 30 {
+		nc, err := natsaccess.Try(natsaccess.Options{URLs: []string{node.URL()}, CredentialsFile: creds(i)})
+		if err != nil {
+			t.Fatalf("the box of %s: %v", id(i), err)
+		}
+		if n, err := store.Waiting(t.Context(), nc, id(i)); err != nil || n != 0 {
+			t.Errorf("the box of %s: %d, %v", id(i), n, err)
+		}
+		nc.Close()
+	}
+	r, err := config.LoadRelay(conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := relay.OpenAdmin(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	want, err := config.LoadVenues(file)
+	if err != nil || !reflect.DeepEqual(a.Venues(), want) {
+		t.Errorf("the relay has %+v, the file %+v, %v", a.Venues(), want, err)
+	}
+
+	// What cannot be added is said before anything is.
+	fresh := "venues:\n  - { id: " + id(30) + ", name: New }\n"
+	for more, want := range map[string]string{
+		"  - { id: " + id(31) + ", name: NEW }\n":                      "\"NEW\" is already used by venues[0]",
+		"  - { id: " + id(31) + ", name: venue 3 }\n":                  id(3) + " has that name already",
+		"  - { id: " + id(31) + ", name: B, fallback: bar }\n":         "line 3: venues[1] (B).fallback: ",
+		"  - { id: " + id(31) + ", name: B, secret_file: b.secret }\n": "line 3: venues[1] (B).secret_file: ",
+	} {
+		if err := os.WriteFile(file, []byte(fresh+more), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if code, out, errs := add(); code == exitOK || !strings.Contains(errs, want) || strings.Contains(out, "added") {
+			t.Errorf("%s ends with %d, want %s: %s%s", more, code, want, out, errs)
+		}
 	}
 }
 

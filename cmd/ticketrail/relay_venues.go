@@ -2,7 +2,10 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -26,19 +29,38 @@ func outFlag(cmd *cobra.Command, file *string) {
 
 func (c *cli) relayVenuesAdd() *cobra.Command {
 	var v store.Venue
-	var operator, out string
+	var operator, out, from string
 	var ownSecret bool
 	cmd := &cobra.Command{
-		Use:   "add ID",
+		Use:   "add [ID]",
 		Short: "add a venue and write the credentials of its box",
 		Long: `add adds a venue to every relay at once, without a restart, and writes the
 credentials with which its box fetches its orders, and no others. Copy the file
-to the box, and nowhere else.`,
-		Example: `  ticketrail relay venues add 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11 \
+to the box, and nowhere else.
+
+With --from it adds all venues of a file, which are written as in relay.yaml;
+--out is then a folder, in which each box gets ID.creds. Venues that are there
+already are left as they are, so after an error the same command goes on.`,
+		Example: `  ticketrail relay venues add --from venues.yaml --out boxes
+  ticketrail relay venues add 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11 \
     --name "Harbour Grill" --timezone Australia/Melbourne \
     --hours "daily 11:00-23:00"`,
-		Args: oneArg,
+		Args: atMostOneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if from != "" {
+				for _, flag := range []string{"name", "timezone", "hours", "device", "secret"} {
+					if cmd.Flags().Changed(flag) {
+						return usagef("--%s is for one venue, and --from for those of a file: use only one of them", flag)
+					}
+				}
+				if len(args) > 0 {
+					return usagef("%s is one venue, and --from is for those of a file: use only one of them", args[0])
+				}
+				return c.addVenues(cmd.Context(), operator, from, cmp.Or(out, "."))
+			}
+			if err := someArgs(cmd, args); err != nil {
+				return &usageError{err}
+			}
 			v.ID = strings.ToLower(args[0])
 			if err := checkVenue(v); err != nil {
 				return err
@@ -64,9 +86,47 @@ to the box, and nowhere else.`,
 		"its opening `hours`, as \"mon-fri 11:30-14:30\"; repeat it for several; silence is an alert only then")
 	f.StringArrayVar(&v.Devices, "device", nil, "the `id` of a terminal that may send; repeat it (default: all may)")
 	f.BoolVar(&ownSecret, "secret", false, "give the venue an address of its own, with its own secret")
+	f.StringVar(&from, "from", "", "add the venues of this `file`, written as in relay.yaml")
 	operatorFlag(cmd, &operator)
 	outFlag(cmd, &out)
 	return cmd
+}
+
+// addVenues adds the venues of a file, and says so of each when it is done.
+func (c *cli) addVenues(ctx context.Context, operator, from, folder string) error {
+	list, err := config.LoadVenues(from)
+	if err != nil {
+		return &configError{err}
+	}
+	var venues []store.Venue
+	for _, v := range list {
+		one := store.Venue{ID: v.ID, Name: v.Name, Timezone: v.Timezone, Devices: v.Devices}
+		for _, h := range v.Hours {
+			one.Hours = append(one.Hours, h.String())
+		}
+		venues = append(venues, one)
+	}
+	o, err := readOperator(operator)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	return c.askRelay(ctx, func(a *relay.Admin) error {
+		n := 0
+		change, err := a.AddAll(ctx, o, venues, folder, func(v store.Venue, added bool) error {
+			what := "is there "
+			if added {
+				what, n = "added    ", n+1
+			}
+			return printLine(c.out, "%s%s  %s", what, v.ID, v.Name)
+		})
+		if err != nil {
+			return fmt.Errorf("%d of %d venues were added; run it again to go on: %w", n, len(venues), err)
+		}
+		return c.endChange(c.boxLines(a.Conf, "ID", filepath.Join(folder, "ID.creds")), change)
+	})
 }
 
 // checkVenue checks what a person typed.

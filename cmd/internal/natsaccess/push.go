@@ -15,31 +15,43 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Push gives the servers an account, as [Operator.VenueAccount] makes it, and returns the names of those that have
-// stored it, and of those that there are. A server that is away now gets it from the others when it is back. The error
-// says that no server has it.
-//
-// Who connects for this may change every account, so its credentials are made for the moment and are in no file.
-func (o *Operator) Push(ctx context.Context, urls []string, account string) (stored, there []string, err error) {
+// A Pusher gives the servers accounts. It may change every one of them, so its credentials are made for the moment and
+// are in no file.
+type Pusher struct {
+	There []string // the names of the servers that there are
+	nc    *nats.Conn
+}
+
+// NewPusher connects to the servers. It is to be closed.
+func (o *Operator) NewPusher(ctx context.Context, urls []string) (*Pusher, error) {
 	all, _, err := o.credentials(system, "ticketrail relay venues", func(*jwt.UserClaims) {})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	c, err := parseCredentials(all)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	nc, err := nats.Connect(strings.Join(urls, ","),
 		append(options(func() (*Credentials, error) { return c, nil }), nats.Name(c.Name))...)
 	if err != nil {
-		return nil, nil, fmt.Errorf("connect to the servers: %w", err)
+		return nil, fmt.Errorf("connect to the servers: %w", err)
 	}
-	defer nc.Close()
 	found, err := ask(ctx, nc, "$SYS.REQ.SERVER.PING", nil, 0)
 	if err != nil {
-		return nil, nil, fmt.Errorf("ask which servers there are: %w", err)
+		nc.Close()
+		return nil, fmt.Errorf("ask which servers there are: %w", err)
 	}
-	answers, err := ask(ctx, nc, "$SYS.REQ.CLAIMS.UPDATE", []byte(account), len(found))
+	return &Pusher{There: slices.Sorted(maps.Keys(found)), nc: nc}, nil
+}
+
+// Close ends the connection.
+func (p *Pusher) Close() { p.nc.Close() }
+
+// Push gives the servers an account, as [Operator.VenueAccount] makes it, and returns the names of those that have
+// stored it. A server that is away now gets it from the others when it is back. The error says that no server has it.
+func (p *Pusher) Push(ctx context.Context, account string) (stored []string, err error) {
+	answers, err := ask(ctx, p.nc, "$SYS.REQ.CLAIMS.UPDATE", []byte(account), len(p.There))
 	for name, refused := range answers {
 		if refused == nil {
 			stored = append(stored, name)
@@ -47,9 +59,20 @@ func (o *Operator) Push(ctx context.Context, urls []string, account string) (sto
 		err = errors.Join(err, refused)
 	}
 	if len(stored) == 0 {
-		return nil, nil, fmt.Errorf("change an account: %w", err)
+		return nil, fmt.Errorf("change an account: %w", err)
 	}
-	return slices.Sorted(slices.Values(stored)), slices.Sorted(maps.Keys(found)), nil
+	return slices.Sorted(slices.Values(stored)), nil
+}
+
+// Push is [Pusher.Push] for one account. It returns which servers there are, too.
+func (o *Operator) Push(ctx context.Context, urls []string, account string) (stored, there []string, err error) {
+	p, err := o.NewPusher(ctx, urls)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer p.Close()
+	stored, err = p.Push(ctx, account)
+	return stored, p.There, err
 }
 
 const (

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -121,10 +122,58 @@ func (a *Admin) Add(ctx context.Context, o *natsaccess.Operator, v store.Venue, 
 		}
 		v.Secrets = []string{secret}
 	}
-	if c, v.User, err = a.issue(ctx, o, v.ID, file); err != nil {
+	i, err := a.newIssuer(ctx, o)
+	if err != nil {
+		return "", c, err
+	}
+	defer i.Close()
+	if c, v.User, err = i.issue(ctx, v.ID, file); err != nil {
 		return "", c, err
 	}
 	return secret, c, a.stream.PutVenue(ctx, v)
+}
+
+// AddAll adds venues and writes the credentials of their boxes into folder, ID.creds each. done is told of each venue:
+// whether it was added, or was there already. After an error or a crash it is run again and goes on: credentials in the
+// folder of a venue that is not there yet are replaced, because they are refused.
+func (a *Admin) AddAll(ctx context.Context, o *natsaccess.Operator, venues []store.Venue, folder string,
+	done func(v store.Venue, added bool) error,
+) (c Change, err error) {
+	known := map[string]bool{}
+	for _, v := range a.Venues() {
+		known[v.ID] = true
+	}
+	var problems []error
+	for _, v := range venues {
+		if err := a.check(&v); err != nil && !known[v.ID] {
+			problems = append(problems, fmt.Errorf("%s: %w", v.Name, err))
+		}
+	}
+	if len(problems) > 0 {
+		return c, errors.Join(problems...)
+	}
+	i, err := a.newIssuer(ctx, o)
+	if err != nil {
+		return c, err
+	}
+	defer i.Close()
+	for _, v := range venues {
+		if !known[v.ID] {
+			one, user, err := i.issue(ctx, v.ID, filepath.Join(folder, v.ID+".creds"))
+			if err != nil {
+				return c, fmt.Errorf("%s: %w", v.Name, err)
+			}
+			c.Missing = slices.Compact(slices.Sorted(slices.Values(append(c.Missing, one.Missing...))))
+			v.User = user
+			if err := a.stream.PutVenue(ctx, v); err != nil {
+				return c, err
+			}
+		}
+		if err := done(v, !known[v.ID]); err != nil {
+			return c, err
+		}
+	}
+	return c, nil
 }
 
 func (a *Admin) check(v *store.Venue) error {
@@ -147,7 +196,12 @@ func (a *Admin) check(v *store.Venue) error {
 
 // Renew writes new credentials for a venue's box to file. Those of before end at once, also of an open connection.
 func (a *Admin) Renew(ctx context.Context, o *natsaccess.Operator, id, file string) (c Change, err error) {
-	c, user, err := a.issue(ctx, o, id, file)
+	i, err := a.newIssuer(ctx, o)
+	if err != nil {
+		return c, err
+	}
+	defer i.Close()
+	c, user, err := i.issue(ctx, id, file)
 	if err != nil {
 		return c, err
 	}
@@ -160,52 +214,67 @@ func (a *Admin) Renew(ctx context.Context, o *natsaccess.Operator, id, file stri
 	return c, a.stream.EnsureConsumer(ctx, id)
 }
 
-// issue writes new credentials and revokes those of before. The file is first: after a crash between the two both are
-// good, and the command is run again.
-func (a *Admin) issue(ctx context.Context, o *natsaccess.Operator, id, file string) (c Change, user string, err error) {
+// An issuer makes credentials of boxes, any number of them.
+type issuer struct {
+	*natsaccess.Pusher
+	operator *natsaccess.Operator
+	since    time.Time // what was issued before is revoked
+}
+
+func (a *Admin) newIssuer(ctx context.Context, o *natsaccess.Operator) (*issuer, error) {
+	p, err := o.NewPusher(ctx, a.Conf.NATS.URLs)
+	if err != nil {
+		return nil, err
+	}
 	// What is revoked is told by the second of its issue: nothing issued in this one may have been before.
 	since := time.Now().Truncate(time.Second).Add(time.Second)
 	select {
 	case <-time.After(time.Until(since)):
+		return &issuer{p, o, since}, nil
 	case <-ctx.Done():
-		return c, "", ctx.Err()
+		p.Close()
+		return nil, ctx.Err()
 	}
-	creds, user, err := o.Box(id)
+}
+
+// issue writes new credentials and revokes those of before. The file is first: after a crash between the two both are
+// good, and the command is run again.
+func (i *issuer) issue(ctx context.Context, id, file string) (c Change, user string, err error) {
+	creds, user, err := i.operator.Box(id)
 	if err != nil {
 		return c, "", err
 	}
 	if err := natsaccess.WriteSecret(file, creds, true); err != nil {
 		return c, "", err
 	}
-	c, err = a.push(ctx, o, id, since, true)
-	return c, user, err
+	account, err := i.operator.VenueAccount(id, i.since, true)
+	if err != nil {
+		return c, "", err
+	}
+	stored, err := i.Push(ctx, account)
+	return newChange(stored, i.There), user, err
 }
 
-func (a *Admin) push(ctx context.Context, o *natsaccess.Operator, id string, since time.Time, open bool) (
-	c Change, err error,
-) {
-	account, err := o.VenueAccount(id, since, open)
-	if err != nil {
-		return c, err
-	}
-	return pushTo(ctx, o, a.Conf.NATS.URLs, account)
-}
-
-func pushTo(ctx context.Context, o *natsaccess.Operator, urls []string, account string) (c Change, err error) {
-	stored, there, err := o.Push(ctx, urls, account)
-	if err != nil {
-		return c, err
-	}
+func newChange(stored, there []string) (c Change) {
 	c.Stored = stored
-	c.Missing = slices.DeleteFunc(there, func(s string) bool { return slices.Contains(stored, s) })
-	return c, nil
+	for _, server := range there {
+		if !slices.Contains(stored, server) {
+			c.Missing = append(c.Missing, server)
+		}
+	}
+	return c
 }
 
 // Remove removes a venue that was added, and ends the access of its box. That is first: asked again after a crash, the
 // venue is still there.
 func (a *Admin) Remove(ctx context.Context, o *natsaccess.Operator, id string) (c Change, err error) {
-	if c, err = a.push(ctx, o, id, time.Now().Add(time.Second), false); err != nil {
+	account, err := o.VenueAccount(id, time.Now().Add(time.Second), false)
+	if err != nil {
 		return c, err
 	}
-	return c, a.stream.RemoveVenue(ctx, id)
+	stored, there, err := o.Push(ctx, a.Conf.NATS.URLs, account)
+	if err != nil {
+		return c, err
+	}
+	return newChange(stored, there), a.stream.RemoveVenue(ctx, id)
 }

@@ -50,7 +50,8 @@ func Revoke(ctx context.Context, dir string) (c Change, err error) {
 	if err != nil {
 		return c, err
 	}
-	return pushTo(ctx, o, s.urls(), account)
+	stored, there, err := o.Push(ctx, s.urls(), account)
+	return newChange(stored, there), err
 }
 
 // readSetup reads the folder that [Setup.Write] has written.
