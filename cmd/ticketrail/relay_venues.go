@@ -50,7 +50,8 @@ already are left as they are, so after an error the same command goes on.`,
 			if from != "" {
 				for _, flag := range []string{"name", "timezone", "hours", "device", "secret"} {
 					if cmd.Flags().Changed(flag) {
-						return usagef("--%s is for one venue, and --from for those of a file: use only one of them", flag)
+						return usagef("--%s is for one venue, and --from for those of a file: use only one of them",
+							flag)
 					}
 				}
 				if len(args) > 0 {
