@@ -170,7 +170,7 @@ func TestTheVenuesOfAFileAreAddedAndTheSameCommandGoesOnAfterAnError(t *testing.
 	text := "venues:\n"
 	for i := range 30 {
 		text += fmt.Sprintf("  - { id: %s, name: Venue %d, timezone: Australia/Melbourne, devices: [T%[2]d], "+
-			"hours: [\"fri-sun 18:00-02:00\"] }\n", id(i), i)
+			"hours: [\"fri-sun 18:30-02:15\"] }\n", id(i), i)
 	}
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
