@@ -37,8 +37,8 @@ stay. New credentials of a box are written by "relay venues renew".`,
 			line := func(format string, args ...any) { b.WriteString(c.line(fmt.Sprintf(format, args...))) }
 			line("wrote new files into %s; those of before are valid too", args[0])
 			line("")
-			line("1. Copy the files of each folder to /etc/nats on its server and restart it, one after the other. Before " +
-				"the next one, wait until ticketrail relay status says that all have every request:")
+			line("1. Copy the files of each folder to /etc/nats on its server and restart it, one after the other. " +
+				"Before the next one, wait until ticketrail relay status says that all have every request:")
 			for i, f := range folders {
 				line("  %s: %s", s.Nodes[i].Host, f)
 			}

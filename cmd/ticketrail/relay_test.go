@@ -189,7 +189,8 @@ func TestTheVenuesOfAFileAreAddedAndTheSameCommandGoesOnAfterAnError(t *testing.
 		t.Fatal(err)
 	}
 	code, out, errs := add()
-	if code != exitProblem || strings.Count(out, "added ") != 10 || !strings.Contains(errs, "10 of 30 venues were added") {
+	if code != exitProblem || strings.Count(out, "added ") != 10 ||
+		!strings.Contains(errs, "10 of 30 venues were added") {
 		t.Fatalf("the first run ends with %d: %s%s", code, out, errs)
 	}
 	if err := os.RemoveAll(creds(10)); err != nil {
