@@ -14,6 +14,51 @@ import (
 // two lines of paper, so 500 are about four metres.
 const expireAtOnce = 500
 
+const (
+	gatherQuiet = 2 * time.Second  // a relay's next order comes sooner, unless something is wrong
+	gatherMost  = 10 * time.Second // a cook must be told soon, however many come
+)
+
+// GatherOld waits until a station's tickets that are older than olderThan are likely to be all that come now: a box
+// that was cut off gets its orders one after another, and a cook should get one slip and not one for each. It waits
+// only while all that waits there is too old, so it delays no order that is still wanted: that ends it.
+//
+// It writes nothing: after a crash the tickets are there, as old as they are.
+func (q *Queue) GatherOld(ctx context.Context, station string, olderThan time.Duration) {
+	most := time.After(gatherMost)
+	for {
+		only, changed := q.onlyOlder(station, olderThan)
+		if !only {
+			return
+		}
+		select {
+		case <-changed:
+		case <-time.After(gatherQuiet):
+			return
+		case <-most:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// onlyOlder says whether something too old waits in a lane and nothing else but slips does. changed is closed when that
+// may have changed.
+func (q *Queue) onlyOlder(station string, olderThan time.Duration) (only bool, changed <-chan struct{}) {
+	now := q.clock.running()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	l := q.lane(station)
+	for _, e := range l.pending {
+		if !e.slip && !e.tooOld(now, olderThan) {
+			return false, nil
+		}
+		only = only || !e.slip
+	}
+	return only, l.changed
+}
+
 // Expire removes tickets from a station's queue that have waited longer than olderThan of running
 // time: they are too old to be cooked. One slip in front of the queue lists them, so that a cook can
 // ask. A slip that still waits there is replaced by a longer one, up to 500 tickets. It returns how

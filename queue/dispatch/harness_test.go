@@ -136,7 +136,8 @@ type testQueue struct {
 	*queue.Queue
 	t    *testing.T
 	path string
-	seq  int // requests so far
+	seq  int           // requests so far
+	age  time.Duration // of orders that come now: they waited at a relay
 
 	mu        sync.Mutex
 	ends      []string                        // "station order end" for every lease that ended
@@ -176,7 +177,7 @@ func (q *testQueue) enqueue(station string, names ...string) {
 	for _, n := range names {
 		q.seq++
 		_, err := q.Accept(context.Background(), ticket.Request{
-			Venue: "v", ID: fmt.Sprint(n, " ", q.seq), Device: "d", Received: time.Now().UTC(), Body: []byte("{}"),
+			Venue: "v", ID: fmt.Sprint(n, " ", q.seq), Device: "d", Received: time.Now().UTC(), Body: []byte("{}"), Age: q.age,
 			Drafts: []ticket.Draft{{Station: station, Ticket: ticket.Ticket{
 				Venue: "v", Request: n, Type: n, Received: time.Now().UTC(),
 				Lines: []ticket.Line{{Quantity: "1", Name: "soup"}},

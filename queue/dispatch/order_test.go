@@ -363,7 +363,7 @@ func TestTicketsPrintLateWhenTheQueueCannotExpireThem(t *testing.T) {
 		h.q.enqueue("grill", "a", "b")
 		h.advance(5 * time.Hour)
 		h.Set([]Lane{{Name: "grill", Station: p, ExpireAfter: 4 * time.Hour}})
-		h.advance(time.Second)
+		h.advance(10 * time.Second)
 		h.wantPrinted(p, "a", "b")
 	})
 }

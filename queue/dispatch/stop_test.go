@@ -228,6 +228,8 @@ func (q slowQueue) Expire(ctx context.Context, _ string, _ time.Duration) (int, 
 	return 0, ctx.Err()
 }
 
+func (slowQueue) GatherOld(context.Context, string, time.Duration) {}
+
 func (slowQueue) Take(ctx context.Context, _ string) (Lease, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()

@@ -109,6 +109,10 @@ func (w *worker) expire(ctx context.Context, after time.Duration) {
 	if after <= 0 {
 		return
 	}
+	w.d.queue.GatherOld(ctx, w.name, after)
+	if ctx.Err() != nil { // what came so far would print after the start, and the rest on another slip
+		return
+	}
 	n, err := w.d.queue.Expire(ctx, w.name, after)
 	if err != nil && ctx.Err() == nil {
 		w.logQueueError("cannot expire old tickets, they are printed late", err)
