@@ -35,6 +35,9 @@ func (s *Stream) Sites(ctx context.Context) ([]Site, error) {
 	sites, floors := []Site{}, []uint64{}
 	list := s.stream.ListConsumers(ctx)
 	for info := range list.Info() {
+		if isRemoved(info) {
+			continue
+		}
 		site := Site{Venue: info.Name, Waiting: info.NumPending + uint64(info.NumAckPending)}
 		if e := boxes[info.Name]; e != nil {
 			site.Heard = e.Created()

@@ -159,6 +159,9 @@ func (s *Source) ask(ctx context.Context) (jetstream.Consumer, error) {
 
 func consumerAt(ctx context.Context, js jetstream.JetStream, venue string) (jetstream.Consumer, error) {
 	consumer, err := js.Consumer(ctx, StreamName, venue)
+	if err == nil && isRemoved(consumer.CachedInfo()) {
+		err = jetstream.ErrConsumerNotFound
+	}
 	if errors.Is(err, jetstream.ErrConsumerNotFound) || errors.Is(err, jetstream.ErrStreamNotFound) {
 		return nil, fmt.Errorf("the relay does not know venue %s: run `ticketrail relay venues add` there (%w)",
 			venue, err)

@@ -67,18 +67,21 @@ func (s *Stream) AddConsumers(ctx context.Context, venues []string) error {
 	return nil
 }
 
-// Knows reports whether a venue has its consumer. That is there before the venue is in the bucket and as long as it is:
-// a list of venues without it is old, or was lost.
+// Knows reports whether a venue has its consumer and was not removed. The consumer is there before the venue is in the
+// bucket and as long as it is: a list of venues without it is old, or was lost.
 func (s *Stream) Knows(ctx context.Context, venue string) (bool, error) {
-	_, err := s.stream.Consumer(ctx, venue)
+	consumer, err := s.stream.Consumer(ctx, venue)
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
 		return false, nil
 	}
 	if err != nil {
 		return false, fmt.Errorf("look for the consumer of venue %s: %w", venue, err)
 	}
-	return true, nil
+	return !isRemoved(consumer.CachedInfo()), nil
 }
+
+// isRemoved says that a consumer is that of a venue that was removed: it ends by itself.
+func isRemoved(consumer *jetstream.ConsumerInfo) bool { return consumer.Config.InactiveThreshold > 0 }
 
 // PutVenue adds or changes a venue. A crash after the consumer leaves one that nothing is sent to; asked again, it
 // is found.
@@ -104,8 +107,9 @@ func (s *Stream) PutVenue(ctx context.Context, v Venue) error {
 // ErrNoVenue says that there is no venue of that id.
 var ErrNoVenue = errors.New("no such venue")
 
-// RemoveVenue removes a venue and its consumer. What waits for its box stays until the end of its retention: if the
-// venue is added again, its box gets it. After a crash between the two, asked again, the rest is removed.
+// RemoveVenue removes a venue. What waits for its box stays until the end of its retention: if the venue is added
+// again, its box gets it. So its consumer stays as long, or a box would get again what another one has printed. After
+// a crash between the two, asked again, the rest is removed.
 func (s *Stream) RemoveVenue(ctx context.Context, id string) error {
 	id, isUUID := contract.CanonicalID(id)
 	if !isUUID {
@@ -114,9 +118,14 @@ func (s *Stream) RemoveVenue(ctx context.Context, id string) error {
 	if err := s.venues.Purge(ctx, id); err != nil {
 		return fmt.Errorf("remove venue %s: %w", id, err)
 	}
-	err := s.stream.DeleteConsumer(ctx, id)
-	if errors.Is(err, jetstream.ErrConsumerNotFound) {
+	known, err := s.Knows(ctx, id)
+	if err == nil && !known {
 		err = ErrNoVenue
+	}
+	if err == nil {
+		removed := consumerOf(id)
+		removed.InactiveThreshold = s.stream.CachedInfo().Config.MaxAge
+		_, err = s.stream.UpdateConsumer(ctx, removed)
 	}
 	if err != nil {
 		return fmt.Errorf("remove venue %s: %w", id, err)

@@ -10,8 +10,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"ticketrail/receiver"
+	"ticketrail/receiver/relay/natstest"
 )
 
 func rejectOf(venue string) receiver.Reject {
@@ -124,4 +126,62 @@ func TestAServerThatIsAwayLeavesTheVenuesAsTheyAre(t *testing.T) {
 			t.Fatal("the change after the restart was not seen")
 		}
 	}
+}
+
+// TestAVenueThatIsAddedAgainGetsNothingTwice: its new box does not know what the one before has printed.
+func TestAVenueThatIsAddedAgainGetsNothingTwice(t *testing.T) {
+	c, s := oneNode(t)
+	venue := addVenue(t, s)
+	nc := connect(t, c.URLs()...)
+	first := newBox()
+	_, stop := source(t, nc, venue, first)
+	accept(t, s, request(venue, "a", "soup"))
+	first.wait(t, 1)
+	stop()
+	accept(t, s, request(venue, "b", "soup"))
+	if err := s.RemoveVenue(t.Context(), venue); err != nil {
+		t.Fatal(err)
+	}
+	if known, err := s.Knows(t.Context(), venue); known || err != nil {
+		t.Errorf("a venue that was removed is known: %v, %v", known, err)
+	}
+	if sites, err := s.Sites(t.Context()); len(sites) > 0 || err != nil {
+		t.Errorf("its site is listed: %+v, %v", sites, err)
+	}
+	if _, err := Waiting(t.Context(), nc, venue); !errors.Is(err, jetstream.ErrConsumerNotFound) {
+		t.Errorf("its box is told %v", err)
+	}
+	if err := s.RemoveVenue(t.Context(), venue); !errors.Is(err, ErrNoVenue) {
+		t.Errorf("it is removed again: %v", err)
+	}
+	if err := s.PutVenue(t.Context(), Venue{ID: venue}); err != nil {
+		t.Fatal(err)
+	}
+	if known, err := s.Knows(t.Context(), venue); !known || err != nil {
+		t.Errorf("a venue that was added again is known: %v, %v", known, err)
+	}
+	accept(t, s, request(venue, "c", "soup"))
+	second := newBox()
+	source(t, nc, venue, second)
+	if took := second.wait(t, 2); took[0].ID != "b" || took[1].ID != "c" {
+		t.Errorf("the new box got %+v", took)
+	}
+}
+
+func TestAVenueThatWasRemovedLeavesNothingForEver(t *testing.T) {
+	c := natstest.ForTest(t, 1, nil)
+	o := testOptions(1)
+	o.MaxAge = time.Second
+	s, err := Open(t.Context(), connect(t, c.URLs()...), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	venue := addVenue(t, s)
+	if err := s.RemoveVenue(t.Context(), venue); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "its consumer has ended", func() bool {
+		_, err := s.stream.Consumer(t.Context(), venue)
+		return errors.Is(err, jetstream.ErrConsumerNotFound)
+	})
 }

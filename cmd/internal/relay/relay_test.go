@@ -1,7 +1,6 @@
 package relay
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,8 +14,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/nats-io/nats.go/jetstream"
 
 	"ticketrail/cmd/internal/natsaccess"
 	"ticketrail/config"
@@ -228,28 +225,7 @@ func TestWhatOneRelayHasStoredEveryRelayKnowsAndTheBoxGetsItOnce(t *testing.T) {
 	if status, _ := two.post(grill, "b", "Fish"); status != http.StatusOK {
 		t.Errorf("the second order is answered %d", status)
 	}
-	box, err := natsaccess.Connect(t.Context(), natsaccess.Options{URLs: a.Conf.NATS.URLs, CredentialsFile: creds})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer box.Close()
-	js, err := jetstream.New(box)
-	if err != nil {
-		t.Fatal(err)
-	}
-	consumer, err := js.Consumer(t.Context(), store.StreamName, grill)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"Burger", "Fish"} {
-		m, err := consumer.Next(jetstream.FetchMaxWait(10 * time.Second))
-		if err != nil || !bytes.Contains(m.Data(), []byte(want)) {
-			t.Fatalf("the box gets %v, %v, want %s", m, err, want)
-		}
-		if err := m.DoubleAck(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
+	c.wantFetched(creds, "Burger", "Fish")
 	a = c.admin() // it has the venues of when it was opened
 	if o, err := a.Overview(t.Context()); err != nil || len(o.Sites) != 1 || o.Sites[0].Waiting != 0 ||
 		o.Sites[0].Name != "Grill" || len(o.Stream.Replicas) != 2 {
@@ -268,6 +244,18 @@ func TestWhatOneRelayHasStoredEveryRelayKnowsAndTheBoxGetsItOnce(t *testing.T) {
 		}
 		return nil
 	})
+	creds = filepath.Join(c.dir, "new.creds")
+	a = c.admin()
+	if _, _, err := a.Add(t.Context(), c.operator, store.Venue{ID: grill, Name: "Grill"}, false, creds); err != nil {
+		t.Fatal(err)
+	}
+	c.until("a venue is known again", func() error {
+		if status, _ := two.post(grill, "c", "Soup"); status != http.StatusOK {
+			return fmt.Errorf("answer %d", status)
+		}
+		return nil
+	})
+	c.wantFetched(creds, "Soup") // and not what the box before has printed
 	if err := errors.Join(one.stop(), two.stop()); err != nil {
 		t.Errorf("a stop ends with %v", err)
 	}
