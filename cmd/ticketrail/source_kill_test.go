@@ -146,7 +146,7 @@ func TestStatusAndDoctorSayWhatIsWrongWithTheRelay(t *testing.T) {
 // TestWhatARelayHasTakenComesOutWhateverKillsTheBox kills the real program while it fetches, at moments of chance's
 // choosing: mostly between the commit of an order and the answer to the relay.
 func TestWhatARelayHasTakenComesOutWhateverKillsTheBox(t *testing.T) {
-	const kills = 3 // the relay sends an order again 10 s after a box was killed with it
+	const kills = 3 // the relay sends an order again seconds after a box was killed with it
 	k := newDaemon(t, "", "grill", "bar")
 	cloud := newRelay(k)
 	k.start()

@@ -31,8 +31,8 @@ const (
 	StreamName   = "REQUESTS"
 	VenuesBucket = "VENUES"
 	BoxesBucket  = "BOXES"
-	// AckWait is how long the stream waits for a box that has a request before it sends it again.
-	AckWait = 10 * time.Second
+	// AckWait is how long the stream waits for a box that has a request and says nothing before it sends it again.
+	AckWait = 3 * time.Second
 
 	subjects = "requests"
 	refused  = "refused" // in the place of an id: no id is encoded like that

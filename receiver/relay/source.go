@@ -19,10 +19,9 @@ import (
 )
 
 const (
-	// takeTime is for one attempt to store a request in the queue. With the wait after it, it must be less than
-	// AckWait, because the stream is told only between the two that the box still works on it.
-	takeTime = 4 * time.Second
+	takeTime = 4 * time.Second // for one attempt to store a request in the queue
 	takeWait = 4 * time.Second // at most, between two attempts
+	ackTime  = 5 * time.Second // for the servers' answer that a request has ended
 	// reconnectWait is the longest pause before the consumer is looked for again.
 	reconnectWait = 15 * time.Second
 	reportTime    = 20 * time.Second // between two reports to the relay
@@ -198,6 +197,9 @@ func (s *Source) take(ctx context.Context, msg jetstream.Msg) error {
 	s.begun(meta)
 	defer s.ended()
 	arrival, err := decode(msg, meta)
+	working, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	go sayWorking(working, msg)
 	for wait := takeWait / 16; err == nil; wait = min(2*wait, takeWait) {
 		if err = s.takeOnce(ctx, arrival, meta.Timestamp); err == nil {
 			s.took()
@@ -214,7 +216,6 @@ func (s *Source) take(ctx context.Context, msg jetstream.Msg) error {
 				"request", arrival.ID, "err", err)
 		}
 		err = nil
-		_ = msg.InProgress() // without it the stream sends the request again, which is known by then
 		select {
 		case <-ctx.Done():
 			return giveBack(ctx, msg)
@@ -224,6 +225,19 @@ func (s *Source) take(ctx context.Context, msg jetstream.Msg) error {
 	s.log.Error("a request of the relay was given up; see ticketrail rejects list", "request", arrival.ID, "err", err)
 	s.metrics.givenUp.Inc()
 	return s.settle(ctx, msg, fmt.Sprintf("+TERM %.200q", err.Error()))
+}
+
+// sayWorking keeps the stream from sending a message again that this box still has, until ctx ends. So AckWait can be
+// short: it is how long an order waits that was sent to a box that is gone.
+func sayWorking(ctx context.Context, msg jetstream.Msg) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(AckWait / 3):
+			_ = msg.InProgress() // if it gets lost, the request comes again, and is known by then
+		}
+	}
 }
 
 // giveBack lets a box that starts now have the message at once: after a crash it waits for AckWait.
@@ -243,10 +257,10 @@ func (s *Source) takeOnce(ctx context.Context, a Arrival, stored time.Time) erro
 // Take knows; but the stream would wait for AckWait first, so it is told until it answers.
 func (s *Source) settle(ctx context.Context, msg jetstream.Msg, how string) error {
 	// Also at a stop: what was taken is told, or the next start would wait for AckWait before its first order.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), AckWait/2)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackTime)
 	defer cancel()
 	for {
-		attempt, cancel := context.WithTimeout(ctx, AckWait/4)
+		attempt, cancel := context.WithTimeout(ctx, ackTime/2)
 		_, err := s.o.Conn.RequestWithContext(attempt, msg.Reply(), []byte(how))
 		cancel()
 		if err == nil {
@@ -255,7 +269,7 @@ func (s *Source) settle(ctx context.Context, msg jetstream.Msg, how string) erro
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("tell the relay that a request was taken: %w", err)
-		case <-time.After(AckWait / 40):
+		case <-time.After(ackTime / 20):
 		}
 	}
 }

@@ -239,6 +239,37 @@ func TestAfterABoxCrashNothingOvertakesWhatItHad(t *testing.T) {
 	}
 }
 
+// TestWhatTakesLongIsNotSentAgain: a box that takes longer than AckWait says that it still works.
+func TestWhatTakesLongIsNotSentAgain(t *testing.T) {
+	c, s := oneNode(t)
+	venue := addVenue(t, s)
+	acks, err := s.nc.SubscribeSync("$JS.ACK.>")
+	if err != nil {
+		t.Fatal(err)
+	}
+	accept(t, s, request(venue, "a", "soup")) // after it, the server knows the subscription
+	b := newBox()
+	b.fail = func(Arrival) error {
+		for range 2 {
+			if m, err := acks.NextMsg(testTime); err != nil || string(m.Data) != "+WPI" {
+				t.Errorf("the box says %v, %v, while it works", m, err)
+			}
+		}
+		return nil
+	}
+	source(t, connect(t, c.URLs()...), venue, b)
+	b.wait(t, 1)
+	for { // one may be under way
+		m, err := acks.NextMsg(testTime)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(m.Data) == "+ACK" {
+			return
+		}
+	}
+}
+
 // TestABoxThatStopsGivesItsRequestBack: the daemon that starts next need not wait.
 func TestABoxThatStopsGivesItsRequestBack(t *testing.T) {
 	c, s := oneNode(t)
