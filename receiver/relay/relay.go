@@ -74,9 +74,13 @@ type Stream struct {
 	refused keeper
 }
 
-// Open creates the stream and the buckets, or checks and updates those that are there. It fails while the cluster has
-// no leader; the caller tries again.
+// Open creates the stream and the buckets, or checks and updates those that are there. It fails while no server is
+// reached, or the cluster has no leader, and of several that create the same at once only one is answered: the caller
+// tries again.
 func Open(ctx context.Context, nc *nats.Conn, o Options) (*Stream, error) {
+	if !nc.IsConnected() { // it does not know what its servers take
+		return nil, fmt.Errorf("open the relay's stream: %w", noServer(nc))
+	}
 	if most := nc.MaxPayload(); o.MaxBody+headroom > most {
 		return nil, fmt.Errorf("open the relay's stream: the NATS server takes messages of at most %d bytes, and "+
 			"receiver.max_body is %d: set max_payload to at least %d in the configuration of each server, or lower "+

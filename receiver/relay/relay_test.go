@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"ticketrail/queue/ticket"
@@ -166,6 +167,17 @@ func TestAFullStreamRefusesWhatIsNewAndKnowsWhatItHas(t *testing.T) {
 	}
 	if got := accept(t, s, first); !got.Duplicate {
 		t.Error("a retry of what is stored is not known")
+	}
+}
+
+func TestWithoutAConnectionOpenSaysThatNoServerIsReached(t *testing.T) {
+	nc, err := nats.Connect("nats://127.0.0.1:1", nats.RetryOnFailedConnect(true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	if _, err := Open(t.Context(), nc, testOptions(1)); !errors.Is(err, errNoServer) {
+		t.Errorf("error %v, want %v", err, errNoServer)
 	}
 }
 

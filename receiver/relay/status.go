@@ -38,6 +38,14 @@ type Status struct {
 
 var errNoServer = errors.New("no server of the relay can be reached")
 
+// noServer says why there is no connection, if that is known.
+func noServer(nc *nats.Conn) error {
+	if last := nc.LastError(); last != nil {
+		return fmt.Errorf("%w: %w", errNoServer, last)
+	}
+	return errNoServer
+}
+
 // sourceState is what a Source knows.
 type sourceState struct {
 	metrics *sourceMetrics
@@ -66,15 +74,13 @@ func (s *Source) Status() Status {
 	if !status.Connected && status.Down.IsZero() { // fetching waits for the connection to come back
 		status.Down = status.Asked
 	}
-	switch last := s.o.Conn.LastError(); {
+	switch {
 	case s.takeErr != nil:
 		status.Err = s.takeErr
 	case status.Connected:
 		status.Err = s.fetchErr
-	case last != nil: // it says why; why nothing is fetched then is a consequence
-		status.Err = fmt.Errorf("%w: %w", errNoServer, last)
-	default:
-		status.Err = errNoServer
+	default: // why nothing is fetched then is a consequence
+		status.Err = noServer(s.o.Conn)
 	}
 	return status
 }

@@ -28,7 +28,7 @@ type Admin struct {
 	bucket []store.Venue
 }
 
-// OpenAdmin connects to the servers of a relay's configuration.
+// OpenAdmin connects to the servers of a relay's configuration. They may be starting, or electing a leader.
 func OpenAdmin(ctx context.Context, conf *config.Relay) (*Admin, error) {
 	ctx, cancel := context.WithTimeout(ctx, openWithin)
 	defer cancel()
@@ -37,27 +37,32 @@ func OpenAdmin(ctx context.Context, conf *config.Relay) (*Admin, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !nc.IsConnected() {
-		why := ""
-		if err := nc.LastError(); err != nil {
-			why = " (" + err.Error() + ")"
-		}
-		nc.Close()
-		return nil, fmt.Errorf("none of nats.urls is reached%s: are the servers running, and is this machine "+
-			"allowed to connect to them?", why)
-	}
 	a := &Admin{Conf: conf, nc: nc}
-	// The same as the relay's, so that the first command on new servers works too.
-	a.stream, err = store.Open(ctx, nc, store.Options{Replicas: conf.NATS.Replicas, MaxAge: conf.NATS.DedupRetention,
-		MaxBytes: int64(conf.NATS.MaxBytes), MaxBody: int64(conf.Receiver.MaxBody)})
+	err = a.open(ctx, openFirst)
+	for within := 2 * openFirst; err != nil && ctx.Err() == nil; within *= 2 {
+		select {
+		case <-time.After(openAgain):
+			err = a.open(ctx, within)
+		case <-ctx.Done():
+		}
+	}
 	if err == nil {
+		return a, nil
+	}
+	if !nc.IsConnected() {
+		err = fmt.Errorf("%w: are the servers of nats.urls running, and is this machine allowed to connect to them?",
+			err)
+	}
+	nc.Close()
+	return nil, err
+}
+
+// open opens the stream as a relay does, so that the first command on new servers works too.
+func (a *Admin) open(ctx context.Context, within time.Duration) (err error) {
+	if a.stream, err = openStream(ctx, a.nc, storeOptions(a.Conf), within); err == nil {
 		a.bucket, err = a.stream.Venues(ctx)
 	}
-	if err != nil {
-		nc.Close()
-		return nil, err
-	}
-	return a, nil
+	return err
 }
 
 // Close ends the connection.

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"os"
 	"strings"
@@ -172,16 +173,19 @@ func (s *server) wait(ctx, serving context.Context) {
 const (
 	statusEvery = 10 * time.Second
 	openWithin  = 10 * time.Second
-	openAgain   = time.Second
+	// openFirst is for the first attempt to open the stream, the next ones have twice as long. On new servers another
+	// relay may create it at the same time: then there is no answer, and the next attempt finds it.
+	openFirst = time.Second
+	openAgain = time.Second
 )
 
 // open opens the stream, which waits for the servers, and reads the venues.
 func (s *server) open(ctx context.Context, run func(string, func(context.Context) error)) error {
 	conf, last := s.conf, ""
-	for {
+	for within := openFirst; ; within = min(2*within, openWithin) {
 		// systemd must not give up on a relay that waits: see EXTEND_TIMEOUT_USEC in sd_notify(3).
 		s.notify("EXTEND_TIMEOUT_USEC=30000000\nSTATUS=" + s.status())
-		err := s.openOnce(ctx, conf)
+		err := s.openOnce(ctx, conf, within)
 		if err == nil {
 			break
 		}
@@ -193,7 +197,7 @@ func (s *server) open(ctx context.Context, run func(string, func(context.Context
 			s.log.Warn("the relay waits for its servers", "err", err)
 		}
 		select {
-		case <-time.After(openAgain):
+		case <-time.After(openAgain/2 + rand.N(openAgain)): // not at the same time as another relay, again
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -219,18 +223,15 @@ func (s *server) open(ctx context.Context, run func(string, func(context.Context
 	}
 }
 
-func (s *server) openOnce(ctx context.Context, conf *config.Relay) (err error) {
-	if !s.nc.IsConnected() {
-		return errors.Join(errors.New("none of nats.urls is reached"), s.nc.LastError())
-	}
+func (s *server) openOnce(ctx context.Context, conf *config.Relay, within time.Duration) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, openWithin)
 	defer cancel()
 	if s.stream == nil {
 		// Its metrics can be registered once, so not before it is there.
 		reg := prometheus.NewRegistry()
-		stream, err := store.Open(ctx, s.nc, store.Options{Replicas: conf.NATS.Replicas,
-			MaxAge: conf.NATS.DedupRetention, MaxBytes: int64(conf.NATS.MaxBytes),
-			MaxBody: int64(conf.Receiver.MaxBody), Logger: s.log, Registerer: reg})
+		o := storeOptions(conf)
+		o.Logger, o.Registerer = s.log, reg
+		stream, err := openStream(ctx, s.nc, o, within)
 		if err != nil {
 			return err
 		}
@@ -238,6 +239,17 @@ func (s *server) openOnce(ctx context.Context, conf *config.Relay) (err error) {
 		s.stream = stream
 	}
 	return s.ensureConsumers(ctx, conf)
+}
+
+func storeOptions(c *config.Relay) store.Options {
+	return store.Options{Replicas: c.NATS.Replicas, MaxAge: c.NATS.DedupRetention, MaxBytes: int64(c.NATS.MaxBytes),
+		MaxBody: int64(c.Receiver.MaxBody)}
+}
+
+func openStream(ctx context.Context, nc *nats.Conn, o store.Options, within time.Duration) (*store.Stream, error) {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	return store.Open(ctx, nc, o)
 }
 
 // ensureConsumers makes those of the venues of the file; `relay venues add` makes the others.

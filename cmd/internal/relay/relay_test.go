@@ -326,6 +326,30 @@ func TestWithoutItsServersARelayAnswers503AlsoForAVenueItDoesNotKnow(t *testing.
 	}
 }
 
+func TestACommandWaitsForServersThatAreStarting(t *testing.T) {
+	c := newCloud(t, 1)
+	conf := c.admin().Conf
+	var err error
+	for range 3 { // a server that takes longer than a command waits proves nothing
+		c.servers.Kill(0)
+		opened := make(chan error, 1)
+		go func() {
+			a, err := OpenAdmin(t.Context(), conf)
+			if err == nil {
+				a.Close()
+			}
+			opened <- err
+		}()
+		if err := c.servers.Start(t.Context(), 0); err != nil {
+			t.Fatal(err)
+		}
+		if err = <-opened; err == nil {
+			return
+		}
+	}
+	t.Error(err)
+}
+
 func TestAVenuesOwnSecretAndItsAddressAreForItAlone(t *testing.T) {
 	c := newCloud(t, 1)
 	a := c.admin()
