@@ -177,7 +177,8 @@ func (q *testQueue) enqueue(station string, names ...string) {
 	for _, n := range names {
 		q.seq++
 		_, err := q.Accept(context.Background(), ticket.Request{
-			Venue: "v", ID: fmt.Sprint(n, " ", q.seq), Device: "d", Received: time.Now().UTC(), Body: []byte("{}"), Age: q.age,
+			Venue: "v", ID: fmt.Sprint(n, " ", q.seq), Device: "d", Received: time.Now().UTC(), Body: []byte("{}"),
+			Age: q.age,
 			Drafts: []ticket.Draft{{Station: station, Ticket: ticket.Ticket{
 				Venue: "v", Request: n, Type: n, Received: time.Now().UTC(),
 				Lines: []ticket.Line{{Quantity: "1", Name: "soup"}},
