@@ -85,7 +85,7 @@ type State struct {
 	Messages, Bytes uint64
 	MaxBytes        int64 // -1: as much as the servers have
 	MaxAge          time.Duration
-	Leader          string // empty: there is none, and nothing is accepted
+	Leader          string // empty: the server is alone
 	Replicas        []Replica
 }
 
@@ -98,9 +98,17 @@ type Replica struct {
 	Active  time.Duration // since it was last heard
 }
 
+// errNoLeader: a server that is left answers for the stream, too.
+var errNoLeader = errors.New("it has no leader, and nothing is stored: more than half of its servers must run")
+
 // State asks the stream's leader. Without one it fails.
 func (s *Stream) State(ctx context.Context) (State, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
 	info, err := s.stream.Info(ctx)
+	if err == nil && info.Cluster != nil && info.Cluster.Leader == "" {
+		err = errNoLeader
+	}
 	if err != nil {
 		return State{}, fmt.Errorf("ask for the state of the stream %s: %w", StreamName, err)
 	}

@@ -150,13 +150,10 @@ func (o *Overview) findStream() {
 			down = append(down, r.Name)
 		}
 	}
-	switch {
-	case st.Leader == "" && len(st.Replicas) > 0:
-		o.find(admin.Fail, "servers", "the stream has no leader: no orders are accepted", "start the NATS servers")
-	case len(down) > 0:
+	if len(down) > 0 {
 		o.find(admin.Fail, "servers", strings.Join(down, ", ")+" is down or behind: if another one ends too, no "+
 			"orders are accepted", "look at nats-server there")
-	default:
+	} else {
 		o.find(admin.OK, "servers", fmt.Sprintf("%d of %[1]d have every request", len(st.Replicas)+1), "")
 	}
 	online := 0

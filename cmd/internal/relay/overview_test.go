@@ -1,10 +1,12 @@
 package relay
 
 import (
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -69,7 +71,6 @@ func TestThePersonIsCalledForWhatCostsOrders(t *testing.T) {
 		"a server is down": {open, here, with(func(s *store.State) {
 			s.Replicas = []store.Replica{{Name: "n2", Current: true}, {Name: "n3", Offline: true}}
 		}), "fail", "n3 is down or behind"},
-		"there is no leader": {open, here, with(func(s *store.State) { s.Leader = "" }), "fail", "no leader"},
 	} {
 		o := overview(at, []config.Venue{k.venue}, k.state, []store.Site{k.site})
 		text := ""
@@ -131,9 +132,19 @@ func TestThePageShowsAHostileNameAsTextAndLoadsNothingFromElsewhere(t *testing.T
 
 func TestTwoVenuesOfOneNameHaveTwoSeries(t *testing.T) {
 	w := &watch{ready: func() string { return "" }}
-	o := overview(at, []config.Venue{{ID: grill, Name: "Grill"}, {ID: bar, Name: "Grill"}},
+	o := overview(time.Now(), []config.Venue{{ID: grill, Name: "Grill"}, {ID: bar, Name: "Grill"}},
 		store.State{Leader: "n1", Replicas: []store.Replica{{Name: "n2"}}}, []store.Site{{Venue: grill}, {Venue: bar}})
 	w.last.Store(&o)
+	series := seriesOf(t, w)
+	if series["ticketrail_relay_site_online"] != 2 || series["ticketrail_relay_replica_current"] != 2 ||
+		series["ticketrail_relay_ready"] != 1 {
+		t.Errorf("the series are %v", series)
+	}
+}
+
+// seriesOf counts the series of each name.
+func seriesOf(t *testing.T, w *watch) map[string]int {
+	t.Helper()
 	reg := prometheus.NewPedanticRegistry()
 	reg.MustRegister(w)
 	families, err := reg.Gather()
@@ -144,8 +155,26 @@ func TestTwoVenuesOfOneNameHaveTwoSeries(t *testing.T) {
 	for _, f := range families {
 		series[f.GetName()] = len(f.GetMetric())
 	}
-	if series["ticketrail_relay_site_online"] != 2 || series["ticketrail_relay_replica_current"] != 2 ||
-		series["ticketrail_relay_ready"] != 1 {
-		t.Errorf("the series are %v", series)
-	}
+	return series
+}
+
+func TestARelayThatWasCutOffDoesNotSayHowTheVenuesWere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &watch{ready: func() string { return "" }}
+		want := map[string]int{"ticketrail_relay_ready": 1, "ticketrail_relay_watched_timestamp_seconds": 1}
+		if series := seriesOf(t, w); !maps.Equal(series, want) {
+			t.Errorf("before it has seen anything the series are %v", series)
+		}
+		o := overview(time.Now(), []config.Venue{{ID: grill, Name: "Grill"}}, store.State{Leader: "n1"},
+			[]store.Site{{Venue: grill, Waiting: 1}})
+		w.last.Store(&o)
+		time.Sleep(knownFor)
+		if series := seriesOf(t, w); series["ticketrail_relay_site_waiting"] != 1 {
+			t.Errorf("of what it has just seen the series are %v", series)
+		}
+		time.Sleep(time.Nanosecond)
+		if series := seriesOf(t, w); !maps.Equal(series, want) {
+			t.Errorf("of what is old the series are %v", series)
+		}
+	})
 }

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"html/template"
@@ -19,11 +20,16 @@ import (
 // lookEvery is how often the servers are asked: as often as boxes report. With a thousand venues it takes a second.
 const lookEvery = 20 * time.Second
 
+// knownFor is how long what the servers have said counts. What one relay saw before it was cut off must not hide from
+// an alert what another relay sees now.
+const knownFor = 3 * lookEvery
+
 // A watch knows how all venues are, for metrics and for the page. It asks by itself and not at each scrape, so that
 // nobody can make the servers work by asking.
 type watch struct {
 	venues func() []config.Venue
 	ready  func() string
+	every  time.Duration            // 0: lookEvery
 	last   atomic.Pointer[Overview] // nil until the servers have answered once
 	failed atomic.Pointer[string]   // why the stream took no orders when it was last asked; nil: it did
 }
@@ -47,8 +53,12 @@ func (w *watch) run(ctx context.Context, s *store.Stream, log *slog.Logger) erro
 				log.Warn("the servers do not say how the venues are", "err", err)
 			}
 		}
+		wait := cmp.Or(w.every, lookEvery)
+		if w.failed.Load() != nil { // a load balancer sends it nothing until it says that it is ready
+			wait = openAgain
+		}
 		select {
-		case <-time.After(lookEvery):
+		case <-time.After(wait):
 		case <-ctx.Done():
 			return nil
 		}
@@ -58,8 +68,6 @@ func (w *watch) run(ctx context.Context, s *store.Stream, log *slog.Logger) erro
 // refuses says why the stream takes no orders; nil: it does. Whatever else cannot be seen must not make a load balancer
 // take the relays away, which all see the same.
 func refuses(ctx context.Context, s *store.Stream) *string {
-	ctx, cancel := context.WithTimeout(ctx, openWithin)
-	defer cancel()
 	if _, err := s.State(ctx); err != nil {
 		text := err.Error()
 		return &text
@@ -79,7 +87,7 @@ var (
 	descReady = prometheus.NewDesc("ticketrail_relay_ready",
 		"Whether print requests are accepted (1) or not (0), as /readyz says.", nil, nil)
 	descLooked = prometheus.NewDesc("ticketrail_relay_watched_timestamp_seconds",
-		"When the servers last said how the venues and the stream are.", nil, nil)
+		"When the servers last said how the venues and the stream are; 0: not since the start.", nil, nil)
 	descOnline = prometheus.NewDesc("ticketrail_relay_site_online",
 		"Whether the venue's box was heard of within a minute (1) or not (0).", []string{"venue"}, nil)
 	descHeard = prometheus.NewDesc("ticketrail_relay_site_heard_timestamp_seconds",
@@ -118,9 +126,13 @@ func (w *watch) Collect(ch chan<- prometheus.Metric) {
 	gauge(descReady, truth(w.ready() == ""))
 	o := w.last.Load()
 	if o == nil {
+		gauge(descLooked, 0)
 		return
 	}
 	gauge(descLooked, seconds(o.At))
+	if time.Since(o.At) > knownFor {
+		return
+	}
 	seen := map[string]bool{}
 	for _, s := range o.Sites {
 		if seen[s.Name] { // two files of two people
