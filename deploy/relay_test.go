@@ -55,6 +55,9 @@ var relayCauses = map[string][]string{
 	"TicketrailNoRelay": {`up{job="ticketrail-relay",instance="a"} 1x240`,
 		`up{job="ticketrail-relay",instance="b"} 0x240`,
 		`ticketrail_relay_ready{instance="a"} 0x120 1x120`, `ticketrail_relay_ready{instance="b"} 1x240`},
+	"TicketrailRelayBlind": {`ticketrail_relay_watched_timestamp_seconds{instance="a"} 0x120 7260+60x120`,
+		`ticketrail_relay_watched_timestamp_seconds{instance="b"} 0x240`,
+		`ticketrail_relay_ready{instance="a"} 1x240`, `ticketrail_relay_ready{instance="b"} 0x240`},
 	"TicketrailSiteOffline": {`ticketrail_relay_site_online{instance="a",venue="v"} 0x120 1x120`,
 		`ticketrail_relay_site_online{instance="b",venue="v"} 0x120 1x120`,
 		`ticketrail_relay_site_online{instance="a",venue="closed"} 0x240`,
@@ -78,25 +81,58 @@ var relayCauses = map[string][]string{
 		`ticketrail_opening_hours{instance="closed",venue="c"} 0x240`},
 }
 
-func TestEachAlertOfTheRelayFiresOnceForItsCauseAndClears(t *testing.T) {
+// relayLimits are what is still well, then what is not any more, and the minute at which the alert fires. Each fires
+// then and not before, so that no number of a rule, and no comparison, changes by mistake.
+var relayLimits = map[string]struct {
+	series []string
+	minute int
+}{
+	"TicketrailRelayNotReady": {[]string{`up{job="ticketrail-relay",instance="a"} 1x9 0x30`}, 11},
+	"TicketrailNoRelay": {[]string{`up{job="ticketrail-relay",instance="a"} 1x9 0x30`,
+		`ticketrail_relay_ready{instance="a"} 1x9 stale`}, 11},
+	"TicketrailRelayBlind": {[]string{`ticketrail_relay_watched_timestamp_seconds{instance="a"} 480x10 539x30`,
+		`ticketrail_relay_ready{instance="a"} 1x40`}, 12}, // in minute 10 that was 120 s ago, in minute 11 121 s
+	"TicketrailSiteOffline": {[]string{`ticketrail_relay_site_online{instance="a",venue="v"} 1x9 0x30`,
+		`ticketrail_relay_site_online{instance="b",venue="v"} 0x40`}, 15},
+	"TicketrailOrdersWaitAtRelay": {[]string{
+		`ticketrail_relay_site_oldest_age_seconds{instance="a",venue="v"} 180x9 181x30`}, 11},
+	// Both relays say of v and w together 10 at first and one more in each minute. In minute 21 it was more than 20 for
+	// 10 minutes.
+	"TicketrailBacklogGrows": {[]string{`ticketrail_relay_site_waiting{instance="a",venue="v"} 0+1x60`,
+		`ticketrail_relay_site_waiting{instance="b",venue="v"} 0+1x60`,
+		`ticketrail_relay_site_waiting{instance="a",venue="w"} 10x60`,
+		`ticketrail_relay_site_waiting{instance="b",venue="w"} 10x60`}, 31},
+	"TicketrailStreamNearLimit": {[]string{`ticketrail_relay_stream_bytes{instance="a"} 800x9 801x30`,
+		`ticketrail_relay_stream_max_bytes{instance="a"} 1000x40`}, 20},
+	"TicketrailReplicaDown": {[]string{`ticketrail_relay_replica_current{instance="a",server="n"} 1x9 0x30`,
+		`ticketrail_relay_replica_current{instance="b",server="n"} 1x40`}, 12},
+	"TicketrailSourceDisconnected": {[]string{`ticketrail_source_up{instance="box"} 1x9 0x30`}, 12},
+}
+
+func TestEachAlertOfTheRelayFiresOnceForItsCauseNotBeforeItsLimitAndClears(t *testing.T) {
 	promtool, dir := program(t, "promtool"), t.TempDir()
 	var b strings.Builder
 	b.WriteString("rule_files: [ rules.yml ]\nevaluation_interval: 1m\ntests:\n")
-	for _, r := range rulesOfTheRelay(t) {
-		causes := relayCauses[r.Alert]
-		if len(causes) == 0 {
-			t.Errorf("%s has no cause here", r.Alert)
+	const none, once = "[]", "[ { labels: '{}', value: 1 } ]"
+	expect := func(alert string, series []string, alerts map[int]string) {
+		if len(series) == 0 {
+			t.Errorf("%s has no series here", alert)
 		}
 		b.WriteString("  - interval: 1m\n    input_series:\n")
-		for _, c := range causes {
-			name, values, _ := strings.Cut(c, " ")
+		for _, s := range series {
+			name, values, _ := strings.Cut(s, " ")
 			fmt.Fprintf(&b, "      - { series: '%s', values: '%s' }\n", name, values)
 		}
 		b.WriteString("    promql_expr_test:\n")
-		for at, want := range map[int]string{118: "[ { labels: '{}', value: 1 } ]", 238: "[]"} {
+		for at, want := range alerts {
 			fmt.Fprintf(&b, "      - { expr: 'count(ALERTS{alertname=%q, alertstate=\"firing\"})', eval_time: %dm, "+
-				"exp_samples: %s }\n", r.Alert, at, want)
+				"exp_samples: %s }\n", alert, at, want)
 		}
+	}
+	for _, r := range rulesOfTheRelay(t) {
+		limit := relayLimits[r.Alert]
+		expect(r.Alert, relayCauses[r.Alert], map[int]string{118: once, 238: none})
+		expect(r.Alert, limit.series, map[int]string{limit.minute - 1: none, limit.minute: once})
 	}
 	for name, text := range map[string]string{"rules.yml": read(t, relayRules), "test.yml": b.String()} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {

@@ -154,21 +154,22 @@ func (m *Monitoring) Play(steps []Step) {
 		all = append(all, s.Fires...)
 	}
 	missing := all
-	m.wait("do not fire", steps, func(s Step) func() { return s.Cause }, func(active []string) []string {
+	m.wait("fire", all, steps, func(s Step) func() { return s.Cause }, func(active []string) []string {
 		missing = slices.DeleteFunc(slices.Clone(missing), func(a string) bool { return slices.Contains(active, a) })
 		return missing
 	})
-	m.wait("do not clear", steps, func(s Step) func() { return s.Cure }, func(active []string) []string {
+	m.wait("clear", all, steps, func(s Step) func() { return s.Cure }, func(active []string) []string {
 		return slices.DeleteFunc(active, func(a string) bool { return !slices.Contains(all, a) })
 	})
 }
 
-// wait does something in each step, and then looks until no alert is left.
+// wait does something in each step, and then looks until none of all alerts is left.
 func (m *Monitoring) wait(
-	what string, steps []Step, do func(Step) func(), left func(active []string) []string,
+	what string, all []string, steps []Step, do func(Step) func(), left func(active []string) []string,
 ) {
 	m.t.Helper()
 	const looks, lookEvery = 600, 200 * time.Millisecond
+	waits, start := all, time.Now()
 	for n := range looks {
 		for _, s := range steps {
 			if f := do(s); f != nil && (n == 0 || s.Again && n%10 == 0) {
@@ -177,11 +178,19 @@ func (m *Monitoring) wait(
 		}
 		active, err := m.active()
 		rest := left(active)
-		if len(rest) == 0 && err == nil {
-			return
+		if err == nil {
+			for _, a := range waits {
+				if !slices.Contains(rest, a) {
+					m.t.Logf("%s %ss after %.1fs", a, what, time.Since(start).Seconds())
+				}
+			}
+			if len(rest) == 0 {
+				return
+			}
+			waits = rest
 		}
 		if n == looks-1 {
-			m.t.Fatalf("these alerts %s: %q; active are %q", what, rest, active)
+			m.t.Fatalf("these alerts do not %s: %q; active are %q", what, rest, active)
 		}
 		time.Sleep(lookEvery)
 	}

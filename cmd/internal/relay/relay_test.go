@@ -34,6 +34,7 @@ type cloud struct {
 	operator *natsaccess.Operator
 	servers  *natstest.Cluster
 	conf     string // file of the relays
+	look     time.Duration
 }
 
 func newCloud(t *testing.T, nodes int) *cloud {
@@ -94,13 +95,12 @@ func (c *cloud) admin() *Admin {
 func (c *cloud) until(what string, done func() error) {
 	c.Helper()
 	var err error
-	for range 300 {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		if err = done(); err == nil {
 			return
 		}
-		time.Sleep(50 * time.Millisecond)
 	}
-	c.Fatalf("not %s: %v", what, err)
+	c.Fatalf("not within a minute: %s: %v", what, err)
 }
 
 // A runningRelay is one in this process.
@@ -115,18 +115,24 @@ type runningRelay struct {
 // start returns when the relay has said that it is ready, or at once.
 func (c *cloud) start(wait bool) *runningRelay {
 	c.Helper()
+	return c.startAt(wait, "127.0.0.1:0")
+}
+
+// startAt is start with the address of the metrics.
+func (c *cloud) startAt(wait bool, address string) *runningRelay {
+	c.Helper()
 	secret, err := os.ReadFile(filepath.Join(c.dir, RelayFolder, "relay.secret"))
 	if err != nil {
 		c.Fatal(err)
 	}
-	listen := func() net.Listener {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+	listen := func(address string) net.Listener {
+		l, err := net.Listen("tcp", address)
 		if err != nil {
 			c.Fatal(err)
 		}
 		return l
 	}
-	webhook, metrics := listen(), listen()
+	webhook, metrics := listen("127.0.0.1:0"), listen(address)
 	r := &runningRelay{c: c, log: new(logtest.Log), reload: make(chan os.Signal),
 		metrics: "http://" + metrics.Addr().String(),
 		url:     "http://" + webhook.Addr().String() + "/webhooks/print/" + strings.TrimSpace(string(secret))}
@@ -134,7 +140,7 @@ func (c *cloud) start(wait bool) *runningRelay {
 	ready, ended := make(chan struct{}, 100), make(chan error, 1)
 	go func() {
 		ended <- Run(ctx, Options{ConfigPath: c.conf, Webhook: webhook, Metrics: metrics, Reload: r.reload, Log: r.log,
-			Notify: func(state string) {
+			LookEvery: c.look, Notify: func(state string) {
 				if strings.HasPrefix(state, "READY=1") {
 					ready <- struct{}{}
 				}
@@ -163,6 +169,9 @@ func (c *cloud) start(wait bool) *runningRelay {
 	return r
 }
 
+// theService gives up, so that a relay that hangs fails a test and does not hang it.
+var theService = http.Client{Timeout: 30 * time.Second}
+
 func (r *runningRelay) post(venue, id, item string) (status int, duplicate bool) {
 	r.c.Helper()
 	body := fmt.Sprintf(`{"status":"SUCCESS","count":1,"records":[{"id":%q,"retryCount":0,`+
@@ -175,7 +184,7 @@ func (r *runningRelay) post(venue, id, item string) (status int, duplicate bool)
 		"x-svc-device-id": "T1"} {
 		req.Header.Set(k, v)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := theService.Do(req)
 	if err != nil {
 		r.c.Fatal(err)
 	}
@@ -187,7 +196,7 @@ func (r *runningRelay) post(venue, id, item string) (status int, duplicate bool)
 
 func (r *runningRelay) get(path string) (status int, header http.Header, text string) {
 	r.c.Helper()
-	resp, err := http.Get(r.metrics + path)
+	resp, err := theService.Get(r.metrics + path)
 	if err != nil {
 		r.c.Fatal(err)
 	}
