@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -160,5 +161,36 @@ func TestARelayThatCannotSeeTheBoxesIsReady(t *testing.T) {
 	}
 	if why := w.notReady(); why != "" {
 		t.Errorf("it accepts no orders: %s", why)
+	}
+}
+
+// TestARelayIsReadyWhenTheStreamTakesOrdersAgain and not when it looks next at the venues: until then a load balancer
+// sends it nothing.
+func TestARelayIsReadyWhenTheStreamTakesOrdersAgain(t *testing.T) {
+	c := newCloud(t, 1)
+	a := c.admin()
+	c.servers.Kill(0)
+	w := &watch{venues: func() []config.Venue { return nil }, every: time.Hour}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- w.run(ctx, a.stream, slog.New(slog.DiscardHandler)) }()
+	c.until("it is not ready", func() error {
+		if w.notReady() == "" {
+			return errors.New("it is")
+		}
+		return nil
+	})
+	if err := c.servers.Start(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	c.until("it is ready again", func() error {
+		if why := w.notReady(); why != "" {
+			return errors.New(why)
+		}
+		return nil
+	})
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
 	}
 }
