@@ -167,8 +167,13 @@ func TestTheCertificateComesFromAnACMEServer(t *testing.T) {
 	if out, err := test.CombinedOutput(); err != nil {
 		t.Errorf("a test ticket: %v\n%s", err, out)
 	}
-	if n := strings.Count(k.log.String(), "no certificate from the ACME server"); n != 1 {
-		t.Errorf("logged %d times, want once:\n%s", n, k.log)
+	if err := eventually(func() error { // the status has it a moment earlier
+		if n := strings.Count(k.log.String(), "no certificate from the ACME server"); n != 1 {
+			return fmt.Errorf("logged %d times, want once:\n%s", n, k.log)
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
 	}
 	k.stop()
 

@@ -65,7 +65,7 @@ func (k *daemonProcess) postBody(body []byte) (status int, answer string) {
 	}
 	req.Header = http.Header{"Content-Type": {"application/json"}, "X-Svc-Venueid": {venueID},
 		"X-Svc-Device-Id": {"BW-E-Tablet-01"}}
-	resp, err := (&http.Client{Timeout: time.Minute}).Do(req)
+	resp, err := (&http.Client{Timeout: testTimeout}).Do(req)
 	if err != nil {
 		return 0, err.Error()
 	}
@@ -111,7 +111,7 @@ func TestNoBodyTakesMoreMemoryThanTheUnitAllows(t *testing.T) {
 			if all > unitMemory {
 				t.Errorf("it used %d MiB, the unit allows %d", all>>20, unitMemory>>20)
 			}
-			if a := k.post(k.newOrder("9", "grill"), 0); a.status != 200 {
+			if a := k.deliver(k.newOrder("9", "grill")); a.status != 200 {
 				t.Errorf("an order after that: %+v", a)
 			}
 		})
@@ -135,8 +135,12 @@ func TestAnOrderIsAnsweredWhileManySendersPostLargeOnes(t *testing.T) {
 	var slowest time.Duration
 	for i := range 10 {
 		start := time.Now()
-		// As long as the service waits.
-		if a := k.post(k.newOrder(strconv.Itoa(i), "grill"), 0); a.status != 200 {
+		// As long as the service waits, and as often as it tries: the disk is busy with what the others sent.
+		var a answer
+		for o, try := k.newOrder(strconv.Itoa(i), "grill"), 0; try <= 3 && a.status != 200; try++ {
+			a = k.post(o, try)
+		}
+		if a.status != 200 {
 			t.Errorf("order %d: %+v", i, a)
 		}
 		slowest = max(slowest, time.Since(start))
@@ -197,11 +201,12 @@ func TestTheServiceIsAnsweredWhateverOthersHoldOpen(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := newDaemon(t, "", "grill")
+			k.client.Timeout = testTimeout // this is about being turned away or dropped, not about being quick
 			k.start()
 			answered := func(what string) {
 				t.Helper()
 				for i := range 10 {
-					if a := k.post(k.newOrder(fmt.Sprint(i), "grill"), 0); a.status != 200 {
+					if a := k.deliver(k.newOrder(fmt.Sprint(i), "grill")); a.status != 200 {
 						t.Errorf("order %d %s: %+v", i, what, a)
 					}
 				}
@@ -219,6 +224,7 @@ func TestTheServiceIsAnsweredWhateverOthersHoldOpen(t *testing.T) {
 
 func TestMonitoringAndCommandsAreAnsweredWhateverOthersHoldOpen(t *testing.T) {
 	k := newDaemon(t, "", "grill")
+	k.client.Timeout = testTimeout
 	addr := freeAddr(t)
 	k.underTheUnitsLimits(buildProgram(t, "ticketrail"),
 		`metrics: { listen: "" }`, fmt.Sprintf("metrics: { listen: %q }", addr))
@@ -257,8 +263,13 @@ func TestListingsOfAllJobsTakeLittleMemory(t *testing.T) {
 	for i := range size / 1000 {
 		body := fmt.Sprintf(`{"records":[{"id":"%d","items":[]}%s]}`, i,
 			strings.Repeat(`,{"id":"record","orderNumber":"142","table":"B10","items":[{"name":"Pie"}]}`, 999))
-		if status, answer := k.postBody([]byte(body)); status != 200 {
-			t.Fatalf("%d %s", status, answer)
+		if err := eventually(func() error { // the commit of so many can take longer than the daemon waits
+			if status, answer := k.postBody([]byte(body)); status != 200 {
+				return fmt.Errorf("%d %s", status, answer)
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
 		}
 	}
 	before := k.peakMemory()

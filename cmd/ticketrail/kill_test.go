@@ -68,10 +68,11 @@ func (c *senderGroup) send(tag string, sender int) {
 // waitForAcks waits until the group has n acks in all.
 func (c *senderGroup) waitForAcks(n int64) {
 	c.k.t.Helper()
-	timeout := time.After(testTimeout)
+	timeout := time.After(testTimeout) // without an answer: how many come in a time depends on the machine
 	for c.acks.Load() < n {
 		select {
 		case <-c.newAck:
+			timeout = time.After(testTimeout)
 		case <-timeout:
 			c.k.t.Fatalf("only %d of %d orders were answered\n%s", c.acks.Load(), n, c.k.log)
 		}
@@ -143,7 +144,7 @@ func TestAGracefulRestartDoubtsNothing(t *testing.T) {
 
 // TestARestartCostsNoOrder: systemd keeps the daemon's listener, and no connection is refused across
 // restarts. What the server reads as it begins to stop it drops without an answer, so the sender tries
-// again once, of the three times that the service does.
+// again once, of the three times that the service does; a 503 for a slow disk does not count.
 func TestARestartCostsNoOrder(t *testing.T) {
 	k := newDaemon(t, "", "grill")
 	k.keeps = true
@@ -164,12 +165,12 @@ func TestARestartCostsNoOrder(t *testing.T) {
 			default:
 			}
 			o := k.newOrder(fmt.Sprintf("K-a-%d-0000", i), "grill")
-			got := k.post(o, 0)
+			got := k.deliver(o)
 			if errors.Is(got.err, syscall.ECONNREFUSED) {
 				t.Error("a connection was refused")
 			}
 			if got.err != nil {
-				got = k.post(o, 1)
+				got = k.deliver(o)
 			}
 			if got.status == 200 {
 				acked = append(acked, o)

@@ -36,12 +36,12 @@ func TestMain(m *testing.M) {
 //	exit CODE COMMAND...       run a command that must end with CODE
 //	serve                      run the daemon of ./ticketrail.yaml, on printers without paper
 //	stop                       end it gracefully
-//	post FILE STATUS           send FILE as a print request
+//	post FILE STATUS           send FILE as a print request; what is refused for its content is listed then
 //	await JOB STATE            until a ticket is in a state
 //	printer NAME off|on        pull a printer's plug, or put it back
 //	printer NAME talks         before serve: it is one that answers
 //	printer NAME CONDITION     from now on it is, as paper_out; ready ends that
-//	until NAME STATE           until the daemon has seen that of a printer
+//	until NAME STATE           until the daemon has seen that of a printer, or of its station
 //	service ARG...             run possim serve, a process, in the place of the one before, if any;
 //	                           its address is the environment's service.base_url
 //	tablet                     a browser elsewhere asks to be paired; its code is in CODE
@@ -217,9 +217,38 @@ func (r *scriptDaemon) stop() error {
 }
 
 func (r *scriptDaemon) post(body, want string) error {
-	req, err := http.NewRequest("POST", r.webhook, bytes.NewReader([]byte(body)))
+	listed, err := r.rejects()
 	if err != nil {
 		return err
+	}
+	got := ""
+	if err := eventually(func() error { // a disk that is slow is answered 503, and the service tries again
+		if got, err = r.postOnce(body); got == strconv.Itoa(http.StatusServiceUnavailable) {
+			return fmt.Errorf("the answer is %s\n%s", got, r.log)
+		}
+		return err
+	}); err != nil {
+		return err
+	}
+	switch {
+	case got != want:
+		return fmt.Errorf("the answer is %s, want %s\n%s", got, want, r.log)
+	case got != strconv.Itoa(http.StatusBadRequest):
+		return nil
+	}
+	return eventually(func() error { // it is kept after the answer
+		if now, err := r.rejects(); now <= listed {
+			return fmt.Errorf("the refused request is not listed: %w\n%s", err, r.log)
+		}
+		return nil
+	})
+}
+
+// postOnce returns the status of the answer.
+func (r *scriptDaemon) postOnce(body string) (status string, err error) {
+	req, err := http.NewRequest("POST", r.webhook, strings.NewReader(body))
+	if err != nil {
+		return "", err
 	}
 	for k, v := range map[string]string{"Content-Type": "application/json", "x-svc-venueid": venueID,
 		"x-svc-device-id": "T1"} {
@@ -227,13 +256,15 @@ func (r *scriptDaemon) post(body, want string) error {
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return err
+		return "", err
 	}
-	resp.Body.Close()
-	if got := strconv.Itoa(resp.StatusCode); got != want {
-		return fmt.Errorf("the answer is %s, want %s\n%s", got, want, r.log)
-	}
-	return nil
+	return strconv.Itoa(resp.StatusCode), resp.Body.Close()
+}
+
+// rejects is how many refused requests the daemon has.
+func (r *scriptDaemon) rejects() (int, error) {
+	all, err := admin.NewClient(r.socket).Rejects(context.Background())
+	return len(all), err
 }
 
 func (r *scriptDaemon) waitForJob(job, state string) error {
@@ -278,7 +309,7 @@ func (r *scriptDaemon) waitForPrinter(name, state string) error {
 	return eventually(func() error {
 		all, err := admin.NewClient(r.socket).Stations(context.Background())
 		for _, p := range all.Stations {
-			if p.Name == name && p.Device != nil && p.Device.State == state {
+			if p.Name == name && (string(p.State) == state || p.Device != nil && p.Device.State == state) {
 				return nil
 			}
 		}

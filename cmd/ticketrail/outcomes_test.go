@@ -107,7 +107,7 @@ func TestAReceiverThatWasAwayIsToldEveryOutcomeInOrderAlsoOverKills(t *testing.T
 		return all
 	}
 	restarts := 0
-	err = eventually(func() error {
+	err = untilNone(func() (int, error) {
 		out := map[uint64]bool{}
 		for _, e := range read() {
 			if e.Type == "ticket.out" {
@@ -119,13 +119,10 @@ func TestAReceiverThatWasAwayIsToldEveryOutcomeInOrderAlsoOverKills(t *testing.T
 			k.kill()
 			k.start()
 		}
-		if len(out) < 2*orders {
-			return fmt.Errorf("%d of %d tickets are told to be out", len(out), 2*orders)
-		}
-		return nil
+		return 2*orders - len(out), nil
 	})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("of the tickets that are told to be out: %v", err)
 	}
 	ids := map[string]told{}
 	var first []uint64

@@ -32,15 +32,14 @@ func (k *daemonProcess) waitUntilPrinted() {
 // waitForNoJobs waits until no job is in any of those states, and hands those that still are to meanwhile.
 func (k *daemonProcess) waitForNoJobs(states string, meanwhile func([]admin.Job)) {
 	k.t.Helper()
-	if err := eventually(func() error {
-		open := k.jobs("--state", states)
-		if len(open) == 0 {
-			return nil
+	var open []admin.Job
+	if err := untilNone(func() (int, error) {
+		if open = k.jobs("--state", states); len(open) > 0 {
+			meanwhile(open)
 		}
-		meanwhile(open)
-		return fmt.Errorf("%d jobs are still open, the first %+v", len(open), open[0])
+		return len(open), nil
 	}); err != nil {
-		k.t.Fatal(err)
+		k.t.Fatalf("open jobs: %v, the first %+v", err, open[0])
 	}
 }
 

@@ -172,7 +172,7 @@ func TestOverRealSocketsEachFaultEndsAsItShould(t *testing.T) {
 // accept posts an order for every station.
 func (k *daemonProcess) accept(number string, stations []string) {
 	k.t.Helper()
-	if a := k.post(k.newOrder(number, stations...), 0); a.status != 200 || a.err != nil {
+	if a := k.deliver(k.newOrder(number, stations...)); a.status != 200 || a.err != nil {
 		k.t.Fatalf("order %s got %+v", number, a)
 	}
 }

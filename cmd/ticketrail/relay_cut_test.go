@@ -21,11 +21,11 @@ func TestABoxThatIsCutOffLosesNothing(t *testing.T) {
 	c.wire.cut(true)
 	wait, twice := v.box.newOrder("K-c-0-0000", "grill"), v.box.newOrder("K-c-1-0000", "grill")
 	for _, o := range []order{wait, twice} {
-		if got := v.sends.post(o, 0); got.status != 200 || got.duplicate {
+		if got := v.sends.deliver(o); got.status != 200 {
 			t.Fatalf("the relay answered %+v", got)
 		}
 	}
-	if got := v.box.post(twice, 0); got.status != 200 {
+	if got := v.box.deliver(twice); got.status != 200 {
 		t.Fatalf("the box answered %+v", got)
 	}
 	direct.waitForAcks(direct.acks.Load() + 20)
@@ -67,7 +67,7 @@ func TestWhatIsTooOldAfterACutIsOnTheSlip(t *testing.T) {
 	box.start()
 	cloud, _ := tillOf(box, c.url, venueID)
 	send := func(number string) {
-		if got := cloud.post(box.newOrder(number, "grill"), 0); got.status != 200 {
+		if got := cloud.deliver(box.newOrder(number, "grill")); got.status != 200 {
 			t.Fatalf("the relay answered %+v", got)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -218,22 +217,11 @@ func (c *cloud) endNode(i int) {
 	c.nodes.Kill(i) // it is gone; this says so
 }
 
-// waitUntilFetched waits until nothing waits for a box, as `ticketrail relay status` says, as long as it gets less.
+// waitUntilFetched waits until nothing waits for a box, as `ticketrail relay status` says.
 func (c *cloud) waitUntilFetched() {
 	c.t.Helper()
-	for least := math.MaxInt; least > 0; {
-		if err := eventually(func() error {
-			waiting, err := c.waiting()
-			if err == nil && waiting >= least {
-				err = fmt.Errorf("%d requests wait for their boxes", waiting)
-			}
-			if err == nil {
-				least = waiting
-			}
-			return err
-		}); err != nil {
-			c.t.Fatal(err)
-		}
+	if err := untilNone(c.waiting); err != nil {
+		c.t.Fatalf("requests that wait for their boxes: %v", err)
 	}
 }
 

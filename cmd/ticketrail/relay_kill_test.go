@@ -198,7 +198,7 @@ func TestServersThatAreReplacedOneAfterAnotherLoseNothing(t *testing.T) {
 	known := slices.Clone(v.senders.acked[:20])
 	v.senders.mu.Unlock()
 	for _, o := range known {
-		if got := v.sends.post(o, 1); got.status != 200 || !got.duplicate {
+		if got := v.sends.deliver(o); got.status != 200 || !got.duplicate {
 			t.Errorf("a retry of %s was answered %+v, want a duplicate", o.number, got)
 		}
 	}

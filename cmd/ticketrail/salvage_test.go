@@ -41,7 +41,7 @@ func TestAStartThatIsKilledWhileItSalvagesLosesNoTicket(t *testing.T) {
 	send := func(n int) {
 		for range n {
 			o := k.newOrder(fmt.Sprintf("K-a-%d-0000", len(acked)), k.stations...)
-			if got := k.post(o, 0); got.status != 200 {
+			if got := k.deliver(o); got.status != 200 {
 				t.Fatalf("got %+v", got)
 			}
 			acked = append(acked, o)
@@ -76,7 +76,7 @@ func TestAStartThatIsKilledWhileItSalvagesLosesNoTicket(t *testing.T) {
 		t.Fatalf("quarantined: %v, want one file", kept)
 	}
 	for _, o := range acked {
-		if got := k.post(o, 1); got.status != 200 || !got.duplicate {
+		if got := k.deliver(o); got.status != 200 || !got.duplicate {
 			t.Errorf("a retry of %s got %+v", o.number, got)
 		}
 	}

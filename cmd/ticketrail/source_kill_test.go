@@ -43,7 +43,9 @@ func newRelay(k *daemonProcess) *testRelay {
 	o, err := natsaccess.NewOperator()
 	must(err)
 	etc := filepath.Join(k.dir, "node")
-	node := natsaccess.Node{Host: "127.0.0.1", Port: 10_000 + rand.IntN(10_000), Etc: etc, Data: etc}
+	node := natsaccess.Node{Host: "127.0.0.1", Etc: etc, Data: etc}
+	node.Port, err = natstest.FreePort(node.MonitorPort())
+	must(err)
 	folders, err := o.WriteNodes(k.dir, []natsaccess.Node{node})
 	must(err)
 	must(os.Rename(folders[0], etc))
@@ -68,15 +70,22 @@ func newRelay(k *daemonProcess) *testRelay {
 	must(err)
 	file := filepath.Join(k.dir, "relays.creds")
 	must(natsaccess.WriteSecret(file, creds, true))
-	nc, err := natsaccess.Connect(k.t.Context(), natsaccess.Options{URLs: []string{node.URL()}, CredentialsFile: file})
-	must(err)
-	k.t.Cleanup(nc.Close)
 	var s *relay.Stream
 	must(eventually(func() error {
+		nc, err := natsaccess.Connect(k.t.Context(),
+			natsaccess.Options{URLs: []string{node.URL()}, CredentialsFile: file})
+		if err != nil {
+			return err
+		}
 		s, err = relay.Open(k.t.Context(), nc, relay.Options{Replicas: 1, MaxAge: time.Hour, MaxBody: 1 << 20})
-		return err
+		if err != nil {
+			nc.Close()
+			return err
+		}
+		k.t.Cleanup(nc.Close)
+		return nil
 	}))
-	must(s.PutVenue(k.t.Context(), relay.Venue{ID: venueID}))
+	must(eventually(func() error { return s.PutVenue(k.t.Context(), relay.Venue{ID: venueID}) }))
 	r := &testRelay{s, k, o, node.URL(), time.Now()}
 	r.open(true)
 	creds, _, err = o.Box(venueID)
@@ -94,7 +103,10 @@ func (r *testRelay) open(is bool) {
 	r.k.t.Helper()
 	account, err := r.operator.VenueAccount(venueID, r.since, is)
 	if err == nil {
-		_, _, err = r.operator.Push(r.k.t.Context(), []string{r.url}, account)
+		err = eventually(func() error {
+			_, _, err := r.operator.Push(r.k.t.Context(), []string{r.url}, account)
+			return err
+		})
 	}
 	if err != nil {
 		r.k.t.Fatal(err)
@@ -187,14 +199,17 @@ func TestWhatARelayHasTakenComesOutWhateverKillsTheBox(t *testing.T) {
 	}
 	stop()
 	<-sending
-	if err := eventually(func() error {
+	if err := untilNone(func() (int, error) {
 		sites, err := cloud.Sites(t.Context())
-		if err == nil && (len(sites) != 1 || sites[0].Waiting > 0) {
+		if err == nil && len(sites) != 1 {
 			err = fmt.Errorf("at the relay: %+v", sites)
 		}
-		return err
+		if err != nil {
+			return 0, err
+		}
+		return int(sites[0].Waiting), nil
 	}); err != nil {
-		t.Fatal(err)
+		t.Fatalf("requests that wait at the relay: %v", err)
 	}
 	k.waitUntilPrinted()
 	k.checkPaper(acked, nil, [][]order{acked})

@@ -23,7 +23,7 @@ func TestTheDaemonOutlivesTheReaderOfItsStandardOutput(t *testing.T) {
 	k.before = []string{"bash", "-c", `exec "$@" > >(exit)`, "bash"}
 	k.start()
 	o := k.newOrder("S-a-0000", "grill")
-	if got := k.post(o, 0); got.status != 200 {
+	if got := k.deliver(o); got.status != 200 {
 		t.Fatalf("got %+v", got)
 	}
 	err = eventually(func() error {

@@ -122,24 +122,44 @@ func freeAddress() (string, error) {
 	return fmt.Sprintf("127.0.0.1:%d", port), err
 }
 
+// reserved are what reserve has given out. Their UDP sockets stay open until the process ends.
+var reserved struct {
+	sync.Mutex
+	sockets []net.PacketConn
+}
+
 // FreePort finds a port, with the ports that are so much above it, below those that systems give to outgoing
-// connections: a node must find its ports free again after it was killed.
+// connections: a program must find its ports free again after it was killed. No other caller gets one of them while
+// this process runs, also not in another process.
 func FreePort(above ...int) (port int, err error) {
 	for range 100 {
 		port = 10_000 + rand.IntN(22_000-slices.Max(append(above, 0)))
 		err = nil
 		for _, n := range append(above, 0) {
-			l, busy := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port+n))
-			if busy == nil {
-				busy = l.Close()
-			}
-			err = errors.Join(err, busy)
+			err = errors.Join(err, reserve(port+n))
 		}
 		if err == nil {
 			break
 		}
 	}
 	return port, err
+}
+
+// reserve takes a TCP port if nobody listens there. The system knows of no TCP port that is kept without listening,
+// so what is kept is a UDP port that belongs to it.
+func reserve(port int) error {
+	socket, err := net.ListenPacket("udp4", fmt.Sprintf("127.0.0.1:%d", port+32_000))
+	if err != nil {
+		return err
+	}
+	reserved.Lock()
+	reserved.sockets = append(reserved.sockets, socket)
+	reserved.Unlock()
+	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+	if err != nil {
+		return err
+	}
+	return l.Close()
 }
 
 func (n *node) dir() string { return filepath.Dir(n.config) }
