@@ -173,7 +173,7 @@ func (k *kitchen) serve() (kill func()) {
 	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), runDaemonOn+"="+k.path("t.yaml")), k.t.Output(), k.t.Output()
 	k.must(cmd.Start())
 	kill = func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		resp, err := theService.Get("http://" + k.metrics + "/metrics")
 		if err == nil {
 			resp.Body.Close()
@@ -272,6 +272,7 @@ func TestTheAlertsOfADiskFireAndClear(t *testing.T) {
 		_ = exec.Command("umount", "-l", disk).Run()
 	})
 	k := newKitchen(t, disk)
+	k.configure(strings.Replace(k.conf, "receiver: {", "receiver: { respond_within: 500ms,", 1)) // or 503 takes long
 	k.start()
 	k.accept(venueID, "grill")
 	m := k.watched()

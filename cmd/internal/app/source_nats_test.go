@@ -60,7 +60,9 @@ func newFetchingBox(t *testing.T) *fetchingBox {
 		k.cloud, err = relay.Open(t.Context(), nc, relay.Options{Replicas: 1, MaxAge: time.Hour, MaxBody: 1 << 20})
 		return err == nil
 	})
-	k.must(k.cloud.PutVenue(t.Context(), relay.Venue{ID: venueID, Name: "Harbour Grill"}))
+	k.eventually("the venue is there", func() bool {
+		return k.cloud.PutVenue(t.Context(), relay.Venue{ID: venueID, Name: "Harbour Grill"}) == nil
+	})
 	k.configure(k.nats.URLs()...)
 	return k
 }
@@ -75,9 +77,9 @@ func (k *fetchingBox) must(err error) {
 // eventually waits for something that other processes do.
 func (k *fetchingBox) eventually(what string, is func() bool) {
 	k.t.Helper()
-	for end := time.Now().Add(time.Minute); !is(); time.Sleep(10 * time.Millisecond) { // between two questions
+	for end := time.Now().Add(2 * time.Minute); !is(); time.Sleep(10 * time.Millisecond) { // between two questions
 		if time.Now().After(end) {
-			k.t.Fatalf("not within a minute: %s", what)
+			k.t.Fatalf("not within two minutes: %s", what)
 		}
 	}
 }
@@ -131,15 +133,27 @@ func (k *fetchingBox) order() (id, body string) {
 // accept has the relay take an order.
 func (k *fetchingBox) accept(id, body string) {
 	k.t.Helper()
-	ctx, cancel := context.WithTimeout(k.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(k.t.Context(), 2*time.Minute)
 	defer cancel()
 	_, err := k.cloud.Accept(ctx, ticket.Request{Venue: venueID, ID: id, Device: "till", Received: time.Now().UTC(),
 		Body: []byte(body), Digest: sha256.Sum256([]byte(body))})
 	k.must(err)
 }
 
-// post sends an order directly.
+// post sends an order directly. If the disk is too slow, it is sent again, as the service does.
 func (k *fetchingBox) post(body string) {
+	k.t.Helper()
+	status := 0
+	k.eventually("an order is answered", func() bool {
+		status = k.postOnce(body)
+		return status != http.StatusServiceUnavailable
+	})
+	if status != http.StatusOK {
+		k.t.Fatalf("answered %d", status)
+	}
+}
+
+func (k *fetchingBox) postOnce(body string) (status int) {
 	k.t.Helper()
 	req, err := http.NewRequestWithContext(k.t.Context(), http.MethodPost, k.url, bytes.NewReader([]byte(body)))
 	k.must(err)
@@ -149,9 +163,7 @@ func (k *fetchingBox) post(body string) {
 	resp, err := http.DefaultClient.Do(req)
 	k.must(err)
 	resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		k.t.Fatalf("answered %d", resp.StatusCode)
-	}
+	return resp.StatusCode
 }
 
 func (k *fetchingBox) printed() (out []string) {
@@ -237,6 +249,7 @@ func TestAnOrderIsAsOldAsTheServersSay(t *testing.T) {
 	k.start()
 	k.must(k.app.queue.HoldStation(t.Context(), "grill", "cleaning"))
 	k.stop()
+	before := time.Now()
 	k.accept(k.order())
 	const away = 1500 * time.Millisecond
 	time.Sleep(away) // of the servers' time
@@ -246,8 +259,8 @@ func TestAnOrderIsAsOldAsTheServersSay(t *testing.T) {
 		at = k.app.queue.Stations()[0]
 		return at.Pending == 1
 	})
-	if at.Oldest < away || at.Oldest > time.Minute {
-		t.Errorf("it is %s old", at.Oldest)
+	if most := time.Since(before) + time.Second; at.Oldest < away || at.Oldest > most {
+		t.Errorf("it is %s old, want %s to %s", at.Oldest, away, most)
 	}
 	k.must(k.app.queue.ResumeStation(t.Context(), "grill"))
 	k.wantPrinted()
