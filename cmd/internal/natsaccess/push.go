@@ -37,7 +37,7 @@ func (o *Operator) NewPusher(ctx context.Context, urls []string) (*Pusher, error
 	if err != nil {
 		return nil, fmt.Errorf("connect to the servers: %w", err)
 	}
-	found, err := ask(ctx, nc, "$SYS.REQ.SERVER.PING", nil, 0)
+	found, err := ask(ctx, nc, "$SYS.REQ.SERVER.PING", nil, len(urls), false)
 	if err != nil {
 		nc.Close()
 		return nil, fmt.Errorf("ask which servers there are: %w", err)
@@ -51,7 +51,7 @@ func (p *Pusher) Close() { p.nc.Close() }
 // Push gives the servers an account, as [Operator.VenueAccount] makes it, and returns the names of those that have
 // stored it. A server that is away now gets it from the others when it is back. The error says that no server has it.
 func (p *Pusher) Push(ctx context.Context, account string) (stored []string, err error) {
-	answers, err := ask(ctx, p.nc, "$SYS.REQ.CLAIMS.UPDATE", []byte(account), len(p.There))
+	answers, err := ask(ctx, p.nc, "$SYS.REQ.CLAIMS.UPDATE", []byte(account), len(p.There), true)
 	for name, refused := range answers {
 		if refused == nil {
 			stored = append(stored, name)
@@ -77,14 +77,14 @@ func (o *Operator) Push(ctx context.Context, urls []string, account string) (sto
 
 const (
 	answerWithin = 3 * time.Second
-	// After the first answer the others come within milliseconds; so long is waited for more if it is not known how
-	// many there are.
+	// More servers may answer than there are addresses of them: so long is waited for them.
 	moreWithin = 500 * time.Millisecond
 )
 
-// ask sends a request that every server answers, and returns the answers by the server's name: an error, or nil. most
-// is how many there are; 0: that is not known.
-func ask(ctx context.Context, nc *nats.Conn, subject string, data []byte, most int) (map[string]error, error) {
+// ask sends a request that every server answers, and returns the answers by the server's name: an error, or nil. known
+// is how many servers are expected, and exact that there are no more.
+func ask(ctx context.Context, nc *nats.Conn, subject string, data []byte, known int, exact bool,
+) (map[string]error, error) {
 	inbox := nc.NewRespInbox()
 	sub, err := nc.SubscribeSync(inbox)
 	if err != nil {
@@ -95,7 +95,7 @@ func ask(ctx context.Context, nc *nats.Conn, subject string, data []byte, most i
 		return nil, err
 	}
 	answers, within := map[string]error{}, answerWithin
-	for most == 0 || len(answers) < most {
+	for !exact || len(answers) < known {
 		ctx, cancel := context.WithTimeout(ctx, within)
 		m, err := sub.NextMsgWithContext(ctx)
 		cancel()
@@ -116,7 +116,7 @@ func ask(ctx context.Context, nc *nats.Conn, subject string, data []byte, most i
 		if a.Error != nil {
 			answers[a.Server.Name] = fmt.Errorf("%s: %s", a.Server.Name, cmp.Or(a.Error.Description, "refused"))
 		}
-		if most == 0 {
+		if len(answers) >= known {
 			within = moreWithin
 		}
 	}

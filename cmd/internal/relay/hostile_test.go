@@ -41,7 +41,7 @@ func TestAnEntryOfTheBucketThatIsWrongCostsNoOtherVenue(t *testing.T) {
 		}
 	}
 	r := c.start(true)
-	if status, _ := r.post(grill, "a", "Burger"); status != http.StatusOK {
+	if status, _ := r.settled(grill, "a", "Burger"); status != http.StatusOK {
 		t.Errorf("an order is answered %d", status)
 	}
 }
@@ -54,7 +54,7 @@ func TestAVenueThatIsMissingInTheListIsAnswered503(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := c.start(true)
-	if status, _ := r.post(grill, "a", "Burger"); status != http.StatusOK {
+	if status, _ := r.settled(grill, "a", "Burger"); status != http.StatusOK {
 		t.Fatalf("an order is answered %d", status)
 	}
 	js, err := jetstream.New(a.nc)
@@ -77,18 +77,19 @@ func TestAVenueThatIsMissingInTheListIsAnswered503(t *testing.T) {
 	if status, _ := r.post(grill, "c", "Burger"); status != http.StatusServiceUnavailable {
 		t.Errorf("an order of a venue that was lost is answered %d", status)
 	}
-	if status, _ := r.post(bar, "c", "Burger"); status != http.StatusForbidden {
+	if status, _ := r.settled(bar, "c", "Burger"); status != http.StatusForbidden {
 		t.Errorf("an order of no venue is answered %d", status)
 	}
-	flooded := false
+	flooded, start := false, time.Now()
 	for range 20 * looksAtOnce { // a flood looks at the servers no faster
 		if status, _ := r.post(bar, "c", "Burger"); status == http.StatusServiceUnavailable {
 			flooded = true
 			break
 		}
 	}
-	if !flooded {
-		t.Error("every request of a flood asks the servers")
+	// On a machine that is slower than that, this was no flood.
+	if took := time.Since(start).Seconds(); !flooded && took < 19*looksAtOnce/looksPerSecond {
+		t.Errorf("every request of a flood asks the servers: %d in %.0f s", 20*looksAtOnce, took)
 	}
 	a = c.admin() // whose list has none
 	v, err := a.Find(t.Context(), grill)
@@ -121,7 +122,7 @@ func TestAfterTheStreamWasLostBoxesCanFetchAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := c.start(true)
-	if status, _ := r.post(grill, "a", "Burger"); status != http.StatusOK {
+	if status, _ := r.settled(grill, "a", "Burger"); status != http.StatusOK {
 		t.Fatalf("an order is answered %d", status)
 	}
 	c.until("the box has a consumer", func() error {
