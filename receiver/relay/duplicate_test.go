@@ -63,13 +63,9 @@ func TestARequestThatDiedWithItsLeaderIsNoDuplicate(t *testing.T) {
 	c.Kill(leader)
 	restart(t, c, others...)
 	leaderOf(t, c, first)
-	if got := accept(t, first, one); got != (ticket.Receipt{}) {
-		t.Errorf("after the leader's death: %+v; it is new", got)
-	}
+	wantReceipt(t, "after the leader's death", first, one, ticket.Receipt{})
 	restart(t, c, leader)
-	if got := accept(t, first, one); got != (ticket.Receipt{Duplicate: true}) {
-		t.Errorf("the retry: %+v, want a duplicate", got)
-	}
+	wantReceipt(t, "the retry", first, one, ticket.Receipt{Duplicate: true})
 	state, err := first.State(t.Context())
 	if err != nil {
 		t.Fatal(err)

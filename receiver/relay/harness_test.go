@@ -26,7 +26,7 @@ func connect(t *testing.T, urls ...string) *nats.Conn {
 	servers.Servers = urls
 	servers.AllowReconnect, servers.MaxReconnect = true, -1
 	servers.ReconnectWait, servers.ReconnectJitter = 50*time.Millisecond, 50*time.Millisecond
-	servers.PingInterval, servers.MaxPingsOut = time.Second, 2
+	servers.PingInterval, servers.MaxPingsOut, servers.Timeout = time.Second, 2, testTime
 	nc, err := servers.Connect()
 	if err != nil {
 		t.Fatal(err)
@@ -42,11 +42,26 @@ func testOptions(replicas int) Options {
 // openStream opens the stream of a cluster with as many replicas as it has nodes.
 func openStream(t *testing.T, c *natstest.Cluster, nc *nats.Conn) *Stream {
 	t.Helper()
-	s, err := Open(t.Context(), nc, testOptions(len(c.URLs())))
-	if err != nil {
-		t.Fatal(err)
-	}
+	var s *Stream
+	patiently(t, func() (err error) {
+		s, err = Open(t.Context(), nc, testOptions(len(c.URLs())))
+		return err
+	})
 	return s
+}
+
+// patiently asks again while servers are slow or elect a leader.
+func patiently(t *testing.T, do func() error) {
+	t.Helper()
+	for end := time.Now().Add(testTime); ; time.Sleep(10 * time.Millisecond) {
+		err := do()
+		if err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal(err)
+		}
+	}
 }
 
 // oneNode starts a server alone, which has the same rules as a cluster.
@@ -74,9 +89,7 @@ func restart(t *testing.T, c *natstest.Cluster, nodes ...int) {
 func addVenue(t *testing.T, s *Stream) string {
 	t.Helper()
 	venue := uuid.NewString()
-	if err := s.PutVenue(t.Context(), Venue{ID: venue, Name: "Trattoria"}); err != nil {
-		t.Fatal(err)
-	}
+	patiently(t, func() error { return s.PutVenue(t.Context(), Venue{ID: venue, Name: "Trattoria"}) })
 	return venue
 }
 
@@ -96,6 +109,21 @@ func accept(t *testing.T, s *Stream, r ticket.Request) ticket.Receipt {
 		t.Fatal(err)
 	}
 	return receipt
+}
+
+// wantReceipt accepts a request and compares the answer. A publish that servers have stored and did not answer in time is
+// tried again, and known then.
+func wantReceipt(t *testing.T, what string, s *Stream, r ticket.Request, want ticket.Receipt) {
+	t.Helper()
+	start := time.Now()
+	got := accept(t, s, r)
+	if got == (ticket.Receipt{Duplicate: true}) && time.Since(start) > attemptTime {
+		t.Logf("%s: the servers needed %s", what, time.Since(start))
+		return
+	}
+	if got != want {
+		t.Errorf("%s: %+v, want %+v", what, got, want)
+	}
 }
 
 // A box is the Take of a Source: it remembers what it took.

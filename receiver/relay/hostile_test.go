@@ -27,10 +27,11 @@ func TestABoxReportsForItselfAlone(t *testing.T) {
 	}
 	site := func(venue string) Site {
 		t.Helper()
-		sites, err := s.Sites(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		var sites []Site
+		patiently(t, func() (err error) {
+			sites, err = s.Sites(t.Context())
+			return err
+		})
 		for _, one := range sites {
 			if one.Venue == venue {
 				return one

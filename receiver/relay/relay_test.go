@@ -38,9 +38,7 @@ func TestAcceptStoresARequestOnceAndAConflictBesideIt(t *testing.T) {
 		{"the first content again", request(venue, id, "soup"), ticket.Receipt{Duplicate: true}},
 		{"the same id at another venue", request(uuid.NewString(), id, "soup"), ticket.Receipt{}},
 	} {
-		if got := accept(t, s, step.r); got != step.want {
-			t.Errorf("%s: %+v, want %+v", step.what, got, step.want)
-		}
+		wantReceipt(t, step.what, s, step.r, step.want)
 	}
 	b := newBox()
 	source(t, connect(t, c.URLs()...), venue, b)
@@ -68,12 +66,8 @@ func TestHostileIDsAndDevicesArriveAsTheyWereSent(t *testing.T) {
 		r := request(venue, id, "soup")
 		r.Device = id + "\r\nTicketrail-Id: other"
 		r.Body = []byte(fmt.Sprint(i))
-		if got := accept(t, s, r); got != (ticket.Receipt{}) {
-			t.Errorf("%q: %+v; it is new", id, got)
-		}
-		if got := accept(t, s, r); got != (ticket.Receipt{Duplicate: true}) {
-			t.Errorf("%q again: %+v; it is a duplicate", id, got)
-		}
+		wantReceipt(t, fmt.Sprintf("%q", id), s, r, ticket.Receipt{})
+		wantReceipt(t, fmt.Sprintf("%q again", id), s, r, ticket.Receipt{Duplicate: true})
 		sent = append(sent, r)
 	}
 	b := newBox()
@@ -145,9 +139,13 @@ func TestAFullStreamRefusesWhatIsNewAndKnowsWhatItHas(t *testing.T) {
 	first := request(venue, "first", "soup")
 	accept(t, s, first)
 	big := request(venue, "big", strings.Repeat("x", 64<<10))
-	ctx, cancel := context.WithTimeout(t.Context(), testTime)
-	defer cancel()
-	_, err = s.Accept(ctx, big)
+	try := func(r ticket.Request) error {
+		ctx, cancel := context.WithTimeout(t.Context(), testTime)
+		defer cancel()
+		_, err := s.Accept(ctx, r)
+		return err
+	}
+	err = try(big)
 	if got := Classify(err); got != receiver.StorageFull {
 		t.Errorf("code %s (%v), want %s", got, err, receiver.StorageFull)
 	}
@@ -157,7 +155,7 @@ func TestAFullStreamRefusesWhatIsNewAndKnowsWhatItHas(t *testing.T) {
 	for _, size := range []int{1000, 1} { // until nothing more fits, not even the retry of the first
 		for i := 0; ; i++ {
 			r := request(venue, fmt.Sprintf("%d-%d", size, i), strings.Repeat("x", size))
-			if _, err = s.Accept(ctx, r); err != nil {
+			if err = try(r); err != nil {
 				break
 			}
 		}

@@ -127,10 +127,11 @@ func TestASourceAndTheRelayKnowHowFarABoxIsBehind(t *testing.T) {
 		accept(t, s, request(venue, fmt.Sprint(i), "soup"))
 	}
 	site := func(id string) Site {
-		sites, err := s.Sites(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		var sites []Site
+		patiently(t, func() (err error) {
+			sites, err = s.Sites(t.Context())
+			return err
+		})
 		for _, one := range sites {
 			if one.Venue == id {
 				return one
