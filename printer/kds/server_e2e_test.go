@@ -66,7 +66,7 @@ func TestCooksWorkWithScreensInARealBrowser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 	defer cancel()
 	daemon := filepath.Join(t.TempDir(), "ticketrail")
 	if out, err := exec.CommandContext(ctx, "go", "build", "-o", daemon,

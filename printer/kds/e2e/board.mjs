@@ -26,10 +26,9 @@ export async function bumpUndoRecallAndItems(server, browser) {
     "both are without #2",
     async () =>
       [page, other].every(async (p) => String(await heads(p)) === "#1,#3") && String(await heads(other)) === "#1,#3",
-    1000,
   );
   await page.locator("#undo").click();
-  await until("#2 is back in its place", async () => String(await heads(other)) === "#1,#2,#3", 1000);
+  await until("#2 is back in its place", async () => String(await heads(other)) === "#1,#2,#3");
   await press(page, "#1", ".act");
   await until("#1 is gone", async () => String(await heads(page)) === "#2,#3");
   await page.locator("#recall").click();

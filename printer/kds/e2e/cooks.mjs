@@ -1,6 +1,6 @@
 // What cooks do with a page, and what it posts, says and plays.
 
-import { SCREENS, assert, card, chip, clipped, equal, heads, live, open, press, set, until } from "./harness.mjs";
+import { PATIENCE, SCREENS, assert, card, chip, clipped, equal, heads, live, open, press, set, until } from "./harness.mjs";
 import { bowl, cannedOrder as order } from "./canned.mjs";
 import { evening } from "./evening.mjs";
 
@@ -114,7 +114,7 @@ export async function aPageWhosePostsFailIsNotLive(server, browser) {
   const page = await open(browser, server, "hot-line");
   page.wrong = [];
   server.refuse.add("/shown");
-  await page.waitForSelector("body.notlive", { timeout: 15000 });
+  await page.waitForSelector("body.notlive", { timeout: PATIENCE });
   assert(/does not hear this screen/.test(await page.innerText("#cover")), "it does not say why");
   equal(await page.textContent("#live"), "NOT LIVE", "the state");
   server.refuse.delete("/shown");
@@ -283,7 +283,7 @@ export async function aReloadWhileTheServerIsDownKeepsTheBoard(server, browser) 
   await page.reload();
   assert(/NOT LIVE/.test(await page.innerText("h1")), "the page instead of the browser's error");
   await server.start();
-  await page.waitForSelector("#live.is", { timeout: 30000 });
+  await page.waitForSelector("#live.is", { timeout: PATIENCE });
   equal(await heads(page), ["#1"], "the board when the server is back");
   await page.keyboard.press("F5");
   await page.waitForEvent("load");

@@ -5,14 +5,14 @@ import { execFileSync, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { assert, equal, freePort, heads, live, until, watch } from "./harness.mjs";
+import { PATIENCE, assert, equal, freePort, heads, live, until, watch } from "./harness.mjs";
 
 const venue = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11";
 
 const SCREENS = `
 printers: [ { name: grill, address: "file://PAPER" } ]
 screens:
-  - { name: hot-line, title: "Hot line", hold_for: 5s }
+  - { name: hot-line, title: "Hot line", hold_for: 30s }
   - { name: pass, mode: expo, of: [hot-line] }
 routes: [ { to: [hot-line] } ]
 `;
@@ -81,7 +81,12 @@ metrics: { listen: "127.0.0.1:${d.metrics}" }
       retryCount: 0,
       items: items.map((name) => ({ id: randomUUID(), name, quantity: 1, childItems: [] })),
     };
-    equal(await this.post({ status: "SUCCESS", count: 1, records: [record] }), 200, "the webhook");
+    let status; // 503: the disk is slow, and the service tries again
+    await until("the webhook answers", async () => {
+      status = await this.post({ status: "SUCCESS", count: 1, records: [record] });
+      return status !== 503;
+    });
+    equal(status, 200, "the webhook");
   }
 }
 
@@ -93,20 +98,20 @@ export async function fromTheWebhookToTheScreenAndToPaperWhenTheScreenIsDark(ser
     await live(page);
     const start = Date.now();
     await d.order(18, "Burger", "Chips");
-    await until("it is on the screen", async () => String(await heads(page)) === "#18", 3000);
+    await until("it is on the screen", async () => String(await heads(page)) === "#18");
     console.log("     webhook to screen: " + (Date.now() - start) + " ms");
     const states = () => JSON.parse(d.ask("jobs", "list", "--json")).map((j) => j.state);
-    await until("it is shown", async () => String(states()) === "shown", 3000);
+    await until("it is shown", async () => String(states()) === "shown");
     await d.order(19, "Steak");
     await until("both are there", async () => String(await heads(page)) === "#18,#19");
-    await until("both are shown", async () => String(states()) === "shown,shown", 3000);
+    await until("both are shown", async () => String(states()) === "shown,shown");
     await page.keyboard.press("1");
     await page.keyboard.press("i");
     await page.keyboard.press("Enter");
     await until("the burger is done", async () => (await page.locator(".item.done").count()) === 1);
 
     await d.kill();
-    await page.waitForSelector("body.notlive", { timeout: 12000 });
+    await page.waitForSelector("body.notlive", { timeout: PATIENCE });
     await d.start();
     await live(page);
     equal(await heads(page), ["#18", "#19"], "the board after the power cut");
@@ -127,7 +132,7 @@ export async function fromTheWebhookToTheScreenAndToPaperWhenTheScreenIsDark(ser
     await until(
       "all three come out of the backup",
       async () => /Burger/i.test(printed()) && /Steak/i.test(printed()) && /Soup/i.test(printed()),
-      40000,
+      2 * PATIENCE,
     );
     assert(/screen down/i.test(printed()), "the paper says why");
   } catch (e) {

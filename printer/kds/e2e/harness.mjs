@@ -1,6 +1,7 @@
 // The harness of the browser tests: the process under test, tickets for it, and browsers.
 
 import { spawn } from "node:child_process";
+import dgram from "node:dgram";
 import { createRequire } from "node:module";
 import { mkdirSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,16 +16,27 @@ export const { AxeBuilder } = require("@axe-core/playwright");
 export const shots = process.env.KDS_E2E_SHOTS || join(tmpdir(), "kds-shots");
 mkdirSync(shots, { recursive: true });
 
+// freePort finds a port below those that the system gives to outgoing connections: one of them would take it while the
+// process under test is down. It is kept for this process as natstest.FreePort keeps it, by a UDP port.
 export async function freePort() {
-  return new Promise((done) => {
-    const s = net.createServer().listen(0, "127.0.0.1", () => {
-      const { port } = s.address();
-      s.close(() => done(port));
+  for (;;) {
+    const port = 10000 + Math.floor(Math.random() * 22000);
+    const free = await new Promise((done) => {
+      const kept = dgram.createSocket("udp4").unref();
+      kept.on("error", () => done(false));
+      kept.bind({ port: port + 32000, address: "127.0.0.1", exclusive: true }, () => {
+        const s = net.createServer().on("error", () => done(false));
+        s.listen(port, "127.0.0.1", () => s.close(() => done(true)));
+      });
     });
-  });
+    if (free) return port;
+  }
 }
 
-export async function until(what, f, within = 10000) {
+// PATIENCE is how long a test waits for what must come, in ms. It is only reached by a test that fails.
+export const PATIENCE = 60000;
+
+export async function until(what, f, within = PATIENCE) {
   const end = Date.now() + within;
   let last;
   for (;;) {
@@ -135,7 +147,7 @@ export async function open(browser, server, station, options = {}) {
   return page;
 }
 
-export const live = (page) => page.waitForSelector("#live.is", { timeout: 8000 });
+export const live = (page) => page.waitForSelector("#live.is", { timeout: PATIENCE });
 
 // heads are the names of the orders on the screen, in order.
 export const heads = (page) =>

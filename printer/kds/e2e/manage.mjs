@@ -1,7 +1,7 @@
 // The page for managers, with the whole daemon behind it: what is wrong, and what a person without a shell does
 // about it, on a phone.
 
-import { AxeBuilder, assert, equal, freePort, shots, until, watch } from "./harness.mjs";
+import { AxeBuilder, PATIENCE, assert, equal, freePort, shots, until, watch } from "./harness.mjs";
 import { Daemon } from "./daemon.mjs";
 import net from "node:net";
 import { join } from "node:path";
@@ -67,7 +67,7 @@ export async function aManagerMendsAnEveningOnAPhone(server, browser) {
     await d.order(3, "Beer");
     const page = await watch(await (await browser.newContext(PHONE)).newPage());
     await page.goto(d.url + "/");
-    await page.waitForSelector("#held .paper", { timeout: 20000 });
+    await page.waitForSelector("#held .paper", { timeout: PATIENCE });
     assert((await page.textContent("#held .paper")).includes("Beer"), "the paper of the held ticket is not shown");
     const [clock] = /\d\d:\d\d/.exec(await page.textContent("#held .cardhead"));
     assert((await page.textContent("#held .paper")).includes(clock), "the clock is not that of the kitchen: " + clock);
@@ -92,6 +92,7 @@ export async function aManagerMendsAnEveningOnAPhone(server, browser) {
     equal(await doubtful.locator("#held").getByText("Ask in the kitchen").count(), 1, "held tickets in doubt");
     await doubtful.close();
 
+    await until("the soup is printed", () => states(d, "pass") === "sent");
     const again = ticketCard(page, 3).getByRole("button", { name: "Print again at" });
     await ticketCard(page, 3).getByLabel("Print #3 at").selectOption("pass");
     await again.evaluate((b) => [1, 2].forEach(() => b.click())); // a double tap
@@ -117,7 +118,7 @@ export async function aManagerMendsAnEveningOnAPhone(server, browser) {
     await grill.getByLabel("Move the tickets of grill to").selectOption("pass");
     await grill.getByRole("button", { name: "Move its 1 ticket to" }).tap();
     await grill.getByRole("button", { name: "Yes, move to pass" }).tap();
-    await until("it is printed", () => states(d, "pass") === "sent,sent,sent reprint", 20000);
+    await until("it is printed", () => states(d, "pass") === "sent,sent,sent reprint");
 
     await d.post({ status: "SUCCESS", records: [{ id: "x" }] });
     await page.getByText("See below why").tap();

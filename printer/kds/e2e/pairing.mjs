@@ -1,6 +1,6 @@
 // Which browsers may see a screen: pairing, revoking, and requests of other sites.
 
-import { AxeBuilder, assert, browse, equal, heads, live, open, order, shots, until } from "./harness.mjs";
+import { AxeBuilder, PATIENCE, assert, browse, equal, heads, live, open, order, shots, until } from "./harness.mjs";
 import os from "node:os";
 import { join } from "node:path";
 
@@ -45,7 +45,7 @@ export async function aTabletIsPairedAndRevoked(server, browser) {
   const [pairing] = await server.ask("/pairings");
   equal(pairing.station, "hot-line", "the pairing");
   await server.ask("/revoke?id=" + pairing.id);
-  await page.waitForSelector("#code", { timeout: 12000 });
+  await page.waitForSelector("#code", { timeout: PATIENCE });
   equal((await page.request.get(base + "/screen/hot-line/state")).status(), 401, "after revoking");
   equal((await server.status("hot-line")).status.live, 0, "live pages");
 }
@@ -82,7 +82,7 @@ export async function aManagerPairsATabletWithoutAShell(server, browser) {
   await end.click();
   equal((await server.ask("/pairings")).length, 1, "pairings after one tap");
   await end.click();
-  await tablet.waitForSelector("#code", { timeout: 12000 });
+  await tablet.waitForSelector("#code", { timeout: PATIENCE });
   equal(await box.locator("button[data-id]").count(), 0, "pairings on the page");
 }
 
