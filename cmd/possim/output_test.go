@@ -49,7 +49,7 @@ func (p *poster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	p.sending.Go(func() {
 		for p.stop.Err() == nil {
-			c := http.Client{Timeout: 10 * time.Second}
+			c := http.Client{Timeout: testTime}
 			resp, err := c.Post(p.display, "application/json", bytes.NewReader(body))
 			if err == nil {
 				resp.Body.Close()
@@ -84,7 +84,7 @@ func TestADisplayOrACommandShowsWhatComesOut(t *testing.T) {
 			p := &poster{display: "http://" + host + "/", file: file, stop: ctx, seen: map[string]bool{}}
 			s := httptest.NewServer(p)
 			_, out, errs := possim(t, "", append([]string{
-				"check", "--count", "5", "--concurrency", "4", "--quiet", "300ms", "--within", "10s", s.URL,
+				"check", "--count", "5", "--concurrency", "4", "--quiet", "300ms", "--within", "2m", s.URL,
 			}, c.flags...)...)
 			cancel()
 			s.Close()

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"ticketrail/receiver/relay/natstest"
 )
@@ -71,7 +72,7 @@ fallback: grill
 		return "sh " + filepath.Join(dir, "all.sh"), "http://" + host + ":8443/webhooks/print"
 	})
 	// A box that was killed gets what it had in hand again after ten seconds.
-	code, out, errs := i.judge(t, append(i.seeing(), "--within", "15s")...)
+	code, out, errs := i.judge(t, i.seeing(testTime, 500*time.Millisecond)...)
 	if code != exitOK || !strings.Contains(out, " 0 failed, 0 unseen") {
 		t.Errorf("ends with %d, says\n%s%s", code, out, errs)
 	}

@@ -111,8 +111,8 @@ func accept(t *testing.T, s *Stream, r ticket.Request) ticket.Receipt {
 	return receipt
 }
 
-// wantReceipt accepts a request and compares the answer. A publish that servers have stored and did not answer in time is
-// tried again, and known then.
+// wantReceipt accepts a request and compares the answer. A publish that servers have stored and did not answer in time
+// is tried again, and known then.
 func wantReceipt(t *testing.T, what string, s *Stream, r ticket.Request, want ticket.Receipt) {
 	t.Helper()
 	start := time.Now()

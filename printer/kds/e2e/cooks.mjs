@@ -1,6 +1,8 @@
 // What cooks do with a page, and what it posts, says and plays.
 
-import { PATIENCE, SCREENS, assert, card, chip, clipped, equal, heads, live, open, press, set, until } from "./harness.mjs";
+import {
+  PATIENCE, SCREENS, assert, card, chip, clipped, equal, heads, live, open, press, set, until,
+} from "./harness.mjs";
 import { bowl, cannedOrder as order } from "./canned.mjs";
 import { evening } from "./evening.mjs";
 
