@@ -74,7 +74,7 @@ func TestOverTCPOutcomeAfterEachFault(t *testing.T) {
 			dialer := onTCP(t, v)
 			f.breaks(v, n)
 			a := try(t, t.Context(), paper(t, dialer, nil), v, d, f.beginErr)
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			if err := v.Wait(ctx, len(f.ends)); err != nil {
 				t.Error(err)
@@ -101,7 +101,7 @@ func TestOverTCPAStalledPrinterLeavesTheTicketInDoubt(t *testing.T) {
 			})
 			// The kernel takes everything at once, the printer does not.
 			a := try(t, t.Context(), p, v, order(1000), nil)
-			if !a.begun || a.err == nil || a.took > 5*time.Second {
+			if !a.begun || a.err == nil || a.took > time.Minute {
 				t.Errorf("begun %v, %v, after %s", a.begun, a.err, a.took)
 			}
 			if !strings.Contains(a.err.Error(), "out of paper") {
@@ -124,7 +124,7 @@ func TestOverTCPPrintEndsAtOnceWhenItsContextIsCancelled(t *testing.T) {
 		cancel()
 	}()
 	a := try(t, ctx, paper(t, dialer, nil), v, order(1000), nil)
-	if !errors.Is(a.err, context.Canceled) || a.took > 5*time.Second {
+	if !errors.Is(a.err, context.Canceled) || a.took > time.Minute {
 		t.Errorf("%v after %s", a.err, a.took)
 	}
 }

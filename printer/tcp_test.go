@@ -37,7 +37,7 @@ func TestOverTCPTheProofIsWhatThePrinterAnswered(t *testing.T) {
 				time.Sleep(200 * time.Millisecond) // the connection is closed or reused: both must work
 			}
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		if err := r.v.Wait(ctx, 5); err != nil {
 			t.Error(err)
 		}
@@ -110,7 +110,7 @@ func TestOverTCPAPrinterOutOfPaperIsWaitedFor(t *testing.T) {
 func TestOverTCPACancelledContextEndsTheWaitForTheAnswerAtOnce(t *testing.T) {
 	r := harnessOverTCP(t, virtual.Options{Can: virtual.Everything})
 	r.want("A1", "confirmed")
-	r.v.Delay(time.Minute)
+	r.v.Delay(time.Hour)
 	ctx, cancel := context.WithCancel(t.Context())
 	taken := r.v.BytesRead()
 	go func() {
@@ -119,7 +119,7 @@ func TestOverTCPACancelledContextEndsTheWaitForTheAnswerAtOnce(t *testing.T) {
 	}()
 	o := r.printWith(ctx, r.p, orderOf("A2"), nil)
 	if o.kind() != "doubt" || !errors.Is(o.err, context.Canceled) || ticket.IsUntouched(o.err) ||
-		o.took > 5*time.Second {
+		o.took > time.Minute {
 		t.Errorf("%s after %s: %v", o.kind(), o.took, o.err)
 	}
 }

@@ -239,7 +239,7 @@ func (q *testQueue) begin(station string) *Lease {
 
 func (q *testQueue) take(station string) *Lease {
 	q.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	l, err := q.Take(ctx, station)
 	if err != nil {

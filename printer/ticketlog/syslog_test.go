@@ -9,13 +9,16 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"math/big"
+	mathrand "math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -74,7 +77,7 @@ action(type="omfile" file=%[4]q template="parts")
 	}
 	end = func() { _ = c.Process.Kill(); _ = c.Wait() }
 	t.Cleanup(end)
-	for deadline := time.Now().Add(30 * time.Second); ; {
+	for deadline := time.Now().Add(2 * time.Minute); ; {
 		if one, err := net.Dial("tcp", address); err == nil {
 			one.Close()
 			return file, end
@@ -99,21 +102,28 @@ func needTLS(t *testing.T) {
 	t.Skip("rsyslogd has no module gtls")
 }
 
+// freeAddress is an address at which nothing listens. It is below the ports that the kernel gives to outgoing
+// connections: one of them would take it before rsyslogd does.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10_000+mathrand.IntN(22_000)))
+		if errors.Is(err, syscall.EADDRINUSE) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		return l.Addr().String()
 	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // received waits until the server has written n messages.
 func received(t *testing.T, file string, n int) (all []Line) {
 	t.Helper()
 	var b []byte
-	for deadline := time.Now().Add(30 * time.Second); bytes.Count(b, []byte("\n")) < n; {
+	for deadline := time.Now().Add(2 * time.Minute); bytes.Count(b, []byte("\n")) < n; {
 		b, _ = os.ReadFile(file)
 		if time.Now().After(deadline) {
 			t.Fatalf("%d messages of %d:\n%.2000s", bytes.Count(b, []byte("\n")), n, b)

@@ -156,7 +156,7 @@ func moveAPrinter(t *testing.T) {
 		t.Helper()
 		d := ticket.Delivery{Station: "grill", Attempt: 1, Ticket: ticket.Ticket{Kind: ticket.Test, Number: "TEST"}}
 		begin := func(context.Context) error { return nil }
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 		defer cancel()
 		for {
 			proof, err := s.active.Load().stations["grill"].Lane().Station.Print(ctx, d, begin)
