@@ -68,8 +68,9 @@ scrape_configs:
 	return m
 }
 
-// impatient divides the durations of the rules: an alert waits for a second, and a minute of a range is a second, but a
-// range is never less than ten scrapes, of which a busy machine misses some. Everything else stays as it is installed.
+// impatient divides the durations of the rules: an alert waits for a second, and a minute of a range is half a second,
+// but a range is never less than 30 scrapes, of which a busy machine misses some. Everything else stays as it is
+// installed.
 func impatient(t *testing.T, rules string) string {
 	t.Helper()
 	rules = regexp.MustCompile(`(?m)^( +for:) .*`).ReplaceAllString(rules, "$1 1s")
@@ -78,12 +79,12 @@ func impatient(t *testing.T, rules string) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return max(d/60, least).Milliseconds()
+		return max(d/120, least).Milliseconds()
 	}
 	ranges := regexp.MustCompile(`\[(\w+)(:\w+)?\]`)
 	return ranges.ReplaceAllStringFunc(rules, func(s string) string {
 		m := ranges.FindStringSubmatch(s)
-		out := fmt.Sprintf("%dms", shorter(m[1], 10*time.Second))
+		out := fmt.Sprintf("%dms", shorter(m[1], 30*time.Second))
 		if step, is := strings.CutPrefix(m[2], ":"); is {
 			out += fmt.Sprintf(":%dms", shorter(step, 0))
 		}
