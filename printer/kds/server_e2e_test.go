@@ -76,13 +76,29 @@ func TestCooksWorkWithScreensInARealBrowser(t *testing.T) {
 	run := exec.CommandContext(ctx, "node", filepath.Join("e2e", "all.mjs"))
 	run.Env = append(os.Environ(), "KDS_E2E_SERVER="+self, "KDS_E2E_DAEMON="+daemon, "KDS_E2E_TEST="+t.Name(),
 		"KDS_E2E_MODULES="+modules,
-		"KDS_E2E_SHOTS="+filepath.Join(t.ArtifactDir(), "shots"), "KDS_E2E_WORK="+t.TempDir())
+		"KDS_E2E_SHOTS="+filepath.Join(t.ArtifactDir(), "shots"), "KDS_E2E_WORK="+workFolder(t))
 	run.WaitDelay = 10 * time.Second
 	out, err := run.CombinedOutput()
 	t.Logf("%s", out)
 	if err != nil {
 		t.Error(err)
 	}
+}
+
+// workFolder is for the databases. It is in memory, because what is killed is a process and not the machine, and three
+// tests that store hundreds of cards would wait for one disk.
+func workFolder(t *testing.T) string {
+	t.Helper()
+	base := "/dev/shm"
+	if stat(base) != nil {
+		base = ""
+	}
+	dir, err := os.MkdirTemp(base, "kds")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
 }
 
 func lookPath(name string) error { _, err := exec.LookPath(name); return err }
