@@ -5,6 +5,7 @@ import http from "node:http";
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { freePort } from "./harness.mjs";
 
 const web = join(fileURLToPath(import.meta.url), "..", "..", "web");
 const types = { js: "text/javascript", css: "text/css", svg: "image/svg+xml" };
@@ -21,7 +22,7 @@ export class Canned {
   static async open() {
     const s = new Canned();
     s.setup = {
-      web: "x", name: "hot-line", title: "Hot line", pass: false, beat: 1000, warn_after: 300e3, late_after: 480e3,
+      web: "x", name: "hot-line", title: "Hot line", pass: false, beat: 5000, warn_after: 300e3, late_after: 480e3,
       recall_for: 3600e3, undo_for: 10e3, unseen_after: 45e3, repeat: 0, keys, print: true,
     };
     s.orders = [];
@@ -38,8 +39,8 @@ export class Canned {
 
   async start() {
     this.server = http.createServer((q, r) => this.answer(q, r).catch((e) => r.writeHead(500).end(String(e))));
-    await new Promise((done) => this.server.listen(this.port || 0, "127.0.0.1", done));
-    this.port = this.server.address().port;
+    this.port ||= await freePort();
+    await new Promise((done) => this.server.listen(this.port, "127.0.0.1", done));
     this.url = "http://127.0.0.1:" + this.port;
     this.beats = setInterval(() => this.tell("beat", this.beat()), this.setup.beat);
   }
