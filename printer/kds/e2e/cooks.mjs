@@ -77,7 +77,7 @@ export async function newsOfOtherPagesIsHeardAndATapGoesThere(server, browser) {
   const last = server.orders[29];
   server.put({ ...last, version: 2, ready: true });
   await chip(page, "ready").waitFor();
-  equal(await played(page), "ready", "the sound");
+  await until("the sound", async () => (await played(page)) === "ready");
   assert((await chip(page, "ready").textContent()).includes("#30"), "the chip names the order");
   const voids = [{ job: 991, clock: "19:40", how: "request" }];
   server.put({ ...server.orders[24], version: 2, voids });
