@@ -76,7 +76,8 @@ func TestCooksWorkWithScreensInARealBrowser(t *testing.T) {
 	run := exec.CommandContext(ctx, "node", filepath.Join("e2e", "all.mjs"))
 	run.Env = append(os.Environ(), "KDS_E2E_SERVER="+self, "KDS_E2E_DAEMON="+daemon, "KDS_E2E_TEST="+t.Name(),
 		"KDS_E2E_MODULES="+modules,
-		"KDS_E2E_SHOTS="+filepath.Join(t.ArtifactDir(), "shots"), "KDS_E2E_WORK="+workFolder(t))
+		"KDS_E2E_SHOTS="+filepath.Join(t.ArtifactDir(), "shots"), "KDS_E2E_WORK="+workFolder(t),
+		"KDS_E2E_PAPER="+t.TempDir())
 	run.WaitDelay = 10 * time.Second
 	out, err := run.CombinedOutput()
 	t.Logf("%s", out)

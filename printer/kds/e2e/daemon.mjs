@@ -4,6 +4,7 @@
 import { execFileSync, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PATIENCE, assert, equal, freePort, heads, live, until, watch } from "./harness.mjs";
 
@@ -23,7 +24,7 @@ export class Daemon {
     const d = new Daemon();
     [d.hook, d.screens, d.metrics] = [await freePort(), await freePort(), await freePort()];
     d.config = join(dir, "ticketrail.yaml");
-    d.paper = join(dir, "grill.bin");
+    d.paper = join(process.env.KDS_E2E_PAPER || tmpdir(), randomUUID() + ".bin"); // in /dev/shm it would be a device
     d.url = "http://127.0.0.1:" + d.screens;
     writeFileSync(d.paper, "");
     writeFileSync(
