@@ -109,6 +109,7 @@ func (b *box) try(script string) (string, error) {
 	defer cancel()
 	c := exec.CommandContext(ctx, "nsenter", "--target="+b.leader, "--all", "bash", "-euc", script)
 	c.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "LC_ALL=C.UTF-8"}
+	c.WaitDelay = time.Second // what a script that hangs has started has the output open
 	out, err := c.CombinedOutput()
 	return string(out), err
 }
