@@ -339,17 +339,13 @@ func (k *daemonProcess) deliver(o order) (got answer) {
 	}
 }
 
-// jobs asks the running daemon, as the command line does.
-func (k *daemonProcess) jobs(args ...string) []admin.Job {
+// jobs asks the running daemon, as the command line does, but without a process for each question: a test that waits
+// asks many times.
+func (k *daemonProcess) jobs(of admin.Filter) []admin.Job {
 	k.t.Helper()
-	out, err := exec.Command("ticketrail",
-		append([]string{"jobs", "list", "--json", "--limit", "0", "--config", k.conf}, args...)...).Output()
+	jobs, err := admin.NewClient(filepath.Join(k.dir, "s")).Jobs(k.t.Context(), of)
 	if err != nil {
-		k.t.Fatalf("jobs list: %v", err)
-	}
-	var jobs []admin.Job
-	if err := json.Unmarshal(out, &jobs); err != nil {
-		k.t.Fatal(err)
+		k.t.Fatalf("list the jobs: %v", err)
 	}
 	return jobs
 }

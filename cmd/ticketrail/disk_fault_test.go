@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/app"
 	"ticketrail/receiver"
 )
@@ -100,7 +101,7 @@ func powerCut(t *testing.T, program string) (*daemonProcess, *senderGroup, []ord
 	k.program = "ticketrail"
 	k.start()
 	known := map[string]bool{}
-	for _, j := range k.jobs() {
+	for _, j := range k.jobs(admin.Filter{}) {
 		known[j.Request] = true
 	}
 	var lost []order

@@ -17,7 +17,7 @@ import (
 // person would.
 func (k *daemonProcess) waitUntilPrinted() {
 	k.t.Helper()
-	k.waitForNoJobs("pending,printing,held", func(open []admin.Job) {
+	k.waitForNoJobs([]string{"pending", "printing", "held"}, func(open []admin.Job) {
 		for _, j := range open {
 			if j.State == ticket.Held {
 				if b, err := exec.Command("ticketrail", "jobs", "reprint", fmt.Sprint(j.ID), "--config",
@@ -30,11 +30,11 @@ func (k *daemonProcess) waitUntilPrinted() {
 }
 
 // waitForNoJobs waits until no job is in any of those states, and hands those that still are to meanwhile.
-func (k *daemonProcess) waitForNoJobs(states string, meanwhile func([]admin.Job)) {
+func (k *daemonProcess) waitForNoJobs(states []string, meanwhile func([]admin.Job)) {
 	k.t.Helper()
 	var open []admin.Job
 	if err := untilNone(func() (int, error) {
-		if open = k.jobs("--state", states); len(open) > 0 {
+		if open = k.jobs(admin.Filter{States: states}); len(open) > 0 {
 			meanwhile(open)
 		}
 		return len(open), nil

@@ -180,7 +180,7 @@ func (k *daemonProcess) accept(number string, stations []string) {
 // waitUntilIdle waits until no ticket waits.
 func (k *daemonProcess) waitUntilIdle() {
 	k.t.Helper()
-	k.waitForNoJobs("pending,printing", func([]admin.Job) {})
+	k.waitForNoJobs([]string{"pending", "printing"}, func([]admin.Job) {})
 }
 
 var faultOrderNumber = regexp.MustCompile(`#(A[0-9])`)
@@ -208,7 +208,7 @@ func (k *daemonProcess) checkStation(station string) {
 	if bad := k.printers[station].Problems(); len(bad) > 0 {
 		k.t.Errorf("%s got invalid bytes: %v", station, bad)
 	}
-	for _, j := range k.jobs("--station", station) {
+	for _, j := range k.jobs(admin.Filter{Station: station}) {
 		if j.State != best {
 			k.t.Errorf("%s: job %d is %s (%s), want %s", station, j.ID, j.State, j.Reason, best)
 		}
