@@ -18,7 +18,7 @@ import (
 )
 
 // testTime is for a whole step of a test; it is only reached by a test that fails.
-const testTime = time.Minute
+const testTime = 3 * time.Minute
 
 func connect(t *testing.T, urls ...string) *nats.Conn {
 	t.Helper()
@@ -42,9 +42,13 @@ func testOptions(replicas int) Options {
 // openStream opens the stream of a cluster with as many replicas as it has nodes.
 func openStream(t *testing.T, c *natstest.Cluster, nc *nats.Conn) *Stream {
 	t.Helper()
-	var s *Stream
+	return openWith(t, nc, testOptions(len(c.URLs())))
+}
+
+func openWith(t *testing.T, nc *nats.Conn, o Options) (s *Stream) {
+	t.Helper()
 	patiently(t, func() (err error) {
-		s, err = Open(t.Context(), nc, testOptions(len(c.URLs())))
+		s, err = Open(t.Context(), nc, o)
 		return err
 	})
 	return s

@@ -131,10 +131,7 @@ func TestAFullStreamRefusesWhatIsNewAndKnowsWhatItHas(t *testing.T) {
 	c := natstest.ForTest(t, 3, nil) // a server alone says what is known before it says that it is full
 	o := testOptions(3)
 	o.MaxBytes = 64 << 10
-	s, err := Open(t.Context(), connect(t, c.URLs()...), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := openWith(t, connect(t, c.URLs()...), o)
 	venue := addVenue(t, s)
 	first := request(venue, "first", "soup")
 	accept(t, s, first)
@@ -145,7 +142,7 @@ func TestAFullStreamRefusesWhatIsNewAndKnowsWhatItHas(t *testing.T) {
 		_, err := s.Accept(ctx, r)
 		return err
 	}
-	err = try(big)
+	err := try(big)
 	if got := Classify(err); got != receiver.StorageFull {
 		t.Errorf("code %s (%v), want %s", got, err, receiver.StorageFull)
 	}
@@ -215,9 +212,7 @@ func TestOpenCorrectsAStreamAndRefusesAForeignOne(t *testing.T) {
 	nc := connect(t, c.URLs()...)
 	o := testOptions(1)
 	o.MaxAge, o.MaxBytes = 24*time.Hour, 1<<20
-	if _, err := Open(t.Context(), nc, o); err != nil {
-		t.Fatal(err)
-	}
+	openWith(t, nc, o)
 	state, err := s.State(t.Context())
 	if err != nil {
 		t.Fatal(err)

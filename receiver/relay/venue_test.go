@@ -172,10 +172,7 @@ func TestAVenueThatWasRemovedLeavesNothingForEver(t *testing.T) {
 	c := natstest.ForTest(t, 1, nil)
 	o := testOptions(1)
 	o.MaxAge = time.Second
-	s, err := Open(t.Context(), connect(t, c.URLs()...), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := openWith(t, connect(t, c.URLs()...), o)
 	venue := addVenue(t, s)
 	if err := s.RemoveVenue(t.Context(), venue); err != nil {
 		t.Fatal(err)
