@@ -21,6 +21,7 @@ import (
 	"ticketrail/config"
 	"ticketrail/printer/transport"
 	"ticketrail/printer/virtual"
+	"ticketrail/queue/ticket"
 )
 
 // TestMain puts the program, and its variants for tests, on PATH.
@@ -236,11 +237,13 @@ func (r *scriptDaemon) post(body, want string) error {
 	case got != strconv.Itoa(http.StatusBadRequest):
 		return nil
 	}
-	return eventually(func() error { // it is kept after the answer
-		if now, err := r.rejects(); now <= listed {
+	return eventually(func() error { // it is kept after the answer, and listed before it is on the disk
+		now, err := r.rejects()
+		if now <= listed {
 			return fmt.Errorf("the refused request is not listed: %w\n%s", err, r.log)
 		}
-		return nil
+		_, err = admin.NewClient(r.socket).Reject(context.Background(), uint64(now))
+		return err
 	})
 }
 
@@ -277,7 +280,17 @@ func (r *scriptDaemon) waitForJob(job, state string) error {
 		if err != nil || string(x.Job.State) != state {
 			return fmt.Errorf("job %s is %s, not %s: %v\n%s", job, x.Job.State, state, err, r.log)
 		}
-		return nil
+		if state == string(ticket.Pending) || state == string(ticket.Printing) {
+			return nil
+		}
+		// Its end can be read before the sync has returned; until then its station counts it.
+		all, err := admin.NewClient(r.socket).Stations(context.Background())
+		for _, s := range all.Stations {
+			if s.Name == x.Job.Station && s.Printing > 0 {
+				return fmt.Errorf("job %s is still counted: %+v\n%s", job, s, r.log)
+			}
+		}
+		return err
 	})
 }
 
