@@ -242,7 +242,12 @@ func (r *scriptDaemon) post(body, want string) error {
 		if now <= listed {
 			return fmt.Errorf("the refused request is not listed: %w\n%s", err, r.log)
 		}
-		_, err = admin.NewClient(r.socket).Reject(context.Background(), uint64(now))
+		all, err := admin.NewClient(r.socket).Rejects(context.Background())
+		for _, one := range all {
+			if _, missing := admin.NewClient(r.socket).Reject(context.Background(), one.ID); missing != nil {
+				err = missing
+			}
+		}
 		return err
 	})
 }
