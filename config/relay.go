@@ -57,17 +57,10 @@ func DefaultRelay() Relay {
 
 // LoadRelay is [Load] for a relay.
 func LoadRelay(path string) (*Relay, error) {
-	data, err := readFile(path, maxFile, "ticketrail relay init writes one; or use another file with --config")
-	if err != nil {
-		return nil, Problems{{Path: path, Msg: "cannot be read: " + strings.TrimPrefix(err.Error(), path+": ")}}
-	}
-	r := DefaultRelay()
-	k, err := read(path, data, &r)
+	r, k, err := readRelay(path, "ticketrail relay init writes one; or use another file with --config")
 	if err != nil {
 		return nil, err
 	}
-	// The sections that a box has too are checked as there.
-	k.c = r.shared()
 	k.receiver()
 	k.secrets()
 	k.tls()
@@ -97,22 +90,32 @@ func LoadRelay(path string) (*Relay, error) {
 	if r.Warnings, err = k.result(); err != nil {
 		return nil, err
 	}
-	return &r, nil
+	return r, nil
+}
+
+// readRelay reads a file of a relay. ifMissing says what to do if it cannot be read. The sections that a box has too
+// are checked by the returned checker, as there.
+func readRelay(path, ifMissing string) (*Relay, *checker, error) {
+	data, err := readFile(path, maxFile, ifMissing)
+	if err != nil {
+		return nil, nil, Problems{{Path: path, Msg: "cannot be read: " + strings.TrimPrefix(err.Error(), path+": ")}}
+	}
+	r := DefaultRelay()
+	k, err := read(path, data, &r)
+	if err != nil {
+		return nil, nil, err
+	}
+	k.c = r.shared()
+	return &r, k, nil
 }
 
 // LoadVenues reads the section venues of a file that may have nothing else, for `ticketrail relay venues add`. What
 // only the file of a relay can have is a problem here.
 func LoadVenues(path string) ([]Venue, error) {
-	data, err := readFile(path, maxFile, "write one with venues: as in the file of a relay")
-	if err != nil {
-		return nil, Problems{{Path: path, Msg: "cannot be read: " + strings.TrimPrefix(err.Error(), path+": ")}}
-	}
-	r := DefaultRelay()
-	k, err := read(path, data, &r)
+	_, k, err := readRelay(path, "write one with venues: as in the file of a relay")
 	if err != nil {
 		return nil, err
 	}
-	k.c = r.shared()
 	k.venues()
 	for i, v := range k.c.Venues {
 		for key, value := range map[string]string{"secret_file": v.SecretFile, "fallback": v.Fallback} {

@@ -19,8 +19,8 @@ func (c *cli) relayRenew() *cobra.Command {
 		Short: "write new certificates and credentials of the servers and relays",
 		Long: `renew writes new files into DIR, the folder of "relay init", and says what to
 copy where: the certificates and configurations of the NATS servers and the
-credentials of the relays. Orders, venues and boxes stay as they are. What was
-before is valid too, so one machine after the other gets its files; then
+credentials of the relays. Orders, venues and boxes stay as they are. The old
+files stay valid, so copy the new ones to one machine after the other; then
 "relay revoke" ends the old credentials of the relays.
 
 For two servers more, first write their addresses at the end of nats.urls in
@@ -35,7 +35,7 @@ stay. New credentials of a box are written by "relay venues renew".`,
 			}
 			var b strings.Builder
 			line := func(format string, args ...any) { b.WriteString(c.line(fmt.Sprintf(format, args...))) }
-			line("wrote new files into %s; those of before are valid too", args[0])
+			line("wrote new files into %s; the old ones stay valid", args[0])
 			line("")
 			line("1. Copy the files of each folder to /etc/nats on its server and restart it, one after the other. " +
 				"Before the next one, wait until ticketrail relay status says that all have every request:")
@@ -57,8 +57,9 @@ func (c *cli) relayRevoke() *cobra.Command {
 		Short: "end the credentials of the relays before those in DIR",
 		Long: `revoke ends all credentials of relays that were written before those in DIR, the
 folder of "relay init", at once and also for an open connection. Run it when
-every relay has those that "relay renew" has written: one that has not accepts
-no order any more. Boxes are not concerned: see "relay venues renew".`,
+every relay has those that "relay renew" has written: a relay without them
+accepts no orders from then on. Boxes are not affected; theirs are renewed with
+"relay venues renew".`,
 		Args: oneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			change, err := relay.Revoke(cmd.Context(), args[0])

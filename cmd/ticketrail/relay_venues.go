@@ -262,8 +262,8 @@ func (c *cli) relayVenuesRemove() *cobra.Command {
 		Long: `remove removes a venue, named by its id or its name, from every relay at once:
 its requests are refused from then on, and its box's credentials end. What its
 box has not fetched is not printed, unless the venue is added again before the
-relay's nats.dedup_retention is over. Its box then gets all of that time
-again and prints nothing twice; a new box would: for that one, use renew.`,
+relay's nats.dedup_retention is over. Its box, also a new one, then goes on
+where the old one stopped, and nothing is printed twice.`,
 		Args: oneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.changeAccess(cmd.Context(), operator, args[0], func(a *relay.Admin, o *natsaccess.Operator,

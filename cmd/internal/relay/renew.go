@@ -14,8 +14,8 @@ import (
 )
 
 // Renew writes new certificates of the servers and new credentials of the relays into dir, the folder of a [Setup], and
-// returns the folders of the servers. What was before is valid too, until [Revoke]: so one machine after the other gets
-// its files. The servers are those of nats.urls in the folder's relay.yaml: one more there is one more.
+// returns the folders of the servers. The old files stay valid until [Revoke], so that one machine after the other can
+// get its files. The servers are those of nats.urls in the folder's relay.yaml: one more there is one more.
 //
 // After a crash some files are new and some are not, and fit each other all the same. It is run again.
 func Renew(dir string) (s Setup, nodes []string, err error) {
@@ -97,7 +97,7 @@ func (s Setup) same(dir string) error {
 		}
 		isHost := func(n natsaccess.Node) bool { return n.Host == host }
 		if !isHost(s.Nodes[i]) && slices.ContainsFunc(s.Nodes, isHost) {
-			return fmt.Errorf("%s is number %d of nats.urls no more: write the servers of %s in the order of their "+
+			return fmt.Errorf("%s is no longer number %d of nats.urls: write the servers of %s in the order of their "+
 				"folders, new ones at the end", host, i+1, filepath.Join(dir, confFile))
 		}
 	}

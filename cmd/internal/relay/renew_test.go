@@ -33,8 +33,8 @@ func TestRenewRefusesServersInOtherPlaces(t *testing.T) {
 	for change, want := range map[string]string{
 		"n2 n3":          "names 2 servers, and 3 have a folder",
 		"n1 n2 n3 n4":    "names 4 servers",
-		"n2 n1 n3":       "n1.example.com is number 1 of nats.urls no more",
-		"n1 n3 n2 n4 n5": "n2.example.com is number 2 of nats.urls no more",
+		"n2 n1 n3":       "n1.example.com is no longer number 1 of nats.urls",
+		"n1 n3 n2 n4 n5": "n2.example.com is no longer number 2 of nats.urls",
 		"n1 new n3":      "", "n1 n2 n3 n4 n5": "",
 	} {
 		dir := filepath.Join(t.TempDir(), "relay")
