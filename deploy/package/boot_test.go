@@ -93,12 +93,33 @@ func boot(t *testing.T, files string) *box {
 	return b
 }
 
+// bootWith boots a box that sees in /mnt, which is the folder files, two versions of the package, old.deb and new.deb,
+// and a configuration. The programs that a test builds afterwards run without the libraries of this machine.
+func bootWith(t *testing.T, config string) (b *box, files string) {
+	t.Helper()
+	files = t.TempDir()
+	if err := os.Chmod(files, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	b = boot(t, files)
+	for name, version := range map[string]string{"old.deb": "1.0", "new.deb": "1.1"} {
+		if err := os.Rename(built(t, version), filepath.Join(files, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(files, "ticketrail.yaml"), []byte(config), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("CGO_ENABLED", "0")
+	return b, files
+}
+
 // until waits for a state that comes by itself.
 func (b *box) until(what string, ask func() bool) {
 	b.t.Helper()
 	for deadline := time.Now().Add(bootTimeout); !ask(); time.Sleep(50 * time.Millisecond) { // between two questions
 		if time.Now().After(deadline) {
-			b.t.Fatalf("waited %v until %s", bootTimeout, what)
+			b.t.Fatalf("waited %v until %s\n%s", bootTimeout, what, b.journal())
 		}
 	}
 }
@@ -114,13 +135,18 @@ func (b *box) try(script string) (string, error) {
 	return string(out), err
 }
 
+// journal is what the units wrote last.
+func (b *box) journal() string {
+	out, _ := b.try("journalctl --no-pager --unit='ticketrail*' --unit=nats-server --lines=20")
+	return out
+}
+
 // do runs a script that must succeed.
 func (b *box) do(script string) string {
 	b.t.Helper()
 	out, err := b.try(script)
 	if err != nil {
-		journal, _ := b.try("journalctl --no-pager --unit=ticketrail --lines=20")
-		b.t.Fatalf("%s\n%v\n%s\n%s", script, err, out, journal)
+		b.t.Fatalf("%s\n%v\n%s\n%s", script, err, out, b.journal())
 	}
 	return strings.TrimSpace(out)
 }
@@ -176,20 +202,7 @@ const send = "/mnt/possim send http://127.0.0.1:8443/webhooks/print --concurrenc
 
 // TestABoxLivesThroughItsPackages is the life of a box, in this order: each step needs those before it.
 func TestABoxLivesThroughItsPackages(t *testing.T) {
-	files := t.TempDir()
-	if err := os.Chmod(files, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	b := boot(t, files)
-	for name, version := range map[string]string{"old.deb": "1.0", "new.deb": "1.1"} {
-		if err := os.Rename(built(t, version), filepath.Join(files, name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.WriteFile(filepath.Join(files, "ticketrail.yaml"), []byte(bootConfig), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("CGO_ENABLED", "0")
+	b, files := bootWith(t, bootConfig)
 	run(t, "go", "build", "-o", filepath.Join(files, "possim"), "ticketrail/cmd/possim")
 	b.do("systemd-run --quiet --unit=printer /mnt/possim printer --listen 127.0.0.1:9100")
 

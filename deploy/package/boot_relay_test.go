@@ -1,0 +1,135 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ticketrail/receiver/relay/natstest"
+)
+
+const relayBoxConfig = `receiver: { listen: "" }
+metrics: { listen: "127.0.0.1:9421" }
+source: { nats: [ "tls://n1.example.com:4222" ], creds_file: box.creds }
+venues: [ { id: 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11, name: Harbour Grill, timezone: UTC } ]
+logs: [ { name: kitchen, to: "file:///var/log/ticketrail/kitchen.jsonl" } ]
+fallback: kitchen
+`
+
+// A relayBox is a machine with a node, a relay and a box, whose station writes a line for each order.
+type relayBox struct {
+	*box
+	path string // of the webhook, before the secret
+	sent int
+}
+
+// order posts an order until it is answered 200, as the service tries again, and waits until it is at the station.
+func (b *relayBox) order() {
+	b.t.Helper()
+	b.sent++
+	id := fmt.Sprintf("9b2e7c1a-4f0d-4c53-8d8e-%012d", b.sent)
+	post := `curl --silent --show-error --fail --max-time 5 --header 'content-type: application/json' \
+		--header 'x-svc-venueid: 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11' --header 'x-svc-device-id: bar' \
+		--data '{"records": [ {"id": "` + id + `", "items": [ {"name": "Soup", "quantity": 1} ]} ]}' \
+		http://127.0.0.1:8443` + b.path + `/$(head --lines=1 /etc/ticketrail/relay.secret)`
+	b.until("order "+id+" is accepted", func() bool {
+		_, err := b.try(post)
+		return err == nil
+	})
+	b.until("order "+id+" is at the station", func() bool {
+		return strings.Contains(b.do("cat /var/log/ticketrail/kitchen.jsonl || true"), id)
+	})
+}
+
+// again waits until a unit has a process that is not the one before.
+func (b *relayBox) again(unit string, before int) {
+	b.t.Helper()
+	b.until(unit+" runs again", func() bool {
+		now := b.process(unit)
+		return now != 0 && now != before
+	})
+}
+
+// TestAnOrderComesThroughANodeARelayAndABoxInstalledAsTheirREADMESays follows deploy/relay/README.md, with all on one
+// machine and one node instead of three. Each step needs those before it.
+func TestAnOrderComesThroughANodeARelayAndABoxInstalledAsTheirREADMESays(t *testing.T) {
+	machine, files := bootWith(t, relayBoxConfig)
+	b := &relayBox{box: machine, path: "/webhooks/print"}
+	server, err := natstest.Build(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, "cp", server, filepath.Join(files, "nats-server"))
+
+	// The node.
+	b.do(`dpkg --install /mnt/old.deb
+		echo 127.0.0.1 n1.example.com >>/etc/hosts
+		cd /root && ticketrail relay init ./relay --node n1.example.com
+		install -m755 /mnt/nats-server /usr/local/bin/
+		useradd --system --home-dir /var/lib/nats --shell /usr/sbin/nologin nats
+		install -d -m750 -g nats /etc/nats
+		install -m640 -g nats relay/node1/* /etc/nats/
+		install -m644 /usr/share/doc/ticketrail/examples/relay/nats-server.service /etc/systemd/system/
+		systemctl enable --now nats-server`)
+	b.until("the node is well", func() bool {
+		out, _ := b.try("curl --silent http://127.0.0.1:8222/healthz")
+		return out == `{"status":"ok"}`
+	})
+
+	// The relay: the unit has started when it takes orders.
+	b.do("install -m640 -g ticketrail /root/relay/relay/* /etc/ticketrail/ && systemctl enable --now ticketrail-relay")
+	b.says("curl --silent --fail http://127.0.0.1:9321/readyz", "ready")
+	b.says("ticketrail relay status", "1 of 1 have every request")
+
+	// The venue and its box.
+	b.do(`cd /root && ticketrail relay venues add 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11 --name "Harbour Grill" \
+			--operator ./relay/operator.secret --config ./relay/relay/relay.yaml
+		install -m640 -g ticketrail 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11.creds /etc/ticketrail/box.creds
+		install -m640 -g ticketrail /mnt/ticketrail.yaml /etc/ticketrail/
+		ticketrail check && systemctl restart ticketrail`)
+	b.order()
+	b.until("the relay has heard of the box", func() bool {
+		return strings.Contains(b.do("ticketrail relay status"), "1 of 1 boxes are online")
+	})
+
+	// systemd starts again what was killed.
+	for _, unit := range []string{"ticketrail-relay", "nats-server"} {
+		killed := b.process(unit)
+		b.do(fmt.Sprintf("kill -KILL %d", killed))
+		b.again(unit, killed)
+		b.order()
+	}
+	// A node that is stopped hands over what it does, and ends by itself.
+	b.do("systemctl restart nats-server")
+	b.logs("--unit=nats-server", "Entering lame duck mode")
+	b.logs("--unit=nats-server", "nats-server.service: Deactivated successfully")
+	b.order()
+
+	// A file with a mistake changes nothing, also not what is right in it.
+	relay := b.process("ticketrail-relay")
+	b.do(`cd /etc/ticketrail && sed --in-place 's|^receiver:|&\n  path: /webhooks/kitchen|' relay.yaml
+		echo 'printers: []' >>relay.yaml`)
+	b.fails("systemctl reload ticketrail-relay", "Job for ticketrail-relay.service failed")
+	b.logs("--unit=ticketrail-relay", "printers: unknown key")
+	b.order()
+	b.says("dpkg --install /mnt/new.deb", "ticketrail-relay.service: NOT restarted")
+	b.do("sed --in-place /^printers/d /etc/ticketrail/relay.yaml && systemctl reload ticketrail-relay")
+	b.path = "/webhooks/kitchen"
+	b.order()
+	if now := b.process("ticketrail-relay"); now != relay {
+		t.Fatalf("process %d became %d", relay, now)
+	}
+
+	// An upgrade restarts the relay.
+	b.do("dpkg --install /mnt/old.deb")
+	b.again("ticketrail-relay", relay)
+	b.order()
+
+	if lines := b.do("wc --lines </var/log/ticketrail/kitchen.jsonl"); lines != fmt.Sprint(b.sent) {
+		t.Errorf("%d orders made %s tickets:\n%s", b.sent, lines, b.do("cat /var/log/ticketrail/kitchen.jsonl"))
+	}
+	if out := b.do("systemctl --failed --quiet"); out != "" {
+		t.Error(out)
+	}
+}
