@@ -63,6 +63,7 @@ func (q *Queue) run() {
 			q.maintain()
 		case <-q.untilReopen():
 		case <-q.untilSpaceCheck():
+			q.nextSpaceCheck = time.Time{}
 			q.in.markWorking()
 			q.space.checkFull(q.reusable())
 		}
@@ -282,12 +283,17 @@ func (q *Queue) untilReopen() <-chan time.Time {
 }
 
 // untilSpaceCheck fires when a full disk is to be checked again: a person who has just deleted
-// files wants to know whether that was enough.
+// files wants to know whether that was enough. What else is stored meanwhile does not put it off: an order of a relay
+// that waits for space may be tried again more often than that.
 func (q *Queue) untilSpaceCheck() <-chan time.Time {
 	if !q.space.isFull.Load() {
+		q.nextSpaceCheck = time.Time{}
 		return nil
 	}
-	return time.After(fullCheckEvery)
+	if q.nextSpaceCheck.IsZero() {
+		q.nextSpaceCheck = time.Now().Add(fullCheckEvery)
+	}
+	return time.After(time.Until(q.nextSpaceCheck))
 }
 
 // shutDown ends the committer: all that waited has its answer, except ends of leases that storage

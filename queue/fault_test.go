@@ -295,3 +295,16 @@ func TestFreedDiskSpaceIsNoticedWithinSeconds(t *testing.T) {
 		}
 	})
 }
+
+func TestFreedDiskSpaceIsNoticedWithinSecondsWhateverElseIsStored(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.disk.willEnd(noSpace)
+		q.wantRefused(order("a", "grill"), ErrStorageFull)
+		for range 5 {
+			time.Sleep(time.Second)
+			q.must(q.KV("x").Put(bg, "k", []byte("v")))
+		}
+		synctest.Wait()
+		q.must(q.Ready())
+	})
+}

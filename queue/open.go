@@ -31,16 +31,17 @@ type Queue struct {
 	keepOutcomes atomic.Bool // see KeepOutcomes
 
 	// Used by the committer only, and by Open before the committer runs.
-	head, tail  uint64        // the lowest and highest position in use, of all lanes
-	morePruning bool          // more history is to be removed than fits into one transaction
-	nextReopen  time.Time     // when to reopen the file; zero: the file works
-	backoff     time.Duration // between attempts to reopen
-	lastFailure string        // logged last, so that the same error is logged once
-	unsettled   []*op         // ends of leases that could not be stored yet
-	lastAccept  time.Time     // when a request was stored; zero: none since the start
-	nextCompact time.Time     // when the file may be compacted again
-	durable     uint64        // the last commit of the file that is known to be durable; 0: not known
-	closeErr    error
+	head, tail     uint64        // the lowest and highest position in use, of all lanes
+	morePruning    bool          // more history is to be removed than fits into one transaction
+	nextReopen     time.Time     // when to reopen the file; zero: the file works
+	backoff        time.Duration // between attempts to reopen
+	nextSpaceCheck time.Time     // when to look for free space; zero: the disk is not full
+	lastFailure    string        // logged last, so that the same error is logged once
+	unsettled      []*op         // ends of leases that could not be stored yet
+	lastAccept     time.Time     // when a request was stored; zero: none since the start
+	nextCompact    time.Time     // when the file may be compacted again
+	durable        uint64        // the last commit of the file that is known to be durable; 0: not known
+	closeErr       error
 
 	mu         sync.Mutex // guards the fields below, and all of every lane
 	lanes      map[string]*lane

@@ -53,12 +53,16 @@ func (r *Rejects) has(one Reject) bool {
 	})
 }
 
-// undo takes back what add has done.
+// undo takes back what add has done, the number too: of a body that is tried again on a full disk, pieces may be stored,
+// and the next attempt writes over them.
 func (r *Rejects) undo(added StoredReject, dropped []StoredReject) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.kept = slices.DeleteFunc(r.kept, func(k StoredReject) bool { return k.ID == added.ID })
 	r.bytes -= added.Size
+	if added.ID == r.next-1 {
+		r.next = added.ID
+	}
 	for _, old := range dropped {
 		if old.ID != added.ID {
 			r.kept, r.bytes = append(r.kept, old), r.bytes+old.Size

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -194,4 +195,29 @@ func TestABodyThatIsStoredIsOnTheDiskOnceOrNotInTheList(t *testing.T) {
 	if err := r.Store(ended, one); !errors.Is(err, context.Canceled) || r.waiting.Load() != 0 {
 		t.Errorf("%v, %d bytes wait", err, r.waiting.Load())
 	}
+}
+
+func TestABodyThatIsTriedAgainTakesNoMoreRoom(t *testing.T) {
+	store, bodies := kvtest.New(), kvtest.New()
+	r := openRejectsWith(t, store, bodies)
+	one := Reject{Time: relayed("").Received, Venue: venueID, Code: "schema_mismatch", Body: []byte("x")}
+	store.Inject(kvtest.Failed)
+	var said []string
+	for range 3 {
+		said = append(said, fmt.Sprint(r.Store(t.Context(), one)))
+	}
+	store.Inject(kvtest.None)
+	if err := r.Store(t.Context(), one); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if keys := bodies.Keys(); len(keys) != 1 {
+		t.Errorf("pieces of bodies: %q", keys)
+	}
+	if said = slices.Compact(said); len(said) != 1 { // each would be a line of the log
+		t.Errorf("the same failure is told as %q", said)
+	}
+	r.wantBody(t, r.List()[0].ID, one.Body)
 }
