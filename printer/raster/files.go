@@ -1,6 +1,7 @@
 package raster
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/go-text/typesetting/font"
 	"github.com/go-text/typesetting/font/opentype"
+	"github.com/go-text/typesetting/font/opentype/tables"
 )
 
 const (
@@ -111,42 +113,71 @@ func openFolder(folder string) ([]*outline, error) {
 	return fonts, errors.Join(errs...)
 }
 
-// openFont reads a whole font to see whether it can be used, and records its characters.
+// openFont reads which characters a font has. It does not read their outlines: those of one font with all of Chinese
+// take 15 MB, and few kitchens draw with it.
 func openFont(path string) (o *outline, about font.Description, err error) {
-	defer recoverAsError(path, &err)
-	f, err := readFont(path)
-	if err != nil {
-		return nil, about, err
-	}
 	o = &outline{path: path, has: make(runes)}
-	n := 0
-	// Remembering the characters avoids loading every font to draw one line.
-	for it := f.Cmap.Iter(); it.Next() && n <= unicode.MaxRune; n++ { // a table with more entries is corrupt
-		if r, gid := it.Char(); gid != 0 && r >= ' ' && r <= unicode.MaxRune {
-			o.has.add(r)
+	err = readFont(path, func(l *opentype.Loader) error {
+		characters, err := readCmap(l)
+		if err != nil {
+			return err
 		}
-	}
-	about = f.Describe()
-	o.squares = strings.HasPrefix(about.Family, "Unifont")
-	return o, about, nil
+		n := 0
+		// Remembering the characters avoids loading every font to draw one line.
+		for it := characters.Iter(); it.Next() && n <= unicode.MaxRune; n++ { // a table with more entries is corrupt
+			if r, gid := it.Char(); gid != 0 && r >= ' ' && r <= unicode.MaxRune {
+				o.has.add(r)
+			}
+		}
+		about, _ = font.Describe(l, nil)
+		o.squares = strings.HasPrefix(about.Family, "Unifont")
+		return nil
+	})
+	return o, about, err
 }
 
-// readFont parses a file; of a collection, its first font. The file is parsed again for drawing, so
-// it may have changed since it was checked; the same limits apply.
-func readFont(path string) (f *font.Font, err error) {
+// readCmap reads the table of the characters. It fails if [font.NewFont] would: the other tables that NewFont requires
+// are short.
+func readCmap(l *opentype.Loader) (font.Cmap, error) {
+	table := func(name string) []byte {
+		raw, _ := l.RawTable(opentype.MustNewTag(name)) // a missing one is an error of its parser
+		return raw
+	}
+	cmap, _, err1 := tables.ParseCmap(table("cmap"))
+	_, _, err2 := font.LoadHeadTable(l, nil)
+	_, _, err3 := tables.ParseMaxp(table("maxp"))
+	if err := cmp.Or(err1, err2, err3); err != nil {
+		return nil, err
+	}
+	os2, _, _ := tables.ParseOs2(table("OS/2")) // not required
+	characters, _, err := font.ProcessCmap(cmap, os2.FontPage())
+	return characters, err
+}
+
+// loadFont parses a font for drawing. Its file may have changed since openFont; the same limits apply.
+func loadFont(path string) (f *font.Font, err error) {
+	err = readFont(path, func(l *opentype.Loader) error {
+		f, err = font.NewFont(l)
+		return err
+	})
+	return f, err
+}
+
+// readFont calls read with a font file; of a collection, with its first font.
+func readFont(path string, read func(*opentype.Loader) error) (err error) {
 	defer recoverAsError(path, &err)
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("font %s: %w", path, withoutPath(err))
+		return fmt.Errorf("font %s: %w", path, withoutPath(err))
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("font %s: not a regular file", path)
+		return fmt.Errorf("font %s: not a regular file", path)
 	case info.Size() > maxFontBytes:
-		return nil, fmt.Errorf("font %s: has %d MB; at most %d MB are allowed", path, info.Size()>>20, maxFontBytes>>20)
+		return fmt.Errorf("font %s: has %d MB; at most %d MB are allowed", path, info.Size()>>20, maxFontBytes>>20)
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("font %s: %w", path, withoutPath(err))
+		return fmt.Errorf("font %s: %w", path, withoutPath(err))
 	}
 	defer file.Close()
 	var loaders []*opentype.Loader
@@ -157,13 +188,12 @@ func readFont(path string) (f *font.Font, err error) {
 		err = errors.New("it contains no font")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("font %s: cannot be read: %w; is it TrueType or OpenType?", path, err)
+		return fmt.Errorf("font %s: cannot be read: %w; is it TrueType or OpenType?", path, err)
 	}
-	f, err = font.NewFont(loaders[0])
-	if err != nil {
-		return nil, fmt.Errorf("font %s: cannot be read: %w; is it damaged?", path, err)
+	if err := read(loaders[0]); err != nil {
+		return fmt.Errorf("font %s: cannot be read: %w; is it damaged?", path, err)
 	}
-	return f, nil
+	return nil
 }
 
 // checkTables checks the table directory of the first font in a file, because the parser trusts the

@@ -96,6 +96,20 @@ func TestAnUnreadableFontIsReportedAndTheOthersAreUsed(t *testing.T) {
 	}
 }
 
+// Those of one font can take as much memory as the rest of the daemon does.
+func TestTheOutlinesOfAFontAreNotReadBeforeTheyAreDrawn(t *testing.T) {
+	path := write(t, "font.ttf", goregular.TTF)
+	open := testing.AllocsPerRun(1, func() { drawer(t, path) })
+	load := testing.AllocsPerRun(1, func() {
+		if _, err := loadFont(path); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if open > load/10 {
+		t.Errorf("it is opened with %.0f allocations and loaded with %.0f", open, load)
+	}
+}
+
 func TestThePlainFontsOfAFolderComeFirst(t *testing.T) {
 	dir := t.TempDir()
 	for name, b := range map[string][]byte{"a-bold.ttf": gobold.TTF, "b-italic.TTF": goitalic.TTF,

@@ -105,8 +105,8 @@ func (o *outline) ink(r rune) (ok bool) {
 // stays loaded: the next ticket of this kitchen probably needs it again.
 func (o *outline) load() bool {
 	if o.face == nil && !o.broken {
-		f, err := readFont(o.path)
-		if err != nil { // the file was readable when the daemon started
+		f, err := loadFont(o.path)
+		if err != nil { // openFont could read what it reads of it
 			o.broken = true
 			return false
 		}

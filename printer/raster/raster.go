@@ -37,8 +37,8 @@ type Drawer struct {
 
 // New makes a Drawer. The Drawer is always usable, if need be with the built-in font alone, because
 // a missing font must not stop the kitchen; the error joins what is wrong with each font that could
-// not be read. Fonts are read once to see which characters they have, and loaded when a line first
-// needs them.
+// not be read. New reads which characters the fonts have; a font is loaded when a line first needs
+// it.
 func New(o Options) (*Drawer, error) {
 	fonts, err := openFonts(o.Fonts)
 	return &Drawer{fonts: fonts}, err
