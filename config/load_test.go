@@ -145,6 +145,7 @@ func TestAProblemNamesItsLineKeyAndElement(t *testing.T) {
 		strings.Replace(good, "fallback: grill\n", "",
 			1): "fallback: is missing; set it to the station for items " +
 			"that no route matches",
+		strings.Replace(good, "fallback:", "fallbak:", 1): "line 7: fallbak: unknown key; did you mean fallback?",
 	} {
 		if _, err := load(t, text); errText(err) != want {
 			t.Errorf("%s\n got %v\nwant %s", text, err, want)

@@ -66,6 +66,7 @@ type findings struct {
 	problems Problems
 	warnings Problems
 	omitted  int               // number of problems beyond maxProblems
+	meant    []string          // missing keys that unknown ones were perhaps meant to be
 	lines    map[string]int    // line of each key in the file
 	elements map[string]string // name of each list element, such as bar for printers[2]
 	env      map[string]string // variable that set a key, by the key
@@ -111,9 +112,11 @@ func clean(msg string) string {
 	}, msg)
 }
 
-// hasProblem reports whether the value at path, or what contains it, has a problem.
+// hasProblem reports whether the value at path, or what contains it, has a problem. One whose key is mistyped has: that
+// it is missing is the same mistake.
 func (f *findings) hasProblem(path string) bool {
-	return slices.ContainsFunc(f.problems, func(p Problem) bool { return within(path, p.Path) })
+	return slices.ContainsFunc(f.problems, func(p Problem) bool { return within(path, p.Path) }) ||
+		slices.ContainsFunc(f.meant, func(key string) bool { return within(path, key) })
 }
 
 // hasProblemBelow reports whether anything at or below path has a problem.

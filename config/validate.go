@@ -160,6 +160,7 @@ func (f *findings) mapping(path string, t reflect.Type, n *yaml.Node) bool {
 	}
 	var kept []*yaml.Node
 	seen := map[string]int{}
+	var meant []string // by unknown keys
 	for pair := range slices.Chunk(n.Content, 2) {
 		k, v := pair[0], pair[1]
 		name, of, hint := k.Value, known[k.Value], ""
@@ -174,6 +175,9 @@ func (f *findings) mapping(path string, t reflect.Type, n *yaml.Node) bool {
 			of = t
 		case of == nil && len(f.problems) < maxProblems: // further problems are not shown
 			here := slices.Sorted(maps.Keys(known))
+			if s := suggest(name, here); s != "" {
+				meant = append(meant, s)
+			}
 			hint = cmp.Or(DidYouMean(name, here), otherSections(name, pathsOf(f.keys)),
 				"; known here: "+strings.Join(here, ", "))
 		}
@@ -192,6 +196,11 @@ func (f *findings) mapping(path string, t reflect.Type, n *yaml.Node) bool {
 		}
 	}
 	n.Content = kept
+	for _, name := range meant {
+		if seen[name] == 0 {
+			f.meant = append(f.meant, join(path, name))
+		}
+	}
 	return true
 }
 
