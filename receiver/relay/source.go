@@ -28,8 +28,8 @@ const (
 	askTime       = 5 * time.Second  // for one answer of a server
 	// A fetch that a dead server has forgotten is noticed after two heartbeats.
 	fetchHeartbeat = 2 * time.Second
-	// fetchTime is for one fetch without an order. Its begin and its end are replicated and synced as an order's are,
-	// so a short one costs more disk, with many boxes, than all orders. A server that has not noticed that a box is gone
+	// fetchTime is for one fetch without an order. The servers replicate and sync that it begins and that it ends, so
+	// many boxes with a short one cost more disk than all orders. A server that has not noticed that a box is gone
 	// sends the next order to its last fetch until that ends, and after AckWait to the box that started meanwhile.
 	fetchTime = 30 * time.Second
 )
