@@ -21,9 +21,9 @@ import (
 const (
 	perDay = 500 // requests of a venue in a day
 	inCut  = 20  // of them, in the hour for which all boxes are cut off
-	// liveRate is requests a second while the boxes are connected: five times what 1,000 venues send in the busiest
-	// hour of a day, and the same for all numbers of venues, so that they can be compared.
-	liveRate = 100
+	// liveRate is requests a second while the boxes are connected: twice what 1,000 venues send in the busiest hour of
+	// a day, and the same for all numbers of venues, so that they can be compared.
+	liveRate = 40
 )
 
 // sites returns a row: so many venues with a day behind them. Their boxes are connected and get orders; then all are
@@ -47,8 +47,8 @@ func sites(venues int) func(*bench) result {
 		idle := m.now()
 		boxes.stop()
 		// The servers do not see that a box is gone: until its last fetch ends, an order goes nowhere and is sent again
-		// ten seconds later. In an hour that is long past.
-		b.sleep(6 * time.Second)
+		// three seconds later. In an hour that is long past.
+		b.sleep(31 * time.Second)
 
 		// Faster than the relay can be: each connection posts as soon as it is answered.
 		cut := &load{orders: orders, rate: 50_000, connections: 64, again: true, warmUp: 100 * time.Millisecond}
