@@ -56,7 +56,7 @@ connection.`,
 // checkConfig returns all problems of the configuration as a configError. app.Run checks it too,
 // but only this gives it the exit code and the form of a list.
 func (c *cli) checkConfig() error {
-	if _, err := doctor.Check(c.config); err != nil {
+	if _, err := doctor.Load(c.config); err != nil {
 		return &configError{err}
 	}
 	return nil
