@@ -5,8 +5,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -27,6 +30,8 @@ const (
 // Error codes of the server, from its errors.json. jetstream has no names for them.
 const (
 	codeAccountResources = 10002
+	codeNoPeers          = 10005
+	codeUnavailable      = 10008
 	codeServerResources  = 10023
 	codeMemoryFull       = 10028
 	codeStorageFull      = 10047
@@ -34,7 +39,34 @@ const (
 	codeStoreFailed      = 10077
 )
 
-var errFull = errors.New("the stream is full: raise nats.max_bytes of the relay, or give the servers more disk")
+var (
+	errFull     = errors.New("the stream is full: raise nats.max_bytes of the relay, or give the servers more disk")
+	errNoAnswer = errors.New("too few servers answer: " + whatServersNeed)
+)
+
+const whatServersNeed = "more than half of the NATS servers must run, with JetStream on. On each, " +
+	"curl http://127.0.0.1:8222/healthz says how it is; after a full disk, make room and restart nats-server"
+
+// isNoAnswer: without JetStream on most servers a question has no answer, or none that says why, and a message no
+// stream. What is refused as known and is not stored is on its way to a quorum that is not there.
+func isNoAnswer(err error) bool {
+	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
+		return api.ErrorCode == codeUnavailable || api.ErrorCode == codeStoreFailed
+	}
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, jetstream.ErrNoStreamResponse)
+}
+
+// explain adds to an error of the servers what a person has to know.
+func explain(err error) error {
+	if api, ok := errors.AsType[*jetstream.APIError](err); ok && (isFull(api) || api.ErrorCode == codeNoPeers) {
+		return fmt.Errorf("%w: nats.max_bytes is more than the servers have room for, which is three quarters of a "+
+			"free disk: lower it, or give them more", err)
+	}
+	if isNoAnswer(err) {
+		return fmt.Errorf("%w: %w", err, errNoAnswer)
+	}
+	return err
+}
 
 // Accept stores a request. It returns nil only when a quorum of the servers has the request on disk: only then may
 // the caller answer 200. It is a [receiver.Intake].
@@ -43,10 +75,41 @@ var errFull = errors.New("the stream is full: raise nats.max_bytes of the relay,
 // content under a known id both are stored, and the box decides what of the second one prints.
 func (s *Stream) Accept(ctx context.Context, r ticket.Request) (ticket.Receipt, error) {
 	receipt, err := s.accept(ctx, r)
+	s.trouble.tell(s.log, err)
 	if err != nil {
 		return ticket.Receipt{}, fmt.Errorf("store request %.64q: %w", r.ID, err)
 	}
 	return receipt, nil
+}
+
+// A trouble is why requests cannot be stored. The caller is told a code alone, so the log says the rest: once, and not
+// for each request.
+type trouble struct {
+	is   atomic.Bool
+	mu   sync.Mutex // guards the fields below
+	code receiver.Code
+	at   time.Time // when it was last logged
+}
+
+// troubleEvery is how often the same is logged at most.
+const troubleEvery = time.Minute
+
+func (t *trouble) tell(log *slog.Logger, err error) {
+	if err == nil {
+		if t.is.CompareAndSwap(true, false) {
+			log.Info("requests are stored again")
+		}
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	code := Classify(err)
+	if code == t.code && time.Since(t.at) < troubleEvery {
+		return
+	}
+	t.code, t.at = code, time.Now()
+	t.is.Store(true)
+	log.Error("requests cannot be stored, and are answered 503", "code", code, "err", err)
 }
 
 func (s *Stream) accept(ctx context.Context, r ticket.Request) (ticket.Receipt, error) {
@@ -80,15 +143,19 @@ func (s *Stream) accept(ctx context.Context, r ticket.Request) (ticket.Receipt, 
 // answer, its retry finds out. A crash after it loses nothing: a quorum has synced it.
 func (s *Stream) store(ctx context.Context, m *nats.Msg) (known nats.Header, err error) {
 	defer s.metrics.observe(time.Now())
+	why := errNoAnswer
 	for {
 		known, err := s.attempt(ctx, m)
 		if err == nil || isFinal(err) {
 			return known, err
 		}
+		if !isNoAnswer(err) {
+			why = err
+		}
 		s.metrics.retries.Inc()
 		select {
 		case <-ctx.Done():
-			return nil, fmt.Errorf("%w: %w", ctx.Err(), err)
+			return nil, fmt.Errorf("%w: %w", ctx.Err(), why)
 		case <-time.After(retryWait):
 		}
 	}

@@ -72,6 +72,7 @@ type Stream struct {
 	log     *slog.Logger
 	metrics *metrics
 	refused keeper
+	trouble trouble
 }
 
 // Open creates the stream and the buckets, or checks and updates those that are there. It fails while no server is
@@ -95,18 +96,18 @@ func Open(ctx context.Context, nc *nats.Conn, o Options) (*Stream, error) {
 	}
 	s := &Stream{nc: nc, js: js, log: o.Logger.With("component", "relay"), metrics: newMetrics(o.Registerer),
 		refused: keeper{limit: rate.NewLimiter(keepRate, keepBurst)}}
-	if s.stream, err = ensureStream(ctx, js, o); err != nil {
-		return nil, fmt.Errorf("open the relay's stream %s: %w", StreamName, err)
+	if s.stream, err = ensureStream(ctx, js, o, s.log); err != nil {
+		return nil, fmt.Errorf("open the relay's stream %s: %w", StreamName, explain(err))
 	}
 	venues := jetstream.KeyValueConfig{Bucket: VenuesBucket, Storage: jetstream.FileStorage, Replicas: o.Replicas}
 	if s.venues, err = js.CreateOrUpdateKeyValue(ctx, venues); err != nil {
-		return nil, fmt.Errorf("open the relay's bucket %s: %w", VenuesBucket, err)
+		return nil, fmt.Errorf("open the relay's bucket %s: %w", VenuesBucket, explain(err))
 	}
 	if _, err = js.CreateOrUpdateStream(ctx, boxesStream(o.Replicas)); err == nil {
 		s.boxes, err = js.KeyValue(ctx, BoxesBucket)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("open the relay's bucket %s: %w", BoxesBucket, err)
+		return nil, fmt.Errorf("open the relay's bucket %s: %w", BoxesBucket, explain(err))
 	}
 	return s, nil
 }
@@ -127,7 +128,7 @@ func boxesStream(replicas int) jetstream.StreamConfig {
 const maxReport = 4 << 10
 
 // ensureStream creates the stream, or makes the one that is there as it must be.
-func ensureStream(ctx context.Context, js jetstream.JetStream, o Options) (jetstream.Stream, error) {
+func ensureStream(ctx context.Context, js jetstream.JetStream, o Options, log *slog.Logger) (jetstream.Stream, error) {
 	stream, err := js.Stream(ctx, StreamName)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		var c jetstream.StreamConfig
@@ -148,11 +149,22 @@ func ensureStream(ctx context.Context, js jetstream.JetStream, o Options) (jetst
 	if have.Retention != want.Retention || have.Storage != want.Storage {
 		return nil, fmt.Errorf("there is one that ticketrail did not create (%s): rename or remove that one", differ)
 	}
-	if stream, err = js.UpdateStream(ctx, want); err != nil {
+	changed, err := js.UpdateStream(ctx, want)
+	if api, ok := errors.AsType[*jetstream.APIError](err); ok && isFull(api) {
+		// A relay with the limit of before is better than none.
+		log.Error("nats.max_bytes is not used, the one of before stays", "want", o.MaxBytes, "have", have.MaxBytes,
+			"err", explain(err))
+		want.MaxBytes = have.MaxBytes
+		if differ = differences(have, want); differ == "" {
+			return stream, nil
+		}
+		changed, err = js.UpdateStream(ctx, want)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("change it (%s): %w; correct the relay's configuration, or change the stream by hand",
 			differ, err)
 	}
-	return stream, nil
+	return changed, nil
 }
 
 // apply sets what the promises of [Stream.Accept] stand on.

@@ -99,7 +99,7 @@ type Replica struct {
 }
 
 // errNoLeader: a server that is left answers for the stream, too.
-var errNoLeader = errors.New("it has no leader, and nothing is stored: more than half of its servers must run")
+var errNoLeader = errors.New("it has no leader, and nothing is stored: " + whatServersNeed)
 
 // State asks the stream's leader. Without one it fails.
 func (s *Stream) State(ctx context.Context) (State, error) {
@@ -110,7 +110,7 @@ func (s *Stream) State(ctx context.Context) (State, error) {
 		err = errNoLeader
 	}
 	if err != nil {
-		return State{}, fmt.Errorf("ask for the state of the stream %s: %w", StreamName, err)
+		return State{}, fmt.Errorf("ask for the state of the stream %s: %w", StreamName, explain(err))
 	}
 	state := State{Messages: info.State.Msgs, Bytes: info.State.Bytes, MaxBytes: info.Config.MaxBytes,
 		MaxAge: info.Config.MaxAge}

@@ -152,7 +152,8 @@ func (o *Overview) findStream() {
 	}
 	if len(down) > 0 {
 		o.find(admin.Fail, "servers", strings.Join(down, ", ")+" is down or behind: if another one ends too, no "+
-			"orders are accepted", "look at nats-server there")
+			"orders are accepted", "curl http://127.0.0.1:8222/healthz there says how it is; if its disk is full, "+
+			"make room, then systemctl restart nats-server")
 	} else {
 		o.find(admin.OK, "servers", fmt.Sprintf("%d of %[1]d have every request", len(st.Replicas)+1), "")
 	}

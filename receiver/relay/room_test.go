@@ -1,0 +1,65 @@
+package relay
+
+import (
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ticketrail/queue/logtest"
+	"ticketrail/receiver/relay/natstest"
+)
+
+// TestMoreRoomThanTheServersHaveIsRefusedAndTheLimitOfBeforeStays: a relay that does not start takes no orders.
+func TestMoreRoomThanTheServersHaveIsRefusedAndTheLimitOfBeforeStays(t *testing.T) {
+	dir := t.TempDir()
+	c, err := natstest.New(t.Context(), natstest.Options{Dir: dir, Nodes: 3, Config: func(i int) string {
+		return fmt.Sprintf("jetstream { store_dir: %q, sync_interval: always, max_file_store: 8MB }",
+			filepath.Join(dir, fmt.Sprintf("n%d", i+1)))
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Stop)
+	nc := connect(t, c.URLs()...)
+	o := testOptions(3)
+	o.MaxBytes = 16 << 20
+	if _, err := Open(t.Context(), nc, o); err == nil || !strings.Contains(err.Error(), "nats.max_bytes is more than") {
+		t.Errorf("a new stream: error %v, want one that says what to change", err)
+	}
+	o.MaxBytes = 4 << 20
+	s := openWith(t, nc, o)
+	venue := addVenue(t, s)
+	var log logtest.Log
+	o.MaxBytes, o.MaxAge, o.Logger = 16<<20, o.MaxAge/2, slog.New(slog.NewTextHandler(&log, nil))
+	s = openWith(t, nc, o)
+	accept(t, s, request(venue, "a", "soup"))
+	state, err := s.State(t.Context())
+	if err != nil || state.MaxBytes != 4<<20 || state.MaxAge != o.MaxAge {
+		t.Errorf("the stream has %+v, %v, want the new age and the limit of before", state, err)
+	}
+	if !strings.Contains(log.String(), "nats.max_bytes is not used") {
+		t.Errorf("the log does not say it: %s", &log)
+	}
+}
+
+func TestTheLogSaysOnceWhyRequestsCannotBeStored(t *testing.T) {
+	c := natstest.ForTest(t, 1, nil)
+	var log logtest.Log
+	o := testOptions(1)
+	o.MaxBytes, o.Logger = 8<<10, slog.New(slog.NewTextHandler(&log, nil))
+	s := openWith(t, connect(t, c.URLs()...), o)
+	venue := addVenue(t, s)
+	for i := range 3 {
+		if _, err := s.Accept(t.Context(), request(venue, fmt.Sprint(i), strings.Repeat("x", 9<<10))); err == nil {
+			t.Fatal("a full stream takes an order")
+		}
+	}
+	accept(t, s, request(venue, "a", "soup"))
+	for _, want := range []string{"raise nats.max_bytes", "requests are stored again"} {
+		if n := strings.Count(log.String(), want); n != 1 {
+			t.Errorf("%q is %d times in the log, want once:\n%s", want, n, &log)
+		}
+	}
+}
