@@ -34,8 +34,8 @@ type cloud struct {
 	url     string // the webhook at the load balancer
 }
 
-// newCloud starts a cloud.
-func newCloud(t *testing.T) *cloud {
+// newCloud starts a cloud, after what prepare does with its folders.
+func newCloud(t *testing.T, prepare ...func(*cloud)) *cloud {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "tr")
 	if err != nil {
@@ -60,6 +60,9 @@ func newCloud(t *testing.T) *cloud {
 	c.run(init...)
 	c.wire = newLine(t, c.servers...)
 	c.advertiseWire()
+	for _, f := range prepare {
+		f(c)
+	}
 	c.nodes = natstest.FilesForTest(t, files)
 	conf, err := os.ReadFile(filepath.Join(c.dir, "relay/relay.yaml"))
 	if err != nil {
