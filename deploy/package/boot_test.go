@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -69,14 +70,19 @@ func boot(t *testing.T, files string) *box {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
+	b := &box{t: t}
 	t.Cleanup(func() {
-		c.Process.Kill()
+		// The container's systemd outlives nspawn that is killed, and nspawn ends after its systemd.
+		if leader, err := strconv.Atoi(b.leader); err == nil {
+			syscall.Kill(leader, syscall.SIGKILL)
+		} else {
+			c.Process.Kill()
+		}
 		c.Wait()
 		if t.Failed() {
 			t.Logf("the console:\n%s", console)
 		}
 	})
-	b := &box{t: t}
 	b.until("the container has a systemd", func() bool {
 		children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", c.Process.Pid))
 		b.leader = strings.TrimSpace(string(children))
@@ -93,22 +99,32 @@ func boot(t *testing.T, files string) *box {
 	return b
 }
 
+// debs are the packages that bootWith has built, by version. The race detector makes a build last a minute.
+var debs = map[string][]byte{}
+
 // bootWith boots a box that sees in /mnt, which is the folder files, two versions of the package, old.deb and new.deb,
 // and a configuration. The programs that a test builds afterwards run without the libraries of this machine.
 func bootWith(t *testing.T, config string) (b *box, files string) {
 	t.Helper()
 	files = t.TempDir()
-	if err := os.Chmod(files, 0o755); err != nil {
+	err := os.Chmod(files, 0o755)
+	if err != nil {
 		t.Fatal(err)
 	}
 	b = boot(t, files)
-	for name, version := range map[string]string{"old.deb": "1.0", "new.deb": "1.1"} {
-		if err := os.Rename(built(t, version), filepath.Join(files, name)); err != nil {
-			t.Fatal(err)
+	for _, version := range []string{"1.0", "1.1"} {
+		if debs[version] == nil {
+			if debs[version], err = os.ReadFile(built(t, version)); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
-	if err := os.WriteFile(filepath.Join(files, "ticketrail.yaml"), []byte(config), 0o644); err != nil {
-		t.Fatal(err)
+	for name, text := range map[string][]byte{
+		"old.deb": debs["1.0"], "new.deb": debs["1.1"], "ticketrail.yaml": []byte(config),
+	} {
+		if err := os.WriteFile(filepath.Join(files, name), text, 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 	t.Setenv("CGO_ENABLED", "0")
 	return b, files
