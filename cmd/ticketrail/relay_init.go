@@ -65,26 +65,26 @@ with an address of this machine it runs from DIR.`,
 func (c *cli) showRelayNext(dir string, s relay.Setup, folders []string) error {
 	var b strings.Builder
 	line := func(format string, args ...any) { b.WriteString(c.line(fmt.Sprintf(format, args...))) }
-	conf := "/etc/ticketrail/relay.yaml"
+	conf := filepath.Join(dir, relay.RelayFolder, "relay.yaml")
 	line("wrote %s", dir)
 	line("")
 	if s.Nodes[0].Local() {
-		conf = filepath.Join(dir, relay.RelayFolder, "relay.yaml")
 		line("This is a trial on this machine. Run, each in a terminal of its own:")
 		for _, f := range folders {
 			line("  nats-server -c %s", filepath.Join(f, "nats-server.conf"))
 		}
 		line("  ticketrail relay --config %s", conf)
 	} else {
-		line("1. Copy the files of each folder to /etc/nats on its server, for the user that runs nats-server alone:")
+		line("The units, the load balancer and each step are in /usr/share/doc/ticketrail/relay.md. In short:")
+		line("1. On each server, copy the files of its folder to /etc/nats, readable for the user nats alone:")
 		for i, f := range folders {
 			line("  %s: %s", s.Nodes[i].Host, f)
 		}
-		line("Open to all: port %d. Open to each other: port %d. Then start nats-server -c /etc/nats/nats-server.conf",
-			s.Nodes[0].Port, s.Nodes[0].ClusterPort())
-		line("2. Copy the files of %s to /etc/ticketrail on each relay, for the user that runs ticketrail, and run:",
-			filepath.Join(dir, relay.RelayFolder))
-		line("  ticketrail relay")
+		line("Open port %d to all and port %d to each other. Then:", s.Nodes[0].Port, s.Nodes[0].ClusterPort())
+		line("  systemctl enable --now nats-server")
+		line("2. Change the addresses in %s, copy the folder %s to each relay, and there:", conf, filepath.Dir(conf))
+		line("  install -m640 -g ticketrail %s/* /etc/ticketrail/", relay.RelayFolder)
+		line("  systemctl enable --now ticketrail-relay")
 	}
 	line("")
 	line("Then add a venue, and look whether all is well:")

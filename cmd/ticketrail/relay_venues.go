@@ -168,8 +168,9 @@ func (c *cli) showAdded(conf *config.Relay, v store.Venue, secret, file string, 
 
 // boxLines are for the configuration of the box.
 func (c *cli) boxLines(conf *config.Relay, id, file string) string {
-	text := "\n" + c.line(fmt.Sprintf("Copy %s to /etc/ticketrail/relay.creds on the box, readable for ticketrail "+
-		"alone, and write into its configuration:", file)) + "source:\n  nats:\n"
+	text := "\n" + c.line("Copy "+file+" to the box, and there:") +
+		c.line("  install -m640 -g ticketrail "+filepath.Base(file)+" /etc/ticketrail/relay.creds") +
+		c.line("Write into its configuration:") + "source:\n  nats:\n"
 	for _, u := range conf.NATS.URLs {
 		text += "    - " + singleLine(u) + "\n"
 	}

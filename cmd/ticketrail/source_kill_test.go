@@ -143,7 +143,7 @@ func TestStatusAndDoctorSayWhatIsWrongWithTheRelay(t *testing.T) {
 	k.wantText("doctor", "FAIL relay no order can be fetched: stat "+creds)
 	move(away, creds) // the daemon reads it by itself
 	k.wantText("status", "nothing waits there; it heard of this box")
-	k.wantText("doctor", "OK relay "+cloud.url+" answers: 0 orders of this box wait there")
+	k.wantText("doctor", "OK relay "+cloud.url+" answers; orders of this box that wait there: 0")
 	cloud.open(false)
 	k.wantText("doctor", "FAIL relay "+cloud.url+" refuses the credentials")
 	k.wantText("status", "the relay refuses the credentials: make new ones there")

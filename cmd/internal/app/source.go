@@ -14,7 +14,6 @@ import (
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/natsaccess"
 	"ticketrail/config"
-	"ticketrail/queue/ticket"
 	"ticketrail/receiver"
 	"ticketrail/receiver/relay"
 )
@@ -230,17 +229,20 @@ func (s *source) findings(now time.Time, zone *time.Location) []admin.Finding {
 	if !st.Reported.IsZero() {
 		heard = fmt.Sprintf("; it heard of this box %s ago", admin.Age(now.Sub(st.Reported)))
 	}
-	waiting := ticket.Plural(int(st.Behind), "order") + " of it"
+	waiting := "1 order waits"
+	if st.Behind != 1 {
+		waiting = fmt.Sprintf("%d orders wait", st.Behind)
+	}
 	switch {
 	case st.Asked.IsZero() && now.Sub(st.Down) < connectingFor:
 		f.Level, f.Text = admin.Warn, "connecting"
 	case st.Err != nil && st.Oldest > 0: // one is in hand, so the relay is there
-		f.Text = fmt.Sprintf("%s wait there, because this box cannot take them: %v", waiting, st.Err)
+		f.Text = fmt.Sprintf("%s there, because this box cannot take them: %v", waiting, st.Err)
 		f.Do = "nothing is lost; make room or wait: ticketrail printers list shows what waits, df how full the disk is"
 	case st.Err != nil:
 		f.Text = fmt.Sprintf("no order can be fetched since %s: %v", clockTime(st.Down, now, zone), st.Err)
 		if st.Behind > 0 {
-			f.Text += fmt.Sprintf("; %s waited there by then", waiting)
+			f.Text += fmt.Sprintf("; orders that waited there by then: %d", st.Behind)
 		}
 		f.Text += heard
 		f.Do = "the relay keeps the orders; look at the internet connection and at ticketrail doctor"
@@ -250,12 +252,12 @@ func (s *source) findings(now time.Time, zone *time.Location) []admin.Finding {
 		}
 	case !st.Since.IsZero() && now.Sub(st.Since) > behindFor:
 		f.Level = admin.Warn
-		f.Text = fmt.Sprintf("%s wait there, since %s: they are being fetched", waiting, clockTime(st.Since, now, zone))
+		f.Text = fmt.Sprintf("%s there, since %s, and being fetched", waiting, clockTime(st.Since, now, zone))
 	default:
 		f.Level = admin.OK
 		f.Text = "connected to " + st.Server + ", nothing waits there"
 		if st.Behind > 0 {
-			f.Text = fmt.Sprintf("connected to %s, %s wait there", st.Server, waiting)
+			f.Text = fmt.Sprintf("connected to %s, %s there", st.Server, waiting)
 		}
 		f.Text += heard
 	}

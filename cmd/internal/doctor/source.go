@@ -11,7 +11,6 @@ import (
 	"ticketrail/cmd/internal/natsaccess"
 	"ticketrail/config"
 	"ticketrail/printer/layout"
-	"ticketrail/queue/ticket"
 	"ticketrail/receiver/relay"
 )
 
@@ -78,6 +77,5 @@ func serverFinding(ctx context.Context, s config.Source, address string) admin.F
 	if err != nil {
 		return fail("relay", address+": "+layout.Clean(err.Error()), "see ticketrail relay status on the relay")
 	}
-	return fine("relay", fmt.Sprintf("%s answers: %s of this box wait there", address,
-		ticket.Plural(int(waiting), "order")))
+	return fine("relay", fmt.Sprintf("%s answers; orders of this box that wait there: %d", address, waiting))
 }
