@@ -112,8 +112,8 @@ func clean(msg string) string {
 	}, msg)
 }
 
-// hasProblem reports whether the value at path, or what contains it, has a problem. One whose key is mistyped has: that
-// it is missing is the same mistake.
+// hasProblem reports whether the value at path, or what contains it, has a problem. A
+// missing key that was mistyped counts too: both are the same mistake.
 func (f *findings) hasProblem(path string) bool {
 	return slices.ContainsFunc(f.problems, func(p Problem) bool { return within(path, p.Path) }) ||
 		slices.ContainsFunc(f.meant, func(key string) bool { return within(path, key) })

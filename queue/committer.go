@@ -283,8 +283,8 @@ func (q *Queue) untilReopen() <-chan time.Time {
 }
 
 // untilSpaceCheck fires when a full disk is to be checked again: a person who has just deleted
-// files wants to know whether that was enough. What else is stored meanwhile does not put it off: an order of a relay
-// that waits for space may be tried again more often than that.
+// files wants to know whether that was enough. Other writes do not postpone it: an order of a relay that waits for
+// space may be tried again more often than that.
 func (q *Queue) untilSpaceCheck() <-chan time.Time {
 	if !q.space.isFull.Load() {
 		q.nextSpaceCheck = time.Time{}

@@ -58,6 +58,9 @@ func TestARealFullDiskStopsAcceptingNeverPrinting(t *testing.T) {
 	fill()
 	t.Logf("full after %d requests", n)
 	wantErr(t, q.Ready(), ErrStorageFull)
+	if err := q.Ready(); !strings.Contains(err.Error(), " MB are needed") {
+		t.Errorf("%v does not say how much room is needed", err)
+	}
 	q.wantDuplicate(order(id(0), "grill"))
 	for err == nil {
 		_, err = f.Write(make([]byte, 64<<10))

@@ -184,7 +184,7 @@ func (q *Queue) Ready() error {
 	case q.storageErr != nil:
 		return q.storageErr
 	case q.space.isFull.Load():
-		return ErrStorageFull
+		return q.space.full(q.reusable())
 	}
 	return q.named()
 }

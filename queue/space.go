@@ -2,6 +2,7 @@ package queue
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -69,7 +70,7 @@ func (q *Queue) reusable() int64 {
 func (s *space) checkFull(reusable int64) bool {
 	free, err := freeBytes(s.dir)
 	free += reusable
-	resume := 2*minFree + s.missingReserve()
+	resume := s.needed()
 	if err != nil {
 		return s.isFull.Load() // unknown: the next commit will show it
 	}
@@ -83,6 +84,18 @@ func (s *space) checkFull(reusable int64) bool {
 		s.log.Info("disk has free space again; new requests are accepted", "free_bytes", free)
 	}
 	return s.isFull.Load()
+}
+
+// needed is how many bytes must be free before new requests are accepted again.
+func (s *space) needed() int64 { return 2*minFree + s.missingReserve() }
+
+// full is [ErrStorageFull] with how much room a person must make. Safe for concurrent use.
+func (s *space) full(reusable int64) error {
+	free, err := freeBytes(s.dir)
+	if free += reusable; err != nil || free >= s.needed() { // there is room: the next check will see it
+		return ErrStorageFull
+	}
+	return fmt.Errorf("%w: %d MB are free, %d MB are needed", ErrStorageFull, free/1e6, s.needed()/1e6+1)
 }
 
 // missingReserve is how many bytes the reserve will take from the free space.

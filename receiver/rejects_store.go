@@ -53,8 +53,8 @@ func (r *Rejects) has(one Reject) bool {
 	})
 }
 
-// undo takes back what add has done, the number too: of a body that is tried again on a full disk, pieces may be
-// stored, and the next attempt writes over them.
+// undo takes back what add has done. It frees the number too: pieces of a body that did not fit may be on the disk, and
+// the next attempt writes over them.
 func (r *Rejects) undo(added StoredReject, dropped []StoredReject) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

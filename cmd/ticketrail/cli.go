@@ -116,7 +116,8 @@ Exit codes:
 	root.CompletionOptions.HiddenDefaultCmd = true
 	f := root.PersistentFlags()
 	// The same default as in the systemd unit: on an installed box no command needs the flag.
-	f.StringVar(&c.config, "config", "/etc/ticketrail/ticketrail.yaml", "configuration `file`")
+	f.StringVar(&c.config, "config", "/etc/ticketrail/ticketrail.yaml",
+		"configuration `file`, of relay commands "+relayConfig)
 	f.StringVar(&c.socket, "socket", "",
 		"admin `socket` of the running daemon (default: admin.socket of the configuration)")
 	root.AddCommand(

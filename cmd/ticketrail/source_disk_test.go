@@ -69,8 +69,9 @@ func TestABoxWithAFullDiskLeavesOrdersAtTheRelayUntilThereIsRoom(t *testing.T) {
 	send("b", 30)
 
 	k.wantText("status", "wait there, because this box cannot take them")
-	k.wantText("status", "the disk is full ("+mount+")")
-	k.wantText("doctor", "the disk is full ("+mount+") to fix: delete something there")
+	k.wantText("status", "the disk is full: ")
+	k.wantText("status", " MB are needed ("+mount+")")
+	k.wantText("doctor", " MB are needed ("+mount+") to fix: delete something there")
 	k.wantText("doctor", "orders of this box that wait there: 31")
 	for _, want := range []string{"\nticketrail_source_up 0\n", "\nticketrail_queue_storage_full 1\n"} {
 		if err := eventually(func() error { return hasMetric(metrics, want) }); err != nil {

@@ -47,8 +47,9 @@ var (
 const whatServersNeed = "more than half of the NATS servers must run, with JetStream on. On each, " +
 	"curl http://127.0.0.1:8222/healthz says how it is; after a full disk, make room and restart nats-server"
 
-// isNoAnswer: without JetStream on most servers a question has no answer, or none that says why, and a message no
-// stream. What is refused as known and is not stored is on its way to a quorum that is not there.
+// isNoAnswer reports whether err looks like a missing quorum. Without JetStream on most servers, a question gets no
+// answer or an error without a reason, and a publish finds no stream. A message that is refused as known, but is not
+// stored, waits for a quorum.
 func isNoAnswer(err error) bool {
 	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
 		return api.ErrorCode == codeUnavailable || api.ErrorCode == codeStoreFailed
@@ -75,40 +76,39 @@ func explain(err error) error {
 // content under a known id both are stored, and the box decides what of the second one prints.
 func (s *Stream) Accept(ctx context.Context, r ticket.Request) (ticket.Receipt, error) {
 	receipt, err := s.accept(ctx, r)
-	s.trouble.tell(s.log, err)
+	s.outage.tell(s.log, err)
 	if err != nil {
 		return ticket.Receipt{}, fmt.Errorf("store request %.64q: %w", r.ID, err)
 	}
 	return receipt, nil
 }
 
-// A trouble is why requests cannot be stored. The caller is told a code alone, so the log says the rest: once, and not
-// for each request.
-type trouble struct {
+// An outage logs why requests cannot be stored, because the caller is only told a code: once, and not for each request.
+type outage struct {
 	is   atomic.Bool
 	mu   sync.Mutex // guards the fields below
 	code receiver.Code
 	at   time.Time // when it was last logged
 }
 
-// troubleEvery is how often the same is logged at most.
-const troubleEvery = time.Minute
+// outageEvery is how often the same code is logged at most.
+const outageEvery = time.Minute
 
-func (t *trouble) tell(log *slog.Logger, err error) {
+func (o *outage) tell(log *slog.Logger, err error) {
 	if err == nil {
-		if t.is.CompareAndSwap(true, false) {
+		if o.is.CompareAndSwap(true, false) {
 			log.Info("requests are stored again")
 		}
 		return
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	code := Classify(err)
-	if code == t.code && time.Since(t.at) < troubleEvery {
+	if code == o.code && time.Since(o.at) < outageEvery {
 		return
 	}
-	t.code, t.at = code, time.Now()
-	t.is.Store(true)
+	o.code, o.at = code, time.Now()
+	o.is.Store(true)
 	log.Error("requests cannot be stored, and are answered 503", "code", code, "err", err)
 }
 

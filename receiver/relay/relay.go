@@ -72,7 +72,7 @@ type Stream struct {
 	log     *slog.Logger
 	metrics *metrics
 	refused keeper
-	trouble trouble
+	outage  outage
 }
 
 // Open creates the stream and the buckets, or checks and updates those that are there. It fails while no server is
