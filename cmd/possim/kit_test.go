@@ -35,6 +35,7 @@ func integrate(t *testing.T, start func(dir, host string) (command, webhook stri
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { os.RemoveAll(dir) }) // after those of start, which read it
 	host := fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254))
 	command, webhook := start(dir, host)
 	i := &integration{dir: dir, url: webhook, printer: host + ":9100", restart: filepath.Join(dir, "restart.sh")}
@@ -50,7 +51,6 @@ func integrate(t *testing.T, start func(dir, host string) (command, webhook stri
 		if log, _ := os.ReadFile(filepath.Join(dir, "log")); t.Failed() {
 			t.Logf("its log:\n%s", log)
 		}
-		os.RemoveAll(dir)
 	})
 	if out, err := exec.Command("sh", i.restart).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)

@@ -66,7 +66,11 @@ fallback: grill
 `, node, box+".creds", box+".s", box+".db", venue, host))
 			script += fmt.Sprintf("[ -f %[1]s.pid ] && kill -9 $(cat %[1]s.pid)\n%s serve --config %[1]s.yaml &\n"+
 				"echo $! >%[1]s.pid\n", box, exe)
-			t.Cleanup(func() { _ = exec.Command("sh", "-c", "kill -9 $(cat "+box+".pid)").Run() })
+			t.Cleanup(func() {
+				if out, err := exec.Command("sh", "-c", "kill -9 $(cat "+box+".pid)").CombinedOutput(); err != nil {
+					t.Errorf("a box is left running: %v: %s", err, out)
+				}
+			})
 		}
 		write(filepath.Join(dir, "all.sh"), script+fmt.Sprintf("exec %s relay --config %s\n", exe, conf))
 		return "sh " + filepath.Join(dir, "all.sh"), "http://" + host + ":8443/webhooks/print"
