@@ -17,122 +17,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestPlainHTTPIsForLoopbackUnlessInsecureIsSet(t *testing.T) {
-	const plain = " is not a loopback address, and orders would be sent unencrypted; set receiver.tls, listen on " +
-		"127.0.0.1 behind a proxy or tunnel, or set receiver.insecure: true"
-	for listen, want := range map[string]string{
-		"127.0.0.1:8443":   "",
-		"127.9.9.9:1":      "",
-		"[::1]:8443":       "",
-		"localhost:8443":   "",
-		"127.0.0.1:0":      "",
-		"0.0.0.0:8443":     "0.0.0.0:8443" + plain,
-		":8443":            ":8443" + plain,
-		"[::]:8443":        "[::]:8443" + plain,
-		"192.168.1.5:8443": "192.168.1.5:8443" + plain,
-		"8443":             `"8443" is not an address and a port; for example 127.0.0.1:8443`,
-		"127.0.0.1":        `"127.0.0.1" is not an address and a port; for example 127.0.0.1:8443`,
-		"127.0.0.1:http":   `"127.0.0.1:http" has no port between 1 and 65535`,
-		"127.0.0.1:65536":  `"127.0.0.1:65536" has no port between 1 and 65535`,
-		"box.local:8443":   `"box.local" is a name, not an address; write it as 127.0.0.1:8443 or 192.168.1.5:8443`,
-	} {
-		text := "receiver: { listen: \"" + listen + "\" }\n"
-		if want == "" {
-			mustLoad(t, good+text)
-			continue
-		}
-		wantProblem(t, text, "receiver.listen: "+want)
-		if strings.HasSuffix(want, plain) {
-			mustLoad(t, good+"receiver: { insecure: true, listen: \""+listen+"\" }\n")
-		}
-	}
-}
-
-func TestMetricsCannotUseTheWebhooksPort(t *testing.T) {
-	mustLoad(t, good+"metrics: { listen: \"\" }\n")
-	mustLoad(t, good+"metrics: { listen: \"127.0.0.2:8443\" }\n")
-	wantProblem(t, "metrics: { listen: \":8443\" }\n",
-		`metrics.listen: ":8443" is already used by receiver.listen; use a different port`)
-	c := mustLoad(t, good+"metrics: { listen: \":9321\" }\n")
-	want := []string{`line 8: metrics.listen: ":9321" may be reachable from the internet, and needs no password`}
-	if diff := cmp.Diff(want, c.Warnings); diff != "" {
-		t.Error(diff)
-	}
-}
-
-func TestEveryKeyOfTheReceiverIsChecked(t *testing.T) {
-	for more, want := range map[string]string{
-		"path: /": "path: is not a plain path of letters, digits and . _ ~ - between single slashes; for example " +
-			"/webhooks/print",
-		"path: /a/../b": "path: is not a plain path of letters, digits and . _ ~ - between single slashes; " +
-			"for example " +
-			"/webhooks/print",
-		"path: /a/:id": "path: is not a plain path of letters, digits and . _ ~ - between single slashes; " +
-			"for example " +
-			"/webhooks/print",
-		"path: /a/": "path: is not a plain path of letters, digits and . _ ~ - between single slashes; for example " +
-			"/webhooks/print",
-		"headers: { venue: \"x y\" }": `headers.venue: "x y" is not a valid header name`,
-		"headers: { venue: Authorization }": `headers.venue: "Authorization" is a standard HTTP header; use a ` +
-			`header of the service`,
-		"headers: { venue: X-Svc-Device-Id }": "headers.device: is also the header of the venue; use a different one",
-		"trusted_proxies: [\"0.0.0.0/0\"]": "trusted_proxies: 0.0.0.0/0 would trust every client; use the " +
-			"network of the proxy",
-		"allow_from: [proxy]": `allow_from[0]: "proxy" is not a network; for example 192.168.1.0/24 or 10.0.0.7`,
-		"allow_from: [\"::ffff:10.0.0.0/104\"]": `allow_from[0]: "::ffff:10.0.0.0/104" is an IPv4-mapped IPv6 ` +
-			`network; write it as IPv4`,
-		"max_connections: 0":          "max_connections: 0 is not between 1 and 10000",
-		"conflict: print":             `conflict: "print" is not one of add and report`,
-		"schema: Strict":              `schema: "Strict" is not one of lenient and strict; did you mean strict?`,
-		"tls: { client_ca_file: /x }": "tls.cert_file: is missing; cert_file and key_file are required together",
-		"tls: { cert_file: /x/c, key_file: /dev/zero }": "tls.cert_file: /x/c: no such file or directory; " +
-			"correct the path or create the " +
-			"file\nreceiver.tls.key_file: /dev/zero is not a regular file",
-	} {
-		want = strings.ReplaceAll("receiver."+want, "\n", "\x00")
-		wantProblems(t, good+"receiver: { "+more+" }\n", strings.Split(want, "\x00")...)
-	}
-}
-
-func TestVenuesPrintersAndRoutesAreChecked(t *testing.T) {
-	const id = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a1"
-	venue := func(s string) string { return "{ id: " + id + "2, name: V, timezone: UTC, " + s + " }" }
-	printer := func(s string) string { return "{ name: p, address: \"tcp://h:1\", " + s + " }" }
-	file := func(v, p, rest string) string {
-		return "venues: [" + v + "]\nprinters: [" + p + "]\nfallback: p\n" + rest
-	}
-	for _, c := range []struct{ text, want string }{
-		{file(venue("")+", {id: "+strings.ToUpper(id)+"2, name: W, timezone: UTC}", printer(""), ""),
-			`venues[1].id: "` + id + `2" is already used by venues[0]`},
-		{file("{ id: "+id+"2, timezone: UTC }", printer(""), "routes: [{venue: X, to: [p]}]\n"),
-			"venues[0].name: is missing"},
-		{file(venue("fallback: q"), printer(""), ""), `venues[0].fallback: there is no station "q"; defined: p`},
-		{file(venue("devices: [\" a\"]"), printer(""), ""),
-			`venues[0].devices[0]: " a" is blank or begins or ends with a space`},
-		{file(venue("devices: [a, ]"), printer("")+", {name: P, address: \"tcp://h:2\"}", ""),
-			`printers[1].name: "P" is already used by printers[0]`},
-		{file(venue(""), printer("")+", {name: \"a\\u0007\", address: \"tcp://h:2\"}", ""),
-			`printers[1].name: "a\a" contains non-printable characters`},
-		{file(venue(""), printer("")+", {name: ../etc, address: \"tcp://h:2\"}", ""),
-			`printers[1].name: "../etc" is not a valid name; use letters A to Z, digits, spaces and . _ - and ` +
-				`begin with a letter or digit`},
-		{file(venue(""), printer("")+", {name: "+strings.Repeat("x", 65)+", address: \"tcp://h:2\"}", ""),
-			`printers[1].name: "` + strings.Repeat("x", 65) + `" has 65 characters; at most 64 are allowed`},
-		{file(venue(""), printer("columns: 12"), ""), "printers[0].columns: 12 is not a width; use 48, 42 or 32"},
-		{file(venue(""), printer("expire_after: 1s"), ""), "printers[0].expire_after: 1s is less than 1m"},
-		{file(venue(""), printer("hold_for: 25h"), ""), "printers[0].hold_for: 25h is more than 24h"},
-		{file(venue(""), printer("backup: q"), ""), `printers[0].backup: there is no station "q"; defined: p`},
-		{file(venue(""), printer(""), "routes: [{to: [p, p]}]\n"), `routes[0].to[1]: "p" is listed twice`},
-		{file(venue(""), printer(""), "routes: [{venue: w, to: [p]}]\n"),
-			`routes[0].venue: there is no venue "w"; defined: V`},
-		{file(venue(""), "oops", ""), `printers[0]: expected keys with values, got "oops"`},
-		{file(venue(""), "", ""), "printers: there are no stations; configure at least one printer, " +
-			"screen, kds or log"},
-	} {
-		wantProblems(t, c.text, c.want)
-	}
-}
-
 func TestFindingsOfOtherPackagesAreReportedWithTheRest(t *testing.T) {
 	also := func(c *Config) []Problem {
 		return []Problem{{Path: "printers[0].profile", Msg: c.Printers[0].Profile + " is unknown"},
@@ -294,14 +178,6 @@ log: { format: json }
 	}
 }
 
-func TestNoFileIsUsedTwice(t *testing.T) {
-	wantProblem(t, "storage: { path: /x }\nadmin: { socket: /x }\n",
-		"admin.socket: is also storage.path; use a different file")
-	wantProblem(t, "admin: { socket: /"+strings.Repeat("x", 107)+" }\n",
-		"admin.socket: \"/"+strings.Repeat("x", 79)+"\"… has 108 bytes; the path of a socket has at most 107")
-	wantProblem(t, "storage: { path: \"\" }\n", `storage.path: "" is not a file name`)
-}
-
 func TestRelativeFileNamesAreRelativeToTheFile(t *testing.T) {
 	c, err := Parse("/srv/kitchen/t.yaml", []byte(good+"storage: { path: t.db }\nadmin: { socket: run/s }\n"))
 	if err != nil {
@@ -312,16 +188,7 @@ func TestRelativeFileNamesAreRelativeToTheFile(t *testing.T) {
 	}
 }
 
-func TestAnEntryOfTheAlarmsMustBeginWithALetter(t *testing.T) {
-	const use = ` does not begin with a letter; write a word or a phrase, "*word" to find it inside words too, ` +
-		`or -phrase for an exception`
-	for entry, want := range map[string]string{
-		`"!nuts"`: `"!nuts"` + use, `""`: `""` + use, `"*"`: `"*"` + use, `"-*"`: `"-*"` + use,
-		`" nut"`:                 `" nut"` + use,
-		strings.Repeat("n", 101): `"` + strings.Repeat("n", 80) + `"… has 101 bytes; at most 100 are allowed`,
-	} {
-		wantProblem(t, "ticket: { alarms: [nuts, "+entry+"] }\n", "ticket.alarms[1]: "+want)
-	}
+func TestTheAlarmsOfTheFileReplaceTheDefaults(t *testing.T) {
 	wantProblem(t, "ticket: { alarms: ["+strings.Repeat("n, ", 1001)+"] }\n",
 		"ticket.alarms: has 1001 entries; at most 1000 are allowed")
 	c := mustLoad(t, good+`ticket: { alarms: ["*nut", -nut free, "-*donut", 坚果, 🥜, 14 allergens] }`+"\n")

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ticketrail/deploy/slow"
 )
 
 func TestTheEnvironmentOverridesTheFileAndTheFileTheDefault(t *testing.T) {
@@ -111,7 +113,7 @@ func TestAnUnknownVariableWithOurPrefixIsAnError(t *testing.T) {
 }
 
 func TestVariablesOfOurOwnTestsAreIgnored(t *testing.T) {
-	t.Setenv("TICKETRAIL_TEST_ALL", "1")
+	t.Setenv(slow.Switch, "1")
 	mustLoad(t, good)
 }
 

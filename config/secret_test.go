@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,15 +14,6 @@ const (
 	one = "abcdefghij0123456789-_"
 	two = "ZYXWVUTSRQ0123456789-_"
 )
-
-func secretFile(t *testing.T, text string, mode os.FileMode) string {
-	t.Helper()
-	name := filepath.Join(t.TempDir(), "webhook")
-	if err := os.WriteFile(name, []byte(text), mode); err != nil {
-		t.Fatal(err)
-	}
-	return name
-}
 
 func TestASecretIsAlwaysShownAsAsterisks(t *testing.T) {
 	s := Secret{one}

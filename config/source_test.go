@@ -42,26 +42,6 @@ func TestASourceIsOfTheOnlyVenueOrOfTheOneThatItNames(t *testing.T) {
 	}
 }
 
-func TestAnUnusableSourceIsRefused(t *testing.T) {
-	for source, want := range map[string]string{
-		"{ creds_file: x }": "source.nats: is missing; for example [tls://",
-		"{ venue: x }":      "source.nats: is missing",
-		"{ nats: [\"tls://a:4222\"], venue: Harbour Grill }": "source.creds_file: is missing; ticketrail " +
-			"relay venues add makes",
-		"{ creds_file: x, nats: [\"tls://a\"] }":             "source.nats[0]: is not of the form tls://HOST:PORT",
-		"{ creds_file: x, nats: [\"tls://a:0\"] }":           "source.nats[0]: is not of the form",
-		"{ creds_file: x, nats: [\"tls://:4222\"] }":         "source.nats[0]: is not of the form",
-		"{ creds_file: x, nats: [\"nats://a:4222\"] }":       "source.nats[0]: is not of the form",
-		"{ creds_file: x, nats: [\"tls://a:1\", \"b:1\"] }":  "source.nats[1]: is not of the form",
-		"{ creds_file: x, nats: [\"tls://u:hunter2@a:1\"] }": "source.nats[0]: is not of the form",
-		"{ creds_file: x, nats: [\"tls://a:1/x\"] }":         "source.nats[0]: is not of the form",
-		"{ nats: [\"tls://a:1\"], creds_file: x, venue: Other }": `source.venue: "Other" is not the id or the name ` +
-			`of a venue`,
-	} {
-		wantOne(t, good+"source: "+source+"\n", want)
-	}
-}
-
 func TestACredentialsFileThatCannotBeReadIsAWarning(t *testing.T) {
 	c := mustLoad(t, good+"source: { nats: [\"tls://a:1\"], creds_file: /gone }\n")
 	if len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], CannotFetch+"/gone: no such file") {

@@ -18,50 +18,36 @@ import (
 	"ticketrail/deploy"
 )
 
-func load(t *testing.T) *config.Config {
-	t.Helper()
-	c, err := config.Load("ticketrail.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
-func TestTheConfigurationLoadsWithoutAWarning(t *testing.T) {
-	if c := load(t); len(c.Warnings) > 0 {
+func TestTheConfigurationStatesTheDefaults(t *testing.T) {
+	c := load(t)
+	if len(c.Warnings) > 0 {
 		t.Errorf("warnings: %q", c.Warnings)
 	}
-}
 
-func TestTheConfigurationStatesTheDefaults(t *testing.T) {
-	got, want := *load(t), config.Default()
-	got.Venues, got.Printers, got.Screens, got.KDS, got.Routes, got.Fallback = nil, nil, nil, nil, nil, ""
-	got.Notify.To, got.Logs = nil, nil
-	comparable := cmpopts.EquateComparable(netip.Prefix{}, config.Secret{})
-	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), comparable); diff != "" {
-		t.Error(diff)
-	}
-	for _, got := range load(t).Printers {
-		want := config.DefaultPrinter()
-		want.Name, want.Address, want.Columns, want.Confirm = got.Name, got.Address, got.Columns, got.Confirm
-		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+	printer, screen, display := config.DefaultPrinter(), config.DefaultScreen(), config.DefaultKDS()
+	compare := func(got, want any) {
+		t.Helper()
+		comparable := cmpopts.EquateComparable(netip.Prefix{}, config.Secret{})
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), comparable); diff != "" {
 			t.Error(diff)
 		}
 	}
-	for _, got := range load(t).Screens {
-		want := config.DefaultScreen()
-		want.Name, want.Title, want.Mode, want.Of, want.Backup = got.Name, got.Title, got.Mode, got.Of, got.Backup
-		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
-			t.Error(diff)
-		}
+	for _, got := range c.Printers {
+		got.Name, got.Address, got.Columns, got.Confirm = "", "", printer.Columns, printer.Confirm
+		compare(got, printer)
 	}
-	for _, got := range load(t).KDS {
-		want := config.DefaultKDS()
-		want.Name, want.URL = got.Name, got.URL
-		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
-			t.Error(diff)
-		}
+	for _, got := range c.Screens {
+		got.Name, got.Title, got.Mode, got.Of, got.Backup = "", "", screen.Mode, nil, screen.Backup
+		compare(got, screen)
 	}
+	for _, got := range c.KDS {
+		got.Name, got.URL = "", display.URL
+		compare(got, display)
+	}
+
+	c.Venues, c.Printers, c.Screens, c.KDS, c.Routes, c.Fallback = nil, nil, nil, nil, nil, ""
+	c.Notify.To, c.Logs = nil, nil
+	compare(*c, config.Default())
 }
 
 func TestEveryKeyIsInTheConfigurationWithAComment(t *testing.T) {
@@ -145,4 +131,14 @@ func TestEveryFileToInstallIsEmbedded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// load loads the configuration as the daemon does.
+func load(t *testing.T) *config.Config {
+	t.Helper()
+	c, err := config.Load("ticketrail.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }

@@ -10,23 +10,9 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"ticketrail/deploy/slow"
 )
-
-type rule struct {
-	Alert, Expr         string
-	Labels, Annotations map[string]string
-}
-
-const relayRules = "relay/ticketrail-relay.rules.yml"
-
-func rulesOfTheRelay(t *testing.T) []rule {
-	t.Helper()
-	var file struct{ Groups []struct{ Rules []rule } }
-	if err := yaml.Unmarshal([]byte(read(t, relayRules)), &file); err != nil {
-		t.Fatal(err)
-	}
-	return file.Groups[0].Rules
-}
 
 func TestEveryAlertOfTheRelayHasARunbookAndEveryRunbookItsAlert(t *testing.T) {
 	var rules, sections []string
@@ -45,6 +31,64 @@ func TestEveryAlertOfTheRelayHasARunbookAndEveryRunbookItsAlert(t *testing.T) {
 	if !slices.Equal(rules, sections) {
 		t.Errorf("the alerts are %v, the runbooks %v", rules, sections)
 	}
+}
+
+func TestEachAlertOfTheRelayFiresOnceForItsCauseNotBeforeItsLimitAndClears(t *testing.T) {
+	slow.Test(t, "promtool")
+	dir := t.TempDir()
+	var b strings.Builder
+	b.WriteString("rule_files: [ rules.yml ]\nevaluation_interval: 1m\ntests:\n")
+	const none, once = "[]", "[ { labels: '{}', value: 1 } ]"
+	expect := func(alert string, series []string, alerts map[int]string) {
+		if len(series) == 0 {
+			t.Errorf("%s has no series here", alert)
+		}
+		b.WriteString("  - interval: 1m\n    input_series:\n")
+		for _, s := range series {
+			name, values, _ := strings.Cut(s, " ")
+			fmt.Fprintf(&b, "      - { series: '%s', values: '%s' }\n", name, values)
+		}
+		b.WriteString("    promql_expr_test:\n")
+		for at, want := range alerts {
+			fmt.Fprintf(&b, "      - { expr: 'count(ALERTS{alertname=%q, alertstate=\"firing\"})', eval_time: %dm, "+
+				"exp_samples: %s }\n", alert, at, want)
+		}
+	}
+	for _, r := range rulesOfTheRelay(t) {
+		limit := relayLimits[r.Alert]
+		expect(r.Alert, relayCauses[r.Alert], map[int]string{118: once, 238: none})
+		expect(r.Alert, limit.series, map[int]string{limit.minute - 1: none, limit.minute: once})
+	}
+	for name, text := range map[string]string{"rules.yml": read(t, relayRules), "test.yml": b.String()} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rules := filepath.Join(dir, "rules.yml")
+	if out, err := run(t, "promtool", "check", "rules", "--lint=all", "--lint-fatal", rules); err != nil {
+		t.Errorf("%s", out)
+	}
+	if out, err := run(t, "promtool", "test", "rules", filepath.Join(dir, "test.yml")); err != nil {
+		t.Errorf("%s", out)
+	}
+}
+
+// A rule is one alert of a file of Prometheus rules.
+type rule struct {
+	Alert, Expr         string
+	Labels, Annotations map[string]string
+}
+
+const relayRules = "relay/ticketrail-relay.rules.yml"
+
+// rulesOfTheRelay reads the alerts of the relay.
+func rulesOfTheRelay(t *testing.T) []rule {
+	t.Helper()
+	var file struct{ Groups []struct{ Rules []rule } }
+	if err := yaml.Unmarshal([]byte(read(t, relayRules)), &file); err != nil {
+		t.Fatal(err)
+	}
+	return file.Groups[0].Rules
 }
 
 // relayCauses are two hours of what makes each alert fire, then two hours of what ends it; the unit is a minute. A
@@ -107,43 +151,4 @@ var relayLimits = map[string]struct {
 	"TicketrailReplicaDown": {[]string{`ticketrail_relay_replica_current{instance="a",server="n"} 1x9 0x30`,
 		`ticketrail_relay_replica_current{instance="b",server="n"} 1x40`}, 12},
 	"TicketrailSourceDisconnected": {[]string{`ticketrail_source_up{instance="box"} 1x9 0x30`}, 12},
-}
-
-func TestEachAlertOfTheRelayFiresOnceForItsCauseNotBeforeItsLimitAndClears(t *testing.T) {
-	promtool, dir := program(t, "promtool"), t.TempDir()
-	var b strings.Builder
-	b.WriteString("rule_files: [ rules.yml ]\nevaluation_interval: 1m\ntests:\n")
-	const none, once = "[]", "[ { labels: '{}', value: 1 } ]"
-	expect := func(alert string, series []string, alerts map[int]string) {
-		if len(series) == 0 {
-			t.Errorf("%s has no series here", alert)
-		}
-		b.WriteString("  - interval: 1m\n    input_series:\n")
-		for _, s := range series {
-			name, values, _ := strings.Cut(s, " ")
-			fmt.Fprintf(&b, "      - { series: '%s', values: '%s' }\n", name, values)
-		}
-		b.WriteString("    promql_expr_test:\n")
-		for at, want := range alerts {
-			fmt.Fprintf(&b, "      - { expr: 'count(ALERTS{alertname=%q, alertstate=\"firing\"})', eval_time: %dm, "+
-				"exp_samples: %s }\n", alert, at, want)
-		}
-	}
-	for _, r := range rulesOfTheRelay(t) {
-		limit := relayLimits[r.Alert]
-		expect(r.Alert, relayCauses[r.Alert], map[int]string{118: once, 238: none})
-		expect(r.Alert, limit.series, map[int]string{limit.minute - 1: none, limit.minute: once})
-	}
-	for name, text := range map[string]string{"rules.yml": read(t, relayRules), "test.yml": b.String()} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	rules := filepath.Join(dir, "rules.yml")
-	if out, err := run(t, promtool, "check", "rules", "--lint=all", "--lint-fatal", rules); err != nil {
-		t.Errorf("%s", out)
-	}
-	if out, err := run(t, promtool, "test", "rules", filepath.Join(dir, "test.yml")); err != nil {
-		t.Errorf("%s", out)
-	}
 }

@@ -13,26 +13,126 @@ import (
 
 	"ticketrail/config"
 	"ticketrail/deploy"
+	"ticketrail/deploy/slow"
 )
 
-// program is the path of a program. Without it the test is skipped, or fails if
-// TICKETRAIL_TEST_ALL is set.
-func program(t *testing.T, name string) string {
-	t.Helper()
-	path, err := exec.LookPath(name)
-	if err != nil {
-		if os.Getenv("TICKETRAIL_TEST_ALL") != "" {
+func TestSystemdReportsNothingAboutTheUnits(t *testing.T) {
+	slow.Test(t, "systemd-analyze")
+	root := machine(t)
+	// An unknown key is only a warning, on some versions of systemd with exit code 0: the test
+	// requires that there is no output.
+	verify := func() string {
+		args := []string{"verify", "--man=no", "--root=" + root}
+		for _, unit := range units {
+			args = append(args, filepath.Base(unit))
+		}
+		out, err := run(t, "systemd-analyze", args...)
+		if err != nil && out == "" {
 			t.Fatal(err)
 		}
-		t.Skip(err)
+		return out
 	}
-	return path
+	out := verify()
+	if line, rest, _ := strings.Cut(out, "\n"); version(t) < 257 && strings.Contains(line, "ignoring: identity") {
+		out = rest // the only value that Debian 12 does not know
+	}
+	if out != "" {
+		t.Errorf("systemd says:\n%s", out)
+	}
+	// The same check must report a wrong key, or no output would prove nothing.
+	name := filepath.Join(root, "usr/lib/systemd/system/ticketrail.service")
+	wrong := strings.Replace(read(t, "ticketrail.service"), "WatchdogSec", "WatchdogSek", 1)
+	if err := os.WriteFile(name, []byte(wrong), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out := verify(); !strings.Contains(out, "WatchdogSek") {
+		t.Errorf("a key that does not exist goes unnoticed: %q", out)
+	}
 }
 
+func TestTheServicesHaveALowSystemdExposure(t *testing.T) {
+	slow.Test(t, "systemd-analyze")
+	root := machine(t)
+	limits := map[string]int{ // 13 is 1.3
+		"ticketrail.service": 13, "ticketrail-relay.service": 11, "nats-server.service": 11,
+	}
+	if version(t) < 257 {
+		limits["ticketrail.service"]++ // without PrivateUsers=identity
+	}
+	for unit, limit := range limits {
+		out, err := run(t, "systemd-analyze", "security", "--no-pager", "--offline=true",
+			fmt.Sprintf("--threshold=%d", limit), filepath.Join(root, "usr/lib/systemd/system", unit))
+		if err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	}
+}
+
+func TestSysusersAcceptsTheUserAndItsGroups(t *testing.T) {
+	slow.Test(t, "systemd-sysusers")
+	root := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(root, "etc"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	conf, err := filepath.Abs("sysusers.d/ticketrail.conf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := run(t, "systemd-sysusers", "--dry-run", "--root="+root, conf)
+	if err != nil || strings.Contains(out, "ailed") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func TestTheUnitsAndTheConfigurationAgree(t *testing.T) {
+	service, c := read(t, "ticketrail.service"), config.Default()
+	for key, want := range map[string]string{
+		"StateDirectory":      filepath.Base(filepath.Dir(c.Storage.Path)),
+		"ReadWritePaths":      "-" + filepath.Dir(c.Admin.Socket),
+		"Type":                "notify",
+		"ExecStart":           "/usr/bin/ticketrail serve --config /etc/ticketrail/ticketrail.yaml",
+		"ConditionPathExists": "/etc/ticketrail/ticketrail.yaml",
+	} {
+		if got := settings(service, key); !slices.Equal(got, []string{want}) {
+			t.Errorf("%s=%q, want %q", key, got, want)
+		}
+	}
+	folder := "d " + filepath.Dir(c.Admin.Socket) + " 2750 ticketrail ticketrail-admin -"
+	if !strings.Contains(read(t, "tmpfiles.d/ticketrail.conf"), folder) {
+		t.Errorf("tmpfiles.d has no line %q", folder)
+	}
+	relay := read(t, "relay/ticketrail-relay.service")
+	if got := settings(relay, "WatchdogSec"); len(got) != 1 {
+		t.Errorf("the relay has WatchdogSec=%q", got)
+	}
+	for name, unit := range map[string]string{"check": service, "relay check": relay} {
+		command, _, _ := strings.Cut(strings.Join(settings(unit, "ExecReload"), "\n"), " --config")
+		if command != "/usr/bin/ticketrail "+name {
+			t.Errorf("a reload begins with %s, not with %s", command, name)
+		}
+	}
+	watchdog, err := time.ParseDuration(strings.Join(settings(service, "WatchdogSec"), ""))
+	if err != nil || watchdog <= 20*time.Second {
+		t.Errorf("WatchdogSec %v, %v: the daemon stays silent only after 20 s without progress", watchdog, err)
+	}
+}
+
+// settings returns the values of a key of a unit, in order.
+func settings(unit, key string) []string {
+	var found []string
+	for l := range strings.Lines(unit) {
+		if v, ok := strings.CutPrefix(strings.TrimSpace(l), key+"="); ok {
+			found = append(found, v)
+		}
+	}
+	return found
+}
+
+// units are the units of the daemon, of the relay and of its servers.
 var units = []string{"ticketrail.service", "ticketrail-backup.service", "ticketrail-backup.timer",
 	"relay/ticketrail-relay.service", "relay/nats-server.service"}
 
-// machine is a root folder with the files where a package installs them, the programs that they
+// machine makes a root folder with the files where a package installs them, the programs that they
 // run, and systemd's own units that they name.
 func machine(t *testing.T) string {
 	t.Helper()
@@ -81,7 +181,7 @@ func run(t *testing.T, name string, args ...string) (out string, err error) {
 	return b.String(), err
 }
 
-// version is systemd's.
+// version returns the version of systemd.
 func version(t *testing.T) (n int) {
 	t.Helper()
 	out, err := run(t, "systemd-analyze", "--version")
@@ -89,117 +189,4 @@ func version(t *testing.T) (n int) {
 		t.Fatalf("%v %v: %q", err, scan, out)
 	}
 	return n
-}
-
-func TestSystemdReportsNothingAboutTheUnits(t *testing.T) {
-	analyze := program(t, "systemd-analyze")
-	root := machine(t)
-	// An unknown key is only a warning, on some versions of systemd with exit code 0: the test
-	// requires that there is no output.
-	verify := func() string {
-		args := []string{"verify", "--man=no", "--root=" + root}
-		for _, unit := range units {
-			args = append(args, filepath.Base(unit))
-		}
-		out, err := run(t, analyze, args...)
-		if err != nil && out == "" {
-			t.Fatal(err)
-		}
-		return out
-	}
-	out := verify()
-	if line, rest, _ := strings.Cut(out, "\n"); version(t) < 257 && strings.Contains(line, "ignoring: identity") {
-		out = rest // the only value that Debian 12 does not know
-	}
-	if out != "" {
-		t.Errorf("systemd says:\n%s", out)
-	}
-	// The same check must report a wrong key, or no output would prove nothing.
-	name := filepath.Join(root, "usr/lib/systemd/system/ticketrail.service")
-	wrong := strings.Replace(read(t, "ticketrail.service"), "WatchdogSec", "WatchdogSek", 1)
-	if err := os.WriteFile(name, []byte(wrong), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if out := verify(); !strings.Contains(out, "WatchdogSek") {
-		t.Errorf("a key that does not exist goes unnoticed: %q", out)
-	}
-}
-
-func TestTheServicesHaveALowSystemdExposure(t *testing.T) {
-	analyze, root := program(t, "systemd-analyze"), machine(t)
-	limits := map[string]int{ // 13 is 1.3
-		"ticketrail.service": 13, "ticketrail-relay.service": 11, "nats-server.service": 11,
-	}
-	if version(t) < 257 {
-		limits["ticketrail.service"]++ // without PrivateUsers=identity
-	}
-	for unit, limit := range limits {
-		out, err := run(t, analyze, "security", "--no-pager", "--offline=true", fmt.Sprintf("--threshold=%d", limit),
-			filepath.Join(root, "usr/lib/systemd/system", unit))
-		if err != nil {
-			t.Errorf("%v\n%s", err, out)
-		}
-		lines := strings.Split(strings.TrimSpace(out), "\n")
-		t.Log(lines[len(lines)-1])
-	}
-}
-
-func TestSysusersAcceptsTheUserAndItsGroups(t *testing.T) {
-	sysusers := program(t, "systemd-sysusers")
-	root := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(root, "etc"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	conf, err := filepath.Abs("sysusers.d/ticketrail.conf")
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := run(t, sysusers, "--dry-run", "--root="+root, conf)
-	if err != nil || strings.Contains(out, "ailed") {
-		t.Errorf("%v\n%s", err, out)
-	}
-}
-
-// settings are the values of a key of a unit, in order.
-func settings(unit, key string) []string {
-	var found []string
-	for l := range strings.Lines(unit) {
-		if v, ok := strings.CutPrefix(strings.TrimSpace(l), key+"="); ok {
-			found = append(found, v)
-		}
-	}
-	return found
-}
-
-func TestTheUnitsAndTheConfigurationAgree(t *testing.T) {
-	service, c := read(t, "ticketrail.service"), config.Default()
-	for key, want := range map[string]string{
-		"StateDirectory":      filepath.Base(filepath.Dir(c.Storage.Path)),
-		"ReadWritePaths":      "-" + filepath.Dir(c.Admin.Socket),
-		"Type":                "notify",
-		"ExecStart":           "/usr/bin/ticketrail serve --config /etc/ticketrail/ticketrail.yaml",
-		"ConditionPathExists": "/etc/ticketrail/ticketrail.yaml",
-	} {
-		if got := settings(service, key); !slices.Equal(got, []string{want}) {
-			t.Errorf("%s=%q, want %q", key, got, want)
-		}
-	}
-	folder := "d " + filepath.Dir(c.Admin.Socket) + " 2750 ticketrail ticketrail-admin -"
-	if !strings.Contains(read(t, "tmpfiles.d/ticketrail.conf"), folder) {
-		t.Errorf("tmpfiles.d has no line %q", folder)
-	}
-	relay := read(t, "relay/ticketrail-relay.service")
-	if got := settings(relay, "WatchdogSec"); len(got) != 1 {
-		t.Errorf("the relay has WatchdogSec=%q", got)
-	}
-	for name, unit := range map[string]string{"check": service, "relay check": relay} {
-		command, _, _ := strings.Cut(strings.Join(settings(unit, "ExecReload"), "\n"), " --config")
-		if command != "/usr/bin/ticketrail "+name {
-			t.Errorf("a reload begins with %s, not with %s", command, name)
-		}
-	}
-	watchdog, err := time.ParseDuration(strings.Join(settings(service, "WatchdogSec"), ""))
-	if err != nil || watchdog <= 20*time.Second {
-		t.Errorf("WatchdogSec %v, %v: the daemon stays silent only after 20 s without progress", watchdog, err)
-	}
 }

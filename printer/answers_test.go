@@ -88,8 +88,8 @@ func TestAnAnswerBefore20SecondsArePastIsWaitedFor(t *testing.T) {
 	}
 }
 
-// A kept connection: the printer lost one question, for example to what another program sent at that moment.
 func TestAHelloThatWasAskedTwiceLeavesNoCountBehind(t *testing.T) {
+	// A kept connection: the printer lost one question, for example to what another program sent at that moment.
 	synctest.Test(t, func(t *testing.T) {
 		lose, asked := 0, 0
 		r := newScriptedHarness(t, answering(func(c net.Conn, all string) {
@@ -113,8 +113,8 @@ func TestAHelloThatWasAskedTwiceLeavesNoCountBehind(t *testing.T) {
 	})
 }
 
-// The first answers are to questions of an earlier connection. As long as answers come, none is the ticket's.
 func TestTheTicketBeginsOnlyWhenNoMoreAnswersToGSrCome(t *testing.T) {
+	// The first answers are to questions of an earlier connection. As long as answers come, none is the ticket's.
 	synctest.Test(t, func(t *testing.T) {
 		old, count := 0, countGSr()
 		r := newScriptedHarness(t, answering(func(c net.Conn, all string) {
@@ -136,9 +136,9 @@ func TestTheTicketBeginsOnlyWhenNoMoreAnswersToGSrCome(t *testing.T) {
 	})
 }
 
-// A printer behind a slow line is inside a small image: the largest step does not fit into its time, and must not
-// stand in front of the next question.
 func TestNULsThatASlowLineDoesNotTakeAreDropped(t *testing.T) {
+	// A printer behind a slow line is inside a small image: the largest step does not fit into its time, and must not
+	// stand in front of the next question.
 	synctest.Test(t, func(t *testing.T) {
 		var image atomic.Int64
 		r := newScriptedHarness(t, answering(func(c net.Conn, all string) {
@@ -158,8 +158,8 @@ func TestNULsThatASlowLineDoesNotTakeAreDropped(t *testing.T) {
 	})
 }
 
-// The first copy's id came in the end, and then the answer to the GS r that was asked meanwhile.
 func TestALateAnswerForTheFirstCopyIsNoneForTheSecond(t *testing.T) {
+	// The first copy's id came in the end, and then the answer to the GS r that was asked meanwhile.
 	synctest.Test(t, func(t *testing.T) {
 		copies := 0
 		r := newHarness(t, nil, answering(func(c net.Conn, all string) {
@@ -183,8 +183,8 @@ func TestALateAnswerForTheFirstCopyIsNoneForTheSecond(t *testing.T) {
 	})
 }
 
-// The printer takes nothing for three seconds: the rest of the question follows ahead of the next one.
 func TestAHelloThatIsNotTakenInTimeIsAskedAgain(t *testing.T) {
+	// The printer takes nothing for three seconds: the rest of the question follows ahead of the next one.
 	synctest.Test(t, func(t *testing.T) {
 		var lost atomic.Int64
 		r := newScriptedHarness(t, answering(func(c net.Conn, all string) {

@@ -7,9 +7,9 @@ import (
 	"ticketrail/printer/virtual"
 )
 
-// After a command that broke off in its header, our questions must not be taken for the rest of the header:
-// read as the size of an image, they announce a quarter of a megabyte, and later tickets disappear in it.
 func TestACommandThatBrokeOffInItsHeaderSwallowsNoTicket(t *testing.T) {
+	// After a command that broke off in its header, our questions must not be taken for the rest of the header:
+	// read as the size of an image, they announce a quarter of a megabyte, and later tickets disappear in it.
 	for _, head := range []string{
 		"\x1dv", "\x1dv0", "\x1dv0\x00", "\x1dv0\x00\x30", "\x1dv0\x00\x30\x00",
 		"\x1d(", "\x1d(L", "\x1d(k\x03", "\x1d8L", "\x1d8L\x10\x00", "\x1b*", "\x1b!", "\x1b",

@@ -12,7 +12,7 @@ import (
 	"ticketrail/printer/escpos"
 	"ticketrail/printer/profile"
 	"ticketrail/printer/virtual"
-	"ticketrail/queue/kv/kvtest"
+	"ticketrail/queue/queuetest"
 )
 
 func TestTheCapabilityIsStoredAndNotProbedAgain(t *testing.T) {
@@ -48,13 +48,13 @@ func mustProfile(t *testing.T) profile.Profile {
 }
 
 func TestADamagedOrFailingStoreDelaysNoTicket(t *testing.T) {
-	for name, damage := range map[string]func(s *kvtest.Store){
-		"CannotRead":  func(s *kvtest.Store) { s.InjectRead(true) },
-		"CannotWrite": func(s *kvtest.Store) { s.Inject(kvtest.Failed) },
-		"NoJSON":      func(s *kvtest.Store) { s.Set("grill", "{") },
-		"Nonsense":    func(s *kvtest.Store) { s.Set("grill", `{"fence":"telepathy","real_time":[9]}`) },
-		"NoQuestions": func(s *kvtest.Store) { s.Set("grill", `{"fence":"","real_time":[]}`) },
-		"TooMany":     func(s *kvtest.Store) { s.Set("grill", `{"fence":"process_id","real_time":[1,2,2,3,4]}`) },
+	for name, damage := range map[string]func(s *queuetest.Store){
+		"CannotRead":  func(s *queuetest.Store) { s.InjectRead(true) },
+		"CannotWrite": func(s *queuetest.Store) { s.Inject(queuetest.Failed) },
+		"NoJSON":      func(s *queuetest.Store) { s.Set("grill", "{") },
+		"Nonsense":    func(s *queuetest.Store) { s.Set("grill", `{"fence":"telepathy","real_time":[9]}`) },
+		"NoQuestions": func(s *queuetest.Store) { s.Set("grill", `{"fence":"","real_time":[]}`) },
+		"TooMany":     func(s *queuetest.Store) { s.Set("grill", `{"fence":"process_id","real_time":[1,2,2,3,4]}`) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			withHarness(t, answersAll(), nil, func(r *harness) {
@@ -160,8 +160,8 @@ func TestASilentPrinterIsProbedAgainSoonAndThenMoreSeldom(t *testing.T) {
 	})
 }
 
-// One that breaks off takes about as long as one that finds nothing.
 func TestAfterAProbeThatBreaksOffTheNextOneComesLater(t *testing.T) {
+	// One that breaks off takes about as long as one that finds nothing.
 	withHarness(t, virtual.Options{Can: virtual.RealTime, Kanji: true}, nil, func(r *harness) {
 		r.want("A1", "sent")
 		time.Sleep(61 * time.Second)

@@ -97,8 +97,8 @@ func TestATicketIsUntouchedIfTheConnectionEndedBeforeItsFirstByte(t *testing.T) 
 	})
 }
 
-// The first copy was cut; the cut of the second one, which ended as sent, was never sent.
 func TestEachCopysCutIsCountedByItself(t *testing.T) {
+	// The first copy was cut; the cut of the second one, which ended as sent, was never sent.
 	synctest.Test(t, func(t *testing.T) {
 		cuts := cutter(func(n int) bool { return n == 4 || n == 6 })
 		a := &acknowledging{scriptedPrinter: cuts, missing: 11}
@@ -128,8 +128,8 @@ func TestAPrinterThatWaitsForAPersonKeepsTheConnection(t *testing.T) {
 	})
 }
 
-// An answer to DLE EOT was lost while the ticket printed.
 func TestAConnectionOnWhichAnAnswerIsMissingIsNotReused(t *testing.T) {
+	// An answer to DLE EOT was lost while the ticket printed.
 	synctest.Test(t, func(t *testing.T) {
 		lost := false
 		s := &scriptedPrinter{}
@@ -246,8 +246,8 @@ func TestANegativeLingerKeepsNoConnection(t *testing.T) {
 	})
 }
 
-// After a reload the old Device may still wait for an answer to a poll.
 func TestARetirementEndsAPoll(t *testing.T) {
+	// After a reload the old Device may still wait for an answer to a poll.
 	poll := func(d *printer.DeviceOptions, _ *printer.Options) { d.PollEvery = 5 * time.Minute }
 	withHarness(t, answersAll(), poll, func(r *harness) {
 		ctx, cancel := context.WithCancel(r.t.Context())

@@ -104,8 +104,8 @@ func TestAPrinterThatServesAnotherClientAtFirstContactIsNotTakenForSilent(t *tes
 	})
 }
 
-// A question behind the first bytes of an image would be read as its size, and announce hundreds of kilobytes.
 func TestTheNULsAheadOfAQuestionAreSentEvenIfThePrinterTakesThemLate(t *testing.T) {
+	// A question behind the first bytes of an image would be read as its size, and announce hundreds of kilobytes.
 	withHarness(t, virtual.Options{Kanji: true, Can: virtual.RealTime}, nil, func(r *harness) {
 		r.want("A1", "sent")
 		time.Sleep(10 * time.Second)
@@ -122,9 +122,9 @@ func TestTheNULsAheadOfAQuestionAreSentEvenIfThePrinterTakesThemLate(t *testing.
 	})
 }
 
-// Silence never shows that a printer cannot answer: this one may hang, and what is sent into it is lost when it
-// is switched off and on.
 func TestAPrinterThatFallsSilentGetsNothingUntilAPersonProbesIt(t *testing.T) {
+	// Silence never shows that a printer cannot answer: this one may hang, and what is sent into it is lost when it
+	// is switched off and on.
 	synctest.Test(t, func(t *testing.T) {
 		good, mute := virtual.New(answersAll()), virtual.New(virtual.Options{Kanji: true})
 		wire := &replaceableDialer{to: good}

@@ -142,10 +142,10 @@ func TestACancelledContextEndsEachStepAtOnce(t *testing.T) {
 
 func TestACancelledContextEndsAProbeAtOnce(t *testing.T) {
 	stop := errors.New("the daemon stops")
-	for after := range 60 {
+	for after := range 20 {
 		withHarness(t, virtual.Options{Can: realTimeOnly, Kanji: true}, nil, func(r *harness) {
 			ctx, cancel := context.WithCancelCause(r.t.Context())
-			d := time.Duration(after)*100*time.Millisecond + time.Millisecond
+			d := time.Duration(after)*300*time.Millisecond + time.Millisecond
 			later(d, func() { cancel(stop) })
 			o := r.printWith(ctx, r.p, orderOf("A1"), nil)
 			if o.err != nil && (o.kind() != "clean" || !errors.Is(o.err, stop) || o.took != d) {

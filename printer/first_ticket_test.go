@@ -23,9 +23,9 @@ func sendHalfAnImage(t *testing.T, v *virtual.Printer) {
 	_ = c.Close()
 }
 
-// After a crash in the middle of an image the printer waits for the rest of it. The ticket in doubt may not be
-// the next one: it may be held, or belong to another station.
 func TestTheFirstTicketAfterAStartFollowsPadding(t *testing.T) {
+	// After a crash in the middle of an image the printer waits for the rest of it. The ticket in doubt may not be
+	// the next one: it may be held, or belong to another station.
 	for can, want := range proofs {
 		synctest.Test(t, func(t *testing.T) {
 			v := virtual.New(virtual.Options{Can: can, Kanji: true})
@@ -41,9 +41,9 @@ func TestTheFirstTicketAfterAStartFollowsPadding(t *testing.T) {
 	}
 }
 
-// At the first contact nothing is known of the printer. What it answered before it began to hang shows that it
-// can answer: a ticket may not be sent as to a printer that never does.
 func TestAPrinterThatHangsDuringItsFirstProbeGetsNoTicket(t *testing.T) {
+	// At the first contact nothing is known of the printer. What it answered before it began to hang shows that it
+	// can answer: a ticket may not be sent as to a printer that never does.
 	for can, want := range proofs {
 		if can&virtual.RealTime == 0 {
 			continue

@@ -37,8 +37,8 @@ func (c *fullBuffer) Dial(context.Context) (transport.Conn, error) {
 	return c, nil
 }
 
-// The question that it is asked before the ticket is read only with the ticket, and is no part of it.
 func TestAQuestionThatASilentPrinterTakesLateIsNoPartOfTheTicket(t *testing.T) {
+	// The question that it is asked before the ticket is read only with the ticket, and is no part of it.
 	model, _ := profile.Lookup("generic-80mm")
 	const header = 16 // NULs ahead of the question
 	before := header + len(escpos.RealTime(1)) + len(escpos.Resync(model))

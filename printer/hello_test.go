@@ -3,171 +3,27 @@ package printer_test
 import (
 	"context"
 	"net"
-	"os"
+	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"ticketrail/printer"
-	"ticketrail/printer/printertest"
-	"ticketrail/printer/transport"
 	"ticketrail/printer/virtual"
 )
 
-// everything is a printer that answers every question.
-func everything() printertest.Model {
-	return printertest.Model{
-		IDFence: true, StatusFence: true, RealTime: []byte{1, 2, 3, 4}, ASB: true, Raster: true,
-	}
-}
-
-// A lineDialer leads to a printer behind a line with a buffer at our end, as a kernel or a print server has.
-type lineDialer struct{ *printertest.Printer }
-
-func (d lineDialer) Dial(context.Context) (transport.Conn, error) {
-	ours, theirs := net.Pipe()
-	go d.ServeConn(theirs)
-	c := &lineConn{Conn: ours, more: make(chan struct{}, 1)}
-	go c.send()
-	return c, nil
-}
-
-// till is another program that sends s and leaves when the printer has it.
-func (d lineDialer) till(s string) {
-	c, _ := d.Dial(context.Background())
-	c.Write([]byte(s))
-	c.Finish(context.Background())
-	c.Close()
-}
-
-type lineConn struct {
-	net.Conn
-	more chan struct{} // something was written
-
-	mu     sync.Mutex
-	buf    []byte
-	taken  int
-	closed bool
-}
-
-const lineBuffer = 128 << 10
-
-// Acknowledged is the number of bytes that left the buffer.
-func (c *lineConn) Acknowledged() (int, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.taken, nil
-}
-
-func (c *lineConn) Write(b []byte) (int, error) {
-	c.mu.Lock()
-	n := min(len(b), lineBuffer-len(c.buf))
-	c.buf = append(c.buf, b[:n]...)
-	c.mu.Unlock()
-	c.wake()
-	if n < len(b) {
-		return n, os.ErrDeadlineExceeded
-	}
-	return n, nil
-}
-
-func (c *lineConn) wake() {
-	select {
-	case c.more <- struct{}{}:
-	default:
-	}
-}
-
-// send sends what was written until the connection is closed.
-func (c *lineConn) send() {
-	for {
-		c.mu.Lock()
-		b, closed := c.buf[:min(len(c.buf), 16)], c.closed
-		c.mu.Unlock()
-		if closed {
-			return
-		}
-		if len(b) == 0 {
-			<-c.more
-			continue
-		}
-		n, err := c.Conn.Write(b)
-		c.mu.Lock()
-		c.buf, c.taken = c.buf[n:], c.taken+n
-		c.closed = c.closed || err != nil
-		c.mu.Unlock()
-	}
-}
-
-func (c *lineConn) SetWriteDeadline(time.Time) error { return nil }
-
-func (c *lineConn) Finish(context.Context) error {
-	for {
-		c.mu.Lock()
-		n, closed := len(c.buf), c.closed
-		c.mu.Unlock()
-		switch {
-		case n == 0:
-			return nil
-		case closed:
-			return net.ErrClosed
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-}
-
-func (c *lineConn) Close() error {
-	c.mu.Lock()
-	c.closed = true
-	c.mu.Unlock()
-	c.wake()
-	return c.Conn.Close()
-}
-
-// withLine runs f with a printer behind a line.
-func withLine(t *testing.T, m printertest.Model, f func(r *harness, p lineDialer)) {
-	synctest.Test(t, func(t *testing.T) {
-		p := lineDialer{printertest.New(m)}
-		defer p.Close()
-		r := newHarness(t, nil, p, nil)
-		f(r, p)
-		hangUp(r.d)
-		p.Wait()
-	})
-}
-
-func (d lineDialer) text() string {
-	var b strings.Builder
-	for _, s := range d.Strips() {
-		b.WriteString(s.Text() + "-----\n")
-	}
-	return b.String()
-}
-
-// onPaper reports whether a piece of paper holds a whole ticket for the item.
-func (d lineDialer) onPaper(item string) bool {
-	for _, s := range d.Strips() {
-		x := s.Text()
-		if strings.Contains(x, "#42") && strings.Contains(x, item+"\n") && strings.Contains(x, "| job ") {
-			return true
-		}
-	}
-	return false
-}
-
 func TestAnAnswerToAnotherProgramsGSrProvesNothing(t *testing.T) {
-	m := everything()
-	m.IDFence, m.LinesPerSecond = false, 4
-	withLine(t, m, func(r *harness, p lineDialer) {
+	o := kitchenPrinter(4)
+	o.Can &^= virtual.ProcessID
+	withLine(t, o, 0, func(r *harness, p line) {
 		r.want("A1", "processed")
 		hangUp(r.d)
 		// It leaves before it is answered; the answer comes to us.
 		p.till(strings.Repeat("x\n", 2) + "\x1dr\x01" + strings.Repeat("x\n", 12))
 		r.want("A2", "processed")
 		if !p.onPaper("A2") {
-			t.Errorf("A2 was said to be processed when the paper was\n%s", p.text())
+			t.Errorf("A2 was said to be processed when the paper was\n%s", strings.Join(p.pieces(), "-----\n"))
 		}
 	})
 }
@@ -202,9 +58,9 @@ func TestAnAnswerThatAnEarlierConnectionLeftProvesNothing(t *testing.T) {
 }
 
 func TestAnAnswerFromBeforeTheNULsProvesNothing(t *testing.T) {
-	m := everything()
-	m.IDFence, m.LinesPerSecond, m.BytesPerSecond = false, 4, 1000
-	withLine(t, m, func(r *harness, p lineDialer) {
+	o := kitchenPrinter(4)
+	o.Can &^= virtual.ProcessID
+	withLine(t, o, 1000, func(r *harness, p line) {
 		r.want("A1", "processed")
 		r.d.Retire()
 		p.till(strings.Repeat("x\n", 14)) // about as long as it takes to send the first two series of NULs
@@ -212,15 +68,13 @@ func TestAnAnswerFromBeforeTheNULsProvesNothing(t *testing.T) {
 			time.Sleep(5 * time.Second)
 		}
 		if !p.onPaper("A2") {
-			t.Errorf("A2 was said to be processed when the paper was\n%s", p.text())
+			t.Errorf("A2 was said to be processed when the paper was\n%s", strings.Join(p.pieces(), "-----\n"))
 		}
 	})
 }
 
 func TestAPrinterThatFallsSilentDuringItsFirstProbeIsNotTakenForOneThatCannotAnswer(t *testing.T) {
-	m := everything()
-	m.BytesPerSecond = 1000
-	withLine(t, m, func(r *harness, p lineDialer) {
+	withLine(t, kitchenPrinter(0), 1000, func(r *harness, p line) {
 		p.till("\x1dv0\x00\x30\x00\x00\x02") // an image of 24 KiB that does not come
 		o := r.print("A1")
 		for o.kind() == "clean" || o.kind() == "not ready" {
@@ -228,18 +82,15 @@ func TestAPrinterThatFallsSilentDuringItsFirstProbeIsNotTakenForOneThatCannotAns
 			o = r.print("A1")
 		}
 		if o.kind() != "confirmed" || !p.onPaper("A1") {
-			t.Errorf("%s: %v, on paper\n%s", o.kind(), o.err, p.text())
+			t.Errorf("%s: %v, on paper\n%s", o.kind(), o.err, strings.Join(p.pieces(), "-----\n"))
 		}
 	})
 }
 
 func TestBehindAPrintServerThatClosesEarlyTicketsEndAsSentWhole(t *testing.T) {
 	for copies := 1; copies <= 2; copies++ {
-		m := everything()
-		m.LinesPerSecond = 20 // as its profile has it
 		synctest.Test(t, func(t *testing.T) {
-			p := lineDialer{printertest.New(m)}
-			defer p.Close()
+			p := newLine(t, kitchenPrinter(20)) // as its profile has it
 			r := newHarness(t, nil, p, func(_ *printer.DeviceOptions, o *printer.Options) { o.Copies = copies })
 			r.want("A0", "confirmed")
 			time.Sleep(time.Minute)
@@ -248,15 +99,15 @@ func TestBehindAPrintServerThatClosesEarlyTicketsEndAsSentWhole(t *testing.T) {
 			time.Sleep(time.Minute)
 			r.want("A1", map[int]string{1: "sent", 2: "doubt"}[copies]) // the second copy was not sent
 			time.Sleep(time.Minute)
-			before := len(p.Strips())
+			before := len(p.Tickets())
 			for _, name := range []string{"A2", "A3"} {
 				if o := r.want(name, "sent"); o.took > 30*time.Second {
 					t.Errorf("after %s", o.took)
 				}
 			}
 			time.Sleep(time.Minute)
-			if n := len(p.Strips()) - before; n != 2*copies || !p.onPaper("A3") {
-				t.Errorf("%d copies: on paper\n%s", copies, p.text())
+			if n := len(p.Tickets()) - before; n != 2*copies || !p.onPaper("A3") {
+				t.Errorf("%d copies: on paper\n%s", copies, strings.Join(p.pieces(), "-----\n"))
 			}
 			p.CloseAfterIdle(0)
 			r.want("A4", "confirmed") // an answer that comes in time counts
@@ -264,15 +115,13 @@ func TestBehindAPrintServerThatClosesEarlyTicketsEndAsSentWhole(t *testing.T) {
 			p.CloseAfterIdle(300 * time.Millisecond)
 			r.want("A5", "sent")
 			hangUp(r.d)
-			p.Wait()
+			_ = p.WaitIdle(t.Context())
 		})
 	}
 }
 
 func TestWhatATillStillPrintsDoesNotCostThePrinterItsID(t *testing.T) {
-	m := everything()
-	m.LinesPerSecond, m.Ahead = 4, 6
-	withLine(t, m, func(r *harness, p lineDialer) {
+	withLine(t, kitchenPrinter(4), 0, func(r *harness, p line) {
 		r.want("A1", "confirmed")
 		for range 3 {
 			hangUp(r.d)
@@ -283,9 +132,9 @@ func TestWhatATillStillPrintsDoesNotCostThePrinterItsID(t *testing.T) {
 }
 
 func TestALongTicketIsConfirmedAlthoughItIsAllInThePrintBuffer(t *testing.T) {
-	m := everything()
-	m.LinesPerSecond, m.Ahead, m.Buffer = 20, 1000, 64<<10
-	withLine(t, m, func(r *harness, p lineDialer) {
+	o := kitchenPrinter(20)
+	o.ReceiveBuffer = 64 << 10
+	withLine(t, o, 0, func(r *harness, p line) {
 		if o := r.printWith(r.t.Context(), r.p, orderOfLines(300), nil); o.kind() != "confirmed" {
 			t.Errorf("%s: %v", o.kind(), o.err)
 		}
@@ -293,9 +142,7 @@ func TestALongTicketIsConfirmedAlthoughItIsAllInThePrintBuffer(t *testing.T) {
 }
 
 func TestTwoPowerCutsInARowDoNotEndAllProof(t *testing.T) {
-	m := everything()
-	m.LinesPerSecond = 4
-	withLine(t, m, func(r *harness, p lineDialer) {
+	withLine(t, kitchenPrinter(4), 0, func(r *harness, p line) {
 		for range 2 {
 			later(time.Second, p.PowerCycle)
 			r.print("A1")
@@ -305,39 +152,17 @@ func TestTwoPowerCutsInARowDoNotEndAllProof(t *testing.T) {
 	})
 }
 
-func TestOverTCPAPrinterThatATillKeepsFromItsFirstProbeIsProbedLater(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := printertest.New(everything())
-	defer p.Close()
-	go p.Serve(l)
-	d, err := transport.Open("tcp://" + l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := newHarness(t, nil, d, nil)
-	defer r.d.Retire()
-	p.DropEarly(20*time.Millisecond, printertest.Reset)
-	for range 4 {
-		r.want("A1", "clean")
-	}
-	p.DropEarly(0, printertest.Stay)
-	r.want("A1", "confirmed")
-}
-
 func TestWhatAnotherProgramLeftIsCleared(t *testing.T) {
 	for name, left := range map[string]string{
 		"the largest image":         "\x1dv0\x00\x48\x00\x68\x10", // 300 KiB
 		"the printer is deselected": "\x1b=\x02",
 	} {
-		withLine(t, everything(), func(r *harness, p lineDialer) {
+		withLine(t, kitchenPrinter(0), 0, func(r *harness, p line) {
 			r.want("A1", "confirmed")
 			hangUp(r.d)
 			p.till(left)
 			if r.want("A2", "confirmed"); !p.onPaper("A2") {
-				t.Errorf("%s: on paper\n%s", name, p.text())
+				t.Errorf("%s: on paper\n%s", name, strings.Join(p.pieces(), "-----\n"))
 			}
 		})
 	}
@@ -408,4 +233,48 @@ func TestAnIDThatDiffersInOneLetterProvesNothing(t *testing.T) {
 			r.want("A1", "sent")
 		})
 	}
+}
+
+// kitchenPrinter is a printer that answers every question and has a buffer of 4 KiB.
+func kitchenPrinter(linesPerSecond float64) virtual.Options {
+	return virtual.Options{
+		Can: virtual.Everything, Kanji: true, Remembers: true, ReceiveBuffer: 4096, LinesPerSecond: linesPerSecond,
+	}
+}
+
+// till is another program that sends s and leaves when the printer has it.
+func (l line) till(s string) {
+	c, _ := l.Dial(context.Background())
+	_, _ = c.Write([]byte(s))
+	_ = c.Finish(context.Background())
+	_ = c.Close()
+}
+
+// withLine runs f with a printer behind a line.
+func withLine(t *testing.T, o virtual.Options, rate int, f func(r *harness, p line)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		p := newLine(t, o)
+		p.rate = rate
+		r := newHarness(t, nil, p, nil)
+		f(r, p)
+		hangUp(r.d)
+		_ = p.WaitIdle(t.Context())
+	})
+}
+
+// pieces are the texts of what is on paper by now, whether or not it is cut.
+func (l line) pieces() (all []string) {
+	last := l.Unfinished() // first: it may be cut meanwhile, and is then among the tickets
+	for _, x := range l.Tickets() {
+		all = append(all, x.Text)
+	}
+	return append(all, last)
+}
+
+// onPaper reports whether a piece of paper holds a whole ticket for the item.
+func (l line) onPaper(item string) bool {
+	return slices.ContainsFunc(l.pieces(), func(s string) bool {
+		return strings.Contains(s, "#42") && strings.Contains(s, item+"\n") && strings.Contains(s, "| job ")
+	})
 }

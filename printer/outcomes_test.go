@@ -9,17 +9,198 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"ticketrail/deploy/slow"
 	"ticketrail/printer"
-	"ticketrail/printer/printertest"
 	"ticketrail/printer/profile"
 	"ticketrail/printer/raster"
 	"ticketrail/printer/transport"
+	"ticketrail/printer/virtual"
 	"ticketrail/queue/ticket"
 )
+
+// TestOutcomesAreWhatThePaperSays is the matrix of faults: what is said about a ticket is compared with the paper, for
+// each mishap and each kind of printer. The fast tests have it in memory and simulated time, the full suite over real
+// connections.
+func TestOutcomesAreWhatThePaperSays(t *testing.T) {
+	if slow.All() {
+		outcomesOverTCP(t)
+		return
+	}
+	var drawn drawing
+	synctest.Test(t, func(t *testing.T) { drawn = draw(t, inMemory) })
+	for _, f := range mishaps {
+		for _, a := range abilities {
+			synctest.Test(t, func(t *testing.T) {
+				if err := errors.Join(judge(play(t, inMemory, f, a, drawn), f, a)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
+// outcomesOverTCP is the matrix with the buffers of a kernel and real resets.
+func outcomesOverTCP(t *testing.T) {
+	t.Helper()
+	drawn := draw(t, overTCP)
+	// Rows mostly wait, so many run at once, more than t.Parallel would allow.
+	var rows errgroup.Group
+	rows.SetLimit(100)
+	// A printer that gets no time on a loaded machine looks slow, and its tickets end with less than it can say.
+	// Such rows are judged again, each alone. No load excuses a false claim.
+	var mu sync.Mutex
+	var again []func() error
+	for _, f := range mishaps {
+		for _, a := range abilities {
+			rows.Go(func() error {
+				wrong, weak := judge(play(t, overTCP, f, a, drawn), f, a)
+				if weak != nil {
+					mu.Lock()
+					defer mu.Unlock()
+					again = append(again, func() error {
+						return errors.Join(judge(play(t, overTCP, f, a, drawn), f, a))
+					})
+				}
+				if wrong != nil {
+					t.Error(wrong)
+				}
+				return nil
+			})
+		}
+	}
+	_ = rows.Wait()
+	for _, row := range again {
+		if row() == nil {
+			continue
+		}
+		if err := row(); err != nil {
+			t.Errorf("alone: %v", err)
+		}
+	}
+}
+
+// play prints three tickets around a mishap. Result 0 has the time when it ended.
+func play(t *testing.T, w wire, f mishap, a ability, drawn drawing) (r [4]result) {
+	o := virtual.Options{Can: a.can, Remembers: true, ReceiveBuffer: 4096}
+	if f.change != nil {
+		f.change(&o)
+	}
+	k, dev, p := setUp(t, w, o)
+	k.picture, k.mend, k.mended = drawn.size, f.mend, make(chan time.Time, 1)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	r[1] = deliver(ctx, p, 1)
+	hangUp(dev)
+	k.idle()
+	f.cause(k)
+	if !k.later {
+		k.begin()
+	}
+	r[2] = deliver(ctx, p, 2)
+	r[3] = deliver(ctx, p, 3)
+	dev.Retire()
+	k.begin() // in case the mishap found no place
+	r[0].ended = <-k.mended
+	k.idle()
+	paper := texts(k.Tickets())
+	for n := 1; n <= 3; n++ {
+		r[n].copies = find(paper, n, drawn.dots[n])
+	}
+	return r
+}
+
+// judge compares outcomes with the paper. wrong is a claim that the paper disproves, or a copy that is not
+// marked; weak is an outcome that says less than the printer could.
+func judge(r [4]result, f mishap, a ability) (wrong, weak error) {
+	mended := r[0].ended
+	for n := 1; n <= 3; n++ {
+		r := r[n]
+		note := func(to *error, what string) {
+			*to = errors.Join(*to, fmt.Errorf("%s, %s: ticket %d: %v: %s", f.name, a.name, n, r, what))
+		}
+		goesOn := f.stays || f.mend != nil && r.ended.Before(mended)
+		blind := a.tells < f.needs && (n == 2 || n == 3 && goesOn)
+		c := r.copies
+		switch proof := ticket.Proof(r.outcome); proof {
+		case ticket.Confirmed, ticket.Processed, ticket.Sent:
+			claim := &wrong
+			if proof == ticket.Sent { // it claims only that the bytes were taken
+				claim = &weak
+			}
+			if proof != a.best && !(n > 1 && proof == f.weaker) {
+				note(&weak, "this printer can say more")
+			}
+			if whole := c.whole + c.marked; !blind && (whole == 0 || r.attempts == 1 && c != (copies{whole: 1})) {
+				note(claim, "is not once and whole on paper")
+				continue
+			}
+		case "held":
+			if f.weaker != ticket.Sent || n != 2 {
+				note(&weak, "needs no person")
+			}
+		default:
+			note(&weak, "has no end")
+		}
+		switch papers := c.whole + c.marked + c.torn + c.tornMarked; {
+		case blind:
+		case c.whole+c.torn > 1:
+			note(&wrong, "a copy is not marked")
+		case papers > r.attempts:
+			note(&wrong, "more papers than attempts")
+		}
+	}
+	return wrong, weak
+}
+
+// A wire is how the printers of the matrix are connected.
+type wire bool
+
+const (
+	inMemory wire = false
+	overTCP  wire = true
+)
+
+// aDrawer has the built-in font only.
+var aDrawer = sync.OnceValues(func() (*raster.Drawer, error) { return raster.New(raster.Options{}) })
+
+// setUp connects a Paper to a printer.
+func setUp(t *testing.T, w wire, o virtual.Options) (*kitchen, *printer.Device, *printer.Paper) {
+	k := &kitchen{t: t}
+	o.Clone.Answer = k.answer
+	var dialer transport.Dialer
+	if w == overTCP {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if dialer, err = transport.Open("tcp://" + l.Addr().String()); err != nil {
+			t.Fatal(err)
+		}
+		k.door = &door{Listener: l}
+	} else {
+		network := virtual.NewNetwork()
+		dialer, k.door = line{network: network}, &door{Listener: network}
+	}
+	k.Printer, k.dialer = serve(t, virtual.New(o), k.door), dialer
+	prof, _ := profile.Lookup("generic-80mm")
+	drawer, err := aDrawer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := printer.NewDevice(printer.DeviceOptions{
+		Name: "grill", Dialer: dialer, ConnectTimeout: time.Second, Linger: 200 * time.Millisecond,
+		WaitForPerson: 10 * time.Second,
+	})
+	return k, d, printer.NewPaper(printer.Options{
+		Name: "grill", Profile: prof, Device: d, Drawer: drawer,
+		Timeout: 6 * time.Second, TimeoutPerKiB: 100 * time.Millisecond,
+	})
+}
 
 // numbered is the n-th ticket; every line of it names it. The third line is drawn.
 func numbered(n int) ticket.Ticket {
@@ -93,9 +274,40 @@ func (c copies) String() string {
 	return "(" + strings.Join(s, ", ") + ")"
 }
 
-// find looks for the papers of the n-th ticket. A copy begins at its head, or with any other line of it
-// that does not follow the one before.
-func find(paper []printertest.Line, n int, drawn string) (c copies) {
+// A drawing is how the drawn lines of the tickets look on paper, and how many bytes such a line has.
+type drawing struct {
+	dots [4]string
+	size int
+}
+
+// draw prints the tickets on a printer in order.
+func draw(t *testing.T, w wire) (d drawing) {
+	k, dev, p := setUp(t, w, virtual.Options{Can: abilities[0].can})
+	for n := 1; n <= 3; n++ {
+		if r := deliver(t.Context(), p, n); r.outcome != string(ticket.Confirmed) {
+			t.Fatal(r)
+		}
+	}
+	hangUp(dev)
+	k.idle()
+	n := 0
+	for _, text := range texts(k.Tickets()) {
+		if strings.HasPrefix(text, "[") {
+			n++
+			d.dots[n] = text
+		}
+	}
+	for _, x := range k.Tickets()[:1] {
+		for _, i := range x.Images {
+			d.size += 8 + len(i.Bits)
+		}
+	}
+	return d
+}
+
+// find looks for the papers of the n-th ticket in the lines that came out. A copy begins at its head, or with any
+// other line of it that does not follow the one before.
+func find(paper []string, n int, drawn string) (c copies) {
 	parts := []string{fmt.Sprintf("#%d", 100+n), fmt.Sprintf("Soup %d", n), fmt.Sprintf("Fish %d", n), drawn,
 		fmt.Sprintf("Cake %d", n), fmt.Sprintf("Wine %d", n), fmt.Sprintf("job %d ", n)}
 	next, banner, marked := 0, false, false
@@ -112,7 +324,7 @@ func find(paper []printertest.Line, n int, drawn string) (c copies) {
 		}
 		next, marked = 0, false
 	}
-	for _, text := range texts(paper) {
+	for _, text := range paper {
 		if strings.Contains(text, "POSSIBLE DUPLICATE") {
 			banner = true
 			continue
@@ -151,200 +363,26 @@ func find(paper []printertest.Line, n int, drawn string) (c copies) {
 
 const cut = "---"
 
-// texts is the paper as text. Pictures that follow each other are one, whatever pieces they came in; it
-// is written as its dots.
-func texts(paper []printertest.Line) (all []string) {
-	drawn := ""
-	for _, l := range paper {
-		if l.Picture != nil {
-			drawn += fmt.Sprintf("[%x]", l.Picture.Rows)
-			continue
+// texts is the paper as lines of text. Images that follow each other are one, whatever pieces they came in; it is
+// written as its dots.
+func texts(paper []virtual.Ticket) (all []string) {
+	for _, x := range paper {
+		dots := map[int]string{}
+		for _, i := range x.Images {
+			dots[i.Line] = fmt.Sprintf("[%x]", i.Bits)
 		}
-		if drawn != "" {
-			all = append(all, drawn)
-			drawn = ""
-		}
-		if l.Cut {
-			all = append(all, cut)
-			continue
-		}
-		all = append(all, l.Text())
-	}
-	return append(all, drawn)
-}
-
-// setUp connects a Paper to a printer over TCP.
-func setUp(t *testing.T, m printertest.Model) (*kitchen, *printer.Device, *printer.Paper) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	k := &kitchen{Printer: printertest.New(m), t: t, port: l.Addr().String()}
-	t.Cleanup(k.Close)
-	go k.Serve(l)
-	dialer, err := transport.Open("tcp://" + k.port)
-	if err != nil {
-		t.Fatal(err)
-	}
-	prof, _ := profile.Lookup("generic-80mm")
-	drawer, err := raster.New(raster.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := printer.NewDevice(printer.DeviceOptions{
-		Name: "grill", Dialer: dialer, ConnectTimeout: time.Second, Linger: 200 * time.Millisecond,
-		WaitForPerson: 10 * time.Second,
-	})
-	return k, d, printer.NewPaper(printer.Options{
-		Name: "grill", Profile: prof, Device: d, Drawer: drawer,
-		Timeout: 6 * time.Second, TimeoutPerKiB: 100 * time.Millisecond,
-	})
-}
-
-// drawings returns the dots of the drawn lines of the tickets, from a printer in order, and how many bytes
-// such a line has.
-func drawings(t *testing.T) (d [4]string, size int) {
-	k, dev, p := setUp(t, abilities[0].model)
-	for n := 1; n <= 3; n++ {
-		if r := deliver(t.Context(), p, n); r.outcome != string(ticket.Confirmed) {
-			t.Fatal(r)
-		}
-	}
-	hangUp(dev)
-	k.Wait()
-	for _, l := range k.Paper() {
-		if l.Picture != nil {
-			size += 8 + l.Picture.Want*l.Picture.Width
-		}
-	}
-	n := 0
-	for _, text := range texts(k.Paper()) {
-		if strings.HasPrefix(text, "[[") {
-			n++
-			d[n] = text
-		}
-	}
-	return d, size / n
-}
-
-func TestOutcomesAreWhatThePaperSays(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes as long as printers are waited for")
-	}
-	drawn, size := drawings(t)
-	// Rows mostly wait, so many run at once, more than t.Parallel would allow.
-	var rows errgroup.Group
-	rows.SetLimit(48)
-	table := make([]string, len(mishaps)*len(abilities))
-	// A printer that gets no time on a loaded machine looks slow, and its tickets end with less than it can say.
-	// Such rows are judged again, each alone. No load excuses a false claim.
-	var mu sync.Mutex
-	var again []func() error
-	for i, f := range mishaps {
-		for j, a := range abilities {
-			rows.Go(func() error {
-				m, began := a.model, time.Now()
-				if f.model != nil {
-					f.model(&m)
-				}
-				r := play(t, m, f, drawn, size)
-				wrong, weak := judge(r, f, a)
-				if weak != nil {
-					mu.Lock()
-					again = append(again, func() error {
-						wrong, weak := judge(play(t, m, f, drawn, size), f, a)
-						return errors.Join(wrong, weak)
-					})
-					mu.Unlock()
-				}
-				if wrong != nil {
-					t.Error(wrong)
-				}
-				table[i*len(abilities)+j] = fmt.Sprintf("%-40s %-13s %4.1fs  %-36v %-44v %v", f.name, a.name,
-					time.Since(began).Seconds(), r[1], r[2], r[3])
-				return nil
-			})
-		}
-	}
-	rows.Wait()
-	for _, row := range again {
-		if row() == nil {
-			continue
-		}
-		if err := row(); err != nil {
-			t.Errorf("alone: %v", err)
-		}
-	}
-	for _, row := range table {
-		t.Log(row)
-	}
-}
-
-// play prints three tickets around a mishap. Result 0 has the time when it ended.
-func play(t *testing.T, m printertest.Model, f mishap, drawn [4]string, size int) (r [4]result) {
-	k, dev, p := setUp(t, m)
-	k.picture, k.mend, k.mended = size, f.mend, make(chan time.Time, 1)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	r[1] = deliver(ctx, p, 1)
-	hangUp(dev)
-	k.Wait()
-	f.cause(k)
-	if !k.later {
-		k.begin()
-	}
-	r[2] = deliver(ctx, p, 2)
-	r[3] = deliver(ctx, p, 3)
-	dev.Retire()
-	k.begin() // in case the mishap found no place
-	r[0].ended = <-k.mended
-	k.Wait()
-	paper := k.Paper()
-	for n := 1; n <= 3; n++ {
-		r[n].copies = find(paper, n, drawn[n])
-	}
-	return r
-}
-
-// judge compares outcomes with the paper. wrong is a claim that the paper disproves, or a copy that is not
-// marked; weak is an outcome that says less than the printer could.
-func judge(r [4]result, f mishap, a ability) (wrong, weak error) {
-	mended := r[0].ended
-	for n := 1; n <= 3; n++ {
-		r := r[n]
-		note := func(to *error, what string) {
-			*to = errors.Join(*to, fmt.Errorf("%s, %s: ticket %d: %v: %s", f.name, a.name, n, r, what))
-		}
-		goesOn := f.stays || f.mend != nil && r.ended.Before(mended)
-		blind := a.tells < f.needs && (n == 2 || n == 3 && goesOn)
-		c := r.copies
-		switch proof := ticket.Proof(r.outcome); proof {
-		case ticket.Confirmed, ticket.Processed, ticket.Sent:
-			claim := &wrong
-			if proof == ticket.Sent { // it claims only that the bytes were taken
-				claim = &weak
-			}
-			if proof != a.best && !(n > 1 && proof == f.weaker) {
-				note(&weak, "this printer can say more")
-			}
-			if whole := c.whole + c.marked; !blind && (whole == 0 || r.attempts == 1 && c != (copies{whole: 1})) {
-				note(claim, "is not once and whole on paper")
+		drawn := ""
+		for n, line := range x.Lines {
+			if d := dots[n]; d != "" {
+				drawn += d
 				continue
 			}
-		case "held":
-			if f.weaker != ticket.Sent || n != 2 {
-				note(&weak, "needs no person")
-			}
-		default:
-			note(&weak, "has no end")
+			all = append(all, drawn, line.String())
+			drawn = ""
 		}
-		switch papers := c.whole + c.marked + c.torn + c.tornMarked; {
-		case blind:
-		case c.whole+c.torn > 1:
-			note(&wrong, "a copy is not marked")
-		case papers > r.attempts:
-			note(&wrong, "more papers than attempts")
+		if all = append(all, drawn); x.End == virtual.Cut {
+			all = append(all, cut)
 		}
 	}
-	return wrong, weak
+	return all
 }

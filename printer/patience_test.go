@@ -14,8 +14,8 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// Each chunk is printed in time; all of them are not.
 func TestTheTimeForSendingIsThatOfTheWholeTicket(t *testing.T) {
+	// Each chunk is printed in time; all of them are not.
 	o := virtual.Options{Can: virtual.Everything, Kanji: true, LinesPerSecond: 8, ReceiveBuffer: 64}
 	for timeout, want := range map[time.Duration]string{20 * time.Second: "doubt", 3 * time.Minute: "confirmed"} {
 		withHarness(t, o, func(_ *printer.DeviceOptions, o *printer.Options) {
@@ -30,8 +30,8 @@ func TestTheTimeForSendingIsThatOfTheWholeTicket(t *testing.T) {
 	}
 }
 
-// The cover is open nearly as long as the sending may take, and closed when that time is over.
 func TestTimeInWhichThePrinterNeedsAPersonIsNotThatOfTheSending(t *testing.T) {
+	// The cover is open nearly as long as the sending may take, and closed when that time is over.
 	o := virtual.Options{Can: virtual.Everything, Kanji: true, LinesPerSecond: 10, ReceiveBuffer: 64}
 	withHarness(t, o, func(_ *printer.DeviceOptions, o *printer.Options) {
 		o.Timeout, o.TimeoutPerKiB = 15*time.Second, time.Microsecond

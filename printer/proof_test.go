@@ -248,8 +248,8 @@ func TestAnUnrecoverableErrorEndsTheWaitAtOnce(t *testing.T) {
 	})
 }
 
-// other reports no trouble and answers no fence: another printer, or one whose interpreter hangs.
 func TestAPrinterThatFallsSilentInOrderGetsNothingUntilAPersonProbesIt(t *testing.T) {
+	// other reports no trouble and answers no fence: another printer, or one whose interpreter hangs.
 	for _, can := range []virtual.Capability{virtual.Everything, statusOnly} {
 		synctest.Test(t, func(t *testing.T) {
 			good := virtual.New(virtual.Options{Can: can, Kanji: true})

@@ -15,8 +15,8 @@ import (
 	"ticketrail/printer/transport"
 )
 
-// GS r is doubled on a new connection only, and answers to the first two are waited for only there.
 func TestOnAKeptConnectionNoAnswerToGSrIsWaitedForTwice(t *testing.T) {
+	// GS r is doubled on a new connection only, and answers to the first two are waited for only there.
 	synctest.Test(t, func(t *testing.T) {
 		asked := countGSr()
 		s := answering(func(c net.Conn, all string) { _, _ = c.Write(make([]byte, asked(c, all))) })
@@ -58,8 +58,8 @@ func TestTheNewestReportOnThePaperCounts(t *testing.T) {
 	})
 }
 
-// GS r is asked again when a ticket is overdue. The first answer says whether the ticket's last lines are on paper.
 func TestOfTwoAnswersBehindATicketTheFirstOneCounts(t *testing.T) {
+	// GS r is asked again when a ticket is overdue. The first answer says whether the ticket's last lines are on paper.
 	for answers, want := range map[string]string{"\x0c\x00": "doubt", "\x00\x0c": "processed"} {
 		synctest.Test(t, func(t *testing.T) {
 			count, asked := countGSr(), 0
@@ -91,8 +91,8 @@ func TestAPrinterThatPausesDuringTheProbeIsProbed(t *testing.T) {
 	})
 }
 
-// It answers the questions of the probe that are answered at once, and then nothing: it hangs.
 func TestAProbeThatIsNotAnsweredAgainAndAgainIsNoPrinterThatCannotAnswer(t *testing.T) {
+	// It answers the questions of the probe that are answered at once, and then nothing: it hangs.
 	synctest.Test(t, func(t *testing.T) {
 		r := newScriptedHarness(t, &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
 			if strings.Count(all, "\x10\x04") <= 4 {
@@ -137,8 +137,8 @@ func TestAConnectionIsKeptIfTheTicketCannotBegin(t *testing.T) {
 	})
 }
 
-// What stores the doubt stops with the ticket.
 func TestATicketBeginsInItsOwnContext(t *testing.T) {
+	// What stores the doubt stops with the ticket.
 	withHarness(t, answersAll(), nil, func(r *harness) {
 		type key struct{}
 		_, err := r.p.Print(context.WithValue(r.t.Context(), key{}, 1), orderOf("A1"), func(ctx context.Context) error {
@@ -204,8 +204,8 @@ func TestTheReadingEndsBeforeTheConnection(t *testing.T) {
 	})
 }
 
-// The context of a ticket that is printed ends while the question before the next one is written.
 func TestTheEndOfAnEarlierTicketsContextDisturbsNoOther(t *testing.T) {
+	// The context of a ticket that is printed ends while the question before the next one is written.
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var second atomic.Bool

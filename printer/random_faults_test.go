@@ -8,9 +8,52 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/deploy/slow"
 	"ticketrail/printer/virtual"
 	"ticketrail/queue/ticket"
 )
+
+func TestUnderRandomFaultsEachTicketPrintsAndEachRepeatIsMarked(t *testing.T) {
+	randomEvenings(t, 0, 20)
+}
+
+func TestUnderManyMoreRandomFaultsTheSameHolds(t *testing.T) {
+	slow.Test(t)
+	randomEvenings(t, 20, 160)
+}
+
+// randomEvenings prints twelve tickets during random faults for each seed.
+func randomEvenings(t *testing.T, from, to uint64) {
+	t.Helper()
+	abilities := []virtual.Capability{
+		virtual.Everything, statusOnly, virtual.RealTime | virtual.ProcessID, virtual.RealTime | virtual.StatusQuery, 0,
+	}
+	for seed := from; seed < to; seed++ {
+		rng := rand.New(rand.NewPCG(seed, 7))
+		o := virtual.Options{
+			Can: abilities[rng.IntN(len(abilities))], Kanji: true, Clients: rng.IntN(3), Hang: rng.IntN(2) == 0,
+			LinesPerSecond: float64(rng.IntN(3) * 4), ReceiveBuffer: rng.IntN(3) * 200,
+		}
+		synctest.Test(t, func(t *testing.T) {
+			v := virtual.New(o)
+			e := &faultyEvening{
+				harness: newHarness(t, v, v, nil), rng: rng, held: map[string]bool{}, sent: map[string]bool{},
+			}
+			for i := range 12 {
+				if rng.IntN(2) == 0 {
+					e.accident()
+				}
+				e.serve(fmt.Sprintf("T%d", i))
+				time.Sleep(time.Duration(rng.IntN(3)) * time.Second)
+			}
+			time.Sleep(time.Hour) // it prints what it has received
+			v.Refill()
+			v.Set(virtual.CutterJam, false)
+			e.d.Retire()
+			e.check(fmt.Sprintf("seed %d, %+v", seed, o))
+		})
+	}
+}
 
 // A faultyEvening is a printer with random faults, and what became of its tickets.
 type faultyEvening struct {
@@ -91,37 +134,6 @@ func (e *faultyEvening) serve(name string) {
 		time.Sleep(time.Duration(1+e.rng.IntN(20)) * time.Second)
 	}
 	e.t.Errorf("%s never came out", name)
-}
-
-func TestUnderRandomFaultsEachTicketPrintsAndEachRepeatIsMarked(t *testing.T) {
-	abilities := []virtual.Capability{
-		virtual.Everything, statusOnly, virtual.RealTime | virtual.ProcessID, virtual.RealTime | virtual.StatusQuery, 0,
-	}
-	for seed := range uint64(100) {
-		rng := rand.New(rand.NewPCG(seed, 7))
-		o := virtual.Options{
-			Can: abilities[rng.IntN(len(abilities))], Kanji: true, Clients: rng.IntN(3), Hang: rng.IntN(2) == 0,
-			LinesPerSecond: float64(rng.IntN(3) * 4), ReceiveBuffer: rng.IntN(3) * 200,
-		}
-		synctest.Test(t, func(t *testing.T) {
-			v := virtual.New(o)
-			e := &faultyEvening{
-				harness: newHarness(t, v, v, nil), rng: rng, held: map[string]bool{}, sent: map[string]bool{},
-			}
-			for i := range 12 {
-				if rng.IntN(2) == 0 {
-					e.accident()
-				}
-				e.serve(fmt.Sprintf("T%d", i))
-				time.Sleep(time.Duration(rng.IntN(3)) * time.Second)
-			}
-			time.Sleep(time.Hour) // it prints what it has received
-			v.Refill()
-			v.Set(virtual.CutterJam, false)
-			e.d.Retire()
-			e.check(fmt.Sprintf("seed %d, %+v", seed, o))
-		})
-	}
 }
 
 // check tests two promises: a ticket that was reported as printed is on paper, and a ticket is on paper at most

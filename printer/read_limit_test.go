@@ -60,8 +60,8 @@ func (c *endlessConn) Close() error {
 
 func same(b []byte) func(int64) []byte { return func(int64) []byte { return b } }
 
-// A reader without a limit would never sleep, so the bubble's clock would stop and the test not end.
 func TestAPrinterThatNeverStopsSendingIsReadSlowly(t *testing.T) {
+	// A reader without a limit would never sleep, so the bubble's clock would stop and the test not end.
 	block := make([]byte, 512)
 	for i := range block {
 		block[i] = 'x'

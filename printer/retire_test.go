@@ -59,8 +59,8 @@ func TestASilentPrinterThatIsNeverPolledIsProbedAgainByATicket(t *testing.T) {
 	})
 }
 
-// This printer reports that it is out of paper, and still takes a part of the ticket every few minutes.
 func TestWaitForPersonLimitsAWholeTicketNotEachChunk(t *testing.T) {
+	// This printer reports that it is out of paper, and still takes a part of the ticket every few minutes.
 	synctest.Test(t, func(t *testing.T) {
 		out, taken := false, 0
 		s := &scriptedPrinter{}

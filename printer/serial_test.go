@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ticketrail/deploy/slow"
 	"ticketrail/printer"
 	"ticketrail/printer/layout"
 	"ticketrail/printer/profile"
@@ -19,34 +20,9 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// serialLine returns the printer's end of a pseudo-terminal and a Dialer for ours.
-func serialLine(t *testing.T) (*os.File, transport.Dialer) {
-	t.Helper()
-	p, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK, 0)
-	if err != nil {
-		t.Skipf("no pseudo-terminals here: %v", err)
-	}
-	t.Cleanup(func() { _ = p.Close() })
-	fd := int(p.Fd())
-	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
-	if err == nil {
-		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
-	}
-	if err == nil {
-		err = unix.SetNonblock(fd, true)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := transport.Open("serial:///dev/pts/" + strconv.Itoa(n) + "?baud=19200")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p, d
-}
-
-// On a slow line padding takes a second. It follows only what can have left the printer inside a command.
 func TestOnASerialLinePaddingFollowsDotsAndWhatBrokeOff(t *testing.T) {
+	// On a slow line padding takes a second. It follows only what can have left the printer inside a command.
+	slow.Test(t, "/dev/ptmx")
 	end, dialer := serialLine(t)
 	model := mustProfile(t)
 	model.LinesPerSecond = 1000
@@ -108,4 +84,30 @@ func TestOnASerialLinePaddingFollowsDotsAndWhatBrokeOff(t *testing.T) {
 		t.Error(err)
 	}
 	want("what broke off", plain, true)
+}
+
+// serialLine returns the printer's end of a pseudo-terminal and a Dialer for ours.
+func serialLine(t *testing.T) (*os.File, transport.Dialer) {
+	t.Helper()
+	p, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Close() })
+	fd := int(p.Fd())
+	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
+	}
+	if err == nil {
+		err = unix.SetNonblock(fd, true)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := transport.Open("serial:///dev/pts/" + strconv.Itoa(n) + "?baud=19200")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, d
 }

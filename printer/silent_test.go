@@ -32,8 +32,8 @@ func TestASilentPrinterThatDropsItsClientsIsDialledTwiceForATicket(t *testing.T)
 	})
 }
 
-// The first question of a ticket to a silent printer is answered after 80 ms.
 func TestASilentPrinterThatAnswersSlowlyByNowIsConfirmed(t *testing.T) {
+	// The first question of a ticket to a silent printer is answered after 80 ms.
 	synctest.Test(t, func(t *testing.T) {
 		wire := &replaceableDialer{to: &scriptedPrinter{}}
 		r := newHarness(t, nil, wire, nil)

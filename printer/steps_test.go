@@ -220,8 +220,8 @@ func TestATicketOfWhichAByteWasNotAcknowledgedIsNotSent(t *testing.T) {
 	}
 }
 
-// A printer without a fence is asked once behind the ticket: what is in its buffer when it stops is lost.
 func TestATicketBehindWhichThePrinterStoppedIsInDoubt(t *testing.T) {
+	// A printer without a fence is asked once behind the ticket: what is in its buffer when it stops is lost.
 	for name, c := range map[string]struct {
 		answer byte // to DLE EOT; 0: none
 		after  time.Duration
@@ -248,8 +248,8 @@ func TestATicketBehindWhichThePrinterStoppedIsInDoubt(t *testing.T) {
 	}
 }
 
-// The ticket may have used up its time; the question behind it has its own.
 func TestATicketThatWasSentInTimeIsWaitedFor(t *testing.T) {
+	// The ticket may have used up its time; the question behind it has its own.
 	o := virtual.Options{Can: virtual.Everything, Kanji: true, LinesPerSecond: 1, ReceiveBuffer: 64}
 	withHarness(t, o, func(_ *printer.DeviceOptions, o *printer.Options) {
 		o.Timeout, o.TimeoutPerKiB = 15*time.Second, time.Microsecond

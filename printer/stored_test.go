@@ -133,8 +133,8 @@ func TestAPersonsProbeStartsTheCountOfCutOffAnswersAgain(t *testing.T) {
 	})
 }
 
-// A poll ends whenever a ticket comes.
 func TestProbesThatWereInterruptedAreNoSilence(t *testing.T) {
+	// A poll ends whenever a ticket comes.
 	synctest.Test(t, func(t *testing.T) {
 		r := newScriptedHarness(t, &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
 			later(100*time.Millisecond, func() {
@@ -158,8 +158,8 @@ func TestProbesThatWereInterruptedAreNoSilence(t *testing.T) {
 	})
 }
 
-// Without a fence it is probed again, and may hang by then.
 func TestAPrinterThatIsSilentWhenItIsProbedAgainIsSentNothing(t *testing.T) {
+	// Without a fence it is probed again, and may hang by then.
 	withHarness(t, virtual.Options{Can: virtual.RealTime, Kanji: true}, nil, func(r *harness) {
 		r.want("A1", "sent")
 		time.Sleep(2 * time.Hour)
@@ -211,8 +211,8 @@ func TestOnlyProbesThatAreDroppedInARowMeanThatItAnswersNothing(t *testing.T) {
 	})
 }
 
-// An answer to DLE EOT does not name its question. The drawer's bit of n = 1 is the cover's of n = 2.
 func TestALateAnswerDuringTheProbeIsNotTakenForAnotherOne(t *testing.T) {
+	// An answer to DLE EOT does not name its question. The drawer's bit of n = 1 is the cover's of n = 2.
 	for name, delay := range map[string]func(n int) time.Duration{
 		"only n = 1 is answered, late": func(n int) time.Duration {
 			return map[int]time.Duration{1: 300 * time.Millisecond}[n]

@@ -61,8 +61,8 @@ func TestAfterALostAnswerThePrinterIsAskedAgain(t *testing.T) {
 	})
 }
 
-// Some boards answer GS ( H so when they are out of paper. This one answers DLE EOT 1 only, which does not say it.
 func TestAnAnswerNoPaperIsWaitedOut(t *testing.T) {
+	// Some boards answer GS ( H so when they are out of paper. This one answers DLE EOT 1 only, which does not say it.
 	for statuses, want := range map[string]string{"\x01": "confirmed", "\x01\x02\x03\x04": "doubt"} {
 		synctest.Test(t, func(t *testing.T) {
 			s := &scriptedPrinter{}
@@ -123,8 +123,8 @@ func TestTheNewestReportOnACoverCounts(t *testing.T) {
 	}
 }
 
-// The printer takes the ticket in the last half second, and then pauses.
 func TestTheQuestionBehindATicketHasTwoSecondsOfItsOwn(t *testing.T) {
+	// The printer takes the ticket in the last half second, and then pauses.
 	for pause, want := range map[time.Duration]string{time.Second: "confirmed", 4 * time.Second: "doubt"} {
 		synctest.Test(t, func(t *testing.T) {
 			var slow atomic.Int64
@@ -193,8 +193,8 @@ func TestAPrinterThatFallsSilentBehindATicketIsBusy(t *testing.T) {
 	})
 }
 
-// All was acknowledged each time.
 func TestOnlyAConnectionThatEndsOnAWorkingPrinterIsCutOff(t *testing.T) {
+	// All was acknowledged each time.
 	for name, status := range map[string]func(c net.Conn, n byte){
 		"it stays": func(c net.Conn, _ byte) { _, _ = c.Write([]byte{0x12}) },
 		"the cover opened": func(c net.Conn, n byte) {

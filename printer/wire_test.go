@@ -74,8 +74,8 @@ func TestASingleStatusByteThatNobodyAskedForProvesNothing(t *testing.T) {
 	})
 }
 
-// The cut of A1 fails. It goes ahead of A2, which breaks off in its middle, and belongs to neither from then on.
 func TestACutThatWasTakenAheadOfATicketIsNotSentAgain(t *testing.T) {
+	// The cut of A1 fails. It goes ahead of A2, which breaks off in its middle, and belongs to neither from then on.
 	synctest.Test(t, func(t *testing.T) {
 		s := answering(answersIDs)
 		w := &tap{scriptedPrinter: s}
@@ -140,8 +140,8 @@ func TestACutThatIsNotTakenDelaysItsTicketFor5Seconds(t *testing.T) {
 	})
 }
 
-// The first chunk takes nearly all of the ticket's time.
 func TestTheQuestionBehindATicketWithoutAFenceHasTimeOfItsOwn(t *testing.T) {
+	// The first chunk takes nearly all of the ticket's time.
 	synctest.Test(t, func(t *testing.T) {
 		begun := false
 		s := &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
@@ -176,8 +176,8 @@ func TestAnAnswerEndsTheWaitForAStatus(t *testing.T) {
 	})
 }
 
-// DLE EOT 2 is answered after 3 s, with the bit that would mean offline in an answer to DLE EOT 1.
 func TestALateAnswerToTheSecondQuestionIsNotTakenForOneToTheFirst(t *testing.T) {
+	// DLE EOT 2 is answered after 3 s, with the bit that would mean offline in an answer to DLE EOT 1.
 	synctest.Test(t, func(t *testing.T) {
 		r := newScriptedHarness(t, slowStatus(10*time.Second, func(c net.Conn, n byte) {
 			if n == 2 {
@@ -211,8 +211,8 @@ func TestGSrIsAskedOnceBehindATicketWhoseIDIsMissing(t *testing.T) {
 	})
 }
 
-// A printer that stops for good pushes that, and hears nothing any more.
 func TestAnErrorThatIsPushedEndsTheWaitWithoutAnAnswer(t *testing.T) {
+	// A printer that stops for good pushes that, and hears nothing any more.
 	synctest.Test(t, func(t *testing.T) {
 		s := &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
 			switch {
@@ -254,9 +254,9 @@ func TestAHelloThatWasLostIsRepeatedAfterASecond(t *testing.T) {
 	})
 }
 
-// The cut of A1 fails, and another printer takes the place of this one. It waits for the rest of a command, which a
-// cut ahead of the padding would be taken for.
 func TestTheCutOfTheTicketBeforeFollowsThePadding(t *testing.T) {
+	// The cut of A1 fails, and another printer takes the place of this one. It waits for the rest of a command, which a
+	// cut ahead of the padding would be taken for.
 	synctest.Test(t, func(t *testing.T) {
 		s, mute := answering(answersIDs), &scriptedPrinter{}
 		wire := &replaceableDialer{to: &tap{scriptedPrinter: s, before: func(b []byte) error {

@@ -1,22 +1,12 @@
 package queue
 
 import (
-	"context"
-	"errors"
 	"math"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"ticketrail/queue/ticket"
 )
-
-// aged is an order that waited at a relay.
-func aged(id string, age time.Duration, stations ...string) ticket.Request {
-	r := order(id, stations...)
-	r.Age = age
-	return r
-}
 
 func TestAnOrderThatWaitedAtARelayIsAsOldAsItIs(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) { // a fresh file, so that it is older than the running time
@@ -35,12 +25,8 @@ func TestAnOrderThatWaitedAtARelayIsAsOldAsItIs(t *testing.T) {
 			t.Errorf("%s has waited %s", l.Delivery().Ticket.Request, got)
 		}
 		q.must(l.Return(bg, "not begun"))
-		if n, err := q.Expire(bg, "grill", 2*time.Hour); n != 0 || err != nil {
-			t.Errorf("at its limit %d expire, %v", n, err)
-		}
-		if n, err := q.Expire(bg, "grill", 2*time.Hour-1); n != 1 || err != nil {
-			t.Fatalf("%d expire, %v", n, err)
-		}
+		q.wantExpired("grill", 2*time.Hour, 0)
+		q.wantExpired("grill", 2*time.Hour-1, 1)
 		if d := q.print("grill"); d.Ticket.Kind != ticket.Slip || d.Ticket.Lines[0].Name != "#a" {
 			t.Errorf("first came %+v", d.Ticket)
 		}
@@ -75,9 +61,7 @@ func TestWhatIsSalvagedKeepsTheAgeThatItCameWith(t *testing.T) {
 		if got := q.station("grill").Oldest; got < 2*time.Hour || got > 2*time.Hour+time.Minute {
 			t.Errorf("the oldest has waited %s", got)
 		}
-		if n, err := q.Expire(bg, "grill", time.Hour); n != 1 || err != nil {
-			t.Errorf("%d expire, %v", n, err)
-		}
+		q.wantExpired("grill", time.Hour, 1)
 	})
 }
 
@@ -92,30 +76,9 @@ func TestANumberOfAnotherEveningIsAnotherOrderAlsoIfItWaitedAtARelay(t *testing.
 	})
 }
 
-func TestAnOrderThatTheRelaySendsAgainIsThereOnceHoweverItsCommitEnds(t *testing.T) {
-	pairs(t, func(t *testing.T, q *testQueue, end commitResult) {
-		q.failCommit(end, func() error { return errOf(q.Accept(bg, aged("a", 2*time.Hour, "grill"))) })
-		q.accept(aged("a", 2*time.Hour+time.Minute, "grill"))
-		if at := q.station("grill"); at.Pending != 1 || at.Oldest < 2*time.Hour || at.Oldest > 3*time.Hour {
-			t.Errorf("%+v", at)
-		}
-		q.printAll("grill", "a")
-	})
-}
-
-func TestAnOrderThatTheRelaySendsAgainWhileItIsStoredIsThereOnce(t *testing.T) {
-	inBubble(t, func(t *testing.T, q *testQueue) {
-		resume := q.disk.hang(0)
-		ctx, cancel := context.WithTimeout(bg, 4*time.Second)
-		defer cancel()
-		if _, err := q.Accept(ctx, aged("a", time.Hour, "grill")); !errors.Is(err, context.DeadlineExceeded) {
-			t.Fatal(err)
-		}
-		again := make(chan error)
-		go func() { again <- errOf(q.Accept(bg, aged("a", time.Hour, "grill"))) }()
-		synctest.Wait()
-		resume()
-		q.must(<-again)
-		q.printAll("grill", "a")
-	})
+// aged is an order that waited at a relay.
+func aged(id string, age time.Duration, stations ...string) ticket.Request {
+	r := order(id, stations...)
+	r.Age = age
+	return r
 }

@@ -5,13 +5,57 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"ticketrail/queue/ticket"
 )
+
+// TestMemoryMatchesTheFileAfterEveryPairOfOperations: every pair of operations in one transaction, and every result
+// of its commit: the books balance, and what is in memory is what a restart would read.
+func TestMemoryMatchesTheFileAfterEveryPairOfOperations(t *testing.T) {
+	for _, end := range []commitResult{works, fails, failsButPersist, noSpace} {
+		t.Run(end.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ops := operations()
+				for i, a := range ops {
+					q := start(t)
+					for j, b := range ops {
+						if !everything() && (i+2*j+int(end))%5 != 0 {
+							continue // with four results, most pairs come up all the same
+						}
+						name := fmt.Sprintf("%s, %s", a.name, b.name)
+						together := []operation{a, b}
+						if (i+j/2)%2 == 0 {
+							c := ops[(7*i+3*j+int(end))%len(ops)]
+							name += ", " + c.name
+							together = append(together, c)
+						}
+						q.scenario(fmt.Sprint(j)).inOneTransaction(end, together...)
+						q.checkBooks()
+						q.checkMemory()
+						if t.Failed() {
+							t.Fatalf("after %s", name)
+						}
+					}
+					q.stop()
+				}
+			})
+		})
+	}
+}
+
+// TestEveryVoidPrintsOnceOverFailuresAndRestarts: one request comes again and again with other lines, over failed
+// commits and restarts. It is ordered once, and every line that is void prints as a correction at most as often as it
+// was void.
+func TestEveryVoidPrintsOnceOverFailuresAndRestarts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for seed := range rounds(5, 30) {
+			voids(t, rand.New(rand.NewPCG(seed, 1)))
+		}
+	})
+}
 
 // A scenario is two stations for the operations below. Of one, three tickets are pending and the
 // first of them is lent. The other has one held ticket.
@@ -87,89 +131,17 @@ func (q *testQueue) scenario(name string) *scenario {
 
 // inOneTransaction does operations in one transaction, in their order; its commit ends so.
 func (s *scenario) inOneTransaction(end commitResult, ops ...operation) {
-	resume := s.disk.hang(0)
-	var all sync.WaitGroup
-	all.Go(func() { _ = s.KV("x").Put(bg, "k", nil) }) // hangs, so that the operations wait behind it
-	synctest.Wait()
+	commit := s.gather()
 	for _, o := range ops {
-		all.Go(func() { _ = o.do(s) }) // many of them conflict
+		go func() { _ = o.do(s) }() // many of them conflict
 		synctest.Wait()
 	}
 	s.disk.willEnd(works, end)
-	resume()
-	all.Wait()
+	commit()
 	s.waitForStorage()
 	s.disk.clear()
 	_ = s.lease.Return(bg, "the end") // if it has not ended
 	s.must(s.KV("x").Put(bg, "k", nil))
-}
-
-// Every pair of operations in one transaction, and every result of its commit: the books balance,
-// and what is in memory is what a restart would read.
-func TestMemoryMatchesTheFileAfterEveryPairOfOperations(t *testing.T) {
-	for _, end := range []commitResult{works, fails, failsButPersist, noSpace} {
-		t.Run(end.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				ops := operations()
-				for i, a := range ops {
-					q := start(t)
-					for j, b := range ops {
-						if (end == fails || end == noSpace) && (i+j+int(end)/2)%2 == 0 {
-							continue // both leave nothing on the disk: half of the pairs for each
-						}
-						name := fmt.Sprintf("%s, %s", a.name, b.name)
-						together := []operation{a, b}
-						if (i+j/2)%2 == 0 {
-							c := ops[(7*i+3*j+int(end))%len(ops)]
-							name += ", " + c.name
-							together = append(together, c)
-						}
-						q.scenario(fmt.Sprint(j)).inOneTransaction(end, together...)
-						q.checkBooks()
-						q.checkMemory()
-						if t.Failed() {
-							t.Fatalf("after %s", name)
-						}
-					}
-					q.stop()
-				}
-			})
-		})
-	}
-}
-
-// checkMemory compares what is in memory with what the file has. No ticket may be lent.
-func (q *testQueue) checkMemory() {
-	q.t.Helper()
-	m, err := load(q.db.Load())
-	q.must(err)
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.Queue.open != m.open || len(m.repairs) > 0 {
-		q.t.Errorf("%d jobs are open, in the file %d; %d repairs", q.Queue.open, m.open, len(m.repairs))
-	}
-	for name, l := range q.lanes {
-		f := m.lane(name)
-		if len(l.pending)+len(f.pending) > 0 && !reflect.DeepEqual(l.pending, f.pending) {
-			q.t.Errorf("%s: waiting %+v, in the file %+v", name, l.pending, f.pending)
-		}
-		if !reflect.DeepEqual(l.held, f.held) || (l.stationHold == nil) != (f.stationHold == nil) {
-			q.t.Errorf("%s: held %+v %v, in the file %+v %v", name, l.held, l.stationHold, f.held, f.stationHold)
-		}
-		if !reflect.DeepEqual(l.books, f.books) {
-			q.t.Errorf("%s: books %+v, in the file %+v", name, l.books, f.books)
-		}
-	}
-}
-
-// One request comes again and again with other lines, over failed commits and restarts. It is
-// ordered once, and every line that is void prints as a correction at most as often as it was void.
-func TestEveryVoidPrintsOnceOverFailuresAndRestarts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for seed := range uint64(30) {
-			voids(t, rand.New(rand.NewPCG(seed, 1)))
-		}
-	})
 }
 
 func voids(t *testing.T, r *rand.Rand) {

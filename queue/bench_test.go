@@ -14,6 +14,39 @@ import (
 	"ticketrail/queue/ticket"
 )
 
+func BenchmarkTakeBeginAck(b *testing.B) {
+	q := start(b, synced)
+	for n := range uint64(2000) {
+		q.accept(realRequest(n))
+	}
+	b.ResetTimer()
+	for n := 0; n < b.N; n++ {
+		if n%2000 == 1999 {
+			b.StopTimer()
+			for m := range uint64(2000) {
+				q.accept(realRequest(uint64(n)*10000 + m))
+			}
+			b.StartTimer()
+		}
+		q.print("grill")
+	}
+}
+
+// BenchmarkAcceptCrowded compares a full queue with one that was empty at the start. It alternates
+// between them, so that other load on the machine affects both.
+func BenchmarkAcceptCrowded(b *testing.B) {
+	const round = 5000
+	full, empty := fullQueue(b), start(b, synced)
+	full.open()
+	var ratios []float64
+	for n := uint64(0); b.Loop(); n += round {
+		e := acceptFrom256(empty, n, round)
+		ratios = append(ratios, e.Seconds()/acceptFrom256(full, n, round).Seconds())
+	}
+	slices.Sort(ratios)
+	b.ReportMetric(ratios[len(ratios)/2], "full/empty")
+}
+
 // realRequest is a request as a restaurant sends it: 3 KB, two stations, modifiers.
 func realRequest(n uint64) ticket.Request {
 	r := order(fmt.Sprintf("%08x-52ad-4a0b-9e9b-2f7b7b7f3a11", n), "grill", "bar")
@@ -45,24 +78,6 @@ func acceptFrom256(q *testQueue, first uint64, count int) time.Duration {
 	}
 	wg.Wait()
 	return time.Since(began)
-}
-
-func BenchmarkTakeBeginAck(b *testing.B) {
-	q := start(b, synced)
-	for n := range uint64(2000) {
-		q.accept(realRequest(n))
-	}
-	b.ResetTimer()
-	for n := 0; n < b.N; n++ {
-		if n%2000 == 1999 {
-			b.StopTimer()
-			for m := range uint64(2000) {
-				q.accept(realRequest(uint64(n)*10000 + m))
-			}
-			b.StartTimer()
-		}
-		q.print("grill")
-	}
 }
 
 // fullQueue is a queue with a million keys, spread over a week, and fifty thousand open jobs.
@@ -101,19 +116,4 @@ func fullQueue(b testing.TB) *testQueue {
 	})
 	q.o.NoSync = false
 	return q
-}
-
-// BenchmarkAcceptCrowded compares a full queue with one that was empty at the start. It alternates
-// between them, so that other load on the machine affects both.
-func BenchmarkAcceptCrowded(b *testing.B) {
-	const round = 5000
-	full, empty := fullQueue(b), start(b, synced)
-	full.open()
-	var ratios []float64
-	for n := uint64(0); b.Loop(); n += round {
-		e := acceptFrom256(empty, n, round)
-		ratios = append(ratios, e.Seconds()/acceptFrom256(full, n, round).Seconds())
-	}
-	slices.Sort(ratios)
-	b.ReportMetric(ratios[len(ratios)/2], "full/empty")
 }

@@ -2,51 +2,14 @@ package queue
 
 import (
 	"errors"
-	"os"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	bolt "go.etcd.io/bbolt"
-
-	"ticketrail/queue/logtest"
+	"ticketrail/queue/queuetest"
 	"ticketrail/queue/ticket"
 )
-
-// fakeClock is a wall clock that a test sets.
-type fakeClock struct {
-	mu           sync.Mutex
-	now          time.Time
-	synchronized bool
-}
-
-func (s *fakeClock) Now() time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.now
-}
-
-func (s *fakeClock) Synchronized() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.synchronized
-}
-
-func (s *fakeClock) set(now time.Time, sure bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.now, s.synchronized = now, sure
-}
-
-func (q *testQueue) count(bucket int) (n int) {
-	q.t.Helper()
-	q.must(q.view(func(tx *bolt.Tx) error {
-		return tx.Bucket(bucketNames[bucket]).ForEach(func(_, _ []byte) error { n++; return nil })
-	}))
-	return n
-}
 
 func TestAKeyIsKnownForItsRetentionAndThenForgotten(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
@@ -55,23 +18,15 @@ func TestAKeyIsKnownForItsRetentionAndThenForgotten(t *testing.T) {
 			time.Sleep(24 * time.Hour)
 			q.restart() // running time continues over restarts
 			q.accept(order(id(day), "grill"))
-			if got := q.accept(order("a", "grill")); !got.Duplicate {
-				t.Fatalf("forgotten after %d days", day+1)
-			}
+			q.wantDuplicate(order("a", "grill"))
 		}
 		// New content does not make a key younger: a generation is dropped as a whole.
 		q.accept(cancelled(order("a", "grill")))
-		if n := q.count(bucketDedup); n != 3 {
-			t.Errorf("%d generations", n)
-		}
+		q.wantCount(bucketDedup, 3)
 		time.Sleep(24*time.Hour + time.Minute)
 		synctest.Wait()
-		if n := q.count(bucketDedup); n != 2 {
-			t.Errorf("%d generations, want 2", n)
-		}
-		if got := q.accept(order("a", "grill")); got.Duplicate {
-			t.Error("still known")
-		}
+		q.wantCount(bucketDedup, 2)
+		q.wantNew(order("a", "grill"))
 	}, func(o *Options) { o.DedupRetention = 48 * time.Hour })
 }
 
@@ -89,12 +44,8 @@ func TestHistoryIsPrunedExceptHeldAndFailedJobs(t *testing.T) {
 		if n := len(q.jobs(Filter{})); n != 249 { // 247 wait, one has failed, one is held
 			t.Errorf("%d jobs are left", n)
 		}
-		if n := q.count(bucketRequests); n != 249 {
-			t.Errorf("%d bodies are left", n)
-		}
-		if n := q.count(bucketJobs); n != 249 {
-			t.Errorf("%d tickets are left", n)
-		}
+		q.wantCount(bucketRequests, 249)
+		q.wantCount(bucketJobs, 249)
 		if _, _, _, err := q.Job(bg, 1); !errors.Is(err, ErrNotFound) {
 			t.Errorf("job 1: %v", err)
 		}
@@ -103,9 +54,7 @@ func TestHistoryIsPrunedExceptHeldAndFailedJobs(t *testing.T) {
 		}
 		time.Sleep(11 * time.Hour)
 		synctest.Wait()
-		if n := q.count(bucketFinished); n != 0 {
-			t.Errorf("%d finished jobs are left", n)
-		}
+		q.wantCount(bucketFinished, 0)
 		if jobs := q.jobs(Filter{}); len(jobs) != 2 || jobs[0].State != ticket.Held || jobs[1].State != ticket.Failed {
 			t.Errorf("left: %+v", jobs)
 		}
@@ -113,30 +62,22 @@ func TestHistoryIsPrunedExceptHeldAndFailedJobs(t *testing.T) {
 }
 
 func TestABoxThatBootsIn1970ForgetsNothingAndExpiresNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := &fakeClock{now: time.Date(2026, 11, 20, 19, 0, 0, 0, time.UTC), synchronized: true}
-		q := start(t, func(o *Options) { o.Clock = w })
-		defer q.stop()
+	w := &fakeClock{now: time.Date(2026, 11, 20, 19, 0, 0, 0, time.UTC), synchronized: true}
+	inBubble(t, func(t *testing.T, q *testQueue) {
 		r := order("a", "grill")
 		q.accept(r)
 		for _, wall := range []time.Time{
 			time.Unix(0, 0), time.Date(2040, 1, 1, 0, 0, 0, 0, time.UTC), time.Unix(5, 0),
 		} {
-			q.stop()
-			w.set(wall, false)
-			q.open()
+			q.reboot(w, wall, false)
 			time.Sleep(10 * time.Minute)
-			if got := q.accept(r); !got.Duplicate {
-				t.Fatalf("at %s the key is forgotten", wall)
-			}
-			if n, err := q.Expire(bg, "grill", time.Hour); n != 0 || err != nil {
-				t.Fatalf("at %s %d tickets expire, %v", wall, n, err)
-			}
+			q.wantDuplicate(r)
+			q.wantExpired("grill", time.Hour, 0)
 		}
 		if got := q.take("grill").Waited(); got != 30*time.Minute {
 			t.Errorf("it waited %s", got)
 		}
-	})
+	}, func(o *Options) { o.Clock = w })
 }
 
 func TestTimeOffCountsIfTheClockWasSynchronizedBeforeAndAfter(t *testing.T) {
@@ -154,14 +95,10 @@ func TestTimeOffCountsIfTheClockWasSynchronizedBeforeAndAfter(t *testing.T) {
 		{"NTP answers late", true, false, 10 * time.Hour, 30 * time.Minute, 10*time.Hour + 30*time.Minute},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := &fakeClock{now: evening, synchronized: tt.before}
-				q := start(t, func(o *Options) { o.Clock = w })
-				defer q.stop()
+			w := &fakeClock{now: evening, synchronized: tt.before}
+			inBubble(t, func(t *testing.T, q *testQueue) {
 				q.accept(order("a", "grill"))
-				q.stop()
-				w.set(evening.Add(tt.off), tt.after)
-				q.open()
+				q.reboot(w, evening.Add(tt.off), tt.after)
 				if tt.late > 0 {
 					time.Sleep(tt.late)
 					w.set(evening.Add(tt.off+tt.late), true)
@@ -178,27 +115,29 @@ func TestTimeOffCountsIfTheClockWasSynchronizedBeforeAndAfter(t *testing.T) {
 				if got := l.Waited(); got > tt.want+time.Hour {
 					t.Errorf("later it waited %s, want %s", got, tt.want+time.Hour)
 				}
-			})
+			}, func(o *Options) { o.Clock = w })
 		})
 	}
 }
 
-func TestAJumpOfTheClockOfMoreThan31DaysOverOneStopCountsAsNothingAndIsSaid(t *testing.T) {
-	evening := time.Date(2026, 11, 20, 23, 0, 0, 0, time.UTC)
+// TestAJumpOfTheClockOfMoreThanAMonthOverOneStopCountsAsNothingAndIsSaid: a restaurant may be closed for the whole of
+// August. A longer jump is more likely a clock that is wrong.
+func TestAJumpOfTheClockOfMoreThanAMonthOverOneStopCountsAsNothingAndIsSaid(t *testing.T) {
+	evening := time.Date(2026, 7, 31, 23, 0, 0, 0, time.UTC)
+	august := evening.AddDate(0, 1, 0).Sub(evening)
 	for off, want := range map[time.Duration]time.Duration{
-		maxTimeOff:           maxTimeOff,
-		maxTimeOff + 1:       0,
-		365 * 24 * time.Hour: 0,
+		august:                                august,
+		august + 1:                            0,
+		evening.AddDate(0, 2, 0).Sub(evening): 0,
+		evening.AddDate(1, 0, 0).Sub(evening): 0,
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			var log logtest.Log
+			var log queuetest.Log
 			w := &fakeClock{now: evening, synchronized: true}
 			q := start(t, logTo(&log), func(o *Options) { o.Clock = w })
 			defer q.stop()
 			q.accept(order("a", "grill"))
-			q.stop()
-			w.set(evening.Add(off), true)
-			q.open()
+			q.reboot(w, evening.Add(off), true)
 			if got := q.take("grill").Waited(); got != want {
 				t.Errorf("a jump of %s: it waited %s, want %s", off, got, want)
 			}
@@ -208,11 +147,11 @@ func TestAJumpOfTheClockOfMoreThan31DaysOverOneStopCountsAsNothingAndIsSaid(t *t
 			q.wantDuplicate(order("a", "grill"))
 			to := evening.Add(off).Format(time.RFC3339)
 			if n := q.Notices(); len(n) != 1 || n[0].Lost ||
-				!strings.Contains(n[0].Text, "2026-11-20T23:00:00Z") || !strings.Contains(n[0].Text, to) {
+				!strings.Contains(n[0].Text, "2026-07-31T23:00:00Z") || !strings.Contains(n[0].Text, to) {
 				t.Errorf("a jump of %s: notices %+v", off, n)
 			}
 			if l := log.String(); strings.Count(l, "level=WARN") != 1 ||
-				!strings.Contains(l, "before=2026-11-20T23:00:00Z after="+to) {
+				!strings.Contains(l, "before=2026-07-31T23:00:00Z after="+to) {
 				t.Errorf("a jump of %s: logged %s", off, l)
 			}
 		})
@@ -220,10 +159,8 @@ func TestAJumpOfTheClockOfMoreThan31DaysOverOneStopCountsAsNothingAndIsSaid(t *t
 }
 
 func TestTimeOffCountsBeforeTheFirstTicketIsLentAlsoIfTheFirstCommitFails(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := &fakeClock{now: time.Date(2026, 11, 20, 23, 0, 0, 0, time.UTC), synchronized: true}
-		q := start(t, func(o *Options) { o.Clock = w })
-		defer q.stop()
+	w := &fakeClock{now: time.Date(2026, 11, 20, 23, 0, 0, 0, time.UTC), synchronized: true}
+	inBubble(t, func(t *testing.T, q *testQueue) {
 		q.accept(order("a", "grill"))
 		q.stop()
 		w.set(w.now.Add(10*time.Hour), true)
@@ -232,7 +169,7 @@ func TestTimeOffCountsBeforeTheFirstTicketIsLentAlsoIfTheFirstCommitFails(t *tes
 		if waited := q.take("grill").Waited(); waited != 10*time.Hour {
 			t.Errorf("it waited %s", waited)
 		}
-	})
+	}, func(o *Options) { o.Clock = w })
 }
 
 func TestTimeOffDoesNotCountOnAClockThatCannotSayThatItIsRight(t *testing.T) {
@@ -256,9 +193,7 @@ func TestTheBodyOfAPrunedJobGoesAlsoIfItsStateIsDamaged(t *testing.T) {
 		time.Sleep(11 * time.Hour)
 		synctest.Wait()
 		for _, b := range []int{bucketRequests, bucketReqJobs, bucketJobs, bucketState, bucketFinished} {
-			if n := q.count(b); n != 0 {
-				t.Errorf("%d records are left in %s", n, bucketNames[b])
-			}
+			q.wantCount(b, 0)
 		}
 	}, func(o *Options) { o.HistoryRetention = 10 * time.Hour })
 }
@@ -268,9 +203,7 @@ func TestAnIdleQueueStoresTheRunningTimeEveryHour(t *testing.T) {
 		before := q.disk.commits()
 		time.Sleep(10*time.Hour + 5*time.Minute)
 		synctest.Wait()
-		if n := q.disk.commits() - before; n != 10 {
-			t.Errorf("%d commits in ten hours", n)
-		}
+		q.wantCommits(before, 10)
 		if w := q.Waiting(); w != 0 {
 			t.Errorf("idle, but %s waiting", w)
 		}
@@ -301,9 +234,7 @@ func TestTheRunningTimeIsStoredAtMostOnceAMinuteAndOnlyWithAChange(t *testing.T)
 		}
 		before := q.disk.commits()
 		q.wantDuplicate(order("a", "grill"))
-		if n := q.disk.commits() - before; n != 0 {
-			t.Errorf("a duplicate costs %d commits", n)
-		}
+		q.wantCommits(before, 0)
 		q.restart()
 		q.accept(order("d", "grill"))
 		if want := 190 * time.Second; q.clock.written != want {
@@ -321,11 +252,7 @@ func TestTheCommitAfterAFailedOneStoresTheRunningTime(t *testing.T) {
 		}
 		q.waitForStorage()
 		q.must(q.KV("x").Put(bg, "k", nil))
-		left, err := os.ReadFile(q.o.Path)
-		q.must(err)
-		q.stop()
-		q.must(os.WriteFile(q.o.Path, left, 0o600)) // power failed after that commit
-		q.open()
+		q.killed()
 		if r := q.clock.running(); r < 2*time.Minute {
 			t.Errorf("running time is %s", r)
 		}

@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,35 +10,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	bolt "go.etcd.io/bbolt"
-
-	"ticketrail/queue/logtest"
+	"ticketrail/queue/queuetest"
 )
 
-// evening fills the file with so many MiB and then frees them, as pruning does after three days.
-func (q *testQueue) evening(mib int) {
-	q.t.Helper()
-	big := []byte("evening")
-	q.must(q.db.Load().Update(func(tx *bolt.Tx) error {
-		b, err := tx.CreateBucket(big)
-		for i := range mib {
-			err = errors.Join(err, b.Put(key64(uint64(i)), make([]byte, 1<<20)))
-		}
-		return err
-	}))
-	q.must(q.db.Load().Update(func(tx *bolt.Tx) error { return tx.DeleteBucket(big) }))
-	q.must(q.db.Load().Update(func(*bolt.Tx) error { return nil })) // what was freed before can be used now
-}
-
-func (q *testQueue) isCompact() bool {
-	q.t.Helper()
-	info, err := os.Stat(q.o.Path)
-	q.must(err)
-	return info.Size() < compactAbove
-}
-
 func TestTheFileIsCompactedInAQuietHour(t *testing.T) {
-	var log logtest.Log
+	var log queuetest.Log
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		q.accept(order("a", "grill"))
 		q.evening(24)
@@ -117,4 +92,11 @@ func TestACompactionThatFailsAtAnyStepLosesNothing(t *testing.T) {
 			})
 		}
 	}
+}
+
+func (q *testQueue) isCompact() bool {
+	q.t.Helper()
+	info, err := os.Stat(q.o.Path)
+	q.must(err)
+	return info.Size() < compactAbove
 }

@@ -3,7 +3,6 @@ package queue
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"strings"
 	"syscall"
@@ -11,35 +10,13 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
-	"ticketrail/queue/logtest"
+	"ticketrail/queue/queuetest"
 )
-
-// withReserve keeps the counter of commits.
-func withReserve(o *Options) { o.Reserve = 1 << 16 }
-
-// damageMeta flips a byte of the newest meta page.
-func damageMeta(t *testing.T, path string) {
-	t.Helper()
-	at := newest(t, path).at + pageHeader + rand.Int64N(metaSize)
-	content, err := os.ReadFile(path)
-	must(t, err)
-	content[at] ^= 1 << rand.IntN(8)
-	must(t, os.WriteFile(path, content, 0o600))
-}
-
-// wantNoLoss opens the queue and fails if it says that anything is missing.
-func (q *testQueue) wantNoLoss(what string) {
-	q.t.Helper()
-	q.open()
-	if n := q.Notices(); len(n) > 0 || q.Damaged() > 0 {
-		q.t.Errorf("%s: it says %+v, %d records are damaged", what, n, q.Damaged())
-	}
-}
 
 func TestACommitThatIsLostWithItsMetaPageIsSaid(t *testing.T) {
 	for _, reserve := range []int64{1 << 16, -1} {
 		for range 5 {
-			var log logtest.Log
+			var log queuetest.Log
 			q := start(t, logTo(&log), func(o *Options) { o.Reserve = reserve })
 			q.orders(20, "grill")
 			left := q.content()
@@ -71,42 +48,8 @@ func TestACommitThatIsLostWithItsMetaPageIsSaid(t *testing.T) {
 	}
 }
 
-// A disk that has lost a write has two good meta pages.
-func TestACommitThatTheDiskLostIsSaid(t *testing.T) {
-	q := start(t, withReserve)
-	q.orders(3, "grill")
-	left := q.content()
-	q.accept(order("lost", "bar"))
-	q.stop()
-	must(t, os.WriteFile(q.o.Path, left, 0o600))
-	q.open()
-	// The last commit is that of the stop.
-	if n := q.Notices(); len(n) != 1 || !strings.Contains(n[0].Text, "lost its last commits, 2 of them") {
-		t.Errorf("it says %+v", n)
-	}
-}
-
-func TestAKilledDaemonHasLostNoCommit(t *testing.T) {
-	q := start(t, withReserve)
-	for n := range 20 {
-		before, err := os.ReadFile(reservePath(q.o))
-		q.must(err)
-		q.accept(order(id(n), "grill"))
-		left := q.content()
-		counter, err := os.ReadFile(reservePath(q.o))
-		q.must(err)
-		q.stop()
-		must(t, os.WriteFile(q.o.Path, left, 0o600))
-		if n%2 == 0 { // between the commit and its counter
-			counter = before
-		}
-		must(t, os.WriteFile(reservePath(q.o), counter, 0o600))
-		q.wantNoLoss(fmt.Sprint("kill ", n))
-	}
-}
-
-// Power fails when the pages of a commit are on the disk and its meta page is not, or is torn. What the counter has
-// lost is at most everything since the reserve was made.
+// TestAPowerCutHasLostNoCommitThatWasAnswered: power fails when the pages of a commit are on the disk and its meta
+// page is not, or is torn. What the counter has lost is at most everything since the reserve was made.
 func TestAPowerCutHasLostNoCommitThatWasAnswered(t *testing.T) {
 	for _, lags := range []bool{false, true} {
 		for _, torn := range []bool{false, true} {
@@ -227,8 +170,11 @@ func TestACounterOfAnotherFileIsNotBelieved(t *testing.T) {
 	}
 }
 
-func (q *testQueue) content() []byte {
-	b, err := os.ReadFile(q.o.Path)
-	q.must(err)
-	return b
+// wantNoLoss opens the queue and fails if it says that anything is missing.
+func (q *testQueue) wantNoLoss(what string) {
+	q.t.Helper()
+	q.open()
+	if n := q.Notices(); len(n) > 0 || q.Damaged() > 0 {
+		q.t.Errorf("%s: it says %+v, %d records are damaged", what, n, q.Damaged())
+	}
 }

@@ -3,6 +3,7 @@ package queue
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,9 +15,335 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
-	"ticketrail/queue/logtest"
+	"ticketrail/queue/queuetest"
 	"ticketrail/queue/ticket"
 )
+
+func TestAPowerCutAfterAFailedSyncLeavesAnIntactFile(t *testing.T) {
+	for _, tickets := range usedBefore() {
+		synctest.Test(t, func(t *testing.T) {
+			q, p := onCachedDisk(t, tickets)
+			defer q.stop()
+			q.accept(order("a", "grill"))
+			p.willEnd(failsButPersist)
+			p.powerFails = true
+			q.wantRefused(order("b", "grill"), ErrStorageFailed)
+			q.waitForStorage()
+			q.wantDuplicate(order("b", "grill"))
+			q.print("grill")
+			if p.powerCuts < 3 {
+				t.Errorf("power failed at only %d commits", p.powerCuts)
+			}
+		})
+	}
+}
+
+// TestAPowerCutInTheFirstCommitAfterACrashLeavesAnIntactFile: the process ends when the meta page is written and not
+// yet synced. The next process finds it in the page cache.
+func TestAPowerCutInTheFirstCommitAfterACrashLeavesAnIntactFile(t *testing.T) {
+	for _, tickets := range usedBefore() {
+		synctest.Test(t, func(t *testing.T) {
+			q, p := onCachedDisk(t, tickets)
+			defer q.stop()
+			q.accept(order("a", "grill"))
+			p.willEnd(failsButPersist, fails, fails, fails) // so that storage fails until the end
+			p.syncFails.Store(true)
+			q.wantRefused(order("b", "grill"), ErrStorageFailed)
+			q.must(q.Close())
+			if q, err := open(q.o, p.hooks()); !errors.Is(err, syscall.EIO) {
+				t.Fatalf("opened %v, %v", q != nil, err)
+			}
+			p.clear()
+			p.syncFails.Store(false)
+			p.powerFails = true
+			p.open(q)
+			q.wantDuplicate(order("b", "grill"))
+			if p.powerCuts == 0 {
+				t.Error("power failed at no commit")
+			}
+		})
+	}
+}
+
+func TestAFileThatCannotBeSyncedAtTheStartIsNotUsed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q, p := onCachedDisk(t, 3)
+		defer q.stop()
+		q.accept(order("a", "grill"))
+		p.syncFails.Store(true)
+		p.willEnd(failsButPersist)
+		q.wantRefused(order("b", "grill"), ErrStorageFailed)
+		time.Sleep(10 * time.Minute)
+		q.wantRefused(order("a", "grill"), ErrStorageFailed)
+		q.wantNothing("grill")
+		p.syncFails.Store(false)
+		q.waitForStorage()
+		q.wantDuplicate(order("b", "grill"))
+	})
+}
+
+func TestADuplicateAfterARestartIsAnsweredOnlyAfterACommit(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.disk.willEnd(failsButPersist, fails, fails, fails)
+		q.wantRefused(order("a", "grill"), ErrStorageFailed)
+		synctest.Wait()
+		q.must(q.Close())
+		q.disk.clear()
+		before := q.disk.commits()
+		q.open()
+		q.wantDuplicate(order("a", "grill"))
+		if q.disk.commits() == before {
+			t.Error("it is answered, and nothing has been committed since the failure")
+		}
+		q.must(q.Close())
+		q.disk.willEnd(fails, fails) // the commit at the start, and the probe commit after it
+		q.open()
+		q.wantRefused(order("a", "grill"), ErrStorageFailed)
+		q.waitForStorage()
+		q.print("grill")
+	})
+}
+
+func TestWithoutAReserveNoneIsMissed(t *testing.T) {
+	var log queuetest.Log
+	q := start(t, logTo(&log), func(o *Options) {
+		o.Reserve = -1
+		must(t, os.WriteFile(reservePath(*o), nil, 0o600))
+	})
+	q.stop()
+	if strings.Contains(log.String(), "reserve") {
+		t.Errorf("logged: %s", &log)
+	}
+	if _, err := os.Stat(reservePath(q.o)); err == nil {
+		t.Error("the reserve of an earlier configuration is left")
+	}
+}
+
+// TestAStartThatFindsTheDiskFullGivesUpTheReserve: a copy-on-write filesystem needs space even to rewrite a page.
+func TestAStartThatFindsTheDiskFullGivesUpTheReserve(t *testing.T) {
+	q := start(t, func(o *Options) { o.Reserve = 1 << 20 })
+	q.accept(order("a", "grill"))
+	q.stop()
+	opened, err := open(q.o, storageHooks{commit: q.disk.commit, link: os.Link, sync: func(f *os.File) error {
+		if _, err := os.Stat(reservePath(q.o)); err == nil && f.Name() == q.o.Path {
+			return syscall.ENOSPC
+		}
+		return nil
+	}})
+	must(t, err)
+	q.Queue = opened
+	q.printAll("grill", "a")
+}
+
+func TestADamagedRecordOnAFailingDiskDoesNotStopTheStart(t *testing.T) {
+	for _, end := range []commitResult{fails, failsButPersist, noSpace} {
+		for name, ends := range map[string][]commitResult{
+			"first commit": {end}, "repair": {works, end}, "both": {end, works, end},
+		} {
+			t.Run(name+" "+end.String(), func(t *testing.T) {
+				inBubble(t, func(t *testing.T, q *testQueue) {
+					q.accept(order("a", "grill"))
+					q.accept(order("b", "grill"))
+					q.change(flip(bucketState, key64(1)))
+					q.disk.willEnd(ends...)
+					q.open()
+					q.waitForStorage()
+					q.printAll("grill", "b")
+					q.wantState(1, ticket.Failed)
+				})
+			})
+		}
+	}
+}
+
+func TestCloseStoresTheEndsOfLeasesThatStorageHadRefused(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.accept(order("a", "grill"))
+		l := q.begin("grill")
+		q.disk.willEnd(fails, fails)
+		done := make(chan error, 1)
+		go func() { done <- l.Ack(bg, ticket.Confirmed, "") }()
+		synctest.Wait()
+		if q.Ready() == nil {
+			t.Fatal("storage works already")
+		}
+		q.must(q.Close()) // while it waits for the next attempt
+		q.must(<-done)
+		q.open()
+		q.wantNothing("grill")
+		q.wantState(1, ticket.Confirmed)
+	})
+}
+
+func TestAnEndOfALeaseThatStorageNeverTookIsRefusedAtCloseAndLeavesADoubt(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.accept(order("a", "grill"))
+		l := q.begin("grill")
+		q.disk.willEnd(fails, fails, fails) // the end of the lease, the first probe commit, and that of Close
+		done := make(chan error, 1)
+		go func() { done <- l.Ack(bg, ticket.Confirmed, "") }()
+		synctest.Wait()
+		q.must(q.Close())
+		wantErr(t, <-done, ErrClosed)
+		q.open()
+		if d := q.print("grill"); !d.Doubt {
+			t.Errorf("printed %+v without the mark", d)
+		}
+	})
+}
+
+// TestTheEndsOfLeasesThatAFullDiskRefusedAreStoredAFewAtATime: all of them in one transaction may need more space
+// than the reserve gave.
+func TestTheEndsOfLeasesThatAFullDiskRefusedAreStoredAFewAtATime(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		const leases = 49
+		done := make(chan error, leases)
+		var lent []*Lease
+		for n := range leases {
+			q.accept(order(id(n), id(n)))
+			lent = append(lent, q.begin(id(n)))
+		}
+		q.disk.willEnd(noSpace, noSpace) // an end, and the first probe commit
+		for _, l := range lent {
+			go func() { done <- l.Ack(bg, ticket.Sent, "") }()
+		}
+		synctest.Wait()
+		before := q.disk.commits()
+		for range leases {
+			q.must(<-done)
+		}
+		if n := q.disk.commits() - before - 1; n != 4 { // without the probe commit
+			t.Errorf("%d ends are stored in %d transactions, want 4", leases, n)
+		}
+	})
+}
+
+func TestCloseSaysThatItsLastCommitFailed(t *testing.T) {
+	q := start(t)
+	q.accept(order("a", "grill"))
+	q.disk.willEnd(fails) // the commit in which Close stores the running time
+	wantErr(t, q.Close(), syscall.EIO)
+	q.open()
+	q.printAll("grill", "a")
+}
+
+func TestWaitingShowsAHungDiskWhateverUsesIt(t *testing.T) {
+	t.Run("an end that is tried again", func(t *testing.T) {
+		inBubble(t, func(t *testing.T, q *testQueue) {
+			q.accept(order("a", "grill"))
+			l := q.begin("grill")
+			q.disk.willEnd(fails, fails) // the end of the lease, and the first probe commit
+			done := make(chan error, 1)
+			go func() { done <- l.Ack(bg, ticket.Sent, "") }()
+			synctest.Wait()
+			wantHang(t, q, 5*time.Minute)
+			q.must(<-done)
+		})
+	})
+	t.Run("housekeeping", func(t *testing.T) {
+		inBubble(t, func(t *testing.T, q *testQueue) {
+			wantHang(t, q, 2*time.Hour)
+		})
+	})
+}
+
+func TestAReserveThatCannotBeCreatedStopsNoOrder(t *testing.T) {
+	var log queuetest.Log
+	q := start(t, logTo(&log), func(o *Options) {
+		o.Reserve = 1 << 20
+		must(t, os.MkdirAll(filepath.Join(o.Path+".reserve", "in the way"), 0o700))
+	})
+	q.must(q.Ready())
+	q.accept(order("a", "grill"))
+	q.space.freeReserve()
+	wantLogged(t, &log, "cannot remove the reserve file")
+}
+
+func TestAReserveIsWrittenAtTheStartUnlessItIsThereWithItsSize(t *testing.T) {
+	for _, c := range []struct{ reserve, want, there int }{
+		{0, 16 << 20, 0}, {1 << 20, 1 << 20, 0}, {1 << 20, 1 << 20, 1<<20 - 1}, {1 << 20, 1 << 20, 2 << 20},
+	} {
+		q := start(t, func(o *Options) {
+			o.Reserve = int64(c.reserve)
+			must(t, os.WriteFile(reservePath(*o), make([]byte, c.there), 0o600))
+		})
+		f, err := os.OpenFile(reservePath(q.o), os.O_WRONLY, 0)
+		must(t, err)
+		must(t, errors.Join(errOf(f.WriteAt([]byte("mark"), 1<<19)), f.Close()))
+		q.restart()
+		b, err := os.ReadFile(reservePath(q.o))
+		if len(b) != c.want || !bytes.Contains(b, []byte("mark")) || err != nil {
+			t.Errorf("%+v: %d bytes, %v", c, len(b), err)
+		}
+	}
+}
+
+func TestAClockThatIsSetWhileItIsReadDoesNotChangeTheRunningTime(t *testing.T) {
+	evening := time.Date(2026, 11, 20, 19, 0, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		name         string
+		before, then *ntpClock
+	}{
+		{
+			"when the time is stored",
+			&ntpClock{wrong: time.Unix(60, 0), right: evening}, &ntpClock{right: evening, asked: true},
+		},
+		{
+			"when the time off is added",
+			&ntpClock{right: evening, asked: true}, &ntpClock{wrong: evening.AddDate(14, 0, 0), right: evening},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, q *testQueue) {
+				time.Sleep(2 * time.Minute) // so that the next commit stores the running time
+				q.accept(order("a", "grill"))
+				q.o.Clock = tt.then
+				q.killed()
+				synctest.Wait()
+				if r := q.clock.running(); r > time.Hour {
+					t.Errorf("running time jumps to %s", r)
+				}
+				q.wantDuplicate(order("a", "grill"))
+			}, func(o *Options) { o.Clock = tt.before })
+		})
+	}
+}
+
+func TestRequestsAreTakenAgainWhenThereIsSpaceForTheReserveAndMore(t *testing.T) {
+	const reserve = 1 << 20
+	var log queuetest.Log
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		synctest.Wait()
+		left := int64(1 << 40)
+		q.space.free = func(string) (int64, error) { return left - q.reusable(), nil }
+		refused := func(n int64, id string) {
+			t.Helper()
+			left = n
+			q.wantRefused(order(id, "grill"), ErrStorageFull)
+			wantErr(t, q.Ready(), ErrStorageFull)
+		}
+		taken := func(n int64, id string) {
+			t.Helper()
+			left = n
+			q.wantNew(order(id, "grill"))
+			wantErr(t, q.Ready(), nil)
+		}
+
+		taken(minFree, "a")
+		refused(minFree-1, "b")
+		const mb = 1_000_000
+		wantErrText(t, q.Ready(), fmt.Sprintf("%d MB are free, %d MB are needed", (minFree-1)/mb, 2*minFree/mb+1))
+		refused(2*minFree-1, "b")
+		taken(2*minFree, "b")
+		refused(minFree-1, "c")
+		q.must(os.Remove(reservePath(q.o)))
+		refused(2*minFree+reserve-1, "c")
+		taken(2*minFree+reserve, "c")
+		if n := strings.Count(log.String(), fmt.Sprintf("need_bytes=%d\n", 2*minFree)); n != 2 { // the reserve is there
+			t.Errorf("what is needed is logged %d times: %s", n, &log)
+		}
+	}, logTo(&log), func(o *Options) { o.Reserve = reserve })
+}
 
 // A cachedDisk is a disk that knows what is only in the page cache and what is durable. bbolt
 // writes the meta page last and syncs it alone. So the worst that a power cut leaves is the data
@@ -92,238 +419,19 @@ func onCachedDisk(t *testing.T, tickets int) (*testQueue, *cachedDisk) {
 	return q, p
 }
 
+// usedBefore is how many tickets were in the file before the power cut: with each number other pages are free.
+func usedBefore() []int {
+	if everything() {
+		return []int{20, 21, 22, 23, 24, 25}
+	}
+	return []int{20, 23}
+}
+
 func (p *cachedDisk) open(q *testQueue) {
 	var err error
 	if q.Queue, err = open(q.o, p.hooks()); err != nil {
 		p.t.Fatal(err)
 	}
-}
-
-func TestAPowerCutAfterAFailedSyncLeavesAnIntactFile(t *testing.T) {
-	for tickets := 20; tickets < 26; tickets++ {
-		synctest.Test(t, func(t *testing.T) {
-			q, p := onCachedDisk(t, tickets)
-			defer q.stop()
-			q.accept(order("a", "grill"))
-			p.willEnd(failsButPersist)
-			p.powerFails = true
-			q.wantRefused(order("b", "grill"), ErrStorageFailed)
-			q.waitForStorage()
-			q.wantDuplicate(order("b", "grill"))
-			q.print("grill")
-			if p.powerCuts < 3 {
-				t.Errorf("power failed at only %d commits", p.powerCuts)
-			}
-		})
-	}
-}
-
-// The process ends when the meta page is written and not yet synced. The next process finds it in
-// the page cache.
-func TestAPowerCutInTheFirstCommitAfterACrashLeavesAnIntactFile(t *testing.T) {
-	for tickets := 20; tickets < 26; tickets++ {
-		synctest.Test(t, func(t *testing.T) {
-			q, p := onCachedDisk(t, tickets)
-			defer q.stop()
-			q.accept(order("a", "grill"))
-			p.willEnd(failsButPersist, fails, fails, fails) // so that storage fails until the end
-			p.syncFails.Store(true)
-			q.wantRefused(order("b", "grill"), ErrStorageFailed)
-			q.must(q.Close())
-			if q, err := open(q.o, p.hooks()); !errors.Is(err, syscall.EIO) {
-				t.Fatalf("opened %v, %v", q != nil, err)
-			}
-			p.clear()
-			p.syncFails.Store(false)
-			p.powerFails = true
-			p.open(q)
-			q.wantDuplicate(order("b", "grill"))
-			if p.powerCuts == 0 {
-				t.Error("power failed at no commit")
-			}
-		})
-	}
-}
-
-func TestAFileThatCannotBeSyncedAtTheStartIsNotUsed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		q, p := onCachedDisk(t, 3)
-		defer q.stop()
-		q.accept(order("a", "grill"))
-		p.syncFails.Store(true)
-		p.willEnd(failsButPersist)
-		q.wantRefused(order("b", "grill"), ErrStorageFailed)
-		time.Sleep(10 * time.Minute)
-		q.wantRefused(order("a", "grill"), ErrStorageFailed)
-		q.wantNothing("grill")
-		p.syncFails.Store(false)
-		q.waitForStorage()
-		q.wantDuplicate(order("b", "grill"))
-	})
-}
-
-func TestADuplicateAfterARestartIsAnsweredOnlyAfterACommit(t *testing.T) {
-	inBubble(t, func(t *testing.T, q *testQueue) {
-		q.disk.willEnd(failsButPersist, fails, fails, fails)
-		q.wantRefused(order("a", "grill"), ErrStorageFailed)
-		synctest.Wait()
-		q.must(q.Close())
-		q.disk.clear()
-		before := q.disk.commits()
-		q.open()
-		q.wantDuplicate(order("a", "grill"))
-		if q.disk.commits() == before {
-			t.Error("it is answered, and nothing has been committed since the failure")
-		}
-		q.must(q.Close())
-		q.disk.willEnd(fails, fails) // the commit at the start, and the probe commit after it
-		q.open()
-		q.wantRefused(order("a", "grill"), ErrStorageFailed)
-		q.waitForStorage()
-		q.print("grill")
-	})
-}
-
-func TestWithoutAReserveNoneIsMissed(t *testing.T) {
-	var log logtest.Log
-	q := start(t, logTo(&log), func(o *Options) {
-		o.Reserve = -1
-		must(t, os.WriteFile(reservePath(*o), nil, 0o600))
-	})
-	q.stop()
-	if strings.Contains(log.String(), "reserve") {
-		t.Errorf("logged: %s", &log)
-	}
-	if _, err := os.Stat(reservePath(q.o)); err == nil {
-		t.Error("the reserve of an earlier configuration is left")
-	}
-}
-
-// A copy-on-write filesystem needs space even to rewrite a page.
-func TestAStartThatFindsTheDiskFullGivesUpTheReserve(t *testing.T) {
-	q := start(t, func(o *Options) { o.Reserve = 1 << 20 })
-	q.accept(order("a", "grill"))
-	q.stop()
-	opened, err := open(q.o, storageHooks{commit: q.disk.commit, link: os.Link, sync: func(f *os.File) error {
-		if _, err := os.Stat(reservePath(q.o)); err == nil && f.Name() == q.o.Path {
-			return syscall.ENOSPC
-		}
-		return nil
-	}})
-	must(t, err)
-	q.Queue = opened
-	q.printAll("grill", "a")
-}
-
-func TestADamagedRecordOnAFailingDiskDoesNotStopTheStart(t *testing.T) {
-	for _, end := range []commitResult{fails, failsButPersist, noSpace} {
-		for name, ends := range map[string][]commitResult{
-			"first commit": {end}, "repair": {works, end}, "both": {end, works, end},
-		} {
-			t.Run(name+" "+end.String(), func(t *testing.T) {
-				inBubble(t, func(t *testing.T, q *testQueue) {
-					q.accept(order("a", "grill"))
-					q.accept(order("b", "grill"))
-					q.change(flip(bucketState, key64(1)))
-					q.disk.willEnd(ends...)
-					q.open()
-					q.waitForStorage()
-					q.printAll("grill", "b")
-					q.wantState(1, ticket.Failed)
-				})
-			})
-		}
-	}
-}
-
-func TestCloseStoresTheEndsOfLeasesThatStorageHadRefused(t *testing.T) {
-	inBubble(t, func(t *testing.T, q *testQueue) {
-		q.accept(order("a", "grill"))
-		l := q.begin("grill")
-		q.disk.willEnd(fails, fails)
-		done := make(chan error, 1)
-		go func() { done <- l.Ack(bg, ticket.Confirmed, "") }()
-		synctest.Wait()
-		if q.Ready() == nil {
-			t.Fatal("storage works already")
-		}
-		q.must(q.Close()) // while it waits for the next attempt
-		q.must(<-done)
-		q.open()
-		q.wantNothing("grill")
-		q.wantState(1, ticket.Confirmed)
-	})
-}
-
-func TestAnEndOfALeaseThatStorageNeverTookIsRefusedAtCloseAndLeavesADoubt(t *testing.T) {
-	inBubble(t, func(t *testing.T, q *testQueue) {
-		q.accept(order("a", "grill"))
-		l := q.begin("grill")
-		q.disk.willEnd(fails, fails, fails) // the end of the lease, the first probe commit, and that of Close
-		done := make(chan error, 1)
-		go func() { done <- l.Ack(bg, ticket.Confirmed, "") }()
-		synctest.Wait()
-		q.must(q.Close())
-		wantErr(t, <-done, ErrClosed)
-		q.open()
-		if d := q.print("grill"); !d.Doubt {
-			t.Errorf("printed %+v without the mark", d)
-		}
-	})
-}
-
-// All of them in one transaction may need more space than the reserve gave.
-func TestTheEndsOfLeasesThatAFullDiskRefusedAreStoredAFewAtATime(t *testing.T) {
-	inBubble(t, func(t *testing.T, q *testQueue) {
-		const leases = 49
-		done := make(chan error, leases)
-		var lent []*Lease
-		for n := range leases {
-			q.accept(order(id(n), id(n)))
-			lent = append(lent, q.begin(id(n)))
-		}
-		q.disk.willEnd(noSpace, noSpace) // an end, and the first probe commit
-		for _, l := range lent {
-			go func() { done <- l.Ack(bg, ticket.Sent, "") }()
-		}
-		synctest.Wait()
-		before := q.disk.commits()
-		for range leases {
-			q.must(<-done)
-		}
-		if n := q.disk.commits() - before - 1; n != 4 { // without the probe commit
-			t.Errorf("%d ends are stored in %d transactions, want 4", leases, n)
-		}
-	})
-}
-
-func TestCloseSaysThatItsLastCommitFailed(t *testing.T) {
-	q := start(t)
-	q.accept(order("a", "grill"))
-	q.disk.willEnd(fails) // the commit in which Close stores the running time
-	wantErr(t, q.Close(), syscall.EIO)
-	q.open()
-	q.printAll("grill", "a")
-}
-
-func TestWaitingShowsAHungDiskWhateverUsesIt(t *testing.T) {
-	t.Run("an end that is tried again", func(t *testing.T) {
-		inBubble(t, func(t *testing.T, q *testQueue) {
-			q.accept(order("a", "grill"))
-			l := q.begin("grill")
-			q.disk.willEnd(fails, fails) // the end of the lease, and the first probe commit
-			done := make(chan error, 1)
-			go func() { done <- l.Ack(bg, ticket.Sent, "") }()
-			synctest.Wait()
-			wantHang(t, q, 5*time.Minute)
-			q.must(<-done)
-		})
-	})
-	t.Run("housekeeping", func(t *testing.T) {
-		inBubble(t, func(t *testing.T, q *testQueue) {
-			wantHang(t, q, 2*time.Hour)
-		})
-	})
 }
 
 func wantHang(t *testing.T, q *testQueue, after time.Duration) {
@@ -337,50 +445,6 @@ func wantHang(t *testing.T, q *testQueue, after time.Duration) {
 	synctest.Wait()
 	if w := q.Waiting(); w != 0 {
 		t.Errorf("it goes on, and %s are waited", w)
-	}
-}
-
-func TestAReserveThatCannotBeCreatedStopsNoOrder(t *testing.T) {
-	var log logtest.Log
-	q := start(t, logTo(&log), func(o *Options) {
-		o.Reserve = 1 << 20
-		must(t, os.MkdirAll(filepath.Join(o.Path+".reserve", "in the way"), 0o700))
-	})
-	q.must(q.Ready())
-	q.accept(order("a", "grill"))
-	q.space.freeReserve()
-	if !strings.Contains(log.String(), "cannot remove the reserve file") {
-		t.Errorf("logged: %s", &log)
-	}
-}
-
-func TestTheReserveHas16MiBUnlessTheOptionsSayElse(t *testing.T) {
-	q := start(t, func(o *Options) { o.Reserve = 0 })
-	if info, err := os.Stat(reservePath(q.o)); err != nil || info.Size() != 16<<20 {
-		t.Errorf("%v, %v", info, err)
-	}
-}
-
-func TestAReserveThatIsThereIsNotWrittenAgain(t *testing.T) {
-	q := start(t, func(o *Options) { o.Reserve = 1 << 20 })
-	f, err := os.OpenFile(reservePath(q.o), os.O_WRONLY, 0)
-	must(t, err)
-	must(t, errors.Join(errOf(f.WriteAt([]byte("mark"), 1<<19)), f.Close()))
-	q.restart()
-	if b, err := os.ReadFile(reservePath(q.o)); !bytes.Contains(b, []byte("mark")) || err != nil {
-		t.Errorf("it has %d bytes and begins anew, %v", len(b), err)
-	}
-}
-
-func TestAReserveOfAnotherSizeIsReplacedAtTheStart(t *testing.T) {
-	for _, size := range []int{0, 1<<20 - 1, 2 << 20} {
-		q := start(t, func(o *Options) {
-			o.Reserve = 1 << 20
-			must(t, os.WriteFile(reservePath(*o), make([]byte, size), 0o600))
-		})
-		if info, err := os.Stat(reservePath(q.o)); err != nil || info.Size() != 1<<20 {
-			t.Errorf("of %d bytes: %v, %v", size, info, err)
-		}
 	}
 }
 
@@ -398,38 +462,3 @@ func (c *ntpClock) Now() time.Time {
 }
 
 func (c *ntpClock) Synchronized() bool { c.asked = true; return true }
-
-func TestAClockThatIsSetWhileItIsReadDoesNotChangeTheRunningTime(t *testing.T) {
-	evening := time.Date(2026, 11, 20, 19, 0, 0, 0, time.UTC)
-	for _, tt := range []struct {
-		name         string
-		before, then *ntpClock
-	}{
-		{
-			"when the time is stored",
-			&ntpClock{wrong: time.Unix(60, 0), right: evening}, &ntpClock{right: evening, asked: true},
-		},
-		{
-			"when the time off is added",
-			&ntpClock{right: evening, asked: true}, &ntpClock{wrong: evening.AddDate(14, 0, 0), right: evening},
-		},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, q *testQueue) {
-				time.Sleep(2 * time.Minute) // so that the next commit stores the running time
-				q.accept(order("a", "grill"))
-				left, err := os.ReadFile(q.o.Path)
-				q.must(err)
-				q.stop()
-				q.must(os.WriteFile(q.o.Path, left, 0o600)) // power failed after that commit
-				q.o.Clock = tt.then
-				q.open()
-				synctest.Wait()
-				if r := q.clock.running(); r > time.Hour {
-					t.Errorf("running time jumps to %s", r)
-				}
-				q.wantDuplicate(order("a", "grill"))
-			}, func(o *Options) { o.Clock = tt.before })
-		})
-	}
-}

@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -9,14 +8,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	bolt "go.etcd.io/bbolt"
 
-	"ticketrail/queue/kv/kvtest"
-	"ticketrail/queue/logtest"
+	"ticketrail/queue/queuetest"
 	"ticketrail/queue/ticket"
 )
 
@@ -56,7 +55,8 @@ func TestATruncatedFileIsRefusedWithoutACrash(t *testing.T) {
 	must(t, Check(path))
 }
 
-// What is damaged is moved aside at the start, and a directory must not be.
+// TestADirectoryInPlaceOfTheFileIsRefusedAndNotCalledDamaged: what is damaged is moved aside at the start, and a
+// directory must not be.
 func TestADirectoryInPlaceOfTheFileIsRefusedAndNotCalledDamaged(t *testing.T) {
 	dir := t.TempDir()
 	for _, err := range []error{errOf(Open(Options{Path: dir, Reserve: -1})), Check(dir)} {
@@ -68,32 +68,14 @@ func TestADirectoryInPlaceOfTheFileIsRefusedAndNotCalledDamaged(t *testing.T) {
 
 func TestASecondProcessIsToldThatTheFileIsOpen(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) { // which makes the wait for the lock short
+		const inUse = ": another ticketrail process has it open"
+		wantErrText(t, Check(q.o.Path), inUse)
 		started := time.Now()
-		_, err := Open(q.o)
-		if err == nil || !strings.Contains(err.Error(), q.o.Path+": another ticketrail process has it open") {
-			t.Errorf("err %v", err)
-		}
+		wantErrText(t, errOf(Open(q.o)), q.o.Path+inUse)
 		if waited := time.Since(started).Round(time.Second); waited != 3*time.Second {
 			t.Errorf("it waited %s for the other one", waited)
 		}
 	})
-}
-
-// edit changes the file while the queue is closed, and opens it again.
-func (q *testQueue) edit(f func(tx *bolt.Tx) error) {
-	q.t.Helper()
-	q.change(f)
-	q.open()
-}
-
-// change closes the queue and changes its file.
-func (q *testQueue) change(f func(tx *bolt.Tx) error) {
-	q.t.Helper()
-	q.stop()
-	db, err := bolt.Open(q.o.Path, 0o600, boltOptions(true))
-	q.must(err)
-	q.must(db.Update(f))
-	q.must(db.Close())
 }
 
 func TestANewerFormatIsRefusedWithBothVersions(t *testing.T) {
@@ -118,16 +100,6 @@ func TestAFileOfAnotherProgramIsRefused(t *testing.T) {
 	wantErr(t, errOf(Open(Options{Path: path})), ErrDamaged)
 }
 
-// flip damages one record.
-func flip(bucket int, key []byte) func(tx *bolt.Tx) error {
-	return func(tx *bolt.Tx) error {
-		b := tx.Bucket(bucketNames[bucket])
-		v := bytes.Clone(b.Get(key))
-		v[len(v)/2] ^= 0x10
-		return b.Put(key, v)
-	}
-}
-
 func TestADamagedRecordIsQuarantinedAndTheOthersPrint(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -142,7 +114,7 @@ func TestADamagedRecordIsQuarantinedAndTheOthersPrint(t *testing.T) {
 		{"clock", bucketMeta, keyClock, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var logged logtest.Log
+			var logged queuetest.Log
 			q := start(t, func(o *Options) { o.Logger = slog.New(slog.NewTextHandler(&logged, nil)) })
 			q.orders(3, "grill")
 			q.edit(flip(tt.bucket, tt.key))
@@ -155,12 +127,8 @@ func TestADamagedRecordIsQuarantinedAndTheOthersPrint(t *testing.T) {
 			}
 			q.wantNothing("grill")
 			q.checkBooks()
-			if n := q.Damaged(); n != 1 {
-				t.Errorf("%d damaged records", n)
-			}
-			if n := q.count(bucketQuarantine); n != 1 {
-				t.Errorf("%d records aside", n)
-			}
+			q.wantDamaged(1)
+			q.wantCount(bucketQuarantine, 1)
 			if tt.name != "place" && !strings.Contains(logged.String(), errChecksum.Error()) {
 				t.Errorf("the cause is not logged: %s", &logged)
 			}
@@ -176,40 +144,9 @@ func TestADamagedRecordIsQuarantinedAndTheOthersPrint(t *testing.T) {
 				}
 			}
 			q.restart()
-			if n := q.Damaged(); n != 0 {
-				t.Errorf("after a restart %d damaged records", n)
-			}
+			q.wantDamaged(0)
 		})
 	}
-}
-
-// damageKey changes one bit in what is stored of a request.
-func (q *testQueue) damageKey(r ticket.Request) {
-	q.t.Helper()
-	key := keyOf(r.Venue, r.ID)
-	q.edit(func(tx *bolt.Tx) error {
-		b := tx.Bucket(bucketNames[bucketDedup]).Bucket(key64(generationOf(0)))
-		v := bytes.Clone(b.Get(key[:]))
-		v[9] ^= 1
-		return b.Put(key[:], v)
-	})
-}
-
-func TestADamagedKeyCountsAsKnown(t *testing.T) {
-	q := start(t)
-	r := order("a", "grill")
-	q.accept(r)
-	q.damageKey(r)
-	for range 2 {
-		if got := q.accept(r); got != (ticket.Receipt{Duplicate: true}) {
-			t.Errorf("receipt %+v", got)
-		}
-	}
-	if n := q.Damaged(); n != 1 {
-		t.Errorf("%d damaged records", n)
-	}
-	q.print("grill")
-	q.wantNothing("grill")
 }
 
 func TestADamagedKeyIsADuplicateAlsoOnAFullDisk(t *testing.T) {
@@ -227,21 +164,17 @@ func TestADamagedKeyIsADuplicateAlsoOnAFullDisk(t *testing.T) {
 		t.Errorf("receipt %+v, %v", got, err)
 	}
 	wantErr(t, errOf(acceptOnFullDisk(cancelled(r))), ErrStorageFull) // its correction needs space
-	if n := q.Damaged(); n != 0 {
-		t.Errorf("%d damaged records are quarantined on a full disk", n)
-	}
+	q.wantDamaged(0)
 	q.wantDuplicate(r)
-	if n := q.Damaged(); n != 1 {
-		t.Errorf("%d damaged records", n)
-	}
+	q.wantDamaged(1)
 }
 
 func TestTheQueueKeepsTheContractOfTheStore(t *testing.T) {
-	kvtest.Contract(t, start(t).KV("boards"))
+	queuetest.StoreContract(t, start(t).KV("boards"))
 }
 
 func TestADamagedValueInAKVIsAnErrorUntilItIsPutAgain(t *testing.T) {
-	var log logtest.Log
+	var log queuetest.Log
 	q := start(t, logTo(&log))
 	s := q.KV("boards")
 	for _, key := range []string{"a", "b", "c"} {
@@ -339,20 +272,16 @@ ticketrail_queue_storage_full 0
 }
 
 func TestAViewDoesNotWaitForAHungDisk(t *testing.T) {
-	q := start(t)
-	hang, hung := make(chan struct{}), make(chan struct{})
-	q.hooks.commit = func(tx *bolt.Tx) error { close(hung); <-hang; return tx.Commit() }
-	done := make(chan error)
-	go func() { _, err := q.Accept(bg, order("a", "grill")); done <- err }()
-	<-hung
-	if n := len(q.jobs(Filter{})); n != 0 {
-		t.Errorf("%d jobs are seen before their commit", n)
-	}
-	for q.Waiting() < time.Millisecond {
-	}
-	q.hooks.commit = q.disk.commit
-	close(hang)
-	q.must(<-done)
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		resume := q.disk.hang(0)
+		go q.accept(order("a", "grill"))
+		synctest.Wait()
+		if n := len(q.jobs(Filter{})); n != 0 {
+			t.Errorf("%d jobs are seen before their commit", n)
+		}
+		resume()
+		q.wantDuplicate(order("a", "grill"))
+	})
 }
 
 func TestNothingIsAcceptedIntoAFileThatHasLostItsName(t *testing.T) {
@@ -367,9 +296,7 @@ func TestNothingIsAcceptedIntoAFileThatHasLostItsName(t *testing.T) {
 			q.accept(order("a", "grill"))
 			must(t, lose(q.o.Path))
 			q.wantRefused(order("b", "grill"), ErrStorageFailed)
-			if err := q.Ready(); err == nil || !strings.Contains(err.Error(), "renamed or replaced") {
-				t.Errorf("ready: %v", err)
-			}
+			wantErrText(t, q.Ready(), "renamed or replaced")
 			q.wantDuplicate(order("a", "grill"))
 			q.printAll("grill", "a") // the kitchen goes on
 			must(t, os.Rename(q.o.Path+".old", q.o.Path))

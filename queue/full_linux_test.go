@@ -3,36 +3,18 @@ package queue
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"ticketrail/queue/logtest"
-
 	"golang.org/x/sys/unix"
+
+	"ticketrail/deploy/slow"
 )
 
-// smallDisk mounts a filesystem of so many MiB.
-func smallDisk(t *testing.T, mib int) string {
-	t.Helper()
-	dir := t.TempDir()
-	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%dm", mib)); err != nil {
-		if os.Getenv("TICKETRAIL_TEST_ALL") != "" {
-			t.Fatalf("mount a small filesystem: %v", err)
-		}
-		t.Skipf("cannot mount a small filesystem: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := unix.Unmount(dir, 0); err != nil {
-			t.Error(err)
-		}
-	})
-	return dir
-}
-
 func TestARealFullDiskStopsAcceptingNeverPrinting(t *testing.T) {
+	slow.Test(t, "root")
 	dir := smallDisk(t, 64)
 	hog := filepath.Join(dir, "hog") // a file of another program that fills the disk
 	f, err := os.Create(hog)
@@ -93,8 +75,9 @@ func TestARealFullDiskStopsAcceptingNeverPrinting(t *testing.T) {
 	q.restart()
 }
 
-// Another program may have taken the rest of the disk.
+// TestAFullDiskTakesRequestsWhileTheFileHasFreePages: another program may have taken the rest of the disk.
 func TestAFullDiskTakesRequestsWhileTheFileHasFreePages(t *testing.T) {
+	slow.Test(t, "root")
 	dir := smallDisk(t, 64)
 	q := start(t, func(o *Options) { o.Path = filepath.Join(dir, "queue.db"); o.Reserve = 4 << 20 })
 	q.accept(order("a", "bar"))
@@ -125,41 +108,17 @@ func TestAFullDiskTakesRequestsWhileTheFileHasFreePages(t *testing.T) {
 	}
 }
 
-func TestRequestsAreTakenAgainWhenThereIsSpaceForTheReserveAndMore(t *testing.T) {
-	const reserve = 4 << 20
-	dir := smallDisk(t, 64)
-	f, err := os.Create(filepath.Join(dir, "hog"))
-	must(t, err)
-	defer f.Close()
-	leave := func(free int64) {
-		t.Helper()
-		must(t, f.Truncate(0))
-		_, err := f.Seek(0, io.SeekStart)
-		must(t, err)
-		now, err := freeBytes(dir)
-		must(t, err)
-		must(t, writeZeroes(f, now-free))
+// smallDisk mounts a filesystem of so many MiB.
+func smallDisk(t *testing.T, mib int) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%dm", mib)); err != nil {
+		t.Fatalf("mount a small filesystem: %v", err)
 	}
-	var log logtest.Log
-	q := start(t, logTo(&log), func(o *Options) { o.Path, o.Reserve = filepath.Join(dir, "queue.db"), reserve })
-	q.accept(order("a", "grill"))
-	leave(7 << 20)
-	q.wantRefused(order("b", "grill"), ErrStorageFull)
-	leave(16<<20 - 1<<20)
-	q.wantRefused(order("b", "grill"), ErrStorageFull)
-	leave(16 << 20)
-	q.accept(order("b", "grill"))
-	leave(7 << 20)
-	q.wantRefused(order("c", "grill"), ErrStorageFull)
-	q.must(os.Remove(reservePath(q.o)))
-	leave(16<<20 + reserve - 1<<20)
-	q.wantRefused(order("c", "grill"), ErrStorageFull)
-	leave(16<<20 + reserve)
-	q.accept(order("c", "grill"))
-	if n := strings.Count(log.String(), "disk is nearly full"); n != 2 {
-		t.Errorf("logged %d times: %s", n, &log)
-	}
-	if n := strings.Count(log.String(), "need_bytes=16777216\n"); n != 2 { // 16 MiB: the reserve is there
-		t.Errorf("what is needed is logged %d times: %s", n, &log)
-	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(dir, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
 }

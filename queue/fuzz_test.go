@@ -3,7 +3,6 @@ package queue
 import (
 	"bytes"
 	"encoding/binary"
-	"hash/fnv"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -67,9 +66,7 @@ func FuzzSalvage(f *testing.F) {
 		if root != 0 { // a valid meta page with any root
 			for _, m := range [][]byte{b[pageHeader:], b[pageBytes+pageHeader:]} {
 				binary.NativeEndian.PutUint32(m[offRoot:], root%uint32(len(b)/pageBytes+2))
-				sum := fnv.New64a()
-				sum.Write(m[:offChecksum])
-				binary.NativeEndian.PutUint64(m[offChecksum:], sum.Sum64())
+				sealMeta(m)
 			}
 		}
 		from := filepath.Join(t.TempDir(), "damaged.db")

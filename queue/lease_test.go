@@ -1,18 +1,13 @@
 package queue
 
 import (
-	"context"
 	"errors"
 	"slices"
-	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"ticketrail/queue/ticket"
 )
-
-var bg = context.Background()
 
 func TestDoubtIsOnDiskExactlyWhenBegunAndUnfinished(t *testing.T) {
 	tests := []struct {
@@ -28,6 +23,16 @@ func TestDoubtIsOnDiskExactlyWhenBegunAndUnfinished(t *testing.T) {
 		{"no paper", func(l *Lease) error { return l.Return(bg, "no paper") }, 0, false},
 		{"begun and shut down", func(l *Lease) error {
 			return errors.Join(l.Begin(bg), l.Return(bg, "stopping"))
+		}, 0, true},
+		{"begun, and taken back", func(l *Lease) error {
+			must(t, l.Begin(bg))
+			l.Untouched()
+			return l.Retry(bg, "not connected")
+		}, 1, false},
+		{"begun, taken back, then a crash", func(l *Lease) error {
+			must(t, l.Begin(bg))
+			l.Untouched()
+			return nil
 		}, 0, true},
 		{"begun twice", func(l *Lease) error {
 			return errors.Join(l.Begin(bg), l.Begin(bg), l.Retry(bg, "reset"))
@@ -98,111 +103,6 @@ func TestOnlyAProofIsAcknowledged(t *testing.T) {
 	}
 }
 
-func TestAStationIsLentOneTicketAtATime(t *testing.T) {
-	inBubble(t, func(t *testing.T, q *testQueue) {
-		q.accept(order("a", "grill"))
-		q.accept(order("b", "grill"))
-		l := q.take("grill")
-		got := make(chan *Lease)
-		go func() { got <- q.take("grill") }()
-		synctest.Wait()
-		select {
-		case <-got:
-			t.Fatal("two at a time")
-		default:
-		}
-		if s := q.station("grill"); s.Printing != 1 || s.Pending != 1 {
-			t.Errorf("grill %+v", s)
-		}
-		q.must(l.Ack(bg, ticket.Sent, ""))
-		if d := (<-got).Delivery(); d.Ticket.Request != "b" {
-			t.Errorf("second %+v", d)
-		}
-	})
-}
-
-func TestAHeldStationIsLentNothingUntilItIsResumed(t *testing.T) {
-	inBubble(t, func(t *testing.T, q *testQueue) {
-		q.accept(order("a", "grill"))
-		q.must(q.HoldStation(bg, "grill", "cleaning"))
-		q.restart()
-		if s := q.station("grill"); s.Hold == nil || s.Hold.Reason != "cleaning" {
-			t.Fatalf("grill %+v", s)
-		}
-		got := make(chan *Lease)
-		go func() { got <- q.take("grill") }()
-		synctest.Wait()
-		select {
-		case <-got:
-			t.Fatal("lent while held")
-		default:
-		}
-		q.must(q.ResumeStation(bg, "grill"))
-		q.must((<-got).Ack(bg, ticket.Shown, ""))
-	})
-}
-
-func TestAReprintIsMarkedAndReplacesWhatWasHeld(t *testing.T) {
-	q := start(t)
-	q.accept(order("a", "grill"))
-	l := q.take("grill")
-	first := l.Delivery().Job
-	got, err := q.Reprint(bg, first, ReprintOptions{Reason: "lost"})
-	if got.Job != 0 || !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(), "it is printing") {
-		t.Errorf("%+v, %v", got, err)
-	}
-	q.must(l.Hold(bg, "look"))
-	copied, err := q.Reprint(bg, first, ReprintOptions{Station: "bar", Reason: "lost"})
-	q.must(err)
-	second := copied.Job
-	if j := q.job(first); j.State != ticket.Cancelled {
-		t.Errorf("original %+v", j)
-	}
-	d := q.print("bar")
-	if d.Job != second || !d.Reprint || d.Doubt || d.Attempt != 1 {
-		t.Errorf("copy %+v", d)
-	}
-	copied, err = q.Reprint(bg, second, ReprintOptions{Reason: "once more"})
-	if err != nil || q.job(second).State != ticket.Sent || q.job(copied.Job).FinishedAt != nil {
-		t.Errorf("third %+v, %v", copied, err)
-	}
-	if _, _, body, err := q.Job(bg, second); err != nil || len(body) == 0 {
-		t.Errorf("body %q, %v", body, err)
-	}
-}
-
-func TestTheJobsOfAnOrphanMoveInOrder(t *testing.T) {
-	q := start(t)
-	var want []string
-	for n := range 250 {
-		q.accept(order(id(n), "grill"))
-		want = append(want, id(n))
-	}
-	l := q.begin("grill")
-	q.must(l.Retry(bg, "reset")) // in doubt
-	q.must(q.take("grill").Hold(bg, "look"))
-	q.restart()
-	q.SetStations([]string{"bar"})
-	if s := q.station("grill"); s.Configured || s.Pending != 249 || s.Held != 1 {
-		t.Fatalf("grill %+v", s)
-	}
-	moved, err := q.MoveAll(bg, "grill", "bar")
-	if err != nil || len(moved) != 250 {
-		t.Fatalf("%d moved, %v", len(moved), err)
-	}
-	for n, w := range want {
-		d := q.print("bar")
-		// The first one was held, and moving a held ticket makes it a reprint.
-		if d.Ticket.Request != w || d.Doubt || d.Reprint != (n == 0) || d.Job != moved[n] {
-			t.Fatalf("ticket %d is %s (job %d, doubt %v, reprint %v), want %s",
-				n, d.Ticket.Request, d.Job, d.Doubt, d.Reprint, w)
-		}
-	}
-	if s := q.station("grill"); s.Name != "grill" || s.Pending+s.Held != 0 {
-		t.Errorf("grill %+v", s)
-	}
-}
-
 func TestMovesAreAllOrNothing(t *testing.T) {
 	q := start(t)
 	q.accept(order("a", "grill"))
@@ -213,6 +113,7 @@ func TestMovesAreAllOrNothing(t *testing.T) {
 	wantErr(t, errOf(q.Move(bg, []uint64{b, 999}, "bar")), ErrNotFound)
 	wantErr(t, errOf(q.Move(bg, []uint64{b, b}, "bar")), ErrConflict)
 	wantErr(t, errOf(q.Move(bg, []uint64{b}, "grill")), ErrConflict)
+	wantErr(t, errOf(q.MoveAll(bg, "grill", "grill")), ErrConflict)
 	ids, err := q.Move(bg, []uint64{b}, "bar")
 	q.must(err)
 	if d := q.print("bar"); d.Job != ids[0] || d.Ticket.Request != "b" {
@@ -239,13 +140,6 @@ func TestMoveAllLeavesWhatPrintsAndWhatIsDamaged(t *testing.T) {
 	q.accept(order("next", "grill"))
 	q.printAll("grill", "next")
 	q.wantState(3, ticket.Failed)
-}
-
-func TestAStationIsNotMovedToItself(t *testing.T) {
-	q := start(t)
-	q.accept(order("a", "grill"))
-	wantErr(t, errOf(q.MoveAll(bg, "grill", "grill")), ErrConflict)
-	q.wantState(1, ticket.Pending)
 }
 
 func TestAMoveOfMoreThanAThousandJobsIsRefused(t *testing.T) {
@@ -285,37 +179,6 @@ func TestStationsAreListedByName(t *testing.T) {
 	}
 }
 
-func TestJobsAreListedNewestFirstAndFiltered(t *testing.T) {
-	q := start(t)
-	q.orders(450, "grill")
-	l := q.take("grill")
-	all := q.jobs(Filter{})
-	if len(all) != 450 {
-		t.Fatalf("%d jobs", len(all))
-	}
-	for i := range len(all) - 1 {
-		if all[i].ID <= all[i+1].ID {
-			t.Fatalf("job %d before %d", all[i].ID, all[i+1].ID)
-		}
-	}
-	for _, tt := range []struct {
-		f    Filter
-		want int
-	}{
-		{Filter{Limit: 7}, 7},
-		{Filter{States: []ticket.State{ticket.Printing}}, 1},
-		{Filter{Station: "bar"}, 0},
-		{Filter{Request: id(3)}, 1},
-		{Filter{Since: all[0].ReceivedAt.Add(time.Second)}, 0},
-		{Filter{Since: all[0].ReceivedAt}, 450},
-	} {
-		if got := len(q.jobs(tt.f)); got != tt.want {
-			t.Errorf("%+v: %d jobs, want %d", tt.f, got, tt.want)
-		}
-	}
-	q.must(l.Return(bg, ""))
-}
-
 func TestTheOldestJobNeedNotBeTheFirst(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		time.Sleep(time.Hour)
@@ -344,23 +207,7 @@ func TestADoubtMovesWithItsTicketAndAHeldTicketStartsToAgeAnew(t *testing.T) {
 		if d := q.print("bar"); !d.Doubt || d.Reprint || d.Attempt != 1 {
 			t.Errorf("the ticket in doubt: %+v", d)
 		}
-		if n, err := q.Expire(bg, "bar", time.Hour); n != 0 || err != nil {
-			t.Errorf("%d expired, %v", n, err)
-		}
-	})
-}
-
-func TestATicketThatMayHaveComeOutTwiceStillPrintsWhereAPersonMovesIt(t *testing.T) {
-	inBubble(t, func(t *testing.T, q *testQueue) {
-		q.accept(order("a", "grill"))
-		for range 2 {
-			q.begin("grill")
-			q.restart()
-		}
-		must(t, errOf(q.Move(bg, []uint64{1}, "bar")))
-		if d := q.print("bar"); !d.Doubt {
-			t.Errorf("it is not marked: %+v", d)
-		}
+		q.wantExpired("bar", time.Hour, 0)
 	})
 }
 

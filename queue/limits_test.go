@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,7 +10,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// What an operation says bounds the transaction it is in.
+// TestAnOperationSaysAboutHowManyBytesItWrites: what an operation says bounds the transaction it is in.
 func TestAnOperationSaysAboutHowManyBytesItWrites(t *testing.T) {
 	const change, copied = 512, 4 << 10
 	r := order("b", "grill", "bar")
@@ -46,11 +45,8 @@ func TestAnOperationSaysAboutHowManyBytesItWrites(t *testing.T) {
 				q.orders(2, "grill")
 				q.accept(order("printed", "bar"))
 				q.print("bar")
-				resume := q.disk.hang(0)
-				var all sync.WaitGroup
-				all.Go(func() { _ = q.KV("x").Put(bg, "k", nil) }) // hangs, so that the other waits behind it
-				synctest.Wait()
-				all.Go(func() { q.must(tt.do(q)) })
+				commit := q.gather()
+				go func() { q.must(tt.do(q)) }()
 				synctest.Wait()
 				q.in.mu.Lock()
 				waiting := append(append([]*op{}, q.in.urgent...), q.in.accepts...)
@@ -58,8 +54,7 @@ func TestAnOperationSaysAboutHowManyBytesItWrites(t *testing.T) {
 				if len(waiting) != 1 || waiting[0].size != tt.want {
 					t.Errorf("%d operations, the first of %d bytes, want %d", len(waiting), waiting[0].size, tt.want)
 				}
-				resume()
-				all.Wait()
+				commit()
 			})
 		})
 	}
@@ -75,20 +70,6 @@ func TestARequestAboveTheLimitOfWhatWaitsIsTakenIfItIsAlone(t *testing.T) {
 	}
 	must(t, in.put(&op{kind: opAccept, size: limit}))
 	wantErr(t, in.put(&op{kind: opAccept, size: 1}), ErrBusy)
-}
-
-func TestAMoveOfAllTakesAtMostAHundredJobsInATransaction(t *testing.T) {
-	q := start(t)
-	const tickets = 101
-	q.orders(tickets, "grill")
-	for range tickets {
-		q.must(q.take("grill").Hold(bg, "look"))
-	}
-	before := q.disk.commits()
-	moved, err := q.MoveAll(bg, "grill", "bar")
-	if n := q.disk.commits() - before; len(moved) != tickets || err != nil || n != 2 {
-		t.Errorf("%d moved in %d transactions, %v", len(moved), n, err)
-	}
 }
 
 func TestAMoveOfAllEndsAlsoIfAHundredJobsStay(t *testing.T) {
@@ -163,35 +144,12 @@ func TestATransactionPrunesAtMostAHundredJobsThatAreOldEnough(t *testing.T) {
 				}
 				return nil
 			}))
-			if n := q.count(bucketFinished); n != want {
-				t.Errorf("%d jobs are left, want %d", n, want)
-			}
+			q.wantCount(bucketFinished, want)
 		}
 		prune(10*time.Hour+1, 101, false)
 		prune(10*time.Hour, 1, true)
 		prune(10*time.Hour, 0, false)
 	})
-}
-
-func TestPruningThatFailsInTheMiddleGoesOnLater(t *testing.T) {
-	inBubble(t, func(t *testing.T, q *testQueue) {
-		q.orders(250, "grill")
-		for range 250 {
-			q.print("grill")
-		}
-		time.Sleep(time.Hour - time.Second)
-		q.disk.willEnd(works, fails, fails) // the first hundred, the second, and the first probe commit
-		time.Sleep(5 * time.Second)
-		q.waitForStorage()
-		if n := q.count(bucketFinished); n != 150 {
-			t.Errorf("%d jobs are left, want 150", n)
-		}
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		if n := q.count(bucketFinished); n != 0 {
-			t.Errorf("%d jobs are left", n)
-		}
-	}, func(o *Options) { o.HistoryRetention = time.Hour })
 }
 
 func TestAtMost4096RequestsWait(t *testing.T) {

@@ -3,7 +3,6 @@ package queue
 import (
 	"encoding/binary"
 	"fmt"
-	"hash/fnv"
 	"os"
 	"path/filepath"
 	"testing"
@@ -14,120 +13,49 @@ import (
 // file.go reads bbolt's private meta pages and rewrites one. These tests compare what it assumes
 // with the bbolt that is linked: a bbolt with another layout fails them.
 
-func newest(t *testing.T, path string) meta {
-	t.Helper()
-	f, err := os.Open(path)
-	must(t, err)
-	defer f.Close()
-	m, ok := newestMeta(f)
-	if !ok {
-		t.Fatal("no valid meta page")
-	}
-	return m
-}
-
-// bboltFile makes a file with bbolt alone. Transaction n stores the value n under the key "n".
-func bboltFile(t *testing.T, o *bolt.Options, commits int, each func(db *bolt.DB)) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "bbolt.db")
-	db, err := bolt.Open(path, 0o600, o)
-	must(t, err)
-	for range commits {
-		err := db.Update(func(tx *bolt.Tx) error {
-			b, err := tx.CreateBucketIfNotExists([]byte("b"))
-			if err != nil {
-				return err
-			}
-			_ = b.Put(fmt.Append(nil, "filler ", tx.ID()), make([]byte, 3000))
-			return b.Put([]byte("n"), fmt.Append(nil, tx.ID()))
-		})
-		must(t, err)
-		if each != nil {
-			each(db)
-		}
-	}
-	must(t, db.Close())
-	return path
-}
-
-// state is the transaction that bbolt finds in a file, and what the file holds.
-func state(t *testing.T, path string) (txid int, n string) {
-	t.Helper()
-	db, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true})
-	must(t, err)
-	defer db.Close()
-	err = db.View(func(tx *bolt.Tx) error {
-		txid, n = tx.ID(), string(tx.Bucket([]byte("b")).Get([]byte("n")))
-		return nil
-	})
-	must(t, err)
-	return txid, n
-}
-
 func TestTheMetaPageIsReadAsBboltReadsIt(t *testing.T) {
-	const (
-		offVersion  = 4
-		offFlags    = 12
-		offRoot     = 16
-		offFreelist = 32
-		version     = 2
-		metaFlag    = 4
-	)
+	const metaFlag = 4
 	host := binary.NativeEndian
-	for _, size := range []int{1 << 10, 4 << 10, 16 << 10, 64 << 10} {
-		for _, synced := range []bool{true, false} {
-			t.Run(fmt.Sprintf("pages of %d, freelist synced %t", size, synced), func(t *testing.T) {
-				o := &bolt.Options{PageSize: size, NoFreelistSync: !synced, NoSync: true}
-				bboltFile(t, o, 5, func(db *bolt.DB) {
-					m := newest(t, db.Path())
-					content, err := os.ReadFile(db.Path())
-					must(t, err)
-					if want := db.Info().PageSize; m.pageSize != int64(want) || want != size {
-						t.Errorf("pages of %d, want %d", m.pageSize, want)
+	for _, size := range []int{1 << 10, 4 << 10, 64 << 10} {
+		t.Run(fmt.Sprintf("pages of %d", size), func(t *testing.T) {
+			bboltFile(t, &bolt.Options{PageSize: size, NoSync: true}, 5, func(db *bolt.DB) {
+				m := newest(t, db.Path())
+				content, err := os.ReadFile(db.Path())
+				must(t, err)
+				if want := db.Info().PageSize; m.pageSize != int64(want) || want != size {
+					t.Errorf("pages of %d, want %d", m.pageSize, want)
+				}
+				page := content[m.at : m.at+m.pageSize]
+				raw := page[pageHeader:]
+				err = db.View(func(tx *bolt.Tx) error {
+					if m.txid != uint64(tx.ID()) {
+						t.Errorf("transaction %d, want %d", m.txid, tx.ID())
 					}
-					page := content[m.at : m.at+m.pageSize]
-					raw := page[pageHeader:]
-					err = db.View(func(tx *bolt.Tx) error {
-						if m.txid != uint64(tx.ID()) {
-							t.Errorf("transaction %d, want %d", m.txid, tx.ID())
-						}
-						if m.need != uint64(tx.Size()) {
-							t.Errorf("%d bytes, want %d", m.need, tx.Size())
-						}
-						if m.at != int64(tx.ID()%2*size) || host.Uint64(page) != uint64(tx.ID()%2) ||
-							host.Uint16(page[8:]) != metaFlag {
-							t.Errorf("at %d begins a page with the header %x", m.at, page[:pageHeader])
-						}
-						if got, want := host.Uint64(raw[offRoot:]), uint64(tx.Cursor().Bucket().Root()); got != want {
-							t.Errorf("the root is page %d, want %d", got, want)
-						}
-						free := host.Uint64(raw[offFreelist:])
-						if !synced {
-							if free != 1<<64-1 {
-								t.Errorf("the freelist is page %d, want none", free)
-							}
-						} else if p, err := tx.Page(int(free)); err != nil || p == nil || p.Type != "freelist" {
-							t.Errorf("the freelist is page %d, which is %+v, %v", free, p, err)
-						}
-						return nil
-					})
-					must(t, err)
-					if host.Uint32(raw[offVersion:]) != version || host.Uint32(raw[offFlags:]) != 0 {
-						t.Errorf("version %d, flags %x", host.Uint32(raw[offVersion:]), host.Uint32(raw[offFlags:]))
+					if m.need != uint64(tx.Size()) {
+						t.Errorf("%d bytes, want %d", m.need, tx.Size())
 					}
-					for _, b := range raw[metaSize:] {
-						if b != 0 {
-							t.Fatalf("there is more than these %d bytes: %x", metaSize, raw)
-						}
+					if m.at != int64(tx.ID()%2*size) || host.Uint64(page) != uint64(tx.ID()%2) ||
+						host.Uint16(page[8:]) != metaFlag {
+						t.Errorf("at %d begins a page with the header %x", m.at, page[:pageHeader])
 					}
+					if got, want := host.Uint64(raw[offRoot:]), uint64(tx.Cursor().Bucket().Root()); got != want {
+						t.Errorf("the root is page %d, want %d", got, want)
+					}
+					return nil
 				})
+				must(t, err)
+				for _, b := range raw[metaSize:] {
+					if b != 0 {
+						t.Fatalf("there is more than these %d bytes: %x", metaSize, raw)
+					}
+				}
 			})
-		}
+		})
 	}
 }
 
-// Whichever byte of the newest meta page is damaged, bbolt and this package use the same one of the
-// two pages.
+// TestADamagedMetaPageIsValidExactlyWhenBboltSaysSo: whichever byte of the newest meta page is damaged, bbolt and
+// this package use the same one of the two pages.
 func TestADamagedMetaPageIsValidExactlyWhenBboltSaysSo(t *testing.T) {
 	for commits := 4; commits < 6; commits++ { // so that the newest is the first page once, and the second once
 		path := bboltFile(t, boltOptions(true), commits, nil)
@@ -170,31 +98,7 @@ func TestTheSecondMetaPageIsFoundWhateverTheSizeOfAPage(t *testing.T) {
 	}
 }
 
-// bbolt accepts a meta page that this test has made. So the checksum and the transaction number are
-// where this package assumes them.
-func TestBboltUsesAMetaPageMadeByATest(t *testing.T) {
-	path := bboltFile(t, boltOptions(true), 4, nil)
-	m := newest(t, path)
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	must(t, err)
-	defer f.Close()
-	page := make([]byte, m.pageSize)
-	must(t, errOf(f.ReadAt(page, m.at)))
-	raw := page[pageHeader:]
-	binary.NativeEndian.PutUint64(raw[offTxid:], m.txid+6)
-	sum := fnv.New64a()
-	sum.Write(raw[:offChecksum])
-	binary.NativeEndian.PutUint64(raw[offChecksum:], sum.Sum64())
-	must(t, errOf(f.WriteAt(page, m.at)))
-	if got, n := state(t, path); uint64(got) != m.txid+6 || n != fmt.Sprint(m.txid) {
-		t.Errorf("bbolt takes transaction %d with %s", got, n)
-	}
-	if got := newest(t, path).txid; got != m.txid+6 {
-		t.Errorf("this package takes transaction %d", got)
-	}
-}
-
-// A body is stored as received, and may look like a meta page.
+// TestACopyOfAMetaPageAmongTheDataIsNotUsed: a body is stored as received, and may look like a meta page.
 func TestACopyOfAMetaPageAmongTheDataIsNotUsed(t *testing.T) {
 	path := bboltFile(t, boltOptions(true), 4, nil)
 	m := newest(t, path)
@@ -205,12 +109,48 @@ func TestACopyOfAMetaPageAmongTheDataIsNotUsed(t *testing.T) {
 	binary.NativeEndian.PutUint64(raw[offTxid:], m.txid+1)
 	binary.NativeEndian.PutUint64(raw[offHighWater:], 1<<40)
 	binary.NativeEndian.PutUint32(raw[offPageSize:], uint32(2*m.pageSize))
-	sum := fnv.New64a()
-	sum.Write(raw[:offChecksum])
-	binary.NativeEndian.PutUint64(raw[offChecksum:], sum.Sum64())
+	sealMeta(raw)
 	copy(content[2*m.pageSize:], forged)
 	must(t, os.WriteFile(path, content, 0o600))
 	if got := newest(t, path); got != m {
 		t.Errorf("got %+v, want %+v", got, m)
 	}
+}
+
+// bboltFile makes a file with bbolt alone. Transaction n stores the value n under the key "n".
+func bboltFile(t *testing.T, o *bolt.Options, commits int, each func(db *bolt.DB)) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "bbolt.db")
+	db, err := bolt.Open(path, 0o600, o)
+	must(t, err)
+	for range commits {
+		err := db.Update(func(tx *bolt.Tx) error {
+			b, err := tx.CreateBucketIfNotExists([]byte("b"))
+			if err != nil {
+				return err
+			}
+			_ = b.Put(fmt.Append(nil, "filler ", tx.ID()), make([]byte, 3000))
+			return b.Put([]byte("n"), fmt.Append(nil, tx.ID()))
+		})
+		must(t, err)
+		if each != nil {
+			each(db)
+		}
+	}
+	must(t, db.Close())
+	return path
+}
+
+// state is the transaction that bbolt finds in a file, and what the file holds.
+func state(t *testing.T, path string) (txid int, n string) {
+	t.Helper()
+	db, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true})
+	must(t, err)
+	defer db.Close()
+	err = db.View(func(tx *bolt.Tx) error {
+		txid, n = tx.ID(), string(tx.Bucket([]byte("b")).Get([]byte("n")))
+		return nil
+	})
+	must(t, err)
+	return txid, n
 }

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,6 +18,14 @@ import (
 )
 
 // The model is the queue in its simplest form: a list of jobs for each lane, and a set of keys.
+
+func TestTheQueueDoesWhatTheModelDoes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		must(t, flag.Set("rapid.checks", fmt.Sprint(rounds(30, 200))))
+		// Wrapped, because rapid asks for the deadline, which synctest does not allow.
+		rapid.Check(struct{ testing.TB }{t}, func(rt *rapid.T) { againstModel(t, rt) })
+	})
+}
 
 type modelJob struct {
 	id       uint64
@@ -111,6 +120,7 @@ func (m *model) tellPresent(n *modelJob, asItWas bool) {
 func (m *model) rescue(
 	board []ticket.RescueCard, newest func() uint64, begun func(*modelJob) bool,
 ) (sent, taken []*modelJob) {
+
 	out := func(j *modelJob) bool {
 		return j.state == ticket.Shown || j.state == ticket.Moved || j.replaced ||
 			j.state != ticket.Pending && j.doubts > 0
@@ -157,13 +167,6 @@ func (m *model) head(station string) *modelJob {
 		return j
 	}
 	return nil
-}
-
-func TestTheQueueDoesWhatTheModelDoes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		// Wrapped, because rapid asks for the deadline, which synctest does not allow.
-		rapid.Check(struct{ testing.TB }{t}, func(rt *rapid.T) { againstModel(t, rt) })
-	})
 }
 
 func againstModel(t *testing.T, rt *rapid.T) {

@@ -2,39 +2,14 @@ package queue
 
 import (
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"ticketrail/queue/queuetest"
 	"ticketrail/queue/ticket"
 )
-
-// outcomes are those that are kept, each as "job what".
-func (q *testQueue) outcomes() string {
-	q.t.Helper()
-	all, err := q.Outcomes(1000)
-	q.must(err)
-	var out []string
-	for i, o := range all {
-		if i > 0 && o.Seq != all[i-1].Seq+1 {
-			q.t.Errorf("outcome %d follows %d", o.Seq, all[i-1].Seq)
-		}
-		out = append(out, fmt.Sprint(o.Job, " ", o.What))
-	}
-	if n, err := q.OutcomesKept(); err != nil || n != uint64(len(all)) {
-		q.t.Errorf("%d are kept, %d are there: %v", n, len(all), err)
-	}
-	return strings.Join(out, ", ")
-}
-
-func (q *testQueue) wantOutcomes(want string) {
-	q.t.Helper()
-	if got := q.outcomes(); got != want {
-		q.t.Errorf("outcomes\n%s, want\n%s", got, want)
-	}
-}
 
 func TestWhatBecomesOfEachTicketIsKeptInOrder(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
@@ -81,8 +56,8 @@ func TestWhatBecomesOfEachTicketIsKeptInOrder(t *testing.T) {
 	})
 }
 
-// A commit that failed has changed nothing, so its outcomes are not told; one that is on the disk all the same is
-// told once.
+// TestAnOutcomeIsKeptOnceHoweverItsCommitEnds: a commit that failed has changed nothing, so its outcomes are not
+// told; one that is on the disk all the same is told once.
 func TestAnOutcomeIsKeptOnceHoweverItsCommitEnds(t *testing.T) {
 	pairs(t, func(t *testing.T, q *testQueue, end commitResult) {
 		q.KeepOutcomes(true)
@@ -130,7 +105,7 @@ func TestALateTicketIsNotedOnce(t *testing.T) {
 }
 
 func TestOutcomesThatNobodyTakesAreKeptAsLongAsTheHistory(t *testing.T) {
-	var log strings.Builder
+	var log queuetest.Log
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		q.KeepOutcomes(true)
 		for i := range 250 {
@@ -143,10 +118,8 @@ func TestOutcomesThatNobodyTakesAreKeptAsLongAsTheHistory(t *testing.T) {
 		}
 		time.Sleep(2 * time.Hour)
 		q.wantOutcomes("251 accepted")
-	}, func(o *Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
-	if !strings.Contains(log.String(), "outcomes that nobody has taken were removed") {
-		t.Errorf("log:\n%s", &log)
-	}
+	}, logTo(&log))
+	wantLogged(t, &log, "outcomes that nobody has taken were removed")
 }
 
 func TestADamagedOutcomeIsPassedOver(t *testing.T) {
@@ -163,4 +136,22 @@ func TestADamagedOutcomeIsPassedOver(t *testing.T) {
 		}))
 		q.wantOutcomes("0 , 2 accepted")
 	})
+}
+
+// outcomes are those that are kept, each as "job what".
+func (q *testQueue) outcomes() string {
+	q.t.Helper()
+	all, err := q.Outcomes(1000)
+	q.must(err)
+	var out []string
+	for i, o := range all {
+		if i > 0 && o.Seq != all[i-1].Seq+1 {
+			q.t.Errorf("outcome %d follows %d", o.Seq, all[i-1].Seq)
+		}
+		out = append(out, fmt.Sprint(o.Job, " ", o.What))
+	}
+	if n, err := q.OutcomesKept(); err != nil || n != uint64(len(all)) {
+		q.t.Errorf("%d are kept, %d are there: %v", n, len(all), err)
+	}
+	return strings.Join(out, ", ")
 }

@@ -12,7 +12,105 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// A tree as bbolt reads it: the values by path and key, and the sequences of the buckets by path.
+func TestATreeIsReadAsBboltReadsIt(t *testing.T) {
+	for seed := range rounds(2, 10) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		path := randomTree(t, r, 1<<(10+r.IntN(4)))
+		want, wantSequences := boltTree(t, path)
+		got, sequences, lost := readPages(t, path)
+		if len(lost) > 0 || fmt.Sprint(got) != fmt.Sprint(want) || fmt.Sprint(sequences) != fmt.Sprint(wantSequences) {
+			t.Errorf("seed %d: %d values, want %d; sequences %v, want %v; lost %q",
+				seed, len(got), len(want), sequences, wantSequences, lost)
+		}
+	}
+}
+
+// TestWhatADamagedPageHidesIsKnownAsLost: whatever is damaged in a page: what is read is what was written, and what
+// is not read is known as lost.
+func TestWhatADamagedPageHidesIsKnownAsLost(t *testing.T) {
+	for seed := range rounds(10, 50) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		path := randomTree(t, r, 1<<10)
+		want, _ := boltTree(t, path)
+		content, err := os.ReadFile(path)
+		must(t, err)
+		page := randomStart(r, content)
+		switch r.IntN(4) {
+		case 0:
+			clear(page)
+		case 1: // of the header: its number, kind, elements and overflow
+			page[r.IntN(pageHeader)] ^= 1 << r.IntN(8)
+		case 2: // of the place and size of a key or value; the flags of an element must fit its bucket
+			page[pageHeader+r.IntN(int(page[10]))*elementSize+4+r.IntN(12)] ^= 1 << r.IntN(8)
+		case 3:
+			copy(page, randomStart(r, content))
+		}
+		must(t, os.WriteFile(path, content, 0o600))
+		got, _, lost := readPages(t, path)
+		for k, v := range want {
+			at := 1 + bytes.LastIndexByte([]byte(k), 0)
+			if _, found := got[k]; !found && !lost.lostIn(k[:at], []byte(k[at:])) && !lostAbove(lost, k) {
+				t.Fatalf("seed %d: %q is not there, and not known as lost: %q", seed, k, lost)
+			} else if found && got[k] != v && len(got[k]) != len(v) {
+				t.Errorf("seed %d: %q has another length", seed, k)
+			}
+		}
+	}
+}
+
+func TestAPageWithAnotherNumberOfElementsIsNotWhole(t *testing.T) {
+	content, err := os.ReadFile(randomTree(t, rand.New(rand.NewPCG(1, 3)), 1<<10))
+	must(t, err)
+	leaf, _ := leafAndBranch(t, content)
+	for _, change := range []byte{0, 1, 255} {
+		b := bytes.Clone(content)
+		b[leaf+10] += change
+		p := pages{f: bytes.NewReader(b), size: 1 << 10, count: uint64(len(b) >> 10)}
+		g, ok := p.read(uint64(leaf >> 10))
+		if !ok {
+			t.Fatal("it is no leaf")
+		}
+		if _, whole := g.all(keyRange{}); whole != (change == 0) {
+			t.Errorf("with %d elements it is whole: %v", g.elements, whole)
+		}
+	}
+}
+
+// TestATreeThatContainsItselfIsReadOnce: without an end it would take longer than the universe exists.
+func TestATreeThatContainsItselfIsReadOnce(t *testing.T) {
+	content, err := os.ReadFile(randomTree(t, rand.New(rand.NewPCG(1, 3)), 1<<10))
+	must(t, err)
+	_, branch := leafAndBranch(t, content)
+	for i := range int(content[branch+10]) {
+		binary.NativeEndian.PutUint64(content[branch+pageHeader+i*elementSize+8:], uint64(branch>>10))
+	}
+	p := pages{f: bytes.NewReader(content), size: 1 << 10, count: uint64(len(content) >> 10)}
+	p.live = make([]bool, p.count)
+	w := treeWalk{pages: &p, seen: make([]bool, p.count), lost: keyRanges{}}
+	w.bucket("x", uint64(branch>>10))
+	if w.lost.sort(); len(w.lost["x"]) == 0 {
+		t.Error("nothing is lost")
+	}
+}
+
+func TestARangeOfKeysHasItsFirstAndNotItsEnd(t *testing.T) {
+	lost := keyRanges{"x": {
+		{[]byte("m"), []byte("p")}, {[]byte("b"), []byte("d")}, {[]byte("c"), []byte("f")}, {[]byte("x"), nil},
+		{[]byte("y"), []byte("z")}, {[]byte("n"), []byte("o")},
+	}}
+	lost.sort()
+	got := ""
+	for c := byte('a'); c <= 'z'; c++ {
+		if lost.has("x", []byte{c}) {
+			got += string(c)
+		}
+	}
+	if got != "bcdemnoxyz" || lost.has("y", []byte("c")) {
+		t.Errorf("it has %s", got)
+	}
+}
+
+// boltTree reads a tree as bbolt does: the values by path and key, and the sequences of the buckets by path.
 func boltTree(t *testing.T, path string) (values map[string]string, sequences map[string]uint64) {
 	t.Helper()
 	values, sequences = map[string]string{}, map[string]uint64{}
@@ -103,51 +201,6 @@ func randomTree(t *testing.T, r *rand.Rand, pageSize int) string {
 	return path
 }
 
-func TestATreeIsReadAsBboltReadsIt(t *testing.T) {
-	for seed := range uint64(10) {
-		r := rand.New(rand.NewPCG(seed, 1))
-		path := randomTree(t, r, 1<<(10+r.IntN(4)))
-		want, wantSequences := boltTree(t, path)
-		got, sequences, lost := readPages(t, path)
-		if len(lost) > 0 || fmt.Sprint(got) != fmt.Sprint(want) || fmt.Sprint(sequences) != fmt.Sprint(wantSequences) {
-			t.Errorf("seed %d: %d values, want %d; sequences %v, want %v; lost %q",
-				seed, len(got), len(want), sequences, wantSequences, lost)
-		}
-	}
-}
-
-// Whatever is damaged in a page: what is read is what was written, and what is not read is known as lost.
-func TestWhatADamagedPageHidesIsKnownAsLost(t *testing.T) {
-	for seed := range uint64(50) {
-		r := rand.New(rand.NewPCG(seed, 2))
-		path := randomTree(t, r, 1<<10)
-		want, _ := boltTree(t, path)
-		content, err := os.ReadFile(path)
-		must(t, err)
-		page := randomStart(r, content)
-		switch r.IntN(4) {
-		case 0:
-			clear(page)
-		case 1: // of the header: its number, kind, elements and overflow
-			page[r.IntN(pageHeader)] ^= 1 << r.IntN(8)
-		case 2: // of the place and size of a key or value; the flags of an element must fit its bucket
-			page[pageHeader+r.IntN(int(page[10]))*elementSize+4+r.IntN(12)] ^= 1 << r.IntN(8)
-		case 3:
-			copy(page, randomStart(r, content))
-		}
-		must(t, os.WriteFile(path, content, 0o600))
-		got, _, lost := readPages(t, path)
-		for k, v := range want {
-			at := 1 + bytes.LastIndexByte([]byte(k), 0)
-			if _, found := got[k]; !found && !lost.lostIn(k[:at], []byte(k[at:])) && !lostAbove(lost, k) {
-				t.Fatalf("seed %d: %q is not there, and not known as lost: %q", seed, k, lost)
-			} else if found && got[k] != v && len(got[k]) != len(v) {
-				t.Errorf("seed %d: %q has another length", seed, k)
-			}
-		}
-	}
-}
-
 // randomStart is a page with a header and elements. A flipped bit in a key itself cannot be seen: it has no checksum.
 func randomStart(r *rand.Rand, content []byte) []byte {
 	for {
@@ -179,41 +232,6 @@ func leafAndBranch(t *testing.T, content []byte) (leaf, branch int) {
 	return leaf, branch
 }
 
-func TestAPageWithAnotherNumberOfElementsIsNotWhole(t *testing.T) {
-	content, err := os.ReadFile(randomTree(t, rand.New(rand.NewPCG(1, 3)), 1<<10))
-	must(t, err)
-	leaf, _ := leafAndBranch(t, content)
-	for _, change := range []byte{0, 1, 255} {
-		b := bytes.Clone(content)
-		b[leaf+10] += change
-		p := pages{f: bytes.NewReader(b), size: 1 << 10, count: uint64(len(b) >> 10)}
-		g, ok := p.read(uint64(leaf >> 10))
-		if !ok {
-			t.Fatal("it is no leaf")
-		}
-		if _, whole := g.all(keyRange{}); whole != (change == 0) {
-			t.Errorf("with %d elements it is whole: %v", g.elements, whole)
-		}
-	}
-}
-
-// Without an end it would take longer than the universe exists.
-func TestATreeThatContainsItselfIsReadOnce(t *testing.T) {
-	content, err := os.ReadFile(randomTree(t, rand.New(rand.NewPCG(1, 3)), 1<<10))
-	must(t, err)
-	_, branch := leafAndBranch(t, content)
-	for i := range int(content[branch+10]) {
-		binary.NativeEndian.PutUint64(content[branch+pageHeader+i*elementSize+8:], uint64(branch>>10))
-	}
-	p := pages{f: bytes.NewReader(content), size: 1 << 10, count: uint64(len(content) >> 10)}
-	p.live = make([]bool, p.count)
-	w := treeWalk{pages: &p, seen: make([]bool, p.count), lost: keyRanges{}}
-	w.bucket("x", uint64(branch>>10))
-	if w.lost.sort(); len(w.lost["x"]) == 0 {
-		t.Error("nothing is lost")
-	}
-}
-
 // lostAbove says whether a bucket above a key is lost.
 func lostAbove(lost keyRanges, k string) bool {
 	for i := range len(k) {
@@ -225,21 +243,4 @@ func lostAbove(lost keyRanges, k string) bool {
 		}
 	}
 	return false
-}
-
-func TestARangeOfKeysHasItsFirstAndNotItsEnd(t *testing.T) {
-	lost := keyRanges{"x": {
-		{[]byte("m"), []byte("p")}, {[]byte("b"), []byte("d")}, {[]byte("c"), []byte("f")}, {[]byte("x"), nil},
-		{[]byte("y"), []byte("z")}, {[]byte("n"), []byte("o")},
-	}}
-	lost.sort()
-	got := ""
-	for c := byte('a'); c <= 'z'; c++ {
-		if lost.has("x", []byte{c}) {
-			got += string(c)
-		}
-	}
-	if got != "bcdemnoxyz" || lost.has("y", []byte("c")) {
-		t.Errorf("it has %s", got)
-	}
 }

@@ -16,9 +16,7 @@ import (
 func TestATicketIsLentInOrderAndAccountedFor(t *testing.T) {
 	q := start(t)
 	for n := range 3 {
-		if got, want := q.accept(order(id(n), "grill", "bar")), (ticket.Receipt{Jobs: 2}); got != want {
-			t.Fatalf("receipt %+v, want %+v", got, want)
-		}
+		q.wantReceipt(order(id(n), "grill", "bar"), ticket.Receipt{Jobs: 2})
 	}
 	q.restart()
 	for n := range 3 {
@@ -42,17 +40,11 @@ func TestARetryNeverPrintsTwice(t *testing.T) {
 	q.accept(r)
 	before := q.disk.commits()
 	for range 3 {
-		if got := q.accept(r); got != (ticket.Receipt{Duplicate: true}) {
-			t.Fatalf("receipt %+v", got)
-		}
+		q.wantReceipt(r, ticket.Receipt{Duplicate: true})
 	}
-	if n := q.disk.commits() - before; n != 0 {
-		t.Errorf("duplicates cost %d commits", n)
-	}
+	q.wantCommits(before, 0)
 	q.restart()
-	if got := q.accept(r); got != (ticket.Receipt{Duplicate: true}) {
-		t.Fatalf("receipt after a restart %+v", got)
-	}
+	q.wantReceipt(r, ticket.Receipt{Duplicate: true})
 	q.print("grill")
 	q.wantNothing("grill")
 }
@@ -85,40 +77,18 @@ func TestWhatIsVoidNowIsPrintedOnce(t *testing.T) {
 	q := start(t)
 	r := order("a", "grill")
 	q.accept(r)
-	if got, want := q.accept(cancelled(r)), (ticket.Receipt{Duplicate: true, Conflict: true, Jobs: 1}); got != want {
-		t.Fatalf("receipt %+v, want %+v", got, want)
-	}
-	if got, want := q.accept(cancelled(r)), (ticket.Receipt{Duplicate: true}); got != want {
-		t.Fatalf("receipt of its retry %+v, want %+v", got, want)
-	}
+	q.wantReceipt(cancelled(r), ticket.Receipt{Duplicate: true, Conflict: true, Jobs: 1})
+	q.wantReceipt(cancelled(r), ticket.Receipt{Duplicate: true})
 	third := cancelled(r)
 	third.Digest[0]++
-	if got, want := q.accept(third), (ticket.Receipt{Duplicate: true, Conflict: true}); got != want {
-		t.Fatalf("receipt of a third content %+v, want %+v", got, want)
-	}
+	q.wantReceipt(third, ticket.Receipt{Duplicate: true, Conflict: true})
 	q.restart()
-	if got := q.accept(cancelled(r)); got != (ticket.Receipt{Duplicate: true}) {
-		t.Fatalf("receipt after a restart %+v", got)
-	}
+	q.wantReceipt(cancelled(r), ticket.Receipt{Duplicate: true})
 	if d := q.print("grill"); d.Ticket.Kind != ticket.Order {
 		t.Errorf("first %+v", d)
 	}
 	if d := q.print("grill"); d.Ticket.Kind != ticket.Correction || !d.Ticket.Lines[0].Void {
 		t.Errorf("second %+v", d)
-	}
-	q.wantNothing("grill")
-}
-
-func TestACancelledRequestThatComesAgainUncancelledIsAdded(t *testing.T) {
-	q := start(t)
-	r := order("a", "grill")
-	q.accept(cancelled(r))
-	if got, want := q.accept(r), (ticket.Receipt{Duplicate: true, Conflict: true, Jobs: 1, Added: 1}); got != want {
-		t.Fatalf("receipt %+v, want %+v", got, want)
-	}
-	q.print("grill")
-	if d := q.print("grill"); !d.Ticket.Added || len(d.Ticket.Lines) != 1 || d.Ticket.Lines[0].Void {
-		t.Errorf("printed %+v", d.Ticket)
 	}
 	q.wantNothing("grill")
 }
@@ -135,25 +105,19 @@ func TestAFullBacklogStillAnswersDuplicates(t *testing.T) {
 
 func TestRequestsOfOneTransactionTogetherKeepTheBacklogLimit(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
-		resume := q.disk.hang(0)
-		var all sync.WaitGroup
-		all.Go(func() { _ = q.KV("x").Put(bg, "k", nil) }) // hangs, so that the requests wait behind it
-		synctest.Wait()
+		commit := q.gather()
 		var refused atomic.Int32
 		for n := range 5 {
-			all.Go(func() {
+			go func() {
 				if _, err := q.Accept(bg, order(id(n), "grill")); errors.Is(err, ErrBacklogFull) {
 					refused.Add(1)
 				}
-			})
+			}()
 		}
 		synctest.Wait()
 		before := q.disk.commits()
-		resume()
-		all.Wait()
-		if n := q.disk.commits() - before; n != 1 {
-			t.Fatalf("%d transactions, want 1", n)
-		}
+		commit()
+		q.wantCommits(before, 1)
 		if n := q.station("grill").Pending; n != 3 || refused.Load() != 2 {
 			t.Errorf("%d jobs are open and %d requests refused, want 3 and 2", n, refused.Load())
 		}
@@ -190,15 +154,6 @@ func TestAnEndedContextStoresNothing(t *testing.T) {
 	}
 }
 
-func TestAClosedQueueSaysSo(t *testing.T) {
-	q := start(t)
-	closed := q.Queue
-	q.stop()
-	wantErr(t, errOf(closed.Accept(t.Context(), order("a", "grill"))), ErrClosed)
-	wantErr(t, errOf(closed.Take(t.Context(), "grill")), ErrClosed)
-	wantErr(t, closed.Ready(), ErrClosed)
-}
-
 func TestTakeDoesNotWaitOnAClosedQueue(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		ctx, cancel := context.WithTimeout(bg, time.Minute)
@@ -212,8 +167,8 @@ func TestTakeDoesNotWaitOnAClosedQueue(t *testing.T) {
 	})
 }
 
-// The receiver calls Accept in the request's own goroutine: unless Accept returns, the service gets no
-// answer.
+// TestAcceptReturnsInTimeWhileTheDiskHangs: the receiver calls Accept in the request's own goroutine: unless Accept
+// returns, the service gets no answer.
 func TestAcceptReturnsInTimeWhileTheDiskHangs(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		q.accept(order("before", "grill"))
@@ -240,9 +195,7 @@ func TestAcceptReturnsInTimeWhileTheDiskHangs(t *testing.T) {
 		// The one that was being written was committed, once, so its retry is a duplicate. The one that
 		// waited was skipped, because its caller had given up.
 		q.wantDuplicate(order("a", "grill"))
-		if got := q.accept(order("b", "grill")); got.Duplicate {
-			t.Errorf("receipt %+v", got)
-		}
+		q.wantNew(order("b", "grill"))
 		if w := q.Waiting(); w != 0 {
 			t.Errorf("idle, but %s waiting", w)
 		}
@@ -258,41 +211,35 @@ func TestOnlyTheBytesThatStillWaitCountTowardsTheirLimit(t *testing.T) {
 			return q.do(bg, opAccept, size, func(*batch) error { return nil })
 		}
 		for range 3 {
-			resume := q.disk.hang(0)
-			var all sync.WaitGroup
-			all.Go(func() { _ = q.KV("x").Put(bg, "k", nil) }) // hangs, so that the requests wait behind it
-			synctest.Wait()
+			commit := q.gather()
 			for range 2 {
-				all.Go(func() { wantErr(t, request(32<<20), nil) })
+				go func() { wantErr(t, request(32<<20), nil) }()
 			}
 			synctest.Wait()
 			wantErr(t, request(1), ErrBusy)
-			resume()
-			all.Wait()
+			commit()
 		}
 	})
 }
 
 func TestEqualRequestsInOneTransactionMakeOneJob(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
-		resume := q.disk.hang(0)
-		go q.accept(order("first", "grill"))
-		synctest.Wait()
-		var got [3]ticket.Receipt
-		var wg sync.WaitGroup
-		for n, r := range []ticket.Request{order("a", "grill"), order("a", "grill"), cancelled(order("a", "grill"))} {
-			wg.Go(func() { got[n] = q.accept(r) })
+		commit := q.gather()
+		var got [5]ticket.Receipt
+		for n, r := range []ticket.Request{
+			with("Fish"), with("Fish"), cancelled(with("Fish")), with("Fish", "Tea"), with("Fish", "Tea"),
+		} {
+			go func() { got[n] = q.accept(r) }()
 			synctest.Wait() // so that they wait in this order
 		}
-		resume()
-		wg.Wait()
-		want := [3]ticket.Receipt{{Jobs: 1}, {Duplicate: true}, {Duplicate: true, Conflict: true, Jobs: 1}}
-		if got != want {
+		commit()
+
+		again := ticket.Receipt{Duplicate: true}
+		void := ticket.Receipt{Duplicate: true, Conflict: true, Jobs: 1}
+		if want := [5]ticket.Receipt{{Jobs: 1}, again, void, oneAdded, again}; got != want {
 			t.Errorf("receipts %+v, want %+v", got, want)
 		}
-		if s := q.station("grill"); s.Pending != 3 {
-			t.Errorf("%d jobs wait, want 3", s.Pending)
-		}
+		q.prints("1 Fish", "-1 Fish", "added 1 Fish 1 Tea")
 	})
 }
 

@@ -37,12 +37,6 @@ func TestAReadWaitsASecondForAFileThatIsBeingReopened(t *testing.T) {
 	})
 }
 
-func (q *testQueue) setStorageErr(err error) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.storageErr = err
-}
-
 func TestTakeTriesAgainWhileStorageFailsAndElseSaysThatItCannotRead(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		q.accept(order("a", "grill"))
@@ -103,12 +97,13 @@ func TestAStationWithoutANameIsRefusedAndStorageStillWorks(t *testing.T) {
 		"resume":  q.ResumeStation(bg, ""),
 		"move":    errOf(q.Move(bg, nil, "")),
 		"all":     errOf(q.MoveAll(bg, "grill", "")),
+		"UTF-8":   errOf(q.MoveAll(bg, "grill", "\xff")),
 		"KV":      q.KV("").Put(bg, "k", nil),
 		"key":     q.KV("x").Put(bg, "", nil),
 		"long":    q.KV("x").Put(bg, strings.Repeat("k", maxName+1), nil),
 		"value":   q.KV("x").Put(bg, "k", make([]byte, 64<<20)),
 		"reprint": errOf(q.Reprint(bg, 1, ReprintOptions{Station: "\xff"})),
-		"expire":  errOf(q.Accept(bg, order("b", "\xff"))),
+		"draft":   errOf(q.Accept(bg, order("b", "\xff"))),
 	} {
 		if err == nil || errors.Is(err, ErrStorageFailed) {
 			t.Errorf("%s: err %v", name, err)
@@ -129,6 +124,9 @@ func TestWhatACallerReadsFromAClosedQueueIsAnError(t *testing.T) {
 	if n != 1 {
 		t.Errorf("%d values", n)
 	}
+	wantErr(t, closed.Ready(), ErrClosed)
+	wantErr(t, errOf(closed.Accept(bg, order("a", "grill"))), ErrClosed)
+	wantErr(t, errOf(closed.Take(bg, "grill")), ErrClosed)
 	wantErr(t, closed.KV("x").All(func(string, []byte) bool { return true }), ErrClosed)
 	wantErr(t, errOf(closed.Jobs(bg, Filter{})), ErrClosed)
 	_, _, _, err := closed.Job(bg, 1)
@@ -187,6 +185,7 @@ func TestAJobIsShownWithAllThatIsKnownOfIt(t *testing.T) {
 	}
 	q.must(l.Fail(bg, "no"))
 	must(t, errOf(q.Reprint(bg, 1, ReprintOptions{Reason: "lost"})))
+	wantErr(t, errOf(q.Reprint(bg, 1, ReprintOptions{Reason: "lost"})), ErrConflict)
 	want.State, want.Attempts, want.Reason, want.FinishedAt = ticket.Cancelled, 2, "reprinted as job 2", &w.now
 	want.Version = "cancelled.1.0"
 	if j := q.job(1); !reflect.DeepEqual(j, want) {
@@ -228,6 +227,25 @@ func TestAListHasThePagesThatItsLimitNeeds(t *testing.T) {
 			t.Errorf("%+v: %d jobs, from %d to %d", c.f, len(jobs), jobs[0].ID, jobs[len(jobs)-1].ID)
 		}
 	}
+
+	received := q.job(1).ReceivedAt
+	l := q.take("grill")
+	for _, c := range []struct {
+		f    Filter
+		want int
+	}{
+		{Filter{States: []ticket.State{ticket.Printing}}, 1},
+		{Filter{Station: "bar"}, 0},
+		{Filter{Request: id(3)}, 1},
+		{Filter{Since: received.Add(time.Second)}, 0},
+		{Filter{Since: received}, 2*pageSize + 7},
+	} {
+		if got := len(q.jobs(c.f)); got != c.want {
+			t.Errorf("%+v: %d jobs, want %d", c.f, got, c.want)
+		}
+	}
+	q.must(l.Return(bg, ""))
+
 	pages := 0
 	stop := errors.New("stop")
 	if err := q.EachPage(bg, Filter{}, func(page []Job) error { pages++; return stop }); err != stop || pages != 1 {
@@ -248,33 +266,15 @@ func TestAListEndsWithItsContext(t *testing.T) {
 	must(t, errOf(q.Jobs(&endsAfter{bg, 2}, Filter{})))
 }
 
-// endsAfter is a context that ends when it has been asked so many times.
-type endsAfter struct {
-	context.Context
-	left int
-}
-
-func (c *endsAfter) Err() error {
-	if c.left--; c.left < 0 {
-		return context.Canceled
-	}
-	return nil
-}
-
 func TestBeginOnADamagedStateSaysSo(t *testing.T) {
 	q := start(t)
 	q.accept(order("a", "grill"))
 	l := q.take("grill")
-	q.must(q.do(bg, opOnce, 1, func(b *batch) error {
-		b.put(b.bucket(bucketState), key64(1), []byte("rubbish"))
-		return nil
-	}))
+	q.overwrite(bucketState, key64(1), "rubbish")
 	wantErr(t, l.Begin(bg), ErrDamaged)
 	wantErr(t, q.Cancel(bg, 1, ""), ErrDamaged)
 	q.must(l.Return(bg, "begin failed"))
-	if n := q.Damaged(); n != 1 {
-		t.Errorf("%d damaged records", n)
-	}
+	q.wantDamaged(1)
 	q.printAll("grill", "a")
 }
 
@@ -293,22 +293,6 @@ func TestALeaseThatIsOverCannotBegin(t *testing.T) {
 			t.Errorf("next %+v", d)
 		}
 		q.restart()
-	}
-}
-
-func TestABeginThatIsTakenBackLeavesNoDoubtUnlessTheProcessEnds(t *testing.T) {
-	for _, crash := range []bool{false, true} {
-		q := start(t)
-		q.accept(order("a", "grill"))
-		l := q.begin("grill")
-		l.Untouched()
-		if !crash {
-			q.must(l.Retry(bg, "not connected"))
-		}
-		q.restart()
-		if d := q.take("grill").Delivery(); d.Doubt != crash {
-			t.Errorf("next %+v", d)
-		}
 	}
 }
 
@@ -340,7 +324,8 @@ func TestATicketForAScreenIsInDoubtOnceHoweverOftenItIsTried(t *testing.T) {
 	}
 }
 
-// What is stored keeps its format: files of earlier versions have these bytes.
+// TestRecordsAreStoredAsEarlierVersionsStoredThem: what is stored keeps its format: files of earlier versions have
+// these bytes.
 func TestRecordsAreStoredAsEarlierVersionsStoredThem(t *testing.T) {
 	var names []string
 	for _, n := range bucketNames {
@@ -395,4 +380,10 @@ func TestRecordsAreStoredAsEarlierVersionsStoredThem(t *testing.T) {
 	if m, body, err := decodeBody(encodeBody(&r)); m != (bodyMeta{"v", "a", "d"}) || len(body) != 0 || err != nil {
 		t.Errorf("%+v, body %q, %v", m, body, err)
 	}
+}
+
+func (q *testQueue) setStorageErr(err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.storageErr = err
 }

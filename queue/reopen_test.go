@@ -9,12 +9,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"ticketrail/queue/logtest"
+	"ticketrail/queue/queuetest"
 	"ticketrail/queue/ticket"
 )
 
 func TestAStorageFailureIsLoggedWhenItBeginsWhenItsCauseChangesAndWhenItEnds(t *testing.T) {
-	var log logtest.Log
+	var log queuetest.Log
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		want := func(n int, line string) {
 			t.Helper()
@@ -106,7 +106,8 @@ func TestADiskThatIsFullWhenTheFileIsReopenedTakesTheReserve(t *testing.T) {
 	}, func(o *Options) { o.Reserve = 1 << 20 })
 }
 
-// Its end is on the disk, but its caller has no answer yet.
+// TestATicketWhoseEndPersistedIsNotCountedTwiceUntilItIsAnswered: its end is on the disk, but its caller has no
+// answer yet.
 func TestATicketWhoseEndPersistedIsNotCountedTwiceUntilItIsAnswered(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		q.orders(1, "grill", "bar")

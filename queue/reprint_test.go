@@ -3,7 +3,6 @@ package queue
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"strings"
@@ -14,53 +13,6 @@ import (
 
 	"ticketrail/queue/ticket"
 )
-
-// dinner is request id, order 142, with lines such as 3Fish and 1Pie-, which is void, at each station.
-func dinner(id, lines string, stations ...string) ticket.Request {
-	r := order(id, stations...)
-	r.Digest = sha256.Sum256([]byte(id + lines))
-	for i := range r.Drafts {
-		t := &r.Drafts[i].Ticket
-		t.Number, t.Lines = "142", nil
-		for _, s := range strings.Fields(lines) {
-			name, void := strings.CutSuffix(s[1:], "-")
-			t.Lines = append(t.Lines, ticket.Line{Quantity: s[:1], Name: name, Void: void})
-		}
-	}
-	return r
-}
-
-// copyOf reprints a job, which must be due, prints the copy, and returns it in the notation of dinner.
-func (q *testQueue) copyOf(job uint64, o ReprintOptions) string {
-	q.t.Helper()
-	done, err := q.Reprint(bg, job, o)
-	q.must(err)
-	for {
-		d := q.print(q.job(done.Job).Station)
-		if d.Job == done.Job {
-			return lines(d)
-		}
-	}
-}
-
-func lines(d ticket.Delivery) string {
-	var words []string
-	for _, l := range d.Ticket.Lines {
-		s := l.Quantity + l.Name
-		if l.Void {
-			s += "-"
-		}
-		words = append(words, s)
-	}
-	return strings.Join(append(words, d.Ticket.Later...), " ")
-}
-
-func (q *testQueue) wantCopy(job uint64, o ReprintOptions, want string) {
-	q.t.Helper()
-	if got := q.copyOf(job, o); got != want {
-		q.t.Errorf("the copy of job %d with %+v is %q, want %q", job, o, got, want)
-	}
-}
 
 func TestACopyHasAsVoidWhatWasVoidedBeforeIt(t *testing.T) {
 	q := start(t)
@@ -353,18 +305,27 @@ func TestAReprintOfAnExtendedSlipHasAllItsLines(t *testing.T) {
 	})
 }
 
-func TestWhatWasCancelledBeforeAnOrderCameIsNotCancelledInIt(t *testing.T) {
-	q := start(t)
-	first, second := order("a", "grill"), order("b", "grill")
-	second.Drafts[0].Ticket.Number = first.Drafts[0].Ticket.Number
-	q.accept(first)
-	q.accept(cancelled(first))
-	q.accept(second)
-	for range 3 {
-		q.print("grill")
+// copyOf reprints a job, which must be due, prints the copy, and returns it in the notation of dinner.
+func (q *testQueue) copyOf(job uint64, o ReprintOptions) string {
+	q.t.Helper()
+	done, err := q.Reprint(bg, job, o)
+	q.must(err)
+	for {
+		d := q.print(q.job(done.Job).Station)
+		if d.Job == done.Job {
+			return lines(d)
+		}
 	}
-	got, err := q.Reprint(bg, 3, ReprintOptions{})
-	if got.Voided != 0 || len(got.Later) != 0 || err != nil {
-		t.Errorf("%+v, %v", got, err)
+}
+
+func lines(d ticket.Delivery) string {
+	var words []string
+	for _, l := range d.Ticket.Lines {
+		s := l.Quantity + l.Name
+		if l.Void {
+			s += "-"
+		}
+		words = append(words, s)
 	}
+	return strings.Join(append(words, d.Ticket.Later...), " ")
 }

@@ -6,54 +6,8 @@ import (
 	"testing"
 	"time"
 
-	bolt "go.etcd.io/bbolt"
-
 	"ticketrail/queue/ticket"
 )
-
-// showOnScreen shows n orders on the screen wall. Their jobs are 1 to n.
-func (q *testQueue) showOnScreen(n int) {
-	q.t.Helper()
-	q.SetStations([]string{"wall", "grill", "bar"})
-	for i := range n {
-		q.accept(order(id(i), "wall"))
-		l := q.begin("wall")
-		q.must(l.Ack(bg, ticket.Shown, ""))
-	}
-}
-
-// cards is a board with these jobs. All of them want a copy if dark.
-func cards(dark bool, jobs ...uint64) (out []ticket.RescueCard) {
-	for _, j := range jobs {
-		c := ticket.RescueCard{Job: j}
-		if dark {
-			t := order(id(int(j-1)), "wall").Drafts[0].Ticket
-			t.Notes = []string{"was on the screen"}
-			c.Ticket = &t
-		}
-		out = append(out, c)
-	}
-	return out
-}
-
-// rescue calls Rescue, from wall to grill.
-func (q *testQueue) rescue(dark bool, jobs ...uint64) ticket.Rescue {
-	q.t.Helper()
-	r, err := q.Rescue(bg, "wall", "grill", cards(dark, jobs...))
-	q.must(err)
-	q.checkBooks()
-	return r
-}
-
-func (q *testQueue) marks() (n int) {
-	q.must(q.view(func(tx *bolt.Tx) error {
-		if b := tx.Bucket(bucketNames[bucketKV]).Bucket([]byte("rescued wall")); b != nil {
-			n = b.Stats().KeyN
-		}
-		return nil
-	}))
-	return n
-}
 
 func TestACardOfADarkScreenBecomesAJobOfItsBackup(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
@@ -73,9 +27,7 @@ func TestACardOfADarkScreenBecomesAJobOfItsBackup(t *testing.T) {
 			t.Errorf("books %+v", b)
 		}
 		// Only the one that has waited here that long.
-		if n, err := q.Expire(bg, "grill", 30*time.Minute); n != 1 || err != nil {
-			t.Errorf("%d expired, %v", n, err)
-		}
+		q.wantExpired("grill", 30*time.Minute, 1)
 		q.restart()
 		q.print("grill")
 		for _, of := range []int{0, 1} {
@@ -157,93 +109,38 @@ func TestACopyThatIsLentCanBeTakenBackUntilItBegins(t *testing.T) {
 	}
 }
 
-func TestACopyInDoubtIsNotTakenBack(t *testing.T) {
-	inBubble(t, func(t *testing.T, q *testQueue) {
-		q.showOnScreen(1)
-		q.rescue(true, 1)
-		for attempt := range 2 {
-			l := q.take("grill")
-			if l.Delivery().Doubt != (attempt == 1) {
-				t.Errorf("%+v", l.Delivery())
-			}
-			q.must(l.Begin(bg))
-			q.must(l.Retry(bg, "reset"))
-			if r := q.rescue(false, 1); r.TakenBack != 0 || !r.Copies[1].Open || r.Copies[1].Out != (attempt == 1) {
-				t.Errorf("%+v", r)
-			}
-		}
-		if j := q.job(2); j.State != ticket.Held {
-			t.Errorf("%+v", j)
-		}
-		if r := q.rescue(true, 1); r.Sent != 0 || r.Copies[1].WillPrint {
-			t.Errorf("%+v", r)
-		}
-	})
-}
-
-func TestACopyThatDidNotComeOutIsMadeAgainOnlyWhenTheScreenGoesDarkAgain(t *testing.T) {
-	for name, end := range map[string]func(q *testQueue) error{
-		"expired": func(q *testQueue) error {
+func TestACopyIsMadeAgainInTheNextDarknessUnlessItMayHaveComeOut(t *testing.T) {
+	for name, tt := range map[string]struct {
+		end func(q *testQueue) error
+		out bool
+	}{
+		"expired": {func(q *testQueue) error {
 			time.Sleep(2 * time.Hour)
-			_, err := q.Expire(bg, "grill", time.Hour)
-			return err
-		},
-		"cancelled": func(q *testQueue) error { return q.Cancel(bg, 2, "a person") },
-		"buried":    func(q *testQueue) error { return q.take("grill").Fail(bg, "never") },
+			return errOf(q.Expire(bg, "grill", time.Hour))
+		}, false},
+		"cancelled":       {func(q *testQueue) error { return q.Cancel(bg, 2, "a person") }, false},
+		"failed":          {func(q *testQueue) error { return q.take("grill").Fail(bg, "never") }, false},
+		"failed in doubt": {func(q *testQueue) error { return q.begin("grill").Fail(bg, "broken") }, true},
+		"held in doubt":   {func(q *testQueue) error { return q.begin("grill").Hold(bg, "broken") }, true},
+		"moved":           {func(q *testQueue) error { return errOf(q.Move(bg, []uint64{2}, "bar")) }, true},
+		"failed and reprinted": {func(q *testQueue) error {
+			q.must(q.take("grill").Fail(bg, "no such letters"))
+			return errOf(q.Reprint(bg, 2, ReprintOptions{Reason: "a person"}))
+		}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, q *testQueue) {
 				q.showOnScreen(1)
 				q.rescue(true, 1)
-				q.must(end(q))
-				if r := q.rescue(true, 1); r.Sent != 0 || r.Copies[1].Out || r.Copies[1].Open || r.Copies[1].WillPrint {
+				q.must(tt.end(q))
+
+				if r := q.rescue(true, 1); r.Sent != 0 || r.Copies[1].Out != tt.out || r.Copies[1].WillPrint {
 					t.Errorf("in the same darkness: %+v", r)
 				}
-				if r := q.rescue(false, 1); r.TakenBack != 0 || len(r.Copies) != 0 {
+				if r := q.rescue(false, 1); r.TakenBack != 0 || r.Copies[1].Out != tt.out {
 					t.Errorf("the screen is back: %+v", r)
 				}
-				if r := q.rescue(true, 1); r.Sent != 1 {
-					t.Errorf("in the next darkness: %+v", r)
-				}
-			})
-		})
-	}
-}
-
-func TestACopyThatFailedInDoubtIsNotMadeAgain(t *testing.T) {
-	inBubble(t, func(t *testing.T, q *testQueue) {
-		q.showOnScreen(1)
-		q.rescue(true, 1)
-		q.must(q.begin("grill").Fail(bg, "broken"))
-		if r := q.rescue(false, 1); r.TakenBack != 0 || !r.Copies[1].Out {
-			t.Errorf("the screen is back: %+v", r)
-		}
-		if r := q.rescue(true, 1); r.Sent != 0 {
-			t.Errorf("in the next darkness: %+v", r)
-		}
-	})
-}
-
-func TestACopyThatAPersonReprintedIsNotMadeAgain(t *testing.T) {
-	for name, again := range map[string]func(q *testQueue) error{
-		"moved": func(q *testQueue) error { _, err := q.Move(bg, []uint64{2}, "bar"); return err },
-		"buried and reprinted": func(q *testQueue) error {
-			_, err := q.Reprint(bg, 2, ReprintOptions{Reason: "a person"})
-			return err
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, q *testQueue) {
-				q.showOnScreen(1)
-				q.rescue(true, 1)
-				if name != "moved" {
-					q.must(q.take("grill").Fail(bg, "no such letters"))
-				}
-				q.must(again(q))
-				if r := q.rescue(false, 1); r.TakenBack != 0 || !r.Copies[1].Out {
-					t.Errorf("the screen is back: %+v", r)
-				}
-				if r := q.rescue(true, 1); r.Sent != 0 {
+				if r := q.rescue(true, 1); (r.Sent == 0) != tt.out {
 					t.Errorf("in the next darkness: %+v", r)
 				}
 			})
@@ -324,9 +221,7 @@ func TestASlipThatWasOnAScreenIsNotExtended(t *testing.T) {
 		must(t, errOf(q.Rescue(bg, "wall", "grill", c)))
 		q.accept(order("late", "grill"))
 		time.Sleep(2 * time.Hour)
-		if n, err := q.Expire(bg, "grill", time.Hour); n != 1 || err != nil {
-			t.Errorf("%d expired, %v", n, err)
-		}
+		q.wantExpired("grill", time.Hour, 1)
 		if r := q.rescue(false, 1); r.TakenBack != 1 {
 			t.Errorf("%+v", r)
 		}

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Salvage reads what is left of a damaged file. The rule of what is believed:
+// A salvage is what can be read of a damaged file. The rule of what is believed:
 //
 //  1. The tree of the newest valid meta page decides wherever it can be read: what it has is the present, and what
 //     it has not does not exist any more. A page is read only if its structure is whole, and a value only with its

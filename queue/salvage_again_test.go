@@ -10,7 +10,8 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// A new outcome with a lower number than one that waits would be told before it, and forgotten with it untold.
+// TestASalvagedFileTellsNewOutcomesAfterThoseThatWait: a new outcome with a lower number than one that waits would be
+// told before it, and forgotten with it untold.
 func TestASalvagedFileTellsNewOutcomesAfterThoseThatWait(t *testing.T) {
 	for _, c := range []struct {
 		taken uint64
@@ -48,11 +49,12 @@ func TestASalvagedFileTellsNewOutcomesAfterThoseThatWait(t *testing.T) {
 	}
 }
 
-// A start that is killed while it salvages again and again would fill the disk, and then begin an empty file.
+// TestWhatAKilledSalvageLeftIsRemovedBeforeTheNextOne: a start that is killed while it salvages again and again would
+// fill the disk, and then begin an empty file.
 func TestWhatAKilledSalvageLeftIsRemovedBeforeTheNextOne(t *testing.T) {
 	q, damaged := damagedEvening(t)
 	left := q.o.Path + ".new-123"
-	must(t, os.WriteFile(left, damaged, 0o600))
+	must(t, os.WriteFile(left, []byte(damaged), 0o600))
 	hooks := systemHooks
 	hooks.sync = func(f *os.File) error {
 		if _, err := os.Stat(left); err == nil {
@@ -65,13 +67,8 @@ func TestWhatAKilledSalvageLeftIsRemovedBeforeTheNextOne(t *testing.T) {
 	q.afterHalfQuarantine(damaged)
 }
 
-// rightClock is the clock of the bubble, and synchronized.
-type rightClock struct{}
-
-func (rightClock) Now() time.Time     { return time.Now() }
-func (rightClock) Synchronized() bool { return true }
-
-// The clock record is an old one, of a page that was freed; the tickets are new.
+// TestTimeThatTicketsHaveCountedIsNotCountedAgainAfterASalvage: the clock record is an old one, of a page that was
+// freed; the tickets are new.
 func TestTimeThatTicketsHaveCountedIsNotCountedAgainAfterASalvage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := start(t, func(o *Options) { o.Clock = rightClock{} })
@@ -98,28 +95,31 @@ func TestTimeThatTicketsHaveCountedIsNotCountedAgainAfterASalvage(t *testing.T) 
 	})
 }
 
-// Open makes a ticket failed whose state is damaged, before anybody can call KeepOutcomes.
+// TestWhatTheStartItselfDoesToATicketIsTold: Open makes a ticket failed whose state is damaged, before anybody can
+// call KeepOutcomes.
 func TestWhatTheStartItselfDoesToATicketIsTold(t *testing.T) {
 	q := start(t, func(o *Options) { o.KeepOutcomes = true })
 	q.accept(order("a", "grill"))
-	q.must(q.do(bg, opOnce, 0, func(b *batch) error {
-		b.put(b.bucket(bucketState), key64(1), []byte("damaged"))
-		return nil
-	}))
+	q.overwrite(bucketState, key64(1), "damaged")
 	q.restart()
 	q.wantOutcomes("1 accepted, 1 buried")
 }
 
-// A flag of a page has no checksum: the map of outcomes can look like a value.
+// TestOutcomesThatCannotBeStoredKeepNoOrderOut: a flag of a page has no checksum: the map of outcomes can look like a
+// value.
 func TestOutcomesThatCannotBeStoredKeepNoOrderOut(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
-		q.must(q.do(bg, opOnce, 0, func(b *batch) error {
-			b.put(b.bucket(bucketKV), []byte(outcomesName), []byte("x"))
-			return nil
-		}))
+		q.overwrite(bucketKV, []byte(outcomesName), "x")
 		q.KeepOutcomes(true)
 		q.accept(order("a", "grill"))
 		q.print("grill")
 		q.wantOutcomes("")
 	})
 }
+
+// rightClock is the clock of the bubble, and synchronized.
+type rightClock struct{}
+
+func (rightClock) Now() time.Time { return time.Now() }
+
+func (rightClock) Synchronized() bool { return true }

@@ -2,9 +2,6 @@ package queue
 
 import (
 	"bytes"
-	"context"
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -18,7 +15,28 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// An evening is a queue that has worked for a while, with what must not be lost of it.
+func TestADamagedFileIsSalvaged(t *testing.T) {
+	total := map[string]*salvageCount{}
+	for round := range rounds(1, 5) {
+		synctest.Test(t, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(round, 15))
+			e := workload(t, r, 200+r.IntN(800))
+			for _, d := range damages {
+				if total[d.name] == nil {
+					total[d.name] = &salvageCount{}
+				}
+				for range rounds(2, 10) {
+					e.check(d.name, d.do(r, bytes.Clone(e.content)), total[d.name])
+				}
+			}
+		})
+	}
+	for name, n := range total {
+		t.Logf("%-36s %+v", name, *n)
+	}
+}
+
+// An eveningFile is a queue that has worked for a while, with what must not be lost of it.
 type eveningFile struct {
 	*testQueue
 	content []byte
@@ -44,13 +62,13 @@ func workload(t *testing.T, r *rand.Rand, steps int) *eveningFile {
 			e.orders[o.ID] = o
 			q.accept(o)
 		case 10:
-			all := q.Queue.mustJobs(t)
+			all := q.jobs(Filter{})
 			if len(all) > 0 {
 				j := all[r.IntN(len(all))]
 				_, _ = q.Move(bg, []uint64{j.ID}, "bar")
 			}
 		case 11:
-			all := q.Queue.mustJobs(t)
+			all := q.jobs(Filter{})
 			if len(all) > 0 {
 				j := all[r.IntN(len(all))]
 				if r.IntN(2) == 0 {
@@ -82,7 +100,7 @@ func workload(t *testing.T, r *rand.Rand, steps int) *eveningFile {
 			}
 		}
 	}
-	for _, j := range q.Queue.mustJobs(t) {
+	for _, j := range q.jobs(Filter{}) {
 		e.jobs[j.ID] = j
 		must(t, q.view(func(tx *bolt.Tx) error {
 			k := key64(j.ID)
@@ -98,31 +116,11 @@ func workload(t *testing.T, r *rand.Rand, steps int) *eveningFile {
 	return e
 }
 
-func (q *Queue) mustJobs(t *testing.T) []Job {
-	all, err := q.Jobs(bg, Filter{})
-	must(t, err)
-	return all
-}
-
-// tryTake takes a ticket; nil if there is none.
-func (q *testQueue) tryTake(station string) *Lease {
-	ctx, cancel := context.WithTimeout(bg, time.Second) // of the fake clock
-	defer cancel()
-	l, err := q.Take(ctx, station)
-	if errors.Is(err, context.DeadlineExceeded) {
-		return nil
-	}
-	q.must(err)
-	return l
-}
-
 // A damage changes a file.
 type damage struct {
 	name string
 	do   func(r *rand.Rand, b []byte) []byte
 }
-
-var pageBytes = os.Getpagesize()
 
 // randomPage is one that is in use, or was.
 func randomPage(r *rand.Rand, b []byte) []byte {
@@ -134,15 +132,6 @@ func randomPage(r *rand.Rand, b []byte) []byte {
 		n = 2 + r.IntN(len(b)/pageBytes-2)
 	}
 	return b[n*pageBytes : (n+1)*pageBytes]
-}
-
-// noRoot clears the roots of both trees.
-func noRoot(_ *rand.Rand, b []byte) []byte {
-	for _, m := range [][]byte{b[pageHeader:], b[pageBytes+pageHeader:]} {
-		root := int(binary.NativeEndian.Uint64(m[offRoot:]))
-		clear(b[root*pageBytes : (root+1)*pageBytes])
-	}
-	return b
 }
 
 var damages = []damage{
@@ -191,13 +180,14 @@ var damages = []damage{
 	{"cut off", func(r *rand.Rand, b []byte) []byte { return b[:len(b)/2+r.IntN(len(b)/2)] }},
 }
 
-// salvaged is the queue after the start that found the file damaged, and what it says.
+// salvage puts a damaged file in the place of the file, and does what the start does that finds it.
 func (e *eveningFile) salvage(content []byte) (Salvaged, error) {
 	must(e.t, os.WriteFile(e.o.Path, content, 0o600))
 	for _, old := range matches(e.o.Path + ".corrupt-*") {
 		must(e.t, os.Remove(old))
 	}
-	return quarantine(e.o.Path, systemHooks)
+	noSync := func(*os.File) error { return nil }
+	return quarantine(e.o.Path, storageHooks{sync: noSync, link: os.Link, rename: os.Rename})
 }
 
 type salvageCount struct{ kept, lost, reachable, back, failed int }
@@ -222,7 +212,7 @@ func (e *eveningFile) check(what string, content []byte, n *salvageCount) {
 	e.open()
 	defer e.stop()
 	after := map[uint64]Job{}
-	for _, j := range e.Queue.mustJobs(e.t.(*testing.T)) {
+	for _, j := range e.testQueue.jobs(Filter{}) {
 		after[j.ID] = j
 		if before := e.jobs[j.ID]; (j.State.Open() || j.State == ticket.Failed) && !j.Doubt {
 			t.Errorf("%s: job %d, which was %s, comes back without doubt", what, j.ID, before.State)
@@ -262,11 +252,7 @@ func (e *eveningFile) check(what string, content []byte, n *salvageCount) {
 	printed := map[uint64]bool{}
 	requests := map[string]bool{}
 	for _, s := range evStations {
-		for {
-			l := e.tryTake(s)
-			if l == nil {
-				break
-			}
+		for l := e.tryTake(s); l != nil; l = e.tryTake(s) {
 			d := l.Delivery()
 			if !d.Doubt || printed[d.Job] {
 				t.Errorf("%s: job %d prints again, marked %v", what, d.Job, d.Doubt)
@@ -285,30 +271,5 @@ func (e *eveningFile) check(what string, content []byte, n *salvageCount) {
 	e.accept(order("after", "grill"))
 	if l := e.tryTake("grill"); l == nil || l.Delivery().Doubt {
 		t.Errorf("%s: a new order does not print", what)
-	}
-}
-
-func TestADamagedFileIsSalvaged(t *testing.T) {
-	rounds, each := 2, 2
-	if n, _ := strconv.Atoi(os.Getenv("TICKETRAIL_SALVAGE_ROUNDS")); n > 0 {
-		rounds, each = n, 10
-	}
-	total := map[string]*salvageCount{}
-	for round := range rounds {
-		synctest.Test(t, func(t *testing.T) {
-			r := rand.New(rand.NewPCG(uint64(round), 15))
-			e := workload(t, r, 200+r.IntN(800))
-			for _, d := range damages {
-				if total[d.name] == nil {
-					total[d.name] = &salvageCount{}
-				}
-				for range each {
-					e.check(d.name, d.do(r, bytes.Clone(e.content)), total[d.name])
-				}
-			}
-		})
-	}
-	for name, n := range total {
-		t.Logf("%-36s %+v", name, *n)
 	}
 }

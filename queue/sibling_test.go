@@ -10,35 +10,6 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// siblings is what Siblings returns, one line each: "1 bar waits", "2 grill at wall confirmed".
-func (q *testQueue) siblings(jobs ...uint64) string {
-	q.t.Helper()
-	all, err := q.Siblings(bg, jobs)
-	q.must(err)
-	var out []string
-	for _, s := range all {
-		at := ""
-		if s.At != s.Routed {
-			at = " at " + s.At
-		}
-		out = append(out, fmt.Sprintf("%d %s%s %s", s.ID, s.Routed, at, s.State))
-	}
-	return strings.Join(out, ", ")
-}
-
-func (q *testQueue) wantSiblings(want string, jobs ...uint64) {
-	q.t.Helper()
-	if got := q.siblings(jobs...); got != want {
-		q.t.Errorf("jobs %v: %q, want %q", jobs, got, want)
-	}
-}
-
-// ack prints the head of a lane with a proof.
-func (q *testQueue) ack(station string, proof ticket.Proof, detail string) {
-	q.t.Helper()
-	q.must(q.begin(station).Ack(bg, proof, detail))
-}
-
 func TestSiblingsAreTheJobsOfTheSameRequest(t *testing.T) {
 	q := start(t)
 	q.accept(order("a", "hot", "bar"))
@@ -203,10 +174,7 @@ func TestSiblingsOfAHugeRequestAreReadInPagesAndUpToALimit(t *testing.T) {
 func TestTicketsAfterAJobAreReadInPagesWithoutDamagedOnes(t *testing.T) {
 	q := start(t)
 	q.accept(order("a", slices.Repeat([]string{"bar"}, 2*pageSize)...))
-	q.must(q.do(bg, opOnce, 1, func(b *batch) error {
-		b.put(b.bucket(bucketJobs), key64(5), []byte("rubbish"))
-		return nil
-	}))
+	q.overwrite(bucketJobs, key64(5), "rubbish")
 	for _, after := range []uint64{0, 3, 2*pageSize - 1, 2 * pageSize} {
 		var want, got []uint64
 		for job := after + 1; job <= 2*pageSize; job++ {
@@ -222,4 +190,33 @@ func TestTicketsAfterAJobAreReadInPagesWithoutDamagedOnes(t *testing.T) {
 	ended, end := context.WithCancel(bg)
 	end()
 	wantErr(t, errOf(q.TicketsAfter(ended, 0, func(uint64, *ticket.Ticket) {})), context.Canceled)
+}
+
+// siblings is what Siblings returns, one line each: "1 bar waits", "2 grill at wall confirmed".
+func (q *testQueue) siblings(jobs ...uint64) string {
+	q.t.Helper()
+	all, err := q.Siblings(bg, jobs)
+	q.must(err)
+	var out []string
+	for _, s := range all {
+		at := ""
+		if s.At != s.Routed {
+			at = " at " + s.At
+		}
+		out = append(out, fmt.Sprintf("%d %s%s %s", s.ID, s.Routed, at, s.State))
+	}
+	return strings.Join(out, ", ")
+}
+
+func (q *testQueue) wantSiblings(want string, jobs ...uint64) {
+	q.t.Helper()
+	if got := q.siblings(jobs...); got != want {
+		q.t.Errorf("jobs %v: %q, want %q", jobs, got, want)
+	}
+}
+
+// ack prints the head of a lane with a proof.
+func (q *testQueue) ack(station string, proof ticket.Proof, detail string) {
+	q.t.Helper()
+	q.must(q.begin(station).Ack(bg, proof, detail))
 }

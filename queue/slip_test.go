@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,9 +21,7 @@ func TestExpiredTicketsAreListedOnOneSlipInFront(t *testing.T) {
 		}
 		expire := func(want int) {
 			t.Helper()
-			if n, err := q.Expire(bg, "grill", 2*time.Hour); n != want || err != nil {
-				t.Fatalf("%d expired, %v; want %d", n, err, want)
-			}
+			q.wantExpired("grill", 2*time.Hour, want)
 		}
 		expire(1)
 		time.Sleep(time.Hour)
@@ -54,9 +51,7 @@ func TestCancellingASlipThatWasExtendedIsRefused(t *testing.T) {
 			t.Helper()
 			q.accept(order(name, "grill"))
 			time.Sleep(2 * time.Hour)
-			if n, err := q.Expire(bg, "grill", time.Hour); n != 1 || err != nil {
-				t.Fatalf("%d expired, %v", n, err)
-			}
+			q.wantExpired("grill", time.Hour, 1)
 			return q.jobs(Filter{States: []ticket.State{ticket.Pending}})[0].ID
 		}
 		first, second := expire("a"), expire("b")
@@ -91,9 +86,7 @@ func TestASlipMarksDoubtfulTicketsAndHasALimit(t *testing.T) {
 			}
 		}
 		time.Sleep(2 * time.Hour)
-		if n, err := q.Expire(bg, "grill", time.Hour); n != 500+2 || err != nil {
-			t.Fatalf("%d expired, %v", n, err)
-		}
+		q.wantExpired("grill", time.Hour, 500+2)
 		last, first := q.print("grill").Ticket.Lines, q.print("grill").Ticket.Lines
 		if len(first) != 500 || len(last) != 2 {
 			t.Fatalf("slips of %d and %d lines", len(last), len(first))
@@ -136,27 +129,14 @@ func TestATicketThatIsCancelledInTheSameTransactionDoesNotExpire(t *testing.T) {
 		q.accept(zone)
 		q.accept(order("c", "grill"))
 		time.Sleep(2 * time.Hour)
-		resume := q.disk.hang(0)
-		var all sync.WaitGroup
-		all.Go(func() { _ = q.KV("x").Put(bg, "k", nil) }) // hangs, so that the others wait behind it
+		commit := q.gather()
+		go func() { q.must(q.Cancel(bg, 1, "guest left")) }()
 		synctest.Wait()
-		all.Go(func() { q.must(q.Cancel(bg, 1, "guest left")) })
+		go q.overwrite(bucketState, key64(3), "rubbish")
 		synctest.Wait()
-		all.Go(func() {
-			q.must(q.do(bg, opOnce, 1, func(b *batch) error {
-				b.put(b.bucket(bucketState), key64(3), []byte("rubbish"))
-				return nil
-			}))
-		})
+		go q.wantExpired("grill", time.Hour, 1)
 		synctest.Wait()
-		all.Go(func() {
-			if n, err := q.Expire(bg, "grill", time.Hour); n != 1 || err != nil {
-				t.Errorf("%d expired, %v", n, err)
-			}
-		})
-		synctest.Wait()
-		resume()
-		all.Wait()
+		commit()
 		q.wantState(1, ticket.Cancelled)
 		slip := q.print("grill").Ticket
 		if slip.Venue != venue || slip.VenueName != "Da Mario" || slip.Zone != "Europe/Berlin" || len(slip.Lines) != 1 {
@@ -175,9 +155,7 @@ func TestADamagedTicketDoesNotExpireAndFailsWhenItIsNext(t *testing.T) {
 			return errors.Join(flip(bucketJobs, key64(1))(tx), flip(bucketState, key64(3))(tx))
 		})
 		time.Sleep(2 * time.Hour)
-		if n, err := q.Expire(bg, "grill", time.Hour); n != 1 || err != nil {
-			t.Errorf("%d expired, %v", n, err)
-		}
+		q.wantExpired("grill", time.Hour, 1)
 		if d := q.print("grill"); d.Ticket.Kind != ticket.Slip || len(d.Ticket.Lines) != 1 {
 			t.Errorf("slip %+v", d)
 		}
@@ -209,9 +187,7 @@ func TestATicketThatIsLentDoesNotExpire(t *testing.T) {
 		q.orders(2, "grill")
 		l := q.take("grill")
 		time.Sleep(2 * time.Hour)
-		if n, err := q.Expire(bg, "grill", time.Hour); n != 1 || err != nil {
-			t.Errorf("%d expired, %v", n, err)
-		}
+		q.wantExpired("grill", time.Hour, 1)
 		q.must(l.Begin(bg))
 		q.must(l.Ack(bg, ticket.Sent, ""))
 		q.wantState(1, ticket.Sent)
@@ -225,9 +201,7 @@ func TestASlipThatIsReprintedIsNotExtended(t *testing.T) {
 			t.Helper()
 			q.accept(order(name, "grill"))
 			time.Sleep(2 * time.Hour)
-			if n, err := q.Expire(bg, "grill", time.Hour); n != 1 || err != nil {
-				t.Fatalf("%d expired, %v", n, err)
-			}
+			q.wantExpired("grill", time.Hour, 1)
 		}
 		expire("a")
 		slip := q.print("grill")

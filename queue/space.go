@@ -34,6 +34,7 @@ type space struct {
 	size   int64 // 0: none
 	log    *slog.Logger
 	isFull atomic.Bool
+	free   func(dir string) (int64, error) // freeBytes, or what a test says
 }
 
 // reservePath is next to the queue, because it must be on the same filesystem.
@@ -41,7 +42,7 @@ func reservePath(o Options) string { return o.Path + ".reserve" }
 
 // newSpace creates the reserve, or finds that the disk is full already.
 func newSpace(o Options) *space {
-	s := &space{path: reservePath(o), dir: filepath.Dir(o.Path), size: o.Reserve, log: o.Logger}
+	s := &space{path: reservePath(o), dir: filepath.Dir(o.Path), size: o.Reserve, log: o.Logger, free: freeBytes}
 	if s.size == 0 {
 		s.size = defaultReserve
 	}
@@ -68,7 +69,7 @@ func (q *Queue) reusable() int64 {
 // that plus the reserve, so that it does not switch all the time. Bytes of the file that can be used again
 // count as free: a file that filled the disk once would otherwise refuse requests for ever.
 func (s *space) checkFull(reusable int64) bool {
-	free, err := freeBytes(s.dir)
+	free, err := s.free(s.dir)
 	free += reusable
 	resume := s.needed()
 	if err != nil {
@@ -91,7 +92,7 @@ func (s *space) needed() int64 { return 2*minFree + s.missingReserve() }
 
 // full is [ErrStorageFull] with how much room a person must make. Safe for concurrent use.
 func (s *space) full(reusable int64) error {
-	free, err := freeBytes(s.dir)
+	free, err := s.free(s.dir)
 	if free += reusable; err != nil || free >= s.needed() { // there is room: the next check will see it
 		return ErrStorageFull
 	}

@@ -16,22 +16,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"ticketrail/queue/logtest"
-
 	"golang.org/x/sys/unix"
+
+	"ticketrail/deploy/slow"
+	"ticketrail/queue/queuetest"
 )
 
-// fillDisk leaves so many bytes free on a filesystem.
-func fillDisk(t *testing.T, hog *os.File, free int64) {
-	t.Helper()
-	must(t, hog.Truncate(0))
-	must(t, errOf(hog.Seek(0, 0)))
-	now, err := freeBytes(filepath.Dir(hog.Name()))
-	must(t, err)
-	must(t, writeZeroes(hog, now-free))
-}
-
 func TestAFirstStartOnAFullDiskFailsAndLeavesNothing(t *testing.T) {
+	slow.Test(t, "root")
 	dir := smallDisk(t, 8)
 	hog, err := os.Create(filepath.Join(dir, "hog"))
 	must(t, err)
@@ -53,11 +45,12 @@ func TestAFirstStartOnAFullDiskFailsAndLeavesNothing(t *testing.T) {
 }
 
 func TestAStartWithoutSpaceForTheReserveRefusesRequestsAndPrints(t *testing.T) {
+	slow.Test(t, "root")
 	dir := smallDisk(t, 64)
 	hog, err := os.Create(filepath.Join(dir, "hog"))
 	must(t, err)
 	defer hog.Close()
-	var log logtest.Log
+	var log queuetest.Log
 	q := start(t, logTo(&log), func(o *Options) { o.Path = filepath.Join(dir, "queue.db") })
 	q.accept(order("a", "grill"))
 	q.stop()
@@ -127,7 +120,7 @@ func TestSpaceIsTakenByZeroesWhereItCannotBeAllocated(t *testing.T) {
 func TestAReserveThatCannotBeSyncedIsReportedAndRemoved(t *testing.T) {
 	name, err := os.ReadFile("/proc/self/comm")
 	must(t, err)
-	var log logtest.Log
+	var log queuetest.Log
 	q := start(t, logTo(&log))
 	q.stop()
 	q.o.Reserve = 1
@@ -137,9 +130,7 @@ func TestAReserveThatCannotBeSyncedIsReportedAndRemoved(t *testing.T) {
 	if _, err := os.Lstat(reservePath(q.o)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("it is still there: %v", err)
 	}
-	if !strings.Contains(log.String(), "cannot create the reserve file") {
-		t.Errorf("logged: %s", &log)
-	}
+	wantLogged(t, &log, "cannot create the reserve file")
 }
 
 func TestTheMapOfTheFileHas1GiBWhereAddressesHave64Bits(t *testing.T) {
@@ -157,21 +148,6 @@ func TestTheMapOfTheFileHas1GiBWhereAddressesHave64Bits(t *testing.T) {
 		}
 	}
 	t.Error("the file is not mapped")
-}
-
-// A hangingLog is a log whose line about free space takes as long as a disk that hangs.
-type hangingLog struct {
-	slog.Handler
-	resume chan struct{}
-}
-
-func (h hangingLog) WithAttrs([]slog.Attr) slog.Handler { return h }
-
-func (h hangingLog) Handle(_ context.Context, r slog.Record) error {
-	if strings.HasPrefix(r.Message, "disk has free space again") {
-		<-h.resume
-	}
-	return nil
 }
 
 func TestWaitingShowsADiskThatHangsWhenItsFreeSpaceIsChecked(t *testing.T) {
@@ -214,9 +190,35 @@ func TestAMetaPageThatCannotBeWrittenIsAnError(t *testing.T) {
 	}
 }
 
-// What is damaged is moved aside, and a disk that cannot be read says nothing about the file.
+// TestAFileThatCannotBeReadIsNotCalledDamagedByCheck: what is damaged is moved aside, and a disk that cannot be read
+// says nothing about the file.
 func TestAFileThatCannotBeReadIsNotCalledDamagedByCheck(t *testing.T) {
 	if err := Check("/proc/self/mem"); !errors.Is(err, syscall.EIO) || errors.Is(err, ErrDamaged) {
 		t.Errorf("err %v", err)
 	}
+}
+
+// fillDisk leaves so many bytes free on a filesystem.
+func fillDisk(t *testing.T, hog *os.File, free int64) {
+	t.Helper()
+	must(t, hog.Truncate(0))
+	must(t, errOf(hog.Seek(0, 0)))
+	now, err := freeBytes(filepath.Dir(hog.Name()))
+	must(t, err)
+	must(t, writeZeroes(hog, now-free))
+}
+
+// A hangingLog is a log whose line about free space takes as long as a disk that hangs.
+type hangingLog struct {
+	slog.Handler
+	resume chan struct{}
+}
+
+func (h hangingLog) WithAttrs([]slog.Attr) slog.Handler { return h }
+
+func (h hangingLog) Handle(_ context.Context, r slog.Record) error {
+	if strings.HasPrefix(r.Message, "disk has free space again") {
+		<-h.resume
+	}
+	return nil
 }

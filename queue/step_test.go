@@ -5,10 +5,47 @@ import (
 	"testing"
 	"time"
 
-	bolt "go.etcd.io/bbolt"
-
 	"ticketrail/queue/ticket"
 )
+
+// TestEveryOperationHappensOnceWhateverItsCommitReturns: the commit of each step fails, or fails but persists, and
+// the process restarts then or later. When the caller asks again, the step has happened exactly once.
+func TestEveryOperationHappensOnceWhateverItsCommitReturns(t *testing.T) {
+	for _, s := range steps() {
+		for name, restart := range map[string]bool{s.name: false, s.name + ", restart": true} {
+			t.Run(name, func(t *testing.T) {
+				pairs(t, func(t *testing.T, q *testQueue, end commitResult) {
+					happened := end == failsButPersist
+					s.before(q)
+					q.failCommit(end, func() error { return s.do(q) })
+					if restart {
+						q.restart()
+					}
+					if s.done(q) != happened {
+						t.Errorf("happened %t, want %t", !happened, happened)
+					}
+					want := s.again
+					if !happened {
+						want = nil
+					}
+					if !happened || !s.once {
+						if err := s.do(q); !errors.Is(err, want) {
+							t.Errorf("asked again: %v, want %v", err, want)
+						}
+					}
+					for range 2 {
+						if !s.done(q) {
+							t.Error("it has not happened, or twice")
+						}
+						q.checkMemory()
+						q.restart()
+					}
+					s.after(q)
+				})
+			})
+		}
+	}
+}
 
 // A step is something that becomes durable in one transaction. Unless it says otherwise it is about
 // job 1, at grill.
@@ -83,11 +120,7 @@ func steps() []step {
 			after: prints("grill", correction)},
 		{name: "void under a damaged key", before: func(q *testQueue) {
 			printed(q)
-			key := keyOf(venue, "a")
-			q.edit(func(tx *bolt.Tx) error {
-				keys := tx.Bucket(bucketNames[bucketDedup]).Bucket(key64(generationOf(0)))
-				return keys.Put(key[:], []byte("what is this"))
-			})
+			q.overwriteKey(order("a"), []byte("what is this"))
 		}, do: void, done: waiting(1),
 			after: prints("grill", correction)},
 		{name: "cancel what waits", before: accepted, do: cancel, done: is(ticket.Cancelled),
@@ -131,44 +164,5 @@ func steps() []step {
 			do: put("new"), done: board("new"), after: nothing},
 		{name: "delete from it", before: func(q *testQueue) { q.must(put("old")(q)) }, after: nothing,
 			do: func(q *testQueue) error { return q.KV("boards").Delete(bg, "grill") }, done: board("")},
-	}
-}
-
-// The commit of each step fails, or fails but persists, and the process restarts then or later.
-// When the caller asks again, the step has happened exactly once.
-func TestEveryOperationHappensOnceWhateverItsCommitReturns(t *testing.T) {
-	for _, s := range steps() {
-		for name, restart := range map[string]bool{s.name: false, s.name + ", restart": true} {
-			t.Run(name, func(t *testing.T) {
-				pairs(t, func(t *testing.T, q *testQueue, end commitResult) {
-					happened := end == failsButPersist
-					s.before(q)
-					q.failCommit(end, func() error { return s.do(q) })
-					if restart {
-						q.restart()
-					}
-					if s.done(q) != happened {
-						t.Errorf("happened %t, want %t", !happened, happened)
-					}
-					want := s.again
-					if !happened {
-						want = nil
-					}
-					if !happened || !s.once {
-						if err := s.do(q); !errors.Is(err, want) {
-							t.Errorf("asked again: %v, want %v", err, want)
-						}
-					}
-					for range 2 {
-						if !s.done(q) {
-							t.Error("it has not happened, or twice")
-						}
-						q.checkMemory()
-						q.restart()
-					}
-					s.after(q)
-				})
-			})
-		}
 	}
 }

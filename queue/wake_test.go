@@ -9,20 +9,6 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// wantTaken waits for a Take, which must get the ticket of request a.
-func (q *testQueue) wantTaken(got <-chan *Lease) {
-	q.t.Helper()
-	select {
-	case l := <-got:
-		if d := l.Delivery(); d.Ticket.Request != "a" {
-			q.t.Errorf("taken %+v", d)
-		}
-	case <-time.After(time.Second):
-		q.t.Error("it still waits")
-		<-got
-	}
-}
-
 func TestATakeThatWaitsGetsTheTicketThatItsStationMayPrintNow(t *testing.T) {
 	for name, tt := range map[string]struct {
 		before func(q *testQueue)
@@ -48,6 +34,10 @@ func TestATakeThatWaitsGetsTheTicketThatItsStationMayPrintNow(t *testing.T) {
 		"one that failed for now": {
 			before: func(q *testQueue) { q.accept(order("a", "grill")) },
 			do:     func(_ *testQueue, lent *Lease) error { return lent.Retry(bg, "refused") },
+		},
+		"the one behind one that is out": {
+			before: func(q *testQueue) { q.accept(order("first", "grill")); q.accept(order("a", "grill")) },
+			do:     func(_ *testQueue, lent *Lease) error { return lent.Ack(bg, ticket.Sent, "") },
 		},
 		"the one behind a held one": {
 			before: func(q *testQueue) { q.accept(order("first", "grill")); q.accept(order("a", "grill")) },
@@ -117,17 +107,27 @@ func TestWhatIsOverIsForgottenWhenTheQueueStarts(t *testing.T) {
 		defer q.stop()
 		q.accept(order("a", "grill"))
 		q.print("grill")
-		q.stop()
-		w.set(evening.Add(200*time.Hour), true)
-		q.open()
+		q.reboot(w, evening.Add(200*time.Hour), true)
 		synctest.Wait()
 		for _, bucket := range []int{bucketDedup, bucketJobs, bucketRequests, bucketFinished} {
-			if n := q.count(bucket); n != 0 {
-				t.Errorf("%d records are left in %s", n, bucketNames[bucket])
-			}
+			q.wantCount(bucket, 0)
 		}
 		if r := q.station("grill").Books.Outcomes[ticket.Sent]; r != 1 {
 			t.Errorf("%d are counted as sent", r)
 		}
 	})
+}
+
+// wantTaken waits for a Take, which must get the ticket of request a.
+func (q *testQueue) wantTaken(got <-chan *Lease) {
+	q.t.Helper()
+	select {
+	case l := <-got:
+		if d := l.Delivery(); d.Ticket.Request != "a" {
+			q.t.Errorf("taken %+v", d)
+		}
+	case <-time.After(time.Second):
+		q.t.Error("it still waits")
+		<-got
+	}
 }

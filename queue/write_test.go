@@ -10,8 +10,8 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// Something in the file is not of the kind that a write expects, or a value cannot be encoded. All of
-// the transaction is then rolled back, and the next ones work.
+// TestAWriteThatFailsLeavesNothingOfItsTransaction: something in the file is not of the kind that a write expects, or
+// a value cannot be encoded. All of the transaction is then rolled back, and the next ones work.
 func TestAWriteThatFailsLeavesNothingOfItsTransaction(t *testing.T) {
 	inTheWay := func(bucket int, key []byte) func(b *batch) error {
 		return func(b *batch) error { b.put(b.bucket(bucket), key, []byte("in the way")); return nil }
@@ -57,20 +57,11 @@ func TestAWriteThatFailsLeavesNothingOfItsTransaction(t *testing.T) {
 	}
 }
 
-// counts is the number of records in each bucket.
-func (q *testQueue) counts() (n [bucketCount]int) {
-	for b := range n {
-		n[b] = q.count(b)
-	}
-	return n
-}
-
-// Such a time cannot be stored, and the record of the station, or the expired tickets, would be lost with it.
+// TestAHoldAndASlipAfterTheYear9999AreRefused: such a time cannot be stored, and the record of the station, or the
+// expired tickets, would be lost with it.
 func TestAHoldAndASlipAfterTheYear9999AreRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := &fakeClock{now: time.Date(12026, 11, 20, 19, 0, 0, 0, time.UTC)}
-		q := start(t, func(o *Options) { o.Clock = w })
-		defer q.stop()
+	w := &fakeClock{now: time.Date(12026, 11, 20, 19, 0, 0, 0, time.UTC)}
+	inBubble(t, func(t *testing.T, q *testQueue) {
 		r := order("a", "grill")
 		q.accept(r)
 		r.ID, r.Drafts[0].Ticket.Received = "b", w.now
@@ -84,7 +75,7 @@ func TestAHoldAndASlipAfterTheYear9999AreRefused(t *testing.T) {
 		if s := q.station("grill"); s.Hold != nil || s.Books.Enqueued != 1 || q.Damaged() != 0 {
 			t.Errorf("grill %+v, %d damaged records", s, q.Damaged())
 		}
-	})
+	}, func(o *Options) { o.Clock = w })
 }
 
 func TestATransactionHasALimitOfOperationsAndOfBytes(t *testing.T) {
@@ -98,9 +89,7 @@ func TestATransactionHasALimitOfOperationsAndOfBytes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, q *testQueue) {
-				resume := q.disk.hang(0)
-				go func() { _ = q.KV("x").Put(bg, "k", nil) }() // hangs, so that the others wait behind it
-				synctest.Wait()
+				commit := q.gather()
 				before := q.disk.commits()
 				for range tt.ops {
 					go func() {
@@ -108,11 +97,8 @@ func TestATransactionHasALimitOfOperationsAndOfBytes(t *testing.T) {
 					}()
 				}
 				synctest.Wait()
-				resume()
-				synctest.Wait()
-				if n := q.disk.commits() - before; n != tt.want {
-					t.Errorf("%d transactions, want %d", n, tt.want)
-				}
+				commit()
+				q.wantCommits(before, tt.want)
 			})
 		})
 	}
@@ -140,22 +126,6 @@ func TestAnAnswerCountsMoreThanAContextThatHasEnded(t *testing.T) {
 		}
 	}
 }
-
-// answered is a context that ends when it is waited for, after the operation got its answer.
-type answered struct {
-	context.Context
-	q *Queue
-}
-
-func (c answered) Done() <-chan struct{} {
-	ops, _ := c.q.in.nextBatch()
-	ops[0].done <- ErrNotFound
-	ended := make(chan struct{})
-	close(ended)
-	return ended
-}
-
-func (answered) Err() error { return context.Canceled }
 
 func TestWhatWaitsForTheCommitterShowsHowLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -211,3 +181,27 @@ func TestARequestThatIsNotStampedIsReceivedNow(t *testing.T) {
 		t.Errorf("job %+v", j)
 	}
 }
+
+// counts is the number of records in each bucket.
+func (q *testQueue) counts() (n [bucketCount]int) {
+	for b := range n {
+		n[b] = q.count(b)
+	}
+	return n
+}
+
+// answered is a context that ends when it is waited for, after the operation got its answer.
+type answered struct {
+	context.Context
+	q *Queue
+}
+
+func (c answered) Done() <-chan struct{} {
+	ops, _ := c.q.in.nextBatch()
+	ops[0].done <- ErrNotFound
+	ended := make(chan struct{})
+	close(ended)
+	return ended
+}
+
+func (answered) Err() error { return context.Canceled }

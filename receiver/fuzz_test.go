@@ -21,7 +21,7 @@ func FuzzHeaders(f *testing.F) {
 		p.TrustedProxies = prefixes("10.0.0.0/8", "::1/128")
 		p.AllowFrom = prefixes("203.0.113.0/24", "10.0.0.0/8")
 	})
-	body := contract.Example("burger.json")
+	body := []byte(burger)
 	f.Fuzz(func(t *testing.T, venue, venue2, dev, contentType, remote, forwarded string) {
 		req := post(body)
 		req.RemoteAddr = remote
@@ -50,9 +50,12 @@ func FuzzHeaders(f *testing.F) {
 
 // FuzzPath posts a good order to any path, as any of the venues. It is stored only at the address of its venue.
 func FuzzPath(f *testing.F) {
-	for _, end := range []string{"", "/own-old", "/own-new", "/other", "/own%2dold", "/own-old/", "?x", "/own-old?x"} {
+	for _, end := range []string{"", "/own-old", "/own-new", "/other", "/own%2dold", "%2Fown-old", "/own-old/", "?x",
+		"/own-old?x"} {
 		f.Add("/webhooks/print"+end, uint8(0))
 	}
+	f.Add("/webhooks/prin%74/own-old", uint8(0))
+	f.Add("/webhooks%2fprint/own-old", uint8(0))
 	b := newTestbed(f, ownSecrets)
 	venues := []string{venueID, otherVenue, plainVenue, noVenue}
 	allowed := map[string]string{"/webhooks/print/own-old": venueID, "/webhooks/print/own-new": venueID,
@@ -63,7 +66,7 @@ func FuzzPath(f *testing.F) {
 			return // net/http answers it
 		}
 		venue := venues[int(which)%len(venues)]
-		req := post(contract.Example("burger.json"))
+		req := post([]byte(burger))
 		req.URL = u
 		req.Header.Set(contract.HeaderVenue, venue)
 		written, _, _ := strings.Cut(path, "?")

@@ -11,14 +11,16 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"ticketrail/queue/logtest"
+	"ticketrail/queue/queuetest"
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver/contract"
 	"ticketrail/receiver/plan"
@@ -29,6 +31,16 @@ const (
 	venueID = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11"
 	device  = "BW-E-Tablet-01"
 )
+
+// burger is the body of an order.
+var burger = string(contract.Example("burger.json"))
+
+func prefixes(ss ...string) (out []netip.Prefix) {
+	for _, s := range ss {
+		out = append(out, netip.MustParsePrefix(s))
+	}
+	return out
+}
 
 // intake answers as a test wants and remembers what it was given, as a queue would.
 type intake struct {
@@ -78,19 +90,30 @@ func (i *intake) requests() []ticket.Request {
 	return i.stored
 }
 
+// An oddPlan does something else before it plans.
+type oddPlan struct {
+	Planner
+	first func(contract.PrintRequest)
+}
+
+func (p oddPlan) Split(r contract.PrintRequest, v plan.Venue, device string, at time.Time, n plan.Names) plan.Result {
+	p.first(r)
+	return p.Planner.Split(r, v, device, at, n)
+}
+
 // testbed is a receiver with everything a test may want to look at.
 type testbed struct {
 	*Receiver
 	intake  *intake
 	reg     *prometheus.Registry
-	log     *logtest.Log
+	log     *queuetest.Log
 	mu      sync.Mutex
 	rejects []Reject
 }
 
 func newTestbed(tb testing.TB, change func(*Options, *Policy)) *testbed {
 	tb.Helper()
-	b := &testbed{intake: &intake{}, reg: prometheus.NewPedanticRegistry(), log: &logtest.Log{}}
+	b := &testbed{intake: &intake{}, reg: prometheus.NewPedanticRegistry(), log: &queuetest.Log{}}
 	p := testPolicy(tb)
 	o := Options{
 		Intake: b.intake, Policy: p, Registerer: b.reg,
@@ -146,6 +169,40 @@ func (b *testbed) do(req *http.Request) *httptest.ResponseRecorder {
 	return w
 }
 
+// scrape is the metrics, one line a series: name{label values} value.
+func (b *testbed) scrape(tb testing.TB) string {
+	tb.Helper()
+	families, err := b.reg.Gather()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var out strings.Builder
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			name := f.GetName()
+			var labels []string
+			for _, l := range m.GetLabel() {
+				labels = append(labels, l.GetValue())
+			}
+			if len(labels) > 0 {
+				name += "{" + strings.Join(labels, " ") + "}"
+			}
+			v := m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
+			fmt.Fprintf(&out, "%s %g\n", name, v)
+		}
+	}
+	return out.String()
+}
+
+// count checks one series.
+func (b *testbed) count(tb testing.TB, name string, want float64) {
+	tb.Helper()
+	all := b.scrape(tb)
+	if !strings.Contains("\n"+all, fmt.Sprintf("\n%s %g\n", name, want)) {
+		tb.Errorf("want %s %g in\n%s", name, want, all)
+	}
+}
+
 // errorOf reads an answer other than 200: its code and message.
 func errorOf(tb testing.TB, body []byte) (code Code, message string) {
 	tb.Helper()
@@ -166,6 +223,24 @@ type rawConn struct {
 	net.Conn
 	tb testing.TB
 	in *bufio.Reader
+}
+
+// bubble runs a story with a served testbed on a clock that moves only when all wait.
+func bubble(t *testing.T, change func(*Options, *Policy),
+	story func(t *testing.T, b *testbed, l *pipeListener, stop func() error)) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newTestbed(t, change)
+		l, stop := b.serve(t)
+		story(t, b, l, stop)
+	})
+}
+
+// wantElapsed checks how much time a story has taken so far.
+func wantElapsed(t *testing.T, start time.Time, want time.Duration) {
+	t.Helper()
+	if got := time.Since(start); got != want {
+		t.Errorf("after %s, want %s", got, want)
+	}
 }
 
 // serve runs b's server until the test is over. stop shuts it down.

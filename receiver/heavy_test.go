@@ -10,17 +10,9 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// requestOfItems is a request of n items that are as small as they can be.
-func requestOfItems(id string, n int) string {
-	return fmt.Sprintf(`{"records":[{"id":%q,"items":[%s{}]}]}`, id, strings.Repeat("{},", n-1))
-}
-
 func TestABodyThatNeedsMuchMemoryIsParsedAndStoredAlone(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
-		b.intake.accept = func(_ context.Context, q ticket.Request) (ticket.Receipt, error) {
-			time.Sleep(time.Second)
-			return b.intake.store(q), nil
-		}
+		b.intake.acceptAfter(time.Second)
 		start := time.Now()
 		lines := []*rawConn{l.dial(t), l.dial(t), l.dial(t)}
 		for i, c := range lines {
@@ -36,10 +28,7 @@ func TestABodyThatNeedsMuchMemoryIsParsedAndStoredAlone(t *testing.T) {
 
 func TestOrdersOfUsualSizeDoNotWaitForEachOther(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
-		b.intake.accept = func(_ context.Context, q ticket.Request) (ticket.Receipt, error) {
-			time.Sleep(time.Second)
-			return b.intake.store(q), nil
-		}
+		b.intake.acceptAfter(time.Second)
 		start := time.Now()
 		for i := range 10 {
 			c := l.dial(t)
@@ -120,4 +109,9 @@ func TestASmallOrderDoesNotWaitForLargeOnes(t *testing.T) {
 		}
 		time.Sleep(time.Minute) // the large ones end
 	})
+}
+
+// requestOfItems is a request of n items that are as small as they can be.
+func requestOfItems(id string, n int) string {
+	return fmt.Sprintf(`{"records":[{"id":%q,"items":[%s{}]}]}`, id, strings.Repeat("{},", n-1))
 }

@@ -7,19 +7,10 @@ import (
 	"time"
 
 	"ticketrail/receiver/contract"
-	"ticketrail/receiver/plan"
 )
-
-// late is the refused body as Rejects returns it.
-func late(code Code, message, body string) StoredReject {
-	return StoredReject{ID: 3, Size: len(body), Reject: Reject{
-		Time: time.Date(2026, 11, 20, 8, 32, 0, 0, time.UTC), Venue: venueID, Device: device,
-		Code: string(code), Message: message, Body: []byte(body)}}
-}
 
 func TestARefusedRequestIsPrintedOnceItsCauseIsMended(t *testing.T) {
 	const odd = `{"records":[{"id":"x","items":{}}]}`
-	burger := string(contract.Example("burger.json"))
 	for name, c := range map[string]struct {
 		one  StoredReject
 		set  func(*Policy)
@@ -70,7 +61,6 @@ func TestARefusedRequestIsPrintedOnceItsCauseIsMended(t *testing.T) {
 }
 
 func TestWhatCannotBePrintedLateSaysWhy(t *testing.T) {
-	burger := string(contract.Example("burger.json"))
 	b := newTestbed(t, nil)
 	for want, change := range map[string]func(*StoredReject){
 		"not listed under venues": func(s *StoredReject) { s.Venue = "00000000-0000-4000-8000-000000000001" },
@@ -98,14 +88,13 @@ func TestWhatCannotBePrintedLateSaysWhy(t *testing.T) {
 
 func TestABodyIsKeptThatWasRefusedForItsDeviceOrConflicts(t *testing.T) {
 	b := newTestbed(t, func(_ *Options, p *Policy) { p.Venues[0].Devices = []string{device} })
-	burger := contract.Example("burger.json")
 	for range 2 {
-		req := post(burger)
+		req := post([]byte(burger))
 		req.Header.Set(contract.HeaderDevice, "other")
 		b.do(req)
 	}
-	b.do(post(burger))
-	b.do(post([]byte(strings.Replace(string(burger), "Cheeseburger", "Steak", 1))))
+	b.do(post([]byte(burger)))
+	b.do(post([]byte(strings.Replace(burger, "Cheeseburger", "Steak", 1))))
 	var got []string
 	for _, one := range b.rejected() {
 		got = append(got, one.Code)
@@ -124,21 +113,15 @@ func TestABodyIsKeptThatWasRefusedForItsDeviceOrConflicts(t *testing.T) {
 	}
 }
 
-// A panicky plan is one with a bug.
-type panicky struct{ Planner }
-
-func (p panicky) Split(r contract.PrintRequest, v plan.Venue, device string, received time.Time, names plan.Names,
-) plan.Result {
-	if r.Records[0].Unreadable == "" {
-		panic("boom")
-	}
-	return p.Planner.Split(r, v, device, received, names)
-}
-
 func TestABodyThatCausesAPanicPrintsAsText(t *testing.T) {
-	b := newTestbed(t, func(_ *Options, p *Policy) { p.Plan = panicky{p.Plan} })
-	burger := contract.Example("burger.json")
-	if w := b.do(post(burger)); w.Code != 500 {
+	b := newTestbed(t, func(_ *Options, p *Policy) {
+		p.Plan = oddPlan{p.Plan, func(r contract.PrintRequest) {
+			if r.Records[0].Unreadable == "" {
+				panic("boom")
+			}
+		}}
+	})
+	if w := b.do(post([]byte(burger))); w.Code != 500 {
 		t.Fatalf("answered %d", w.Code)
 	}
 	one := StoredReject{ID: 1, Reject: b.rejected()[0]}
@@ -152,4 +135,11 @@ func TestABodyThatCausesAPanicPrintsAsText(t *testing.T) {
 	if d := b.intake.requests()[0].Drafts[0]; !d.Unreadable || !strings.Contains(d.Ticket.Raw, "Cheeseburger") {
 		t.Errorf("planned %+v", d)
 	}
+}
+
+// late is the refused body as Rejects returns it.
+func late(code Code, message, body string) StoredReject {
+	return StoredReject{ID: 3, Size: len(body), Reject: Reject{
+		Time: time.Date(2026, 11, 20, 8, 32, 0, 0, time.UTC), Venue: venueID, Device: device,
+		Code: string(code), Message: message, Body: []byte(body)}}
 }

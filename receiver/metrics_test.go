@@ -13,40 +13,6 @@ import (
 	"ticketrail/receiver/plan"
 )
 
-// scrape is the metrics, one line a series: name{label values} value.
-func (b *testbed) scrape(tb testing.TB) string {
-	tb.Helper()
-	families, err := b.reg.Gather()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	var out strings.Builder
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			name := f.GetName()
-			var labels []string
-			for _, l := range m.GetLabel() {
-				labels = append(labels, l.GetValue())
-			}
-			if len(labels) > 0 {
-				name += "{" + strings.Join(labels, " ") + "}"
-			}
-			v := m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
-			fmt.Fprintf(&out, "%s %g\n", name, v)
-		}
-	}
-	return out.String()
-}
-
-// count checks one series.
-func (b *testbed) count(tb testing.TB, name string, want float64) {
-	tb.Helper()
-	all := b.scrape(tb)
-	if !strings.Contains("\n"+all, fmt.Sprintf("\n%s %g\n", name, want)) {
-		tb.Errorf("want %s %g in\n%s", name, want, all)
-	}
-}
-
 func TestEverySeriesExistsFromTheStart(t *testing.T) {
 	b := newTestbed(t, nil)
 	before := strings.Count(b.scrape(t), "\n")
@@ -94,7 +60,7 @@ func TestAnAnomalyIsLoggedOnceForEachKindAndVenue(t *testing.T) {
 
 func TestTheLogHasOneLineForEachRequestAndQuotesNoBody(t *testing.T) {
 	b := newTestbed(t, nil)
-	b.do(post(contract.Example("burger.json")))
+	b.do(post([]byte(burger)))
 	b.do(post([]byte(`{"records":[{"id":"x","items":"Cheeseburger"}]}`)))
 	b.do(post([]byte(`{"Cheeseburger":Cheeseburger}`)))
 	if strings.Contains(b.log.String(), "burger") || strings.Contains(b.log.String(), "Jonathan") {
@@ -104,6 +70,53 @@ func TestTheLogHasOneLineForEachRequestAndQuotesNoBody(t *testing.T) {
 		venueID + ` device=BW-E-Tablet-01 jobs=1 duplicate=false`
 	if strings.Count(b.log.String(), want) != 1 || strings.Count(b.log.String(), "level=INFO") != 1 {
 		t.Errorf("log:\n%s", b.log)
+	}
+}
+
+func TestNeitherASlowJournalNorKeepingARejectDelaysTheAnswer(t *testing.T) {
+	for name, c := range map[string]struct {
+		slow   func(*Options, *Policy)
+		body   string
+		status int
+		code   Code
+		reason string
+	}{
+		"journal of an order":  {slowJournal(time.Hour).set, burger, 200, "", "stored"},
+		"journal of a refusal": {slowJournal(time.Hour).set, "{}", 400, SchemaMismatch, "schema_mismatch"},
+		"rejects of a refusal": {func(o *Options, _ *Policy) { o.Reject = func(Reject) { time.Sleep(time.Hour) } },
+			"{}", 400, SchemaMismatch, "schema_mismatch"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, c.slow, func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
+				start, conn := time.Now(), l.dial(t)
+				conn.send(requestWith(c.body))
+				conn.want(c.status, c.code)
+				wantElapsed(t, start, 0)
+				b.count(t, fmt.Sprintf("ticketrail_receiver_requests_total{%d %s}", c.status, c.reason), 1)
+				time.Sleep(2 * time.Hour) // it is written before the bubble ends
+			})
+		})
+	}
+}
+
+func TestAFloodOfRefusalsDoesNotFloodTheLog(t *testing.T) {
+	b := newTestbed(t, nil)
+	for range 1000 {
+		b.do(post([]byte(`{}`)))
+	}
+	if n := strings.Count(b.log.String(), "\n"); n != 1 {
+		t.Errorf("%d lines", n)
+	}
+	b.count(t, "ticketrail_receiver_requests_total{400 schema_mismatch}", 1000)
+}
+
+func TestTheLogLimiterHasAMemoryLimit(t *testing.T) {
+	q := newLogLimiter()
+	for i := range 3 * maxLimiterKeys {
+		q.allow(fmt.Sprint(i), 0)
+	}
+	if len(q.last) > maxLimiterKeys {
+		t.Errorf("%d remembered", len(q.last))
 	}
 }
 
@@ -129,46 +142,4 @@ func TestABodyRefusedForItsContentTypeIsKeptCompleteDespiteASlowJournal(t *testi
 			t.Errorf("%+v", kept)
 		}
 	})
-}
-
-func TestASlowJournalDoesNotDelayTheAnswer(t *testing.T) {
-	slow := slowJournal(time.Hour).set
-	for _, k := range []struct {
-		body   string
-		status int
-		code   Code
-		reason string
-	}{{burger, 200, "", "stored"}, {"{}", 400, SchemaMismatch, "schema_mismatch"}} {
-		t.Run(fmt.Sprint(k.status), func(t *testing.T) {
-			bubble(t, slow, func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
-				start, c := time.Now(), l.dial(t)
-				c.send(requestWith(k.body))
-				c.want(k.status, k.code)
-				wantElapsed(t, start, 0)
-				b.count(t, fmt.Sprintf("ticketrail_receiver_requests_total{%d %s}", k.status, k.reason), 1)
-				time.Sleep(2 * time.Hour) // the line is written before the bubble ends
-			})
-		})
-	}
-}
-
-func TestAFloodOfRefusalsDoesNotFloodTheLog(t *testing.T) {
-	b := newTestbed(t, nil)
-	for range 1000 {
-		b.do(post([]byte(`{}`)))
-	}
-	if n := strings.Count(b.log.String(), "\n"); n != 1 {
-		t.Errorf("%d lines", n)
-	}
-	b.count(t, "ticketrail_receiver_requests_total{400 schema_mismatch}", 1000)
-}
-
-func TestTheLogLimiterHasAMemoryLimit(t *testing.T) {
-	q := newLogLimiter()
-	for i := range 3 * maxLimiterKeys {
-		q.allow(fmt.Sprint(i), 0)
-	}
-	if len(q.last) > maxLimiterKeys {
-		t.Errorf("%d remembered", len(q.last))
-	}
 }

@@ -13,33 +13,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"ticketrail/queue/kv"
-	"ticketrail/queue/kv/kvtest"
+	"ticketrail/queue/queuetest"
 )
 
-func openRejects(t *testing.T, store kv.Store) *Rejects {
-	t.Helper()
-	return openRejectsWith(t, store, kvtest.New())
-}
-
-func openRejectsWith(t *testing.T, store, bodies kv.Store) *Rejects {
-	t.Helper()
-	r, err := OpenRejects(store, bodies, slog.New(slog.DiscardHandler), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
-func (r *Rejects) wantBody(t *testing.T, id uint64, want []byte) {
-	t.Helper()
-	one, err := r.Get(id)
-	if err != nil || !bytes.Equal(one.Body, want) {
-		t.Errorf("of %d there are %d bytes, want %d, %v", id, len(one.Body), len(want), err)
-	}
-}
-
 func TestRefusedBodiesAreKeptThroughARestart(t *testing.T) {
-	store, bodies := kvtest.New(), kvtest.New()
+	store, bodies := queuetest.NewStore(), queuetest.NewStore()
 	store.Set("00000000000000000000", "damaged")
 	large := bytes.Repeat([]byte("0123456789abcdef"), maxRejectBody/16)
 	for i, body := range [][]byte{[]byte("small"), large, append(large, 'x'), {}} {
@@ -65,9 +43,9 @@ func TestRefusedBodiesAreKeptThroughARestart(t *testing.T) {
 	}
 }
 
-// Earlier versions stored the body in the entry.
 func TestABodyThatAnEarlierVersionStoredIsRead(t *testing.T) {
-	store := kvtest.New()
+	// Earlier versions stored the body in the entry.
+	store := queuetest.NewStore()
 	store.Set(rejectKey(7), `{"id":7,"time":"2026-11-20T19:30:00Z","venue":"v","code":"invalid_json","body":"eA=="}`)
 	r := openRejects(t, store)
 	_ = r.Close(t.Context())
@@ -90,7 +68,7 @@ func TestAFloodOfAVenueOrOfAReasonDropsNothingOfOthers(t *testing.T) {
 		"a venue of size": {Venue: "b", Code: "schema_mismatch", Body: make([]byte, maxRejectBody/4)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			store, bodies := kvtest.New(), kvtest.New()
+			store, bodies := queuetest.NewStore(), queuetest.NewStore()
 			r := openRejectsWith(t, store, bodies)
 			keep := func(one Reject) {
 				added, dropped := r.add(one)
@@ -101,7 +79,7 @@ func TestAFloodOfAVenueOrOfAReasonDropsNothingOfOthers(t *testing.T) {
 			for i := range 40 {
 				keep(Reject{Venue: "a", Code: "invalid_json", Body: fmt.Append(nil, i)})
 			}
-			for range 2400 {
+			for range MaxRejects + 100 {
 				keep(flood)
 			}
 			_ = r.Close(t.Context())
@@ -124,11 +102,11 @@ func TestAFloodOfAVenueOrOfAReasonDropsNothingOfOthers(t *testing.T) {
 }
 
 func TestOfTwoFloodsEachVenueKeepsItsShare(t *testing.T) {
-	r := openRejects(t, kvtest.New())
+	r := openRejects(t, queuetest.NewStore())
 	for range 600 {
 		r.add(Reject{Venue: "a", Body: []byte("a")})
 	}
-	for range 2400 {
+	for range MaxRejects + 100 {
 		r.add(Reject{Venue: "b", Body: []byte("b")})
 	}
 	_ = r.Close(t.Context())
@@ -144,7 +122,7 @@ func TestOfTwoFloodsEachVenueKeepsItsShare(t *testing.T) {
 func TestEachBodyThatIsNotKeptIsCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := prometheus.NewPedanticRegistry()
-		store, bodies := kvtest.New(), kvtest.New()
+		store, bodies := queuetest.NewStore(), queuetest.NewStore()
 		r, err := OpenRejects(store, bodies, slog.New(slog.DiscardHandler), reg)
 		if err != nil {
 			t.Fatal(err)
@@ -157,7 +135,7 @@ func TestEachBodyThatIsNotKeptIsCounted(t *testing.T) {
 		}
 		close(release)
 		synctest.Wait()
-		bodies.Inject(kvtest.Failed)
+		bodies.Inject(queuetest.Failed)
 		r.Keep(Reject{Body: []byte("x")})
 		_ = r.Close(t.Context())
 		got := ""
@@ -175,4 +153,26 @@ func TestEachBodyThatIsNotKeptIsCounted(t *testing.T) {
 			t.Errorf("its body: %v", err)
 		}
 	})
+}
+
+func openRejects(t *testing.T, store kv.Store) *Rejects {
+	t.Helper()
+	return openRejectsWith(t, store, queuetest.NewStore())
+}
+
+func openRejectsWith(t *testing.T, store, bodies kv.Store) *Rejects {
+	t.Helper()
+	r, err := OpenRejects(store, bodies, slog.New(slog.DiscardHandler), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func (r *Rejects) wantBody(t *testing.T, id uint64, want []byte) {
+	t.Helper()
+	one, err := r.Get(id)
+	if err != nil || !bytes.Equal(one.Body, want) {
+		t.Errorf("of %d there are %d bytes, want %d, %v", id, len(one.Body), len(want), err)
+	}
 }

@@ -11,19 +11,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"ticketrail/queue/kv/kvtest"
+	"ticketrail/queue/queuetest"
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver/contract"
-	"ticketrail/receiver/plan"
 )
 
-func relayed(body string) Relayed {
-	return Relayed{Venue: venueID, Device: device, Received: time.Date(2026, 11, 20, 8, 32, 0, 1, time.UTC),
-		Age: 2 * time.Hour, Body: []byte(body)}
-}
-
 func TestARelayedRequestIsTheSameRequestAsOneThatIsPosted(t *testing.T) {
-	burger := string(contract.Example("burger.json"))
 	heard := ""
 	b := newTestbed(t, func(o *Options, _ *Policy) { o.Arrived = func(venue string) { heard += venue } })
 	if receipt, err := b.Relay(t.Context(), relayed(burger)); err != nil || receipt.Duplicate || receipt.Jobs != 1 {
@@ -136,18 +129,11 @@ func TestAStopDoesNotInterruptARelayedRequestAndAHungDiskDoes(t *testing.T) {
 	})
 }
 
-// slowPlan is a box for which a large order is much work.
-type slowPlan struct{ Planner }
-
-func (p slowPlan) Split(r contract.PrintRequest, v plan.Venue, device string, at time.Time, n plan.Names) plan.Result {
-	time.Sleep(5 * time.Second)
-	return p.Planner.Split(r, v, device, at, n)
-}
-
-// TestARelayedRequestThatIsMuchWorkIsTaken: the next ones of the venue wait until it is.
 func TestARelayedRequestThatIsMuchWorkIsTaken(t *testing.T) {
+	// The next requests of the venue wait until it is taken.
 	synctest.Test(t, func(t *testing.T) {
-		b := newTestbed(t, func(_ *Options, p *Policy) { p.Plan = slowPlan{p.Plan} })
+		slow := func(contract.PrintRequest) { time.Sleep(5 * time.Second) }
+		b := newTestbed(t, func(_ *Options, p *Policy) { p.Plan = oddPlan{p.Plan, slow} })
 		b.intake.acceptAfter(time.Second)
 		if _, err := b.Relay(t.Context(), relayed(requestOfItems("a", 1))); err != nil {
 			t.Error(err)
@@ -156,21 +142,31 @@ func TestARelayedRequestThatIsMuchWorkIsTaken(t *testing.T) {
 }
 
 func TestABodyThatIsStoredIsOnTheDiskOnceOrNotInTheList(t *testing.T) {
-	store, bodies := kvtest.New(), kvtest.New()
+	store, bodies := queuetest.NewStore(), queuetest.NewStore()
 	r := openRejectsWith(t, store, bodies)
 	one := Reject{Time: relayed("").Received, Venue: venueID, Code: "schema_mismatch", Body: []byte("x")}
-	bodies.Inject(kvtest.Failed)
-	if err := r.Store(t.Context(), one); !errors.Is(err, kvtest.ErrStorage) || len(r.List()) > 0 {
+	bodies.Inject(queuetest.Failed)
+	if err := r.Store(t.Context(), one); !errors.Is(err, queuetest.ErrStorage) || len(r.List()) > 0 {
 		t.Fatalf("%v, %d in the list", err, len(r.List()))
 	}
-	bodies.Inject(kvtest.None)
+	bodies.Inject(queuetest.None)
+	store.Inject(queuetest.Failed)
+	var said []string
+	for range 3 {
+		said = append(said, fmt.Sprint(r.Store(t.Context(), one)))
+	}
+	if said = slices.Compact(said); len(said) != 1 { // each would be a line of the log
+		t.Errorf("the same failure is told as %q", said)
+	}
+	store.Inject(queuetest.None)
 	for range 2 { // the relay sends it again if the box crashed before it said that it has it
 		if err := r.Store(t.Context(), one); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if list := r.List(); len(list) != 1 || !slices.Contains(store.Keys(), rejectKey(list[0].ID)) {
-		t.Errorf("kept %+v as %q", list, store.Keys())
+	if list := r.List(); len(list) != 1 || !slices.Contains(store.Keys(), rejectKey(list[0].ID)) ||
+		len(bodies.Keys()) != 1 {
+		t.Errorf("kept %+v as %q, with pieces of bodies %q", list, store.Keys(), bodies.Keys())
 	} else {
 		r.wantBody(t, list[0].ID, one.Body)
 	}
@@ -181,7 +177,7 @@ func TestABodyThatIsStoredIsOnTheDiskOnceOrNotInTheList(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	bodies.Inject(kvtest.Failed)
+	bodies.Inject(queuetest.Failed)
 	one.Code = "x"
 	if err := r.Store(t.Context(), one); err == nil || len(r.List()) != MaxRejects || r.bytes != MaxRejects {
 		t.Errorf("%v, %d of %d bytes in the list", err, len(r.List()), r.bytes)
@@ -197,27 +193,7 @@ func TestABodyThatIsStoredIsOnTheDiskOnceOrNotInTheList(t *testing.T) {
 	}
 }
 
-func TestABodyThatIsTriedAgainTakesNoMoreRoom(t *testing.T) {
-	store, bodies := kvtest.New(), kvtest.New()
-	r := openRejectsWith(t, store, bodies)
-	one := Reject{Time: relayed("").Received, Venue: venueID, Code: "schema_mismatch", Body: []byte("x")}
-	store.Inject(kvtest.Failed)
-	var said []string
-	for range 3 {
-		said = append(said, fmt.Sprint(r.Store(t.Context(), one)))
-	}
-	store.Inject(kvtest.None)
-	if err := r.Store(t.Context(), one); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if keys := bodies.Keys(); len(keys) != 1 {
-		t.Errorf("pieces of bodies: %q", keys)
-	}
-	if said = slices.Compact(said); len(said) != 1 { // each would be a line of the log
-		t.Errorf("the same failure is told as %q", said)
-	}
-	r.wantBody(t, r.List()[0].ID, one.Body)
+func relayed(body string) Relayed {
+	return Relayed{Venue: venueID, Device: device, Received: time.Date(2026, 11, 20, 8, 32, 0, 1, time.UTC),
+		Age: 2 * time.Hour, Body: []byte(body)}
 }

@@ -3,58 +3,34 @@ package receiver
 import (
 	"context"
 	"io"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"ticketrail/queue/ticket"
-	"ticketrail/receiver/contract"
 )
 
-var burger = string(contract.Example("burger.json"))
-
-// bubble runs a story with a served testbed on a clock that moves only when all wait.
-func bubble(t *testing.T, change func(*Options, *Policy),
-	story func(t *testing.T, b *testbed, l *pipeListener, stop func() error)) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newTestbed(t, change)
-		l, stop := b.serve(t)
-		story(t, b, l, stop)
-	})
-}
-
-// wantElapsed checks how much time a story has taken so far.
-func wantElapsed(t *testing.T, start time.Time, want time.Duration) {
-	t.Helper()
-	if got := time.Since(start); got != want {
-		t.Errorf("after %s, want %s", got, want)
-	}
-}
-
 func TestASilentClientIsDisconnected(t *testing.T) {
-	for name, said := range map[string]string{"nothing": "", "half a request": "POST / HTTP/1.1\r\n",
-		"half a head": "POST / HTTP/1.1\r\nHost: box\r\n"} {
+	for name, c := range map[string]struct {
+		said string
+		held time.Duration
+	}{
+		"nothing":         {"", 3 * time.Second},
+		"half a request":  {"POST / HTTP/1.1\r\n", 3 * time.Second},
+		"half a head":     {"POST / HTTP/1.1\r\nHost: box\r\n", 3 * time.Second},
+		"a whole request": {requestWith(burger), 10 * time.Second},
+	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
-				start, c := time.Now(), l.dial(t)
-				if said != "" {
-					c.send(said)
+				start, conn := time.Now(), l.dial(t)
+				conn.send(c.said)
+				if strings.Contains(c.said, burger) {
+					conn.want(200, "")
 				}
-				c.wantClosed()
-				wantElapsed(t, start, 3*time.Second)
+				conn.wantClosed()
+				wantElapsed(t, start, c.held)
 			})
 		})
 	}
-}
-
-func TestAnIdleConnectionIsClosedAfterTenSeconds(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
-		start, c := time.Now(), l.dial(t)
-		c.send(requestWith(burger))
-		c.want(200, "")
-		c.wantClosed()
-		wantElapsed(t, start, 10*time.Second)
-	})
 }
 
 func TestPipelinedRequestsAreAnsweredInOrder(t *testing.T) {
@@ -74,10 +50,7 @@ func TestPipelinedRequestsAreAnsweredInOrder(t *testing.T) {
 
 func TestShutdownFinishesRequestsInProgress(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener, stop func() error) {
-		b.intake.accept = func(_ context.Context, q ticket.Request) (ticket.Receipt, error) {
-			time.Sleep(2 * time.Second)
-			return b.intake.store(q), nil
-		}
+		b.intake.acceptAfter(2 * time.Second)
 		storing, reading := l.dial(t), l.dial(t)
 		storing.send(requestWith(burger))
 		_, _ = io.WriteString(reading, requestHead(contentLength(len(burger)))+burger[:100])

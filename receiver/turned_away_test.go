@@ -11,49 +11,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"ticketrail/queue/kv/kvtest"
+	"ticketrail/queue/queuetest"
 	"ticketrail/receiver/contract"
 )
 
 const goodSecret = "abcdefghijklmnopqrstuvwxyz"
-
-func withSecret(_ *Options, p *Policy) {
-	p.Secrets = []string{goodSecret}
-	p.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")}
-}
-
-func warnings(b *testbed) int { return strings.Count(b.log.String(), "level=WARN") }
-
-func TestAVenuePostedToAnOldSecretIsWarnedOfAndListedWithoutTheSecret(t *testing.T) {
-	for _, path := range []string{"/webhooks/print/old-secret-old-secret-old", "/webhooks/print", "/old-secret"} {
-		for _, id := range []string{venueID, "00000000-0000-4000-8000-000000000007"} {
-			b := newTestbed(t, withSecret)
-			req := post([]byte(burger))
-			req.URL.Path = path
-			req.Header.Set(contract.HeaderVenue, id)
-			req.Header.Set("X-Forwarded-For", "203.0.113.9")
-			if code, message := errorOf(t, b.do(req).Body.Bytes()); code != NotFound || message != "not found" {
-				t.Errorf("the caller is told %s: %s", code, message)
-			}
-			line := b.log.String()
-			for _, want := range []string{"level=WARN", "code=wrong_path", "receiver.secret_file", "venue=" + id,
-				"address=203.0.113.9", "device=" + device} {
-				if !strings.Contains(line, want) {
-					t.Errorf("no %s in %s", want, line)
-				}
-			}
-			kept := b.rejected()
-			if len(kept) != 1 || kept[0].Venue != id || kept[0].Address != "203.0.113.9" || kept[0].Count != 1 ||
-				kept[0].Code != "wrong_path" || kept[0].Body != nil {
-				t.Errorf("%s: kept %+v", path, kept)
-			}
-			if all := line + fmt.Sprint(kept); strings.Contains(all, "old-secret") {
-				t.Errorf("the path is in %s", all)
-			}
-			b.count(t, "ticketrail_receiver_requests_total{404 wrong_path}", 1)
-		}
-	}
-}
 
 func TestAScannerIsNeitherWarnedOfNorListed(t *testing.T) {
 	b := newTestbed(t, withSecret)
@@ -137,7 +99,7 @@ func TestStrangersWriteFewLinesAndHideNoVenue(t *testing.T) {
 }
 
 func TestAFloodOfStrangersPushesOutNeitherOrdersNorOtherCallers(t *testing.T) {
-	r := openRejects(t, kvtest.New())
+	r := openRejects(t, queuetest.NewStore())
 	away := func(address, venue string) Reject {
 		return Reject{Code: string(VenueNotAllowed), Address: address, Venue: venue, Count: 1}
 	}
@@ -161,7 +123,7 @@ func TestAFloodOfStrangersPushesOutNeitherOrdersNorOtherCallers(t *testing.T) {
 }
 
 func TestACallerThatIsTurnedAwayAgainKeepsItsPlaceInTheStore(t *testing.T) {
-	store := kvtest.New()
+	store := queuetest.NewStore()
 	start := time.Now()
 	for i := range 3 {
 		r := openRejects(t, store)
@@ -176,5 +138,43 @@ func TestACallerThatIsTurnedAwayAgainKeepsItsPlaceInTheStore(t *testing.T) {
 	if len(list) != 4 || list[1].ID != 1 || list[1].Count != 6 || list[0].ID != 4 ||
 		!list[1].Time.Equal(start.Add(4*time.Minute)) {
 		t.Errorf("%+v", list)
+	}
+}
+
+func withSecret(_ *Options, p *Policy) {
+	p.Secrets = []string{goodSecret}
+	p.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")}
+}
+
+func warnings(b *testbed) int { return strings.Count(b.log.String(), "level=WARN") }
+
+func TestAVenuePostedToAnOldSecretIsWarnedOfAndListedWithoutTheSecret(t *testing.T) {
+	for _, path := range []string{"/webhooks/print/old-secret-old-secret-old", "/webhooks/print", "/old-secret"} {
+		for _, id := range []string{venueID, "00000000-0000-4000-8000-000000000007"} {
+			b := newTestbed(t, withSecret)
+			req := post([]byte(burger))
+			req.URL.Path = path
+			req.Header.Set(contract.HeaderVenue, id)
+			req.Header.Set("X-Forwarded-For", "203.0.113.9")
+			if code, message := errorOf(t, b.do(req).Body.Bytes()); code != NotFound || message != "not found" {
+				t.Errorf("the caller is told %s: %s", code, message)
+			}
+			line := b.log.String()
+			for _, want := range []string{"level=WARN", "code=wrong_path", "receiver.secret_file", "venue=" + id,
+				"address=203.0.113.9", "device=" + device} {
+				if !strings.Contains(line, want) {
+					t.Errorf("no %s in %s", want, line)
+				}
+			}
+			kept := b.rejected()
+			if len(kept) != 1 || kept[0].Venue != id || kept[0].Address != "203.0.113.9" || kept[0].Count != 1 ||
+				kept[0].Code != "wrong_path" || kept[0].Body != nil {
+				t.Errorf("%s: kept %+v", path, kept)
+			}
+			if all := line + fmt.Sprint(kept); strings.Contains(all, "old-secret") {
+				t.Errorf("the path is in %s", all)
+			}
+			b.count(t, "ticketrail_receiver_requests_total{404 wrong_path}", 1)
+		}
 	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
@@ -11,22 +10,152 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"ticketrail/deploy/slow"
+	"ticketrail/receiver/relay/natstest"
 )
 
 const secondVenue = "0b7e6a52-9d0c-4f5e-8a3b-5f3f6a1e2d22"
 
-// An integration is an endpoint under test: a process, the printer that it prints to, and a script
-// that kills it and starts it again.
+func TestAConformingIntegratorPassesAndEveryOneThatPrintsWrongIsFound(t *testing.T) {
+	// Each fault is one of testdata/integrator.py, whose answers are right in spite of it. What is wrong in answers is
+	// tested in package sim.
+	slow.Test(t, "python3", "sh")
+	t.Parallel() // it mostly waits
+
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	check := func(fault string, test func(t *testing.T, i *integration)) {
+		// From goroutines, because t.Parallel would run only one for each processor.
+		wg.Go(func() { t.Run(fault, func(t *testing.T) { test(t, python(t, fault)) }) })
+	}
+
+	check("", func(t *testing.T, i *integration) {
+		i.wants(t, exitUnseen, " 0 failed, 15 unseen") // its answers alone prove nothing about what it prints
+		i.wants(t, exitOK, " 0 failed, 0 unseen", i.seeing(testTime, 500*time.Millisecond)...)
+	})
+	for fault, notice := range map[string]string{
+		"it drops the second record":         "two records",
+		"it answers before it stores":        "orders while it is killed",
+		"it waits for the printer":           "an order while the printer or display is off",
+		"it looks up first and stores later": "the same request eight times at once",
+		"it forgets over a restart":          "the same request before and after a restart",
+		"it compares contents":               "the same dishes under another id",
+		"refused ids are stored":             "an order that was refused at first",
+	} {
+		check(fault, func(t *testing.T, i *integration) {
+			want := "FAIL    6.4  what comes out: " + notice
+			out := i.wants(t, exitFailed, want, i.seeing(4*time.Second, time.Second)...)
+			if answers, _, _ := strings.Cut(out, "what comes out"); strings.Contains(answers, "FAIL") {
+				t.Errorf("its answers show it:\n%s", answers)
+			}
+		})
+	}
+}
+
+func TestTicketrailMeetsTheContract(t *testing.T) {
+	slow.Test(t, "go", "sh")
+	t.Parallel() // it mostly waits
+
+	exe := buildTicketrail(t)
+	i := integrate(t, func(dir, host string) (string, string) {
+		conf := filepath.Join(dir, "ticketrail.yaml")
+		write(t, conf, fmt.Sprintf(`receiver: { listen: "%s:8443", insecure: true }
+admin: { socket: %q }
+metrics: { listen: "" }
+storage: { path: %q }
+log: { level: error }
+venues: [ { id: %s, name: Harbour Grill }, { id: %s, name: Second } ]
+printers: [ { name: grill, address: "tcp://%[1]s:9100" } ]
+fallback: grill
+`, host, filepath.Join(dir, "s"), filepath.Join(dir, "t.db"), sampleVenue, secondVenue))
+		return fmt.Sprintf("%s serve --config %s", exe, conf), "http://" + host + ":8443/webhooks/print"
+	})
+	out := i.wants(t, exitOK, " 0 failed, 0 unseen", i.seeing(testTime, 500*time.Millisecond)...)
+	if strings.Contains(out, "do not say which") {
+		t.Errorf("its answers do not mark duplicates:\n%s", out)
+	}
+
+	// The evening again: nothing is new, and with new ids all of it is.
+	ask := func(args ...string) string {
+		return mustRun(t, exe, append(args, "--config", filepath.Join(i.dir, "ticketrail.yaml"))...)
+	}
+	evening := ask("jobs", "export")
+	requests, jobs := strings.Count(evening, "\n"), strings.Count(ask("jobs", "list"), "\n")
+	for _, newIDs := range []bool{false, true} {
+		args := []string{"replay", "--speed", "100000", fmt.Sprintf("--new-ids=%v", newIDs), "-", i.url}
+		code, out, errs := possim(t, evening, args...)
+		if code != exitOK || strings.Count(out, "state=SENT") != requests {
+			t.Errorf("%q: ends with %d after %d requests, says\n%s%s", args, code, requests, out, errs)
+		}
+		if n := strings.Count(ask("jobs", "list"), "\n"); n != jobs && !newIDs || n < jobs+requests && newIDs {
+			t.Errorf("%q: %d tickets, before %d", args, n, jobs)
+		}
+	}
+}
+
+func TestARelayWithItsBoxesMeetsTheContract(t *testing.T) {
+	// A relay and the boxes of two venues that fetch from it, which print to one printer. The relay and both boxes are
+	// killed together. A box that was killed gets what it had in hand again after some seconds.
+	slow.Test(t, "go", "sh")
+	t.Parallel() // it mostly waits
+
+	exe := buildTicketrail(t)
+	i := integrate(t, func(dir, host string) (string, string) {
+		port, err := natstest.FreePort(4000) // and its monitoring
+		if err != nil {
+			t.Fatal(err)
+		}
+		node, cloud := fmt.Sprintf("127.0.0.1:%d", port), filepath.Join(dir, "cloud")
+		mustRun(t, exe, "relay", "init", cloud, "--node", node)
+		natstest.FilesForTest(t, []natstest.File{{Path: filepath.Join(cloud, "node1", "nats-server.conf"), Client: node,
+			Status: fmt.Sprintf("127.0.0.1:%d", port+4000)}})
+		conf := filepath.Join(cloud, "relay", "relay.yaml")
+		write(t, conf, fmt.Sprintf(`receiver: { listen: "%s:8443", insecure: true }
+nats: { urls: ["tls://%s"], creds_file: relay.creds, replicas: 1, max_bytes: 64MiB }
+metrics: { listen: "" }
+log: { level: error }
+`, host, node))
+
+		// The one before was killed, and needs a moment to let go of its port.
+		script := fmt.Sprintf("while [ -f %[1]s ] && [ -e /proc/$(cat %[1]s)/exe ]; do sleep 0.05; done\n"+
+			"echo $$ >%[1]s\n", filepath.Join(dir, "relay.pid"))
+		for n, venue := range []string{sampleVenue, secondVenue} {
+			box := filepath.Join(dir, fmt.Sprint("box", n))
+			mustRun(t, exe, "relay", "venues", "add", venue, "--name", fmt.Sprint("Venue ", n), "--config", conf,
+				"--out", box+".creds", "--operator", filepath.Join(cloud, "operator.secret"))
+			write(t, box+".yaml", fmt.Sprintf(`receiver: { listen: "" }
+source: { nats: ["tls://%s"], creds_file: %q }
+admin: { socket: %q }
+metrics: { listen: "" }
+storage: { path: %q }
+log: { level: error }
+venues: [ { id: %s, name: Venue } ]
+printers: [ { name: grill, address: "tcp://%s:9100" } ]
+fallback: grill
+`, node, box+".creds", box+".s", box+".db", venue, host))
+			script += fmt.Sprintf("[ -f %[1]s.pid ] && kill -9 $(cat %[1]s.pid)\n%s serve --config %[1]s.yaml &\n"+
+				"echo $! >%[1]s.pid\n", box, exe)
+			t.Cleanup(func() { mustRun(t, "sh", "-c", "kill -9 $(cat "+box+".pid)") })
+		}
+		write(t, filepath.Join(dir, "all.sh"), script+fmt.Sprintf("exec %s relay --config %s\n", exe, conf))
+		return "sh " + filepath.Join(dir, "all.sh"), "http://" + host + ":8443/webhooks/print"
+	})
+	i.wants(t, exitOK, " 0 failed, 0 unseen", i.seeing(testTime, 500*time.Millisecond)...)
+}
+
+// An integration is an endpoint under test: a process, the printer that it prints to, and a script that kills it and
+// starts it again.
 type integration struct {
 	dir, url, printer, restart string
 }
 
-// integrate starts an integration and waits until it answers. The host is an address of this machine
-// that nobody else uses, so that ports can be fixed before anything listens.
+// integrate starts an integration and waits until it answers.
 func integrate(t *testing.T, start func(dir, host string) (command, webhook string)) *integration {
 	t.Helper()
-	// Short, because a unix socket's path has 107 bytes. In memory, because what is killed is a process
-	// and not the machine, and dozens that wait for one disk answer too late.
+
+	// Short, because a unix socket's path has 107 bytes. In memory, because what is killed is a process and not the
+	// machine, and several that wait for one disk answer too late.
 	base := "/dev/shm"
 	if _, err := os.Stat(base); err != nil {
 		base = ""
@@ -36,25 +165,21 @@ func integrate(t *testing.T, start func(dir, host string) (command, webhook stri
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) }) // after those of start, which read it
-	host := fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254))
+
+	host := ownHost()
 	command, webhook := start(dir, host)
 	i := &integration{dir: dir, url: webhook, printer: host + ":9100", restart: filepath.Join(dir, "restart.sh")}
-	script := fmt.Sprintf("cd %s\n[ -f pid ] && kill -9 $(cat pid)\n%s >>log 2>&1 &\necho $! >pid\n", dir, command)
-	if err := os.WriteFile(i.restart, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	write(t, i.restart, fmt.Sprintf("cd %s\n[ -f pid ] && kill -9 $(cat pid)\n%s >>log 2>&1 &\necho $! >pid\n", dir,
+		command))
 	t.Cleanup(func() {
 		// The last one that the script started: it is not a child of this process.
-		if out, err := exec.Command("sh", "-c", "kill -9 $(cat "+dir+"/pid)").CombinedOutput(); err != nil {
-			t.Errorf("%v: %s", err, out)
-		}
+		mustRun(t, "sh", "-c", "kill -9 $(cat "+dir+"/pid)")
 		if log, _ := os.ReadFile(filepath.Join(dir, "log")); t.Failed() {
 			t.Logf("its log:\n%s", log)
 		}
 	})
-	if out, err := exec.Command("sh", i.restart).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+
+	mustRun(t, "sh", i.restart)
 	for deadline := time.Now().Add(testTime); ; time.Sleep(20 * time.Millisecond) {
 		resp, err := http.Get(webhook)
 		if err == nil {
@@ -67,15 +192,17 @@ func integrate(t *testing.T, start func(dir, host string) (command, webhook stri
 	}
 }
 
-// testTime is for a step of a test; it is only reached by a test that fails.
-const testTime = 2 * time.Minute
-
-// judge runs possim check as the printer of the integration.
-func (i *integration) judge(t *testing.T, args ...string) (code int, out, errs string) {
+// wants runs possim check as the printer of the integration, and returns what it says.
+func (i *integration) wants(t *testing.T, wantCode int, want string, args ...string) string {
 	t.Helper()
-	return possim(t, "", append([]string{
+
+	code, out, errs := possim(t, "", append([]string{
 		"check", "--venue", sampleVenue, "--venue", secondVenue, "--count", "20", "--concurrency", "8", i.url,
 	}, args...)...)
+	if code != wantCode || !strings.Contains(out, want) {
+		t.Errorf("ends with %d, want %d and %q:\n%s%s", code, wantCode, want, out, errs)
+	}
+	return out
 }
 
 // seeing are the flags with which nothing is unseen. Within is how long a ticket that must come is waited for, quiet
@@ -90,161 +217,43 @@ func (i *integration) seeing(within, quiet time.Duration) []string {
 // python is the integrator in testdata, with a fault.
 func python(t *testing.T, fault string) *integration {
 	t.Helper()
+
 	program, err := filepath.Abs("testdata/integrator.py")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return integrate(t, func(dir, host string) (string, string) {
+	return integrate(t, func(_, host string) (string, string) {
 		command := fmt.Sprintf("python3 %s . %s:8080 %[2]s:9100 %q", program, host, fault)
 		return command, "http://" + host + ":8080/hook"
 	})
 }
 
-func requirePython(t *testing.T) {
+func buildTicketrail(t *testing.T) (exe string) {
 	t.Helper()
-	if _, err := exec.LookPath("python3"); err != nil {
-		if os.Getenv("TICKETRAIL_TEST_ALL") != "" {
-			t.Fatal("python3 is missing; install the Debian package python3")
-		}
-		t.Skip("python3 is missing: the integrator in testdata is not checked")
-	}
+
+	exe = filepath.Join(t.TempDir(), "ticketrail")
+	mustRun(t, "go", "build", "-o", exe, "ticketrail/cmd/ticketrail")
+	return exe
 }
 
-// Each fault is one of testdata/integrator.py; the text is in the row that must fail.
-func TestAConformingIntegratorPassesAndEveryBrokenOneIsFound(t *testing.T) {
-	requirePython(t)
-	t.Parallel() // it mostly waits
-	type fault struct{ name, notice string }
-	var wg sync.WaitGroup
-	busy := make(chan struct{}, 6) // so that none answers too late
-	find := func(f fault, hidden bool) {
-		// From goroutines, because t.Parallel would run only one for each processor.
-		wg.Go(func() {
-			busy <- struct{}{}
-			defer func() { <-busy }()
-			t.Run(f.name, func(t *testing.T) {
-				i := python(t, f.name)
-				var flags []string
-				if hidden {
-					flags = i.seeing(6*time.Second, 2*time.Second)
-				}
-				code, out, errs := i.judge(t, flags...)
-				if code != exitFailed || !strings.Contains(out, "FAIL    "+f.notice) {
-					t.Errorf("ends with %d, and %q did not fail:\n%s%s", code, f.notice, out, errs)
-				}
-				// What only comes out wrong is not seen in the answers.
-				if answers, _, _ := strings.Cut(out, "what comes out"); hidden && strings.Contains(answers, "FAIL") {
-					t.Errorf("is not hidden:\n%s", answers)
-				}
-			})
-		})
+// mustRun runs a program and returns its output.
+func mustRun(t *testing.T, program string, args ...string) string {
+	t.Helper()
+
+	var errs strings.Builder
+	c := exec.Command(program, args...)
+	c.Stderr = &errs
+	out, err := c.Output()
+	if err != nil {
+		t.Fatalf("%s %q: %v: %s%s", program, args, err, out, &errs)
 	}
-	wg.Go(func() {
-		t.Run("conforming", func(t *testing.T) {
-			i := python(t, "")
-			// Its answers alone prove nothing about what it prints.
-			code, out, errs := i.judge(t)
-			if code != exitUnseen || !strings.Contains(out, " 0 failed, 15 unseen") {
-				t.Errorf("ends with %d, says\n%s%s", code, out, errs)
-			}
-			code, out, errs = i.judge(t, i.seeing(testTime, 500*time.Millisecond)...)
-			if code != exitOK || !strings.Contains(out, " 0 failed, 0 unseen") {
-				t.Errorf("ends with %d, says\n%s%s", code, out, errs)
-			}
-		})
-	})
-	const comesOut = "6.4  what comes out: "
-	for _, f := range []fault{
-		{"it drops the second record", comesOut + "two records"},
-		{"it answers before it stores", comesOut + "orders while it is killed"},
-		{"it waits for the printer", comesOut + "an order while the printer or display is off"},
-		{"it looks up first and stores later", comesOut + "the same request eight times at once"},
-		{"it forgets over a restart", comesOut + "the same request before and after a restart"},
-		{"it compares contents", comesOut + "the same dishes under another id"},
-		{"refused ids are stored", comesOut + "an order that was refused at first"},
-	} {
-		find(f, true)
-	}
-	for _, f := range []fault{
-		{"it takes every venue", "6.2  x-svc-venueid of an unknown venue"},
-		{"an unknown venue is 401", "6.2  x-svc-venueid of an unknown venue"},
-		{"no venue is fine", "6.2  no x-svc-venueid"},
-		{"no device is fine", "6.2  no x-svc-device-id"},
-		{"one venue only", "6.2  an order of venue " + secondVenue},
-		{"broken JSON is fine", "6.3  half a body"},
-		{"broken JSON is 500", "6.3  half a body"},
-		{"a schema fault is fine", "6.3  no records[0].id"},
-		{"a schema fault is 422", "6.3  items that are a string"},
-		{"done is 201", "6.1  an order\n"},
-		{"done is 204", "6.3  all of the above: the status"},
-		{"a duplicate is 409", "6.4  the same request twice"},
-		{"unknown fields are a mismatch", "6.3  unknown fields"},
-		{"one record only", "6.3  two records"},
-		{"shallow modifiers only", "6.3  modifiers eight levels deep"},
-		{"null is no list", "6.3  childItems that are null"},
-		{"Latin letters only", "6.3  every script"},
-		{"it requires a Content-Length", "6.1  an order sent in chunks"},
-		{"no parameters on Content-Type", "6.1  an order whose Content-Type has parameters"},
-		{"GET is fine", "6.1  GET instead of POST"},
-	} {
-		find(f, false)
-	}
-	wg.Wait()
+	return string(out)
 }
 
-// A daemon's own process, because the kit kills it.
-func TestTicketrailMeetsTheContract(t *testing.T) {
-	t.Parallel()
-	exe := filepath.Join(t.TempDir(), "ticketrail")
-	if out, err := exec.Command("go", "build", "-o", exe, "ticketrail/cmd/ticketrail").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
-	i := integrate(t, func(dir, host string) (string, string) {
-		conf := filepath.Join(dir, "ticketrail.yaml")
-		if err := os.WriteFile(conf, fmt.Appendf(nil, `receiver: { listen: "%s:8443", insecure: true }
-admin: { socket: %q }
-metrics: { listen: "" }
-storage: { path: %q }
-log: { level: error }
-venues: [ { id: %s, name: Harbour Grill }, { id: %s, name: Second } ]
-printers: [ { name: grill, address: "tcp://%[1]s:9100" } ]
-fallback: grill
-`, host, filepath.Join(dir, "s"), filepath.Join(dir, "t.db"), sampleVenue, secondVenue), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return fmt.Sprintf("%s serve --config %s", exe, conf), "http://" + host + ":8443/webhooks/print"
-	})
-	code, out, errs := i.judge(t, i.seeing(testTime, 500*time.Millisecond)...)
-	if code != exitOK || !strings.Contains(out, " 0 failed, 0 unseen") || strings.Contains(out, "do not say which") {
-		t.Errorf("ends with %d, says\n%s%s", code, out, errs)
-	}
-	code, out, errs = possim(t, "", "send", "--count", "60", "--concurrency", "8", "--duplicates", "0.2", "--seed",
-		"5", i.url)
-	if code != exitOK || errs != "" || strings.Count(out, "state=SENT") < 60 {
-		t.Errorf("ends with %d, says\n%s%s", code, out, errs)
-	}
-	// The evening again: nothing is new, and with new ids all of it is.
-	ask := func(args ...string) string {
-		t.Helper()
-		out, err := exec.Command(exe, append(args, "--config", filepath.Join(i.dir, "ticketrail.yaml"))...).Output()
-		if err != nil {
-			t.Fatalf("%q: %v", args, err)
-		}
-		return string(out)
-	}
-	evening := ask("jobs", "export")
-	requests, jobs := strings.Count(evening, "\n"), strings.Count(ask("jobs", "list"), "\n")
-	for _, c := range []struct {
-		flags   []string
-		atLeast int
-	}{{nil, jobs}, {[]string{"--new-ids"}, jobs + requests}} {
-		args := append([]string{"replay", "--speed", "100000", "-", i.url}, c.flags...)
-		code, out, errs := possim(t, evening, args...)
-		if code != exitOK || strings.Count(out, "state=SENT") != requests {
-			t.Errorf("%v: ends with %d after %d requests, says\n%s%s", c.flags, code, requests, out, errs)
-		}
-		if n := strings.Count(ask("jobs", "list"), "\n"); n < c.atLeast || n > c.atLeast && c.flags == nil {
-			t.Errorf("%v: %d tickets, want %d", c.flags, n, c.atLeast)
-		}
+func write(t *testing.T, file, text string) {
+	t.Helper()
+
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -1,113 +1,134 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
-	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"ticketrail/receiver/contract"
+	"ticketrail/deploy/slow"
+	"ticketrail/receiver/sim"
 )
 
-// A poster is an integrator that posts each order to a display until that takes it, and counts
-// orders in a file. It never forgets an id.
-type poster struct {
-	display, file string
-	sending       sync.WaitGroup
-	stop          context.Context
+func TestADisplayTakesEachPOSTAsATicketUnlessItIsOffOrStalled(t *testing.T) {
+	d := newDisplay(t)
+	d.wants(t, "POST", "1 Soup, 1 Soup", 200)
+	d.wants(t, "PUT", "1 Steak", 200)
+	d.wants(t, "GET", "", 200)
+	d.wants(t, "POST", strings.Repeat("x", maxDisplayBody+1), 400)
+	d.counts(t, "", 2)
+	d.counts(t, "Soup", 2)
 
-	mu   sync.Mutex
-	seen map[string]bool
-}
+	if err := d.Stall(true); err != nil {
+		t.Fatal(err)
+	}
+	answered := make(chan int)
+	go func() {
+		status, _ := d.send(t.Context(), "POST", "1 Pie")
+		answered <- status
+	}()
+	gone, hangUp := context.WithCancel(t.Context())
+	hangUp()
+	if _, err := d.send(gone, "POST", "1 Cake"); err == nil {
+		t.Error("a stalled display answers")
+	}
+	d.counts(t, "", 2)
+	if err := d.Stall(false); err != nil {
+		t.Fatal(err)
+	}
+	if status := <-answered; status != 200 {
+		t.Errorf("after the stall it answers %d", status)
+	}
+	d.counts(t, "", 3)
 
-func (p *poster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
-	q, err2 := contract.Open(body, contract.Strict)
-	if err != nil || err2 != nil || r.Header.Get(contract.HeaderDevice) == "" ||
-		r.Header.Get(contract.HeaderVenue) != sampleVenue {
-		w.WriteHeader(http.StatusForbidden)
-		return
+	if err := d.Off(true); err != nil {
+		t.Fatal(err)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.seen[q.ID] {
-		return
-	}
-	p.seen[q.ID] = true
-	if f, err := os.OpenFile(p.file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600); err == nil {
-		fmt.Fprintln(f, q.ID)
-		f.Close()
-	}
-	p.sending.Go(func() {
-		for p.stop.Err() == nil {
-			c := http.Client{Timeout: testTime}
-			resp, err := c.Post(p.display, "application/json", bytes.NewReader(body))
-			if err == nil {
-				resp.Body.Close()
-				return
-			}
-			select {
-			case <-p.stop.Done():
-			case <-time.After(100 * time.Millisecond):
-			}
-		}
-	})
-}
-
-func TestADisplayOrACommandShowsWhatComesOut(t *testing.T) {
-	host := fmt.Sprintf("127.%d.%d.%d:9200", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254))
-	file := filepath.Join(t.TempDir(), "orders")
-	for name, c := range map[string]struct {
-		flags       []string
-		pass, other string // rows that pass, and a line of the others
-	}{
-		"display": {
-			[]string{"--listen-display", host}, "or display does not answer",
-			"unseen  6.4  what comes out: orders while",
-		},
-		"command": {
-			[]string{"--count-command", "wc -l < " + file}, "dishes under another id",
-			"the number of tickets does not show it",
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			ctx, cancel := context.WithCancel(t.Context())
-			p := &poster{display: "http://" + host + "/", file: file, stop: ctx, seen: map[string]bool{}}
-			s := httptest.NewServer(p)
-			_, out, errs := possim(t, "", append([]string{
-				"check", "--count", "5", "--concurrency", "4", "--quiet", "300ms", "--within", "2m", s.URL,
-			}, c.flags...)...)
-			cancel()
-			s.Close()
-			p.sending.Wait()
-			passed := false
-			for line := range strings.Lines(out) {
-				passed = passed ||
-					strings.HasPrefix(line, "pass    6.4  what comes out: ") && strings.Contains(line, c.pass)
-			}
-			if _, rest, _ := strings.Cut(out, "what comes out"); !passed || !strings.Contains(out, c.other) ||
-				strings.Contains(rest, "FAIL") {
-				t.Errorf("says\n%s%s", out, errs)
-			}
-		})
+	if status, err := d.send(t.Context(), "POST", "1 Tea"); err == nil {
+		t.Errorf("while it is off it answers %d", status)
 	}
 }
 
-func TestACommandThatPrintsNoNumberShowsNothing(t *testing.T) {
+func TestADisplayThatWasOffTakesTicketsAgain(t *testing.T) {
+	// Its port may have been taken meanwhile.
+	slow.Test(t)
+	d := newDisplay(t)
+	if err := d.Off(true); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Off(false); err != nil {
+		t.Fatal(err)
+	}
+	d.wants(t, "POST", "1 Soup", 200)
+}
+
+func TestACommandCountsTickets(t *testing.T) {
+	slow.Test(t, "sh")
 	for command, want := range map[string]string{
-		"echo many": `said "many", which is not a number`, "echo oops >&2; exit 3": "oops", "echo -1": `said "-1"`,
+		"echo 3":             "",
+		"echo 3; sleep 60 &": "", // a process that the command leaves running
+		"echo many":          `said "many", which is not a number`, "echo oops >&2; exit 3": "oops",
+		"echo -1": `said "-1"`,
 	} {
-		if n, err := countCommand(command).Count(t.Context(), ""); err == nil || !strings.Contains(err.Error(), want) {
+		o, err := (&checkFlags{count: command}).output(t.Context(), io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := o.Count(t.Context(), "")
+		if want == "" && (n != 3 || err != nil) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %d, %v", command, n, err)
 		}
+	}
+}
+
+// A testDisplay is the display of a check, and its address.
+type testDisplay struct {
+	*sim.Output
+	url string
+}
+
+func newDisplay(t *testing.T) *testDisplay {
+	t.Helper()
+
+	var text strings.Builder
+	f := checkFlags{display: "127.0.0.1:0", within: time.Minute, quiet: time.Second}
+	o, err := f.output(t.Context(), &text)
+	if err != nil || o.Within != f.within || o.Quiet != f.quiet {
+		t.Fatalf("%+v, %v", o, err)
+	}
+	url, ok := strings.CutPrefix(strings.TrimSpace(text.String()), "display at ")
+	if !ok {
+		t.Fatalf("says %q", &text)
+	}
+	return &testDisplay{o, url}
+}
+
+func (d *testDisplay) send(ctx context.Context, method, body string) (status int, err error) {
+	req, err := http.NewRequestWithContext(ctx, method, d.url, strings.NewReader(body))
+	if err != nil {
+		return 0, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	return resp.StatusCode, resp.Body.Close()
+}
+
+func (d *testDisplay) wants(t *testing.T, method, body string, want int) {
+	t.Helper()
+
+	if status, err := d.send(t.Context(), method, body); status != want {
+		t.Errorf("%s of %d bytes: %d, %v, want %d", method, len(body), status, err, want)
+	}
+}
+
+func (d *testDisplay) counts(t *testing.T, text string, want int) {
+	t.Helper()
+
+	if n, err := d.Count(t.Context(), text); n != want || err != nil {
+		t.Errorf("%q came out %d times, %v, want %d", text, n, err, want)
 	}
 }

@@ -5,12 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"encoding/pem"
+	"encoding/xml"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,31 +18,13 @@ import (
 
 const planted = "s3cret-path-0815"
 
-// vendor is an endpoint with a secret in its address, which refuses orders that are sent in chunks.
-func vendor(t *testing.T) (address, ca string) {
-	t.Helper()
-	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		http.SetCookie(w, &http.Cookie{Name: "session", Value: "planted-cookie"})
-		if r.ContentLength < 0 {
-			w.WriteHeader(418)
-		}
-		fmt.Fprintf(w, "you asked for %s", r.URL)
-	}))
-	t.Cleanup(s.Close)
-	ca = filepath.Join(t.TempDir(), "ca.pem")
-	b := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
-	if err := os.WriteFile(ca, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return s.URL + "/hooks/" + planted + "?key=planted-query", ca
-}
-
 // TestARecordShowsAFailureAsItWasSentAndNoSecret also shows that --ca is needed and used.
 func TestARecordShowsAFailureAsItWasSentAndNoSecret(t *testing.T) {
 	address, ca := vendor(t)
 	dir := filepath.Join(t.TempDir(), "wire")
-	code, out, errs := possim(t, "", "check", "--count", "3", "--ca", ca, "--record", dir, "--json", address)
+	junit := filepath.Join(t.TempDir(), "junit.xml")
+	code, out, errs := possim(t, "", "check", "--count", "3", "--ca", ca, "--record", dir, "--json", "--junit", junit,
+		address)
 	if code != exitFailed || strings.Contains(errs, planted) {
 		t.Fatalf("ends with %d, says\n%s%s", code, out, errs)
 	}
@@ -60,6 +42,21 @@ func TestARecordShowsAFailureAsItWasSentAndNoSecret(t *testing.T) {
 	}
 	if saved, err := os.ReadFile(filepath.Join(dir, "report.json")); err != nil || string(saved) != out {
 		t.Errorf("report.json: %v, %s", err, saved)
+	}
+	b, err := os.ReadFile(junit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var suites junitSuites
+	if err := xml.Unmarshal(b, &suites); err != nil || suites.Tests != len(r.Checks) || suites.Failures != r.Failed ||
+		suites.Skipped != r.Unseen || len(suites.Suite.Cases) != len(r.Checks) || bytes.Contains(b, []byte(planted)) {
+		t.Errorf("%v in the JUnit report\n%s", err, b)
+	}
+	for i, c := range suites.Suite.Cases {
+		verdict := r.Checks[i].Verdict
+		if (c.Failure != nil) != (verdict == "fail") || (c.Skipped != nil) != (verdict == "unseen") {
+			t.Errorf("%s is %s, and in the JUnit report %+v", c.Name, verdict, c)
+		}
 	}
 	if r.Failed == 0 || r.Unseen == 0 || !r.Complete || !strings.HasPrefix(address, r.Endpoint+"/hooks/") {
 		t.Errorf("the report is %+v", r)
@@ -121,24 +118,6 @@ func TestARecordShowsAFailureAsItWasSentAndNoSecret(t *testing.T) {
 	}
 }
 
-func TestAPythonParserReadsTheJUnitReport(t *testing.T) {
-	requirePython(t)
-	address, ca := vendor(t)
-	file := filepath.Join(t.TempDir(), "junit.xml")
-	code, out, errs := possim(t, "", "check", "--count", "3", "--ca", ca, "--junit", file, address)
-	if code != exitFailed {
-		t.Fatalf("ends with %d, says\n%s%s", code, out, errs)
-	}
-	said, err := exec.Command("python3", "testdata/junit.py", file).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, said)
-	}
-	total := out[strings.LastIndex(strings.TrimSpace(out), "\n")+1:]
-	if string(said) != total {
-		t.Errorf("Python reads %q, the text says %q", said, total)
-	}
-}
-
 func TestAStoppedCheckMakesNoJUnitReport(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { interrupt() }))
@@ -150,4 +129,24 @@ func TestAStoppedCheckMakesNoJUnitReport(t *testing.T) {
 		!strings.Contains(out.String(), `"complete": false`) || !strings.Contains(errs.String(), "stopped after") {
 		t.Errorf("ends with %d, %v, says\n%s%s", code, err, &out, &errs)
 	}
+}
+
+// vendor is an endpoint with a secret in its address, which refuses orders that are sent in chunks.
+func vendor(t *testing.T) (address, ca string) {
+	t.Helper()
+	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		http.SetCookie(w, &http.Cookie{Name: "session", Value: "planted-cookie"})
+		if r.ContentLength < 0 {
+			w.WriteHeader(418)
+		}
+		fmt.Fprintf(w, "you asked for %s", r.URL)
+	}))
+	t.Cleanup(s.Close)
+	ca = filepath.Join(t.TempDir(), "ca.pem")
+	b := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
+	if err := os.WriteFile(ca, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return s.URL + "/hooks/" + planted + "?key=planted-query", ca
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -18,12 +17,240 @@ import (
 	"testing"
 )
 
-// possim runs the program until it ends.
-func possim(t *testing.T, in string, args ...string) (code int, out, errs string) {
-	t.Helper()
-	var o, e bytes.Buffer
-	code = run(t.Context(), args, strings.NewReader(in), &o, &e)
-	return code, o.String(), e.String()
+func TestServePrintsItsBaseAddressFirst(t *testing.T) {
+	base, end := serving(t, "--prefix", "/pos", "--client-id", "me", "--client-secret", "planted",
+		"--venue", "11111111-1111-4111-8111-111111111111", "--venue", strings.ToUpper(sampleVenue),
+		"--employees", "45", "--token-ttl", "90s", "--seed", "7", "--fault", "me:500:1:1")
+	if u, err := url.Parse(base); err != nil || u.Scheme != "http" || u.Port() == "0" || u.Path != "/pos" {
+		t.Fatalf("the first line is %q", base)
+	}
+	c, expires := login(t, http.DefaultClient, base+"/oauth/token", "venue_id")
+	if expires != 90 {
+		t.Errorf("the token lives for %d s", expires)
+	}
+	c.get(base+"/me", 500, nil)
+	c.get(base+"/me", 200, nil)
+	var list struct{ Count, Length int }
+	c.get(base+"/v1/labor/employees", 200, &list)
+	if list.Count != 45 || list.Length != 20 {
+		t.Errorf("employees: %+v", list)
+	}
+	if code, said := end(); code != exitOK || strings.Contains(said, "planted") || strings.Contains(said, c.token) ||
+		strings.Count(said, "call=me") != 2 {
+		t.Errorf("ends with %d after\n%s", code, said)
+	}
+}
+
+func TestServeMakesEveryChoiceThatTheContractLeaves(t *testing.T) {
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	base, _ := serving(t, "--prefix", "", "--client-id", "me", "--client-secret", "planted", "--employees", "45",
+		"--token-prefix", "/auth", "--me-prefix", "/who", "--labor-prefix", "/api", "--token-venue-param", "license",
+		"--venue-param", "site", "--cursor-at", "header:Link", "--scope", "wages", "--labor-scope", "wages",
+		"--max-limit", "7", "--tls-ca", ca)
+	transport, err := transportFor(1, ca, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer transport.CloseIdleConnections()
+	c, _ := login(t, &http.Client{Transport: transport}, base+"/auth/oauth/token", "license")
+	var me struct{ Scopes []string }
+	c.get(base+"/who/me", 200, &me)
+	c.get(base+"/me", 404, nil)
+	var page struct {
+		Length     int
+		NextCursor string
+	}
+	link := c.get(base+"/api/v1/labor/employees?limit=50", 200, &page).Get("Link")
+	if page.Length != 7 || page.NextCursor != "" || strings.Join(me.Scopes, " ") != "wages" ||
+		!strings.HasPrefix(base, "https://") {
+		t.Errorf("%s: a page of %d, with %q, scopes %v", base, page.Length, page.NextCursor, me.Scopes)
+	}
+	next, _, _ := strings.Cut(strings.TrimPrefix(link, "<"), ">")
+	c.get(base+next, 200, &page)
+	c.get(base+"/api/v1/labor/payrollperiods?site="+sampleVenue, 200, nil)
+	c.get(base+"/api/v1/labor/payrollperiods?venueId="+sampleVenue, 400, nil)
+
+	base, _ = serving(t, "--client-id", "me", "--client-secret", "planted", "--cursor-at", "page.after.cursor",
+		"--labor-scope", "wages", "--scope", "wages", "--scope", "menu:read")
+	c, _ = login(t, http.DefaultClient, base+"/oauth/token", "venue_id")
+	var list struct {
+		Page struct{ After struct{ Cursor string } }
+	}
+	if c.get(base+"/v1/labor/employees", 200, &list); list.Page.After.Cursor == "" {
+		t.Error("no cursor in page.after.cursor")
+	}
+	base, _ = serving(t, "--client-id", "me", "--client-secret", "planted", "--scope", "menu:read")
+	c, _ = login(t, http.DefaultClient, base+"/oauth/token", "venue_id")
+	c.get(base+"/v1/labor/employees", 403, nil)
+}
+
+func TestAUsageErrorNamesTheValidValues(t *testing.T) {
+	for line, want := range map[string]string{
+		"serve --fault employees:200":            "use 400 to 599",
+		"serve --venue harbour":                  `"harbour" is not a UUID`,
+		"serve --employees -1":                   "use 0 to 1000000",
+		"serve --employees 1000000000":           "use 0 to 1000000",
+		"serve --prefix /a/../b":                 "is not a plain path",
+		"serve --prefix /a?b":                    "is not a plain path",
+		"serve --labor-prefix /../x":             "--labor-prefix",
+		"serve --venue-param a=b":                "is not a name",
+		"serve --cursor-at header:":              "is not a place",
+		"serve --max-limit 0":                    "use 1 or more",
+		"send --employees 1000000000 http://k/":  "use 0 to 1000000",
+		"serve --token-ttl 0s":                   "use 1s or more",
+		"serve --token-ttl 15":                   "missing unit",
+		"serve --client-secret=":                 "cannot be empty",
+		"serve now":                              "unknown command",
+		"send":                                   "give the URL",
+		"send kitchen":                           "is not the URL of a webhook",
+		"send ftp://kitchen/":                    "is not the URL of a webhook",
+		"send --venue x http://k/":               "is not a UUID",
+		"send --count -1 http://k/":              "--count",
+		"send --rate NaN http://k/":              "--rate",
+		"send --concurrency 0 http://k/":         "use 1 to 10000",
+		"send --duplicates 2 http://k/":          "use 0 to 1",
+		"send --retries 4 http://k/":             "use 0 to 3",
+		"send --ca README.md http://k/":          "has no certificate",
+		"check http://k/ http://l/":              "give the URL of one webhook",
+		"check --count 0 http://k/":              "use 1 or more",
+		"check --venue harbour-grill http://k/x": "is not a UUID",
+		"check --quiet 0s http://k/":             "use more than 0s",
+
+		"":                                   "name a command",
+		"toaster":                            "unknown command",
+		"printer --profile typewriter":       "generic-80mm",
+		"printer --condition on_fire":        "cover_open",
+		"printer --clone shy":                "wrong_id",
+		"printer --buffer -1":                "0 or more",
+		"printer now":                        "unknown command",
+		"replay -":                           "give a file and the URL",
+		"replay - k":                         "not the URL",
+		"replay --speed 0 - http://k/":       "use above 0",
+		"replay --concurrency 0 - http://k/": "use 1 to 10000",
+		"replay --retries 9 - http://k/":     "use 0 to 3",
+
+		"check --listen-printer :0 --profile typewriter http://k/":   "generic-80mm",
+		"check --listen-printer :0 --count-command false http://k/x": "use only one of",
+	} {
+		if code, out, errs := possim(t, "", strings.Fields(line)...); code != exitUsage || out != "" ||
+			!strings.Contains(errs, want) {
+			t.Errorf("%s: ends with %d, says %s%s", line, code, out, errs)
+		}
+	}
+	if code, _, errs := possim(t, "", "printer", "--listen", "nowhere:x"); code != exitFailed {
+		t.Errorf("an invalid address: ends with %d, says %s", code, errs)
+	}
+}
+
+func TestSendExitsWithZeroOnlyIfAllOrdersWereAccepted(t *testing.T) {
+	to, came := webhook(t, 200)
+	code, out, errs := possim(t, "", "send", "--count", "5", "--duplicates", "1", "--venue", sampleVenue, to)
+	if n := len(came()); code != exitOK || errs != "" || strings.Count(out, "state=SENT") != 10 || n != 10 {
+		t.Errorf("ends with %d after %d posts, says\n%s%s", code, n, out, errs)
+	}
+	for _, word := range []string{"10 jobs in", "duplicates 5", "p50", "p99", "over 5s: 0"} {
+		if !strings.Contains(out, word) {
+			t.Errorf("the summary lacks %s:\n%s", word, out)
+		}
+	}
+
+	for status, words := range map[int][]string{
+		400: {"state=ABORTED", "configuration error"},
+		403: {"state=ABORTED", "alert to the venue admin"},
+		503: {"state=FAILED", "retries 0,"},
+	} {
+		to, _ := webhook(t, status)
+		code, out, errs := possim(t, "", "send", "--count", "1", "--retries", "0", to)
+		if code != exitFailed || !strings.Contains(out, words[0]) || !strings.Contains(out, words[1]) ||
+			!strings.Contains(errs, "not all jobs were accepted") {
+			t.Errorf("%d: ends with %d, says\n%s%s", status, code, out, errs)
+		}
+	}
+}
+
+func TestAFileIsSentAsItIs(t *testing.T) {
+	to, came := webhook(t, 202)
+	file := filepath.Join(t.TempDir(), "body.json")
+	const body = `{"records": [{"id":"a", "items":[]}]}`
+	if err := os.WriteFile(file, []byte(body), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errs := possim(t, "", "send", "--file", file, to)
+	if got := came(); code != exitOK || !strings.Contains(out, "state=CONSUMED id=a") || len(got) != 1 ||
+		!strings.HasSuffix(got[0], " "+body) {
+		t.Errorf("ends with %d, sends %q, says\n%s%s", code, got, out, errs)
+	}
+
+	code, out, errs = possim(t, "no JSON at all", "send", "--file", "-", "--count", "2", to)
+	if got := came(); code != exitOK || len(got) != 2 || !strings.HasSuffix(got[1], " no JSON at all") {
+		t.Errorf("ends with %d, sends %q, says\n%s%s", code, got, out, errs)
+	}
+
+	if err := os.Truncate(file, maxFile+1); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{file: "has more than 67108864 bytes", file + "x": "--file: "} {
+		if code, _, errs := possim(t, "", "send", "--file", name, to); code != exitFailed ||
+			!strings.Contains(errs, want) || came() != nil {
+			t.Errorf("%s: ends with %d, says %s", name, code, errs)
+		}
+	}
+}
+
+func TestAnInterruptedSendPrintsItsSummary(t *testing.T) {
+	for name, c := range map[string]struct {
+		status, ended int
+		out, errs     string
+	}{
+		"all were accepted": {200, exitOK, " SENT", ""},
+		"none ever was":     {503, exitFailed, "0 jobs in ", "stopped before any order was accepted"},
+	} {
+		ctx, interrupt := context.WithCancel(t.Context())
+		var posts atomic.Int64
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(c.status)
+			if posts.Add(1) == 3 || c.status != 200 {
+				interrupt()
+			}
+		}))
+		var out, errs strings.Builder
+		code := run(ctx, []string{"send", "--count", "0", s.URL}, strings.NewReader(""), &out, &errs)
+		s.Close()
+		if code != c.ended || !strings.Contains(out.String(), c.out) || !strings.Contains(out.String(), "\nretries ") ||
+			!strings.Contains(errs.String(), c.errs) {
+			t.Errorf("%s: ends with %d, says\n%s%s", name, code, &out, &errs)
+		}
+	}
+}
+
+func TestAnEndpointThatAcceptsEverythingFailsTheCheck(t *testing.T) {
+	to, _ := webhook(t, 200)
+	code, out, errs := possim(t, "", "check", "--count", "10", to)
+	if code != exitFailed ||
+		!strings.Contains(out, "FAIL    6.2  x-svc-venueid of an unknown venue\n        want 403; got 200\n") ||
+		!strings.Contains(errs, "does not meet the contract") {
+		t.Errorf("ends with %d, says\n%s%s", code, out, errs)
+	}
+}
+
+func TestTheCommandsInTheREADMEExist(t *testing.T) {
+	// A line that begins with ./possim is a command to type; with --help its flags are read and nothing runs.
+	b, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := regexp.MustCompile(`(?m)^    \./possim (.+)$`).FindAllStringSubmatch(string(b), -1)
+	if len(lines) < 5 {
+		t.Errorf("only %d commands", len(lines))
+	}
+	for _, m := range lines {
+		line, _, _ := strings.Cut(m[1], " #")
+		args := strings.Fields(line)
+		code, out, errs := possim(t, "", append(args, "--help")...)
+		if code != exitOK || !strings.Contains(out, "possim "+args[0]) {
+			t.Errorf("%s: ends with %d, says\n%s%s", line, code, out, errs)
+		}
+	}
 }
 
 // serving runs possim serve until the test ends. It returns its base address, and a function that ends
@@ -93,73 +320,6 @@ func (c *caller) get(address string, status int, into any) http.Header {
 	return resp.Header
 }
 
-func TestServePrintsItsBaseAddressFirst(t *testing.T) {
-	base, end := serving(t, "--prefix", "/pos", "--client-id", "me", "--client-secret", "planted",
-		"--venue", "11111111-1111-4111-8111-111111111111", "--venue", strings.ToUpper(sampleVenue),
-		"--employees", "45", "--token-ttl", "90s", "--seed", "7", "--fault", "me:500:1:1")
-	if u, err := url.Parse(base); err != nil || u.Scheme != "http" || u.Port() == "0" || u.Path != "/pos" {
-		t.Fatalf("the first line is %q", base)
-	}
-	c, expires := login(t, http.DefaultClient, base+"/oauth/token", "venue_id")
-	if expires != 90 {
-		t.Errorf("the token lives for %d s", expires)
-	}
-	c.get(base+"/me", 500, nil)
-	c.get(base+"/me", 200, nil)
-	var list struct{ Count, Length int }
-	c.get(base+"/v1/labor/employees", 200, &list)
-	if list.Count != 45 || list.Length != 20 {
-		t.Errorf("employees: %+v", list)
-	}
-	if code, said := end(); code != exitOK || strings.Contains(said, "planted") || strings.Contains(said, c.token) ||
-		strings.Count(said, "call=me") != 2 {
-		t.Errorf("ends with %d after\n%s", code, said)
-	}
-}
-
-func TestServeMakesEveryChoiceThatTheContractLeaves(t *testing.T) {
-	ca := filepath.Join(t.TempDir(), "ca.pem")
-	base, _ := serving(t, "--prefix", "", "--client-id", "me", "--client-secret", "planted", "--employees", "45",
-		"--token-prefix", "/auth", "--me-prefix", "/who", "--labor-prefix", "/api", "--token-venue-param", "license",
-		"--venue-param", "site", "--cursor-at", "header:Link", "--scope", "wages", "--labor-scope", "wages",
-		"--max-limit", "7", "--tls-ca", ca)
-	transport, err := transportFor(1, ca, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer transport.CloseIdleConnections()
-	c, _ := login(t, &http.Client{Transport: transport}, base+"/auth/oauth/token", "license")
-	var me struct{ Scopes []string }
-	c.get(base+"/who/me", 200, &me)
-	c.get(base+"/me", 404, nil)
-	var page struct {
-		Length     int
-		NextCursor string
-	}
-	link := c.get(base+"/api/v1/labor/employees?limit=50", 200, &page).Get("Link")
-	if page.Length != 7 || page.NextCursor != "" || strings.Join(me.Scopes, " ") != "wages" ||
-		!strings.HasPrefix(base, "https://") {
-		t.Errorf("%s: a page of %d, with %q, scopes %v", base, page.Length, page.NextCursor, me.Scopes)
-	}
-	next, _, _ := strings.Cut(strings.TrimPrefix(link, "<"), ">")
-	c.get(base+next, 200, &page)
-	c.get(base+"/api/v1/labor/payrollperiods?site="+sampleVenue, 200, nil)
-	c.get(base+"/api/v1/labor/payrollperiods?venueId="+sampleVenue, 400, nil)
-
-	base, _ = serving(t, "--client-id", "me", "--client-secret", "planted", "--cursor-at", "page.after.cursor",
-		"--labor-scope", "wages", "--scope", "wages", "--scope", "menu:read")
-	c, _ = login(t, http.DefaultClient, base+"/oauth/token", "venue_id")
-	var list struct {
-		Page struct{ After struct{ Cursor string } }
-	}
-	if c.get(base+"/v1/labor/employees", 200, &list); list.Page.After.Cursor == "" {
-		t.Error("no cursor in page.after.cursor")
-	}
-	base, _ = serving(t, "--client-id", "me", "--client-secret", "planted", "--scope", "menu:read")
-	c, _ = login(t, http.DefaultClient, base+"/oauth/token", "venue_id")
-	c.get(base+"/v1/labor/employees", 403, nil)
-}
-
 func answer(t *testing.T, resp *http.Response, status int, into any) {
 	t.Helper()
 	defer resp.Body.Close()
@@ -170,182 +330,6 @@ func answer(t *testing.T, resp *http.Response, status int, into any) {
 	if into != nil {
 		if err := json.Unmarshal(b, into); err != nil {
 			t.Fatal(err)
-		}
-	}
-}
-
-func TestAUsageErrorOfTheServiceNamesTheValidValues(t *testing.T) {
-	for line, want := range map[string]string{
-		"serve --fault employees:200":            "use 400 to 599",
-		"serve --venue harbour":                  `"harbour" is not a UUID`,
-		"serve --employees -1":                   "use 0 to 1000000",
-		"serve --employees 1000000000":           "use 0 to 1000000",
-		"serve --prefix /a/../b":                 "is not a plain path",
-		"serve --prefix /a?b":                    "is not a plain path",
-		"serve --labor-prefix /../x":             "--labor-prefix",
-		"serve --venue-param a=b":                "is not a name",
-		"serve --cursor-at header:":              "is not a place",
-		"serve --max-limit 0":                    "use 1 or more",
-		"send --employees 1000000000 http://k/":  "use 0 to 1000000",
-		"serve --token-ttl 0s":                   "use 1s or more",
-		"serve --token-ttl 15":                   "missing unit",
-		"serve --client-secret=":                 "cannot be empty",
-		"serve now":                              "unknown command",
-		"send":                                   "give the URL",
-		"send kitchen":                           "is not the URL of a webhook",
-		"send ftp://kitchen/":                    "is not the URL of a webhook",
-		"send --venue x http://k/":               "is not a UUID",
-		"send --count -1 http://k/":              "--count",
-		"send --rate NaN http://k/":              "--rate",
-		"send --concurrency 0 http://k/":         "use 1 to 10000",
-		"send --duplicates 2 http://k/":          "use 0 to 1",
-		"send --retries 4 http://k/":             "use 0 to 3",
-		"send --ca /dev/null http://k/":          "has no certificate",
-		"check http://k/ http://l/":              "give the URL of one webhook",
-		"check --count 0 http://k/":              "use 1 or more",
-		"check --venue harbour-grill http://k/x": "is not a UUID",
-		"check --quiet 0s http://k/":             "use more than 0s",
-
-		"check --listen-printer :0 --profile typewriter http://k/":   "generic-80mm",
-		"check --listen-printer :0 --count-command false http://k/x": "use only one of",
-	} {
-		if code, out, errs := possim(t, "", strings.Fields(line)...); code != exitUsage || out != "" ||
-			!strings.Contains(errs, want) {
-			t.Errorf("%s: ends with %d, says %s%s", line, code, out, errs)
-		}
-	}
-}
-
-func TestAnOrderIsSentAgainAsOftenAsTheFlagSays(t *testing.T) {
-	for retries, want := range map[string]string{"0": "retries 0,", "1": "retries 1,"} {
-		code, out, _ := possim(t, "", "send", "--count", "1", "--retries", retries, answering(t, 503))
-		if code != exitFailed || !strings.Contains(out, want) {
-			t.Errorf("%s: ends with %d, says\n%s", retries, code, out)
-		}
-	}
-}
-
-func TestAFileThatIsTooLargeIsNotSent(t *testing.T) {
-	if code, _, errs := possim(t, "", "send", "--file", "/dev/zero", "http://127.0.0.1:1/"); code != exitFailed ||
-		!strings.Contains(errs, "/dev/zero has more than 67108864 bytes") {
-		t.Errorf("ends with %d, says %s", code, errs)
-	}
-}
-
-func TestSendExitsWithZeroOnlyIfAllOrdersWereAccepted(t *testing.T) {
-	var bodies []string
-	status := 200
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		b, err := io.ReadAll(r.Body)
-		if err != nil {
-			t.Error(err)
-		}
-		bodies = append(bodies, string(b))
-		w.WriteHeader(status)
-	}))
-	defer s.Close()
-	code, out, errs := possim(t, "", "send", "--count", "5", "--duplicates", "1", "--venue", sampleVenue, s.URL)
-	if code != exitOK || errs != "" || strings.Count(out, "state=SENT") != 10 || !strings.Contains(out, "10 jobs in") ||
-		!strings.Contains(out, "duplicates 5") ||
-		len(bodies) != 10 {
-		t.Errorf("ends with %d after %d posts, says\n%s%s", code, len(bodies), out, errs)
-	}
-	for _, word := range []string{"p50", "p99", "over 5s: 0"} {
-		if !strings.Contains(out, word) {
-			t.Errorf("the summary lacks %s:\n%s", word, out)
-		}
-	}
-	for code, word := range map[int]string{400: "configuration error", 403: "alert to the venue admin"} {
-		if ended, out, errs := possim(t, "", "send", "--count", "1", answering(t, code)); ended != exitFailed ||
-			!strings.Contains(out, "state=ABORTED") ||
-			!strings.Contains(out, word) ||
-			!strings.Contains(errs, "not all jobs were accepted") {
-			t.Errorf("%d: ends with %d, says\n%s%s", code, ended, out, errs)
-		}
-	}
-	status, bodies = 202, nil
-	file := filepath.Join(t.TempDir(), "body.json")
-	const body = `{"records": [{"id":"a", "items":[]}]}`
-	if err := os.WriteFile(file, []byte(body), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if code, out, _ := possim(t, "", "send", "--file", file, s.URL); code != exitOK ||
-		!strings.Contains(out, "state=CONSUMED id=a") ||
-		len(bodies) != 1 ||
-		bodies[0] != body {
-		t.Errorf("ends with %d, sends %q, says\n%s", code, bodies, out)
-	}
-	if code, out, _ := possim(t, "no JSON at all", "send", "--file", "-", "--count", "2", s.URL); code != exitOK ||
-		len(bodies) != 3 ||
-		bodies[2] != "no JSON at all" {
-		t.Errorf("ends with %d, sends %q, says\n%s", code, bodies, out)
-	}
-	if code, _, errs := possim(t, "", "send", "--file", file+"x", s.URL); code != exitFailed ||
-		!strings.Contains(errs, "--file: ") {
-		t.Errorf("without the file it ends with %d, says %s", code, errs)
-	}
-}
-
-func TestAnInterruptedSendPrintsItsSummary(t *testing.T) {
-	for name, c := range map[string]struct {
-		status, ended int
-		out, errs     string
-	}{
-		"all were accepted": {200, exitOK, " SENT", ""},
-		"none ever was":     {503, exitFailed, "0 jobs in ", "stopped before any order was accepted"},
-	} {
-		ctx, interrupt := context.WithCancel(t.Context())
-		var posts atomic.Int64
-		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(c.status)
-			if posts.Add(1) == 3 || c.status != 200 {
-				interrupt()
-			}
-		}))
-		var out, errs strings.Builder
-		code := run(ctx, []string{"send", "--count", "0", s.URL}, strings.NewReader(""), &out, &errs)
-		s.Close()
-		if code != c.ended || !strings.Contains(out.String(), c.out) || !strings.Contains(out.String(), "\nretries ") ||
-			!strings.Contains(errs.String(), c.errs) {
-			t.Errorf("%s: ends with %d, says\n%s%s", name, code, &out, &errs)
-		}
-	}
-}
-
-// answering is an endpoint that always answers with one status.
-func answering(t *testing.T, status int) string {
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
-	t.Cleanup(s.Close)
-	return s.URL
-}
-
-func TestAnEndpointThatAcceptsEverythingFailsTheCheck(t *testing.T) {
-	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	defer s.Close()
-	code, out, errs := possim(t, "", "check", "--count", "10", s.URL)
-	if code != exitFailed ||
-		!strings.Contains(out, "FAIL    6.2  x-svc-venueid of an unknown venue\n        want 403; got 200\n") ||
-		!strings.Contains(errs, "does not meet the contract") {
-		t.Errorf("ends with %d, says\n%s%s", code, out, errs)
-	}
-}
-
-// A line that begins with ./possim is a command to type; with --help its flags are read and nothing runs.
-func TestTheCommandsInTheREADMEExist(t *testing.T) {
-	b, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := regexp.MustCompile(`(?m)^    \./possim (.+)$`).FindAllStringSubmatch(string(b), -1)
-	if len(lines) < 5 {
-		t.Errorf("only %d commands", len(lines))
-	}
-	for _, m := range lines {
-		line, _, _ := strings.Cut(m[1], " #")
-		args := strings.Fields(line)
-		code, out, errs := possim(t, "", append(args, "--help")...)
-		if code != exitOK || !strings.Contains(out, "possim "+args[0]) {
-			t.Errorf("%s: ends with %d, says\n%s%s", line, code, out, errs)
 		}
 	}
 }

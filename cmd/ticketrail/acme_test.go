@@ -15,146 +15,24 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
-	"ticketrail/printer/virtual"
+	"ticketrail/deploy/slow"
 )
 
-const pebbleVersion = "v2.10.1"
-
-// A pebble is Let's Encrypt's ACME server for tests, with a name server for which every name is this machine.
-type pebble struct {
-	*frontProxy        // the ACME server
-	control     string // address of its second server
-	names       *frontProxy
-	programs    string // the folder of both
-	client      *http.Client
-}
-
-// newPebble builds the programs and does not start them. box is where the ACME server connects instead of port 443.
-func newPebble(t *testing.T, box string) *pebble {
-	t.Helper()
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &pebble{frontProxy: &frontProxy{t: t, dir: t.TempDir(), address: freeAddr(t)},
-		control: freeAddr(t), names: &frontProxy{t: t, dir: t.TempDir(), address: freeAddr(t)},
-		programs: filepath.Join(cache, "ticketrail", "pebble-"+pebbleVersion)}
-	if _, err := os.Stat(filepath.Join(s.programs, "pebble")); err != nil {
-		const module = "github.com/letsencrypt/pebble/v2/cmd/"
-		c := exec.Command("go", "install", module+"pebble-challtestsrv@"+pebbleVersion, module+"pebble@"+pebbleVersion)
-		c.Env = append(os.Environ(), "GOBIN="+s.programs)
-		if out, err := c.CombinedOutput(); err != nil {
-			if os.Getenv("TICKETRAIL_TEST_ALL") != "" {
-				t.Fatalf("build pebble: %v\n%s", err, out)
-			}
-			t.Skipf("build pebble: %v\n%s", err, out)
-		}
-	}
-	_, port, err := net.SplitHostPort(box)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, key := s.certificate()
-	s.write("pebble.json", fmt.Sprintf(`{"pebble": { "listenAddress": %q, "managementListenAddress": %q,
-		"certificate": %q, "privateKey": %q, "httpPort": 1, "tlsPort": %s, "retryAfter": {"authz": 1, "order": 1} } }`,
-		s.address, s.control, cert, key, port))
-	s.client = &http.Client{Timeout: testTimeout,
-		Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
-	return s
-}
-
-// start starts both, and returns the authority of the certificates.
-func (s *pebble) start() *x509.CertPool {
-	s.t.Helper()
-	s.t.Setenv("PEBBLE_VA_NOSLEEP", "1")
-	manage := freeAddr(s.t)
-	s.names.run(filepath.Join(s.programs, "pebble-challtestsrv"), "-dnsserver", s.names.address, "-management", manage,
-		"-http01=", "-https01=", "-tlsalpn01=", "-doh=", "-defaultIPv6=")
-	s.frontProxy.run(filepath.Join(s.programs, "pebble"), "-config", filepath.Join(s.dir, "pebble.json"),
-		"-dnsserver", s.names.address)
-	err := eventually(func() error {
-		_, err := s.get("POST", "http://"+manage+"/set-servfail", `{"host": "lost.example.com"}`)
-		return err
-	})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	var root string
-	err = eventually(func() (err error) {
-		root, err = s.get("GET", "https://"+s.control+"/roots/0", "")
-		return err
-	})
-	pool := x509.NewCertPool()
-	if err != nil || !pool.AppendCertsFromPEM([]byte(root)) {
-		s.t.Fatal(err, root)
-	}
-	return pool
-}
-
-func (s *pebble) get(method, url, body string) (string, error) {
-	req, err := http.NewRequest(method, url, strings.NewReader(body))
-	if err != nil {
-		return "", err
-	}
-	resp, err := s.client.Do(req)
-	if err != nil {
-		return "", err
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err == nil && resp.StatusCode != http.StatusOK {
-		err = errors.New(resp.Status)
-	}
-	return string(b), err
-}
-
-// wantOrders checks how many certificates were ordered so far.
-func (s *pebble) wantOrders(want int, after string) {
-	s.t.Helper()
-	if got := strings.Count(s.logs(), "Added order"); got != want {
-		s.t.Errorf("after %s the ACME server has seen %d orders, want %d", after, got, want)
-	}
-}
-
-// wantSaid waits until status or doctor says all of it.
-func (k *daemonProcess) wantSaid(command string, want ...string) {
-	k.t.Helper()
-	err := eventually(func() error {
-		out, _ := exec.Command("ticketrail", command, "--config", k.conf).Output() // 1: something is wrong
-		said := strings.Join(strings.Fields(string(out)), " ")
-		for _, w := range want {
-			if !strings.Contains(said, w) {
-				return fmt.Errorf("%s does not say %q:\n%s", command, w, out)
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		k.t.Fatal(err)
-	}
-}
-
 func TestTheCertificateComesFromAnACMEServer(t *testing.T) {
-	k := newDaemonWith(t, "", "", func(string) virtual.Options {
-		return virtual.Options{Can: virtual.Everything}
-	}, "grill")
-	address := strings.TrimSuffix(strings.TrimPrefix(k.url, "http://"), "/webhooks/print")
-	s, metrics := newPebble(t, address), freeAddr(t)
+	slow.Test(t, "go")
+	k, s, metrics := newDaemon(t, "", "grill"), newPebble(t), freeAddr(t)
 	b, err := os.ReadFile(k.conf)
 	if err != nil {
 		t.Fatal(err)
 	}
 	useName := func(name string) {
-		conf := strings.NewReplacer("receiver: {", fmt.Sprintf(
+		text := strings.NewReplacer("receiver: {", fmt.Sprintf(
 			"receiver: { tls: { acme: { name: %s, directory: \"https://%s/dir\", ca_file: %q } },",
 			name, s.address, filepath.Join(s.dir, "cert.pem")),
 			`metrics: { listen: "" }`, fmt.Sprintf("metrics: { listen: %q }", metrics)).Replace(string(b))
-		if err := os.WriteFile(k.conf, []byte(conf), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeFiles(t, map[string]string{k.conf: text})
 	}
 
 	// Without the ACME server everything else works.
@@ -163,10 +41,6 @@ func TestTheCertificateComesFromAnACMEServer(t *testing.T) {
 	k.wantSaid("status", "FAIL certificate", "there is none yet for kitchen.example.com",
 		"https://"+s.address+"/dir cannot be reached", "connection refused",
 		"port 443 of kitchen.example.com must lead to this box")
-	test := exec.Command("ticketrail", "printers", "test", "grill", "--config", k.conf)
-	if out, err := test.CombinedOutput(); err != nil {
-		t.Errorf("a test ticket: %v\n%s", err, out)
-	}
 	if err := eventually(func() error { // the status has it a moment earlier
 		if n := strings.Count(k.log.String(), "no certificate from the ACME server"); n != 1 {
 			return fmt.Errorf("logged %d times, want once:\n%s", n, k.log)
@@ -177,7 +51,8 @@ func TestTheCertificateComesFromAnACMEServer(t *testing.T) {
 	}
 	k.stop()
 
-	root := s.start()
+	address := strings.TrimSuffix(strings.TrimPrefix(k.url, "http://"), "/webhooks/print")
+	root := s.start(address)
 	k.start()
 	k.client.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: root},
 		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
@@ -186,7 +61,7 @@ func TestTheCertificateComesFromAnACMEServer(t *testing.T) {
 	k.url = "https://kitchen.example.com/webhooks/print"
 	post := func(number string) {
 		t.Helper()
-		o := k.newOrder(number, "grill")
+		o := newOrder(number, "grill")
 		err := eventually(func() error {
 			if a := k.post(o, 0); a.status != http.StatusOK {
 				return fmt.Errorf("order %s is answered %+v", number, a)
@@ -262,27 +137,106 @@ func TestTheCertificateComesFromAnACMEServer(t *testing.T) {
 	}
 	s.wantOrders(1, "other names and a restart")
 
-	// A new name gets its own certificate, or the reason why not; the old one waits in its file.
+	// A new name gets its own certificate, or the reason why not.
 	useName("lost.example.com")
-	k.cmd.Process.Signal(syscall.SIGHUP)
-	err = eventually(func() error {
-		if !strings.Contains(k.log.String(), "only after systemctl restart ticketrail\" keys=receiver.tls.acme.name") {
-			return errors.New("the reload does not say that it needs a restart")
-		}
-		return nil
-	})
-	if err != nil {
-		t.Error(err)
-	}
-	k.wantSaid("status", "webhook: valid until ")
 	k.stop()
 	k.start()
 	k.wantSaid("status", "there is none yet for lost.example.com", "Could not resolve")
-	k.wantSaid("doctor", "there is none yet for lost.example.com", "Could not resolve")
-	s.wantOrders(2, "a name that nobody knows")
-	useName("kitchen.example.com")
-	k.stop()
-	k.start()
-	post("A3")
-	s.wantOrders(2, "going back")
+}
+
+const pebbleVersion = "v2.10.1"
+
+// A pebble is Let's Encrypt's ACME server for tests, with a name server for which every name is this machine.
+type pebble struct {
+	*frontProxy        // the ACME server
+	control     string // address of its second server
+	names       *frontProxy
+	programs    string // the folder of both
+	client      *http.Client
+}
+
+// newPebble builds the programs and does not start them.
+func newPebble(t *testing.T) *pebble {
+	t.Helper()
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &pebble{frontProxy: &frontProxy{t: t, dir: t.TempDir(), address: freeAddr(t)},
+		control: freeAddr(t), names: &frontProxy{t: t, dir: t.TempDir(), address: freeAddr(t)},
+		programs: filepath.Join(cache, "ticketrail", "pebble-"+pebbleVersion)}
+	if _, err := os.Stat(filepath.Join(s.programs, "pebble")); err != nil {
+		const module = "github.com/letsencrypt/pebble/v2/cmd/"
+		c := exec.Command("go", "install", module+"pebble-challtestsrv@"+pebbleVersion, module+"pebble@"+pebbleVersion)
+		c.Env = append(os.Environ(), "GOBIN="+s.programs)
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("build pebble: %v\n%s", err, out)
+		}
+	}
+	s.certificate()
+	s.client = &http.Client{Timeout: testTimeout,
+		Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	return s
+}
+
+// start starts both, and returns the authority of the certificates. box is where the ACME server connects instead of
+// port 443.
+func (s *pebble) start(box string) *x509.CertPool {
+	s.t.Helper()
+	_, port, err := net.SplitHostPort(box)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	cert, key := filepath.Join(s.dir, "cert.pem"), filepath.Join(s.dir, "key.pem")
+	s.write("pebble.json", fmt.Sprintf(`{"pebble": { "listenAddress": %q, "managementListenAddress": %q,
+		"certificate": %q, "privateKey": %q, "httpPort": 1, "tlsPort": %s, "retryAfter": {"authz": 1, "order": 1} } }`,
+		s.address, s.control, cert, key, port))
+	s.t.Setenv("PEBBLE_VA_NOSLEEP", "1")
+	manage := freeAddr(s.t)
+	s.names.run(filepath.Join(s.programs, "pebble-challtestsrv"), "-dnsserver", s.names.address, "-management", manage,
+		"-http01=", "-https01=", "-tlsalpn01=", "-doh=", "-defaultIPv6=")
+	s.frontProxy.run(filepath.Join(s.programs, "pebble"), "-config", filepath.Join(s.dir, "pebble.json"),
+		"-dnsserver", s.names.address)
+	err = eventually(func() error {
+		_, err := s.get("POST", "http://"+manage+"/set-servfail", `{"host": "lost.example.com"}`)
+		return err
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var root string
+	err = eventually(func() (err error) {
+		root, err = s.get("GET", "https://"+s.control+"/roots/0", "")
+		return err
+	})
+	pool := x509.NewCertPool()
+	if err != nil || !pool.AppendCertsFromPEM([]byte(root)) {
+		s.t.Fatal(err, root)
+	}
+	return pool
+}
+
+func (s *pebble) get(method, url, body string) (string, error) {
+	req, err := http.NewRequest(method, url, strings.NewReader(body))
+	if err != nil {
+		return "", err
+	}
+	resp, err := s.client.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = errors.New(resp.Status)
+	}
+	return string(b), err
+}
+
+// wantOrders checks how many certificates were ordered so far.
+func (s *pebble) wantOrders(want int, after string) {
+	s.t.Helper()
+	if got := strings.Count(s.logs(), "Added order"); got != want {
+		s.t.Errorf("after %s the ACME server has seen %d orders, want %d", after, got, want)
+	}
 }

@@ -1,59 +1,23 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 
 	"ticketrail/cmd/internal/doctor"
-	"ticketrail/printer/virtual"
 )
 
-// runInit runs init in a folder of its own, where it writes kitchen.yaml.
-func runInit(t *testing.T, dir, answers string, args ...string) (code int, out, errs string) {
-	t.Helper()
-	var o, e strings.Builder
-	c := &cli{in: strings.NewReader(answers), out: &o, err: &e}
-	code = c.run(t.Context(), append([]string{"init", "--config", filepath.Join(dir, "kitchen.yaml")}, args...))
-	return code, o.String(), e.String()
-}
-
-// virtualPrinter is the address of a printer without paper that listens until the test ends.
-func virtualPrinter(t *testing.T) (*virtual.Printer, string) {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := virtual.New(virtual.Options{Can: virtual.Everything})
-	ctx, cancel := context.WithCancel(context.Background())
-	var serving sync.WaitGroup
-	serving.Go(func() { _ = p.Serve(ctx, l) })
-	t.Cleanup(func() { cancel(); serving.Wait() })
-	return p, "tcp://" + l.Addr().String()
-}
-
 func TestInitWithAllFlagsAsksNothingAndTheFirstOrderPrints(t *testing.T) {
-	dir, err := os.MkdirTemp("", "tr") // short: a unix socket's path has 107 bytes
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	k := newDaemon(t, "", "unused")
 	paper, address := virtualPrinter(t)
 	second, address2 := virtualPrinter(t)
-	listen := freeAddr(t)
-	t.Setenv("TICKETRAIL_RECEIVER_LISTEN", listen) // other tests have the usual ports
+	t.Setenv("TICKETRAIL_RECEIVER_LISTEN", "127.0.0.1:0") // others may have the usual ports
 	t.Setenv("TICKETRAIL_METRICS_LISTEN", "127.0.0.1:0")
-	code, out, errs := runInit(t, dir, "", "--venue", `Zoë's "Grill"`, "--venue-id", venueID,
+	code, out, errs := runInit(t, k.dir, "", "--venue", `Zoë's "Grill"`, "--venue-id", venueID,
 		"--timezone", "Europe/Paris", "--printer", "grill="+address, "--printer", "bar="+address2,
 		"--reach", "proxy", "--host", "kitchen.example.com")
 	if code != 0 || errs != "" {
@@ -67,55 +31,29 @@ func TestInitWithAllFlagsAsksNothingAndTheFirstOrderPrints(t *testing.T) {
 	}); err != nil {
 		t.Error(err)
 	}
-	said := regexp.MustCompile(`https://kitchen\.example\.com(/webhooks/print/[\w-]{32})\n`).FindStringSubmatch(out)
+	said := regexp.MustCompile(`https://kitchen\.example\.com/webhooks/print(/[\w-]{32})\n`).FindStringSubmatch(out)
 	if said == nil {
 		t.Fatalf("no address for the service in\n%s", out)
 	}
 	for name, mode := range map[string]os.FileMode{"kitchen.yaml": 0o600, "secrets/webhook": 0o600, "secrets": 0o700} {
-		if i, err := os.Stat(filepath.Join(dir, name)); err != nil || i.Mode().Perm() != mode {
+		if i, err := os.Stat(filepath.Join(k.dir, name)); err != nil || i.Mode().Perm() != mode {
 			t.Errorf("%s: %v, %v", name, i, err)
 		}
 	}
-	conf := filepath.Join(dir, "kitchen.yaml")
-	check := exec.Command("ticketrail", "check", "--config", conf)
-	if text, err := check.CombinedOutput(); err != nil || strings.Contains(string(text), "warning") {
-		t.Errorf("check: %v\n%s", err, text)
+	k.conf = filepath.Join(k.dir, "kitchen.yaml")
+	code, out, errs = runCommand(t, "check", "--config", k.conf)
+	if code != exitOK || strings.Contains(errs, "warning") {
+		t.Errorf("check ends with %d\n%s%s", code, out, errs)
 	}
-	serve := exec.Command("ticketrail", "serve", "--config", conf)
-	serve.Stderr = t.Output()
-	if err := serve.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = serve.Process.Signal(os.Interrupt); _ = serve.Wait() })
-	err = eventually(func() error {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+listen+said[1], strings.NewReader(
-			`{"records":[{"id":"b1f6e9d2-3c4a-4f7e-9a51-0d2c8e7f1a18","items":[{"name":"Burger"}]}]}`))
-		if err != nil {
-			return err
-		}
-		r.Header.Set("x-svc-venueid", venueID)
-		r.Header.Set("x-svc-device-id", "test")
-		r.Header.Set("Content-Type", "application/json")
-		a, err := http.DefaultClient.Do(r)
-		if err != nil {
-			return err
-		}
-		defer a.Body.Close()
-		if b, _ := io.ReadAll(a.Body); a.StatusCode != http.StatusOK {
-			return fmt.Errorf("%s: %s", a.Status, b)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = eventually(func() error {
+	k.start()
+	k.url += said[1]
+	k.accept(newOrder("1", "grill"))
+	if err := eventually(func() error {
 		if n := paper.TicketCount(); n != 2 {
 			return fmt.Errorf("%d tickets", n)
 		}
 		return nil
-	})
-	if err != nil {
+	}); err != nil {
 		t.Error(err)
 	}
 }
@@ -172,9 +110,7 @@ func TestInitLeavesNothingBehindWhenItFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	mine := filepath.Join(dir, "secrets", "webhook")
-	if err := os.WriteFile(mine, []byte("mine"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFiles(t, map[string]string{mine: "mine"})
 	code, _, errs := runInit(t, dir, "", append(all, "--reach", "proxy")...)
 	if b, err := os.ReadFile(mine); code == 0 || err != nil || string(b) != "mine" ||
 		!strings.Contains(errs, "secrets/webhook exists already") {
@@ -185,9 +121,7 @@ func TestInitLeavesNothingBehindWhenItFails(t *testing.T) {
 	}
 	// A configuration is never replaced, and nothing is asked for it.
 	conf := filepath.Join(dir, "kitchen.yaml")
-	if err := os.WriteFile(conf, []byte("mine"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFiles(t, map[string]string{conf: "mine"})
 	code, out, errs := runInit(t, dir, "")
 	if b, err := os.ReadFile(conf); code != 2 || out != "" || err != nil || string(b) != "mine" ||
 		!strings.Contains(errs, "exists already") {
@@ -222,4 +156,11 @@ func TestAPrinterThatIsOffKeepsTheConfigurationThatInitWrote(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "kitchen.yaml")); err != nil {
 		t.Error(err)
 	}
+}
+
+// runInit runs init, which writes kitchen.yaml into a folder.
+func runInit(t *testing.T, dir, answers string, args ...string) (code int, out, errs string) {
+	t.Helper()
+	args = append([]string{"init", "--config", filepath.Join(dir, "kitchen.yaml")}, args...)
+	return answerCommand(t, answers, args...)
 }

@@ -1,93 +1,30 @@
 package main
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
-	"slices"
-	"sync"
-	"sync/atomic"
+	"os"
+	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"ticketrail/cmd/internal/admin"
+	"ticketrail/deploy/slow"
 )
 
-// A senderGroup is senders at work: each sends one order after the other, and the next only
-// when the one before was answered or given up after three retries, as the contract says.
-type senderGroup struct {
-	k         *daemonProcess
-	stop      atomic.Bool
-	acks      atomic.Int64
-	newAck    chan struct{} // receives after every 200
-	wg        sync.WaitGroup
-	mu        sync.Mutex
-	acked     []order
-	lost      []order
-	perSender [][]order // what each sender had answered, in order
-}
-
-// startSenders starts n senders. tag separates the order numbers of two groups.
-func startSenders(k *daemonProcess, tag string, n int) *senderGroup {
-	c := &senderGroup{k: k, newAck: make(chan struct{}, 1), perSender: make([][]order, n)}
-	for i := range n {
-		c.wg.Go(func() { c.send(tag, i) })
-	}
-	return c
-}
-
-func (c *senderGroup) send(tag string, sender int) {
-	for n := 0; !c.stop.Load(); n++ {
-		stations := c.k.stations[:1+rand.IntN(len(c.k.stations))]
-		o := c.k.newOrder(fmt.Sprintf("K-%s%d-%d-%04x", tag, sender, n, rand.IntN(1<<16)), stations...)
-		ok := false
-		for try := 0; try <= 3 && !ok; try++ {
-			if try > 0 {
-				time.Sleep(time.Duration(try*try) * 20 * time.Millisecond) // the service's backoff, shortened
-			}
-			ok = c.k.post(o, try).status == 200
-		}
-		c.mu.Lock()
-		if ok {
-			c.acked = append(c.acked, o)
-			c.perSender[sender] = append(c.perSender[sender], o)
-		} else {
-			c.lost = append(c.lost, o)
-		}
-		c.mu.Unlock()
-		if ok {
-			c.acks.Add(1)
-			select {
-			case c.newAck <- struct{}{}:
-			default:
-			}
-		}
-	}
-}
-
-// waitForAcks waits until the group has n acks in all.
-func (c *senderGroup) waitForAcks(n int64) {
-	c.k.t.Helper()
-	timeout := time.After(testTimeout) // without an answer: how many come in a time depends on the machine
-	for c.acks.Load() < n {
-		select {
-		case <-c.newAck:
-			timeout = time.After(testTimeout)
-		case <-timeout:
-			c.k.t.Fatalf("only %d of %d orders were answered\n%s", c.acks.Load(), n, c.k.log)
-		}
-	}
-}
-
-// stopAndWait stops the senders and waits for them.
-func (c *senderGroup) stopAndWait() {
-	c.stop.Store(true)
-	c.wg.Wait()
-}
-
 // TestA200IsAPromise kills the real program, under load, at moments of chance's choosing.
-func TestA200IsAPromise(t *testing.T) {
-	const kills = 25
+func TestA200IsAPromise(t *testing.T) { killUnderLoad(t, 3) }
+
+func TestA200IsAPromiseThroughManyKills(t *testing.T) {
+	slow.Test(t)
+	killUnderLoad(t, 15)
+}
+
+func killUnderLoad(t *testing.T, kills int) {
 	k := newDaemon(t, "", "grill", "bar", "cold")
 	for _, p := range k.printers {
 		p.Delay(200 * time.Microsecond)
@@ -95,106 +32,163 @@ func TestA200IsAPromise(t *testing.T) {
 	k.start()
 	c := startSenders(k, "", 8)
 	for range kills {
-		c.waitForAcks(c.acks.Load() + 1 + rand.Int64N(40))
+		c.waitForMore(1 + rand.Int64N(20))
 		time.Sleep(rand.N(15 * time.Millisecond)) // a random moment, not a wait for anything
 		k.kill()
 		k.start()
 		k.wantNoLoss()
 	}
-	c.waitForAcks(c.acks.Load() + 20)
-	c.stopAndWait()
-	k.waitUntilPrinted()
-	k.checkPaper(c.acked, c.lost, c.perSender)
-	t.Logf("%d kills, %d orders answered, %d never answered", kills, len(c.acked), len(c.lost))
+	c.waitForMore(20)
+	c.check()
 	k.stop()
-	for _, chain := range c.perSender {
-		if len(chain) == 0 {
-			t.Error("a sender got nothing through: the test proved less than it says")
-		}
-	}
-	if slices.ContainsFunc(k.stations, func(s string) bool { return len(k.printedBy(s)) == 0 }) {
-		t.Error("a printer printed nothing: the test proved less than it says")
-	}
 }
 
-// TestAGracefulRestartDoubtsNothing: a graceful stop answers what it has, and the orders
-// print after the start, in order and without a banner.
-func TestAGracefulRestartDoubtsNothing(t *testing.T) {
+// TestAGracefulRestartCostsNoOrderAndDoubtsNothing: a graceful stop answers what it has, systemd keeps the listener,
+// and the orders print after the start, in order and without a banner.
+func TestAGracefulRestartCostsNoOrderAndDoubtsNothing(t *testing.T) {
 	k := newDaemon(t, "", "grill", "bar")
-	k.start()
-	c := startSenders(k, "", 4)
-	for range 3 {
-		c.waitForAcks(c.acks.Load() + 15)
-		k.stop()
-		k.start()
-	}
-	c.waitForAcks(c.acks.Load() + 5)
-	c.stopAndWait()
-	k.waitUntilPrinted()
-	k.checkPaper(c.acked, c.lost, c.perSender)
-	for _, s := range k.stations {
-		for number, got := range k.printedBy(s) {
-			if got.whole != 1 || got.unmarked != 1 {
-				t.Errorf("%s: %s came out %d times, %d unmarked; want once", s, number, got.whole, got.unmarked)
-			}
-		}
-	}
-	k.stop()
-}
-
-// TestARestartCostsNoOrder: systemd keeps the daemon's listener, and no connection is refused across
-// restarts. What the server reads as it begins to stop it drops without an answer, so the sender tries
-// again once, of the three times that the service does; a 503 for a slow disk does not count.
-func TestARestartCostsNoOrder(t *testing.T) {
-	k := newDaemon(t, "", "grill")
-	k.keeps = true
-	k.client.Transport.(*http.Transport).DisableKeepAlives = true // each order is a connection of its own
-	// Longer than the service waits: under the race detector a start alone takes seconds, and this
-	// is about being refused or dropped, not about being quick.
+	k.program = unsynced // no power is cut
+	// Longer than the service waits: this is about being refused or dropped, not about being quick.
 	k.client.Timeout = testTimeout
 	k.start()
-	posted := make(chan answer)
-	stop := make(chan struct{})
-	var acked []order
-	go func() {
-		defer close(posted)
-		for i := 0; ; i++ {
-			select {
-			case <-stop:
-				return
-			default:
-			}
-			o := k.newOrder(fmt.Sprintf("K-a-%d-0000", i), "grill")
-			got := k.deliver(o)
-			if errors.Is(got.err, syscall.ECONNREFUSED) {
-				t.Error("a connection was refused")
-			}
-			if got.err != nil {
-				got = k.deliver(o)
-			}
-			if got.status == 200 {
-				acked = append(acked, o)
-			}
-			posted <- got
-		}
-	}()
-	for restart := range 4 {
-		for range 10 {
-			if got := <-posted; got.status != 200 {
-				t.Errorf("around restart %d an order got %+v (%v)", restart, got, got.err)
-			}
-		}
-		if restart == 3 {
-			break
-		}
-		// One order waits in the kernel, or for its answer, while the daemon is away.
+	c := startSenders(k, "", 2)
+	for range 2 {
+		c.waitForMore(10)
 		k.stop()
 		k.start()
 	}
-	close(stop)
-	for range posted {
+	c.waitForMore(5)
+	c.check()
+	k.wantEachOnce()
+	if len(c.lost) > 0 || c.refused > 0 {
+		t.Errorf("%d orders were given up, %d connections refused", len(c.lost), c.refused)
 	}
-	k.waitUntilPrinted()
-	k.checkPaper(acked, nil, [][]order{acked})
 	k.stop()
+}
+
+// TestTheDaemonOutlivesTheReaderOfItsStandardOutput: a log station writes there, and Go by default ends a program whose
+// reader has ended.
+func TestTheDaemonOutlivesTheReaderOfItsStandardOutput(t *testing.T) {
+	k := newDaemon(t, "", "grill")
+	edit(t, k.conf, "routes:\n", "logs: [ { name: archive, to: stdout } ]\nroutes:\n"+
+		"  - { to: [archive], continue: true }\n")
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader.Close()
+	defer writer.Close()
+	k.stdout = writer
+	k.start()
+	k.accept(newOrder("S-a-0000", "grill"))
+
+	err = eventually(func() error {
+		select {
+		case err := <-k.exited:
+			k.exited <- err // the cleanup waits for it
+			t.Fatalf("it ended: %v", err)
+		default:
+		}
+		jobs, err := k.control().Jobs(t.Context(), admin.Filter{Station: "archive"})
+		if err == nil && (len(jobs) != 1 || !strings.Contains(jobs[0].Reason, "broken pipe")) {
+			err = fmt.Errorf("the ticket does not wait with the reason: %+v", jobs)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.stop()
+}
+
+// TestASIGHUPReadsTheConfigurationAgain: without a handler it would end the daemon.
+func TestASIGHUPReadsTheConfigurationAgain(t *testing.T) {
+	k := newDaemon(t, "", "grill")
+	k.start()
+	edit(t, k.conf, "routes:\n", "rotes: []\nroutes:\n")
+	if err := k.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	if err := eventually(func() error {
+		if !strings.Contains(k.log.String(), "rotes: unknown key") {
+			return errors.New("the log does not say what is wrong with the file")
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
+	k.stop()
+}
+
+// TestADamagedDatabaseIsSavedAndTheKitchenContinues: the process that checks the file dies of it, the daemon does not.
+func TestADamagedDatabaseIsSavedAndTheKitchenContinues(t *testing.T) { salvageAtStart(t, 5, 0) }
+
+func TestAStartThatIsKilledWhileItSalvagesLosesNoTicket(t *testing.T) {
+	slow.Test(t)
+	salvageAtStart(t, 50, 6)
+}
+
+// salvageAtStart damages the database of a daemon with as many printed orders and as many that wait, and kills the next
+// starts.
+func salvageAtStart(t *testing.T, orders, kills int) {
+	k := newDaemon(t, "", "grill", "bar")
+	store := filepath.Join(k.dir, "t.db")
+	k.start()
+	var acked []order
+	send := func() {
+		for range orders {
+			acked = append(acked, newOrder(fmt.Sprintf("K-a-%d-0000", len(acked)), k.stations...))
+			k.accept(acked[len(acked)-1])
+		}
+	}
+	send()
+	k.waitUntilPrinted()
+	if err := k.control().Hold(t.Context(), "bar", "a test"); err != nil {
+		t.Fatal(err)
+	}
+	send()
+	k.stop()
+	clearNewestRoot(t, store)
+
+	for range kills {
+		k.run("")
+		time.Sleep(rand.N(300 * time.Millisecond)) // a random moment, not a wait for anything
+		k.kill()
+	}
+	k.start()
+	kept, _ := filepath.Glob(store + ".corrupt-*")
+	if len(kept) != 1 {
+		t.Fatalf("quarantined: %v, want one file", kept)
+	}
+	for _, o := range acked {
+		if got := k.deliver(o); got.status != 200 || !got.duplicate {
+			t.Errorf("a retry of %s got %+v", o.number, got)
+		}
+	}
+	if err := k.control().Resume(t.Context(), "bar"); err != nil {
+		t.Fatal(err)
+	}
+	after := newOrder("K-b-0-0000", "grill")
+	k.accept(after)
+	k.waitUntilPrinted()
+	k.checkPaper(append(acked, after), nil, nil)
+	k.wantSaid("status", ".corrupt-")
+	k.stop()
+}
+
+// clearNewestRoot damages a database so that bbolt cannot read it: the page from which all others are found is zero.
+func clearNewestRoot(t *testing.T, path string) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, page, newest := binary.NativeEndian, os.Getpagesize(), 0
+	meta := func(n int) []byte { return b[n*page+16:] }
+	if host.Uint64(meta(1)[48:]) > host.Uint64(meta(0)[48:]) {
+		newest = 1
+	}
+	root := int(host.Uint64(meta(newest)[16:]))
+	clear(b[root*page : (root+1)*page])
+	writeFiles(t, map[string]string{path: string(b)})
 }

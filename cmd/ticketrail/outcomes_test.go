@@ -12,75 +12,46 @@ import (
 	"strings"
 	"testing"
 
-	"ticketrail/printer/virtual"
+	"ticketrail/deploy/slow"
 )
 
-// A told is one event as the receiver took it.
-type told struct {
-	ID, Type string
-	Data     struct {
-		Seq                             uint64
-		Job                             uint64
-		Station, Proof, Request, Number string
-	}
-}
-
 func TestAReceiverThatWasAwayIsToldEveryOutcomeInOrderAlsoOverKills(t *testing.T) {
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		if os.Getenv("TICKETRAIL_TEST_ALL") != "" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
-	k := newDaemonWith(t, "", "", func(string) virtual.Options {
-		return virtual.Options{Can: virtual.Everything}
-	}, "grill", "bar")
+	slow.Test(t, "python3")
+	k := newDaemon(t, "", "grill", "bar")
 	const secret = "whsec_QUJDQUJDQUJDQUJDQUJDQUJDQUJDQUJD"
 	address := freeAddr(t)
 	_, port, _ := net.SplitHostPort(address)
 	away, taken := filepath.Join(k.dir, "away"), filepath.Join(k.dir, "taken")
-	text, err := os.ReadFile(k.conf)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, content := range map[string]string{
-		filepath.Join(k.dir, "whsec"): secret + "\n", away: "", taken: "",
-		k.conf: string(text) + fmt.Sprintf("\noutcomes: { url: \"http://%s/in?token=t0psecret\", secret_file: %s }\n",
-			address, filepath.Join(k.dir, "whsec")),
-	} {
-		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	receiver := exec.Command(python, "testdata/outcomes/receiver.py", k.dir, port, secret)
+	writeFiles(t, map[string]string{filepath.Join(k.dir, "whsec"): secret + "\n", away: "", taken: ""})
+	edit(t, k.conf, "\nroutes:", fmt.Sprintf("\noutcomes: { url: \"http://%s/in?token=t0psecret\", secret_file: %s }\n"+
+		"routes:", address, filepath.Join(k.dir, "whsec")))
+	receiver := exec.Command("python3", "testdata/outcomes/receiver.py", k.dir, port, secret)
 	receiver.Stderr = os.Stderr
 	if err := receiver.Start(); err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = receiver.Process.Kill(); _ = receiver.Wait() }()
 	k.start()
-	const orders = 40
+	const orders = 16
 	for n := range orders {
 		if n%8 == 5 {
 			k.kill()
 			k.start()
 		}
-		o := k.newOrder(fmt.Sprint("A", n), "grill", "bar")
-		err := eventually(func() error {
+		o := newOrder(fmt.Sprint("A", n), "grill", "bar")
+		if err := eventually(func() error {
 			if a := k.post(o, 0); a.status != http.StatusOK {
 				return fmt.Errorf("%+v", a)
 			}
 			return nil
-		})
-		if err != nil {
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	k.waitUntilPrinted()
 	k.kill()
 	k.start()
-	err = eventually(func() error {
+	err := eventually(func() error {
 		if !strings.Contains(k.log.String(), "could not be posted") {
 			return fmt.Errorf("the log does not say that the receiver is away:\n%s", k.log)
 		}
@@ -114,7 +85,7 @@ func TestAReceiverThatWasAwayIsToldEveryOutcomeInOrderAlsoOverKills(t *testing.T
 				out[e.Data.Job] = true
 			}
 		}
-		if len(out)/20 > restarts && len(out) < 2*orders { // in the middle of telling
+		if len(out)/10 > restarts && len(out) < 2*orders { // in the middle of telling
 			restarts++
 			k.kill()
 			k.start()
@@ -152,4 +123,14 @@ func TestAReceiverThatWasAwayIsToldEveryOutcomeInOrderAlsoOverKills(t *testing.T
 		t.Errorf("the secret is in the log:\n%s", k.log)
 	}
 	t.Logf("%d events, %d of them told again after a kill", len(ids), len(read())-len(ids))
+}
+
+// A told is one event as the receiver took it.
+type told struct {
+	ID, Type string
+	Data     struct {
+		Seq                             uint64
+		Job                             uint64
+		Station, Proof, Request, Number string
+	}
 }

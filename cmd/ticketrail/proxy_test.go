@@ -1,13 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -25,8 +25,79 @@ import (
 	"testing"
 	"time"
 
-	"ticketrail/printer/virtual"
+	"ticketrail/deploy/slow"
+	"ticketrail/receiver/relay/natstest"
 )
+
+func TestBehindAProxyCallersKeepTheirAddressAndTheSecretIsInNoLog(t *testing.T) {
+	slow.Test(t, "nginx", "caddy")
+	const service, stranger = "127.0.0.2", "127.0.0.3"
+	for name, start := range map[string]func(*frontProxy){
+		"nginx": (*frontProxy).nginx, "caddy": (*frontProxy).caddy,
+		"cloudflared": (*frontProxy).cloudflared, "funnel": (*frontProxy).funnel,
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newDaemon(t, "", "grill")
+			p := &frontProxy{t: t, dir: t.TempDir(), address: freeAddr(t)}
+			more := fmt.Sprintf("receiver: { secret_file: %q, trusted_proxies: [127.0.0.1/32], allow_from: [%s/32], "+
+				"external_url: \"https://%s\",", p.write("secret", proxySecret), service, p.address)
+			edit(t, k.conf, "receiver: {", more)
+			k.start()
+			p.daemon = strings.TrimSuffix(strings.TrimPrefix(k.url, "http://"), "/webhooks/print")
+			start(p)
+			one := newOrder("A1", "grill")
+			for _, step := range []struct {
+				what, from, forwardedFor string
+				body                     []byte
+				want                     int
+			}{
+				{"the service", service, "", one.body(0), http.StatusOK},
+				{"a stranger", stranger, "", one.body(0), http.StatusForbidden},
+				{"a stranger who pretends to be the service", stranger, service, one.body(0), http.StatusForbidden},
+			} {
+				if got := p.as(step.from, step.body, step.forwardedFor); got != step.want {
+					t.Errorf("%s is answered %d, want %d", step.what, got, step.want)
+				}
+			}
+			k.kill()
+			two := newOrder("A2", "grill")
+			answered := make(chan int, 1)
+			go func() { answered <- p.as(service, two.body(0), "") }()
+			k.start()
+			if got := <-answered; got != http.StatusOK {
+				t.Errorf("an order during a restart is answered %d", got)
+			}
+			err := eventually(func() error {
+				var paper string
+				for _, tk := range k.printers["grill"].Tickets() {
+					paper += tk.Text
+				}
+				// The daemon may have been killed while it printed: then there may be a second copy, marked.
+				copies, marked := strings.Count(paper, "#A1"), strings.Count(paper, "POSSIBLE DUPLICATE")
+				if copies < 1 || copies > 1+marked || strings.Count(paper, "#A2") != 1 {
+					return fmt.Errorf("on paper:\n%s", paper)
+				}
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			k.wantSaid("doctor", "FAIL webhook", "the service refuses this certificate too")
+			t.Setenv("SSL_CERT_FILE", filepath.Join(p.dir, "cert.pem"))
+			k.wantSaid("doctor", "OK webhook https://"+p.address+" leads here")
+			k.kill()
+			k.kept.Close()
+			k.kept = nil
+			k.wantSaid("doctor", "FAIL webhook", "is answered by something else: HTTP 502")
+			if got := p.as(service, two.body(0), ""); got < 500 {
+				t.Errorf("while the daemon is down the service is answered %d, and does not try again", got)
+			}
+			if strings.Contains(p.logs()+k.log.String(), proxySecret) {
+				t.Errorf("the secret is in a log:\n%s", p.logs())
+			}
+		})
+	}
+}
 
 const proxySecret = "not-for-any-log-0123456789"
 
@@ -68,18 +139,11 @@ func (p *frontProxy) write(name, text string) string {
 // run starts the real program, and returns when it takes connections.
 func (p *frontProxy) run(program string, args ...string) {
 	p.t.Helper()
-	path, err := exec.LookPath(program)
-	if err != nil {
-		if os.Getenv("TICKETRAIL_TEST_ALL") != "" {
-			p.t.Fatal(err)
-		}
-		p.t.Skip(err)
-	}
 	out, err := os.Create(filepath.Join(p.dir, "output.log"))
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	c := exec.Command(path, args...)
+	c := exec.Command(program, args...)
 	c.Stdout, c.Stderr, c.Dir = out, out, p.dir
 	c.Env = append(os.Environ(), "HOME="+p.dir, "XDG_DATA_HOME="+p.dir, "XDG_CONFIG_HOME="+p.dir)
 	if err := c.Start(); err != nil {
@@ -128,7 +192,7 @@ func (p *frontProxy) caddy() {
 	p.run("caddy", "run", "--adapter", "caddyfile", "--config", p.write("Caddyfile", conf))
 }
 
-// cloudflared and funnel are simulated, because they need the internet. The far end of cloudflared appends the
+// cloudflared is simulated, as funnel is, because it needs the internet. The far end of cloudflared appends the
 // caller's address to what the caller wrote; that of Tailscale Funnel replaces it.
 func (p *frontProxy) cloudflared() {
 	p.recipe("cloudflared.yml")
@@ -206,113 +270,39 @@ func (p *frontProxy) logs() (all string) {
 // as posts through the proxy from an address of this machine. A disk that is slow is answered 503 by the daemon, and
 // the service tries again.
 func (p *frontProxy) as(from string, body []byte, forwardedFor string) (status int) {
-	for end := time.Now().Add(testTimeout); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if status = p.once(from, body, forwardedFor); status != http.StatusServiceUnavailable {
-			break
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: testTimeout}
+	c := &http.Client{Timeout: testTimeout, Transport: &http.Transport{DialContext: d.DialContext,
+		DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	err := eventually(func() error {
+		req, err := webhookRequest("https://"+p.address+"/webhooks/print/"+proxySecret, body)
+		if err != nil {
+			return err
 		}
+		if forwardedFor != "" {
+			req.Header.Set("X-Forwarded-For", forwardedFor)
+		}
+		resp, err := c.Do(req)
+		if err != nil {
+			return err
+		}
+		resp.Body.Close()
+		if status = resp.StatusCode; status == http.StatusServiceUnavailable {
+			return errors.New(resp.Status)
+		}
+		return nil
+	})
+	if err != nil {
+		p.t.Error(err)
 	}
 	return status
 }
 
-func (p *frontProxy) once(from string, body []byte, forwardedFor string) int {
-	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: testTimeout}
-	c := &http.Client{Timeout: testTimeout, Transport: &http.Transport{DialContext: d.DialContext,
-		DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
-	req, err := http.NewRequest("POST", "https://"+p.address+"/webhooks/print/"+proxySecret, bytes.NewReader(body))
+// freeAddr is an address at which nothing listens, also while the daemon is down.
+func freeAddr(t *testing.T) string {
+	t.Helper()
+	port, err := natstest.FreePort()
 	if err != nil {
-		p.t.Error(err)
-		return 0
+		t.Fatal(err)
 	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("x-svc-venueid", venueID)
-	req.Header.Set("x-svc-device-id", "BW-E-Tablet-01")
-	if forwardedFor != "" {
-		req.Header.Set("X-Forwarded-For", forwardedFor)
-	}
-	resp, err := c.Do(req)
-	if err != nil {
-		p.t.Error(err)
-		return 0
-	}
-	resp.Body.Close()
-	return resp.StatusCode
-}
-
-func TestBehindAProxyCallersKeepTheirAddressAndTheSecretIsInNoLog(t *testing.T) {
-	const service, stranger = "127.0.0.2", "127.0.0.3"
-	for name, start := range map[string]func(*frontProxy){
-		"nginx": (*frontProxy).nginx, "caddy": (*frontProxy).caddy,
-		"cloudflared": (*frontProxy).cloudflared, "funnel": (*frontProxy).funnel,
-	} {
-		t.Run(name, func(t *testing.T) {
-			k := newDaemonWith(t, "", "", func(string) virtual.Options {
-				return virtual.Options{Can: virtual.Everything}
-			}, "grill")
-			conf, err := os.ReadFile(k.conf)
-			if err != nil {
-				t.Fatal(err)
-			}
-			p := &frontProxy{t: t, dir: t.TempDir(), address: freeAddr(t)}
-			p.daemon = strings.TrimSuffix(strings.TrimPrefix(k.url, "http://"), "/webhooks/print")
-			more := fmt.Sprintf("receiver: { secret_file: %q, trusted_proxies: [127.0.0.1/32], allow_from: [%s/32], "+
-				"external_url: \"https://%s\",", p.write("secret", proxySecret), service, p.address)
-			text := strings.Replace(string(conf), "receiver: {", more, 1)
-			if err := os.WriteFile(k.conf, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			k.keeps = true // as systemd does
-			k.start()
-			start(p)
-			one := k.newOrder("A1", "grill")
-			for _, step := range []struct {
-				what, from, forwardedFor string
-				body                     []byte
-				want                     int
-			}{
-				{"the service", service, "", one.body(0), http.StatusOK},
-				{"a stranger", stranger, "", one.body(0), http.StatusForbidden},
-				{"a stranger who pretends to be the service", stranger, service, one.body(0), http.StatusForbidden},
-			} {
-				if got := p.as(step.from, step.body, step.forwardedFor); got != step.want {
-					t.Errorf("%s is answered %d, want %d", step.what, got, step.want)
-				}
-			}
-			k.kill()
-			two := k.newOrder("A2", "grill")
-			answered := make(chan int, 1)
-			go func() { answered <- p.as(service, two.body(0), "") }()
-			k.start()
-			if got := <-answered; got != http.StatusOK {
-				t.Errorf("an order during a restart is answered %d", got)
-			}
-			err = eventually(func() error {
-				var paper string
-				for _, tk := range k.printers["grill"].Tickets() {
-					paper += tk.Text
-				}
-				// The daemon may have been killed while it printed: then there may be a second copy, marked.
-				copies, marked := strings.Count(paper, "#A1"), strings.Count(paper, "POSSIBLE DUPLICATE")
-				if copies < 1 || copies > 1+marked || strings.Count(paper, "#A2") != 1 {
-					return fmt.Errorf("on paper:\n%s", paper)
-				}
-				return nil
-			})
-			if err != nil {
-				t.Error(err)
-			}
-			k.wantSaid("doctor", "FAIL webhook", "the service refuses this certificate too")
-			t.Setenv("SSL_CERT_FILE", filepath.Join(p.dir, "cert.pem"))
-			k.wantSaid("doctor", "OK webhook https://"+p.address+" leads here")
-			k.kill()
-			k.kept.Close()
-			k.kept = nil
-			k.wantSaid("doctor", "FAIL webhook", "is answered by something else: HTTP 502")
-			if got := p.as(service, two.body(0), ""); got < 500 {
-				t.Errorf("while the daemon is down the service is answered %d, and does not try again", got)
-			}
-			if strings.Contains(p.logs()+k.log.String(), proxySecret) {
-				t.Errorf("the secret is in a log:\n%s", p.logs())
-			}
-		})
-	}
+	return fmt.Sprintf("127.0.0.1:%d", port)
 }

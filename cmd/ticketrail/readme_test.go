@@ -15,43 +15,8 @@ import (
 
 const repository = "../.."
 
-// documents reads every Markdown file of the repository, by its path in it.
-func documents(t *testing.T) map[string]string {
-	t.Helper()
-	out := map[string]string{}
-	err := filepath.WalkDir(repository, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && (d.Name() == ".git" || d.Name() == "node_modules"):
-			return fs.SkipDir
-		case filepath.Ext(path) != ".md":
-			return nil
-		}
-		b, err := os.ReadFile(path)
-		name, _ := filepath.Rel(repository, path)
-		out[name] = string(b)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if out["README.md"] == "" {
-		t.Fatal("README.md is missing")
-	}
-	return out
-}
-
-// yamlBlocks returns the pieces of configuration in a document.
-func yamlBlocks(text string) (blocks []string) {
-	for _, m := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(text, -1) {
-		blocks = append(blocks, m[1])
-	}
-	return blocks
-}
-
-// A block of a document is a part of a configuration: other stations, routes and so on are missing. Whatever
-// else is wrong with it is a mistake in the document.
+// TestTheConfigurationInDocumentsIsValid: a block of a document is a part of a configuration, so other stations, routes
+// and so on are missing. Whatever else is wrong with it is a mistake in the document.
 func TestTheConfigurationInDocumentsIsValid(t *testing.T) {
 	missing := regexp.MustCompile(
 		`there (are|is) no (venues|stations|station|screen)|fallback: is missing|no such file`)
@@ -70,7 +35,8 @@ func TestTheConfigurationInDocumentsIsValid(t *testing.T) {
 	}
 }
 
-// An indented line that begins with ticketrail is a command to type, and so is `ticketrail a b` in a text.
+// TestTheCommandsInDocumentsExist: an indented line that begins with ticketrail is a command to type, and so is
+// `ticketrail a b` in a text.
 func TestTheCommandsInDocumentsExist(t *testing.T) {
 	command := regexp.MustCompile("(?m)^    (?:\\./)?ticketrail (.+)$|`ticketrail ([a-z][^`]*)`")
 	for name, text := range documents(t) {
@@ -112,7 +78,7 @@ func TestEveryLinkOfADocumentLeadsToAFile(t *testing.T) {
 	}
 }
 
-// A line may name several files of one folder: receiver/routes.go, check.go.
+// TestArchitectureNamesOnlyFilesThatExist: a line may name several files of one folder: receiver/routes.go, check.go.
 func TestArchitectureNamesOnlyFilesThatExist(t *testing.T) {
 	found := 0
 	for _, line := range strings.Split(documents(t)["ARCHITECTURE.md"], "\n") {
@@ -130,4 +96,39 @@ func TestArchitectureNamesOnlyFilesThatExist(t *testing.T) {
 	if found < 20 {
 		t.Errorf("ARCHITECTURE.md names %d files, fewer than an order passes through", found)
 	}
+}
+
+// documents reads every Markdown file of the repository, by its path in it.
+func documents(t *testing.T) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	err := filepath.WalkDir(repository, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == ".git" || d.Name() == "node_modules"):
+			return fs.SkipDir
+		case filepath.Ext(path) != ".md":
+			return nil
+		}
+		b, err := os.ReadFile(path)
+		name, _ := filepath.Rel(repository, path)
+		out[name] = string(b)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out["README.md"] == "" {
+		t.Fatal("README.md is missing")
+	}
+	return out
+}
+
+// yamlBlocks returns the pieces of configuration in a document.
+func yamlBlocks(text string) (blocks []string) {
+	for _, m := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(text, -1) {
+		blocks = append(blocks, m[1])
+	}
+	return blocks
 }

@@ -18,17 +18,10 @@ import (
 	"ticketrail/cmd/internal/natsaccess"
 	"ticketrail/cmd/internal/relay"
 	"ticketrail/config"
+	"ticketrail/deploy/slow"
 	store "ticketrail/receiver/relay"
 	"ticketrail/receiver/relay/natstest"
 )
-
-// runCommand runs a command and returns its exit code and what it prints.
-func runCommand(t *testing.T, args ...string) (code int, out, errs string) {
-	t.Helper()
-	var o, e bytes.Buffer
-	code = (&cli{in: strings.NewReader(""), out: &o, err: &e}).run(t.Context(), args)
-	return code, o.String(), e.String()
-}
 
 func TestRelayInitWritesWhatServersAndRelaysNeedOrNothing(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "relay")
@@ -74,24 +67,8 @@ func TestRelayInitWritesWhatServersAndRelaysNeedOrNothing(t *testing.T) {
 	}
 }
 
-// trialRelay runs the server that init makes for a trial, in a new folder.
-func trialRelay(t *testing.T) (dir, conf string, node natsaccess.Node) {
-	t.Helper()
-	dir, node = filepath.Join(t.TempDir(), "relay"), natsaccess.Node{Host: "127.0.0.1"}
-	var err error
-	if node.Port, err = natstest.FreePort(node.MonitorPort()); err != nil {
-		t.Fatal(err)
-	}
-	if code, out, errs := runCommand(t, "relay", "init", dir, "--node", strings.TrimPrefix(node.URL(), "tls://"),
-		"--url", "https://orders.example.com"); code != exitOK || !strings.Contains(out, "nats-server -c "+dir) {
-		t.Fatalf("init ends with %d: %s%s", code, out, errs)
-	}
-	natstest.FilesForTest(t, []natstest.File{{Path: filepath.Join(dir, "node1", "nats-server.conf"),
-		Client: strings.TrimPrefix(node.URL(), "tls://"), Status: fmt.Sprintf("127.0.0.1:%d", node.MonitorPort())}})
-	return dir, filepath.Join(dir, "relay", "relay.yaml"), node
-}
-
 func TestTheVenuesOfARelayAreAddedRenewedAndRemovedByCommands(t *testing.T) {
+	slow.Test(t, "go")
 	dir, conf, node := trialRelay(t)
 	creds := filepath.Join(dir, "grill.creds")
 	relay := func(want int, args ...string) (out, errs string) {
@@ -156,6 +133,37 @@ func TestTheVenuesOfARelayAreAddedRenewedAndRemovedByCommands(t *testing.T) {
 	if !strings.Contains(errs, "relay init") {
 		t.Errorf("without the operator's file it says %s", errs)
 	}
+
+	// New credentials of the relays, and the end of those before.
+	leaked := filepath.Join(dir, "leaked.creds")
+	before, err := os.ReadFile(filepath.Join(dir, "relay", "relay.creds"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFiles(t, map[string]string{leaked: string(before)})
+	as := natsaccess.Options{URLs: []string{node.URL()}, CredentialsFile: leaked}
+	if code, out, errs := runCommand(t, "relay", "renew", dir); code != exitOK ||
+		!strings.Contains(out, node.Host+": "+dir+"/node1") || !strings.Contains(out, "ticketrail relay revoke "+dir) {
+		t.Errorf("renew ends with %d: %s%s", code, out, errs)
+	}
+	if nc, err := natsaccess.Try(as); err != nil {
+		t.Errorf("the credentials of before end too early: %v", err)
+	} else {
+		nc.Close()
+	}
+	code, out, errs := runCommand(t, "relay", "revoke", dir)
+	if code != exitOK || !strings.Contains(out, "revoked all") {
+		t.Errorf("revoke ends with %d: %s%s", code, out, errs)
+	}
+	if _, err := natsaccess.Try(as); err == nil || !natsaccess.Refused(err) {
+		t.Errorf("the credentials of before are answered %v", err)
+	}
+	for _, command := range []string{"renew", "revoke"} {
+		if code, _, errs := runCommand(t, "relay", command, filepath.Join(dir, "gone")); code == exitOK || errs == "" {
+			t.Errorf("%s of no folder ends with %d: %s", command, code, errs)
+		}
+	}
+
 	relay(exitOK, "venues", "remove", venueID, operator)
 	if list, _ := relay(exitOK, "venues", "list", "--json"); strings.TrimSpace(list) != "[]" {
 		t.Errorf("after remove the list is\n%s", list)
@@ -163,6 +171,7 @@ func TestTheVenuesOfARelayAreAddedRenewedAndRemovedByCommands(t *testing.T) {
 }
 
 func TestTheVenuesOfAFileAreAddedAndTheSameCommandGoesOnAfterAnError(t *testing.T) {
+	slow.Test(t, "go")
 	dir, conf, node := trialRelay(t)
 	file, boxes := filepath.Join(dir, "venues.yaml"), filepath.Join(dir, "boxes")
 	id := func(i int) string { return fmt.Sprintf("6f1c8f5e-52ad-4a0b-9e9b-%012d", i) }
@@ -172,9 +181,7 @@ func TestTheVenuesOfAFileAreAddedAndTheSameCommandGoesOnAfterAnError(t *testing.
 		text += fmt.Sprintf("  - { id: %s, name: Venue %d, timezone: Australia/Melbourne, devices: [T%[2]d], "+
 			"hours: [\"fri-sun 18:30-02:15\"] }\n", id(i), i)
 	}
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFiles(t, map[string]string{file: text})
 	add := func(more ...string) (code int, out, errs string) {
 		return runCommand(t, append([]string{"relay", "venues", "add", "--from", file, "--out", boxes, "--config", conf,
 			"--operator", filepath.Join(dir, "operator.secret")}, more...)...)
@@ -197,9 +204,7 @@ func TestTheVenuesOfAFileAreAddedAndTheSameCommandGoesOnAfterAnError(t *testing.
 		t.Fatal(err)
 	}
 	// As after a crash between the file and the servers.
-	if err := os.WriteFile(creds(10), []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFiles(t, map[string]string{creds(10): "x"})
 	before, err := os.ReadFile(creds(9))
 	if err != nil {
 		t.Fatal(err)
@@ -243,9 +248,7 @@ func TestTheVenuesOfAFileAreAddedAndTheSameCommandGoesOnAfterAnError(t *testing.
 		"  - { id: " + id(31) + ", name: B, fallback: bar }\n":         "line 3: venues[1] (B).fallback: ",
 		"  - { id: " + id(31) + ", name: B, secret_file: b.secret }\n": "line 3: venues[1] (B).secret_file: ",
 	} {
-		if err := os.WriteFile(file, []byte(fresh+more), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeFiles(t, map[string]string{file: fresh + more})
 		if code, out, errs := add(); code == exitOK || !strings.Contains(errs, want) || strings.Contains(out, "added") {
 			t.Errorf("%s ends with %d, want %s: %s%s", more, code, want, out, errs)
 		}
@@ -279,6 +282,7 @@ func TestRelayCheckFindsWhatKeepsARelayFromStarting(t *testing.T) {
 }
 
 func TestARelayFeedsTheWatchdogAsOftenAsSystemdWants(t *testing.T) {
+	slow.Test(t, "go")
 	dir, conf, _ := trialRelay(t)
 	edit(t, conf, "listen: 127.0.0.1:8443", "listen: "+freeAddr(t))
 	t.Setenv("TICKETRAIL_METRICS_LISTEN", freeAddr(t))
@@ -318,4 +322,21 @@ func TestARelayFeedsTheWatchdogAsOftenAsSystemdWants(t *testing.T) {
 func overviewOf(status string) string {
 	_, table, _ := strings.Cut(status, "\n\n")
 	return table
+}
+
+// trialRelay runs the server that init makes for a trial, in a new folder.
+func trialRelay(t *testing.T) (dir, conf string, node natsaccess.Node) {
+	t.Helper()
+	dir, node = filepath.Join(t.TempDir(), "relay"), natsaccess.Node{Host: "127.0.0.1"}
+	var err error
+	if node.Port, err = natstest.FreePort(node.MonitorPort()); err != nil {
+		t.Fatal(err)
+	}
+	if code, out, errs := runCommand(t, "relay", "init", dir, "--node", strings.TrimPrefix(node.URL(), "tls://"),
+		"--url", "https://orders.example.com"); code != exitOK || !strings.Contains(out, "nats-server -c "+dir) {
+		t.Fatalf("init ends with %d: %s%s", code, out, errs)
+	}
+	natstest.FilesForTest(t, []natstest.File{{Path: filepath.Join(dir, "node1", "nats-server.conf"),
+		Client: strings.TrimPrefix(node.URL(), "tls://"), Status: fmt.Sprintf("127.0.0.1:%d", node.MonitorPort())}})
+	return dir, filepath.Join(dir, "relay", "relay.yaml"), node
 }

@@ -3,90 +3,16 @@ package main
 import (
 	"archive/tar"
 	"compress/gzip"
-	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 )
-
-// bundle runs ticketrail support in a folder of its own and returns the files of what it wrote.
-func bundle(t *testing.T, args ...string) (said string, files map[string]string) {
-	t.Helper()
-	dir := t.TempDir()
-	t.Chdir(dir)
-	var out strings.Builder
-	code := (&cli{in: strings.NewReader(""), out: &out, err: &out}).run(t.Context(),
-		append([]string{"support"}, args...))
-	written, err := filepath.Glob(filepath.Join(dir, "*"))
-	if code != exitOK || err != nil || len(written) != 1 || !strings.HasSuffix(written[0], ".tar.gz") {
-		t.Fatalf("exit code %d, %v, files %q\n%s", code, err, written, out.String())
-	}
-	f, err := os.Open(written[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if st, err := f.Stat(); err != nil || st.Mode() != 0o600 {
-		t.Errorf("the bundle has mode %v, %v", st.Mode(), err)
-	}
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	files = map[string]string{}
-	for r := tar.NewReader(z); ; {
-		h, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return out.String(), files
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := io.ReadAll(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files[filepath.Base(h.Name)] = string(text)
-	}
-}
-
-// secretsEverywhere is a configuration with each kind of secret that there is.
-func secretsEverywhere(t *testing.T, dir string) string {
-	t.Helper()
-	for name, text := range map[string]string{
-		"webhook": plantedPath, "client": plantedSecret, "signed": "whsec_UExBTlRFRFBMQU5URURQTEFOVEVE",
-		"url": "ntfy://me:" + plantedToken + "@127.0.0.1/topic", "token": plantedToken,
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	conf := filepath.Join(dir, "ticketrail.yaml")
-	text := fmt.Sprintf(`# the old secret was %[1]s
-receiver: { secret_file: webhook, path: /%[1]s }
-admin: { socket: SOCKET }
-storage: { path: t.db }
-log: { level: debug }
-venues: [ { id: %[2]s, name: Harbour Grill } ]
-printers: [ { name: grill, address: "tcp://127.0.0.1:9" } ]
-routes: [ { when: 'int(item.name) > 7', to: [grill] } ]
-fallback: grill
-service: { base_url: "https://127.0.0.1:9", client_id: me, client_secret_file: client }
-notify:
-  to:
-    - { name: one, url: "ntfy://me:%[1]s@127.0.0.1:9/%[1]s" } # %[1]s
-    - { name: two, url_file: url }
-    - { name: three, url: "https://127.0.0.1:9/?token=%[1]s", secret_file: signed }
-`, plantedPath, venueID)
-	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return conf
-}
 
 func TestABundleForSupportHasNeitherSecretsNorOrderContentsUnlessAsked(t *testing.T) {
 	r, err := newScriptDaemon()
@@ -111,8 +37,8 @@ func TestABundleForSupportHasNeitherSecretsNorOrderContentsUnlessAsked(t *testin
 		_ = r.post(bad, "400") // what is accepted of them must not show either
 	}
 	if err := eventually(func() error {
-		if text, err := r.rejected(); err != nil || !strings.Contains(text, "invalid") {
-			return fmt.Errorf("%v: %s", err, text)
+		if all, err := r.control().Rejects(t.Context()); err != nil || len(all) == 0 {
+			return fmt.Errorf("%+v are listed: %w", all, err)
 		}
 		return nil
 	}); err != nil {
@@ -149,16 +75,6 @@ func TestABundleForSupportHasNeitherSecretsNorOrderContentsUnlessAsked(t *testin
 	}
 }
 
-// rejected is what the list of refused requests says.
-func (r *scriptDaemon) rejected() (string, error) {
-	var out strings.Builder
-	code := (&cli{out: &out, err: &out}).run(context.Background(), []string{"rejects", "--socket", r.socket})
-	if code != exitOK {
-		return "", fmt.Errorf("exit code %d", code)
-	}
-	return out.String(), nil
-}
-
 func TestABundleForSupportIsWrittenWithTheDaemonDownAndABrokenFile(t *testing.T) {
 	dir := t.TempDir()
 	conf := filepath.Join(dir, "ticketrail.yaml")
@@ -166,9 +82,7 @@ func TestABundleForSupportIsWrittenWithTheDaemonDownAndABrokenFile(t *testing.T)
 		"notify: [ " + plantedToken:                "not YAML",
 		"notify: { ot: [ " + plantedToken + " ] }": `ot: "********"`,
 	} {
-		if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeFiles(t, map[string]string{conf: text})
 		_, files := bundle(t, "--config", conf, "--socket", filepath.Join(dir, "s"))
 		if !strings.Contains(files["config.yaml"], want) || !strings.Contains(files["status.txt"], "not reachable") &&
 			!strings.Contains(files["status.txt"], "running") {
@@ -184,11 +98,81 @@ func TestABundleForSupportIsWrittenWithTheDaemonDownAndABrokenFile(t *testing.T)
 
 func TestABundleForSupportReplacesNoFile(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := os.WriteFile("a.tar.gz", []byte("mine"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFiles(t, map[string]string{"a.tar.gz": "mine"})
 	err := writeBundle("a.tar.gz", nil)
 	if b, _ := os.ReadFile("a.tar.gz"); err == nil || string(b) != "mine" {
 		t.Errorf("%v, and the file is %q", err, b)
 	}
+}
+
+// bundle runs ticketrail support in a folder of its own and returns the files of what it wrote.
+func bundle(t *testing.T, args ...string) (said string, files map[string]string) {
+	t.Helper()
+	dir := t.TempDir()
+	t.Chdir(dir)
+	code, out, errs := runCommand(t, append([]string{"support"}, args...)...)
+	written, err := filepath.Glob(filepath.Join(dir, "*"))
+	if code != exitOK || err != nil || len(written) != 1 || !strings.HasSuffix(written[0], ".tar.gz") {
+		t.Fatalf("exit code %d, %v, files %q\n%s", code, err, written, out+errs)
+	}
+	f, err := os.Open(written[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if st, err := f.Stat(); err != nil || st.Mode() != 0o600 {
+		t.Errorf("the bundle has mode %v, %v", st.Mode(), err)
+	}
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files = map[string]string{}
+	for r := tar.NewReader(z); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return out + errs, files
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[filepath.Base(h.Name)] = string(text)
+	}
+}
+
+// secretsEverywhere is a configuration with each kind of secret that there is, and a service that repeats them.
+func secretsEverywhere(t *testing.T, dir string) string {
+	t.Helper()
+	service := httptest.NewServer(echoService(http.StatusUnauthorized, http.StatusOK))
+	t.Cleanup(service.Close)
+	files := map[string]string{}
+	for name, text := range map[string]string{
+		"webhook": plantedPath, "client": plantedSecret, "signed": "whsec_UExBTlRFRFBMQU5URURQTEFOVEVE",
+		"url": "ntfy://me:" + plantedToken + "@127.0.0.1/topic", "token": plantedToken,
+	} {
+		files[filepath.Join(dir, name)] = text
+	}
+	conf := filepath.Join(dir, "ticketrail.yaml")
+	files[conf] = fmt.Sprintf(`# the old secret was %[1]s
+receiver: { secret_file: webhook, path: /%[1]s }
+admin: { socket: SOCKET }
+storage: { path: t.db }
+log: { level: debug }
+venues: [ { id: %[2]s, name: Harbour Grill } ]
+printers: [ { name: grill, address: "tcp://127.0.0.1:9" } ]
+routes: [ { when: 'int(item.name) > 7', to: [grill] } ]
+fallback: grill
+service: { base_url: %[3]q, client_id: me, client_secret_file: client }
+notify:
+  to:
+    - { name: one, url: "ntfy://me:%[1]s@127.0.0.1:9/%[1]s" } # %[1]s
+    - { name: two, url_file: url }
+    - { name: three, url: "https://127.0.0.1:9/?token=%[1]s", secret_file: signed }
+`, plantedPath, venueID, service.URL)
+	writeFiles(t, files)
+	return conf
 }

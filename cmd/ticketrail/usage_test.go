@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,20 +11,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// everyCommand calls f for each command that does something itself.
-func everyCommand(f func(cmd *cobra.Command, path []string)) {
-	var walk func(cmd *cobra.Command, path []string)
-	walk = func(cmd *cobra.Command, path []string) {
-		f(cmd, path)
-		for _, sub := range cmd.Commands() {
-			walk(sub, append(slices.Clip(path), sub.Name()))
-		}
-	}
-	root := (&cli{}).root()
-	root.InitDefaultHelpFlag()
-	walk(root, nil)
-}
-
 // forProgrammers is text that cobra, package flag and the standard library write, and no operator reads.
 var forProgrammers = regexp.MustCompile(`strconv|arg\(s\)|invalid argument|unknown (command|flag|shorthand)|` +
 	`dial unix|invalid syntax|time: |parse error|goroutine`)
@@ -33,12 +18,10 @@ var forProgrammers = regexp.MustCompile(`strconv|arg\(s\)|invalid argument|unkno
 func TestWrongUseOfEveryCommandEndsWith2AndSaysWhatIsWrong(t *testing.T) {
 	wrong := func(t *testing.T, args ...string) {
 		t.Helper()
-		var out, errs bytes.Buffer
-		code := (&cli{in: strings.NewReader(""), out: &out, err: &errs}).run(t.Context(), args)
-		if code != exitUsage || out.Len() > 0 || !strings.Contains(errs.String(), "try: ticketrail") ||
-			forProgrammers.MatchString(errs.String()) {
-			t.Errorf("ticketrail %s ends with %d, stdout %q, and says\n%s",
-				strings.Join(args, " "), code, out.String(), errs.String())
+		code, out, errs := runCommand(t, args...)
+		if code != exitUsage || out != "" || !strings.Contains(errs, "try: ticketrail") ||
+			forProgrammers.MatchString(errs) {
+			t.Errorf("ticketrail %s ends with %d, stdout %q, and says\n%s", strings.Join(args, " "), code, out, errs)
 		}
 	}
 	everyCommand(func(cmd *cobra.Command, path []string) {
@@ -75,9 +58,8 @@ func TestTheHelpOfEveryCommandFitsIn80Columns(t *testing.T) {
 		if len(path) > 0 && path[0] == "completion" {
 			return // cobra's own
 		}
-		var out bytes.Buffer
-		(&cli{out: &out, err: &out}).run(t.Context(), append(path, "--help"))
-		for line := range strings.Lines(out.String()) {
+		_, out, _ := runCommand(t, append(path, "--help")...)
+		for line := range strings.Lines(out) {
 			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 {
 				t.Errorf("%s --help: %d columns: %s", cmd.CommandPath(), n, line)
 			}
@@ -99,11 +81,10 @@ func TestEveryCommandThatNeedsTheDaemonEndsWith3WithoutOne(t *testing.T) {
 		if cmd.Name() == "move" {
 			path = append(path, "7", "--to", "bar")
 		}
-		var out, errs bytes.Buffer
-		c := &cli{in: strings.NewReader(""), out: &out, err: &errs}
-		if code := c.run(t.Context(), append(path, "--socket", nowhere)); code != exitNoReply || out.Len() > 0 ||
-			!strings.Contains(errs.String(), "not running") || forProgrammers.MatchString(errs.String()) {
-			t.Errorf("%s ends with %d, stdout %q, and says\n%s", path, code, out.String(), errs.String())
+		code, out, errs := runCommand(t, append(path, "--socket", nowhere)...)
+		if code != exitNoReply || out != "" || !strings.Contains(errs, "not running") ||
+			forProgrammers.MatchString(errs) {
+			t.Errorf("%s ends with %d, stdout %q, and says\n%s", path, code, out, errs)
 		}
 		asked++
 	})
@@ -128,4 +109,18 @@ func TestALineIsFoldedAtBlanks(t *testing.T) {
 			t.Errorf("%q at %d columns is %q, want %q", c.in, c.columns, got, c.want)
 		}
 	}
+}
+
+// everyCommand calls f for each command that does something itself.
+func everyCommand(f func(cmd *cobra.Command, path []string)) {
+	var walk func(cmd *cobra.Command, path []string)
+	walk = func(cmd *cobra.Command, path []string) {
+		f(cmd, path)
+		for _, sub := range cmd.Commands() {
+			walk(sub, append(slices.Clip(path), sub.Name()))
+		}
+	}
+	root := (&cli{}).root()
+	root.InitDefaultHelpFlag()
+	walk(root, nil)
 }

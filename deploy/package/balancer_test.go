@@ -16,91 +16,12 @@ import (
 	"time"
 
 	"ticketrail/deploy"
+	"ticketrail/deploy/slow"
 	"ticketrail/receiver/relay/natstest"
 )
 
-// A standIn is what a load balancer sees of a relay.
-type standIn struct {
-	*httptest.Server
-	status    atomic.Int64 // of its answers; 0: it hangs
-	forwarded atomic.Value // X-Forwarded-For of the last request
-}
-
-func newStandIn(t *testing.T) *standIn {
-	s := new(standIn)
-	s.status.Store(http.StatusOK)
-	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		io.Copy(io.Discard, r.Body)
-		s.forwarded.Store(r.Header.Get("X-Forwarded-For"))
-		status := int(s.status.Load())
-		if status == 0 {
-			<-r.Context().Done() // until the load balancer gives up
-			return
-		}
-		w.WriteHeader(status)
-	}))
-	t.Cleanup(s.Close)
-	return s
-}
-
-// nginx runs with the configuration of deploy/relay/README.md, in front of relays, and returns its address and the
-// folder of its logs.
-func nginx(t *testing.T, relays ...*standIn) (address, dir string) {
-	t.Helper()
-	program, dir := debianProgram(t, "nginx"), t.TempDir()
-	readme, err := deploy.Files.ReadFile("relay/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, conf, _ := strings.Cut(string(readme), "`/etc/nginx/conf.d/relay.conf`:\n\n")
-	conf, _, _ = strings.Cut(conf, "\n\n**5.")
-	port, err := natstest.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
-	address = fmt.Sprintf("127.0.0.1:%d", port)
-	for _, change := range [][2]string{
-		{"10.0.0.11:8443", relays[0].Listener.Addr().String()}, {"10.0.0.12:8443", relays[1].Listener.Addr().String()},
-		{"listen 443 ssl;", "listen " + address + ";"}, {"ssl_certificate ", "#"}, {"ssl_certificate_key ", "#"},
-		{"/var/log/nginx", dir},
-	} {
-		if !strings.Contains(conf, change[0]) {
-			t.Fatalf("%q is not in the configuration:\n%s", change[0], conf)
-		}
-		conf = strings.ReplaceAll(conf, change[0], change[1])
-	}
-	user := ""
-	if os.Geteuid() == 0 {
-		user = "user root;\n"
-	}
-	folders := ""
-	for _, of := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
-		folders += of + "_temp_path " + filepath.Join(dir, of) + ";\n"
-	}
-	// One worker, because each has its own opinion of the relays.
-	conf = user + "daemon off;\nworker_processes 1;\npid " + dir + "/pid;\nevents {}\nhttp {\n" + folders +
-		"access_log " + dir + "/access.log;\n" + conf + "\n}\n"
-	file := filepath.Join(dir, "nginx.conf")
-	if err := os.WriteFile(file, []byte(conf), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	out := new(bytes.Buffer)
-	c := exec.Command(program, "-e", filepath.Join(dir, "main.log"), "-c", file)
-	c.Stdout, c.Stderr = out, out
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		c.Process.Signal(os.Interrupt) // nginx ends its workers
-		c.Wait()
-		if t.Failed() {
-			t.Logf("%s\n%s", conf, out)
-		}
-	})
-	return address, dir
-}
-
 func TestTheLoadBalancerOfTheREADMEGivesUpNoRelayAndLogsNoSecret(t *testing.T) {
+	slow.Test(t, "nginx")
 	const secret = "not-for-any-log-0123456789"
 	a, b := newStandIn(t), newStandIn(t)
 	address, dir := nginx(t, a, b)
@@ -163,4 +84,85 @@ func TestTheLoadBalancerOfTheREADMEGivesUpNoRelayAndLogsNoSecret(t *testing.T) {
 			t.Errorf("%s: %v\n%s", name, err, text)
 		}
 	}
+}
+
+// A standIn is what a load balancer sees of a relay.
+type standIn struct {
+	*httptest.Server
+	status    atomic.Int64 // of its answers; 0: it hangs
+	forwarded atomic.Value // X-Forwarded-For of the last request
+}
+
+func newStandIn(t *testing.T) *standIn {
+	s := new(standIn)
+	s.status.Store(http.StatusOK)
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		s.forwarded.Store(r.Header.Get("X-Forwarded-For"))
+		status := int(s.status.Load())
+		if status == 0 {
+			<-r.Context().Done() // until the load balancer gives up
+			return
+		}
+		w.WriteHeader(status)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// nginx runs with the configuration of deploy/relay/README.md, in front of relays, and returns its address and the
+// folder of its logs.
+func nginx(t *testing.T, relays ...*standIn) (address, dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	readme, err := deploy.Files.ReadFile("relay/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, conf, _ := strings.Cut(string(readme), "`/etc/nginx/conf.d/relay.conf`:\n\n")
+	conf, _, _ = strings.Cut(conf, "\n\n**5.")
+	port, err := natstest.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	address = fmt.Sprintf("127.0.0.1:%d", port)
+	for _, change := range [][2]string{
+		{"10.0.0.11:8443", relays[0].Listener.Addr().String()}, {"10.0.0.12:8443", relays[1].Listener.Addr().String()},
+		{"listen 443 ssl;", "listen " + address + ";"}, {"ssl_certificate ", "#"}, {"ssl_certificate_key ", "#"},
+		{"/var/log/nginx", dir},
+	} {
+		if !strings.Contains(conf, change[0]) {
+			t.Fatalf("%q is not in the configuration:\n%s", change[0], conf)
+		}
+		conf = strings.ReplaceAll(conf, change[0], change[1])
+	}
+	user := ""
+	if os.Geteuid() == 0 {
+		user = "user root;\n"
+	}
+	folders := ""
+	for _, of := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
+		folders += of + "_temp_path " + filepath.Join(dir, of) + ";\n"
+	}
+	// One worker, because each has its own opinion of the relays.
+	conf = user + "daemon off;\nworker_processes 1;\npid " + dir + "/pid;\nevents {}\nhttp {\n" + folders +
+		"access_log " + dir + "/access.log;\n" + conf + "\n}\n"
+	file := filepath.Join(dir, "nginx.conf")
+	if err := os.WriteFile(file, []byte(conf), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out := new(bytes.Buffer)
+	c := exec.Command("nginx", "-e", filepath.Join(dir, "main.log"), "-c", file)
+	c.Stdout, c.Stderr = out, out
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		c.Process.Signal(os.Interrupt) // nginx ends its workers
+		c.Wait()
+		if t.Failed() {
+			t.Logf("%s\n%s", conf, out)
+		}
+	})
+	return address, dir
 }

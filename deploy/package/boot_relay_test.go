@@ -17,40 +17,6 @@ logs: [ { name: kitchen, to: "file:///var/log/ticketrail/kitchen.jsonl" } ]
 fallback: kitchen
 `
 
-// A relayBox is a machine with a node, a relay and a box, whose station writes a line for each order.
-type relayBox struct {
-	*box
-	path string // of the webhook, before the secret
-	sent int
-}
-
-// order posts an order until it is answered 200, as the service tries again, and waits until it is at the station.
-func (b *relayBox) order() {
-	b.t.Helper()
-	b.sent++
-	id := fmt.Sprintf("9b2e7c1a-4f0d-4c53-8d8e-%012d", b.sent)
-	post := `curl --silent --show-error --fail --max-time 5 --header 'content-type: application/json' \
-		--header 'x-svc-venueid: 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11' --header 'x-svc-device-id: bar' \
-		--data '{"records": [ {"id": "` + id + `", "items": [ {"name": "Soup", "quantity": 1} ]} ]}' \
-		http://127.0.0.1:8443` + b.path + `/$(head --lines=1 /etc/ticketrail/relay.secret)`
-	b.until("order "+id+" is accepted", func() bool {
-		_, err := b.try(post)
-		return err == nil
-	})
-	b.until("order "+id+" is at the station", func() bool {
-		return strings.Contains(b.do("cat /var/log/ticketrail/kitchen.jsonl || true"), id)
-	})
-}
-
-// again waits until a unit has a process that is not the one before.
-func (b *relayBox) again(unit string, before int) {
-	b.t.Helper()
-	b.until(unit+" runs again", func() bool {
-		now := b.process(unit)
-		return now != 0 && now != before
-	})
-}
-
 // TestAnOrderComesThroughANodeARelayAndABoxInstalledAsTheirREADMESays follows deploy/relay/README.md, with all on one
 // machine and one node instead of three. Each step needs those before it.
 func TestAnOrderComesThroughANodeARelayAndABoxInstalledAsTheirREADMESays(t *testing.T) {
@@ -132,4 +98,38 @@ func TestAnOrderComesThroughANodeARelayAndABoxInstalledAsTheirREADMESays(t *test
 	if out := b.do("systemctl list-units --failed --quiet 'ticketrail*' 'nats*'"); out != "" {
 		t.Error(out)
 	}
+}
+
+// A relayBox is a machine with a node, a relay and a box, whose station writes a line for each order.
+type relayBox struct {
+	*box
+	path string // of the webhook, before the secret
+	sent int
+}
+
+// order posts an order until it is answered 200, as the service tries again, and waits until it is at the station.
+func (b *relayBox) order() {
+	b.t.Helper()
+	b.sent++
+	id := fmt.Sprintf("9b2e7c1a-4f0d-4c53-8d8e-%012d", b.sent)
+	post := `curl --silent --show-error --fail --max-time 5 --header 'content-type: application/json' \
+		--header 'x-svc-venueid: 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11' --header 'x-svc-device-id: bar' \
+		--data '{"records": [ {"id": "` + id + `", "items": [ {"name": "Soup", "quantity": 1} ]} ]}' \
+		http://127.0.0.1:8443` + b.path + `/$(head --lines=1 /etc/ticketrail/relay.secret)`
+	b.until("order "+id+" is accepted", func() bool {
+		_, err := b.try(post)
+		return err == nil
+	})
+	b.until("order "+id+" is at the station", func() bool {
+		return strings.Contains(b.do("cat /var/log/ticketrail/kitchen.jsonl || true"), id)
+	})
+}
+
+// again waits until a unit has a process that is not the one before.
+func (b *relayBox) again(unit string, before int) {
+	b.t.Helper()
+	b.until(unit+" runs again", func() bool {
+		now := b.process(unit)
+		return now != 0 && now != before
+	})
 }

@@ -1,211 +1,11 @@
 package main
 
 import (
-	"bytes"
-	"context"
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 )
-
-// A box is Debian 12, booted with its own systemd in a container whose changes are forgotten.
-type box struct {
-	t      *testing.T
-	leader string // the process id of its systemd
-}
-
-// bootTimeout bounds every wait. Reaching it is a failure, on any machine.
-const bootTimeout = 5 * time.Minute
-
-// boot boots a box that sees the folder files as /mnt. The system is made once, with debootstrap, and kept in
-// the cache.
-func boot(t *testing.T, files string) *box {
-	t.Helper()
-	nspawn, debootstrap := debianProgram(t, "systemd-nspawn"), debianProgram(t, "debootstrap")
-	if os.Geteuid() != 0 {
-		t.Skip("only root can boot a container")
-	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	root := filepath.Join(cache, "ticketrail", "debian-12")
-	if _, err := os.Stat(root); errors.Is(err, fs.ErrNotExist) {
-		half := root + ".new"
-		os.RemoveAll(half)
-		if err := os.MkdirAll(filepath.Dir(root), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		out, err := exec.Command(
-			debootstrap,
-			"--variant=minbase",
-			"--include=systemd,systemd-sysv,dbus,libnss-systemd,iproute2,curl,procps",
-			"bookworm",
-			half,
-		).CombinedOutput()
-		if err != nil {
-			t.Skipf("no Debian can be installed here: %v\n%s", err, out)
-		}
-		if err := os.Rename(half, root); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if out, err := exec.Command(nspawn, "--directory="+root, "--volatile=overlay", "--private-network", "--register=no",
-		"--keep-unit", "--console=pipe", "--quiet", "/bin/true").CombinedOutput(); err != nil {
-		t.Skipf("no container can be started here: %v\n%s", err, out)
-	}
-	console := new(bytes.Buffer)
-	c := exec.Command(nspawn, "--directory="+root, "--volatile=overlay", "--bind-ro="+files+":/mnt", "--boot",
-		"--private-network", "--register=no", "--keep-unit", "--console=pipe", "--quiet")
-	c.Stdout, c.Stderr = console, console
-	c.WaitDelay = time.Second
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	b := &box{t: t}
-	t.Cleanup(func() {
-		// The container's systemd outlives nspawn that is killed, and nspawn ends after its systemd.
-		if leader, err := strconv.Atoi(b.leader); err == nil {
-			syscall.Kill(leader, syscall.SIGKILL)
-		} else {
-			c.Process.Kill()
-		}
-		c.Wait()
-		if t.Failed() {
-			t.Logf("the console:\n%s", console)
-		}
-	})
-	b.until("the container has a systemd", func() bool {
-		children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", c.Process.Pid))
-		b.leader = strings.TrimSpace(string(children))
-		if err != nil || b.leader == "" {
-			return false
-		}
-		name, err := os.ReadFile("/proc/" + b.leader + "/comm")
-		return err == nil && string(name) == "systemd\n"
-	})
-	b.until("the box has started", func() bool {
-		out, _ := b.try("systemctl is-system-running --wait")
-		return strings.Contains(out, "running") || strings.Contains(out, "degraded")
-	})
-	return b
-}
-
-// debs are the packages that bootWith has built, by version. The race detector makes a build last a minute.
-var debs = map[string][]byte{}
-
-// bootWith boots a box that sees in /mnt, which is the folder files, two versions of the package, old.deb and new.deb,
-// and a configuration. The programs that a test builds afterwards run without the libraries of this machine.
-func bootWith(t *testing.T, config string) (b *box, files string) {
-	t.Helper()
-	files = t.TempDir()
-	err := os.Chmod(files, 0o755)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b = boot(t, files)
-	for _, version := range []string{"1.0", "1.1"} {
-		if debs[version] == nil {
-			if debs[version], err = os.ReadFile(built(t, version)); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	for name, text := range map[string][]byte{
-		"old.deb": debs["1.0"], "new.deb": debs["1.1"], "ticketrail.yaml": []byte(config),
-	} {
-		if err := os.WriteFile(filepath.Join(files, name), text, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Setenv("CGO_ENABLED", "0")
-	return b, files
-}
-
-// until waits for a state that comes by itself.
-func (b *box) until(what string, ask func() bool) {
-	b.t.Helper()
-	for deadline := time.Now().Add(bootTimeout); !ask(); time.Sleep(50 * time.Millisecond) { // between two questions
-		if time.Now().After(deadline) {
-			b.t.Fatalf("waited %v until %s\n%s", bootTimeout, what, b.journal())
-		}
-	}
-}
-
-// try runs a script in the box and returns what it wrote.
-func (b *box) try(script string) (string, error) {
-	ctx, cancel := context.WithTimeout(b.t.Context(), bootTimeout)
-	defer cancel()
-	c := exec.CommandContext(ctx, "nsenter", "--target="+b.leader, "--all", "bash", "-euc", script)
-	c.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "LC_ALL=C.UTF-8"}
-	c.WaitDelay = time.Second // what a script that hangs has started has the output open
-	out, err := c.CombinedOutput()
-	return string(out), err
-}
-
-// journal is what the units wrote last.
-func (b *box) journal() string {
-	out, _ := b.try("journalctl --no-pager --unit='ticketrail*' --unit=nats-server --lines=20")
-	return out
-}
-
-// do runs a script that must succeed.
-func (b *box) do(script string) string {
-	b.t.Helper()
-	out, err := b.try(script)
-	if err != nil {
-		b.t.Fatalf("%s\n%v\n%s\n%s", script, err, out, b.journal())
-	}
-	return strings.TrimSpace(out)
-}
-
-// says runs a script that must succeed and write want.
-func (b *box) says(script, want string) {
-	b.t.Helper()
-	if out := b.do(script); !strings.Contains(out, want) {
-		b.t.Fatalf("%s\nwrote %q, want %q in it", script, out, want)
-	}
-}
-
-// logs waits until the journal has want: it gets lines later than the daemon writes them.
-func (b *box) logs(flags, want string) {
-	b.t.Helper()
-	b.until("the journal has "+want, func() bool {
-		return strings.Contains(b.do("journalctl --unit=ticketrail --output=cat "+flags), want)
-	})
-}
-
-// fails runs a script that must fail and write want.
-func (b *box) fails(script, want string) {
-	b.t.Helper()
-	if out, err := b.try(script); err == nil || !strings.Contains(out, want) {
-		b.t.Fatalf("%s\n%v, wrote %q, want a failure with %q in it", script, err, out, want)
-	}
-}
-
-// daemon is the daemon's process.
-func (b *box) daemon() int {
-	b.t.Helper()
-	return b.process("ticketrail")
-}
-
-// process is the process of a unit; 0: it does not run.
-func (b *box) process(unit string) int {
-	b.t.Helper()
-	n, err := strconv.Atoi(b.do("systemctl show --value --property=MainPID " + unit))
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	return n
-}
 
 const bootConfig = `venues: [ { id: 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11, name: Harbour Grill, timezone: UTC } ]
 printers: [ { name: grill, address: "tcp://127.0.0.1:9100" } ]
@@ -274,11 +74,11 @@ func TestABoxLivesThroughItsPackages(t *testing.T) {
 		rm --force $file`)
 
 	// Restarts and package changes lose nothing, and the port is always open.
-	b.says(`(`+send+`--count 500 --rate 100; echo orders=$?) >/tmp/orders 2>&1 & orders=$!
+	b.says(`(`+send+`--count 200 --rate 100; echo orders=$?) >/tmp/orders 2>&1 & orders=$!
 		(while sleep 0.01; do exec 3<>/dev/tcp/127.0.0.1/8443 && exec 3<&-; done) 2>/tmp/refused & probe=$!
-		for i in 1 2 3 4 5; do systemctl restart ticketrail; sleep 0.3; done
+		for i in 1 2 3; do systemctl restart ticketrail; sleep 0.1; done
 		dpkg --install /mnt/old.deb && dpkg --install /mnt/new.deb
-		wait $orders; kill $probe; cat /tmp/refused; tail -n 4 /tmp/orders; test ! -s /tmp/refused`, "500 SENT")
+		wait $orders; kill $probe; cat /tmp/refused; tail -n 4 /tmp/orders; test ! -s /tmp/refused`, "200 SENT")
 	b.says("ticketrail version && dpkg-query --show ticketrail", "1.1")
 	b.until("everything is printed", func() bool {
 		return b.do("ticketrail jobs list --state pending,printing --json") == "[]"

@@ -85,8 +85,12 @@ func sameInAllFirmware(name string, r rune) bool {
 	return true
 }
 
-// isRightToLeft reports whether r is written from right to left, like Hebrew and Arabic.
+// isRightToLeft reports whether r is written from right to left, like Hebrew and Arabic. The Arabic comma has no
+// direction of its own, and stands only in such text.
 func isRightToLeft(r rune) bool {
+	if r == '،' {
+		return true
+	}
 	p, _ := bidi.LookupRune(r)
 	switch p.Class() {
 	case bidi.R, bidi.AL, bidi.AN:

@@ -137,8 +137,8 @@ func TestAResyncIsLongerThanAnyCommand(t *testing.T) {
 	}
 }
 
-// Lines that did not go through Printable, and so may be wider than any paper, lose no text either.
 func TestALineThatCannotBeDrawnIsTranscribed(t *testing.T) {
+	// A line that did not go through Printable may be wider than any paper.
 	p := model(t, "generic-80mm")
 	l := layout.Line{Spans: []layout.Span{{Text: "é"}, {Text: strings.Repeat("宫", 60)}}}
 	r, err := read(EncodeTicket([]layout.Line{l}, Options{Profile: p, Drawer: drawer(t)}).Body, p)
@@ -153,8 +153,8 @@ func TestALineThatCannotBeDrawnIsTranscribed(t *testing.T) {
 
 func TestAnOverlongTicketIsTranscribedAfterTheImageLimit(t *testing.T) {
 	p := model(t, "generic-80mm")
-	dish := layout.Line{Spans: []layout.Span{{Text: strings.Repeat("宫", p.Columns/2), Style: layout.Style{Height: 2}}}}
-	dishes := slices.Repeat([]layout.Line{dish}, 3000)
+	dish := layout.Line{Spans: []layout.Span{{Text: strings.Repeat("宫", p.Columns/2), Style: layout.Style{Height: 8}}}}
+	dishes := slices.Repeat([]layout.Line{dish}, 800)
 	body := EncodeTicket(dishes, Options{Profile: p, Drawer: drawer(t)}).Body
 	if len(body) > maxDrawnBytes+1<<20 {
 		t.Errorf("%d KiB", len(body)>>10)

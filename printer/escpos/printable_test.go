@@ -9,6 +9,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 	"pgregory.net/rapid"
 
+	"ticketrail/deploy/slow"
 	"ticketrail/printer/layout"
 	"ticketrail/printer/profile"
 )
@@ -109,8 +110,21 @@ func TestWithImagesEverythingAFontHasStays(t *testing.T) {
 	}
 }
 
-// A printer would set them from left to right.
+func TestSomeSignsHaveASpellingOfTheirOwn(t *testing.T) {
+	for r, want := range map[rune]string{'ء': "'", 'إ': "a", 'ة': "ah", 'ｰ': "-", '～': " "} {
+		if got := romanize(r); got != want {
+			t.Errorf("%c is spelled %q, want %q", r, got, want)
+		}
+	}
+	for r, want := range map[rune]rune{'╌': '-', '╎': '|', '╫': '+'} {
+		if got := boxDrawingASCII(r); got != want {
+			t.Errorf("%c is drawn as %c, want %c", r, got, want)
+		}
+	}
+}
+
 func TestHebrewAndArabicAreNeverPrintedFromACodePage(t *testing.T) {
+	// A printer would set them from left to right.
 	p := model(t, "epson-tm-t88") // has CP862, WPC1255 and WPC1256
 	for _, s := range []string{"שלום", "سلام", "שלום 5", "כ"} {
 		for _, o := range []Options{{Profile: p}, {Profile: p, Drawer: drawer(t)}} {
@@ -129,50 +143,15 @@ func TestHebrewAndArabicAreNeverPrintedFromACodePage(t *testing.T) {
 	}
 }
 
-// Goes through all of Unicode: every result is safe, stable, and takes as many columns as measured.
 func TestEveryRuneIsPrintable(t *testing.T) {
-	p := model(t, "generic-80mm")
-	var lines []layout.Line
-	for r := rune(1); r <= unicode.MaxRune; r++ {
-		if ideographs := r > 0x3400 && r < 0xd800 || r > 0x20000; ideographs && r%17 != 0 {
-			continue // all of them are alike
-		}
-		got := printable("_"+string(r), p)[1:]
-		if strings.Contains(got, "?") && !strings.Contains(norm.NFKD.String(string(r)), "?") {
-			t.Fatalf("%U prints as %q", r, got)
-		}
-		if w := layout.Width(got); w != len([]rune(got)) {
-			t.Fatalf("%U: %q takes %d columns", r, got, w)
-		}
-		if got != "" && printable(got, p) != got {
-			t.Fatalf("%U: %q is not stable", r, got)
-		}
-		lines = append(lines, layout.Line{Spans: []layout.Span{{Text: string(r)}}})
-	}
-	if _, err := read(encode(lines, p), p); err != nil {
-		t.Fatal(err)
-	}
+	slow.Test(t)
+	checkRunes(t, Options{Profile: model(t, "generic-80mm")}, 1)
+	checkRunes(t, Options{Profile: drawing(t), Drawer: drawer(t)}, 1)
 }
 
-func TestEveryRuneIsPrintableWithImages(t *testing.T) {
-	p := model(t, "xprinter-80mm")
-	p.Raster = profile.Graphics
-	o := Options{Profile: p, Drawer: drawer(t)}
-	for r := rune(1); r <= 0x1ffff; r++ {
-		if r > 0x3400 && r < 0xd800 && r%61 != 0 || r > 0x2fff && r%7 != 0 {
-			continue
-		}
-		got := Printable("_"+string(r), o)
-		if strings.Contains(got, "?") && r != '?' || got == "" {
-			t.Fatalf("%U prints as %q", r, got)
-		}
-		if again := Printable(got, o); again != got {
-			t.Fatalf("%U: %q becomes %q", r, got, again)
-		}
-		if r%5 == 0 {
-			measure(t, layout.Line{Spans: []layout.Span{{Text: got}}}, o)
-		}
-	}
+func TestOneRuneInManyIsPrintable(t *testing.T) {
+	checkRunes(t, Options{Profile: model(t, "generic-80mm")}, 13)
+	checkRunes(t, Options{Profile: drawing(t), Drawer: drawer(t)}, 61)
 }
 
 func TestTheEuroIsPrintedFromPagesThatHaveIt(t *testing.T) {
@@ -204,8 +183,8 @@ func TestEveryPageOfEveryProfileCanBeWritten(t *testing.T) {
 	}
 }
 
-// The numbers are those of the TM-T88V manual; the profile database has the same.
 func TestCodePageNumbersMatchTheManual(t *testing.T) {
+	// The numbers are those of the manual of the TM-T88V; the profile database has the same.
 	want := map[byte]string{
 		0: "CP437", 2: "CP850", 3: "CP860", 4: "CP863", 5: "CP865", 15: "ISO8859-7", 16: "WPC1252", 17: "CP866",
 		18: "CP852", 19: "CP858",
@@ -343,4 +322,42 @@ func FuzzEncode(f *testing.F) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// drawing returns a model whose images are commands with a length.
+func drawing(t *testing.T) profile.Profile {
+	p := model(t, "xprinter-80mm")
+	p.Raster = profile.Graphics
+	return p
+}
+
+// checkRunes goes through Unicode in steps, in larger ones through the ideographs, which are all alike. Every result
+// must be safe, stable, and take as many columns as measured.
+func checkRunes(t *testing.T, o Options, step rune) {
+	t.Helper()
+	for r := rune(1); r <= unicode.MaxRune; r += step {
+		if ideographs := r > 0x3400 && r < 0xd800 || r > 0x20000; ideographs && r/step%17 != 0 {
+			continue
+		}
+		got := Printable("_"+string(r), o)[1:]
+		if strings.Contains(got, "?") && !strings.Contains(norm.NFKD.String(string(r)), "?") {
+			t.Fatalf("%U prints as %q", r, got)
+		}
+		if again := Printable("_"+got, o)[1:]; again != got {
+			t.Fatalf("%U: %q becomes %q", r, got, again)
+		}
+		for _, text := range []string{got, string(r)} {
+			l := layout.Line{Spans: []layout.Span{{Text: text}}}
+			if text == got {
+				measure(t, l, o)
+				continue
+			}
+			if o.Drawer != nil {
+				continue // the line is drawn, or printed as above
+			}
+			if _, err := read(EncodeTicket([]layout.Line{l}, o).Body, o.Profile); err != nil {
+				t.Fatalf("%U: %v", r, err)
+			}
+		}
+	}
 }

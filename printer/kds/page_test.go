@@ -11,33 +11,13 @@ import (
 
 	"golang.org/x/net/html"
 
-	"ticketrail/queue/ticket"
-
 	"ticketrail/printer/kds/board"
+	"ticketrail/queue/ticket"
 )
 
 var hostile = []string{
 	`<img src=x onerror=alert(1)>`, `</script><script>alert(1)</script>`, `"><svg onload=alert(1)>`,
 	`' onclick='alert(1)`, `{{.Setup}}`, "a\x1b[31m\u202eb\x00", `&lt;b&gt;`, `<!-- `, `]]>`, "x\u2028y",
-}
-
-// tags returns the elements of a page with their attributes.
-func tags(t *testing.T, page string) (list []string) {
-	t.Helper()
-	z := html.NewTokenizer(strings.NewReader(page))
-	for {
-		switch z.Next() {
-		case html.ErrorToken:
-			return list
-		case html.StartTagToken, html.SelfClosingTagToken:
-			tok := z.Token()
-			s := tok.Data
-			for _, a := range tok.Attr {
-				s += " " + a.Key
-			}
-			list = append(list, s)
-		}
-	}
 }
 
 func TestHostileTextOnAPageIsText(t *testing.T) {
@@ -129,6 +109,25 @@ func TestThePageUsesNothingThatBrowsersOf2020DoNotKnow(t *testing.T) {
 					t.Errorf("web/%s:%d: %s", name, n+1, strings.TrimSpace(line))
 				}
 			}
+		}
+	}
+}
+
+// tags returns the elements of a page with their attributes.
+func tags(t *testing.T, page string) (list []string) {
+	t.Helper()
+	z := html.NewTokenizer(strings.NewReader(page))
+	for {
+		switch z.Next() {
+		case html.ErrorToken:
+			return list
+		case html.StartTagToken, html.SelfClosingTagToken:
+			tok := z.Token()
+			s := tok.Data
+			for _, a := range tok.Attr {
+				s += " " + a.Key
+			}
+			list = append(list, s)
 		}
 	}
 }

@@ -24,9 +24,8 @@ const (
 	pendingTimeout       = time.Minute // a browser that does not poll for so long has gone
 	maxPending           = 64
 	maxPendingPerAddress = 16 // of those, from one address group
-	// In one minute: codes made for one address group, and wrong codes entered by operators.
-	maxCodesPerMinute = 10
-	maxWrongPerMinute = 10
+	maxCodesPerMinute    = 10 // made for one address group
+	maxWrongPerMinute    = 10 // entered by operators
 )
 
 // requestCode returns the code a browser shows, and its secret: the ones it has, while they are

@@ -1,7 +1,6 @@
 package kds_test
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -10,28 +9,6 @@ import (
 
 	"ticketrail/printer/kds"
 )
-
-// manager is a browser that was paired to manage.
-func (w *testServer) manager(from string) (*http.Client, kds.Pairing) {
-	w.t.Helper()
-	c := w.newTablet(from)
-	p, err := w.server.PairManager(w.t.Context(), w.code(c))
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return c, p
-}
-
-func (w *testServer) typed(c *http.Client, code, station string, header ...string) (int, string) {
-	w.t.Helper()
-	body := fmt.Sprintf(`{"code":%q,"station":%q,"manager":true,"Manager":true}`, code, station)
-	return w.post(c, "/manage/pair", body, header...)
-}
-
-// ownPage is the header that a browser sends with the requests of a page of this server.
-func ownPage() []string {
-	return []string{"Origin", "http://localhost", "Sec-Fetch-Site", "same-origin"}
-}
 
 func TestAManagerPairsByTypingTheCodeThatATabletShows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -63,8 +40,81 @@ func TestAManagerPairsByTypingTheCodeThatATabletShows(t *testing.T) {
 		if code != http.StatusOK || w.maySee(manager, "hot-line") {
 			t.Errorf("after the pairing ended: %d %s", code, text)
 		}
-		if code, _ := w.typed(manager, "AAAA-AAAA", "hot-line", ownPage()...); code != http.StatusUnauthorized {
-			t.Errorf("a manager whose pairing ended: %d", code)
+	})
+}
+
+func TestOnlyAManagerPairsAndReachesTheControlAPI(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTestServer(t)
+		manager, m := w.manager("192.168.1.9")
+		tablet, box, own := w.newTablet("192.168.1.20"), w.client("127.0.0.1"), ownPage()
+		code := w.code(tablet)
+		const cancel = "/manage/api/jobs/7/cancel"
+		for what, c := range w.intruders(tablet, manager, box) {
+			if got, text := w.typed(c.client, code, "hot-line", c.header...); got != c.want {
+				t.Errorf("%s pairs: %d %s, want %d", what, got, text, c.want)
+			}
+			if got, text := w.post(c.client, cancel, `{}`, c.header...); got != c.want {
+				t.Errorf("%s cancels: %d %s, want %d", what, got, text, c.want)
+			}
+			if c.want == http.StatusUnauthorized {
+				if got, _, h := w.get(c.client, "/manage", c.header...); got != http.StatusSeeOther ||
+					h.Get("Location") != "/" {
+					t.Errorf("%s: the page is answered %d", what, got)
+				}
+				if got, _, _ := w.get(c.client, "/manage/api/state", c.header...); got != c.want {
+					t.Errorf("%s reads: %d", what, got)
+				}
+			}
+		}
+		if got, _, _ := w.get(w.paired("192.168.1.22", "hot-line"), "/manage/api/state"); got != http.StatusForbidden {
+			t.Errorf("a cook's tablet reads: %d", got)
+		}
+		if w.maySee(tablet, "hot-line") || len(w.managed) > 0 {
+			t.Fatalf("one of them has paired the tablet, or asked the control API %q", w.managed)
+		}
+
+		for station, c := range map[string]*http.Client{"": manager, "grill": box} {
+			if got, text := w.typed(c, code, station, own...); got != http.StatusNotFound {
+				t.Errorf("for the screen %q: %d %s", station, got, text)
+			}
+		}
+		if _, text := w.typed(box, code, "hot-line", own...); !w.maySee(tablet, "hot-line") {
+			t.Errorf("now it cannot be paired at all: %s", text)
+		}
+		for _, c := range []*http.Client{manager, box} {
+			got, _, h := w.get(c, "/manage/api/state")
+			if got != http.StatusOK || h.Get("Cache-Control") != "no-store" || h.Get("Content-Security-Policy") == "" {
+				t.Errorf("%d %v", got, h)
+			}
+			w.post(c, cancel, `{}`, own...)
+		}
+		const who = "a browser on this computer: "
+		want := []string{"pairing " + m.ID + ": GET /state", "pairing " + m.ID + ": POST /jobs/7/cancel",
+			who + "GET /state", who + "POST /jobs/7/cancel"}
+		if !slices.Equal(w.managed, want) {
+			t.Errorf("the control API was asked %q", w.managed)
+		}
+
+		w.post(box, "/manage/revoke", `{"id":"`+m.ID+`"}`, own...)
+		if got, _ := w.post(manager, cancel, `{}`, own...); got != http.StatusUnauthorized {
+			t.Errorf("a manager whose pairing ended: %d", got)
+		}
+	})
+}
+
+func TestNoPageListsTheCodesThatWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTestServer(t)
+		code := w.code(w.newTablet("192.168.1.20"))
+		manager, _ := w.manager("192.168.1.9")
+		for _, c := range []*http.Client{manager, w.client("127.0.0.1")} {
+			for _, path := range []string{"/manage", "/", "/screen/hot-line"} {
+				if _, body, _ := w.get(c, path); strings.Contains(body, code) ||
+					strings.Contains(body, strings.ReplaceAll(code, "-", "")) {
+					t.Errorf("%s has the code", path)
+				}
+			}
 		}
 	})
 }
@@ -106,112 +156,4 @@ func (w *testServer) intruders(tablet, manager, box *http.Client) map[string]int
 		"a form of another site": {manager, []string{"Content-Type", "text/plain"},
 			http.StatusUnsupportedMediaType},
 	}
-}
-
-func TestOnlyAManagerPairs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newTestServer(t)
-		manager, _ := w.manager("192.168.1.9")
-		tablet := w.newTablet("192.168.1.20")
-		code := w.code(tablet)
-		box, own := w.client("127.0.0.1"), ownPage()
-		for what, c := range w.intruders(tablet, manager, box) {
-			if got, text := w.typed(c.client, code, "hot-line", c.header...); got != c.want {
-				t.Errorf("%s: %d %s, want %d", what, got, text, c.want)
-			}
-			if c.want == http.StatusUnauthorized {
-				got, _, h := w.get(c.client, "/manage", c.header...)
-				if got != http.StatusSeeOther || h.Get("Location") != "/" {
-					t.Errorf("%s: the page is answered %d", what, got)
-				}
-			}
-		}
-		for station, c := range map[string]*http.Client{"": manager, "grill": box} {
-			if got, text := w.typed(c, code, station, own...); got != http.StatusNotFound {
-				t.Errorf("for the screen %q: %d %s", station, got, text)
-			}
-		}
-		if w.maySee(tablet, "hot-line") {
-			t.Error("one of them has paired the tablet")
-		}
-		if _, text := w.typed(box, code, "hot-line", own...); !w.maySee(tablet, "hot-line") {
-			t.Errorf("now it cannot be paired at all: %s", text)
-		}
-	})
-}
-
-func TestOnlyAManagerReachesTheControlAPI(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newTestServer(t)
-		manager, m := w.manager("192.168.1.9")
-		box := w.client("127.0.0.1")
-		const cancel = "/manage/api/jobs/7/cancel"
-		for what, c := range w.intruders(w.newTablet("192.168.1.20"), manager, box) {
-			if got, text := w.post(c.client, cancel, `{}`, c.header...); got != c.want {
-				t.Errorf("%s: %d %s, want %d", what, got, text, c.want)
-			}
-		}
-		for what, c := range map[string]intruder{
-			"a stranger":              {w.newTablet("192.168.1.66"), nil, http.StatusUnauthorized},
-			"a cook's tablet":         {w.paired("192.168.1.22", "hot-line"), nil, http.StatusForbidden},
-			"a name that was rebound": {box, []string{"Host", "evil.example:9322"}, http.StatusUnauthorized},
-		} {
-			if got, text, _ := w.get(c.client, "/manage/api/state", c.header...); got != c.want {
-				t.Errorf("%s reads: %d %s, want %d", what, got, text, c.want)
-			}
-		}
-		if len(w.managed) > 0 {
-			t.Fatalf("the control API was asked %q", w.managed)
-		}
-		for _, c := range []*http.Client{manager, box} {
-			got, _, h := w.get(c, "/manage/api/state")
-			if got != http.StatusOK || h.Get("Cache-Control") != "no-store" || h.Get("Content-Security-Policy") == "" {
-				t.Errorf("%d %v", got, h)
-			}
-			w.post(c, cancel, `{}`, ownPage()...)
-		}
-		const who = "a browser on this computer: "
-		want := []string{"pairing " + m.ID + ": GET /state", "pairing " + m.ID + ": POST /jobs/7/cancel",
-			who + "GET /state", who + "POST /jobs/7/cancel"}
-		if !slices.Equal(w.managed, want) {
-			t.Errorf("the control API was asked %q", w.managed)
-		}
-		w.post(box, "/manage/revoke", `{"id":"`+m.ID+`"}`, ownPage()...)
-		if got, _ := w.post(manager, cancel, `{}`, ownPage()...); got != http.StatusUnauthorized {
-			t.Errorf("a manager whose pairing ended: %d", got)
-		}
-	})
-}
-
-func TestNoPageListsTheCodesThatWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newTestServer(t)
-		code := w.code(w.newTablet("192.168.1.20"))
-		manager, _ := w.manager("192.168.1.9")
-		for _, c := range []*http.Client{manager, w.client("127.0.0.1")} {
-			for _, path := range []string{"/manage", "/", "/screen/hot-line"} {
-				if _, body, _ := w.get(c, path); strings.Contains(body, code) ||
-					strings.Contains(body, strings.ReplaceAll(code, "-", "")) {
-					t.Errorf("%s has the code", path)
-				}
-			}
-		}
-	})
-}
-
-func TestAManagerCannotGuessCodes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newTestServer(t)
-		tablet := w.newTablet("192.168.1.20")
-		code, box := w.code(tablet), w.client("127.0.0.1")
-		for range 10 {
-			if got, text := w.typed(box, "AAAA-AAAA", "cold", ownPage()...); got != http.StatusNotFound {
-				t.Fatalf("a wrong code: %d %s", got, text)
-			}
-		}
-		if got, text := w.typed(box, code, "cold", ownPage()...); got != http.StatusTooManyRequests ||
-			w.maySee(tablet, "cold") {
-			t.Errorf("after ten wrong ones: %d %s", got, text)
-		}
-	})
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/cookiejar"
 	"regexp"
 	"strings"
 	"sync"
@@ -14,33 +13,8 @@ import (
 	"time"
 
 	"ticketrail/printer/kds"
-	"ticketrail/queue/kv/kvtest"
+	"ticketrail/queue/queuetest"
 )
-
-// newTablet returns a browser on the network that keeps cookies.
-func (w *testServer) newTablet(from string) *http.Client {
-	c := w.client(from)
-	c.Jar, _ = cookiejar.New(nil)
-	return c
-}
-
-var codeOnPage = regexp.MustCompile(`id="code"[^>]*>([A-Z0-9]{4}-[A-Z0-9]{4})<`)
-
-func (w *testServer) code(c *http.Client) string {
-	w.t.Helper()
-	status, body, _ := w.get(c, "/")
-	m := codeOnPage.FindStringSubmatch(body)
-	if status != http.StatusOK || m == nil {
-		w.t.Fatalf("no code, but %d %s", status, body)
-	}
-	return m[1]
-}
-
-func (w *testServer) maySee(c *http.Client, station string) bool {
-	w.t.Helper()
-	code, _, _ := w.get(c, "/screen/"+station+"/state")
-	return code == http.StatusOK
-}
 
 func TestABrowserOnTheNetworkIsPairedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -134,11 +108,7 @@ func TestARevokedBrowserIsRefusedAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		start := time.Now()
-		for {
-			if _, ok := e.next(); !ok {
-				break
-			}
-		}
+		e.drain()
 		synctest.Wait()
 		if d := time.Since(start); d > time.Second || w.screens["hot-line"].Status().Live != 0 ||
 			w.maySee(c, "hot-line") {
@@ -194,10 +164,17 @@ func TestGuessingCodesAndRequestingManyIsLimited(t *testing.T) {
 		}
 		good := w.newTablet("192.168.1.20")
 		code := w.code(good) // other machines still get codes
-		for range 10 {
+		box := w.client("127.0.0.1")
+		for range 5 {
 			if _, err := w.server.Pair(t.Context(), "AAAA-AAAA", "hot-line"); !errors.Is(err, kds.ErrUnknownCode) {
 				t.Fatal(err)
 			}
+			if got, text := w.typed(box, "AAAA-AAAA", "hot-line", ownPage()...); got != http.StatusNotFound {
+				t.Fatalf("a wrong code: %d %s", got, text)
+			}
+		}
+		if got, text := w.typed(box, code, "hot-line", ownPage()...); got != http.StatusTooManyRequests {
+			t.Errorf("typed after ten wrong ones: %d %s", got, text)
 		}
 		if _, err := w.server.Pair(t.Context(), code, "hot-line"); !errors.Is(err, kds.ErrTooManyCodes) {
 			t.Errorf("after ten wrong codes: %v", err)
@@ -210,78 +187,47 @@ func TestGuessingCodesAndRequestingManyIsLimited(t *testing.T) {
 	})
 }
 
-func TestAPairingThatCouldNotBeStoredIsNotActive(t *testing.T) {
-	store := kvtest.New()
-	store.Inject(kvtest.Failed)
-	p, err := kds.OpenPairings(store, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := newTestServer(t)
-	_ = w.stop()
-	w.pairings, w.server = p, kds.NewServer(kds.ServerOptions{Displays: w.displays, Pairings: p})
-	r, _ := http.NewRequest(http.MethodGet, "http://kitchen/", nil)
-	r.RemoteAddr = "192.168.1.20:5000"
-	rec := w.recorded(r)
-	code := codeOnPage.FindStringSubmatch(rec.Body.String())[1]
-	if _, err := w.server.Pair(t.Context(), code, "hot-line"); err == nil || len(p.List()) != 0 {
-		t.Errorf("it is paired: %v", err)
-	}
-}
-
-func TestRevokingAlsoEndsAPairingWhoseWriteFailedButWasStored(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newTestServer(t)
-		store := kvtest.New()
-		store.Inject(kvtest.FailedPersisted)
-		restart := func() {
-			p, err := kds.OpenPairings(store, nil)
-			if err != nil {
+func TestAPairingWhoseWriteFailedIsNotActiveAndCanBeRevokedLater(t *testing.T) {
+	for _, fault := range []queuetest.Fault{queuetest.Failed, queuetest.FailedPersisted} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newTestServer(t)
+			w.pairingsKV.Inject(fault)
+			restart := func() {
+				_ = w.stop()
+				w.start()
+			}
+			c := w.newTablet("192.168.1.20")
+			code := w.code(c)
+			if _, err := w.server.Pair(t.Context(), code, "hot-line"); err == nil || len(w.pairings.List()) != 0 ||
+				w.maySee(c, "hot-line") {
+				t.Fatalf("it could not be stored, and: %v", err)
+			}
+			w.pairingsKV.Inject(queuetest.None)
+			if _, err := w.server.Pair(t.Context(), code, "hot-line"); err != nil || !w.maySee(c, "hot-line") {
+				t.Fatalf("again: %v", err)
+			}
+			restart()
+			list := w.pairings.List()
+			if len(list) != 1 || !w.maySee(c, "hot-line") {
+				t.Fatalf("pairings %+v", list)
+			}
+			if _, err := w.pairings.Revoke(t.Context(), list[0].ID); err != nil {
 				t.Fatal(err)
 			}
-			_ = w.stop()
-			w.pairings = p
-			w.serve()
-		}
-		restart()
-		c := w.newTablet("192.168.1.20")
-		code := w.code(c)
-		if _, err := w.server.Pair(t.Context(), code, "hot-line"); err == nil || w.maySee(c, "hot-line") {
-			t.Fatalf("it could not be stored, and: %v", err)
-		}
-		store.Inject(kvtest.None)
-		if _, err := w.server.Pair(t.Context(), code, "hot-line"); err != nil || !w.maySee(c, "hot-line") {
-			t.Fatalf("again: %v", err)
-		}
-		restart()
-		list := w.pairings.List()
-		if len(list) != 1 || !w.maySee(c, "hot-line") {
-			t.Fatalf("pairings %+v", list)
-		}
-		if _, err := w.pairings.Revoke(t.Context(), list[0].ID); err != nil {
-			t.Fatal(err)
-		}
-		restart()
-		if w.maySee(c, "hot-line") || len(w.pairings.List()) != 0 {
-			t.Error("a screen that was revoked is back")
-		}
-	})
+			restart()
+			if w.maySee(c, "hot-line") || len(w.pairings.List()) != 0 {
+				t.Error("a screen that was revoked is back")
+			}
+		})
+	}
 }
 
 func TestAPairedBrowserShowsItsBoardWhileTheDiskHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestServer(t)
-		_ = w.stop()
-		store := kvtest.New()
-		p, err := kds.OpenPairings(store, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.pairings = p
-		w.serve()
 		tablets := []*http.Client{w.paired("192.168.1.20", "hot-line"), w.paired("192.168.1.21", "hot-line")}
 		time.Sleep(2 * time.Hour)
-		store.Inject(kvtest.Hangs)
+		w.pairingsKV.Inject(queuetest.Hangs)
 		start := time.Now()
 		var looking sync.WaitGroup
 		for _, c := range tablets {

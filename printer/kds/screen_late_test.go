@@ -6,17 +6,16 @@ import (
 	"testing/synctest"
 	"time"
 
-	"ticketrail/queue/dispatch"
-	"ticketrail/queue/kv/kvtest"
-	"ticketrail/queue/ticket"
-
 	"ticketrail/printer/kds/board"
+	"ticketrail/queue/dispatch"
+	"ticketrail/queue/queuetest"
+	"ticketrail/queue/ticket"
 )
 
 func TestABumpPressedBeforeTheRescueConflictsOnceAndThenWorks(t *testing.T) {
 	withDarkScreen(t, func(t *testing.T, k *screenHarness, s *Screen, paper *fakePrinter) {
 		// Pressed before the copy was printed, on a page without a connection.
-		late := press(s.Board(), board.Bump, 1, 0)
+		late := press(s.Board(), board.Bump, 1)
 		time.Sleep(21 * time.Second)
 		synctest.Wait()
 		paper.wantPrinted(t, one, three)
@@ -25,8 +24,8 @@ func TestABumpPressedBeforeTheRescueConflictsOnceAndThenWorks(t *testing.T) {
 		if c := card(s.Board(), 1); c.State != board.Open || c.Paper != "grill" {
 			t.Errorf("card %+v", c)
 		}
-		wantOutcome(t, s.Board(), press(s.Board(), board.Bump, 1, 0), board.Done)
-		wantOutcome(t, s.Board(), press(s.Board(), board.Recall, 1, 0), board.Done)
+		wantOutcome(t, s.Board(), press(s.Board(), board.Bump, 1), board.Done)
+		wantOutcome(t, s.Board(), press(s.Board(), board.Recall, 1), board.Done)
 		time.Sleep(time.Hour)
 		paper.wantPrinted(t)
 		if c := card(s.Board(), 1); c.Paper != "grill" {
@@ -42,7 +41,7 @@ func TestALateConfirmationOfAWithdrawnCardIsNoProofForItsNewCard(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, paper := newTestScreen(t, kvtest.New()), &fakePrinter{}
+				s, paper := newTestScreen(t, queuetest.NewStore()), &fakePrinter{}
 				defer s.Join("slow")()
 				if _, err := s.Print(t.Context(), order(1, "Burger"), new(beginCounter).begin); err == nil {
 					t.Fatal("shown by a page that says nothing")
@@ -68,24 +67,6 @@ func TestALateConfirmationOfAWithdrawnCardIsNoProofForItsNewCard(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestATicketThatCameOutElsewhereIsMarkedWhenACookRecallsIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := kvtest.New()
-		s := newTestScreen(t, store)
-		put(t, s.Board(), order(1, "Burger"))
-		if _, err := s.WrapBackup(&fakePrinter{}).Print(t.Context(), order(1, "Burger"),
-			new(beginCounter).begin); err != nil {
-			t.Fatal(err)
-		}
-		wantOutcome(t, s.Board(), press(s.Board(), board.Recall, 1, 0), board.Done)
-		for when, b := range map[string]*board.Board{"now": s.Board(), "after a restart": open(t, store)} {
-			if c := card(b, 1); c.State != board.Open || !c.Duplicate {
-				t.Errorf("%s: %+v", when, c)
-			}
-		}
-	})
 }
 
 func TestNewTicketsWaitForTheRescueEvenIfTheScreenHasJustGoneDark(t *testing.T) {
@@ -114,8 +95,8 @@ func TestAScreenThatBacksUpAScreenHoldsNoTicket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newScreenHarness(t)
 		defer k.stop()
-		a := newTestScreen(t, kvtest.New())
-		b := NewScreen(ScreenOptions{Name: "cold", Board: open(t, kvtest.New()),
+		a := newTestScreen(t, queuetest.NewStore())
+		b := NewScreen(ScreenOptions{Name: "cold", Board: open(t, queuetest.NewStore()),
 			OnLive: func() { k.d.Kick("hot-line") }})
 		k.d.Set([]dispatch.Lane{{Name: "hot-line", Station: a,
 			Backups: []dispatch.Backup{{Name: "cold", Station: a.WrapBackup(b), After: 20 * time.Second}}}})

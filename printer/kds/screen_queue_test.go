@@ -1,129 +1,11 @@
 package kds
 
 import (
-	"context"
-	"path/filepath"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
-	"ticketrail/queue"
-	"ticketrail/queue/dispatch"
-	"ticketrail/queue/ticket"
-
-	"ticketrail/printer/kds/board"
 )
-
-// A screenHarness is a real queue with a dispatcher and one station, and what survives its
-// restarts.
-type screenHarness struct {
-	t    *testing.T
-	path string
-	q    *queue.Queue
-	d    *dispatch.Dispatcher
-	seq  int
-	// of newScreen
-	s       *Screen
-	flaky   flakyRescuer
-	unwatch func()
-}
-
-func newScreenHarness(t *testing.T) *screenHarness {
-	k := &screenHarness{t: t, path: filepath.Join(t.TempDir(), "ticketrail.db")}
-	k.start()
-	return k
-}
-
-func (k *screenHarness) start() {
-	k.t.Helper()
-	q, err := queue.Open(queue.Options{Path: k.path, Reserve: -1, NoSync: true})
-	if err != nil {
-		k.t.Fatal(err)
-	}
-	q.SetStations([]string{"hot-line", "grill"})
-	k.q, k.d = q, dispatch.New(dispatch.Options{Queue: dispatch.From(q)})
-}
-
-func (k *screenHarness) stop() {
-	k.t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	if err := k.d.Stop(ctx); err != nil {
-		k.t.Error(err)
-	}
-	if n := k.q.Unaccounted(); n != 0 {
-		k.t.Errorf("%d jobs are unaccounted for", n)
-	}
-	if err := k.q.Close(); err != nil {
-		k.t.Error(err)
-	}
-}
-
-func (k *screenHarness) order(n int) {
-	k.t.Helper()
-	for range n {
-		k.seq++
-		d := order(uint64(k.seq), "Burger")
-		_, err := k.q.Accept(context.Background(), ticket.Request{
-			Venue: d.Ticket.Venue, ID: d.Ticket.Request, Device: "d", Received: time.Now().UTC(), Body: []byte("{}"),
-			Digest: [32]byte{byte(k.seq)}, Drafts: []ticket.Draft{{Station: "hot-line", Ticket: d.Ticket}},
-		})
-		if err != nil {
-			k.t.Fatal(err)
-		}
-	}
-}
-
-// states are the states of all jobs, the oldest first.
-func (k *screenHarness) states() string {
-	k.t.Helper()
-	all, err := k.q.Jobs(context.Background(), queue.Filter{})
-	if err != nil {
-		k.t.Fatal(err)
-	}
-	slices.Reverse(all)
-	var out []string
-	for _, j := range all {
-		out = append(out, string(j.State))
-	}
-	return strings.Join(out, " ")
-}
-
-// newScreen makes the station a screen with grill as its backup; grill is a station of its own too.
-func (k *screenHarness) newScreen(paper *fakePrinter) *Screen {
-	k.flaky.Rescuer = k.q
-	s := NewScreen(ScreenOptions{
-		Name: "hot-line", Board: open(k.t, k.q.KV("board hot-line")), Backup: "grill", Rescuer: &k.flaky,
-		OnLive: func() { k.d.Kick("hot-line") },
-	})
-	k.watch(s)
-	k.d.Set([]dispatch.Lane{
-		{Name: "hot-line", Station: s, Backups: []dispatch.Backup{{Name: "grill", Station: s.WrapBackup(paper),
-			After: s.Options().HoldFor}}},
-		{Name: "grill", Station: paper},
-	})
-	return s
-}
-
-func (k *screenHarness) watch(s *Screen) {
-	ctx, cancel := context.WithCancel(context.Background())
-	var watching sync.WaitGroup
-	watching.Go(func() { s.RunRescue(ctx) })
-	k.s, k.unwatch = s, func() { cancel(); watching.Wait() }
-}
-
-// closeAll stops everything.
-func (k *screenHarness) closeAll() {
-	k.t.Helper()
-	k.unwatch()
-	k.stop()
-}
 
 func TestTicketsWaitForAScreenAndAreShownAtOnceWhenOneOpens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -178,31 +60,25 @@ func TestTheQueueOfADarkScreenComesOutOfItsBackupInOrder(t *testing.T) {
 	})
 }
 
-func TestARestartShowsTheSameBoard(t *testing.T) {
+func TestAScreenWhosePageComesAndGoesHoldsNoTicket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := newScreenHarness(t)
-		s := k.newScreen(&fakePrinter{})
-		closed := openPage(s, "a")
-		k.order(4)
-		time.Sleep(time.Second)
-		wantOutcome(t, s.Board(), press(s.Board(), board.Bump, 2, 0), board.Done)
-		wantOutcome(t, s.Board(), press(s.Board(), board.ItemDone, 3, 0), board.Done)
-		before := s.Board().Snapshot()
-		closed()
-		k.closeAll()
-		k.start()
-		s = k.newScreen(&fakePrinter{})
+		k, paper := newScreenHarness(t), &fakePrinter{}
+		s := k.newScreen(paper)
 		defer k.closeAll()
-		after := s.Board().Snapshot()
-		hidden := cmpopts.IgnoreUnexported(board.Order{}, board.Ticket{})
-		if diff := cmp.Diff(before.Orders, after.Orders, hidden); diff != "" {
-			t.Errorf("open (-before +after):\n%s", diff)
+		k.order(1)
+		for range 3 {
+			leave := s.Join("deaf")
+			time.Sleep(11 * time.Second)
+			leave()
+			time.Sleep(time.Second)
 		}
-		if diff := cmp.Diff(before.Recall, after.Recall, hidden); diff != "" {
-			t.Errorf("recall (-before +after):\n%s", diff)
+		defer openPage(s, "a")()
+		time.Sleep(10 * time.Second)
+		if got := k.states(); got != "shown" {
+			t.Errorf("%s, board %q", got, jobs(s.Board()))
 		}
-		if before.ID == after.ID {
-			t.Error("a page cannot tell that it missed something")
+		if c := card(s.Board(), 1); c == nil || c.Duplicate {
+			t.Errorf("card %+v", c)
 		}
 	})
 }

@@ -3,58 +3,18 @@ package kds
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
-	"ticketrail/queue"
-	"ticketrail/queue/dispatch"
-	"ticketrail/queue/kv/kvtest"
-	"ticketrail/queue/ticket"
-
 	"ticketrail/printer/kds/board"
+	"ticketrail/queue/dispatch"
+	"ticketrail/queue/queuetest"
+	"ticketrail/queue/ticket"
 )
 
 const one, three = "1 for hot-line (screen down), was shown", "3 for hot-line (screen down), was shown"
-
-// withDarkScreen runs f with a screen that showed jobs 1 to 3, of which 2 is bumped, whose last
-// page has just closed and whose backup is grill.
-func withDarkScreen(t *testing.T, f func(t *testing.T, k *screenHarness, s *Screen, paper *fakePrinter)) {
-	synctest.Test(t, func(t *testing.T) {
-		k, paper := newScreenHarness(t), &fakePrinter{}
-		s := k.newScreen(paper)
-		defer k.closeAll()
-		closed := openPage(s, "a")
-		k.order(3)
-		synctest.Wait()
-		wantOutcome(t, s.Board(), press(s.Board(), board.Bump, 2, 0), board.Done)
-		closed()
-		f(t, k, s, paper)
-	})
-}
-
-// wantPaper checks where the cards say that they were printed.
-func wantPaper(t *testing.T, s *Screen, want map[uint64]string) {
-	t.Helper()
-	got := map[uint64]string{}
-	for _, c := range tickets(s.Board()) {
-		if (c.Paper == "") != (c.PaperAt == 0) {
-			t.Errorf("card %+v", c)
-		}
-		if c.Paper != "" {
-			got[c.Job] = c.Paper
-		}
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("cards that say that they are on paper (-want +got):\n%s", diff)
-	}
-}
 
 func TestWhatWasShownAndNotBumpedComesOutOfTheBackupWhenTheScreenIsDark(t *testing.T) {
 	withDarkScreen(t, func(t *testing.T, k *screenHarness, s *Screen, paper *fakePrinter) {
@@ -84,35 +44,6 @@ func TestWhatWasShownAndNotBumpedComesOutOfTheBackupWhenTheScreenIsDark(t *testi
 	})
 }
 
-func TestARescueCopySaysWhichItemsWereDoneAndWhatTheCardSaid(t *testing.T) {
-	b := open(t, kvtest.New())
-	d := order(1, "Burger", "Chips", "Cake")
-	// it was on another screen before
-	d.Ticket.Notes, d.Ticket.Lines[1].Notes = []string{"nuts", board.RescueNote}, []string{"crisp"}
-	d.Doubt, d.Reprint = true, true
-	put(t, b, d, order(2, "Soup"))
-	if c := b.RescueCards(true); c[0].Ticket != nil {
-		t.Errorf("no page ever said that it holds it: %+v", c[0])
-	}
-	for _, item := range []int{1, 2} {
-		wantOutcome(t, b, press(b, board.ItemDone, 1, item), board.Done)
-	}
-	all := b.RescueCards(true)
-	if len(all) != 2 || all[0].Job != 1 || all[0].Ticket == nil || !all[0].Reprint || all[1].Ticket != nil {
-		t.Fatalf("%+v", all)
-	}
-	c := all[0].Ticket
-	got := [][]string{c.Notes, c.Lines[0].Notes, c.Lines[1].Notes, c.Lines[2].Notes}
-	want := [][]string{{board.RescueNote, "POSSIBLE DUPLICATE", "nuts"}, nil, {"done on the screen", "crisp"},
-		{"done on the screen"}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("notes (-want +got):\n%s", diff)
-	}
-	if again := b.RescueCards(true)[0].Ticket; len(again.Notes) != 3 {
-		t.Errorf("the card itself has changed: %q", again.Notes)
-	}
-}
-
 func TestARescueCopyThatFailsIsMarkedAndThenHeld(t *testing.T) {
 	withDarkScreen(t, func(t *testing.T, k *screenHarness, s *Screen, paper *fakePrinter) {
 		paper.fails(func(ticket.Delivery) (error, error) { return ticket.NotReady(errors.New("no paper")), nil })
@@ -140,8 +71,8 @@ func TestARescueCopyThatFailsIsMarkedAndThenHeld(t *testing.T) {
 
 func TestACopyThatHasNotBegunIsWithdrawnWhenTheScreenIsBackOrTheTicketIsDone(t *testing.T) {
 	bump := func(t *testing.T, s *Screen) {
-		wantOutcome(t, s.Board(), press(s.Board(), board.Bump, 1, 0), board.Done)
-		wantOutcome(t, s.Board(), press(s.Board(), board.Bump, 3, 0), board.Done)
+		wantOutcome(t, s.Board(), press(s.Board(), board.Bump, 1), board.Done)
+		wantOutcome(t, s.Board(), press(s.Board(), board.Bump, 3), board.Done)
 	}
 	for name, back := range map[string]func(*testing.T, *Screen){
 		"a page is open":                    func(t *testing.T, s *Screen) { t.Cleanup(openPage(s, "b")) },
@@ -200,37 +131,6 @@ func TestWhatIsPrintingWhenTheScreenIsBackIsFinishedAndTheCardSaysSo(t *testing.
 	})
 }
 
-// A flakyRescuer fails the next calls, before or after they took effect.
-type flakyRescuer struct {
-	Rescuer
-	mu    sync.Mutex
-	calls int
-	fails int
-	after bool
-}
-
-func (f *flakyRescuer) set(fails int, after bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.fails, f.after = fails, after
-}
-
-func (f *flakyRescuer) Rescue(ctx context.Context, from, to string, board []ticket.RescueCard) (ticket.Rescue, error) {
-	f.mu.Lock()
-	f.calls++
-	f.fails--
-	fails, after := f.fails >= 0, f.after
-	f.mu.Unlock()
-	if fails && !after {
-		return ticket.Rescue{}, kvtest.ErrStorage
-	}
-	r, err := f.Rescuer.Rescue(ctx, from, to, board)
-	if fails {
-		return ticket.Rescue{}, kvtest.ErrStorage
-	}
-	return r, err
-}
-
 func TestARescueThatFailedIsDoneOnce(t *testing.T) {
 	for name, after := range map[string]bool{"failed": false, "failed but persisted": true} {
 		t.Run(name, func(t *testing.T) {
@@ -255,18 +155,6 @@ func TestARescueThatFailedIsDoneOnce(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A slowBegin is a screen that confirms late that it shows a ticket.
-type slowBegin struct {
-	*Screen
-	by time.Duration
-}
-
-func (l slowBegin) Print(ctx context.Context, d ticket.Delivery,
-	begin func(context.Context) error) (ticket.Proof, error) {
-	defer time.Sleep(l.by)
-	return l.Screen.Print(ctx, d, begin)
 }
 
 func TestATicketThatEndsAsShownWhileTheScreenIsDarkIsCopiedToo(t *testing.T) {
@@ -388,20 +276,20 @@ func TestTheBackupWaitsForOlderTicketsButNotForHeldOnes(t *testing.T) {
 
 func TestTheBackupPrintsNothingWhileTheCardCannotBeTakenOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, paper := kvtest.New(), &fakePrinter{}
+		store, paper := queuetest.NewStore(), &fakePrinter{}
 		s := newTestScreen(t, store)
 		put(t, s.Board(), order(1, "Burger"))
-		store.Inject(kvtest.Failed)
+		store.Inject(queuetest.Failed)
 		proof, err := s.WrapBackup(paper).Print(t.Context(), order(1, "Burger"), new(beginCounter).begin)
-		if got := verdict(proof, err, true); got != "again" || !errors.Is(err, kvtest.ErrStorage) {
-			t.Errorf("%s: %v", got, err)
+		if !ticket.IsUntouched(err) || !errors.Is(err, queuetest.ErrStorage) {
+			t.Errorf("%s, %v", proof, err)
 		}
 		paper.wantPrinted(t)
 	})
 }
 
 func TestATicketThatWasRefusedElsewhereSaysSoOnTheScreenAndAtItsBackup(t *testing.T) {
-	store, paper := kvtest.New(), &fakePrinter{}
+	store, paper := queuetest.NewStore(), &fakePrinter{}
 	s := newTestScreen(t, store)
 	d := order(1, "Burger")
 	d.For, d.RefusedBy = "fresh", []string{"fresh", "wall"}
@@ -415,26 +303,6 @@ func TestATicketThatWasRefusedElsewhereSaysSoOnTheScreenAndAtItsBackup(t *testin
 		t.Fatal(err)
 	}
 	paper.wantPrinted(t, "1 for fresh ( down)")
-}
-
-func TestPaperMarksOfAnOlderVersionAreRead(t *testing.T) {
-	s := kvtest.New()
-	b := open(t, s)
-	put(t, b, order(1, "Burger"), order(2, "Soup"))
-	for _, job := range []uint64{1, 2} {
-		if err := b.MarkShown(t.Context(), job); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for job, add := range map[uint64]string{1: `"shown":true,"paper":"grill","paper_at":5,"paper_tries":1`,
-		2: `"shown":true,"paper_tries":2`} {
-		key := fmt.Sprintf("card/%020d", job)
-		s.Set(key, strings.Replace(s.Value(key), `"shown":true`, add, 1))
-	}
-	all := open(t, s).RescueCards(true)
-	if len(all) != 1 || all[0].Job != 2 || !slices.Contains(all[0].Ticket.Notes, "POSSIBLE DUPLICATE") {
-		t.Errorf("%+v", all)
-	}
 }
 
 func TestAScreenThatBacksUpAScreenShowsItsTicketsOnce(t *testing.T) {
@@ -458,4 +326,14 @@ func TestAScreenThatBacksUpAScreenShowsItsTicketsOnce(t *testing.T) {
 	})
 }
 
-var _ Rescuer = (*queue.Queue)(nil)
+// A slowBegin is a screen that confirms late that it shows a ticket.
+type slowBegin struct {
+	*Screen
+	by time.Duration
+}
+
+func (l slowBegin) Print(ctx context.Context, d ticket.Delivery,
+	begin func(context.Context) error) (ticket.Proof, error) {
+	defer time.Sleep(l.by)
+	return l.Screen.Print(ctx, d, begin)
+}

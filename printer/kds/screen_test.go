@@ -3,125 +3,22 @@ package kds
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"ticketrail/queue/kv"
-	"ticketrail/queue/kv/kvtest"
-	"ticketrail/queue/ticket"
-
 	"ticketrail/printer/kds/board"
+	"ticketrail/queue/queuetest"
+	"ticketrail/queue/ticket"
 )
-
-// A fakePrinter collects what came out of it.
-type fakePrinter struct {
-	mu   sync.Mutex
-	out  []string
-	fail func(d ticket.Delivery) (early, late error) // before and after begin
-	slow time.Duration                               // after begin
-}
-
-func (r *fakePrinter) Print(ctx context.Context, d ticket.Delivery,
-	begin func(context.Context) error) (ticket.Proof, error) {
-	r.mu.Lock()
-	fail, slow := r.fail, r.slow
-	r.mu.Unlock()
-	var early, late error
-	if fail != nil {
-		early, late = fail(d)
-	}
-	if early != nil {
-		return "", early
-	}
-	if err := begin(ctx); err != nil {
-		return "", fmt.Errorf("begin: %w", err)
-	}
-	if ticket.IsUntouched(late) {
-		return "", late
-	}
-	defer time.Sleep(slow)
-	s := d.Ticket.Number
-	if d.For != "" {
-		s += " for " + d.For + " (" + d.Down + " down)"
-	}
-	if slices.Contains(d.Ticket.Notes, board.RescueNote) {
-		s += ", was shown"
-	}
-	if d.Doubt {
-		s += ", possible duplicate"
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.out = append(r.out, s)
-	return ticket.Sent, late
-}
-
-func (r *fakePrinter) wantPrinted(t *testing.T, want ...string) {
-	t.Helper()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if diff := cmp.Diff(want, r.out); diff != "" {
-		t.Errorf("came out (-want +got):\n%s", diff)
-	}
-	r.out = nil
-}
-
-func (r *fakePrinter) fails(f func(ticket.Delivery) (early, late error)) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.fail = f
-}
-
-func (r *fakePrinter) setDelay(by time.Duration) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.slow = by
-}
-
-// openPage is a page that confirms every card until it is closed.
-func openPage(s *Screen, id string) (closed func()) {
-	leave := s.Join(id)
-	stop, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			changed := s.Board().Changed()
-			var held []uint64
-			for _, o := range s.Board().Snapshot().Orders {
-				held = append(held, o.Jobs()...)
-			}
-			s.Confirm(id, held)
-			select {
-			case <-changed:
-			case <-stop:
-				return
-			}
-		}
-	}()
-	return sync.OnceFunc(func() { close(stop); <-done; leave() })
-}
-
-func newTestScreen(t *testing.T, s kv.Store, change ...func(*ScreenOptions)) *Screen {
-	t.Helper()
-	o := ScreenOptions{Name: "hot-line", Board: open(t, s)}
-	for _, f := range change {
-		f(&o)
-	}
-	return NewScreen(o)
-}
 
 func TestATicketIsShownWhenALivePageConfirmsIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newTestScreen(t, kvtest.New())
+		s := newTestScreen(t, queuetest.NewStore())
 		defer s.Join("deaf")() // it is live and confirms nothing
 		start := time.Now()
 		time.AfterFunc(3*time.Second, func() { s.Confirm("stranger", []uint64{1}) })
@@ -146,7 +43,7 @@ func TestATicketIsShownWhenALivePageConfirmsIt(t *testing.T) {
 func TestWithoutALivePageTheQueueWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		woken := 0
-		s := newTestScreen(t, kvtest.New(), func(o *ScreenOptions) { o.OnLive = func() { woken++ } })
+		s := newTestScreen(t, queuetest.NewStore(), func(o *ScreenOptions) { o.OnLive = func() { woken++ } })
 		for _, when := range []string{"before the first page", "after the last"} {
 			var b beginCounter
 			_, err := s.Print(t.Context(), order(1, "Burger"), b.begin)
@@ -173,14 +70,15 @@ func TestWithoutALivePageTheQueueWaits(t *testing.T) {
 
 func TestACardThatNoPageConfirmedIsInDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newTestScreen(t, kvtest.New())
+		s := newTestScreen(t, queuetest.NewStore())
 		leave := s.Join("a")
 		time.AfterFunc(time.Second, leave)
 		var b beginCounter
 		start := time.Now()
 		proof, err := s.Print(t.Context(), order(1, "Burger"), b.begin)
-		if got := verdict(proof, err, b.times() > 0); got != "doubt" || time.Since(start) != 10*time.Second {
-			t.Errorf("%s after %v: %v", got, time.Since(start), err)
+		if err == nil || ticket.IsUntouched(err) || ticket.IsNotReady(err) || ticket.IsPermanent(err) ||
+			b.times() != 1 || time.Since(start) != 10*time.Second {
+			t.Errorf("%s, %v after %v", proof, err, time.Since(start))
 		}
 		// The page comes back: the same ticket, given again, has the same card.
 		defer openPage(s, "a")()
@@ -197,7 +95,7 @@ func TestACardThatNoPageConfirmedIsInDoubt(t *testing.T) {
 
 func TestWhatAPageConfirmedDoesNotCountOnceItFellSilent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newTestScreen(t, kvtest.New())
+		s := newTestScreen(t, queuetest.NewStore())
 		defer s.Join("a")()
 		time.AfterFunc(time.Second, func() { s.Confirm("a", []uint64{1}) })
 		if _, err := s.Print(t.Context(), order(1, "Burger"), new(beginCounter).begin); err != nil {
@@ -214,10 +112,10 @@ func TestWhatAPageConfirmedDoesNotCountOnceItFellSilent(t *testing.T) {
 
 func TestABumpIsProofEnough(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newTestScreen(t, kvtest.New())
+		s := newTestScreen(t, queuetest.NewStore())
 		defer s.Join("a")()
 		time.AfterFunc(time.Second, func() {
-			r, err := s.Do(t.Context(), "a", press(s.Board(), board.Bump, 1, 0))
+			r, err := s.Do(t.Context(), "a", press(s.Board(), board.Bump, 1))
 			if r.Outcome != board.Done || err != nil {
 				t.Errorf("%+v, %v", r, err)
 			}
@@ -231,14 +129,14 @@ func TestABumpIsProofEnough(t *testing.T) {
 
 func TestATicketThatCannotBeStoredIsNotShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := kvtest.New()
+		store := queuetest.NewStore()
 		s := newTestScreen(t, store)
 		defer openPage(s, "a")()
-		store.Inject(kvtest.Failed)
+		store.Inject(queuetest.Failed)
 		var b beginCounter
 		proof, err := s.Print(t.Context(), order(1, "Burger"), b.begin)
-		if got := verdict(proof, err, true); got != "again" || !errors.Is(err, kvtest.ErrStorage) {
-			t.Errorf("%s: %v", got, err)
+		if !ticket.IsUntouched(err) || !errors.Is(err, queuetest.ErrStorage) {
+			t.Errorf("%s, %v", proof, err)
 		}
 		b.err = errors.New("full")
 		if _, err := s.Print(t.Context(), order(1, "Burger"), b.begin); !errors.Is(err, b.err) {
@@ -249,7 +147,7 @@ func TestATicketThatCannotBeStoredIsNotShown(t *testing.T) {
 
 func TestAnInterruptedAttemptSaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newTestScreen(t, kvtest.New())
+		s := newTestScreen(t, queuetest.NewStore())
 		defer s.Join("deaf")()
 		cause := errors.New("shutting down")
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -264,7 +162,7 @@ func TestMetricsNameEachStation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := prometheus.NewPedanticRegistry()
 		m := NewMetrics(reg)
-		s := newTestScreen(t, kvtest.New(), func(o *ScreenOptions) { o.Metrics = m })
+		s := newTestScreen(t, queuetest.NewStore(), func(o *ScreenOptions) { o.Metrics = m })
 		m.Set([]*Screen{s})
 		closed := openPage(s, "a")
 		d := order(1, "Burger")

@@ -14,7 +14,7 @@ import (
 
 	"ticketrail/printer/kds"
 	"ticketrail/printer/kds/board"
-	"ticketrail/queue/kv/kvtest"
+	"ticketrail/queue/queuetest"
 )
 
 func TestAPageIsToldHowItsScreenIsSetUp(t *testing.T) {
@@ -45,7 +45,7 @@ func TestAPageIsToldHowItsScreenIsSetUp(t *testing.T) {
 
 func TestATicketIsSeenOnceItIsOnTheVisiblePageOfALivePage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, reg := kvtest.New(), prometheus.NewRegistry()
+		store, reg := queuetest.NewStore(), prometheus.NewRegistry()
 		b, err := board.OpenBoard(board.BoardOptions{Station: "hot-line", KV: store})
 		if err != nil {
 			t.Fatal(err)
@@ -77,10 +77,7 @@ func TestATicketIsSeenOnceItIsOnTheVisiblePageOfALivePage(t *testing.T) {
 		}
 		w.post(c, "/screen/hot-line/shown", `{"page":"`+testPage+`","visible":[1]}`) // it has no stream yet
 		e := w.listen(c, "hot-line", testPage, "")
-		go func() {
-			for ok := true; ok; _, ok = e.next() {
-			}
-		}()
+		go e.drain()
 		time.Sleep(29 * time.Second)
 		says("1,2,3", "")
 		unseen(0)
@@ -90,14 +87,14 @@ func TestATicketIsSeenOnceItIsOnTheVisiblePageOfALivePage(t *testing.T) {
 		unseen(1)
 
 		// A disk that hangs delays no answer: the page would show that it is not live.
-		store.Inject(kvtest.Hangs)
+		store.Inject(queuetest.Hangs)
 		start := time.Now()
 		says("", "3")
 		if d := time.Since(start); d > 0 {
 			t.Errorf("answered after %v", d)
 		}
 		unseen(1)
-		store.Inject(kvtest.None)
+		store.Inject(queuetest.None)
 		time.Sleep(10 * time.Second) // the page repeats it with its heartbeats
 		says("", "3")
 		unseen(0)
@@ -109,13 +106,14 @@ func TestAPassSeesForNoCook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestServer(t)
 		hot := w.screens["hot-line"].Board()
-		pass, err := board.OpenPass(board.PassOptions{Station: "pass", KV: kvtest.New(), Of: []*board.Board{hot}})
+		options := board.PassOptions{Station: "pass", KV: queuetest.NewStore(), Of: []*board.Board{hot}}
+		pass, err := board.OpenPass(options)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer pass.Close()
 		// Its own board has a ticket of the same job, from when it was a screen of its own.
-		own, err := board.OpenBoard(board.BoardOptions{Station: "pass", KV: kvtest.New()})
+		own, err := board.OpenBoard(board.BoardOptions{Station: "pass", KV: queuetest.NewStore()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,23 +174,6 @@ func TestTicketsOnPaperAreCountedUntilACookDecides(t *testing.T) {
 	})
 }
 
-// gauge is the sum of a metric.
-func gauge(t *testing.T, reg *prometheus.Registry, name string) (sum float64) {
-	t.Helper()
-	families, err := reg.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			if f.GetName() == name {
-				sum += m.GetGauge().GetValue()
-			}
-		}
-	}
-	return sum
-}
-
 func TestTheClockOfAPageFollowsAZoneThatIsKnownLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestServer(t)
@@ -208,6 +189,23 @@ func TestTheClockOfAPageFollowsAZoneThatIsKnownLater(t *testing.T) {
 			t.Errorf("the page is told %+v, then %+v", first, b)
 		}
 	})
+}
+
+// gauge is the sum of a metric.
+func gauge(t *testing.T, reg *prometheus.Registry, name string) (sum float64) {
+	t.Helper()
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if f.GetName() == name {
+				sum += m.GetGauge().GetValue()
+			}
+		}
+	}
+	return sum
 }
 
 // beat waits for the next beat.

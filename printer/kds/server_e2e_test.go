@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
 	"net"
@@ -20,12 +21,12 @@ import (
 	"time"
 
 	"ticketrail/config"
+	"ticketrail/deploy/slow"
 	"ticketrail/printer/kds"
+	"ticketrail/printer/kds/board"
 	"ticketrail/printer/layout"
 	"ticketrail/queue"
 	"ticketrail/queue/ticket"
-
-	"ticketrail/printer/kds/board"
 )
 
 // e2eDatabase is the environment variable that makes this test binary the server of the browser
@@ -33,9 +34,8 @@ import (
 // again.
 const e2eDatabase = "KDS_E2E_DATABASE"
 
-// TestCooksWorkWithScreensInARealBrowser runs the scripts in e2e, which takes minutes. They need
-// node, Debian's chromium, and packages of npm; .ci/run installs all of that. To run it alone:
-// KDS_E2E=1, or a part of a browser test's name.
+// TestCooksWorkWithScreensInARealBrowser runs the scripts in e2e. They need packages of npm, which .ci/run installs. A
+// part of a browser test's name behind -args runs only those.
 func TestCooksWorkWithScreensInARealBrowser(t *testing.T) {
 	if path := os.Getenv(e2eDatabase); path != "" {
 		if err := serveE2E(path); err != nil {
@@ -43,25 +43,10 @@ func TestCooksWorkWithScreensInARealBrowser(t *testing.T) {
 		}
 		return
 	}
-	all := os.Getenv("TICKETRAIL_TEST_ALL") != ""
-	if !all && os.Getenv("KDS_E2E") == "" {
-		t.Skip("takes minutes; KDS_E2E=1 runs it")
-	}
-	t.Parallel() // it mostly waits
 	cache, _ := os.UserCacheDir()
 	modules := filepath.Join(cache, "ticketrail", "browser")
-	for what, err := range map[string]error{
-		"node": lookPath("node"), "chromium": lookPath("chromium"),
-		"playwright-core": stat(filepath.Join(modules, "node_modules", "playwright-core")),
-	} {
-		switch {
-		case err == nil:
-		case all:
-			t.Fatalf("%s is missing: %v", what, err)
-		default:
-			t.Skipf("%s is missing: %v", what, err)
-		}
-	}
+	slow.Test(t, "node", "chromium", filepath.Join(modules, "node_modules", "playwright-core"))
+	t.Parallel() // it mostly waits
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +58,7 @@ func TestCooksWorkWithScreensInARealBrowser(t *testing.T) {
 		"ticketrail/cmd/ticketrail").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	run := exec.CommandContext(ctx, "node", filepath.Join("e2e", "all.mjs"))
+	run := exec.CommandContext(ctx, "node", filepath.Join("e2e", "all.mjs"), flag.Arg(0))
 	run.Env = append(os.Environ(), "KDS_E2E_SERVER="+self, "KDS_E2E_DAEMON="+daemon, "KDS_E2E_TEST="+t.Name(),
 		"KDS_E2E_MODULES="+modules,
 		"KDS_E2E_SHOTS="+filepath.Join(t.ArtifactDir(), "shots"), "KDS_E2E_WORK="+workFolder(t),
@@ -91,7 +76,7 @@ func TestCooksWorkWithScreensInARealBrowser(t *testing.T) {
 func workFolder(t *testing.T) string {
 	t.Helper()
 	base := "/dev/shm"
-	if stat(base) != nil {
+	if _, err := os.Stat(base); err != nil {
 		base = ""
 	}
 	dir, err := os.MkdirTemp(base, "kds")
@@ -101,9 +86,6 @@ func workFolder(t *testing.T) string {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	return dir
 }
-
-func lookPath(name string) error { _, err := exec.LookPath(name); return err }
-func stat(name string) error     { _, err := os.Stat(name); return err }
 
 // An e2eServer is three screens, and a control port for the scripts.
 type e2eServer struct {

@@ -2,7 +2,6 @@ package kds_test
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,7 +9,8 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
+	"net/http/cookiejar"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -19,17 +19,16 @@ import (
 	"time"
 
 	"ticketrail/printer/kds"
-	"ticketrail/printer/virtual"
-	"ticketrail/queue/kv/kvtest"
-	"ticketrail/queue/ticket"
-
 	"ticketrail/printer/kds/board"
+	"ticketrail/printer/virtual"
+	"ticketrail/queue/queuetest"
+	"ticketrail/queue/ticket"
 )
 
 // A testServer is a server with two screens, hot-line and cold, in memory.
 type testServer struct {
 	t          testing.TB
-	pairingsKV *kvtest.Store // of the pairings
+	pairingsKV *queuetest.Store // of the pairings
 	server     *kds.Server
 	pairings   *kds.Pairings
 	screens    map[string]*kds.Screen
@@ -39,10 +38,11 @@ type testServer struct {
 	stop       func() error
 }
 
+// newTestServer returns a server that answers until t ends.
 func newTestServer(t testing.TB) *testServer {
-	w := &testServer{t: t, pairingsKV: kvtest.New(), screens: map[string]*kds.Screen{}}
+	w := &testServer{t: t, pairingsKV: queuetest.NewStore(), screens: map[string]*kds.Screen{}}
 	for _, name := range []string{"hot-line", "cold"} {
-		b, err := board.OpenBoard(board.BoardOptions{Station: name, KV: kvtest.New()})
+		b, err := board.OpenBoard(board.BoardOptions{Station: name, KV: queuetest.NewStore()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -247,13 +247,103 @@ func decode[T any](t testing.TB, s string) (v T) {
 	return v
 }
 
-// recorded answers one request without a connection.
-func (w *testServer) recorded(r *http.Request) *httptest.ResponseRecorder {
-	rec := httptest.NewRecorder()
-	rec.Body = &bytes.Buffer{}
-	w.server.Handler().ServeHTTP(rec, r)
-	return rec
+// drain reads the stream to its end.
+func (e *eventStream) drain() {
+	for ok := true; ok; _, ok = e.next() {
+	}
 }
+
+const testPage = "page0001"
+
+// A pulse is the data of a heartbeat.
+type pulse struct {
+	ID  string `json:"id"`
+	Now int64  `json:"now"`
+}
+
+// answerBeats reads the stream of a page and answers heartbeats until ctx ends.
+func (w *testServer) answerBeats(ctx context.Context, c *http.Client, station, page string) {
+	e := w.listen(c, station, page, "")
+	go func() {
+		for ctx.Err() == nil {
+			ev, ok := e.next()
+			if !ok {
+				return
+			}
+			if ev.kind == "hello" || ctx.Err() != nil {
+				continue
+			}
+			var jobs []string
+			for _, o := range w.screens[station].Board().Snapshot().Orders {
+				jobs = append(jobs, fmt.Sprint(o.Tickets[0].Job))
+			}
+			w.post(c, "/screen/"+station+"/shown",
+				fmt.Sprintf(`{"page":%q,"jobs":[%s]}`, page, strings.Join(jobs, ",")))
+		}
+		e.drain() // it keeps reading and answers nothing
+	}()
+}
+
+// newTablet returns a browser on the network that keeps cookies.
+func (w *testServer) newTablet(from string) *http.Client {
+	c := w.client(from)
+	c.Jar, _ = cookiejar.New(nil)
+	return c
+}
+
+var codeOnPage = regexp.MustCompile(`id="code"[^>]*>([A-Z0-9]{4}-[A-Z0-9]{4})<`)
+
+// code is the code that a browser shows.
+func (w *testServer) code(c *http.Client) string {
+	w.t.Helper()
+	status, body, _ := w.get(c, "/")
+	m := codeOnPage.FindStringSubmatch(body)
+	if status != http.StatusOK || m == nil {
+		w.t.Fatalf("no code, but %d %s", status, body)
+	}
+	return m[1]
+}
+
+func (w *testServer) maySee(c *http.Client, station string) bool {
+	w.t.Helper()
+	code, _, _ := w.get(c, "/screen/"+station+"/state")
+	return code == http.StatusOK
+}
+
+// paired is a browser on the network that is paired with a station.
+func (w *testServer) paired(from, station string) *http.Client {
+	w.t.Helper()
+	c := w.newTablet(from)
+	if _, err := w.server.Pair(w.t.Context(), w.code(c), station); err != nil {
+		w.t.Fatal(err)
+	}
+	return c
+}
+
+// manager is a browser that was paired to manage.
+func (w *testServer) manager(from string) (*http.Client, kds.Pairing) {
+	w.t.Helper()
+	c := w.newTablet(from)
+	p, err := w.server.PairManager(w.t.Context(), w.code(c))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return c, p
+}
+
+// typed sends a code as the page of a manager does.
+func (w *testServer) typed(c *http.Client, code, station string, header ...string) (int, string) {
+	w.t.Helper()
+	body := fmt.Sprintf(`{"code":%q,"station":%q,"manager":true,"Manager":true}`, code, station)
+	return w.post(c, "/manage/pair", body, header...)
+}
+
+// ownPage is the header that a browser sends with the requests of a page of this server.
+func ownPage() []string {
+	return []string{"Origin", "http://localhost", "Sec-Fetch-Site", "same-origin"}
+}
+
+func noBegin(context.Context) error { return nil }
 
 // utc is the zone of a kitchen.
 func utc() *time.Location { return time.UTC }

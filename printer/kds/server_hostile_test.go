@@ -1,7 +1,6 @@
 package kds_test
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,9 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"ticketrail/queue/ticket"
-
 	"ticketrail/printer/kds/board"
+	"ticketrail/queue/ticket"
 )
 
 func TestOneMachineCannotUseUpAllConnections(t *testing.T) {
@@ -160,49 +158,12 @@ func TestMalformedRequestsChangeNothing(t *testing.T) {
 	})
 }
 
-func TestAReplayedCommandChangesNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newTestServer(t)
-		w.put("hot-line", 1)
-		c := w.client("127.0.0.1")
-		var played []string
-		press := func(id, do string) {
-			t.Helper()
-			body := fmt.Sprintf(`{"id":%q,"do":%q,%s}`, id, do, w.order("hot-line", 1))
-			if code, text := w.post(c, "/screen/hot-line/do", body); code != http.StatusOK ||
-				decode[board.Result](t, text).Outcome != board.Done {
-				t.Fatalf("%s: %d %s", body, code, text)
-			}
-			played = append(played, body)
-		}
-		for i := range 50 { // more than a card remembers
-			press(fmt.Sprint("bump-", i), "bump")
-			press(fmt.Sprint("recall-", i), "recall")
-		}
-		before := w.screens["hot-line"].Board().At()
-		for _, body := range played {
-			if code, text := w.post(c, "/screen/hot-line/do", body); code != http.StatusOK {
-				t.Errorf("%s: %d %s", body, code, text)
-			}
-		}
-		if after := w.screens["hot-line"].Board().At(); after != before {
-			t.Errorf("the board went from %s to %s", before, after)
-		}
-	})
-}
-
 func TestAConfirmationOfCardsThatAPageCannotHaveIsIgnored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestServer(t)
 		c := w.client("127.0.0.1")
 		e := w.listen(c, "hot-line", testPage, "")
-		go func() {
-			for {
-				if _, ok := e.next(); !ok {
-					return
-				}
-			}
-		}()
+		go e.drain()
 		// Jobs that do not exist yet, that are another station's, and another page's.
 		says := func(station, page, jobs string) int {
 			code, _ := w.post(c, "/screen/"+station+"/shown", `{"page":"`+page+`","jobs":`+jobs+`}`)
@@ -235,16 +196,4 @@ func TestAConfirmationOfCardsThatAPageCannotHaveIsIgnored(t *testing.T) {
 		}
 		_ = w.stop()
 	})
-}
-
-func noBegin(context.Context) error { return nil }
-
-// paired is a browser on the network that is paired with a station.
-func (w *testServer) paired(from, station string) *http.Client {
-	w.t.Helper()
-	c := w.newTablet(from)
-	if _, err := w.server.Pair(w.t.Context(), w.code(c), station); err != nil {
-		w.t.Fatal(err)
-	}
-	return c
 }

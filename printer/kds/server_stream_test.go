@@ -10,17 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"ticketrail/queue/ticket"
-
 	"ticketrail/printer/kds/board"
 )
-
-const testPage = "page0001"
-
-type pulse struct {
-	ID  string `json:"id"`
-	Now int64  `json:"now"`
-}
 
 func TestAPageIsToldEveryChangeAndResumesWhereItsStreamBroke(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -79,33 +70,6 @@ func TestAHeartbeatComesEveryFiveSecondsWithTheServersTimeAndTheNewestState(t *t
 	})
 }
 
-// answerBeats reads the stream of a page and answers heartbeats until ctx ends.
-func (w *testServer) answerBeats(ctx context.Context, c *http.Client, station, page string) {
-	e := w.listen(c, station, page, "")
-	go func() {
-		for ctx.Err() == nil {
-			ev, ok := e.next()
-			if !ok {
-				return
-			}
-			if ev.kind == "hello" || ctx.Err() != nil {
-				continue
-			}
-			var jobs []string
-			for _, o := range w.screens[station].Board().Snapshot().Orders {
-				jobs = append(jobs, fmt.Sprint(o.Tickets[0].Job))
-			}
-			w.post(c, "/screen/"+station+"/shown",
-				fmt.Sprintf(`{"page":%q,"jobs":[%s]}`, page, strings.Join(jobs, ",")))
-		}
-		for { // it keeps reading and answers nothing
-			if _, ok := e.next(); !ok {
-				return
-			}
-		}
-	}()
-}
-
 func TestAPageIsLiveWhileItAnswersHeartbeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestServer(t)
@@ -135,22 +99,6 @@ func TestAPageIsLiveWhileItAnswersHeartbeats(t *testing.T) {
 		}
 		if n := s.Status().Live; n != 1 {
 			t.Errorf("%d live pages, want 1", n)
-		}
-	})
-}
-
-func TestATicketIsShownWhenALivePageHasConfirmedIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newTestServer(t)
-		s := w.screens["hot-line"]
-		begin := func(context.Context) error { return nil }
-		if _, err := s.Print(t.Context(), delivery(1), begin); !ticket.IsNotReady(err) {
-			t.Errorf("without a page: %v", err)
-		}
-		w.answerBeats(t.Context(), w.client("127.0.0.1"), "hot-line", testPage)
-		synctest.Wait()
-		if proof, err := s.Print(t.Context(), delivery(1), begin); proof != ticket.Shown || err != nil {
-			t.Errorf("with one: %s, %v", proof, err)
 		}
 	})
 }
@@ -203,13 +151,7 @@ func TestAPageThatDoesNotReadIsDroppedAndDelaysNoOther(t *testing.T) {
 				t.Fatalf("told of %d, want %d", ev.View.Tickets[0].Job, job)
 			}
 		}
-		go func() {
-			for {
-				if _, ok := good.next(); !ok {
-					return
-				}
-			}
-		}()
+		go good.drain()
 		time.Sleep(12 * time.Second)
 		synctest.Wait()
 		if after := runtime.NumGoroutine(); after > before {
@@ -250,11 +192,7 @@ func TestAPageThatNeverAnswersLosesItsStream(t *testing.T) {
 		w := newTestServer(t)
 		e := w.listen(w.client("127.0.0.1"), "hot-line", testPage, "")
 		start := time.Now()
-		for {
-			if _, ok := e.next(); !ok {
-				break
-			}
-		}
+		e.drain()
 		if d := time.Since(start); d < 2*time.Minute || d > 3*time.Minute {
 			t.Errorf("it ended after %v", d)
 		}
@@ -270,11 +208,7 @@ func TestStreamsEndAtOnceWhenTheServerStops(t *testing.T) {
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			for {
-				if _, ok := e.next(); !ok {
-					return
-				}
-			}
+			e.drain()
 		}()
 		synctest.Wait()
 		start := time.Now()
@@ -316,34 +250,4 @@ func TestAReloadDisturbsOnlyTheScreensThatChanged(t *testing.T) {
 			t.Errorf("the other goes on with %s", b.data)
 		}
 	})
-}
-
-// Fifty screens need less than 64 MB. e2e/speed.mjs measures with real browsers.
-func BenchmarkScreen(b *testing.B) {
-	w := newTestServer(b)
-	for job := uint64(1); job <= 200; job++ {
-		w.put("hot-line", job)
-	}
-	var before, after runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	const screens = 50
-	ears := make([]*eventStream, 0, screens)
-	for i := range screens {
-		e := w.listen(w.client("127.0.0.1"), "hot-line", fmt.Sprintf("page%04d", i), "")
-		e.want("state", "hello", "beat")
-		ears = append(ears, e)
-	}
-	runtime.GC()
-	runtime.ReadMemStats(&after)
-	job := uint64(1000)
-	for b.Loop() { // one ticket, sent to all pages
-		job++
-		w.put("hot-line", job)
-		for _, e := range ears {
-			e.want("change", "beat")
-		}
-	}
-	used := after.HeapInuse + after.StackInuse - before.HeapInuse - before.StackInuse
-	b.ReportMetric(float64(used)/screens/1024, "KiB/screen") // both ends of the connection
 }

@@ -78,9 +78,6 @@ func TestRequestsOfAPageAreAnsweredWithTheRightStatus(t *testing.T) {
 			code       int
 		}{
 			{"do", `{"id":"a","do":"bump","job":1,"version":9}`, http.StatusOK}, // a conflict is an answer
-			{"do", `{"id":"a","do":"dance","job":1}`, http.StatusBadRequest},
-			{"do", `{"id":"","do":"bump","job":1}`, http.StatusBadRequest},
-			{"do", `{`, http.StatusBadRequest},
 			{"do", `{"id":"` + strings.Repeat("x", 5000) + `"}`, http.StatusBadRequest},
 			{"shown", `{"page":"nobody00","jobs":[1]}`, http.StatusConflict},
 			{"print", `{"job":1}`, http.StatusNotFound}, // no printer was given

@@ -13,53 +13,20 @@ import (
 
 	"ticketrail/printer/kds"
 	"ticketrail/printer/kds/board"
-	"ticketrail/queue/kv/kvtest"
+	"ticketrail/queue/queuetest"
 	"ticketrail/queue/ticket"
 )
-
-// press sends a command for an order as its page does.
-func (w *testServer) press(c *http.Client, screen string, orders *board.Orders, do board.Verb, item int) {
-	w.t.Helper()
-	snap := orders.Snapshot()
-	list := snap.Orders
-	if do == board.Recall {
-		list = snap.Recall
-	}
-	o := list[0]
-	body := fmt.Sprintf(`{"id":"%d","do":%q,"order":%q,"version":%d}`, time.Now().UnixNano(), do, o.Key, o.Version)
-	if do == board.ItemDone {
-		body = fmt.Sprintf(`{"id":"%d","do":%q,"job":%d,"version":%d,"item":%d}`, time.Now().UnixNano(), do,
-			o.Tickets[0].Job, o.Tickets[0].Version, item)
-	}
-	code, text := w.post(c, "/screen/"+screen+"/do", body)
-	if code != http.StatusOK || decode[board.Result](w.t, text).Outcome != board.Done {
-		w.t.Fatalf("%s: %d %s", body, code, text)
-	}
-}
-
-func (w *testServer) times(c *http.Client, query string) [][]string {
-	w.t.Helper()
-	status, text, h := w.get(c, "/times?csv&"+query)
-	if status != http.StatusOK || !strings.HasPrefix(h.Get("Content-Type"), "text/csv") {
-		w.t.Fatalf("answered %d %s", status, text)
-	}
-	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return rows[1:]
-}
 
 func TestTheTimesOfADayAreThoseOfTheCooksAndThePass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestServer(t)
-		pass, err := board.OpenPass(board.PassOptions{Station: "pass", KV: kvtest.New(),
+		pass, err := board.OpenPass(board.PassOptions{Station: "pass", KV: queuetest.NewStore(),
 			Of: []*board.Board{w.screens["hot-line"].Board(), w.screens["cold"].Board()}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer pass.Close()
-		own, err := board.OpenBoard(board.BoardOptions{Station: "pass", KV: kvtest.New()})
+		own, err := board.OpenBoard(board.BoardOptions{Station: "pass", KV: queuetest.NewStore()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,4 +118,38 @@ func TestTheTimesAreForManagersOnly(t *testing.T) {
 			}
 		}
 	})
+}
+
+// press sends a command for an order as its page does.
+func (w *testServer) press(c *http.Client, screen string, orders *board.Orders, do board.Verb, item int) {
+	w.t.Helper()
+	snap := orders.Snapshot()
+	list := snap.Orders
+	if do == board.Recall {
+		list = snap.Recall
+	}
+	o := list[0]
+	body := fmt.Sprintf(`{"id":"%d","do":%q,"order":%q,"version":%d}`, time.Now().UnixNano(), do, o.Key, o.Version)
+	if do == board.ItemDone {
+		body = fmt.Sprintf(`{"id":"%d","do":%q,"job":%d,"version":%d,"item":%d}`, time.Now().UnixNano(), do,
+			o.Tickets[0].Job, o.Tickets[0].Version, item)
+	}
+	code, text := w.post(c, "/screen/"+screen+"/do", body)
+	if code != http.StatusOK || decode[board.Result](w.t, text).Outcome != board.Done {
+		w.t.Fatalf("%s: %d %s", body, code, text)
+	}
+}
+
+// times are the rows of the report that a browser gets.
+func (w *testServer) times(c *http.Client, query string) [][]string {
+	w.t.Helper()
+	status, text, h := w.get(c, "/times?csv&"+query)
+	if status != http.StatusOK || !strings.HasPrefix(h.Get("Content-Type"), "text/csv") {
+		w.t.Fatalf("answered %d %s", status, text)
+	}
+	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return rows[1:]
 }

@@ -4,11 +4,11 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"ticketrail/config"
+	"ticketrail/deploy/slow"
 	"ticketrail/queue/ticket"
 )
 
@@ -90,13 +90,14 @@ func TestAWordIsFoundWhereTheEntrySays(t *testing.T) {
 	}
 }
 
-func TestAMegabyteIsSearchedInSeconds(t *testing.T) {
+func TestAMegabyteOfAnyTextIsSearched(t *testing.T) {
+	slow.Test(t)
+	// If the time grew faster than the length of the text, this test would not end.
 	a := NewAlarms(config.Default().Ticket.Alarms)
-	for _, s := range []string{"allerg", "no allergies ", "a\u0301", "\u0301", "过", "- ", "\x00", "\xff", "กำ"} {
-		start := time.Now()
-		a.Match(strings.Repeat(s, 1<<20/len(s)))
-		if took := time.Since(start); took > 10*time.Second {
-			t.Errorf("a megabyte of %q took %v", s, took)
+	for text, want := range map[string]bool{"allerg": true, "no allergies ": false, "a\u0301": false, "\u0301": false,
+		"过": false, "- ": false, "\x00": false, "\xff": false, "กำ": false} {
+		if got := a.Match(strings.Repeat(text, 1<<20/len(text))); got != want {
+			t.Errorf("a megabyte of %q marks an allergy: %v, want %v", text, got, want)
 		}
 	}
 }
@@ -137,14 +138,6 @@ func TestAnAlarmIsWhiteOnBlackFromEdgeToEdge(t *testing.T) {
 	want := "! nuts!\nat once\n2x No nuts cake\n! nuts kill her, so please\nbe careful with all of\nthe pans\nnuts\n"
 	if diff := cmp.Diff(want, seen); diff != "" {
 		t.Error(diff)
-	}
-}
-
-func TestAnAlarmIsNotSmallerThanOtherNames(t *testing.T) {
-	d := ticket.Delivery{Ticket: ticket.Ticket{Lines: []ticket.Line{{Quantity: "1", Name: "Nuts"}}}}
-	o := Options{Columns: 48, Alarms: NewAlarms([]string{"nuts"}), NameSize: Size{2, 3}}
-	if got := sizeOf(t, ComposeWith(d, o), "Nuts"); got.Width != 2 || got.Height != 3 {
-		t.Errorf("%dx%d", got.Width, got.Height)
 	}
 }
 

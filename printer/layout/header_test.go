@@ -78,31 +78,6 @@ func TestNumberAndTableHaveTheConfiguredSizes(t *testing.T) {
 	}
 }
 
-func TestATableIsNarrowerRatherThanBroken(t *testing.T) {
-	d := ticket.Delivery{Ticket: ticket.Ticket{Table: "Gooseberrybush"}} // 14 letters
-	for columns, want := range map[int]int{56: 4, 55: 3, 42: 3, 41: 2} {
-		lines := ComposeWith(d, Options{Columns: columns, TableSize: Size{4, 4}})
-		if got := sizeOf(t, lines, "Gooseberrybush"); got.Width != want || got.Height != 4 {
-			t.Errorf("%d columns: it is %+v, want width %d", columns, got, want)
-		}
-	}
-}
-
-func TestSizesAreLimitedToThoseOfThePrinter(t *testing.T) {
-	d := everyday()
-	o := Options{Columns: 48, NameSize: Size{3, 3}, ModifierSize: Size{3, 3}, NumberSize: Size{3, 3},
-		TableSize: Size{3, 3}}
-	for most, want := range map[int]int{0: 3, 2: 2, 8: 3} {
-		o.MaxSize = most
-		lines := ComposeWith(d, o)
-		for _, text := range []string{"#7", "Table", "2x", "Negroni", "Large"} {
-			if got := sizeOf(t, lines, text); got.Width != want || got.Height != want {
-				t.Errorf("at most %d: %s is %+v, want %d", most, text, got, want)
-			}
-		}
-	}
-}
-
 func TestTheOtherStationsOfTheOrderAreNamedAtTheFoot(t *testing.T) {
 	d := everyday()
 	d.Ticket.AlsoAt = []ticket.Part{{Station: "grill"}, {Station: "pastry\x1b"}}

@@ -222,33 +222,6 @@ func sizeOf(t *testing.T, lines []Line, text string) Style {
 	return Style{}
 }
 
-func TestConfiguredSizesAreUsedIfThePaperHasRoom(t *testing.T) {
-	d := everyday() // the longest word is Fashioned, 9 letters
-	for _, c := range []struct {
-		columns        int
-		name, modifier Size
-		want, below    Style
-	}{
-		{48, Size{4, 3}, Size{2, 2}, Style{Bold: true, Width: 3, Height: 3}, Style{Bold: true, Width: 2, Height: 2}},
-		{48, Size{3, 3}, Size{}, Style{Bold: true, Width: 3, Height: 3}, Style{Bold: true, Width: 1, Height: 2}},
-		{32, Size{4, 4}, Size{8, 8}, Style{Bold: true, Width: 2, Height: 4}, Style{Bold: true, Width: 2, Height: 4}},
-		{20, Size{8, 8}, Size{1, 1}, Style{Bold: true, Width: 1, Height: 8}, Style{Bold: true, Width: 1, Height: 1}},
-		{48, Size{1, 2}, Size{2, 2}, Style{Bold: true, Width: 1, Height: 2}, Style{Bold: true, Width: 1, Height: 2}},
-		{42, Size{1, 1}, Size{}, Style{Bold: true, Width: 1, Height: 1}, Style{Bold: true, Width: 1, Height: 1}},
-		{42, Size{0, 2}, Size{-3, 99}, Style{Bold: true, Width: 1, Height: 2}, Style{Bold: true, Width: 1, Height: 2}},
-		{42, Size{}, Size{}, Style{Bold: true, Width: 2, Height: 2}, Style{Bold: true, Width: 1, Height: 2}},
-	} {
-		lines := ComposeWith(d, Options{Columns: c.columns, NameSize: c.name, ModifierSize: c.modifier})
-		if got := sizeOf(t, lines, "Negroni"); got != c.want {
-			t.Errorf("%d columns, %v: a name is %+v, want %+v", c.columns, c.name, got, c.want)
-		}
-		c.below.Red = true // modifiers are red on paper with two colours
-		if got := sizeOf(t, lines, "Large"); got != c.below {
-			t.Errorf("%d columns, %v and %v: a modifier is %+v, want %+v", c.columns, c.name, c.modifier, got, c.below)
-		}
-	}
-}
-
 func TestTheHeaderPrintsTheConfiguredFieldsInOrder(t *testing.T) {
 	d := rich()
 	d.Ticket.Course = "Mains"

@@ -163,7 +163,7 @@ func TestTheErrorOfAnInvalidOverrideNamesTheValidValues(t *testing.T) {
 
 func TestErrorsAreShortAndContainNoControlCharacters(t *testing.T) {
 	p, _ := Lookup("generic-80mm")
-	long := "\x1b[2J\n" + strings.Repeat("é", 10<<20)
+	long := "\x1b[2J\n" + strings.Repeat("é", 10<<10)
 	for _, key := range p.keys() {
 		for _, v := range []any{long, []any{long}, []any{long + "=1"}, map[string]any{long: long}} {
 			_, err := p.Override(map[string]any{key.name: v})

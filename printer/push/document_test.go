@@ -19,96 +19,6 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// schemas compiles the schema: as it is published, and strict, which refuses fields that the schema
-// does not name.
-func schemas(t *testing.T) (published, strict *jsonschema.Schema) {
-	t.Helper()
-	compile := func(change func(map[string]any)) *jsonschema.Schema {
-		text, err := os.ReadFile("schema.json")
-		if err != nil {
-			t.Fatal(err)
-		}
-		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		eachObject(doc, change)
-		c := jsonschema.NewCompiler()
-		c.AssertFormat()
-		if err := c.AddResource("urn:test", doc); err != nil {
-			t.Fatal(err)
-		}
-		s, err := c.Compile("urn:test")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
-	return compile(func(map[string]any) {}), compile(func(o map[string]any) {
-		delete(o, "$id")
-		if _, ok := o["properties"]; ok {
-			o["additionalProperties"] = false
-		}
-	})
-}
-
-func eachObject(v any, f func(map[string]any)) {
-	switch v := v.(type) {
-	case map[string]any:
-		for _, below := range v {
-			eachObject(below, f)
-		}
-		f(v)
-	case []any:
-		for _, below := range v {
-			eachObject(below, f)
-		}
-	}
-}
-
-// fails returns why a document does not match a schema.
-func fails(t interface{ Fatal(...any) }, s *jsonschema.Schema, doc []byte) error {
-	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(doc))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s.Validate(v)
-}
-
-func examples() map[string]ticket.Delivery {
-	everyday := order(1017, "Burger")
-	t := &everyday.Ticket
-	t.Number, t.Server, t.Type, t.Guests = "#18", "Jonathan A.", "Dine In", "4"
-	t.Course, t.Destination = "Mains", "GRILL-1"
-	t.Device, t.Record, t.Notes = "POS-3", "rec-1", []string{"in a hurry\nallergic to sesame"}
-	t.Lines = []ticket.Line{
-		{Quantity: "2", Name: "Burger", Course: "Mains", Seat: "1"},
-		{Depth: 1, Quantity: "1", Name: "no onions"},
-		{Depth: 2, Quantity: "0.5", Name: "really"},
-		{Quantity: "1", Name: "Chips", Void: true, NoRoute: true},
-		{Quantity: "1", Name: "Soup", Refire: true, Notes: []string{"no cream"}},
-	}
-	void := order(1018, "Burger")
-	void.Ticket.Kind, void.Ticket.Void = ticket.Correction, true
-	void.Ticket.Lines[0].Void, void.Ticket.Lines[0].Parent = true, "Menu"
-	unreadable := order(1019)
-	unreadable.Ticket.Raw = `{"what":"?"}`
-	forGrill := order(1020, "Burger")
-	forGrill.Station, forGrill.For, forGrill.Down = "grill", "grill", "printer"
-	forGrill.Reprint, forGrill.Ticket.Refire = true, true
-	forGrill.Ticket.Later = []string{"Later for #18: VOID at 21:55 (job 13)"}
-	refused := order(1023, "Burger")
-	refused.Station, refused.For, refused.RefusedBy = "fresh", "hot-line", []string{"hot-line", "cold"}
-	hostile := order(1021, "<img onerror=alert(1)>", "\x1b@\x00", "", "A\u202eB\u200bC", "👩\u200d🍳")
-	hostile.Ticket.Number, hostile.Ticket.Lines[2].Quantity = "\x00", ""
-	slip := order(1022, "#18 Table B10, 21:49")
-	slip.Ticket.Kind, slip.Ticket.Request, slip.Ticket.Venue = ticket.Slip, "", ""
-	return map[string]ticket.Delivery{
-		"everyday": everyday, "void": void, "unreadable": unreadable, "stand-in": forGrill, "hostile": hostile,
-		"slip": slip, "refused": refused,
-	}
-}
-
 func TestDocumentsMatchThePublishedSchema(t *testing.T) {
 	published, strict := schemas(t)
 	for name, d := range examples() {
@@ -176,38 +86,6 @@ func TestTheSchemaRefusesWhatIsNoTicket(t *testing.T) {
 	}
 }
 
-// anyTicket generates a ticket from hostile text.
-func anyTicket(t *rapid.T) ticket.Ticket {
-	text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"", "Burger", "<b>", "\x1b[2J", "\u202e",
-		"a\nb\r\n", "\xff\xfe", "👩\u200d🍳", "می\u200cخواهم"}))
-	word := func(label string) string { return text.Draw(t, label) }
-	list := rapid.SliceOfN(text, 0, 3)
-	tk := ticket.Ticket{
-		V: 1, Kind: rapid.SampledFrom([]ticket.Kind{ticket.Order, ticket.Slip, ticket.Correction, ticket.Test}).Draw(t,
-			"kind"),
-		Venue: word("venue"), VenueName: word("venue name"), Device: word("device"), Request: word("request"),
-		Record: word("record"),
-		Number: word("number"), Table: word("table"), Server: word("server"), Type: word("type"),
-		Guests:      word("guests"),
-		Destination: word("destination"), Course: word("course"), Notes: list.Draw(t, "notes"),
-		Void: rapid.Bool().Draw(t, "void"), Refire: rapid.Bool().Draw(t, "refire"),
-		Received: time.Unix(rapid.Int64Range(0, 1<<33).Draw(t, "received"),
-			rapid.Int64Range(0, 999).Draw(t, "nanos")).UTC(),
-		Zone: rapid.SampledFrom([]string{"", "Local", "Australia/Melbourne", "\x00"}).Draw(t, "zone"),
-		Raw:  word("raw"), Later: list.Draw(t, "later"),
-	}
-	for range rapid.IntRange(0, 5).Draw(t, "lines") {
-		tk.Lines = append(tk.Lines, ticket.Line{
-			Depth: rapid.IntRange(0, 3).Draw(t, "depth"), Quantity: word("quantity"), Name: word("name"),
-			Notes: list.Draw(t, "line notes"),
-			Seat:  word("seat"), Course: word("line course"), Void: rapid.Bool().Draw(t, "line void"),
-			Refire:  rapid.Bool().Draw(t, "line refire"),
-			NoRoute: rapid.Bool().Draw(t, "no route"), Parent: word("of"), Raw: rapid.Bool().Draw(t, "name raw"),
-		})
-	}
-	return tk
-}
-
 func TestWhateverATicketSaysItsDocumentFitsTheSchema(t *testing.T) {
 	_, strict := schemas(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -238,4 +116,128 @@ func TestWhateverATicketSaysItsDocumentFitsTheSchema(t *testing.T) {
 			}
 		}
 	})
+}
+
+// schemas compiles the schema: as it is published, and strict, which refuses fields that the schema
+// does not name.
+func schemas(t *testing.T) (published, strict *jsonschema.Schema) {
+	t.Helper()
+	compile := func(change func(map[string]any)) *jsonschema.Schema {
+		text, err := os.ReadFile("schema.json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		eachObject(doc, change)
+		c := jsonschema.NewCompiler()
+		c.AssertFormat()
+		if err := c.AddResource("urn:test", doc); err != nil {
+			t.Fatal(err)
+		}
+		s, err := c.Compile("urn:test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	return compile(func(map[string]any) {}), compile(func(o map[string]any) {
+		delete(o, "$id")
+		if _, ok := o["properties"]; ok {
+			o["additionalProperties"] = false
+		}
+	})
+}
+
+// eachObject calls f for each object of a JSON value, the inner ones first.
+func eachObject(v any, f func(map[string]any)) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, below := range v {
+			eachObject(below, f)
+		}
+		f(v)
+	case []any:
+		for _, below := range v {
+			eachObject(below, f)
+		}
+	}
+}
+
+// fails returns why a document does not match a schema.
+func fails(t interface{ Fatal(...any) }, s *jsonschema.Schema, doc []byte) error {
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(doc))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Validate(v)
+}
+
+// examples are a delivery of each kind.
+func examples() map[string]ticket.Delivery {
+	everyday := order(1017, "Burger")
+	t := &everyday.Ticket
+	t.Number, t.Server, t.Type, t.Guests = "#18", "Jonathan A.", "Dine In", "4"
+	t.Course, t.Destination = "Mains", "GRILL-1"
+	t.Device, t.Record, t.Notes = "POS-3", "rec-1", []string{"in a hurry\nallergic to sesame"}
+	t.Lines = []ticket.Line{
+		{Quantity: "2", Name: "Burger", Course: "Mains", Seat: "1"},
+		{Depth: 1, Quantity: "1", Name: "no onions"},
+		{Depth: 2, Quantity: "0.5", Name: "really"},
+		{Quantity: "1", Name: "Chips", Void: true, NoRoute: true},
+		{Quantity: "1", Name: "Soup", Refire: true, Notes: []string{"no cream"}},
+	}
+	void := order(1018, "Burger")
+	void.Ticket.Kind, void.Ticket.Void = ticket.Correction, true
+	void.Ticket.Lines[0].Void, void.Ticket.Lines[0].Parent = true, "Menu"
+	unreadable := order(1019)
+	unreadable.Ticket.Raw = `{"what":"?"}`
+	forGrill := order(1020, "Burger")
+	forGrill.Station, forGrill.For, forGrill.Down = "grill", "grill", "printer"
+	forGrill.Reprint, forGrill.Ticket.Refire = true, true
+	forGrill.Ticket.Later = []string{"Later for #18: VOID at 21:55 (job 13)"}
+	refused := order(1023, "Burger")
+	refused.Station, refused.For, refused.RefusedBy = "fresh", "hot-line", []string{"hot-line", "cold"}
+	hostile := order(1021, "<img onerror=alert(1)>", "\x1b@\x00", "", "A\u202eB\u200bC", "👩\u200d🍳")
+	hostile.Ticket.Number, hostile.Ticket.Lines[2].Quantity = "\x00", ""
+	slip := order(1022, "#18 Table B10, 21:49")
+	slip.Ticket.Kind, slip.Ticket.Request, slip.Ticket.Venue = ticket.Slip, "", ""
+	return map[string]ticket.Delivery{
+		"everyday": everyday, "void": void, "unreadable": unreadable, "stand-in": forGrill, "hostile": hostile,
+		"slip": slip, "refused": refused,
+	}
+}
+
+// anyTicket generates a ticket from hostile text.
+func anyTicket(t *rapid.T) ticket.Ticket {
+	text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"", "Burger", "<b>", "\x1b[2J", "\u202e",
+		"a\nb\r\n", "\xff\xfe", "👩\u200d🍳", "می\u200cخواهم"}))
+	word := func(label string) string { return text.Draw(t, label) }
+	list := rapid.SliceOfN(text, 0, 3)
+	tk := ticket.Ticket{
+		V: 1, Kind: rapid.SampledFrom([]ticket.Kind{ticket.Order, ticket.Slip, ticket.Correction, ticket.Test}).Draw(t,
+			"kind"),
+		Venue: word("venue"), VenueName: word("venue name"), Device: word("device"), Request: word("request"),
+		Record: word("record"),
+		Number: word("number"), Table: word("table"), Server: word("server"), Type: word("type"),
+		Guests:      word("guests"),
+		Destination: word("destination"), Course: word("course"), Notes: list.Draw(t, "notes"),
+		Void: rapid.Bool().Draw(t, "void"), Refire: rapid.Bool().Draw(t, "refire"),
+		Received: time.Unix(rapid.Int64Range(0, 1<<33).Draw(t, "received"),
+			rapid.Int64Range(0, 999).Draw(t, "nanos")).UTC(),
+		Zone: rapid.SampledFrom([]string{"", "Local", "Australia/Melbourne", "\x00"}).Draw(t, "zone"),
+		Raw:  word("raw"), Later: list.Draw(t, "later"),
+	}
+	for range rapid.IntRange(0, 5).Draw(t, "lines") {
+		tk.Lines = append(tk.Lines, ticket.Line{
+			Depth: rapid.IntRange(0, 3).Draw(t, "depth"), Quantity: word("quantity"), Name: word("name"),
+			Notes: list.Draw(t, "line notes"),
+			Seat:  word("seat"), Course: word("line course"), Void: rapid.Bool().Draw(t, "line void"),
+			Refire:  rapid.Bool().Draw(t, "line refire"),
+			NoRoute: rapid.Bool().Draw(t, "no route"), Parent: word("of"), Raw: rapid.Bool().Draw(t, "name raw"),
+		})
+	}
+	return tk
 }

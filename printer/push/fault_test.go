@@ -3,51 +3,21 @@ package push
 import (
 	"bytes"
 	"compress/gzip"
-	"context"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"ticketrail/printer/virtual"
 	"ticketrail/queue/ticket"
 )
 
-// rawServer answers each connection with raw bytes, after it has read the request's head.
-func rawServer(t *testing.T, answer func(c net.Conn)) func(context.Context, string, string) (net.Conn, error) {
-	n := virtual.NewNetwork()
-	var running sync.WaitGroup
-	running.Go(func() {
-		for {
-			c, err := n.Accept()
-			if err != nil {
-				return
-			}
-			running.Go(func() {
-				defer c.Close()
-				var got []byte
-				b := make([]byte, 64<<10)
-				for !bytes.Contains(got, []byte("\r\n\r\n{")) {
-					k, err := c.Read(b)
-					if got = append(got, b[:k]...); err != nil {
-						return
-					}
-				}
-				answer(c)
-			})
-		}
-	})
-	t.Cleanup(func() { n.Close(); running.Wait() })
-	return n.Dial
-}
-
-func TestADisplayThatAnswersNonsenseOnlyDelaysATicket(t *testing.T) {
-	for name, answer := range map[string]func(net.Conn){
+func TestADisplayThatAnswersNonsenseOrTooMuchOnlyDelaysATicket(t *testing.T) {
+	type answers map[string]func(net.Conn)
+	for want, answers := range map[string]answers{"doubt": {
 		"hangs up":               func(net.Conn) {},
 		"never answers":          func(c net.Conn) { _, _ = io.Copy(io.Discard, c) },
 		"speaks another":         func(c net.Conn) { fmt.Fprint(c, "220 mail.example ESMTP\r\n") },
@@ -79,50 +49,86 @@ func TestADisplayThatAnswersNonsenseOnlyDelaysATicket(t *testing.T) {
 			fmt.Fprint(c, "HTTP/1.1 500 no\r\nContent-Length: 9\r\n\r\n")
 			_, _ = io.Copy(io.Discard, c)
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p := pushTo(t, rawServer(t, answer))
-				defer p.Close()
-				start := time.Now()
-				var b beginCounter
-				proof, err := p.Print(t.Context(), order(1, "Burger"), b.begin)
-				if got := verdict(proof, err, b.times() > 0); got != "doubt" {
-					t.Errorf("%s: %v", got, err)
+	}, "taken": {
+		"never ends": func(c net.Conn) {
+			fmt.Fprint(c, "HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n")
+			for {
+				if _, err := fmt.Fprint(c, strings.Repeat("x", 1000)); err != nil {
+					return
 				}
-				if err != nil && (len(err.Error()) > 1000 || strings.ContainsAny(err.Error(), "\x1b\u202e\n")) {
-					t.Errorf("error %q", err)
+			}
+		},
+		"falls silent": func(c net.Conn) {
+			fmt.Fprint(c, "HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n")
+			_, _ = io.Copy(io.Discard, c)
+		},
+	}, "refused": {
+		"unfolds": func(c net.Conn) {
+			var b bytes.Buffer
+			z := gzip.NewWriter(&b)
+			_, _ = io.CopyN(z, zeroReader{}, 50<<20)
+			_ = z.Close()
+			fmt.Fprintf(c, "HTTP/1.1 400 no\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n", b.Len())
+			_, _ = c.Write(b.Bytes())
+		},
+		"is an endless line": func(c net.Conn) {
+			fmt.Fprint(c, "HTTP/1.1 422 no\r\nContent-Type: text/html\r\n\r\n")
+			for {
+				if _, err := fmt.Fprint(c, strings.Repeat("<img onerror=x>", 100)); err != nil {
+					return
 				}
-				if took := time.Since(start); took > 10*time.Second {
-					t.Errorf("it took %v", took)
-				}
+			}
+		},
+	}} {
+		for name, answer := range answers {
+			t.Run(want+" "+name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					p := pushTo(t, rawServer(t, answer))
+					defer p.Close()
+					start := time.Now()
+					var b beginCounter
+					proof, err := p.Print(t.Context(), order(1, "Burger"), b.begin)
+					if got := verdict(proof, err, b.times() > 0); got != want {
+						t.Errorf("%s: %v", got, err)
+					}
+					if err != nil && (len(err.Error()) > 1000 || strings.ContainsAny(err.Error(), "\x1b\u202e\n")) {
+						t.Errorf("error %q", err)
+					}
+					if took := time.Since(start); took > 10*time.Second {
+						t.Errorf("it took %v", took)
+					}
+				})
 			})
-		})
+		}
 	}
 }
 
 func TestADisplayThatAsksForAWaitIsLeftAloneThatLong(t *testing.T) {
+	const dateSoon = "a date in 20 s"
 	for _, c := range []struct {
 		code  int
-		after func() string
+		after string
 		want  time.Duration
 	}{
-		{429, func() string { return "30" }, 30 * time.Second},
-		{503, func() string { return "3" }, 3 * time.Second},
-		{429, func() string { return "999999" }, 5 * time.Minute},
-		{503, func() string { return "99999999999999999999999" }, 5 * time.Minute}, // does not fit 64 bits
-		{503, func() string { return "18000000000" }, 5 * time.Minute},             // overflows a time.Duration
-		{500, func() string { return "30" }, 30 * time.Second},
-		{408, func() string { return "30" }, 30 * time.Second},
-		{429, func() string { return "-5" }, 0},
-		{429, func() string { return "soon" }, 0},
+		{429, "30", 30 * time.Second},
+		{503, "3", 3 * time.Second},
+		{429, "999999", 5 * time.Minute},
+		{503, "99999999999999999999999", 5 * time.Minute}, // does not fit 64 bits
+		{503, "18000000000", 5 * time.Minute},             // overflows a time.Duration
+		{500, "30", 30 * time.Second},
+		{408, "30", 30 * time.Second},
+		{429, "-5", 0},
+		{429, "soon", 0},
 		// A date is not used: this box's clock may be wrong.
-		{429, func() string { return time.Now().Add(20 * time.Second).UTC().Format(http.TimeFormat) }, 0},
-		{429, func() string { return "Fri, 31 Dec 9999 23:59:59 GMT" }, 0},
+		{429, dateSoon, 0},
+		{429, "Fri, 31 Dec 9999 23:59:59 GMT", 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var asked []time.Time
-			after := c.after()
+			after := c.after
+			if after == dateSoon {
+				after = time.Now().Add(20 * time.Second).UTC().Format(http.TimeFormat)
+			}
 			p := serve(t, func(w http.ResponseWriter, r *http.Request) {
 				_, _ = io.Copy(io.Discard, r.Body)
 				if asked = append(asked, time.Now()); len(asked) == 1 {
@@ -143,64 +149,6 @@ func TestADisplayThatAsksForAWaitIsLeftAloneThatLong(t *testing.T) {
 			if got := asked[1].Sub(asked[0]); got < c.want || got > c.want+2*time.Second {
 				t.Errorf("Retry-After %q: asked again after %v, want %v", after, got, c.want)
 			}
-		})
-	}
-}
-
-func TestAnAnswerThatNeverEndsOrIsCompressedIsReadUpToALimit(t *testing.T) {
-	for name, f := range map[string]struct {
-		answer func(net.Conn)
-		want   string
-	}{
-		"taken, and never ends": {func(c net.Conn) {
-			fmt.Fprint(c, "HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n")
-			for {
-				if _, err := fmt.Fprint(c, strings.Repeat("x", 1000)); err != nil {
-					return
-				}
-			}
-		}, "taken"},
-		"taken, and falls silent": {func(c net.Conn) {
-			fmt.Fprint(c, "HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n")
-			_, _ = io.Copy(io.Discard, c)
-		}, "taken"},
-		"refused, and unfolds": {func(c net.Conn) {
-			var b bytes.Buffer
-			z := gzip.NewWriter(&b)
-			_, _ = io.CopyN(z, zeroReader{}, 50<<20)
-			_ = z.Close()
-			fmt.Fprintf(c, "HTTP/1.1 400 no\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n", b.Len())
-			_, _ = c.Write(b.Bytes())
-		}, "never"},
-		"refused, by an endless line": {func(c net.Conn) {
-			fmt.Fprint(c, "HTTP/1.1 422 no\r\nContent-Type: text/html\r\n\r\n")
-			for {
-				if _, err := fmt.Fprint(c, strings.Repeat("<img onerror=x>", 100)); err != nil {
-					return
-				}
-			}
-		}, "never"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p := pushTo(t, rawServer(t, f.answer))
-				defer p.Close()
-				start := time.Now()
-				proof, err := p.Print(t.Context(), order(1, "Burger"), new(beginCounter).begin)
-				got := string(proof)
-				if ticket.IsPermanent(err) {
-					got = "never"
-				}
-				if got != f.want {
-					t.Errorf("%s, %v", proof, err)
-				}
-				if err != nil && len(err.Error()) > 1000 {
-					t.Errorf("error of %d bytes", len(err.Error()))
-				}
-				if took := time.Since(start); took > 10*time.Second {
-					t.Errorf("it took %v", took)
-				}
-			})
 		})
 	}
 }

@@ -1,11 +1,13 @@
 package push
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -24,6 +26,102 @@ import (
 	"ticketrail/queue/dispatch"
 	"ticketrail/queue/ticket"
 )
+
+func TestWhateverADisplayDoesNoOrderIsLostOrDoubledUnmarkedAndTheOrderIsKept(t *testing.T) {
+	fewChecks(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		var next []mishap
+		var names []string
+		for range rapid.IntRange(0, 8).Draw(rt, "mishaps") {
+			m := rapid.SampledFrom(mishaps()).Draw(rt, "mishap")
+			next = append(next, slices.Repeat([]mishap{m}, rapid.SampledFrom([]int{1, 1, 2, 5}).Draw(rt, "times"))...)
+			names = append(names, m.name)
+		}
+		pauses := rapid.SliceOfN(rapid.IntRange(0, 90), 1, 6).Draw(rt, "seconds after each order")
+		dir, err := os.MkdirTemp(t.TempDir(), "")
+		if err != nil {
+			rt.Fatal(err)
+		}
+		defer os.RemoveAll(dir)
+		var wrong problems
+		synctest.Test(t, func(t *testing.T) {
+			e := newEvening(t, dir, next)
+			defer e.close()
+			for _, seconds := range pauses {
+				e.order(1)
+				time.Sleep(time.Duration(seconds) * time.Second)
+			}
+			time.Sleep(6 * time.Hour)
+			for _, j := range e.jobs() {
+				if j.State.Open() || j.State == ticket.Failed {
+					wrong.Errorf("job %d is %s: %s", j.ID, j.State, j.Reason)
+				}
+			}
+			e.check(&wrong)
+		})
+		if len(wrong) > 0 {
+			rt.Fatalf("the display %q:\n%s", names, strings.Join(wrong, "\n"))
+		}
+	})
+}
+
+func TestEachMishapAloneDelaysAnOrderOrSendsItToPaper(t *testing.T) {
+	for _, m := range mishaps() {
+		t.Run(m.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := newEvening(t, t.TempDir(), slices.Repeat([]mishap{m}, 1000))
+				defer e.close()
+				e.order(5)
+				time.Sleep(time.Hour)
+				e.check(t)
+				switch want := len(e.prints()); {
+				case m.shows && !m.unclear && want != 0, (!m.shows || m.unclear) && want != 5:
+					t.Errorf("%d tickets are on paper", want)
+				}
+				e.display.mu.Lock()
+				e.display.next = nil // it is repaired
+				e.display.mu.Unlock()
+				time.Sleep(time.Minute)
+				papers := len(e.prints())
+				e.order(1)
+				time.Sleep(5 * time.Minute) // after Retry-After
+				if m.name != "is busy" && len(e.prints()) > papers {
+					t.Error("after the repair a ticket still goes to paper")
+				}
+				e.check(t)
+			})
+		})
+	}
+}
+
+func TestAnAnswerSaysNothingAboutASendingThatBrokeOff(t *testing.T) {
+	for _, code := range []int{302, 401, 422, 429} {
+		synctest.Test(t, func(t *testing.T) {
+			asked := 0
+			p := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body)
+				switch asked++; asked {
+				case 1: // so that the next one comes on this connection, and is sent again when it breaks
+					w.WriteHeader(http.StatusOK)
+				case 2:
+					raw("")(w, r)
+				default:
+					w.WriteHeader(code)
+				}
+			})
+			for _, want := range []string{"taken", "in doubt"} {
+				var b beginCounter
+				_, err := p.Print(t.Context(), order(1, "Burger"), b.begin)
+				if (want == "taken") != (err == nil) || ticket.IsUntouched(err) || b.times() != 1 {
+					t.Errorf("%d: %v, want %s", code, err, want)
+				}
+			}
+			if asked != 3 {
+				t.Errorf("%d: asked %d times", code, asked)
+			}
+		})
+	}
+}
 
 // A mishap is one way in which a display treats a request. It shows each ticket once, by its key.
 type mishap struct {
@@ -54,8 +152,8 @@ func raw(answer string) http.HandlerFunc {
 	}
 }
 
-// slow answers when nobody waits for it any more.
-func slow(w http.ResponseWriter, _ *http.Request) { time.Sleep(20 * time.Second); w.WriteHeader(200) }
+// late answers when nobody waits for it any more.
+func late(w http.ResponseWriter, _ *http.Request) { time.Sleep(20 * time.Second); w.WriteHeader(200) }
 
 func redirect(to string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, to, http.StatusTemporaryRedirect) }
@@ -67,7 +165,7 @@ func retryAfter3m(w http.ResponseWriter, _ *http.Request) {
 }
 
 func mishaps() []mishap {
-	out := []mishap{
+	return []mishap{
 		{name: "fine", shows: true, answer: status(200)},
 		{name: "says much", shows: true, answer: func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = w.Write(make([]byte, 1<<20))
@@ -75,22 +173,17 @@ func mishaps() []mishap {
 		{name: "shows and fails", shows: true, unclear: true, answer: status(500)},
 		{name: "shows and hangs up", shows: true, unclear: true, answer: raw("")},
 		{name: "shows and breaks off", shows: true, unclear: true, answer: raw("HTTP/1.1 200 OK\r\nContent-")},
-		{name: "shows and is slow", shows: true, unclear: true, answer: slow},
+		{name: "shows and is slow", shows: true, unclear: true, answer: late},
 		{name: "fails", unclear: true, answer: status(503)},
 		{name: "hangs up", unclear: true, answer: raw("")},
-		{name: "is slow", unclear: true, answer: slow},
+		{name: "is slow", unclear: true, answer: late},
 		{name: "speaks another protocol", unclear: true, answer: raw("220 mail.example ESMTP\r\n")},
 		{name: "is busy", answer: retryAfter3m},
 		{name: "redirects elsewhere", answer: redirect("http://elsewhere.example/")},
 		{name: "redirects in a circle", answer: redirect("/again")},
+		{name: "takes nothing", answer: status(401)},
+		{name: "refuses this ticket", refuses: true, answer: status(422)},
 	}
-	for _, code := range []int{401, 402, 403, 404, 405} {
-		out = append(out, mishap{name: fmt.Sprint(code), answer: status(code)})
-	}
-	for _, code := range []int{400, 410, 413, 415, 422} {
-		out = append(out, mishap{name: fmt.Sprint(code), refuses: true, answer: status(code)})
-	}
-	return out
 }
 
 // A wrongDisplay does everything wrong for a while, and then works.
@@ -149,6 +242,7 @@ type evening struct {
 
 const holdFor = 2 * time.Minute
 
+// newEvening stores its queue in the folder dir.
 func newEvening(t testing.TB, dir string, next []mishap) *evening {
 	paper := virtual.New(virtual.Options{Name: "grill", Columns: 48})
 	e := &evening{kitchen: newKitchen(t, dir), display: &wrongDisplay{
@@ -257,41 +351,54 @@ func (e *evening) check(t interface {
 	}
 }
 
-func TestWhateverADisplayDoesNoOrderIsLostOrDoubledUnmarkedAndTheOrderIsKept(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		var next []mishap
-		var names []string
-		for range rapid.IntRange(0, 8).Draw(rt, "mishaps") {
-			m := rapid.SampledFrom(mishaps()).Draw(rt, "mishap")
-			next = append(next, slices.Repeat([]mishap{m}, rapid.SampledFrom([]int{1, 1, 2, 5}).Draw(rt, "times"))...)
-			names = append(names, m.name)
-		}
-		pauses := rapid.SliceOfN(rapid.IntRange(0, 90), 1, 6).Draw(rt, "seconds after each order")
-		dir, err := os.MkdirTemp(t.TempDir(), "")
-		if err != nil {
-			rt.Fatal(err)
-		}
-		defer os.RemoveAll(dir)
-		var wrong problems
-		synctest.Test(t, func(t *testing.T) {
-			e := newEvening(t, dir, next)
-			defer e.close()
-			for _, seconds := range pauses {
-				e.order(1)
-				time.Sleep(time.Duration(seconds) * time.Second)
-			}
-			time.Sleep(6 * time.Hour)
-			for _, j := range e.jobs() {
-				if j.State.Open() || j.State == ticket.Failed {
-					wrong.Errorf("job %d is %s: %s", j.ID, j.State, j.Reason)
-				}
-			}
-			e.check(&wrong)
+// A kitchen is a real queue with a dispatcher, and the orders that were sent to the station fresh.
+type kitchen struct {
+	t      testing.TB
+	q      *queue.Queue
+	d      *dispatch.Dispatcher
+	orders int
+}
+
+// newKitchen stores its queue in the folder dir.
+func newKitchen(t testing.TB, dir string) *kitchen {
+	t.Helper()
+	q, err := queue.Open(queue.Options{Path: filepath.Join(dir, "ticketrail.db"), Reserve: -1, NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.SetStations([]string{"fresh", "grill"})
+	return &kitchen{t: t, q: q, d: dispatch.New(dispatch.Options{Queue: dispatch.From(q)})}
+}
+
+func (k *kitchen) stop() {
+	k.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := k.d.Stop(ctx); err != nil {
+		k.t.Error(err)
+	}
+	if n := k.q.Unaccounted(); n != 0 {
+		k.t.Errorf("%d jobs are unaccounted for", n)
+	}
+	if err := k.q.Close(); err != nil {
+		k.t.Error(err)
+	}
+}
+
+// order sends n orders. Their numbers count from 1, and so do their jobs.
+func (k *kitchen) order(n int) {
+	k.t.Helper()
+	for range n {
+		k.orders++
+		d := order(uint64(k.orders), fmt.Sprintf("Burger %d", k.orders))
+		_, err := k.q.Accept(context.Background(), ticket.Request{
+			Venue: d.Ticket.Venue, ID: d.Ticket.Request, Device: "d", Received: time.Now().UTC(), Body: []byte("{}"),
+			Digest: [32]byte{byte(k.orders)}, Drafts: []ticket.Draft{{Station: "fresh", Ticket: d.Ticket}},
 		})
-		if len(wrong) > 0 {
-			rt.Fatalf("the display %q:\n%s", names, strings.Join(wrong, "\n"))
+		if err != nil {
+			k.t.Fatal(err)
 		}
-	})
+	}
 }
 
 // problems collects what is wrong: a rapid test must not fail in the goroutine of a bubble.
@@ -307,62 +414,4 @@ func (k *kitchen) jobs() []queue.Job {
 		k.t.Fatal(err)
 	}
 	return all
-}
-
-func TestEachMishapAloneDelaysAnOrderOrSendsItToPaper(t *testing.T) {
-	for _, m := range mishaps() {
-		t.Run(m.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				e := newEvening(t, t.TempDir(), slices.Repeat([]mishap{m}, 1000))
-				defer e.close()
-				e.order(5)
-				time.Sleep(time.Hour)
-				e.check(t)
-				switch want := len(e.prints()); {
-				case m.shows && !m.unclear && want != 0, (!m.shows || m.unclear) && want != 5:
-					t.Errorf("%d tickets are on paper", want)
-				}
-				e.display.mu.Lock()
-				e.display.next = nil // it is repaired
-				e.display.mu.Unlock()
-				time.Sleep(time.Minute)
-				papers := len(e.prints())
-				e.order(1)
-				time.Sleep(5 * time.Minute) // after Retry-After
-				if m.name != "is busy" && len(e.prints()) > papers {
-					t.Error("after the repair a ticket still goes to paper")
-				}
-				e.check(t)
-			})
-		})
-	}
-}
-
-func TestAnAnswerSaysNothingAboutASendingThatBrokeOff(t *testing.T) {
-	for _, code := range []int{302, 401, 422, 429} {
-		synctest.Test(t, func(t *testing.T) {
-			asked := 0
-			p := serve(t, func(w http.ResponseWriter, r *http.Request) {
-				_, _ = io.Copy(io.Discard, r.Body)
-				switch asked++; asked {
-				case 1: // so that the next one comes on this connection, and is sent again when it breaks
-					w.WriteHeader(http.StatusOK)
-				case 2:
-					raw("")(w, r)
-				default:
-					w.WriteHeader(code)
-				}
-			})
-			for _, want := range []string{"taken", "in doubt"} {
-				var b beginCounter
-				_, err := p.Print(t.Context(), order(1, "Burger"), b.begin)
-				if (want == "taken") != (err == nil) || ticket.IsUntouched(err) || b.times() != 1 {
-					t.Errorf("%d: %v, want %s", code, err, want)
-				}
-			}
-			if asked != 3 {
-				t.Errorf("%d: asked %d times", code, asked)
-			}
-		})
-	}
 }

@@ -160,7 +160,7 @@ func TestAnOwnAuthorityIsTrustedAndNoOther(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.n = 0
+	b.n.Store(0)
 	if _, err := other.Print(t.Context(), order(3, "Burger"), b.begin); err == nil || b.times() != 0 || taken != 1 {
 		t.Errorf("who is vouched for under another name gets tickets: %v, begun %d times", err, b.times())
 	}

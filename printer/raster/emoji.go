@@ -18,7 +18,8 @@ const (
 // letters and numbers in circles and squares, which have a readable decomposition.
 func isEmoji(r rune) bool { return r >= 0x1f000 && r < 0x1f100 || r >= 0x1f1e6 && r < 0x1fb00 }
 
-// The code points that modify or compose emoji (Unicode technical standard 51).
+// isSkinTone, isRegionalIndicator and isTag report whether r modifies or composes emoji (Unicode technical standard
+// 51).
 func isSkinTone(r rune) bool          { return r >= 0x1f3fb && r <= 0x1f3ff }
 func isRegionalIndicator(r rune) bool { return r >= 0x1f1e6 && r <= 0x1f1ff }
 func isTag(r rune) bool               { return r >= 0xe0020 && r <= 0xe007f }

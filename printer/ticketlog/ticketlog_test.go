@@ -13,67 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"ticketrail/deploy/slow"
 	"ticketrail/queue/ticket"
 )
-
-func delivery(job uint64) ticket.Delivery {
-	return ticket.Delivery{Job: job, Attempt: 1, Station: "archive", Ticket: ticket.Ticket{
-		Venue: "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11", Request: fmt.Sprint("order ", job),
-		Number: fmt.Sprint("#", job), Received: time.Unix(1_780_000_000, 0),
-		Lines: []ticket.Line{{Quantity: "2", Name: "Crème brûlée\x1b[2J\n", Notes: []string{"no \"sugar\""}}},
-	}}
-}
-
-func open(t *testing.T, o Options) *Log {
-	t.Helper()
-	o.Name = "archive"
-	l, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
-}
-
-// print prints a ticket and returns whether begin was called.
-func (l *Log) print(ctx context.Context, d ticket.Delivery) (p ticket.Proof, begun bool, err error) {
-	p, err = l.Print(ctx, d, func(context.Context) error { begun = true; return nil })
-	return p, begun, err
-}
-
-func lines(t *testing.T, path string) (all []Line) {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for text := range strings.Lines(string(b)) {
-		var l Line
-		if err := json.Unmarshal([]byte(text), &l); err != nil {
-			t.Logf("not a line: %q", text)
-			continue
-		}
-		all = append(all, l)
-	}
-	return all
-}
-
-// program is a program that judges; the test is skipped without it.
-func program(t *testing.T, name string) string {
-	t.Helper()
-	path, err := exec.LookPath(name)
-	if err != nil {
-		for _, folder := range []string{"/usr/sbin/", "/sbin/"} {
-			if _, err := os.Stat(folder + name); err == nil {
-				return folder + name
-			}
-		}
-		if os.Getenv("TICKETRAIL_TEST_ALL") != "" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
-	return path
-}
 
 func TestATicketIsOneLineOfTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tickets.jsonl")
@@ -137,12 +79,10 @@ func TestWhatIsNoFileKeepsTheTicketInTheQueueWithoutDoubt(t *testing.T) {
 }
 
 func TestAFullDiskKeepsTheTicketInTheQueueWithoutDoubt(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root can mount")
-	}
+	slow.Test(t, "root")
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=16k"); err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(dir, 0) })
 	path := filepath.Join(dir, "tickets.jsonl")
@@ -214,19 +154,17 @@ func TestAPlaceThatIsNoneIsRefused(t *testing.T) {
 }
 
 func TestLogrotateLosesNoTicket(t *testing.T) {
-	logrotate, python := program(t, "logrotate"), program(t, "python3")
+	slow.Test(t, "/usr/sbin/logrotate", "gzip", "root")
 	dir := t.TempDir()
 	path := filepath.Join(dir, "tickets.jsonl")
 	conf := filepath.Join(dir, "conf")
 	// As in README.md; force and dateext would give all of a day the same name.
 	text := path + " {\n\tdaily\n\trotate 100\n\tmissingok\n\tnotifempty\n\tcompress\n\tdelaycompress\n" +
 		"\tsu root root\n}\n"
-	if os.Geteuid() != 0 {
-		text = strings.Replace(text, "\tsu root root\n", "", 1)
-	}
 	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	l := open(t, Options{To: "file://" + path})
 	const tickets = 300
 	printed := make(chan error, 1)
@@ -247,23 +185,71 @@ func TestLogrotateLosesNoTicket(t *testing.T) {
 				t.Fatal(err)
 			}
 		default:
-			c := exec.Command(logrotate, "--force", "--state", filepath.Join(dir, "state"), conf)
+			c := exec.Command("/usr/sbin/logrotate", "--force", "--state", filepath.Join(dir, "state"), conf)
 			if out, err := c.CombinedOutput(); err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
 			rotations++
 		}
 	}
-	count := exec.Command(python, "-c", `
-import sys, json, glob, gzip
-ids = []
-for name in glob.glob(sys.argv[1] + "/tickets.jsonl*"):
-    with (gzip.open if name.endswith(".gz") else open)(name, "rt") as f:
-        ids += [json.loads(line)["job"] for line in f]
-print(len(ids), len(set(ids)))
-`, dir)
-	out, err := count.CombinedOutput()
-	if err != nil || string(out) != fmt.Sprintf("%d %d\n", tickets, tickets) || rotations < 2 {
-		t.Errorf("after %d rotations: %v %s", rotations, err, out)
+
+	jobs := map[uint64]bool{}
+	count := 0
+	files, _ := filepath.Glob(path + "*")
+	for _, name := range files {
+		if strings.HasSuffix(name, ".gz") {
+			if out, err := exec.Command("gzip", "-d", name).CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			name = strings.TrimSuffix(name, ".gz")
+		}
+		for _, l := range lines(t, name) {
+			jobs[l.Job] = true
+			count++
+		}
 	}
+	if count != tickets || len(jobs) != tickets || rotations < 2 {
+		t.Errorf("after %d rotations %d lines of %d tickets", rotations, count, len(jobs))
+	}
+}
+
+func delivery(job uint64) ticket.Delivery {
+	return ticket.Delivery{Job: job, Attempt: 1, Station: "archive", Ticket: ticket.Ticket{
+		Venue: "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11", Request: fmt.Sprint("order ", job),
+		Number: fmt.Sprint("#", job), Received: time.Unix(1_780_000_000, 0),
+		Lines: []ticket.Line{{Quantity: "2", Name: "Crème brûlée\x1b[2J\n", Notes: []string{"no \"sugar\""}}},
+	}}
+}
+
+func open(t *testing.T, o Options) *Log {
+	t.Helper()
+	o.Name = "archive"
+	l, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// print prints a ticket and returns whether begin was called.
+func (l *Log) print(ctx context.Context, d ticket.Delivery) (p ticket.Proof, begun bool, err error) {
+	p, err = l.Print(ctx, d, func(context.Context) error { begun = true; return nil })
+	return p, begun, err
+}
+
+func lines(t *testing.T, path string) (all []Line) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text := range strings.Lines(string(b)) {
+		var l Line
+		if err := json.Unmarshal([]byte(text), &l); err != nil {
+			t.Logf("not a line: %q", text)
+			continue
+		}
+		all = append(all, l)
+	}
+	return all
 }

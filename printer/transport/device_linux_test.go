@@ -12,42 +12,12 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"ticketrail/deploy/slow"
 )
 
-// OpenPTY opens a pseudo-terminal and returns the printer's end and the path of ours. Without
-// pseudo-terminals the test is skipped, or fails if TICKETRAIL_TEST_ALL is set.
-func OpenPTY(t *testing.T) (printer *os.File, path string) {
-	t.Helper()
-	p, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK, 0)
-	n := 0
-	if err == nil {
-		t.Cleanup(func() { _ = p.Close() })
-		err = withFD(p, func(fd int) (err error) {
-			if n, err = unix.IoctlGetInt(fd, unix.TIOCGPTN); err != nil {
-				return err
-			}
-			return unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
-		})
-	}
-	switch {
-	case err != nil && os.Getenv("TICKETRAIL_TEST_ALL") != "":
-		t.Fatalf("no pseudo-terminals here, and TICKETRAIL_TEST_ALL is set: %v", err)
-	case err != nil:
-		t.Skipf("no pseudo-terminals here: %v", err)
-	}
-	return p, filepath.Join("/dev/pts", strconv.Itoa(n))
-}
-
-// Got fails the test unless the printer receives want next.
-func Got(t *testing.T, printer io.Reader, want string) {
-	t.Helper()
-	got := make([]byte, len(want))
-	if _, err := io.ReadFull(printer, got); err != nil || string(got) != want {
-		t.Errorf("the printer got %q, %v", got, err)
-	}
-}
-
 func TestAUSBPrinterIsOpenedUnderItsCurrentNumber(t *testing.T) {
+	slow.Test(t, "/dev/ptmx")
 	printer, path := OpenPTY(t)
 	sys, dev := t.TempDir(), t.TempDir()
 	plug(t, sys, "lp3", "1-1", epson("A1"), nil)
@@ -78,8 +48,9 @@ func TestAUSBPrinterIsOpenedUnderItsCurrentNumber(t *testing.T) {
 	}
 }
 
-// The DSR signal is simulated, because a pseudo-terminal has none.
 func TestWritingWaitsForDSR(t *testing.T) {
+	// The DSR signal is simulated, because a pseudo-terminal has none.
+	slow.Test(t, "/dev/ptmx")
 	printer, path := OpenPTY(t)
 	c, err := openDevice(path)
 	if err != nil {
@@ -119,8 +90,8 @@ func TestWritingWaitsForDSR(t *testing.T) {
 	}
 }
 
-// A pipe without a writer reads like a USB printer that answers with empty packets.
 func TestReadWaitsThroughEmptyPackets(t *testing.T) {
+	// A pipe without a writer reads like a USB printer that answers with empty packets.
 	path := filepath.Join(t.TempDir(), "lp0")
 	if err := unix.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)
@@ -159,5 +130,34 @@ func TestReadWaitsThroughEmptyPackets(t *testing.T) {
 	}
 	if err := <-read; err != nil || b[0] != 0x12 {
 		t.Errorf("read % x, %v", b, err)
+	}
+}
+
+// OpenPTY opens a pseudo-terminal and returns the printer's end and the path of ours.
+func OpenPTY(t *testing.T) (printer *os.File, path string) {
+	t.Helper()
+	p, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK, 0)
+	n := 0
+	if err == nil {
+		t.Cleanup(func() { _ = p.Close() })
+		err = withFD(p, func(fd int) (err error) {
+			if n, err = unix.IoctlGetInt(fd, unix.TIOCGPTN); err != nil {
+				return err
+			}
+			return unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
+		})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, filepath.Join("/dev/pts", strconv.Itoa(n))
+}
+
+// Got fails the test unless the printer receives want next.
+func Got(t *testing.T, printer io.Reader, want string) {
+	t.Helper()
+	got := make([]byte, len(want))
+	if _, err := io.ReadFull(printer, got); err != nil || string(got) != want {
+		t.Errorf("the printer got %q, %v", got, err)
 	}
 }

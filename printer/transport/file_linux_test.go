@@ -14,35 +14,14 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ticketrail/printer/transport"
-	"ticketrail/printer/transport/transporttest"
 )
 
-// fifo stands for a character device: it opens without waiting, returns EAGAIN when it is full, and breaks
-// when the other end closes.
-func fifo(t *testing.T) (string, *os.File) {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "lp0")
-	if err := unix.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	r, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	keep, err := os.OpenFile(path, os.O_WRONLY, 0) // a pipe without writers reads as ended
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = r.Close(); _ = keep.Close() })
-	return path, r
-}
-
 func TestRegularFileMeetsTheSuite(t *testing.T) {
-	transporttest.Suite{
+	suite{
 		OneWay: true,
-		Working: func(t *testing.T) transporttest.Printer {
+		Working: func(t *testing.T) farEnd {
 			path := filepath.Join(t.TempDir(), "grill.bin")
-			return transporttest.Printer{Dialer: open(t, "file://"+path), Received: func(int) []byte {
+			return farEnd{Dialer: open(t, "file://"+path), Received: func(int) []byte {
 				b, err := os.ReadFile(path)
 				if err != nil {
 					t.Error(err)
@@ -51,17 +30,17 @@ func TestRegularFileMeetsTheSuite(t *testing.T) {
 			}}
 		},
 		Absent: func(t *testing.T) transport.Dialer { return open(t, "file:///dev/no-such-printer") },
-	}.Run(t)
+	}.run(t)
 }
 
 func TestNamedPipeMeetsTheSuite(t *testing.T) {
-	transporttest.Suite{
+	suite{
 		OneWay: true,
-		Working: func(t *testing.T) transporttest.Printer {
+		Working: func(t *testing.T) farEnd {
 			path, r := fifo(t)
 			p := newPaper()
 			go func() { _, _ = io.Copy(p, r) }() // until the test closes r
-			return transporttest.Printer{Dialer: open(t, "file://"+path), Received: p.atLeast}
+			return farEnd{Dialer: open(t, "file://"+path), Received: p.atLeast}
 		},
 		Stuck: func(t *testing.T) transport.Dialer {
 			path, _ := fifo(t)
@@ -80,7 +59,7 @@ func TestNamedPipeMeetsTheSuite(t *testing.T) {
 			_ = r.Close() // without a reader it opens with ENXIO, like an unplugged printer
 			return open(t, "file://"+path)
 		},
-	}.Run(t)
+	}.run(t)
 }
 
 func TestAFileIsAppendedTo(t *testing.T) {
@@ -153,4 +132,24 @@ func TestFinishOfADeviceWaitsForTheLastByte(t *testing.T) {
 	if err := c.Finish(t.Context()); err != nil {
 		t.Errorf("finish with nothing in the pipe: %v", err)
 	}
+}
+
+// fifo stands for a character device: it opens without waiting, returns EAGAIN when it is full, and breaks
+// when the other end closes.
+func fifo(t *testing.T) (string, *os.File) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "lp0")
+	if err := unix.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keep, err := os.OpenFile(path, os.O_WRONLY, 0) // a pipe without writers reads as ended
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close(); _ = keep.Close() })
+	return path, r
 }

@@ -12,80 +12,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ticketrail/deploy/slow"
 	"ticketrail/printer/transport"
-	"ticketrail/printer/transport/transporttest"
 )
 
-// A pty is a pseudo-terminal whose other end is the printer. It is the closest that a test without hardware
-// gets to a USB or serial printer.
-type pty struct {
-	path    string
-	printer *os.File
-	host    *os.File // keeps the terminal alive between two clients, as a plugged-in cable does
-}
-
-func newPty(t *testing.T) pty {
-	t.Helper()
-	p, path := transport.OpenPTY(t)
-	host, err := os.OpenFile(path, os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = host.Close() })
-	return pty{path, p, host}
-}
-
-// termios returns the current settings.
-func (p pty) termios(t *testing.T) *unix.Termios {
-	t.Helper()
-	raw, err := p.host.SyscallConn()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var s *unix.Termios
-	cerr := raw.Control(func(fd uintptr) { s, err = unix.IoctlGetTermios(int(fd), unix.TCGETS) })
-	if cerr != nil || err != nil {
-		t.Fatal(cerr, err)
-	}
-	return s
-}
-
-func (p pty) say(t *testing.T) func(b []byte) {
-	return func(b []byte) {
-		if _, err := p.printer.Write(b); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-// lineSuite runs the suite on terminals, at the address that is made of their path.
-func lineSuite(t *testing.T, address func(path string) string) {
-	transporttest.Suite{
-		Answers: true,
-		Working: func(t *testing.T) transporttest.Printer {
-			line := newPty(t)
-			p := newPaper()
-			go func() { _, _ = io.Copy(p, line.printer) }() // until the test closes it
-			return transporttest.Printer{Dialer: open(t, address(line.path)), Received: p.atLeast, Answer: line.say(t)}
-		},
-		Stuck: func(t *testing.T) transport.Dialer { return open(t, address(newPty(t).path)) },
-		Breaking: func(t *testing.T) transport.Dialer {
-			line := newPty(t)
-			go func() {
-				_, _ = io.ReadFull(line.printer, make([]byte, 1000))
-				_ = line.printer.Close()
-			}()
-			return open(t, address(line.path))
-		},
-		Absent: func(t *testing.T) transport.Dialer {
-			line := newPty(t)
-			_, _ = line.host.Close(), line.printer.Close()
-			return open(t, address(line.path))
-		},
-	}.Run(t)
-}
-
 func TestSerialMeetsTheSuite(t *testing.T) {
+	slow.Test(t, "/dev/ptmx")
 	for _, flow := range []string{"none", "rtscts", "xonxoff"} {
 		t.Run(flow, func(t *testing.T) {
 			lineSuite(t, func(path string) string { return "serial://" + path + "?baud=19200&flow=" + flow })
@@ -94,10 +26,12 @@ func TestSerialMeetsTheSuite(t *testing.T) {
 }
 
 func TestTTYOpenedAsAFileMeetsTheSuite(t *testing.T) {
+	slow.Test(t, "/dev/ptmx")
 	lineSuite(t, func(path string) string { return "file://" + path })
 }
 
 func TestSerialSettingsFollowTheAddress(t *testing.T) {
+	slow.Test(t, "/dev/ptmx")
 	const bits = unix.CSIZE | unix.CSTOPB | unix.PARENB | unix.PARODD | unix.CRTSCTS | unix.CBAUD
 	for query, want := range map[string]struct{ cflag, iflag uint32 }{
 		"baud=9600":                {unix.B9600 | unix.CS8, 0},
@@ -135,8 +69,9 @@ func TestSerialSettingsFollowTheAddress(t *testing.T) {
 	}
 }
 
-// Settings of the first dial must not remain in the second.
 func TestSerialSettingsOfAnEarlierDialAreReplaced(t *testing.T) {
+	// Settings of the first dial must not remain in the second.
+	slow.Test(t, "/dev/ptmx")
 	p := newPty(t)
 	for _, flow := range []string{"xonxoff", "rtscts", "none"} {
 		c := dialed(t, open(t, "serial://"+p.path+"?baud=9600&flow="+flow))
@@ -152,6 +87,7 @@ func TestSerialSettingsOfAnEarlierDialAreReplaced(t *testing.T) {
 }
 
 func TestXOFFStopsWritingAndIsNotRead(t *testing.T) {
+	slow.Test(t, "/dev/ptmx")
 	p := newPty(t)
 	c := dialed(t, open(t, "serial://"+p.path+"?baud=9600&flow=xonxoff"))
 	say, b := p.say(t), make([]byte, 1)
@@ -179,6 +115,7 @@ func TestXOFFStopsWritingAndIsNotRead(t *testing.T) {
 }
 
 func TestTheErrorOfAMissingDSRNamesTheOtherSettings(t *testing.T) {
+	slow.Test(t, "/dev/ptmx")
 	p := newPty(t)
 	_, err := open(t, "serial://"+p.path+"?baud=9600&flow=dtrdsr").Dial(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "use flow=rtscts, xonxoff or none") {
@@ -187,6 +124,7 @@ func TestTheErrorOfAMissingDSRNamesTheOtherSettings(t *testing.T) {
 }
 
 func TestTheErrorOfAnUnpluggedTTYSaysSo(t *testing.T) {
+	slow.Test(t, "/dev/ptmx")
 	for _, scheme := range []string{"file://%s", "serial://%s?baud=9600"} {
 		p := newPty(t)
 		c := dialed(t, open(t, strings.Replace(scheme, "%s", p.path, 1)))
@@ -204,8 +142,9 @@ func TestTheErrorOfAnUnpluggedTTYSaysSo(t *testing.T) {
 	}
 }
 
-// udev maintains such a link; it leads to another device after the printer is plugged in again.
 func TestASymbolicLinkIsResolvedAtEachDial(t *testing.T) {
+	// udev maintains such a link; it leads to another device after the printer is plugged in again.
+	slow.Test(t, "/dev/ptmx")
 	dir := t.TempDir()
 	for _, scheme := range []string{"file://", "serial://"} {
 		link := filepath.Join(dir, strings.TrimSuffix(scheme, "://"))
@@ -237,4 +176,75 @@ func TestASymbolicLinkIsResolvedAtEachDial(t *testing.T) {
 			_ = c.Close()
 		}
 	}
+}
+
+// A pty is a pseudo-terminal whose other end is the printer. It is the closest that a test without hardware
+// gets to a USB or serial printer.
+type pty struct {
+	path    string
+	printer *os.File
+	host    *os.File // keeps the terminal alive between two clients, as a plugged-in cable does
+}
+
+// newPty opens one.
+func newPty(t *testing.T) pty {
+	t.Helper()
+	p, path := transport.OpenPTY(t)
+	host, err := os.OpenFile(path, os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = host.Close() })
+	return pty{path, p, host}
+}
+
+// termios returns the current settings.
+func (p pty) termios(t *testing.T) *unix.Termios {
+	t.Helper()
+	raw, err := p.host.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s *unix.Termios
+	cerr := raw.Control(func(fd uintptr) { s, err = unix.IoctlGetTermios(int(fd), unix.TCGETS) })
+	if cerr != nil || err != nil {
+		t.Fatal(cerr, err)
+	}
+	return s
+}
+
+// say sends from the printer.
+func (p pty) say(t *testing.T) func(b []byte) {
+	return func(b []byte) {
+		if _, err := p.printer.Write(b); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// lineSuite runs the suite on terminals, at the address that is made of their path.
+func lineSuite(t *testing.T, address func(path string) string) {
+	suite{
+		Answers: true,
+		Working: func(t *testing.T) farEnd {
+			line := newPty(t)
+			p := newPaper()
+			go func() { _, _ = io.Copy(p, line.printer) }() // until the test closes it
+			return farEnd{Dialer: open(t, address(line.path)), Received: p.atLeast, Answer: line.say(t)}
+		},
+		Stuck: func(t *testing.T) transport.Dialer { return open(t, address(newPty(t).path)) },
+		Breaking: func(t *testing.T) transport.Dialer {
+			line := newPty(t)
+			go func() {
+				_, _ = io.ReadFull(line.printer, make([]byte, 1000))
+				_ = line.printer.Close()
+			}()
+			return open(t, address(line.path))
+		},
+		Absent: func(t *testing.T) transport.Dialer {
+			line := newPty(t)
+			_, _ = line.host.Close(), line.printer.Close()
+			return open(t, address(line.path))
+		},
+	}.run(t)
 }

@@ -3,6 +3,7 @@ package transport_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -11,109 +12,16 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
+	"ticketrail/deploy/slow"
 	"ticketrail/printer/transport"
-	"ticketrail/printer/transport/transporttest"
 )
 
-func open(t *testing.T, address string) transport.Dialer {
-	t.Helper()
-	d, err := transport.Open(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
-}
-
-// dialed is a connection, closed when the test ends.
-func dialed(t *testing.T, d transport.Dialer) transport.Conn {
-	t.Helper()
-	c, err := d.Dial(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	return c
-}
-
-// listen serves one client after the other until the test ends. It returns the Dialer to connect with.
-func listen(t *testing.T, serve func(c *net.TCPConn)) transport.Dialer {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			serve(c.(*net.TCPConn))
-		}
-	})
-	t.Cleanup(func() { _ = l.Close(); wg.Wait() })
-	return open(t, "tcp://"+l.Addr().String())
-}
-
-// hold keeps a connection open, doing nothing, until the test ends.
-func hold(t *testing.T) func(c *net.TCPConn) {
-	return func(c *net.TCPConn) {
-		_ = c.SetReadBuffer(4096)
-		t.Cleanup(func() { _ = c.Close() })
-	}
-}
-
-// absent is the address of a port on which no program listens.
-func absent(t *testing.T) transport.Dialer {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = l.Close()
-	return open(t, "tcp://"+l.Addr().String())
-}
-
-func reset(c *net.TCPConn) {
-	_ = c.SetLinger(0)
-	_ = c.Close()
-}
-
-// A paper collects what a printer received.
-type paper struct {
-	mu   sync.Mutex
-	more sync.Cond
-	b    []byte
-}
-
-func newPaper() *paper {
-	p := &paper{}
-	p.more.L = &p.mu
-	return p
-}
-
-func (p *paper) Write(b []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.b = append(p.b, b...)
-	p.more.Broadcast()
-	return len(b), nil
-}
-
-func (p *paper) atLeast(n int) []byte {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for len(p.b) < n {
-		p.more.Wait()
-	}
-	return append([]byte(nil), p.b...)
-}
-
 func TestTCPMeetsTheSuite(t *testing.T) {
-	transporttest.Suite{
+	suite{
 		Answers: true,
-		Working: func(t *testing.T) transporttest.Printer {
+		Working: func(t *testing.T) farEnd {
 			p := newPaper()
 			clients := make(chan *net.TCPConn, 10)
 			d := listen(t, func(c *net.TCPConn) {
@@ -121,7 +29,7 @@ func TestTCPMeetsTheSuite(t *testing.T) {
 				_, _ = io.Copy(p, c)
 				_ = c.Close()
 			})
-			return transporttest.Printer{Dialer: d, Received: p.atLeast, Answer: func(b []byte) {
+			return farEnd{Dialer: d, Received: p.atLeast, Answer: func(b []byte) {
 				if _, err := (<-clients).Write(b); err != nil {
 					t.Error(err)
 				}
@@ -135,7 +43,7 @@ func TestTCPMeetsTheSuite(t *testing.T) {
 			})
 		},
 		Absent: absent,
-	}.Run(t)
+	}.run(t)
 }
 
 func TestFinishOverTCP(t *testing.T) {
@@ -174,6 +82,9 @@ func TestFinishOverTCP(t *testing.T) {
 		}, syscall.ECONNRESET},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			if strings.Contains(tt.name, "Never") {
+				slow.Test(t) // half a second until Finish gives up
+			}
 			c := dialed(t, listen(t, tt.serve(t)))
 			if _, err := c.Write(make([]byte, size)); err != nil {
 				t.Fatal(err)
@@ -186,11 +97,12 @@ func TestFinishOverTCP(t *testing.T) {
 }
 
 func TestFinishWithAStalledPrinterEndsWithItsContext(t *testing.T) {
+	slow.Test(t)
 	c := dialed(t, listen(t, hold(t)))
 	if err := c.SetWriteDeadline(time.Now().Add(100 * time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Write(make([]byte, transporttest.Big)); err == nil {
+	if _, err := c.Write(make([]byte, big)); err == nil {
 		t.Fatal("the printer took everything")
 	}
 	// Longer than closeGrace, which does not apply to a send queue with data in it.
@@ -254,4 +166,107 @@ func TestTheErrorOfATimedOutConnectionSaysWhatToCheck(t *testing.T) {
 	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), want) {
 		t.Errorf("dial: %v", err)
 	}
+}
+
+func open(t *testing.T, address string) transport.Dialer {
+	t.Helper()
+	d, err := transport.Open(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// dialed is a connection, closed when the test ends.
+func dialed(t *testing.T, d transport.Dialer) transport.Conn {
+	t.Helper()
+	c, err := d.Dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// listen serves one client after the other until the test ends. It returns the Dialer to connect with.
+func listen(t *testing.T, serve func(c *net.TCPConn)) transport.Dialer {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			serve(c.(*net.TCPConn))
+		}
+	})
+	t.Cleanup(func() { _ = l.Close(); wg.Wait() })
+	return open(t, "tcp://"+l.Addr().String())
+}
+
+// hold keeps a connection open, doing nothing, until the test ends.
+func hold(t *testing.T) func(c *net.TCPConn) {
+	return func(c *net.TCPConn) {
+		_ = c.SetReadBuffer(4096)
+		t.Cleanup(func() { _ = c.Close() })
+	}
+}
+
+// absent is the address of a port that is taken and on which no program listens.
+func absent(t *testing.T) transport.Dialer {
+	t.Helper()
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Close(fd) })
+	if err := unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	a, err := unix.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return open(t, fmt.Sprintf("tcp://127.0.0.1:%d", a.(*unix.SockaddrInet4).Port))
+}
+
+// reset resets the connection.
+func reset(c *net.TCPConn) {
+	_ = c.SetLinger(0)
+	_ = c.Close()
+}
+
+// A paper collects what a printer received.
+type paper struct {
+	mu   sync.Mutex
+	more sync.Cond
+	b    []byte
+}
+
+func newPaper() *paper {
+	p := &paper{}
+	p.more.L = &p.mu
+	return p
+}
+
+func (p *paper) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.b = append(p.b, b...)
+	p.more.Broadcast()
+	return len(b), nil
+}
+
+func (p *paper) atLeast(n int) []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for len(p.b) < n {
+		p.more.Wait()
+	}
+	return append([]byte(nil), p.b...)
 }

@@ -106,8 +106,8 @@ func TestAUSBPrinterThatComesBackUnderAnotherNumberIsFoundAgain(t *testing.T) {
 	}
 }
 
-// The texts of a USB device are untrusted input.
 func TestNoControlBytesOfAUSBDeviceReachAMessage(t *testing.T) {
+	// The texts of a USB device are untrusted input.
 	sys := t.TempDir()
 	plug(t, sys, "lp0", "1-1", map[string]string{
 		"idVendor": "04b8", "idProduct": "0e28", "product": "TM\x1b[2J\n", "serial": "\x1b]0;",

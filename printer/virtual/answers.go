@@ -2,6 +2,7 @@ package virtual
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"time"
 )
@@ -77,6 +78,11 @@ func (p *Printer) answer(c *client, right []byte) {
 
 // query answers b if it is a command that is answered in order.
 func (p *Printer) query(c *client, b []byte) {
+	if p.o.Remembers {
+		p.mu.Lock()
+		c = cmp.Or(p.served, c)
+		p.mu.Unlock()
+	}
 	switch {
 	case b[0] == gs && b[1] == 'r':
 		if p.o.Can&StatusQuery != 0 && !p.o.Clone.Hasty {

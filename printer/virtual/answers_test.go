@@ -15,13 +15,13 @@ import (
 	"ticketrail/printer/virtual"
 )
 
-// A talk is a client that listens.
+// A conversation is a client that listens.
 type conversation struct {
 	t *testing.T
 	c transport.Conn
 }
 
-// call connects to p in a bubble.
+// connect connects to p in a bubble.
 func connect(t *testing.T, p *virtual.Printer) conversation {
 	t.Helper()
 	c, err := p.Dial(t.Context())
@@ -39,7 +39,7 @@ func (c conversation) send(s string) {
 	}
 }
 
-// hear returns what the printer says within a second.
+// receive returns what the printer says within a second.
 func (c conversation) receive() string {
 	c.t.Helper()
 	_ = c.c.SetReadDeadline(time.Now().Add(time.Second))

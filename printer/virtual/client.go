@@ -45,6 +45,7 @@ type client struct {
 	asb        byte // the n of GS a
 	stale      bool // the printer was switched off since; the client does not know yet
 	resetAsked bool // the reader is to reset the connection
+	idle       bool // the reader is to close the connection
 
 	mu     sync.Mutex // guards what follows; taken after the printer's, never before
 	out    []byte

@@ -43,7 +43,11 @@ var skipped = [...]string{
 }
 
 var commands = map[string]command{
-	"\x1b=": {1, true, skip}, // selects the printer or a display; there is no display
+	// Selects the printer, or a display that takes everything up to the next one.
+	"\x1b=": {1, true, func(d *decoder, a []byte) { d.deselected = a[0]&1 == 0 }},
+	// Page mode: nothing is printed until it is left.
+	"\x1bL": {0, false, func(d *decoder, _ []byte) { d.pageMode = true }},
+	"\x1bS": {0, false, func(d *decoder, _ []byte) { d.pageMode = false }},
 	"\x1b@": {0, true, func(d *decoder, _ []byte) { d.restart() }},
 	"\x1bt": {1, true, func(d *decoder, a []byte) { d.selectPage(a[0]) }},
 	// Styles: ESC E and ESC G bold, ESC - underlined, ESC r ribbon colour, ESC ! several in one

@@ -54,6 +54,8 @@ type setting struct {
 	page  page
 	kanji bool // two-byte characters are on
 	sjis  bool
+
+	deselected, pageMode bool
 }
 
 func newDecoder(p *Printer) *decoder {
@@ -91,6 +93,8 @@ func (d *decoder) feed(b byte) int {
 	d.t.Raw = append(d.t.Raw, b)
 	d.printed = 0
 	switch {
+	case d.deselected:
+		d.deselected = b&1 == 0 || !bytes.HasSuffix(d.t.Raw, []byte{esc, '=', b})
 	// Half a two-byte character: ESC as its second byte is part of it, as on a real printer.
 	case len(d.pending) > 0 && d.pending[0] >= 0x80:
 		d.twoByte(b)
@@ -145,6 +149,10 @@ func (d *decoder) printRune(r rune, w int) {
 // newline prints the line and moves the paper by the line's height, or by the line spacing if that
 // is more.
 func (d *decoder) newline() {
+	if d.pageMode {
+		d.line, d.used = nil, 0
+		return
+	}
 	d.t.Lines = append(d.t.Lines, d.line)
 	d.t.rows = append(d.t.rows, row{max(d.pitch, d.line.height()), d.align})
 	d.line, d.used = nil, 0

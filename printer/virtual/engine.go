@@ -54,8 +54,11 @@ func (p *Printer) bufferSpace() int {
 
 // working reports whether the engine has work that it can do; p.mu is held.
 func (p *Printer) working() bool {
-	return p.stepping || p.waiting || p.lostEnd != nil || len(p.queue) > 0 && p.cond&stopping == 0
+	return p.stepping || p.waiting || p.lostEnd != nil || len(p.queue) > 0 && !p.stopped()
 }
+
+// stopped reports whether the engine may not go on; p.mu is held.
+func (p *Printer) stopped() bool { return p.cond&stopping != 0 || p.faults.frozen }
 
 // busy is working for callers that do not hold p.mu.
 func (p *Printer) busy() bool {
@@ -102,7 +105,7 @@ func (p *Printer) advance() bool {
 		p.unlocked(func() { p.decoder.powerOff(*e) })
 		return true
 	}
-	if p.waiting || p.cond&stopping != 0 || len(p.queue) == 0 {
+	if p.waiting || p.stopped() || len(p.queue) == 0 {
 		return false
 	}
 	s, shift := &p.queue[0], p.generation
@@ -155,6 +158,13 @@ func (p *Printer) paperMoved(lines int) {
 		p.linesLeft = max(p.linesLeft-lines, 0)
 		if p.linesLeft == 0 {
 			p.change(p.cond | PaperOut)
+		}
+	}
+	if f := &p.faults; f.onLine != nil {
+		if f.lines -= lines; f.lines <= 0 {
+			do := f.onLine
+			f.onLine = nil
+			p.unlocked(do)
 		}
 	}
 	perLine := p.faults.perLine

@@ -1,6 +1,7 @@
 package virtual
 
 import (
+	"bytes"
 	"context"
 	"math"
 	"time"
@@ -20,6 +21,20 @@ type faults struct {
 	keepOpen bool
 	perLine  time.Duration
 	late     time.Duration // how long a client that has left still counts as served
+	idle     time.Duration // how long a connection without a byte stays
+	lose     int           // how many of the next bytes disappear
+	frozen   bool
+	place    place
+	lines    int // until onLine is called
+	onLine   func()
+}
+
+// A place in what the printer receives, see [Printer.After].
+type place struct {
+	text []byte // nil: it was received
+	more int    // bytes behind text
+	seen []byte
+	do   func()
 }
 
 // never is further than any test goes.
@@ -44,7 +59,7 @@ func (p *Printer) Repair() {
 	})
 }
 
-// Refuse(true) closes the listeners: when it returns, new connections are refused. Refuse(false) opens them
+// Refuse closes the listeners: when it returns, new connections are refused. With false it opens them
 // again at the same address; its error says why that failed. A client that is served is not affected.
 //
 // A listener that is not TCP stays open; its clients are accepted and reset.
@@ -73,7 +88,7 @@ func (p *Printer) CloseAfter(n, times int) {
 	p.setFaults(func(f *faults) { f.breakAt, f.breaks, f.orderly = n, times, true })
 }
 
-// KeepOpen(true): the printer never closes its side of a connection, as some do not. A sender that
+// KeepOpen makes the printer never close its side of a connection, as some do not. A sender that
 // waits for the printer's close would hang on these for ever.
 func (p *Printer) KeepOpen(on bool) { p.setFaults(func(f *faults) { f.keepOpen = on }) }
 
@@ -85,6 +100,65 @@ func (p *Printer) Delay(perLine time.Duration) { p.setFaults(func(f *faults) { f
 // the next one. Some boards need seconds (escpos-php issue 273); until then the next sender gets no
 // answer.
 func (p *Printer) CloseLate(d time.Duration) { p.setFaults(func(f *faults) { f.late = d }) }
+
+// CloseAfterIdle closes each connection d after its last byte, as print servers do, whether or not answers are
+// due. 0 ends it.
+func (p *Printer) CloseAfterIdle(d time.Duration) { p.setFaults(func(f *faults) { f.idle = d }) }
+
+// Lose makes the next n bytes disappear between the network and the printer.
+func (p *Printer) Lose(n int) { p.setFaults(func(f *faults) { f.lose = n }) }
+
+// Freeze makes the printer accept clients, read nothing, print nothing and answer nothing until it is switched off
+// and on.
+func (p *Printer) Freeze() { p.setFaults(func(f *faults) { f.frozen = true }) }
+
+// After calls do when more bytes were received behind text, before the next one is read.
+func (p *Printer) After(text string, more int, do func()) {
+	p.setFaults(func(f *faults) { f.place = place{text: []byte(text), more: more, do: do} })
+}
+
+// AfterLines calls do when n more lines are on paper, before the next one is.
+func (p *Printer) AfterLines(n int, do func()) {
+	p.setFaults(func(f *faults) { f.lines, f.onLine = n, do })
+}
+
+// Interrupt prints b as if another program had sent it between two bytes of the client that is served.
+func (p *Printer) Interrupt(b string) {
+	p.mu.Lock()
+	c := p.served
+	p.mu.Unlock()
+	if c != nil {
+		p.enqueue(segment{c: c, data: []byte(b)})
+	}
+}
+
+// arrive returns what Lose leaves of b.
+func (p *Printer) arrive(b []byte) []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	lost := min(len(b), p.faults.lose)
+	p.faults.lose -= lost
+	return b[lost:]
+}
+
+// reach calls the function of After if b ends at its place.
+func (p *Printer) reach(b []byte) {
+	p.mu.Lock()
+	at, do := &p.faults.place, (func())(nil)
+	if at.do != nil {
+		at.seen = append(at.seen, b...)
+		if at.text != nil && bytes.HasSuffix(at.seen, at.text) {
+			at.text, at.seen = nil, nil
+		}
+		if at.text == nil && len(at.seen) >= at.more {
+			do, at.do = at.do, nil
+		}
+	}
+	p.mu.Unlock()
+	if do != nil {
+		do()
+	}
+}
 
 // An allowance says how many bytes of a connection may be read next.
 type allowance struct {
@@ -98,17 +172,22 @@ func (p *Printer) admit(ctx context.Context, c *client, taken int) (allowance, e
 	for {
 		p.mu.Lock()
 		f, changed, room := p.faults, p.changed, p.bufferSpace()
-		dead, reset := p.off || p.unplugged, c.resetAsked || c.stale
+		dead, reset, idle := p.off || p.unplugged || p.faults.frozen, c.resetAsked || c.stale, c.idle
 		p.mu.Unlock()
 		breakAt := never
 		if f.breaks != 0 {
 			breakAt = f.breakAt
+		}
+		if f.place.do != nil {
+			room = min(room, 1)
 		}
 		full := false
 		switch {
 		case dead:
 		case reset:
 			return allowance{}, nil
+		case idle:
+			return allowance{orderly: true}, nil
 		// A board that speaks TCP answers DLE EOT although the buffer is full; a sender finds out
 		// in this way that the paper is out.
 		case room == 0 && c.mayReadMore(p):

@@ -23,7 +23,7 @@ func (p *Printer) PowerOff() {
 // does not know. An unrecoverable error is cleared.
 func (p *Printer) PowerOn() {
 	p.mu.Lock()
-	p.off = false
+	p.off, p.faults.frozen = false, false
 	p.change(p.cond &^ Unrecoverable)
 	p.notify()
 	p.mu.Unlock()
@@ -36,8 +36,8 @@ func (p *Printer) PowerCycle() {
 	p.PowerOn()
 }
 
-// Unplug(true) pulls the network cable: the printer prints what it has, nothing reaches it, its
-// answers are lost, and clients get no error. After Unplug(false) connections continue. The
+// Unplug pulls the network cable: the printer prints what it has, nothing reaches it, its
+// answers are lost, and clients get no error. After Unplug with false connections continue. The
 // difference to PowerOff: no connection is reset afterwards, and the buffer prints.
 func (p *Printer) Unplug(on bool) {
 	p.mu.Lock()

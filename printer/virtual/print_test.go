@@ -59,7 +59,7 @@ func code(text string, module byte) string {
 		string([]byte{0x1d, '(', 'k', byte(n), byte(n >> 8)}) + "1P0" + text + "\x1d(k\x03\x001Q0"
 }
 
-// alone prints b on a printer of its own and wants one ticket without offences.
+// printAlone prints b on a printer of its own and wants one ticket without offences.
 func printAlone(t *testing.T, o virtual.Options, b string) (out virtual.Ticket) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

@@ -266,19 +266,22 @@ func (p *Printer) read(ctx context.Context, c *client) End {
 			p.buffer(c)
 			continue
 		}
+		stop := p.limitIdle(c)
 		n, err := c.Read(buf[:min(len(buf), v.room)])
+		stop()
 		if p.waitPluggedIn(ctx, c) != nil {
 			return Broken
 		}
 		if n > 0 && p.countRead(c, n) {
 			taken += n
-			c.unbuffered = append(c.unbuffered, buf[:n]...)
+			c.unbuffered = append(c.unbuffered, p.arrive(buf[:n])...)
 		}
 		if !v.probeOnly || err == io.EOF {
 			p.buffer(c)
 		} else {
 			p.answerHeld(c)
 		}
+		p.reach(buf[:n])
 		switch {
 		case err == io.EOF:
 			return Closed
@@ -288,6 +291,21 @@ func (p *Printer) read(ctx context.Context, c *client) End {
 			return Broken
 		}
 	}
+}
+
+// limitIdle has the connection closed after faults.idle, unless the function that it returns is called before.
+func (p *Printer) limitIdle(c *client) (stop func() bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.faults.idle <= 0 {
+		return func() bool { return true }
+	}
+	return time.AfterFunc(p.faults.idle, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		c.idle = true
+		c.interrupt()
+	}).Stop
 }
 
 // waitPluggedIn waits while the cable is unplugged. A Read that was in progress may return bytes that were

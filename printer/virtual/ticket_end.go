@@ -101,11 +101,16 @@ func (d *decoder) finishTicket(e End, feed int) {
 		return
 	}
 	t.Lines, t.Feed = t.Lines[:n], len(t.Lines)-n+feed
-	var text strings.Builder
-	for _, l := range t.Lines {
-		text.WriteString(strings.TrimRight(l.String(), " ") + "\n")
-	}
-	t.Text = text.String()
+	t.Text = textOf(t.Lines)
 	t.End, t.At, t.columns, t.dots = e, time.Now(), d.o.Columns, d.o.Dots
 	d.p.emit(t)
+}
+
+// textOf is the text of lines without styles.
+func textOf(lines []Line) string {
+	var text strings.Builder
+	for _, l := range lines {
+		text.WriteString(strings.TrimRight(l.String(), " ") + "\n")
+	}
+	return text.String()
 }

@@ -72,7 +72,8 @@ type Options struct {
 	// Drawer: a buzzer is connected to the cash drawer connector, and ESC p sounds it. Without Drawer ESC p
 	// is a problem, because it would open a cash drawer.
 	Drawer bool
-	// Remembers: settings and an incomplete command stay when the client changes, as in most printers.
+	// Remembers: settings and an incomplete command stay when the client changes, as in most printers, and what an
+	// earlier client asked is answered to the one that is served by then.
 	// Without it each client finds a reset printer, except that a command with data (an image) always
 	// waits for the rest of its data.
 	Remembers bool
@@ -238,6 +239,14 @@ func (p *Printer) Tickets() []Ticket {
 	return slices.Clone(p.tickets)
 }
 
+// Unfinished is the text on the paper behind the last ticket.
+func (p *Printer) Unfinished() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_ = p.await(context.Background(), nil, func() bool { return !p.stepping })
+	return textOf(p.decoder.t.Lines)
+}
+
 // TicketCount is how many tickets were printed so far.
 func (p *Printer) TicketCount() int {
 	p.mu.Lock()
@@ -291,6 +300,13 @@ func (p *Printer) WaitClients(ctx context.Context, n int) error {
 // WaitBytes returns nil once n bytes were received in all.
 func (p *Printer) WaitBytes(ctx context.Context, n int64) error {
 	return p.until(ctx, fmt.Sprintf("wait for %d bytes", n), func() bool { return p.bytesRead >= n })
+}
+
+// WaitIdle returns nil once no client is connected and everything that was received is on paper.
+func (p *Printer) WaitIdle(ctx context.Context) error {
+	return p.until(ctx, "wait for the end of its work", func() bool {
+		return len(p.connected)+len(p.queue) == 0 && !p.working()
+	})
 }
 
 // until is await for tests: its error says how far the printer came, which is what a failed test

@@ -15,7 +15,6 @@ import (
 
 	"ticketrail/printer/profile"
 	"ticketrail/printer/transport"
-	"ticketrail/printer/transport/transporttest"
 	"ticketrail/printer/virtual"
 )
 
@@ -34,37 +33,6 @@ func send(t *testing.T, p *virtual.Printer, b string) []virtual.Ticket {
 		t.Fatal(err)
 	}
 	return p.Tickets()
-}
-
-func TestThePipeMeetsTheTransportSuite(t *testing.T) {
-	var p *virtual.Printer
-	broken := func(f func(*virtual.Printer)) func(*testing.T) transport.Dialer {
-		return func(*testing.T) transport.Dialer {
-			p := virtual.New(virtual.Options{})
-			f(p)
-			return p
-		}
-	}
-	transporttest.Suite{
-		RunTest: synctest.Test,
-		Working: func(t *testing.T) transporttest.Printer {
-			p = virtual.New(virtual.Options{})
-			return transporttest.Printer{Dialer: p, Received: func(n int) []byte {
-				if err := p.WaitBytes(t.Context(), int64(n)); err != nil {
-					t.Fatal(err)
-				}
-				synctest.Wait()
-				var b []byte
-				for _, ticket := range p.Tickets() {
-					b = append(b, ticket.Raw...)
-				}
-				return b
-			}}
-		},
-		Stuck:    broken(func(p *virtual.Printer) { p.StallAfter(100) }),
-		Breaking: broken(func(p *virtual.Printer) { p.CloseAfter(1000, -1) }),
-		Absent:   broken(func(p *virtual.Printer) { _ = p.Refuse(true) }),
-	}.Run(t)
 }
 
 func TestACutEndsATicket(t *testing.T) {

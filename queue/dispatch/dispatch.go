@@ -274,6 +274,9 @@ const (
 	giveUpAfter  = 10 * time.Second // for everything; longer than settleWithin
 )
 
+// LongestStop is the longest time that [Dispatcher.Stop] takes after its context has ended.
+const LongestStop = giveUpAfter
+
 // Stop ends all workers and returns when their goroutines are gone. No ticket is taken any more. A
 // ticket in hand may finish until ctx ends; then it is interrupted and returned to the queue, which
 // counts as no attempt. It stays in doubt if it was begun. The outcome is still stored, within 5 s.

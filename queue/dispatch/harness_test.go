@@ -3,9 +3,11 @@ package dispatch
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,7 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"ticketrail/queue"
-	"ticketrail/queue/logtest"
+	"ticketrail/queue/queuetest"
 	"ticketrail/queue/ticket"
 )
 
@@ -47,7 +49,7 @@ func inBubble(t *testing.T, f func(t *testing.T, h *harness)) {
 	})
 }
 
-// start makes a dispatcher, for the first time or after a simulated restart.
+// start makes a dispatcher.
 func (h *harness) start() {
 	h.reg = prometheus.NewPedanticRegistry()
 	h.Dispatcher = New(Options{Queue: h.q, Logger: slog.New(slog.NewJSONHandler(h.logs, nil)), Registerer: h.reg})
@@ -63,9 +65,10 @@ func (h *harness) serveGrill(faults ...fault) *fakePrinter {
 	return p
 }
 
+// backupAfter is when the first backup of grillLane is tried, and half of when the second is.
 const backupAfter = 2 * time.Minute
 
-// grillLane is a lane called grill whose backups are bar, after backupAfter, and pass, after twice that.
+// grillLane is a lane called grill with the backups bar and pass.
 func grillLane(own *fakePrinter, backups ...*fakePrinter) Lane {
 	l := Lane{Name: "grill", Station: own}
 	for i, p := range backups {
@@ -75,6 +78,7 @@ func grillLane(own *fakePrinter, backups ...*fakePrinter) Lane {
 	return l
 }
 
+// forGrill is what a ticket of the grill says if it comes out of a backup.
 const forGrill = " FOR grill (printer down)"
 
 // serveWithBackup serves the lane grill with a printer that has fault f and the backup bar.
@@ -118,9 +122,20 @@ func (h *harness) wantEnds(want ...string) {
 	h.t.Helper()
 	h.q.mu.Lock()
 	defer h.q.mu.Unlock()
-	if diff := cmp.Diff(want, h.q.ends); diff != "" {
+	if diff := cmp.Diff(want, h.q.ends); diff != "" && len(want)+len(h.q.ends) > 0 {
 		h.t.Errorf("how leases ended (-want +got):\n%s", diff)
 	}
+}
+
+// restart ends the program and starts it again over the same queue.
+func (h *harness) restart() {
+	h.t.Helper()
+	if err := h.stopAtOnce(); err != nil {
+		h.t.Error(err)
+	}
+	h.q.close()
+	h.q.open()
+	h.start()
 }
 
 // stopAtOnce is a Stop that interrupts prints at once.
@@ -223,6 +238,15 @@ func (q *testQueue) job(name string) queue.Job {
 		q.t.Errorf("there is no job %q", name)
 	}
 	return j
+}
+
+// leaveInDoubt begins the head of a queue and returns it, as a crash would.
+func (q *testQueue) leaveInDoubt(station string) {
+	q.t.Helper()
+	l, err := q.Queue.Take(q.t.Context(), station)
+	if err = errors.Join(err, l.Begin(q.t.Context()), l.Return(q.t.Context(), "")); err != nil {
+		q.t.Fatal(err)
+	}
 }
 
 // setErrors sets the errors of Take and Expire.
@@ -334,7 +358,7 @@ func (h *harness) shown(station string) ticket.Delivery {
 }
 
 // A jsonLog is a log of JSON lines.
-type jsonLog struct{ logtest.Log }
+type jsonLog struct{ queuetest.Log }
 
 // entries returns "LEVEL message" of each line, and the last line's attributes.
 func (l *jsonLog) entries(t *testing.T) (short []string, last map[string]any) {
@@ -347,4 +371,210 @@ func (l *jsonLog) entries(t *testing.T) (short []string, last map[string]any) {
 		short = append(short, last["level"].(string)+" "+last["msg"].(string))
 	}
 	return short, last
+}
+
+// A fault is what goes wrong with one attempt.
+type fault string
+
+const (
+	fine              fault = "fine"
+	off               fault = "off"                // refuses the connection
+	noPaper           fault = "no paper"           // says so before the ticket
+	cut               fault = "cut"                // breaks off after the first byte
+	noPaperMidway     fault = "no paper midway"    // runs out in the ticket
+	unprintable       fault = "unprintable"        // cannot be printed, seen before the first byte
+	unprintableMidway fault = "unprintable midway" // cannot be printed, seen after it
+	panics            fault = "panics"
+	panicsMidway      fault = "panics midway"
+	noProof           fault = "no proof"
+	unknownProof      fault = "unknown proof" // a mistake in the station
+	dropped           fault = "dropped"       // accepted and hung up on after begin, before the first byte
+	refuses           fault = "refuses"       // answers that it will never take this ticket
+	refusesAll        fault = "refuses all"   // answers that it takes nothing until a person has repaired it
+	beginsTwice       fault = "begins twice"  // a mistake in the station
+	neverBegins       fault = "never begins"  // the same: prints without asking
+	beginsLate        fault = "begins late"   // the same: fails, then begins in another goroutine
+)
+
+// What Print returns: before begin, after begin and before the first ticket byte, and after all of them.
+var (
+	beforeBegin = map[fault]error{
+		off: errors.New("dial: connection refused"), noPaper: ticket.NotReady(errors.New("status: no paper")),
+		unprintable: ticket.Permanent(errors.New("no such thing")), beginsLate: errors.New("not ready"),
+	}
+	afterBegin = map[fault]error{
+		dropped:    ticket.Untouched(errors.New("write: connection reset")),
+		refuses:    ticket.Untouched(ticket.Permanent(errors.New("422 no table"))),
+		refusesAll: ticket.Untouched(ticket.NotReady(errors.New("401 bad token"))),
+	}
+	afterOutput = map[fault]error{
+		cut: errors.New("write: connection reset"), noPaperMidway: ticket.NotReady(errors.New("no paper")),
+		unprintableMidway: ticket.Permanent(errors.New("no such thing")),
+	}
+	oddProofs = map[fault]ticket.Proof{noProof: "", unknownProof: "delivered"}
+)
+
+// A fakePrinter is a station that fails the test if two prints run at once.
+type fakePrinter struct {
+	t              *testing.T
+	dial           time.Duration // before begin
+	takes          time.Duration // after begin
+	ignoresContext bool          // does not look at its context
+	idempotent     bool          // says that it never prints a ticket twice
+
+	lock    chan struct{}         // not nil: several lanes use it, one after the other
+	onPrint func(ticket.Delivery) // sees what comes out
+
+	mu     sync.Mutex
+	faults []fault // of the next attempts
+	always fault   // of those after; empty is fine
+	busy   bool
+	tries  []time.Time // when Print was called
+	output []string    // what came out, also of broken attempts: "7", "7 DUPLICATE", "slip 7 8"
+}
+
+func (p *fakePrinter) Idempotent() bool { return p.idempotent }
+
+func (p *fakePrinter) Print(
+	ctx context.Context, d ticket.Delivery, begin func(context.Context) error,
+) (ticket.Proof, error) {
+	if p.lock != nil { // not a mutex: a bubble's clock would stand still
+		p.lock <- struct{}{}
+		defer func() { <-p.lock }()
+	}
+	f := p.startAttempt()
+	defer p.endAttempt()
+
+	if err := p.wait(ctx, p.dial); err != nil {
+		return "", fmt.Errorf("dial: %w", err)
+	}
+	switch f {
+	case panics:
+		panic("nil pointer")
+	case neverBegins:
+		p.out(d)
+		return ticket.Sent, nil
+	case beginsLate:
+		time.AfterFunc(time.Second, func() {
+			if begin(context.Background()) == nil {
+				p.t.Error("a begin after the attempt was let through")
+			}
+		})
+	}
+	if err := beforeBegin[f]; err != nil {
+		return "", err
+	}
+
+	if err := begin(ctx); err != nil {
+		return "", err
+	}
+	if err := afterBegin[f]; err != nil {
+		return "", err
+	}
+	if f == beginsTwice && begin(ctx) == nil {
+		p.t.Error("a second begin was let through")
+	}
+	p.out(d)
+	if err := p.wait(ctx, p.takes); err != nil {
+		return "", fmt.Errorf("write: %w", err)
+	}
+	if f == panicsMidway {
+		panic("nil pointer")
+	}
+	if err := afterOutput[f]; err != nil {
+		return "", err
+	}
+	if proof, odd := oddProofs[f]; odd {
+		return proof, nil
+	}
+	return ticket.Sent, nil
+}
+
+// startAttempt notes an attempt and returns its fault.
+func (p *fakePrinter) startAttempt() fault {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.busy {
+		p.t.Errorf("two prints at once")
+	}
+	p.busy = true
+	p.tries = append(p.tries, time.Now())
+	f := p.always
+	if len(p.faults) > 0 {
+		f, p.faults = p.faults[0], p.faults[1:]
+	}
+	return f
+}
+
+func (p *fakePrinter) endAttempt() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.busy = false
+}
+
+func (p *fakePrinter) wait(ctx context.Context, d time.Duration) error {
+	if p.ignoresContext {
+		time.Sleep(d)
+		return nil
+	}
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (p *fakePrinter) out(d ticket.Delivery) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := d.Ticket.Request
+	if d.Ticket.Kind == ticket.Slip {
+		s = "slip"
+		for _, l := range d.Ticket.Lines {
+			s += " " + l.Name
+		}
+	}
+	if d.For != "" && d.Down != "" {
+		s += " FOR " + d.For + " (" + d.Down + " down)"
+	}
+	if len(d.RefusedBy) > 0 {
+		s += " REFUSED BY " + strings.Join(d.RefusedBy, "+")
+	}
+	if d.Doubt {
+		s += " DUPLICATE"
+	}
+	p.output = append(p.output, s)
+	if p.onPrint != nil {
+		p.onPrint(d)
+	}
+}
+
+// setFault sets what is wrong with all attempts from now on.
+func (p *fakePrinter) setFault(f fault) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.always, p.faults = f, nil
+}
+
+// printed returns what came out so far.
+func (p *fakePrinter) printed() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]string{}, p.output...)
+}
+
+func (p *fakePrinter) attempts() []time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.tries)
+}
+
+// A printFunc is a station that cannot be compared.
+type printFunc func(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error)
+
+func (f printFunc) Print(
+	ctx context.Context, d ticket.Delivery, begin func(context.Context) error,
+) (ticket.Proof, error) {
+	return f(ctx, d, begin)
 }

@@ -1,12 +1,8 @@
 package dispatch
 
 import (
-	"context"
-	"errors"
 	"testing"
 	"time"
-
-	"ticketrail/queue/ticket"
 )
 
 func TestSetDuringAPrintFinishesTheTicketInHandThenUsesTheNewStation(t *testing.T) {
@@ -65,19 +61,6 @@ func TestALaneRemovedAndSetAgainDuringAPrintIsServedByOneGoroutine(t *testing.T)
 	})
 }
 
-func TestAKickEndsThePauseAfterAnErrorOfTheQueue(t *testing.T) {
-	inBubble(t, func(t *testing.T, h *harness) {
-		h.q.setErrors(errors.New("the disk fails"), nil)
-		h.Set([]Lane{{Name: "grill", Station: h.printer()}})
-		h.advance(time.Hour)
-		h.Kick("grill")
-		h.advance(0)
-		if d := time.Until(h.status("grill").NextTry); d > 2*time.Second {
-			t.Errorf("the first pause after a kick lasts %v", d)
-		}
-	})
-}
-
 func TestAChangedLaneEndsItsPause(t *testing.T) {
 	for name, dial := range map[string]time.Duration{"in the pause": 0, "in the attempt before it": time.Minute} {
 		t.Run(name, func(t *testing.T) {
@@ -120,9 +103,7 @@ func TestAnUnchangedLaneIsNotDisturbed(t *testing.T) {
 
 func TestLanesAreEqualOnlyIfTheirStationsAre(t *testing.T) {
 	p, q := &fakePrinter{}, &fakePrinter{}
-	f := printFunc(func(context.Context, ticket.Delivery, func(context.Context) error) (ticket.Proof, error) {
-		return "", nil
-	})
+	f := printFunc((&fakePrinter{}).Print)
 	named := func(name string, s Station, after time.Duration) Lane {
 		return Lane{Name: "grill", Station: p, Backups: []Backup{{name, s, after}}}
 	}
@@ -134,6 +115,7 @@ func TestLanesAreEqualOnlyIfTheirStationsAre(t *testing.T) {
 		{Lane{Station: p}, Lane{Station: q}, false},
 		{Lane{Station: p}, Lane{Station: p, HoldDoubt: true}, false},
 		{Lane{Station: p}, Lane{Station: p, ExpireAfter: 1}, false},
+		{Lane{Station: p, OnRefusal: []string{"bar"}}, Lane{Station: p}, false},
 		{Lane{Station: f}, Lane{Station: f}, false},
 		{Lane{}, Lane{}, true},
 		{Lane{}, Lane{Station: p}, false},

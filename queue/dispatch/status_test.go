@@ -51,19 +51,6 @@ func TestStatusFollowsTheAttempts(t *testing.T) {
 	})
 }
 
-func TestStatusHasNoAttemptOnceATicketIsHeld(t *testing.T) {
-	for _, faults := range [][]fault{{cut, cut}, {unprintable}} {
-		inBubble(t, func(t *testing.T, h *harness) {
-			h.serveGrill(faults...)
-			h.q.enqueue("grill", "a")
-			h.advance(time.Minute)
-			if s := h.status("grill"); s.Attempt != 0 {
-				t.Errorf("%v: attempt %d although no ticket waits", faults, s.Attempt)
-			}
-		})
-	}
-}
-
 func TestLogsHaveAChangeOnceAndEveryTicketThatIsPrinted(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
 		h.serveGrill(off, off, off, noPaper, noPaper, off, fine, cut, cut, unprintable, panics, panics, fine)

@@ -81,43 +81,44 @@ func TestWhatCannotBeMatchedForCertainIsNamedAtTheEnd(t *testing.T) {
 		})
 	}
 
-	t.Run("without a number only the request counts", func(t *testing.T) {
-		none := func(t *Ticket) { t.Number = "" }
-		now, _ := Cancel(with(order142("1Fish@1 1Fish@2"), none), "grill", []Cancellation{
-			{5, 2, "grill", with(other("1Fish-"), none)}, {6, 3, "grill", with(correction(order142("1Fish-")), none)},
+	none := func(t *Ticket) { t.Number = "" }
+	noRecord := func(t *Ticket) { t.Record = "" }
+	zone := func(t *Ticket) { t.Zone = "Australia/Melbourne" }
+	raw := func(t *Ticket) { t.Lines[0].Raw = true }
+	for _, c := range []struct {
+		name  string
+		order Ticket
+		later []Cancellation
+		want  string
+	}{
+		{"without a number only the request counts", with(order142("1Fish@1 1Fish@2"), none),
+			[]Cancellation{{5, 2, "grill", with(other("1Fish-"), none)},
+				{6, 3, "grill", with(correction(order142("1Fish-")), none)}},
+			"1Fish@1 1Fish@2 | Later for this order: VOID at 19:30 (job 6)"},
+		{"records without ids cannot be told apart", with(order142("1Fish"), noRecord),
+			[]Cancellation{{5, 2, "grill", with(correction(order142("1Fish-")), noRecord)}}, "1Fish" + at + "5)"},
+		{"nor if the whole record is void", with(order142("1Fish"), noRecord),
+			[]Cancellation{{5, 2, "grill", with(correction(order142("")), noRecord)}}, "1Fish" + at + "5)"},
+		{"the time is the venue's", with(order142("1Fish"), zone), []Cancellation{{5, 2, "grill", other("1Fish-")}},
+			"1Fish | Later for #142: VOID at 06:30 (job 5)"},
+		{"the order had no number yet", with(order142("1Fish 1Pie"), none),
+			[]Cancellation{{5, 2, "grill", correction(order142("1Fish-"))}}, "1Fish- 1Pie"},
+		{"an item without a name", with(order142("1{price:3}"), raw),
+			[]Cancellation{{5, 2, "grill", with(other("1{price:3,void:1}-"), raw)}}, "1{price:3}" + at + "5)"},
+		{"a message without lines", order142(""), []Cancellation{{5, 2, "grill", correction(order142(""))}}, "VOID"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			now, _ := Cancel(c.order, "grill", c.later)
+			if got := show(now); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
 		})
-		if got, want := show(now), "1Fish@1 1Fish@2 | Later for this order: VOID at 19:30 (job 6)"; got != want {
-			t.Errorf("got  %s\nwant %s", got, want)
-		}
-	})
-	t.Run("records without ids cannot be told apart", func(t *testing.T) {
-		none := func(t *Ticket) { t.Record = "" }
-		now, _ := Cancel(with(order142("1Fish"), none), "grill",
-			[]Cancellation{{5, 2, "grill", with(correction(order142("1Fish-")), none)}})
-		if got, want := show(now), "1Fish"+at+"5)"; got != want {
-			t.Errorf("got  %s\nwant %s", got, want)
-		}
-		now, _ = Cancel(with(order142("1Fish"), none), "grill",
-			[]Cancellation{{5, 2, "grill", with(correction(order142("")), none)}})
-		if got, want := show(now), "1Fish"+at+"5)"; got != want {
-			t.Errorf("got  %s\nwant %s", got, want)
-		}
-	})
-	t.Run("the time is that of the venue", func(t *testing.T) {
-		zone := func(t *Ticket) { t.Zone = "Australia/Melbourne" }
-		now, _ := Cancel(with(order142("1Fish"), zone), "grill", []Cancellation{{5, 2, "grill", other("1Fish-")}})
-		if got, want := show(now), "1Fish | Later for #142: VOID at 06:30 (job 5)"; got != want {
-			t.Errorf("got  %s\nwant %s", got, want)
-		}
-	})
-	t.Run("the order had no number yet", func(t *testing.T) {
-		none := func(t *Ticket) { t.Number = "" }
-		now, _ := Cancel(with(order142("1Fish 1Pie"), none), "grill",
-			[]Cancellation{{5, 2, "grill", correction(order142("1Fish-"))}})
-		if got, want := show(now), "1Fish- 1Pie"; got != want {
-			t.Errorf("got  %s\nwant %s", got, want)
-		}
-	})
+	}
+
+	whole := []Cancellation{{5, 2, "grill", correction(order142(""))}}
+	if _, voided := Cancel(order142(""), "grill", whole); voided != 1 {
+		t.Errorf("%d cancellations of a message without lines", voided)
+	}
 	t.Run("once on a copy of a copy", func(t *testing.T) {
 		later := []Cancellation{{5, 2, "grill", other("1Fish-")}}
 		now, _ := Cancel(order142("1Fish"), "grill", later)
@@ -136,21 +137,6 @@ func TestWhatCannotBeMatchedForCertainIsNamedAtTheEnd(t *testing.T) {
 		}
 		if again, _ := Cancel(now, "grill", later[8:]); !slices.Equal(again.Later, now.Later) {
 			t.Errorf("a copy of the copy has %q", again.Later)
-		}
-	})
-	t.Run("an item without a name", func(t *testing.T) {
-		raw := func(t *Ticket) { t.Lines[0].Raw = true }
-		now, _ := Cancel(with(order142("1{price:3}"), raw), "grill", []Cancellation{
-			{5, 2, "grill", with(other("1{price:3,void:1}-"), raw)},
-		})
-		if got, want := show(now), "1{price:3}"+at+"5)"; got != want {
-			t.Errorf("got  %s\nwant %s", got, want)
-		}
-	})
-	t.Run("a message without lines", func(t *testing.T) {
-		now, voided := Cancel(order142(""), "grill", []Cancellation{{5, 2, "grill", correction(order142(""))}})
-		if got := show(now); got != " VOID" && got != "VOID" || voided != 1 {
-			t.Errorf("%q, %d", got, voided)
 		}
 	})
 }

@@ -9,87 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// show is a ticket as one line of text: - is a void, > a modifier, then what is in Later.
-func show(t Ticket) string {
-	var b strings.Builder
-	for _, l := range t.Lines {
-		b.WriteString(" " + strings.Repeat(">", l.Depth) + l.Quantity + l.Name)
-		if l.Seat != "" {
-			b.WriteString("@" + l.Seat)
-		}
-		if l.Void {
-			b.WriteString("-")
-		}
-	}
-	if t.Void {
-		b.WriteString(" VOID")
-	}
-	for _, s := range t.Later {
-		b.WriteString(" | " + s)
-	}
-	return strings.TrimPrefix(b.String(), " ")
-}
-
-// parse reads lines as show writes them; a word after ! is a note, one after / a course.
-func parse(text string) (lines []Line) {
-	for _, word := range strings.Fields(text) {
-		var l Line
-		for strings.HasPrefix(word, ">") {
-			l.Depth, word = l.Depth+1, word[1:]
-		}
-		word, l.Void = strings.CutSuffix(word, "-")
-		word, l.Course, _ = strings.Cut(word, "/")
-		word, note, noted := strings.Cut(word, "!")
-		if noted {
-			l.Notes = []string{note}
-		}
-		word, l.Seat, _ = strings.Cut(word, "@")
-		n := len(word) - len(strings.TrimLeft(word, "0123456789.e"))
-		l.Quantity, l.Name = word[:n], word[n:]
-		lines = append(lines, l)
-	}
-	return lines
-}
-
-// order142 is the order of these tests with some lines.
-func order142(lines string) Ticket {
-	return Ticket{
-		Venue: "v", Request: "r", Record: "r", Number: "142", Lines: parse(lines),
-		Received: time.Date(2026, 11, 20, 19, 30, 0, 0, time.UTC),
-	}
-}
-
-// resent are the corrections that the queue makes when a request comes again with new content for the
-// station grill, once for each of contents.
-func resent(first Ticket, contents ...[]Line) (out []Cancellation) {
-	known := blank.Voids([]Draft{{Station: "grill", Ticket: first}})
-	for i, lines := range contents {
-		t := first
-		t.Lines = lines
-		t.Received = t.Received.Add(time.Duration(i+1) * 5 * time.Minute)
-		drafts := []Draft{{Station: "grill", Ticket: t}}
-		for _, d := range blank.NewlyVoid(known, drafts) {
-			n := uint64(i + 2)
-			out = append(out, Cancellation{Job: n, Arrival: n, Station: "grill", Ticket: d.Ticket})
-		}
-		known = union(known, blank.Voids(drafts))
-	}
-	return out
-}
-
-// union has each value as often as the one of a and b that has it more often.
-func union(a, b []uint64) []uint64 {
-	out := slices.Clone(a)
-	for _, x := range a {
-		if i := slices.Index(b, x); i >= 0 {
-			b = slices.Delete(slices.Clone(b), i, i+1)
-		}
-	}
-	out = append(out, b...)
-	slices.Sort(out)
-	return out
-}
-
 func TestACopyPrintsWhatWasVoidedUnderTheSameRequestAsVoid(t *testing.T) {
 	const later = " | Later for #142: VOID at 19:35 (job 2)"
 	const evenLater = " | Later for #142: VOID at 19:40 (job 3)"
@@ -258,4 +177,88 @@ func TestWhatIsNotAnOrderIsCopiedAsItIs(t *testing.T) {
 			t.Errorf("%s became %s", show(in), show(now))
 		}
 	}
+}
+
+// show is a ticket as one line of text: - is a void, > a modifier, < its item, then what is in Later.
+func show(t Ticket) string {
+	var b strings.Builder
+	for _, l := range t.Lines {
+		b.WriteString(" " + strings.Repeat(">", l.Depth) + l.Quantity + l.Name)
+		if l.Seat != "" {
+			b.WriteString("@" + l.Seat)
+		}
+		if l.Void {
+			b.WriteString("-")
+		}
+		if l.Parent != "" {
+			b.WriteString("<" + l.Parent)
+		}
+	}
+	if t.Void {
+		b.WriteString(" VOID")
+	}
+	for _, s := range t.Later {
+		b.WriteString(" | " + s)
+	}
+	return strings.TrimPrefix(b.String(), " ")
+}
+
+// parse reads lines as show writes them; a word after ! is a note, one after / a course.
+func parse(text string) (lines []Line) {
+	for _, word := range strings.Fields(text) {
+		var l Line
+		for strings.HasPrefix(word, ">") {
+			l.Depth, word = l.Depth+1, word[1:]
+		}
+		word, l.Void = strings.CutSuffix(word, "-")
+		word, l.Course, _ = strings.Cut(word, "/")
+		word, note, noted := strings.Cut(word, "!")
+		if noted {
+			l.Notes = []string{note}
+		}
+		word, l.Seat, _ = strings.Cut(word, "@")
+		n := len(word) - len(strings.TrimLeft(word, "0123456789.e"))
+		l.Quantity, l.Name = word[:n], word[n:]
+		lines = append(lines, l)
+	}
+	return lines
+}
+
+// order142 is the order of these tests with some lines.
+func order142(lines string) Ticket {
+	return Ticket{
+		Venue: "v", Request: "r", Record: "r", Number: "142", Lines: parse(lines),
+		Received: time.Date(2026, 11, 20, 19, 30, 0, 0, time.UTC),
+	}
+}
+
+// resent are the corrections that the queue makes when a request comes again with new content for the
+// station grill, once for each of contents.
+func resent(first Ticket, contents ...[]Line) (out []Cancellation) {
+	known := blank.Voids([]Draft{{Station: "grill", Ticket: first}})
+	for i, lines := range contents {
+		t := first
+		t.Lines = lines
+		t.Received = t.Received.Add(time.Duration(i+1) * 5 * time.Minute)
+		drafts := []Draft{{Station: "grill", Ticket: t}}
+		for _, d := range blank.NewlyVoid(known, drafts) {
+			n := uint64(i + 2)
+			out = append(out, Cancellation{Job: n, Arrival: n, Station: "grill", Ticket: d.Ticket})
+		}
+		known = union(known, blank.Voids(drafts))
+	}
+	return out
+}
+
+// union has each value as often as the one of a and b that has it more often.
+func union(a, b []uint64) []uint64 {
+	out := slices.Clone(a)
+	for _, x := range a {
+		if i := slices.Index(b, x); i >= 0 {
+			b = slices.Delete(slices.Clone(b), i, i+1)
+		}
+	}
+	out = append(out, b...)
+	slices.Sort(out)
+	return out
 }

@@ -35,9 +35,9 @@ func (d *dish) lines(n int, void bool) []Line {
 	return out
 }
 
-// Services differ in how they send a void. Whatever they do, a copy never cancels a dish that is wanted;
-// and if it says nothing about later voids, it has exactly the dishes that are wanted.
 func TestACopyNeverCancelsADishThatIsWanted(t *testing.T) {
+	// Services differ in how they send a void. Whatever they do, a copy never cancels a dish that is wanted;
+	// and if it says nothing about later voids, it has exactly the dishes that are wanted.
 	rapid.Check(t, func(t *rapid.T) {
 		pick := func(label string, of ...string) string { return rapid.SampledFrom(of).Draw(t, label) }
 		dishes := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) *dish {

@@ -6,128 +6,58 @@ import (
 	"testing"
 )
 
-// standing is an order after Strike: its tickets, with - and the job for what is struck, and how.
-func standing(tickets ...Ordered) string {
-	lines, voids := Strike(tickets)
-	var out []string
-	for i, t := range lines {
-		var words []string
-		for _, l := range t {
-			w := strings.Repeat(">", l.Depth) + l.Quantity + l.Name
-			if l.Void {
-				w += fmt.Sprint("-", l.By)
-			}
-			words = append(words, w)
-		}
-		if tickets[i].Ticket.Kind == Order && !tickets[i].Ticket.Void {
-			out = append(out, strings.Join(words, " "))
-		}
-	}
-	for _, v := range voids {
-		w := fmt.Sprint(v.Job, " ", v.How)
-		for _, l := range v.Left {
-			w += " " + l.Quantity + l.Name
-		}
-		out = append(out, w)
-	}
-	return strings.Join(out, ", ")
-}
-
-// of18 is a ticket of order 18 in a request of its own.
-func of18(job uint64, lines string) Ordered {
-	t := order142(lines)
-	t.Number, t.Request, t.Record = "18", fmt.Sprint("request-", job), fmt.Sprint("record-", job)
-	return Ordered{Job: job, Station: "grill", Ticket: &t}
-}
-
-func void18(job uint64, lines string) Ordered {
-	o := of18(job, lines)
-	o.Ticket.Void = true
-	return o
-}
-
-func TestAVoidOfTheSameRecordStrikesItsTicket(t *testing.T) {
-	order, void := of18(1, "2Fish 1Pie"), void18(2, "1Fish-")
-	void.Ticket.Kind, void.Ticket.Request, void.Ticket.Record = Correction, "request-1", "record-1"
-	if got := standing(order, void); got != "1Fish 1Fish-2 1Pie, 2 request" {
-		t.Error(got)
-	}
-	reprint := of18(3, "2Fish 1Pie")
-	if got := standing(order, void, reprint); got != "1Fish 1Fish-2 1Pie, 2Fish 1Pie, 2 request" {
-		t.Errorf("what is ordered after a void: %s", got)
-	}
-	void.Ticket.Lines = nil
-	if got := standing(order, void); got != "2Fish-2 1Pie-2, 2 request" {
-		t.Error(got)
-	}
-}
-
-func TestAVoidOfAnotherRequestIsMatchedByName(t *testing.T) {
-	for _, c := range []struct{ void, want string }{
-		{"1Fish-", "2Fish, 2Fish 1Fish-9 1Pie, 9 number"}, // the latest ticket
-		{"4Fish-", "1Fish 1Fish-9, 3Fish-9 1Pie, 9 number"},
-		{"7Fish-", "2Fish-9, 3Fish-9 1Pie, 9 number"},
-		{"1Cake-", "2Fish, 3Fish 1Pie, 9 unmatched 1Cake"},
-		{"1Cake- 1Pie-", "2Fish, 3Fish 1Pie-9, 9 number 1Cake"},
-		{"", "2Fish-9, 3Fish-9 1Pie-9, 9 number"},
-	} {
-		if got := standing(of18(1, "2Fish"), of18(2, "3Fish 1Pie"), void18(9, c.void)); got != c.want {
-			t.Errorf("void of %q: %s, want %s", c.void, got, c.want)
-		}
-	}
-}
-
-func TestACorrectionMeansTicketsOfItsRequestOnly(t *testing.T) {
-	for lines, want := range map[string]string{
-		"1Fish-": "1Fish, 1Pie, 9 unmatched 1Fish", "1Pie-": "1Fish, 1Pie-9, 9 request", "": "1Fish, 1Pie-9, 9 request",
-	} {
-		void := void18(9, lines)
-		void.Ticket.Kind, void.Ticket.Request = Correction, "request-2"
-		if got := standing(of18(1, "1Fish"), of18(2, "1Pie"), void); got != want {
-			t.Errorf("%q: %s, want %s", lines, got, want)
-		}
-	}
-	// A new order of the same request makes no match by names certain.
-	void := void18(9, "1Fish-")
-	void.Ticket.Request = "request-2"
-	if got := standing(of18(1, "1Fish"), of18(2, "1Pie"), void); got != "1Fish-9, 1Pie, 9 number" {
-		t.Error(got)
-	}
-}
-
-func TestAVoidThatCanMeanTwoDishesStrikesNeither(t *testing.T) {
-	one, two := of18(1, "1Fish!raw"), of18(2, "1Fish!salted")
-	if got := standing(one, two, void18(9, "1Fish-")); got != "1Fish, 1Fish, 9 unmatched 1Fish" {
-		t.Error(got)
-	}
-	other := of18(1, "1Fish")
-	other.Station = "cold"
-	if got := standing(other, void18(9, "1Fish-")); got != "1Fish, 9 unmatched 1Fish" {
-		t.Errorf("of another station: %s", got)
-	}
-	if got := standing(void18(1, "1Fish-"), of18(2, "1Fish")); got != "1Fish, 1 unmatched 1Fish" {
-		t.Errorf("before its dish: %s", got)
-	}
-}
-
-func TestAReprintIsStruckWithItsTicket(t *testing.T) {
-	one, again := of18(1, "1Fish"), of18(1, "1Fish")
+func TestAVoidStrikesWhatItCertainlyMeans(t *testing.T) {
+	order, again, voidReprint := of18(1, "2Fish 1Pie"), of18(1, "1Fish"), of18(1, "1Fish-")
 	again.Job, again.Copy = 2, true
-	if got := standing(one, again, void18(9, "1Fish-")); got != "1Fish-9, 1Fish-9, 9 number" {
-		t.Error(got)
-	}
-	again.Job, again.Ticket.Lines = 10, parse("1Fish-") // made after the void
-	if got := standing(one, void18(9, "1Fish-"), again); got != "1Fish-9, 1Fish-0, 9 number, 10 reprint" {
-		t.Errorf("a reprint of what is void: %s", got)
-	}
-}
+	voidReprint.Job, voidReprint.Copy = 10, true
+	sameRecord := func(o Ordered) Ordered { o.Ticket.Record = "record-1"; return o }
+	sameRequest := void18(9, "1Fish-")
+	sameRequest.Ticket.Request = "request-2"
+	cold := of18(1, "1Fish")
+	cold.Station = "cold"
+	one, two, void := of18(1, "1Fish"), of18(2, "1Pie"), void18(9, "1Fish-")
+	for _, c := range []struct {
+		name    string
+		tickets []Ordered
+		want    string
+	}{
+		{"of its record", []Ordered{order, sameRecord(correction18(2, 1, "1Fish-"))}, "1Fish 1Fish-2 1Pie, 2 request"},
+		{"what is ordered after it stays", []Ordered{order, sameRecord(correction18(2, 1, "1Fish-")),
+			of18(3, "2Fish 1Pie")}, "1Fish 1Fish-2 1Pie, 2Fish 1Pie, 2 request"},
+		{"of the whole record", []Ordered{order, sameRecord(correction18(2, 1, ""))}, "2Fish-2 1Pie-2, 2 request"},
 
-func TestAVoidInAnOrderMeansAnEarlierTicket(t *testing.T) {
-	if got := standing(of18(1, "1Fish"), of18(2, "1Fish- 1Pie")); got != "1Fish-2, 1Fish-0 1Pie, 2 number" {
-		t.Error(got)
-	}
-	if got := standing(of18(1, "1Fish- 1Pie")); got != "1Fish-0 1Pie, 1 unmatched 1Fish" {
-		t.Error(got)
+		{"of its request", []Ordered{one, two, correction18(9, 2, "1Pie-")}, "1Fish, 1Pie-9, 9 request"},
+		{"of its whole request", []Ordered{one, two, correction18(9, 2, "")}, "1Fish, 1Pie-9, 9 request"},
+		{"not of another request", []Ordered{one, two, correction18(9, 2, "1Fish-")}, "1Fish, 1Pie, 9 unmatched 1Fish"},
+		{"a new order of the same request makes no match by names certain", []Ordered{one, two, sameRequest},
+			"1Fish-9, 1Pie, 9 number"},
+
+		{"by name, in the latest ticket", []Ordered{of18(1, "2Fish"), of18(2, "3Fish 1Pie"), void},
+			"2Fish, 2Fish 1Fish-9 1Pie, 9 number"},
+		{"by name, in two tickets", []Ordered{of18(1, "2Fish"), of18(2, "3Fish 1Pie"), void18(9, "4Fish-")},
+			"1Fish 1Fish-9, 3Fish-9 1Pie, 9 number"},
+		{"more than was ordered", []Ordered{of18(1, "2Fish"), of18(2, "3Fish 1Pie"), void18(9, "7Fish-")},
+			"2Fish-9, 3Fish-9 1Pie, 9 number"},
+		{"a dish that nobody ordered", []Ordered{of18(1, "2Fish"), of18(2, "3Fish 1Pie"), void18(9, "1Cake-")},
+			"2Fish, 3Fish 1Pie, 9 unmatched 1Cake"},
+		{"the same beside one that was", []Ordered{of18(1, "2Fish"), of18(2, "3Fish 1Pie"), void18(9, "1Cake- 1Pie-")},
+			"2Fish, 3Fish 1Pie-9, 9 number 1Cake"},
+		{"the whole order", []Ordered{of18(1, "2Fish"), of18(2, "3Fish 1Pie"), void18(9, "")},
+			"2Fish-9, 3Fish-9 1Pie-9, 9 number"},
+
+		{"neither of two dishes", []Ordered{of18(1, "1Fish!raw"), of18(2, "1Fish!salted"), void},
+			"1Fish, 1Fish, 9 unmatched 1Fish"},
+		{"not at another station", []Ordered{cold, void}, "1Fish, 9 unmatched 1Fish"},
+		{"not before its dish", []Ordered{void18(1, "1Fish-"), of18(2, "1Fish")}, "1Fish, 1 unmatched 1Fish"},
+		{"in an order, an earlier ticket", []Ordered{one, of18(2, "1Fish- 1Pie")}, "1Fish-2, 1Fish-0 1Pie, 2 number"},
+		{"in an order, nothing of its own", []Ordered{of18(1, "1Fish- 1Pie")}, "1Fish-0 1Pie, 1 unmatched 1Fish"},
+
+		{"a reprint with its ticket", []Ordered{one, again, void}, "1Fish-9, 1Fish-9, 9 number"},
+		{"a reprint of what is void", []Ordered{one, void, voidReprint}, "1Fish-9, 1Fish-0, 9 number, 10 reprint"},
+	} {
+		if got := standing(c.tickets...); got != c.want {
+			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
+		}
 	}
 }
 
@@ -184,4 +114,51 @@ func TestAVoidStrikesWhatWasAddedOrWhatWasThereBeforeButNotBoth(t *testing.T) {
 	if struck != 1 || !lines[1][1].Void || len(voids[0].Left) > 0 {
 		t.Errorf("%d struck\n%+v\n%+v", struck, lines, voids)
 	}
+}
+
+// standing is an order after Strike: its tickets, with - and the job for what is struck, and how.
+func standing(tickets ...Ordered) string {
+	lines, voids := Strike(tickets)
+	var out []string
+	for i, t := range lines {
+		var words []string
+		for _, l := range t {
+			w := strings.Repeat(">", l.Depth) + l.Quantity + l.Name
+			if l.Void {
+				w += fmt.Sprint("-", l.By)
+			}
+			words = append(words, w)
+		}
+		if tickets[i].Ticket.Kind == Order && !tickets[i].Ticket.Void {
+			out = append(out, strings.Join(words, " "))
+		}
+	}
+	for _, v := range voids {
+		w := fmt.Sprint(v.Job, " ", v.How)
+		for _, l := range v.Left {
+			w += " " + l.Quantity + l.Name
+		}
+		out = append(out, w)
+	}
+	return strings.Join(out, ", ")
+}
+
+// of18 is a ticket of order 18 in a request of its own.
+func of18(job uint64, lines string) Ordered {
+	t := order142(lines)
+	t.Number, t.Request, t.Record = "18", fmt.Sprint("request-", job), fmt.Sprint("record-", job)
+	return Ordered{Job: job, Station: "grill", Ticket: &t}
+}
+
+func void18(job uint64, lines string) Ordered {
+	o := of18(job, lines)
+	o.Ticket.Void = true
+	return o
+}
+
+// correction18 is a correction of the request that ticket n of order 18 came with.
+func correction18(job, n uint64, lines string) Ordered {
+	o := void18(job, lines)
+	o.Ticket.Kind, o.Ticket.Request = Correction, fmt.Sprint("request-", n)
+	return o
 }

@@ -76,8 +76,6 @@ const (
 	FieldVenueID    = "venueId"
 
 	FieldIsVoid = "isVoid"
-	FieldVoid   = "void"
-	FieldVoided = "voided"
 )
 
 // Limits of a print request. The contract sets none; these are far above a real order, and bound

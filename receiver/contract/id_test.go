@@ -7,17 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-func bodyOf(id string) []byte {
-	return fmt.Appendf(nil, `{"records":[{"id" : "%s" ,"items":[]}]}`, id)
-}
-
-func TestIdsOfDifferentBytesAreDifferentKeys(t *testing.T) {
+func TestAnIdThatIsNotUnicodeShowsItsBytesAndIsLikeNoOther(t *testing.T) {
 	seen := map[string]string{}
-	for _, id := range []string{"a\xff", "a\xfe", "a\xff\xff", "a\uFFFD", `a\ud800`, `a\ud801`, `a\udc00`,
-		`a\ud800\ud800`, `a\udc00\ud800`, `a\ud800\n`, `a\ud800n`, `a\"\ud800`, "\xc0\xaf", "\xff\\/"} {
+	for id, want := range map[string]string{ // blank: any
+		"a\xff": `"a\xff"`, `\u0061\ud800b`: `"a\xed\xa0\x80b"`, "\\t\\/\xff": `"\t/\xff"`,
+		"a\xfe": "", "a\xff\xff": "", "a\uFFFD": "", `a\ud800`: "", `a\ud801`: "", `a\udc00`: "", `a\ud800\ud800`: "",
+		`a\udc00\ud800`: "", `a\ud800\n`: "", `a\ud800n`: "", `a\"\ud800`: "", "\xc0\xaf": "", "\xff\\/": "",
+	} {
 		p, err := Open(bodyOf(id), Lenient)
-		if err != nil {
-			t.Errorf("%q: %v", id, err)
+		if err != nil || p.Records[0].ID != p.ID || want != "" && p.ID != want {
+			t.Errorf("%q: %q, %v, want %q", id, p.ID, err, want)
 			continue
 		}
 		if other, known := seen[p.ID]; known {
@@ -27,18 +26,6 @@ func TestIdsOfDifferentBytesAreDifferentKeys(t *testing.T) {
 			t.Errorf("%q becomes %q, which JSON cannot store", id, p.ID)
 		}
 		seen[p.ID] = id
-	}
-}
-
-func TestAnIdThatIsNotUnicodeShowsItsBytes(t *testing.T) {
-	for id, want := range map[string]string{
-		"a\xff":         `"a\xff"`,
-		`\u0061\ud800b`: `"a\xed\xa0\x80b"`,
-		"\\t\\/\xff":    `"\t/\xff"`,
-	} {
-		if p, err := Open(bodyOf(id), Lenient); err != nil || p.ID != want || p.Records[0].ID != want {
-			t.Errorf("%q: %q, %v, want %q", id, p.ID, err, want)
-		}
 	}
 }
 
@@ -52,17 +39,6 @@ func TestAnIdThatIsUnicodeIsTheTextThatItSpells(t *testing.T) {
 		if p, err := Open(bodyOf(id), Lenient); err != nil || p.ID != want {
 			t.Errorf("%s: %q, %v, want %q", id, p.ID, err, want)
 		}
-	}
-}
-
-func TestARecordIsFoundByAnIdThatIsNotUnicode(t *testing.T) {
-	body := []byte("{\"records\":[{\"id\":\"\xff\",\"items\":[]},{\"id\":\"\xfe\",\"items\":[]}]}")
-	p, err := Open(body, Lenient)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if raw, err := RawRecord(body, p.Records[1].ID); string(raw) != "{\"id\":\"\xfe\",\"items\":[]}" {
-		t.Errorf("%s, %v", raw, err)
 	}
 }
 
@@ -93,4 +69,8 @@ func TestABodyThatPrintsAsTextHasTheIdThatOpenWouldFind(t *testing.T) {
 			t.Errorf("%q: %q, %v, want %q", id, text.ID, err, p.ID)
 		}
 	}
+}
+
+func bodyOf(id string) []byte {
+	return fmt.Appendf(nil, `{"records":[{"id" : "%s" ,"items":[]}]}`, id)
 }

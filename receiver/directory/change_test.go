@@ -128,20 +128,6 @@ func TestSetAddsAndRemovesVenues(t *testing.T) {
 	})
 }
 
-// slow is a store whose first Put takes its time, also when its caller has given up.
-type slow struct {
-	*deadlineStore
-	puts atomic.Int32
-	goOn chan struct{}
-}
-
-func (s *slow) Put(ctx context.Context, key string, value []byte) error {
-	if s.puts.Add(1) == 1 {
-		<-s.goOn
-	}
-	return s.deadlineStore.Put(ctx, key, value)
-}
-
 func TestNamesAndZoneAreBothStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, store := newService(t), newStore(t)
@@ -219,4 +205,18 @@ func TestNewSourceIsAskedAtOnce(t *testing.T) {
 		}
 		dir.wantNames("Jon B.", jon)
 	})
+}
+
+// slow is a store whose first Put takes its time, also when its caller has given up.
+type slow struct {
+	*deadlineStore
+	puts atomic.Int32
+	goOn chan struct{}
+}
+
+func (s *slow) Put(ctx context.Context, key string, value []byte) error {
+	if s.puts.Add(1) == 1 {
+		<-s.goOn
+	}
+	return s.deadlineStore.Put(ctx, key, value)
 }

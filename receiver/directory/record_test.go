@@ -9,15 +9,10 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-	"unicode"
-	"unicode/utf8"
-
-	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"ticketrail/queue"
 	"ticketrail/queue/kv"
-	"ticketrail/queue/kv/kvtest"
+	"ticketrail/queue/queuetest"
 	"ticketrail/receiver/posapi"
 )
 
@@ -55,35 +50,24 @@ func TestNamesAndZoneSurviveARestart(t *testing.T) {
 			after(firstWithin)
 		}
 		dir.end()
-		dir = open(t, s, q.KV("directory"), station)
-		after(firstWithin)
-		if err := q.KV("directory").All(func(key string, _ []byte) bool {
-			if !strings.HasPrefix(key, station) {
-				t.Errorf("%s is of a venue that is gone", key)
-			}
-			return true
-		}); err != nil {
-			t.Error(err)
-		}
-		dir.end()
 		if err := q.Close(); err != nil {
 			t.Fatal(err)
 		}
 	})
 }
 
-// Whether the Put failed, succeeded or has an unknown outcome: the new names are in use, the next
-// start has the old or the new ones, and the start after that has the new ones.
 func TestNamesAreInUseAlsoWhenNotStored(t *testing.T) {
+	// Whether the Put failed, succeeded or has an unknown outcome: the new names are in use, the next
+	// start has the old or the new ones, and the start after that has the new ones.
 	for _, c := range []struct {
 		name  string
-		fault kvtest.Fault
+		fault queuetest.Fault
 		found string // at the next start
 	}{
-		{"works", kvtest.None, "new"},
-		{"failed", kvtest.Failed, "old"},
-		{"failed but persisted", kvtest.FailedPersisted, "new"},
-		{"hangs", kvtest.Hangs, "old"},
+		{"works", queuetest.None, "new"},
+		{"failed", queuetest.Failed, "old"},
+		{"failed but persisted", queuetest.FailedPersisted, "new"},
+		{"hangs", queuetest.Hangs, "old"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -107,7 +91,7 @@ func TestNamesAreInUseAlsoWhenNotStored(t *testing.T) {
 					t.Errorf("status %+v", st)
 				}
 				dir.end()
-				store.Inject(kvtest.None)
+				store.Inject(queuetest.None)
 				dir = open(t, s, store, harbour)
 				dir.wantNames(c.found, jon)
 				after(firstWithin)
@@ -157,7 +141,7 @@ func TestNamesAreKnownWithAFailedStore(t *testing.T) {
 		s := newService(t)
 		s.people[harbour] = people(jon, "Jon")
 		store := newStore(t)
-		store.Inject(kvtest.Failed)
+		store.Inject(queuetest.Failed)
 		store.InjectRead(true)
 		dir := open(t, s, store, harbour)
 		after(firstWithin)
@@ -169,44 +153,14 @@ func TestLargestRecordFitsIntoTheStore(t *testing.T) {
 	for _, letter := range []string{`"`, "<", "é"} {
 		l := list{people: map[string]person{}, complete: true}
 		for i := range maxPeople + 10 {
-			l.add(
-				posapi.Employee{
-					ID:   fmt.Sprintf("%s%d", strings.Repeat(`"`, maxID-6), 100_000+i),
-					Name: strings.Repeat(letter, maxName),
-				},
-			)
+			id := fmt.Sprintf("%s%d", strings.Repeat(`"`, maxID-6), 100_000+i)
+			l.add(posapi.Employee{ID: id, Name: strings.Repeat(letter, maxName)})
 		}
 		b, err := new(record).with(l).encode()
 		if err != nil || len(b) > kv.MaxValue || len(b) < 2<<20 {
 			t.Errorf("%s: %d bytes, %v", letter, len(b), err)
 		}
 	}
-}
-
-func TestStoredRecordIsReadBack(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		l := list{people: map[string]person{}, complete: rapid.Bool().Draw(rt, "whole")}
-		for range rapid.IntRange(0, 20).Draw(rt, "employees") {
-			l.add(posapi.Employee{ID: rapid.String().Draw(rt, "id"), Name: rapid.String().Draw(rt, "name")})
-		}
-		r := (&record{Ran: seconds(rapid.Int64Range(0, 1<<40).Draw(rt, "ran")), made: time.Now(),
-			Zone: "Asia/Tokyo"}).with(
-			l,
-		)
-		value, err := r.encode()
-		if err != nil {
-			rt.Fatal(err)
-		}
-		store := newStore(t)
-		store.Set(harbour, string(value))
-		dir := New(Options{KV: store})
-		dir.Set(asVenues(harbour))
-		got := dir.known(harbour)
-		if d := cmp.Diff(r.People, got.People); d != "" || got.Ran != r.Ran || got.Zone != r.Zone ||
-			!got.AsOf.Equal(r.AsOf) {
-			rt.Fatalf("%s%+v, want %+v", d, got, r)
-		}
-	})
 }
 
 func TestNameIsOneShortVisibleLine(t *testing.T) {
@@ -230,19 +184,6 @@ func TestNameIsOneShortVisibleLine(t *testing.T) {
 			t.Errorf("%.60q: %q, want %q", c.e.Name, got, c.want)
 		}
 	}
-	rapid.Check(t, func(rt *rapid.T) {
-		s := rapid.OneOf(rapid.String(),
-			rapid.StringOf(rapid.SampledFrom([]rune(" \u200d\u200c\u202eaé李\x1b\u0301𝄞")))).
-			Draw(rt, "name")
-		got := sanitize(s)
-		if sanitize(got) != got || len(got) > maxName || !utf8.ValidString(got) {
-			rt.Fatalf("%q", got)
-		}
-		if strings.ContainsFunc(got,
-			func(r rune) bool { return !unicode.IsGraphic(r) && r != '\u200c' && r != '\u200d' }) {
-			rt.Fatalf("%q", got)
-		}
-	})
 }
 
 func TestEmployeesWithoutAUsableIDAreIgnored(t *testing.T) {
@@ -287,8 +228,8 @@ func TestNumberOfNamesIsLimited(t *testing.T) {
 	}
 }
 
-// The record was stored by a run whose clock was right, and loaded by one whose clock is not set yet.
 func TestStoredTimeOfTheListSurvivesAStartWithAnUnsetClock(t *testing.T) {
+	// The record was stored by a run whose clock was right, and loaded by one whose clock is not set yet.
 	synctest.Test(t, func(t *testing.T) {
 		store := newStore(t)
 		store.Set(harbour, `{"version":2,"as_of":"2026-11-22T10:00:00Z","ran":1,"people":{"a":{"name":"Ann"}}}`)

@@ -14,52 +14,6 @@ import (
 	"ticketrail/receiver/sim"
 )
 
-// handlerTransport is a network without sockets, so that it works in a bubble.
-type handlerTransport struct{ to http.Handler }
-
-func (w handlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	rec := httptest.NewRecorder()
-	w.to.ServeHTTP(rec, r)
-	if err := r.Context().Err(); err != nil {
-		return nil, err
-	}
-	return rec.Result(), nil
-}
-
-// simulated is a service and its client, at two venues.
-func simulated(t *testing.T, o sim.Options) (*sim.Service, *posapi.Client) {
-	o.ClientID, o.ClientSecret = "id", "secret"
-	for _, v := range []string{harbour, station} {
-		o.Venues = append(o.Venues, sim.Venue{ID: v, Employees: 137})
-	}
-	s := sim.New(o)
-	c, err := posapi.New(posapi.Options{
-		BaseURL: "http://service", ClientID: "id", Secret: func() (string, error) { return "secret", nil },
-		Transport: handlerTransport{s.Handler()},
-		TokenPath: contract.PathToken, TokenVenueParam: contract.ParamTokenVenue, AuthStyle: "params",
-		RenewBefore:       time.Minute,
-		PayrollVenueParam: contract.ParamPayrollVenue, Timeout: 10 * time.Second,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s, c
-}
-
-// names says how many of a venue's employees have the name that the service has for them.
-func (dir *testDirectory) countNames(s *sim.Service, venue string) (right, wrong int) {
-	for _, e := range s.Employees(venue) {
-		switch name, ok := dir.Name(venue, strings.ToUpper(e.ID)); {
-		case ok && name == strings.TrimSpace(e.Name):
-			right++
-		case ok:
-			dir.t.Logf("%q, want %q", name, e.Name)
-			wrong++
-		}
-	}
-	return right, wrong
-}
-
 func TestNamesSurviveEachFaultAndAreRefreshedAfterIt(t *testing.T) {
 	for _, kind := range sim.Kinds() {
 		if kind == sim.Large || kind == sim.Broken { // tens of megabytes; a recorder cannot break a connection
@@ -101,4 +55,50 @@ func TestNamesSurviveEachFaultAndAreRefreshedAfterIt(t *testing.T) {
 			})
 		}
 	}
+}
+
+// handlerTransport is a network without sockets, so that it works in a bubble.
+type handlerTransport struct{ to http.Handler }
+
+func (w handlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	rec := httptest.NewRecorder()
+	w.to.ServeHTTP(rec, r)
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	return rec.Result(), nil
+}
+
+// simulated is a service and its client, at two venues.
+func simulated(t *testing.T, o sim.Options) (*sim.Service, *posapi.Client) {
+	o.ClientID, o.ClientSecret = "id", "secret"
+	for _, v := range []string{harbour, station} {
+		o.Venues = append(o.Venues, sim.Venue{ID: v, Employees: 137})
+	}
+	s := sim.New(o)
+	c, err := posapi.New(posapi.Options{
+		BaseURL: "http://service", ClientID: "id", Secret: func() (string, error) { return "secret", nil },
+		Transport: handlerTransport{s.Handler()},
+		TokenPath: contract.PathToken, TokenVenueParam: contract.ParamTokenVenue, AuthStyle: "params",
+		RenewBefore:       time.Minute,
+		PayrollVenueParam: contract.ParamPayrollVenue, Timeout: 10 * time.Second,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, c
+}
+
+// countNames says how many of a venue's employees have the name that the service has for them.
+func (dir *testDirectory) countNames(s *sim.Service, venue string) (right, wrong int) {
+	for _, e := range s.Employees(venue) {
+		switch name, ok := dir.Name(venue, strings.ToUpper(e.ID)); {
+		case ok && name == strings.TrimSpace(e.Name):
+			right++
+		case ok:
+			dir.t.Logf("%q, want %q", name, e.Name)
+			wrong++
+		}
+	}
+	return right, wrong
 }

@@ -90,9 +90,9 @@ func TestLoopsOfRulesAreLimitedForTheWholeRequest(t *testing.T) {
 	}
 }
 
-// Each expression runs on one item of one record; want is "" where it is true, "no" where it is false, or
-// the failure.
 func TestAMissingFieldIsFalseAndNeverAnError(t *testing.T) {
+	// Each expression runs on one item of one record; want is "" where it is true, "no" where it is false, or
+	// the failure.
 	const body = `{"records":[{"id":"r","printerDeviceId":"BAR-1","guests":2,"check":{"n":"a"},
 		"items":[{"name":"Ale","price":4.5,"isAlcohol":true,"tags":["x"],"menu":{"name":"Ale"},"size":"2"}]}]}`
 	const at = "routes[0].when: records[0].items[0]: "

@@ -3,7 +3,6 @@ package plan
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -44,11 +43,11 @@ var fields = [fieldCount]struct {
 	fieldRefire:   {"refire", []string{"isRefire", "refire"}},
 	fieldSort:     {"sort", []string{"categoryPriority", "sortOrder"}},
 	fieldNote: {"note", []string{"note", "notes", "specialInstructions", "instructions", "comment", "comments",
-		"specialRequest"}},
+		"specialRequest", "specialRequests"}},
 	fieldSeat:   {"seat", []string{"seat", "seatNumber"}},
 	fieldCourse: {"course", []string{"course", "courseName"}},
-	fieldNumber: {"number", []string{"orderNumber", "checkNumber", "ticketNumber", "orderId", "order.number",
-		"check.number"}},
+	fieldNumber: {"number", []string{"orderNumber", "checkNumber", "ticketNumber", "number", "displayNumber",
+		"tabNumber", "pickupNumber", "orderId", "order.number", "check.number"}},
 	fieldTable:    {"table", []string{"checkName", "tableName", "tableNumber", "table.name", "table"}},
 	fieldServer:   {"server", []string{"checkOwner", "serverName", "employeeName", "employee.name", "server"}},
 	fieldEmployee: {"employee", []string{"checkOwnerEmployeeId", "employeeId", "serverId", "employee.id"}},
@@ -60,10 +59,19 @@ var fields = [fieldCount]struct {
 	fieldDestination: {"station", []string{"printer", "printerName", "station"}},
 }
 
-// A path is a dotted path and its keys.
+// A path is a dotted path and its keys, as configured and as they are compared.
 type path struct {
 	text string
 	keys []string
+	same []string // the keys without case, underscores and hyphens
+}
+
+func newPath(text string) path {
+	p := path{text: text, keys: strings.Split(text, ".")}
+	for _, k := range p.keys {
+		p.same = append(p.same, normalized(k))
+	}
+	return p
 }
 
 // fieldPaths is the paths of each field. A Plan has its own copy, so a reload never changes the
@@ -73,7 +81,7 @@ type fieldPaths [fieldCount][]path
 func defaultPaths() (f fieldPaths) {
 	for id := range fields {
 		for _, p := range fields[id].paths {
-			f[id] = append(f[id], path{p, strings.Split(p, ".")})
+			f[id] = append(f[id], newPath(p))
 		}
 	}
 	return f
@@ -98,33 +106,13 @@ func (f *fieldPaths) set(name string, paths []string) string {
 	out := make([]path, 0, len(paths))
 	for i, p := range paths {
 		p = strings.TrimSpace(p)
-		keys := strings.Split(p, ".")
-		if slices.Contains(keys, "") {
+		path := newPath(p)
+		if slices.Contains(path.keys, "") {
 			return fmt.Sprintf("%q (number %d of the list) is not a path; use keys with dots between them, such as %s",
 				p, i+1, example)
 		}
-		out = append(out, path{p, keys})
+		out = append(out, path)
 	}
 	f[id] = out
 	return ""
-}
-
-// lookup returns the value at the path, nil if there is none.
-func (p path) lookup(obj map[string]any) any {
-	var v any = obj
-	for _, k := range p.keys {
-		switch c := v.(type) {
-		case map[string]any:
-			v = c[k]
-		case []any:
-			i, err := strconv.Atoi(k)
-			if err != nil || i < 0 || i >= len(c) {
-				return nil
-			}
-			v = c[i]
-		default:
-			return nil
-		}
-	}
-	return v
 }

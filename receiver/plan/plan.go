@@ -12,6 +12,7 @@
 //
 // split.go is the entry point: for each record it reads the header and the items (item.go, with
 // reader.go, field.go and number.go), and tries the routes (expression.go) for the stations of each item.
+// void.go has the spellings of a cancellation; remainder.go prints what no path reads, unless noise.go lists it.
 // parts.go tells each ticket at which other stations its order is made.
 // digest.go makes the hash that distinguishes a retry from a changed order. trace.go explains a plan to
 // the person who writes the routes.

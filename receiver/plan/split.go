@@ -119,31 +119,51 @@ func (s *splitter) splitRecord(index int, rec *contract.Record) {
 			ticket.Draft{Station: s.fallback, Ticket: t, Unreadable: true})
 		return
 	}
-	t := s.header(rec, tr)
-	if len(rec.Items) == 0 && emptyHeader(t) {
-		// This comes before unreadableVoids: its notes would make emptyHeader false, and the record would
-		// print as nothing but these notes.
-		t.Raw = asJSON(rec.Fields)
-	}
-	// A record that is void anyway needs no note that it may be void.
-	if !t.Void {
-		t.Notes = append(t.Notes, unreadableVoids(rec.Fields)...)
-	}
-	// No route can match it: expressions are evaluated for items.
-	if len(rec.Items) == 0 { // a message to the kitchen, or a void of the whole check
-		s.add(s.fallback, t)
+	t, rest := s.header(rec, tr)
+	if len(rec.Items) == 0 {
+		s.splitEmpty(rec, t, rest)
 		return
 	}
+	at := ""
+	if tr != nil {
+		at = tr.Path
+	}
+	t.Notes = append(t.Notes, rest.notes(maxRecordRemainder)...)
+
 	f := flattener{paths: &s.plan.paths, trace: tr}
 	var shares []stationShare
 	for _, i := range s.sortedIndices(rec.Items) {
 		shares = s.splitItem(&f, rec, i, t, shares)
+	}
+	for _, list := range rest.lists {
+		// Expressions see items, and these are none: whoever cooks the items sees them too.
+		first := len(f.lines)
+		f.addList(list, 0, ticket.Line{Void: t.Void, Refire: t.Refire}, at)
+		lines := span{first, len(f.lines)}
+		for i := range shares {
+			shares[i].routed = append(shares[i].routed, lines)
+		}
 	}
 	for i := range shares {
 		out := t
 		out.Lines = shares[i].lines(f.lines)
 		s.add(shares[i].station, out)
 	}
+}
+
+// splitEmpty plans a record without items: a message to the kitchen, or a void of the whole check. No route can match
+// it, because expressions are evaluated for items. If it has a list of anything else, its items may be there, so a
+// person must read all of it.
+func (s *splitter) splitEmpty(rec *contract.Record, t ticket.Ticket, rest remainder) {
+	texts := instructionTexts(rec.Fields[fieldInstructions])
+	switch {
+	case rest.hasList || emptyHeader(t) && len(texts) == 0:
+		t.Raw = asJSON(rec.Fields)
+	default:
+		t.Notes = append(t.Notes, texts...)
+		t.Notes = append(t.Notes, rest.notes(maxRecordRemainder)...)
+	}
+	s.add(s.fallback, t)
 }
 
 // splitItem flattens one item and adds its lines to the shares of its stations.
@@ -230,7 +250,7 @@ func (s *splitter) sortedIndices(items []map[string]any) []int {
 	indices, keys := make([]int, len(items)), make([]float64, len(items))
 	last := math.Inf(-1)
 	for i := range items {
-		if n, ok := (reader{paths: &s.plan.paths, obj: items[i]}).number(fieldSort); ok {
+		if n, ok := newReader(&s.plan.paths, items[i], nil).number(fieldSort); ok {
 			last = n.float()
 		}
 		indices[i], keys[i] = i, last

@@ -38,7 +38,8 @@ type ItemTrace struct {
 	NoRoute  bool     // no route matched it, so the fallback gets it
 }
 
-// Found says at which path a field was found. Field is the key under ticket.fields, or "void".
+// Found says at which path a field was found. Field is the key under ticket.fields, "void", or "NOT READ" for what no
+// path reads.
 type Found struct{ Field, Path, Value string }
 
 // RouteTrace says what a route did with an item.

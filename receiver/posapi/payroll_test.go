@@ -19,10 +19,6 @@ const period = `{"id":"p1","updatedAt":"2026-01-02T03:04:05Z","payrollPeriodStar
 	`"timezone":"Australia/Melbourne","overtimeDailyDoubleHours":12,"overtimeDailyHours":8.5,` +
 	`"overtimeWeeklyHours":"40","extra":1}}`
 
-func payroll(body string) *service {
-	return &service{Payroll: func(w http.ResponseWriter, _ *http.Request) { answerJSON(w, body) }}
-}
-
 func TestPayrollPeriodIsReadCompletely(t *testing.T) {
 	second := `{"id":"p2","payrollPeriodStartDateTime":"2024-02-29","payrollPeriodEndDateTime":"2024-02-29"}`
 	s := payroll(list(2, period, second))
@@ -99,4 +95,8 @@ func TestEachWeekdayOfTheContractIsValid(t *testing.T) {
 			t.Errorf("%s: %v", day, err)
 		}
 	}
+}
+
+func payroll(body string) *service {
+	return &service{Payroll: func(w http.ResponseWriter, _ *http.Request) { answerJSON(w, body) }}
 }

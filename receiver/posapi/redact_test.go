@@ -15,7 +15,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"ticketrail/queue/logtest"
+	"ticketrail/queue/queuetest"
 )
 
 func TestPrintableIsOneShortLine(t *testing.T) {
@@ -70,14 +70,17 @@ func TestErrorTextIsQuotedInPlainWordsOnly(t *testing.T) {
 		"limit must be at most 100, and labor:read is needed (see above)!": "limit must be at most 100, " +
 			"and labor:read is needed (see above)!",
 		"token 2YotnFZFEjr1zCsicMWpAA of https://u:p@proxy is void": "token … of … is void",
-		"Bearer abc/def and more":                                   "Bearer … and more",
-		"Zugriff für Küche verweigert":                              "Zugriff für Küche verweigert",
-		"caf\xe9 \x00\x9b1m":                                        "",
-		"here it is: [secret]":                                      "here it is: …",
-		strings.Repeat("é", 101):                                    "",
-		strings.Repeat("word ", 100):                                strings.Repeat("word ", 40) + "…",
-		"":                                                          "",
-		`{"errors":["nothing is known"]}`:                           "… is …",
+		// however a token is encoded: escaped as JSON or for a URL, cut
+		`token eyJhbG\/JIUz+abc\u003d is not valid`: "token … is not valid",
+		"token eyJhbG%2FJIUz is not valid":          "token … is not valid",
+		"Bearer abc/def and more":                   "Bearer … and more",
+		"Zugriff für Küche verweigert":              "Zugriff für Küche verweigert",
+		"caf\xe9 \x00\x9b1m":                        "",
+		"here it is: [secret]":                      "here it is: …",
+		strings.Repeat("é", 101):                    "",
+		strings.Repeat("word ", 100):                strings.Repeat("word ", 40) + "…",
+		"":                                          "",
+		`{"errors":["nothing is known"]}`:           "… is …",
 	} {
 		if got := plainText(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
@@ -95,83 +98,6 @@ func TestEscapedSecretIsRedactedWhereverItStands(t *testing.T) {
 	} {
 		if got := string(redact([]byte(body), "another", secret)); got != want {
 			t.Errorf("%s: %s, want %s", body, got, want)
-		}
-	}
-}
-
-// spellings are ways to echo a token, as the content of a JSON string.
-var spellings = map[string]func(string) string{
-	"as it is":              func(s string) string { return s },
-	"slash escaped, as PHP": func(s string) string { return strings.ReplaceAll(s, "/", `\/`) },
-	"first escaped":         func(s string) string { return fmt.Sprintf(`\u%04x`, s[0]) + s[1:] },
-	"all escaped": func(s string) (all string) {
-		for _, r := range s {
-			all += fmt.Sprintf(`\u%04X`, r)
-		}
-		return all
-	},
-	"percent-encoded": url.QueryEscape,
-	"base64":          func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) },
-	"cut":             func(s string) string { return s[:len(s)-3] },
-	"another":         func(s string) string { return "OTHER0xyz" + s[8:] },
-}
-
-const slashedToken = "eyJhbGciOi/JIUzI1NiIsInR5cCI6+IkpXVCJ9abcd=="
-
-// slashed is a service whose token has characters that JSON may escape.
-func slashed() *service {
-	return &service{
-		issued: map[string]string{slashedToken: grill},
-		Token: func(w http.ResponseWriter, _ *http.Request) {
-			answerJSON(w, `{"access_token":"`+slashedToken+`"}`)
-		},
-	}
-}
-
-func TestTokenInAnyEncodingIsNotShownInAnErrorText(t *testing.T) {
-	for name, spell := range spellings {
-		s := slashed()
-		s.Me = func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(http.StatusUnprocessableEntity)
-			answerJSON(w, `{"error":"token `+spell(slashedToken)+` is not valid here"}`)
-		}
-		_, err := client(t, s, nil).Venue(grill).Me(t.Context())
-		if e := problem(t, err); !strings.HasSuffix(e.Problem, `: it says "token … is not valid here"`) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
-func TestEscapedTokenIsNotKeptInAnyField(t *testing.T) {
-	for name, spell := range spellings {
-		if name == "percent-encoded" || name == "base64" || name == "cut" || name == "another" {
-			continue // these are removed from error texts only
-		}
-		echo := `"x` + spell(slashedToken) + `"`
-		s := slashed()
-		s.Me = func(w http.ResponseWriter, _ *http.Request) {
-			answerJSON(w, `{"venue_id":`+echo+`,"scopes":[`+echo+`]}`)
-		}
-		s.Employees = func(w http.ResponseWriter, _ *http.Request) {
-			answerJSON(w, list(1, `{"id":`+echo+`,"name":`+echo+`,"firstName":`+echo+`}`))
-		}
-		s.Payroll = func(w http.ResponseWriter, _ *http.Request) {
-			answerJSON(w, list(1, strings.Replace(period, `"2026-01-05"`, echo, 1)))
-		}
-		v := client(t, s, nil).Venue(grill)
-		me, err := v.Me(t.Context())
-		if err != nil || me.Venue != "x[secret]" || me.Scopes[0] != "x[secret]" ||
-			string(me.Raw) != `{"venue_id":"x[secret]","scopes":["x[secret]"]}` {
-			t.Errorf("%s: %+v, %v", name, me, err)
-		}
-		for e, err := range v.Employees(t.Context()) {
-			if err != nil || e.ID != "x[secret]" || e.Name != "x[secret]" || e.FirstName != "x[secret]" ||
-				strings.Contains(string(e.Raw), spell(slashedToken)) {
-				t.Errorf("%s: %+v %s, %v", name, e, e.Raw, err)
-			}
-		}
-		if _, err := v.PayrollPeriods(t.Context()); !strings.Contains(fmt.Sprint(err), `"x[secret]" is not a date`) {
-			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
@@ -196,6 +122,82 @@ func TestTokenThatIsAScopeTooIsNotShown(t *testing.T) {
 		}
 		assertNoSecret(t, s, "403", me, err)
 	}
+}
+
+// echoes are answers that contain what the service was sent: echo is that in several encodings,
+// quoted is echo as JSON.
+var echoes = map[string]func(w http.ResponseWriter, token, echo, quoted string){
+	"html":  func(w http.ResponseWriter, _, echo, _ string) { _, _ = w.Write([]byte("<html>" + echo)) },
+	"plain": func(w http.ResponseWriter, _, echo, _ string) { http.Error(w, echo, http.StatusInternalServerError) },
+	"envelope": func(w http.ResponseWriter, _, _, q string) {
+		answerJSON(w, `{"status":`+q+`,"error":{"message":`+q+`}}`)
+	},
+	"no token": func(w http.ResponseWriter, _, _, q string) { answerJSON(w, `{"access_token":`+q+`}`) },
+	"alone":    func(w http.ResponseWriter, token, _, _ string) { _, _ = w.Write([]byte(token)) },
+	"message": func(w http.ResponseWriter, _, _, q string) {
+		w.WriteHeader(http.StatusForbidden)
+		answerJSON(w, `{"error":{"code":`+q+`,"message":`+q+`}}`)
+	},
+	"oauth": func(w http.ResponseWriter, _, _, q string) {
+		w.WriteHeader(http.StatusBadRequest)
+		answerJSON(w, `{"error":`+q+`,"error_description":`+q+`,"error_uri":`+q+`}`)
+	},
+	"redirect": func(w http.ResponseWriter, token, _, _ string) {
+		w.Header().Set("Location", "https://"+url.UserPassword(theSecret, token).String()+"@x.example.com/"+
+			url.PathEscape(theSecret)+"/"+token+"?t="+token)
+		w.WriteHeader(http.StatusFound)
+	},
+	"redirect to nowhere": func(w http.ResponseWriter, token, _, _ string) {
+		w.Header().Set("Location", "https://"+token+".example.com:x/\x7f")
+		w.WriteHeader(http.StatusFound)
+	},
+	"headers": func(w http.ResponseWriter, token, echo, _ string) {
+		for _, name := range []string{"Content-Type", "Retry-After", "Date", "Www-Authenticate", "X-Next-Cursor",
+			"Set-Cookie"} {
+			w.Header().Set(name, theSecret+token)
+		}
+		w.WriteHeader(http.StatusTooManyRequests)
+	},
+	"breaks off": func(w http.ResponseWriter, token, _, q string) {
+		_, _ = w.Write([]byte(`{"access_token":"` + token + `","x":` + q[:len(q)-1]))
+	},
+	"breaks off in it": func(w http.ResponseWriter, token, _, _ string) {
+		w.Header().Set("Content-Length", "5000")
+		w.WriteHeader(http.StatusInternalServerError)
+		_, _ = w.Write([]byte("cannot take " + theSecret + " nor " + token[:max(0, len(token)-2)]))
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	},
+	"no HTTP": func(w http.ResponseWriter, token, echo, _ string) {
+		c, b, _ := http.NewResponseController(w).Hijack()
+		_, _ = b.WriteString("HTTP/1.1 " + token + " " + theSecret + "\r\n" + theSecret + "\r\n\r\n")
+		_ = b.Flush()
+		_ = c.Close()
+	},
+	"values": func(w http.ResponseWriter, token, _, _ string) {
+		q, _ := json.Marshal(theSecret + token)
+		answerJSON(w, fmt.Sprintf(`{"status":"SUCCESS","venue_id":%[1]s,"scopes":[%[1]s],"records":[{"id":%[1]s,`+
+			`"name":%[1]s,"payrollPeriodStartDateTime":%[1]s}],"access_token":%[1]s,"x":%[1]s}`, q))
+	},
+}
+
+func TestSecretAndTokenAreNeverShown(t *testing.T) {
+	for name, echo := range echoes {
+		for _, place := range []string{"token", "api"} {
+			for _, style := range []string{"params", AuthHeader} {
+				synctest.Test(t, func(t *testing.T) { neverShown(t, place, name, style, echo) })
+			}
+		}
+	}
+}
+
+func TestPrintingAClientOrVenueShowsNoToken(t *testing.T) {
+	s := new(service)
+	c := client(t, s, nil)
+	if _, err := c.Venue(grill).Me(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	assertNoSecret(t, s, "client", c, c.Venue(grill), []any{c.Venue(grill)}, struct{ v *Venue }{c.Venue(grill)})
 }
 
 // assertNoSecret looks for the secret and for each issued token, in several encodings, in
@@ -233,89 +235,9 @@ func assertNoSecret(t *testing.T, s *service, where string, shown ...any) {
 	}
 }
 
-// echoes are answers that contain what the service was sent: echo is that in several encodings,
-// quoted is echo as JSON.
-var echoes = map[string]func(w http.ResponseWriter, token, echo, quoted string){
-	"html":  func(w http.ResponseWriter, _, echo, _ string) { _, _ = w.Write([]byte("<html>" + echo)) },
-	"plain": func(w http.ResponseWriter, _, echo, _ string) { http.Error(w, echo, http.StatusInternalServerError) },
-	"envelope": func(w http.ResponseWriter, _, _, q string) {
-		answerJSON(w, `{"status":`+q+`,"error":{"message":`+q+`}}`)
-	},
-	"oauth200": func(w http.ResponseWriter, _, _, q string) {
-		answerJSON(w, `{"error":`+q+`,"error_description":`+q+`}`)
-	},
-	"no token":    func(w http.ResponseWriter, _, _, q string) { answerJSON(w, `{"access_token":`+q+`}`) },
-	"alone":       func(w http.ResponseWriter, token, _, _ string) { _, _ = w.Write([]byte(token)) },
-	"in an array": func(w http.ResponseWriter, _, _, q string) { answerJSON(w, `[`+q+`]`) },
-	"message": func(w http.ResponseWriter, _, _, q string) {
-		w.WriteHeader(http.StatusForbidden)
-		answerJSON(w, `{"error":{"code":`+q+`,"message":`+q+`}}`)
-	},
-	"oauth": func(w http.ResponseWriter, _, _, q string) {
-		w.WriteHeader(http.StatusBadRequest)
-		answerJSON(w, `{"error":`+q+`,"error_description":`+q+`,"error_uri":`+q+`}`)
-	},
-	"redirect": func(w http.ResponseWriter, token, _, _ string) {
-		w.Header().
-			Set("Location", "https://"+url.UserPassword(theSecret,
-				token).String()+"@x.example.com/"+url.PathEscape(theSecret)+"/"+token+"?t="+token)
-		w.WriteHeader(http.StatusFound)
-	},
-	"redirect to nowhere": func(w http.ResponseWriter, token, _, _ string) {
-		w.Header().Set("Location", "https://"+token+".example.com:x/\x7f")
-		w.WriteHeader(http.StatusFound)
-	},
-	"headers": func(w http.ResponseWriter, token, echo, _ string) {
-		for _, name := range []string{"Content-Type", "Retry-After", "Date", "Www-Authenticate", "X-Next-Cursor",
-			"Set-Cookie"} {
-			w.Header().Set(name, theSecret+token)
-		}
-		w.WriteHeader(http.StatusTooManyRequests)
-	},
-	"type": func(w http.ResponseWriter, token, _, _ string) {
-		w.Header().Set("Content-Type", theSecret+token)
-		_, _ = w.Write([]byte("x"))
-	},
-	"breaks off": func(w http.ResponseWriter, token, _, q string) {
-		_, _ = w.Write([]byte(`{"access_token":"` + token + `","x":` + q[:len(q)-1]))
-	},
-	"breaks off in it": func(w http.ResponseWriter, token, _, _ string) {
-		w.Header().Set("Content-Length", "5000")
-		w.WriteHeader(http.StatusInternalServerError)
-		_, _ = w.Write([]byte("cannot take " + theSecret + " nor " + token[:max(0, len(token)-2)]))
-		_ = http.NewResponseController(w).Flush()
-		panic(http.ErrAbortHandler)
-	},
-	"no HTTP": func(w http.ResponseWriter, token, echo, _ string) {
-		c, b, _ := http.NewResponseController(w).Hijack()
-		_, _ = b.WriteString("HTTP/1.1 " + token + " " + theSecret + "\r\n" + theSecret + "\r\n\r\n")
-		_ = b.Flush()
-		_ = c.Close()
-	},
-	"values": func(w http.ResponseWriter, token, _, _ string) {
-		q, _ := json.Marshal(theSecret + token)
-		answerJSON(
-			w,
-			fmt.Sprintf(
-				`{"status":"SUCCESS","venue_id":%[1]s,"scopes":[%[1]s],"records":[{"id":%[1]s,"name":%[1]s,`+
-					`"payrollPeriodStartDateTime":%[1]s}],"access_token":%[1]s,"x":%[1]s}`,
-				q,
-			),
-		)
-	},
-}
-
-func TestSecretAndTokenAreNeverShown(t *testing.T) {
-	for name, echo := range echoes {
-		for _, place := range []string{"token", "api"} {
-			for _, style := range []string{"params", AuthHeader} {
-				synctest.Test(t, func(t *testing.T) { neverShown(t, place, name, style, echo) })
-			}
-		}
-	}
-}
-
-func neverShown(t *testing.T, place, name, style string, echo func(w http.ResponseWriter, token, echo, quoted string)) {
+func neverShown(
+	t *testing.T, place, name, style string, echo func(w http.ResponseWriter, token, echo, quoted string),
+) {
 	s := new(service)
 	evil := func(w http.ResponseWriter, r *http.Request) {
 		token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
@@ -336,7 +258,7 @@ func neverShown(t *testing.T, place, name, style string, echo func(w http.Respon
 	} else {
 		s.Me, s.Employees, s.Payroll = evil, evil, evil
 	}
-	log := new(logtest.Log)
+	log := new(queuetest.Log)
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	c := client(t, nil,
 		&Options{BaseURL: "http://localhost/api", Transport: overPipe(t, s), AuthStyle: style, Logger: logger})
@@ -353,13 +275,4 @@ func neverShown(t *testing.T, place, name, style string, echo func(w http.Respon
 		t.Errorf("%s of %s: no error", name, place)
 	}
 	assertNoSecret(t, s, name+" of "+place, append(shown, log.String())...)
-}
-
-func TestPrintingAClientOrVenueShowsNoToken(t *testing.T) {
-	s := new(service)
-	c := client(t, s, nil)
-	if _, err := c.Venue(grill).Me(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	assertNoSecret(t, s, "client", c, c.Venue(grill), []any{c.Venue(grill)}, struct{ v *Venue }{c.Venue(grill)})
 }

@@ -11,28 +11,13 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"ticketrail/queue/ticket"
-	"ticketrail/receiver/relay/natstest"
 )
-
-// leaderOf is the node that leads the stream.
-func leaderOf(t *testing.T, c *natstest.Cluster, s *Stream) int {
-	t.Helper()
-	leader := -1
-	waitFor(t, "the stream has a leader", func() bool {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		state, err := s.State(ctx)
-		leader = c.Node(state.Leader)
-		return err == nil && leader >= 0
-	})
-	return leader
-}
 
 // TestARequestThatDiedWithItsLeaderIsNoDuplicate: a leader that has lost the others refuses the second publish of an
 // id because of the first, which nobody has stored. If that counted as a duplicate, the order would be lost.
 func TestARequestThatDiedWithItsLeaderIsNoDuplicate(t *testing.T) {
 	t.Parallel()
-	c := natstest.ForTest(t, 3, nil)
+	c := cluster(t, 3)
 	first := openStream(t, c, connect(t, c.URLs()...))
 	venue := addVenue(t, first)
 	leader := leaderOf(t, c, first)
@@ -78,8 +63,8 @@ func TestARequestThatDiedWithItsLeaderIsNoDuplicate(t *testing.T) {
 // TestAnIDThatManyPublishAtOnceIsOneMessage: through three relays, while the leader dies.
 func TestAnIDThatManyPublishAtOnceIsOneMessage(t *testing.T) {
 	t.Parallel()
-	const rounds, killAt, each = 12, 4, 10
-	c := natstest.ForTest(t, 3, nil)
+	const rounds, killAt, each = 5, 2, 10
+	c := cluster(t, 3)
 	var streams []*Stream
 	for i := range c.URLs() {
 		streams = append(streams, openStream(t, c, connect(t, append([]string{c.URL(i)}, c.URLs()...)...)))

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/nats-io/nats.go"
 
+	"ticketrail/deploy/slow"
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver/relay/natstest"
 )
@@ -68,11 +69,42 @@ func patiently(t *testing.T, do func() error) {
 	}
 }
 
+// cluster starts servers. Only slow tests have them: go builds the server.
+func cluster(t *testing.T, nodes int) *natstest.Cluster {
+	t.Helper()
+	slow.Test(t, "go")
+	return natstest.ForTest(t, nodes, nil)
+}
+
 // oneNode starts a server alone, which has the same rules as a cluster.
 func oneNode(t *testing.T) (*natstest.Cluster, *Stream) {
 	t.Helper()
-	c := natstest.ForTest(t, 1, nil)
+	c := cluster(t, 1)
 	return c, openStream(t, c, connect(t, c.URLs()...))
+}
+
+// leaderOf is the node that leads the stream.
+func leaderOf(t *testing.T, c *natstest.Cluster, s *Stream) int {
+	t.Helper()
+	leader := -1
+	waitFor(t, "the stream has a leader", func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		state, err := s.State(ctx)
+		leader = c.Node(state.Leader)
+		return err == nil && leader >= 0
+	})
+	return leader
+}
+
+// waitFor waits for what another goroutine or a server does.
+func waitFor(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for end := time.Now().Add(testTime); !done(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain: %s", what)
+		}
+	}
 }
 
 // restart starts nodes again and waits until all that run are up to date.
@@ -130,7 +162,7 @@ func wantReceipt(t *testing.T, what string, s *Stream, r ticket.Request, want ti
 	}
 }
 
-// A box is the Take of a Source: it remembers what it took.
+// A box is the Take of a [Source]: it remembers what it took.
 type box struct {
 	mu   sync.Mutex
 	took []Arrival

@@ -16,7 +16,6 @@ import (
 
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver"
-	"ticketrail/receiver/relay/natstest"
 )
 
 // TestAcceptStoresARequestOnceAndAConflictBesideIt: the answers are those of the box's own queue.
@@ -128,7 +127,8 @@ func TestARefusedFloodLeavesTheStreamToOrders(t *testing.T) {
 }
 
 func TestAFullStreamRefusesWhatIsNewAndKnowsWhatItHas(t *testing.T) {
-	c := natstest.ForTest(t, 3, nil) // a server alone says what is known before it says that it is full
+	t.Parallel()
+	c := cluster(t, 3) // a server alone says what is known before it says that it is full
 	o := testOptions(3)
 	o.MaxBytes = 64 << 10
 	s := openWith(t, connect(t, c.URLs()...), o)
@@ -263,7 +263,6 @@ func TestAnErrorOfTheStreamIsAnswered503(t *testing.T) {
 	}
 }
 
-// TestTheStreamHasTheRulesOnWhichAcceptStands.
 func TestTheStreamHasTheRulesOnWhichAcceptStands(t *testing.T) {
 	_, s := oneNode(t)
 	info, err := s.stream.Info(t.Context())

@@ -7,12 +7,14 @@ import (
 	"strings"
 	"testing"
 
-	"ticketrail/queue/logtest"
+	"ticketrail/deploy/slow"
+	"ticketrail/queue/queuetest"
 	"ticketrail/receiver/relay/natstest"
 )
 
 // TestMoreRoomThanTheServersHaveIsRefusedAndTheLimitOfBeforeStays: a relay that does not start takes no orders.
 func TestMoreRoomThanTheServersHaveIsRefusedAndTheLimitOfBeforeStays(t *testing.T) {
+	slow.Test(t, "go")
 	dir := t.TempDir()
 	c, err := natstest.New(t.Context(), natstest.Options{Dir: dir, Nodes: 3, Config: func(i int) string {
 		return fmt.Sprintf("jetstream { store_dir: %q, sync_interval: always, max_file_store: 8MB }",
@@ -31,7 +33,7 @@ func TestMoreRoomThanTheServersHaveIsRefusedAndTheLimitOfBeforeStays(t *testing.
 	o.MaxBytes = 4 << 20
 	s := openWith(t, nc, o)
 	venue := addVenue(t, s)
-	var log logtest.Log
+	var log queuetest.Log
 	o.MaxBytes, o.MaxAge, o.Logger = 16<<20, o.MaxAge/2, slog.New(slog.NewTextHandler(&log, nil))
 	s = openWith(t, nc, o)
 	accept(t, s, request(venue, "a", "soup"))
@@ -45,8 +47,8 @@ func TestMoreRoomThanTheServersHaveIsRefusedAndTheLimitOfBeforeStays(t *testing.
 }
 
 func TestTheLogSaysOnceWhyRequestsCannotBeStored(t *testing.T) {
-	c := natstest.ForTest(t, 1, nil)
-	var log logtest.Log
+	c := cluster(t, 1)
+	var log queuetest.Log
 	o := testOptions(1)
 	o.MaxBytes, o.Logger = 8<<10, slog.New(slog.NewTextHandler(&log, nil))
 	s := openWith(t, connect(t, c.URLs()...), o)

@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"ticketrail/receiver"
 )
 
-// TestARequestThatCannotBeStoredIsTriedAgainAndNothingOvertakesIt.
 func TestARequestThatCannotBeStoredIsTriedAgainAndNothingOvertakesIt(t *testing.T) {
 	c, s := oneNode(t)
 	venue := addVenue(t, s)
@@ -54,7 +56,7 @@ func TestWhatCanNeverBeTakenIsNotSentAgain(t *testing.T) {
 		return nil
 	}
 	accept(t, s, request(venue, "bad", "soup"))
-	m, err := s.refusedMessage(rejectOf(venue))
+	m, err := s.refusedMessage(receiver.Reject{Venue: venue, Code: string(receiver.InvalidJSON), Body: []byte("x")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,20 +93,26 @@ func TestAMessageWithoutOurHeadersIsTakenByItsBody(t *testing.T) {
 // the relay received it is not either.
 func TestTheAgeOfARequestIsThatOfTheServersClocks(t *testing.T) {
 	stored := time.Date(2026, 3, 6, 19, 0, 0, 0, time.UTC)
-	for _, c := range []struct {
-		what   string
-		server time.Time
-		want   time.Duration
-	}{
-		{"two hours", stored.Add(2 * time.Hour), 2 * time.Hour},
-		{"a clock of another server that is behind", stored.Add(-time.Minute), 0},
-	} {
-		var s sourceState
-		s.server, s.at = c.server, time.Now()
-		if got := s.age(stored); got < c.want || got > c.want+testTime {
-			t.Errorf("%s: %s, want %s", c.what, got, c.want)
+	synctest.Test(t, func(t *testing.T) {
+		for _, c := range []struct {
+			what   string
+			server time.Time
+			want   time.Duration
+		}{
+			{"two hours", stored.Add(2 * time.Hour), 2*time.Hour + time.Second},
+			{"a clock of another server that is behind", stored.Add(-time.Minute), 0},
+		} {
+			var s sourceState
+			s.server, s.at = c.server, time.Now()
+			time.Sleep(time.Second)
+			if got := s.age(stored); got != c.want {
+				t.Errorf("%s: %s, want %s", c.what, got, c.want)
+			}
 		}
-	}
+	})
+}
+
+func TestTheAgeOfARequestIsNotReadFromTheClocksOfTheBoxOrTheRelay(t *testing.T) {
 	c, s := oneNode(t)
 	venue := addVenue(t, s)
 	r := request(venue, "a", "soup")
@@ -119,7 +127,6 @@ func TestTheAgeOfARequestIsThatOfTheServersClocks(t *testing.T) {
 	}
 }
 
-// TestASourceAndTheRelayKnowHowFarABoxIsBehind.
 func TestASourceAndTheRelayKnowHowFarABoxIsBehind(t *testing.T) {
 	c, s := oneNode(t)
 	venue, quiet := addVenue(t, s), addVenue(t, s)
@@ -242,6 +249,7 @@ func TestAfterABoxCrashNothingOvertakesWhatItHad(t *testing.T) {
 
 // TestWhatTakesLongIsNotSentAgain: a box that takes longer than AckWait says that it still works, and stops saying so.
 func TestWhatTakesLongIsNotSentAgain(t *testing.T) {
+	t.Parallel()
 	c, s := oneNode(t)
 	venue := addVenue(t, s)
 	acks, err := s.nc.SubscribeSync("$JS.ACK.>")

@@ -11,24 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 	"github.com/nats-io/nats.go/jetstream"
-
-	"ticketrail/receiver"
-	"ticketrail/receiver/relay/natstest"
 )
-
-func rejectOf(venue string) receiver.Reject {
-	return receiver.Reject{Venue: venue, Code: string(receiver.InvalidJSON), Body: []byte("x")}
-}
-
-// waitFor waits for what another goroutine or a server does.
-func waitFor(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	for end := time.Now().Add(testTime); !done(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("waited in vain: %s", what)
-		}
-	}
-}
 
 func TestEveryRelaySeesAVenueThatIsAddedOrRemoved(t *testing.T) {
 	c, s := oneNode(t)
@@ -169,7 +152,7 @@ func TestAVenueThatIsAddedAgainGetsNothingTwice(t *testing.T) {
 }
 
 func TestAVenueThatWasRemovedLeavesNothingForEver(t *testing.T) {
-	c := natstest.ForTest(t, 1, nil)
+	c := cluster(t, 1)
 	o := testOptions(1)
 	o.MaxAge = time.Second
 	s := openWith(t, connect(t, c.URLs()...), o)

@@ -60,7 +60,6 @@ func (w *lateWatcher) Updates() <-chan jetstream.KeyValueEntry { return w.update
 // TestAServerThatIsBehindMakesNoVenueUnknown: the requests of a venue that is missing in the list would be refused,
 // and the service would give them up.
 func TestAServerThatIsBehindMakesNoVenueUnknown(t *testing.T) {
-	t.Parallel()
 	_, s := oneNode(t)
 	for range 3 {
 		addVenue(t, s)

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -17,25 +18,6 @@ import (
 
 	"ticketrail/receiver/contract"
 )
-
-// failures are the rows that the endpoint does not pass.
-func failures(t *testing.T, e http.Handler) (failed []string, n int) {
-	results := Check(
-		t.Context(),
-		CheckOptions{
-			URL:       "http://127.0.0.1/hook",
-			Venues:    []string{venueA, venueB},
-			Transport: inMemory(t, e),
-			Load:      60,
-		},
-	)
-	for _, r := range results {
-		if r.Verdict == Fail {
-			failed = append(failed, r.Section+" "+r.Name+": want "+r.Want+", got "+r.Got)
-		}
-	}
-	return failed, len(results)
-}
 
 func TestACorrectEndpointPassesEveryRow(t *testing.T) {
 	for name, change := range map[string]func(*testEndpoint){
@@ -67,47 +49,71 @@ func TestACorrectEndpointPassesEveryRow(t *testing.T) {
 	}
 }
 
-// answers makes a function that answers with a status if a condition holds.
-func answers(
-	status int,
-	when func(contract.PrintRequest) bool,
-) func(writer, *http.Request, contract.PrintRequest) bool {
-	return func(w writer, _ *http.Request, p contract.PrintRequest) bool {
-		if when(p) {
-			w.WriteHeader(status)
-			return true
-		}
-		return false
-	}
-}
-
-func retry(p contract.PrintRequest) json.Number {
-	n, _ := p.Records[0].Fields["retryCount"].(json.Number)
-	return n
-}
-
 func TestEveryWrongEndpointFailsARow(t *testing.T) {
-	type wrong struct {
-		notice string // part of the row that must fail
-		change func(*testEndpoint)
+	type rows []string // parts of the names of rows
+	contains := func(text string) func(contract.PrintRequest) bool {
+		return func(p contract.PrintRequest) bool { return bytes.Contains(p.Raw, []byte(text)) }
 	}
-	for name, c := range map[string]wrong{
-		"no venue is 400":    {"no x-svc-venueid", func(e *testEndpoint) { e.noVenue = 400 }},
-		"no device is 500":   {"no x-svc-device-id", func(e *testEndpoint) { e.noDevice = 500 }},
-		"broken JSON is 422": {"the status", func(e *testEndpoint) { e.notJSON = 422 }},
-		"a duplicate is 500": {"retries after hanging up", func(e *testEndpoint) { e.duplicate = 500 }},
-		"a duplicate is new": {"the same request twice", func(e *testEndpoint) {
+	for name, c := range map[string]struct {
+		fails  rows
+		change func(*testEndpoint)
+	}{
+		"it refuses with other statuses": {
+			rows{"no x-svc-venueid", "unknown venue", "no x-svc-device-id", "the status", "items that are a string"},
+			func(e *testEndpoint) {
+				e.noVenue, e.unknown, e.noDevice, e.notJSON, e.mismatch = 400, 401, 500, 422, 422
+			},
+		},
+		"it takes everything": {
+			rows{"no x-svc-venueid", "unknown venue", "no x-svc-device-id", "half a body", "no records[0].id"},
+			func(e *testEndpoint) {
+				e.noVenue, e.unknown, e.noDevice, e.notJSON, e.mismatch = 200, 200, 200, 200, 200
+			},
+		},
+		"it refuses by headers and takes GET": {
+			rows{"an order of venue " + venueB, "an order sent in chunks", "an order whose Content-Type", "GET"},
+			func(e *testEndpoint) {
+				e.before = func(w writer, r *http.Request) bool {
+					refuses := r.Header.Get(contract.HeaderVenue) == venueB || r.ContentLength < 0 ||
+						strings.Contains(r.Header.Get("Content-Type"), ";")
+					if refuses {
+						w.WriteHeader(400)
+					}
+					return refuses || r.Method == http.MethodGet
+				}
+			},
+		},
+		"unknown fields are a mismatch": {rows{"unknown fields"}, refuses(400, contains(`"moon"`))},
+		"null is no list": {
+			rows{"childItems that are null"}, refuses(400, contains(`"childItems":null`)),
+		},
+		"a void crashes it": {rows{"a void"}, refuses(500, contains(`"quantity":-`))},
+		"small orders only": {
+			rows{"two records", "modifiers eight levels deep", "a record without an item", "a large party"},
+			refuses(400, func(p contract.PrintRequest) bool {
+				return len(p.Records) > 1 || len(p.Records[0].Items) == 0 || len(p.Raw) > 20_000 ||
+					bytes.Count(p.Raw, []byte(`"childItems":[{`)) > 6
+			}),
+		},
+		"Latin letters only": {rows{"every script"}, refuses(500, func(p contract.PrintRequest) bool {
+			return bytes.ContainsFunc(p.Raw, func(r rune) bool { return unicode.Is(unicode.Han, r) })
+		})},
+		"done is 201":        {rows{"6.1 an order: "}, func(e *testEndpoint) { e.done = 201 }},
+		"done is 204":        {rows{"all of the above: the status"}, func(e *testEndpoint) { e.done = 204 }},
+		"a duplicate is 500": {rows{"retries after hanging up"}, func(e *testEndpoint) { e.duplicate = 500 }},
+		"a duplicate is 409": {rows{"the same request twice"}, func(e *testEndpoint) { e.duplicate = 409 }},
+		"a duplicate is new": {rows{"the same request twice"}, func(e *testEndpoint) {
 			e.forget = func(contract.PrintRequest) bool { return true }
 		}},
-		"a retry is new": {"a higher retryCount", func(e *testEndpoint) {
+		"a retry is new": {rows{"a higher retryCount"}, func(e *testEndpoint) {
 			e.forget = func(p contract.PrintRequest) bool { return retry(p) > "0" }
 		}},
-		"two at once are both new": {"eight times at once", racing},
-		"refused ids are stored": {"after it was refused for its venue", func(e *testEndpoint) {
+		"two at once are both new": {rows{"eight times at once"}, racing},
+		"refused ids are stored": {rows{"after it was refused for its venue"}, func(e *testEndpoint) {
 			e.storesFirst = true
 		}},
-		"it compares contents": {"the same dishes under another id", byContent},
-		"late first retries are dropped": {"the third retry", func(e *testEndpoint) {
+		"it compares contents": {rows{"the same dishes under another id"}, byContent},
+		"late first retries are dropped": {rows{"the third retry"}, func(e *testEndpoint) {
 			e.opened = func(w writer, _ *http.Request, p contract.PrintRequest) bool {
 				if retry(p) >= "3" && !e.knows(p) {
 					e.answer(w, 200, true)
@@ -116,22 +122,11 @@ func TestEveryWrongEndpointFailsARow(t *testing.T) {
 				return false
 			}
 		}},
-		"it compares two bytes of an id": {"60 orders, 16 at a time", func(e *testEndpoint) { e.idBytes = 2 }},
-		"an empty record is a mismatch": {"a record without an item", func(e *testEndpoint) {
-			e.opened = answers(400, func(p contract.PrintRequest) bool { return len(p.Records[0].Items) == 0 })
-		}},
-		"a void crashes it": {"a void", func(e *testEndpoint) {
-			e.opened = answers(500, func(p contract.PrintRequest) bool {
-				return bytes.Contains(p.Raw, []byte(`"quantity":-`))
-			})
-		}},
-		"small orders only": {"a large party", func(e *testEndpoint) {
-			e.opened = answers(400, func(p contract.PrintRequest) bool { return len(p.Raw) > 20_000 })
-		}},
-		"it takes six seconds": {"the time", func(e *testEndpoint) {
+		"it compares two bytes of an id": {rows{"60 orders, 16 at a time"}, func(e *testEndpoint) { e.idBytes = 2 }},
+		"it takes six seconds": {rows{"the time"}, func(e *testEndpoint) {
 			e.opened = func(writer, *http.Request, contract.PrintRequest) bool { time.Sleep(6 * second); return false }
 		}},
-		"it takes six seconds to refuse": {"the time", func(e *testEndpoint) {
+		"it takes six seconds to refuse": {rows{"the time"}, func(e *testEndpoint) {
 			e.before = func(w writer, r *http.Request) bool {
 				if r.Header.Get(contract.HeaderDevice) == "" {
 					time.Sleep(6 * second)
@@ -139,45 +134,35 @@ func TestEveryWrongEndpointFailsARow(t *testing.T) {
 				return false
 			}
 		}},
-		"one order at a time": {"60 orders, 16 at a time", func(e *testEndpoint) { e.takes = 400 * time.Millisecond }},
-		"it hangs up": {"an order: ", func(e *testEndpoint) {
+		"one order at a time": {rows{"60 orders, 16 at a time"}, func(e *testEndpoint) { e.takes = second / 2 }},
+		"it hangs up": {rows{"an order: "}, func(e *testEndpoint) {
 			e.opened = func(writer, *http.Request, contract.PrintRequest) bool { panic(http.ErrAbortHandler) }
 		}},
-		"busy is 429":                     {"the status", busy},
-		"an abandoned order stays locked": {"retries after hanging up", locked},
+		"busy is 429":                     {rows{"the status"}, busy},
+		"an abandoned order stays locked": {rows{"retries after hanging up"}, locked},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				e := newTestEndpoint()
 				c.change(e)
 				failed, _ := failures(t, e)
-				if !slices.ContainsFunc(failed, func(f string) bool { return strings.Contains(f, c.notice) }) {
-					t.Errorf("nothing says %q; failed:\n%s", c.notice, strings.Join(failed, "\n"))
+				for _, row := range c.fails {
+					if !slices.ContainsFunc(failed, func(f string) bool { return strings.Contains(f, row) }) {
+						t.Errorf("nothing says %q; failed:\n%s", row, strings.Join(failed, "\n"))
+					}
 				}
 			})
 		})
 	}
 }
 
-func (e *testEndpoint) knows(p contract.PrintRequest) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.seen[p.ID]
-}
-
 func TestAnEndpointThatCannotBeReachedPassesOnlyTheRowAboutItsAddress(t *testing.T) {
-	results := Check(
-		t.Context(),
-		CheckOptions{
-			URL:     "http://127.0.0.1/hook",
-			Venues:  []string{venueA},
-			Load:    4,
-			Backoff: 1,
-			Transport: roundTrip(func(*http.Request) (*http.Response, error) {
-				return nil, errors.New("dial tcp 127.0.0.1:80: connection refused")
-			}),
-		},
-	)
+	refused := roundTrip(func(*http.Request) (*http.Response, error) {
+		return nil, errors.New("dial tcp 127.0.0.1:80: connection refused")
+	})
+	results := Check(t.Context(), CheckOptions{
+		URL: "http://127.0.0.1/hook", Venues: []string{venueA}, Load: 4, Backoff: 1, Transport: refused,
+	})
 	for _, r := range results {
 		if r.Verdict != Unseen && (r.Verdict == Pass) != (r.Name == "the address is HTTPS") {
 			t.Errorf("%s %s: want %s, got %s", r.Section, r.Name, r.Want, r.Got)
@@ -186,31 +171,9 @@ func TestAnEndpointThatCannotBeReachedPassesOnlyTheRowAboutItsAddress(t *testing
 }
 
 func TestControlCharactersOfAnAnswerAreNotPrinted(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			_, _ = c.Read(make([]byte, 1<<20))
-			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\n\x1b]0;pwned\x07\xe2\x80\xae no header\r\n\r\n")
-			_ = c.Close()
-		}
-	}()
-	c := checker{
-		ctx: t.Context(),
-		o: CheckOptions{
-			URL:       "http://" + l.Addr().String(),
-			Venues:    []string{venueA},
-			Transport: http.DefaultTransport,
-		},
-		orders: NewOrders(OrderOptions{Venues: []string{venueA}}),
-	}
+	o := CheckOptions{URL: "http://127.0.0.1/", Venues: []string{venueA}, Transport: answering(
+		"HTTP/1.1 200 OK\r\n\x1b]0;pwned\x07\xe2\x80\xae no header\r\n\r\n")}
+	c := checker{ctx: t.Context(), o: o, orders: NewOrders(OrderOptions{Venues: []string{venueA}})}
 	r := c.send(c.postOf(c.newOrder()))
 	if got := r.String(); r.err == nil || strings.ContainsFunc(got, func(r rune) bool { return !unicode.IsPrint(r) }) ||
 		!strings.Contains(got, "no header") {
@@ -244,4 +207,48 @@ func TestAnAddressMustBeHTTPSOrOfThisMachine(t *testing.T) {
 			t.Errorf("%s: %t", to, pass)
 		}
 	}
+}
+
+// failures are the rows that the endpoint does not pass.
+func failures(t *testing.T, e http.Handler) (failed []string, n int) {
+	results := Check(t.Context(), CheckOptions{
+		URL: "http://127.0.0.1/hook", Venues: []string{venueA, venueB}, Transport: inMemory(t, e), Load: 60,
+	})
+	for _, r := range results {
+		if r.Verdict == Fail {
+			failed = append(failed, r.Section+" "+r.Name+": want "+r.Want+", got "+r.Got)
+		}
+	}
+	return failed, len(results)
+}
+
+// refuses has an endpoint answer correct requests with a status.
+func refuses(status int, which func(contract.PrintRequest) bool) func(*testEndpoint) {
+	return func(e *testEndpoint) {
+		e.opened = func(w writer, _ *http.Request, p contract.PrintRequest) bool {
+			if which(p) {
+				w.WriteHeader(status)
+				return true
+			}
+			return false
+		}
+	}
+}
+
+func retry(p contract.PrintRequest) json.Number {
+	n, _ := p.Records[0].Fields["retryCount"].(json.Number)
+	return n
+}
+
+// answering is a server that answers each request with these bytes.
+func answering(wire string) *http.Transport {
+	return &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+		client, server := net.Pipe()
+		go func() {
+			_, _ = http.ReadRequest(bufio.NewReader(server))
+			_, _ = io.WriteString(server, wire)
+			_ = server.Close()
+		}()
+		return client, nil
+	}}
 }

@@ -11,21 +11,6 @@ import (
 
 const pathEmployees = "/v1/labor/employees"
 
-// page requests one page.
-func page(t testing.TB, s *Service, token, query string) (ids []string, next string, count int) {
-	t.Helper()
-	w := get(s, token, pathEmployees+query)
-	if w.Code != 200 {
-		t.Fatalf("%s: %d %s", query, w.Code, w.Body)
-	}
-	m := object(t, w.Body.Bytes())
-	for _, r := range m["records"].([]any) {
-		ids = append(ids, r.(map[string]any)["id"].(string))
-	}
-	next, _ = m["nextCursor"].(string)
-	return ids, next, int(m["count"].(float64))
-}
-
 func TestAnEmployeeWhoStaysIsListedExactlyOnceWhileOthersChange(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		s := newService(func(o *Options) {
@@ -102,4 +87,19 @@ func TestACursorIsValidForItsVenueOnlyAndAfterARestart(t *testing.T) {
 	if ids, _, _ := page(t, again, tokenFor(t, again, venueA), "?cursor="+next); len(ids) != 5 {
 		t.Errorf("after a restart there are %d more", len(ids))
 	}
+}
+
+// page requests one page.
+func page(t testing.TB, s *Service, token, query string) (ids []string, next string, count int) {
+	t.Helper()
+	w := get(s, token, pathEmployees+query)
+	if w.Code != 200 {
+		t.Fatalf("%s: %d %s", query, w.Code, w.Body)
+	}
+	m := object(t, w.Body.Bytes())
+	for _, r := range m["records"].([]any) {
+		ids = append(ids, r.(map[string]any)["id"].(string))
+	}
+	next, _ = m["nextCursor"].(string)
+	return ids, next, int(m["count"].(float64))
 }

@@ -22,8 +22,8 @@ type testEndpoint struct {
 	mode           contract.Mode
 	takes          time.Duration // it accepts one order at a time, and each takes this long
 
-	// The statuses it answers with.
-	noVenue, noDevice, notJSON, done, duplicate int
+	// The statuses it answers with; 200 for what is wrong: it takes it for right.
+	noVenue, unknown, noDevice, notJSON, mismatch, done, duplicate int
 
 	before func(w writer, r *http.Request) bool                          // called before it checks the headers
 	opened func(w writer, _ *http.Request, p contract.PrintRequest) bool // called when the request is correct
@@ -40,13 +40,8 @@ type writer = http.ResponseWriter
 
 func newTestEndpoint() *testEndpoint {
 	return &testEndpoint{
-		noVenue:   401,
-		noDevice:  401,
-		notJSON:   400,
-		done:      200,
-		duplicate: 200,
-		seen:      map[string]bool{},
-		one:       make(chan struct{}, 1),
+		noVenue: 401, unknown: 403, noDevice: 401, notJSON: 400, mismatch: 400, done: 200, duplicate: 200,
+		seen: map[string]bool{}, one: make(chan struct{}, 1),
 	}
 }
 
@@ -77,20 +72,20 @@ func (e *testEndpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !there:
 		w.WriteHeader(e.noVenue)
 		return
-	case there && venueID != venueA && venueID != venueB:
-		w.WriteHeader(403)
+	case venueID != venueA && venueID != venueB:
+		w.WriteHeader(e.unknown)
 		return
 	case r.Header.Get(contract.HeaderDevice) == "":
 		w.WriteHeader(e.noDevice)
 		return
 	}
 	p, err := contract.Open(body, e.mode)
+	if _, ok := errors.AsType[*contract.InvalidJSON](err); ok {
+		w.WriteHeader(e.notJSON)
+		return
+	}
 	if err != nil {
-		if _, ok := errors.AsType[*contract.InvalidJSON](err); ok {
-			w.WriteHeader(e.notJSON)
-		} else {
-			w.WriteHeader(400)
-		}
+		w.WriteHeader(e.mismatch)
 		return
 	}
 	if e.idBytes > 0 {
@@ -128,6 +123,12 @@ func (e *testEndpoint) answer(w http.ResponseWriter, status int, duplicate bool)
 	}
 }
 
+func (e *testEndpoint) knows(p contract.PrintRequest) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.seen[p.ID]
+}
+
 // racing looks an id up and stores it later: two at once are both new.
 func racing(e *testEndpoint) {
 	e.opened = func(w writer, _ *http.Request, p contract.PrintRequest) bool {
@@ -157,7 +158,7 @@ func byContent(e *testEndpoint) {
 // busy answers 429 under load.
 func busy(e *testEndpoint) {
 	var n atomic.Int32
-	e.opened = answers(http.StatusTooManyRequests, func(contract.PrintRequest) bool { return n.Add(1) > 70 })
+	refuses(http.StatusTooManyRequests, func(contract.PrintRequest) bool { return n.Add(1) > 70 })(e)
 }
 
 // locked never accepts an order whose first sender hung up.

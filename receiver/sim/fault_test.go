@@ -18,12 +18,10 @@ func TestAFaultIsReadFromText(t *testing.T) {
 		"employees:500:0.1":                 {Call: CallEmployees, Kind: Answers, Status: 500, Chance: 0.1},
 		"any:429":                           {Kind: Answers, Status: 429},
 		"me:401:1:2":                        {Call: CallMe, Kind: Answers, Status: 401, Chance: 1, Times: 2},
-		"token:slow":                        {Call: CallToken, Kind: Slow},
 		"token:slow=3s:0.5":                 {Call: CallToken, Kind: Slow, For: 3 * second, Chance: 0.5},
 		"any:drift=-90s":                    {Kind: Drift, For: -90 * second},
 		"payrollperiods:truncated":          {Call: CallPayrollPeriods, Kind: Truncated},
 		"me:redirect=http://x.test:8080/me": {Call: CallMe, Kind: Redirect, To: "http://x.test:8080/me"},
-		"me:redirect=http://x.test:8080":    {Call: CallMe, Kind: Redirect, To: "http://x.test:8080"},
 		"me:redirect=http://x.test:8080:1":  {Call: CallMe, Kind: Redirect, To: "http://x.test:8080", Chance: 1},
 		"me:redirect=http://x.test:1:0.5:3": {
 			Call: CallMe, Kind: Redirect, To: "http://x.test:1", Chance: 0.5, Times: 3,
@@ -38,44 +36,23 @@ func TestAFaultIsReadFromText(t *testing.T) {
 
 func TestTheErrorForAnInvalidFaultNamesTheValidOnes(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                   "is not a call",
-		"employee:500":       "token, me, employees, payrollperiods",
-		"employees":          "is not a kind",
-		"employees:200":      "use 400 to 599",
-		"employees:answers":  "write the status itself",
-		"employees:500:0":    "is not a chance",
-		"employees:500:2":    "is not a chance",
-		"employees:500:NaN":  "is not a chance",
-		"employees:500:1:0":  "is not a number of times",
-		"employees:slow=3":   "is not a duration",
-		"employees:slow=-3s": "is not a duration",
-		"employees:slow=0s":  "is not a duration",
-		"employees:hang=3s":  "takes no value",
-		"employees:500=3":    "is not a kind",
-		"employees:5oo:0.1":  "is not a kind",
+		"":                  "is not a call",
+		"employee:500":      "token, me, employees, payrollperiods",
+		"employees":         "is not a kind",
+		"employees:200":     "use 400 to 599",
+		"employees:answers": "write the status itself",
+		"employees:500:0":   "is not a chance",
+		"employees:500:NaN": "is not a chance",
+		"employees:500:1:0": "is not a number of times",
+		"employees:slow=3":  "is not a duration",
+		"employees:slow=0s": "is not a duration",
+		"employees:hang=3s": "takes no value",
 	} {
 		if _, err := ParseFault(text); err == nil || !strings.Contains(err.Error(), want) ||
 			!strings.Contains(err.Error(), "write CALL:KIND") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-}
-
-// ask makes a call over an in-memory connection.
-func ask(t *testing.T, tr http.RoundTripper, token, path string) (*http.Response, []byte, error) {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), "GET", "http://127.0.0.1"+path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+token)
-	resp, err := tr.RoundTrip(req)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	return resp, b, err
 }
 
 func TestEachFaultDoesWhatItsNameSays(t *testing.T) {
@@ -106,9 +83,6 @@ func TestEachFaultDoesWhatItsNameSays(t *testing.T) {
 		}},
 		{"employees:redirect", func(r *http.Response, b []byte, err error, _ time.Duration) bool {
 			return r.StatusCode != 302 || r.Header.Get("Location") != "/elsewhere"
-		}},
-		{"employees:redirect=http://x.test/", func(r *http.Response, b []byte, err error, _ time.Duration) bool {
-			return r.StatusCode != 302 || r.Header.Get("Location") != "http://x.test/"
 		}},
 		{"employees:unsuccessful", func(r *http.Response, b []byte, err error, _ time.Duration) bool {
 			return r.StatusCode != 200 || !strings.Contains(string(b), `"status":"ERROR"`)
@@ -199,4 +173,21 @@ func TestChurnChangesTheStaffBetweenPages(t *testing.T) {
 	if _, again, _ := page(t, s, tok, "?limit=5&cursor="+next); again != next {
 		t.Errorf("names %s after %s", again, next)
 	}
+}
+
+// ask makes a call over an in-memory connection.
+func ask(t *testing.T, tr http.RoundTripper, token, path string) (*http.Response, []byte, error) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), "GET", "http://127.0.0.1"+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	resp, err := tr.RoundTrip(req)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	return resp, b, err
 }

@@ -123,14 +123,14 @@ func orderNotes() []string {
 	}
 }
 
-// Reasons are what staff type when they cancel an item or have it made again.
+// voidReasons are what staff type when they cancel an item or have it made again.
 func voidReasons() []string {
 	return []string{"guest left", "entered twice", "wrong table", "86’d", "changed their mind"}
 }
 
 func refireReasons() []string { return []string{"was cold", "dropped", "wrong doneness", "hair"} }
 
-// Tables are names as restaurants give them: numbers, letters and places.
+// tables are names as restaurants give them: numbers, letters and places.
 func tables() []string {
 	return []string{"B10", "T4", "12", "Terrace 4", "Salón 2", "Bar 2", "Zelt 7", "テラス 3", "T7", "21"}
 }

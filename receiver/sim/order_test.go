@@ -11,6 +11,8 @@ import (
 )
 
 func TestOrdersHaveTheVarietyOfARealEvening(t *testing.T) {
+	wanted := []string{"Latin", "Greek", "Cyrillic", "Han", "Hiragana", "Katakana", "Hangul", "Arabic", "Hebrew",
+		"Thai", "Devanagari"}
 	orders := NewOrders(OrderOptions{Seed: 1, Venues: []string{venueA, venueB}, Employees: 25})
 	known := map[string]string{}
 	for _, v := range []string{venueA, venueB} {
@@ -22,8 +24,8 @@ func TestOrdersHaveTheVarietyOfARealEvening(t *testing.T) {
 	var look func(item map[string]any, depth int)
 	look = func(item map[string]any, depth int) {
 		name := item["name"].(string)
-		for script, table := range unicode.Scripts {
-			if strings.ContainsFunc(name, func(r rune) bool { return unicode.Is(table, r) }) {
+		for _, script := range wanted {
+			if strings.ContainsFunc(name, func(r rune) bool { return unicode.Is(unicode.Scripts[script], r) }) {
 				scripts[script] = true
 			}
 		}
@@ -39,7 +41,7 @@ func TestOrdersHaveTheVarietyOfARealEvening(t *testing.T) {
 			look(c.(map[string]any), depth+1)
 		}
 	}
-	for range 3000 {
+	for range 1000 {
 		o := orders.Next()
 		p, err := contract.Open(o.Body(0), contract.Strict)
 		if err != nil || len(p.Anomalies) > 0 || contract.VenueDiffers(p, o.Venue) || p.ID != o.ID {
@@ -67,24 +69,21 @@ func TestOrdersHaveTheVarietyOfARealEvening(t *testing.T) {
 		}
 	}
 	if got := slices.Sorted(maps.Keys(kinds)); !slices.Equal(got, []string{"order", "refire", "split", "void"}) ||
-		kinds["void"] < 150 ||
-		kinds["refire"] < 80 ||
-		kinds["split"] < 250 {
+		kinds["void"] < 50 ||
+		kinds["refire"] < 25 ||
+		kinds["split"] < 80 {
 		t.Errorf("kinds are %v", kinds)
 	}
-	if found["depth"] < 4 || found["notes"] < 500 || found["accents"] < 500 || found["nameless"] < 300 ||
-		found["nameless"] > 1500 {
+	if found["depth"] < 4 || found["notes"] < 160 || found["accents"] < 160 || found["nameless"] < 100 ||
+		found["nameless"] > 500 {
 		t.Errorf("found %v", found)
 	}
-	for _, s := range []string{"Latin", "Greek", "Cyrillic", "Han", "Hiragana", "Katakana", "Hangul",
-		"Arabic", "Hebrew", "Thai", "Devanagari"} {
-		if !scripts[s] {
-			t.Errorf("nothing is written in %s", s)
-		}
+	if len(scripts) != len(wanted) {
+		t.Errorf("only %v are written, want %q", scripts, wanted)
 	}
 }
 
-func TestTheSameSeedMakesTheSameOrders(t *testing.T) {
+func TestTheSameSeedMakesTheSameOrdersAndStaff(t *testing.T) {
 	menuOf := func(o OrderOptions) (all []string, ids []string) {
 		o.Venues = []string{venueA}
 		orders := NewOrders(o)
@@ -103,6 +102,12 @@ func TestTheSameSeedMakesTheSameOrders(t *testing.T) {
 	other, _ := menuOf(OrderOptions{Seed: 2})
 	if !slices.Equal(one, same) || !slices.Equal(oneIDs, sameIDs) || slices.Equal(one, other) {
 		t.Error("the seed does not decide")
+	}
+	staff, sameStaff, otherStaff := newService(), newService(), newService(func(o *Options) { o.Seed = 2 })
+	if !slices.Equal(staff.Employees(venueA), sameStaff.Employees(venueA)) ||
+		slices.Equal(staff.Employees(venueA), otherStaff.Employees(venueA)) ||
+		staff.Employees(venueA)[0] == staff.Employees(venueB)[0] || staff.Employees(venueA)[7] != Staff(1, venueA, 7) {
+		t.Error("the seed and the venue do not decide who works there")
 	}
 	if one[0] != fresh[0] || slices.Equal(oneIDs, freshIDs) {
 		t.Error("fresh ids change the orders, or are not fresh")

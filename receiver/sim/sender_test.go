@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -17,57 +18,6 @@ import (
 
 	"ticketrail/receiver/contract"
 )
-
-// An integrator answers each attempt as its script says; the last entry repeats.
-type integrator struct {
-	script []any // a status, or the way in which the attempt fails
-
-	mu    sync.Mutex // guards what follows
-	came  []time.Duration
-	began time.Time
-	got   []contract.PrintRequest
-}
-
-type silence struct{}  // no answer comes
-type halfBody struct{} // the status comes at once, the body never comes
-
-func (f *integrator) RoundTrip(r *http.Request) (*http.Response, error) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	p, err := contract.Open(body, contract.Strict)
-	if err != nil {
-		return nil, err
-	}
-	f.mu.Lock()
-	n := len(f.came)
-	f.came, f.got = append(f.came, time.Since(f.began)), append(f.got, p)
-	f.mu.Unlock()
-	switch v := f.script[min(n, len(f.script)-1)].(type) {
-	case silence:
-		<-r.Context().Done()
-		return nil, r.Context().Err()
-	case halfBody:
-		pr, pw := io.Pipe()
-		context.AfterFunc(r.Context(), func() { pw.CloseWithError(r.Context().Err()) })
-		return &http.Response{StatusCode: 200, Body: pr}, nil
-	case error:
-		return nil, v
-	case int:
-		body := io.NopCloser(strings.NewReader(`{"a":1}`))
-		return &http.Response{StatusCode: v, Header: http.Header{"Location": {"http://x.test/"}}, Body: body}, nil
-	}
-	panic("no such answer")
-}
-
-// deliver sends one order to an integrator with a script.
-func deliver(t *testing.T, script ...any) (Job, *integrator, *bytes.Buffer) {
-	t.Helper()
-	f, log := &integrator{script: script, began: time.Now()}, new(bytes.Buffer)
-	s := Sender{URL: "http://secret@x.test/hook", Transport: f, Logger: slog.New(slog.NewTextHandler(log, nil))}
-	return s.Send(t.Context(), NewOrders(OrderOptions{Seed: 3, Venues: []string{venueA}}).Next()), f, log
-}
 
 func TestEachStatusHasTheResultThatTheContractNames(t *testing.T) {
 	for status := 200; status < 600; status++ {
@@ -83,7 +33,7 @@ func TestEachStatusHasTheResultThatTheContractNames(t *testing.T) {
 			want, posts = Failed, 4
 		}
 		synctest.Test(t, func(t *testing.T) {
-			j, f, log := deliver(t, status)
+			j, f, log := deliver(t.Context(), status)
 			if j.State != want || len(f.came) != posts || len(j.Attempts) != posts || j.Alert != alert ||
 				j.Status != status {
 				t.Errorf("%d: %+v after %d posts", status, j, len(f.came))
@@ -120,7 +70,7 @@ func TestARetryBacksOffExponentiallyWithTheSameIDAndAHigherRetryCount(t *testing
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				j, f, log := deliver(t, c.script...)
+				j, f, log := deliver(t.Context(), c.script...)
 				if j.State != c.state || !slices.Equal(f.came, c.came) {
 					t.Errorf("is %s after posts at %v", j.State, f.came)
 				}
@@ -137,11 +87,9 @@ func TestARetryBacksOffExponentiallyWithTheSameIDAndAHigherRetryCount(t *testing
 	}
 }
 
-func stringOf(v any) string { return string(encode(v)) }
-
-func TestTheTimeoutIsFiveSecondsAndCountsAsLate(t *testing.T) {
+func TestALateAnswerCountsAsNoneAndAnInterruptedSenderStopsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		j, _, _ := deliver(t, silence{}, 200)
+		j, _, _ := deliver(t.Context(), silence{}, 200)
 		if a := j.Attempts[0]; !a.TimeOut || a.Took != 5*second || a.Status != 0 {
 			t.Errorf("the first attempt is %+v", a)
 		}
@@ -150,31 +98,10 @@ func TestTheTimeoutIsFiveSecondsAndCountsAsLate(t *testing.T) {
 		if sum.Late != 1 || sum.Retries != 1 || !sum.Accepted() || sum.Percentile(100) != 5*second {
 			t.Errorf("the summary is %s", &sum)
 		}
-	})
-}
 
-func TestARequestCarriesBothHeadersAndJSON(t *testing.T) {
-	var got map[string][]string // as spelled
-	s := Sender{URL: "http://x.test/", Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
-		got = r.Header
-		return &http.Response{StatusCode: 200, Body: http.NoBody}, nil
-	})}
-	o := NewOrders(OrderOptions{Venues: []string{venueA}, Device: "T1"}).Next()
-	s.Send(t.Context(), o)
-	if strings.Join(got[contract.HeaderVenue], ",") != venueA ||
-		strings.Join(got[contract.HeaderDevice], ",") != "T1" ||
-		http.Header(got).Get("Content-Type") != "application/json" {
-		t.Errorf("the headers are %v", got)
-	}
-}
-
-func TestAnInterruptedSenderStopsAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 		defer cancel()
-		f := &integrator{script: []any{503}, began: time.Now()}
-		s := Sender{URL: "http://x.test/", Transport: f}
-		j := s.Send(ctx, NewOrders(OrderOptions{Venues: []string{venueA}}).Next())
+		j, f, _ := deliver(ctx, 503)
 		if j.State != Failed || len(f.came) != 2 || time.Since(f.began) != 1500*time.Millisecond {
 			t.Errorf("%+v after %s", j, time.Since(f.began))
 		}
@@ -253,3 +180,60 @@ waited for answers: p50 101ms, p99 200ms, slowest 6s, over 5s: 1`
 		t.Errorf("without an answer it says\n%s", s)
 	}
 }
+
+// An integrator answers each attempt as its script says; the last entry repeats.
+type integrator struct {
+	script []any // a status, or the way in which the attempt fails
+
+	mu    sync.Mutex // guards what follows
+	came  []time.Duration
+	began time.Time
+	got   []contract.PrintRequest
+}
+
+type silence struct{}  // no answer comes
+type halfBody struct{} // the status comes at once, the body never comes
+
+func (f *integrator) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	p, err := contract.Open(body, contract.Strict)
+	if err != nil {
+		return nil, err
+	}
+	sent := map[string][]string(r.Header) // the names as they are spelled
+	if r.Header.Get("Content-Type") != contract.ContentType || sent[contract.HeaderVenue][0] != venueA ||
+		sent[contract.HeaderDevice][0] != "T1" {
+		return nil, fmt.Errorf("headers %q", r.Header)
+	}
+	f.mu.Lock()
+	n := len(f.came)
+	f.came, f.got = append(f.came, time.Since(f.began)), append(f.got, p)
+	f.mu.Unlock()
+	switch v := f.script[min(n, len(f.script)-1)].(type) {
+	case silence:
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	case halfBody:
+		pr, pw := io.Pipe()
+		context.AfterFunc(r.Context(), func() { pw.CloseWithError(r.Context().Err()) })
+		return &http.Response{StatusCode: 200, Body: pr}, nil
+	case error:
+		return nil, v
+	case int:
+		body := io.NopCloser(strings.NewReader(`{"a":1}`))
+		return &http.Response{StatusCode: v, Header: http.Header{"Location": {"http://x.test/"}}, Body: body}, nil
+	}
+	panic("no such answer")
+}
+
+// deliver sends one order to an integrator with a script.
+func deliver(ctx context.Context, script ...any) (Job, *integrator, *bytes.Buffer) {
+	f, log := &integrator{script: script, began: time.Now()}, new(bytes.Buffer)
+	s := Sender{URL: "http://secret@x.test/hook", Transport: f, Logger: slog.New(slog.NewTextHandler(log, nil))}
+	return s.Send(ctx, NewOrders(OrderOptions{Seed: 3, Venues: []string{venueA}, Device: "T1"}).Next()), f, log
+}
+
+func stringOf(v any) string { return string(encode(v)) }

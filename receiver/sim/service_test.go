@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -202,18 +201,4 @@ func TestPayrollPeriodsAreContiguousUpToToday(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestTheSeedDeterminesTheStaff(t *testing.T) {
-	one, same, other := newService(), newService(), newService(func(o *Options) { o.Seed = 2 })
-	if !slices.Equal(one.Employees(venueA), same.Employees(venueA)) {
-		t.Error("the same seed has other people")
-	}
-	if slices.Equal(one.Employees(venueA), other.Employees(venueA)) ||
-		one.Employees(venueA)[0] == one.Employees(venueB)[0] {
-		t.Error("another seed, or another venue, has the same people")
-	}
-	if one.Employees(venueA)[7] != Staff(1, venueA, 7) {
-		t.Error("Staff returns another employee")
-	}
 }

@@ -95,7 +95,7 @@ func (o ReprintOptions) saysVersion() bool { return o.Version != "" }
 func (b cancelBody) saysVersion() bool     { return b.Version != "" }
 func (b resumeBody) saysVersion() bool     { return b.Since != nil }
 
-// A whole station has no version.
+// saysVersion is false for a whole station, which has none.
 func (b moveBody) saysVersion() bool {
 	return b.From == "" && len(b.Versions) == len(b.IDs) && !slices.Contains(b.Versions, "")
 }

@@ -17,30 +17,6 @@ import (
 	"ticketrail/receiver"
 )
 
-// onPage sends a request as the page does, after package kds has authorized it.
-func (d *testDaemon) onPage(method, path, body string) (int, string) {
-	w := httptest.NewRecorder()
-	r := httptest.NewRequest(method, path, strings.NewReader(body))
-	d.server.ServePage(w, r, "pairing y4n7k")
-	return w.Code, w.Body.String()
-}
-
-// pageTicket is a ticket as the page shows it.
-func (d *testDaemon) pageTicket(t *testing.T, id uint64) PageTicket {
-	t.Helper()
-	var p PageState
-	if code, body := d.onPage("GET", "/state", ""); code != http.StatusOK || json.Unmarshal([]byte(body), &p) != nil {
-		t.Fatalf("%d %s", code, body)
-	}
-	for _, k := range append(p.Tickets, p.Printed...) {
-		if k.ID == id {
-			return k
-		}
-	}
-	t.Fatalf("the page lacks ticket %d: %+v", id, p.Tickets)
-	return PageTicket{}
-}
-
 // Of testQueue: job 1 is out at grill, job 2 waits at bar, job 3 is held at old, which is no longer configured.
 
 func TestTwoTapsOnThePagePrintOneCopy(t *testing.T) {
@@ -172,7 +148,8 @@ func TestThePageShowsTicketsThatNeedAPersonFirst(t *testing.T) {
 	}
 }
 
-// Or "move its tickets" would put the newest ones in front of the others at the other station.
+// TestThePageListsTheTicketsThatPrintNextAndCountsTheOthers, or "move its tickets" would put the newest ones in front
+// of the others at the other station.
 func TestThePageListsTheTicketsThatPrintNextAndCountsTheOthers(t *testing.T) {
 	d := startDaemon(t, func(_ *testDaemon, o *Options) {
 		r := ticket.Request{ID: "many", Received: time.Now(), Body: []byte("{}")}
@@ -298,4 +275,28 @@ func TestAManagerPrintsARefusedRequestOnceAndTheLogSaysWho(t *testing.T) {
 	if !strings.Contains(state, `"printed":"20`) {
 		t.Errorf("the page does not show it: %s", state)
 	}
+}
+
+// onPage sends a request as the page does, after package kds has authorized it.
+func (d *testDaemon) onPage(method, path, body string) (int, string) {
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	d.server.ServePage(w, r, "pairing y4n7k")
+	return w.Code, w.Body.String()
+}
+
+// pageTicket is a ticket as the page shows it.
+func (d *testDaemon) pageTicket(t *testing.T, id uint64) PageTicket {
+	t.Helper()
+	var p PageState
+	if code, body := d.onPage("GET", "/state", ""); code != http.StatusOK || json.Unmarshal([]byte(body), &p) != nil {
+		t.Fatalf("%d %s", code, body)
+	}
+	for _, k := range append(p.Tickets, p.Printed...) {
+		if k.ID == id {
+			return k
+		}
+	}
+	t.Fatalf("the page lacks ticket %d: %+v", id, p.Tickets)
+	return PageTicket{}
 }

@@ -167,28 +167,6 @@ func TestEveryChangeIsMadeAndLoggedWithWhoMadeIt(t *testing.T) {
 	}
 }
 
-// ask sends any request, also one that no Client sends, and returns the status and body of the answer.
-func (d *testDaemon) ask(t *testing.T, method, path, body, version string) string {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, "http://ticketrail"+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if version != "" {
-		req.Header.Set(HeaderAPI, version)
-	}
-	resp, err := d.http.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp.Status + " " + string(b)
-}
-
 func TestMalformedRequestsAndOtherVersionsAreRefused(t *testing.T) {
 	d := startDaemon(t)
 	for _, x := range []struct {
@@ -214,20 +192,6 @@ func TestMalformedRequestsAndOtherVersionsAreRefused(t *testing.T) {
 	}
 }
 
-// serve answers on a socket with h instead of a [Server].
-func serve(t *testing.T, h http.HandlerFunc) *Client {
-	t.Helper()
-	path := socketPath(t)
-	l, err := net.Listen("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv := &http.Server{Handler: h}
-	go srv.Serve(l)
-	t.Cleanup(func() { srv.Close() })
-	return NewClient(path)
-}
-
 func TestTheClientRefusesOtherServersAndVersions(t *testing.T) {
 	newer := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set(HeaderAPI, "99") })
 	_, err := newer.Stations(t.Context())
@@ -247,9 +211,6 @@ func TestTheClientRefusesOtherServersAndVersions(t *testing.T) {
 		t.Errorf("no daemon gives %v, want how to start it", err)
 	}
 }
-
-// slow makes the list of stations wait until release is closed.
-func slow(d *testDaemon, _ *Options) { d.entered, d.release = make(chan struct{}), make(chan struct{}) }
 
 func TestTooManyRequestsAtOnceAreRefusedAsBusy(t *testing.T) {
 	d := startDaemon(t, slow)
@@ -320,11 +281,86 @@ func TestBodiesCrossTheSocketByteForByte(t *testing.T) {
 	}
 }
 
+func TestAListThatIsReadSlowlyKeepsOutNobody(t *testing.T) {
+	d := manyJobs(t)
+	for range maxRequests + maxTurns {
+		d.beginList(t)
+	}
+	if _, err := d.Stations(t.Context()); err != nil {
+		t.Error(err)
+	}
+	jobs, err := d.Jobs(t.Context(), Filter{})
+	if err != nil || len(jobs) != many+3 {
+		t.Errorf("%d jobs, %v", len(jobs), err)
+	}
+	for i, j := range jobs {
+		if want := uint64(many + 3 - i); j.ID != want {
+			t.Fatalf("job %d, want %d", j.ID, want)
+		}
+	}
+}
+
+func TestAListThatBreaksOffIsNotTakenForTheWhole(t *testing.T) {
+	d := manyJobs(t)
+	resp := d.beginList(t)
+	if err := d.queue.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := io.ReadAll(resp.Body); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("%d bytes, %v", len(b), err)
+	}
+	if _, err := d.Jobs(t.Context(), Filter{}); err == nil {
+		t.Error("a list of a closed queue")
+	}
+}
+
+// ask sends any request, also one that no Client sends, and returns the status and body of the answer.
+func (d *testDaemon) ask(t *testing.T, method, path, body, version string) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, "http://ticketrail"+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if version != "" {
+		req.Header.Set(HeaderAPI, version)
+	}
+	resp, err := d.http.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.Status + " " + string(b)
+}
+
+// serve answers on a socket with h instead of a [Server].
+func serve(t *testing.T, h http.HandlerFunc) *Client {
+	t.Helper()
+	path := socketPath(t)
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := &http.Server{Handler: h}
+	go srv.Serve(l)
+	t.Cleanup(func() { srv.Close() })
+	return NewClient(path)
+}
+
+// slow makes the list of stations wait until release is closed.
+func slow(d *testDaemon, _ *Options) { d.entered, d.release = make(chan struct{}), make(chan struct{}) }
+
+// many is how many jobs make a list much longer than the buffers of a socket.
+const many = 4000
+
 // manyJobs is a daemon whose list of jobs is much longer than the buffers of a socket.
 func manyJobs(t *testing.T) *testDaemon {
 	d := startDaemon(t)
 	r := ticket.Request{ID: "many", Received: time.Unix(3000, 0)}
-	for range 10_000 {
+	for range many {
 		r.Drafts = append(r.Drafts, ticket.Draft{Station: "bar", Ticket: ticket.Ticket{Request: "many"}})
 	}
 	if _, err := d.queue.Accept(t.Context(), r); err != nil {
@@ -347,37 +383,4 @@ func (d *testDaemon) beginList(t *testing.T) *http.Response {
 		t.Fatalf("%v, %v", resp, err)
 	}
 	return resp
-}
-
-func TestAListThatIsReadSlowlyKeepsOutNobody(t *testing.T) {
-	d := manyJobs(t)
-	for range maxRequests + maxTurns {
-		d.beginList(t)
-	}
-	if _, err := d.Stations(t.Context()); err != nil {
-		t.Error(err)
-	}
-	jobs, err := d.Jobs(t.Context(), Filter{})
-	if err != nil || len(jobs) != 10_003 {
-		t.Errorf("%d jobs, %v", len(jobs), err)
-	}
-	for i, j := range jobs {
-		if want := uint64(10_003 - i); j.ID != want {
-			t.Fatalf("job %d, want %d", j.ID, want)
-		}
-	}
-}
-
-func TestAListThatBreaksOffIsNotTakenForTheWhole(t *testing.T) {
-	d := manyJobs(t)
-	resp := d.beginList(t)
-	if err := d.queue.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if b, err := io.ReadAll(resp.Body); !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("%d bytes, %v", len(b), err)
-	}
-	if _, err := d.Jobs(t.Context(), Filter{}); err == nil {
-		t.Error("a list of a closed queue")
-	}
 }

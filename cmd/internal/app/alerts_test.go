@@ -1,7 +1,12 @@
-package app
+package app_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,11 +15,227 @@ import (
 	"strings"
 	"testing"
 
-	"ticketrail/cmd/internal/monitoringtest"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"ticketrail/cmd/internal/app"
+	"ticketrail/cmd/internal/daemontest"
+	"ticketrail/cmd/internal/doctor"
+	"ticketrail/config"
 	"ticketrail/deploy"
+	"ticketrail/deploy/slow"
+	"ticketrail/printer/virtual"
 )
 
-const rulesFile = "ticketrail.rules.yml"
+func TestEveryAlertHasARunbookAndEveryRunbookItsAlert(t *testing.T) {
+	text, err := os.ReadFile("../../../deploy/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rules, sections []string
+	for _, r := range rulesOf(t, alertRules(t)) {
+		rules = append(rules, r.Alert)
+		if r.Labels["severity"] == "" || r.Annotations["summary"] == "" || r.Annotations["description"] == "" ||
+			!strings.HasSuffix(r.Annotations["runbook_url"], "#"+strings.ToLower(r.Alert)) {
+			t.Errorf("%s: %v %v", r.Alert, r.Labels, r.Annotations)
+		}
+	}
+	for _, m := range regexp.MustCompile(`(?m)^### (Ticketrail\w+)$`).FindAllStringSubmatch(string(text), -1) {
+		sections = append(sections, m[1])
+	}
+	if !slices.Equal(rules, sections) {
+		t.Errorf("the alerts are %v, the runbooks %v", rules, sections)
+	}
+}
+
+// TestTheDaemonHasEverySeriesThatTheRulesName also wants each label that the rules select by, with its values.
+func TestTheDaemonHasEverySeriesThatTheRulesName(t *testing.T) {
+	cert, key := keyPair(t)
+	everything := func(k *testDaemon) {
+		withScreens(testScreen("board"))(k)
+		withThirdParty(&thirdParty{}, func(*config.KDS) {})(k)
+		k.Conf.Receiver.TLS.CertFile, k.Conf.Receiver.TLS.KeyFile = cert, key
+		k.Conf.Display.TLS.CertFile, k.Conf.Display.TLS.KeyFile = cert, key
+		k.Conf.Venues[0].Hours = []config.Hours{hours(t, "daily 00:00-24:00")}
+		k.Conf.Notify.To = []config.Recipient{{Name: "phone", Address: config.NewSecret("https://phone.example/"),
+			Keys: config.NewSecret("whsec_" + strings.Repeat("QUJD", 8))}}
+	}
+	runDaemonWith(t, everything, func(k *testDaemon) {
+		page := httptest.NewRecorder()
+		metrics := promhttp.HandlerFor(k.App.Registry(), promhttp.HandlerOpts{})
+		metrics.ServeHTTP(page, httptest.NewRequest("GET", "/", nil))
+		exposed := page.Body.String()
+		selector := regexp.MustCompile(`\b((?:ticketrail|process)_\w+)(?:\{\s*(\w+)=~?"([^"]*)"\s*\})?`)
+		for _, r := range rulesOf(t, alertRules(t)) {
+			for _, m := range selector.FindAllStringSubmatch(r.Expr, -1) {
+				for value := range strings.SplitSeq(m[3], "|") {
+					want := `(?m)^` + m[1] + `[{ ]`
+					if m[2] != "" {
+						want = `(?m)^` + m[1] + `\{(.*,)?` + m[2] + `="` + value + `"`
+					}
+					if !regexp.MustCompile(want).MatchString(exposed) {
+						t.Errorf("%s: the daemon has no %s %s", r.Alert, m[0], value)
+					}
+				}
+			}
+		}
+
+		const display = "ticketrail_display_certificate_not_after_timestamp_seconds"
+		ends, err := doctor.CertificateEnd(cert)
+		k.must(err)
+		k.wantMetric(float64(ends.Unix()), display)
+		k.must(os.WriteFile(cert, nil, 0o600))
+		k.wantMetric(0, display)
+		k.wantMetric(1, "ticketrail_clock_synchronized")
+	}, "grill")
+}
+
+func TestEachAlertFiresForItsCauseAndClears(t *testing.T) {
+	slow.Test(t, "promtool")
+	dir := t.TempDir()
+	var b strings.Builder
+	b.WriteString("rule_files: [ rules.yml ]\nevaluation_interval: 2m\ntests:\n")
+	for _, r := range rulesOf(t, alertRules(t)) {
+		causes := alertCauses[r.Alert]
+		if len(causes) == 0 {
+			t.Errorf("%s has no cause here", r.Alert)
+		}
+		b.WriteString("  - interval: 1m\n    input_series:\n")
+		for _, c := range causes {
+			name, values, _ := strings.Cut(c, " ")
+			fmt.Fprintf(&b, "      - { series: '%s', values: '%s' }\n", name, values)
+		}
+		b.WriteString("    promql_expr_test:\n")
+		for at, want := range map[int]string{118: "[ { labels: '{}', value: 1 } ]", 238: "[]"} {
+			fmt.Fprintf(&b, "      - { expr: 'count(ALERTS{alertname=%q, alertstate=\"firing\"})', eval_time: %dm, "+
+				"exp_samples: %s }\n", r.Alert, at, want)
+		}
+	}
+	rules, tests := filepath.Join(dir, "rules.yml"), filepath.Join(dir, "test.yml")
+	for path, text := range map[string]string{rules: alertRules(t), tests: b.String()} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	for _, args := range [][]string{{"check", "rules", "--lint=all", "--lint-fatal", rules}, {"test", "rules", tests}} {
+		if out, err := exec.Command("promtool", args...).CombinedOutput(); err != nil {
+			t.Errorf("promtool %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+	}
+}
+
+// TestAnAlertOfEachKindFiresAndClearsInPrometheus has an age, a counter, a state, and a daemon that does not answer.
+// That each alert fires for its cause is proved above.
+func TestAnAlertOfEachKindFiresAndClearsInPrometheus(t *testing.T) {
+	slow.Test(t, "prometheus", "prometheus-alertmanager")
+	const silentVenue = "00000000-0000-4000-8000-000000000001"
+	printer := virtual.New(virtual.Options{Name: "empty", Can: virtual.Everything})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go printer.Serve(t.Context(), l)
+	address, dir := freeAddress(t), t.TempDir()
+	text := fmt.Sprintf(`receiver: { listen: "127.0.0.1:0" }
+metrics: { listen: %q }
+admin: { socket: s }
+storage: { path: t.db }
+display: { listen: "" }
+venues: [ { id: %s, name: Silent Bar, timezone: UTC, hours: [ "daily 00:00-24:00" ] } ]
+printers: [ { name: empty, address: "tcp://%s", poll_every: 10s } ]
+fallback: empty
+`, address, silentVenue, l.Addr())
+	if err := os.WriteFile(filepath.Join(dir, "t.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var a *app.App
+	var stop func()
+	start := func() { a, stop = run(t, app.Options{ConfigPath: filepath.Join(dir, "t.yaml"), Log: t.Output()}) }
+	start()
+	defer func() { stop() }()
+	order := func(venue string) {
+		req, err := http.NewRequest("POST", "http://"+a.WebhookAddr().String()+"/webhooks/print",
+			strings.NewReader(bodyOf("one", "A1", at("empty", "Soup"))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("x-svc-device-id", daemontest.Device)
+		if venue != "" {
+			req.Header.Set("x-svc-venueid", venue)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+	}
+
+	m := watch(t, alertRules(t), map[string][]string{"ticketrail": {address}})
+	faults := []alertStep{
+		{Fires: []string{"NothingReceived Silent Bar"}, Cure: func() { order(silentVenue) }},
+		{Again: true, Fires: []string{"OrdersRefused 401 venue_missing"}, Cause: func() { order("") }},
+		{Fires: []string{"StationNeedsPerson paper_out empty"},
+			Cause: func() { printer.Set(virtual.PaperOut, true) }, Cure: func() { printer.Refill() }},
+	}
+	m.play(faults)
+	for _, e := range dashboardExpressions(t) {
+		if err := m.query(e); err != nil {
+			t.Errorf("%s: %v", e, err)
+		}
+	}
+	down := []alertStep{{Fires: []string{"Down"}, Cause: func() { stop() }, Cure: start}}
+	m.play(down)
+	m.nothingElse([]string{"DiskSlow", "TicketStuck empty", "ClockNotSynchronized"}, faults, down)
+}
+
+// alertCauses are two hours of what makes each alert fire, then two hours of what ends it; the unit is a minute. A
+// series begins with its name and labels.
+var alertCauses = map[string][]string{
+	"TicketrailDown": {`up{job="ticketrail"} 0x120 1x120`},
+	"TicketrailNothingReceived": {`ticketrail_venue_last_request_timestamp_seconds{venue="v"} 0x120 13000x120`,
+		`ticketrail_opening_hours{venue="v"} 1x240`},
+	"TicketrailOrdersRefused":   {`ticketrail_receiver_requests_total{code="404",reason="wrong_path"} 0+1x120 120x120`},
+	"TicketrailOrdersNotStored": {`ticketrail_receiver_requests_total{code="503",reason="too_slow"} 0+2x120 240x120`},
+	"TicketrailStationDown": {`ticketrail_station_up{station="s"} 0x240`,
+		`ticketrail_opening_hours{venue="v"} 1x120 0x120`,
+		`ticketrail_station_held{station="s"} 0x240`,
+		`ticketrail_station_condition{station="s",condition="busy"} 1x240`},
+	"TicketrailStationNeedsPerson": {`ticketrail_station_condition{station="s",condition="cover_open"} 1x120 0x120`},
+	"TicketrailPaperLow":           {`ticketrail_station_condition{station="s",condition="paper_low"} 1x120 0x120`},
+	"TicketrailTicketStuck":        {`ticketrail_queue_oldest_job_age_seconds{station="s"} 200x120 9x120`},
+	"TicketrailTicketHeld":         {`ticketrail_queue_jobs{station="s",state="held"} 1x120 0x120`},
+	"TicketrailTicketFailed":       {`ticketrail_queue_ended_total{station="s",state="buried"} 0+1x120 120x120`},
+	"TicketrailStationHeld":        {`ticketrail_station_held{station="s"} 1x120 0x120`},
+	"TicketrailPrintsAtBackup":     {`ticketrail_station_stood_in_for{station="s"} 1x120 0x120`},
+	"TicketrailScreenDark": {`ticketrail_display_screens{station="s"} 0x240`,
+		`ticketrail_opening_hours{venue="v"} 1x120 0x120`},
+	"TicketrailTicketsUnseen":        {`ticketrail_display_unseen_tickets{station="s"} 2x120 0x120`},
+	"TicketrailPaperNotTaken":        {`ticketrail_display_paper_tickets{station="s"} 2x120 0x120`},
+	"TicketrailConfigurationRefused": {`ticketrail_config_on_disk_valid 0x120 1x120`},
+	"TicketrailDiskLow":              {`ticketrail_queue_disk_free_bytes 1000000x120 1000000000x120`},
+	"TicketrailDiskSlow": {`ticketrail_queue_commit_seconds_bucket{le="0.5"} 0x240`,
+		`ticketrail_queue_commit_seconds_bucket{le="1"} 0+9x120 1080x120`,
+		`ticketrail_queue_commit_seconds_bucket{le="+Inf"} 0+9x120 1080x120`},
+	"TicketrailCompactionDue": {`ticketrail_queue_file_bytes 100000000x240`,
+		`ticketrail_queue_file_free_bytes 60000000x120 40000000x120`},
+	"TicketrailDatabaseDamaged": {`ticketrail_queue_quarantined_files 1x120 0x120`},
+	"TicketrailBooksWrong":      {`ticketrail_queue_unaccounted_jobs -1x120 0x120`},
+	"TicketrailCertificateExpires": {
+		`ticketrail_display_certificate_not_after_timestamp_seconds 500000x120 99000000x120`},
+	"TicketrailCertificateNotLoaded": {`ticketrail_receiver_tls_last_load_successful 0x120 1x120`},
+	"TicketrailMessagesNotSent": {`ticketrail_notify_messages_total{to="p",result="failed"} 0+1x120 120x120`,
+		`ticketrail_notify_messages_total{to="p",result="sent"} 0x120 0+1x120`},
+	"TicketrailClockNotSynchronized": {`ticketrail_clock_synchronized 0x120 1x120`},
+	"TicketrailRestarts":             {`process_start_time_seconds 0+60x120 7200x120`, `ticketrail_build_info 1x240`},
+}
+
+// alertRules are the rules as they are installed.
+func alertRules(t *testing.T) string {
+	t.Helper()
+	return deployFile(t, "ticketrail.rules.yml")
+}
 
 func deployFile(t *testing.T, name string) string {
 	t.Helper()
@@ -40,55 +261,4 @@ func dashboardExpressions(t *testing.T) (out []string) {
 		}
 	}
 	return out
-}
-
-func TestEveryAlertHasARunbookAndEveryRunbookItsAlert(t *testing.T) {
-	text, err := os.ReadFile("../../../deploy/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var rules, sections []string
-	for _, r := range monitoringtest.Rules(t, deployFile(t, rulesFile)) {
-		rules = append(rules, r.Alert)
-		if r.Labels["severity"] == "" || r.Annotations["summary"] == "" || r.Annotations["description"] == "" ||
-			!strings.HasSuffix(r.Annotations["runbook_url"], "#"+strings.ToLower(r.Alert)) {
-			t.Errorf("%s: %v %v", r.Alert, r.Labels, r.Annotations)
-		}
-	}
-	for _, m := range regexp.MustCompile(`(?m)^### (Ticketrail\w+)$`).FindAllStringSubmatch(string(text), -1) {
-		sections = append(sections, m[1])
-	}
-	if !slices.Equal(rules, sections) {
-		t.Errorf("the alerts are %v, the runbooks %v", rules, sections)
-	}
-}
-
-func TestPrometheusFindsNothingWrongInTheRules(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "rules.yml")
-	if err := os.WriteFile(path, []byte(deployFile(t, rulesFile)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	promtool := monitoringtest.Tool(t, "promtool")
-	out, err := exec.Command(promtool, "check", "rules", "--lint=all", "--lint-fatal", path).CombinedOutput()
-	if err != nil {
-		t.Errorf("%s", out)
-	}
-}
-
-// onlyInvented are the alerts whose cause cannot be made here. TestEachAlertFiresForItsCauseAndClears has them,
-// and TestTheDaemonHasEverySeriesThatTheRulesName.
-var onlyInvented = map[string]string{
-	"TicketrailBooksWrong": "it is a bug of the daemon, and none is known",
-}
-
-// watched is the daemon under the rules as they are installed.
-func (k *kitchen) watched() *monitoringtest.Monitoring {
-	k.t.Helper()
-	return monitoringtest.Start(k.t, deployFile(k.t, rulesFile), map[string][]string{"ticketrail": {k.metrics}})
-}
-
-func TestEveryAlertFiresForRealOrSaysWhyNot(t *testing.T) {
-	var k *kitchen
-	monitoringtest.EachFiresOrSaysWhyNot(t, deployFile(t, rulesFile), slices.Concat(k.faults(), k.afterRestart(),
-		k.damage(), k.down(), k.crashes(), k.low(), k.full(), k.hanging()), onlyInvented)
 }

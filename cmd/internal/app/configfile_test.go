@@ -12,12 +12,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"ticketrail/cmd/internal/daemon"
-	"ticketrail/queue/logtest"
+	"ticketrail/queue/queuetest"
 )
 
 func TestABrokenFileIsToldWithinAMinuteAndItsRepairToo(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.yaml")
-	good := "venues: [ { id: " + venueID + ", name: Harbour Grill, timezone: UTC } ]\n" + grillOnly
+	const good = "venues: [ { id: 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11, name: Harbour Grill, timezone: UTC } ]\n" +
+		"printers: [ { name: grill, address: \"tcp://127.0.0.1:1\" } ]\nfallback: grill\n"
 	write := func(text string) {
 		t.Helper()
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -26,7 +27,7 @@ func TestABrokenFileIsToldWithinAMinuteAndItsRepairToo(t *testing.T) {
 	}
 	write(good)
 	synctest.Test(t, func(t *testing.T) {
-		log, reg := &logtest.Log{}, prometheus.NewPedanticRegistry()
+		log, reg := &queuetest.Log{}, prometheus.NewPedanticRegistry()
 		f := newConfigFile(path, daemon.NewLogger(log, "text", nil), reg)
 		ctx, stop := context.WithCancel(t.Context())
 		go f.watch(ctx)
@@ -62,45 +63,4 @@ func TestABrokenFileIsToldWithinAMinuteAndItsRepairToo(t *testing.T) {
 		expect("removed", path, 0, 4)
 		stop()
 	})
-}
-
-func TestAReloadThatFailsAndItsEndAreInTheStatusLineAndEveryListing(t *testing.T) {
-	a, rewrite := startOnFile(t, grillAndBar)
-	said := func() (string, string) {
-		return a.health.status(), strings.Join(a.notices(), "\n")
-	}
-	rewrite("fallback: grill", "fallback: gril")
-	if _, err := a.Reload(); err == nil {
-		t.Fatal("accepted")
-	}
-	status, notices := said()
-	if !strings.HasPrefix(status, "configuration on disk is refused: ") || !strings.Contains(status, "gril") ||
-		!strings.Contains(notices, "configuration on disk is refused: ") {
-		t.Errorf("status %q, notices %q", status, notices)
-	}
-	if _, text := get(t, a, "/metrics"); !strings.Contains(text, "\nticketrail_config_on_disk_valid 0\n") {
-		t.Error("the metric does not say it")
-	}
-	rewrite("fallback: gril", "fallback: bar")
-	if _, err := a.Reload(); err != nil {
-		t.Fatal(err)
-	}
-	if status, notices = said(); strings.Contains(status+notices, "refused") {
-		t.Errorf("repaired: status %q, notices %q", status, notices)
-	}
-}
-
-func TestTheDaemonLooksAtItsFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "t.yaml")
-	runDaemonWith(t, func(k *testDaemon) {
-		k.changeOptions = func(o *Options) { o.ConfigPath = path }
-	}, func(k *testDaemon) {
-		if err := os.WriteFile(path, []byte("printer: []"), 0o600); err != nil {
-			k.t.Fatal(err)
-		}
-		time.Sleep(lookEvery + time.Second)
-		if status := k.app.health.status(); !strings.Contains(status, "printer") {
-			k.t.Error(status)
-		}
-	}, "grill")
 }

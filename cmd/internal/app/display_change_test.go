@@ -1,4 +1,4 @@
-package app
+package app_test
 
 import (
 	"strings"
@@ -14,9 +14,9 @@ import (
 func TestARestartShowsTheSameBoard(t *testing.T) {
 	runDaemonWith(t, withScreens(testScreen("hot-line"), testPass("pass", "hot-line")), func(k *testDaemon) {
 		p, pass := k.openPage("hot-line"), k.openPage("pass")
-		k.accept("A1", at("hot-line", "Burger"))
-		k.accept("A2", at("hot-line", "Soup"))
-		k.accept("A3", at("hot-line", "Fish"))
+		k.Accept("A1", at("hot-line", "Burger"))
+		k.Accept("A2", at("hot-line", "Soup"))
+		k.Accept("A3", at("hot-line", "Fish"))
 		p.want("A1 A2 A3")
 		p.press(board.ItemDone, "A1")
 		p.press(board.Bump, "A2")
@@ -26,7 +26,7 @@ func TestARestartShowsTheSameBoard(t *testing.T) {
 		pass.want("A1 A3")
 		p.close()
 		pass.close()
-		k.restart()
+		k.Restart()
 		p, pass = k.openPage("hot-line"), k.openPage("pass")
 		defer p.close()
 		defer pass.close()
@@ -35,14 +35,14 @@ func TestARestartShowsTheSameBoard(t *testing.T) {
 		if l := k.status("hot-line"); !l.Device.Fine {
 			t.Errorf("%+v", l.Device)
 		}
-		k.wantPrinted("grill", "")
+		k.WantPrinted("grill", "")
 	}, "grill")
 }
 
 func TestAScreenThatWasEverOpenIsKnownAfterARestart(t *testing.T) {
 	runDaemonWith(t, withScreens(testScreen("hot-line"), testScreen("cold")), func(k *testDaemon) {
 		k.openPage("hot-line").close()
-		k.restart()
+		k.Restart()
 		for s, want := range map[string]struct {
 			state string
 			ever  float64
@@ -50,23 +50,21 @@ func TestAScreenThatWasEverOpenIsKnownAfterARestart(t *testing.T) {
 			if got := k.status(s).Device.State; got != want.state {
 				t.Errorf("%s is %s, want %s", s, got, want.state)
 			}
-			if got := k.metric("ticketrail_display_ever_open", s); got != want.ever {
-				t.Errorf("%s was ever open: %v, want %v", s, got, want.ever)
-			}
+			k.wantMetric(want.ever, "ticketrail_display_ever_open", s)
 		}
 	}, "grill")
 }
 
 func TestAReloadAddsAndRemovesScreens(t *testing.T) {
 	runDaemonWith(t, withScreens(), func(k *testDaemon) {
-		without := k.conf
+		without := k.Conf
 		k.reload(func(c *config.Config) {
 			c.Screens = []config.Screen{testScreen("hot-line"), testScreen("cold"), testPass("pass", "hot-line")}
 			c.Routes = append(c.Routes, config.Route{When: `item.station == "cold"`, To: []string{"cold"}},
 				config.Route{When: `item.station == "hot-line"`, To: []string{"hot-line"}})
 		})
 		p, pass := k.openPage("hot-line"), k.openPage("pass")
-		k.accept("A1", at("hot-line", "Burger"), at("cold", "Salad"))
+		k.Accept("A1", at("hot-line", "Burger"), at("cold", "Salad"))
 		p.want("A1")
 		pass.want("A1")
 
@@ -83,24 +81,24 @@ func TestAReloadAddsAndRemovesScreens(t *testing.T) {
 		pass.want("A1")
 		cold.press(board.Bump, "A1")
 		pass.want("A1+")
-		k.accept("A2", at("hot-line", "Soup"))
+		k.Accept("A2", at("hot-line", "Soup"))
 		p.want("A2")
 
 		k.reload(func(c *config.Config) { *c = *without })
 		for _, p := range []*page{p, pass, cold} {
 			p.close()
 		}
-		if got := k.app.notices(); len(got) != 1 ||
+		if got := k.App.Notices(); len(got) != 1 ||
 			!strings.Contains(got[0], "the board of hot-line, which is no longer a screen, still has 1 ticket") {
 			t.Errorf("%q", got)
 		}
-		for _, l := range k.app.stations.List() {
+		for _, l := range k.App.Stations().List() {
 			if l.Kind != "" {
 				t.Errorf("%s is still there", l.Name)
 			}
 		}
-		k.restart()
-		if got := k.app.notices(); len(got) != 1 {
+		k.Restart()
+		if got := k.App.Notices(); len(got) != 1 {
 			t.Errorf("after a restart: %q", got)
 		}
 	}, "grill")
@@ -109,7 +107,7 @@ func TestAReloadAddsAndRemovesScreens(t *testing.T) {
 func TestTheTitleOfAScreenCanBeChangedWhileItIsOpen(t *testing.T) {
 	runDaemonWith(t, withScreens(testScreen("hot-line")), func(k *testDaemon) {
 		p := k.openPage("hot-line")
-		k.accept("A1", at("hot-line", "Burger"))
+		k.Accept("A1", at("hot-line", "Burger"))
 		p.want("A1")
 		k.reload(func(c *config.Config) {
 			c.Screens = []config.Screen{testScreen("hot-line")}
@@ -121,7 +119,7 @@ func TestTheTitleOfAScreenCanBeChangedWhileItIsOpen(t *testing.T) {
 		p = k.openPage("hot-line")
 		defer p.close()
 		p.want("A1")
-		k.advance(time.Minute)
-		k.wantPrinted("grill", "")
+		k.Advance(time.Minute)
+		k.WantPrinted("grill", "")
 	}, "grill")
 }

@@ -54,13 +54,16 @@ func listenAdmin(a *App, conf *config.Config) error {
 	}
 	a.down.push("admin socket", daemon.CloseListener(l))
 	a.serve = append(a.serve, server{"admin", func(ctx context.Context) error {
-		// Five seconds let a change finish whose commit is under way; after a cut the operator
-		// would not know whether it was made.
 		return httpserver.Serve(ctx, l, a.control.HTTPServer(),
-			httpserver.Options{MaxConnections: maxOperators, Grace: 5 * time.Second})
+			httpserver.Options{MaxConnections: maxOperators, Grace: operatorGrace})
 	}})
 	return nil
 }
 
-// maxOperators is how many connections the control socket may have: each may hold a request of 1 MiB.
-const maxOperators = 64
+const (
+	// maxOperators is how many connections the control socket may have: each may hold a request of 1 MiB.
+	maxOperators = 64
+	// operatorGrace lets a change finish whose commit is under way at a stop; after a cut the operator would not know
+	// whether it was made.
+	operatorGrace = 5 * time.Second
+)

@@ -1,4 +1,4 @@
-package app
+package app_test
 
 import (
 	"context"
@@ -8,40 +8,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
 
 	"ticketrail/cmd/internal/daemon"
 )
-
-const (
-	logAsDaemon = "TICKETRAIL_TEST_LOG_AS_DAEMON"
-	runDaemonOn = "TICKETRAIL_TEST_RUN_DAEMON_ON" // a configuration file
-)
-
-// TestMain lets the test below have a process whose standard error is what systemd would make it, and others a
-// daemon as a process. It uses one processor: in Go 1.26 two timers of a synctest bubble that fire at the same time
-// on two processors share one context of the race detector, and the process crashes in it. See raceCtx in the
-// runtime's time.go. The race detector finds the same races on one processor.
-func TestMain(m *testing.M) {
-	runtime.GOMAXPROCS(1)
-	if format := os.Getenv(logAsDaemon); format != "" {
-		log := daemon.NewLogger(os.Stderr, format, slog.LevelDebug).With("component", "test")
-		for _, l := range []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError} {
-			log.Log(context.Background(), l, "one\nline", "n", 1)
-		}
-		return
-	}
-	if path := os.Getenv(runDaemonOn); path != "" {
-		if err := Run(context.Background(), Options{ConfigPath: path, Log: os.Stderr}); err != nil {
-			panic(err)
-		}
-		return
-	}
-	os.Exit(m.Run())
-}
 
 func TestLinesInTheJournalHaveTheirPriorityAndNoTimeOfTheirOwn(t *testing.T) {
 	for _, k := range []struct {
@@ -67,8 +39,8 @@ func TestLinesInTheJournalHaveTheirPriorityAndNoTimeOfTheirOwn(t *testing.T) {
 		if k.stream == "" {
 			k.stream = fmt.Sprintf("%d:%d", st.Dev, st.Ino)
 		}
-		cmd := exec.Command(os.Args[0])
-		cmd.Env, cmd.Stderr = append(os.Environ(), logAsDaemon+"="+k.format, "JOURNAL_STREAM="+k.stream), out
+		cmd := exec.Command(os.Args[0]) // the test itself
+		cmd.Env, cmd.Stderr = append(os.Environ(), logAsDaemonIn+"="+k.format, "JOURNAL_STREAM="+k.stream), out
 		if err := cmd.Run(); err != nil {
 			t.Fatal(err)
 		}
@@ -83,4 +55,19 @@ func TestLinesInTheJournalHaveTheirPriorityAndNoTimeOfTheirOwn(t *testing.T) {
 			}
 		}
 	}
+}
+
+const logAsDaemonIn = "TICKETRAIL_TEST_LOG_AS_DAEMON" // the format
+
+// logAsDaemon logs, if this process was started for that, so that its standard error is what systemd would make it.
+func logAsDaemon() bool {
+	format := os.Getenv(logAsDaemonIn)
+	if format == "" {
+		return false
+	}
+	log := daemon.NewLogger(os.Stderr, format, slog.LevelDebug).With("component", "test")
+	for _, l := range []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError} {
+		log.Log(context.Background(), l, "one\nline", "n", 1)
+	}
+	return true
 }

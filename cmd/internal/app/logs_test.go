@@ -1,4 +1,4 @@
-package app
+package app_test
 
 import (
 	"encoding/json"
@@ -17,21 +17,21 @@ func TestALogGetsEveryOrderAndIsNoPartOfIt(t *testing.T) {
 	var path string
 	withLog := func(k *testDaemon) {
 		withScreens(testScreen("hot-line"), testPass("pass", "hot-line"))(k)
-		path = filepath.Join(k.t.TempDir(), "log", "tickets.jsonl")
+		path = filepath.Join(k.T.TempDir(), "log", "tickets.jsonl")
 		c := config.DefaultTicketLog()
 		c.Name, c.To, c.IncludeRaw = "archive", "file://"+path, true
-		k.conf.Logs = []config.TicketLog{c}
-		k.conf.Routes = append([]config.Route{{To: []string{"archive"}, Continue: true}}, k.conf.Routes...)
+		k.Conf.Logs = []config.TicketLog{c}
+		k.Conf.Routes = append([]config.Route{{To: []string{"archive"}, Continue: true}}, k.Conf.Routes...)
 	}
 	runDaemonWith(t, withLog, func(k *testDaemon) {
 		hot, pass := k.openPage("hot-line"), k.openPage("pass")
 		defer hot.close()
 		defer pass.close()
-		k.accept("A1", at("hot-line", "Fish"))
-		k.accept("A2", at("grill", "Steak"))
+		k.Accept("A1", at("hot-line", "Fish"))
+		k.Accept("A2", at("grill", "Steak"))
 		pass.wantParts("A1", "hot-line: 1 left", "not ready")
-		k.wantPrinted("grill", "A2")
-		if paper := k.printers["grill"].Tickets()[0].Text; strings.Contains(paper, "archive") {
+		k.WantPrinted("grill", "A2")
+		if paper := k.Printers["grill"].Tickets()[0].Text; strings.Contains(paper, "archive") {
 			t.Errorf("the ticket of a cook names the log:\n%s", paper)
 		}
 		// There is no such folder yet.
@@ -41,7 +41,7 @@ func TestALogGetsEveryOrderAndIsNoPartOfIt(t *testing.T) {
 		if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		k.advance(2 * time.Minute)
+		k.Advance(2 * time.Minute)
 		k.wantOutcomes("archive", map[ticket.State]uint64{ticket.Taken: 2})
 		b, err := os.ReadFile(path)
 		if err != nil {

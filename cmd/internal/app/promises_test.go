@@ -1,12 +1,11 @@
-package app
+package app_test
 
 import (
 	"strings"
 	"testing"
 	"time"
 
-	"ticketrail/printer/escpos"
-	"ticketrail/printer/profile"
+	"ticketrail/cmd/internal/daemontest"
 	"ticketrail/queue"
 	"ticketrail/queue/ticket"
 )
@@ -16,56 +15,59 @@ import (
 
 func TestA200IsAPromise(t *testing.T) {
 	runDaemon(t, func(k *testDaemon) {
-		k.printers["grill"].Refuse(true)
-		k.accept("A1", at("grill", "Burger"))
-		k.accept("A2", at("grill", "Fries"))
-		k.restart()
-		k.advance(time.Minute)
-		k.printers["grill"].Refuse(false)
-		k.advance(time.Minute)
-		k.wantPrinted("grill", "A1 A2")
+		k.Printers["grill"].Refuse(true)
+		k.Accept("A1", at("grill", "Burger"))
+		k.Accept("A2", at("grill", "Fries"))
+		k.Restart()
+		k.Advance(time.Minute)
+		k.Printers["grill"].Refuse(false)
+		k.Advance(time.Minute)
+		k.WantPrinted("grill", "A1 A2")
 	}, "grill")
 }
 
 func TestARetryNeverPrintsTwice(t *testing.T) {
-	runDaemon(t, func(k *testDaemon) {
-		id := k.accept("A1", at("grill", "Burger"), at("bar", "Cola"))
-		again := `200 {"status":"SUCCESS","duplicate":true`
+	setup := func(k *testDaemon) {
+		k.Conf.Storage.HistoryRetention, k.Conf.Storage.DedupRetention = time.Hour, 8*time.Hour
+	}
+	runDaemonWith(t, setup, func(k *testDaemon) {
+		id := k.Accept("A1", at("grill", "Burger"), at("bar", "Cola"))
+		again := daemontest.Known
 		for retry, asked := range []string{id, strings.ToUpper(id), id} {
-			if got := k.post(asked, "A1", retry+1, at("grill", "Burger"), at("bar", "Cola")); got != again {
+			if got := k.Post(asked, "A1", retry+1, at("grill", "Burger"), at("bar", "Cola")); got != again {
 				t.Errorf("the retry got %s", got)
 			}
 		}
-		k.restart()
-		k.advance(100 * time.Hour) // less than dedup_retention, more than history_retention
-		if got := k.post(id, "A1", 3, at("grill", "Burger"), at("bar", "Cola")); got != again {
-			t.Errorf("the retry after four days got %s", got)
+		k.Restart()
+		k.Advance(7 * time.Hour) // the history has forgotten it
+		if got := k.Post(id, "A1", 3, at("grill", "Burger"), at("bar", "Cola")); got != again {
+			t.Errorf("the retry after seven hours got %s", got)
 		}
-		k.advance(time.Minute)
-		k.wantPrinted("grill", "A1")
-		k.wantPrinted("bar", "A1")
+		k.Advance(time.Minute)
+		k.WantPrinted("grill", "A1")
+		k.WantPrinted("bar", "A1")
 	}, "grill", "bar")
 }
 
 func TestOfNewContentUnderAKnownIDWhatIsNewPrintsOnce(t *testing.T) {
 	runDaemon(t, func(k *testDaemon) {
-		id := k.accept("A1", at("grill", "Burger"), at("bar", "Cola"))
-		k.advance(time.Second)
+		id := k.Accept("A1", at("grill", "Burger"), at("bar", "Cola"))
+		k.Advance(time.Second)
 		void := `{"station":"grill","name":"Burger","isVoid":true}`
 		for range 3 {
-			if got := k.post(id, "A1", 1, void, at("bar", "Cola"),
-				at("bar", "Wine")); got != `200 {"status":"SUCCESS","duplicate":true` {
+			if got := k.Post(id, "A1", 1, void, at("bar", "Cola"),
+				at("bar", "Wine")); got != daemontest.Known {
 				t.Errorf("got %s", got)
 			}
-			k.advance(time.Second)
+			k.Advance(time.Second)
 		}
-		k.wantPrinted("grill", "A1 A1")
-		k.wantPrinted("bar", "A1 A1")
-		if last := k.printers["bar"].Tickets()[1].Text; !strings.Contains(last, "ADDED UNDER A KNOWN ORDER") ||
+		k.WantPrinted("grill", "A1 A1")
+		k.WantPrinted("bar", "A1 A1")
+		if last := k.Printers["bar"].Tickets()[1].Text; !strings.Contains(last, "ADDED UNDER A KNOWN ORDER") ||
 			!strings.Contains(last, "Wine") || strings.Contains(last, "Cola") {
 			t.Errorf("what is new is not marked:\n%s", last)
 		}
-		if last := k.printers["grill"].Tickets()[1].Text; !strings.Contains(last, "VOID") {
+		if last := k.Printers["grill"].Tickets()[1].Text; !strings.Contains(last, "VOID") {
 			t.Errorf("the correction is not a void:\n%s", last)
 		}
 	}, "grill", "bar")
@@ -73,12 +75,12 @@ func TestOfNewContentUnderAKnownIDWhatIsNewPrintsOnce(t *testing.T) {
 
 func TestEveryLineThatWasOrderedComesOutSomewhere(t *testing.T) {
 	runDaemon(t, func(k *testDaemon) {
-		k.accept("A1", at("bar", "Cola"), at("nowhere", "Umbrella"), `{"childItems":[{"name":"lonely"}],"price":3}`)
-		k.accept("A2") // a record without items
-		k.advance(time.Minute)
-		k.wantPrinted("bar", "A1")
-		k.wantPrinted("grill", "A1 A2")
-		text := k.printers["grill"].Tickets()[0].Text
+		k.Accept("A1", at("bar", "Cola"), at("nowhere", "Umbrella"), `{"childItems":[{"name":"lonely"}],"price":3}`)
+		k.Accept("A2") // a record without items
+		k.Advance(time.Minute)
+		k.WantPrinted("bar", "A1")
+		k.WantPrinted("grill", "A1 A2")
+		text := k.Printers["grill"].Tickets()[0].Text
 		for _, want := range []string{"NO ROUTE", "Umbrella", "lonely", `"price":3`} {
 			if !strings.Contains(text, want) {
 				t.Errorf("the fallback's ticket lacks %s:\n%s", want, text)
@@ -89,83 +91,77 @@ func TestEveryLineThatWasOrderedComesOutSomewhere(t *testing.T) {
 
 func TestOneStationOneOrder(t *testing.T) {
 	runDaemon(t, func(k *testDaemon) {
-		k.printers["grill"].Refuse(true)
+		k.Printers["grill"].Refuse(true)
 		for _, n := range []string{"A1", "A2", "A3", "A4"} {
-			k.accept(n, at("grill", "Burger"), at("bar", "Cola"))
+			k.Accept(n, at("grill", "Burger"), at("bar", "Cola"))
 		}
-		k.advance(10 * time.Second)         // a printer that answers nothing is probed once
-		k.wantPrinted("bar", "A1 A2 A3 A4") // a dead station never delays another
-		k.advance(3 * time.Hour)
-		k.printers["grill"].Refuse(false)
-		k.advance(time.Minute)
-		k.accept("A5", at("grill", "Burger"))
-		k.advance(time.Second)
-		k.wantPrinted("grill", "A1 A2 A3 A4 A5") // without a banner, because nothing was in doubt
+		k.Advance(10 * time.Second)         // a printer that answers nothing is probed once
+		k.WantPrinted("bar", "A1 A2 A3 A4") // a dead station never delays another
+		k.Advance(3 * time.Hour)
+		k.Printers["grill"].Refuse(false)
+		k.Advance(time.Minute)
+		k.Accept("A5", at("grill", "Burger"))
+		k.Advance(time.Second)
+		k.WantPrinted("grill", "A1 A2 A3 A4 A5") // without a banner, because nothing was in doubt
 	}, "grill", "bar")
-}
-
-// padding is the number of bytes before the first ticket after a start.
-func padding() int {
-	model, _ := profile.Lookup("generic-80mm")
-	return len(escpos.Resync(model))
 }
 
 func TestWeNeverClaimWhatWeDoNotKnow(t *testing.T) {
 	runDaemon(t, func(k *testDaemon) {
-		grill := k.printers["grill"]
+		grill := k.Printers["grill"]
 		// Broken off once: the second copy has the banner.
 		grill.ResetAfter(padding()+200, 1)
-		k.accept("A1", at("grill", "Burger"))
-		k.advance(time.Minute)
-		k.wantPrinted("grill", "A1~ A1!")
+		k.Accept("A1", at("grill", "Burger"))
+		k.Advance(time.Minute)
+		k.WantPrinted("grill", "A1~ A1!")
 		// Broken off twice: the ticket is held, and the queue continues.
 		grill.ResetAfter(padding()+350, 2)
-		k.accept("A2", at("grill", strings.Repeat("Burger ", 20)))
-		k.accept("A3", at("grill", "Burger"))
-		k.advance(time.Minute)
-		k.wantPrinted("grill", "A1~ A1! A2~ A2!~ A3")
-		if got := k.states(); got[ticket.Held] != 1 || got[ticket.Sent] != 2 {
+		k.Accept("A2", at("grill", strings.Repeat("Burger ", 20)))
+		k.Accept("A3", at("grill", "Burger"))
+		k.Advance(time.Minute)
+		k.WantPrinted("grill", "A1~ A1! A2~ A2!~ A3")
+		if got := k.States(); got[ticket.Held] != 1 || got[ticket.Sent] != 2 {
 			t.Errorf("states are %v, want one held and two sent", got)
 		}
 		// Refused connections are no doubt.
 		grill.Refuse(true)
-		k.accept("A4", at("grill", "Burger"))
-		k.advance(time.Hour)
+		k.Accept("A4", at("grill", "Burger"))
+		k.Advance(time.Hour)
 		grill.Refuse(false)
-		k.advance(time.Minute)
-		k.wantPrinted("grill", "A1~ A1! A2~ A2!~ A3 A4")
+		k.Advance(time.Minute)
+		k.WantPrinted("grill", "A1~ A1! A2~ A2!~ A3 A4")
 	}, "grill")
 }
 
 func TestTheBooksBalance(t *testing.T) {
 	runDaemon(t, func(k *testDaemon) {
-		ctx := k.t.Context()
-		k.printers["grill"].Refuse(true)
+		ctx := k.T.Context()
+		k.Printers["grill"].Refuse(true)
 		for _, n := range []string{"A1", "A2", "A3", "A4"} {
-			k.accept(n, at("grill", "Burger"))
-			k.checkBooks()
+			k.Accept(n, at("grill", "Burger"))
+			k.CheckBooks()
 		}
-		k.advance(time.Minute)
-		if _, err := k.app.queue.Move(ctx, []uint64{2}, "bar"); err != nil {
+		k.Advance(time.Minute)
+		if _, err := k.App.Queue().Move(ctx, []uint64{2}, "bar"); err != nil {
 			t.Error(err)
 		}
-		k.checkBooks()
-		if err := k.app.queue.Cancel(ctx, 3, "the table left"); err != nil {
+		k.CheckBooks()
+		if err := k.App.Queue().Cancel(ctx, 3, "the table left"); err != nil {
 			t.Error(err)
 		}
-		k.checkBooks()
-		k.restart()
-		k.checkBooks()
-		k.printers["grill"].Refuse(false)
-		k.advance(time.Minute)
-		k.wantPrinted("bar", "A2")
-		k.wantPrinted("grill", "A1 A4")
-		if _, err := k.app.queue.Reprint(ctx, 1, queue.ReprintOptions{Reason: "the cook lost it"}); err != nil {
+		k.CheckBooks()
+		k.Restart()
+		k.CheckBooks()
+		k.Printers["grill"].Refuse(false)
+		k.Advance(time.Minute)
+		k.WantPrinted("bar", "A2")
+		k.WantPrinted("grill", "A1 A4")
+		if _, err := k.App.Queue().Reprint(ctx, 1, queue.ReprintOptions{Reason: "the cook lost it"}); err != nil {
 			t.Error(err)
 		}
-		k.advance(time.Second)
-		k.wantPrinted("grill", "A1 A4 A1r")
-		k.checkBooks()
+		k.Advance(time.Second)
+		k.WantPrinted("grill", "A1 A4 A1r")
+		k.CheckBooks()
 	}, "grill", "bar")
 }
 
@@ -173,10 +169,10 @@ func TestAVoidIsNeverTakenForAnOrder(t *testing.T) {
 	runDaemon(t, func(k *testDaemon) {
 		for _, v := range []string{`"isVoid":true`, `"void":1`, `"voided":"true"`, `"status":"Voided"`,
 			`"kdsStatus":"CANCELLED"`, `"quantity":-2`} {
-			k.accept("A1", `{"station":"grill","name":"Burger",`+v+`,"childItems":[{"name":"cheese"}]}`)
+			k.Accept("A1", `{"station":"grill","name":"Burger",`+v+`,"childItems":[{"name":"cheese"}]}`)
 		}
-		k.advance(time.Minute)
-		tickets := k.printers["grill"].Tickets()
+		k.Advance(time.Minute)
+		tickets := k.Printers["grill"].Tickets()
 		if len(tickets) != 6 {
 			t.Fatalf("%d tickets, want 6", len(tickets))
 		}
@@ -205,10 +201,10 @@ func TestAThousandItemsAndLongNamesPrintCompletely(t *testing.T) {
 			items[i] = at("grill", "Burger")
 		}
 		items[500] = at("grill", strings.Repeat("x", 4999)+"Z")
-		k.accept("A1", items...)
-		k.advance(10 * time.Minute)
-		k.wantPrinted("grill", "A1")
-		text := k.printers["grill"].Tickets()[0].Text
+		k.Accept("A1", items...)
+		k.Advance(10 * time.Minute)
+		k.WantPrinted("grill", "A1")
+		text := k.Printers["grill"].Tickets()[0].Text
 		if n := strings.Count(text, "Burger"); n != 999 {
 			t.Errorf("%d burgers came out, want 999", n)
 		}
@@ -219,22 +215,22 @@ func TestAThousandItemsAndLongNamesPrintCompletely(t *testing.T) {
 }
 
 func TestOldTicketsExpireOntoOneSlip(t *testing.T) {
-	runDaemon(t, func(k *testDaemon) {
-		k.printers["grill"].Refuse(true)
-		k.accept("A1", at("grill", "Burger"))
-		k.advance(time.Hour)
-		k.accept("A2", at("grill", "Fries"))
-		k.advance(3*time.Hour + 30*time.Minute)
-		k.accept("A3", at("grill", "Salad"))
-		k.advance(45 * time.Minute) // A1 and A2 are older than four hours now, at different times
-		k.printers["grill"].Refuse(false)
-		k.advance(time.Minute)
-		k.wantPrinted("grill", "slip A3")
-		printout := k.printers["grill"].Tickets()[0].Text
+	runDaemonWith(t, withoutPolls, func(k *testDaemon) {
+		k.Printers["grill"].Refuse(true)
+		k.Accept("A1", at("grill", "Burger"))
+		k.Advance(time.Hour)
+		k.Accept("A2", at("grill", "Fries"))
+		k.Advance(3*time.Hour + 30*time.Minute)
+		k.Accept("A3", at("grill", "Salad"))
+		k.Advance(45 * time.Minute) // A1 and A2 are older than four hours now, at different times
+		k.Printers["grill"].Refuse(false)
+		k.Advance(time.Minute)
+		k.WantPrinted("grill", "slip A3")
+		printout := k.Printers["grill"].Tickets()[0].Text
 		if !strings.Contains(printout, "A1") || !strings.Contains(printout, "A2") || strings.Contains(printout, "A3") {
 			t.Errorf("the slip lists the wrong tickets:\n%s", printout)
 		}
-		if got := k.states(); got[ticket.Expired] != 2 {
+		if got := k.States(); got[ticket.Expired] != 2 {
 			t.Errorf("states are %v, want two expired", got)
 		}
 	}, "grill")
@@ -242,15 +238,15 @@ func TestOldTicketsExpireOntoOneSlip(t *testing.T) {
 
 func TestATicketThatARestartInterruptsIsInDoubt(t *testing.T) {
 	runDaemon(t, func(k *testDaemon) {
-		k.printers["grill"].StallAfter(padding() + 250)
-		k.accept("A1", at("grill", "Burger"))
-		k.advance(time.Second)
-		k.shutDown() // the current ticket cannot finish
-		k.printers["grill"].Repair()
-		k.start()
-		k.advance(time.Minute)
-		k.wantPrinted("grill", "A1~ A1!")
-		jobs := k.states()
+		k.Printers["grill"].StallAfter(padding() + 250)
+		k.Accept("A1", at("grill", "Burger"))
+		k.Advance(time.Second)
+		k.Stop() // the current ticket cannot finish
+		k.Printers["grill"].Repair()
+		k.Start()
+		k.Advance(time.Minute)
+		k.WantPrinted("grill", "A1~ A1!")
+		jobs := k.States()
 		if jobs[ticket.Sent] != 1 {
 			t.Errorf("states are %v, want it sent", jobs)
 		}

@@ -1,103 +1,45 @@
-package app
+package app_test
 
 import (
-	"regexp"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"ticketrail/printer/kds/board"
 	"ticketrail/queue"
 )
 
-// lastOf is the text of the last ticket of a station, each run of spaces as one space.
-func (k *testDaemon) lastOf(station string) string {
-	k.t.Helper()
-	synctest.Wait()
-	tickets := k.printers[station].Tickets()
-	if len(tickets) == 0 {
-		k.t.Fatalf("%s has printed nothing", station)
-	}
-	return regexp.MustCompile(` +`).ReplaceAllString(tickets[len(tickets)-1].Text, " ")
-}
-
-func (k *testDaemon) reprint(job uint64, o queue.ReprintOptions) queue.Reprinted {
-	k.t.Helper()
-	got, err := k.app.queue.Reprint(k.t.Context(), job, o)
-	if err != nil {
-		k.t.Fatal(err)
-	}
-	k.advance(time.Minute)
-	return got
-}
-
-func wantText(t *testing.T, text string, has, lacks []string) {
-	t.Helper()
-	for _, s := range has {
-		if !strings.Contains(text, s) {
-			t.Errorf("%q is missing:\n%s", s, text)
-		}
-	}
-	for _, s := range lacks {
-		if strings.Contains(text, s) {
-			t.Errorf("%q must not be there:\n%s", s, text)
-		}
-	}
-}
-
 func TestAReprintTellsThePresent(t *testing.T) {
 	fish := `{"station":"grill","name":"Fish","quantity":3}`
 	chips := `{"station":"grill","name":"Chips","quantity":2}`
-	for name, c := range map[string]struct {
-		again      []string // the items of the same request when it comes again
-		has, lacks []string
-		voided     int
-	}{
-		"a whole line": {
-			[]string{`{"station":"grill","name":"Fish","quantity":3,"isVoid":true}`, chips},
-			[]string{"REPRINT", "** VOID ** 3x Fish", "\n2x Chips"}, []string{"\n3x Fish", "VOID ** 2x"}, 1,
-		},
-		"a part of a line": {
-			[]string{`{"station":"grill","name":"Fish","quantity":2}`, chips,
-				`{"station":"grill","name":"Fish","quantity":1,"isVoid":true}`},
-			[]string{"REPRINT", "\n2x Fish", "** VOID ** 1x Fish", "\n2x Chips"}, []string{"3x Fish"}, 1,
-		},
-		"the whole record": {
-			[]string{`{"station":"grill","name":"Fish","quantity":3},` + chips + `],"isVoid":true,"x":[0`},
-			[]string{"REPRINT", "** VOID ** 3x Fish", "** VOID ** 2x Chips"}, []string{"\n3x", "\n2x"}, 2,
-		},
-		"nothing": {[]string{fish, chips}, []string{"\n3x Fish", "\n2x Chips"}, []string{"VOID"}, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			runDaemon(t, func(k *testDaemon) {
-				id := k.accept("142", fish, chips)
-				k.post(id, "142", 0, c.again...)
-				k.advance(time.Minute)
-				if got := k.reprint(1, queue.ReprintOptions{}); got.Voided != c.voided || len(got.Later) != 0 {
-					t.Errorf("%+v, want %d voided", got, c.voided)
-				}
-				wantText(t, k.lastOf("grill"), c.has, append(c.lacks, "Later"))
-				k.restart() // it is computed from what is stored
-				k.reprint(1, queue.ReprintOptions{})
-				wantText(t, k.lastOf("grill"), c.has, append(c.lacks, "Later"))
-				k.reprint(1, queue.ReprintOptions{AsItWas: true})
-				wantText(t, k.lastOf("grill"), []string{"REPRINT", "\n3x Fish", "\n2x Chips"}, []string{"VOID"})
-			}, "grill")
-		})
-	}
+	runDaemon(t, func(k *testDaemon) {
+		id := k.Accept("142", fish, chips)
+		k.Post(id, "142", 0, `{"station":"grill","name":"Fish","quantity":2}`, chips,
+			`{"station":"grill","name":"Fish","quantity":1,"isVoid":true}`)
+		k.Advance(time.Minute)
+		has, lacks := []string{"REPRINT", "\n2x Fish", "** VOID ** 1x Fish", "\n2x Chips"}, []string{"3x Fish", "Later"}
+		if got := k.reprint(1, queue.ReprintOptions{}); got.Voided != 1 || len(got.Later) != 0 {
+			t.Errorf("%+v, want one voided", got)
+		}
+		wantText(t, k.lastOf("grill"), has, lacks)
+		k.Restart() // it is computed from what is stored
+		k.reprint(1, queue.ReprintOptions{})
+		wantText(t, k.lastOf("grill"), has, lacks)
+		k.reprint(1, queue.ReprintOptions{AsItWas: true})
+		wantText(t, k.lastOf("grill"), []string{"REPRINT", "\n3x Fish", "\n2x Chips"}, []string{"VOID"})
+	}, "grill")
 }
 
 func TestAReprintNamesWhatAnotherRequestHasCancelled(t *testing.T) {
 	runDaemon(t, func(k *testDaemon) {
 		fish, cola := at("grill", "Fish"), at("bar", "Cola")
 		voidFish := `{"station":"grill","name":"Fish","isVoid":true}`
-		k.accept("142", fish, cola) // jobs 1 and 2
-		k.accept("7", voidFish)     // another order
-		k.accept("142", fish)       // ordered once more, job 4
+		k.Accept("142", fish, cola) // jobs 1 and 2
+		k.Accept("7", voidFish)     // another order
+		k.Accept("142", fish)       // ordered once more, job 4
 		at := time.Now()
-		k.accept("142", voidFish)
-		k.advance(time.Minute)
+		k.Accept("142", voidFish)
+		k.Advance(time.Minute)
 		if got := k.reprint(1, queue.ReprintOptions{}); got.Voided != 0 || len(got.Later) != 1 {
 			t.Errorf("%+v, want one void that came later", got)
 		}
@@ -124,10 +66,10 @@ func TestACardOfAReprintTellsThePresent(t *testing.T) {
 	runDaemonWith(t, withScreens(testScreen("hot-line")), func(k *testDaemon) {
 		p := k.openPage("hot-line")
 		defer p.close()
-		id := k.accept("142", at("hot-line", "Fish"), at("hot-line", "Chips"))
-		k.post(id, "142", 0, `{"station":"hot-line","name":"Fish","isVoid":true}`, at("hot-line", "Chips"))
-		k.accept("142", `{"station":"hot-line","name":"Chips","isVoid":true}`)
-		k.advance(time.Minute)
+		id := k.Accept("142", at("hot-line", "Fish"), at("hot-line", "Chips"))
+		k.Post(id, "142", 0, `{"station":"hot-line","name":"Fish","isVoid":true}`, at("hot-line", "Chips"))
+		k.Accept("142", `{"station":"hot-line","name":"Chips","isVoid":true}`)
+		k.Advance(time.Minute)
 		copied := k.reprint(1, queue.ReprintOptions{}).Job
 		p.mu.Lock()
 		var c *board.Ticket
@@ -146,4 +88,14 @@ func TestACardOfAReprintTellsThePresent(t *testing.T) {
 		k.reprint(1, queue.ReprintOptions{Station: "grill"}) // a cook's print button
 		wantText(t, k.lastOf("grill"), []string{"REPRINT", "** VOID ** 1x Fish", "\n1x Chips", "Later for #142"}, nil)
 	}, "grill")
+}
+
+func (k *testDaemon) reprint(job uint64, o queue.ReprintOptions) queue.Reprinted {
+	k.T.Helper()
+	got, err := k.App.Queue().Reprint(k.T.Context(), job, o)
+	if err != nil {
+		k.T.Fatal(err)
+	}
+	k.Advance(time.Minute)
+	return got
 }

@@ -1,4 +1,4 @@
-package app
+package app_test
 
 import (
 	"context"
@@ -12,79 +12,47 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/app"
+	"ticketrail/cmd/internal/daemontest"
 	"ticketrail/config"
 	"ticketrail/receiver"
 	"ticketrail/receiver/relay"
 )
 
-// withRelay gives the daemon a relay that cannot be reached: the tests in a bubble pass on themselves what it has.
-func withRelay(k *testDaemon) {
-	k.conf.Source = config.Source{NATS: []string{"tls://relay:4222"}, CredsFile: "/relay.creds", Venue: venueID}
-	k.changeOptions = func(o *Options) {
-		o.Relay = func(context.Context, config.Source) (*nats.Conn, error) {
-			return nil, errors.New("/relay.creds: gone")
-		}
-	}
-}
-
-// bodyOf is an order as the service sends it.
-func bodyOf(id, number string, items ...string) string {
-	return fmt.Sprintf(`{"records":[{"id":%q,"orderNumber":%q,"items":[%s]}],"status":"SUCCESS","count":1}`, id, number,
-		strings.Join(items, ","))
-}
-
-// fetched passes on what the relay took some time ago.
-func (k *testDaemon) fetched(age time.Duration, body string) error {
-	return k.app.source.take(k.t.Context(), venueID, relay.Arrival{Device: "BW-E-Tablet-01",
-		Received: time.Now().Add(-age).UTC(), Age: age, Body: []byte(body)})
-}
-
-func (k *testDaemon) mustFetch(age time.Duration, body string) {
-	k.t.Helper()
-	k.must(k.fetched(age, body))
-}
-
-func (k *testDaemon) must(err error) {
-	k.t.Helper()
-	if err != nil {
-		k.t.Fatal(err)
-	}
-}
-
 func TestAnOrderThatComesByTheRelayAndDirectlyPrintsOnce(t *testing.T) {
 	runDaemonWith(t, withRelay, func(k *testDaemon) {
 		first, second := uuid.NewString(), uuid.NewString()
 		k.mustFetch(0, bodyOf(first, "A1", at("grill", "Soup")))
-		if got := k.send(bodyOf(first, "A1", at("grill", "Soup"))); got != `200 {"status":"SUCCESS","duplicate":true` {
+		if got := k.Send(bodyOf(first, "A1", at("grill", "Soup"))); got != daemontest.Known {
 			t.Errorf("directly after that: %s", got)
 		}
-		got := k.send(bodyOf(second, "A2", at("grill", "Soup")))
-		if got != `200 {"status":"SUCCESS","duplicate":false` {
+		got := k.Send(bodyOf(second, "A2", at("grill", "Soup")))
+		if got != daemontest.Stored {
 			t.Errorf("directly first: %s", got)
 		}
-		k.advance(time.Minute)
-		k.restart()
+		k.Advance(time.Minute)
+		k.Restart()
 		k.mustFetch(time.Hour, bodyOf(second, "A2", at("grill", "Soup")))
 		k.mustFetch(time.Hour, bodyOf(first, "A1", at("grill", "Soup")))
-		k.advance(time.Minute)
-		k.wantPrinted("grill", "A1 A2")
+		k.Advance(time.Minute)
+		k.WantPrinted("grill", "A1 A2")
 	}, "grill")
 }
 
 func TestWhatWaitedAtTheRelayTellsWhenItWasOrderedAndIsOnTheSlipIfItIsTooOld(t *testing.T) {
 	runDaemonWith(t, func(k *testDaemon) {
 		withRelay(k)
-		k.printer("grill").ExpireAfter = time.Hour
+		k.Printer("grill").ExpireAfter = time.Hour
 	}, func(k *testDaemon) {
-		k.must(k.app.queue.HoldStation(k.t.Context(), "grill", "cleaning"))
+		k.must(k.App.Queue().HoldStation(k.T.Context(), "grill", "cleaning"))
 		k.mustFetch(3*time.Hour, bodyOf(uuid.NewString(), "A1", at("grill", "Soup")))
 		k.mustFetch(2*time.Hour, bodyOf(uuid.NewString(), "A2", at("grill", "Soup")))
 		ordered := time.Now().Add(-59 * time.Minute)
 		k.mustFetch(59*time.Minute, bodyOf(uuid.NewString(), "A3", at("grill", "Soup")))
-		k.must(k.app.queue.ResumeStation(k.t.Context(), "grill"))
-		k.advance(2 * time.Minute)
-		k.wantPrinted("grill", "slip A3")
-		slip, last := k.printers["grill"].Tickets()[0].Text, k.printers["grill"].Tickets()[1].Text
+		k.must(k.App.Queue().ResumeStation(k.T.Context(), "grill"))
+		k.Advance(2 * time.Minute)
+		k.WantPrinted("grill", "slip A3")
+		slip, last := k.Printers["grill"].Tickets()[0].Text, k.Printers["grill"].Tickets()[1].Text
 		if !strings.Contains(slip, "#A1") || !strings.Contains(slip, "#A2") || strings.Contains(slip, "A3") {
 			t.Errorf("on the slip:\n%s", slip)
 		}
@@ -98,9 +66,9 @@ func TestWhatWaitedAtTheRelayTellsWhenItWasOrderedAndIsOnTheSlipIfItIsTooOld(t *
 func TestAFullQueueLeavesOrdersAtTheRelayAndPrintingHoldsUpNone(t *testing.T) {
 	runDaemonWith(t, func(k *testDaemon) {
 		withRelay(k)
-		k.conf.Storage.MaxBacklog = 2
+		k.Conf.Storage.MaxBacklog = 2
 	}, func(k *testDaemon) {
-		k.must(k.app.queue.HoldStation(k.t.Context(), "grill", "cleaning"))
+		k.must(k.App.Queue().HoldStation(k.T.Context(), "grill", "cleaning"))
 		for n := range 2 { // taken at once, although nothing prints
 			k.mustFetch(0, bodyOf(uuid.NewString(), fmt.Sprintf("A%d", n), at("grill", "Soup")))
 		}
@@ -109,11 +77,11 @@ func TestAFullQueueLeavesOrdersAtTheRelayAndPrintingHoldsUpNone(t *testing.T) {
 		if err == nil || errors.Is(err, relay.ErrNever) || !strings.Contains(err.Error(), "at most 2 are allowed") {
 			t.Fatalf("beyond the backlog: %v", err)
 		}
-		k.must(k.app.queue.ResumeStation(k.t.Context(), "grill"))
-		k.advance(5 * time.Minute)
+		k.must(k.App.Queue().ResumeStation(k.T.Context(), "grill"))
+		k.Advance(5 * time.Minute)
 		k.mustFetch(5*time.Minute, body)
-		k.advance(time.Minute)
-		k.wantPrinted("grill", "A0 A1 A2")
+		k.Advance(time.Minute)
+		k.WantPrinted("grill", "A0 A1 A2")
 	}, "grill")
 }
 
@@ -123,22 +91,23 @@ func TestWhatTheBoxCannotPrintOfTheRelayIsKeptBeforeTheRelayIsTold(t *testing.T)
 		if !errors.Is(err, relay.ErrNever) {
 			t.Fatal(err)
 		}
-		k.must(k.app.source.take(k.t.Context(), venueID, relay.Arrival{Refused: &receiver.Reject{
+		k.must(k.App.TakeFromRelay(k.T.Context(), daemontest.VenueID, relay.Arrival{Refused: &receiver.Reject{
 			Time: time.Now().Add(-2 * time.Hour), Venue: "another", Code: "invalid_json", Body: []byte("x")}}))
 		// Also when reading it took all the time there was, or it would be read again and again.
-		late, cancel := context.WithCancel(k.t.Context())
+		late, cancel := context.WithCancel(k.T.Context())
 		cancel()
-		err = k.app.source.take(late, venueID, relay.Arrival{Received: time.Now().Add(-4 * time.Hour).UTC(),
-			Body: []byte(`{"records":8}`)})
+		err = k.App.TakeFromRelay(late, daemontest.VenueID, relay.Arrival{
+			Received: time.Now().Add(-4 * time.Hour).UTC(), Body: []byte(`{"records":8}`)})
 		if !errors.Is(err, relay.ErrNever) {
 			t.Fatal(err)
 		}
-		k.restart()
-		list := k.app.rejects.List()
-		if len(list) != 3 || list[0].Code != "invalid_json" || list[0].Venue != venueID || list[1].Size != 13 {
+		k.Restart()
+		list := k.App.Rejects().List()
+		if len(list) != 3 || list[0].Code != "invalid_json" || list[0].Venue != daemontest.VenueID ||
+			list[1].Size != 13 {
 			t.Errorf("kept %+v", list)
 		}
-		if s := k.stateOf(admin.Fail, "orders"); !strings.HasPrefix(s, "3 requests refused in the last hour") {
+		if s := k.finding(admin.Fail, "orders"); !strings.HasPrefix(s, "3 requests refused in the last hour") {
 			t.Errorf("the status says %s", s)
 		}
 	}, "grill")
@@ -146,23 +115,21 @@ func TestWhatTheBoxCannotPrintOfTheRelayIsKeptBeforeTheRelayIsTold(t *testing.T)
 
 func TestADaemonWithoutItsCredentialsPrintsWhatComesDirectly(t *testing.T) {
 	runDaemonWith(t, withRelay, func(k *testDaemon) {
-		k.accept("A1", at("grill", "Soup"))
-		k.advance(time.Minute)
-		k.wantPrinted("grill", "A1")
+		k.Accept("A1", at("grill", "Soup"))
+		k.Advance(time.Minute)
+		k.WantPrinted("grill", "A1")
 		want := "no order can be fetched since "
-		s := k.stateOf(admin.Fail, "relay")
+		s := k.finding(admin.Fail, "relay")
 		if !strings.HasPrefix(s, want) || !strings.Contains(s, "/relay.creds: gone") {
 			t.Errorf("the status says %s", s)
 		}
-		if s := k.app.health.status(); !strings.Contains(s, ", relay: "+want) {
+		if s := k.App.StatusLine(); !strings.Contains(s, ", relay: "+want) {
 			t.Errorf("systemctl says %s", s)
 		}
-		if got := k.metric("ticketrail_source_up"); got != 0 {
-			t.Errorf("up is %g", got)
-		}
-		k.app.source.use(config.Source{}) // as a reload does
-		k.advance(time.Minute)
-		if s := k.stateOf(admin.Fail, "relay"); s != "" {
+		k.wantMetric(0, "ticketrail_source_up")
+		k.App.UseSource(config.Source{}) // as a reload does
+		k.Advance(time.Minute)
+		if s := k.finding(admin.Fail, "relay"); s != "" {
 			t.Errorf("without a relay: %s", s)
 		}
 	}, "grill")
@@ -171,28 +138,56 @@ func TestADaemonWithoutItsCredentialsPrintsWhatComesDirectly(t *testing.T) {
 func TestABoxWithoutAWebhookOpensNoPort(t *testing.T) {
 	runDaemonWith(t, func(k *testDaemon) {
 		withRelay(k)
-		k.conf.Receiver.Listen = ""
+		k.Conf.Receiver.Listen = ""
 	}, func(k *testDaemon) {
-		if k.app.WebhookAddr() != nil {
-			t.Errorf("it listens at %s", k.app.WebhookAddr())
+		if k.App.WebhookAddr() != nil {
+			t.Errorf("it listens at %s", k.App.WebhookAddr())
 		}
 		k.mustFetch(0, bodyOf(uuid.NewString(), "A1", at("grill", "Soup")))
-		k.advance(time.Minute)
-		k.wantPrinted("grill", "A1")
+		k.Advance(time.Minute)
+		k.WantPrinted("grill", "A1")
 		want := "1 order in the last hour; the last request 1m ago"
-		if s := k.stateOf(admin.OK, "orders"); !strings.HasPrefix(s, want) {
+		if s := k.finding(admin.OK, "orders"); !strings.HasPrefix(s, want) {
 			t.Errorf("the status says %s", s)
 		}
-		r := k.app.source.report()
+		r := k.App.Report()
 		if r.Version != admin.ThisBuild().Version || r.Waiting != 0 || r.Problems != 0 {
 			t.Errorf("the relay is told %+v", r)
 		}
-		k.must(k.app.queue.HoldStation(k.t.Context(), "grill", "cleaning"))
+		k.must(k.App.Queue().HoldStation(k.T.Context(), "grill", "cleaning"))
 		k.mustFetch(0, bodyOf(uuid.NewString(), "A2", at("grill", "Soup")))
-		k.app.rejects.Keep(receiver.Reject{Time: time.Now(), Code: "schema_mismatch"})
-		k.advance(time.Minute)
-		if r := k.app.source.report(); r.Waiting != 1 || r.Problems != 2 { // and the station is on hold
+		k.App.Rejects().Keep(receiver.Reject{Time: time.Now(), Code: "schema_mismatch"})
+		k.Advance(time.Minute)
+		if r := k.App.Report(); r.Waiting != 1 || r.Problems != 2 { // and the station is on hold
 			t.Errorf("the relay is told %+v", r)
 		}
 	}, "grill")
+}
+
+// withRelay gives the daemon a relay that cannot be reached: the tests in a bubble pass on themselves what it has.
+func withRelay(k *testDaemon) {
+	k.Conf.Source = config.Source{NATS: []string{"tls://relay:4222"}, CredsFile: "/relay.creds",
+		Venue: daemontest.VenueID}
+	k.change(func(o *app.Options) {
+		o.Relay = func(context.Context, config.Source) (*nats.Conn, error) {
+			return nil, errors.New("/relay.creds: gone")
+		}
+	})
+}
+
+// bodyOf is an order as the service sends it.
+func bodyOf(id, number string, items ...string) string {
+	return fmt.Sprintf(`{"records":[{"id":%q,"orderNumber":%q,"items":[%s]}],"status":"SUCCESS","count":1}`, id, number,
+		strings.Join(items, ","))
+}
+
+// fetched passes on what the relay took some time ago.
+func (k *testDaemon) fetched(age time.Duration, body string) error {
+	return k.App.TakeFromRelay(k.T.Context(), daemontest.VenueID, relay.Arrival{Device: daemontest.Device,
+		Received: time.Now().Add(-age).UTC(), Age: age, Body: []byte(body)})
+}
+
+func (k *testDaemon) mustFetch(age time.Duration, body string) {
+	k.T.Helper()
+	k.must(k.fetched(age, body))
 }

@@ -58,19 +58,29 @@ func TestOnlyADatabaseThatWasCheckedIsLoggedAsSuch(t *testing.T) {
 }
 
 func TestAFileThatLooksDamagedStaysWhileAnotherDaemonHasIt(t *testing.T) {
-	a, _ := startOnFile(t, grillOnly)
-	path := a.health.store.conf.Path
-	second := &store{
-		conf: config.Storage{Path: path}, log: daemon.NewLogger(nil, "text", nil), notify: func(string) {},
-		check: func(context.Context, string) error { return queue.ErrDamaged }, // it grows just now
-	}
-	if _, err := second.open(t.Context(), Options{}, daemon.NewRegistry()); err == nil ||
-		!strings.Contains(err.Error(), "another ticketrail process has it open") {
-		t.Errorf("a second start: %v", err)
-	}
-	if _, err := os.Stat(path); err != nil || len(second.quarantined()) > 0 {
-		t.Errorf("the running daemon's file is now %v (%v)", second.quarantined(), err)
-	}
+	conf := config.Default().Storage
+	conf.Path = filepath.Join(t.TempDir(), "t.db")
+	synctest.Test(t, func(t *testing.T) { // the second one waits for a while
+		first := &store{conf: conf, log: daemon.NewLogger(nil, "text", nil)}
+		q, err := first.open(t.Context(), Options{NoSync: true}, daemon.NewRegistry())
+		if err != nil {
+			t.Fatal(err)
+		}
+		second := &store{
+			conf: conf, log: daemon.NewLogger(nil, "text", nil), notify: func(string) {},
+			check: func(context.Context, string) error { return queue.ErrDamaged }, // it grows just now
+		}
+		if _, err := second.open(t.Context(), Options{}, daemon.NewRegistry()); err == nil ||
+			!strings.Contains(err.Error(), "another ticketrail process has it open") {
+			t.Errorf("a second start: %v", err)
+		}
+		if _, err := os.Stat(conf.Path); err != nil || len(second.quarantined()) > 0 {
+			t.Errorf("the running daemon's file is now %v (%v)", second.quarantined(), err)
+		}
+		if err := first.close(t.Context(), q); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestAQuarantinedFileReplacesNoOther(t *testing.T) {

@@ -1,16 +1,23 @@
 package app
 
 import (
+	"log/slog"
 	"os"
 	"regexp"
 	"testing"
 	"time"
 
-	"ticketrail/receiver/contract"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"ticketrail/cmd/internal/daemon"
+	"ticketrail/cmd/internal/httpserver"
+	"ticketrail/cmd/internal/station"
+	"ticketrail/config"
+	"ticketrail/queue/dispatch"
 )
 
-// The longest stop fits into the time that systemd gives: else the database of a busy box would be
-// killed while it is closed.
+// TestAStopEndsBeforeSystemdKillsTheDaemon adds the longest steps: else the daemon of a busy box would be killed while
+// it closes the database.
 func TestAStopEndsBeforeSystemdKillsTheDaemon(t *testing.T) {
 	unit, err := os.ReadFile("../../../deploy/ticketrail.service")
 	if err != nil {
@@ -24,15 +31,20 @@ func TestAStopEndsBeforeSystemdKillsTheDaemon(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A station that ignores its context, and a request that hangs until the webhook's grace ends.
-	const stuckStation, requests = 10 * time.Second, contract.WebhookTimeout + time.Second
-	if sum := ticketTimeout + stuckStation + requests; sum > stopTimeout || stopTimeout >= killAfter {
+
+	// A station that ignores its context, and then a request that hangs, whoever has sent it.
+	webhook, _, err := daemon.Webhook(config.TLS{}, httpserver.Files{}, slog.New(slog.DiscardHandler),
+		prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	requests := max(webhook.Grace, operatorGrace, station.PageGrace, keepWithin, reportWithin)
+	if sum := ticketTimeout + dispatch.LongestStop + requests; sum > stopTimeout || stopTimeout >= killAfter {
 		t.Errorf("the steps of a stop take up to %s of %s, and systemd kills after %s", sum, stopTimeout, killAfter)
 	}
 }
 
-// A station that hangs delays a stop once, also if printing was stopped before: the App is closed
-// after Run has stopped printing.
+// TestPrintingIsStoppedOnlyOnce closes the App after Run has stopped printing: a station that hangs delays a stop once.
 func TestPrintingIsStoppedOnlyOnce(t *testing.T) {
 	a := &App{}
 	a.stopOnce.Do(func() {}) // Run has stopped printing

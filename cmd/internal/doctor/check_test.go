@@ -2,57 +2,55 @@ package doctor
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
+	"syscall"
 	"testing"
 
 	"ticketrail/queue"
 )
 
-// Quarantining a good database loses its orders, so only proof of damage may count as damage.
+// TestOnlyProofOfDamageCountsAsDamage, because quarantining a good database loses its orders.
 func TestOnlyProofOfDamageCountsAsDamage(t *testing.T) {
 	for _, c := range []struct {
-		child   string
+		child   child
 		damaged bool
 	}{
-		{"echo the file is sound", false},
-		{"kill -TERM $$", false},
-		{"kill -KILL $$", false},
-		{"kill -HUP $$", false},
-		{"echo 'fatal error: runtime: out of memory' >&2; exit 2", false},
-		{"echo 'ticketrail: db has no such flag' >&2; exit 2", false},
-		{"echo 'unchecked: another ticketrail process has it open'; exit 1", false},
-		{"kill -BUS $$", true},
-		{"kill -SEGV $$", true},
-		{"echo damaged; echo 'ticketrail: page 7 is unreachable' >&2; exit 1", true},
-		{"echo 'panic: page 5: invalid freelist' >&2; exit 2", true},
-		{"printf 'unexpected fault address 0x7f\\nfatal error: fault\\n' >&2; exit 2", true},
+		{child{Out: "the file is sound\n"}, false},
+		{child{Signal: syscall.SIGTERM}, false},
+		{child{Signal: syscall.SIGKILL}, false},
+		{child{Signal: syscall.SIGHUP}, false},
+		{child{Err: "fatal error: runtime: out of memory\n", Exit: 2}, false},
+		{child{Err: "ticketrail: db has no such flag\n", Exit: 2}, false},
+		{child{Out: UncheckedPrefix + "another ticketrail process has it open\n", Exit: 1}, false},
+		{child{Signal: syscall.SIGBUS}, true},
+		{child{Signal: syscall.SIGSEGV}, true},
+		{child{Out: DamagedLine + "\n", Err: "ticketrail: page 7 is unreachable\n", Exit: 1}, true},
+		{child{Err: "panic: page 5: invalid freelist\n", Exit: 2}, true},
+		{child{Err: "unexpected fault address 0x7f\nfatal error: fault\n", Exit: 2}, true},
 	} {
-		exe := filepath.Join(t.TempDir(), "child")
-		if err := os.WriteFile(exe, []byte("#!/bin/sh\n"+c.child+"\n"), 0o700); err != nil {
+		does, err := json.Marshal(c.child)
+		if err != nil {
 			t.Fatal(err)
 		}
-		err := CheckInChild(exe)(t.Context(), "t.db")
+		t.Setenv(childDoes, string(does))
+		err = CheckInChild(os.Args[0])(t.Context(), "t.db")
 		if got := errors.Is(err, queue.ErrDamaged); got != c.damaged {
-			t.Errorf("%s: damaged=%v (%v), want %v", c.child, got, err, c.damaged)
+			t.Errorf("%+v: damaged=%v (%v), want %v", c.child, got, err, c.damaged)
 		}
-		if strings.Contains(c.child, "sound") != (err == nil) {
-			t.Errorf("%s: %v", c.child, err)
+		if (c.child.Exit == 0 && c.child.Signal == 0) != (err == nil) {
+			t.Errorf("%+v: %v", c.child, err)
 		}
 	}
 }
 
 func TestAStoppedCheckReturnsTheCause(t *testing.T) {
-	exe := filepath.Join(t.TempDir(), "child")
-	if err := os.WriteFile(exe, []byte("#!/bin/sh\nexec sleep 600\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	stopped := errors.New("stopped")
 	cancel(stopped)
-	if err := CheckInChild(exe)(ctx, "t.db"); !errors.Is(err, stopped) {
+	if err := CheckInChild(filepath.Join(t.TempDir(), "none"))(ctx, "t.db"); !errors.Is(err, stopped) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -12,25 +12,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ticketrail/deploy/slow"
 	"ticketrail/printer/transport"
 	"ticketrail/printer/virtual"
 )
 
-// onPort serves with serve on the port of the first caller, at one of this box's own addresses.
-func onPort(t *testing.T, host string, port *uint16, serve func(context.Context, net.Listener)) {
-	t.Helper()
-	l, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(host), *port)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	*port = uint16(l.Addr().(*net.TCPAddr).Port)
-	ctx, cancel := context.WithCancel(context.Background())
-	var serving sync.WaitGroup
-	serving.Go(func() { serve(ctx, l) })
-	t.Cleanup(func() { cancel(); l.Close(); serving.Wait() })
-}
-
 func TestDiscoverTellsPrintersFromOtherProgramsAndPrintsNothing(t *testing.T) {
+	slow.Test(t) // it waits for answers, also by multicast, and needs one port at several addresses
 	d := Discovery{
 		Networks: transport.Networks{Asked: []netip.Prefix{netip.MustParsePrefix("127.0.9.0/29")}},
 		own:      []netip.Addr{netip.MustParseAddr("127.0.9.6")},
@@ -117,4 +105,18 @@ func TestAFoundPrinterGetsAMACAddressOfItsOwnOnly(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// onPort serves with serve on the port of the first caller, at one of this box's own addresses.
+func onPort(t *testing.T, host string, port *uint16, serve func(context.Context, net.Listener)) {
+	t.Helper()
+	l, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(host), *port)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	*port = uint16(l.Addr().(*net.TCPAddr).Port)
+	ctx, cancel := context.WithCancel(context.Background())
+	var serving sync.WaitGroup
+	serving.Go(func() { serve(ctx, l) })
+	t.Cleanup(func() { cancel(); l.Close(); serving.Wait() })
 }

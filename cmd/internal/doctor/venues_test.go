@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,40 +12,6 @@ import (
 	"ticketrail/config"
 	"ticketrail/receiver/sim"
 )
-
-// local is a round tripper that calls a handler without a network.
-type local struct{ http.Handler }
-
-func (l local) RoundTrip(r *http.Request) (*http.Response, error) {
-	w := httptest.NewRecorder()
-	r = r.Clone(r.Context())
-	r.RequestURI = r.URL.RequestURI()
-	l.ServeHTTP(w, r)
-	if err := r.Context().Err(); err != nil {
-		return nil, err
-	}
-	return w.Result(), nil
-}
-
-// checked is the check of a venue at a service.
-func checked(t *testing.T, h http.Handler, v config.Venue) VenueCheck {
-	t.Helper()
-	return checkedWith(t, h, v, func(*config.Service) {})
-}
-
-// checkedWith is checked with a change of the configuration.
-func checkedWith(t *testing.T, h http.Handler, v config.Venue, change func(*config.Service)) VenueCheck {
-	t.Helper()
-	c := config.Default().Service
-	c.BaseURL, c.ClientID, c.ClientSecretFile = "https://pos.example", "me", t.TempDir()+"/secret"
-	change(&c)
-	writeFile(t, c.ClientSecretFile, clientSecret)
-	client, err := NewServiceClient(c, local{h}, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return checkVenues(t.Context(), client, c.Timeout, []config.Venue{v})[0]
-}
 
 func TestAVenueIsOKOnlyIfItsTokenIsForItAndHasTheScopes(t *testing.T) {
 	zoned := config.Venue{ID: venueID, Name: "Harbour Grill", Timezone: "UTC"}
@@ -175,9 +140,36 @@ func TestAVenueIsCheckedWithinAMinuteHoweverSlowTheServiceIs(t *testing.T) {
 	})
 }
 
-func writeFile(t *testing.T, name, text string) {
+// local is a round tripper that calls a handler without a network.
+type local struct{ http.Handler }
+
+func (l local) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	r = r.Clone(r.Context())
+	r.RequestURI = r.URL.RequestURI()
+	l.ServeHTTP(w, r)
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	return w.Result(), nil
+}
+
+// checked is the check of a venue at a service.
+func checked(t *testing.T, h http.Handler, v config.Venue) VenueCheck {
 	t.Helper()
-	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+	return checkedWith(t, h, v, func(*config.Service) {})
+}
+
+// checkedWith is checked with a change of the configuration.
+func checkedWith(t *testing.T, h http.Handler, v config.Venue, change func(*config.Service)) VenueCheck {
+	t.Helper()
+	c := config.Default().Service
+	c.BaseURL, c.ClientID, c.ClientSecretFile = "https://pos.example", "me", t.TempDir()+"/secret"
+	change(&c)
+	writeFile(t, c.ClientSecretFile, clientSecret)
+	client, err := NewServiceClient(c, local{h}, nil, nil)
+	if err != nil {
 		t.Fatal(err)
 	}
+	return checkVenues(t.Context(), client, c.Timeout, []config.Venue{v})[0]
 }

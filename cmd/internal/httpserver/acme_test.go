@@ -21,63 +21,11 @@ import (
 
 	"golang.org/x/crypto/acme"
 
-	"ticketrail/queue/logtest"
+	"ticketrail/queue/queuetest"
 )
 
-// refuses is an ACME server with too much to do.
-type refuses struct {
-	mu    sync.Mutex
-	asked []time.Time
-	why   string // empty: it does not answer
-}
-
-func (r *refuses) RoundTrip(req *http.Request) (*http.Response, error) {
-	r.mu.Lock()
-	r.asked = append(r.asked, time.Now())
-	why := r.why
-	r.mu.Unlock()
-	if why == "" {
-		<-req.Context().Done()
-		return nil, req.Context().Err()
-	}
-	body := fmt.Sprintf(`{"type": "urn:ietf:params:acme:error:rateLimited", "detail": %q}`, why)
-	return &http.Response{StatusCode: http.StatusTooManyRequests, Header: http.Header{},
-		Body: io.NopCloser(strings.NewReader(body))}, nil
-}
-
-func (r *refuses) says(why string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.why = why
-}
-
-// within counts the requests between two times after the start.
-func (r *refuses) within(start time.Time, from, to time.Duration) (n int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, at := range r.asked {
-		if d := at.Sub(start); d >= from && d < to {
-			n++
-		}
-	}
-	return n
-}
-
-func newTestACME(t *testing.T, log io.Writer) (*ACME, *refuses) {
-	t.Helper()
-	base := filepath.Join(t.TempDir(), "acme", "box")
-	a, err := NewACME(ACMEOptions{Name: "box.example.com", Directory: "https://acme.example.com/dir",
-		Files: Files{Cert: base + ".crt", Key: base + ".key"}, Log: slog.New(slog.NewTextHandler(log, nil))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := &refuses{why: "too many certificates"}
-	a.client = &http.Client{Transport: server}
-	return a, server
-}
-
 func TestAnACMEServerThatRefusesIsAskedSeldomAndLoggedOnce(t *testing.T) {
-	var log logtest.Log
+	var log queuetest.Log
 	a, server := newTestACME(t, &log)
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
@@ -187,10 +135,7 @@ func TestABusyACMEServerIsAskedAFewTimesInAnAttempt(t *testing.T) {
 
 func TestOnlyTheACMEServerSeesTheProof(t *testing.T) {
 	ca := newAuthority(t, "authority")
-	files, other := tlsFiles(t, ca), tlsFiles(t, ca)
-	cert, key := ca.sign(t, "proof", false)
-	replaceFile(t, other.Cert, cert)
-	replaceFile(t, other.Key, key)
+	files, other := ca.files(t, "first"), ca.files(t, "proof")
 	proof, err := tls.LoadX509KeyPair(other.Cert, other.Key)
 	if err != nil {
 		t.Fatal(err)
@@ -201,15 +146,14 @@ func TestOnlyTheACMEServerSeesTheProof(t *testing.T) {
 		for protos, want := range map[string]string{
 			"": "first", "h2": "first", "acme-tls/1": "proof", "acme-tls/1 h2": "first", "h2 acme-tls/1": "first",
 		} {
-			got, err := handshake(c, &tls.Config{RootCAs: ca.pool(), ServerName: "box",
-				NextProtos: strings.Fields(protos)})
+			got, err := handshake(c, ca.client(strings.Fields(protos)...))
 			if err != nil || got != want {
 				t.Errorf("a client that offers %q gets %q, %v, want %s", protos, got, err, want)
 			}
 		}
+
 		c.proof.Store(nil)
-		_, err := handshake(c, &tls.Config{RootCAs: ca.pool(), ServerName: "box", NextProtos: []string{acme.ALPNProto}})
-		if err == nil {
+		if _, err := handshake(c, ca.client(acme.ALPNProto)); err == nil {
 			t.Error("without an order the protocol of ACME servers is spoken")
 		}
 	})
@@ -234,4 +178,56 @@ func TestAKeyIsMadeOnceAndOnlyItsOwnerCanReadIt(t *testing.T) {
 			t.Errorf("a damaged key: %v", err)
 		}
 	}
+}
+
+// refuses is an ACME server with too much to do.
+type refuses struct {
+	mu    sync.Mutex
+	asked []time.Time
+	why   string // empty: it does not answer
+}
+
+func (r *refuses) RoundTrip(req *http.Request) (*http.Response, error) {
+	r.mu.Lock()
+	r.asked = append(r.asked, time.Now())
+	why := r.why
+	r.mu.Unlock()
+	if why == "" {
+		<-req.Context().Done()
+		return nil, req.Context().Err()
+	}
+	body := fmt.Sprintf(`{"type": "urn:ietf:params:acme:error:rateLimited", "detail": %q}`, why)
+	return &http.Response{StatusCode: http.StatusTooManyRequests, Header: http.Header{},
+		Body: io.NopCloser(strings.NewReader(body))}, nil
+}
+
+func (r *refuses) says(why string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.why = why
+}
+
+// within counts the requests between two times after the start.
+func (r *refuses) within(start time.Time, from, to time.Duration) (n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, at := range r.asked {
+		if d := at.Sub(start); d >= from && d < to {
+			n++
+		}
+	}
+	return n
+}
+
+func newTestACME(t *testing.T, log io.Writer) (*ACME, *refuses) {
+	t.Helper()
+	base := filepath.Join(t.TempDir(), "acme", "box")
+	a, err := NewACME(ACMEOptions{Name: "box.example.com", Directory: "https://acme.example.com/dir",
+		Files: Files{Cert: base + ".crt", Key: base + ".key"}, Log: slog.New(slog.NewTextHandler(log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &refuses{why: "too many certificates"}
+	a.client = &http.Client{Transport: server}
+	return a, server
 }

@@ -63,9 +63,7 @@ var Packages = []Package{
 		"printer/layout",
 	}},
 	{"cmd/internal/layers", "this table", nil},
-	{"cmd/internal/monitoringtest", "the real Prometheus around daemons, for tests of the alerts", []string{
-		"receiver/relay/natstest",
-	}},
+	{"cmd/internal/daemontest", "the harness for tests of the whole daemon", []string{"..."}},
 	{"receiver", "the webhook that the service posts to", []string{
 		"receiver/contract", "receiver/plan", "queue/kv", "queue/ticket",
 	}},
@@ -88,8 +86,7 @@ var Packages = []Package{
 		"queue/kv", "queue/ticket",
 	}},
 	{"queue/kv", "the interface for small durable maps", nil},
-	{"queue/kv/kvtest", "a store in memory that fails on command, for tests", []string{"queue/kv"}},
-	{"queue/logtest", "a log that a test can read while it is written", nil},
+	{"queue/queuetest", "a store that fails on command and a log to read, for tests", []string{"queue/kv"}},
 	{"queue/ticket", "the ticket and its vocabulary", nil},
 	{"queue/dispatch", "serves the queues, one goroutine per station", []string{
 		"queue", "queue/ticket",
@@ -109,9 +106,6 @@ var Packages = []Package{
 		"printer/layout",
 	}},
 	{"printer/transport", "opens devices; no other package does", nil},
-	{"printer/transport/transporttest", "the test suite for every transport", []string{
-		"printer/transport",
-	}},
 	{"printer/kds/board", "the orders that screens show, and what cooks do to them, pure", []string{
 		"printer/layout", "queue/kv", "queue/ticket",
 	}},
@@ -127,22 +121,21 @@ var Packages = []Package{
 	{"printer/virtual", "a printer without paper, for tests and the demo", []string{
 		"printer/transport", "printer/profile",
 	}},
-	{"printer/printertest", "a printer written from the manuals alone, to judge outcomes by the paper, for tests", nil},
 	{"config", "the configuration file", nil},
 	{"deploy", "systemd unit, example configuration", nil},
+	{"deploy/slow", "marks the tests that need more than Go", nil},
 	{"deploy/package", "builds the Debian packages", []string{"deploy"}},
 }
 
 // Never lists the packages that must not be part of the daemon, with the reason. The test follows
 // imports of imports, because a package in between hides them from a reader.
 var Never = map[string]string{
-	"printer/virtual":                 "it reports tickets as printed that are not; it must not get into a kitchen",
-	"printer/printertest":             "it has no paper either, and it obeys tests that break it",
-	"printer/transport/transporttest": "a test suite is not part of the daemon",
-	"queue/kv/kvtest":                 "it loses everything with the process, so it must not hold a board",
-	"cmd/internal/monitoringtest":     "it starts Prometheus at a free port, for a test",
-	"receiver/relay/natstest":         "it starts servers that nobody may reach and keeps orders in a test's folder",
-	"receiver/sim":                    "the simulated service must not be reachable in production",
+	"printer/virtual":         "it reports tickets as printed that are not; it must not get into a kitchen",
+	"queue/queuetest":         "it loses everything with the process, so it must not hold a board",
+	"deploy/slow":             "it is part of the tests",
+	"cmd/internal/daemontest": "it is part of the tests, and its printers have no paper",
+	"receiver/relay/natstest": "it starts servers that nobody may reach and keeps orders in a test's folder",
+	"receiver/sim":            "the simulated service must not be reachable in production",
 }
 
 // Only lists third-party modules that only these packages may import, with the reason. To replace

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,69 +18,6 @@ const module = "ticketrail"
 
 // root is the top of the tree, seen from this package.
 const root = "../../.."
-
-// imports maps each package that has Go files to what its non-test files and its test files import.
-func imports(t *testing.T) (code, tests map[string][]string) {
-	t.Helper()
-	code, tests = map[string][]string{}, map[string][]string{}
-	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() {
-			if n := d.Name(); n == "testdata" || (strings.HasPrefix(n, ".") && n != "." && n != "..") {
-				return filepath.SkipDir
-			}
-			return nil
-		}
-		if !strings.HasSuffix(p, ".go") {
-			return nil
-		}
-		rel, err := filepath.Rel(root, p)
-		if err != nil {
-			return err
-		}
-		f, err := parser.ParseFile(token.NewFileSet(), p, nil, parser.ImportsOnly)
-		if err != nil {
-			return err
-		}
-		pkg, into := filepath.ToSlash(filepath.Dir(rel)), code
-		if strings.HasSuffix(p, "_test.go") {
-			into = tests
-		}
-		for _, s := range f.Imports {
-			name, err := strconv.Unquote(s.Path.Value)
-			if err != nil {
-				return err
-			}
-			into[pkg] = append(into[pkg], name)
-		}
-		if _, ok := code[pkg]; !ok {
-			code[pkg] = nil
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(code) < 10 {
-		t.Fatalf("found only %d packages below %s: the walk is broken", len(code), root)
-	}
-	return code, tests
-}
-
-func ours(name string) (string, bool) { return strings.CutPrefix(name, module+"/") }
-
-func (r Package) may(pkg string) bool {
-	for _, m := range r.May {
-		below, all := strings.CutSuffix(m, "...")
-		below = strings.TrimSuffix(below, "/")
-		if m == pkg || all && (below == "" || pkg == below || strings.HasPrefix(pkg, below+"/")) {
-			return true
-		}
-	}
-	return false
-}
 
 func TestEveryImportIsListed(t *testing.T) {
 	code, _ := imports(t)
@@ -186,4 +124,106 @@ func (r Package) Row() string {
 		may = "`" + strings.Join(r.May, "`, `") + "`"
 	}
 	return "| `" + r.Path + "` | " + r.Is + " | " + may + " |"
+}
+
+func TestArchitectureNamesOnlyTestsThatExist(t *testing.T) {
+	b, err := os.ReadFile(path.Join(root, "ARCHITECTURE.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tests strings.Builder
+	for _, name := range files(t) {
+		if !strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tests.Write(text)
+	}
+
+	named := regexp.MustCompile("`(Test[A-Z]\\w+)`").FindAllStringSubmatch(string(b), -1)
+	for _, m := range named {
+		if !strings.Contains(tests.String(), "\nfunc "+m[1]+"(t *testing.T)") {
+			t.Errorf("ARCHITECTURE.md names %s, which is no test", m[1])
+		}
+	}
+	if len(named) < 10 {
+		t.Errorf("ARCHITECTURE.md names only %d tests", len(named))
+	}
+}
+
+// imports maps each package that has Go files to what its non-test files and its test files import.
+func imports(t *testing.T) (code, tests map[string][]string) {
+	t.Helper()
+
+	code, tests = map[string][]string{}, map[string][]string{}
+	for _, name := range files(t) {
+		if filepath.Ext(name) != ".go" {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, name), nil, parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		pkg, into := path.Dir(name), code
+		if strings.HasSuffix(name, "_test.go") {
+			into = tests
+		}
+		for _, s := range f.Imports {
+			imported, err := strconv.Unquote(s.Path.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			into[pkg] = append(into[pkg], imported)
+		}
+		if _, ok := code[pkg]; !ok {
+			code[pkg] = nil
+		}
+	}
+	if len(code) < 10 {
+		t.Fatalf("found only %d packages below %s: the walk is broken", len(code), root)
+	}
+	return code, tests
+}
+
+// files lists the files of the tree, as paths from its top with slashes. Test data, the Git folder and what the
+// programs of other languages install are not part of it.
+func files(t *testing.T) (names []string) {
+	t.Helper()
+
+	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if slices.Contains([]string{".git", "testdata", "node_modules", "dist"}, d.Name()) {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		name, err := filepath.Rel(root, p)
+		names = append(names, filepath.ToSlash(name))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+// ours returns the path within this module of an import, and whether it is one of this module.
+func ours(name string) (string, bool) { return strings.CutPrefix(name, module+"/") }
+
+func (r Package) may(pkg string) bool {
+	for _, m := range r.May {
+		below, all := strings.CutSuffix(m, "...")
+		below = strings.TrimSuffix(below, "/")
+		if m == pkg || all && (below == "" || pkg == below || strings.HasPrefix(pkg, below+"/")) {
+			return true
+		}
+	}
+	return false
 }

@@ -15,12 +15,227 @@ import (
 	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"ticketrail/deploy/slow"
+	"ticketrail/receiver/relay/natstest"
 )
 
 const (
 	mine   = "11111111-1111-4111-8111-111111111111"
 	theirs = "22222222-2222-4222-8222-222222222222"
 )
+
+func TestABoxReadsAndChangesNothingOfAnotherVenue(t *testing.T) {
+	slow.Test(t, "go")
+	t.Parallel()
+	s := newSite(t, 3)
+	stream, err := s.js.Stream(t.Context(), "REQUESTS")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The other box has its request in hand: an acknowledgement that is believed would lose it.
+	other, err := s.js.Consumer(t.Context(), "REQUESTS", theirs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inHand, err := other.Next(jetstream.FetchMaxWait(testTime))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ack := inHand.Reply()
+	// Once as it is, and once as if a box's permissions had been forgotten: the wall is the venue's account.
+	everything, _, err := s.o.credentials(mine, mine, func(*jwt.UserClaims) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, file := range map[string]string{
+		"with a box's permissions": s.box(mine), "without permissions": s.file("everything.creds", everything),
+	} {
+		t.Run(name, func(t *testing.T) {
+			nc := s.connect(file, s.urls...)
+			var heard atomic.Value
+			for _, subject := range []string{">", "requests.>", "requests." + theirs + ".>", "_INBOX.>",
+				"_R_.>", "$JS.>", "$KV.>", "$KV.BOXES.>", "$SYS.>", "$JS.ACK.>", "$JS.EVENT.>"} {
+				if _, err := nc.Subscribe(subject, func(m *nats.Msg) {
+					if string(m.Data) == "for "+theirs {
+						heard.Store(m.Subject)
+					}
+				}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			next := "$JS.API.CONSUMER.MSG.NEXT.REQUESTS."
+			waiting, now := `{"batch":1,"expires":2000000000}`, `{"batch":1,"no_wait":true}`
+			for _, a := range []struct{ subject, reply, body string }{
+				// What is not ours.
+				{next + theirs, "", now},
+				{next + theirs, "", waiting},
+				{"$JS.API.CONSUMER.INFO.REQUESTS." + theirs, "", ""},
+				{"$JS.API.CONSUMER.CREATE.REQUESTS", "", `{"stream_name":"REQUESTS","config":{"ack_policy":"none"}}`},
+				{"$JS.API.CONSUMER.CREATE.REQUESTS.x.requests." + theirs + ".>", "",
+					`{"stream_name":"REQUESTS","config":{"name":"x","ack_policy":"none",` +
+						`"filter_subject":"requests.` + theirs + `.>"}}`},
+				{"$JS.API.CONSUMER.DURABLE.CREATE.REQUESTS.x", "",
+					`{"stream_name":"REQUESTS","config":{"durable_name":"x","ack_policy":"explicit"}}`},
+				{"$JS.API.CONSUMER.DELETE.REQUESTS." + theirs, "", ""},
+				{"$JS.API.CONSUMER.DELETE.REQUESTS." + mine, "", ""},
+				{"$JS.API.CONSUMER.NAMES.REQUESTS", "", ""},
+				{"$JS.API.STREAM.INFO.REQUESTS", "", ""},
+				{"$JS.API.STREAM.NAMES", "", ""},
+				{"$JS.API.STREAM.MSG.GET.REQUESTS", "", `{"seq":2}`},
+				{"$JS.API.STREAM.MSG.DELETE.REQUESTS", "", `{"seq":2}`},
+				{"$JS.API.DIRECT.GET.REQUESTS.requests." + theirs + ".1", "", ""},
+				{"$JS.API.STREAM.PURGE.REQUESTS", "", ""},
+				{"$JS.API.STREAM.DELETE.REQUESTS", "", ""},
+				{"$JS.API.STREAM.CREATE.MIRROR", "", `{"name":"MIRROR","mirror":{"name":"REQUESTS"}}`},
+				{"requests." + theirs + ".forged", "", "{}"},
+				{"requests." + mine + ".forged", "", "{}"},
+				{"$KV.BOXES." + theirs, "", "I am not well"},
+				{ack, "", "+ACK"},
+				{ack, "", "+TERM"},
+				{ack, "", "-NAK"},
+				{"$JS.ACK._.x.REQUESTS." + theirs + ".1.2.1.1700000000000000000.0.x", "", "+ACK"},
+				{"$SYS.REQ.CLAIMS.UPDATE", "", "x"},
+				{"$SYS.REQ.SERVER.PING", "", ""},
+				// What is ours, but whose answer the server publishes where it would do harm.
+				{next + mine, "requests." + theirs + ".forged", now},
+				{next + mine, "requests." + theirs + ".forged", `{"batch":2,"no_wait":true}`},
+				{next + mine, "_INBOX.of.another", now},
+				{next + mine, "$KV.BOXES." + theirs, now},
+				{next + mine, "$JS.API.STREAM.DELETE.REQUESTS", now},
+				{next + mine, "$JS.API.STREAM.PURGE.REQUESTS", now},
+				{next + mine, next + theirs, now},
+				{next + mine, "$JS.API.CONSUMER.DELETE.REQUESTS." + theirs, now},
+				{next + mine, ack, now},
+				{"$JS.API.CONSUMER.INFO.REQUESTS." + mine, ack, ""},
+				{"$JS.ACK.REQUESTS." + mine + ".1.1.1.1700000000000000000.0", ack, "+WPI"},
+				{"$JS.API.CONSUMER.INFO.REQUESTS." + mine, "requests." + theirs + ".forged", ""},
+				{"$KV.BOXES." + mine, "requests." + theirs + ".forged", "well"},
+				{"$JS.ACK.REQUESTS." + mine + ".1.1.1.1700000000000000000.0", "$JS.API.STREAM.DELETE.REQUESTS", "+NXT"},
+				{"$JS.ACK.REQUESTS." + mine + ".1.1.1.1700000000000000000.0", "requests." + theirs + ".forged", "+WPI"},
+			} {
+				if a.reply == "" {
+					a.reply = "_INBOX.attack"
+				}
+				if err := nc.PublishRequest(a.subject, a.reply, []byte(a.body)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := nc.Flush(); err != nil {
+				t.Fatal(err)
+			}
+			s.unchanged(t, stream)
+			if subject := heard.Load(); subject != nil {
+				t.Errorf("it heard of the other venue at %s", subject)
+			}
+		})
+	}
+	// It has acknowledged its own request: that is the box's right.
+	if _, err := s.js.Publish(t.Context(), "requests."+mine+".2", []byte("for "+mine)); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.take(s.connect(s.box(mine), s.urls[2]), mine); got != "for "+mine {
+		t.Errorf("the box gets %q", got)
+	}
+	if err := inHand.DoubleAck(t.Context()); err != nil {
+		t.Errorf("the other box cannot acknowledge its request: %v", err)
+	}
+}
+
+func TestWhoHasNoCertificateOfOursDoesNotConnect(t *testing.T) {
+	slow.Test(t, "go")
+	t.Parallel()
+	s := newSite(t, 3)
+	c, err := ReadCredentials(s.box(mine))
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign, err := newAuthority("ticketrail relay clients")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, key, err := foreign.client(mine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	as := func(certs ...tls.Certificate) *tls.Config {
+		return &tls.Config{RootCAs: c.roots, Certificates: certs, MinVersion: tls.VersionTLS12}
+	}
+	user := nats.UserJWT(func() (string, error) { return c.token, nil }, c.key.Sign)
+	for name, conf := range map[string]*tls.Config{"without one": as(), "with that of another authority": as(other)} {
+		if nc, err := nats.Connect(s.urls[0], user, nats.Secure(conf)); err == nil {
+			nc.Close()
+			t.Errorf("%s it connects", name)
+		}
+	}
+	if nc, err := nats.Connect(s.urls[0], nats.Secure(as(c.cert))); err == nil {
+		nc.Close()
+		t.Error("with a certificate and no user it connects")
+	}
+	if nc, err := nats.Connect(s.urls[0], user, nats.Secure(as(c.cert)), nats.Timeout(testTime)); err != nil {
+		t.Errorf("with both: %v", err)
+	} else {
+		nc.Close()
+	}
+	stranger := as(c.cert)
+	stranger.RootCAs = x509.NewCertPool()
+	if nc, err := nats.Connect(s.urls[0], user, nats.Secure(stranger)); err == nil {
+		nc.Close()
+		t.Error("a server of another authority is believed")
+	}
+	// The port of the cluster trusts another authority: there, a box could read everything.
+	if err := joins(s.nodes[0], as(c.cert)); err == nil {
+		t.Error("a box may join the cluster")
+	}
+}
+
+func TestRevokedCredentialsEndAnOpenConnectionAndNewOnesAreReadFromTheFile(t *testing.T) {
+	slow.Test(t, "go")
+	t.Parallel()
+	s := newSite(t, 3)
+	file := s.box(mine)
+	ended, back := make(chan error, 10), make(chan struct{}, 10)
+	nc := s.connect(file, s.urls[2])
+	nc.SetDisconnectErrHandler(func(_ *nats.Conn, err error) { ended <- err })
+	nc.SetReconnectHandler(func(*nats.Conn) { back <- struct{}{} })
+	lost := s.file("lost.creds", must(os.ReadFile(file)))
+
+	time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second))) // as renewing does, see Renewal
+	since := time.Now()
+	s.push(mine, since, true)
+	within(t, ended)
+	c, err := ReadCredentials(lost)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, url := range s.urls {
+		if again, err := nats.Connect(url, options(func() (*Credentials, error) { return c, nil })...); err == nil {
+			again.Close()
+			t.Errorf("revoked credentials connect to %s", url)
+		}
+	}
+	s.box(mine) // in the place of the old file
+	within(t, back)
+	if got := s.take(nc, mine); got != "for "+mine {
+		t.Errorf("with new credentials the box gets %q", got)
+	}
+
+	s.push(mine, time.Now(), false)
+	within(t, ended)
+	if c, err = ReadCredentials(s.box(mine)); err != nil {
+		t.Fatal(err)
+	}
+	for _, url := range s.urls {
+		if again, err := nats.Connect(url, options(func() (*Credentials, error) { return c, nil })...); err == nil {
+			again.Close()
+			t.Errorf("the box of a removed venue connects to %s", url)
+		}
+	}
+}
 
 // A site is servers with two venues, each with a stored request, and a relay's connection.
 type site struct {
@@ -164,122 +379,6 @@ func (s *site) take(nc *nats.Conn, venue string) string {
 	return string(m.Data())
 }
 
-func TestABoxReadsAndChangesNothingOfAnotherVenue(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, 3)
-	stream, err := s.js.Stream(t.Context(), "REQUESTS")
-	if err != nil {
-		t.Fatal(err)
-	}
-	// The other box has its request in hand: an acknowledgement that is believed would lose it.
-	other, err := s.js.Consumer(t.Context(), "REQUESTS", theirs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	inHand, err := other.Next(jetstream.FetchMaxWait(testTime))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ack := inHand.Reply()
-	// Once as it is, and once as if a box's permissions had been forgotten: the wall is the venue's account.
-	everything, _, err := s.o.credentials(mine, mine, func(*jwt.UserClaims) {})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, file := range map[string]string{
-		"with a box's permissions": s.box(mine), "without permissions": s.file("everything.creds", everything),
-	} {
-		t.Run(name, func(t *testing.T) {
-			nc := s.connect(file, s.urls...)
-			var heard atomic.Value
-			for _, subject := range []string{">", "requests.>", "requests." + theirs + ".>", "_INBOX.>",
-				"_R_.>", "$JS.>", "$KV.>", "$KV.BOXES.>", "$SYS.>", "$JS.ACK.>", "$JS.EVENT.>"} {
-				if _, err := nc.Subscribe(subject, func(m *nats.Msg) {
-					if string(m.Data) == "for "+theirs {
-						heard.Store(m.Subject)
-					}
-				}); err != nil {
-					t.Fatal(err)
-				}
-			}
-			next := "$JS.API.CONSUMER.MSG.NEXT.REQUESTS."
-			waiting, now := `{"batch":1,"expires":2000000000}`, `{"batch":1,"no_wait":true}`
-			for _, a := range []struct{ subject, reply, body string }{
-				// What is not ours.
-				{next + theirs, "", now},
-				{next + theirs, "", waiting},
-				{"$JS.API.CONSUMER.INFO.REQUESTS." + theirs, "", ""},
-				{"$JS.API.CONSUMER.CREATE.REQUESTS", "", `{"stream_name":"REQUESTS","config":{"ack_policy":"none"}}`},
-				{"$JS.API.CONSUMER.CREATE.REQUESTS.x.requests." + theirs + ".>", "",
-					`{"stream_name":"REQUESTS","config":{"name":"x","ack_policy":"none",` +
-						`"filter_subject":"requests.` + theirs + `.>"}}`},
-				{"$JS.API.CONSUMER.DURABLE.CREATE.REQUESTS.x", "",
-					`{"stream_name":"REQUESTS","config":{"durable_name":"x","ack_policy":"explicit"}}`},
-				{"$JS.API.CONSUMER.DELETE.REQUESTS." + theirs, "", ""},
-				{"$JS.API.CONSUMER.DELETE.REQUESTS." + mine, "", ""},
-				{"$JS.API.CONSUMER.NAMES.REQUESTS", "", ""},
-				{"$JS.API.STREAM.INFO.REQUESTS", "", ""},
-				{"$JS.API.STREAM.NAMES", "", ""},
-				{"$JS.API.STREAM.MSG.GET.REQUESTS", "", `{"seq":2}`},
-				{"$JS.API.STREAM.MSG.DELETE.REQUESTS", "", `{"seq":2}`},
-				{"$JS.API.DIRECT.GET.REQUESTS.requests." + theirs + ".1", "", ""},
-				{"$JS.API.STREAM.PURGE.REQUESTS", "", ""},
-				{"$JS.API.STREAM.DELETE.REQUESTS", "", ""},
-				{"$JS.API.STREAM.CREATE.MIRROR", "", `{"name":"MIRROR","mirror":{"name":"REQUESTS"}}`},
-				{"requests." + theirs + ".forged", "", "{}"},
-				{"requests." + mine + ".forged", "", "{}"},
-				{"$KV.BOXES." + theirs, "", "I am not well"},
-				{ack, "", "+ACK"},
-				{ack, "", "+TERM"},
-				{ack, "", "-NAK"},
-				{"$JS.ACK._.x.REQUESTS." + theirs + ".1.2.1.1700000000000000000.0.x", "", "+ACK"},
-				{"$SYS.REQ.CLAIMS.UPDATE", "", "x"},
-				{"$SYS.REQ.SERVER.PING", "", ""},
-				// What is ours, but whose answer the server publishes where it would do harm.
-				{next + mine, "requests." + theirs + ".forged", now},
-				{next + mine, "requests." + theirs + ".forged", `{"batch":2,"no_wait":true}`},
-				{next + mine, "_INBOX.of.another", now},
-				{next + mine, "$KV.BOXES." + theirs, now},
-				{next + mine, "$JS.API.STREAM.DELETE.REQUESTS", now},
-				{next + mine, "$JS.API.STREAM.PURGE.REQUESTS", now},
-				{next + mine, next + theirs, now},
-				{next + mine, "$JS.API.CONSUMER.DELETE.REQUESTS." + theirs, now},
-				{next + mine, ack, now},
-				{"$JS.API.CONSUMER.INFO.REQUESTS." + mine, ack, ""},
-				{"$JS.ACK.REQUESTS." + mine + ".1.1.1.1700000000000000000.0", ack, "+WPI"},
-				{"$JS.API.CONSUMER.INFO.REQUESTS." + mine, "requests." + theirs + ".forged", ""},
-				{"$KV.BOXES." + mine, "requests." + theirs + ".forged", "well"},
-				{"$JS.ACK.REQUESTS." + mine + ".1.1.1.1700000000000000000.0", "$JS.API.STREAM.DELETE.REQUESTS", "+NXT"},
-				{"$JS.ACK.REQUESTS." + mine + ".1.1.1.1700000000000000000.0", "requests." + theirs + ".forged", "+WPI"},
-			} {
-				if a.reply == "" {
-					a.reply = "_INBOX.attack"
-				}
-				if err := nc.PublishRequest(a.subject, a.reply, []byte(a.body)); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if err := nc.Flush(); err != nil {
-				t.Fatal(err)
-			}
-			s.unchanged(t, stream)
-			if subject := heard.Load(); subject != nil {
-				t.Errorf("it heard of the other venue at %s", subject)
-			}
-		})
-	}
-	// It has acknowledged its own request: that is the box's right.
-	if _, err := s.js.Publish(t.Context(), "requests."+mine+".2", []byte("for "+mine)); err != nil {
-		t.Fatal(err)
-	}
-	if got := s.take(s.connect(s.box(mine), s.urls[2]), mine); got != "for "+mine {
-		t.Errorf("the box gets %q", got)
-	}
-	if err := inHand.DoubleAck(t.Context()); err != nil {
-		t.Errorf("the other box cannot acknowledge its request: %v", err)
-	}
-}
-
 // unchanged looks until a pull request of before has expired, too.
 func (s *site) unchanged(t *testing.T, stream jetstream.Stream) {
 	for range 5 {
@@ -308,56 +407,6 @@ func (s *site) unchanged(t *testing.T, stream jetstream.Stream) {
 	}
 }
 
-func TestWhoHasNoCertificateOfOursDoesNotConnect(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, 3)
-	c, err := ReadCredentials(s.box(mine))
-	if err != nil {
-		t.Fatal(err)
-	}
-	foreign, err := newAuthority("ticketrail relay clients")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, key, err := foreign.client(mine)
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := tls.X509KeyPair(cert, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	as := func(certs ...tls.Certificate) *tls.Config {
-		return &tls.Config{RootCAs: c.roots, Certificates: certs, MinVersion: tls.VersionTLS12}
-	}
-	user := nats.UserJWT(func() (string, error) { return c.token, nil }, c.key.Sign)
-	for name, conf := range map[string]*tls.Config{"without one": as(), "with that of another authority": as(other)} {
-		if nc, err := nats.Connect(s.urls[0], user, nats.Secure(conf)); err == nil {
-			nc.Close()
-			t.Errorf("%s it connects", name)
-		}
-	}
-	if nc, err := nats.Connect(s.urls[0], nats.Secure(as(c.cert))); err == nil {
-		nc.Close()
-		t.Error("with a certificate and no user it connects")
-	}
-	if nc, err := nats.Connect(s.urls[0], user, nats.Secure(as(c.cert)), nats.Timeout(testTime)); err != nil {
-		t.Errorf("with both: %v", err)
-	} else {
-		nc.Close()
-	}
-	stranger := as(c.cert)
-	stranger.RootCAs = x509.NewCertPool()
-	if nc, err := nats.Connect(s.urls[0], user, nats.Secure(stranger)); err == nil {
-		nc.Close()
-		t.Error("a server of another authority is believed")
-	}
-	// The port of the cluster trusts another authority: there, a box could read everything.
-	if err := joins(s.nodes[0], as(c.cert)); err == nil {
-		t.Error("a box may join the cluster")
-	}
-}
-
 // joins does the TLS handshake of a node at the port of the cluster, and reads on: the server's refusal comes after
 // the client's part.
 func joins(n Node, conf *tls.Config) error {
@@ -371,47 +420,30 @@ func joins(n Node, conf *tls.Config) error {
 	return err
 }
 
-func TestRevokedCredentialsEndAnOpenConnectionAndNewOnesAreReadFromTheFile(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, 3)
-	file := s.box(mine)
-	ended, back := make(chan error, 10), make(chan struct{}, 10)
-	nc := s.connect(file, s.urls[2])
-	nc.SetDisconnectErrHandler(func(_ *nats.Conn, err error) { ended <- err })
-	nc.SetReconnectHandler(func(*nats.Conn) { back <- struct{}{} })
-	lost := s.file("lost.creds", must(os.ReadFile(file)))
-
-	time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second))) // as renewing does, see Renewal
-	since := time.Now()
-	s.push(mine, since, true)
-	within(t, ended)
-	c, err := ReadCredentials(lost)
+// servers runs nats-server with the files of WriteNodes, on ports of loopback.
+func servers(t *testing.T, o *Operator, many int) (nodes []Node, urls []string) {
+	t.Helper()
+	dir := t.TempDir()
+	for i := range many {
+		port, err := natstest.FreePort(clusterOffset, monitorOffset)
+		if err != nil {
+			t.Fatal(err)
+		}
+		folder := filepath.Join(dir, fmt.Sprintf("node%d", i+1))
+		nodes = append(nodes, Node{Host: "127.0.0.1", Port: port, Etc: folder, Data: folder})
+		urls = append(urls, nodes[i].URL())
+	}
+	folders, err := o.WriteNodes(dir, nodes)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, url := range s.urls {
-		if again, err := nats.Connect(url, options(func() (*Credentials, error) { return c, nil })...); err == nil {
-			again.Close()
-			t.Errorf("revoked credentials connect to %s", url)
-		}
+	var files []natstest.File
+	for i, folder := range folders {
+		files = append(files, natstest.File{Path: filepath.Join(folder, "nats-server.conf"),
+			Client: nodes[i].address(0), Status: fmt.Sprintf("127.0.0.1:%d", nodes[i].MonitorPort())})
 	}
-	s.box(mine) // in the place of the old file
-	within(t, back)
-	if got := s.take(nc, mine); got != "for "+mine {
-		t.Errorf("with new credentials the box gets %q", got)
-	}
-
-	s.push(mine, time.Now(), false)
-	within(t, ended)
-	if c, err = ReadCredentials(s.box(mine)); err != nil {
-		t.Fatal(err)
-	}
-	for _, url := range s.urls {
-		if again, err := nats.Connect(url, options(func() (*Credentials, error) { return c, nil })...); err == nil {
-			again.Close()
-			t.Errorf("the box of a removed venue connects to %s", url)
-		}
-	}
+	natstest.FilesForTest(t, files)
+	return nodes, urls
 }
 
 func within[T any](t *testing.T, c <-chan T) (got T) {

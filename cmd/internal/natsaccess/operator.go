@@ -118,7 +118,7 @@ func (o *Operator) publicKey(account string) (string, error) {
 	return k.PublicKey()
 }
 
-// The subjects of a venue's box, see package receiver/relay. venue may be a wildcard.
+// boxSubjects are the subjects of a venue's box, see package receiver/relay. venue may be a wildcard.
 //
 // Each venue has an account of its own, without JetStream, that imports these and nothing else. In one account for
 // all, the permissions of a user would not be enough: they say what it may publish, and not where an answer may go. A

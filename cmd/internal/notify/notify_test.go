@@ -17,132 +17,8 @@ import (
 
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/config"
-	"ticketrail/queue/kv/kvtest"
+	"ticketrail/queue/queuetest"
 )
-
-// A kitchen is a Notifier with a recipient that is a list. Its methods run in a synctest bubble.
-type kitchen struct {
-	t        *testing.T
-	mu       sync.Mutex // the test holds it, except while it waits
-	n        *Notifier
-	registry *prometheus.Registry
-	store    *kvtest.Store
-	findings []admin.Finding
-	damaged  error // instead of findings
-	asked    int   // for the findings
-	closed   bool
-	err      error // of a delivery
-	hangs    bool  // a delivery does not end
-	got      []string
-	messages []*Message
-	slips    []Event
-	stop     func()
-}
-
-func (k *kitchen) start(conf config.Notify) {
-	k.t.Helper()
-	if k.store == nil {
-		k.store = kvtest.New()
-	}
-	k.registry = prometheus.NewRegistry()
-	k.n = New(Options{
-		Findings: func(context.Context) ([]admin.Finding, error) {
-			k.mu.Lock()
-			defer k.mu.Unlock()
-			k.asked++
-			return slices.Clone(k.findings), k.damaged
-		},
-		Open: func(time.Time) bool {
-			k.mu.Lock()
-			defer k.mu.Unlock()
-			return !k.closed
-		},
-		Slip: func(_ context.Context, e Event) error {
-			k.mu.Lock()
-			defer k.mu.Unlock()
-			k.slips = append(k.slips, e)
-			return k.err
-		},
-		Place: func() string { return "Harbour Grill" },
-		Zone:  func() *time.Location { return time.UTC },
-		Store: k.store, Registerer: k.registry, Logger: slog.New(slog.DiscardHandler),
-	})
-	k.n.sender = func(config.Recipient) (sender, error) { return k.send, nil }
-	k.n.Use(conf)
-	ctx, cancel := context.WithCancel(k.t.Context())
-	ended := make(chan error)
-	go func() { ended <- k.n.Run(ctx) }()
-	k.stop = func() {
-		k.mu.Unlock()
-		defer k.mu.Lock()
-		cancel()
-		if err := <-ended; err != nil {
-			k.t.Error(err)
-		}
-	}
-}
-
-func (k *kitchen) send(ctx context.Context, m *Message) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.hangs {
-		k.mu.Unlock()
-		defer k.mu.Lock()
-		<-ctx.Done()
-		return ctx.Err()
-	}
-	if k.err != nil {
-		return k.err
-	}
-	var what []string
-	for _, e := range m.Began {
-		what = append(what, "+"+e.Subject())
-	}
-	for _, e := range m.Ended {
-		what = append(what, "-"+e.Subject())
-	}
-	k.got, k.messages = append(k.got, strings.Join(what, " ")), append(k.messages, m)
-	return nil
-}
-
-// wait lets time pass, until everything is done that was to happen meanwhile.
-func (k *kitchen) wait(d time.Duration) {
-	k.mu.Unlock()
-	defer k.mu.Lock()
-	time.Sleep(d)
-	synctest.Wait()
-}
-
-// expect compares what was told since the last call.
-func (k *kitchen) expect(want ...string) {
-	k.t.Helper()
-	if fmt.Sprint(k.got) != fmt.Sprint(want) {
-		k.t.Errorf("told %q, want %q", k.got, want)
-	}
-	k.got = nil
-}
-
-func down(station string) admin.Finding {
-	return admin.Finding{Level: admin.Fail, Subject: station, Station: true, Text: "it reports: cover open",
-		Do: "close the cover"}
-}
-
-func topic(level admin.Level, name string) admin.Finding {
-	return admin.Finding{Level: level, Subject: name, Text: name + " is " + string(level)}
-}
-
-func to(about ...string) config.Notify {
-	return config.Notify{After: 3 * time.Minute, To: []config.Recipient{{Name: "boss", About: about}}}
-}
-
-func bubble(t *testing.T, f func(*testing.T, *kitchen)) {
-	synctest.Test(t, func(t *testing.T) {
-		k := &kitchen{t: t}
-		k.mu.Lock()
-		f(t, k)
-		k.stop()
-	})
-}
 
 func TestATroubleIsToldOnceWhenItBeginsAndOnceWhenItIsOver(t *testing.T) {
 	bubble(t, func(t *testing.T, k *kitchen) {
@@ -414,4 +290,128 @@ func TestTheMessageSaysWhereWhatSinceWhenAndWhatToDo(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
+}
+
+// A kitchen is a Notifier with a recipient that is a list. Its methods run in a synctest bubble.
+type kitchen struct {
+	t        *testing.T
+	mu       sync.Mutex // the test holds it, except while it waits
+	n        *Notifier
+	registry *prometheus.Registry
+	store    *queuetest.Store
+	findings []admin.Finding
+	damaged  error // instead of findings
+	asked    int   // for the findings
+	closed   bool
+	err      error // of a delivery
+	hangs    bool  // a delivery does not end
+	got      []string
+	messages []*Message
+	slips    []Event
+	stop     func()
+}
+
+func (k *kitchen) start(conf config.Notify) {
+	k.t.Helper()
+	if k.store == nil {
+		k.store = queuetest.NewStore()
+	}
+	k.registry = prometheus.NewRegistry()
+	k.n = New(Options{
+		Findings: func(context.Context) ([]admin.Finding, error) {
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			k.asked++
+			return slices.Clone(k.findings), k.damaged
+		},
+		Open: func(time.Time) bool {
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			return !k.closed
+		},
+		Slip: func(_ context.Context, e Event) error {
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			k.slips = append(k.slips, e)
+			return k.err
+		},
+		Place: func() string { return "Harbour Grill" },
+		Zone:  func() *time.Location { return time.UTC },
+		Store: k.store, Registerer: k.registry, Logger: slog.New(slog.DiscardHandler),
+	})
+	k.n.sender = func(config.Recipient) (sender, error) { return k.send, nil }
+	k.n.Use(conf)
+	ctx, cancel := context.WithCancel(k.t.Context())
+	ended := make(chan error)
+	go func() { ended <- k.n.Run(ctx) }()
+	k.stop = func() {
+		k.mu.Unlock()
+		defer k.mu.Lock()
+		cancel()
+		if err := <-ended; err != nil {
+			k.t.Error(err)
+		}
+	}
+}
+
+func (k *kitchen) send(ctx context.Context, m *Message) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.hangs {
+		k.mu.Unlock()
+		defer k.mu.Lock()
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	if k.err != nil {
+		return k.err
+	}
+	var what []string
+	for _, e := range m.Began {
+		what = append(what, "+"+e.Subject())
+	}
+	for _, e := range m.Ended {
+		what = append(what, "-"+e.Subject())
+	}
+	k.got, k.messages = append(k.got, strings.Join(what, " ")), append(k.messages, m)
+	return nil
+}
+
+// wait lets time pass, until everything is done that was to happen meanwhile.
+func (k *kitchen) wait(d time.Duration) {
+	k.mu.Unlock()
+	defer k.mu.Lock()
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// expect compares what was told since the last call.
+func (k *kitchen) expect(want ...string) {
+	k.t.Helper()
+	if fmt.Sprint(k.got) != fmt.Sprint(want) {
+		k.t.Errorf("told %q, want %q", k.got, want)
+	}
+	k.got = nil
+}
+
+func down(station string) admin.Finding {
+	return admin.Finding{Level: admin.Fail, Subject: station, Station: true, Text: "it reports: cover open",
+		Do: "close the cover"}
+}
+
+func topic(level admin.Level, name string) admin.Finding {
+	return admin.Finding{Level: level, Subject: name, Text: name + " is " + string(level)}
+}
+
+func to(about ...string) config.Notify {
+	return config.Notify{After: 3 * time.Minute, To: []config.Recipient{{Name: "boss", About: about}}}
+}
+
+func bubble(t *testing.T, f func(*testing.T, *kitchen)) {
+	synctest.Test(t, func(t *testing.T) {
+		k := &kitchen{t: t}
+		k.mu.Lock()
+		f(t, k)
+		k.stop()
+	})
 }

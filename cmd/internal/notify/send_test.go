@@ -24,110 +24,27 @@ import (
 	"ticketrail/config"
 )
 
-const vectorKey = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
-
-func recipient1(t *testing.T, address string) config.Recipient {
-	t.Helper()
-	r := config.Recipient{Name: "boss", Address: config.NewSecret(address)}
-	if strings.HasPrefix(address, "http") {
-		r.Keys = config.NewSecret(vectorKey)
-	}
-	return r
-}
-
-func message() *Message {
-	m := &Message{Began: []Event{{Topic: "stations", Station: "grill", Level: admin.Fail,
-		Since: time.Date(2026, 11, 20, 19, 32, 0, 0, time.UTC), Text: "it reports: cover open", Do: "close the cover"}}}
-	m.describe("Zum Wilden Käse", time.Date(2026, 11, 20, 19, 40, 0, 0, time.UTC), time.UTC)
-	return m
-}
-
-// deliver sends one message and returns the error.
-func deliver(t *testing.T, address string) error {
-	t.Helper()
-	send, err := newSender(recipient1(t, address))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	return send(ctx, message())
-}
-
-// A request is one that a server got.
-type request struct {
-	*http.Request
-	body []byte
-}
-
-// server answers every request with status and answer, and keeps the last.
-func server(t *testing.T, status int, answer string) (*httptest.Server, *request) {
-	last := &request{}
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		last.Request = r
-		last.body, _ = io.ReadAll(r.Body)
-		w.WriteHeader(status)
-		_, _ = io.WriteString(w, answer)
-	}))
-	t.Cleanup(s.Close)
-	return s, last
-}
-
-// elsewhere sends all requests of the library to a server: the addresses of Telegram and Slack are fixed.
-func elsewhere(t *testing.T, s *httptest.Server) {
-	t.Helper()
-	front := httptest.NewTLSServer(s.Config.Handler)
-	t.Cleanup(front.Close)
-	to := front.Listener.Addr().String()
-	if s.Config.Handler == nil { // a closed one
-		front.Close()
-	}
-	was := http.DefaultTransport
-	http.DefaultTransport = &http.Transport{
-		TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
-		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, network, to)
-		},
-	}
-	t.Cleanup(func() { http.DefaultTransport = was })
-}
-
-func TestNtfyGetsTitleAndText(t *testing.T) {
-	s, got := server(t, 200, `{"id":"x","time":1,"event":"message","topic":"t"}`)
-	host := strings.TrimPrefix(s.URL, "http://")
-	if err := deliver(t, "ntfy://"+host+"/harbour-grill-8fk2?scheme=http"); err != nil {
-		t.Fatal(err)
-	}
-	if got.URL.Path != "/harbour-grill-8fk2" || string(got.body) != message().Text ||
-		!strings.Contains(got.Header.Get("Title"), "grill needs somebody") {
-		t.Errorf("%s %q\n%s", got.URL, got.Header, got.body)
-	}
-}
-
-func TestTelegramGetsTitleAndText(t *testing.T) {
-	s, got := server(t, 200, `{"ok":true,"result":{"message_id":1}}`)
-	elsewhere(t, s)
-	err := deliver(t, "telegram://110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw1@telegram?chats=@harbour")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var said struct{ Text string }
-	if err := json.Unmarshal(got.body, &said); err != nil || !strings.HasSuffix(got.URL.Path, "/sendMessage") ||
-		!strings.Contains(said.Text, "grill needs somebody") || !strings.Contains(said.Text, "close the cover") {
-		t.Errorf("%v %s\n%s", err, got.URL.Path, got.body)
-	}
-}
-
-func TestSlackGetsTitleAndText(t *testing.T) {
-	s, got := server(t, 200, "ok")
-	elsewhere(t, s)
-	if err := deliver(t, "slack://hook:T00000000-B00000000-abcdefghijklmnopqrstuvwx@webhook"); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.HasPrefix(got.URL.Path, "/services/T00000000/") ||
-		!strings.Contains(string(got.body), "close the cover") ||
-		!strings.Contains(string(got.body), "grill needs somebody") {
-		t.Errorf("%s\n%s", got.URL.Path, got.body)
+func TestTheServicesOfTheLibraryGetTitleAndText(t *testing.T) {
+	for name, c := range map[string]struct{ address, answer, path string }{
+		"ntfy": {"ntfy://HOST/harbour-grill-8fk2?scheme=http", `{"id":"x","time":1,"event":"message","topic":"t"}`,
+			"/harbour-grill-8fk2"},
+		"telegram": {"telegram://110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw1@telegram?chats=@harbour",
+			`{"ok":true,"result":{"message_id":1}}`, "/sendMessage"},
+		"slack": {"slack://hook:T00000000-B00000000-abcdefghijklmnopqrstuvwx@webhook", "ok",
+			"/services/T00000000/B00000000/abcdefghijklmnopqrstuvwx"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, got := server(t, 200, c.answer)
+			elsewhere(t, s)
+			address := strings.Replace(c.address, "HOST", strings.TrimPrefix(s.URL, "http://"), 1)
+			if err := deliver(t, address); err != nil {
+				t.Fatal(err)
+			}
+			if !strings.HasSuffix(got.URL.Path, c.path) || !strings.Contains(string(got.body), "close the cover") ||
+				!strings.Contains(got.Header.Get("Title")+string(got.body), "grill needs somebody") {
+				t.Errorf("%s %q\n%s", got.URL, got.Header, got.body)
+			}
+		})
 	}
 }
 
@@ -155,7 +72,7 @@ func TestAWorkflowOfTeamsGetsAnAdaptiveCard(t *testing.T) {
 	}
 }
 
-// The verification is that of the authors of the specification.
+// TestAWebhookIsVerifiedByTheLibraryOfStandardWebhooks has the verification of the authors of the specification.
 func TestAWebhookIsVerifiedByTheLibraryOfStandardWebhooks(t *testing.T) {
 	s, got := server(t, 204, "")
 	if err := deliver(t, s.URL+"/hook?token=t0ps3cret"); err != nil {
@@ -192,51 +109,6 @@ func TestAWebhookFollowsNoRedirect(t *testing.T) {
 	if err := deliver(t, s.URL); err == nil || !strings.Contains(err.Error(), "307") || got.Request != nil {
 		t.Errorf("%v", err)
 	}
-}
-
-// A mailbox is what a mail server of another author got.
-type mailbox struct {
-	mu       sync.Mutex
-	password string // of user boss; empty: none is needed
-	from     string
-	to       []string
-	data     string
-}
-
-func (b *mailbox) NewSession(*smtp.Conn) (smtp.Session, error) { return b, nil }
-func (b *mailbox) AuthMechanisms() []string                    { return []string{sasl.Plain} }
-func (b *mailbox) Auth(string) (sasl.Server, error) {
-	return sasl.NewPlainServer(func(_, user, password string) error {
-		if user != "boss" || password != b.password {
-			return smtp.ErrAuthFailed
-		}
-		return nil
-	}), nil
-}
-func (b *mailbox) Mail(from string, _ *smtp.MailOptions) error { b.from = from; return nil }
-func (b *mailbox) Rcpt(to string, _ *smtp.RcptOptions) error   { b.to = append(b.to, to); return nil }
-func (b *mailbox) Reset()                                      {}
-func (b *mailbox) Logout() error                               { return nil }
-func (b *mailbox) Data(r io.Reader) error {
-	text, err := io.ReadAll(r)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.data = string(text)
-	return err
-}
-
-func mailServer(t *testing.T, password string) (host string, b *mailbox) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	b = &mailbox{password: password}
-	s := smtp.NewServer(b)
-	s.Domain, s.AllowInsecureAuth = "localhost", true
-	s.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
-	go s.Serve(l)
-	t.Cleanup(func() { s.Close() })
-	return l.Addr().String(), b
 }
 
 func TestMailGetsSubjectAndText(t *testing.T) {
@@ -393,4 +265,124 @@ func TestSecretsThatAreNoneAreAMistakeOfTheConfiguration(t *testing.T) {
 		strings.Contains(got[0].Msg, "PLANTED") {
 		t.Errorf("%+v", got)
 	}
+}
+
+const vectorKey = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+func recipient1(t *testing.T, address string) config.Recipient {
+	t.Helper()
+	r := config.Recipient{Name: "boss", Address: config.NewSecret(address)}
+	if strings.HasPrefix(address, "http") {
+		r.Keys = config.NewSecret(vectorKey)
+	}
+	return r
+}
+
+func message() *Message {
+	m := &Message{Began: []Event{{Topic: "stations", Station: "grill", Level: admin.Fail,
+		Since: time.Date(2026, 11, 20, 19, 32, 0, 0, time.UTC), Text: "it reports: cover open", Do: "close the cover"}}}
+	m.describe("Zum Wilden Käse", time.Date(2026, 11, 20, 19, 40, 0, 0, time.UTC), time.UTC)
+	return m
+}
+
+// deliver sends one message and returns the error.
+func deliver(t *testing.T, address string) error {
+	t.Helper()
+	send, err := newSender(recipient1(t, address))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	return send(ctx, message())
+}
+
+// A request is one that a server got.
+type request struct {
+	*http.Request
+	body []byte
+}
+
+// server answers every request with status and answer, and keeps the last.
+func server(t *testing.T, status int, answer string) (*httptest.Server, *request) {
+	last := &request{}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		last.Request = r
+		last.body, _ = io.ReadAll(r.Body)
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, answer)
+	}))
+	t.Cleanup(s.Close)
+	return s, last
+}
+
+// elsewhere sends all requests of the library to a server: the addresses of Telegram and Slack are fixed.
+func elsewhere(t *testing.T, s *httptest.Server) {
+	t.Helper()
+	front := httptest.NewTLSServer(s.Config.Handler)
+	t.Cleanup(front.Close)
+	to := front.Listener.Addr().String()
+	if s.Config.Handler == nil { // a closed one
+		front.Close()
+	}
+	was := http.DefaultTransport
+	http.DefaultTransport = &http.Transport{
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
+		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, network, to)
+		},
+	}
+	t.Cleanup(func() { http.DefaultTransport = was })
+}
+
+// A mailbox is what a mail server of another author got.
+type mailbox struct {
+	mu       sync.Mutex
+	password string // of user boss; empty: none is needed
+	from     string
+	to       []string
+	data     string
+}
+
+func (b *mailbox) NewSession(*smtp.Conn) (smtp.Session, error) { return b, nil }
+
+func (b *mailbox) AuthMechanisms() []string { return []string{sasl.Plain} }
+
+func (b *mailbox) Auth(string) (sasl.Server, error) {
+	return sasl.NewPlainServer(func(_, user, password string) error {
+		if user != "boss" || password != b.password {
+			return smtp.ErrAuthFailed
+		}
+		return nil
+	}), nil
+}
+
+func (b *mailbox) Mail(from string, _ *smtp.MailOptions) error { b.from = from; return nil }
+
+func (b *mailbox) Rcpt(to string, _ *smtp.RcptOptions) error { b.to = append(b.to, to); return nil }
+
+func (b *mailbox) Reset() {}
+
+func (b *mailbox) Logout() error { return nil }
+
+func (b *mailbox) Data(r io.Reader) error {
+	text, err := io.ReadAll(r)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.data = string(text)
+	return err
+}
+
+func mailServer(t *testing.T, password string) (host string, b *mailbox) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b = &mailbox{password: password}
+	s := smtp.NewServer(b)
+	s.Domain, s.AllowInsecureAuth = "localhost", true
+	s.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
+	go s.Serve(l)
+	t.Cleanup(func() { s.Close() })
+	return l.Addr().String(), b
 }

@@ -20,6 +20,83 @@ import (
 	"ticketrail/queue/ticket"
 )
 
+func TestWhatBecomesOfATicketIsToldOnceWithItsProof(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *queue.Queue, _ *Teller, r *receiver, _ *strings.Builder) {
+		accept(t, q, "a")
+		after(4 * time.Minute)
+		l, err := q.Take(t.Context(), "grill")
+		if err == nil {
+			err = errors.Join(l.Begin(t.Context()), l.Ack(t.Context(), ticket.Processed, ""))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		after(10 * time.Second)
+		if got := r.types(); got != "ticket.accepted ticket.late ticket.out" {
+			t.Fatal(got)
+		}
+		out := r.got[2].Data
+		if out.Proof != ticket.Processed || out.Seq != 3 || out.Job != 1 || out.Number != "7" ||
+			out.VenueName != "Harbour" ||
+			out.Attempts != 1 || out.MayHaveComeOut || out.ReceivedAt == nil {
+			t.Errorf("%+v", out)
+		}
+		b, err := json.Marshal(r.got)
+		if err != nil || strings.Contains(string(b), "Egg") {
+			t.Errorf("it says what was ordered: %s", b)
+		}
+		if r.ids[0] == r.ids[1] || r.ids[1] == r.ids[2] {
+			t.Error(r.ids)
+		}
+	})
+}
+
+func TestAReceiverThatFailsIsAskedEverMoreSeldomAndGetsEverythingWhenItIsBack(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *queue.Queue, told *Teller, r *receiver, log *strings.Builder) {
+		r.set(errors.New("it answered 500"))
+		accept(t, q, "a")
+		accept(t, q, "b")
+		after(30 * time.Second)
+		if f, ok := told.Finding(); ok {
+			t.Error("a finding after half a minute:", f)
+		}
+		after(24 * time.Hour)
+		if r.tries < 24*60/10 || r.tries > 24*60/2 {
+			t.Errorf("%d attempts in a day", r.tries)
+		}
+		f, ok := told.Finding()
+		if !ok || !strings.Contains(f.Text, "4 outcomes have not been taken for 24h") ||
+			!strings.Contains(f.Text, "it answered 500") {
+			t.Errorf("%v %+v", ok, f)
+		}
+		if n := strings.Count(log.String(), "level=WARN"); n != 1 {
+			t.Errorf("%d warnings:\n%s", n, log)
+		}
+		r.set(nil)
+		after(8 * time.Minute)
+		if got := r.types(); got != "ticket.accepted ticket.accepted ticket.late ticket.late" {
+			t.Error(got)
+		}
+		if _, ok := told.Finding(); ok || !strings.Contains(log.String(), "taken again") {
+			t.Errorf("it still fails:\n%s", log)
+		}
+	})
+}
+
+func TestARepairedConfigurationIsTriedAtOnce(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *queue.Queue, told *Teller, r *receiver, _ *strings.Builder) {
+		r.set(errors.New("it answered 401"))
+		accept(t, q, "a")
+		after(time.Hour)
+		r.set(nil)
+		told.Use(*told.conf.Load())
+		synctest.Wait()
+		if r.types() != "ticket.accepted ticket.late" {
+			t.Error(r.types())
+		}
+	})
+}
+
 // A receiver is another system.
 type receiver struct {
 	mu    sync.Mutex
@@ -101,81 +178,4 @@ func accept(t *testing.T, q *queue.Queue, id string) {
 func after(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
-}
-
-func TestWhatBecomesOfATicketIsToldOnceWithItsProof(t *testing.T) {
-	inBubble(t, func(t *testing.T, q *queue.Queue, _ *Teller, r *receiver, _ *strings.Builder) {
-		accept(t, q, "a")
-		after(4 * time.Minute)
-		l, err := q.Take(t.Context(), "grill")
-		if err == nil {
-			err = errors.Join(l.Begin(t.Context()), l.Ack(t.Context(), ticket.Processed, ""))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		after(10 * time.Second)
-		if got := r.types(); got != "ticket.accepted ticket.late ticket.out" {
-			t.Fatal(got)
-		}
-		out := r.got[2].Data
-		if out.Proof != ticket.Processed || out.Seq != 3 || out.Job != 1 || out.Number != "7" ||
-			out.VenueName != "Harbour" ||
-			out.Attempts != 1 || out.MayHaveComeOut || out.ReceivedAt == nil {
-			t.Errorf("%+v", out)
-		}
-		b, err := json.Marshal(r.got)
-		if err != nil || strings.Contains(string(b), "Egg") {
-			t.Errorf("it says what was ordered: %s", b)
-		}
-		if r.ids[0] == r.ids[1] || r.ids[1] == r.ids[2] {
-			t.Error(r.ids)
-		}
-	})
-}
-
-func TestAReceiverThatFailsIsAskedEverMoreSeldomAndGetsEverythingWhenItIsBack(t *testing.T) {
-	inBubble(t, func(t *testing.T, q *queue.Queue, told *Teller, r *receiver, log *strings.Builder) {
-		r.set(errors.New("it answered 500"))
-		accept(t, q, "a")
-		accept(t, q, "b")
-		after(30 * time.Second)
-		if f, ok := told.Finding(); ok {
-			t.Error("a finding after half a minute:", f)
-		}
-		after(24 * time.Hour)
-		if r.tries < 24*60/10 || r.tries > 24*60/2 {
-			t.Errorf("%d attempts in a day", r.tries)
-		}
-		f, ok := told.Finding()
-		if !ok || !strings.Contains(f.Text, "4 outcomes have not been taken for 24h") ||
-			!strings.Contains(f.Text, "it answered 500") {
-			t.Errorf("%v %+v", ok, f)
-		}
-		if n := strings.Count(log.String(), "level=WARN"); n != 1 {
-			t.Errorf("%d warnings:\n%s", n, log)
-		}
-		r.set(nil)
-		after(8 * time.Minute)
-		if got := r.types(); got != "ticket.accepted ticket.accepted ticket.late ticket.late" {
-			t.Error(got)
-		}
-		if _, ok := told.Finding(); ok || !strings.Contains(log.String(), "taken again") {
-			t.Errorf("it still fails:\n%s", log)
-		}
-	})
-}
-
-func TestARepairedConfigurationIsTriedAtOnce(t *testing.T) {
-	inBubble(t, func(t *testing.T, q *queue.Queue, told *Teller, r *receiver, _ *strings.Builder) {
-		r.set(errors.New("it answered 401"))
-		accept(t, q, "a")
-		after(time.Hour)
-		r.set(nil)
-		told.Use(*told.conf.Load())
-		synctest.Wait()
-		if r.types() != "ticket.accepted ticket.late" {
-			t.Error(r.types())
-		}
-	})
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"ticketrail/config"
-	"ticketrail/queue/logtest"
+	"ticketrail/queue/queuetest"
 	store "ticketrail/receiver/relay"
 )
 
@@ -145,7 +145,7 @@ func TestARelayThatCannotSeeTheBoxesIsReady(t *testing.T) {
 	if err := js.DeleteKeyValue(t.Context(), store.BoxesBucket); err != nil {
 		t.Fatal(err)
 	}
-	log := new(logtest.Log)
+	log := new(queuetest.Log)
 	w := &watch{venues: func() []config.Venue { return nil }}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)

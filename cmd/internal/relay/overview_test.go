@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"ticketrail/config"
+	"ticketrail/deploy"
 	store "ticketrail/receiver/relay"
 )
 
@@ -130,32 +132,32 @@ func TestThePageShowsAHostileNameAsTextAndLoadsNothingFromElsewhere(t *testing.T
 	}
 }
 
-func TestTwoVenuesOfOneNameHaveTwoSeries(t *testing.T) {
+// TestEachMetricOfTheAlertsIsThere: an alert on a metric that does not exist never fires.
+func TestEachMetricOfTheAlertsIsThere(t *testing.T) {
 	w := &watch{ready: func() string { return "" }}
 	o := overview(time.Now(), []config.Venue{{ID: grill, Name: "Grill"}, {ID: bar, Name: "Grill"}},
-		store.State{Leader: "n1", Replicas: []store.Replica{{Name: "n2"}}}, []store.Site{{Venue: grill}, {Venue: bar}})
+		store.State{Leader: "n1", Replicas: []store.Replica{{Name: "n2"}}},
+		[]store.Site{{Venue: grill, Waiting: 1, Oldest: time.Now()}, {Venue: bar}})
 	w.last.Store(&o)
 	series := seriesOf(t, w)
 	if series["ticketrail_relay_site_online"] != 2 || series["ticketrail_relay_replica_current"] != 2 ||
 		series["ticketrail_relay_ready"] != 1 {
-		t.Errorf("the series are %v", series)
+		t.Errorf("of two venues with one name, and two servers, the series are %v", series)
 	}
-}
 
-// seriesOf counts the series of each name.
-func seriesOf(t *testing.T, w *watch) map[string]int {
-	t.Helper()
-	reg := prometheus.NewPedanticRegistry()
-	reg.MustRegister(w)
-	families, err := reg.Gather()
+	rules, err := deploy.Files.ReadFile("relay/ticketrail-relay.rules.yml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	series := map[string]int{}
-	for _, f := range families {
-		series[f.GetName()] = len(f.GetMetric())
+	names := regexp.MustCompile(`ticketrail_relay_[a-z_]+`).FindAllString(string(rules), -1)
+	for _, name := range names {
+		if series[name] == 0 {
+			t.Errorf("an alert is about %s, and the series are %v", name, series)
+		}
 	}
-	return series
+	if len(names) == 0 {
+		t.Error("no alert is about a metric of the relay")
+	}
 }
 
 func TestARelayThatWasCutOffDoesNotSayHowTheVenuesWere(t *testing.T) {
@@ -177,4 +179,20 @@ func TestARelayThatWasCutOffDoesNotSayHowTheVenuesWere(t *testing.T) {
 			t.Errorf("of what is old the series are %v", series)
 		}
 	})
+}
+
+// seriesOf counts the series of each name.
+func seriesOf(t *testing.T, w *watch) map[string]int {
+	t.Helper()
+	reg := prometheus.NewPedanticRegistry()
+	reg.MustRegister(w)
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	series := map[string]int{}
+	for _, f := range families {
+		series[f.GetName()] = len(f.GetMetric())
+	}
+	return series
 }

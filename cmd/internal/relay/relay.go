@@ -41,7 +41,6 @@ import (
 type Options struct {
 	ConfigPath       string           // read now and at every reload
 	Webhook, Metrics net.Listener     // used instead of listeners at the configured addresses, for tests
-	LookEvery        time.Duration    // how often the servers are asked how all is; 0: 20 s; for tests
 	Reload           <-chan os.Signal // triggers a reload for each value
 	Notify           func(state string)
 	WatchdogEvery    time.Duration // the interval of watchdog notifications; 0: none
@@ -89,7 +88,7 @@ func Run(ctx context.Context, o Options) error {
 	s.level.Set(conf.Log.Slog())
 	s.log = daemon.NewLogger(o.Log, conf.Log.Format, s.level)
 	s.loaded = daemon.NewConfigMetrics(s.registry)
-	s.watch = watch{venues: s.venues, ready: s.notReady, every: o.LookEvery}
+	s.watch = watch{venues: s.venues, ready: s.notReady}
 	s.registry.MustRegister(&s.watch)
 	for _, w := range conf.Warnings {
 		s.log.Warn("configuration warning", "warning", w)

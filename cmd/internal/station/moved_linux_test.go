@@ -19,107 +19,26 @@ import (
 
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/config"
+	"ticketrail/deploy/slow"
 	"ticketrail/printer/transport"
 	"ticketrail/printer/virtual"
 	"ticketrail/queue/ticket"
 )
 
-// command runs a command in the network namespace of the calling thread.
-func command(t *testing.T, line string) {
-	t.Helper()
-	args := strings.Fields(line)
-	if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
-		t.Errorf("%s: %v\n%s", line, err, out)
-	}
-}
-
-// A lanHost is a network namespace with one interface, at the bridge of the box, and a printer on port 9100.
-type lanHost struct {
-	t       *testing.T
-	do      chan func() // runs in the namespace
-	left    chan bool   // closed when its thread has left the network of the box
-	printer *virtual.Printer
-}
-
-func newHost(t *testing.T, name, mac string) *lanHost {
-	h := &lanHost{t: t, do: make(chan func()), left: make(chan bool)}
-	h.printer = virtual.New(virtual.Options{Name: name, Can: virtual.Everything})
-	thread := make(chan int)
-	var ended sync.WaitGroup
-	var start func()
-	start = func() {
-		runtime.LockOSThread()            // not unlocked later: the thread and its namespace end with the goroutine
-		if unix.Gettid() == os.Getpid() { // /proc/net is that of this thread, so it stays in the box
-			ended.Go(start)
-			<-h.left
-			runtime.UnlockOSThread()
-			return
-		}
-		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
-			t.Error(err)
-		}
-		thread <- unix.Gettid()
-		close(h.left)
-		for f := range h.do {
-			f()
-		}
-	}
-	ended.Go(start)
-	command(t, fmt.Sprintf("ip link add %s type veth peer name eth0 netns /proc/%d/task/%d/ns/net address %s",
-		name, os.Getpid(), <-thread, mac))
-	command(t, "ip link set "+name+" master br0 up")
-	ctx, cancel := context.WithCancel(context.Background())
-	h.run(func() {
-		command(t, "ip link set eth0 up")
-		l, err := net.Listen("tcp4", ":9100")
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		ended.Go(func() { h.printer.Serve(ctx, l) })
-	})
-	t.Cleanup(func() { cancel(); close(h.do); ended.Wait() })
-	return h
-}
-
-// run runs f in the host's namespace and waits for it.
-func (h *lanHost) run(f func()) {
-	done := make(chan bool)
-	h.do <- func() { f(); close(done) }
-	<-done
-}
-
-func (h *lanHost) moveTo(address string) {
-	h.t.Helper()
-	h.run(func() {
-		command(h.t, "ip -4 addr flush dev eth0")
-		if address != "" {
-			command(h.t, "ip addr add "+address+"/24 dev eth0")
-		}
-	})
-}
-
 // TestAPrinterThatDHCPMovedGetsItsTickets runs in a process with a network of its own, because the neighbour table
-// is that of a process. It is skipped if that cannot be made, and fails if TICKETRAIL_TEST_ALL is set.
+// is that of a process.
 func TestAPrinterThatDHCPMovedGetsItsTickets(t *testing.T) {
 	const inside = "TICKETRAIL_TEST_NETWORK"
 	if os.Getenv(inside) != "" {
 		moveAPrinter(t)
 		return
 	}
+	slow.Test(t, "root", "unshare", "ip")
 	unshare := []string{"--net", "--mount", "sh", "-c"}
-	out, err := exec.Command("unshare", append(unshare, "ip link add br0 type bridge")...).CombinedOutput()
-	if err != nil {
-		text := fmt.Sprintf("no network of its own here (root, unshare and iproute2 are needed): %v\n%s", err, out)
-		if os.Getenv("TICKETRAIL_TEST_ALL") != "" {
-			t.Fatal(text)
-		}
-		t.Skip(text)
-	}
 	cmd := exec.Command("unshare", append(unshare, // the names of the interfaces are those of the mounted sysfs
 		`mount -t sysfs sysfs /sys && exec "$0" "$@"`, os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")...)
 	cmd.Env = append(os.Environ(), inside+"=1")
-	out, err = cmd.CombinedOutput()
+	out, err := cmd.CombinedOutput()
 	t.Logf("%s", out)
 	if err != nil || !bytes.Contains(out, []byte("--- PASS: "+t.Name())) {
 		t.Errorf("inside: %v", err)
@@ -219,4 +138,79 @@ func moveAPrinter(t *testing.T) {
 	if n := till.printer.TicketCount(); n != 1 {
 		t.Errorf("without mac %d tickets came out at the other device", n)
 	}
+}
+
+// command runs a command in the network namespace of the calling thread.
+func command(t *testing.T, line string) {
+	t.Helper()
+	args := strings.Fields(line)
+	if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+		t.Errorf("%s: %v\n%s", line, err, out)
+	}
+}
+
+// A lanHost is a network namespace with one interface, at the bridge of the box, and a printer on port 9100.
+type lanHost struct {
+	t       *testing.T
+	do      chan func() // runs in the namespace
+	left    chan bool   // closed when its thread has left the network of the box
+	printer *virtual.Printer
+}
+
+func newHost(t *testing.T, name, mac string) *lanHost {
+	h := &lanHost{t: t, do: make(chan func()), left: make(chan bool)}
+	h.printer = virtual.New(virtual.Options{Name: name, Can: virtual.Everything})
+	thread := make(chan int)
+	var ended sync.WaitGroup
+	var start func()
+	start = func() {
+		runtime.LockOSThread()            // not unlocked later: the thread and its namespace end with the goroutine
+		if unix.Gettid() == os.Getpid() { // /proc/net is that of this thread, so it stays in the box
+			ended.Go(start)
+			<-h.left
+			runtime.UnlockOSThread()
+			return
+		}
+		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+			t.Error(err)
+		}
+		thread <- unix.Gettid()
+		close(h.left)
+		for f := range h.do {
+			f()
+		}
+	}
+	ended.Go(start)
+	command(t, fmt.Sprintf("ip link add %s type veth peer name eth0 netns /proc/%d/task/%d/ns/net address %s",
+		name, os.Getpid(), <-thread, mac))
+	command(t, "ip link set "+name+" master br0 up")
+	ctx, cancel := context.WithCancel(context.Background())
+	h.run(func() {
+		command(t, "ip link set eth0 up")
+		l, err := net.Listen("tcp4", ":9100")
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		ended.Go(func() { h.printer.Serve(ctx, l) })
+	})
+	t.Cleanup(func() { cancel(); close(h.do); ended.Wait() })
+	return h
+}
+
+// run runs f in the host's namespace and waits for it.
+func (h *lanHost) run(f func()) {
+	done := make(chan bool)
+	h.do <- func() { f(); close(done) }
+	<-done
+}
+
+func (h *lanHost) moveTo(address string) {
+	h.t.Helper()
+	h.run(func() {
+		command(h.t, "ip -4 addr flush dev eth0")
+		if address != "" {
+			command(h.t, "ip addr add "+address+"/24 dev eth0")
+		}
+	})
 }

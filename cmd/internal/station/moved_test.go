@@ -8,9 +8,11 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,50 +22,6 @@ import (
 	"ticketrail/config"
 	"ticketrail/printer/transport"
 )
-
-const (
-	grillMAC = "00:26:ab:12:34:56"
-	otherMAC = "00:26:ab:00:00:01"
-)
-
-// listenOn accepts connections until the test ends. Nothing may be sent on them. It returns the port.
-func listenOn(t *testing.T, host, port string) string {
-	t.Helper()
-	l, err := net.Listen("tcp", net.JoinHostPort(host, port))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var clients sync.WaitGroup
-	clients.Go(func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			clients.Go(func() {
-				defer c.Close()
-				if b, _ := io.ReadAll(c); len(b) > 0 {
-					t.Errorf("%s got %q", host, b)
-				}
-			})
-		}
-	})
-	t.Cleanup(func() { l.Close(); clients.Wait() })
-	_, port, _ = net.SplitHostPort(l.Addr().String())
-	return port
-}
-
-// after calls change when a connection was tried.
-type after struct {
-	transport.Dialer
-	change func()
-}
-
-func (a after) Dial(ctx context.Context) (transport.Conn, error) {
-	c, err := a.Dialer.Dial(ctx)
-	a.change()
-	return c, err
-}
 
 func TestAPrinterWithAMACAddressIsDialedOnlyWhereItIs(t *testing.T) {
 	const home, second, third = "127.0.9.1", "127.0.9.2", "127.0.9.3"
@@ -87,11 +45,11 @@ func TestAPrinterWithAMACAddressIsDialedOnlyWhereItIs(t *testing.T) {
 			want: []string{"another device has this address", "another device has this address"}, missing: true},
 		"old entry, another device there": {up: []string{second},
 			before: table{second: grillMAC}, after: table{second: otherMAC},
-			want: []string{"connection refused", second + ":PORT has the MAC address " + otherMAC,
+			want: []string{"connection refused", second + ":9100 has the MAC address " + otherMAC,
 				"connection refused"},
 			missing: true},
 		"old entry, and none after connecting": {up: []string{second}, before: table{second: grillMAC}, after: table{},
-			want: []string{"connection refused", second + ":PORT has the MAC address (unknown)",
+			want: []string{"connection refused", second + ":9100 has the MAC address (unknown)",
 				"connection refused"},
 			missing: true},
 		"two addresses": {up: []string{second, third}, after: table{second: grillMAC, third: grillMAC},
@@ -111,10 +69,7 @@ func TestAPrinterWithAMACAddressIsDialedOnlyWhereItIs(t *testing.T) {
 		"busy": {after: table{home: grillMAC}, want: []string{"connection refused", "connection refused"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			port := listenOn(t, "127.0.9.9", "0") // a free port
-			for _, host := range c.up {
-				listenOn(t, host, port)
-			}
+			up := newLAN(t, c.up...)
 			now := c.before
 			if now == nil {
 				now = c.after
@@ -130,9 +85,9 @@ func TestAPrinterWithAMACAddressIsDialedOnlyWhereItIs(t *testing.T) {
 			if !c.notAsked {
 				f.asked = time.Now()
 			}
-			conf := config.Printer{Name: "grill", Address: "tcp://" + home + ":" + port, MAC: grillMAC}
+			conf := config.Printer{Name: "grill", Address: "tcp://" + home, MAC: grillMAC}
 			_, m, err := openPrinter(conf, f, func(p config.Printer) (transport.Dialer, error) {
-				d, err := transport.Open(p.Address)
+				d, err := up.open(p)
 				return after{d, func() {
 					if host, _ := hostOf(p); host != home {
 						now = c.after
@@ -143,7 +98,6 @@ func TestAPrinterWithAMACAddressIsDialedOnlyWhereItIs(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i, want := range c.want {
-				want = strings.ReplaceAll(want, "PORT", port)
 				conn, err := m.Dial(t.Context())
 				if err != nil {
 					if !strings.Contains(err.Error(), want) {
@@ -172,23 +126,21 @@ func TestAPrinterThatMovesIsAnnouncedOnce(t *testing.T) {
 		return map[netip.Addr]string{netip.MustParseAddr(at): grillMAC}
 	}
 	f.asked = time.Now()
-	port := listenOn(t, home, "0")
-	listenOn(t, away, port)
-	conf := config.Printer{Name: "grill", Address: "tcp://" + home + ":" + port, MAC: grillMAC}
+	up := newLAN(t, home, away)
+	conf := config.Printer{Name: "grill", Address: "tcp://" + home, MAC: grillMAC}
 	_, m, err := openPrinter(conf, f, func(c config.Printer) (transport.Dialer, error) {
-		d, err := transport.Open(c.Address)
 		if host, _ := hostOf(c); host != at {
-			return deadEnd{}, nil
+			return deadEnd{errors.New("no route")}, nil
 		}
-		return d, err
+		return up.open(c)
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ at, log, moved string }{
 		{home, "", ""},
-		{away, "level=WARN msg=\"printer was found at tcp://" + away, "was found at tcp://" + away + ":" + port +
-			", not at tcp://" + home + ":" + port},
+		{away, "level=WARN msg=\"printer was found at tcp://" + away, "was found at tcp://" + away +
+			":9100, not at tcp://" + home + ":9100"},
 		{home, "level=INFO msg=\"printer is at its configured address again\"", ""},
 	} {
 		at = c.at
@@ -207,10 +159,6 @@ func TestAPrinterThatMovesIsAnnouncedOnce(t *testing.T) {
 	}
 }
 
-type deadEnd struct{}
-
-func (deadEnd) Dial(context.Context) (transport.Conn, error) { return nil, errors.New("no route") }
-
 func TestTheNetworksAreAskedOnceAMinuteForAllPrinters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFinder(slog.New(slog.DiscardHandler), nil)
@@ -221,7 +169,7 @@ func TestTheNetworksAreAskedOnceAMinuteForAllPrinters(t *testing.T) {
 		var all []*movable
 		for _, name := range []string{"grill", "bar"} {
 			c := config.Printer{Name: name, Address: "tcp://127.0.9.1", MAC: grillMAC}
-			_, m, err := openPrinter(c, f, func(config.Printer) (transport.Dialer, error) { return deadEnd{}, nil })
+			_, m, err := openPrinter(c, f, lan{}.open)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -283,4 +231,67 @@ func TestAMACAddressBelongsToOnePrinter(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
+}
+
+const (
+	grillMAC = "00:26:ab:12:34:56"
+	otherMAC = "00:26:ab:00:00:01"
+)
+
+// A lan has hosts of this machine that accept connections, on which nothing may be sent: at real addresses, but each
+// at a port that was free. The others refuse.
+type lan map[string]string // the address of a host
+
+func newLAN(t *testing.T, hosts ...string) lan {
+	t.Helper()
+	out := lan{}
+	for _, host := range hosts {
+		l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var clients sync.WaitGroup
+		clients.Go(func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				clients.Go(func() {
+					defer c.Close()
+					if b, _ := io.ReadAll(c); len(b) > 0 {
+						t.Errorf("%s got %q", host, b)
+					}
+				})
+			}
+		})
+		t.Cleanup(func() { l.Close(); clients.Wait() })
+		out[host] = "tcp://" + l.Addr().String()
+	}
+	return out
+}
+
+func (l lan) open(p config.Printer) (transport.Dialer, error) {
+	host, _ := hostOf(p)
+	if l[host] == "" {
+		return deadEnd{os.NewSyscallError("connect", syscall.ECONNREFUSED)}, nil
+	}
+	return transport.Open(l[host])
+}
+
+// A deadEnd is where no connection can be made.
+type deadEnd struct{ err error }
+
+func (d deadEnd) Dial(context.Context) (transport.Conn, error) { return nil, d.err }
+
+// after calls change when a connection was tried.
+type after struct {
+	transport.Dialer
+	change func()
+}
+
+func (a after) Dial(ctx context.Context) (transport.Conn, error) {
+	c, err := a.Dialer.Dial(ctx)
+	a.change()
+	return c, err
 }

@@ -64,6 +64,9 @@ func (d *screens) open(conf *config.Config) error {
 // stream, and a browser opens a few more.
 const maxConnections = 512
 
+// PageGrace is how long a request of a page may take when the daemon stops.
+const PageGrace = 3 * time.Second
+
 // ServeScreens serves the pages, once there is a listener, until ctx ends. The daemon calls it
 // once, also without screens: a reload may add the first one.
 func (s *Set) ServeScreens(ctx context.Context) error {
@@ -71,7 +74,7 @@ func (s *Set) ServeScreens(ctx context.Context) error {
 	select {
 	case <-d.opened:
 		return httpserver.Serve(ctx, kds.LimitListener(d.listener), d.server.HTTPServer(),
-			httpserver.Options{Cert: d.cert, MaxConnections: maxConnections, Grace: 3 * time.Second})
+			httpserver.Options{Cert: d.cert, MaxConnections: maxConnections, Grace: PageGrace})
 	case <-ctx.Done():
 		return nil
 	}

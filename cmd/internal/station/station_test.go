@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,63 +11,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/prometheus/client_golang/prometheus"
 
 	"ticketrail/config"
 	"ticketrail/printer/kds"
-	"ticketrail/queue"
-	"ticketrail/queue/dispatch"
-	"ticketrail/queue/kv/kvtest"
+	"ticketrail/queue/queuetest"
 	"ticketrail/queue/ticket"
 )
-
-// openSet is a Set whose active stations are those of conf, with a real file and a running dispatcher.
-func openSet(t *testing.T, conf *config.Config) (*Set, *queue.Queue) {
-	t.Helper()
-	q, err := queue.Open(queue.Options{Path: filepath.Join(t.TempDir(), "t.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := dispatch.New(dispatch.Options{Queue: dispatch.From(q)})
-	s, err := New(Options{
-		Queue: q, Dispatcher: d, Registry: prometheus.NewRegistry(), Logger: slog.New(slog.DiscardHandler),
-		Listen: func(config.Display) (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") },
-		Zone:   func(*config.Config) *time.Location { return nil },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx := context.Background()
-		if err := errors.Join(d.Stop(ctx), s.Close(ctx), q.Close()); err != nil {
-			t.Error(err)
-		}
-	})
-	built, err := s.Build(conf)
-	if err != nil {
-		t.Fatal(err)
-	}
-	q.SetStations(conf.Stations())
-	s.Swap(built)
-	return s, q
-}
-
-// configOfEveryKind is a configuration with stations of every kind. No device is at their addresses.
-func configOfEveryKind() *config.Config {
-	p, k := config.DefaultPrinter(), config.DefaultKDS()
-	p.Name, p.Address, p.PollEvery = "grill", "tcp://127.0.0.1:1", 0
-	k.Name, k.URL = "fresh", "https://kds.example/tickets"
-	l := config.DefaultTicketLog()
-	l.Name, l.To = "archive", "stdout"
-	hot, pass := config.DefaultScreen(), config.DefaultScreen()
-	hot.Name, hot.Backup = "hot", "grill"
-	pass.Name, pass.Mode, pass.Of = "pass", "expo", []string{"hot"}
-	return &config.Config{
-		Printers: []config.Printer{p}, KDS: []config.KDS{k}, Logs: []config.TicketLog{l},
-		Screens:  []config.Screen{hot, pass},
-		Fallback: "grill", Fonts: []string{filepath.Join("testdata", "none")},
-	}
-}
 
 func TestAReloadKeepsTheStationsThatDidNotChange(t *testing.T) {
 	conf := configOfEveryKind()
@@ -212,16 +159,6 @@ func TestARefusedTicketGoesToTheBackupsAndThenToTheFallback(t *testing.T) {
 	}
 }
 
-// A deliveries is a station that keeps what it is given.
-type deliveries struct{ got []ticket.Delivery }
-
-func (d *deliveries) Print(
-	_ context.Context, one ticket.Delivery, _ func(context.Context) error,
-) (ticket.Proof, error) {
-	d.got = append(d.got, one)
-	return ticket.Sent, nil
-}
-
 func TestOnlyATicketOfTheDisplayItselfSaysThatItsScreenIsDown(t *testing.T) {
 	var backup deliveries
 	for _, d := range []ticket.Delivery{{For: "fresh", Down: "printer"}, {For: "cold", RefusedBy: []string{"cold"}}} {
@@ -234,19 +171,9 @@ func TestOnlyATicketOfTheDisplayItselfSaysThatItsScreenIsDown(t *testing.T) {
 	}
 }
 
-// slowFirst is a store in which a record of a screen that was never opened takes a second longer.
-type slowFirst struct{ *kvtest.Store }
-
-func (s slowFirst) Put(ctx context.Context, key string, value []byte) error {
-	if !strings.Contains(string(value), `"first"`) {
-		time.Sleep(time.Second)
-	}
-	return s.Store.Put(ctx, key, value)
-}
-
 func TestThatAScreenWasOpenIsStoredAlsoIfAnEarlierWriteEndsLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := slowFirst{kvtest.New()}
+		store := slowFirst{queuetest.NewStore()}
 		v, err := openScreenRecords(store, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
@@ -260,4 +187,24 @@ func TestThatAScreenWasOpenIsStoredAlsoIfAnEarlierWriteEndsLater(t *testing.T) {
 			t.Errorf("after a restart it was never open (%v)", err)
 		}
 	})
+}
+
+// A deliveries is a station that keeps what it is given.
+type deliveries struct{ got []ticket.Delivery }
+
+func (d *deliveries) Print(
+	_ context.Context, one ticket.Delivery, _ func(context.Context) error,
+) (ticket.Proof, error) {
+	d.got = append(d.got, one)
+	return ticket.Sent, nil
+}
+
+// slowFirst is a store in which a record of a screen that was never opened takes a second longer.
+type slowFirst struct{ *queuetest.Store }
+
+func (s slowFirst) Put(ctx context.Context, key string, value []byte) error {
+	if !strings.Contains(string(value), `"first"`) {
+		time.Sleep(time.Second)
+	}
+	return s.Store.Put(ctx, key, value)
 }

@@ -7,12 +7,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"ticketrail/queue/kv/kvtest"
+	"ticketrail/queue/queuetest"
 	"ticketrail/queue/ticket"
 )
 
 func TestARecalledTicketIsBackInItsOriginalPlace(t *testing.T) {
-	b := open(t, kvtest.New())
+	b := open(t, queuetest.NewStore())
 	put(t, b, order(7, "Soup"), order(3, "Burger"), order(9, "Cake"))
 	wantOutcome(t, b, press(b, Bump, 3, 0), Done)
 	wantOutcome(t, b, press(b, Bump, 7, 0), Done)
@@ -27,7 +27,7 @@ func TestARecalledTicketIsBackInItsOriginalPlace(t *testing.T) {
 }
 
 func TestATicketThatIsDeliveredAgainIsNeitherDuplicatedNorMarked(t *testing.T) {
-	s := kvtest.New()
+	s := queuetest.NewStore()
 	b := open(t, s)
 	put(t, b, order(1, "Burger"), order(2, "Soup"))
 	wantOutcome(t, b, press(b, ItemDone, 1, 0), Done)
@@ -53,7 +53,7 @@ func TestATicketThatIsDeliveredAgainIsNeitherDuplicatedNorMarked(t *testing.T) {
 
 func TestAChangeCanBeUndoneForTenSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := kvtest.New()
+		s := queuetest.NewStore()
 		b := open(t, s)
 		put(t, b, order(1, "Burger", "Chips"))
 		wantOutcome(t, b, press(b, ItemDone, 1, 1), Done)
@@ -70,13 +70,16 @@ func TestAChangeCanBeUndoneForTenSeconds(t *testing.T) {
 			t.Errorf("order %+v", o)
 		}
 		wantOutcome(t, b, press(b, ItemUndone, 1, 1), Done)
+		if card(b, 1).Items[1].Done {
+			t.Error("an item that is not done after all is done")
+		}
 		time.Sleep(10 * time.Second)
 		wantOutcome(t, b, press(b, Undo, 1, 0), TooLate)
 	})
 }
 
 func TestTwoCooksWhoPressTheSameHaveNoConflict(t *testing.T) {
-	b := open(t, kvtest.New())
+	b := open(t, queuetest.NewStore())
 	put(t, b, order(1, "Burger", "Chips"))
 	one, two, stale := press(b, ItemDone, 1, 0), press(b, ItemDone, 1, 0), press(b, Bump, 1, 0)
 	wantOutcome(t, b, one, Done)
@@ -101,8 +104,28 @@ func TestTwoCooksWhoPressTheSameHaveNoConflict(t *testing.T) {
 	}
 }
 
+func TestAReplayedCommandChangesNothing(t *testing.T) {
+	b := open(t, queuetest.NewStore())
+	put(t, b, order(1, "Burger"))
+	var played []Command
+	for range 50 { // more than a card remembers
+		for _, verb := range []Verb{Bump, Recall} {
+			c := press(b, verb, 1, 0)
+			wantOutcome(t, b, c, Done)
+			played = append(played, c)
+		}
+	}
+	before := b.At()
+	for _, c := range played {
+		do(t, b, c)
+	}
+	if after := b.At(); after != before {
+		t.Errorf("the board went from %s to %s", before, after)
+	}
+}
+
 func TestATicketThatCameOutElsewhereCanBeTakenOrLeft(t *testing.T) {
-	s := kvtest.New()
+	s := queuetest.NewStore()
 	b := open(t, s)
 	put(t, b, order(1, "Burger"))
 	late := press(b, Bump, 1, 0)
@@ -133,16 +156,16 @@ func TestATicketThatCameOutElsewhereCanBeTakenOrLeft(t *testing.T) {
 }
 
 func TestPastEventsAreBoundedHoweverLargeATicketIs(t *testing.T) {
-	b := open(t, kvtest.New())
+	b := open(t, queuetest.NewStore())
 	for job := range uint64(600) {
 		put(t, b, order(job+1, "Burger"))
 	}
 	huge := order(1000)
-	for range 10_000 {
+	for range 3000 {
 		huge.Ticket.Lines = append(huge.Ticket.Lines, ticket.Line{Quantity: "1", Name: "Dish of a hundred letters"})
 	}
 	put(t, b, huge)
-	for i := range 20 {
+	for i := range 4 {
 		from := b.At()
 		wantOutcome(t, b, press(b, ItemDone, 1000, i), Done)
 		held, most := 0, 0

@@ -2,6 +2,7 @@ package board
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"slices"
@@ -9,14 +10,17 @@ import (
 	"testing"
 	"time"
 
+	"ticketrail/deploy/slow"
 	"ticketrail/queue/kv"
 	"ticketrail/queue/ticket"
 )
 
+// A testingT is a *testing.T or a *rapid.T.
 type testingT interface {
 	Helper()
 	Fatal(...any)
 	Fatalf(string, ...any)
+	Cleanup(func())
 }
 
 func open(t testingT, s kv.Store, change ...func(*BoardOptions)) *Board {
@@ -133,4 +137,18 @@ func voidOrder(job uint64, names ...string) ticket.Delivery {
 		d.Ticket.Lines[i].Void = true
 	}
 	return d
+}
+
+// fewChecks makes the checks of rapid in this test few, unless every test is to run.
+func fewChecks(t *testing.T) {
+	t.Helper()
+	if os.Getenv(slow.Switch) != "" {
+		return
+	}
+	checks := flag.Lookup("rapid.checks").Value
+	was := checks.String()
+	t.Cleanup(func() { _ = checks.Set(was) })
+	if err := checks.Set("40"); err != nil {
+		t.Fatal(err)
+	}
 }

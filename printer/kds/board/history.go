@@ -114,7 +114,7 @@ func (v *Orders) add(e Event) {
 	v.past, v.bytes = append(v.past, e), v.bytes+len(e.json)
 }
 
-// sum is a hash of all that pages show of an order.
+// sumOf is a hash of all that pages show of an order.
 func sumOf(o *Order) uint64 {
 	b, _ := json.Marshal(o) // as above
 	h := fnv.New64a()

@@ -12,62 +12,57 @@ import (
 	"strings"
 	"testing"
 
+	"ticketrail/deploy/slow"
 	"ticketrail/queue"
 	"ticketrail/queue/ticket"
 )
 
-// killTestQueue is the environment variable that tells the process to be killed where its queue is.
-const killTestQueue = "KDS_TEST_QUEUE"
+// The environment of the process that is to be killed: where its queue is, and the job before its first.
+const (
+	killTestQueue = "BOARD_TEST_QUEUE"
+	killTestFrom  = "BOARD_TEST_FROM"
+)
 
 func TestABoardKeepsItsPromisesAfterKill9(t *testing.T) {
 	if path := os.Getenv(killTestQueue); path != "" {
 		workUntilKilled(t, path)
 		return
 	}
+	slow.Test(t)
 	path := filepath.Join(t.TempDir(), "ticketrail.db")
 	sure, tried := map[string]bool{}, map[string]bool{}
-	for round := range 4 {
+	for round := range 6 {
 		from := 1_000_000 + 1000*round
-		n := 0
-		watchUntilKilled(t, path, from, func(word, step string, kill func()) {
-			if word == "try" {
+		cook := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
+		cook.Env = append(os.Environ(), killTestQueue+"="+path, killTestFrom+"="+strconv.Itoa(from))
+		out, err := cook.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cook.Start(); err != nil {
+			t.Fatal(err)
+		}
+
+		done := 0
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			switch word, step, _ := strings.Cut(lines.Text(), " "); word {
+			case "try":
 				tried[step] = true
-				return
+			case "did":
+				sure[step] = true
+				if done++; done == 20+7*round {
+					_ = cook.Process.Kill()
+				}
+			default:
+				t.Log(lines.Text())
 			}
-			sure[step] = true
-			if n++; n == 20+7*round {
-				kill()
-			}
-		})
+		}
+		_ = cook.Wait()
 		checkAfterKill(t, path, uint64(from), sure, tried)
 	}
 	if len(sure) < 80 {
 		t.Errorf("only %d steps were done", len(sure))
 	}
-}
-
-// watchUntilKilled runs the test again in a process of its own, with its queue at path, until line has called
-// kill. line gets what the process does: "try" or "did", and a step.
-func watchUntilKilled(t *testing.T, path string, from int, line func(word, step string, kill func())) {
-	t.Helper()
-	cook := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
-	cook.Env = append(os.Environ(), killTestQueue+"="+path, "KDS_TEST_FROM="+strconv.Itoa(from))
-	out, err := cook.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cook.Start(); err != nil {
-		t.Fatal(err)
-	}
-	for lines := bufio.NewScanner(out); lines.Scan(); {
-		word, step, _ := strings.Cut(lines.Text(), " ")
-		if word != "try" && word != "did" {
-			t.Log(lines.Text())
-			continue
-		}
-		line(word, step, func() { _ = cook.Process.Kill() })
-	}
-	_ = cook.Wait()
 }
 
 // workUntilKilled adds, shows, rescues, withdraws and bumps tickets. It prints each step before and
@@ -85,7 +80,7 @@ func workUntilKilled(t *testing.T, path string) {
 		}
 		fmt.Println("did", name, job)
 	}
-	from, _ := strconv.ParseUint(os.Getenv("KDS_TEST_FROM"), 10, 64)
+	from, _ := strconv.ParseUint(os.Getenv(killTestFrom), 10, 64)
 	ctx := context.Background()
 	for job := from + 1; job < from+200; job++ {
 		step("put", job, func() error { return b.Put(ctx, order(job, "Burger", "Chips")) })

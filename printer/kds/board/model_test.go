@@ -13,7 +13,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"ticketrail/queue/kv/kvtest"
+	"ticketrail/queue/queuetest"
 )
 
 // A boardModel is the specification of a board in its simplest form: orders with their tickets, in the order
@@ -42,7 +42,7 @@ const (
 	modelFor  = 30 * time.Second
 )
 
-// An order of the model is the tickets of a group that are here, or that left together.
+// A modelOrder is the tickets of a group that are here, or that left together.
 type modelOrder []*modelTicket
 
 func (k *boardModel) orders() (out []modelOrder) {
@@ -277,7 +277,7 @@ type bubbleT struct{ rapid.TB }
 func TestWhateverCooksPressTheBoardEqualsASimpleModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rapid.Check(bubbleT{t}, func(t *rapid.T) {
-			s := kvtest.New()
+			s := queuetest.NewStore()
 			small := func() *Board {
 				b := open(t, s)
 				limit(b.Orders, modelKeep, modelFor, 4)

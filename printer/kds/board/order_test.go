@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ticketrail/queue/kv/kvtest"
+	"ticketrail/queue/queuetest"
 	"ticketrail/queue/ticket"
 )
 
@@ -86,7 +86,7 @@ func wantOrders(t *testing.T, b *Board, want ...string) {
 }
 
 func TestAVoidStrikesItsLinesInPlace(t *testing.T) {
-	b := open(t, kvtest.New())
+	b := open(t, queuetest.NewStore())
 	put(t, b, of18(1, "2 Fish", "1 Pie"), order(9, "Soup"), void18(2, "1 Fish"))
 	wantOrders(t, b, "#18 [1 1Fish 1Fish- 1Pie] [VOID 2 number 1 Fish] left 2", "#9 [9 1Soup] left 1")
 	if k := card(b, 1); k.Items[1].Struck == nil || k.Items[1].Struck.Job != 2 {
@@ -103,7 +103,7 @@ func TestAVoidStrikesItsLinesInPlace(t *testing.T) {
 }
 
 func TestAVoidOfABumpedOrderComesBackWithWhatItStruck(t *testing.T) {
-	b := open(t, kvtest.New())
+	b := open(t, queuetest.NewStore())
 	put(t, b, of18(1, "2 Fish", "1 Pie"))
 	do(t, b, press(b, Bump, 1, 0))
 	put(t, b, void18(2, "1 Pie"))
@@ -116,7 +116,7 @@ func TestAVoidOfABumpedOrderComesBackWithWhatItStruck(t *testing.T) {
 }
 
 func TestAVoidThatMatchesNothingIsAnOrderOfItsOwn(t *testing.T) {
-	b := open(t, kvtest.New())
+	b := open(t, queuetest.NewStore())
 	put(t, b, void18(1, "1 Fish"))
 	wantOrders(t, b, "#18 [1 1Fish-] [VOID 1 unmatched 1 Fish] left 0")
 	put(t, b, of18(2, "1 Pie"), void18(3, "1 Cake"))
@@ -124,7 +124,7 @@ func TestAVoidThatMatchesNothingIsAnOrderOfItsOwn(t *testing.T) {
 }
 
 func TestWhatAVoidSaysBesideItsLinesIsShown(t *testing.T) {
-	b := open(t, kvtest.New())
+	b := open(t, queuetest.NewStore())
 	note, raw := void18(2, "1 Fish"), void18(3)
 	note.Ticket.Notes, raw.Ticket.Raw = []string{"make it Pie"}, `{"why":"?"}`
 	put(t, b, of18(1, "2 Fish"), note, raw)
@@ -137,7 +137,7 @@ func TestWhatAVoidSaysBesideItsLinesIsShown(t *testing.T) {
 }
 
 func TestAVoidCannotBeBumpedUnread(t *testing.T) {
-	b := open(t, kvtest.New())
+	b := open(t, queuetest.NewStore())
 	part := order(2, "Burger", "Chips")
 	part.Ticket.Lines[1].Void = true
 	put(t, b, voidOrder(1, "Burger"), part)
@@ -153,7 +153,7 @@ func TestAVoidCannotBeBumpedUnread(t *testing.T) {
 
 func TestAnAddOnJoinsItsOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := open(t, kvtest.New())
+		b := open(t, queuetest.NewStore())
 		put(t, b, of18(1, "1 Fish"), order(9, "Soup"), of18(2, "1 Pie"))
 		wantOrders(t, b, "#18 [1 1Fish] [+2 1Pie] left 2", "#9 [9 1Soup] left 1")
 		wantOutcome(t, b, press(b, Bump, 1, 0), Done)
@@ -200,7 +200,7 @@ func TestWhatBelongsTogetherIsOneOrder(t *testing.T) {
 		"a request without records":       {noRecord, set("", "=", "request", ""), true},
 		"one request with two numbers":    {noRecord, set("19", "=", "request", ""), false},
 	} {
-		b := open(t, kvtest.New())
+		b := open(t, queuetest.NewStore())
 		one, two := of18(1, "1 Fish"), of18(2, "1 Fish")
 		one.Ticket.Request, one.Ticket.Record = "request", "record"
 		for d, f := range map[*ticket.Delivery]change{&one: c.a, &two: c.b} {
@@ -216,7 +216,7 @@ func TestWhatBelongsTogetherIsOneOrder(t *testing.T) {
 }
 
 func TestATableWithoutNumbersHasNewGuestsAfterItsOrderWasBumped(t *testing.T) {
-	b := open(t, kvtest.New())
+	b := open(t, queuetest.NewStore())
 	one, two := of18(1, "1 Fish"), of18(2, "1 Pie")
 	one.Ticket.Number, two.Ticket.Number = "", ""
 	put(t, b, one)
@@ -228,7 +228,7 @@ func TestATableWithoutNumbersHasNewGuestsAfterItsOrderWasBumped(t *testing.T) {
 }
 
 func TestAllergiesAreLiftedToTheHeadOfTheOrder(t *testing.T) {
-	b := open(t, kvtest.New())
+	b := open(t, queuetest.NewStore())
 	b.SetLook(Look{Alarms: func(s string) bool { return strings.Contains(s, "nut") }, AckAlarm: true,
 		Colour: func(s string) string { return "red" }})
 	d := of18(1, "1 Fish", "1 Pie", "1 nut cake")
@@ -263,7 +263,7 @@ func TestAllergiesAreLiftedToTheHeadOfTheOrder(t *testing.T) {
 }
 
 func TestAReprintSaysWhatWasCancelledLater(t *testing.T) {
-	b := open(t, kvtest.New())
+	b := open(t, queuetest.NewStore())
 	d := order(1, "Burger")
 	d.Ticket.Notes, d.Ticket.Later = []string{"nuts"}, []string{"Later for #18: VOID at 21:55 (job 13)"}
 	put(t, b, d)
@@ -273,7 +273,7 @@ func TestAReprintSaysWhatWasCancelledLater(t *testing.T) {
 }
 
 func TestAllDayCountsWhatIsStillToBeMade(t *testing.T) {
-	b := open(t, kvtest.New())
+	b := open(t, queuetest.NewStore())
 	with := func(job uint64, lines ...ticket.Line) ticket.Delivery {
 		d := order(job)
 		d.Ticket.Lines = lines
@@ -311,7 +311,7 @@ func TestAllDayCountsWhatIsStillToBeMade(t *testing.T) {
 }
 
 func TestATicketIsAnAddOnOnlyIfItIsTheFirstOfALaterRequest(t *testing.T) {
-	b := open(t, kvtest.New())
+	b := open(t, queuetest.NewStore())
 	for job, request := range []string{"first", "first", "later", "later"} {
 		d := of18(uint64(job+1), "1 Fish")
 		d.Ticket.Request, d.Ticket.Record = request, ""
@@ -327,7 +327,7 @@ func TestATicketIsAnAddOnOnlyIfItIsTheFirstOfALaterRequest(t *testing.T) {
 }
 
 func TestWhatIsAddedUnderAKnownRequestJoinsItsOrderAsAnAddOn(t *testing.T) {
-	b := open(t, kvtest.New())
+	b := open(t, queuetest.NewStore())
 	one, two := of18(1, "1 Fish"), of18(2, "1 Steak")
 	for _, d := range []*ticket.Delivery{&one, &two} {
 		d.Ticket.Request, d.Ticket.Record = "request", "record"

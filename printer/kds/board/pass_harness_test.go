@@ -10,13 +10,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ticketrail/queue/kv/kvtest"
+	"ticketrail/queue/queuetest"
 	"ticketrail/queue/ticket"
 )
 
 // A passHarness is two boards and the pass that shows them, on stores that survive a restart.
 type passHarness struct {
-	stores    map[string]*kvtest.Store
+	stores    map[string]*queuetest.Store
 	hot, cold *Board
 	x         *Pass
 
@@ -26,15 +26,18 @@ type passHarness struct {
 	askError error
 }
 
-func newPassHarness(t testingT) *passHarness {
-	p := &passHarness{stores: map[string]*kvtest.Store{}}
+// newPassHarness returns one whose queue knows of these siblings. Without any, it is not asked.
+func newPassHarness(t testingT, siblings ...Sibling) *passHarness {
+	p := &passHarness{stores: map[string]*queuetest.Store{}, siblings: siblings}
 	for _, n := range []string{"hot", "cold", "sent"} {
-		p.stores[n] = kvtest.New()
+		p.stores[n] = queuetest.NewStore()
 	}
 	p.start(t)
+	t.Cleanup(func() { p.x.Close() })
 	return p
 }
 
+// start opens the boards and the pass again.
 func (p *passHarness) start(t testingT) {
 	t.Helper()
 	if p.x != nil {
@@ -60,6 +63,7 @@ func (p *passHarness) start(t testingT) {
 	limit(x.Orders, 3, time.Hour, 5)
 }
 
+// ask returns what the queue knows.
 func (p *passHarness) ask([]uint64) ([]Sibling, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -140,6 +144,14 @@ func (p *passHarness) press(do Verb, number int) Command {
 	return c
 }
 
+// tick presses Tick or Untick for a part of order 18.
+func (p *passHarness) tick(t *testing.T, do Verb, part string, want Outcome) {
+	t.Helper()
+	c := p.press(do, 18)
+	c.Part = part
+	p.wants(t, c, want)
+}
+
 func (p *passHarness) wants(t *testing.T, c Command, want Outcome) {
 	t.Helper()
 	r, err := p.x.Do(t.Context(), c)
@@ -153,4 +165,22 @@ func (p *passHarness) wantParts(t *testing.T, want ...string) {
 	if diff := cmp.Diff(want, partLines(p.x.Snapshot().Orders)); diff != "" {
 		t.Errorf("orders (-want +got):\n%s", diff)
 	}
+}
+
+// barJob is a job of order 18 at a printer.
+func barJob(job uint64, state ticket.State) Sibling {
+	d := numbered(18, job)
+	d.Ticket.Lines = []ticket.Line{{Quantity: "2", Name: "Beer"}}
+	s := Sibling{Job: job, Station: "bar", At: "bar", Kind: Paper, State: state, Ticket: d.Ticket}
+	if !state.Open() {
+		s.Ended = d.Ticket.Received.Add(time.Minute)
+	}
+	return s
+}
+
+// doneAtHot puts the part of order 18 that the station hot has already made.
+func (p *passHarness) doneAtHot(t *testing.T) {
+	t.Helper()
+	put(t, p.hot, numbered(18, 1))
+	do(t, p.hot, press(p.hot, Bump, 1, 0))
 }

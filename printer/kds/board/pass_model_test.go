@@ -11,12 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"ticketrail/queue/kv/kvtest"
+	"ticketrail/queue/queuetest"
 	"ticketrail/queue/ticket"
 )
 
 func TestWhateverWriteFailsThePassIsTheSameInTheEnd(t *testing.T) {
-	for _, fault := range []kvtest.Fault{kvtest.Failed, kvtest.FailedPersisted} {
+	for _, fault := range []queuetest.Fault{queuetest.Failed, queuetest.FailedPersisted} {
 		for _, restart := range []bool{false, true} {
 			p := newPassHarness(t)
 			put(t, p.hot, numbered(18, 1))
@@ -24,17 +24,18 @@ func TestWhateverWriteFailsThePassIsTheSameInTheEnd(t *testing.T) {
 				c := p.press(verb, 18)
 				s := p.stores["sent"]
 				s.Inject(fault)
-				if _, err := p.x.Do(t.Context(), c); !errors.Is(err, kvtest.ErrStorage) {
+				if _, err := p.x.Do(t.Context(), c); !errors.Is(err, queuetest.ErrStorage) {
 					t.Errorf("%v", err)
 				}
-				s.Inject(kvtest.None)
+				s.Inject(queuetest.None)
 				if restart {
 					p.start(t)
 				}
 				p.wants(t, c, Done)
 				p.start(t)
 				if sent := p.find(18, Open) == nil; sent != (verb == Bump) {
-					t.Errorf("after %s (stored %v, restarted %v): sent out %v", verb, fault == kvtest.FailedPersisted,
+					stored := fault == queuetest.FailedPersisted
+					t.Errorf("after %s (stored %v, restarted %v): sent out %v", verb, stored,
 						restart, sent)
 				}
 			}
@@ -43,6 +44,7 @@ func TestWhateverWriteFailsThePassIsTheSameInTheEnd(t *testing.T) {
 }
 
 func TestAPageOfThePassIsToldEveryChange(t *testing.T) {
+	fewChecks(t)
 	rapid.Check(t, func(t *rapid.T) {
 		p := newPassHarness(t)
 		id, seen := "", map[string]*Order{}
@@ -96,7 +98,6 @@ func TestAPageOfThePassIsToldEveryChange(t *testing.T) {
 				}
 			},
 		})
-		p.x.Close()
 	})
 }
 

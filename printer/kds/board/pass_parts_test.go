@@ -9,25 +9,10 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// barJob is the part of order 18 at a printer.
-func barJob(state ticket.State) Sibling {
-	d := numbered(18, 50)
-	d.Ticket.Lines = []ticket.Line{{Quantity: "2", Name: "Beer"}}
-	s := Sibling{Job: 50, Station: "bar", At: "bar", Kind: Paper, State: state, Ticket: d.Ticket}
-	if !state.Open() {
-		s.Ended = d.Ticket.Received.Add(time.Minute)
-	}
-	return s
-}
-
 func TestAnOrderIsReadyOnlyWhenEveryPartIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPassHarness(t)
-		p.siblings = []Sibling{barJob(ticket.Pending)}
-		p.start(t)
-		defer func() { p.x.Close() }()
-		put(t, p.hot, numbered(18, 1))
-		do(t, p.hot, press(p.hot, Bump, 1, 0))
+		p := newPassHarness(t, barJob(50, ticket.Pending))
+		p.doneAtHot(t)
 		if p.find(18, Open).Ready {
 			t.Error("it is ready before the queue was asked")
 		}
@@ -38,16 +23,15 @@ func TestAnOrderIsReadyOnlyWhenEveryPartIs(t *testing.T) {
 			{"printing", "#18 hot=done bar=wait", "bar: coming out"},
 			{"confirmed", "#18 hot=done bar=out", "bar: on paper, confirmed 21:51, cannot know when it is made"},
 		} {
-			s := barJob(ticket.State(c.state))
+			s := barJob(50, ticket.State(c.state))
 			s.Why = "no paper"
 			p.set(s)
 			p.wantParts(t, c.want)
 			if got := p.find(18, Open).Parts[1].Text; got != c.text {
 				t.Errorf("%s: %q, want %q", c.state, got, c.text)
 			}
-			if c := p.press(Tick, 18); s.State != ticket.Confirmed {
-				c.Part = "bar"
-				p.wants(t, c, Conflict)
+			if s.State != ticket.Confirmed {
+				p.tick(t, Tick, "bar", Conflict)
 			}
 		}
 		if n := p.askedIn(6 * finalInterval); n != 6 {
@@ -62,27 +46,18 @@ func TestAnOrderIsReadyOnlyWhenEveryPartIs(t *testing.T) {
 		p.start(t)
 		time.Sleep(time.Second)
 		p.wantParts(t, "#18 ready hot=done bar=made")
-		again := p.press(Tick, 18)
-		again.Part = "bar"
-		p.wants(t, again, Already)
-		untick := p.press(Untick, 18)
-		untick.Part = "bar"
-		p.wants(t, untick, Done)
+		p.tick(t, Tick, "bar", Already)
+		p.tick(t, Untick, "bar", Done)
 		p.wantParts(t, "#18 hot=done bar=out")
-		untick.Part, untick.ID = "cellar", "none"
-		p.wants(t, untick, Gone)
+		p.tick(t, Untick, "cellar", Gone)
 
 		// What comes later to the same station must be ticked, too.
-		tick = p.press(Tick, 18)
-		tick.Part = "bar"
-		p.wants(t, tick, Done)
-		more := barJob(ticket.Sent)
-		more.Job = 51
+		p.tick(t, Tick, "bar", Done)
 		put(t, p.cold, numbered(18, 3)) // asks the queue again
-		p.set(barJob(ticket.Confirmed), more)
+		p.set(barJob(50, ticket.Confirmed), barJob(51, ticket.Sent))
 		p.wantParts(t, "#18 hot=done cold=open/2 bar=out")
 		do(t, p.cold, press(p.cold, Bump, 3, 0))
-		p.set(barJob(ticket.Cancelled))
+		p.set(barJob(50, ticket.Cancelled))
 		put(t, p.cold, numbered(18, 4))
 		do(t, p.cold, press(p.cold, Bump, 4, 0))
 		synctest.Wait()
@@ -96,45 +71,31 @@ func TestAnOrderIsReadyOnlyWhenEveryPartIs(t *testing.T) {
 
 func TestAPassTicksAnExpiredPartByHand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPassHarness(t)
-		p.siblings = []Sibling{barJob(ticket.Expired)}
-		p.start(t)
-		defer func() { p.x.Close() }()
-		put(t, p.hot, numbered(18, 1))
-		do(t, p.hot, press(p.hot, Bump, 1, 0))
-		p.set(barJob(ticket.Expired))
+		p := newPassHarness(t, barJob(50, ticket.Expired))
+		p.doneAtHot(t)
+		p.set(barJob(50, ticket.Expired))
 		p.wantParts(t, "#18 hot=done bar=expired")
 		if got := p.find(18, Open).Parts[1].Text; got != "bar: expired, not printed: call somebody" {
 			t.Error(got)
 		}
-		waiting := barJob(ticket.Pending)
-		waiting.Job = 60
-		p.set(barJob(ticket.Expired), waiting)
+		p.set(barJob(50, ticket.Expired), barJob(60, ticket.Pending))
 		p.wantParts(t, "#18 hot=done bar=expired")
-		tick := p.press(Tick, 18)
-		tick.Part = "bar"
-		p.wants(t, tick, Done)
+		p.tick(t, Tick, "bar", Done)
 		p.wantParts(t, "#18 hot=done bar=wait")
-		p.set(barJob(ticket.Expired))
+		p.set(barJob(50, ticket.Expired))
 		p.wantParts(t, "#18 ready hot=done bar=made")
 		if got := p.find(18, Open).Parts[1].Text; got != "bar: expired, not printed" {
 			t.Error(got)
 		}
 
 		// A copy of it, and one more that a person holds.
-		again, held := barJob(ticket.Confirmed), barJob(ticket.Held)
-		again.Job, held.Job = 51, 52
-		p.set(barJob(ticket.Expired), again, held)
-		p.wantParts(t, "#18 hot=done bar=held")
-		held.State = ticket.Pending
-		p.set(barJob(ticket.Expired), again, held)
-		p.wantParts(t, "#18 hot=done bar=wait")
-		held.State = ticket.Sent
-		p.set(barJob(ticket.Expired), again, held)
-		p.wantParts(t, "#18 hot=done bar=out")
-		tick = p.press(Tick, 18)
-		tick.Part = "bar"
-		p.wants(t, tick, Done)
+		parts := map[ticket.State]string{ticket.Held: "held", ticket.Pending: "wait", ticket.Sent: "out"}
+		for state, part := range parts {
+			p.set(barJob(50, ticket.Expired), barJob(51, ticket.Confirmed), barJob(52, state))
+			p.wantParts(t, "#18 hot=done bar="+part)
+		}
+		p.set(barJob(50, ticket.Expired), barJob(51, ticket.Confirmed), barJob(52, ticket.Sent))
+		p.tick(t, Tick, "bar", Done)
 		p.wantParts(t, "#18 ready hot=done bar=made")
 	})
 }
@@ -146,7 +107,6 @@ func TestWhatADarkScreenSentToPaperIsAPartOfTheOrder(t *testing.T) {
 		p.siblings = []Sibling{{Job: 3, Station: "cold", At: "grill", Kind: Paper, State: ticket.Printing,
 			Ticket: salad.Ticket}}
 		p.start(t)
-		defer func() { p.x.Close() }()
 		put(t, p.hot, numbered(18, 1))
 		if err := p.cold.ComesOut(t.Context(), salad, "grill"); err != nil {
 			t.Fatal(err)
@@ -180,13 +140,11 @@ func TestWhatADarkScreenSentToPaperIsAPartOfTheOrder(t *testing.T) {
 func TestWhatNobodyCouldReadAndWhatExpiredIsNotCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPassHarness(t)
-		raw := barJob(ticket.Confirmed)
+		raw := barJob(50, ticket.Confirmed)
 		raw.Ticket.Lines, raw.Ticket.Raw = nil, `{"a":1}`
 		p.siblings = []Sibling{raw}
 		p.start(t)
-		defer func() { p.x.Close() }()
-		put(t, p.hot, numbered(18, 1))
-		do(t, p.hot, press(p.hot, Bump, 1, 0))
+		p.doneAtHot(t)
 		p.set(p.siblings...)
 		p.wantParts(t, "#18 hot=done bar=out")
 		whole := raw
@@ -197,7 +155,7 @@ func TestWhatNobodyCouldReadAndWhatExpiredIsNotCancelled(t *testing.T) {
 		p.wantParts(t, "#18 ready hot=done bar=gone")
 		// Moved to a ticket that is not known.
 		for _, s := range []ticket.State{ticket.Expired, ticket.Moved} {
-			p.set(barJob(s))
+			p.set(barJob(50, s))
 			p.wantParts(t, "#18 hot=done bar=expired")
 		}
 	})

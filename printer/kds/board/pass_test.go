@@ -49,7 +49,6 @@ func TestAPassAsksTheQueueAtAMeasuredPace(t *testing.T) {
 		elsewhere := Sibling{Job: 2, Station: "wall", State: ticket.Shown, Card: &Ticket{State: Open}}
 		p.siblings = []Sibling{onBoard}
 		p.start(t)
-		defer func() { p.x.Close() }()
 		put(t, p.hot, numbered(18, 1))
 		for name, c := range map[string]struct {
 			list []Sibling
@@ -73,28 +72,20 @@ func TestAPassAsksTheQueueAtAMeasuredPace(t *testing.T) {
 
 func TestAPassSeesWhatComesLaterToAPrinter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPassHarness(t)
-		p.siblings = []Sibling{barJob(ticket.Confirmed)}
-		p.start(t)
-		defer func() { p.x.Close() }()
-		put(t, p.hot, numbered(18, 1))
-		do(t, p.hot, press(p.hot, Bump, 1, 0))
+		p := newPassHarness(t, barJob(50, ticket.Confirmed))
+		p.doneAtHot(t)
 		p.set(p.siblings...)
-		tick := p.press(Tick, 18)
-		tick.Part = "bar"
-		p.wants(t, tick, Done)
+		p.tick(t, Tick, "bar", Done)
 		p.wantParts(t, "#18 ready hot=done bar=made")
 
-		void := barJob(ticket.Sent) // which needs no tick
-		void.Job, void.Ticket.Lines = 51, []ticket.Line{{Quantity: "1", Name: "Beer", Void: true}}
+		void := barJob(51, ticket.Sent) // which needs no tick
+		void.Ticket.Lines = []ticket.Line{{Quantity: "1", Name: "Beer", Void: true}}
 		p.set(p.siblings[0], void)
 		p.wantParts(t, "#18 ready hot=done bar=made")
 		if got := p.find(18, Open).Parts[1].Lines; strings.Join(got, ", ") != "2 Beer, VOID 1 Beer" {
 			t.Errorf("%q", got)
 		}
-		reprint := barJob(ticket.Pending)
-		reprint.Job = 53
-		p.set(reprint)
+		p.set(barJob(53, ticket.Pending)) // a reprint
 		p.wantParts(t, "#18 hot=done bar=wait")
 	})
 }
@@ -136,7 +127,6 @@ func TestATicketAfterItsOrderWasSentOutIsANewOrder(t *testing.T) {
 func TestABoardKeepsTheCardsThatThePassNeeds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPassHarness(t)
-		defer func() { p.x.Close() }()
 		for i := range 5 { // two can be recalled
 			put(t, p.hot, numbered(i, uint64(i+1)))
 			do(t, p.hot, press(p.hot, Bump, uint64(i+1), 0))

@@ -9,12 +9,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ticketrail/queue/kv/kvtest"
+	"ticketrail/queue/queuetest"
 )
 
 func TestATicketIsSeenOnceItIsOnTheVisiblePage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := kvtest.New()
+		s := queuetest.NewStore()
 		b := open(t, s)
 		put(t, b, order(1, "Burger"), order(2, "Soup"))
 		time.Sleep(45 * time.Second)
@@ -56,7 +56,7 @@ func TestATicketIsSeenOnceItIsOnTheVisiblePage(t *testing.T) {
 
 func TestTheTimelineTellsWhatHappenedToATicket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := kvtest.New()
+		s := queuetest.NewStore()
 		b := open(t, s)
 		step := func(err error) {
 			if err != nil {
@@ -108,7 +108,7 @@ func TestTheTimelineTellsWhatHappenedToATicket(t *testing.T) {
 }
 
 func TestATimelineIsBounded(t *testing.T) {
-	b := open(t, kvtest.New())
+	b := open(t, queuetest.NewStore())
 	put(t, b, order(1, "Burger"))
 	for range maxTimeline {
 		do(t, b, press(b, ItemDone, 1, 0))
@@ -122,7 +122,7 @@ func TestATimelineIsBounded(t *testing.T) {
 
 func TestTheRecallListHoldsFiftyForAnHourAndCardsAreStoredForTwoDays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := kvtest.New()
+		s := queuetest.NewStore()
 		b := open(t, s)
 		for job := range uint64(60) {
 			put(t, b, order(job+1, "Burger"))
@@ -156,7 +156,7 @@ func TestTheRecallListHoldsFiftyForAnHourAndCardsAreStoredForTwoDays(t *testing.
 }
 
 func TestCardsThatAnOlderVersionStoredAreRead(t *testing.T) {
-	s := kvtest.New()
+	s := queuetest.NewStore()
 	at := time.Now().UnixMilli()
 	ticket := `{"v":1,"venue":"v","request":"r%d","number":"%d","received":"2026-02-06T10:49:48Z",` +
 		`"lines":[{"q":"1","n":"Burger"},{"q":"1","n":"Chips","void":true}]}`
@@ -179,7 +179,7 @@ func TestCardsThatAnOlderVersionStoredAreRead(t *testing.T) {
 	if got := jobs(b); got != "1 2 4 | 3" {
 		t.Errorf("board %q", got)
 	}
-	x := kvtest.New()
+	x := queuetest.NewStore()
 	x.Set(sentKey(1), fmt.Sprintf(`{"v":1,"off":1,"at":%d,"key":"old","parts":[{"station":"hot-line","job":1}],`+
 		`"heard":["y"]}`, at))
 	p, err := OpenPass(PassOptions{Station: "pass", KV: x, Of: []*Board{b}})

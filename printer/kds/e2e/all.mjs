@@ -14,7 +14,7 @@ import * as pairing from "./pairing.mjs";
 import * as manage from "./manage.mjs";
 import * as browser2020 from "./browser2020.mjs";
 
-const only = process.argv[2] || (process.env.KDS_E2E !== "1" && process.env.KDS_E2E);
+const only = process.argv[2];
 const canned = [cooks, page];
 const tests = [connection, daemon, ...canned, board, pairing, manage, browser2020]
   .flatMap((m) => Object.entries(m).map(([name, test]) => [name, test, canned.includes(m) ? Canned : TestServer]))

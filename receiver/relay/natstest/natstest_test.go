@@ -5,9 +5,12 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"ticketrail/deploy/slow"
 )
 
 func TestAKilledNodeComesBackWithWhatItStored(t *testing.T) {
+	slow.Test(t, "go")
 	c := ForTest(t, 3, nil)
 	nc, err := nats.Connect(c.URL(0))
 	if err != nil {

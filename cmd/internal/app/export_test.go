@@ -1,0 +1,85 @@
+package app
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/station"
+	"ticketrail/config"
+	"ticketrail/receiver"
+	"ticketrail/receiver/relay"
+)
+
+// What follows lets the tests of the whole daemon, which are another package, look at its parts.
+
+// LookEvery is how often the daemon looks at its configuration file.
+const LookEvery = lookEvery
+
+// Stations are the active stations.
+func (a *App) Stations() *station.Set { return a.stations }
+
+// Rejects are the requests that were refused.
+func (a *App) Rejects() *receiver.Rejects { return a.rejects }
+
+// Registry has the metrics.
+func (a *App) Registry() *prometheus.Registry { return a.registry }
+
+// Control is the control API.
+func (a *App) Control() http.Handler { return a.control }
+
+// StatusLine is what systemctl status shows.
+func (a *App) StatusLine() string { return a.health.status() }
+
+// Quarantined are the files of damaged databases.
+func (a *App) Quarantined() []string { return a.health.store.quarantined() }
+
+// Notices are what every listing shows.
+func (a *App) Notices() (out []string) {
+	for _, f := range a.health.problems() {
+		out = append(out, f.String())
+	}
+	return out
+}
+
+// State is what ticketrail status shows.
+func (a *App) State(ctx context.Context) ([]admin.Finding, error) { return a.state(ctx) }
+
+// Zone is the time zone of the kitchen.
+func (a *App) Zone() *time.Location { return a.zone() }
+
+// Open says whether a venue is open.
+func (a *App) Open(now time.Time) bool { return a.venues.open(now) }
+
+// Apply applies a configuration, as [App.Reload] does with its file.
+func (a *App) Apply(conf *config.Config) error {
+	built, err := a.build(conf)
+	if err == nil {
+		_, err = a.apply(built)
+	}
+	return err
+}
+
+// TakeFromRelay stores what was fetched from a relay.
+func (a *App) TakeFromRelay(ctx context.Context, venue string, one relay.Arrival) error {
+	return a.source.take(ctx, venue, one)
+}
+
+// UseSource connects to another relay.
+func (a *App) UseSource(c config.Source) { a.source.use(c) }
+
+// Report is what the relay is told of this box.
+func (a *App) Report() relay.Report { return a.source.report() }
+
+// RelaySource is what fetches from the relay now; nil without a connection.
+func (a *App) RelaySource() *relay.Source {
+	a.source.mu.Lock()
+	defer a.source.mu.Unlock()
+	return a.source.relay
+}
+
+// RelayFindings say how the connection to the relay is.
+func (a *App) RelayFindings() []admin.Finding { return a.source.findings(time.Now(), time.UTC) }

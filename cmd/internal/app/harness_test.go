@@ -1,0 +1,414 @@
+package app_test
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/app"
+	"ticketrail/cmd/internal/daemontest"
+	"ticketrail/config"
+	"ticketrail/printer/escpos"
+	"ticketrail/printer/profile"
+	"ticketrail/printer/virtual"
+	"ticketrail/queue"
+	"ticketrail/queue/ticket"
+)
+
+// TestMain uses one processor: in Go 1.26 two timers of a synctest bubble that fire at the same time on two processors
+// share one context of the race detector, and the process crashes in it. See raceCtx in the runtime's time.go. The race
+// detector finds the same races on one processor.
+func TestMain(m *testing.M) {
+	runtime.GOMAXPROCS(1)
+	if logAsDaemon() {
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// at is an item for a station.
+var at = daemontest.Item
+
+// A testDaemon is the whole daemon in a bubble, with what these tests change and look at besides.
+type testDaemon struct {
+	*daemontest.Daemon
+	service http.RoundTripper // carries requests to the point-of-sale API; nil is the network
+	display *virtual.Network  // of the screens' pages; nil without screens
+}
+
+func runDaemon(t *testing.T, f func(*testDaemon), stations ...string) {
+	runDaemonWith(t, func(*testDaemon) {}, f, stations...)
+}
+
+// runDaemonWith is runDaemon; setup changes the configuration, the printers and the options before the start.
+func runDaemonWith(t *testing.T, setup, f func(*testDaemon), stations ...string) {
+	k := &testDaemon{}
+	daemontest.RunWith(t, func(d *daemontest.Daemon) {
+		k.Daemon = d
+		d.Options = func(o *app.Options) { o.Service = k.service }
+		setup(k)
+	}, func(*daemontest.Daemon) { f(k) }, stations...)
+}
+
+// change changes the options of each start.
+func (k *testDaemon) change(f func(*app.Options)) {
+	before := k.Options
+	k.Options = func(o *app.Options) { before(o); f(o) }
+}
+
+func (k *testDaemon) must(err error) {
+	k.T.Helper()
+	if err != nil {
+		k.T.Fatal(err)
+	}
+}
+
+// padding is the number of bytes before the first ticket after a start.
+func padding() int {
+	model, _ := profile.Lookup("generic-80mm")
+	return len(escpos.Resync(model))
+}
+
+// withCapability replaces the printers by ones with that capability.
+func withCapability(can virtual.Capability) func(*testDaemon) {
+	return func(k *testDaemon) {
+		for name := range k.Printers {
+			k.Printers[name] = virtual.New(virtual.Options{Name: name, Columns: 48, Kanji: true, Can: can, Clients: 1})
+		}
+	}
+}
+
+// withoutPolls leaves idle printers in peace, so that days pass faster.
+func withoutPolls(k *testDaemon) {
+	for i := range k.Conf.Printers {
+		k.Conf.Printers[i].PollEvery = 0
+	}
+}
+
+// reload applies a changed configuration.
+func (k *testDaemon) reload(change func(*config.Config)) {
+	k.T.Helper()
+	next := *k.Conf
+	next.Printers = slices.Clone(next.Printers)
+	change(&next)
+	k.must(k.App.Apply(&next))
+	k.Conf = &next
+}
+
+// status is the status of a station, as printers list has it.
+func (k *testDaemon) status(name string) admin.Status {
+	k.T.Helper()
+	for _, l := range k.App.Stations().List() {
+		if l.Name == name {
+			return l
+		}
+	}
+	k.T.Fatalf("no station is called %s", name)
+	return admin.Status{}
+}
+
+// finding is the finding about a subject at a level, as ticketrail status has it; empty if there is none.
+func (k *testDaemon) finding(level admin.Level, subject string) string {
+	k.T.Helper()
+	all, err := k.App.State(k.T.Context())
+	k.must(err)
+	for _, f := range all {
+		if f.Level == level && f.Subject == subject {
+			return f.String()
+		}
+	}
+	return ""
+}
+
+// wantOutcomes compares how many tickets of a station have which outcome, by its books.
+func (k *testDaemon) wantOutcomes(station string, want map[ticket.State]uint64) {
+	k.T.Helper()
+	synctest.Wait()
+	got := map[ticket.State]uint64{}
+	for _, s := range k.App.Queue().Stations() {
+		for state, n := range s.Books.Outcomes {
+			if s.Name == station && n > 0 {
+				got[state] = uint64(n)
+			}
+		}
+	}
+	if diff := gocmp.Diff(want, got); diff != "" {
+		k.T.Errorf("%s: %s", station, diff)
+	}
+}
+
+// metric is the value of a gauge with those labels, in the order of their names; false: there is no such series.
+func (k *testDaemon) metric(name string, labels ...string) (float64, bool) {
+	k.T.Helper()
+	families, err := k.App.Registry().Gather()
+	k.must(err)
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			var has []string
+			for _, l := range m.Label {
+				has = append(has, l.GetValue())
+			}
+			if f.GetName() == name && slices.Equal(has, labels) {
+				return m.GetGauge().GetValue(), true
+			}
+		}
+	}
+	return 0, false
+}
+
+// wantMetric compares the value of a gauge, which must be there.
+func (k *testDaemon) wantMetric(want float64, name string, labels ...string) {
+	k.T.Helper()
+	if got, ok := k.metric(name, labels...); got != want || !ok {
+		k.T.Errorf("%s of %v is %v, %v, want %v", name, labels, got, ok, want)
+	}
+}
+
+func (k *testDaemon) wantCondition(want float64, condition, station string) {
+	k.T.Helper()
+	k.wantMetric(want, "ticketrail_station_condition", condition, station)
+}
+
+// lastOf is the text of the last ticket of a station, each run of spaces as one space.
+func (k *testDaemon) lastOf(station string) string {
+	k.T.Helper()
+	synctest.Wait()
+	tickets := k.Printers[station].Tickets()
+	if len(tickets) == 0 {
+		k.T.Fatalf("%s has printed nothing", station)
+	}
+	return regexp.MustCompile(` +`).ReplaceAllString(tickets[len(tickets)-1].Text, " ")
+}
+
+func wantText(t *testing.T, text string, has, lacks []string) {
+	t.Helper()
+	for _, s := range has {
+		if !strings.Contains(text, s) {
+			t.Errorf("%q is missing:\n%s", s, text)
+		}
+	}
+	for _, s := range lacks {
+		if strings.Contains(text, s) {
+			t.Errorf("%q must not be there:\n%s", s, text)
+		}
+	}
+}
+
+// A thirdParty is a third-party kitchen display.
+type thirdParty struct {
+	status atomic.Int32 // of its answers
+
+	mu  sync.Mutex
+	got []map[string]any // what was posted, whatever the answer
+}
+
+// withThirdParty adds such a display, fresh, with a route to it.
+func withThirdParty(f *thirdParty, change func(*config.KDS)) func(*testDaemon) {
+	return func(k *testDaemon) {
+		l := virtual.NewNetwork()
+		f.status.Store(http.StatusCreated)
+		srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			b, _ := io.ReadAll(r.Body)
+			var doc map[string]any
+			if err := json.Unmarshal(b, &doc); err != nil {
+				k.T.Errorf("it got %s: %v", b, err)
+			}
+			doc["path"] = r.URL.Path
+			f.mu.Lock()
+			f.got = append(f.got, doc)
+			f.mu.Unlock()
+			w.WriteHeader(int(f.status.Load()))
+		})}
+		go srv.Serve(l)
+		k.T.Cleanup(func() { srv.Close() })
+
+		c := config.DefaultKDS()
+		c.Name, c.URL = "fresh", "http://kds.example/api/tickets"
+		change(&c)
+		k.Conf.KDS = []config.KDS{c}
+		k.Conf.Routes = append(k.Conf.Routes, config.Route{When: `item.station == "fresh"`, To: []string{"fresh"}})
+		k.change(func(o *app.Options) { o.Dial = l.Dial })
+	}
+}
+
+// field is a field of everything that was posted.
+func (f *thirdParty) field(name string) (out []any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, d := range f.got {
+		out = append(out, d[name])
+	}
+	return out
+}
+
+// A fileDaemon is a daemon with a configuration file and real sockets, which a bubble cannot have.
+type fileDaemon struct {
+	*app.App
+	t    *testing.T
+	path string // of the file
+	text string // in the file
+}
+
+// Printers at an address where no program listens.
+const (
+	grillYAML = `{ name: grill, address: "tcp://127.0.0.1:1" }`
+	barYAML   = `{ name: bar, address: "tcp://127.0.0.1:1" }`
+
+	grillOnly   = "printers: [ " + grillYAML + " ]\nfallback: grill\n"
+	grillAndBar = "printers: [ " + grillYAML + ", " + barYAML + " ]\nroutes: [ { to: [grill] } ]\nfallback: grill\n"
+)
+
+// startOnFile starts a daemon with that text in its file, after what every file needs.
+func startOnFile(t *testing.T, text string) *fileDaemon {
+	t.Helper()
+	return startInFolder(t, t.TempDir(), text)
+}
+
+func startInFolder(t *testing.T, dir, text string) *fileDaemon {
+	t.Helper()
+	if !strings.Contains(text, "display:") {
+		text += "display: { listen: \"\" }\n"
+	}
+	d := &fileDaemon{t: t, path: filepath.Join(dir, "t.yaml"), text: fmt.Sprintf(`receiver: { listen: "127.0.0.1:0" }
+metrics: { listen: "127.0.0.1:0" }
+admin: { socket: s }
+storage: { path: t.db }
+fonts: [ none.ttf ]
+venues: [ { id: %s, name: Harbour Grill, timezone: UTC } ]
+`, daemontest.VenueID) + text}
+	d.write()
+	a, stop := run(t, app.Options{ConfigPath: d.path, Log: t.Output(), NoSync: true})
+	d.App = a
+	t.Cleanup(stop)
+	return d
+}
+
+// run starts a daemon outside of a bubble; stop may be called twice.
+func run(t *testing.T, o app.Options) (a *app.App, stop func()) {
+	t.Helper()
+	a, err := app.New(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- a.Run(ctx) }()
+	return a, sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// hours are opening hours.
+func hours(t *testing.T, text string) (h config.Hours) {
+	t.Helper()
+	if err := h.UnmarshalText([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func (d *fileDaemon) write() {
+	d.t.Helper()
+	if err := os.WriteFile(d.path, []byte(d.text), 0o600); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// rewrite replaces a text in the file.
+func (d *fileDaemon) rewrite(old, new string) {
+	d.t.Helper()
+	if !strings.Contains(d.text, old) {
+		d.t.Fatalf("the file does not contain %q", old)
+	}
+	d.text = strings.Replace(d.text, old, new, 1)
+	d.write()
+}
+
+// order posts an order, and posts it again if the disk was too slow, as the service does. It returns the status.
+func (d *fileDaemon) order(id string) (status int) {
+	d.t.Helper()
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
+		body := strings.NewReader(fmt.Sprintf(`{"records":[{"id":%q,"items":[{"name":"x"}]}]}`, id))
+		req, err := http.NewRequest("POST", "http://"+d.WebhookAddr().String()+"/webhooks/print", body)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("x-svc-venueid", daemontest.VenueID)
+		req.Header.Set("x-svc-device-id", daemontest.Device)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		resp.Body.Close()
+		if status = resp.StatusCode; status != http.StatusServiceUnavailable {
+			break
+		}
+	}
+	return status
+}
+
+// get is the status and the body of a page.
+func (d *fileDaemon) get(url string) (int, string) {
+	d.t.Helper()
+	resp, err := http.Get(url)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return resp.StatusCode, string(b)
+}
+
+// metrics is what Prometheus gets.
+func (d *fileDaemon) metrics() string {
+	d.t.Helper()
+	_, text := d.get("http://" + d.MetricsAddr().String() + "/metrics")
+	return text
+}
+
+// waiting is how many tickets wait at a station.
+func (d *fileDaemon) waiting(station string) (n int) {
+	for _, s := range d.Queue().Stations() {
+		if s.Name == station {
+			n = s.Pending + s.Printing
+		}
+	}
+	return n
+}
+
+// jobsOf are the jobs of a station in a state; of any state, if it is empty.
+func (k *testDaemon) jobsOf(station string, state ticket.State) []queue.Job {
+	k.T.Helper()
+	f := queue.Filter{Station: station}
+	if state != "" {
+		f.States = []ticket.State{state}
+	}
+	jobs, err := k.App.Queue().Jobs(k.T.Context(), f)
+	k.must(err)
+	slices.SortFunc(jobs, func(a, b queue.Job) int { return cmp.Compare(a.ID, b.ID) })
+	return jobs
+}

@@ -1,0 +1,209 @@
+package layers
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+const (
+	maxColumns = 120 // two files fit side by side on one screen
+	tabColumns = 4
+)
+
+func TestNoLineIsLongerThan120Columns(t *testing.T) {
+	checked := 0
+	for _, name := range files(t) {
+		if !hasTextToRead(name) {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		checked++
+		if numbers := tooLong(name, string(text)); len(numbers) > 0 {
+			t.Errorf("%s: %d lines have more than %d columns: %v", name, len(numbers), maxColumns, numbers)
+		}
+	}
+	if checked < 100 {
+		t.Errorf("only %d files were checked", checked)
+	}
+}
+
+func TestLinesThatAreTooLongAreFound(t *testing.T) {
+	at, over := strings.Repeat("é", maxColumns-tabColumns), strings.Repeat("é", maxColumns-tabColumns+1)
+	for _, c := range []struct {
+		name, text string
+		want       []int
+	}{
+		{"a.go", "\t" + at + "\n\t" + over, []int{2}},
+		{"a.md", "| " + over + " |\n```\n\t" + over + "\n```\n    " + over + "\n\t" + over, []int{6}},
+	} {
+		if got := tooLong(c.name, c.text); !slices.Equal(got, c.want) {
+			t.Errorf("%s: lines %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+func TestEachDocCommentBeginsWithTheNameThatItDocuments(t *testing.T) {
+	for _, name := range files(t) {
+		if filepath.Ext(name) != ".go" {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, place := range otherNames(t, name, string(text)) {
+			t.Errorf("%s", place)
+		}
+	}
+}
+
+func TestDocCommentsOfAnotherNameAreFound(t *testing.T) {
+	const text = `package a
+
+// Old is gone.
+func New() {}
+
+// new is a method.
+func (a A) new() {}
+
+// An A is a type.
+type A int
+
+// The B is one too.
+type B int
+
+// C has a group.
+const (
+	c = 1
+	d = 2
+)
+
+//go:embed e
+var e string
+
+// E is another.
+var f string
+
+// [Old] is linked.
+type G int
+
+func undocumented() {}
+`
+	want := []string{
+		`a.go:3: the comment of New begins with "Old"`,
+		`a.go:24: the comment of f begins with "E"`,
+		`a.go:27: the comment of G begins with "[Old]"`,
+	}
+	if got := otherNames(t, "a.go", text); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestOneSwitchSkipsTests holds the promise of deploy/slow: which tests run depends on TICKETRAIL_TEST_ALL alone, never
+// on what a machine happens to have.
+func TestOneSwitchSkipsTests(t *testing.T) {
+	for _, name := range files(t) {
+		if !strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "deploy/slow/") {
+			continue
+		}
+		set := token.NewFileSet()
+		f, err := parser.ParseFile(set, filepath.Join(root, name), nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		ast.Inspect(f, func(n ast.Node) bool {
+			s, ok := n.(*ast.SelectorExpr)
+			if !ok || !slices.Contains([]string{"Skip", "Skipf", "SkipNow", "Short"}, s.Sel.Name) {
+				return true
+			}
+			if x, ok := s.X.(*ast.Ident); ok && slices.Contains([]string{"t", "b", "tb", "testing"}, x.Name) {
+				t.Errorf("%s:%d: %s.%s: use slow.Test", name, set.Position(s.Pos()).Line, x.Name, s.Sel.Name)
+			}
+			return true
+		})
+	}
+}
+
+// hasTextToRead says whether people read a file line by line. go.sum is compared by programs and keeps its lines.
+func hasTextToRead(name string) bool {
+	extensions := []string{".go", ".md", ".js", ".mjs", ".css", ".html", ".yaml", ".service", ".socket", ".conf"}
+	return name == ".ci/run" || name == "Makefile" || slices.Contains(extensions, filepath.Ext(name))
+}
+
+// tooLong returns the numbers of the lines with more than maxColumns. In Markdown, lines of tables and
+// of code blocks may be longer: neither can be broken.
+func tooLong(name, text string) (numbers []int) {
+	fenced := false
+	for i, line := range strings.Split(text, "\n") {
+		if filepath.Ext(name) == ".md" {
+			if strings.HasPrefix(strings.TrimSpace(line), "```") {
+				fenced = !fenced
+			}
+			if fenced || strings.HasPrefix(line, "    ") || strings.HasPrefix(line, "|") {
+				continue
+			}
+		}
+		if utf8.RuneCountInString(line)+(tabColumns-1)*strings.Count(line, "\t") > maxColumns {
+			numbers = append(numbers, i+1)
+		}
+	}
+	return numbers
+}
+
+// otherNames returns the doc comments of a file that begin with another name than the one that they document, which a
+// rename leaves behind. A type's comment may begin with an article. The comment of a group documents no single name.
+func otherNames(t *testing.T, file, text string) (places []string) {
+	t.Helper()
+
+	set := token.NewFileSet()
+	f, err := parser.ParseFile(set, file, text, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	check := func(doc *ast.CommentGroup, name string, articles ...string) {
+		words := strings.Fields(doc.Text())
+		if len(words) > 1 && slices.Contains(articles, words[0]) {
+			words = words[1:]
+		}
+		if len(words) == 0 || strings.TrimRight(words[0], ",.:;") == name ||
+			strings.HasPrefix(words[0], name+"'") {
+			return
+		}
+		at := set.Position(doc.Pos())
+		places = append(places, at.Filename+":"+strconv.Itoa(at.Line)+": the comment of "+name+" begins with "+
+			strconv.Quote(words[0]))
+	}
+	for _, d := range f.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			check(d.Doc, d.Name.Name)
+		case *ast.GenDecl:
+			if len(d.Specs) != 1 {
+				continue
+			}
+			switch s := d.Specs[0].(type) {
+			case *ast.TypeSpec:
+				check(d.Doc, s.Name.Name, "A", "An", "The")
+			case *ast.ValueSpec:
+				if len(s.Names) == 1 && s.Names[0].Name != "_" {
+					check(d.Doc, s.Names[0].Name)
+				}
+			}
+		}
+	}
+	return places
+}

@@ -1,0 +1,65 @@
+package station
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"ticketrail/config"
+	"ticketrail/queue"
+	"ticketrail/queue/dispatch"
+)
+
+// openSet is a Set whose active stations are those of conf, with a real file and a running dispatcher.
+func openSet(t *testing.T, conf *config.Config) (*Set, *queue.Queue) {
+	t.Helper()
+	q, err := queue.Open(queue.Options{Path: filepath.Join(t.TempDir(), "t.db"), NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := dispatch.New(dispatch.Options{Queue: dispatch.From(q)})
+	s, err := New(Options{
+		Queue: q, Dispatcher: d, Registry: prometheus.NewRegistry(), Logger: slog.New(slog.DiscardHandler),
+		Listen: func(config.Display) (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") },
+		Zone:   func(*config.Config) *time.Location { return nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx := context.Background()
+		if err := errors.Join(d.Stop(ctx), s.Close(ctx), q.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	built, err := s.Build(conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.SetStations(conf.Stations())
+	s.Swap(built)
+	return s, q
+}
+
+// configOfEveryKind is a configuration with stations of every kind. No device is at their addresses.
+func configOfEveryKind() *config.Config {
+	p, k := config.DefaultPrinter(), config.DefaultKDS()
+	p.Name, p.Address, p.PollEvery = "grill", "tcp://127.0.0.1:1", 0
+	k.Name, k.URL = "fresh", "https://kds.example/tickets"
+	l := config.DefaultTicketLog()
+	l.Name, l.To = "archive", "stdout"
+	hot, pass := config.DefaultScreen(), config.DefaultScreen()
+	hot.Name, hot.Backup = "hot", "grill"
+	pass.Name, pass.Mode, pass.Of = "pass", "expo", []string{"hot"}
+	return &config.Config{
+		Printers: []config.Printer{p}, KDS: []config.KDS{k}, Logs: []config.TicketLog{l},
+		Screens:  []config.Screen{hot, pass},
+		Fallback: "grill", Fonts: []string{filepath.Join("testdata", "none")},
+	}
+}

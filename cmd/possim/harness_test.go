@@ -1,0 +1,153 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"ticketrail/receiver/contract"
+)
+
+// testTime is for a step of a test; it is only reached by a test that fails.
+const testTime = 2 * time.Minute
+
+// possim runs the program until it ends.
+func possim(t *testing.T, in string, args ...string) (code int, out, errs string) {
+	t.Helper()
+
+	var o, e bytes.Buffer
+	code = run(t.Context(), args, strings.NewReader(in), &o, &e)
+	return code, o.String(), e.String()
+}
+
+// webhook answers every request with one status. came returns what was sent since it was last called: the venue, the
+// device and the body.
+func webhook(t *testing.T, status int) (url string, came func() []string) {
+	var mu sync.Mutex
+	var all []string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		all = append(all, r.Header.Get(contract.HeaderVenue)+" "+r.Header.Get(contract.HeaderDevice)+" "+string(body))
+		w.WriteHeader(status)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		defer func() { all = nil }()
+		return all
+	}
+}
+
+// A session is one run of possim printer.
+type session struct {
+	t       *testing.T
+	address string // host:port
+	keys    io.Writer
+
+	mu      sync.Mutex // guards what follows
+	changed chan struct{}
+	shown   strings.Builder
+}
+
+// simulate runs possim printer with args until the test ends.
+func simulate(t *testing.T, args ...string) *session {
+	t.Helper()
+
+	in, keys := io.Pipe()
+	outR, out := io.Pipe()
+	var errs bytes.Buffer
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan int, 1)
+	go func() {
+		ended <- run(ctx, append([]string{"printer"}, args...), in, out, &errs)
+		_ = out.Close()
+	}()
+
+	lines := bufio.NewScanner(outR)
+	if !lines.Scan() {
+		t.Fatalf("no output: %s", &errs)
+	}
+	address, _, _ := strings.Cut(lines.Text(), " ")
+	s := &session{t: t, address: strings.TrimPrefix(address, "tcp://"), keys: keys, changed: make(chan struct{})}
+
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		for lines.Scan() {
+			s.mu.Lock()
+			s.shown.WriteString(lines.Text() + "\n")
+			close(s.changed)
+			s.changed = make(chan struct{})
+			s.mu.Unlock()
+		}
+	}()
+	t.Cleanup(func() {
+		cancel()
+		_ = keys.Close()
+		if code := <-ended; code != exitOK || errs.Len() > 0 {
+			t.Errorf("exit code %d, output %q", code, &errs)
+		}
+		<-read
+	})
+	return s
+}
+
+// shows waits until the output contains want behind so many bytes.
+func (s *session) shows(behind int, want string) {
+	s.t.Helper()
+
+	limit := time.After(testTime)
+	for {
+		s.mu.Lock()
+		all, changed := s.shown.String(), s.changed
+		s.mu.Unlock()
+		if strings.Contains(all[behind:], want) {
+			return
+		}
+
+		select {
+		case <-changed:
+		case <-limit:
+			s.t.Fatalf("%q was not shown; this was:\n%s", want, all)
+		}
+	}
+}
+
+// types types a line and waits for the answer.
+func (s *session) types(line, want string) {
+	s.t.Helper()
+
+	s.mu.Lock()
+	n := s.shown.Len()
+	s.mu.Unlock()
+	if _, err := io.WriteString(s.keys, line+"\n"); err != nil {
+		s.t.Fatal(err)
+	}
+	s.shows(n, want)
+}
+
+func (s *session) dial() net.Conn {
+	s.t.Helper()
+
+	c, err := net.Dial("tcp", s.address)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = c.Close() })
+	_ = c.SetDeadline(time.Now().Add(testTime))
+	return c
+}

@@ -1,0 +1,445 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"ticketrail/deploy/slow"
+	"ticketrail/receiver/relay/natstest"
+)
+
+// TestA200OfTheCloudIsAPromise kills servers, relays and boxes, under load, at moments of chance's choosing.
+func TestA200OfTheCloudIsAPromise(t *testing.T) {
+	slow.Test(t, "go")
+	c := newCloud(t)
+	v := c.venueUnderLoad(4)
+	victims := []string{"leader", "relay", "box", "node", "box"}
+	rand.Shuffle(len(victims), func(i, j int) { victims[i], victims[j] = victims[j], victims[i] })
+	for _, victim := range victims {
+		v.senders.waitForMore(1 + rand.Int64N(20))
+		time.Sleep(rand.N(15 * time.Millisecond)) // a random moment, not a wait for anything
+		switch victim {
+		case "relay":
+			r := c.relays[rand.IntN(len(c.relays))]
+			r.kill()
+			v.senders.waitForMore(rand.Int64N(5)) // through the other
+			r.start()
+		case "box":
+			v.box.kill()
+			v.senders.waitForMore(rand.Int64N(5))
+			v.box.start()
+			v.box.wantNoLoss()
+		default:
+			i := rand.IntN(len(c.status))
+			if victim == "leader" {
+				i = c.leader()
+			}
+			c.nodes.Kill(i)
+			v.senders.waitForMore(rand.Int64N(5)) // by the two others
+			c.startNode(i)
+		}
+	}
+	v.senders.waitForMore(20)
+	c.check(v)
+}
+
+// TestServersWithFullDisksLoseNothingAndWorkAgainAfterARestart: first the one that leads, which costs no order; then
+// all of them.
+func TestServersWithFullDisksLoseNothingAndWorkAgainAfterARestart(t *testing.T) {
+	slow.Test(t, append(loopDisk, "go", "fallocate")...)
+	c := newCloud(t, func(c *cloud) {
+		for i := range c.servers {
+			c.diskOf(i)
+		}
+	})
+	v := c.venueUnderLoad(3)
+	v.senders.waitForMore(20)
+	i := c.leader()
+	c.fillUntil(func() error { return c.isOff(i) }, i)
+	v.senders.waitForMore(20)
+	c.wantStatus(fmt.Sprintf("FAIL servers n%d is down or behind", i+1))
+	c.makeRoom(i)
+	if err := c.isOff(i); err != nil {
+		t.Errorf("without a restart: %v", err)
+	}
+	c.restart(i)
+	c.wantStatus("3 of 3 have every request")
+	v.senders.waitForMore(20)
+
+	through := c.sends(v.box)
+	var more []order // that are answered 200 until then
+	n := 0
+	c.fillUntil(func() error {
+		o := newOrder(fmt.Sprintf("K-z-%d-0000", n), "grill")
+		n++
+		got := through.post(o, 0)
+		if got.status == http.StatusOK {
+			more = append(more, o)
+		}
+		if got.status != http.StatusServiceUnavailable {
+			return fmt.Errorf("an order is answered %+v", got)
+		}
+		log := c.relays[0].log.String() + c.relays[1].log.String()
+		if !strings.Contains(log, "more than half of the NATS servers must run") {
+			return fmt.Errorf("the log does not say what to do:\n%s", log)
+		}
+		return nil
+	}, 0, 1, 2)
+	c.makeRoom(0, 1, 2)
+	c.restart(0, 1, 2)
+	v.senders.waitForMore(20)
+	c.check(v, more...)
+	v.box.checkPaper(more, nil, [][]order{more})
+	v.box.wantEachOnce()
+}
+
+// A cloud is all that is not in the restaurant, as `ticketrail relay init` writes it: three NATS servers, two relays
+// and a load balancer. Each of them is a real process, but the load balancer.
+type cloud struct {
+	t       *testing.T
+	dir     string
+	nodes   *natstest.Cluster
+	servers []string // addresses of the nodes
+	status  []string // addresses of the nodes' own pages
+	relays  []*daemonProcess
+	url     string // the webhook at the load balancer
+}
+
+// newCloud starts a cloud, after what prepare does with its folders.
+func newCloud(t *testing.T, prepare ...func(*cloud)) *cloud {
+	t.Helper()
+	dir := shortDir(t) // it is removed after the processes that use it have ended
+	c := &cloud{t: t, dir: filepath.Join(dir, "relay")}
+	init := []string{"relay", "init", c.dir}
+	var files []natstest.File
+	var relays []string // addresses
+	for i := range 3 {
+		port, err := natstest.FreePort(2000, 4000) // for the cluster, and for its pages
+		if err != nil {
+			t.Fatal(err)
+		}
+		address := fmt.Sprintf("127.0.0.1:%d", port)
+		init, c.servers = append(init, "--node", address), append(c.servers, address)
+		c.status = append(c.status, fmt.Sprintf("127.0.0.1:%d", port+4000))
+		files = append(files, natstest.File{Path: filepath.Join(c.node(i), "nats-server.conf"), Client: address,
+			Status: c.status[i]})
+	}
+	c.run(init...)
+	for _, f := range prepare {
+		f(c)
+	}
+	c.nodes = natstest.FilesForTest(t, files)
+	conf, err := os.ReadFile(filepath.Join(c.dir, "relay/relay.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 {
+		r := &daemonProcess{t: t, dir: filepath.Join(dir, fmt.Sprint(i)), program: realProgram, command: "relay",
+			conf: filepath.Join(c.dir, fmt.Sprintf("relay/relay%d.yaml", i))}
+		address := freeAddr(t)
+		text := string(conf) + "metrics: { listen: \"\" }\nlog: { level: warn }\n"
+		writeFiles(t, map[string]string{r.conf: text})
+		edit(t, r.conf, "127.0.0.1:8443", address)
+		if err := os.Mkdir(r.dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		relays, c.relays = append(relays, address), append(c.relays, r)
+		t.Cleanup(func() {
+			r.kill()
+			if t.Failed() && r.log != nil {
+				t.Logf("last lines of relay %d:\n%s", i, r.log)
+			}
+		})
+		r.start()
+	}
+	secret, err := os.ReadFile(filepath.Join(c.dir, "relay/relay.secret"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.url = "http://" + loadBalancer(t, relays...) + "/webhooks/print/" + strings.TrimSpace(string(secret))
+	return c
+}
+
+// node is the folder of a node.
+func (c *cloud) node(i int) string { return filepath.Join(c.dir, fmt.Sprintf("node%d", i+1)) }
+
+// run runs a command, which must succeed.
+func (c *cloud) run(args ...string) {
+	c.t.Helper()
+	if code, out, errs := runCommand(c.t, args...); code != exitOK {
+		c.t.Fatalf("ticketrail %s ends with %d\n%s%s", strings.Join(args, " "), code, out, errs)
+	}
+}
+
+// box adds the venue and has a box with it. The box is not started.
+func (c *cloud) box() *daemonProcess {
+	c.t.Helper()
+	creds := filepath.Join(c.dir, "box.creds")
+	c.run("relay", "venues", "add", venueID, "--name", "Harbour Grill", "--timezone", "Australia/Melbourne", "--config",
+		c.relays[0].conf, "--operator", filepath.Join(c.dir, "operator.secret"), "--out", creds)
+	k := newDaemon(c.t, "", "grill", "bar")
+	edit(c.t, k.conf, "printers:\n", fmt.Sprintf("source: { nats: [\"tls://%s\"], creds_file: %q }\nprinters:\n",
+		strings.Join(c.servers, `", "tls://`), creds))
+	return k
+}
+
+// leader is the node that leads the stream.
+func (c *cloud) leader() int {
+	c.t.Helper()
+	found := -1
+	client := http.Client{Timeout: 5 * time.Second}
+	err := eventually(func() error {
+		for i := range c.status {
+			resp, err := client.Get("http://" + c.status[i] + "/jsz?accounts=true&streams=true")
+			if err != nil {
+				continue // it was killed
+			}
+			var said struct {
+				Accounts []struct {
+					Streams []struct {
+						Name    string
+						Cluster struct{ Leader string }
+					} `json:"stream_detail"`
+				} `json:"account_details"`
+			}
+			err = json.NewDecoder(resp.Body).Decode(&said)
+			resp.Body.Close()
+			for _, a := range said.Accounts {
+				for _, s := range a.Streams {
+					if err == nil && s.Name == "REQUESTS" && s.Cluster.Leader != "" {
+						found = c.nodes.Node(s.Cluster.Leader)
+						return nil
+					}
+				}
+			}
+		}
+		return fmt.Errorf("no node knows a leader")
+	})
+	if err != nil || found < 0 {
+		c.t.Fatal(found, err)
+	}
+	return found
+}
+
+// startNode starts a node that was killed.
+func (c *cloud) startNode(i int) {
+	c.t.Helper()
+	if err := c.nodes.Start(c.t.Context(), i); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// restart stops nodes as systemd does and starts them again, one after another, and waits until all have everything.
+func (c *cloud) restart(nodes ...int) {
+	c.t.Helper()
+	for _, i := range nodes {
+		pid := c.nodes.PID(i)
+		if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
+			c.t.Fatal(err)
+		}
+		if err := eventually(func() error {
+			if syscall.Kill(pid, 0) == nil {
+				return fmt.Errorf("node %d still runs", i)
+			}
+			return nil
+		}); err != nil {
+			c.t.Fatal(err)
+		}
+		c.nodes.Kill(i) // it is gone; this says so
+		c.startNode(i)
+	}
+	c.ready()
+}
+
+// ready waits until all nodes have everything.
+func (c *cloud) ready() {
+	c.t.Helper()
+	if err := c.nodes.Ready(c.t.Context()); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// waiting is how many requests wait.
+func (c *cloud) waiting() (n int, err error) {
+	// It fails while something needs a person, and shows what it shows.
+	_, out, errs := runCommand(c.t, "relay", "status", "--json", "--config", c.relays[0].conf)
+	var said struct{ Sites []struct{ Waiting int } }
+	if err := json.Unmarshal([]byte(out), &said); err != nil {
+		return 0, fmt.Errorf("relay status: %w\n%s", err, errs)
+	}
+	for _, s := range said.Sites {
+		n += s.Waiting
+	}
+	return n, nil
+}
+
+// diskOf gives a node a disk of its own.
+func (c *cloud) diskOf(i int) {
+	c.t.Helper()
+	_, mount := mountDisk(c.t, "640M") // nats-server takes three quarters of it, and nats.max_bytes is 256MiB
+	runShell(c.t, "mkdir -m 700 %s/data && ln -s %s/data %s/data", mount, mount, c.node(i))
+}
+
+// filler is a file of another program on a node's disk.
+func (c *cloud) filler(i int) string {
+	data, err := os.Readlink(filepath.Join(c.node(i), "data"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return filepath.Join(filepath.Dir(data), "filler")
+}
+
+// fillUntil fills the disks of nodes, also with what the servers free, until ask returns nil.
+func (c *cloud) fillUntil(ask func() error, nodes ...int) {
+	c.t.Helper()
+	for _, i := range nodes {
+		filler := c.filler(i)
+		runShell(c.t, "fallocate -l $(($(df --output=avail -k %s | tail -1) - 64))k %s", filepath.Dir(filler), filler)
+	}
+	if err := eventually(func() error {
+		for _, i := range nodes {
+			exec.Command("sh", "-c", "cat /dev/zero >> "+c.filler(i)).Run() // ends when nothing fits any more
+		}
+		return ask()
+	}); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// isOff is an error if JetStream is on at a node.
+func (c *cloud) isOff(i int) error {
+	resp, err := http.Get("http://" + c.status[i] + "/healthz?js-enabled-only=true")
+	if err != nil {
+		return err
+	}
+	resp.Body.Close()
+	if resp.StatusCode == http.StatusOK {
+		return fmt.Errorf("JetStream of node %d is on", i)
+	}
+	return nil
+}
+
+// makeRoom makes room on the disks of nodes.
+func (c *cloud) makeRoom(nodes ...int) {
+	c.t.Helper()
+	for _, i := range nodes {
+		if err := os.Remove(c.filler(i)); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+}
+
+// wantStatus waits until `ticketrail relay status` says something.
+func (c *cloud) wantStatus(want string) {
+	c.t.Helper()
+	if err := eventually(func() error {
+		_, out, errs := runCommand(c.t, "relay", "status", "--config", c.relays[0].conf)
+		if text := strings.Join(strings.Fields(out), " "); !strings.Contains(text, want) {
+			return fmt.Errorf("relay status does not say %q but\n%s%s", want, out, errs)
+		}
+		return nil
+	}); err != nil {
+		c.t.Error(err)
+	}
+}
+
+// A venueUnderLoad is a box, and the tills that send to the relay.
+type venueUnderLoad struct {
+	box     *daemonProcess
+	senders *senderGroup
+}
+
+func (c *cloud) venueUnderLoad(senders int) *venueUnderLoad {
+	v := &venueUnderLoad{box: c.box()}
+	v.box.start()
+	v.senders = startSenders(c.sends(v.box), "a", senders)
+	return v
+}
+
+// sends is a box whose orders go to the relay.
+func (c *cloud) sends(box *daemonProcess) *daemonProcess {
+	through := *box
+	through.url, through.client = c.url, &http.Client{Timeout: 5 * time.Second}
+	return &through
+}
+
+// check stops the tills, waits for the paper and compares it with the answers. It waits for the paper itself: the relay
+// knows of no request that waits while the server that serves the box has not copied the last ones.
+func (c *cloud) check(v *venueUnderLoad, more ...order) {
+	c.t.Helper()
+	v.senders.stopAndWait()
+	c.ready()
+	if err := untilNone(func() (missing int, _ error) {
+		paper := map[string]map[string]printed{}
+		for _, s := range v.box.stations {
+			paper[s] = v.box.printedBy(s)
+		}
+		for _, o := range append(more, v.senders.acked...) {
+			for _, s := range o.stations {
+				if paper[s][o.number].whole == 0 {
+					missing++
+				}
+			}
+		}
+		return missing, nil
+	}); err != nil {
+		c.t.Fatalf("tickets of orders that were answered 200: %v", err)
+	}
+	if err := untilNone(c.waiting); err != nil {
+		c.t.Errorf("requests that wait for their box: %v", err)
+	}
+	v.senders.k = v.box // whose paper it is
+	v.senders.check()
+	v.box.stop()
+	for _, r := range c.relays {
+		r.stop()
+	}
+}
+
+// loadBalancer forwards each connection to any of some addresses. One that refuses is passed over.
+func loadBalancer(t *testing.T, to ...string) (address string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return // the test has ended
+			}
+			go forward(in, to)
+		}
+	}()
+	return l.Addr().String()
+}
+
+func forward(in net.Conn, to []string) {
+	defer in.Close()
+	for _, i := range rand.Perm(len(to)) {
+		out, err := net.Dial("tcp", to[i])
+		if err != nil {
+			continue
+		}
+		defer out.Close()
+		go func() {
+			io.Copy(in, out)
+			in.Close()
+		}()
+		io.Copy(out, in)
+		return
+	}
+}

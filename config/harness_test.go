@@ -1,0 +1,109 @@
+package config
+
+import (
+	"errors"
+	"flag"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+	_ "time/tzdata"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// good is a configuration without a mistake.
+const good = `
+venues:
+  - { id: 6F1C8F5E-52AD-4A0B-9E9B-2F7B7B7F3A11, name: Harbour Grill, timezone: Australia/Melbourne }
+printers:
+  - { name: grill, address: "tcp://192.168.1.50:9100" }
+  - { name: bar, address: "file:///dev/usb/lp0", columns: 32, expire_after: 30m }
+fallback: grill
+`
+
+// load loads text as a file.
+func load(t *testing.T, text string) (*Config, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "ticketrail.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return Load(path)
+}
+
+// mustLoad loads text that has no mistake.
+func mustLoad(t *testing.T, text string) *Config {
+	t.Helper()
+	c, err := load(t, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// wantProblem loads good and more, and wants exactly one problem, wherever it is.
+func wantProblem(t *testing.T, more, want string) {
+	t.Helper()
+	wantProblems(t, good+more, want)
+}
+
+// wantProblems loads text and wants these problems.
+func wantProblems(t *testing.T, text string, want ...string) {
+	t.Helper()
+	c, err := load(t, text)
+	if c != nil {
+		t.Errorf("%s\ngave a configuration", text)
+	}
+	ps, ok := errors.AsType[Problems](err)
+	if !ok {
+		t.Fatalf("%s\ngave %v, want Problems", text, err)
+	}
+	var got []string
+	for _, p := range ps {
+		got = append(got, p.Path+": "+p.Msg)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s\n%s", text, diff)
+	}
+}
+
+// goodConfig returns what good means.
+func goodConfig() Config {
+	c := Default()
+	grill, bar := DefaultPrinter(), DefaultPrinter()
+	grill.Name, grill.Address = "grill", "tcp://192.168.1.50:9100"
+	bar.Name, bar.Address, bar.Columns, bar.ExpireAfter = "bar", "file:///dev/usb/lp0", 32, 30*time.Minute
+	c.Printers = []Printer{grill, bar}
+	c.Venues = []Venue{{ID: "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11", Name: "Harbour Grill",
+		Timezone: "Australia/Melbourne"}}
+	c.Fallback = "grill"
+	return c
+}
+
+// diffConfig compares two configurations, also their secrets.
+func diffConfig(want, got Config) string {
+	return cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.EquateComparable(netip.Prefix{}, Secret{}))
+}
+
+// secretFile makes a file and returns its name.
+func secretFile(t *testing.T, text string, mode os.FileMode) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "webhook")
+	if err := os.WriteFile(name, []byte(text), mode); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// errText returns the text of an error, empty if there is none.
+func errText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

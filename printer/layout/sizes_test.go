@@ -1,0 +1,143 @@
+package layout
+
+import (
+	"strings"
+	"testing"
+
+	"ticketrail/queue/ticket"
+)
+
+func TestTextIsAsLargeAsConfiguredAndAsThePaperHasRoomFor(t *testing.T) {
+	item := func(quantity, name string) ticket.Line { return ticket.Line{Quantity: quantity, Name: name} }
+	bread, onion := item("2", "Bread"), ticket.Line{Depth: 1, Name: "No onion"}
+	detailed := order(ticket.Line{Quantity: "1", Name: "Soup", Seat: "4", Notes: []string{"hot"}},
+		ticket.Line{Depth: 1, Name: "Bread", Parent: "Set", Course: "Mains", Notes: []string{"dark"}})
+	olives := func(quantity string) ticket.Delivery {
+		return order(item("1", "Salad"), ticket.Line{Depth: 1, Quantity: quantity, Name: "Olives"})
+	}
+	cancelled := func(name string) ticket.Delivery {
+		return order(ticket.Line{Quantity: "1", Name: name, Void: true}, bread)
+	}
+	large := func(most int) Options {
+		return Options{Columns: 48, NameSize: Size{3, 3}, ModifierSize: Size{3, 3}, NumberSize: Size{3, 3},
+			TableSize: Size{3, 3}, MaxSize: most}
+	}
+	table := ticket.Delivery{Ticket: ticket.Ticket{Table: "Gooseberrybush"}} // 14 letters
+	day := everyday()                                                        // the longest word is Fashioned, 9 letters
+	nuts := NewAlarms([]string{"nuts"})
+	for _, c := range []struct {
+		d    ticket.Delivery
+		o    Options
+		want map[Size]string
+	}{
+		{day, Options{Columns: 48, NameSize: Size{4, 3}, ModifierSize: Size{2, 2}},
+			map[Size]string{{3, 3}: "Negroni", {2, 2}: "Large"}},
+		{day, Options{Columns: 48, NameSize: Size{3, 3}}, map[Size]string{{3, 3}: "Negroni", {1, 2}: "Large"}},
+		{day, Options{Columns: 32, NameSize: Size{4, 4}, ModifierSize: Size{8, 8}},
+			map[Size]string{{2, 4}: "Negroni|Large"}},
+		{day, Options{Columns: 20, NameSize: Size{8, 8}, ModifierSize: Size{1, 1}},
+			map[Size]string{{1, 8}: "Negroni", {1, 1}: "Large"}},
+		{day, Options{Columns: 48, NameSize: Size{1, 2}, ModifierSize: Size{2, 2}},
+			map[Size]string{{1, 2}: "Negroni|Large"}},
+		{day, Options{Columns: 42, NameSize: Size{1, 1}}, map[Size]string{{1, 1}: "Negroni|Large"}},
+		{day, Options{Columns: 42, NameSize: Size{0, 2}, ModifierSize: Size{-3, 99}},
+			map[Size]string{{1, 2}: "Negroni|Large"}},
+		{day, Options{Columns: 42}, map[Size]string{{2, 2}: "Negroni", {1, 2}: "Large"}},
+
+		// What the printer cannot do is not asked of it.
+		{day, large(0), map[Size]string{{3, 3}: "#7|Table|2x|Negroni|Large"}},
+		{day, large(2), map[Size]string{{2, 2}: "#7|Table|2x|Negroni|Large"}},
+		{day, large(8), map[Size]string{{3, 3}: "#7|Table|2x|Negroni|Large"}},
+
+		// A table is narrower rather than broken.
+		{table, Options{Columns: 56, TableSize: Size{4, 4}}, map[Size]string{{4, 4}: "Gooseberrybush"}},
+		{table, Options{Columns: 55, TableSize: Size{4, 4}}, map[Size]string{{3, 4}: "Gooseberrybush"}},
+		{table, Options{Columns: 42, TableSize: Size{4, 4}}, map[Size]string{{3, 4}: "Gooseberrybush"}},
+		{table, Options{Columns: 41, TableSize: Size{4, 4}}, map[Size]string{{2, 4}: "Gooseberrybush"}},
+
+		// Names are narrower only if a word does not fit: "1x" in double width and a space take 5 of 33 columns.
+		{order(item("1", "Fourteenletter"), bread, onion), Options{Columns: 33},
+			map[Size]string{{2, 2}: "Fourteenletter|Bread|2x", {1, 2}: "No onion"}},
+		{order(item("1", "Fifteen-letters"), bread, onion), Options{Columns: 33},
+			map[Size]string{{1, 2}: "Fifteen-letters|Bread|No onion", {2, 2}: "2x"}},
+		{order(item("1", strings.Repeat("So ", 9)), bread, onion), Options{Columns: 33},
+			map[Size]string{{2, 2}: "So|Bread|2x", {1, 2}: "No onion"}},
+
+		// A cancelled word needs room beside its mark: ** VOID **, "1x" in double width and two spaces take 16 of 48.
+		{cancelled("Sixteen-letters-"), Options{Columns: 48}, map[Size]string{{2, 2}: "Bread"}},
+		{cancelled("Seventeen-letters"), Options{Columns: 48}, map[Size]string{{1, 2}: "Bread"}},
+
+		// A quantity of one digit takes at most a third of the paper: with a space, 15, 9 and 5 columns.
+		{order(item("1", "Soup")), Options{Columns: 48, NameSize: Size{8, 8}}, map[Size]string{{7, 8}: "1x"}},
+		{order(item("1", "Soup")), Options{Columns: 32, NameSize: Size{8, 8}}, map[Size]string{{4, 8}: "1x"}},
+		{order(item("1", "Soup")), Options{Columns: 20, NameSize: Size{8, 8}}, map[Size]string{{2, 8}: "1x"}},
+
+		// Wide text is narrowed if fewer than eight letters fit.
+		{olives("100"), Options{Columns: 32, ModifierSize: Size{2, 1}}, map[Size]string{{2, 1}: "Olives"}},
+		{olives("1000"), Options{Columns: 32, ModifierSize: Size{2, 1}}, map[Size]string{{1, 1}: "Olives"}},
+
+		// Details and notes have the size of modifiers, alarms that of names.
+		{detailed, Options{Columns: 48, ModifierSize: Size{1, 2}},
+			map[Size]string{{1, 2}: "Seat 4|hot|Bread|of Set|Course Mains|dark"}},
+		{detailed, Options{Columns: 48, ModifierSize: Size{2, 1}},
+			map[Size]string{{2, 1}: "Seat 4|hot|Bread|of Set|Course Mains|dark"}},
+		{order(item("1", "Nuts")), Options{Columns: 48, Alarms: nuts, NameSize: Size{2, 3}},
+			map[Size]string{{2, 3}: "Nuts"}},
+
+		// Raw data prints small and makes nothing else smaller.
+		{order(item("1", "Soup"), ticket.Line{Quantity: "1", Raw: true, Name: strings.Repeat("{", 40)}),
+			Options{Columns: 48}, map[Size]string{{2, 2}: "Soup", {}: "{"}},
+	} {
+		lines := ComposeWith(c.d, c.o)
+		for want, texts := range c.want {
+			for text := range strings.SplitSeq(texts, "|") {
+				got := sizeOf(t, lines, text)
+				if (Size{got.Width, got.Height}) != want || got.Bold != (want != Size{}) {
+					t.Errorf("%+v: %q is %+v, want %v", c.o, text, got, want)
+				}
+			}
+		}
+	}
+}
+
+func TestTheLinesOfAnItemAreWrittenLikeThis(t *testing.T) {
+	item := func(quantity, name string) ticket.Line { return ticket.Line{Quantity: quantity, Name: name} }
+	course := func(letters int) ticket.Line {
+		return ticket.Line{Quantity: "1", Name: "Soup", Course: strings.Repeat("x", letters)}
+	}
+	void, hot := ticket.Line{Quantity: "1", Name: "Soup", Void: true}, ticket.Line{Depth: 1, Name: "Hot"}
+	for _, c := range []struct {
+		columns int
+		lines   []ticket.Line
+		want    string // the first lines, without spaces at the right
+	}{
+		// A heading shares its line only with four columns of rule.
+		{20, []ticket.Line{course(14)}, "-- xxxxxxxxxxxxxx --\n"},
+		{20, []ticket.Line{course(15)}, strings.Repeat("-", 20) + "\n"},
+
+		// The mark of a cancelled line is short on narrow paper only.
+		{16, []ticket.Line{void}, "VOID 1x Soup\n"},
+		{39, []ticket.Line{void}, "VOID 1x Soup\n"},
+		{40, []ticket.Line{void}, "** VOID ** 1x Soup\n"},
+
+		// Names begin in one column unless a quantity is too wide. Five letters of double width and a space are 11 of
+		// 33 columns, the most that all names move for. A modifier is indented below any item.
+		{33, []ticket.Line{item("1234", "Soup"), item("1", "Bread"), hot},
+			"1234x Soup\n" + spaces(6) + "1x Bread\n" + spaces(11) + "Hot\n"},
+		{33, []ticket.Line{item("12345", "Soup"), item("1", "Bread"), hot}, "12345x Soup\n1x Bread\n     Hot\n"},
+		{32, []ticket.Line{item("123456789", "Soup"), hot}, "123456789x Soup\n  Hot\n==="},
+
+		{42, []ticket.Line{item("2", " \n")}, "2x (no name)\n"},
+		{42, []ticket.Line{item("0", "Soup")}, "0x Soup\n     ! quantity 0\n"},
+		{42, []ticket.Line{item("10", "Soup")}, "10x Soup\n==="},
+		{42, []ticket.Line{item("0.5", "Soup")}, "0.5x Soup\n==="},
+	} {
+		var got strings.Builder
+		for _, l := range ComposeWith(order(c.lines...), Options{Columns: c.columns, Header: []string{}}) {
+			got.WriteString(strings.TrimRight(content([]Line{l}), " \n") + "\n")
+		}
+		if !strings.HasPrefix(got.String(), c.want) {
+			t.Errorf("%d columns: got\n%s\nwant\n%s", c.columns, got.String(), c.want)
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package push
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"ticketrail/deploy/slow"
+	"ticketrail/printer/virtual"
+	"ticketrail/queue/ticket"
+)
+
+// order is a ticket for the station fresh.
+func order(job uint64, names ...string) ticket.Delivery {
+	d := ticket.Delivery{Job: job, Station: "fresh", Attempt: 1, Ticket: ticket.Ticket{
+		V: 1, Venue: "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11", VenueName: "Harbour Grill",
+		Request: fmt.Sprintf("0d9e1c52-7c1b-4d5e-8a66-%012d", job), Number: fmt.Sprint(job), Table: "B10",
+		Received: time.Date(2026, 2, 6, 10, 49, 48, 0, time.UTC), Zone: "Australia/Melbourne",
+	}}
+	for _, n := range names {
+		d.Ticket.Lines = append(d.Ticket.Lines, ticket.Line{Quantity: "1", Name: n})
+	}
+	return d
+}
+
+// A beginCounter counts the calls of begin, which returns err.
+type beginCounter struct {
+	n   atomic.Int32
+	err error
+}
+
+func (b *beginCounter) begin(context.Context) error { b.n.Add(1); return b.err }
+func (b *beginCounter) times() int                  { return int(b.n.Load()) }
+
+// verdict is the meaning of a station's answer in one word.
+func verdict(proof ticket.Proof, err error, begun bool) string {
+	switch {
+	case err == nil:
+		return string(proof)
+	case ticket.IsPermanent(err) && ticket.IsUntouched(err):
+		return "refused"
+	case ticket.IsNotReady(err) && begun && !ticket.IsUntouched(err):
+		return "not ready, in doubt"
+	case ticket.IsNotReady(err):
+		return "not ready"
+	case begun && !ticket.IsUntouched(err):
+		return "doubt"
+	}
+	return "again"
+}
+
+// assertNoSecret fails t if s has a part of the URL or of the signature's secret.
+func assertNoSecret(t *testing.T, s string) {
+	t.Helper()
+	for _, secret := range []string{"s3cret", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"} {
+		if strings.Contains(s, secret) {
+			t.Errorf("a secret is in %q", s)
+		}
+	}
+}
+
+// serve serves h over pipes until the test ends, and returns a station that posts there.
+func serve(t *testing.T, h http.HandlerFunc, change ...func(*Options)) *Display {
+	t.Helper()
+	n := virtual.NewNetwork()
+	srv := &http.Server{Handler: h, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0)}
+	var running sync.WaitGroup
+	running.Go(func() { _ = srv.Serve(n) })
+	p := pushTo(t, n.Dial, change...)
+	t.Cleanup(func() { p.Close(); _ = srv.Close(); n.Close(); running.Wait() })
+	return p
+}
+
+// pushTo returns a station that posts over dial.
+func pushTo(t *testing.T, dial func(context.Context, string, string) (net.Conn, error),
+	change ...func(*Options)) *Display {
+	t.Helper()
+	o := Options{Name: "fresh", URL: "http://kds.example/hook/s3cretpath?key=s3cretquery", Dial: dial}
+	for _, f := range change {
+		f(&o)
+	}
+	p, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// rawServer answers each connection with raw bytes, after it has read the request's head.
+func rawServer(t *testing.T, answer func(c net.Conn)) func(context.Context, string, string) (net.Conn, error) {
+	n := virtual.NewNetwork()
+	var running sync.WaitGroup
+	running.Go(func() {
+		for {
+			c, err := n.Accept()
+			if err != nil {
+				return
+			}
+			running.Go(func() {
+				defer c.Close()
+				var got []byte
+				b := make([]byte, 64<<10)
+				for !bytes.Contains(got, []byte("\r\n\r\n{")) {
+					k, err := c.Read(b)
+					if got = append(got, b[:k]...); err != nil {
+						return
+					}
+				}
+				answer(c)
+			})
+		}
+	})
+	t.Cleanup(func() { n.Close(); running.Wait() })
+	return n.Dial
+}
+
+// fewChecks makes the checks of rapid in this test few, unless every test is to run.
+func fewChecks(t *testing.T) {
+	t.Helper()
+	if os.Getenv(slow.Switch) != "" {
+		return
+	}
+	checks := flag.Lookup("rapid.checks").Value
+	was := checks.String()
+	t.Cleanup(func() { _ = checks.Set(was) })
+	if err := checks.Set("20"); err != nil {
+		t.Fatal(err)
+	}
+}

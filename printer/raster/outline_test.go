@@ -1,0 +1,175 @@
+package raster
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"testing"
+	"unicode/utf16"
+
+	"github.com/go-text/typesetting/font/opentype"
+	"golang.org/x/image/font/gofont/goregular"
+
+	"ticketrail/deploy/slow"
+	"ticketrail/printer/layout"
+)
+
+func TestLargeEastAsianTextIsDrawnFromAnOutline(t *testing.T) {
+	own, with := drawer(t), drawer(t, write(t, "latin.ttf", goregular.TTF), madeFont(t))
+	same := func(text string, st layout.Style) bool {
+		return bytes.Equal(drawn(own, text, st).Bits, drawn(with, text, st).Bits)
+	}
+	for _, st := range []layout.Style{{Height: 2}, {Width: 2}, {Width: 2, Height: 2, Bold: true}} {
+		if same("宫", st) || same("ラ", st) || same("す", st) {
+			t.Errorf("at %dx%d the dots of the built-in font are enlarged", st.Width, st.Height)
+		}
+		if !same("soup é 。", st) {
+			t.Errorf("at %dx%d other text is not drawn with the built-in font", st.Width, st.Height)
+		}
+	}
+	if !same("宫保", layout.Style{}) {
+		t.Error("at normal size it is not drawn with the built-in font")
+	}
+}
+
+func TestTheRestOfLargeEastAsianTextIsDrawnWithTheBuiltInFont(t *testing.T) {
+	own, with, st := drawer(t), drawer(t, madeFont(t)), layout.Style{Height: 2}
+	for _, rest := range []string{"s é 2x", "한"} { // the font has no Korean
+		a, b := drawn(own, "宫"+rest, st), drawn(with, "宫"+rest, st)
+		for y := range a.Height {
+			if !bytes.Equal(a.row(y)[3:], b.row(y)[3:]) { // 24 dots: behind the first character
+				t.Errorf("%q is drawn with the other font", rest)
+				break
+			}
+		}
+	}
+}
+
+func TestUnifontIsNoOutlineForLargeText(t *testing.T) {
+	family := appendAll(nil, utf16.Encode([]rune("Unifont")))
+	// A table with one name: the family, in English, for Windows.
+	names := appendAll(nil, []uint16{0, 1, 18, 3, 1, 0x409, 1, uint16(len(family)), 0}, family)
+	unifont := madeFont(t, opentype.Table{Tag: opentype.MustNewTag("name"), Content: names})
+	own, with, st := drawer(t), drawer(t, unifont), layout.Style{Height: 2}
+	if !bytes.Equal(drawn(own, "宫保", st).Bits, drawn(with, "宫保", st).Bits) {
+		t.Error("it is used")
+	}
+}
+
+func TestBoldGrowsWithTheWidthOfText(t *testing.T) {
+	d := drawer(t, madeFont(t))
+	plain, bold := drawn(d, "宫", layout.Style{Width: 3}), drawn(d, "宫", layout.Style{Width: 3, Bold: true})
+	for y := range plain.Height {
+		for x := range 60 {
+			if plain.black(x, y) && !bold.black(x+3, y) {
+				t.Fatalf("a stroke at %d, %d is less than three dots wider", x, y)
+			}
+		}
+	}
+}
+
+func TestTextFromAFontFileMatchesTheGoldenImage(t *testing.T) {
+	latin, err := opentype.NewLoader(bytes.NewReader(goregular.TTF))
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, err := latin.RawTable(opentype.MustNewTag("head"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary.BigEndian.PutUint16(head[18:], 900) // units in an em, of which the letters have 2,048
+	tall := drawer(t, madeFont(t, opentype.Table{Tag: opentype.MustNewTag("head"), Content: head}))
+
+	text, d := "กำกำ กำ 2x क्षि\nبشلا ab ผัก", drawer(t, madeFont(t))
+	mm := printed(d, 42, 512, layout.Style{}, text)
+	mm = append(mm, printed(d, 42, 512, layout.Style{Bold: true, Height: 2}, text)...)
+	mm = append(mm, printed(d, 42, 512, layout.Style{Width: 2, Height: 2}, text)...)
+	mm = append(mm, printed(tall, 42, 512, layout.Style{}, text)...)
+	golden(t, "font-made", mm)
+}
+
+func TestAFontWithRegionalShapesIsToldTheRegion(t *testing.T) {
+	d, st := drawer(t, madeFont(t, regionalShapes("JAN ", "ZHS ", "ZHT "))), layout.Style{Height: 2}
+	first := func(text string) string { // the dots of the first character
+		m, s := drawn(d, text, st), ""
+		for y := range m.Height {
+			s += string(m.row(y)[:3])
+		}
+		return s
+	}
+	chinese, taiwanese, japanese := first("骨鸡"), first("骨雞灣"), first("骨の")
+	if chinese == taiwanese || chinese == japanese || taiwanese == japanese {
+		t.Error("two regions write it alike")
+	}
+}
+
+func TestScriptsFromInstalledFontsMatchTheGoldenImages(t *testing.T) {
+	for name, lines := range map[string]string{
+		"thai":       "ผัดไทย กุ้งสด 2 ที่ ไม่เผ็ด\nต้มยำกุ้ง น้ำแข็ง ปู่ ที่นี่ no chili",
+		"devanagari": "मसाला डोसा, पनीर टिक्का\nक्षत्रिय हिन्दी र्क कृपया 2 प्लेट",
+		"naskh":      "شاورما دجاج مع ثوم 12 ريال (كبير)\nچلو کباب گوجه پنیر لا سلام ٹکہ",
+		"droid":      "对花生过敏！ 2x nuts\nラーメン「直骨」、ok\n宮保雞丁 é",
+		"unifont":    "鱻 㐂 뷁 ผัดไทย ᚠᛇ ⚠ ☕",
+	} {
+		t.Run(name, func(t *testing.T) {
+			path, version := noto[name][0], noto[name][1]
+			slow.Test(t, path)
+			b, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if sum := fmt.Sprintf("%x", sha256.Sum256(b)); sum[:8] != version {
+				t.Logf("the font is version %s; the picture was drawn with %s", sum[:8], version)
+			}
+
+			d := drawer(t, path)
+			mm := printed(d, 48, 576, layout.Style{}, lines)
+			mm = append(mm, printed(d, 32, 384, layout.Style{Bold: true, Height: 2}, lines)...)
+			golden(t, "font-"+name, mm)
+			if got, want := d.fonts[0].squares, name == "unifont"; got != want {
+				t.Errorf("its outlines are squares: %v, want %v", got, want)
+			}
+		})
+	}
+}
+
+// noto has fonts of Debian packages, each with the beginning of the hash of the version that drew the golden images:
+// other versions draw other dots.
+var noto = map[string][2]string{
+	"thai":       {"/usr/share/fonts/truetype/noto/NotoSansThai-Regular.ttf", "dfbd5ed0"},
+	"devanagari": {"/usr/share/fonts/truetype/noto/NotoSansDevanagari-Regular.ttf", "79a47036"},
+	"naskh":      {"/usr/share/fonts/truetype/noto/NotoSansArabic-Regular.ttf", "504d7407"},
+	"unifont":    {"/usr/share/fonts/opentype/unifont/unifont.otf", "db196022"},
+	"droid":      {"/usr/share/fonts/truetype/droid/DroidSansFallbackFull.ttf", "acb6440a"},
+}
+
+// regionalShapes is a table of substitutions for Chinese characters: in the first of three languages each glyph becomes
+// the next one, in the second the one after that.
+func regionalShapes(languages ...string) opentype.Table {
+	const scripts, features, lookups = 10, 58, 96
+	b := appendAll(nil, []uint16{1, 0, scripts, features, lookups})
+
+	b = appendAll(b, uint16(1), []byte("hani"), []uint16{8, 0, 3})
+	for i, language := range languages {
+		b = appendAll(b, []byte(language), uint16(22+6*i))
+	}
+	for i := range languages {
+		b = appendAll(b, []uint16{0, uint16(i), 0}) // the feature that the language requires
+	}
+
+	b = appendAll(b, uint16(3))
+	for i := range languages {
+		b = appendAll(b, []byte("locl"), uint16(20+6*i))
+	}
+	for i := range languages {
+		b = appendAll(b, []uint16{0, 1, uint16(i)})
+	}
+
+	b = appendAll(b, []uint16{3, 8, 32, 56})
+	for i := range languages {
+		b = appendAll(b, []uint16{1, 0, 1, 8}, []uint16{1, 6, uint16(i + 1)}, []uint16{2, 1, 1, 500, 0})
+	}
+	return opentype.Table{Tag: opentype.MustNewTag("GSUB"), Content: b}
+}

@@ -1,0 +1,312 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"ticketrail/queue/ticket"
+)
+
+func TestAPrinterOffForThreeHoursDrainsInOrderOverARestart(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		p := h.serveGrill()
+		p.setFault(off)
+		p.takes = time.Second
+		for _, n := range names(100) {
+			h.q.enqueue("grill", n)
+			h.advance(108 * time.Second)
+		}
+		tries := p.attempts()
+		for i := 1; i < len(tries); i++ {
+			if d := tries[i].Sub(tries[i-1]); d < time.Second || d > 30*time.Second {
+				t.Errorf("pause %d lasted %v", i, d)
+			}
+		}
+		// 15 to 30 s a pause, over three hours.
+		if n := len(tries); n < 300 || n > 800 {
+			t.Errorf("%d attempts in three hours", n)
+		}
+		if j := h.q.job("order-000"); j.Attempts != len(tries) {
+			t.Errorf("the head counts %d attempts of %d: another ticket was tried", j.Attempts, len(tries))
+		}
+
+		// The stop cuts one off: after the restart it comes again, marked, before anything else.
+		p.setFault(fine)
+		h.advance(longestPause)
+		for len(p.printed()) < 50 {
+			h.advance(100 * time.Millisecond)
+		}
+		h.restart()
+		n := len(p.printed())
+		h.Set([]Lane{{Name: "grill", Station: p}})
+		h.advance(time.Hour)
+		want := names(100)
+		h.wantPrinted(p, slices.Insert(want, n, want[n-1]+" DUPLICATE")...)
+	})
+}
+
+func TestADeadStationNeverDelaysAnother(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		alive, hangs := h.printer(), h.printer()
+		hangs.dial = 100 * time.Hour
+		lanes := []Lane{{Name: "alive", Station: alive}, {Name: "hangs", Station: hangs}}
+		for _, f := range []fault{off, noPaper, cut, panics, unprintable} {
+			p := h.printer()
+			p.setFault(f)
+			lanes = append(lanes, Lane{Name: string(f), Station: p})
+		}
+		h.Set(lanes)
+
+		for i, n := range names(20) {
+			for _, l := range lanes {
+				h.q.enqueue(l.Name, n)
+			}
+			h.advance(0) // no time at all: only what is possible at once
+			h.wantPrinted(alive, names(20)[:i+1]...)
+			h.advance(time.Second)
+		}
+	})
+}
+
+func TestPausesStayWithinTheirBounds(t *testing.T) {
+	type pause func() time.Duration
+	after := func(n int) pause { return func() time.Duration { return backoff(n) } }
+	doubted := func(n int) pause {
+		return func() time.Duration {
+			f := failures{clean: 5, doubted: n - 1}
+			return f.afterDoubt()
+		}
+	}
+	refusedAfterDoubt := func() time.Duration { // it could be reached
+		f := failures{clean: 5}
+		f.afterDoubt()
+		return f.afterCleanFailure()
+	}
+	for name, c := range map[string]struct {
+		pause     pause
+		low, high time.Duration
+	}{
+		"one failure":       {after(1), time.Second, 2 * time.Second},
+		"two":               {after(2), 2 * time.Second, 4 * time.Second},
+		"three":             {after(3), 4 * time.Second, 8 * time.Second},
+		"four":              {after(4), 8 * time.Second, 16 * time.Second},
+		"five":              {after(5), 15 * time.Second, 30 * time.Second},
+		"a thousand":        {after(1000), 15 * time.Second, 30 * time.Second},
+		"not ready":         {notReadyPause, 4 * time.Second, 6 * time.Second},
+		"the marked copy":   {doubted(1), time.Second / 2, time.Second},
+		"the second doubt":  {doubted(2), time.Second, 2 * time.Second},
+		"the third":         {doubted(3), 2 * time.Second, 4 * time.Second},
+		"the fourth":        {doubted(4), 4 * time.Second, 8 * time.Second},
+		"a backup prints":   {ownRetryPause, 25 * time.Second, 30 * time.Second},
+		"refused, reached ": {refusedAfterDoubt, time.Second, 2 * time.Second},
+	} {
+		seen := map[time.Duration]bool{}
+		for range 1000 {
+			d := c.pause()
+			if d < c.low || d > c.high {
+				t.Fatalf("%s: a pause of %v, want %v to %v", name, d, c.low, c.high)
+			}
+			seen[d] = true
+		}
+		if len(seen) < 500 {
+			t.Errorf("%s: only %d different pauses of 1000: no jitter", name, len(seen))
+		}
+	}
+}
+
+func TestATicketThatGoesOutResetsTheBackoff(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		p := h.serveGrill(off, off, off, off, off, off, fine, off, fine)
+		h.q.enqueue("grill", "a", "b")
+		h.advance(10 * time.Minute)
+		tries := p.attempts()
+		if d := tries[8].Sub(tries[7]); d > 2*time.Second {
+			t.Errorf("the first pause after a ticket that went out lasted %v", d)
+		}
+		p.faults = []fault{off, off, off, off, noPaper, off, fine}
+		h.q.enqueue("grill", "c")
+		h.advance(10 * time.Minute)
+		if tries = p.attempts(); tries[15].Sub(tries[14]) > 2*time.Second {
+			t.Error("a printer that answers, if only to ask for paper, does not reset the backoff")
+		}
+	})
+}
+
+func TestAPrinterThatBreaksOffEveryTicketDoesNotWasteItsQueue(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		p := h.serveGrill()
+		p.setFault(cut)
+		h.q.enqueue("grill", names(100)...)
+		h.advance(10 * time.Minute)
+		// At most one attempt in 15 s once the pauses have grown.
+		if n := len(p.attempts()); n > 45 {
+			t.Errorf("%d attempts in ten minutes", n)
+		}
+	})
+}
+
+func TestAPrinterThatIsNotReadySpendsNoAttempt(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		p := h.serveGrill()
+		p.setFault(noPaper)
+		h.q.enqueue("grill", "a")
+		h.advance(time.Hour)
+		if n := len(p.attempts()); n < 600 || n > 900 {
+			t.Errorf("looked %d times in an hour, want every 4 to 6 s", n)
+		}
+		if s := h.status("grill"); s.Up || !s.Known || s.Waiting != "status: no paper" || s.Attempt != 1 {
+			t.Errorf("status is %+v", s)
+		}
+		p.setFault(fine)
+		h.advance(6 * time.Second) // however long it took, the cook does not wait longer
+		h.wantPrinted(p, "a")
+		if j := h.q.job("a"); j.Attempts != 1 {
+			t.Errorf("%d attempts were spent", j.Attempts)
+		}
+	})
+}
+
+func TestAKickEndsAPauseAndResetsTheBackoff(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		p := h.serveGrill()
+		h.Kick("grill") // idle
+		h.Kick("no such lane")
+		p.takes = time.Minute
+		h.q.enqueue("grill", "a", "b")
+		h.advance(time.Second)
+		h.Kick("grill") // printing
+		h.advance(2 * time.Minute)
+		h.wantPrinted(p, "a", "b")
+		h.wantEnds("grill a ack", "grill b ack")
+
+		p.setFault(off)
+		h.q.enqueue("grill", "c")
+		h.advance(10 * time.Minute)
+		n := len(p.attempts())
+		if h.status("grill").NextTry.IsZero() {
+			t.Error("the lane is in no pause")
+		}
+		h.Kick("grill")
+		h.advance(0)
+		if got := len(p.attempts()); got != n+1 {
+			t.Fatalf("%d attempts after the kick, want %d", got, n+1)
+		}
+		h.advance(2 * time.Second)
+		if got := len(p.attempts()); got != n+2 {
+			t.Errorf("%d attempts two seconds later, want %d", got, n+2)
+		}
+	})
+}
+
+func TestAQueueThatFailsIsTriedAgain(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		firstPause := func(after string) {
+			t.Helper()
+			if d := time.Until(h.status("grill").NextTry); d <= 0 || d > 2*time.Second {
+				t.Errorf("the first pause after %s lasts %v", after, d)
+			}
+		}
+		p := h.printer()
+		h.q.setErrors(errors.New("the disk is on fire"), nil)
+		h.Set([]Lane{{Name: "grill", Station: p}})
+		h.advance(time.Hour)
+		h.Kick("grill")
+		h.advance(0)
+		firstPause("a kick")
+
+		h.q.setErrors(nil, nil)
+		h.q.enqueue("grill", "a")
+		h.advance(longestPause)
+		h.wantPrinted(p, "a")
+		if got, _ := h.logs.entries(t); len(got) != 2 {
+			t.Errorf("an hour of the same error was logged as %q", got)
+		}
+		h.q.setErrors(errors.New("the disk is on fire"), nil)
+		h.q.enqueue("grill", "b")
+		h.advance(0)
+		firstPause("a ticket that was settled")
+		if got, _ := h.logs.entries(t); len(got) != 4 { // twice the error, twice a ticket
+			t.Errorf("the same error after a ticket was printed is not logged: %q", got)
+		}
+	})
+}
+
+func TestNothingIsPrintedWhenBeginFails(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		fails := 3
+		h.q.beginErr = func() error {
+			if fails--; fails < 0 {
+				return nil
+			}
+			return errors.New("storage failed")
+		}
+		p := h.serveGrill()
+		h.q.enqueue("grill", "a")
+		h.advance(0)
+		h.wantEnds("grill a return") // and a pause
+		h.advance(time.Minute)
+		h.wantPrinted(p, "a")
+		h.wantEnds("grill a return", "grill a return", "grill a return", "grill a ack")
+		if s := h.status("grill"); !s.Up {
+			t.Error("the storage's failure is blamed on the printer")
+		}
+	})
+}
+
+func TestATicketCancelledWhileInHandCostsItsQueueNoPause(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		p := h.serveGrill()
+		p.dial = 3 * time.Second
+		d := h.shown("bar")
+		// dark, and back a second later
+		for _, card := range []ticket.RescueCard{{Job: d.Job, Ticket: &d.Ticket}, {Job: d.Job}} {
+			if _, err := h.q.Rescue(t.Context(), "bar", "grill", []ticket.RescueCard{card}); err != nil {
+				t.Fatal(err)
+			}
+			h.advance(time.Second)
+		}
+		h.q.enqueue("grill", "order")
+		h.advance(4500 * time.Millisecond) // one to connect for nothing, three for this one
+		h.wantPrinted(p, "order")
+	})
+}
+
+func TestATicketThatCannotBeSettledIsNotTakenInALoop(t *testing.T) {
+	// The queue's own rules end this sooner (it holds what was in doubt twice); this is for paper's sake.
+	for _, f := range []fault{fine, cut, off, unprintable, noPaper, "in doubt before"} {
+		t.Run(string(f), func(t *testing.T) {
+			inBubble(t, func(t *testing.T, h *harness) {
+				h.q.enqueue("grill", "a")
+				if f == "in doubt before" {
+					h.q.leaveInDoubt("grill")
+				}
+				tries := 0
+				h.q.settling = func(context.Context) error {
+					if tries++; tries > 200 {
+						return nil // or the loop would not let the bubble's time pass
+					}
+					return errors.New("not now")
+				}
+				p := h.printer()
+				p.setFault(f)
+				h.Set([]Lane{{Name: "grill", Station: p, HoldDoubt: f == "in doubt before"}})
+				h.advance(10 * time.Minute)
+				if tries < 2 || tries > 160 || f != noPaper && tries > 60 {
+					t.Errorf("%d tries in ten minutes", tries)
+				}
+			})
+		})
+	}
+}
+
+func names(n int) []string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = fmt.Sprintf("order-%03d", i)
+	}
+	return out
+}

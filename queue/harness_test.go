@@ -1,0 +1,850 @@
+package queue
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"ticketrail/deploy/slow"
+	"ticketrail/queue/queuetest"
+	"ticketrail/queue/ticket"
+)
+
+// The harness of the queue's tests. [start] and [inBubble] open a queue in a folder of the test, with a [disk] that
+// fails on command; when the test ends, the books must balance and Check must find the file sound. [order], [with] and
+// [dinner] make requests. A testQueue is used like a Queue: its methods fail the test instead of returning an error.
+//
+// For faults there are disk (commits), [stepper] (steps of replacing the file), overwrite, edit and flip (records), and
+// lose (pages).
+
+// A testQueue is a queue on a disk that can fail. It can be closed and opened again.
+type testQueue struct {
+	*Queue
+	t    testing.TB
+	o    Options
+	disk *disk
+}
+
+// start opens a queue. When the test ends the books must balance and Check must pass.
+func start(t testing.TB, change ...func(*Options)) *testQueue {
+	t.Helper()
+	o := Options{Path: filepath.Join(t.TempDir(), "queue.db"), Reserve: -1, NoSync: true}
+	for _, f := range change {
+		f(&o)
+	}
+	q := &testQueue{t: t, o: o, disk: &disk{}}
+	q.open()
+	t.Cleanup(q.stop)
+	return q
+}
+
+// inBubble runs f in a bubble, with a queue.
+func inBubble(t *testing.T, f func(t *testing.T, q *testQueue), change ...func(*Options)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		q := start(t, change...)
+		defer q.stop()
+		f(t, q)
+	})
+}
+
+// pairs runs f twice: with a commit that fails, and with one that fails but persists.
+func pairs(t *testing.T, f func(t *testing.T, q *testQueue, end commitResult)) {
+	for _, end := range []commitResult{fails, failsButPersist} {
+		t.Run(end.String(), func(t *testing.T) {
+			inBubble(t, func(t *testing.T, q *testQueue) { f(t, q, end) })
+		})
+	}
+}
+
+func (q *testQueue) open() {
+	q.t.Helper()
+	noSync := func(*os.File) error { return nil }
+	opened, err := open(q.o, storageHooks{commit: q.disk.commit, sync: noSync, link: os.Link, rename: os.Rename})
+	q.must(err)
+	q.Queue = opened
+	q.checkBooks()
+}
+
+func (q *testQueue) stop() {
+	q.t.Helper()
+	if q.Queue == nil {
+		return
+	}
+	q.checkBooks()
+	if err := q.Close(); err != nil {
+		q.t.Error(err)
+	}
+	q.Queue = nil
+	if err := Check(q.o.Path); err != nil {
+		q.t.Error(err)
+	}
+}
+
+// restart is a clean restart.
+func (q *testQueue) restart() {
+	q.t.Helper()
+	q.stop()
+	q.open()
+}
+
+// reboot restarts after a time in which the wall clock has changed.
+func (q *testQueue) reboot(w *fakeClock, now time.Time, synchronized bool) {
+	q.t.Helper()
+	q.stop()
+	w.set(now, synchronized)
+	q.open()
+}
+
+// killed restarts with the file as it is now: the process was killed, or power failed after the last commit.
+func (q *testQueue) killed() {
+	q.t.Helper()
+	left := q.content()
+	q.stop()
+	q.must(os.WriteFile(q.o.Path, left, 0o600))
+	q.open()
+}
+
+// edit changes the file while the queue is closed, and opens it again.
+func (q *testQueue) edit(f func(tx *bolt.Tx) error) {
+	q.t.Helper()
+	q.change(f)
+	q.open()
+}
+
+// change closes the queue and changes its file.
+func (q *testQueue) change(f func(tx *bolt.Tx) error) {
+	q.t.Helper()
+	q.stop()
+	db, err := bolt.Open(q.o.Path, 0o600, boltOptions(true))
+	q.must(err)
+	q.must(db.Update(f))
+	q.must(db.Close())
+}
+
+// withReserve keeps the counter of commits.
+func withReserve(o *Options) { o.Reserve = 1 << 16 }
+
+// logTo has the queue write its log there.
+func logTo(log *queuetest.Log) func(*Options) {
+	return func(o *Options) { o.Logger = slog.New(slog.NewTextHandler(log, nil)) }
+}
+
+// A disk replaces the commit of the queue. It says of each coming commit how it ends.
+type disk struct {
+	mu      sync.Mutex
+	next    []commitResult
+	count   int
+	blocked chan struct{} // commits wait until it is closed; nil: they do not wait
+	free    int           // commits that do not wait
+}
+
+type commitResult int
+
+const (
+	works           commitResult = iota
+	fails                        // EIO, and nothing is on the disk
+	failsButPersist              // EIO of the last fsync, and all of it is on the disk
+	noSpace                      // ENOSPC, and nothing is on the disk
+	forgets                      // it works, and nothing is on the disk
+)
+
+func (e commitResult) String() string {
+	return [...]string{"works", "failed", "failed but persisted", "disk full", "forgets"}[e]
+}
+
+func (d *disk) commit(tx *bolt.Tx) error {
+	d.mu.Lock()
+	end := works
+	if len(d.next) > 0 {
+		end, d.next = d.next[0], d.next[1:]
+	}
+	d.count++
+	stuck := d.blocked
+	if d.count <= d.free {
+		stuck = nil
+	}
+	d.mu.Unlock()
+	if stuck != nil {
+		<-stuck
+	}
+	switch end {
+	case fails:
+		return errors.Join(syscall.EIO, tx.Rollback())
+	case noSpace:
+		return errors.Join(syscall.ENOSPC, tx.Rollback())
+	case forgets:
+		return tx.Rollback()
+	case failsButPersist:
+		return errors.Join(tx.Commit(), syscall.EIO)
+	}
+	return tx.Commit()
+}
+
+func (d *disk) willEnd(e ...commitResult) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.next = append(d.next, e...)
+}
+
+// hang has every commit but the first n wait until resume is called.
+func (d *disk) hang(n int) (resume func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	stuck := make(chan struct{})
+	d.blocked, d.free = stuck, d.count+n
+	return func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.blocked = nil
+		close(stuck)
+	}
+}
+
+// clear forgets how the coming commits were to end: they work.
+func (d *disk) clear() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.next = nil
+}
+
+func (d *disk) commits() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.count
+}
+
+// failCommit has the next commit, which is that of step, end so, and waits until storage works
+// again.
+func (q *testQueue) failCommit(end commitResult, step func() error) {
+	q.t.Helper()
+	q.disk.willEnd(end)
+	if err := step(); !errors.Is(err, ErrStorageFailed) {
+		q.t.Fatalf("err %v, want %v", err, ErrStorageFailed)
+	}
+	q.waitForStorage()
+}
+
+// waitForStorage waits until storage works again.
+func (q *testQueue) waitForStorage() {
+	q.t.Helper()
+	for range 100 {
+		synctest.Wait()
+		if q.Ready() == nil {
+			return
+		}
+		time.Sleep(time.Second)
+	}
+	q.t.Fatalf("storage still fails: %v", q.Ready())
+}
+
+// gather has every operation from now on wait for one transaction, in a bubble. The returned function commits it and
+// waits until all of them have their answer.
+func (q *testQueue) gather() (commit func()) {
+	resume := q.disk.hang(0)
+	go func() { _ = q.KV("x").Put(bg, "k", nil) }() // hangs, so that the others wait behind it
+	synctest.Wait()
+	return func() { resume(); synctest.Wait() }
+}
+
+const venue = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11"
+
+var bg = context.Background()
+
+// order makes a request with one ticket of one line for each station.
+func order(id string, stations ...string) ticket.Request {
+	r := ticket.Request{
+		Venue: venue, ID: id, Device: "tablet-1", Received: time.Date(2026, 11, 20, 19, 30, 0, 0, time.UTC),
+		Body: []byte(`{"records":[{"id":"` + id + `"}]}`), Digest: sha256.Sum256([]byte(id)),
+	}
+	for _, s := range stations {
+		r.Drafts = append(r.Drafts, ticket.Draft{Station: s, Ticket: ticket.Ticket{
+			Venue: venue, Request: id, Record: id, Number: id, Device: "tablet-1", Received: r.Received,
+			Lines: []ticket.Line{{Quantity: "1", Name: "Soup"}},
+		}})
+	}
+	return r
+}
+
+// cancelled is the same request with its lines void.
+func cancelled(r ticket.Request) ticket.Request {
+	drafts := r.Drafts
+	r.Drafts = nil
+	for _, d := range drafts {
+		d.Ticket.Lines = append([]ticket.Line(nil), d.Ticket.Lines...)
+		for i := range d.Ticket.Lines {
+			d.Ticket.Lines[i].Void = true
+		}
+		r.Drafts = append(r.Drafts, d)
+	}
+	r.Digest = sha256.Sum256([]byte("cancelled " + r.ID))
+	return r
+}
+
+// with is request "a" with these lines for the grill.
+func with(names ...string) ticket.Request {
+	r := order("a", "grill")
+	r.Drafts[0].Ticket.Lines = nil
+	for _, n := range names {
+		r.Drafts[0].Ticket.Lines = append(r.Drafts[0].Ticket.Lines, ticket.Line{Quantity: "1", Name: n})
+	}
+	r.Digest = sha256.Sum256(fmt.Append(nil, names))
+	return r
+}
+
+// dinner is request id, order 142, with lines such as 3Fish and 1Pie-, which is void, at each station.
+func dinner(id, lines string, stations ...string) ticket.Request {
+	r := order(id, stations...)
+	r.Digest = sha256.Sum256([]byte(id + lines))
+	for i := range r.Drafts {
+		t := &r.Drafts[i].Ticket
+		t.Number, t.Lines = "142", nil
+		for _, s := range strings.Fields(lines) {
+			name, void := strings.CutSuffix(s[1:], "-")
+			t.Lines = append(t.Lines, ticket.Line{Quantity: s[:1], Name: name, Void: void})
+		}
+	}
+	return r
+}
+
+var oneAdded = ticket.Receipt{Duplicate: true, Conflict: true, Jobs: 1, Added: 1}
+
+func id(n int) string { return fmt.Sprintf("request-%03d", n) }
+
+func (q *testQueue) accept(r ticket.Request) ticket.Receipt {
+	q.t.Helper()
+	got, err := q.Accept(context.Background(), r)
+	q.must(err)
+	return got
+}
+
+// orders accepts n requests with a ticket for each station.
+func (q *testQueue) orders(n int, stations ...string) {
+	q.t.Helper()
+	for i := range n {
+		q.accept(order(id(i), stations...))
+	}
+}
+
+func (q *testQueue) take(station string) *Lease {
+	q.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	l, err := q.Take(ctx, station)
+	if err != nil {
+		q.t.Fatalf("take from %s: %v", station, err)
+	}
+	return l
+}
+
+// tryTake takes a ticket; nil if there is none.
+func (q *testQueue) tryTake(station string) *Lease {
+	ctx, cancel := context.WithTimeout(bg, time.Second) // of the fake clock
+	defer cancel()
+	l, err := q.Take(ctx, station)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil
+	}
+	q.must(err)
+	return l
+}
+
+// begin takes the head of a lane and begins it.
+func (q *testQueue) begin(station string) *Lease {
+	q.t.Helper()
+	l := q.take(station)
+	q.must(l.Begin(context.Background()))
+	return l
+}
+
+// print takes the head of a lane and acknowledges it as sent.
+func (q *testQueue) print(station string) ticket.Delivery {
+	q.t.Helper()
+	l := q.take(station)
+	q.must(l.Begin(context.Background()))
+	q.must(l.Ack(context.Background(), ticket.Sent, ""))
+	return l.Delivery()
+}
+
+// printAll prints the tickets of these requests, which must be next in this order.
+func (q *testQueue) printAll(station string, requests ...string) {
+	q.t.Helper()
+	for _, r := range requests {
+		if d := q.print(station); d.Ticket.Request != r {
+			q.t.Errorf("printed %+v, want %s", d, r)
+		}
+	}
+}
+
+// prints prints all that waits at the grill.
+func (q *testQueue) prints(want ...string) {
+	q.t.Helper()
+	var got []string
+	for q.station("grill").Pending > 0 {
+		t, s := q.print("grill").Ticket, ""
+		if t.Added {
+			s = "added"
+		}
+		for _, l := range t.Lines {
+			s += map[bool]string{false: " ", true: " -"}[l.Void] + l.Quantity + " " + l.Name
+		}
+		got = append(got, strings.TrimSpace(s+t.Raw))
+	}
+	if !slices.Equal(got, want) {
+		q.t.Errorf("printed %q, want %q", got, want)
+	}
+}
+
+// showOnScreen shows n orders on the screen wall. Their jobs are 1 to n.
+func (q *testQueue) showOnScreen(n int) {
+	q.t.Helper()
+	q.SetStations([]string{"wall", "grill", "bar"})
+	for i := range n {
+		q.accept(order(id(i), "wall"))
+		l := q.begin("wall")
+		q.must(l.Ack(bg, ticket.Shown, ""))
+	}
+}
+
+// cards is a board with these jobs. All of them want a copy if dark.
+func cards(dark bool, jobs ...uint64) (out []ticket.RescueCard) {
+	for _, j := range jobs {
+		c := ticket.RescueCard{Job: j}
+		if dark {
+			t := order(id(int(j-1)), "wall").Drafts[0].Ticket
+			t.Notes = []string{"was on the screen"}
+			c.Ticket = &t
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// rescue calls Rescue, from wall to grill.
+func (q *testQueue) rescue(dark bool, jobs ...uint64) ticket.Rescue {
+	q.t.Helper()
+	r, err := q.Rescue(bg, "wall", "grill", cards(dark, jobs...))
+	q.must(err)
+	q.checkBooks()
+	return r
+}
+
+func (q *testQueue) marks() (n int) {
+	q.must(q.view(func(tx *bolt.Tx) error {
+		if b := tx.Bucket(bucketNames[bucketKV]).Bucket([]byte("rescued wall")); b != nil {
+			n = b.Stats().KeyN
+		}
+		return nil
+	}))
+	return n
+}
+
+func (q *testQueue) job(id uint64) Job {
+	q.t.Helper()
+	j, _, _, err := q.Job(context.Background(), id)
+	q.must(err)
+	return j
+}
+
+func (q *testQueue) jobs(f Filter) []Job {
+	q.t.Helper()
+	jobs, err := q.Jobs(context.Background(), f)
+	q.must(err)
+	return jobs
+}
+
+func (q *testQueue) station(name string) StationState {
+	q.t.Helper()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.Queue.lane(name).state(q.clock.running())
+}
+
+func (q *testQueue) count(bucket int) (n int) {
+	q.t.Helper()
+	q.must(q.view(func(tx *bolt.Tx) error {
+		return tx.Bucket(bucketNames[bucket]).ForEach(func(_, _ []byte) error { n++; return nil })
+	}))
+	return n
+}
+
+func (q *testQueue) content() []byte {
+	b, err := os.ReadFile(q.o.Path)
+	q.must(err)
+	return b
+}
+
+func (q *testQueue) checkBooks() {
+	q.t.Helper()
+	if n := q.Unaccounted(); n != 0 {
+		q.t.Errorf("the books are off by %d: %+v", n, q.Stations())
+	}
+}
+
+// checkMemory compares what is in memory with what the file has. No ticket may be lent.
+func (q *testQueue) checkMemory() {
+	q.t.Helper()
+	m, err := load(q.db.Load())
+	q.must(err)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.Queue.open != m.open || len(m.repairs) > 0 {
+		q.t.Errorf("%d jobs are open, in the file %d; %d repairs", q.Queue.open, m.open, len(m.repairs))
+	}
+	for name, l := range q.lanes {
+		f := m.lane(name)
+		if len(l.pending)+len(f.pending) > 0 && !reflect.DeepEqual(l.pending, f.pending) {
+			q.t.Errorf("%s: waiting %+v, in the file %+v", name, l.pending, f.pending)
+		}
+		if !reflect.DeepEqual(l.held, f.held) || (l.stationHold == nil) != (f.stationHold == nil) {
+			q.t.Errorf("%s: held %+v %v, in the file %+v %v", name, l.held, l.stationHold, f.held, f.stationHold)
+		}
+		if !reflect.DeepEqual(l.books, f.books) {
+			q.t.Errorf("%s: books %+v, in the file %+v", name, l.books, f.books)
+		}
+	}
+}
+
+// wantNothing fails the test if a station would be lent a ticket.
+func (q *testQueue) wantNothing(station string) {
+	q.t.Helper()
+	if l, _, err := q.lend(station); l != nil || err != nil {
+		q.t.Fatalf("%s is lent %+v, %v; want nothing", station, l, err)
+	}
+}
+
+func (q *testQueue) wantReceipt(r ticket.Request, want ticket.Receipt) {
+	q.t.Helper()
+	if got := q.accept(r); got != want {
+		q.t.Errorf("%s: receipt %+v, want %+v", r.ID, got, want)
+	}
+}
+
+// wantNew sends a request that must not be known.
+func (q *testQueue) wantNew(r ticket.Request) {
+	q.t.Helper()
+	if got := q.accept(r); got.Duplicate {
+		q.t.Errorf("%s is known: %+v", r.ID, got)
+	}
+}
+
+// wantDuplicate sends a request that must have been accepted before.
+func (q *testQueue) wantDuplicate(r ticket.Request) {
+	q.t.Helper()
+	if got := q.accept(r); !got.Duplicate {
+		q.t.Errorf("%s is not known: %+v", r.ID, got)
+	}
+}
+
+// wantRefused sends a request that must be refused.
+func (q *testQueue) wantRefused(r ticket.Request, want error) {
+	q.t.Helper()
+	if _, err := q.Accept(context.Background(), r); !errors.Is(err, want) {
+		q.t.Errorf("%s: %v, want %v", r.ID, err, want)
+	}
+}
+
+// wantCount counts the records of a bucket.
+func (q *testQueue) wantCount(bucket, want int) {
+	q.t.Helper()
+	if n := q.count(bucket); n != want {
+		q.t.Errorf("%d records are in %s, want %d", n, bucketNames[bucket], want)
+	}
+}
+
+func (q *testQueue) wantDamaged(want int) {
+	q.t.Helper()
+	if n := q.Damaged(); n != want {
+		q.t.Errorf("%d damaged records, want %d", n, want)
+	}
+}
+
+// wantCommits counts the commits since there were before.
+func (q *testQueue) wantCommits(before, want int) {
+	q.t.Helper()
+	if n := q.disk.commits() - before; n != want {
+		q.t.Errorf("%d commits, want %d", n, want)
+	}
+}
+
+func (q *testQueue) wantState(job uint64, want ticket.State) {
+	q.t.Helper()
+	if j := q.job(job); j.State != want {
+		q.t.Errorf("job %+v, want %s", j, want)
+	}
+}
+
+// wantExpired expires what has waited for longer than limit at a station.
+func (q *testQueue) wantExpired(station string, limit time.Duration, want int) {
+	q.t.Helper()
+	if n, err := q.Expire(bg, station, limit); n != want || err != nil {
+		q.t.Errorf("%d expired, %v; want %d", n, err, want)
+	}
+}
+
+func (q *testQueue) wantOutcomes(want string) {
+	q.t.Helper()
+	if got := q.outcomes(); got != want {
+		q.t.Errorf("outcomes\n%s, want\n%s", got, want)
+	}
+}
+
+func (q *testQueue) wantCopy(job uint64, o ReprintOptions, want string) {
+	q.t.Helper()
+	if got := q.copyOf(job, o); got != want {
+		q.t.Errorf("the copy of job %d with %+v is %q, want %q", job, o, got, want)
+	}
+}
+
+// overwrite stores something else under a key while the queue works.
+func (q *testQueue) overwrite(bucket int, key []byte, value string) {
+	q.t.Helper()
+	q.must(q.do(bg, opOnce, 1, func(b *batch) error { b.put(b.bucket(bucket), key, []byte(value)); return nil }))
+}
+
+// overwriteKey stores something else in place of what is stored of a request, and restarts.
+func (q *testQueue) overwriteKey(r ticket.Request, value []byte) {
+	q.t.Helper()
+	key := keyOf(r.Venue, r.ID)
+	q.edit(func(tx *bolt.Tx) error {
+		return tx.Bucket(bucketNames[bucketDedup]).Bucket(key64(generationOf(0))).Put(key[:], value)
+	})
+}
+
+// damageKey changes one bit in what is stored of a request.
+func (q *testQueue) damageKey(r ticket.Request) {
+	q.t.Helper()
+	key := keyOf(r.Venue, r.ID)
+	q.edit(func(tx *bolt.Tx) error {
+		b := tx.Bucket(bucketNames[bucketDedup]).Bucket(key64(generationOf(0)))
+		v := bytes.Clone(b.Get(key[:]))
+		v[9] ^= 1
+		return b.Put(key[:], v)
+	})
+}
+
+// flip damages one record.
+func flip(bucket int, key []byte) func(tx *bolt.Tx) error {
+	return func(tx *bolt.Tx) error {
+		b := tx.Bucket(bucketNames[bucket])
+		v := bytes.Clone(b.Get(key))
+		v[len(v)/2] ^= 0x10
+		return b.Put(key, v)
+	}
+}
+
+func newest(t *testing.T, path string) meta {
+	t.Helper()
+	f, err := os.Open(path)
+	must(t, err)
+	defer f.Close()
+	m, ok := newestMeta(f)
+	if !ok {
+		t.Fatal("no valid meta page")
+	}
+	return m
+}
+
+// sealMeta gives a meta page that a test has changed its checksum.
+func sealMeta(raw []byte) {
+	sum := fnv.New64a()
+	sum.Write(raw[:offChecksum])
+	binary.NativeEndian.PutUint64(raw[offChecksum:], sum.Sum64())
+}
+
+// damageMeta flips a byte of the newest meta page.
+func damageMeta(t *testing.T, path string) {
+	t.Helper()
+	at := newest(t, path).at + pageHeader + rand.Int64N(metaSize)
+	content, err := os.ReadFile(path)
+	must(t, err)
+	content[at] ^= 1 << rand.IntN(8)
+	must(t, os.WriteFile(path, content, 0o600))
+}
+
+// noRoot clears the roots of both trees.
+func noRoot(_ *rand.Rand, b []byte) []byte {
+	for _, m := range [][]byte{b[pageHeader:], b[pageBytes+pageHeader:]} {
+		root := int(binary.NativeEndian.Uint64(m[offRoot:]))
+		clear(b[root*pageBytes : (root+1)*pageBytes])
+	}
+	return b
+}
+
+var pageBytes = os.Getpagesize()
+
+// lose clears the leaves of buckets, in a stopped queue.
+func (q *testQueue) lose(buckets ...int) {
+	q.t.Helper()
+	content := q.content()
+	for _, bucket := range buckets {
+		leaves := leavesOf(q.t.(*testing.T), q.o.Path, bucket)
+		if len(leaves) == 0 {
+			q.t.Fatalf("%s has no leaves", bucketNames[bucket])
+		}
+		for n := range leaves {
+			clear(content[n*int64(pageBytes):][:pageBytes])
+		}
+	}
+	q.must(os.WriteFile(q.o.Path, content, 0o600))
+}
+
+// salvageSelf puts what is left of the file in its place, and opens it.
+func (q *testQueue) salvageSelf() Salvaged {
+	q.t.Helper()
+	r, err := Quarantine(q.o.Path)
+	q.must(errors.Join(err, r.Err))
+	q.must(Check(q.o.Path))
+	q.open()
+	return r
+}
+
+// evening fills the file with so many MiB and then frees them, as pruning does after three days.
+func (q *testQueue) evening(mib int) {
+	q.t.Helper()
+	big := []byte("evening")
+	q.must(q.db.Load().Update(func(tx *bolt.Tx) error {
+		b, err := tx.CreateBucket(big)
+		for i := range mib {
+			err = errors.Join(err, b.Put(key64(uint64(i)), make([]byte, 1<<20)))
+		}
+		return err
+	}))
+	q.must(q.db.Load().Update(func(tx *bolt.Tx) error { return tx.DeleteBucket(big) }))
+	q.must(q.db.Load().Update(func(*bolt.Tx) error { return nil })) // what was freed before can be used now
+}
+
+// fakeClock is a wall clock that a test sets.
+type fakeClock struct {
+	mu           sync.Mutex
+	now          time.Time
+	synchronized bool
+}
+
+func (s *fakeClock) Now() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now
+}
+
+func (s *fakeClock) Synchronized() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.synchronized
+}
+
+func (s *fakeClock) set(now time.Time, sure bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now, s.synchronized = now, sure
+}
+
+// endsAfter is a context that ends when it has been asked so many times.
+type endsAfter struct {
+	context.Context
+	left int
+}
+
+func (c *endsAfter) Err() error {
+	if c.left--; c.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// A stepper has one of the steps of replacing a file end with an error, or with the process.
+type stepper struct {
+	at, n   int
+	persist bool // the step is done all the same
+	end     func() error
+}
+
+func (s *stepper) hooks() storageHooks {
+	return storageHooks{
+		sync:   func(f *os.File) error { return s.do(f.Sync) },
+		link:   func(from, to string) error { return s.do(func() error { return os.Link(from, to) }) },
+		rename: func(from, to string) error { return s.do(func() error { return os.Rename(from, to) }) },
+	}
+}
+
+func (s *stepper) do(step func() error) error {
+	s.n++
+	if s.n != s.at {
+		return step()
+	}
+	if s.persist {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return s.end()
+}
+
+// everything reports whether the tests run with [slow.Switch].
+func everything() bool { return os.Getenv(slow.Switch) != "" }
+
+// rounds is how often a random test is repeated: few times, or many with [slow.Switch].
+func rounds(few, many uint64) uint64 {
+	if everything() {
+		return many
+	}
+	return few
+}
+
+func matches(pattern string) []string {
+	found, _ := filepath.Glob(pattern) // an error is a wrong pattern
+	return found
+}
+
+func (q *testQueue) must(err error) {
+	q.t.Helper()
+	must(q.t, err)
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantErr(t testing.TB, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("err %v, want %v", err, want)
+	}
+}
+
+func wantErrText(t testing.TB, err error, want string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("err %v, want %q", err, want)
+	}
+}
+
+func wantLogged(t testing.TB, log *queuetest.Log, want string) {
+	t.Helper()
+	if !strings.Contains(log.String(), want) {
+		t.Errorf("%q is not logged: %s", want, log)
+	}
+}
+
+func errOf[T any](_ T, err error) error { return err }

@@ -1,0 +1,161 @@
+package plan
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"ticketrail/receiver/contract"
+)
+
+// This file says what no cook needs: which fields may be left out of a ticket although no path reads them. Whatever is
+// not listed here prints. A rule that is too wide hides an allergy, one that is too narrow costs a line of paper, so
+// each names what it is for, and a word is listed only if it means the same in every field.
+
+// noiseWords are the words that make a key noise, wherever they are in it: unitPrice, tax_rate.
+var noiseWords = map[string][]string{
+	"money": {"price", "prices", "pricing", "tax", "taxes", "total", "totals", "subtotal", "amount", "cost", "costs",
+		"discount", "discounts", "currency", "tip", "gratuity", "fee", "fees", "payment", "payments", "paid",
+		"balance", "tender", "refund", "refunds", "revenue"},
+	"bookkeeping": {"created", "updated", "timestamp", "timestamps", "etag", "retry", "sync", "synced", "webhook",
+		"locale", "language", "timezone"},
+	"the service's own screen": {"image", "images", "icon", "thumbnail", "photo", "font", "url", "uri", "href", "sort",
+		"sorting"},
+}
+
+// noiseLastWords are the words that make a key noise if they are its last: menuItemId, but not idCheck.
+var noiseLastWords = map[string][]string{
+	"identifiers": {"id", "ids", "guid", "guids", "uuid", "uuids", "uid", "sku", "plu", "barcode", "gtin", "upc",
+		"slug", "token", "hash", "checksum"},
+	"position in a list": {"index", "position", "rank", "ordinal", "sequence", "sequencenumber"},
+}
+
+// noiseKeys are whole keys, without separators and in lower case.
+var noiseKeys = map[string][]string{
+	"where the service sends it": {"destinationtype", "isforwarded", "forwarded", "source", "sourcetype", "channel",
+		"entitytype", "objecttype", "object"},
+	"flags that are set for every dish": {"active", "isactive", "enabled", "isenabled", "available", "isavailable",
+		"taxable", "istaxable", "visible", "isvisible", "printed", "isprinted", "sent", "issent", "isopen",
+		"isdefault", "default", "printable", "instock", "isnew", "iscustom", "ismodifier"},
+	"bookkeeping": {"version", "schemaversion", "apiversion", "menuversion", "entityversion", "modifiedby",
+		"lastmodifiedby"},
+	"the service's own screen": {"backgroundcolor", "textcolor", "foregroundcolor"},
+}
+
+// usualStatus are the values of a status or a state that say only that there is something to cook.
+var usualStatus = []string{"pending", "printed", "open", "opened", "new", "sent", "active", "created", "confirmed",
+	"accepted", "received", "placed", "ordered", "inprogress", "success", "ok", "fulfilled", "normal", "default",
+	"none", "paid", "unpaid", "closed", "completed", "ready", "fired"}
+
+// wantedTime are the words of a key whose time a cook needs, so that it is no bookkeeping.
+var wantedTime = []string{"promised", "promise", "due", "pickup", "collection", "ready", "fire", "fired", "scheduled",
+	"schedule", "delivery", "deliver", "wanted", "requested", "eta", "estimated", "serve", "hold"}
+
+// warningWords begin the words of keys that must not be missed; these fields print first.
+var warningWords = []string{"allerg", "diet", "intoleran", "warn", "alert", "caution", "note", "instruct", "comment",
+	"message", "special", "request", "void", "cancel", "remove", "kitchen", "chef", "hold"}
+
+var (
+	// colourValue matches colours for a screen.
+	colourValue = regexp.MustCompile(`^#(?:[0-9A-Fa-f]{3,4}|[0-9A-Fa-f]{6}|[0-9A-Fa-f]{8})$`)
+	// timeValue matches ISO 8601 dates with or without a time.
+	timeValue = regexp.MustCompile(`^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?$`)
+	// moneyValue matches amounts with a currency sign.
+	moneyValue = regexp.MustCompile(`^-?[$€£¥] ?\d[\d.,]*$|^-?\d[\d.,]* ?[$€£¥]$`)
+)
+
+// noiseKey says whether a field is noise whatever its value is.
+func noiseKey(key string) bool {
+	if contract.IsMetadata(key) {
+		return true
+	}
+	words := wordsOf(key)
+	if len(words) == 0 {
+		return false
+	}
+	if listed(noiseKeys, strings.Join(words, "")) || listed(noiseLastWords, words[len(words)-1]) {
+		return true
+	}
+	return slices.ContainsFunc(words, func(w string) bool { return listed(noiseWords, w) })
+}
+
+// noiseValue says whether a scalar is noise under its key: it says nothing, or nothing to a cook.
+func noiseValue(key string, v any) bool {
+	words := wordsOf(key)
+	wanted := slices.ContainsFunc(words, func(w string) bool { return slices.Contains(wantedTime, w) })
+
+	switch v := v.(type) {
+	case nil:
+		return true
+	case bool:
+		return !v
+	case json.Number:
+		// Twelve digits and more are milliseconds since 1970 or an identifier.
+		return len(v) >= 12 && !wanted
+	case string:
+		s := strings.TrimSpace(v)
+		if isBlank(s) || strings.EqualFold(s, "false") || strings.EqualFold(s, "null") || strings.EqualFold(s, "none") {
+			return true
+		}
+		if _, isUUID := contract.CanonicalID(s); isUUID {
+			return true
+		}
+		if timeValue.MatchString(s) && !wanted {
+			return true
+		}
+		last := words[max(0, len(words)-1):]
+		if (slices.Contains(last, "status") || slices.Contains(last, "state")) &&
+			slices.Contains(usualStatus, normalized(s)) {
+			return true
+		}
+		return strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://") || strings.HasPrefix(s, "data:") ||
+			colourValue.MatchString(s) || moneyValue.MatchString(s)
+	}
+	return false
+}
+
+// listed says whether a word is in one of the lists of a table.
+func listed(table map[string][]string, word string) bool {
+	for _, words := range table {
+		if slices.Contains(words, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasWordLike says whether a word of the key begins with one of the beginnings.
+func hasWordLike(key string, beginnings []string) bool {
+	return slices.ContainsFunc(wordsOf(key), func(w string) bool {
+		return slices.ContainsFunc(beginnings, func(b string) bool { return strings.HasPrefix(w, b) })
+	})
+}
+
+// wordsOf splits a key into its words in lower case: menuItemID, menu_item_id and menu-item-id alike.
+func wordsOf(key string) (words []string) {
+	runes := []rune(key)
+	start := 0
+	end := func(i int) {
+		if i > start {
+			words = append(words, strings.ToLower(string(runes[start:i])))
+		}
+		start = i
+	}
+	for i, r := range runes {
+		switch {
+		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
+			end(i)
+			start = i + 1
+		case i > start && unicode.IsUpper(r) &&
+			(!unicode.IsUpper(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])):
+			end(i) // "menuItem", and the second word of "IDNumber"
+		}
+	}
+	end(len(runes))
+	return words
+}
+
+// normalized is a name without case, underscores, hyphens, dots and blanks.
+func normalized(name string) string { return strings.Join(wordsOf(name), "") }

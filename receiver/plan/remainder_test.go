@@ -1,0 +1,302 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"ticketrail/queue/ticket"
+	"ticketrail/receiver/contract"
+)
+
+// orderShapes are records and items as order formats of many services have them. Each must come out complete: every
+// text, number and true flag is on the ticket, or in noise, which a cook does not need. In it an item stands for a
+// record that has it alone.
+var orderShapes = []struct {
+	name, record, item string
+	noise              []string
+	want               []string // texts of the ticket that the shape is about
+}{
+	// Allergies and notes.
+	{name: "allergens as texts", item: `{"name":"Pad Thai","allergens":["sesame","nuts"]}`,
+		want: []string{"allergens: sesame, nuts"}},
+	{name: "allergens as objects", item: `{"name":"Pad Thai","allergens":[{"name":"sesame"},{"name":"nuts"}]}`,
+		want: []string{"allergens: sesame, nuts"}},
+	{name: "allergens with severities", item: `{"name":"Pie","allergens":[{"name":"nuts","severity":"high"}]}`},
+	{name: "allergy notes", item: `{"name":"Pie","allergyNotes":"severe peanut"}`,
+		want: []string{"allergyNotes: severe peanut"}},
+	{name: "allergies of the record", record: `"allergies":"celery","items":[{"name":"Pie"}]`,
+		want: []string{"allergies: celery"}},
+	{name: "allergy object", item: `{"name":"Pie","allergy":{"type":"nut","note":"carries an EpiPen"}}`},
+	{name: "dietary list", item: `{"name":"Pie","dietary":["vegan","halal"]}`},
+	{name: "snake case note", item: `{"name":"Pie","special_instructions":"no salt"}`, want: []string{"no salt"}},
+	{name: "kitchen note", item: `{"name":"Pie","kitchenNote":"well done"}`, want: []string{"kitchenNote: well done"}},
+	{name: "note of the customer", item: `{"name":"Pie","customerRequest":"extra hot"}`},
+	{name: "message", record: `"message":"birthday","items":[{"name":"Pie"}]`},
+	{name: "instructions as a text", record: `"instructions":"leave at the door","items":[{"name":"Pie"}]`},
+	{name: "instructions as texts", record: `"instructions":["ring","twice"],"items":[{"name":"Pie"}]`},
+	{name: "note wrapped in an object", item: `{"name":"Pie","notes":[{"text":"no nuts"}]}`},
+	{name: "comment in capitals", item: `{"Name":"Pie","COMMENT":"no nuts"}`, want: []string{"Pie", "no nuts"}},
+	{name: "entities", item: `{"name":"Mac &amp; Cheese","note":"Caf&eacute; style"}`,
+		noise: []string{"Mac &amp; Cheese", "Caf&eacute; style"}, want: []string{"Mac & Cheese", "Café style"}},
+
+	// Modifiers under other keys.
+	{name: "modifiers", item: `{"name":"Burger","modifiers":[{"name":"Bacon"},{"name":"Cheese","quantity":2}]}`,
+		want: []string{"modifiers:", "Bacon", "Cheese"}},
+	{name: "options", item: `{"name":"Steak","options":[{"name":"Rare"}]}`},
+	{name: "selections", item: `{"displayName":"Steak","selections":[{"displayName":"Chips"}]}`},
+	{name: "toppings", item: `{"name":"Pizza","toppings":[{"name":"Ham"},{"name":"Olives"}]}`,
+		want: []string{"toppings:"}},
+	{name: "toppings as texts", item: `{"name":"Pizza","toppings":["Ham","Olives"]}`,
+		want: []string{"toppings: Ham, Olives"}},
+	{name: "extras", item: `{"name":"Pizza","extras":[{"title":"Dip"}]}`},
+	{name: "addons", item: `{"name":"Pizza","addons":[{"label":"Dip"}]}`},
+	{name: "sub items", item: `{"name":"Menu","subItems":[{"name":"Soup"},{"name":"Pie"}]}`},
+	{name: "components", item: `{"name":"Menu","components":[{"name":"Soup","note":"hot"}]}`},
+	{name: "items in a course", record: `"items":[{"name":"Mains","items":[{"name":"Steak"},{"name":"Fish"}]}]`,
+		want: []string{"Steak", "Fish"}},
+	{name: "groups of modifiers",
+		item: `{"name":"Burger","modifierGroups":[{"name":"Cooking","modifiers":[{"name":"Rare"}]}]}`},
+	{name: "groups without names",
+		item: `{"name":"Burger","modifierGroups":[{"group":"Cooking","modifiers":[{"name":"Rare"}]}]}`},
+	{name: "nested modifiers", item: `{"name":"A","modifiers":[{"name":"B","modifiers":[{"name":"C"}]}]}`},
+	{name: "modifier object", item: `{"name":"Steak","preparation":{"level":"rare","sauce":"pepper"}}`},
+	{name: "list in an object", item: `{"name":"Steak","customisation":{"toppings":[{"name":"Egg"}]}}`},
+	{name: "mixed list", item: `{"name":"Steak","sides":["Chips",{"name":"Salad"}]}`},
+	{name: "list of lists", item: `{"name":"Steak","sides":[["Chips"],["Salad"]]}`},
+	{name: "children beside items", record: `"items":[{"name":"Pie"}],"drinks":[{"name":"Latte"}]`,
+		want: []string{"drinks:", "Latte"}},
+
+	// Items under other keys.
+	{name: "line items beside empty items", record: `"orderNumber":42,"items":[],"line_items":[{"name":"Latte"}]`,
+		want: []string{"Latte"}},
+	{name: "texts beside empty items", record: `"orderNumber":42,"items":[],"lines":["1 Latte"]`},
+	{name: "layout beside empty items", record: `"orderNumber":42,"items":[],"instructions":[` +
+		`{"command":"TEXT","value":"1x Latte","value2":"","format":"BOLD"},{"command":"LINE_FEED"}]`,
+		noise: []string{"TEXT", "BOLD", "LINE_FEED"}, want: []string{"1x Latte"}},
+	{name: "layout beside items", record: `"items":[{"name":"Pie"}],"instructions":[{"command":"TEXT","value":"Pie"}]`,
+		noise: []string{"TEXT"}},
+
+	// Cancellations.
+	{name: "isVoided", item: `{"name":"Ribeye","isVoided":true}`, want: []string{"VOID Ribeye"}},
+	{name: "is_voided", item: `{"name":"Ribeye","is_voided":1}`, want: []string{"VOID Ribeye"}},
+	{name: "cancelled", item: `{"name":"Ribeye","cancelled":"yes"}`, want: []string{"VOID Ribeye"}},
+	{name: "canceled", item: `{"name":"Ribeye","canceled":true}`, want: []string{"VOID Ribeye"}},
+	{name: "isCancelled", item: `{"name":"Ribeye","isCancelled":true}`, want: []string{"VOID Ribeye"}},
+	{name: "isCanceled", item: `{"name":"Ribeye","isCanceled":true}`, want: []string{"VOID Ribeye"}},
+	{name: "state", item: `{"name":"Ribeye","state":"CANCELLED"}`, want: []string{"VOID Ribeye"}},
+	{name: "action", item: `{"name":"Ribeye","action":"VOID"}`, want: []string{"VOID Ribeye"}},
+	{name: "operation", item: `{"name":"Ribeye","operation":"DELETED"}`, want: []string{"VOID Ribeye"}},
+	{name: "change type", item: `{"name":"Ribeye","change_type":"removed"}`, want: []string{"VOID Ribeye"}},
+	{name: "item status", item: `{"name":"Ribeye","itemStatus":"Canceled"}`, want: []string{"VOID Ribeye"}},
+	{name: "voided at", item: `{"name":"Ribeye","voidedAt":"2026-02-06T21:49:48Z"}`, want: []string{"VOID Ribeye"}},
+	{name: "void date", item: `{"name":"Ribeye","voidDate":"2026-02-06"}`, want: []string{"VOID Ribeye"}},
+	{name: "type of the record", record: `"type":"CANCEL","items":[{"name":"Ribeye"}]`, want: []string{"VOID Ribeye"}},
+	{name: "never voided", item: `{"name":"Ribeye","isVoided":false,"voidedAt":null}`, want: []string{"1 Ribeye"}},
+	{name: "perhaps cancelled", item: `{"name":"Ribeye","lifecycle":"CANCELLED"}`,
+		want: []string{"** cancelled? lifecycle: CANCELLED **", "1 Ribeye"}},
+	{name: "a flag of somebody's own", item: `{"name":"Ribeye","cancelledByGuest":true}`,
+		want: []string{"** cancelled? cancelledByGuest: true **"}},
+	{name: "unreadable void", item: `{"name":"Ribeye","isVoid":"perhaps"}`,
+		want: []string{"** cancelled? isVoid: perhaps **"}},
+
+	// Modifiers that take something away.
+	{name: "isRemoved", item: `{"name":"Burger","childItems":[{"name":"Onion","isRemoved":true}]}`,
+		noise: []string{"true"}, want: []string{"[isRemoved] Onion"}},
+	{name: "action remove", item: `{"name":"Burger","childItems":[{"name":"Onion","action":"REMOVE"}]}`,
+		want: []string{"[REMOVE] Onion"}},
+	{name: "prefix no", item: `{"name":"Burger","childItems":[{"name":"Onion","prefix":"NO"}]}`,
+		want: []string{"[NO] Onion"}},
+	{name: "no", item: `{"name":"Burger","childItems":[{"name":"Onion","no":true}]}`,
+		noise: []string{"true"}, want: []string{"[no] Onion"}},
+	{name: "modifier type", item: `{"name":"Burger","modifiers":[{"name":"Onion","modifierType":"remove"}]}`,
+		want: []string{"[REMOVE] Onion"}},
+	{name: "without", item: `{"name":"Burger","modifiers":[{"name":"Onion","modifier":"without"}]}`,
+		want: []string{"[WITHOUT] Onion"}},
+	{name: "extra", item: `{"name":"Burger","modifiers":[{"name":"Onion","prefix":"EXTRA"}]}`,
+		want: []string{"prefix: EXTRA"}},
+
+	// Headers.
+	{name: "number as a text", record: `"number":"141","items":[{"name":"Pie"}]`, want: []string{"#141"}},
+	{name: "number with an underscore", record: `"order_number":141,"items":[{"name":"Pie"}]`, want: []string{"#141"}},
+	{name: "display number", record: `"displayNumber":"A-17","items":[{"name":"Pie"}]`, want: []string{"#A-17"}},
+	{name: "customer", record: `"orderNumber":1,"customer":{"name":"Ana","phone":"0400 000"},"items":[{"name":"Pie"}]`},
+	{name: "pickup time", record: `"pickupTime":"2026-02-06T19:30:00Z","items":[{"name":"Pie"}]`,
+		want: []string{"pickupTime: 2026-02-06T19:30:00Z"}},
+	{name: "created", record: `"createdAt":"2026-02-06T19:30:00Z","items":[{"name":"Pie"}]`,
+		noise: []string{"2026-02-06T19:30:00Z"}},
+	{name: "delivery", record: `"delivery":{"street":"1 Quay St","floor":3},"items":[{"name":"Pie"}]`},
+	{name: "tags", record: `"tags":["VIP","window"],"items":[{"name":"Pie"}]`, want: []string{"tags: VIP, window"}},
+	{name: "hold", record: `"isHeld":true,"items":[{"name":"Pie"}]`, want: []string{"isHeld: true"}},
+	{name: "status of a hold", record: `"status":"HOLD","items":[{"name":"Pie"}]`, want: []string{"status: HOLD"}},
+	{name: "two numbers", record: `"checkNumber":18,"ticketNumber":5,"items":[{"name":"Pie"}]`,
+		want: []string{"#18", "ticketNumber: 5"}},
+
+	// Items.
+	{name: "course as number and name", item: `{"name":"Pie","course":1,"courseName":"Starters"}`,
+		noise: []string{"1"}, want: []string{"Starters"}},
+	{name: "two names", item: `{"name":"BRG","displayName":"Burger deluxe"}`,
+		want: []string{"displayName: Burger deluxe"}},
+	{name: "equal names", item: `{"name":"Pie","displayName":"pie"}`, noise: []string{"pie"}},
+	{name: "size and weight", item: `{"name":"Steak","size":"large","weight":250,"unit":"g"}`},
+	{name: "flags", item: `{"name":"Steak","isGlutenFree":true,"spicy":true,"isAlcohol":false}`,
+		want: []string{"isGlutenFree: true", "spicy: true"}},
+	{name: "menu item", item: `{"menuItem":{"name":"Pie","category":"Bakery"},"quantity":1}`,
+		noise: []string{"1"}, want: []string{"Pie", "menuItem.category: Bakery"}},
+	{name: "variation",
+		item:  `{"name":"Latte","variation_name":"Large","base_price_money":{"amount":450,"currency":"AUD"}}`,
+		noise: []string{"450", "AUD"}},
+	{name: "quantity in words", item: `{"name":"Latte","quantity":"two"}`, want: []string{"quantity: two"}},
+	{name: "prices and ids", item: `{"name":"Pie","price":9.5,"unitPrice":"$9.50","tax":{"rate":10},` +
+		`"menuItemId":"m1","plu":"0815","sortOrder":3,"taxable":true}`,
+		noise: []string{"9.5", "$9.50", "10", "m1", "0815", "3", "true"}},
+	{name: "screen", item: `{"name":"Pie","backgroundColor":"#ff0000","imageUrl":"https://x.example/p.png"}`,
+		noise: []string{"#ff0000", "https://x.example/p.png"}},
+	{name: "without a name", item: `{"code":"P1","toppings":[{"name":"Ham"}]}`},
+	{name: "discount", item: `{"name":"Pie","discounts":[{"name":"Staff","amount":5}]}`, noise: []string{"Staff", "5"}},
+}
+
+func TestEveryTextOfAnOrderIsOnItsTicketOrKnownNoise(t *testing.T) {
+	for _, c := range orderShapes {
+		record := c.record
+		if c.item != "" {
+			record = `"items":[` + c.item + `]`
+		}
+		body := `{"id":"r",` + record + `}`
+		paper := paperOf(split(t, Config{Fallback: "pass"}, body).Request.Drafts)
+
+		var value any
+		if err := json.Unmarshal([]byte(body), &value); err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		for _, leaf := range leaves(value) {
+			isNoise := leaf == "r"
+			for _, n := range c.noise {
+				isNoise = isNoise || n == leaf
+			}
+			isVoid := strings.Contains(paper, "VOID") // it says nothing of the field by which it is one
+			if !isNoise && !isVoid && !strings.Contains(strings.ToLower(paper), strings.ToLower(leaf)) {
+				t.Errorf("%s: %q is not on the paper:\n%s", c.name, leaf, paper)
+			}
+		}
+		for _, want := range c.want {
+			if !strings.Contains(paper, want) {
+				t.Errorf("%s: the paper lacks %q:\n%s", c.name, want, paper)
+			}
+		}
+		for _, n := range c.noise {
+			if strings.Contains(paper, ": "+n+"\n") {
+				t.Errorf("%s: %q is noise, and on the paper:\n%s", c.name, n, paper)
+			}
+		}
+	}
+}
+
+func TestAnyTextOfAnyItemIsOnThePaper(t *testing.T) {
+	p := compile(t, Config{Fallback: "pass"})
+	rapid.Check(t, func(t *rapid.T) {
+		n := 0
+		var texts []string
+		var draw func(depth int) string
+		draw = func(depth int) string {
+			kind := rapid.IntRange(0, 2).Draw(t, "kind")
+			if depth > 3 {
+				kind = 0
+			}
+			switch kind {
+			case 1:
+				elements := rapid.IntRange(1, 2).Draw(t, "elements")
+				return "[" + drawList(elements, func() string { return draw(depth + 1) }) + "]"
+			case 2:
+				return "{" + drawList(rapid.IntRange(1, 2).Draw(t, "fields"), func() string {
+					n++
+					key := rapid.SampledFrom([]string{"a", "b", "items", "name", "text", "allergens"}).Draw(t, "key")
+					return fmt.Sprintf("%q:%s", fmt.Sprint(key, n), draw(depth+1))
+				}) + "}"
+			}
+			n++
+			texts = append(texts, fmt.Sprintf("text %d", n))
+			return fmt.Sprintf("%q", texts[len(texts)-1])
+		}
+		fields := drawList(rapid.IntRange(1, maxItemRemainder).Draw(t, "fields"), func() string {
+			n++
+			return fmt.Sprintf(`"field%d":%s`, n, draw(0))
+		})
+
+		for _, item := range []string{`{"name":"Pie",` + fields + `}`, `{` + fields + `}`} {
+			body := `{"records":[{"id":"r","items":[` + item + `]}]}`
+			req, err := contract.Open([]byte(body), contract.Lenient)
+			if err != nil {
+				t.Fatalf("%v: %s", err, body)
+			}
+			paper := paperOf(p.Split(req, harbour, "T1", noon, nil).Request.Drafts)
+			more := strings.Contains(paper, "more fields")
+			for _, text := range texts {
+				if !more && !strings.Contains(paper, text) {
+					t.Fatalf("%q of %s is not on the paper:\n%s", text, item, paper)
+				}
+			}
+		}
+	})
+}
+
+func TestOfALongRemainderTheWarningsPrintFirst(t *testing.T) {
+	item := `{"name":"Pie","a":"1","b":"2","c":"3","d":"4","e":"5","allergyNote":"nuts","lifecycle":"voided"}`
+	r := split(t, Config{Fallback: "pass"}, `{"id":"r","items":[`+item+`]}`)
+
+	got := strings.Join(r.Request.Drafts[0].Ticket.Lines[0].Notes, "\n")
+	want := "** cancelled? lifecycle: voided **\nallergyNote: nuts\na: 1\nand 4 more fields that are not read"
+	if got != want {
+		t.Errorf("the notes are\n%s\nwant\n%s", got, want)
+	}
+}
+
+// paperOf is the text of tickets, a fact a line.
+func paperOf(drafts []ticket.Draft) string {
+	var b strings.Builder
+	for _, d := range drafts {
+		t := d.Ticket
+		if t.Void {
+			b.WriteString("VOID\n")
+		}
+		head := []string{"#" + t.Number, t.Table, t.Server, t.Type, t.Guests, t.Course, t.Destination}
+		b.WriteString(strings.Join(append(head, t.Notes...), "\n") + "\n" + t.Raw + "\n")
+		for _, l := range t.Lines {
+			if l.Void {
+				b.WriteString("VOID ")
+			} else {
+				b.WriteString(l.Quantity + " ")
+			}
+			fmt.Fprintf(&b, "%s\n%s\n%s\n%s\n", l.Name, l.Seat, l.Course, strings.Join(l.Notes, "\n"))
+		}
+	}
+	return b.String()
+}
+
+// leaves are the texts, numbers and true flags of a JSON value.
+func leaves(v any) (out []string) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, e := range v {
+			out = append(out, leaves(e)...)
+		}
+	case []any:
+		for _, e := range v {
+			out = append(out, leaves(e)...)
+		}
+	case string:
+		if v != "" {
+			out = append(out, v)
+		}
+	case float64:
+		out = append(out, fmt.Sprint(v))
+	case bool:
+		if v {
+			out = append(out, "true")
+		}
+	}
+	return out
+}
