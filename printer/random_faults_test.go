@@ -19,7 +19,7 @@ func TestUnderRandomFaultsEachTicketPrintsAndEachRepeatIsMarked(t *testing.T) {
 
 func TestUnderManyMoreRandomFaultsTheSameHolds(t *testing.T) {
 	slow.Test(t)
-	randomEvenings(t, 20, 160)
+	randomEvenings(t, 20, 80)
 }
 
 // randomEvenings prints twelve tickets during random faults for each seed.

@@ -17,7 +17,7 @@ import (
 
 func TestADamagedFileIsSalvaged(t *testing.T) {
 	total := map[string]*salvageCount{}
-	for round := range rounds(1, 5) {
+	for round := range rounds(1, 2) {
 		synctest.Test(t, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(round, 15))
 			e := workload(t, r, 200+r.IntN(800))

@@ -22,6 +22,7 @@ import (
 // TestA200OfTheCloudIsAPromise kills servers, relays and boxes, under load, at moments of chance's choosing.
 func TestA200OfTheCloudIsAPromise(t *testing.T) {
 	slow.Test(t, "go")
+	t.Parallel() // it mostly waits for servers
 	c := newCloud(t)
 	v := c.venueUnderLoad(4)
 	victims := []string{"leader", "relay", "box", "node", "box"}
@@ -58,6 +59,7 @@ func TestA200OfTheCloudIsAPromise(t *testing.T) {
 // all of them.
 func TestServersWithFullDisksLoseNothingAndWorkAgainAfterARestart(t *testing.T) {
 	slow.Test(t, append(loopDisk, "go", "fallocate")...)
+	t.Parallel() // it mostly waits for servers
 	c := newCloud(t, func(c *cloud) {
 		for i := range c.servers {
 			c.diskOf(i)

@@ -17,7 +17,7 @@ func TestWhateverFailsOrderIsKeptAndNoTicketPrintsTwiceUnmarked(t *testing.T) { 
 
 func TestWithManySeedsOrderIsKeptAndNoTicketPrintsTwiceUnmarked(t *testing.T) {
 	slow.Test(t)
-	stressSeeds(t, 4, 40)
+	stressSeeds(t, 4, 20)
 }
 
 func stressSeeds(t *testing.T, from, to uint64) {
