@@ -1,15 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/url"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,8 +24,8 @@ type checkFlags struct {
 	count, restart            string // commands
 	within, quiet             time.Duration
 
-	asJSON            bool
-	junit, record, ca string
+	asJSON bool
+	ca     string
 }
 
 // errUnseen says that nothing failed, but not everything was seen.
@@ -50,9 +47,6 @@ An answer does not show what was cooked. To judge by what comes out, possim has 
   --count-command   prints how many tickets exist; it cannot tell them apart
 With --restart-command it also tests that no order is lost or doubled over a crash. The command must
 kill the integration without warning (kill -9) and start it again.
-
-With --record a failure can be shown to others: the folder has each request and answer as it was
-sent, without the webhook's path, which may be a secret.
 
 It sends about 300 real orders: do not use it on a kitchen that is open. The exit code is 0 if
 every requirement is met, 1 if one is not, and 4 if none failed but some could not be seen.`,
@@ -78,8 +72,6 @@ every requirement is met, 1 if one is not, and 4 if none failed but some could n
 	fl.DurationVar(&f.within, "within", 30*time.Second, "how long to wait for a ticket while no other comes out")
 	fl.DurationVar(&f.quiet, "quiet", 2*time.Second, "how long it then waits for a ticket that must not come")
 	fl.BoolVar(&f.asJSON, "json", false, "print one JSON object at the end, instead of text")
-	fl.StringVar(&f.junit, "junit", "", "also write a JUnit report to this file")
-	fl.StringVar(&f.record, "record", "", "write every request and answer, and the report, to this new folder")
 	caFlag(c, &f.ca)
 	return c
 }
@@ -158,67 +150,40 @@ func (f *checkFlags) run(ctx context.Context, to string, out io.Writer) error {
 			return err
 		}
 	}
-	var rec *recorder
-	if f.record != "" {
-		if rec, err = newRecorder(f.record, address); err != nil {
-			return err
-		}
-	}
-	t, err := transportFor(f.concurrency, f.ca, rec)
+	t, err := transportFor(f.concurrency, f.ca)
 	if err != nil {
 		return err
 	}
 	defer t.CloseIdleConnections()
 	o.Transport = t
-	if rec != nil {
-		rec.through, o.Transport = t, rec
-	}
 	r := newReport(address)
-	before := 0
 	// Printed at once: an endpoint that never answers takes 5 s for each row.
 	o.OnResult = func(result sim.Result) {
-		after := before
-		if rec != nil {
-			after = rec.last()
-		}
-		printResult(text, r.add(result, before, after), f.record)
-		before = after
+		r.add(result)
+		printResult(text, result)
 	}
 	sim.Check(ctx, o)
-	return f.finish(ctx, r, rec, out)
+	return f.finish(ctx, r, out)
 }
 
-func printResult(w io.Writer, c reportCheck, dir string) {
+func printResult(w io.Writer, c sim.Result) {
 	word := string(c.Verdict)
 	if c.Verdict == sim.Fail {
 		word = "FAIL"
 	}
 	fmt.Fprintf(w, "%-6s  %s  %s\n        want %s; got %s\n", word, c.Section, c.Name, c.Want, c.Got)
-	if c.Verdict == sim.Fail && c.Wire != nil {
-		fmt.Fprintf(w, "        recorded as %s/%04d to %04d\n", dir, c.Wire[0], c.Wire[1])
-	}
 }
 
-// finish writes the reports. Its error decides the exit code.
-func (f *checkFlags) finish(ctx context.Context, r *report, rec *recorder, out io.Writer) (err error) {
+// finish writes the report. Its error decides the exit code.
+func (f *checkFlags) finish(ctx context.Context, r *report, out io.Writer) error {
 	r.Complete = ctx.Err() == nil
-	// JUnit has no word for a run that was stopped; a part of it would look like a success.
-	if f.junit != "" && r.Complete {
-		err = r.writeJUnit(f.junit)
-	}
-	if rec != nil {
-		var b bytes.Buffer
-		err = errors.Join(err, r.writeJSON(&b), os.WriteFile(filepath.Join(f.record, "report.json"), b.Bytes(), 0o600),
-			rec.close())
-	}
-	if f.asJSON {
-		err = errors.Join(err, r.writeJSON(out))
-	} else {
+	if !f.asJSON {
 		fmt.Fprintf(out, "%d checks, %d failed, %d unseen\n", len(r.Checks), r.Failed, r.Unseen)
-	}
-	switch {
-	case err != nil:
+	} else if err := r.writeJSON(out); err != nil {
 		return err
+	}
+
+	switch {
 	// What was not checked is not met: Ctrl-C exits with 1.
 	case !r.Complete:
 		return fmt.Errorf("stopped after %d checks, %d of them failed", len(r.Checks), r.Failed)

@@ -75,23 +75,6 @@ fallback: grill
 	if strings.Contains(out, "do not say which") {
 		t.Errorf("its answers do not mark duplicates:\n%s", out)
 	}
-
-	// The evening again: nothing is new, and with new ids all of it is.
-	ask := func(args ...string) string {
-		return mustRun(t, exe, append(args, "--config", filepath.Join(i.dir, "ticketrail.yaml"))...)
-	}
-	evening := ask("jobs", "export")
-	requests, jobs := strings.Count(evening, "\n"), strings.Count(ask("jobs", "list"), "\n")
-	for _, newIDs := range []bool{false, true} {
-		args := []string{"replay", "--speed", "100000", fmt.Sprintf("--new-ids=%v", newIDs), "-", i.url}
-		code, out, errs := possim(t, evening, args...)
-		if code != exitOK || strings.Count(out, "state=SENT") != requests {
-			t.Errorf("%q: ends with %d after %d requests, says\n%s%s", args, code, requests, out, errs)
-		}
-		if n := strings.Count(ask("jobs", "list"), "\n"); n != jobs && !newIDs || n < jobs+requests && newIDs {
-			t.Errorf("%q: %d tickets, before %d", args, n, jobs)
-		}
-	}
 }
 
 func TestARelayWithItsBoxesMeetsTheContract(t *testing.T) {

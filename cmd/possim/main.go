@@ -3,10 +3,9 @@
 //
 // "possim printer" is a kitchen printer on a network port. It shows its tickets on the terminal, and
 // fails as real printers do, on commands typed at the keyboard. "possim serve" is the service's API,
-// "possim send" posts print requests as the service does, "possim replay" sends a recorded evening
-// again, and "possim check" tests whether a
-// webhook does what the contract requires. Each command has its own file. Nothing of this ships
-// with the daemon.
+// "possim send" posts print requests as the service does, and "possim check" tests whether a webhook
+// does what the contract requires. Each command has its own file. Nothing of this ships with the
+// daemon.
 package main
 
 import (
@@ -63,7 +62,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 	root.SetIn(in)
 	root.SetOut(out)
 	root.SetErr(errs)
-	root.AddCommand(printerCommand(), serveCommand(), sendCommand(), replayCommand(), checkCommand())
+	root.AddCommand(printerCommand(), serveCommand(), sendCommand(), checkCommand())
 	// Exit code 2 says that nothing has happened yet.
 	began := false // flags and arguments were valid, and the command has started
 	root.PersistentPreRun = func(*cobra.Command, []string) { began = true }

@@ -148,7 +148,7 @@ func (f *sendFlags) run(ctx context.Context, to string, in io.Reader, out io.Wri
 		}
 	}
 	// One transport for all orders, as the service keeps its connections.
-	t, err := transportFor(f.concurrency, f.ca, nil)
+	t, err := transportFor(f.concurrency, f.ca)
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ func TestServeMakesEveryChoiceThatTheContractLeaves(t *testing.T) {
 		"--token-prefix", "/auth", "--me-prefix", "/who", "--labor-prefix", "/api", "--token-venue-param", "license",
 		"--venue-param", "site", "--cursor-at", "header:Link", "--scope", "wages", "--labor-scope", "wages",
 		"--max-limit", "7", "--tls-ca", ca)
-	transport, err := transportFor(1, ca, nil)
+	transport, err := transportFor(1, ca)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,18 +116,13 @@ func TestAUsageErrorNamesTheValidValues(t *testing.T) {
 		"check --venue harbour-grill http://k/x": "is not a UUID",
 		"check --quiet 0s http://k/":             "use more than 0s",
 
-		"":                                   "name a command",
-		"toaster":                            "unknown command",
-		"printer --profile typewriter":       "generic-80mm",
-		"printer --condition on_fire":        "cover_open",
-		"printer --clone shy":                "wrong_id",
-		"printer --buffer -1":                "0 or more",
-		"printer now":                        "unknown command",
-		"replay -":                           "give a file and the URL",
-		"replay - k":                         "not the URL",
-		"replay --speed 0 - http://k/":       "use above 0",
-		"replay --concurrency 0 - http://k/": "use 1 to 10000",
-		"replay --retries 9 - http://k/":     "use 0 to 3",
+		"":                             "name a command",
+		"toaster":                      "unknown command",
+		"printer --profile typewriter": "generic-80mm",
+		"printer --condition on_fire":  "cover_open",
+		"printer --clone shy":          "wrong_id",
+		"printer --buffer -1":          "0 or more",
+		"printer now":                  "unknown command",
 
 		"check --listen-printer :0 --profile typewriter http://k/":   "generic-80mm",
 		"check --listen-printer :0 --count-command false http://k/x": "use only one of",

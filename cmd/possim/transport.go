@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -71,42 +70,21 @@ func listenTLS(l net.Listener, file string) (net.Listener, error) {
 }
 
 // transportFor is [sim.Transport] for a webhook whose certificate a private authority may have
-// issued. The connections are recorded if rec is not nil.
-func transportFor(concurrency int, ca string, rec *recorder) (*http.Transport, error) {
+// issued.
+func transportFor(concurrency int, ca string) (*http.Transport, error) {
 	t := sim.Transport(concurrency)
-	t.TLSClientConfig = &tls.Config{}
-	if ca != "" {
-		pem, err := os.ReadFile(ca)
-		if err != nil {
-			return nil, fmt.Errorf("--ca: %w", err)
-		}
-		t.TLSClientConfig.RootCAs = x509.NewCertPool()
-		if !t.TLSClientConfig.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, usageError{fmt.Errorf("--ca: %s has no certificate in PEM form", ca)}
-		}
-	}
-	if rec == nil {
+	if ca == "" {
 		return t, nil
 	}
-	dial := t.DialContext
-	t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-		c, err := dial(ctx, network, address)
-		return &recordedConn{Conn: c}, err
+
+	pem, err := os.ReadFile(ca)
+	if err != nil {
+		return nil, fmt.Errorf("--ca: %w", err)
 	}
-	// Below TLS only ciphertext would be recorded. HTTP/2 is not offered: its frames are not text.
-	t.DialTLSContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-		c, err := dial(ctx, network, address)
-		if err != nil {
-			return nil, err
-		}
-		conf := t.TLSClientConfig.Clone()
-		conf.ServerName, _, _ = net.SplitHostPort(address)
-		secure := tls.Client(c, conf)
-		if err := secure.HandshakeContext(ctx); err != nil {
-			c.Close()
-			return nil, err
-		}
-		return &recordedConn{Conn: secure}, nil
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(pem) {
+		return nil, usageError{fmt.Errorf("--ca: %s has no certificate in PEM form", ca)}
 	}
+	t.TLSClientConfig = &tls.Config{RootCAs: roots}
 	return t, nil
 }

@@ -123,8 +123,8 @@ Exit codes:
 	root.AddCommand(
 		c.init(), c.serve(), c.status(), c.doctor(), c.support(), c.check(),
 		c.inspect(),
-		listGroup("jobs", "list, show, reprint, move, cancel and export tickets",
-			c.jobsList(), c.jobsShow(), c.jobsReprint(), c.jobsMove(), c.jobsCancel(), c.jobsExport()),
+		listGroup("jobs", "list, show, reprint, move and cancel tickets",
+			c.jobsList(), c.jobsShow(), c.jobsReprint(), c.jobsMove(), c.jobsCancel()),
 		listGroup("printers", "list, test, hold, resume and probe stations; list printer profiles",
 			c.printersList(), c.printersTest(), c.printersHold(), c.printersResume(), c.printersProbe(),
 			c.printersProfiles(), c.printersDiscover()),

@@ -14,8 +14,6 @@ type Load struct {
 	Count int
 	// Rate is in orders a second; 0: as fast as they are answered.
 	Rate float64
-	// Due is when the nth order is sent, from 0, after the first. Default: Rate decides.
-	Due func(n int) time.Duration
 	// Concurrency is how many orders may wait for their answers at once. Default: 1.
 	Concurrency int
 	// Duplicates is the share of accepted orders, 0 to 1, that are sent a second time with the
@@ -81,10 +79,7 @@ func (s *Sender) Run(ctx context.Context, e Load) *Summary {
 // offset is when the nth order is sent. With a rate, the times are fixed from the beginning: after a
 // slow answer the rate is made up, as guests do not order later because the kitchen is slow.
 func (e Load) offset(n int) time.Duration {
-	switch {
-	case e.Due != nil:
-		return e.Due(n)
-	case e.Rate > 0:
+	if e.Rate > 0 {
 		return time.Duration(float64(n) / e.Rate * float64(time.Second))
 	}
 	return 0

@@ -126,12 +126,6 @@ func TestALoadIsSentWithItsRateConcurrencyAndDuplicates(t *testing.T) {
 			sum.Percentile(50) != 2*second {
 			t.Errorf("%d at a time: %s", most.Load(), sum)
 		}
-		sum = s.Run(t.Context(), Load{Next: next, Count: 3, Due: func(n int) time.Duration {
-			return []time.Duration{0, 5 * second, 70 * second}[n]
-		}})
-		if sum.Jobs != 3 || sum.Elapsed != 72*second {
-			t.Errorf("with times of their own: %s", sum)
-		}
 		most.Store(0)
 		sum = s.Run(t.Context(), Load{Next: next, Count: 90, Concurrency: 3})
 		if sum.Jobs != 90 || sum.Elapsed != 60*second || most.Load() != 3 {
