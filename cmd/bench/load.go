@@ -81,9 +81,6 @@ type poster interface{ post(order) error }
 type client struct {
 	net.Conn
 	r *bufio.Reader
-	// again accepts the answer that a request was known. Each has a new id, so it is known because the relay has stored
-	// it in a first attempt whose acknowledgement was lost or late.
-	again bool
 }
 
 // patience is how long an answer may take before the run fails.
@@ -95,19 +92,18 @@ func (c *client) post(o order) error {
 	if _, e := c.Write(o.withNewID()); err != nil || e != nil {
 		return errors.Join(err, e)
 	}
-	return readAnswer(c.r, c.again)
+	return readAnswer(c.r)
 }
 
-// readAnswer accepts nothing but a 200 for a request that was new, or known if again. Any other answer is faster,
-// and would turn a failure into a better number.
-func readAnswer(r *bufio.Reader, again bool) error {
+// readAnswer accepts nothing but a 200 for a request that was new. Any other answer is faster, and would turn a failure
+// into a better number.
+func readAnswer(r *bufio.Reader) error {
 	resp, err := http.ReadResponse(r, nil)
 	if err != nil {
 		return fmt.Errorf("read answer: %w", err)
 	}
 	body, err := io.ReadAll(resp.Body)
-	stored := bytes.HasPrefix(body, []byte(`{"status":"SUCCESS","duplicate":false,"jobs":`)) ||
-		again && bytes.HasPrefix(body, []byte(`{"status":"SUCCESS","duplicate":true,`))
+	stored := bytes.HasPrefix(body, []byte(`{"status":"SUCCESS","duplicate":false,"jobs":`))
 	if err != nil || resp.StatusCode != http.StatusOK || !stored {
 		return errors.Join(fmt.Errorf("answered %s: %s", resp.Status, body), err)
 	}
@@ -132,7 +128,6 @@ type load struct {
 	orders      []order // in turns; all make equally many tickets
 	rate        int     // orders a second; 0: each connection posts as soon as it is answered
 	connections int
-	again       bool          // see client
 	warmUp      time.Duration // orders of this time are not counted; with a rate there are none
 	lasts       time.Duration
 
@@ -161,7 +156,6 @@ func (l *load) run(ctx context.Context, addr string) (samples, error) {
 	clients, err := connect(ctx, addr, l.connections)
 	for _, c := range clients {
 		defer c.Close()
-		c.again = l.again
 		posters = append(posters, c)
 	}
 	if err != nil {

@@ -5,7 +5,6 @@
 //	go run ./cmd/bench              every row, about ten minutes
 //	go run ./cmd/bench --short      smaller counts and fewer keys, to look at and not to quote
 //	go run ./cmd/bench --only ack   one row
-//	go run ./cmd/bench relay        the rows of the relay, about six minutes
 //
 // The daemon is the real program, in its own process. The load generator and the simulated
 // printers run in this process, on the same cores. The cost of durability is given in commits:
@@ -94,18 +93,13 @@ func measure(ctx context.Context) (err error) {
 	parent := flag.String("dir", "/var/tmp", "`folder` on the disk to measure; a temporary folder is made in it")
 	flag.BoolVar(&b.short, "short", false, "smaller counts and fewer keys")
 	only := flag.String("only", "", "measure one `row`: durable, full, ack, busy, slowdisk, "+
-		"firstbyte, start, memory, fifty, relay-durable, relay-ack, relay-10, relay-100, relay-1000")
+		"firstbyte, start, memory, fifty")
 	flag.Parse()
-	chosen := rows
-	switch {
-	case flag.Arg(0) == "relay" && flag.NArg() == 1:
-		chosen = relayRows
-	case flag.NArg() > 0:
-		return fmt.Errorf("%s: what to measure is relay or nothing, after the flags; see --help", flag.Arg(0))
-	case *only != "":
-		chosen = slices.Concat(rows, relayRows)
+	if flag.NArg() > 0 {
+		return fmt.Errorf("%s: no argument is expected; see --help", flag.Arg(0))
 	}
-	chosen = slices.DeleteFunc(slices.Clone(chosen), func(r row) bool { return *only != "" && *only != r.name })
+
+	chosen := slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return *only != "" && *only != r.name })
 	if len(chosen) == 0 {
 		return fmt.Errorf("--only %s: there is no such row, see --help", *only)
 	}

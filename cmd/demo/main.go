@@ -4,7 +4,6 @@
 //
 //	go run ./cmd/demo          until Ctrl-C, a new order every few seconds
 //	go run ./cmd/demo --once   a fixed set of orders; exits 0 only if the books balance
-//	go run ./cmd/demo --relay  two venues behind a relay and three NATS servers; also with --once
 //
 // It removes all its files at the end.
 package main
@@ -37,10 +36,9 @@ func main() {
 		"send a fixed set of orders, wait until all are printed, print the books, exit 0 only if they balance")
 	every := flag.Duration("every", 6*time.Second, "time between two orders")
 	pictures := flag.String("png", "", "folder for a picture (PNG) of each ticket; it is not removed")
-	relayed := flag.Bool("relay", false, "show a relay, and the boxes of two venues that fetch from it")
 	flag.Parse()
 	if flag.NArg() > 0 || *every <= 0 {
-		fmt.Fprintln(os.Stderr, "usage: demo [--relay] [--once] [--every 6s] [--png FOLDER]")
+		fmt.Fprintln(os.Stderr, "usage: demo [--once] [--every 6s] [--png FOLDER]")
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -52,11 +50,7 @@ func main() {
 	if !*once {
 		d.seed = uint64(time.Now().UnixNano()) // other orders in every run
 	}
-	run := d.run
-	if *relayed {
-		run = d.runRelay
-	}
-	if err := run(ctx); err != nil {
+	if err := d.run(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
 		os.Exit(1)
 	}

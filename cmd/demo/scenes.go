@@ -225,12 +225,8 @@ func until(ctx context.Context, what string, so func(context.Context) (bool, err
 // order is a print request as the service sends it. The fields are those that deployed services
 // send.
 func order(number int, table string, server with, items ...map[string]any) sim.Order {
-	return orderOf(venueID, number, table, server, items...)
-}
-
-func orderOf(venue string, number int, table string, server with, items ...map[string]any) sim.Order {
 	record := map[string]any{
-		"id": uuid.NewString(), "venueId": venue, "checkNumber": number, "checkName": table,
+		"id": uuid.NewString(), "venueId": venueID, "checkNumber": number, "checkName": table,
 		"orderType": "Dine in", "retryCount": 0, "items": items,
 	}
 	server(record)
@@ -242,7 +238,7 @@ func orderOf(venue string, number int, table string, server with, items ...map[s
 	if err != nil {
 		panic(err) // a bug: the record is made here
 	}
-	return sim.FileOrder(body, venue, "BW-E-Tablet-01")
+	return sim.FileOrder(body, venueID, "BW-E-Tablet-01")
 }
 
 func by(name string) with { return func(r map[string]any) { r["checkOwner"] = name } }

@@ -81,7 +81,7 @@ var Packages = []Package{
 	{"receiver/relay", "requests from the cloud to the boxes, through NATS JetStream", []string{
 		"receiver", "receiver/contract", "queue/ticket",
 	}},
-	{"receiver/relay/natstest", "a cluster of real NATS servers, for tests, the demo and the benchmark", nil},
+	{"receiver/relay/natstest", "a cluster of real NATS servers, for tests", nil},
 	{"queue", "deduplication, queues and history on stable storage", []string{
 		"queue/kv", "queue/ticket",
 	}},
@@ -151,7 +151,7 @@ var Only = []struct {
 		"durability is decided in one place; the benchmark compares with bbolt itself"},
 	{"github.com/nats-io/nats.go",
 		[]string{"receiver/relay", "receiver/relay/natstest", "cmd/internal/natsaccess", "cmd/internal/relay",
-			"cmd/internal/app", "cmd/bench"},
+			"cmd/internal/app"},
 		"how orders are stored and fetched is decided in one place; the others only connect"},
 	{"github.com/nats-io/nats-server", nil, "the server is another process, with its own upgrades"},
 	{"github.com/spf13/viper", []string{"config"}, "viper's rules for keys must not reach other packages"},
