@@ -18,7 +18,6 @@ require (
 	github.com/hashicorp/go-retryablehttp v0.7.8
 	github.com/hashicorp/mdns v1.0.7
 	github.com/labstack/echo/v4 v4.16.0
-	github.com/leodido/go-syslog/v4 v4.5.0
 	github.com/mozillazg/go-unidecode v0.2.0
 	github.com/nats-io/jwt/v2 v2.8.3
 	github.com/nats-io/nats.go v1.55.0

@@ -6,16 +6,12 @@ import (
 	"time"
 )
 
-// TicketLog is a station that writes its tickets to a file or to a syslog server, each as a line of JSON.
+// TicketLog is a station that writes its tickets to a file or to standard output, each as a line of JSON.
 type TicketLog struct {
 	// Name is the station's name, with the same rules as a printer's. Required.
 	Name string `mapstructure:"name"`
-	// To is where tickets are written: file:///PATH, syslog+tcp://HOST:PORT (RFC 5424, port 601),
-	// syslog+tls://HOST:PORT (port 6514), or stdout, which systemd puts into the journal. Required.
+	// To is where tickets are written: file:///PATH, or stdout, which systemd puts into the journal. Required.
 	To string `mapstructure:"to"`
-	// CAFile names a file with the PEM certificates of the authorities that may sign the certificate of
-	// a syslog+tls server. It is read for each ticket. Default none: those that this box trusts.
-	CAFile string `mapstructure:"ca_file"`
 	// IncludeRaw adds the record as the service sent it. Default false.
 	IncludeRaw bool `mapstructure:"include_raw"`
 	// Backup is the station that takes over after HoldFor, as for a printer. Default none: the tickets
@@ -51,9 +47,6 @@ func (k *checker) logs() {
 		k.stationName(at, l.Name)
 		if l.To == "" {
 			k.add(at+".to", "is missing; for example file:///var/log/ticketrail/tickets.jsonl")
-		}
-		if l.CAFile = k.secretName(l.CAFile); l.CAFile != "" {
-			k.authorities(at+".ca_file", l.CAFile)
 		}
 		k.checkDuration(at+".expire_after", l.ExpireAfter, time.Minute, 720*time.Hour, "")
 		k.checkDuration(at+".hold_for", l.HoldFor, 10*time.Second, 24*time.Hour, "")

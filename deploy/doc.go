@@ -24,7 +24,7 @@ import "embed"
 // Files are the files to install, under the names above.
 //
 //go:embed ticketrail.service ticketrail-backup.service ticketrail-backup.timer ticketrail.yaml low-port.conf
-//go:embed README.md prometheus proxy relay sysusers.d tmpfiles.d modules-load.d
+//go:embed README.md CHANGELOG.md prometheus proxy relay sysusers.d tmpfiles.d modules-load.d
 var Files embed.FS
 
 // Config is ticketrail.yaml: every key with its default and what it does.

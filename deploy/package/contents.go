@@ -43,6 +43,7 @@ var units = map[string]string{
 	"tmpfiles.d/ticketrail.conf":           "/usr/lib/tmpfiles.d/ticketrail.conf",
 	"modules-load.d/ticketrail.conf":       "/usr/lib/modules-load.d/ticketrail.conf",
 	"README.md":                            "/usr/share/doc/ticketrail/README.md", // the alerts' runbook_url
+	"CHANGELOG.md":                         "/usr/share/doc/ticketrail/CHANGELOG.md",
 	"ticketrail.yaml":                      "/usr/share/doc/ticketrail/examples/ticketrail.yaml",
 	"low-port.conf":                        "/usr/share/doc/ticketrail/examples/low-port.conf",
 	"proxy/nginx.conf":                     "/usr/share/doc/ticketrail/examples/proxy/nginx.conf",

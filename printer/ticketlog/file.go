@@ -16,7 +16,7 @@ import (
 // the next ticket makes a new one.
 type file string
 
-func (f file) check(context.Context) error {
+func (f file) check() error {
 	folder := filepath.Dir(string(f))
 	if st, err := os.Stat(folder); err != nil {
 		return f.hint(err)
@@ -48,7 +48,7 @@ func (f file) hint(err error) error {
 // A crash before begin has written nothing. After it, the line is there, or a part of it, or nothing: the next attempt
 // begins a new line and writes all of it again.
 func (f file) write(
-	ctx context.Context, _ ticket.Delivery, line []byte, begin func(context.Context) error,
+	ctx context.Context, line []byte, begin func(context.Context) error,
 ) (_ ticket.Proof, err error) {
 	// Non-blocking, because a named pipe would wait for a reader.
 	out, err := os.OpenFile(string(f), os.O_RDWR|os.O_APPEND|os.O_CREATE|syscall.O_NONBLOCK, 0o640)

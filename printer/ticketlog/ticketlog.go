@@ -1,5 +1,5 @@
-// Package ticketlog writes the tickets of a station to a file, a syslog server or standard output, each as one
-// line of JSON: for whoever keeps a record of what the kitchen was told, or shows tickets with tools of their own.
+// Package ticketlog writes the tickets of a station to a file or to standard output, each as one line of JSON: for
+// whoever keeps a record of what the kitchen was told, or shows tickets with tools of their own.
 //
 // The lines are documents of the package push, with two fields more: see [Line].
 package ticketlog
@@ -12,12 +12,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/url"
 	"os"
 	"path/filepath"
 	"sync"
-	"time"
 
 	"ticketrail/printer/push"
 	"ticketrail/queue/ticket"
@@ -26,17 +24,12 @@ import (
 // Options configure a log. Name and To are required.
 type Options struct {
 	Name string // of the station
-	// To is file:///PATH, syslog+tcp://HOST:PORT, syslog+tls://HOST:PORT or stdout.
-	To     string
-	CAFile string // PEM certificates of trusted authorities, for syslog+tls; "": those of the system
-	// Timeout limits connecting to a syslog server, and then sending a ticket; 0 is 5 s.
-	Timeout time.Duration
+	To   string // file:///PATH or stdout
 	// Raw returns the original record of a delivery, which is written too. Nil, or an error: the line is written
 	// without it.
 	Raw    func(ctx context.Context, d ticket.Delivery) (json.RawMessage, error)
-	Dial   func(ctx context.Context, network, address string) (net.Conn, error) // nil: a net.Dialer's
-	Stdout io.Writer                                                            // nil: os.Stdout
-	Logger *slog.Logger                                                         // nil: silent
+	Stdout io.Writer    // nil: os.Stdout
+	Logger *slog.Logger // nil: silent
 }
 
 // A Line is what is written of one ticket. ID is the same at each attempt: a reader who finds it a second time has
@@ -60,20 +53,16 @@ type Log struct {
 // An output writes one line, which ends with a newline.
 type output interface {
 	// write calls begin when all is ready, and before the first byte. Its errors are those of [Log.Print].
-	write(ctx context.Context, d ticket.Delivery, line []byte, begin func(context.Context) error) (ticket.Proof, error)
+	write(ctx context.Context, line []byte, begin func(context.Context) error) (ticket.Proof, error)
 	// check says whether it could write, and writes nothing.
-	check(ctx context.Context) error
+	check() error
 }
 
-const wanted = "want file:///var/log/ticketrail/tickets.jsonl, syslog+tcp://HOST, syslog+tls://HOST or stdout"
+const wanted = "want file:///var/log/ticketrail/tickets.jsonl or stdout"
 
 // New checks To, and opens nothing.
 func New(o Options) (*Log, error) {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	o.Timeout = cmp.Or(o.Timeout, 5*time.Second)
-	if o.Dial == nil {
-		o.Dial = new(net.Dialer).DialContext
-	}
 	if o.Stdout == nil {
 		o.Stdout = os.Stdout
 	}
@@ -86,16 +75,8 @@ func New(o Options) (*Log, error) {
 		l.out = stream{o.Stdout}
 	case u.Scheme == "file" && u.Host == "" && filepath.IsAbs(u.Path) && filepath.Clean(u.Path) == u.Path:
 		l.out = file(u.Path)
-	case u.Scheme == "syslog+tcp" || u.Scheme == "syslog+tls":
-		if u.Hostname() == "" || u.User != nil || u.Path != "" || u.RawQuery != "" {
-			return nil, fmt.Errorf("to: %s must have a host, and nothing else but a port; %s", u.Scheme, wanted)
-		}
-		l.out = newSyslog(o, u)
 	default:
 		return nil, fmt.Errorf("to: %.100q is no place for tickets; %s", o.To, wanted)
-	}
-	if o.CAFile != "" && u.Scheme != "syslog+tls" {
-		return nil, errors.New("ca_file: only syslog+tls uses it")
 	}
 	return l, nil
 }
@@ -105,11 +86,11 @@ func New(o Options) (*Log, error) {
 func (*Log) Idempotent() bool { return true }
 
 // Check says whether a ticket could be written now.
-func (l *Log) Check(ctx context.Context) error { return l.out.check(ctx) }
+func (l *Log) Check() error { return l.out.check() }
 
-// Print writes one ticket. The proof is [ticket.Taken] if the file was synced, or the syslog server has read the
-// message to its end; else [ticket.Sent]. An error before begin, or one that is [ticket.IsUntouched], says that
-// nothing was written; any other leaves doubt, and the line comes once more with possible_duplicate.
+// Print writes one ticket. The proof is [ticket.Taken] if the file was synced, else [ticket.Sent]. An error before
+// begin, or one that is [ticket.IsUntouched], says that nothing was written; any other leaves doubt, and the line comes
+// once more with possible_duplicate.
 func (l *Log) Print(
 	ctx context.Context, d ticket.Delivery, begin func(context.Context) error,
 ) (ticket.Proof, error) {
@@ -126,16 +107,16 @@ func (l *Log) Print(
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.out.write(ctx, d, append(line, '\n'), begin)
+	return l.out.write(ctx, append(line, '\n'), begin)
 }
 
 // stream is standard output. Who reads it says nothing.
 type stream struct{ w io.Writer }
 
-func (stream) check(context.Context) error { return nil }
+func (stream) check() error { return nil }
 
 func (s stream) write(
-	ctx context.Context, _ ticket.Delivery, line []byte, begin func(context.Context) error,
+	ctx context.Context, line []byte, begin func(context.Context) error,
 ) (ticket.Proof, error) {
 	if err := begin(ctx); err != nil {
 		return "", err

@@ -21,7 +21,7 @@ func TestATicketIsOneLineOfTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tickets.jsonl")
 	l := open(t, Options{To: "file://" + path,
 		Raw: func(context.Context, ticket.Delivery) (json.RawMessage, error) { return []byte(`{"id":"x"}`), nil }})
-	if err := l.Check(t.Context()); err != nil {
+	if err := l.Check(); err != nil {
 		t.Error(err)
 	}
 	again := delivery(2)
@@ -72,7 +72,7 @@ func TestWhatIsNoFileKeepsTheTicketInTheQueueWithoutDoubt(t *testing.T) {
 		if begun || !ticket.IsNotReady(err) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: begun %v, %v", path, begun, err)
 		}
-		if path != dir && l.Check(t.Context()) == nil {
+		if path != dir && l.Check() == nil {
 			t.Errorf("%s: the check finds nothing", path)
 		}
 	}
@@ -138,18 +138,12 @@ func TestStandardOutputProvesOnlyThatTheTicketWasSent(t *testing.T) {
 func TestAPlaceThatIsNoneIsRefused(t *testing.T) {
 	for to, want := range map[string]string{
 		"": "no place", "/var/log/x": "no place", "file:x": "no place", "file://host/x": "no place",
-		"file:///a/../b": "no place", "syslog://h": "no place", "syslog+tcp://": "must have a host",
-		"syslog+tcp://u:p@h": "must have a host", "syslog+tls://h/x": "must have a host", "stdout:": "no place",
-		"\x00": "not a URL",
+		"file:///a/../b": "no place", "syslog://h": "no place", "stdout:": "no place", "\x00": "not a URL",
 	} {
 		if _, err := New(Options{Name: "a", To: to}); err == nil || !strings.HasPrefix(err.Error(), "to: ") ||
-			!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "u:p") {
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", to, err)
 		}
-	}
-	_, err := New(Options{Name: "a", To: "stdout", CAFile: "x"})
-	if err == nil || !strings.HasPrefix(err.Error(), "ca_file: ") {
-		t.Error(err)
 	}
 }
 

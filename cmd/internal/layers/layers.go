@@ -115,7 +115,7 @@ var Packages = []Package{
 	{"printer/push", "posts tickets to third-party kitchen displays", []string{
 		"printer/layout", "queue/ticket",
 	}},
-	{"printer/ticketlog", "writes tickets to files and syslog servers", []string{
+	{"printer/ticketlog", "writes tickets to files", []string{
 		"printer/push", "queue/ticket",
 	}},
 	{"printer/virtual", "a printer without paper, for tests and the demo", []string{

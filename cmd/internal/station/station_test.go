@@ -89,10 +89,10 @@ func TestMistakesInKeysAndAddressesAreReportedWithTheirPath(t *testing.T) {
 	conf := configOfEveryKind()
 	conf.Screens[1].Keys = config.KeyMap{"bumb": {"F1"}}
 	conf.KDS[0].URL = "https://me:hunter2@kds.example"
-	conf.Logs[0].CAFile = "/etc/ca.pem"
+	conf.Logs[0].To = "syslog+tls://h"
 	got := Problems(conf)
 	slices.SortFunc(got, func(a, b config.Problem) int { return strings.Compare(b.Path, a.Path) })
-	if len(got) != 3 || got[1].Path != "logs[0].ca_file" || got[1].Msg != "only syslog+tls uses it" ||
+	if len(got) != 3 || got[1].Path != "logs[0].to" || !strings.Contains(got[1].Msg, "no place for tickets") ||
 		got[0].Path != "screens[1].keys" || !strings.Contains(got[0].Msg, `unknown action "bumb"`) ||
 		got[2].Path != "kds[0].url" || strings.Contains(got[2].Msg, "hunter2") || strings.HasPrefix(got[2].Msg, "url") {
 		t.Errorf("%v", got)

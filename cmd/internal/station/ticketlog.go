@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/config"
@@ -31,7 +30,7 @@ func (l logs) build(next, prev *Built) error {
 			continue
 		}
 		o := logOptions(c)
-		o.Logger, o.Dial = l.s.o.Logger, l.s.o.Dial
+		o.Logger = l.s.o.Logger
 		if c.IncludeRaw {
 			o.Raw = l.s.o.Record
 		}
@@ -45,7 +44,7 @@ func (l logs) build(next, prev *Built) error {
 }
 
 func logOptions(c config.TicketLog) ticketlog.Options {
-	return ticketlog.Options{Name: c.Name, To: c.To, CAFile: c.CAFile}
+	return ticketlog.Options{Name: c.Name, To: c.To}
 }
 
 func (logs) stop(*Built)             {}
@@ -77,27 +76,17 @@ func logProblems(conf *config.Config) (out []config.Problem) {
 	return out
 }
 
-// askLogs checks whether each log could write a ticket, all at the same time, under one time limit.
-func askLogs(ctx context.Context, conf *config.Config) (out OnlineReport) {
-	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
-	defer cancel()
-	errs := make([]error, len(conf.Logs))
-	var asking sync.WaitGroup
-	for i, c := range conf.Logs {
-		asking.Go(func() {
-			l, err := ticketlog.New(logOptions(c))
-			if err == nil {
-				err = l.Check(ctx)
-			}
-			errs[i] = err
-		})
-	}
-	asking.Wait()
+// askLogs checks whether each log could write a ticket.
+func askLogs(_ context.Context, conf *config.Config) (out OnlineReport) {
 	var missing []string
-	for i, c := range conf.Logs {
-		if errs[i] != nil {
+	for _, c := range conf.Logs {
+		l, err := ticketlog.New(logOptions(c))
+		if err == nil {
+			err = l.Check()
+		}
+		if err != nil {
 			missing = append(missing, c.Name)
-			out.add(admin.Fail, "log", c.Name, layout.Clean(errs[i].Error()))
+			out.add(admin.Fail, "log", c.Name, layout.Clean(err.Error()))
 		} else {
 			out.add(admin.OK, "log", c.Name, c.To+" is there")
 		}
