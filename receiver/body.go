@@ -39,8 +39,8 @@ func newParseBudgets() parseBudgets {
 	return parseBudgets{semaphore.NewWeighted(maxParseMemory), semaphore.NewWeighted(maxParseMemory)}
 }
 
-// acquire waits for the memory that a body needs, until ctx ends. A body that needs more than there is, at
-// most [contract.MaxMemory], has all of it: it is parsed, but no other large one meanwhile.
+// acquire waits for the memory that a body needs, until ctx ends. A body that needs more than there is has
+// all of it: it is parsed, but no other large one until then.
 func (b parseBudgets) acquire(ctx context.Context, body []byte) (release func(), err error) {
 	from, need := b.large, min(contract.Memory(body), maxParseMemory)
 	if need <= maxSmallNeed {

@@ -43,11 +43,11 @@ func TestABodyThatBreaksALimitOfOursPrintsAsText(t *testing.T) {
 		`{"name":"Egg\u001b"}` + strings.Repeat(`]}`, 64) + `]}],"serverRequestTimestamp":"1"}`
 	deeper := strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000)
 	for name, c := range map[string]struct{ body, why string }{
-		"items":          {requestOfItems("a", 10_001), "more than 10000 items"},
-		"depth":          {deep, "nested deeper than 64"},
-		"depth of JSON":  {`{"records":[{"id":"a","x":` + deeper + `}]}`, "nested"},
-		"without an id":  {`{"x":` + deeper + `}`, "nested"},
-		"too many bytes": {`{"records":[{"id":"a","x":[` + strings.Repeat("{},", 60_000) + `0]}]}`, "MiB of memory"},
+		"items":           {requestOfItems("a", 10_001), "more than 10000 items"},
+		"depth":           {deep, "nested deeper than 64"},
+		"depth of JSON":   {`{"records":[{"id":"a","x":` + deeper + `}]}`, "nested"},
+		"without an id":   {`{"x":` + deeper + `}`, "nested"},
+		"too many values": {`{"records":[{"id":"a","x":[` + strings.Repeat("0,", 300_000) + `0]}]}`, "300000 values"},
 	} {
 		b := newTestbed(t, nil)
 		again := strings.NewReplacer(`"retryCount":0`, `"retryCount":1`, `Timestamp":"1"`, `Timestamp":"2"`)
@@ -65,7 +65,8 @@ func TestABodyThatBreaksALimitOfOursPrintsAsText(t *testing.T) {
 		if heads := strings.Join(d.Ticket.Heads(), " "); !strings.Contains(heads, c.why) || d.Station != "grill" {
 			t.Errorf("%s: headed %q at %s", name, heads, d.Station)
 		}
-		if raw := d.Ticket.Raw; len(raw) > 8100 || !strings.HasPrefix(c.body, raw[:100]) {
+		sent := strings.Replace(c.body, `"retryCount":0,`, "", 1)
+		if raw := d.Ticket.Raw; len(raw) > 8100 || !strings.Contains(sent, raw[:100]) {
 			t.Errorf("%s: the text is %.200s", name, raw)
 		}
 		if kept := b.rejected(); (len(kept) == 1) != (len(c.body) > 8000) {

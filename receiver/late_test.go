@@ -19,7 +19,7 @@ func TestARefusedRequestIsPrintedOnceItsCauseIsMended(t *testing.T) {
 		"another media type": {late(ContentType, "Content-Type: want application/json", burger), nil, ""},
 		"a body that cannot be read": {late(SchemaMismatch, "records[0].items: want an array", odd), nil,
 			"still cannot be read: records[0].items"},
-		"no JSON": {late(InvalidJSON, "byte 1", "\x1b order 18"), nil, "still cannot be read: byte 1"},
+		"no JSON": {late(InvalidJSON, "byte 1", "\x1b order 18"), nil, "still cannot be read: byte 0"},
 		"an id that is no UUID": {late(SchemaMismatch, "want a UUID", requestOfItems("a", 1)),
 			func(p *Policy) { p.Mode = contract.Strict }, "want a UUID"},
 		"a device that was added": {late(DeviceNotAllowed, "not one of", burger),

@@ -77,7 +77,7 @@ var rows = []struct {
 	{"too large, chunked", func(r *testCase) { r.body += strings.Repeat(" ", 9000); r.chunked = true }, 400,
 		BodyTooLarge, "the body is larger than 8192 bytes"},
 	{"not JSON", func(r *testCase) { r.body = "x" + r.body }, 400, InvalidJSON,
-		"byte 1: invalid character 'x' looking for beginning of value"},
+		"byte 0: invalid character 'x' at start of value"},
 	{"something after it", func(r *testCase) { r.body = "{} " + r.body }, 400, InvalidJSON,
 		"byte 3: text after the object"},
 	{"empty", func(r *testCase) { r.body = "" }, 400, InvalidJSON, "byte 0: the body is empty"},

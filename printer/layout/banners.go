@@ -40,7 +40,7 @@ func (c *composer) banners(d *ticket.Delivery) {
 	}
 	c.originBanners(d)
 	for _, s := range t.Heads() {
-		c.banner(s, false)
+		c.banner(s, s == ticket.Question(t.MayCancel)) // like a void, which it may be
 	}
 	if c.Copies > 1 {
 		c.banner("COPY "+strconv.Itoa(c.Copy)+"/"+strconv.Itoa(c.Copies), false)

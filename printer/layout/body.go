@@ -228,6 +228,10 @@ func (b *body) details(l *ticket.Line, indent int) {
 	if l.Quantity == "0" { // in letters two lines high, 0x is read as a word
 		b.note(mark, indent, "quantity 0", st)
 	}
+	if l.MayCancel != "" {
+		b.flow(paragraph{mark: mark, indent: indent, text: b.text(ticket.Question(l.MayCancel)),
+			style: voidStyle(Style{Bold: true, Height: st.Height}, true), fill: true})
+	}
 	for _, n := range l.Notes {
 		b.alarmIf(!l.Void && b.Alarms.Match(n), func() { b.note(mark, indent, n, st) })
 	}

@@ -117,7 +117,7 @@ func NewDocument(d ticket.Delivery, raw json.RawMessage) Document {
 		l := &t.Lines[i]
 		doc.Lines = append(doc.Lines, DocumentLine{
 			Depth: max(l.Depth, 0), Quantity: cmp.Or(one(l.Quantity), "1"),
-			Name: cmp.Or(one(l.Name), "(no name)"), NameRaw: l.Raw, Notes: nonNil(layout.Notes(l.Notes)),
+			Name: cmp.Or(one(l.Name), "(no name)"), NameRaw: l.Raw, Notes: nonNil(layout.Notes(l.Says())),
 			Seat: one(l.Seat), Course: one(l.Course), Of: one(l.Parent),
 			Void: l.Void, Refire: l.Refire, NoRoute: l.NoRoute,
 		})

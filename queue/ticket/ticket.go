@@ -30,11 +30,15 @@ type Ticket struct {
 	Request   string `json:"request"`              // records[0].id: the id of the request
 	Record    string `json:"record,omitempty"`     // this record's own id, if it has one
 
-	Number      string   `json:"number,omitempty"` // the number that is called out
-	Table       string   `json:"table,omitempty"`
-	Server      string   `json:"server,omitempty"`
-	Type        string   `json:"type,omitempty"` // "Dine In", "Take Away", …
-	Guests      string   `json:"guests,omitempty"`
+	Number   string `json:"number,omitempty"` // the number that is called out
+	Table    string `json:"table,omitempty"`
+	Server   string `json:"server,omitempty"`
+	Type     string `json:"type,omitempty"` // "Dine In", "Take Away", …
+	Guests   string `json:"guests,omitempty"`
+	Customer string `json:"customer,omitempty"` // whose it is
+	// Promised is when it is wanted: a time as RFC 3339 has it, or a text as sent.
+	Promised    string   `json:"promised,omitempty"`
+	Check       string   `json:"check,omitempty"`       // id of the check, which several requests may have; not printed
 	Destination string   `json:"destination,omitempty"` // the printer that the service names; the routes decide
 	Course      string   `json:"course,omitempty"`      // of the whole record
 	Notes       []string `json:"notes,omitempty"`
@@ -42,6 +46,8 @@ type Ticket struct {
 	// Void says that the whole record is a cancellation. Every line of it is Void too. It is also set
 	// on a [Correction], which contains only cancellations.
 	Void bool `json:"void,omitempty"`
+	// MayCancel is an unread field that may cancel the whole record: state: CANCELLED. Only a person can say.
+	MayCancel string `json:"may_cancel,omitempty"`
 	// Refire says that the whole record is made again. Every line of it is Refire too.
 	Refire bool `json:"refire,omitempty"`
 	// Rush says that the order is to be made before the others. It changes no order of the queue.
@@ -88,8 +94,14 @@ func (t *Ticket) Heads() []string {
 		}
 		heads = append([]string{s}, heads...)
 	}
+	if t.MayCancel != "" {
+		heads = append(heads, Question(t.MayCancel))
+	}
 	return heads
 }
+
+// Question is what stands on a ticket for [Ticket.MayCancel].
+func Question(mayCancel string) string { return "** cancelled? " + mayCancel + " **" }
 
 // A Part is what a station got of an order.
 type Part struct {
@@ -111,10 +123,20 @@ type Line struct {
 	// Void says that this line is a cancellation. The children of a void line are void.
 	Void   bool `json:"void,omitempty"`
 	Refire bool `json:"refire,omitempty"`
+	// MayCancel is like [Ticket.MayCancel] for the line.
+	MayCancel string `json:"may_cancel,omitempty"`
 	// NoRoute says that no route matched its item, so the fallback station got it.
 	NoRoute bool `json:"no_route,omitempty"`
 	// Parent is the name of what this line modifies, if it is printed without it.
 	Parent string `json:"of,omitempty"`
+}
+
+// Says is the line's notes, after the question whether it is cancelled.
+func (l *Line) Says() []string {
+	if l.MayCancel == "" {
+		return l.Notes
+	}
+	return append([]string{Question(l.MayCancel)}, l.Notes...)
 }
 
 // Kind says what is printed: an order, or something that the daemon prints itself.

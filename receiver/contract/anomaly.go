@@ -1,8 +1,8 @@
 package contract
 
 import (
-	"encoding/json"
 	"math"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 )
@@ -33,15 +33,8 @@ func Anomalies() []Anomaly {
 // checked against the allow-list, so it decides; the caller counts the difference.
 func VenueDiffers(p PrintRequest, venue string) bool {
 	for _, r := range p.Records {
-		v := r.Fields[FieldVenueID]
-		if v == nil {
-			continue
-		}
-		s, ok := v.(string)
-		if !ok {
-			return true
-		}
-		if id, _ := CanonicalID(s); id != venue {
+		v := r.Fields.Get(FieldVenueID)
+		if id, _ := CanonicalID(v.string()); v != nil && v.Kind() != 'n' && id != venue {
 			return true
 		}
 	}
@@ -66,59 +59,49 @@ func strict(records []Record) *Mismatch {
 // oddRetryCount returns a retryCount that is not an integer. In an unreadable record it may be
 // there twice; such a record is counted as [DuplicateKey] only. Nothing depends on the value: a
 // retry is recognised by its id.
-func (r *Record) oddRetryCount() (v any, odd bool) {
-	v, there := r.Fields[FieldRetryCount]
-	return v, there && r.Unreadable == "" && !integer(v)
+func (r *Record) oddRetryCount() (v Value, odd bool) {
+	v = r.Fields.Get(FieldRetryCount)
+	return v, v != nil && r.Unreadable == "" && !v.isInteger()
 }
 
 // anomalies lists the deviations of a body that is accepted, each kind once.
-func anomalies(envelope map[string]any, records []Record, body []byte) []Anomaly {
-	var out []Anomaly
+func (p *PrintRequest) anomalies(repeats bool) (out []Anomaly) {
 	note := func(odd bool, a Anomaly) {
 		if odd {
 			out = append(out, a)
 		}
 	}
-	_, isUUID := CanonicalID(records[0].ID)
+	_, isUUID := CanonicalID(p.ID)
 	note(!isUUID, IDNotUUID)
-	for _, r := range records {
-		if _, odd := r.oddRetryCount(); odd {
-			note(true, RetryCount)
-			break
-		}
-	}
+	note(slices.ContainsFunc(p.Records, func(r Record) bool { _, odd := r.oddRetryCount(); return odd }), RetryCount)
 	// On the body, because the parser has already replaced the bytes.
-	note(!utf8.Valid(body), InvalidUTF8)
-	if v, there := envelope[FieldStatus]; there {
-		note(v != ValueSuccess, StatusOdd)
+	note(!utf8.Valid(p.Raw), InvalidUTF8)
+	status := p.Envelope.Get(FieldStatus)
+	note(status != nil && status.string() != ValueSuccess, StatusOdd)
+	if v := p.Envelope.Get(FieldCount); v != nil {
+		n, isNumber := v.number() // 1.0 is the same count as 1
+		note(!isNumber || n != float64(len(p.Records)), CountOdd)
 	}
-	if v, there := envelope[FieldCount]; there {
-		n, _ := v.(json.Number)
-		// Compared as a float: 1.0 is the same count as 1.
-		f, err := n.Float64()
-		note(err != nil || f != float64(len(records)), CountOdd)
-	}
-	note(repeats(envelope), DuplicateKey)
+	note(repeats, DuplicateKey)
 	return out
 }
 
-// integer accepts 2 and 2.0: to JSON they are the same number.
-func integer(v any) bool {
-	n, ok := v.(json.Number)
-	if !ok {
-		return false
-	}
-	if _, err := strconv.ParseInt(n.String(), 10, 64); err == nil {
-		return true
-	}
-	f, err := n.Float64()
-	return err == nil && f == math.Trunc(f)
+// number is the value of a number.
+func (v Value) number() (n float64, ok bool) {
+	n, err := strconv.ParseFloat(v.Text(), 64)
+	return n, v.Kind() == '0' && err == nil
+}
+
+// isInteger accepts 2 and 2.0: to JSON they are the same number.
+func (v Value) isInteger() bool {
+	n, ok := v.number()
+	return ok && n == math.Trunc(n)
 }
 
 // numberTypeName is typeName, but says of a number why it is not an integer.
-func numberTypeName(v any) string {
-	if _, ok := v.(json.Number); ok {
+func numberTypeName(v Value) string {
+	if v.Kind() == '0' {
 		return "a number with a fraction or out of range"
 	}
-	return typeName(v)
+	return v.typeName()
 }

@@ -10,7 +10,7 @@ import (
 func TestAnIdThatIsNotUnicodeShowsItsBytesAndIsLikeNoOther(t *testing.T) {
 	seen := map[string]string{}
 	for id, want := range map[string]string{ // blank: any
-		"a\xff": `"a\xff"`, `\u0061\ud800b`: `"a\xed\xa0\x80b"`, "\\t\\/\xff": `"\t/\xff"`,
+		"a\xff": `"a\xff"`, `a\ud800b`: `"a\\ud800b"`, "\\t\xff": `"\\t\xff"`,
 		"a\xfe": "", "a\xff\xff": "", "a\uFFFD": "", `a\ud800`: "", `a\ud801`: "", `a\udc00`: "", `a\ud800\ud800`: "",
 		`a\udc00\ud800`: "", `a\ud800\n`: "", `a\ud800n`: "", `a\"\ud800`: "", "\xc0\xaf": "", "\xff\\/": "",
 	} {
@@ -40,22 +40,6 @@ func TestAnIdThatIsUnicodeIsTheTextThatItSpells(t *testing.T) {
 			t.Errorf("%s: %q, %v, want %q", id, p.ID, err, want)
 		}
 	}
-}
-
-func FuzzAnIdIsTheTextThatItSpells(f *testing.F) {
-	for _, s := range []string{"A", "\xff", `\ud800`, `\ud83c\udf54`, `\uFFFD\/`, `\\`, "\uFFFD\\\""} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		var want string
-		if json.Unmarshal([]byte(`"`+s+`"`), &want) != nil {
-			return
-		}
-		got := exactID([]byte(`: "` + s + `"`))
-		if !utf8.ValidString(got) || utf8.ValidString(s) && got != want && got[0] != '"' {
-			t.Fatalf("%q: %q, want %q", s, got, want)
-		}
-	})
 }
 
 func TestABodyThatPrintsAsTextHasTheIdThatOpenWouldFind(t *testing.T) {

@@ -2,6 +2,7 @@ package contract
 
 import (
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -55,21 +56,36 @@ func TestAReasonIsShortHoweverDeepItsPlace(t *testing.T) {
 	}
 }
 
-func TestABodyThatWouldTakeTooMuchMemoryIsRefusedUnread(t *testing.T) {
+func TestARequestHasAtMost300000Values(t *testing.T) {
 	const head, end = `{"records":[{"id":"a","items":[],"x":[`, `]}]}`
-	for one, most := range map[string]int{`{}`: 57_000, `0`: 500_000, `[]`: 250_000, `"{[,\"{,"`: 400_000} {
+	for _, one := range []string{`{}`, `0`, `[]`, `"{[,\"{,"`} {
 		values := func(n int) []byte { return []byte(head + strings.Repeat(one+",", n-1) + one + end) }
-		if _, err := Open(values(most), Lenient); err != nil {
-			t.Errorf("%d of %s: %v", most, one, err)
+		if _, err := Open(values(maxValues-6), Lenient); err != nil {
+			t.Errorf("%s: %v", one, err)
 		}
-		m, ok := errors.AsType[*Mismatch](func() error { _, err := Open(values(2*most), Lenient); return err }())
-		if !ok || !strings.HasPrefix(m.Error(), "records: so many values that reading them takes about ") {
-			t.Errorf("%d of %s: %v", 2*most, one, m)
+		body := values(maxValues - 5)
+		m, ok := errors.AsType[*Mismatch](func() error { _, err := Open(body, Lenient); return err }())
+		if !ok || !m.Limit || m.Error() != "records: more than 300000 values in the request" {
+			t.Errorf("%s: %v", one, m)
+		}
+		if p, cut, err := AsText(body, "why"); err != nil || p.ID != "a" || !cut {
+			t.Errorf("%s: as text %q, %v, %v", one, p.ID, cut, err)
 		}
 	}
-	// Not even its syntax is looked at.
-	_, err := Open([]byte(strings.Repeat("{", 100_000)), Lenient)
-	if _, ok := errors.AsType[*Mismatch](err); !ok {
-		t.Error(err)
+}
+
+func TestTheTreeOfAHostileBodyIsBounded(t *testing.T) {
+	const size = 1 << 20
+	for _, one := range []string{`[`, `{"a":`, `{},`, `0,`, `"",`, `"\n",`, `{"a":0},`} {
+		body := []byte(`{"records":[` + strings.Repeat(one, size/len(one)))
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, _ = Open(body, Lenient)
+		runtime.ReadMemStats(&after)
+		bytes := after.TotalAlloc - before.TotalAlloc
+		if bytes > 24<<20 {
+			t.Errorf("1 MiB of %s takes %d MiB", one, bytes>>20)
+		}
+		t.Logf("1 MiB of %s takes %d MiB", one, bytes>>20)
 	}
 }

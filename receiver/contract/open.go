@@ -2,18 +2,17 @@ package contract
 
 import (
 	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
-// How a body is read: parse decodes it, keeping the values of repeated keys; read checks the
-// shape that section 2.4 of the contract states; anomalies notes what is odd but can be printed. What
-// is not checked here prints somehow: a field that is wrong must never cost the order, a shape that
-// is wrong would make a ticket that says nothing.
+// How a body is read: parse makes a tree of it; read checks the shape that section 2.4 of the contract
+// states; anomalies notes what is odd but can be printed. What is not checked here prints somehow: a
+// field that is wrong must never cost the order, a shape that is wrong would make a ticket that says
+// nothing.
 
 // A Mode says how far a body may deviate from the contract and still be printed.
 type Mode int
@@ -27,14 +26,14 @@ const (
 	Strict
 )
 
-// A PrintRequest is a body that can be printed. The caller must not change its maps: all readers
-// share them.
+// A PrintRequest is a body that can be printed.
 type PrintRequest struct {
 	// ID is records[0].id in canonical form. With the venue it is the key that duplicates are
-	// recognised by. An id that is not valid Unicode is quoted: see [exactID]. If the record has the key
+	// recognised by. An id that is not valid Unicode is quoted. If the record has the key
 	// id more than once, ID joins its distinct values with spaces: a retry then has the same ID, and no
 	// request with a single id has it.
 	ID        string
+	Envelope  Value     // the whole body
 	Records   []Record  // at least one
 	Anomalies []Anomaly // its deviations, each kind at most once
 	Raw       []byte    // the body as received, without a byte order mark
@@ -42,13 +41,11 @@ type PrintRequest struct {
 
 // A Record is one element of records.
 type Record struct {
-	ID     string         // canonical; empty if there is none or it is not a string
-	Fields map[string]any // the whole record, items included; numbers are json.Number
-	// Items has no nil elements. The children of an item are under childItems, which is absent,
-	// nil, or a []any of map[string]any.
-	Items []map[string]any
-	// Unreadable is the record's JSON as received, if an object in it has a key more than once.
-	// Fields then has a [Repeated] under that key, and Items is nil. Otherwise it is empty.
+	ID     string  // canonical; empty if there is none or it is not a string
+	Fields Value   // the whole record, items included
+	Items  []Value // objects; childItems of each is absent, null or a list of objects
+	// Unreadable is the record's JSON with all values, if an object in it has a key more than once. Items is
+	// nil then. Otherwise it is empty.
 	Unreadable string
 	// Why heads an unreadable record that is not one because of a repeated key.
 	Why string
@@ -92,25 +89,21 @@ const maxPathPart = 100 // bytes that a message has of the beginning and of the 
 // recognised by is the id that everything else sees. Keys match exactly, also in case.
 //
 // A record in which an object has a key more than once is ambiguous: parsers differ in which value
-// they take. Open does not guess, and the order is not lost. The record is marked
-// [Record.Unreadable], it prints as received, and only its id is checked. If the key records itself
-// is repeated, the whole body is one such record. A repeated key elsewhere in the envelope does no
-// harm, because no ticket shows it. An id with several values is all of them: see
-// [PrintRequest.ID].
+// they take, and {"isVoid": true, "isVoid": false} is cooked or not. Open does not guess, and the order is
+// not lost. The record is marked [Record.Unreadable], it prints as received, and only its id is checked. If
+// the key records itself is repeated, the whole body is one such record. A repeated key elsewhere in the
+// envelope does no harm. An id with several values is all of them: see [PrintRequest.ID].
 //
 // The error is an [*InvalidJSON] or a [*Mismatch], and the PrintRequest is then zero. The
 // PrintRequest refers to body; the caller must not change it.
 func Open(body []byte, mode Mode) (PrintRequest, error) {
 	body = bytes.TrimPrefix(body, byteOrderMark)
-	if m := tooMuchMemory(body); m != nil {
-		return PrintRequest{}, m
-	}
-	envelope, err := parse(body)
+	envelope, repeats, err := parse(body)
 	if err != nil {
 		return PrintRequest{}, err
 	}
-	p := PrintRequest{Raw: body}
-	if m := p.read(envelope); m != nil {
+	p := PrintRequest{Raw: body, Envelope: envelope}
+	if m := p.read(repeats); m != nil {
 		return PrintRequest{}, m
 	}
 	if mode == Strict {
@@ -118,117 +111,68 @@ func Open(body []byte, mode Mode) (PrintRequest, error) {
 			return PrintRequest{}, m
 		}
 	}
-	p.Anomalies = anomalies(envelope, p.Records, body)
+	p.Anomalies = p.anomalies(repeats)
 	return p, nil
 }
 
 var byteOrderMark = []byte("\xef\xbb\xbf") // with which some Windows programs begin
 
-// parse decodes the body, which must be one object and nothing else. It decodes twice: the first
-// pass checks the syntax and limits the nesting, on which the recursion of decode relies.
-func parse(body []byte) (map[string]any, error) {
-	dec := json.NewDecoder(bytes.NewReader(body))
-	var value json.RawMessage
-	if err := dec.Decode(&value); err != nil {
-		return nil, parseError(body, err)
-	}
-	end := dec.InputOffset()
-	dec = json.NewDecoder(bytes.NewReader(value))
-	dec.UseNumber()
-	v, err := decode(dec, value)
-	if err != nil {
-		return nil, parseError(body, err)
-	}
-	envelope, ok := v.(map[string]any)
-	if !ok {
-		return nil, &InvalidJSON{0, "want an object, got " + typeName(v)}
-	}
-	if rest := bytes.TrimLeft(body[end:], " \t\r\n"); len(rest) > 0 {
-		return nil, &InvalidJSON{int64(len(body) - len(rest)), "text after the object"}
-	}
-	return envelope, nil
-}
-
-// parseError converts an error of the JSON parser.
-func parseError(body []byte, err error) error {
-	switch {
-	case errors.Is(err, io.EOF):
-		return &InvalidJSON{0, "the body is empty"}
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return &InvalidJSON{int64(len(body)), "the body ends in the middle"}
-	}
-	e := &InvalidJSON{0, err.Error()}
-	if s, ok := errors.AsType[*json.SyntaxError](err); ok {
-		e.Offset = s.Offset
-		// encoding/json refuses more than 10,000 levels. The JSON before that is valid, so a body that
-		// begins with { is reported as nested too deep, and not as invalid JSON.
-		if strings.Contains(s.Error(), "exceeded max depth") &&
-			bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("{")) {
-			return overLimit(FieldRecords, tooDeep)
-		}
-	}
-	return e
-}
-
 var tooDeep = fmt.Sprintf("nested deeper than %d", MaxDepth)
 
 // read checks the shape, in the order of section 2.4 of the contract, and fills p.
-func (p *PrintRequest) read(envelope map[string]any) *Mismatch {
-	if all, twice := envelope[FieldRecords].(Repeated); twice {
-		return p.readRepeated(all)
+func (p *PrintRequest) read(repeats bool) *Mismatch {
+	if repeats {
+		if lists := p.Envelope.values(FieldRecords); len(lists) > 1 {
+			return p.readRepeated(lists)
+		}
 	}
-	list, m := array(envelope, FieldRecords)
+	list, m := array(p.Envelope, FieldRecords)
 	if m != nil {
 		return m
 	}
+	n := list.Len()
 	switch {
-	case len(list) == 0:
+	case n == 0:
 		return mismatch(FieldRecords, "empty, want at least one record")
-	case len(list) > MaxItems: // a record makes a ticket even without items
+	case n > MaxItems: // a record makes a ticket even without items
 		return overLimit(FieldRecords, fmt.Sprintf("more than %d records in the request", MaxItems))
 	}
-	p.Records = make([]Record, len(list))
-	for i, v := range list {
-		fields, ok := v.(map[string]any)
-		if !ok {
-			return mismatch(index(FieldRecords, i), "want an object, got "+typeName(v))
+	p.Records = make([]Record, 0, n)
+	for v := range list.All() {
+		if v.Kind() != '{' {
+			return mismatch(index(FieldRecords, len(p.Records)), "want an object, got "+v.typeName())
 		}
-		p.Records[i].Fields = fields
-		if id, ok := fields[FieldID].(string); ok {
-			p.Records[i].ID, _ = CanonicalID(id)
-		}
+		id, _ := CanonicalID(v.Get(FieldID).string())
+		p.Records = append(p.Records, Record{Fields: v, ID: id})
 	}
-	if p.ID, m = requestID(p.Records[0].Fields); m != nil {
+	if p.ID, m = requestID(p.Records[0].Fields.values(FieldID)); m != nil {
 		return m.below(index(FieldRecords, 0))
 	}
 	p.Records[0].ID = p.ID
-	return p.readItems()
+	return p.readItems(repeats)
 }
 
 // readItems checks the items of all records. An unreadable record is kept as its JSON, unchecked: its
 // shape depends on which value counts, so it cannot be refused for it.
-func (p *PrintRequest) readItems() *Mismatch {
+func (p *PrintRequest) readItems(repeats bool) *Mismatch {
 	var count counter
-	var raws []json.RawMessage
 	for i := range p.Records {
 		r := &p.Records[i]
-		if repeats(r.Fields) {
-			if raws == nil {
-				// Once for all records: a body of many unreadable records would otherwise be parsed
-				// for each.
-				raws, _ = rawRecords(p.Raw) // cannot fail: Open has parsed the body
-			}
-			r.Unreadable = printable(raws[i])
+		if repeats && !jsontext.Value(r.Fields.Text()).IsValid(jsontext.AllowInvalidUTF8(true)) {
+			r.Unreadable = r.Fields.JSON()
 			continue
 		}
 		// null is no items: what an empty list becomes in some languages.
-		if v, there := r.Fields[FieldItems]; there && v == nil {
-			r.Items = []map[string]any{}
+		if r.Fields.Get(FieldItems).Kind() == 'n' {
 			continue
 		}
 		items, m := array(r.Fields, FieldItems)
 		if m == nil {
-			r.Items, m = count.itemList(items)
+			r.Items = make([]Value, 0, min(items.Len(), MaxItems))
+			for item := range items.All() {
+				r.Items = append(r.Items, item)
+			}
+			m = count.list(items, FieldItems, 1)
 		}
 		if m != nil {
 			return m.below(index(FieldRecords, i))
@@ -239,49 +183,69 @@ func (p *PrintRequest) readItems() *Mismatch {
 
 // readRepeated reads a body with several keys "records" as one unreadable record. Its id is made of
 // the ids of the first element of each.
-func (p *PrintRequest) readRepeated(all Repeated) *Mismatch {
-	var ids Repeated
-	for _, v := range all {
-		if list, ok := v.([]any); ok && len(list) > 0 {
-			if first, ok := list[0].(map[string]any); ok {
-				ids = append(ids, values(first[FieldID])...)
+func (p *PrintRequest) readRepeated(lists []Value) *Mismatch {
+	var ids []Value
+	for _, list := range lists {
+		for first := range list.All() {
+			if list.Kind() == '[' {
+				ids = append(ids, first.values(FieldID)...)
 			}
+			break
 		}
 	}
-	id, m := requestID(map[string]any{FieldID: ids})
+	id, m := requestID(ids)
 	if m != nil {
 		return mismatch(FieldRecords, "given more than once, and none has a records[0].id")
 	}
 	p.ID = id
-	p.Records = []Record{{ID: id, Fields: map[string]any{FieldRecords: all}, Unreadable: printable(p.Raw)}}
+	p.Records = []Record{{ID: id, Unreadable: p.Envelope.JSON()}}
 	return nil
+}
+
+// values is all values of a key: more than one if it is repeated.
+func (v Value) values(key string) (all []Value) {
+	if v.Kind() != '{' {
+		return nil
+	}
+	for member := range v.All() {
+		if member.Key() == key {
+			all = append(all, member)
+		}
+	}
+	return all
+}
+
+// string is the text of a string, and empty for anything else.
+func (v Value) string() string {
+	if v.Kind() != '"' {
+		return ""
+	}
+	return v.Text()
 }
 
 // requestID is the id of a record in canonical form. Of a repeated id it uses the values that are
 // non-empty strings. Other values of a repeated id are ignored: a retry has the same ones.
-func requestID(record map[string]any) (string, *Mismatch) {
-	v, there := record[FieldID]
-	if !there {
-		return "", mismatch(FieldID, "missing")
-	}
+func requestID(values []Value) (string, *Mismatch) {
 	var ids []string
-	for _, v := range values(v) {
-		id, ok := v.(string)
-		if id, _ = CanonicalID(id); ok && strings.TrimSpace(id) != "" && !slices.Contains(ids, id) {
+	for _, v := range values {
+		if id, _ := CanonicalID(v.string()); strings.TrimSpace(id) != "" && !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}
 	}
 	id := strings.Join(ids, " ")
-	_, isString := v.(string)
 	switch {
+	case len(values) == 0:
+		return "", mismatch(FieldID, "missing")
 	case len(id) > MaxIDBytes:
 		return "", mismatch(FieldID, fmt.Sprintf("%d bytes long, want at most %d", len(id), MaxIDBytes))
 	case id != "":
 		return id, nil
-	case isString:
+	case len(values) > 1:
+		return "", mismatch(FieldID, "want a string, got several values")
+	case values[0].Kind() == '"':
 		return "", mismatch(FieldID, "empty, want a UUID")
 	}
-	return "", mismatch(FieldID, "want a string, got "+typeName(v))
+	return "", mismatch(FieldID, "want a string, got "+values[0].typeName())
 }
 
 // A counter counts the items of a request while they are checked: a request with too many is
@@ -289,72 +253,45 @@ func requestID(record map[string]any) (string, *Mismatch) {
 // level and later steps recurse.
 type counter int
 
-func (c *counter) add(field string, items int) *Mismatch {
-	if *c += counter(items); *c > MaxItems {
+// list checks items at a depth, and everything below them.
+func (c *counter) list(list Value, field string, depth int) *Mismatch {
+	n := list.Len()
+	if n > 0 && depth > MaxDepth {
+		return overLimit(field, tooDeep)
+	}
+	if *c += counter(n); *c > MaxItems {
 		return overLimit(field, fmt.Sprintf("more than %d items in the request", MaxItems))
 	}
-	return nil
-}
-
-// itemList checks the items of a record and all items below them.
-func (c *counter) itemList(list []any) ([]map[string]any, *Mismatch) {
-	if m := c.add(FieldItems, len(list)); m != nil {
-		return nil, m
-	}
-	items := make([]map[string]any, len(list))
-	for i, v := range list {
-		item, ok := v.(map[string]any)
-		if !ok {
-			return nil, mismatch(index(FieldItems, i), "want an object, got "+typeName(v))
+	i := 0
+	for item := range list.All() {
+		if item.Kind() != '{' {
+			return mismatch(index(field, i), "want an object, got "+item.typeName())
 		}
-		items[i] = item
-		if m := c.children(item, 1); m != nil {
-			return nil, m.below(index(FieldItems, i))
+		// null is accepted where there are no children, because services send it.
+		switch children := item.Get(FieldChildItems); children.Kind() {
+		case 0, 'n':
+		case '[':
+			if m := c.list(children, FieldChildItems, depth+1); m != nil {
+				return m.below(index(field, i))
+			}
+		default:
+			return mismatch(index(field, i)+"."+FieldChildItems, "want an array, got "+children.typeName())
 		}
-	}
-	return items, nil
-}
-
-// children checks everything below an item, which is at the given depth. null is accepted where
-// there are no children, because services send it.
-func (c *counter) children(item map[string]any, depth int) *Mismatch {
-	v := item[FieldChildItems]
-	if v == nil { // absent or null
-		return nil
-	}
-	list, ok := v.([]any)
-	if !ok {
-		return mismatch(FieldChildItems, "want an array, got "+typeName(v))
-	}
-	if len(list) > 0 && depth == MaxDepth {
-		return overLimit(FieldChildItems, tooDeep)
-	}
-	if m := c.add(FieldChildItems, len(list)); m != nil {
-		return m
-	}
-	for i, v := range list {
-		child, ok := v.(map[string]any)
-		if !ok {
-			return mismatch(index(FieldChildItems, i), "want an object, got "+typeName(v))
-		}
-		if m := c.children(child, depth+1); m != nil {
-			return m.below(index(FieldChildItems, i))
-		}
+		i++
 	}
 	return nil
 }
 
 // array is the list under a key that must be there.
-func array(from map[string]any, field string) ([]any, *Mismatch) {
-	v, there := from[field]
-	if !there {
+func array(from Value, field string) (Value, *Mismatch) {
+	v := from.Get(field)
+	switch v.Kind() {
+	case 0:
 		return nil, mismatch(field, "missing")
+	case '[':
+		return v, nil
 	}
-	list, ok := v.([]any)
-	if !ok {
-		return nil, mismatch(field, "want an array, got "+typeName(v))
-	}
-	return list, nil
+	return nil, mismatch(field, "want an array, got "+v.typeName())
 }
 
 // below puts the path of the parent in front of a mismatch's path. Only a mismatch pays for the
@@ -365,23 +302,3 @@ func (e *Mismatch) below(parent string) *Mismatch {
 }
 
 func index(field string, i int) string { return fmt.Sprintf("%s[%d]", field, i) }
-
-// typeName names a JSON value's type with its article.
-func typeName(v any) string {
-	switch v.(type) {
-	case nil:
-		return "null"
-	case bool:
-		return "a boolean"
-	case json.Number:
-		return "a number"
-	case string:
-		return "a string"
-	case []any:
-		return "an array"
-	case Repeated:
-		return "several values"
-	default:
-		return "an object"
-	}
-}

@@ -1,7 +1,6 @@
 package contract
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,29 +12,17 @@ import (
 // A third-party kitchen display gets the record as the service sent it; the queue stores only whole
 // requests. An error means that the display gets the ticket without it.
 func RawRecord(body []byte, id string) (json.RawMessage, error) {
-	var envelope map[string]json.RawMessage
-	if err := json.Unmarshal(body, &envelope); err != nil {
+	envelope, _, err := parse(body)
+	if err != nil {
 		return nil, fmt.Errorf("read the request: %w", err)
 	}
-	var records []json.RawMessage
-	if err := json.Unmarshal(envelope[FieldRecords], &records); err != nil {
-		return nil, fmt.Errorf("read the records of the request: %w", err)
-	}
-	// A record without an id has no other name.
-	if len(records) == 1 {
-		return records[0], nil
-	}
+	records := envelope.Get(FieldRecords)
 	want, _ := CanonicalID(id)
-	for _, r := range records {
-		v, err := decode(json.NewDecoder(bytes.NewReader(r)), r)
-		if err != nil {
-			continue
-		}
-		fields, _ := v.(map[string]any)
-		if s, ok := fields[FieldID].(string); ok {
-			if got, _ := CanonicalID(s); got == want && want != "" {
-				return r, nil
-			}
+	for r := range records.All() {
+		got, _ := CanonicalID(r.Get(FieldID).string())
+		// The only record needs no id. One without an id has no name.
+		if len(r) == len(records)-1 || got == want && want != "" {
+			return json.RawMessage(r.Text()), nil
 		}
 	}
 	return nil, errors.New("the request has several records, and none has the id of the ticket's record")

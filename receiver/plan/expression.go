@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -274,34 +273,37 @@ func (s *splitter) setEnv(rec *contract.Record, item int) {
 		s.env = map[string]any{
 			"venue":  venueEnv{ID: s.venue.ID, Name: s.venue.Name},
 			"device": s.base.Device,
-			"record": withFloats(rec.Fields, &s.listElements),
+			"record": native(rec.Fields, &s.listElements),
 		}
 	}
 	s.env["item"] = s.env["record"].(map[string]any)[contract.FieldItems].([]any)[item]
 }
 
-// withFloats copies v with all numbers as float64, the type that expressions compare and calculate
-// with, and counts the elements of its lists. It is a copy because all readers share the request's
-// maps, and tickets need the digits as they were sent.
-func withFloats(v any, elements *int) any {
-	switch v := v.(type) {
-	case json.Number:
-		return toFloat(v)
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for k, e := range v {
-			out[k] = withFloats(e, elements)
+// native is v as expressions see it: with all numbers as float64, the type that expressions compare and calculate with.
+// It counts the elements of lists.
+func native(v contract.Value, elements *int) any {
+	switch v.Kind() {
+	case '0':
+		return toFloat(v.Text())
+	case '"':
+		return v.Text()
+	case '{':
+		out := make(map[string]any, v.Len())
+		for member := range v.All() {
+			out[member.Key()] = native(member, elements)
 		}
 		return out
-	case []any:
-		*elements += len(v)
-		out := make([]any, len(v))
-		for i, e := range v {
-			out[i] = withFloats(e, elements)
+	case '[':
+		out := make([]any, 0, v.Len())
+		*elements += cap(out)
+		for e := range v.All() {
+			out = append(out, native(e, elements))
 		}
 		return out
+	case 'n':
+		return nil
 	}
-	return v
+	return v.Kind() == 't'
 }
 
 // eval evaluates the expression. expr.AsBool makes nil false and any other value that is no boolean an error.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"ticketrail/receiver/contract"
 )
 
 // A fieldID is one thing that a ticket says. Each has a list of paths, which the operator can
@@ -18,6 +20,10 @@ const (
 	fieldNote                       // special requests; all of the paths are read
 	fieldSeat                       // who gets it
 	fieldCourse                     // when it is served
+	fieldChildren                   // lists of modifiers beside childItems
+	fieldRemoved                    // says that a modifier is taken away from its dish
+	fieldAllergens                  // of an item or a record; all of the paths are read
+	fieldVoid                       // of an item or a record; see void.go
 	fieldNumber                     // the number that is called out
 	fieldTable                      // where it goes
 	fieldServer                     // who took the order
@@ -27,6 +33,9 @@ const (
 	fieldRecordNote                 // notes for the whole ticket; all of the paths are read
 	fieldRush                       // to be made before the other orders; see reader.rush
 	fieldDestination                // the printer that the service names; shown, not used for routing
+	fieldCustomer                   // whose it is
+	fieldPromised                   // when it is wanted
+	fieldCheck                      // id of the check, which holds for several orders
 	fieldCount
 )
 
@@ -44,8 +53,12 @@ var fields = [fieldCount]struct {
 	fieldSort:     {"sort", []string{"categoryPriority", "sortOrder"}},
 	fieldNote: {"note", []string{"note", "notes", "specialInstructions", "instructions", "comment", "comments",
 		"specialRequest", "specialRequests"}},
-	fieldSeat:   {"seat", []string{"seat", "seatNumber"}},
-	fieldCourse: {"course", []string{"course", "courseName"}},
+	fieldSeat:      {"seat", []string{"seat", "seatNumber"}},
+	fieldCourse:    {"course", []string{"course", "courseName"}},
+	fieldChildren:  {"children", []string{contract.FieldChildItems}},
+	fieldRemoved:   {"removed", []string{"isRemoved", "removed"}},
+	fieldAllergens: {"allergens", []string{"allergens", "allergies", "allergyNotes"}},
+	fieldVoid:      {"void", voidFlags},
 	fieldNumber: {"number", []string{"orderNumber", "checkNumber", "ticketNumber", "number", "displayNumber",
 		"tabNumber", "pickupNumber", "orderId", "order.number", "check.number"}},
 	fieldTable:    {"table", []string{"checkName", "tableName", "tableNumber", "table.name", "table"}},
@@ -57,62 +70,75 @@ var fields = [fieldCount]struct {
 	fieldRecordNote:  {"record_note", []string{"note", "notes"}},
 	fieldRush:        {"rush", []string{"isRush", "rush", "isPriority", "priority"}},
 	fieldDestination: {"station", []string{"printer", "printerName", "station"}},
+	fieldCustomer: {"customer", []string{"customerName", "customer.name", "customer", "guestName", "tabName",
+		"recipient.name"}},
+	fieldPromised: {"promised", []string{"promisedTime", "promisedAt", "promised", "dueAt", "dueTime", "readyBy",
+		"pickupTime", "scheduledFor", "fireAt", "estimatedFulfillmentDate"}},
+	fieldCheck: {"check", []string{"checkId", "orderId", "orderGuid", "ticketId"}},
 }
 
-// A path is a dotted path and its keys, as configured and as they are compared.
-type path struct {
-	text string
-	keys []string
-	same []string // the keys without case, underscores and hyphens
+// A target is one path of a field.
+type target struct {
+	field fieldID
+	rank  int      // of the path among those of the field
+	key   string   // the first key of the path
+	rest  []string // the others
+	kind  voidKind // of fieldVoid
 }
 
-func newPath(text string) path {
-	p := path{text: text, keys: strings.Split(text, ".")}
-	for _, k := range p.keys {
-		p.same = append(p.same, normalized(k))
-	}
-	return p
-}
+// fieldPaths has the targets by the first key of their path, as [fold] has it. A Plan has its own, so a reload never
+// changes the fields of a request that is being planned.
+type fieldPaths map[string][]target
 
-// fieldPaths is the paths of each field. A Plan has its own copy, so a reload never changes the
-// fields of a request that is being planned.
-type fieldPaths [fieldCount][]path
-
-func defaultPaths() (f fieldPaths) {
+func defaultPaths() fieldPaths {
+	f := fieldPaths{}
 	for id := range fields {
-		for _, p := range fields[id].paths {
-			f[id] = append(f[id], newPath(p))
+		if fieldID(id) != fieldVoid {
+			f.add(fieldID(id), 0, fields[id].paths)
 		}
 	}
+	f.add(fieldVoid, voidFlag, voidFlags)
+	f.add(fieldVoid, voidTime, voidTimes)
+	f.add(fieldVoid, voidStatus, statusFields)
 	return f
 }
 
-// set overrides the paths of a field. It returns what is wrong with them, or "". An empty list switches a
-// field off; package config refuses one in the configuration file, where it is more likely a mistake.
-func (f *fieldPaths) set(name string, paths []string) string {
+func (f fieldPaths) add(id fieldID, kind voidKind, paths []string) {
+	for rank, p := range paths {
+		keys := strings.Split(p, ".")
+		name := folded(keys[0])
+		f[name] = append(f[name], target{id, rank, keys[0], keys[1:], kind})
+	}
+}
+
+// set overrides the paths of a field; those of a void are added. It returns what is wrong with them, or "". An empty
+// list switches a field off; package config refuses one in the configuration file, where it is more likely a mistake.
+func (f fieldPaths) set(name string, paths []string) string {
 	names := make([]string, len(fields))
 	for i := range fields {
 		names[i] = fields[i].name
 	}
-	id := slices.Index(names, name)
+	id := fieldID(slices.Index(names, name))
 	if id < 0 {
 		return "no such field; use one of " + strings.Join(names, ", ")
 	}
 	example := fields[id].paths[0]
 	// Without a quantity, a void that is only a minus sign would be taken for an order.
-	if needed := fieldID(id) == fieldName || fieldID(id) == fieldQuantity; needed && len(paths) == 0 {
+	if needed := id == fieldName || id == fieldQuantity; needed && len(paths) == 0 {
 		return "empty; name at least one path, such as " + example
 	}
-	out := make([]path, 0, len(paths))
+	var trimmed []string
 	for i, p := range paths {
 		p = strings.TrimSpace(p)
-		path := newPath(p)
-		if slices.Contains(path.keys, "") {
+		if slices.Contains(strings.Split(p, "."), "") {
 			return fmt.Sprintf("%q (number %d of the list) is not a path; use keys with dots between them, such as %s",
 				p, i+1, example)
 		}
-		out = append(out, path)
+		trimmed = append(trimmed, p)
 	}
-	f[id] = out
+	for name := range f {
+		f[name] = slices.DeleteFunc(f[name], func(t target) bool { return t.field == id && id != fieldVoid })
+	}
+	f.add(id, voidConfigured, trimmed)
 	return ""
 }

@@ -81,6 +81,12 @@ func shown(t *testing.T, field string, tk ticket.Ticket) string {
 		return fmt.Sprint(tk.Rush)
 	case "station":
 		return tk.Destination
+	case "customer":
+		return tk.Customer
+	case "promised":
+		return tk.Promised
+	case "check":
+		return tk.Check
 	}
 	t.Fatalf("no test for field %s", field)
 	return ""
@@ -88,8 +94,9 @@ func shown(t *testing.T, field string, tk ticket.Ticket) string {
 
 func TestEveryDefaultPathIsReadAndTheFirstWins(t *testing.T) {
 	for id, f := range fields {
-		if f.name == "sort" {
-			continue // has its own test
+		switch fieldID(id) {
+		case fieldSort, fieldChildren, fieldRemoved, fieldAllergens, fieldVoid:
+			continue // have their own tests
 		}
 		for i, p := range f.paths {
 			value, want, other := `" first "`, "first", `"later"`
@@ -136,8 +143,50 @@ func TestThePathsOfAFieldCanBeConfigured(t *testing.T) {
 	tk := only(t, c, `"tables":[1],"mesa":{"id":7},"checkName":"B10"`, `"name":"Pie","names":["a","Torta"],"note":"x"`)
 	if tk.Table != "7" || tk.Lines[0].Name != "Torta" ||
 		!slices.Equal(tk.Lines[0].Notes, []string{"note: x", "name: Pie", "names: a"}) ||
-		!slices.Equal(tk.Notes, []string{"checkName: B10", "tables: 1"}) {
+		!slices.Equal(tk.Notes, []string{"tables: 1", "checkName: B10"}) {
 		t.Errorf("what no path reads any more prints as it came: %+v", tk)
+	}
+}
+
+func TestTheFieldsOfTheRemainderRuleCanBeConfigured(t *testing.T) {
+	c := Config{Fields: map[string][]string{
+		"void": {"flow.step"}, "children": {"parts"}, "removed": {"gone"}, "allergens": {"diet.contains"}}}
+	for item, want := range map[string]string{
+		`"flow":{"step":"CANCELLED"}`:                               "-Pie",
+		`"flow":{"step":true}`:                                      "-Pie",
+		`"flow":{"step":"2026-02-06T21:49:48Z"}`:                    "-Pie",
+		`"flow":{"step":"COOK"}`:                                    "Pie flow.step: COOK",
+		`"isVoid":true`:                                             "-Pie",
+		`"parts":[{"name":"Crust"}],"childItems":[{"name":"Peas"}]`: "Pie >Peas >Crust",
+		`"parts":["Crust"]`:                                         "Pie parts: Crust",
+		`"gone":true`:                                               "[gone] Pie",
+		`"gone":"86"`:                                               "[86] Pie",
+		`"gone":false`:                                              "Pie",
+		`"isRemoved":true`:                                          "[isRemoved] Pie",
+		`"diet":{"contains":["nuts",{"name":"soy"}]}`:               "Pie contains: nuts, soy",
+		`"a":1,"b":2,"c":3,"d":4,"diet":{"contains":"nuts"}`:        "Pie contains: nuts a: 1 b: 2 c: 3 d: 4",
+	} {
+		got := ""
+		for _, l := range only(t, c, "", `"name":"Pie",`+item).Lines {
+			if l.Void {
+				got += "-"
+			}
+			got += strings.Repeat(">", l.Depth) + strings.Join(append([]string{l.Name}, l.Notes...), " ") + " "
+		}
+		if got = strings.TrimSpace(got); got != want {
+			t.Errorf("%s: %q, want %q", item, got, want)
+		}
+	}
+}
+
+func TestTheTimeThatIsPromisedIsReadInAnyForm(t *testing.T) {
+	for in, want := range map[string]string{
+		`"2026-02-06T19:30:00+11:00"`: "2026-02-06T19:30:00+11:00", `" 19:30 "`: "19:30",
+		`1770366600`: "2026-02-06T08:30:00Z", `1770366600000`: "2026-02-06T08:30:00Z", `20`: "20", `true`: "", `""`: "",
+	} {
+		if got := only(t, Config{}, `"readyBy":`+in, `"name":"Pie"`).Promised; got != want {
+			t.Errorf("%s: %q, want %q", in, got, want)
+		}
 	}
 }
 
@@ -185,7 +234,7 @@ func TestAnItemWithoutANamePrintsAsItsJSON(t *testing.T) {
 	tk := only(t, Config{}, "", `"sku":"<7>","quantity":2.50,"childItems":[{},{"name":"Ranch"},{"name":7,`+
 		`"quantity":" two ","childItems":[]}]`)
 	want := []ticket.Line{
-		{Quantity: "2.5", Name: `{"quantity":2.50,"sku":"<7>"}`, Raw: true, NoRoute: true},
+		{Quantity: "2.5", Name: `{"sku":"<7>","quantity":2.50}`, Raw: true, NoRoute: true},
 		{Depth: 1, Quantity: "1", Name: `{}`, Raw: true, NoRoute: true},
 		{Depth: 1, Quantity: "1", Name: `Ranch`, NoRoute: true},
 		{Depth: 1, Quantity: "1", Name: `{"name":7,"quantity":" two "}`, Raw: true,

@@ -1,9 +1,7 @@
 package plan
 
 import (
-	"encoding/json"
-	"fmt"
-	"maps"
+	"slices"
 	"strings"
 
 	"ticketrail/queue/ticket"
@@ -13,11 +11,8 @@ import (
 // header reads what a ticket says above its lines, and what is unread beside it. Texts that people also number, as a
 // table or a course, may be JSON numbers; in a name or a type a number would be an internal id that says nothing to a
 // cook.
-func (s *splitter) header(rec *contract.Record, tr *RecordTrace) (ticket.Ticket, remainder) {
-	r := &reader{paths: &s.plan.paths, obj: rec.Fields}
-	if tr != nil {
-		r.found = &tr.Fields
-	}
+func (s *splitter) header(rec *contract.Record) (ticket.Ticket, remainder) {
+	r := s.reader(rec.Fields, false)
 	t := s.base
 	t.Record = rec.ID
 	t.Number = r.textOrNumber(fieldNumber)
@@ -25,6 +20,9 @@ func (s *splitter) header(rec *contract.Record, tr *RecordTrace) (ticket.Ticket,
 	t.Server = s.serverName(r)
 	t.Type = r.text(fieldType)
 	t.Guests = r.textOrNumber(fieldGuests)
+	t.Customer = r.text(fieldCustomer)
+	t.Promised = r.promised()
+	t.Check = r.textOrNumber(fieldCheck)
 	// The printer that the service has in mind is shown, so that a person can see where the routes
 	// differ from it; only the routes decide where the ticket goes.
 	t.Destination = r.textOrNumber(fieldDestination)
@@ -35,15 +33,17 @@ func (s *splitter) header(rec *contract.Record, tr *RecordTrace) (ticket.Ticket,
 	t.Void = r.void(q, false)
 	t.Refire = r.flag(fieldRefire)
 	t.Rush = r.rush()
+	t.Notes = append(t.Notes, r.allergens()...)
 
-	said := append([]string{t.Number, t.Table, t.Server, t.Type, t.Guests, t.Destination, t.Course}, t.Notes...)
-	return t, r.remainder(said...)
+	rest := r.remainder(append([]string{
+		t.Number, t.Table, t.Server, t.Type, t.Guests, t.Customer, t.Destination, t.Course}, t.Notes...)...)
+	return t, rest
 }
 
 // emptyHeader says that nothing in the header would tell a cook what the ticket is about. Without
 // items, such a record prints as its JSON.
 func emptyHeader(t ticket.Ticket) bool {
-	return t.Number == "" && t.Table == "" && t.Server == "" && t.Type == "" && t.Guests == "" &&
+	return t.Number == "" && t.Table == "" && t.Server == "" && t.Type == "" && t.Guests == "" && t.Customer == "" &&
 		t.Destination == "" && t.Course == "" && len(t.Notes) == 0 && !t.Void && !t.Refire
 }
 
@@ -53,12 +53,9 @@ func emptyHeader(t ticket.Ticket) bool {
 // The name is decided here, before the 200, so a ticket that is printed again tomorrow has the name
 // of today. The look-up must not wait: see [Names].
 func (s *splitter) serverName(r *reader) string {
-	if name := r.text(fieldServer); name != "" {
+	name, id := r.text(fieldServer), r.textOrNumber(fieldEmployee)
+	if name != "" || id == "" {
 		return name
-	}
-	id := r.textOrNumber(fieldEmployee)
-	if id == "" {
-		return ""
 	}
 	if s.names != nil {
 		if name, ok := s.names.Name(s.venue.ID, id); ok && !isBlank(name) {
@@ -71,46 +68,33 @@ func (s *splitter) serverName(r *reader) string {
 	return string(runes[max(0, len(runes)-4):])
 }
 
-// A flattener turns the nested items of one record into lines, parents before their children. Lines
-// are flat because paper is, and because a stored ticket must stay readable for later versions;
-// Depth keeps the nesting.
-type flattener struct {
-	paths *fieldPaths
-	lines []ticket.Line
-	trace *RecordTrace // nil: no trace is wanted
-}
+// Lines are flat, parents before their children, because paper is, and because a stored ticket must stay readable for
+// later versions; Depth keeps the nesting.
 
-// addItem appends an item and everything nested below it. void and refire are those of its parent.
-// It returns the item's index in the trace. It recurses at most contract.MaxDepth deep.
-func (f *flattener) addItem(item map[string]any, depth int, void, refire bool, at string) int {
-	var found []Found
-	r := newReader(f.paths, item, nil)
-	index := 0
-	if f.trace != nil {
-		r.found = &found
-		index = len(f.trace.Items)
-		// The place is taken now, before the children take theirs, and filled at the end.
-		f.trace.Items = append(f.trace.Items, ItemTrace{})
+// addItem appends the lines of an item and of everything nested below it. parent is the line, or the header, that it
+// belongs to. It recurses at most contract.MaxDepth deep. It returns the item's sort key, if it has one.
+func (s *splitter) addItem(item contract.Value, depth int, parent ticket.Line) (key decimal, hasKey bool) {
+	r := s.reader(item, true)
+	key, hasKey = r.number(fieldSort)
+	children := r.children()
+	l, lists := s.line(r, depth, parent)
+	s.lines = append(s.lines, l)
+	s.traceLine(item, l)
+
+	for child := range item.Get(contract.FieldChildItems).All() { // contract.Open has checked these
+		s.addItem(child, depth+1, l)
 	}
-
-	l, lists := f.line(r, depth, void, refire)
-	if f.trace != nil {
-		f.trace.Items[index] = ItemTrace{Path: at, Line: l, Fields: found}
-	}
-	f.lines = append(f.lines, l)
-
-	children, _ := item[contract.FieldChildItems].([]any) // contract.Open has checked these types
-	for i, c := range children {
-		f.addItem(c.(map[string]any), depth+1, l.Void, l.Refire, f.below(at, contract.FieldChildItems, i))
+	for _, list := range children {
+		s.addList(childList{items: list}, depth+1, l)
 	}
 	for _, list := range lists {
-		f.addList(list, depth+1, l, at)
+		s.addList(list, depth+1, l)
 	}
-	return index
+	return key, hasKey
 }
 
 // line reads an item without what is nested below it. It returns the lists that are unread children too.
-func (f *flattener) line(r *reader, depth int, void, refire bool) (ticket.Line, []childList) {
+func (s *splitter) line(r *reader, depth int, parent ticket.Line) (ticket.Line, []childList) {
 	l := ticket.Line{ID: itemID(r.obj), Depth: depth, Quantity: "1"}
 	q, hasQuantity := r.number(fieldQuantity)
 	if hasQuantity {
@@ -121,67 +105,83 @@ func (f *flattener) line(r *reader, depth int, void, refire bool) (ticket.Line, 
 	l.Notes = r.notes(fieldNote)
 	l.Seat = r.textOrNumber(fieldSeat)
 	l.Course = r.textBeforeNumber(fieldCourse)
-	l.Void = r.void(q, depth > 0) || void
+	l.Void = r.void(q, depth > 0) || parent.Void
 	// Unlike a void, a refire that cannot be read is not quoted: the dish is made in either case.
-	l.Refire = r.flag(fieldRefire) || refire
-	r.number(fieldSort) // read before, by sortedIndices, which records no trace
+	l.Refire = r.flag(fieldRefire) || parent.Refire
 
 	// A cook may recognise a dish in its JSON; an item that is left out is never made. The JSON has the remainder too.
 	if l.Name == "" {
-		l.Name, l.Raw = itemJSON(r.obj), true
+		l.Name, l.Raw = r.obj.JSON(r.obj.Get(contract.FieldChildItems)), true
 		return l, nil
 	}
+	removal := r.removal()
+	l.Notes = append(l.Notes, r.allergens()...)
 	rest := r.remainder(append([]string{l.Name, l.Seat, l.Course}, l.Notes...)...)
-	l.Name = rest.takeRemoval() + l.Name
+	l.MayCancel = rest.takeCancelling()
+	l.Name = removal + rest.takeRemoval() + l.Name
 	l.Notes = append(l.Notes, rest.notes(maxItemRemainder)...)
 	return l, rest.lists
 }
 
-// addList appends a list of children that no path has read, headed by its key.
-func (f *flattener) addList(list childList, depth int, parent ticket.Line, at string) {
-	if depth >= contract.MaxDepth || len(f.lines)+len(list.items) > contract.MaxItems {
-		f.lines = append(f.lines, ticket.Line{
-			Depth: depth, Quantity: "1", Name: list.key + ": " + asJSON(list.items), Raw: true, Void: parent.Void,
-		})
+// children are the lists of objects that ticket.fields names as children, and marks them. childItems is read anyway.
+func (r *reader) children() (lists []contract.Value) {
+	for _, h := range r.of(fieldChildren) {
+		isItems := h.v.Kind() == '['
+		for e := range h.v.All() {
+			isItems = isItems && e.Kind() == '{'
+		}
+		if isItems && h.v.Key() != contract.FieldChildItems {
+			lists = append(lists, h.v)
+			r.marks[h.v.Index()] = markItems
+		}
+	}
+	return lists
+}
+
+// addList appends a list of children. One that no path has read is headed by its key.
+func (s *splitter) addList(list childList, depth int, parent ticket.Line) {
+	if depth >= contract.MaxDepth || len(s.lines)+list.items.Len() > contract.MaxItems {
+		s.lines = append(s.lines, ticket.Line{Depth: depth, Quantity: "1", Raw: true, Void: parent.Void,
+			Name: list.items.Key() + ": " + list.items.JSON()})
 		return
 	}
 
-	head := ticket.Line{Depth: depth, Quantity: "1", Name: list.key + ":", Void: parent.Void, Refire: parent.Refire}
-	f.lines = append(f.lines, head)
-	if f.trace != nil {
-		f.trace.Items = append(f.trace.Items, ItemTrace{Path: at + "." + list.key, Line: head})
+	if list.key != "" {
+		s.lines = append(s.lines,
+			ticket.Line{Depth: depth, Quantity: "1", Name: list.key + ":", Void: parent.Void, Refire: parent.Refire})
+		depth++
 	}
-	for i, c := range list.items {
-		f.addItem(c, depth+1, parent.Void, parent.Refire, f.below(at, list.key, i))
+	for child := range list.items.All() {
+		s.addItem(child, depth, parent)
 	}
-}
-
-// below is the path of a child, for the trace.
-func (f *flattener) below(at, key string, i int) string {
-	if f.trace == nil {
-		return ""
-	}
-	return fmt.Sprintf("%s.%s[%d]", at, key, i)
 }
 
 // itemID is the item's own id, by which it is found again in other content under the id of the request.
-func itemID(item map[string]any) string {
-	switch v := item[contract.FieldID].(type) {
-	case string:
-		id, _ := contract.CanonicalID(v)
+func itemID(item contract.Value) string {
+	switch v := item.Get(contract.FieldID); v.Kind() {
+	case '"', '0':
+		id, _ := contract.CanonicalID(v.Text())
 		return id
-	case json.Number:
-		return v.String()
 	}
 	return ""
 }
 
-// itemJSON is the item as JSON without its children, which have lines of their own. The item is
-// copied because all readers share the request's maps.
-func itemJSON(item map[string]any) string {
-	if _, ok := item[contract.FieldChildItems]; ok {
-		item = maps.Clone(item)
-		delete(item, contract.FieldChildItems)
+// contractFields are the fields of the envelope that the contract has.
+var contractFields = []string{
+	contract.FieldCount, contract.FieldLength, contract.FieldDuration, contract.FieldClientDrift,
+	contract.FieldRequestStamp, contract.FieldResponseStamp,
+}
+
+// envelopeRemainder is what the envelope says beside the records. The first record prints it.
+func (s *splitter) envelopeRemainder() remainder {
+	r := &reader{splitter: s, obj: s.envelope}
+	for member := range s.envelope.All() {
+		switch key := member.Key(); {
+		case key == contract.FieldRecords:
+			s.marks[member.Index()] = markItems
+		case slices.Contains(contractFields, key):
+			s.marks[member.Index()] = markContract
+		}
 	}
-	return asJSON(item)
+	return r.remainder()
 }

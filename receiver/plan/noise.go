@@ -1,11 +1,12 @@
 package plan
 
 import (
-	"encoding/json"
+	"bytes"
 	"regexp"
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"ticketrail/receiver/contract"
 )
@@ -66,64 +67,70 @@ var (
 	moneyValue = regexp.MustCompile(`^-?[$€£¥] ?\d[\d.,]*$|^-?\d[\d.,]* ?[$€£¥]$`)
 )
 
-// noiseKey says whether a field is noise whatever its value is.
+// noiseTables are the tables as they are looked up.
+var noiseTables = struct{ words, lastWords, keys map[string]bool }{
+	allOf(noiseWords), allOf(noiseLastWords), allOf(noiseKeys),
+}
+
+func allOf(table map[string][]string) map[string]bool {
+	all := map[string]bool{}
+	for _, words := range table {
+		for _, word := range words {
+			all[word] = true
+		}
+	}
+	return all
+}
+
+// noiseKey says whether a field is noise whatever its value is. It allocates nothing: it is asked for each field that
+// no path reads.
 func noiseKey(key string) bool {
-	if contract.IsMetadata(key) {
+	var buf [64]byte
+	if contract.IsMetadata(key) || noiseTables.keys[string(fold(buf[:0], key))] {
 		return true
 	}
-	words := wordsOf(key)
-	if len(words) == 0 {
-		return false
+	rest, word, found := appendWords(buf[:0], key), []byte(nil), true
+	for found {
+		if word, rest, found = bytes.Cut(rest, []byte{' '}); noiseTables.words[string(word)] {
+			return true
+		}
 	}
-	if listed(noiseKeys, strings.Join(words, "")) || listed(noiseLastWords, words[len(words)-1]) {
-		return true
-	}
-	return slices.ContainsFunc(words, func(w string) bool { return listed(noiseWords, w) })
+	return noiseTables.lastWords[string(word)]
 }
 
 // noiseValue says whether a scalar is noise under its key: it says nothing, or nothing to a cook.
-func noiseValue(key string, v any) bool {
-	words := wordsOf(key)
-	wanted := slices.ContainsFunc(words, func(w string) bool { return slices.Contains(wantedTime, w) })
-
-	switch v := v.(type) {
-	case nil:
+func noiseValue(key string, v contract.Value) bool {
+	switch v.Kind() {
+	case 'n', 'f':
 		return true
-	case bool:
-		return !v
-	case json.Number:
+	case '0':
 		// Twelve digits and more are milliseconds since 1970 or an identifier.
-		return len(v) >= 12 && !wanted
-	case string:
-		s := strings.TrimSpace(v)
+		return len(v.Text()) >= 12 && !isWantedTime(key)
+	case '"':
+		s := strings.TrimSpace(v.Text())
 		if isBlank(s) || strings.EqualFold(s, "false") || strings.EqualFold(s, "null") || strings.EqualFold(s, "none") {
 			return true
 		}
 		if _, isUUID := contract.CanonicalID(s); isUUID {
 			return true
 		}
-		if timeValue.MatchString(s) && !wanted {
+		if c := s[0]; '0' <= c && c <= '9' && timeValue.MatchString(s) && !isWantedTime(key) {
 			return true
 		}
-		last := words[max(0, len(words)-1):]
-		if (slices.Contains(last, "status") || slices.Contains(last, "state")) &&
-			slices.Contains(usualStatus, normalized(s)) {
-			return true
+		if words := wordsOf(key); len(words) > 0 {
+			last := words[len(words)-1]
+			if (last == "status" || last == "state") && slices.Contains(usualStatus, folded(s)) {
+				return true
+			}
 		}
 		return strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://") || strings.HasPrefix(s, "data:") ||
-			colourValue.MatchString(s) || moneyValue.MatchString(s)
+			s[0] == '#' && colourValue.MatchString(s) || strings.ContainsAny(s, "$€£¥") && moneyValue.MatchString(s)
 	}
 	return false
 }
 
-// listed says whether a word is in one of the lists of a table.
-func listed(table map[string][]string, word string) bool {
-	for _, words := range table {
-		if slices.Contains(words, word) {
-			return true
-		}
-	}
-	return false
+func isWantedTime(key string) bool {
+	return slices.ContainsFunc(wordsOf(key), func(w string) bool { return slices.Contains(wantedTime, w) })
 }
 
 // hasWordLike says whether a word of the key begins with one of the beginnings.
@@ -134,28 +141,24 @@ func hasWordLike(key string, beginnings []string) bool {
 }
 
 // wordsOf splits a key into its words in lower case: menuItemID, menu_item_id and menu-item-id alike.
-func wordsOf(key string) (words []string) {
-	runes := []rune(key)
-	start := 0
-	end := func(i int) {
-		if i > start {
-			words = append(words, strings.ToLower(string(runes[start:i])))
-		}
-		start = i
-	}
-	for i, r := range runes {
-		switch {
-		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
-			end(i)
-			start = i + 1
-		case i > start && unicode.IsUpper(r) &&
-			(!unicode.IsUpper(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])):
-			end(i) // "menuItem", and the second word of "IDNumber"
-		}
-	}
-	end(len(runes))
-	return words
-}
+func wordsOf(key string) []string { return strings.Fields(string(appendWords(nil, key))) }
 
-// normalized is a name without case, underscores, hyphens, dots and blanks.
-func normalized(name string) string { return strings.Join(wordsOf(name), "") }
+// appendWords appends the words of a key with a blank between them.
+func appendWords(b []byte, key string) []byte {
+	last, isStart := utf8.RuneError, true // of a word
+	for i, r := range key {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			isStart = true
+			continue
+		}
+		next, _ := utf8.DecodeRuneInString(key[i+utf8.RuneLen(r):])
+		// "menuItem", and the second word of "IDNumber".
+		isStart = isStart || unicode.IsUpper(r) && (!unicode.IsUpper(last) || unicode.IsLower(next))
+		if isStart && len(b) > 0 {
+			b = append(b, ' ')
+		}
+		b = utf8.AppendRune(b, unicode.ToLower(r))
+		last, isStart = r, false
+	}
+	return b
+}

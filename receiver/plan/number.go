@@ -1,10 +1,11 @@
 package plan
 
 import (
-	"encoding/json"
 	"math"
 	"strconv"
 	"strings"
+
+	"ticketrail/receiver/contract"
 )
 
 // maxPlainDigits limits how long a number may get by writing out its exponent: 1e999999999 is eleven
@@ -28,14 +29,11 @@ var minusSigns = [...]string{"-", "\u2212", "\u2013", "\u2010", "\u2011"}
 
 // toDecimal reads a JSON number or a string that holds one. Beyond JSON's grammar, a string may have a
 // plus, a typographic minus, leading zeros and a decimal point at either end.
-func toDecimal(v any) (decimal, bool) {
-	switch v := v.(type) {
-	case json.Number:
-		return parseDecimal(string(v))
-	case string:
-		return parseDecimal(strings.TrimSpace(v))
+func toDecimal(v contract.Value) (decimal, bool) {
+	if kind := v.Kind(); kind != '0' && kind != '"' {
+		return decimal{}, false
 	}
-	return decimal{}, false
+	return parseDecimal(strings.TrimSpace(v.Text()))
 }
 
 // parseDecimal is toDecimal for text without blanks around it.
@@ -131,12 +129,12 @@ func (d decimal) magnitude() string {
 
 // float is the nearest float64, or ±Inf. It is for sorting, where rounding does no harm. Of numbers
 // with more digits than a float64 holds, the order may be lost, not the item.
-func (d decimal) float() float64 { return toFloat(json.Number(d.String())) }
+func (d decimal) float() float64 { return toFloat(d.String()) }
 
 // toFloat is a JSON number as expressions see it. A number that is too large is ±Inf. A check
 // number of 17 digits is rounded in an expression; on the ticket it is exact.
-func toFloat(n json.Number) float64 {
-	f, _ := strconv.ParseFloat(string(n), 64) // on a range error f is ±Inf or 0, which is right
+func toFloat(n string) float64 {
+	f, _ := strconv.ParseFloat(n, 64) // on a range error f is ±Inf or 0, which is right
 	return f
 }
 

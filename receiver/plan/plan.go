@@ -12,7 +12,8 @@
 //
 // split.go is the entry point: for each record it reads the header and the items (item.go, with
 // reader.go, field.go and number.go), and tries the routes (expression.go) for the stations of each item.
-// void.go has the spellings of a cancellation; remainder.go prints what no path reads, unless noise.go lists it.
+// void.go has the spellings of a cancellation; remainder.go prints what no path reads, unless noise.go lists it;
+// leaf.go says what became of each field.
 // parts.go tells each ticket at which other stations its order is made.
 // digest.go makes the hash that distinguishes a retry from a changed order. trace.go explains a plan to
 // the person who writes the routes.
@@ -41,6 +42,8 @@ type Config struct {
 	// Fields overrides the paths of fields: lists of dotted paths by the name of the field. Fields
 	// that are not in it keep their default paths.
 	Fields map[string][]string
+	// Silenced are the paths of unread fields that do not print, as [Leaf.Path] has them. Names match as in Fields.
+	Silenced []string
 	// Logs are stations where nobody cooks: the tickets of other stations do not name them.
 	Logs []string
 }
@@ -83,7 +86,8 @@ type Zones interface {
 type Plan struct {
 	routes   []route
 	fallback string
-	paths    fieldPaths
+	names    fieldPaths
+	silenced map[string]bool // by foldedPath
 	logs     []string
 }
 
@@ -104,9 +108,15 @@ type Result struct {
 	Failures []string
 	// FailureCount is the number of all failures.
 	FailureCount int
+	// Unread lists the first fields that no path has read and that print as they came, each path once. See also
+	// [Plan.Leaves].
+	Unread []Leaf
 	// Trace explains the plan; nil unless [Plan.SplitTraced] made it.
 	Trace *Trace
 }
+
+// maxUnread limits Result.Unread.
+const maxUnread = 50
 
 // maxFailures limits Result.Failures: after the first few, one expression that fails on each of a thousand
 // items says nothing new.
@@ -131,9 +141,12 @@ func Compile(c Config) (*Plan, error) {
 	if p.fallback == "" {
 		bad("fallback", "missing; name the station for items that no route matches")
 	}
-	p.paths = defaultPaths()
+	p.names, p.silenced = defaultPaths(), map[string]bool{}
+	for _, path := range c.Silenced {
+		p.silenced[foldedPath(path)] = true
+	}
 	for _, name := range slices.Sorted(maps.Keys(c.Fields)) {
-		if msg := p.paths.set(name, c.Fields[name]); msg != "" {
+		if msg := p.names.set(name, c.Fields[name]); msg != "" {
 			bad("ticket.fields."+name, "%s", msg)
 		}
 	}

@@ -84,7 +84,7 @@ func TestARealPayloadIsReadWithoutConfiguration(t *testing.T) {
 		Venue: "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11", VenueName: "Harbour Grill", Zone: "Australia/Melbourne",
 		Device: "BW-E-Tablet-01", Request: "0b7c1d7e-0000-4000-8000-00000000000a",
 		Record: "0b7c1d7e-0000-4000-8000-00000000000a",
-		Number: "18", Table: "B10", Server: "Sarah M", Received: noon.UTC(),
+		Number: "18", Table: "B10", Server: "Sarah M", Check: "c1", Received: noon.UTC(),
 		Lines: []ticket.Line{
 			{Quantity: "2", Name: "Ale", Course: "Drinks", NoRoute: true},
 			{Quantity: "1", Name: "Burger", Course: "Entrees", Notes: []string{"no onion"}, NoRoute: true},
@@ -292,7 +292,7 @@ func TestARecordWithoutItemsMakesOneTicket(t *testing.T) {
 		{`{"id":"r","items":[],"status":"VOID"}`, ticket.Ticket{Void: true}},
 		{`{"id":"r","items":[],"isRefire":true}`, ticket.Ticket{Refire: true}},
 		{`{"id":"r","z":1.50,"items":[],"a":"<b>\u0007"}`,
-			ticket.Ticket{Raw: `{"a":"<b>\u0007","id":"r","items":[],"z":1.50}`}},
+			ticket.Ticket{Raw: `{"id":"r","z":1.50,"items":[],"a":"<b>\u0007"}`}},
 	} {
 		want := c.want
 		want.Venue, want.VenueName, want.Zone = strings.ToLower(harbour.ID), harbour.Name, harbour.Zone

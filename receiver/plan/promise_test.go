@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"encoding/json"
 	"fmt"
 	"html"
 	"maps"
@@ -128,6 +127,9 @@ type failer interface {
 func keepsThePromises(t failer, p *Plan, req contract.PrintRequest, r Result) {
 	t.Helper()
 	var want []ticket.Draft // what the records make one by one
+	if req.Envelope.Len() > 1 {
+		return // what the envelope says is on the first ticket
+	}
 	for i := range req.Records {
 		alone := req
 		alone.Records = req.Records[i : i+1]
@@ -259,7 +261,7 @@ func walk(rec *contract.Record) walked {
 	for _, item := range rec.Items {
 		w.add(item, 0, void)
 		for _, k := range []string{"categoryPriority", "sortOrder"} {
-			if m := numeric.FindString(strings.TrimSpace(fmt.Sprint(like(item, k)))); m != "" {
+			if m := numeric.FindString(strings.TrimSpace(like(item, k).Text())); m != "" {
 				last, _ = strconv.ParseFloat(strings.NewReplacer("−", "-", "–", "-", "‐", "-", "‑", "-").Replace(m), 64)
 				break
 			}
@@ -273,28 +275,26 @@ func walk(rec *contract.Record) walked {
 	return w
 }
 
-func (w walked) add(item map[string]any, depth int, void bool) {
+func (w walked) add(item contract.Value, depth int, void bool) {
 	void = void || spelledVoid(item, depth > 0)
 	w.count[key(ticket.Line{Depth: depth, Void: void, Name: nameOf(item)})]++
-	children, _ := item["childItems"].([]any)
-	for _, c := range children {
-		w.add(c.(map[string]any), depth+1, void)
+	for child := range item.Get("childItems").All() {
+		w.add(child, depth+1, void)
 	}
 }
 
-func nameOf(item map[string]any) string {
+func nameOf(item contract.Value) string {
 	for _, keys := range [][]string{{"name"}, {"displayName"}, {"itemName"}, {"menuItemName"}, {"title"}, {"label"},
 		{"description"}, {"product", "name"}, {"item", "name"}, {"menuItem", "name"}} {
-		v := any(item)
+		v := item
 		for _, k := range keys {
-			m, _ := v.(map[string]any)
-			v = like(m, k)
+			v = like(v, k)
 		}
-		if s, _ := v.(string); !isBlank(html.UnescapeString(s)) {
-			return unmarked(strings.TrimSpace(html.UnescapeString(s)))
+		if s := html.UnescapeString(v.Text()); v.Kind() == '"' && !isBlank(s) {
+			return unmarked(strings.TrimSpace(s))
 		}
 	}
-	return itemJSON(item)
+	return item.JSON(item.Get("childItems"))
 }
 
 var (
@@ -306,22 +306,22 @@ var (
 	wordPattern   = regexp.MustCompile(`^(void(ed)?|cancel(l?ed)?|deleted?)$`)
 	removed       = regexp.MustCompile(`^removed?$`)
 	numeric       = regexp.MustCompile(`^([+−–‐‑-]?)(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$`)
-	separators    = regexp.MustCompile(`[^\pL\pN]`)
 )
 
-// like is the value under a key, or under the first one that differs only in case, underscores and hyphens.
-func like(obj map[string]any, key string) any {
-	if v, ok := obj[key]; ok {
+// like is the value under a key, or under the first one that differs only in case and punctuation.
+func like(obj contract.Value, key string) contract.Value {
+	if v := obj.Get(key); v != nil || obj.Kind() != '{' {
 		return v
 	}
-	same := strings.NewReplacer("_", "", "-", "", " ", "")
-	for _, k := range slices.Sorted(maps.Keys(obj)) {
-		if asciiLower(same.Replace(k)) == asciiLower(key) {
-			return obj[k]
+	for member := range obj.All() {
+		if asciiLower(punctuation.ReplaceAllString(member.Key(), "")) == asciiLower(key) {
+			return member
 		}
 	}
 	return nil
 }
+
+var punctuation = regexp.MustCompile(`[^A-Za-z0-9\x{80}-\x{10FFFF}]`)
 
 func asciiLower(s string) string {
 	return strings.Map(func(r rune) rune {
@@ -333,30 +333,23 @@ func asciiLower(s string) string {
 }
 
 // spelledVoid is promise 7 once more, over the JSON text of the members.
-func spelledVoid(obj map[string]any, modifier bool) bool {
-	plain := func(s string) string { return strings.ToLower(separators.ReplaceAllString(s, "")) }
-	for key, v := range obj {
-		s, isText := v.(string)
-		if isText {
-			v = strings.TrimSpace(s)
-		}
-		b, _ := json.Marshal(v)
-		name, text := asciiLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(key)), string(b)
-		switch {
-		case flagPattern.MatchString(name) && (yes.MatchString(text) || one.MatchString(text)),
-			timePattern.MatchString(name) && v != false && !isEmpty(v),
-			statusPattern.MatchString(name) && isText && wordPattern.MatchString(plain(s)),
-			statusPattern.MatchString(name) && isText && !modifier && removed.MatchString(plain(s)):
+func spelledVoid(obj contract.Value, modifier bool) bool {
+	plain := func(s string) string { return asciiLower(punctuation.ReplaceAllString(s, "")) }
+	for v := range obj.All() {
+		isText, text := v.Kind() == '"', v.Text()
+		switch name := plain(v.Key()); {
+		case flagPattern.MatchString(name) && (yes.MatchString(text) || one.MatchString(strings.TrimSpace(text))),
+			timePattern.MatchString(name) && v.Kind() != 'f' && !isEmpty(v),
+			statusPattern.MatchString(name) && isText && wordPattern.MatchString(plain(text)),
+			statusPattern.MatchString(name) && isText && !modifier && removed.MatchString(plain(text)):
 			return true
 		}
 	}
 	for _, k := range []string{"quantity", "qty", "count"} {
-		var s string
-		switch v := like(obj, k).(type) {
-		case string:
-			s = strings.TrimSpace(v)
-		case json.Number:
-			s = v.String()
+		v := like(obj, k)
+		s := strings.TrimSpace(v.Text())
+		if v.Kind() != '"' && v.Kind() != '0' {
+			continue
 		}
 		if m := numeric.FindStringSubmatch(s); m != nil {
 			return m[1] != "" && m[1] != "+" && strings.ContainsAny(m[2], "123456789")

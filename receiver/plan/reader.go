@@ -1,12 +1,12 @@
 package plan
 
 import (
-	"encoding/json"
+	"cmp"
 	"html"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	"ticketrail/receiver/contract"
@@ -16,95 +16,105 @@ import (
 // each reader accepts every form that services are known to send, and treats the rest as missing.
 // What cannot be read is unread, and prints as it came: see remainder.
 
-// A reader reads the fields of one object, records in a trace where it found them, and remembers what it has read. A
-// value of the wrong type or a blank one counts as missing, so that the next path gets its chance, and as unread. Names
-// match without case, underscores and hyphens; a name that matches exactly comes first.
+// A reader reads the fields of one object, and marks what it has read. A value of the wrong type or a blank one counts
+// as missing, so that the next path gets its chance, and as unread.
 type reader struct {
-	paths  *fieldPaths
-	obj    map[string]any
-	isItem bool     // of an item; else of a record
-	found  *[]Found // nil: no trace is wanted
-	used   []string // dotted paths, as they are in obj
-	sorted []string // the keys of obj; nil until keys is called
+	*splitter
+	obj    contract.Value
+	isItem bool // an item or a modifier; else a record
+	hits   []hit
 }
 
-// newReader returns a reader of an item or a modifier.
-func newReader(paths *fieldPaths, obj map[string]any, found *[]Found) *reader {
-	return &reader{paths: paths, obj: obj, isItem: true, found: found}
+// A hit is a value at a path of a field.
+type hit struct {
+	target
+	isExact bool // the name matches in case too
+	v       contract.Value
 }
 
-// keys are the keys of the object in order.
-func (r *reader) keys() []string {
-	if r.sorted == nil {
-		r.sorted = slices.Sorted(maps.Keys(r.obj))
-	}
-	return r.sorted
-}
-
-// lookup returns the value at a path, nil if there is none, and the path as it is in the object.
-func (r *reader) lookup(p path) (v any, at string) {
-	v = r.obj
-	for i, k := range p.keys {
-		key := k
-		switch c := v.(type) {
-		case map[string]any:
-			value, ok := c[k]
-			if !ok {
-				keys := r.keys()
-				if i > 0 {
-					keys = slices.Sorted(maps.Keys(c))
-				}
-				n := slices.IndexFunc(keys, func(key string) bool { return sameName(key, p.same[i]) })
-				if n < 0 {
-					return nil, ""
-				}
-				key = keys[n]
-				value = c[key]
+// reader returns a reader of an object. It is valid until the next one is made.
+func (s *splitter) reader(obj contract.Value, isItem bool) *reader {
+	s.hits = s.hits[:0]
+	var buf [64]byte
+	for member := range obj.All() {
+		for _, t := range s.plan.names[string(fold(buf[:0], member.Key()))] {
+			if v := descend(member, t.rest); v != nil {
+				s.hits = append(s.hits, hit{t, member.Key() == t.key, v})
 			}
-			v = value
-		case []any:
-			n, err := strconv.Atoi(k)
-			if err != nil || n < 0 || n >= len(c) {
-				return nil, ""
-			}
-			v = c[n]
-		default:
-			return nil, ""
 		}
-		if i > 0 {
-			at += "."
-		}
-		at += key
 	}
-	return v, at
-}
-
-// sameName says whether a key is a name without case, underscores and hyphens. It allocates nothing: each missing path
-// is compared with each key of each item.
-func sameName(key, name string) bool {
-	n := 0
-	for i := range len(key) {
-		c := key[i]
+	slices.SortStableFunc(s.hits, func(a, b hit) int {
 		switch {
-		case c == '_' || c == '-' || c == ' ':
-			continue
-		case 'A' <= c && c <= 'Z':
-			c += 'a' - 'A'
+		case a.field != b.field:
+			return cmp.Compare(a.field, b.field)
+		case a.rank != b.rank:
+			return cmp.Compare(a.rank, b.rank)
+		case a.isExact == b.isExact:
+			return 0
+		case a.isExact:
+			return -1
 		}
-		if n == len(name) || name[n] != c {
-			return false
-		}
-		n++
-	}
-	return n == len(name)
+		return 1
+	})
+	return &reader{s, obj, isItem, s.hits}
 }
 
-// read marks the value at a path as read, and records in the trace that it is the value of a field.
-func (r *reader) read(id fieldID, p path, at, value string) {
-	r.used = append(r.used, at)
-	if r.found != nil {
-		*r.found = append(*r.found, Found{Field: fields[id].name, Path: p.text, Value: value})
+// descend follows the keys of a path below a member; nil if there is nothing.
+func descend(v contract.Value, keys []string) contract.Value {
+	for _, key := range keys {
+		var next contract.Value
+		n, err := strconv.Atoi(key)
+		i := 0
+		for e := range v.All() {
+			if v.Kind() == '[' && err == nil && i == n || v.Kind() == '{' && sameName(e.Key(), key) {
+				next = e
+				break
+			}
+			i++
+		}
+		if v = next; v == nil {
+			return nil
+		}
 	}
+	return v
+}
+
+// sameName says whether two names differ only in case, underscores, hyphens and other punctuation.
+func sameName(a, b string) bool {
+	var x, y [64]byte
+	return string(fold(x[:0], a)) == string(fold(y[:0], b))
+}
+
+// fold appends a name as names are compared: without case and punctuation.
+func fold(b []byte, name string) []byte {
+	start := len(b)
+	for i := range len(name) {
+		switch c := name[i]; {
+		case 'A' <= c && c <= 'Z':
+			b = append(b, c+'a'-'A')
+		case 'a' <= c && c <= 'z', '0' <= c && c <= '9', c >= 0x80:
+			b = append(b, c)
+		}
+	}
+	if len(b) == start { // of nothing but punctuation
+		b = append(b, name...)
+	}
+	return b
+}
+
+func folded(name string) string { return string(fold(nil, name)) }
+
+// of returns the values at the paths of a field, in the order of the paths.
+func (r *reader) of(id fieldID) []hit {
+	from := 0
+	for from < len(r.hits) && r.hits[from].field < id {
+		from++
+	}
+	to := from
+	for to < len(r.hits) && r.hits[to].field == id {
+		to++
+	}
+	return r.hits[from:to]
 }
 
 // text reads a field that is text. Blank text does not count: the service sends "" for a field that
@@ -115,23 +125,23 @@ func (r *reader) text(id fieldID) string { return r.readText(id, false) }
 func (r *reader) textOrNumber(id fieldID) string { return r.readText(id, true) }
 
 func (r *reader) readText(id fieldID, numbers bool) string {
-	for _, p := range r.paths[id] {
-		v, at := r.lookup(p)
-		s := ""
-		switch v := v.(type) {
-		case string:
-			s = plainText(v)
-		case json.Number:
-			if numbers {
-				s = plainNumber(v.String())
+	s, v := r.find(id, numbers)
+	if v != nil {
+		r.mark(v, id)
+	}
+	return s
+}
+
+// find is readText without marking what it finds.
+func (r *reader) find(id fieldID, numbers bool) (string, contract.Value) {
+	for _, h := range r.of(id) {
+		if kind := h.v.Kind(); kind == '"' || kind == '0' && numbers {
+			if s := scalarText(h.v); !isBlank(s) {
+				return s, h.v
 			}
 		}
-		if !isBlank(s) {
-			r.read(id, p, at, s)
-			return s
-		}
 	}
-	return ""
+	return "", nil
 }
 
 // textBeforeNumber reads a field that is text, or else a number: the number of a course says less than its name. Beside
@@ -141,11 +151,9 @@ func (r *reader) textBeforeNumber(id fieldID) string {
 	if name == "" {
 		return r.textOrNumber(id)
 	}
-	for _, p := range r.paths[id] {
-		if v, at := r.lookup(p); at != "" {
-			if _, isNumber := v.(json.Number); isNumber {
-				r.used = append(r.used, at)
-			}
+	for _, h := range r.of(id) {
+		if h.v.Kind() == '0' {
+			r.mark(h.v, id)
 		}
 	}
 	return name
@@ -153,10 +161,9 @@ func (r *reader) textBeforeNumber(id fieldID) string {
 
 // number reads a field that is a number or a numeric string. Some services quote numbers.
 func (r *reader) number(id fieldID) (n decimal, ok bool) {
-	for _, p := range r.paths[id] {
-		v, at := r.lookup(p)
-		if n, ok := toDecimal(v); ok {
-			r.read(id, p, at, n.String())
+	for _, h := range r.of(id) {
+		if n, ok := toDecimal(h.v); ok {
+			r.mark(h.v, id)
 			return n, true
 		}
 	}
@@ -167,10 +174,9 @@ func (r *reader) number(id fieldID) (n decimal, ok bool) {
 // path that can be read decides, even if it says false: a later path is the fallback for services
 // that do not have the first.
 func (r *reader) flag(id fieldID) bool {
-	for _, p := range r.paths[id] {
-		v, at := r.lookup(p)
-		if b, ok := parseBool(v); ok {
-			r.read(id, p, at, strconv.FormatBool(b))
+	for _, h := range r.of(id) {
+		if b, ok := parseBool(h.v); ok {
+			r.mark(h.v, id)
 			return b
 		}
 	}
@@ -180,17 +186,15 @@ func (r *reader) flag(id fieldID) bool {
 // rush reads whether the order goes first: true, or a word that says so. Services also number their
 // priorities, and from both ends, so a number says nothing.
 func (r *reader) rush() bool {
-	for _, p := range r.paths[fieldRush] {
-		v, at := r.lookup(p)
-		switch v := v.(type) {
-		case bool:
-			r.read(fieldRush, p, at, strconv.FormatBool(v))
-			return v
-		case string:
-			s := strings.TrimSpace(v)
-			switch strings.ToLower(s) {
+	for _, h := range r.of(fieldRush) {
+		switch h.v.Kind() {
+		case 't', 'f':
+			r.mark(h.v, fieldRush)
+			return h.v.Kind() == 't'
+		case '"':
+			switch folded(h.v.Text()) {
 			case "true", "yes", "y", "rush", "rushed", "priority", "high", "highest", "urgent", "asap":
-				r.read(fieldRush, p, at, s)
+				r.mark(h.v, fieldRush)
 				return true
 			}
 		}
@@ -198,33 +202,47 @@ func (r *reader) rush() bool {
 	return false
 }
 
+// promised reads when the order is wanted. Seconds and milliseconds since 1970 become a time; a text stays as it is.
+func (r *reader) promised() string {
+	for _, h := range r.of(fieldPromised) {
+		s := scalarText(h.v)
+		if h.v.Kind() == '0' {
+			n, err := strconv.ParseInt(s, 10, 64)
+			switch {
+			case err == nil && len(s) == 10:
+				s = time.Unix(n, 0).UTC().Format(time.RFC3339)
+			case err == nil && len(s) == 13:
+				s = time.UnixMilli(n).UTC().Format(time.RFC3339)
+			}
+		} else if h.v.Kind() != '"' || isBlank(s) {
+			continue
+		}
+		r.mark(h.v, fieldPromised)
+		return s
+	}
+	return ""
+}
+
 // notes reads text or a list of text at every path, not only the first: a service that fills both
 // note and specialInstructions means both, and the second may be the allergy. So may be a value of
 // another type, which is quoted as JSON. A text that occurs twice is printed once.
-func (r *reader) notes(id fieldID) []string {
-	var all []string
-	seen := map[string]bool{}
-	for _, p := range r.paths[id] {
-		v, at := r.lookup(p)
-		list, ok := v.([]any)
-		if !ok {
-			list = []any{v}
-		}
-		var found []string
-		for _, e := range list {
-			if s := noteText(e); !isBlank(s) {
-				found = append(found, s)
+func (r *reader) notes(id fieldID) (all []string) {
+	for _, h := range r.of(id) {
+		before := len(all)
+		add := func(v contract.Value) {
+			if s := noteText(v); !isBlank(s) {
+				r.mark(h.v, id)
+				if !slices.Contains(all[:before], s) && !slices.Contains(all, s) {
+					all = append(all, s)
+				}
 			}
 		}
-		if len(found) == 0 {
+		if h.v.Kind() != '[' {
+			add(h.v)
 			continue
 		}
-		r.read(id, p, at, strings.Join(found, "; "))
-		for _, s := range found {
-			if !seen[s] {
-				seen[s] = true
-				all = append(all, s)
-			}
+		for e := range h.v.All() {
+			add(e)
 		}
 	}
 	return all
@@ -232,25 +250,24 @@ func (r *reader) notes(id fieldID) []string {
 
 // noteText is the text of a note. The text may be wrapped in an object that holds nothing else, as in
 // {"text": "no nuts"}; any other value is quoted as JSON. It is blank if there is no note.
-func noteText(v any) string {
-	if v == false || isEmpty(v) { // false: services send it for "no note"
+func noteText(v contract.Value) string {
+	if v.Kind() == 'f' || isEmpty(v) { // false: services send it for "no note"
 		return ""
 	}
-	obj, ok := v.(map[string]any)
-	if !ok {
+	if v.Kind() != '{' {
 		return asText(v)
 	}
 	text := ""
-	for k, e := range obj {
-		switch k {
+	for member := range v.All() {
+		switch member.Key() {
 		case "text", "note", "value", "name", "message":
-			if s, ok := e.(string); ok && text == "" && !isBlank(s) {
-				text = plainText(s)
+			if member.Kind() == '"' && text == "" && !isBlank(member.Text()) {
+				text = plainText(member.Text())
 				continue
 			}
 		}
 		// A second text, or a member of an unknown name: quoting the whole object loses nothing.
-		if k != contract.FieldID && !isMetadata(k) && !isEmpty(e) {
+		if k := member.Key(); k != contract.FieldID && !contract.IsMetadata(k) && !isEmpty(member) {
 			return asText(v)
 		}
 	}
@@ -262,50 +279,37 @@ func noteText(v any) string {
 
 // isEmpty says that v holds nothing but blanks, nulls, and lists and objects of those. An empty
 // list or object means "no note" too; printed, it would be noise on every ticket.
-func isEmpty(v any) bool {
-	switch v := v.(type) {
-	case nil:
-		return true
-	case string:
-		return isBlank(v)
-	case []any:
-		return !slices.ContainsFunc(v, func(e any) bool { return !isEmpty(e) })
-	case map[string]any:
-		for _, e := range v {
+func isEmpty(v contract.Value) bool {
+	switch v.Kind() {
+	case '"':
+		return isBlank(v.Text())
+	case '{', '[':
+		for e := range v.All() {
 			if !isEmpty(e) {
 				return false
 			}
 		}
 		return true
 	}
-	return false
+	return v == nil || v.Kind() == 'n'
 }
 
 // parseBool reads true, 1, "true", "yes", "y" and "1" as true and their opposites as false, in any
 // case, and the numbers in any spelling, such as 1.0. The wide reading is for voids: "isVoid":
 // "yes" must not be cooked.
-func parseBool(v any) (value, ok bool) {
-	switch v := v.(type) {
-	case bool:
-		return v, true
-	case json.Number:
-		return parseOneOrZero(string(v))
-	case string:
-		s := strings.TrimSpace(v)
-		switch strings.ToLower(s) {
+func parseBool(v contract.Value) (value, ok bool) {
+	switch v.Kind() {
+	case 't', 'f':
+		return v.Kind() == 't', true
+	case '"':
+		switch strings.ToLower(strings.TrimSpace(v.Text())) {
 		case "true", "yes", "y":
 			return true, true
 		case "false", "no", "n":
 			return false, true
 		}
-		return parseOneOrZero(s)
 	}
-	return false, false
-}
-
-// parseOneOrZero reads 1 and 0 in any spelling, such as 1.0 or 01.
-func parseOneOrZero(s string) (one, ok bool) {
-	d, ok := parseDecimal(s)
+	d, ok := toDecimal(v)
 	switch plain := d.String(); {
 	case ok && plain == "1":
 		return true, true
@@ -316,11 +320,19 @@ func parseOneOrZero(s string) (one, ok bool) {
 }
 
 // asText is text as it is and any other value as JSON.
-func asText(v any) string {
-	if s, ok := v.(string); ok {
-		return plainText(s)
+func asText(v contract.Value) string {
+	if v.Kind() == '"' {
+		return plainText(v.Text())
 	}
-	return asJSON(v)
+	return v.JSON()
+}
+
+// scalarText is a scalar as people write it.
+func scalarText(v contract.Value) string {
+	if v.Kind() == '0' {
+		return plainNumber(v.Text())
+	}
+	return asText(v)
 }
 
 // plainText is text without blanks around it. Services whose tablets show HTML send its entities.

@@ -1,12 +1,8 @@
 package plan
 
 import (
-	"cmp"
-	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"ticketrail/receiver/contract"
@@ -22,9 +18,6 @@ const (
 	maxRecordRemainder = 6
 )
 
-// notRead is in the place of a field's name in a trace.
-const notRead = "NOT READ"
-
 // An unread is a value that no path has read.
 type unread struct {
 	key   string // dotted path within its item or record
@@ -36,7 +29,7 @@ func (u unread) String() string { return u.key + ": " + u.value }
 // A childList is a list of objects with names that no path has read: a modifier that nobody cooks is a lost order.
 type childList struct {
 	key   string // dotted path within its item or record
-	items []map[string]any
+	items contract.Value
 }
 
 // A remainder is what is unread in one item or record.
@@ -48,17 +41,12 @@ type remainder struct {
 
 // remainder returns what r has not read of its object. said are the texts of the ticket's line or header: a value that
 // says the same again, as a displayName beside an equal name, is left out.
-func (r *reader) remainder(said ...string) (rest remainder) {
-	c := remainderCollector{reader: r, said: said}
-	for _, key := range r.keys() {
+func (r *reader) remainder(said ...string) remainder {
+	c := remainderCollector{splitter: r.splitter, said: said}
+	for member := range r.obj.All() {
 		// The items of a record are read one by one, and so are the children of an item.
-		if key != contract.FieldChildItems && (r.isItem || key != contract.FieldItems) {
-			c.add(key, key, r.obj[key], 1)
-		}
-	}
-	if r.found != nil {
-		for _, u := range c.rest.fields {
-			*r.found = append(*r.found, Found{Field: notRead, Path: u.key, Value: u.value})
+		if key := member.Key(); key != contract.FieldChildItems && (r.isItem || key != contract.FieldItems) {
+			c.add("", member)
 		}
 	}
 	return c.rest
@@ -66,78 +54,108 @@ func (r *reader) remainder(said ...string) (rest remainder) {
 
 // A remainderCollector walks over an object.
 type remainderCollector struct {
-	reader *reader
+	*splitter
 	said   []string
+	isRead bool // it is the value of a field, so it is not unread
 	rest   remainder
 }
 
-// add adds a value of the object. path is its dotted path, key the last key of it.
-func (c *remainderCollector) add(path, key string, v any, depth int) {
-	if slices.Contains(c.reader.used, path) || noiseKey(key) || key == fieldInstructions && isLayout(v) {
+// prints says whether a value prints, and lists it as unread.
+func (c *remainderCollector) prints(v contract.Value) bool { return c.isRead || c.noteUnread(v) }
+
+// add adds a member of an object, which has the dotted path in.
+func (c *remainderCollector) add(in string, v contract.Value) {
+	if c.splitter.isRead(v) || isNoise(v) {
 		return
 	}
 
-	switch v := v.(type) {
-	case map[string]any:
-		if depth == contract.MaxDepth {
-			c.text(path, asJSON(v))
+	path := v.Key()
+	if in != "" {
+		path = in + "." + path
+	}
+	switch v.Kind() {
+	case '{':
+		if strings.Count(path, ".") >= contract.MaxDepth {
+			if c.prints(v) {
+				c.text(path, v.JSON())
+			}
 			return
 		}
-		for _, k := range slices.Sorted(maps.Keys(v)) {
-			c.add(path+"."+k, k, v[k], depth+1)
+		for member := range v.All() {
+			c.add(path, member)
 		}
-	case []any:
-		c.list(path, key, v)
+	case '[':
+		c.list(path, v)
 	default:
-		if !noiseValue(key, v) {
+		if c.prints(v) {
 			c.text(path, scalarText(v))
 		}
 	}
 }
 
+// isNoise says whether a member of an object is noise, whatever is in it.
+func isNoise(v contract.Value) bool {
+	switch v.Kind() {
+	case '{':
+	case '[':
+		if v.Key() == fieldInstructions && isLayout(v) {
+			return true
+		}
+	default:
+		if noiseValue(v.Key(), v) {
+			return true
+		}
+	}
+	return noiseKey(v.Key())
+}
+
 // list adds a list: as children if its elements have names, unless its key says that they are no dishes.
-func (c *remainderCollector) list(path, key string, list []any) {
+func (c *remainderCollector) list(path string, list contract.Value) {
 	if isEmpty(list) {
 		return
 	}
 	c.rest.hasList = true
-	var items []map[string]any
-	named := false
-	for _, e := range list {
-		item, ok := e.(map[string]any)
-		if !ok {
-			items = nil
-			break
-		}
-		items = append(items, item)
-		named = named || newReader(c.reader.paths, item, nil).text(fieldName) != ""
-	}
-	if named && len(items) == len(list) && !hasWordLike(key, warningWords) {
-		c.rest.lists = append(c.rest.lists, childList{path, items})
+	if c.areItems(list) && !hasWordLike(list.Key(), warningWords) {
+		c.rest.lists = append(c.rest.lists, childList{path, list})
 		return
 	}
-
-	var texts []string
-	for i, e := range list {
-		if slices.Contains(c.reader.used, path+"."+strconv.Itoa(i)) {
-			continue
-		}
-		if s := c.element(key, e); s != "" && !slices.Contains(texts, s) {
-			texts = append(texts, s)
-		}
-	}
-	if len(texts) > 0 {
+	if texts := c.texts(list); len(texts) > 0 {
 		c.text(path, strings.Join(texts, ", "))
 	}
 }
 
-// element is the text of an element of a list, "" if it is noise.
-func (c *remainderCollector) element(key string, e any) string {
-	switch e := e.(type) {
-	case map[string]any:
-		inner := remainderCollector{reader: &reader{paths: c.reader.paths, obj: e}}
-		for _, k := range slices.Sorted(maps.Keys(e)) {
-			inner.add(k, k, e[k], 1)
+// areItems says whether the elements of a list are objects, and at least one has a name.
+func (c *remainderCollector) areItems(list contract.Value) bool {
+	named := false
+	for e := range list.All() {
+		if e.Kind() != '{' {
+			return false
+		}
+		name, _ := c.reader(e, true).find(fieldName, false)
+		named = named || name != ""
+	}
+	return named
+}
+
+// texts are what the elements of a list say, without those that are read or noise.
+func (c *remainderCollector) texts(list contract.Value) (texts []string) {
+	for e := range list.All() {
+		if s := c.element(list.Key(), e); s != "" && !slices.Contains(texts, s) {
+			texts = append(texts, s)
+		}
+	}
+	return texts
+}
+
+// element is the text of an element of a list, "" if it is read or noise.
+func (c *remainderCollector) element(key string, e contract.Value) string {
+	switch {
+	case c.splitter.isRead(e) || isEmpty(e):
+		return ""
+	case e.Kind() == '{':
+		inner := remainderCollector{splitter: c.splitter, isRead: c.isRead}
+		for member := range e.All() {
+			inner.add("", member)
 		}
 		var texts []string
 		for _, u := range inner.rest.fields {
@@ -147,20 +165,17 @@ func (c *remainderCollector) element(key string, e any) string {
 			texts = append(texts, u.String())
 		}
 		for _, l := range inner.rest.lists {
-			texts = append(texts, l.key+": "+asJSON(l.items))
+			texts = append(texts, l.key+": "+l.items.JSON())
 		}
 		return strings.Join(texts, " ")
-	case []any:
-		if isEmpty(e) {
-			return ""
+	case e.Kind() == '[':
+		if c.prints(e) {
+			return e.JSON()
 		}
-		return asJSON(e)
-	default:
-		if noiseValue(key, e) {
-			return ""
-		}
+	case !noiseValue(key, e) && c.prints(e):
 		return scalarText(e)
 	}
+	return ""
 }
 
 func (c *remainderCollector) text(path, value string) {
@@ -169,37 +184,69 @@ func (c *remainderCollector) text(path, value string) {
 	}
 }
 
+// allergens are what the fields for allergens say, each as `key: text, text`. They print whole, however long the
+// remainder is.
+func (r *reader) allergens() (lines []string) {
+	for _, h := range slices.Clone(r.of(fieldAllergens)) { // texts makes other readers
+		c := remainderCollector{splitter: r.splitter, isRead: true}
+		if h.v.Kind() != '[' {
+			c.add("", h.v)
+		} else if texts := c.texts(h.v); len(texts) > 0 {
+			c.text(h.v.Key(), strings.Join(texts, ", "))
+		}
+		for _, u := range c.rest.fields {
+			lines = append(lines, u.String())
+			r.mark(h.v, fieldAllergens)
+		}
+	}
+	return lines
+}
+
+// withLists is the remainder with its lists as texts, for a ticket that has no lines.
+func (rest remainder) withLists() remainder {
+	for _, l := range rest.lists {
+		rest.fields = append(rest.fields, unread{l.key, l.items.JSON()})
+	}
+	return rest
+}
+
 // notes are the lines that print, at most limit: first those that may be a warning, then the others by key.
 func (rest remainder) notes(limit int) (lines []string) {
 	fields := slices.Clone(rest.fields)
+	isWarning := func(u unread) bool { return hasWordLike(u.key, warningWords) }
 	slices.SortStableFunc(fields, func(a, b unread) int {
-		return cmp.Compare(rankOf(a), rankOf(b))
+		switch {
+		case isWarning(a) == isWarning(b):
+			return 0
+		case isWarning(a):
+			return -1
+		}
+		return 1
 	})
 	for i, u := range fields {
 		if i == limit-1 && len(fields) > limit {
 			return append(lines, fmt.Sprintf("and %d more fields that are not read", len(fields)-i))
-		}
-		if u.mayCancel() {
-			lines = append(lines, "** cancelled? "+u.String()+" **")
-			continue
 		}
 		lines = append(lines, u.String())
 	}
 	return lines
 }
 
-// rankOf orders unread fields by how bad it is to miss one.
-func rankOf(u unread) int {
-	switch {
-	case u.mayCancel():
-		return 0
-	case hasWordLike(u.key, warningWords):
-		return 1
-	}
-	return 2
+// takeCancelling takes the fields out of rest that may say that nothing is to be cooked, and returns them. Only the
+// configuration can say that they do.
+func (rest *remainder) takeCancelling() string {
+	var said []string
+	rest.fields = slices.DeleteFunc(rest.fields, func(u unread) bool {
+		is := u.mayCancel()
+		if is {
+			said = append(said, u.String())
+		}
+		return is
+	})
+	return strings.Join(said, ", ")
 }
 
-// mayCancel says that a field may mean that nothing is to be cooked. Only the configuration can say that it does.
+// mayCancel says that a field may mean that nothing is to be cooked.
 func (u unread) mayCancel() bool {
 	cancelling := func(w string) bool {
 		return strings.HasPrefix(w, "void") || strings.HasPrefix(w, "cancel") || strings.HasPrefix(w, "delete")
@@ -214,11 +261,27 @@ var (
 	removalActions = []string{"action", "prefix", "type", "operation", "kind", "modification", "modifier"}
 )
 
-// takeRemoval takes the fields out of rest that say that the line is taken away from its dish, and returns the words to
-// print ahead of its name: [NO] Onion must not read Onion.
+// removal reads the fields that say that the line is taken away from its dish, and takes those out of rest that may say
+// so. It returns the words to print ahead of its name: [NO] Onion must not read Onion.
+func (r *reader) removal() (marks string) {
+	for _, h := range r.of(fieldRemoved) {
+		switch yes, isFlag := parseBool(h.v); {
+		case isFlag && yes:
+			marks += "[" + h.v.Key() + "] "
+		case !isFlag && h.v.Kind() == '"' && !isBlank(h.v.Text()):
+			marks += "[" + strings.ToUpper(plainText(h.v.Text())) + "] "
+		case !isFlag:
+			continue
+		}
+		r.mark(h.v, fieldRemoved)
+	}
+	return marks
+}
+
+// takeRemoval takes the fields out of rest that look like those of [reader.removal], and returns the same.
 func (rest *remainder) takeRemoval() (marks string) {
 	rest.fields = slices.DeleteFunc(rest.fields, func(u unread) bool {
-		key, value := wordsOf(u.key), normalized(u.value)
+		key, value := wordsOf(u.key), folded(u.value)
 		isAction := len(key) > 0 && slices.Contains(removalActions, key[len(key)-1])
 		removes := func(word string) bool { return slices.Contains(removalWords, word) }
 		switch {
@@ -234,41 +297,30 @@ func (rest *remainder) takeRemoval() (marks string) {
 	return marks
 }
 
-// scalarText is a scalar as people write it.
-func scalarText(v any) string {
-	if n, ok := v.(json.Number); ok {
-		return plainNumber(n.String())
-	}
-	return asText(v)
-}
-
 // fieldInstructions is the record's field that lays out the service's own receipt: a list of commands.
 const fieldInstructions = "instructions"
 
 // isLayout says whether a value is such a list.
-func isLayout(v any) bool {
-	list, _ := v.([]any)
-	for _, e := range list {
-		if command, ok := e.(map[string]any); !ok || command["command"] == nil {
+func isLayout(v contract.Value) bool {
+	for command := range v.All() {
+		if command.Get("command") == nil {
 			return false
 		}
 	}
-	return len(list) > 0
+	return v.Kind() == '[' && v.Len() > 0
 }
 
 // instructionTexts are the texts of the service's own receipt. They say what is ordered if there are no items.
-func instructionTexts(v any) (texts []string) {
+func instructionTexts(v contract.Value) (texts []string) {
 	if !isLayout(v) {
 		return nil
 	}
-	for _, e := range v.([]any) {
-		command := e.(map[string]any)
-		if word, _ := command["command"].(string); !strings.EqualFold(word, "TEXT") {
+	for command := range v.All() {
+		if !strings.EqualFold(command.Get("command").Text(), "TEXT") {
 			continue
 		}
-		left, _ := command["value"].(string)
-		right, _ := command["value2"].(string)
-		if text := strings.TrimSpace(plainText(left) + " " + plainText(right)); !isBlank(text) {
+		text := plainText(command.Get("value").Text() + " " + command.Get("value2").Text())
+		if !isBlank(text) {
 			texts = append(texts, text)
 		}
 	}

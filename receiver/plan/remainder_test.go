@@ -97,11 +97,11 @@ var orderShapes = []struct {
 	{name: "type of the record", record: `"type":"CANCEL","items":[{"name":"Ribeye"}]`, want: []string{"VOID Ribeye"}},
 	{name: "never voided", item: `{"name":"Ribeye","isVoided":false,"voidedAt":null}`, want: []string{"1 Ribeye"}},
 	{name: "perhaps cancelled", item: `{"name":"Ribeye","lifecycle":"CANCELLED"}`,
-		want: []string{"** cancelled? lifecycle: CANCELLED **", "1 Ribeye"}},
+		want: []string{"cancelled? lifecycle: CANCELLED", "1 Ribeye"}},
 	{name: "a flag of somebody's own", item: `{"name":"Ribeye","cancelledByGuest":true}`,
-		want: []string{"** cancelled? cancelledByGuest: true **"}},
+		want: []string{"cancelled? cancelledByGuest: true"}},
 	{name: "unreadable void", item: `{"name":"Ribeye","isVoid":"perhaps"}`,
-		want: []string{"** cancelled? isVoid: perhaps **"}},
+		want: []string{"cancelled? isVoid: perhaps"}},
 
 	// Modifiers that take something away.
 	{name: "isRemoved", item: `{"name":"Burger","childItems":[{"name":"Onion","isRemoved":true}]}`,
@@ -125,7 +125,7 @@ var orderShapes = []struct {
 	{name: "display number", record: `"displayNumber":"A-17","items":[{"name":"Pie"}]`, want: []string{"#A-17"}},
 	{name: "customer", record: `"orderNumber":1,"customer":{"name":"Ana","phone":"0400 000"},"items":[{"name":"Pie"}]`},
 	{name: "pickup time", record: `"pickupTime":"2026-02-06T19:30:00Z","items":[{"name":"Pie"}]`,
-		want: []string{"pickupTime: 2026-02-06T19:30:00Z"}},
+		want: []string{"wanted 2026-02-06T19:30:00Z"}},
 	{name: "created", record: `"createdAt":"2026-02-06T19:30:00Z","items":[{"name":"Pie"}]`,
 		noise: []string{"2026-02-06T19:30:00Z"}},
 	{name: "delivery", record: `"delivery":{"street":"1 Quay St","floor":3},"items":[{"name":"Pie"}]`},
@@ -247,8 +247,9 @@ func TestOfALongRemainderTheWarningsPrintFirst(t *testing.T) {
 	item := `{"name":"Pie","a":"1","b":"2","c":"3","d":"4","e":"5","allergyNote":"nuts","lifecycle":"voided"}`
 	r := split(t, Config{Fallback: "pass"}, `{"id":"r","items":[`+item+`]}`)
 
-	got := strings.Join(r.Request.Drafts[0].Ticket.Lines[0].Notes, "\n")
-	want := "** cancelled? lifecycle: voided **\nallergyNote: nuts\na: 1\nand 4 more fields that are not read"
+	l := r.Request.Drafts[0].Ticket.Lines[0]
+	got := l.MayCancel + "\n" + strings.Join(l.Notes, "\n")
+	want := "lifecycle: voided\nallergyNote: nuts\na: 1\nb: 2\nand 3 more fields that are not read"
 	if got != want {
 		t.Errorf("the notes are\n%s\nwant\n%s", got, want)
 	}
@@ -262,7 +263,8 @@ func paperOf(drafts []ticket.Draft) string {
 		if t.Void {
 			b.WriteString("VOID\n")
 		}
-		head := []string{"#" + t.Number, t.Table, t.Server, t.Type, t.Guests, t.Course, t.Destination}
+		head := []string{"#" + t.Number, t.Table, t.Server, t.Type, t.Guests, t.Course, t.Destination, t.Customer,
+			"wanted " + t.Promised, "cancelled? " + t.MayCancel}
 		b.WriteString(strings.Join(append(head, t.Notes...), "\n") + "\n" + t.Raw + "\n")
 		for _, l := range t.Lines {
 			if l.Void {
@@ -270,7 +272,8 @@ func paperOf(drafts []ticket.Draft) string {
 			} else {
 				b.WriteString(l.Quantity + " ")
 			}
-			fmt.Fprintf(&b, "%s\n%s\n%s\n%s\n", l.Name, l.Seat, l.Course, strings.Join(l.Notes, "\n"))
+			fmt.Fprintf(&b, "%s\n%s\n%s\ncancelled? %s\n%s\n", l.Name, l.Seat, l.Course, l.MayCancel,
+				strings.Join(l.Notes, "\n"))
 		}
 	}
 	return b.String()

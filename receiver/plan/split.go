@@ -26,7 +26,11 @@ type splitter struct {
 	venue    Venue
 	fallback string
 	names    Names
+	envelope contract.Value
+	marks    []mark        // what has read each value of the envelope
+	hits     []hit         // of the reader that is used
 	base     ticket.Ticket // what all tickets of the request have in common: venue, device, time
+	lines    []ticket.Line // of the record
 	res      Result
 
 	machine      vm.VM              // reused by all expressions, which saves most of their allocations
@@ -45,6 +49,10 @@ type expressionResult struct {
 	loopSteps int // upper bound of what its loops have cost in this request, see maxLoopSteps
 }
 
+func (p *Plan) newSplitter(req contract.PrintRequest) *splitter {
+	return &splitter{plan: p, fallback: p.fallback, envelope: req.Envelope, marks: make([]mark, len(req.Envelope))}
+}
+
 // split plans all records in the order received; a station's tickets print in that order.
 func (p *Plan) split(
 	req contract.PrintRequest, v Venue, device string, received time.Time, names Names, trace *Trace,
@@ -58,7 +66,8 @@ func (p *Plan) split(
 			v.Zone = zone
 		}
 	}
-	s := &splitter{plan: p, venue: v, names: names, fallback: p.fallback}
+	s := p.newSplitter(req)
+	s.venue, s.names = v, names
 	if v.Fallback != "" {
 		s.fallback = v.Fallback
 	}
@@ -71,9 +80,7 @@ func (p *Plan) split(
 		Venue: v.ID, ID: req.ID, Device: device, Received: received,
 		Body: req.Raw, Digest: Digest(req),
 	}
-	for i := range req.Records {
-		s.splitRecord(i, &req.Records[i])
-	}
+	s.splitRecords(req)
 	// contract.Open refuses a request without records. If that ever fails, the whole body prints: without a
 	// ticket, the 200 would promise something that no cook ever sees.
 	if len(s.res.Request.Drafts) == 0 {
@@ -84,26 +91,30 @@ func (p *Plan) split(
 	p.noteParts(s.res.Request.Drafts)
 	if trace != nil {
 		trace.Missing = s.missing(req)
+		s.found()
 	}
 	return s.res
+}
+
+func (s *splitter) splitRecords(req contract.PrintRequest) {
+	beside := s.envelopeRemainder()
+	for i := range req.Records {
+		s.splitRecord(i, &req.Records[i], beside)
+		beside = remainder{}
+	}
 }
 
 func (s *splitter) add(station string, t ticket.Ticket) {
 	s.res.Request.Drafts = append(s.res.Request.Drafts, ticket.Draft{Station: station, Ticket: t})
 }
 
-// splitRecord plans one record.
-func (s *splitter) splitRecord(index int, rec *contract.Record) {
-	s.record, s.env = index, nil
+// splitRecord plans one record. beside is what prints in its header too.
+func (s *splitter) splitRecord(index int, rec *contract.Record, beside remainder) {
+	s.record, s.env, s.lines = index, nil, nil
 	for i := range s.results {
 		s.results[i] = expressionResult{loopSteps: s.results[i].loopSteps}
 	}
-	var tr *RecordTrace
-	if s.res.Trace != nil {
-		s.res.Trace.Records = append(s.res.Trace.Records,
-			RecordTrace{Path: fmt.Sprintf("records[%d]", index), ID: rec.ID})
-		tr = &s.res.Trace.Records[index]
-	}
+	s.traceRecord(rec)
 	if rec.Unreadable != "" {
 		// A key occurs twice, and JSON does not say which value counts. A person must read both.
 		t := s.base
@@ -112,41 +123,35 @@ func (s *splitter) splitRecord(index int, rec *contract.Record) {
 		if rec.Why != "" {
 			t.Banners = []string{rec.Why}
 		}
-		if tr != nil {
-			tr.Unreadable = true
-		}
+		t.Notes = beside.withLists().notes(maxRecordRemainder)
 		s.res.Request.Drafts = append(s.res.Request.Drafts,
 			ticket.Draft{Station: s.fallback, Ticket: t, Unreadable: true})
 		return
 	}
-	t, rest := s.header(rec, tr)
+	t, rest := s.header(rec)
+	rest.fields = append(beside.fields, rest.fields...)
+	rest.lists = append(beside.lists, rest.lists...)
+	rest.hasList = rest.hasList || beside.hasList
+	t.MayCancel = rest.takeCancelling()
 	if len(rec.Items) == 0 {
-		s.splitEmpty(rec, t, rest)
+		s.splitEmpty(rec, t, rest, beside)
 		return
-	}
-	at := ""
-	if tr != nil {
-		at = tr.Path
 	}
 	t.Notes = append(t.Notes, rest.notes(maxRecordRemainder)...)
 
-	f := flattener{paths: &s.plan.paths, trace: tr}
-	var shares []stationShare
-	for _, i := range s.sortedIndices(rec.Items) {
-		shares = s.splitItem(&f, rec, i, t, shares)
-	}
+	shares := s.splitItems(rec, t)
 	for _, list := range rest.lists {
 		// Expressions see items, and these are none: whoever cooks the items sees them too.
-		first := len(f.lines)
-		f.addList(list, 0, ticket.Line{Void: t.Void, Refire: t.Refire}, at)
-		lines := span{first, len(f.lines)}
+		lines := span{from: len(s.lines)}
+		s.addList(list, 0, ticket.Line{Void: t.Void, Refire: t.Refire})
+		lines.to = len(s.lines)
 		for i := range shares {
 			shares[i].routed = append(shares[i].routed, lines)
 		}
 	}
 	for i := range shares {
 		out := t
-		out.Lines = shares[i].lines(f.lines)
+		out.Lines = shares[i].lines(s.lines)
 		s.add(shares[i].station, out)
 	}
 }
@@ -154,11 +159,12 @@ func (s *splitter) splitRecord(index int, rec *contract.Record) {
 // splitEmpty plans a record without items: a message to the kitchen, or a void of the whole check. No route can match
 // it, because expressions are evaluated for items. If it has a list of anything else, its items may be there, so a
 // person must read all of it.
-func (s *splitter) splitEmpty(rec *contract.Record, t ticket.Ticket, rest remainder) {
-	texts := instructionTexts(rec.Fields[fieldInstructions])
+func (s *splitter) splitEmpty(rec *contract.Record, t ticket.Ticket, rest, beside remainder) {
+	texts := instructionTexts(rec.Fields.Get(fieldInstructions))
 	switch {
 	case rest.hasList || emptyHeader(t) && len(texts) == 0:
-		t.Raw = asJSON(rec.Fields)
+		t.Raw = rec.Fields.JSON()
+		t.Notes = append(t.Notes, beside.withLists().notes(maxRecordRemainder)...)
 	default:
 		t.Notes = append(t.Notes, texts...)
 		t.Notes = append(t.Notes, rest.notes(maxRecordRemainder)...)
@@ -166,36 +172,45 @@ func (s *splitter) splitEmpty(rec *contract.Record, t ticket.Ticket, rest remain
 	s.add(s.fallback, t)
 }
 
-// splitItem flattens one item and adds its lines to the shares of its stations.
+// splitItems reads the items of a record and sends each to its stations.
 //
 // Only the item itself is routed. Its modifiers go where it goes: "no onion" is worth nothing at
 // another station than the burger.
-func (s *splitter) splitItem(
-	f *flattener, rec *contract.Record, i int, t ticket.Ticket, shares []stationShare,
-) []stationShare {
-	at := ""
-	if f.trace != nil {
-		at = fmt.Sprintf("%s.items[%d]", f.trace.Path, i)
+func (s *splitter) splitItems(rec *contract.Record, t ticket.Ticket) (shares []stationShare) {
+	runs, last := make([]run, len(rec.Items)), math.Inf(-1)
+	for i, item := range rec.Items {
+		from := len(s.lines)
+		if key, ok := s.addItem(item, 0, ticket.Line{Void: t.Void, Refire: t.Refire}); ok {
+			last = key.float()
+		}
+		runs[i] = run{i, last, span{from, len(s.lines)}}
 	}
-	first := len(f.lines)
-	index := f.addItem(rec.Items[i], 0, t.Void, t.Refire, at)
-	lines := span{first, len(f.lines)}
-	var it *ItemTrace
-	if f.trace != nil {
-		it = &f.trace.Items[index]
-	}
-	stations, routed := s.stations(rec, i, it)
-	if !routed && !slices.Contains(stations, s.fallback) {
-		// So that what no route matches still reaches a cook.
-		stations = append(stations, s.fallback)
-	}
-	if it != nil {
-		it.Stations, it.NoRoute = stations, !routed
-	}
-	for _, name := range stations {
-		shares = addShare(shares, name, lines, routed)
+	// Items with equal keys stay as received. An item without a key stays behind the item it followed, because it
+	// often belongs to it. Items before the first key stay in front. The sort is stable for the same reason.
+	slices.SortStableFunc(runs, func(a, b run) int { return cmp.Compare(a.key, b.key) })
+
+	for _, r := range runs {
+		it := s.itemTrace(rec.Items[r.item])
+		stations, routed := s.stations(rec, r.item, it)
+		if !routed && !slices.Contains(stations, s.fallback) {
+			// So that what no route matches still reaches a cook.
+			stations = append(stations, s.fallback)
+		}
+		if it != nil {
+			it.Stations, it.NoRoute = stations, !routed
+		}
+		for _, name := range stations {
+			shares = addShare(shares, name, r.lines, routed)
+		}
 	}
 	return shares
+}
+
+// A run is an item and its place on the ticket.
+type run struct {
+	item  int // its index
+	key   float64
+	lines span
 }
 
 // A stationShare is what one station gets of a record.
@@ -229,7 +244,11 @@ func addShare(shares []stationShare, station string, lines span, routed bool) []
 // and are marked, so that they cannot be mistaken for what this station usually makes. They are
 // copied because NoRoute is a matter of this ticket only.
 func (share *stationShare) lines(all []ticket.Line) []ticket.Line {
-	var out []ticket.Line
+	n := 0
+	for _, s := range slices.Concat(share.routed, share.unrouted) {
+		n += s.to - s.from
+	}
+	out := make([]ticket.Line, 0, n)
 	for _, s := range share.routed {
 		out = append(out, all[s.from:s.to]...)
 	}
@@ -240,23 +259,6 @@ func (share *stationShare) lines(all []ticket.Line) []ticket.Line {
 		}
 	}
 	return out
-}
-
-// sortedIndices returns the indices of the items in the sequence in which the ticket lists them: by
-// sort key; items with equal keys stay as received. An item without a key stays behind the item it
-// followed, because it often belongs to it. Items before the first key stay in front. The sort is
-// stable for the same reason.
-func (s *splitter) sortedIndices(items []map[string]any) []int {
-	indices, keys := make([]int, len(items)), make([]float64, len(items))
-	last := math.Inf(-1)
-	for i := range items {
-		if n, ok := newReader(&s.plan.paths, items[i], nil).number(fieldSort); ok {
-			last = n.float()
-		}
-		indices[i], keys[i] = i, last
-	}
-	slices.SortStableFunc(indices, func(a, b int) int { return cmp.Compare(keys[a], keys[b]) })
-	return indices
 }
 
 // stations returns the stations that the routes choose for an item. routed is false if no route matches it, or

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"ticketrail/queue/ticket"
@@ -23,8 +24,9 @@ type RecordTrace struct {
 	ID   string // empty if the record has none
 	// Unreadable: an object in it has a key twice. It has no fields or items then.
 	Unreadable bool
-	Fields     []Found     // in the order of the ticket's header
-	Items      []ItemTrace // in the order of the ticket's lines, children after their parent
+	Fields     []Found     // in the order of the body
+	Items      []ItemTrace // in the order of the body, children after their parent
+	value      contract.Value
 }
 
 // An ItemTrace is about one item or modifier.
@@ -36,6 +38,7 @@ type ItemTrace struct {
 	Routes   []RouteTrace
 	Stations []string // that get it
 	NoRoute  bool     // no route matched it, so the fallback gets it
+	value    contract.Value
 }
 
 // Found says at which path a field was found. Field is the key under ticket.fields, "void", or "NOT READ" for what no
@@ -64,6 +67,90 @@ const (
 type Reference struct {
 	Route string // routes[2]
 	Field string // item.courseName
+}
+
+// traceRecord begins the trace of a record, if one is wanted.
+func (s *splitter) traceRecord(rec *contract.Record) {
+	if s.res.Trace == nil {
+		return
+	}
+	s.res.Trace.Records = append(s.res.Trace.Records, RecordTrace{
+		Path: fmt.Sprintf("records[%d]", s.record), ID: rec.ID, Unreadable: rec.Unreadable != "", value: rec.Fields})
+}
+
+// traceLine adds a line to the trace, if one is wanted.
+func (s *splitter) traceLine(item contract.Value, l ticket.Line) {
+	if s.res.Trace != nil {
+		r := &s.res.Trace.Records[s.record]
+		r.Items = append(r.Items, ItemTrace{Line: l, value: item})
+	}
+}
+
+// itemTrace is the trace of an item of the record.
+func (s *splitter) itemTrace(item contract.Value) *ItemTrace {
+	if s.res.Trace == nil {
+		return nil
+	}
+	items := s.res.Trace.Records[s.record].Items
+	return &items[slices.IndexFunc(items, func(it ItemTrace) bool { return it.value.Index() == item.Index() })]
+}
+
+// found fills the fields of the trace, once everything is read.
+func (s *splitter) found() {
+	for i := range s.res.Trace.Records {
+		r := &s.res.Trace.Records[i]
+		if r.Unreadable {
+			continue
+		}
+		r.Fields = s.fieldsOf(r.value)
+		for j := range r.Items {
+			it := &r.Items[j]
+			it.Path, it.Fields = s.indexedPath(it.value), s.fieldsOf(it.value)
+		}
+	}
+}
+
+// fieldsOf lists the leaves of an object that are read or unread, without those of its items.
+func (s *splitter) fieldsOf(obj contract.Value) (found []Found) {
+	for member := range obj.All() {
+		key := member.Key()
+		if key == contract.FieldItems || key == contract.FieldChildItems || s.marks[member.Index()] == markItems {
+			continue
+		}
+		s.leaves(member, key, markNothing, isNoise(member), func(l Leaf) {
+			switch l.Use {
+			case Read:
+				found = append(found, Found{l.As, l.Path, l.Example})
+			case Unread:
+				found = append(found, Found{notRead, l.Path, l.Example})
+			}
+		})
+	}
+	return found
+}
+
+// notRead is in the place of a field's name in a trace.
+const notRead = "NOT READ"
+
+// indexedPath is the path of a value with the indices of lists: records[0].items[2].
+func (s *splitter) indexedPath(v contract.Value) (path string) {
+	for at := s.envelope; at.Index() != v.Index(); {
+		i := 0
+		for e := range at.All() {
+			if v.Index() >= e.Index()+len(e) {
+				i++
+				continue
+			}
+			if at.Kind() == '{' {
+				path = strings.TrimPrefix(path+"."+e.Key(), ".")
+			} else {
+				path += fmt.Sprintf("[%d]", i)
+			}
+			at = e
+			break
+		}
+	}
+	return path
 }
 
 // missing finds the fields that expressions read and no record or item has. They are a hint, not an
@@ -104,19 +191,15 @@ func anyHas(req contract.PrintRequest, ref []string) bool {
 
 // hasPath says whether there is anything at the path, null included. A field that is null is not
 // missing: the service knows it.
-func hasPath(obj map[string]any, keys []string) bool {
-	v, ok := obj[keys[0]]
-	if !ok || len(keys) == 1 {
-		return ok
+func hasPath(obj contract.Value, keys []string) bool {
+	for _, k := range keys {
+		obj = obj.Get(k)
 	}
-	sub, ok := v.(map[string]any)
-	return ok && hasPath(sub, keys[1:])
+	return obj != nil
 }
 
 // String is the trace as text for a terminal. What the service sent is quoted, so that it cannot
 // hold terminal control sequences.
-//
-// Its lines are in the order of the tickets, so that it can be read beside them.
 func (t *Trace) String() string {
 	var b strings.Builder
 	for i := range t.Records {

@@ -236,8 +236,7 @@ func refuses(status int, which func(contract.PrintRequest) bool) func(*testEndpo
 }
 
 func retry(p contract.PrintRequest) json.Number {
-	n, _ := p.Records[0].Fields["retryCount"].(json.Number)
-	return n
+	return json.Number(p.Records[0].Fields.Get("retryCount").Text())
 }
 
 // answering is a server that answers each request with these bytes.

@@ -145,7 +145,7 @@ func racing(e *testEndpoint) {
 // byContent takes the same items for the same order.
 func byContent(e *testEndpoint) {
 	e.opened = func(w writer, _ *http.Request, p contract.PrintRequest) bool {
-		key := string(encode(p.Records[0].Fields["items"])) + fmt.Sprint(p.Records[0].Fields["checkId"])
+		key := p.Records[0].Fields.Get("items").JSON() + p.Records[0].Fields.Get("checkId").Text()
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		dup := e.seen[key]

@@ -21,9 +21,9 @@ func TestOrdersHaveTheVarietyOfARealEvening(t *testing.T) {
 		}
 	}
 	kinds, ids, scripts, found := map[string]int{}, map[string]bool{}, map[string]bool{}, map[string]int{}
-	var look func(item map[string]any, depth int)
-	look = func(item map[string]any, depth int) {
-		name := item["name"].(string)
+	var look func(item contract.Value, depth int)
+	look = func(item contract.Value, depth int) {
+		name := item.Get("name").Text()
 		for _, script := range wanted {
 			if strings.ContainsFunc(name, func(r rune) bool { return unicode.Is(unicode.Scripts[script], r) }) {
 				scripts[script] = true
@@ -32,13 +32,12 @@ func TestOrdersHaveTheVarietyOfARealEvening(t *testing.T) {
 		if strings.ContainsFunc(name, func(r rune) bool { return r > 0x7f && unicode.Is(unicode.Latin, r) }) {
 			found["accents"]++
 		}
-		if item["note"] != nil {
+		if item.Get("note") != nil {
 			found["notes"]++
 		}
 		found["depth"] = max(found["depth"], depth)
-		children, _ := item["childItems"].([]any)
-		for _, c := range children {
-			look(c.(map[string]any), depth+1)
+		for child := range item.Get("childItems").All() {
+			look(child, depth+1)
 		}
 	}
 	for range 1000 {
@@ -53,11 +52,11 @@ func TestOrdersHaveTheVarietyOfARealEvening(t *testing.T) {
 				t.Fatalf("%s was there before", r.ID)
 			}
 			ids[r.ID] = true
-			employee, _ := r.Fields["checkOwnerEmployeeId"].(string)
+			employee := r.Fields.Get("checkOwnerEmployeeId").Text()
 			if known[employee] != o.Venue {
 				t.Fatalf("%s does not work at %s", employee, o.Venue)
 			}
-			if r.Fields["checkOwner"] == nil {
+			if r.Fields.Get("checkOwner") == nil {
 				found["nameless"]++
 			}
 			for _, it := range r.Items {
@@ -123,8 +122,8 @@ func TestAFileIsSentUnchangedAndThenAsARetry(t *testing.T) {
 		t.Errorf("sends %s", o.Body(0))
 	}
 	p, err := contract.Open(o.Body(2), contract.Lenient)
-	if err != nil || stringOf(p.Records[0].Fields["retryCount"]) != "3" ||
-		stringOf(p.Records[0].Fields["n"]) != "12345678901234567890" {
+	if err != nil || p.Records[0].Fields.Get("retryCount").Text() != "3" ||
+		p.Records[0].Fields.Get("n").Text() != "12345678901234567890" {
 		t.Errorf("retries with %s, %v", o.Body(2), err)
 	}
 	other := o.WithID("b")

@@ -75,7 +75,7 @@ func TestARetryBacksOffExponentiallyWithTheSameIDAndAHigherRetryCount(t *testing
 					t.Errorf("is %s after posts at %v", j.State, f.came)
 				}
 				for i, p := range f.got {
-					if n := p.Records[0].Fields["retryCount"]; p.ID != f.got[0].ID || stringOf(n) != stringOf(i) {
+					if n := p.Records[0].Fields.Get("retryCount").Text(); p.ID != f.got[0].ID || n != stringOf(i) {
 						t.Errorf("attempt %d has id %s and retryCount %v", i, p.ID, n)
 					}
 				}

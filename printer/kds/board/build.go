@@ -195,7 +195,7 @@ func (b *builder) items(i int) []Item {
 		l := &b.lines[i][n]
 		it := Item{
 			I: l.From, Depth: max(l.Depth, 0), Quantity: layout.OneLine(l.Quantity), Name: layout.OneLine(l.Name),
-			Notes: b.texts(l.Notes), Seat: layout.OneLine(l.Seat), Course: layout.OneLine(l.Course),
+			Notes: b.texts(l.Says()), Seat: layout.OneLine(l.Seat), Course: layout.OneLine(l.Course),
 			Of: layout.OneLine(l.Parent), Void: l.Void, Refire: l.Refire, NoRoute: l.NoRoute, Raw: l.Raw,
 		}
 		if it.Quantity == "" {

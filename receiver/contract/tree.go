@@ -1,0 +1,307 @@
+package contract
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// A Value is a JSON value of a body with everything in it: its own node, then those of its members or elements, in the
+// order received. A Value that is not there is nil. All readers share the nodes, and nobody changes them.
+//
+// There is no other form of a body. A node takes 48 bytes, and its texts point into one copy of the body.
+type Value []node
+
+type node struct {
+	kind  jsontext.Kind
+	index int32 // in the whole body
+	size  int32 // nodes of the value: its own, and those of what is in it
+	key   string
+	text  string // see Value.Text
+}
+
+// maxValues limits the memory of one request: an order of 10,000 items with 25 fields each has so many.
+const maxValues = 300_000
+
+// maxNesting limits the recursion over a Value; the parser has the same limit.
+const maxNesting = 10_000
+
+// Memory estimates how many bytes of memory a body takes once it is read and planned, without reading it. What
+// punctuation a text has counts too, so the estimate is too high rather than too low.
+func Memory(body []byte) int64 {
+	return int64(2*len(body) + 64*countValues(body) + 512*bytes.Count(body, []byte{'{'}))
+}
+
+// countValues is an upper bound of the number of values: each is the first of a list or object, or follows a comma.
+func countValues(body []byte) int {
+	n := 1
+	for _, c := range []byte("{[,") {
+		n += bytes.Count(body, []byte{c})
+	}
+	return n
+}
+
+// Kind is the first byte of the value: one of n, t, f, ", 0, { and [; 0 if it is not there.
+func (v Value) Kind() jsontext.Kind {
+	if len(v) == 0 {
+		return 0
+	}
+	return v[0].kind
+}
+
+// Index is the position of the value among all values of its body.
+func (v Value) Index() int { return int(v[0].index) }
+
+// Key is the name of a member of an object.
+func (v Value) Key() string { return v[0].key }
+
+// Text is what a string says. Of any other value it is the value as received. Bytes that are not UTF-8 are U+FFFD in a
+// string; an id that is not Unicode is quoted: two of them must not become one, or the second order would be taken for
+// a duplicate of the first.
+func (v Value) Text() string {
+	if len(v) == 0 {
+		return ""
+	}
+	return v[0].text
+}
+
+// All yields the members of an object or the elements of a list; of anything else, nothing.
+func (v Value) All() iter.Seq[Value] {
+	return func(yield func(Value) bool) {
+		if len(v) == 0 {
+			return
+		}
+		for rest := v[1:]; len(rest) > 0; {
+			size := rest[0].size
+			if !yield(rest[:size:size]) {
+				return
+			}
+			rest = rest[size:]
+		}
+	}
+}
+
+// Len is the number of members or elements.
+func (v Value) Len() (n int) {
+	for range v.All() {
+		n++
+	}
+	return n
+}
+
+// Get is the member with a key, which matches exactly.
+func (v Value) Get(key string) Value {
+	if v.Kind() == '{' {
+		for member := range v.All() {
+			if member.Key() == key {
+				return member
+			}
+		}
+	}
+	return nil
+}
+
+// JSON is the value on one line in the order received, without metadata and without the members that are named. Only
+// what JSON requires is escaped, because tickets show it.
+func (v Value) JSON(without ...Value) string { return string(v.appendJSON(nil, without)) }
+
+func (v Value) appendJSON(b []byte, without []Value) []byte {
+	switch v.Kind() {
+	case '{':
+		b = append(b, '{')
+		for member := range v.All() {
+			isOut := func(out Value) bool { return len(out) > 0 && out.Index() == member.Index() }
+			if IsMetadata(member.Key()) || slices.ContainsFunc(without, isOut) {
+				continue
+			}
+			b = append(appendText(b, member.Key()), ':')
+			b = append(member.appendJSON(b, without), ',')
+		}
+		return append(bytes.TrimSuffix(b, []byte(",")), '}')
+	case '[':
+		b = append(b, '[')
+		for e := range v.All() {
+			b = append(e.appendJSON(b, without), ',')
+		}
+		return append(bytes.TrimSuffix(b, []byte(",")), ']')
+	case '"':
+		return appendText(b, v.Text())
+	}
+	return append(b, v.Text()...)
+}
+
+func appendText(b []byte, s string) []byte {
+	b, _ = jsontext.AppendQuote(b, s) // the error is about UTF-8, which the text is
+	return b
+}
+
+// IsMetadata says that a key is about the transport or the service's database, not about the order. What is
+// under it may differ in a retry.
+func IsMetadata(key string) bool {
+	return key == FieldRetryCount || strings.HasPrefix(key, "_")
+}
+
+// parse reads a body, which must be one object. Of a body with an error it returns what comes before the error.
+// repeats says that an object has a key more than once.
+func parse(body []byte) (v Value, repeats bool, err error) {
+	v, err = parseWith(body, jsontext.AllowInvalidUTF8(true))
+	if errors.Is(err, jsontext.ErrDuplicateName) {
+		repeats = true
+		v, err = parseWith(body, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+	}
+	return v, repeats, parseError(body, err)
+}
+
+func parseWith(body []byte, options ...jsontext.Options) (Value, error) {
+	t := treeReader{
+		text: string(body), isUnicode: utf8.Valid(body),
+		dec:   jsontext.NewDecoder(bytes.NewBuffer(body), options...),
+		nodes: make([]node, 0, min(countValues(body), maxValues)),
+	}
+	err := t.read()
+	for len(t.open) > 0 {
+		t.end()
+	}
+	return t.nodes, err
+}
+
+// A treeReader makes nodes of the tokens of a body.
+type treeReader struct {
+	dec       *jsontext.Decoder
+	text      string // the body
+	isUnicode bool
+	nodes     []node
+	open      []int  // the objects and lists whose end was not reached
+	key       string // of the member whose value comes next
+	hasKey    bool
+}
+
+func (t *treeReader) read() error {
+	for {
+		switch kind := t.dec.PeekKind(); kind {
+		case '}', ']':
+			if _, err := t.dec.ReadToken(); err != nil {
+				return err
+			}
+			t.end()
+		case '{', '[':
+			if _, err := t.dec.ReadToken(); err != nil {
+				return err
+			}
+			if len(t.nodes) == 0 && kind == '[' {
+				return &InvalidJSON{0, "want an object, got an array"}
+			}
+			if len(t.open) == maxNesting-1 {
+				return overLimit(FieldRecords, tooDeep)
+			}
+			if err := t.add(kind, t.text[t.dec.InputOffset()-1:]); err != nil {
+				return err
+			}
+			t.open = append(t.open, len(t.nodes)-1)
+		default:
+			if err := t.scalar(kind); err != nil {
+				return err
+			}
+		}
+
+		if len(t.open) == 0 {
+			break
+		}
+	}
+	if rest := strings.TrimLeft(t.text[t.dec.InputOffset():], " \t\r\n"); rest != "" {
+		return &InvalidJSON{int64(len(t.text) - len(rest)), "text after the object"}
+	}
+	return nil
+}
+
+// scalar reads a key, or a value that holds no others.
+func (t *treeReader) scalar(kind jsontext.Kind) error {
+	value, err := t.dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	end := int(t.dec.InputOffset())
+	text := t.text[end-len(value) : end]
+	if len(t.open) == 0 {
+		return &InvalidJSON{0, "want an object, got " + (Value{{kind: kind}}).typeName()}
+	}
+
+	if kind == '"' {
+		isKey := !t.hasKey && t.nodes[t.open[len(t.open)-1]].kind == '{'
+		text = t.unquoted(text, !isKey && t.hasKey && t.key == FieldID)
+		if isKey {
+			t.key, t.hasKey = text, true
+			return nil
+		}
+	}
+	return t.add(kind, text)
+}
+
+// unquoted is what a string spells. exactly says that a string that is not Unicode is quoted as it is spelled.
+func (t *treeReader) unquoted(text string, exactly bool) string {
+	inside := text[1 : len(text)-1]
+	if t.isUnicode && strings.IndexByte(inside, '\\') < 0 {
+		return inside
+	}
+	spelled, err := jsontext.AppendUnquote(nil, text)
+	if err != nil && exactly {
+		return strconv.Quote(inside)
+	}
+	return string(spelled)
+}
+
+func (t *treeReader) add(kind jsontext.Kind, text string) error {
+	if len(t.nodes) == maxValues {
+		return overLimit(FieldRecords, fmt.Sprintf("more than %d values in the request", maxValues))
+	}
+	t.nodes = append(t.nodes, node{kind: kind, index: int32(len(t.nodes)), size: 1, key: t.key, text: text})
+	t.key, t.hasKey = "", false
+	return nil
+}
+
+// end closes the last object or list that is open.
+func (t *treeReader) end() {
+	n := &t.nodes[t.open[len(t.open)-1]]
+	n.size = int32(len(t.nodes)) - n.index
+	n.text = n.text[:len(n.text)-(len(t.text)-int(t.dec.InputOffset()))]
+	t.open = t.open[:len(t.open)-1]
+}
+
+// parseError converts an error of the JSON parser.
+func parseError(body []byte, err error) error {
+	syntax, isSyntax := errors.AsType[*jsontext.SyntacticError](err)
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return &InvalidJSON{int64(len(body)), "the body ends in the middle"}
+	case errors.Is(err, io.EOF):
+		return &InvalidJSON{0, "the body is empty"}
+	case isSyntax:
+		return &InvalidJSON{syntax.ByteOffset, strings.TrimPrefix(syntax.Err.Error(), "jsontext: ")}
+	}
+	return err
+}
+
+// typeName names a value's type with its article.
+func (v Value) typeName() string {
+	switch v.Kind() {
+	case 'n':
+		return "null"
+	case 't', 'f':
+		return "a boolean"
+	case '0':
+		return "a number"
+	case '"':
+		return "a string"
+	case '[':
+		return "an array"
+	}
+	return "an object"
+}

@@ -1,0 +1,77 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+const unfamiliar = `{"brand":"North","records":[{"id":"r","checkNumber":18,"venueName":"Bay","items":[` +
+	`{"name":"Pie","unitPrice":3,"Pan-Size":"large\n","childItems":[{"name":"Peas","pan_size":"small"}],` +
+	`"toppings":[{"name":"Ham","cut":"thin"}],"tags":["a","b"],"spice":null}]},` +
+	`{"items":[],"items":[]}],"count":2}`
+
+func TestEachLeafOfARequestIsReadNoiseUnreadOrSilenced(t *testing.T) {
+	p := compile(t, Config{Silenced: []string{"records.items.Tags", "records.items.childitems.panSize"}})
+	var got []string
+	for _, l := range p.Leaves(parse(t, unfamiliar)) {
+		use := []string{"unread", "read", "noise", "silenced"}[l.Use]
+		got = append(got, fmt.Sprintf("%s %s %s %s", l.Path, use, l.As, l.Example))
+	}
+	want := `brand unread  North
+records.id noise  r
+records.checkNumber read number 18
+records.venueName unread  Bay
+records.items.name read name Pie
+records.items.unitPrice noise  3
+records.items.Pan-Size unread  large
+records.items.childItems.name read name Peas
+records.items.childItems.pan_size silenced  small
+records.items.toppings.name read name Ham
+records.items.toppings.cut unread  thin
+records.items.tags silenced  a
+records.items.tags silenced  b
+records.items.spice noise  null
+count read contract 2`
+	if s := strings.Join(got, "\n"); s != want {
+		t.Errorf("got\n%s\nwant\n%s", s, want)
+	}
+}
+
+func TestASilencedFieldDoesNotPrintAndAnUnreadOneIsListed(t *testing.T) {
+	p := compile(t, Config{Silenced: []string{"records.items.Tags", "brand"}})
+	r := p.Split(parse(t, unfamiliar), harbour, "T1", noon, nil)
+	var unread []string
+	for _, l := range r.Unread {
+		unread = append(unread, l.Path+" "+l.Example)
+	}
+	want := "records.venueName Bay/records.items.Pan-Size large/records.items.childItems.pan_size small/" +
+		"records.items.toppings.cut thin"
+	if got := strings.Join(unread, "/"); got != want {
+		t.Errorf("unread are %s, want %s", got, want)
+	}
+	paper := paperOf(r.Request.Drafts)
+	for text, is := range map[string]bool{
+		"venueName: Bay": true, "Pan-Size: large": true, "tags": false, "brand": false,
+	} {
+		if strings.Contains(paper, text) != is {
+			t.Errorf("%q on the paper: %v:\n%s", text, !is, paper)
+		}
+	}
+}
+
+func TestWhatStandsBesideTheRecordsIsOnTheFirstTicket(t *testing.T) {
+	for _, first := range []string{`{"id":"r","items":[{"name":"Pie"}]}`, `{"id":"r","items":[],"items":[]}`,
+		`{"id":"r","items":[],"table":"B1"}`} {
+		body := `{"allergyAlert":"nuts","records":[` + first + `,{"items":[{"name":"Ale"}]}],"status":"SUCCESS",` +
+			`"count":2,"serverRequestTimestamp":"2026-02-06T21:49:48.832Z","drinks":[{"name":"Latte"}]}`
+		d := compile(t, Config{}).Split(parse(t, body), harbour, "T1", noon, nil).Request.Drafts
+		paper := paperOf(d[:1])
+		if !strings.Contains(paper, "allergyAlert: nuts") || !strings.Contains(paper, "Latte") {
+			t.Errorf("after %s the first ticket is\n%s", first, paper)
+		}
+		if rest := paperOf(d[1:]); len(d) != 2 || strings.Contains(rest, "nuts") || strings.Contains(rest, "SUCCESS") {
+			t.Errorf("%d tickets, the second\n%s", len(d), rest)
+		}
+	}
+}
