@@ -161,10 +161,16 @@ func (k *checker) ticket() {
 		if len(paths) == 0 {
 			k.add(at, "has no paths; remove the field to use the built-in ones")
 		}
-		for i, p := range paths {
-			if strings.TrimSpace(p) == "" || slices.Contains(strings.Split(p, "."), "") {
-				k.add(fmt.Sprintf("%s[%d]", at, i), "%s is not a dotted path; for example order.number", quote(p))
-			}
+		k.paths(at, paths, "order.number")
+	}
+	k.paths("ticket.silence", k.c.Ticket.Silence, "records.items.kitchenCode")
+}
+
+// paths checks a list of dotted paths.
+func (k *checker) paths(at string, paths []string, example string) {
+	for i, p := range paths {
+		if strings.TrimSpace(p) == "" || slices.Contains(strings.Split(p, "."), "") {
+			k.add(fmt.Sprintf("%s[%d]", at, i), "%s is not a dotted path; for example %s", quote(p), example)
 		}
 	}
 }

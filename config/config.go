@@ -175,6 +175,10 @@ type Ticket struct {
 	// paths, of which the first that exists is used. Default none: the built-in paths, which
 	// ticketrail inspect shows. A field named here has only these paths.
 	Fields map[string][]string `mapstructure:"fields"`
+	// Silence are the paths of fields that need not print, as ticketrail fields shows them, such as
+	// records.items.kitchenCode. Each names one field: one that is sent for the first time prints. A
+	// field that a path of Fields reads is not silent. Default none.
+	Silence []string `mapstructure:"silence"`
 	// Alarms are words and phrases that mark an allergy. An item, a modifier or a note with one of
 	// them prints white on black, at least twice as high; on a printer that cannot, in capitals
 	// between exclamation marks. An entry is found where a word of the text begins with it, with *

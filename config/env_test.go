@@ -37,6 +37,7 @@ func TestEveryKeyOutsideListsCanBeSetInTheEnvironment(t *testing.T) {
 		"fallback":                    "bar", "fonts": "/a.ttf,/b",
 		"storage.path": "/s", "storage.dedup_retention": "2h",
 		"ticket.alarms":             "*allerg, -nut bread",
+		"ticket.silence":            "records.a, records.items.b",
 		"storage.history_retention": "3h",
 		"storage.max_backlog":       "9", "admin.socket": "/a", "metrics.listen": "127.0.0.1:2", "log.level": "debug",
 		"log.format":     "json",
@@ -77,6 +78,7 @@ func TestEveryKeyOutsideListsCanBeSetInTheEnvironment(t *testing.T) {
 		RespondWithin: time.Second, ExternalURL: "http://a.example"}
 	want.Fallback, want.Fonts = "bar", []string{"/a.ttf", "/b"}
 	want.Ticket.Alarms = []string{"*allerg", "-nut bread"}
+	want.Ticket.Silence = []string{"records.a", "records.items.b"}
 	want.Storage = Storage{"/s", 2 * time.Hour, 3 * time.Hour, 9}
 	want.Admin.Socket, want.Metrics.Listen, want.Log = "/a", "127.0.0.1:2", Log{"debug", "json"}
 	want.Display = Display{Listen: "127.0.0.1:3", Insecure: true, Colours: Colours{Red: []string{"no", "without"},

@@ -26,6 +26,7 @@ func (r *Receiver) handle(c echo.Context) error {
 	x.answer(c, contract.HTTPStored, successBody{contract.ValueSuccess, receipt.Duplicate, receipt.Jobs})
 	r.logAccepted(x, id, receipt)
 	r.keepAccepted(x, c.RealIP(), receipt)
+	r.noteShape(x, receipt)
 	return nil
 }
 
@@ -113,6 +114,7 @@ func (r *Receiver) plan(x *exchange) (ticket.Request, error) {
 
 // split plans the tickets.
 func (r *Receiver) split(x *exchange, request contract.PrintRequest) ticket.Request {
+	x.request = request
 	result := x.policy.plan.Split(request, x.venue.Venue, x.device, x.start.UTC(), x.policy.names)
 	if len(result.Failures) > 0 {
 		r.noteExpressionFailures(result, x.venue.ID)

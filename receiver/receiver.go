@@ -8,7 +8,7 @@
 //
 // A request passes through the files in this order: routes.go and check.go check its headers; handle.go
 // has its body read by body.go, plans and stores it; answer.go answers it; log.go and metrics.go record it.
-// rejects.go keeps the bodies that were refused.
+// rejects.go keeps the bodies that were refused, shapes.go which fields the others have.
 //
 // Echo is imported nowhere else. Each policy has its own Echo instance, whose middleware is the list of
 // checks; the server is that of net/http.
@@ -62,6 +62,9 @@ type Options struct {
 	// body is read: it tells whether the service still reaches the box. Nil: nobody asks.
 	Arrived func(venue string)
 
+	// Shapes keeps which fields the stored requests have. Nil: nobody asks.
+	Shapes *Shapes
+
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
 }
@@ -91,6 +94,7 @@ type Receiver struct {
 	classify func(error) Code
 	reject   func(Reject)
 	arrived  func(venue string)
+	shapes   *Shapes
 	log      *slog.Logger
 	metrics  *metrics
 
@@ -118,6 +122,7 @@ func New(o Options) (*Receiver, error) {
 		classify: o.Classify,
 		reject:   o.Reject,
 		arrived:  o.Arrived,
+		shapes:   o.Shapes,
 		log:      log,
 		metrics:  newMetrics(o.Registerer),
 		parsing:  newParseBudgets(),

@@ -74,6 +74,7 @@ func (r *Receiver) Relay(ctx context.Context, one Relayed) (receipt ticket.Recei
 	r.countStored(receipt)
 	r.logAccepted(x, planned.ID, receipt)
 	r.keepAccepted(x, "", receipt)
+	r.noteShape(x, receipt)
 	return receipt, nil
 }
 

@@ -8,6 +8,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
+
+	"ticketrail/receiver/contract"
 )
 
 // routes builds the endpoint for one policy. The checks that need no body are middleware, in the order
@@ -63,7 +65,8 @@ type exchange struct {
 	venue  *venue // nil until it was checked
 	device string
 
-	body []byte
+	body    []byte
+	request contract.PrintRequest // what was parsed of it
 	// bodyRead: the body was read to its end. truncated: reading began or was refused, and body lacks the
 	// rest. Both false: nothing was read yet.
 	bodyRead  bool

@@ -34,6 +34,8 @@ type cli struct {
 	parsed         bool           // flags and arguments were right
 	zone           *time.Location // in which times are shown: the kitchen's, once the daemon was asked; nil: the box's
 
+	withoutOrders bool // nothing that is shown may come from an order, see support
+
 	changeOptions func(*app.Options) // what a test changes about the daemon; nil in the program
 }
 
@@ -122,7 +124,7 @@ Exit codes:
 		"admin `socket` of the running daemon (default: admin.socket of the configuration)")
 	root.AddCommand(
 		c.init(), c.serve(), c.status(), c.doctor(), c.support(), c.check(),
-		c.inspect(),
+		c.inspect(), c.fields(),
 		listGroup("jobs", "list, show, reprint, move and cancel tickets",
 			c.jobsList(), c.jobsShow(), c.jobsReprint(), c.jobsMove(), c.jobsCancel()),
 		listGroup("printers", "list, test, hold, resume and probe stations; list printer profiles",

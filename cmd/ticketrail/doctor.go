@@ -69,7 +69,7 @@ func (c *cli) askDaemon(cmd *cobra.Command) []admin.Finding {
 	if err != nil {
 		return nil // the configuration, which is a finding already
 	}
-	o, err := overview(cmd.Context(), d)
+	o, err := c.overview(cmd.Context(), d)
 	if n, ok := errors.AsType[*admin.NotRunning](err); ok {
 		return []admin.Finding{{Level: admin.Fail, Subject: "daemon", Text: "no answer at " + n.Socket,
 			Do: "systemctl start ticketrail; if it ends again, journalctl -u ticketrail -n 50 says why"}}

@@ -17,8 +17,9 @@ func (c *cli) inspect() *cobra.Command {
 		Use:   "inspect FILE|-",
 		Short: "show the tickets that a print request would make",
 		Long: `inspect reads a print request from FILE, or from standard input with -, and
-shows where each field was found, which routes match, and each ticket as text.
-It prints nothing on paper and needs no running daemon.`,
+shows what became of each value: the field that read it, noise, or NOT READ,
+which prints as it came. Then it shows which routes match, and each ticket as
+text. It prints nothing on paper and needs no running daemon.`,
 		Example: "  ticketrail jobs show 17 --body | ticketrail inspect -",
 		Args:    oneArg,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -36,7 +37,7 @@ It prints nothing on paper and needs no running daemon.`,
 				defer f.Close()
 				body = f
 			}
-			if err := doctor.Inspect(c.config, body, venue, device, c.out); err != nil {
+			if err := doctor.Inspect(c.config, body, venue, device, coloured(c.out), c.out); err != nil {
 				return fmt.Errorf("inspect %s: %w", args[0], err)
 			}
 			return nil

@@ -49,6 +49,7 @@ import (
 //	tablet                     a browser elsewhere asks to be paired; its code is in CODE
 //	tablet SCREEN STATUS       it opens a screen and gets that status
 //	known EMPLOYEES            until the daemon knows so many names and the time zone
+//	looked ORDERS              until the daemon has looked at the fields of so many orders
 func TestTheCommandLineDoesWhatItSays(t *testing.T) { runScripts(t, "script") }
 
 // TestTheCommandLineWaitsAsLongAsItSays runs the scenarios in which the program waits: for a service that is slow, and
@@ -82,6 +83,15 @@ func runScripts(t *testing.T, folder string) {
 		"service": (*scriptDaemon).startService,
 		"known": func(d *scriptDaemon, _ *testscript.TestScript, args []string) error {
 			return d.waitForNames(args[0])
+		},
+		"looked": func(d *scriptDaemon, _ *testscript.TestScript, args []string) error {
+			return eventually(func() error {
+				all, err := d.control().Fields(context.Background())
+				if err == nil && strconv.Itoa(all.Venues[0].Requests) != args[0] {
+					err = fmt.Errorf("the fields of %d orders were looked at", all.Venues[0].Requests)
+				}
+				return err
+			})
 		},
 		"tablet": (*scriptDaemon).useTablet,
 	} {

@@ -39,7 +39,7 @@ With --watch it is shown again every two seconds, until it is interrupted.`,
 			if watch {
 				return c.watch(cmd.Context(), d)
 			}
-			o, err := overview(cmd.Context(), d)
+			o, err := c.overview(cmd.Context(), d)
 			if err != nil {
 				return err
 			}
@@ -66,7 +66,7 @@ func (c *cli) watch(ctx context.Context, d *admin.Client) error {
 	tick := time.NewTicker(2 * time.Second)
 	defer tick.Stop()
 	for {
-		o, err := overview(ctx, d)
+		o, err := c.overview(ctx, d)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -93,8 +93,13 @@ func (c *cli) watch(ctx context.Context, d *admin.Client) error {
 }
 
 // overview asks the daemon and adds what only this program can see.
-func overview(ctx context.Context, d *admin.Client) (admin.Overview, error) {
+func (c *cli) overview(ctx context.Context, d *admin.Client) (admin.Overview, error) {
 	o, err := d.Overview(ctx)
+	for i := range o.Findings {
+		if c.withoutOrders {
+			o.Findings[i].Examples = nil
+		}
+	}
 	if mine := admin.ThisBuild(); err == nil && mine != o.Build {
 		for i, f := range o.Findings {
 			if f.Subject == "version" {
@@ -116,6 +121,9 @@ func overviewText(o admin.Overview, columns int, colour bool) string {
 		t.row(strings.ToUpper(string(f.Level)), f.Subject, f.Text)
 		if f.Do != "" {
 			t.row("", "", "to fix: "+f.Do)
+		}
+		for _, line := range f.Examples {
+			t.row("", "", "  "+line)
 		}
 	}
 	_ = t.end() // a strings.Builder takes everything

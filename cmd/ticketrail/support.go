@@ -157,7 +157,7 @@ func (c *cli) say(ctx context.Context, args ...string) []byte {
 	if c.socket != "" {
 		args = append(args, "--socket", c.socket)
 	}
-	(&cli{in: strings.NewReader(""), out: &out, err: &out}).run(ctx, args)
+	(&cli{in: strings.NewReader(""), out: &out, err: &out, withoutOrders: true}).run(ctx, args)
 	return out.Bytes()
 }
 

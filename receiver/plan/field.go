@@ -77,6 +77,15 @@ var fields = [fieldCount]struct {
 	fieldCheck: {"check", []string{"checkId", "orderId", "orderGuid", "ticketId"}},
 }
 
+// DefaultFields returns the built-in paths of each key of ticket.fields.
+func DefaultFields() map[string][]string {
+	all := map[string][]string{}
+	for _, f := range fields {
+		all[f.name] = f.paths
+	}
+	return all
+}
+
 // A target is one path of a field.
 type target struct {
 	field fieldID

@@ -9,13 +9,13 @@ import (
 )
 
 // A Use is what became of a field.
-type Use int
+type Use string
 
 const (
-	Unread   Use = iota // no path reads it: it prints as it came
-	Read                // see Leaf.As
-	Noise               // no cook needs it
-	Silenced            // no path reads it, and the configuration leaves it out
+	Unread   Use = "unread"   // no path reads it: it prints as it came
+	Read     Use = "read"     // see Leaf.As
+	Noise    Use = "noise"    // no cook needs it
+	Silenced Use = "silenced" // no path reads it, and the configuration leaves it out
 )
 
 // A Leaf is a value of a request that holds no others.
@@ -65,7 +65,7 @@ func (s *splitter) leaves(v contract.Value, path string, read mark, noise bool, 
 		return
 	}
 
-	l := Leaf{Path: path, Example: example(v)}
+	l := Leaf{Path: path, Use: Unread, Example: example(v)}
 	switch {
 	case read == markContract:
 		l.Use, l.As = Read, "contract"
@@ -102,7 +102,7 @@ func (s *splitter) noteUnread(v contract.Value) (prints bool) {
 	}
 	if isNew := !slices.ContainsFunc(s.res.Unread, func(l Leaf) bool { return l.Path == path }); isNew &&
 		len(s.res.Unread) < maxUnread {
-		s.res.Unread = append(s.res.Unread, Leaf{Path: path, Example: example(v)})
+		s.res.Unread = append(s.res.Unread, Leaf{Path: path, Use: Unread, Example: example(v)})
 	}
 	return true
 }

@@ -30,6 +30,8 @@ type Finding struct {
 	Text    string `json:"text"`
 	Do      string `json:"do,omitempty"`      // what a person does about it; empty if nothing needs to be done
 	Station bool   `json:"station,omitempty"` // the subject is the name of a station
+	// Examples are lines from orders. They are shown to the operator, and never sent anywhere.
+	Examples []string `json:"examples,omitempty"`
 }
 
 // WorstFirst is the order in which findings are shown.

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	gocmp "github.com/google/go-cmp/cmp"
+
 	"ticketrail/queue"
 )
 
@@ -45,10 +47,13 @@ func TestAStationThatPrintsAndIsLowOnPaperIsAWarning(t *testing.T) {
 		Advice: "have a roll ready"}
 	held := Station{Name: "grill", State: Up, Held: 2, Advice: "2 tickets wait for your decision"}
 	got := stationFindings([]Station{low, held, {Name: "hot", State: Untried}}, time.Now())
-	if len(got) != 4 || got[0] != (Finding{Warn, "bar", "it reports: paper low", "have a roll ready", true}) ||
-		got[1] != (Finding{Fail, "grill", "2 tickets held", held.Advice, true}) ||
-		got[2].Text != "the others print: 1" || got[3].Text != "0 waiting, 2 held" {
-		t.Errorf("%+v", got)
+	if diff := gocmp.Diff([]Finding{
+		{Level: Warn, Subject: "bar", Text: "it reports: paper low", Do: "have a roll ready", Station: true},
+		{Level: Fail, Subject: "grill", Text: "2 tickets held", Do: held.Advice, Station: true},
+		{Level: OK, Subject: "stations", Text: "the others print: 1"},
+		{Level: OK, Subject: "tickets", Text: "0 waiting, 2 held"},
+	}, got); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -45,6 +45,8 @@ type Options struct {
 	Notices func() []Finding
 	// State is everything else that is known of the daemon itself, also what is fine.
 	State func(ctx context.Context) ([]Finding, error)
+	// Fields is what becomes of the fields of orders.
+	Fields func() Fields
 	// Zone is the kitchen's time zone; nil if it is not known.
 	Zone func() *time.Location
 	// Layout is how the paper of a station looks, for the page for managers.
@@ -94,6 +96,7 @@ func New(o Options) *Server {
 		"POST /v1/jobs/{id}/cancel":       withBody(s.cancel),
 		"POST /v1/move":                   withBody(s.move),
 		"GET /v1/overview":                s.overview,
+		"GET /v1/fields":                  s.fields,
 		"GET /v1/zone":                    func(*http.Request) (any, error) { return zoneBody{s.zoneName()}, nil },
 		"GET /v1/stations":                s.stations,
 		"POST /v1/stations/{name}/test":   s.test,

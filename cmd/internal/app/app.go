@@ -109,6 +109,7 @@ type App struct {
 
 	queue    *queue.Queue
 	rejects  *receiver.Rejects
+	shapes   *receiver.Shapes
 	dispatch *dispatch.Dispatcher
 	stations *station.Set
 	service  *service
@@ -203,6 +204,11 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		return nil, err
 	}
 	a.down.push("rejects", a.rejects.Close)
+	if a.shapes, err = receiver.OpenShapes(a.queue.KV("fields"), a.log.With("component", "fields"),
+		a.registry); err != nil {
+		return nil, err
+	}
+	a.down.push("fields", a.shapes.Close)
 	a.control = newControl(a)
 
 	first, err := a.build(conf)

@@ -37,7 +37,7 @@ func newControl(a *App) *admin.Server {
 			return a.receiver.PrintLate(ctx, one, lenient)
 		},
 		Statuses: a.stations.List, Probe: a.stations.Probe, Notices: a.problems,
-		State: a.state, Zone: a.zone, Layout: a.stations.Layout,
+		State: a.state, Fields: a.fields, Zone: a.zone, Layout: a.stations.Layout,
 		Logger: a.log.With("component", "admin"),
 	})
 }

@@ -30,7 +30,7 @@ func (a *App) state(ctx context.Context) ([]admin.Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := append(slices.Concat(orders, a.source.findings(now, zone), a.venues.findings(now)),
+	out := append(slices.Concat(orders, a.source.findings(now, zone), a.venues.findings(now), a.fieldFindings()),
 		doctor.ClockFinding(a.clock(), now, zone), doctor.DiskFinding(filepath.Dir(a.startConfig.Storage.Path)))
 	out = append(out, a.certificates(now)...)
 	if keys := a.needsRestart(); len(keys) > 0 {

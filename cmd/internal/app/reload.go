@@ -57,6 +57,7 @@ func (a *App) apply(s *snapshot) (orphans []string, err error) {
 		return nil, err
 	}
 	a.active.Store(s.conf)
+	a.forgetFields(s.conf)
 	a.service.use(s.client, s.conf)
 	// Before Swap, because the clock of the screens asks the directory for the venue's time zone.
 	a.level.Set(s.conf.Log.Slog())

@@ -16,6 +16,7 @@ import (
 func newReceiver(a *App, conf *config.Config, p *receiver.Policy) (*receiver.Receiver, error) {
 	return receiver.New(receiver.Options{
 		Intake: a.queue, Policy: p, Classify: classify, Reject: a.rejects.Keep, Arrived: a.venues.arrived,
+		Shapes:     a.shapes,
 		Logger:     a.log,
 		Registerer: a.registry,
 	})

@@ -149,7 +149,8 @@ func flatten(err error) []error {
 // CompilePlan compiles the routes of a configuration. It is done at the start and at a reload,
 // never while a request waits.
 func CompilePlan(conf *config.Config) (*plan.Plan, error) {
-	c := plan.Config{Fallback: conf.Fallback, Fields: conf.Ticket.Fields, Logs: conf.LogNames()}
+	c := plan.Config{Fallback: conf.Fallback, Fields: conf.Ticket.Fields, Silenced: conf.Ticket.Silence,
+		Logs: conf.LogNames()}
 	for _, r := range conf.Routes {
 		c.Routes = append(c.Routes, plan.Route{
 			Venue: r.Venue, When: r.When, To: slices.Clone(r.To), Continue: r.Continue,

@@ -13,12 +13,12 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// Inspect writes to w what the daemon would make of the print request in body: where each field was
-// found, which routes match, and each ticket as text. Nothing is sent to a station. An empty venue
+// Inspect writes to w what the daemon would make of the print request in body: what became of each value,
+// which routes match, and each ticket as text. Nothing is sent to a station. An empty venue
 // is the first one of the configuration. It takes the same steps as the webhook: the same limits,
 // the same parser, the same routes and the same layout. What it does not have is the directory, so
-// employees are shown without their names.
-func Inspect(path string, body io.Reader, venue, device string, w io.Writer) error {
+// employees are shown without their names. With colour, what is not read is red.
+func Inspect(path string, body io.Reader, venue, device string, colour bool, w io.Writer) error {
 	conf, err := Load(path)
 	if err != nil {
 		return err
@@ -50,7 +50,7 @@ func Inspect(path string, body io.Reader, venue, device string, w io.Writer) err
 	for _, a := range req.Anomalies {
 		fmt.Fprintf(&out, "anomaly: %s\n", layout.Clean(fmt.Sprint(a)))
 	}
-	fmt.Fprintln(&out)
+	fmt.Fprintf(&out, "\n%s\n", markBody(raw, p.Leaves(req), colour))
 	out.WriteString(r.Trace.String())
 	for _, d := range r.Request.Drafts {
 		o, err := station.LayoutOptions(conf, d.Station)

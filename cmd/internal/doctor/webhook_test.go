@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/config"
 )
@@ -38,8 +40,8 @@ func TestTheAddressOfEachVenueIsAsked(t *testing.T) {
 			Do: "the proxy or tunnel must pass the path on as it is; two boxes at one address are also possible"},
 		{Level: admin.OK, Subject: "webhook", Text: s.URL + " leads here for Hill"},
 	}
-	if !slices.Equal(found, want) {
-		t.Errorf("%+v, want %+v", found, want)
+	if diff := cmp.Diff(want, found); diff != "" {
+		t.Error(diff)
 	}
 	for _, v := range c.Venues {
 		if at, _ := WebhookAddress(&c, v); at != s.URL+"/PATH" {

@@ -29,8 +29,9 @@ function findingHead(subject, level, since, stateName) {
   );
 }
 
-function findingText(text) {
-  return el("p", {}, el("bdi", { text: upper(text) }));
+function findingText(text, examples) {
+  const lines = examples.map((line) => el("p", { class: "soft" }, el("bdi", { text: line })));
+  return el("div", {}, el("p", {}, el("bdi", { text: upper(text) })), ...lines);
 }
 
 // The advice of the command line names commands. Here the same is done with a tap.
@@ -74,7 +75,7 @@ export const findingParts = (state, configured) => (f) => {
     f.subject,
     f.level === "fail" ? "bad" : "warn",
     [findingHead, f.subject, f.level, s && s.since, s && STATES[s.state] !== "works" && STATES[s.state]],
-    [findingText, f.text],
+    [findingText, f.text, f.examples || []],
     [findingDo, f.do || "", s && { state: s.state, held: s.held, advice: s.advice, kind: s.kind }],
     [stationActs, f.subject, s && s.hold && s.hold.since, stopped ? tickets : [], configured],
   ];

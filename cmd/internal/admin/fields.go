@@ -1,0 +1,31 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+
+	"ticketrail/receiver"
+)
+
+// Fields is what becomes of the fields of orders, and what the active configuration says of it.
+type Fields struct {
+	Venues  []VenueFields       `json:"venues"`
+	Fields  map[string][]string `json:"fields"`  // ticket.fields
+	Silence []string            `json:"silence"` // ticket.silence
+}
+
+// A Field is an alias, as [Reject] is.
+type Field = receiver.Field
+
+// VenueFields are the fields of a venue's orders.
+type VenueFields struct {
+	Name string `json:"name"`
+	receiver.Shape
+}
+
+func (s *Server) fields(*http.Request) (any, error) { return s.o.Fields(), nil }
+
+// Fields asks which fields the orders have. The examples are of real orders.
+func (c *Client) Fields(ctx context.Context) (Fields, error) {
+	return call[Fields](ctx, c, "GET", "/v1/fields", nil)
+}

@@ -1,0 +1,79 @@
+package app
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"ticketrail/cmd/internal/admin"
+	"ticketrail/config"
+	"ticketrail/queue/ticket"
+	"ticketrail/receiver"
+	"ticketrail/receiver/plan"
+)
+
+// fields is what becomes of the fields of each configured venue's orders.
+func (a *App) fields() admin.Fields {
+	conf := a.active.Load()
+	out := admin.Fields{Venues: []admin.VenueFields{}, Fields: conf.Ticket.Fields, Silence: conf.Ticket.Silence}
+	for _, v := range conf.Venues {
+		out.Venues = append(out.Venues, admin.VenueFields{Name: v.Name, Shape: a.shapes.Of(v.ID)})
+	}
+	return out
+}
+
+// examplesShown is how many unread fields of a venue the status names.
+const examplesShown = 5
+
+// fieldFindings say which fields nobody has mapped. They print as they came, so it is a warning: a cook has to find
+// the allergy among them.
+func (a *App) fieldFindings() (out []admin.Finding) {
+	for _, v := range a.fields().Venues {
+		unread := v.Unread()
+		if len(unread) == 0 {
+			continue
+		}
+		are := "fields of " + v.Name + "'s orders are not mapped"
+		if len(unread) == 1 {
+			are = "field of " + v.Name + "'s orders is not mapped"
+		}
+		f := admin.Finding{Level: admin.Warn, Subject: "fields", Text: fmt.Sprintf("%d %s", len(unread), are),
+			Do: "ticketrail fields shows them, and what maps or silences them"}
+		slices.SortStableFunc(unread, func(a, b receiver.Field) int { return b.Requests - a.Requests })
+		for i, u := range unread {
+			if i == examplesShown {
+				f.Examples = append(f.Examples, fmt.Sprintf("and %d more", len(unread)-i))
+				break
+			}
+			f.Examples = append(f.Examples,
+				fmt.Sprintf("%s: %s (%s)", u.Path, u.Example, ticket.Plural(u.Requests, "order")))
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// forgetFields forgets the fields that a configuration has mapped, silenced, or silences no longer. The next order
+// that has one shows what becomes of it.
+func (a *App) forgetFields(conf *config.Config) {
+	silent := map[string]bool{}
+	for _, path := range conf.Ticket.Silence {
+		silent[sameNames(path)] = true
+	}
+	var mapped []string
+	for _, paths := range conf.Ticket.Fields {
+		for _, path := range paths {
+			mapped = append(mapped, "."+sameNames(path))
+		}
+	}
+	a.shapes.Forget(func(f receiver.Field) bool {
+		path := sameNames(f.Path)
+		isMapped := slices.ContainsFunc(mapped, func(end string) bool { return strings.HasSuffix(path, end) })
+		return f.Use == plan.Unread && (silent[path] || isMapped) || f.Use == plan.Silenced && !silent[path]
+	})
+}
+
+// sameNames is a path as package plan compares it.
+func sameNames(path string) string {
+	return strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(path))
+}

@@ -1,0 +1,52 @@
+package app_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"ticketrail/cmd/internal/admin"
+	"ticketrail/config"
+)
+
+func TestAFieldThatNobodyMappedIsAWarningUntilItIsMappedOrSilenced(t *testing.T) {
+	runDaemonWith(t, withoutPolls, func(k *testDaemon) {
+		orders := 0
+		want := func(step, finding string) {
+			k.T.Helper()
+			synctest.Wait()
+			got, _, _ := strings.Cut(k.finding(admin.Warn, "fields"), ":")
+			if got != finding {
+				k.T.Errorf("%s: %q, want %q", step, got, finding)
+			}
+		}
+		order := func() {
+			k.T.Helper()
+			orders++
+			k.Send(fmt.Sprintf(`{"records":[{"id":"o%d","deliveryCode":"K7","items":[`+
+				`{"name":"Pie","dip":"hot","wish":"soon"}]}]}`, orders))
+		}
+		silence := func(paths ...string) func(*config.Config) {
+			return func(c *config.Config) { c.Ticket.Silence = paths }
+		}
+
+		want("at first", "")
+		order()
+		want("after an order", "3 fields of Harbour Grill's orders are not mapped")
+		k.reload(silence("records.items.wish", "records.never_sent"))
+		want("one is silenced", "2 fields of Harbour Grill's orders are not mapped")
+		k.reload(func(c *config.Config) { c.Ticket.Fields = map[string][]string{"note": {"D_i-p"}} })
+		want("one is mapped", "1 field of Harbour Grill's orders is not mapped")
+		order()
+		want("the next order agrees", "1 field of Harbour Grill's orders is not mapped")
+		k.reload(silence())
+		order()
+		want("one is silent no longer", "2 fields of Harbour Grill's orders are not mapped")
+		k.Restart()
+		want("after a restart", "2 fields of Harbour Grill's orders are not mapped")
+		k.reload(silence("records.items.wish", "records.deliveryCode"))
+		order()
+		want("all are mapped or silenced", "")
+	}, "grill")
+}

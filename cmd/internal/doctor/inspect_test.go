@@ -1,0 +1,62 @@
+package doctor
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestInspectSaysOfEachValueWhatItBecame(t *testing.T) {
+	conf := filepath.Join(t.TempDir(), "k.yaml")
+	if err := os.WriteFile(conf, []byte(`venues: [ { id: 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11, name: Grill } ]
+printers: [ { name: grill, address: "tcp://127.0.0.1:9" } ]
+fallback: grill
+ticket: { silence: [records.items.station2] }
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const body = "\ufeff" + `{"records":[{"id":"r","orderNumber":7,"tags":[],"items":[
+		{"name":"Pie <hot>","quantity":1.50,"wish":"so\u001b[31mon","lots":["a","b"],"price":3.5,"station2":"K"},
+		{"name":"Ale\u009b","wish":null}]}]}`
+	want := `{
+  "records": [
+    {
+      "id": "r",                     noise
+      "orderNumber": 7,              → number
+      "tags": [],
+      "items": [
+        {
+          "name": "Pie <hot>",       → name
+          "quantity": 1.50,          → quantity
+          "wish": "so\u001b[31mon",  NOT READ
+          "lots": [
+            "a",                     NOT READ
+            "b"                      NOT READ
+          ],
+          "price": 3.5,              noise
+          "station2": "K"            silenced
+        },
+        {
+          "name": "Ale�",            → name
+          "wish": null               noise
+        }
+      ]
+    }
+  ]
+}
+`
+	for colour, unread := range map[bool]string{false: "NOT READ", true: "\x1b[1;31mNOT READ\x1b[0m"} {
+		var out bytes.Buffer
+		if err := Inspect(conf, strings.NewReader(body), "", "", colour, &out); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(out.String(), strings.ReplaceAll(want, "NOT READ", unread)) {
+			t.Errorf("with colour %v:\n%s", colour, out.String())
+		}
+		if tickets := strings.Count(out.String(), "ticket for grill"); tickets != 1 {
+			t.Errorf("%d tickets", tickets)
+		}
+	}
+}

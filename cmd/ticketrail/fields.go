@@ -1,0 +1,95 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ticketrail/cmd/internal/admin"
+	"ticketrail/queue/ticket"
+	"ticketrail/receiver/plan"
+)
+
+// fields is how an operator maps an unfamiliar point of sale while it sends orders. inspect does it for one body.
+func (c *cli) fields() *cobra.Command {
+	var venue string
+	cmd := &cobra.Command{
+		Use:   "fields",
+		Short: "show what becomes of the fields of orders, and what maps the rest",
+		Long: `fields shows each field of the last 200 orders of a venue, and of the last day:
+what read it, that it need not print (noise), or that nobody has mapped it (NOT
+READ): then it prints as it came. The examples are from orders.
+
+Below is the configuration that maps or silences the rest. Read it before you
+paste it: a cook does not see what is silenced.`,
+		Args: noArgs,
+	}
+	cmd.Flags().StringVar(&venue, "venue", "", "only this `venue`, by name or id")
+	return query(c, cmd, func(ctx context.Context, d *admin.Client, _ []string) (admin.Fields, error) {
+		all, err := d.Fields(ctx)
+		if err != nil || venue == "" {
+			return all, err
+		}
+		var names []string
+		for _, v := range all.Venues {
+			names = append(names, v.Name)
+		}
+		all.Venues = slices.DeleteFunc(all.Venues, func(v admin.VenueFields) bool {
+			return v.Name != venue && !strings.EqualFold(v.Venue, venue)
+		})
+		if len(all.Venues) == 0 {
+			return all, usagef("no venue is called %q: use one of %s", venue, strings.Join(names, ", "))
+		}
+		return all, nil
+	}, c.showFields)
+}
+
+func (c *cli) showFields(all admin.Fields) error {
+	var unread []admin.Field
+	for _, v := range all.Venues {
+		if err := printLine(c.out, "%s: %s", v.Name, ticket.Plural(v.Requests, "order")); err != nil {
+			return err
+		}
+		if len(v.Fields) == 0 {
+			continue
+		}
+		// What nobody has mapped comes first; the others as they are in the body.
+		slices.SortStableFunc(v.Fields, func(a, b admin.Field) int {
+			return cmp.Compare(slices.Index(useOrder, a.Use), slices.Index(useOrder, b.Use))
+		})
+		t := newTable(c.out, "FIELD", "IS", "ORDERS", "EXAMPLE")
+		for _, f := range v.Fields {
+			t.row(f.Path, becomes(f), strconv.Itoa(f.Requests), f.Example)
+		}
+		if err := t.end(); err != nil {
+			return err
+		}
+		if err := write(c.out, "\n"); err != nil {
+			return err
+		}
+		unread = append(unread, v.Unread()...)
+	}
+	if len(unread) == 0 {
+		return write(c.out, "Every field is mapped, silenced or noise.\n")
+	}
+	return write(c.out, "Paste this into the configuration, in place of ticket.fields and ticket.silence:\n\n"+
+		mapping(all, unread))
+}
+
+var useOrder = []plan.Use{plan.Unread, plan.Silenced, plan.Read, plan.Noise}
+
+// becomes is what became of a field, for people.
+func becomes(f admin.Field) string {
+	switch f.Use {
+	case plan.Read:
+		return f.As
+	case plan.Unread:
+		return "NOT READ"
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%s: %s", f.Use, f.As), ": ")
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ticketrail/cmd/internal/admin"
+	"ticketrail/config"
+	"ticketrail/receiver"
+	"ticketrail/receiver/plan"
+)
+
+func TestTheMappingOfUnreadFieldsIsAConfigurationThatSilencesNoWarning(t *testing.T) {
+	field := func(path, example string) admin.Field {
+		return admin.Field{Path: path, Use: plan.Unread, Example: example, Requests: 2}
+	}
+	unread := []admin.Field{
+		field("records.items.kitchenHint", "hot\" # plate"), field("records.items.extras.cook_note", "crisp"),
+		field("records.items.product.allergyInfo", "nuts"), field("records.buyer.guestName", "Ana"),
+		field("records.loyalty tier", "gold"), field("noteForAll", "x"),
+	}
+	all := admin.Fields{
+		Fields: map[string][]string{"note": {"remark"}}, Silence: []string{"records.old"},
+		Venues: []admin.VenueFields{{Shape: receiver.Shape{Fields: append(unread,
+			admin.Field{Path: "records.items.extras.name", Use: plan.Read, As: "name"})}}},
+	}
+	got := mapping(all, unread)
+	want := `ticket:
+  # noteForAll: "x", 2 orders; now it prints under the first header, and stays so
+  fields:
+    # records.items.product.allergyInfo: "nuts", 2 orders; now it prints under its item
+    allergens: [ALLERGENS, product.allergyInfo]
+    # records.buyer.guestName: "Ana", 2 orders; now it prints under the header
+    customer: [CUSTOMERS, buyer.guestName]
+    # records.items.kitchenHint: "hot\" # plate", 2 orders; now it prints under its item
+    # records.items.extras.cook_note: "crisp", 2 orders; now it prints under its item
+    note: [remark, kitchenHint, cook_note]
+  silence: # take out what a cook needs
+    - records.old
+    # records.loyalty tier: "gold", 2 orders; now it prints under the header
+    - "records.loyalty tier"
+`
+	defaults := plan.DefaultFields()
+	want = strings.NewReplacer("ALLERGENS", strings.Join(defaults["allergens"], ", "),
+		"CUSTOMERS", strings.Join(defaults["customer"], ", ")).Replace(want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	c, err := config.Parse("k.yaml", []byte(got))
+	if err != nil && strings.Contains(err.Error(), "ticket") {
+		t.Errorf("%v, %+v", err, c)
+	}
+}

@@ -1,0 +1,303 @@
+package receiver
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+	"golang.org/x/time/rate"
+
+	"ticketrail/queue/kv"
+	"ticketrail/queue/ticket"
+	"ticketrail/receiver/contract"
+	"ticketrail/receiver/plan"
+)
+
+// The contract names few fields of an order, so only the orders show which fields a point of sale sends. Their shapes
+// are kept for the operator who maps them: paths, counts and one example of each, and never an order.
+const (
+	// A field is forgotten when none of so many requests had it, and none of the last day: an allergy of this
+	// morning is still shown after a busy evening.
+	shapeRequests = 200
+	shapeTime     = 24 * time.Hour
+
+	maxShapeFields = 400      // of a venue; with more, the one that was not seen for longest is forgotten
+	maxShapeBody   = 64 << 10 // of larger requests, nothing is kept: they wait in memory
+	maxShapesWait  = 16
+	shapesAtOnce   = 200 // and then shapesASecond: looking at a request takes as long as planning it
+	shapesASecond  = 10
+	maxPath        = 200 // runes
+	maxExample     = 40  // runes
+	maxPathLabels  = 50  // of a venue, in the metric
+	storeShapes    = time.Minute
+)
+
+// A Shape is which fields the requests of a venue have.
+type Shape struct {
+	Venue    string  `json:"venue"`    // UUID
+	Requests int     `json:"requests"` // whose fields were looked at
+	Fields   []Field `json:"fields"`   // by path and use
+}
+
+// A Field is one path in the requests of a venue, with what was done with its values. A path whose values had different
+// uses is several fields.
+type Field struct {
+	Path     string    `json:"path"`         // keys from the root of the body, without indices
+	Use      plan.Use  `json:"use"`          //
+	As       string    `json:"as,omitempty"` // the key under ticket.fields that read it, or why it is noise
+	Example  string    `json:"example"`      // its newest value, without control characters
+	Requests int       `json:"requests"`     // that had it
+	Last     time.Time `json:"last"`         // when the newest of them came
+	Newest   int       `json:"newest"`       // its number among the requests of the venue
+}
+
+// Unread returns the fields that nobody has mapped or silenced.
+func (s Shape) Unread() []Field {
+	return slices.DeleteFunc(slices.Clone(s.Fields), func(f Field) bool { return f.Use != plan.Unread })
+}
+
+// Shapes keeps the shape of each venue's requests. One goroutine looks at them after they were answered, and
+// leaves out requests that come while it is busy. It stores what it has at most once a minute, so a crash forgets a
+// minute. It is safe for concurrent use.
+type Shapes struct {
+	kv     kv.Store
+	log    *slog.Logger
+	in     chan shapeOf
+	rate   *rate.Limiter
+	done   chan struct{}
+	unread *prometheus.CounterVec
+	labels map[string]map[string]bool // paths in the metric, by venue; of the goroutine
+
+	mu      sync.Mutex // guards the fields below
+	venues  map[string]*Shape
+	changed map[string]bool // venues whose shape is not stored
+}
+
+// A shapeOf is a request whose fields are to be looked at.
+type shapeOf struct {
+	venue  plan.Venue
+	leaves func() []plan.Leaf
+}
+
+// OpenShapes reads what is kept and starts the goroutine; Close ends it. reg may be nil.
+func OpenShapes(store kv.Store, log *slog.Logger, reg prometheus.Registerer) (*Shapes, error) {
+	s := &Shapes{kv: store, log: log, in: make(chan shapeOf, maxShapesWait), done: make(chan struct{}),
+		rate:   rate.NewLimiter(shapesASecond, shapesAtOnce),
+		labels: map[string]map[string]bool{}, venues: map[string]*Shape{}, changed: map[string]bool{},
+		unread: promauto.With(reg).NewCounterVec(prometheus.CounterOpts{
+			Name: "ticketrail_receiver_unread_fields_total",
+			Help: "Print requests with a field that is not mapped, by venue and path. It printed as it came.",
+		}, []string{"venue", "path"})}
+	err := store.All(func(key string, value []byte) bool {
+		var one Shape
+		if json.Unmarshal(value, &one) == nil { // a damaged one is collected anew
+			s.venues[key] = &one
+		}
+		return true
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the fields of orders: %w", err)
+	}
+	go s.run()
+	return s, nil
+}
+
+// noteShape has the fields of a stored request looked at, unless too many come. A retry has nothing new.
+func (r *Receiver) noteShape(x *exchange, receipt ticket.Receipt) {
+	p, ok := x.policy.plan.(interface {
+		Leaves(contract.PrintRequest) []plan.Leaf
+	})
+	known := receipt.Duplicate && !receipt.Conflict
+	if !ok || r.shapes == nil || known || x.cut || len(x.body) > maxShapeBody || !r.shapes.rate.Allow() {
+		return
+	}
+	request := x.request
+	select {
+	case r.shapes.in <- shapeOf{x.venue.Venue, func() []plan.Leaf { return p.Leaves(request) }}:
+	default:
+	}
+}
+
+// run is the goroutine.
+func (s *Shapes) run() {
+	defer close(s.done)
+	var store <-chan time.Time
+	for {
+		select {
+		case one, open := <-s.in:
+			if !open {
+				s.store()
+				return
+			}
+			s.look(one)
+			if store == nil {
+				store = time.After(storeShapes)
+			}
+		case <-store:
+			store = nil
+			s.store()
+		}
+	}
+}
+
+// look adds the fields of one request.
+func (s *Shapes) look(one shapeOf) {
+	defer func() { // the order is stored and printed whatever its fields are
+		if p := recover(); p != nil {
+			s.log.Error("the fields of a request caused a panic; report this with the stack",
+				"err", p, "stack", string(debug.Stack()))
+		}
+	}()
+	leaves := one.leaves()
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	shape := s.venues[one.venue.ID]
+	if shape == nil {
+		shape = &Shape{Venue: one.venue.ID}
+		s.venues[one.venue.ID] = shape
+	}
+	s.changed[one.venue.ID] = true
+	shape.Requests++
+	now := time.Now().UTC()
+	for _, l := range leaves {
+		if shape.add(l, now) && l.Use == plan.Unread {
+			s.count(one.venue, oneLine(l.Path, maxPath))
+		}
+	}
+	shape.forget(now)
+}
+
+// add adds a value to the field that it belongs to. It returns whether it is the first of that field in its request.
+func (s *Shape) add(l plan.Leaf, now time.Time) (first bool) {
+	f := Field{Path: oneLine(l.Path, maxPath), Use: l.Use}
+	i, known := slices.BinarySearchFunc(s.Fields, f, compareFields)
+	switch {
+	case !known && len(s.Fields) >= 2*maxShapeFields: // of one hostile request; forget removes the older ones
+		return false
+	case !known:
+		s.Fields = slices.Insert(s.Fields, i, f)
+	}
+	at := &s.Fields[i]
+	first = at.Newest != s.Requests
+	if first {
+		at.Requests++
+	}
+	at.As, at.Last, at.Newest = oneLine(l.As, maxPath), now, s.Requests
+	if example := oneLine(l.Example, maxExample); example != "" {
+		at.Example = example
+	}
+	return first
+}
+
+func compareFields(a, b Field) int {
+	return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Use, b.Use))
+}
+
+// forget removes fields that have not been seen for long, and those that are too many.
+func (s *Shape) forget(now time.Time) {
+	s.Fields = slices.DeleteFunc(s.Fields, func(f Field) bool {
+		return s.Requests-f.Newest >= shapeRequests && now.Sub(f.Last) >= shapeTime
+	})
+	if len(s.Fields) > maxShapeFields {
+		slices.SortStableFunc(s.Fields, func(a, b Field) int { return cmp.Compare(b.Newest, a.Newest) })
+		s.Fields = s.Fields[:maxShapeFields]
+		slices.SortFunc(s.Fields, compareFields)
+	}
+}
+
+// count counts an unread field. Callers choose its path, so there is a limit.
+func (s *Shapes) count(v plan.Venue, path string) {
+	paths := s.labels[v.ID]
+	if paths == nil {
+		paths = map[string]bool{}
+		s.labels[v.ID] = paths
+	}
+	if !paths[path] && len(paths) >= maxPathLabels {
+		path = "other"
+	}
+	paths[path] = true
+	s.unread.WithLabelValues(cmp.Or(v.Name, v.ID), path).Inc()
+}
+
+// oneLine is text for people, of at most so many runes and without control characters.
+func oneLine(text string, most int) string {
+	n := 0
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			r = ' '
+		}
+		if n == most || !unicode.IsGraphic(r) {
+			return -1
+		}
+		n++
+		return r
+	}, text)
+}
+
+// store stores the shapes that have changed. One that cannot be stored is stored with the next request of its venue.
+func (s *Shapes) store() {
+	s.mu.Lock()
+	values := map[string][]byte{}
+	for venue := range s.changed {
+		values[venue], _ = json.Marshal(s.venues[venue]) // it has nothing that JSON cannot have
+	}
+	clear(s.changed)
+	s.mu.Unlock()
+
+	// A disk that hangs must not keep Close waiting for ever.
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	for venue, value := range values {
+		if err := s.kv.Put(ctx, venue, value); err != nil {
+			s.log.Warn("the fields of orders could not be stored", "venue", venue, "err", err)
+		}
+	}
+}
+
+// Of returns the shape of a venue's requests.
+func (s *Shapes) Of(venue string) Shape {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	shape := s.venues[venue]
+	if shape == nil {
+		return Shape{Venue: venue}
+	}
+	out := *shape
+	out.Fields = slices.Clone(out.Fields)
+	return out
+}
+
+// Forget removes the fields for which gone is true: a reload has changed what becomes of them, and the next request
+// that has them shows it.
+func (s *Shapes) Forget(gone func(Field) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for venue, shape := range s.venues {
+		before := len(shape.Fields)
+		if shape.Fields = slices.DeleteFunc(shape.Fields, gone); len(shape.Fields) < before {
+			s.changed[venue] = true // stored with the next request, or at the end
+		}
+	}
+}
+
+// Close stores what is not stored and stops. No request may be answered any more.
+func (s *Shapes) Close(ctx context.Context) error {
+	close(s.in)
+	select {
+	case <-s.done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,184 @@
+package receiver
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"ticketrail/queue/kv"
+	"ticketrail/queue/queuetest"
+	"ticketrail/receiver/contract"
+	"ticketrail/receiver/plan"
+)
+
+func TestTheFieldsOfOrdersAreKeptThroughARestart(t *testing.T) {
+	store := queuetest.NewStore()
+	store.Set("another venue", "damaged")
+	want := []Field{
+		{Path: "records.items.note", Use: plan.Noise, As: "empty", Requests: 1, Newest: 1},
+		{Path: "records.items.note", Use: plan.Read, As: "note", Example: "no ice", Requests: 2, Newest: 2},
+		{Path: "records.items.wish", Use: plan.Unread, Example: "soon", Requests: 1, Newest: 1},
+	}
+	look := func(t *testing.T, s *Shapes, leaves ...plan.Leaf) {
+		b := newTestbed(t, func(o *Options, p *Policy) {
+			o.Shapes, p.Plan = s, leafPlan{p.Plan, func() []plan.Leaf { return leaves }}
+		})
+		for range 2 { // the second is a retry, and counts nothing
+			if code := b.do(post([]byte(burger))).Code; code != http.StatusOK {
+				t.Fatalf("answered %d", code)
+			}
+		}
+		synctest.Wait()
+	}
+	synctest.Test(t, func(t *testing.T) {
+		b := testbed{reg: prometheus.NewPedanticRegistry()}
+		s := openShapes(t, store, b.reg)
+		look(t, s, plan.Leaf{Path: "records.items.note", Use: plan.Read, As: "note", Example: "hot"},
+			plan.Leaf{Path: "records.items.note", Use: plan.Noise, As: "empty"},
+			plan.Leaf{Path: "records.items.wish", Use: plan.Unread, Example: "late"},
+			plan.Leaf{Path: "records.items.wish", Use: plan.Unread, Example: "soon"})
+		b.count(t, "ticketrail_receiver_unread_fields_total{records.items.wish Harbour Grill}", 1)
+		if store.Writes() > 0 {
+			t.Error("stored at once")
+		}
+		time.Sleep(storeShapes)
+		synctest.Wait()
+		if store.Writes() != 1 {
+			t.Errorf("stored %d times in a minute", store.Writes())
+		}
+		look(t, s, plan.Leaf{Path: "records.items.note", Use: plan.Read, As: "note", Example: "no ice"})
+		closeShapes(t, s)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		s := openShapes(t, store, nil)
+		got := s.Of(venueID)
+		if diff := cmp.Diff(want, got.Fields, cmpopts.IgnoreFields(Field{}, "Last")); diff != "" || got.Requests != 2 {
+			t.Errorf("%d requests\n%s", got.Requests, diff)
+		}
+		if unread := got.Unread(); len(unread) != 1 || unread[0].Path != "records.items.wish" {
+			t.Errorf("unread: %+v", unread)
+		}
+		s.Forget(func(f Field) bool { return f.Use == plan.Unread })
+		closeShapes(t, s)
+	})
+	if strings.Contains(store.Value(venueID), "wish") {
+		t.Error("a field that was forgotten is stored")
+	}
+}
+
+func TestAFieldIsForgottenWhenNeither200RequestsNorADayHadIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := openShapes(t, queuetest.NewStore(), nil)
+		defer closeShapes(t, s)
+		has := func(path string) bool {
+			return strings.Contains(fmt.Sprint(s.Of(venueID).Fields), path)
+		}
+		lookAt(s, plan.Leaf{Path: "rare"})
+		for range shapeRequests {
+			lookAt(s, plan.Leaf{Path: "usual"})
+		}
+		if !has("rare") {
+			t.Error("a field of this morning is forgotten after a busy evening")
+		}
+		time.Sleep(shapeTime)
+		if lookAt(s, plan.Leaf{Path: "usual"}); has("rare") || !has("usual") {
+			t.Errorf("after a day: %+v", s.Of(venueID).Fields)
+		}
+	})
+}
+
+func TestWhatARequestCallsItsFieldsIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reg := prometheus.NewPedanticRegistry()
+		s := openShapes(t, queuetest.NewStore(), reg)
+		defer closeShapes(t, s)
+		lookAt(s, plan.Leaf{Path: "mapped", Use: plan.Read, Example: "a\x1b[31m\n" + strings.Repeat("é", 80)})
+		for i := range 5 {
+			var leaves []plan.Leaf
+			for j := range 2 * maxShapeFields {
+				path := fmt.Sprintf("k%d.%03d\x00\x1b%s", i, j, strings.Repeat("x", 1000))
+				leaves = append(leaves, plan.Leaf{Path: path, Use: plan.Unread, Example: "1"})
+			}
+			lookAt(s, leaves...)
+		}
+		fields := s.Of(venueID).Fields
+		if len(fields) != maxShapeFields || len(fields[0].Path) != maxPath || strings.Contains(fields[0].Path, "\x1b") {
+			t.Errorf("%d fields, such as %q", len(fields), fields[0].Path)
+		}
+		b := testbed{reg: reg}
+		if n := strings.Count(b.scrape(t), "unread_fields_total"); n != maxPathLabels+1 {
+			t.Errorf("%d series", n)
+		}
+	})
+}
+
+func TestAnExampleIsOneShortLineWithoutControlCharacters(t *testing.T) {
+	for in, want := range map[string]string{
+		"no\r\nice\t\x1b[31m\u202e\x7f": "no  ice [31m",
+		strings.Repeat("é", 80):         strings.Repeat("é", maxExample),
+	} {
+		if got := oneLine(in, maxExample); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestAnOrderWhoseFieldsCannotBeLookedAtIsAccepted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := openShapes(t, queuetest.NewStore(), nil)
+		defer closeShapes(t, s)
+		hang := make(chan bool)
+		b := newTestbed(t, func(o *Options, p *Policy) {
+			o.Shapes, p.Plan = s, leafPlan{p.Plan, func() []plan.Leaf { <-hang; panic("odd") }}
+		})
+		for i := range 3 * maxShapesWait {
+			body := fmt.Sprintf(`{"records":[{"id":"%d","items":[{"name":"Pie"}]}]}`, i)
+			if code := b.do(post([]byte(body))).Code; code != http.StatusOK {
+				t.Fatalf("answered %d", code)
+			}
+		}
+		close(hang)
+		synctest.Wait()
+		if lookAt(s, plan.Leaf{Path: "a"}); s.Of(venueID).Requests != 1 {
+			t.Errorf("%d were looked at", s.Of(venueID).Requests)
+		}
+	})
+}
+
+// A leafPlan finds the leaves that a test wants.
+type leafPlan struct {
+	Planner
+	leaves func() []plan.Leaf
+}
+
+func (p leafPlan) Leaves(contract.PrintRequest) []plan.Leaf { return p.leaves() }
+
+// lookAt has a request with these leaves looked at, and waits for it.
+func lookAt(s *Shapes, leaves ...plan.Leaf) {
+	s.in <- shapeOf{plan.Venue{ID: venueID}, func() []plan.Leaf { return leaves }}
+	synctest.Wait()
+}
+
+func openShapes(t *testing.T, store kv.Store, reg prometheus.Registerer) *Shapes {
+	t.Helper()
+	s, err := OpenShapes(store, slog.New(slog.DiscardHandler), reg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func closeShapes(t *testing.T, s *Shapes) {
+	t.Helper()
+	if err := s.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
