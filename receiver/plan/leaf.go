@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"slices"
 	"strings"
 	"unicode"
 
@@ -44,7 +43,7 @@ func (s *splitter) leaves(v contract.Value, path string, read mark, noise bool, 
 	if len(v) == 0 {
 		return
 	}
-	if m := s.marks[v.Index()]; m != markNothing {
+	if m := s.marks[v.Index()]; m != markNothing && (m != markSilenced || read == markNothing) {
 		read = m
 	}
 	switch read {
@@ -67,14 +66,14 @@ func (s *splitter) leaves(v contract.Value, path string, read mark, noise bool, 
 
 	l := Leaf{Path: path, Use: Unread, Example: example(v)}
 	switch {
+	case read == markSilenced:
+		l.Use = Silenced
 	case read == markContract:
 		l.Use, l.As = Read, "contract"
 	case read != markNothing:
 		l.Use, l.As = Read, fields[read-1].name
 	case noise || noiseValue(lastKey(path), v):
 		l.Use = Noise
-	case s.plan.silences(path):
-		l.Use = Silenced
 	}
 	emit(l)
 }
@@ -87,52 +86,56 @@ const (
 	markContract mark = 100 + iota
 	markItems
 	markUnreadable
+	markSilenced
 )
 
 // mark says that a field has read a value.
 func (s *splitter) mark(v contract.Value, id fieldID) { s.marks[v.Index()] = 1 + mark(id) }
 
-func (s *splitter) isRead(v contract.Value) bool { return s.marks[v.Index()] != markNothing }
-
-// noteUnread says whether an unread value prints, and lists it.
-func (s *splitter) noteUnread(v contract.Value) (prints bool) {
-	path := s.pathOf(v)
-	if s.plan.silences(path) {
-		return false
-	}
-	if isNew := !slices.ContainsFunc(s.res.Unread, func(l Leaf) bool { return l.Path == path }); isNew &&
-		len(s.res.Unread) < maxUnread {
-		s.res.Unread = append(s.res.Unread, Leaf{Path: path, Use: Unread, Example: example(v)})
-	}
-	return true
+func (s *splitter) isRead(v contract.Value) bool {
+	m := s.marks[v.Index()]
+	return m != markNothing && m != markSilenced
 }
 
-// pathOf is the path of a value: see [Leaf.Path].
-func (s *splitter) pathOf(v contract.Value) string {
-	var keys []string
-	for at := s.envelope; at.Index() != v.Index(); {
-		for e := range at.All() {
-			if v.Index() < e.Index()+len(e) {
-				if at.Kind() == '{' {
-					keys = append(keys, e.Key())
-				}
-				at = e
-				break
+// A silence is the rest of silenced paths, below a key that they have in common.
+type silence struct {
+	ends  bool                // so a path ends here
+	below map[string]*silence // by the next key, as [fold] has it
+}
+
+func (s *silence) add(path string) {
+	for key := range strings.SplitSeq(path, ".") {
+		name := folded(key)
+		if s.below == nil {
+			s.below = map[string]*silence{}
+		}
+		if s.below[name] == nil {
+			s.below[name] = &silence{}
+		}
+		s = s.below[name]
+	}
+	s.ends = true
+}
+
+// silence marks the values at silenced paths. A field that reads one of them marks it anew.
+func (s *splitter) silence(v contract.Value, rest *silence) {
+	switch v.Kind() {
+	case '{':
+		var buf [64]byte
+		for member := range v.All() {
+			if below := rest.below[string(fold(buf[:0], member.Key()))]; below != nil {
+				s.silence(member, below)
 			}
 		}
+	case '[':
+		for e := range v.All() {
+			s.silence(e, rest)
+		}
+	default:
+		if rest.ends {
+			s.marks[v.Index()] = markSilenced
+		}
 	}
-	return strings.Join(keys, ".")
-}
-
-// silences says whether the configuration leaves out an unread field. Names match as those of ticket.fields do.
-func (p *Plan) silences(path string) bool { return len(p.silenced) > 0 && p.silenced[foldedPath(path)] }
-
-func foldedPath(path string) string {
-	var b []byte
-	for key := range strings.SplitSeq(path, ".") {
-		b = append(fold(b, key), '.')
-	}
-	return string(b)
 }
 
 func lastKey(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }

@@ -87,7 +87,7 @@ type Plan struct {
 	routes   []route
 	fallback string
 	names    fieldPaths
-	silenced map[string]bool // by foldedPath
+	silenced silence
 	logs     []string
 }
 
@@ -108,15 +108,9 @@ type Result struct {
 	Failures []string
 	// FailureCount is the number of all failures.
 	FailureCount int
-	// Unread lists the first fields that no path has read and that print as they came, each path once. See also
-	// [Plan.Leaves].
-	Unread []Leaf
 	// Trace explains the plan; nil unless [Plan.SplitTraced] made it.
 	Trace *Trace
 }
-
-// maxUnread limits Result.Unread.
-const maxUnread = 50
 
 // maxFailures limits Result.Failures: after the first few, one expression that fails on each of a thousand
 // items says nothing new.
@@ -141,9 +135,9 @@ func Compile(c Config) (*Plan, error) {
 	if p.fallback == "" {
 		bad("fallback", "missing; name the station for items that no route matches")
 	}
-	p.names, p.silenced = defaultPaths(), map[string]bool{}
+	p.names = defaultPaths()
 	for _, path := range c.Silenced {
-		p.silenced[foldedPath(path)] = true
+		p.silenced.add(path)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Fields)) {
 		if msg := p.names.set(name, c.Fields[name]); msg != "" {

@@ -60,8 +60,10 @@ type remainderCollector struct {
 	rest   remainder
 }
 
-// prints says whether a value prints, and lists it as unread.
-func (c *remainderCollector) prints(v contract.Value) bool { return c.isRead || c.noteUnread(v) }
+// prints says whether a value prints: it is not silenced.
+func (c *remainderCollector) prints(v contract.Value) bool {
+	return c.isRead || c.marks[v.Index()] != markSilenced
+}
 
 // add adds a member of an object, which has the dotted path in.
 func (c *remainderCollector) add(in string, v contract.Value) {

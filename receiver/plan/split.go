@@ -50,7 +50,11 @@ type expressionResult struct {
 }
 
 func (p *Plan) newSplitter(req contract.PrintRequest) *splitter {
-	return &splitter{plan: p, fallback: p.fallback, envelope: req.Envelope, marks: make([]mark, len(req.Envelope))}
+	s := &splitter{plan: p, fallback: p.fallback, envelope: req.Envelope, marks: make([]mark, len(req.Envelope))}
+	if len(p.silenced.below) > 0 && len(req.Envelope) > 0 {
+		s.silence(req.Envelope, &p.silenced)
+	}
+	return s
 }
 
 // split plans all records in the order received; a station's tickets print in that order.
