@@ -312,14 +312,3 @@ func plainOf(v Value) any {
 	}
 	return v.Kind() == 't'
 }
-
-func BenchmarkOpen(b *testing.B) {
-	body := Example("burger.json")
-	b.SetBytes(int64(len(body)))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := Open(body, Lenient); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

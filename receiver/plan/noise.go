@@ -117,16 +117,17 @@ func noiseValue(key string, v contract.Value) bool {
 		if c := s[0]; '0' <= c && c <= '9' && timeValue.MatchString(s) && !isWantedTime(key) {
 			return true
 		}
-		if words := wordsOf(key); len(words) > 0 {
-			last := words[len(words)-1]
-			if (last == "status" || last == "state") && slices.Contains(usualStatus, folded(s)) {
-				return true
-			}
+		if (endsWith(key, "status") || endsWith(key, "state")) && slices.Contains(usualStatus, folded(s)) {
+			return true
 		}
 		return strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://") || strings.HasPrefix(s, "data:") ||
 			s[0] == '#' && colourValue.MatchString(s) || strings.ContainsAny(s, "$€£¥") && moneyValue.MatchString(s)
 	}
 	return false
+}
+
+func endsWith(key, word string) bool {
+	return len(key) >= len(word) && strings.EqualFold(key[len(key)-len(word):], word)
 }
 
 func isWantedTime(key string) bool {

@@ -97,18 +97,13 @@ func (c *remainderCollector) add(in string, v contract.Value) {
 
 // isNoise says whether a member of an object is noise, whatever is in it.
 func isNoise(v contract.Value) bool {
-	switch v.Kind() {
-	case '{':
-	case '[':
-		if v.Key() == fieldInstructions && isLayout(v) {
-			return true
-		}
-	default:
-		if noiseValue(v.Key(), v) {
-			return true
-		}
+	switch key := v.Key(); {
+	case noiseKey(key):
+		return true
+	case v.Kind() == '[':
+		return key == fieldInstructions && isLayout(v)
 	}
-	return noiseKey(v.Key())
+	return noiseValue(v.Key(), v)
 }
 
 // list adds a list: as children if its elements have names, unless its key says that they are no dishes.

@@ -105,20 +105,3 @@ func TestAPlanIsSafeForConcurrentUse(t *testing.T) {
 	}
 	wg.Wait()
 }
-
-func BenchmarkSplit(b *testing.B) {
-	req := parse(b, burger)
-	for name, c := range map[string]Config{
-		"NoRules": {Routes: []Route{{To: []string{"grill"}}}},
-		"TwoRules": {Routes: []Route{{When: `record.printerDeviceId == "BAR-1" || item.courseName == "Drinks"`,
-			To: []string{"bar"}}, {When: `item.price > 5 ?? false`, To: []string{"x"}}, {To: []string{"grill"}}}},
-	} {
-		p := compile(b, c)
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				p.Split(req, harbour, "T1", noon, nil)
-			}
-		})
-	}
-}
