@@ -106,7 +106,7 @@ type Layout struct {
 	TableSize  Scale `mapstructure:"table_size"`
 	// Header is the list of header fields in the order in which they print; a field that the
 	// service did not send is skipped, and so is the venue if only one is configured. Default all:
-	// venue, number, table, type, time, server, date, guests, destination, course.
+	// venue, number, table, type, time, server, date, guests, destination, course, promised, customer.
 	Header []string `mapstructure:"header"`
 	// UpperCase prints names, modifiers and notes in capitals. Default false.
 	UpperCase bool `mapstructure:"upper_case"`
@@ -129,7 +129,8 @@ type Layout struct {
 
 // HeaderFields returns the fields that a ticket's header can show.
 func HeaderFields() []string {
-	return []string{"venue", "number", "table", "type", "time", "server", "date", "guests", "destination", "course"}
+	return []string{"venue", "number", "table", "type", "time", "server", "date", "guests", "destination", "course",
+		"promised", "customer"}
 }
 
 // DefaultPrinter is a printer of which only the name and the address are set.

@@ -40,7 +40,10 @@ func (c *composer) banners(d *ticket.Delivery) {
 	}
 	c.originBanners(d)
 	for _, s := range t.Heads() {
-		c.banner(s, s == ticket.Question(t.MayCancel)) // like a void, which it may be
+		c.banner(s, false)
+	}
+	if t.MayCancel != "" {
+		c.banner(ticket.Question(t.MayCancel), true)
 	}
 	if c.Copies > 1 {
 		c.banner("COPY "+strconv.Itoa(c.Copy)+"/"+strconv.Itoa(c.Copies), false)

@@ -26,7 +26,8 @@ func (c *composer) header(d *ticket.Delivery) {
 
 // defaultHeader returns the fields of the built-in header, in their order.
 func defaultHeader() []string {
-	return []string{"venue", "number", "table", "type", "time", "server", "date", "guests", "destination", "course"}
+	return []string{"venue", "number", "table", "type", "time", "server", "date", "guests", "destination", "course",
+		"promised", "customer"}
 }
 
 // headerFields prints the fields of the header in their order. A field shares the line of the one
@@ -127,6 +128,10 @@ func (c *composer) headerField(name string, t *ticket.Ticket) Span {
 		return Span{Text: labelled("For", c.text(t.Destination))}
 	case "course":
 		return Span{Text: labelled("Course", c.text(t.Course))}
+	case "promised":
+		return Span{Text: c.text(Wanted(t)), Style: tall}
+	case "customer":
+		return Span{Text: c.text(t.Customer)}
 	}
 	return Span{}
 }
@@ -156,6 +161,19 @@ func clockAndDate(t time.Time, zone string) (clock, date string) {
 		clock = "15:04 UTC"
 	}
 	return t.Format(clock), t.Format("Mon 2 Jan") // the year is of no use to a cook
+}
+
+// Wanted says when the order is wanted: Wanted 19:30, with the date if it is another day; empty if nobody has said.
+func Wanted(t *ticket.Ticket) string {
+	s := t.Promised
+	if at, err := time.Parse(time.RFC3339, s); err == nil {
+		clock, date := clockAndDate(at, t.Zone)
+		if _, today := clockAndDate(t.Received, t.Zone); date != today {
+			clock = date + " " + clock
+		}
+		s = clock
+	}
+	return labelled("Wanted", OneLine(s))
 }
 
 // inZone returns t in the venue's zone, or in UTC if the zone is not set or unknown.

@@ -61,7 +61,7 @@ type Options struct {
 	MaxSize int
 
 	// Header lists the header fields in the order in which they print: venue, number, table, type,
-	// time, server, date, guests, destination, course. Unknown names print nothing. Nil is all of
+	// time, server, date, guests, destination, course, promised, customer. Unknown names print nothing. Nil is all of
 	// them, an empty list is no header.
 	Header []string
 

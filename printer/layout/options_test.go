@@ -23,7 +23,8 @@ func parsed(text string) *Template {
 }
 
 func headerFields() []string {
-	return []string{"venue", "number", "table", "type", "time", "server", "date", "guests", "destination", "course"}
+	return []string{"venue", "number", "table", "type", "time", "server", "date", "guests", "destination", "course",
+		"promised", "customer"}
 }
 
 // templates are a good template, one that prints nothing, and two that fail: on some tickets, and
@@ -224,7 +225,7 @@ func sizeOf(t *testing.T, lines []Line, text string) Style {
 
 func TestTheHeaderPrintsTheConfiguredFieldsInOrder(t *testing.T) {
 	d := rich()
-	d.Ticket.Course = "Mains"
+	d.Ticket.Course, d.Ticket.Customer, d.Ticket.Promised = "Mains", "Ana", "19:30"
 	got := Plain(ComposeWith(d, Options{Columns: 42,
 		Header: []string{"table", "time", "server", "guests", "venue", "nothing"}}), 42)
 	at := -1

@@ -17,6 +17,8 @@ type Fields struct {
 	Type        string // dine in, take away …
 	Server      string
 	Guests      string
+	Customer    string
+	Promised    string // when it is wanted: Wanted 19:30
 	Course      string
 	Destination string // the printer named by the service
 	Notes       []string
@@ -45,8 +47,9 @@ func (c *composer) fields(d *ticket.Delivery) Fields {
 	t := &d.Ticket
 	f := Fields{
 		Venue: oneLine(t.VenueName), Type: oneLine(t.Type), Server: oneLine(t.Server), Guests: oneLine(t.Guests),
-		Course: oneLine(t.Course), Destination: oneLine(t.Destination),
-		Request: oneLine(t.Request), ShortRequest: oneLine(ticket.Short(t.Request)),
+		Course: oneLine(t.Course), Destination: oneLine(t.Destination), Customer: oneLine(t.Customer),
+		Promised: Wanted(t),
+		Request:  oneLine(t.Request), ShortRequest: oneLine(ticket.Short(t.Request)),
 		Attempt: d.Attempt, Station: oneLine(d.Station), Printer: oneLine(c.Printer), For: oneLine(d.For),
 		Copy: c.Copy, Copies: c.Copies, Duplicate: d.Doubt, Reprint: d.Reprint,
 		Void: t.Void, Refire: t.Refire, Slip: t.Kind == ticket.Slip, Test: t.Kind == ticket.Test,
@@ -80,8 +83,9 @@ func oneLine(s string) string { return strings.Join(strings.Fields(normalize(s))
 func sampleFields() Fields {
 	return Fields{
 		Venue: "Harbour Grill", Number: "#18", Table: "Table B10", Type: "Dine In", Server: "Jonathan A.", Guests: "4",
-		Course: "Mains", Destination: "GRILL-1", Notes: []string{"allergic to sesame", "in a hurry"},
-		Time: "21:49", Date: "Fri 6 Feb 2026", Received: "2026-02-06T21:49:48+11:00",
+		Course: "Mains", Destination: "GRILL-1", Customer: "Ana", Promised: "Wanted 19:30",
+		Notes: []string{"allergic to sesame", "in a hurry"},
+		Time:  "21:49", Date: "Fri 6 Feb 2026", Received: "2026-02-06T21:49:48+11:00",
 		Request: "0d9e1c52-7c1b-4d5e-8a66-1f2e3d4c5b6a", ShortRequest: "4c5b6a", Job: "1017", Attempt: 1,
 		Station: "grill", Printer: "grill", For: "bar", Items: 3, Copy: 1, Copies: 2,
 	}

@@ -62,6 +62,8 @@ type DocumentOrder struct {
 	Server      string `json:"server,omitempty"`
 	Type        string `json:"type,omitempty"`
 	Guests      string `json:"guests,omitempty"`
+	Customer    string `json:"customer,omitempty"`
+	Promised    string `json:"promised,omitempty"` // a time as RFC 3339 has it, or a text as sent
 	Course      string `json:"course,omitempty"`
 	Destination string `json:"destination,omitempty"` // the printer that the point of sale named
 }
@@ -94,11 +96,12 @@ func NewDocument(d ticket.Delivery, raw json.RawMessage) Document {
 		Device: one(t.Device), Request: one(t.Request), Record: one(t.Record),
 		Order: DocumentOrder{
 			Number: one(t.Number), Table: one(t.Table), Server: one(t.Server), Type: one(t.Type),
-			Guests: one(t.Guests), Course: one(t.Course), Destination: one(t.Destination),
+			Guests: one(t.Guests), Customer: one(t.Customer), Promised: one(t.Promised),
+			Course: one(t.Course), Destination: one(t.Destination),
 		},
-		Notes: nonNil(layout.Notes(slices.Concat(t.Heads(), t.Notes, t.Later))), ReceivedAt: t.Received.UTC(),
-		Timezone: one(t.Zone),
-		Lines:    make([]DocumentLine, 0, len(t.Lines)), Unreadable: one(t.Raw),
+		Notes:      nonNil(layout.Notes(slices.Concat([]string{ticket.Question(t.MayCancel)}, t.Heads(), t.Notes, t.Later))),
+		ReceivedAt: t.Received.UTC(), Timezone: one(t.Zone),
+		Lines: make([]DocumentLine, 0, len(t.Lines)), Unreadable: one(t.Raw),
 	}
 	if t.Kind != ticket.Order {
 		doc.Kind = one(string(t.Kind))
@@ -117,8 +120,9 @@ func NewDocument(d ticket.Delivery, raw json.RawMessage) Document {
 		l := &t.Lines[i]
 		doc.Lines = append(doc.Lines, DocumentLine{
 			Depth: max(l.Depth, 0), Quantity: cmp.Or(one(l.Quantity), "1"),
-			Name: cmp.Or(one(l.Name), "(no name)"), NameRaw: l.Raw, Notes: nonNil(layout.Notes(l.Says())),
-			Seat: one(l.Seat), Course: one(l.Course), Of: one(l.Parent),
+			Name: cmp.Or(one(l.Name), "(no name)"), NameRaw: l.Raw,
+			Notes: nonNil(layout.Notes(append([]string{ticket.Question(l.MayCancel)}, l.Notes...))),
+			Seat:  one(l.Seat), Course: one(l.Course), Of: one(l.Parent),
 			Void: l.Void, Refire: l.Refire, NoRoute: l.NoRoute,
 		})
 	}

@@ -94,14 +94,16 @@ func (t *Ticket) Heads() []string {
 		}
 		heads = append([]string{s}, heads...)
 	}
-	if t.MayCancel != "" {
-		heads = append(heads, Question(t.MayCancel))
-	}
 	return heads
 }
 
-// Question is what stands on a ticket for [Ticket.MayCancel].
-func Question(mayCancel string) string { return "** cancelled? " + mayCancel + " **" }
+// Question is what stands on a ticket for [Ticket.MayCancel] and [Line.MayCancel].
+func Question(mayCancel string) string {
+	if mayCancel == "" {
+		return ""
+	}
+	return "** cancelled? " + mayCancel + " **"
+}
 
 // A Part is what a station got of an order.
 type Part struct {
@@ -129,14 +131,6 @@ type Line struct {
 	NoRoute bool `json:"no_route,omitempty"`
 	// Parent is the name of what this line modifies, if it is printed without it.
 	Parent string `json:"of,omitempty"`
-}
-
-// Says is the line's notes, after the question whether it is cancelled.
-func (l *Line) Says() []string {
-	if l.MayCancel == "" {
-		return l.Notes
-	}
-	return append([]string{Question(l.MayCancel)}, l.Notes...)
 }
 
 // Kind says what is printed: an order, or something that the daemon prints itself.

@@ -72,7 +72,7 @@ func (b *builder) describe(o *Order, m *member) {
 		{&o.Number, number(t)}, {&o.Table, table(t)}, {&o.Type, layout.OneLine(t.Type)},
 		{&o.Server, layout.OneLine(t.Server)}, {&o.Guests, layout.OneLine(t.Guests)},
 		{&o.Venue, layout.OneLine(t.VenueName)}, {&o.Destination, layout.OneLine(t.Destination)},
-		{&o.Course, layout.OneLine(t.Course)},
+		{&o.Course, layout.OneLine(t.Course)}, {&o.Customer, layout.OneLine(t.Customer)},
 	} {
 		if *f.to == "" {
 			*f.to = f.from
@@ -167,7 +167,8 @@ func (b *builder) addTicket(o *Order, i int, struckOnly bool) {
 		k.BumpedAt, k.bumpedClock = r.OffAt, clockText(time.UnixMilli(r.OffAt), t.Zone)
 	}
 	if !struckOnly {
-		k.Notes = b.texts(slices.Concat(t.Heads(), t.Notes, t.Later))
+		k.Notes = question(t.MayCancel)
+		k.Notes = append(k.Notes, b.texts(slices.Concat([]string{layout.Wanted(t)}, t.Heads(), t.Notes, t.Later))...)
 	}
 	k.Items = b.items(i)
 	if struckOnly {
@@ -195,7 +196,8 @@ func (b *builder) items(i int) []Item {
 		l := &b.lines[i][n]
 		it := Item{
 			I: l.From, Depth: max(l.Depth, 0), Quantity: layout.OneLine(l.Quantity), Name: layout.OneLine(l.Name),
-			Notes: b.texts(l.Says()), Seat: layout.OneLine(l.Seat), Course: layout.OneLine(l.Course),
+			Notes: append(question(l.MayCancel), b.texts(l.Notes)...),
+			Seat:  layout.OneLine(l.Seat), Course: layout.OneLine(l.Course),
 			Of: layout.OneLine(l.Parent), Void: l.Void, Refire: l.Refire, NoRoute: l.NoRoute, Raw: l.Raw,
 		}
 		if it.Quantity == "" {
@@ -242,10 +244,18 @@ func (b *builder) struck(by uint64) *Struck {
 	return nil // cannot happen: Strike has seen these cards only
 }
 
+// question is the note of what may be cancelled.
+func question(mayCancel string) []Text {
+	if mayCancel == "" {
+		return nil
+	}
+	return []Text{{Text: layout.OneLine(ticket.Question(mayCancel)), Void: true}}
+}
+
 // texts are notes as pages get them.
 func (b *builder) texts(notes []string) (out []Text) {
 	for _, s := range layout.Notes(notes) {
-		out = append(out, Text{s, b.r.look.Alarms != nil && b.r.look.Alarms(s)})
+		out = append(out, Text{Text: s, Alarm: b.r.look.Alarms != nil && b.r.look.Alarms(s)})
 	}
 	return out
 }

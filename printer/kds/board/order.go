@@ -35,6 +35,7 @@ type Order struct {
 	DineIn      bool        `json:"dine_in,omitempty"`
 	Server      string      `json:"server,omitempty"`
 	Guests      string      `json:"guests,omitempty"`
+	Customer    string      `json:"customer,omitempty"`
 	Venue       string      `json:"venue,omitempty"`
 	Destination string      `json:"destination,omitempty"`
 	Course      string      `json:"course,omitempty"`
@@ -139,6 +140,7 @@ type Ticket struct {
 type Text struct {
 	Text  string `json:"text"`
 	Alarm bool   `json:"alarm,omitempty"` // it is an allergy
+	Void  bool   `json:"void,omitempty"`  // it asks whether something is cancelled
 }
 
 // An Item is one line of a ticket: an item (depth 0) or a modifier of the item before it.

@@ -131,7 +131,7 @@ export class Card {
     if (t.added) this.add(el("h3", { class: "section", text: "ADDED " + t.clock }), null, true);
     for (const [kind, text] of banners(t, this.order.kind)) this.banner(kind, text);
     // Allergies of the whole ticket are at the top already.
-    for (const n of t.notes || []) if (!n.alarm) for (const text of pieces(n.text)) this.add(note("p", { text }));
+    for (const n of t.notes || []) if (!n.alarm) for (const text of pieces(n.text)) this.add(note("p", { ...n, text }));
     const groups = new Map(); // by course and seat, in order of appearance
     for (const item of items) {
       if (this.filter && item.line.course !== this.filter) {
@@ -172,7 +172,7 @@ export class Card {
   lines(line, item) {
     pieces(line.name).forEach((text, n) => this.add(drawLine(line, text, n), item));
     for (const n of line.notes || [])
-      for (const text of pieces(n.text)) this.add(note("span", { text, alarm: n.alarm }), item);
+      for (const text of pieces(n.text)) this.add(note("span", { ...n, text }), item);
   }
 
   // void draws what was cancelled, when, and what became of it. It stands at the end, where the button is. What is
@@ -300,8 +300,9 @@ function count(line) {
   return line.quantity ? line.quantity + "×" : "";
 }
 
-function note(tag, { text, alarm }) {
-  return el(tag, { class: alarm ? "alarm" : "note", dir: "auto" }, alarm && el("b", { text: "⚠ " }), text);
+function note(tag, { text, alarm, void: isVoid }) {
+  const look = isVoid ? "voided" : "note";
+  return el(tag, { class: alarm ? "alarm" : look, dir: "auto" }, alarm && el("b", { text: "⚠ " }), text);
 }
 
 // pieces divides a text into its lines, and long ones between words.

@@ -112,6 +112,7 @@ function details(content, app) {
   row("Type", o.type);
   row("Server", o.server);
   row("Guests", o.guests);
+  row("Customer", o.customer);
   row("Received", o.clock);
   row("Course", o.course);
   row("Destination", o.destination);

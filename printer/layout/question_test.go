@@ -1,0 +1,36 @@
+package layout
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"ticketrail/queue/ticket"
+)
+
+func TestWhatMayBeCancelledIsAskedInTheStyleOfAVoid(t *testing.T) {
+	d := everyday()
+	d.Ticket.MayCancel, d.Ticket.Lines[0].MayCancel = "flow: CANCELLED", "step: VOIDED"
+	lines := ComposeWith(d, Options{Columns: 42})
+	for _, question := range []string{"** cancelled? flow: CANCELLED **", "** cancelled? step: VOIDED **"} {
+		if st := sizeOf(t, lines, question); !st.Invert || !st.Red {
+			t.Errorf("%s prints as %+v", question, st)
+		}
+	}
+	if got := Plain(lines, 42); strings.Contains(got, "VOID **  ") {
+		t.Errorf("what may be cancelled is marked as cancelled:\n%s", got)
+	}
+}
+
+func TestTheTimeThatIsPromisedPrintsInTheVenuesZone(t *testing.T) {
+	received := time.Date(2026, 2, 6, 8, 0, 0, 0, time.UTC)
+	for promised, want := range map[string]string{
+		"2026-02-06T08:30:00Z": "Wanted 19:30", "2026-02-06T19:30:00+11:00": "Wanted 19:30",
+		"2026-02-07T00:30:00Z": "Wanted Sat 7 Feb 11:30", "half past\nseven": "Wanted half past seven", "": "",
+	} {
+		tk := ticket.Ticket{Promised: promised, Zone: "Australia/Melbourne", Received: received}
+		if got := Wanted(&tk); got != want {
+			t.Errorf("%q: %q, want %q", promised, got, want)
+		}
+	}
+}
