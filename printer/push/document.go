@@ -99,7 +99,8 @@ func NewDocument(d ticket.Delivery, raw json.RawMessage) Document {
 			Guests: one(t.Guests), Customer: one(t.Customer), Promised: one(t.Promised),
 			Course: one(t.Course), Destination: one(t.Destination),
 		},
-		Notes:      nonNil(layout.Notes(slices.Concat([]string{ticket.Question(t.MayCancel)}, t.Heads(), t.Notes, t.Later))),
+		Notes: nonNil(layout.Notes(slices.Concat(
+			[]string{ticket.Question(t.MayCancel)}, t.Heads(), t.Notes, t.Later))),
 		ReceivedAt: t.Received.UTC(), Timezone: one(t.Zone),
 		Lines: make([]DocumentLine, 0, len(t.Lines)), Unreadable: one(t.Raw),
 	}

@@ -3,6 +3,7 @@ package plan
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -145,6 +146,19 @@ func TestThePathsOfAFieldCanBeConfigured(t *testing.T) {
 		!slices.Equal(tk.Lines[0].Notes, []string{"note: x", "name: Pie", "names: a"}) ||
 		!slices.Equal(tk.Notes, []string{"tables: 1", "checkName: B10"}) {
 		t.Errorf("what no path reads any more prints as it came: %+v", tk)
+	}
+}
+
+func TestTheConfigurationFileListsEachFieldWithItsUsualPlaces(t *testing.T) {
+	file, err := os.ReadFile("../../deploy/ticketrail.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(strings.Fields(strings.ReplaceAll(string(file), "#", "")), " ")
+	for _, f := range fields {
+		if line := f.name + ": [" + strings.Join(f.paths, ", ") + "]"; !strings.Contains(text, line) {
+			t.Errorf("the file lacks %s", line)
+		}
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 // turn a void into an order. receiver/README.md shows this table.
 var (
 	// voidFlags are flags: true, 1 or "yes".
-	voidFlags = []string{"void", "voided", "cancel", "cancelled", "canceled", "deleted", "isvoid", "isvoided",
-		"iscancelled", "iscanceled", "isdeleted"}
+	voidFlags = []string{"void", "voided", "cancel", "cancelled", "canceled", "deleted", "isVoid", "isVoided",
+		"isCancelled", "isCanceled", "isDeleted"}
 	// voidTimes say when it was cancelled, if they have a value.
 	voidTimes = []string{"voidedat", "voiddate", "voidtime", "cancelledat", "canceledat", "cancelleddate",
 		"canceleddate", "deletedat", "deleteddate"}
