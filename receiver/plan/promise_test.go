@@ -365,6 +365,7 @@ func FuzzSplit(f *testing.F) {
 	}
 	f.Add(`{"records":[{"id":"r","checkName":" B10","items":[{"categoryPriority":2},{"name":"x","quantity":` +
 		`"1e99999999999999999999"},{"childItems":null}]}]}`)
+	f.Add(`{"records":[{"id":"r","items":[{"name":"x","a` + "\x7f" + `b":[{"name":"y"}],"c` + "\x7f" + `d":"text"}]}]}`)
 	plans := []*Plan{
 		compile(f, Config{}),
 		compile(f, Config{Routes: []Route{{When: `item.courseName == "Drinks" or item.quantity > 1`,

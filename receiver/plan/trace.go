@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver/contract"
@@ -232,7 +233,7 @@ func (r *RecordTrace) write(b *strings.Builder) {
 // write writes one item. The marks are those of the ticket, so that a line of the trace can be
 // found on the paper.
 func (it *ItemTrace) write(b *strings.Builder) {
-	fmt.Fprintf(b, "%s %s × %q", it.Path, it.Line.Quantity, it.Line.Name)
+	fmt.Fprintf(b, "%s %s × %q", printable(it.Path), it.Line.Quantity, it.Line.Name)
 	for _, f := range []struct {
 		is   bool
 		word string
@@ -257,6 +258,16 @@ func (it *ItemTrace) write(b *strings.Builder) {
 
 func writeFound(b *strings.Builder, found []Found) {
 	for _, f := range found {
-		fmt.Fprintf(b, "  %-11s %q from %s\n", f.Field, f.Value, f.Path)
+		fmt.Fprintf(b, "  %-11s %q from %s\n", f.Field, f.Value, printable(f.Path))
 	}
+}
+
+// printable is a path without control characters, which the keys in it may have.
+func printable(path string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, path)
 }
