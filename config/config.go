@@ -285,9 +285,18 @@ type Token struct {
 	Path string `mapstructure:"path"` // below the base address. Default /oauth/token
 	// VenueParam is the name of the field with the venue's id. Default venue_id.
 	VenueParam string `mapstructure:"venue_param"`
-	// AuthStyle is where the client id and secret are sent. Default params: as fields of the form.
+	// ClientIDParam and ClientSecretParam are the names of the fields with the client's id and secret.
+	// Defaults client_id and client_secret.
+	ClientIDParam     string `mapstructure:"client_id_param"`
+	ClientSecretParam string `mapstructure:"client_secret_param"`
+	// AuthStyle is where the client id and secret are sent. Default params: in these fields.
 	// header: HTTP Basic authentication.
 	AuthStyle string `mapstructure:"auth_style"`
+	// Format is how the fields are sent. Default form: as OAuth 2.0 has it. json: as one JSON object.
+	Format string `mapstructure:"format"`
+	// Field is where the answer has the token, as a dotted path such as data.token. Default access_token.
+	// Its lifetime is beside it, in expires_in or expiresIn; without either it is 15 minutes.
+	Field string `mapstructure:"field"`
 	// RenewBefore is how long before it expires a token is renewed. Default 60s, 1s to 10m.
 	RenewBefore time.Duration `mapstructure:"renew_before"`
 	// Scopes are the scopes requested. Default none: the service decides.
@@ -350,7 +359,9 @@ func Default() Config {
 			Timeout: 10 * time.Second,
 			Refresh: 6 * time.Hour,
 			Token: Token{
-				Path: "/oauth/token", VenueParam: "venue_id", AuthStyle: "params", RenewBefore: time.Minute,
+				Path: "/oauth/token", VenueParam: "venue_id", ClientIDParam: "client_id",
+				ClientSecretParam: "client_secret", AuthStyle: "params", Format: "form", Field: "access_token",
+				RenewBefore: time.Minute,
 			},
 			Me:      Me{Path: "/me"},
 			Payroll: Payroll{VenueParam: "venueId"},

@@ -34,7 +34,7 @@ func (k *checker) service() {
 	}
 	k.checkCount("service.employees.limit", s.Employees.Limit, 0, 10_000)
 	if c := s.Employees.Cursor; c != "" &&
-		!regexp.MustCompile(`^(header:[A-Za-z0-9-]{1,100}|[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*)$`).MatchString(c) {
+		!regexp.MustCompile(`^(header:[A-Za-z0-9-]{1,100}|`+dottedPath+`)$`).MatchString(c) {
 		k.add("service.employees.cursor",
 			"%s is not a field or header of a response; for example meta.nextCursor or header:X-Next-Cursor", quote(c))
 	}
@@ -66,11 +66,19 @@ func (k *checker) service() {
 	k.warnReadable("service.client_secret_file", s.ClientSecretFile)
 }
 
+const dottedPath = `[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+){0,4}`
+
 func (k *checker) tokenRequest() {
 	t := &k.c.Service.Token
 	k.plainPath("service.token.path", t.Path, "/oauth/token")
-	k.parameter("service.token.venue_param", t.VenueParam, "grant_type", "client_id", "client_secret", "scope")
+	k.parameter("service.token.venue_param", t.VenueParam, "grant_type", "scope", t.ClientIDParam, t.ClientSecretParam)
+	k.parameter("service.token.client_id_param", t.ClientIDParam, "grant_type", "scope", t.ClientSecretParam)
+	k.parameter("service.token.client_secret_param", t.ClientSecretParam, "grant_type", "scope")
 	k.oneOf("service.token.auth_style", t.AuthStyle, "params", "header")
+	k.oneOf("service.token.format", t.Format, "form", "json")
+	if !regexp.MustCompile("^" + dottedPath + "$").MatchString(t.Field) {
+		k.add("service.token.field", "%s is not a field of a response; for example data.token", quote(t.Field))
+	}
 	k.checkDuration("service.token.renew_before", t.RenewBefore, time.Second, 10*time.Minute, "; a token lives for 15m")
 	for i, scope := range t.Scopes { // RFC 6749, section 3.3
 		if !regexp.MustCompile(`^[!#-\[\]-~]{1,200}$`).MatchString(scope) {

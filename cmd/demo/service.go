@@ -50,14 +50,11 @@ func (d *demo) service(secretFile string) (address string, stop func() error, er
 // orders wait, so that the scene about the name has it.
 func (d *demo) waitForService(ctx context.Context, a *app.App) error {
 	return until(ctx, "the employees and the time zone", func(context.Context) (bool, error) {
-		for _, v := range a.Directory().Status() {
-			if v.Employees > 0 && v.Zone != "" {
-				d.say("  read from the service: %d employees; it is %s in %s", v.Employees,
-					timeIn(v.Zone), v.Zone)
-				return true, nil
-			}
+		zone, ok := a.Names().Zone(venueID)
+		if ok {
+			d.say("  read from the service: %d employees; it is %s in %s", a.Names().Count(venueID), timeIn(zone), zone)
 		}
-		return false, nil
+		return ok, nil
 	})
 }
 

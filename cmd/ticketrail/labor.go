@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -12,7 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"ticketrail/cmd/internal/doctor"
-	"ticketrail/receiver/posapi"
+	"ticketrail/config"
+	"ticketrail/receiver/pos"
 )
 
 // The labor commands read employees and payroll periods from the point-of-sale API, for an
@@ -20,7 +22,7 @@ import (
 // spreadsheet, JSON for a program. An incomplete list must never look complete, because wages are
 // computed from it.
 
-// A report is the answer to a labor command: rows for the table and for CSV, and the whole as JSON.
+// A report is the answer to a labor command: rows for the table and for CSV, and the records for JSON.
 type report struct {
 	heads []string // of the table
 	all   any      // for JSON
@@ -31,7 +33,7 @@ type reportRow struct{ table, csv []string }
 
 // labor is a command that shows a report about one venue. columns are those of the CSV.
 func (c *cli) labor(
-	use, short string, columns []string, get func(cmd *cobra.Command, venue string) (report, error),
+	use, short string, columns []string, get func(context.Context, *pos.Venue) (report, error),
 ) *cobra.Command {
 	var venue string
 	var asJSON, asCSV, allVenues bool
@@ -39,14 +41,16 @@ func (c *cli) labor(
 		Use:   use,
 		Short: short,
 		Long: fmt.Sprintf(`%s asks the point-of-sale API and needs no running daemon.
-If a list breaks off, nothing is printed. If its length is not the count that
-the service reports, what was received is printed, and the exit code is 1.
+The service must not say that the token is for another venue. If a list breaks
+off, nothing of it is printed. If its length is not the count that the service
+reports, what was received is printed, and the exit code is 1.
 
 --json prints the records as the service sent them. --csv prints these columns,
 with a header line:
 %s
 With --all-venues the first column is the venue, and JSON has one object for
-each venue: venue (its id), name, records.
+each venue: venue (its id), name, records; records is null if they could not be
+read. The others are printed then, and the exit code is 1.
 The CSV is UTF-8 as in RFC 4180, with a line feed at the end of each line.
 Spreadsheets run a cell that begins with = + - @ as a formula: such a cell gets
 an apostrophe in front. Control characters and text direction marks become
@@ -59,34 +63,34 @@ spaces. For unchanged values use --json.`, use, wrap(columns)),
 			if allVenues && venue != "" {
 				return usagef("use --venue or --all-venues, not both")
 			}
-			columns := columns
-			var r report
-			var err error
-			if allVenues {
-				columns = append([]string{"venue"}, columns...)
-				r, err = c.everyVenue(func(venue string) (report, error) { return get(cmd, venue) })
-			} else {
-				r, err = get(cmd, venue)
-			}
-			// The records came, but not as many as the service counted. They are shown, because
-			// they may be all there is, and the exit code says that something is wrong.
-			short, ok := errors.AsType[*posapi.CountError](err)
-			if err != nil && !ok {
-				// Nothing is printed: the records that came would look like the whole list.
+			conf, venues, err := doctor.ServiceVenues(c.config, venue, allVenues)
+			if err != nil {
 				return serviceError(err)
+			}
+			client := doctor.NewServiceClient(conf.Service, nil)
+			r, problem := ask(venues, allVenues, func(venue string) (report, error) {
+				api, err := client.Venue(cmd.Context(), venue)
+				if err != nil {
+					return report{}, err
+				}
+				return get(cmd.Context(), api)
+			})
+			// What came is shown, because it may be all there is, and the exit code says that something is wrong.
+			if r.heads == nil {
+				return problem
 			}
 			switch {
 			case asJSON:
 				err = showJSON(c.out, r.all)
 			case asCSV:
+				if allVenues {
+					columns = append([]string{"venue"}, columns...)
+				}
 				err = r.writeCSV(c.out, columns)
 			default:
 				err = r.writeTable(c.out)
 			}
-			if err == nil && short != nil {
-				return short
-			}
-			return err
+			return errors.Join(err, problem)
 		},
 	}
 	venueFlag(cmd, &venue, "`venue`, by name or id (if there are several: this or --all-venues)")
@@ -103,30 +107,28 @@ type venueRecords struct {
 	Records any    `json:"records"`
 }
 
-// everyVenue joins the reports of all venues. An error of one is the error of all, except a count that
-// differs: wages of a part of the venues must not look like those of all.
-func (c *cli) everyVenue(get func(venue string) (report, error)) (all report, wrong error) {
-	conf, err := doctor.Load(c.config)
-	if err != nil {
-		return report{}, err
+// ask returns the report of a venue, or with the venue in front that of several. One that is denied does not hide the
+// others; its error says that they are not all: wages of a part of the venues must not look like those of all.
+func ask(venues []config.Venue, several bool, one func(venue string) (report, error)) (all report, problem error) {
+	if !several {
+		return one(venues[0].ID)
 	}
 	records := []venueRecords{}
-	for _, v := range conf.Venues {
-		r, err := get(v.ID)
-		if _, ok := errors.AsType[*posapi.CountError](err); err != nil && !ok {
-			return report{}, err
+	for _, v := range venues {
+		r, err := one(v.ID)
+		problem = errors.Join(problem, err)
+		records = append(records, venueRecords{v.ID, v.Name, r.all})
+		if r.heads != nil {
+			all.heads = append([]string{"VENUE"}, r.heads...)
 		}
-		wrong = cmp.Or(wrong, err)
-		all.heads = append([]string{"VENUE"}, r.heads...)
 		for _, row := range r.rows {
 			all.rows = append(all.rows, reportRow{
 				table: append([]string{v.Name}, row.table...), csv: append([]string{v.ID}, row.csv...),
 			})
 		}
-		records = append(records, venueRecords{v.ID, v.Name, r.all})
 	}
 	all.all = records
-	return all, wrong
+	return all, problem
 }
 
 // writeTable changes the rows, which are used once.

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"ticketrail/cmd/internal/doctor"
+	"ticketrail/receiver/pos"
 )
 
 // laborEmployees lists the ids that timecards and orders refer to, with their names. The service
@@ -13,33 +15,38 @@ import (
 func (c *cli) laborEmployees() *cobra.Command {
 	columns := []string{"id", "name", "first_name", "last_name", "updated_at"}
 	short := "list the active employees of a venue"
-	return c.labor("employees", short, columns, func(cmd *cobra.Command, venue string) (report, error) {
-		all, err := doctor.Employees(cmd.Context(), c.config, venue)
-		r := report{heads: []string{"NAME", "FIRST NAME", "LAST NAME", "UPDATED", "ID"}, all: all}
+	return c.labor("employees", short, columns, func(ctx context.Context, venue *pos.Venue) (report, error) {
+		all, err := pos.Collect(venue.Employees(ctx))
+		if all == nil {
+			return report{}, err
+		}
+		r := report{heads: []string{"NAME", "FIRST NAME", "LAST NAME", "UPDATED", "ID"}}
+		records := []json.RawMessage{}
 		for _, e := range all {
+			records = append(records, e.Raw)
 			r.rows = append(r.rows, reportRow{
-				table: []string{e.Name, e.FirstName, e.LastName, c.formatTimeOrBlank(e.UpdatedAt), e.ID},
+				table: []string{e.Name, e.FirstName, e.LastName, c.formatStamp(e.UpdatedAt), e.ID},
 				csv:   []string{e.ID, e.Name, e.FirstName, e.LastName, formatUTC(e.UpdatedAt)},
 			})
 		}
+		r.all = records
 		return r, err
 	})
 }
 
-// formatTimeOrBlank is a time as a table shows it; a zero time is empty. A service may leave
-// updatedAt out.
-func (c *cli) formatTimeOrBlank(t time.Time) string {
-	if t.IsZero() {
-		return ""
+// formatStamp is a time of the service as a table shows it; what is no time is shown as it is.
+func (c *cli) formatStamp(s string) string {
+	if t, err := time.Parse(time.RFC3339, s); err == nil {
+		return c.formatTime(t)
 	}
-	return c.formatTime(t)
+	return s
 }
 
-// formatUTC is a time as a CSV has it; a zero time is empty. In UTC and with its fractions, so that
-// the value means the same on every machine.
-func formatUTC(t time.Time) string {
-	if t.IsZero() {
-		return ""
+// formatUTC is a time of the service as a CSV has it: in UTC and with its fractions, so that the value means the
+// same on every machine.
+func formatUTC(s string) string {
+	if t, err := time.Parse(time.RFC3339, s); err == nil {
+		return t.UTC().Format(time.RFC3339Nano)
 	}
-	return t.UTC().Format(time.RFC3339Nano)
+	return s
 }

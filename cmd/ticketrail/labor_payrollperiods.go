@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"ticketrail/cmd/internal/doctor"
+	"ticketrail/receiver/pos"
 )
 
 // laborPayrollPeriods lists the periods as the service has them. Start and end are dates without a
@@ -19,29 +21,34 @@ func (c *cli) laborPayrollPeriods() *cobra.Command {
 		"scheduling_week_start", "updated_at",
 	}
 	short := "list the payroll periods of a venue and their overtime rules"
-	return c.labor("payrollperiods", short, columns, func(cmd *cobra.Command, venue string) (report, error) {
-		all, err := doctor.PayrollPeriods(cmd.Context(), c.config, venue)
+	return c.labor("payrollperiods", short, columns, func(ctx context.Context, venue *pos.Venue) (report, error) {
+		all, err := venue.PayrollPeriods(ctx)
+		if all == nil {
+			return report{}, err
+		}
 		r := report{heads: []string{
 			"START", "END", "TIMEZONE", "DAILY OVERTIME", "DAILY DOUBLE", "WEEKLY OVERTIME", "OVERTIME WEEK STARTS",
 			"SCHEDULE WEEK STARTS", "ID",
-		}, all: all}
+		}}
+		records := []json.RawMessage{}
 		for _, p := range all {
+			records = append(records, p.Raw)
 			m := p.Meta
-			start, end := p.Start, p.End
 			r.rows = append(r.rows, reportRow{
 				table: []string{
-					start, end, m.Timezone,
+					p.Start, p.End, m.Timezone,
 					formatHours(m.OvertimeDaily), formatHours(m.OvertimeDailyDouble), formatHours(m.OvertimeWeekly),
 					// The service writes days in capitals; the CSV keeps them.
 					strings.ToLower(m.OvertimeStartDay), strings.ToLower(m.SchedulingStartDay), p.ID,
 				},
 				csv: []string{
-					p.ID, start, end, m.Timezone, m.PayPeriodStart, m.PayPeriodEnd,
+					p.ID, p.Start, p.End, m.Timezone, m.PayPeriodStart, m.PayPeriodEnd,
 					formatHours(m.OvertimeDaily), formatHours(m.OvertimeDailyDouble), formatHours(m.OvertimeWeekly),
 					m.OvertimeStartDay, m.SchedulingStartDay, formatUTC(p.UpdatedAt),
 				},
 			})
 		}
+		r.all = records
 		return r, err
 	})
 }

@@ -368,12 +368,15 @@ func (d *scriptDaemon) startService(ts *testscript.TestScript, args []string) er
 	return nil
 }
 
-// waitForNames waits until the directory of the running daemon has so many names and the time zone of
-// its only venue.
+// waitForNames waits until the running daemon knows so many names and the time zone of its only venue.
 func (d *scriptDaemon) waitForNames(employees string) error {
-	_, err := d.waitForMetrics(`(?m)^ticketrail_directory_employees\{venue="[^"]*"\} `+employees+`$`,
-		`(?m)^ticketrail_directory_refreshes_total\{result="ok",step="payrollperiods",[^}]*\} [1-9]`)
-	return err
+	refreshed := regexp.MustCompile(`venue refreshed.* employees=` + employees + ` timezone=[A-Z]`)
+	return eventually(func() error {
+		if !refreshed.MatchString(d.log.String()) {
+			return fmt.Errorf("the names are not known\n%s", d.log)
+		}
+		return nil
+	})
 }
 
 // waitForMetrics returns the metrics as soon as all of want match.

@@ -20,9 +20,9 @@ func (c *cli) venuesCheck() *cobra.Command {
 		Short: "check the venues at the point-of-sale API",
 		Long: `check asks the point-of-sale API about each configured venue: does it issue a
 token, is the token for this venue, which scopes has it, can it read employees
-(and payroll periods, if the configuration sets no time zone), do the clocks
-agree. It prints one line for each venue without problems, and one line for each
-problem with how to fix it. It needs no running daemon.
+(and payroll periods, if the configuration sets no time zone). It prints one
+line for each venue without problems, and one line for each problem with how to
+fix it. It needs no running daemon.
 
 Eight venues are checked at a time, each for at most a minute (or four times
 service.timeout, if that is longer).`,

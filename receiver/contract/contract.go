@@ -9,7 +9,7 @@
 //
 // The contract is the document "Restaurant Point-of-Sale Integration Service: Labor Data,
 // Authentication and Print Webhooks" of the service's provider. Section numbers in comments, here and
-// in the packages receiver, posapi and sim, are those of that document. It is not part of this
+// in the packages receiver, pos and sim, are those of that document. It is not part of this
 // repository. What it does not state is marked as such.
 package contract
 

@@ -39,7 +39,7 @@ import (
 	"ticketrail/queue"
 	"ticketrail/queue/dispatch"
 	"ticketrail/receiver"
-	"ticketrail/receiver/directory"
+	"ticketrail/receiver/pos"
 )
 
 // A graceful stop must end before systemd kills the daemon: TimeoutStopSec is 30 s in the unit
@@ -179,7 +179,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 
 	// The dispatcher has no lanes yet, so nothing prints before apply.
 	a.dispatch = dispatch.New(dispatch.Options{Queue: dispatch.From(a.queue), Logger: a.log, Registerer: a.registry})
-	a.service = newService(o, a.queue, conf, a.log, a.registry)
+	a.service = newService(o, a.queue, conf, a.log)
 	a.stations, err = station.New(station.Options{
 		Queue: a.queue, Dispatcher: a.dispatch, Registry: a.registry, Logger: a.log,
 		Dialer: o.Dialer, Dial: o.Dial, Zone: a.service.zone, Record: recordFrom(a.queue),
@@ -354,8 +354,8 @@ func (a *App) DisplayAddr() net.Addr { return a.stations.ScreensAddr() }
 // Queue is the queue, for the demo and the benchmark, which show its books.
 func (a *App) Queue() *queue.Queue { return a.queue }
 
-// Directory has the names and time zones of the venues, for the demo.
-func (a *App) Directory() *directory.Directory { return a.service.directory }
+// Names has the names and time zones of the venues, for the demo.
+func (a *App) Names() *pos.Names { return a.service.names }
 
 func (a *App) notify(state string) {
 	// Tests and the demo have no init system.

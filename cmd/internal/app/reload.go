@@ -9,7 +9,6 @@ import (
 	"ticketrail/cmd/internal/station"
 	"ticketrail/config"
 	"ticketrail/receiver"
-	"ticketrail/receiver/posapi"
 )
 
 // A reload has two halves. build makes everything that the new configuration needs and may fail;
@@ -22,12 +21,11 @@ type snapshot struct {
 	conf     *config.Config
 	policy   *receiver.Policy
 	stations *station.Built
-	client   *posapi.Client // nil without a service
 }
 
 // build builds a snapshot of conf. What can make the configuration invalid happens here, before the
 // active snapshot is touched. Parts whose configuration has not changed are taken over from the active
-// snapshot. What build made and apply then does not use needs no closing, except the client.
+// snapshot.
 func (a *App) build(conf *config.Config) (*snapshot, error) {
 	p, err := doctor.CompilePlan(conf)
 	if err != nil {
@@ -38,10 +36,7 @@ func (a *App) build(conf *config.Config) (*snapshot, error) {
 	if s.stations, err = a.stations.Build(conf); err != nil {
 		return nil, err
 	}
-	if s.client, err = a.service.clientFor(conf.Service); err != nil {
-		return nil, config.Problems{{Path: "service", Msg: err.Error()}}
-	}
-	s.policy.Names = a.service.directory
+	s.policy.Names = a.service.names
 	return s, nil
 }
 
@@ -53,13 +48,11 @@ func (a *App) build(conf *config.Config) (*snapshot, error) {
 // its text stored with it.
 func (a *App) apply(s *snapshot) (orphans []string, err error) {
 	if err := a.receiver.SetPolicy(s.policy); err != nil {
-		a.service.closeUnused(s.client)
 		return nil, err
 	}
 	a.active.Store(s.conf)
 	a.forgetFields(s.conf)
-	a.service.use(s.client, s.conf)
-	// Before Swap, because the clock of the screens asks the directory for the venue's time zone.
+	a.service.use(s.conf) // before Swap, because the clock of the screens asks for the venue's time zone
 	a.level.Set(s.conf.Log.Slog())
 	// Before Swap, so that no listing calls a station an orphan that already prints.
 	a.queue.SetStations(s.conf.Stations())

@@ -8,94 +8,49 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"ticketrail/cmd/internal/doctor"
 	"ticketrail/config"
 	"ticketrail/queue"
-	"ticketrail/receiver/directory"
-	"ticketrail/receiver/posapi"
+	"ticketrail/receiver/pos"
 )
 
-// A service is the point-of-sale API: a client, and the directory of employee names and time zones.
-// The directory outlives the client, so that a reload loses no names. Tickets need neither: without
-// the API they print without the names of employees, and with times in UTC if the venue sets no
-// timezone. So nothing here delays an order, and an error is never fatal.
+// A service is the point-of-sale API: a client, and the names and time zones that are read through it. These outlive
+// the client, so that a reload loses no names. Tickets need neither: without the API they print without the names of
+// employees, and with times in UTC if the venue sets no timezone. So nothing here delays an order, and an error is
+// never fatal.
 type service struct {
-	log      *slog.Logger
-	registry prometheus.Registerer
-	// Created once and shared, because a metric's name can be registered only once.
-	metrics   *posapi.Metrics // of all clients; nil before the first
 	transport http.RoundTripper
-	directory *directory.Directory
+	names     *pos.Names
 
-	client *posapi.Client // active; nil without a service
+	client *pos.Client    // active; nil without a service
 	conf   config.Service // of client
 	stop   context.CancelFunc
-	done   chan struct{} // closed when the directory is refreshed no more
+	done   chan struct{} // closed when names are refreshed no more
 }
 
-func newService(o Options, q *queue.Queue, conf *config.Config, log *slog.Logger, reg prometheus.Registerer) *service {
-	return &service{log: log, registry: reg, transport: o.Service, directory: directory.New(directory.Options{
-		KV: q.KV("directory"), Every: conf.Service.Refresh, Logger: log, Registerer: reg,
-	})}
+func newService(o Options, q *queue.Queue, conf *config.Config, log *slog.Logger) *service {
+	// The store has the name that earlier versions gave it.
+	return &service{transport: o.Service, names: pos.NewNames(q.KV("directory"), conf.Service.Refresh, log)}
 }
 
-// clientFor returns the client for conf: the active one, with its tokens, if no key of the service
-// and no secret has changed, else a new one; nil without a service. A token lives 15 minutes and
-// each venue needs its own, so a new client after every reload would ask for all of them again. It
-// does not change what is active: a reload may still fail.
-func (s *service) clientFor(conf config.Service) (*posapi.Client, error) {
-	prev := s.conf
-	prev.Refresh = conf.Refresh // used by the directory, not by the client
-	switch {
-	case !conf.Enabled():
-		return nil, nil
-	case s.client != nil && reflect.DeepEqual(conf, prev):
-		return s.client, nil
-	}
-	if s.metrics == nil {
-		s.metrics = posapi.NewMetrics(s.registry)
-	}
-	return doctor.NewServiceClient(conf, s.transport, s.log, s.metrics)
-}
-
-// closeUnused closes a new client that is not used after all. A reload that failed after clientFor
-// would otherwise leave its client behind each time.
-func (s *service) closeUnused(c *posapi.Client) {
-	if c != nil && c != s.client {
-		c.Close()
-	}
-}
-
-// use makes c the active client, and the directory ask it about the venues of conf. Without a service
-// the directory forgets all venues.
-func (s *service) use(c *posapi.Client, conf *config.Config) {
-	var venues []directory.Venue
-	var ids []string
-	if c != nil {
-		for _, v := range conf.Venues {
-			venues = append(venues, directory.Venue{ID: v.ID, Zoned: v.Timezone != ""})
-			ids = append(ids, v.ID)
-		}
-		// Tokens of venues that were removed are forgotten at once.
-		c.Keep(ids)
-	}
-	s.directory.Set(venues)
-	old := s.client
-	s.client, s.conf = c, conf.Service
-	if old == c {
+// use makes the service of conf the active one, and asks it about the venues of conf. The client stays, and nothing is
+// asked again, if no key of the service and no secret has changed. Without a service all venues are forgotten.
+func (s *service) use(conf *config.Config) {
+	if !conf.Service.Enabled() {
+		s.client, s.conf = nil, config.Service{}
+		s.names.Use(nil, nil)
 		return
 	}
-	if c == nil {
-		s.directory.SetSource(nil) // not c: a nil *Client in an interface is not nil
-	} else {
-		s.directory.SetSource(c)
+	zoned := map[string]bool{}
+	for _, v := range conf.Venues {
+		zoned[v.ID] = v.Timezone != ""
 	}
-	// Last: until SetSource returned, the directory could still ask the old client.
-	if old != nil {
-		old.Close()
+	prev := s.conf
+	prev.Refresh = conf.Service.Refresh // not used by the client
+	if s.client == nil || !reflect.DeepEqual(conf.Service, prev) {
+		s.client, s.conf = doctor.NewServiceClient(conf.Service, s.transport), conf.Service
 	}
+	s.names.Use(s.client, zoned)
 }
 
 // zone is the time zone of the clock on the screens: that of the first venue. Nil is that of the
@@ -112,7 +67,7 @@ func (s *service) zone(conf *config.Config) *time.Location {
 func (s *service) zoneOf(v config.Venue) *time.Location {
 	name := v.Timezone
 	if name == "" {
-		name, _ = s.directory.Zone(v.ID)
+		name, _ = s.names.Zone(v.ID)
 	}
 	if name == "" {
 		return nil
@@ -124,24 +79,19 @@ func (s *service) zoneOf(v config.Venue) *time.Location {
 	return zone
 }
 
-// start refreshes the directory in the background until close. Call use before it: the directory
-// forgets every venue that it was not told of. Nothing waits for it: the first orders after a start
-// may print before the names are known. What was known before the restart is stored.
+// start refreshes names in the background until close. Call use before it: what is stored of a venue that is not
+// used is deleted. Nothing waits for it: the first orders after a start may print before the names are known.
 func (s *service) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop, s.done = cancel, make(chan struct{})
 	go func() {
 		defer close(s.done)
-		s.directory.Run(ctx)
+		s.names.Run(ctx)
 	}()
 }
 
 func (s *service) close(ctx context.Context) error {
-	// The requests under way are canceled first, so this usually ends at once.
-	s.stop()
-	if s.client != nil {
-		defer s.client.Close()
-	}
+	s.stop() // the requests under way are canceled, so this usually ends at once
 	select {
 	case <-s.done:
 		return nil

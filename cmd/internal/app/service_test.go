@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"ticketrail/cmd/internal/daemontest"
 	"ticketrail/config"
@@ -96,8 +95,10 @@ func TestAReloadChangesWhatTheServiceIsAskedAbout(t *testing.T) {
 	}
 	runDaemonWith(t, setup, func(k *testDaemon) {
 		known := func() (out string) {
-			for _, v := range k.App.Directory().Status() {
-				out += fmt.Sprintf("%s:%d ", v.Venue[len(v.Venue)-2:], v.Employees)
+			for _, v := range []string{daemontest.VenueID, otherVenue} {
+				if n := k.App.Names().Count(v); n > 0 {
+					out += fmt.Sprintf("%s:%d ", v[len(v)-2:], n)
+				}
 			}
 			return strings.TrimSpace(out)
 		}
@@ -112,13 +113,6 @@ func TestAReloadChangesWhatTheServiceIsAskedAbout(t *testing.T) {
 		service := k.Conf.Service
 		both := []config.Venue{k.Conf.Venues[0], {ID: otherVenue, Name: "Seaside", Timezone: "UTC"}}
 		step("11:5", func(*config.Config) {})
-		tokens := func(want int) {
-			k.T.Helper()
-			if n, err := testutil.GatherAndCount(k.App.Registry(),
-				"ticketrail_posapi_token_age_seconds"); n != want || err != nil {
-				k.T.Errorf("%d tokens have an age, want %d; %v", n, want, err)
-			}
-		}
 		before := s.Requests(sim.CallEmployees)
 		step("11:5 22:4", func(c *config.Config) { c.Venues = both })
 		step("11:5 22:4", func(c *config.Config) { c.Log.Level = "debug" })
@@ -127,11 +121,8 @@ func TestAReloadChangesWhatTheServiceIsAskedAbout(t *testing.T) {
 		}
 		s.AddEmployees(otherVenue, 1)
 		step("11:5 22:5", func(c *config.Config) { c.Service.Timeout = 9 * time.Second })
-		tokens(2)
 		step("22:5", func(c *config.Config) { c.Venues = both[1:] })
-		tokens(1)
 		step("", func(c *config.Config) { c.Service = config.Default().Service })
-		tokens(0)
 		step("22:5", func(c *config.Config) { c.Service = service })
 	}, "grill")
 }
@@ -158,29 +149,11 @@ func TestANewClientSecretTakesEffectWithAReload(t *testing.T) {
 	}, "grill")
 }
 
-func TestTheServiceAndTheDirectoryAreInTheMetrics(t *testing.T) {
-	runDaemonWith(t, func(k *testDaemon) { withService(k, sim.Options{}) }, func(k *testDaemon) {
-		k.Advance(refreshTime)
-		for _, name := range []string{"ticketrail_posapi_requests_total", "ticketrail_posapi_token_age_seconds",
-			"ticketrail_directory_employees",
-			"ticketrail_directory_age_seconds", "ticketrail_directory_refreshes_total"} {
-			if n, err := testutil.GatherAndCount(k.App.Registry(), name); n == 0 || err != nil {
-				k.T.Errorf("%s: %d series, %v", name, n, err)
-			}
-		}
-		k.reload(func(c *config.Config) { c.Service.Timeout = 5 * time.Second }) // another client at the same registry
-		k.Advance(refreshTime)
-		if _, err := k.App.Registry().Gather(); err != nil {
-			k.T.Error(err)
-		}
-	}, "grill")
-}
-
 const (
 	otherVenue   = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a22"
 	clientSecret = "s3cr3t-of-the-integrator"
 	seed         = 7
-	refreshTime  = 10 * time.Second // after a start or a reload the directory is complete
+	refreshTime  = 10 * time.Second // after a start or a reload the names are known
 )
 
 // withService connects the daemon with the simulated service.

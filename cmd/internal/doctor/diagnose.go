@@ -249,12 +249,7 @@ func venueFindings(ctx context.Context, conf *config.Config) (out []admin.Findin
 	if !conf.Service.Enabled() {
 		return nil
 	}
-	client, err := NewServiceClient(conf.Service, nil, nil, nil)
-	if err != nil {
-		return []admin.Finding{fail("service", layout.Clean(err.Error()), "")}
-	}
-	defer client.Close()
-	for _, c := range checkVenues(ctx, client, conf.Service.Timeout, conf.Venues) {
+	for _, c := range checkVenues(ctx, conf.Service, nil, conf.Venues) {
 		if c.OK {
 			out = append(out, fine("venue "+c.Name, layout.Clean(c.summary())))
 		}

@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -25,7 +24,7 @@ import (
 	"ticketrail/config"
 	"ticketrail/receiver/contract"
 	"ticketrail/receiver/plan"
-	"ticketrail/receiver/posapi"
+	"ticketrail/receiver/pos"
 )
 
 // Load reads a configuration file and checks all of it, including what only other packages can
@@ -104,12 +103,6 @@ func CheckRelayInstalled(ctx context.Context, path string) (warnings []string, e
 func problems(conf *config.Config) []config.Problem {
 	out := slices.Concat(station.Problems(conf), notify.Problems(conf))
 	add := func(path, msg string) { out = append(out, config.Problem{Path: path, Msg: msg}) }
-	if conf.Service.Enabled() {
-		// Made and thrown away: it does not connect, so there is nothing to close.
-		if _, err := NewServiceClient(conf.Service, nil, nil, nil); err != nil {
-			add("service", strings.ReplaceAll(err.Error(), "\n", "; "))
-		}
-	}
 	if _, err := CompilePlan(conf); err != nil {
 		for _, e := range flatten(err) {
 			if p, ok := errors.AsType[*plan.Problem](e); ok {
@@ -174,24 +167,20 @@ func SchemaMode(conf *config.Config) contract.Mode {
 	return contract.Lenient
 }
 
-// NewServiceClient makes a client of the point-of-sale API. It does not connect. A nil through is
-// the network; nil metrics are not exported. The secret is read from its file at each token
-// request, so a renewed one needs no restart.
-func NewServiceClient(
-	c config.Service, through http.RoundTripper, log *slog.Logger, metrics *posapi.Metrics,
-) (*posapi.Client, error) {
-	return posapi.New(posapi.Options{
-		BaseURL: c.BaseURL, ClientID: c.ClientID,
+// NewServiceClient makes a client of the point-of-sale API. It does not connect. A nil through is the network. The
+// secret is read from its file at each token request, so a renewed one needs no restart.
+func NewServiceClient(c config.Service, through http.RoundTripper) *pos.Client {
+	return pos.New(pos.Options{
+		BaseURL: c.BaseURL, ClientID: c.ClientID, Transport: through, Timeout: c.Timeout,
 		Secret: func() (string, error) {
 			s, err := c.ReadSecret()
 			return s.Reveal(), err
 		},
-		Transport: through,
-		MePath:    c.Me.Path, LaborPrefix: c.Labor.Prefix,
-		TokenPath: c.Token.Path, TokenVenueParam: c.Token.VenueParam, AuthStyle: c.Token.AuthStyle,
-		RenewBefore: c.Token.RenewBefore, Scopes: c.Token.Scopes,
+		TokenPath: c.Token.Path, MePath: c.Me.Path, LaborPrefix: c.Labor.Prefix,
+		TokenVenueParam: c.Token.VenueParam, ClientIDParam: c.Token.ClientIDParam,
+		ClientSecretParam: c.Token.ClientSecretParam, AuthStyle: c.Token.AuthStyle, TokenFormat: c.Token.Format,
+		Scopes: c.Token.Scopes, TokenField: c.Token.Field, RenewBefore: c.Token.RenewBefore,
 		PageLimit: c.Employees.Limit, CursorAt: c.Employees.Cursor, PayrollVenueParam: c.Payroll.VenueParam,
-		Timeout: c.Timeout, Logger: log, Metrics: metrics,
 	})
 }
 
@@ -208,14 +197,9 @@ func CheckOnline(ctx context.Context, path string, w io.Writer) error {
 	var venues []VenueCheck
 	var asking sync.WaitGroup
 	if conf.Service.Enabled() {
-		client, err := NewServiceClient(conf.Service, nil, nil, nil)
-		if err != nil {
-			return err
-		}
-		defer client.Close()
 		// In the background: the venues may take a minute, and the printers' lines are what the
 		// operator waits for.
-		asking.Go(func() { venues = checkVenues(ctx, client, conf.Service.Timeout, conf.Venues) })
+		asking.Go(func() { venues = checkVenues(ctx, conf.Service, nil, conf.Venues) })
 	}
 	var problems []error
 	for _, a := range station.CheckOnline(ctx, conf) {

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -50,7 +51,7 @@ func TestAVenueIsOKOnlyIfItsTokenIsForItAndHasTheScopes(t *testing.T) {
 		"which is not asked for":          {service(sim.Venue{Zone: "Nowhere/Atlantis"}), zoned, ""},
 		"no payroll periods":              {answering(`{"venue_id":"`+venueID+`"}`, none), unzoned, "payrollperiods"},
 		"a token for another venue": {answering(`{"venue":{"id":"aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee"}}`, none),
-			unzoned, "venue"},
+			unzoned, "me"},
 		"a token for an unknown venue": {answering(`{"scope":"a b"}`, none), zoned, ""},
 		"a /me that is a list":         {answering(`[]`, none), zoned, "me"},
 		"a list that is not there":     {answering(`{}`, "gone"), unzoned, "payrollperiods"},
@@ -66,10 +67,7 @@ func TestAVenueIsOKOnlyIfItsTokenIsForItAndHasTheScopes(t *testing.T) {
 		if s := strings.Join(failed, " "); s != c.want || got.OK != (c.want == "") {
 			t.Errorf("%s: %+v, want %q", name, got, c.want)
 		}
-		lines := len(failed)
-		if got.OK {
-			lines = 2
-		}
+		lines := max(1, len(failed))
 		var shown strings.Builder
 		if err := ShowVenues(&shown, []VenueCheck{got}); (err == nil) != got.OK ||
 			strings.Count(shown.String(), "\n") != lines {
@@ -81,31 +79,23 @@ func TestAVenueIsOKOnlyIfItsTokenIsForItAndHasTheScopes(t *testing.T) {
 	}
 }
 
-func TestTheReadingThatAnsweredIsNamed(t *testing.T) {
-	v := config.Venue{ID: venueID, Name: "Harbour Grill", Timezone: "UTC"}
-	// The labor calls only are below /api, and a Link header names the next page.
-	for name, c := range map[string]struct {
-		token  string // the prefix of its path
-		change func(*config.Service)
-		want   string
-	}{
-		"the right one": {"", func(s *config.Service) { s.Labor.Prefix = "/api" },
-			"\n      it answers at /oauth/token, /me and /api/v1/labor; the next page is named by header:Link\n"},
-		"without the prefix": {"", func(*config.Service) {},
-			"it answers at /api/v1/labor/employees: put /api before the path with service.labor.prefix\n"},
-		"/api for all": {"/api", func(s *config.Service) { s.BaseURL += "/api" }, "it answers at /me: " +
-			"this call has no /api; take it out of service.base_url or service.me.path, and put " +
-			"it before the paths of the other calls\n"},
-	} {
-		h := sim.New(sim.Options{
-			ClientID: "me", ClientSecret: clientSecret, Venues: []sim.Venue{{ID: venueID, Employees: 30}},
-			TokenPrefix: c.token, LaborPrefix: "/api", CursorAt: "header:Link",
-		}).Handler()
-		var shown strings.Builder
-		_ = ShowVenues(&shown, []VenueCheck{checkedWith(t, h, v, c.change)})
-		if !strings.Contains(shown.String(), c.want) {
-			t.Errorf("%s: shown as\n%s", name, &shown)
+func TestTheTokenRequestIsThatOfTheConfiguration(t *testing.T) {
+	var asked string
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			body, _ := io.ReadAll(r.Body)
+			asked = string(body)
 		}
+		fmt.Fprint(w, `{"data":{"jwt":"t"},"status":"SUCCESS","records":[]}`)
+	})
+	v := config.Venue{ID: venueID, Name: "Harbour Grill", Timezone: "UTC"}
+	got := checkedWith(t, h, v, func(s *config.Service) {
+		s.Token.ClientIDParam, s.Token.ClientSecretParam, s.Token.VenueParam = "id", "key", "site"
+		s.Token.Format, s.Token.Field = "json", "data.jwt"
+	})
+	want := `{"grant_type":"client_credentials","id":"me","key":"` + clientSecret + `","site":"` + venueID + `"}`
+	if !got.OK || asked != want {
+		t.Errorf("%+v, asked %s", got, asked)
 	}
 }
 
@@ -167,9 +157,5 @@ func checkedWith(t *testing.T, h http.Handler, v config.Venue, change func(*conf
 	c.BaseURL, c.ClientID, c.ClientSecretFile = "https://pos.example", "me", t.TempDir()+"/secret"
 	change(&c)
 	writeFile(t, c.ClientSecretFile, clientSecret)
-	client, err := NewServiceClient(c, local{h}, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return checkVenues(t.Context(), client, c.Timeout, []config.Venue{v})[0]
+	return checkVenues(t.Context(), c, local{h}, []config.Venue{v})[0]
 }

@@ -21,7 +21,7 @@ type Package struct {
 var Packages = []Package{
 	{"cmd/ticketrail", "the daemon and its command line, one file per command", []string{
 		"cmd/internal/admin", "cmd/internal/app", "cmd/internal/doctor", "cmd/internal/natsaccess",
-		"cmd/internal/relay", "config", "receiver/posapi", "receiver/plan", "receiver/relay",
+		"cmd/internal/relay", "config", "receiver/pos", "receiver/plan", "receiver/relay",
 		"printer/layout", "printer/profile", "queue/ticket",
 	}},
 	// Programs that are never installed in a kitchen may import everything.
@@ -71,9 +71,8 @@ var Packages = []Package{
 	{"receiver/plan", "routing and flattening, pure", []string{
 		"receiver/contract", "queue/ticket",
 	}},
-	{"receiver/posapi", "client of the service's API", []string{"receiver/contract"}},
-	{"receiver/directory", "employee names and time zones of the venues, cached", []string{
-		"receiver/posapi", "receiver/contract", "queue/kv",
+	{"receiver/pos", "reads the service's API: names and time zones for tickets, labor data", []string{
+		"receiver/contract", "queue/kv",
 	}},
 	{"receiver/sim", "the service in memory, for tests and the demo", []string{
 		"receiver/contract",
@@ -158,8 +157,8 @@ var Only = []struct {
 	{"github.com/spf13/cobra", []string{"cmd/ticketrail", "cmd/possim"},
 		"command lines only translate; two programs with commands need one way to write them"},
 	{"github.com/expr-lang/expr", []string{"receiver/plan"}, "rules are evaluated where their limits are set"},
-	{"golang.org/x/oauth2", []string{"receiver/posapi"}, "tokens are requested and cached in one place"},
-	{"github.com/hashicorp/go-retryablehttp", []string{"receiver/posapi"}, "what is retried is decided in one place"},
+	{"golang.org/x/oauth2", []string{"receiver/pos"}, "tokens are requested and cached in one place"},
+	{"github.com/hashicorp/go-retryablehttp", []string{"receiver/pos"}, "what is retried is decided in one place"},
 	{"github.com/hashicorp/mdns", []string{"cmd/internal/doctor"}, "only a command looks for printers"},
 	{"github.com/godbus/dbus", []string{"cmd/internal/doctor"},
 		"only the check of the clock asks another service of the box"},

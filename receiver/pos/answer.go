@@ -1,0 +1,131 @@
+package pos
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"ticketrail/receiver/contract"
+)
+
+// An answer has come completely, unless its status is not 2xx.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// An object is an answer as it is searched: the contract does not state the names of all its fields.
+type object struct {
+	records json.RawMessage
+	// texts are the texts and numbers of the rest by their dotted paths, such as meta.next. A list of texts is one
+	// text of words; anything else is "".
+	texts map[string]string
+}
+
+// open reads an answer to any call.
+func (v *Venue) open(call string, a answer) (object, error) {
+	var top map[string]json.RawMessage
+	switch err := json.Unmarshal(bytes.TrimPrefix(a.body, []byte("\ufeff")), &top); {
+	case err != nil && strings.HasPrefix(a.header.Get("Content-Type"), "text/html"):
+		return object{}, v.fault(call, "the answer is a web page, not JSON",
+			fmt.Sprintf("check whether service.base_url, %s, is the service's API", v.c.o.BaseURL))
+	case err != nil || top == nil:
+		problem := fmt.Sprintf("the answer of %d bytes is not a JSON object", len(a.body))
+		return object{}, v.fault(call, problem, adviceTell)
+	}
+
+	o := object{top[contract.FieldRecords], map[string]string{}}
+	delete(top, contract.FieldRecords)
+	for name, raw := range top {
+		o.add(name, raw)
+	}
+	// Some servers send an error with the status 200. Another status than ERROR may be that of the venue.
+	failed := top[contract.FieldError]
+	if o.texts[contract.FieldStatus] == contract.ValueError || len(failed) > 0 && string(failed) != "null" {
+		return o, v.fault(call, "the answer says that it is an error"+oauthError(a.body), adviceTell)
+	}
+	return o, nil
+}
+
+// add adds the texts in raw. Of what is nested very deep nobody has named a place.
+func (o object) add(path string, raw json.RawMessage) {
+	var words []string
+	var number json.Number
+	var members map[string]json.RawMessage
+	switch raw[0] {
+	case '"':
+		words = []string{""}
+		_ = json.Unmarshal(raw, &words[0])
+	case '[':
+		_ = json.Unmarshal(raw, &words)
+	case '{':
+		if strings.Count(path, ".") < 4 && json.Unmarshal(raw, &members) == nil {
+			for name, value := range members {
+				o.add(path+"."+name, value)
+			}
+			return
+		}
+	default:
+		_ = json.Unmarshal(raw, &number)
+		words = []string{number.String()}
+	}
+	o.texts[path] = strings.TrimSpace(strings.Join(words, " "))
+}
+
+// plainKey is a path of names that a programmer gives; a secret has digits or is longer.
+var plainKey = regexp.MustCompile(`^[A-Za-z_.-]{1,40}$`)
+
+// keys names the paths: an operator looks for one of them.
+func (o object) keys() string {
+	unclear := func(name string) bool { return !plainKey.MatchString(name) }
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(o.texts)), unclear)
+	return "its keys are " + cmp.Or(strings.Join(names[:min(len(names), 30)], ", "), "none that can be shown")
+}
+
+// elements are those of a list, at most so many: an answer full of commas would take many times its size in memory.
+func elements(raw json.RawMessage, most int) (all []json.RawMessage, err error) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	if start, err := d.Token(); err != nil || start != json.Delim('[') {
+		return nil, errors.New("want an array")
+	}
+	for d.More() && len(all) < most && err == nil {
+		var one json.RawMessage
+		err = d.Decode(&one)
+		all = append(all, one)
+	}
+	return all, err
+}
+
+const maxQuote = 200 // bytes of a text that is shown: two lines of a terminal
+
+// oneLine returns s as one line of at most so many bytes of visible characters: without control characters and those
+// that change the direction of text, but with the joiners that Persian and the scripts of India are spelled with. It is
+// idempotent, and "" where nothing can be seen.
+func oneLine(s string, most int) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r) || unicode.IsControl(r):
+			return ' '
+		case r == unicode.ReplacementChar, !unicode.IsGraphic(r) && r != '\u200c' && r != '\u200d':
+			return -1
+		}
+		return r
+	}, s)
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) > most {
+		s = strings.TrimSuffix(strings.ToValidUTF8(s[:most], ""), " ") // without half a character
+	}
+	if strings.Trim(s, " \u200c\u200d") == "" {
+		return ""
+	}
+	return s
+}

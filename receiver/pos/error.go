@@ -1,0 +1,121 @@
+package pos
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"regexp"
+	"time"
+)
+
+// The calls, as errors name them.
+const (
+	CallToken          = "token"
+	CallMe             = "me"
+	CallEmployees      = "employees"
+	CallPayrollPeriods = "payrollperiods"
+)
+
+const adviceTell = "if it continues, tell the service provider"
+
+// An Error says which call failed, why, and what the operator can do.
+type Error struct {
+	Call, Venue string
+	Problem     string        // what is wrong, in one clause
+	Advice      string        // what to do
+	RetryAfter  time.Duration // how long the service asks to wait; 0: it did not say
+	// Incomplete says that a list was read to its end and has another number of records than a page named. The records
+	// that came are good.
+	Incomplete bool
+}
+
+// Error is a line such as: employees of venue 6f1c…: the service answers 403 Forbidden; ask the service provider …
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s of venue %s: %s; %s", e.Call, e.Venue, e.Problem, e.Advice)
+}
+
+// Incomplete says that err is that of a list that came with another number of records than the service counts.
+func Incomplete(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Incomplete
+}
+
+func (v *Venue) fault(call, problem, advice string) *Error {
+	return &Error{Call: call, Venue: v.id, Problem: problem, Advice: advice}
+}
+
+// refused says what an answer that is not 2xx means.
+func (v *Venue) refused(call, path string, resp *http.Response, body []byte) *Error {
+	o, status := &v.c.o, resp.StatusCode
+	e := v.fault(call, fmt.Sprintf("the service answers %d %s%s", status, http.StatusText(status), oauthError(body)),
+		adviceTell)
+	if e.RetryAfter = retryAfter(resp); e.RetryAfter > 0 {
+		e.Problem += fmt.Sprintf(", and to ask again in %v", e.RetryAfter)
+	}
+	switch {
+	case call == CallToken && (status == http.StatusBadRequest || status == http.StatusUnauthorized):
+		e.Advice = fmt.Sprintf("check service.client_id, the client secret and the venue's id, and in service.token "+
+			"whether the service wants format %s, auth_style %s and the fields %s, %s and %s", o.TokenFormat,
+			o.AuthStyle, o.ClientIDParam, o.ClientSecretParam, o.TokenVenueParam)
+	case call == CallToken && status == http.StatusForbidden:
+		e.Advice = "check the venue's id, and that the service has approved the integration for it"
+	case status == http.StatusUnauthorized:
+		e.Advice = "a new token did not help; the service may know another venue by this id"
+	case status == http.StatusForbidden:
+		e.Advice = fmt.Sprintf("ask the service provider for the scope of this call; the token has %q", v.Scopes)
+	case status == http.StatusNotFound:
+		e.Advice = "nothing is at " + path + ": check whether /api belongs to service.base_url, and " +
+			"service.token.path, service.me.path and service.labor.prefix"
+	case status == http.StatusBadRequest && call == CallPayrollPeriods:
+		e.Advice = "check service.payroll.venue_param: the venue's id is sent as " + o.PayrollVenueParam
+	case status == http.StatusTooManyRequests:
+		e.Advice = "wait and try again; if it continues, ask the service provider for its limits"
+	case status >= http.StatusInternalServerError:
+		e.Advice = "the service has a problem: try again later"
+	case status < http.StatusBadRequest:
+		e.Advice = "redirects are not followed with a token; put the address that answers into service.base_url"
+	}
+	return e
+}
+
+// oauthCode is an error code of RFC 6749.
+var oauthCode = regexp.MustCompile(
+	`^(invalid_(client|grant|request|scope)|unauthorized_client|unsupported_grant_type|access_denied)$`)
+
+// oauthError is the error code of an answer, if it is one of those. Anything else could be the secret.
+func oauthError(body []byte) string {
+	var a struct {
+		Error string `json:"error"`
+	}
+	if _ = json.Unmarshal(body, &a); oauthCode.MatchString(a.Error) {
+		return ": " + a.Error
+	}
+	return ""
+}
+
+// lost is the error of a request without a whole answer. Only texts of this machine are repeated: others may quote what
+// the service has sent.
+func (v *Venue) lost(ctx context.Context, call string, err error) *Error {
+	problem := "the connection broke off, or what came is not HTTP"
+	timed, isTimed := errors.AsType[net.Error](err)
+	local, isLocal := errors.AsType[*net.OpError](err)
+	certificate, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
+	switch {
+	case ctx.Err() != nil:
+		problem = "not within the time of the call"
+	case isTimed && timed.Timeout():
+		problem = fmt.Sprintf("not within %v", v.c.o.Timeout)
+	case isLocal:
+		problem = oneLine(local.Error(), maxQuote)
+	case untrusted:
+		problem = oneLine(certificate.Error(), maxQuote)
+	case errors.Is(err, http.ErrSchemeMismatch):
+		problem = "service.base_url says https, and http is spoken there"
+	}
+	return v.fault(call, "no answer: "+problem, "check service.base_url, and that this box reaches it: DNS, route, "+
+		"firewall, proxy, and for https its clock and ca-certificates")
+}

@@ -1,0 +1,273 @@
+package pos
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestTheNextPageIsFoundWhereverItIsNamed(t *testing.T) {
+	const ann, bo = `"status":"SUCCESS","count":2,"records":[{"id":"A","name":"Ann"}]`,
+		`"status":"SUCCESS","count":2,"records":[{"id":"B","name":"Bo"}]`
+	for _, c := range []struct{ at, first, second string }{
+		{"", `{` + ann + `,"cursor":"two"}`, `{` + bo + `}`},
+		{"", `{` + ann + `,"nextCursor":"two"}`, `{` + bo + `,"nextCursor":""}`},
+		{"", `{` + ann + `,"next_cursor":"two"}`, `{` + bo + `,"next_cursor":null}`},
+		{"", `{` + ann + `,"meta":{"cursor":"two"}}`, `{` + bo + `,"meta":{"cursor":" "}}`},
+		{"", `{` + ann + `,"pagination":{"next_cursor":"two"}}`, `{` + bo + `,"pagination":[]}`},
+		{"", "X-Next-Cursor: two\n{" + ann + `}`, "X-Next-Cursor: \n{" + bo + `,"cursor":"two"}`},
+		{"", "X-Next-Cursor: \n{" + ann + `,"nextCursor":"two"}`, `{` + bo + `}`},
+		{"", `{` + ann + `,"next":"two"}`, `{` + bo + `,"next":null,"cursor":"two"}`},
+		{"", `{` + ann + `,"next":"https://x.test/v1/labor/employees?limit=1&cursor=two"}`, `{` + bo + `,"next":""}`},
+		{"", `{` + ann + `,"links":{"next":"?cursor=%74wo"}}`, `{` + bo + `,"links":{}}`},
+		{"", "Link: </e?cursor=one>; rel=\"first\", <https://x.test/e?cursor=two>; title=\"a\"; rel=\"last NEXT\"\n{" +
+			ann + `}`, "Link: </e?cursor=one>; rel=\"first\"\n{" + bo + `}`},
+		{"", "Link: <?cursor=two>;rel=next\n{" + ann + `,"cursor":"one"}`, `{` + bo + `,"cursor":"two"}`},
+		{"", "Link: </e>; rel=\"first\"\n{" + ann + `,"cursor":"two"}`, `{` + bo + `}`},
+		{"header:link", "Link: <?cursor=two>;rel=next\n{" + ann + `,"next":"x"}`, `{` + bo + `,"next":"x"}`},
+		{"", `{` + ann + `,"cursor":2}`, `{` + bo + `,"cursor":false}`},
+		// of two cursors, one is the page's own
+		{"", `{` + ann + `,"cursor":"one","nextCursor":"two"}`, `{` + bo + `,"cursor":"two","nextCursor":null}`},
+		{"page.after", `{` + ann + `,"page":{"after":"two"},"cursor":"x"}`, `{` + bo + `,"cursor":"x"}`},
+		{"header:X-After", "X-After: two\n{" + ann + `,"cursor":"x"}`, `{` + bo + `,"cursor":"x"}`},
+	} {
+		s := &service{Employees: pages(map[string]string{"": c.first, "two": c.second, "2": c.second})}
+		got, err := names(t, venue(t, s, Options{CursorAt: c.at}))
+		if err != nil || !slices.Equal(got, []string{"Ann", "Bo"}) || len(s.asked) != 3 {
+			t.Errorf("%s: %v, %v, asked %v", c.first, got, err, s.asked)
+		}
+	}
+}
+
+func TestACursorOfTheOnlyPageItselfIsIgnored(t *testing.T) {
+	s := &service{Employees: pages(map[string]string{"": `{"records":[{"name":"A"}],"nextCursor":null,"cursor":"1"}`})}
+	if got, err := names(t, venue(t, s, Options{})); err != nil || len(got) != 1 || len(s.asked) != 2 {
+		t.Errorf("%v, %v, asked %v", got, err, s.asked)
+	}
+}
+
+func TestACursorThatWasNotFoundSaysWhichKeysTheAnswerHas(t *testing.T) {
+	const page = `{"status":"SUCCESS","records":[{"id":"A","name":"Ann"}],"count":57,"paging":{"after":"two",` +
+		`"PLANTED99":1},"token-1-PLANTED":"x"}`
+	for name, o := range map[string]Options{"not configured": {}, "configured wrong": {CursorAt: "page.next"}} {
+		v := venue(t, &service{Employees: say(page)}, o)
+		got, err := names(t, v)
+		e := wantError(t, err, CallEmployees, "received 1, but the service counts 57; no cursor of a next page was "+
+			"found in the answer: its keys are count, paging.after, status; name its place with "+
+			"service.employees.cursor")
+		if !e.Incomplete || len(got) != 1 {
+			t.Errorf("%s: %v, %+v", name, got, e)
+		}
+	}
+}
+
+func TestPagesAreRequestedAsTheyAreRangedOver(t *testing.T) {
+	s := &service{Employees: pages(map[string]string{
+		"":    `{"records":[{"id":"A"},{"id":"B"}],"cursor":"two","count":4}`,
+		"two": `{"records":[{"id":"C"},{"id":"D"}],"count":4}`,
+	})}
+	v := venue(t, s, Options{PageLimit: 2})
+	all := v.Employees(t.Context())
+	for range all {
+		break
+	}
+	if got, err := Collect(all); len(got) != 4 || err != nil { // each run starts anew
+		t.Errorf("%v, %v", got, err)
+	}
+	const first, second = "v1/labor/employees?limit=2", "v1/labor/employees?cursor=two&limit=2"
+	if want := []string{"me", first, first, second}; !slices.Equal(s.asked, want) {
+		t.Error(s.asked)
+	}
+}
+
+func TestAListIsIncompleteIfACountDiffers(t *testing.T) {
+	const three = `{"records":[{"id":"A"},{"id":"B"},{"id":"C"}]`
+	for _, c := range []struct{ first, second, want string }{
+		{three + `,"count":3}`, "", ""},
+		{three + `,"count":"3"}`, "", ""},
+		{three + `}`, "", ""},
+		{three + `,"count":"many"}`, "", ""},
+		{three + `,"count":2}`, "", "received 3, but the service counts 2; the list changed"},
+		{`{"records":[],"count":4,"cursor":"x"}`, "", "received 0, but the service counts 4; the list changed"},
+		{`{"records":[{"id":"A"},{"id":"A"}],"count":2}`, "", "received 1, but the service counts 2"},
+		{three + `,"count":5,"cursor":"x"}`, `{"records":[{"id":"D"}],"count":4}`,
+			"received 4, but the service counts 5; the list changed while it was read: try again; if it persists " +
+				"check service.employees.cursor"},
+	} {
+		v := venue(t, &service{Employees: pages(map[string]string{"": c.first, "x": c.second})}, Options{})
+		_, err := names(t, v)
+		if c.want != "" {
+			wantError(t, err, CallEmployees, c.want)
+		}
+		if Incomplete(err) != (c.want != "") || (err != nil) != (c.want != "") {
+			t.Errorf("%s: %v", c.first, err)
+		}
+	}
+}
+
+func TestAMalformedOrEndlessListIsAnError(t *testing.T) {
+	page := func(id, rest string) string {
+		return `{"status":"SUCCESS","records":[{"id":"` + id + `","name":"` + id + `"}]` + rest + `}`
+	}
+	many := `{"records":[{}` + strings.Repeat(`,{}`, maxRecords) + `]}`
+	const endless = "the service names the same next page twice; the list would never end"
+	for _, c := range []struct {
+		pages map[string]string
+		names int
+		want  string
+	}{
+		{map[string]string{"": page("A", `,"cursor":"x"`), "x": page("B", `,"cursor":"x"`)}, 2, endless},
+		{map[string]string{"": page("A", `,"cursor":"x"`), "x": page("B", `,"cursor":"y"`), "y": page("C",
+			`,"cursor":"x"`)}, 3, endless},
+		{map[string]string{"": `{"status":"SUCCESS"}`}, 0, "records: want an array"},
+		{map[string]string{"": `{"status":"SUCCESS","records":{"a":1}}`}, 0, "records: want an array"},
+		{map[string]string{"": `{"status":"SUCCESS","records":[{},"x"]}`}, 1, "records[1]: want an object"},
+		{map[string]string{"": `{"status":"SUCCESS","records":[null]}`}, 0, "records[0]: want an object"},
+		{map[string]string{"": `{"status":"PLANTED","records":[]}`}, 0, `the answer's status is not SUCCESS`},
+		{map[string]string{"": `{"status":"ERROR","records":[]}`}, 0, `the answer says that it is an error`},
+		{map[string]string{"": `null`}, 0, `the answer of 4 bytes is not a JSON object`},
+		{map[string]string{"": page("A", `,"cursor":"x"`), "x": `{"status":"SUCCESS","records":[{"id":"B"`}, 1,
+			`the answer of 40 bytes is not a JSON object`},
+		{map[string]string{"": many}, 0, "the list has more than 100000 records"},
+	} {
+		got, err := names(t, venue(t, &service{Employees: pages(c.pages)}, Options{}))
+		if e := wantError(t, err, CallEmployees, c.want); len(got) != c.names || e.Incomplete {
+			t.Errorf("%v, %+v, want %s", got, e, c.want)
+		}
+	}
+}
+
+func TestPagesWithoutNewRecordsAreReadOnUpToALimit(t *testing.T) {
+	for _, fresh := range []bool{true, false} {
+		n := 0
+		v := venue(t, &service{Employees: func(w http.ResponseWriter, r *http.Request) {
+			if n++; fresh && n == maxStale {
+				say(`{"records":[{"id":"last"}]}`)(w, r)
+				return
+			}
+			say(fmt.Sprintf(`{"records":[{"id":"A"}],"cursor":"%d"}`, n))(w, r)
+		}}, Options{})
+		if _, err := names(t, v); (err == nil) != fresh || n > maxStale+2 {
+			t.Errorf("%d pages: %v", n, err)
+		}
+	}
+}
+
+func TestEmployeeFieldsThatCannotBeReadAreEmpty(t *testing.T) {
+	const id = "6F1C8F5E-52AD-4A0B-9E9B-2F7B7B7F3A11"
+	whole := `{"id":"` + id + `","updatedAt":"2026-03-01T10:00:00.5+11:00","firstName":"Zoë",` +
+		`"lastName":"Łoś","name":"Zoë Ł.","pin":[1.50]}`
+	const odd = `{"id":7,"name":null,"firstName":{},"lastName":"Łoś"}`
+	got, err := Collect(venue(t, &service{Employees: say(envelope(2, whole, odd))}, Options{}).Employees(t.Context()))
+	want := []Employee{
+		{ID: strings.ToLower(id), Name: "Zoë Ł.", FirstName: "Zoë", LastName: "Łoś",
+			UpdatedAt: "2026-03-01T10:00:00.5+11:00", Raw: json.RawMessage(whole)},
+		{LastName: "Łoś", Raw: json.RawMessage(odd)},
+	}
+	if d := cmp.Diff(want, got); d != "" || err != nil {
+		t.Error(d, err)
+	}
+}
+
+const period = `{"id":"p1","updatedAt":"2026-01-02T03:04:05Z","payrollPeriodStartDateTime":"2026-01-05",` +
+	`"payrollPeriodEndDateTime":"2026-01-18","meta":{` +
+	`"laborSchedulingStartDayOfWeek":"SUNDAY","payPeriodStartAt":"2026-01-05",` +
+	`"overtimeWeekStartDayOfWeek":"MONDAY","payPeriodEndAt":"2026-01-18",` +
+	`"timezone":"Australia/Melbourne","overtimeDailyDoubleHours":12,"overtimeDailyHours":8.5,"extra":1}}`
+
+func TestAPayrollPeriodIsReadCompletely(t *testing.T) {
+	const second = `{"id":"p2","payrollPeriodStartDateTime":"2024-02-29","payrollPeriodEndDateTime":"2024-02-29"}`
+	s := &service{Payroll: say(envelope(3, period, second))}
+	got, err := venue(t, s, Options{PayrollVenueParam: "venue"}).PayrollPeriods(t.Context())
+	if !Incomplete(err) { // the count is another; what came is returned
+		t.Error(err)
+	}
+	const leap = "2024-02-29"
+	want := []PayrollPeriod{{
+		ID: "p1", UpdatedAt: "2026-01-02T03:04:05Z", Start: "2026-01-05", End: "2026-01-18",
+		Meta: PayrollMeta{
+			SchedulingStartDay: "SUNDAY", OvertimeStartDay: "MONDAY",
+			PayPeriodStart: "2026-01-05", PayPeriodEnd: "2026-01-18", Timezone: "Australia/Melbourne",
+			OvertimeDailyDouble: new(12.0), OvertimeDaily: new(8.5),
+		},
+		Raw: json.RawMessage(period),
+	}, {ID: "p2", Start: leap, End: leap, Raw: json.RawMessage(second)}}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	if want := "v1/labor/payrollperiods?venue=" + harbour; s.asked[1] != want {
+		t.Error(s.asked)
+	}
+}
+
+func TestAnInvalidPayrollPeriodIsAnError(t *testing.T) {
+	const start, meta = "records[0]: payrollPeriodStartDateTime: ", "records[0]: meta."
+	const zone = " is not in the time zone database; correct it in the point of sale, or set the venue's timezone here"
+	for _, c := range []struct{ replace, by, want string }{
+		{`"Australia/Melbourne"`, `"Mars/Olympus\u0007"`, meta + `timezone: "Mars/Olympus"` + zone},
+		{`"Australia/Melbourne"`, `"Local"`, meta + `timezone: "Local"` + zone},
+		{`"Australia/Melbourne"`, `"../etc/passwd"`, meta + `timezone: "../etc/passwd"` + zone},
+		{`"Australia/Melbourne"`, `10`, meta + `timezone: cannot be a number`},
+		{`"payrollPeriodStartDateTime":"2026-01-05"`, `"payrollPeriodStartDateTime":"2026-02-30"`,
+			start + `"2026-02-30" is not a date like 2026-01-31`},
+		{`"payrollPeriodStartDateTime":"2026-01-05"`, `"payrollPeriodStartDateTime":"2026-01-05T00:00:00Z"`,
+			start + `"2026-01-05T00:00:00Z" is not a date like 2026-01-31`},
+		{`"payrollPeriodStartDateTime":"2026-01-05"`, `"payrollPeriodStartDateTime":null`,
+			start + `"nothing" is not a date`},
+		{`"payPeriodEndAt":"2026-01-18"`, `"payPeriodEndAt":"18/01/2026"`,
+			meta + `payPeriodEndAt: "18/01/2026" is not a date`},
+		{`"MONDAY"`, `"MO"`, meta + `overtimeWeekStartDayOfWeek: "MO" is not a day of the week`},
+		{`8.5`, `"eight"`, meta + `overtimeDailyHours: cannot be a string`},
+		{`"meta":{`, `"meta":"none","x":{`, `records[0]: meta: cannot be a string`},
+	} {
+		body := strings.Replace(period, c.replace, c.by, 1)
+		got, err := venue(t, &service{Payroll: say(envelope(1, body))}, Options{}).PayrollPeriods(t.Context())
+		if wantError(t, err, CallPayrollPeriods, c.want); got != nil {
+			t.Errorf("%s: %v", c.by, got)
+		}
+	}
+}
+
+// FuzzAnswers has every call read the same body: no value comes with an error, and no error has a control character.
+func FuzzAnswers(f *testing.F) {
+	for _, body := range []string{
+		envelope(1, period), `{"records":[{"id":"A","name":"Ann"}],"cursor":"x","count":1}`,
+		`{"venue":{"id":"V"},"scope":"a b"}`, `{"access_token":"abc","expires_in":1e3,"scope":"a"}`,
+		`{"error":{"message":"no\u001b"}}`, "<html>\x1b[2J", `{"records":[{"id"`, `{"records":[ {} , [] ]}`,
+		"\xef\xbb\xbf{}", `{"count":-1,"records":null}`, ``, `{"records":[{}],"next":"/e?cursor=a%1b"}`,
+	} {
+		f.Add([]byte(body), 200, "application/json", "")
+		f.Add([]byte(body), 403, "text/\x1bhtml", `<https://h/e?cursor=%1b>; title="a"; rel="next", <b>;rel`)
+	}
+	f.Fuzz(func(t *testing.T, body []byte, code int, kind, header string) {
+		answer := func(w http.ResponseWriter, _ *http.Request) {
+			w.Header()["Content-Type"], w.Header()["Link"] = []string{kind}, []string{header}
+			w.Header()["X-Next-Cursor"] = []string{header}
+			w.WriteHeader(200 + (code&0x7fffffff)%229) // without those that are tried again
+			_, _ = w.Write(body)
+		}
+		check := func(err error, empty bool) {
+			text := fmt.Sprint(err)
+			if err != nil && !empty || !utf8.ValidString(text) || len(text) > 3000 ||
+				strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+				t.Fatalf("%q; nothing but the error: %v", text, empty)
+			}
+		}
+		for _, s := range []*service{{Token: answer}, {Me: answer}} {
+			v, err := client(s, Options{}).Venue(t.Context(), harbour)
+			check(err, v == nil)
+		}
+		v := venue(t, &service{Employees: answer, Payroll: answer}, Options{})
+		_, err := names(t, v)
+		check(err, true)
+		all, err := v.PayrollPeriods(t.Context())
+		check(err, all == nil || Incomplete(err))
+	})
+}

@@ -1,0 +1,221 @@
+package pos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ticketrail/queue/kv"
+	"ticketrail/receiver/contract"
+)
+
+// Names are those of the employees of each venue, and its time zone, so that a ticket says "Jonathan A." and 19:30
+// where the service sent an id and UTC.
+//
+// They are read in the background and stored, one value a venue, so that they are there after a restart.
+// [Names.Name] and [Names.Zone] read memory; an employee who is not known prints as the end of the id. When the
+// service fails, hangs or sends half a list, what was known stays.
+//
+// It is safe for concurrent use. It knows no venue before [Names.Use].
+type Names struct {
+	kv    kv.Store
+	every time.Duration
+	log   *slog.Logger
+
+	// Replaced as a whole, because orders look names up without a lock while a reload changes the venues.
+	venues atomic.Pointer[map[string]*venueNames] // by canonical id; the map is never changed
+
+	mu      sync.Mutex    // held while what follows and venues are replaced
+	client  *Client       // nil: nothing is requested; guarded by mu
+	changed chan struct{} // closed when venues or client are replaced; guarded by mu
+}
+
+type venueNames struct {
+	id    string // canonical
+	zoned atomic.Bool
+	known atomic.Pointer[record] // replaced by Run, read without a lock by the accept path
+	// Only Run uses what follows, in one goroutine a venue.
+	due     time.Time
+	failed  int    // times in a row
+	problem string // of the last time
+}
+
+// The pauses after failures double from the shortest to the longest: names should come back soon after a short outage,
+// and a service that is down for a day should not be asked every minute.
+const (
+	firstWithin   = 5 * time.Second // of the start, so that many venues are not refreshed at one moment
+	shortestPause = time.Minute
+	longestPause  = time.Hour
+	askTimeout    = 15 * time.Minute // for a whole list: 10,000 employees are 500 pages of 20
+	storeTimeout  = 30 * time.Second
+)
+
+// NewNames makes names that are stored in kv and refreshed so often.
+func NewNames(store kv.Store, every time.Duration, log *slog.Logger) *Names {
+	n := &Names{kv: store, every: every, log: log.With("component", "pos"), changed: make(chan struct{})}
+	n.venues.Store(&map[string]*venueNames{})
+	return n
+}
+
+// Use replaces the venues, which are by id, and the client; nil: nothing is requested. Of a venue that is true the time
+// zone is configured, so its payroll periods are not requested: the token need not be good for them.
+//
+// What is stored about a new venue is known when Use returns, one that stays keeps what is known, and [Names.Run]
+// deletes what is stored of one that goes: names are personal data. From a new client all venues are refreshed at once:
+// an operator who corrected a secret expects names.
+func (n *Names) Use(client *Client, venues map[string]bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	old, next := *n.venues.Load(), map[string]*venueNames{}
+	for id, zoned := range venues {
+		id, _ = contract.CanonicalID(id)
+		v := old[id]
+		if v == nil {
+			v = &venueNames{id: id}
+			v.known.Store(n.load(id))
+		}
+		v.zoned.Store(zoned)
+		next[id] = v
+	}
+	n.venues.Store(&next)
+	n.client = client
+	close(n.changed)
+	n.changed = make(chan struct{})
+}
+
+// known is what is known of a venue, which is empty for one that is not used.
+func (n *Names) known(venue string) *record {
+	id, _ := contract.CanonicalID(venue)
+	if v := (*n.venues.Load())[id]; v != nil {
+		return v.known.Load()
+	}
+	return &record{}
+}
+
+// Name is the name of an employee of a venue. It never blocks, and is called for each order before its 200.
+func (n *Names) Name(venue, employeeID string) (name string, ok bool) {
+	id, _ := contract.CanonicalID(employeeID)
+	p, ok := n.known(venue).People[id]
+	return p.Name, ok
+}
+
+// Zone is the tz database name of a venue's time zone, if it is known. A caller asks only if none is configured.
+func (n *Names) Zone(venue string) (zone string, ok bool) {
+	zone = n.known(venue).Zone
+	return zone, zone != ""
+}
+
+// Count is how many employees of a venue have a known name.
+func (n *Names) Count(venue string) int { return len(n.known(venue).People) }
+
+// Run refreshes the venues until ctx ends: within seconds, then as often as configured, after a failure sooner. It must
+// be called once, and returns when all requests have ended.
+//
+// It has one goroutine for each venue, so that one that hangs does not delay the others. A round lasts until the venues
+// or the client change; then all end and the next round starts with what is new.
+func (n *Names) Run(ctx context.Context) {
+	var last *Client
+	for ctx.Err() == nil {
+		n.mu.Lock()
+		client, venues, changed := n.client, *n.venues.Load(), n.changed
+		n.mu.Unlock()
+		n.deleteOthers(ctx, venues) // before requests begin, so that none can store a removed venue again
+
+		round, stop := context.WithCancel(ctx)
+		var refreshing sync.WaitGroup
+		for _, v := range venues {
+			// One whose time zone was not asked for until now lacks it.
+			lacksZone := !v.zoned.Load() && v.known.Load().Zone == ""
+			if client != last || lacksZone || v.due.IsZero() {
+				v.due, v.failed = time.Now().Add(rand.N(firstWithin)), 0
+			}
+			if client != nil {
+				refreshing.Go(func() { n.keepFresh(round, client, v) })
+			}
+		}
+		last = client
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
+		stop()
+		refreshing.Wait() // or an answer to the old client could replace one to the new
+	}
+}
+
+func (n *Names) keepFresh(ctx context.Context, client *Client, v *venueNames) {
+	for {
+		select {
+		case <-time.After(time.Until(v.due)):
+		case <-ctx.Done():
+			return
+		}
+		err := n.refresh(ctx, client, v)
+		if ctx.Err() != nil {
+			return // the error says nothing about the service
+		}
+		n.report(v, err)
+		v.due = time.Now().Add(v.pause(n.every, err))
+	}
+}
+
+// refresh reads what there is to know of a venue. A panic over an answer must not end the program that prints.
+func (n *Names) refresh(ctx context.Context, client *Client, v *venueNames) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			n.log.Error("panic while names were refreshed", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			err = errors.New("panic, see the log")
+		}
+	}()
+	timed, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	s, err := client.Venue(timed, v.id)
+	if err != nil {
+		return err
+	}
+
+	next := *v.known.Load()
+	err = next.readPeople(s.Employees(timed))
+	if !v.zoned.Load() {
+		err = errors.Join(err, next.readZone(s.PayrollPeriods(timed)))
+	}
+	// In use at once, then stored: a slow disk must not delay names.
+	v.known.Store(&next)
+	return errors.Join(err, n.store(ctx, v.id, &next))
+}
+
+// report logs an outcome that differs from the last: a service that is down for a day makes one line, not hundreds.
+func (n *Names) report(v *venueNames, err error) {
+	r, problem := v.known.Load(), fmt.Sprint(err)
+	switch {
+	case problem == v.problem:
+	case err == nil:
+		n.log.Info("venue refreshed", "venue", v.id, "employees", len(r.People), "timezone", r.Zone)
+	default:
+		n.log.Warn("names or the time zone of a venue could not be refreshed; what was known stays", "venue", v.id,
+			"err", err)
+	}
+	v.problem = problem
+}
+
+// pause is how long to wait before the next time.
+func (v *venueNames) pause(every time.Duration, err error) time.Duration {
+	if err == nil {
+		v.failed = 0
+		return every*9/10 + rand.N(every/5+1) // give or take a tenth, so that venues drift apart
+	}
+	v.failed++
+	most := min(every, longestPause, shortestPause<<min(v.failed-1, 10)) // a larger shift would overflow
+	pause := most/2 + rand.N(most/2+1)
+	// A service that asks for a longer pause gets it, but a nonsensical one must not end refreshes.
+	if e, ok := errors.AsType[*Error](err); ok {
+		pause = max(pause, min(e.RetryAfter, every))
+	}
+	return pause
+}

@@ -1,0 +1,685 @@
+package pos
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ticketrail/queue"
+	"ticketrail/queue/kv"
+	"ticketrail/queue/queuetest"
+	"ticketrail/receiver/plan"
+	"ticketrail/receiver/sim"
+)
+
+var (
+	_ plan.Names = (*Names)(nil)
+	_ plan.Zones = (*Names)(nil)
+)
+
+const (
+	jon = "0b9d3f6a-8c1e-4e53-a3c1-5d7e9f10aaaa"
+	ann = "0b9d3f6a-8c1e-4e53-a3c1-5d7e9f10bbbb"
+	kim = "0b9d3f6a-8c1e-4e53-a3c1-5d7e9f10cccc"
+)
+
+func TestNamesAndTheZoneAreKnownSecondsAfterTheStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRestaurants()
+		r.employ(harbour, strings.ToUpper(jon), "Jonathan A.", "E-17", "Ann")
+		n := open(t, r, nil, strings.ToUpper(harbour), station)
+		n.wantNames("-", jon)
+		after(firstWithin)
+		n.wantNames("Jonathan A., Jonathan A., Ann, -, -", jon, strings.ToUpper(jon), "E-17", "e-17", kim)
+		if name, _ := n.Name(strings.ToUpper(harbour), jon); name != "Jonathan A." {
+			t.Errorf("asked with the venue in capitals: %s", name)
+		}
+		for _, v := range []string{station, "", "x"} {
+			if name, ok := n.Name(v, jon); ok {
+				t.Errorf("at %s: %s", v, name)
+			}
+		}
+		zone, known := n.Zone(strings.ToUpper(harbour))
+		if _, ok := n.Zone("x"); zone != "Australia/Melbourne" || !known || ok || n.Count(harbour) != 2 {
+			t.Errorf("zone %q, %v; %d employees", zone, ok, n.Count(harbour))
+		}
+	})
+}
+
+func TestATokenForAnotherVenueGivesNoNamesAndNoZone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRestaurants()
+		r.employ(harbour, jon, "Jon")
+		r.do(func() { r.Me = say(`{"venue_id":"` + station + `"}`) })
+		n := open(t, r, nil, harbour)
+		after(time.Hour)
+		n.wantNames("-", jon)
+		zone, ok := n.Zone(harbour)
+		if times := r.times("v1/labor"); ok || times != nil || n.logged("WARN", "is for venue "+station) != 1 {
+			t.Errorf("zone %q, asked at %v", zone, times)
+		}
+		r.do(func() { r.Me = nil })
+		after(2 * time.Hour)
+		n.wantNames("Jon", jon)
+		// What was known stays: a wrong answer later is no reason to forget names.
+		r.employ(harbour, jon, "Jim")
+		r.do(func() { r.Me = say(`{"venue_id":"` + station + `"}`) })
+		after(24 * time.Hour)
+		n.wantNames("Jon", jon)
+	})
+}
+
+func TestNamesAreRefreshedEverySixHours(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRestaurants()
+		r.employ(harbour, jon, "Jon")
+		n := open(t, r, nil, harbour)
+		after(time.Minute)
+		r.employ(harbour, jon, "Jonathan A.", ann, "Ann")
+		n.wantNames("Jon, -", jon, ann)
+		after(7 * time.Hour)
+		n.wantNames("Jonathan A., Ann", jon, ann)
+		after(93 * time.Hour)
+		for _, what := range []string{"v1/labor/employees", "v1/labor/payrollperiods"} {
+			times := r.times(what)
+			for i := range times[1:] {
+				if gap := times[i+1] - times[i]; gap < 5*time.Hour+24*time.Minute || gap > 6*time.Hour+36*time.Minute {
+					t.Errorf("%s: %v between two", what, gap)
+				}
+			}
+			if len(times) < 15 || len(times) > 19 {
+				t.Errorf("%s: asked %d times in 100 h", what, len(times))
+			}
+		}
+	})
+}
+
+func TestAVenueThatHangsDelaysNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRestaurants()
+		r.employ(harbour, jon, "Jon")
+		r.employ(station, jon, "Jonny")
+		r.do(func() { r.hangs = harbour })
+		n := open(t, r, nil, harbour, station)
+		after(firstWithin)
+		n.wantNames("-", jon)
+		if name, _ := n.Name(station, jon); name != "Jonny" {
+			t.Errorf("the other one's name is %q", name)
+		}
+		r.do(func() { r.hangs = "" })
+		after(2 * time.Minute)
+		n.wantNames("Jon", jon)
+	})
+}
+
+func TestAListThatBreaksOffChangesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, store := newRestaurants(), queuetest.NewStore()
+		r.employ(harbour, jon, "Jon", ann, "Ann")
+		n := open(t, r, store, harbour)
+		after(firstWithin)
+		before := store.Value(harbour)
+		r.do(func() {
+			r.Employees = pages(map[string]string{
+				"":  `{"records":[{"id":"` + jon + `","name":"Other"},{"id":"` + kim + `","name":"Kim"}],"cursor":"2"}`,
+				"2": `{"records":[{"id`})
+		})
+		after(7 * time.Hour)
+		if n.wantNames("Jon, Ann, -", jon, ann, kim); store.Value(harbour) != before {
+			t.Error("what is stored has changed")
+		}
+		r.do(func() { r.Employees = nil })
+		r.employ(harbour, jon, "Other")
+		after(longestPause)
+		n.wantNames("Other, Ann", jon, ann)
+	})
+}
+
+func TestAFailureIsRetriedWithGrowingPausesAndLoggedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRestaurants()
+		r.employ(harbour, jon, "Jon")
+		r.do(func() { r.Employees = status(http.StatusForbidden) })
+		n := open(t, r, nil, harbour)
+		after(24 * time.Hour)
+		times := r.times("v1/labor/employees")
+		for i := range times[1:] {
+			whole := min(time.Hour, time.Minute<<min(i, 10))
+			if gap := times[i+1] - times[i]; gap < whole/2 || gap > whole {
+				t.Errorf("pause %d is %v, want %v to %v", i, gap, whole/2, whole)
+			}
+		}
+		if zone, _ := n.Zone(harbour); len(times) < 25 || len(times) > 60 || n.logged("WARN") != 1 || zone == "" {
+			t.Errorf("asked %d times in a day, %d warnings, zone %q", len(times), n.logged("WARN"), zone)
+		}
+		r.do(func() { r.Employees = status(http.StatusNotFound) })
+		after(2 * time.Hour)
+		r.do(func() { r.Employees = nil })
+		after(2 * time.Hour)
+		if n.logged("WARN") != 2 || n.logged("INFO", "venue refreshed", "employees=1", "Australia/Melbourne") != 1 {
+			t.Error("not two warnings and one line of good news")
+		}
+		n.wantNames("Jon", jon)
+	})
+}
+
+func TestARateLimitOfTheServiceIsObeyedUpToTheInterval(t *testing.T) {
+	for _, c := range []struct{ asks, least, most time.Duration }{
+		{0, 30 * time.Second, time.Minute},
+		{20 * time.Minute, 20 * time.Minute, 20 * time.Minute},
+		{1000 * time.Hour, 6 * time.Hour, 6 * time.Hour},
+	} {
+		err := errors.Join(errors.New("x"), &Error{RetryAfter: c.asks})
+		if got := new(venueNames).pause(6*time.Hour, err); got < c.least || got > c.most {
+			t.Errorf("asked for %v, waits %v", c.asks, got)
+		}
+	}
+}
+
+func TestAnIncompleteListIsUsedAndNobodyCountsAsGone(t *testing.T) {
+	r := &record{People: map[string]person{jon: {Name: "Jon"}, ann: {Name: "Ann", Missed: 7}}}
+	incomplete := func(yield func(Employee, error) bool) {
+		_ = yield(Employee{ID: jon, Name: "Jonathan A."}, nil) && yield(Employee{ID: kim, Name: "Kim"}, nil) &&
+			yield(Employee{}, &Error{Incomplete: true})
+	}
+	for range 2 * keepMissed {
+		if err := r.readPeople(incomplete); !Incomplete(err) {
+			t.Fatal(err)
+		}
+	}
+	if got := fmt.Sprint(r.People); got != fmt.Sprintf("map[%s:{Jonathan A. 0} %s:{Ann 7} %s:{Kim 0}]", jon, ann, kim) {
+		t.Error(got)
+	}
+}
+
+func TestANameIsKeptForAMonthAfterTheEmployeeLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, store := newRestaurants(), queuetest.NewStore()
+		r.employ(harbour, jon, "Jon", ann, "Ann", kim, "Kim")
+		n := open(t, r, store, harbour)
+		after(time.Hour)
+		r.employ(harbour, ann, "Ann")
+		after(14 * 24 * time.Hour)
+		n.end()
+		after(365 * 24 * time.Hour) // switched off, or a clock that jumped
+		n = open(t, r, store, harbour)
+		n.wantNames("Jon, Ann, Kim", jon, ann, kim)
+		r.employ(harbour, ann, "Ann", kim, "Kim B.") // who is back is back
+		after(15 * 24 * time.Hour)
+		n.wantNames("Jon, Ann, Kim B.", jon, ann, kim)
+		after(3 * 24 * time.Hour)
+		n.wantNames("-, Ann, Kim B.", jon, ann, kim)
+	})
+}
+
+func TestAPanicIsAFailedRefresh(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRestaurants()
+		r.employ(harbour, jon, "Jon")
+		n := open(t, nil, nil, harbour)
+		n.Use(client(nil, Options{Transport: panicking{}}), map[string]bool{harbour: false})
+		after(time.Hour)
+		if n.logged("ERROR", "an answer like no other") == 0 || n.logged("WARN", "panic, see the log") != 1 {
+			t.Error("not reported")
+		}
+		n.Use(client(r, Options{}), map[string]bool{harbour: false})
+		after(time.Minute)
+		n.wantNames("Jon", jon)
+	})
+}
+
+type panicking struct{}
+
+func (panicking) RoundTrip(*http.Request) (*http.Response, error) { panic("an answer like no other") }
+
+func TestTheZoneIsThatOfTheNewestPeriodAndStaysUntilThereIsAnother(t *testing.T) {
+	period := func(start, zone string) PayrollPeriod {
+		return PayrollPeriod{Start: start, End: start, Meta: PayrollMeta{Timezone: zone}}
+	}
+	failed := errors.New("not available")
+	r := &record{}
+	for _, c := range []struct {
+		periods []PayrollPeriod
+		err     error
+		want    string
+		bad     bool
+	}{
+		{nil, nil, "", true},
+		{[]PayrollPeriod{period("2026-01-19", "Europe/Lisbon"), period("2026-02-02", "Europe/Oslo"),
+			period("2025-12-29", "UTC")}, nil, "Europe/Oslo", false},
+		{nil, nil, "Europe/Oslo", true},
+		{nil, failed, "Europe/Oslo", true},
+		{[]PayrollPeriod{period("2026-01-19", "Europe/Lisbon"), period("2026-02-02", "")}, nil, "Europe/Lisbon", false},
+		{[]PayrollPeriod{period("2026-02-02", "America/New_York")}, failed, "America/New_York", true}, // incomplete
+	} {
+		if err := r.readZone(c.periods, c.err); r.Zone != c.want || (err != nil) != c.bad {
+			t.Errorf("%v: %q, %v", c.periods, r.Zone, err)
+		}
+	}
+}
+
+func TestAVenueWithAConfiguredZoneIsNotAskedForPayrollPeriods(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRestaurants()
+		r.employ(harbour, jon, "Jon")
+		n := open(t, r, nil)
+		c := client(r, Options{})
+		n.Use(c, map[string]bool{harbour: true})
+		after(24 * time.Hour)
+		if n.wantNames("Jon", jon); r.times("v1/labor/payroll") != nil {
+			t.Error("payroll periods were requested")
+		}
+		n.Use(c, map[string]bool{harbour: false})
+		after(firstWithin)
+		if zone, _ := n.Zone(harbour); zone == "" {
+			t.Error("the zone is not known seconds later")
+		}
+	})
+}
+
+func TestUseAddsAndRemovesVenues(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, store := newRestaurants(), queuetest.NewStore()
+		r.employ(harbour, jon, "Jon")
+		r.employ(station, jon, "Jonny")
+		n := open(t, r, store, harbour)
+		after(time.Hour)
+		c := n.client
+		n.Use(c, map[string]bool{harbour: false, station: false})
+		after(firstWithin)
+		if name, _ := n.Name(station, jon); name != "Jonny" || len(r.times("v1/labor/employees")) != 2 {
+			t.Errorf("the name is %q; lists were requested at %v", name, r.times("v1/labor/employees"))
+		}
+		r.do(func() { r.hangs = harbour })
+		after(6 * time.Hour)
+		n.Use(c, map[string]bool{station: false}) // while the other is asked about
+		after(firstWithin)
+		if n.wantNames("-", jon); strings.Join(store.Keys(), " ") != station {
+			t.Errorf("stored: %s", store.Keys())
+		}
+	})
+}
+
+func TestANewClientIsAskedAtOnceAndTheOldOneNoMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wrong, right, store := newRestaurants(), newRestaurants(), queuetest.NewStore()
+		wrong.employ(harbour, jon, "Who")
+		right.employ(harbour, jon, "Jonathan A.")
+		n := open(t, nil, store, harbour)
+		after(time.Hour)
+		wrong.do(func() { wrong.hangs = harbour })
+		n.Use(client(wrong, Options{}), map[string]bool{harbour: false})
+		after(firstWithin)
+		n.Use(client(right, Options{}), map[string]bool{harbour: false})
+		wrong.do(func() { wrong.hangs = "" })
+		after(firstWithin)
+		n.wantNames("Jonathan A.", jon)
+		n.Use(nil, map[string]bool{harbour: false})
+		after(24 * time.Hour)
+		if a, b := wrong.times("v1/labor/employees"), right.times("v1/labor/employees"); len(a) > 1 || len(b) != 1 {
+			t.Errorf("asked at %v and at %v", a, b)
+		}
+		n.wantNames("Jonathan A.", jon)
+	})
+}
+
+func TestNamesAndTheZoneSurviveARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "queue.db")
+		start := func() *queue.Queue {
+			q, err := queue.Open(queue.Options{Path: path, Reserve: -1, NoSync: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return q
+		}
+		r, q := newRestaurants(), start()
+		r.employ(harbour, jon, "Jonathan A.", ann, "Ann Ōé 𝄞")
+		n := open(t, r, q.KV("directory"), harbour)
+		after(firstWithin)
+		n.end()
+		if err := q.Close(); err != nil {
+			t.Fatal(err)
+		}
+		r.do(func() { r.Me = status(http.StatusInternalServerError) })
+		q = start()
+		n = open(t, r, q.KV("directory"), strings.ToUpper(harbour))
+		for range 2 { // before the first question and after it
+			n.wantNames("Jonathan A., Ann Ōé 𝄞", jon, ann)
+			if zone, ok := n.Zone(harbour); zone != "Australia/Melbourne" || !ok {
+				t.Errorf("zone %q %v", zone, ok)
+			}
+			after(2 * firstWithin)
+		}
+		n.end()
+		if err := q.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestNamesOfAnEarlierVersionAreKnown(t *testing.T) {
+	store := queuetest.NewStore()
+	store.Set(harbour, `{"version":2,"as_of":"2026-11-22T10:00:00Z","ran":99,"zone":"Asia/Tokyo",`+
+		`"people":{"`+jon+`":{"name":"Jon"},"`+ann+`":{"name":"Ann","left":50}}}`)
+	n := NewNames(store, time.Hour, slog.New(slog.DiscardHandler))
+	n.Use(nil, map[string]bool{harbour: false})
+	if name, _ := n.Name(harbour, ann); name != "Ann" || n.Count(harbour) != 2 {
+		t.Errorf("%q, %d", name, n.Count(harbour))
+	}
+}
+
+func TestNamesAreInUseAlsoWhenNotStored(t *testing.T) {
+	// Whether the Put failed, succeeded or has an unknown outcome: the new names are in use, the next start has the old
+	// or the new ones, and the start after that has the new ones.
+	for _, c := range []struct {
+		name  string
+		fault queuetest.Fault
+		found string // at the next start
+	}{
+		{"works", queuetest.None, "new"},
+		{"failed", queuetest.Failed, "old"},
+		{"failed but persisted", queuetest.FailedPersisted, "new"},
+		{"hangs", queuetest.Hangs, "old"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r, store := newRestaurants(), queuetest.NewStore()
+				r.employ(harbour, jon, "old")
+				n := open(t, r, store, harbour)
+				after(firstWithin)
+				r.employ(harbour, jon, "new")
+				store.Inject(c.fault)
+				after(7 * time.Hour)
+				n.wantNames("new", jon)
+				if warned := n.logged("WARN", "not stored"); (warned == 0) != (c.name == "works") {
+					t.Errorf("%d warnings", warned)
+				}
+				n.end()
+				store.Inject(queuetest.None)
+				n = open(t, r, store, harbour)
+				n.wantNames(c.found, jon)
+				after(firstWithin)
+				n.end()
+				open(t, nil, store, harbour).wantNames("new", jon)
+			})
+		})
+	}
+}
+
+func TestAStoredValueThatCannotBeReadIsReplaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, store := newRestaurants(), queuetest.NewStore()
+		r.employ(harbour, jon, "Jon")
+		for _, bad := range []string{"", "{", `{"people":7}`, "not readable"} {
+			store.Set(harbour, bad)
+			store.InjectRead(bad == "not readable")
+			n := open(t, r, store, harbour)
+			n.wantNames("-", jon)
+			after(firstWithin)
+			if n.wantNames("Jon", jon); n.logged("WARN", "cannot be read") != 1 {
+				t.Errorf("%q: no warning", bad)
+			}
+			n.end()
+			store.InjectRead(false)
+			open(t, nil, store, harbour).wantNames("Jon", jon)
+		}
+	})
+}
+
+func TestTheLargestRecordFitsIntoTheStore(t *testing.T) {
+	for _, letter := range []string{`"`, "<", "é"} {
+		r, store := &record{}, queuetest.NewStore()
+		err := r.readPeople(func(yield func(Employee, error) bool) {
+			for i := range maxPeople + 10 {
+				id := fmt.Sprintf("%s%d", strings.Repeat(`"`, maxID-6), 100_000+i)
+				if !yield(Employee{ID: id, Name: strings.Repeat(letter, maxName)}, nil) {
+					return
+				}
+			}
+		})
+		n := NewNames(store, time.Hour, slog.New(slog.DiscardHandler))
+		stored := n.store(t.Context(), harbour, r)
+		size := len(store.Value(harbour))
+		if err == nil || stored != nil || len(r.People) != maxPeople || size < 2<<20 {
+			t.Errorf("%s: %d people in %d of %d bytes, %v, %v", letter, len(r.People), size, kv.MaxValue, err, stored)
+		}
+	}
+}
+
+func TestOfTooManyNamesThoseWhoLeftFirstAreForgotten(t *testing.T) {
+	r := &record{}
+	read := func(from int) {
+		_ = r.readPeople(func(yield func(Employee, error) bool) {
+			for i := from; i < from+4500 && yield(Employee{ID: fmt.Sprint(i), Name: "X"}, nil); i++ {
+			}
+		})
+	}
+	has := func(from int) (n int) {
+		for i := range 4500 {
+			if _, ok := r.People[fmt.Sprint(from+i)]; ok {
+				n++
+			}
+		}
+		return n
+	}
+	read(0)
+	read(4500)
+	read(9000)
+	if a, b, c := has(0), has(4500), has(9000); a != 1000 || b != 4500 || c != 4500 {
+		t.Errorf("kept %d, %d and %d", a, b, c)
+	}
+}
+
+func TestANameIsOneShortVisibleLine(t *testing.T) {
+	for _, c := range []struct {
+		e    Employee
+		want string
+	}{
+		{Employee{Name: " Jonathan A. "}, "Jonathan A."},
+		{Employee{Name: "Jon\x1b[31m\x00\n\r\tA\u0085."}, "Jon [31m A ."},
+		{Employee{Name: "\u202eevil\u2066\ufeff \xff\xfeEve"}, "evil Eve"},
+		{Employee{Name: "Zoë Ł. \u00a0 مریم\u200cها 李"}, "Zoë Ł. مریم\u200cها 李"},
+		{Employee{Name: strings.Repeat("é", 80)}, strings.Repeat("é", 50)},
+		{Employee{Name: strings.Repeat("x", 99) + " y"}, strings.Repeat("x", 99)},
+		{Employee{Name: " \x00\u200d", FirstName: "Jonathan", LastName: "Álvarez"}, "Jonathan Álvarez"},
+		{Employee{LastName: "Álvarez"}, "Álvarez"},
+		{Employee{}, ""},
+	} {
+		if got := displayName(c.e); got != c.want {
+			t.Errorf("%.60q: %q, want %q", c.e.Name, got, c.want)
+		}
+	}
+	r := &record{}
+	_ = r.readPeople(func(yield func(Employee, error) bool) { // ids that no order has
+		for _, id := range []string{"", " ", "a\tb", "\x00", "\xff", "\u202e", strings.Repeat("1", maxID+1), " E-1 "} {
+			yield(Employee{ID: id, Name: "X"}, nil)
+		}
+	})
+	if len(r.People) != 1 || r.People["E-1"].Name != "X" {
+		t.Errorf("%+v", r.People)
+	}
+}
+
+func TestNamesSurviveEachFaultOfTheServiceAndAreRefreshedAfterIt(t *testing.T) {
+	for _, kind := range sim.Kinds() {
+		if kind == sim.Large || kind == sim.Broken { // tens of megabytes; a recorder cannot break a connection
+			continue
+		}
+		for _, call := range sim.Calls() {
+			t.Run(fmt.Sprintf("%s of %s", kind, call), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := sim.New(sim.Options{Seed: 2, Prefix: "/api", ClientID: "kitchen", ClientSecret: theSecret,
+						Venues: []sim.Venue{{ID: harbour, Employees: 137}}})
+					n := open(t, s.Handler(), nil, harbour)
+					after(firstWithin)
+					s.Fault(sim.Fault{Call: call, Kind: kind, Status: 500})
+					s.AddEmployees(harbour, 1)
+					after(24 * time.Hour)
+					if right, _ := n.compare(s); right < 100 && kind != sim.Churn {
+						t.Errorf("%d names", right)
+					}
+					if zone, _ := n.Zone(harbour); zone != sim.DefaultZone || s.Requests(sim.CallToken) > 500 {
+						t.Errorf("zone %q; %d tokens in a day", zone, s.Requests(sim.CallToken))
+					}
+					s.ClearFaults()
+					after(7 * time.Hour)
+					if right, wrong := n.compare(s); right != len(s.Employees(harbour)) || wrong != 0 {
+						t.Errorf("%d names right, %d wrong, of %d", right, wrong, len(s.Employees(harbour)))
+					}
+				})
+			})
+		}
+	}
+}
+
+// restaurants are a service whose employees change, and which notes when it was asked.
+type restaurants struct {
+	service
+	people map[string]string // lists by venue; guarded by mu, as what follows
+	hangs  string            // this venue's list of employees does not come
+	at     map[string][]time.Duration
+	start  time.Time
+}
+
+func newRestaurants() *restaurants {
+	return &restaurants{people: map[string]string{}, at: map[string][]time.Duration{}, start: time.Now()}
+}
+
+func (r *restaurants) do(f func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f()
+}
+
+// employ sets the employees of a venue: ids and names.
+func (r *restaurants) employ(venue string, pairs ...string) {
+	var all []string
+	for p := range slices.Chunk(pairs, 2) {
+		all = append(all, fmt.Sprintf(`{"id":%q,"name":%q}`, p[0], p[1]))
+	}
+	r.do(func() { r.people[venue] = envelope(len(all), all...) })
+}
+
+// times are when requests for a path came.
+func (r *restaurants) times(path string) (all []time.Duration) {
+	r.do(func() {
+		for p, at := range r.at {
+			if strings.HasPrefix(p, path) {
+				all = append(all, at...)
+			}
+		}
+	})
+	slices.Sort(all)
+	return all
+}
+
+func (r *restaurants) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	path := strings.TrimPrefix(req.URL.Path, "/api/")
+	hangs := false
+	r.do(func() {
+		r.at[path] = append(r.at[path], time.Since(r.start))
+		hangs = r.hangs != "" && r.hangs == r.issued[tokenOf(req)] && strings.HasSuffix(path, "employees")
+	})
+	if hangs {
+		<-req.Context().Done()
+		return
+	}
+	r.do(func() {
+		list := cmp.Or(r.people[r.issued[tokenOf(req)]], envelope(0))
+		s := service{Me: r.Me, Employees: or(r.Employees, say(list)), Payroll: say(envelope(1, period)),
+			issued: r.issued}
+		s.ServeHTTP(w, req)
+		r.issued = s.issued
+	})
+}
+
+// A testNames runs in a bubble.
+type testNames struct {
+	*Names
+	t   *testing.T
+	log *queuetest.Log
+	end func() // as the daemon ends; called at the end of the test if not before
+}
+
+// open runs names that ask h, if it is not nil.
+func open(t *testing.T, h http.Handler, store kv.Store, venues ...string) *testNames {
+	t.Helper()
+	if store == nil {
+		store = queuetest.NewStore()
+	}
+	n := &testNames{t: t, log: new(queuetest.Log)}
+	n.Names = NewNames(store, 6*time.Hour, slog.New(slog.NewTextHandler(n.log, nil)))
+	var c *Client
+	if h != nil {
+		c = client(h, Options{})
+	}
+	zoned := map[string]bool{}
+	for _, v := range venues {
+		zoned[v] = false
+	}
+	n.Use(c, zoned)
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		n.Run(ctx)
+	}()
+	n.end = func() { stop(); <-ended }
+	t.Cleanup(func() { n.end() })
+	return n
+}
+
+// after lets time pass, and then waits until all that is due is done.
+func after(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// wantNames checks the names of employees of harbour: "Jonathan A., Ann, -".
+func (n *testNames) wantNames(want string, ids ...string) {
+	n.t.Helper()
+	var got []string
+	for _, id := range ids {
+		name, ok := n.Name(harbour, id)
+		if !ok {
+			name = "-"
+		}
+		got = append(got, name)
+	}
+	if strings.Join(got, ", ") != want {
+		n.t.Errorf("names are %s, want %s", strings.Join(got, ", "), want)
+	}
+}
+
+// logged counts the lines with these words.
+func (n *testNames) logged(words ...string) (count int) {
+	for line := range strings.Lines(n.log.String()) {
+		if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(line, w) }) {
+			count++
+		}
+	}
+	return count
+}
+
+// compare says how many employees have the name that the service has for them.
+func (n *testNames) compare(s *sim.Service) (right, wrong int) {
+	for _, e := range s.Employees(harbour) {
+		switch name, ok := n.Name(harbour, strings.ToUpper(e.ID)); {
+		case ok && name == strings.TrimSpace(e.Name):
+			right++
+		case ok:
+			wrong++
+		}
+	}
+	return right, wrong
+}

@@ -1,0 +1,64 @@
+package pos
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestMeIsAskedFirstAndAnotherVenuesTokenIsAnError(t *testing.T) {
+	s := &service{}
+	if _, err := names(t, venue(t, s, Options{})); err != nil {
+		t.Error(err)
+	}
+	if calls, tokens := s.calls(); calls != "me v1/labor/employees" || tokens != 1 {
+		t.Errorf("asked %s, and for %d tokens", calls, tokens)
+	}
+
+	s.Me = say(`{"venue":{"id":"` + strings.ToUpper(station) + `"}}`)
+	v, err := client(s, Options{}).Venue(t.Context(), harbour)
+	if calls, _ := s.calls(); v != nil || calls != "me" {
+		t.Errorf("there is a venue %v; asked %s", v, calls)
+	}
+	wantError(t, err, CallMe, "the token is for venue "+station+"; check the venue's id in the configuration, and "+
+		"service.token.venue_param")
+}
+
+func TestMeIsReadWhereverItHasItsFields(t *testing.T) {
+	for body, want := range map[string]struct {
+		named  bool
+		scopes []string
+	}{
+		`{"venue_id":"V","scopes":["a","b"]}`:                                     {true, []string{"a", "b"}},
+		`{"venueId":"V","scope":"a  b"}`:                                          {true, []string{"a", "b"}},
+		`{"venue":{"id":"V","name":"x"},"scopes":"a b"}`:                          {true, []string{"a", "b"}},
+		`{"venue":"V","scopes":[]}`:                                               {true, []string{}},
+		`{"data":{"venueId":"V","scopes":["a\u001b"]},"status":"SUCCESS"}`:        {true, []string{"a"}},
+		`{"records":[{"venueId":"V","scopes":["a"]}],"status":"SUCCESS"}`:         {true, []string{"a"}},
+		"\ufeff" + `{"venue_id":null,"venueId":"V","scopes":[1],"status":"OPEN"}`: {true, []string{}},
+		`{}`: {false, nil},
+	} {
+		body = strings.ReplaceAll(body, `"V"`, `"`+strings.ToUpper(harbour)+`"`)
+		v := venue(t, &service{Me: say(body)}, Options{})
+		if v.Named != want.named || !slices.Equal(v.Scopes, want.scopes) || (v.Scopes == nil) != (want.scopes == nil) {
+			t.Errorf("%s: %v, %q", body, v.Named, v.Scopes)
+		}
+	}
+	for _, body := range []string{
+		`{"status":"ERROR","message":"PLANTED"}`, `{"error":{"message":"PLANTED"}}`, `[]`, `null`, `"x"`,
+		`{"venueId":"x\u001b[2J"}`,
+	} {
+		_, err := client(&service{Me: say(body)}, Options{}).Venue(t.Context(), harbour)
+		if wantError(t, err, CallMe); strings.Contains(err.Error(), "\x1b") {
+			t.Errorf("%q", err)
+		}
+	}
+}
+
+func TestEachGroupOfCallsHasItsOwnPath(t *testing.T) {
+	s := &service{}
+	o := Options{BaseURL: "http://localhost", TokenPath: "/api/oauth/token", MePath: "/api/me", LaborPrefix: "/api"}
+	if _, err := venue(t, s, o).PayrollPeriods(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

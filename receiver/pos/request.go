@@ -1,0 +1,218 @@
+package pos
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-retryablehttp"
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/clientcredentials"
+
+	"ticketrail/receiver/contract"
+)
+
+// Three tries within seconds cure a dropped connection or a restart of one of the service's servers. A longer outage is
+// the caller's: [Names] tries again in a minute, and an operator should see the error.
+const (
+	tries       = 3
+	longestWait = 30 * time.Second // a longer Retry-After is reported to the caller
+	maxResponse = 4 << 20          // bytes of an answer: ten thousand employees on one page
+)
+
+// retrying is a client that tries a request again if that may help, and follows no redirect, which could carry the
+// secret or a token to another host.
+func retrying(transport http.RoundTripper, timeout time.Duration) *http.Client {
+	asItIs := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	c := retryablehttp.Client{
+		HTTPClient: &http.Client{Transport: transport, Timeout: timeout, CheckRedirect: asItIs},
+		RetryMax:   tries - 1, RetryWaitMin: 250 * time.Millisecond, RetryWaitMax: 500 * time.Millisecond,
+		CheckRetry: func(ctx context.Context, resp *http.Response, err error) (bool, error) {
+			// Who waited for a whole time-out has waited long enough, and more requests do not help an overloaded
+			// service.
+			if late, ok := errors.AsType[net.Error](err); ok && late.Timeout() || retryAfter(resp) > longestWait {
+				return false, nil
+			}
+			return retryablehttp.DefaultRetryPolicy(ctx, resp, err)
+		},
+		Backoff: func(least, most time.Duration, n int, resp *http.Response) time.Duration {
+			return retryAfter(resp) + retryablehttp.LinearJitterBackoff(least, most, n, nil)
+		},
+		ErrorHandler: retryablehttp.PassthroughErrorHandler,
+	}
+	outer := c.StandardClient()
+	outer.CheckRedirect = asItIs
+	return outer
+}
+
+// retryAfter is the pause that an answer asks for, in whole seconds. A date is not obeyed: the clock of this box may be
+// wrong by decades after a start. A number that is too large counts as 68 years, not as none.
+func retryAfter(resp *http.Response) time.Duration {
+	if resp == nil {
+		return 0
+	}
+	n, err := strconv.ParseUint(resp.Header.Get("Retry-After"), 10, 31)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return 0
+	}
+	return time.Duration(n) * time.Second
+}
+
+// get requests a path with the venue's token. If the service no longer accepts the token, as after its restart, get
+// fetches another one and tries again; a second 401 is not about the token's age.
+func (v *Venue) get(ctx context.Context, call, path string, query url.Values) (answer, error) {
+	for again := false; ; again = true {
+		token, err := v.bearer(ctx)
+		if err != nil {
+			return answer{}, err
+		}
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, v.c.o.BaseURL+path, http.NoBody)
+		if err != nil {
+			return answer{}, v.lost(ctx, call, err)
+		}
+		req.URL.RawQuery = query.Encode()
+		token.SetAuthHeader(req)
+
+		a, err := v.exchange(call, req)
+		if a.status != http.StatusUnauthorized || again {
+			return a, err
+		}
+		v.token = nil
+	}
+}
+
+// exchange sends a request. Its errors are [*Error].
+func (v *Venue) exchange(call string, req *http.Request) (answer, error) {
+	req.Header.Set("Accept", contract.ContentType)
+	req.Header.Set("User-Agent", "ticketrail")
+	resp, err := v.c.http.Do(req)
+	if err != nil {
+		return answer{}, v.lost(req.Context(), call, err)
+	}
+	defer resp.Body.Close()
+
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxResponse+1))
+	a := answer{resp.StatusCode, resp.Header, body}
+	switch {
+	case a.status/100 != 2: // of such an answer half a body will do
+		return a, v.refused(call, req.URL.Path, resp, body)
+	case err != nil:
+		return a, v.lost(req.Context(), call, err)
+	case len(body) > maxResponse:
+		return a, v.fault(call, fmt.Sprintf("the answer is larger than %d bytes", maxResponse),
+			"set service.employees.limit, or tell the service provider")
+	}
+	return a, nil
+}
+
+// bearer is the venue's token. There is no refresh token: a new one is requested as the first one was (service
+// contract, section 5).
+func (v *Venue) bearer(ctx context.Context) (*oauth2.Token, error) {
+	if v.token != nil && time.Now().Before(v.renewAt) {
+		return v.token, nil
+	}
+	o := &v.c.o
+	secret, err := o.Secret()
+	if err != nil {
+		return nil, v.fault(CallToken, fmt.Sprintf("the client secret cannot be read: %v", err),
+			"check service.client_secret_file")
+	}
+
+	cfg := clientcredentials.Config{
+		TokenURL: o.BaseURL + o.TokenPath, Scopes: o.Scopes,
+		EndpointParams: url.Values{o.TokenVenueParam: {v.id}},
+		// Never automatic: the library would then try both ways.
+		AuthStyle: oauth2.AuthStyleInParams,
+	}
+	if o.AuthStyle == AuthHeader {
+		cfg.ClientID, cfg.ClientSecret, cfg.AuthStyle = o.ClientID, secret, oauth2.AuthStyleInHeader
+	} else { // not through the library, which has names of its own
+		cfg.EndpointParams.Set(o.ClientIDParam, o.ClientID)
+		cfg.EndpointParams.Set(o.ClientSecretParam, secret)
+	}
+	asked := time.Now()
+	token, err := cfg.Token(context.WithValue(ctx, oauth2.HTTPClient, &http.Client{Transport: tokenExchange{v}}))
+	if err != nil {
+		if e, ok := errors.AsType[*Error](err); ok {
+			return nil, e
+		}
+		return nil, v.lost(ctx, CallToken, err)
+	}
+
+	// The life counts from the request: the service may have begun no later. Not before half of it, or one that is
+	// shorter than RenewBefore would be renewed for each call.
+	life := time.Until(token.Expiry).Round(time.Second)
+	v.token, v.renewAt = token, asked.Add(life-min(o.RenewBefore, life/2))
+	return token, nil
+}
+
+// A tokenExchange sends a token request as the service wants it, and returns the answer as the oauth2 library wants it.
+// That library never sees another answer: its errors repeat all of it.
+type tokenExchange struct{ v *Venue }
+
+// RoundTrip implements [http.RoundTripper]. Its errors are [*Error].
+func (x tokenExchange) RoundTrip(req *http.Request) (*http.Response, error) {
+	req = req.Clone(req.Context())
+	if x.v.c.o.TokenFormat == FormatJSON {
+		toJSON(req)
+	}
+	a, err := x.v.exchange(CallToken, req)
+	if err != nil {
+		return nil, err
+	}
+	token, life, err := x.v.readToken(a)
+	if err != nil {
+		return nil, err
+	}
+	body, err := json.Marshal(map[string]any{contract.FieldAccessToken: token, contract.FieldExpiresIn: life})
+	return &http.Response{
+		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {contract.ContentType}},
+		Body: io.NopCloser(bytes.NewReader(body)), Request: req,
+	}, err
+}
+
+// toJSON makes an object of the library's form.
+func toJSON(req *http.Request) {
+	body, _ := io.ReadAll(req.Body) // from memory
+	form, _ := url.ParseQuery(string(body))
+	fields := map[string]string{}
+	for name := range form {
+		fields[name] = form.Get(name)
+	}
+	body, _ = json.Marshal(fields)
+	req.Header.Set("Content-Type", contract.ContentType)
+	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+}
+
+// readToken returns the token of an answer, and its life in seconds, which stands beside it; by the contract if not.
+func (v *Venue) readToken(a answer) (token string, life int, err error) {
+	answered, err := v.open(CallToken, a)
+	if err != nil {
+		return "", 0, err
+	}
+	place := v.c.o.TokenField
+	token = answered.texts[place]
+	// Anything else in a header would be an error of net/http on every call, which says less.
+	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", 0, v.fault(CallToken, "the answer has no token at "+place+"; "+answered.keys(),
+			"name its place with service.token.field")
+	}
+
+	beside := place[:strings.LastIndexByte(place, '.')+1]
+	seconds := cmp.Or(answered.texts[beside+contract.FieldExpiresIn], answered.texts[beside+"expiresIn"])
+	if n, err := strconv.ParseFloat(seconds, 64); err == nil && n >= 1 { // less is not believed
+		return token, int(min(n, math.MaxInt32)), nil
+	}
+	return token, int(contract.TokenLifetime.Seconds()), nil
+}

@@ -1,0 +1,349 @@
+package pos
+
+import (
+	"compress/gzip"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ticketrail/receiver/sim"
+)
+
+func TestATokenIsRequestedAsConfigured(t *testing.T) {
+	quoted, _ := json.Marshal(theSecret)
+	escaped := url.QueryEscape(theSecret)
+	for name, c := range map[string]struct {
+		o      Options
+		answer string // a token PLANTED
+		want   string
+	}{
+		"as the standard has it": {Options{}, `{"access_token":"PLANTED","token_type":"bearer","expires_in":900}`,
+			"application/x-www-form-urlencoded  client_id=kitchen&client_secret=" + escaped +
+				"&grant_type=client_credentials&venue_id=" + harbour},
+		"in the header": {Options{AuthStyle: AuthHeader, Scopes: []string{"a", "b"}}, `{"access_token":"PLANTED"}`,
+			"application/x-www-form-urlencoded Basic a2l0Y2hlbjpzM2NyJTI2dCUyRiUyMnBsYW4lMkJ0ZWQlM0MlM0U= " +
+				"grant_type=client_credentials&scope=a+b&venue_id=" + harbour},
+		"under other names": {Options{ClientIDParam: "clientId", ClientSecretParam: "apiKey",
+			TokenVenueParam: "location", TokenField: "data.token"}, `{"data":{"token":"PLANTED","expiresIn":"60"}}`,
+			"application/x-www-form-urlencoded  apiKey=" + escaped + "&clientId=kitchen&grant_type=client_credentials" +
+				"&location=" + harbour},
+		"as JSON": {Options{TokenFormat: FormatJSON, TokenField: "token"}, `{"token":"PLANTED"}`,
+			`application/json  {"client_id":"kitchen","client_secret":` + string(quoted) +
+				`,"grant_type":"client_credentials","venue_id":"` + harbour + `"}`},
+	} {
+		s := &service{Token: say(c.answer), issued: map[string]string{"PLANTED": harbour}}
+		venue(t, s, c.o)
+		if want := []string{c.want}; !slices.Equal(s.wanted, want) {
+			t.Errorf("%s: asked %q, want %q", name, s.wanted, want)
+		}
+	}
+}
+
+func TestATokenThatWasNotFoundSaysWhichKeysTheAnswerHas(t *testing.T) {
+	for body, part := range map[string]string{
+		`{"result":{"jwt":"PLANTED-1","PLANTED99":1},"ttl":900}`: "at access_token; its keys are result.jwt, ttl; ",
+		`{"access_token":"a b"}`:                                 "no token at access_token",
+		`{"access_token":"a\r\nb: c"}`:                           "no token at access_token",
+	} {
+		_, err := client(&service{Token: say(body)}, Options{}).Venue(t.Context(), harbour)
+		wantError(t, err, CallToken, part)
+	}
+	_, err := client(&service{Token: say(`{}`)}, Options{}).Venue(t.Context(), harbour)
+	wantError(t, err, CallToken, "its keys are none that can be shown; name its place with service.token.field")
+}
+
+func TestARefusedTokenRequestSaysWhatToCheck(t *testing.T) {
+	for _, c := range []struct {
+		status int
+		body   string
+		parts  []string
+	}{
+		{401, `{"error":"invalid_client","error_description":"PLANTED"}`, []string{"401 Unauthorized: invalid_client; ",
+			"check service.client_id, the client secret", "format form, auth_style params",
+			"the fields client_id, client_secret and venue_id"}},
+		{400, `{"error":"PLANTED"}`, []string{"answers 400 Bad Request; ", "the fields client_id"}},
+		{403, `{}`, []string{"check the venue's id, and that the service has approved the integration for it"}},
+		{404, `PLANTED`, []string{"nothing is at /api/oauth/token", "service.base_url", "service.token.path"}},
+		{200, `{"error":"invalid_client"}`, []string{"the answer says that it is an error: invalid_client"}},
+		{200, ``, []string{"the answer of 0 bytes is not a JSON object"}},
+		{200, `<html>PLANTED`, []string{"a web page, not JSON; check whether service.base_url, http://localhost/api"}},
+	} {
+		s := &service{Token: func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", http.DetectContentType([]byte(c.body)))
+			w.WriteHeader(c.status)
+			_, _ = w.Write([]byte(c.body))
+		}}
+		_, err := client(s, Options{}).Venue(t.Context(), harbour)
+		wantError(t, err, CallToken, c.parts...)
+		if calls, tokens := s.calls(); tokens != 1 || calls != "" {
+			t.Errorf("%d %s: asked for %d tokens, and %s", c.status, c.body, tokens, calls)
+		}
+	}
+}
+
+func TestASecretIsReadForEachTokenAndWithoutItNothingIsSent(t *testing.T) {
+	secrets := []string{"first", "second"}
+	s := &service{}
+	v := venue(t, s, Options{Secret: func() (string, error) {
+		defer func() { secrets = secrets[1:] }()
+		return secrets[0], nil
+	}})
+	s.forget()
+	_, err := names(t, v)
+	if err != nil || !strings.Contains(s.wanted[0], "first") || !strings.Contains(s.wanted[1], "second") {
+		t.Errorf("%v, %v", s.wanted, err)
+	}
+	s = &service{}
+	_, err = client(s, Options{Secret: func() (string, error) { return "", errors.New("permission denied") }}).
+		Venue(t.Context(), harbour)
+	wantError(t, err, CallToken, "secret cannot be read: permission denied; check service.client_secret_file")
+	if _, tokens := s.calls(); tokens != 0 {
+		t.Error("a token was requested")
+	}
+}
+
+func TestATokenIsRenewedShortlyBeforeItExpires(t *testing.T) {
+	for _, c := range []struct {
+		expires string
+		still   time.Duration // since the request
+		renewed time.Duration
+	}{
+		{`,"expires_in":900`, 13 * time.Minute, 14*time.Minute + time.Second},
+		{`,"expires_in":60`, 29 * time.Second, 31 * time.Second}, // half the life, not each time
+		{``, 13 * time.Minute, 14*time.Minute + time.Second},     // by the contract 15 minutes
+		{`,"expires_in":-1e9`, 13 * time.Minute, 14*time.Minute + time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &service{}
+			s.Token = func(w http.ResponseWriter, r *http.Request) {
+				say(`{"access_token":"`+s.issue(harbour)+`"`+c.expires+`}`)(w, r)
+			}
+			v := venue(t, s, Options{})
+			for after, want := range []int{1, 0, 1} {
+				time.Sleep([]time.Duration{0, c.still, c.renewed - c.still}[after])
+				_, err := names(t, v)
+				if _, tokens := s.calls(); err != nil || tokens != want {
+					t.Errorf("%s: %d tokens, want %d; %v", c.expires, tokens, want, err)
+				}
+			}
+		})
+	}
+}
+
+func TestATokenThatIsNotAcceptedIsFetchedAgainOnce(t *testing.T) {
+	s := &service{}
+	v := venue(t, s, Options{})
+	s.forget()
+	if _, err := names(t, v); err != nil {
+		t.Error(err)
+	}
+	if _, tokens := s.calls(); tokens != 2 {
+		t.Errorf("%d tokens", tokens)
+	}
+	s.Employees = status(http.StatusUnauthorized)
+	_, err := names(t, v)
+	wantError(t, err, CallEmployees, "401 Unauthorized; a new token did not help")
+	if calls, tokens := s.calls(); tokens != 1 || calls != "v1/labor/employees v1/labor/employees" {
+		t.Errorf("%d tokens, %s", tokens, calls)
+	}
+}
+
+func TestEachStatusSaysWhatToDoAndIsTriedAgainIfThatMayHelp(t *testing.T) {
+	for _, c := range []struct {
+		status, tries int
+		advice        string
+	}{
+		{302, 1, "redirects are not followed with a token; put the address that answers into service.base_url"},
+		{400, 1, "check service.payroll.venue_param: the venue's id is sent as venueId"},
+		{403, 1, `ask the service provider for the scope of this call; the token has ["checks:read" "menu:read"]`},
+		{404, 1, "nothing is at /api/v1/labor/payrollperiods: check whether /api belongs to service.base_url"},
+		{418, 1, adviceTell},
+		{429, 3, "wait and try again; if it continues, ask the service provider for its limits"},
+		{500, 3, "the service has a problem: try again later"},
+		{501, 1, "the service has a problem"},
+		{503, 3, "the service has a problem"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &service{Payroll: func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Location", "https://elsewhere.example.com/?t=PLANTED")
+				w.WriteHeader(c.status)
+				_, _ = w.Write([]byte(`{"error":{"message":"PLANTED"}}`))
+			}}
+			v := venue(t, s, Options{})
+			s.calls()
+			_, err := v.PayrollPeriods(t.Context())
+			wantError(t, err, CallPayrollPeriods, fmt.Sprintf("the service answers %d", c.status), c.advice)
+			calls, _ := s.calls()
+			if strings.Count(calls, "payroll") != c.tries || strings.Count(calls, " ") != c.tries-1 {
+				t.Errorf("%d: asked %s", c.status, calls)
+			}
+		})
+	}
+}
+
+func TestAFailureThatPassesIsNotSeen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		failing := func(next http.HandlerFunc) http.HandlerFunc {
+			n := 0
+			return func(w http.ResponseWriter, r *http.Request) {
+				if n++; n < 3 {
+					w.WriteHeader(500 + 2*n)
+					return
+				}
+				next(w, r)
+			}
+		}
+		s := &service{issued: map[string]string{"t": harbour}}
+		s.Token, s.Me = failing(say(`{"access_token":"t"}`)), failing(say(`{}`))
+		began := time.Now()
+		venue(t, s, Options{})
+		if took := time.Since(began); took < 1500*time.Millisecond || took > 3*time.Second {
+			t.Errorf("took %v", took)
+		}
+	})
+}
+
+func TestARateLimitIsObeyedIfShortAndReportedIfLong(t *testing.T) {
+	for _, c := range []struct {
+		header string
+		waits  time.Duration
+		want   time.Duration
+	}{
+		{"7", 7 * time.Second, 7 * time.Second},
+		{"30", 30 * time.Second, 30 * time.Second},
+		{"31", 0, 31 * time.Second},
+		{strings.Repeat("9", 400), 0, (1<<31 - 1) * time.Second},
+		{"-3", time.Millisecond, 0},
+		{"Sat, 01 Jan 2000 00:01:00 GMT", time.Millisecond, 0}, // in a minute, by the bubble's clock
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &service{Me: func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Retry-After", c.header)
+				w.WriteHeader(http.StatusTooManyRequests)
+			}}
+			began := time.Now()
+			_, err := client(s, Options{}).Venue(t.Context(), harbour)
+			e := wantError(t, err, CallMe, "429 Too Many Requests")
+			took := time.Since(began)
+			if took < 2*c.waits || took > 2*c.waits+2*time.Second || (c.waits == 0) != (took == 0) ||
+				e.RetryAfter != c.want {
+				t.Errorf("%s: after %v, %v", c.header, took, err)
+			}
+		})
+	}
+}
+
+func TestATimeoutIncludesASlowBodyAndIsNotTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{Me: func(w http.ResponseWriter, r *http.Request) {
+			for r.Context().Err() == nil {
+				_, _ = w.Write([]byte(" "))
+				_ = http.NewResponseController(w).Flush()
+				select {
+				case <-time.After(time.Second):
+				case <-r.Context().Done():
+				}
+			}
+		}}
+		began := time.Now()
+		_, err := client(nil, Options{Transport: overPipe(t, s), Timeout: 2500 * time.Millisecond}).
+			Venue(t.Context(), harbour)
+		wantError(t, err, CallMe, "no answer: not within 2.5s")
+		if took := time.Since(began); took != 2500*time.Millisecond {
+			t.Errorf("after %v", took)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err = client(nil, Options{Transport: overPipe(t, s)}).Venue(ctx, harbour)
+		wantError(t, err, CallMe, "not within the time of the call")
+	})
+}
+
+func TestAnAnswerThatIsTooLargeOrBreaksOffIsNotUsed(t *testing.T) {
+	for want, me := range map[string]http.HandlerFunc{
+		"": func(w http.ResponseWriter, _ *http.Request) { packed(w, maxResponse) },
+		"the answer is larger than 4194304 bytes": func(w http.ResponseWriter, _ *http.Request) {
+			packed(w, maxResponse+1)
+		},
+		"the connection broke off, or what came is not HTTP": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "1000")
+			_, _ = w.Write([]byte(`{"venueId":"x"}`))
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) { // a slow machine is not a slow service
+			_, err := client(nil, Options{Transport: overPipe(t, &service{Me: me})}).Venue(t.Context(), harbour)
+			if want != "" {
+				wantError(t, err, CallMe, want)
+			} else if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// packed answers with so many bytes of JSON, compressed: the limit is on what comes out.
+func packed(w http.ResponseWriter, size int) {
+	w.Header().Set("Content-Encoding", "gzip")
+	z := gzip.NewWriter(w)
+	_, _ = z.Write([]byte(`{}` + strings.Repeat(" ", size-2)))
+	_ = z.Close()
+}
+
+func TestNetworkErrorsAreDistinguished(t *testing.T) {
+	secure := httptest.NewUnstartedServer(nil)
+	secure.StartTLS() // for its certificate
+	secure.Close()
+	serving := func(h http.Handler, wrap func(net.Listener) net.Listener) func(*testing.T) http.RoundTripper {
+		return func(t *testing.T) http.RoundTripper {
+			l := sim.Listen()
+			srv := &http.Server{Handler: h, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0)}
+			go func() { _ = srv.Serve(wrap(l)) }()
+			t.Cleanup(func() { _ = srv.Close() })
+			return &http.Transport{DialContext: l.Dial}
+		}
+	}
+	plain := func(l net.Listener) net.Listener { return l }
+	for text, c := range map[string]struct {
+		base      string
+		transport func(*testing.T) http.RoundTripper
+	}{
+		"no answer: dial tcp: connect: connection refused; check service.base_url, and that this box reaches it": {
+			"http://127.0.0.1:8090", func(*testing.T) http.RoundTripper {
+				return &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+					refused := os.NewSyscallError("connect", syscall.ECONNREFUSED)
+					return nil, &net.OpError{Op: "dial", Net: "tcp", Err: refused}
+				}}
+			}},
+		"tls: failed to verify certificate": {"https://127.0.0.1", serving(nil,
+			func(l net.Listener) net.Listener { return tls.NewListener(l, secure.TLS) })},
+		"says https, and http is spoken there": {"https://localhost", serving(http.NotFoundHandler(), plain)},
+		"what came is not HTTP": {"http://localhost", serving(http.HandlerFunc(
+			func(w http.ResponseWriter, _ *http.Request) {
+				conn, b, _ := http.NewResponseController(w).Hijack()
+				_, _ = b.WriteString("HTTP/1.1 PLANTED " + theSecret + "\r\n\r\n")
+				_ = b.Flush()
+				_ = conn.Close()
+			}), plain)},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			transport := c.transport(t).(*http.Transport)
+			_, err := client(nil, Options{BaseURL: c.base, Transport: transport}).Venue(t.Context(), harbour)
+			wantError(t, err, CallToken, text)
+			transport.CloseIdleConnections()
+		})
+	}
+}
