@@ -228,6 +228,9 @@ func (v Value) string() string {
 func requestID(values []Value) (string, *Mismatch) {
 	var ids []string
 	for _, v := range values {
+		if len(ids) > MaxIDBytes {
+			break // too long in any case; a hostile record has a hundred thousand
+		}
 		if id, _ := CanonicalID(v.string()); strings.TrimSpace(id) != "" && !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}

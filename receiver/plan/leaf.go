@@ -30,7 +30,11 @@ func (p *Plan) Leaves(req contract.PrintRequest) (all []Leaf) {
 	s := p.newSplitter(req)
 	s.splitRecords(req)
 	for _, r := range req.Records {
-		if r.Unreadable != "" {
+		switch {
+		case r.Unreadable == "":
+		case len(r.Fields) == 0: // it is the whole body
+			return nil
+		default:
 			s.marks[r.Fields.Index()] = markUnreadable
 		}
 	}

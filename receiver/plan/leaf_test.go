@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"ticketrail/receiver/contract"
 )
 
 const unfamiliar = `{"brand":"North","records":[{"id":"r","checkNumber":18,"venueName":"Bay","items":[` +
@@ -34,6 +36,17 @@ records.items.spice noise  null
 count read contract 2`
 	if s := strings.Join(got, "\n"); s != want {
 		t.Errorf("got\n%s\nwant\n%s", s, want)
+	}
+}
+
+func TestABodyThatIsOneUnreadableRecordHasNoLeaves(t *testing.T) {
+	p := compile(t, Config{})
+	text, _, _ := contract.AsText([]byte(unfamiliar), "too much")
+	twice := parse(t, `{"records":[{"id":"r","items":[]}],"records":[{"id":"s","items":[]}],"brand":"North"}`)
+	for _, req := range []contract.PrintRequest{text, twice, {}} {
+		if all := p.Leaves(req); all != nil {
+			t.Errorf("%q has %+v", req.ID, all)
+		}
 	}
 }
 

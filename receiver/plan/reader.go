@@ -226,15 +226,13 @@ func (r *reader) promised() string {
 // notes reads text or a list of text at every path, not only the first: a service that fills both
 // note and specialInstructions means both, and the second may be the allergy. So may be a value of
 // another type, which is quoted as JSON. A text that occurs twice is printed once.
-func (r *reader) notes(id fieldID) (all []string) {
+func (r *reader) notes(id fieldID) []string {
+	var all textSet
 	for _, h := range r.of(id) {
-		before := len(all)
 		add := func(v contract.Value) {
 			if s := noteText(v); !isBlank(s) {
 				r.mark(h.v, id)
-				if !slices.Contains(all[:before], s) && !slices.Contains(all, s) {
-					all = append(all, s)
-				}
+				all.add(s)
 			}
 		}
 		if h.v.Kind() != '[' {
@@ -245,7 +243,23 @@ func (r *reader) notes(id fieldID) (all []string) {
 			add(e)
 		}
 	}
-	return all
+	return all.texts
+}
+
+// A textSet is different texts in the order in which they came. A hostile list has a hundred thousand.
+type textSet struct {
+	texts []string
+	has   map[string]bool
+}
+
+func (t *textSet) add(s string) {
+	if !t.has[s] {
+		if t.has == nil {
+			t.has = map[string]bool{}
+		}
+		t.has[s] = true
+		t.texts = append(t.texts, s)
+	}
 }
 
 // noteText is the text of a note. The text may be wrapped in an object that holds nothing else, as in

@@ -18,6 +18,12 @@ const (
 	maxRecordRemainder = 6
 )
 
+// What a hostile body costs is limited too.
+const (
+	maxListDepth = 8  // of lists in each other that are read; what is deeper prints as JSON
+	maxSaid      = 20 // texts that each unread value is compared with
+)
+
 // An unread is a value that no path has read.
 type unread struct {
 	key   string // dotted path within its item or record
@@ -42,7 +48,7 @@ type remainder struct {
 // remainder returns what r has not read of its object. said are the texts of the ticket's line or header: a value that
 // says the same again, as a displayName beside an equal name, is left out.
 func (r *reader) remainder(said ...string) remainder {
-	c := remainderCollector{splitter: r.splitter, said: said}
+	c := remainderCollector{splitter: r.splitter, said: said[:min(len(said), maxSaid)]}
 	for member := range r.obj.All() {
 		// The items of a record are read one by one, and so are the children of an item.
 		if key := member.Key(); key != contract.FieldChildItems && (r.isItem || key != contract.FieldItems) {
@@ -57,6 +63,7 @@ type remainderCollector struct {
 	*splitter
 	said   []string
 	isRead bool // it is the value of a field, so it is not unread
+	depth  int  // of lists in each other
 	rest   remainder
 }
 
@@ -135,13 +142,14 @@ func (c *remainderCollector) areItems(list contract.Value) bool {
 }
 
 // texts are what the elements of a list say, without those that are read or noise.
-func (c *remainderCollector) texts(list contract.Value) (texts []string) {
+func (c *remainderCollector) texts(list contract.Value) []string {
+	var all textSet
 	for e := range list.All() {
-		if s := c.element(list.Key(), e); s != "" && !slices.Contains(texts, s) {
-			texts = append(texts, s)
+		if s := c.element(list.Key(), e); s != "" {
+			all.add(s)
 		}
 	}
-	return texts
+	return all.texts
 }
 
 // element is the text of an element of a list, "" if it is read or noise.
@@ -149,8 +157,8 @@ func (c *remainderCollector) element(key string, e contract.Value) string {
 	switch {
 	case c.splitter.isRead(e) || isEmpty(e):
 		return ""
-	case e.Kind() == '{':
-		inner := remainderCollector{splitter: c.splitter, isRead: c.isRead}
+	case e.Kind() == '{' && c.depth < maxListDepth:
+		inner := remainderCollector{splitter: c.splitter, isRead: c.isRead, depth: c.depth + 1}
 		for member := range e.All() {
 			inner.add("", member)
 		}
@@ -165,7 +173,7 @@ func (c *remainderCollector) element(key string, e contract.Value) string {
 			texts = append(texts, l.key+": "+l.items.JSON())
 		}
 		return strings.Join(texts, " ")
-	case e.Kind() == '[':
+	case e.Kind() == '[', e.Kind() == '{':
 		if c.prints(e) {
 			return e.JSON()
 		}
@@ -260,38 +268,40 @@ var (
 
 // removal reads the fields that say that the line is taken away from its dish, and takes those out of rest that may say
 // so. It returns the words to print ahead of its name: [NO] Onion must not read Onion.
-func (r *reader) removal() (marks string) {
+func (r *reader) removal() string {
+	var marks strings.Builder
 	for _, h := range r.of(fieldRemoved) {
 		switch yes, isFlag := parseBool(h.v); {
 		case isFlag && yes:
-			marks += "[" + h.v.Key() + "] "
+			marks.WriteString("[" + h.v.Key() + "] ")
 		case !isFlag && h.v.Kind() == '"' && !isBlank(h.v.Text()):
-			marks += "[" + strings.ToUpper(plainText(h.v.Text())) + "] "
+			marks.WriteString("[" + strings.ToUpper(plainText(h.v.Text())) + "] ")
 		case !isFlag:
 			continue
 		}
 		r.mark(h.v, fieldRemoved)
 	}
-	return marks
+	return marks.String()
 }
 
 // takeRemoval takes the fields out of rest that look like those of [reader.removal], and returns the same.
-func (rest *remainder) takeRemoval() (marks string) {
+func (rest *remainder) takeRemoval() string {
+	var marks strings.Builder
 	rest.fields = slices.DeleteFunc(rest.fields, func(u unread) bool {
 		key, value := wordsOf(u.key), folded(u.value)
 		isAction := len(key) > 0 && slices.Contains(removalActions, key[len(key)-1])
 		removes := func(word string) bool { return slices.Contains(removalWords, word) }
 		switch {
 		case isAction && removes(value):
-			marks += "[" + strings.ToUpper(u.value) + "] "
+			marks.WriteString("[" + strings.ToUpper(u.value) + "] ")
 		case value == "true" && slices.ContainsFunc(key, removes):
-			marks += "[" + u.key + "] "
+			marks.WriteString("[" + u.key + "] ")
 		default:
 			return false
 		}
 		return true
 	})
-	return marks
+	return marks.String()
 }
 
 // fieldInstructions is the record's field that lays out the service's own receipt: a list of commands.
