@@ -79,7 +79,6 @@ func (s *splitter) addItem(item contract.Value, depth int, parent ticket.Line) (
 	children := r.children()
 	l, lists := s.line(r, depth, parent)
 	s.lines = append(s.lines, l)
-	s.traceLine(item, l)
 
 	for child := range item.Get(contract.FieldChildItems).All() { // contract.Open has checked these
 		s.addItem(child, depth+1, l)

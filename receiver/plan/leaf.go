@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"strings"
 	"unicode"
 
@@ -21,7 +22,7 @@ const (
 type Leaf struct {
 	Path    string // its keys from the body's root with dots between them, without indices: records.items.note
 	Use     Use
-	As      string // what read it: the key under ticket.fields, or "contract"
+	As      string // what read it: the key under ticket.fields, or "contract"; of noise, the reason
 	Example string // what it says, at most 40 characters
 }
 
@@ -38,12 +39,12 @@ func (p *Plan) Leaves(req contract.PrintRequest) (all []Leaf) {
 			s.marks[r.Fields.Index()] = markUnreadable
 		}
 	}
-	s.leaves(req.Envelope, "", markNothing, false, func(l Leaf) { all = append(all, l) })
+	s.leaves(req.Envelope, "", markNothing, "", func(l Leaf) { all = append(all, l) })
 	return all
 }
 
-// leaves calls emit for each leaf of a value. read is the mark of what v is part of, and noise says that this is noise.
-func (s *splitter) leaves(v contract.Value, path string, read mark, noise bool, emit func(Leaf)) {
+// leaves calls emit for each leaf of a value. read is the mark of what v is part of, and why says why that is noise.
+func (s *splitter) leaves(v contract.Value, path string, read mark, why string, emit func(Leaf)) {
 	if len(v) == 0 {
 		return
 	}
@@ -58,12 +59,12 @@ func (s *splitter) leaves(v contract.Value, path string, read mark, noise bool, 
 	}
 	if kind := v.Kind(); kind == '{' || kind == '[' {
 		for e := range v.All() {
-			at, inNoise := path, noise
+			at, whyBelow := path, why
 			if kind == '{' {
 				at = strings.TrimPrefix(path+"."+e.Key(), ".")
-				inNoise = noise || isNoise(e)
+				whyBelow = cmp.Or(why, noise(e))
 			}
-			s.leaves(e, at, read, inNoise, emit)
+			s.leaves(e, at, read, whyBelow, emit)
 		}
 		return
 	}
@@ -76,8 +77,10 @@ func (s *splitter) leaves(v contract.Value, path string, read mark, noise bool, 
 		l.Use, l.As = Read, "contract"
 	case read != markNothing:
 		l.Use, l.As = Read, fields[read-1].name
-	case noise || noiseValue(lastKey(path), v):
-		l.Use = Noise
+	default:
+		if l.As = cmp.Or(why, noiseValue(lastKey(path), v)); l.As != "" {
+			l.Use = Noise
+		}
 	}
 	emit(l)
 }

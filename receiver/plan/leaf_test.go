@@ -20,11 +20,11 @@ func TestEachLeafOfARequestIsReadNoiseUnreadOrSilenced(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s %s %s %s", l.Path, l.Use, l.As, l.Example))
 	}
 	want := `brand unread  North
-records.id noise  r
+records.id noise identifiers r
 records.checkNumber read number 18
 records.venueName unread  Bay
 records.items.name read name Pie
-records.items.unitPrice noise  3
+records.items.unitPrice noise money 3
 records.items.Pan-Size unread  large
 records.items.childItems.name read name Peas
 records.items.childItems.pan_size silenced  small
@@ -32,7 +32,7 @@ records.items.toppings.name read name Ham
 records.items.toppings.cut unread  thin
 records.items.tags silenced  a
 records.items.tags silenced  b
-records.items.spice noise  null
+records.items.spice noise empty null
 count read contract 2`
 	if s := strings.Join(got, "\n"); s != want {
 		t.Errorf("got\n%s\nwant\n%s", s, want)

@@ -67,63 +67,76 @@ var (
 	moneyValue = regexp.MustCompile(`^-?[$€£¥] ?\d[\d.,]*$|^-?\d[\d.,]* ?[$€£¥]$`)
 )
 
-// noiseTables are the tables as they are looked up.
-var noiseTables = struct{ words, lastWords, keys map[string]bool }{
-	allOf(noiseWords), allOf(noiseLastWords), allOf(noiseKeys),
+// noiseTables are the tables as they are looked up: from each word to the reason.
+var noiseTables = struct{ words, lastWords, keys map[string]string }{
+	reasonsOf(noiseWords), reasonsOf(noiseLastWords), reasonsOf(noiseKeys),
 }
 
-func allOf(table map[string][]string) map[string]bool {
-	all := map[string]bool{}
-	for _, words := range table {
+func reasonsOf(table map[string][]string) map[string]string {
+	all := map[string]string{}
+	for reason, words := range table {
 		for _, word := range words {
-			all[word] = true
+			all[word] = reason
 		}
 	}
 	return all
 }
 
-// noiseKey says whether a field is noise whatever its value is. It allocates nothing: it is asked for each field that
-// no path reads.
-func noiseKey(key string) bool {
+// noiseKey says why a field is noise whatever its value is; "": it is none. It allocates nothing: it is asked for each
+// field that no path reads.
+func noiseKey(key string) (why string) {
 	var buf [64]byte
-	if contract.IsMetadata(key) || noiseTables.keys[string(fold(buf[:0], key))] {
-		return true
+	if contract.IsMetadata(key) {
+		return "bookkeeping"
+	}
+	if why := noiseTables.keys[string(fold(buf[:0], key))]; why != "" {
+		return why
 	}
 	rest, word, found := appendWords(buf[:0], key), []byte(nil), true
 	for found {
-		if word, rest, found = bytes.Cut(rest, []byte{' '}); noiseTables.words[string(word)] {
-			return true
+		word, rest, found = bytes.Cut(rest, []byte{' '})
+		if why := noiseTables.words[string(word)]; why != "" {
+			return why
 		}
 	}
 	return noiseTables.lastWords[string(word)]
 }
 
-// noiseValue says whether a scalar is noise under its key: it says nothing, or nothing to a cook.
-func noiseValue(key string, v contract.Value) bool {
+// noiseValue says why a scalar is noise under its key: it says nothing, or nothing to a cook. "": it is none.
+func noiseValue(key string, v contract.Value) (why string) {
 	switch v.Kind() {
 	case 'n', 'f':
-		return true
+		return "empty"
 	case '0':
-		// Twelve digits and more are milliseconds since 1970 or an identifier.
-		return len(v.Text()) >= 12 && !isWantedTime(key)
+		if len(v.Text()) >= 12 && !isWantedTime(key) {
+			return "identifiers" // or milliseconds since 1970
+		}
 	case '"':
-		s := strings.TrimSpace(v.Text())
-		if isBlank(s) || strings.EqualFold(s, "false") || strings.EqualFold(s, "null") || strings.EqualFold(s, "none") {
-			return true
-		}
-		if _, isUUID := contract.CanonicalID(s); isUUID {
-			return true
-		}
-		if c := s[0]; '0' <= c && c <= '9' && timeValue.MatchString(s) && !isWantedTime(key) {
-			return true
-		}
-		if (endsWith(key, "status") || endsWith(key, "state")) && slices.Contains(usualStatus, folded(s)) {
-			return true
-		}
-		return strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://") || strings.HasPrefix(s, "data:") ||
-			s[0] == '#' && colourValue.MatchString(s) || strings.ContainsAny(s, "$€£¥") && moneyValue.MatchString(s)
+		return noiseText(key, strings.TrimSpace(v.Text()))
 	}
-	return false
+	return ""
+}
+
+func noiseText(key, s string) (why string) {
+	if isBlank(s) || strings.EqualFold(s, "false") || strings.EqualFold(s, "null") || strings.EqualFold(s, "none") {
+		return "empty"
+	}
+	if _, isUUID := contract.CanonicalID(s); isUUID {
+		return "identifiers"
+	}
+	if (endsWith(key, "status") || endsWith(key, "state")) && slices.Contains(usualStatus, folded(s)) {
+		return "the usual status"
+	}
+	switch {
+	case '0' <= s[0] && s[0] <= '9' && timeValue.MatchString(s) && !isWantedTime(key):
+		return "bookkeeping"
+	case strings.HasPrefix(s, "http://"), strings.HasPrefix(s, "https://"), strings.HasPrefix(s, "data:"),
+		s[0] == '#' && colourValue.MatchString(s):
+		return "the service's own screen"
+	case strings.ContainsAny(s, "$€£¥") && moneyValue.MatchString(s):
+		return "money"
+	}
+	return ""
 }
 
 func endsWith(key, word string) bool {

@@ -156,8 +156,8 @@ func (p *Plan) Split(req contract.PrintRequest, v Venue, device string, received
 	return p.split(req, v, device, received, names, nil)
 }
 
-// SplitTraced is [Plan.Split] that also records, in Result.Trace, where each field was found and what
-// each route did. It is for people who map an unfamiliar payload, and slow.
+// SplitTraced is [Plan.Split] that also records, in Result.Trace, what each route did. It is for people who write
+// routes, and slow.
 func (p *Plan) SplitTraced(
 	req contract.PrintRequest, v Venue, device string, received time.Time, names Names,
 ) Result {

@@ -389,9 +389,13 @@ func FuzzSplit(f *testing.F) {
 			if traced.Trace == nil || r.Trace != nil || lines(traced) != lines(r) {
 				t.Fatalf("a trace changes the plan: %s, without %s", lines(traced), lines(r))
 			}
-			for _, c := range traced.Trace.String() {
+			said := traced.Trace.String()
+			for _, l := range p.Leaves(req) {
+				said += l.Example
+			}
+			for _, c := range said {
 				if c < ' ' && c != '\n' || c == 0x7f || c >= 0x80 && c < 0xa0 {
-					t.Fatalf("control character %q in a trace", c)
+					t.Fatalf("control character %q in a trace or an example", c)
 				}
 			}
 			for _, d := range r.Request.Drafts {

@@ -74,7 +74,7 @@ func (c *remainderCollector) prints(v contract.Value) bool {
 
 // add adds a member of an object, which has the dotted path in.
 func (c *remainderCollector) add(in string, v contract.Value) {
-	if c.splitter.isRead(v) || isNoise(v) {
+	if c.splitter.isRead(v) || noise(v) != "" {
 		return
 	}
 
@@ -102,15 +102,16 @@ func (c *remainderCollector) add(in string, v contract.Value) {
 	}
 }
 
-// isNoise says whether a member of an object is noise, whatever is in it.
-func isNoise(v contract.Value) bool {
-	switch key := v.Key(); {
-	case noiseKey(key):
-		return true
-	case v.Kind() == '[':
-		return key == fieldInstructions && isLayout(v)
+// noise says why a member of an object is noise, whatever is in it; "": it is none.
+func noise(v contract.Value) (why string) {
+	key := v.Key()
+	if why := noiseKey(key); why != "" {
+		return why
 	}
-	return noiseValue(v.Key(), v)
+	if key == fieldInstructions && v.Kind() == '[' && isLayout(v) {
+		return "the service's own receipt"
+	}
+	return noiseValue(key, v)
 }
 
 // list adds a list: as children if its elements have names, unless its key says that they are no dishes.
@@ -177,7 +178,7 @@ func (c *remainderCollector) element(key string, e contract.Value) string {
 		if c.prints(e) {
 			return e.JSON()
 		}
-	case !noiseValue(key, e) && c.prints(e):
+	case noiseValue(key, e) == "" && c.prints(e):
 		return scalarText(e)
 	}
 	return ""

@@ -95,7 +95,6 @@ func (p *Plan) split(
 	p.noteParts(s.res.Request.Drafts)
 	if trace != nil {
 		trace.Missing = s.missing(req)
-		s.found()
 	}
 	return s.res
 }
@@ -118,7 +117,6 @@ func (s *splitter) splitRecord(index int, rec *contract.Record, beside remainder
 	for i := range s.results {
 		s.results[i] = expressionResult{loopSteps: s.results[i].loopSteps}
 	}
-	s.traceRecord(rec)
 	if rec.Unreadable != "" {
 		// A key occurs twice, and JSON does not say which value counts. A person must read both.
 		t := s.base
@@ -194,7 +192,7 @@ func (s *splitter) splitItems(rec *contract.Record, t ticket.Ticket) (shares []s
 	slices.SortStableFunc(runs, func(a, b run) int { return cmp.Compare(a.key, b.key) })
 
 	for _, r := range runs {
-		it := s.itemTrace(rec.Items[r.item])
+		it := s.itemTrace(r.item, s.lines[r.lines.from].Name)
 		stations, routed := s.stations(rec, r.item, it)
 		if !routed && !slices.Contains(stations, s.fallback) {
 			// So that what no route matches still reaches a cook.

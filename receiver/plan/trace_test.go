@@ -16,7 +16,7 @@ const burger = `{"records":[{"id":"r","checkNumber":18,"checkName":"B10","checkO
 	{"displayName":"Cola\u001b[31m","quantity":1,"isVoid":true,"categoryPriority":1,"childItems":[{"name":"no ice"}]},
 	{"sku":7}]}],"status":"SUCCESS","count":1}`
 
-func TestATraceSaysWhereEachFieldWasFoundAndWhatEachRouteDid(t *testing.T) {
+func TestATraceSaysWhatEachRouteDid(t *testing.T) {
 	p := compile(t, Config{Routes: []Route{
 		{Venue: "elsewhere", When: `item.nowhere == 1`, To: []string{"x"}},
 		{When: `item.corseName == "Drinks" or item.corse == 1 or record.check.number == 1 or item?.sku["a"] == 2`,
@@ -27,16 +27,11 @@ func TestATraceSaysWhereEachFieldWasFoundAndWhatEachRouteDid(t *testing.T) {
 	r := p.SplitTraced(parse(t, burger), harbour, "T1", noon, nil)
 	got := r.Trace.String()
 	for _, want := range []string{
-		"records[0] \"r\"\n  number      \"18\" from checkNumber\n  table       \"B10\" from checkName\n  " +
-			"server      \"Sarah M\" from checkOwner\n",
-		"records[0].items[3] 1 × \"Cola\\x1b[31m\" VOID NO ROUTE → fallback\n",
-		"  name        \"Cola [31m\" from displayName\n  quantity    \"1\" from quantity\n" +
-			"  void        \"true\" from isVoid\n  sort        " +
-			"\"1\" from categoryPriority\n",
+		"records[0].items[2] \"Ale\" → fallback (NO ROUTE)\n",
+		"records[0].items[3] \"Cola\\x1b[31m\" → fallback (NO ROUTE)\n",
+		"records[0].items[1] \"Fries\" → grill\n",
 		"  routes[0] for another venue\n  routes[1] no match\n  routes[2] failed: \"invalid operation: float64 " +
 			"+ string (1:15)\"\n  routes[3] matched\n",
-		"records[0].items[0].childItems[0].childItems[0] 1 × \"Ranch\"\n",
-		"records[0].items[4] 1 × \"{\\\"sku\\\":7}\" NO NAME NO ROUTE → fallback\n",
 		"routes[1].when reads item.corse, which nothing in this body has\n",
 		"routes[1].when reads item.corseName, which nothing in this body has\nroutes[1].when reads item.sku.a, " +
 			"which nothing in this body has\nroutes[1].when reads record.check.number, which nothing in this " +

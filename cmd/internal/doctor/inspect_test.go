@@ -23,7 +23,7 @@ ticket: { silence: [records.items.station2] }
 	want := `{
   "records": [
     {
-      "id": "r",                     noise
+      "id": "r",                     noise: identifiers
       "orderNumber": 7,              → number
       "tags": [],
       "items": [
@@ -35,12 +35,12 @@ ticket: { silence: [records.items.station2] }
             "a",                     NOT READ
             "b"                      NOT READ
           ],
-          "price": 3.5,              noise
+          "price": 3.5,              noise: money
           "station2": "K"            silenced
         },
         {
           "name": "Ale�",            → name
-          "wish": null               noise
+          "wish": null               noise: empty
         }
       ]
     }
