@@ -180,14 +180,15 @@ func examples() map[string]ticket.Delivery {
 	everyday := order(1017, "Burger")
 	t := &everyday.Ticket
 	t.Number, t.Server, t.Type, t.Guests = "#18", "Jonathan A.", "Dine In", "4"
-	t.Course, t.Destination = "Mains", "GRILL-1"
+	t.Course, t.Destination, t.Customer, t.Promised = "Mains", "GRILL-1", "Ana", "2026-02-06T19:30:00+11:00"
+	t.MayCancel = "flow: CANCELLED"
 	t.Device, t.Record, t.Notes = "POS-3", "rec-1", []string{"in a hurry\nallergic to sesame"}
 	t.Lines = []ticket.Line{
 		{Quantity: "2", Name: "Burger", Course: "Mains", Seat: "1"},
 		{Depth: 1, Quantity: "1", Name: "no onions"},
 		{Depth: 2, Quantity: "0.5", Name: "really"},
 		{Quantity: "1", Name: "Chips", Void: true, NoRoute: true},
-		{Quantity: "1", Name: "Soup", Refire: true, Notes: []string{"no cream"}},
+		{Quantity: "1", Name: "Soup", Refire: true, Notes: []string{"no cream"}, MayCancel: "step: VOIDED"},
 	}
 	void := order(1018, "Burger")
 	void.Ticket.Kind, void.Ticket.Void = ticket.Correction, true
@@ -223,6 +224,9 @@ func anyTicket(t *rapid.T) ticket.Ticket {
 		Record: word("record"),
 		Number: word("number"), Table: word("table"), Server: word("server"), Type: word("type"),
 		Guests:      word("guests"),
+		Customer:    word("customer"),
+		Promised:    word("promised"),
+		MayCancel:   word("may cancel"),
 		Destination: word("destination"), Course: word("course"), Notes: list.Draw(t, "notes"),
 		Void: rapid.Bool().Draw(t, "void"), Refire: rapid.Bool().Draw(t, "refire"),
 		Received: time.Unix(rapid.Int64Range(0, 1<<33).Draw(t, "received"),

@@ -227,6 +227,21 @@ func TestATableWithoutNumbersHasNewGuestsAfterItsOrderWasBumped(t *testing.T) {
 	}
 }
 
+func TestWhatMayBeCancelledIsAskedInTheStyleOfAVoid(t *testing.T) {
+	b := open(t, queuetest.NewStore())
+	d := of18(1, "1 Fish")
+	d.Ticket.MayCancel, d.Ticket.Lines[0].MayCancel, d.Ticket.Promised = "flow: CANCELLED", "step: VOIDED", "19:30"
+	put(t, b, d)
+	want := [][]Text{
+		{{Text: "** cancelled? flow: CANCELLED **", Void: true}, {Text: "Wanted 19:30"}},
+		{{Text: "** cancelled? step: VOIDED **", Void: true}},
+	}
+	k := card(b, 1)
+	if diff := cmp.Diff(want, [][]Text{k.Notes, k.Items[0].Notes}); diff != "" {
+		t.Errorf("notes (-want +got):\n%s", diff)
+	}
+}
+
 func TestAllergiesAreLiftedToTheHeadOfTheOrder(t *testing.T) {
 	b := open(t, queuetest.NewStore())
 	b.SetLook(Look{Alarms: func(s string) bool { return strings.Contains(s, "nut") }, AckAlarm: true,
