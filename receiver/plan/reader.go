@@ -28,7 +28,7 @@ type reader struct {
 // A hit is a value at a path of a field.
 type hit struct {
 	target
-	isExact bool // the name matches in case too
+	inexact int // 1 if the name differs in case or punctuation
 	v       contract.Value
 }
 
@@ -39,22 +39,16 @@ func (s *splitter) reader(obj contract.Value, isItem bool) *reader {
 	for member := range obj.All() {
 		for _, t := range s.plan.names[string(fold(buf[:0], member.Key()))] {
 			if v := descend(member, t.rest); v != nil {
-				s.hits = append(s.hits, hit{t, member.Key() == t.key, v})
+				h := hit{target: t, v: v}
+				if member.Key() != t.key {
+					h.inexact = 1
+				}
+				s.hits = append(s.hits, h)
 			}
 		}
 	}
 	slices.SortStableFunc(s.hits, func(a, b hit) int {
-		switch {
-		case a.field != b.field:
-			return cmp.Compare(a.field, b.field)
-		case a.rank != b.rank:
-			return cmp.Compare(a.rank, b.rank)
-		case a.isExact == b.isExact:
-			return 0
-		case a.isExact:
-			return -1
-		}
-		return 1
+		return cmp.Or(cmp.Compare(a.field, b.field), cmp.Compare(a.rank, b.rank), cmp.Compare(a.inexact, b.inexact))
 	})
 	return &reader{s, obj, isItem, s.hits}
 }

@@ -148,7 +148,7 @@ func (s *splitter) splitRecord(index int, rec *contract.Record, beside remainder
 		s.addList(list, 0, ticket.Line{Void: t.Void, Refire: t.Refire})
 		lines.to = len(s.lines)
 		for i := range shares {
-			shares[i].routed = append(shares[i].routed, lines)
+			shares[i].spans = append(shares[i].spans, lines)
 		}
 	}
 	for i := range shares {
@@ -185,7 +185,7 @@ func (s *splitter) splitItems(rec *contract.Record, t ticket.Ticket) (shares []s
 		if key, ok := s.addItem(item, 0, ticket.Line{Void: t.Void, Refire: t.Refire}); ok {
 			last = key.float()
 		}
-		runs[i] = run{i, last, span{from, len(s.lines)}}
+		runs[i] = run{i, last, span{from: from, to: len(s.lines)}}
 	}
 	// Items with equal keys stay as received. An item without a key stays behind the item it followed, because it
 	// often belongs to it. Items before the first key stay in front. The sort is stable for the same reason.
@@ -201,8 +201,9 @@ func (s *splitter) splitItems(rec *contract.Record, t ticket.Ticket) (shares []s
 		if it != nil {
 			it.Stations, it.NoRoute = stations, !routed
 		}
+		r.lines.noRoute = !routed
 		for _, name := range stations {
-			shares = addShare(shares, name, r.lines, routed)
+			shares = addShare(shares, name, r.lines)
 		}
 	}
 	return shares
@@ -217,28 +218,25 @@ type run struct {
 
 // A stationShare is what one station gets of a record.
 type stationShare struct {
-	station  string
-	routed   []span // lines of items that a route sent here
-	unrouted []span // lines of items that no route matched, so they came to the fallback
+	station string
+	spans   []span
 }
 
 // A span is the lines of one item and of everything nested below it: from ≤ index < to.
-type span struct{ from, to int }
+type span struct {
+	from, to int
+	noRoute  bool // no route matched the item, so it came to the fallback
+}
 
 // addShare adds lines to the share of a station. Stations keep the order in which they first got an
 // item. There are few, so a list is enough.
-func addShare(shares []stationShare, station string, lines span, routed bool) []stationShare {
+func addShare(shares []stationShare, station string, lines span) []stationShare {
 	i := slices.IndexFunc(shares, func(s stationShare) bool { return s.station == station })
 	if i < 0 {
 		i = len(shares)
 		shares = append(shares, stationShare{station: station})
 	}
-	share := &shares[i]
-	if routed {
-		share.routed = append(share.routed, lines)
-	} else {
-		share.unrouted = append(share.unrouted, lines)
-	}
+	shares[i].spans = append(shares[i].spans, lines)
 	return shares
 }
 
@@ -247,17 +245,19 @@ func addShare(shares []stationShare, station string, lines span, routed bool) []
 // copied because NoRoute is a matter of this ticket only.
 func (share *stationShare) lines(all []ticket.Line) []ticket.Line {
 	n := 0
-	for _, s := range slices.Concat(share.routed, share.unrouted) {
+	for _, s := range share.spans {
 		n += s.to - s.from
 	}
 	out := make([]ticket.Line, 0, n)
-	for _, s := range share.routed {
-		out = append(out, all[s.from:s.to]...)
-	}
-	for _, s := range share.unrouted {
-		for _, l := range all[s.from:s.to] {
-			l.NoRoute = true
-			out = append(out, l)
+	for _, noRoute := range []bool{false, true} {
+		for _, s := range share.spans {
+			if s.noRoute != noRoute {
+				continue
+			}
+			for _, l := range all[s.from:s.to] {
+				l.NoRoute = noRoute
+				out = append(out, l)
+			}
 		}
 	}
 	return out
