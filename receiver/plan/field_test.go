@@ -173,12 +173,14 @@ func TestTheFieldsOfTheRemainderRuleCanBeConfigured(t *testing.T) {
 		`"isVoid":true`:                                             "-Pie",
 		`"parts":[{"name":"Crust"}],"childItems":[{"name":"Peas"}]`: "Pie >Peas >Crust",
 		`"parts":["Crust"]`:                                         "Pie parts: Crust",
-		`"gone":true`:                                               "[gone] Pie",
-		`"gone":"86"`:                                               "[86] Pie",
-		`"gone":false`:                                              "Pie",
-		`"isRemoved":true`:                                          "[isRemoved] Pie",
-		`"diet":{"contains":["nuts",{"name":"soy"}]}`:               "Pie contains: nuts, soy",
-		`"a":1,"b":2,"c":3,"d":4,"diet":{"contains":"nuts"}`:        "Pie contains: nuts a: 1 b: 2 c: 3 d: 4",
+		`"sides":[{"name":"Ale","childItems":["ice",{"name":"lime"}]},{"name":"Tea","childItems":"milk"}]`: "Pie " +
+			`>sides: >>Ale >>>"ice" >>>lime >>Tea childItems: milk`,
+		`"gone":true`:      "[gone] Pie",
+		`"gone":"86"`:      "[86] Pie",
+		`"gone":false`:     "Pie",
+		`"isRemoved":true`: "[isRemoved] Pie",
+		`"diet":{"contains":["nuts",{"name":"soy"}]}`:        "Pie contains: nuts, soy",
+		`"a":1,"b":2,"c":3,"d":4,"diet":{"contains":"nuts"}`: "Pie contains: nuts a: 1 b: 2 c: 3 d: 4",
 	} {
 		got := ""
 		for _, l := range only(t, c, "", `"name":"Pie",`+item).Lines {
@@ -190,6 +192,25 @@ func TestTheFieldsOfTheRemainderRuleCanBeConfigured(t *testing.T) {
 		if got = strings.TrimSpace(got); got != want {
 			t.Errorf("%s: %q, want %q", item, got, want)
 		}
+	}
+}
+
+func TestListsInUnusualPlacesAreOnTheTicketOnce(t *testing.T) {
+	c := Config{Fields: map[string][]string{"children": {"parts"}}}
+	for _, record := range []string{
+		`"items":[{"name":"Pie"}],"childItems":[{"name":"Peas"}]`, `"items":[{"sku":"x","parts":[{"name":"Peas"}]}]`,
+		`"items":[{"name":"Pie","items":[{"name":"Peas"}]}]`,
+		`"items":[{"name":"Pie","Child_Items":[{"name":"Peas"}]}]`,
+	} {
+		r := compile(t, c).Split(parse(t, `{"records":[{"id":"r",`+record+`}]}`), harbour, "T1", noon, nil)
+		if paper := paperOf(r.Request.Drafts); strings.Count(paper, "Peas") != 1 {
+			t.Errorf("%s:\n%s", record, paper)
+		}
+	}
+	body := `{"items":[{"name":"Peas"}],"records":[{"id":"r","items":[{"name":"Pie"}]}]}`
+	r := compile(t, c).Split(parse(t, body), harbour, "T1", noon, nil)
+	if paper := paperOf(r.Request.Drafts); strings.Count(paper, "Peas") != 1 {
+		t.Errorf("%s:\n%s", body, paper)
 	}
 }
 

@@ -12,7 +12,10 @@ import (
 // table or a course, may be JSON numbers; in a name or a type a number would be an internal id that says nothing to a
 // cook.
 func (s *splitter) header(rec *contract.Record) (ticket.Ticket, remainder) {
-	r := s.reader(rec.Fields, false)
+	if items := rec.Fields.Get(contract.FieldItems); items != nil {
+		s.marks[items.Index()] = markItems // they are read one by one
+	}
+	r := s.reader(rec.Fields)
 	t := s.base
 	t.Record = rec.ID
 	t.Number = r.textOrNumber(fieldNumber)
@@ -74,15 +77,11 @@ func (s *splitter) serverName(r *reader) string {
 // addItem appends the lines of an item and of everything nested below it. parent is the line, or the header, that it
 // belongs to. It recurses at most contract.MaxDepth deep. It returns the item's sort key, if it has one.
 func (s *splitter) addItem(item contract.Value, depth int, parent ticket.Line) (key decimal, hasKey bool) {
-	r := s.reader(item, true)
+	r := s.reader(item)
 	key, hasKey = r.number(fieldSort)
 	children := r.children()
-	l, lists := s.line(r, depth, parent)
+	l, lists := s.line(r, children, depth, parent)
 	s.lines = append(s.lines, l)
-
-	for child := range item.Get(contract.FieldChildItems).All() { // contract.Open has checked these
-		s.addItem(child, depth+1, l)
-	}
 	for _, list := range children {
 		s.addList(childList{items: list}, depth+1, l)
 	}
@@ -93,7 +92,9 @@ func (s *splitter) addItem(item contract.Value, depth int, parent ticket.Line) (
 }
 
 // line reads an item without what is nested below it. It returns the lists that are unread children too.
-func (s *splitter) line(r *reader, depth int, parent ticket.Line) (ticket.Line, []childList) {
+func (s *splitter) line(
+	r *reader, children []contract.Value, depth int, parent ticket.Line,
+) (ticket.Line, []childList) {
 	l := ticket.Line{ID: itemID(r.obj), Depth: depth, Quantity: "1"}
 	q, hasQuantity := r.number(fieldQuantity)
 	if hasQuantity {
@@ -110,7 +111,7 @@ func (s *splitter) line(r *reader, depth int, parent ticket.Line) (ticket.Line, 
 
 	// A cook may recognise a dish in its JSON; an item that is left out is never made. The JSON has the remainder too.
 	if l.Name == "" {
-		l.Name, l.Raw = r.obj.JSON(r.obj.Get(contract.FieldChildItems)), true
+		l.Name, l.Raw = r.obj.JSON(children...), true
 		return l, nil
 	}
 	removal := r.removal()
@@ -122,16 +123,22 @@ func (s *splitter) line(r *reader, depth int, parent ticket.Line) (ticket.Line, 
 	return l, rest.lists
 }
 
-// children are the lists of objects that ticket.fields names as children, and marks them. childItems is read anyway.
+// children are childItems, and the lists of objects that ticket.fields names as children. It marks them.
 func (r *reader) children() (lists []contract.Value) {
-	for _, h := range r.of(fieldChildren) {
-		isItems := h.v.Kind() == '['
-		for e := range h.v.All() {
-			isItems = isItems && e.Kind() == '{'
+	add := func(v contract.Value) {
+		if v.Kind() == '[' && !r.isRead(v) {
+			lists = append(lists, v)
+			r.marks[v.Index()] = markItems
 		}
-		if isItems && h.v.Key() != contract.FieldChildItems {
-			lists = append(lists, h.v)
-			r.marks[h.v.Index()] = markItems
+	}
+	add(r.obj.Get(contract.FieldChildItems))
+	for _, h := range r.of(fieldChildren) {
+		allObjects := true
+		for e := range h.v.All() {
+			allObjects = allObjects && e.Kind() == '{'
+		}
+		if allObjects {
+			add(h.v)
 		}
 	}
 	return lists

@@ -294,7 +294,10 @@ func nameOf(item contract.Value) string {
 			return unmarked(strings.TrimSpace(s))
 		}
 	}
-	return item.JSON(item.Get("childItems"))
+	if children := item.Get("childItems"); children.Kind() == '[' {
+		return item.JSON(children)
+	}
+	return item.JSON()
 }
 
 var (

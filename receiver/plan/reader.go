@@ -20,9 +20,8 @@ import (
 // as missing, so that the next path gets its chance, and as unread.
 type reader struct {
 	*splitter
-	obj    contract.Value
-	isItem bool // an item or a modifier; else a record
-	hits   []hit
+	obj  contract.Value
+	hits []hit
 }
 
 // A hit is a value at a path of a field.
@@ -33,7 +32,7 @@ type hit struct {
 }
 
 // reader returns a reader of an object. It is valid until the next one is made.
-func (s *splitter) reader(obj contract.Value, isItem bool) *reader {
+func (s *splitter) reader(obj contract.Value) *reader {
 	s.hits = s.hits[:0]
 	var buf [64]byte
 	for member := range obj.All() {
@@ -50,7 +49,7 @@ func (s *splitter) reader(obj contract.Value, isItem bool) *reader {
 	slices.SortStableFunc(s.hits, func(a, b hit) int {
 		return cmp.Or(cmp.Compare(a.field, b.field), cmp.Compare(a.rank, b.rank), cmp.Compare(a.inexact, b.inexact))
 	})
-	return &reader{s, obj, isItem, s.hits}
+	return &reader{s, obj, s.hits}
 }
 
 // descend follows the keys of a path below a member; nil if there is nothing.

@@ -50,10 +50,7 @@ type remainder struct {
 func (r *reader) remainder(said ...string) remainder {
 	c := remainderCollector{splitter: r.splitter, said: said[:min(len(said), maxSaid)]}
 	for member := range r.obj.All() {
-		// The items of a record are read one by one, and so are the children of an item.
-		if key := member.Key(); key != contract.FieldChildItems && (r.isItem || key != contract.FieldItems) {
-			c.add("", member)
-		}
+		c.add("", member)
 	}
 	return c.rest
 }
@@ -136,7 +133,7 @@ func (c *remainderCollector) areItems(list contract.Value) bool {
 		if e.Kind() != '{' {
 			return false
 		}
-		name, _ := c.reader(e, true).find(fieldName, false)
+		name, _ := c.reader(e).find(fieldName, false)
 		named = named || name != ""
 	}
 	return named
