@@ -15,26 +15,28 @@ import (
 // A suggestion says by which key of ticket.fields a field is mapped: one of a record, and one of an item. Without a
 // key it stays as it is, and prints.
 type suggestion struct {
-	words        []string // one is in the path, in lower case
+	path, last   []string // words in lower case: one is in the path, and one in its last key
 	record, item string
+	many         bool // the key reads all of its paths, and not only the first that is there
 }
 
-// suggestions are tried in order. What is not in them is suggested to be silenced, so they have every word of a
-// warning.
+// suggestions are tried in order.
 var suggestions = []suggestion{
-	{[]string{"allerg", "diet", "intoleran"}, "allergens", "allergens"},
-	{[]string{"void", "cancel", "delete"}, "void", "void"},
-	{[]string{"note", "instruct", "comment", "message", "request", "special", "warn", "alert", "caution", "kitchen",
-		"chef"}, "record_note", "note"},
-	{[]string{"promise", "due", "pickup", "ready", "schedul", "fire", "deliver"}, "promised", "note"},
-	{[]string{"customer", "recipient", "guestname"}, "customer", "note"},
-	{[]string{"remove", "hold"}, "", ""},
-	{[]string{"course"}, "course", "course"},
-	{[]string{"seat"}, "", "seat"},
-	{[]string{"table"}, "table", ""},
-	{[]string{"server", "waiter", "employee"}, "server", ""},
-	{[]string{"dining", "ordertype", "servicetype"}, "type", ""},
-	{[]string{"guests", "covers"}, "guests", ""},
+	{path: []string{"allerg", "diet", "intoleran"}, record: "allergens", item: "allergens", many: true},
+	{path: []string{"prefix", "premodif", "remov", "without", "hold", "action"}},
+	{path: []string{"void", "cancel", "delete"}, record: "void", item: "void", many: true},
+	{path: []string{"note", "remark", "instruct", "comment", "message", "request", "special", "warn", "alert",
+		"caution", "kitchen", "chef", "hint"}, record: "record_note", item: "note", many: true},
+	{last: []string{"promise", "due", "pickupat", "pickuptime", "ready", "scheduled", "fireat", "deliverat",
+		"deliverytime", "estimated"}, record: "promised"},
+	{path: []string{"customer", "recipient", "guest", "ticketname", "tabname"}, last: []string{"name"},
+		record: "customer"},
+	{path: []string{"server", "waiter", "employee"}, last: []string{"name"}, record: "server"},
+	{path: []string{"dining", "ordertype", "servicetype"}, last: []string{"name", "type"}, record: "type"},
+	{last: []string{"guests", "covers", "numberofcustomers", "partysize"}, record: "guests"},
+	{last: []string{"table"}, record: "table"},
+	{last: []string{"course"}, record: "course", item: "course"},
+	{last: []string{"seat"}, item: "seat"},
 }
 
 // An object is a record or an item of orders, or what is around them.
@@ -46,8 +48,8 @@ type object struct {
 
 // objectOf finds the object of a field. items are the paths of objects that have a name.
 func objectOf(path string, items map[string]bool) object {
-	for at := len(path); at > 0; at = strings.LastIndexByte(path[:at], '.') {
-		if at < len(path) && items[path[:at]] {
+	for at := strings.LastIndexByte(path, '.'); at > 0; at = strings.LastIndexByte(path[:at], '.') {
+		if items[path[:at]] {
 			return object{path[at+1:], "under its item", func(s suggestion) string { return s.item }}
 		}
 	}
@@ -57,19 +59,27 @@ func objectOf(path string, items map[string]bool) object {
 	return object{path, "under the first header", func(suggestion) string { return "" }}
 }
 
-// suggest returns the key of ticket.fields for a field; silence says that no suggestion is for it.
-func (o object) suggest() (key string, silence bool) {
+// suggest returns the key of ticket.fields for a field. isKnown says that some suggestion is for it.
+func (o object) suggest() (key string, many, isKnown bool) {
 	words := strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(o.within))
+	last := words[strings.LastIndexByte(words, '.')+1:]
+	in := func(text string) func(string) bool { return func(w string) bool { return strings.Contains(text, w) } }
 	for _, s := range suggestions {
-		if slices.ContainsFunc(s.words, func(w string) bool { return strings.Contains(words, w) }) {
-			return o.key(s), false
+		if (s.path == nil || slices.ContainsFunc(s.path, in(words))) &&
+			(s.last == nil || slices.ContainsFunc(s.last, in(last))) {
+			return o.key(s), s.many, true
 		}
 	}
-	return "", true
+	return "", false, false
+}
+
+// isCode says that a value is nothing that a person has written for a cook: it has digits or underscores, and no blank.
+func isCode(value string) bool {
+	return value == "true" || strings.ContainsAny(value, "0123456789_") && !strings.Contains(value, " ")
 }
 
 // mapping is the YAML of ticket.fields and ticket.silence with what is configured, and with what maps or silences what
-// is unread.
+// is unread. What may be a warning is mapped, or stays in a comment: whoever pastes it unread hides nothing of that.
 func mapping(all admin.Fields, unread []admin.Field) string {
 	items := map[string]bool{"records.items": true}
 	for _, v := range all.Venues {
@@ -79,35 +89,35 @@ func mapping(all admin.Fields, unread []admin.Field) string {
 			}
 		}
 	}
-	defaults, fields, comments := plan.DefaultFields(), map[string][]string{}, map[string]string{}
-	maps.Copy(fields, all.Fields)
+	defaults, fields, comments := plan.DefaultFields(), maps.Clone(all.Fields), map[string]string{}
+	if fields == nil {
+		fields = map[string][]string{}
+	}
 	var silence, stay strings.Builder
 	for _, path := range all.Silence {
 		fmt.Fprintf(&silence, "    - %s\n", yamlText(path))
 	}
 	for _, f := range unread {
 		o := objectOf(f.Path, items)
-		count := ticket.Plural(f.Requests, "order")
-		about := fmt.Sprintf("%s: %q, %s; now it prints %s", f.Path, f.Example, count, o.place)
-		key, silent := o.suggest()
+		about := fmt.Sprintf("%q, %s, prints %s", f.Example, ticket.Plural(f.Requests, "order"), o.place)
+		key, many, isKnown := o.suggest()
+		paths := fields[key]
+		if paths == nil {
+			paths = defaults[key] // a key that is configured has only its own paths
+		}
 		switch {
-		case silent:
-			fmt.Fprintf(&silence, "    # %s\n    - %s\n", about, yamlText(f.Path))
-		case key == "":
-			fmt.Fprintf(&stay, "  # %s, and stays so\n", about)
+		case key != "" && (many || comments[key] == "") && !slices.Contains(paths, o.within):
+			fields[key] = append(slices.Clip(paths), o.within)
+			comments[key] += fmt.Sprintf("    # %s: %s\n", f.Path, about)
+		case (!isKnown || key != "" && !many) && isCode(f.Example):
+			fmt.Fprintf(&silence, "    - %s # %s\n", yamlText(f.Path), about)
 		default:
-			if fields[key] == nil {
-				fields[key] = defaults[key] // a key that is configured has only its own paths
-			}
-			if !slices.Contains(fields[key], o.within) {
-				fields[key] = append(slices.Clip(fields[key]), o.within)
-			}
-			comments[key] += fmt.Sprintf("    # %s\n", about)
+			fmt.Fprintf(&stay, "    # - %s # %s\n", yamlText(f.Path), about)
 		}
 	}
 
 	var out strings.Builder
-	out.WriteString("ticket:\n" + stay.String())
+	out.WriteString("ticket:\n")
 	if len(fields) > 0 {
 		out.WriteString("  fields:\n")
 	}
@@ -119,7 +129,11 @@ func mapping(all admin.Fields, unread []admin.Field) string {
 		fmt.Fprintf(&out, "%s    %s: [%s]\n", comments[key], key, strings.Join(paths, ", "))
 	}
 	if silence.Len() > 0 {
-		out.WriteString("  silence: # take out what a cook needs\n" + silence.String())
+		out.WriteString("  silence: # no cook sees these\n" + silence.String())
+	}
+	if stay.Len() > 0 {
+		out.WriteString("    # People may have written these for a cook. To silence one, move it to silence:\n")
+		out.WriteString(stay.String())
 	}
 	return out.String()
 }

@@ -18,8 +18,9 @@ func TestTheMappingOfUnreadFieldsIsAConfigurationThatSilencesNoWarning(t *testin
 	}
 	unread := []admin.Field{
 		field("records.items.kitchenHint", "hot\" # plate"), field("records.items.extras.cook_note", "crisp"),
-		field("records.items.product.allergyInfo", "nuts"), field("records.buyer.guestName", "Ana"),
-		field("records.loyalty tier", "gold"), field("noteForAll", "x"),
+		field("records.items.product.allergyInfo", "nuts"), field("records.items.preModifier.name", "NO_1"),
+		field("records.buyer.guestName", "Ana"), field("records.guest_name_2", "B0"), field("records.dueAt", "19:30"),
+		field("records.loyalty tier", "T1"), field("records.mood", "good"), field("noteForAll", "x1"),
 	}
 	all := admin.Fields{
 		Fields: map[string][]string{"note": {"remark"}}, Silence: []string{"records.old"},
@@ -28,19 +29,23 @@ func TestTheMappingOfUnreadFieldsIsAConfigurationThatSilencesNoWarning(t *testin
 	}
 	got := mapping(all, unread)
 	want := `ticket:
-  # noteForAll: "x", 2 orders; now it prints under the first header, and stays so
   fields:
-    # records.items.product.allergyInfo: "nuts", 2 orders; now it prints under its item
+    # records.items.product.allergyInfo: "nuts", 2 orders, prints under its item
     allergens: [ALLERGENS, product.allergyInfo]
-    # records.buyer.guestName: "Ana", 2 orders; now it prints under the header
+    # records.buyer.guestName: "Ana", 2 orders, prints under the header
     customer: [CUSTOMERS, buyer.guestName]
-    # records.items.kitchenHint: "hot\" # plate", 2 orders; now it prints under its item
-    # records.items.extras.cook_note: "crisp", 2 orders; now it prints under its item
+    # records.items.kitchenHint: "hot\" # plate", 2 orders, prints under its item
+    # records.items.extras.cook_note: "crisp", 2 orders, prints under its item
     note: [remark, kitchenHint, cook_note]
-  silence: # take out what a cook needs
+  silence: # no cook sees these
     - records.old
-    # records.loyalty tier: "gold", 2 orders; now it prints under the header
-    - "records.loyalty tier"
+    - records.guest_name_2 # "B0", 2 orders, prints under the header
+    - records.dueAt # "19:30", 2 orders, prints under the header
+    - "records.loyalty tier" # "T1", 2 orders, prints under the header
+    # People may have written these for a cook. To silence one, move it to silence:
+    # - records.items.preModifier.name # "NO_1", 2 orders, prints under its item
+    # - records.mood # "good", 2 orders, prints under the header
+    # - noteForAll # "x1", 2 orders, prints under the first header
 `
 	defaults := plan.DefaultFields()
 	want = strings.NewReplacer("ALLERGENS", strings.Join(defaults["allergens"], ", "),

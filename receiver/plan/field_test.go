@@ -50,6 +50,19 @@ func TestNotesAreReadFromAllOfTheirPaths(t *testing.T) {
 	}
 }
 
+func TestAPathThroughAListIsThatOfTheFirstElementThatHasIt(t *testing.T) {
+	for path, want := range map[string]string{
+		"stops.at.door": "back", "stops.1.at.door": "back", "stops.2.at.door": "side",
+		"stops.0.at.door": "", "stops.at": "x", "stops.door": "",
+	} {
+		tk := only(t, Config{Fields: map[string][]string{"table": {path}}},
+			`"stops":[{"at":"x"},[{"at":{"door":"back"}}],{"at":{"door":"side"}}]`, `"name":"Pie"`)
+		if tk.Table != want {
+			t.Errorf("%s: %q, want %q", path, tk.Table, want)
+		}
+	}
+}
+
 // shown says what a ticket has for a field.
 func shown(t *testing.T, field string, tk ticket.Ticket) string {
 	l := tk.Lines[0]

@@ -52,18 +52,22 @@ func (s *splitter) reader(obj contract.Value) *reader {
 	return &reader{s, obj, s.hits}
 }
 
-// descend follows the keys of a path below a member; nil if there is nothing.
+// descend follows the keys of a path below a member; nil if there is nothing. A number is an index into a list; of any
+// other key, the first element that has it is meant.
 func descend(v contract.Value, keys []string) contract.Value {
-	for _, key := range keys {
-		var next contract.Value
+	for i, key := range keys {
 		n, err := strconv.Atoi(key)
-		i := 0
+		at, next := 0, contract.Value(nil)
 		for e := range v.All() {
-			if v.Kind() == '[' && err == nil && i == n || v.Kind() == '{' && sameName(e.Key(), key) {
+			if v.Kind() == '[' && err != nil {
+				if found := descend(e, keys[i:]); found != nil {
+					return found
+				}
+			} else if v.Kind() == '[' && at == n || v.Kind() == '{' && sameName(e.Key(), key) {
 				next = e
 				break
 			}
-			i++
+			at++
 		}
 		if v = next; v == nil {
 			return nil
