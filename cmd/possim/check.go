@@ -14,15 +14,15 @@ import (
 	"ticketrail/receiver/sim"
 )
 
-// checkFlags are the flags of possim check. load is --count, the orders of the load test.
+// checkFlags are the flags of possim check.
 type checkFlags struct {
-	venues            []string
-	device            string
-	load, concurrency int
+	venues             []string
+	device             string
+	burst, concurrency int
 
-	printer, profile, display string // where it listens
-	count, restart            string // commands
-	within, quiet             time.Duration
+	printer, profile string // where it listens, and as which model
+	tickets, restart string // commands
+	within, quiet    time.Duration
 
 	asJSON bool
 	ca     string
@@ -42,17 +42,17 @@ func checkCommand() *cobra.Command {
 contract, what was sent, the required answer or effect, and what was seen.
 
 An answer does not show what was cooked. To judge by what comes out, possim has to see it:
-  --listen-printer  possim is the kitchen printer: let the integration print there
-  --listen-display  possim is a display: it takes each ticket that is posted there
-  --count-command   prints how many tickets exist; it cannot tell them apart
+  --listen-printer   possim is the kitchen printer: let the integration print there
+  --tickets-command  prints the text of all tickets so far, with a form feed behind each
 With --restart-command it also tests that no order is lost or doubled over a crash. The command must
 kill the integration without warning (kill -9) and start it again.
 
-It sends about 300 real orders: do not use it on a kitchen that is open. The exit code is 0 if
-every requirement is met, 1 if one is not, and 4 if none failed but some could not be seen.`,
+It sends about 500 real orders within two minutes: do not use it on a kitchen that is open. The exit
+code is 0 if every requirement is met, 1 if one is not, and 4 if none failed but some could not be
+seen.`,
 		Example: `  possim check --venue ` + sampleVenue + ` http://127.0.0.1:8443/webhooks/print
   possim check --listen-printer 127.0.0.1:9100 --restart-command ./restart.sh http://127.0.0.1:8443/hook
-  possim check --count-command 'sqlite3 jobs.db "select count(*) from jobs"' http://127.0.0.1:8443/hook`,
+  possim check --tickets-command 'cat tickets.txt' http://127.0.0.1:8443/hook`,
 		Args: oneURL,
 		RunE: func(c *cobra.Command, args []string) error {
 			return f.run(c.Context(), args[0], c.OutOrStdout())
@@ -62,12 +62,11 @@ every requirement is met, 1 if one is not, and 4 if none failed but some could n
 	fl.StringArrayVar(&f.venues, "venue", nil,
 		"UUID of a venue on the allow-list; may be repeated (default "+sampleVenue+")")
 	fl.StringVar(&f.device, "device", "POSSIM-1", "a device that may send orders")
-	fl.IntVar(&f.load, "count", 200, "orders to send in the load test")
-	fl.IntVar(&f.concurrency, "concurrency", 16, "how many of them at a time")
+	fl.IntVar(&f.burst, "burst", 300, "how many orders come at once")
+	fl.IntVar(&f.concurrency, "concurrency", 64, "how many of them wait for their answers at a time")
 	fl.StringVar(&f.printer, "listen-printer", "", "be the printer, at this address")
 	fl.StringVar(&f.profile, "profile", "generic-80mm", "the model of that printer; possim printer --help lists them")
-	fl.StringVar(&f.display, "listen-display", "", "be a display, at this address: each POST is a ticket")
-	fl.StringVar(&f.count, "count-command", "", "a shell command that prints how many tickets exist")
+	fl.StringVar(&f.tickets, "tickets-command", "", "a shell command that prints the tickets, a form feed behind each")
 	fl.StringVar(&f.restart, "restart-command", "", "a shell command that kills and starts the integration")
 	fl.DurationVar(&f.within, "within", 30*time.Second, "how long to wait for a ticket while no other comes out")
 	fl.DurationVar(&f.quiet, "quiet", 2*time.Second, "how long it then waits for a ticket that must not come")
@@ -78,20 +77,12 @@ every requirement is met, 1 if one is not, and 4 if none failed but some could n
 
 // check refuses values that are out of range, before the first order is sent.
 func (f *checkFlags) check() error {
-	outputs := 0
-	for _, o := range []string{f.printer, f.display, f.count} {
-		if o != "" {
-			outputs++
-		}
-	}
 	switch {
-	case f.load < 1 || f.concurrency < 1 || f.concurrency > 10_000:
-		return usageError{
-			fmt.Errorf("--count %d, --concurrency %d: use 1 or more, and a concurrency of at most 10000", f.load,
-				f.concurrency),
-		}
-	case outputs > 1:
-		return usageError{errors.New("use only one of --listen-printer, --listen-display and --count-command")}
+	case f.burst < 1 || f.concurrency < 1 || f.concurrency > 10_000:
+		return usageError{fmt.Errorf("--burst %d, --concurrency %d: use 1 or more, and a concurrency of at most 10000",
+			f.burst, f.concurrency)}
+	case f.printer != "" && f.tickets != "":
+		return usageError{errors.New("use only one of --listen-printer and --tickets-command")}
 	case f.within <= 0 || f.quiet <= 0:
 		return usageError{fmt.Errorf("--within %s, --quiet %s: use more than 0s", f.within, f.quiet)}
 	}
@@ -106,12 +97,8 @@ func (f *checkFlags) output(ctx context.Context, text io.Writer) (o *sim.Output,
 		if o, at, err = listenPrinter(ctx, f.printer, f.profile); err == nil {
 			fmt.Fprintf(text, "printer at tcp://%s\n", at)
 		}
-	case f.display != "":
-		if o, at, err = listenDisplay(ctx, f.display); err == nil {
-			fmt.Fprintf(text, "display at http://%s/\n", at)
-		}
-	case f.count != "":
-		o = countCommand(f.count)
+	case f.tickets != "":
+		o = ticketsCommand(f.tickets)
 	}
 	if o != nil {
 		o.Within, o.Quiet = f.within, f.quiet
@@ -142,7 +129,7 @@ func (f *checkFlags) run(ctx context.Context, to string, out io.Writer) error {
 		return err
 	}
 	o := sim.CheckOptions{
-		URL: to, Venues: venues, Device: f.device, Load: f.load, Concurrency: f.concurrency, Output: output,
+		URL: to, Venues: venues, Device: f.device, Burst: f.burst, Concurrency: f.concurrency, Output: output,
 	}
 	if f.restart != "" {
 		o.Restart = func(ctx context.Context) error {

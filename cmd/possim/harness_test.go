@@ -56,7 +56,6 @@ func webhook(t *testing.T, status int) (url string, came func() []string) {
 type session struct {
 	t       *testing.T
 	address string // host:port
-	keys    io.Writer
 
 	mu      sync.Mutex // guards what follows
 	changed chan struct{}
@@ -67,13 +66,12 @@ type session struct {
 func simulate(t *testing.T, args ...string) *session {
 	t.Helper()
 
-	in, keys := io.Pipe()
 	outR, out := io.Pipe()
 	var errs bytes.Buffer
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan int, 1)
 	go func() {
-		ended <- run(ctx, append([]string{"printer"}, args...), in, out, &errs)
+		ended <- run(ctx, append([]string{"printer"}, args...), strings.NewReader(""), out, &errs)
 		_ = out.Close()
 	}()
 
@@ -82,7 +80,7 @@ func simulate(t *testing.T, args ...string) *session {
 		t.Fatalf("no output: %s", &errs)
 	}
 	address, _, _ := strings.Cut(lines.Text(), " ")
-	s := &session{t: t, address: strings.TrimPrefix(address, "tcp://"), keys: keys, changed: make(chan struct{})}
+	s := &session{t: t, address: strings.TrimPrefix(address, "tcp://"), changed: make(chan struct{})}
 
 	read := make(chan struct{})
 	go func() {
@@ -97,7 +95,6 @@ func simulate(t *testing.T, args ...string) *session {
 	}()
 	t.Cleanup(func() {
 		cancel()
-		_ = keys.Close()
 		if code := <-ended; code != exitOK || errs.Len() > 0 {
 			t.Errorf("exit code %d, output %q", code, &errs)
 		}
@@ -106,8 +103,8 @@ func simulate(t *testing.T, args ...string) *session {
 	return s
 }
 
-// shows waits until the output contains want behind so many bytes.
-func (s *session) shows(behind int, want string) {
+// shows waits until the output contains want.
+func (s *session) shows(want string) {
 	s.t.Helper()
 
 	limit := time.After(testTime)
@@ -115,7 +112,7 @@ func (s *session) shows(behind int, want string) {
 		s.mu.Lock()
 		all, changed := s.shown.String(), s.changed
 		s.mu.Unlock()
-		if strings.Contains(all[behind:], want) {
+		if strings.Contains(all, want) {
 			return
 		}
 
@@ -125,19 +122,6 @@ func (s *session) shows(behind int, want string) {
 			s.t.Fatalf("%q was not shown; this was:\n%s", want, all)
 		}
 	}
-}
-
-// types types a line and waits for the answer.
-func (s *session) types(line, want string) {
-	s.t.Helper()
-
-	s.mu.Lock()
-	n := s.shown.Len()
-	s.mu.Unlock()
-	if _, err := io.WriteString(s.keys, line+"\n"); err != nil {
-		s.t.Fatal(err)
-	}
-	s.shows(n, want)
 }
 
 func (s *session) dial() net.Conn {

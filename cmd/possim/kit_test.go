@@ -18,8 +18,7 @@ import (
 const secondVenue = "0b7e6a52-9d0c-4f5e-8a3b-5f3f6a1e2d22"
 
 func TestAConformingIntegratorPassesAndEveryOneThatPrintsWrongIsFound(t *testing.T) {
-	// Each fault is one of testdata/integrator.py, whose answers are right in spite of it. What is wrong in answers is
-	// tested in package sim.
+	// Each fault is one of testdata/integrator.py, whose answers are right in spite of it.
 	slow.Test(t, "python3", "sh")
 	t.Parallel() // it mostly waits
 
@@ -31,24 +30,17 @@ func TestAConformingIntegratorPassesAndEveryOneThatPrintsWrongIsFound(t *testing
 	}
 
 	check("", func(t *testing.T, i *integration) {
-		i.wants(t, exitUnseen, " 0 failed, 15 unseen") // its answers alone prove nothing about what it prints
+		i.wants(t, exitUnseen, " 0 failed, 14 unseen") // its answers alone prove nothing about what it prints
 		i.wants(t, exitOK, " 0 failed, 0 unseen", i.seeing(testTime, 500*time.Millisecond)...)
 	})
+	// The others are tested in memory, in package sim.
 	for fault, notice := range map[string]string{
-		"it drops the second record":         "two records",
-		"it answers before it stores":        "orders while it is killed",
-		"it waits for the printer":           "an order while the printer or display is off",
-		"it looks up first and stores later": "the same request eight times at once",
-		"it forgets over a restart":          "the same request before and after a restart",
-		"it compares contents":               "the same dishes under another id",
-		"refused ids are stored":             "an order that was refused at first",
+		"it drops the second record":  `1 of "two records": `,
+		"it answers before it stores": ` of "orders while it is killed": `,
+		"it forgets over a restart":   ` of "an order": `,
 	} {
 		check(fault, func(t *testing.T, i *integration) {
-			want := "FAIL    6.4  what comes out: " + notice
-			out := i.wants(t, exitFailed, want, i.seeing(4*time.Second, time.Second)...)
-			if answers, _, _ := strings.Cut(out, "what comes out"); strings.Contains(answers, "FAIL") {
-				t.Errorf("its answers show it:\n%s", answers)
-			}
+			i.wants(t, exitFailed, notice, i.seeing(4*time.Second, time.Second)...)
 		})
 	}
 }
@@ -180,7 +172,7 @@ func (i *integration) wants(t *testing.T, wantCode int, want string, args ...str
 	t.Helper()
 
 	code, out, errs := possim(t, "", append([]string{
-		"check", "--venue", sampleVenue, "--venue", secondVenue, "--count", "20", "--concurrency", "8", i.url,
+		"check", "--venue", sampleVenue, "--venue", secondVenue, "--burst", "100", "--concurrency", "32", i.url,
 	}, args...)...)
 	if code != wantCode || !strings.Contains(out, want) {
 		t.Errorf("ends with %d, want %d and %q:\n%s%s", code, wantCode, want, out, errs)

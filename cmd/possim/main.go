@@ -2,7 +2,7 @@
 // service, so that an integration can be tried without either.
 //
 // "possim printer" is a kitchen printer on a network port. It shows its tickets on the terminal, and
-// fails as real printers do, on commands typed at the keyboard. "possim serve" is the service's API,
+// fails as real printers do, if a flag says so. "possim serve" is the service's API,
 // "possim send" posts print requests as the service does, and "possim check" tests whether a webhook
 // does what the contract requires. Each command has its own file. Nothing of this ships with the
 // daemon.

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,8 +18,8 @@ import (
 	"ticketrail/printer/virtual"
 )
 
-// A printer has three parts here: the flags make the options of a virtual.Printer, which does the
-// work; a terminal shows what comes out; keyboard.go passes on what is typed.
+// A printer has two parts here: the flags make the options of a virtual.Printer, which does the work;
+// a terminal shows what comes out.
 
 // printerFlags are the flags of possim printer.
 type printerFlags struct {
@@ -36,15 +35,14 @@ func printerCommand() *cobra.Command {
 		Short: "A kitchen printer on a network port",
 		// The first line of output is for scripts: with --listen and port 0 it is the only way to
 		// learn the address.
-		Long: `A kitchen printer on a network port. It shows each ticket on the terminal, and fails on
-command. Type help while it runs to list the commands.
+		Long: `A kitchen printer on a network port. It shows each ticket on the terminal.
 
 Its first line of output begins with its address, in the form for the configuration file.`,
 		Example: `  possim printer --listen 127.0.0.1:9100 --profile epson-tm-t88
   possim printer --condition paper_out --png /tmp/tickets --lines-per-second 3`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return f.run(c.Context(), c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr())
+			return f.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
 	fl := c.Flags()
@@ -101,13 +99,17 @@ func cloneNames() (names []string) {
 	return names
 }
 
+func noModel(name string) error {
+	return usageError{fmt.Errorf("--profile: there is no model %q; use one of %s", name,
+		strings.Join(profile.Names(), ", "))}
+}
+
 // options converts the flags to the options of a simulated printer. All checks are here, before
 // anything listens: a mistake exits with 2.
 func (f *printerFlags) options() (virtual.Options, error) {
 	p, ok := profile.Lookup(f.profile)
 	if !ok {
-		return virtual.Options{}, usageError{fmt.Errorf("--profile: there is no model %q; use one of %s",
-			f.profile, strings.Join(profile.Names(), ", "))}
+		return virtual.Options{}, noModel(f.profile)
 	}
 	// The printer answers what its model can answer, and no more.
 	o := virtual.OptionsFor(p)
@@ -140,7 +142,7 @@ func (f *printerFlags) options() (virtual.Options, error) {
 }
 
 // run runs the printer until ctx ends.
-func (f *printerFlags) run(ctx context.Context, in io.Reader, out, errs io.Writer) error {
+func (f *printerFlags) run(ctx context.Context, out, errs io.Writer) error {
 	o, err := f.options()
 	if err != nil {
 		return err
@@ -163,33 +165,20 @@ func (f *printerFlags) run(ctx context.Context, in io.Reader, out, errs io.Write
 		return fmt.Errorf("--listen %s: %w", f.listen, err)
 	}
 	p := virtual.New(o)
-	s.printf("tcp://%s %s, %d columns, %s\n", l.Addr(), f.profile, o.Columns, p.Conditions())
-	// Reading a terminal cannot be interrupted, so this goroutine ends only with the program.
-	go readCommands(p, in, s)
+	fmt.Fprintf(out, "tcp://%s %s, %d columns, %s\n", l.Addr(), f.profile, o.Columns, p.Conditions())
 	return p.Serve(ctx, l)
 }
 
-// A terminal shows tickets and answers, one at a time. The printer's goroutine and the keyboard's
-// write to it at the same time.
+// A terminal shows tickets. The printer calls it with one at a time.
 type terminal struct {
 	name, dir string
 	colour    bool
-
-	mu        sync.Mutex // guards what follows
 	out, errs io.Writer
 	pictures  int
 }
 
-func (s *terminal) printf(format string, args ...any) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	fmt.Fprintf(s.out, format, args...)
-}
-
 // ticket shows one ticket.
 func (s *terminal) ticket(t virtual.Ticket) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	fmt.Fprint(s.out, t.Draw(s.name, s.colour))
 	for _, b := range t.Buzzes {
 		fmt.Fprintf(s.out, "  beeps: %d\n", b.Times)

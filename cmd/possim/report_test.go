@@ -19,7 +19,7 @@ const planted = "s3cret-path-0815"
 // TestAReportNamesWhatFailedAndNoSecret also shows that --ca is needed and used.
 func TestAReportNamesWhatFailedAndNoSecret(t *testing.T) {
 	address, ca := vendor(t)
-	code, out, errs := possim(t, "", "check", "--count", "3", "--ca", ca, "--json", address)
+	code, out, errs := possim(t, "", "check", "--burst", "3", "--ca", ca, "--json", address)
 	if code != exitFailed || strings.Contains(out+errs, planted) {
 		t.Fatalf("ends with %d, says\n%s%s", code, out, errs)
 	}

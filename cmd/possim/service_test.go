@@ -112,7 +112,7 @@ func TestAUsageErrorNamesTheValidValues(t *testing.T) {
 		"send --retries 4 http://k/":             "use 0 to 3",
 		"send --ca README.md http://k/":          "has no certificate",
 		"check http://k/ http://l/":              "give the URL of one webhook",
-		"check --count 0 http://k/":              "use 1 or more",
+		"check --burst 0 http://k/":              "use 1 or more",
 		"check --venue harbour-grill http://k/x": "is not a UUID",
 		"check --quiet 0s http://k/":             "use more than 0s",
 
@@ -124,8 +124,8 @@ func TestAUsageErrorNamesTheValidValues(t *testing.T) {
 		"printer --buffer -1":          "0 or more",
 		"printer now":                  "unknown command",
 
-		"check --listen-printer :0 --profile typewriter http://k/":   "generic-80mm",
-		"check --listen-printer :0 --count-command false http://k/x": "use only one of",
+		"check --listen-printer :0 --profile typewriter http://k/":     "generic-80mm",
+		"check --listen-printer :0 --tickets-command false http://k/x": "use only one of",
 	} {
 		if code, out, errs := possim(t, "", strings.Fields(line)...); code != exitUsage || out != "" ||
 			!strings.Contains(errs, want) {
@@ -220,7 +220,7 @@ func TestAnInterruptedSendPrintsItsSummary(t *testing.T) {
 
 func TestAnEndpointThatAcceptsEverythingFailsTheCheck(t *testing.T) {
 	to, _ := webhook(t, 200)
-	code, out, errs := possim(t, "", "check", "--count", "10", to)
+	code, out, errs := possim(t, "", "check", "--burst", "10", to)
 	if code != exitFailed ||
 		!strings.Contains(out, "FAIL    6.2  x-svc-venueid of an unknown venue\n        want 403; got 200\n") ||
 		!strings.Contains(errs, "does not meet the contract") {

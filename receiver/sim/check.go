@@ -10,7 +10,6 @@ import (
 	"net/http/httptrace"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -30,14 +29,9 @@ type CheckOptions struct {
 	Device string
 	// Transport sends the requests. Default: a new one, closed at the end.
 	Transport http.RoundTripper
-	// Load is how many orders the load test sends, Concurrency of them at a time. Defaults: 200
-	// and 16.
-	Load, Concurrency int
-	// Backoff is [Sender.Backoff].
-	Backoff time.Duration
-	// Seed determines what is ordered. Ids are new in every run: an endpoint that has seen one
-	// would take the order for a duplicate.
-	Seed uint64
+	// Burst is how many orders come at once, Concurrency how many of them wait for their answers at a
+	// time. Defaults: 300 and 64.
+	Burst, Concurrency int
 	// Output sees what the endpoint prints or shows. Default: nothing sees it, and the rows that
 	// need it are [Unseen].
 	Output *Output
@@ -58,7 +52,6 @@ const (
 	Unseen Verdict = "unseen"
 )
 
-// verdict is that of a row that only looks at answers.
 func verdict(pass bool) Verdict {
 	if pass {
 		return Pass
@@ -76,75 +69,116 @@ type Result struct {
 	Took    time.Duration `json:"-"`
 }
 
+const (
+	// atOnce is how many rows are tried at the same time, so that an endpoint that needs seconds for each
+	// answer is judged within two minutes.
+	atOnce = 16
+	// tooLate is after how many answers that did not come in time the check ends: nothing that comes later
+	// could change its result.
+	tooLate = 5
+)
+
+var errTooSlow = errors.New("too many answers came too late")
+
 // Check tests whether an endpoint does what the contract requires. It sends a few hundred real
-// orders, and whatever is behind the endpoint prints them. When ctx ends, it returns the results
-// so far.
+// orders, and whatever is behind the endpoint prints them. At the end everything that was sent is
+// compared with everything that came out. When ctx ends, it returns the results so far.
 //
-// The rows run one after another and share nothing but the endpoint. The ones about all requests
-// come last, so that they see every answer.
+// It ends early if the first order is not accepted, or answers do not come in time: the rest would
+// explain nothing.
 func Check(ctx context.Context, o CheckOptions) []Result {
-	o.Device = cmp.Or(o.Device, "POSSIM-1")
-	o.Load = cmp.Or(o.Load, 200)
-	o.Concurrency = cmp.Or(o.Concurrency, 16)
-	c := &checker{
-		ctx: ctx,
-		o:   o,
-		orders: NewOrders(
-			OrderOptions{Seed: o.Seed, Venues: o.Venues[:1], Device: o.Device, Employees: 5, FreshIDs: true},
-		),
-	}
-	if c.o.Transport == nil {
+	o.Device, o.Burst, o.Concurrency = cmp.Or(o.Device, "POSSIM-1"), cmp.Or(o.Burst, 300), cmp.Or(o.Concurrency, 64)
+	if o.Transport == nil {
 		t := Transport(o.Concurrency)
 		defer t.CloseIdleConnections()
-		c.o.Transport = t
+		o.Transport = t
 	}
-	var results []Result
-	test := func(section, name, want string, run func(*checker) (string, Verdict)) {
-		// The result of a row that was interrupted says nothing.
-		if ctx.Err() != nil {
-			return
+	c := &checker{o: o, sent: map[string]*sentRequest{}}
+	var stop context.CancelCauseFunc
+	c.ctx, stop = context.WithCancelCause(ctx)
+	defer stop(nil)
+	c.stop = stop
+
+	c.number = firstNumber()
+	c.try(rows(o))
+	if ctx.Err() == nil && c.replies > 0 {
+		tooSlow := c.ctx.Err() != nil
+		c.ctx = ctx
+		c.try(totalRows())
+		if !tooSlow && !c.broken {
+			c.try(c.paperRows())
 		}
-		began := time.Now()
-		got, v := run(c)
-		if ctx.Err() != nil {
-			return
-		}
-		result := Result{section, name, want, got, v, time.Since(began)}
-		results = append(results, result)
-		if o.OnResult != nil {
-			o.OnResult(result)
-		}
 	}
-	for _, r := range rows(o) {
-		test(r.section, r.name, r.want, func(c *checker) (string, Verdict) {
-			got, pass := r.run(c)
-			return got, verdict(pass)
-		})
-	}
-	for _, r := range append(outputRows(o), restartRows()...) {
-		test(r.section, r.name, r.want, r.run)
-	}
-	return results
+	return c.results
 }
 
 // A row is one requirement and its test. want is text for people; run judges.
 type row struct {
 	section, name, want string
-	run                 func(*checker) (got string, pass bool)
+	alone               bool // not at the same time as others
+	run                 func(*tester) (got string, v Verdict)
 }
 
 // A checker is one run of [Check].
 type checker struct {
-	ctx    context.Context
-	o      CheckOptions
-	orders *Orders
-	copies int // how often the name of a dish is on the tickets of one order; 0: not seen
+	ctx     context.Context // of the rows; ends also when the answers are too slow
+	stop    context.CancelCauseFunc
+	o       CheckOptions
+	results []Result
+	first   webhookPost // the first order
+	broken  bool        // it was not accepted
+	// restarted says that the endpoint was killed and answers again.
+	restarted bool
+	gaveUp    int // orders that were waited for in vain
 
 	mu              sync.Mutex // guards what follows
-	unknownStatuses []int      // statuses that the contract does not list
+	number          int        // of the last order
+	sent            map[string]*sentRequest
+	unknownStatuses []int // statuses that the contract does not list
 	slowest         time.Duration
-	late            int // requests without an answer in time
-	replies         int // answers received
+	late            int    // requests without an answer in time
+	lateIn          string // the row that sent the first of them
+	replies         int    // answers received
+}
+
+// A tester runs one row.
+type tester struct {
+	*checker
+	row   string
+	alone bool
+	doubt bool // what it sends may come out twice: it was printing when something broke
+}
+
+// try tries rows, up to atOnce at a time, and reports them in their order.
+func (c *checker) try(rows []row) {
+	for len(rows) > 0 && !c.broken {
+		n := 1
+		for !rows[0].alone && n < min(len(rows), atOnce) && !rows[n].alone {
+			n++
+		}
+		done := make([]Result, n)
+		var wg sync.WaitGroup
+		for i, r := range rows[:n] {
+			wg.Go(func() {
+				began := time.Now()
+				got, v := r.run(&tester{checker: c, row: r.name, alone: r.alone})
+				done[i] = Result{r.section, r.name, r.want, got, v, time.Since(began)}
+			})
+		}
+		wg.Wait()
+
+		// The result of a row that was interrupted says nothing.
+		if c.ctx.Err() != nil {
+			return
+		}
+		for _, result := range done {
+			c.results = append(c.results, result)
+			if c.o.OnResult != nil {
+				c.o.OnResult(result)
+			}
+		}
+		rows = rows[n:]
+	}
 }
 
 // A reply is the answer to one request, or the error instead of one.
@@ -187,40 +221,62 @@ func duplicateField(answer []byte) (dup, seen bool) {
 	return dup, there && json.Unmarshal(b, &dup) == nil
 }
 
-// newOrder is an order with an id that was never sent. A repeated run against the same endpoint
-// must not meet its own ids.
-func (c *checker) newOrder() Order {
-	o := c.orders.Next()
-	return o.WithID(uuid.NewString())
+// newOrder is an order with an id and a number that were never sent. A repeated run against the same
+// endpoint must not meet its own ids.
+func (c *checker) newOrder(items ...map[string]any) Order {
+	return c.orderOf(c.newRecord(items...))
+}
+
+func (c *checker) newRecord(items ...map[string]any) map[string]any {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.number++
+	return map[string]any{
+		contract.FieldID: uuid.NewString(), contract.FieldItems: list(items...), contract.FieldRetryCount: 0,
+		contract.FieldVenueID: c.o.Venues[0], fieldNumber: c.number, "checkName": "T4",
+	}
+}
+
+func (c *checker) orderOf(records ...map[string]any) Order {
+	return Order{
+		ID: records[0][contract.FieldID].(string), Venue: c.o.Venues[0], Device: c.o.Device,
+		request: map[string]any{
+			contract.FieldRecords: list(records...), contract.FieldCount: len(records),
+			contract.FieldStatus: contract.ValueSuccess,
+		},
+	}
 }
 
 // postOf is a correct request for an order.
 func (c *checker) postOf(o Order) webhookPost {
-	return webhookPost{venue: []string{c.o.Venues[0]}, device: []string{c.o.Device}, body: o.Body(0)}
+	return webhookPost{venue: []string{o.Venue}, device: []string{o.Device}, body: o.Body(0)}
 }
 
 // send makes the request and waits for the answer as long as the service does.
-func (c *checker) send(p webhookPost) reply {
-	ctx, cancel := context.WithTimeoutCause(c.ctx, contract.WebhookTimeout, errTimeOut)
+func (t *tester) send(p webhookPost) (r reply) {
+	ctx, cancel := context.WithTimeoutCause(t.ctx, contract.WebhookTimeout, errTimeOut)
 	defer cancel()
 	began := time.Now()
-	r := c.exchange(ctx, p)
-	c.record(r, time.Since(began), p.method == "")
+	r.status, r.body, r.err = p.exchange(ctx, t.o.Transport, t.o.URL)
+	if p.method == "" {
+		t.expect(p.body, r.status)
+	}
+	t.record(r, time.Since(began), p.method == "")
 	return r
 }
 
-func (c *checker) exchange(ctx context.Context, p webhookPost) (r reply) {
-	r.status, r.body, r.err = p.exchange(ctx, c.o.Transport, c.o.URL)
-	return r
-}
-
-// record keeps what the last rows, about all requests together, need. Requests that are not a POST
-// are left out of the statuses: the contract lists none for them.
-func (c *checker) record(r reply, took time.Duration, posted bool) {
+// record keeps what the rows about all requests need. Requests that are not a POST are left out of the
+// statuses: the contract lists none for them.
+func (t *tester) record(r reply, took time.Duration, posted bool) {
+	c := t.checker
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if errors.Is(r.err, errTimeOut) {
 		c.late++
+		c.lateIn = cmp.Or(c.lateIn, t.row)
+		if c.late >= tooLate {
+			c.stop(errTooSlow)
+		}
 	}
 	if r.err == nil {
 		c.replies++
@@ -240,40 +296,23 @@ func known(status int) bool {
 // after 5 s. The millisecond lets the request leave: when the transport reports it as written, it
 // may still be in a buffer. Whether the endpoint has stored the order then is open; the retries
 // must be accepted in either case.
-func (c *checker) sendAndHangUp(p webhookPost) {
-	ctx, cancel := context.WithTimeout(c.ctx, contract.WebhookTimeout)
+func (t *tester) sendAndHangUp(p webhookPost) {
+	ctx, cancel := context.WithTimeout(t.ctx, contract.WebhookTimeout)
 	defer cancel()
-	c.exchange(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) {
-		time.AfterFunc(time.Millisecond, cancel)
-	}}), p)
+	_, _, _ = p.exchange(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		WroteRequest: func(httptrace.WroteRequestInfo) { time.AfterFunc(time.Millisecond, cancel) },
+	}), t.o.Transport, t.o.URL)
+	t.expect(p.body, 0)
 }
 
-// acceptedRow is a row whose request must be accepted. The request is new: an endpoint that takes
-// it for a duplicate loses the order.
-func acceptedRow(section, name string, build func(*checker) webhookPost) row {
-	return row{
-		section,
-		name,
-		"200 or 202, not as a duplicate",
-		func(c *checker) (string, bool) { return c.sendNew(build(c)) },
+// load sends many orders by the service's rules, and remembers each for the comparison with the paper.
+func (t *tester) load(retries int, l Load) *Summary {
+	l.Done = func(o Order, j Job) {
+		t.expect(o.Body(0), j.Status)
+		for _, a := range j.Attempts {
+			t.record(reply{status: a.Status, err: a.Err}, a.Took, true)
+		}
 	}
-}
-
-// refusedRow is a row whose request must be answered with one of some statuses. Where the contract
-// leaves a choice, such as 401 or 403 for a missing header, both are right.
-func refusedRow(section, name string, build func(*checker) webhookPost, statuses ...int) row {
-	want := either(statuses)
-	return row{section, name, want, func(c *checker) (string, bool) {
-		r := c.send(build(c))
-		return r.String(), r.err == nil && slices.Contains(statuses, r.status)
-	}}
-}
-
-// either lists the statuses that are allowed, for the column of required answers.
-func either(statuses []int) string {
-	words := make([]string, len(statuses))
-	for i, s := range statuses {
-		words[i] = strconv.Itoa(s)
-	}
-	return strings.Join(words, " or ")
+	s := Sender{URL: t.o.URL, Transport: t.o.Transport, Retries: &retries}
+	return s.Run(t.ctx, l)
 }

@@ -6,11 +6,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,163 +22,377 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-func TestACorrectEndpointPassesEveryRow(t *testing.T) {
-	for name, change := range map[string]func(*testEndpoint){
-		"it marks duplicates":      func(*testEndpoint) {},
-		"it marks nothing":         func(e *testEndpoint) { e.silent = true },
-		"it answers 202":           func(e *testEndpoint) { e.done, e.duplicate = 202, 202 },
-		"it uses 403 only":         func(e *testEndpoint) { e.noVenue, e.noDevice = 403, 403 },
-		"it marks duplicates only": func(e *testEndpoint) { e.duplicatesOnly = true },
-		"it takes almost five seconds": func(e *testEndpoint) {
-			e.opened = func(writer, *http.Request, contract.PrintRequest) bool {
+func TestARightIntegratorPassesEveryRow(t *testing.T) {
+	for name, change := range map[string]func(*kitchen){
+		"it marks duplicates":      func(*kitchen) {},
+		"it marks nothing":         func(k *kitchen) { k.silent = true },
+		"it answers 202":           func(k *kitchen) { k.done, k.duplicate = 202, 202 },
+		"it uses 403 only":         func(k *kitchen) { k.noVenue, k.noDevice = 403, 403 },
+		"it marks duplicates only": func(k *kitchen) { k.duplicatesOnly = true },
+		"it takes almost five seconds": func(k *kitchen) {
+			k.opened = func(http.ResponseWriter, *http.Request, contract.PrintRequest) bool {
 				time.Sleep(4900 * time.Millisecond)
 				return false
 			}
 		},
+		"capitals on narrow paper":          func(k *kitchen) { k.slip.loud, k.slip.width = true, 14 },
+		"quantities behind names":           func(k *kitchen) { k.slip.after = true },
+		"bullets":                           func(k *kitchen) { k.slip.bullets = true },
+		"voids in its own language":         func(k *kitchen) { k.slip.voidWord = "取消" },
+		"a mark on each line of a void":     func(k *kitchen) { k.slip.marks, k.slip.width = true, 20 },
+		"other scripts are drawn":           func(k *kitchen) { k.slip.draws = true },
+		"both records on one slip":          func(k *kitchen) { k.split = false },
+		"a slip at the station and another": twoCopies,
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				e := newTestEndpoint()
-				change(e)
-				failed, n := failures(t, e)
-				for _, f := range failed {
-					t.Error(f)
+			judged(t, change, func(t *testing.T, results []Result) {
+				for _, r := range results {
+					if r.Verdict != Pass {
+						t.Errorf("%s %s: %s: %s", r.Section, r.Name, r.Verdict, r.Got)
+					}
 				}
-				if n < 50 {
-					t.Errorf("it was checked for %d things only", n)
+				if len(results) < 60 {
+					t.Errorf("it was checked for %d things only", len(results))
 				}
 			})
 		})
 	}
 }
 
-func TestEveryWrongEndpointFailsARow(t *testing.T) {
-	type rows []string // parts of the names of rows
+func TestEveryBrokenIntegratorFailsWithASentenceThatNamesItsFault(t *testing.T) {
 	contains := func(text string) func(contract.PrintRequest) bool {
 		return func(p contract.PrintRequest) bool { return bytes.Contains(p.Raw, []byte(text)) }
 	}
 	for name, c := range map[string]struct {
-		fails  rows
-		change func(*testEndpoint)
+		says   string // a part of a result that failed: name, what was wanted and what was got
+		change func(*kitchen)
 	}{
-		"it refuses with other statuses": {
-			rows{"no x-svc-venueid", "unknown venue", "no x-svc-device-id", "the status", "items that are a string"},
-			func(e *testEndpoint) {
-				e.noVenue, e.unknown, e.noDevice, e.notJSON, e.mismatch = 400, 401, 500, 422, 422
-			},
+		// What it answers.
+		"a missing venue is 400": {
+			"no x-svc-venueid: want 401 or 403, got 400",
+			func(k *kitchen) { k.noVenue = 400 },
 		},
-		"it takes everything": {
-			rows{"no x-svc-venueid", "unknown venue", "no x-svc-device-id", "half a body", "no records[0].id"},
-			func(e *testEndpoint) {
-				e.noVenue, e.unknown, e.noDevice, e.notJSON, e.mismatch = 200, 200, 200, 200, 200
-			},
+		"a missing venue is fine": {
+			"no x-svc-venueid: want 401 or 403, got 200",
+			func(k *kitchen) { k.noVenue, k.unknown = 200, 200 },
 		},
-		"it refuses by headers and takes GET": {
-			rows{"an order of venue " + venueB, "an order sent in chunks", "an order whose Content-Type", "GET"},
-			func(e *testEndpoint) {
-				e.before = func(w writer, r *http.Request) bool {
-					refuses := r.Header.Get(contract.HeaderVenue) == venueB || r.ContentLength < 0 ||
-						strings.Contains(r.Header.Get("Content-Type"), ";")
-					if refuses {
-						w.WriteHeader(400)
-					}
-					return refuses || r.Method == http.MethodGet
-				}
-			},
+		"an unknown venue is 401": {
+			"of an unknown venue: want 403, got 401",
+			func(k *kitchen) { k.unknown = 401 },
 		},
-		"unknown fields are a mismatch": {rows{"unknown fields"}, refuses(400, contains(`"moon"`))},
-		"null is no list": {
-			rows{"childItems that are null"}, refuses(400, contains(`"childItems":null`)),
+		"every venue is fine": {
+			"of an unknown venue: want 403, got 200",
+			func(k *kitchen) { k.unknown = 200 },
 		},
-		"a void crashes it": {rows{"a void"}, refuses(500, contains(`"quantity":-`))},
-		"small orders only": {
-			rows{"two records", "modifiers eight levels deep", "a record without an item", "a large party"},
-			refuses(400, func(p contract.PrintRequest) bool {
-				return len(p.Records) > 1 || len(p.Records[0].Items) == 0 || len(p.Raw) > 20_000 ||
-					bytes.Count(p.Raw, []byte(`"childItems":[{`)) > 6
+		"a missing device is 500": {
+			"no x-svc-device-id: want 401 or 403, got 500",
+			func(k *kitchen) { k.noDevice = 500 },
+		},
+		"a missing device is fine": {
+			"no x-svc-device-id: want 401 or 403, got 200",
+			func(k *kitchen) { k.noDevice = 200 },
+		},
+		"broken JSON is 500":  {"half a body: want 400, got 500", func(k *kitchen) { k.notJSON = 500 }},
+		"broken JSON is fine": {"half a body: want 400, got 200", func(k *kitchen) { k.notJSON = 200 }},
+		"a schema fault is 422": {
+			"items that are a string: want 400, got 422",
+			func(k *kitchen) { k.mismatch = 422 },
+		},
+		"a schema fault is fine": {
+			"no records[0].id: want 400, got 200",
+			func(k *kitchen) { k.mismatch = 200 },
+		},
+		"GET is fine": {
+			"GET instead of POST: want not 2xx, got 200",
+			before(200, func(r *http.Request) bool { return r.Method == "GET" }),
+		},
+		"it needs a Content-Length": {
+			"in chunks, without a Content-Length: want 200 or 202, not as a duplicate, got 411",
+			before(411, func(r *http.Request) bool { return r.ContentLength < 0 }),
+		},
+		"no parameters on the type": {
+			"Content-Type has parameters: want 200 or 202, not as a duplicate, got 400",
+			before(400, func(r *http.Request) bool {
+				return strings.Contains(r.Header.Get("Content-Type"), ";")
 			}),
 		},
-		"Latin letters only": {rows{"every script"}, refuses(500, func(p contract.PrintRequest) bool {
-			return bytes.ContainsFunc(p.Raw, func(r rune) bool { return unicode.Is(unicode.Han, r) })
+		"one venue only": {
+			"an order of venue " + venueB + ": want 200 or 202, not as a duplicate, got 403",
+			before(403, func(r *http.Request) bool { return r.Header.Get(contract.HeaderVenue) == venueB }),
+		},
+		"unknown fields are refused": {
+			"unknown fields: want 200 or 202, not as a duplicate, got 400",
+			refuses(400, contains(`"moon"`)),
+		},
+		"a retryCount is refused": {
+			"a higher retryCount",
+			refuses(400, func(p contract.PrintRequest) bool { return retry(p) > "0" }),
+		},
+		"null is no list": {
+			"childItems that are null: want 200 or 202, not as a duplicate, got 400",
+			refuses(400, contains(`"childItems":null`)),
+		},
+		"an empty order is an error": {
+			"a record without an item: want 200 or 202, not as a duplicate, got 400",
+			refuses(400, contains(`"items":[]`)),
+		},
+		"one record only": {
+			"two records: want 200 or 202, not as a duplicate, got 400",
+			refuses(400, func(p contract.PrintRequest) bool { return len(p.Records) > 1 }),
+		},
+		"keys in any case": {
+			"keys that differ only in case: want 200 or 202, not as a duplicate, got 400",
+			refuses(400, contains(`"QUANTITY":"each"`)),
+		},
+		"large orders are refused": {
+			"a large party: 200 items: want 200 or 202, not as a duplicate, got 400",
+			refuses(400, func(p contract.PrintRequest) bool { return len(p.Raw) > 10_000 }),
+		},
+		"a void crashes it": {"the void 500", refuses(500, contains(`"isVoid":true`))},
+		"done is 201": {
+			"an order: want 200 or 202, not as a duplicate, got 201",
+			func(k *kitchen) { k.done = 201 },
+		},
+		"a duplicate is 409": {
+			"twice: want 200 or 202 each; new only once, if the answers say, got 200, duplicate: false; 409",
+			func(k *kitchen) { k.duplicate = 409 },
+		},
+		"busy is 429": {
+			"all of the above: the status: want only 200, 202, 400, 401, 403, 500, 502, 503, 504, got also 429",
+			busy,
+		},
+		"an abandoned order is locked": {"retries after hanging up before the answer", locked},
+		"it takes six seconds": {
+			"an order: want 200 or 202, not as a duplicate, got no answer within 5s",
+			slowly(6*time.Second, 0),
+		},
+		"it gets slow": {"; the check ended there", slowly(6*time.Second, 200)},
+		"one order at a time": {
+			"late, first at: a burst of 300 orders, 64 at a time; the check ended there",
+			oneAtATime,
+		},
+		"it hangs up": {"an order: ", func(k *kitchen) {
+			k.before = func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }
+		}},
+
+		// What it takes for a duplicate. Its answers do not show it.
+		"no dedup": {
+			"does not come out twice",
+			quietly(func(k *kitchen) { k.key = func(contract.PrintRequest) string { return "" } }),
+		},
+		"it prints retries": {
+			`of "retries: a higher retryCount, another timestamp": #`,
+			quietly(func(k *kitchen) {
+				k.key = func(p contract.PrintRequest) string { return p.ID + string(retry(p)) }
+			}),
+		},
+		"two at once are both new": {
+			"; 5 of \"the same request eight times at once\": #",
+			quietly(func(k *kitchen) { k.sees = 50 * time.Millisecond }),
+		},
+		"dedup by order number": {"of \"the same dishes and number under another id\": #", quietly(func(k *kitchen) {
+			k.key = func(p contract.PrintRequest) string { return p.Records[0].Fields.Get(fieldNumber).Text() }
 		})},
-		"done is 201":        {rows{"6.1 an order: "}, func(e *testEndpoint) { e.done = 201 }},
-		"done is 204":        {rows{"all of the above: the status"}, func(e *testEndpoint) { e.done = 204 }},
-		"a duplicate is 500": {rows{"retries after hanging up"}, func(e *testEndpoint) { e.duplicate = 500 }},
-		"a duplicate is 409": {rows{"the same request twice"}, func(e *testEndpoint) { e.duplicate = 409 }},
-		"a duplicate is new": {rows{"the same request twice"}, func(e *testEndpoint) {
-			e.forget = func(contract.PrintRequest) bool { return true }
-		}},
-		"a retry is new": {rows{"a higher retryCount"}, func(e *testEndpoint) {
-			e.forget = func(p contract.PrintRequest) bool { return retry(p) > "0" }
-		}},
-		"two at once are both new": {rows{"eight times at once"}, racing},
-		"refused ids are stored": {rows{"after it was refused for its venue"}, func(e *testEndpoint) {
-			e.storesFirst = true
-		}},
-		"it compares contents": {rows{"the same dishes under another id"}, byContent},
-		"late first retries are dropped": {rows{"the third retry"}, func(e *testEndpoint) {
-			e.opened = func(w writer, _ *http.Request, p contract.PrintRequest) bool {
-				if retry(p) >= "3" && !e.knows(p) {
-					e.answer(w, 200, true)
-					return true
+		"dedup by content": {"of \"the same dishes and number under another id\": #", quietly(func(k *kitchen) {
+			k.key = func(p contract.PrintRequest) string { return p.Records[0].Fields.Get(fieldItems).JSON() }
+		})},
+		"dedup by two bytes": {
+			"every order that was accepted: want comes out, got",
+			quietly(func(k *kitchen) { k.key = func(p contract.PrintRequest) string { return p.ID[:2] } }),
+		},
+		"it forgets over a restart": {
+			"of \"an order\": #",
+			quietly(func(k *kitchen) {
+				k.key = func(p contract.PrintRequest) string { return fmt.Sprint(k.life, p.ID) }
+			}),
+		},
+		"refused ids are stored": {
+			"1 of \"an order after it was refused for its venue\": #",
+			quietly(func(k *kitchen) { k.storesFirst = true }),
+		},
+		"it prints what it refuses": {"refused: want never come out, got", func(k *kitchen) {
+			k.before = func(_ http.ResponseWriter, r *http.Request) bool { return false }
+			k.unknown = 200
+			k.opened = func(w http.ResponseWriter, r *http.Request, p contract.PrintRequest) bool {
+				if r.Header.Get(contract.HeaderVenue) == venueA || r.Header.Get(contract.HeaderVenue) == venueB {
+					return false
 				}
-				return false
+				k.print(p)
+				w.WriteHeader(403)
+				return true
 			}
 		}},
-		"it compares two bytes of an id": {rows{"60 orders, 16 at a time"}, func(e *testEndpoint) { e.idBytes = 2 }},
-		"it takes six seconds": {rows{"the time"}, func(e *testEndpoint) {
-			e.opened = func(writer, *http.Request, contract.PrintRequest) bool { time.Sleep(6 * second); return false }
+
+		// What it loses.
+		"it waits for the printer": {
+			"5 late, first at: 50 orders while the printer is off",
+			func(k *kitchen) { k.waits = true },
+		},
+		"it drops when the printer fails": {
+			"; 50 of \"50 orders while the printer is off for 10s\": #",
+			func(k *kitchen) { k.unreached = func() { k.queue = nil } },
+		},
+		"it drops when more than 20 wait": {"; 30 of \"50 orders while the printer is off for 10s\": #", keeps(20)},
+		"it answers before it stores": {
+			"of \"orders while it is killed\": #",
+			func(k *kitchen) { k.stores = 200 * time.Millisecond },
+		},
+		"it loses the last of a burst": {"of \"a burst of 300 orders, 64 at a time\": #", func(k *kitchen) {
+			k.store = inBurst(k, func(p contract.PrintRequest, n int) int { return min(1, max(0, 290-n)) })
 		}},
-		"it takes six seconds to refuse": {rows{"the time"}, func(e *testEndpoint) {
-			e.before = func(w writer, r *http.Request) bool {
-				if r.Header.Get(contract.HeaderDevice) == "" {
-					time.Sleep(6 * second)
-				}
-				return false
-			}
-		}},
-		"one order at a time": {rows{"60 orders, 16 at a time"}, func(e *testEndpoint) { e.takes = second / 2 }},
-		"it hangs up": {rows{"an order: "}, func(e *testEndpoint) {
-			e.opened = func(writer, *http.Request, contract.PrintRequest) bool { panic(http.ErrAbortHandler) }
-		}},
-		"busy is 429":                     {rows{"the status"}, busy},
-		"an abandoned order stays locked": {rows{"retries after hanging up"}, locked},
+		"it doubles in a burst": {
+			"of \"a burst of 300 orders, 64 at a time\": #",
+			func(k *kitchen) {
+				k.store = inBurst(k, func(p contract.PrintRequest, n int) int { return 1 + n%2 })
+			},
+		},
+		"it ignores the second record": {
+			"1 of \"two records\": #",
+			func(k *kitchen) { k.slip.firstRecord = true },
+		},
+		"it merges records": {
+			"the order's number: want on each of its slips, got 1 of",
+			func(k *kitchen) { k.slip.merges, k.split = true, false },
+		},
+		"it prints under the wrong number": {
+			"the order's number: want on each of its slips, got",
+			func(k *kitchen) { k.slip.wrongNumber = true },
+		},
+		"it prints no number": {
+			"the order's number: want on each of its slips, got",
+			func(k *kitchen) { k.slip.noNumber = true },
+		},
+
+		// What it writes wrongly.
+		"it cuts over 100 items": {
+			"200 of \"a large party: 200 items\": #",
+			func(k *kitchen) { k.slip.items = 100 },
+		},
+		"over 100 items are too big": {`the paper says "KITCHEN / `, func(k *kitchen) { k.slip.tooBig = 100 }},
+		"? for what is not Latin": {
+			"names in four scripts: want in their letters, or drawn, got 4 of 4 not; ",
+			func(k *kitchen) { k.slip.latin = true },
+		},
+		"one picture for all scripts": {"the picture is that of #", samePicture},
+		"voids come out as orders": {
+			"every void: want unlike an order, got 4 of 4 not; ",
+			func(k *kitchen) { k.slip.voidWord = "" },
+		},
+		"voids never come out": {
+			"of \"orders in four scripts, and a void of each\": #",
+			func(k *kitchen) { k.slip.noVoids = true },
+		},
+		"the quantity is always 1": {
+			`every quantity: want with its name, got`,
+			func(k *kitchen) { k.slip.one = true },
+		},
+		"no quantity": {
+			`every quantity: want with its name, got`,
+			func(k *kitchen) { k.slip.noQuantity = true },
+		},
+		"it cuts names": {
+			"every name: want on the slip of its order, got 1 of",
+			func(k *kitchen) { k.slip.cut = 40 },
+		},
+		"it drops notes": {
+			"every note: want with its item, got",
+			func(k *kitchen) { k.slip.noNotes = true },
+		},
+		"it ignores childItems": {`looked for "No onion`, func(k *kitchen) { k.slip.noChildren = true }},
+		"two levels only":       {`looked for "Vinaigrette`, func(k *kitchen) { k.slip.depth = 1 }},
+		"children before their item": {
+			"every modifier: want under its item, got",
+			func(k *kitchen) { k.slip.childrenFirst = true },
+		},
+		"children behind all items": {
+			"every modifier: want under its item, got",
+			func(k *kitchen) { k.slip.childrenLast = true },
+		},
+		"the first of two keys wins": {
+			"1 of \"keys that differ only in case\": #",
+			func(k *kitchen) { k.slip.firstWins = true },
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				e := newTestEndpoint()
-				c.change(e)
-				failed, _ := failures(t, e)
-				for _, row := range c.fails {
-					if !slices.ContainsFunc(failed, func(f string) bool { return strings.Contains(f, row) }) {
-						t.Errorf("nothing says %q; failed:\n%s", row, strings.Join(failed, "\n"))
+			judged(t, c.change, func(t *testing.T, results []Result) {
+				var failed []string
+				for _, r := range results {
+					if r.Verdict == Fail {
+						failed = append(failed, fmt.Sprintf("%s: want %s, got %s", r.Name, r.Want, r.Got))
 					}
+				}
+				if !slices.ContainsFunc(failed, func(f string) bool { return strings.Contains(f, c.says) }) {
+					t.Errorf("nothing says %q; failed:\n%s", c.says, strings.Join(failed, "\n"))
 				}
 			})
 		})
 	}
 }
 
-func TestAnEndpointThatCannotBeReachedPassesOnlyTheRowAboutItsAddress(t *testing.T) {
+func TestWhatNothingSeesIsUnseen(t *testing.T) {
+	noRestart := func(context.Context) error { return errors.New("no such unit") }
+	for name, c := range map[string]struct {
+		change  func(*kitchen, *CheckOptions)
+		because string // the text of an unseen row
+	}{
+		"no output":         {func(_ *kitchen, o *CheckOptions) { o.Output = nil }, "nothing sees what comes out"},
+		"no switch":         {func(_ *kitchen, o *CheckOptions) { o.Output.Off = nil }, "nothing can make it so"},
+		"no restart":        {func(_ *kitchen, o *CheckOptions) { o.Restart = nil }, "nothing can restart it"},
+		"the restart fails": {func(_ *kitchen, o *CheckOptions) { o.Restart = noRestart }, "no such unit"},
+		"the output fails": {func(_ *kitchen, o *CheckOptions) {
+			o.Output = &Output{Slips: func(context.Context) ([]Slip, error) { return nil, errors.New("no such table") }}
+		}, "no such table"},
+		"all is drawn": {func(_ *kitchen, o *CheckOptions) {
+			slips := o.Output.Slips
+			o.Output.Slips = func(ctx context.Context) ([]Slip, error) {
+				all, err := slips(ctx)
+				for i := range all {
+					all[i] = Slip{Pictures: all[i].Text}
+				}
+				return all, err
+			}
+		}, "none has what was sent as text"},
+		"a printer that needs a second for each": {func(_ *kitchen, o *CheckOptions) {
+			slips, began := o.Output.Slips, time.Now()
+			o.Output.Slips = func(ctx context.Context) ([]Slip, error) {
+				all, err := slips(ctx)
+				return all[:min(len(all), int(time.Since(began)/time.Second))], err
+			}
+		}, "tickets still come out after"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				said := false
+				for _, r := range checked(t, newRightKitchen(), c.change) {
+					if r.Verdict == Fail {
+						t.Errorf("%s fails: %s", r.Name, r.Got)
+					}
+					said = said || r.Verdict == Unseen && strings.Contains(r.Got, c.because)
+				}
+				if !said {
+					t.Errorf("no row says %q", c.because)
+				}
+			})
+		})
+	}
+}
+
+func TestAnEndpointThatCannotBeReachedIsJudgedAtOnce(t *testing.T) {
 	refused := roundTrip(func(*http.Request) (*http.Response, error) {
 		return nil, errors.New("dial tcp 127.0.0.1:80: connection refused")
 	})
 	results := Check(t.Context(), CheckOptions{
-		URL: "http://127.0.0.1/hook", Venues: []string{venueA}, Load: 4, Backoff: 1, Transport: refused,
+		URL: "http://127.0.0.1/hook", Venues: []string{venueA}, Transport: refused,
 	})
-	for _, r := range results {
-		if r.Verdict != Unseen && (r.Verdict == Pass) != (r.Name == "the address is HTTPS") {
-			t.Errorf("%s %s: want %s, got %s", r.Section, r.Name, r.Want, r.Got)
-		}
+	if len(results) != 2 || results[1].Verdict != Fail || !strings.Contains(results[1].Got, "connection refused") {
+		t.Errorf("%+v", results)
 	}
 }
 
 func TestControlCharactersOfAnAnswerAreNotPrinted(t *testing.T) {
-	o := CheckOptions{URL: "http://127.0.0.1/", Venues: []string{venueA}, Transport: answering(
-		"HTTP/1.1 200 OK\r\n\x1b]0;pwned\x07\xe2\x80\xae no header\r\n\r\n")}
-	c := checker{ctx: t.Context(), o: o, orders: NewOrders(OrderOptions{Venues: []string{venueA}})}
-	r := c.send(c.postOf(c.newOrder()))
-	if got := r.String(); r.err == nil || strings.ContainsFunc(got, func(r rune) bool { return !unicode.IsPrint(r) }) ||
+	results := Check(t.Context(), CheckOptions{URL: "http://127.0.0.1/", Venues: []string{venueA}, Transport: answering(
+		"HTTP/1.1 200 OK\r\n\x1b]0;pwned\x07\xe2\x80\xae no header\r\n\r\n")})
+	if got := results[1].Got; strings.ContainsFunc(got, func(r rune) bool { return !unicode.IsPrint(r) }) ||
 		!strings.Contains(got, "no header") {
 		t.Errorf("%q", got)
 	}
@@ -186,52 +403,183 @@ func TestAnInterruptedCheckReturnsItsResultsSoFar(t *testing.T) {
 	defer cancel()
 	n := 0
 	got := Check(ctx, CheckOptions{URL: "http://127.0.0.1/", Venues: []string{venueA}, OnResult: func(Result) {
-		if n++; n == 3 {
+		if n++; n == 2 {
 			cancel()
 		}
 	}, Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: 200, Body: http.NoBody}, r.Context().Err()
 	})})
-	if len(got) != 3 {
+	if len(got) != 2 {
 		t.Errorf("returns %d results", len(got))
 	}
 }
 
 func TestAnAddressMustBeHTTPSOrOfThisMachine(t *testing.T) {
-	for to, want := range map[string]bool{
-		"https://kitchen.example/hook": true, "http://127.0.0.1:8443/": true,
-		"http://localhost/": true, "http://[::1]:80/": true,
-		"http://kitchen.example/hook": false, "http://192.168.1.5/": false, "http://%": false,
+	for to, want := range map[string]Verdict{
+		"https://kitchen.example/hook": Pass, "http://127.0.0.1:8443/": Pass,
+		"http://localhost/": Pass, "http://[::1]:80/": Pass,
+		"http://kitchen.example/hook": Fail, "http://192.168.1.5/": Fail, "http://%": Fail,
 	} {
-		if _, pass := addressRows(CheckOptions{URL: to})[0].run(nil); pass != want {
-			t.Errorf("%s: %t", to, pass)
+		c := &tester{checker: &checker{o: CheckOptions{URL: to}}}
+		if _, got := c.address(); got != want {
+			t.Errorf("%s: %s", to, got)
 		}
 	}
 }
 
-// failures are the rows that the endpoint does not pass.
-func failures(t *testing.T, e http.Handler) (failed []string, n int) {
-	results := Check(t.Context(), CheckOptions{
-		URL: "http://127.0.0.1/hook", Venues: []string{venueA, venueB}, Transport: inMemory(t, e), Load: 60,
+// judged runs the check against a kitchen in a bubble. It must take two minutes at most.
+func judged(t *testing.T, change func(*kitchen), judge func(*testing.T, []Result)) {
+	synctest.Test(t, func(t *testing.T) {
+		k, began := newRightKitchen(), time.Now()
+		change(k)
+		results := checked(t, k, func(*kitchen, *CheckOptions) {})
+		if took := time.Since(began); took > 2*time.Minute {
+			t.Errorf("it took %s", took)
+		}
+		judge(t, results)
 	})
-	for _, r := range results {
-		if r.Verdict == Fail {
-			failed = append(failed, r.Section+" "+r.Name+": want "+r.Want+", got "+r.Got)
+}
+
+func newRightKitchen() *kitchen {
+	k := newKitchen()
+	k.slip.voidWord = "** VOID **"
+	return k
+}
+
+func checked(t *testing.T, k *kitchen, change func(*kitchen, *CheckOptions)) []Result {
+	o := CheckOptions{
+		URL: "http://127.0.0.1/hook", Venues: []string{venueA, venueB}, Transport: inMemory(t, k), Output: k.output(),
+		Restart: k.restart,
+	}
+	change(k, &o)
+	return Check(t.Context(), o)
+}
+
+// quietly leaves duplicates out of the answers, so that only the paper shows them.
+func quietly(change func(*kitchen)) func(*kitchen) {
+	return func(k *kitchen) { k.silent = true; change(k) }
+}
+
+func before(status int, which func(*http.Request) bool) func(*kitchen) {
+	return func(k *kitchen) {
+		k.before = func(w http.ResponseWriter, r *http.Request) bool {
+			if which(r) {
+				w.WriteHeader(status)
+				return true
+			}
+			return false
 		}
 	}
-	return failed, len(results)
 }
 
 // refuses has an endpoint answer correct requests with a status.
-func refuses(status int, which func(contract.PrintRequest) bool) func(*testEndpoint) {
-	return func(e *testEndpoint) {
-		e.opened = func(w writer, _ *http.Request, p contract.PrintRequest) bool {
+func refuses(status int, which func(contract.PrintRequest) bool) func(*kitchen) {
+	return func(k *kitchen) {
+		k.opened = func(w http.ResponseWriter, _ *http.Request, p contract.PrintRequest) bool {
 			if which(p) {
 				w.WriteHeader(status)
 				return true
 			}
 			return false
 		}
+	}
+}
+
+func twoCopies(k *kitchen) {
+	k.store = func(p contract.PrintRequest) { k.queue = append(k.queue, p, p) }
+}
+
+// keeps drops what does not fit into its queue.
+func keeps(most int) func(*kitchen) {
+	return func(k *kitchen) {
+		k.store = func(p contract.PrintRequest) {
+			if len(k.queue) < most {
+				k.queue = append(k.queue, p)
+			}
+		}
+	}
+}
+
+// inBurst prints the nth order of the burst so many times.
+func inBurst(k *kitchen, times func(p contract.PrintRequest, n int) int) func(contract.PrintRequest) {
+	voids, n := 0, 0
+	return func(p contract.PrintRequest) {
+		copies := 1
+		if bytes.Contains(p.Raw, []byte(`"isVoid":true`)) {
+			voids++
+		} else if voids == 4 {
+			n++
+			copies = times(p, n)
+		}
+		k.queue = append(k.queue, slices.Repeat([]contract.PrintRequest{p}, copies)...)
+	}
+}
+
+// samePicture draws a box for each letter of another script.
+func samePicture(k *kitchen) {
+	k.slip.draws = true
+	k.store = func(p contract.PrintRequest) {
+		k.queue = append(k.queue, p)
+		if !k.off {
+			k.work()
+			for i := range k.slips {
+				if k.slips[i].Pictures != "" {
+					k.slips[i].Pictures = "▯▯▯"
+				}
+			}
+		}
+	}
+}
+
+// slowly takes some time for each order after the first ones.
+func slowly(takes time.Duration, first int32) func(*kitchen) {
+	return func(k *kitchen) {
+		var n atomic.Int32
+		k.opened = func(http.ResponseWriter, *http.Request, contract.PrintRequest) bool {
+			if n.Add(1) > first {
+				time.Sleep(takes)
+			}
+			return false
+		}
+	}
+}
+
+// oneAtATime uses a channel, because a mutex does not count as durably blocked: it would stop the bubble's clock.
+func oneAtATime(k *kitchen) {
+	one := make(chan struct{}, 1)
+	k.opened = func(http.ResponseWriter, *http.Request, contract.PrintRequest) bool {
+		one <- struct{}{}
+		time.Sleep(150 * time.Millisecond)
+		<-one
+		return false
+	}
+}
+
+// busy answers 429 under load.
+func busy(k *kitchen) {
+	var n atomic.Int32
+	refuses(http.StatusTooManyRequests, func(contract.PrintRequest) bool { return n.Add(1) > 70 })(k)
+}
+
+// locked never accepts an order whose first sender hung up.
+func locked(k *kitchen) {
+	var mu sync.Mutex
+	working := map[string]bool{}
+	k.opened = func(w http.ResponseWriter, r *http.Request, p contract.PrintRequest) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		if working[p.ID] {
+			w.WriteHeader(503)
+			return true
+		}
+		working[p.ID] = true
+		mu.Unlock()
+		time.Sleep(10 * time.Millisecond)
+		mu.Lock()
+		if r.Context().Err() == nil {
+			delete(working, p.ID)
+		}
+		return false
 	}
 }
 

@@ -21,6 +21,8 @@ type Load struct {
 	Duplicates float64
 	// Seed determines which.
 	Seed uint64
+	// Done is called with each outcome, by one goroutine at a time. May be nil.
+	Done func(Order, Job)
 }
 
 // Run sends the orders of a load. When ctx ends, it stops and returns the summary of what was sent.
@@ -31,9 +33,12 @@ func (s *Sender) Run(ctx context.Context, e Load) *Summary {
 	began := time.Now()
 	var mu sync.Mutex // guards sum
 	sum := &Summary{}
-	add := func(j Job, duplicate bool) {
+	add := func(o Order, j Job, duplicate bool) {
 		mu.Lock()
 		defer mu.Unlock()
+		if e.Done != nil {
+			e.Done(o, j)
+		}
 		if ctx.Err() != nil && !j.Accepted() {
 			sum.Interrupted++ // by us: says nothing about the endpoint
 			return
@@ -54,9 +59,9 @@ func (s *Sender) Run(ctx context.Context, e Load) *Summary {
 		wg.Go(func() {
 			for w := range queue {
 				j := s.Send(ctx, w.o)
-				add(j, false)
+				add(w.o, j, false)
 				if w.twice && j.Accepted() && ctx.Err() == nil {
-					add(s.Send(ctx, w.o.Again()), true)
+					add(w.o, s.Send(ctx, w.o.Again()), true)
 				}
 			}
 		})

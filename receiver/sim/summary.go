@@ -74,7 +74,9 @@ func (s *Summary) countDuplicate(j Job, duplicate bool) {
 }
 
 // Accepted says whether all jobs were accepted.
-func (s *Summary) Accepted() bool { return s.States[Sent]+s.States[Consumed] == s.Jobs }
+func (s *Summary) Accepted() bool { return s.accepted() == s.Jobs }
+
+func (s *Summary) accepted() int { return s.States[Sent] + s.States[Consumed] }
 
 // Percentile returns the time within which p of 100 attempts were answered (nearest rank). An
 // attempt without an answer in time counts with the time that the sender waited. Without attempts

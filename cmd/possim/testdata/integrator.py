@@ -202,7 +202,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 def lines(items, indent=""):
     for item in items:
-        yield "%s%s %s" % (indent, item.get("quantity", 1), item.get("name", "?"))
+        void = "** VOID ** " if item.get("isVoid") else ""
+        yield "%s%s%s %s" % (indent, void, item.get("quantity", 1), item.get("name", "?"))
+        if item.get("note"):
+            yield "%s  ! %s" % (indent, item["note"])
         yield from lines(item.get("childItems") or [], indent + "  ")
 
 
@@ -211,11 +214,15 @@ def print_ticket(request):
     records = request["records"]
     if FAULT == "it drops the second record":
         records = records[:1]
-    text = "\n".join(line for record in records for line in lines(record["items"]))
+    text = ""
+    for record in records:
+        text += "\n".join(["#%s %s" % (record.get("checkNumber"), record.get("checkName"))]
+                          + list(lines(record["items"]))) + "\n"
     try:
         host, port = PRINTER.split(":")
         with socket.create_connection((host, int(port)), timeout=10) as printer:
-            printer.sendall(b"\x1b@" + text.encode("ascii", "replace") + b"\n\x1dV\x42\x00\x1dr\x01")
+            # FS & switches to the printer's Chinese ROM, whose code has every script.
+            printer.sendall(b"\x1b@\x1c&" + text.encode("gb18030") + b"\x1dV\x42\x00\x1dr\x01")
             return len(printer.recv(1)) == 1
     except OSError:
         return False
