@@ -185,40 +185,41 @@ type treeReader struct {
 }
 
 func (t *treeReader) read() error {
-	for {
-		switch kind := t.dec.PeekKind(); kind {
-		case '}', ']':
-			if _, err := t.dec.ReadToken(); err != nil {
-				return err
-			}
-			t.end()
-		case '{', '[':
-			if _, err := t.dec.ReadToken(); err != nil {
-				return err
-			}
-			if len(t.nodes) == 0 && kind == '[' {
-				return &InvalidJSON{0, "want an object, got an array"}
-			}
-			if len(t.open) == maxNesting-1 {
-				return overLimit(FieldRecords, tooDeep)
-			}
-			if err := t.add(kind, t.text[t.dec.InputOffset()-1:]); err != nil {
-				return err
-			}
-			t.open = append(t.open, len(t.nodes)-1)
-		default:
-			if err := t.scalar(kind); err != nil {
-				return err
-			}
+	for first := true; first || len(t.open) > 0; first = false {
+		kind, err := t.dec.PeekKind(), error(nil)
+		if strings.IndexByte("{[}]", byte(kind)) >= 0 {
+			err = t.bracket(kind)
+		} else {
+			err = t.scalar(kind)
 		}
-
-		if len(t.open) == 0 {
-			break
+		if err != nil {
+			return err
 		}
 	}
 	if rest := strings.TrimLeft(t.text[t.dec.InputOffset():], " \t\r\n"); rest != "" {
 		return &InvalidJSON{int64(len(t.text) - len(rest)), "text after the object"}
 	}
+	return nil
+}
+
+// bracket reads the begin or the end of an object or a list.
+func (t *treeReader) bracket(kind jsontext.Kind) error {
+	_, err := t.dec.ReadToken()
+	switch {
+	case err != nil:
+		return err
+	case kind == '}' || kind == ']':
+		t.end()
+		return nil
+	case kind == '[' && len(t.nodes) == 0:
+		return &InvalidJSON{0, "want an object, got an array"}
+	case len(t.open) == maxNesting-1:
+		return overLimit(FieldRecords, tooDeep)
+	}
+	if err := t.add(kind, t.text[t.dec.InputOffset()-1:]); err != nil {
+		return err
+	}
+	t.open = append(t.open, len(t.nodes)-1)
 	return nil
 }
 
@@ -290,18 +291,7 @@ func parseError(body []byte, err error) error {
 }
 
 // typeName names a value's type with its article.
-func (v Value) typeName() string {
-	switch v.Kind() {
-	case 'n':
-		return "null"
-	case 't', 'f':
-		return "a boolean"
-	case '0':
-		return "a number"
-	case '"':
-		return "a string"
-	case '[':
-		return "an array"
-	}
-	return "an object"
-}
+func (v Value) typeName() string { return typeNames[v.Kind()] }
+
+var typeNames = map[jsontext.Kind]string{'n': "null", 't': "a boolean", 'f': "a boolean", '0': "a number",
+	'"': "a string", '[': "an array", '{': "an object"}
