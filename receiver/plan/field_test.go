@@ -241,6 +241,8 @@ func TestTheTimeThatIsPromisedIsReadInAnyForm(t *testing.T) {
 func TestAValueOfAnotherTypeIsNotTheField(t *testing.T) {
 	for _, c := range []struct{ field, members, want string }{
 		{"name", `"name":86,"title":"Pie"`, "Pie"},
+		{"name", `"NAME":"Ale","name":"Pie"`, "Pie"},
+		{"name", `"NAME":"Pie","name":86`, "Pie"},
 		{"name", `"name":"\u0000\u001b","label":"Pie"`, "Pie"},
 		{"name", `"name":"  Pie\n"`, "Pie"},
 		{"name", `"name":"86"`, "86"},
