@@ -22,7 +22,8 @@ func TestTheTimeThatABodyTakesGrowsNoFasterThanItsSize(t *testing.T) {
 		return strings.Repeat(open, n) + inside + strings.Repeat(end, n)
 	}
 	p := compile(t, Config{Silenced: []string{"records.items.x.y"},
-		Fields: map[string][]string{"removed": {"gone"}, "allergens": {"a"}, "children": {"parts"}}})
+		Fields: map[string][]string{"removed": {"gone"}, "allergens": {"a"}, "children": {"parts"},
+			"seat": {"x.seat"}}})
 	for name, item := range map[string]string{
 		"notes":          `"note":[` + many(`"n%d"`) + `]`,
 		"texts":          `"tags":[` + many(`"n%d"`) + `]`,
@@ -35,6 +36,7 @@ func TestTheTimeThatABodyTakesGrowsNoFasterThanItsSize(t *testing.T) {
 		"lists in lists": `"x":` + nested(`[`, many(`null`)+`,1`, `]`, 4000),
 		"nested objects": `"x":` + nested(`{"x":`, `[`+many(`null`)+`,1]`, `}`, 4000),
 		"nested lists":   `"x":` + nested(`[{"x":`, `[`+many(`null`)+`,1]`, `}]`, 2000),
+		"a long key":     `"` + strings.Repeat("x", 300_000) + `":{` + many(`"k%d":1`) + `}`,
 		"keys twice":     many(`"id":"n%d"`),
 	} {
 		body := []byte(`{"records":[{"id":"r","items":[{"name":"Pie",` + item + `}]}]}`)

@@ -61,7 +61,7 @@ func (s *splitter) leaves(v contract.Value, path string, read mark, why string, 
 		for e := range v.All() {
 			at, whyBelow := path, why
 			if kind == '{' {
-				at = strings.TrimPrefix(path+"."+e.Key(), ".")
+				at = joined(path, e.Key())
 				whyBelow = cmp.Or(why, noise(e))
 			}
 			s.leaves(e, at, read, whyBelow, emit)
@@ -83,6 +83,21 @@ func (s *splitter) leaves(v contract.Value, path string, read mark, why string, 
 		}
 	}
 	emit(l)
+}
+
+// maxPrefix is how many bytes of a path are kept in front of its last key. A body may have one long key with as many
+// values below it as it has room for.
+const maxPrefix = 200
+
+// joined is a dotted path: a key in an object at another path.
+func joined(in, key string) string {
+	switch {
+	case in == "":
+		return key
+	case len(in) > maxPrefix:
+		in = strings.ToValidUTF8(in[:maxPrefix], "") + "…"
+	}
+	return in + "." + key
 }
 
 // A mark says what has read a value: a field, or one of those below.

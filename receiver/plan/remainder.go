@@ -75,10 +75,7 @@ func (c *remainderCollector) add(in string, v contract.Value) {
 		return
 	}
 
-	path := v.Key()
-	if in != "" {
-		path = in + "." + path
-	}
+	path := joined(in, v.Key())
 	switch v.Kind() {
 	case '{':
 		if strings.Count(path, ".") >= contract.MaxDepth {
