@@ -54,7 +54,7 @@ read. The others are printed then, and the exit code is 1.
 The CSV is UTF-8 as in RFC 4180, with a line feed at the end of each line.
 Spreadsheets run a cell that begins with = + - @ as a formula: such a cell gets
 an apostrophe in front. Control characters and text direction marks become
-spaces. For unchanged values use --json.`, use, wrap(columns)),
+spaces. For unchanged values use --json.`, use, "  "+strings.Join(columns, "\n  ")),
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if asJSON && asCSV {
@@ -179,25 +179,4 @@ func csvCell(s string) string {
 		return "'" + s
 	}
 	return s
-}
-
-// wrap formats words as indented lines of a help text. A column name is not broken, so that it can
-// be copied.
-func wrap(words []string) string {
-	var b strings.Builder
-	at := 0
-	for i, w := range words {
-		switch {
-		case i == 0:
-			b.WriteString("  ")
-		case at+len(w) > 76:
-			b.WriteString(",\n  ")
-			at = 0
-		default:
-			b.WriteString(", ")
-		}
-		b.WriteString(w)
-		at += len(w) + 2
-	}
-	return b.String()
 }

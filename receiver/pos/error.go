@@ -58,9 +58,8 @@ func (v *Venue) refused(call, path string, resp *http.Response, body []byte) *Er
 	}
 	switch {
 	case call == CallToken && (status == http.StatusBadRequest || status == http.StatusUnauthorized):
-		e.Advice = fmt.Sprintf("check service.client_id, the client secret and the venue's id, and in service.token "+
-			"whether the service wants format %s, auth_style %s and the fields %s, %s and %s", o.TokenFormat,
-			o.AuthStyle, o.ClientIDParam, o.ClientSecretParam, o.TokenVenueParam)
+		e.Advice = "check service.client_id, the client secret, the venue's id, and in service.token the format, " +
+			"auth_style and names of the fields"
 	case call == CallToken && status == http.StatusForbidden:
 		e.Advice = "check the venue's id, and that the service has approved the integration for it"
 	case status == http.StatusUnauthorized:

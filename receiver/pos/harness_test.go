@@ -181,7 +181,6 @@ func client(h http.Handler, o Options) *Client {
 	o.TokenVenueParam = cmp.Or(o.TokenVenueParam, contract.ParamTokenVenue)
 	o.ClientIDParam = cmp.Or(o.ClientIDParam, contract.ParamClientID)
 	o.ClientSecretParam = cmp.Or(o.ClientSecretParam, contract.ParamClientSecret)
-	o.AuthStyle, o.TokenFormat = cmp.Or(o.AuthStyle, "params"), cmp.Or(o.TokenFormat, "form")
 	o.TokenField = cmp.Or(o.TokenField, contract.FieldAccessToken)
 	o.RenewBefore = cmp.Or(o.RenewBefore, time.Minute)
 	o.PayrollVenueParam = cmp.Or(o.PayrollVenueParam, contract.ParamPayrollVenue)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -330,6 +331,38 @@ func TestANewClientIsAskedAtOnceAndTheOldOneNoMore(t *testing.T) {
 		}
 		n.wantNames("Jonathan A.", jon)
 	})
+}
+
+func TestAnAnswerToTheOldClientDoesNotReplaceOneToTheNew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wrong, right := newRestaurants(), newRestaurants()
+		wrong.employ(harbour, jon, "Who")
+		right.employ(harbour, jon, "Jonathan A.")
+		store := &slowStore{Store: queuetest.NewStore(), goOn: make(chan struct{})}
+		n := open(t, wrong, store, harbour)
+		after(firstWithin)
+		n.Use(client(right, Options{}), map[string]bool{harbour: false})
+		after(time.Minute)
+		close(store.goOn)
+		after(time.Minute)
+		n.wantNames("Jonathan A.", jon)
+		n.end()
+		open(t, nil, store, harbour).wantNames("Jonathan A.", jon)
+	})
+}
+
+// A slowStore takes its time for the first Put, also when its caller has given up.
+type slowStore struct {
+	*queuetest.Store
+	puts atomic.Int32
+	goOn chan struct{}
+}
+
+func (s *slowStore) Put(ctx context.Context, key string, value []byte) error {
+	if s.puts.Add(1) == 1 {
+		<-s.goOn
+	}
+	return s.Store.Put(context.WithoutCancel(ctx), key, value)
 }
 
 func TestNamesAndTheZoneSurviveARestart(t *testing.T) {

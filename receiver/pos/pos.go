@@ -24,12 +24,6 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// AuthHeader and FormatJSON are values of [Options] that differ from OAuth's usual form.
-const (
-	AuthHeader = "header"
-	FormatJSON = "json"
-)
-
 // Options of a [Client]. The configuration has their defaults and validates them.
 type Options struct {
 	BaseURL  string // what the contract's paths are below: https://api.example.com/api
@@ -42,10 +36,10 @@ type Options struct {
 	TokenPath, MePath string // below BaseURL
 	LaborPrefix       string // before the paths of the labor calls, below BaseURL
 
-	// The token request: the fields for the venue, the client's id and its secret; [AuthHeader] for HTTP Basic,
-	// anything else for fields; [FormatJSON], anything else for a form.
+	// The token request: its fields for the venue, the client's id and its secret. These two are sent by HTTP Basic if
+	// InHeader is set. The fields are a form, or with AsJSON an object.
 	TokenVenueParam, ClientIDParam, ClientSecretParam string
-	AuthStyle, TokenFormat                            string
+	InHeader, AsJSON                                  bool
 	Scopes                                            []string
 	TokenField                                        string        // dotted path of the token in the answer
 	RenewBefore                                       time.Duration // a token expires; at most half its life

@@ -43,15 +43,14 @@ func (r *record) readPeople(list iter.Seq2[Employee, error]) (problem error) {
 		if err != nil && !Incomplete(err) {
 			return err
 		}
-		id, name := strings.TrimSpace(e.ID), displayName(e)
-		switch {
-		case err != nil:
-			problem = err
-		case name == "" || id == "" || len(id) > maxID || oneLine(id, maxID) != id:
-			continue // such an id is on no order
-		case len(people) == maxPeople && problem == nil:
+		if problem = err; err == nil && len(people) == maxPeople {
 			problem = fmt.Errorf("more than %d employees; the others print as the end of their id", maxPeople)
-		case problem == nil:
+		}
+		if problem != nil {
+			break
+		}
+		id, name := strings.TrimSpace(e.ID), displayName(e)
+		if name != "" && id != "" && oneLine(id, maxID) == id { // an order has no other id
 			people[id] = person{Name: name}
 		}
 	}

@@ -135,7 +135,7 @@ func (v *Venue) bearer(ctx context.Context) (*oauth2.Token, error) {
 		// Never automatic: the library would then try both ways.
 		AuthStyle: oauth2.AuthStyleInParams,
 	}
-	if o.AuthStyle == AuthHeader {
+	if o.InHeader {
 		cfg.ClientID, cfg.ClientSecret, cfg.AuthStyle = o.ClientID, secret, oauth2.AuthStyleInHeader
 	} else { // not through the library, which has names of its own
 		cfg.EndpointParams.Set(o.ClientIDParam, o.ClientID)
@@ -164,7 +164,7 @@ type tokenExchange struct{ v *Venue }
 // RoundTrip implements [http.RoundTripper]. Its errors are [*Error].
 func (x tokenExchange) RoundTrip(req *http.Request) (*http.Response, error) {
 	req = req.Clone(req.Context())
-	if x.v.c.o.TokenFormat == FormatJSON {
+	if x.v.c.o.AsJSON {
 		toJSON(req)
 	}
 	a, err := x.v.exchange(CallToken, req)

@@ -34,14 +34,14 @@ func TestATokenIsRequestedAsConfigured(t *testing.T) {
 		"as the standard has it": {Options{}, `{"access_token":"PLANTED","token_type":"bearer","expires_in":900}`,
 			"application/x-www-form-urlencoded  client_id=kitchen&client_secret=" + escaped +
 				"&grant_type=client_credentials&venue_id=" + harbour},
-		"in the header": {Options{AuthStyle: AuthHeader, Scopes: []string{"a", "b"}}, `{"access_token":"PLANTED"}`,
+		"in the header": {Options{InHeader: true, Scopes: []string{"a", "b"}}, `{"access_token":"PLANTED"}`,
 			"application/x-www-form-urlencoded Basic a2l0Y2hlbjpzM2NyJTI2dCUyRiUyMnBsYW4lMkJ0ZWQlM0MlM0U= " +
 				"grant_type=client_credentials&scope=a+b&venue_id=" + harbour},
 		"under other names": {Options{ClientIDParam: "clientId", ClientSecretParam: "apiKey",
 			TokenVenueParam: "location", TokenField: "data.token"}, `{"data":{"token":"PLANTED","expiresIn":"60"}}`,
 			"application/x-www-form-urlencoded  apiKey=" + escaped + "&clientId=kitchen&grant_type=client_credentials" +
 				"&location=" + harbour},
-		"as JSON": {Options{TokenFormat: FormatJSON, TokenField: "token"}, `{"token":"PLANTED"}`,
+		"as JSON": {Options{AsJSON: true, TokenField: "token"}, `{"token":"PLANTED"}`,
 			`application/json  {"client_id":"kitchen","client_secret":` + string(quoted) +
 				`,"grant_type":"client_credentials","venue_id":"` + harbour + `"}`},
 	} {
@@ -73,9 +73,8 @@ func TestARefusedTokenRequestSaysWhatToCheck(t *testing.T) {
 		parts  []string
 	}{
 		{401, `{"error":"invalid_client","error_description":"PLANTED"}`, []string{"401 Unauthorized: invalid_client; ",
-			"check service.client_id, the client secret", "format form, auth_style params",
-			"the fields client_id, client_secret and venue_id"}},
-		{400, `{"error":"PLANTED"}`, []string{"answers 400 Bad Request; ", "the fields client_id"}},
+			"check service.client_id, the client secret", "the format, auth_style and names of the fields"}},
+		{400, `{"error":"PLANTED"}`, []string{"answers 400 Bad Request; ", "names of the fields"}},
 		{403, `{}`, []string{"check the venue's id, and that the service has approved the integration for it"}},
 		{404, `PLANTED`, []string{"nothing is at /api/oauth/token", "service.base_url", "service.token.path"}},
 		{200, `{"error":"invalid_client"}`, []string{"the answer says that it is an error: invalid_client"}},
@@ -248,29 +247,32 @@ func TestARateLimitIsObeyedIfShortAndReportedIfLong(t *testing.T) {
 }
 
 func TestATimeoutIncludesASlowBodyAndIsNotTriedAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &service{Me: func(w http.ResponseWriter, r *http.Request) {
-			for r.Context().Err() == nil {
-				_, _ = w.Write([]byte(" "))
-				_ = http.NewResponseController(w).Flush()
-				select {
-				case <-time.After(time.Second):
-				case <-r.Context().Done():
-				}
+	slow := func(w http.ResponseWriter, r *http.Request) {
+		for r.Context().Err() == nil {
+			_, _ = w.Write([]byte(" "))
+			_ = http.NewResponseController(w).Flush()
+			select {
+			case <-time.After(time.Second):
+			case <-r.Context().Done():
 			}
-		}}
-		began := time.Now()
-		_, err := client(nil, Options{Transport: overPipe(t, s), Timeout: 2500 * time.Millisecond}).
-			Venue(t.Context(), harbour)
-		wantError(t, err, CallMe, "no answer: not within 2.5s")
-		if took := time.Since(began); took != 2500*time.Millisecond {
-			t.Errorf("after %v", took)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		_, err = client(nil, Options{Transport: overPipe(t, s)}).Venue(ctx, harbour)
-		wantError(t, err, CallMe, "not within the time of the call")
-	})
+	}
+	hanging := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+	for _, me := range []http.HandlerFunc{slow, hanging} {
+		synctest.Test(t, func(t *testing.T) {
+			began, s := time.Now(), &service{Me: me}
+			_, err := client(nil, Options{Transport: overPipe(t, s), Timeout: 2500 * time.Millisecond}).
+				Venue(t.Context(), harbour)
+			wantError(t, err, CallMe, "no answer: not within 2.5s")
+			if took := time.Since(began); took != 2500*time.Millisecond {
+				t.Errorf("after %v", took)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			_, err = client(nil, Options{Transport: overPipe(t, s)}).Venue(ctx, harbour)
+			wantError(t, err, CallMe, "not within the time of the call")
+		})
+	}
 }
 
 func TestAnAnswerThatIsTooLargeOrBreaksOffIsNotUsed(t *testing.T) {

@@ -178,7 +178,8 @@ func NewServiceClient(c config.Service, through http.RoundTripper) *pos.Client {
 		},
 		TokenPath: c.Token.Path, MePath: c.Me.Path, LaborPrefix: c.Labor.Prefix,
 		TokenVenueParam: c.Token.VenueParam, ClientIDParam: c.Token.ClientIDParam,
-		ClientSecretParam: c.Token.ClientSecretParam, AuthStyle: c.Token.AuthStyle, TokenFormat: c.Token.Format,
+		ClientSecretParam: c.Token.ClientSecretParam, InHeader: c.Token.AuthStyle == "header",
+		AsJSON: c.Token.Format == "json",
 		Scopes: c.Token.Scopes, TokenField: c.Token.Field, RenewBefore: c.Token.RenewBefore,
 		PageLimit: c.Employees.Limit, CursorAt: c.Employees.Cursor, PayrollVenueParam: c.Payroll.VenueParam,
 	})
