@@ -211,26 +211,22 @@ func (p *sheet) unmarked() *sheet {
 
 // find returns where a folded text begins, each time. A layout for Arabic may reverse it.
 func (p *sheet) find(folded string) (at []int) {
-	for _, text := range []string{folded, reversed(folded)} {
-		for from := 0; text != ""; {
-			i := strings.Index(p.folded[from:], text)
-			if i < 0 {
-				break
-			}
-			at = append(at, from+i)
-			from += i + len(text)
+	for from := 0; folded != ""; {
+		i := strings.Index(p.folded[from:], folded)
+		if i < 0 {
+			break
 		}
-		if at != nil {
-			return at
+		at = append(at, from+i)
+		from += i + len(folded)
+	}
+	if at == nil && unicode.Is(unicode.Arabic, []rune(folded + " ")[0]) {
+		r := []rune(folded)
+		slices.Reverse(r)
+		if i := strings.Index(p.folded, string(r)); i >= 0 {
+			return []int{i}
 		}
 	}
-	return nil
-}
-
-func reversed(s string) string {
-	r := []rune(s)
-	slices.Reverse(r)
-	return string(r)
+	return at
 }
 
 // around is the text of the lines with a name, and of those beside it that have only a number.

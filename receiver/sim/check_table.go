@@ -100,7 +100,16 @@ func (t *tester) dinner() Order {
 // plain is the request of a usual order.
 func (t *tester) plain() webhookPost { return t.postOf(t.dinner()) }
 
-// changed is plain with one change.
+// varied makes a usual order that is sent in another way.
+func varied(change func(*webhookPost)) func(*tester) webhookPost {
+	return func(t *tester) webhookPost {
+		p := t.plain()
+		change(&p)
+		return p
+	}
+}
+
+// changed is plain with one change of its content.
 func (t *tester) changed(change func(request, record map[string]any)) webhookPost {
 	o := t.dinner()
 	change(o.request, o.request[contract.FieldRecords].([]any)[0].(map[string]any))
@@ -137,9 +146,9 @@ func refused(section, name string, build func(*tester) webhookPost, statuses ...
 func corrected(section, name string, spoil func(*webhookPost)) row {
 	return accepted(section, name, func(t *tester) webhookPost {
 		p := t.plain()
-		spoilt := p
-		spoil(&spoilt)
-		t.send(spoilt)
+		first := p
+		spoil(&first)
+		t.send(first)
 		return p
 	})
 }
@@ -152,27 +161,21 @@ func rows(o CheckOptions) []row {
 
 // addressRows are section 6.1: address, method and media type.
 func addressRows() []row {
-	first := accepted("6.1", "an order", (*tester).plain)
 	return []row{
 		{"6.1", "the address is HTTPS", "https, or an address of this machine", true, (*tester).address},
-		{first.section, first.name, first.want, true, func(t *tester) (string, Verdict) {
-			p := t.plain()
-			got, v := t.sendNew(p)
-			t.first, t.broken = p, v == Fail
+		{"6.1", "an order", notDuplicate, true, func(t *tester) (string, Verdict) {
+			t.first = t.plain()
+			got, v := t.sendNew(t.first)
+			t.broken = v == Fail
 			return got, v
 		}},
 		// Many HTTP libraries add a charset by themselves.
-		accepted("6.1", "an order whose Content-Type has parameters", func(t *tester) webhookPost {
-			p := t.plain()
+		accepted("6.1", "an order whose Content-Type has parameters", varied(func(p *webhookPost) {
 			p.contentType = contract.ContentType + "; charset=utf-8"
-			return p
-		}),
+		})),
 		// An endpoint that relies on Content-Length reads an empty body.
-		accepted("6.1", "an order sent in chunks, without a Content-Length", func(t *tester) webhookPost {
-			p := t.plain()
-			p.chunked = true
-			return p
-		}),
+		accepted("6.1", "an order sent in chunks, without a Content-Length",
+			varied(func(p *webhookPost) { p.chunked = true })),
 		// A 2xx would say that an order was stored where there was none.
 		{"6.1", "GET instead of POST", "not 2xx", false, func(t *tester) (string, Verdict) {
 			p := t.plain()
@@ -197,19 +200,12 @@ func (t *tester) address() (string, Verdict) {
 // headerRows are section 6.2: the headers that name the venue and the device.
 func headerRows(o CheckOptions) []row {
 	const venue, device = contract.HeaderVenue, contract.HeaderDevice
-	with := func(change func(*webhookPost)) func(*tester) webhookPost {
-		return func(t *tester) webhookPost {
-			p := t.plain()
-			change(&p)
-			return p
-		}
-	}
 	unknown := func(p *webhookPost) { p.venue = []string{uuid.NewString()} }
 	noDevice := func(p *webhookPost) { p.device = nil }
 
 	// The contract lists 401 and 403 for headers (section 6.3), and asks for 403 only for an unknown
 	// venue.
-	all := []row{refused("6.2", venue+" of an unknown venue", with(unknown), http.StatusForbidden)}
+	all := []row{refused("6.2", venue+" of an unknown venue", varied(unknown), http.StatusForbidden)}
 	for _, r := range []struct {
 		name   string
 		change func(*webhookPost)
@@ -221,16 +217,17 @@ func headerRows(o CheckOptions) []row {
 		{"a blank " + device, func(p *webhookPost) { p.device = []string{""} }},
 		{"neither header", func(p *webhookPost) { p.venue, p.device = nil, nil }},
 	} {
-		all = append(all, refused("6.2", r.name, with(r.change), http.StatusUnauthorized, http.StatusForbidden))
+		all = append(all, refused("6.2", r.name, varied(r.change), http.StatusUnauthorized, http.StatusForbidden))
 	}
 	all = append(all,
 		// Names of headers are the same in any case (RFC 9110, section 5.1); HTTP/2 sends them in lower
 		// case.
-		accepted("6.2", "header names in capitals", with(func(p *webhookPost) { p.upperCase = true })),
+		accepted("6.2", "header names in capitals", varied(func(p *webhookPost) { p.upperCase = true })),
 		corrected("6.2", "an order after it was refused for its venue", unknown),
 		corrected("6.2", "an order after it was refused without its device", noDevice))
 	for _, v := range o.Venues[1:] {
-		all = append(all, accepted("6.2", "an order of venue "+v, with(func(p *webhookPost) { p.venue = []string{v} })))
+		other := varied(func(p *webhookPost) { p.venue = []string{v} })
+		all = append(all, accepted("6.2", "an order of venue "+v, other))
 	}
 	return all
 }
@@ -249,11 +246,8 @@ func bodyRows() (all []row) {
 		{"a list instead of an object", func(b []byte) []byte { return append(append([]byte("["), b...), ']') }},
 		{"null", func([]byte) []byte { return []byte("null") }},
 	} {
-		all = append(all, refused("6.3", r.name, func(t *tester) webhookPost {
-			p := t.plain()
-			p.body = r.spoil(p.body)
-			return p
-		}, http.StatusBadRequest))
+		all = append(all, refused("6.3", r.name, varied(func(p *webhookPost) { p.body = r.spoil(p.body) }),
+			http.StatusBadRequest))
 	}
 
 	const records, id = contract.FieldRecords, contract.FieldID
@@ -347,11 +341,9 @@ func contentRows() (all []row) {
 			return t.postOf(t.orderOf(t.newRecord(item("Steak")), t.newRecord(item("Lemonade"))))
 		}),
 		// Only the id says whether an order is new: what was sent before may never have arrived.
-		accepted("6.3", "the third retry of an order whose first attempts were lost", func(t *tester) webhookPost {
-			p := t.plain()
+		accepted("6.3", "the third retry of an order whose first attempts were lost", varied(func(p *webhookPost) {
 			p.body = bytes.Replace(p.body, []byte(`"retryCount":0`), []byte(`"retryCount":3`), 1)
-			return p
-		}))
+		})))
 }
 
 // repeatRows are section 6.4: the same order more than once. Whether the endpoint printed it only once

@@ -24,7 +24,7 @@ import (
 
 func TestARightIntegratorPassesEveryRow(t *testing.T) {
 	for name, change := range map[string]func(*kitchen){
-		"it marks duplicates":      func(*kitchen) {},
+		"it marks duplicates":      func(k *kitchen) { k.burst = 300 },
 		"it marks nothing":         func(k *kitchen) { k.silent = true },
 		"it answers 202":           func(k *kitchen) { k.done, k.duplicate = 202, 202 },
 		"it uses 403 only":         func(k *kitchen) { k.noVenue, k.noDevice = 403, 403 },
@@ -34,6 +34,7 @@ func TestARightIntegratorPassesEveryRow(t *testing.T) {
 				time.Sleep(4900 * time.Millisecond)
 				return false
 			}
+			k.burst = 300
 		},
 		"capitals on narrow paper":          func(k *kitchen) { k.slip.loud, k.slip.width = true, 14 },
 		"quantities behind names":           func(k *kitchen) { k.slip.after = true },
@@ -168,7 +169,7 @@ func TestEveryBrokenIntegratorFailsWithASentenceThatNamesItsFault(t *testing.T) 
 		},
 		"it gets slow": {"; the check ended there", slowly(6*time.Second, 200)},
 		"one order at a time": {
-			"late, first at: a burst of 300 orders, 64 at a time; the check ended there",
+			"late, first at: a burst of 60 orders, 64 at a time; the check ended there",
 			oneAtATime,
 		},
 		"it hangs up": {"an order: ", func(k *kitchen) {
@@ -449,7 +450,7 @@ func newRightKitchen() *kitchen {
 func checked(t *testing.T, k *kitchen, change func(*kitchen, *CheckOptions)) []Result {
 	o := CheckOptions{
 		URL: "http://127.0.0.1/hook", Venues: []string{venueA, venueB}, Transport: inMemory(t, k), Output: k.output(),
-		Restart: k.restart,
+		Restart: k.restart, Burst: k.burst,
 	}
 	change(k, &o)
 	return Check(t.Context(), o)
@@ -502,6 +503,7 @@ func keeps(most int) func(*kitchen) {
 
 // inBurst prints the nth order of the burst so many times.
 func inBurst(k *kitchen, times func(p contract.PrintRequest, n int) int) func(contract.PrintRequest) {
+	k.burst = 300
 	voids, n := 0, 0
 	return func(p contract.PrintRequest) {
 		copies := 1

@@ -31,6 +31,8 @@ type kitchen struct {
 
 	sees time.Duration // between the look-up of a key and storing it
 
+	burst int // how many orders the check sends at once
+
 	// The printer.
 	store     func(p contract.PrintRequest) // puts it into the queue
 	stores    time.Duration                 // after the answer
@@ -50,7 +52,7 @@ type kitchen struct {
 func newKitchen() *kitchen {
 	k := &kitchen{
 		noVenue: 401, unknown: 403, noDevice: 401, notJSON: 400, mismatch: 400, done: 200, duplicate: 200,
-		seen: map[string]bool{}, key: func(p contract.PrintRequest) string { return p.ID }, split: true,
+		seen: map[string]bool{}, key: func(p contract.PrintRequest) string { return p.ID }, split: true, burst: 60,
 		slip: layout{depth: 99, items: 999, width: 30},
 	}
 	k.store = func(p contract.PrintRequest) { k.queue = append(k.queue, p) }

@@ -35,30 +35,19 @@ func menu() []course {
 	dressing := choice{
 		of: []string{"Side salad", "Caesar salad"},
 		below: []choice{
-			{
-				of:    []string{"Dressing"},
-				below: []choice{one("Blue cheese", "Ranch", "Vinaigrette, on the side", "None")},
-			},
+			{[]string{"Dressing"}, []choice{one("Blue cheese", "Ranch", "Vinaigrette, on the side", "None")}},
 		},
 	}
 	side := one("Fries", "Sweet potato fries", "Mash", "Rösti", "Steamed greens")
 	milk := one("Full cream", "Skim", "Oat", "Soy", "Lactose free")
 	return []course{
 		{"Drinks", "BAR-1", 1, []dish{
-			{
-				"Jalapeño Margarita",
-				19,
-				[]choice{one("Salt rim", "No salt", "Half rim")},
-				[]string{"No ice", "Extra lime"},
-			},
+			{"Jalapeño Margarita", 19, []choice{one("Salt rim", "No salt", "Half rim")},
+				[]string{"No ice", "Extra lime"}},
 			{"Kölsch 0,2 l", 6.5, nil, nil},
 			{"Pinot Noir 500 ml", 38, []choice{one("2 glasses", "3 glasses", "4 glasses")}, nil},
-			{
-				"Flat white",
-				5,
-				[]choice{milk, one("Regular", "Large")},
-				[]string{"Extra shot", "Decaf", "1 sugar", "Très chaud"},
-			},
+			{"Flat white", 5, []choice{milk, one("Regular", "Large")},
+				[]string{"Extra shot", "Decaf", "1 sugar", "Très chaud"}},
 			{"Rakı 35 cl", 42, []choice{one("Su ve buz", "Sade")}, nil},
 			{"Soda", 4.5, []choice{one("Cola", "Zero", "Lemonade", "Ginger ale")}, []string{"No ice", "Kids cup"}},
 			{"抹茶ラテ", 7, []choice{milk}, []string{"アイス"}},
@@ -72,12 +61,8 @@ func menu() []course {
 			{"餃子 (6個)", 12, []choice{one("焼き", "水")}, []string{"ラー油"}},
 		}},
 		{"Entrees", "KITCHEN-1", 20, []dish{
-			{
-				"Cheeseburger",
-				19.5,
-				[]choice{doneness, one("Fries", "Side salad", "Onion rings")},
-				[]string{"No onion", "Extra pickles", "Gluten free bun", "Add bacon"},
-			},
+			{"Cheeseburger", 19.5, []choice{doneness, one("Fries", "Side salad", "Onion rings")},
+				[]string{"No onion", "Extra pickles", "Gluten free bun", "Add bacon"}},
 			{"Steak frites 300 g", 39, []choice{doneness, sauce, dressing}, []string{"No butter"}},
 			{"Żurek w chlebie", 18, nil, []string{"Bez jajka"}},
 			{"宫保鸡丁", 21, []choice{one("微辣", "中辣", "特辣")}, []string{"不要花生", "No MSG"}},
@@ -85,12 +70,8 @@ func menu() []course {
 			{"شاورما دجاج", 17, []choice{one("خبز", "رز")}, []string{"بدون ثوم", "Extra pickles"}},
 			{"שניצל עם צ׳יפס", 19, []choice{side}, []string{"בלי לימון"}},
 			{"ผัดไทยกุ้ง", 19, []choice{one("ไม่เผ็ด", "เผ็ดน้อย", "เผ็ดมาก")}, []string{"ไม่ใส่ถั่ว"}},
-			{
-				"पनीर टिक्का मसाला",
-				18,
-				[]choice{one("Mild", "Medium", "Hot"), one("Naan", "Rice", "Roti")},
-				[]string{"बिना प्याज"},
-			},
+			{"पनीर टिक्का मसाला", 18, []choice{one("Mild", "Medium", "Hot"), one("Naan", "Rice", "Roti")},
+				[]string{"बिना प्याज"}},
 			{"Barramundi", 34, []choice{side}, []string{"Skin off", "Sauce on the side"}},
 		}},
 		{"Desserts", "KITCHEN-2", 40, []dish{
