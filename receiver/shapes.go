@@ -31,7 +31,7 @@ const (
 	shapeRequests = 200
 	shapeTime     = 24 * time.Hour
 
-	maxShapeFields = 400      // of a venue; with more, the one that was not seen for longest is forgotten
+	maxShapeFields = 400      // of a venue; of more, those that fewest requests had are forgotten, the oldest first
 	maxShapeBody   = 64 << 10 // of larger requests, nothing is kept: they wait in memory
 	maxShapesWait  = 16
 	shapesAtOnce   = 200 // and then shapesASecond: looking at a request takes as long as planning it
@@ -53,7 +53,7 @@ type Shape struct {
 // uses is several fields.
 type Field struct {
 	Path     string    `json:"path"`         // keys from the root of the body, without indices
-	Use      plan.Use  `json:"use"`          //
+	Use      plan.Use  `json:"use"`          // what became of it
 	As       string    `json:"as,omitempty"` // the key under ticket.fields that read it, or why it is noise
 	Example  string    `json:"example"`      // its newest value, without control characters
 	Requests int       `json:"requests"`     // that had it
@@ -96,7 +96,7 @@ func OpenShapes(store kv.Store, log *slog.Logger, reg prometheus.Registerer) (*S
 		labels: map[string]map[string]bool{}, venues: map[string]*Shape{}, changed: map[string]bool{},
 		unread: promauto.With(reg).NewCounterVec(prometheus.CounterOpts{
 			Name: "ticketrail_receiver_unread_fields_total",
-			Help: "Print requests with a field that is not mapped, by venue and path. It printed as it came.",
+			Help: "Print requests with a field that is not mapped, by venue and path; not all of many at once.",
 		}, []string{"venue", "path"})}
 	err := store.All(func(key string, value []byte) bool {
 		var one Shape
@@ -209,8 +209,10 @@ func (s *Shape) forget(now time.Time) {
 	s.Fields = slices.DeleteFunc(s.Fields, func(f Field) bool {
 		return s.Requests-f.Newest >= shapeRequests && now.Sub(f.Last) >= shapeTime
 	})
-	if len(s.Fields) > maxShapeFields {
-		slices.SortStableFunc(s.Fields, func(a, b Field) int { return cmp.Compare(b.Newest, a.Newest) })
+	if len(s.Fields) > maxShapeFields { // a service may have keys that differ in each order
+		slices.SortStableFunc(s.Fields, func(a, b Field) int {
+			return cmp.Or(cmp.Compare(b.Requests, a.Requests), cmp.Compare(b.Newest, a.Newest))
+		})
 		s.Fields = s.Fields[:maxShapeFields]
 		slices.SortFunc(s.Fields, compareFields)
 	}

@@ -64,6 +64,10 @@ func (c *cli) showFields(all admin.Fields) error {
 		})
 		t := newTable(c.out, "FIELD", "IS", "ORDERS", "EXAMPLE")
 		for _, f := range v.Fields {
+			used := func(other admin.Field) bool { return other.Path == f.Path && other.Use != plan.Noise }
+			if f.Use == plan.Noise && slices.ContainsFunc(v.Fields, used) {
+				continue // such as one that is sometimes empty
+			}
 			t.row(f.Path, becomes(f), strconv.Itoa(f.Requests), f.Example)
 		}
 		if err := t.end(); err != nil {
