@@ -61,6 +61,15 @@ type Field struct {
 	Newest   int       `json:"newest"`       // its number among the requests of the venue
 }
 
+// ShapeOf is the shape of one request.
+func ShapeOf(leaves []plan.Leaf) (s Shape) {
+	s.Requests = 1
+	for _, l := range leaves {
+		s.add(l, time.Now())
+	}
+	return s
+}
+
 // Unread returns the fields that nobody has mapped or silenced.
 func (s Shape) Unread() []Field {
 	return slices.DeleteFunc(slices.Clone(s.Fields), func(f Field) bool { return f.Use != plan.Unread })

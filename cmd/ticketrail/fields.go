@@ -50,7 +50,6 @@ paste it: a cook does not see what is silenced.`,
 }
 
 func (c *cli) showFields(all admin.Fields) error {
-	var unread []admin.Field
 	for _, v := range all.Venues {
 		if err := printLine(c.out, "%s: %s", v.Name, ticket.Plural(v.Requests, "order")); err != nil {
 			return err
@@ -76,8 +75,19 @@ func (c *cli) showFields(all admin.Fields) error {
 		if err := write(c.out, "\n"); err != nil {
 			return err
 		}
+	}
+	return c.showMapping(all)
+}
+
+// showMapping shows the configuration for what is unread.
+func (c *cli) showMapping(all admin.Fields) error {
+	var unread []admin.Field
+	for _, v := range all.Venues {
 		unread = append(unread, v.Unread()...)
 	}
+	// The configuration is for all venues, so each path is named once.
+	slices.SortStableFunc(unread, func(a, b admin.Field) int { return cmp.Compare(a.Path, b.Path) })
+	unread = slices.CompactFunc(unread, func(a, b admin.Field) bool { return a.Path == b.Path })
 	if len(unread) == 0 {
 		return write(c.out, "Every field is mapped, silenced or noise.\n")
 	}

@@ -18,8 +18,9 @@ func (c *cli) inspect() *cobra.Command {
 		Short: "show the tickets that a print request would make",
 		Long: `inspect reads a print request from FILE, or from standard input with -, and
 shows what became of each value: the field that read it, noise, or NOT READ,
-which prints as it came. Then it shows which routes match, and each ticket as
-text. It prints nothing on paper and needs no running daemon.`,
+which prints as it came. Then it shows which routes match, each ticket as text,
+and the configuration for the rest, as "ticketrail fields" does. It prints
+nothing on paper and needs no running daemon.`,
 		Example: "  ticketrail jobs show 17 --body | ticketrail inspect -",
 		Args:    oneArg,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -37,10 +38,14 @@ text. It prints nothing on paper and needs no running daemon.`,
 				defer f.Close()
 				body = f
 			}
-			if err := doctor.Inspect(c.config, body, venue, device, coloured(c.out), c.out); err != nil {
+			fields, err := doctor.Inspect(c.config, body, venue, device, coloured(c.out), c.out)
+			if err != nil {
 				return fmt.Errorf("inspect %s: %w", args[0], err)
 			}
-			return nil
+			if err := write(c.out, "\n"); err != nil {
+				return err
+			}
+			return c.showMapping(fields)
 		},
 	}
 	cmd.Flags().StringVar(&venue, "venue", "",

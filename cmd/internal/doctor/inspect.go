@@ -6,10 +6,12 @@ import (
 	"io"
 	"time"
 
+	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/station"
 	"ticketrail/config"
 	"ticketrail/printer/layout"
 	"ticketrail/queue/ticket"
+	"ticketrail/receiver"
 	"ticketrail/receiver/contract"
 )
 
@@ -17,32 +19,34 @@ import (
 // which routes match, and each ticket as text. Nothing is sent to a station. An empty venue
 // is the first one of the configuration. It takes the same steps as the webhook: the same limits,
 // the same parser, the same routes and the same layout. What it does not have is the directory, so
-// employees are shown without their names. With colour, what is not read is red.
-func Inspect(path string, body io.Reader, venue, device string, colour bool, w io.Writer) error {
+// employees are shown without their names. With colour, what is not read is red. It returns what became of each field.
+func Inspect(
+	path string, body io.Reader, venue, device string, colour bool, w io.Writer,
+) (fields admin.Fields, err error) {
 	conf, err := Load(path)
 	if err != nil {
-		return err
+		return fields, err
 	}
 	p, err := CompilePlan(conf)
 	if err != nil {
-		return err
+		return fields, err
 	}
 	v, err := findVenue(conf, venue)
 	if err != nil {
-		return err
+		return fields, err
 	}
 	// One byte more than the limit tells a body that is too large from one that just fits.
 	raw, err := io.ReadAll(io.LimitReader(body, int64(conf.Receiver.MaxBody)+1))
 	if err != nil {
-		return fmt.Errorf("read print request: %w", err)
+		return fields, fmt.Errorf("read print request: %w", err)
 	}
 	if len(raw) > int(conf.Receiver.MaxBody) {
-		return fmt.Errorf("the body is larger than receiver.max_body (%d bytes): the daemon would answer 400",
+		return fields, fmt.Errorf("the body is larger than receiver.max_body (%d bytes): the daemon would answer 400",
 			conf.Receiver.MaxBody)
 	}
 	req, err := contract.Open(raw, SchemaMode(conf))
 	if err != nil {
-		return fmt.Errorf("the daemon would answer 400: %w", err)
+		return fields, fmt.Errorf("the daemon would answer 400: %w", err)
 	}
 	r := p.SplitTraced(req, PlanVenue(v), device, time.Now(), nil)
 	var out bytes.Buffer
@@ -50,12 +54,15 @@ func Inspect(path string, body io.Reader, venue, device string, colour bool, w i
 	for _, a := range req.Anomalies {
 		fmt.Fprintf(&out, "anomaly: %s\n", layout.Clean(fmt.Sprint(a)))
 	}
-	fmt.Fprintf(&out, "\n%s\n", markBody(raw, p.Leaves(req), colour))
+	leaves := p.Leaves(req)
+	fields = admin.Fields{Fields: conf.Ticket.Fields, Silence: conf.Ticket.Silence,
+		Venues: []admin.VenueFields{{Name: v.Name, Shape: receiver.ShapeOf(leaves)}}}
+	fmt.Fprintf(&out, "\n%s\n", markBody(raw, leaves, colour))
 	out.WriteString(r.Trace.String())
 	for _, d := range r.Request.Drafts {
 		o, err := station.LayoutOptions(conf, d.Station)
 		if err != nil {
-			return err
+			return fields, err
 		}
 		// A template may fail on one ticket only, such as one without a table.
 		o.OnTemplateError = func(err error) {
@@ -67,7 +74,7 @@ func Inspect(path string, body io.Reader, venue, device string, colour bool, w i
 	}
 	// Written at the end, so that an error leaves no half ticket that looks complete.
 	_, err = w.Write(out.Bytes())
-	return err
+	return fields, err
 }
 
 // findVenue finds a venue by its exact name or by its id in any case. Empty is the first configured.

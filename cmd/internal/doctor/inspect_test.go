@@ -49,7 +49,7 @@ ticket: { silence: [records.items.station2] }
 `
 	for colour, unread := range map[bool]string{false: "NOT READ", true: "\x1b[1;31mNOT READ\x1b[0m"} {
 		var out bytes.Buffer
-		if err := Inspect(conf, strings.NewReader(body), "", "", colour, &out); err != nil {
+		if _, err := Inspect(conf, strings.NewReader(body), "", "", colour, &out); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(out.String(), strings.ReplaceAll(want, "NOT READ", unread)) {
