@@ -26,8 +26,8 @@ type answer struct {
 // An object is an answer as it is searched: the contract does not state the names of all its fields.
 type object struct {
 	records json.RawMessage
-	// texts are the texts and numbers of the rest by their dotted paths, such as meta.next. A list of texts is one
-	// text of words; anything else is "".
+	// texts are the texts and numbers of the rest by their dotted paths, such as meta.next. The first texts of a list
+	// are joined by spaces; anything else is "".
 	texts map[string]string
 }
 
@@ -66,7 +66,12 @@ func (o object) add(path string, raw json.RawMessage) {
 		words = []string{""}
 		_ = json.Unmarshal(raw, &words[0])
 	case '[':
-		_ = json.Unmarshal(raw, &words)
+		some, _ := elements(raw, 64)
+		for _, one := range some {
+			var word string
+			_ = json.Unmarshal(one, &word)
+			words = append(words, word)
+		}
 	case '{':
 		if strings.Count(path, ".") < 4 && json.Unmarshal(raw, &members) == nil {
 			for name, value := range members {
