@@ -91,7 +91,7 @@ func (k *checker) receiver() {
 	}
 	k.checkCount("receiver.max_connections", r.MaxConnections, 1, 10_000)
 	k.oneOf("receiver.schema", r.Schema, "lenient", "strict")
-	k.oneOf("receiver.conflict", r.Conflict, "add", "report")
+	k.oneOf("receiver.conflict", r.Conflict, "print", "report")
 	k.checkDuration("receiver.respond_within", r.RespondWithin, 500*time.Millisecond, 4800*time.Millisecond,
 		"; the service gives up after 5s")
 }

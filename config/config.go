@@ -106,8 +106,8 @@ type Receiver struct {
 	// deviations are counted. strict answers 400 if an id is not a UUID or a retryCount is not an
 	// integer: those orders are lost.
 	Schema string `mapstructure:"schema"`
-	// Conflict is what is done with other content under a known request id. Default add: lines that are
-	// new in it print, headed ADDED UNDER A KNOWN ORDER. report prints only what is void now; the rest is
+	// Conflict is what is done with other content under a known request id. Default print: each station
+	// whose ticket differs gets all of it again, headed CHANGED. report prints nothing; the request is
 	// logged, counted and kept in the list of rejects.
 	Conflict string `mapstructure:"conflict"`
 	// RespondWithin is how long a request may take, including reading it, until it is answered 503,
@@ -340,7 +340,7 @@ func Default() Config {
 			MaxBody:        1 << 20,
 			MaxConnections: 1024,
 			Schema:         "lenient",
-			Conflict:       "add",
+			Conflict:       "print",
 			RespondWithin:  4 * time.Second,
 		},
 		Outcomes: Outcomes{LateAfter: 3 * time.Minute},

@@ -29,7 +29,7 @@ func orderFilledWith(s string) ticket.Delivery {
 		Destination: s, Course: s, Notes: []string{s, s}, Zone: s, Raw: s,
 		Lines: []ticket.Line{
 			{Quantity: s, Name: s, Notes: []string{s}, Seat: s, Course: s},
-			{Depth: 1, Quantity: "1", Name: s, Void: true, Parent: s},
+			{Depth: 1, Quantity: "1", Name: s, Void: true},
 			{Depth: 40, Quantity: "2", Name: s, Raw: true, NoRoute: true, Refire: true},
 		},
 	}}

@@ -136,7 +136,6 @@ func TestOnlyATicketThatOnlyCancelsSoundsAsOne(t *testing.T) {
 	}{
 		"an order":         {func(*ticket.Ticket) {}, order},
 		"a void":           {func(k *ticket.Ticket) { k.Void = true }, cancel},
-		"a correction":     {func(k *ticket.Ticket) { k.Kind = ticket.Correction }, cancel},
 		"all lines voided": {func(k *ticket.Ticket) { k.Lines = line(true, true) }, cancel},
 		"one line voided":  {func(k *ticket.Ticket) { k.Lines = line(true, false) }, order},
 		"no lines":         {func(k *ticket.Ticket) { k.Lines, k.Notes = nil, []string{"hurry"} }, order},

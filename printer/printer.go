@@ -226,7 +226,7 @@ func (p *Paper) encode(d ticket.Delivery, afterPiece bool) encodedTicket {
 // sound of its own, so that the cook stops working on the dish. A ticket with one order among voids
 // sounds as an order: the cook must not miss that one.
 func onlyVoids(t ticket.Ticket) bool {
-	if t.Void || t.Kind == ticket.Correction {
+	if t.Void {
 		return true
 	}
 	for _, l := range t.Lines {

@@ -1,9 +1,12 @@
 package queue
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -25,8 +28,8 @@ const maxName = kv.MaxKey
 // decides. The error wraps ErrBacklogFull, ErrStorageFull, ErrStorageFailed, ErrBusy, ErrClosed or
 // ctx.Err(). Accept returns when ctx ends, whatever the disk does.
 //
-// Equal content is recognized by r.Digest. Of other content under a known key, what is void and was not
-// void before is enqueued as corrections, and what is wanted and has not printed as tickets marked Added.
+// Equal content is recognized by what its tickets say, or by its body. Of other content under a known key, each
+// station whose share differs gets all of it again, as a ticket that replaces what it got before.
 func (q *Queue) Accept(ctx context.Context, r ticket.Request) (ticket.Receipt, error) {
 	a, err := q.newAcceptOp(&r)
 	if err == nil {
@@ -44,12 +47,12 @@ type acceptOp struct {
 	q        *Queue
 	r        *ticket.Request
 	key      requestKey
-	digest   [16]byte
-	voids    []uint64
-	paper    []byte // the stored Paper of the drafts
+	content  content
+	shares   []ticket.Share
 	body     []byte
 	payloads [][]byte // the stored ticket of each draft
 	size     int
+	unknown  bool // the key is known, and nobody knows what came under it
 	receipt  ticket.Receipt
 }
 
@@ -59,15 +62,15 @@ func (q *Queue) newAcceptOp(r *ticket.Request) (*acceptOp, error) {
 	if len(r.Drafts) == 0 {
 		return nil, errors.New("it contains no tickets")
 	}
-	a := &acceptOp{q: q, r: r, key: keyOf(r.Venue, r.ID), digest: digest16(r.Digest)}
-	a.body = encodeBody(r)
+	a := &acceptOp{q: q, r: r, key: keyOf(r.Venue, r.ID), body: encodeBody(r)}
 	var err error
 	if a.payloads, err = encodePayloads(r.Drafts); err != nil {
 		return nil, err
 	}
-	paper := ticket.PaperOf(r.Drafts)
-	a.paper, a.voids = encodePaper(paper), paper.Voids(r.Drafts)
-	a.size = len(a.body) + len(a.paper)
+	a.shares, a.content.said = ticket.Shares(r.Drafts)
+	a.content.body = ticket.BodyDigest(r.Body)
+
+	a.size = len(a.body)
 	for _, c := range a.payloads {
 		a.size += len(c) + smallOp
 	}
@@ -110,102 +113,173 @@ func checkName(what, name string) error {
 // retry is a duplicate and the tickets print.
 func (a *acceptOp) apply(b *batch) error {
 	gen, raw := b.findDedup(a.key)
-	if raw != nil {
-		return a.acceptKnown(b, gen, raw)
+	if raw == nil {
+		return a.accept(b, generationOf(b.now), dedupRecord{})
 	}
-	if err := a.checkRoom(b, len(a.r.Drafts)); err != nil {
-		return err
-	}
-	gen = generationOf(b.now)
-	b.putDedup(a.key, gen, dedupRecord{digests: [][16]byte{a.digest}, voids: a.voids})
-	b.putPaper(a.key, gen, a.paper)
-	a.enqueue(b, a.r.Drafts, a.payloads)
-	a.receipt = ticket.Receipt{Jobs: len(a.r.Drafts)}
-	return nil
-}
-
-// acceptKnown answers a request whose key is known, stored under generation gen. A crash before
-// its commit changes nothing and the retry is answered alike; after it, the retry is a plain
-// duplicate.
-func (a *acceptOp) acceptKnown(b *batch, gen uint64, raw []byte) error {
-	s, err := decodeDedup(raw)
+	known, err := decodeDedup(raw)
 	if err != nil {
 		return a.acceptUnreadable(b, gen, raw, err)
 	}
+
 	// The usual case. It writes nothing, so a service that repeats everything after an outage costs
 	// no commit.
-	if s.knows(a.digest) && !a.r.Late {
-		a.receipt = ticket.Receipt{Duplicate: true}
-		return nil
-	}
-	known := b.paper(a.key, gen)
-	drafts := known.NewlyVoid(s.voids, a.r.Drafts)
-	a.receipt = ticket.Receipt{Duplicate: true, Conflict: true}
-	now := known.Cancelled(a.r.Drafts)
-	if !a.r.ReportConflict {
-		var added []ticket.Draft
-		added, now = ticket.Added(known, a.r.Drafts)
-		drafts = append(drafts, added...)
-		a.receipt.Added = len(added)
-	}
-	if len(drafts) == 0 && s.knows(a.digest) {
-		a.receipt = ticket.Receipt{Duplicate: true}
-		return nil
-	}
-	if err := a.enqueueMade(b, drafts); err != nil {
-		return err
-	}
-	s.add(a.digest, now.Voids(a.r.Drafts))
-	b.putDedup(a.key, gen, s)
-	b.putPaper(a.key, gen, encodePaper(now))
-	a.receipt.Jobs = len(drafts)
-	return nil
-}
-
-// enqueueMade enqueues drafts that were made of those of the request.
-func (a *acceptOp) enqueueMade(b *batch, drafts []ticket.Draft) error {
-	if err := a.checkRoom(b, len(drafts)); err != nil || len(drafts) == 0 {
-		return err
-	}
-	var payloads [][]byte
-	for i := range drafts {
-		payloads = append(payloads, b.encodeTicket(drafts[i].Ticket))
-	}
-	a.enqueue(b, drafts, payloads)
-	return nil
-}
-
-// acceptUnreadable answers a request whose key is known but whose record is damaged, so that nobody can say
-// which content came under it. What has printed is stored apart, so what has not is added; if that is not
-// known either, nothing is, because a retry is more likely than other content, unless a person asks for it. It
-// enqueues every void, because one correction too many is read and thrown away, and one too few is cooked. The
-// content of this request becomes the known one.
-func (a *acceptOp) acceptUnreadable(b *batch, gen uint64, raw []byte, cause error) error {
-	drafts, paper, voids := ticket.Paper{}.NewlyVoid(nil, a.r.Drafts), a.paper, a.voids
 	a.receipt = ticket.Receipt{Duplicate: true}
-	if known := b.paper(a.key, gen); !known.Partial || a.r.Late {
-		for i := range known.Lines { // what may be a retry of an old content takes no void back
-			known.Lines[i].Voided = 0
-		}
-		added, now := ticket.Added(known, a.r.Drafts)
-		a.receipt.Conflict = len(added) > 0
-		if a.r.ReportConflict {
-			added, now = nil, known.Cancelled(a.r.Drafts)
-		}
-		drafts, paper, voids = append(drafts, added...), encodePaper(now), now.Voids(a.r.Drafts)
-		a.receipt.Added = len(added)
+	if knows(known.accepted, a.content) || !a.r.Late && knows(known.reported, a.content) {
+		return nil
 	}
-	a.receipt.Jobs = len(drafts)
-	if len(drafts) == 0 && b.refusal != nil { // a duplicate is answered also when the disk is full
-		return nil // repairing the record needs space: later
+	if !a.r.ReportConflict {
+		return a.accept(b, gen, known)
 	}
-	if err := a.enqueueMade(b, drafts); err != nil {
+	a.receipt.Conflict = true
+	if b.refusal == nil { // else it is reported once more, if it comes again
+		known.reported = remember(known.reported, a.content)
+		b.putDedup(a.key, gen, known)
+	}
+	return nil
+}
+
+// accept enqueues what changes, and stores what is known of the key from now on.
+func (a *acceptOp) accept(b *batch, gen uint64, known dedupRecord) error {
+	made := a.changes(b, &known)
+	if a.receipt.Duplicate && len(made) == 0 && b.refusal != nil {
+		return nil // to remember its content needs space: later
+	}
+	if err := a.checkRoom(b, len(made)); err != nil {
+		return err
+	}
+
+	a.enqueue(b, made, known.shares)
+	known.accepted = remember(known.accepted, a.content)
+	known.dropGone()
+	b.putDedup(a.key, gen, known)
+	a.receipt.Conflict, a.receipt.Jobs = a.receipt.Duplicate && len(made) > 0, len(made)
+	return nil
+}
+
+// acceptUnreadable answers a request whose key is known but whose record is damaged, or was written by an older
+// version. What the stations have got is read from the tickets that are still stored. A share that is not among them
+// prints as a change: a retry then replaces what it repeats, which costs paper, and a cancellation is not lost.
+func (a *acceptOp) acceptUnreadable(b *batch, gen uint64, raw []byte, cause error) error {
+	a.receipt, a.unknown = ticket.Receipt{Duplicate: true}, true
+	known := dedupRecord{shares: b.storedShares(a.r.Venue, a.r.ID)}
+	if a.r.ReportConflict {
+		a.receipt.Conflict = len(a.changes(b, &known)) > 0
+		return nil
+	}
+	if err := a.accept(b, gen, known); err != nil || b.refusal != nil {
 		return err
 	}
 	b.quarantine(bucketDedup, a.key[:], raw, cause)
-	b.putDedup(a.key, gen, dedupRecord{digests: [][16]byte{a.digest}, voids: voids})
-	b.putPaper(a.key, gen, paper)
 	return nil
+}
+
+// storedShares are the latest shares of a request as the tickets in the file have them. It reads all jobs, which
+// takes a moment.
+func (b *batch) storedShares(venue, request string) (shares []share) {
+	name, _ := json.Marshal(request) // a string: it cannot fail
+	drafts, from, at := [][]ticket.Draft{}, []uint64{}, map[[2]string]int{}
+	read := map[uint64]bool{} // jobs
+	c := b.bucket(bucketJobs).Cursor()
+	for k, raw := c.First(); k != nil; k, raw = c.Next() {
+		if !bytes.Contains(raw, name) {
+			continue
+		}
+		s, err1 := b.state(un64(k))
+		t, err2 := decodePayload(raw)
+		if errors.Join(err1, err2) != nil || t.Venue != venue || t.Request != request {
+			continue
+		}
+		read[un64(k)] = true
+		if read[s.MadeFrom] { // it is the same ticket
+			continue
+		}
+
+		i, ok := at[[2]string{s.Station, t.Order()}]
+		if !ok {
+			i = len(shares)
+			at[[2]string{s.Station, t.Order()}] = i
+			shares = append(shares, share{station: s.Station, order: t.Order()})
+			drafts, from = append(drafts, nil), append(from, 0)
+		}
+		if t.Changed != nil {
+			if old, ok := at[[2]string{s.Station, t.Changed.Order}]; ok && old != i { // it got another number
+				drafts[old] = nil
+			}
+		}
+		if from[i] != s.Req { // tickets of one request are one share
+			from[i], drafts[i], shares[i].jobs, shares[i].received = s.Req, nil, nil, s.Received
+		}
+		shares[i].jobs = append(shares[i].jobs, un64(k))
+		if !slices.Equal(t.Notes, []string{ticket.NothingListed}) {
+			drafts[i] = append(drafts[i], ticket.Draft{Station: s.Station, Ticket: t})
+		}
+	}
+	for i := range shares {
+		if one, _ := ticket.Shares(drafts[i]); len(one) > 0 {
+			shares[i].said = one[0].Said
+		}
+	}
+	return shares
+}
+
+// A madeTicket is a ticket as it will be stored.
+type madeTicket struct {
+	station  string
+	payload  []byte
+	share    int      // of the dedupRecord
+	replaces []uint64 // jobs
+}
+
+// changes returns the tickets of the shares that are not as known, and makes known what it will be then, but for the
+// jobs.
+func (a *acceptOp) changes(b *batch, known *dedupRecord) []madeTicket {
+	replaced := known.match(a.shares)
+	gone := known.without(replaced)
+	received := a.received(b).UnixMilli()
+	drafts := make([]madeTicket, len(a.r.Drafts))
+	for i, s := range a.shares {
+		at, was := replaced[i], share{}
+		if at < 0 {
+			at, was.order = len(known.shares), s.Order
+			known.shares = append(known.shares, share{})
+		} else if was = known.shares[at]; was.said == s.Said {
+			continue
+		}
+		known.shares[at] = share{station: s.Station, order: s.Order, said: s.Said, received: received}
+		for n, d := range s.Drafts {
+			m := madeTicket{station: s.Station, payload: a.payloads[d], share: at}
+			if a.unknown || replaced[i] >= 0 {
+				t := a.r.Drafts[d].Ticket
+				t.Changed = was.change(n+1, len(s.Drafts))
+				m.payload, m.replaces = b.encodeTicket(t), was.jobsOf(n, len(s.Drafts))
+			}
+			drafts[d] = m
+		}
+	}
+	made := slices.DeleteFunc(drafts, func(m madeTicket) bool { return m.station == "" })
+
+	for _, at := range gone {
+		was := known.shares[at]
+		known.shares[at] = share{station: was.station, order: was.order, received: received}
+		made = append(made, madeTicket{station: was.station, share: at, replaces: was.jobs,
+			payload: b.encodeTicket(a.nothing(b, &was))})
+	}
+	return made
+}
+
+// nothing is the ticket that replaces a share of which nothing is listed any more.
+func (a *acceptOp) nothing(b *batch, was *share) ticket.Ticket {
+	now := &a.r.Drafts[0].Ticket
+	t := ticket.Ticket{
+		Venue: now.Venue, VenueName: now.VenueName, Zone: now.Zone, Device: now.Device, Request: now.Request,
+		Received: now.Received, Notes: []string{ticket.NothingListed}, Changed: was.change(1, 1),
+	}
+	if len(was.jobs) > 0 { // else, or if its job is too old to be known, its head says which order it was
+		old, _ := decodePayload(b.bucket(bucketJobs).Get(key64(was.jobs[0])))
+		t.Record, t.Number, t.Table, t.Type = old.Record, old.Number, old.Table, old.Type
+		t.Server, t.Guests = old.Server, old.Guests
+	}
+	return t
 }
 
 // checkRoom refuses a request for which there is no disk space or no backlog left. It counts the
@@ -223,21 +297,41 @@ func (a *acceptOp) checkRoom(b *batch, jobs int) error {
 }
 
 // enqueue stores the body once and each ticket as a job at the end of its lane.
-func (a *acceptOp) enqueue(b *batch, drafts []ticket.Draft, payloads [][]byte) {
+func (a *acceptOp) enqueue(b *batch, made []madeTicket, shares []share) {
+	if len(made) == 0 {
+		return
+	}
 	req := b.sequence(bucketRequests)
 	// As received, so that a person can see what the service sent when a ticket is disputed.
 	b.put(b.bucket(bucketRequests), key64(req), a.body)
-	received := a.r.Received
-	if received.IsZero() {
-		received = b.wall // a request that the caller did not stamp
-	}
-	for i := range drafts {
+	for _, m := range made {
 		s := jobState{
-			Station: drafts[i].Station, Req: req,
-			Enqueued: int64(b.now - ageOf(a.r)), Received: received.UnixMilli(),
+			Station: m.station, Req: req,
+			Enqueued: int64(b.now - ageOf(a.r)), Received: a.received(b).UnixMilli(),
 		}
-		b.enqueue(s, payloads[i], false)
+		job := b.enqueue(s, m.payload, false)
 		b.books(s.Station).Enqueued++
+
+		shares[m.share].jobs = append(shares[m.share].jobs, job)
+		for _, old := range m.replaces {
+			b.markReplaced(old, job)
+		}
+	}
+}
+
+// received is when the request came in.
+func (a *acceptOp) received(b *batch) time.Time {
+	if a.r.Received.IsZero() {
+		return b.wall // the caller did not stamp it
+	}
+	return a.r.Received
+}
+
+// markReplaced notes with a job that another one replaces it. One that is not known any more cannot be reprinted.
+func (b *batch) markReplaced(job, by uint64) {
+	if s, err := b.state(job); err == nil {
+		s.ReplacedBy = by
+		b.setState(job, s)
 	}
 }
 

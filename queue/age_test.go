@@ -68,7 +68,7 @@ func TestWhatIsSalvagedKeepsTheAgeThatItCameWith(t *testing.T) {
 func TestANumberOfAnotherEveningIsAnotherOrderAlsoIfItWaitedAtARelay(t *testing.T) {
 	inBubble(t, func(_ *testing.T, q *testQueue) {
 		old := dinner("a", "1Fish", "grill")
-		old.Age = sameNumberFor + time.Hour
+		old.Age = sameCheckFor + time.Hour
 		q.accept(old)
 		q.print("grill")
 		q.accept(dinner("b", "1Fish-", "grill"))

@@ -1,10 +1,7 @@
 package queue
 
 import (
-	"crypto/sha256"
 	"fmt"
-	"math/rand/v2"
-	"reflect"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -44,17 +41,6 @@ func TestMemoryMatchesTheFileAfterEveryPairOfOperations(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestEveryVoidPrintsOnceOverFailuresAndRestarts: one request comes again and again with other lines, over failed
-// commits and restarts. It is ordered once, and every line that is void prints as a correction at most as often as it
-// was void.
-func TestEveryVoidPrintsOnceOverFailuresAndRestarts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for seed := range rounds(5, 30) {
-			voids(t, rand.New(rand.NewPCG(seed, 1)))
-		}
-	})
 }
 
 // A scenario is two stations for the operations below. Of one, three tickets are pending and the
@@ -142,57 +128,4 @@ func (s *scenario) inOneTransaction(end commitResult, ops ...operation) {
 	s.disk.clear()
 	_ = s.lease.Return(bg, "the end") // if it has not ended
 	s.must(s.KV("x").Put(bg, "k", nil))
-}
-
-func voids(t *testing.T, r *rand.Rand) {
-	q := start(t)
-	defer q.stop()
-	void, told, orders := map[string]int{}, map[string]int{}, 0
-	for i := range 14 {
-		req := order("a", "grill")
-		var lines []ticket.Line
-		now := map[string]int{}
-		for range r.IntN(5) {
-			l := ticket.Line{Quantity: "1", Name: fmt.Sprint(r.IntN(3)), Void: r.IntN(2) == 0}
-			lines = append(lines, l)
-			if l.Void {
-				now[l.Name]++
-			}
-		}
-		req.Drafts[0].Ticket.Lines, req.ReportConflict = lines, true
-		req.Digest = sha256.Sum256(fmt.Append(nil, lines))
-		if r.IntN(3) == 0 {
-			q.disk.willEnd([]commitResult{fails, failsButPersist, noSpace}[r.IntN(3)])
-			_, _ = q.Accept(bg, req)
-			q.waitForStorage()
-			q.disk.clear()
-		}
-		q.accept(req)
-		for name, n := range now {
-			void[name] = max(void[name], n)
-		}
-		if i%3 == 0 {
-			q.restart()
-		}
-		for q.station("grill").Pending > 0 {
-			d := q.print("grill")
-			if d.Ticket.Kind == ticket.Order {
-				orders++
-			}
-			for _, l := range d.Ticket.Lines {
-				switch {
-				case l.Void:
-					told[l.Name]++
-				case d.Ticket.Kind != ticket.Order:
-					t.Errorf("a correction orders %+v", l)
-				}
-			}
-		}
-	}
-	if orders != 1 {
-		t.Errorf("it is ordered %d times", orders)
-	}
-	if !reflect.DeepEqual(void, told) {
-		t.Errorf("void %v, told %v", void, told)
-	}
 }

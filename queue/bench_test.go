@@ -106,7 +106,7 @@ func fullQueue(b testing.TB) *testQueue {
 			// Sorted: with unsorted keys, one huge transaction is quadratic in bbolt.
 			slices.SortFunc(keys, func(a, b requestKey) int { return bytes.Compare(a[:], b[:]) })
 			for _, key := range keys {
-				if err := g.Put(key[:], encodeDedup(dedupRecord{digests: [][16]byte{{1}}})); err != nil {
+				if err := g.Put(key[:], encodeDedup(dedupRecord{accepted: []content{{}}})); err != nil {
 					return err
 				}
 			}

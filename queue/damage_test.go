@@ -3,6 +3,7 @@ package queue
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"reflect"
 	"testing"
 	"testing/synctest"
@@ -152,30 +153,73 @@ func TestAStateThatTheQueueDoesNotWriteIsNotRead(t *testing.T) {
 	}
 }
 
-func TestTheKeyOfARequestWhoseRecordHasAWrongLengthIsKnownAndRepaired(t *testing.T) {
-	for name, stored := range map[string][]byte{
-		"a wrong checksum":   []byte("odd"),
-		"no content":         encodeDedup(dedupRecord{}),
-		"too many contents":  encodeDedup(dedupRecord{digests: make([][16]byte, maxDigests+1)}),
-		"no content, a void": seal([]byte{dedupVersion, 0}, make([]byte, 16)),
-		"half a content":     seal([]byte{dedupVersion, 1, 2, 3}),
-		"half a void":        seal([]byte{dedupVersion, 1}, make([]byte, 16+4)),
-		"voids not sorted":   encodeDedup(dedupRecord{digests: make([][16]byte, 1), voids: []uint64{2, 1}}),
-		"another version":    seal([]byte{dedupVersion + 1, 1}, make([]byte, 16)),
-		"nothing":            seal(),
-	} {
+// TestTheKeyOfARequestWhoseRecordCannotBeReadIsKnown: it is damaged, or an earlier version wrote it. Its stored tickets
+// say what came under it.
+func TestTheKeyOfARequestWhoseRecordCannotBeReadIsKnown(t *testing.T) {
+	sound, err := unseal(encodeDedup(dedupRecord{accepted: []content{{}},
+		shares: []share{{station: "grill", jobs: []uint64{1}}}}))
+	must(t, err)
+	stored := map[string][]byte{
+		"a wrong checksum":      []byte("odd"),
+		"no content":            encodeDedup(dedupRecord{}),
+		"one byte too many":     seal(sound, []byte{0}),
+		"of an earlier version": seal([]byte{1, 1}, make([]byte, 16)),
+	}
+	for n := range sound {
+		stored[fmt.Sprint("the first bytes: ", n)] = seal(sound[:n])
+	}
+	for name, stored := range stored {
 		t.Run(name, func(t *testing.T) {
 			q := start(t)
 			r := order("a", "grill")
 			q.accept(r)
 			q.overwriteKey(r, stored)
-			for range 2 {
-				if got := q.accept(r); got != (ticket.Receipt{Duplicate: true}) || q.Damaged() != 1 {
-					t.Errorf("receipt %+v, %d damaged records", got, q.Damaged())
-				}
+			q.wantDuplicate(r)
+			q.wantDuplicate(r)
+			if q.Damaged() != 1 {
+				t.Errorf("%d damaged records", q.Damaged())
 			}
+			q.overwriteKey(r, stored)
+			q.wantReceipt(cancelled(r), oneChanged)
+			q.prints("1 Soup", "changed -1 Soup")
 		})
 	}
+}
+
+func TestWithoutARecordTheStoredTicketsSayWhatIsReplaced(t *testing.T) {
+	two := func(minute int, lines string) ticket.Request {
+		r := at(minute, dinner("a", lines, "grill", "grill"))
+		r.Drafts[1].Ticket.Lines = dinner("a", "1Tea", "grill").Drafts[0].Ticket.Lines
+		return r
+	}
+	q := start(t)
+	q.accept(two(0, "1Fish"))
+	q.accept(two(1, "2Fish"))
+	q.accept(at(2, dinner("a", "3Fish", "bar"))) // nothing is listed at the grill
+	renamed := at(3, dinner("a", "3Fish", "bar"))
+	renamed.Drafts[0].Ticket.Number, renamed.Body = "7", nil
+	q.accept(renamed)
+	n := len(q.jobs(Filter{}))
+
+	q.damageKey(renamed)
+	renamed.Body = []byte("other ids")
+	q.wantDuplicate(renamed)
+	q.damageKey(renamed)
+	q.wantReceipt(at(4, dinner("a", "1Pie", "grill")), ticket.Receipt{Duplicate: true, Conflict: true, Jobs: 2})
+	for job, want := range map[int]string{
+		n + 1: "CHANGED – replaces #142 of 19:32 UTC #142: 1Pie",
+		n + 2: "CHANGED – replaces #7 of 19:33 UTC #7: " + ticket.NothingListed,
+	} {
+		_, tk, _, err := q.Job(bg, uint64(job))
+		if got := paperText(ticket.Delivery{Ticket: tk}); err != nil || got != want {
+			t.Errorf("job %d is %q, %v; want %q", job, got, err, want)
+		}
+	}
+
+	q.edit(func(tx *bolt.Tx) error { return flip(bucketJobs, key64(uint64(n+1)))(tx) })
+	q.damageKey(renamed)
+	q.accept(at(5, dinner("a", "1Pie", "cold"))) // of which no ticket is stored
+	q.wantPapers("cold", "CHANGED – replaces #142 that came before #142: 1Pie")
 }
 
 func TestATicketThatCannotBeReadIsNeitherReprintedNorMoved(t *testing.T) {

@@ -8,11 +8,13 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+
+	"ticketrail/queue/ticket"
 )
 
 // A retry must find its key for a week, at a cost that does not grow with the traffic: keys are
 // stored by day and a whole day is dropped at once. What is stored of a request is enough to answer
-// three questions: was it here, was it the same, and what in it was void already.
+// three questions: was it here, was it the same, and what does its new content replace.
 
 // A requestKey stands for a venue and the id of a request. SHA-256 is truncated to 16
 // bytes to save space; two requests with the same 16 bytes are not to be expected.
@@ -29,91 +31,225 @@ func keyOf(venue, id string) requestKey {
 
 // A dedupRecord is what is stored of a request for as long as its key is known.
 type dedupRecord struct {
-	digests [][16]byte // of the contents that came under this key, oldest first
-	voids   []uint64   // what was void in any of them, see [ticket.Voids]; sorted
+	accepted []content // that came under this key, oldest first
+	reported []content // that came and did not print, see ticket.Request.ReportConflict
+	shares   []share   // what every station has got last
 }
 
-// maxDigests bounds the record of a sender that sends new content under one key again and again.
-// The first and the latest contents are kept. If one that was dropped comes again, it is treated as
-// new content: it orders nothing either, and its voids are known.
-const maxDigests = 8
+// A content is known by what its tickets say, or by its body.
+type content struct{ said, body ticket.Digest }
 
-// digest16 shortens a digest: it is only compared with the few other contents under the same key.
-func digest16(d [32]byte) [16]byte { return [16]byte(d[:16]) }
-
-func (s *dedupRecord) knows(d [16]byte) bool { return slices.Contains(s.digests, d) }
-
-// add records a content under the key, and what is void in it. The first content stays, because it is the
-// one that was printed.
-func (s *dedupRecord) add(d [16]byte, voids []uint64) {
-	s.voids = mergeVoids(s.voids, voids)
-	if s.knows(d) {
-		return
-	}
-	if len(s.digests) >= maxDigests {
-		s.digests = slices.Delete(s.digests, 1, len(s.digests)-maxDigests+2)
-	}
-	s.digests = append(s.digests, d)
+// A share is the stored form of a [ticket.Share].
+type share struct {
+	station, order string
+	said           ticket.Digest // zero: nothing of it is listed any more
+	received       int64         // wall clock, ms
+	jobs           []uint64
 }
 
-// mergeVoids returns the union of two sorted multisets: a void that is in either of them twice is
-// in the result twice, because two equal lines can be cancelled. A union and not a sum: the same
-// void that comes in two contents is one cancellation.
-func mergeVoids(a, b []uint64) []uint64 {
-	var out []uint64
-	for len(a) > 0 && len(b) > 0 {
-		switch {
-		case a[0] < b[0]:
-			out, a = append(out, a[0]), a[1:]
-		case a[0] > b[0]:
-			out, b = append(out, b[0]), b[1:]
-		default:
-			out, a, b = append(out, a[0]), a[1:], b[1:]
+const (
+	// maxContents bounds the record of a sender that sends new content under one key again and again.
+	// The first and the latest contents are kept. One that was dropped is new content if it comes again.
+	maxContents = 16
+	// maxGone bounds the shares of which nothing is listed any more. One that was dropped is an order that the
+	// station has not had, if it is listed again.
+	maxGone = 256
+)
+
+func knows(list []content, c content) bool {
+	return slices.ContainsFunc(list, func(x content) bool { return x.said == c.said || x.body == c.body })
+}
+
+func remember(list []content, c content) []content {
+	if knows(list, c) {
+		return list
+	}
+	if len(list) >= maxContents {
+		list = slices.Delete(list, 1, len(list)-maxContents+2)
+	}
+	return append(list, c)
+}
+
+// match returns for each share of a content the index of the stored one that it replaces, -1 for none: the one of its
+// station and order, else one of its station whose order the content does not list, because an order can get another
+// number.
+func (r *dedupRecord) match(shares []ticket.Share) []int {
+	out := make([]int, len(shares))
+	if len(r.shares) == 0 {
+		for i := range out {
+			out[i] = -1
+		}
+		return out
+	}
+	byName := make(map[[2]string]int, len(r.shares))
+	for i, s := range r.shares {
+		byName[[2]string{s.station, s.order}] = i
+	}
+	for i, s := range shares {
+		at, ok := byName[[2]string{s.Station, s.Order}]
+		if out[i] = at; !ok {
+			out[i] = -1
 		}
 	}
-	return append(append(out, a...), b...)
+
+	unlisted := map[string][]int{} // by station
+	for _, i := range r.without(out) {
+		unlisted[r.shares[i].station] = append(unlisted[r.shares[i].station], i)
+	}
+	for i, s := range shares {
+		if list := unlisted[s.Station]; out[i] < 0 && len(list) > 0 {
+			out[i], unlisted[s.Station] = list[0], list[1:]
+		}
+	}
+	return out
+}
+
+// without returns the indexes of the shares of which something is listed, but for the given ones.
+func (r *dedupRecord) without(indexes []int) (rest []int) {
+	given := make([]bool, len(r.shares))
+	for _, i := range indexes {
+		if i >= 0 {
+			given[i] = true
+		}
+	}
+	for i, s := range r.shares {
+		if !given[i] && s.said != (ticket.Digest{}) {
+			rest = append(rest, i)
+		}
+	}
+	return rest
+}
+
+// dropGone keeps the latest maxGone shares of which nothing is listed any more.
+func (r *dedupRecord) dropGone() {
+	gone := 0
+	for _, s := range r.shares {
+		if s.said == (ticket.Digest{}) {
+			gone++
+		}
+	}
+	r.shares = slices.DeleteFunc(r.shares, func(s share) bool {
+		if s.said != (ticket.Digest{}) || gone <= maxGone {
+			return false
+		}
+		gone--
+		return true
+	})
+}
+
+// change is what the given one of several tickets says that replace the share.
+func (s *share) change(part, parts int) *ticket.Change {
+	c := &ticket.Change{Order: s.order, Tickets: len(s.jobs)}
+	if s.received != 0 {
+		c.Received = time.UnixMilli(s.received).UTC()
+	}
+	if parts > 1 {
+		c.Part, c.Parts = part, parts
+	}
+	return c
+}
+
+// jobsOf returns the jobs that ticket n of several replaces. The last one replaces all that are left.
+func (s *share) jobsOf(n, tickets int) []uint64 {
+	switch {
+	case n >= len(s.jobs):
+		return nil
+	case n == tickets-1:
+		return s.jobs[n:]
+	}
+	return s.jobs[n : n+1]
 }
 
 // dedupVersion is the first byte of a stored dedupRecord.
-const dedupVersion = 1
+const dedupVersion = 2
 
 // encodeDedup is binary, not JSON, because a file may have a million keys.
-func encodeDedup(s dedupRecord) []byte {
-	b := []byte{dedupVersion, byte(len(s.digests))}
-	for _, d := range s.digests {
-		b = append(b, d[:]...)
+func encodeDedup(r dedupRecord) []byte {
+	b := []byte{dedupVersion}
+	number := func(n int) { b = binary.AppendUvarint(b, uint64(n)) }
+	for _, list := range [][]content{r.accepted, r.reported} {
+		number(len(list))
+		for _, c := range list {
+			b = append(append(b, c.said[:]...), c.body[:]...)
+		}
 	}
-	for _, v := range s.voids {
-		b = binary.BigEndian.AppendUint64(b, v)
+	number(len(r.shares))
+	for _, s := range r.shares {
+		for _, text := range []string{s.station, s.order} {
+			number(len(text))
+			b = append(b, text...)
+		}
+		b = append(b, s.said[:]...)
+		b = binary.AppendVarint(b, s.received)
+		number(len(s.jobs))
+		for _, job := range s.jobs {
+			b = binary.AppendUvarint(b, job)
+		}
 	}
 	return seal(b)
 }
 
-// decodeDedup rejects everything that encodeDedup does not write: with wrong voids a cancellation
-// would not print.
-func decodeDedup(b []byte) (dedupRecord, error) {
-	p, err := unseal(b)
+// decodeDedup rejects everything that encodeDedup does not write. With a wrong record a cancellation would not
+// print.
+func decodeDedup(raw []byte) (r dedupRecord, err error) {
+	p, err := unseal(raw)
 	if err != nil {
 		return dedupRecord{}, err
 	}
-	if len(p) < 2+16 || p[0] != dedupVersion { // there is at least one content
+	if len(p) == 0 || p[0] != dedupVersion {
 		return dedupRecord{}, errors.New("unknown format")
 	}
-	n, p := int(p[1]), p[2:]
-	if n == 0 || n > maxDigests || len(p) < 16*n || len(p)%8 != 0 {
-		return dedupRecord{}, errors.New("wrong length")
+	bad := errors.New("wrong length")
+	p = p[1:]
+	take := func(n uint64) []byte {
+		if n > uint64(len(p)) {
+			err, n = bad, 0
+		}
+		var out []byte
+		out, p = p[:n], p[n:]
+		return out
 	}
-	var s dedupRecord
-	for range n {
-		s.digests, p = append(s.digests, [16]byte(p)), p[16:]
+	number := func() uint64 {
+		n, size := binary.Uvarint(p)
+		if size <= 0 {
+			err, p = bad, nil
+			return 0
+		}
+		p = p[size:]
+		return n
 	}
-	for ; len(p) > 0; p = p[8:] {
-		s.voids = append(s.voids, binary.BigEndian.Uint64(p))
+	for _, list := range []*[]content{&r.accepted, &r.reported} {
+		for range number() {
+			c := take(32)
+			if err != nil {
+				return dedupRecord{}, err
+			}
+			*list = append(*list, content{ticket.Digest(c[:16]), ticket.Digest(c[16:])})
+		}
 	}
-	if !slices.IsSorted(s.voids) {
-		return dedupRecord{}, errors.New("voids out of order")
+	for range number() {
+		var s share
+		s.station, s.order = string(take(number())), string(take(number()))
+		copy(s.said[:], take(16))
+		received, size := binary.Varint(p)
+		if size <= 0 {
+			return dedupRecord{}, bad
+		}
+		s.received, p = received, p[size:]
+		for range number() {
+			if s.jobs = append(s.jobs, number()); err != nil {
+				return dedupRecord{}, err
+			}
+		}
+		if err != nil {
+			return dedupRecord{}, err
+		}
+		r.shares = append(r.shares, s)
 	}
-	return s, nil
+	if err != nil || len(p) > 0 || len(r.accepted)+len(r.reported) == 0 {
+		return dedupRecord{}, bad
+	}
+	return r, nil
 }
 
 // generationHours is how many hours of running time share a bucket of keys. A whole bucket is

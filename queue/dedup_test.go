@@ -7,6 +7,8 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+
+	"ticketrail/queue/ticket"
 )
 
 // TestKeysInHourlyBucketsOfEarlierVersionsAreKnownUntilTheyExpire: earlier versions stored keys in a bucket for each
@@ -23,7 +25,8 @@ func TestKeysInHourlyBucketsOfEarlierVersionsAreKnownUntilTheyExpire(t *testing.
 				}
 				r := order(fmt.Sprint("old ", hour), "grill")
 				key := keyOf(r.Venue, r.ID)
-				if err := g.Put(key[:], encodeDedup(dedupRecord{digests: [][16]byte{digest16(r.Digest)}})); err != nil {
+				record := dedupRecord{accepted: []content{{body: ticket.BodyDigest(r.Body)}}}
+				if err := g.Put(key[:], encodeDedup(record)); err != nil {
 					return err
 				}
 			}
@@ -77,11 +80,12 @@ func TestARequestOfAnotherVenueIsAnotherRequest(t *testing.T) {
 }
 
 func TestTheFirstAndTheLatestContentsOfARequestAreKept(t *testing.T) {
-	var s dedupRecord
-	for n := range 11 {
-		s.add([16]byte{byte(n)}, nil)
+	var list []content
+	for n := range maxContents + 3 {
+		list = remember(list, content{ticket.Digest{byte(n)}, ticket.Digest{1, byte(n)}})
 	}
-	if first, last := s.digests[0][0], s.digests[7][0]; len(s.digests) != 8 || first != 0 || last != 10 {
-		t.Errorf("%d contents are kept, from %d to %d", len(s.digests), first, last)
+	if first, second, last := list[0].said[0], list[1].said[0], list[len(list)-1].said[0]; len(list) != maxContents ||
+		first != 0 || second != 4 || last != maxContents+2 {
+		t.Errorf("%d contents are kept: %d, %d … %d", len(list), first, second, last)
 	}
 }

@@ -206,14 +206,10 @@ func slipLine(t ticket.Ticket, job uint64, doubt bool) ticket.Line {
 		name = append(name, fmt.Sprintf("job %d", job))
 	}
 	what := ticket.Plural(len(t.Lines), "line")
-	if t.Kind == ticket.Correction {
-		what = "correction, " + what
+	if t.Changed != nil {
+		what = "changed, " + what
 	}
-	zone, err := time.LoadLocation(t.Zone)
-	if err != nil {
-		zone = time.UTC
-	}
-	notes := []string{fmt.Sprintf("%s, %s, id %s", t.Received.In(zone).Format("15:04"), what, ticket.Short(t.Request))}
+	notes := []string{fmt.Sprintf("%s, %s, id %s", ticket.Clock(t.Received, t.Zone), what, ticket.Short(t.Request))}
 	if doubt {
 		notes = append(notes, "a copy may have come out: check the rail")
 	}

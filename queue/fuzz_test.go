@@ -21,7 +21,8 @@ func FuzzRecords(f *testing.F) {
 	state, _ := sealJSON(jobState{Station: "grill", State: ticket.Pending, Pos: 7, Enqueued: int64(time.Hour)})
 	for _, b := range [][]byte{
 		body, payload[0], state, encodeWaiting(7, "grill"),
-		encodeDedup(dedupRecord{digests: [][16]byte{{1}, {2}}, voids: []uint64{1, 1, 9}}),
+		encodeDedup(dedupRecord{accepted: []content{{}},
+			shares: []share{{station: "grill", order: "#1", jobs: []uint64{1}}}}),
 	} {
 		f.Add(b[crcSize:], true)
 		f.Add(b, false)

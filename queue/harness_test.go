@@ -3,7 +3,6 @@ package queue
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -273,7 +272,7 @@ var bg = context.Background()
 func order(id string, stations ...string) ticket.Request {
 	r := ticket.Request{
 		Venue: venue, ID: id, Device: "tablet-1", Received: time.Date(2026, 11, 20, 19, 30, 0, 0, time.UTC),
-		Body: []byte(`{"records":[{"id":"` + id + `"}]}`), Digest: sha256.Sum256([]byte(id)),
+		Body: []byte(`{"records":[{"id":"` + id + `"}]}`),
 	}
 	for _, s := range stations {
 		r.Drafts = append(r.Drafts, ticket.Draft{Station: s, Ticket: ticket.Ticket{
@@ -295,7 +294,7 @@ func cancelled(r ticket.Request) ticket.Request {
 		}
 		r.Drafts = append(r.Drafts, d)
 	}
-	r.Digest = sha256.Sum256([]byte("cancelled " + r.ID))
+	r.Body = []byte("cancelled")
 	return r
 }
 
@@ -306,14 +305,14 @@ func with(names ...string) ticket.Request {
 	for _, n := range names {
 		r.Drafts[0].Ticket.Lines = append(r.Drafts[0].Ticket.Lines, ticket.Line{Quantity: "1", Name: n})
 	}
-	r.Digest = sha256.Sum256(fmt.Append(nil, names))
+	r.Body = fmt.Append(nil, names)
 	return r
 }
 
 // dinner is request id, order 142, with lines such as 3Fish and 1Pie-, which is void, at each station.
 func dinner(id, lines string, stations ...string) ticket.Request {
 	r := order(id, stations...)
-	r.Digest = sha256.Sum256([]byte(id + lines))
+	r.Body = []byte(lines)
 	for i := range r.Drafts {
 		t := &r.Drafts[i].Ticket
 		t.Number, t.Lines = "142", nil
@@ -325,7 +324,7 @@ func dinner(id, lines string, stations ...string) ticket.Request {
 	return r
 }
 
-var oneAdded = ticket.Receipt{Duplicate: true, Conflict: true, Jobs: 1, Added: 1}
+var oneChanged = ticket.Receipt{Duplicate: true, Conflict: true, Jobs: 1}
 
 func id(n int) string { return fmt.Sprintf("request-%03d", n) }
 
@@ -400,13 +399,13 @@ func (q *testQueue) prints(want ...string) {
 	var got []string
 	for q.station("grill").Pending > 0 {
 		t, s := q.print("grill").Ticket, ""
-		if t.Added {
-			s = "added"
+		if t.Changed != nil {
+			s = "changed"
 		}
 		for _, l := range t.Lines {
 			s += map[bool]string{false: " ", true: " -"}[l.Void] + l.Quantity + " " + l.Name
 		}
-		got = append(got, strings.TrimSpace(s+t.Raw))
+		got = append(got, strings.TrimSpace(s+" "+strings.Join(append(t.Notes, t.Raw), " ")))
 	}
 	if !slices.Equal(got, want) {
 		q.t.Errorf("printed %q, want %q", got, want)

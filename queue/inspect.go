@@ -134,7 +134,7 @@ func readJob(tx *bolt.Tx, id uint64, raw []byte, lent map[uint64]entry, f Filter
 	}
 	j := Job{
 		ID: id, Station: s.Station, State: s.State, Attempts: s.Attempts, Doubt: s.Doubts > 0,
-		Reprint: s.Reprint, MadeFrom: s.MadeFrom, RefusedBy: s.RefusedBy, Reason: s.Why,
+		Reprint: s.Reprint, MadeFrom: s.MadeFrom, ReplacedBy: s.ReplacedBy, RefusedBy: s.RefusedBy, Reason: s.Why,
 		ReceivedAt: time.UnixMilli(s.Received).UTC(), Version: s.version(),
 	}
 	// The list of leases is older than the page: a job that has ended since then is shown as ended.

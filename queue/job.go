@@ -22,7 +22,8 @@ type Job struct {
 	Reprint    bool         `json:"reprint,omitempty"`
 	RefusedBy  []string     `json:"refused_by,omitempty"` // the stations that refused it, in order
 	Kind       ticket.Kind  `json:"kind,omitempty"`
-	MadeFrom   uint64       `json:"of,omitempty"` // the job this one was made from
+	MadeFrom   uint64       `json:"of,omitempty"`          // the job this one was made from
+	ReplacedBy uint64       `json:"replaced_by,omitempty"` // the job of the changed ticket in its place
 	Number     string       `json:"number,omitempty"`
 	Table      string       `json:"table,omitempty"`
 	Items      int          `json:"items,omitempty"` // lines of its ticket that are no modifiers
@@ -73,7 +74,7 @@ type StationHold struct {
 //
 // The JSON names are stored, so they never change: some are older than the words used here.
 type Books struct {
-	Enqueued uint64 `json:"put"` // orders, corrections and slips
+	Enqueued uint64 `json:"put"` // orders and slips
 	// Reprinted counts copies: those a person asked for, and those of cards on a dark screen.
 	Reprinted uint64 `json:"reprinted"`
 	// MovedIn and MovedOut count what people moved, and slips that were replaced by a longer one.

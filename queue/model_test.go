@@ -38,10 +38,10 @@ type modelJob struct {
 	replaced bool // another job has replaced it
 	from     string
 	refused  []string  // the stations that refused it
-	void     bool      // an order whose lines are void
-	later    bool      // its ticket names a cancellation
+	void     bool      // its lines are void
+	changed  bool      // it replaces another one
 	first    *modelJob // from which this was made; nil: as which the ticket came
-	copied   bool      // what was rescued was a copy, so its lines are not matched
+	next     *modelJob // with the changed ticket in its place
 }
 
 // wantFor is what Delivery.For must be at a station.
@@ -63,18 +63,22 @@ func (j *modelJob) refusedAt(station string) []string {
 	return j.refused
 }
 
-// original is the job as which a ticket came.
-func (j *modelJob) original() *modelJob {
-	for j.first != nil {
-		j = j.first
+// latest is the job whose ticket replaces that of j; j itself if none does.
+func (j *modelJob) latest() *modelJob {
+	for o := j; o != nil; o = o.first {
+		if o.next != nil {
+			for o.next != nil {
+				o = o.next
+			}
+			return o
+		}
 	}
 	return j
 }
 
 type model struct {
-	known map[string]bool // request → whether its cancellation is known too
-	live  map[string]bool // requests that were wanted once
-	voids map[string]bool // requests that have corrections
+	known map[string]map[bool]bool        // request → contents that came: void or not
+	units map[string]map[string]*modelJob // request → station → its latest ticket
 	lanes map[string][]*modelJob
 	all   map[uint64]*modelJob
 	lease map[string]*modelJob
@@ -94,24 +98,17 @@ func (m *model) leave(station string, j *modelJob, to ticket.State) {
 	m.lanes[station] = slices.DeleteFunc(m.lanes[station], func(x *modelJob) bool { return x == j })
 }
 
-// reprint enqueues a copy of a job, marked as such. It replaces a held or failed one.
-// It has as void what is known to be cancelled.
-func (m *model) reprint(j *modelJob, to string, copied uint64, from string, asItWas bool) {
+// reprint enqueues a copy of the latest ticket in the place of a job, marked as such. It replaces held and failed
+// ones.
+func (m *model) reprint(j *modelJob, to string, copied uint64, where func(*modelJob) string) {
+	l := j.latest()
 	n := m.put(to, j.request, copied, j.kind)
-	n.reprint, n.from, n.first, n.refused, n.later = true, j.from, j, j.refusedAt(to), j.later
-	m.tellPresent(n, asItWas)
-	if j.state == ticket.Held || j.state == ticket.Failed {
-		m.leave(from, j, ticket.Cancelled)
-		j.replaced = true
-	}
-}
-
-// tellPresent makes void what was cancelled since, or has it named.
-func (m *model) tellPresent(n *modelJob, asItWas bool) {
-	o := n.original()
-	n.void = o.void
-	if n.kind == ticket.Order && !o.void && !asItWas && m.voids[n.request] {
-		n.void, n.later = !o.copied, o.copied
+	n.reprint, n.from, n.first, n.refused, n.void, n.changed = true, l.from, l, l.refusedAt(to), l.void, l.changed
+	for _, j := range []*modelJob{j, l} {
+		if j.state == ticket.Held || j.state == ticket.Failed {
+			m.leave(where(j), j, ticket.Cancelled)
+			j.replaced = true
+		}
 	}
 }
 
@@ -132,10 +129,7 @@ func (m *model) rescue(
 		switch {
 		case j == nil && c.Ticket != nil && card.state != ticket.Pending:
 			j = m.put("grill", card.request, newest(), card.kind)
-			if j.copied = card.first != nil; card.from == "bar" {
-				j.first = card
-			}
-			j.from = "bar"
+			j.from, j.first = "bar", card
 			m.marks[c.Job], sent = j, append(sent, j)
 		case j == nil || c.Ticket != nil:
 		case j.state == ticket.Pending && j.doubts == 0 && !begun(j):
@@ -181,7 +175,7 @@ func againstModel(t *testing.T, rt *rapid.T) {
 		q.open()
 		defer q.stop()
 		m := &model{
-			known: map[string]bool{}, live: map[string]bool{}, voids: map[string]bool{},
+			known: map[string]map[bool]bool{}, units: map[string]map[string]*modelJob{},
 			lanes: map[string][]*modelJob{}, all: map[uint64]*modelJob{},
 			lease: map[string]*modelJob{}, held: map[string]bool{}, marks: map[uint64]*modelJob{},
 		}
@@ -236,30 +230,22 @@ func againstModel(t *testing.T, rt *rapid.T) {
 				if void {
 					req = cancelled(req)
 				}
-				got := q.accept(req)
-				cancelKnown, known := m.known[r]
-				var want ticket.Receipt
-				switch {
-				case !known:
-					want.Jobs = 2
-					for _, s := range stations {
-						m.put(s, r, newest(), ticket.Order).void = void
-					}
-				case void && !cancelKnown:
-					want = ticket.Receipt{Duplicate: true, Conflict: true, Jobs: 2}
-					for _, s := range stations {
-						m.put(s, r, newest(), ticket.Correction)
-					}
-					m.voids[r] = true
-				case !void && !m.live[r]:
-					want = ticket.Receipt{Duplicate: true, Conflict: true, Jobs: 2, Added: 2}
-					for _, s := range stations {
-						m.put(s, r, newest(), ticket.Order).later = true // it was cancelled before
-					}
-				default:
-					want.Duplicate, want.Conflict = true, got.Conflict
+				got, want := q.accept(req), ticket.Receipt{Duplicate: m.known[r] != nil}
+				if m.known[r] == nil {
+					m.known[r], m.units[r] = map[bool]bool{}, map[string]*modelJob{}
 				}
-				m.known[r], m.live[r] = cancelKnown || void, m.live[r] || !void
+				if !m.known[r][void] {
+					want.Jobs, want.Conflict = 2, want.Duplicate
+					for _, s := range stations {
+						j := m.put(s, r, newest(), ticket.Order)
+						j.void, j.changed = void, want.Conflict
+						if was := m.units[r][s]; was != nil {
+							was.next = j
+						}
+						m.units[r][s] = j
+					}
+				}
+				m.known[r][void] = true
 				if got != want {
 					rt.Fatalf("receipt %+v, want %+v", got, want)
 				}
@@ -278,7 +264,7 @@ func againstModel(t *testing.T, rt *rapid.T) {
 				d := l.Delivery()
 				if d.Job != j.id || d.Ticket.Request != j.request || d.Attempt != j.attempts+1 ||
 					d.Doubt != (j.doubts > 0) || d.Reprint != j.reprint || d.Ticket.Kind != j.kind ||
-					len(d.Ticket.Later) > 0 != j.later || j.kind == ticket.Order && d.Ticket.Lines[0].Void != j.void ||
+					d.Ticket.Changed != nil != j.changed || d.Ticket.Lines[0].Void != j.void ||
 					d.For != j.wantFor(s) || !slices.Equal(d.RefusedBy, j.refused) {
 					rt.Fatalf("lent %+v, want %+v", d, *j)
 				}
@@ -331,7 +317,7 @@ func againstModel(t *testing.T, rt *rapid.T) {
 				}
 				n := m.put(to, j.request, newest(), j.kind)
 				n.doubts, n.reprint, n.from = min(j.doubts, 1), j.reprint, j.from
-				n.void, n.later, n.first = j.void, j.later, j
+				n.void, n.changed, n.first = j.void, j.changed, j
 				j.refused = append(slices.Clone(j.refused), s)
 				n.refused, j.refused = j.refusedAt(to), j.refused[:len(j.refused)-1]
 				m.leave(s, j, ticket.Moved)
@@ -350,10 +336,14 @@ func againstModel(t *testing.T, rt *rapid.T) {
 			"reprint": func(rt *rapid.T) {
 				id, to := anyJob(rt), station.Draw(rt, "to")
 				j := m.all[id]
-				may := j != nil && j.state != ticket.Pending && !j.replaced
+				can := func() bool {
+					l := j.latest()
+					return j.state != ticket.Pending && !j.replaced && l.state != ticket.Pending && !l.replaced
+				}
+				may := j != nil && can()
 				ending := rapid.SampledFrom([]commitResult{works, works, fails, failsButPersist}).Draw(rt, "ending")
 				q.disk.willEnd(ending)
-				o := ReprintOptions{Station: to, Reason: "r", AsItWas: rapid.Bool().Draw(rt, "as it was")}
+				o := ReprintOptions{Station: to, Reason: "r"}
 				got, err := q.Reprint(bg, id, o)
 				if may && ending != works {
 					if !errors.Is(err, ErrStorageFailed) {
@@ -361,9 +351,9 @@ func againstModel(t *testing.T, rt *rapid.T) {
 					}
 					mended()
 					if ending == failsButPersist {
-						m.reprint(j, to, newest(), where(j), o.AsItWas)
+						m.reprint(j, to, newest(), where)
 					}
-					may = !j.replaced
+					may = can()
 					got, err = q.Reprint(bg, id, o) // the caller asks again
 				}
 				q.disk.clear()
@@ -372,7 +362,7 @@ func againstModel(t *testing.T, rt *rapid.T) {
 					if want := newest(); got.Job != want || err != nil {
 						rt.Fatalf("reprint %+v: %+v, %v; want job %d", j, got, err, want)
 					}
-					m.reprint(j, to, got.Job, where(j), o.AsItWas)
+					m.reprint(j, to, got.Job, where)
 				case j == nil && !errors.Is(err, ErrNotFound), j != nil && !errors.Is(err, ErrConflict):
 					rt.Fatalf("reprint %+v: %v", j, err)
 				}
@@ -387,10 +377,9 @@ func againstModel(t *testing.T, rt *rapid.T) {
 					newest()
 					n := m.put(to, j.request, got[0], j.kind)
 					n.doubts, n.reprint, n.from = min(j.doubts, 1), j.reprint, j.from
-					n.void, n.later, n.first, n.refused = j.void, j.later, j, j.refusedAt(to)
+					n.void, n.changed, n.first, n.refused = j.void, j.changed, j, j.refusedAt(to)
 					if j.state == ticket.Held { // a person has decided
-						n.doubts, n.reprint = 0, true
-						m.tellPresent(n, false)
+						n.doubts, n.reprint, n.void, n.changed = 0, true, j.latest().void, j.latest().changed
 					}
 					m.leave(where(j), j, ticket.Moved)
 					j.replaced = true

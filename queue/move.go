@@ -103,16 +103,14 @@ func (b *batch) checkMovable(id uint64, to string) (movable, error) {
 
 // move moves a job. A doubt moves with it, for the POSSIBLE DUPLICATE
 // mark. But a person who moves a held ticket wants it printed, whatever its age and doubts: it
-// becomes a reprint, is marked as one, and like one tells what was voided since.
+// becomes a reprint, is marked as one, and like one it is the latest that its station should have.
 func (b *batch) move(m movable, to string, found map[uint64]search) uint64 {
 	s, n, payload := m.state, m.state, m.payload
 	if s.State == ticket.Held {
 		n.Doubts, n.Reprint, n.Enqueued = 0, true, int64(b.now)
-		f, ok := found[m.id]
-		if !ok { // it is held only since the search
-			f.begin(b.tx, m.id)
+		if latest, _, err := b.present(m.id, found[m.id]); err == nil { // else it is printed as it is
+			payload = latest
 		}
-		_, payload = b.present(payload, false, f)
 	}
 	return b.replace(m.id, s, n, to, payload, "")
 }

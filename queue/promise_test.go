@@ -73,24 +73,16 @@ func TestOneRequestSentManyTimesAtOnceMakesOneJob(t *testing.T) {
 	}
 }
 
-func TestWhatIsVoidNowIsPrintedOnce(t *testing.T) {
+func TestAChangePrintsOnce(t *testing.T) {
 	q := start(t)
 	r := order("a", "grill")
 	q.accept(r)
-	q.wantReceipt(cancelled(r), ticket.Receipt{Duplicate: true, Conflict: true, Jobs: 1})
-	q.wantReceipt(cancelled(r), ticket.Receipt{Duplicate: true})
-	third := cancelled(r)
-	third.Digest[0]++
-	q.wantReceipt(third, ticket.Receipt{Duplicate: true, Conflict: true})
+	q.wantReceipt(cancelled(r), oneChanged)
+	q.wantDuplicate(cancelled(r))
 	q.restart()
-	q.wantReceipt(cancelled(r), ticket.Receipt{Duplicate: true})
-	if d := q.print("grill"); d.Ticket.Kind != ticket.Order {
-		t.Errorf("first %+v", d)
-	}
-	if d := q.print("grill"); d.Ticket.Kind != ticket.Correction || !d.Ticket.Lines[0].Void {
-		t.Errorf("second %+v", d)
-	}
-	q.wantNothing("grill")
+	q.wantDuplicate(r)
+	q.wantDuplicate(cancelled(r))
+	q.prints("1 Soup", "changed -1 Soup")
 }
 
 func TestAFullBacklogStillAnswersDuplicates(t *testing.T) {
@@ -235,11 +227,10 @@ func TestEqualRequestsInOneTransactionMakeOneJob(t *testing.T) {
 		commit()
 
 		again := ticket.Receipt{Duplicate: true}
-		void := ticket.Receipt{Duplicate: true, Conflict: true, Jobs: 1}
-		if want := [5]ticket.Receipt{{Jobs: 1}, again, void, oneAdded, again}; got != want {
+		if want := [5]ticket.Receipt{{Jobs: 1}, again, oneChanged, oneChanged, again}; got != want {
 			t.Errorf("receipts %+v, want %+v", got, want)
 		}
-		q.prints("1 Fish", "-1 Fish", "added 1 Fish 1 Tea")
+		q.prints("1 Fish", "changed -1 Fish", "changed 1 Fish 1 Tea")
 	})
 }
 

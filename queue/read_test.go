@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -160,7 +161,7 @@ func TestAJobIsShownWithAllThatIsKnownOfIt(t *testing.T) {
 	q := start(t, func(o *Options) { o.Clock = w })
 	r := order("a", "grill")
 	tk := &r.Drafts[0].Ticket
-	tk.VenueName, tk.Record, tk.Kind, tk.Table = "Da Mario", "record-1", ticket.Correction, "7"
+	tk.VenueName, tk.Record, tk.Kind, tk.Table = "Da Mario", "record-1", ticket.Test, "7"
 	tk.Lines = append(tk.Lines,
 		ticket.Line{Depth: 1, Quantity: "1", Name: "no salt"}, ticket.Line{Quantity: "2", Name: "Tea"})
 	q.accept(r)
@@ -171,9 +172,9 @@ func TestAJobIsShownWithAllThatIsKnownOfIt(t *testing.T) {
 	q.must(first.Retry(bg, "reset"))
 	want := Job{
 		ID: 1, Request: "a", Record: "record-1", Venue: venue, VenueName: "Da Mario", Device: "tablet-1",
-		Station: "grill", State: ticket.Pending, Attempts: 1, Doubt: true, Kind: ticket.Correction,
+		Station: "grill", State: ticket.Pending, Attempts: 1, Doubt: true, Kind: ticket.Test,
 		ReceivedAt: r.Received, Reason: "reset", Number: "a", Table: "7", Items: 2,
-		Version: "pending.1.0",
+		Version: "pending.1.0.0",
 	}
 	if j := q.job(1); !reflect.DeepEqual(j, want) {
 		t.Errorf("job %+v, want %+v", j, want)
@@ -187,12 +188,12 @@ func TestAJobIsShownWithAllThatIsKnownOfIt(t *testing.T) {
 	must(t, errOf(q.Reprint(bg, 1, ReprintOptions{Reason: "lost"})))
 	wantErr(t, errOf(q.Reprint(bg, 1, ReprintOptions{Reason: "lost"})), ErrConflict)
 	want.State, want.Attempts, want.Reason, want.FinishedAt = ticket.Cancelled, 2, "reprinted as job 2", &w.now
-	want.Version = "cancelled.1.0"
+	want.Version = "cancelled.1.0.0"
 	if j := q.job(1); !reflect.DeepEqual(j, want) {
 		t.Errorf("job %+v, want %+v", j, want)
 	}
 	want.ID, want.State, want.Attempts, want.Reason, want.FinishedAt = 2, ticket.Pending, 0, "lost", nil
-	want.Doubt, want.Reprint, want.MadeFrom, want.Version = false, true, 1, "pending.0.0"
+	want.Doubt, want.Reprint, want.MadeFrom, want.Version = false, true, 1, "pending.0.0.0"
 	if j := q.job(2); !reflect.DeepEqual(j, want) {
 		t.Errorf("copy %+v, want %+v", j, want)
 	}
@@ -336,12 +337,17 @@ func TestRecordsAreStoredAsEarlierVersionsStoredThem(t *testing.T) {
 		t.Errorf("buckets %s", got)
 	}
 	r := ticket.Request{Venue: "v", ID: "a", Device: "d", Body: []byte("{}")}
+	digest := func(b byte) ticket.Digest { return ticket.Digest(bytes.Repeat([]byte{b}, 16)) }
 	record := func(v any) []byte { b, err := sealJSON(v); must(t, err); return b }
 	at := time.Date(2026, 11, 20, 19, 30, 0, 0, time.UTC)
 	for want, stored := range map[string][]byte{
 		"9c4fbc60 \x00\x00\x00\x23{\"venue\":\"v\",\"id\":\"a\",\"device\":\"d\"}{}": encodeBody(&r),
-		"8de85f57 \x01\x01\x01" + strings.Repeat("\x00", 22) + "\x07" + strings.Repeat("\x00", 7) +
-			"\x08": encodeDedup(dedupRecord{digests: [][16]byte{{1}}, voids: []uint64{7, 8}}),
+		"7dcb62e4 \x02\x01" + strings.Repeat("\x07", 16) + strings.Repeat("\x08", 16) + "\x00\x01\x05grill" +
+			"\x04#142" +
+			strings.Repeat("\x09", 16) + "\x06\x02\x01\x02": encodeDedup(dedupRecord{
+			accepted: []content{{digest(7), digest(8)}},
+			shares:   []share{{"grill", "#142", digest(9), 3, []uint64{1, 2}}},
+		}),
 		"7484566f \x00\x00\x00\x00\x00\x00\x00\x07g": encodeWaiting(7, "g"),
 		`9f9e615c {"s":"grill","st":"held","p":1,"q":2,"t":3,"a":4,"d":5,"rp":true,"sl":true,"of":6,"fr":"w",` +
 			`"r":7,"f":8,"why":"x"}`: record(jobState{

@@ -90,6 +90,7 @@ type jobState struct {
 	Slip        bool         `json:"sl,omitempty"`  // it lists expired tickets
 	MadeFrom    uint64       `json:"of,omitempty"`  // the job it was made from
 	Copies      int          `json:"cp,omitempty"`  // reprints made of it since it ended
+	ReplacedBy  uint64       `json:"rs,omitempty"`  // the job of the ticket that changed content has in its place
 	RescuedFrom string       `json:"fr,omitempty"`  // the screen that showed job MadeFrom, and went dark
 	RefusedBy   []string     `json:"rb,omitempty"`  // the stations that refused it, in order
 	Received    int64        `json:"r,omitempty"`   // wall clock, ms
@@ -113,9 +114,9 @@ func (s *jobState) valid() error {
 }
 
 // version is what a person decides by: where the ticket is, whether it may have come out, and whether it was
-// printed again. An attempt that failed without doubt changes none of that.
+// printed again or replaced. An attempt that failed without doubt changes none of that.
 func (s *jobState) version() string {
-	return fmt.Sprintf("%s.%d.%d", s.State, s.Doubts, s.Copies)
+	return fmt.Sprintf("%s.%d.%d.%d", s.State, s.Doubts, s.Copies, s.ReplacedBy)
 }
 
 // checkSeen returns an error if a person has seen another version of the job than it has. It may have any if

@@ -19,8 +19,6 @@ import (
 type ReprintOptions struct {
 	Station string // that prints the copy; empty: that of the ticket
 	Reason  string // for people
-	// AsItWas prints the lines as they were when the ticket came, also those that are void since.
-	AsItWas bool
 	// Version, if it is not empty, is that of the job as the person saw it: a copy is made only if it still is.
 	Version string
 }
@@ -28,17 +26,17 @@ type ReprintOptions struct {
 // A Reprinted is what Reprint has done.
 type Reprinted struct {
 	Job    uint64   // the copy
-	Voided int      // lines that were voided since the ticket came, so that the copy has them as void
-	Later  []string // what may have cancelled more of the order; the copy ends with it
+	Latest uint64   // the job that has replaced the ticket, whose copy it is; 0: none has
+	Later  []string // the voids of the same check that came since, as the head of the copy says them
 }
 
 // Reprint enqueues a copy of a job at the end of a station's queue. A held or failed original is
 // cancelled, because the copy replaces it.
 //
-// The copy tells the present: what was voided since is void, see [ticket.Cancel]. That is found in the
-// tickets that are stored, in the transaction that enqueues the copy. So a void is on the copy if it was
-// accepted before it; if it is accepted later, it prints after it. A cancellation whose job is older than
-// the retention of the history is not found. A copy of a copy begins with the first ticket again.
+// The copy of a ticket that was replaced is that of its latest replacement, so that it never orders what was
+// cancelled. Any other ticket is copied as it was; what may cancel it, a later void of the same check, is named in
+// its head. Such a void is found if it was accepted before the copy, and its job is still in the history; if it is
+// accepted later, it prints after the copy.
 //
 // The error is ErrConflict for a job that waits or prints, and for one that another job has
 // replaced already: a moved one, or one that was held or failed and has been reprinted.
@@ -62,9 +60,25 @@ func (q *Queue) Reprint(ctx context.Context, id uint64, o ReprintOptions) (Repri
 // reprint is Reprint within its transaction. It blocks lending first, so that a held or failed
 // original cannot start to print as well.
 func (b *batch) reprint(id uint64, o ReprintOptions, found search) (Reprinted, error) {
-	s, err := b.state(id)
+	original, err := b.state(id)
 	if err != nil {
 		return Reprinted{}, err
+	}
+	if err := original.checkSeen(o.Version); err != nil {
+		return Reprinted{}, err
+	}
+	if err := b.checkCopy(id, &original); err != nil {
+		return Reprinted{}, err
+	}
+	done, s := Reprinted{}, original
+	if latest := latestOf(b.tx, id); latest != id {
+		done.Latest = latest
+		if s, err = b.state(latest); err == nil {
+			err = b.checkCopy(latest, &s)
+		}
+		if err != nil {
+			return Reprinted{}, fmt.Errorf("job %d has replaced it: %w", latest, err)
+		}
 	}
 	station := o.Station
 	if station == "" {
@@ -73,70 +87,91 @@ func (b *batch) reprint(id uint64, o ReprintOptions, found search) (Reprinted, e
 	if err := checkName("station", station); err != nil {
 		return Reprinted{}, err
 	}
-	lent := b.blockLending(s.Station)
-	if err := s.checkReplaced(); err != nil {
-		return Reprinted{}, err
-	}
-	if s.State == ticket.Pending {
-		if lent == id {
-			return Reprinted{}, fmt.Errorf("%w: it is printing; wait until it is done", ErrConflict)
-		}
-		return Reprinted{}, fmt.Errorf("%w: it still waits to print at %s; move or cancel it instead", ErrConflict,
-			s.Station)
-	}
-	if err := s.checkSeen(o.Version); err != nil {
-		return Reprinted{}, err
-	}
-	payload, err := b.payload(id)
+	payload, later, err := b.present(id, found)
 	if err != nil {
 		return Reprinted{}, err
 	}
-	done, payload := b.present(payload, o.AsItWas, found)
-	n := s
+
+	n, from := s, max(id, done.Latest)
 	// A new job: the attempts and doubts of the original are not its own, and it starts to age now.
-	n.Station, n.Reprint, n.MadeFrom, n.Attempts, n.Doubts, n.Copies, n.Finished = station, true, id, 0, 0, 0, 0
+	n.Station, n.Reprint, n.MadeFrom, n.Attempts, n.Doubts, n.Copies, n.Finished = station, true, from, 0, 0, 0, 0
 	n.Enqueued, n.Why = int64(b.now), o.Reason
-	done.Job = b.enqueue(n, payload, false)
+	done.Job, done.Later = b.enqueue(n, payload, false), later
 	b.books(station).Reprinted++
-	if s.State == ticket.Held || s.State == ticket.Failed {
-		b.finish(id, s, ticket.Cancelled, fmt.Sprint(reprintedAsPrefix, done.Job))
-	} else {
-		s.Copies++ // so that who saw it before sees another version
-		b.setState(id, s)
+	b.copied(id, original, done.Job)
+	if from != id {
+		b.copied(from, s, done.Job)
 	}
 	return done, nil
 }
 
-// present returns the ticket that a copy gets instead of payload, which is that of the job itself.
-func (b *batch) present(payload []byte, asItWas bool, found search) (Reprinted, []byte) {
-	switch {
-	case found.payload == nil:
-		return Reprinted{}, payload
-	case asItWas:
-		return Reprinted{}, found.payload
+// checkCopy returns an error if a job cannot be copied now. It blocks the lending of its lane.
+func (b *batch) checkCopy(id uint64, s *jobState) error {
+	lent := b.blockLending(s.Station)
+	switch err := s.checkReplaced(); {
+	case err != nil:
+		return err
+	case s.State == ticket.Pending && lent == id:
+		return fmt.Errorf("%w: it is printing; wait until it is done", ErrConflict)
+	case s.State == ticket.Pending:
+		return fmt.Errorf("%w: it still waits to print at %s; move or cancel it instead", ErrConflict, s.Station)
 	}
-	found.read(b.tx, math.MaxInt) // what has come since search
-	if len(found.later) > 0 && b.forgotVoids(keyOf(found.ticket.Venue, found.ticket.Request)) {
-		found.station = "" // then no line is matched
-	}
-	now, voided := ticket.Cancel(found.ticket, found.station, found.later)
-	if voided == 0 && len(now.Later) == 0 {
-		return Reprinted{}, found.payload
-	}
-	return Reprinted{Voided: voided, Later: now.Later}, b.encodeTicket(now)
+	return nil
 }
 
-// forgotVoids says whether it was once unknown what is void under a key, because its record was damaged. Voids
-// that came again since were enqueued again, see acceptUnreadable.
-func (b *batch) forgotVoids(k requestKey) bool {
-	c := b.bucket(bucketQuarantine).Cursor()
-	for at, raw := c.First(); at != nil; at, raw = c.Next() {
-		var r quarantined
-		if unsealJSON(raw, &r) == nil && bytes.Equal(r.Key, k[:]) {
-			return true
+// copied ends a held or failed job of which a copy was made, and counts the copies of any other.
+func (b *batch) copied(id uint64, s jobState, by uint64) {
+	if s.State == ticket.Held || s.State == ticket.Failed {
+		b.finish(id, s, ticket.Cancelled, fmt.Sprint(reprintedAsPrefix, by))
+		return
+	}
+	s.Copies++ // so that who saw it before sees another version
+	b.setState(id, s)
+}
+
+// present returns the ticket that a copy of a job gets, and the voids that it names.
+func (b *batch) present(id uint64, found search) (payload []byte, later []string, err error) {
+	latest := latestOf(b.tx, id)
+	if payload, err = b.payload(latest); err != nil {
+		return nil, nil, err
+	}
+	if found.job != latest { // it was replaced since the search
+		found = search{}
+		if !found.begin(b.tx, id) {
+			return payload, nil, nil
 		}
 	}
-	return false
+	found.read(b.tx, math.MaxInt)  // what has come since search
+	t, _ := decodePayload(payload) // payload has decoded it
+	if slices.Equal(t.Later, found.later) {
+		return payload, found.later, nil
+	}
+	t.Later = found.later
+	return b.encodeTicket(t), found.later, nil
+}
+
+// latestOf is the job whose ticket has replaced that of a job, or of one that it was made from; else the job itself.
+// Damaged records end the search.
+func latestOf(tx *bolt.Tx, job uint64) uint64 {
+	state := func(job uint64) jobState {
+		s, _ := decodeState(tx.Bucket(bucketNames[bucketState]).Get(key64(job)))
+		return s
+	}
+	for from := job; from != 0; {
+		s := state(from)
+		latest := from
+		for next := s; next.ReplacedBy > latest; next = state(latest) {
+			latest = next.ReplacedBy
+		}
+		if latest != from {
+			return latest
+		}
+		if s.MadeFrom >= from {
+			break
+		}
+		from = s.MadeFrom
+	}
+	return job
 }
 
 // reprintedAsPrefix begins the stored reason of a job that a copy has replaced. It is read again by
@@ -165,19 +200,21 @@ func (b *batch) payload(id uint64) ([]byte, error) {
 // A search is the search for what was cancelled of an order since it came. Requests are numbered as they
 // come, so it reads the jobs of all later ones, in order.
 type search struct {
-	payload []byte        // the ticket as it was stored first; nil if it is no order
-	ticket  ticket.Ticket // the same
-	station string        // to which the plan sent it; empty if that is not known any more
-	came    time.Duration // running time
-	next    []byte        // of bucketReqJobs: the first key that was not read
-	later   []ticket.Cancellation
-	added   bool // to the order, at the station
-	lines   int  // of later, see maxSearchLines
+	job    uint64 // the latest one, see latestOf; 0: there is nothing to search
+	ticket ticket.Ticket
+	came   time.Duration // running time
+	next   []byte        // of bucketReqJobs: the first key that was not read
+	later  []string
+	found  int // voids, of which later names maxLater
 }
 
-// sameNumberFor is for how long the number of an order means the same order, if another request has it.
-// Many services begin with 1 again each day.
-const sameNumberFor = 12 * time.Hour
+const (
+	// sameCheckFor is for how long the number or table of an order means the same check, if another request has it.
+	// Many services begin with 1 again each day.
+	sameCheckFor = 12 * time.Hour
+	// maxLater bounds what a service can make a reprint grow by.
+	maxLater = 8
+)
 
 // search begins a search, and reads what is there now.
 func (q *Queue) search(ctx context.Context, job uint64) (s search, err error) {
@@ -223,45 +260,36 @@ func (q *Queue) searchHeld(ctx context.Context, want func(station string, e entr
 	return found, nil
 }
 
-// begin finds the job as which the ticket came: what was moved or reprinted was made from another. A rescued
-// ticket counts as one that came, because it says more than the first, namely what was done on the screen.
-// But if its card was a copy, some lines may have been made void by that, and they must not be cancelled
-// again. So nothing is matched then.
-//
-// False: there is nothing to search, because it is no order, or it cannot be read, which its copy will
+// begin finds the ticket whose copy is asked for, and when it came: what was moved or reprinted was made from
+// another job. False: there is nothing to search, because it is no order, or it cannot be read, which its copy will
 // report.
 func (s *search) begin(tx *bolt.Tx, job uint64) bool {
-	read := func(job uint64) (jobState, ticket.Ticket, []byte, error) {
-		state, err1 := decodeState(tx.Bucket(bucketNames[bucketState]).Get(key64(job)))
-		raw := tx.Bucket(bucketNames[bucketJobs]).Get(key64(job))
-		t, err2 := decodePayload(raw)
-		return state, t, raw, errors.Join(err1, err2)
+	s.job = latestOf(tx, job)
+	read := func(job uint64) (jobState, error) {
+		return decodeState(tx.Bucket(bucketNames[bucketState]).Get(key64(job)))
 	}
-	state, t, raw, err := read(job)
-	if err != nil || t.Kind != ticket.Order || state.Req == 0 {
+	state, err1 := read(s.job)
+	t, err2 := decodePayload(tx.Bucket(bucketNames[bucketJobs]).Get(key64(s.job)))
+	if errors.Join(err1, err2) != nil || t.Kind != ticket.Order || state.Req == 0 {
 		return false
 	}
+	s.ticket, s.next = t, key64(state.Req+1)
 	for state.MadeFrom != 0 {
-		before, beforeTicket, beforeRaw, err := read(state.MadeFrom)
-		if err != nil { // its history is over: it is not known where it was to print first
+		before, err := read(state.MadeFrom)
+		if err != nil { // its history is over
 			break
 		}
-		rescued := state.RescuedFrom != before.RescuedFrom
-		if state = before; rescued {
-			break
-		}
-		t, raw = beforeTicket, beforeRaw
+		state = before
 	}
-	if state.MadeFrom == 0 {
-		s.station = state.Station
-	}
-	s.payload, s.ticket, s.came = slices.Clone(raw), t, time.Duration(state.Enqueued)
-	s.next = key64(state.Req + 1)
+	s.came = time.Duration(state.Enqueued)
 	return true
 }
 
 // read reads up to n more jobs, and says whether there may be others.
 func (s *search) read(tx *bolt.Tx, n int) (more bool) {
+	if s.next == nil {
+		return false
+	}
 	s.later = slices.Clip(s.later) // a transaction may be built twice, from the same search
 	c := tx.Bucket(bucketNames[bucketReqJobs]).Cursor()
 	for k, _ := c.Seek(s.next); k != nil; k, _ = c.Next() {
@@ -273,54 +301,38 @@ func (s *search) read(tx *bolt.Tx, n int) (more bool) {
 		}
 		req, job := un64(k[:8]), un64(k[8:])
 		s.next = key128(req, job+1)
-		s.add(tx, req, job)
+		s.add(tx, job)
 	}
 	return false
 }
 
-// add adds a job if it may have cancelled something of the order.
-func (s *search) add(tx *bolt.Tx, req, job uint64) {
+// add adds a job if it may have cancelled something of the order. Of its own request it has not: what that
+// changed has replaced the ticket.
+func (s *search) add(tx *bolt.Tx, job uint64) {
 	raw := tx.Bucket(bucketNames[bucketJobs]).Get(key64(job))
 	if j, err := unseal(raw); err == nil && !mayCancel(j) {
 		return
 	}
-	// If the state is damaged the station is unknown, and the ticket cannot be matched.
-	state, err := decodeState(tx.Bucket(bucketNames[bucketState]).Get(key64(job)))
-	if err == nil && state.MadeFrom != 0 { // a copy: the ticket itself came with another job
+	state, err1 := decodeState(tx.Bucket(bucketNames[bucketState]).Get(key64(job)))
+	t, err2 := decodePayload(raw)
+	switch {
+	case errors.Join(err1, err2) != nil: // a person sees it as a failed job
+		return
+	case state.MadeFrom != 0 || state.ReplacedBy != 0: // it is, or was, the same as another one
+		return
+	case !t.HasVoid() || t.Request == s.ticket.Request || !t.SameCheck(&s.ticket):
+		return
+	case time.Duration(state.Enqueued)-s.came > sameCheckFor:
 		return
 	}
-	t, err := decodePayload(raw)
-	if err != nil { // it may have been a void
-		m, _, _ := decodeBody(tx.Bucket(bucketNames[bucketRequests]).Get(key64(req)))
-		t = ticket.Ticket{
-			Venue: m.Venue, Request: m.ID, Raw: "its stored ticket is damaged",
-			Received: time.UnixMilli(state.Received),
-		}
+	switch s.found++; {
+	case s.found <= maxLater:
+		s.later = append(s.later, fmt.Sprintf("VOID at %s: job %d", ticket.Clock(t.Received, s.ticket.Zone), job))
+	case s.found == maxLater+1:
+		s.later = append(s.later, "VOID: more jobs")
 	}
-	found := ticket.Cancellation{Job: job, Arrival: req, Station: state.Station, Ticket: t}
-	sameRequest := t.Venue == s.ticket.Venue && t.Request == s.ticket.Request
-	s.added = s.added || t.Added && sameRequest && state.Station == s.station
-	if !found.Related(&s.ticket) || !sameRequest && time.Duration(state.Enqueued)-s.came > sameNumberFor {
-		return
-	}
-	if s.added && len(t.Lines) > 0 { // it may be of what was added, so it is not surely a correction of this
-		found.Ticket.Kind = ticket.Order
-	}
-	if s.lines += len(t.Lines); s.lines > maxSearchLines && len(t.Lines) > 0 {
-		found.Ticket = ticket.Ticket{ // not a correction, which would cancel the whole order
-			Venue: t.Venue, Request: t.Request, Number: t.Number, Received: t.Received, Void: true,
-		}
-	}
-	s.later = append(s.later, found)
 }
 
-// maxSearchLines bounds the memory of a search. What is found beyond it is only named on the copy.
-const maxSearchLines = 20_000
-
-// mayCancel says whether the JSON of a ticket has a void, cannot be read by the planner, or was added. Nearly all
-// tickets are orders, and to decode them takes most of the time of a search. A quotation mark within a text is
-// escaped, so a text never looks like a key.
-func mayCancel(j []byte) bool {
-	return slices.ContainsFunc([]string{`"void":true`, `"raw":"`, `"added":true`},
-		func(s string) bool { return bytes.Contains(j, []byte(s)) })
-}
+// mayCancel says whether the JSON of a ticket has a void. Nearly all tickets are orders, and to decode them takes
+// most of the time of a search. A quotation mark within a text is escaped, so a text never looks like a key.
+func mayCancel(j []byte) bool { return bytes.Contains(j, []byte(`"void":true`)) }

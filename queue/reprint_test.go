@@ -14,73 +14,103 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-func TestACopyHasAsVoidWhatWasVoidedBeforeIt(t *testing.T) {
+func TestACopyIsThatOfTheLatestReplacement(t *testing.T) {
 	q := start(t)
 	q.accept(dinner("a", "3Fish 2Pie", "grill"))
+	q.wantCopy(q.print("grill").Job, ReprintOptions{}, "3Fish 2Pie")   // job 2
+	q.accept(at(1, dinner("a", "2Fish 1Fish- 2Pie", "grill")))         // job 3
+	wantErr(t, errOf(q.Reprint(bg, 1, ReprintOptions{})), ErrConflict) // the change still waits
 	q.print("grill")
-	q.wantCopy(1, ReprintOptions{}, "3Fish 2Pie")
-	q.accept(dinner("a", "2Fish 1Fish- 2Pie", "grill"))
-	const now = "2Fish 1Fish- 2Pie"
-	q.wantCopy(1, ReprintOptions{}, now) // the void still waits
-	for range 2 {
-		q.restart()
-		q.wantCopy(1, ReprintOptions{}, now)
-		q.wantCopy(1, ReprintOptions{AsItWas: true}, "3Fish 2Pie")
-		q.wantCopy(1, ReprintOptions{Station: "bar"}, now)
+	for _, job := range []uint64{1, 2, 3, 1} {
+		q.wantCopy(job, ReprintOptions{Station: "bar"}, "2Fish 1Fish- 2Pie")
+	}
+	q.accept(at(2, dinner("a", "2Pie", "grill")))
+	q.print("grill")
+	q.restart()
+	for _, job := range []uint64{1, 2, 3, 4} {
+		done, err := q.Reprint(bg, job, ReprintOptions{})
+		if d := q.print("grill"); err != nil || done.Latest != 8 || lines(d) != "2Pie" || !d.Reprint {
+			t.Errorf("the copy of job %d is %q, %+v, %v", job, lines(d), done, err)
+		}
+	}
+	if j := q.job(1); j.ReplacedBy != 3 {
+		t.Errorf("%+v", j)
+	}
+}
+
+func TestAHeldTicketThatWasReplacedEndsWithItsCopy(t *testing.T) {
+	q := start(t)
+	q.accept(dinner("a", "1Fish", "grill"))
+	q.must(q.take("grill").Hold(bg, "look"))
+	q.accept(at(1, dinner("a", "2Fish", "grill")))
+	q.must(q.take("grill").Fail(bg, "no"))
+	q.wantCopy(1, ReprintOptions{}, "2Fish")
+	q.wantState(1, ticket.Cancelled)
+	q.wantState(2, ticket.Cancelled)
+	wantErr(t, errOf(q.Reprint(bg, 2, ReprintOptions{})), ErrConflict)
+}
+
+func TestACopyNamesTheLaterVoidsOfTheSameCheck(t *testing.T) {
+	q := start(t)
+	q.accept(dinner("a", "1Fish", "grill", "bar"))
+	q.print("grill")
+	q.accept(at(10, dinner("b", "1Fish-", "bar")))       // job 3
+	q.accept(at(11, dinner("b", "1Fish- 1Tea-", "bar"))) // job 4, in the place of job 3
+	q.accept(dinner("c", "1Fish", "grill"))              // it cancels nothing
+	const voids = "VOID at 19:41 UTC: job 4"
+	q.print("grill")
+	q.wantCopy(1, ReprintOptions{}, "1Fish "+voids)
+	done, err := q.Reprint(bg, 1, ReprintOptions{})
+	if q.must(err); len(done.Later) != 1 || done.Latest != 0 {
+		t.Errorf("%+v", done)
+	}
+	q.print("grill")
+	q.accept(at(12, dinner("d", "1Fish-", "bar"))) // job 8
+	q.wantCopy(done.Job, ReprintOptions{}, "1Fish "+voids+" VOID at 19:42 UTC: job 8")
+
+	table := dinner("e", "1Soup", "grill")
+	table.Drafts[0].Ticket.Number, table.Drafts[0].Ticket.Table = "", "Terrace"
+	q.accept(table)
+	e := q.print("grill").Job
+	void := at(20, dinner("f", "1Soup-", "grill"))
+	void.Drafts[0].Ticket.Number, void.Drafts[0].Ticket.Table = "", "TERRACE"
+	q.accept(void)
+	q.wantCopy(e, ReprintOptions{}, fmt.Sprint("1Soup VOID at 19:50 UTC: job ", e+1))
+}
+
+func TestACopyNamesFewVoids(t *testing.T) {
+	q := start(t)
+	q.accept(dinner("a", "1Fish", "grill"))
+	q.print("grill")
+	for n := range maxLater + 5 {
+		q.accept(dinner(id(n), "1Fish-", "bar"))
 	}
 	done, err := q.Reprint(bg, 1, ReprintOptions{})
-	if q.must(err); done.Voided != 1 || done.Later != nil {
-		t.Errorf("%+v, want one line", done)
-	}
-	// A copy of a copy begins with the ticket as it came.
-	q.print("grill")
-	q.wantCopy(done.Job, ReprintOptions{}, now)
-	q.wantCopy(done.Job, ReprintOptions{AsItWas: true}, "3Fish 2Pie")
-	q.accept(dinner("a", "1Fish 1Fish- 1Fish- 2Pie", "grill"))
-	q.wantCopy(done.Job, ReprintOptions{}, "1Fish 1Fish- 1Fish- 2Pie")
-	// The void itself is copied as it is.
-	q.wantCopy(3, ReprintOptions{}, "1Fish-")
-}
-
-func TestAVoidCountsOnceWhateverPeopleDidWithIt(t *testing.T) {
-	for name, do := range map[string]func(q *testQueue) error{
-		"nothing":   func(*testQueue) error { return nil },
-		"moved":     func(q *testQueue) error { return errOf(q.Move(bg, []uint64{2}, "bar")) },
-		"cancelled": func(q *testQueue) error { return q.Cancel(bg, 2, "told") },
-		"reprinted": func(q *testQueue) error { q.print("grill"); return errOf(q.Reprint(bg, 2, ReprintOptions{})) },
-		"failed":    func(q *testQueue) error { return q.take("grill").Fail(bg, "no") },
-		"expired":   func(q *testQueue) error { return errOf(q.Expire(bg, "grill", -time.Hour)) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			q := start(t)
-			q.accept(dinner("a", "3Fish", "grill"))
-			q.print("grill")
-			q.accept(dinner("a", "2Fish 1Fish-", "grill"))
-			q.must(do(q))
-			q.wantCopy(1, ReprintOptions{Station: "wall"}, "2Fish 1Fish-")
-		})
+	if q.must(err); len(done.Later) != maxLater+1 || done.Later[maxLater] != "VOID: more jobs" {
+		t.Errorf("%q", done.Later)
 	}
 }
 
-func TestACopyOfWhatWasMovedKnowsWhereItWasRouted(t *testing.T) {
-	q := start(t)
-	q.accept(dinner("a", "1Fish 1Pie", "grill"))
-	q.must(errOf(q.Move(bg, []uint64{1}, "bar")))
-	q.print("bar")
-	q.accept(dinner("a", "1Fish- 1Pie", "grill", "pass")) // the pass has it as well, and is not asked
-	q.wantCopy(2, ReprintOptions{}, "1Fish- 1Pie")
-	q.wantCopy(2, ReprintOptions{AsItWas: true, Station: "wall"}, "1Fish 1Pie")
-}
-
-func TestAMovedHeldTicketTellsWhatWasVoidedSince(t *testing.T) {
+func TestAMovedHeldTicketIsTheLatest(t *testing.T) {
 	for name, move := range map[string]func(q *testQueue) error{
 		"by its id": func(q *testQueue) error { return errOf(q.Move(bg, []uint64{1}, "bar")) },
 		"with all":  func(q *testQueue) error { return errOf(q.MoveAll(bg, "grill", "bar")) },
+		"held only since the search": func(q *testQueue) error {
+			return q.do(bg, opOnce, copyOp, func(b *batch) error {
+				m, err := b.checkMovable(1, "bar")
+				if err == nil {
+					b.move(m, "bar", nil)
+				}
+				return err
+			})
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			q := start(t)
 			q.accept(dinner("a", "1Fish 1Pie", "grill"))
 			q.must(q.take("grill").Hold(bg, "look"))
+			q.accept(dinner("b", "1Pie-", "bar"))
+			q.print("bar")
 			q.accept(dinner("a", "1Fish- 1Pie", "grill"))
 			q.print("grill")
 			q.must(move(q))
@@ -93,8 +123,8 @@ func TestAMovedHeldTicketTellsWhatWasVoidedSince(t *testing.T) {
 		q := start(t)
 		q.accept(dinner("a", "1Fish 1Pie", "grill"))
 		q.accept(dinner("a", "1Fish- 1Pie", "grill"))
-		q.must(errOf(q.MoveAll(bg, "grill", "bar"))) // with the void behind it
-		if got := lines(q.print("bar")) + " | " + lines(q.print("bar")); got != "1Fish 1Pie | 1Fish-" {
+		q.must(errOf(q.MoveAll(bg, "grill", "bar"))) // with the change behind it
+		if got := lines(q.print("bar")) + " | " + lines(q.print("bar")); got != "1Fish 1Pie | 1Fish- 1Pie" {
 			t.Error(got)
 		}
 	})
@@ -104,34 +134,22 @@ func TestAVoidThatIsAcceptedDuringTheSearchIsOnTheCopy(t *testing.T) {
 	q := start(t)
 	q.accept(dinner("a", "3Fish", "grill"))
 	q.print("grill")
-	q.accept(dinner("a", "2Fish 1Fish-", "grill"))
 	found, err := q.search(bg, 1)
 	q.must(err)
-	q.accept(dinner("a", "1Fish 1Fish- 1Fish-", "grill"))
+	q.accept(dinner("b", "1Fish-", "bar"))
 	for range 2 { // the transaction may be built twice
 		q.must(q.do(bg, opOnce, copyOp, func(b *batch) error { return errOf(b.reprint(1, ReprintOptions{}, found)) }))
 	}
-	for _, want := range []string{"1Fish-", "1Fish-", "1Fish 1Fish- 1Fish-", "1Fish 1Fish- 1Fish-"} {
-		if got := lines(q.print("grill")); got != want {
-			t.Errorf("printed %q, want %q", got, want)
+	for range 2 {
+		if got := lines(q.print("grill")); got != "3Fish VOID at 19:30 UTC: job 2" {
+			t.Errorf("printed %q", got)
 		}
 	}
-}
-
-func TestAHeldTicketThatWasNotSearchedIsSearchedWhenItMoves(t *testing.T) {
-	q := start(t)
-	q.accept(dinner("a", "3Fish", "grill"))
-	q.must(q.take("grill").Hold(bg, "look"))
-	q.accept(dinner("a", "3Fish-", "grill"))
-	q.must(q.do(bg, opOnce, copyOp, func(b *batch) error {
-		m, err := b.checkMovable(1, "bar")
-		if err == nil {
-			b.move(m, "bar", nil)
-		}
-		return err
-	}))
-	if got := lines(q.print("bar")); got != "3Fish-" {
-		t.Error(got)
+	q.accept(dinner("a", "2Fish", "grill"))
+	q.print("grill")
+	q.must(q.do(bg, opOnce, copyOp, func(b *batch) error { return errOf(b.reprint(1, ReprintOptions{}, found)) }))
+	if got := lines(q.print("grill")); got != "2Fish" {
+		t.Errorf("printed %q", got)
 	}
 }
 
@@ -141,9 +159,9 @@ func TestTheSearchReadsAllThatCameLater(t *testing.T) {
 	for i := range 2*pageSize + 7 {
 		q.accept(order(fmt.Sprint(i), "bar"))
 	}
-	q.accept(dinner("a", "3Fish-", "grill"))
+	q.accept(dinner("b", "3Fish-", "grill"))
 	q.print("grill")
-	q.wantCopy(1, ReprintOptions{}, "3Fish-")
+	q.wantCopy(1, ReprintOptions{}, fmt.Sprint("3Fish VOID at 19:30 UTC: job ", 2*pageSize+9))
 }
 
 func TestANumberMeansTheSameOrderForSomeHours(t *testing.T) {
@@ -154,87 +172,11 @@ func TestANumberMeansTheSameOrderForSomeHours(t *testing.T) {
 		q.accept(dinner("b", "1Fish-", "grill")) // job 2
 		time.Sleep(time.Second)
 		q.accept(dinner("c", "1Fish-", "grill"))
-		q.wantCopy(1, ReprintOptions{}, "1Fish Later for #142: VOID at 19:30 (job 2)")
-		time.Sleep(sameNumberFor)
-		q.accept(dinner("a", "1Fish-", "grill")) // the same request is the same order for ever
-		q.wantCopy(1, ReprintOptions{}, "1Fish-")
+		q.wantCopy(1, ReprintOptions{}, "1Fish VOID at 19:30 UTC: job 2")
 	})
 }
 
-func TestACopyOfWhatHasNoHistoryIsNotMatched(t *testing.T) {
-	inBubble(t, func(t *testing.T, q *testQueue) {
-		q.accept(dinner("a", "1Fish", "grill"))
-		q.must(errOf(q.Move(bg, []uint64{1}, "bar")))
-		q.must(q.take("bar").Hold(bg, "look"))
-		time.Sleep(12 * time.Hour)
-		if n := len(q.jobs(Filter{})); n != 1 {
-			t.Fatalf("%d jobs are left, want only the held one", n)
-		}
-		q.accept(dinner("a", "1Fish-", "grill")) // job 3; that the order was at grill is not known any more
-		q.print("grill")
-		done, err := q.Reprint(bg, 2, ReprintOptions{})
-		if q.must(err); done.Voided != 0 || len(done.Later) != 1 {
-			t.Errorf("%+v, want one note", done)
-		}
-		l := q.take("bar")
-		const note = "1Fish Later for #142: VOID at 19:30 (job 3 at grill)"
-		if got := lines(l.Delivery()); got != note {
-			t.Errorf("printed %q, want %q", got, note)
-		}
-		q.must(l.Hold(bg, "look"))
-		time.Sleep(12 * time.Hour) // now this copy is all that is left
-		q.accept(dinner("a", "1Fish- 1Fish-", "grill"))
-		q.wantCopy(done.Job, ReprintOptions{}, note+" Later for #142: VOID at 19:30 (job 5 at grill)")
-	}, func(o *Options) { o.HistoryRetention = 10 * time.Hour })
-}
-
-func TestACopyOfARescuedTicketSaysWhatTheScreenSaid(t *testing.T) {
-	inBubble(t, func(t *testing.T, q *testQueue) {
-		q.showOnScreen(1) // 1 Soup
-		q.rescue(true, 1) // job 2 at grill
-		q.accept(cancelled(order(id(0), "wall")))
-		q.print("wall")
-		copied := func(job uint64) (string, []string) {
-			done, err := q.Reprint(bg, job, ReprintOptions{})
-			q.must(err)
-			d := q.print("grill")
-			if d.Job != done.Job || d.Ticket.Notes[0] != "was on the screen" {
-				t.Errorf("printed job %d with the notes %q", d.Job, d.Ticket.Notes)
-			}
-			return lines(d), d.Ticket.Later
-		}
-		q.print("grill")
-		for range 2 {
-			if got, _ := copied(2); got != "1Soup-" {
-				t.Errorf("the copy is %q", got)
-			}
-		}
-		if got, _ := copied(4); got != "1Soup-" {
-			t.Errorf("the copy of the copy is %q", got)
-		}
-	})
-}
-
-func TestACopyOfARescuedCopyCancelsNothingTwice(t *testing.T) {
-	inBubble(t, func(t *testing.T, q *testQueue) {
-		shown := func() ticket.Ticket {
-			l := q.begin("wall")
-			q.must(l.Ack(bg, ticket.Shown, ""))
-			return l.Delivery().Ticket
-		}
-		q.accept(dinner("a", "3Fish", "wall"))
-		shown()
-		q.accept(dinner("a", "2Fish 1Fish-", "wall"))
-		shown()
-		q.must(errOf(q.Reprint(bg, 1, ReprintOptions{}))) // job 3
-		card := shown()
-		q.must(errOf(q.Rescue(bg, "wall", "grill", []ticket.RescueCard{{Job: 3, Ticket: &card}})))
-		q.print("grill")
-		q.wantCopy(4, ReprintOptions{}, "2Fish 1Fish- Later for #142: VOID at 19:30 (job 2 at wall)")
-	})
-}
-
-func TestACopyOfATicketThatNothingWasVoidedInIsStoredAsItIs(t *testing.T) {
+func TestACopyOfATicketWithoutLaterVoidsIsStoredAsItIs(t *testing.T) {
 	q := start(t)
 	q.accept(dinner("a", "1Fish", "grill"))
 	q.print("grill")
@@ -253,24 +195,6 @@ func TestACopyOfATicketThatNothingWasVoidedInIsStoredAsItIs(t *testing.T) {
 		return nil
 	}))
 	q.print("grill")
-}
-
-func TestACopyNamesWhatCannotBeRead(t *testing.T) {
-	q := start(t)
-	q.accept(dinner("a", "1Fish", "grill"))
-	q.print("grill")
-	q.accept(dinner("a", "1Fish-", "grill"))
-	q.accept(dinner("b", "1Fish", "bar"))
-	q.edit(func(tx *bolt.Tx) error {
-		if err := flip(bucketJobs, key64(3))(tx); err != nil { // of another request
-			return err
-		}
-		return flip(bucketJobs, key64(2))(tx)
-	})
-	got := q.copyOf(1, ReprintOptions{})
-	if !strings.HasPrefix(got, "1Fish Later for #142: UNREADABLE at ") || !strings.HasSuffix(got, " (job 2)") {
-		t.Error(got)
-	}
 }
 
 func TestAReprintEndsWithItsContextWhileItLooksForCancellations(t *testing.T) {

@@ -2,9 +2,11 @@ package queue
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 	"testing/synctest"
@@ -250,7 +252,7 @@ func (e *eveningFile) check(what string, content []byte, n *salvageCount) {
 	}
 	// Each prints once, marked.
 	printed := map[uint64]bool{}
-	requests := map[string]bool{}
+	requests := map[string][]string{} // where each has printed
 	for _, s := range evStations {
 		for l := e.tryTake(s); l != nil; l = e.tryTake(s) {
 			d := l.Delivery()
@@ -258,14 +260,22 @@ func (e *eveningFile) check(what string, content []byte, n *salvageCount) {
 				t.Errorf("%s: job %d prints again, marked %v", what, d.Job, d.Doubt)
 			}
 			printed[d.Job] = true
-			requests[d.Ticket.Request] = true
+			requests[d.Ticket.Request] = append(requests[d.Ticket.Request], s)
 			e.must(l.Begin(bg))
 			e.must(l.Ack(bg, ticket.Sent, ""))
 		}
 	}
-	for id := range requests {
-		if got := e.accept(e.orders[id]); !got.Duplicate || got.Jobs != 0 {
+	for id, stations := range requests {
+		if got := e.accept(e.orders[id]); !got.Duplicate {
 			t.Errorf("%s: a retry of %s, which has printed: %+v", what, id, got)
+		}
+		for _, s := range evStations { // what is lost prints, as a change
+			for l := e.tryTake(s); l != nil; l = e.tryTake(s) {
+				if d := l.Delivery(); d.Ticket.Changed == nil || slices.Contains(stations, s) {
+					t.Errorf("%s: after a retry of %s, %s prints %+v", what, id, s, d.Ticket)
+				}
+				e.must(errors.Join(l.Begin(bg), l.Ack(bg, ticket.Sent, "")))
+			}
 		}
 	}
 	e.accept(order("after", "grill"))

@@ -225,8 +225,8 @@ func (s *salvage) writeJobs(w *salvageWriter, all []salvagedJob, r *Salvaged) {
 	}
 }
 
-// writeKeys writes the keys of requests. A key whose record is lost gets one that cannot be read: a retry then
-// orders nothing, and its voids print (see acceptUnreadable).
+// writeKeys writes the keys of requests. A key whose record is lost gets one that cannot be read: what comes
+// under it is then compared with the tickets (see acceptUnreadable).
 func (s *salvage) writeKeys(w *salvageWriter, all []salvagedJob, r *Salvaged) {
 	now := generationOf(s.clock.Running)
 	known := map[requestKey]bool{}

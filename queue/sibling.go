@@ -32,17 +32,19 @@ const maxSiblings = 1000
 //   - what came out and was printed again is represented by the latest copy that was not cancelled. But a
 //     copy of a card on a screen is left out, whoever asked for it: its board knows what becomes of it.
 //
-// A job that is not known, or has no request, is left out. It reads in pages, like [Queue.Jobs], and at most
+// What a changed ticket has replaced is left out, with its copies; the changed ticket is included. So is left out
+// a job that is not known, or has no request. It reads in pages, like [Queue.Jobs], and at most
 // a thousand jobs of a request.
 func (q *Queue) Siblings(ctx context.Context, jobs []uint64) ([]Sibling, error) {
-	r := siblingReader{lent: q.leases(), orders: map[uint64]map[orderName]bool{}}
+	r := siblingReader{lent: q.leases(), orders: map[uint64]map[orderName]bool{}, replaced: map[uint64]bool{}}
 	for page := range slices.Chunk(jobs, pageSize) {
 		if err := q.viewPage(ctx, func(tx *bolt.Tx) { r.find(tx, page) }); err != nil {
 			return nil, err
 		}
 	}
 	var out []Sibling
-	for _, req := range r.requests {
+	for i := 0; i < len(r.requests); i++ { // what has replaced a ticket came with another request
+		req := r.requests[i]
 		r.found, r.count = nil, 0
 		next := key64(req)
 		for next != nil && r.count < maxSiblings {
@@ -101,6 +103,7 @@ type siblingReader struct {
 	orders   map[uint64]map[orderName]bool // of each request: the orders that are asked for
 	count    int                           // jobs of one request that were read
 	found    []siblingRecord               // of the same request, by job
+	replaced map[uint64]bool               // jobs whose tickets a changed one has replaced
 }
 
 // A siblingRecord is a Sibling with what decides whether it is represented by another one.
@@ -178,6 +181,13 @@ func (r *siblingReader) add(tx *bolt.Tx, req, job uint64) {
 		t = ticket.Ticket{Venue: j.Venue, Request: j.Request}
 	}
 	s.Ticket = t
+	if s.state.ReplacedBy > job {
+		r.find(tx, []uint64{s.state.ReplacedBy})
+	}
+	if s.state.ReplacedBy > job || r.replaced[s.MadeFrom] {
+		r.replaced[job] = true
+		return
+	}
 	if backup, ok := ticket.PrintedBy(j.Reason); ok && !j.State.Open() {
 		s.At = backup
 	}

@@ -107,8 +107,8 @@ func TestALineOfASlipNamesTheTicketAsPeopleCallIt(t *testing.T) {
 			Number: "12", Table: "4", Type: "Dine in", Server: "Ann", Zone: "Europe/Berlin",
 			Lines: make([]ticket.Line, 1),
 		},
-		"job 7; 19:30, correction, 2 lines, id r": {
-			Kind: ticket.Correction, Zone: "no/zone", Lines: make([]ticket.Line, 2),
+		"job 7; 19:30 UTC, changed, 2 lines, id r": {
+			Changed: &ticket.Change{}, Zone: "no/zone", Lines: make([]ticket.Line, 2),
 		},
 	} {
 		tk.Received, tk.Request = at, "r"

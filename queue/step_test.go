@@ -94,7 +94,7 @@ func steps() []step {
 		accepted(q)
 		time.Sleep(2*time.Hour + time.Second) // not together with the hourly clock record
 	}
-	correction := func(d ticket.Delivery) bool { return d.Ticket.Kind == ticket.Correction }
+	changed := func(d ticket.Delivery) bool { return d.Ticket.Changed != nil }
 	cancel := func(q *testQueue) error { return q.Cancel(bg, 1, "not wanted") }
 	void := func(q *testQueue) error { return errOf(q.Accept(bg, cancelled(order("a", "grill")))) }
 	reprint := func(q *testQueue) error { return errOf(q.Reprint(bg, 1, ReprintOptions{Reason: "lost"})) }
@@ -117,12 +117,12 @@ func steps() []step {
 			do:    func(q *testQueue) error { return errOf(q.Accept(bg, order("a", "grill"))) },
 			after: prints("grill", func(d ticket.Delivery) bool { return d.Ticket.Request == "a" && !d.Doubt })},
 		{name: "void under a known key", before: printed, do: void, done: waiting(1),
-			after: prints("grill", correction)},
+			after: prints("grill", changed)},
 		{name: "void under a damaged key", before: func(q *testQueue) {
 			printed(q)
 			q.overwriteKey(order("a"), []byte("what is this"))
 		}, do: void, done: waiting(1),
-			after: prints("grill", correction)},
+			after: prints("grill", changed)},
 		{name: "cancel what waits", before: accepted, do: cancel, done: is(ticket.Cancelled),
 			again: ErrConflict, after: nothing},
 		{name: "cancel what is held", before: held, do: cancel, done: is(ticket.Cancelled),

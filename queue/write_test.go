@@ -6,8 +6,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"ticketrail/queue/ticket"
 )
 
 // TestAWriteThatFailsLeavesNothingOfItsTransaction: something in the file is not of the kind that a write expects, or
@@ -149,7 +147,7 @@ func TestWhatWaitsForTheCommitterShowsHowLong(t *testing.T) {
 	})
 }
 
-func TestACorrectionIsRefusedWhileThereIsNoRoomAndComesLater(t *testing.T) {
+func TestAChangeIsRefusedWhileThereIsNoRoomAndComesLater(t *testing.T) {
 	for _, damaged := range []bool{false, true} {
 		inBubble(t, func(t *testing.T, q *testQueue) {
 			r := order("a", "grill")
@@ -164,7 +162,7 @@ func TestACorrectionIsRefusedWhileThereIsNoRoomAndComesLater(t *testing.T) {
 				t.Errorf("receipt %+v", got)
 			}
 			q.printAll("grill", "b")
-			if d := q.print("grill"); d.Ticket.Kind != ticket.Correction {
+			if d := q.print("grill"); d.Ticket.Changed == nil {
 				t.Errorf("printed %+v", d)
 			}
 		}, func(o *Options) { o.MaxBacklog = 2 })

@@ -77,7 +77,9 @@ func (i *intake) store(q ticket.Request) ticket.Receipt {
 	defer i.mu.Unlock()
 	for _, known := range i.stored {
 		if known.Venue == q.Venue && known.ID == q.ID {
-			return ticket.Receipt{Duplicate: true, Conflict: known.Digest != q.Digest}
+			_, was := ticket.Shares(known.Drafts)
+			_, is := ticket.Shares(q.Drafts)
+			return ticket.Receipt{Duplicate: true, Conflict: was != is}
 		}
 	}
 	i.stored = append(i.stored, q)

@@ -48,7 +48,7 @@ func (r *Receiver) countStored(t ticket.Receipt) {
 func (r *Receiver) logAccepted(x *exchange, id string, t ticket.Receipt) {
 	if t.Conflict {
 		r.log.Warn("request id was already used with other content; "+x.policy.conflictText(),
-			"request", id, "venue", x.venue.ID, "device", x.device, "jobs", t.Jobs, "added", t.Added)
+			"request", id, "venue", x.venue.ID, "device", x.device, "jobs", t.Jobs)
 	}
 	r.log.LogAttrs(context.Background(), slog.LevelInfo, "request accepted",
 		slog.String("request", id), slog.String("venue", x.venue.ID), slog.String("device", x.device),

@@ -46,7 +46,7 @@ type Policy struct {
 
 	MaxBody int64         // bytes; 0: 1 MiB
 	Mode    contract.Mode // how far a body may differ from the contract
-	// ReportConflict says that of other content under a known id only new voids print.
+	// ReportConflict says that other content under a known id does not print.
 	ReportConflict bool
 	// RespondWithin is the time from the headers to the answer; 0: 4 s. It must be shorter than the
 	// time after which the service gives up, or that answer is lost.
@@ -88,9 +88,9 @@ type compiledPolicy struct {
 // conflictText says what is done with other content under a known id.
 func (p *compiledPolicy) conflictText() string {
 	if p.reportConflict {
-		return "only new cancellations are printed (receiver.conflict: report)"
+		return "nothing of it is printed (receiver.conflict: report)"
 	}
-	return "what is new in it is printed, headed ADDED UNDER A KNOWN ORDER"
+	return "what differs is printed again as whole tickets, headed CHANGED"
 }
 
 type venue struct {

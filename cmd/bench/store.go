@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -147,7 +146,6 @@ func (s store) accept(ctx context.Context, q *queue.Queue, station string, first
 		r := ticket.Request{
 			Venue: venueID, ID: fmt.Sprintf("00000000-0000-4000-8000-%012x", first+i), Device: deviceID,
 			Received: time.Now().UTC(), Body: body,
-			Digest: sha256.Sum256(binary.BigEndian.AppendUint64(nil, uint64(first+i))),
 		}
 		t := ticket.Ticket{Venue: venueID, Request: r.ID, Number: "18", Received: r.Received, Lines: lines}
 		r.Drafts = []ticket.Draft{{Station: station, Ticket: t}}

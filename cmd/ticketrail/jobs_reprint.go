@@ -21,14 +21,13 @@ func (c *cli) jobsReprint() *cobra.Command {
 		Long: `reprint puts a copy, marked REPRINT, at the end of the station's queue. If the
 ticket is held or failed, the copy replaces it: the original is cancelled.
 
-Lines that were voided since print as VOID on the copy. A void may not say for
-certain which line it means, for example if it came with another request for the
-same order number: such a line prints as it was, and the copy ends with "Later
-for #142: VOID at 19:40 (job 13)". With --as-it-was the copy is as the ticket
-first came, without any of this.`,
+If the order was changed since, so that a ticket headed CHANGED has replaced
+this one, the copy is that of the latest replacement: a reprint never orders
+what was cancelled. Any other ticket prints as it was. If another request has
+voided something of the same check since, the head of the copy says so: "VOID at
+19:40: job 13". Look at that job.`,
 	}
 	cmd.Flags().StringVar(&o.Station, "station", "", "`station` that prints the copy (default: that of the ticket)")
-	cmd.Flags().BoolVar(&o.AsItWas, "as-it-was", false, "print it as it first came, also what is void since")
 	reasonFlag(cmd, &o.Reason)
 	return c.forEachJob(cmd, func(ctx context.Context, d *admin.Client, id uint64) (string, error) {
 		done, err := d.Reprint(ctx, id, o)
@@ -42,11 +41,8 @@ first came, without any of this.`,
 			at = cmp.Or(x.Job.Station, "its station")
 		}
 		said := []string{fmt.Sprintf("job %d: reprint queued for %s as job %d", id, at, copied)}
-		switch {
-		case done.Voided == 1:
-			said = append(said, "1 line is voided since")
-		case done.Voided > 1:
-			said = append(said, fmt.Sprintf("%d lines are voided since", done.Voided))
+		if done.Latest != 0 {
+			said = append(said, fmt.Sprintf("it is a copy of job %d, which has replaced it", done.Latest))
 		}
 		return strings.Join(append(said, done.Later...), "; "), nil
 	})

@@ -283,7 +283,7 @@ func (k *screenHarness) order(n int) {
 		d := order(uint64(k.seq), "Burger")
 		_, err := k.q.Accept(context.Background(), ticket.Request{
 			Venue: d.Ticket.Venue, ID: d.Ticket.Request, Device: "d", Received: time.Now().UTC(), Body: []byte("{}"),
-			Digest: [32]byte{byte(k.seq)}, Drafts: []ticket.Draft{{Station: "hot-line", Ticket: d.Ticket}},
+			Drafts: []ticket.Draft{{Station: "hot-line", Ticket: d.Ticket}},
 		})
 		if err != nil {
 			k.t.Fatal(err)

@@ -28,7 +28,7 @@ func TestHostileTextOnAPageIsText(t *testing.T) {
 				tk := ticket.Ticket{
 					Request: s, Number: s, Table: s, Server: s, Type: s, Guests: s, Destination: s, Course: s,
 					VenueName: s, Notes: []string{s}, Received: time.Now(),
-					Lines: []ticket.Line{{Quantity: s, Name: s, Notes: []string{s}, Seat: s, Course: s, Parent: s},
+					Lines: []ticket.Line{{Quantity: s, Name: s, Notes: []string{s}, Seat: s, Course: s},
 						{Depth: 1, Quantity: s, Name: s}},
 				}
 				if err := w.screens["hot-line"].Board().Put(t.Context(),

@@ -38,6 +38,9 @@ func (c *composer) banners(d *ticket.Delivery) {
 	if d.Reprint {
 		c.banner(reprint, false)
 	}
+	for _, s := range t.Later {
+		c.banner(s, true)
+	}
 	c.originBanners(d)
 	for _, s := range t.Heads() {
 		c.banner(s, false)
@@ -54,12 +57,6 @@ func (c *composer) banners(d *ticket.Delivery) {
 		c.centred("Not printed, unless noted. Ask before cooking.", Style{Bold: true})
 	case t.Kind == ticket.Test:
 		c.banner(printerTest, false)
-	case t.Kind == ticket.Correction && len(t.Lines) > 0:
-		c.banner(void, true)
-		c.centred("cancels part of an order already printed", Style{Bold: true, Red: true})
-	case t.Kind == ticket.Correction:
-		c.banner(void, true)
-		c.centred("cancels an order already printed", Style{Bold: true, Red: true})
 	case t.Void:
 		c.banner(void, true)
 	}

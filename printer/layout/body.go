@@ -216,9 +216,6 @@ func (b *body) details(l *ticket.Line, indent int) {
 	say := func(s string) {
 		b.flow(paragraph{mark: mark, indent: indent, text: s, style: st, fill: l.Void})
 	}
-	if s := b.cookText(l.Parent); s != "" {
-		say("of " + s)
-	}
 	if s := b.text(l.Seat); s != "" {
 		say(labelled("Seat", s))
 	}

@@ -9,7 +9,6 @@ import (
 
 // footer identifies this print, for people who compare two slips or call support.
 func (c *composer) footer(d *ticket.Delivery) {
-	c.later(&d.Ticket)
 	before := len(c.lines)
 	c.rule("=")
 	c.alsoAt(&d.Ticket)
@@ -21,17 +20,6 @@ func (c *composer) footer(d *ticket.Delivery) {
 	c.requestQR(&d.Ticket)
 	if len(c.lines) == before+1 {
 		c.lines = c.lines[:before] // the template printed nothing: drop the rule above it
-	}
-}
-
-// later prints what may have cancelled a part of a reprinted order since. As the notes do, it prints with
-// every template.
-func (c *composer) later(t *ticket.Ticket) {
-	if len(t.Later) > 0 {
-		c.rule("=")
-	}
-	for _, s := range t.Later {
-		c.flow(paragraph{text: c.text(s), style: Style{Bold: true, Height: 2}})
 	}
 }
 

@@ -47,7 +47,7 @@ func rich() ticket.Delivery {
 					Course: "Mains", Void: true},
 				{Quantity: "0.5", Name: "Roast chicken", Course: "Mains", Refire: true},
 				{Depth: 1, Quantity: "1", Name: "Skin on", Refire: true},
-				{Quantity: "1", Name: "Ice", NoRoute: true, Parent: "Cola"},
+				{Quantity: "1", Name: "Ice", NoRoute: true},
 				{Quantity: "12", Name: `{"menuItemId":"a7c9","price":4.5}`, Raw: true, NoRoute: true},
 			},
 		},
@@ -77,18 +77,16 @@ func variants() map[string]ticket.Delivery {
 		d.Ticket.Lines[i].Void = true
 	}
 	out["void"] = d
-	c := everyday()
-	c.Ticket.Kind, c.Ticket.Void = ticket.Correction, true
-	c.Ticket.Lines = []ticket.Line{{Quantity: "1", Name: "Large cube", Parent: "Old Fashioned", Void: true}}
-	out["correction"] = c
-	added := everyday()
-	added.Ticket.Added, added.Ticket.Number, added.Ticket.AlsoAt = true, "18", nil
-	added.Ticket.Lines = []ticket.Line{
-		{Quantity: "1", Name: "Steak", Notes: []string{"rare"}},
-		{Quantity: "1", Name: "No onion", Parent: "Cheeseburger"},
-	}
-	added.Ticket.Later = []string{"Missing now, but not cancelled: 1x Fish, 1x Soup. Ask."}
-	out["added"] = added
+	changed := everyday()
+	changed.Reprint, changed.Ticket.Number, changed.Ticket.AlsoAt = true, "18", nil
+	changed.Ticket.Changed = &ticket.Change{Order: "#18", Received: changed.Ticket.Received.Add(-time.Minute)}
+	changed.Ticket.Lines = []ticket.Line{{Quantity: "1", Name: "Fish", Void: true}, {Quantity: "1", Name: "Steak"}}
+	changed.Ticket.Later = []string{"VOID at 19:40: job 13"}
+	out["changed"] = changed
+	nothing := everyday()
+	nothing.Ticket.Changed, nothing.Ticket.Lines = &ticket.Change{Parts: 2, Part: 1}, nil
+	nothing.Ticket.Notes = []string{ticket.NothingListed}
+	out["nothing"] = nothing
 	late := everyday()
 	late.Ticket.Banners = []string{"LATE – refused at 10:49: records[0].retryCount: want an integer, got a string"}
 	out["late"] = late

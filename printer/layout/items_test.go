@@ -94,17 +94,6 @@ func TestWithoutWhiteOnBlackTheMarkOfAVoidIsAsBigAsItsText(t *testing.T) {
 	}
 }
 
-func TestACorrectionSaysWhetherItCancelsAllOrPart(t *testing.T) {
-	d := everyday()
-	d.Ticket.Kind = ticket.Correction
-	for _, want := range []string{"cancels part of an order already printed", "cancels an order already printed"} {
-		if got := content(Compose(d, 42, "")); !strings.Contains(got, want) {
-			t.Errorf("with %d lines: %q is missing in\n%s", len(d.Ticket.Lines), want, got)
-		}
-		d.Ticket.Lines = nil
-	}
-}
-
 func TestOnlyBannersThatStopCookingAreRed(t *testing.T) {
 	d := everyday()
 	d.Doubt, d.Reprint, d.Ticket.Void, d.Ticket.Refire = true, true, true, true

@@ -11,7 +11,7 @@ func TestTextIsAsLargeAsConfiguredAndAsThePaperHasRoomFor(t *testing.T) {
 	item := func(quantity, name string) ticket.Line { return ticket.Line{Quantity: quantity, Name: name} }
 	bread, onion := item("2", "Bread"), ticket.Line{Depth: 1, Name: "No onion"}
 	detailed := order(ticket.Line{Quantity: "1", Name: "Soup", Seat: "4", Notes: []string{"hot"}},
-		ticket.Line{Depth: 1, Name: "Bread", Parent: "Set", Course: "Mains", Notes: []string{"dark"}})
+		ticket.Line{Depth: 1, Name: "Bread", Course: "Mains", Notes: []string{"dark"}})
 	olives := func(quantity string) ticket.Delivery {
 		return order(item("1", "Salad"), ticket.Line{Depth: 1, Quantity: quantity, Name: "Olives"})
 	}
@@ -78,9 +78,9 @@ func TestTextIsAsLargeAsConfiguredAndAsThePaperHasRoomFor(t *testing.T) {
 
 		// Details and notes have the size of modifiers, alarms that of names.
 		{detailed, Options{Columns: 48, ModifierSize: Size{1, 2}},
-			map[Size]string{{1, 2}: "Seat 4|hot|Bread|of Set|Course Mains|dark"}},
+			map[Size]string{{1, 2}: "Seat 4|hot|Bread|Course Mains|dark"}},
 		{detailed, Options{Columns: 48, ModifierSize: Size{2, 1}},
-			map[Size]string{{2, 1}: "Seat 4|hot|Bread|of Set|Course Mains|dark"}},
+			map[Size]string{{2, 1}: "Seat 4|hot|Bread|Course Mains|dark"}},
 		{order(item("1", "Nuts")), Options{Columns: 48, Alarms: nuts, NameSize: Size{2, 3}},
 			map[Size]string{{2, 3}: "Nuts"}},
 

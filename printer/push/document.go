@@ -23,7 +23,7 @@ type Document struct {
 	Version int    `json:"version"`
 	ID      string `json:"id"`             // the Idempotency-Key
 	Job     uint64 `json:"job"`            // by which operators of ticketrail ask for it
-	Kind    string `json:"kind"`           // order, correction, slip, test
+	Kind    string `json:"kind"`           // order, slip, test
 	Station string `json:"station"`        // the station it was routed to
 	Down    string `json:"down,omitempty"` // what of Station is down, if this display is its backup
 	// RefusedBy are the stations that refused the ticket, so that it came here, in order.
@@ -77,7 +77,6 @@ type DocumentLine struct {
 	Notes    []string `json:"notes"`
 	Seat     string   `json:"seat,omitempty"`
 	Course   string   `json:"course,omitempty"`
-	Of       string   `json:"of,omitempty"` // what it modifies, if that item is not in the document
 	Void     bool     `json:"void"`
 	Refire   bool     `json:"refire"`
 	NoRoute  bool     `json:"no_route,omitempty"` // no route matched it; it came through the fallback
@@ -91,7 +90,7 @@ func NewDocument(d ticket.Delivery, raw json.RawMessage) Document {
 	one := layout.OneLine
 	doc := Document{
 		Version: DocumentVersion, ID: deliveryKey(d), Job: d.Job, Kind: "order", Station: one(d.Station),
-		Reprint: d.Reprint, Void: t.Void || t.Kind == ticket.Correction, Refire: t.Refire,
+		Reprint: d.Reprint, Void: t.Void, Refire: t.Refire,
 		Venue:  DocumentVenue{ID: one(t.Venue), Name: one(t.VenueName)},
 		Device: one(t.Device), Request: one(t.Request), Record: one(t.Record),
 		Order: DocumentOrder{
@@ -100,7 +99,7 @@ func NewDocument(d ticket.Delivery, raw json.RawMessage) Document {
 			Course: one(t.Course), Destination: one(t.Destination),
 		},
 		Notes: nonNil(layout.Notes(slices.Concat(
-			[]string{ticket.Question(t.MayCancel)}, t.Heads(), t.Notes, t.Later))),
+			t.Later, []string{ticket.Question(t.MayCancel)}, t.Heads(), t.Notes))),
 		ReceivedAt: t.Received.UTC(), Timezone: one(t.Zone),
 		Lines: make([]DocumentLine, 0, len(t.Lines)), Unreadable: one(t.Raw),
 	}
@@ -123,7 +122,7 @@ func NewDocument(d ticket.Delivery, raw json.RawMessage) Document {
 			Depth: max(l.Depth, 0), Quantity: cmp.Or(one(l.Quantity), "1"),
 			Name: cmp.Or(one(l.Name), "(no name)"), NameRaw: l.Raw,
 			Notes: nonNil(layout.Notes(append([]string{ticket.Question(l.MayCancel)}, l.Notes...))),
-			Seat:  one(l.Seat), Course: one(l.Course), Of: one(l.Parent),
+			Seat:  one(l.Seat), Course: one(l.Course),
 			Void: l.Void, Refire: l.Refire, NoRoute: l.NoRoute,
 		})
 	}

@@ -191,14 +191,14 @@ func examples() map[string]ticket.Delivery {
 		{Quantity: "1", Name: "Soup", Refire: true, Notes: []string{"no cream"}, MayCancel: "step: VOIDED"},
 	}
 	void := order(1018, "Burger")
-	void.Ticket.Kind, void.Ticket.Void = ticket.Correction, true
-	void.Ticket.Lines[0].Void, void.Ticket.Lines[0].Parent = true, "Menu"
+	void.Ticket.Void = true
+	void.Ticket.Lines[0].Void = true
 	unreadable := order(1019)
 	unreadable.Ticket.Raw = `{"what":"?"}`
 	forGrill := order(1020, "Burger")
 	forGrill.Station, forGrill.For, forGrill.Down = "grill", "grill", "printer"
 	forGrill.Reprint, forGrill.Ticket.Refire = true, true
-	forGrill.Ticket.Later = []string{"Later for #18: VOID at 21:55 (job 13)"}
+	forGrill.Ticket.Later = []string{"VOID at 21:55: job 13"}
 	refused := order(1023, "Burger")
 	refused.Station, refused.For, refused.RefusedBy = "fresh", "hot-line", []string{"hot-line", "cold"}
 	hostile := order(1021, "<img onerror=alert(1)>", "\x1b@\x00", "", "A\u202eB\u200bC", "👩\u200d🍳")
@@ -218,7 +218,7 @@ func anyTicket(t *rapid.T) ticket.Ticket {
 	word := func(label string) string { return text.Draw(t, label) }
 	list := rapid.SliceOfN(text, 0, 3)
 	tk := ticket.Ticket{
-		V: 1, Kind: rapid.SampledFrom([]ticket.Kind{ticket.Order, ticket.Slip, ticket.Correction, ticket.Test}).Draw(t,
+		V: 1, Kind: rapid.SampledFrom([]ticket.Kind{ticket.Order, ticket.Slip, ticket.Test}).Draw(t,
 			"kind"),
 		Venue: word("venue"), VenueName: word("venue name"), Device: word("device"), Request: word("request"),
 		Record: word("record"),
@@ -240,7 +240,7 @@ func anyTicket(t *rapid.T) ticket.Ticket {
 			Notes: list.Draw(t, "line notes"),
 			Seat:  word("seat"), Course: word("line course"), Void: rapid.Bool().Draw(t, "line void"),
 			Refire:  rapid.Bool().Draw(t, "line refire"),
-			NoRoute: rapid.Bool().Draw(t, "no route"), Parent: word("of"), Raw: rapid.Bool().Draw(t, "name raw"),
+			NoRoute: rapid.Bool().Draw(t, "no route"), Raw: rapid.Bool().Draw(t, "name raw"),
 		})
 	}
 	return tk

@@ -393,7 +393,7 @@ func (k *kitchen) order(n int) {
 		d := order(uint64(k.orders), fmt.Sprintf("Burger %d", k.orders))
 		_, err := k.q.Accept(context.Background(), ticket.Request{
 			Venue: d.Ticket.Venue, ID: d.Ticket.Request, Device: "d", Received: time.Now().UTC(), Body: []byte("{}"),
-			Digest: [32]byte{byte(k.orders)}, Drafts: []ticket.Draft{{Station: "fresh", Ticket: d.Ticket}},
+			Drafts: []ticket.Draft{{Station: "fresh", Ticket: d.Ticket}},
 		})
 		if err != nil {
 			k.t.Fatal(err)

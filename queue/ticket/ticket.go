@@ -8,8 +8,8 @@
 package ticket
 
 import (
-	"cmp"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -43,8 +43,7 @@ type Ticket struct {
 	Course      string   `json:"course,omitempty"`      // of the whole record
 	Notes       []string `json:"notes,omitempty"`
 
-	// Void says that the whole record is a cancellation. Every line of it is Void too. It is also set
-	// on a [Correction], which contains only cancellations.
+	// Void says that the whole record is a cancellation. Every line of it is Void too.
 	Void bool `json:"void,omitempty"`
 	// MayCancel is an unread field that may cancel the whole record: state: CANCELLED. Only a person can say.
 	MayCancel string `json:"may_cancel,omitempty"`
@@ -57,15 +56,13 @@ type Ticket struct {
 	Zone     string    `json:"zone,omitempty"` // the venue's tz database name; empty prints UTC
 
 	Lines []Line `json:"lines,omitempty"`
-	// AlsoAt is the other stations that got lines of the same order, in the order of the routes. A
-	// [Correction] has none: it may concern only some of them.
+	// AlsoAt is the other stations that got lines of the same order, in the order of the routes.
 	AlsoAt []Part `json:"also_at,omitempty"`
-	// Added says that the ticket has only what is new in other content under a known key. See [Added].
-	Added bool `json:"added,omitempty"`
+	// Changed says that the ticket replaces earlier ones; nil: it replaces none.
+	Changed *Change `json:"changed,omitempty"`
 	// Banners say at its head why this ticket is not like others. See [Ticket.Heads].
 	Banners []string `json:"banners,omitempty"`
-	// Later, at the end, is what a person must decide: on a reprint, what may have cancelled a part of the
-	// order since, see [Cancel]; on what was added, what has vanished.
+	// Later is, on a reprint, the voids of the same check that came since: "VOID at 19:40: job 13".
 	Later []string `json:"later,omitempty"`
 	// Raw is the record as JSON, printed under the banner UNREADABLE: it contains nothing printable,
 	// or it has a key twice, so that a person must decide what it means.
@@ -84,17 +81,77 @@ func (t *Ticket) OrderInRequest() string {
 	return ""
 }
 
+// HasVoid says whether a ticket cancels something.
+func (t *Ticket) HasVoid() bool {
+	return t.Void || slices.ContainsFunc(t.Lines, func(l Line) bool { return l.Void })
+}
+
+// SameCheck says whether two tickets are of the same check or, if that is not known, have the same number or, with
+// none, the same table.
+func (t *Ticket) SameCheck(o *Ticket) bool {
+	number := NumberLabel(t.Number)
+	if t.Check != "" && o.Check != "" {
+		return t.Venue == o.Venue && t.Check == o.Check
+	}
+	return t.Venue == o.Venue && number == NumberLabel(o.Number) &&
+		(number != "" || t.Table != "" && strings.EqualFold(t.Table, o.Table))
+}
+
 // Heads are the texts that must be read before the ticket, for every station alike.
 func (t *Ticket) Heads() []string {
-	heads := slices.Clone(t.Banners)
-	if t.Added {
-		s := "ADDED UNDER A KNOWN ORDER – check"
-		if order := cmp.Or(NumberLabel(t.Number), TableLabel(t.Table, t.Type)); order != "" {
-			s += " " + order
-		}
-		heads = append([]string{s}, heads...)
+	if t.Changed == nil {
+		return t.Banners
 	}
-	return heads
+	return append([]string{t.Changed.head(t.Zone)}, t.Banners...)
+}
+
+// A Change says what a ticket replaces: what its station got before under the same request.
+type Change struct {
+	Order    string    `json:"order,omitempty"`   // see [Ticket.Order]
+	Received time.Time `json:"received,omitzero"` // when it came; zero: nobody knows
+	Tickets  int       `json:"tickets,omitempty"` // how many it was
+	Part     int       `json:"part,omitempty"`    // of several tickets that replace it together, which this is
+	Parts    int       `json:"parts,omitempty"`   // and how many they are
+}
+
+// NothingListed is the only note of a ticket that replaces others by nothing. The kitchen knows it: do not change it.
+const NothingListed = "Nothing is listed here any more. Ask."
+
+func (c *Change) head(zone string) string {
+	s := "CHANGED"
+	if c.Parts > 1 {
+		s += fmt.Sprintf(" (%d of %d)", c.Part, c.Parts)
+	}
+	s += " – replaces "
+	switch {
+	case c.Tickets > 1 && c.Order != "":
+		s += fmt.Sprintf("%d tickets, %s", c.Tickets, c.Order)
+	case c.Tickets > 1:
+		s += fmt.Sprintf("%d tickets", c.Tickets)
+	case c.Order != "":
+		s += c.Order
+	default:
+		s += "the ticket"
+	}
+	if at := Clock(c.Received, zone); at != "" {
+		return s + " of " + at
+	}
+	return s + " that came before"
+}
+
+// Clock is the time of day in a zone. Without a known zone it is UTC, and says so: a wrong time that looks right
+// would be worse.
+func Clock(t time.Time, zone string) string {
+	if t.IsZero() {
+		return ""
+	}
+	// "Local" would be the zone of this program, which says nothing about the kitchen.
+	if zone != "" && zone != "UTC" && zone != "Local" {
+		if loc, err := time.LoadLocation(zone); err == nil {
+			return t.In(loc).Format("15:04")
+		}
+	}
+	return t.UTC().Format("15:04 UTC")
 }
 
 // Question is what stands on a ticket for [Ticket.MayCancel] and [Line.MayCancel].
@@ -112,8 +169,7 @@ type Part struct {
 
 // A Line is one item or one modifier.
 type Line struct {
-	ID    string `json:"-"`           // the item's own id, if it has one; not stored, see [Added]
-	Depth int    `json:"d,omitempty"` // 0 for an item, 1 for its modifier, and so on
+	Depth int `json:"d,omitempty"` // 0 for an item, 1 for its modifier, and so on
 	// Quantity is the absolute value as people write it ("2", "0.5"), never empty.
 	Quantity string `json:"q"`
 	Name     string `json:"n"`
@@ -129,8 +185,6 @@ type Line struct {
 	MayCancel string `json:"may_cancel,omitempty"`
 	// NoRoute says that no route matched its item, so the fallback station got it.
 	NoRoute bool `json:"no_route,omitempty"`
-	// Parent is the name of what this line modifies, if it is printed without it.
-	Parent string `json:"of,omitempty"`
 }
 
 // Kind says what is printed: an order, or something that the daemon prints itself.
@@ -140,8 +194,6 @@ const (
 	Order Kind = ""
 	// Slip lists tickets that became too old to print, one in each line.
 	Slip Kind = "slip"
-	// Correction has only voids. They came under the id of a request that was accepted before.
-	Correction Kind = "correction"
 	// Rescued is never the kind of a stored Ticket. queue.Job.Kind has it for a job that is a copy of
 	// a card on a dark screen, that is, a screen without an open page.
 	Rescued Kind = "rescued"
@@ -153,8 +205,6 @@ const (
 type Draft struct {
 	Station string
 	Ticket  Ticket
-	// Unreadable says that the record has a key twice, so that it may or may not be a cancellation.
-	Unreadable bool
 }
 
 // A Request is one print request after planning: everything that is stored before the service gets
@@ -166,24 +216,22 @@ type Request struct {
 	Device   string    // x-svc-device-id
 	Received time.Time // UTC
 	Body     []byte    // as received
-	Digest   [32]byte  // equal for equal content: see package receiver/plan
 	Drafts   []Draft   // at least one, in the order they are to print
 	// Age is for how long it has waited at a relay before it came here. The difference to Received does not say
 	// that: it is of two clocks. The tickets have waited for so long already, see expire_after.
 	Age time.Duration
-	// ReportConflict says that of other content under a known key only new voids print.
+	// ReportConflict says that other content under a known key does not print.
 	ReportConflict bool
-	// Late says that a person prints it after it was refused: also of a content that is known, what has not
-	// printed does.
+	// Late says that a person prints it after it was refused: it prints although it was known, if it was only
+	// reported.
 	Late bool
 }
 
 // A Receipt says what accepting a request has done.
 type Receipt struct {
-	Duplicate bool // the key was known: nothing that has printed was enqueued again
+	Duplicate bool // the key was known
 	Conflict  bool // the key was known and the content is new
-	Jobs      int  // jobs that were enqueued; of a conflict, the corrections and what was added
-	Added     int  // of them, what was added
+	Jobs      int  // jobs that were enqueued
 }
 
 // A Delivery is one attempt to bring a ticket to a cook.

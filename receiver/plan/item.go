@@ -95,7 +95,7 @@ func (s *splitter) addItem(item contract.Value, depth int, parent ticket.Line) (
 func (s *splitter) line(
 	r *reader, children []contract.Value, depth int, parent ticket.Line,
 ) (ticket.Line, []childList) {
-	l := ticket.Line{ID: itemID(r.obj), Depth: depth, Quantity: "1"}
+	l := ticket.Line{Depth: depth, Quantity: "1"}
 	q, hasQuantity := r.number(fieldQuantity)
 	if hasQuantity {
 		l.Quantity = q.magnitude() // the sign is in Void: "-2" on paper is easily read as 2
@@ -160,16 +160,6 @@ func (s *splitter) addList(list childList, depth int, parent ticket.Line) {
 	for child := range list.items.All() {
 		s.addItem(child, depth, parent)
 	}
-}
-
-// itemID is the item's own id, by which it is found again in other content under the id of the request.
-func itemID(item contract.Value) string {
-	switch v := item.Get(contract.FieldID); v.Kind() {
-	case '"', '0':
-		id, _ := contract.CanonicalID(v.Text())
-		return id
-	}
-	return ""
 }
 
 // contractFields are the fields of the envelope that the contract has.

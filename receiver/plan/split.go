@@ -82,7 +82,7 @@ func (p *Plan) split(
 	s.res.Trace = trace
 	s.res.Request = ticket.Request{
 		Venue: v.ID, ID: req.ID, Device: device, Received: received,
-		Body: req.Raw, Digest: Digest(req),
+		Body: req.Raw,
 	}
 	s.splitRecords(req)
 	// contract.Open refuses a request without records. If that ever fails, the whole body prints: without a
@@ -126,8 +126,7 @@ func (s *splitter) splitRecord(index int, rec *contract.Record, beside remainder
 			t.Banners = []string{rec.Why}
 		}
 		t.Notes = beside.withLists().notes(maxRecordRemainder)
-		s.res.Request.Drafts = append(s.res.Request.Drafts,
-			ticket.Draft{Station: s.fallback, Ticket: t, Unreadable: true})
+		s.add(s.fallback, t)
 		return
 	}
 	t, rest := s.header(rec)

@@ -72,8 +72,8 @@ func explain(err error) error {
 // Accept stores a request. It returns nil only when a quorum of the servers has the request on disk: only then may
 // the caller answer 200. It is a [receiver.Intake].
 //
-// After an error the outcome is unknown, and sending the same request again is safe: the subject decides. Of other
-// content under a known id both are stored, and the box decides what of the second one prints.
+// After an error the outcome is unknown, and sending the same request again is safe: the subject decides. Of another
+// body under a known id both are stored, and the box decides whether the second one says anything else.
 func (s *Stream) Accept(ctx context.Context, r ticket.Request) (ticket.Receipt, error) {
 	receipt, err := s.accept(ctx, r)
 	s.outage.tell(s.log, err)
@@ -113,7 +113,8 @@ func (o *outage) tell(log *slog.Logger, err error) {
 }
 
 func (s *Stream) accept(ctx context.Context, r ticket.Request) (ticket.Receipt, error) {
-	digest := hex.EncodeToString(r.Digest[:])
+	sum := ticket.BodyDigest(r.Body)
+	digest := hex.EncodeToString(sum[:])
 	m := &nats.Msg{Subject: subjectOf(r.Venue, r.ID), Data: r.Body, Header: nats.Header{
 		headerID:       {strconv.QuoteToASCII(r.ID)},
 		headerDevice:   {strconv.QuoteToASCII(r.Device)},

@@ -203,17 +203,15 @@ type Reject = receiver.StoredReject
 type ReprintOptions struct {
 	Station string `json:"station,omitempty"` // that prints the copy; empty: that of the ticket
 	Reason  string `json:"reason,omitempty"`
-	// AsItWas prints the lines as they were when the ticket came, also those that are void since.
-	AsItWas bool `json:"as_it_was,omitempty"`
 	// Version, if it is not empty, is that of the ticket as the person saw it; another one is a [Conflict].
 	Version string `json:"version,omitempty"`
 }
 
-// A Reprinted is what a reprint has done. What was voided since the ticket came is void on the copy.
+// A Reprinted is what a reprint has done.
 type Reprinted struct {
-	Jobs   []uint64 `json:"jobs"`   // the copy; a list, as in the answer to every change of jobs
-	Voided int      `json:"voided"` // lines of the copy that were voided since
-	// Later is what may have cancelled more of the order; the copy ends with it.
+	Jobs   []uint64 `json:"jobs"`             // the copy; a list, as in the answer to every change of jobs
+	Latest uint64   `json:"latest,omitempty"` // the job that has replaced the ticket, whose copy it is; 0: none has
+	// Later is the voids of the same check that came since, as the head of the copy says them.
 	Later []string `json:"later"`
 }
 

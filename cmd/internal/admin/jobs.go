@@ -217,7 +217,7 @@ func (s *Server) reprint(r *http.Request, b ReprintOptions) (any, error) {
 		}
 	}
 	done, err := s.o.Queue.Reprint(r.Context(), id, queue.ReprintOptions{
-		Station: b.Station, Reason: reasonOr(r, b.Reason), AsItWas: b.AsItWas, Version: b.Version,
+		Station: b.Station, Reason: reasonOr(r, b.Reason), Version: b.Version,
 	})
 	if err != nil {
 		return nil, err
@@ -225,12 +225,12 @@ func (s *Server) reprint(r *http.Request, b ReprintOptions) (any, error) {
 	// After the commit, so that the log never names a change that was not made. A crash between the
 	// two loses only the line.
 	s.logChange(r, "reprint", "job", id, "made", done.Job, "station", b.Station, "reason", b.Reason,
-		"voided", done.Voided, "later", len(done.Later), "as_it_was", b.AsItWas)
+		"latest", done.Latest, "later", len(done.Later))
 	later := done.Later
 	if later == nil {
 		later = []string{}
 	}
-	return Reprinted{Jobs: []uint64{done.Job}, Voided: done.Voided, Later: later}, nil
+	return Reprinted{Jobs: []uint64{done.Job}, Latest: done.Latest, Later: later}, nil
 }
 
 // cancel answers with an empty list and not with nothing, so that all changes of jobs have one form

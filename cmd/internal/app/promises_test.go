@@ -63,12 +63,12 @@ func TestOfNewContentUnderAKnownIDWhatIsNewPrintsOnce(t *testing.T) {
 		}
 		k.WantPrinted("grill", "A1 A1")
 		k.WantPrinted("bar", "A1 A1")
-		if last := k.Printers["bar"].Tickets()[1].Text; !strings.Contains(last, "ADDED UNDER A KNOWN ORDER") ||
-			!strings.Contains(last, "Wine") || strings.Contains(last, "Cola") {
-			t.Errorf("what is new is not marked:\n%s", last)
+		if last := k.Printers["bar"].Tickets()[1].Text; !strings.Contains(last, "CHANGED – replaces #A1 of ") ||
+			!strings.Contains(last, "Wine") || !strings.Contains(last, "Cola") {
+			t.Errorf("the change is not marked:\n%s", last)
 		}
 		if last := k.Printers["grill"].Tickets()[1].Text; !strings.Contains(last, "VOID") {
-			t.Errorf("the correction is not a void:\n%s", last)
+			t.Errorf("it has no void:\n%s", last)
 		}
 	}, "grill", "bar")
 }

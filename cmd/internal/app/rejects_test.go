@@ -70,7 +70,7 @@ func TestAConflictThatWasOnlyReportedIsPrintedByAPerson(t *testing.T) {
 			}
 		}
 		k.WantPrinted("grill", "A1 A1")
-		wantText(t, k.lastOf("grill"), []string{"ADDED UNDER A KNOWN", "LATE", "Steak"}, []string{"Burger"})
+		wantText(t, k.lastOf("grill"), []string{"CHANGED – replaces #A1", "LATE", "Steak", "Burger"}, nil)
 	}, "grill")
 }
 

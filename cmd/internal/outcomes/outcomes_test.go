@@ -165,7 +165,7 @@ func inBubble(t *testing.T, f func(t *testing.T, q *queue.Queue, told *Teller, r
 func accept(t *testing.T, q *queue.Queue, id string) {
 	t.Helper()
 	_, err := q.Accept(t.Context(), ticket.Request{Venue: "v", ID: id, Device: "d", Received: time.Now(),
-		Body: []byte(id), Digest: [32]byte{id[0]}, Drafts: []ticket.Draft{{Station: "grill", Ticket: ticket.Ticket{
+		Body: []byte(id), Drafts: []ticket.Draft{{Station: "grill", Ticket: ticket.Ticket{
 			Venue: "v", VenueName: "Harbour", Request: id, Number: "7",
 			Lines: []ticket.Line{{Quantity: "1", Name: "Egg"}},
 		}}}})

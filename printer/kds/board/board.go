@@ -98,6 +98,9 @@ func OpenBoard(o BoardOptions) (*Board, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open board of %s: %w", o.Station, err)
 	}
+	if err := b.replace(context.Background()); err != nil {
+		return nil, fmt.Errorf("open board of %s: %w", o.Station, err)
+	}
 	b.publish()
 	return b, nil
 }
@@ -122,19 +125,66 @@ func (b *Board) Put(ctx context.Context, d ticket.Delivery) error {
 	was := b.get(d.Job)
 	// A card that came out elsewhere is replaced: the queue gives its ticket here again.
 	if was != nil && was.rec.State != Elsewhere {
-		return nil
+		return b.replace(ctx) // an error may have kept it from that
 	}
 	r, err := b.newRecord(d, was)
 	if err != nil {
 		return err
 	}
 	r.note(cameHere, 0)
+	for _, e := range b.cards { // the changed ticket takes the place of the old one
+		if e.rec.State == Open && (&entry{rec: r, t: &d.Ticket}).replaces(e) {
+			r.Place = min(r.Place, e.rec.Place)
+		}
+	}
 	if err := b.store(ctx, &r, &d.Ticket); err != nil {
+		return err
+	}
+	if err := b.replace(ctx); err != nil {
 		return err
 	}
 	b.publish()
 	b.sweep(ctx)
 	return nil
+}
+
+// replaces says whether a card is in the place of another one: both came to the same station under the same request,
+// and the change names the order of the other one.
+func (e *entry) replaces(o *entry) bool {
+	t, was := e.t, o.t
+	return t.Changed != nil && t.Venue == was.Venue && t.Request == was.Request && t.Changed.Order == was.Order() &&
+		o.rec.Job < e.rec.Job && !was.Received.Equal(t.Received) && // it is no other ticket of the same content
+		cmp.Or(e.rec.For, e.rec.Station) == cmp.Or(o.rec.For, o.rec.Station)
+}
+
+// replace takes what was replaced off the board, whichever came first. write is held.
+//
+// A crash after the changed ticket was stored and before this: it is done at the next start.
+func (b *Board) replace(ctx context.Context) error {
+	var jobs []uint64
+	b.mu.RLock()
+	for _, e := range b.cards {
+		if e.t.Changed == nil {
+			continue
+		}
+		for job, o := range b.cards {
+			if o.rec.State != Replaced && e.replaces(o) {
+				jobs = append(jobs, job)
+			}
+		}
+	}
+	b.mu.RUnlock()
+	slices.Sort(jobs)
+	return b.change(ctx, slices.Compact(jobs), func(r *record) bool {
+		if r.State == Bumped { // that a cook was done with it stays known
+			r.State = Replaced
+		} else {
+			b.takeOff(r, Replaced)
+		}
+		r.Version++
+		r.note(wasReplaced, 0)
+		return true
+	})
 }
 
 // newRecord is the record of a ticket that comes to the board. Version 0 is never used, so a command without
@@ -224,7 +274,7 @@ func (b *Board) publish() {
 		if m.state != Open {
 			m.off, m.offAt = e.rec.Off, e.rec.OffAt
 		}
-		if e.rec.Left {
+		if e.rec.Left || m.state == Replaced {
 			m.state = left
 		} else if m.state == Bumped { // without OffBy it was bumped by an older version, alone
 			m.with = cmp.Or(e.rec.OffBy, fmt.Sprint(e.rec.Job))

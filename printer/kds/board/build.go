@@ -17,8 +17,6 @@ import (
 type builder struct {
 	r     *reader
 	g     *group
-	lines [][]ticket.StruckLine // of each card of g
-	voids []ticket.Struck
 	first map[string]int // by request: its first card
 	lot   []int
 }
@@ -27,11 +25,8 @@ type builder struct {
 func (b *builder) order() *Order {
 	first := &b.g.members[b.lot[0]]
 	o := &Order{Key: b.g.key, State: first.state, Kind: first.t.Kind, Tickets: []Ticket{},
-		Received: unixMillis(first.t.Received), Clock: clockText(first.t.Received, first.t.Zone),
+		Received: unixMillis(first.t.Received), Clock: ticket.Clock(first.t.Received, first.t.Zone),
 		PutAt: first.rec.PutAt, Place: first.rec.Place}
-	if o.Kind == ticket.Correction {
-		o.Kind = ticket.Order
-	}
 	for n, i := range b.lot {
 		m := &b.g.members[i]
 		b.describe(o, m)
@@ -48,14 +43,10 @@ func (b *builder) order() *Order {
 		if v := b.band(i); v != nil {
 			o.Voids = append(o.Voids, *v)
 			o.MustAckVoid = o.MustAckVoid || !v.Acked
-			if m.t.Void && b.knows(i) && len(m.t.Notes) == 0 && m.t.Raw == "" { // the band says it all
-				continue
-			}
 		}
-		b.addTicket(o, i, false)
+		b.addTicket(o, i)
 	}
 	if o.State == Open {
-		b.addContext(o)
 		b.belongsTo(o)
 	}
 	b.alarms(o)
@@ -90,49 +81,30 @@ func (b *builder) describe(o *Order, m *member) {
 	}
 }
 
-// band is what the card cancels; nil if that is nothing.
+// band is what the card cancels or replaces; nil if that is nothing.
 func (b *builder) band(i int) *Void {
 	m := &b.g.members[i]
-	at := slices.IndexFunc(b.voids, func(s ticket.Struck) bool { return s.Job == m.rec.Job })
-	if at < 0 {
+	if !mustAck(m.t) {
 		return nil
 	}
-	s := &b.voids[at]
 	v := &Void{Job: m.rec.Job, Station: m.rec.Station, At: unixMillis(m.t.Received),
-		Clock: clockText(m.t.Received, m.t.Zone), Whole: s.Whole, How: s.How, AckedAt: m.rec.AckedAt,
-		Acked: m.rec.Acked}
-	for _, l := range s.Lines {
-		v.Lines = append(v.Lines, lineText(&l))
+		Clock: ticket.Clock(m.t.Received, m.t.Zone), Changed: m.t.Changed != nil,
+		Whole: m.t.Void && len(m.t.Lines) == 0, AckedAt: m.rec.AckedAt, Acked: m.rec.Acked}
+	void := false // the line above, to which modifiers belong
+	for _, l := range m.t.Lines {
+		if l.Void && (l.Depth == 0 || !void) {
+			v.Lines = append(v.Lines, lineText(&l))
+		}
+		void = l.Void
 	}
-	for _, l := range s.Left {
-		v.Unmatched = append(v.Unmatched, lineText(&l))
-	}
-	for j := range b.g.members { // of what it struck, the first that had left
+	for j := range b.g.members { // the latest that had left before the cook could know
 		was := &b.g.members[j]
-		if was.state == Bumped && was.offAt <= m.rec.PutAt && b.struckBy(j, m.rec.Job) && v.BumpedAt == 0 {
-			v.BumpedAt, v.BumpedClock = was.offAt, clockText(time.UnixMilli(was.offAt), m.t.Zone)
+		gone := was.state == Bumped || was.state == left && was.rec.OffBy != "" && was.offAt != 0
+		if gone && !was.t.Void && was.rec.Job != m.rec.Job && was.offAt <= m.rec.PutAt {
+			v.BumpedAt, v.BumpedClock = was.offAt, ticket.Clock(time.UnixMilli(was.offAt), m.t.Zone)
 		}
 	}
 	return v
-}
-
-// struckBy says whether a job cancelled something on card i.
-func (b *builder) struckBy(i int, job uint64) bool {
-	return slices.ContainsFunc(b.lines[i], func(l ticket.StruckLine) bool { return l.By == job })
-}
-
-// knows says whether the order has an earlier ticket than card i that is no cancellation.
-func (b *builder) knows(i int) bool {
-	return slices.ContainsFunc(b.g.members[:i], func(m member) bool { return !m.t.Void })
-}
-
-// addContext adds what is struck on tickets that have left: the cook made it, and it is cancelled now.
-func (b *builder) addContext(o *Order) {
-	for i, m := range b.g.members {
-		if m.state != Open && slices.ContainsFunc(o.Voids, func(v Void) bool { return b.struckBy(i, v.Job) }) {
-			b.addTicket(o, i, true)
-		}
-	}
 }
 
 // belongsTo says what an order adds to: one whose cards have all left.
@@ -145,60 +117,54 @@ func (b *builder) belongsTo(o *Order) {
 		}
 	}
 	if last != nil {
-		o.Of = &Of{Number: o.Number, Clock: clockText(time.UnixMilli(last.offAt), last.t.Zone)}
+		o.Of = &Of{Number: o.Number, Clock: ticket.Clock(time.UnixMilli(last.offAt), last.t.Zone)}
 	}
 }
 
-// addTicket adds card i to the order; if struckOnly, only its struck lines.
-func (b *builder) addTicket(o *Order, i int, struckOnly bool) {
+// addTicket adds card i to the order.
+func (b *builder) addTicket(o *Order, i int) {
 	m := &b.g.members[i]
 	r, t := &m.rec, m.t
 	k := Ticket{
 		Job: r.Job, Version: r.Version, Station: layout.OneLine(r.Station), State: r.State, Place: r.Place,
-		At: unixMillis(t.Received), Clock: clockText(t.Received, t.Zone), Seen: r.SeenAt, Shown: r.Shown,
+		At: unixMillis(t.Received), Clock: ticket.Clock(t.Received, t.Zone), Seen: r.SeenAt, Shown: r.Shown,
 		Duplicate: r.Duplicate, Reprint: r.Reprint, Refire: t.Refire, NoRoute: allUnrouted(t.Lines),
 		For: layout.OneLine(r.For), Down: layout.OneLine(r.Down), Paper: layout.OneLine(r.Paper), PaperAt: r.PaperAt,
-		Added: t.Added || i > 0 && b.first[t.Request] == i, Raw: layout.OneLine(t.Raw), alarmAckedAt: r.AlarmAckedAt,
+		Added: i > 0 && b.first[t.Request] == i, Changed: t.Changed != nil, Raw: layout.OneLine(t.Raw),
+		alarmAckedAt: r.AlarmAckedAt,
 	}
 	for _, s := range r.RefusedBy {
 		k.RefusedBy = append(k.RefusedBy, layout.OneLine(s))
 	}
 	if r.State == Bumped {
-		k.BumpedAt, k.bumpedClock = r.OffAt, clockText(time.UnixMilli(r.OffAt), t.Zone)
+		k.BumpedAt, k.bumpedClock = r.OffAt, ticket.Clock(time.UnixMilli(r.OffAt), t.Zone)
 	}
-	if !struckOnly {
-		k.Notes = question(t.MayCancel)
-		k.Notes = append(k.Notes, b.texts(slices.Concat([]string{layout.Wanted(t)}, t.Heads(), t.Notes, t.Later))...)
-	}
-	k.Items = b.items(i)
-	if struckOnly {
-		k.Items = slices.DeleteFunc(k.Items, func(it Item) bool { return it.Struck == nil })
-	} else {
-		for _, it := range k.Items {
-			if it.Course != "" && !slices.Contains(o.Courses, it.Course) {
-				o.Courses = append(o.Courses, it.Course)
-			}
-			if it.Depth == 0 && !it.Done && !it.Void && r.State == Open {
-				o.Left++
-			}
+	k.Notes = question(t.MayCancel)
+	k.Notes = append(k.Notes, b.texts(slices.Concat(t.Later, []string{layout.Wanted(t)}, t.Heads(), t.Notes))...)
+	k.Items = b.items(m)
+	for _, it := range k.Items {
+		if it.Course != "" && !slices.Contains(o.Courses, it.Course) {
+			o.Courses = append(o.Courses, it.Course)
+		}
+		if it.Depth == 0 && !it.Done && !it.Void && r.State == Open {
+			o.Left++
 		}
 	}
 	o.Tickets = append(o.Tickets, k)
 }
 
-// items are the lines of card i.
-func (b *builder) items(i int) []Item {
-	m := &b.g.members[i]
-	out := make([]Item, 0, len(b.lines[i]))
+// items are the lines of a card.
+func (b *builder) items(m *member) []Item {
+	out := make([]Item, 0, len(m.t.Lines))
 	var done bool
 	var doneAt int64
-	for n := range b.lines[i] {
-		l := &b.lines[i][n]
+	for n := range m.t.Lines {
+		l := &m.t.Lines[n]
 		it := Item{
-			I: l.From, Depth: max(l.Depth, 0), Quantity: layout.OneLine(l.Quantity), Name: layout.OneLine(l.Name),
+			I: n, Depth: max(l.Depth, 0), Quantity: layout.OneLine(l.Quantity), Name: layout.OneLine(l.Name),
 			Notes: append(question(l.MayCancel), b.texts(l.Notes)...),
 			Seat:  layout.OneLine(l.Seat), Course: layout.OneLine(l.Course),
-			Of: layout.OneLine(l.Parent), Void: l.Void, Refire: l.Refire, NoRoute: l.NoRoute, Raw: l.Raw,
+			Void: l.Void, Refire: l.Refire, NoRoute: l.NoRoute, Raw: l.Raw,
 		}
 		if it.Quantity == "" {
 			it.Quantity = "1"
@@ -207,8 +173,8 @@ func (b *builder) items(i int) []Item {
 			it.Name = "(no name)"
 		}
 		if it.Depth == 0 {
-			if done = slices.Contains(m.rec.Done, l.From); done {
-				doneAt = m.rec.doneAt(l.From)
+			if done = slices.Contains(m.rec.Done, n); done {
+				doneAt = m.rec.doneAt(n)
 			}
 			if it.Course == "" {
 				it.Course = layout.OneLine(m.t.Course)
@@ -216,12 +182,6 @@ func (b *builder) items(i int) []Item {
 		}
 		if it.Done = done; done {
 			it.DoneAt = doneAt
-		}
-		if l.Split {
-			it.I = len(m.t.Lines) + n
-		}
-		if l.By != 0 {
-			it.Struck = b.struck(l.By)
 		}
 		if f := b.r.look.Alarms; f != nil {
 			it.Alarm = !it.Raw && f(it.Name)
@@ -232,16 +192,6 @@ func (b *builder) items(i int) []Item {
 		out = append(out, it)
 	}
 	return out
-}
-
-// struck says which card of the group cancelled a line.
-func (b *builder) struck(by uint64) *Struck {
-	for i := range b.g.members {
-		if m := &b.g.members[i]; m.rec.Job == by {
-			return &Struck{by, unixMillis(m.t.Received), clockText(m.t.Received, m.t.Zone)}
-		}
-	}
-	return nil // cannot happen: Strike has seen these cards only
 }
 
 // question is the note of what may be cancelled.
@@ -325,10 +275,8 @@ func versionOf(o *Order) uint64 {
 	return h.Sum64() >> 11
 }
 
-// hasVoid says whether a ticket cancels something, which a cook must acknowledge.
-func hasVoid(t *ticket.Ticket) bool {
-	return t.Void || slices.ContainsFunc(t.Lines, func(l ticket.Line) bool { return l.Void })
-}
+// mustAck says whether a cook must acknowledge a ticket: it cancels something, or replaces another one.
+func mustAck(t *ticket.Ticket) bool { return t.Changed != nil || t.HasVoid() }
 
 // allUnrouted reports whether no route matched any line. Only then the ticket has the banner; otherwise the
 // single lines say it.

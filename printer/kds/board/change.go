@@ -168,7 +168,7 @@ func (b *Board) unread(o *Order, do Verb) []uint64 {
 	return slices.DeleteFunc(o.Jobs(), func(job uint64) bool {
 		e := b.get(job)
 		if do == AckVoid {
-			return e.rec.Acked || !hasVoid(e.t)
+			return e.rec.Acked || !mustAck(e.t)
 		}
 		return e.rec.AlarmAckedAt != 0 || !slices.ContainsFunc(o.Alarms, func(a Alarm) bool { return a.Job == job })
 	})
@@ -203,7 +203,7 @@ func undoable(v Verb) bool { return v != Undo && v != Recall && v != Leave }
 // before, or that was moved since its first delivery.
 func (b *Board) apply(r *record, by *lastChange) bool {
 	if slices.Contains(r.CommandIDs, by.By) || by.Do == Bump && r.State != Open ||
-		by.Do == Recall && r.State == Open {
+		by.Do == Recall && r.State == Open || r.State == Replaced {
 		return false
 	}
 	last := r.LastChange

@@ -7,7 +7,7 @@
 //   - Card: one ticket on a board, stored as one value. A card keeps its place until it is bumped.
 //   - Order: what pages show: the cards of one order that are together on a board, or that left it together.
 //     Orders are never stored; they follow from the cards.
-//   - Void: a ticket that cancels lines of its order. They are struck in place, and the order has a band.
+//   - Void: a ticket that cancels lines, or replaces another one. The order has a band for it.
 //   - Pass: a screen that shows the orders of several boards, with every part of them.
 //   - Part: what one station has of an order, also a station without a screen. A pass asks the queue what came
 //     in one request with a card of its boards. It guesses nothing from numbers: of another request, which has
@@ -34,10 +34,10 @@
 //
 //	{"key": "9f…", "version": 81723, "state": "open", "place": 12, "number": "#18", "table": "Table B10",
 //	 "received": 1770374988000, "clock": "21:49", "alarms": [{"text": "nuts", "job": 1017, "item": 0}],
-//	 "voids": [{"job": 1020, "lines": ["1 Fish"], "how": "number"}], "must_ack_void": true, "left": 2,
+//	 "voids": [{"job": 1020, "lines": ["1 Fish"]}], "must_ack_void": true, "left": 2,
 //	 "tickets": [{"job": 1017, "version": 3, "items": [{"i": 0, "quantity": "2", "name": "Burger", "done": true},
 //	   {"i": 1, "depth": 1, "quantity": "1", "name": "no onions", "done": true},
-//	   {"i": 2, "quantity": "1", "name": "Fish", "void": true, "struck": {"job": 1020, "clock": "21:55"}}]}]}
+//	   {"i": 2, "quantity": "1", "name": "Fish"}]}]}
 //
 // After the snapshot comes an [Event] for each change:
 //

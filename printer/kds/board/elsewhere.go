@@ -64,6 +64,9 @@ func (b *Board) ComesOut(ctx context.Context, d ticket.Delivery, station string)
 	if err := b.store(ctx, &r, t); err != nil {
 		return err
 	}
+	if err := b.replace(ctx); err != nil {
+		return err
+	}
 	b.publish()
 	b.sweep(ctx)
 	return nil
@@ -75,12 +78,6 @@ func (b *Board) ComesOut(ctx context.Context, d ticket.Delivery, station string)
 func (b *Board) RescueCards(dark bool) (out []ticket.RescueCard) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	lines := map[uint64][]ticket.StruckLine{}
-	for _, m := range b.made {
-		for r, l := range m.lines {
-			lines[r.Job] = l
-		}
-	}
 	for job, e := range b.cards {
 		if e.rec.Paper != "" {
 			continue
@@ -89,7 +86,7 @@ func (b *Board) RescueCards(dark bool) (out []ticket.RescueCard) {
 		if e.rec.State == Open {
 			c.Reprint = e.rec.Reprint
 			if dark && e.rec.Shown {
-				c.Ticket = e.rescueTicket(lines[job])
+				c.Ticket = e.rescueTicket()
 			}
 		}
 		out = append(out, c)
@@ -99,9 +96,9 @@ func (b *Board) RescueCards(dark bool) (out []ticket.RescueCard) {
 	return out
 }
 
-// rescueTicket is the copy of a card's ticket: it says what was known of the ticket on the screen, with what
-// later tickets have cancelled and what the cook has marked as done.
-func (e *entry) rescueTicket(lines []ticket.StruckLine) *ticket.Ticket {
+// rescueTicket is the copy of a card's ticket: it says what was known of the ticket on the screen, and what the cook
+// has marked as done.
+func (e *entry) rescueTicket() *ticket.Ticket {
 	t := *e.t
 	notes := slices.DeleteFunc(slices.Clone(t.Notes), func(n string) bool { return n == RescueNote })
 	t.Notes = []string{RescueNote}
@@ -110,11 +107,11 @@ func (e *entry) rescueTicket(lines []ticket.StruckLine) *ticket.Ticket {
 	}
 	t.Notes = append(t.Notes, notes...)
 	t.Lines = nil
-	for _, l := range lines {
-		if l.Depth == 0 && slices.Contains(e.rec.Done, l.From) {
+	for i, l := range e.t.Lines {
+		if l.Depth == 0 && slices.Contains(e.rec.Done, i) {
 			l.Notes = append([]string{"done on the screen"}, l.Notes...)
 		}
-		t.Lines = append(t.Lines, l.Line)
+		t.Lines = append(t.Lines, l)
 	}
 	return &t
 }

@@ -23,8 +23,8 @@ type member struct {
 	state State
 }
 
-// left is the state of a member that is not shown. It stays in its group: a void that was left on paper still
-// strikes its lines.
+// left is the state of a member that is not shown: it was left on paper, or replaced. It stays in its group, so that
+// what comes later joins it.
 const left State = "left"
 
 // ref names the card.
@@ -109,7 +109,7 @@ func (g *group) wasHere(at int64, within time.Duration) bool {
 }
 
 // ordinary says whether a ticket belongs to an order. A slip and a test do not.
-func ordinary(t *ticket.Ticket) bool { return t.Kind == ticket.Order || t.Kind == ticket.Correction }
+func ordinary(t *ticket.Ticket) bool { return t.Kind == ticket.Order }
 
 func number(t *ticket.Ticket) string { return ticket.NumberLabel(layout.OneLine(t.Number)) }
 
@@ -150,7 +150,6 @@ type reader struct {
 // made is a group with the orders that were made of it.
 type made struct {
 	members []member
-	lines   map[Ref][]ticket.StruckLine // of each ticket, as it stands
 	orders  []*Order
 }
 
@@ -190,19 +189,7 @@ func (r *reader) orders(groups []*group, finish func(*group, *Order)) (out []*Or
 
 // make makes the orders of a group: one of the cards that are here, and one of each lot that left together.
 func (r *reader) make(g *group, finish func(*group, *Order)) made {
-	m := made{members: g.members, lines: map[Ref][]ticket.StruckLine{}}
-	tickets := make([]ticket.Ordered, len(g.members))
-	for i, c := range g.members {
-		station := c.rec.Station
-		if c.rec.For != "" { // this is a backup: the routes named the other station
-			station = c.rec.For
-		}
-		tickets[i] = ticket.Ordered{Job: c.rec.Job, Station: station, Copy: c.rec.Reprint, Ticket: c.t}
-	}
-	lines, voids := ticket.Strike(tickets)
-	for i := range g.members {
-		m.lines[g.members[i].ref()] = lines[i]
-	}
+	m := made{members: g.members}
 	var lots [][]int
 	first := map[string]int{}
 	for i, c := range g.members {
@@ -222,7 +209,7 @@ func (r *reader) make(g *group, finish func(*group, *Order)) made {
 		lots[j] = append(lots[j], i)
 	}
 	for _, lot := range lots {
-		b := builder{r: r, g: g, lines: lines, voids: voids, first: first, lot: lot}
+		b := builder{r: r, g: g, first: first, lot: lot}
 		o := b.order()
 		if finish != nil {
 			finish(g, o)

@@ -47,7 +47,7 @@ func (b *Board) sweep(ctx context.Context) {
 }
 
 // forgettable returns the cards that are off the board, no longer recallable and not needed by a pass. The
-// cards of an order are kept together: which lines a void strikes must not change when one of them is gone.
+// cards of an order are kept together.
 func (b *Board) forgettable() (gone []*entry) {
 	snap := b.Snapshot()
 	recallable, needed := map[uint64]bool{}, map[uint64]bool{}
@@ -105,12 +105,13 @@ type PastItem struct {
 }
 
 // Past returns the cards that were received between two times, up to 48 hours after they left the board.
-// Slips, tests and cancellations are left out.
+// Slips, tests, cancellations and what was replaced are left out.
 func (b *Board) Past(from, to time.Time) ([]Past, error) {
 	var out []Past
 	err := b.o.KV.All(func(_ string, value []byte) bool {
 		e, err := decodeRecord(value)
-		if err == nil && !e.t.Void && ordinary(e.t) && !e.t.Received.Before(from) && e.t.Received.Before(to) {
+		if err == nil && !e.t.Void && ordinary(e.t) && e.rec.State != Replaced &&
+			!e.t.Received.Before(from) && e.t.Received.Before(to) {
 			out = append(out, e.past())
 		}
 		return true

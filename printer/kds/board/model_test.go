@@ -203,24 +203,13 @@ func (k *boardModel) press(c Command, n int, job uint64) Outcome {
 
 // lines describes the model the way [pageLines] describes what a page shows.
 func (k *boardModel) lines() []string {
-	struck := map[*modelTicket]uint64{}
-	for _, g := range k.groups {
-		for i, v := range g {
-			for _, t := range slices.Backward(g[:i]) {
-				if v.void && !t.void && struck[t] == 0 {
-					struck[t] = v.job
-					break
-				}
-			}
-		}
-	}
 	var here, off []string
 	line := func(o modelOrder) string {
 		var out []string
 		for _, t := range o {
 			s := fmt.Sprint(t.job, " acked ", t.acked)
 			if !t.void {
-				s = fmt.Sprint(t.job, t.items, " struck by ", struck[t])
+				s = fmt.Sprint(t.job, t.items)
 			}
 			out = append(out, s)
 		}
@@ -247,15 +236,10 @@ func pageLines(orders, recall []*Order) (out []string) {
 			out = append(out, fmt.Sprint(v.Job, " acked ", v.Acked))
 		}
 		for _, k := range o.Tickets {
-			if slices.ContainsFunc(o.Voids, func(v Void) bool { return v.Job == k.Job }) ||
-				o.State == Open && k.State != Open { // a void of its own, or context
+			if slices.ContainsFunc(o.Voids, func(v Void) bool { return v.Job == k.Job }) {
 				continue
 			}
-			by := uint64(0)
-			if s := k.Items[1].Struck; s != nil {
-				by = s.Job
-			}
-			out = append(out, fmt.Sprint(k.Job, [2]bool{k.Items[0].Done, k.Items[1].Done}, " struck by ", by))
+			out = append(out, fmt.Sprint(k.Job, [2]bool{k.Items[0].Done, k.Items[1].Done}))
 		}
 		slices.Sort(out)
 		return strings.Join(out, ", ")

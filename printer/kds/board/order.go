@@ -11,6 +11,8 @@ const (
 	// Elsewhere: another station has begun to print or show the ticket because this screen was dark.
 	// Whether that worked does not matter here. It can be recalled.
 	Elsewhere State = "elsewhere"
+	// Replaced: a changed ticket has taken its place. It cannot be recalled.
+	Replaced State = "replaced"
 )
 
 // An Order is what pages show: the tickets of one order that are together on a board, or that left it
@@ -80,17 +82,16 @@ type Alarm struct {
 	Item int    `json:"item"` // -1: a note of the ticket
 }
 
-// A Void is a ticket that cancels something of its order.
+// A Void is a ticket that cancels something, or replaces another one. It must be read.
 type Void struct {
-	Job       uint64     `json:"job"`
-	Station   string     `json:"station"`
-	At        int64      `json:"at"`
-	Clock     string     `json:"clock,omitempty"`
-	Lines     []string   `json:"lines,omitempty"` // "1 Fish"
-	Whole     bool       `json:"whole,omitempty"` // it cancels all, and names no line
-	How       ticket.How `json:"how"`
-	Unmatched []string   `json:"unmatched,omitempty"` // those of Lines that no ticket here has
-	BumpedAt  int64      `json:"bumped_at,omitempty"` // when what it cancels was bumped
+	Job      uint64   `json:"job"`
+	Station  string   `json:"station"`
+	At       int64    `json:"at"`
+	Clock    string   `json:"clock,omitempty"`
+	Changed  bool     `json:"changed,omitempty"`   // it replaces a ticket
+	Lines    []string `json:"lines,omitempty"`     // "1 Fish"
+	Whole    bool     `json:"whole,omitempty"`     // it cancels all, and names no line
+	BumpedAt int64    `json:"bumped_at,omitempty"` // when the order, or what it replaces, was bumped
 	// BumpedClock is BumpedAt in the zone of the venue.
 	BumpedClock string `json:"bumped_clock,omitempty"`
 	AckedAt     int64  `json:"acked_at,omitempty"`
@@ -110,7 +111,8 @@ type Ticket struct {
 	Station string `json:"station"`
 	State   State  `json:"state"`
 	Place   uint64 `json:"place"`
-	Added   bool   `json:"added,omitempty"` // an earlier request has begun the order
+	Added   bool   `json:"added,omitempty"`   // an earlier request has begun the order
+	Changed bool   `json:"changed,omitempty"` // it replaces another one
 	At      int64  `json:"at"`
 	Clock   string `json:"clock,omitempty"`
 	Seen    int64  `json:"seen,omitempty"`  // when it was first on the visible page
@@ -145,30 +147,21 @@ type Text struct {
 
 // An Item is one line of a ticket: an item (depth 0) or a modifier of the item before it.
 type Item struct {
-	I        int     `json:"i"` // its index on the ticket; a line that a void split off has one of its own
-	Depth    int     `json:"depth,omitempty"`
-	Quantity string  `json:"quantity"` // a decimal, or text; never empty
-	Name     string  `json:"name"`     // never empty
-	Notes    []Text  `json:"notes,omitempty"`
-	Alarm    bool    `json:"alarm,omitempty"`
-	Seat     string  `json:"seat,omitempty"`
-	Course   string  `json:"course,omitempty"` // its own, else the ticket's; empty for a modifier
-	Void     bool    `json:"void,omitempty"`
-	Struck   *Struck `json:"struck,omitempty"`
-	Refire   bool    `json:"refire,omitempty"`
-	NoRoute  bool    `json:"no_route,omitempty"`
-	Of       string  `json:"of,omitempty"`  // what it modifies, if that item is not on the ticket
-	Raw      bool    `json:"raw,omitempty"` // Name is the item's JSON, for no name was found
-	Done     bool    `json:"done,omitempty"`
-	DoneAt   int64   `json:"done_at,omitempty"`
-	Colour   string  `json:"colour,omitempty"` // by rule
-}
-
-// Struck says which later ticket cancelled a line.
-type Struck struct {
-	Job   uint64 `json:"job"`
-	At    int64  `json:"at"`
-	Clock string `json:"clock,omitempty"`
+	I        int    `json:"i"` // its index on the ticket
+	Depth    int    `json:"depth,omitempty"`
+	Quantity string `json:"quantity"` // a decimal, or text; never empty
+	Name     string `json:"name"`     // never empty
+	Notes    []Text `json:"notes,omitempty"`
+	Alarm    bool   `json:"alarm,omitempty"`
+	Seat     string `json:"seat,omitempty"`
+	Course   string `json:"course,omitempty"` // its own, else the ticket's; empty for a modifier
+	Void     bool   `json:"void,omitempty"`
+	Refire   bool   `json:"refire,omitempty"`
+	NoRoute  bool   `json:"no_route,omitempty"`
+	Raw      bool   `json:"raw,omitempty"` // Name is the item's JSON, for no name was found
+	Done     bool   `json:"done,omitempty"`
+	DoneAt   int64  `json:"done_at,omitempty"`
+	Colour   string `json:"colour,omitempty"` // by rule
 }
 
 // A Part is what one station has of an order, at the pass.

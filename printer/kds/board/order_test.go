@@ -63,7 +63,8 @@ func ordersText(orders []*Order) (out []string) {
 			words = append(words, "["+w+"]")
 		}
 		for _, v := range o.Voids {
-			w := fmt.Sprint("VOID ", v.Job, " ", v.How, " ", strings.Join(v.Lines, ", "))
+			w := fmt.Sprint(map[bool]string{false: "VOID ", true: "CHANGED "}[v.Changed], v.Job)
+			w = strings.TrimSpace(w + " " + strings.Join(v.Lines, ", "))
 			if v.BumpedAt != 0 {
 				w += " bumped"
 			}
@@ -85,13 +86,10 @@ func wantOrders(t *testing.T, b *Board, want ...string) {
 	}
 }
 
-func TestAVoidStrikesItsLinesInPlace(t *testing.T) {
+func TestAVoidIsShownWithItsOrder(t *testing.T) {
 	b := open(t, queuetest.NewStore())
 	put(t, b, of18(1, "2 Fish", "1 Pie"), order(9, "Soup"), void18(2, "1 Fish"))
-	wantOrders(t, b, "#18 [1 1Fish 1Fish- 1Pie] [VOID 2 number 1 Fish] left 2", "#9 [9 1Soup] left 1")
-	if k := card(b, 1); k.Items[1].Struck == nil || k.Items[1].Struck.Job != 2 {
-		t.Errorf("%+v", k.Items[1])
-	}
+	wantOrders(t, b, "#18 [1 2Fish 1Pie] [+2 1Fish-] [VOID 2 1 Fish] left 2", "#9 [9 1Soup] left 1")
 	wantOutcome(t, b, press(b, Bump, 1, 0), Unread)
 	wantOutcome(t, b, press(b, AckVoid, 1, 0), Done)
 	wantOutcome(t, b, press(b, AckVoid, 1, 0), Already)
@@ -102,37 +100,66 @@ func TestAVoidStrikesItsLinesInPlace(t *testing.T) {
 	wantOutcome(t, b, press(b, AckVoid, 9, 0), Already)
 }
 
-func TestAVoidOfABumpedOrderComesBackWithWhatItStruck(t *testing.T) {
+func TestAVoidOfABumpedOrderSaysWhenThatWasBumped(t *testing.T) {
 	b := open(t, queuetest.NewStore())
 	put(t, b, of18(1, "2 Fish", "1 Pie"))
 	do(t, b, press(b, Bump, 1, 0))
 	put(t, b, void18(2, "1 Pie"))
-	wantOrders(t, b, "#18 of #18 [1 1Pie-] [VOID 2 number 1 Pie bumped] left 0", "#18 bumped [1 2Fish 1Pie-] left 0")
-	do(t, b, press(b, AckVoid, 2, 0))
-	do(t, b, press(b, Bump, 2, 0))
-	if got := jobs(b); got != "| 2 1" {
-		t.Errorf("board %q", got)
-	}
+	wantOrders(t, b, "#18 of #18 [+2 1Pie-] [VOID 2 1 Pie bumped] left 0", "#18 bumped [1 2Fish 1Pie] left 0")
 }
 
-func TestAVoidThatMatchesNothingIsAnOrderOfItsOwn(t *testing.T) {
-	b := open(t, queuetest.NewStore())
-	put(t, b, void18(1, "1 Fish"))
-	wantOrders(t, b, "#18 [1 1Fish-] [VOID 1 unmatched 1 Fish] left 0")
-	put(t, b, of18(2, "1 Pie"), void18(3, "1 Cake"))
-	wantOrders(t, b, "#18 [1 1Fish-] [+2 1Pie] [VOID 1 unmatched 1 Fish] [VOID 3 unmatched 1 Cake] left 1")
-}
-
-func TestWhatAVoidSaysBesideItsLinesIsShown(t *testing.T) {
-	b := open(t, queuetest.NewStore())
-	note, raw := void18(2, "1 Fish"), void18(3)
-	note.Ticket.Notes, raw.Ticket.Raw = []string{"make it Pie"}, `{"why":"?"}`
-	put(t, b, of18(1, "2 Fish"), note, raw)
-	if k := card(b, 2); k == nil || k.Notes[0].Text != "make it Pie" {
+func TestAChangedTicketTakesThePlaceOfTheOldOneAndMustBeRead(t *testing.T) {
+	s := queuetest.NewStore()
+	b := open(t, s)
+	put(t, b, of18(1, "2 Fish", "1 Pie"), order(9, "Soup"))
+	do(t, b, press(b, ItemDone, 1, 0))
+	put(t, b, changed18(1, 2, "1 Pie"))
+	want := []string{"#18 [2 1Pie] [CHANGED 2] left 1", "#9 [9 1Soup] left 1"}
+	wantOrders(t, b, want...)
+	if k := card(b, 2); !k.Changed || !strings.HasPrefix(k.Notes[0].Text, "CHANGED – replaces #18 of ") {
 		t.Errorf("%+v", k)
 	}
-	if k := card(b, 3); k == nil || k.Raw != raw.Ticket.Raw {
-		t.Errorf("%+v", k)
+	put(t, b, of18(1, "2 Fish", "1 Pie")) // the queue delivers it again
+	b = open(t, s)
+	wantOrders(t, b, want...)
+	if n, _ := b.Count(); n != 2 {
+		t.Errorf("%d cards are open", n)
+	}
+	for _, c := range b.RescueCards(true) {
+		if c.Job == 1 && c.Ticket != nil {
+			t.Error("what was replaced goes to paper")
+		}
+	}
+
+	wantOutcome(t, b, press(b, Bump, 2, 0), Unread)
+	wantOutcome(t, b, press(b, AckVoid, 2, 0), Done)
+	wantOutcome(t, b, press(b, Bump, 2, 0), Done)
+	nothing := changed18(1, 3)
+	nothing.Ticket.Received = nothing.Ticket.Received.Add(time.Minute)
+	put(t, b, nothing)
+	wantOrders(t, b, "#9 [9 1Soup] left 1", "#18 [3] [CHANGED 3 bumped] left 0")
+}
+
+func TestTheTicketsOfOneChangeDoNotReplaceEachOther(t *testing.T) {
+	b := open(t, queuetest.NewStore())
+	put(t, b, of18(1, "1 Fish"), changed18(1, 2, "1 Pie"), changed18(1, 3, "1 Tea"))
+	wantOrders(t, b, "#18 [2 1Pie] [3 1Tea] [CHANGED 2] [CHANGED 3] left 2")
+}
+
+func TestAChangedTicketReplacesItAlsoIfTheWriteInBetweenFails(t *testing.T) {
+	for _, fault := range []queuetest.Fault{queuetest.Failed, queuetest.FailedPersisted} {
+		s := queuetest.NewStore()
+		b := open(t, s)
+		put(t, b, of18(1, "1 Fish"))
+		s.InjectAt(2, fault) // the first one stores the changed ticket
+		if err := b.Put(t.Context(), changed18(1, 2, "1 Pie")); err == nil {
+			t.Error("no error")
+		}
+		s.Inject(queuetest.None)
+		for _, b := range []*Board{b, open(t, s)} {
+			put(t, b, changed18(1, 2, "1 Pie"))
+			wantOrders(t, b, "#18 [2 1Pie] [CHANGED 2] left 1")
+		}
 	}
 }
 
@@ -270,8 +297,8 @@ func TestAllergiesAreLiftedToTheHeadOfTheOrder(t *testing.T) {
 	wantOutcome(t, b, press(b, Bump, 1, 0), Unread) // the add-on has an allergy, too
 	wantOutcome(t, b, press(b, AckAlarm, 1, 0), Done)
 	put(t, b, void18(3, "1 nut roast"))
-	if o := b.OrderOf(2); len(o.Alarms) != 3 {
-		t.Errorf("a struck line still warns: %+v", o.Alarms)
+	if o := b.OrderOf(2); len(o.Alarms) != 4 {
+		t.Errorf("a line that is void warns: %+v", o.Alarms)
 	}
 	do(t, b, press(b, AckVoid, 3, 0))
 	wantOutcome(t, b, press(b, Bump, 1, 0), Done)
@@ -280,9 +307,9 @@ func TestAllergiesAreLiftedToTheHeadOfTheOrder(t *testing.T) {
 func TestAReprintSaysWhatWasCancelledLater(t *testing.T) {
 	b := open(t, queuetest.NewStore())
 	d := order(1, "Burger")
-	d.Ticket.Notes, d.Ticket.Later = []string{"nuts"}, []string{"Later for #18: VOID at 21:55 (job 13)"}
+	d.Ticket.Notes, d.Ticket.Later = []string{"nuts"}, []string{"VOID at 21:55: job 13"}
 	put(t, b, d)
-	if n := card(b, 1).Notes; len(n) != 2 || n[1].Text != "Later for #18: VOID at 21:55 (job 13)" {
+	if n := card(b, 1).Notes; len(n) != 2 || n[0].Text != "VOID at 21:55: job 13" {
 		t.Errorf("its notes are %v", n)
 	}
 }
@@ -315,7 +342,7 @@ func TestAllDayCountsWhatIsStillToBeMade(t *testing.T) {
 		}
 		got = append(got, line)
 	}
-	want := []string{"6 Burger in 3: 3[no onions] 3[]", "1 Tart in 1: 1[]", "0.3 Cake in 2: 0.3[]",
+	want := []string{"6 Burger in 3: 3[no onions] 3[]", "5 Tart in 1: 5[]", "0.3 Cake in 2: 0.3[]",
 		"some Bread in 1: some[]"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("counts (-want +got):\n%s", diff)
@@ -341,22 +368,11 @@ func TestATicketIsAnAddOnOnlyIfItIsTheFirstOfALaterRequest(t *testing.T) {
 	}
 }
 
-func TestWhatIsAddedUnderAKnownRequestJoinsItsOrderAsAnAddOn(t *testing.T) {
-	b := open(t, queuetest.NewStore())
-	one, two := of18(1, "1 Fish"), of18(2, "1 Steak")
-	for _, d := range []*ticket.Delivery{&one, &two} {
-		d.Ticket.Request, d.Ticket.Record = "request", "record"
-	}
-	two.Ticket.Added, two.Ticket.Later = true, []string{"Missing now: 1x Fish"}
-	put(t, b, one, two)
-	o := b.OrderOf(1)
-	if o != b.OrderOf(2) || len(o.Tickets) != 2 || o.Tickets[0].Added || !o.Tickets[1].Added {
-		t.Fatalf("%+v", o)
-	}
-	notes := fmt.Sprint(o.Tickets[1].Notes)
-	for _, want := range []string{"ADDED UNDER A KNOWN ORDER", "#18", "Missing now: 1x Fish"} {
-		if !strings.Contains(notes, want) {
-			t.Errorf("the notes %s do not have %q", notes, want)
-		}
-	}
+// changed18 is a ticket that replaces that of job old, one minute later.
+func changed18(old, job uint64, lines ...string) ticket.Delivery {
+	was, d := of18(old), of18(job, lines...)
+	d.Ticket.Request, d.Ticket.Record = was.Ticket.Request, was.Ticket.Record
+	d.Ticket.Received = was.Ticket.Received.Add(time.Minute)
+	d.Ticket.Changed = &ticket.Change{Order: "#18", Received: was.Ticket.Received}
+	return d
 }

@@ -185,6 +185,9 @@ func (x *Pass) publish() {
 			if s := x.lastSent[m.ref()]; s != nil && !s.Recalled {
 				m.state, m.off, m.offAt, m.with = Bumped, s.Off, s.At, fmt.Sprint(s.Off)
 			}
+			if e.rec.State == Replaced {
+				m.state = left
+			}
 			members = append(members, m)
 		}
 		b.mu.RUnlock()

@@ -133,11 +133,9 @@ func (x *Pass) addParts(g *group, o *Order) {
 	}
 	for _, k := range o.Tickets {
 		i := slices.IndexFunc(list, func(s Sibling) bool { return s.Job == k.Job })
-		switch {
-		case !slices.Contains(o.refs, Ref{k.Station, k.Job}): // what a void struck after it was sent out
-		case k.State == Elsewhere && i >= 0: // the queue knows what became of it
+		if k.State == Elsewhere && i >= 0 { // the queue knows what became of it
 			x.addJob(o.part(k.Station, x.o.Title), &list[i])
-		default:
+		} else {
 			x.addCard(o.part(k.Station, x.o.Title), &k)
 		}
 	}
@@ -205,7 +203,7 @@ func (x *Pass) addCard(p *Part, k *Ticket) {
 		}
 	}
 	switch {
-	case !live && len(k.Items) > 0: // all of it is cancelled, so nothing is waited for
+	case !live && (k.Changed || len(k.Items) > 0): // all of it is cancelled, so nothing is waited for
 		x.take(p, k.Job, OnBoard, PartGone, "cancelled", "", lines)
 	case k.State == Bumped:
 		x.take(p, k.Job, OnBoard, PartDone, "", k.bumpedClock, lines)
@@ -223,9 +221,8 @@ func (x *Pass) addJob(p *Part, s *Sibling) {
 		x.addCard(p, s.Card)
 		return
 	}
-	// What a later ticket cancels is not struck: whether the cook has acted on it is not known here.
 	var lines []string
-	live := !hasVoid(&s.Ticket)
+	live := !mustAck(&s.Ticket)
 	for _, l := range s.Ticket.Lines {
 		switch {
 		case l.Depth != 0:
@@ -240,7 +237,7 @@ func (x *Pass) addJob(p *Part, s *Sibling) {
 		at = " at " + layout.OneLine(s.At)
 	}
 	if !s.Ended.IsZero() {
-		clock = clockText(s.Ended, s.Ticket.Zone)
+		clock = ticket.Clock(s.Ended, s.Ticket.Zone)
 	}
 	state, text := PartOut, ""
 	switch {

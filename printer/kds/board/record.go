@@ -120,7 +120,7 @@ const maxSafeInteger = 1<<53 - 1
 // check refuses records that would corrupt the order of other cards, or that no list would show.
 func (r *record) check() error {
 	switch {
-	case r.State != Open && r.State != Bumped && r.State != Elsewhere:
+	case r.State != Open && r.State != Bumped && r.State != Elsewhere && r.State != Replaced:
 		return fmt.Errorf("unknown state %.20q", r.State)
 	case max(r.Job, r.Place, r.Version, r.Off) > maxSafeInteger:
 		return fmt.Errorf("job %d, place %d, version %d or off %d is larger than 2^53-1", r.Job, r.Place, r.Version,

@@ -23,6 +23,8 @@ const (
 	wasSeen  = "seen"
 	onPaper  = "paper"
 	wentOut  = "elsewhere"
+
+	wasReplaced = "replaced"
 )
 
 // maxTimeline bounds the moments of a card. The first half stays, because it says how the card came here;
@@ -59,7 +61,7 @@ func appendMoment(out []Moment, at int64, zone, text string) []Moment {
 	if at == 0 {
 		return out
 	}
-	return append(out, Moment{at, clockText(time.UnixMilli(at), zone), text})
+	return append(out, Moment{at, ticket.Clock(time.UnixMilli(at), zone), text})
 }
 
 // momentText says what happened.
@@ -82,6 +84,7 @@ func (e *entry) momentText(m moment) string {
 		string(Bump):       "bumped at " + station,
 		string(Undo):       "undone at " + station,
 		string(Recall):     "recalled at " + station,
+		wasReplaced:        "replaced by a changed ticket",
 		string(Leave):      "left on paper by " + station,
 	}[m.E], m.E) // a newer version may have stored another
 }

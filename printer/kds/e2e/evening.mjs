@@ -28,8 +28,8 @@ export function evening(n) {
     }
     if (i % 6 === 3) more.ticket = { notes: [{ text: "birthday, candle please" }] };
     if (i === 4) {
-      Object.assign(items[0], { void: true, struck: { clock: "19:40" } });
-      more.voids = [{ job: 9000, clock: "19:40", lines: [items[0].name], how: "request" }];
+      Object.assign(items[0], { void: true });
+      more.voids = [{ job: 9000, clock: "19:40", lines: [items[0].name] }];
       more.must_ack_void = true;
     }
     if (i === 6) Object.assign(more, { table: "Priya", type: "Takeaway", dine_in: false });

@@ -199,9 +199,9 @@ export async function lateAllergyAndVoidHaveThreeShapesAndPlaces(server, browser
     order(3, [{ name: "Pie", notes: [{ text: "NUT ALLERGY", alarm: true }] }], {
       alarms: [{ text: "NUT ALLERGY", job: 1, item: 0 }],
     }),
-    order(4, [{ name: "Soup", void: true, struck: { clock: "19:40" } }], {
+    order(4, [{ name: "Soup", void: true }], {
       must_ack_void: true,
-      voids: [{ job: 9, clock: "19:40", lines: ["1 Soup"], how: "request" }],
+      voids: [{ job: 9, clock: "19:40", lines: ["1 Soup"] }],
     }),
   ];
   for (const colorScheme of ["dark", "light"]) {

@@ -18,11 +18,11 @@ function hard() {
   ];
   const names = { number: "#ORDER-2026-000001234", table: "Table Bartholomew-Christopherson", dine_in: false };
   const struck = Array.from({ length: 10 }, (_, i) => ({
-    name: "Cancelled dish number " + (i + 1), void: true, struck: { clock: "19:40" },
+    name: "Cancelled dish number " + (i + 1), void: true,
   }));
   const lines = struck.map((s) => "1 " + s.name);
-  const voids = [{ job: 90, clock: "19:40", lines, how: "number", bumped_clock: "19:05" }];
-  const lost = [{ job: 91, clock: "19:41", lines: ["1 Soup"], how: "unmatched" }];
+  const voids = [{ job: 90, clock: "19:40", lines, bumped_clock: "19:05" }];
+  const lost = [{ job: 91, clock: "19:41", changed: true }];
   const party = Array.from({ length: 12 }, (_, i) => ({
     name: "Set menu " + (i + 1), course: i < 6 ? "Starters" : "Mains", seat: String(1 + (i % 6)),
   }));

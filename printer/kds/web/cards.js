@@ -124,10 +124,7 @@ export class Card {
   }
 
   ticket(t) {
-    // What a later ticket cancels is struck where it was ordered, and said at the end: see void.
-    const cancels = (this.order.voids || []).some((v) => v.job === t.job);
-    const items = itemsOf(t).filter((item) => !(cancels && item.line.void && !item.line.struck));
-    if (cancels && !items.length) return;
+    const items = itemsOf(t);
     if (t.added) this.add(el("h3", { class: "section", text: "ADDED " + t.clock }), null, true);
     for (const [kind, text] of banners(t, this.order.kind)) this.banner(kind, text);
     // Allergies of the whole ticket are at the top already.
@@ -165,8 +162,8 @@ export class Card {
     if (!item.isStatic) for (const i of item.numbers) this.targets.push({ job: t.job, i, done: item.done });
     const quantity = same.reduce((sum, s) => sum + Number(s.line.quantity), 0);
     this.lines(same.length > 1 ? { ...line, quantity: String(quantity) } : line, item);
-    // The word VOID once for an item: its modifiers are struck with it.
-    for (const m of modifiers) this.lines(line.void ? { ...m, struck: null, withItem: true } : m, item);
+    // The word VOID once for an item: its modifiers are void with it.
+    for (const m of modifiers) this.lines(line.void ? { ...m, withItem: true } : m, item);
   }
 
   lines(line, item) {
@@ -175,23 +172,21 @@ export class Card {
       for (const text of pieces(n.text)) this.add(note("span", { ...n, text }), item);
   }
 
-  // void draws what was cancelled, when, and what became of it. It stands at the end, where the button is. What is
-  // struck above needs no full list.
+  // void draws what was cancelled or changed, and when. It stands at the end, where the button is. Its ticket, which
+  // is above, has the full list.
   void(v) {
     const seen = v.acked ? " acked" : "";
-    const [lines, lost] = v.how === "unmatched" ? [[], v.lines] : [v.lines || [], v.unmatched];
+    const lines = v.lines || [];
     const more = lines.length > 3 ? ["and " + (lines.length - 2) + " more"] : [];
     const text = [
       v.whole ? "all of it" : [...lines.slice(0, more.length ? 2 : 3), ...more].join(", "),
       v.bumped_clock && "you bumped this at " + v.bumped_clock,
-      v.how === "number" && "matched by order number and item",
-      v.how === "table" && "matched by table and item",
       v.acked && "✓ read " + (v.acked_at ? clock(v.acked_at) : ""),
     ];
     const add = (head, text) =>
       this.add(el("p", { class: "voided" + seen, dir: "auto" }, head && el("b", { text: head + " " }), text));
-    pieces(text.filter(Boolean).join(" · ")).forEach((piece, n) => add(n === 0 && "VOID " + v.clock, piece));
-    for (const line of (!v.whole && lost) || []) for (const piece of pieces(line)) add("could not match", piece);
+    const what = (v.changed ? "CHANGED " : "VOID ") + v.clock;
+    pieces(text.filter(Boolean).join(" · ")).forEach((piece, n) => add(n === 0 && what, piece));
   }
 
   drawFoot() {
@@ -207,7 +202,8 @@ export class Card {
   }
 
   act(o) {
-    if (o.must_ack_void) return ["ack", "Acknowledge VOID"];
+    if (o.must_ack_void)
+      return ["ack", "Acknowledge " + (o.voids.some((v) => !v.acked && !v.changed) ? "VOID" : "CHANGE")];
     if (o.must_ack_alarm) return ["ack alarm", "Acknowledge ALLERGY"];
     if (this.hidden) return ["some", "Done: " + short(this.filter)];
     if (!this.setup.pass) return ["bump", "Bump"];
@@ -289,8 +285,6 @@ function drawLine(line, text, part) {
   badge(line.no_route && !line.depth, "NO ROUTE");
   if (line.alarm && part === 0) name.append(el("b", { text: "⚠ " }));
   name.append(el(line.void ? "s" : "span", { text }));
-  if (part === 0 && line.of) name.append(" ", el("small", { text: "of " + short(line.of) }));
-  if (part === 0 && line.struck) name.append(" ", el("small", { text: line.struck.clock }));
   return el("span", { class: classes.join(" ") }, el("b", { class: "quantity", text: part ? "" : count(line) }), name);
 }
 

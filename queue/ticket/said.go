@@ -1,0 +1,172 @@
+package ticket
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"slices"
+	"strings"
+)
+
+// A Digest stands for what tickets say, or for a body.
+type Digest [16]byte
+
+// A Share is what one station gets of one order of a request: its drafts with the same number, else the same table,
+// else with neither. If a later content under the id of the request changes a share, all of it prints again.
+type Share struct {
+	Station string
+	Order   string // as people call it: #142, Table 12; empty: the service did not say
+	Said    Digest
+	Drafts  []int // their indexes
+}
+
+// Shares returns the shares of all drafts in the order of their first drafts, and the digest of all of them, which
+// does not depend on that order.
+func Shares(drafts []Draft) ([]Share, Digest) {
+	shares := make([]Share, 0, len(drafts))
+	at := make(map[[2]string]int, len(drafts))
+	said := make([]Digest, len(drafts))
+	for i := range drafts {
+		d := &drafts[i]
+		said[i] = d.Ticket.Said()
+
+		order := d.Ticket.Order()
+		n, ok := at[[2]string{d.Station, order}]
+		if !ok {
+			n = len(shares)
+			at[[2]string{d.Station, order}] = n
+			shares = append(shares, Share{Station: d.Station, Order: order})
+		}
+		shares[n].Drafts = append(shares[n].Drafts, i)
+	}
+
+	all := make([][]byte, len(shares))
+	for i := range shares {
+		s := &shares[i]
+		var parts [][]byte
+		for _, d := range s.Drafts {
+			parts = append(parts, said[d][:])
+		}
+		s.Said = digestOf(nil, parts)
+		all[i] = append(appendWords(nil, s.Station, s.Order), s.Said[:]...)
+	}
+	return shares, digestOf(nil, all)
+}
+
+// Order is what people call the order of a ticket, shortened; empty if it has neither a number nor a table.
+func (t *Ticket) Order() string {
+	s := cmp.Or(NumberLabel(t.Number), TableLabel(t.Table, t.Type))
+	if len(s) <= maxOrder {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxOrder], "") + "…"
+}
+
+// maxOrder bounds, in bytes, the name of an order that is stored with the key of its request.
+const maxOrder = 40
+
+// Said is the digest of what a cook reads on a ticket. It leaves out what may differ between a request and its
+// retry: ids, times, devices, and names that are looked up, such as that of the server. Items may be in any
+// sequence; what belongs to an item may not.
+//
+// The queue stores it. After a change here, a retry that comes after an upgrade prints again, as CHANGED.
+func (t *Ticket) Said() Digest {
+	head := appendWords(make([]byte, 0, 256), string(t.Kind), t.Number, t.Table, t.Type, t.Guests, t.Customer,
+		t.Promised, t.Destination, t.Course, t.MayCancel, t.Raw)
+	head = appendList(head, t.Notes)
+	head = appendFlags(head, t.Void, t.Refire, t.Rush)
+
+	var lines []byte
+	var begins []int // of the items
+	for i := range t.Lines {
+		if l := &t.Lines[i]; l.Depth <= 0 || i == 0 {
+			begins = append(begins, len(lines))
+		}
+		lines = t.Lines[i].appendSaid(lines)
+	}
+	items := make([][]byte, len(begins))
+	for i, begin := range begins {
+		end := len(lines)
+		if i+1 < len(begins) {
+			end = begins[i+1]
+		}
+		items[i] = lines[begin:end]
+	}
+	return digestOf(head, items)
+}
+
+func (l *Line) appendSaid(b []byte) []byte {
+	b = binary.AppendVarint(b, int64(l.Depth))
+	b = appendWords(b, l.Quantity, l.Name, l.Seat, l.Course, l.MayCancel)
+	b = appendList(b, l.Notes)
+	return appendFlags(b, l.Raw, l.Void, l.Refire, l.NoRoute)
+}
+
+// digestOf hashes parts in any sequence behind a head.
+func digestOf(head []byte, parts [][]byte) Digest {
+	slices.SortFunc(parts, bytes.Compare)
+	h := sha256.New()
+	h.Write(binary.AppendUvarint(nil, uint64(len(head))))
+	h.Write(head)
+	for _, p := range parts {
+		h.Write(binary.AppendUvarint(nil, uint64(len(p))))
+		h.Write(p)
+	}
+	return Digest(h.Sum(nil)[:16])
+}
+
+// appendWords writes strings with their lengths, so that no two lists of as many strings have the same bytes.
+func appendWords(b []byte, words ...string) []byte {
+	for _, s := range words {
+		b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
+	}
+	return b
+}
+
+func appendList(b []byte, list []string) []byte {
+	return appendWords(binary.AppendUvarint(b, uint64(len(list))), list...)
+}
+
+func appendFlags(b []byte, flags ...bool) []byte {
+	for _, f := range flags {
+		if f {
+			b = append(b, 1)
+		} else {
+			b = append(b, 0)
+		}
+	}
+	return b
+}
+
+// retryCount is the key of which a retry has another value.
+var retryCount = []byte(`"retryCount"`)
+
+// BodyDigest is the digest of a body without its retry count. A retry has an equal one also if the configuration
+// has changed since, so that its tickets would be others.
+func BodyDigest(body []byte) Digest {
+	h := sha256.New()
+	for {
+		i := bytes.Index(body, retryCount)
+		if i < 0 {
+			break
+		}
+		i += len(retryCount)
+		h.Write(body[:i])
+		body = bytes.TrimLeft(body[i:], ": \t\r\n0123456789")
+	}
+	h.Write(body)
+	return Digest(h.Sum(nil)[:16])
+}
+
+// Hash is a short name for a list of words. Each is hashed with its length, so that no two lists of as many
+// words have the same bytes. Displays compare it with what they were sent by earlier versions.
+func Hash(words ...string) string {
+	h := sha256.New()
+	for _, s := range words {
+		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(s))))
+		h.Write([]byte(s))
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}

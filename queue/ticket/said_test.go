@@ -1,0 +1,134 @@
+package ticket
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+)
+
+// TestEveryFieldThatACookReadsIsPartOfTheDigest: a field that is forgotten would make a change a duplicate. The fields
+// that are left out differ between a request and its retry, or say how the ticket came about.
+func TestEveryFieldThatACookReadsIsPartOfTheDigest(t *testing.T) {
+	for of, leftOut := range map[reflect.Type][]string{
+		reflect.TypeFor[Ticket](): {"V", "Venue", "VenueName", "Device", "Request", "Record", "Server", "Check",
+			"Received", "Zone", "AlsoAt", "Changed", "Banners", "Later"},
+		reflect.TypeFor[Line](): {},
+	} {
+		for i := range of.NumField() {
+			tk := Ticket{Lines: []Line{{Quantity: "1", Name: "Fish"}}}
+			was := tk.Said()
+			v := reflect.ValueOf(&tk).Elem()
+			if of == reflect.TypeFor[Line]() {
+				v = reflect.ValueOf(&tk.Lines[0]).Elem()
+			}
+			fill(v.Field(i))
+			name := of.Field(i).Name
+			if changed := tk.Said() != was; changed == slices.Contains(leftOut, name) {
+				t.Errorf("%s.%s changes the digest: %v; it belongs into Said or into this list",
+					of.Name(), name, changed)
+			}
+		}
+	}
+}
+
+func TestTheSequenceOfItemsIsNotPartOfTheDigestAndThatOfModifiersIs(t *testing.T) {
+	said := func(lines ...Line) Digest { return (&Ticket{Lines: lines}).Said() }
+	fish, pie := Line{Name: "Fish"}, Line{Name: "Pie"}
+	salt, hot := Line{Name: "salt", Depth: 1}, Line{Name: "hot", Depth: 1}
+	if said(fish, salt, hot, pie) != said(pie, fish, salt, hot) {
+		t.Error("another sequence of items is a change")
+	}
+	all := []Digest{said(fish, salt, hot, pie), said(fish, hot, salt, pie), said(fish, salt, pie, hot),
+		said(fish, pie, salt, hot), said(fish, salt, hot), said(fish, fish, salt, hot, pie)}
+	for i, a := range all {
+		if slices.Contains(all[:i], a) {
+			t.Errorf("content %d is like another one", i)
+		}
+	}
+}
+
+func TestTextsThatMeetAreNotTakenForOthers(t *testing.T) {
+	for name, x := range map[string][2]Ticket{
+		"fields": {{Number: "12"}, {Number: "1", Table: "2"}},
+		"notes":  {{Notes: []string{"a", "b"}}, {Notes: []string{"ab"}}},
+		"lines":  {{Lines: []Line{{Name: "a"}, {Name: "b"}}}, {Lines: []Line{{Name: "a", Seat: "b"}}}},
+	} {
+		if x[0].Said() == x[1].Said() {
+			t.Errorf("%s are not told apart", name)
+		}
+	}
+}
+
+func TestSharesAreWhatAStationGetsOfAnOrder(t *testing.T) {
+	draft := func(station, number, name string) Draft {
+		return Draft{station, Ticket{Number: number, Lines: []Line{{Name: name}}}}
+	}
+	drafts := []Draft{draft("grill", "1", "Fish"), draft("bar", "1", "Tea"), draft("grill", "#1", "Pie"),
+		draft("grill", "2", "Pie")}
+	shares, all := Shares(drafts)
+	if len(shares) != 3 || !slices.Equal(shares[0].Drafts, []int{0, 2}) || shares[0].Order != "#1" ||
+		shares[2].Station != "grill" || shares[2].Order != "#2" {
+		t.Errorf("%+v", shares)
+	}
+
+	other := []Draft{drafts[3], drafts[2], drafts[1], drafts[0]}
+	if again, same := Shares(other); same != all || again[1].Said != shares[0].Said {
+		t.Error("another sequence of records is a change")
+	}
+	other[0].Station = "bar"
+	if _, moved := Shares(other); moved == all {
+		t.Error("another station is no change")
+	}
+}
+
+func TestARetryHasTheSameBodyDigest(t *testing.T) {
+	first := BodyDigest([]byte(`{"retryCount":0,"records":[{"id":"a","retryCount": 1}]}`))
+	for body, same := range map[string]bool{
+		`{"retryCount":12,"records":[{"id":"a","retryCount": 3}]}`:        true,
+		`{"retryCount" : 1,"records":[{"id":"a","retryCount":` + "\n2}]}": true,
+		`{"retryCount":0,"records":[{"id":"b","retryCount": 1}]}`:         false,
+		`{"retryCount":0,"records":[{"id":"a"}]}`:                         false,
+		``: false,
+	} {
+		if got := BodyDigest([]byte(body)) == first; got != same {
+			t.Errorf("%s is the same: %v", body, got)
+		}
+	}
+}
+
+func TestTheHeadOfAChangeNamesWhatItReplaces(t *testing.T) {
+	at := time.Date(2026, 11, 20, 18, 31, 0, 0, time.UTC)
+	for want, c := range map[string]Change{
+		"CHANGED – replaces #142 of 19:31":               {Order: "#142", Received: at, Tickets: 1},
+		"CHANGED – replaces the ticket of 19:31":         {Received: at},
+		"CHANGED – replaces #142 that came before":       {Order: "#142"},
+		"CHANGED – replaces the ticket that came before": {},
+		"CHANGED (2 of 3) – replaces 2 tickets, Table 7 of 19:31": {
+			Order: "Table 7", Received: at, Tickets: 2, Part: 2, Parts: 3,
+		},
+	} {
+		tk := Ticket{Zone: "Europe/Berlin", Changed: &c, Banners: []string{"LATE"}}
+		if got := tk.Heads(); !slices.Equal(got, []string{want, "LATE"}) {
+			t.Errorf("heads %q, want %q", got, want)
+		}
+	}
+}
+
+// fill sets a field to anything but zero.
+func fill(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString("x")
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int:
+		v.SetInt(3)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+	default:
+		v.Set(reflect.ValueOf(time.Unix(1, 0)))
+	}
+}
