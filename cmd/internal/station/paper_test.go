@@ -20,7 +20,7 @@ import (
 func TestEachHeaderFieldOfTheConfigurationPrints(t *testing.T) {
 	d := ticket.Delivery{Ticket: ticket.Ticket{
 		VenueName: "Harbour Grill", Number: "18", Table: "B10", Type: "Dine In", Received: time.Unix(1770374988, 0),
-		Server: "Ana", Guests: "4", Destination: "GRILL-1", Course: "Mains",
+		Server: "Ana", Guests: "4", Destination: "GRILL-1", Course: "Mains", Customer: "Priya", Promised: "19:30",
 	}}
 	none := len(layout.ComposeWith(d, layout.Options{Columns: 42, Header: []string{}}))
 	for _, f := range config.HeaderFields() {
