@@ -83,3 +83,6 @@ func (a *App) RelaySource() *relay.Source {
 
 // RelayFindings say how the connection to the relay is.
 func (a *App) RelayFindings() []admin.Finding { return a.source.findings(time.Now(), time.UTC) }
+
+// Fields is what becomes of the fields of orders, as ticketrail fields has it.
+func (a *App) Fields() admin.Fields { return a.fields() }

@@ -8,6 +8,7 @@ import (
 
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/config"
+	"ticketrail/receiver/plan"
 )
 
 func TestAFieldThatNobodyMappedIsAWarningUntilItIsMappedOrSilenced(t *testing.T) {
@@ -41,6 +42,11 @@ func TestAFieldThatNobodyMappedIsAWarningUntilItIsMappedOrSilenced(t *testing.T)
 		order()
 		want("the next order agrees", "1 field of Harbour Grill's orders is not mapped")
 		k.reload(silence())
+		for _, f := range k.App.Fields().Venues[0].Fields {
+			if f.Use == plan.Silenced {
+				k.T.Errorf("%s is still silenced", f.Path)
+			}
+		}
 		order()
 		want("one is silent no longer", "2 fields of Harbour Grill's orders are not mapped")
 		k.Restart()
