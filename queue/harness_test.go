@@ -548,7 +548,7 @@ func (q *testQueue) wantNew(r ticket.Request) {
 // wantDuplicate sends a request that must have been accepted before.
 func (q *testQueue) wantDuplicate(r ticket.Request) {
 	q.t.Helper()
-	if got := q.accept(r); !got.Duplicate {
+	if got := q.accept(r); !got.Duplicate || got.Jobs > 0 {
 		q.t.Errorf("%s is not known: %+v", r.ID, got)
 	}
 }

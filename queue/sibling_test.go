@@ -35,6 +35,16 @@ func TestSiblingsAreTheJobsOfTheSameRequest(t *testing.T) {
 	q.wantSiblings("1 hot held, 2 bar confirmed", 2)
 }
 
+func TestWhatAChangeHasReplacedIsNoSibling(t *testing.T) {
+	q := start(t)
+	q.accept(dinner("a", "1Fish", "hot", "bar"))
+	q.must(errOf(q.Move(bg, []uint64{2}, "wall"))) // job 3
+	changed := dinner("a", "2Fish", "hot", "bar")
+	q.accept(changed) // jobs 4 and 5
+	q.wantSiblings("4 hot pending, 5 bar pending", 1)
+	q.wantSiblings("4 hot pending, 5 bar pending", 3, 4)
+}
+
 func TestSiblingsAreOfTheSameOrderOfTheRequest(t *testing.T) {
 	q := start(t)
 	r := order("a", "hot", "bar", "cold", "grill", "wall")

@@ -140,24 +140,69 @@ func appendFlags(b []byte, flags ...bool) []byte {
 	return b
 }
 
-// retryCount is the key of which a retry has another value.
-var retryCount = []byte(`"retryCount"`)
-
-// BodyDigest is the digest of a body without its retry count. A retry has an equal one also if the configuration
-// has changed since, so that its tickets would be others.
+// BodyDigest is the digest of the records of a body, without the members that may differ in a retry: retryCount, and
+// those whose key begins with an underscore. A retry has an equal one also if the configuration has changed since, so
+// that its tickets would be others. The body need not be JSON.
 func BodyDigest(body []byte) Digest {
 	h := sha256.New()
-	for {
-		i := bytes.Index(body, retryCount)
-		if i < 0 {
-			break
+	depth, from := 0, 0 // what comes before from is hashed, or left out
+	for i := 0; i < len(body); {
+		switch body[i] {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		case '"':
+			end := stringEnd(body, i)
+			key := bytes.Trim(body[i:end], `"`)
+			value := end + len(body[end:]) - len(bytes.TrimLeft(body[end:], " \t\r\n"))
+			isKey := value < len(body) && body[value] == ':'
+			if isKey && (string(key) == "retryCount" || bytes.HasPrefix(key, []byte("_")) ||
+				depth == 1 && string(key) != "records") {
+				h.Write(body[from:i])
+				end = valueEnd(body, value+1)
+				from = end
+			}
+			i = end
+			continue
 		}
-		i += len(retryCount)
-		h.Write(body[:i])
-		body = bytes.TrimLeft(body[i:], ": \t\r\n0123456789")
+		i++
 	}
-	h.Write(body)
+	h.Write(body[from:])
 	return Digest(h.Sum(nil)[:16])
+}
+
+// stringEnd is the index behind the string that begins at i.
+func stringEnd(body []byte, i int) int {
+	for i++; i < len(body) && body[i] != '"'; i++ {
+		if body[i] == '\\' {
+			i++
+		}
+	}
+	return min(i+1, len(body))
+}
+
+// valueEnd is the index of what ends the value that begins at i: a comma or a bracket.
+func valueEnd(body []byte, i int) int {
+	for depth := 0; i < len(body); {
+		switch body[i] {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth < 0 {
+				return i
+			}
+		case ',':
+			if depth == 0 {
+				return i
+			}
+		case '"':
+			i = stringEnd(body, i)
+			continue
+		}
+		i++
+	}
+	return i
 }
 
 // Hash is a short name for a list of words. Each is hashed with its length, so that no two lists of as many

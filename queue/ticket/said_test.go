@@ -83,13 +83,16 @@ func TestSharesAreWhatAStationGetsOfAnOrder(t *testing.T) {
 }
 
 func TestARetryHasTheSameBodyDigest(t *testing.T) {
-	first := BodyDigest([]byte(`{"retryCount":0,"records":[{"id":"a","retryCount": 1}]}`))
+	first := BodyDigest([]byte(`{"records":[{"id":"a","retryCount": 1,"_at":{"t":["1"]},"s":"x"}],"serverTime":"\"1,"}`))
 	for body, same := range map[string]bool{
-		`{"retryCount":12,"records":[{"id":"a","retryCount": 3}]}`:        true,
-		`{"retryCount" : 1,"records":[{"id":"a","retryCount":` + "\n2}]}": true,
-		`{"retryCount":0,"records":[{"id":"b","retryCount": 1}]}`:         false,
-		`{"retryCount":0,"records":[{"id":"a"}]}`:                         false,
-		``: false,
+		`{"records":[{"id":"a","retryCount":22,"_at":"[}","s":"x"}],"serverTime":"2"}`:                       true,
+		`{"records":[{"id":"a","retryCount" : 1` + "\n" + `,"_at":3,"s":"x"}],"serverTime":[{"records":1}]}`: true,
+		`{"records":[{"id":"b","retryCount": 1,"_at":3,"s":"x"}],"serverTime":"1"}`:                          false,
+		`{"records":[{"id":"a","retryCount": 1,"_at":3,"s":"_x"}],"serverTime":"1"}`:                         false,
+		`{"records":[{"id":"a"`:     false,
+		`{"records":[{"id":"a","_`:  false,
+		`{"records":[{"id":"a","_\`: false,
+		``:                          false,
 	} {
 		if got := BodyDigest([]byte(body)) == first; got != same {
 			t.Errorf("%s is the same: %v", body, got)

@@ -1,11 +1,13 @@
 package app_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"ticketrail/cmd/internal/daemontest"
+	"ticketrail/config"
 	"ticketrail/queue"
 	"ticketrail/queue/ticket"
 )
@@ -49,7 +51,34 @@ func TestARetryNeverPrintsTwice(t *testing.T) {
 	}, "grill", "bar")
 }
 
-func TestOfNewContentUnderAKnownIDWhatIsNewPrintsOnce(t *testing.T) {
+// TestARetryWithNewItemIDsPrintsNothing: the answer was lost, and the service makes the ids of the items anew.
+func TestARetryWithNewItemIDsPrintsNothing(t *testing.T) {
+	burger := func(id int) string {
+		return fmt.Sprintf(`{"id":"0b7c1d7e-0000-4000-8000-%012d","station":"grill","name":"Burger"}`, id)
+	}
+	runDaemon(t, func(k *testDaemon) {
+		id := k.Accept("A1", burger(1), at("grill", "Chips"))
+		for retry := range 10 {
+			k.Post(id, "A1", retry+1, at("grill", "Chips"), burger(retry+2))
+		}
+		k.Advance(time.Minute)
+		k.WantPrinted("grill", "A1")
+	}, "grill")
+}
+
+func TestARetryAfterAReloadWithOtherRoutesPrintsNothing(t *testing.T) {
+	runDaemon(t, func(k *testDaemon) {
+		id := k.Accept("A1", at("grill", "Burger"))
+		k.Advance(time.Minute)
+		k.reload(func(c *config.Config) { c.Routes = []config.Route{{To: []string{"bar"}}} })
+		k.Post(id, "A1", 1, at("grill", "Burger"))
+		k.Advance(time.Minute)
+		k.WantPrinted("grill", "A1")
+		k.WantPrinted("bar", "")
+	}, "grill", "bar")
+}
+
+func TestOtherContentUnderAKnownIDPrintsOnceAsAWholeTicket(t *testing.T) {
 	runDaemon(t, func(k *testDaemon) {
 		id := k.Accept("A1", at("grill", "Burger"), at("bar", "Cola"))
 		k.Advance(time.Second)
