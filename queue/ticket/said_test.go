@@ -83,7 +83,9 @@ func TestSharesAreWhatAStationGetsOfAnOrder(t *testing.T) {
 }
 
 func TestARetryHasTheSameBodyDigest(t *testing.T) {
-	first := BodyDigest([]byte(`{"records":[{"id":"a","retryCount": 1,"_at":{"t":["1"]},"s":"x"}],"serverTime":"\"1,"}`))
+	first := BodyDigest([]byte(
+		`{"records":[{"id":"a","retryCount": 1,"_at":{"t":["1"]},"s":"x"}],"serverTime":"\"1,"}`,
+	))
 	for body, same := range map[string]bool{
 		`{"records":[{"id":"a","retryCount":22,"_at":"[}","s":"x"}],"serverTime":"2"}`:                       true,
 		`{"records":[{"id":"a","retryCount" : 1` + "\n" + `,"_at":3,"s":"x"}],"serverTime":[{"records":1}]}`: true,
