@@ -173,7 +173,7 @@ type Route struct {
 type Ticket struct {
 	// Fields says where to look for a field of a ticket: the field's name and a list of dotted
 	// paths, of which the first that exists is used. Default none: the built-in paths, which
-	// ticketrail inspect shows. A field named here has only these paths.
+	// deploy/ticketrail.yaml lists. A field named here has only these paths.
 	Fields map[string][]string `mapstructure:"fields"`
 	// Silence are the paths of fields that need not print, as ticketrail fields shows them, such as
 	// records.items.kitchenCode. Each names one field: one that is sent for the first time prints. A
