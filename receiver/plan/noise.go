@@ -147,6 +147,9 @@ func isWantedTime(key string) bool {
 	return slices.ContainsFunc(wordsOf(key), func(w string) bool { return slices.Contains(wantedTime, w) })
 }
 
+// MayWarn says whether a path has a word of a warning, such as an allergy or a note: it must not be missed.
+func MayWarn(path string) bool { return hasWordLike(path, warningWords) }
+
 // hasWordLike says whether a word of the key begins with one of the beginnings.
 func hasWordLike(key string, beginnings []string) bool {
 	return slices.ContainsFunc(wordsOf(key), func(w string) bool {

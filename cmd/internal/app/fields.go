@@ -39,7 +39,15 @@ func (a *App) fieldFindings() (out []admin.Finding) {
 		}
 		f := admin.Finding{Level: admin.Warn, Subject: "fields", Text: fmt.Sprintf("%d %s", len(unread), are),
 			Do: "ticketrail fields shows them, and what maps or silences them"}
-		slices.SortStableFunc(unread, func(a, b receiver.Field) int { return b.Requests - a.Requests })
+		slices.SortStableFunc(unread, func(a, b receiver.Field) int {
+			if warns := plan.MayWarn(a.Path); warns != plan.MayWarn(b.Path) {
+				if warns {
+					return -1
+				}
+				return 1
+			}
+			return b.Requests - a.Requests
+		})
 		for i, u := range unread {
 			if i == examplesShown {
 				f.Examples = append(f.Examples, fmt.Sprintf("and %d more", len(unread)-i))
