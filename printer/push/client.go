@@ -12,13 +12,15 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"ticketrail/printer/webhook"
 )
 
 // credentials are what the files contain at one attempt.
 type credentials struct {
-	token  string
-	signer Signer
-	ca     string
+	token string
+	keys  webhook.Keys
+	ca    string
 }
 
 // readCredentials reads the files named in o. An error names the key of the configuration and the
@@ -37,7 +39,7 @@ func readCredentials(o Options) (k credentials, err error) {
 		return k, err
 	}
 	if o.SecretFile != "" {
-		if k.signer, err = ReadSecrets(secrets); err != nil {
+		if k.keys, err = webhook.ReadKeys(secrets); err != nil {
 			return k, fmt.Errorf("secret_file %s: %w", o.SecretFile, err)
 		}
 	}
@@ -69,62 +71,47 @@ func readFile(key, name string) (string, error) {
 	return string(b), nil
 }
 
-// redact removes the token and the secrets from what the display said, for it may repeat them.
-func (k credentials) redact(s string) string {
-	for _, secret := range append([]string{k.token}, k.signer.text...) {
-		if secret != "" {
-			s = strings.ReplaceAll(s, secret, "[secret]")
-		}
-	}
-	return s
-}
-
-// A httpClient is the HTTP client of one display. It is made anew when the trusted authorities
-// change.
-type httpClient struct {
-	dial           func(ctx context.Context, network, address string) (net.Conn, error)
-	connectTimeout time.Duration // limits one connection attempt
+// A connection is that to one display. It is made anew when the trusted authorities change.
+type connection struct {
+	dial    func(ctx context.Context, network, address string) (net.Conn, error)
+	timeout time.Duration // limits one connection attempt
 
 	mu   sync.Mutex // guards what follows
 	ca   string
-	http *http.Client
+	http *http.Transport
 }
 
-// client returns the HTTP client that trusts the authorities in ca.
-func (w *httpClient) client(ca string) (*http.Client, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	// The connection is reused as long as the file holds the same authorities.
-	if w.http != nil && w.ca == ca {
-		return w.http, nil
+// transport returns the transport that trusts the authorities in ca. The connection is reused as long as the file
+// holds the same ones.
+func (c *connection) transport(ca string) (*http.Transport, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.http != nil && c.ca == ca {
+		return c.http, nil
 	}
 	conf, err := tlsConfig(ca)
 	if err != nil {
 		return nil, err
 	}
-	if w.http != nil {
-		w.http.CloseIdleConnections()
+	if c.http != nil {
+		c.http.CloseIdleConnections()
 	}
-	w.ca = ca
-	w.http = &http.Client{
-		CheckRedirect: sameHost,
-		Transport: &http.Transport{
-			DialContext: w.connect, TLSClientConfig: conf, TLSHandshakeTimeout: w.connectTimeout,
-			// DisableCompression: an answer is a few bytes, and a small one that unpacks to
-			// gigabytes cannot be sent.
-			MaxIdleConnsPerHost: 1, IdleConnTimeout: 30 * time.Second,
-			MaxResponseHeaderBytes: maxAnswerBytes, DisableCompression: true,
-		},
+	c.ca = ca
+	c.http = &http.Transport{
+		DialContext: c.connect, TLSClientConfig: conf, TLSHandshakeTimeout: c.timeout,
+		// DisableCompression: an answer is a few bytes, and a small one that unpacks to gigabytes cannot be sent.
+		MaxIdleConnsPerHost: 1, IdleConnTimeout: 30 * time.Second,
+		MaxResponseHeaderBytes: webhook.MaxAnswer, DisableCompression: true,
 	}
-	return w.http, nil
+	return c.http, nil
 }
 
-// connect has a time-out of its own, because the transport goes on connecting after the request
-// that wanted the connection has ended.
-func (w *httpClient) connect(ctx context.Context, network, address string) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, w.connectTimeout)
+// connect has a time-out of its own, because the transport goes on connecting after the request that wanted the
+// connection has ended.
+func (c *connection) connect(ctx context.Context, network, address string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	return w.dial(ctx, network, address)
+	return c.dial(ctx, network, address)
 }
 
 // tlsConfig trusts the authorities in ca, or those of the system if it is empty.
@@ -173,9 +160,9 @@ func (s *Display) Check(ctx context.Context) error {
 // Close closes the connection that is kept for the next ticket. A Print that runs is not
 // interrupted.
 func (s *Display) Close() {
-	s.client.mu.Lock()
-	defer s.client.mu.Unlock()
-	if s.client.http != nil {
-		s.client.http.CloseIdleConnections()
+	s.connection.mu.Lock()
+	defer s.connection.mu.Unlock()
+	if s.connection.http != nil {
+		s.connection.http.CloseIdleConnections()
 	}
 }

@@ -3,15 +3,19 @@ package push
 import (
 	"cmp"
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"net/url"
+	"strconv"
 	"sync"
 	"time"
 
+	"ticketrail/printer/webhook"
 	"ticketrail/queue/ticket"
 )
 
@@ -32,7 +36,7 @@ type Options struct {
 	Logger *slog.Logger                                                         // nil: silent
 }
 
-// Headers of an attempt, beside those of sign.go.
+// Headers of an attempt, beside those of the package webhook.
 const (
 	headerKey = "Idempotency-Key"
 	// headerDoubt is "true" if an earlier attempt, here or at another station, may have arrived. A
@@ -45,10 +49,10 @@ const (
 // A Display is a station that posts its tickets to a third-party kitchen display, one at a time. It is
 // safe for concurrent use.
 type Display struct {
-	o      Options
-	url    *url.URL
-	log    *slog.Logger
-	client httpClient
+	o          Options
+	url        *url.URL
+	log        *slog.Logger
+	connection connection
 
 	mu    sync.Mutex // guards what follows
 	pause Pause
@@ -93,7 +97,7 @@ func New(o Options) (*Display, error) {
 	}
 	o.Timeout = cmp.Or(o.Timeout, 5*time.Second)
 	return &Display{o: o, url: u, log: o.Logger.With("component", "push", "station", o.Name),
-		client: httpClient{dial: o.Dial, connectTimeout: o.Timeout}}, nil
+		connection: connection{dial: o.Dial, timeout: o.Timeout}}, nil
 }
 
 // Idempotent reports that a ticket may be posted again after an attempt that broke: it has the same
@@ -127,12 +131,40 @@ func (s *Display) Print(
 	if err != nil {
 		return "", ticket.Permanent(s.errorf("%w", err))
 	}
-	a := &attempt{display: s, creds: k, d: d, body: body, begin: begin}
-	defer a.finish()
-	if err := a.send(ctx); err != nil {
+	transport, err := s.connection.transport(k.ca)
+	if err != nil {
+		return "", ticket.NotReady(s.errorf("%w", err))
+	}
+	var stored error
+	a, err := webhook.Post(ctx, transport, s.url, webhook.Message{
+		ID: deliveryKey(d), Body: body, Header: headers(d, k.token), Keys: k.keys, Secrets: []string{k.token},
+		Begin: func(ctx context.Context) error { stored = begin(ctx); return stored }, Timeout: s.o.Timeout,
+	})
+	switch {
+	case stored != nil: // the disk's fault, and not the display's
+		return "", fmt.Errorf("begin: %w", stored)
+	case err != nil:
+		if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+			err = fmt.Errorf("its certificate is signed by an unknown authority; "+
+				"put that authority's certificate into ca_file: %w", err)
+		}
+		return "", s.errorf("%w", err)
+	}
+	if err := s.interpret(a); err != nil {
 		return "", err
 	}
 	return ticket.Taken, nil
+}
+
+func headers(d ticket.Delivery, token string) http.Header {
+	h := http.Header{headerKey: {deliveryKey(d)}, headerAttempt: {strconv.Itoa(d.Attempt)}}
+	if d.Doubt {
+		h.Set(headerDoubt, "true")
+	}
+	if token != "" {
+		h.Set("Authorization", "Bearer "+token)
+	}
+	return h
 }
 
 // compose returns the body of the request. The raw record is an addition that a display may use;

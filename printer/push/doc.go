@@ -5,9 +5,8 @@
 // same kinds of outcome. Such a display keeps its own board. Our part ends when it has answered that it has
 // the ticket, which is all the proof there is: the ticket is then "taken".
 //
-// A ticket is one HTTP request with a [Document] as JSON, which schema.json describes. display.go is the
-// station, attempt.go one request, answer.go what its answer means, client.go the connection and the
-// credentials, sign.go the signature.
+// A ticket is one post of the package webhook with a [Document] as JSON, which schema.json describes. display.go is
+// the station, answer.go what an answer means, client.go the connection and the credentials.
 //
 // The package depends on the dispatcher's station interface and on HTTP only. It knows no printers, no
 // screens, no routes and no configuration file.

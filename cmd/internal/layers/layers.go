@@ -43,10 +43,10 @@ var Packages = []Package{
 		"cmd/internal/natsaccess", "cmd/internal/notify", "cmd/internal/station",
 	}},
 	{"cmd/internal/notify", "tells people when something needs them", []string{
-		"config", "queue/kv", "printer/push", "cmd/internal/admin",
+		"config", "queue/kv", "printer/webhook", "cmd/internal/admin",
 	}},
 	{"cmd/internal/outcomes", "tells another system what becomes of each ticket", []string{
-		"config", "queue", "queue/ticket", "printer/push", "cmd/internal/admin", "cmd/internal/notify",
+		"config", "queue", "queue/ticket", "printer/webhook", "cmd/internal/admin",
 	}},
 	{"cmd/internal/daemon", "what the daemon on the box and the relay have in common", []string{
 		"config", "receiver", "receiver/contract", "printer/layout", "cmd/internal/admin", "cmd/internal/doctor",
@@ -111,8 +111,9 @@ var Packages = []Package{
 	{"printer/kds", "screens in the browser", []string{
 		"printer", "printer/kds/board", "printer/layout", "queue/kv", "queue/ticket",
 	}},
+	{"printer/webhook", "posts signed JSON to the programs of others", []string{"printer/layout"}},
 	{"printer/push", "posts tickets to third-party kitchen displays", []string{
-		"printer/layout", "queue/ticket",
+		"printer/layout", "printer/webhook", "queue/ticket",
 	}},
 	{"printer/ticketlog", "writes tickets to files", []string{
 		"printer/push", "queue/ticket",

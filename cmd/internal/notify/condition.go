@@ -8,6 +8,7 @@ import (
 
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/config"
+	"ticketrail/printer/webhook"
 )
 
 const (
@@ -142,8 +143,8 @@ type recipient struct {
 	send    sender
 	told    told
 	sending bool
-	next    time.Time     // not before then
-	wait    time.Duration // between the last two attempts, 0 after a success
+	next    time.Time // not before then
+	backoff webhook.Backoff
 }
 
 func (r *recipient) wants(topic string) bool {

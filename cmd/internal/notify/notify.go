@@ -24,6 +24,7 @@ import (
 
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/config"
+	"ticketrail/printer/webhook"
 	"ticketrail/queue/kv"
 )
 
@@ -153,13 +154,14 @@ func (n *Notifier) settle(ctx context.Context, d outcome) {
 	r, log := d.to, n.o.Logger.With("to", d.to.name)
 	r.sending = false
 	if d.err != nil {
-		r.wait = min(max(2*r.wait, firstRetry), lastRetry)
-		r.next = time.Now().Add(r.wait)
+		wait := r.backoff.Next()
+		r.next = time.Now().Add(wait)
 		n.sent.WithLabelValues(r.name, "failed").Inc()
-		log.Warn("a message to people could not be delivered", "err", d.err, "next_try_in", r.wait)
+		log.Warn("a message to people could not be delivered", "err", d.err, "next_try_in", wait.Round(time.Second))
 		return
 	}
-	r.wait, r.next = 0, time.Now().Add(gap)
+	r.backoff.Reset()
+	r.next = time.Now().Add(gap)
 	n.sent.WithLabelValues(r.name, "sent").Inc()
 	log.Info("people were told", "what", d.message.headline(),
 		"began", len(d.message.Began), "ended", len(d.message.Ended))
@@ -187,7 +189,7 @@ func (n *Notifier) configure(conf *config.Notify) {
 	n.active = conf
 	var next []*recipient
 	add := func(name string, about []string, send sender) {
-		r := &recipient{name: name, told: told{}}
+		r := &recipient{name: name, told: told{}, backoff: webhook.Backoff{First: firstRetry, Last: lastRetry}}
 		if i := slices.IndexFunc(n.recipients, func(o *recipient) bool { return o.name == name }); i >= 0 {
 			r = n.recipients[i] // it may be sending
 		} else if err := n.load(r); err != nil {

@@ -1,29 +1,25 @@
 package notify
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"mime"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/nicholas-fedor/shoutrrr/pkg/router"
 	"github.com/nicholas-fedor/shoutrrr/pkg/types"
 
 	"ticketrail/config"
-	"ticketrail/printer/push"
+	"ticketrail/printer/webhook"
 )
 
 // A sender delivers one message. Its errors contain no secret.
@@ -48,7 +44,7 @@ func Problems(conf *config.Config) (out []config.Problem) {
 		}
 	}
 	if o := conf.Outcomes; o.Keys.Reveal() != "" {
-		if _, err := push.ReadSecrets(o.Keys.Reveal()); err != nil {
+		if _, err := webhook.ReadKeys(o.Keys.Reveal()); err != nil {
 			out = append(out, config.Problem{Path: "outcomes.secret_file", Msg: fmt.Sprintf("%v: %v", errSecret, err)})
 		}
 	}
@@ -89,11 +85,11 @@ func newSender(to config.Recipient) (sender, error) {
 	}
 	switch scheme {
 	case "http", "https":
-		keys, err := push.ReadSecrets(to.Keys.Reveal())
+		keys, err := webhook.ReadKeys(to.Keys.Reveal())
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", errSecret, err)
 		}
-		return webhook(address, keys), nil
+		return signed(address, keys), nil
 	case "teams+http", "teams+https":
 		return teams(strings.TrimPrefix(scheme, "teams+") + "://" + rest), nil
 	case "telegram":
@@ -101,7 +97,7 @@ func newSender(to config.Recipient) (sender, error) {
 		if u.User.String() == "" || chat == "" || strings.Contains(chat, ",") {
 			return nil, wrong
 		}
-		return telegram(address, "https://api.telegram.org/bot"+u.User.String()+"/sendMessage", chat), nil
+		return telegram(address, u.User.String(), chat), nil
 	}
 	if _, err := new(router.ServiceRouter).Locate(address); err != nil {
 		return nil, wrong
@@ -137,7 +133,7 @@ func library(address string) sender {
 		select {
 		case err := <-result:
 			if err != nil {
-				return errors.New(redact(err.Error(), address))
+				return errors.New(webhook.Redact(err.Error(), webhook.Pieces(address)...))
 			}
 			return nil
 		case <-ctx.Done():
@@ -146,26 +142,16 @@ func library(address string) sender {
 	}
 }
 
-// webhook posts the message as JSON, signed as Standard Webhooks. A message that is sent again has the same
-// id, by which the receiver can recognize it.
-func webhook(address string, keys push.Signer) sender {
+// signed posts the message as JSON to a webhook. A message that is sent again has the same id, by which the receiver
+// can recognize it.
+func signed(address string, keys webhook.Keys) sender {
 	return func(ctx context.Context, m *Message) error {
-		body, err := json.Marshal(struct {
+		return postJSON(ctx, address, webhook.Message{ID: m.id(), Keys: keys}, struct {
 			Type      string    `json:"type"`
 			Timestamp time.Time `json:"timestamp"`
 			Data      *Message  `json:"data"`
 		}{"ticketrail.notice", m.At, m})
-		if err != nil {
-			return err
-		}
-		return PostSigned(ctx, address, keys, m.id(), body)
 	}
-}
-
-// PostSigned posts JSON to a webhook, signed as Standard Webhooks. It is an error if it is not answered 2xx. Errors
-// contain nothing of the address but its host.
-func PostSigned(ctx context.Context, address string, keys push.Signer, id string, body []byte) error {
-	return post(ctx, address, body, func(h http.Header) { keys.Sign(h, id, time.Now(), body) })
 }
 
 // id is the same for the same events.
@@ -186,88 +172,24 @@ func teams(address string) sender {
 			{"type": "TextBlock", "text": m.Title, "weight": "bolder", "wrap": true},
 			{"type": "TextBlock", "text": strings.ReplaceAll(m.Text, "\n", "\n\n"), "wrap": true}, // Markdown
 		}}
-		body, err := json.Marshal(block{"type": "message", "attachments": []block{
+		return postJSON(ctx, address, webhook.Message{}, block{"type": "message", "attachments": []block{
 			{"contentType": "application/vnd.microsoft.card.adaptive", "content": card},
 		}})
-		if err != nil {
-			return err
-		}
-		return post(ctx, address, body, func(http.Header) {})
 	}
 }
 
-// telegram sends by itself: the library takes a server that cannot be reached for a success.
-func telegram(address, endpoint, chat string) sender {
+// telegram does not use the library, which takes a server that cannot be reached for a success.
+func telegram(address, token, chat string) sender {
 	return func(ctx context.Context, m *Message) error {
-		body, err := json.Marshal(map[string]string{"chat_id": chat, "text": m.Title + "\n\n" + m.Text})
-		if err != nil {
-			return err
-		}
-		if err := post(ctx, endpoint, body, func(http.Header) {}); err != nil {
-			return errors.New(redact(err.Error(), address))
-		}
-		return nil
+		return postJSON(ctx, "https://api.telegram.org/bot"+token+"/sendMessage",
+			webhook.Message{Secrets: webhook.Pieces(address)},
+			map[string]string{"chat_id": chat, "text": m.Title + "\n\n" + m.Text})
 	}
 }
 
-// post follows no redirect: it would send the message, and the secret path, to another server.
-func post(ctx context.Context, address string, body []byte, sign func(http.Header)) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
-	if err != nil {
-		return errors.New(redact(err.Error(), address))
+func postJSON(ctx context.Context, address string, to webhook.Message, body any) (err error) {
+	if to.Body, err = json.Marshal(body); err != nil {
+		return err
 	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("User-Agent", "ticketrail")
-	sign(r.Header)
-	c := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	a, err := c.Do(r)
-	if err != nil {
-		return errors.New(redact(err.Error(), address))
-	}
-	defer a.Body.Close()
-	said, _ := io.ReadAll(io.LimitReader(a.Body, 512))
-	if a.StatusCode/100 != 2 {
-		return fmt.Errorf("it answered %s", redact(a.Status+": "+string(said), address))
-	}
-	return nil
-}
-
-var urls = regexp.MustCompile(`[a-zA-Z][a-zA-Z0-9+.-]*://[^\s"]+`)
-
-// redact removes from a message everything of an address but its server. Libraries and servers repeat URLs,
-// and parts of them that they decoded or composed anew. So every URL goes, and each longer piece of the address.
-func redact(msg, address string) string {
-	msg = urls.ReplaceAllString(msg, "[url]")
-	_, rest, _ := strings.Cut(address, "://")
-	plain, err := url.QueryUnescape(rest)
-	if err != nil {
-		plain = rest
-	}
-	shown := []string{"hook", "webhook"} // words of the forms
-	var secrets []string
-	if u, err := url.Parse(address); err == nil {
-		shown = append(shown, u.Hostname(), u.Port())
-		password, _ := u.User.Password() // it may have separators
-		secrets = append(secrets, password)
-	}
-	for _, separators := range []string{"/?&=:@#,+", "/?&=:@#,+-"} { // Slack's secret has three parts
-		secrets = append(secrets, strings.FieldsFunc(rest+"&"+plain, func(r rune) bool {
-			return strings.ContainsRune(separators, r)
-		})...)
-	}
-	for _, s := range secrets {
-		if len(s) >= 4 && !slices.Contains(shown, s) {
-			msg = strings.ReplaceAll(msg, s, "[secret]")
-		}
-	}
-	msg = strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return ' '
-	}, msg)
-	if r := []rune(msg); len(r) > 300 {
-		msg = string(r[:300]) + "…"
-	}
-	return msg
+	return webhook.Deliver(ctx, http.DefaultTransport, address, to)
 }

@@ -12,7 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
+	"net/http"
 	"slices"
 	"strconv"
 	"sync"
@@ -23,9 +23,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"ticketrail/cmd/internal/admin"
-	"ticketrail/cmd/internal/notify"
 	"ticketrail/config"
-	"ticketrail/printer/push"
+	"ticketrail/printer/webhook"
 	"ticketrail/queue"
 	"ticketrail/queue/ticket"
 )
@@ -34,7 +33,6 @@ const (
 	look        = time.Second      // between two looks for outcomes
 	lookLate    = 10 * time.Second // between two looks for late tickets
 	atOnce      = 100              // outcomes that are read, and then forgotten, together
-	sendTimeout = 15 * time.Second
 	firstRetry  = time.Second
 	lastRetry   = 5 * time.Minute
 	storeWithin = 5 * time.Second
@@ -91,7 +89,7 @@ type Teller struct {
 	changed chan struct{}
 	posted  *prometheus.CounterVec
 	// post is replaced by tests.
-	post func(ctx context.Context, address string, keys push.Signer, id string, body []byte) error
+	post func(ctx context.Context, rt http.RoundTripper, address string, m webhook.Message) error
 
 	mu      sync.Mutex // guards what follows
 	failing error      // of the last attempt
@@ -101,7 +99,7 @@ type Teller struct {
 // New makes a Teller that tells nobody.
 func New(o Options) *Teller {
 	f := promauto.With(o.Registerer)
-	t := &Teller{o: o, changed: make(chan struct{}, 1), post: notify.PostSigned,
+	t := &Teller{o: o, changed: make(chan struct{}, 1), post: webhook.Deliver,
 		posted: f.NewCounterVec(prometheus.CounterOpts{Name: "ticketrail_outcomes_posted_total",
 			Help: "Outcomes of tickets that were posted, by result; a failed one is posted again."},
 			[]string{"result"})}
@@ -132,18 +130,17 @@ func (t *Teller) Run(ctx context.Context) error {
 	var late sync.WaitGroup
 	late.Go(func() { t.markLate(ctx) })
 	defer late.Wait()
-	retry := time.Duration(0)
+	retry := webhook.Backoff{First: firstRetry, Last: lastRetry}
 	for ctx.Err() == nil {
 		wait := look
 		if conf := t.conf.Load(); conf.Enabled() {
 			more, err := t.tell(ctx, conf)
 			switch {
 			case err != nil && ctx.Err() == nil:
-				retry = min(max(2*retry, firstRetry), lastRetry)
-				wait = retry/2 + rand.N(retry) // so that the boxes of a chain do not come all at once
+				wait = retry.Next()
 				t.failed(err, wait)
 			case err == nil:
-				retry = 0
+				retry.Reset()
 				t.failed(nil, 0)
 			}
 			if more {
@@ -170,7 +167,7 @@ func (t *Teller) wait(ctx context.Context, d time.Duration) {
 //
 // What was taken is forgotten in one commit for all. A crash before it: they are posted again, with the same ids.
 func (t *Teller) tell(ctx context.Context, conf *config.Outcomes) (more bool, err error) {
-	keys, err := push.ReadSecrets(conf.Keys.Reveal())
+	keys, err := webhook.ReadKeys(conf.Keys.Reveal())
 	if err != nil {
 		return false, fmt.Errorf("outcomes.secret_file: %w", err)
 	}
@@ -198,7 +195,7 @@ func (t *Teller) tell(ctx context.Context, conf *config.Outcomes) (more bool, er
 	return err == nil && len(all) == atOnce, err
 }
 
-func (t *Teller) tellOne(ctx context.Context, address string, keys push.Signer, o queue.Outcome) error {
+func (t *Teller) tellOne(ctx context.Context, address string, keys webhook.Keys, o queue.Outcome) error {
 	e, err := t.event(ctx, o)
 	if err != nil {
 		return err
@@ -210,9 +207,7 @@ func (t *Teller) tellOne(ctx context.Context, address string, keys push.Signer, 
 	// Another database may use the same number for another outcome.
 	id := fmt.Sprintf("outcome_%d_%s", o.Seq,
 		ticket.Hash(strconv.FormatUint(o.Job, 10), o.What, strconv.FormatInt(o.At.UnixMilli(), 10)))
-	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
-	defer cancel()
-	return t.post(ctx, address, keys, id, body)
+	return t.post(ctx, http.DefaultTransport, address, webhook.Message{ID: id, Body: body, Keys: keys})
 }
 
 // event adds what the history knows of the job.

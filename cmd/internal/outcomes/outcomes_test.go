@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"net/http"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -15,7 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"ticketrail/config"
-	"ticketrail/printer/push"
+	"ticketrail/printer/webhook"
 	"ticketrail/queue"
 	"ticketrail/queue/ticket"
 )
@@ -106,7 +107,7 @@ type receiver struct {
 	got   []Event
 }
 
-func (r *receiver) post(_ context.Context, _ string, _ push.Signer, id string, body []byte) error {
+func (r *receiver) post(_ context.Context, _ http.RoundTripper, _ string, m webhook.Message) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.tries++
@@ -114,10 +115,10 @@ func (r *receiver) post(_ context.Context, _ string, _ push.Signer, id string, b
 		return r.fails
 	}
 	var e Event
-	if err := json.Unmarshal(body, &e); err != nil {
+	if err := json.Unmarshal(m.Body, &e); err != nil {
 		return err
 	}
-	r.ids, r.got = append(r.ids, id), append(r.got, e)
+	r.ids, r.got = append(r.ids, m.ID), append(r.got, e)
 	return nil
 }
 

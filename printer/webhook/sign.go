@@ -1,4 +1,4 @@
-package push
+package webhook
 
 import (
 	"crypto/hmac"
@@ -22,56 +22,56 @@ const (
 
 const secretPrefix = "whsec_"
 
-// A Signer signs with one secret; with several while they are being exchanged, so that the receiver
-// accepts either. The zero Signer signs nothing.
-type Signer struct {
+// Keys sign with one secret; with several while they are being exchanged, so that the receiver accepts either.
+// The zero Keys sign nothing.
+type Keys struct {
 	keys [][]byte
-	text []string // the secrets as written, to redact them from messages
+	text []string // the secrets as written, to redact them from errors
 }
 
-// ReadSecrets reads a secret file: on each line whsec_ and base64 of at least 16 bytes. Errors
+// ReadKeys reads a secret file: on each line whsec_ and base64 of at least 16 bytes. Errors
 // never contain any of it.
-func ReadSecrets(file string) (Signer, error) {
-	var s Signer
+func ReadKeys(file string) (Keys, error) {
+	var k Keys
 	for i, l := range strings.Split(file, "\n") {
 		if l = strings.TrimSpace(l); l == "" {
 			continue
 		}
 		code, ok := strings.CutPrefix(l, secretPrefix)
 		if !ok {
-			return Signer{}, fmt.Errorf("line %d: want %s and base64", i+1, secretPrefix)
+			return Keys{}, fmt.Errorf("line %d: want %s and base64", i+1, secretPrefix)
 		}
 		key, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(code, "="))
 		if err != nil {
-			return Signer{}, fmt.Errorf("line %d: not base64 after %s", i+1, secretPrefix)
+			return Keys{}, fmt.Errorf("line %d: not base64 after %s", i+1, secretPrefix)
 		}
 		if len(key) < 16 {
-			return Signer{}, fmt.Errorf("line %d: a secret of %d bytes; want at least 16, usually 24",
+			return Keys{}, fmt.Errorf("line %d: a secret of %d bytes; want at least 16, usually 24",
 				i+1, len(key))
 		}
-		s.keys, s.text = append(s.keys, key), append(s.text, code)
+		k.keys, k.text = append(k.keys, key), append(k.text, code)
 	}
-	if len(s.keys) == 0 {
-		return Signer{}, errors.New("contains no secret")
+	if len(k.keys) == 0 {
+		return Keys{}, errors.New("contains no secret")
 	}
-	return s, nil
+	return k, nil
 }
 
-// Sign sets the headers of a message: its id, which is the same when it is sent again, the time, and for
+// sign sets the headers of a message: its id, which is the same when it is sent again, the time, and for
 // each secret the HMAC of "id.timestamp.body". The time is part of it, so that the receiver can refuse an
 // old message that somebody recorded.
-func (s Signer) Sign(h http.Header, id string, at time.Time, body []byte) {
-	if len(s.keys) == 0 {
+func (k Keys) sign(h http.Header, id string, at time.Time, body []byte) {
+	if len(k.keys) == 0 {
 		return
 	}
 	h.Set(headerID, id)
 	h.Set(headerTimestamp, unixSeconds(at))
-	h.Set(headerSignature, s.signature(id, at, body))
+	h.Set(headerSignature, k.signature(id, at, body))
 }
 
-func (s Signer) signature(id string, at time.Time, body []byte) string {
+func (k Keys) signature(id string, at time.Time, body []byte) string {
 	var all []string
-	for _, key := range s.keys {
+	for _, key := range k.keys {
 		h := hmac.New(sha256.New, key)
 		fmt.Fprintf(h, "%s.%s.", id, unixSeconds(at))
 		h.Write(body)

@@ -1,0 +1,79 @@
+package webhook
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"ticketrail/printer/layout"
+)
+
+const (
+	// MaxAnswer is how many bytes of an answer are read, in case it never ends.
+	MaxAnswer = 16 << 10
+	// maxRetryAfter bounds what the other side may ask for: a kitchen cannot wait longer without a try.
+	maxRetryAfter = 5 * time.Minute
+)
+
+// An Answer is what the other side said to a message.
+type Answer struct {
+	Code int
+	// Said is the status and the first line of the answer that has any text, without secrets.
+	Said string
+	// Redirect is where a redirect that was not followed leads: its scheme and host, for the rest may be secret.
+	Redirect string
+	// RetryAfter is the pause that the other side asks for, at most five minutes; 0: none. A date is not used, because
+	// the clock of this box or of the other side may be wrong by years.
+	RetryAfter time.Duration
+	// Resent says that the transport sent the message again after a connection had broken: nobody knows what became
+	// of the first sending.
+	Resent bool
+}
+
+func (p *post) answer(res *http.Response) Answer {
+	answers := 1
+	for r := res.Request.Response; r != nil; r = r.Request.Response { // the redirects that were followed
+		answers++
+	}
+	a := Answer{Code: res.StatusCode, Said: p.said(res), RetryAfter: retryAfter(res)}
+	if u, err := res.Location(); err != nil || u.Host == "" {
+		a.Redirect = "no readable address"
+	} else {
+		a.Redirect = layout.OneLine(u.Scheme + "://" + u.Host)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	a.Resent = p.sendings > answers
+	return a
+}
+
+func retryAfter(res *http.Response) time.Duration {
+	seconds, err := strconv.ParseUint(res.Header.Get("Retry-After"), 10, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) { // out of range, seconds is the largest number
+		return 0
+	}
+	return time.Duration(min(seconds, uint64(maxRetryAfter/time.Second))) * time.Second
+}
+
+// said reads the rest of the body too, up to a limit, so that the connection can be used again.
+func (p *post) said(res *http.Response) string {
+	out := strconv.Itoa(res.StatusCode)
+	if s := http.StatusText(res.StatusCode); s != "" {
+		out += " " + s
+	}
+	in := io.LimitReader(res.Body, MaxAnswer)
+	r := bufio.NewScanner(in)
+	r.Buffer(nil, MaxAnswer+1)
+	for r.Scan() {
+		if l := Redact(r.Text(), slices.Concat(p.m.Secrets, p.m.Keys.text)...); l != "" {
+			out += ": " + l
+			break
+		}
+	}
+	_, _ = io.Copy(io.Discard, in)
+	return out
+}

@@ -1,0 +1,219 @@
+// Package webhook posts JSON to the programs of others, signed as Standard Webhooks: a ticket to a kitchen display,
+// an outcome, a message to people.
+//
+// A post says exactly when the first byte of its body goes out, what the other side answered, and nothing that is
+// secret. What an answer means is the caller's business, and so is keeping what was not taken: a ticket waits in its
+// queue, an outcome in the queue's file.
+package webhook
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+)
+
+// A Message is one JSON document.
+type Message struct {
+	ID     string      // the same when it is sent again
+	Body   []byte      // JSON
+	Header http.Header // beside those of every post
+	Keys   Keys        // sign it
+	// Secrets are removed from what the other side said, beside those of Keys.
+	Secrets []string
+	// Begin is called when the connection is open and before the first byte of Body; if it fails, none is sent. Nil:
+	// nothing needs to be stored.
+	Begin   func(context.Context) error
+	Timeout time.Duration // for connecting, and again for sending and the answer; 0 is 15 s
+}
+
+// errTimeout is the cause with which a post's context is cancelled after Timeout.
+var errTimeout = errors.New("no answer in time")
+
+// Post sends m to an address over rt. Its errors never contain the address.
+func Post(ctx context.Context, rt http.RoundTripper, to *url.URL, m Message) (Answer, error) {
+	m.Timeout = cmp.Or(m.Timeout, 15*time.Second)
+	// A timer and not context.WithTimeout, because begin stops it while the disk works and starts it anew.
+	timed, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	p := &post{ctx: ctx, m: m, timer: time.AfterFunc(m.Timeout, func() { cancel(errTimeout) })}
+	defer p.finish()
+	client := http.Client{Transport: rt, CheckRedirect: sameHost}
+	res, err := client.Do(p.request(timed, to))
+	if err != nil {
+		return Answer{}, p.transportError(timed, err)
+	}
+	defer res.Body.Close()
+	// An answer without the message (a proxy's, for example) proves nothing about it.
+	if m.Begin != nil && !p.sending() {
+		return Answer{}, p.transportError(timed, errors.New("it answered before the message was sent"))
+	}
+	return p.answer(res), nil
+}
+
+// Deliver posts m and returns nil once it was taken. Its errors contain nothing of the address but its host.
+func Deliver(ctx context.Context, rt http.RoundTripper, address string, m Message) error {
+	to, err := url.Parse(address)
+	if err != nil || to.Host == "" {
+		return errors.New("the address is not of the form https://HOST/PATH")
+	}
+	m.Secrets = append(m.Secrets, Pieces(address)...)
+	a, err := Post(ctx, rt, to, m)
+	switch {
+	case err != nil:
+		return errors.New(Redact(err.Error(), m.Secrets...))
+	case a.Code/100 != 2:
+		return fmt.Errorf("it answered %s", a.Said)
+	}
+	return nil
+}
+
+// A post is one HTTP request. What it costs the message depends on when it fails: before the first byte of the body
+// nothing was sent, after it only the answer tells. bodyReader finds that moment.
+type post struct {
+	ctx context.Context // the caller's, for Begin
+	m   Message
+
+	mu       sync.Mutex // guards what follows: the HTTP transport reads the body in a goroutine of its own
+	timer    *time.Timer
+	finished bool
+	begun    bool
+	beginErr error
+	sendings int // how often the transport has begun to send the body
+}
+
+// request builds the HTTP request. GetBody is set because the transport may need the body twice, on a connection that
+// turned out to be closed or after a redirect.
+func (p *post) request(timed context.Context, to *url.URL) *http.Request {
+	r := (&http.Request{
+		Method: http.MethodPost, URL: to, Host: to.Host, ContentLength: int64(len(p.m.Body)),
+		Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}).WithContext(timed)
+	r.GetBody = func() (io.ReadCloser, error) { return &bodyReader{p: p, rest: bytes.NewReader(p.m.Body)}, nil }
+	r.Body, _ = r.GetBody()
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json")
+	r.Header.Set("User-Agent", "ticketrail")
+	maps.Copy(r.Header, p.m.Header)
+	p.m.Keys.sign(r.Header, p.m.ID, time.Now(), p.m.Body)
+	return r
+}
+
+// A bodyReader is the body of a request. The transport reads its first byte when the connection is open, so that is
+// the moment to call Begin: who cannot be reached leaves no doubt.
+type bodyReader struct {
+	p       *post
+	rest    *bytes.Reader
+	started bool
+}
+
+// Read calls Begin before it returns the first byte. If that fails, the transport gets the error and sends nothing of
+// the body.
+func (b *bodyReader) Read(to []byte) (int, error) {
+	if err := b.p.begin(); err != nil {
+		return 0, err
+	}
+	if !b.started {
+		b.started = true
+		b.p.mu.Lock()
+		b.p.sendings++
+		b.p.mu.Unlock()
+	}
+	return b.rest.Read(to)
+}
+
+func (b *bodyReader) Close() error { return nil }
+
+// begin calls Begin before the first byte of the body, once however often the transport reads the body from its
+// start.
+//
+// A crash before Begin has committed: no byte of the message was sent. A crash after it: the other side may have it,
+// and the next attempt sends it under the same id.
+func (p *post) begin() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.finished: // the transport still reads the body after the post has returned
+		return errTimeout
+	case p.begun || p.m.Begin == nil:
+		return p.beginErr
+	case !p.timer.Stop(): // Begin may wait for the disk; that time must not count against the other side
+		return errTimeout
+	}
+	p.begun = true
+	if p.beginErr = p.m.Begin(p.ctx); p.beginErr == nil {
+		p.timer.Reset(p.m.Timeout)
+	}
+	return p.beginErr
+}
+
+// sending reports whether the body may have been sent.
+func (p *post) sending() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.sendings > 0
+}
+
+// finish makes later reads of the body fail: Begin must not be called after Post has returned.
+func (p *post) finish() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.finished = true
+	p.timer.Stop()
+}
+
+// transportError says what a post without an answer means. The order of the cases: an error of Begin is the disk's,
+// an ended context the caller's; only what remains is the other side's fault.
+func (p *post) transportError(timed context.Context, err error) error {
+	p.mu.Lock()
+	beginErr, sent := p.beginErr, p.sendings > 0
+	p.mu.Unlock()
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		err = u.Err // a url.Error prints the whole address
+	}
+	switch {
+	case beginErr != nil:
+		return beginErr
+	case p.ctx.Err() != nil:
+		return fmt.Errorf("interrupted: %w", context.Cause(p.ctx))
+	case errors.Is(context.Cause(timed), errTimeout) && sent:
+		return fmt.Errorf("no answer within %v", p.m.Timeout)
+	case errors.Is(context.Cause(timed), errTimeout):
+		return fmt.Errorf("no connection within %v", p.m.Timeout)
+	}
+	return err
+}
+
+// sameHost follows redirects within the same scheme and host if the method, and so the message, is kept. Any other
+// redirect is the answer: another host must receive neither the message nor a secret.
+func sameHost(r *http.Request, via []*http.Request) error {
+	first := via[0]
+	if r.Method != http.MethodPost || r.URL.Scheme != first.URL.Scheme || r.URL.Host != first.URL.Host || len(via) > 3 {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
+// A Backoff is the pauses between attempts: from First they double up to Last.
+type Backoff struct {
+	First, Last time.Duration
+	pause       time.Duration
+}
+
+// Next is the pause after one more failed attempt: half to one and a half times what it is nominally, so that the
+// boxes of a chain do not come all at once.
+func (b *Backoff) Next() time.Duration {
+	b.pause = min(max(2*b.pause, b.First), b.Last)
+	return b.pause/2 + rand.N(b.pause)
+}
+
+// Reset begins anew after a success.
+func (b *Backoff) Reset() { b.pause = 0 }
