@@ -105,7 +105,7 @@ func TestADamagedRecordIsQuarantinedAndTheOthersPrint(t *testing.T) {
 		name   string
 		bucket int
 		key    []byte
-		buried bool
+		failed bool
 	}{
 		{"state", bucketState, key64(1), true},
 		{"ticket", bucketJobs, key64(1), true},
@@ -119,7 +119,7 @@ func TestADamagedRecordIsQuarantinedAndTheOthersPrint(t *testing.T) {
 			q.orders(3, "grill")
 			q.edit(flip(tt.bucket, tt.key))
 			from := 0
-			if tt.buried {
+			if tt.failed {
 				from = 1
 			}
 			for n := from; n < 3; n++ {
@@ -135,9 +135,9 @@ func TestADamagedRecordIsQuarantinedAndTheOthersPrint(t *testing.T) {
 			if n := strings.Count(logged.String(), "level=ERROR"); n != 1 {
 				t.Errorf("%d errors are logged:\n%s", n, &logged)
 			}
-			if buried := q.jobs(Filter{States: []ticket.State{ticket.Failed}}); (len(buried) == 1) != tt.buried {
-				t.Errorf("buried %+v", buried)
-			} else if tt.buried {
+			if failed := q.jobs(Filter{States: []ticket.State{ticket.Failed}}); (len(failed) == 1) != tt.failed {
+				t.Errorf("failed %+v", failed)
+			} else if tt.failed {
 				j, _, body, err := q.Job(bg, 1)
 				if err != nil || j.Request != id(0) || len(body) == 0 || !strings.Contains(j.Reason, "damaged") {
 					t.Errorf("job %+v, body %q, %v", j, body, err)
@@ -207,9 +207,9 @@ func TestTheMetricsAreWellFormedAndBalance(t *testing.T) {
 	q.SetStations([]string{"bar", "grill", "\xffodd"}) // a name that a damaged file may have
 	q.orders(4, "grill")
 	q.print("grill")
-	buried := q.take("grill")
-	q.must(buried.Fail(bg, "no"))
-	q.must(q.Cancel(bg, buried.Delivery().Job, "seen"))
+	failed := q.take("grill")
+	q.must(failed.Fail(bg, "no"))
+	q.must(q.Cancel(bg, failed.Delivery().Job, "seen"))
 	must(t, errOf(q.Move(bg, []uint64{3}, "bar")))
 	problems, err := testutil.GatherAndLint(reg)
 	if err != nil || len(problems) > 0 {
@@ -231,7 +231,7 @@ ticketrail_queue_storage_full 0
 `
 	values := map[string]int{
 		"jobs grill pending": 1, "jobs bar pending": 1,
-		"ended_total grill sent": 1, "ended_total grill buried": 1,
+		"ended_total grill sent": 1, "ended_total grill failed": 1,
 		"ended_total grill cancelled": 1, "ended_total grill moved": 1,
 	}
 	for _, station := range []string{"?odd", "bar", "grill"} {

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"encoding/json"
 	"time"
 
 	"ticketrail/queue/ticket"
@@ -72,9 +73,9 @@ type StationHold struct {
 // If that is ever false, a ticket was lost or doubled by a bug or by damage: see
 // [Queue.Unaccounted].
 //
-// The JSON names are stored, so they never change: some are older than the words used here.
+// The JSON is stored.
 type Books struct {
-	Enqueued uint64 `json:"put"` // orders and slips
+	Enqueued uint64 `json:"enqueued"` // orders and slips
 	// Reprinted counts copies: those a person asked for, and those of cards on a dark screen.
 	Reprinted uint64 `json:"reprinted"`
 	// MovedIn and MovedOut count what people moved, and slips that were replaced by a longer one.
@@ -83,5 +84,21 @@ type Books struct {
 	Outcomes map[ticket.State]uint64 `json:"outcomes"` // by final state, without moved
 	// FailedCancelled counts jobs that failed first and were cancelled or reprinted later. Outcomes
 	// counts them as cancelled.
-	FailedCancelled uint64 `json:"unburied,omitempty"`
+	FailedCancelled uint64 `json:"failed_cancelled,omitempty"`
+}
+
+// UnmarshalJSON also reads the names of earlier versions.
+func (b *Books) UnmarshalJSON(raw []byte) error {
+	type books Books
+	old := struct {
+		*books
+		Put      uint64 `json:"put"`
+		Unburied uint64 `json:"unburied"`
+	}{books: (*books)(b)}
+	if err := json.Unmarshal(raw, &old); err != nil {
+		return err
+	}
+	b.Enqueued += old.Put
+	b.FailedCancelled += old.Unburied
+	return nil
 }

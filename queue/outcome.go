@@ -38,14 +38,14 @@ const (
 
 // storedOutcome is an Outcome in the file. A damaged one is passed over.
 type storedOutcome struct {
-	Job      uint64 `json:"j"`
-	What     string `json:"w"`
-	Station  string `json:"s"`
-	Reason   string `json:"why,omitempty"`
-	At       int64  `json:"at"` // wall clock, ms
-	Running  int64  `json:"t"`  // running time, ns
-	Attempts int    `json:"a,omitempty"`
-	Doubt    bool   `json:"d,omitempty"`
+	Job      uint64       `json:"j"`
+	What     ticket.State `json:"w"` // or Accepted, Late
+	Station  string       `json:"s"`
+	Reason   string       `json:"why,omitempty"`
+	At       int64        `json:"at"` // wall clock, ms
+	Running  int64        `json:"t"`  // running time, ns
+	Attempts int          `json:"a,omitempty"`
+	Doubt    bool         `json:"d,omitempty"`
 }
 
 // KeepOutcomes says whether what becomes of jobs is kept for [Queue.Outcomes] from now on: until it is forgotten,
@@ -66,7 +66,7 @@ func (b *batch) noteOutcome(job uint64, s jobState, what string) {
 	k.FillPercent = 0.9        // keys only grow
 	seq, _ := k.NextSequence() // in a transaction that can write it cannot fail
 	raw, err := sealJSON(storedOutcome{
-		Job: job, What: what, Station: s.Station, Reason: s.Why, At: b.wall.UnixMilli(), Running: int64(b.now),
+		Job: job, What: ticket.State(what), Station: s.Station, Reason: s.Why, At: b.wall.UnixMilli(), Running: int64(b.now),
 		Attempts: s.Attempts, Doubt: s.Doubts > 0,
 	})
 	b.fail(err)
@@ -84,7 +84,7 @@ func (q *Queue) Outcomes(limit int) (out []Outcome, err error) {
 		for key, raw := c.First(); key != nil && len(out) < limit; key, raw = c.Next() {
 			o, s := Outcome{Seq: binary.BigEndian.Uint64(key)}, storedOutcome{}
 			if unsealJSON(raw, &s) == nil {
-				o.Job, o.What, o.Station, o.Reason = s.Job, s.What, s.Station, s.Reason
+				o.Job, o.What, o.Station, o.Reason = s.Job, string(s.What), s.Station, s.Reason
 				o.Attempts, o.Doubt = s.Attempts, s.Doubt
 				o.At = time.UnixMilli(s.At).UTC()
 			}

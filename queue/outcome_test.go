@@ -29,7 +29,7 @@ func TestWhatBecomesOfEachTicketIsKeptInOrder(t *testing.T) {
 		time.Sleep(time.Hour)
 		_, err = q.Expire(bg, "bar", time.Minute)
 		q.must(err)
-		const want = "2 accepted, 3 accepted, 2 confirmed, 3 held, 3 cancelled, 4 accepted, 5 accepted, 4 buried, " +
+		const want = "2 accepted, 3 accepted, 2 confirmed, 3 held, 3 cancelled, 4 accepted, 5 accepted, 4 failed, " +
 			"6 accepted, 5 moved, 6 expired, 7 accepted"
 		q.wantOutcomes(want)
 		all, err := q.Outcomes(1000)

@@ -354,7 +354,8 @@ func TestRecordsAreStoredAsEarlierVersionsStoredThem(t *testing.T) {
 			Station: "grill", State: ticket.Held, Pos: 1, Req: 2, Enqueued: 3, Attempts: 4, Doubts: 5, Reprint: true,
 			Slip: true, MadeFrom: 6, RescuedFrom: "w", Received: 7, Finished: 8, Why: "x",
 		}),
-		`8dee29c9 {"books":{"put":1,"reprinted":2,"moved_in":3,"moved_out":4,"outcomes":{"buried":5},"unburied":6},` +
+		`bc07a8ae {"books":{"enqueued":1,"reprinted":2,"moved_in":3,"moved_out":4,"outcomes":{"failed":5},` +
+			`"failed_cancelled":6},` +
 			`"hold":{"reason":"x","since":"2026-11-20T19:30:00Z"}}`: record(stationRecord{
 			Hold: &StationHold{"x", at}, Books: Books{
 				Enqueued: 1, Reprinted: 2, MovedIn: 3, MovedOut: 4,

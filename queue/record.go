@@ -90,6 +90,8 @@ type jobState struct {
 	Slip        bool         `json:"sl,omitempty"`  // it lists expired tickets
 	MadeFrom    uint64       `json:"of,omitempty"`  // the job it was made from
 	Copies      int          `json:"cp,omitempty"`  // reprints made of it since it ended
+	PrintedBy   string       `json:"pb,omitempty"`  // the backup that it came out of
+	ReprintedAs uint64       `json:"ra,omitempty"`  // the copy of it, if it was held or failed
 	ReplacedBy  uint64       `json:"rs,omitempty"`  // the job of the ticket that changed content has in its place
 	RescuedFrom string       `json:"fr,omitempty"`  // the screen that showed job MadeFrom, and went dark
 	RefusedBy   []string     `json:"rb,omitempty"`  // the stations that refused it, in order

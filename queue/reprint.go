@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -122,7 +121,8 @@ func (b *batch) checkCopy(id uint64, s *jobState) error {
 // copied ends a held or failed job of which a copy was made, and counts the copies of any other.
 func (b *batch) copied(id uint64, s jobState, by uint64) {
 	if s.State == ticket.Held || s.State == ticket.Failed {
-		b.finish(id, s, ticket.Cancelled, fmt.Sprint(reprintedAsPrefix, by))
+		s.ReprintedAs = by
+		b.finish(id, s, ticket.Cancelled, fmt.Sprint("reprinted as job ", by))
 		return
 	}
 	s.Copies++ // so that who saw it before sees another version
@@ -174,13 +174,9 @@ func latestOf(tx *bolt.Tx, job uint64) uint64 {
 	return job
 }
 
-// reprintedAsPrefix begins the stored reason of a job that a copy has replaced. It is read again by
-// checkReplaced: never change it.
-const reprintedAsPrefix = "reprinted as job "
-
 // checkReplaced returns an error that names the other job if another one has replaced this.
 func (s *jobState) checkReplaced() error {
-	if s.State == ticket.Moved || s.State == ticket.Cancelled && strings.HasPrefix(s.Why, reprintedAsPrefix) {
+	if s.State == ticket.Moved || s.ReprintedAs != 0 {
 		return fmt.Errorf("%w: it is %s: %s; look at that job", ErrConflict, s.State, s.Why)
 	}
 	return nil

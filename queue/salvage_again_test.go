@@ -102,7 +102,7 @@ func TestWhatTheStartItselfDoesToATicketIsTold(t *testing.T) {
 	q.accept(order("a", "grill"))
 	q.overwrite(bucketState, key64(1), "damaged")
 	q.restart()
-	q.wantOutcomes("1 accepted, 1 buried")
+	q.wantOutcomes("1 accepted, 1 failed")
 }
 
 // TestOutcomesThatCannotBeStoredKeepNoOrderOut: a flag of a page has no checksum: the map of outcomes can look like a

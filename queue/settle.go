@@ -13,15 +13,20 @@ import (
 // its commit leaves the ticket pending, and in doubt if it had begun: it prints again, marked. A
 // crash after it leaves the ticket settled.
 
-// Ack settles the lease: the ticket came out, and proof says how much is known about that. detail is
-// for people.
-func (l *Lease) Ack(ctx context.Context, proof ticket.Proof, detail string) error {
+// Ack settles the lease: the ticket came out, and proof says how much is known about that. backup is the station that
+// printed it for its own; empty: its own did.
+func (l *Lease) Ack(ctx context.Context, proof ticket.Proof, backup string) error {
 	if !slices.Contains(ticket.Proofs(), proof) {
 		return fmt.Errorf("ack job %d: %q is not a proof", l.job, proof)
 	}
 	return l.settle(ctx, "ack", func(b *batch, s jobState, _ bool) {
 		s.Attempts++
-		b.finish(l.job, s, proof, detail) // without the doubt of this attempt: it is resolved
+		s.PrintedBy = backup
+		why := ""
+		if backup != "" {
+			why = "came out of " + backup
+		}
+		b.finish(l.job, s, proof, why) // without the doubt of this attempt: it is resolved
 	})
 }
 

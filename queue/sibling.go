@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -188,9 +189,7 @@ func (r *siblingReader) add(tx *bolt.Tx, req, job uint64) {
 		r.replaced[job] = true
 		return
 	}
-	if backup, ok := ticket.PrintedBy(j.Reason); ok && !j.State.Open() {
-		s.At = backup
-	}
+	s.At = cmp.Or(s.state.PrintedBy, s.At)
 	r.found = append(r.found, s)
 }
 

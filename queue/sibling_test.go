@@ -104,11 +104,8 @@ func TestATicketIsRepresentedByTheJobThatBringsItNow(t *testing.T) {
 			q.must(q.Cancel(bg, 3, "x"))
 		}, "1 hot pending, 2 bar confirmed"},
 		"printed by its backup": {func(q *testQueue) {
-			q.ack("bar", ticket.Processed, ticket.CameOutOf("grill"))
+			q.ack("bar", ticket.Processed, "grill")
 		}, "1 hot pending, 2 bar at grill processed"},
-		"failed at its backup": {func(q *testQueue) {
-			q.must(q.take("bar").Retry(bg, ticket.CameOutOf("grill")))
-		}, "1 hot pending, 2 bar pending"},
 		"expired": {func(q *testQueue) {
 			q.must(errOf(q.Expire(bg, "bar", -1)))
 		}, "1 hot pending, 2 bar expired"},

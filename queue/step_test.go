@@ -88,7 +88,7 @@ func steps() []step {
 	}
 	accepted := func(q *testQueue) { q.accept(order("a", "grill")) }
 	held := func(q *testQueue) { accepted(q); q.must(q.take("grill").Hold(bg, "look")) }
-	buried := func(q *testQueue) { accepted(q); q.must(q.take("grill").Fail(bg, "no")) }
+	failed := func(q *testQueue) { accepted(q); q.must(q.take("grill").Fail(bg, "no")) }
 	printed := func(q *testQueue) { accepted(q); q.print("grill") }
 	late := func(q *testQueue) {
 		accepted(q)
@@ -127,7 +127,7 @@ func steps() []step {
 			again: ErrConflict, after: nothing},
 		{name: "cancel what is held", before: held, do: cancel, done: is(ticket.Cancelled),
 			again: ErrConflict, after: nothing},
-		{name: "cancel what is buried", before: buried, do: cancel, again: ErrConflict, after: nothing,
+		{name: "cancel what is failed", before: failed, do: cancel, again: ErrConflict, after: nothing,
 			done: grill(func(s StationState) bool {
 				return s.Books.Outcomes[ticket.Cancelled] == 1 && s.Books.Outcomes[ticket.Failed] == 0
 			})},

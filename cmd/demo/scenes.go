@@ -303,7 +303,7 @@ func (d *demo) books() bool {
 		count(&in, int(s.Books.Reprinted), "reprinted")
 		count(&in, int(s.Books.MovedIn), "moved in")
 		for _, state := range ticket.States() {
-			count(&out, int(s.Count(state)), strings.Replace(state.String(), ticket.Moved.String(), "moved out", 1))
+			count(&out, int(s.Count(state)), strings.Replace(string(state), string(ticket.Moved), "moved out", 1))
 		}
 		fmt.Fprintf(&lines, "  %-8s  %s = %s\n", s.Name, strings.Join(in, " + "), strings.Join(out, " + "))
 	}

@@ -124,7 +124,7 @@ func listJobs(cmd *cobra.Command, d *admin.Client, f admin.Filter, request, orde
 func (c *cli) jobTable(jobs []admin.Job) error {
 	t := newTable(c.out, "ID", "STATE", "STATION", c.timeHead("RECEIVED"), "ORDER", "TABLE", "ITEMS", "REQUEST", "NOTE")
 	for _, j := range jobs {
-		t.row(strconv.FormatUint(j.ID, 10), j.State.String(), j.Station, c.formatTime(j.ReceivedAt),
+		t.row(strconv.FormatUint(j.ID, 10), string(j.State), j.Station, c.formatTime(j.ReceivedAt),
 			cmp.Or(j.Number, "-"), cmp.Or(j.Table, "-"), strconv.Itoa(j.Items), ticket.Short(j.Request), jobNote(j))
 	}
 	return t.end()

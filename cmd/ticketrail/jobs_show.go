@@ -61,7 +61,7 @@ func (c *cli) jobsShow() *cobra.Command {
 func (c *cli) showJob(x admin.Detail, related []admin.Job) error {
 	j := x.Job
 	t := newTable(c.out, "job", strconv.FormatUint(j.ID, 10))
-	t.row("state", j.State.String())
+	t.row("state", string(j.State))
 	t.row("station", j.Station)
 	t.row(c.timeHead("received"), c.formatTime(j.ReceivedAt))
 	if j.FinishedAt != nil {

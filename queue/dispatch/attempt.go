@@ -198,7 +198,8 @@ const (
 type verdict struct {
 	end    ending
 	result result
-	reason string // for people; of endAck only what is unusual
+	reason string // for people; of endAck there is none
+	backup string // of endAck only: the station that printed, if it is not the ticket's own
 	// Of endMove only: the station that refused the ticket, and the one that gets it.
 	refusedBy, to string
 }
@@ -285,10 +286,10 @@ func (v verdict) withEarlier(earlier []verdict) verdict {
 	return v
 }
 
-// onBackup adds the name of the backup to the reason.
+// onBackup adds the name of the backup.
 func (v verdict) onBackup(backup string) verdict {
 	if v.end == endAck {
-		v.reason = ticket.CameOutOf(backup)
+		v.backup = backup
 	} else {
 		v.reason = "on " + backup + ": " + v.reason
 	}

@@ -132,7 +132,7 @@ func (w *worker) settle(lease Lease, v verdict, proof ticket.Proof) bool {
 func (v verdict) apply(ctx context.Context, lease Lease, proof ticket.Proof) error {
 	switch v.end {
 	case endAck:
-		return lease.Ack(ctx, proof, v.reason)
+		return lease.Ack(ctx, proof, v.backup)
 	case endRetry:
 		return lease.Retry(ctx, v.reason)
 	case endReturn:

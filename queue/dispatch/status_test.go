@@ -136,7 +136,7 @@ func TestMetricsExistFromTheStartAndEndWithTheStation(t *testing.T) {
 			"ticketrail_station_attempts_total"); err != nil {
 			t.Error(err)
 		}
-		for outcome, n := range map[string]float64{"sent": 3, "held": 2, "buried": 0, "expired": 0, "confirmed": 0} {
+		for outcome, n := range map[string]float64{"sent": 3, "held": 2, "failed": 0, "expired": 0, "confirmed": 0} {
 			if got := testutil.ToFloat64(h.metrics.tickets.WithLabelValues("grill", outcome)); got != n {
 				t.Errorf("%g tickets %s, want %g", got, outcome, n)
 			}

@@ -3,7 +3,6 @@ package ticket
 import (
 	"errors"
 	"fmt"
-	"strings"
 )
 
 // Permanent marks an error that says that this station will never take this ticket: another station gets
@@ -52,18 +51,6 @@ func marked(err error, m mark) bool {
 		return marked(o.error, m)
 	}
 	return ok && o.mark == m
-}
-
-// printedByPrefix begins the stored detail of a ticket that a backup printed. It is read again: never change
-// it.
-const printedByPrefix = "came out of "
-
-// CameOutOf is the detail of a ticket that a backup has printed.
-func CameOutOf(backup string) string { return printedByPrefix + backup }
-
-// PrintedBy returns the backup that a detail names; false for that of a ticket that its own station printed.
-func PrintedBy(detail string) (backup string, ok bool) {
-	return strings.CutPrefix(detail, printedByPrefix)
 }
 
 // Short is a request id as people compare it between two tickets: its last six characters.

@@ -257,8 +257,7 @@ type Delivery struct {
 	RefusedBy []string
 }
 
-// State is the state of a job. Its value is what is stored, in JSON and in metric labels; people
-// see what [State.String] returns.
+// State is the state of a job. Its value is stored, and it is what people, JSON and metric labels say.
 type State string
 
 const (
@@ -273,7 +272,7 @@ const (
 	Shown     State = "shown"     // a page of the screen has confirmed that it shows the ticket
 	Taken     State = "taken"     // the third-party kitchen display accepted the ticket
 
-	Failed    State = "buried"    // cannot be delivered; a person must reprint or cancel it
+	Failed    State = "failed"    // cannot be delivered; a person must reprint or cancel it
 	Cancelled State = "cancelled" // by a person, by a reprint, or because a page of its screen is open again
 	Expired   State = "expired"   // too old to print; listed on a slip
 	Moved     State = "moved"     // replaced by another job: moved by a person, or a slip that was extended
@@ -286,23 +285,12 @@ func States() []State {
 	}
 }
 
-// String returns the state as people see it: Failed is "failed". Its stored value is older than
-// that word, and a stored value never changes.
-func (s State) String() string {
-	if s == Failed {
-		return "failed"
+// UnmarshalText reads a stored state. Earlier versions stored another word for Failed.
+func (s *State) UnmarshalText(text []byte) error {
+	if *s = State(text); *s == "buried" {
+		*s = Failed
 	}
-	return string(s)
-}
-
-// ParseState reads a state that a person or a program wrote: the stored value or the displayed one.
-func ParseState(text string) (State, bool) {
-	for _, s := range States() {
-		if text == string(s) || text == s.String() {
-			return s, true
-		}
-	}
-	return "", false
+	return nil
 }
 
 // Open says that the job still owes the kitchen a ticket.

@@ -1,7 +1,6 @@
 package ticket
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -104,17 +103,5 @@ func TestAnOutcomeIsFoundThroughWrapping(t *testing.T) {
 	}
 	if IsPermanent(nil) || IsNotReady(io.EOF) {
 		t.Error("an unmarked error carries a mark")
-	}
-}
-
-func TestAFailedJobIsStoredAsBuried(t *testing.T) {
-	b, err := json.Marshal(Failed)
-	if string(b) != `"buried"` || err != nil || fmt.Sprint(Failed) != "failed" {
-		t.Errorf("stored %s, %v; shown %s", b, err, Failed)
-	}
-	for text, want := range map[string]State{"failed": Failed, "buried": Failed, "sent": Sent, "Sent": "", "": ""} {
-		if got, ok := ParseState(text); got != want || ok != (want != "") {
-			t.Errorf("%q is read as %q, %v", text, string(got), ok)
-		}
 	}
 }

@@ -68,25 +68,23 @@ func parseFilter(q url.Values) (queue.Filter, error) {
 	return f, nil
 }
 
-// StateNames are the names of all states as people see them, for help and error messages.
+// StateNames are the names of all states, for help and error messages.
 func StateNames() (names []string) {
 	for _, s := range ticket.States() {
-		names = append(names, s.String())
+		names = append(names, string(s))
 	}
 	return names
 }
 
-// states reads the names that people see and those that are stored: "failed" and "buried" are the
-// same state.
+// states reads the names of states.
 func states(names []string) ([]ticket.State, error) {
 	var out []ticket.State
 	for _, n := range names {
-		s, ok := ticket.ParseState(n)
-		if !ok {
+		if !slices.Contains(StateNames(), n) {
 			return nil, refuse(BadRequest, "%q is not a state; use %s%s", n, strings.Join(StateNames(), ", "),
 				config.DidYouMean(n, StateNames()))
 		}
-		out = append(out, s)
+		out = append(out, ticket.State(n))
 	}
 	return out, nil
 }
@@ -191,7 +189,7 @@ func (s *Server) timeline(j queue.Job) ([]Moment, error) {
 		}
 	}
 	if j.FinishedAt != nil {
-		text := j.State.String() + " at " + j.Station
+		text := string(j.State) + " at " + j.Station
 		if j.Reason != "" {
 			text += ": " + j.Reason
 		}

@@ -145,7 +145,7 @@ var alertCauses = map[string][]string{
 	"TicketrailPaperLow":           {`ticketrail_station_condition{station="s",condition="paper_low"} 1x120 0x120`},
 	"TicketrailTicketStuck":        {`ticketrail_queue_oldest_job_age_seconds{station="s"} 200x120 9x120`},
 	"TicketrailTicketHeld":         {`ticketrail_queue_jobs{station="s",state="held"} 1x120 0x120`},
-	"TicketrailTicketFailed":       {`ticketrail_queue_ended_total{station="s",state="buried"} 0+1x120 120x120`},
+	"TicketrailTicketFailed":       {`ticketrail_queue_ended_total{station="s",state="failed"} 0+1x120 120x120`},
 	"TicketrailStationHeld":        {`ticketrail_station_held{station="s"} 1x120 0x120`},
 	"TicketrailPrintsAtBackup":     {`ticketrail_station_stood_in_for{station="s"} 1x120 0x120`},
 	"TicketrailScreenDark": {`ticketrail_display_screens{station="s"} 0x240`,

@@ -168,7 +168,7 @@ var documentedMetrics = []string{
 	"ticketrail_receiver_conflicts_total", "ticketrail_receiver_anomalies_total{kind=",
 	"ticketrail_receiver_last_request_timestamp_seconds",
 	`ticketrail_queue_jobs{state="pending",station="grill"} 0`,
-	`ticketrail_queue_ended_total{state="buried",station="grill"} 0`, "ticketrail_queue_unaccounted_jobs 0",
+	`ticketrail_queue_ended_total{state="failed",station="grill"} 0`, "ticketrail_queue_unaccounted_jobs 0",
 	`ticketrail_queue_oldest_job_age_seconds{station="grill"}`,
 	"ticketrail_queue_commit_seconds_bucket", "ticketrail_queue_file_bytes", "ticketrail_queue_quarantined_files 0",
 	"ticketrail_queue_disk_free_bytes", "ticketrail_queue_reserve_bytes 1.6777216e+07",

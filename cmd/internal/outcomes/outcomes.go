@@ -212,7 +212,7 @@ func (t *Teller) tellOne(ctx context.Context, address string, keys webhook.Keys,
 
 // event adds what the history knows of the job.
 func (t *Teller) event(ctx context.Context, o queue.Outcome) (Event, error) {
-	e := Event{Type: "ticket." + ticket.State(o.What).String(), Timestamp: o.At, Data: Data{
+	e := Event{Type: "ticket." + o.What, Timestamp: o.At, Data: Data{
 		Seq: o.Seq, Job: o.Job, Station: o.Station, Reason: o.Reason, Attempts: o.Attempts, MayHaveComeOut: o.Doubt,
 	}}
 	if s := ticket.State(o.What); slices.Contains(ticket.Proofs(), s) {

@@ -19,7 +19,7 @@ func TestAnOrderIsReadyOnlyWhenEveryPartIs(t *testing.T) {
 		for _, c := range []struct{ state, want, text string }{
 			{"pending", "#18 hot=done bar=wait", "bar: waiting to print"},
 			{"held", "#18 hot=done bar=held", "bar: HELD – call somebody: no paper"},
-			{"buried", "#18 hot=done bar=held", "bar: FAILED – call somebody: no paper"},
+			{"failed", "#18 hot=done bar=held", "bar: FAILED – call somebody: no paper"},
 			{"printing", "#18 hot=done bar=wait", "bar: coming out"},
 			{"confirmed", "#18 hot=done bar=out", "bar: on paper, confirmed 21:51, cannot know when it is made"},
 		} {

@@ -5,11 +5,11 @@ import { button, choice, post, upper } from "./manage_act.js";
 import { paper } from "./manage_paper.js";
 import { age, clock } from "./manage_time.js";
 
-export const needsDecision = (t) => t.state === "held" || t.state === "buried" || t.state === "failed";
+export const needsDecision = (t) => t.state === "held" || t.state === "failed";
 const called = (t) => t.order || { slip: "A slip", test: "A test ticket" }[t.kind] || "Ticket " + t.id;
 
 const WORDS = {
-  held: "HELD", buried: "FAILED", failed: "FAILED", pending: "WAITS", printing: "PRINTING", shown: "shown",
+  held: "HELD", failed: "FAILED", pending: "WAITS", printing: "PRINTING", shown: "shown",
   taken: "taken", expired: "EXPIRED, NOT PRINTED",
 };
 
