@@ -66,8 +66,8 @@ func (b *batch) noteOutcome(job uint64, s jobState, what string) {
 	k.FillPercent = 0.9        // keys only grow
 	seq, _ := k.NextSequence() // in a transaction that can write it cannot fail
 	raw, err := sealJSON(storedOutcome{
-		Job: job, What: ticket.State(what), Station: s.Station, Reason: s.Why, At: b.wall.UnixMilli(), Running: int64(b.now),
-		Attempts: s.Attempts, Doubt: s.Doubts > 0,
+		Job: job, What: ticket.State(what), Station: s.Station, Reason: s.Why,
+		At: b.wall.UnixMilli(), Running: int64(b.now), Attempts: s.Attempts, Doubt: s.Doubts > 0,
 	})
 	b.fail(err)
 	b.put(k, key64(seq), raw)
