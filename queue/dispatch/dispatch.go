@@ -122,7 +122,7 @@ type Lease interface {
 	SetIdempotent(is bool) // before Begin: whether the station is [Idempotent]
 	Untouched()            // takes a Begin back: no ticket byte was sent after all
 
-	Ack(ctx context.Context, proof ticket.Proof, backup string) error // the ticket is out, of its own station if backup is empty
+	Ack(ctx context.Context, proof ticket.Proof, backup string) error // the ticket is out, of a backup if one is named
 	Retry(ctx context.Context, reason string) error                   // counts as an attempt; in doubt if begun
 	Return(ctx context.Context, reason string) error                  // no attempt; in doubt if ever begun
 	Hold(ctx context.Context, reason string) error                    // a person must decide; the next ticket follows
