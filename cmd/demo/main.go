@@ -22,8 +22,6 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/term"
-
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/app"
 	"ticketrail/printer/virtual"
@@ -41,10 +39,17 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: demo [--once] [--every 6s] [--png FOLDER]")
 		os.Exit(2)
 	}
+	if *pictures != "" {
+		if err := os.MkdirAll(*pictures, 0o755); err != nil {
+			fmt.Fprintln(os.Stderr, "demo: --png:", err)
+			os.Exit(2)
+		}
+	}
+
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	d := &demo{
-		out: os.Stdout, colour: term.IsTerminal(int(os.Stdout.Fd())), once: *once, every: *every, pictures: *pictures,
+		out: os.Stdout, once: *once, every: *every, pictures: *pictures,
 		seed: 146, // its first orders include a void, a refire and a split order
 	}
 	if !*once {
@@ -58,10 +63,10 @@ func main() {
 
 // A demo is one run.
 type demo struct {
-	colour, once bool
-	every        time.Duration
-	seed         uint64 // of the simulated service
-	pictures     string // folder for pictures of tickets; empty: none
+	once     bool
+	every    time.Duration
+	seed     uint64 // of the simulated service
+	pictures string // folder for pictures of tickets; empty: none
 
 	queue *queue.Queue
 	admin *admin.Client // asks the daemon as the commands do
@@ -185,36 +190,19 @@ func (d *demo) printer(
 	if err != nil {
 		return nil, "", err
 	}
-	p := virtual.New(
-		virtual.Options{
-			Name:    name,
-			Columns: 42,
-			Keep:    100,
-			Kanji:   true,
-			Can:     can,
-			OnTicket: func(t virtual.Ticket) {
-				d.say("%s", t.Draw(fmt.Sprintf("%s printer, %s", name, t.End), d.colour))
-				if err := d.picture(name, t); err != nil {
-					d.say("write picture: %v", err)
-				}
-			},
+	p := virtual.New(virtual.Options{Name: name, Columns: 42, Keep: 100, Kanji: true, Can: can,
+		OnTicket: func(t virtual.Ticket) {
+			d.say("%s", t.Draw(fmt.Sprintf("%s printer, %s", name, t.End)))
+			if d.pictures == "" {
+				return
+			}
+			if err := t.WritePNG(filepath.Join(d.pictures, name)); err != nil {
+				d.say("write picture: %v", err)
+			}
 		},
-	)
+	})
 	wg.Go(func() { p.Serve(ctx, l) }) // returns when ctx ends
 	return p, l.Addr().String(), nil
-}
-
-// picture writes a picture of a ticket, dot for dot as on the paper. Each printer calls it for one
-// ticket at a time.
-func (d *demo) picture(printer string, t virtual.Ticket) error {
-	if d.pictures == "" {
-		return nil
-	}
-	if err := os.MkdirAll(d.pictures, 0o755); err != nil {
-		return err
-	}
-	name := fmt.Sprintf("%s-%s.png", t.At.Format("150405.000000"), printer)
-	return os.WriteFile(filepath.Join(d.pictures, name), t.PNG(0), 0o644)
 }
 
 // listen uses the usual port if it is free, otherwise any free port. The greeting shows the usual
@@ -265,7 +253,7 @@ service: { base_url: "%s", client_id: demo, client_secret_file: secret }
 const greeting = `ticketrail demo: the real daemon with simulated printers and a simulated service
 
   Ctrl-C stops the demo and removes its files.
-  ▄▀▀▄ on a ticket: text whose letters the printer lacks, as the dots it prints.
+  ▒▒ on a ticket: text whose letters the printer lacks, printed as dots; --png shows it.
 
   kitchen screens      http://%s/
     Open hot line and pass now, in windows that you see both; their orders come

@@ -11,16 +11,15 @@ import (
 	"sync"
 	"time"
 
-	"ticketrail/printer/profile"
 	"ticketrail/printer/virtual"
 	"ticketrail/receiver/sim"
 )
 
 // listenPrinter makes a kitchen printer that possim check reads. It runs until ctx ends.
 func listenPrinter(ctx context.Context, address, model string) (*sim.Output, net.Addr, error) {
-	p, ok := profile.Lookup(model)
-	if !ok {
-		return nil, nil, noModel(model)
+	o, err := modelOptions(model)
+	if err != nil {
+		return nil, nil, err
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
@@ -29,8 +28,7 @@ func listenPrinter(ctx context.Context, address, model string) (*sim.Output, net
 
 	var mu sync.Mutex
 	var slips []sim.Slip // guarded by mu
-	o := virtual.OptionsFor(p)
-	o.Name, o.Keep, o.OnTicket = p.Name, 1, func(t virtual.Ticket) {
+	o.OnTicket = func(t virtual.Ticket) {
 		mu.Lock()
 		defer mu.Unlock()
 		slips = append(slips, slipOf(t))

@@ -12,14 +12,18 @@ import (
 
 func TestATicketIsShownAndWrittenAsAPicture(t *testing.T) {
 	dir := t.TempDir()
-	s := simulate(t, "--listen", "127.0.0.1:0", "--profile", "epson-tm-t88", "--name", "grill", "--png", dir)
+	s := simulate(t, "--listen", "127.0.0.1:0", "--profile", "epson-tm-t88", "--png", dir)
 	c := s.dial()
 	ask(t, c, "\x1b@2 Burger\n\x07\x1dV\x42\x00\x1dr\x01", "\x00")
-	s.shows("│ 2 Burger │")
+	s.shows("│ 2 Burger ")
 	s.shows("problem: control byte 07")
 	ask(t, c, "\x1dr\x01", "\x00") // it is answered after the picture is written
 
-	b, err := os.ReadFile(filepath.Join(dir, "grill-0001.png"))
+	files, _ := filepath.Glob(filepath.Join(dir, "epson-tm-t88-*.png"))
+	if len(files) != 1 {
+		t.Fatalf("the pictures are %q", files)
+	}
+	b, err := os.ReadFile(files[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +33,7 @@ func TestATicketIsShownAndWrittenAsAPicture(t *testing.T) {
 }
 
 func TestAConditionAtTheStartIsAnsweredToQueries(t *testing.T) {
-	s := simulate(t, "--listen", "127.0.0.1:0", "--name", "grill", "--condition", "cover_open")
+	s := simulate(t, "--listen", "127.0.0.1:0", "--condition", "cover_open")
 	ask(t, s.dial(), "\x10\x04\x02", "\x16")
 }
 

@@ -1,16 +1,14 @@
 package virtual
 
 import (
-	"bytes"
 	"cmp"
 	"slices"
 	"time"
 )
 
-// There are three ways to answer: on receipt (DLE EOT, and also GS r and GS ( H if Clone.Hasty), in
-// order (GS r, GS ( H and GS I: when the engine reaches them, so not while it is stopped), and
-// unasked (GS a). The daemon's confirmation depends on this difference, so the simulation must not
-// blur it.
+// There are three ways to answer: on receipt (DLE EOT), in order (GS r, GS ( H and GS I: when the
+// engine reaches them, so not while it is stopped), and unasked (GS a). The daemon's confirmation depends on this
+// difference, so the simulation must not blur it.
 
 // Capability is the set of questions that a printer answers.
 type Capability uint8
@@ -41,11 +39,6 @@ type Clone struct {
 	Answer func(right []byte) []byte
 	// Late delays each answer.
 	Late time.Duration
-	// Hasty answers GS r and GS ( H on receipt, before anything is printed.
-	Hasty bool
-	// NoPaper answers GS ( H with 37h 33h when the paper is out, as the boards of some Chinese printers do, and
-	// with 37h 22h after it has printed.
-	NoPaper bool
 }
 
 // WrongID answers GS ( H with an id that was not sent. Another program that prints at the same time
@@ -85,24 +78,18 @@ func (p *Printer) query(c *client, b []byte) {
 	}
 	switch {
 	case b[0] == gs && b[1] == 'r':
-		if p.o.Can&StatusQuery != 0 && !p.o.Clone.Hasty {
+		if p.o.Can&StatusQuery != 0 {
 			p.answerStatus(c, b[2])
 		}
 	case b[0] == gs && b[1] == 'I':
 		p.answerIdentity(c, b[2])
 	case b[0] == gs && b[1] == '(' && b[2] == 'H' && len(b) == 11 && b[5] == 48:
-		if p.o.Can&ProcessID != 0 && !p.o.Clone.Hasty {
-			p.settleFence(c, b[7:11])
-			p.answer(c, processed(b[7:11]))
+		if p.o.Can&ProcessID != 0 {
+			p.answer(c, slices.Concat([]byte{0x37, 0x22}, b[7:11], []byte{0}))
 		}
 	case b[0] == gs && b[1] == 'a':
 		p.setASB(c, b[2])
 	}
-}
-
-// processed is the answer to GS ( H, function 48: "37h 22h id 00h".
-func processed(id []byte) []byte {
-	return slices.Concat([]byte{0x37, 0x22}, id, []byte{0})
 }
 
 // answerStatus is GS r n. The daemon asks for paper only; the others are answered because a till
@@ -126,59 +113,14 @@ func (p *Printer) answerIdentity(c *client, n byte) {
 	}
 }
 
-// A fence is a GS ( H that was received and is not executed yet.
-type fence struct {
-	c  *client
-	id [4]byte
-}
-
-// settleFence removes a fence that was executed.
-func (p *Printer) settleFence(c *client, id []byte) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if i := slices.IndexFunc(p.fences, func(f fence) bool { return f.c == c && bytes.Equal(f.id[:], id) }); i >= 0 {
-		p.fences = slices.Delete(p.fences, i, i+1)
-	}
-}
-
 // atReceipt executes what is not queued. Like real printers, it looks at all received bytes, images included:
 // image data that equals DLE EOT is executed too.
 func (p *Printer) atReceipt(c *client, b []byte) {
 	for _, v := range b {
 		copy(c.last[:], c.last[1:])
-		c.last[len(c.last)-1] = v
-		l := c.last[:]
-		switch {
-		case p.o.Can&RealTime != 0 && l[8] == dle && l[9] == 0x04 && l[10] >= 1 && l[10] <= 4:
-			p.answer(c, []byte{p.Conditions().realTime(l[10])})
-		case p.o.Clone.Hasty && p.o.Can&StatusQuery != 0 && l[8] == gs && l[9] == 'r':
-			p.answerStatus(c, l[10])
-		case p.o.Can&ProcessID != 0 && bytes.HasPrefix(l, []byte("\x1d(H\x06\x0000")):
-			p.fenceArrives(c, [4]byte(l[7:]))
+		c.last[2] = v
+		if p.o.Can&RealTime != 0 && c.last[0] == dle && c.last[1] == 0x04 && v >= 1 && v <= 4 {
+			p.answer(c, []byte{p.Conditions().realTime(v)})
 		}
 	}
-}
-
-// fenceArrives handles a GS ( H on receipt. Only for the boards of Clone.NoPaper it is remembered:
-// they report the end of the paper for each id that waits.
-func (p *Printer) fenceArrives(c *client, id [4]byte) {
-	if p.o.Clone.Hasty {
-		p.answer(c, processed(id[:]))
-		return
-	}
-	if !p.o.Clone.NoPaper {
-		return
-	}
-	p.mu.Lock()
-	out := p.cond&PaperOut != 0
-	p.fences = append(p.fences, fence{c, id})
-	p.mu.Unlock()
-	if out {
-		p.answer(c, noPaper(id))
-	}
-}
-
-// noPaper is the answer of such boards, "37h 33h id 00h" (NZPRINTER SDK, POS_QueryPrintResult).
-func noPaper(id [4]byte) []byte {
-	return []byte{0x37, 0x33, id[0], id[1], id[2], id[3], 0}
 }

@@ -191,20 +191,6 @@ func TestEachCloneAnswersInItsWrongWay(t *testing.T) {
 			t.Errorf("late: % X", got)
 		}
 	})
-	bubble(t, "BeforeAnythingIsPrinted", with(virtual.Clone{Hasty: true}), func(t *testing.T, p *virtual.Printer) {
-		p.Set(virtual.CoverOpen, true)
-		connect(t, p).ask("text\n"+fence+"\x1dr\x01", "\x37\x22abcd\x00\x00")
-	})
-	bubble(t, "ThatThePaperIsOut", with(virtual.Clone{NoPaper: true}), func(t *testing.T, p *virtual.Printer) {
-		c := connect(t, p)
-		p.PaperFor(2)
-		c.ask("1\n2\n3\n"+fence, "\x37\x33abcd\x00")
-		c.ask("\x1d(H\x06\x0000abce", "\x37\x33abce\x00")
-		p.Refill()
-		if got := c.receive(); got != "\x37\x22abcd\x00\x37\x22abce\x00" {
-			t.Errorf("with new paper: % X", got)
-		}
-	})
 }
 
 func TestPrintingContinuesAfterARefill(t *testing.T) {

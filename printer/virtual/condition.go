@@ -166,11 +166,6 @@ func (p *Printer) change(now Condition) {
 			p.answer(c, b[:])
 		}
 	}
-	if now&^was&PaperOut != 0 {
-		for _, f := range p.fences {
-			p.answer(f.c, noPaper(f.id))
-		}
-	}
 }
 
 // setASB is GS a n: it pushes the status now and at each change that n selects; 0 switches it off.

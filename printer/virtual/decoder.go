@@ -33,7 +33,6 @@ type decoder struct {
 
 	pending   []byte // an incomplete command, or part of a two-byte character
 	foreign   int    // how many bytes of pending came from an earlier client
-	joined    bool   // see Printer.Joined
 	resyncing bool   // an earlier command may be incomplete: no problems are recorded until ESC @
 	t         Ticket // on the paper
 	line      Line

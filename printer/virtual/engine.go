@@ -30,7 +30,6 @@ type engine struct {
 	queued    int  // bytes in queue
 	lostEnd   *End // the buffer was lost; this ends the ticket on the paper
 	linesLeft int  // lines left on the roll
-	joined    bool
 }
 
 // largeBuffer is the receive buffer if Options.ReceiveBuffer is 0.
@@ -101,7 +100,7 @@ func (p *Printer) step() {
 // power cut can happen between any two lines.
 func (p *Printer) advance() bool {
 	if e := p.lostEnd; e != nil {
-		p.lostEnd, p.joined = nil, false
+		p.lostEnd = nil
 		p.unlocked(func() { p.decoder.powerOff(*e) })
 		return true
 	}
@@ -114,7 +113,6 @@ func (p *Printer) advance() bool {
 		p.queue = p.queue[1:]
 		if end != nil {
 			p.unlocked(func() { p.decoder.end(*end) })
-			p.joined = p.decoder.joined
 		}
 		return true
 	}
@@ -191,7 +189,7 @@ func (p *Printer) paperMoved(lines int) {
 // timer may already have fired and wait for p.mu; the generation makes it harmless.
 func (p *Printer) clearBuffer(e End) {
 	p.generation++
-	p.queue, p.queued, p.waiting, p.fences = nil, 0, false, nil
+	p.queue, p.queued, p.waiting = nil, 0, false
 	if p.timer != nil {
 		p.timer.Stop()
 	}

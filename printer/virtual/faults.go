@@ -20,7 +20,6 @@ type faults struct {
 	orderly  bool
 	keepOpen bool
 	perLine  time.Duration
-	late     time.Duration // how long a client that has left still counts as served
 	idle     time.Duration // how long a connection without a byte stays
 	lose     int           // how many of the next bytes disappear
 	frozen   bool
@@ -95,11 +94,6 @@ func (p *Printer) KeepOpen(on bool) { p.setFaults(func(f *faults) { f.keepOpen =
 // Delay is how long each line takes to print, during which nothing is read. A test in a bubble must wait until
 // everything is printed.
 func (p *Printer) Delay(perLine time.Duration) { p.setFaults(func(f *faults) { f.perLine = perLine }) }
-
-// CloseLate delays by d the moment at which the printer notices that a client has left and serves
-// the next one. Some boards need seconds (escpos-php issue 273); until then the next sender gets no
-// answer.
-func (p *Printer) CloseLate(d time.Duration) { p.setFaults(func(f *faults) { f.late = d }) }
 
 // CloseAfterIdle closes each connection d after its last byte, as print servers do, whether or not answers are
 // due. 0 ends it.

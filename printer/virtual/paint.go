@@ -5,6 +5,7 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"os"
 
 	"github.com/clipperhouse/displaywidth"
 	"github.com/hajimehoshi/bitmapfont/v3"
@@ -31,7 +32,13 @@ const (
 	grey
 )
 
-// PNG is [Ticket.Picture] as a file.
+// WritePNG writes [Ticket.Picture] to a file. Its name begins with path and ends with the time, so that no picture of
+// an earlier run is overwritten.
+func (t Ticket) WritePNG(path string) error {
+	return os.WriteFile(path+t.At.Format("-20060102-150405.000000")+".png", t.PNG(0), 0o644)
+}
+
+// PNG is [Ticket.Picture] in this form.
 func (t Ticket) PNG(dots int) []byte {
 	var b bytes.Buffer
 	e := png.Encoder{CompressionLevel: png.BestCompression}

@@ -177,22 +177,6 @@ func TestTheClientLimitRefusesOrHangs(t *testing.T) {
 	})
 }
 
-func TestCloseLateDelaysTheNextClient(t *testing.T) {
-	bubble(t, "", virtual.Options{Can: virtual.RealTime}, func(t *testing.T, p *virtual.Printer) {
-		p.CloseLate(30 * time.Second)
-		if got := send(t, p, "1\n"); len(got) != 1 {
-			t.Errorf("%d tickets", len(got))
-		}
-		start := time.Now()
-		two := connect(t, p)
-		two.send("\x10\x04\x01")
-		if d := time.Since(start); d < 29*time.Second || d > 30*time.Second {
-			t.Errorf("the next one waited %s", d)
-		}
-		two.ask("", "\x12")
-	})
-}
-
 func TestNoGoroutineIsLeftWhenClientsLeave(t *testing.T) {
 	// The bubble panics if a goroutine is left.
 	for _, o := range []virtual.Options{
@@ -203,7 +187,6 @@ func TestNoGoroutineIsLeftWhenClientsLeave(t *testing.T) {
 		bubble(t, fmt.Sprintf("%+v", o), o, func(t *testing.T, p *virtual.Printer) {
 			c := connect(t, p)
 			c.send("1\n2\n\x1dr\x01\x10\x04\x01")
-			p.CloseLate(time.Hour)
 			_ = c.c.Close()
 		})
 	}

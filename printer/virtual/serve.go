@@ -175,21 +175,12 @@ func (p *Printer) serve(ctx context.Context, c *client) {
 	if p.attached() {
 		_ = p.drained(ctx)
 	}
-	late := p.endService(c)
+	p.endService(c)
 	if end != Closed {
 		return
 	}
 	// A close with unsent answers would lose them, and the client could not prove its ticket.
 	c.flushed(ctx)
-	if late > 0 {
-		t := time.NewTimer(late)
-		defer t.Stop()
-		select {
-		case <-t.C:
-		case <-c.gone():
-		case <-ctx.Done():
-		}
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	// With KeepOpen the connection stays open, but the next client is served.
@@ -223,28 +214,15 @@ func (p *Printer) waitServed(ctx context.Context, c *client) bool {
 	return true
 }
 
-// endService lets the next client be served, after faults.late, which it returns.
-func (p *Printer) endService(c *client) time.Duration {
+// endService lets the next client be served.
+func (p *Printer) endService(c *client) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c.asb = 0
-	late := p.faults.late
-	vacate := func() {
+	if p.served == c {
 		p.served = nil
 		p.notify()
 	}
-	switch {
-	case p.served != c:
-	case late > 0:
-		time.AfterFunc(late, func() {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			vacate()
-		})
-	default:
-		vacate()
-	}
-	return late
 }
 
 // read reads from the client until the client or a fault ends the connection.

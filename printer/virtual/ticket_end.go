@@ -38,7 +38,6 @@ func (d *decoder) end(e End) {
 	// commands are forgotten unless the model remembers; both kinds of firmware exist.
 	keep := d.o.Remembers || len(pending) > 1 && commandLength(pending) > len(pending) && hasData(pending)
 	was := d.setting
-	d.joined = keep && d.foreign > 0 && (d.joined || d.foreign < imageHeader)
 	d.endClient(e)
 	if keep && len(pending) > 0 {
 		d.pending, d.foreign, d.resyncing = pending, len(pending), true
@@ -48,9 +47,6 @@ func (d *decoder) end(e End) {
 		d.resyncing = d.resyncing || e == Broken
 	}
 }
-
-// imageHeader is how many bytes an image command has before its data.
-const imageHeader = 8
 
 // hasData reports whether b begins a command with data. A printer waits for the data even if the client that
 // sent the command has left.
@@ -62,7 +58,7 @@ func hasData(b []byte) bool {
 func (d *decoder) powerOff(e End) {
 	d.line = nil
 	d.endClient(e)
-	d.resyncing, d.joined = false, false
+	d.resyncing = false
 }
 
 // endClient finishes the ticket, if there is one, and resets the decoder.

@@ -105,7 +105,6 @@ type Printer struct {
 	off, unplugged  bool
 	cond            Condition
 	jamAtCut        bool
-	fences          []fence
 	tickets         []Ticket
 	ticketCount     int // all tickets, also those that are not kept
 	clientCount     int
@@ -277,14 +276,6 @@ func (p *Printer) Problems() []string {
 		out = append(out, fmt.Sprintf("and %d more", p.problemsDropped))
 	}
 	return out
-}
-
-// Joined reports whether the printer waits for an image that two clients began: the first broke off before
-// its size, so the second one's bytes were taken for it. Nobody can say how much it waits for.
-func (p *Printer) Joined() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.joined
 }
 
 // Wait returns nil once n tickets were printed in all, or an error when ctx ends first.
