@@ -52,7 +52,6 @@ func TestAPrinterThatAnswersNoHelloGetsALimitedNumberOfNULs(t *testing.T) {
 				_, _ = c.Write(id)
 			}
 		}))
-		defer r.d.Retire()
 		r.want("A1", "confirmed")
 		hangUp(r.d)
 		hangs = true
@@ -77,7 +76,6 @@ func TestAnAnswerBefore20SecondsArePastIsWaitedFor(t *testing.T) {
 					later(max(0, time.Until(at)), func() { _, _ = c.Write(id) })
 				}
 			}))
-			defer r.d.Retire()
 			if !first {
 				r.want("A1", "confirmed")
 				hangUp(r.d)
@@ -101,7 +99,6 @@ func TestAHelloThatWasAskedTwiceLeavesNoCountBehind(t *testing.T) {
 				}
 			}
 		}))
-		defer r.d.Retire()
 		r.want("A1", "processed")
 		lose = 1
 		if o := r.want("A2", "processed"); o.took > 3*time.Second {
@@ -128,7 +125,6 @@ func TestTheTicketBeginsOnlyWhenNoMoreAnswersToGSrCome(t *testing.T) {
 				_, _ = c.Write(make([]byte, n))
 			}
 		}))
-		defer r.d.Retire()
 		r.want("A1", "processed")
 		hangUp(r.d)
 		old = 4
@@ -149,7 +145,6 @@ func TestNULsThatASlowLineDoesNotTakeAreDropped(t *testing.T) {
 				_, _ = c.Write(id)
 			}
 		}))
-		defer r.d.Retire()
 		r.want("A1", "confirmed")
 		hangUp(r.d)
 		image.Store(8 << 10)
@@ -175,7 +170,6 @@ func TestALateAnswerForTheFirstCopyIsNoneForTheSecond(t *testing.T) {
 				copies++ // no answer
 			}
 		}), func(_ *printer.DeviceOptions, o *printer.Options) { o.Copies = 2 })
-		defer r.d.Retire()
 		r.want("A1", "doubt")
 		if copies != 2 {
 			t.Errorf("%d copies", copies)
@@ -196,7 +190,6 @@ func TestAHelloThatIsNotTakenInTimeIsAskedAgain(t *testing.T) {
 				_, _ = c.Write(id)
 			}
 		}))
-		defer r.d.Retire()
 		r.want("A1", "confirmed")
 		hangUp(r.d)
 		lost.Store(1)

@@ -13,6 +13,7 @@ func TestACommandThatBrokeOffInItsHeaderSwallowsNoTicket(t *testing.T) {
 	for _, head := range []string{
 		"\x1dv", "\x1dv0", "\x1dv0\x00", "\x1dv0\x00\x30", "\x1dv0\x00\x30\x00",
 		"\x1d(", "\x1d(L", "\x1d(k\x03", "\x1d8L", "\x1d8L\x10\x00", "\x1b*", "\x1b!", "\x1b",
+		"\x1dv0\x00\x48\x00\x18\x00half of an image",
 	} {
 		for _, can := range []virtual.Capability{virtual.Everything, statusOnly, realTimeOnly} {
 			withHarness(t, virtual.Options{Can: can, Kanji: true, Remembers: true}, nil, func(r *harness) {

@@ -15,29 +15,6 @@ import (
 	"ticketrail/queue/queuetest"
 )
 
-func TestTheCapabilityIsStoredAndNotProbedAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		v := virtual.New(answersAll())
-		r := newHarness(t, v, v, nil)
-		r.want("A1", "confirmed")
-		hangUp(r.d)
-		probed := v.BytesRead()
-		// After a restart the printer is asked for its status only.
-		d := printer.NewDevice(r.dev)
-		defer d.Retire()
-		p := printer.NewPaper(printer.Options{Name: "grill", Profile: mustProfile(t), Device: d})
-		if o := r.printWith(t.Context(), p, orderOf("A1"), nil); o.kind() != "confirmed" {
-			t.Error(o.err)
-		}
-		if n := v.BytesRead() - probed; n >= probed {
-			t.Errorf("%d bytes before, %d after: it was probed again", probed, n)
-		}
-		if d.Status().Probed.IsZero() || d.Status().Capability != "confirmed" || r.mem.Writes() != 1 {
-			t.Errorf("%+v, %d writes", d.Status(), r.mem.Writes())
-		}
-	})
-}
-
 func mustProfile(t *testing.T) profile.Profile {
 	t.Helper()
 	p, ok := profile.Lookup("generic-80mm")
@@ -175,17 +152,6 @@ func TestAfterAProbeThatBreaksOffTheNextOneComesLater(t *testing.T) {
 				t.Errorf("%d probes, want %d", n, probes)
 			}
 		}
-	})
-}
-
-func TestAPrinterThatClosedItsFirstConnectionsIsAskedAgainWithEachTicket(t *testing.T) {
-	withHarness(t, answersAll(), nil, func(r *harness) {
-		r.v.CloseAfter(4, -1) // a till takes the printer each time
-		for range 3 {
-			r.want("A1", "clean")
-		}
-		r.v.Repair()
-		r.want("A1", "confirmed")
 	})
 }
 

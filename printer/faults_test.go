@@ -3,82 +3,11 @@ package printer_test
 import (
 	"context"
 	"errors"
-	"os"
-	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"ticketrail/printer/virtual"
 )
-
-func TestOutcomeAndNextTicketAfterEachFault(t *testing.T) {
-	// Bytes before the ticket: the four DLE EOT of the preflight.
-	const questions = 12
-	for _, tt := range []struct {
-		name   string
-		breaks func(v *virtual.Printer)
-		want   string
-		cause  error
-	}{
-		{"Refused", func(v *virtual.Printer) { _ = v.Refuse(true) }, "clean", syscall.ECONNREFUSED},
-		{"ResetAtOnce", func(v *virtual.Printer) { v.ResetAfter(0, 1) }, "clean", syscall.ECONNRESET},
-		{"ResetWhileAsked", func(v *virtual.Printer) { v.ResetAfter(4, 1) }, "clean", syscall.ECONNRESET},
-		{"ClosedWhileAsked", func(v *virtual.Printer) { v.CloseAfter(4, 1) }, "clean", nil},
-		{"ResetBeforeTheFirstByte", func(v *virtual.Printer) { v.ResetAfter(questions, 1) }, "clean", nil},
-		{"ResetMidTicket", func(v *virtual.Printer) { v.ResetAfter(questions+100, 1) }, "doubt", syscall.ECONNRESET},
-		{"ClosedMidTicket", func(v *virtual.Printer) { v.CloseAfter(questions+100, 1) }, "doubt", nil},
-		{
-			"TakesNoMoreMidTicket", func(v *virtual.Printer) { v.StallAfter(questions + 100) }, "doubt",
-			os.ErrDeadlineExceeded,
-		},
-		{"SaysNothing", func(v *virtual.Printer) { v.Stall() }, "not ready", nil},
-		{"CableOff", func(v *virtual.Printer) { v.Unplug(true) }, "clean", context.DeadlineExceeded},
-		{"PowerCycleMidTicket", func(v *virtual.Printer) {
-			v.Delay(200 * time.Millisecond)
-			later(time.Second, v.PowerCycle)
-		}, "doubt", syscall.ECONNRESET},
-		{"CableOffMidTicket", func(v *virtual.Printer) {
-			v.Delay(200 * time.Millisecond)
-			later(time.Second, func() { v.Unplug(true) })
-		}, "doubt", nil},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			withHarness(
-				t,
-				virtual.Options{Can: virtual.RealTime | virtual.ProcessID, Kanji: true},
-				nil,
-				func(r *harness) {
-					r.want("A1", "confirmed")
-					time.Sleep(time.Minute)
-					tt.breaks(r.v)
-					o := r.want("A2", tt.want)
-					if tt.cause != nil && !errors.Is(o.err, tt.cause) {
-						t.Errorf("%v, want %v", o.err, tt.cause)
-					}
-					time.Sleep(time.Minute)
-					r.v.Repair()
-					_ = r.v.Refuse(false)
-					r.v.Unplug(false)
-					time.Sleep(time.Minute)
-					again := orderOf("A2")
-					again.Doubt = o.inDoubt
-					if o := r.printWith(r.t.Context(), r.p, again, nil); o.kind() != "confirmed" {
-						t.Errorf("the next one: %s: %v", o.kind(), o.err)
-					}
-					r.want("A3", "confirmed")
-					whole := " A2 A3"
-					if o.inDoubt {
-						whole = " A2! A3"
-					}
-					if got := r.paper(); !strings.HasPrefix(got, "A1 ") || !strings.HasSuffix(got, whole) {
-						t.Errorf("on paper %q", got)
-					}
-				},
-			)
-		})
-	}
-}
 
 func TestNoTicketByteIsSentIfBeginFails(t *testing.T) {
 	for _, can := range []virtual.Capability{virtual.Everything, realTimeOnly, 0} {
@@ -90,6 +19,9 @@ func TestNoTicketByteIsSentIfBeginFails(t *testing.T) {
 				}
 			}
 			r.wantPaper("")
+			if n := r.v.ClientCount(); can == virtual.Everything && n != 1 {
+				t.Errorf("%d connections", n)
+			}
 			o := r.print("A2")
 			if o.err != nil {
 				t.Error(o.err)

@@ -23,24 +23,6 @@ func sendHalfAnImage(t *testing.T, v *virtual.Printer) {
 	_ = c.Close()
 }
 
-func TestTheFirstTicketAfterAStartFollowsPadding(t *testing.T) {
-	// After a crash in the middle of an image the printer waits for the rest of it. The ticket in doubt may not be
-	// the next one: it may be held, or belong to another station.
-	for can, want := range proofs {
-		synctest.Test(t, func(t *testing.T) {
-			v := virtual.New(virtual.Options{Can: can, Kanji: true})
-			r := newHarness(t, v, v, nil)
-			defer r.d.Retire()
-			sendHalfAnImage(t, v)
-			r.want("A1", want)
-			r.want("A2", want)
-			if got := r.paper(); got != "A1 A2" {
-				t.Errorf("on paper %q", got)
-			}
-		})
-	}
-}
-
 func TestAPrinterThatHangsDuringItsFirstProbeGetsNoTicket(t *testing.T) {
 	// At the first contact nothing is known of the printer. What it answered before it began to hang shows that it
 	// can answer: a ticket may not be sent as to a printer that never does.
@@ -51,7 +33,6 @@ func TestAPrinterThatHangsDuringItsFirstProbeGetsNoTicket(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			v := virtual.New(virtual.Options{Can: can, Kanji: true})
 			r := newHarness(t, v, v, nil)
-			defer r.d.Retire()
 			sendHalfAnImage(t, v)
 			time.AfterFunc(300*time.Millisecond, v.Stall) // DLE EOT was answered, nothing else yet
 			for range 3 {

@@ -46,7 +46,6 @@ func TestAQuestionThatASilentPrinterTakesLateIsNoPartOfTheTicket(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c := &fullBuffer{takes: 1 << 20}
 			r := newHarness(t, nil, c, nil)
-			defer r.d.Retire()
 			r.want("A1", "sent")
 			_ = c.Close()              // scriptedConn.Finish leaves it open
 			c.full, c.takes = 2, takes // the NULs, and the question

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"ticketrail/printer"
+	"ticketrail/printer/escpos"
 	"ticketrail/printer/profile"
 	"ticketrail/printer/transport"
 	"ticketrail/printer/virtual"
@@ -72,7 +73,7 @@ func (s *replaceableDialer) replace(to transport.Dialer) {
 	s.to = to
 }
 
-// newHarness makes a Device for dialer, which leads to v. The caller releases it: see withHarness.
+// newHarness makes a Device for dialer, which leads to v. It is retired when the test ends.
 func newHarness(
 	t *testing.T, v *virtual.Printer, dialer transport.Dialer, change func(*printer.DeviceOptions, *printer.Options),
 ) *harness {
@@ -89,6 +90,7 @@ func newHarness(
 		change(&r.dev, &po)
 	}
 	r.d = printer.NewDevice(r.dev)
+	t.Cleanup(r.d.Retire)
 	po.Device = r.d
 	r.p = printer.NewPaper(po)
 	return r
@@ -406,4 +408,25 @@ func (c *lineConn) Close() error {
 	c.mu.Unlock()
 	c.wake()
 	return c.Conn.Close()
+}
+
+// neverAsked is a printer of which the configuration says that it is sent no questions.
+func neverAsked(d *printer.DeviceOptions, _ *printer.Options) { d.Confirm = profile.NoConfirm }
+
+// order is an order of so many items.
+func order(lines int) ticket.Delivery {
+	t := ticket.Ticket{
+		Request: "0b6f5c1e-1111-4222-8333-444455556666", Number: "42", Table: "7", Server: "Zoë",
+		Received: time.Date(2025, 3, 7, 18, 30, 0, 0, time.UTC),
+	}
+	for i := range lines {
+		t.Lines = append(t.Lines, ticket.Line{Quantity: "2", Name: fmt.Sprintf("Crème brûlée %d", i)})
+	}
+	return ticket.Delivery{Job: 1, Station: "grill", Attempt: 1, Ticket: t}
+}
+
+// padding is the number of bytes before the first ticket after a start.
+func padding() int {
+	model, _ := profile.Lookup("generic-80mm")
+	return len(escpos.Resync(model))
 }

@@ -52,7 +52,6 @@ func TestAPrinterIsReadyOnlyWhenItsProbeHasEnded(t *testing.T) {
 				later(time.Second, func() { _, _ = c.Write([]byte("\x10\x00\x00\x0f")) })
 			}
 		}))
-		defer r.d.Retire()
 		later(3*time.Second, func() { r.wantState(printer.Unknown) })
 		if o := r.want("A1", "sent"); o.took < 3*time.Second {
 			t.Errorf("the probe took %s", o.took)
@@ -85,7 +84,6 @@ func TestACapabilityIsLoggedWhenItChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wire := &replaceableDialer{to: virtual.New(virtual.Options{Kanji: true})}
 		r := newHarness(t, nil, wire, nil)
-		defer r.d.Retire()
 		for range 5 { // probed each time
 			r.want("A1", "sent")
 			time.Sleep(2 * time.Hour)
@@ -130,34 +128,10 @@ func TestAPersonsProbeComesBeforeWhatIsStored(t *testing.T) {
 	})
 }
 
-func TestOfAPrinterThatCannotBeAskedTheCapabilityIsKnownToo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &scriptedPrinter{}
-		r := newHarness(t, nil, oneWay{s}, func(d *printer.DeviceOptions, _ *printer.Options) {
-			d.PollEvery = time.Minute
-		})
-		defer r.d.Retire()
-		r.want("A1", "sent")
-		hangUp(r.d)
-		if st := r.d.Status(); st.Capability != "sent" || st.Probed.IsZero() {
-			t.Errorf("%+v", st)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		go r.d.Watch(ctx)
-		time.Sleep(time.Hour)
-		if n := s.clients(); n != 1 {
-			t.Errorf("%d polls", n-1)
-		}
-		cancel()
-		synctest.Wait()
-	})
-}
-
 func TestTheWaitForASilentPrinterEndsWithItsTicket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scriptedPrinter{}
 		r := newScriptedHarness(t, s)
-		defer r.d.Retire()
 		if o := r.printWith(t.Context(), r.p, orderOfLines(60), nil); o.kind() != "sent" {
 			t.Error(o.err)
 		}

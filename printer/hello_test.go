@@ -13,50 +13,6 @@ import (
 	"ticketrail/printer/virtual"
 )
 
-func TestAnAnswerToAnotherProgramsGSrProvesNothing(t *testing.T) {
-	o := kitchenPrinter(4)
-	o.Can &^= virtual.ProcessID
-	withLine(t, o, 0, func(r *harness, p line) {
-		r.want("A1", "processed")
-		hangUp(r.d)
-		// It leaves before it is answered; the answer comes to us.
-		p.till(strings.Repeat("x\n", 2) + "\x1dr\x01" + strings.Repeat("x\n", 12))
-		r.want("A2", "processed")
-		if !p.onPaper("A2") {
-			t.Errorf("A2 was said to be processed when the paper was\n%s", strings.Join(p.pieces(), "-----\n"))
-		}
-	})
-}
-
-func TestAnAnswerThatAnEarlierConnectionLeftProvesNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		out := false // of paper, as soon as the ticket is printed
-		asked := map[net.Conn]int{}
-		r := newScriptedHarness(t, &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
-			if answerStatus(c, all) {
-				return
-			}
-			n := strings.Count(all, "\x1dr\x01") - asked[c]
-			asked[c] += n
-			switch {
-			case n > 1:
-				for i := range n + 1 { // the first is an old one
-					later(time.Duration(i)*100*time.Millisecond, func() { _, _ = c.Write([]byte{0}) })
-				}
-			case n == 1 && out:
-				later(time.Second, func() { _, _ = c.Write([]byte{0x0c}) })
-			case n == 1:
-				_, _ = c.Write([]byte{0})
-			}
-		}})
-		defer r.d.Retire()
-		r.want("A1", "processed")
-		time.Sleep(time.Minute) // another connection
-		out = true
-		r.want("A2", "doubt")
-	})
-}
-
 func TestAnAnswerFromBeforeTheNULsProvesNothing(t *testing.T) {
 	o := kitchenPrinter(4)
 	o.Can &^= virtual.ProcessID
@@ -69,20 +25,6 @@ func TestAnAnswerFromBeforeTheNULsProvesNothing(t *testing.T) {
 		}
 		if !p.onPaper("A2") {
 			t.Errorf("A2 was said to be processed when the paper was\n%s", strings.Join(p.pieces(), "-----\n"))
-		}
-	})
-}
-
-func TestAPrinterThatFallsSilentDuringItsFirstProbeIsNotTakenForOneThatCannotAnswer(t *testing.T) {
-	withLine(t, kitchenPrinter(0), 1000, func(r *harness, p line) {
-		p.till("\x1dv0\x00\x30\x00\x00\x02") // an image of 24 KiB that does not come
-		o := r.print("A1")
-		for o.kind() == "clean" || o.kind() == "not ready" {
-			time.Sleep(5 * time.Second)
-			o = r.print("A1")
-		}
-		if o.kind() != "confirmed" || !p.onPaper("A1") {
-			t.Errorf("%s: %v, on paper\n%s", o.kind(), o.err, strings.Join(p.pieces(), "-----\n"))
 		}
 	})
 }
@@ -152,27 +94,10 @@ func TestTwoPowerCutsInARowDoNotEndAllProof(t *testing.T) {
 	})
 }
 
-func TestWhatAnotherProgramLeftIsCleared(t *testing.T) {
-	for name, left := range map[string]string{
-		"the largest image":         "\x1dv0\x00\x48\x00\x68\x10", // 300 KiB
-		"the printer is deselected": "\x1b=\x02",
-	} {
-		withLine(t, kitchenPrinter(0), 0, func(r *harness, p line) {
-			r.want("A1", "confirmed")
-			hangUp(r.d)
-			p.till(left)
-			if r.want("A2", "confirmed"); !p.onPaper("A2") {
-				t.Errorf("%s: on paper\n%s", name, strings.Join(p.pieces(), "-----\n"))
-			}
-		})
-	}
-}
-
 func TestAPrinterIsHungSinceItStoppedAndNotSinceItWasAskedLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wire := &replaceableDialer{to: virtual.New(answersAll())}
 		r := newHarness(t, nil, wire, nil)
-		defer r.d.Retire()
 		r.want("A1", "confirmed")
 		hangUp(r.d)
 		wire.replace(virtual.New(virtual.Options{Can: realTimeOnly, Kanji: true}))
@@ -211,7 +136,6 @@ func TestACoverThatIsOpenedDuringTheHelloIsReported(t *testing.T) {
 				_, _ = c.Write(id)
 			}
 		}})
-		defer r.d.Retire()
 		r.want("A1", "confirmed")
 		hangUp(r.d)
 		second = true
@@ -229,7 +153,6 @@ func TestAnIDThatDiffersInOneLetterProvesNothing(t *testing.T) {
 					_, _ = c.Write(id)
 				}
 			}})
-			defer r.d.Retire()
 			r.want("A1", "sent")
 		})
 	}

@@ -13,8 +13,6 @@ import (
 	"ticketrail/printer"
 	"ticketrail/printer/profile"
 	"ticketrail/printer/transport"
-	"ticketrail/printer/virtual"
-	"ticketrail/queue/ticket"
 )
 
 func TestNoQuestionIsWrittenToAFile(t *testing.T) {
@@ -48,10 +46,14 @@ func TestNoQuestionIsWrittenToAFile(t *testing.T) {
 					t.Errorf("polls wrote % x", got)
 				}
 				for range 3 {
-					r.want("A1", "sent")
+					if o := r.want("A1", "sent"); o.took > 0 { // a file has nothing to print
+						t.Errorf("it was waited %s for a file", o.took)
+					}
 					time.Sleep(2 * time.Hour)
 				}
-				r.wantState(printer.Unknown)
+				if s := r.wantState(printer.Unknown); s.Capability != "sent" || s.Probed.IsZero() {
+					t.Errorf("%+v", s)
+				}
 				cancel()
 				synctest.Wait()
 				got := written()
@@ -73,44 +75,21 @@ func TestNoQuestionIsWrittenToAFile(t *testing.T) {
 
 func TestTicketsAreAppendedToAFileWithoutPadding(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "grill.bin")
-	dialer, err := transport.Open("file://" + path)
+	file, err := transport.Open("file://" + path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := paper(t, dialer, nil)
+	r := newHarness(t, nil, file, neverAsked)
 	for range 2 {
-		proof, err := p.Print(t.Context(), order(3), func(context.Context) error { return nil })
-		if proof != ticket.Sent {
-			t.Fatalf("%q, %v", proof, err)
-		}
+		r.want("A1", "sent")
 	}
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if i := bytes.Index(b, make([]byte, 8)); i >= 0 {
-		t.Errorf("from byte %d of %d on, the file holds padding", i, len(b))
+	first, second, _ := bytes.Cut(b, []byte("\x1dV"))
+	if !bytes.HasPrefix(b, []byte("\x1b@")) || bytes.Contains(b, make([]byte, 8)) ||
+		bytes.Count(first, []byte("A1\n")) != 1 || bytes.Count(second, []byte("A1\n")) != 1 {
+		t.Errorf("the file holds %q", b)
 	}
-	if !bytes.HasPrefix(b, []byte("\x1b@")) {
-		t.Errorf("it begins with % x, not with a ticket", b[:8])
-	}
-	synctest.Test(t, func(t *testing.T) {
-		v := virtual.New(virtual.Options{})
-		c, err := v.Dial(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		if _, err := c.Write(b); err != nil {
-			t.Fatal(err)
-		}
-		if err := v.Wait(t.Context(), 2); err != nil {
-			t.Fatal(err)
-		}
-		for _, got := range v.Tickets() {
-			if !strings.Contains(got.Text, "Crème brûlée 2") || got.End != virtual.Cut {
-				t.Errorf("%s: %s", got.End, got.Text)
-			}
-		}
-	})
 }

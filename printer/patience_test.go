@@ -1,8 +1,10 @@
 package printer_test
 
 import (
+	"errors"
 	"fmt"
 	"net"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -59,7 +61,6 @@ func patience(t *testing.T, feed int, name string) (d time.Duration, bytes int) 
 			o.TimeoutPerKiB, o.Profile.FeedBeforeCut = 1024*time.Second, feed
 			o.Layout.NameSize.Width, o.Layout.NameSize.Height = 1, 1
 		})
-		defer r.d.Retire()
 		r.want("A1", "doubt")
 		order := orderOfLines(10)
 		for i := range order.Ticket.Lines {
@@ -122,7 +123,7 @@ func TestASilentPrinterIsGivenTheTimeOfEachCopyWithItsFeed(t *testing.T) {
 	}
 }
 
-func TestOnlyATicketThatOnlyCancelsSoundsAsOne(t *testing.T) {
+func TestATicketSoundsOnceAndAsACancellationOnlyIfItOnlyCancels(t *testing.T) {
 	line := func(voids ...bool) (l []ticket.Line) {
 		for _, v := range voids {
 			l = append(l, ticket.Line{Quantity: "2", Name: "A1", Void: v})
@@ -141,7 +142,7 @@ func TestOnlyATicketThatOnlyCancelsSoundsAsOne(t *testing.T) {
 		"no lines":         {func(k *ticket.Ticket) { k.Lines, k.Notes = nil, []string{"hurry"} }, order},
 	} {
 		withHarness(t, answersAll(), func(_ *printer.DeviceOptions, o *printer.Options) {
-			o.Profile.Buzzer, o.Buzz, o.BuzzVoid = profile.EscB, 2, 2
+			o.Profile.Buzzer, o.Copies, o.Buzz, o.BuzzVoid = profile.EscB, 2, 2, 2
 		}, func(r *harness) {
 			d := orderOf("A1")
 			c.change(&d.Ticket)
@@ -153,7 +154,7 @@ func TestOnlyATicketThatOnlyCancelsSoundsAsOne(t *testing.T) {
 			for _, x := range r.v.Tickets() {
 				raw += string(x.Raw)
 			}
-			if i := strings.Index(raw, "\x1bB\x02"); i < 0 || raw[i+3] != c.want {
+			if i := strings.Index(raw, "\x1bB\x02"); i < 0 || raw[i+3] != c.want || strings.Count(raw, "\x1bB") != 1 {
 				t.Errorf("%s does not ring %d: %q", name, c.want, raw[max(i, 0):])
 			}
 		})
@@ -230,4 +231,49 @@ func TestAPrinterThatOnlyAnswersInOrderAndDoesNotAnyMoreIsBusyNotHung(t *testing
 			r.wantState(printer.Busy)
 		},
 	)
+}
+
+func TestAPrinterThatIsAskedNothingHasTheTimeOfEachChunkAndOfTheWholeTicket(t *testing.T) {
+	stalls := func(after int) func(*virtual.Printer) {
+		return func(v *virtual.Printer) { v.StallAfter(padding() + after) }
+	}
+	for name, c := range map[string]struct {
+		lines  int
+		breaks func(v *virtual.Printer)
+		bytes  int // whose time it has; 0: all
+	}{
+		"it stops in a short ticket": {1, stalls(0), 0},
+		"it stops in a longer one":   {10, stalls(0), 0},
+		"it stops in a long one":     {1000, stalls(5000), 1024},
+		"it only trickles":           {300, func(v *virtual.Printer) { v.Delay(700 * time.Millisecond) }, 0},
+	} {
+		withHarness(t, virtual.Options{Kanji: true}, neverAsked, func(r *harness) {
+			r.want("A1", "sent")
+			time.Sleep(time.Minute) // it has printed that, as estimated
+			c.breaks(r.v)
+			o := r.printWith(r.t.Context(), r.p, order(c.lines), nil)
+			r.v.Repair()
+			time.Sleep(time.Hour) // what it has taken, it prints
+			if !errors.Is(o.err, os.ErrDeadlineExceeded) {
+				t.Fatalf("%s: %v", name, o.err)
+			}
+			sent, bytes := 0, c.bytes
+			if bytes == 0 {
+				_, _ = fmt.Sscanf(o.err.Error(), "print on grill: %d of %d bytes", &sent, &bytes)
+			}
+			if want := 30*time.Second + time.Duration(bytes)*8*time.Second/1024; o.took != want {
+				t.Errorf("%s: given up after %s, want %s", name, o.took, want)
+			}
+		})
+	}
+	withHarness(t, virtual.Options{Kanji: true}, func(d *printer.DeviceOptions, o *printer.Options) {
+		neverAsked(d, o)
+		o.Profile.LinesPerSecond = 1
+	}, func(r *harness) {
+		r.v.Delay(time.Second)
+		if o := r.printWith(r.t.Context(), r.p, order(1000), nil); o.err != nil || o.took < 10*time.Minute {
+			t.Errorf("at a line a second: after %s: %v", o.took, o.err)
+		}
+		time.Sleep(time.Hour)
+	})
 }

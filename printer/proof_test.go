@@ -247,37 +247,3 @@ func TestAnUnrecoverableErrorEndsTheWaitAtOnce(t *testing.T) {
 		}
 	})
 }
-
-func TestAPrinterThatFallsSilentInOrderGetsNothingUntilAPersonProbesIt(t *testing.T) {
-	// other reports no trouble and answers no fence: another printer, or one whose interpreter hangs.
-	for _, can := range []virtual.Capability{virtual.Everything, statusOnly} {
-		synctest.Test(t, func(t *testing.T) {
-			good := virtual.New(virtual.Options{Can: can, Kanji: true})
-			other := virtual.New(virtual.Options{Can: realTimeOnly, Kanji: true})
-			wire := &replaceableDialer{to: good}
-			r := newHarness(t, other, wire, nil)
-			defer r.d.Retire()
-			for range 3 {
-				if o := r.print("A1"); o.err != nil {
-					t.Fatal(o.err)
-				}
-				wire.replace(other)
-				time.Sleep(time.Minute)
-				if o := r.want("A2", "not ready"); o.took > 40*time.Second ||
-					!strings.Contains(o.err.Error(), "probe") {
-					t.Errorf("after %s: %v", o.took, o.err)
-				}
-				r.wantState(printer.Hung)
-				wire.replace(good)
-			}
-			wire.replace(other)
-			if s, err := r.d.Probe(t.Context()); err != nil || s.Capability != "sent" {
-				t.Errorf("%+v, %v", s, err)
-			}
-			for range 3 {
-				r.want("A2", "sent")
-			}
-			r.wantPaper("A2 A2 A2")
-		})
-	}
-}

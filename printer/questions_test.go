@@ -3,7 +3,6 @@ package printer_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
 	"net"
 	"strings"
@@ -21,7 +20,6 @@ func TestOnAKeptConnectionNoAnswerToGSrIsWaitedForTwice(t *testing.T) {
 		asked := countGSr()
 		s := answering(func(c net.Conn, all string) { _, _ = c.Write(make([]byte, asked(c, all))) })
 		r := newScriptedHarness(t, s)
-		defer r.d.Retire()
 		r.want("A1", "processed")
 		before := strings.Count(s.all(), theGSr)
 		if o := r.want("A2", "processed"); o.took > 0 {
@@ -46,7 +44,6 @@ func TestTheNewestReportOnThePaperCounts(t *testing.T) {
 			}
 		}}
 		r := newScriptedHarness(t, s)
-		defer r.d.Retire()
 		for _, p := range []uint32{0, 3, 0} {
 			synctest.Wait()
 			paper.Store(p)
@@ -71,7 +68,6 @@ func TestOfTwoAnswersBehindATicketTheFirstOneCounts(t *testing.T) {
 					_, _ = c.Write([]byte(answers))
 				}
 			}))
-			defer r.d.Retire()
 			r.want("A1", want)
 		})
 	}
@@ -86,24 +82,7 @@ func TestAPrinterThatPausesDuringTheProbeIsProbed(t *testing.T) {
 			answersIDs(c, all)
 		})
 		r := newScriptedHarness(t, s)
-		defer r.d.Retire()
 		r.want("A1", "confirmed")
-	})
-}
-
-func TestAProbeThatIsNotAnsweredAgainAndAgainIsNoPrinterThatCannotAnswer(t *testing.T) {
-	// It answers the questions of the probe that are answered at once, and then nothing: it hangs.
-	synctest.Test(t, func(t *testing.T) {
-		r := newScriptedHarness(t, &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
-			if strings.Count(all, "\x10\x04") <= 4 {
-				answerStatus(c, all)
-			}
-		}})
-		defer r.d.Retire()
-		for range 5 {
-			r.want("A1", "not ready")
-			time.Sleep(2 * time.Minute)
-		}
 	})
 }
 
@@ -114,25 +93,8 @@ func TestATicketIsNotBegunOnAConnectionThatEndedDuringTheFirstQuestion(t *testin
 				_ = c.Close()
 			}
 		}})
-		defer r.d.Retire()
 		if o := r.want("A1", "clean"); o.began > 0 || r.d.Status().Capability != "" {
 			t.Errorf("begun %d times, %v, %+v", o.began, o.err, r.d.Status())
-		}
-	})
-}
-
-func TestAConnectionIsKeptIfTheTicketCannotBegin(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := answering(answersIDs)
-		r := newScriptedHarness(t, s)
-		defer r.d.Retire()
-		for range 3 {
-			if o := r.printWith(t.Context(), r.p, orderOf("A1"), errDisk); !errors.Is(o.err, errDisk) {
-				t.Error(o.err)
-			}
-		}
-		if n := s.clients(); n != 1 {
-			t.Errorf("%d connections", n)
 		}
 	})
 }
@@ -217,7 +179,6 @@ func TestTheEndOfAnEarlierTicketsContextDisturbsNoOther(t *testing.T) {
 			answersIDs(c, all)
 		})
 		r := newScriptedHarness(t, s)
-		defer r.d.Retire()
 		if o := r.printWith(ctx, r.p, orderOf("A1"), nil); o.kind() != "confirmed" {
 			t.Error(o.err)
 		}

@@ -2,7 +2,6 @@ package printer_test
 
 import (
 	"context"
-	"io"
 	"net"
 	"strings"
 	"sync"
@@ -92,31 +91,6 @@ func newScriptedHarness(t *testing.T, s *scriptedPrinter) *harness {
 	return newHarness(t, nil, s, nil)
 }
 
-func TestRepliesAreReadInPiecesAndMixed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
-			if answerStatus(c, all) {
-				return
-			}
-			id := idReply(all)
-			if id == nil {
-				return
-			}
-			// The start of an ASB status, XOFF, the id in pieces, XON, the rest of a status.
-			for _, piece := range [][]byte{
-				{0x10}, {0x13, 0x00}, id[:1], id[1:3], {0x11}, id[3:], {0x00, 0x0f, 0x14}, {0, 0, 0x0f},
-			} {
-				_, _ = c.Write(piece)
-			}
-		}}
-		r := newScriptedHarness(t, s)
-		defer r.d.Retire()
-		for range 3 {
-			r.want("A1", "confirmed")
-		}
-	})
-}
-
 func TestAnUnknownIDIsReportedAsAnotherProgram(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
@@ -129,7 +103,6 @@ func TestAnUnknownIDIsReportedAsAnotherProgram(t *testing.T) {
 			}
 		}}
 		r := newScriptedHarness(t, s)
-		defer r.d.Retire()
 		r.want("A1", "confirmed") // probe, hello and ticket: three fences, two unknown ids each
 		synctest.Wait()
 		if st := r.d.Status(); st.Foreign != 6 || r.log.count("another program") != 1 {
@@ -157,7 +130,6 @@ func TestTheIDOfAnEarlierTicketProvesNothing(t *testing.T) {
 			}
 		}}
 		r := newScriptedHarness(t, s)
-		defer r.d.Retire()
 		r.want("A1", "doubt")
 		if r.d.Status().Foreign != 0 {
 			t.Error("our own old id was taken for another program's")
@@ -189,7 +161,6 @@ func TestALateAnswerIsNotTakenForTheNextOne(t *testing.T) {
 			}
 		}
 		r := newScriptedHarness(t, s)
-		defer r.d.Retire()
 		r.want("A1", "confirmed")
 		time.Sleep(time.Minute)
 		slow = true
@@ -210,7 +181,6 @@ func TestAnAnswerWithPaperOutIsNoProof(t *testing.T) {
 			}
 		}}
 		r := newScriptedHarness(t, s)
-		defer r.d.Retire()
 		r.want("A1", "processed")
 		synctest.Wait()
 		paper = 0x0c
@@ -233,47 +203,12 @@ func TestAPrinterThatDropsEachProbeGetsItsTicketsUnprobed(t *testing.T) {
 			}
 		}
 		r := newScriptedHarness(t, s)
-		defer r.d.Retire()
 		for range 3 {
 			r.want("A1", "clean")
 		}
 		r.want("A1", "sent")
 	})
 }
-
-func TestAOneWayConnectionIsProbedOnceAndNotWaitedFor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &scriptedPrinter{}
-		r := newHarness(t, nil, oneWay{s}, nil)
-		defer r.d.Retire()
-		for range 2 {
-			if o := r.want("A1", "sent"); o.took > 0 {
-				t.Errorf("it was waited %s for nothing", o.took)
-			}
-			time.Sleep(time.Minute)
-		}
-		r.wantState(printer.Unknown)
-		if got := s.all(); strings.Count(got, "\x10\x04") > 1 {
-			t.Errorf("asked again and again: %q", got)
-		}
-		if n := r.log.count("\n"); n != 0 {
-			t.Errorf("%d lines in the log", n)
-		}
-	})
-}
-
-// oneWay makes connections on which a read ends at once, as on files.
-type oneWay struct{ *scriptedPrinter }
-
-func (o oneWay) Dial(ctx context.Context) (transport.Conn, error) {
-	c, err := o.scriptedPrinter.Dial(ctx)
-	return oneWayConn{c}, err
-}
-
-type oneWayConn struct{ transport.Conn }
-
-func (oneWayConn) Read([]byte) (int, error) { return 0, io.EOF }
-func (oneWayConn) OneWay() bool             { return true }
 
 func TestEachFenceHasAnIDOfItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -285,7 +220,6 @@ func TestEachFenceHasAnIDOfItsOwn(t *testing.T) {
 			}
 		}}
 		r := newScriptedHarness(t, s)
-		defer r.d.Retire()
 		for range 20 {
 			r.want("A1", "confirmed")
 		}

@@ -20,7 +20,6 @@ func TestASilentPrinterThatDropsItsClientsIsDialledTwiceForATicket(t *testing.T)
 		s := &scriptedPrinter{}
 		wire := &replaceableDialer{to: s}
 		r := newHarness(t, nil, wire, nil)
-		defer r.d.Retire()
 		r.want("A1", "sent")
 		wire.replace(endingDialer{failing{s, &finish, &closed}})
 		before := s.clients()
@@ -37,7 +36,6 @@ func TestASilentPrinterThatAnswersSlowlyByNowIsConfirmed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wire := &replaceableDialer{to: &scriptedPrinter{}}
 		r := newHarness(t, nil, wire, nil)
-		defer r.d.Retire()
 		r.want("A1", "sent")
 		wire.replace(&scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
 			if last(all, "\x10\x04\x01") {
@@ -59,7 +57,6 @@ func TestAPrinterThatClosesForTheFenceOfALaterProbePrintsTheTicketWithoutOne(t *
 				_ = c.Close()
 			}
 		}))
-		defer r.d.Retire()
 		r.want("A1", "sent")
 		time.Sleep(time.Minute)
 		drop = true

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -50,36 +49,6 @@ func TestATicketIsUntouchedUntilItsFirstByteWasTaken(t *testing.T) {
 	}
 }
 
-func TestASilentPrinterHasTimeToPrintBeforeTheNextTicket(t *testing.T) {
-	withHarness(t, virtual.Options{Kanji: true}, nil, func(r *harness) {
-		r.want("A1", "sent")
-		if r.d.Status().Connected {
-			t.Error("still connected")
-		}
-		if o := r.printWith(r.t.Context(), r.p, orderOfLines(60), nil); o.kind() != "sent" {
-			t.Error(o.err)
-		}
-		if o := r.want("A2", "sent"); o.took < 5*time.Second {
-			t.Errorf("sent after %s, while the 60 lines before it print", o.took)
-		}
-	})
-}
-
-func TestAFileHasNothingToPrint(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		file, err := transport.Open("file://" + filepath.Join(t.TempDir(), "grill.bin"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := newHarness(t, nil, file, nil)
-		for range 2 {
-			if o := r.want("A1", "sent"); o.took > 0 {
-				t.Errorf("it was waited %s for a file", o.took)
-			}
-		}
-	})
-}
-
 func TestAStateThatEndedWithTheAnswerIsAskedAgain(t *testing.T) {
 	withHarness(t, virtual.Options{Can: virtual.RealTime | virtual.ProcessID, Kanji: true}, nil, func(r *harness) {
 		r.want("A1", "confirmed")
@@ -95,7 +64,6 @@ func TestACutThatWasMissingIsSentOnce(t *testing.T) {
 		v := virtual.New(answersAll())
 		ctx, cancel := context.WithCancel(t.Context())
 		r := newHarness(t, v, cancellingDialer{v, cancel}, nil)
-		defer r.d.Retire()
 		if o := r.printWith(ctx, r.p, orderOf("A1"), nil); o.kind() != "confirmed" {
 			t.Error(o.err)
 		}
@@ -199,7 +167,6 @@ func TestATicketOfWhichAByteWasNotAcknowledgedIsNotSent(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			a := &acknowledging{scriptedPrinter: cutter(func(n int) bool { return n > 1 }), missing: missing}
 			r := newHarness(t, nil, a, nil)
-			defer r.d.Retire()
 			r.want("A1", "confirmed")
 			r.want("A2", "doubt")
 			before := a.finished.Load()
@@ -240,7 +207,6 @@ func TestATicketBehindWhichThePrinterStoppedIsInDoubt(t *testing.T) {
 				}
 			}}
 			r := newScriptedHarness(t, s)
-			defer r.d.Retire()
 			if o := r.print("A1"); o.kind() != c.want {
 				t.Errorf("%s: %s, %v", name, o.kind(), o.err)
 			}
@@ -274,26 +240,6 @@ func TestATicketThatWasSentInTimeIsWaitedFor(t *testing.T) {
 	})
 }
 
-func TestATicketWhoseIDIsLostIsProcessedIfThePrinterAnswersGSr(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
-			behind := strings.LastIndex(all, "job 1") > strings.LastIndex(all, "\x1b@")
-			switch id := idReply(all); {
-			case answerStatus(c, all):
-			case behind && strings.Contains(all[len(all)-14:], "\x1dr\x01"):
-				_, _ = c.Write([]byte{0})
-			case !behind && id != nil:
-				_, _ = c.Write(id)
-			}
-		}}
-		r := newScriptedHarness(t, s)
-		defer r.d.Retire()
-		if o := r.want("A1", "processed"); o.took > 30*time.Second {
-			t.Errorf("after %s", o.took)
-		}
-	})
-}
-
 func TestAPrinterThatLosesItsIDTwiceInARowHasNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ids, asked := true, map[net.Conn]int{}
@@ -309,7 +255,6 @@ func TestAPrinterThatLosesItsIDTwiceInARowHasNone(t *testing.T) {
 			}
 		}}
 		r := newScriptedHarness(t, s)
-		defer r.d.Retire()
 		for i, c := range []struct {
 			ids             bool
 			proof, can, key string

@@ -122,7 +122,6 @@ func TestAPersonsProbeStartsTheCountOfCutOffAnswersAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &acknowledging{scriptedPrinter: cutter(func(n int) bool { return n > 1 }), missing: 11}
 		r := newHarness(t, nil, a, nil)
-		defer r.d.Retire()
 		r.want("A1", "confirmed")
 		r.want("A2", "doubt")
 		if _, err := r.d.Probe(t.Context()); err != nil {
@@ -143,7 +142,6 @@ func TestProbesThatWereInterruptedAreNoSilence(t *testing.T) {
 				}
 			})
 		}})
-		defer r.d.Retire()
 		for range 5 {
 			ctx, cancel := context.WithTimeout(t.Context(), 250*time.Millisecond)
 			if o := r.printWith(ctx, r.p, orderOf("A1"), nil); o.kind() != "clean" {
@@ -193,7 +191,6 @@ func TestOnlyProbesThatAreDroppedInARowMeanThatItAnswersNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		drop := true
 		r := newScriptedHarness(t, dropper(&drop))
-		defer r.d.Retire()
 		for range 2 {
 			r.want("A1", "clean")
 			if r.wantState(printer.Unreachable).Connected {
@@ -246,7 +243,6 @@ func TestALateAnswerDuringTheProbeIsNotTakenForAnotherOne(t *testing.T) {
 						later(d, func() { _, _ = c.Write([]byte{b}) })
 					}
 				}})
-				defer r.d.Retire()
 				r.want("A1", "confirmed")
 				r.wantState(printer.Ready)
 			})
@@ -281,7 +277,6 @@ func TestAutomaticStatusIsUsedInTheRightFormatOnly(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := pusher(push)
 			r := newScriptedHarness(t, s)
-			defer r.d.Retire()
 			r.want("A1", "processed")
 			stored, off := r.mem.Value("grill"), strings.Contains(s.all(), "\x1da\x00")
 			if !strings.Contains(stored, fmt.Sprintf(`"automatic_status":%t`, used)) || off == used {

@@ -36,7 +36,6 @@ func TestASlowAnswerIsNotTakenForTheOneToTheNextQuestion(t *testing.T) {
 			}
 			later(4500*time.Millisecond, func() { _, _ = c.Write([]byte{b}) })
 		}))
-		defer r.d.Retire()
 		r.want("A1", "confirmed")
 		if r.log.count("cover") > 0 {
 			t.Error("the drawer was taken for the cover")
@@ -56,7 +55,6 @@ func TestAfterALostAnswerThePrinterIsAskedAgain(t *testing.T) {
 				_, _ = c.Write([]byte{b})
 			}
 		}))
-		defer r.d.Retire()
 		r.want("A1", "confirmed")
 	})
 }
@@ -81,7 +79,6 @@ func TestAnAnswerNoPaperIsWaitedOut(t *testing.T) {
 				}
 			}
 			r := newScriptedHarness(t, s)
-			defer r.d.Retire()
 			if o := r.want("A1", want); o.took > 4*time.Minute {
 				t.Errorf("after %s", o.took)
 			}
@@ -114,7 +111,6 @@ func TestTheNewestReportOnACoverCounts(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				k := 0
 				r := newScriptedHarness(t, slowStatus(0, func(c net.Conn, n byte) { k++; status(c, n, k) }))
-				defer r.d.Retire()
 				if o := r.want("A1", "doubt"); o.took > 2*time.Minute {
 					t.Errorf("it was waited %s for a person", o.took)
 				}
@@ -139,7 +135,6 @@ func TestTheQuestionBehindATicketHasTwoSecondsOfItsOwn(t *testing.T) {
 					time.Sleep(pause)
 				}
 			}), func(_ *printer.DeviceOptions, o *printer.Options) { o.TimeoutPerKiB = time.Microsecond })
-			defer r.d.Retire()
 			r.want("A1", "confirmed")
 			hangUp(r.d)
 			slow.Store(1)
@@ -147,20 +142,6 @@ func TestTheQuestionBehindATicketHasTwoSecondsOfItsOwn(t *testing.T) {
 			time.Sleep(pause)
 		})
 	}
-}
-
-func TestPaperOutInTheAnswerBehindATicketIsTheState(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		count := countGSr()
-		r := newScriptedHarness(t, answering(func(c net.Conn, all string) {
-			for range count(c, all) {
-				_, _ = c.Write([]byte{map[bool]byte{true: 0x0c}[behind(all)]})
-			}
-		}))
-		defer r.d.Retire()
-		r.want("A1", "doubt")
-		r.wantState(printer.PaperOut)
-	})
 }
 
 func TestOneAnswerIsEnoughToKnowThatAPrinterIsThere(t *testing.T) {
@@ -172,7 +153,6 @@ func TestOneAnswerIsEnoughToKnowThatAPrinterIsThere(t *testing.T) {
 			}
 			answersIDs(c, all)
 		}})
-		defer r.d.Retire()
 		r.want("A1", "confirmed")
 		hangUp(r.d)
 		only.Store(true)
@@ -185,7 +165,6 @@ func TestOneAnswerIsEnoughToKnowThatAPrinterIsThere(t *testing.T) {
 func TestAPrinterThatFallsSilentBehindATicketIsBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newScriptedHarness(t, slowStatus(0, func(net.Conn, byte) {}))
-		defer r.d.Retire()
 		if o := r.want("A1", "doubt"); !strings.Contains(o.err.Error(), "it stopped answering") {
 			t.Error(o.err)
 		}
@@ -207,7 +186,6 @@ func TestOnlyAConnectionThatEndsOnAWorkingPrinterIsCutOff(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newHarness(t, nil, &acknowledging{scriptedPrinter: slowStatus(0, status), missing: 11}, nil)
-				defer r.d.Retire()
 				for range 4 {
 					r.want("A1", "doubt")
 				}
