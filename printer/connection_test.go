@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -19,59 +18,15 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// failing makes connections whose orderly end fails, or that were closed by the printer, as far as TCP knows.
-type failing struct {
-	*scriptedPrinter
-	finish, closed *errorSwitch
-}
-
-// An errorSwitch is an error that a test sets while the printer runs.
-type errorSwitch struct {
-	mu  sync.Mutex
-	err error
-}
-
-func (e *errorSwitch) set(err error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.err = err
-}
-
-func (e *errorSwitch) get() error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.err
-}
-
-func (f failing) Dial(ctx context.Context) (transport.Conn, error) {
-	c, err := f.scriptedPrinter.Dial(ctx)
-	return failingConn{c, f}, err
-}
-
-type failingConn struct {
-	transport.Conn
-	f failing
-}
-
-func (c failingConn) Finish(context.Context) error { return c.f.finish.get() }
-func (c failingConn) PeerClosed() error            { return c.f.closed.get() }
-
-func answersIDs(c net.Conn, all string) {
-	if id := idReply(all); id != nil {
-		_, _ = c.Write(id)
-	}
-}
-
 func TestACutOfWhichTheArrivalIsNotKnownIsSentAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var finish, closed errorSwitch
-		f := failing{answering(answersIDs), &finish, &closed}
+		f := &tap{Dialer: answering(answersIDs)}
 		r := newHarness(t, nil, f, nil)
 		for i, want := range []int{1, 2, 4} { // with those of the ticket before
-			finish.set(map[bool]error{true: io.ErrUnexpectedEOF}[i == 1])
+			f.finish.set(map[bool]error{true: io.ErrUnexpectedEOF}[i == 1])
 			r.want("A1", "confirmed")
 			synctest.Wait()
-			if n := strings.Count(f.all(), theCut); n != want {
+			if n := strings.Count(f.script().all(), theCut); n != want {
 				t.Errorf("%d cuts after %d tickets, want %d", n, i+1, want)
 			}
 			hangUp(r.d)
@@ -81,15 +36,14 @@ func TestACutOfWhichTheArrivalIsNotKnownIsSentAgain(t *testing.T) {
 
 func TestATicketIsUntouchedIfTheConnectionEndedBeforeItsFirstByte(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var finish, closed errorSwitch
-		f := failing{answering(answersIDs), &finish, &closed}
+		f := &tap{Dialer: answering(answersIDs)}
 		r := newHarness(t, nil, f, nil)
 		_, err := r.p.Print(t.Context(), orderOf("A1"), func(context.Context) error {
-			closed.set(errors.New("the printer closed it"))
+			f.closed.set(errors.New("the printer closed it"))
 			return nil
 		})
-		if !ticket.IsUntouched(err) || strings.Contains(f.all(), "job 1") {
-			t.Errorf("%v, it was sent %q", err, f.all())
+		if !ticket.IsUntouched(err) || strings.Contains(f.script().all(), "job 1") {
+			t.Errorf("%v, it was sent %q", err, f.script().all())
 		}
 		r.wantState(printer.Unreachable)
 	})
@@ -99,16 +53,16 @@ func TestEachCopysCutIsCountedByItself(t *testing.T) {
 	// The first copy was cut; the cut of the second one, which ended as sent, was never sent.
 	synctest.Test(t, func(t *testing.T) {
 		cuts := cutter(func(n int) bool { return n == 4 || n == 6 })
-		a := &acknowledging{scriptedPrinter: cuts, missing: 11}
+		a := &tap{Dialer: cuts, missing: 11}
 		r := newHarness(t, nil, a, func(_ *printer.DeviceOptions, o *printer.Options) { o.Copies = 2 })
 		r.want("A1", "confirmed")
 		r.want("A2", "doubt")
 		r.want("A2", "sent")
-		before := strings.Count(a.all(), theCut)
+		before := strings.Count(cuts.all(), theCut)
 		if o := r.print("A3"); o.err != nil {
 			t.Error(o.err)
 		}
-		if n := strings.Count(a.all(), theCut) - before; n != 3 {
+		if n := strings.Count(cuts.all(), theCut) - before; n != 3 {
 			t.Errorf("%d cuts with the last ticket, want that of the one before and two of its own", n)
 		}
 	})
@@ -234,29 +188,17 @@ func TestANegativeLingerKeepsNoConnection(t *testing.T) {
 	})
 }
 
-// endingDialer leads to a silent printer whose connections end by themselves.
-type endingDialer struct{ failing }
-
-func (d endingDialer) Dial(ctx context.Context) (transport.Conn, error) {
-	c, err := d.failing.Dial(ctx)
-	later(50*time.Millisecond, func() { _ = c.Close() })
-	return c, err
-}
-
 func TestNoTicketIsBegunOnASilentPrinterThatDropsItsClientsAfter50Milliseconds(t *testing.T) {
-	for name, ends := range map[string]bool{"the reader sees it": true, "only the connection knows": false} {
+	for name, ends := range map[string]time.Duration{
+		"the reader sees it": 50 * time.Millisecond, "only the connection knows": 0,
+	} {
 		synctest.Test(t, func(t *testing.T) {
-			var finish, closed errorSwitch
-			f := failing{&scriptedPrinter{}, &finish, &closed}
-			var d transport.Dialer = f
-			if ends {
-				d = endingDialer{f}
-			}
-			r := newHarness(t, nil, d, nil)
+			f := &tap{Dialer: &scriptedPrinter{}, ends: ends}
+			r := newHarness(t, nil, f, nil)
 			for range 4 { // more than maxDroppedProbes
-				if !ends {
-					closed.set(nil)
-					later(50*time.Millisecond, func() { closed.set(errors.New("the printer closed it")) })
+				if ends == 0 {
+					f.closed.set(nil)
+					later(50*time.Millisecond, func() { f.closed.set(errors.New("the printer closed it")) })
 				}
 				if o := r.want("A1", "clean"); o.began > 0 {
 					t.Errorf("%s: the ticket was begun: %v", name, o.err)

@@ -33,7 +33,7 @@ func (c *fullBuffer) Write(b []byte) (int, error) {
 
 func (c *fullBuffer) Dial(context.Context) (transport.Conn, error) {
 	ours, _ := net.Pipe()
-	c.scriptedConn = scriptedConn{ours}
+	c.Conn = ours
 	return c, nil
 }
 

@@ -5,7 +5,6 @@ import (
 	"net"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -185,17 +184,6 @@ func TestAPollLeavesAnIdleConnectionAlone(t *testing.T) {
 	})
 }
 
-// A counter counts its connections.
-type counter struct {
-	transport.Dialer
-	n atomic.Int32
-}
-
-func (c *counter) Dial(ctx context.Context) (transport.Conn, error) {
-	c.n.Add(1)
-	return c.Dialer.Dial(ctx)
-}
-
 // A waitingContext calls f when a ticket is about to wait for the printer's lock.
 type waitingContext struct {
 	context.Context
@@ -209,23 +197,23 @@ func (c *waitingContext) Done() <-chan struct{} {
 }
 
 func TestNoPollStartsOnceATicketWaits(t *testing.T) {
-	wire := &counter{Dialer: hanging{}}
+	wire := &tap{Dialer: hanging{}}
 	polled(t, wire, func(r *harness) {
 		time.Sleep(30 * time.Second) // the first poll has failed
 		ctx, cancel := context.WithTimeout(r.t.Context(), 11*time.Minute)
 		defer cancel()
 		var polls int32
 		_ = r.printWith(&waitingContext{Context: ctx, f: func() {
-			before := wire.n.Load()
+			before := wire.dialled.Load()
 			time.Sleep(10 * time.Minute)
-			polls = wire.n.Load() - before
+			polls = wire.dialled.Load() - before
 		}}, r.p, orderOf("A1"), nil)
 		if polls != 0 {
 			t.Errorf("%d polls, each of which the ticket would wait for", polls)
 		}
-		before := wire.n.Load()
+		before := wire.dialled.Load()
 		time.Sleep(10 * time.Minute)
-		if n := wire.n.Load() - before; n < 9 {
+		if n := wire.dialled.Load() - before; n < 9 {
 			t.Errorf("%d polls in 10 minutes", n)
 		}
 	})

@@ -3,15 +3,12 @@ package printer_test
 import (
 	"bytes"
 	"context"
-	"io"
 	"net"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"ticketrail/printer/transport"
 )
 
 func TestOnAKeptConnectionNoAnswerToGSrIsWaitedForTwice(t *testing.T) {
@@ -112,57 +109,6 @@ func TestATicketBeginsInItsOwnContext(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	})
-}
-
-// An orderly connection checks how it is ended.
-type orderly struct {
-	*scriptedPrinter
-	t *testing.T
-}
-
-func (o orderly) Dial(ctx context.Context) (transport.Conn, error) {
-	c, err := o.scriptedPrinter.Dial(ctx)
-	return &orderlyConn{Conn: c, t: o.t}, err
-}
-
-type orderlyConn struct {
-	transport.Conn
-	t        *testing.T
-	reading  atomic.Bool
-	deadline time.Time
-}
-
-func (c *orderlyConn) Read(b []byte) (int, error) {
-	c.reading.Store(true)
-	n, err := c.Conn.Read(b)
-	if err != nil {
-		time.Sleep(10 * time.Millisecond)
-	}
-	c.reading.Store(false)
-	return n, err
-}
-
-func (c *orderlyConn) SetReadDeadline(d time.Time) error {
-	c.deadline = d
-	return c.Conn.SetReadDeadline(d)
-}
-
-func (c *orderlyConn) Finish(context.Context) error {
-	if c.reading.Load() {
-		c.t.Error("two readers share what the printer sends last")
-	}
-	if !c.deadline.IsZero() {
-		c.t.Error("the time for reading the end is over before it begins")
-	}
-	return io.EOF
-}
-
-func TestTheReadingEndsBeforeTheConnection(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newHarness(t, nil, orderly{answering(answersIDs), t}, nil)
-		r.want("A1", "confirmed")
-		r.d.Retire()
 	})
 }
 

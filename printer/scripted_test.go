@@ -45,7 +45,7 @@ func (s *scriptedPrinter) Dial(context.Context) (transport.Conn, error) {
 			}
 		}
 	}()
-	return &scriptedConn{ours}, nil
+	return &scriptedConn{Conn: ours}, nil
 }
 
 func (s *scriptedPrinter) all() string {
@@ -60,9 +60,33 @@ func (s *scriptedPrinter) clients() int {
 	return len(s.heard)
 }
 
-type scriptedConn struct{ net.Conn }
+// A scriptedConn polices how it is ended: two readers would share what the printer sends last.
+type scriptedConn struct {
+	net.Conn
+	reading  atomic.Bool
+	deadline atomic.Bool
+}
 
-func (c *scriptedConn) Finish(context.Context) error { return nil }
+func (c *scriptedConn) Read(b []byte) (int, error) {
+	c.reading.Store(true)
+	defer c.reading.Store(false)
+	return c.Conn.Read(b)
+}
+
+func (c *scriptedConn) SetReadDeadline(d time.Time) error {
+	c.deadline.Store(!d.IsZero())
+	return c.Conn.SetReadDeadline(d)
+}
+
+func (c *scriptedConn) Finish(context.Context) error {
+	switch {
+	case c.reading.Load():
+		panic("it is finished while it is read")
+	case c.deadline.Load():
+		panic("the time for reading its end is over before that begins")
+	}
+	return nil
+}
 
 // last reports whether all ends with a question.
 func last(all, question string) bool { return strings.HasSuffix(all, question) }
@@ -241,41 +265,4 @@ func TestEachFenceHasAnIDOfItsOwn(t *testing.T) {
 			t.Errorf("%d ids on %d connections", len(seen), s.clients())
 		}
 	})
-}
-
-// A cancellingDialer cancels the context between the answer behind the first ticket and its cut.
-type cancellingDialer struct {
-	transport.Dialer
-	stop context.CancelFunc
-}
-
-func (i cancellingDialer) Dial(ctx context.Context) (transport.Conn, error) {
-	c, err := i.Dialer.Dial(ctx)
-	return &cancellingConn{Conn: c, stop: i.stop}, err
-}
-
-type cancellingConn struct {
-	transport.Conn
-	stop     context.CancelFunc
-	ids      int
-	answered atomic.Bool
-}
-
-// Read counts the ids: the first one belongs to the probe, the second to the hello, the third to the ticket.
-func (c *cancellingConn) Read(b []byte) (int, error) {
-	n, err := c.Conn.Read(b)
-	if strings.Contains(string(b[:n]), "7\"") {
-		if c.ids++; c.ids == 3 {
-			c.answered.Store(true)
-		}
-	}
-	return n, err
-}
-
-// SetWriteDeadline comes before each write.
-func (c *cancellingConn) SetWriteDeadline(t time.Time) error {
-	if c.answered.CompareAndSwap(true, false) {
-		c.stop()
-	}
-	return c.Conn.SetWriteDeadline(t)
 }

@@ -16,12 +16,11 @@ import (
 
 func TestASilentPrinterThatDropsItsClientsIsDialledTwiceForATicket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var finish, closed errorSwitch
 		s := &scriptedPrinter{}
 		wire := &replaceableDialer{to: s}
 		r := newHarness(t, nil, wire, nil)
 		r.want("A1", "sent")
-		wire.replace(endingDialer{failing{s, &finish, &closed}})
+		wire.replace(&tap{Dialer: s, ends: 50 * time.Millisecond})
 		before := s.clients()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()

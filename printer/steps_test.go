@@ -4,10 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"os"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -63,7 +61,13 @@ func TestACutThatWasMissingIsSentOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := virtual.New(answersAll())
 		ctx, cancel := context.WithCancel(t.Context())
-		r := newHarness(t, v, cancellingDialer{v, cancel}, nil)
+		ids := 0 // of the probe, the hello, and the ticket
+		r := newHarness(t, v, &tap{Dialer: v, after: func(_ transport.Conn, written string) {
+			if ids += strings.Count(written, theID); ids == 3 && ctx.Err() == nil {
+				synctest.Wait() // it was answered
+				cancel()
+			}
+		}}, nil)
 		if o := r.printWith(ctx, r.p, orderOf("A1"), nil); o.kind() != "confirmed" {
 			t.Error(o.err)
 		}
@@ -103,42 +107,6 @@ func TestCutOffsCountOnlyInARow(t *testing.T) {
 	})
 }
 
-// acknowledging makes connections to a scripted printer that acknowledge all but the last missing bytes.
-type acknowledging struct {
-	*scriptedPrinter
-	missing  int
-	finished atomic.Int32 // connections that were ended in an orderly way
-}
-
-func (a *acknowledging) Dial(ctx context.Context) (transport.Conn, error) {
-	c, err := a.scriptedPrinter.Dial(ctx)
-	return &acknowledgingConn{Conn: c, a: a}, err
-}
-
-type acknowledgingConn struct {
-	transport.Conn
-	taken int
-	a     *acknowledging
-}
-
-func (c *acknowledgingConn) Finish(ctx context.Context) error {
-	c.a.finished.Add(1)
-	return c.Conn.Finish(ctx)
-}
-
-func (c *acknowledgingConn) Write(b []byte) (int, error) {
-	n, err := c.Conn.Write(b)
-	c.taken += n
-	return n, err
-}
-
-func (c *acknowledgingConn) Acknowledged() (int, error) {
-	if c.a.missing < 0 {
-		return c.taken, os.ErrInvalid
-	}
-	return c.taken - c.a.missing, nil
-}
-
 // cutter is a printer whose connection ends instead of the answer behind ticket number n, if cut says so.
 func cutter(cut func(n int) bool) *scriptedPrinter {
 	ids := map[net.Conn]int{}
@@ -165,7 +133,7 @@ func cutter(cut func(n int) bool) *scriptedPrinter {
 func TestATicketOfWhichAByteWasNotAcknowledgedIsNotSent(t *testing.T) {
 	for missing, want := range map[int]string{11: "sent", 12: "doubt", -1: "doubt"} { // the question has 11 bytes
 		synctest.Test(t, func(t *testing.T) {
-			a := &acknowledging{scriptedPrinter: cutter(func(n int) bool { return n > 1 }), missing: missing}
+			a := &tap{Dialer: cutter(func(n int) bool { return n > 1 }), missing: missing}
 			r := newHarness(t, nil, a, nil)
 			r.want("A1", "confirmed")
 			r.want("A2", "doubt")

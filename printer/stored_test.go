@@ -120,7 +120,7 @@ func TestAPersonsProbeUsesANewConnection(t *testing.T) {
 
 func TestAPersonsProbeStartsTheCountOfCutOffAnswersAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &acknowledging{scriptedPrinter: cutter(func(n int) bool { return n > 1 }), missing: 11}
+		a := &tap{Dialer: cutter(func(n int) bool { return n > 1 }), missing: 11}
 		r := newHarness(t, nil, a, nil)
 		r.want("A1", "confirmed")
 		r.want("A2", "doubt")

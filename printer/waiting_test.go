@@ -185,7 +185,7 @@ func TestOnlyAConnectionThatEndsOnAWorkingPrinterIsCutOff(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newHarness(t, nil, &acknowledging{scriptedPrinter: slowStatus(0, status), missing: 11}, nil)
+				r := newHarness(t, nil, &tap{Dialer: slowStatus(0, status), missing: 11}, nil)
 				for range 4 {
 					r.want("A1", "doubt")
 				}

@@ -2,7 +2,6 @@ package printer_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"net"
 	"strings"
@@ -16,36 +15,6 @@ import (
 	"ticketrail/printer/transport"
 	"ticketrail/printer/virtual"
 )
-
-// A tap makes connections on which a test acts between two writes, whatever the printer has read by then.
-type tap struct {
-	transport.Dialer
-	before func(b []byte) error                   // its error is that of the write, of which nothing is taken then
-	after  func(c transport.Conn, written string) // of one write
-}
-
-func (w *tap) Dial(ctx context.Context) (transport.Conn, error) {
-	c, err := w.Dialer.Dial(ctx)
-	return tapConn{c, w}, err
-}
-
-type tapConn struct {
-	transport.Conn
-	w *tap
-}
-
-func (c tapConn) Write(b []byte) (int, error) {
-	if c.w.before != nil {
-		if err := c.w.before(b); err != nil {
-			return 0, err
-		}
-	}
-	n, err := c.Conn.Write(b)
-	if err == nil && c.w.after != nil {
-		c.w.after(c.Conn, string(b))
-	}
-	return n, err
-}
 
 func TestASingleStatusByteThatNobodyAskedForProvesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
