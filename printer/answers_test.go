@@ -11,39 +11,6 @@ import (
 	"ticketrail/printer"
 )
 
-const (
-	theID  = "\x1d(H\x06\x0000" // GS ( H, function 48; the id follows
-	theGSr = "\x1dr\x01"
-	theCut = "\x1dV"
-)
-
-// behind reports whether all of the newest ticket on the connection has arrived.
-func behind(all string) bool {
-	return strings.LastIndex(all, "job 1") > strings.LastIndex(all, "\x1b@")
-}
-
-// overdue reports whether the GS ( H at the end of all was asked together with GS r, for the second time.
-func overdue(all string) bool { return strings.HasSuffix(all[:len(all)-len(theID)-4], theGSr) }
-
-// countGSr returns a function that counts the new GS r of a connection.
-func countGSr() func(c net.Conn, all string) int {
-	asked := map[net.Conn]int{}
-	return func(c net.Conn, all string) int {
-		n := strings.Count(all, theGSr) - asked[c]
-		asked[c] += n
-		return n
-	}
-}
-
-// answering is a printer that answers DLE EOT with no trouble and gives everything else to f.
-func answering(f func(c net.Conn, all string)) *scriptedPrinter {
-	return &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
-		if !answerStatus(c, all) {
-			f(c, all)
-		}
-	}}
-}
-
 func TestAPrinterThatAnswersNoHelloGetsALimitedNumberOfNULs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hangs := false
@@ -195,4 +162,165 @@ func TestAHelloThatIsNotTakenInTimeIsAskedAgain(t *testing.T) {
 		lost.Store(1)
 		r.want("A2", "confirmed")
 	})
+}
+
+func TestASlowAnswerIsNotTakenForTheOneToTheNextQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newScriptedHarness(t, slowStatus(25*time.Second, func(c net.Conn, n byte) {
+			b := byte(0x12)
+			if n == 1 {
+				b = 0x16 // the drawer; for n = 2 it is the cover
+			}
+			later(4500*time.Millisecond, func() { _, _ = c.Write([]byte{b}) })
+		}))
+		r.want("A1", "confirmed")
+		if r.log.count("cover") > 0 {
+			t.Error("the drawer was taken for the cover")
+		}
+	})
+}
+
+func TestAfterALostAnswerThePrinterIsAskedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		r := newScriptedHarness(t, slowStatus(3*time.Minute, func(c net.Conn, n byte) {
+			b := byte(0x12)
+			if n == 2 {
+				b = 0x16 // the cover is open, until a person comes
+			}
+			if asked++; asked > 1 {
+				_, _ = c.Write([]byte{b})
+			}
+		}))
+		r.want("A1", "confirmed")
+	})
+}
+
+func TestAnAnswerNoPaperIsWaitedOut(t *testing.T) {
+	// Some boards answer GS ( H so when they are out of paper. This one answers DLE EOT 1 only, which does not say it.
+	for statuses, want := range map[string]string{"\x01": "confirmed", "\x01\x02\x03\x04": "doubt"} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &scriptedPrinter{}
+			s.answer = func(_ *scriptedPrinter, c net.Conn, all string) {
+				id := idReply(all)
+				switch {
+				case id == nil:
+					if i := len(all) - 1; i >= 2 && all[i-2:i] == "\x10\x04" && strings.Contains(statuses, all[i:]) {
+						_, _ = c.Write([]byte{0x12})
+					}
+				case !behind(all):
+					_, _ = c.Write(id)
+				case !overdue(all):
+					_, _ = c.Write([]byte("73\x00"))
+					later(3*time.Minute, func() { _, _ = c.Write(id) })
+				}
+			}
+			r := newScriptedHarness(t, s)
+			if o := r.want("A1", want); o.took > 4*time.Minute {
+				t.Errorf("after %s", o.took)
+			}
+		})
+	}
+}
+
+func TestTheNewestReportOnACoverCounts(t *testing.T) {
+	const open, closed = "\x38\x00\x00\x0f", "\x10\x00\x00\x0f"
+	for name, status := range map[string]func(c net.Conn, n byte, k int){
+		"pushed open, asked closed": func(c net.Conn, _ byte, k int) {
+			if k == 1 {
+				_, _ = c.Write([]byte(open))
+			}
+			_, _ = c.Write([]byte{0x12})
+		},
+		"asked open, pushed closed": func(c net.Conn, n byte, k int) {
+			switch {
+			case k > 4:
+			case n == 2:
+				_, _ = c.Write([]byte{0x16})
+			case n == 4:
+				_, _ = c.Write([]byte("\x12" + closed))
+			default:
+				_, _ = c.Write([]byte{0x12})
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				k := 0
+				r := newScriptedHarness(t, slowStatus(0, func(c net.Conn, n byte) { k++; status(c, n, k) }))
+				if o := r.want("A1", "doubt"); o.took > 2*time.Minute {
+					t.Errorf("it was waited %s for a person", o.took)
+				}
+			})
+		})
+	}
+}
+
+func TestTheQuestionBehindATicketHasTwoSecondsOfItsOwn(t *testing.T) {
+	// The printer takes the ticket in the last half second, and then pauses.
+	for pause, want := range map[time.Duration]string{time.Second: "confirmed", 4 * time.Second: "doubt"} {
+		synctest.Test(t, func(t *testing.T) {
+			var slow atomic.Int64
+			r := newHarness(t, nil, answering(func(c net.Conn, all string) {
+				answersIDs(c, all)
+				switch {
+				case slow.Load() == 1 && idReply(all) != nil:
+					slow.Store(2)
+					time.Sleep(29500 * time.Millisecond)
+				case slow.Load() == 2 && behind(all):
+					slow.Store(0)
+					time.Sleep(pause)
+				}
+			}), func(_ *printer.DeviceOptions, o *printer.Options) { o.TimeoutPerKiB = time.Microsecond })
+			r.want("A1", "confirmed")
+			hangUp(r.d)
+			slow.Store(1)
+			r.want("A2", want)
+			time.Sleep(pause)
+		})
+	}
+}
+
+func TestOneAnswerIsEnoughToKnowThatAPrinterIsThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var only atomic.Bool
+		r := newScriptedHarness(t, &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
+			if !only.Load() || last(all, "\x10\x04\x01") {
+				answerStatus(c, all)
+			}
+			answersIDs(c, all)
+		}})
+		r.want("A1", "confirmed")
+		hangUp(r.d)
+		only.Store(true)
+		if o := r.want("A2", "confirmed"); o.took > 3*time.Second {
+			t.Errorf("after %s", o.took)
+		}
+	})
+}
+
+func TestAPrinterThatFallsSilentBehindATicketIsBusy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newScriptedHarness(t, slowStatus(0, func(net.Conn, byte) {}))
+		if o := r.want("A1", "doubt"); !strings.Contains(o.err.Error(), "it stopped answering") {
+			t.Error(o.err)
+		}
+		r.wantState(printer.Busy)
+	})
+}
+
+// slowStatus is a printer whose DLE EOT answers come from status while a ticket prints; print is how long that takes.
+func slowStatus(print time.Duration, status func(c net.Conn, n byte)) *scriptedPrinter {
+	return &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
+		id := idReply(all)
+		switch {
+		case behind(all) && strings.Contains(all[max(0, len(all)-3):], "\x10\x04"):
+			status(c, all[len(all)-1])
+		case answerStatus(c, all):
+		case id != nil && behind(all) && print > 0:
+			later(print, func() { _, _ = c.Write(id) })
+		case id != nil && !behind(all):
+			_, _ = c.Write(id)
+		}
+	}}
 }

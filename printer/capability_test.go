@@ -10,19 +10,9 @@ import (
 
 	"ticketrail/printer"
 	"ticketrail/printer/escpos"
-	"ticketrail/printer/profile"
 	"ticketrail/printer/virtual"
 	"ticketrail/queue/queuetest"
 )
-
-func mustProfile(t *testing.T) profile.Profile {
-	t.Helper()
-	p, ok := profile.Lookup("generic-80mm")
-	if !ok {
-		t.Fatal("no such profile")
-	}
-	return p
-}
 
 func TestADamagedOrFailingStoreDelaysNoTicket(t *testing.T) {
 	for name, damage := range map[string]func(s *queuetest.Store){

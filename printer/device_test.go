@@ -17,8 +17,6 @@ import (
 	"ticketrail/printer/virtual"
 )
 
-func answersAll() virtual.Options { return virtual.Options{Can: virtual.Everything, Kanji: true} }
-
 func TestTheNextTicketReusesTheConnection(t *testing.T) {
 	withHarness(t, answersAll(), nil, func(r *harness) {
 		for range 3 {

@@ -5,13 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
-	"os"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -260,156 +257,6 @@ func serve(t *testing.T, v *virtual.Printer, l net.Listener) *virtual.Printer {
 	return v
 }
 
-// A line leads to a printer in memory, through a buffer at our end, as a kernel or a print server has.
-type line struct {
-	*virtual.Printer
-	network *virtual.Network
-	rate    int // bytes per second; 0: at once
-}
-
-func newLine(t *testing.T, o virtual.Options) line {
-	network := virtual.NewNetwork()
-	return line{Printer: serve(t, virtual.New(o), network), network: network}
-}
-
-func (l line) Dial(ctx context.Context) (transport.Conn, error) {
-	near, err := l.network.Dial(ctx, "", "")
-	if err != nil {
-		return nil, err
-	}
-	c := &lineConn{Conn: near, rate: l.rate, more: make(chan struct{}, 1)}
-	go c.send()
-	return c, nil
-}
-
-type lineConn struct {
-	net.Conn
-	rate int
-	more chan struct{} // something was written
-
-	mu       sync.Mutex
-	buf      []byte
-	taken    int
-	closed   bool
-	deadline time.Time // of writes
-}
-
-// lineBuffer is how many bytes wait at our end.
-const lineBuffer = 128 << 10
-
-// Acknowledged is the number of bytes that left the buffer.
-func (c *lineConn) Acknowledged() (int, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.taken, nil
-}
-
-// Write waits for room until its deadline.
-func (c *lineConn) Write(b []byte) (n int, err error) {
-	for {
-		c.mu.Lock()
-		late, closed := !c.deadline.IsZero() && !time.Now().Before(c.deadline), c.closed
-		if !late && !closed {
-			room := min(len(b)-n, lineBuffer-len(c.buf))
-			c.buf = append(c.buf, b[n:n+room]...)
-			n += room
-		}
-		c.mu.Unlock()
-		switch {
-		case closed:
-			return n, syscall.ECONNRESET
-		case late:
-			return n, os.ErrDeadlineExceeded
-		}
-		c.wake()
-		if n == len(b) {
-			return n, nil
-		}
-		time.Sleep(time.Millisecond)
-	}
-}
-
-func (c *lineConn) Read(b []byte) (int, error) {
-	n, err := c.Conn.Read(b)
-	if err == io.EOF {
-		c.mu.Lock()
-		c.closed = true
-		c.mu.Unlock()
-	}
-	return n, err
-}
-
-// PeerClosed is an error once the printer has closed.
-func (c *lineConn) PeerClosed() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return io.EOF
-	}
-	return nil
-}
-
-func (c *lineConn) wake() {
-	select {
-	case c.more <- struct{}{}:
-	default:
-	}
-}
-
-// send sends what was written until the connection is closed.
-func (c *lineConn) send() {
-	for {
-		c.mu.Lock()
-		b, closed := c.buf[:min(len(c.buf), 16)], c.closed
-		c.mu.Unlock()
-		if closed {
-			return
-		}
-		if len(b) == 0 {
-			<-c.more
-			continue
-		}
-		n, err := c.Conn.Write(b)
-		if c.rate > 0 {
-			time.Sleep(time.Duration(n) * time.Second / time.Duration(c.rate))
-		}
-		c.mu.Lock()
-		c.buf, c.taken = c.buf[n:], c.taken+n
-		c.closed = c.closed || err != nil
-		c.mu.Unlock()
-	}
-}
-
-func (c *lineConn) SetWriteDeadline(t time.Time) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.deadline = t
-	return nil
-}
-
-func (c *lineConn) Finish(context.Context) error {
-	for {
-		c.mu.Lock()
-		n, closed := len(c.buf), c.closed
-		c.mu.Unlock()
-		switch {
-		case n == 0:
-			return nil
-		case closed:
-			return net.ErrClosed
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-}
-
-func (c *lineConn) Close() error {
-	c.mu.Lock()
-	c.closed = true
-	c.mu.Unlock()
-	c.wake()
-	return c.Conn.Close()
-}
-
 // neverAsked is a printer of which the configuration says that it is sent no questions.
 func neverAsked(d *printer.DeviceOptions, _ *printer.Options) { d.Confirm = profile.NoConfirm }
 
@@ -429,4 +276,31 @@ func order(lines int) ticket.Delivery {
 func padding() int {
 	model, _ := profile.Lookup("generic-80mm")
 	return len(escpos.Resync(model))
+}
+
+func mustProfile(t *testing.T) profile.Profile {
+	t.Helper()
+	p, ok := profile.Lookup("generic-80mm")
+	if !ok {
+		t.Fatal("no such profile")
+	}
+	return p
+}
+
+func answersAll() virtual.Options { return virtual.Options{Can: virtual.Everything, Kanji: true} }
+
+// polled makes a Device that is polled each minute, keeps connections for an hour, and starts Watch.
+func polled(t *testing.T, dialer transport.Dialer, f func(r *harness)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		r := newHarness(t, nil, dialer, func(d *printer.DeviceOptions, _ *printer.Options) {
+			d.PollEvery, d.Linger = time.Minute, time.Hour
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		go r.d.Watch(ctx)
+		f(r)
+		cancel()
+		r.d.Retire()
+		synctest.Wait()
+	})
 }

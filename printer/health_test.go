@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"ticketrail/printer"
-	"ticketrail/printer/transport"
 	"ticketrail/printer/virtual"
 )
 
@@ -141,22 +140,6 @@ func TestTheWaitForASilentPrinterEndsWithItsTicket(t *testing.T) {
 		if o.kind() != "clean" || !strings.Contains(o.err.Error(), "has printed") || s.clients() != before {
 			t.Errorf("%s: %v, %d connections", o.kind(), o.err, s.clients()-before)
 		}
-	})
-}
-
-// polled makes a Device that is polled each minute, keeps connections for an hour, and starts Watch.
-func polled(t *testing.T, dialer transport.Dialer, f func(r *harness)) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		r := newHarness(t, nil, dialer, func(d *printer.DeviceOptions, _ *printer.Options) {
-			d.PollEvery, d.Linger = time.Minute, time.Hour
-		})
-		ctx, cancel := context.WithCancel(t.Context())
-		go r.d.Watch(ctx)
-		f(r)
-		cancel()
-		r.d.Retire()
-		synctest.Wait()
 	})
 }
 

@@ -2,14 +2,18 @@ package printer_test
 
 import (
 	"context"
+	"errors"
 	"net"
-	"slices"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"ticketrail/printer"
+	"ticketrail/printer/escpos"
+	"ticketrail/printer/profile"
+	"ticketrail/printer/transport"
 	"ticketrail/printer/virtual"
 )
 
@@ -158,46 +162,171 @@ func TestAnIDThatDiffersInOneLetterProvesNothing(t *testing.T) {
 	}
 }
 
-// kitchenPrinter is a printer that answers every question and has a buffer of 4 KiB.
-func kitchenPrinter(linesPerSecond float64) virtual.Options {
-	return virtual.Options{
-		Can: virtual.Everything, Kanji: true, Remembers: true, ReceiveBuffer: 4096, LinesPerSecond: linesPerSecond,
+func TestACommandThatBrokeOffInItsHeaderSwallowsNoTicket(t *testing.T) {
+	// After a command that broke off in its header, our questions must not be taken for the rest of the header:
+	// read as the size of an image, they announce a quarter of a megabyte, and later tickets disappear in it.
+	for _, head := range []string{
+		"\x1dv", "\x1dv0", "\x1dv0\x00", "\x1dv0\x00\x30", "\x1dv0\x00\x30\x00",
+		"\x1d(", "\x1d(L", "\x1d(k\x03", "\x1d8L", "\x1d8L\x10\x00", "\x1b*", "\x1b!", "\x1b",
+		"\x1dv0\x00\x48\x00\x18\x00half of an image",
+	} {
+		for _, can := range []virtual.Capability{virtual.Everything, statusOnly, realTimeOnly} {
+			withHarness(t, virtual.Options{Can: can, Kanji: true, Remembers: true}, nil, func(r *harness) {
+				broken := func() {
+					c, err := r.v.Dial(t.Context())
+					if err != nil {
+						t.Fatal(err)
+					}
+					if _, err := c.Write([]byte(head)); err != nil {
+						t.Fatal(err)
+					}
+					_ = c.Close()
+					synctest.Wait()
+				}
+				broken()
+				d := orderOf("A1")
+				d.Doubt = true // the broken ticket was this one, before a restart
+				if o := r.printWith(r.t.Context(), r.p, d, nil); o.err != nil {
+					t.Errorf("after % X: %v", head, o.err)
+				}
+				if o := r.print("A2"); o.err != nil {
+					t.Errorf("after % X: %v", head, o.err)
+				}
+				r.wantPaper("A1! A2")
+			})
+		}
 	}
 }
 
-// till is another program that sends s and leaves when the printer has it.
-func (l line) till(s string) {
-	c, _ := l.Dial(context.Background())
-	_, _ = c.Write([]byte(s))
-	_ = c.Finish(context.Background())
-	_ = c.Close()
-}
-
-// withLine runs f with a printer behind a line.
-func withLine(t *testing.T, o virtual.Options, rate int, f func(r *harness, p line)) {
-	t.Helper()
+func TestASilentPrinterThatDropsItsClientsIsDialledTwiceForATicket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newLine(t, o)
-		p.rate = rate
-		r := newHarness(t, nil, p, nil)
-		f(r, p)
+		s := &scriptedPrinter{}
+		wire := &replaceableDialer{to: s}
+		r := newHarness(t, nil, wire, nil)
+		r.want("A1", "sent")
+		wire.replace(&tap{Dialer: s, ends: 50 * time.Millisecond})
+		before := s.clients()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if o := r.printWith(ctx, r.p, orderOf("A2"), nil); o.kind() != "clean" || s.clients() != before+2 {
+			t.Errorf("%s: %v, %d connections", o.kind(), o.err, s.clients()-before)
+		}
+	})
+}
+
+func TestASilentPrinterThatAnswersSlowlyByNowIsConfirmed(t *testing.T) {
+	// The first question of a ticket to a silent printer is answered after 80 ms.
+	synctest.Test(t, func(t *testing.T) {
+		wire := &replaceableDialer{to: &scriptedPrinter{}}
+		r := newHarness(t, nil, wire, nil)
+		r.want("A1", "sent")
+		wire.replace(&scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
+			if last(all, "\x10\x04\x01") {
+				time.Sleep(80 * time.Millisecond)
+			}
+			if !answerStatus(c, all) {
+				answersIDs(c, all)
+			}
+		}})
+		r.want("A2", "confirmed")
+	})
+}
+
+func TestAPrinterThatClosesForTheFenceOfALaterProbePrintsTheTicketWithoutOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		drop := false
+		r := newScriptedHarness(t, answering(func(c net.Conn, all string) {
+			if drop && idReply(all) != nil {
+				_ = c.Close()
+			}
+		}))
+		r.want("A1", "sent")
+		time.Sleep(time.Minute)
+		drop = true
+		r.want("A2", "sent")
+	})
+}
+
+func TestAPrinterWithoutAFenceIsPolledForItsStatus(t *testing.T) {
+	poll := func(d *printer.DeviceOptions, _ *printer.Options) { d.PollEvery = 5 * time.Minute }
+	withHarness(t, virtual.Options{Can: virtual.RealTime, Kanji: true}, poll, func(r *harness) {
+		ctx, cancel := context.WithCancel(r.t.Context())
+		go r.d.Watch(ctx)
+		time.Sleep(4*time.Hour + time.Minute) // a minute after a poll; by now it is probed once an hour
+		for range 6 {
+			r.v.Set(virtual.CoverOpen, true)
+			time.Sleep(5 * time.Minute)
+			r.wantState(printer.CoverOpen)
+			r.v.Set(virtual.CoverOpen, false)
+			time.Sleep(5 * time.Minute)
+			r.wantState(printer.Ready)
+		}
+		cancel()
+		synctest.Wait()
+	})
+}
+
+func TestAPrinterThatAcceptsAndAnswersNothingYetIsNotSilent(t *testing.T) {
+	withHarness(t, answersAll(), nil, func(r *harness) {
+		r.want("A1", "confirmed")
 		hangUp(r.d)
-		_ = p.WaitIdle(t.Context())
+		_ = r.v.Refuse(true)
+		r.want("A2", "clean")
+		_ = r.v.Refuse(false)
+		r.v.Stall()
+		later(time.Second, func() { r.wantState(printer.Unreachable) })
+		r.want("A2", "not ready")
+		r.wantState(printer.Busy)
 	})
 }
 
-// pieces are the texts of what is on paper by now, whether or not it is cut.
-func (l line) pieces() (all []string) {
-	last := l.Unfinished() // first: it may be cut meanwhile, and is then among the tickets
-	for _, x := range l.Tickets() {
-		all = append(all, x.Text)
+func TestOnlyThePollThatProbesResetsThePrinter(t *testing.T) {
+	s := answering(answersIDs)
+	polled(t, s, func(r *harness) {
+		time.Sleep(10*time.Minute + 30*time.Second)
+		if n := strings.Count(s.all(), "\x1b@"); n != 1 || s.clients() < 10 {
+			t.Errorf("%d resets on %d connections", n, s.clients())
+		}
+	})
+}
+
+func TestAQuestionThatASilentPrinterTakesLateIsNoPartOfTheTicket(t *testing.T) {
+	// The question that it is asked before the ticket is read only with the ticket, and is no part of it.
+	model, _ := profile.Lookup("generic-80mm")
+	const header = 16 // NULs ahead of the question
+	before := header + len(escpos.RealTime(1)) + len(escpos.Resync(model))
+	for takes, want := range map[int]string{0: "clean", before: "clean", before + 1: "doubt", 1 << 20: "sent"} {
+		synctest.Test(t, func(t *testing.T) {
+			c := &fullBuffer{takes: 1 << 20}
+			r := newHarness(t, nil, c, nil)
+			r.want("A1", "sent")
+			_ = c.Close()              // scriptedConn.Finish leaves it open
+			c.full, c.takes = 2, takes // the NULs, and the question
+			r.want("A2", want)
+		})
 	}
-	return append(all, last)
 }
 
-// onPaper reports whether a piece of paper holds a whole ticket for the item.
-func (l line) onPaper(item string) bool {
-	return slices.ContainsFunc(l.pieces(), func(s string) bool {
-		return strings.Contains(s, "#42") && strings.Contains(s, item+"\n") && strings.Contains(s, "| job ")
-	})
+// A fullBuffer is a connection on which some writes time out. The next ones take some bytes, and then it ends.
+type fullBuffer struct {
+	scriptedConn
+	full, takes int
+}
+
+func (c *fullBuffer) Write(b []byte) (int, error) {
+	if c.full > 0 {
+		c.full--
+		return 0, os.ErrDeadlineExceeded
+	}
+	n := min(len(b), c.takes)
+	if c.takes -= n; n < len(b) {
+		return n, errors.New("reset")
+	}
+	return n, nil
+}
+
+func (c *fullBuffer) Dial(context.Context) (transport.Conn, error) {
+	ours, _ := net.Pipe()
+	c.Conn = ours
+	return c, nil
 }

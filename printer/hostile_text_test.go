@@ -91,6 +91,7 @@ func TestNoTextOfTheServiceIsACommand(t *testing.T) {
 		"DoubleByteTail": "\x1c&\xc4",
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				for _, o := range problemsOf(t, orderFilledWith(s)) {
 					t.Error(o)

@@ -34,13 +34,16 @@ func TestOutcomesAreWhatThePaperSays(t *testing.T) {
 	var drawn drawing
 	synctest.Test(t, func(t *testing.T) { drawn = draw(t, inMemory) })
 	for _, f := range mishaps {
-		for _, a := range abilities {
-			synctest.Test(t, func(t *testing.T) {
-				if err := errors.Join(judge(play(t, inMemory, f, a, drawn), f, a)); err != nil {
-					t.Error(err)
-				}
-			})
-		}
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			for _, a := range abilities {
+				synctest.Test(t, func(t *testing.T) {
+					if err := errors.Join(judge(play(t, inMemory, f, a, drawn), f, a)); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+		})
 	}
 }
 

@@ -154,6 +154,7 @@ func TestTicketsInEveryScriptMatchTheirReviewedPictures(t *testing.T) {
 		for _, class := range classes {
 			name := m.script + "-" + class
 			t.Run(name, func(t *testing.T) {
+				t.Parallel()
 				model, ok := profile.Lookup(class)
 				if !ok {
 					t.Fatal("no such profile")

@@ -4,8 +4,10 @@ import (
 	"context"
 	"net"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"testing"
 	"time"
 
 	"ticketrail/printer/transport"
@@ -97,4 +99,161 @@ func answersIDs(c net.Conn, all string) {
 	if id := idReply(all); id != nil {
 		_, _ = c.Write(id)
 	}
+}
+
+const (
+	theID  = "\x1d(H\x06\x0000" // GS ( H, function 48; the id follows
+	theGSr = "\x1dr\x01"
+	theCut = "\x1dV"
+)
+
+// behind reports whether all of the newest ticket on the connection has arrived.
+func behind(all string) bool {
+	return strings.LastIndex(all, "job 1") > strings.LastIndex(all, "\x1b@")
+}
+
+// overdue reports whether the GS ( H at the end of all was asked together with GS r, for the second time.
+func overdue(all string) bool { return strings.HasSuffix(all[:len(all)-len(theID)-4], theGSr) }
+
+// countGSr returns a function that counts the new GS r of a connection.
+func countGSr() func(c net.Conn, all string) int {
+	asked := map[net.Conn]int{}
+	return func(c net.Conn, all string) int {
+		n := strings.Count(all, theGSr) - asked[c]
+		asked[c] += n
+		return n
+	}
+}
+
+// answering is a printer that answers DLE EOT with no trouble and gives everything else to f.
+func answering(f func(c net.Conn, all string)) *scriptedPrinter {
+	return &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
+		if !answerStatus(c, all) {
+			f(c, all)
+		}
+	}}
+}
+
+// A scriptedPrinter sends exactly the bytes of a test, also those that the simulated printer never sends.
+type scriptedPrinter struct {
+	// answer is called after each read. all is everything received on this connection so far.
+	answer func(s *scriptedPrinter, c net.Conn, all string)
+
+	mu    sync.Mutex
+	heard []string // of each connection
+}
+
+func (s *scriptedPrinter) Dial(context.Context) (transport.Conn, error) {
+	ours, theirs := net.Pipe()
+	s.mu.Lock()
+	at := len(s.heard)
+	s.heard = append(s.heard, "")
+	s.mu.Unlock()
+	go func() {
+		buf := make([]byte, 4096)
+		for {
+			n, err := theirs.Read(buf)
+			s.mu.Lock()
+			s.heard[at] += string(buf[:n])
+			all := s.heard[at]
+			s.mu.Unlock()
+			if err != nil {
+				return
+			}
+			if s.answer != nil {
+				s.answer(s, theirs, all)
+			}
+		}
+	}()
+	return &scriptedConn{Conn: ours}, nil
+}
+
+func (s *scriptedPrinter) all() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.Join(s.heard, "")
+}
+
+func (s *scriptedPrinter) clients() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.heard)
+}
+
+// A scriptedConn polices how it is ended: two readers would share what the printer sends last.
+type scriptedConn struct {
+	net.Conn
+	reading  atomic.Bool
+	deadline atomic.Bool
+}
+
+func (c *scriptedConn) Read(b []byte) (int, error) {
+	c.reading.Store(true)
+	defer c.reading.Store(false)
+	return c.Conn.Read(b)
+}
+
+func (c *scriptedConn) SetReadDeadline(d time.Time) error {
+	c.deadline.Store(!d.IsZero())
+	return c.Conn.SetReadDeadline(d)
+}
+
+func (c *scriptedConn) Finish(context.Context) error {
+	switch {
+	case c.reading.Load():
+		panic("it is finished while it is read")
+	case c.deadline.Load():
+		panic("the time for reading its end is over before that begins")
+	}
+	return nil
+}
+
+// last reports whether all ends with a question.
+func last(all, question string) bool { return strings.HasSuffix(all, question) }
+
+// answerStatus answers a DLE EOT at the end of all with "no trouble", and reports whether there was one.
+func answerStatus(c net.Conn, all string) bool {
+	for n := range 4 {
+		if last(all, "\x10\x04"+string(rune(n+1))) {
+			_, _ = c.Write([]byte{0x12})
+			return true
+		}
+	}
+	return false
+}
+
+// idReply is the answer to the GS ( H at the end of all, or nil.
+func idReply(all string) []byte {
+	i := strings.LastIndex(all, "\x1d(H\x06\x0000")
+	if i < 0 || len(all) != i+11 {
+		return nil
+	}
+	return []byte("7\"" + all[i+7:] + "\x00")
+}
+
+func newScriptedHarness(t *testing.T, s *scriptedPrinter) *harness {
+	return newHarness(t, nil, s, nil)
+}
+
+// cutter is a printer whose connection ends instead of the answer behind ticket number n, if cut says so.
+func cutter(cut func(n int) bool) *scriptedPrinter {
+	ids := map[net.Conn]int{}
+	n := 0
+	return &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
+		if answerStatus(c, all) {
+			return
+		}
+		id := idReply(all)
+		if id == nil {
+			return
+		}
+		ids[c]++
+		if behind := strings.LastIndex(all, "job 1") > strings.LastIndex(all, "\x1b@"); behind {
+			if n++; cut(n) {
+				_ = c.Close()
+				return
+			}
+		}
+		_, _ = c.Write(id)
+	}}
 }

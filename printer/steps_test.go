@@ -2,7 +2,9 @@ package printer_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"slices"
 	"strings"
@@ -15,8 +17,6 @@ import (
 	"ticketrail/printer/virtual"
 	"ticketrail/queue/ticket"
 )
-
-// Each test here is about one line that claims or stores something.
 
 func TestATicketIsUntouchedUntilItsFirstByteWasTaken(t *testing.T) {
 	for can := range proofs {
@@ -105,29 +105,6 @@ func TestCutOffsCountOnlyInARow(t *testing.T) {
 			t.Error("connections that end now and then count as a print server that closes early")
 		}
 	})
-}
-
-// cutter is a printer whose connection ends instead of the answer behind ticket number n, if cut says so.
-func cutter(cut func(n int) bool) *scriptedPrinter {
-	ids := map[net.Conn]int{}
-	n := 0
-	return &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
-		if answerStatus(c, all) {
-			return
-		}
-		id := idReply(all)
-		if id == nil {
-			return
-		}
-		ids[c]++
-		if behind := strings.LastIndex(all, "job 1") > strings.LastIndex(all, "\x1b@"); behind {
-			if n++; cut(n) {
-				_ = c.Close()
-				return
-			}
-		}
-		_, _ = c.Write(id)
-	}}
 }
 
 func TestATicketOfWhichAByteWasNotAcknowledgedIsNotSent(t *testing.T) {
@@ -245,4 +222,123 @@ func TestAPrinterThatLosesItsIDTwiceInARowHasNone(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestNoTicketByteIsSentIfBeginFails(t *testing.T) {
+	for _, can := range []virtual.Capability{virtual.Everything, realTimeOnly, 0} {
+		withHarness(t, virtual.Options{Can: can, Kanji: true}, nil, func(r *harness) {
+			for range 3 {
+				o := r.printWith(r.t.Context(), r.p, orderOf("A1"), errDisk)
+				if !errors.Is(o.err, errDisk) || o.began != 1 {
+					t.Errorf("begun %d times, %v", o.began, o.err)
+				}
+			}
+			r.wantPaper("")
+			if n := r.v.ClientCount(); can == virtual.Everything && n != 1 {
+				t.Errorf("%d connections", n)
+			}
+			o := r.print("A2")
+			if o.err != nil {
+				t.Error(o.err)
+			}
+			r.wantPaper("A2")
+		})
+	}
+}
+
+func TestACancelledContextEndsEachStepAtOnce(t *testing.T) {
+	stop := errors.New("the daemon stops")
+	for _, tt := range []struct {
+		name   string
+		o      virtual.Options
+		breaks func(r *harness)
+		want   string
+	}{
+		{"WhileDialling", virtual.Options{Can: virtual.Everything}, func(r *harness) { r.v.PowerOff() }, "clean"},
+		{"WhileAskingHowItIs", virtual.Options{Can: virtual.Everything}, func(r *harness) { r.v.Stall() }, "clean"},
+		{"WhileWriting", virtual.Options{Can: virtual.Everything}, func(r *harness) { r.v.StallAfter(60) }, "doubt"},
+		{
+			"WhileWaitingForTheAnswer", virtual.Options{Can: virtual.Everything, LinesPerSecond: 1},
+			func(*harness) {}, "doubt",
+		},
+		{"WhileWaitingForAPerson", virtual.Options{Can: virtual.Everything, LinesPerSecond: 10}, func(r *harness) {
+			later(500*time.Millisecond, func() { r.v.Set(virtual.PaperOut, true) })
+		}, "doubt"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.o.Kanji = true
+			withHarness(t, tt.o, nil, func(r *harness) {
+				r.want("A1", "confirmed")
+				time.Sleep(time.Minute)
+				tt.breaks(r)
+				ctx, cancel := context.WithCancelCause(r.t.Context())
+				later(2*time.Second, func() { cancel(stop) })
+				o := r.printWith(ctx, r.p, orderOf("A2"), nil)
+				if o.kind() != tt.want || !errors.Is(o.err, stop) || o.took != 2*time.Second {
+					t.Errorf("%s after %s: %v", o.kind(), o.took, o.err)
+				}
+				r.v.PowerOn()
+				r.v.Repair()
+				r.v.Refill()
+				time.Sleep(time.Minute)
+				r.want("A3", "confirmed")
+			})
+		})
+	}
+}
+
+func TestACancelledContextEndsAProbeAtOnce(t *testing.T) {
+	stop := errors.New("the daemon stops")
+	for after := range 20 {
+		withHarness(t, virtual.Options{Can: realTimeOnly, Kanji: true}, nil, func(r *harness) {
+			ctx, cancel := context.WithCancelCause(r.t.Context())
+			d := time.Duration(after)*300*time.Millisecond + time.Millisecond
+			later(d, func() { cancel(stop) })
+			o := r.printWith(ctx, r.p, orderOf("A1"), nil)
+			if o.err != nil && (o.kind() != "clean" || !errors.Is(o.err, stop) || o.took != d) {
+				t.Errorf("%s after %s, want %s: %v", o.kind(), o.took, d, o.err)
+			}
+			cancel(nil)
+			r.want("A2", "sent")
+		})
+	}
+}
+
+func TestAPrinterThatHangsDuringItsFirstProbeGetsNoTicket(t *testing.T) {
+	// At the first contact nothing is known of the printer. What it answered before it began to hang shows that it
+	// can answer: a ticket may not be sent as to a printer that never does.
+	for can, want := range proofs {
+		if can&virtual.RealTime == 0 {
+			continue
+		}
+		synctest.Test(t, func(t *testing.T) {
+			v := virtual.New(virtual.Options{Can: can, Kanji: true})
+			r := newHarness(t, v, v, nil)
+			sendHalfAnImage(t, v)
+			time.AfterFunc(300*time.Millisecond, v.Stall) // DLE EOT was answered, nothing else yet
+			for range 3 {
+				r.want("A1", "not ready")
+				time.Sleep(time.Minute)
+			}
+			v.Repair()
+			r.want("A1", want)
+			if got := r.paper(); got != "A1" {
+				t.Errorf("on paper %q", got)
+			}
+		})
+	}
+}
+
+// sendHalfAnImage leaves a printer waiting for the rest of an image.
+func sendHalfAnImage(t *testing.T, v *virtual.Printer) {
+	t.Helper()
+	c, err := v.Dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(c, "\x1b@\x1dv0\x00\x48\x00\x18\x00half of an image"); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Finish(t.Context())
+	_ = c.Close()
 }

@@ -289,3 +289,28 @@ func TestAutomaticStatusIsUsedInTheRightFormatOnly(t *testing.T) {
 		})
 	}
 }
+
+func TestOnlyAConnectionThatEndsOnAWorkingPrinterIsCutOff(t *testing.T) {
+	// All was acknowledged each time.
+	for name, status := range map[string]func(c net.Conn, n byte){
+		"it stays": func(c net.Conn, _ byte) { _, _ = c.Write([]byte{0x12}) },
+		"the cover opened": func(c net.Conn, n byte) {
+			_, _ = c.Write([]byte{map[bool]byte{true: 0x16, false: 0x12}[n == 2]})
+			if n == 4 {
+				_ = c.Close()
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newHarness(t, nil, &tap{Dialer: slowStatus(0, status), missing: 11}, nil)
+				for range 4 {
+					r.want("A1", "doubt")
+				}
+				if r.d.Status().CutOff {
+					t.Error("its answers count as cut off")
+				}
+			})
+		})
+	}
+}
