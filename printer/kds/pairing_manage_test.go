@@ -43,13 +43,15 @@ func TestAManagerPairsByTypingTheCodeThatATabletShows(t *testing.T) {
 	})
 }
 
-func TestOnlyAManagerPairsAndReachesTheControlAPI(t *testing.T) {
+func TestOnlyAManagerManagesAndNoOtherSiteReadsOrPressesAnything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestServer(t)
 		manager, m := w.manager("192.168.1.9")
 		tablet, box, own := w.newTablet("192.168.1.20"), w.client("127.0.0.1"), ownPage()
 		code := w.code(tablet)
-		const cancel = "/manage/api/jobs/7/cancel"
+		w.put("hot-line", 1)
+		const cancel, read, press = "/manage/api/jobs/7/cancel", "/screen/hot-line/state", "/screen/hot-line/do"
+		bump := `{"id":"x","do":"bump",` + w.order("hot-line", 1) + `}`
 		for what, c := range w.intruders(tablet, manager, box) {
 			if got, text := w.typed(c.client, code, "hot-line", c.header...); got != c.want {
 				t.Errorf("%s pairs: %d %s, want %d", what, got, text, c.want)
@@ -62,10 +64,21 @@ func TestOnlyAManagerPairsAndReachesTheControlAPI(t *testing.T) {
 					h.Get("Location") != "/" {
 					t.Errorf("%s: the page is answered %d", what, got)
 				}
-				if got, _, _ := w.get(c.client, "/manage/api/state", c.header...); got != c.want {
-					t.Errorf("%s reads: %d", what, got)
+				for _, path := range []string{"/manage/api/state", read} {
+					if got, _, _ := w.get(c.client, path, c.header...); got != c.want {
+						t.Errorf("%s reads %s: %d", what, path, got)
+					}
 				}
 			}
+			// A screen's pages may stand behind a proxy, and a program may press.
+			if what != "a cook's tablet" && what != "no browser" && what != "a proxy that says nothing" {
+				if got, _ := w.post(c.client, press, bump, c.header...); got < 400 || got == http.StatusNotFound {
+					t.Errorf("%s bumps: %d", what, got)
+				}
+			}
+		}
+		if n, _ := w.screens["hot-line"].Board().Count(); n != 1 {
+			t.Error("one of them has bumped the ticket")
 		}
 		if got, _, _ := w.get(w.paired("192.168.1.22", "hot-line"), "/manage/api/state"); got != http.StatusForbidden {
 			t.Errorf("a cook's tablet reads: %d", got)
@@ -81,6 +94,14 @@ func TestOnlyAManagerPairsAndReachesTheControlAPI(t *testing.T) {
 		}
 		if _, text := w.typed(box, code, "hot-line", own...); !w.maySee(tablet, "hot-line") {
 			t.Errorf("now it cannot be paired at all: %s", text)
+		}
+		for _, host := range []string{"localhost", "127.0.0.1:9322", "[::1]:9322"} {
+			if got, _, _ := w.get(w.client("::1"), read, "Host", host); got != http.StatusOK {
+				t.Errorf("the box reads from %s: %d", host, got)
+			}
+		}
+		if got, text := w.post(box, press, bump, own...); got != http.StatusOK || !strings.Contains(text, `"done"`) {
+			t.Errorf("its own page bumps: %d %s", got, text)
 		}
 		for _, c := range []*http.Client{manager, box} {
 			got, _, h := w.get(c, "/manage/api/state")

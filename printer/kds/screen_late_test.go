@@ -6,33 +6,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"ticketrail/printer/kds/board"
 	"ticketrail/queue/dispatch"
 	"ticketrail/queue/queuetest"
 	"ticketrail/queue/ticket"
 )
-
-func TestABumpPressedBeforeTheRescueConflictsOnceAndThenWorks(t *testing.T) {
-	withDarkScreen(t, func(t *testing.T, k *screenHarness, s *Screen, paper *fakePrinter) {
-		// Pressed before the copy was printed, on a page without a connection.
-		late := press(s.Board(), board.Bump, 1)
-		time.Sleep(21 * time.Second)
-		synctest.Wait()
-		paper.wantPrinted(t, one, three)
-		time.Sleep(5 * time.Second)
-		wantOutcome(t, s.Board(), late, board.Conflict)
-		if c := card(s.Board(), 1); c.State != board.Open || c.Paper != "grill" {
-			t.Errorf("card %+v", c)
-		}
-		wantOutcome(t, s.Board(), press(s.Board(), board.Bump, 1), board.Done)
-		wantOutcome(t, s.Board(), press(s.Board(), board.Recall, 1), board.Done)
-		time.Sleep(time.Hour)
-		paper.wantPrinted(t)
-		if c := card(s.Board(), 1); c.Paper != "grill" {
-			t.Errorf("a card that was fetched back does not say that it is on paper: %+v", c)
-		}
-	})
-}
 
 func TestALateConfirmationOfAWithdrawnCardIsNoProofForItsNewCard(t *testing.T) {
 	for name, say := range map[string]func(s *Screen, withdraw func()){

@@ -1,29 +1,10 @@
 package kds
 
 import (
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 )
-
-func TestTicketsWaitForAScreenAndAreShownAtOnceWhenOneOpens(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k := newScreenHarness(t)
-		s := k.newScreen(&fakePrinter{})
-		defer k.closeAll()
-		k.order(3)
-		time.Sleep(10 * time.Second)
-		if got := k.states(); strings.Contains(got, "shown") || jobs(s.Board()) != "|" {
-			t.Errorf("before: %s, board %q", got, jobs(s.Board()))
-		}
-		defer openPage(s, "a")()
-		time.Sleep(300 * time.Millisecond)
-		if got := k.states(); got != "shown shown shown" || jobs(s.Board()) != "1 2 3 |" {
-			t.Errorf("after: %s, board %q", got, jobs(s.Board()))
-		}
-	})
-}
 
 func TestTheQueueOfADarkScreenComesOutOfItsBackupInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -57,28 +38,5 @@ func TestTheQueueOfADarkScreenComesOutOfItsBackupInOrder(t *testing.T) {
 			t.Errorf("board %q", got)
 		}
 		paper.wantPrinted(t)
-	})
-}
-
-func TestAScreenWhosePageComesAndGoesHoldsNoTicket(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k, paper := newScreenHarness(t), &fakePrinter{}
-		s := k.newScreen(paper)
-		defer k.closeAll()
-		k.order(1)
-		for range 3 {
-			leave := s.Join("deaf")
-			time.Sleep(11 * time.Second)
-			leave()
-			time.Sleep(time.Second)
-		}
-		defer openPage(s, "a")()
-		time.Sleep(10 * time.Second)
-		if got := k.states(); got != "shown" {
-			t.Errorf("%s, board %q", got, jobs(s.Board()))
-		}
-		if c := card(s.Board(), 1); c == nil || c.Duplicate {
-			t.Errorf("card %+v", c)
-		}
 	})
 }

@@ -305,27 +305,6 @@ func TestATicketThatWasRefusedElsewhereSaysSoOnTheScreenAndAtItsBackup(t *testin
 	paper.wantPrinted(t, "1 for fresh ( down)")
 }
 
-func TestAScreenThatBacksUpAScreenShowsItsTicketsOnce(t *testing.T) {
-	withDarkScreen(t, func(t *testing.T, k *screenHarness, s *Screen, _ *fakePrinter) {
-		cold := NewScreen(ScreenOptions{Name: "grill", Board: open(t, k.q.KV("board grill")),
-			OnLive: func() { k.d.Kick("grill") }})
-		k.d.Set([]dispatch.Lane{{Name: "grill", Station: cold}})
-		leave := cold.Join("deaf")
-		time.Sleep(2 * time.Minute) // many attempts without proof
-		leave()
-		wantPaper(t, s, map[uint64]string{})
-		defer openPage(cold, "b")()
-		time.Sleep(time.Minute)
-		if got := jobs(cold.Board()); got != "4 5 |" {
-			t.Errorf("board of the other screen %q", got)
-		}
-		wantPaper(t, s, map[uint64]string{1: "grill", 3: "grill"})
-		if c := card(cold.Board(), 4); c.For != "hot-line" || c.Down != "screen" || c.Duplicate {
-			t.Errorf("%+v", c)
-		}
-	})
-}
-
 // A slowBegin is a screen that confirms late that it shows a ticket.
 type slowBegin struct {
 	*Screen

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -174,23 +173,6 @@ func TestTicketsOnPaperAreCountedUntilACookDecides(t *testing.T) {
 	})
 }
 
-func TestTheClockOfAPageFollowsAZoneThatIsKnownLater(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newTestServer(t)
-		var zone atomic.Pointer[time.Location]
-		zone.Store(time.UTC)
-		w.displays[0].Zone = zone.Load
-		w.server.Set(w.displays)
-		hot := w.listen(w.client("127.0.0.1"), "hot-line", testPage, "")
-		first := hot.beat()
-		zone.Store(time.FixedZone("", 3600))
-		hot.beat() // one may be on its way
-		if b := hot.beat(); first.Offset != 0 || b.Offset != 60 {
-			t.Errorf("the page is told %+v, then %+v", first, b)
-		}
-	})
-}
-
 // gauge is the sum of a metric.
 func gauge(t *testing.T, reg *prometheus.Registry, name string) (sum float64) {
 	t.Helper()
@@ -206,14 +188,4 @@ func gauge(t *testing.T, reg *prometheus.Registry, name string) (sum float64) {
 		}
 	}
 	return sum
-}
-
-// beat waits for the next beat.
-func (e *eventStream) beat() struct{ Offset int } {
-	e.t.Helper()
-	ev, ok := e.next("hello", "state")
-	if !ok || ev.kind != "beat" {
-		e.t.Fatalf("got %+v (%v), want a beat", ev, ok)
-	}
-	return decode[struct{ Offset int }](e.t, ev.data)
 }

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"ticketrail/queue/queuetest"
 	"ticketrail/queue/ticket"
@@ -49,33 +47,6 @@ func TestATicketThatIsDeliveredAgainIsNeitherDuplicatedNorMarked(t *testing.T) {
 	if c := card(b, 3); !c.Duplicate {
 		t.Errorf("card %+v", c)
 	}
-}
-
-func TestAChangeCanBeUndoneForTenSeconds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := queuetest.NewStore()
-		b := open(t, s)
-		put(t, b, order(1, "Burger", "Chips"))
-		wantOutcome(t, b, press(b, ItemDone, 1, 1), Done)
-		wantOutcome(t, b, press(b, Bump, 1, 0), Done)
-		if o := b.OrderOf(1); o.Undo != Bump || o.UndoUntil != time.Now().Add(10*time.Second).UnixMilli() {
-			t.Errorf("undo %q until %d", o.Undo, o.UndoUntil)
-		}
-		time.Sleep(10*time.Second - time.Millisecond)
-		b = open(t, s)
-		wantOutcome(t, b, press(b, Undo, 1, 0), Done)
-		wantOutcome(t, b, press(b, Undo, 1, 0), TooLate) // only one step can be undone
-		o := b.OrderOf(1)
-		if k := card(b, 1); o.State != Open || !k.Items[1].Done || k.Items[0].Done || o.Undo != "" {
-			t.Errorf("order %+v", o)
-		}
-		wantOutcome(t, b, press(b, ItemUndone, 1, 1), Done)
-		if card(b, 1).Items[1].Done {
-			t.Error("an item that is not done after all is done")
-		}
-		time.Sleep(10 * time.Second)
-		wantOutcome(t, b, press(b, Undo, 1, 0), TooLate)
-	})
 }
 
 func TestTwoCooksWhoPressTheSameHaveNoConflict(t *testing.T) {

@@ -3,7 +3,6 @@ package board
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -110,49 +109,6 @@ func TestAnImpossibleCardIsLeftOut(t *testing.T) {
 	}
 }
 
-func TestABumpOfSeveralCardsThatWasInterruptedCanBeSeenAndIsFinished(t *testing.T) {
-	for n := 1; n <= cardsOfAnOrder; n++ {
-		for _, fault := range []queuetest.Fault{queuetest.Failed, queuetest.FailedPersisted} {
-			s := queuetest.NewStore()
-			b := open(t, s)
-			for i := range cardsOfAnOrder {
-				put(t, b, ofOrder(18, i))
-			}
-			c := bumpOf(b, 18)
-			s.InjectAt(s.Writes()+n, fault)
-			if r, err := b.Do(t.Context(), c); err == nil {
-				t.Fatalf("write %d failed, and the press was answered: %s", n, r.Outcome)
-			}
-			wantWholeOrVisible(t, b, 18)
-			b = open(t, s)
-			want := n - 1
-			if fault == queuetest.FailedPersisted {
-				want = n
-			}
-			if got := wantWholeOrVisible(t, b, 18); got != want {
-				t.Errorf("write %d: %d cards are bumped, want %d", n, got, want)
-			}
-			again := open(t, clone(s))
-			// The page sends it again; or the page was closed, and the cook presses on what is left.
-			wantOutcome(t, b, c, Done)
-			if s := b.Snapshot(); len(s.Orders) != 0 || len(s.Recall) != 1 {
-				t.Errorf("write %d: %q", n, jobs(b))
-			}
-			if want < cardsOfAnOrder {
-				wantOutcome(t, again, press(again, Bump, uint64(180+want), 0), Done)
-			}
-			answer := Done
-			if want == 0 { // nothing of it was stored, so the other press was the first
-				answer = Already
-			}
-			wantOutcome(t, again, c, answer) // and its own page after all
-			if got := jobs(again); !strings.HasPrefix(got, "|") || wantWholeOrVisible(t, again, 18) != cardsOfAnOrder {
-				t.Errorf("write %d: %q", n, got)
-			}
-		}
-	}
-}
-
 // cardContent is what must be equal at the end, whichever step failed.
 type cardContent struct {
 	Job          uint64
@@ -180,6 +136,7 @@ func cardContents(b *Board) (out []cardContent) {
 func runEvening(t testingT, b *Board, failed func(*Board) *Board) *Board {
 	t.Helper()
 	ctx := context.Background()
+	var given []uint64
 	step := func(f func() error) {
 		for i := 0; ; i++ {
 			err := f()
@@ -190,6 +147,7 @@ func runEvening(t testingT, b *Board, failed func(*Board) *Board) *Board {
 				t.Fatal(err)
 			}
 			b = failed(b)
+			wantVisible(t, b, given)
 		}
 	}
 	cmd := func(do Verb, job uint64, item int) {
@@ -205,6 +163,7 @@ func runEvening(t testingT, b *Board, failed func(*Board) *Board) *Board {
 	for _, d := range []ticket.Delivery{order(1, "Burger", "Chips"), voidOrder(2, "Soup"), order(3, "Cake"),
 		order(4, "Tea"), of18(5, "2 Fish"), of18(6, "1 Pie"), void18(7, "1 Fish")} {
 		step(func() error { return b.Put(ctx, d) })
+		given = append(given, d.Job)
 		step(func() error { return b.MarkShown(ctx, d.Job) })
 	}
 	cmd(ItemDone, 1, 1)
@@ -226,64 +185,27 @@ func runEvening(t testingT, b *Board, failed func(*Board) *Board) *Board {
 	return b
 }
 
-// cardsOfAnOrder is how many cards each order of these tests has: its ticket and its add-ons.
-const cardsOfAnOrder = 4
-
-// ofOrder is one card of an order with several. Each has a request of its own.
-func ofOrder(number, card int) ticket.Delivery {
-	d := order(uint64(10*number+card), fmt.Sprint("Dish ", card))
-	d.Ticket.Number = fmt.Sprint(number)
-	return d
-}
-
-// bumpOf is the one press for an order. Its id is the same however often it is sent.
-func bumpOf(b *Board, number int) Command {
-	c := press(b, Bump, uint64(10*number), 0)
-	c.ID = fmt.Sprint("bump-of-", number)
-	return c
-}
-
-// wantWholeOrVisible checks an order whose bump was interrupted, and returns how many of its cards are
-// bumped. Every card is either in the open order or can be recalled; and an open order without some of its
-// cards says that it is a rest, and when the others were bumped.
-func wantWholeOrVisible(t *testing.T, b *Board, number int) (bumped int) {
+// wantVisible checks a board on which a step was interrupted: each card that it was given is in exactly one order,
+// which is open or can be recalled. If the first cards of an order have left, the rest says so.
+func wantVisible(t testingT, b *Board, given []uint64) {
 	t.Helper()
 	s := b.Snapshot()
-	var open, off []uint64
-	for _, o := range s.Orders {
-		if o.Number != fmt.Sprint("#", number) {
-			continue
-		}
-		if open != nil {
-			t.Errorf("order %d is on the board twice", number)
-		}
-		open = o.Jobs()
-		if len(open) < cardsOfAnOrder && (o.Of == nil || o.Of.Clock == "") {
-			t.Errorf("order %d has lost cards and does not say so: %d", number, open)
-		}
-		if o.Left != len(open) {
-			t.Errorf("order %d: %d items are left of %d cards", number, o.Left, len(open))
-		}
-	}
+	left := map[string]uint64{} // the first card that has left
 	for _, o := range s.Recall {
-		if o.Number == fmt.Sprint("#", number) {
-			off = append(off, o.Jobs()...)
+		left[o.Number] = o.Jobs()[0]
+	}
+	seen := map[uint64]int{}
+	for _, o := range slices.Concat(s.Orders, s.Recall) {
+		for _, job := range o.Jobs() {
+			seen[job]++
+		}
+		if off := left[o.Number]; o.State == Open && 0 < off && off < o.Jobs()[0] && (o.Of == nil || o.Of.Clock == "") {
+			t.Fatalf("order %s has lost cards and does not say so: %q", o.Number, jobs(b))
 		}
 	}
-	all := slices.Sorted(slices.Values(slices.Concat(open, off)))
-	for i := range cardsOfAnOrder {
-		if len(all) != cardsOfAnOrder || all[i] != uint64(10*number+i) {
-			t.Fatalf("order %d: %d are open, %d can be recalled", number, open, off)
+	for _, job := range given {
+		if seen[job] != 1 {
+			t.Fatalf("card %d is on the board %d times: %q", job, seen[job], jobs(b))
 		}
 	}
-	return len(off)
-}
-
-// clone is a copy of a store.
-func clone(s *queuetest.Store) *queuetest.Store {
-	c := queuetest.NewStore()
-	for _, k := range s.Keys() {
-		c.Set(k, s.Value(k))
-	}
-	return c
 }

@@ -163,21 +163,6 @@ func TestAChangedTicketReplacesItAlsoIfTheWriteInBetweenFails(t *testing.T) {
 	}
 }
 
-func TestAVoidCannotBeBumpedUnread(t *testing.T) {
-	b := open(t, queuetest.NewStore())
-	part := order(2, "Burger", "Chips")
-	part.Ticket.Lines[1].Void = true
-	put(t, b, voidOrder(1, "Burger"), part)
-	for _, job := range []uint64{1, 2} {
-		wantOutcome(t, b, press(b, Bump, job, 0), Unread)
-		wantOutcome(t, b, press(b, AckVoid, job, 0), Done)
-		wantOutcome(t, b, press(b, Undo, job, 0), Done)
-		wantOutcome(t, b, press(b, Bump, job, 0), Unread)
-		wantOutcome(t, b, press(b, AckVoid, job, 0), Done)
-		wantOutcome(t, b, press(b, Bump, job, 0), Done)
-	}
-}
-
 func TestAnAddOnJoinsItsOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, queuetest.NewStore())
