@@ -47,8 +47,8 @@ var fields = [fieldCount]struct {
 	paths []string
 }{
 	fieldName: {"name", []string{"name", "displayName", "itemName", "menuItemName", "title", "label", "description",
-		"product.name", "item.name", "menuItem.name"}},
-	fieldQuantity: {"quantity", []string{"quantity", "qty", "count"}},
+		"productName", "modifierName", "optionName", "groupName", "product.name", "item.name", "menuItem.name"}},
+	fieldQuantity: {"quantity", []string{"quantity", "qty", "count", "quantity.amount", "quantity.value"}},
 	fieldRefire:   {"refire", []string{"isRefire", "refire"}},
 	fieldSort:     {"sort", []string{"categoryPriority", "sortOrder"}},
 	fieldNote: {"note", []string{"note", "notes", "specialInstructions", "instructions", "comment", "comments",
@@ -61,17 +61,18 @@ var fields = [fieldCount]struct {
 	fieldVoid:      {"void", voidFlags},
 	fieldNumber: {"number", []string{"orderNumber", "checkNumber", "ticketNumber", "number", "displayNumber",
 		"tabNumber", "pickupNumber", "orderId", "order.number", "check.number"}},
-	fieldTable:    {"table", []string{"checkName", "tableName", "tableNumber", "table.name", "table"}},
-	fieldServer:   {"server", []string{"checkOwner", "serverName", "employeeName", "employee.name", "server"}},
+	fieldTable: {"table", []string{"checkName", "tableName", "tableNumber", "table.name", "table"}},
+	fieldServer: {"server", []string{"checkOwner", "serverName", "employeeName", "employee.name", "server",
+		"server.firstName"}},
 	fieldEmployee: {"employee", []string{"checkOwnerEmployeeId", "employeeId", "serverId", "employee.id"}},
 	fieldType:     {"type", []string{"orderType", "serviceType", "diningOption", "type"}},
-	fieldGuests:   {"guests", []string{"guests", "guestCount", "covers"}},
+	fieldGuests:   {"guests", []string{"guests", "guestCount", "covers", "numberOfGuests", "partySize"}},
 	// Not instructions, as for an item: a record's lay out the service's own receipt.
 	fieldRecordNote:  {"record_note", []string{"note", "notes"}},
 	fieldRush:        {"rush", []string{"isRush", "rush", "isPriority", "priority"}},
 	fieldDestination: {"station", []string{"printer", "printerName", "station"}},
 	fieldCustomer: {"customer", []string{"customerName", "customer.name", "customer", "guestName", "tabName",
-		"recipient.name"}},
+		"ticketName", "recipient.name"}},
 	fieldPromised: {"promised", []string{"promisedTime", "promisedAt", "promised", "dueAt", "dueTime", "readyBy",
 		"pickupTime", "scheduledFor", "fireAt", "estimatedFulfillmentDate"}},
 	fieldCheck: {"check", []string{"checkId", "orderId", "orderGuid", "ticketId"}},
@@ -92,7 +93,7 @@ type target struct {
 	rank  int      // of the path among those of the field
 	key   string   // the first key of the path
 	rest  []string // the others
-	kind  voidKind // of fieldVoid
+	kind  flagKind // of fieldVoid and fieldRemoved
 }
 
 // fieldPaths has the targets by the first key of their path, as [fold] has it. A Plan has its own, so a reload never
@@ -109,10 +110,11 @@ func defaultPaths() fieldPaths {
 	f.add(fieldVoid, voidFlag, voidFlags)
 	f.add(fieldVoid, voidTime, voidTimes)
 	f.add(fieldVoid, voidStatus, statusFields)
+	f.add(fieldRemoved, flagOfPresence, presenceFlags)
 	return f
 }
 
-func (f fieldPaths) add(id fieldID, kind voidKind, paths []string) {
+func (f fieldPaths) add(id fieldID, kind flagKind, paths []string) {
 	for rank, p := range paths {
 		keys := strings.Split(p, ".")
 		name := folded(keys[0])
@@ -146,7 +148,9 @@ func (f fieldPaths) set(name string, paths []string) string {
 		trimmed = append(trimmed, p)
 	}
 	for name := range f {
-		f[name] = slices.DeleteFunc(f[name], func(t target) bool { return t.field == id && id != fieldVoid })
+		f[name] = slices.DeleteFunc(f[name], func(t target) bool {
+			return t.field == id && id != fieldVoid && t.kind != flagOfPresence
+		})
 	}
 	f.add(id, voidConfigured, trimmed)
 	return ""

@@ -3,6 +3,7 @@ package plan
 import (
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -40,15 +41,24 @@ func TestTheTimeThatABodyTakesGrowsNoFasterThanItsSize(t *testing.T) {
 		"keys twice":     many(`"id":"n%d"`),
 	} {
 		body := []byte(`{"records":[{"id":"r","items":[{"name":"Pie",` + item + `}]}]}`)
-		start := time.Now()
+		start := processorTime(t)
 		req, err := contract.Open(body, contract.Lenient)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		p.Split(req, harbour, "T1", noon, nil)
 		p.Leaves(req)
-		if took := time.Since(start); took > 3*time.Second {
+		if took := processorTime(t) - start; took > 3*time.Second {
 			t.Errorf("%s: %v for %d bytes, %v", name, took, len(body), err)
 		}
 	}
+}
+
+// processorTime is what this process has used so far, whatever else the machine does.
+func processorTime(t *testing.T) time.Duration {
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano())
 }

@@ -111,7 +111,8 @@ func (s *splitter) line(
 
 	// A cook may recognise a dish in its JSON; an item that is left out is never made. The JSON has the remainder too.
 	if l.Name == "" {
-		l.Name, l.Raw = r.obj.JSON(children...), true
+		rest := r.remainder()
+		l.Name, l.Raw, l.MayCancel = r.obj.JSON(children...), true, rest.takeCancelling()
 		return l, nil
 	}
 	removal := r.removal()

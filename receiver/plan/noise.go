@@ -15,6 +15,12 @@ import (
 // not listed here prints. A rule that is too wide hides an allergy, one that is too narrow costs a line of paper, so
 // each names what it is for, and a word is listed only if it means the same in every field.
 
+// Reasons that more than one rule gives.
+const (
+	identifiers    = "identifiers"
+	positionInList = "position in a list"
+)
+
 // noiseWords are the words that make a key noise, wherever they are in it: unitPrice, tax_rate.
 var noiseWords = map[string][]string{
 	"money": {"price", "prices", "pricing", "tax", "taxes", "total", "totals", "subtotal", "amount", "cost", "costs",
@@ -28,9 +34,9 @@ var noiseWords = map[string][]string{
 
 // noiseLastWords are the words that make a key noise if they are its last: menuItemId, but not idCheck.
 var noiseLastWords = map[string][]string{
-	"identifiers": {"id", "ids", "guid", "guids", "uuid", "uuids", "uid", "sku", "plu", "barcode", "gtin", "upc",
+	identifiers: {"id", "ids", "guid", "guids", "uuid", "uuids", "uid", "sku", "plu", "barcode", "gtin", "upc",
 		"slug", "token", "hash", "checksum"},
-	"position in a list": {"index", "position", "rank", "ordinal", "sequence", "sequencenumber"},
+	positionInList: {"index", "position", "rank", "ordinal", "sequence", "sequencenumber"},
 }
 
 // noiseKeys are whole keys, without separators and in lower case.
@@ -39,9 +45,11 @@ var noiseKeys = map[string][]string{
 		"entitytype", "objecttype", "object"},
 	"flags that are set for every dish": {"active", "isactive", "enabled", "isenabled", "available", "isavailable",
 		"taxable", "istaxable", "visible", "isvisible", "printed", "isprinted", "sent", "issent", "isopen",
-		"isdefault", "default", "printable", "instock", "isnew", "iscustom", "ismodifier"},
+		"isdefault", "default", "printable", "instock", "isnew", "iscustom", "ismodifier", "refundable",
+		"isrefundable", "voidable", "isvoidable", "cancellable", "iscancellable"},
 	"bookkeeping": {"version", "schemaversion", "apiversion", "menuversion", "entityversion", "modifiedby",
 		"lastmodifiedby"},
+	positionInList:             {"line", "lineno", "linenumber"},
 	"the service's own screen": {"backgroundcolor", "textcolor", "foregroundcolor"},
 }
 
@@ -52,11 +60,26 @@ var usualStatus = []string{"pending", "printed", "open", "opened", "new", "sent"
 
 // wantedTime are the words of a key whose time a cook needs, so that it is no bookkeeping.
 var wantedTime = []string{"promised", "promise", "due", "pickup", "collection", "ready", "fire", "fired", "scheduled",
-	"schedule", "delivery", "deliver", "wanted", "requested", "eta", "estimated", "serve", "hold"}
+	"schedule", "delivery", "deliver", "wanted", "requested", "eta", "estimated", "serve", "hold", "need", "needed",
+	"required", "event", "expected", "arrival"}
 
-// warningWords begin the words of keys that must not be missed; these fields print first.
-var warningWords = []string{"allerg", "diet", "intoleran", "warn", "alert", "caution", "note", "instruct", "comment",
-	"message", "special", "request", "void", "cancel", "remove", "kitchen", "chef", "hold"}
+var (
+	// allergyWords begin the words of keys that no other rule hides.
+	allergyWords = []string{"allerg", "diet", "intoleran", "anaphyl"}
+	// warningWords begin the words of keys that must not be missed; these fields print first.
+	warningWords = append([]string{"warn", "alert", "caution", "note", "instruct", "comment", "message", "special",
+		"request", "void", "cancel", "remove", "exclu", "without", "omit", "return", "kitchen", "chef", "hold"},
+		allergyWords...)
+	// cancellingWords begin words that may say that nothing is to be cooked.
+	cancellingWords = []string{"void", "cancel", "delete", "refund", "reject", "returned"}
+)
+
+// writtenWords begin the words of keys whose text somebody has written, whatever it is about: a refundNote.
+var writtenWords = []string{"note", "comment", "reason", "message", "instruct", "remark", "text"}
+
+// choices are the last words of keys whose "none" says only that there is no such thing. Of any other, as a sauce, it
+// is what the guest wants.
+var choices = []string{"type", "unit", "measure", "mode", "kind", "status", "state", "behavior", "behaviour", "policy"}
 
 var (
 	// colourValue matches colours for a screen.
@@ -102,6 +125,21 @@ func noiseKey(key string) (why string) {
 	return noiseTables.lastWords[string(word)]
 }
 
+// isForCook says whether a value is for the cook although its key is noise for the reason why.
+func isForCook(v contract.Value, why string) bool {
+	switch v.Kind() {
+	case 't':
+		return hasWordLike(v.Key(), cancellingWords)
+	case '"':
+		_, isNumber := toDecimal(v)
+		return why == positionInList && !isNumber || hasWordLike(v.Key(), allergyWords) ||
+			why != identifiers && hasWordLike(v.Key(), writtenWords)
+	case '[', '{':
+		return hasWordLike(v.Key(), allergyWords)
+	}
+	return false
+}
+
 // noiseValue says why a scalar is noise under its key: it says nothing, or nothing to a cook. "": it is none.
 func noiseValue(key string, v contract.Value) (why string) {
 	switch v.Kind() {
@@ -109,7 +147,7 @@ func noiseValue(key string, v contract.Value) (why string) {
 		return "empty"
 	case '0':
 		if len(v.Text()) >= 12 && !isWantedTime(key) {
-			return "identifiers" // or milliseconds since 1970
+			return identifiers // or milliseconds since 1970
 		}
 	case '"':
 		return noiseText(key, strings.TrimSpace(v.Text()))
@@ -118,11 +156,16 @@ func noiseValue(key string, v contract.Value) (why string) {
 }
 
 func noiseText(key, s string) (why string) {
-	if isBlank(s) || strings.EqualFold(s, "false") || strings.EqualFold(s, "null") || strings.EqualFold(s, "none") {
+	isChoice := func() bool {
+		return hasWordLike(key, warningWords) ||
+			slices.ContainsFunc(choices, func(word string) bool { return endsWith(key, word) })
+	}
+	if isBlank(s) || strings.EqualFold(s, "false") || strings.EqualFold(s, "null") ||
+		strings.EqualFold(s, "none") && isChoice() {
 		return "empty"
 	}
 	if _, isUUID := contract.CanonicalID(s); isUUID {
-		return "identifiers"
+		return identifiers
 	}
 	if (endsWith(key, "status") || endsWith(key, "state")) && slices.Contains(usualStatus, folded(s)) {
 		return "the usual status"
@@ -150,11 +193,20 @@ func isWantedTime(key string) bool {
 // MayWarn says whether a path has a word of a warning, such as an allergy or a note: it must not be missed.
 func MayWarn(path string) bool { return hasWordLike(path, warningWords) }
 
-// hasWordLike says whether a word of the key begins with one of the beginnings.
+// hasWordLike says whether a word of the key begins with one of the beginnings. What is refundable is not refunded, so
+// words on -able do not count.
 func hasWordLike(key string, beginnings []string) bool {
-	return slices.ContainsFunc(wordsOf(key), func(w string) bool {
-		return slices.ContainsFunc(beginnings, func(b string) bool { return strings.HasPrefix(w, b) })
-	})
+	var buf [64]byte
+	rest, word, found := appendWords(buf[:0], key), []byte(nil), true
+	for found {
+		word, rest, found = bytes.Cut(rest, []byte{' '})
+		for _, b := range beginnings {
+			if len(word) >= len(b) && string(word[:len(b)]) == b && !bytes.HasSuffix(word, []byte("able")) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // wordsOf splits a key into its words in lower case: menuItemID, menu_item_id and menu-item-id alike.

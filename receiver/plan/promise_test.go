@@ -285,7 +285,8 @@ func (w walked) add(item contract.Value, depth int, void bool) {
 
 func nameOf(item contract.Value) string {
 	for _, keys := range [][]string{{"name"}, {"displayName"}, {"itemName"}, {"menuItemName"}, {"title"}, {"label"},
-		{"description"}, {"product", "name"}, {"item", "name"}, {"menuItem", "name"}} {
+		{"description"}, {"productname"}, {"modifiername"}, {"optionname"}, {"groupname"},
+		{"product", "name"}, {"item", "name"}, {"menuItem", "name"}} {
 		v := item
 		for _, k := range keys {
 			v = like(v, k)

@@ -56,10 +56,9 @@ func (s *splitter) reader(obj contract.Value) *reader {
 // other key, the first element that has it is meant.
 func descend(v contract.Value, keys []string) contract.Value {
 	for i, key := range keys {
-		n, err := strconv.Atoi(key)
-		at, next := 0, contract.Value(nil)
+		n, at, next := listIndex(key), 0, contract.Value(nil)
 		for e := range v.All() {
-			if v.Kind() == '[' && err != nil {
+			if v.Kind() == '[' && n < 0 {
 				if found := descend(e, keys[i:]); found != nil {
 					return found
 				}
@@ -74,6 +73,15 @@ func descend(v contract.Value, keys []string) contract.Value {
 		}
 	}
 	return v
+}
+
+// listIndex is a key as an index, -1 if it is none.
+func listIndex(key string) int {
+	if !allDigits(key) {
+		return -1
+	}
+	n, _ := strconv.Atoi(key) // of one that is too large, the largest
+	return n
 }
 
 // sameName says whether two names differ only in case, underscores, hyphens and other punctuation.
@@ -123,8 +131,15 @@ func (r *reader) textOrNumber(id fieldID) string { return r.readText(id, true) }
 
 func (r *reader) readText(id fieldID, numbers bool) string {
 	s, v := r.find(id, numbers)
-	if v != nil {
-		r.mark(v, id)
+	if v == nil {
+		return ""
+	}
+	for _, h := range r.of(id) {
+		if kind := h.v.Kind(); kind == '"' || kind == '0' && numbers {
+			if strings.EqualFold(scalarText(h.v), s) { // the others that say the same are read too
+				r.mark(h.v, id)
+			}
+		}
 	}
 	return s
 }
@@ -262,7 +277,8 @@ func (t *textSet) add(s string) {
 // noteText is the text of a note. The text may be wrapped in an object that holds nothing else, as in
 // {"text": "no nuts"}; any other value is quoted as JSON. It is blank if there is no note.
 func noteText(v contract.Value) string {
-	if v.Kind() == 'f' || isEmpty(v) { // false: services send it for "no note"
+	isNone := v.Kind() == '"' && strings.EqualFold(strings.TrimSpace(v.Text()), "none")
+	if v.Kind() == 'f' || isNone || isEmpty(v) { // services send these for "no note"
 		return ""
 	}
 	if v.Kind() != '{' {

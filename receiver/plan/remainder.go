@@ -26,8 +26,9 @@ const (
 
 // An unread is a value that no path has read.
 type unread struct {
-	key   string // dotted path within its item or record
-	value string
+	key     string // dotted path within its item or record
+	value   string
+	cancels bool // something in its value may say that nothing is to be cooked
 }
 
 func (u unread) String() string { return u.key + ": " + u.value }
@@ -62,6 +63,8 @@ type remainderCollector struct {
 	isRead bool // it is the value of a field, so it is not unread
 	depth  int  // of lists in each other
 	rest   remainder
+
+	cancels bool // a field of an element of the list may say that nothing is to be cooked
 }
 
 // prints says whether a value prints: it is not silenced.
@@ -99,7 +102,7 @@ func (c *remainderCollector) add(in string, v contract.Value) {
 // noise says why a member of an object is noise, whatever is in it; "": it is none.
 func noise(v contract.Value) (why string) {
 	key := v.Key()
-	if why := noiseKey(key); why != "" {
+	if why := noiseKey(key); why != "" && !isForCook(v, why) {
 		return why
 	}
 	if key == fieldInstructions && v.Kind() == '[' && isLayout(v) {
@@ -121,6 +124,7 @@ func (c *remainderCollector) list(path string, list contract.Value) {
 	if texts := c.texts(list); len(texts) > 0 {
 		c.text(path, strings.Join(texts, ", "))
 	}
+	c.cancels = false
 }
 
 // areItems says whether the elements of a list are objects, and at least one has a name.
@@ -159,6 +163,7 @@ func (c *remainderCollector) element(key string, e contract.Value) string {
 		}
 		var texts []string
 		for _, u := range inner.rest.fields {
+			c.cancels = c.cancels || u.mayCancel()
 			if len(inner.rest.fields) == 1 && len(inner.rest.lists) == 0 {
 				return u.value // {"name": "sesame"} is sesame
 			}
@@ -179,8 +184,9 @@ func (c *remainderCollector) element(key string, e contract.Value) string {
 }
 
 func (c *remainderCollector) text(path, value string) {
-	if !slices.ContainsFunc(c.said, func(s string) bool { return strings.EqualFold(s, value) }) {
-		c.rest.fields = append(c.rest.fields, unread{path, value})
+	_, isNumber := parseDecimal(value) // an equal one says something else: a seat and a spoon
+	if isNumber || !slices.ContainsFunc(c.said, func(s string) bool { return strings.EqualFold(s, value) }) {
+		c.rest.fields = append(c.rest.fields, unread{path, value, c.cancels})
 	}
 }
 
@@ -205,26 +211,27 @@ func (r *reader) allergens() (lines []string) {
 // withLists is the remainder with its lists as texts, for a ticket that has no lines.
 func (rest remainder) withLists() remainder {
 	for _, l := range rest.lists {
-		rest.fields = append(rest.fields, unread{l.key, l.items.JSON()})
+		rest.fields = append(rest.fields, unread{key: l.key, value: l.items.JSON()})
 	}
 	return rest
 }
 
-// notes are the lines that print, at most limit: first those that may be a warning, then the others by key.
+// notes are the lines that print: first those about allergies, all of them; then those that may be a warning, then the
+// others, limit lines in all.
 func (rest remainder) notes(limit int) (lines []string) {
 	fields := slices.Clone(rest.fields)
-	isWarning := func(u unread) bool { return hasWordLike(u.key, warningWords) }
-	slices.SortStableFunc(fields, func(a, b unread) int {
+	rank := func(u unread) int {
 		switch {
-		case isWarning(a) == isWarning(b):
+		case hasWordLike(u.key, allergyWords):
 			return 0
-		case isWarning(a):
-			return -1
+		case hasWordLike(u.key, warningWords):
+			return 1
 		}
-		return 1
-	})
+		return 2
+	}
+	slices.SortStableFunc(fields, func(a, b unread) int { return rank(a) - rank(b) })
 	for i, u := range fields {
-		if i == limit-1 && len(fields) > limit {
+		if i >= limit-1 && len(fields) > limit && rank(u) > 0 {
 			return append(lines, fmt.Sprintf("and %d more fields that are not read", len(fields)-i))
 		}
 		lines = append(lines, u.String())
@@ -248,17 +255,20 @@ func (rest *remainder) takeCancelling() string {
 
 // mayCancel says that a field may mean that nothing is to be cooked.
 func (u unread) mayCancel() bool {
-	cancelling := func(w string) bool {
-		return strings.HasPrefix(w, "void") || strings.HasPrefix(w, "cancel") || strings.HasPrefix(w, "delete")
-	}
-	words := wordsOf(u.value)
-	return slices.ContainsFunc(wordsOf(u.key), cancelling) || len(words) <= 2 && slices.ContainsFunc(words, cancelling)
+	isShort := !strings.Contains(u.value, " ") || len(strings.Fields(u.value)) <= 2
+	return u.cancels || hasWordLike(u.key, cancellingWords) || isShort && hasWordLike(u.value, cancellingWords)
 }
 
 // The words of flags, and of the values of actions, that take something away from a dish.
 var (
-	removalWords   = []string{"remove", "removed", "no", "without", "exclude", "excluded", "omit", "omitted", "minus"}
-	removalActions = []string{"action", "prefix", "type", "operation", "kind", "modification", "modifier"}
+	removalWords = []string{"remove", "removed", "no", "without", "exclude", "excluded", "omit", "omitted", "minus",
+		"negated"}
+	removalValues = append([]string{"removal", "exclusion", "subtract", "subtraction", "less", "hold", "86", "-", "not",
+		"sin", "sans", "ohne", "senza"}, removalWords...)
+	removalActions = []string{"action", "prefix", "type", "operation", "kind", "modification", "modifier", "mod",
+		"sign", "status", "state"}
+	// wrappers are the last words of keys that say nothing about their value: preModifier.name.
+	wrappers = []string{"name", "value", "label", "text", "code"}
 )
 
 // removal reads the fields that say that the line is taken away from its dish, and takes those out of rest that may say
@@ -267,6 +277,12 @@ func (r *reader) removal() string {
 	var marks strings.Builder
 	for _, h := range r.of(fieldRemoved) {
 		switch yes, isFlag := parseBool(h.v); {
+		case h.kind == flagOfPresence && isFlag:
+			if !yes {
+				marks.WriteString("[" + h.v.Key() + ": " + scalarText(h.v) + "] ")
+			}
+		case h.kind == flagOfPresence:
+			continue
 		case isFlag && yes:
 			marks.WriteString("[" + h.v.Key() + "] ")
 		case !isFlag && h.v.Kind() == '"' && !isBlank(h.v.Text()):
@@ -283,13 +299,25 @@ func (r *reader) removal() string {
 func (rest *remainder) takeRemoval() string {
 	var marks strings.Builder
 	rest.fields = slices.DeleteFunc(rest.fields, func(u unread) bool {
-		key, value := wordsOf(u.key), folded(u.value)
-		isAction := len(key) > 0 && slices.Contains(removalActions, key[len(key)-1])
-		removes := func(word string) bool { return slices.Contains(removalWords, word) }
+		value := folded(u.value)
+		isYes := value == "true" || value == "yes" || value == "y"
+		if !isYes && value != "1" && !slices.Contains(removalValues, value) {
+			return false
+		}
+
+		key := wordsOf(u.key)
+		removes := func(word string) bool { // lineNo: 1 is the number of the line
+			return slices.Contains(removalWords, word) && (isYes || value == "1" && word != "no")
+		}
+		about := key
+		for len(about) > 1 && slices.Contains(wrappers, about[len(about)-1]) {
+			about = about[:len(about)-1]
+		}
+		isAction := len(about) > 0 && slices.Contains(removalActions, about[len(about)-1])
 		switch {
-		case isAction && removes(value):
+		case isAction && slices.Contains(removalValues, value):
 			marks.WriteString("[" + strings.ToUpper(u.value) + "] ")
-		case value == "true" && slices.ContainsFunc(key, removes):
+		case slices.ContainsFunc(key, removes):
 			marks.WriteString("[" + u.key + "] ")
 		default:
 			return false

@@ -43,6 +43,17 @@ var orderShapes = []struct {
 	{name: "entities", item: `{"name":"Mac &amp; Cheese","note":"Caf&eacute; style"}`,
 		noise: []string{"Mac &amp; Cheese", "Caf&eacute; style"}, want: []string{"Mac & Cheese", "Café style"}},
 
+	{name: "ids of allergens", item: `{"name":"Pie","allergenIds":["NUTS","SOY"]}`,
+		want: []string{"allergenIds: NUTS, SOY"}},
+	{name: "notes beside money and pictures", item: `{"name":"Pie","refundNote":"do not remake","tipNote":"share",` +
+		`"discountReason":"allergy remake","imageText":"HAPPY BIRTHDAY"}`},
+	{name: "allergies of many kinds", item: `{"name":"Pie","a":1,"b":2,"c":3,"allergyInfo":{"nut":true,"egg":true,` +
+		`"severity":"HIGH"},"allergyNote":"EpiPen"}`, noise: []string{"1", "2", "3"}},
+	{name: "no sauce",
+		item:  `{"name":"Steak","sauce":"none","unitOfMeasure":"NONE","note":"none","dairyAllergy":"none"}`,
+		noise: []string{"NONE"}, want: []string{"sauce: none"}},
+	{name: "a place in a text", item: `{"name":"Pie","sequence":"before the soup"}`},
+
 	// Modifiers under other keys.
 	{name: "modifiers", item: `{"name":"Burger","modifiers":[{"name":"Bacon"},{"name":"Cheese","quantity":2}]}`,
 		want: []string{"modifiers:", "Bacon", "Cheese"}},
@@ -69,6 +80,13 @@ var orderShapes = []struct {
 	{name: "list of lists", item: `{"name":"Steak","sides":[["Chips"],["Salad"]]}`},
 	{name: "children beside items", record: `"items":[{"name":"Pie"}],"drinks":[{"name":"Latte"}]`,
 		want: []string{"drinks:", "Latte"}},
+
+	{name: "names of products and modifiers",
+		item: `{"productName":"Duck","modifiers":[{"modifierName":"Medium"},{"modifier_name":"Orange"}]}`,
+		want: []string{"1 Duck", "1 Medium", "1 Orange"}},
+	{name: "groups with names of groups",
+		item: `{"name":"Cod","groups":[{"groupName":"Side","options":[{"optionName":"Chips"}]}]}`,
+		want: []string{"1 Side", "1 Chips"}},
 
 	// Items under other keys.
 	{name: "line items beside empty items", record: `"orderNumber":42,"items":[],"line_items":[{"name":"Latte"}]`,
@@ -103,7 +121,44 @@ var orderShapes = []struct {
 	{name: "unreadable void", item: `{"name":"Ribeye","isVoid":"perhaps"}`,
 		want: []string{"cancelled? isVoid: perhaps"}},
 
+	{name: "status of a reason", item: `{"name":"Ribeye","state":"CANCELLED_BY_GUEST"}`,
+		want: []string{"cancelled? state: CANCELLED_BY_GUEST"}},
+	{name: "status in a list", record: `"parts":[{"type":"PICKUP","state":"CANCELED"}],"items":[{"name":"Ribeye"}]`,
+		want: []string{"cancelled? parts: type: PICKUP state: CANCELED"}},
+	{name: "refund", item: `{"name":"Ribeye","isRefund":true,"price":5}`, noise: []string{"5"},
+		want: []string{"cancelled? isRefund: true"}},
+	{name: "status of a refund", item: `{"name":"Ribeye","status":"REFUNDED"}`,
+		want: []string{"cancelled? status: REFUNDED"}},
+	{name: "rejected", item: `{"name":"Ribeye","rejected":true}`, want: []string{"cancelled? rejected: true"}},
+	{name: "refundable", item: `{"name":"Ribeye","isRefundable":true,"voidable":true}`, noise: []string{"true"},
+		want: []string{"cancelled? \n"}},
+	{name: "cancelled without a name", item: `{"code":"P1","lifecycle":"VOIDED"}`,
+		want: []string{"cancelled? lifecycle: VOIDED"}},
+
 	// Modifiers that take something away.
+	{name: "premodifier", item: `{"name":"Burger","modifiers":[{"name":"Onion","preModifier":{"name":"NO"}}]}`,
+		want: []string{"[NO] Onion"}},
+	{name: "chosen and not",
+		item:  `{"name":"Steak","options":[{"name":"Rare","selected":true},{"name":"Done","selected":false}]}`,
+		noise: []string{"true"}, want: []string{"1 Rare", "[selected: false] Done"}},
+	{name: "not included",
+		item:  `{"name":"Burger","childItems":[{"name":"Onion","isIncluded":"no"},{"name":"Egg","added":0}]}`,
+		noise: []string{"no", "0"}, want: []string{"[isIncluded: no] Onion", "[added: 0] Egg"}},
+	{name: "flags that are no booleans",
+		item:  `{"name":"Burger","childItems":[{"name":"Ham","omit":1},{"name":"Leek","isNo":"Y"}]}`,
+		noise: []string{"1", "Y"}, want: []string{"[omit] Ham", "[isNo] Leek"}},
+	{name: "line number", item: `{"name":"Burger","lineNo":1}`, noise: []string{"1"}, want: []string{"1 Burger"}},
+	{name: "removals in other words", item: `{"name":"Burger","childItems":[{"name":"Ham","type":"REMOVAL"},` +
+		`{"name":"Fig","modifierAction":"SUBTRACT"},{"name":"Rye","operation":"-"},{"name":"Bun","status":"REMOVED"},` +
+		`{"name":"Nut","optionType":"exclusion"},{"name":"Dip","preModifierName":"Hold"},` +
+		`{"name":"Pea","prefix":"ohne"},{"name":"Oil","modifier":"LESS"},{"name":"Mint","modCode":"86"}]}`,
+		want: []string{"[REMOVAL] Ham", "[SUBTRACT] Fig", "[-] Rye", "[REMOVED] Bun", "[EXCLUSION] Nut", "[HOLD] Dip",
+			"[OHNE] Pea", "[LESS] Oil", "[86] Mint"}},
+	{name: "lists of what is left out", item: `{"name":"Burger","exclusions":[{"name":"Egg"}],"without":["Leek"]}`,
+		want: []string{"exclusions: Egg", "without: Leek"}},
+	{name: "no as an answer",
+		item: `{"name":"Burger","giftWrap":"no","actionRequired":"no","modifiers":{"Onion":"NO"}}`,
+		want: []string{"1 Burger", "modifiers.Onion: NO"}},
 	{name: "isRemoved", item: `{"name":"Burger","childItems":[{"name":"Onion","isRemoved":true}]}`,
 		noise: []string{"true"}, want: []string{"[isRemoved] Onion"}},
 	{name: "action remove", item: `{"name":"Burger","childItems":[{"name":"Onion","action":"REMOVE"}]}`,
@@ -132,6 +187,12 @@ var orderShapes = []struct {
 	{name: "tags", record: `"tags":["VIP","window"],"items":[{"name":"Pie"}]`, want: []string{"tags: VIP, window"}},
 	{name: "hold", record: `"isHeld":true,"items":[{"name":"Pie"}]`, want: []string{"isHeld: true"}},
 	{name: "status of a hold", record: `"status":"HOLD","items":[{"name":"Pie"}]`, want: []string{"status: HOLD"}},
+	{name: "table and guests of a table service",
+		record: `"numberOfGuests":2,"server":{"firstName":"Ana"},"items":[{"name":"Pie"}]`,
+		want:   []string{"Ana\n\n2\n"}},
+	{name: "equal numbers of different things",
+		record: `"orderNumber":4,"displayNumber":"4","roomNumber":4,"items":[{"name":"Egg","seat":2,"portions":2}]`,
+		want:   []string{"#4", "roomNumber: 4", "portions: 2"}},
 	{name: "two numbers", record: `"checkNumber":18,"ticketNumber":5,"items":[{"name":"Pie"}]`,
 		want: []string{"#18", "ticketNumber: 5"}},
 
@@ -149,6 +210,8 @@ var orderShapes = []struct {
 	{name: "variation",
 		item:  `{"name":"Latte","variation_name":"Large","base_price_money":{"amount":450,"currency":"AUD"}}`,
 		noise: []string{"450", "AUD"}},
+	{name: "quantity in an object", item: `{"name":"Taco","quantity":{"amount":2,"unit":"kg"}}`,
+		want: []string{"2 Taco"}},
 	{name: "quantity in words", item: `{"name":"Latte","quantity":"two"}`, want: []string{"quantity: two"}},
 	{name: "prices and ids", item: `{"name":"Pie","price":9.5,"unitPrice":"$9.50","tax":{"rate":10},` +
 		`"menuItemId":"m1","plu":"0815","sortOrder":3,"taxable":true}`,
@@ -191,6 +254,20 @@ func TestEveryTextOfAnOrderIsOnItsTicketOrKnownNoise(t *testing.T) {
 			if strings.Contains(paper, ": "+n+"\n") {
 				t.Errorf("%s: %q is noise, and on the paper:\n%s", c.name, n, paper)
 			}
+		}
+	}
+}
+
+func TestWhatTheEnvelopeCancelsMayBeCancelledInEachRecord(t *testing.T) {
+	p := compile(t, Config{Fallback: "pass"})
+	req, err := contract.Open([]byte(`{"event":"order.cancelled","records":[{"id":"r","items":[{"name":"Pie"}]},`+
+		`{"id":"s","items":[{"name":"Ale"}]}]}`), contract.Lenient)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, d := range p.Split(req, harbour, "T1", noon, nil).Request.Drafts {
+		if d.Ticket.MayCancel != "event: order.cancelled" {
+			t.Errorf("ticket %d may be cancelled by %q", i, d.Ticket.MayCancel)
 		}
 	}
 }

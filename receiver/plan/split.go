@@ -101,6 +101,7 @@ func (p *Plan) split(
 
 func (s *splitter) splitRecords(req contract.PrintRequest) {
 	beside := s.envelopeRemainder()
+	s.base.MayCancel = beside.takeCancelling() // each of the records
 	for i := range req.Records {
 		s.splitRecord(i, &req.Records[i], beside)
 		beside = remainder{}
@@ -133,7 +134,7 @@ func (s *splitter) splitRecord(index int, rec *contract.Record, beside remainder
 	rest.fields = append(beside.fields, rest.fields...)
 	rest.lists = append(beside.lists, rest.lists...)
 	rest.hasList = rest.hasList || beside.hasList
-	t.MayCancel = rest.takeCancelling()
+	t.MayCancel = strings.Trim(t.MayCancel+", "+rest.takeCancelling(), ", ")
 	if len(rec.Items) == 0 {
 		s.splitEmpty(rec, t, rest, beside)
 		return

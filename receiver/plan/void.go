@@ -21,6 +21,9 @@ var (
 	statusFields = []string{"status", "kdsstatus", "itemstatus", "orderstatus", "state", "action", "type", "operation",
 		"changetype"}
 	voidWords = []string{"void", "voided", "cancel", "canceled", "cancelled", "delete", "deleted"}
+	// presenceFlags say of a modifier that its dish has it, unless they are false.
+	presenceFlags = []string{"included", "isIncluded", "selected", "isSelected", "chosen", "isChosen", "added",
+		"isAdded", "active", "isActive"}
 	// removedWords cancel an item or a record. Of a modifier they say that its dish is made without it.
 	removedWords = []string{"remove", "removed"}
 )
@@ -41,18 +44,19 @@ func (r *reader) void(quantity decimal, modifier bool) bool {
 	return isVoid
 }
 
-// A voidKind says how a field says that it is a cancellation.
-type voidKind int
+// A flagKind says how a field says that it is a cancellation, or that something is taken away.
+type flagKind int
 
 const (
-	voidConfigured voidKind = iota // in any of the ways below
+	voidConfigured flagKind = iota // in any of the ways below
 	voidFlag
 	voidTime
 	voidStatus
+	flagOfPresence // taken away if it is false
 )
 
 // saysVoid says whether a field is a cancellation.
-func saysVoid(kind voidKind, v contract.Value, modifier bool) bool {
+func saysVoid(kind flagKind, v contract.Value, modifier bool) bool {
 	switch kind {
 	case voidFlag:
 		yes, _ := parseBool(v)
