@@ -27,15 +27,16 @@ It needs no running daemon, but only a running daemon knows whether a screen is
 open in a browser.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			check := fileCheck(doctor.CheckInstalled)
+			look := doctor.CheckInstalled
 			if fileOnly {
-				check = onlyFile(doctor.Check)
+				look = func(_ context.Context, path string) ([]string, error) { return doctor.Check(path) }
 			}
+			warnings, err := look(cmd.Context(), c.config)
 			// Before the stations are asked: that takes seconds, and the file is valid whatever they answer.
-			if err := c.checkFile(cmd.Context(), c.config, check); err != nil || !online {
+			if err := c.showChecked(c.config, warnings, err); err != nil || !online {
 				return err
 			}
-			return doctor.CheckOnline(cmd.Context(), c.config, foldedLines{c})
+			return doctor.CheckOnline(cmd.Context(), c.config, cleanLines{c.out})
 		},
 	}
 	cmd.Flags().BoolVar(&online, "online", false, "also ask the printers, the displays and the point-of-sale API")
@@ -55,11 +56,12 @@ ticketrail-relay.service is installed with this file, it also checks, as root,
 that the service's user can read it. It asks no server: see "relay status".`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			check := fileCheck(doctor.CheckRelayInstalled)
+			look := doctor.CheckRelayInstalled
 			if fileOnly {
-				check = onlyFile(doctor.CheckRelay)
+				look = func(_ context.Context, path string) ([]string, error) { return doctor.CheckRelay(path) }
 			}
-			return c.checkFile(cmd.Context(), c.relayConfig(), check)
+			warnings, err := look(cmd.Context(), c.relayConfig())
+			return c.showChecked(c.relayConfig(), warnings, err)
 		},
 	}
 	fileOnlyFlag(cmd, &fileOnly)
@@ -70,23 +72,16 @@ func fileOnlyFlag(cmd *cobra.Command, set *bool) {
 	cmd.Flags().BoolVar(set, "file-only", false, "check only the file, not whether the installed units fit it")
 }
 
-// A fileCheck returns what an operator should know of a file, and what is wrong with it.
-type fileCheck func(ctx context.Context, path string) (warnings []string, err error)
-
-func onlyFile(check func(string) ([]string, error)) fileCheck {
-	return func(_ context.Context, path string) ([]string, error) { return check(path) }
-}
-
-func (c *cli) checkFile(ctx context.Context, path string, check fileCheck) error {
-	warnings, err := check(ctx, path)
+// showChecked shows what an operator should know of a file, and what is wrong with it.
+func (c *cli) showChecked(path string, warnings []string, problem error) error {
 	// On stderr, so that a script which reads stdout still gets the one line.
 	for _, w := range warnings {
 		if err := printLine(c.err, "warning: %s", w); err != nil {
 			return err
 		}
 	}
-	if err != nil {
-		return &configError{err}
+	if problem != nil {
+		return &configError{problem}
 	}
 	return printLine(c.out, "%s is valid", path)
 }

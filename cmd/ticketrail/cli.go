@@ -12,6 +12,7 @@ import (
 
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/app"
+	"ticketrail/config"
 	"ticketrail/printer/layout"
 )
 
@@ -55,9 +56,10 @@ func (c *cli) run(ctx context.Context, args []string) int {
 		c.printError("", err) // without a prefix: each problem begins with its line in the file
 		return exitUsage
 	}
+
 	c.printError("ticketrail: ", err)
 	if _, ok := errors.AsType[*usageError](err); ok || !c.parsed {
-		fmt.Fprintf(c.err, "try: %s --help\n", cmd.CommandPath())
+		fmt.Fprintf(c.err, "usage: %s\ntry: %s --help\n", cmd.UseLine(), cmd.CommandPath())
 		return exitUsage
 	}
 	// The daemon found the mistake that the command line could not: an unknown state, a move
@@ -77,7 +79,7 @@ func (c *cli) run(ctx context.Context, args []string) int {
 func (c *cli) printError(prefix string, err error) {
 	for line := range strings.Lines(err.Error()) {
 		if line = strings.TrimSpace(line); line != "" {
-			fmt.Fprintln(c.err, fold(prefix+layout.Clean(line), columnsOf(c.err), 2))
+			fmt.Fprintln(c.err, prefix+layout.Clean(line))
 		}
 	}
 }
@@ -85,10 +87,26 @@ func (c *cli) printError(prefix string, err error) {
 // root is the tree of commands. Cobra would print the usage after every error; it is silenced,
 // because the error itself says what to do and must not scroll away.
 func (c *cli) root() *cobra.Command {
-	root := &cobra.Command{
-		Use:   "ticketrail",
-		Short: "prints every order once, at the right station in the kitchen",
-		Long: `ticketrail receives print requests from the point-of-sale service, never loses a
+	root := group("ticketrail", "prints every order once, at the right station in the kitchen",
+		c.init(), c.serve(), c.status(), c.doctor(), c.support(), c.check(),
+		c.inspect(), c.fields(),
+		group("jobs", "list, show, reprint, move and cancel tickets",
+			c.jobsList(), c.jobsShow(), c.jobsReprint(), c.jobsMove(), c.jobsCancel()),
+		group("printers", "list, test, hold, resume and probe stations; list printer profiles",
+			c.printersList(), c.printersTest(), c.printersHold(), c.printersResume(), c.printersProbe(),
+			c.printersProfiles(), c.printersDiscover()),
+		group("screens", "list kitchen screens, pair and revoke browsers, show times",
+			c.screensList(), c.screensPair(), c.screensRevoke(), c.screensTimes()),
+		group("rejects", "list, show and print refused print requests", c.rejectsList(), c.rejectsShow(),
+			c.rejectsPrint()),
+		group("venues", "list the venues, check them at the point-of-sale API", c.venuesList(), c.venuesCheck()),
+		group("labor", "list the employees and payroll periods of a venue",
+			c.laborEmployees(), c.laborPayrollPeriods()),
+		group("db", "check, back up, restore, salvage and compact the database",
+			c.dbCheck(), c.dbBackup(), c.dbRestore(), c.dbSalvage(), c.dbCompact()),
+		c.relay(), c.man(), c.version(),
+	)
+	root.Long = `ticketrail receives print requests from the point-of-sale service, never loses a
 request that it has accepted, and prints every ticket at the right station in
 the kitchen, in order.
 
@@ -96,52 +114,76 @@ Exit codes:
   0  OK
   1  a problem was found, or the command failed
   2  wrong usage or configuration
-  3  the daemon is not reachable: down, or this user may not open its socket`,
-		Version:       admin.ThisBuild().String(),
-		Args:          rejectArgs,
-		RunE:          requireSubcommand,
-		SilenceUsage:  true,
-		SilenceErrors: true,
-		// Cobra calls it after flags and arguments were checked. An error before it is therefore
-		// wrong usage, without a type of its own.
-		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
-			c.parsed = true
-			c.configGiven = cmd.Flags().Changed("config")
-		},
+  3  the daemon is not reachable: down, or this user may not open its socket`
+	root.SilenceUsage, root.SilenceErrors = true, true
+	// Cobra calls it after flags and arguments were checked, each by itself. An error until its end is
+	// therefore wrong usage, without a type of its own.
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		if err := errors.Join(cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups()); err != nil {
+			return err
+		}
+		c.parsed, c.configGiven = true, cmd.Flags().Changed("config")
+		return nil
 	}
-	root.SetVersionTemplate("{{.Version}}\n")
-	root.SetFlagErrorFunc(flagError)
-	root.SetHelpCommand(help())
-	root.SetUsageTemplate(strings.NewReplacer(".FlagUsages ", ".FlagUsagesWrapped 80 ",
-		" for more information about a command", " for more about a command").Replace(root.UsageTemplate()))
-	// The package installs what it prints.
-	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", ".FlagUsagesWrapped 80 "))
+	root.CompletionOptions.HiddenDefaultCmd = true // the package installs what it prints
+
 	f := root.PersistentFlags()
 	// The same default as in the systemd unit: on an installed box no command needs the flag.
 	f.StringVar(&c.config, "config", "/etc/ticketrail/ticketrail.yaml",
 		"configuration `file`, of relay commands "+relayConfig)
 	f.StringVar(&c.socket, "socket", "",
 		"admin `socket` of the running daemon (default: admin.socket of the configuration)")
-	root.AddCommand(
-		c.init(), c.serve(), c.status(), c.doctor(), c.support(), c.check(),
-		c.inspect(), c.fields(),
-		listGroup("jobs", "list, show, reprint, move and cancel tickets",
-			c.jobsList(), c.jobsShow(), c.jobsReprint(), c.jobsMove(), c.jobsCancel()),
-		listGroup("printers", "list, test, hold, resume and probe stations; list printer profiles",
-			c.printersList(), c.printersTest(), c.printersHold(), c.printersResume(), c.printersProbe(),
-			c.printersProfiles(), c.printersDiscover()),
-		listGroup("screens", "list kitchen screens, pair and revoke browsers, show times",
-			c.screensList(), c.screensPair(), c.screensRevoke(), c.screensTimes()),
-		listGroup("rejects", "list, show and print refused print requests", c.rejectsList(), c.rejectsShow(),
-			c.rejectsPrint()),
-		listGroup("venues", "list the venues, check them at the point-of-sale API", c.venuesList(), c.venuesCheck()),
-		group("labor", "list the employees and payroll periods of a venue",
-			c.laborEmployees(), c.laborPayrollPeriods()),
-		group("db", "check, back up, restore, salvage and compact the database",
-			c.dbCheck(), c.dbBackup(), c.dbRestore(), c.dbSalvage(), c.dbCompact()),
-		c.relay(), c.man(), c.version(),
-	)
-	strictCompletion(root)
-	c.completeNames(root)
 	return root
 }
+
+// group is a command with others below it. Alone it does nothing, except that `ticketrail jobs` is
+// `ticketrail jobs list`: an operator who does not know the others sees the tickets.
+func group(name, short string, commands ...*cobra.Command) *cobra.Command {
+	g := &cobra.Command{Use: name, Short: short, Args: cobra.ArbitraryArgs}
+	g.AddCommand(commands...)
+	list := commands[0]
+	if list.Name() == "list" {
+		g.Flags().AddFlagSet(list.Flags()) // the flags themselves, so list.RunE sees what was given
+	}
+	g.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 && list.Name() == "list" {
+			return list.RunE(cmd, args)
+		}
+		var names []string
+		for _, sub := range cmd.Commands() {
+			if sub.IsAvailableCommand() {
+				names = append(names, sub.Name())
+			}
+		}
+		if len(args) == 0 {
+			return usagef("%s needs a command: %s", cmd.CommandPath(), strings.Join(names, ", "))
+		}
+		return usagef("%s has no command %q; there is %s%s", cmd.CommandPath(), args[0], strings.Join(names, ", "),
+			config.DidYouMean(args[0], names))
+	}
+	return g
+}
+
+// noArgs, oneArg, atMostOneArg, someArgs and twoArgs check the number of arguments.
+var (
+	noArgs, oneArg, twoArgs = cobra.NoArgs, cobra.ExactArgs(1), cobra.ExactArgs(2)
+	someArgs, atMostOneArg  = cobra.MinimumNArgs(1), cobra.MaximumNArgs(1)
+)
+
+// usageError is a mistake on the command line. It ends the run with exitUsage and names the help.
+// The same command again cannot succeed, so a script need not retry it.
+type usageError struct{ error }
+
+func (e *usageError) Unwrap() error { return e.error }
+
+// usagef makes a usageError in the form of fmt.Errorf.
+func usagef(format string, args ...any) error {
+	return &usageError{fmt.Errorf(format, args...)}
+}
+
+// configError is an invalid configuration. It ends the run with exitUsage. It is a type of its own
+// because its text is a list, each line with its place in the file.
+type configError struct{ error }
+
+func (e *configError) Unwrap() error { return e.error }

@@ -16,8 +16,8 @@ import (
 )
 
 // What the commands that talk to the running daemon have in common: where its socket is, and the
-// three kinds of such commands. query asks and shows, forEachJob changes one job after another,
-// showEntry shows one stored thing in full.
+// kinds of such commands. asking is any of them; query asks and shows, forEachID changes one thing
+// after another, showEntry shows one stored thing in full.
 
 // client returns a client of the running daemon. Its socket is --socket, else the environment
 // variable of admin.socket, else admin.socket of the configuration.
@@ -53,15 +53,33 @@ func socketFrom(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var f struct {
-		Admin struct {
-			Socket string `yaml:"socket"`
-		} `yaml:"admin"`
-	}
+	var f struct{ Admin struct{ Socket string } }
 	if err := yaml.Unmarshal(b, &f); err != nil {
 		return "", fmt.Errorf("read %s: %w", path, err)
 	}
 	return f.Admin.Socket, nil
+}
+
+// A question is what a command asks the running daemon, and shows. It checks args first, so that a
+// mistake is told whether or not the daemon runs.
+type question func(ctx context.Context, d *admin.Client, args []string) error
+
+// asking makes cmd ask the running daemon.
+func (c *cli) asking(cmd *cobra.Command, ask question) *cobra.Command {
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		d, err := c.client()
+		if err != nil {
+			return err
+		}
+		return ask(cmd.Context(), d, args)
+	}
+	return cmd
+}
+
+// findZone asks for the kitchen's zone, before times are shown or read.
+func (c *cli) findZone(ctx context.Context, d *admin.Client) (err error) {
+	c.zone, err = d.Zone(ctx)
+	return err
 }
 
 // query makes cmd ask the running daemon and show the answer: with --json as JSON, else with show.
@@ -70,46 +88,34 @@ func query[T any](c *cli, cmd *cobra.Command,
 ) *cobra.Command {
 	var asJSON bool
 	jsonFlag(cmd, &asJSON)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		d, err := c.client()
-		if err != nil {
-			return err
-		}
-		if c.zone, err = d.Zone(cmd.Context()); err != nil {
-			return err
-		}
-		v, err := ask(cmd.Context(), d, args)
+	return c.asking(cmd, func(ctx context.Context, d *admin.Client, args []string) error {
+		v, err := ask(ctx, d, args)
 		switch {
 		case err != nil:
 			return err
 		case asJSON:
 			return showJSON(c.out, v)
 		}
+		if err := c.findZone(ctx, d); err != nil {
+			return err
+		}
 		return show(v)
-	}
-	return cmd
+	})
 }
 
-// forEachJob makes cmd call do for every job id on the command line and print what was done. A job
+// forEachID makes cmd call do for every id on the command line and print what was done. A job
 // that is refused does not stop the others; the exit code is then 1. All ids are read first: a
 // typing mistake in the last one must not leave the others changed. Each job is its own
 // transaction, so what was done is printed at once and stays done.
-func (c *cli) forEachJob(
+func (c *cli) forEachID(
 	cmd *cobra.Command, do func(ctx context.Context, d *admin.Client, id uint64) (string, error),
 ) *cobra.Command {
 	cmd.Args = someArgs
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	return c.asking(cmd, func(ctx context.Context, d *admin.Client, args []string) error {
 		ids, err := parseIDs(args)
-		if err != nil {
-			return err
-		}
-		d, err := c.client()
-		if err != nil {
-			return err
-		}
 		var refused []error
 		for _, id := range ids {
-			done, err := do(cmd.Context(), d, id)
+			done, err := do(ctx, d, id)
 			if err != nil {
 				// Such as a ticket that has printed meanwhile: the operator wants the other nine.
 				refused = append(refused, err)
@@ -119,16 +125,16 @@ func (c *cli) forEachJob(
 				return err
 			}
 		}
-		return errors.Join(refused...)
-	}
-	return cmd
+		return errors.Join(append(refused, err)...)
+	})
 }
 
-// An entry is a job or a refused request, in the three forms in which it can be shown. Functions,
-// because only one of the forms is wanted and the table may ask the daemon again.
+// An entry is a job or a refused request, in the forms in which it can be shown. text is a function,
+// because it may ask the daemon again.
 type entry struct {
-	text, body func() error
-	json       any
+	text func() error
+	body []byte
+	json any
 }
 
 // showEntry makes cmd show the entry with the id on the command line.
@@ -138,33 +144,68 @@ func (c *cli) showEntry(
 	var asJSON, body bool
 	jsonFlag(cmd, &asJSON)
 	cmd.Flags().BoolVar(&body, "body", false, "print only the request body, as it was received")
+	cmd.MarkFlagsMutuallyExclusive("body", "json") // the JSON has the body in it already
 	cmd.Args = oneArg
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		// The JSON has the body in it already.
-		if body && asJSON {
-			return usagef("--body and --json cannot be combined")
-		}
-		id, err := parseID(args[0])
+	return c.asking(cmd, func(ctx context.Context, d *admin.Client, args []string) error {
+		ids, err := parseIDs(args)
 		if err != nil {
 			return err
 		}
-		d, err := c.client()
-		if err != nil {
-			return err
-		}
-		if c.zone, err = d.Zone(cmd.Context()); err != nil {
-			return err
-		}
-		x, err := get(cmd.Context(), d, id)
+		x, err := get(ctx, d, ids[0])
 		switch {
 		case err != nil:
 			return err
+		case body && len(x.body) == 0:
+			return fmt.Errorf("%d has no request body: the daemon made this ticket itself", ids[0])
 		case body:
-			return x.body()
+			return writeBody(c.out, x.body)
 		case asJSON:
 			return showJSON(c.out, x.json)
 		}
+		if err := c.findZone(ctx, d); err != nil {
+			return err
+		}
 		return x.text()
-	}
+	})
+}
+
+// stationArg makes the shell complete the arguments of cmd with the names of stations.
+func (c *cli) stationArg(cmd *cobra.Command) *cobra.Command {
+	cmd.ValidArgsFunction = c.completeStations
 	return cmd
+}
+
+// stationFlag is a flag with the name of a station.
+func (c *cli) stationFlag(cmd *cobra.Command, station *string, name, usage string) {
+	cmd.Flags().StringVar(station, name, "", usage)
+	_ = cmd.RegisterFlagCompletionFunc(name, c.completeStations) // the flag is there
+}
+
+// completeStations asks the running daemon, which members of its group can do who cannot read the
+// configuration. If it does not answer, nothing is completed.
+func (c *cli) completeStations(cmd *cobra.Command, _ []string, _ string) (
+	names []cobra.Completion, _ cobra.ShellCompDirective,
+) {
+	if d, err := c.client(); err == nil {
+		all, _ := d.Stations(cmd.Context())
+		for _, s := range all.Stations {
+			names = append(names, s.Name)
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// venueFlag is a flag with a venue of the configuration; what a missing one means differs.
+func (c *cli) venueFlag(cmd *cobra.Command, venue *string, usage string) {
+	cmd.Flags().StringVar(venue, "venue", "", usage)
+	_ = cmd.RegisterFlagCompletionFunc("venue", func(*cobra.Command, []string, string) (
+		names []cobra.Completion, _ cobra.ShellCompDirective,
+	) {
+		if conf, err := config.Load(c.config); err == nil {
+			for _, v := range conf.Venues {
+				names = append(names, v.Name)
+			}
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	})
 }

@@ -29,7 +29,7 @@ Below is the configuration that maps or silences the rest. Read it before you
 paste it: a cook does not see what is silenced.`,
 		Args: noArgs,
 	}
-	cmd.Flags().StringVar(&venue, "venue", "", "only this `venue`, by name or id")
+	c.venueFlag(cmd, &venue, "only this `venue`, by name or id")
 	return query(c, cmd, func(ctx context.Context, d *admin.Client, _ []string) (admin.Fields, error) {
 		all, err := d.Fields(ctx)
 		if err != nil || venue == "" {

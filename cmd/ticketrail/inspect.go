@@ -48,7 +48,7 @@ nothing on paper and needs no running daemon.`,
 			return c.showMapping(fields)
 		},
 	}
-	cmd.Flags().StringVar(&venue, "venue", "",
+	c.venueFlag(cmd, &venue,
 		"`venue` that sends the request, by name or id (default: the first in the configuration)")
 	cmd.Flags().StringVar(&device, "device", "", "`id` of the device that sends the request")
 	return cmd

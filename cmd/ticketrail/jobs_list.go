@@ -2,6 +2,8 @@ package main
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -21,11 +23,8 @@ const terminalLimit = 50
 // of a ticket in hand.
 func (c *cli) jobsList() *cobra.Command {
 	var (
-		f       admin.Filter
-		since   string
-		request string
-		order   string
-		asJSON  bool
+		f                     admin.Filter
+		since, request, order string
 	)
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -35,75 +34,59 @@ func (c *cli) jobsList() *cobra.Command {
   ticketrail jobs list --order 142
   ticketrail jobs list --request 5b7c1d    (as at the foot of the ticket)`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			// Before the daemon is asked for the kitchen's zone, so that a mistake is told in any case.
-			if _, err = parseSince(since, time.Now()); err != nil {
-				return err
-			}
-			if f.Limit < 0 {
-				return usagef("--limit %d is negative: use 0 for all jobs", f.Limit)
-			}
-			d, err := c.client()
-			if err != nil {
-				return err
-			}
-			if c.zone, err = d.Zone(cmd.Context()); err != nil {
-				return err
-			}
-			if f.Since, err = parseSince(since, time.Now().In(c.location())); err != nil {
-				return err
-			}
-			// A limit that the operator gave is meant as given, also 0 for all.
-			short := !asJSON && isTerminal(c.out) && !cmd.Flags().Changed("limit")
-			if short {
-				f.Limit = terminalLimit
-			}
-			jobs, err := listJobs(cmd, d, f, request, order)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return showJSON(c.out, jobs)
-			}
-			if err := c.jobTable(jobs); err != nil {
-				return err
-			}
-			// On stderr: it is not a part of the list. Exactly 50 jobs cause it too, which does no
-			// harm.
-			if short && len(jobs) == terminalLimit {
-				return printLine(c.err, "only the newest %d are shown; --limit 0 shows all", terminalLimit)
-			}
-			return nil
-		},
 	}
+	c.stationFlag(cmd, &f.Station, "station", "only jobs of this `station`")
 	fl := cmd.Flags()
 	fl.StringSliceVar(&f.States, "state", nil, "only jobs in these `states`: "+strings.Join(admin.StateNames(), ", "))
-	fl.StringVar(&f.Station, "station", "", "only jobs of this `station`")
+	_ = cmd.RegisterFlagCompletionFunc("state",
+		cobra.FixedCompletions(admin.StateNames(), cobra.ShellCompDirectiveNoFileComp))
 	fl.StringVar(&request, "request", "", "only jobs of this print request: its `id` or the end of it")
 	fl.StringVar(&order, "order", "", "only jobs of the order with this `number`, as it is called out")
 	fl.StringVar(&since, "since", "",
 		"only jobs received since this `time`: 2h, 3d, 18:30, 2026-11-20, \"2026-11-20 18:30\" or RFC 3339")
 	fl.IntVar(&f.Limit, "limit", 0, "at most this many, newest first; 0 is all (default: 50 on a terminal, else all)")
-	jsonFlag(cmd, &asJSON)
-	complete := cobra.FixedCompletions(admin.StateNames(), cobra.ShellCompDirectiveNoFileComp)
-	if err := cmd.RegisterFlagCompletionFunc("state", complete); err != nil {
-		panic(err) // the flag is defined above
-	}
-	return cmd
+
+	return query(c, cmd, func(ctx context.Context, d *admin.Client, _ []string) (jobs []admin.Job, err error) {
+		// Before the daemon is asked for the kitchen's zone, so that a mistake is told in any case.
+		if _, err = parseSince(since, time.Now()); err != nil {
+			return nil, err
+		}
+		if f.Limit < 0 {
+			return nil, usagef("--limit %d is negative: use 0 for all jobs", f.Limit)
+		}
+		if err = c.findZone(ctx, d); err != nil {
+			return nil, err
+		}
+		if f.Since, err = parseSince(since, time.Now().In(c.location())); err != nil {
+			return nil, err
+		}
+
+		// A limit that the operator gave is meant as given, also 0 for all. The group has the flags of its list.
+		short := isTerminal(c.out) && !fl.Changed("limit")
+		if short {
+			f.Limit = terminalLimit
+		}
+		jobs, err = listJobs(ctx, d, f, request, order)
+		// On stderr: it is not a part of the list. Exactly 50 jobs cause it too, which does no harm.
+		if short && len(jobs) == terminalLimit {
+			err = errors.Join(err, printLine(c.err, "only the newest %d are shown; --limit 0 shows all", terminalLimit))
+		}
+		return jobs, err
+	}, c.jobTable)
 }
 
 // listJobs asks the daemon for jobs. The daemon finds a request by its whole id, but an operator
 // has only the end of one, from the foot of a ticket, so that case is filtered here. The end is
 // enough: the foot of a ticket shows six characters of a UUID, which two orders of an evening
 // hardly ever share.
-func listJobs(cmd *cobra.Command, d *admin.Client, f admin.Filter, request, order string) ([]admin.Job, error) {
+func listJobs(ctx context.Context, d *admin.Client, f admin.Filter, request, order string) ([]admin.Job, error) {
 	if request == "" && order == "" {
-		return d.Jobs(cmd.Context(), f)
+		return d.Jobs(ctx, f)
 	}
 	// The daemon's limit would count jobs of other requests.
 	limit := f.Limit
 	f.Limit = 0
-	all, err := d.Jobs(cmd.Context(), f)
+	all, err := d.Jobs(ctx, f)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +108,8 @@ func (c *cli) jobTable(jobs []admin.Job) error {
 	t := newTable(c.out, "ID", "STATE", "STATION", c.timeHead("RECEIVED"), "ORDER", "TABLE", "ITEMS", "REQUEST", "NOTE")
 	for _, j := range jobs {
 		t.row(strconv.FormatUint(j.ID, 10), string(j.State), j.Station, c.formatTime(j.ReceivedAt),
-			cmp.Or(j.Number, "-"), cmp.Or(j.Table, "-"), strconv.Itoa(j.Items), ticket.Short(j.Request), jobNote(j))
+			cmp.Or(j.Number, "-"), cmp.Or(j.Table, "-"), strconv.Itoa(j.Items), ticket.Short(j.Request),
+			cmp.Or(jobNote(j), "-"))
 	}
 	return t.end()
 }

@@ -23,10 +23,7 @@ const columns = 42
 // jobsShow answers "what became of this ticket": its state, its reason, and the other jobs of the
 // same order.
 func (c *cli) jobsShow() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "show ID",
-		Short: "show a ticket, its state and the other jobs of its request",
-	}
+	cmd := &cobra.Command{Use: "show ID", Short: "show a ticket, its state and the other jobs of its request"}
 	return c.showEntry(cmd, func(ctx context.Context, d *admin.Client, id uint64) (entry, error) {
 		x, err := d.Job(ctx, id)
 		return entry{
@@ -39,12 +36,7 @@ func (c *cli) jobsShow() *cobra.Command {
 				}
 				return c.showJob(x, related)
 			},
-			body: func() error {
-				if len(x.Body) == 0 {
-					return fmt.Errorf("job %d has no request body: the daemon made this ticket itself", id)
-				}
-				return writeBody(c.out, x.Body)
-			},
+			body: x.Body,
 			// The job's own keys are on the top level, as in `jobs list --json`, so a script reads
 			// both in the same way.
 			json: struct {
@@ -60,7 +52,13 @@ func (c *cli) jobsShow() *cobra.Command {
 // showJob shows a job. related are all jobs of its request, itself included.
 func (c *cli) showJob(x admin.Detail, related []admin.Job) error {
 	j := x.Job
-	t := newTable(c.out, "job", strconv.FormatUint(j.ID, 10))
+	t := newTable(c.out)
+	given := func(name, value string) {
+		if value != "" {
+			t.row(name, value)
+		}
+	}
+	t.row("job", strconv.FormatUint(j.ID, 10))
 	t.row("state", string(j.State))
 	t.row("station", j.Station)
 	t.row(c.timeHead("received"), c.formatTime(j.ReceivedAt))
@@ -68,12 +66,8 @@ func (c *cli) showJob(x admin.Detail, related []admin.Job) error {
 		t.row("finished", c.formatTime(*j.FinishedAt))
 	}
 	t.row("attempts", strconv.Itoa(j.Attempts))
-	if n := jobNote(j); n != "" {
-		t.row("note", n)
-	}
-	if order := orderOf(j); order != "" {
-		t.row("order", order)
-	}
+	given("note", jobNote(j))
+	given("order", orderOf(j))
 	t.row("request", j.Request)
 	t.row("record", j.Record)
 	t.row("venue", strings.TrimSpace(j.VenueName+" "+j.Venue))
@@ -86,18 +80,14 @@ func (c *cli) showJob(x admin.Detail, related []admin.Job) error {
 	if err := errors.Join(t.end(), c.showTimeline(x)); err != nil {
 		return err
 	}
+
 	d := ticket.Delivery{
 		// As the next or the last attempt prints it, with its marks.
 		Job: j.ID, Station: j.Station, Attempt: max(j.Attempts, 1),
 		Ticket: x.Ticket, Doubt: j.Doubt, Reprint: j.Reprint, RefusedBy: j.RefusedBy,
 	}
 	// The stored ticket has text from the network, so each line is cleaned for the terminal.
-	for line := range strings.Lines("\n" + layout.Plain(layout.Compose(d, columns, j.Station), columns)) {
-		if err := write(c.out, layout.Clean(strings.TrimRight(line, "\n"))+"\n"); err != nil {
-			return err
-		}
-	}
-	return nil
+	return printBody(c.out, []byte("\n"+layout.Plain(layout.Compose(d, columns, j.Station), columns)))
 }
 
 // showTimeline shows one line for each moment, with the time on the clock of the venue: kitchen and floor

@@ -93,7 +93,7 @@ spaces. For unchanged values use --json.`, use, "  "+strings.Join(columns, "\n  
 			return errors.Join(err, problem)
 		},
 	}
-	venueFlag(cmd, &venue, "`venue`, by name or id (if there are several: this or --all-venues)")
+	c.venueFlag(cmd, &venue, "`venue`, by name or id (if there are several: this or --all-venues)")
 	cmd.Flags().BoolVar(&allVenues, "all-venues", false, "all venues of the configuration, in its order")
 	jsonFlag(cmd, &asJSON)
 	cmd.Flags().BoolVar(&asCSV, "csv", false, "print CSV")

@@ -5,8 +5,7 @@
 // running daemon over its unix socket, because only one process can open the database. check and
 // inspect read files; check --online also asks the printers and displays. venues and labor ask the
 // point-of-sale API. db backup asks the daemon too; the other db commands work on the
-// file while it is stopped. Each command has a file of its
-// own. Shared code is in cli.go
+// file while it is stopped. Each group of commands has its files. Shared code is in cli.go
 // (exit codes, errors), client.go (requests to the daemon) and show.go (tables, JSON, text that is
 // safe to show on a terminal). Decisions are made in the packages below, where tests can reach
 // them without a process.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -60,10 +61,11 @@ func (c *cli) discover(ctx context.Context, networks []string) ([]doctor.FoundPr
 
 func (c *cli) showFound(found []doctor.FoundPrinter) error {
 	t := newTable(c.out, "ADDRESS", "MAC", "MODEL", "STATE", "BEST RESULT")
-	var lines, foreign []string
+	var lines []string
+	var foreign page
 	for _, f := range found {
 		if f.Program != "" {
-			foreign = append(foreign, fmt.Sprintf("%s is no printer: %s", f.Address, f.Program))
+			foreign.add("%s is no printer: %s", f.Address, f.Program)
 			continue
 		}
 		t.row(f.Address, cmp.Or(f.MAC, "-"), cmp.Or(f.Model, "-"), f.State, cmp.Or(f.Ability, "-"))
@@ -74,18 +76,13 @@ func (c *cli) showFound(found []doctor.FoundPrinter) error {
 			return err
 		}
 	}
-	for _, line := range foreign {
-		if err := printLine(c.out, "%s", line); err != nil {
-			return err
-		}
+	if err := write(c.out, foreign.String()); err != nil {
+		return err
 	}
 	if len(lines) == 0 {
 		return errors.New("no printer answers; is it on and in this network? its self-test page shows its address: " +
 			"hold FEED while you switch it on")
 	}
-	s := "\nprinters: # for the configuration; give them the names of their stations\n"
-	for _, l := range lines {
-		s += l
-	}
-	return write(c.out, s)
+	return write(c.out, "\nprinters: # for the configuration; give them the names of their stations\n"+
+		strings.Join(lines, ""))
 }

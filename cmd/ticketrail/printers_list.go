@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -33,44 +34,39 @@ PROOF is the best evidence that the station can give for a ticket:
   sent       the printer accepts the data and reports nothing
   shown      an open page of the screen reports that it shows the ticket
   taken      the third-party kitchen display accepts the ticket`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			d, err := c.client()
-			if err != nil {
-				return err
-			}
-			if c.zone, err = d.Zone(cmd.Context()); err != nil {
-				return err
-			}
-			all, err := d.Stations(cmd.Context())
-			if err != nil {
-				return err
-			}
-			// On stderr and first: they concern the whole kitchen, and JSON on stdout stays
-			// readable by a program.
-			for _, n := range all.Notices {
-				if err := printLine(c.err, "ATTENTION: %s", n); err != nil {
-					return err
-				}
-			}
-			selected, err := selectStations(all.Stations, args)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				err = showJSON(c.out, selected)
-			} else {
-				err = c.stationTable(selected, time.Now().In(c.location()))
-			}
-			// Without names the exit code stays 0: a listing that worked is no failure, whatever it
-			// shows.
-			if err != nil || len(args) == 0 {
-				return err
-			}
-			return notOKError(selected)
-		},
 	}
 	jsonFlag(cmd, &asJSON)
-	return cmd
+	return c.asking(c.stationArg(cmd), func(ctx context.Context, d *admin.Client, args []string) error {
+		all, err := d.Stations(ctx)
+		if err == nil {
+			err = c.findZone(ctx, d)
+		}
+		if err != nil {
+			return err
+		}
+		// On stderr and first: they concern the whole kitchen, and JSON on stdout stays
+		// readable by a program.
+		for _, n := range all.Notices {
+			if err := printLine(c.err, "ATTENTION: %s", n); err != nil {
+				return err
+			}
+		}
+
+		selected, err := selectStations(all.Stations, args)
+		switch {
+		case err != nil:
+		case asJSON:
+			err = showJSON(c.out, selected)
+		default:
+			err = c.stationTable(selected, time.Now().In(c.location()))
+		}
+		// Without names the exit code stays 0: a listing that worked is no failure, whatever it
+		// shows.
+		if err != nil || len(args) == 0 {
+			return err
+		}
+		return notOKError(selected)
+	})
 }
 
 // selectStations keeps the order of the command line. A name that does not exist is an error, or a
@@ -79,24 +75,19 @@ func selectStations(all []admin.Station, names []string) ([]admin.Station, error
 	if len(names) == 0 {
 		return all, nil
 	}
+	var there []string
+	for _, p := range all {
+		there = append(there, p.Name)
+	}
 	var selected []admin.Station
 	for _, n := range names {
-		i := slices.IndexFunc(all, func(p admin.Station) bool { return p.Name == n })
+		i := slices.Index(there, n)
 		if i < 0 {
-			return nil, noStation(n, all)
+			return nil, admin.NoStation(n, there) // as the daemon itself says it
 		}
 		selected = append(selected, all[i])
 	}
 	return selected, nil
-}
-
-// noStation is the error that the daemon itself gives for a name.
-func noStation(name string, all []admin.Station) error {
-	var names []string
-	for _, p := range all {
-		names = append(names, p.Name)
-	}
-	return admin.NoStation(name, names)
 }
 
 // notOKError names the stations that have a problem; nil if none has. Monitoring shows the line as
@@ -119,36 +110,33 @@ func notOKError(selected []admin.Station) error {
 func (c *cli) stationTable(all []admin.Station, now time.Time) error {
 	t := newTable(c.out, "STATION", "STATE", "SINCE", "WAITING", "HELD", "OLDEST", "PROOF", "ADDRESS")
 	for _, p := range all {
-		since, oldest := "-", "-"
-		if p.Since != nil {
-			since = admin.Age(now.Sub(*p.Since))
-		}
+		oldest := "-"
 		if p.Pending+p.Printing > 0 {
 			oldest = admin.Age(time.Duration(p.OldestSeconds * float64(time.Second)))
 		}
-		t.row(p.Name, stateText(p), since, strconv.Itoa(p.Pending+p.Printing), strconv.Itoa(p.Held), oldest,
-			proofText(p), p.Address)
+		t.row(p.Name, stateText(p), ageOf(p.Since, now), strconv.Itoa(p.Pending+p.Printing), strconv.Itoa(p.Held),
+			oldest, proofText(p), p.Address)
 	}
 	if err := t.end(); err != nil {
 		return err
 	}
+
+	var below page
 	for _, p := range all {
 		// It has no problem, or none that the operator can do anything about.
 		if p.Advice == "" {
 			continue
 		}
-		lines := "\n"
+		below.add("")
 		if s := p.Problem(now); s != "" {
-			lines += c.line(p.Name + ": " + s)
+			below.add("%s: %s", p.Name, s)
 		}
 		if p.StandIn != "" {
-			lines += c.line(p.Name + ": its tickets print at its backup " + p.StandIn)
+			below.add("%s: its tickets print at its backup %s", p.Name, p.StandIn)
 		}
-		if err := write(c.out, lines+c.line(p.Name+": to fix: "+p.Advice)); err != nil {
-			return err
-		}
+		below.add("%s: to fix: %s", p.Name, p.Advice)
 	}
-	return nil
+	return write(c.out, below.String())
 }
 
 // stateText is the state of a station. What the device itself reports ("paper out") says more than

@@ -35,6 +35,7 @@ configuration; an invalid one is logged and changes nothing.
 The configuration of these commands is /etc/ticketrail/relay.yaml, unless
 --config names another one. "relay init" writes the first one, and everything
 that the NATS servers need.`
+	cmd.Args = noArgs
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		// Before anything slow, as in serve.
 		reload := make(chan os.Signal, 1)

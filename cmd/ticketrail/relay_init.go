@@ -63,36 +63,35 @@ with an address of this machine it runs from DIR.`,
 
 // showRelayNext says what to copy where, and what to run then.
 func (c *cli) showRelayNext(dir string, s relay.Setup, folders []string) error {
-	var b strings.Builder
-	line := func(format string, args ...any) { b.WriteString(c.line(fmt.Sprintf(format, args...))) }
+	var b page
 	conf := filepath.Join(dir, relay.RelayFolder, "relay.yaml")
-	line("wrote %s", dir)
-	line("")
+	b.add("wrote %s", dir)
+	b.add("")
 	if s.Nodes[0].Local() {
-		line("This is a trial on this machine. Run, each in a terminal of its own:")
+		b.add("This is a trial on this machine. Run, each in a terminal of its own:")
 		for _, f := range folders {
-			line("  nats-server -c %s", filepath.Join(f, "nats-server.conf"))
+			b.add("  nats-server -c %s", filepath.Join(f, "nats-server.conf"))
 		}
-		line("  ticketrail relay --config %s", conf)
+		b.add("  ticketrail relay --config %s", conf)
 	} else {
-		line("The units, the load balancer and each step are in /usr/share/doc/ticketrail/relay.md. In short:")
-		line("1. On each server, copy the files of its folder to /etc/nats, readable for the user nats alone:")
+		b.add("The units, the load balancer and each step are in /usr/share/doc/ticketrail/relay.md. In short:")
+		b.add("1. On each server, copy the files of its folder to /etc/nats, readable for the user nats alone:")
 		for i, f := range folders {
-			line("  %s: %s", s.Nodes[i].Host, f)
+			b.add("  %s: %s", s.Nodes[i].Host, f)
 		}
-		line("Open port %d to all and port %d to each other. Then:", s.Nodes[0].Port, s.Nodes[0].ClusterPort())
-		line("  systemctl enable --now nats-server")
-		line("2. Change the addresses in %s, copy the folder %s to each relay, and there:", conf, filepath.Dir(conf))
-		line("  install -m640 -g ticketrail %s/* /etc/ticketrail/", relay.RelayFolder)
-		line("  systemctl enable --now ticketrail-relay")
+		b.add("Open port %d to all and port %d to each other. Then:", s.Nodes[0].Port, s.Nodes[0].ClusterPort())
+		b.add("  systemctl enable --now nats-server")
+		b.add("2. Change the addresses in %s, copy the folder %s to each relay, and there:", conf, filepath.Dir(conf))
+		b.add("  install -m640 -g ticketrail %s/* /etc/ticketrail/", relay.RelayFolder)
+		b.add("  systemctl enable --now ticketrail-relay")
 	}
-	line("")
-	line("Then add a venue, and look whether all is well:")
-	line("  ticketrail relay venues add ID --name NAME --config %s --operator %s", conf,
+	b.add("")
+	b.add("Then add a venue, and look whether all is well:")
+	b.add("  ticketrail relay venues add ID --name NAME --config %s --operator %s", conf,
 		filepath.Join(dir, relay.OperatorFile))
-	line("  ticketrail relay status --config %s", conf)
-	line("")
-	line("%s can read and change every order: keep it off the servers, and keep a copy of it. Without it no venue can "+
-		"be added, renewed or removed.", filepath.Join(dir, relay.OperatorFile))
+	b.add("  ticketrail relay status --config %s", conf)
+	b.add("")
+	b.add("%s can read and change every order: keep it off the servers, and keep a copy of it. Without it no venue "+
+		"can be added, renewed or removed.", filepath.Join(dir, relay.OperatorFile))
 	return write(c.out, b.String())
 }

@@ -2,9 +2,7 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -33,19 +31,18 @@ stay. New credentials of a box are written by "relay venues renew".`,
 			if err != nil {
 				return ofSetup(err)
 			}
-			var b strings.Builder
-			line := func(format string, args ...any) { b.WriteString(c.line(fmt.Sprintf(format, args...))) }
-			line("wrote new files into %s; the old ones stay valid", args[0])
-			line("")
-			line("1. Copy the files of each folder to /etc/nats on its server and restart it, one after the other. " +
+			var b page
+			b.add("wrote new files into %s; the old ones stay valid", args[0])
+			b.add("")
+			b.add("1. Copy the files of each folder to /etc/nats on its server and restart it, one after the other. " +
 				"Before the next one, wait until ticketrail relay status says that all have every request:")
 			for i, f := range folders {
-				line("  %s: %s", s.Nodes[i].Host, f)
+				b.add("  %s: %s", s.Nodes[i].Host, f)
 			}
-			line("2. Copy relay.creds of %s to /etc/ticketrail on each relay and restart it, one after the other.",
+			b.add("2. Copy relay.creds of %s to /etc/ticketrail on each relay and restart it, one after the other.",
 				filepath.Join(args[0], relay.RelayFolder))
-			line("3. End the old credentials of the relays:")
-			line("  ticketrail relay revoke %s", args[0])
+			b.add("3. End the old credentials of the relays:")
+			b.add("  ticketrail relay revoke %s", args[0])
 			return write(c.out, b.String())
 		},
 	}
@@ -66,8 +63,8 @@ accepts no orders from then on. Boxes are not affected; theirs are renewed with
 			if err != nil {
 				return ofSetup(err)
 			}
-			return c.endChange(c.line("revoked all credentials of relays before those in "+
-				filepath.Join(args[0], relay.RelayFolder)), change)
+			return c.endChange("revoked all credentials of relays before those in "+
+				singleLine(filepath.Join(args[0], relay.RelayFolder))+"\n", change)
 		},
 	}
 }

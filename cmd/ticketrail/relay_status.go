@@ -51,9 +51,9 @@ func (c *cli) showSites(o relay.Overview, all bool) error {
 	if len(findings) > sitesShown && !all {
 		findings = findings[:sitesShown]
 	}
-	text := overviewText(admin.Overview{Findings: findings}, columnsOf(c.out), coloured(c.out))
+	text := findingsText(findings, coloured(c.out))
 	if n := len(o.Findings) - len(findings); n > 0 {
-		text += c.line(fmt.Sprintf("… and %d more: --all", n))
+		text += fmt.Sprintf("… and %d more: --all\n", n)
 	}
 	if err := write(c.out, text+"\n"); err != nil || len(o.Sites) == 0 {
 		return err

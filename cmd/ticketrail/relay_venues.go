@@ -149,18 +149,17 @@ func checkVenue(v store.Venue) error {
 
 // showAdded says what to enter at the service, and what to do on the box.
 func (c *cli) showAdded(conf *config.Relay, v store.Venue, secret, file string, change relay.Change) error {
-	var b strings.Builder
-	line := func(format string, args ...any) { b.WriteString(c.line(fmt.Sprintf(format, args...))) }
-	line("added %s", v.Name)
+	var b page
+	b.add("added %s", v.Name)
 	address, secretFile := doctor.WebhookAddress(conf.With(nil), config.Venue{})
-	line("")
-	line("The service posts for %s to:", v.Name)
+	b.add("")
+	b.add("The service posts for %s to:", v.Name)
 	if secret != "" {
 		address, secretFile = strings.TrimSuffix(address, "/")+"/"+secret, ""
 	}
-	line("  %s", address)
+	b.add("  %s", address)
 	if secretFile != "" {
-		line("  and behind that the first line of %s", secretFile)
+		b.add("  and behind that the first line of %s", secretFile)
 	}
 	b.WriteString(c.boxLines(conf, v.ID, file))
 	return c.endChange(b.String(), change)
@@ -168,20 +167,24 @@ func (c *cli) showAdded(conf *config.Relay, v store.Venue, secret, file string, 
 
 // boxLines are for the configuration of the box.
 func (c *cli) boxLines(conf *config.Relay, id, file string) string {
-	text := "\n" + c.line("Copy "+file+" to the box, and there:") +
-		c.line("  install -m640 -g ticketrail "+filepath.Base(file)+" /etc/ticketrail/relay.creds") +
-		c.line("Write into its configuration:") + "source:\n  nats:\n"
+	var b page
+	b.add("")
+	b.add("Copy %s to the box, and there:", file)
+	b.add("  install -m640 -g ticketrail %s /etc/ticketrail/relay.creds", filepath.Base(file))
+	b.WriteString("Write into its configuration:\nsource:\n  nats:\n")
 	for _, u := range conf.NATS.URLs {
-		text += "    - " + singleLine(u) + "\n"
+		b.add("    - %s", u)
 	}
-	return text + "  creds_file: relay.creds\n  venue: " + id + "\n"
+	b.add("  creds_file: relay.creds")
+	b.add("  venue: %s", id)
+	return b.String()
 }
 
 // endChange ends the output with what a server that was away means.
 func (c *cli) endChange(text string, change relay.Change) error {
 	if len(change.Missing) > 0 {
-		text += "\n" + c.line("These servers have not said that they know of it, and get it from the others within a "+
-			"minute: "+strings.Join(change.Missing, ", "))
+		text += "\nThese servers have not said that they know of it, and get it from the others within a minute: " +
+			singleLine(strings.Join(change.Missing, ", ")) + "\n"
 	}
 	return write(c.out, text)
 }
@@ -246,7 +249,7 @@ for a box that was lost or replaced. Orders wait until the new file is there.`,
 				if err != nil {
 					return fmt.Errorf("renew the credentials of %s: %w", v.Name, err)
 				}
-				return c.endChange(c.line("renewed "+v.Name)+c.boxLines(a.Conf, v.ID, file), change)
+				return c.endChange(singleLine("renewed "+v.Name)+"\n"+c.boxLines(a.Conf, v.ID, file), change)
 			})
 		},
 	}
@@ -276,7 +279,7 @@ where the old one stopped, and nothing is printed twice.`,
 				if err != nil {
 					return fmt.Errorf("remove venue %s: %w", v.ID, err)
 				}
-				return c.endChange(c.line("removed "+v.Name), change)
+				return c.endChange(singleLine("removed "+v.Name)+"\n", change)
 			})
 		},
 	}

@@ -272,7 +272,7 @@ func (d *scriptDaemon) post(body, want string) error {
 }
 
 func (d *scriptDaemon) waitForJob(job, state string) error {
-	id, err := parseID(job)
+	id, err := strconv.ParseUint(job, 10, 64)
 	if err != nil {
 		return err
 	}

@@ -9,9 +9,10 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"text/tabwriter"
 	"time"
-	"unicode/utf8"
 
+	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"ticketrail/printer/layout"
@@ -20,6 +21,11 @@ import (
 // Everything that a command prints passes through here. Names, notes and ids come from the network,
 // and a terminal acts on control characters: it could be made to hide lines or to type for the
 // operator. So all text is cleaned, except a body that goes to a file or a pipe.
+
+// jsonFlag gives every listing the same flag: scripts use JSON, because the tables may change.
+func jsonFlag(cmd *cobra.Command, asJSON *bool) {
+	cmd.Flags().BoolVar(asJSON, "json", false, "print JSON")
+}
 
 // showJSON writes v as JSON that is safe to show on a terminal. The encoder escapes only the
 // control characters below space; JSON allows DEL and C1 unescaped, but a terminal acts on them.
@@ -33,7 +39,6 @@ func showJSON(w io.Writer, v any) error {
 		return fmt.Errorf("encode answer: %w", err)
 	}
 	var safe strings.Builder
-	safe.Grow(b.Len())
 	for _, r := range b.String() {
 		if r >= 0x7f && r <= 0x9f {
 			fmt.Fprintf(&safe, `\u%04x`, r)
@@ -56,43 +61,15 @@ func write(w io.Writer, s string) error {
 // printLine writes one line without control characters. The format is ours; what it is filled with
 // is not.
 func printLine(w io.Writer, format string, args ...any) error {
-	return write(w, fold(singleLine(fmt.Sprintf(format, args...)), columnsOf(w), 2)+"\n")
+	return write(w, singleLine(fmt.Sprintf(format, args...))+"\n")
 }
 
-// columnsOf is how wide the terminal is that w writes to; 0 if it is none. A program that reads the
-// output gets every line in one piece.
-func columnsOf(w io.Writer) int {
-	f, ok := w.(*os.File)
-	if !ok {
-		return 0
-	}
-	columns, _, err := term.GetSize(int(f.Fd()))
-	if err != nil {
-		return 0
-	}
-	return columns
-}
+// A page is several lines of output.
+type page struct{ strings.Builder }
 
-// fold breaks a line at blanks so that it is at most so many columns wide, and indents what follows. A
-// terminal would break it within a word. A word that is wider stays whole, so that a path can be copied.
-func fold(s string, columns, indent int) string {
-	if columns <= 0 || layout.Width(s) <= columns {
-		return s
-	}
-	var lines []string
-	line := ""
-	for i, word := range strings.Split(s, " ") {
-		switch {
-		case i == 0:
-			line = word
-		case layout.Width(line)+1+layout.Width(word) > columns && strings.TrimSpace(line) != "":
-			lines = append(lines, strings.TrimRight(line, " "))
-			line = strings.Repeat(" ", indent) + word
-		default:
-			line += " " + word
-		}
-	}
-	return strings.Join(append(lines, line), "\n")
+// add adds a line without control characters.
+func (p *page) add(format string, args ...any) {
+	p.WriteString(singleLine(fmt.Sprintf(format, args...)) + "\n")
 }
 
 // singleLine makes text safe for one line of a terminal: a value must not start a line of its own.
@@ -101,105 +78,37 @@ func singleLine(s string) string {
 	return layout.Clean(strings.NewReplacer("\n", " ", "\t", " ", "\r", " ").Replace(s))
 }
 
-// A table aligns its columns once all rows are known. It uses the width of characters on a
-// terminal, which text/tabwriter does not: Chinese characters take two columns. A header row is a
-// row like the others, so it counts for the widths.
-type table struct {
-	w       io.Writer
-	columns int // of the terminal, for the last cell of a row, which is folded; 0: it is not
-	rows    [][]string
+// cleanLines is where another package writes what it finds, a line at a time.
+type cleanLines struct{ io.Writer }
+
+func (l cleanLines) Write(line []byte) (int, error) {
+	return len(line), printLine(l.Writer, "%s", strings.TrimSuffix(string(line), "\n"))
 }
 
-func newTable(w io.Writer, heads ...string) *table {
-	t := &table{w: w, columns: columnsOf(w)}
-	t.row(heads...)
+// A table aligns its columns once all rows are known.
+type table struct{ *tabwriter.Writer }
+
+func newTable(w io.Writer, heads ...string) table {
+	t := table{tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
+	if len(heads) > 0 {
+		t.row(heads...)
+	}
 	return t
 }
 
-func (t *table) row(cells ...string) {
-	row := make([]string, len(cells))
-	for i, c := range cells {
-		row[i] = singleLine(c)
+// row adds a row. An error comes again at the end.
+func (t table) row(cells ...string) {
+	for i, cell := range cells {
+		cells[i] = singleLine(cell)
 	}
-	t.rows = append(t.rows, row)
+	fmt.Fprintln(t, strings.Join(cells, "\t"))
 }
 
-func (t *table) end() error {
-	var wide []int
-	for _, row := range t.rows {
-		// Rows may have different lengths, as in "jobs show".
-		wide = append(wide, make([]int, max(0, len(row)-len(wide)))...)
-		for i, c := range row {
-			wide[i] = max(wide[i], layout.Width(c))
-		}
+func (t table) end() error {
+	if err := t.Flush(); err != nil {
+		return fmt.Errorf("write output: %w", err)
 	}
-	t.narrow(wide)
-	var b strings.Builder
-	for _, row := range t.rows {
-		var line strings.Builder
-		at := 0 // where the last cell begins
-		for i, c := range row {
-			if i == len(row)-1 {
-				at = layout.Width(line.String())
-			}
-			if i < len(row)-1 {
-				c = cut(c, wide[i])
-			}
-			line.WriteString(c + strings.Repeat(" ", max(0, wide[i]-layout.Width(c))+2))
-		}
-		// A terminal would wrap trailing blanks into an empty line.
-		text := strings.TrimRight(line.String(), " ")
-		if last := row[len(row)-1]; t.columns > 0 && layout.Width(text) > t.columns {
-			if !roomFor(last, t.columns-at) {
-				b.WriteString(strings.TrimRight(strings.TrimSuffix(text, last), " ") + "\n")
-				text, at = "    "+last, 4
-			}
-			text = fold(text, t.columns, at)
-		}
-		b.WriteString(text + "\n")
-	}
-	return write(t.w, b.String())
-}
-
-// narrow makes the widest columns narrower until all but the last, which is folded, fit on the terminal: a
-// line that the terminal wraps cannot be read as a table. What is cut is whole in --json and in a pipe.
-func (t *table) narrow(wide []int) {
-	const least = 8
-	for t.columns > 0 && len(wide) > 1 {
-		used, widest := 0, 0
-		for i, n := range wide[:len(wide)-1] {
-			if used += n + 2; n > wide[widest] {
-				widest = i
-			}
-		}
-		if used-2 <= t.columns || wide[widest] <= least {
-			return
-		}
-		wide[widest]--
-	}
-}
-
-// cut is s in at most so many columns, with a sign that something is missing.
-func cut(s string, columns int) string {
-	if layout.Width(s) <= columns {
-		return s
-	}
-	for layout.Width(s) >= columns {
-		_, last := utf8.DecodeLastRuneInString(s)
-		s = s[:len(s)-last]
-	}
-	return s + "…"
-}
-
-// roomFor reports whether a text can be folded into so many columns. A word must fit, and a sentence in less
-// than 20 columns cannot be read.
-func roomFor(text string, columns int) bool {
-	for word := range strings.SplitSeq(text, " ") {
-		if layout.Width(word) > columns {
-			return false
-		}
-	}
-	return columns >= 20
+	return nil
 }
 
 // formatTime is t on the clock of the kitchen, without the date if it is today.
@@ -224,13 +133,18 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
+// coloured reports whether output may have colours: a person reads it, and has not asked for none
+// (https://no-color.org).
+func coloured(w io.Writer) bool {
+	return isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
 // writeBody writes a request body byte by byte as received, but to a terminal without control
 // characters. A pipe gets every byte: `jobs show --body | inspect -` must see what the service
 // sent, and a provider's support asks for exactly that.
 func writeBody(w io.Writer, b []byte) error {
 	if !isTerminal(w) {
-		_, err := w.Write(b)
-		return err
+		return write(w, string(b))
 	}
 	return printBody(w, b)
 }
@@ -254,35 +168,15 @@ func jsonOrString(b []byte) any {
 	return string(b)
 }
 
-// parseID reads the id of a job or of a refused request. 0 is never an id, so a script with an
-// empty variable is told at once.
-func parseID(s string) (uint64, error) {
-	id, err := strconv.ParseUint(s, 10, 64)
-	if err != nil || id == 0 {
-		return 0, usagef("%q is not an id: use a number from the ID column of the list", s)
-	}
-	return id, nil
-}
-
-// parseIDs reads all or none.
-func parseIDs(args []string) ([]uint64, error) {
-	var ids []uint64
+// parseIDs reads the ids of jobs or of refused requests, all or none. 0 is never an id, so a script
+// with an empty variable is told at once.
+func parseIDs(args []string) (ids []uint64, err error) {
 	for _, a := range args {
-		id, err := parseID(a)
-		if err != nil {
-			return nil, err
+		id, err := strconv.ParseUint(a, 10, 64)
+		if err != nil || id == 0 {
+			return nil, usagef("%q is not an id: use a number from the ID column of the list", a)
 		}
 		ids = append(ids, id)
 	}
 	return ids, nil
-}
-
-// line is one line of output, folded for the terminal.
-func (c *cli) line(s string) string { return fold(singleLine(s), columnsOf(c.out), 2) + "\n" }
-
-// foldedLines folds what another package writes, a line at a time, as its findings come in.
-type foldedLines struct{ *cli }
-
-func (f foldedLines) Write(line []byte) (int, error) {
-	return len(line), write(f.out, f.line(strings.TrimSuffix(string(line), "\n")))
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/csv"
 	"encoding/json"
 	"slices"
@@ -10,7 +9,6 @@ import (
 	"time"
 
 	"ticketrail/cmd/internal/admin"
-	"ticketrail/printer/layout"
 )
 
 func TestSinceAcceptsDurationsAndTimes(t *testing.T) {
@@ -101,22 +99,6 @@ func TestOfManyJobNumbersOnlySomeAreListed(t *testing.T) {
 	}
 }
 
-func TestColumnsAlignInEveryScript(t *testing.T) {
-	var out strings.Builder
-	tb := newTable(&out, "NAME", "ID")
-	for _, name := range []string{"Zoë K.", "王秀英", "Zoe\u0308", "", "ｱｲｳ"} {
-		tb.row(name, "|")
-	}
-	tb.row("no id", "")
-	if err := tb.end(); err != nil {
-		t.Fatal(err)
-	}
-	want := "NAME    ID\nZoë K.  |\n王秀英  |\nZoe\u0308     |\n        |\nｱｲｳ     |\nno id\n"
-	if out.String() != want {
-		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
-	}
-}
-
 func TestAListOfScreensSaysWhatACookMayHaveMissed(t *testing.T) {
 	for want, s := range map[string]admin.Screen{
 		"0":                         {},
@@ -131,31 +113,21 @@ func TestAListOfScreensSaysWhatACookMayHaveMissed(t *testing.T) {
 	}
 }
 
-func TestAnOverviewFits80ColumnsAndKeepsItsWordsInColour(t *testing.T) {
-	o := admin.Overview{Findings: []admin.Finding{
-		{Level: admin.Fail, Subject: "grill", Text: strings.Repeat("paper ", 30), Do: "put in a new roll"},
+func TestFindingsKeepTheirWordsInColour(t *testing.T) {
+	findings := []admin.Finding{
+		{Level: admin.Fail, Subject: "grill", Text: "paper out", Do: "put in a new roll"},
 		{Level: admin.Warn, Subject: "clock", Text: "not synchronized\x1b[2J"},
 		{Level: admin.OK, Subject: "orders", Text: "42"},
-	}}
-	plain, coloured := overviewText(o, 80, false), overviewText(o, 80, true)
-	for line := range strings.Lines(plain) {
-		if layout.Width(strings.TrimRight(line, "\n")) > 80 {
-			t.Errorf("%q is wider than 80 columns", line)
-		}
 	}
-	if strings.Contains(plain, "\x1b") ||
-		!strings.Contains(plain, "\n              to fix: put in a new roll\nWARN  clock   not") {
-		t.Errorf("the overview is\n%s", plain)
+	plain := "FAIL  grill   paper out\n              to fix: put in a new roll\nWARN  clock   not synchronized�[2J\n" +
+		"OK    orders  42\n"
+	if got := findingsText(findings, false); got != plain {
+		t.Errorf("the findings are\n%s", got)
 	}
-	for _, word := range []string{
-		"\x1b[1;31mFAIL\x1b[0m  grill", "\x1b[33mWARN\x1b[0m  clock", "\x1b[32mOK\x1b[0m    orders",
-	} {
-		if !strings.Contains(coloured, word) {
-			t.Errorf("%q is missing in\n%q", word, coloured)
-		}
-	}
-	if strings.Contains(coloured, "\x1b[2J") {
-		t.Error("a control sequence of a text reaches the terminal")
+	coloured := strings.NewReplacer("FAIL", "\x1b[1;31mFAIL\x1b[0m", "WARN", "\x1b[33mWARN\x1b[0m",
+		"OK", "\x1b[32mOK\x1b[0m").Replace(plain)
+	if got := findingsText(findings, true); got != coloured {
+		t.Errorf("in colour they are\n%q", got)
 	}
 }
 
@@ -168,45 +140,6 @@ func TestDoctorNamesAStationOnceIfTheDaemonReportsIt(t *testing.T) {
 	}
 	if got := strings.Join(subjects, ", "); got != "grill, orders, printer orders, port" {
 		t.Errorf("the findings are about %s", got)
-	}
-}
-
-func TestTheLastCellOfATableIsFoldedOnATerminal(t *testing.T) {
-	for _, c := range []struct{ last, want string }{
-		{"short", "ID      NOTE\nlonger  short\n"},
-		{"one two three four five six", "ID      NOTE\nlonger  one two three four\n        five six\n"},
-		// A word that has no room there goes below, whole.
-		{"http://127.0.0.1:9322/screen", "ID      NOTE\nlonger\n    http://127.0.0.1:9322/screen\n"},
-	} {
-		var b bytes.Buffer
-		table := newTable(&b, "ID", "NOTE")
-		table.columns = 28
-		table.row("longer", c.last)
-		if err := table.end(); err != nil || b.String() != c.want {
-			t.Errorf("%q gives %v and\n%s", c.last, err, b.String())
-		}
-	}
-}
-
-func TestATableOfLongNamesFitsTheTerminalAndIsWholeInAPipe(t *testing.T) {
-	const order, station = "\x1b[2J\u202eorder-with-a-long-number", "grill-upstairs-beside-the-厨房厨房厨房"
-	for columns, whole := range map[int]bool{0: true, 60: false} {
-		var b bytes.Buffer
-		table := newTable(&b, "ID", "ORDER", "STATION", "STATE", "NOTE")
-		table.columns = columns
-		table.row("17", order, station, "pending", "the printer does not answer")
-		if err := table.end(); err != nil {
-			t.Fatal(err)
-		}
-		for line := range strings.Lines(b.String()) {
-			if columns > 0 && layout.Width(strings.TrimRight(line, "\n")) > columns {
-				t.Errorf("%q is wider than %d columns", line, columns)
-			}
-		}
-		if strings.Contains(b.String(), station) != whole || !strings.Contains(b.String(), "pending") ||
-			strings.Contains(b.String(), "…") == whole || strings.ContainsAny(b.String(), "\x1b\u202e") {
-			t.Errorf("%d columns:\n%s", columns, b.String())
-		}
 	}
 }
 

@@ -2,122 +2,92 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/doctor"
 )
 
 // status is the first command at 19:30: is it this box, and what is to be done. Everything in it comes from
 // the daemon in one answer; only a wrong version is found here, because it takes both programs.
 func (c *cli) status() *cobra.Command {
-	var asJSON, watch bool
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "show whether all is well, the worst first",
 		Long: `status shows what needs a person (FAIL), what works but not as it should (WARN)
-and what is fine (OK):
-orders, stations, tickets, clock, disk, certificates, version. The exit code is
-1 if something needs a person, so that monitoring can use it.
+and what is fine (OK): orders, stations, tickets, clock, disk, certificates,
+version. The exit code is 1 if something needs a person, so that monitoring can
+use it.`,
+		Example: "  watch ticketrail status",
+		Args:    noArgs,
+	}
+	jsonFlag(cmd, &asJSON)
+	return c.asking(cmd, func(ctx context.Context, d *admin.Client, _ []string) error {
+		o, err := c.overview(ctx, d)
+		if err != nil {
+			return err
+		}
+		return c.showFindings(o.Findings, o, asJSON)
+	})
+}
 
-With --watch it is shown again every two seconds, until it is interrupted.`,
+// doctor is for when nothing prints and nobody knows why; status needs a daemon that answers, and this does not.
+func (c *cli) doctor() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "look for what keeps tickets from printing, also without the daemon",
+		Long: `doctor looks at the configuration, the service, the ports, the database and its
+disk, the clock, certificates, the address that the service uses, drivers,
+printers, screens and the point-of-sale API, and at what the running daemon says
+of itself (as "status"). Each finding is OK, WARN or FAIL, with what to do, the
+worst first. It changes and prints nothing; to time the disk, it writes a small
+file and removes it. The exit code is 1 if something needs a person. Run it as
+root: it then also sees what the service's user cannot read, and which program
+has a port.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if watch && (asJSON || !isTerminal(c.out)) {
-				return usagef("--watch is for a terminal: without it the state is shown once")
+			box := doctor.Box{Root: "/"}
+			if exe, err := os.Executable(); err == nil {
+				box.CheckStore = doctor.CheckInChild(exe)
 			}
-			d, err := c.client()
-			if err != nil {
-				return err
-			}
-			if watch {
-				return c.watch(cmd.Context(), d)
-			}
-			o, err := c.overview(cmd.Context(), d)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				err = showJSON(c.out, o)
-			} else {
-				err = write(c.out, overviewText(o, columnsOf(c.out), coloured(c.out)))
-			}
-			if needed := o.NeedsPerson(); err == nil && len(needed) > 0 {
-				return fmt.Errorf("needs a person: %s", strings.Join(needed, ", "))
-			}
-			return err
+			found := box.Diagnose(cmd.Context(), c.config)
+			found = joinFindings(c.askDaemon(cmd.Context()), found)
+			slices.SortStableFunc(found, admin.WorstFirst)
+			return c.showFindings(found, found, asJSON)
 		},
 	}
 	jsonFlag(cmd, &asJSON)
-	cmd.Flags().BoolVar(&watch, "watch", false, "show it again every two seconds")
 	return cmd
 }
 
-// watch draws over what it has drawn, so that the terminal does not flicker. A daemon that restarts is
-// waited for: to see it come back is why an operator watches.
-func (c *cli) watch(ctx context.Context, d *admin.Client) error {
-	at := time.Now() // of the daemon's last answer, for its zone
-	tick := time.NewTicker(2 * time.Second)
-	defer tick.Stop()
-	for {
-		o, err := c.overview(ctx, d)
-		if ctx.Err() != nil {
-			return nil
-		}
-		columns := columnsOf(c.out)
-		if err == nil {
-			at = o.At
-		}
-		text := time.Now().In(at.Location()).Format(time.TimeOnly) + "\n"
-		if err != nil {
-			text += fold(singleLine(err.Error()), columns, 0) + "\n"
-		} else {
-			text += overviewText(o, columns, coloured(c.out))
-		}
-		// Home; each line erases what was behind it; then everything below.
-		if err := write(c.out, "\x1b[H"+strings.ReplaceAll(text, "\n", "\x1b[K\n")+"\x1b[J"); err != nil {
-			return err
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return nil
-		}
+// showFindings shows findings, or inJSON. Its error names what needs a person.
+func (c *cli) showFindings(findings []admin.Finding, inJSON any, asJSON bool) error {
+	var err error
+	if asJSON {
+		err = showJSON(c.out, inJSON)
+	} else {
+		err = write(c.out, findingsText(findings, coloured(c.out)))
 	}
+	needed := admin.Overview{Findings: findings}.NeedsPerson()
+	if err != nil || len(needed) == 0 {
+		return err
+	}
+	return fmt.Errorf("needs a person: %s", strings.Join(needed, ", "))
 }
 
-// overview asks the daemon and adds what only this program can see.
-func (c *cli) overview(ctx context.Context, d *admin.Client) (admin.Overview, error) {
-	o, err := d.Overview(ctx)
-	for i := range o.Findings {
-		if c.withoutOrders {
-			o.Findings[i].Examples = nil
-		}
-	}
-	if mine := admin.ThisBuild(); err == nil && mine != o.Build {
-		for i, f := range o.Findings {
-			if f.Subject == "version" {
-				o.Findings[i] = admin.Finding{Level: admin.Warn, Subject: "version",
-					Text: fmt.Sprintf("the running daemon is %s, this command is %s", o.Build.Version, mine.Version),
-					Do:   "systemctl restart ticketrail"}
-			}
-		}
-		slices.SortStableFunc(o.Findings, admin.WorstFirst)
-	}
-	return o, err
-}
-
-// overviewText is a line for each finding, and one for what to do about it.
-func overviewText(o admin.Overview, columns int, colour bool) string {
+// findingsText is a line for each finding, and one for what to do about it.
+func findingsText(findings []admin.Finding, colour bool) string {
 	var b strings.Builder
-	t := &table{w: &b, columns: columns}
-	for _, f := range o.Findings {
+	t := newTable(&b)
+	for _, f := range findings {
 		t.row(strings.ToUpper(string(f.Level)), f.Subject, f.Text)
 		if f.Do != "" {
 			t.row("", "", "to fix: "+f.Do)
@@ -131,19 +101,54 @@ func overviewText(o admin.Overview, columns int, colour bool) string {
 		return b.String()
 	}
 	// The words stay: a colour alone says nothing to whoever cannot see it.
-	marks := map[string]string{
-		"FAIL": "\x1b[1;31mFAIL\x1b[0m", "WARN": "\x1b[33mWARN\x1b[0m", "OK": "\x1b[32mOK\x1b[0m",
-	}
-	var out strings.Builder
-	for line := range strings.Lines(b.String()) {
-		word, _, _ := strings.Cut(line, " ")
-		out.WriteString(marks[word] + strings.TrimPrefix(line, word))
-	}
-	return out.String()
+	return strings.NewReplacer("\nFAIL ", "\n\x1b[1;31mFAIL\x1b[0m ", "\nWARN ", "\n\x1b[33mWARN\x1b[0m ",
+		"\nOK ", "\n\x1b[32mOK\x1b[0m ").Replace("\n" + b.String())[1:]
 }
 
-// coloured reports whether output may have colours: a person reads it, and has not asked for none
-// (https://no-color.org).
-func coloured(w io.Writer) bool {
-	return isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+// overview asks the daemon and adds what only this program can see.
+func (c *cli) overview(ctx context.Context, d *admin.Client) (admin.Overview, error) {
+	o, err := d.Overview(ctx)
+	mine := admin.ThisBuild()
+	for i, f := range o.Findings {
+		if c.withoutOrders {
+			o.Findings[i].Examples = nil
+		}
+		if f.Subject == "version" && mine != o.Build {
+			o.Findings[i] = admin.Finding{Level: admin.Warn, Subject: "version",
+				Text: fmt.Sprintf("the running daemon is %s, this command is %s", o.Build.Version, mine.Version),
+				Do:   "systemctl restart ticketrail"}
+		}
+	}
+	slices.SortStableFunc(o.Findings, admin.WorstFirst)
+	return o, err
+}
+
+// joinFindings adds to what the daemon says what was found without it. Of a station that the daemon reports as
+// wrong it knows more, for example how many tickets wait; of a certificate, why it got none.
+func joinFindings(said, found []admin.Finding) []admin.Finding {
+	return slices.Concat(said, slices.DeleteFunc(found, func(f admin.Finding) bool {
+		_, station, _ := strings.Cut(f.Subject, " ") // as in "printer grill"
+		return slices.ContainsFunc(said, func(s admin.Finding) bool {
+			return s.Station && s.Subject == station || s.Subject == "certificate" && s.Subject == f.Subject
+		})
+	}))
+}
+
+// askDaemon is what the running daemon says, without what doctor has looked at already.
+func (c *cli) askDaemon(ctx context.Context) []admin.Finding {
+	d, err := c.client()
+	if err != nil {
+		return nil // the configuration, which is a finding already
+	}
+	o, err := c.overview(ctx, d)
+	if n, ok := errors.AsType[*admin.NotRunning](err); ok {
+		return []admin.Finding{{Level: admin.Fail, Subject: "daemon", Text: "no answer at " + n.Socket,
+			Do: "systemctl start ticketrail; if it ends again, journalctl -u ticketrail -n 50 says why"}}
+	}
+	if err != nil {
+		return []admin.Finding{{Level: admin.Fail, Subject: "daemon", Text: singleLine(err.Error())}} // says what to do
+	}
+	return slices.DeleteFunc(o.Findings, func(f admin.Finding) bool {
+		return f.Subject == "clock" || f.Subject == "disk" || f.Subject == "configuration" && f.Level == admin.OK
+	})
 }

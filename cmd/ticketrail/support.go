@@ -52,7 +52,7 @@ and the bodies of refused requests are in it, with everything that guests wrote.
 			}
 			name := "ticketrail-support-" + time.Now().Format("20060102-150405") + ".tar.gz"
 			var list strings.Builder
-			t := &table{w: &list, columns: columnsOf(c.out)}
+			t := newTable(&list)
 			for _, p := range parts {
 				t.row("  "+p.name, p.about)
 			}
@@ -62,7 +62,7 @@ and the bodies of refused requests are in it, with everything that guests wrote.
 			if err := writeBundle(name, parts); err != nil {
 				return fmt.Errorf("write %s: %w: run it in a folder that you may write to", name, err)
 			}
-			return errors.Join(printLine(c.out, "%s is written, with:", name), write(c.out, list.String()))
+			return write(c.out, name+" is written, with:\n"+list.String())
 		},
 	}
 	cmd.Flags().BoolVar(&withOrders, "with-orders", false, "also tickets and refused requests, with what was ordered")

@@ -33,7 +33,7 @@ service.timeout, if that is longer).`,
 				return serviceError(err)
 			}
 			if !asJSON {
-				return doctor.ShowVenues(foldedLines{c}, checks)
+				return doctor.ShowVenues(cleanLines{c.out}, checks)
 			}
 			if err := showJSON(c.out, checks); err != nil {
 				return err
@@ -42,14 +42,9 @@ service.timeout, if that is longer).`,
 			return doctor.ShowVenues(io.Discard, checks)
 		},
 	}
-	venueFlag(cmd, &venue, "`venue` to check, by name or id (default: all)")
+	c.venueFlag(cmd, &venue, "`venue` to check, by name or id (default: all)")
 	jsonFlag(cmd, &asJSON)
 	return cmd
-}
-
-// venueFlag gives the flag one name in all commands; what a missing one means differs.
-func venueFlag(cmd *cobra.Command, venue *string, usage string) {
-	cmd.Flags().StringVar(venue, "venue", "", usage)
 }
 
 // serviceError marks those errors of a question to the point-of-sale API that are wrong usage or

@@ -1,7 +1,11 @@
 package main
 
 import (
+	"fmt"
+	"os"
+
 	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
 
 	"ticketrail/cmd/internal/admin"
 )
@@ -25,7 +29,22 @@ func (c *cli) version() *cobra.Command {
 	return cmd
 }
 
-// jsonFlag gives every listing the same flag: scripts use JSON, because the tables may change.
-func jsonFlag(cmd *cobra.Command, asJSON *bool) {
-	cmd.Flags().BoolVar(asJSON, "json", false, "print JSON")
+// man is hidden because the build of the package uses it, once: the pages are then installed.
+// SOURCE_DATE_EPOCH is the date on the pages.
+func (c *cli) man() *cobra.Command {
+	return &cobra.Command{
+		Use:    "man DIR",
+		Short:  "write the manual pages into a folder",
+		Args:   oneArg,
+		Hidden: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := os.MkdirAll(args[0], 0o755); err != nil {
+				return fmt.Errorf("write the manual pages: %w", err)
+			}
+			root := cmd.Root()
+			root.DisableAutoGenTag = true
+			h := &doc.GenManHeader{Section: "8", Source: "ticketrail", Manual: "Kitchen ticket print daemon"}
+			return doc.GenManTree(root, h, args[0])
+		},
+	}
 }

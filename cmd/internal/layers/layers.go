@@ -19,7 +19,7 @@ type Package struct {
 // dependency, another degree of purity or trust, a second implementation, or code that must not be
 // part of the daemon.
 var Packages = []Package{
-	{"cmd/ticketrail", "the daemon and its command line, one file per command", []string{
+	{"cmd/ticketrail", "the daemon and its command line, a file for each group of commands", []string{
 		"cmd/internal/admin", "cmd/internal/app", "cmd/internal/doctor", "cmd/internal/natsaccess",
 		"cmd/internal/relay", "config", "receiver/pos", "receiver/plan", "receiver/relay",
 		"printer/layout", "printer/profile", "queue/ticket",

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ticketrail/cmd/internal/admin"
+	"ticketrail/config"
+	"ticketrail/printer/profile"
+	"ticketrail/queue/ticket"
+)
+
+// The commands for one station or one profile.
+
+// printersHold is for an operator who is about to switch a printer off or to move it: no ticket is
+// sent meanwhile, so none can end in doubt. The hold survives a restart, so the answer names the
+// command that ends it.
+func (c *cli) printersHold() *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{Use: "hold STATION", Short: "stop a station after its current ticket, until resume"}
+	reasonFlag(cmd, &reason)
+	return c.withStation(cmd, func(ctx context.Context, d *admin.Client, name string) (string, error) {
+		return fmt.Sprintf("%s is held: its tickets wait; to continue: ticketrail printers resume %[1]s", name),
+			d.Hold(ctx, name, reason)
+	})
+}
+
+// printersResume also ends the wait between two attempts: the operator has just repaired the
+// printer and looks at it.
+func (c *cli) printersResume() *cobra.Command {
+	cmd := &cobra.Command{Use: "resume STATION", Short: "resume a held station"}
+	return c.withStation(cmd, func(ctx context.Context, d *admin.Client, name string) (string, error) {
+		// Asked before, only for the text: a resume of a station that is not held is no error.
+		before, err := d.Stations(ctx)
+		if err != nil {
+			return "", err
+		}
+		held := func(s admin.Station) bool { return s.Name == name && s.Hold != nil }
+		done := name + " is resumed"
+		if !slices.ContainsFunc(before.Stations, held) {
+			done = name + " was not held: if tickets wait, it is tried now"
+		}
+		return done, d.Resume(ctx, name)
+	})
+}
+
+// printersProbe is for an operator who has replaced a printer, or changed its settings. The daemon never
+// concludes from silence that a printer can no longer answer, because a printer that hangs is silent too.
+func (c *cli) printersProbe() *cobra.Command {
+	cmd := &cobra.Command{Use: "probe STATION", Short: "find out again what a new printer at a station can answer"}
+	return c.withStation(cmd, func(ctx context.Context, d *admin.Client, name string) (string, error) {
+		now, err := d.Probe(ctx, name)
+		best := map[string]string{
+			"confirmed": "it reports each printed ticket by its id; tickets end as confirmed",
+			"processed": "it reports that it has processed a ticket; tickets end as processed",
+			"sent":      "it cannot report whether a ticket was printed; tickets end as sent",
+		}
+		return fmt.Sprintf("%s is %s: %s", name, strings.ReplaceAll(now.State, "_", " "),
+			cmp.Or(best[now.Ability], "it was not asked")), err
+	})
+}
+
+// withStation makes cmd do something with the station on the command line, and print what was done.
+func (c *cli) withStation(
+	cmd *cobra.Command, do func(ctx context.Context, d *admin.Client, name string) (string, error),
+) *cobra.Command {
+	cmd.Args = oneArg
+	return c.asking(c.stationArg(cmd), func(ctx context.Context, d *admin.Client, args []string) error {
+		done, err := do(ctx, d, args[0])
+		if err != nil {
+			return err
+		}
+		return printLine(c.out, "%s", done)
+	})
+}
+
+// printersTest proves the whole way of an order but the webhook: disk, queue, dispatcher, printer.
+// A test page of the printer itself proves only the printer.
+func (c *cli) printersTest() *cobra.Command {
+	var wait time.Duration
+	cmd := &cobra.Command{
+		Use:   "test STATION",
+		Short: "print a test ticket and report the result",
+		Long: `test puts a test ticket at the end of a station's queue and waits for the
+result; the exit code is 1 if the ticket did not print. Tickets that were queued
+before it print first.`,
+	}
+	cmd.Flags().DurationVar(&wait, "wait", 10*time.Second, "how long to wait for the result; 0: do not wait")
+	return c.withStation(cmd, func(ctx context.Context, d *admin.Client, name string) (string, error) {
+		id, err := d.Test(ctx, name)
+		if err != nil {
+			return "", err
+		}
+		queued := fmt.Sprintf("job %d, a test ticket, is queued for %s", id, name)
+		if wait <= 0 {
+			return queued, nil
+		}
+		if err := printLine(c.out, "%s", queued); err != nil {
+			return "", err
+		}
+
+		j, err := waitForOutcome(ctx, d, id, wait)
+		reason := ""
+		if j.Reason != "" {
+			reason = " (" + j.Reason + ")"
+		}
+		switch {
+		case err != nil:
+			return "", err
+		// Perhaps behind other tickets, or at a printer that does not answer: the list says which.
+		case j.State == ticket.Pending || j.State == ticket.Printing:
+			return "", fmt.Errorf("job %d is still %s after %s%s: see ticketrail printers list %s",
+				id, j.State, wait, reason, name)
+		// Held is not finished either: it is not known whether the test came out.
+		case j.FinishedAt == nil, j.State == ticket.Failed, j.State == ticket.Cancelled, j.State == ticket.Expired:
+			return "", fmt.Errorf("job %d is %s%s", id, j.State, reason)
+		}
+		return fmt.Sprintf("job %d is %s", id, j.State), nil
+	})
+}
+
+// waitForOutcome polls until the job is neither pending nor printing, or until wait is over. The
+// daemon has no way to notify a client; ten polls a second are cheap on a local socket. It returns
+// the last state that it saw, also when the time is over: the ticket stays in the queue and prints
+// later.
+func waitForOutcome(ctx context.Context, d *admin.Client, id uint64, wait time.Duration) (admin.Job, error) {
+	over := time.After(wait)
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		x, err := d.Job(ctx, id)
+		if err != nil || x.Job.State != ticket.Pending && x.Job.State != ticket.Printing {
+			return x.Job, err
+		}
+		select {
+		case <-tick.C:
+		case <-over:
+			return x.Job, nil
+		case <-ctx.Done():
+			return x.Job, errors.New("interrupted: the test ticket stays in the queue")
+		}
+	}
+}
+
+// printersProfiles helps an operator who sets up a printer to choose its profile; the profiles are
+// part of the program.
+func (c *cli) printersProfiles() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "profiles [PROFILE]",
+		Short: "list the printer profiles, or show one",
+		Long: `profiles lists the printer models that printers[].profile can name. With a name
+it shows the settings of that profile; printers[].override can change each of
+them for one printer. It needs no running daemon.`,
+		Example:           `  ticketrail printers profiles generic-80mm`,
+		Args:              atMostOneArg,
+		ValidArgsFunction: cobra.FixedCompletions(profile.Names(), cobra.ShellCompDirectiveNoFileComp),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return c.profileTable(profile.All(), asJSON)
+			}
+			p, ok := profile.Lookup(args[0])
+			switch {
+			case !ok:
+				return usagef("%w%s", profile.Unknown(args[0]), config.DidYouMean(args[0], profile.Names()))
+			case asJSON:
+				return showJSON(c.out, p)
+			}
+			// In the form of printers[].override, so that a line can be copied into the
+			// configuration.
+			return write(c.out, p.YAML())
+		},
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+func (c *cli) profileTable(all []profile.Profile, asJSON bool) error {
+	if asJSON {
+		return showJSON(c.out, all)
+	}
+	t := newTable(c.out, "PROFILE", "COLUMNS", "CUTTER", "DOTS", "BUZZER", "PRINTERS")
+	for _, p := range all {
+		dots := "none"
+		if p.Raster != profile.NoRaster {
+			dots = strconv.Itoa(p.Dots)
+		}
+		t.row(p.Name, strconv.Itoa(p.Columns), string(p.Cutter), dots, string(p.Buzzer), p.About)
+	}
+	return t.end()
+}

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ticketrail/cmd/internal/admin"
+)
+
+func (c *cli) screensList() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "list kitchen screens and paired browsers",
+		Long: `list shows every screen: how many of its pages are open, or since when none is;
+how many tickets are on its board; and the address to open in a browser. Below
+are the paired browsers, each with the id that "screens revoke" takes.`,
+		Args: noArgs,
+	}
+	return query(c, cmd, func(ctx context.Context, d *admin.Client, _ []string) (admin.Screens, error) {
+		return d.Screens(ctx)
+	}, func(all admin.Screens) error { return c.screenTables(all, time.Now()) })
+}
+
+// screenTables shows two tables: what the cooks see, and which browsers may see it.
+func (c *cli) screenTables(all admin.Screens, now time.Time) error {
+	t := newTable(c.out, "SCREEN", "MODE", "STATE", "SINCE", "TICKETS", "OLDEST", "PAIRED", "BACKUP", "ADDRESS")
+	for _, s := range all.Screens {
+		state := strings.ReplaceAll(s.State, "_", " ")
+		if s.Live > 0 {
+			state = pages(s.Live)
+		}
+		t.row(s.Name, s.Mode, state, ageOf(s.Since, now), ticketsOf(s), ageOf(s.Oldest, now), strconv.Itoa(s.Paired),
+			cmp.Or(s.Backup, "-"), s.Address)
+	}
+	if err := t.end(); err != nil || len(all.Pairings) == 0 {
+		return err
+	}
+
+	t = newTable(c.out, "")
+	t.row("PAIRING", "SCREEN", c.timeHead("PAIRED"), "SEEN", "FROM", "BROWSER")
+	for _, p := range all.Pairings {
+		seen := ageOf(p.Seen, now)
+		if p.Seen != nil {
+			seen += " ago"
+		}
+		t.row(p.ID, shownBy(p), c.formatTime(p.Paired), seen, p.Address, p.Browser)
+	}
+	return t.end()
+}
+
+// ageOf is how long ago a time was; "-" if there is none.
+func ageOf(t *time.Time, now time.Time) string {
+	if t == nil {
+		return "-"
+	}
+	return admin.Age(now.Sub(*t))
+}
+
+// ticketsOf is how many tickets a screen has, and what a cook may have missed: "7, 3 not seen, 1 on paper".
+func ticketsOf(s admin.Screen) string {
+	text := strconv.Itoa(s.Open)
+	if s.Unseen > 0 {
+		text += fmt.Sprintf(", %d not seen", s.Unseen)
+	}
+	if s.OnPaper > 0 {
+		text += fmt.Sprintf(", %d on paper", s.OnPaper)
+	}
+	return text
+}
+
+// pages is the number of open pages of a screen, as the listings show it. It is text and not a
+// number, because the column also has states.
+func pages(n int) string {
+	if n == 1 {
+		return "1 page open"
+	}
+	return strconv.Itoa(n) + " pages open"
+}
+
+// screensPair lets in a browser on another machine: orders have names in them, and anyone on the
+// restaurant's network can open the page.
+func (c *cli) screensPair() *cobra.Command {
+	var station string
+	var manager bool
+	cmd := &cobra.Command{
+		Use:   "pair CODE",
+		Short: "pair the browser that shows CODE with a screen",
+		Long: `pair gives a browser on another machine access to one screen. Open the address
+of the screen in that browser (ticketrail screens list shows it): the page shows
+a code, which changes every ten minutes. Upper and lower case, dashes and spaces
+in the code do not matter. The browser stays paired until "screens revoke".
+
+With --manager the browser sees every screen, and its page /manage pairs further
+browsers. The page works in a browser on this computer too.`,
+		Args: oneArg,
+	}
+	c.stationFlag(cmd, &station, "station", "`screen` to show (optional if there is only one)")
+	cmd.Flags().BoolVar(&manager, "manager", false, "let it see every screen and pair other browsers")
+	return query(c, cmd, func(ctx context.Context, d *admin.Client, args []string) (admin.Pairing, error) {
+		return d.Pair(ctx, args[0], station, manager)
+	}, func(p admin.Pairing) error {
+		return printLine(c.out, "the browser at %s now shows %s; to end this: ticketrail screens revoke %s",
+			p.Address, shownBy(p), p.ID)
+	})
+}
+
+// shownBy is what a paired browser shows, in the words of a listing.
+func shownBy(p admin.Pairing) string {
+	if p.Manager {
+		return "every screen (manager)"
+	}
+	return p.Station
+}
+
+// screensRevoke is for a tablet that was stolen, sold or moved to another place. Its open page ends
+// at once.
+func (c *cli) screensRevoke() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "revoke PAIRING",
+		Short: "end a pairing: the browser loses access at once",
+		Args:  oneArg,
+	}
+	return query(c, cmd, func(ctx context.Context, d *admin.Client, args []string) (admin.Pairing, error) {
+		return d.Revoke(ctx, args[0])
+	}, func(p admin.Pairing) error {
+		return printLine(c.out, "the browser at %s no longer has access to %s", p.Address, shownBy(p))
+	})
+}
+
+// screensTimes is for whoever runs the kitchen, the day after.
+func (c *cli) screensTimes() *cobra.Command {
+	var day string
+	var asCSV bool
+	cmd := &cobra.Command{
+		Use:   "times",
+		Short: "show how long the tickets of a day took",
+		Long: `times shows for each screen, hour and item how long it took from the acceptance
+of an order until its ticket was first seen, until it was bumped (or the item
+ticked), and until the order was sent out at the pass. Each cell has p50 and p90
+in minutes and seconds: half of the tickets took at most p50, nine tenths at
+most p90. LATE are the tickets that took longer than the screen's late_after.
+
+Tickets are kept for 48 hours after they left the board. The page /times of the
+screens shows the same.`,
+		Example: "  ticketrail screens times --day 2026-11-22 --csv >times.csv",
+		Args:    noArgs,
+	}
+	cmd.Flags().StringVar(&day, "day", "", "`date` of acceptance, as 2026-11-22 (default today)")
+	cmd.Flags().BoolVar(&asCSV, "csv", false, "show CSV for a spreadsheet, with whole seconds")
+	return query(c, cmd, func(ctx context.Context, d *admin.Client, _ []string) (admin.Times, error) {
+		return d.Times(ctx, day)
+	}, func(r admin.Times) error {
+		if asCSV {
+			var b strings.Builder
+			if err := r.WriteCSV(&b); err != nil {
+				return err
+			}
+			return printBody(c.out, []byte(b.String()))
+		}
+		if len(r.Rows) == 0 {
+			return printLine(c.out, "no ticket of %s is stored", r.Day)
+		}
+		t := newTable(c.out, "SCREEN", "HOUR", "ITEM", "COUNT", "SEEN", "BUMPED", "SENT OUT", "LATE", "RECALLS")
+		for _, row := range r.Rows {
+			t.row(row.Station, row.Hour, row.Item, strconv.Itoa(row.Count), row.Seen.String(), row.Bumped.String(),
+				row.SentOut.String(), row.LateText(), strconv.Itoa(row.Recalls))
+		}
+		return t.end()
+	})
+}
