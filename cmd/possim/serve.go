@@ -26,19 +26,12 @@ const maxEmployees = 1_000_000
 
 // serviceFlags are the flags of possim serve.
 type serviceFlags struct {
-	listen, prefix, id, secret, zone string
-	venues, faults                   []string
-	employees                        int
-	ttl                              time.Duration
-	seed                             uint64
-
-	// What the contract does not show.
-	tokenPrefix, mePrefix, laborPrefix string
-	tokenParam, param, cursorAt        string
-	scopes                             []string
-	laborScope                         string
-	maxLimit                           int
-	tlsCA                              string
+	listen, id, secret, zone      string
+	prefix, laborPrefix, cursorAt string // what the contract does not show
+	venues, faults                []string
+	employees, maxLimit           int
+	ttl                           time.Duration
+	seed                          uint64
 }
 
 // serveCommand is possim serve. Seed, venue and number of employees have the same defaults as with
@@ -53,16 +46,15 @@ func serveCommand() *cobra.Command {
 Its first line of output is its base address, for service.base_url. Then it prints one line for
 each request. Where the contract leaves a choice, a flag makes it. The employees are random, determined by the seed.
 
-Faults are CALL:KIND[=VALUE][:CHANCE[:TIMES]]. A call is token, me, employees, payrollperiods
-or any. A kind is a status from 400 to 599, or
+Faults are CALL:KIND[=DURATION][:TIMES]. A call is token, me, employees, payrollperiods or any. A kind is a
+status from 400 to 599, or
   slow[=7s]      the answer comes late             hang           no answer comes
   truncated      half the JSON                     broken         half the body, then it hangs up
   nonjson        an HTML page, with 200            unsuccessful   200, but status is not SUCCESS
-  drift[=5m]     its clock is ahead                redirect[=URL] 302
-  samecursor     a page names itself as the next   large          64 MiB
-  churn          after each page an employee is added, removed or renamed`,
+  samecursor     a page names itself as the next   redirect       302
+  large          64 MiB                            churn          the list changes after each page`,
 		Example: `  possim serve --listen 127.0.0.1:8090 --employees 250
-  possim serve --venue ` + sampleVenue + ` --fault employees:500:0.1 --fault token:slow=3s:1:2`,
+  possim serve --venue ` + sampleVenue + ` --fault employees:500:1 --fault token:slow=3s`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return f.run(c.Context(), c.OutOrStdout())
@@ -78,20 +70,12 @@ or any. A kind is a status from 400 to 599, or
 	fl.StringVar(&f.zone, "timezone", sim.DefaultZone, "time zone of the venues")
 	fl.IntVar(&f.employees, "employees", 25, "employees of each venue")
 	fl.DurationVar(&f.ttl, "token-ttl", contract.TokenLifetime, "lifetime of a token")
-	fl.Uint64Var(&f.seed, "seed", 1, "determines the employees, and which calls a fault with a chance hits")
-	fl.StringArrayVar(&f.faults, "fault", nil, "a fault, for example employees:500:0.1; may be repeated")
-	fl.StringVar(&f.tokenPrefix, "token-prefix", "", "put before /oauth/token, after --prefix")
-	fl.StringVar(&f.mePrefix, "me-prefix", "", "put before /me")
-	fl.StringVar(&f.laborPrefix, "labor-prefix", "", "put before /v1/labor")
-	fl.StringVar(&f.tokenParam, "token-venue-param", contract.ParamTokenVenue, "the venue in a request for a token")
-	fl.StringVar(&f.param, "venue-param", contract.ParamPayrollVenue, "the venue in a request for payroll periods")
+	fl.Uint64Var(&f.seed, "seed", 1, "determines the employees")
+	fl.StringArrayVar(&f.faults, "fault", nil, "a fault, for example employees:500; may be repeated")
+	fl.StringVar(&f.laborPrefix, "labor-prefix", "", "put before /v1/labor, after --prefix")
 	fl.StringVar(&f.cursorAt, "cursor-at", contract.FieldNextCursor,
 		"where a page names the next: a dotted path, or header:NAME; header:Link names its address")
-	fl.StringArrayVar(&f.scopes, "scope", nil,
-		"a scope of the tokens; may be repeated (default "+strings.Join(sim.Scopes(), ", ")+")")
-	fl.StringVar(&f.laborScope, "labor-scope", contract.ScopeLaborRead, "the scope that the labor calls need")
 	fl.IntVar(&f.maxLimit, "max-limit", 100, "the largest page of employees")
-	fl.StringVar(&f.tlsCA, "tls-ca", "", "speak HTTPS, and write the certificate of its own authority to this file")
 	return c
 }
 
@@ -116,41 +100,19 @@ func venuesOf(flags []string) ([]string, error) {
 // can be compared byte for byte.
 var plainPath = regexp.MustCompile(`^/?([A-Za-z0-9_~-][A-Za-z0-9._~-]*(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*/?)?$`)
 
-var (
-	plainName   = regexp.MustCompile(`^[A-Za-z0-9_.:-]+$`)
-	cursorPlace = regexp.MustCompile(`^(header:[A-Za-z0-9-]+|[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*)$`)
-)
+var cursorPlace = regexp.MustCompile(`^(header:[A-Za-z0-9-]+|[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*)$`)
 
 // options converts the flags to the options of the service. Mistakes are usage errors, found before
 // anything listens.
 func (f *serviceFlags) options(log *slog.Logger) (sim.Options, error) {
 	o := sim.Options{
-		Prefix:       f.prefix,
-		ClientID:     f.id,
-		ClientSecret: f.secret,
-		TokenTTL:     f.ttl,
-		Seed:         f.seed,
-		Logger:       log,
-		TokenPrefix:  f.tokenPrefix, MePrefix: f.mePrefix, LaborPrefix: f.laborPrefix,
-		TokenVenueParam: f.tokenParam, PayrollVenueParam: f.param,
-		CursorAt: f.cursorAt, MaxLimit: f.maxLimit, LaborScope: f.laborScope,
-	}
-	for _, p := range []struct{ flag, path string }{
-		{"prefix", f.prefix}, {"token-prefix", f.tokenPrefix}, {"me-prefix", f.mePrefix},
-		{"labor-prefix", f.laborPrefix},
-	} {
-		if !plainPath.MatchString(p.path) {
-			return o, usageError{fmt.Errorf("--%s: %q is not a plain path; use for example /api", p.flag, p.path)}
-		}
-	}
-	for _, name := range []struct{ flag, text string }{
-		{"token-venue-param", f.tokenParam}, {"venue-param", f.param}, {"labor-scope", f.laborScope},
-	} {
-		if !plainName.MatchString(name.text) {
-			return o, usageError{fmt.Errorf("--%s: %q is not a name", name.flag, name.text)}
-		}
+		Prefix: f.prefix, LaborPrefix: f.laborPrefix, ClientID: f.id, ClientSecret: f.secret, TokenTTL: f.ttl,
+		Seed: f.seed, Logger: log, CursorAt: f.cursorAt, MaxLimit: f.maxLimit,
 	}
 	switch {
+	case !plainPath.MatchString(f.prefix) || !plainPath.MatchString(f.laborPrefix):
+		return o, usageError{fmt.Errorf("--prefix %q, --labor-prefix %q: use plain paths, for example /api", f.prefix,
+			f.laborPrefix)}
 	case !cursorPlace.MatchString(f.cursorAt):
 		return o, usageError{
 			fmt.Errorf("--cursor-at: %q is not a place; use for example meta.nextCursor or header:Link", f.cursorAt),
@@ -170,7 +132,7 @@ func (f *serviceFlags) options(log *slog.Logger) (sim.Options, error) {
 		return o, err
 	}
 	for _, id := range ids {
-		o.Venues = append(o.Venues, sim.Venue{ID: id, Employees: f.employees, Zone: f.zone, Scopes: f.scopes})
+		o.Venues = append(o.Venues, sim.Venue{ID: id, Employees: f.employees, Zone: f.zone})
 	}
 	for _, text := range f.faults {
 		fault, err := sim.ParseFault(text)
@@ -193,17 +155,10 @@ func (f *serviceFlags) run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("--listen %s: %w", f.listen, err)
 	}
-	scheme := "http"
-	if f.tlsCA != "" {
-		scheme = "https"
-		if l, err = listenTLS(l, f.tlsCA); err != nil {
-			return fmt.Errorf("--tls-ca: %w", err)
-		}
-	}
 	h := sim.New(o).Handler() // before the address is printed: with many employees it takes a second
 	prefix := strings.TrimSuffix("/"+strings.Trim(f.prefix, "/"), "/")
 	// The first line is for scripts, as with possim printer.
-	fmt.Fprintf(out, "%s://%s%s\n", scheme, l.Addr(), prefix)
+	fmt.Fprintf(out, "http://%s%s\n", l.Addr(), prefix)
 	log.Info("ready", "client_id", f.id, "venues", len(o.Venues), "employees", f.employees, "token_ttl", f.ttl,
 		"seed", f.seed)
 	s := &http.Server{

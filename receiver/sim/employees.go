@@ -41,74 +41,55 @@ type member struct {
 
 // A roster is the current staff of a venue.
 type roster struct {
-	seed    uint64
-	venueID string
-	list    []member // by seq
-	next    int
-	// Only for churn, so that it does not change who is hired next.
-	rng *rand.Rand
+	list []member // by seq
+	next int
+	rng  *rand.Rand // for churn
 }
 
-func newRoster(seed uint64, venueID string, n int) roster {
-	r := roster{seed: seed, venueID: venueID, rng: newRand(seed, "churn", venueID)}
-	for range n {
-		r.add()
-	}
-	return r
-}
-
-// add adds the next employee at the end of the list.
-func (r *roster) add() *member {
-	r.list = append(r.list, member{Staff(r.seed, r.venueID, r.next), r.next})
+// hire adds the next employee at the end of the list. The caller holds mu.
+func (s *Service) hire(venueID string) *member {
+	r := &s.venues[venueID].staff
+	r.list = append(r.list, member{Staff(s.o.Seed, venueID, r.next), r.next})
 	r.next++
 	return &r.list[len(r.list)-1]
 }
 
-// addNow is add, with the present as the time of the last change.
-func (r *roster) addNow() Employee {
-	m := r.add()
+// hireNow is hire, with the present as the time of the last change.
+func (s *Service) hireNow(venueID string) Employee {
+	m := s.hire(venueID)
 	m.UpdatedAt = time.Now()
 	return m.Employee
 }
 
-// indexOf is the position of the first member with this or a higher sequence number. That member
-// may have been removed since the cursor was made; the next one takes its place.
-func (r *roster) indexOf(seq int) int {
-	i, _ := slices.BinarySearchFunc(r.list, seq, func(m member, seq int) int { return m.seq - seq })
-	return i
-}
-
-// defaultMaxLimit is the default of [Options.MaxLimit].
-const defaultMaxLimit = 100
-
 // employees answers with one page of the list. Wrong parameters are refused with 400 rather than
 // ignored: a test should fail at the mistake.
 func (x *exchange) employees() {
-	g, ok := x.authorize(x.s.o.LaborScope)
+	g, ok := x.authorize(contract.ScopeLaborRead)
 	if !ok {
 		return
 	}
+	bad := func(what string) { x.refuse(http.StatusBadRequest, "bad_request", what) }
 	q, err := url.ParseQuery(x.r.URL.RawQuery)
 	if err != nil {
-		x.refuse(http.StatusBadRequest, "bad_request", "the query cannot be read")
+		bad("the query cannot be read")
 		return
 	}
 	limit := contract.DefaultPageSize
 	if q.Has(contract.ParamLimit) {
 		if limit, err = strconv.Atoi(q.Get(contract.ParamLimit)); err != nil || limit < 1 {
-			x.refuse(http.StatusBadRequest, "bad_request", contract.ParamLimit+": want a whole number of 1 or more")
+			bad(contract.ParamLimit + ": want a whole number of 1 or more")
 			return
 		}
 	}
-	limit = min(limit, x.s.o.MaxLimit)
 	from, cursor := 0, q.Get(contract.ParamCursor)
 	if cursor != "" {
 		if from, ok = openCursor(g.venue, cursor); !ok {
-			x.refuse(http.StatusBadRequest, "bad_request", contract.ParamCursor+": not a cursor of this venue")
+			bad(contract.ParamCursor + ": not a cursor of this venue")
 			return
 		}
 	}
-	records, count, next := x.s.page(g.venue, from, limit)
+
+	records, count, next := x.s.page(g.venue, from, min(limit, x.s.o.MaxLimit))
 	// The first page is right, so that a client gets into the loop.
 	if x.faults.has(SameCursor) && cursor != "" {
 		next = cursor
@@ -122,17 +103,18 @@ func (x *exchange) employees() {
 func (s *Service) page(venueID string, from, limit int) (records []map[string]any, count int, next string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := &s.venues[venueID].staff
-	i := r.indexOf(from)
-	end := min(i+limit, len(r.list))
-	for _, m := range r.list[i:end] {
+	all := s.venues[venueID].staff.list
+	// The member with that number may have been removed since; the next one takes its place.
+	i, _ := slices.BinarySearchFunc(all, from, func(m member, seq int) int { return m.seq - seq })
+	end := min(i+limit, len(all))
+	for _, m := range all[i:end] {
 		records = append(records, m.record())
 	}
-	if end < len(r.list) {
+	if end < len(all) {
 		// After the last of this page, not at the first of the next: that one may be removed by then.
-		next = cursor(venueID, r.list[end-1].seq+1)
+		next = cursor(venueID, all[end-1].seq+1)
 	}
-	return records, len(r.list), next
+	return records, len(all), next
 }
 
 // cursor encodes a place in a venue's list. It is refused for another venue, and stays valid over a
@@ -164,7 +146,7 @@ func (s *Service) AddEmployees(venueID string, n int) (added []Employee) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for range n {
-		added = append(added, s.venues[venueID].staff.addNow())
+		added = append(added, s.hireNow(venueID))
 	}
 	return added
 }
@@ -177,7 +159,7 @@ func (s *Service) changeStaff(venueID string) {
 	r := &s.venues[venueID].staff
 	what := r.rng.IntN(3)
 	if len(r.list) == 0 || what == 0 {
-		r.addNow()
+		s.hireNow(venueID)
 		return
 	}
 	i := r.rng.IntN(len(r.list))

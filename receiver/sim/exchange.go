@@ -2,10 +2,10 @@ package sim
 
 import (
 	"bytes"
-	"encoding/json"
 	"io"
 	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,7 +19,6 @@ type exchange struct {
 	s      *Service
 	r      *http.Request
 	began  time.Time
-	drift  time.Duration
 	faults activeFaults
 	venue  string // canonical id; empty until the token is known
 
@@ -33,28 +32,21 @@ const maxBody = 16 << 10
 
 // readBody reads the body before anything else. While a body is unread, net/http does not notice
 // that the caller has hung up, and a fault that waits for that would wait for ever.
-func (x *exchange) readBody(r *http.Request) {
-	b, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+func (x *exchange) readBody() {
+	b, err := io.ReadAll(io.LimitReader(x.r.Body, maxBody+1))
 	// An empty form is refused later, with a message about forms.
 	if err != nil || len(b) > maxBody {
 		b = nil
 	}
-	r.Body = io.NopCloser(bytes.NewReader(b))
+	x.r.Body = io.NopCloser(bytes.NewReader(b))
 }
-
-// now is the time by the service's clock, which a fault may have set wrong.
-func (x *exchange) now() time.Time { return time.Now().Add(x.drift) }
 
 // stamp writes a time as the contract shows it: UTC, RFC 3339 with milliseconds.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
 // answer sets the answer.
 func (x *exchange) answer(status int, body any) {
-	b, err := json.Marshal(body)
-	if err != nil {
-		panic(err) // a bug: answers are maps of strings and numbers
-	}
-	x.status, x.body = status, b
+	x.status, x.body = status, encode(body)
 	x.header.Set("Content-Type", contract.ContentType)
 }
 
@@ -63,28 +55,23 @@ func (x *exchange) refuse(status int, code, message string) {
 	x.answer(status, map[string]any{
 		contract.FieldStatus:        contract.ValueError,
 		contract.FieldError:         map[string]any{contract.FieldErrorCode: code, contract.FieldErrorMessage: message},
-		contract.FieldRequestStamp:  stamp(x.began.Add(x.drift)),
-		contract.FieldResponseStamp: stamp(x.now()),
+		contract.FieldRequestStamp:  stamp(x.began),
+		contract.FieldResponseStamp: stamp(time.Now()),
 	})
 }
 
 // list answers with one page of a list, in the envelope that the contract states (section 2.1).
-// length is that of the page, count that of the whole list (section 2.1).
+// length is that of the page, count that of the whole list.
 func (x *exchange) list(records []map[string]any, count int, next string) {
-	if records == nil {
-		records = []map[string]any{} // [] in JSON, not null
-	}
-	now := x.now()
 	envelope := map[string]any{
-		contract.FieldRecords:       records,
+		contract.FieldRecords:       list(records...),
 		contract.FieldLength:        len(records),
 		contract.FieldStatus:        contract.ValueSuccess,
 		contract.FieldCount:         count,
 		contract.FieldDuration:      time.Since(x.began).Seconds(),
-		contract.FieldRequestStamp:  stamp(x.began.Add(x.drift)),
-		contract.FieldResponseStamp: stamp(now),
-		// The contract does not say whose clock is ahead if it is positive.
-		contract.FieldClientDrift: x.drift.Seconds(),
+		contract.FieldRequestStamp:  stamp(x.began),
+		contract.FieldResponseStamp: stamp(time.Now()),
+		contract.FieldClientDrift:   0,
 	}
 	if next != "" {
 		x.nameNext(envelope, next)
@@ -117,29 +104,24 @@ func (x *exchange) nameNext(envelope map[string]any, next string) {
 
 // authorize returns the grant of the request's token. If there is none, it answers 401 or 403. The
 // order is that of RFC 6750: without a valid token, nothing is said about scopes.
-func (x *exchange) authorize(scope string) (grant, bool) {
+func (x *exchange) authorize(scope string) (g grant, ok bool) {
 	scheme, token, _ := strings.Cut(x.r.Header.Get("Authorization"), " ")
-	token = strings.TrimSpace(token)
-	if !strings.EqualFold(scheme, contract.TokenTypeBearer) || token == "" {
-		x.unauthorized("", "send Authorization: Bearer and an access token")
-		return grant{}, false
-	}
 	x.s.mu.Lock()
-	g, ok := x.s.tokens[token]
+	g, ok = x.s.tokens[strings.TrimSpace(token)]
 	x.s.mu.Unlock()
 	switch {
-	case !ok:
-		x.unauthorized("invalid_token", "the access token is unknown or was revoked")
-		return grant{}, false
-	case g.expired():
-		x.unauthorized("invalid_token", "the access token has expired")
-		return grant{}, false
+	case !strings.EqualFold(scheme, contract.TokenTypeBearer) || token == "":
+		x.unauthorized("", "send Authorization: Bearer and an access token")
+		return g, false
+	case !ok || g.expired():
+		x.unauthorized("invalid_token", "the access token is unknown or has expired")
+		return g, false
 	}
 	x.venue = g.venue
-	if scope != "" && !g.has(scope) {
+	if scope != "" && !slices.Contains(g.scopes, scope) {
 		x.header.Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="`+scope+`"`)
 		x.refuse(http.StatusForbidden, "insufficient_scope", "this needs the scope "+scope)
-		return grant{}, false
+		return g, false
 	}
 	return g, true
 }
@@ -158,29 +140,24 @@ func (x *exchange) unauthorized(code, message string) {
 
 // me answers with the venue and scopes of the token. The contract does not state its fields.
 func (x *exchange) me() {
-	g, ok := x.authorize("")
-	if !ok {
-		return
+	if g, ok := x.authorize(""); ok {
+		x.answer(http.StatusOK, map[string]any{contract.FieldVenueID: g.venue, contract.FieldScopes: g.scopes})
 	}
-	x.answer(http.StatusOK, map[string]any{contract.FieldVenueID: g.venue, contract.FieldScopes: g.scopes})
 }
 
-// write sends the answer.
+// write sends the answer. The Content-Length is that of the whole body, so the client can notice that it was
+// cut. Spaces before JSON are valid: only a limit on the size protects the client's memory from the large one.
 func (x *exchange) write(w http.ResponseWriter) {
-	h := w.Header()
-	maps.Copy(h, x.header)
+	body, cut := x.body, x.faults.has(Broken)
 	if x.faults.has(Large) {
-		x.writeLarge(w)
-		return
+		body = append(bytes.Repeat([]byte(" "), largeBytes), body...)
 	}
-	h.Set("Content-Length", strconv.Itoa(len(x.body)))
-	body := x.body
-	// The Content-Length is that of the whole body, so the client can notice.
-	cut := x.faults.has(Broken)
+	maps.Copy(w.Header(), x.header)
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(x.status)
 	if cut {
 		body = body[:len(body)/2]
 	}
-	w.WriteHeader(x.status)
 	_, _ = w.Write(body)
 	if cut {
 		_ = http.NewResponseController(w).Flush()

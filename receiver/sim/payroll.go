@@ -16,11 +16,11 @@ const (
 // payrollPeriods answers with the periods of the token's venue, the oldest first. There is one page
 // only: the contract names no cursor for this call.
 func (x *exchange) payrollPeriods() {
-	g, ok := x.authorize(x.s.o.LaborScope)
+	g, ok := x.authorize(contract.ScopeLaborRead)
 	if !ok {
 		return
 	}
-	param := x.s.o.PayrollVenueParam
+	const param = contract.ParamPayrollVenue
 	asked := x.r.URL.Query().Get(param)
 	if asked == "" {
 		x.refuse(http.StatusBadRequest, "bad_request", param+": missing")

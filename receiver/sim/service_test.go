@@ -125,21 +125,17 @@ func TestATokenAllowsItsVenueAndScopesOnly(t *testing.T) {
 	if me["venueId"] != venueB || len(me["scopes"].([]any)) != 1 {
 		t.Errorf("/me says %v", me)
 	}
-	s.Revoke(venueA)
-	if get(s, a, "/me").Code != 401 || get(s, b, "/me").Code != 200 {
-		t.Error("revoking one venue's tokens did not do just that")
-	}
 	if w := do(s, httptest.NewRequest("GET", "/me", nil)); w.Code != 404 {
 		t.Errorf("without the prefix: %d", w.Code)
 	}
-	if s.Requests(CallMe) != 4 {
+	if s.Requests(CallMe) != 2 {
 		t.Errorf("counts %d calls of /me", s.Requests(CallMe))
 	}
 }
 
 func TestAListHasTheCompleteEnvelope(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newService(func(o *Options) { o.Faults = []Fault{{Kind: Drift, For: 90 * second}} })
+		s := newService()
 		tok := tokenFor(t, s, venueA)
 		for _, path := range []string{"/v1/labor/employees", "/v1/labor/payrollperiods?venueId=" + venueA} {
 			m := object(t, get(s, tok, path).Body.Bytes())
@@ -149,12 +145,11 @@ func TestAListHasTheCompleteEnvelope(t *testing.T) {
 					t.Errorf("%s lacks %s", path, k)
 				}
 			}
-			if m["status"] != "SUCCESS" || int(m["length"].(float64)) != len(m["records"].([]any)) ||
-				m["serverClientDrift"] != 90.0 {
+			if m["status"] != "SUCCESS" || int(m["length"].(float64)) != len(m["records"].([]any)) {
 				t.Errorf("%s: %v", path, m)
 			}
 			at, err := time.Parse(time.RFC3339, m["serverResponseTimestamp"].(string))
-			if err != nil || time.Until(at) != 90*second {
+			if err != nil || time.Until(at) != 0 {
 				t.Errorf("its clock says %v, %v", at, err)
 			}
 		}

@@ -39,27 +39,21 @@ func Calls() []Call { return []Call{CallToken, CallMe, CallEmployees, CallPayrol
 // Options of a [Service]. Without ClientID, ClientSecret and at least one venue it refuses every
 // request.
 type Options struct {
-	// Prefix is put before every path, for example /api; the others between it and the paths of one
-	// group of calls. Default: none.
-	Prefix, TokenPrefix, MePrefix, LaborPrefix string
-	// TokenVenueParam and PayrollVenueParam name the venue in a request. Defaults:
-	// [contract.ParamTokenVenue] and [contract.ParamPayrollVenue].
-	TokenVenueParam, PayrollVenueParam string
+	// Prefix is put before every path, for example /api; LaborPrefix between it and the paths of the labor
+	// calls. Default: none.
+	Prefix, LaborPrefix string
 	// CursorAt is where a page of employees names the next one: a dotted path into the envelope, or
 	// "header:" and a name; in "header:Link" it is an address. Default: [contract.FieldNextCursor].
 	CursorAt string
 	// MaxLimit is the largest page of employees; a larger limit is reduced to it. Default: 100.
 	MaxLimit int
-	// LaborScope is the scope that the labor calls need. Default: [contract.ScopeLaborRead].
-	LaborScope string
 	// ClientID and ClientSecret are the credentials of the integrator.
 	ClientID, ClientSecret string
 	// Venues are those that the integrator may get a token for.
 	Venues []Venue
 	// TokenTTL is the lifetime of a token, in whole seconds. Default: 15 minutes.
 	TokenTTL time.Duration
-	// Seed determines the employees, all ids, and which calls a fault with a Chance hits. Tokens
-	// are random: a test must not be able to guess one.
+	// Seed determines the employees and all ids. Tokens are random: a test must not be able to guess one.
 	Seed uint64
 	// Faults are active from the start; see [Service.Fault].
 	Faults []Fault
@@ -98,7 +92,7 @@ type Service struct {
 	// Tests assert on them: a client that asks too often is wrong even if all its answers are
 	// right.
 	requests map[Call]int // received so far, those hit by a fault included
-	faults   []*fault
+	faults   []*Fault
 }
 
 // A venue is a restaurant and its current staff. Service.mu guards staff.
@@ -109,14 +103,11 @@ type venue struct {
 
 // New makes a service. It checks nothing: a test may want a venue with a wrong id or zone.
 func New(o Options) *Service {
-	for _, p := range []*string{&o.Prefix, &o.TokenPrefix, &o.MePrefix, &o.LaborPrefix} {
+	for _, p := range []*string{&o.Prefix, &o.LaborPrefix} {
 		*p = strings.TrimSuffix("/"+strings.Trim(*p, "/"), "/")
 	}
-	o.TokenVenueParam = cmp.Or(o.TokenVenueParam, contract.ParamTokenVenue)
-	o.PayrollVenueParam = cmp.Or(o.PayrollVenueParam, contract.ParamPayrollVenue)
 	o.CursorAt = cmp.Or(o.CursorAt, contract.FieldNextCursor)
-	o.MaxLimit = cmp.Or(o.MaxLimit, defaultMaxLimit)
-	o.LaborScope = cmp.Or(o.LaborScope, contract.ScopeLaborRead)
+	o.MaxLimit = cmp.Or(o.MaxLimit, 100)
 	o.TokenTTL = cmp.Or(o.TokenTTL, contract.TokenLifetime)
 	s := &Service{
 		o: o, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)).With("component", "sim"),
@@ -128,7 +119,10 @@ func New(o Options) *Service {
 		if v.Scopes == nil {
 			v.Scopes = Scopes()
 		}
-		s.venues[v.ID] = &venue{Venue: v, staff: newRoster(o.Seed, v.ID, v.Employees)}
+		s.venues[v.ID] = &venue{Venue: v, staff: roster{rng: newRand(o.Seed, "churn", v.ID)}}
+		for range v.Employees {
+			s.hire(v.ID)
+		}
 	}
 	for _, f := range o.Faults {
 		s.Fault(f)
@@ -161,9 +155,9 @@ func (s *Service) endpoint(path string) (endpoint, bool) {
 		return endpoint{}, false
 	}
 	switch below {
-	case s.o.TokenPrefix + contract.PathToken:
+	case contract.PathToken:
 		return endpoint{CallToken, http.MethodPost, (*exchange).token}, true
-	case s.o.MePrefix + contract.PathMe:
+	case contract.PathMe:
 		return endpoint{CallMe, http.MethodGet, (*exchange).me}, true
 	case s.o.LaborPrefix + contract.PathEmployees:
 		return endpoint{CallEmployees, http.MethodGet, (*exchange).employees}, true
@@ -189,7 +183,7 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request) {
 	s.requests[e.call]++
 	x.faults = s.faultsOf(e.call)
 	s.mu.Unlock()
-	x.readBody(r)
+	x.readBody()
 	if !x.applyRequestFaults() {
 		return // the caller has hung up
 	}
