@@ -100,7 +100,7 @@ func TestACMENeedsAPublicNameAndNoFiles(t *testing.T) {
 	}
 	cert, key := c.WebhookFiles()
 	const kept = "/var/lib/ticketrail/acme/acme-v02.api.letsencrypt.org/kitchen.example.com"
-	if cert != kept+".crt" || key != kept+".key" || c.Receiver.TLS.ACME.CAFile != dir+"/a.crt" ||
+	if cert != kept || key != kept || c.Receiver.TLS.ACME.CAFile != dir+"/a.crt" ||
 		len(c.Warnings) > 0 {
 		t.Errorf("%s, %s; %+v; %q", cert, key, c.Receiver.TLS, c.Warnings)
 	}

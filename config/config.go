@@ -97,10 +97,9 @@ type Receiver struct {
 	// MaxBody is the largest request body, in bytes with a unit. Default 1MiB, 4KiB to 8MiB. A
 	// larger one is answered 400, which the service does not retry: that order is lost.
 	MaxBody Size `mapstructure:"max_body"`
-	// MaxConnections is how many connections may be open at the same time. A further one takes the
-	// place of an idle one, or waits. Default 1024, 1 to 10000. Each takes a file descriptor and up to
-	// MaxBody of memory.
-	// Needs a restart.
+	// MaxConnections is how many connections may be open at the same time. A further one waits. An
+	// address may have 128; the last quarter is for those that were answered 200. Default 1024, 1 to 10000.
+	// Each takes a file descriptor and up to MaxBody of memory. Needs a restart.
 	MaxConnections int `mapstructure:"max_connections" reload:"restart"`
 	// Schema is how strictly bodies are read. Default lenient: what can be printed is printed, and
 	// deviations are counted. strict answers 400 if an id is not a UUID or a retryCount is not an

@@ -46,8 +46,8 @@ func (c *Config) WebhookFiles() (cert, key string) {
 	return c.Receiver.TLS.files(filepath.Dir(c.Storage.Path))
 }
 
-// files are those of the certificate and its key. Those of ACME are in dir and do not exist before the first
-// certificate. Their folder is that of the ACME server: a certificate of a server for trials does not stay when
+// files are those of the certificate and its key. With ACME they are one file in dir, which does not exist before the
+// first certificate. Its folder is that of the ACME server: a certificate of a server for trials does not stay when
 // Directory is changed.
 func (t TLS) files(dir string) (cert, key string) {
 	if t.ACME.Name == "" {
@@ -57,8 +57,8 @@ func (t TLS) files(dir string) (cert, key string) {
 	if u, err := url.Parse(t.ACME.Directory); err == nil {
 		server = u.Host
 	}
-	base := filepath.Join(dir, "acme", server, t.ACME.Name)
-	return base + ".crt", base + ".key"
+	both := filepath.Join(dir, "acme", server, t.ACME.Name)
+	return both, both
 }
 
 func (k *checker) tls() {

@@ -167,9 +167,6 @@ const (
 	// Until the answer, of about 100 bytes, is written. It counts from the headers, so it includes
 	// all of the time that the request may take; 10 s more, so that an answer that is due is never cut off.
 	writeTimeout = contract.WebhookTimeout + 10*time.Second
-	// Between two requests, and before the first one of HTTP/2. The service opens another
-	// connection when it has an order, so keeping many idle ones saves nothing.
-	idleTimeout = 10 * time.Second
 )
 
 const (
@@ -200,7 +197,6 @@ func (r *Receiver) HTTPServer() *http.Server {
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       readTimeout,
 		WriteTimeout:      writeTimeout,
-		IdleTimeout:       idleTimeout,
 		// Mostly failed TLS handshakes of scanners, which would hide what matters at a higher level.
 		ErrorLog: slog.NewLogLogger(r.log.Handler(), slog.LevelDebug),
 	}

@@ -3,31 +3,23 @@ package receiver
 import (
 	"context"
 	"io"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
 func TestASilentClientIsDisconnected(t *testing.T) {
-	for name, c := range map[string]struct {
-		said string
-		held time.Duration
-	}{
-		"nothing":         {"", 3 * time.Second},
-		"half a request":  {"POST / HTTP/1.1\r\n", 3 * time.Second},
-		"half a head":     {"POST / HTTP/1.1\r\nHost: box\r\n", 3 * time.Second},
-		"a whole request": {requestWith(burger), 10 * time.Second},
+	for name, said := range map[string]string{
+		"nothing":        "",
+		"half a request": "POST / HTTP/1.1\r\n",
+		"half a head":    "POST / HTTP/1.1\r\nHost: box\r\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
 				start, conn := time.Now(), l.dial(t)
-				conn.send(c.said)
-				if strings.Contains(c.said, burger) {
-					conn.want(200, "")
-				}
+				conn.send(said)
 				conn.wantClosed()
-				wantElapsed(t, start, c.held)
+				wantElapsed(t, start, 3*time.Second)
 			})
 		})
 	}

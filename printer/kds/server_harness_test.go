@@ -72,7 +72,7 @@ func serve(ctx context.Context, s *kds.Server, l net.Listener) error {
 		_ = srv.Shutdown(grace)
 		down <- srv.Close()
 	})
-	if err := srv.Serve(kds.LimitListener(l)); !errors.Is(err, http.ErrServerClosed) {
+	if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return <-down

@@ -8,8 +8,7 @@ import (
 
 // HTTPServer returns a server for the pages, not yet started, with every time-out set. When it
 // shuts down, streams end; the pages show that they are not live and connect to whatever listens
-// there next. A command that is cut off is sent again by its page, with the same id. Its listener
-// should be a [LimitListener].
+// there next. A command that is cut off is sent again by its page, with the same id.
 func (s *Server) HTTPServer() *http.Server {
 	// The pages send small requests over a network at hand; what takes longer than this is a broken client,
 	// which must not hold a connection for ever. An event stream does not end: it replaces the time-outs of
@@ -19,7 +18,6 @@ func (s *Server) HTTPServer() *http.Server {
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       10 * time.Second, // for a whole request
 		WriteTimeout:      30 * time.Second, // for an answer
-		IdleTimeout:       60 * time.Second, // between two requests on a connection
 		MaxHeaderBytes:    16 << 10,         // a page sends one cookie and a few short headers
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}

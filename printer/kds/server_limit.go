@@ -1,9 +1,6 @@
 package kds
 
-import (
-	"net"
-	"sync"
-)
+import "net/netip"
 
 const (
 	// maxConnsPerAddress is how many connections one address on the network may have. All screens
@@ -19,69 +16,11 @@ const (
 	maxStreams = 200
 )
 
-// A limitListener closes connections of an address that has too many. Connections from this
-// computer are not counted: a local proxy or kiosk must never be locked out.
-type limitListener struct {
-	net.Listener
-
-	mu   sync.Mutex     // guards open
-	open map[string]int // open connections of each address group
-}
-
-// LimitListener returns l with at most maxConnsPerAddress connections from each address on the
-// network. Further ones are accepted and closed at once.
-func LimitListener(l net.Listener) net.Listener {
-	return &limitListener{Listener: l, open: map[string]int{}}
-}
-
-// Accept closes connections over the limit itself and returns the next one that is not. An error
-// here would stop the server.
-func (l *limitListener) Accept() (net.Conn, error) {
-	for {
-		c, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		host, _, err := net.SplitHostPort(c.RemoteAddr().String())
-		if err != nil || isLoopback(host) {
-			return c, nil
-		}
-		address := addressGroup(host)
-		if l.acquire(address) {
-			return &countedConn{Conn: c, release: sync.OnceFunc(func() { l.release(address) })}, nil
-		}
-		_ = c.Close()
+// Group says with which others the connections of a caller are counted, and how many these may have together. Those
+// from this computer are not counted: a local proxy or kiosk must never be locked out.
+func Group(caller netip.Addr) (name string, most int) {
+	if caller.IsLoopback() {
+		return "", 0
 	}
-}
-
-// acquire counts a connection; false if the address group has too many.
-func (l *limitListener) acquire(address string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.open[address] >= maxConnsPerAddress {
-		return false
-	}
-	l.open[address]++
-	return true
-}
-
-// release uncounts a connection. An address without any is forgotten, so the map stays as small as
-// the kitchen.
-func (l *limitListener) release(address string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.open[address]--; l.open[address] <= 0 {
-		delete(l.open, address)
-	}
-}
-
-// A countedConn gives its place back when it is closed.
-type countedConn struct {
-	net.Conn
-	release func()
-}
-
-func (c *countedConn) Close() error {
-	defer c.release()
-	return c.Conn.Close()
+	return addressGroup(caller.String()), maxConnsPerAddress
 }

@@ -126,7 +126,6 @@ func (s *Server) HTTPServer() *http.Server {
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       10 * time.Second,
 		WriteTimeout:      time.Minute, // a list of all jobs, read slowly
-		IdleTimeout:       30 * time.Second,
 		ErrorLog:          slog.NewLogLogger(s.o.Logger.Handler(), slog.LevelWarn),
 		ConnContext:       withActor,
 	}

@@ -63,6 +63,6 @@ const maxScrapers = 32
 func ServeMonitor(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger) error {
 	return httpserver.Serve(ctx, l, &http.Server{
 		Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
-		IdleTimeout: 2 * time.Minute, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}, httpserver.Options{MaxConnections: maxScrapers, Grace: 2 * time.Second})
 }

@@ -118,13 +118,16 @@ func certificateFindings(of, path string, now time.Time) []admin.Finding {
 	return []admin.Finding{f}
 }
 
-// CertificateEnd is the end of the validity of the first certificate in a PEM file.
+// CertificateEnd is the end of the validity of the first certificate in a PEM file, which may hold its key too.
 func CertificateEnd(path string) (time.Time, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return time.Time{}, err
 	}
-	block, _ := pem.Decode(b)
+	block, rest := pem.Decode(b)
+	for block != nil && block.Type != "CERTIFICATE" {
+		block, rest = pem.Decode(rest)
+	}
 	if block == nil {
 		return time.Time{}, errors.New("it has no certificate in PEM form")
 	}

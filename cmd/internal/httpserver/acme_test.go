@@ -2,10 +2,6 @@ package httpserver
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/tls"
-	"encoding/pem"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -20,11 +16,12 @@ import (
 	"time"
 
 	"golang.org/x/crypto/acme"
+	"golang.org/x/crypto/acme/autocert"
 
 	"ticketrail/queue/queuetest"
 )
 
-func TestAnACMEServerThatRefusesIsAskedSeldomAndLoggedOnce(t *testing.T) {
+func TestAnACMEServerThatRefusesIsAskedSeldom(t *testing.T) {
 	var log queuetest.Log
 	a, server := newTestACME(t, &log)
 	synctest.Test(t, func(t *testing.T) {
@@ -48,22 +45,22 @@ func TestAnACMEServerThatRefusesIsAskedSeldomAndLoggedOnce(t *testing.T) {
 				t.Errorf("in the four hours after %v it is asked %d times, want once", from, n)
 			}
 		}
-		said := func() int { return strings.Count(log.String(), "no certificate from the ACME server") }
-		if n := said(); n != 1 || a.Problem() != "too many certificates" {
-			t.Errorf("logged %d times; the problem is %q", n, a.Problem())
+		if p := a.Problem(); !strings.Contains(p, "too many certificates") {
+			t.Errorf("the problem is %q", p)
 		}
 		server.says("another " + strings.Repeat("x", 1<<20))
 		time.Sleep(24 * time.Hour)
 		synctest.Wait()
-		if n := said(); n != 2 || !strings.HasPrefix(a.Problem(), "another x") || len(a.Problem()) > 1000 {
-			t.Errorf("a new reason: logged %d times; %d bytes", n, len(a.Problem()))
+		if p := a.Problem(); !strings.Contains(p, "another x") || len(p) > 1000 {
+			t.Errorf("a new reason: %d bytes", len(p))
 		}
 		server.says("")
 		for now := time.Since(start); server.within(start, now, math.MaxInt64) == 0; synctest.Wait() {
 			time.Sleep(time.Minute)
 		}
+		logged := log.String()
 		cancel()
-		if err := <-ended; err != nil || said() != 2 {
+		if err := <-ended; err != nil || log.String() != logged {
 			t.Errorf("the end of the daemon counts as a failure: %v\n%s", err, &log)
 		}
 		a.tell(nil, 0)
@@ -71,23 +68,6 @@ func TestAnACMEServerThatRefusesIsAskedSeldomAndLoggedOnce(t *testing.T) {
 			t.Errorf("after a success the problem is still %q", p)
 		}
 	})
-}
-
-func TestTheReasonIsWhatTheACMEServerSaidWithoutAddresses(t *testing.T) {
-	said := &acme.Error{StatusCode: 400, ProblemType: "urn:ietf:params:acme:error:connection", Detail: "timeout"}
-	for _, err := range []error{said, fmt.Errorf("order: %w", said),
-		&acme.AuthorizationError{URI: "https://acme.example.com/1", Errors: []error{said}},
-		&acme.OrderError{OrderURL: "https://acme.example.com/2", Problem: said},
-	} {
-		if got := reason(err); got != "timeout" {
-			t.Errorf("%v: the reason is %q", err, got)
-		}
-	}
-	for _, err := range []error{errors.New("no route"), &acme.AuthorizationError{}, &acme.OrderError{}} {
-		if got := reason(err); got != err.Error() {
-			t.Errorf("%v: the reason is %q", err, got)
-		}
-	}
 }
 
 func TestACertificateIsRenewedWhenAThirdOfItsTimeIsLeft(t *testing.T) {
@@ -104,8 +84,7 @@ func TestACertificateIsRenewedWhenAThirdOfItsTimeIsLeft(t *testing.T) {
 				if err := os.MkdirAll(filepath.Dir(a.o.Files.Cert), 0o700); err != nil {
 					t.Fatal(err)
 				}
-				replaceFile(t, a.o.Files.Cert, cert)
-				replaceFile(t, a.o.Files.Key, key)
+				replaceFile(t, a.o.Files.Cert, append(key, cert...))
 				go a.Run(t.Context())
 				time.Sleep(60*24*time.Hour - time.Minute)
 				synctest.Wait()
@@ -135,14 +114,12 @@ func TestABusyACMEServerIsAskedAFewTimesInAnAttempt(t *testing.T) {
 
 func TestOnlyTheACMEServerSeesTheProof(t *testing.T) {
 	ca := newAuthority(t, "authority")
-	files, other := ca.files(t, "first"), ca.files(t, "proof")
-	proof, err := tls.LoadX509KeyPair(other.Cert, other.Key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	files, dir := ca.files(t, "first"), t.TempDir()
+	proof, key := ca.sign(t, "proof", false)
+	replaceFile(t, filepath.Join(dir, serverName+"+token"), append(key, proof...))
 	synctest.Test(t, func(t *testing.T) {
 		c := load(t, files)
-		c.proof.Store(&tls.Config{Certificates: []tls.Certificate{proof}, NextProtos: []string{acme.ALPNProto}})
+		c.proof.Store(&autocert.Manager{Cache: autocert.DirCache(dir)})
 		for protos, want := range map[string]string{
 			"": "first", "h2": "first", "acme-tls/1": "proof", "acme-tls/1 h2": "first", "h2 acme-tls/1": "first",
 		} {
@@ -159,24 +136,28 @@ func TestOnlyTheACMEServerSeesTheProof(t *testing.T) {
 	})
 }
 
-func TestAKeyIsMadeOnceAndOnlyItsOwnerCanReadIt(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "a.key")
-	one, err := keptKey(name)
+func TestAnAttemptThatIsOverOrdersNothing(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	server := &refuses{why: "too many certificates"}
+	request, err := http.NewRequest(http.MethodGet, "https://acme.example.com/dir", http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
-	two, err := keptKey(name)
-	if err != nil || !one.(*ecdsa.PrivateKey).Equal(two) {
-		t.Errorf("another key at the second time: %v", err)
+	for range 2 {
+		_, _ = attempt{ctx, server}.RoundTrip(request)
+		cancel()
 	}
-	if st, err := os.Stat(name); err != nil || st.Mode() != 0o600 {
-		t.Error(st, err)
+	if n := len(server.asked); n != 1 {
+		t.Errorf("the ACME server is asked %d times, want once, before the end", n)
 	}
-	for _, damaged := range [][]byte{nil, []byte("x"), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY"})} {
-		replaceFile(t, name, damaged)
-		if _, err := keptKey(name); err == nil || !strings.Contains(err.Error(), name+" is damaged; delete it") {
-			t.Errorf("a damaged key: %v", err)
-		}
+}
+
+func TestWithoutAFolderThatCanBeWrittenNothingIsOrdered(t *testing.T) {
+	a, server := newTestACME(t, io.Discard)
+	replaceFile(t, filepath.Dir(filepath.Dir(a.o.Files.Cert)), nil) // a file where the folder should be
+	if err := a.renew(t.Context()); err == nil || len(server.asked) > 0 {
+		t.Errorf("%v; the ACME server is asked %d times", err, len(server.asked))
 	}
 }
 
@@ -221,13 +202,13 @@ func (r *refuses) within(start time.Time, from, to time.Duration) (n int) {
 
 func newTestACME(t *testing.T, log io.Writer) (*ACME, *refuses) {
 	t.Helper()
-	base := filepath.Join(t.TempDir(), "acme", "box")
-	a, err := NewACME(ACMEOptions{Name: "box.example.com", Directory: "https://acme.example.com/dir",
-		Files: Files{Cert: base + ".crt", Key: base + ".key"}, Log: slog.New(slog.NewTextHandler(log, nil))})
+	file := filepath.Join(t.TempDir(), "acme", "ca", serverName)
+	a, err := NewACME(ACMEOptions{Name: serverName, Directory: "https://acme.example.com/dir",
+		Files: Files{Cert: file, Key: file}, Log: slog.New(slog.NewTextHandler(log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
 	server := &refuses{why: "too many certificates"}
-	a.client = &http.Client{Transport: server}
+	a.through = server
 	return a, server
 }

@@ -11,6 +11,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/crypto/acme"
+	"golang.org/x/crypto/acme/autocert"
 )
 
 // Certificates are renewed every few weeks by programs that know nothing of ticketrail. So the
@@ -33,7 +36,7 @@ type CertReloader struct {
 	files  Files
 	log    *slog.Logger
 	loaded func(notAfter time.Time, err error)
-	proof  atomic.Pointer[tls.Config] // only while an ACME server asks whose the name is
+	proof  atomic.Pointer[autocert.Manager] // only while an ACME server asks whose the name is
 
 	mu      sync.Mutex     // guards what follows
 	current *tls.Config    // nil only until an ACME server has given the first certificate
@@ -63,8 +66,11 @@ func (c *CertReloader) config() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
 		GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
-			if p := c.proof.Load(); p != nil && slices.Equal(hello.SupportedProtos, p.NextProtos) {
-				return p, nil
+			// Without a client's certificate, which an ACME server does not have.
+			proof := []string{acme.ALPNProto}
+			if m := c.proof.Load(); m != nil && slices.Equal(hello.SupportedProtos, proof) {
+				return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: proof,
+					GetCertificate: m.GetCertificate}, nil
 			}
 			return c.now(), nil
 		},

@@ -33,9 +33,6 @@ type door struct {
 	stop func() error // ends Serve and returns its error
 }
 
-// doorIdle is how long a connection of a door may carry nothing.
-const doorIdle = time.Hour
-
 // atDoor runs a story at a door in a bubble. Without a grace in o it is a minute.
 func atDoor(t *testing.T, o Options, story func(d *door)) {
 	t.Helper()
@@ -60,7 +57,7 @@ func atDoor(t *testing.T, o Options, story func(d *door)) {
 		ended := make(chan bool)
 		go func() {
 			defer close(ended)
-			err = Serve(ctx, d, &http.Server{Handler: mux, IdleTimeout: doorIdle}, o)
+			err = Serve(ctx, d, &http.Server{Handler: mux}, o)
 		}()
 		d.stop = func() error { cancel(); <-ended; return err }
 
@@ -135,6 +132,9 @@ func (c *caller) closed() bool {
 	return err == io.EOF
 }
 
+// serverName is the host name of each server; autocert wants a dot in it.
+const serverName = "box.example.com"
+
 // An authority signs certificates that are valid in a synctest bubble, whose clock starts in 2000.
 type authority struct {
 	cert *x509.Certificate
@@ -161,7 +161,7 @@ func (a *authority) sign(t *testing.T, name string, isCA bool) (certPEM, keyPEM 
 	}
 	c := &x509.Certificate{
 		SerialNumber: big.NewInt(time.Now().UnixNano()),
-		Subject:      pkix.Name{CommonName: name}, DNSNames: []string{"box"},
+		Subject:      pkix.Name{CommonName: name}, DNSNames: []string{serverName},
 		NotBefore: time.Date(1990, 1, 1, 0, 0, 0, 0, time.UTC), NotAfter: time.Date(2090, 1, 1, 0, 0, 0, 0, time.UTC),
 		IsCA: isCA, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 	}
@@ -193,7 +193,7 @@ func (a *authority) pem() []byte {
 func (a *authority) client(protos ...string) *tls.Config {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.cert)
-	return &tls.Config{RootCAs: pool, ServerName: "box", NextProtos: protos}
+	return &tls.Config{RootCAs: pool, ServerName: serverName, NextProtos: protos}
 }
 
 // files makes the files of a server whose certificate has this name.

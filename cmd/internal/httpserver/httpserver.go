@@ -20,18 +20,22 @@ const (
 	// writeTimeout closes an HTTP/2 connection whose client reads nothing. http.Server.WriteTimeout
 	// cannot be used for the pages of screens, whose answers never end.
 	writeTimeout = 10 * time.Second
+	// idleTimeout is between two requests on a connection, and before the first one of HTTP/2. A client opens another
+	// connection when it has a request, so keeping many idle ones saves nothing.
+	idleTimeout = 30 * time.Second
 )
 
-// Options say how a server listens and stops. Time-outs are set on the http.Server by the caller,
-// because they differ: a screen's stream has none.
+// Options say how a server listens and stops. The time-outs of requests are set on the http.Server by the
+// caller, because they differ: a screen's stream has none.
 type Options struct {
 	Cert           *CertReloader // nil: plain HTTP/1
-	MaxConnections int           // a further one waits, or takes the place of an unused one; 0: no limit
+	MaxConnections int           // a further one waits; 0: no limit
 	Grace          time.Duration // for requests in progress when the server stops
 
 	// Group, if it is set, names the group that a caller's connections count in, and how many of them there
-	// may be. It is asked for each connection, concurrently, and not for those of a unix socket. With the
-	// name "", or 0, there is no limit but MaxConnections, without which Group is not asked.
+	// may be: fewer while few places are free. It is asked for each connection and each answer, concurrently,
+	// and not for those of a unix socket. With the name "" there is no limit but MaxConnections, without
+	// which Group is not asked.
 	Group func(caller netip.Addr) (name string, most int)
 }
 
@@ -39,22 +43,19 @@ type Options struct {
 // down and returns nil. Requests in progress are answered within o.Grace; after that they are cut
 // off, and their clients must repeat them. Serve closes l. It returns an error only if l fails.
 //
-// A connection without a request is closed after srv.ReadHeaderTimeout or, with HTTP/2, after
-// srv.IdleTimeout. Each listener gets its own server: a slow one cannot use up the connections of
-// another.
+// A connection without a request is closed after srv.ReadHeaderTimeout or idleTimeout. Each listener gets
+// its own server: a slow one cannot use up the connections of another.
 func Serve(ctx context.Context, l net.Listener, srv *http.Server, o Options) error {
 	defer l.Close()
 	srv.MaxHeaderBytes = headerBytes
+	srv.IdleTimeout = idleTimeout
 	srv.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: maxStreams, WriteByteTimeout: writeTimeout}
 	srv.Protocols = new(http.Protocols)
 	// HTTP/2 only with TLS: no browser speaks it without.
 	srv.Protocols.SetHTTP1(true)
-	// Connections over the limit wait in the kernel and are not refused: the service's retry costs
-	// more than a moment's wait.
 	if o.MaxConnections > 0 {
 		limited := limit(l, o)
-		limited.watch(srv)
-		l = limited
+		l, srv.Handler = limited, limited.learn(srv.Handler)
 	}
 	served := make(chan error, 1)
 	if o.Cert != nil {

@@ -73,8 +73,8 @@ func (s *Set) ServeScreens(ctx context.Context) error {
 	d := s.screens
 	select {
 	case <-d.opened:
-		return httpserver.Serve(ctx, kds.LimitListener(d.listener), d.server.HTTPServer(),
-			httpserver.Options{Cert: d.cert, MaxConnections: maxConnections, Grace: PageGrace})
+		return httpserver.Serve(ctx, d.listener, d.server.HTTPServer(),
+			httpserver.Options{Cert: d.cert, MaxConnections: maxConnections, Group: kds.Group, Grace: PageGrace})
 	case <-ctx.Done():
 		return nil
 	}
