@@ -63,25 +63,31 @@ func (k *checker) ticketsOf(at string, p *Printer) {
 	}
 	for i, f := range l.Header {
 		here := fmt.Sprintf("%s.header[%d]", at, i)
+		if strings.Contains(f, "{") {
+			k.ownLine(here, f)
+			continue
+		}
 		k.oneOf(here, f, HeaderFields()...)
 		if slices.Index(l.Header, f) < i {
 			k.add(here, "%s is listed twice", quote(f))
 		}
 	}
-	if l.TemplateFile == "" {
-		return
+	for i, line := range l.Footer {
+		k.ownLine(fmt.Sprintf("%s.footer[%d]", at, i), line)
 	}
-	l.TemplateFile = k.file(at+".template_file", l.TemplateFile)
-	text, err := readSmall(l.TemplateFile, maxTemplate)
-	if err != nil {
-		k.add(at+".template_file", "%v", err)
-		return
-	}
-	l.Template = string(text)
 }
 
-// maxTemplate is far more than a header and a footer need.
-const maxTemplate = 64 << 10
+// ownLine checks the words in braces in a line of text for tickets.
+func (k *checker) ownLine(at, line string) {
+	for _, rest := range strings.Split(line, "{")[1:] {
+		field, _, closed := strings.Cut(rest, "}")
+		if !closed {
+			k.add(at, "a { has no }; write a field as {table}")
+			continue
+		}
+		k.oneOf(at, field, append(HeaderFields(), "printer", "request", "job")...)
+	}
+}
 
 // backup checks that a station's backup exists and that the chain of backups does not lead back to
 // the station: a ticket would be passed on forever.

@@ -26,7 +26,7 @@ func TestUnsetKeysOfAPrinterHaveTheirDefaults(t *testing.T) {
       wait_for_person: 1h, copies: 2, qr: true,
       buzzer: { void_times: 0 }, override: { cutter: none, dots: 512, code_pages: [{ Number: 16 }],
       when: 2026-01-02, invert: false },
-      layout: { modifier_size: 1x1, header: [number], blank_lines: 1, template_file: head.tmpl }`,
+      layout: { modifier_size: 1x1, header: [number], blank_lines: 1, footer: ["job {job}"] }`,
 		"buzzer: , layout: ")+"fonts: [thai.ttf, /usr/share/fonts]\n"))
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +39,7 @@ func TestUnsetKeysOfAPrinterHaveTheirDefaults(t *testing.T) {
 	want.Override = Override{"cutter": "none", "dots": 512, "code_pages": []any{map[string]any{"Number": 16}},
 		"when": "2026-01-02", "invert": false}
 	want.Layout.ModifierSize, want.Layout.Header, want.Layout.BlankLines = Scale{1, 1}, []string{"number"}, 1
-	want.Layout.TemplateFile, want.Layout.Template = filepath.Join(dir, "head.tmpl"), "{{define \"footer\"}}bye{{end}}"
+	want.Layout.Footer = []string{"job {job}"}
 	second := DefaultPrinter()
 	second.Name, second.Address = "q", "tcp://h:2"
 	if diff := cmp.Diff([]Printer{want, second}, c.Printers); diff != "" {

@@ -118,13 +118,10 @@ type Layout struct {
 	// AlsoAt prints which other stations got lines of the order, at the foot: ALSO AT: bar, pastry.
 	// Default true.
 	AlsoAt bool `mapstructure:"also_at"`
-	// TemplateFile is a file with a Go text/template for header and footer: {{define
-	// "header"}}…{{end}} and {{define "footer"}}…{{end}}; either may be left out. Default none: the
-	// built-in ones, which are also used if the template fails.
-	TemplateFile string `mapstructure:"template_file"`
-
-	// Template is the content of TemplateFile, read by Load. Not a key.
-	Template string `mapstructure:"-"`
+	// Footer is lines of text at the foot of a ticket, such as "at {printer}, job {job}": words in braces are the
+	// fields of the header as they print there, printer, request and job. The header may have such lines too. Default
+	// none.
+	Footer []string `mapstructure:"footer"`
 }
 
 // HeaderFields returns the fields that a ticket's header can show.

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"ticketrail/printer"
-	"ticketrail/printer/layout"
 	"ticketrail/printer/profile"
 	"ticketrail/printer/virtual"
 )
@@ -265,24 +264,6 @@ func TestEachCopyIsMarkedAndAllMustPrint(t *testing.T) {
 		})
 		r.want("A2", "doubt")
 	})
-}
-
-func TestATicketPrintsThoughItsTemplateFails(t *testing.T) {
-	// It works on the sample ticket of ParseTemplate, but not on an order without notes.
-	bad, err := layout.ParseTemplate(`{{define "header"}}{{index .Notes 0}}{{end}}`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	failed := 0
-	withHarness(t, answersAll(), func(_ *printer.DeviceOptions, o *printer.Options) {
-		o.Layout.Template, o.Layout.OnTemplateError = bad, func(error) { failed++ }
-	}, func(r *harness) {
-		r.want("A1", "confirmed")
-		r.wantPaper("A1")
-	})
-	if failed == 0 {
-		t.Error("OnTemplateError was not called")
-	}
 }
 
 func TestAJammedCutterDelaysTheNextTicketNotThisOne(t *testing.T) {

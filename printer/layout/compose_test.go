@@ -103,7 +103,7 @@ func TestNoTextIsCutOffAndNoLineIsWiderThanThePaper(t *testing.T) {
 		d, o := deliveries().Draw(t, "delivery"), options().Draw(t, "options")
 		check(t, d, o)
 
-		o.Header, o.Template = nil, nil // these choose which fields of the header print
+		o.Header, o.Footer = nil, nil // these choose which fields print, and how often
 		o.Columns = rapid.IntRange(20, 64).Draw(t, "columns")
 		lines := ComposeWith(d, o)
 		if got, want := tracedLetters(content(lines)), expected(d.Ticket); got != want {

@@ -9,18 +9,13 @@ import (
 
 // footer identifies this print, for people who compare two slips or call support.
 func (c *composer) footer(d *ticket.Delivery) {
-	before := len(c.lines)
 	c.rule("=")
 	c.alsoAt(&d.Ticket)
-	if !c.renderTemplate("footer", d) {
-		c.ticketIdentity(d)
-		c.requestQR(&d.Ticket)
-		return
+	for _, line := range c.Footer {
+		c.ownLine(line, d)
 	}
+	c.ticketIdentity(d)
 	c.requestQR(&d.Ticket)
-	if len(c.lines) == before+1 {
-		c.lines = c.lines[:before] // the template printed nothing: drop the rule above it
-	}
 }
 
 // alsoAt names the other stations of the order, so that cooks know with whom to finish at the same

@@ -1,19 +1,20 @@
 package layout
 
 import (
+	"regexp"
+	"strconv"
+	"strings"
 	"time"
 
 	"ticketrail/queue/ticket"
 )
 
 // header prints whose order it is, then the notes on the whole order. The notes print with every
-// header, also with a template that prints nothing: they may name an allergy.
+// header, also an empty one: they may name an allergy.
 func (c *composer) header(d *ticket.Delivery) {
 	t, before := &d.Ticket, len(c.lines)
-	if !c.renderTemplate("header", d) {
-		c.headerFields(t)
-	}
-	if len(c.lines) > before { // a template or a list of fields may print no header: no rule either
+	c.headerFields(d)
+	if len(c.lines) > before { // a list of fields may print no header: no rule either
 		c.rule("=")
 	}
 	for _, n := range t.Notes {
@@ -33,15 +34,19 @@ func defaultHeader() []string {
 // headerFields prints the fields of the header in their order. A field shares the line of the one
 // before it if it fits and has the same size. No field is alone on its line if that can be helped:
 // half a line without text is wasted.
-func (c *composer) headerFields(t *ticket.Ticket) {
+func (c *composer) headerFields(d *ticket.Delivery) {
 	names := c.Header
 	if names == nil {
 		names = defaultHeader()
 	}
 	var fields []Span
 	for _, name := range names {
-		s := c.headerField(name, t)
+		s := c.headerField(name, &d.Ticket)
 		switch {
+		case strings.Contains(name, "{"):
+			c.shareLines(fields)
+			fields = nil
+			c.ownLine(name, d)
 		case s.Text == "":
 		case name == "venue":
 			c.shareLines(fields)
@@ -52,6 +57,35 @@ func (c *composer) headerFields(t *ticket.Ticket) {
 		}
 	}
 	c.shareLines(fields)
+}
+
+// placeholder is a field of the ticket in a line of the configuration: {table}.
+var placeholder = regexp.MustCompile(`\{[a-z]+\}`)
+
+// ownLine prints a line of the configuration in the middle of the paper. A line of which no placeholder has a value
+// does not print.
+func (c *composer) ownLine(line string, d *ticket.Delivery) {
+	says := !placeholder.MatchString(line)
+	text := placeholder.ReplaceAllStringFunc(line, func(name string) string {
+		value := c.placeholder(name[1:len(name)-1], d)
+		says = says || value != ""
+		return value
+	})
+	if says {
+		c.centred(text, Style{})
+	}
+}
+
+func (c *composer) placeholder(name string, d *ticket.Delivery) string {
+	switch name {
+	case "printer":
+		return c.text(c.Printer)
+	case "request":
+		return c.text(ticket.Short(d.Ticket.Request))
+	case "job":
+		return strconv.FormatUint(d.Job, 10)
+	}
+	return c.headerField(name, &d.Ticket).Text
 }
 
 func (c *composer) shareLines(fields []Span) {

@@ -81,8 +81,7 @@ func TestNumberAndTableHaveTheConfiguredSizes(t *testing.T) {
 func TestTheOtherStationsOfTheOrderAreNamedAtTheFoot(t *testing.T) {
 	d := everyday()
 	d.Ticket.AlsoAt = []ticket.Part{{Station: "grill"}, {Station: "pastry\x1b"}}
-	footer := parsed(`{{define "footer"}}{{end}}`)
-	for _, o := range []Options{{Columns: 42}, {Columns: 42, Template: footer}} {
+	for _, o := range []Options{{Columns: 42}, {Columns: 42, Footer: []string{"{course}"}}} {
 		lines := ComposeWith(d, o)
 		if got, want := firstWith(lines, "ALSO"), "ALSO AT: grill, pastry\ufffd\n"; got != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -128,5 +127,27 @@ func TestACopyBelowAPieceSaysFirstToIgnoreThePiece(t *testing.T) {
 	}
 	if s := content(Compose(d, 42, "")); strings.Contains(s, "IGNORE") {
 		t.Errorf("nothing is above, but the copy says so:\n%s", s)
+	}
+}
+
+func TestALineOfTheConfigurationPrintsTheFieldsThatItNames(t *testing.T) {
+	d := rich()
+	d.Ticket.Server = "Ana\x1b@ {table}"
+	for line, want := range map[string]string{
+		"at {printer}, job {job}": "at grill, job 1017", "{number}/{table}: {request}": "#18/Table B10: 4c5b6a",
+		"thank you": "thank you", "{course}{server}": "Server Ana\ufffd@ {table}",
+		"Course {course}": "", "{nothing}": "",
+	} {
+		o := Options{Columns: 42, Printer: "grill", Header: []string{}, Footer: []string{line}}
+		text := content(ComposeWith(d, o))
+		foot := strings.Split(text[strings.LastIndex(text, "=\n")+2:], "\n")
+		if want == "" && len(foot) != 2 || want != "" && strings.TrimSpace(foot[0]) != want {
+			t.Errorf("%q prints %q, want %q", line, foot, want)
+		}
+	}
+	header := Options{Columns: 42, Header: []string{"number", "at {table}", "guests"}}
+	got := content(ComposeWith(d, header))
+	if want := "#18\n" + spaces(15) + "at Table B10\nGuests 4\n"; !strings.Contains(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

@@ -62,8 +62,11 @@ type Options struct {
 
 	// Header lists the header fields in the order in which they print: venue, number, table, type,
 	// time, server, date, guests, destination, course, promised, customer. Unknown names print nothing. Nil is all of
-	// them, an empty list is no header.
+	// them, an empty list is no header. An entry such as "at {printer}" is a line with the fields, the printer, the
+	// request or the job in it.
 	Header []string
+	// Footer are lines of the same kind above the identity of the ticket.
+	Footer []string
 
 	UpperCase  bool // print names, modifiers and notes in capitals
 	BlankLines int  // blank lines between two items, at most 20
@@ -77,13 +80,6 @@ type Options struct {
 	// Framed draws alarms in capitals in a frame of exclamation marks, and makes the mark of a void as
 	// big as its name: the printer has no white on black.
 	Framed bool
-
-	// Template draws the header and the footer. Nil uses the built-in ones.
-	Template *Template
-	// OnTemplateError is called with the reason when the template failed for this ticket. The
-	// ticket then prints with the built-in header or footer: a mistake in a template must not cost
-	// an order. Nil ignores the error.
-	OnTemplateError func(error)
 }
 
 // ComposeWith lays a delivery out. It is safe for concurrent use if the functions in o are.

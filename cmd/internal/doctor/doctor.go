@@ -99,7 +99,7 @@ func CheckRelayInstalled(ctx context.Context, path string) (warnings []string, e
 }
 
 // problems are those that the package config cannot find, because it imports nothing of ours: it
-// has no profiles, no templates and no compiler of expressions.
+// has no profiles and no compiler of expressions.
 func problems(conf *config.Config) []config.Problem {
 	out := slices.Concat(station.Problems(conf), notify.Problems(conf))
 	add := func(path, msg string) { out = append(out, config.Problem{Path: path, Msg: msg}) }

@@ -64,10 +64,6 @@ func Inspect(
 		if err != nil {
 			return fields, err
 		}
-		// A template may fail on one ticket only, such as one without a table.
-		o.OnTemplateError = func(err error) {
-			fmt.Fprintf(&out, "the template failed, the built-in one is used: %s\n", layout.Clean(err.Error()))
-		}
 		fmt.Fprintf(&out, "\nticket for %s (%d columns):\n\n", d.Station, o.Columns)
 		lines := layout.ComposeWith(ticket.Delivery{Station: d.Station, Attempt: 1, Ticket: d.Ticket}, o)
 		out.WriteString(layout.Plain(lines, o.Columns))

@@ -15,7 +15,7 @@ venues: [ { id: 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11, name: Harbour Grill, timez
 printers:
   - { name: a, address: "tcp://h:1", profile: epson-tm-t99 }
   - { name: b, address: "tcp://h:2", override: { cutter: sideways, colums: 3, qr: raster, raster: none }, `+
-		`layout: { template_file: head.tmpl } }
+		`layout: { footer: ["{tabel}"] } }
   - { name: c, address: "serial:///dev/ttyS0?baud=seven", confirm: sometimes, copies: 12 }
   - { name: d, address: "tcp://h:4", override: { dots: 17 }, backup: a, hold_for: 1s }
   - { name: e, address: "tcp://h:5", backup: f }
@@ -31,7 +31,7 @@ fallback: a
 	for _, want := range []string{
 		"line 4: printers[0] (a).profile: ", "line 5: printers[1] (b).override.cutter: ",
 		"line 5: printers[1] (b).override.colums: ",
-		"line 5: printers[1] (b).layout.template_file: ", "line 6: printers[2] (c).address: ",
+		"line 5: printers[1] (b).layout.footer[0]: ", "line 6: printers[2] (c).address: ",
 		"line 6: printers[2] (c).confirm: ",
 		"line 6: printers[2] (c).copies: ", "line 7: printers[3] (d).override.dots: ",
 		"line 7: printers[3] (d).hold_for: ",

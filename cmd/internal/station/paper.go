@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"log/slog"
 	"reflect"
 	"slices"
 	"sync"
@@ -77,13 +76,12 @@ type deviceSettings struct {
 // A paper is a station that prints. It is compared with that of the next configuration: an equal
 // one is kept as the same value, so that the dispatcher does not disturb its queue.
 type paper struct {
-	conf     config.Printer // of this station only
-	queue    *queue.Queue
-	device   *device
-	drawer   *raster.Drawer  // shared by all papers of a configuration
-	alarms   *layout.Alarms  // shared as well
-	template *templateErrors // also if it has no template
-	paper    *printer.Paper
+	conf   config.Printer // of this station only
+	queue  *queue.Queue
+	device *device
+	drawer *raster.Drawer // shared by all papers of a configuration
+	alarms *layout.Alarms // shared as well
+	paper  *printer.Paper
 }
 
 // build opens no connection: while the old devices still print, many printers would refuse the new
@@ -135,12 +133,7 @@ func (p *papers) add(next, prev *Built, devices, previous map[string]*device, c 
 		next.stations[c.Name] = old
 		return nil
 	}
-	// A new one for each paper, so that a reload with a corrected template ends the old notice.
-	st.template = &templateErrors{printer: c.Name, file: c.Layout.TemplateFile, log: p.s.o.Logger}
-	look, err := layoutOptions(c, st.template)
-	if err != nil {
-		return err
-	}
+	look := layoutOptions(c)
 	look.Alarms = st.alarms
 	st.paper = printer.NewPaper(printer.Options{
 		Name: c.Name, Device: st.device.Device, Profile: prof, Columns: c.Columns,
@@ -226,9 +219,6 @@ func (p *papers) close() {
 func (p *papers) notices(active *Built) (out []string) {
 	for _, c := range active.conf.Printers {
 		st := active.stations[c.Name].(*paper)
-		if n := st.template.notice(); n != "" {
-			out = append(out, n)
-		}
 		// Two programs that print at the same time can cut each other's tickets, and the answers of
 		// the printer no longer prove which ticket came out.
 		if st.device.Status().Foreign > 0 {
@@ -300,40 +290,6 @@ func (s *Set) Probe(ctx context.Context, name string) (admin.Device, error) {
 		return admin.Device{}, &admin.Error{Code: admin.Conflict, Message: err.Error()}
 	}
 	return deviceState(now), nil
-}
-
-// templateErrors keeps the last error of a printer's template, for the log and the notices. A
-// ticket whose template fails prints with the built-in header or footer instead. It is safe for
-// concurrent use: stations print at the same time as a listing reads it.
-type templateErrors struct {
-	printer, file string
-	log           *slog.Logger
-
-	mu   sync.Mutex // guards last
-	last string     // "" if the template never failed
-}
-
-// report logs an error when it differs from the last one: the same one would come with each ticket.
-func (t *templateErrors) report(err error) {
-	t.mu.Lock()
-	changed := t.last != err.Error()
-	t.last = err.Error()
-	t.mu.Unlock()
-	if changed {
-		t.log.Warn("template failed; the built-in header or footer is printed instead",
-			"printer", t.printer, "file", t.file, "err", err)
-	}
-}
-
-// notice is the notice for the operator; empty if the template has not failed.
-func (t *templateErrors) notice() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.last == "" {
-		return ""
-	}
-	return fmt.Sprintf("the template of %s fails, the built-in header or footer is printed instead: %s: %s; "+
-		"correct the file and reload", t.printer, t.file, t.last)
 }
 
 // conditionCollector reports at scrape time the conditions of the printers and third-party displays. Every

@@ -53,27 +53,16 @@ func withVenueIfSeveral(c config.Printer, conf *config.Config) config.Printer {
 	return c
 }
 
-// layoutOptions are the layout settings of a printer, without those that depend on its profile. t is
-// nil for a check, which prints nothing.
-func layoutOptions(c config.Printer, t *templateErrors) (layout.Options, error) {
+// layoutOptions are the layout settings of a printer, without those that depend on its profile.
+func layoutOptions(c config.Printer) layout.Options {
 	l := c.Layout
-	o := layout.Options{
+	return layout.Options{
 		Columns: c.Columns, Printer: c.Name, QR: c.QR,
 		NameSize: layout.Size(l.NameSize), ModifierSize: layout.Size(l.ModifierSize),
-		NumberSize: layout.Size(l.NumberSize), TableSize: layout.Size(l.TableSize), Header: l.Header,
+		NumberSize: layout.Size(l.NumberSize), TableSize: layout.Size(l.TableSize),
+		Header: l.Header, Footer: l.Footer,
 		UpperCase: l.UpperCase, BlankLines: l.BlankLines, TopMargin: l.TopMargin, NoAlsoAt: !l.AlsoAt,
 	}
-	if c.Layout.TemplateFile == "" {
-		return o, nil
-	}
-	var err error
-	if o.Template, err = layout.ParseTemplate(c.Layout.Template); err != nil {
-		return layout.Options{}, err
-	}
-	if t != nil {
-		o.OnTemplateError = t.report
-	}
-	return o, nil
 }
 
 // newDrawer opens the fonts of a configuration, or those installed on the box. A font that cannot
@@ -128,10 +117,7 @@ func layoutOptionsOf(conf *config.Config, drawer *raster.Drawer, station string)
 			p = q
 		}
 	}
-	o, err := layoutOptions(withVenueIfSeveral(p, conf), nil)
-	if err != nil {
-		return o, err
-	}
+	o := layoutOptions(withVenueIfSeveral(p, conf))
 	m, err := printerProfile(p)
 	if o.Columns == 0 {
 		o.Columns = m.Columns
@@ -142,7 +128,7 @@ func layoutOptionsOf(conf *config.Config, drawer *raster.Drawer, station string)
 	return o, err
 }
 
-// paperProblems are the mistakes in the printers' addresses, profiles and templates. Each problem
+// paperProblems are the mistakes in the printers' addresses and profiles. Each problem
 // has the path of its key, from which config finds the line in the file. All are returned, not only
 // the first: an operator corrects the file once.
 func paperProblems(conf *config.Config) (out []config.Problem) {
@@ -166,9 +152,6 @@ func paperProblems(conf *config.Config) (out []config.Problem) {
 		// Only parses: it does not connect.
 		if _, err := transport.Open(c.Address); err != nil {
 			add("address", err)
-		}
-		if _, err := layoutOptions(c, nil); err != nil {
-			add("layout.template_file", err)
 		}
 	}
 	return slices.Concat(out, macProblems(conf), sharedDevices(conf))
@@ -436,17 +419,13 @@ func PrintTest(ctx context.Context, conf *config.Config, name string) (ticket.Pr
 	if err != nil {
 		return "", err
 	}
-	look, err := layoutOptions(c, nil)
-	if err != nil {
-		return "", err
-	}
 	device := printer.NewDevice(printer.DeviceOptions{
 		Name: c.Name, Dialer: d, Confirm: m.Confirm, ConnectTimeout: connectTimeout, Linger: -1,
 	})
 	defer device.Retire()
 	drawer, _ := newDrawer(conf)
 	paper := printer.NewPaper(printer.Options{
-		Name: c.Name, Device: device, Profile: m, Columns: c.Columns, Layout: look, Drawer: drawer,
+		Name: c.Name, Device: device, Profile: m, Columns: c.Columns, Layout: layoutOptions(c), Drawer: drawer,
 	})
 	return paper.Print(ctx, ticket.Delivery{Station: name, Attempt: 1, Ticket: ticket.Ticket{
 		Kind: ticket.Test, Number: "TEST", Zone: conf.Venues[0].Timezone, Received: time.Now(),

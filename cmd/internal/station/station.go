@@ -81,7 +81,7 @@ var kinds = []struct {
 }
 
 // Problems are the mistakes in a configuration that only the packages behind the stations can find:
-// in profiles, addresses, templates and keys. The package config imports none of those packages, so
+// in profiles, addresses and keys. The package config imports none of those packages, so
 // it cannot check them itself.
 func Problems(conf *config.Config) (out []config.Problem) {
 	for _, k := range kinds {
