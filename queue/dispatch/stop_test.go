@@ -177,7 +177,7 @@ func TestAStationThatIgnoresItsContextDoesNotBlockStop(t *testing.T) {
 		if !errors.Is(err, errStuck) || !strings.HasSuffix(err.Error(), ": grill") {
 			t.Errorf("Stop returned %v", err)
 		}
-		if d := time.Since(start); d != 10*time.Second || d > LongestStop {
+		if d := time.Since(start); d != LongestStop {
 			t.Errorf("Stop took %v", d)
 		}
 		h.advance(time.Hour) // it comes back after all, and says what it knows
