@@ -318,7 +318,7 @@ func (s *search) add(tx *bolt.Tx, job uint64) {
 		return
 	case !t.HasVoid() || t.Request == s.ticket.Request || !t.SameCheck(&s.ticket):
 		return
-	case time.Duration(state.Enqueued)-s.came > sameCheckFor:
+	case (t.Check == "" || t.Check != s.ticket.Check) && time.Duration(state.Enqueued)-s.came > sameCheckFor:
 		return
 	}
 	switch s.found++; {

@@ -164,15 +164,18 @@ func TestTheSearchReadsAllThatCameLater(t *testing.T) {
 	q.wantCopy(1, ReprintOptions{}, fmt.Sprint("3Fish VOID at 19:30 UTC: job ", 2*pageSize+9))
 }
 
-func TestANumberMeansTheSameOrderForSomeHours(t *testing.T) {
+func TestANumberMeansTheSameOrderForSomeHoursAndAnIdAlways(t *testing.T) {
 	inBubble(t, func(_ *testing.T, q *testQueue) {
-		q.accept(dinner("a", "1Fish", "grill"))
+		of := func(check string, r ticket.Request) ticket.Request { r.Drafts[0].Ticket.Check = check; return r }
+		q.accept(of("check", dinner("a", "1Fish", "grill")))
 		q.print("grill")
-		time.Sleep(12 * time.Hour)
+		time.Sleep(sameCheckFor)
 		q.accept(dinner("b", "1Fish-", "grill")) // job 2
 		time.Sleep(time.Second)
 		q.accept(dinner("c", "1Fish-", "grill"))
-		q.wantCopy(1, ReprintOptions{}, "1Fish VOID at 19:30 UTC: job 2")
+		q.accept(of("another", dinner("d", "1Fish-", "grill")))
+		q.accept(of("check", dinner("e", "1Fish-", "grill"))) // job 5
+		q.wantCopy(1, ReprintOptions{}, "1Fish VOID at 19:30 UTC: job 2 VOID at 19:30 UTC: job 5")
 	})
 }
 

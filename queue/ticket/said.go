@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"slices"
 	"strings"
+	"time"
 )
 
 // A Digest stands for what tickets say, or for a body.
@@ -140,9 +141,9 @@ func appendFlags(b []byte, flags ...bool) []byte {
 	return b
 }
 
-// BodyDigest is the digest of the records of a body, without the members that may differ in a retry: retryCount, and
-// those whose key begins with an underscore. A retry has an equal one also if the configuration has changed since, so
-// that its tickets would be others. The body need not be JSON.
+// BodyDigest is the digest of a body, without the members that may differ in a retry: retryCount, those whose key
+// begins with an underscore, and times beside the records. A retry has an equal one also if the configuration has changed
+// since, so that its tickets would be others. The body need not be JSON.
 func BodyDigest(body []byte) Digest {
 	h := sha256.New()
 	depth, from := 0, 0 // what comes before from is hashed, or left out
@@ -158,7 +159,7 @@ func BodyDigest(body []byte) Digest {
 			value := end + len(body[end:]) - len(bytes.TrimLeft(body[end:], " \t\r\n"))
 			isKey := value < len(body) && body[value] == ':'
 			if isKey && (string(key) == "retryCount" || bytes.HasPrefix(key, []byte("_")) ||
-				depth == 1 && string(key) != "records") {
+				depth == 1 && beginsWithTime(body[value+1:])) {
 				h.Write(body[from:i])
 				end = valueEnd(body, value+1)
 				from = end
@@ -170,6 +171,11 @@ func BodyDigest(body []byte) Digest {
 	}
 	h.Write(body[from:])
 	return Digest(h.Sum(nil)[:16])
+}
+
+func beginsWithTime(body []byte) bool {
+	body = bytes.TrimLeft(body, " \t\r\n")
+	return len(body) > 0 && body[0] == '"' && new(time.Time).UnmarshalJSON(body[:stringEnd(body, 0)]) == nil
 }
 
 // stringEnd is the index behind the string that begins at i.

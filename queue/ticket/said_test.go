@@ -83,21 +83,29 @@ func TestSharesAreWhatAStationGetsOfAnOrder(t *testing.T) {
 }
 
 func TestARetryHasTheSameBodyDigest(t *testing.T) {
-	first := BodyDigest([]byte(
-		`{"records":[{"id":"a","retryCount": 1,"_at":{"t":["1"]},"s":"x"}],"serverTime":"\"1,"}`,
-	))
-	for body, same := range map[string]bool{
-		`{"records":[{"id":"a","retryCount":22,"_at":"[}","s":"x"}],"serverTime":"2"}`:                       true,
-		`{"records":[{"id":"a","retryCount" : 1` + "\n" + `,"_at":3,"s":"x"}],"serverTime":[{"records":1}]}`: true,
-		`{"records":[{"id":"b","retryCount": 1,"_at":3,"s":"x"}],"serverTime":"1"}`:                          false,
-		`{"records":[{"id":"a","retryCount": 1,"_at":3,"s":"_x"}],"serverTime":"1"}`:                         false,
-		`{"records":[{"id":"a"`:     false,
-		`{"records":[{"id":"a","_`:  false,
-		`{"records":[{"id":"a","_\`: false,
-		``:                          false,
+	digest := func(record, beside string) Digest {
+		return BodyDigest([]byte(`{"records":[{"id":"a",` + record + `}],` + beside + `}`))
+	}
+	const record, beside = `"retryCount": 1,"_at":{"t":["1"]},"s":"x"`, `"sent":"2026-11-20T19:30:00.5Z","note":"\"1,"`
+	first := digest(record, beside)
+	for _, c := range []struct {
+		record, beside string
+		same           bool
+	}{
+		{`"retryCount":22,"_at":"[}","s":"x"`, `"sent": "2027-01-01T00:00:00+01:00","note":"\"1,"`, true},
+		{`"retryCount" : 1` + "\n" + `,"_at":3,"s":"x"`, beside, true},
+		{`"retryCount": 1,"_at":3,"s":"_x"`, beside, false},
+		{`"retryCount": 1,"_at":3,"s":"2026-11-20T19:30:00Z"`, beside, false},
+		{record, `"sent":"2026-11-20T19:30:00.5Z","note":"peanuts"`, false},
+		{record, `"sent":"tomorrow","note":"\"1,"`, false},
 	} {
-		if got := BodyDigest([]byte(body)) == first; got != same {
-			t.Errorf("%s is the same: %v", body, got)
+		if got := digest(c.record, c.beside) == first; got != c.same {
+			t.Errorf("%s, %s is the same: %v", c.record, c.beside, got)
+		}
+	}
+	for _, body := range []string{``, `{"sent":`, `{"records":[{"id":"a"`, `{"records":[{"id":"a","_`, `{"_\`} {
+		if BodyDigest([]byte(body)) == first {
+			t.Errorf("%s is the same", body)
 		}
 	}
 }
