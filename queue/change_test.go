@@ -49,7 +49,7 @@ func changesOfOneRequest(t *testing.T, r *rand.Rand) {
 			t.Errorf("receipt %+v", got)
 		}
 		if r.IntN(4) == 0 {
-			q.restart()
+			q.killed()
 		}
 		for _, s := range []string{"bar", "grill"} {
 			for q.station(s).Pending > r.IntN(3) {

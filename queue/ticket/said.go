@@ -142,8 +142,8 @@ func appendFlags(b []byte, flags ...bool) []byte {
 }
 
 // BodyDigest is the digest of a body, without the members that may differ in a retry: retryCount, those whose key
-// begins with an underscore, and times beside the records. A retry has an equal one also if the configuration has changed
-// since, so that its tickets would be others. The body need not be JSON.
+// begins with an underscore, and times beside the records. A retry has an equal one also if the configuration has
+// changed since, so that its tickets would be others. The body need not be JSON.
 func BodyDigest(body []byte) Digest {
 	h := sha256.New()
 	depth, from := 0, 0 // what comes before from is hashed, or left out
