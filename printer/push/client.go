@@ -157,6 +157,12 @@ func (s *Display) Check(ctx context.Context) error {
 	return nil
 }
 
+// Run waits until ctx ends, and closes the connection that is kept for the next ticket.
+func (s *Display) Run(ctx context.Context) {
+	<-ctx.Done()
+	s.Close()
+}
+
 // Close closes the connection that is kept for the next ticket. A Print that runs is not
 // interrupted.
 func (s *Display) Close() {

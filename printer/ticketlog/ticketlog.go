@@ -86,7 +86,10 @@ func New(o Options) (*Log, error) {
 func (*Log) Idempotent() bool { return true }
 
 // Check says whether a ticket could be written now.
-func (l *Log) Check() error { return l.out.check() }
+func (l *Log) Check(context.Context) error { return l.out.check() }
+
+// Run waits until ctx ends: nothing is kept open between tickets.
+func (l *Log) Run(ctx context.Context) { <-ctx.Done() }
 
 // Print writes one ticket. The proof is [ticket.Taken] if the file was synced, else [ticket.Sent]. An error before
 // begin, or one that is [ticket.IsUntouched], says that nothing was written; any other leaves doubt, and the line comes

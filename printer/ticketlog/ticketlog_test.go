@@ -21,7 +21,7 @@ func TestATicketIsOneLineOfTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tickets.jsonl")
 	l := open(t, Options{To: "file://" + path,
 		Raw: func(context.Context, ticket.Delivery) (json.RawMessage, error) { return []byte(`{"id":"x"}`), nil }})
-	if err := l.Check(); err != nil {
+	if err := l.Check(t.Context()); err != nil {
 		t.Error(err)
 	}
 	again := delivery(2)
@@ -72,7 +72,7 @@ func TestWhatIsNoFileKeepsTheTicketInTheQueueWithoutDoubt(t *testing.T) {
 		if begun || !ticket.IsNotReady(err) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: begun %v, %v", path, begun, err)
 		}
-		if path != dir && l.Check() == nil {
+		if path != dir && l.Check(t.Context()) == nil {
 			t.Errorf("%s: the check finds nothing", path)
 		}
 	}

@@ -72,7 +72,7 @@ func (w *worker) deliver(ctx context.Context, lane Lane, lease Lease) time.Durat
 
 // try has one station print the ticket and notes what that says about the station.
 func (w *worker) try(t *target, lane Lane, lease Lease) (attempt, verdict) {
-	a := w.print(t, lease)
+	a := w.print(t, lane, lease)
 	w.lastAttempt = time.Now()
 	v := judge(a, lease.Delivery().Doubt, lane.HoldDoubt)
 	if v.end == endMove {
@@ -88,10 +88,10 @@ func (w *worker) try(t *target, lane Lane, lease Lease) (attempt, verdict) {
 
 // print has a station print the ticket. A panic becomes an error; whether the ticket is in doubt
 // depends, as for any error, on whether begin was called.
-func (w *worker) print(t *target, lease Lease) (a attempt) {
+func (w *worker) print(t *target, lane Lane, lease Lease) (a attempt) {
 	d := lease.Delivery()
 	if !t.own && d.For == "" { // if For is set, the ticket was rescued from a dark screen and names that one
-		d.For, d.Down = w.name, "printer"
+		d.For, d.Down = w.name, cmp.Or(lane.Down, "printer")
 	}
 	ctx, cancel := context.WithCancelCause(w.d.printCtx)
 	defer cancel(nil)

@@ -73,6 +73,8 @@ type Lane struct {
 	// HoldDoubt holds a ticket as soon as it is in doubt. False: it is printed once more, marked,
 	// and held if that attempt ends in doubt too.
 	HoldDoubt bool
+	// Down is what of Station has failed while a backup prints its tickets, as they say it; "" is "printer".
+	Down string
 	// Backups print, in this order, while Station fails.
 	Backups []Backup
 	// OnRefusal are the stations whose queue gets a ticket that this one refuses for good: the first that

@@ -56,9 +56,7 @@ func (b Box) Diagnose(ctx context.Context, path string) (out []admin.Finding) {
 	out = append(out, webhookFindings(ctx, conf)...)
 	out = append(out, sourceFindings(ctx, conf, time.Now())...)
 	out = append(out, b.driverFindings(conf)...)
-	for _, r := range station.CheckOnline(ctx, conf) {
-		out = append(out, r.Findings...)
-	}
+	out = append(out, station.CheckOnline(ctx, conf)...)
 	return append(out, venueFindings(ctx, conf)...)
 }
 

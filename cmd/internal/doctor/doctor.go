@@ -203,11 +203,15 @@ func CheckOnline(ctx context.Context, path string, w io.Writer) error {
 		asking.Go(func() { venues = checkVenues(ctx, conf.Service, nil, conf.Venues) })
 	}
 	var problems []error
-	for _, a := range station.CheckOnline(ctx, conf) {
-		for _, f := range a.Findings {
-			fmt.Fprintf(w, "%-5s %s  %s\n", strings.ToUpper(string(f.Level)), f.Subject, sentence(f))
+	var failed []string
+	for _, f := range station.CheckOnline(ctx, conf) {
+		fmt.Fprintf(w, "%-5s %s  %s\n", strings.ToUpper(string(f.Level)), f.Subject, sentence(f))
+		if f.Level == admin.Fail {
+			failed = append(failed, f.Subject)
 		}
-		problems = append(problems, a.Errors...)
+	}
+	if len(failed) > 0 { // on one line, also in a kitchen with twenty printers
+		problems = append(problems, fmt.Errorf("no ticket comes out of %s", strings.Join(failed, ", ")))
 	}
 	asking.Wait()
 	// A warning only: a box without Internet prints well.

@@ -37,7 +37,7 @@ fallback: ready
 	writeFile(t, conf, text)
 	var said strings.Builder
 	err := CheckOnline(t.Context(), conf, &said)
-	if err == nil || err.Error() != "no answer from gone\nnot ready: out" {
+	if err == nil || err.Error() != "no ticket comes out of printer out, printer gone" {
 		t.Errorf("got %v", err)
 	}
 	for _, want := range []string{
@@ -130,7 +130,8 @@ fallback: grill
 				var said strings.Builder
 				err := CheckOnline(t.Context(), conf, &said)
 				want := "FAIL  printer grill  tcp://" + c.address + " is no printer: " + c.want
-				if err == nil || err.Error() != "no printer: grill" || !strings.Contains(said.String(), want) {
+				if err == nil || err.Error() != "no ticket comes out of printer grill" ||
+					!strings.Contains(said.String(), want) {
 					t.Errorf("confirm %s: got %v\n%q", confirm, err, said.String())
 				}
 			}

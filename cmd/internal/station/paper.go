@@ -6,10 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"sync"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
 
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/config"
@@ -35,22 +32,14 @@ type papers struct {
 	s *Set
 	// locks are by [transport.CanonicalAddress]. They are never removed: a new device at an address
 	// must wait for the ticket that the old one is still printing.
-	locks   map[string]printer.Lock
-	polling map[*device]func() // ends the status polling of each active device
-	finder  *finder
-	endFind func()
+	locks  map[string]printer.Lock
+	search *transport.Search // for printers with a MAC address
 }
 
-// openPapers has nothing stored to open. The collector is registered once and follows the active
-// stations by itself.
 func openPapers(s *Set) (kind, error) {
-	p := &papers{s: s, locks: map[string]printer.Lock{}, polling: map[*device]func(){}}
-	s.o.Registry.MustRegister(conditionCollector{s})
-	p.finder = newFinder(s.o.Logger.With("component", "printer"), func() []config.Printer {
-		return s.active.Load().conf.Printers
-	})
-	p.endFind = startLoop(p.finder.run)
-	return p, nil
+	known := func() []transport.Known { return knownPrinters(s.active.Load().conf) }
+	return &papers{s: s, locks: map[string]printer.Lock{},
+		search: transport.NewSearch(known, s.o.Logger.With("component", "printer"))}, nil
 }
 
 // A device is one physical printer; several stations may print on it. A reload keeps the device if
@@ -59,7 +48,7 @@ type device struct {
 	// Its status is what the last ticket or poll found, so reading it never waits for the printer.
 	*printer.Device
 	settings deviceSettings
-	movable  *movable // nil without a MAC address
+	follower *transport.Follower // nil without a MAC address
 }
 
 // deviceSettings are the settings of a printer's connection. A change of one makes a new device.
@@ -147,11 +136,10 @@ func (p *papers) add(next, prev *Built, devices, previous map[string]*device, c 
 // newDevice makes the device of c. It does not connect. The dialer of a test connects to a virtual
 // printer; everything above it is the same code.
 func (p *papers) newDevice(c config.Printer, settings deviceSettings) (*device, error) {
-	open := p.s.o.Dialer
-	if open == nil {
-		open = openAddress
+	d, follower, err := openPrinter(c, p.search)
+	if p.s.o.Dialer != nil {
+		d, err = p.s.o.Dialer(c)
 	}
-	d, m, err := openPrinter(c, p.finder, open)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +147,7 @@ func (p *papers) newDevice(c config.Printer, settings deviceSettings) (*device, 
 	if p.locks[at] == nil {
 		p.locks[at] = printer.NewLock()
 	}
-	return &device{settings: settings, movable: m, Device: printer.NewDevice(printer.DeviceOptions{
+	return &device{settings: settings, follower: follower, Device: printer.NewDevice(printer.DeviceOptions{
 		Name: c.Name, Dialer: d, Lock: p.locks[at], Confirm: settings.confirm, Profile: settings.profile,
 		// By address, because stations at one address share the printer. What it can prove is stored, so that a
 		// restart does not probe every printer before its first ticket.
@@ -182,38 +170,15 @@ func devicesOf(b *Built) map[string]*device {
 	return out
 }
 
-// stop ends the polling of devices that next does not have, and closes their connections after the
-// current ticket. It does not wait for that ticket: the lock of the address, which the new device
-// shares, makes the next one wait.
-func (p *papers) stop(next *Built) {
-	wanted := map[*device]bool{}
-	for _, d := range devicesOf(next) {
-		wanted[d] = true
-	}
-	var stopping sync.WaitGroup // together, because each may wait for a poll to end
-	for d, stop := range p.polling {
-		if !wanted[d] {
-			stopping.Go(func() { stop(); d.Retire() })
-			delete(p.polling, d)
-		}
-	}
-	stopping.Wait()
+// Run polls the printer: that finds paper out in a quiet hour, before the first order of the evening does. In the end
+// it closes the connection after the current ticket. It does not wait for that ticket: the lock of the address, which
+// the next device shares, makes the next one wait.
+func (d *device) Run(ctx context.Context) {
+	d.Watch(ctx)
+	d.Retire()
 }
 
-// start polls the devices that are new. Polling finds paper out in a quiet hour, before the first
-// order of the evening does.
-func (p *papers) start(next *Built) {
-	for _, d := range devicesOf(next) {
-		if p.polling[d] == nil {
-			p.polling[d] = startLoop(d.Watch)
-		}
-	}
-}
-
-func (p *papers) close() {
-	p.stop(&Built{})
-	p.endFind()
-}
+func (p *papers) close() { p.search.Close() }
 
 // notices are problems that stop no ticket, so that nothing else tells the operator of them.
 func (p *papers) notices(active *Built) (out []string) {
@@ -246,8 +211,7 @@ func (p *paper) Lane() dispatch.Lane {
 	}
 }
 
-// WrapBackup adds nothing: the dispatcher already names on the ticket the station that it is for.
-func (p *paper) WrapBackup(backup dispatch.Station) dispatch.Station { return backup }
+func (p *paper) Runner() Runner { return p.device }
 
 // AddState copies the printer's own report. It asks nothing: a dead printer must not delay a listing.
 func (p *paper) AddState(l *admin.Status) {
@@ -257,8 +221,8 @@ func (p *paper) AddState(l *admin.Status) {
 
 func (d *device) state() admin.Device {
 	out := deviceState(d.Status())
-	if d.movable != nil {
-		text, do := d.movable.moved()
+	if d.follower != nil {
+		text, do := d.follower.Moved()
 		out.Moved, out.Advice = text, cmp.Or(out.Advice, do)
 	}
 	return out
@@ -275,51 +239,17 @@ func deviceState(s printer.Status) admin.Device {
 	return d
 }
 
-// Probe lets the printer of a station be asked anew what it can answer: see [printer.Device.Probe].
-func (s *Set) Probe(ctx context.Context, name string) (admin.Device, error) {
-	p, ok := s.active.Load().stations[name].(*paper)
-	if !ok {
-		return admin.Device{}, &admin.Error{Code: admin.Conflict, Message: name + " is not a printer"}
-	}
+// Probe asks the printer anew what it can answer: see [printer.Device.Probe].
+func (p *paper) Probe(ctx context.Context) (admin.Device, error) {
 	now, err := p.device.Probe(ctx)
-	switch {
-	case ctx.Err() != nil:
-		err = fmt.Errorf("%s was not asked in time: it prints, or answers slowly; try again", name)
-		fallthrough
-	case err != nil:
-		return admin.Device{}, &admin.Error{Code: admin.Conflict, Message: err.Error()}
-	}
-	return deviceState(now), nil
+	return deviceState(now), err
 }
 
-// conditionCollector reports at scrape time the conditions of the printers and third-party displays. Every
-// condition has a series from the start, so that an alert rule can tell "no" from "unknown printer".
-type conditionCollector struct{ s *Set }
-
-var stationCondition = prometheus.NewDesc("ticketrail_station_condition",
-	"Whether the station's printer or display reports this condition, or was seen to be in it (1), or not (0).",
-	[]string{"station", "condition"}, nil)
-
-func (conditionCollector) Describe(ch chan<- *prometheus.Desc) { ch <- stationCondition }
-
-func (c conditionCollector) Collect(ch chan<- prometheus.Metric) {
-	for name, st := range c.s.active.Load().stations {
-		if d, ok := st.(*display); ok {
-			ch <- boolGauge(stationCondition, d.Pause().Refusal != nil, name, refusing)
-		}
-		p, ok := st.(*paper)
-		if !ok {
-			continue
-		}
-		now := p.device.Status()
-		for _, one := range escpos.Conditions() {
-			ch <- boolGauge(stationCondition, now.Conditions.Has(one), name, one.Name())
-		}
-		// A printer cannot report these of itself: the device sees them.
-		for _, state := range []string{
-			printer.Silent, printer.Busy, printer.Hung, printer.Clearing, printer.Unreachable,
-		} {
-			ch <- boolGauge(stationCondition, now.State == state, name, state)
-		}
+// printerConditions are what a printer reports, and what the device sees of a printer that reports nothing.
+func printerConditions() []string {
+	out := []string{printer.Silent, printer.Busy, printer.Hung, printer.Clearing, printer.Unreachable}
+	for _, c := range escpos.Conditions() {
+		out = append(out, c.Name())
 	}
+	return out
 }

@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -226,7 +229,7 @@ const (
 // once, because it may accept only one connection. It asks the printers directly, because it must
 // also work before the daemon runs. If the daemon is printing, a printer that serves one client
 // does not answer here until that ticket is done.
-func askPrinters(ctx context.Context, conf *config.Config) (out OnlineReport) {
+func askPrinters(ctx context.Context, conf *config.Config) (out findings) {
 	answers := map[string]*printerAnswer{}
 	var asking sync.WaitGroup
 	for _, c := range conf.Printers {
@@ -237,18 +240,14 @@ func askPrinters(ctx context.Context, conf *config.Config) (out OnlineReport) {
 		}
 	}
 	asking.Wait()
-	var missing, foreign, notReady []string
 	for _, c := range conf.Printers {
 		switch a := answers[transport.CanonicalAddress(c.Address)]; {
 		case a.foreign != "":
-			foreign = append(foreign, c.Name)
 			out.add(admin.Fail, "printer", c.Name, fmt.Sprintf("%s is no printer: %s answers there; "+
 				"to fix: correct the address; the printer's self-test page shows it", c.Address, a.foreign))
 		case a.err != nil:
-			missing = append(missing, c.Name)
 			out.add(admin.Fail, "printer", c.Name, layout.Clean(a.err.Error()))
 		case !a.status.Fine():
-			notReady = append(notReady, c.Name)
 			out.add(admin.Fail, "printer", c.Name, fmt.Sprintf("%s: %s; to fix: %s",
 				c.Address, strings.ReplaceAll(a.status.State, "_", " "), a.status.Advice))
 		default:
@@ -258,29 +257,12 @@ func askPrinters(ctx context.Context, conf *config.Config) (out OnlineReport) {
 			}
 			out.add(admin.OK, "printer", c.Name, fmt.Sprintf("%s %s%s", c.Address, verb, a.details()))
 			if a.unchecked {
-				out.add(admin.Warn, "printer", c.Name, "mac is of no use: this box does not see the MAC address at "+
-					c.Address+", which is behind a router, on this box or IPv6; to fix: remove mac")
+				out.add(admin.Warn, "printer", c.Name, "mac is of no use: this box does not see the MAC "+
+					"address at "+c.Address+", which is behind a router, on this box or IPv6; to fix: remove mac")
 			}
 		}
 	}
-	out.addError("no answer from", missing)
-	out.addError("no printer:", foreign)
-	out.addError("not ready:", notReady)
 	return out
-}
-
-// add adds what was found at a station; what to do about it follows "; to fix: ".
-func (a *OnlineReport) add(level admin.Level, kind, name, text string) {
-	what, do, _ := strings.Cut(text, "; to fix: ")
-	a.Findings = append(a.Findings, admin.Finding{Level: level, Subject: kind + " " + name, Text: what, Do: do})
-}
-
-// addError adds one error for all stations with the same problem: the exit message stays one line
-// in a kitchen with twenty printers.
-func (a *OnlineReport) addError(what string, names []string) {
-	if len(names) > 0 {
-		a.Errors = append(a.Errors, fmt.Errorf("%s %s", what, strings.Join(names, ", ")))
-	}
 }
 
 // A printerAnswer is the result of asking a printer: its status, or why it did not answer.
@@ -299,9 +281,12 @@ func (a *printerAnswer) ask(ctx context.Context, c config.Printer) {
 		a.err = err
 		return
 	}
-	d, movable, err := openOnce(c)
-	if movable != nil {
-		defer func() { a.unchecked = movable.unchecked() }()
+	d, _, err := openOnce(c)
+	if c.MAC != "" {
+		defer func() {
+			at, neighbours := knownPrinter(c).Addresses(ctx), transport.Neighbours()
+			a.unchecked = !slices.ContainsFunc(at, func(ip netip.Addr) bool { return neighbours[ip] != "" })
+		}()
 	}
 	switch {
 	case err != nil:
@@ -326,6 +311,60 @@ func (a *printerAnswer) ask(ctx context.Context, c config.Printer) {
 	if a.status.State == printer.Unreachable {
 		a.err = errors.New(a.status.Err)
 	}
+}
+
+// openPrinter returns the Dialer for c, which is also the Follower if c has a MAC address.
+func openPrinter(c config.Printer, s *transport.Search) (transport.Dialer, *transport.Follower, error) {
+	if c.MAC == "" {
+		d, err := transport.Open(c.Address)
+		return d, nil, err
+	}
+	f, err := transport.Follow(knownPrinter(c), s)
+	return f, f, err
+}
+
+// openOnce is for a printer that is asked once: it is not looked for.
+func openOnce(c config.Printer) (transport.Dialer, *transport.Follower, error) {
+	s := transport.NewSearch(func() []transport.Known { return nil }, slog.New(slog.DiscardHandler))
+	s.Close()
+	return openPrinter(c, s)
+}
+
+func knownPrinter(c config.Printer) transport.Known {
+	return transport.Known{Name: c.Name, Address: c.Address, MAC: string(c.MAC)}
+}
+
+func knownPrinters(conf *config.Config) (out []transport.Known) {
+	for _, c := range conf.Printers {
+		out = append(out, knownPrinter(c))
+	}
+	return out
+}
+
+// macProblems are the MAC addresses that cannot be those of the printers.
+func macProblems(conf *config.Config) (out []config.Problem) {
+	host := func(c config.Printer) string {
+		host, _, _ := net.SplitHostPort(strings.TrimPrefix(transport.CanonicalAddress(c.Address), "tcp://"))
+		return host
+	}
+	firsts := map[config.MAC]int{}
+	for i, c := range conf.Printers {
+		msg := ""
+		switch first, ok := firsts[c.MAC]; {
+		case c.MAC == "":
+		case !isNetwork(c):
+			msg = "is only for a printer on the network (tcp://); remove it"
+		case !ok:
+			firsts[c.MAC] = i
+		case host(c) != host(conf.Printers[first]): // a print server has several ports
+			msg = fmt.Sprintf("%s is also that of printers[%d], which has another address; "+
+				"every printer has a MAC address of its own", c.MAC, first)
+		}
+		if msg != "" {
+			out = append(out, config.Problem{Path: fmt.Sprintf("printers[%d].mac", i), Msg: msg})
+		}
+	}
+	return out
 }
 
 func isNetwork(c config.Printer) bool {

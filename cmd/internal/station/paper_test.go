@@ -121,3 +121,40 @@ func TestEveryKeyOfTheLayoutReachesTheTicket(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestAMACAddressBelongsToOnePrinter(t *testing.T) {
+	var conf config.Config
+	for i, c := range []struct {
+		address string
+		mac     config.MAC
+	}{
+		{"tcp://10.0.9.1", grillMAC}, {"tcp://10.0.9.1:9101", grillMAC}, // a print server with two ports
+		{"tcp://10.0.9.2", grillMAC}, {"tcp://10.0.9.3", otherMAC}, {"tcp://10.0.9.3", ""}, {"usb://", otherMAC},
+		{"tcp://10.0.9.4", ""}, {"tcp://10.0.9.5", ""},
+	} {
+		p := config.DefaultPrinter()
+		p.Name, p.Address, p.MAC = string(rune('a'+i)), c.address, c.mac
+		conf.Printers = append(conf.Printers, p)
+	}
+	var got []string
+	for _, p := range paperProblems(&conf) {
+		if strings.HasSuffix(p.Path, ".mac") {
+			got = append(got, p.Path+": "+p.Msg)
+		}
+	}
+	want := []string{
+		"printers[2].mac: 00:26:ab:12:34:56 is also that of printers[0], which has another address; " +
+			"every printer has a MAC address of its own",
+		"printers[5].mac: is only for a printer on the network (tcp://); remove it",
+		"printers[4].mac: is none, and 00:26:ab:00:00:01 in printers[3], which is the same printer; " +
+			"set the same value in both",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+const (
+	grillMAC = "00:26:ab:12:34:56"
+	otherMAC = "00:26:ab:00:00:01"
+)

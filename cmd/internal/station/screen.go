@@ -33,8 +33,7 @@ type screens struct {
 	pairings      *kds.Pairings // which browsers may show which screen
 	metrics       *kds.Metrics
 	screenRecords *screenRecords
-	rescuing      map[*screen]func() // ends the rescue loop of each active screen
-	orders        orderIndex         // for the passes
+	orders        orderIndex // for the passes
 
 	mu           sync.Mutex              // guards what follows
 	conf         *config.Config          // the latest; it is new before the Set's
@@ -55,7 +54,7 @@ type screens struct {
 // cooks what they still have to make.
 func openScreens(s *Set) (kind, error) {
 	d := &screens{
-		s: s, log: s.o.Logger, metrics: kds.NewMetrics(s.o.Registry), rescuing: map[*screen]func(){},
+		s: s, log: s.o.Logger, metrics: kds.NewMetrics(s.o.Registry),
 		boards: map[string]*board.Board{}, passes: map[string]*screen{}, opened: make(chan struct{}),
 	}
 	var err error
@@ -114,7 +113,7 @@ func (s *screen) WrapBackup(backup dispatch.Station) dispatch.Station {
 }
 
 // build builds the screens that have tickets of their own and, once there is a screen, the listener
-// of the pages. The screens of the pass are opened in stop, after the old ones were closed. The
+// of the pages. The screens of the pass are opened in swap, after the old ones were closed. The
 // passes show the boards of other screens, so those boards must exist first.
 func (d *screens) build(next, prev *Built) error {
 	for i, c := range next.conf.Screens {
@@ -165,26 +164,22 @@ func (d *screens) options(c config.Screen) kds.ScreenOptions {
 	}
 }
 
-// stop ends the rescue loops of old screens, and swaps the screens of the pass. Two rescue loops on
-// one board could print its tickets twice, so the old one ends before start begins the new one.
-func (d *screens) stop(next *Built) {
-	var stopping sync.WaitGroup
-	for s, stop := range d.rescuing {
-		if next.stations[s.conf.Name] != s {
-			stopping.Go(stop)
-			delete(d.rescuing, s)
-		}
-	}
-	stopping.Wait()
+// Run is the rescue loop. A Set ends the old one before it begins the next, because two on one board could print its
+// tickets twice.
+func (s *screen) Run(ctx context.Context) { s.RunRescue(ctx) }
+
+func (s *screen) Runner() Runner { return s }
+
+// swap swaps the screens of the pass, once the rescue loops of the old screens have ended.
+func (d *screens) swap(next *Built) {
 	d.mu.Lock()
 	d.conf = next.conf
 	d.mu.Unlock()
 	d.openPasses(next.conf)
 }
 
-// start makes the web server show the screens of next. The rescue loops start here and not in
-// build, so that never two of them work on one board.
-func (d *screens) start(next *Built) {
+// show makes the web server show the screens of next.
+func (d *screens) show(next *Built) {
 	var displays []kds.Display
 	var all []*kds.Screen
 	zone := func() *time.Location { return d.s.o.Zone(next.conf) }
@@ -198,9 +193,6 @@ func (d *screens) start(next *Built) {
 		displays = append(displays, kds.Display{
 			Screen: s.Screen, Keys: c.Keys, Zone: zone, Print: d.paperFor(next, c),
 		})
-		if s.pass == nil && d.rescuing[s] == nil {
-			d.rescuing[s] = startLoop(s.RunRescue)
-		}
 	}
 	// Without a screen there is no server.
 	if d.server != nil {
@@ -252,7 +244,7 @@ func (d *screens) paperFor(next *Built, c config.Screen) func(context.Context, u
 		return nil // its cards belong to other stations
 	}
 	for _, backup := range next.backups(c.Name) {
-		if _, ok := next.stations[backup.name].(*paper); ok {
+		if slices.ContainsFunc(next.conf.Printers, func(p config.Printer) bool { return p.Name == backup.name }) {
 			return func(ctx context.Context, job uint64) error {
 				_, err := d.s.o.Queue.Reprint(ctx, job, queue.ReprintOptions{
 					Station: backup.name, Reason: "requested by a cook at " + c.Name,
@@ -335,10 +327,10 @@ func (d *screens) openPass(c config.Screen, prev *screen) (*screen, error) {
 	return s, nil
 }
 
-// close ends the rescue loops, waits for the records in progress, because the queue's file closes
-// next, and closes the listener, also if no server ever ran on it.
+// close waits for the records in progress, because the queue's file closes next, and closes the listener, also if no
+// server ever ran on it.
 func (d *screens) close() {
-	d.stop(&Built{conf: &config.Config{}})
+	d.swap(&Built{conf: &config.Config{}})
 	d.screenRecords.wait()
 	if d.listener != nil { // the error may be that its server has closed it already
 		_ = d.listener.Close()

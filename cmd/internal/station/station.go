@@ -2,9 +2,9 @@
 // third-party kitchen displays and logs. It gives their queues to the dispatcher and reports their state.
 //
 // The rest of the daemon uses the active stations as one value, [Set]. Inside it a station is one small
-// interface, [Station]. The code of each kind of station is in its own files (paper*.go, screen*.go,
-// push.go, ticketlog.go). A new kind needs a section in the configuration, with its checks and a place in
-// config.Config's Stations and BackupOf, files here, and an entry in [kinds].
+// interface, [Station]. Printers (paper*.go) and screens (screen*.go) share devices and boards; a station that shares
+// nothing, such as a third-party display or a log, is an entry in plain.go. A new kind needs a section in the
+// configuration, with its checks and a place in config.Config's Stations and BackupOf, and a line in [kinds].
 package station
 
 import (
@@ -15,6 +15,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -41,26 +42,35 @@ type Station interface {
 	// Lane says how the dispatcher serves the station's queue, without the backups. A station that a
 	// reload keeps returns an equal value, so that the dispatcher does not disturb its queue.
 	Lane() dispatch.Lane
-	// WrapBackup returns backup as the dispatcher must call it for this station. The result adds what
-	// this kind of station needs on the ticket, for example "screen down". It returns equal values
-	// for equal stations, for the same reason as Lane.
-	WrapBackup(backup dispatch.Station) dispatch.Station
 	// AddState adds the state that only the station itself knows to a listing.
 	AddState(*admin.Status)
+	// Runner is what runs in the background while a station with it is active; several may have the same.
+	Runner() Runner
 }
 
-// A kind builds the stations of one section of the configuration and owns what they share, such as
-// connections. All methods except notices are called by one goroutine at a time. The calls of one
-// reload come in this order: build of all kinds, stop of all kinds, start of all kinds.
+// What only some stations can do.
+type (
+	// A wrapper returns backup as the dispatcher must call it for this station, and equal values for equal stations,
+	// for the same reason as Lane.
+	wrapper interface {
+		WrapBackup(backup dispatch.Station) dispatch.Station
+	}
+	// A resumer ends a pause of its own, because a person has repaired it.
+	resumer interface{ Resume() }
+	// A prober is asked anew what it can answer.
+	prober interface {
+		Probe(context.Context) (admin.Device, error)
+	}
+)
+
+// A Runner runs until its context ends. It is compared with ==.
+type Runner interface{ Run(context.Context) }
+
+// A kind builds the stations of its sections of the configuration and owns what they share, such as connections.
 type kind interface {
-	// build adds the stations of its section to next. It keeps those of prev whose configuration has
+	// build adds the stations of its sections to next. It keeps those of prev whose configuration has
 	// not changed, and does not touch the active stations.
 	build(next, prev *Built) error
-	// stop ends what only the old stations use. It is called before the dispatcher serves next.
-	stop(next *Built)
-	// start starts the background work of the stations of next. It is called after the dispatcher
-	// has begun to serve them.
-	start(next *Built)
 	// notices are problems that the operator must see in every listing.
 	notices(active *Built) []string
 	// close ends everything. The dispatcher has stopped.
@@ -72,12 +82,11 @@ var kinds = []struct {
 	open     func(*Set) (kind, error)
 	problems func(*config.Config) []config.Problem
 	// For `check --online`; see [CheckOnline].
-	checkOnline func(context.Context, *config.Config) OnlineReport
+	checkOnline func(context.Context, *config.Config) findings
 }{
 	{openPapers, paperProblems, askPrinters},
 	{openScreens, screenProblems, askScreens},
-	{openPushes, pushProblems, askPushes},
-	{openLogs, logProblems, askLogs},
+	{openPlains, plainProblems, askPlains},
 }
 
 // Problems are the mistakes in a configuration that only the packages behind the stations can find:
@@ -116,6 +125,7 @@ type Set struct {
 	o       Options
 	kinds   []kind                // in the order of the list kinds
 	screens *screens              // also in kinds; the control API needs its pairings
+	running map[Runner]func()     // of the active stations; each ends its Runner and waits for that
 	active  atomic.Pointer[Built] // never nil: without stations before the first Swap
 
 	mu     sync.Mutex // makes Close wait for a running Swap
@@ -136,7 +146,7 @@ type Built struct {
 // New opens the state that the kinds store in the queue's file, such as boards and pairings. There
 // are no stations before the first [Set.Swap].
 func New(o Options) (*Set, error) {
-	s := &Set{o: o}
+	s := &Set{o: o, running: map[Runner]func(){}}
 	s.active.Store(&Built{conf: &config.Config{}})
 	for _, k := range kinds {
 		opened, err := k.open(s)
@@ -174,15 +184,36 @@ func (s *Set) Swap(next *Built) {
 	if s.closed {
 		return
 	}
-	for _, k := range s.kinds {
-		k.stop(next)
-	}
+	s.stop(next)
+	s.screens.swap(next)
 	// Before the lanes change: a listing that is made from now on finds the new stations.
 	s.active.Store(next)
 	s.o.Dispatcher.Set(next.lanes())
-	for _, k := range s.kinds {
-		k.start(next)
+	for name, st := range next.stations {
+		if r := st.Runner(); s.running[r] == nil {
+			s.running[r] = startLoop(r.Run)
+		}
+		if _, ok := st.(resumer); ok {
+			s.Kick(name) // the operator may have repaired it
+		}
 	}
+	s.screens.show(next)
+}
+
+// stop ends what only stations outside of next have: together, because each may wait for a poll to end.
+func (s *Set) stop(next *Built) {
+	wanted := map[Runner]bool{}
+	for _, st := range next.stations {
+		wanted[st.Runner()] = true
+	}
+	var stopping sync.WaitGroup
+	for r, stop := range s.running {
+		if !wanted[r] {
+			stopping.Go(stop)
+			delete(s.running, r)
+		}
+	}
+	stopping.Wait()
 }
 
 // Close ends everything that the stations share. The dispatcher must have stopped. A reload may be
@@ -191,6 +222,7 @@ func (s *Set) Close(context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
+	s.stop(&Built{})
 	for _, k := range s.kinds {
 		k.close()
 	}
@@ -228,8 +260,11 @@ func (b *Built) lanes() (out []dispatch.Lane) {
 		st := b.stations[name]
 		l := st.Lane()
 		for _, backup := range b.backups(name) {
+			if w, ok := st.(wrapper); ok {
+				backup.station = w.WrapBackup(backup.station)
+			}
 			l.Backups = append(l.Backups,
-				dispatch.Backup{Name: backup.name, Station: st.WrapBackup(backup.station), After: backup.after})
+				dispatch.Backup{Name: backup.name, Station: backup.station, After: backup.after})
 			l.OnRefusal = append(l.OnRefusal, backup.name)
 		}
 		if f := b.conf.Fallback; f != name && !slices.Contains(l.OnRefusal, f) {
@@ -260,10 +295,27 @@ func (s *Set) List() (out []admin.Status) {
 
 // Kick ends the pause of a station: a person has repaired it, so it is tried now.
 func (s *Set) Kick(name string) {
-	if one, ok := s.active.Load().stations[name].(*display); ok {
+	if one, ok := s.active.Load().stations[name].(resumer); ok {
 		one.Resume()
 	}
 	s.o.Dispatcher.Kick(name)
+}
+
+// Probe lets the printer of a station be asked anew what it can answer: see [printer.Device.Probe].
+func (s *Set) Probe(ctx context.Context, name string) (admin.Device, error) {
+	p, ok := s.active.Load().stations[name].(prober)
+	if !ok {
+		return admin.Device{}, &admin.Error{Code: admin.Conflict, Message: name + " is not a printer"}
+	}
+	now, err := p.Probe(ctx)
+	switch {
+	case ctx.Err() != nil:
+		err = fmt.Errorf("%s was not asked in time: it prints, or answers slowly; try again", name)
+		fallthrough
+	case err != nil:
+		return admin.Device{}, &admin.Error{Code: admin.Conflict, Message: err.Error()}
+	}
+	return now, nil
 }
 
 // Notices are problems of the stations that the operator must see in every listing.
@@ -275,31 +327,12 @@ func (s *Set) Notices() (out []string) {
 	return out
 }
 
-// pushBackup is a station that prints for a third-party display. The ticket then says FOR HOT LINE
-// (screen down), as for a screen of ours (kds.Screen.WrapBackup): a cook calls both a screen. It is a
-// plain value, so two of them for the same station are equal and a reload disturbs nothing.
-type pushBackup struct{ dispatch.Station }
-
-// Print prints d with the mark. d is a copy, so a later attempt on the station itself is not
-// marked.
-func (b pushBackup) Print(
-	ctx context.Context, d ticket.Delivery, begin func(context.Context) error,
-) (ticket.Proof, error) {
-	if len(d.RefusedBy) == 0 { // else For is the station that refused it
-		d.Down = "screen"
-	}
-	return b.Station.Print(ctx, d, begin)
-}
-
-// Idempotent passes on what the wrapped station is: embedding the interface hides its other
-// methods, and a broken attempt at an idempotent station would put the ticket in doubt.
-func (b pushBackup) Idempotent() bool {
-	s, ok := b.Station.(dispatch.Idempotent)
-	return ok && s.Idempotent()
-}
+// conditions are those that stations of a kind can be in.
+var conditions = map[string][]string{"": printerConditions(), admin.KindKDS: {refusing}}
 
 // collector reports at scrape time which stations are held and which are printed for by a backup.
-// It is computed at each scrape, so no series of a removed station stays.
+// It is computed at each scrape, so no series of a removed station stays. Every condition has a series from the start,
+// so that an alert rule can tell "no" from "unknown printer".
 type collector struct{ s *Set }
 
 var (
@@ -307,6 +340,9 @@ var (
 		"Whether the operator holds the station's queue (1) or it runs (0).", []string{"station"}, nil)
 	stationUsesBackup = prometheus.NewDesc("ticketrail_station_stood_in_for",
 		"Whether a backup prints the station's tickets now (1) or the station itself (0).", []string{"station"}, nil)
+	stationCondition = prometheus.NewDesc("ticketrail_station_condition",
+		"Whether the station's printer or display reports this condition, or was seen to be in it (1), or not (0).",
+		[]string{"station", "condition"}, nil)
 	stationUp = prometheus.NewDesc("ticketrail_station_up",
 		"Whether the station works (1) or not (0), by its last attempt and by what it says of itself. "+
 			"A station of which nothing is known yet has no series.", []string{"station"}, nil)
@@ -315,6 +351,7 @@ var (
 func (collector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- stationHeld
 	ch <- stationUsesBackup
+	ch <- stationCondition
 	ch <- stationUp
 }
 
@@ -324,6 +361,10 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	}
 	for _, l := range c.s.List() {
 		ch <- boolGauge(stationUsesBackup, l.ActiveBackup != "", l.Name)
+		for _, c := range conditions[l.Kind] {
+			is := l.Device != nil && (l.Device.State == c || slices.Contains(l.Device.Conditions, c))
+			ch <- boolGauge(stationCondition, is, l.Name, c)
+		}
 		up, known := l.Up, l.Known
 		if d := l.Device; d != nil && d.State != printer.Unknown {
 			up, known = d.Fine && (l.Up || !l.Known), true
@@ -357,21 +398,23 @@ func startLoop(f func(context.Context)) (stop func()) {
 	return func() { cancel(); g.Wait() }
 }
 
-// OnlineReport is the result of asking the stations of one kind directly, without their queue.
-type OnlineReport struct {
-	Findings []admin.Finding // one for each station
-	Errors   []error         // problems that keep tickets from printing
-}
-
 // CheckOnline asks every station of conf for its state. Nothing is printed or shown. It needs no
-// running daemon, except for the screens, whose pages are connected to it. The order of the reports
+// running daemon, except for the screens, whose pages are connected to it. The order of the findings
 // is that of the kinds, whichever answers first.
-func CheckOnline(ctx context.Context, conf *config.Config) []OnlineReport {
-	out := make([]OnlineReport, len(kinds))
+func CheckOnline(ctx context.Context, conf *config.Config) []admin.Finding {
+	out := make([]findings, len(kinds))
 	var asking sync.WaitGroup
 	for i, k := range kinds {
 		asking.Go(func() { out[i] = k.checkOnline(ctx, conf) })
 	}
 	asking.Wait()
-	return out
+	return slices.Concat(out...)
+}
+
+type findings []admin.Finding
+
+// add adds what was found at a station; what to do about it follows "; to fix: ".
+func (f *findings) add(level admin.Level, kind, name, text string) {
+	what, do, _ := strings.Cut(text, "; to fix: ")
+	*f = append(*f, admin.Finding{Level: level, Subject: kind + " " + name, Text: what, Do: do})
 }

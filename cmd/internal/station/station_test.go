@@ -159,18 +159,6 @@ func TestARefusedTicketGoesToTheBackupsAndThenToTheFallback(t *testing.T) {
 	}
 }
 
-func TestOnlyATicketOfTheDisplayItselfSaysThatItsScreenIsDown(t *testing.T) {
-	var backup deliveries
-	for _, d := range []ticket.Delivery{{For: "fresh", Down: "printer"}, {For: "cold", RefusedBy: []string{"cold"}}} {
-		if _, err := (pushBackup{&backup}).Print(t.Context(), d, nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if a, b := backup.got[0].Down, backup.got[1].Down; a != "screen" || b != "" {
-		t.Errorf("down: %q, %q", a, b)
-	}
-}
-
 func TestThatAScreenWasOpenIsStoredAlsoIfAnEarlierWriteEndsLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := slowFirst{queuetest.NewStore()}
@@ -187,16 +175,6 @@ func TestThatAScreenWasOpenIsStoredAlsoIfAnEarlierWriteEndsLater(t *testing.T) {
 			t.Errorf("after a restart it was never open (%v)", err)
 		}
 	})
-}
-
-// A deliveries is a station that keeps what it is given.
-type deliveries struct{ got []ticket.Delivery }
-
-func (d *deliveries) Print(
-	_ context.Context, one ticket.Delivery, _ func(context.Context) error,
-) (ticket.Proof, error) {
-	d.got = append(d.got, one)
-	return ticket.Sent, nil
 }
 
 // slowFirst is a store in which a record of a screen that was never opened takes a second longer.

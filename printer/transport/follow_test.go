@@ -1,4 +1,4 @@
-package station
+package transport
 
 import (
 	"bytes"
@@ -11,26 +11,19 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
-
-	"ticketrail/config"
-	"ticketrail/printer/transport"
 )
 
 func TestAPrinterWithAMACAddressIsDialedOnlyWhereItIs(t *testing.T) {
 	const home, second, third = "127.0.9.1", "127.0.9.2", "127.0.9.3"
-	type table map[string]string
+	type table = map[string]string
 	for name, c := range map[string]struct {
 		up            []string // where something listens
 		before, after table    // the neighbour table; after: once another address was tried
-		notAsked      bool     // the networks were not asked lately
-		others        []config.Printer
+		others        []Known
 		want          []string // per dial, the host or a part of the error
 		missing       bool
 	}{
@@ -38,7 +31,7 @@ func TestAPrinterWithAMACAddressIsDialedOnlyWhereItIs(t *testing.T) {
 		"at home, behind a router": {up: []string{home, second}, after: table{second: grillMAC},
 			want: []string{home, home}},
 		"moved": {up: []string{second}, after: table{second: grillMAC},
-			want: []string{"its MAC address " + grillMAC + " was last seen at " + second, second, second}},
+			want: []string{"connection refused", second, second}},
 		"another device at home": {up: []string{home, second}, after: table{home: otherMAC, second: grillMAC},
 			want: []string{"has the MAC address " + otherMAC + " and not " + grillMAC, second, second}},
 		"another device at home, the printer is off": {up: []string{home}, after: table{home: otherMAC},
@@ -52,19 +45,20 @@ func TestAPrinterWithAMACAddressIsDialedOnlyWhereItIs(t *testing.T) {
 			want: []string{"connection refused", second + ":9100 has the MAC address (unknown)",
 				"connection refused"},
 			missing: true},
+		"an old entry, back at home": {up: []string{home}, before: table{home: otherMAC, second: grillMAC},
+			after: table{home: grillMAC},
+			want:  []string{"another device", "connection refused", home, home}},
 		"two addresses": {up: []string{second, third}, after: table{second: grillMAC, third: grillMAC},
 			want:    []string{"connection refused", "is at " + second + " and " + third + ": it is not known which"},
 			missing: true},
 		"no entry": {after: table{third: otherMAC}, want: []string{"connection refused", "connection refused"},
 			missing: true},
-		"the networks were not asked": {up: []string{second}, after: table{second: grillMAC}, notAsked: true,
-			want: []string{"connection refused", "connection refused"}, missing: true},
 		"at the address of another printer": {up: []string{second}, after: table{second: grillMAC},
-			others: []config.Printer{{Name: "bar", Address: "tcp://" + second}},
+			others: []Known{{Name: "bar", Address: "tcp://" + second}},
 			want: []string{"connection refused", "is at " + second + ", the address of the printer bar in the " +
 				"configuration: correct the address of both"}, missing: true},
 		"at the address of a printer that moved too": {up: []string{second}, after: table{second: grillMAC},
-			others: []config.Printer{{Name: "bar", Address: "tcp://" + second, MAC: otherMAC}},
+			others: []Known{{Name: "bar", Address: "tcp://" + second, MAC: otherMAC}},
 			want:   []string{"connection refused", second}},
 		"busy": {after: table{home: grillMAC}, want: []string{"connection refused", "connection refused"}},
 	} {
@@ -74,44 +68,29 @@ func TestAPrinterWithAMACAddressIsDialedOnlyWhereItIs(t *testing.T) {
 			if now == nil {
 				now = c.after
 			}
-			f := newFinder(slog.New(slog.DiscardHandler), func() []config.Printer { return c.others })
-			f.neighbours = func() map[netip.Addr]string {
-				out := map[netip.Addr]string{}
-				for a, mac := range now {
-					out[netip.MustParseAddr(a)] = mac
-				}
-				return out
-			}
-			if !c.notAsked {
-				f.asked = time.Now()
-			}
-			conf := config.Printer{Name: "grill", Address: "tcp://" + home, MAC: grillMAC}
-			_, m, err := openPrinter(conf, f, func(p config.Printer) (transport.Dialer, error) {
-				d, err := up.open(p)
-				return after{d, func() {
-					if host, _ := hostOf(p); host != home {
+			f := follow(t, func() table { return now }, io.Discard, c.others...)
+			f.open = func(d tcpDialer) Dialer {
+				return after{up.open(d), func() {
+					if d != f.home {
 						now = c.after
 					}
-				}}, err
-			})
-			if err != nil {
-				t.Fatal(err)
+				}}
 			}
 			for i, want := range c.want {
-				conn, err := m.Dial(t.Context())
+				conn, err := f.Dial(t.Context())
 				if err != nil {
 					if !strings.Contains(err.Error(), want) {
 						t.Errorf("dial %d: %v", i, err)
 					}
 					continue
 				}
-				if got := transport.Remote(conn).String(); got != want {
+				if got := Remote(conn).String(); got != want {
 					t.Errorf("dial %d: connected to %s, want %s", i, got, want)
 				}
 				conn.Close()
 			}
-			if m.missing() != c.missing {
-				t.Errorf("missing is %v", m.missing())
+			if f.missing != c.missing {
+				t.Errorf("missing is %v", f.missing)
 			}
 		})
 	}
@@ -120,22 +99,14 @@ func TestAPrinterWithAMACAddressIsDialedOnlyWhereItIs(t *testing.T) {
 func TestAPrinterThatMovesIsAnnouncedOnce(t *testing.T) {
 	const home, away = "127.0.9.1", "127.0.9.2"
 	var log bytes.Buffer
-	f := newFinder(slog.New(slog.NewTextHandler(&log, nil)), func() []config.Printer { return nil })
 	at := home
-	f.neighbours = func() map[netip.Addr]string {
-		return map[netip.Addr]string{netip.MustParseAddr(at): grillMAC}
-	}
-	f.asked = time.Now()
+	f := follow(t, func() map[string]string { return map[string]string{at: grillMAC} }, &log)
 	up := newLAN(t, home, away)
-	conf := config.Printer{Name: "grill", Address: "tcp://" + home, MAC: grillMAC}
-	_, m, err := openPrinter(conf, f, func(c config.Printer) (transport.Dialer, error) {
-		if host, _ := hostOf(c); host != at {
-			return deadEnd{errors.New("no route")}, nil
+	f.open = func(d tcpDialer) Dialer {
+		if d.ip().String() != at {
+			return deadEnd{errors.New("no route")}
 		}
-		return up.open(c)
-	})
-	if err != nil {
-		t.Fatal(err)
+		return up.open(d)
 	}
 	for _, c := range []struct{ at, log, moved string }{
 		{home, "", ""},
@@ -146,11 +117,11 @@ func TestAPrinterThatMovesIsAnnouncedOnce(t *testing.T) {
 		at = c.at
 		log.Reset()
 		for range 6 { // in turn at both
-			if conn, err := m.Dial(t.Context()); err == nil {
+			if conn, err := f.Dial(t.Context()); err == nil {
 				conn.Close()
 			}
 		}
-		if text, do := m.moved(); text != c.moved || (do == "") != (c.moved == "") {
+		if text, do := f.Moved(); text != c.moved || (do == "") != (c.moved == "") {
 			t.Errorf("at %s: %q %q", at, text, do)
 		}
 		if n := strings.Count(log.String(), "\n"); n > 1 || !strings.Contains(log.String(), c.log) {
@@ -161,82 +132,61 @@ func TestAPrinterThatMovesIsAnnouncedOnce(t *testing.T) {
 
 func TestTheNetworksAreAskedOnceAMinuteForAllPrinters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFinder(slog.New(slog.DiscardHandler), nil)
-		f.neighbours = func() map[netip.Addr]string { return nil }
-		var asked atomic.Int64
-		f.ask = func(context.Context, *movable) { asked.Add(1) }
-		defer startLoop(f.run)()
-		var all []*movable
-		for _, name := range []string{"grill", "bar"} {
-			c := config.Printer{Name: name, Address: "tcp://127.0.9.1", MAC: grillMAC}
-			_, m, err := openPrinter(c, f, lan{}.open)
-			if err != nil {
-				t.Fatal(err)
-			}
-			all = append(all, m)
-		}
+		grill := follow(t, func() map[string]string { return nil }, io.Discard)
+		bar := follow(t, nil, io.Discard)
+		bar.search = grill.search
+		asked := 0
+		grill.search.ask = func(context.Context, *Follower) { asked++; time.Sleep(5 * time.Second) }
 		for range 145 { // 290 s
-			for _, m := range all {
-				if _, err := m.Dial(t.Context()); err == nil {
+			for _, f := range []*Follower{grill, bar} {
+				if _, err := f.Dial(t.Context()); err == nil {
 					t.Error("connected")
 				}
 			}
 			time.Sleep(2 * time.Second)
 		}
-		if n := asked.Load(); n != 5 {
-			t.Errorf("asked %d times in 290 s", n)
+		if synctest.Wait(); asked != 5 {
+			t.Errorf("asked %d times in 290 s", asked)
 		}
-		for _, m := range all {
-			m.answered(m.home)
-		}
-		time.Sleep(10 * time.Minute)
-		if n := asked.Load(); n != 5 {
-			t.Error("asked although all answer")
-		}
+		grill.answered(grill.home)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := all[0].Dial(ctx); err == nil || all[0].missing() {
+		if _, err := grill.Dial(ctx); err == nil || grill.missing {
 			t.Error("a poll that a ticket interrupts counts as a printer that does not answer")
 		}
-	})
-}
-
-func TestAMACAddressBelongsToOnePrinter(t *testing.T) {
-	var conf config.Config
-	for i, c := range []struct {
-		address string
-		mac     config.MAC
-	}{
-		{"tcp://10.0.9.1", grillMAC}, {"tcp://10.0.9.1:9101", grillMAC}, // a print server with two ports
-		{"tcp://10.0.9.2", grillMAC}, {"tcp://10.0.9.3", otherMAC}, {"tcp://10.0.9.3", ""}, {"usb://", otherMAC},
-		{"tcp://10.0.9.4", ""}, {"tcp://10.0.9.5", ""},
-	} {
-		p := config.DefaultPrinter()
-		p.Name, p.Address, p.MAC = string(rune('a'+i)), c.address, c.mac
-		conf.Printers = append(conf.Printers, p)
-	}
-	var got []string
-	for _, p := range paperProblems(&conf) {
-		if strings.HasSuffix(p.Path, ".mac") {
-			got = append(got, p.Path+": "+p.Msg)
+		grill.search.Close()
+		time.Sleep(time.Hour)
+		if _, err := grill.Dial(t.Context()); err == nil || asked != 5 {
+			t.Errorf("%v; asked %d times, also after the end", err, asked)
 		}
-	}
-	want := []string{
-		"printers[2].mac: 00:26:ab:12:34:56 is also that of printers[0], which has another address; " +
-			"every printer has a MAC address of its own",
-		"printers[5].mac: is only for a printer on the network (tcp://); remove it",
-		"printers[4].mac: is none, and 00:26:ab:00:00:01 in printers[3], which is the same printer; " +
-			"set the same value in both",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	})
 }
 
 const (
 	grillMAC = "00:26:ab:12:34:56"
 	otherMAC = "00:26:ab:00:00:01"
 )
+
+// follow is a Follower of a printer at 127.0.9.1 whose networks are not asked. Nothing answers anywhere.
+func follow(t *testing.T, table func() map[string]string, log io.Writer, known ...Known) *Follower {
+	t.Helper()
+	s := NewSearch(func() []Known { return known }, slog.New(slog.NewTextHandler(log, nil)))
+	s.ask = func(context.Context, *Follower) {}
+	s.neighbours = func() map[netip.Addr]string {
+		out := map[netip.Addr]string{}
+		for a, mac := range table() {
+			out[netip.MustParseAddr(a)] = mac
+		}
+		return out
+	}
+	f, err := Follow(Known{Name: "grill", Address: "tcp://127.0.9.1", MAC: grillMAC}, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.open = lan{}.open
+	t.Cleanup(s.Close)
+	return f
+}
 
 // A lan has hosts of this machine that accept connections, on which nothing may be sent: at real addresses, but each
 // at a port that was free. The others refuse.
@@ -266,31 +216,30 @@ func newLAN(t *testing.T, hosts ...string) lan {
 			}
 		})
 		t.Cleanup(func() { l.Close(); clients.Wait() })
-		out[host] = "tcp://" + l.Addr().String()
+		out[host] = l.Addr().String()
 	}
 	return out
 }
 
-func (l lan) open(p config.Printer) (transport.Dialer, error) {
-	host, _ := hostOf(p)
-	if l[host] == "" {
-		return deadEnd{os.NewSyscallError("connect", syscall.ECONNREFUSED)}, nil
+func (l lan) open(d tcpDialer) Dialer {
+	if at := l[d.ip().String()]; at != "" {
+		return tcpDialer{at}
 	}
-	return transport.Open(l[host])
+	return deadEnd{os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 }
 
 // A deadEnd is where no connection can be made.
 type deadEnd struct{ err error }
 
-func (d deadEnd) Dial(context.Context) (transport.Conn, error) { return nil, d.err }
+func (d deadEnd) Dial(context.Context) (Conn, error) { return nil, d.err }
 
 // after calls change when a connection was tried.
 type after struct {
-	transport.Dialer
+	Dialer
 	change func()
 }
 
-func (a after) Dial(ctx context.Context) (transport.Conn, error) {
+func (a after) Dial(ctx context.Context) (Conn, error) {
 	c, err := a.Dialer.Dial(ctx)
 	a.change()
 	return c, err

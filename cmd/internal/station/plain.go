@@ -1,0 +1,192 @@
+package station
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+
+	"ticketrail/cmd/internal/admin"
+	"ticketrail/config"
+	"ticketrail/printer/layout"
+	"ticketrail/printer/push"
+	"ticketrail/printer/ticketlog"
+	"ticketrail/queue/dispatch"
+)
+
+// A plain is a station that shares nothing with others and needs no more than its own section: a third-party kitchen
+// display, a log. A reload keeps the value, and with it a connection, if the section is the same.
+type plain struct {
+	recipient
+	plainSection
+}
+
+// A recipient is what a plain station sends its tickets to.
+type recipient interface {
+	dispatch.Station
+	dispatch.Idempotent
+	Runner
+	// Check says whether it could take a ticket. It sends none.
+	Check(context.Context) error
+}
+
+// A plainSection is one element of a list of the configuration.
+type plainSection struct {
+	conf    any    // compared by a reload
+	path    string // kds[0]
+	lane    dispatch.Lane
+	kind    string // as [admin.Status] has it, and as people say it
+	address string // as listings show it
+	missing bool   // the name or the address, which config has reported
+	open    func(Options) (recipient, error)
+	fix     string // what to do if it cannot be reached
+	fine    string // what is said if it can
+}
+
+func plainSections(conf *config.Config) (out []plainSection) {
+	for i, c := range conf.KDS {
+		out = append(out, plainSection{
+			conf: c, path: fmt.Sprintf("kds[%d]", i), kind: admin.KindKDS, address: hostOfURL(c.URL),
+			missing: c.Name == "" || c.URL == "",
+			// The cook who reads a ticket of it at the backup looks for a screen that is dark.
+			lane: dispatch.Lane{Name: c.Name, ExpireAfter: c.ExpireAfter, Down: "screen"},
+			open: func(o Options) (recipient, error) {
+				p := push.Options{
+					Name: c.Name, URL: c.URL, TokenFile: c.TokenFile, SecretFile: c.SecretFile, CAFile: c.CAFile,
+					Timeout: c.Timeout, Logger: o.Logger, Dial: o.Dial,
+				}
+				// Off by default: the record may have names and notes that the display need not know.
+				if c.IncludeRaw {
+					p.Raw = o.Record
+				}
+				return push.New(p)
+			},
+			fine: "answers; only a ticket shows whether it takes tickets",
+			fix:  "; to fix: check that it runs, that its url and ca_file are right, and that this box reaches it",
+		})
+	}
+	for i, c := range conf.Logs {
+		out = append(out, plainSection{
+			conf: c, path: fmt.Sprintf("logs[%d]", i), kind: admin.KindLog, address: c.To, fine: "is there",
+			missing: c.Name == "" || c.To == "",
+			lane:    dispatch.Lane{Name: c.Name, ExpireAfter: c.ExpireAfter, Down: "screen"},
+			open: func(o Options) (recipient, error) {
+				l := ticketlog.Options{Name: c.Name, To: c.To, Logger: o.Logger}
+				if c.IncludeRaw {
+					l.Raw = o.Record
+				}
+				return ticketlog.New(l)
+			},
+		})
+	}
+	return out
+}
+
+// plains builds the plain stations. They share nothing.
+type plains struct{ s *Set }
+
+func openPlains(s *Set) (kind, error) { return plains{s}, nil }
+
+// build reads no file and connects to nothing: a display that is down must not keep a reload from being applied.
+func (k plains) build(next, prev *Built) error {
+	for _, c := range plainSections(next.conf) {
+		if old, ok := prev.stations[c.lane.Name].(*plain); ok && old.conf == c.conf {
+			next.stations[c.lane.Name] = old
+			continue
+		}
+		r, err := c.open(k.s.o)
+		if err != nil {
+			return config.Problems{{Path: c.path, Msg: err.Error()}}
+		}
+		next.stations[c.lane.Name] = &plain{r, c}
+	}
+	return nil
+}
+
+func (plains) notices(*Built) []string { return nil }
+func (plains) close()                  {}
+
+func (p *plain) Lane() dispatch.Lane {
+	l := p.lane
+	l.Station = p.recipient
+	return l
+}
+
+func (p *plain) Runner() Runner { return p.recipient }
+
+// Resume gives one that takes no tickets the next one now.
+func (p *plain) Resume() {
+	if d, ok := p.recipient.(resumer); ok {
+		d.Resume()
+	}
+}
+
+// AddState adds a device only while it refuses every ticket: there is no other state that it reports.
+func (p *plain) AddState(l *admin.Status) {
+	l.Kind, l.Address = p.kind, p.address
+	d, ok := p.recipient.(*push.Display)
+	if !ok {
+		return
+	}
+	if now := d.Pause(); now.Refusal != nil {
+		l.NextTry = now.Until
+		l.Device = &admin.Device{
+			State: refusing, Since: now.Since, Conditions: []string{}, Error: now.Refusal.Error(),
+		}
+	}
+}
+
+// refusing is the state of a display that takes no tickets until a person has repaired something.
+const refusing = "refusing"
+
+// hostOfURL is the address of a display without path and credentials, which may be secret. Listings show it, and
+// operators paste listings into support requests.
+func hostOfURL(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+// plainProblems are the mistakes in addresses.
+func plainProblems(conf *config.Config) (out []config.Problem) {
+	for _, c := range plainSections(conf) {
+		if c.missing {
+			continue
+		}
+		if _, err := c.open(Options{}); err != nil {
+			key, msg, _ := strings.Cut(err.Error(), ": ")
+			out = append(out, config.Problem{Path: c.path + "." + key, Msg: msg})
+		}
+	}
+	return out
+}
+
+// askPlains checks whether each could take a ticket: all at the same time, because the operator is waiting.
+func askPlains(ctx context.Context, conf *config.Config) (out findings) {
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	sections := plainSections(conf)
+	errs := make([]error, len(sections))
+	var asking sync.WaitGroup
+	for i, c := range sections {
+		asking.Go(func() {
+			r, err := c.open(Options{})
+			if err == nil {
+				err = r.Check(ctx)
+			}
+			errs[i] = err
+		})
+	}
+	asking.Wait()
+	for i, c := range sections {
+		if errs[i] != nil {
+			out.add(admin.Fail, c.kind, c.lane.Name, layout.Clean(errs[i].Error())+c.fix)
+		} else {
+			out.add(admin.OK, c.kind, c.lane.Name, c.address+" "+c.fine)
+		}
+	}
+	return out
+}
