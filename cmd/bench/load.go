@@ -95,6 +95,9 @@ func (c *client) post(o order) error {
 	return readAnswer(c.r)
 }
 
+// storedAnswer is how the answer to a request that was new begins.
+const storedAnswer = `{"status":"SUCCESS","duplicate":false,"jobs":`
+
 // readAnswer accepts nothing but a 200 for a request that was new. Any other answer is faster, and would turn a failure
 // into a better number.
 func readAnswer(r *bufio.Reader) error {
@@ -103,8 +106,7 @@ func readAnswer(r *bufio.Reader) error {
 		return fmt.Errorf("read answer: %w", err)
 	}
 	body, err := io.ReadAll(resp.Body)
-	stored := bytes.HasPrefix(body, []byte(`{"status":"SUCCESS","duplicate":false,"jobs":`))
-	if err != nil || resp.StatusCode != http.StatusOK || !stored {
+	if err != nil || resp.StatusCode != http.StatusOK || !bytes.HasPrefix(body, []byte(storedAnswer)) {
 		return errors.Join(fmt.Errorf("answered %s: %s", resp.Status, body), err)
 	}
 	return nil

@@ -1,9 +1,8 @@
 // Command bench measures whether a kitchen can rely on ticketrail being fast: what a durable
-// answer costs, how long a cook waits for the first byte of a ticket, how soon the daemon is
-// ready after a power cut, how much memory it holds, whether fifty printers are as fast as one.
+// answer costs, how soon the daemon is ready after a power cut, how much memory it holds, whether
+// fifty printers are as fast as one.
 //
 //	go run ./cmd/bench              every row, about ten minutes
-//	go run ./cmd/bench --short      smaller counts and fewer keys, to look at and not to quote
 //	go run ./cmd/bench --only ack   one row
 //
 // The daemon is the real program, in its own process. The load generator and the simulated
@@ -48,9 +47,8 @@ func main() {
 
 // A bench is one run.
 type bench struct {
-	ctx      context.Context // ends when the run is interrupted
-	dir      string          // temporary, removed at the end; every file of the run is in it
-	short    bool
+	ctx      context.Context  // ends when the run is interrupted
+	dir      string           // temporary, removed at the end; every file of the run is in it
 	disk     *yardstick       // on the disk that is measured
 	stores   map[store]string // the path of each store that a row has needed so far
 	cleanups []func() error
@@ -75,7 +73,6 @@ var rows = []row{
 	{"ack", "p50 ack, one connection ÷ one commit", "≤ 2.5", (*bench).ack},
 	{"busy", "p99 ack at 50/s while ten stations settle ten tickets/s each", "≤ 8 commits", (*bench).busy},
 	{"slowdisk", "p99 ack at 200/s when each commit takes 100 ms", "≤ 250 ms", (*bench).slowDisk},
-	{"firstbyte", "accept → first ticket byte, idle, p99", "≤ 6 commits + 20 ms", (*bench).firstByte},
 	{"start", "start to ready, cold, 20,000 keys and 10,000 jobs", "≤ 1 s", (*bench).readiness},
 	{"memory", "anonymous memory, a million keys and 50,000 jobs", "≤ 40 MB", (*bench).memory},
 	{"fifty", "50 printers at once ÷ one alone", "≥ 0.95", (*bench).fifty},
@@ -91,9 +88,7 @@ func (n notMeasured) Error() string { return string(n) }
 func measure(ctx context.Context) (err error) {
 	b := &bench{ctx: ctx, stores: map[store]string{}}
 	parent := flag.String("dir", "/var/tmp", "`folder` on the disk to measure; a temporary folder is made in it")
-	flag.BoolVar(&b.short, "short", false, "smaller counts and fewer keys")
-	only := flag.String("only", "", "measure one `row`: durable, full, ack, busy, slowdisk, "+
-		"firstbyte, start, memory, fifty")
+	only := flag.String("only", "", "measure one `row`: durable, full, ack, busy, slowdisk, start, memory, fifty")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		return fmt.Errorf("%s: no argument is expected; see --help", flag.Arg(0))
@@ -142,7 +137,7 @@ func (b *bench) prepare() (none result) {
 	f := must(os.Create(b.path("fsync")))
 	defer f.Close()
 	var commit, fsync samples
-	commit, fsync = inTurns(b, pick(b, 500, 100), b.commit, timed(func() error {
+	commit, fsync = inTurns(b, 500, b.commit, timed(func() error {
 		_, err := f.WriteAt(make([]byte, 4096), 0)
 		return errors.Join(err, f.Sync())
 	}))
@@ -156,9 +151,6 @@ func (b *bench) prepare() (none result) {
 		cmp.Or(strings.Join(strings.Fields(string(disk)), " on "), "an unknown disk"),
 		unix.ByteSliceToString(u.Release[:]), runtime.Version(),
 		commit.p50(), commit.p99(), fsync.p50(), fsync.p99())
-	if b.short {
-		fmt.Println("A short run, with smaller counts and fewer keys than the measures say. It proves nothing.")
-	}
 	return none
 }
 
@@ -171,14 +163,6 @@ func procField(path, key string) string {
 		}
 	}
 	return "unknown"
-}
-
-// pick returns full, or short in a short run.
-func pick[T any](b *bench, full, short T) T {
-	if b.short {
-		return short
-	}
-	return full
 }
 
 // A failure is what check panics with.
