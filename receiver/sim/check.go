@@ -100,7 +100,7 @@ func Check(ctx context.Context, o CheckOptions) []Result {
 	c.stop = stop
 
 	c.number = firstNumber()
-	c.try(rows(o))
+	c.try(table(o))
 	if ctx.Err() == nil && c.replies > 0 {
 		tooSlow := c.ctx.Err() != nil
 		c.ctx = ctx
@@ -129,7 +129,8 @@ type checker struct {
 	broken  bool        // it was not accepted
 	// restarted says that the endpoint was killed and answers again.
 	restarted bool
-	gaveUp    int // orders that were waited for in vain
+	gaveUp    int      // orders that were waited for in vain
+	sheets    []*sheet // of what came out so far
 
 	mu              sync.Mutex // guards what follows
 	number          int        // of the last order
@@ -248,8 +249,10 @@ func (c *checker) orderOf(records ...map[string]any) Order {
 }
 
 // postOf is a correct request for an order.
-func (c *checker) postOf(o Order) webhookPost {
-	return webhookPost{venue: []string{o.Venue}, device: []string{o.Device}, body: o.Body(0)}
+func (c *checker) postOf(o Order) webhookPost { return c.attempt(o, 0) }
+
+func (c *checker) attempt(o Order, n int) webhookPost {
+	return webhookPost{venue: []string{o.Venue}, device: []string{o.Device}, body: o.Body(n)}
 }
 
 // send makes the request and waits for the answer as long as the service does.
@@ -259,7 +262,8 @@ func (t *tester) send(p webhookPost) (r reply) {
 	began := time.Now()
 	r.status, r.body, r.err = p.exchange(ctx, t.o.Transport, t.o.URL)
 	if p.method == "" {
-		t.expect(p.body, r.status)
+		request, _ := decode(p.body)
+		t.expect(request, r.status)
 	}
 	t.record(r, time.Since(began), p.method == "")
 	return r
@@ -302,13 +306,14 @@ func (t *tester) sendAndHangUp(p webhookPost) {
 	_, _, _ = p.exchange(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		WroteRequest: func(httptrace.WroteRequestInfo) { time.AfterFunc(time.Millisecond, cancel) },
 	}), t.o.Transport, t.o.URL)
-	t.expect(p.body, 0)
+	request, _ := decode(p.body)
+	t.expect(request, 0)
 }
 
 // load sends many orders by the service's rules, and remembers each for the comparison with the paper.
 func (t *tester) load(retries int, l Load) *Summary {
 	l.Done = func(o Order, j Job) {
-		t.expect(o.Body(0), j.Status)
+		t.expect(o.request, j.Status)
 		for _, a := range j.Attempts {
 			t.record(reply{status: a.Status, err: a.Err}, a.Took, true)
 		}

@@ -283,6 +283,14 @@ func TestEveryBrokenIntegratorFailsWithASentenceThatNamesItsFault(t *testing.T) 
 			"of \"orders in four scripts, and a void of each\": #",
 			func(k *kitchen) { k.slip.noVoids = true },
 		},
+		"modifiers without a quantity": {
+			"1 of \"modifiers with a quantity and a note\": #",
+			func(k *kitchen) { k.slip.oneBelow = true },
+		},
+		"modifiers without a note": {
+			"every note: want with its item, got 1 of",
+			func(k *kitchen) { k.slip.noNotesBelow = true },
+		},
 		"the quantity is always 1": {
 			`every quantity: want with its name, got`,
 			func(k *kitchen) { k.slip.one = true },

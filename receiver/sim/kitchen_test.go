@@ -227,6 +227,7 @@ type layout struct {
 	firstRecord, merges                                bool
 	noNotes, noVoids, noChildren, noNumber, noQuantity bool
 	one, wrongNumber, childrenFirst, childrenLast      bool
+	oneBelow, noNotesBelow                             bool // of modifiers
 	latin, loud, draws, firstWins, after, bullets      bool
 	marks                                              bool // it writes the word for a void on each line of a name
 	voidWord                                           string
@@ -280,7 +281,7 @@ func (l layout) item(it map[string]any, depth int) (own, children []string) {
 	if l.cut > 0 {
 		name = string([]rune(name)[:min(len([]rune(name)), l.cut)])
 	}
-	if l.one {
+	if l.one || l.oneBelow && depth > 0 {
 		quantity = "1"
 	}
 	line := quantity + "x " + name
@@ -307,7 +308,7 @@ func (l layout) item(it map[string]any, depth int) (own, children []string) {
 		}
 		own, line = append(own, part), string(r[n:])
 	}
-	if note, _ := it["note"].(string); note != "" && !l.noNotes {
+	if note, _ := it["note"].(string); note != "" && !l.noNotes && !(l.noNotesBelow && depth > 0) {
 		own = append(own, "  ! "+note)
 	}
 	below, _ := it[fieldChildren].([]any)

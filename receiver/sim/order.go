@@ -4,8 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
+	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -43,29 +47,31 @@ func (o Order) Body(attempt int) []byte {
 	if o.request == nil || attempt == 0 && o.raw != nil {
 		return o.raw
 	}
-	return encode(o.changed(func(request map[string]any) {
-		request[contract.FieldRequestStamp] = stamp(time.Now())
-		records, _ := request[contract.FieldRecords].([]any)
-		for _, r := range records {
-			if record, ok := r.(map[string]any); ok {
-				// A file may start with any retryCount; without one it counts from 0.
-				n, _ := record[contract.FieldRetryCount].(json.Number)
-				before, _ := n.Int64()
-				record[contract.FieldRetryCount] = before + int64(attempt)
-			}
+	request, records := o.copied()
+	request[contract.FieldRequestStamp] = stamp(time.Now())
+	for _, r := range records {
+		if record, ok := r.(map[string]any); ok {
+			// A file may start with any retryCount; without one it counts from 0.
+			before, _ := strconv.Atoi(fmt.Sprint(record[contract.FieldRetryCount]))
+			record[contract.FieldRetryCount] = before + attempt
 		}
-	}))
+	}
+	return encode(request)
 }
 
-// changed is a copy of the request, changed by a function. The copy is made by encoding and
-// decoding, because maps inside of it are shared.
-func (o Order) changed(change func(request map[string]any)) map[string]any {
-	request, ok := decode(encode(o.request))
-	if !ok {
-		panic("a request that was encoded cannot be decoded") // a bug
+// copied is the request and its records, of which the fields may be changed.
+func (o Order) copied() (request map[string]any, records []any) {
+	request = maps.Clone(o.request)
+	if old, ok := request[contract.FieldRecords].([]any); ok {
+		records = slices.Clone(old)
+		request[contract.FieldRecords] = records
 	}
-	change(request)
-	return request
+	for i, r := range records {
+		if record, ok := r.(map[string]any); ok {
+			records[i] = maps.Clone(record)
+		}
+	}
+	return request, records
 }
 
 // decode reads exactly one JSON object. Numbers keep their text, so that 1.50 stays 1.50.
@@ -119,9 +125,9 @@ func (o Order) WithID(id string) Order {
 	if _, ok := o.first(); !ok {
 		return o
 	}
-	o.ID, o.request = id, o.changed(func(request map[string]any) {
-		request[contract.FieldRecords].([]any)[0].(map[string]any)[contract.FieldID] = id
-	})
+	request, records := o.copied()
+	records[0].(map[string]any)[contract.FieldID] = id
+	o.ID, o.request = id, request
 	if o.raw != nil {
 		o.raw = encode(o.request)
 	}

@@ -146,7 +146,7 @@ var Only = []struct {
 	Why      string
 }{
 	{"github.com/labstack/echo", []string{"receiver", "cmd/bench"},
-		"Echo v4 is near the end of its support; the move to v5 must be small; the benchmark compares with Echo itself"},
+		"Echo v4 is near the end of its support, and the move to v5 must be small; the benchmark compares with Echo"},
 	{"go.etcd.io/bbolt", []string{"queue", "cmd/bench"},
 		"durability is decided in one place; the benchmark compares with bbolt itself"},
 	{"github.com/nats-io/nats.go",
