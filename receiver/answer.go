@@ -80,9 +80,6 @@ const (
 func (r *Receiver) refuse(err error, c echo.Context) {
 	x := exchangeOf(c)
 	defer r.free(x)
-	if p, ok := errors.AsType[*panicked](err); ok {
-		r.log.Error("print request panicked; report this with the stack", "err", p.err, "stack", string(p.stack))
-	}
 	// After it, a second answer would only garble the connection; the panic is in the log.
 	if x.answered {
 		return // it panicked after the 200, which must not be taken back
@@ -113,8 +110,8 @@ func (r *Receiver) refuse(err error, c echo.Context) {
 	if closing { // counted from now: writing the log line may have taken long
 		_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(linger))
 	}
-	one := Reject{Time: x.start.UTC(), Venue: from.venue, Device: from.device, Address: from.address,
-		Code: string(reason), Message: refusal.message + reason.advice()}
+	one := x.rejected(reason)
+	one.Venue, one.Device, one.Message, one.Body = from.venue, from.device, refusal.message+reason.advice(), nil
 	switch {
 	case x.keepsBody(refusal.code):
 		if closing {
@@ -129,6 +126,16 @@ func (r *Receiver) refuse(err error, c echo.Context) {
 	if r.reject != nil {
 		r.reject(one)
 	}
+}
+
+// rejected is the request as Options.Reject gets it.
+func (x *exchange) rejected(code Code) Reject {
+	one := Reject{Time: x.start.UTC(), Device: x.device, Address: x.address, Code: string(code), Secret: x.secret,
+		Body: x.body}
+	if x.venue != nil {
+		one.Venue = x.venue.ID
+	}
+	return one
 }
 
 // keepsBody says whether Options.Reject gets the body of a refused request. After a 400 it does: the

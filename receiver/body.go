@@ -14,59 +14,50 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"golang.org/x/sync/semaphore"
-
-	"ticketrail/receiver/contract"
 )
 
-// Bodies cost memory twice. While they arrive, slow senders can hold many of them for seconds:
-// maxUnreservedBody and maxLargeBodies limit that. While they are parsed and planned, each needs
-// many times its size: parseBudgets limits that. What does not fit waits, or is answered 503 and
-// comes again.
+// Bodies cost memory twice. While they arrive, slow senders can hold many of them for seconds: maxLargeBodies limits
+// that. While they are parsed, planned and stored, each needs many times its size: a parser limits that. What does not
+// fit waits, or is answered 503 and comes again.
 const (
-	maxUnreservedBody = 64 << 10 // a body up to this size needs no reservation, see grow; orders have a few kilobytes
-	maxLargeBodies    = 64 << 20 // all larger ones together, so that callers cannot fill the memory of a small box
-	maxParseMemory    = 8 << 20  // estimated memory of the bodies of a budget, see parseBudgets
-	// maxSmallNeed is the most that a small body needs: one of 300 items with notes needs 500 kB.
-	maxSmallNeed = 1 << 20
+	maxSmallBody   = 64 << 10 // is read without counting it; orders have a few kilobytes
+	maxLargeBodies = 64 << 20 // all larger ones together, so that callers cannot fill the memory of a small box
+	maxUsualBody   = 16 << 10 // does not wait for larger ones
+	maxParsed      = 512 << 10
 )
 
-// parseBudgets are the memory that bodies may take while they are parsed, planned and stored, as
-// [contract.Memory] estimates it. Small ones have their own, so that an order does not wait for bodies that
-// take seconds; large ones wait for each other.
-type parseBudgets struct{ small, large *semaphore.Weighted }
+// A parser lets bodies of usual size in until they are maxParsed bytes together, and of the larger ones one at a time,
+// so that an order does not wait for bodies that take seconds. The worst body needs 200 times its size.
+type parser struct{ small, large *semaphore.Weighted }
 
-func newParseBudgets() parseBudgets {
-	return parseBudgets{semaphore.NewWeighted(maxParseMemory), semaphore.NewWeighted(maxParseMemory)}
-}
+func newParser() parser { return parser{semaphore.NewWeighted(maxParsed), semaphore.NewWeighted(1)} }
 
-// acquire waits for the memory that a body needs, until ctx ends. A body that needs more than there is has
-// all of it: it is parsed, but no other large one until then.
-func (b parseBudgets) acquire(ctx context.Context, body []byte) (release func(), err error) {
-	from, need := b.large, min(contract.Memory(body), maxParseMemory)
-	if need <= maxSmallNeed {
-		from = b.small
+// acquire waits until a body of that size may be parsed, or until ctx ends.
+func (p parser) acquire(ctx context.Context, size int) (release func(), err error) {
+	of, need := p.small, int64(size)
+	if size > maxUsualBody {
+		of, need = p.large, 1
 	}
-	if err := from.Acquire(ctx, need); err != nil {
+	if err := of.Acquire(ctx, need); err != nil {
 		return nil, err
 	}
-	return func() { from.Release(need) }, nil
+	return func() { of.Release(need) }, nil
 }
 
 // readBody reads the body within the time for the answer. After an error x.body holds what was read
-// until then. Reading into a buffer of its own, and not with io.ReadAll, lets each growth be
-// counted before the memory is taken.
+// until then.
 func (r *Receiver) readBody(c echo.Context, x *exchange) error {
 	req, limit := c.Request(), x.policy.maxBody
 	if req.ContentLength > limit { // answered without reading any of it
 		x.truncated = true
 		return tooLarge(limit)
 	}
-	size := int64(4 << 10) // for a chunked body; most orders fit
+	size := limit
 	if req.ContentLength >= 0 {
-		size = min(req.ContentLength, maxUnreservedBody)
+		size = req.ContentLength
 	}
 	// One byte more than may be, by which it is known that there is more.
-	err := r.readAll(x, io.LimitReader(req.Body, limit+1), size, limit)
+	err := r.readAll(x, io.LimitReader(req.Body, limit+1), size)
 	if err == nil && int64(len(x.body)) > limit {
 		err = tooLarge(limit)
 	}
@@ -81,25 +72,35 @@ func (r *Receiver) readBody(c echo.Context, x *exchange) error {
 	return nil
 }
 
-// readAll makes x.body what from has, of which size bytes are expected. Only from is asked whether that is more
-// than limit; room for more is never made.
-func (r *Receiver) readAll(x *exchange, from io.Reader, size, limit int64) error {
-	buf := make([]byte, 0, size+1) // one more, so that the end of the body is found without growing
-	for {
-		n, err := from.Read(buf[len(buf):cap(buf)])
-		buf = buf[:len(buf)+n]
-		x.body = buf
-		switch {
-		case err == io.EOF:
-			return nil
-		case err != nil:
-			return err
-		case len(buf) == cap(buf):
-			if buf, err = r.grow(x, buf, limit); err != nil {
-				return err
-			}
+// readAll makes x.body what from has, at most size bytes and one. A large body is read only if it has room beside the
+// other large ones; the caller is answered 503 otherwise, and its retry comes when the memory is free again.
+func (r *Receiver) readAll(x *exchange, from io.Reader, size int64) error {
+	var buf bytes.Buffer
+	buf.Grow(int(min(size, 8<<10)) + bytes.MinRead)
+	_, err := io.CopyN(&buf, from, maxSmallBody)
+	if err == nil {
+		if !r.reserve(x, size) {
+			err = &refusal{TooSlow, "too many large bodies at once"}
+		} else {
+			_, err = buf.ReadFrom(from)
 		}
 	}
+	x.body = buf.Bytes()
+	if err == io.EOF {
+		return nil
+	}
+	return err
+}
+
+// reserve counts so many bytes for the body of x, unless all large bodies together would hold too much.
+func (r *Receiver) reserve(x *exchange, size int64) bool {
+	more := max(0, size-x.reserved)
+	if r.largeReserved.Add(more) > maxLargeBodies {
+		r.largeReserved.Add(-more)
+		return false
+	}
+	x.reserved += more
+	return true
 }
 
 // maxRatio is how many times larger than it was sent a compressed body may be, unless it is small: orders
@@ -114,10 +115,10 @@ func (r *Receiver) decompress(x *exchange, limit int64) error {
 		return nil
 	}
 	sent := int64(len(x.body))
-	most := min(limit, max(maxRatio*sent, maxUnreservedBody))
+	most := min(limit, max(maxRatio*sent, maxSmallBody))
 	from, err := gzip.NewReader(bytes.NewReader(x.body))
 	if err == nil {
-		err = r.readAll(x, io.LimitReader(from, most+1), min(4*sent, most, maxUnreservedBody), most)
+		err = r.readAll(x, io.LimitReader(from, most+1), most)
 	}
 	switch {
 	case int64(len(x.body)) > limit:
@@ -136,24 +137,6 @@ func (r *Receiver) decompress(x *exchange, limit int64) error {
 var gzipMagic = []byte{0x1f, 0x8b}
 
 func isCorrupt(err error) bool { _, ok := errors.AsType[flate.CorruptInputError](err); return ok }
-
-// grow doubles a buffer, unless all large bodies together would then hold too much. The caller is
-// answered 503 then: its retry comes when the memory is free again.
-func (r *Receiver) grow(x *exchange, buf []byte, limit int64) ([]byte, error) {
-	had := int64(cap(buf))
-	size := min(2*had, limit+1) // one more: see readAll
-	if had <= maxUnreservedBody+1 {
-		had = 0
-	}
-	if size > maxUnreservedBody {
-		if r.largeReserved.Add(size-had) > maxLargeBodies {
-			r.largeReserved.Add(had - size)
-			return nil, &refusal{TooSlow, "too many large bodies at once"}
-		}
-		x.reserved += size - had
-	}
-	return append(make([]byte, 0, size), buf...), nil
-}
 
 // bodyError is the refusal for an error while the body was read. That of a broken connection is no 4xx,
 // because a retry may help.
@@ -177,7 +160,11 @@ func tooLarge(limit int64) error {
 // reads what is kept for a person and discards the rest. The caller may already be gone.
 func (r *Receiver) readRefused(x *exchange, req *http.Request) {
 	from := io.LimitReader(io.MultiReader(bytes.NewReader(x.body), req.Body), maxRejectBody+1)
-	err := r.readAll(x, from, 4<<10, maxRejectBody)
+	size := min(req.ContentLength, maxRejectBody)
+	if size < 0 {
+		size = maxRejectBody
+	}
+	err := r.readAll(x, from, size)
 	x.truncated = err != nil || len(x.body) > maxRejectBody
 	if r.decompress(x, maxRejectBody) != nil {
 		x.truncated = true

@@ -23,7 +23,7 @@ func (p *compiledPolicy) checkAddress(next echo.HandlerFunc) echo.HandlerFunc {
 		if len(p.allowFrom) == 0 {
 			return next(c)
 		}
-		a, err := netip.ParseAddr(c.RealIP()) // fails for a Unix socket, and if a proxy sent no address
+		a, err := netip.ParseAddr(exchangeOf(c).address) // fails for a Unix socket, and if a proxy sent no address
 		if err != nil || !within(p.allowFrom, a) {
 			return &refusal{AddressNotAllowed, "the caller's address is not in allow_from"}
 		}

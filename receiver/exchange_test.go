@@ -235,7 +235,7 @@ func TestAllLargeBodiesTogetherHaveALimit(t *testing.T) {
 
 func TestABodyOfExactlyTheLimitIsRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // a slow machine is not a slow disk
-		for _, limit := range []int{len(burger), 4096, maxUnreservedBody, maxUnreservedBody + 1, 300_000} {
+		for _, limit := range []int{len(burger), 4096, maxSmallBody, maxSmallBody + 1, 300_000} {
 			for _, how := range []string{"with its length", "chunked", "compressed"} {
 				for over := range 2 {
 					b := newTestbed(t, func(_ *Options, p *Policy) { p.MaxBody = int64(limit) })
@@ -304,14 +304,14 @@ func TestBodiesBeingParsedShareALimit(t *testing.T) {
 		for _, body := range []string{burger, "{}", "x"} {
 			b.do(post([]byte(body)))
 		}
-		if !b.parsing.small.TryAcquire(maxParseMemory) {
+		if !b.parsing.small.TryAcquire(maxParsed) {
 			t.Fatal("an answered request still holds its part")
 		}
 		start, c := time.Now(), l.dial(t)
 		c.send(requestWith(burger))
 		c.want(503, TooSlow)
 		wantElapsed(t, start, 4*time.Second)
-		b.parsing.small.Release(maxParseMemory)
+		b.parsing.small.Release(maxParsed)
 		c.send(requestWith(burger))
 		c.want(200, "")
 	})

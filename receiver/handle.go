@@ -3,7 +3,11 @@ package receiver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -11,116 +15,141 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// handle reads a print request, plans it and passes it to the intake. The 200 is written only after
-// Intake.Accept has returned nil. A crash before that means no answer: the service sends the request
-// again. A crash after it loses nothing, because the order is on stable storage. Nothing that can fail
-// is done between the two, and nothing that the caller would wait for after the 200.
+// handle takes a posted request. The 200 is written only after take has returned nil. A crash before that means no
+// answer: the service sends the request again. A crash after it loses nothing, because the order is on stable storage.
+// Nothing that can fail is done between the two, and nothing that the caller would wait for after the 200.
 func (r *Receiver) handle(c echo.Context) error {
 	x := exchangeOf(c)
-	receipt, id, err := r.accept(c, x)
-	if err != nil {
+	// A sender that trickles its body must get its 503 before it gives up.
+	// The server's own time-out is the same for all policies; this one keeps respond_within.
+	_ = http.NewResponseController(c.Response()).SetReadDeadline(x.deadline)
+	if err := r.readBody(c, x); err != nil {
 		return err // refuse frees the body
 	}
+
+	// WithoutCancel: a caller that hangs up now does not cancel its order.
+	ctx, cancel := context.WithDeadline(context.WithoutCancel(c.Request().Context()), x.deadline)
+	defer cancel()
+	receipt, err := r.take(ctx, x)
+	if err != nil {
+		if _, isRefusal := errors.AsType[*refusal](err); !isRefusal {
+			err = refused(r.codeOf(ctx, err))
+		}
+		return err
+	}
 	defer r.free(x)
-	r.countAccepted(x, receipt)
+
+	r.countStored(receipt) // before the answer, so that a caller that was answered finds its request in the metrics
+	r.metrics.seconds.Observe(time.Since(x.start).Seconds())
 	x.answer(c, contract.HTTPStored, successBody{contract.ValueSuccess, receipt.Duplicate, receipt.Jobs})
-	r.logAccepted(x, id, receipt)
-	r.keepAccepted(x, c.RealIP(), receipt)
-	r.noteShape(x, receipt)
+	r.record(x, receipt)
 	return nil
 }
 
-// keepAccepted passes to Options.Reject a body that was answered 200 and of which something may not be on
-// paper. address is the caller's.
-func (r *Receiver) keepAccepted(x *exchange, address string, receipt ticket.Receipt) {
-	one := Reject{Time: x.start.UTC(), Venue: x.venue.ID, Device: x.device, Address: address, Body: x.body}
+// take plans a request and stores it. Every order comes this way: one that is posted, one that a relay has stored, and
+// one that was refused before. When take returns nil, all of the request would survive a power cut. The error is a
+// [*refusal] if the cause is in the request, else one of ctx or of the intake: the request may still be stored later,
+// and a retry is then a duplicate and prints nothing.
+func (r *Receiver) take(ctx context.Context, x *exchange) (receipt ticket.Receipt, err error) {
+	defer func() { // a body that causes a panic must not stop the daemon, again and again
+		if p := recover(); p != nil {
+			err = r.panicked(p, debug.Stack())
+		}
+	}()
+	release, err := r.parsing.acquire(ctx, len(x.body))
+	if err != nil {
+		return receipt, err
+	}
+	defer release()
+
+	planned, err := r.plan(x)
+	if err != nil {
+		return receipt, err
+	}
+	if x.storeWithin > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, x.storeWithin)
+		defer cancel()
+	}
+	return r.intake.Accept(ctx, planned)
+}
+
+// plan parses the body and plans its tickets. The error is one of the parser: planning cannot fail,
+// so a mistake in the routes never refuses an order.
+func (r *Receiver) plan(x *exchange) (planned ticket.Request, err error) {
+	x.request, err = contract.Open(x.body, x.mode)
+	if err != nil {
+		code := SchemaMismatch
+		if _, ok := errors.AsType[*contract.InvalidJSON](err); ok {
+			code = InvalidJSON
+		}
+		return planned, &refusal{code, err.Error()}
+	}
+	// The header decides, because it was checked against the allow-list. The order is printed
+	// anyway: refusing it would lose a dinner over a field that no ticket needs.
+	if contract.VenueDiffers(x.request, x.venue.ID) {
+		x.request.Anomalies = append(x.request.Anomalies, contract.VenueOther)
+	}
+	for _, a := range x.request.Anomalies {
+		r.noteAnomaly(a, x.venue.ID, x.request.ID)
+	}
+
+	result := x.policy.plan.Split(x.request, x.venue.Venue, x.device, x.start.UTC(), x.policy.names)
+	if len(result.Failures) > 0 {
+		r.noteExpressionFailures(result, x.venue.ID)
+	}
+	planned = result.Request
+	planned.Age = x.age
+	planned.ReportConflict = x.policy.reportConflict && x.refusedFor == ""
+	if x.refusedFor != "" {
+		headLate(&planned, x.refusedFor)
+	}
+	return planned, nil
+}
+
+// headLate makes the request one that is printed late, and says so on its tickets, with the reason for which it was
+// refused.
+func headLate(planned *ticket.Request, reason string) {
+	planned.Late = true
+	zone, err := time.LoadLocation(planned.Drafts[0].Ticket.Zone)
+	if err != nil {
+		zone = time.UTC
+	}
+	head := fmt.Sprintf("LATE – refused at %s: %.120s", planned.Received.In(zone).Format("15:04"), reason)
+	for i := range planned.Drafts {
+		t := &planned.Drafts[i].Ticket
+		t.Banners = append([]string{strings.ToValidUTF8(head, "")}, t.Banners...)
+	}
+}
+
+// record logs a stored request, keeps it if not all of it may be on paper, and looks at its fields. It runs after the
+// answer, so that neither a slow journal nor anything else delays it.
+func (r *Receiver) record(x *exchange, receipt ticket.Receipt) {
+	r.logAccepted(x, receipt)
+	r.keepAccepted(x, receipt)
+	r.noteShape(x, receipt)
+}
+
+// keepAccepted passes to Options.Reject a body that was answered 200 and of which something may not be on paper.
+func (r *Receiver) keepAccepted(x *exchange, receipt ticket.Receipt) {
+	one := x.rejected("")
 	switch {
+	case r.reject == nil:
+		return
 	case receipt.Conflict:
 		one.Code = string(reasonConflict)
 		one.Message = "the id was used before, with other content; " + x.policy.conflictText()
 		if !x.policy.reportConflict {
 			one.Printed = one.Time
 		}
-	case x.cut && !receipt.Duplicate:
+	case x.request.Cut && !receipt.Duplicate:
 		one.Code = string(contract.OverLimit)
 		one.Message = "only its beginning is on paper, as text: it is more than a ticket can hold"
 		one.Printed = one.Time
 	default:
 		return
 	}
-	if r.reject != nil {
-		r.reject(one)
-	}
-}
-
-// accept reads, plans and stores a request. It returns the receipt and the request's id.
-func (r *Receiver) accept(c echo.Context, x *exchange) (receipt ticket.Receipt, id string, err error) {
-	// A sender that trickles its body must get its 503 before it gives up.
-	// The server's own time-out is the same for all policies; this one keeps respond_within.
-	_ = http.NewResponseController(c.Response()).SetReadDeadline(x.deadline)
-	if err := r.readBody(c, x); err != nil {
-		return ticket.Receipt{}, "", err
-	}
-	// WithoutCancel: a caller that hangs up now does not cancel its order.
-	ctx, cancel := context.WithDeadline(context.WithoutCancel(c.Request().Context()), x.deadline)
-	defer cancel()
-	// One hostile body that needs much memory makes other large ones wait, but no longer than until their own
-	// deadline: they are answered 503 and sent again.
-	release, err := r.parsing.acquire(ctx, x.body)
-	if err != nil {
-		return ticket.Receipt{}, "", refused(TooSlow)
-	}
-	defer release()
-	planned, err := r.plan(x)
-	if err != nil {
-		return ticket.Receipt{}, "", err
-	}
-	// Accept returns when ctx ends. If the commit succeeds later, the retry is a duplicate and prints
-	// nothing.
-	if receipt, err = r.intake.Accept(ctx, planned); err != nil {
-		return ticket.Receipt{}, "", refused(r.codeOf(ctx, err))
-	}
-	return receipt, planned.ID, nil
-}
-
-// plan parses the body and plans its tickets. The error is one of the parser: planning cannot fail,
-// so a mistake in the routes never refuses an order.
-func (r *Receiver) plan(x *exchange) (ticket.Request, error) {
-	request, err := contract.Open(x.body, x.policy.mode)
-	if m, ok := errors.AsType[*contract.Mismatch](err); ok && m.Limit {
-		// The limit is ours, not the contract's: the order must not be lost for it.
-		request, x.cut, err = contract.AsText(x.body, "TOO MUCH FOR A TICKET – "+m.Error())
-		if err != nil {
-			err = &contract.InvalidJSON{Reason: err.Error()}
-		}
-	}
-	if err != nil {
-		code := SchemaMismatch
-		if _, ok := errors.AsType[*contract.InvalidJSON](err); ok {
-			code = InvalidJSON
-		}
-		return ticket.Request{}, &refusal{code, err.Error()}
-	}
-	// The header decides, because it was checked against the allow-list. The order is printed
-	// anyway: refusing it would lose a dinner over a field that no ticket needs.
-	if contract.VenueDiffers(request, x.venue.ID) {
-		request.Anomalies = append(request.Anomalies, contract.VenueOther)
-	}
-	for _, a := range request.Anomalies {
-		r.noteAnomaly(a, x.venue.ID, request.ID)
-	}
-	return r.split(x, request), nil
-}
-
-// split plans the tickets.
-func (r *Receiver) split(x *exchange, request contract.PrintRequest) ticket.Request {
-	x.request = request
-	result := x.policy.plan.Split(request, x.venue.Venue, x.device, x.start.UTC(), x.policy.names)
-	if len(result.Failures) > 0 {
-		r.noteExpressionFailures(result, x.venue.ID)
-	}
-	result.Request.ReportConflict = x.policy.reportConflict && !x.late
-	return result.Request
+	r.reject(one)
 }
 
 // codeOf returns the code for an error of Intake. Its status is always 503: after a 4xx the service

@@ -93,7 +93,7 @@ func TestABodyThatBreaksALimitAndIsNoJSONIsRefused(t *testing.T) {
 func TestASmallOrderDoesNotWaitForLargeOnes(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
 		b.intake.accept = func(_ context.Context, q ticket.Request) (ticket.Receipt, error) {
-			if len(q.Body) > maxUnreservedBody/4 {
+			if len(q.Body) > maxUsualBody {
 				time.Sleep(3 * time.Second)
 			}
 			return b.intake.store(q), nil

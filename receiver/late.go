@@ -1,12 +1,11 @@
 package receiver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"strings"
-	"time"
 
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver/contract"
@@ -26,58 +25,30 @@ func hindrance(format string, args ...any) error { return &Hindrance{fmt.Sprintf
 //
 // The error is a [*Hindrance], or one of Intake.
 func (r *Receiver) PrintLate(ctx context.Context, one StoredReject, lenient bool) (ticket.Receipt, error) {
-	x := &exchange{policy: r.policy.Load(), start: one.Time, device: one.Device, body: one.Body, late: true}
+	policy := r.policy.Load()
+	x := &exchange{policy: policy, mode: policy.mode, venue: policy.venues[one.Venue], start: one.Time,
+		device: one.Device, body: one.Body}
+	x.refusedFor, _, _ = strings.Cut(cmp.Or(one.Message, one.Code), ";")
 	if err := x.mended(one, lenient); err != nil {
 		return ticket.Receipt{}, err
 	}
-	release, err := r.parsing.acquire(ctx, x.body)
-	if err != nil {
-		return ticket.Receipt{}, err
-	}
-	defer release()
+
 	if lenient {
-		p := *x.policy
-		p.mode = contract.Lenient
-		x.policy = &p
+		x.mode = contract.Lenient
 	}
-	planned, err := r.planLate(x)
-	if refused, ok := errors.AsType[*refusal](err); ok {
-		if !lenient {
-			return ticket.Receipt{}, hindrance(
-				"it still cannot be read: %s; printed leniently, it prints as text", refused.message)
-		}
-		request, _, _ := contract.AsText(x.body, "")
-		planned = r.split(x, request)
+	receipt, err := r.take(ctx, x)
+	switch _, isRefusal := errors.AsType[*refusal](err); {
+	case isRefusal && lenient:
+		x.mode = contract.Text
+		return r.take(ctx, x)
+	case isRefusal:
+		return receipt, hindrance("it still cannot be read: %s; printed leniently, it prints as text", err)
 	}
-	zone, err := time.LoadLocation(planned.Drafts[0].Ticket.Zone)
-	if err != nil {
-		zone = time.UTC
-	}
-	reason, _, _ := strings.Cut(one.Message, ";")
-	head := fmt.Sprintf("LATE – refused at %s: %.120s", one.Time.In(zone).Format("15:04"), reason)
-	planned.Late = true
-	for i := range planned.Drafts {
-		t := &planned.Drafts[i].Ticket
-		t.Banners = append([]string{strings.ToValidUTF8(head, "")}, t.Banners...)
-	}
-	return r.intake.Accept(ctx, planned)
+	return receipt, err
 }
 
-// planLate is plan for a body that may have caused a panic before.
-func (r *Receiver) planLate(x *exchange) (planned ticket.Request, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			r.log.Error("a refused request panicked; report this with the stack",
-				"err", p, "stack", string(debug.Stack()))
-			err = &refusal{Internal, "it causes an internal error"}
-		}
-	}()
-	return r.plan(x)
-}
-
-// mended finds the venue, and what of the cause is still there.
+// mended says what of the cause is still there.
 func (x *exchange) mended(one StoredReject, lenient bool) error {
-	x.venue = x.policy.venues[one.Venue]
 	switch {
 	case one.turnedAway():
 		return hindrance("it is a caller that was turned away before its request was read: there is no body")

@@ -17,17 +17,8 @@ import (
 	"ticketrail/receiver/plan"
 )
 
-// countAccepted counts a request that is on stable storage. It runs before the answer, so that a caller
-// that was answered finds its request in the metrics.
-//
-// A conflict has Duplicate set too; it is counted as a conflict only, because that is what the
-// operator must look at.
-func (r *Receiver) countAccepted(x *exchange, t ticket.Receipt) {
-	r.countStored(t)
-	r.metrics.seconds.Observe(time.Since(x.start).Seconds())
-}
-
-// countStored counts a request without the time of its answer: a relay gave that.
+// countStored counts a request that is on stable storage. A conflict has Duplicate set too; it is counted as a conflict
+// only, because that is what the operator must look at.
 func (r *Receiver) countStored(t ticket.Receipt) {
 	m := r.metrics
 	reason := reasonStored
@@ -42,16 +33,15 @@ func (r *Receiver) countStored(t ticket.Receipt) {
 	m.requests[reason].Inc()
 }
 
-// logAccepted logs a request that is on stable storage. It runs after the answer, so that a slow
-// journal does not delay it. The line is not limited: the operator searches the journal for one
-// order by its id.
-func (r *Receiver) logAccepted(x *exchange, id string, t ticket.Receipt) {
+// logAccepted logs a request that is on stable storage. The line is not limited: the operator searches the journal for
+// one order by its id.
+func (r *Receiver) logAccepted(x *exchange, t ticket.Receipt) {
 	if t.Conflict {
 		r.log.Warn("request id was already used with other content; "+x.policy.conflictText(),
-			"request", id, "venue", x.venue.ID, "device", x.device, "jobs", t.Jobs)
+			"request", x.request.ID, "venue", x.venue.ID, "device", x.device, "jobs", t.Jobs)
 	}
 	r.log.LogAttrs(context.Background(), slog.LevelInfo, "request accepted",
-		slog.String("request", id), slog.String("venue", x.venue.ID), slog.String("device", x.device),
+		slog.String("request", x.request.ID), slog.String("venue", x.venue.ID), slog.String("device", x.device),
 		slog.Int("jobs", t.Jobs), slog.Bool("duplicate", t.Duplicate))
 }
 
@@ -67,7 +57,7 @@ func (x *exchange) sender(c echo.Context) sender {
 	h := c.Request().Header
 	id, _ := contract.CanonicalID(strings.TrimSpace(h.Get(x.policy.venueHeader)))
 	return sender{venue: id, device: truncateDevice(strings.TrimSpace(h.Get(x.policy.deviceHeader))),
-		address: c.RealIP(), known: x.policy.venues[id] != nil}
+		address: x.address, known: x.policy.venues[id] != nil}
 }
 
 // network is the address without what one caller can choose freely: a household has 2^64 addresses of

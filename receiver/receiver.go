@@ -6,9 +6,9 @@
 // whether the service tries again. After a 4xx it does not and the ticket is lost, so a 4xx is sent only
 // where no retry could succeed.
 //
-// A request passes through the files in this order: routes.go and check.go check its headers; handle.go
-// has its body read by body.go, plans and stores it; answer.go answers it; log.go and metrics.go record it.
-// rejects.go keeps the bodies that were refused, shapes.go which fields the others have.
+// A request passes through the files in this order: routes.go and check.go check its headers; handle.go has its body
+// read by body.go, plans and stores it (late.go and relayed.go do so with others); answer.go answers it; log.go and
+// metrics.go record it. rejects.go keeps the bodies that were refused, shapes.go which fields the others have.
 //
 // Echo is imported nowhere else. Each policy has its own Echo instance, whose middleware is the list of
 // checks; the server is that of net/http.
@@ -79,6 +79,7 @@ type Reject struct {
 	Count     int       `json:"count,omitempty"`     // requests of a caller that was turned away; 0 with a body
 	Code      string    `json:"code"`                // error.code of the answer, or wrong_path
 	Message   string    `json:"message"`             // why, and what to do
+	Secret    bool      `json:"secret,omitempty"`    // it came by the secret path of its venue, or from its relay
 	Body      []byte    `json:"body,omitempty"`      // as much as was read, at most 8 MiB
 	Truncated bool      `json:"truncated,omitempty"` // there was, or may have been, more
 	// Fetched is when the box got it from a relay, to which Time belongs; zero: it came directly.
@@ -102,8 +103,8 @@ type Receiver struct {
 	// must not be changed.
 	router        atomic.Pointer[echo.Echo] // of the compiled policy
 	policy        atomic.Pointer[compiledPolicy]
-	largeReserved atomic.Int64 // bytes of bodies larger than maxUnreservedBody
-	parsing       parseBudgets
+	largeReserved atomic.Int64 // bytes of bodies larger than maxSmallBody
+	parsing       parser
 	limiter       *logLimiter
 	strangers     *rate.Limiter // of log lines about callers that name none of our venues
 }
@@ -125,7 +126,7 @@ func New(o Options) (*Receiver, error) {
 		shapes:   o.Shapes,
 		log:      log,
 		metrics:  newMetrics(o.Registerer),
-		parsing:  newParseBudgets(),
+		parsing:  newParser(),
 		limiter:  newLogLimiter(),
 		// Ten at once, then one in six seconds: a new box shows what is wrong, a flood from many addresses
 		// writes little.

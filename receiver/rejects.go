@@ -3,13 +3,11 @@ package receiver
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
@@ -18,9 +16,8 @@ import (
 )
 
 // After a 4xx the service does not try again and the order is lost, so the refused bodies are kept, for a
-// person who sees why and prints them. Of MaxRejects and maxRejectBytes each venue has a share, and each
-// reason of it: see excess. Callers that were turned away without a body have a limit of their own, so that
-// strangers never push out an order.
+// person who sees why and prints them: the last MaxRejects or maxRejectBytes, see excess. Callers that were turned away
+// without a body have a limit of their own, so that strangers never push out an order.
 const (
 	MaxRejects     = 1000
 	maxTurnedAway  = 50
@@ -34,9 +31,8 @@ const (
 
 // A StoredReject is a refused request as it is stored, and as `ticketrail rejects` shows it.
 type StoredReject struct {
-	ID uint64 `json:"id"`
-	// Size is how many bytes of the body are stored. The body of an entry of an earlier version is in Body.
-	Size int `json:"size,omitempty"`
+	ID   uint64 `json:"id"`
+	Size int    `json:"size,omitempty"` // bytes of the body
 	Reject
 }
 
@@ -54,17 +50,22 @@ type Rejects struct {
 	waiting atomic.Int64 // bytes of bodies in the channel
 	done    chan struct{}
 	dropped map[string]prometheus.Counter // read-only once made
+	next    uint64                        // the ID of the next one; of the goroutine
 
-	mu    sync.Mutex     // guards the fields below
-	kept  []StoredReject // oldest first, without bodies
-	bytes int
-	next  uint64 // the ID of the next one
+	mu   sync.Mutex     // guards kept
+	kept []StoredReject // oldest first, without bodies
+}
+
+// keeping is a body on its way to the disk, and who waits for that; nil: nobody.
+type keeping struct {
+	one    Reject
+	stored chan<- error
 }
 
 // Why a refused body is not kept, or not any more.
 const (
 	droppedBusy    = "busy"    // too many came at once
-	droppedShare   = "share"   // newer ones of its venue and reason have its place
+	droppedOld     = "old"     // newer ones have its place
 	droppedStorage = "storage" // the disk did not take it
 )
 
@@ -78,16 +79,14 @@ func OpenRejects(store, bodies kv.Store, log *slog.Logger, reg prometheus.Regist
 		Name: "ticketrail_receiver_rejects_dropped_total",
 		Help: "Bodies of refused requests that were not kept, or not any more, by reason.",
 	}, []string{"reason"})
-	for _, reason := range []string{droppedBusy, droppedShare, droppedStorage} {
+	for _, reason := range []string{droppedBusy, droppedOld, droppedStorage} {
 		r.dropped[reason] = counters.WithLabelValues(reason)
 	}
+
 	err := store.All(func(key string, value []byte) bool {
 		var one StoredReject
 		if json.Unmarshal(value, &one) == nil { // a damaged one is skipped: it is no order
-			one.Size = max(one.Size, len(one.Body))
-			one.Body = nil
 			r.kept = append(r.kept, one)
-			r.bytes += one.Size
 			r.next = max(r.next, one.ID+1)
 		}
 		return true
@@ -119,58 +118,100 @@ func (r *Rejects) Keep(one Reject) {
 		}
 	}
 	r.waiting.Add(-size)
-	r.drop(one.Body != nil, droppedBusy)
+	r.drop(one, droppedBusy)
+}
+
+// Store keeps a body and returns nil when it is on the disk. After an error a retry is safe: a body that is kept
+// already is not kept twice. It is for what nobody sends again and no person has been told.
+func (r *Rejects) Store(ctx context.Context, one Reject) error {
+	one.limit()
+	stored := make(chan error, 1)
+	r.waiting.Add(int64(len(one.Body)))
+	select {
+	case r.in <- keeping{one, stored}:
+	case <-ctx.Done():
+		r.waiting.Add(-int64(len(one.Body)))
+		return context.Cause(ctx)
+	}
+	select {
+	case err := <-stored:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // drop counts a body.
-func (r *Rejects) drop(body bool, why string) {
-	if body {
+func (r *Rejects) drop(one Reject, why string) {
+	if !one.turnedAway() {
 		r.dropped[why].Inc()
 	}
 }
 
-// write is the goroutine that stores. What cannot be stored is in the list until the end of the program,
-// without its body.
+// write is the goroutine that stores.
 func (r *Rejects) write() {
 	defer close(r.done)
 	for next := range r.in {
-		err := r.keep(next)
+		err := r.keep(next.one, next.stored != nil)
 		switch {
 		case next.stored != nil:
 			next.stored <- err
 		case err != nil:
 			r.log.Warn("refused body could not be kept", "err", err)
-			r.drop(next.one.Body != nil, droppedStorage)
+			r.drop(next.one, droppedStorage)
 		}
 		r.waiting.Add(-int64(len(next.one.Body)))
 	}
 }
 
-// add returns the entry with its number, and those that were dropped for it.
-func (r *Rejects) add(one Reject) (added StoredReject, dropped []StoredReject) {
+// keep stores a request, and then lists it: what is listed can be read. mayBeKept says that it may be a retry.
+func (r *Rejects) keep(one Reject, mayBeKept bool) error {
+	added := StoredReject{ID: r.next, Size: len(one.Body), Reject: one}
+	added.Body = nil
+	same := func(k StoredReject) bool { // no two have the same time, in nanoseconds
+		return k.Time.Equal(one.Time) && k.Venue == one.Venue && k.Code == one.Code && k.Size == added.Size
+	}
+	r.mu.Lock()
+	list := slices.Clone(r.kept)
+	r.mu.Unlock()
+	if mayBeKept && slices.ContainsFunc(list, same) {
+		return nil
+	}
+
+	if i := slices.IndexFunc(list, added.repeats); i >= 0 {
+		added.ID = list[i].ID
+		added.Count += list[i].Count
+		list = slices.Delete(list, i, i+1)
+	}
+	list = append(list, added)
+	isGone := map[uint64]bool{added.ID: true}
+	var dropped []StoredReject
+	for i := excess(list); i >= 0; i = excess(list) {
+		if list[i].ID == added.ID {
+			r.drop(one, droppedOld) // those that are kept are worth more
+			return nil
+		}
+		dropped = append(dropped, list[i])
+		isGone[list[i].ID] = true
+		list = slices.Delete(list, i, i+1)
+	}
+
+	// After an error the number is used again, so pieces of a body that did not fit do not stay on the disk.
+	if err := r.put(added, one.Body, dropped); err != nil {
+		return err
+	}
+	r.next = max(r.next, added.ID+1)
+	for _, old := range dropped {
+		r.drop(old.Reject, droppedOld)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	added = StoredReject{ID: r.next, Size: len(one.Body), Reject: one}
-	added.Body = nil
-	if i := slices.IndexFunc(r.kept, added.repeats); i >= 0 {
-		added.ID = r.kept[i].ID
-		added.Count += r.kept[i].Count
-		r.kept = slices.Delete(r.kept, i, i+1)
-	} else {
-		r.next++
-	}
-	r.kept = append(r.kept, added)
-	r.bytes += added.Size
-	for i := r.excess(); i >= 0; i = r.excess() {
-		dropped = append(dropped, r.kept[i])
-		r.bytes -= r.kept[i].Size
-		r.kept = slices.Delete(r.kept, i, i+1)
-	}
-	return added, dropped
+	r.kept = append(slices.DeleteFunc(r.kept, func(k StoredReject) bool { return isGone[k.ID] }), added)
+	return nil
 }
 
 // turnedAway says whether it is a caller, and no body.
-func (s StoredReject) turnedAway() bool { return s.Count > 0 }
+func (one *Reject) turnedAway() bool { return one.Count > 0 }
 
 // repeats reports whether s is old again. A service that is configured wrongly is turned away with each order:
 // that is one line in the list, which says how often.
@@ -178,103 +219,42 @@ func (s StoredReject) repeats(old StoredReject) bool {
 	return s.turnedAway() && old.turnedAway() && s.Code == old.Code && s.Venue == old.Venue && s.Address == old.Address
 }
 
-// excess is the index of what must be dropped next; -1: all may stay. Of the callers it is the oldest one of
-// the network that has most of them; of the bodies, the oldest one of the venue and, of that, of the reason
-// that have the most. So a flood from one place or for one reason drops only what it brought.
-func (r *Rejects) excess() int {
-	callers, bodies := 0, 0
-	for _, one := range r.kept {
-		if one.turnedAway() {
+// excess is the index of what must be dropped next; -1: all may stay. Of the callers it is the oldest one of the
+// network that has most of them. Of the bodies it is the oldest one, but what has come by a secret goes last; and if
+// they take too much room, the largest one goes first: an order is small.
+func excess(list []StoredReject) int {
+	networks, callers, bytes := map[string]int{}, 0, 0
+	for _, one := range list {
+		if bytes += one.Size; one.turnedAway() {
+			networks[network(one.Address)]++
 			callers++
-		} else {
-			bodies++
 		}
 	}
-	body := func(one StoredReject) bool { return !one.turnedAway() }
-	switch {
-	case callers > maxTurnedAway:
-		i, _ := r.largest(func(one StoredReject) string { return network(one.Address) },
-			func(StoredReject) int { return 1 }, StoredReject.turnedAway)
-		return i
-	case bodies > MaxRejects:
-		return r.ofLargestShare(func(StoredReject) int { return 1 }, body)
-	case r.bytes > maxRejectBytes:
-		return r.ofLargestShare(func(one StoredReject) int { return one.Size }, body)
+	isTooLarge := bytes > maxRejectBytes
+	if callers <= maxTurnedAway && len(list)-callers <= MaxRejects && !isTooLarge {
+		return -1
 	}
-	return -1
+
+	goesBefore := func(a, b StoredReject) bool {
+		switch {
+		case callers > maxTurnedAway:
+			return networks[network(a.Address)] > networks[network(b.Address)]
+		case a.Secret != b.Secret:
+			return b.Secret
+		}
+		return isTooLarge && a.Size > b.Size
+	}
+	first := -1
+	for i, one := range list {
+		if one.Secret && i == len(list)-1 {
+			break // a relay has it until it is kept
+		}
+		if one.turnedAway() == (callers > maxTurnedAway) && (first < 0 || goesBefore(one, list[first])) {
+			first = i
+		}
+	}
+	return first
 }
-
-// ofLargestShare is the oldest entry of the largest reason of the largest venue.
-func (r *Rejects) ofLargestShare(weight func(StoredReject) int, of func(StoredReject) bool) int {
-	_, venue := r.largest(func(one StoredReject) string { return one.Venue }, weight, of)
-	i, _ := r.largest(func(one StoredReject) string { return one.Code }, weight,
-		func(one StoredReject) bool { return of(one) && one.Venue == venue })
-	return i
-}
-
-// largest finds the group with the largest sum of weights, of the entries for which of is true, and its oldest
-// entry. Of equal ones it is the one with the newest entry: it has just grown.
-func (r *Rejects) largest(
-	by func(StoredReject) string, weight func(StoredReject) int, of func(StoredReject) bool,
-) (oldest int, group string) {
-	sums, first := map[string]int{}, map[string]int{}
-	for i, one := range r.kept {
-		if !of(one) {
-			continue
-		}
-		g := by(one)
-		if _, ok := first[g]; !ok {
-			first[g] = i
-		}
-		sums[g] += weight(one)
-	}
-	oldest, found := -1, false
-	for _, one := range slices.Backward(r.kept) {
-		if g := by(one); of(one) && (!found || sums[g] > sums[group]) {
-			oldest, group, found = first[g], g, true
-		}
-	}
-	return oldest, group
-}
-
-// put stores an entry after it has deleted those that were dropped. A body is stored before its entry, and
-// deleted before it, so that no body stays without one; only a crash between the two leaves the pieces of one
-// body, until the next entry gets its number.
-func (r *Rejects) put(one StoredReject, body []byte, dropped []StoredReject) error {
-	// A disk that hangs must not keep Close waiting for ever.
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	for _, old := range dropped {
-		r.drop(!old.turnedAway(), droppedShare)
-		for at := 0; at < old.Size; at += rejectPiece {
-			if err := r.bodies.Delete(ctx, pieceKey(old.ID, at)); err != nil {
-				return err
-			}
-		}
-		if err := r.kv.Delete(ctx, rejectKey(old.ID)); err != nil {
-			return err
-		}
-	}
-	for at := 0; at < len(body); at += rejectPiece {
-		if err := r.bodies.Put(ctx, pieceKey(one.ID, at), body[at:min(at+rejectPiece, len(body))]); err != nil {
-			return err
-		}
-	}
-	return r.putEntry(ctx, one)
-}
-
-func (r *Rejects) putEntry(ctx context.Context, one StoredReject) error {
-	value, err := json.Marshal(one)
-	if err != nil {
-		return err
-	}
-	return r.kv.Put(ctx, rejectKey(one.ID), value)
-}
-
-// rejectKey has leading zeros, so that keys sort like their numbers.
-func rejectKey(id uint64) string { return fmt.Sprintf("%020d", id) }
-
-func pieceKey(id uint64, at int) string { return fmt.Sprintf("%020d.%03d", id, at/rejectPiece) }
 
 // List returns what is kept, newest first, without the bodies.
 func (r *Rejects) List() []StoredReject {
@@ -283,58 +263,6 @@ func (r *Rejects) List() []StoredReject {
 	out := slices.Clone(r.kept)
 	slices.Reverse(out)
 	return out
-}
-
-// ErrNoReject says that there is no entry of that number.
-var ErrNoReject = errors.New("not found")
-
-// Get reads an entry with its body. The error wraps ErrNoReject, or is one of the store; a body that cannot
-// be read is an error.
-func (r *Rejects) Get(id uint64) (StoredReject, error) {
-	r.mu.Lock()
-	i := slices.IndexFunc(r.kept, func(one StoredReject) bool { return one.ID == id })
-	if i < 0 {
-		r.mu.Unlock()
-		return StoredReject{}, fmt.Errorf("refused request %d: %w: the last %d are kept", id, ErrNoReject, MaxRejects)
-	}
-	one := r.kept[i]
-	r.mu.Unlock()
-	var stored StoredReject
-	if value, ok, err := r.kv.Get(rejectKey(id)); err != nil {
-		return StoredReject{}, err
-	} else if ok && json.Unmarshal(value, &stored) == nil && stored.Body != nil {
-		one.Body = stored.Body
-		return one, nil
-	}
-	for at := 0; at < one.Size; at += rejectPiece {
-		piece, ok, err := r.bodies.Get(pieceKey(id, at))
-		if err != nil {
-			return StoredReject{}, err
-		}
-		if !ok {
-			return StoredReject{}, fmt.Errorf("refused request %d: its body could not be stored", id)
-		}
-		one.Body = append(one.Body, piece...)
-	}
-	return one, nil
-}
-
-// MarkPrinted stores that an entry was printed.
-func (r *Rejects) MarkPrinted(ctx context.Context, id uint64, at time.Time) error {
-	one, err := r.Get(id)
-	if err != nil {
-		return err
-	}
-	r.mu.Lock()
-	if i := slices.IndexFunc(r.kept, func(k StoredReject) bool { return k.ID == id }); i >= 0 {
-		r.kept[i].Printed = at
-	}
-	r.mu.Unlock()
-	one.Printed = at
-	if _, ok, err := r.bodies.Get(pieceKey(id, 0)); err == nil && ok {
-		one.Body = nil
-	}
-	return r.putEntry(ctx, one)
 }
 
 // Close writes what is in the buffer and stops. Keep must not be called any more.

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -43,79 +41,56 @@ func TestRefusedBodiesAreKeptThroughARestart(t *testing.T) {
 	}
 }
 
-func TestABodyThatAnEarlierVersionStoredIsRead(t *testing.T) {
-	// Earlier versions stored the body in the entry.
-	store := queuetest.NewStore()
-	store.Set(rejectKey(7), `{"id":7,"time":"2026-11-20T19:30:00Z","venue":"v","code":"invalid_json","body":"eA=="}`)
-	r := openRejects(t, store)
-	_ = r.Close(t.Context())
-	r.wantBody(t, 7, []byte("x"))
-	if err := r.MarkPrinted(t.Context(), 7, time.Unix(1, 0)); err != nil {
-		t.Fatal(err)
-	}
-	r = openRejects(t, store)
-	_ = r.Close(t.Context())
-	r.wantBody(t, 7, []byte("x"))
-	if list := r.List(); !list[0].Printed.Equal(time.Unix(1, 0)) || list[0].Size != 1 {
-		t.Errorf("%+v", list)
-	}
-}
-
-func TestAFloodOfAVenueOrOfAReasonDropsNothingOfOthers(t *testing.T) {
-	for name, flood := range map[string]Reject{
-		"a venue":         {Venue: "b", Code: "schema_mismatch", Body: []byte("flood")},
-		"a reason":        {Venue: "a", Code: "content_type", Body: []byte("flood")},
-		"a venue of size": {Venue: "b", Code: "schema_mismatch", Body: make([]byte, maxRejectBody/4)},
+func TestWhatWasSentWithTheSecretIsDroppedLastAndAnOrderAfterWhatIsLarge(t *testing.T) {
+	slow := Reject{Code: "content_type", Body: make([]byte, 900_000)}
+	for name, c := range map[string]struct {
+		order, flood Reject
+		n, kept      int
+	}{
+		"80 slow requests of 0.9 MB": {Reject{}, slow, 80, maxRejectBytes / len(slow.Body)},
+		"small ones":                 {Reject{Secret: true}, Reject{Body: []byte("x")}, 1100, MaxRejects - 1},
+		"large ones with the secret": {Reject{Secret: true}, Reject{Secret: true, Body: slow.Body}, 80,
+			maxRejectBytes / len(slow.Body)},
+		"larger orders with the secret": {Reject{Secret: true, Body: make([]byte, maxRejectBody-10)}, slow, 80,
+			(maxRejectBytes - maxRejectBody) / len(slow.Body)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store, bodies := queuetest.NewStore(), queuetest.NewStore()
 			r := openRejectsWith(t, store, bodies)
+			_ = r.Close(t.Context())
+			order := append(c.order.Body, "order"...)
 			keep := func(one Reject) {
-				added, dropped := r.add(one)
-				if err := r.put(added, one.Body, dropped); err != nil {
+				if err := r.keep(one, false); err != nil {
 					t.Fatal(err)
 				}
 			}
-			for i := range 40 {
-				keep(Reject{Venue: "a", Code: "invalid_json", Body: fmt.Append(nil, i)})
+			keep(Reject{Secret: c.order.Secret, Body: order})
+			for range c.n {
+				keep(c.flood)
 			}
-			for range MaxRejects + 100 {
-				keep(flood)
-			}
-			_ = r.Close(t.Context())
-			for i := range 40 {
-				r.wantBody(t, uint64(i+1), fmt.Append(nil, i))
-			}
+			r.wantBody(t, 1, order)
 			list, pieces := r.List(), 0
 			for _, one := range list {
 				pieces += (one.Size + rejectPiece - 1) / rejectPiece
 			}
-			if want := min(MaxRejects, 40+maxRejectBytes/len(flood.Body)); len(list) > want || len(list) < want-1 {
-				t.Errorf("%d are kept, want %d", len(list), want)
-			}
-			if len(store.Keys()) != len(list) || len(bodies.Keys()) != pieces {
-				t.Errorf("%d entries and %d pieces are stored, want %d and %d", len(store.Keys()), len(bodies.Keys()),
-					len(list), pieces)
+			if len(list) != c.kept+1 || len(store.Keys()) != len(list) || len(bodies.Keys()) != pieces {
+				t.Errorf("%d are kept, want %d, as %d entries and %d pieces", len(list), c.kept+1, len(store.Keys()),
+					len(bodies.Keys()))
 			}
 		})
 	}
 }
 
-func TestOfTwoFloodsEachVenueKeepsItsShare(t *testing.T) {
+func TestABodyWithoutTheSecretHasNoRoomBesideThoseThatHaveIt(t *testing.T) {
 	r := openRejects(t, queuetest.NewStore())
-	for range 600 {
-		r.add(Reject{Venue: "a", Body: []byte("a")})
-	}
-	for range MaxRejects + 100 {
-		r.add(Reject{Venue: "b", Body: []byte("b")})
-	}
 	_ = r.Close(t.Context())
-	of := map[string]int{}
-	for _, one := range r.List() {
-		of[one.Venue]++
+	for i := range MaxRejects + 2 {
+		if err := r.keep(Reject{Secret: i < MaxRejects, Body: fmt.Append(nil, i)}, false); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if of["a"] != MaxRejects/2 || of["b"] != MaxRejects/2 {
-		t.Errorf("kept %v", of)
+	if list := r.List(); len(list) != MaxRejects || !list[0].Secret {
+		t.Errorf("%d kept, the newest %+v", len(list), list[0])
 	}
 }
 
@@ -143,14 +118,11 @@ func TestEachBodyThatIsNotKeptIsCounted(t *testing.T) {
 		for _, m := range families[0].GetMetric() {
 			got += fmt.Sprint(m.GetLabel()[0].GetValue(), " ", m.GetCounter().GetValue(), ", ")
 		}
-		if got != "busy 3, share 0, storage 1, " {
+		if got != "busy 3, old 0, storage 1, " {
 			t.Errorf("counted %s", got)
 		}
-		if list := r.List(); len(list) != 3 {
+		if list := r.List(); len(list) != 2 {
 			t.Errorf("%d listed", len(list))
-		}
-		if _, err := r.Get(3); err == nil || !strings.Contains(err.Error(), "could not be stored") {
-			t.Errorf("its body: %v", err)
 		}
 	})
 }

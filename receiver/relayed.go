@@ -2,8 +2,8 @@ package receiver
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	"ticketrail/queue/ticket"
@@ -35,54 +35,35 @@ func (e *Refused) Error() string { return e.Message }
 // Relay waits for the disk no longer than receiver.respond_within, also after ctx has ended: what was begun is
 // finished.
 func (r *Receiver) Relay(ctx context.Context, one Relayed) (receipt ticket.Receipt, err error) {
-	policy := *r.policy.Load()
-	policy.mode = contract.Lenient
-	x := &exchange{policy: &policy, start: one.Received, venue: policy.venues[one.Venue],
-		device: truncateDevice(one.Device), body: one.Body}
+	policy := r.policy.Load()
+	// The time that planning takes does not count: an order that is much work for this box would never be taken.
+	x := &exchange{policy: policy, mode: contract.Lenient, start: one.Received, venue: policy.venues[one.Venue],
+		device: truncateDevice(one.Device), body: one.Body, age: one.Age, storeWithin: policy.respondWithin,
+		secret: true}
 	if x.venue == nil {
 		return receipt, fmt.Errorf("venue %s is not listed under venues", one.Venue)
 	}
-	defer func() { // a body that causes a panic must not stop the daemon, again and again
-		if p := recover(); p != nil {
-			r.log.Error("a relayed request panicked; report this with the stack",
-				"err", p, "stack", string(debug.Stack()))
-			err = r.refuseRelayed(x, refused(Internal))
-		}
-	}()
 	if r.arrived != nil {
 		r.arrived(x.venue.ID)
 	}
-	ctx = context.WithoutCancel(ctx)
-	waiting, cancel := context.WithTimeout(ctx, policy.respondWithin)
-	defer cancel()
-	release, err := r.parsing.acquire(waiting, x.body)
+
+	receipt, err = r.take(context.WithoutCancel(ctx), x)
+	if why, isRefusal := errors.AsType[*refusal](err); isRefusal {
+		return receipt, r.refuseRelayed(x, why)
+	}
 	if err != nil {
-		return receipt, refused(TooSlow)
-	}
-	defer release()
-	planned, refusal := r.plan(x)
-	if refusal != nil {
-		return receipt, r.refuseRelayed(x, refusalOf(refusal))
-	}
-	planned.Age = one.Age
-	// The time that planning took does not count: an order that is much work for this box would never be taken.
-	storing, cancel := context.WithTimeout(ctx, policy.respondWithin)
-	defer cancel()
-	if receipt, err = r.intake.Accept(storing, planned); err != nil {
 		return receipt, err
 	}
 	r.countStored(receipt)
-	r.logAccepted(x, planned.ID, receipt)
-	r.keepAccepted(x, "", receipt)
-	r.noteShape(x, receipt)
+	r.record(x, receipt)
 	return receipt, nil
 }
 
 // refuseRelayed counts and logs a refusal, and returns it with the body.
 func (r *Receiver) refuseRelayed(x *exchange, why *refusal) error {
 	r.metrics.requests[why.code].Inc()
-	from := sender{venue: x.venue.ID, device: x.device, known: true}
-	r.logRefusal(why.code, why.message, from)
-	return &Refused{Reject{Time: x.start.UTC(), Fetched: time.Now().UTC(), Venue: from.venue, Device: from.device,
-		Code: string(why.code), Message: why.message + why.code.advice(), Body: x.body}}
+	r.logRefusal(why.code, why.message, sender{venue: x.venue.ID, device: x.device, known: true})
+	one := x.rejected(why.code)
+	one.Message, one.Fetched = why.message+why.code.advice(), time.Now().UTC()
+	return &Refused{one}
 }

@@ -32,9 +32,9 @@ func (r *Receiver) routes(p *compiledPolicy) *echo.Echo {
 	// Recover runs after routing (Use): a body that causes a panic must not stop the orders of others.
 	e.Use(middleware.RecoverWithConfig(middleware.RecoverConfig{
 		// Only the stack of the request that panicked: the stacks of all goroutines would fill the
-		// journal. The error goes on to refuse, which keeps the body and answers 500.
+		// journal. The error goes on to refuse, which keeps the body.
 		StackSize: 16 << 10, DisableStackAll: true, DisableErrorHandler: true,
-		LogErrorFunc: func(_ echo.Context, err error, stack []byte) error { return &panicked{err, stack} },
+		LogErrorFunc: func(_ echo.Context, err error, stack []byte) error { return r.panicked(err, stack) },
 	}))
 	checks := []echo.MiddlewareFunc{p.checkAddress, p.checkVenue, p.checkDevice, r.recordArrival, p.checkContentType}
 	// Without these two, Echo would answer an OPTIONS with 204, and a method that it does not know with
@@ -58,12 +58,15 @@ func (r *Receiver) routes(p *compiledPolicy) *echo.Echo {
 // it, so it needs no lock.
 type exchange struct {
 	policy   *compiledPolicy // for all of the request, even if a reload replaces it meanwhile
-	start    time.Time       // just after the headers were read
-	deadline time.Time       // for the answer
+	mode     contract.Mode
+	start    time.Time // just after the headers were read
+	deadline time.Time // for the answer
 
-	path   string // the id of the venue whose secret the path ends with; "": none, or the policy's
-	venue  *venue // nil until it was checked
-	device string
+	path    string // the id of the venue whose secret the path ends with; "": none, or the policy's
+	secret  bool   // the path ends with a secret
+	venue   *venue // nil until it was checked
+	device  string
+	address string // of the caller
 
 	body    []byte
 	request contract.PrintRequest // what was parsed of it
@@ -71,10 +74,12 @@ type exchange struct {
 	// rest. Both false: nothing was read yet.
 	bodyRead  bool
 	truncated bool
-	cut       bool  // the ticket has only the beginning of the body, see [contract.AsText]
 	reserved  int64 // bytes of Receiver.largeReserved that this body uses
 	answered  bool
-	late      bool // it was refused before, see [Receiver.PrintLate]
+
+	refusedFor  string        // of a request that was refused before, see [Receiver.PrintLate]: why
+	age         time.Duration // of a relayed request, see [ticket.Request.Age]
+	storeWithin time.Duration // 0: until the end of the context
 }
 
 const exchangeKey = "exchange" // in echo.Context
@@ -86,7 +91,8 @@ func exchangeOf(c echo.Context) *exchange { return c.Get(exchangeKey).(*exchange
 func (p *compiledPolicy) startExchange(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := time.Now()
-		c.Set(exchangeKey, &exchange{policy: p, start: start, deadline: start.Add(p.respondWithin)})
+		c.Set(exchangeKey, &exchange{policy: p, mode: p.mode, start: start, deadline: start.Add(p.respondWithin),
+			address: c.RealIP()})
 		// Some byte of the path is percent-encoded. No configured path and no secret needs that, and a proxy
 		// in front may read such a spelling as another path than we would.
 		if c.Request().URL.RawPath != "" {
@@ -109,7 +115,7 @@ func (p *compiledPolicy) checkSecret(next echo.HandlerFunc) echo.HandlerFunc {
 		if found < 0 {
 			return echo.ErrNotFound
 		}
-		exchangeOf(c).path = p.secrets[found].venue
+		exchangeOf(c).path, exchangeOf(c).secret = p.secrets[found].venue, true
 		return next(c)
 	}
 }
@@ -124,11 +130,8 @@ func (r *Receiver) recordArrival(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// panicked is the error that Echo's Recover makes of a panic in a handler. refuse recognises it by
-// its type, logs the stack and answers 500, which the service retries.
-type panicked struct {
-	err   error
-	stack []byte
+// panicked logs a panic. The request is answered 500, which the service retries.
+func (r *Receiver) panicked(cause any, stack []byte) error {
+	r.log.Error("print request panicked; report this with the stack", "err", cause, "stack", string(stack))
+	return refused(Internal)
 }
-
-func (p *panicked) Error() string { return p.err.Error() }

@@ -127,7 +127,7 @@ func (r *Receiver) noteShape(x *exchange, receipt ticket.Receipt) {
 		Leaves(contract.PrintRequest) []plan.Leaf
 	})
 	known := receipt.Duplicate && !receipt.Conflict
-	if !ok || r.shapes == nil || known || x.cut || len(x.body) > maxShapeBody || !r.shapes.rate.Allow() {
+	if !ok || r.shapes == nil || known || x.request.Cut || len(x.body) > maxShapeBody || !r.shapes.rate.Allow() {
 		return
 	}
 	request := x.request

@@ -100,22 +100,27 @@ func TestStrangersWriteFewLinesAndHideNoVenue(t *testing.T) {
 
 func TestAFloodOfStrangersPushesOutNeitherOrdersNorOtherCallers(t *testing.T) {
 	r := openRejects(t, queuetest.NewStore())
+	_ = r.Close(t.Context())
+	keep := func(one Reject) {
+		if err := r.keep(one, false); err != nil {
+			t.Fatal(err)
+		}
+	}
 	away := func(address, venue string) Reject {
 		return Reject{Code: string(VenueNotAllowed), Address: address, Venue: venue, Count: 1}
 	}
-	r.add(Reject{Code: string(InvalidJSON), Body: []byte("order")})
-	r.add(away("203.0.113.9", "ours"))
+	keep(Reject{Code: string(InvalidJSON), Body: []byte("order")})
+	keep(away("203.0.113.9", "ours"))
 	for i := range 200 {
-		r.add(away(fmt.Sprintf("2001:db8::%x", i), fmt.Sprint(i)))
+		keep(away(fmt.Sprintf("2001:db8::%x", i), fmt.Sprint(i)))
 	}
-	_ = r.Close(t.Context())
 	list := r.List()
 	if n := len(list); n != maxTurnedAway+1 || list[n-1].Size == 0 || list[n-2].Venue != "ours" ||
 		list[0].Venue != "199" {
 		t.Errorf("%d kept: %+v", n, list)
 	}
 	for i := range MaxRejects + 1 {
-		r.add(Reject{Body: []byte{byte(i)}})
+		keep(Reject{Body: []byte{byte(i)}})
 	}
 	if list = r.List(); len(list) != MaxRejects+maxTurnedAway {
 		t.Errorf("%d kept", len(list))

@@ -20,7 +20,7 @@ const (
 	CountOdd     Anomaly = "count"         // a count other than the number of records
 	VenueOther   Anomaly = "venue_id"      // a record's venueId differs from the header: see [VenueDiffers]
 	DuplicateKey Anomaly = "duplicate_key" // an object has the same key more than once: see [Open]
-	OverLimit    Anomaly = "over_limit"    // a limit of ours is exceeded, see [Mismatch.Limit]: it prints as text
+	OverLimit    Anomaly = "over_limit"    // a limit of ours is exceeded: it prints as text
 )
 
 // Anomalies lists all kinds. The metrics show each of them from the start, with 0.

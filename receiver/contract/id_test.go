@@ -49,7 +49,7 @@ func TestABodyThatPrintsAsTextHasTheIdThatOpenWouldFind(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if text, _, err := AsText(body, "why"); err != nil || text.ID != p.ID || text.Records[0].ID != p.ID {
+		if text, err := Open(body, Text); err != nil || text.ID != p.ID || text.Records[0].ID != p.ID {
 			t.Errorf("%q: %q, %v, want %q", id, text.ID, err, p.ID)
 		}
 	}

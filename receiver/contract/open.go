@@ -24,6 +24,8 @@ const (
 	// Strict also refuses an id that is not a UUID and a retryCount that is not an integer. Such an
 	// order is lost, and the service logs that.
 	Strict
+	// Text prints every body as text, whatever it is.
+	Text
 )
 
 // A PrintRequest is a body that can be printed.
@@ -37,6 +39,7 @@ type PrintRequest struct {
 	Records   []Record  // at least one
 	Anomalies []Anomaly // its deviations, each kind at most once
 	Raw       []byte    // the body as received, without a byte order mark
+	Cut       bool      // it prints as text, and only its beginning
 }
 
 // A Record is one element of records.
@@ -65,14 +68,13 @@ func (e *InvalidJSON) Error() string { return fmt.Sprintf("byte %d: %s", e.Offse
 type Mismatch struct {
 	Path    string // in JavaScript syntax: records[0].items[2].childItems
 	Problem string
-	// Limit says that the contract allows the body and this program does not: it prints, see [AsText].
-	Limit bool
+	limit   bool // the contract allows the body and this program does not: it prints as text
 }
 
 func mismatch(path, problem string) *Mismatch { return &Mismatch{Path: path, Problem: problem} }
 
 func overLimit(path, problem string) *Mismatch {
-	return &Mismatch{Path: path, Problem: problem, Limit: true}
+	return &Mismatch{Path: path, Problem: problem, limit: true}
 }
 
 func (e *Mismatch) Error() string {
@@ -94,24 +96,33 @@ const maxPathPart = 100 // bytes that a message has of the beginning and of the 
 // the key records itself is repeated, the whole body is one such record. A repeated key elsewhere in the
 // envelope does no harm. An id with several values is all of them: see [PrintRequest.ID].
 //
+// A body that breaks a limit of this program, and none of the contract, prints as text, as every body does in the mode
+// [Text]: it is one unreadable record.
+//
 // The error is an [*InvalidJSON] or a [*Mismatch], and the PrintRequest is then zero. The
 // PrintRequest refers to body; the caller must not change it.
 func Open(body []byte, mode Mode) (PrintRequest, error) {
 	body = bytes.TrimPrefix(body, byteOrderMark)
 	envelope, repeats, err := parse(body)
-	if err != nil {
-		return PrintRequest{}, err
-	}
 	p := PrintRequest{Raw: body, Envelope: envelope}
-	if m := p.read(repeats); m != nil {
+	m, _ := err.(*Mismatch)
+	if err == nil {
+		m = p.read(repeats, mode)
+	}
+
+	switch {
+	case m != nil && m.limit:
+		p = asText(body, envelope, true, "TOO MUCH FOR A TICKET – "+m.Error())
+		p.Anomalies = []Anomaly{OverLimit}
+	case mode == Text:
+		p = asText(body, envelope, m != nil || err == nil, "")
+	case m != nil:
 		return PrintRequest{}, m
+	case err != nil:
+		return PrintRequest{}, err
+	default:
+		p.Anomalies = p.anomalies(repeats)
 	}
-	if mode == Strict {
-		if m := strict(p.Records); m != nil {
-			return PrintRequest{}, m
-		}
-	}
-	p.Anomalies = p.anomalies(repeats)
 	return p, nil
 }
 
@@ -120,7 +131,7 @@ var byteOrderMark = []byte("\xef\xbb\xbf") // with which some Windows programs b
 var tooDeep = fmt.Sprintf("nested deeper than %d", MaxDepth)
 
 // read checks the shape, in the order of section 2.4 of the contract, and fills p.
-func (p *PrintRequest) read(repeats bool) *Mismatch {
+func (p *PrintRequest) read(repeats bool, mode Mode) *Mismatch {
 	if repeats {
 		if lists := p.Envelope.values(FieldRecords); len(lists) > 1 {
 			return p.readRepeated(lists)
@@ -149,7 +160,11 @@ func (p *PrintRequest) read(repeats bool) *Mismatch {
 		return m.below(index(FieldRecords, 0))
 	}
 	p.Records[0].ID = p.ID
-	return p.readItems(repeats)
+	m = p.readItems(repeats)
+	if m == nil && mode == Strict {
+		m = strict(p.Records)
+	}
+	return m
 }
 
 // readItems checks the items of all records. An unreadable record is kept as its JSON, unchecked: its

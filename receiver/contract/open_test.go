@@ -72,8 +72,6 @@ func TestItemsThatAreNullAreNone(t *testing.T) {
 
 func TestAMismatchNamesThePathOfTheWrongField(t *testing.T) {
 	long := strings.Repeat("i", 201)
-	deep := `{"records":[{"id":"a","items":` + strings.Repeat(`[{"childItems":`, 6000) + `null` +
-		strings.Repeat(`}]`, 6000) + `}]}`
 	for body, want := range map[string]string{
 		`{}`:                                    `records: missing`,
 		`{"Records":[]}`:                        `records: missing`,
@@ -101,7 +99,6 @@ func TestAMismatchNamesThePathOfTheWrongField(t *testing.T) {
 			`want an object, got an array`,
 		`{"records":[{"id":"a","items":[{"childItems":[{"childItems":false}]}]}]}`: `records[0].items[0].` +
 			`childItems[0].childItems: want an array, got a boolean`,
-		deep: `records: nested deeper than 64`,
 	} {
 		_, err := Open([]byte(body), Lenient)
 		if _, ok := errors.AsType[*Mismatch](err); !ok || err.Error() != want {
@@ -141,10 +138,9 @@ func TestItemsNestAtMostSixtyFourDeep(t *testing.T) {
 	if _, err := Open(nest(64), Lenient); err != nil {
 		t.Errorf("64: %.80s", err)
 	}
-	_, err := Open(nest(65), Lenient)
-	m, ok := errors.AsType[*Mismatch](err)
-	if !ok || m.Problem != "nested deeper than 64" || strings.Count(m.Path, "childItems") != 64 {
-		t.Errorf("65: %v", err)
+	p, err := Open(nest(65), Lenient)
+	if err != nil || !strings.HasSuffix(p.Records[0].Why, ".childItems: nested deeper than 64") {
+		t.Errorf("65: %v, %q", err, p.Records[0].Why)
 	}
 	// Only items count. Other fields of the service may nest deeper.
 	deep := fmt.Appendf(nil, `{"records":[{"id":"a","items":[],"meta":%s1%s}]}`, strings.Repeat(`[`, 5000),

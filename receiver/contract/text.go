@@ -11,22 +11,14 @@ import (
 // maxText is how much of a body that cannot be read prints, in bytes: about 80 cm of paper.
 const maxText = 8000
 
-// AsText is the request for a body that Open refuses but that must print: one record, Unreadable, that
-// says why. Its id is that of the first record, else it is made of the content, so that a retry is
-// recognised. cut says that not all of the body prints.
-//
-// The error says that the body is not one JSON object; the request can be printed nevertheless.
-func AsText(body []byte, why string) (p PrintRequest, cut bool, err error) {
-	body = bytes.TrimPrefix(body, byteOrderMark)
-	envelope, _, err := parse(body)
-	if _, invalid := err.(*InvalidJSON); !invalid {
-		err = nil // a limit: what was read until then is all that prints
-	}
-
+// asText is the request for a body that must print although it cannot be read: one record, Unreadable, that says why.
+// envelope is what was read of it, and isJSON that it had no error. The id is that of the first record, else it is made
+// of the content, so that a retry is recognised.
+func asText(body []byte, envelope Value, isJSON bool, why string) PrintRequest {
 	// What a retry has too, if it can be told.
 	text := string(bytes.ToValidUTF8(body, []byte("\uFFFD")))
 	records := envelope.Get(FieldRecords)
-	if records != nil && err == nil {
+	if records != nil && isJSON {
 		text = records.JSON()
 	}
 	var first Value
@@ -38,10 +30,9 @@ func AsText(body []byte, why string) (p PrintRequest, cut bool, err error) {
 		digest := sha256.Sum256([]byte(text))
 		id = "text-" + hex.EncodeToString(digest[:16])
 	}
-	if cut = len(text) > maxText; cut {
+	isCut := len(text) > maxText
+	if isCut {
 		text = fmt.Sprintf("%s … and %d bytes more", strings.ToValidUTF8(text[:maxText], ""), len(text)-maxText)
 	}
-	return PrintRequest{
-		ID: id, Raw: body, Anomalies: []Anomaly{OverLimit}, Records: []Record{{ID: id, Unreadable: text, Why: why}},
-	}, cut, err
+	return PrintRequest{ID: id, Raw: body, Cut: isCut, Records: []Record{{ID: id, Unreadable: text, Why: why}}}
 }

@@ -34,12 +34,6 @@ const maxValues = 300_000
 // maxNesting limits the recursion over a Value; the parser has the same limit.
 const maxNesting = 10_000
 
-// Memory estimates how many bytes of memory a body takes once it is read and planned, without reading it. What
-// punctuation a text has counts too, so the estimate is too high rather than too low.
-func Memory(body []byte) int64 {
-	return int64(2*len(body) + 64*countValues(body) + 512*bytes.Count(body, []byte{'{'}))
-}
-
 // countValues is an upper bound of the number of values: each is the first of a list or object, or follows a comma.
 func countValues(body []byte) int {
 	n := 1

@@ -41,7 +41,7 @@ count read contract 2`
 
 func TestABodyThatIsOneUnreadableRecordHasNoLeaves(t *testing.T) {
 	p := compile(t, Config{})
-	text, _, _ := contract.AsText([]byte(unfamiliar), "too much")
+	text, _ := contract.Open([]byte(unfamiliar), contract.Text)
 	twice := parse(t, `{"records":[{"id":"r","items":[]}],"records":[{"id":"s","items":[]}],"brand":"North"}`)
 	for _, req := range []contract.PrintRequest{text, twice, {}} {
 		if all := p.Leaves(req); all != nil {
