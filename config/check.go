@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -24,11 +25,13 @@ type checker struct {
 // checkAll checks every section. Later checks skip what earlier ones found wrong, so that one
 // mistake gives one message.
 func (k *checker) checkAll() {
+	k.limits("", reflect.ValueOf(*k.c))
 	k.receiver()
 	k.secrets()
 	k.tls()
 	k.venues()
 	k.source()
+	k.everyStation()
 	k.printers()
 	k.screens()
 	k.kds()
@@ -44,12 +47,6 @@ func (k *checker) checkAll() {
 	k.service()
 	k.metrics()
 	k.notify()
-	k.log()
-}
-
-func (k *checker) log() {
-	k.oneOf("log.level", k.c.Log.Level, "debug", "info", "warn", "error")
-	k.oneOf("log.format", k.c.Log.Format, "text", "json")
 }
 
 func (k *checker) receiver() {
@@ -86,14 +83,6 @@ func (k *checker) receiver() {
 			k.add("receiver.trusted_proxies", "%v would trust every client; use the network of the proxy", p)
 		}
 	}
-	if r.MaxBody < 4<<10 || r.MaxBody > 8<<20 {
-		k.add("receiver.max_body", "%v is not between 4KiB and 8MiB; an order of 300 items has about 50KiB", r.MaxBody)
-	}
-	k.checkCount("receiver.max_connections", r.MaxConnections, 1, 10_000)
-	k.oneOf("receiver.schema", r.Schema, "lenient", "strict")
-	k.oneOf("receiver.conflict", r.Conflict, "print", "report")
-	k.checkDuration("receiver.respond_within", r.RespondWithin, 500*time.Millisecond, 4800*time.Millisecond,
-		"; the service gives up after 5s")
 }
 
 func (k *checker) header(path, name string) {
@@ -144,6 +133,18 @@ func (k *checker) secretsOf(at string, name *string, seen map[Secret]string) []S
 	return all
 }
 
+// secretFile resolves the name of a file with a secret, if the key at is set, and returns its content.
+func (k *checker) secretFile(at string, name *string) []byte {
+	if *name = k.secretName(*name); *name == "" {
+		return nil
+	}
+	b := k.read(at, *name)
+	if b != nil {
+		k.warnReadable(at, *name)
+	}
+	return b
+}
+
 // read returns the content of a file, or nil if it cannot be read, which is a problem.
 func (k *checker) read(at, name string) []byte {
 	b, err := readSmall(name, maxFile)
@@ -186,9 +187,6 @@ func (k *checker) fonts() {
 func (k *checker) storage() {
 	s := &k.c.Storage
 	s.Path = k.file("storage.path", s.Path)
-	k.checkDuration("storage.dedup_retention", s.DedupRetention, time.Hour, 8760*time.Hour, "")
-	k.checkDuration("storage.history_retention", s.HistoryRetention, time.Hour, 8760*time.Hour, "")
-	k.checkCount("storage.max_backlog", s.MaxBacklog, 1, 10_000_000)
 	a := &k.c.Admin
 	a.Socket = k.file("admin.socket", a.Socket)
 	if len(a.Socket) > 107 {
@@ -238,22 +236,6 @@ func (k *checker) warnReadable(path, name string) {
 func (k *checker) addIf(path, why string) {
 	if why != "" {
 		k.add(path, "%s", why)
-	}
-}
-
-// checkDuration checks that d is between least and most; why is appended to the message.
-func (k *checker) checkDuration(path string, d, least, most time.Duration, why string) {
-	switch {
-	case d < least:
-		k.add(path, "%s is less than %s%s", short(d), short(least), why)
-	case d > most:
-		k.add(path, "%s is more than %s%s", short(d), short(most), why)
-	}
-}
-
-func (k *checker) checkCount(path string, n, least, most int) {
-	if n < least || n > most {
-		k.add(path, "%d is not between %d and %d", n, least, most)
 	}
 }
 

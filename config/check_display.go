@@ -5,8 +5,30 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
-	"time"
 )
+
+// everyStation checks what stations of all kinds have in common.
+func (k *checker) everyStation() {
+	all := k.c.stations()
+	if len(k.c.Stations()) == 0 {
+		k.add("printers", "there are no stations; configure at least one printer, screen, kds or log")
+	}
+	for _, s := range all {
+		at := fmt.Sprintf("%s[%d]", s.list, s.index)
+		k.stationName(at, s.name)
+		for _, key := range []string{"backup", "hold_for", "expire_after"} {
+			if s.expo && k.lines[at+"."+key] != 0 {
+				k.warn(at+"."+key, "has no effect on a screen of mode expo, which shows the tickets of other screens")
+			}
+		}
+		if s.backup == "" && !s.screen && s.holdFor != DefaultPrinter().HoldFor { // in all kinds but screens
+			k.warn(at+".hold_for", "has no effect without a backup")
+		}
+		if !s.expo {
+			k.backup(at, s.name, s.backup)
+		}
+	}
+}
 
 // stationName checks the name of a station of any kind.
 func (k *checker) stationName(at, name string) {
@@ -26,22 +48,11 @@ func (k *checker) screens() {
 	for i := range k.c.Screens {
 		s := &k.c.Screens[i]
 		at := fmt.Sprintf("screens[%d]", i)
-		k.stationName(at, s.Name)
 		if s.Title != "" {
 			k.addIf(at+".title", nameProblem(s.Title))
 		}
-		k.oneOf(at+".mode", s.Mode, modePrep, modeExpo)
-		k.checkDuration(at+".warn_after", s.WarnAfter, 10*time.Second, 24*time.Hour, "")
-		k.checkDuration(at+".late_after", s.LateAfter, 10*time.Second, 24*time.Hour, "")
 		if s.LateAfter <= s.WarnAfter && !k.hasProblem(at+".warn_after") && !k.hasProblem(at+".late_after") {
 			k.add(at+".late_after", "%s is not more than warn_after (%s)", short(s.LateAfter), short(s.WarnAfter))
-		}
-		k.checkDuration(at+".hold_for", s.HoldFor, 5*time.Second, 24*time.Hour, "")
-		k.checkDuration(at+".expire_after", s.ExpireAfter, time.Minute, 720*time.Hour, "")
-		k.checkDuration(at+".unseen_after", s.UnseenAfter, 10*time.Second, time.Hour, "")
-		if s.Repeat != 0 {
-			k.checkDuration(at+".repeat", s.Repeat, 5*time.Second, 10*time.Minute,
-				"; write 0s for a sound that comes once")
 		}
 		if s.Expo() {
 			k.expoScreen(at, s)
@@ -56,14 +67,13 @@ func (k *checker) prepScreen(at string, s *Screen) {
 	if len(s.Of) > 0 {
 		k.add(at+".of", "is only for screens of mode expo")
 	}
-	k.backup(at, s.Name, s.Backup)
 	if b, _ := k.c.BackupOf(s.Name); b == "" && !k.hasProblemBelow(at) && !k.hasProblem("fallback") {
 		k.warn(at+".backup", "is not set, and the fallback cannot be used: while no browser shows this screen, "+
 			"tickets for %s are neither shown nor printed", s.Name)
 	}
 }
 
-// expoScreen checks what only an expo screen has, and warns of keys without effect there.
+// expoScreen checks what only an expo screen has.
 func (k *checker) expoScreen(at string, s *Screen) {
 	if len(s.Of) == 0 {
 		k.add(at+".of", "is missing; list the screens whose orders this screen shows")
@@ -84,16 +94,6 @@ func (k *checker) expoScreen(at string, s *Screen) {
 			k.add(here, "%s", notFound("screen", name, k.screensOfTheirOwn()))
 		}
 	}
-	usual := DefaultScreen()
-	for _, x := range []struct {
-		key     string
-		changed bool
-	}{{"backup", s.Backup != ""}, {"hold_for", s.HoldFor != usual.HoldFor},
-		{"expire_after", s.ExpireAfter != usual.ExpireAfter}} {
-		if x.changed {
-			k.warn(at+"."+x.key, "has no effect on a screen of mode expo, which shows the tickets of other screens")
-		}
-	}
 }
 
 // screensOfTheirOwn returns the names of the screens that have tickets of their own.
@@ -110,32 +110,17 @@ func (k *checker) kds() {
 	for i := range k.c.KDS {
 		d := &k.c.KDS[i]
 		at := fmt.Sprintf("kds[%d]", i)
-		k.stationName(at, d.Name)
 		// The URL may contain a secret, so messages do not repeat it.
 		if d.URL == "" {
 			k.add(at+".url", "is missing; for example https://kds.example/api/tickets")
 		} else if u, err := url.Parse(d.URL); err == nil && u.Scheme == "http" && !loopback(u.Hostname()) {
 			k.warn(at+".url", "is plain HTTP: orders and the token, if there is one, are sent unencrypted")
 		}
-		for _, f := range []struct {
-			key    string
-			name   *string
-			secret bool
-		}{{"token_file", &d.TokenFile, true}, {"secret_file", &d.SecretFile, true}, {"ca_file", &d.CAFile, false}} {
-			if *f.name = k.secretName(*f.name); *f.name == "" {
-				continue
-			}
-			if k.read(at+"."+f.key, *f.name) != nil && f.secret {
-				k.warnReadable(at+"."+f.key, *f.name)
-			}
+		k.secretFile(at+".token_file", &d.TokenFile)
+		k.secretFile(at+".secret_file", &d.SecretFile)
+		if d.CAFile = k.secretName(d.CAFile); d.CAFile != "" {
+			k.read(at+".ca_file", d.CAFile)
 		}
-		k.checkDuration(at+".timeout", d.Timeout, time.Second, time.Minute, "")
-		k.checkDuration(at+".expire_after", d.ExpireAfter, time.Minute, 720*time.Hour, "")
-		k.checkDuration(at+".hold_for", d.HoldFor, 10*time.Second, 24*time.Hour, "")
-		if d.Backup == "" && d.HoldFor != DefaultKDS().HoldFor {
-			k.warn(at+".hold_for", "has no effect without a backup")
-		}
-		k.backup(at, d.Name, d.Backup)
 	}
 }
 

@@ -4,17 +4,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 )
 
 func (k *checker) printers() {
-	if len(k.c.Stations()) == 0 {
-		k.add("printers", "there are no stations; configure at least one printer, screen, kds or log")
-	}
 	for i := range k.c.Printers {
 		p := &k.c.Printers[i]
 		at := fmt.Sprintf("printers[%d]", i)
-		k.stationName(at, p.Name)
 		if p.Address == "" {
 			k.add(at+".address", "is missing; for example tcp://192.168.1.50:9100 or usb://")
 		}
@@ -25,39 +20,15 @@ func (k *checker) printers() {
 		if said := k.lines[at+".columns"] != 0; (said || p.Columns != 0) && (p.Columns < 16 || p.Columns > 96) {
 			k.add(at+".columns", "%d is not a width; use 48, 42 or 32", p.Columns)
 		}
-		k.device(at, p)
-		k.ticketsOf(at, p)
-		k.checkDuration(at+".expire_after", p.ExpireAfter, time.Minute, 720*time.Hour, "")
-		k.oneOf(at+".on_doubt", p.OnDoubt, "reprint", "hold")
-		k.checkDuration(at+".hold_for", p.HoldFor, 10*time.Second, 24*time.Hour, "")
-		if p.Backup == "" && p.HoldFor != DefaultPrinter().HoldFor {
-			k.warn(at+".hold_for", "has no effect without a backup")
+		if said := k.lines[at+".confirm"] != 0; said || p.Confirm != "" {
+			k.oneOf(at+".confirm", p.Confirm, "auto", "process_id", "status", "none")
 		}
-		k.backup(at, p.Name, p.Backup)
+		k.layout(at+".layout", &p.Layout)
 	}
 }
 
-// device checks how the printer is reached and asked for its status.
-func (k *checker) device(at string, p *Printer) {
-	if said := k.lines[at+".confirm"] != 0; said || p.Confirm != "" {
-		k.oneOf(at+".confirm", p.Confirm, "auto", "process_id", "status", "none")
-	}
-	k.checkDuration(at+".connect_timeout", p.ConnectTimeout, time.Second, time.Minute, "")
-	k.checkDuration(at+".linger", p.Linger, 0, 30*time.Second, "; other clients of the printer wait that long")
-	if p.PollEvery != 0 {
-		k.checkDuration(at+".poll_every", p.PollEvery, 10*time.Second, 24*time.Hour, "; 0s turns polling off")
-	}
-	k.checkDuration(at+".wait_for_person", p.WaitForPerson, time.Second, 24*time.Hour, "")
-}
-
-// ticketsOf checks how tickets look and sound.
-func (k *checker) ticketsOf(at string, p *Printer) {
-	k.checkCount(at+".copies", p.Copies, 1, 9)
-	k.checkCount(at+".buzzer.times", p.Buzzer.Times, 0, 9)
-	k.checkCount(at+".buzzer.void_times", p.Buzzer.VoidTimes, 0, 9)
-	l, at := &p.Layout, at+".layout"
-	k.checkCount(at+".blank_lines", l.BlankLines, 0, 5)
-	k.checkCount(at+".top_margin", l.TopMargin, 0, 20)
+// layout checks how tickets look.
+func (k *checker) layout(at string, l *Layout) {
 	if len(l.Header) == 0 {
 		k.add(at+".header", "has no fields; remove the key to print all")
 	}

@@ -64,10 +64,10 @@ type Receiver struct {
 	// Listen is the address and port of the webhook. Default 127.0.0.1:8443, for a reverse proxy or
 	// tunnel on the same box. Any address that is not a loopback address requires TLS or Insecure.
 	// Empty: there is no webhook, and all orders come from Source. Needs a restart.
-	Listen string `mapstructure:"listen" reload:"restart"`
+	Listen string `mapstructure:"listen" reload:"restart" default:"127.0.0.1:8443"`
 	// Path is where the service posts to. Default /webhooks/print. It is never logged, but everyone
 	// who may read this file can see it: use SecretFile for a secret.
-	Path string `mapstructure:"path"`
+	Path string `mapstructure:"path" default:"/webhooks/print"`
 	// SecretFile names a file with one or two lines. Each is a secret last segment of the path, at
 	// least 22 of A–Z a–z 0–9 - _ (128 bits). The service is then given
 	// https://HOST/webhooks/print/SECRET, and any other path is answered 404. Two lines are valid
@@ -96,22 +96,22 @@ type Receiver struct {
 	AllowFrom []netip.Prefix `mapstructure:"allow_from"`
 	// MaxBody is the largest request body, in bytes with a unit. Default 1MiB, 4KiB to 8MiB. A
 	// larger one is answered 400, which the service does not retry: that order is lost.
-	MaxBody Size `mapstructure:"max_body"`
+	MaxBody Size `mapstructure:"max_body" default:"1MiB" range:"4KiB 8MiB"`
 	// MaxConnections is how many connections may be open at the same time. A further one waits. An
 	// address may have 128; the last quarter is for those that were answered 200. Default 1024, 1 to 10000.
 	// Each takes a file descriptor and up to MaxBody of memory. Needs a restart.
-	MaxConnections int `mapstructure:"max_connections" reload:"restart"`
+	MaxConnections int `mapstructure:"max_connections" reload:"restart" default:"1024" range:"1 10000"`
 	// Schema is how strictly bodies are read. Default lenient: what can be printed is printed, and
 	// deviations are counted. strict answers 400 if an id is not a UUID or a retryCount is not an
 	// integer: those orders are lost.
-	Schema string `mapstructure:"schema"`
+	Schema string `mapstructure:"schema" default:"lenient" oneof:"lenient strict"`
 	// Conflict is what is done with other content under a known request id. Default print: each station
 	// whose ticket differs gets all of it again, headed CHANGED. report prints nothing; the request is
 	// logged, counted and kept in the list of rejects.
-	Conflict string `mapstructure:"conflict"`
+	Conflict string `mapstructure:"conflict" default:"print" oneof:"print report"`
 	// RespondWithin is how long a request may take, including reading it, until it is answered 503,
 	// which the service retries. Default 4s, 500ms to 4800ms: the service itself gives up after 5s.
-	RespondWithin time.Duration `mapstructure:"respond_within"`
+	RespondWithin time.Duration `mapstructure:"respond_within" default:"4s" range:"500ms 4800ms"`
 
 	// Secrets are the one or two secrets in SecretFile, read by Load. Not a key.
 	Secrets []Secret `mapstructure:"-"`
@@ -122,8 +122,9 @@ func (r Receiver) Enabled() bool { return r.Listen != "" }
 
 // Headers are header names, in any case. Other services use another prefix.
 type Headers struct {
-	Venue  string `mapstructure:"venue"`  // the venue's UUID. Default x-svc-venueid
-	Device string `mapstructure:"device"` // the terminal that sent the order. Default x-svc-device-id
+	Venue string `mapstructure:"venue" default:"x-svc-venueid"` // the venue's UUID. Default x-svc-venueid
+	// Device is the terminal that sent the order. Default x-svc-device-id.
+	Device string `mapstructure:"device" default:"x-svc-device-id"`
 }
 
 // Venue is a restaurant that may send orders.
@@ -192,16 +193,16 @@ type Storage struct {
 	// Path is the database file. Default /var/lib/ticketrail/ticketrail.db. It must be on a local
 	// disk that honours fsync; on a network share or tmpfs, a power failure loses acknowledged
 	// orders. Needs a restart.
-	Path string `mapstructure:"path" reload:"restart"`
+	Path string `mapstructure:"path" reload:"restart" default:"/var/lib/ticketrail/ticketrail.db"`
 	// DedupRetention is how long the id of a request is remembered, counted while the daemon runs,
 	// so that a retry prints nothing. Default 168h, 1h to 8760h. Needs a restart.
-	DedupRetention time.Duration `mapstructure:"dedup_retention" reload:"restart"`
+	DedupRetention time.Duration `mapstructure:"dedup_retention" reload:"restart" default:"168h" range:"1h 8760h"`
 	// HistoryRetention is how long a finished ticket can be shown and reprinted. Default 72h, 1h to
 	// 8760h. Needs a restart.
-	HistoryRetention time.Duration `mapstructure:"history_retention" reload:"restart"`
+	HistoryRetention time.Duration `mapstructure:"history_retention" reload:"restart" default:"72h" range:"1h 8760h"`
 	// MaxBacklog is how many tickets may be queued in total; beyond it, requests are answered 503.
 	// Default 100000, 1 to 10000000. Needs a restart.
-	MaxBacklog int `mapstructure:"max_backlog" reload:"restart"`
+	MaxBacklog int `mapstructure:"max_backlog" reload:"restart" default:"100000" range:"1 10000000"`
 }
 
 // Admin is how the commands reach the daemon.
@@ -210,7 +211,7 @@ type Admin struct {
 	// jobs, printers, screens and rejects. Default /run/ticketrail/ticketrail.sock, mode 0660: every
 	// user who may write to it may do everything. At most 107 bytes, a limit of the kernel. Needs a
 	// restart.
-	Socket string `mapstructure:"socket" reload:"restart"`
+	Socket string `mapstructure:"socket" reload:"restart" default:"/run/ticketrail/ticketrail.sock"`
 }
 
 // Metrics is where a monitoring system connects.
@@ -218,14 +219,15 @@ type Metrics struct {
 	// Listen is the address of /metrics, /healthz and /readyz, plain HTTP. Default 127.0.0.1:9321.
 	// Empty: none of them. They expose neither orders nor secrets, but anyone who can reach them
 	// can read them. Needs a restart.
-	Listen string `mapstructure:"listen" reload:"restart"`
+	Listen string `mapstructure:"listen" reload:"restart" default:"127.0.0.1:9321"`
 }
 
 // Log is what the daemon writes to standard error.
 type Log struct {
-	Level string `mapstructure:"level"` // lowest level logged: debug, info, warn or error. Default info
+	// Level is the lowest level logged: debug, info, warn or error. Default info.
+	Level string `mapstructure:"level" default:"info" oneof:"debug info warn error"`
 	// Format is text or json. Default text. Needs a restart.
-	Format string `mapstructure:"format" reload:"restart"`
+	Format string `mapstructure:"format" reload:"restart" default:"text" oneof:"text json"`
 }
 
 // Slog returns Level as a slog level.
@@ -255,10 +257,10 @@ type Service struct {
 	// unencrypted. Default false.
 	Insecure bool `mapstructure:"insecure"`
 	// Timeout is for one exchange with the service. Default 10s, 1s to 60s.
-	Timeout time.Duration `mapstructure:"timeout"`
+	Timeout time.Duration `mapstructure:"timeout" default:"10s" range:"1s 1m"`
 	// Refresh is how long names and time zones are used until they are requested again, plus or
 	// minus a tenth. Default 6h, 10m to 168h. Needs a restart.
-	Refresh time.Duration `mapstructure:"refresh" reload:"restart"`
+	Refresh time.Duration `mapstructure:"refresh" reload:"restart" default:"6h" range:"10m 168h"`
 	// Token is the request for a token; each venue has its own token.
 	Token Token `mapstructure:"token"`
 	// Me is the request that asks what a token is good for.
@@ -281,30 +283,31 @@ func (s Service) Enabled() bool { return s.BaseURL != "" }
 // Token is the request for a token: OAuth 2.0 client credentials, and the venue. What the service's
 // contract leaves open is a key.
 type Token struct {
-	Path string `mapstructure:"path"` // below the base address. Default /oauth/token
+	// Path is below the base address. Default /oauth/token.
+	Path string `mapstructure:"path" default:"/oauth/token"`
 	// VenueParam is the name of the field with the venue's id. Default venue_id.
-	VenueParam string `mapstructure:"venue_param"`
+	VenueParam string `mapstructure:"venue_param" default:"venue_id"`
 	// ClientIDParam and ClientSecretParam are the names of the fields with the client's id and secret.
 	// Defaults client_id and client_secret.
-	ClientIDParam     string `mapstructure:"client_id_param"`
-	ClientSecretParam string `mapstructure:"client_secret_param"`
+	ClientIDParam     string `mapstructure:"client_id_param" default:"client_id"`
+	ClientSecretParam string `mapstructure:"client_secret_param" default:"client_secret"`
 	// AuthStyle is where the client id and secret are sent. Default params: in these fields.
 	// header: HTTP Basic authentication.
-	AuthStyle string `mapstructure:"auth_style"`
+	AuthStyle string `mapstructure:"auth_style" default:"params" oneof:"params header"`
 	// Format is how the fields are sent. Default form: as OAuth 2.0 has it. json: as one JSON object.
-	Format string `mapstructure:"format"`
+	Format string `mapstructure:"format" default:"form" oneof:"form json"`
 	// Field is where the answer has the token, as a dotted path such as data.token. Default access_token.
 	// Its lifetime is beside it, in expires_in or expiresIn; without either it is 15 minutes.
-	Field string `mapstructure:"field"`
+	Field string `mapstructure:"field" default:"access_token"`
 	// RenewBefore is how long before it expires a token is renewed. Default 60s, 1s to 10m.
-	RenewBefore time.Duration `mapstructure:"renew_before"`
+	RenewBefore time.Duration `mapstructure:"renew_before" default:"1m" range:"1s 10m"`
 	// Scopes are the scopes requested. Default none: the service decides.
 	Scopes []string `mapstructure:"scopes"`
 }
 
 // Me is the request that asks which venue and scopes a token is for.
 type Me struct {
-	Path string `mapstructure:"path"` // below the base address. Default /me
+	Path string `mapstructure:"path" default:"/me"` // below the base address. Default /me
 }
 
 // Labor are the requests for labor data. Some services have only these under /api.
@@ -316,7 +319,7 @@ type Labor struct {
 type Employees struct {
 	// Limit is how many are requested per page, up to 10000. Default 0: none is sent, and the
 	// service returns 20.
-	Limit int `mapstructure:"limit"`
+	Limit int `mapstructure:"limit" range:"0 10000"`
 	// Cursor is where a response names its next page: a dotted path such as meta.nextCursor, or
 	// header: and the name of a header. Default none: the usual places are tried.
 	Cursor string `mapstructure:"cursor"`
@@ -324,47 +327,10 @@ type Employees struct {
 
 // Payroll is the request for payroll periods.
 type Payroll struct {
-	VenueParam string `mapstructure:"venue_param"` // name of the parameter with the venue's id. Default venueId
+	// VenueParam is the name of the parameter with the venue's id. Default venueId.
+	VenueParam string `mapstructure:"venue_param" default:"venueId"`
 }
 
 // Default is the configuration of an empty file. It has no venues and no stations, so a daemon
 // cannot start with it.
-func Default() Config {
-	return Config{
-		Receiver: Receiver{
-			Listen:         "127.0.0.1:8443",
-			Path:           "/webhooks/print",
-			Headers:        Headers{Venue: "x-svc-venueid", Device: "x-svc-device-id"},
-			TLS:            TLS{ACME: ACME{Directory: letsEncrypt}},
-			MaxBody:        1 << 20,
-			MaxConnections: 1024,
-			Schema:         "lenient",
-			Conflict:       "print",
-			RespondWithin:  4 * time.Second,
-		},
-		Outcomes: Outcomes{LateAfter: 3 * time.Minute},
-		Display:  Display{Listen: "127.0.0.1:9322"},
-		Ticket:   Ticket{Alarms: defaultAlarms()},
-		Storage: Storage{
-			Path:             "/var/lib/ticketrail/ticketrail.db",
-			DedupRetention:   168 * time.Hour,
-			HistoryRetention: 72 * time.Hour,
-			MaxBacklog:       100_000,
-		},
-		Admin:   Admin{Socket: "/run/ticketrail/ticketrail.sock"},
-		Metrics: Metrics{Listen: "127.0.0.1:9321"},
-		Log:     Log{Level: "info", Format: "text"},
-		Service: Service{
-			Timeout: 10 * time.Second,
-			Refresh: 6 * time.Hour,
-			Token: Token{
-				Path: "/oauth/token", VenueParam: "venue_id", ClientIDParam: "client_id",
-				ClientSecretParam: "client_secret", AuthStyle: "params", Format: "form", Field: "access_token",
-				RenewBefore: time.Minute,
-			},
-			Me:      Me{Path: "/me"},
-			Payroll: Payroll{VenueParam: "venueId"},
-		},
-		Notify: Notify{After: 3 * time.Minute},
-	}
-}
+func Default() Config { return withDefaults[Config]() }

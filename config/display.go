@@ -16,33 +16,33 @@ type Screen struct {
 	// Mode is prep or expo. A prep screen has tickets of its own, which routes send there. An expo
 	// screen shows the orders of the screens in Of and which of these are done; no route leads to
 	// it, so Backup, HoldFor and ExpireAfter have no effect. Default prep.
-	Mode string `mapstructure:"mode"`
+	Mode string `mapstructure:"mode" default:"prep" oneof:"prep expo"`
 	// Of are the prep screens that an expo screen shows. Required there, not allowed elsewhere.
 	Of []string `mapstructure:"of"`
 	// WarnAfter is the age at which a ticket is highlighted. Default 5m, 10s to 24h.
-	WarnAfter time.Duration `mapstructure:"warn_after"`
+	WarnAfter time.Duration `mapstructure:"warn_after" default:"5m" range:"10s 24h"`
 	// LateAfter is the age at which it is highlighted as late; more than WarnAfter. Default 8m, up
 	// to 24h.
-	LateAfter time.Duration `mapstructure:"late_after"`
+	LateAfter time.Duration `mapstructure:"late_after" default:"8m" range:"10s 24h"`
 	// Backup is the station where its tickets come out while no browser shows this screen, headed
 	// FOR HOT LINE (screen down): those that nobody has seen, and those that were shown but are not
 	// done. Default: the fallback, unless that is this station or is itself backed up by it.
 	Backup string `mapstructure:"backup"`
 	// HoldFor is how long no browser may show the screen until the backup takes over. Default 20s,
 	// 5s to 24h.
-	HoldFor time.Duration `mapstructure:"hold_for"`
+	HoldFor time.Duration `mapstructure:"hold_for" default:"20s" range:"5s 24h"`
 	// ExpireAfter is how old a ticket may be and still be shown; older ones expire, and a slip
 	// lists them. What is already on the board stays there. Default 4h, 1m to 720h.
-	ExpireAfter time.Duration `mapstructure:"expire_after"`
+	ExpireAfter time.Duration `mapstructure:"expire_after" default:"4h" range:"1m 720h"`
 	// UnseenAfter is how long a ticket may be on a page of the board that nobody has turned to, until
 	// the screen says so. Default 45s, 10s to 1h.
-	UnseenAfter time.Duration `mapstructure:"unseen_after"`
+	UnseenAfter time.Duration `mapstructure:"unseen_after" default:"45s" range:"10s 1h"`
 	// AckAlarms means that a ticket with an allergy must be acknowledged before it can be bumped, as a
 	// cancellation must be. The words are those of Ticket.Alarms. Default false.
 	AckAlarms bool `mapstructure:"ack_alarms"`
 	// Repeat is how often the sound for a cancellation, a late ticket or a ready order comes again
 	// until a cook has acknowledged it. Default 0s: once. 5s to 10m.
-	Repeat time.Duration `mapstructure:"repeat"`
+	Repeat time.Duration `mapstructure:"repeat" range:"5s 10m" zero:"allowed"`
 	// Keys assigns keys of a keyboard or bump bar to actions: { bump: [F1], all_day: [F8, a] }. An
 	// action named here has only these keys. The page's help lists all actions. Default none: the
 	// built-in keys.
@@ -53,12 +53,7 @@ type Screen struct {
 type KeyMap map[string][]string
 
 // Expo reports whether it is an expo screen, to which no ticket is routed.
-func (s Screen) Expo() bool { return s.Mode == modeExpo }
-
-const (
-	modePrep = "prep"
-	modeExpo = "expo"
-)
+func (s Screen) Expo() bool { return s.Mode == "expo" }
 
 // KDS is a station that posts its tickets to a third-party kitchen display.
 type KDS struct {
@@ -78,7 +73,7 @@ type KDS struct {
 	CAFile string `mapstructure:"ca_file"`
 	// Timeout is for connecting, and again for sending a ticket and reading the response. Default
 	// 5s, 1s to 60s.
-	Timeout time.Duration `mapstructure:"timeout"`
+	Timeout time.Duration `mapstructure:"timeout" default:"5s" range:"1s 1m"`
 	// IncludeRaw adds the record as the service sent it. Default false.
 	IncludeRaw bool `mapstructure:"include_raw"`
 	// Backup is the station that takes over after HoldFor, as for a printer. It does not know what
@@ -87,10 +82,10 @@ type KDS struct {
 	Backup string `mapstructure:"backup"`
 	// HoldFor is how long the first ticket of the queue must have failed until the backup takes
 	// over. Default 2m, 10s to 24h.
-	HoldFor time.Duration `mapstructure:"hold_for"`
+	HoldFor time.Duration `mapstructure:"hold_for" default:"2m" range:"10s 24h"`
 	// ExpireAfter is how old a ticket may be and still be posted; older ones expire, and a slip
 	// lists them. Default 4h, 1m to 720h.
-	ExpireAfter time.Duration `mapstructure:"expire_after"`
+	ExpireAfter time.Duration `mapstructure:"expire_after" default:"4h" range:"1m 720h"`
 }
 
 // Display is where the pages of the screens, and the page for managers, are served.
@@ -99,7 +94,7 @@ type Display struct {
 	// need not be paired. Any address that is not a loopback address requires TLS or Insecure, and
 	// each browser must be paired with ticketrail screens pair. Empty: no pages; then there can be no screens.
 	// Needs a restart.
-	Listen string `mapstructure:"listen" reload:"restart"`
+	Listen string `mapstructure:"listen" reload:"restart" default:"127.0.0.1:9322"`
 	// TLS makes it serve HTTPS.
 	TLS DisplayTLS `mapstructure:"tls"`
 	// Insecure allows plain HTTP on an address that is not a loopback address: everyone in that
@@ -142,40 +137,33 @@ type DisplayTLS struct {
 func (t DisplayTLS) Enabled() bool { return t.CertFile != "" || t.KeyFile != "" }
 
 // DefaultScreen is a screen of which only the name is set.
-func DefaultScreen() Screen {
-	return Screen{
-		Mode: modePrep, WarnAfter: 5 * time.Minute, LateAfter: 8 * time.Minute,
-		HoldFor: 20 * time.Second, ExpireAfter: 4 * time.Hour, UnseenAfter: 45 * time.Second,
-	}
-}
+func DefaultScreen() Screen { return withDefaults[Screen]() }
 
 // DefaultKDS is a third-party display of which only the name and the URL are set.
-func DefaultKDS() KDS {
-	return KDS{Timeout: 5 * time.Second, HoldFor: 2 * time.Minute, ExpireAfter: 4 * time.Hour}
-}
+func DefaultKDS() KDS { return withDefaults[KDS]() }
 
 // A station is what stations of all kinds have in common.
 type station struct {
+	list         string // its key in the file
+	index        int
 	name, backup string
 	holdFor      time.Duration
-	screen       bool
+	screen, expo bool
 }
 
-// stations returns all stations that a ticket can be sent to, in the order of the file.
+// stations returns the stations of all kinds, in the order of the file.
 func (c *Config) stations() (all []station) {
-	for _, p := range c.Printers {
-		all = append(all, station{p.Name, p.Backup, p.HoldFor, false})
+	for i, p := range c.Printers {
+		all = append(all, station{"printers", i, p.Name, p.Backup, p.HoldFor, false, false})
 	}
-	for _, s := range c.Screens {
-		if !s.Expo() {
-			all = append(all, station{s.Name, s.Backup, s.HoldFor, true})
-		}
+	for i, s := range c.Screens {
+		all = append(all, station{"screens", i, s.Name, s.Backup, s.HoldFor, true, s.Expo()})
 	}
-	for _, d := range c.KDS {
-		all = append(all, station{d.Name, d.Backup, d.HoldFor, false})
+	for i, d := range c.KDS {
+		all = append(all, station{"kds", i, d.Name, d.Backup, d.HoldFor, false, false})
 	}
-	for _, l := range c.Logs {
-		all = append(all, station{l.Name, l.Backup, l.HoldFor, false})
+	for i, l := range c.Logs {
+		all = append(all, station{"logs", i, l.Name, l.Backup, l.HoldFor, false, false})
 	}
 	return all
 }
@@ -185,7 +173,9 @@ func (c *Config) stations() (all []station) {
 func (c *Config) Stations() []string {
 	var names []string
 	for _, s := range c.stations() {
-		names = append(names, s.name)
+		if !s.expo {
+			names = append(names, s.name)
+		}
 	}
 	return names
 }
@@ -211,7 +201,7 @@ func (c *Config) BackupOf(name string) (backup string, after time.Duration) {
 // stationNamed returns the station of that name, with the backup named in the file.
 func (c *Config) stationNamed(name string) station {
 	for _, s := range c.stations() {
-		if s.name == name {
+		if s.name == name && !s.expo {
 			return s
 		}
 	}

@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -103,11 +102,9 @@ func weekday(name string) time.Weekday {
 
 // minutes parses a time such as 9:30; 24:00 is the end of the day.
 func minutes(text string) (int, bool) {
-	hour, minute, ok := strings.Cut(text, ":")
-	h, err := strconv.Atoi(hour)
-	m, err2 := strconv.Atoi(minute)
-	if !ok || err != nil || err2 != nil || len(minute) != 2 || m > 59 || h*60+m > 24*60 {
-		return 0, false
+	if text == "24:00" {
+		return 24 * 60, true
 	}
-	return h*60 + m, true
+	t, err := time.Parse("15:04", text)
+	return t.Hour()*60 + t.Minute(), err == nil
 }

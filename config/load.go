@@ -147,15 +147,9 @@ func (f *findings) addDecodeErrors(err error) error {
 // elementDefaults is a decoding hook that starts each station with its defaults; viper has defaults
 // only for keys outside lists.
 func elementDefaults(from, to reflect.Value) (any, error) {
-	switch p := to.Addr().Interface().(type) {
-	case *Printer:
-		*p = DefaultPrinter()
-	case *Screen:
-		*p = DefaultScreen()
-	case *KDS:
-		*p = DefaultKDS()
-	case *TicketLog:
-		*p = DefaultTicketLog()
+	switch to.Interface().(type) {
+	case Printer, Screen, KDS, TicketLog:
+		setDefaults(to)
 	}
 	return from.Interface(), nil
 }

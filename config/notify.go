@@ -15,7 +15,7 @@ type Notify struct {
 	// After is how long something must be wrong before anybody is told, so that nobody is called for a
 	// printer that gets new paper. Refused orders and failed tickets are told at once, because they do
 	// not mend themselves. Default 3m, 0s to 24h.
-	After time.Duration `mapstructure:"after"`
+	After time.Duration `mapstructure:"after" default:"3m" range:"0s 24h"`
 	// Slip prints a notice when a station fails: at its backup, else at the fallback, if that one works.
 	// Default false.
 	Slip bool `mapstructure:"slip"`
@@ -64,7 +64,6 @@ const SlipName = "slip"
 
 func (k *checker) notify() {
 	n := &k.c.Notify
-	k.checkDuration("notify.after", n.After, 0, 24*time.Hour, "")
 	names := map[string]string{SlipName: "notify.slip"}
 	for i := range n.To {
 		r := &n.To[i]

@@ -47,7 +47,7 @@ func TestARecipientsURLIsReadFromTheFileOrItsOwnFile(t *testing.T) {
 
 func TestAMistakeInARecipientIsNamedWithoutItsURL(t *testing.T) {
 	for _, x := range []struct{ section, want string }{
-		{`{ after: 25h }`, "notify.after: 25h is more than 24h"},
+		{`{ after: 25h }`, "notify.after: 25h is not between 0s and 24h"},
 		{`{ to: [ { url: "ntfy://h/t" } ] }`, "notify.to[0].name: is missing"},
 		{`{ to: [ { name: slip, url: "ntfy://h/t" } ] }`, `"slip" is already used by notify.slip`},
 		{`{ to: [ { name: a, url: "ntfy://h/t" }, { name: A, url: "x://" } ] }`, `"A" is already used by notify.to[0]`},

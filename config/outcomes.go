@@ -16,7 +16,7 @@ type Outcomes struct {
 	// Standard Webhooks specification. Required with URL or URLFile.
 	SecretFile string `mapstructure:"secret_file"`
 	// LateAfter is how long a ticket may wait until it is told that it is late. Default 3m, 10s to 24h.
-	LateAfter time.Duration `mapstructure:"late_after"`
+	LateAfter time.Duration `mapstructure:"late_after" default:"3m" range:"10s 24h"`
 
 	// Address is the URL, wherever it came from; Keys is the content of SecretFile. Set by Load, which
 	// empties URL. Not keys.
@@ -29,7 +29,6 @@ func (o Outcomes) Enabled() bool { return o.Address.Reveal() != "" }
 
 func (k *checker) outcomes() {
 	o := &k.c.Outcomes
-	k.checkDuration("outcomes.late_after", o.LateAfter, 10*time.Second, 24*time.Hour, "")
 	if o.URL == "" && o.URLFile == "" {
 		if o.SecretFile != "" {
 			k.warn("outcomes.secret_file", "has no effect without a url")

@@ -22,7 +22,7 @@ type Relay struct {
 	Venues []Venue `mapstructure:"venues"`
 	NATS   NATS    `mapstructure:"nats"`
 	// State is the folder for the certificates of an ACME server. Default /var/lib/ticketrail. Needs a restart.
-	State   string  `mapstructure:"state" reload:"restart"`
+	State   string  `mapstructure:"state" reload:"restart" default:"/var/lib/ticketrail"`
 	Metrics Metrics `mapstructure:"metrics"` // and the page with all venues, at /
 	Log     Log     `mapstructure:"log"`
 
@@ -39,21 +39,17 @@ type NATS struct {
 	CredsFile string `mapstructure:"creds_file" reload:"restart"`
 	// Replicas is how many servers have a copy of each request. Default 3: the requests survive the loss of one
 	// server, and are accepted without it. 1 is for trials. Needs a restart.
-	Replicas int `mapstructure:"replicas" reload:"restart"`
+	Replicas int `mapstructure:"replicas" reload:"restart" default:"3" range:"1 5"`
 	// MaxBytes is how much all requests together may take, on each server. Beyond it requests are answered 503. Default
 	// 4GiB, enough for 1000 venues for a day. Needs a restart.
-	MaxBytes Size `mapstructure:"max_bytes" reload:"restart"`
+	MaxBytes Size `mapstructure:"max_bytes" reload:"restart" default:"4GiB" range:"1MiB 1048576GiB"`
 	// DedupRetention is how long a request is kept for its box and its retry is recognised. A box that is away for
 	// longer loses orders. Default 72h, 1h to 8760h. Needs a restart.
-	DedupRetention time.Duration `mapstructure:"dedup_retention" reload:"restart"`
+	DedupRetention time.Duration `mapstructure:"dedup_retention" reload:"restart" default:"72h" range:"1h 8760h"`
 }
 
 // DefaultRelay is the configuration of an empty file, with which a relay cannot start.
-func DefaultRelay() Relay {
-	d := Default()
-	return Relay{Receiver: d.Receiver, Metrics: d.Metrics, Log: d.Log, State: "/var/lib/ticketrail",
-		NATS: NATS{Replicas: 3, MaxBytes: 4 << 30, DedupRetention: 72 * time.Hour}}
-}
+func DefaultRelay() Relay { return withDefaults[Relay]() }
 
 // LoadRelay is [Load] for a relay.
 func LoadRelay(path string) (*Relay, error) {
@@ -61,6 +57,7 @@ func LoadRelay(path string) (*Relay, error) {
 	if err != nil {
 		return nil, err
 	}
+	k.limits("", reflect.ValueOf(*r))
 	k.receiver()
 	k.secrets()
 	k.tls()
@@ -68,7 +65,6 @@ func LoadRelay(path string) (*Relay, error) {
 		k.venues()
 	}
 	k.metrics()
-	k.log()
 	r.Receiver, r.Venues = k.c.Receiver, k.c.Venues
 	for i, v := range r.Venues {
 		if v.Fallback != "" {
@@ -77,16 +73,9 @@ func LoadRelay(path string) (*Relay, error) {
 	}
 	r.State = k.file("state", r.State)
 	k.servers("nats.urls", r.NATS.URLs)
-	if r.NATS.CredsFile = k.secretName(r.NATS.CredsFile); r.NATS.CredsFile == "" {
+	if k.secretFile("nats.creds_file", &r.NATS.CredsFile); r.NATS.CredsFile == "" {
 		k.add("nats.creds_file", "is missing; ticketrail relay init writes the file")
-	} else if k.read("nats.creds_file", r.NATS.CredsFile) != nil {
-		k.warnReadable("nats.creds_file", r.NATS.CredsFile)
 	}
-	k.checkCount("nats.replicas", r.NATS.Replicas, 1, 5)
-	if r.NATS.MaxBytes < 1<<20 {
-		k.add("nats.max_bytes", "%v is less than 1MiB", r.NATS.MaxBytes)
-	}
-	k.checkDuration("nats.dedup_retention", r.NATS.DedupRetention, time.Hour, 8760*time.Hour, "")
 	if r.Warnings, err = k.result(); err != nil {
 		return nil, err
 	}

@@ -51,7 +51,7 @@ func TestMistakesInARelaysFileAreNamed(t *testing.T) {
 		goodRelay + "venues: [{ id: x, name: Bar }]":                 "venues[0] (Bar).id: \"x\" is not a UUID",
 		goodRelay + "metrics: { listen: '127.0.0.1:8443' }":          "is already used by receiver.listen",
 		strings.Replace(goodRelay, "{", "{ replicas: 7,", 1):         "nats.replicas: 7 is not between 1 and 5",
-		strings.Replace(goodRelay, "{", "{ max_bytes: 1kB,", 1):      "nats.max_bytes: 1000B is less than 1MiB",
+		strings.Replace(goodRelay, "{", "{ max_bytes: 1kB,", 1):      "nats.max_bytes: 1000B is not between 1MiB and ",
 		strings.Replace(goodRelay, "{", "{ dedup_retention: 72,", 1): "nats.dedup_retention: 72 has no unit",
 	} {
 		if _, err := loadRelay(t, text); err == nil || !strings.Contains(err.Error(), want) {

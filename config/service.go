@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 )
 
@@ -25,14 +24,11 @@ func (s Service) ReadSecret() (Secret, error) {
 
 func (k *checker) service() {
 	s := &k.c.Service
-	k.checkDuration("service.timeout", s.Timeout, time.Second, time.Minute, "")
-	k.checkDuration("service.refresh", s.Refresh, 10*time.Minute, 168*time.Hour, "")
 	k.tokenRequest()
 	k.plainPath("service.me.path", s.Me.Path, "/me")
 	if s.Labor.Prefix != "" {
 		k.plainPath("service.labor.prefix", s.Labor.Prefix, "/api")
 	}
-	k.checkCount("service.employees.limit", s.Employees.Limit, 0, 10_000)
 	if c := s.Employees.Cursor; c != "" &&
 		!regexp.MustCompile(`^(header:[A-Za-z0-9-]{1,100}|`+dottedPath+`)$`).MatchString(c) {
 		k.add("service.employees.cursor",
@@ -74,12 +70,9 @@ func (k *checker) tokenRequest() {
 	k.parameter("service.token.venue_param", t.VenueParam, "grant_type", "scope", t.ClientIDParam, t.ClientSecretParam)
 	k.parameter("service.token.client_id_param", t.ClientIDParam, "grant_type", "scope", t.ClientSecretParam)
 	k.parameter("service.token.client_secret_param", t.ClientSecretParam, "grant_type", "scope")
-	k.oneOf("service.token.auth_style", t.AuthStyle, "params", "header")
-	k.oneOf("service.token.format", t.Format, "form", "json")
 	if !regexp.MustCompile("^" + dottedPath + "$").MatchString(t.Field) {
 		k.add("service.token.field", "%s is not a field of a response; for example data.token", quote(t.Field))
 	}
-	k.checkDuration("service.token.renew_before", t.RenewBefore, time.Second, 10*time.Minute, "; a token lives for 15m")
 	for i, scope := range t.Scopes { // RFC 6749, section 3.3
 		if !regexp.MustCompile(`^[!#-\[\]-~]{1,200}$`).MatchString(scope) {
 			k.add(fmt.Sprintf("service.token.scopes[%d]", i), "%s is not a scope; for example checks:read",

@@ -19,16 +19,14 @@ type TicketLog struct {
 	Backup string `mapstructure:"backup"`
 	// HoldFor is how long the first ticket of the queue must have failed until the backup takes
 	// over. Default 2m, 10s to 24h.
-	HoldFor time.Duration `mapstructure:"hold_for"`
+	HoldFor time.Duration `mapstructure:"hold_for" default:"2m" range:"10s 24h"`
 	// ExpireAfter is how old a ticket may be and still be written; older ones expire, and one line
 	// lists them. Default 720h, 1m to 720h.
-	ExpireAfter time.Duration `mapstructure:"expire_after"`
+	ExpireAfter time.Duration `mapstructure:"expire_after" default:"720h" range:"1m 720h"`
 }
 
 // DefaultTicketLog is a log of which only the name and the place are set.
-func DefaultTicketLog() TicketLog {
-	return TicketLog{HoldFor: 2 * time.Minute, ExpireAfter: 720 * time.Hour}
-}
+func DefaultTicketLog() TicketLog { return withDefaults[TicketLog]() }
 
 // LogNames are the names of the logs. Nobody cooks there: what they get is no part of an order.
 func (c *Config) LogNames() (names []string) {
@@ -41,18 +39,9 @@ func (c *Config) LogNames() (names []string) {
 func (c *Config) hasCook(station string) bool { return !slices.Contains(c.LogNames(), station) }
 
 func (k *checker) logs() {
-	for i := range k.c.Logs {
-		l := &k.c.Logs[i]
-		at := fmt.Sprintf("logs[%d]", i)
-		k.stationName(at, l.Name)
+	for i, l := range k.c.Logs {
 		if l.To == "" {
-			k.add(at+".to", "is missing; for example file:///var/log/ticketrail/tickets.jsonl")
+			k.add(fmt.Sprintf("logs[%d].to", i), "is missing; for example file:///var/log/ticketrail/tickets.jsonl")
 		}
-		k.checkDuration(at+".expire_after", l.ExpireAfter, time.Minute, 720*time.Hour, "")
-		k.checkDuration(at+".hold_for", l.HoldFor, 10*time.Second, 24*time.Hour, "")
-		if l.Backup == "" && l.HoldFor != DefaultTicketLog().HoldFor {
-			k.warn(at+".hold_for", "has no effect without a backup")
-		}
-		k.backup(at, l.Name, l.Backup)
 	}
 }

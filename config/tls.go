@@ -8,9 +8,6 @@ import (
 	"regexp"
 )
 
-// letsEncrypt gives certificates to everybody, for nothing.
-const letsEncrypt = "https://acme-v02.api.letsencrypt.org/directory"
-
 // TLS names PEM files, or an ACME server. Default none: plain HTTP. The contents of the files are read
 // again when they change; other names need a restart.
 type TLS struct {
@@ -37,6 +34,11 @@ type ACME struct {
 	// certificate, for a private one. Default none: those that this box trusts. Needs a restart.
 	CAFile string `mapstructure:"ca_file" reload:"restart"`
 }
+
+// letsEncrypt gives certificates to everybody, for nothing.
+const letsEncrypt = "https://acme-v02.api.letsencrypt.org/directory"
+
+func (a *ACME) longDefaults() { a.Directory = letsEncrypt }
 
 // Enabled reports whether the webhook serves HTTPS itself.
 func (t TLS) Enabled() bool { return t.CertFile != "" || t.KeyFile != "" || t.ACME.Name != "" }

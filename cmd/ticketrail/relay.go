@@ -93,19 +93,25 @@ func readOperator(file string) (*natsaccess.Operator, error) {
 	return o, err
 }
 
-// changeAccess finds a venue and the operator, for a command that changes what its box may do.
-func (c *cli) changeAccess(ctx context.Context, operator, venue string,
-	do func(*relay.Admin, *natsaccess.Operator, config.Venue) error,
-) error {
-	o, err := readOperator(operator)
-	if err != nil {
-		return err
-	}
-	return c.askRelay(ctx, func(a *relay.Admin) error {
-		v, err := a.Find(ctx, venue)
+// changingAccess makes cmd change what the box of the venue on the command line may do.
+func (c *cli) changingAccess(cmd *cobra.Command,
+	do func(context.Context, *relay.Admin, *natsaccess.Operator, config.Venue) error,
+) *cobra.Command {
+	var operator string
+	operatorFlag(cmd, &operator)
+	cmd.Args = oneArg
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		o, err := readOperator(operator)
 		if err != nil {
 			return err
 		}
-		return do(a, o, v)
-	})
+		return c.askRelay(cmd.Context(), func(a *relay.Admin) error {
+			v, err := a.Find(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return do(cmd.Context(), a, o, v)
+		})
+	}
+	return cmd
 }

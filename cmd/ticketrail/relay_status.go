@@ -1,8 +1,8 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -34,10 +34,7 @@ The exit code is 1 if something needs a person. It needs no running relay.`,
 				} else {
 					err = c.showSites(o, all)
 				}
-				if needed := o.NeedsPerson(); err == nil && len(needed) > 0 {
-					return fmt.Errorf("needs a person: %s", strings.Join(needed, ", "))
-				}
-				return err
+				return cmp.Or(err, personNeeded(o.Findings))
 			})
 		},
 	}

@@ -187,7 +187,7 @@ func TestTheVenuesOfAFileAreAddedAndTheSameCommandGoesOnAfterAnError(t *testing.
 			"--operator", filepath.Join(dir, "operator.secret")}, more...)...)
 	}
 	for _, wrong := range [][]string{{id(1)}, {"--name", "X"}, {"--secret"}} {
-		if code, _, errs := add(wrong...); code != exitUsage || !strings.Contains(errs, "use only one of them") {
+		if code, _, errs := add(wrong...); code != exitUsage || !strings.Contains(errs, "from") {
 			t.Errorf("%v ends with %d: %s", wrong, code, errs)
 		}
 	}

@@ -47,20 +47,11 @@ already are left as they are, so after an error the same command goes on.`,
     --hours "daily 11:00-23:00"`,
 		Args: atMostOneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if from != "" {
-				for _, flag := range []string{"name", "timezone", "hours", "device", "secret"} {
-					if cmd.Flags().Changed(flag) {
-						return usagef("--%s is for one venue, and --from for those of a file: use only one of them",
-							flag)
-					}
-				}
-				if len(args) > 0 {
-					return usagef("%s is one venue, and --from is for those of a file: use only one of them", args[0])
-				}
-				return c.addVenues(cmd.Context(), operator, from, cmp.Or(out, "."))
+			if (from == "") == (len(args) == 0) {
+				return usagef("which venues? give either the ID of one, or --from for those of a file")
 			}
-			if err := someArgs(cmd, args); err != nil {
-				return &usageError{err}
+			if from != "" {
+				return c.addVenues(cmd.Context(), operator, from, cmp.Or(out, "."))
 			}
 			v.ID = strings.ToLower(args[0])
 			if err := checkVenue(v); err != nil {
@@ -88,6 +79,9 @@ already are left as they are, so after an error the same command goes on.`,
 	f.StringArrayVar(&v.Devices, "device", nil, "the `id` of a terminal that may send; repeat it (default: all may)")
 	f.BoolVar(&ownSecret, "secret", false, "give the venue an address of its own, with its own secret")
 	f.StringVar(&from, "from", "", "add the venues of this `file`, written as in relay.yaml")
+	for _, flag := range []string{"name", "timezone", "hours", "device", "secret"} {
+		cmd.MarkFlagsMutuallyExclusive("from", flag)
+	}
 	operatorFlag(cmd, &operator)
 	outFlag(cmd, &out)
 	return cmd
@@ -196,70 +190,60 @@ func (c *cli) relayVenuesList() *cobra.Command {
 		Short: "list the venues of the relay's file and those that were added",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.askRelay(cmd.Context(), func(a *relay.Admin) error {
-				type venue struct {
-					ID        string   `json:"id"`
-					Name      string   `json:"name"`
-					Timezone  string   `json:"timezone,omitempty"`
-					Devices   []string `json:"devices"` // empty: all
-					OwnSecret bool     `json:"own_secret"`
-					InFile    bool     `json:"in_file"`
-				}
-				all := []venue{}
-				t := newTable(c.out, "VENUE", "ZONE", "DEVICES", "SECRET", "FROM", "ID")
-				for _, v := range a.Venues() {
-					one := venue{v.ID, v.Name, v.Timezone, append([]string{}, v.Devices...), len(v.Secrets) > 0,
-						a.InFile(v.ID)}
-					all = append(all, one)
-					secret, from := "shared", "added"
-					if one.OwnSecret {
-						secret = "own"
-					}
-					if one.InFile {
-						from = "file"
-					}
-					t.row(v.Name, cmp.Or(v.Timezone, "-"), cmp.Or(strings.Join(v.Devices, ", "), "all"), secret, from,
-						v.ID)
-				}
-				if asJSON {
-					return showJSON(c.out, all)
-				}
-				return t.end()
-			})
+			return c.askRelay(cmd.Context(), func(a *relay.Admin) error { return c.showRelayVenues(a, asJSON) })
 		},
 	}
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 
+func (c *cli) showRelayVenues(a *relay.Admin, asJSON bool) error {
+	type venue struct {
+		ID        string   `json:"id"`
+		Name      string   `json:"name"`
+		Timezone  string   `json:"timezone,omitempty"`
+		Devices   []string `json:"devices"` // empty: all
+		OwnSecret bool     `json:"own_secret"`
+		InFile    bool     `json:"in_file"`
+	}
+	all := []venue{}
+	t := newTable(c.out, "VENUE", "ZONE", "DEVICES", "SECRET", "FROM", "ID")
+	for _, v := range a.Venues() {
+		one := venue{v.ID, v.Name, v.Timezone, append([]string{}, v.Devices...), len(v.Secrets) > 0, a.InFile(v.ID)}
+		all = append(all, one)
+		t.row(v.Name, cmp.Or(v.Timezone, "-"), cmp.Or(strings.Join(v.Devices, ", "), "all"),
+			map[bool]string{true: "own", false: "shared"}[one.OwnSecret],
+			map[bool]string{true: "file", false: "added"}[one.InFile], v.ID)
+	}
+	if asJSON {
+		return showJSON(c.out, all)
+	}
+	return t.end()
+}
+
 func (c *cli) relayVenuesRenew() *cobra.Command {
-	var operator, out string
+	var out string
 	cmd := &cobra.Command{
 		Use:   "renew ID",
 		Short: "write new credentials for a venue's box; the old ones end at once",
 		Long: `renew writes new credentials for the box of a venue, named by its id or its
 name. All before them are revoked at once, also for a connection that is open:
 for a box that was lost or replaced. Orders wait until the new file is there.`,
-		Args: oneArg,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.changeAccess(cmd.Context(), operator, args[0], func(a *relay.Admin, o *natsaccess.Operator,
-				v config.Venue) error {
-				file := cmp.Or(out, v.ID+".creds")
-				change, err := a.Renew(cmd.Context(), o, v.ID, file)
-				if err != nil {
-					return fmt.Errorf("renew the credentials of %s: %w", v.Name, err)
-				}
-				return c.endChange(singleLine("renewed "+v.Name)+"\n"+c.boxLines(a.Conf, v.ID, file), change)
-			})
-		},
 	}
-	operatorFlag(cmd, &operator)
 	outFlag(cmd, &out)
-	return cmd
+	return c.changingAccess(cmd, func(
+		ctx context.Context, a *relay.Admin, o *natsaccess.Operator, v config.Venue,
+	) error {
+		file := cmp.Or(out, v.ID+".creds")
+		change, err := a.Renew(ctx, o, v.ID, file)
+		if err != nil {
+			return fmt.Errorf("renew the credentials of %s: %w", v.Name, err)
+		}
+		return c.endChange(singleLine("renewed "+v.Name)+"\n"+c.boxLines(a.Conf, v.ID, file), change)
+	})
 }
 
 func (c *cli) relayVenuesRemove() *cobra.Command {
-	var operator string
 	cmd := &cobra.Command{
 		Use:   "remove ID",
 		Short: "remove a venue; its box fetches nothing more",
@@ -268,21 +252,17 @@ its requests are refused from then on, and its box's credentials end. What its
 box has not fetched is not printed, unless the venue is added again before the
 relay's nats.dedup_retention is over. Its box, also a new one, then goes on
 where the old one stopped, and nothing is printed twice.`,
-		Args: oneArg,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.changeAccess(cmd.Context(), operator, args[0], func(a *relay.Admin, o *natsaccess.Operator,
-				v config.Venue) error {
-				if a.InFile(v.ID) {
-					return usagef("%s is in %s: remove it there first, and reload the relays", v.Name, c.relayConfig())
-				}
-				change, err := a.Remove(cmd.Context(), o, v.ID)
-				if err != nil {
-					return fmt.Errorf("remove venue %s: %w", v.ID, err)
-				}
-				return c.endChange(singleLine("removed "+v.Name)+"\n", change)
-			})
-		},
 	}
-	operatorFlag(cmd, &operator)
-	return cmd
+	return c.changingAccess(cmd, func(
+		ctx context.Context, a *relay.Admin, o *natsaccess.Operator, v config.Venue,
+	) error {
+		if a.InFile(v.ID) {
+			return usagef("%s is in %s: remove it there first, and reload the relays", v.Name, c.relayConfig())
+		}
+		change, err := a.Remove(ctx, o, v.ID)
+		if err != nil {
+			return fmt.Errorf("remove venue %s: %w", v.ID, err)
+		}
+		return c.endChange(singleLine("removed "+v.Name)+"\n", change)
+	})
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,9 +77,14 @@ func (c *cli) showFindings(findings []admin.Finding, inJSON any, asJSON bool) er
 	} else {
 		err = write(c.out, findingsText(findings, coloured(c.out)))
 	}
+	return cmp.Or(err, personNeeded(findings))
+}
+
+// personNeeded is the error that names what needs a person.
+func personNeeded(findings []admin.Finding) error {
 	needed := admin.Overview{Findings: findings}.NeedsPerson()
-	if err != nil || len(needed) == 0 {
-		return err
+	if len(needed) == 0 {
+		return nil
 	}
 	return fmt.Errorf("needs a person: %s", strings.Join(needed, ", "))
 }

@@ -1,0 +1,94 @@
+package config
+
+import (
+	"encoding"
+	"fmt"
+	"reflect"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// Beside its key, the tags of a field say what its value is without the key, and which values it may have:
+//
+//	default:"4s"            one that is too long for a tag is set by longDefaults
+//	range:"1s 1m"           at least and at most
+//	zero:"allowed"          0 is allowed too
+//	oneof:"lenient strict"  one of these words
+
+// reasons end what is said of a value that is out of range.
+var reasons = map[string]string{
+	"receiver.max_body":          "; an order of 300 items has about 50KiB",
+	"receiver.respond_within":    "; the service gives up after 5s",
+	"service.token.renew_before": "; a token lives for 15m",
+	"printers[].linger":          "; other clients of the printer wait that long",
+	"printers[].poll_every":      "; 0s turns polling off",
+	"screens[].repeat":           "; write 0s for a sound that comes once",
+}
+
+var index = regexp.MustCompile(`\[[0-9]+\]`)
+
+// withDefaults returns a section with its defaults.
+func withDefaults[T any]() (section T) {
+	setDefaults(reflect.ValueOf(&section).Elem())
+	return section
+}
+
+func setDefaults(section reflect.Value) {
+	if s, ok := section.Addr().Interface().(interface{ longDefaults() }); ok {
+		s.longDefaults()
+	}
+	for f, value := range section.Fields() {
+		if text, ok := f.Tag.Lookup("default"); ok {
+			value.Set(parseTag(text, f.Type))
+		} else if isSection(f.Type) {
+			setDefaults(value)
+		}
+	}
+}
+
+// parseTag reads a value in a tag as if it were in a file. It panics if it cannot be read: the tags are ours.
+func parseTag(text string, t reflect.Type) reflect.Value {
+	v := reflect.New(t)
+	if u, ok := v.Interface().(encoding.TextUnmarshaler); ok {
+		if err := u.UnmarshalText([]byte(text)); err != nil {
+			panic(err)
+		}
+		return v.Elem()
+	}
+	parsed, err := fromText(reflect.ValueOf(text), v.Elem())
+	if err != nil {
+		panic(err)
+	}
+	return reflect.ValueOf(parsed)
+}
+
+// limits checks each value of a section, and of the sections in it, against the tags of its field.
+func (k *checker) limits(path string, section reflect.Value) {
+	for f, value := range section.Fields() {
+		at := join(path, f.Tag.Get("mapstructure"))
+		if isSection(f.Type) {
+			k.limits(at, value)
+		}
+		if f.Type.Kind() == reflect.Slice && isSection(f.Type.Elem()) {
+			for i := range value.Len() {
+				k.limits(fmt.Sprintf("%s[%d]", at, i), value.Index(i))
+			}
+		}
+
+		if words := f.Tag.Get("oneof"); words != "" {
+			k.oneOf(at, value.String(), strings.Fields(words)...)
+		}
+		least, most, ok := strings.Cut(f.Tag.Get("range"), " ")
+		if !ok || f.Tag.Get("zero") != "" && value.IsZero() {
+			continue
+		}
+		if n := value.Int(); n < parseTag(least, f.Type).Int() || n > parseTag(most, f.Type).Int() {
+			shown := value.Interface()
+			if d, ok := shown.(time.Duration); ok {
+				shown = short(d)
+			}
+			k.add(at, "%v is not between %s and %s%s", shown, least, most, reasons[index.ReplaceAllString(at, "[]")])
+		}
+	}
+}
