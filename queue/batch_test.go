@@ -85,7 +85,7 @@ func operations() []operation {
 		{"ack", lease(func(l *Lease) error { return l.Ack(bg, ticket.Sent, "") })},
 		{"retry", lease(func(l *Lease) error { return l.Retry(bg, "") })},
 		{"hold", lease(func(l *Lease) error { return l.Hold(bg, "") })},
-		{"bury", lease(func(l *Lease) error { return l.Fail(bg, "") })},
+		{"fail", lease(func(l *Lease) error { return l.Fail(bg, "") })},
 		{"refuse", func(s *scenario) error { return s.lease.Move(bg, s.to, s.from, "") }},
 		{"cancel the lent one", cancel(0)},
 		{"cancel the second", cancel(1)},

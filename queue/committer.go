@@ -164,7 +164,8 @@ func (q *Queue) commit(ops []*op) (errs []error, err error) {
 	b.writeRecords()
 	if b.err == nil && b.dirty {
 		err = q.commitTx(b.tx)
-		q.metrics.committed(time.Since(started), len(ops))
+		// A failed one too: a disk that takes seconds to fail must show.
+		q.metrics.commitSeconds.Observe(time.Since(started).Seconds())
 	} else { // a write has failed; or nothing was written, for example all are duplicates of what was committed before
 		err = errors.Join(b.err, b.tx.Rollback())
 	}

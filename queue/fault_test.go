@@ -26,33 +26,20 @@ func TestAfterAFailedCommitEveryRequestIsRefusedUntilOneSucceeds(t *testing.T) {
 	})
 }
 
-func TestABeginThatFailedLeavesNoDoubtBehind(t *testing.T) {
+func TestABeginThatFailedLeavesADoubtOnlyIfItPersistedAndACrashCameBeforeTheEnd(t *testing.T) {
 	pairs(t, func(t *testing.T, q *testQueue, end commitResult) {
-		q.accept(order("a", "grill"))
-		l := q.take("grill")
-		q.disk.willEnd(end)
-		if err := l.Begin(bg); !errors.Is(err, ErrStorageFailed) || l.begun {
-			t.Fatalf("err %v, begun %v", err, l.begun)
-		}
-		q.must(l.Retry(bg, "storage"))
-		q.restart()
-		if d := q.take("grill").Delivery(); d.Doubt || d.Attempt != 2 {
-			t.Errorf("next %+v", d)
-		}
-	})
-}
-
-func TestACrashAfterABeginThatFailedLeavesAtMostADoubt(t *testing.T) {
-	pairs(t, func(t *testing.T, q *testQueue, end commitResult) {
-		q.accept(order("a", "grill"))
-		q.disk.willEnd(end)
-		if err := q.take("grill").Begin(bg); err == nil {
-			t.Fatal("begun")
-		}
-		q.waitForStorage()
-		q.restart()
-		if d := q.take("grill").Delivery(); d.Doubt != (end == failsButPersist) {
-			t.Errorf("next %+v", d)
+		for n, crash := range []bool{false, true} {
+			q.accept(order(id(n), id(n)))
+			l := q.take(id(n))
+			q.failCommit(end, func() error { return l.Begin(bg) })
+			if !crash {
+				q.must(l.Retry(bg, "storage"))
+			}
+			q.restart()
+			want := crash && end == failsButPersist
+			if d := q.take(id(n)).Delivery(); d.Doubt != want || !crash && d.Attempt != 2 {
+				t.Errorf("crash %t: next %+v", crash, d)
+			}
 		}
 	})
 }
@@ -72,7 +59,7 @@ func TestEveryEndOfALeaseSurvivesAFailedCommit(t *testing.T) {
 		{"return", false, func(l *Lease) error { return l.Return(bg, "r") }, ticket.Pending, 0, false},
 		{"return in doubt", true, func(l *Lease) error { return l.Return(bg, "r") }, ticket.Pending, 0, true},
 		{"hold", true, func(l *Lease) error { return l.Hold(bg, "r") }, ticket.Held, 1, true},
-		{"bury", false, func(l *Lease) error { return l.Fail(bg, "r") }, ticket.Failed, 1, false},
+		{"fail", false, func(l *Lease) error { return l.Fail(bg, "r") }, ticket.Failed, 1, false},
 		{"fail in doubt", true, func(l *Lease) error { return l.Fail(bg, "r") }, ticket.Failed, 1, true},
 		{"move", true, func(l *Lease) error {
 			l.Untouched()

@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"encoding/json"
 	"time"
 
 	"ticketrail/queue/ticket"
@@ -85,20 +84,4 @@ type Books struct {
 	// FailedCancelled counts jobs that failed first and were cancelled or reprinted later. Outcomes
 	// counts them as cancelled.
 	FailedCancelled uint64 `json:"failed_cancelled,omitempty"`
-}
-
-// UnmarshalJSON also reads the names of earlier versions.
-func (b *Books) UnmarshalJSON(raw []byte) error {
-	type books Books
-	old := struct {
-		*books
-		Put      uint64 `json:"put"`
-		Unburied uint64 `json:"unburied"`
-	}{books: (*books)(b)}
-	if err := json.Unmarshal(raw, &old); err != nil {
-		return err
-	}
-	b.Enqueued += old.Put
-	b.FailedCancelled += old.Unburied
-	return nil
 }

@@ -52,40 +52,15 @@ func TestDoubtIsOnDiskExactlyWhenBegunAndUnfinished(t *testing.T) {
 	}
 }
 
-func TestASecondDoubtIsHeldAndTheNextTicketPrints(t *testing.T) {
-	for _, crash := range []bool{false, true} {
-		q := start(t)
-		q.accept(order("a", "grill"))
-		q.accept(order("b", "grill"))
-		for n := range 2 {
-			l := q.take("grill")
-			if d := l.Delivery(); d.Ticket.Request != "a" || d.Doubt != (n == 1) {
-				t.Fatalf("attempt %d: %+v", n, d)
-			}
-			q.must(l.Begin(bg))
-			if crash {
-				q.restart()
-			} else {
-				q.must(l.Retry(bg, "reset"))
-			}
-		}
-		q.printAll("grill", "b")
-		held := q.jobs(Filter{States: []ticket.State{ticket.Held}})
-		if len(held) != 1 || held[0].Request != "a" || held[0].Reason == "" {
-			t.Errorf("held %+v", held)
-		}
-	}
-}
-
 func TestALeaseEndsOnce(t *testing.T) {
 	q := start(t)
 	q.accept(order("a", "grill"))
 	l := q.take("grill")
-	q.must(l.Ack(bg, ticket.Sent, "all bytes taken"))
+	q.must(l.Ack(bg, ticket.Sent, "bar"))
 	wantErr(t, l.Retry(bg, "again"), ErrConflict)
 	wantErr(t, l.Begin(bg), ErrConflict)
 	j := q.job(l.Delivery().Job)
-	if j.State != ticket.Sent || j.Attempts != 1 || j.Reason != "all bytes taken" || j.FinishedAt == nil || j.Doubt {
+	if j.State != ticket.Sent || j.Attempts != 1 || j.Reason != "came out of bar" || j.FinishedAt == nil || j.Doubt {
 		t.Errorf("job %+v", j)
 	}
 }

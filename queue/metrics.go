@@ -11,19 +11,10 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// Limits of the native histograms that are exposed beside the classic ones: each bucket is at most
-// a tenth wider than the one before, and there are never more than a hundred.
-const (
-	nativeFactor  = 1.1
-	nativeBuckets = 100
-	nativeReset   = time.Hour
-)
-
 // metrics are what is observed with each commit. The rest is read when Prometheus asks: see
 // collector.
 type metrics struct {
 	commitSeconds prometheus.Histogram
-	batchOps      prometheus.Histogram
 	outcomesLost  prometheus.Counter
 }
 
@@ -36,34 +27,20 @@ func newMetrics(q *Queue, reg prometheus.Registerer) *metrics {
 			Help:    "Time to make one transaction durable.",
 			Buckets: []float64{.0005, .001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10},
 
-			NativeHistogramBucketFactor: nativeFactor, NativeHistogramMaxBucketNumber: nativeBuckets,
-			NativeHistogramMinResetDuration: nativeReset,
+			// Also as a native histogram: each bucket is at most a tenth wider than the one before.
+			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100,
+			NativeHistogramMinResetDuration: time.Hour,
 		}),
 		outcomesLost: f.NewCounter(prometheus.CounterOpts{
 			Name: "ticketrail_outcomes_lost_total",
 			Help: "Outcomes that nobody was told: nobody took them for as long as the history goes back, or they " +
 				"could not be stored.",
 		}),
-		batchOps: f.NewHistogram(prometheus.HistogramOpts{
-			Name:    "ticketrail_queue_batch_operations",
-			Help:    "Changes committed together in one transaction.",
-			Buckets: prometheus.ExponentialBuckets(1, 2, 10),
-
-			NativeHistogramBucketFactor: nativeFactor, NativeHistogramMaxBucketNumber: nativeBuckets,
-			NativeHistogramMinResetDuration: nativeReset,
-		}),
 	}
 	if reg != nil {
 		reg.MustRegister(&collector{q})
 	}
 	return m
-}
-
-// committed counts one transaction. Failed ones count too: a disk that takes seconds to fail must
-// show.
-func (m *metrics) committed(took time.Duration, ops int) {
-	m.commitSeconds.Observe(took.Seconds())
-	m.batchOps.Observe(float64(ops))
 }
 
 var (

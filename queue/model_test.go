@@ -298,7 +298,7 @@ func againstModel(t *testing.T, rt *rapid.T) {
 					j.doubts++
 				}
 			},
-			"bury": func(rt *rapid.T) {
+			"fail": func(rt *rapid.T) {
 				s := withLease(rt)
 				j, begun := end(s, func(l *Lease) error { return l.Fail(bg, "r") })
 				j.attempts++

@@ -49,52 +49,6 @@ func TestARetryNeverPrintsTwice(t *testing.T) {
 	q.wantNothing("grill")
 }
 
-func TestOneRequestSentManyTimesAtOnceMakesOneJob(t *testing.T) {
-	q := start(t)
-	var first atomic.Int32
-	var wg sync.WaitGroup
-	for n := range 200 {
-		wg.Go(func() {
-			got, err := q.Accept(t.Context(), order(id(n%5), "grill"))
-			if err != nil {
-				t.Error(err)
-			}
-			if !got.Duplicate {
-				first.Add(1)
-			}
-		})
-	}
-	wg.Wait()
-	if n := first.Load(); n != 5 {
-		t.Errorf("%d arrivals were not duplicates, want 5", n)
-	}
-	if s := q.station("grill"); s.Pending != 5 {
-		t.Errorf("%d jobs wait, want 5", s.Pending)
-	}
-}
-
-func TestAChangePrintsOnce(t *testing.T) {
-	q := start(t)
-	r := order("a", "grill")
-	q.accept(r)
-	q.wantReceipt(cancelled(r), oneChanged)
-	q.wantDuplicate(cancelled(r))
-	q.restart()
-	q.wantDuplicate(r)
-	q.wantDuplicate(cancelled(r))
-	q.prints("1 Soup", "changed -1 Soup")
-}
-
-func TestAFullBacklogStillAnswersDuplicates(t *testing.T) {
-	q := start(t, func(o *Options) { o.MaxBacklog = 3 })
-	q.accept(order("a", "grill", "bar"))
-	q.wantRefused(order("b", "grill", "bar"), ErrBacklogFull)
-	q.wantDuplicate(order("a", "grill", "bar"))
-	q.accept(order("c", "grill"))
-	q.print("grill")
-	q.accept(order("d", "grill"))
-}
-
 func TestRequestsOfOneTransactionTogetherKeepTheBacklogLimit(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		commit := q.gather()
@@ -126,13 +80,6 @@ func TestTheBodyIsStoredAsReceived(t *testing.T) {
 	_, got, body, err := q.Job(t.Context(), jobs[0].ID)
 	if err != nil || !bytes.Equal(body, r.Body) || got.Number != "a" {
 		t.Errorf("body %q, ticket %+v, err %v", body, got, err)
-	}
-}
-
-func TestARequestWithoutTicketsIsRefused(t *testing.T) {
-	q := start(t)
-	if _, err := q.Accept(t.Context(), order("a")); err == nil {
-		t.Error("it was taken")
 	}
 }
 

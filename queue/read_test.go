@@ -88,7 +88,7 @@ func TestTakeRefusesAnEmptyNameAndAnEndedContext(t *testing.T) {
 	q.printAll("grill", "a")
 }
 
-func TestAStationWithoutANameIsRefusedAndStorageStillWorks(t *testing.T) {
+func TestWhatCannotBeStoredIsRefusedAndStorageStillWorks(t *testing.T) {
 	q := start(t)
 	q.accept(order("a", "grill"))
 	q.print("grill")
@@ -105,6 +105,7 @@ func TestAStationWithoutANameIsRefusedAndStorageStillWorks(t *testing.T) {
 		"value":   q.KV("x").Put(bg, "k", make([]byte, 64<<20)),
 		"reprint": errOf(q.Reprint(bg, 1, ReprintOptions{Station: "\xff"})),
 		"draft":   errOf(q.Accept(bg, order("b", "\xff"))),
+		"nothing": errOf(q.Accept(bg, order("b"))),
 	} {
 		if err == nil || errors.Is(err, ErrStorageFailed) {
 			t.Errorf("%s: err %v", name, err)

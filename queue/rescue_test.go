@@ -83,7 +83,7 @@ func TestACopyThatIsLentCanBeTakenBackUntilItBegins(t *testing.T) {
 		"retry":  func(l *Lease) error { return l.Retry(bg, "refused") },
 		"return": func(l *Lease) error { return l.Return(bg, "no paper") },
 		"hold":   func(l *Lease) error { return l.Hold(bg, "look") },
-		"bury":   func(l *Lease) error { return l.Fail(bg, "never") },
+		"fail":   func(l *Lease) error { return l.Fail(bg, "never") },
 		"move":   func(l *Lease) error { return l.Move(bg, "bar", "grill", "never") },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -147,7 +147,7 @@ func TestWhatWaitsForTheCommitterShowsHowLong(t *testing.T) {
 	})
 }
 
-func TestAChangeIsRefusedWhileThereIsNoRoomAndComesLater(t *testing.T) {
+func TestWhileThereIsNoRoomOnlyDuplicatesAreTaken(t *testing.T) {
 	for _, damaged := range []bool{false, true} {
 		inBubble(t, func(t *testing.T, q *testQueue) {
 			r := order("a", "grill")
@@ -157,6 +157,7 @@ func TestAChangeIsRefusedWhileThereIsNoRoomAndComesLater(t *testing.T) {
 				q.damageKey(r)
 			}
 			q.wantRefused(cancelled(r), ErrBacklogFull)
+			q.wantDuplicate(order("b", "grill"))
 			q.printAll("grill", "a")
 			if got := q.accept(cancelled(r)); !got.Duplicate || got.Jobs != 1 {
 				t.Errorf("receipt %+v", got)

@@ -229,7 +229,7 @@ func (d *Dispatcher) Set(lanes []Lane) {
 
 // start begins to serve a lane. d.mu is held.
 func (d *Dispatcher) start(lane Lane) {
-	d.metrics.createSeries(lane.Name, lane.Backups)
+	d.metrics.createSeries(lane.Name)
 	w := &worker{
 		d:      d,
 		name:   lane.Name,

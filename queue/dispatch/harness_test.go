@@ -335,7 +335,7 @@ func (l *testLease) Hold(ctx context.Context, why string) error {
 }
 
 func (l *testLease) Fail(ctx context.Context, why string) error {
-	return l.end(ctx, "bury", l.Lease.Fail, why)
+	return l.end(ctx, "fail", l.Lease.Fail, why)
 }
 
 func (l *testLease) Move(ctx context.Context, to, by, why string) error {

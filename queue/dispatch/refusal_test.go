@@ -26,20 +26,6 @@ func TestARefusedTicketGoesToAnotherStationAtOnceAndTheNextOnesPrint(t *testing.
 	})
 }
 
-func TestARefusedTicketThatWaitsElsewhereKeepsNoTicketWaiting(t *testing.T) {
-	inBubble(t, func(t *testing.T, h *harness) {
-		grill, bar := h.printer(refuses), h.printer()
-		bar.setFault(off)
-		h.lanesWithRefusals(grill, bar, h.printer())
-		h.q.enqueue("grill", "a", "b")
-		h.advance(0)
-		h.wantPrinted(grill, "b")
-		bar.setFault(fine)
-		h.advance(time.Minute)
-		h.wantPrinted(bar, "a REFUSED BY grill")
-	})
-}
-
 func TestEachStationIsGivenARefusedTicketOnceAndThenAPersonGetsIt(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
 		grill, bar, pass := h.printer(), h.printer(), h.printer()
@@ -92,17 +78,6 @@ func TestARefusedTestTicketFailsAndStays(t *testing.T) {
 			j[0].Reason != "refused by grill: 422 no table" {
 			t.Errorf("%+v", j)
 		}
-	})
-}
-
-func TestAnEarlierDoubtGoesAlongWithARefusedTicket(t *testing.T) {
-	inBubble(t, func(t *testing.T, h *harness) {
-		grill, bar := h.printer(cut, refuses), h.printer()
-		h.lanesWithRefusals(grill, bar, h.printer())
-		h.q.enqueue("grill", "a")
-		h.advance(time.Minute)
-		h.wantPrinted(grill, "a")
-		h.wantPrinted(bar, "a REFUSED BY grill DUPLICATE")
 	})
 }
 

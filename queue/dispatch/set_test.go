@@ -47,20 +47,6 @@ func TestARemovedLaneEndsAfterTheTicketInHand(t *testing.T) {
 	})
 }
 
-func TestALaneRemovedAndSetAgainDuringAPrintIsServedByOneGoroutine(t *testing.T) {
-	inBubble(t, func(t *testing.T, h *harness) {
-		p := h.printer() // it fails if two prints run at once
-		p.takes = time.Minute
-		h.Set([]Lane{{Name: "grill", Station: p}})
-		h.q.enqueue("grill", "a", "b")
-		h.advance(time.Second)
-		h.Set(nil)
-		h.Set([]Lane{{Name: "grill", Station: p}})
-		h.advance(time.Hour)
-		h.wantPrinted(p, "a", "b")
-	})
-}
-
 func TestAChangedLaneEndsItsPause(t *testing.T) {
 	for name, dial := range map[string]time.Duration{"in the pause": 0, "in the attempt before it": time.Minute} {
 		t.Run(name, func(t *testing.T) {

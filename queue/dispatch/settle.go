@@ -54,7 +54,6 @@ func (w *worker) ack(t *target, lease Lease, a attempt, v verdict) bool {
 	w.d.metrics.wait.WithLabelValues(w.name).Observe(waited.Seconds())
 	attrs := append(ticketAttrs(lease), "outcome", string(a.proof), "wait", waited)
 	if !t.own {
-		w.d.metrics.backupTickets.WithLabelValues(w.name, t.Name).Inc()
 		attrs = append(attrs, "backup", t.Name)
 	}
 	w.log.Info("ticket delivered", attrs...)

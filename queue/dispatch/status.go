@@ -85,10 +85,9 @@ func outcomes() []ticket.State {
 }
 
 type metrics struct {
-	tickets       *prometheus.CounterVec
-	attempts      *prometheus.CounterVec
-	wait          *prometheus.HistogramVec
-	backupTickets *prometheus.CounterVec
+	tickets  *prometheus.CounterVec
+	attempts *prometheus.CounterVec
+	wait     *prometheus.HistogramVec
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -112,15 +111,11 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100,
 			NativeHistogramMinResetDuration: time.Hour,
 		}, []string{"station"}),
-		backupTickets: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "ticketrail_station_standins_total",
-			Help: "Tickets of a station that one of its backups printed.",
-		}, []string{"station", "backup"}),
 	}
 }
 
 // createSeries creates every series of a station at 0, so that rate() sees the first failure.
-func (m *metrics) createSeries(station string, backups []Backup) {
+func (m *metrics) createSeries(station string) {
 	for _, o := range outcomes() {
 		m.tickets.WithLabelValues(station, string(o))
 	}
@@ -128,14 +123,6 @@ func (m *metrics) createSeries(station string, backups []Backup) {
 		m.attempts.WithLabelValues(station, string(r))
 	}
 	m.wait.WithLabelValues(station)
-	m.createBackupSeries(station, backups)
-}
-
-// createBackupSeries creates the series of a station's backups.
-func (m *metrics) createBackupSeries(station string, bs []Backup) {
-	for _, b := range bs {
-		m.backupTickets.WithLabelValues(station, b.Name)
-	}
 }
 
 // deleteSeries removes every series of a station: one that was removed from the configuration must
@@ -145,7 +132,6 @@ func (m *metrics) deleteSeries(station string) {
 	m.tickets.DeletePartialMatch(of)
 	m.attempts.DeletePartialMatch(of)
 	m.wait.DeletePartialMatch(of)
-	m.backupTickets.DeletePartialMatch(of)
 }
 
 // countOutcome counts tickets by outcome. A held ticket stays in its lane and is counted again when

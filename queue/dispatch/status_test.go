@@ -173,32 +173,16 @@ func TestUpFollowsTheLastAttempt(t *testing.T) {
 	})
 }
 
-func TestTicketsPrintedByABackupAreCountedAndLogged(t *testing.T) {
+func TestTicketsPrintedByABackupAreLogged(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
 		grill, _ := h.serveWithBackup(off, 0)
-		count := func() int {
-			n, err := testutil.GatherAndCount(h.reg, "ticketrail_station_standins_total")
-			if err != nil {
-				t.Fatal(err)
-			}
-			return n
-		}
-		if count() != 1 {
-			t.Error("the series is not there from the start")
-		}
 		h.q.enqueue("grill", "a", "b")
 		h.advance(time.Second)
-		if n := testutil.ToFloat64(h.metrics.backupTickets.WithLabelValues("grill", "bar")); n != 2 {
-			t.Errorf("%g tickets are checkedPrinter, want 2", n)
-		}
 		if h.status("grill").Up {
 			t.Error("a station whose tickets come out of another counts as up")
 		}
 		if s := h.status("grill"); s.Attempt != 0 {
 			t.Errorf("attempt %d although no ticket waits", s.Attempt)
-		}
-		if problems, err := testutil.GatherAndLint(h.reg); err != nil || len(problems) > 0 {
-			t.Errorf("lint: %v %v", problems, err)
 		}
 		grill.setFault(fine)
 		h.advance(time.Minute)
@@ -215,11 +199,6 @@ func TestTicketsPrintedByABackupAreCountedAndLogged(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("logged (-want +got):\n%s", diff)
-		}
-		h.Set([]Lane{{Name: "grill", Station: grill}})
-		h.advance(0)
-		if count() != 0 {
-			t.Error("the series of a backup that is gone is left")
 		}
 	})
 }

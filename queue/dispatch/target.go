@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"ticketrail/queue/ticket"
@@ -35,12 +34,6 @@ func (w *worker) buildTargets(lane Lane) {
 	if len(previous) > 0 && !sameStation(previous[0].Station, lane.Station) {
 		w.clearActiveBackup()
 	}
-	for _, p := range previous {
-		if !p.own && !slices.ContainsFunc(lane.Backups, func(b Backup) bool { return b.Name == p.Name }) {
-			w.d.metrics.backupTickets.DeleteLabelValues(w.name, p.Name)
-		}
-	}
-	w.d.metrics.createBackupSeries(w.name, lane.Backups)
 }
 
 // noteResult keeps what an attempt says about the station. Only the own station changes the lane's
