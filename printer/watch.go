@@ -28,6 +28,13 @@ func (d *Device) Watch(ctx context.Context) {
 	}
 }
 
+// Ask is the status of a printer after it was asked once. The connection is closed again, so that the daemon, or the
+// next question, finds the printer free.
+func (d *Device) Ask(ctx context.Context) Status {
+	d.poll(ctx)
+	return d.Status()
+}
+
 // poll asks once, if no ticket uses the printer. It never changes the result of a ticket, and asks only what
 // is answered at once, unless it hung: a hello would stand in the way of what another client prints.
 func (d *Device) poll(ctx context.Context) {

@@ -45,9 +45,9 @@ func (c *cli) screenTables(all admin.Screens, now time.Time) error {
 	t = newTable(c.out, "")
 	t.row("PAIRING", "SCREEN", c.timeHead("PAIRED"), "SEEN", "FROM", "BROWSER")
 	for _, p := range all.Pairings {
-		seen := ageOf(p.Seen, now)
-		if p.Seen != nil {
-			seen += " ago"
+		seen := "-"
+		if !p.Seen.IsZero() {
+			seen = admin.Age(now.Sub(p.Seen)) + " ago"
 		}
 		t.row(p.ID, shownBy(p), c.formatTime(p.Paired), seen, p.Address, p.Browser)
 	}

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"time"
 
+	"ticketrail/printer/kds"
 	"ticketrail/printer/kds/board"
 )
 
@@ -46,16 +47,7 @@ type Screen struct {
 
 // A Pairing allows a browser on another machine to show a screen. The browser keeps a secret
 // cookie; only a hash of it is stored, so no listing can reveal it.
-type Pairing struct {
-	ID      string `json:"id"`
-	Station string `json:"station"` // empty for a manager
-	// Manager says that the browser sees every screen and may pair others.
-	Manager bool       `json:"manager,omitempty"`
-	Address string     `json:"address"` // from which it was paired
-	Browser string     `json:"browser"` // its User-Agent
-	Paired  time.Time  `json:"paired"`
-	Seen    *time.Time `json:"seen"` // its last request, to the hour; null: none since it was paired
-}
+type Pairing = kds.Pairing
 
 // Screens is every screen and every paired browser.
 type Screens struct {

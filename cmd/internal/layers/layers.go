@@ -59,7 +59,7 @@ var Packages = []Package{
 	{"cmd/internal/natsaccess", "keys, certificates and credentials of the relay's NATS servers", nil},
 	{"cmd/internal/httpserver", "runs the HTTP servers, gets and reloads certificates", nil},
 	{"cmd/internal/admin", "the control API on a unix socket", []string{
-		"config", "receiver", "queue", "queue/ticket", "printer", "printer/kds/board",
+		"config", "receiver", "queue", "queue/ticket", "printer", "printer/kds", "printer/kds/board",
 		"printer/layout",
 	}},
 	{"cmd/internal/layers", "this table", nil},

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"time"
 
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/config"
@@ -47,19 +46,26 @@ func openPapers(s *Set) (kind, error) {
 type device struct {
 	// Its status is what the last ticket or poll found, so reading it never waits for the printer.
 	*printer.Device
-	settings deviceSettings
+	settings []setting
 	follower *transport.Follower // nil without a MAC address
 }
 
-// deviceSettings are the settings of a printer's connection. A change of one makes a new device.
-// Compared with ==, so a field must be a plain value.
-type deviceSettings struct {
-	name                                      string // of the first station at it, for the log
-	address                                   string // as configured
-	mac                                       config.MAC
-	confirm                                   profile.Confirm // how a printed ticket is proved
-	profile                                   string
-	connect, linger, pollEvery, waitForPerson time.Duration
+// A setting is one of a printer's connection, by its key. All stations at a printer must have the same ones, and a
+// change makes a new device.
+type setting struct {
+	key   string
+	value any // compared with ==
+	shown any // in a message, if it is not value
+}
+
+func deviceSettings(c config.Printer, p profile.Profile) []setting {
+	d, _ := transport.Open(c.Address) // an error is in paperProblems already
+	return []setting{
+		{key: "confirm", value: p.Confirm}, {key: "mac", value: c.MAC, shown: cmp.Or(c.MAC, "none")},
+		{key: "connect_timeout", value: c.ConnectTimeout}, {key: "linger", value: c.Linger},
+		{key: "poll_every", value: c.PollEvery}, {key: "wait_for_person", value: c.WaitForPerson},
+		{key: "address", value: d, shown: c.Address}, // a serial port may have other settings
+	}
 }
 
 // A paper is a station that prints. It is compared with that of the next configuration: an equal
@@ -106,12 +112,11 @@ func (p *papers) add(next, prev *Built, devices, previous map[string]*device, c 
 	}
 	at := transport.CanonicalAddress(c.Address)
 	if devices[at] == nil { // stations at one printer have equal settings: sharedDevices checks it
-		settings := deviceSettings{
-			c.Name, c.Address, c.MAC, prof.Confirm, prof.Name, c.ConnectTimeout, c.Linger, c.PollEvery, c.WaitForPerson,
-		}
-		if d := previous[at]; d != nil && d.settings == settings {
+		settings := append(deviceSettings(c, prof), setting{key: "name", value: c.Name},
+			setting{key: "profile", value: prof.Name})
+		if d := previous[at]; d != nil && slices.Equal(d.settings, settings) {
 			devices[at] = d
-		} else if devices[at], err = p.newDevice(c, settings); err != nil {
+		} else if devices[at], err = p.newDevice(c, prof, settings); err != nil {
 			return err
 		}
 	}
@@ -135,7 +140,7 @@ func (p *papers) add(next, prev *Built, devices, previous map[string]*device, c 
 
 // newDevice makes the device of c. It does not connect. The dialer of a test connects to a virtual
 // printer; everything above it is the same code.
-func (p *papers) newDevice(c config.Printer, settings deviceSettings) (*device, error) {
+func (p *papers) newDevice(c config.Printer, prof profile.Profile, settings []setting) (*device, error) {
 	d, follower, err := openPrinter(c, p.search)
 	if p.s.o.Dialer != nil {
 		d, err = p.s.o.Dialer(c)
@@ -148,13 +153,13 @@ func (p *papers) newDevice(c config.Printer, settings deviceSettings) (*device, 
 		p.locks[at] = printer.NewLock()
 	}
 	return &device{settings: settings, follower: follower, Device: printer.NewDevice(printer.DeviceOptions{
-		Name: c.Name, Dialer: d, Lock: p.locks[at], Confirm: settings.confirm, Profile: settings.profile,
+		Name: c.Name, Dialer: d, Lock: p.locks[at], Confirm: prof.Confirm, Profile: prof.Name,
 		// By address, because stations at one address share the printer. What it can prove is stored, so that a
 		// restart does not probe every printer before its first ticket.
 		KV: p.s.o.Queue.KV("probes"), Key: at,
-		ConnectTimeout: settings.connect,
-		Linger:         cmp.Or(settings.linger, -1), // 0 would mean the default
-		PollEvery:      settings.pollEvery, WaitForPerson: settings.waitForPerson,
+		ConnectTimeout: c.ConnectTimeout,
+		Linger:         cmp.Or(c.Linger, -1), // 0 would mean the default
+		PollEvery:      c.PollEvery, WaitForPerson: c.WaitForPerson,
 		Logger: p.s.o.Logger.With("component", "printer"),
 	})}, nil
 }

@@ -184,28 +184,18 @@ func sharedDevices(conf *config.Config) (out []config.Problem) {
 		}
 		add(true, i, "address", "is also the address of printers[%d]: both stations print on one printer", first)
 		other := conf.Printers[first]
-		differs := func(key string, mine, its any) {
-			if mine != its {
-				add(false, i, key, "is %v, and %v in printers[%d], which is the same printer; "+
-					"set the same value in both",
-					mine, its, first)
-			}
-		}
 		mine, err := printerProfile(c)
 		its, err2 := printerProfile(other)
-		if err == nil && err2 == nil {
-			differs("confirm", mine.Confirm, its.Confirm)
+		if err != nil || err2 != nil { // it is in paperProblems already
+			continue
 		}
-		differs("mac", cmp.Or(c.MAC, "none"), cmp.Or(other.MAC, "none"))
-		differs("connect_timeout", c.ConnectTimeout, other.ConnectTimeout)
-		differs("linger", c.Linger, other.Linger)
-		differs("poll_every", c.PollEvery, other.PollEvery)
-		differs("wait_for_person", c.WaitForPerson, other.WaitForPerson)
-		// An error is in paperProblems already.
-		d, _ := transport.Open(c.Address)
-		d2, _ := transport.Open(other.Address)
-		if d != d2 { // a serial port with other settings
-			differs("address", c.Address, other.Address)
+		theirs := deviceSettings(other, its)
+		for k, s := range deviceSettings(c, mine) {
+			if s.value != theirs[k].value {
+				add(false, i, s.key, "is %v, and %v in printers[%d], which is the same printer; "+
+					"set the same value in both",
+					cmp.Or(s.shown, s.value), cmp.Or(theirs[k].shown, theirs[k].value), first)
+			}
 		}
 	}
 	for i, c := range conf.Printers {
@@ -378,38 +368,11 @@ func Query(ctx context.Context, d transport.Dialer) printer.Status {
 }
 
 func query(ctx context.Context, name string, d transport.Dialer, by profile.Confirm) printer.Status {
-	return queryDevice(ctx, printer.NewDevice(printer.DeviceOptions{
-		Name: name, Dialer: d, Confirm: by, ConnectTimeout: connectTimeout, Linger: -1, PollEvery: time.Hour,
-	}))
-}
-
-// queryDevice is the status of a device after it was asked once. The device asks by itself while it
-// polls, so this polls until the first answer is complete and the connection is closed again. It
-// waits until the connection is closed, so that the daemon, or the next check, finds the printer
-// free.
-func queryDevice(ctx context.Context, d *printer.Device) printer.Status {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	stop := startLoop(func(polling context.Context) {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		defer context.AfterFunc(polling, cancel)()
-		d.Watch(ctx)
-	})
-	// The device reports no change, so it is asked often enough that the operator does not notice.
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for ctx.Err() == nil {
-		if s := d.Status(); !s.Connected && (s.State != printer.Unknown || !s.Probed.IsZero()) {
-			break
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-		}
-	}
-	stop()
-	return d.Status()
+	return printer.NewDevice(printer.DeviceOptions{
+		Name: name, Dialer: d, Confirm: by, ConnectTimeout: connectTimeout, Linger: -1,
+	}).Ask(ctx)
 }
 
 // details is what an answer tells beyond that the printer answered.

@@ -120,7 +120,7 @@ func (d *screens) build(next, prev *Built) error {
 		if _, err := d.board(c.Name); err != nil {
 			return configProblem("screens", i, err)
 		}
-		d.screenRecords.configured(c.Name)
+		d.screenRecords.note(c.Name, time.Time{})
 		if !c.Expo() {
 			d.add(next, prev, c)
 		}
@@ -158,7 +158,7 @@ func (d *screens) options(c config.Screen) kds.ScreenOptions {
 			// A cook has just opened the page: the tickets that wait must not wait for the backoff
 			// too.
 			d.s.o.Dispatcher.Kick(c.Name)
-			d.screenRecords.opened(c.Name)
+			d.screenRecords.note(c.Name, time.Now().UTC())
 		},
 		Logger: d.log, Metrics: d.metrics,
 	}
@@ -331,7 +331,7 @@ func (d *screens) openPass(c config.Screen, prev *screen) (*screen, error) {
 // server ever ran on it.
 func (d *screens) close() {
 	d.swap(&Built{conf: &config.Config{}})
-	d.screenRecords.wait()
+	d.screenRecords.writing.Wait()
 	if d.listener != nil { // the error may be that its server has closed it already
 		_ = d.listener.Close()
 	}

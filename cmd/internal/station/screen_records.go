@@ -23,16 +23,16 @@ type screenRecords struct {
 	kv  kv.Store
 	log *slog.Logger
 
-	writing sync.WaitGroup // writes in progress
-	turn    chan struct{}  // has an element during a write, so that the last one stores what is known last
-	mu      sync.Mutex     // guards known
-	known   map[string]screenRecord
+	writing sync.WaitGroup       // writes in progress
+	turn    chan struct{}        // has an element during a write, so that the last one stores what is known last
+	mu      sync.Mutex           // guards known
+	known   map[string]time.Time // when the first page was opened; zero: none was
 }
 
 // A screenRecord is a screen as it is stored, under its station's name.
 type screenRecord struct {
-	V     int       `json:"v"`              // screenRecordVersion when it was written
-	First time.Time `json:"first,omitzero"` // when its first page was opened; zero: none was
+	V     int       `json:"v"` // screenRecordVersion when it was written
+	First time.Time `json:"first,omitzero"`
 }
 
 const screenRecordVersion = 1
@@ -41,13 +41,13 @@ const screenRecordVersion = 1
 // the worst that follows is a wrong advice, so the daemon starts.
 func openScreenRecords(store kv.Store, log *slog.Logger) (*screenRecords, error) {
 	v := &screenRecords{kv: store, log: log.With("component", "display"), turn: make(chan struct{}, 1),
-		known: map[string]screenRecord{}}
+		known: map[string]time.Time{}}
 	err := store.All(func(station string, value []byte) bool {
 		var one screenRecord
 		if err := json.Unmarshal(value, &one); err != nil || one.V != screenRecordVersion {
 			v.log.Warn("cannot read whether a screen was ever open", "station", station, "err", err)
 		}
-		v.known[station] = one
+		v.known[station] = one.First
 		return true
 	})
 	if err != nil {
@@ -68,61 +68,33 @@ func (v *screenRecords) stations() []string {
 func (v *screenRecords) firstOpened(station string) time.Time {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.known[station].First
+	return v.known[station]
 }
 
-// configured records that there is such a screen. It does so at once and not with the first ticket:
-// after a restart, tickets on the board of a removed screen are found by this record.
-func (v *screenRecords) configured(station string) {
-	v.note(station, func(prev screenRecord, known bool) (screenRecord, bool) { return prev, !known })
-}
-
-// opened records that a page of a screen is open. It does not wait for the disk. It is called while
-// a page connects; a cook must not wait for the disk to see the board.
-func (v *screenRecords) opened(station string) {
-	v.note(station, func(prev screenRecord, _ bool) (screenRecord, bool) {
-		if !prev.First.IsZero() {
-			return prev, false
-		}
-		prev.First = time.Now().UTC()
-		return prev, true
-	})
-}
-
-// note stores a changed record in the background. A crash before it is stored, or an error, loses
-// nothing that matters: the next page that opens stores it.
-func (v *screenRecords) note(
-	station string, change func(prev screenRecord, known bool) (now screenRecord, changed bool),
-) {
+// note records that there is such a screen, and with at that a page of it is open. It is stored in the background: a
+// cook whose page connects must not wait for the disk. A crash before that, or an error, loses nothing that matters:
+// the next page that opens stores it.
+func (v *screenRecords) note(station string, at time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	prev, known := v.known[station]
-	now, changed := change(prev, known)
-	if !changed {
+	if first, known := v.known[station]; known && (at.IsZero() || !first.IsZero()) {
 		return
 	}
-	now.V = screenRecordVersion
-	v.known[station] = now
-	// Memory has the new record already: a second page that opens meanwhile writes nothing.
+	v.known[station] = at
 	v.writing.Go(func() {
 		v.turn <- struct{}{}
 		defer func() { <-v.turn }()
-		v.mu.Lock()
-		value, err := json.Marshal(v.known[station])
-		v.mu.Unlock()
-		if err != nil {
-			return // cannot happen: it is a number and a time
+		value, err := json.Marshal(screenRecord{screenRecordVersion, v.firstOpened(station)})
+		if err == nil {
+			ctx, cancel := context.WithTimeout(context.Background(), storageTimeout)
+			defer cancel()
+			err = v.kv.Put(ctx, station, value)
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), storageTimeout)
-		defer cancel()
-		if err := v.kv.Put(ctx, station, value); err != nil {
+		if err != nil {
 			v.log.Debug("cannot store that a screen was open", "station", station, "err", err)
 		}
 	})
 }
-
-// wait waits for the writes in progress. The queue's file must not close before them.
-func (v *screenRecords) wait() { v.writing.Wait() }
 
 // screenRecordCollector reports at scrape time which screens were never set up. An alert on it
 // finds the tablet that was mounted and never set up, before the first busy evening.

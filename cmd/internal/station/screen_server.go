@@ -106,11 +106,8 @@ func (s *Set) Displays() admin.Displays { return s.screens }
 // Screens is every screen and every paired browser. It reads memory only, so a listing works while
 // the disk does not.
 func (d *screens) Screens() admin.Screens {
-	out := admin.Screens{Screens: []admin.Screen{}, Pairings: []admin.Pairing{}}
+	out := admin.Screens{Screens: []admin.Screen{}, Pairings: append([]admin.Pairing{}, d.pairings.List()...)}
 	active := d.s.active.Load()
-	for _, p := range d.pairings.List() {
-		out.Pairings = append(out.Pairings, pairingOf(p))
-	}
 	for _, c := range active.conf.Screens {
 		s := d.screen(active, c.Name)
 		if s == nil {
@@ -235,25 +232,19 @@ func (d *screens) Pair(ctx context.Context, code, station string, manager bool) 
 	if d.s.ScreensAddr() == nil || !manager && len(conf.Screens) == 0 {
 		return admin.Pairing{}, &admin.Error{Code: admin.NotFound, Message: "the configuration has no screens"}
 	}
-	pair := func() (kds.Pairing, error) { return d.server.Pair(ctx, code, station) }
+	pair := d.server.Pair
 	if manager {
-		pair = func() (kds.Pairing, error) { return d.server.PairManager(ctx, code) }
+		pair = func(ctx context.Context, code, _ string) (kds.Pairing, error) { return d.server.PairManager(ctx, code) }
 	}
-	p, err := pair()
-	if err != nil {
-		return admin.Pairing{}, screenError(err)
-	}
-	return pairingOf(p), nil
+	p, err := pair(ctx, code, station)
+	return p, screenError(err)
 }
 
 // Revoke ends a pairing and closes its page. A stolen or replaced tablet loses access at once, also
 // while its page is open.
 func (d *screens) Revoke(ctx context.Context, id string) (admin.Pairing, error) {
 	p, err := d.pairings.Revoke(ctx, id)
-	if err != nil {
-		return admin.Pairing{}, screenError(err)
-	}
-	return pairingOf(p), nil
+	return p, screenError(err)
 }
 
 // Times is how long the tickets of a day took.
@@ -278,16 +269,6 @@ func screenError(err error) error {
 		return &admin.Error{Code: admin.Busy, Message: err.Error()}
 	}
 	return err
-}
-
-func pairingOf(p kds.Pairing) admin.Pairing {
-	v := admin.Pairing{
-		ID: p.ID, Station: p.Station, Manager: p.Manager, Address: p.Address, Browser: p.Browser, Paired: p.Paired,
-	}
-	if !p.Seen.IsZero() {
-		v.Seen = new(p.Seen)
-	}
-	return v
 }
 
 // screenAdvice is what to do about a screen without an open page; empty if it has one. A screen

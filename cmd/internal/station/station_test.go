@@ -166,10 +166,10 @@ func TestThatAScreenWasOpenIsStoredAlsoIfAnEarlierWriteEndsLater(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v.configured("hot-line")
+		v.note("hot-line", time.Time{})
 		synctest.Wait() // that write is slow
-		v.opened("hot-line")
-		v.wait()
+		v.note("hot-line", time.Now())
+		v.writing.Wait()
 		again, err := openScreenRecords(store, slog.New(slog.DiscardHandler))
 		if err != nil || again.firstOpened("hot-line").IsZero() {
 			t.Errorf("after a restart it was never open (%v)", err)
