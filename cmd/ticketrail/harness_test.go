@@ -108,14 +108,8 @@ func untilNone(ask func() (left int, err error)) error {
 // runCommand runs a command in this process and returns its exit code and what it prints.
 func runCommand(t *testing.T, args ...string) (code int, out, errs string) {
 	t.Helper()
-	return answerCommand(t, "", args...)
-}
-
-// answerCommand is runCommand with a standard input.
-func answerCommand(t *testing.T, in string, args ...string) (code int, out, errs string) {
-	t.Helper()
 	var o, e bytes.Buffer
-	code = (&cli{in: strings.NewReader(in), out: &o, err: &e}).run(t.Context(), args)
+	code = (&cli{in: strings.NewReader(""), out: &o, err: &e}).run(t.Context(), args)
 	return code, o.String(), e.String()
 }
 

@@ -23,50 +23,6 @@ import (
 	"ticketrail/receiver/relay/natstest"
 )
 
-func TestRelayInitWritesWhatServersAndRelaysNeedOrNothing(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "relay")
-	for _, wrong := range [][]string{
-		{dir}, {dir, "--node", "a", "--node", "b"}, {dir, "--node", "a:x"}, {dir, "--node", "a b"},
-		{dir, "--node", "a", "--url", "http://a"}, {filepath.Dir(dir), "--node", "a"},
-	} {
-		if code, _, errs := runCommand(t, append([]string{"relay", "init"}, wrong...)...); code != exitUsage {
-			t.Errorf("%v ends with %d: %s", wrong, code, errs)
-		}
-	}
-	nodes := []string{"--node", "n1.example.com", "--node", "n2.example.com", "--node", "n3.example.com:4333"}
-	args := append([]string{"relay", "init", dir, "--url", "https://orders.example.com"}, nodes...)
-	code, out, errs := runCommand(t, args...)
-	if code != exitOK || !strings.Contains(out, "n3.example.com: "+dir+"/node3") {
-		t.Fatalf("it ends with %d: %s%s", code, out, errs)
-	}
-	for name, want := range map[string][]string{
-		"operator.secret": {"-----BEGIN OPERATOR NKEY SEED-----"}, "relay/relay.creds": {"TRUSTED CERTIFICATE"},
-		"relay/relay.secret": {""},
-		"relay/relay.yaml":   {"tls://n3.example.com:4333", "replicas: 3", "https://orders.example.com"},
-		"node1/node.key":     {"PRIVATE KEY"}, "node2/clients-ca.crt": {"CERTIFICATE"},
-		"node3/nodes-ca.crt": {"CERTIFICATE"},
-		"node3/nats-server.conf": {"sync_interval: always", `"tls://n1.example.com:6222"`,
-			`store_dir: "/var/lib/nats/jetstream"`, `cert_file: "/etc/nats/node.crt"`,
-			`http: "127.0.0.1:8333"`, "verify: true", "max_payload: 12582912"},
-	} {
-		text, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, w := range want {
-			if !strings.Contains(string(text), w) {
-				t.Errorf("%s lacks %s", name, w)
-			}
-		}
-		if st, err := os.Stat(filepath.Join(dir, name)); err != nil || st.Mode().Perm() != 0o600 {
-			t.Errorf("%s has the mode %v, %v", name, st.Mode(), err)
-		}
-	}
-	if code, _, errs := runCommand(t, args...); code != exitUsage || !strings.Contains(errs, "replaces nothing") {
-		t.Errorf("again it ends with %d: %s", code, errs)
-	}
-}
-
 func TestTheVenuesOfARelayAreAddedRenewedAndRemovedByCommands(t *testing.T) {
 	slow.Test(t, "go")
 	dir, conf, node := trialRelay(t)
@@ -252,32 +208,6 @@ func TestTheVenuesOfAFileAreAddedAndTheSameCommandGoesOnAfterAnError(t *testing.
 		if code, out, errs := add(); code == exitOK || !strings.Contains(errs, want) || strings.Contains(out, "added") {
 			t.Errorf("%s ends with %d, want %s: %s%s", more, code, want, out, errs)
 		}
-	}
-}
-
-func TestRelayCheckFindsWhatKeepsARelayFromStarting(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "relay")
-	if code, _, errs := runCommand(t, "relay", "init", dir, "--node", "127.0.0.1"); code != exitOK {
-		t.Fatal(errs)
-	}
-	conf, creds := filepath.Join(dir, "relay", "relay.yaml"), filepath.Join(dir, "relay", "relay.creds")
-	check := func() (int, string, string) { return runCommand(t, "relay", "check", "--config", conf) }
-	if code, out, errs := check(); code != exitOK || out != conf+" is valid\n" || errs != "" {
-		t.Errorf("a right file: %d, %s%s", code, out, errs)
-	}
-	if err := os.Chmod(creds, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if code, _, errs := check(); code != exitOK || !strings.Contains(errs, "warning: ") {
-		t.Errorf("credentials that all can read: %d, %s", code, errs)
-	}
-	edit(t, creds, "BEGIN CERTIFICATE", "BEGIN")
-	if code, out, errs := check(); code != exitUsage || out != "" || !strings.HasPrefix(errs, "nats.creds_file: ") {
-		t.Errorf("damaged credentials: %d, %s%s", code, out, errs)
-	}
-	edit(t, conf, "\nnats:", "\nnet:")
-	if code, out, errs := check(); code != exitUsage || out != "" || !strings.Contains(errs, "net: unknown key") {
-		t.Errorf("a wrong key: %d, %s%s", code, out, errs)
 	}
 }
 

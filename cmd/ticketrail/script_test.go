@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/http/cookiejar"
@@ -49,6 +50,7 @@ import (
 //	tablet                     a browser elsewhere asks to be paired; its code is in CODE
 //	tablet SCREEN STATUS       it opens a screen and gets that status
 //	known EMPLOYEES            until the daemon knows so many names and the time zone
+//	private FOLDER             nobody else can read any file in it
 //	looked ORDERS              until the daemon has looked at the fields of so many orders
 func TestTheCommandLineDoesWhatItSays(t *testing.T) { runScripts(t, "script") }
 
@@ -83,6 +85,14 @@ func runScripts(t *testing.T, folder string) {
 		"service": (*scriptDaemon).startService,
 		"known": func(d *scriptDaemon, _ *testscript.TestScript, args []string) error {
 			return d.waitForNames(args[0])
+		},
+		"private": func(_ *scriptDaemon, ts *testscript.TestScript, args []string) error {
+			return filepath.WalkDir(ts.MkAbs(args[0]), func(path string, e fs.DirEntry, err error) error {
+				if info, errInfo := e.Info(); err == nil && errInfo == nil && info.Mode().Perm()&0o077 != 0 {
+					err = fmt.Errorf("%s has the mode %v", path, info.Mode())
+				}
+				return err
+			})
 		},
 		"looked": func(d *scriptDaemon, _ *testscript.TestScript, args []string) error {
 			return eventually(func() error {
