@@ -33,30 +33,6 @@ func TestFindingsOfOtherPackagesAreReportedWithTheRest(t *testing.T) {
 	}
 }
 
-func TestSuspiciousSettingsGiveWarnings(t *testing.T) {
-	secret := filepath.Join(t.TempDir(), "s")
-	if err := os.WriteFile(secret, []byte("x\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	c := mustLoad(t, `
-venues: [{ id: 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11, name: V }]
-routes: [{ to: [a] }, { to: [b] }]
-printers:
-  - { name: a, address: "tcp://h:1", backup: b }
-  - { name: b, address: "tcp://h:1", hold_for: 3m }
-fallback: a
-service: { base_url: "https://api.example.com", client_id: me, client_secret_file: `+secret+" }\n")
-	want := []string{
-		"line 2: venues[0] (V).timezone: is not set: it is read from the venue's payroll periods; until the " +
-			"service has answered, tickets show UTC",
-		"line 3: routes[1]: is never reached: routes[0] matches every item",
-		"line 6: printers[1] (b).hold_for: has no effect without a backup",
-	}
-	if diff := cmp.Diff(want, c.Warnings); diff != "" {
-		t.Error(diff)
-	}
-}
-
 func TestCertificateAndKeyMustMatch(t *testing.T) {
 	dir := t.TempDir()
 	writePair(t, dir, "a")
@@ -111,20 +87,6 @@ func TestACMENeedsAPublicNameAndNoFiles(t *testing.T) {
 	was := goodConfig()
 	if got := c.NeedsRestart(&was); !slices.Contains(got, "receiver.tls.acme.name") {
 		t.Errorf("a new name needs a restart, but not according to %q", got)
-	}
-	for acme, want := range map[string]string{
-		"name: kitchen": `name: "kitchen" is not a host name`, "name: Kitchen.example.com": "small letters",
-		"name: ../kitchen.example.com": "is not a host name", "name: 203.0.113.7": "is not a host name",
-		"name: " + strings.Repeat("a.", 126) + "com":            "is not a host name",
-		"name: k.example.com, directory: http://ca.example.com": "is not an https address",
-		"name: k.example.com, directory: \"https:///dir\"":      "is not an https address",
-		"name: k.example.com, ca_file: a.key":                   "a.key contains no PEM certificate",
-		"name: k.example.com }, cert_file: a.crt, key_file: \"\", acme2: { ": `the certificate comes either from ` +
-			`acme or from cert_file and key_file; remove one`,
-	} {
-		if _, err := parse("0.0.0.0", acme); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %s", acme, err, want)
-		}
 	}
 }
 

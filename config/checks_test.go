@@ -2,6 +2,7 @@ package config
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -15,6 +16,12 @@ func TestEachConfigurationOfTheListIsAnsweredAsItSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := strings.Split(strings.TrimSuffix(string(b), "\n"), "\n\n")
+	dir := t.TempDir()
+	for name, text := range secretFiles {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 
 	var got []string
 	for _, block := range want {
@@ -25,7 +32,7 @@ func TestEachConfigurationOfTheListIsAnsweredAsItSays(t *testing.T) {
 			if rest, whole := strings.CutPrefix(text, wholeFile); whole {
 				file = strings.TrimPrefix(rest, "\n")
 			}
-			block = text + answer(t, file+"\n")
+			block = text + strings.ReplaceAll(answer(t, dir, file+"\n"), dir, "DIR")
 		}
 		got = append(got, block)
 	}
@@ -39,11 +46,18 @@ func TestEachConfigurationOfTheListIsAnsweredAsItSays(t *testing.T) {
 	}
 }
 
-// answer returns the errors and warnings that a file gives, each on a line.
-func answer(t *testing.T, file string) string {
+// secretFiles are beside each configuration of the list.
+var secretFiles = map[string]string{
+	"one": one + "\n", "two": one + "\n" + two, "empty": "\n \n", "short": "hunter2", "slash": one + "/hunter2",
+	"short2": one + "\nhunter2hunter2", "dull": strings.Repeat("ab", 20), "twice": one + "\n" + one,
+	"three": one + "\n" + two + "\n" + one + "x", "long": strings.Repeat(one, 40), "other": two,
+}
+
+// answer returns the errors and warnings that a file in dir gives, each on a line.
+func answer(t *testing.T, dir, file string) string {
 	t.Helper()
 	var b strings.Builder
-	c, err := Parse("/nowhere/ticketrail.yaml", []byte(file))
+	c, err := Parse(filepath.Join(dir, "ticketrail.yaml"), []byte(file))
 	switch {
 	case (c == nil) == (err == nil):
 		t.Errorf("%s\ngave a configuration %v with an error %v", file, c, err)
@@ -54,7 +68,8 @@ func answer(t *testing.T, file string) string {
 			b.WriteString("\n~> " + w)
 		}
 	}
-	if strings.Contains(b.String(), "hunter2") || strings.Contains(b.String(), "PLANTED") {
+	if strings.Contains(b.String(), "hunter2") || strings.Contains(b.String(), "PLANTED") ||
+		strings.Contains(b.String(), one) || strings.Contains(b.String(), two) {
 		t.Errorf("%s\nshows a secret: %s", file, b.String())
 	}
 	return b.String()

@@ -53,28 +53,6 @@ func TestTwoSecretsAreValidAtTheSameTime(t *testing.T) {
 	}
 }
 
-func TestAWeakSecretIsRefusedAndNotShown(t *testing.T) {
-	for text, want := range map[string]string{
-		"":                                  "is empty",
-		"\n \n":                             "is empty",
-		"hunter2":                           "has 7 characters; a secret has at least 22",
-		one + "\n" + "hunter2hunter2":       "line 2 of",
-		one + "/x":                          "contains characters other than A-Z a-z 0-9 - _",
-		strings.Repeat("ab", 20):            "has too few different characters",
-		one + "\n" + one:                    "are the same secret",
-		one + "\n" + two + "\n" + one + "x": "has 3 lines",
-		strings.Repeat(one, 40):             "a secret has at most 256",
-	} {
-		_, err := load(t, good+"receiver: { secret_file: "+secretFile(t, text, 0o600)+" }\n")
-		if err == nil || !strings.HasPrefix(err.Error(), "line 8: receiver.secret_file: ") ||
-			!strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v", text, err)
-		} else if strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), one) {
-			t.Errorf("%v shows the secret", err)
-		}
-	}
-}
-
 func TestAVenueHasASecretOfItsOwn(t *testing.T) {
 	own := func(all, first, second string) (*Config, error) {
 		const zone = "timezone: Australia/Melbourne"
@@ -89,17 +67,6 @@ func TestAVenueHasASecretOfItsOwn(t *testing.T) {
 	}
 	if s := c.Venues[0].Secrets; len(s) != 2 || s[0].Reveal() != two || c.Venues[1].Secrets[0].Reveal() != one+"y" {
 		t.Errorf("%+v", c.Venues)
-	}
-	for want, s := range map[string][3]string{
-		"venues[0] (Harbour Grill).secret_file: ": {one, "hunter2", two},
-		"venues[1] (Beach).secret_file: has a secret that receiver.secret_file has too; make another one, or each " +
-			"could post for the other": {one, two, two + "x\n" + one},
-		"venues[1] (Beach).secret_file: has a secret that venues[0].secret_file has too": {one, two, two},
-	} {
-		_, err := own(s[0], s[1], s[2])
-		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), two) {
-			t.Errorf("%v, want %s", err, want)
-		}
 	}
 }
 

@@ -24,21 +24,6 @@ func TestTheServiceIsUsedIfURLAndClientAreSet(t *testing.T) {
 	}
 }
 
-func TestPlainHTTPToTheServiceIsForLoopbackUnlessInsecureIsSet(t *testing.T) {
-	for address, insecure := range map[string]bool{
-		"http://127.0.0.1:8090/api": false, "http://[::1]": false, "http://localhost:1": false,
-		"http://Localhost":   false,
-		"http://192.168.1.9": true, "http://api.example.com": true, "http://localhost.example.com": true,
-		"http://127.0.0.1.example.com": true,
-	} {
-		text := strings.Replace(withService(t, ""), "https://api.example.com/api", address, 1)
-		if _, err := load(t, text); (err != nil) != insecure {
-			t.Errorf("%s: %v", address, err)
-		}
-		mustLoad(t, strings.Replace(text, "client_id: me", "client_id: me, insecure: true", 1))
-	}
-}
-
 func TestTheClientSecretIsReadAgainAndNeverShown(t *testing.T) {
 	name := secretFile(t, one+"\n", 0o600)
 	text := good + fmt.Sprintf("service: { base_url: \"https://a\", client_id: me, client_secret_file: %q }\n", name)

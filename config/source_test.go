@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -13,17 +12,6 @@ func withSource(t *testing.T, more string) string {
 	t.Helper()
 	return good + fmt.Sprintf("source: { nats: [\"tls://relay-1.example.com:4222\"], creds_file: %q%s }\n",
 		secretFile(t, "credentials\n", 0o600), more)
-}
-
-// wantOne wants one problem that begins like this.
-func wantOne(t *testing.T, text, want string) {
-	t.Helper()
-	_, err := load(t, text)
-	ps, _ := errors.AsType[Problems](err)
-	if len(ps) != 1 || !strings.HasPrefix(ps[0].Path+": "+ps[0].Msg, want) ||
-		strings.Contains(errText(err), "hunter2") {
-		t.Errorf("%s\ngave %v, want %s", text, err, want)
-	}
 }
 
 func TestASourceIsOfTheOnlyVenueOrOfTheOneThatItNames(t *testing.T) {
@@ -54,32 +42,6 @@ func TestACredentialsFileThatCannotBeReadIsAWarning(t *testing.T) {
 	}
 	if c = mustLoad(t, text); len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "all users of this machine") {
 		t.Errorf("%q", c.Warnings)
-	}
-}
-
-func TestABoxWithoutAWebhookNeedsASource(t *testing.T) {
-	without := "receiver: { listen: \"\"%s }\n"
-	wantOne(t, good+fmt.Sprintf(without, ""), "receiver.listen: is empty, so no order")
-	if c := mustLoad(t, withSource(t, "")+fmt.Sprintf(without, "")); c.Receiver.Enabled() || len(c.Warnings) != 0 {
-		t.Errorf("%+v, %q", c.Receiver, c.Warnings)
-	}
-	wantOne(t, withSource(t, "")+fmt.Sprintf(without, ", tls: { acme: { name: a.example.com } }"),
-		"receiver.tls: is set, but receiver.listen is empty")
-	wantOne(t, withSource(t, "")+fmt.Sprintf(without, ", external_url: \"https://a.example.com\""),
-		"receiver.external_url: is set, but receiver.listen is empty")
-}
-
-func TestOfSeveralVenuesOneIsFetched(t *testing.T) {
-	two := func(source string) string {
-		return strings.Replace(good, "printers:", "  - { id: 00000000-0000-4000-8000-000000000002, name: Second, "+
-			"timezone: UTC }\nprinters:", 1) + source
-	}
-	const source = "receiver: { listen: \"\" }\nsource: { nats: [\"tls://a:1\"], creds_file: x%s }\n"
-	wantOne(t, two(fmt.Sprintf(source, "")), "source.venue: is missing: there are 2 venues")
-	c := mustLoad(t, two(fmt.Sprintf(source, ", venue: Second")))
-	if c.Source.Venue != c.Venues[1].ID ||
-		!strings.Contains(strings.Join(c.Warnings, "\n"), "the others need the webhook") {
-		t.Errorf("%s, %q", c.Source.Venue, c.Warnings)
 	}
 }
 
