@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -42,7 +41,6 @@ func (k *checker) checkAll() {
 	k.routes()
 	k.fonts()
 	k.ticket()
-	k.words("ticket.alarms", k.c.Ticket.Alarms)
 	k.storage()
 	k.service()
 	k.metrics()
@@ -156,24 +154,13 @@ func (k *checker) read(at, name string) []byte {
 }
 
 func (k *checker) ticket() {
-	for _, name := range slices.Sorted(maps.Keys(k.c.Ticket.Fields)) {
-		paths := k.c.Ticket.Fields[name]
-		at := join("ticket.fields", name)
-		if len(paths) == 0 {
-			k.add(at, "has no paths; remove the field to use the built-in ones")
-		}
-		k.paths(at, paths, "order.number")
-	}
-	k.paths("ticket.silence", k.c.Ticket.Silence, "records.items.kitchenCode")
-}
-
-// paths checks a list of dotted paths.
-func (k *checker) paths(at string, paths []string, example string) {
-	for i, p := range paths {
+	for i, p := range k.c.Ticket.Silence {
 		if strings.TrimSpace(p) == "" || slices.Contains(strings.Split(p, "."), "") {
-			k.add(fmt.Sprintf("%s[%d]", at, i), "%s is not a dotted path; for example %s", quote(p), example)
+			k.add(fmt.Sprintf("ticket.silence[%d]", i), "%s is not a dotted path; for example "+
+				"records.items.kitchenCode", quote(p))
 		}
 	}
+	k.words("ticket.alarms", k.c.Ticket.Alarms)
 }
 
 // fonts only resolves the names. A font that cannot be read is no reason to refuse the

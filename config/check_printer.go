@@ -10,12 +10,6 @@ func (k *checker) printers() {
 	for i := range k.c.Printers {
 		p := &k.c.Printers[i]
 		at := fmt.Sprintf("printers[%d]", i)
-		if p.Address == "" {
-			k.add(at+".address", "is missing; for example tcp://192.168.1.50:9100 or usb://")
-		}
-		if nameProblem(p.Profile) != "" {
-			k.add(at+".profile", "%s is not a profile name; remove the key to use generic-80mm", quote(p.Profile))
-		}
 		// An explicit zero is a mistake; without the key, the profile's value is used.
 		if said := k.lines[at+".columns"] != 0; (said || p.Columns != 0) && (p.Columns < 16 || p.Columns > 96) {
 			k.add(at+".columns", "%d is not a width; use 48, 42 or 32", p.Columns)

@@ -157,9 +157,6 @@ func (k *checker) routes() {
 		if r.Venue == "" && strings.TrimSpace(r.When) == "" && !r.Continue && takesAll < 0 && !k.hasProblemBelow(at) {
 			takesAll = i
 		}
-		if len(r.To) == 0 {
-			k.add(at+".to", "is empty; list at least one station")
-		}
 		for j, to := range r.To {
 			here := fmt.Sprintf("%s.to[%d]", at, j)
 			if slices.Index(r.To, to) < j {

@@ -14,7 +14,8 @@ func TestInitWithAllFlagsAsksNothingAndTheFirstOrderPrints(t *testing.T) {
 	second, address2 := virtualPrinter(t)
 	t.Setenv("TICKETRAIL_RECEIVER_LISTEN", "127.0.0.1:0") // others may have the usual ports
 	t.Setenv("TICKETRAIL_METRICS_LISTEN", "127.0.0.1:0")
-	code, out, errs := runCommand(t, "init", "--config", k.dir+"/kitchen.yaml", "--venue", `Zoë's "Grill"`, "--venue-id", venueID,
+	code, out, errs := runCommand(t, "init", "--config", k.dir+"/kitchen.yaml",
+		"--venue", `Zoë's "Grill"`, "--venue-id", venueID,
 		"--timezone", "Europe/Paris", "--printer", "grill="+address, "--printer", "bar="+address2,
 		"--reach", "proxy", "--host", "kitchen.example.com")
 	if code != 0 || errs != "" {
