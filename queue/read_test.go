@@ -255,17 +255,35 @@ func TestAListHasThePagesThatItsLimitNeeds(t *testing.T) {
 	}
 }
 
-func TestAListEndsWithItsContext(t *testing.T) {
+// TestWhatReadsInPagesEndsWithItsContext: a page is one read.
+func TestWhatReadsInPagesEndsWithItsContext(t *testing.T) {
 	q := start(t)
+	q.accept(order("held", "wall"))
+	q.must(q.take("wall").Hold(bg, "look"))
+	q.accept(order("first", "bar"))
+	q.print("bar")
 	q.orders(pageSize, "grill")
-	wantErr(t, errOf(q.Jobs(&endsAfter{bg, 0}, Filter{})), context.Canceled)
-	if n := len(q.jobs(Filter{})); n != pageSize {
-		t.Errorf("%d jobs", n)
+	wantErr(t, errOf(q.Move(&endsAfter{bg, 1}, []uint64{1}, "pass")), context.Canceled)
+	for _, c := range []struct {
+		name  string
+		pages int
+		do    func(ctx context.Context) error
+	}{
+		{"list", 2, func(ctx context.Context) error { return errOf(q.Jobs(ctx, Filter{})) }},
+		{"siblings", 2, func(ctx context.Context) error { return errOf(q.Siblings(ctx, []uint64{2})) }},
+		{"tickets", 2, func(ctx context.Context) error {
+			return errOf(q.TicketsAfter(ctx, 0, func(uint64, *ticket.Ticket) {}))
+		}},
+		{"reprint", 1, func(ctx context.Context) error { return errOf(q.Reprint(ctx, 2, ReprintOptions{})) }},
+		{"move all", 2, func(ctx context.Context) error { return errOf(q.MoveAll(ctx, "wall", "pass")) }},
+	} {
+		if err := c.do(&endsAfter{bg, c.pages - 1}); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if err := c.do(&endsAfter{bg, c.pages}); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
 	}
-	must(t, errOf(q.Jobs(&endsAfter{bg, 1}, Filter{})))
-	q.accept(order("one more", "grill"))
-	wantErr(t, errOf(q.Jobs(&endsAfter{bg, 1}, Filter{})), context.Canceled) // a page is one read
-	must(t, errOf(q.Jobs(&endsAfter{bg, 2}, Filter{})))
 }
 
 func TestBeginOnADamagedStateSaysSo(t *testing.T) {

@@ -2,7 +2,6 @@ package queue
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -198,23 +197,6 @@ func TestACopyOfATicketWithoutLaterVoidsIsStoredAsItIs(t *testing.T) {
 		return nil
 	}))
 	q.print("grill")
-}
-
-func TestAReprintEndsWithItsContextWhileItLooksForCancellations(t *testing.T) {
-	q := start(t)
-	q.accept(order("first", "grill"))
-	q.print("grill")
-	q.orders(pageSize, "bar")
-	wantErr(t, errOf(q.Reprint(&endsAfter{bg, 0}, 1, ReprintOptions{})), context.Canceled)
-	must(t, errOf(q.Reprint(&endsAfter{bg, 1}, 1, ReprintOptions{})))
-	q.accept(order("one more", "bar"))
-	wantErr(t, errOf(q.Reprint(&endsAfter{bg, 1}, 1, ReprintOptions{})), context.Canceled) // a page is one read
-	must(t, errOf(q.Reprint(&endsAfter{bg, 2}, 1, ReprintOptions{})))
-	q.must(q.take("grill").Hold(bg, "look"))
-	held := q.jobs(Filter{States: []ticket.State{ticket.Held}})[0].ID
-	wantErr(t, errOf(q.Move(&endsAfter{bg, 0}, []uint64{held}, "bar")), context.Canceled)
-	wantErr(t, errOf(q.MoveAll(&endsAfter{bg, 0}, "grill", "bar")), context.Canceled)
-	q.wantState(held, ticket.Held)
 }
 
 func TestAReprintOfAnExtendedSlipHasAllItsLines(t *testing.T) {

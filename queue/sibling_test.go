@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -173,9 +172,6 @@ func TestSiblingsOfAHugeRequestAreReadInPagesAndUpToALimit(t *testing.T) {
 			t.Fatalf("job %d: cut %v", all[i].ID, all[i].Cut)
 		}
 	}
-	ended, end := context.WithCancel(bg)
-	end()
-	wantErr(t, errOf(q.Siblings(ended, []uint64{1})), context.Canceled)
 }
 
 func TestTicketsAfterAJobAreReadInPagesWithoutDamagedOnes(t *testing.T) {
@@ -194,9 +190,6 @@ func TestTicketsAfterAJobAreReadInPagesWithoutDamagedOnes(t *testing.T) {
 			t.Errorf("after %d: %d tickets up to %d, want %d", after, len(got), last, len(want))
 		}
 	}
-	ended, end := context.WithCancel(bg)
-	end()
-	wantErr(t, errOf(q.TicketsAfter(ended, 0, func(uint64, *ticket.Ticket) {})), context.Canceled)
 }
 
 // siblings is what Siblings returns, one line each: "1 bar waits", "2 grill at wall confirmed".

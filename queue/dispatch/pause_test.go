@@ -136,19 +136,6 @@ func TestATicketThatGoesOutResetsTheBackoff(t *testing.T) {
 	})
 }
 
-func TestAPrinterThatBreaksOffEveryTicketDoesNotWasteItsQueue(t *testing.T) {
-	inBubble(t, func(t *testing.T, h *harness) {
-		p := h.serveGrill()
-		p.setFault(cut)
-		h.q.enqueue("grill", names(100)...)
-		h.advance(10 * time.Minute)
-		// At most one attempt in 15 s once the pauses have grown.
-		if n := len(p.attempts()); n > 45 {
-			t.Errorf("%d attempts in ten minutes", n)
-		}
-	})
-}
-
 func TestAPrinterThatIsNotReadySpendsNoAttempt(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
 		p := h.serveGrill()

@@ -81,32 +81,6 @@ func TestARefusedTestTicketFailsAndStays(t *testing.T) {
 	})
 }
 
-func TestAStationThatTakesNothingCostsNoTicketAnythingAndItsBackupTakesOver(t *testing.T) {
-	inBubble(t, func(t *testing.T, h *harness) {
-		grill, bar := h.serveWithBackup(refusesAll, backupAfter)
-		h.q.enqueue("grill", "a", "b")
-		h.advance(backupAfter - time.Second)
-		for _, name := range []string{"a", "b"} {
-			if j := h.q.job(name); j.State != ticket.Pending || j.Attempts != 0 || j.Doubt {
-				t.Errorf("%+v", j)
-			}
-		}
-		if s := h.status("grill"); s.Up || s.Waiting != "401 bad token" {
-			t.Errorf("%+v", s)
-		}
-		h.advance(10 * time.Second)
-		h.wantPrinted(bar, "a"+forGrill, "b"+forGrill)
-		grill.setFault(fine)
-		h.q.enqueue("grill", "c")
-		h.advance(time.Minute)
-		h.q.enqueue("grill", "d")
-		h.advance(time.Minute)
-		if got := grill.printed(); !slices.Contains(got, "d") || !h.status("grill").Up {
-			t.Errorf("grill printed %q after the repair", got)
-		}
-	})
-}
-
 // lanesWithRefusals serves grill and bar with these printers. What grill refuses goes to bar, then to pass;
 // what bar refuses goes to grill, then to pass.
 func (h *harness) lanesWithRefusals(grill, bar, pass *fakePrinter) {
