@@ -56,12 +56,11 @@ func strict(records []Record) *Mismatch {
 	return nil
 }
 
-// oddRetryCount returns a retryCount that is not an integer. In an unreadable record it may be
-// there twice; such a record is counted as [DuplicateKey] only. Nothing depends on the value: a
+// oddRetryCount returns a retryCount that is not an integer. Nothing depends on the value: a
 // retry is recognised by its id.
 func (r *Record) oddRetryCount() (v Value, odd bool) {
 	v = r.Fields.Get(FieldRetryCount)
-	return v, v != nil && r.Unreadable == "" && !v.isInteger()
+	return v, v != nil && !v.isInteger()
 }
 
 // anomalies lists the deviations of a body that is accepted, each kind once.

@@ -3,7 +3,6 @@ package contract
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -31,9 +30,7 @@ const (
 // A PrintRequest is a body that can be printed.
 type PrintRequest struct {
 	// ID is records[0].id in canonical form. With the venue it is the key that duplicates are
-	// recognised by. An id that is not valid Unicode is quoted. If the record has the key
-	// id more than once, ID joins its distinct values with spaces: a retry then has the same ID, and no
-	// request with a single id has it.
+	// recognised by. An id that is not valid Unicode is quoted.
 	ID        string
 	Envelope  Value     // the whole body
 	Records   []Record  // at least one
@@ -47,11 +44,9 @@ type Record struct {
 	ID     string  // canonical; empty if there is none or it is not a string
 	Fields Value   // the whole record, items included
 	Items  []Value // objects; childItems of each is absent, null or a list of objects
-	// Unreadable is the record's JSON with all values, if an object in it has a key more than once. Items is
-	// nil then. Otherwise it is empty.
+	// Unreadable is what prints of a body that cannot be read, which is its only record. Otherwise it is empty.
 	Unreadable string
-	// Why heads an unreadable record that is not one because of a repeated key.
-	Why string
+	Why        string // heads an unreadable record
 }
 
 // InvalidJSON says that a body is not one JSON object. It is answered 400, so the body is never
@@ -90,11 +85,9 @@ const maxPathPart = 100 // bytes that a message has of the beginning and of the 
 // Open parses a print request. No other code parses the body, so the id that duplicates are
 // recognised by is the id that everything else sees. Keys match exactly, also in case.
 //
-// A record in which an object has a key more than once is ambiguous: parsers differ in which value
-// they take, and {"isVoid": true, "isVoid": false} is cooked or not. Open does not guess, and the order is
-// not lost. The record is marked [Record.Unreadable], it prints as received, and only its id is checked. If
-// the key records itself is repeated, the whole body is one such record. A repeated key elsewhere in the
-// envelope does no harm. An id with several values is all of them: see [PrintRequest.ID].
+// Records in which an object has a key more than once are ambiguous: parsers differ in which value they take, and
+// {"isVoid": true, "isVoid": false} is cooked or not. Open does not guess, and the order is not lost: all of it prints as
+// received. A repeated key elsewhere in the envelope does no harm.
 //
 // A body that breaks a limit of this program, and none of the contract, prints as text, as every body does in the mode
 // [Text]: it is one unreadable record.
@@ -105,17 +98,24 @@ func Open(body []byte, mode Mode) (PrintRequest, error) {
 	body = bytes.TrimPrefix(body, byteOrderMark)
 	envelope, repeats, err := parse(body)
 	p := PrintRequest{Raw: body, Envelope: envelope}
+	if err == nil && repeats && isAmbiguous(envelope) {
+		p.setText(true, len(body))
+		p.Anomalies = []Anomaly{DuplicateKey}
+		return p, nil
+	}
 	m, _ := err.(*Mismatch)
 	if err == nil {
-		m = p.read(repeats, mode)
+		m = p.read(mode)
 	}
 
 	switch {
 	case m != nil && m.limit:
-		p = asText(body, envelope, true, "TOO MUCH FOR A TICKET – "+m.Error())
-		p.Anomalies = []Anomaly{OverLimit}
+		p.setText(true, maxText)
+		p.Records[0].Why, p.Anomalies = "TOO MUCH FOR A TICKET – "+m.Error(), []Anomaly{OverLimit}
+		p.Envelope = nil // not all of it was read
 	case mode == Text:
-		p = asText(body, envelope, m != nil || err == nil, "")
+		p.setText(m != nil || err == nil, maxText)
+		p.Envelope = nil
 	case m != nil:
 		return PrintRequest{}, m
 	case err != nil:
@@ -131,12 +131,7 @@ var byteOrderMark = []byte("\xef\xbb\xbf") // with which some Windows programs b
 var tooDeep = fmt.Sprintf("nested deeper than %d", MaxDepth)
 
 // read checks the shape, in the order of section 2.4 of the contract, and fills p.
-func (p *PrintRequest) read(repeats bool, mode Mode) *Mismatch {
-	if repeats {
-		if lists := p.Envelope.values(FieldRecords); len(lists) > 1 {
-			return p.readRepeated(lists)
-		}
-	}
+func (p *PrintRequest) read(mode Mode) *Mismatch {
 	list, m := array(p.Envelope, FieldRecords)
 	if m != nil {
 		return m
@@ -156,27 +151,22 @@ func (p *PrintRequest) read(repeats bool, mode Mode) *Mismatch {
 		id, _ := CanonicalID(v.Get(FieldID).string())
 		p.Records = append(p.Records, Record{Fields: v, ID: id})
 	}
-	if p.ID, m = requestID(p.Records[0].Fields.values(FieldID)); m != nil {
+	if p.ID, m = requestID(p.Records[0].Fields.Get(FieldID)); m != nil {
 		return m.below(index(FieldRecords, 0))
 	}
 	p.Records[0].ID = p.ID
-	m = p.readItems(repeats)
+	m = p.readItems()
 	if m == nil && mode == Strict {
 		m = strict(p.Records)
 	}
 	return m
 }
 
-// readItems checks the items of all records. An unreadable record is kept as its JSON, unchecked: its
-// shape depends on which value counts, so it cannot be refused for it.
-func (p *PrintRequest) readItems(repeats bool) *Mismatch {
+// readItems checks the items of all records.
+func (p *PrintRequest) readItems() *Mismatch {
 	var count counter
 	for i := range p.Records {
 		r := &p.Records[i]
-		if repeats && !jsontext.Value(r.Fields.Text()).IsValid(jsontext.AllowInvalidUTF8(true)) {
-			r.Unreadable = r.Fields.JSON()
-			continue
-		}
 		// null is no items: what an empty list becomes in some languages.
 		if r.Fields.Get(FieldItems).Kind() == 'n' {
 			continue
@@ -196,38 +186,20 @@ func (p *PrintRequest) readItems(repeats bool) *Mismatch {
 	return nil
 }
 
-// readRepeated reads a body with several keys "records" as one unreadable record. Its id is made of
-// the ids of the first element of each.
-func (p *PrintRequest) readRepeated(lists []Value) *Mismatch {
-	var ids []Value
-	for _, list := range lists {
-		for first := range list.All() {
-			if list.Kind() == '[' {
-				ids = append(ids, first.values(FieldID)...)
-			}
-			break
-		}
-	}
-	id, m := requestID(ids)
-	if m != nil {
-		return mismatch(FieldRecords, "given more than once, and none has a records[0].id")
-	}
-	p.ID = id
-	p.Records = []Record{{ID: id, Unreadable: p.Envelope.JSON()}}
-	return nil
+// isAmbiguous says whether the records of a body with a repeated key are there twice, or have such a key.
+func isAmbiguous(envelope Value) bool {
+	return envelope.recordsKeys() > 1 ||
+		!jsontext.Value(envelope.Get(FieldRecords).Text()).IsValid(jsontext.AllowInvalidUTF8(true))
 }
 
-// values is all values of a key: more than one if it is repeated.
-func (v Value) values(key string) (all []Value) {
-	if v.Kind() != '{' {
-		return nil
-	}
+// recordsKeys is how often a body has its records.
+func (v Value) recordsKeys() (n int) {
 	for member := range v.All() {
-		if member.Key() == key {
-			all = append(all, member)
+		if member.Key() == FieldRecords {
+			n++
 		}
 	}
-	return all
+	return n
 }
 
 // string is the text of a string, and empty for anything else.
@@ -238,32 +210,20 @@ func (v Value) string() string {
 	return v.Text()
 }
 
-// requestID is the id of a record in canonical form. Of a repeated id it uses the values that are
-// non-empty strings. Other values of a repeated id are ignored: a retry has the same ones.
-func requestID(values []Value) (string, *Mismatch) {
-	var ids []string
-	for _, v := range values {
-		if len(ids) > MaxIDBytes {
-			break // too long in any case; a hostile record has a hundred thousand
-		}
-		if id, _ := CanonicalID(v.string()); strings.TrimSpace(id) != "" && !slices.Contains(ids, id) {
-			ids = append(ids, id)
-		}
-	}
-	id := strings.Join(ids, " ")
+// requestID is the id of a record in canonical form.
+func requestID(v Value) (string, *Mismatch) {
+	id, _ := CanonicalID(v.string())
 	switch {
-	case len(values) == 0:
+	case v == nil:
 		return "", mismatch(FieldID, "missing")
+	case v.Kind() != '"':
+		return "", mismatch(FieldID, "want a string, got "+v.typeName())
+	case strings.TrimSpace(id) == "":
+		return "", mismatch(FieldID, "empty, want a UUID")
 	case len(id) > MaxIDBytes:
 		return "", mismatch(FieldID, fmt.Sprintf("%d bytes long, want at most %d", len(id), MaxIDBytes))
-	case id != "":
-		return id, nil
-	case len(values) > 1:
-		return "", mismatch(FieldID, "want a string, got several values")
-	case values[0].Kind() == '"':
-		return "", mismatch(FieldID, "empty, want a UUID")
 	}
-	return "", mismatch(FieldID, "want a string, got "+values[0].typeName())
+	return id, nil
 }
 
 // A counter counts the items of a request while they are checked: a request with too many is

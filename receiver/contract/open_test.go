@@ -55,7 +55,7 @@ func TestOpenKeepsRecordsUnchanged(t *testing.T) {
 func TestABodyMayBeginWithAByteOrderMark(t *testing.T) {
 	const body = `{"records":[{"id":"a","items":[]},{"id":"b","items":[],"items":[]}]}`
 	p, err := Open([]byte("\xef\xbb\xbf"+body), Lenient)
-	if err != nil || string(p.Raw) != body || p.Records[1].Unreadable == "" {
+	if err != nil || string(p.Raw) != body || p.Records[0].Unreadable == "" {
 		t.Errorf("%+v, %v", p, err)
 	}
 	if raw, err := RawRecord(p.Raw, "a"); err != nil || string(raw) != `{"id":"a","items":[]}` {

@@ -11,28 +11,31 @@ import (
 // maxText is how much of a body that cannot be read prints, in bytes: about 80 cm of paper.
 const maxText = 8000
 
-// asText is the request for a body that must print although it cannot be read: one record, Unreadable, that says why.
-// envelope is what was read of it, and isJSON that it had no error. The id is that of the first record, else it is made
-// of the content, so that a retry is recognised.
-func asText(body []byte, envelope Value, isJSON bool, why string) PrintRequest {
-	// What a retry has too, if it can be told.
-	text := string(bytes.ToValidUTF8(body, []byte("\uFFFD")))
-	records := envelope.Get(FieldRecords)
-	if records != nil && isJSON {
+// setText makes p one unreadable record, of which at most so many bytes print. isJSON says that its body had no syntax
+// error. The id is that of the first record, else it is made of the content, so that a retry is recognised.
+func (p *PrintRequest) setText(isJSON bool, most int) {
+	records := p.Envelope.Get(FieldRecords)
+	var text string
+	switch { // what a retry has too, if it can be told
+	case isJSON && p.Envelope.recordsKeys() == 1:
 		text = records.JSON()
+	case isJSON:
+		text = p.Envelope.JSON()
+	default:
+		text = string(bytes.ToValidUTF8(p.Raw, []byte("\uFFFD")))
 	}
+
 	var first Value
 	for first = range records.All() {
 		break
 	}
-	id, _ := CanonicalID(first.Get(FieldID).string())
-	if strings.TrimSpace(id) == "" || len(id) > MaxIDBytes {
+	p.ID, _ = CanonicalID(first.Get(FieldID).string())
+	if strings.TrimSpace(p.ID) == "" || len(p.ID) > MaxIDBytes {
 		digest := sha256.Sum256([]byte(text))
-		id = "text-" + hex.EncodeToString(digest[:16])
+		p.ID = "text-" + hex.EncodeToString(digest[:16])
 	}
-	isCut := len(text) > maxText
-	if isCut {
-		text = fmt.Sprintf("%s … and %d bytes more", strings.ToValidUTF8(text[:maxText], ""), len(text)-maxText)
+	if p.Cut = len(text) > most; p.Cut {
+		text = fmt.Sprintf("%s … and %d bytes more", strings.ToValidUTF8(text[:most], ""), len(text)-most)
 	}
-	return PrintRequest{ID: id, Raw: body, Cut: isCut, Records: []Record{{ID: id, Unreadable: text, Why: why}}}
+	p.Records = []Record{{ID: p.ID, Unreadable: text}}
 }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -26,19 +27,13 @@ type Leaf struct {
 	Example string // what it says, at most 40 characters
 }
 
-// Leaves returns the leaves of a request in the order received, without those of records that cannot be read.
+// Leaves returns the leaves of a request in the order received; none of one that cannot be read.
 func (p *Plan) Leaves(req contract.PrintRequest) (all []Leaf) {
+	if slices.ContainsFunc(req.Records, func(r contract.Record) bool { return r.Unreadable != "" }) {
+		return nil
+	}
 	s := p.newSplitter(req)
 	s.splitRecords(req)
-	for _, r := range req.Records {
-		switch {
-		case r.Unreadable == "":
-		case len(r.Fields) == 0: // it is the whole body
-			return nil
-		default:
-			s.marks[r.Fields.Index()] = markUnreadable
-		}
-	}
 	s.leaves(req.Envelope, "", markNothing, "", func(l Leaf) { all = append(all, l) })
 	return all
 }
@@ -51,10 +46,7 @@ func (s *splitter) leaves(v contract.Value, path string, read mark, why string, 
 	if m := s.marks[v.Index()]; m != markNothing && (m != markSilenced || read == markNothing) {
 		read = m
 	}
-	switch read {
-	case markUnreadable:
-		return
-	case markItems:
+	if read == markItems {
 		read = markNothing // they are read one by one
 	}
 	if kind := v.Kind(); kind == '{' || kind == '[' {
@@ -107,7 +99,6 @@ const (
 	markNothing  mark = 0 // else 1 + fieldID
 	markContract mark = 100 + iota
 	markItems
-	markUnreadable
 	markSilenced
 )
 

@@ -10,8 +10,7 @@ import (
 
 const unfamiliar = `{"brand":"North","records":[{"id":"r","checkNumber":18,"venueName":"Bay","items":[` +
 	`{"name":"Pie","unitPrice":3,"Pan-Size":"large\n","childItems":[{"name":"Peas","pan_size":"small"}],` +
-	`"toppings":[{"name":"Ham","cut":"thin"}],"tags":["a","b"],"spice":null}]},` +
-	`{"items":[],"items":[]}],"count":2}`
+	`"toppings":[{"name":"Ham","cut":"thin"}],"tags":["a","b"],"spice":null}]}],"count":1}`
 
 func TestEachLeafOfARequestIsReadNoiseUnreadOrSilenced(t *testing.T) {
 	p := compile(t, Config{Silenced: []string{"records.items.Tags", "records.items.childitems.panSize"}})
@@ -33,7 +32,7 @@ records.items.toppings.cut unread  thin
 records.items.tags silenced  a
 records.items.tags silenced  b
 records.items.spice noise empty null
-count read contract 2`
+count read contract 1`
 	if s := strings.Join(got, "\n"); s != want {
 		t.Errorf("got\n%s\nwant\n%s", s, want)
 	}
@@ -66,7 +65,7 @@ func TestASilencedFieldDoesNotPrintUnlessAFieldReadsIt(t *testing.T) {
 }
 
 func TestWhatStandsBesideTheRecordsIsOnTheFirstTicket(t *testing.T) {
-	for _, first := range []string{`{"id":"r","items":[{"name":"Pie"}]}`, `{"id":"r","items":[],"items":[]}`,
+	for _, first := range []string{`{"id":"r","items":[{"name":"Pie"}]}`,
 		`{"id":"r","items":[],"table":"B1"}`} {
 		body := `{"allergyAlert":"nuts","records":[` + first + `,{"items":[{"name":"Ale"}]}],"status":"SUCCESS",` +
 			`"count":2,"serverRequestTimestamp":"2026-02-06T21:49:48.832Z","drinks":[{"name":"Latte"}]}`

@@ -80,13 +80,14 @@ func TestAVoidThatCannotBeReadIsAQuestion(t *testing.T) {
 }
 
 func TestARecordWithARepeatedKeyPrintsAsItCameAtTheFallback(t *testing.T) {
+	const fine = `{"id":"s","items":[{"name":"Soup"}]}`
 	const odd = `{"id":"r","number":1,"items":[{"name":"Pie","name":"Ale"}]}`
 	c := Config{Fallback: "pass", Routes: []Route{{To: []string{"grill"}}}}
 	p := compile(t, c)
-	r := p.Split(parse(t, `{"records":[`+odd+`,{"id":"s","items":[{"name":"Soup"}]}]}`), harbour, "T1", noon, nil)
+	r := p.Split(parse(t, `{"brand":"North","records":[`+odd+`,`+fine+`]}`), harbour, "T1", noon, nil)
 	d := r.Request.Drafts
-	if len(d) != 2 || d[0].Station != "pass" || d[0].Ticket.Raw != odd ||
-		d[0].Ticket.Lines != nil || d[0].Ticket.Record != "r" || d[1].Station != "grill" {
+	if len(d) != 1 || d[0].Station != "pass" || d[0].Ticket.Raw != `[`+odd+`,`+fine+`]` ||
+		d[0].Ticket.Lines != nil || d[0].Ticket.Record != "r" || d[0].Ticket.Notes[0] != "brand: North" {
 		t.Errorf("%+v", d)
 	}
 }
