@@ -43,7 +43,7 @@ type refusal struct {
 func (r *refusal) Error() string { return r.message }
 
 // refused is a refusal with the default message of its code.
-func refused(c Code) *refusal { return &refusal{c, c.message()} }
+func refused(c Code) *refusal { return &refusal{c, answerings[c].message} }
 
 // refusalOf finds the answer to an error of a middleware, of the handler or of the router.
 func refusalOf(err error) *refusal {
@@ -101,7 +101,7 @@ func (r *Receiver) refuse(err error, c echo.Context) {
 	}
 	switch refusal.code.Status() {
 	case contract.HTTPUnavailable:
-		h.Set(echo.HeaderRetryAfter, refusal.code.retryAfter())
+		h.Set(echo.HeaderRetryAfter, answerings[refusal.code].retryAfter)
 	case http.StatusMethodNotAllowed:
 		h.Set(echo.HeaderAllow, http.MethodPost)
 	}
@@ -111,7 +111,8 @@ func (r *Receiver) refuse(err error, c echo.Context) {
 		_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(linger))
 	}
 	one := x.rejected(reason)
-	one.Venue, one.Device, one.Message, one.Body = from.venue, from.device, refusal.message+reason.advice(), nil
+	one.Venue, one.Device, one.Body = from.venue, from.device, nil
+	one.Message = refusal.message + answerings[reason].advice
 	switch {
 	case x.keepsBody(refusal.code):
 		if closing {

@@ -47,7 +47,7 @@ func (p parser) acquire(ctx context.Context, size int) (release func(), err erro
 // readBody reads the body within the time for the answer. After an error x.body holds what was read
 // until then.
 func (r *Receiver) readBody(c echo.Context, x *exchange) error {
-	req, limit := c.Request(), x.policy.maxBody
+	req, limit := c.Request(), x.policy.MaxBody
 	if req.ContentLength > limit { // answered without reading any of it
 		x.truncated = true
 		return tooLarge(limit)

@@ -20,11 +20,11 @@ import (
 // checkAddress refuses callers whose address is not in allow_from.
 func (p *compiledPolicy) checkAddress(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if len(p.allowFrom) == 0 {
+		if len(p.AllowFrom) == 0 {
 			return next(c)
 		}
 		a, err := netip.ParseAddr(exchangeOf(c).address) // fails for a Unix socket, and if a proxy sent no address
-		if err != nil || !within(p.allowFrom, a) {
+		if err != nil || !within(p.AllowFrom, a) {
 			return &refusal{AddressNotAllowed, "the caller's address is not in allow_from"}
 		}
 		return next(c)
@@ -42,9 +42,9 @@ func within(networks []netip.Prefix, a netip.Addr) bool {
 // sent more than once: a proxy in front may have checked another one than we would use. A UUID in
 // capitals is the same venue.
 func (p *compiledPolicy) checkVenue(next echo.HandlerFunc) echo.HandlerFunc {
-	name := strings.ToLower(p.venueHeader)
+	name := strings.ToLower(p.VenueHeader)
 	return func(c echo.Context) error {
-		values := c.Request().Header[p.venueHeader]
+		values := c.Request().Header[p.VenueHeader]
 		if len(values) == 0 {
 			return &refusal{VenueMissing, name + ": missing"}
 		}
@@ -75,10 +75,10 @@ func (p *compiledPolicy) checkVenue(next echo.HandlerFunc) echo.HandlerFunc {
 // checkDevice refuses devices that are not the venue's. It checks every value too; blank ones do
 // not count. Ids are compared exactly: the contract does not say that they have a fixed form.
 func (p *compiledPolicy) checkDevice(next echo.HandlerFunc) echo.HandlerFunc {
-	name := strings.ToLower(p.deviceHeader)
+	name := strings.ToLower(p.DeviceHeader)
 	return func(c echo.Context) error {
 		x := exchangeOf(c)
-		for _, v := range c.Request().Header[p.deviceHeader] {
+		for _, v := range c.Request().Header[p.DeviceHeader] {
 			v = strings.TrimSpace(v)
 			if v == "" {
 				continue

@@ -94,13 +94,13 @@ func (r *Receiver) plan(x *exchange) (planned ticket.Request, err error) {
 		r.noteAnomaly(a, x.venue.ID, x.request.ID)
 	}
 
-	result := x.policy.plan.Split(x.request, x.venue.Venue, x.device, x.start.UTC(), x.policy.names)
+	result := x.policy.Plan.Split(x.request, x.venue.Venue, x.device, x.start.UTC(), x.policy.Names)
 	if len(result.Failures) > 0 {
 		r.noteExpressionFailures(result, x.venue.ID)
 	}
 	planned = result.Request
 	planned.Age = x.age
-	planned.ReportConflict = x.policy.reportConflict && x.refusedFor == ""
+	planned.ReportConflict = x.policy.ReportConflict && x.refusedFor == ""
 	if x.refusedFor != "" {
 		headLate(&planned, x.refusedFor)
 	}
@@ -139,7 +139,7 @@ func (r *Receiver) keepAccepted(x *exchange, receipt ticket.Receipt) {
 	case receipt.Conflict:
 		one.Code = string(reasonConflict)
 		one.Message = "the id was used before, with other content; " + x.policy.conflictText()
-		if !x.policy.reportConflict {
+		if !x.policy.ReportConflict {
 			one.Printed = one.Time
 		}
 	case x.request.Cut && !receipt.Duplicate:

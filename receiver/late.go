@@ -26,7 +26,7 @@ func hindrance(format string, args ...any) error { return &Hindrance{fmt.Sprintf
 // The error is a [*Hindrance], or one of Intake.
 func (r *Receiver) PrintLate(ctx context.Context, one StoredReject, lenient bool) (ticket.Receipt, error) {
 	policy := r.policy.Load()
-	x := &exchange{policy: policy, mode: policy.mode, venue: policy.venues[one.Venue], start: one.Time,
+	x := &exchange{policy: policy, mode: policy.Mode, venue: policy.venues[one.Venue], start: one.Time,
 		device: one.Device, body: one.Body}
 	x.refusedFor, _, _ = strings.Cut(cmp.Or(one.Message, one.Code), ";")
 	if err := x.mended(one, lenient); err != nil {
@@ -65,9 +65,9 @@ func (x *exchange) mended(one StoredReject, lenient bool) error {
 	case x.venue.devices != nil && !x.venue.devices[one.Device]:
 		return hindrance("%q is still not one of the venue's devices: add it and run systemctl reload ticketrail, "+
 			"or print it leniently", one.Device)
-	case int64(len(one.Body)) > x.policy.maxBody:
+	case int64(len(one.Body)) > x.policy.MaxBody:
 		return hindrance("its body has %d bytes, and receiver.max_body is %d: raise it, or print it leniently",
-			len(one.Body), x.policy.maxBody)
+			len(one.Body), x.policy.MaxBody)
 	}
 	return nil
 }

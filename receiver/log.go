@@ -20,17 +20,14 @@ import (
 // countStored counts a request that is on stable storage. A conflict has Duplicate set too; it is counted as a conflict
 // only, because that is what the operator must look at.
 func (r *Receiver) countStored(t ticket.Receipt) {
-	m := r.metrics
 	reason := reasonStored
 	switch {
 	case t.Conflict:
 		reason = reasonConflict
-		m.conflicts.Inc()
 	case t.Duplicate:
 		reason = reasonDuplicate
-		m.duplicates.Inc()
 	}
-	m.requests[reason].Inc()
+	r.metrics.requests[reason].Inc()
 }
 
 // logAccepted logs a request that is on stable storage. The line is not limited: the operator searches the journal for
@@ -55,8 +52,8 @@ type sender struct {
 // counts as none, because the id is stored and shown.
 func (x *exchange) sender(c echo.Context) sender {
 	h := c.Request().Header
-	id, _ := contract.CanonicalID(strings.TrimSpace(h.Get(x.policy.venueHeader)))
-	return sender{venue: id, device: truncateDevice(strings.TrimSpace(h.Get(x.policy.deviceHeader))),
+	id, _ := contract.CanonicalID(strings.TrimSpace(h.Get(x.policy.VenueHeader)))
+	return sender{venue: id, device: truncateDevice(strings.TrimSpace(h.Get(x.policy.DeviceHeader))),
 		address: x.address, known: x.policy.venues[id] != nil}
 }
 
@@ -103,7 +100,7 @@ func (r *Receiver) logRefusal(code Code, message string, from sender) (repeated 
 	if !logged || level == slog.LevelWarn && !from.known && !r.strangers.Allow() {
 		return 0, false
 	}
-	attrs := []slog.Attr{slog.String("code", string(code)), slog.String("err", message+code.advice())}
+	attrs := []slog.Attr{slog.String("code", string(code)), slog.String("err", message+answerings[code].advice)}
 	for _, a := range []slog.Attr{slog.String("venue", from.venue), slog.String("device", from.device),
 		slog.String("address", from.address)} {
 		if a.Value.String() != "" {

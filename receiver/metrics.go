@@ -22,8 +22,6 @@ const (
 type metrics struct {
 	requests           map[Code]prometheus.Counter // read-only once made, so it needs no lock
 	seconds            prometheus.Histogram
-	duplicates         prometheus.Counter
-	conflicts          prometheus.Counter
 	anomalies          map[contract.Anomaly]prometheus.Counter // read-only once made
 	expressionFailures prometheus.Counter
 }
@@ -44,14 +42,6 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			// Also as a native histogram, for Prometheus servers that store them.
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100,
 			NativeHistogramMinResetDuration: time.Hour,
-		}),
-		duplicates: f.NewCounter(prometheus.CounterOpts{
-			Name: "ticketrail_receiver_duplicates_total",
-			Help: "Retried print requests with the same content; they printed nothing.",
-		}),
-		conflicts: f.NewCounter(prometheus.CounterOpts{
-			Name: "ticketrail_receiver_conflicts_total",
-			Help: "Print requests with a known id and other content; see receiver.conflict.",
 		}),
 		expressionFailures: f.NewCounter(prometheus.CounterOpts{
 			Name: "ticketrail_receiver_rule_failures_total",

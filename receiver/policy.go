@@ -67,27 +67,16 @@ type Venue struct {
 // Everything that a request needs is in one value, so that a reload in the middle of a request
 // cannot check it by the old policy and plan it by the new one.
 type compiledPolicy struct {
-	path          string
-	secrets       []secret
-	openPath      bool   // the path without a secret is that of some venue
-	venueHeader   string // canonical
-	deviceHeader  string
-	allowFrom     []netip.Prefix
-	proxies       []netip.Prefix // trusted
-	address       echo.IPExtractor
-	venues        map[string]*venue // by canonical id
-	plan          Planner
-	names         plan.Names
-	maxBody       int64
-	mode          contract.Mode
-	respondWithin time.Duration
-
-	reportConflict bool
+	Policy   // with the defaults, and canonical headers
+	secrets  []secret
+	openPath bool // the path without a secret is that of some venue
+	address  echo.IPExtractor
+	venues   map[string]*venue // by canonical id
 }
 
 // conflictText says what is done with other content under a known id.
 func (p *compiledPolicy) conflictText() string {
-	if p.reportConflict {
+	if p.ReportConflict {
 		return "nothing of it is printed (receiver.conflict: report)"
 	}
 	return "what differs is printed again as whole tickets, headed CHANGED"
@@ -107,40 +96,28 @@ type secret struct {
 
 // compile checks a policy, sets the defaults and copies what a caller could still change.
 func compile(from *Policy) (*compiledPolicy, error) {
-	p := &compiledPolicy{
-		path:          cmp.Or(from.Path, contract.PathWebhook),
-		venueHeader:   http.CanonicalHeaderKey(cmp.Or(from.VenueHeader, contract.HeaderVenue)),
-		deviceHeader:  http.CanonicalHeaderKey(cmp.Or(from.DeviceHeader, contract.HeaderDevice)),
-		allowFrom:     slices.Clone(from.AllowFrom),
-		proxies:       slices.Clone(from.TrustedProxies),
-		address:       addressExtractor(from.TrustedProxies),
-		venues:        make(map[string]*venue, len(from.Venues)),
-		plan:          from.Plan,
-		names:         from.Names,
-		maxBody:       from.MaxBody,
-		mode:          from.Mode,
-		respondWithin: from.RespondWithin,
+	p := &compiledPolicy{Policy: *from, address: addressExtractor(from.TrustedProxies),
+		venues: make(map[string]*venue, len(from.Venues))}
+	p.Secrets, p.Venues = nil, nil // those below are hashed
+	p.Path = cmp.Or(from.Path, contract.PathWebhook)
+	p.VenueHeader = http.CanonicalHeaderKey(cmp.Or(from.VenueHeader, contract.HeaderVenue))
+	p.DeviceHeader = http.CanonicalHeaderKey(cmp.Or(from.DeviceHeader, contract.HeaderDevice))
+	p.AllowFrom = slices.Clone(from.AllowFrom)
+	p.TrustedProxies = slices.Clone(from.TrustedProxies)
+	// An order has a few kilobytes; one of 300 items with notes has about 50.
+	p.MaxBody = cmp.Or(from.MaxBody, 1<<20)
+	// The service waits 5 s (section 6.1); one of them is for the network and the TLS handshake.
+	p.RespondWithin = cmp.Or(from.RespondWithin, 4*time.Second)
 
-		reportConflict: from.ReportConflict,
-	}
 	var problems []error
-	if p.plan == nil {
+	if p.Plan == nil {
 		problems = append(problems, errors.New("plan: missing"))
 	}
-	if p.maxBody == 0 {
-		// An order has a few kilobytes; one of 300 items with notes has about 50.
-		p.maxBody = 1 << 20
-	}
-	if p.respondWithin == 0 {
-		// The service waits 5 s (section 6.1); one of them is for the network and the TLS
-		// handshake.
-		p.respondWithin = 4 * time.Second
-	}
-	if p.maxBody < 0 || p.respondWithin < 0 {
+	if p.MaxBody < 0 || p.RespondWithin < 0 {
 		problems = append(problems,
 			fmt.Errorf("max_body %d, respond_within %s: must not be negative", from.MaxBody, from.RespondWithin))
 	}
-	if !strings.HasPrefix(p.path, "/") || strings.ContainsAny(p.path, ":*") {
+	if !strings.HasPrefix(p.Path, "/") || strings.ContainsAny(p.Path, ":*") {
 		// Echo's router reads : and * in a path as parameters. The path is not quoted: it may be secret.
 		problems = append(problems, errors.New("path: must begin with / and must not contain : or *"))
 	}

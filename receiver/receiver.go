@@ -183,9 +183,9 @@ const (
 // and the operator must see it, when its address has changed.
 func (r *Receiver) Group(caller netip.Addr) (name string, most int) {
 	switch p := r.policy.Load(); {
-	case within(p.proxies, caller):
+	case within(p.TrustedProxies, caller):
 		return "", 0
-	case len(p.allowFrom) > 0 && !within(p.allowFrom, caller):
+	case len(p.AllowFrom) > 0 && !within(p.AllowFrom, caller):
 		return "not allowed", maxConnsNotAllowed
 	}
 	return network(caller.String()), maxConnsOfAddress

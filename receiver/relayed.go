@@ -38,7 +38,7 @@ func (r *Receiver) Relay(ctx context.Context, one Relayed) (receipt ticket.Recei
 	policy := r.policy.Load()
 	// The time that planning takes does not count: an order that is much work for this box would never be taken.
 	x := &exchange{policy: policy, mode: contract.Lenient, start: one.Received, venue: policy.venues[one.Venue],
-		device: truncateDevice(one.Device), body: one.Body, age: one.Age, storeWithin: policy.respondWithin,
+		device: truncateDevice(one.Device), body: one.Body, age: one.Age, storeWithin: policy.RespondWithin,
 		secret: true}
 	if x.venue == nil {
 		return receipt, fmt.Errorf("venue %s is not listed under venues", one.Venue)
@@ -64,6 +64,6 @@ func (r *Receiver) refuseRelayed(x *exchange, why *refusal) error {
 	r.metrics.requests[why.code].Inc()
 	r.logRefusal(why.code, why.message, sender{venue: x.venue.ID, device: x.device, known: true})
 	one := x.rejected(why.code)
-	one.Message, one.Fetched = why.message+why.code.advice(), time.Now().UTC()
+	one.Message, one.Fetched = why.message+answerings[why.code].advice, time.Now().UTC()
 	return &Refused{one}
 }

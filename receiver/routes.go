@@ -46,10 +46,10 @@ func (r *Receiver) routes(p *compiledPolicy) *echo.Echo {
 		e.POST(path, r.handle, append(first, checks...)...)
 	}
 	if p.openPath {
-		add(p.path)
+		add(p.Path)
 	}
 	if len(p.secrets) > 0 {
-		add(strings.TrimSuffix(p.path, "/")+"/:secret", p.checkSecret)
+		add(strings.TrimSuffix(p.Path, "/")+"/:secret", p.checkSecret)
 	}
 	return e
 }
@@ -91,7 +91,7 @@ func exchangeOf(c echo.Context) *exchange { return c.Get(exchangeKey).(*exchange
 func (p *compiledPolicy) startExchange(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := time.Now()
-		c.Set(exchangeKey, &exchange{policy: p, mode: p.mode, start: start, deadline: start.Add(p.respondWithin),
+		c.Set(exchangeKey, &exchange{policy: p, mode: p.Mode, start: start, deadline: start.Add(p.RespondWithin),
 			address: c.RealIP()})
 		// Some byte of the path is percent-encoded. No configured path and no secret needs that, and a proxy
 		// in front may read such a spelling as another path than we would.

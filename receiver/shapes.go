@@ -33,8 +33,7 @@ const (
 
 	maxShapeFields = 400      // of a venue; of more, those that fewest requests had are forgotten, the oldest first
 	maxShapeBody   = 64 << 10 // of larger requests, nothing is kept: they wait in memory
-	maxShapesWait  = 16
-	shapesAtOnce   = 200 // and then shapesASecond: looking at a request takes as long as planning it
+	shapesAtOnce   = 200      // and then shapesASecond: looking at a request takes as long as planning it
 	shapesASecond  = 10
 	maxPath        = 200 // runes
 	maxExample     = 40  // runes
@@ -75,33 +74,24 @@ func (s Shape) Unread() []Field {
 	return slices.DeleteFunc(slices.Clone(s.Fields), func(f Field) bool { return f.Use != plan.Unread })
 }
 
-// Shapes keeps the shape of each venue's requests. One goroutine looks at them after they were answered, and
-// leaves out requests that come while it is busy. It stores what it has at most once a minute, so a crash forgets a
-// minute. It is safe for concurrent use.
+// Shapes keeps the shape of each venue's requests. They are looked at after they were answered, and not all of many at
+// once. It stores what it has at most once a minute, so a crash forgets a minute. It is safe for concurrent use.
 type Shapes struct {
 	kv     kv.Store
 	log    *slog.Logger
-	in     chan shapeOf
 	rate   *rate.Limiter
-	done   chan struct{}
 	unread *prometheus.CounterVec
-	labels map[string]map[string]bool // paths in the metric, by venue; of the goroutine
 
 	mu      sync.Mutex // guards the fields below
 	venues  map[string]*Shape
-	changed map[string]bool // venues whose shape is not stored
+	changed map[string]bool            // venues whose shape is not stored
+	labels  map[string]map[string]bool // paths in the metric, by venue
+	timer   *time.Timer                // will store; nil: nothing has changed
 }
 
-// A shapeOf is a request whose fields are to be looked at.
-type shapeOf struct {
-	venue  plan.Venue
-	leaves func() []plan.Leaf
-}
-
-// OpenShapes reads what is kept and starts the goroutine; Close ends it. reg may be nil.
+// OpenShapes reads what is kept; Close stores it. reg may be nil.
 func OpenShapes(store kv.Store, log *slog.Logger, reg prometheus.Registerer) (*Shapes, error) {
-	s := &Shapes{kv: store, log: log, in: make(chan shapeOf, maxShapesWait), done: make(chan struct{}),
-		rate:   rate.NewLimiter(shapesASecond, shapesAtOnce),
+	s := &Shapes{kv: store, log: log, rate: rate.NewLimiter(shapesASecond, shapesAtOnce),
 		labels: map[string]map[string]bool{}, venues: map[string]*Shape{}, changed: map[string]bool{},
 		unread: promauto.With(reg).NewCounterVec(prometheus.CounterOpts{
 			Name: "ticketrail_receiver_unread_fields_total",
@@ -117,74 +107,53 @@ func OpenShapes(store kv.Store, log *slog.Logger, reg prometheus.Registerer) (*S
 	if err != nil {
 		return nil, fmt.Errorf("read the fields of orders: %w", err)
 	}
-	go s.run()
 	return s, nil
 }
 
 // noteShape has the fields of a stored request looked at, unless too many come. A retry has nothing new.
 func (r *Receiver) noteShape(x *exchange, receipt ticket.Receipt) {
-	p, ok := x.policy.plan.(interface {
+	p, ok := x.policy.Plan.(interface {
 		Leaves(contract.PrintRequest) []plan.Leaf
 	})
 	known := receipt.Duplicate && !receipt.Conflict
 	if !ok || r.shapes == nil || known || x.request.Cut || len(x.body) > maxShapeBody || !r.shapes.rate.Allow() {
 		return
 	}
-	request := x.request
-	select {
-	case r.shapes.in <- shapeOf{x.venue.Venue, func() []plan.Leaf { return p.Leaves(request) }}:
-	default:
-	}
-}
-
-// run is the goroutine.
-func (s *Shapes) run() {
-	defer close(s.done)
-	var store <-chan time.Time
-	for {
-		select {
-		case one, open := <-s.in:
-			if !open {
-				s.store()
-				return
-			}
-			s.look(one)
-			if store == nil {
-				store = time.After(storeShapes)
-			}
-		case <-store:
-			store = nil
-			s.store()
-		}
-	}
-}
-
-// look adds the fields of one request.
-func (s *Shapes) look(one shapeOf) {
 	defer func() { // the order is stored and printed whatever its fields are
 		if p := recover(); p != nil {
-			s.log.Error("the fields of a request caused a panic; report this with the stack",
+			r.log.Error("the fields of a request caused a panic; report this with the stack",
 				"err", p, "stack", string(debug.Stack()))
 		}
 	}()
-	leaves := one.leaves()
+	r.shapes.look(x.venue.Venue, p.Leaves(x.request))
+}
 
+// look adds the fields of one request.
+func (s *Shapes) look(venue plan.Venue, leaves []plan.Leaf) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	shape := s.venues[one.venue.ID]
+	shape := s.venues[venue.ID]
 	if shape == nil {
-		shape = &Shape{Venue: one.venue.ID}
-		s.venues[one.venue.ID] = shape
+		shape = &Shape{Venue: venue.ID}
+		s.venues[venue.ID] = shape
 	}
-	s.changed[one.venue.ID] = true
+	s.change(venue.ID)
 	shape.Requests++
 	now := time.Now().UTC()
 	for _, l := range leaves {
 		if shape.add(l, now) && l.Use == plan.Unread {
-			s.count(one.venue, oneLine(l.Path, maxPath))
+			s.count(venue, oneLine(l.Path, maxPath))
 		}
 	}
 	shape.forget(now)
+}
+
+// change has the shape of a venue stored.
+func (s *Shapes) change(venue string) {
+	s.changed[venue] = true
+	if s.timer == nil {
+		s.timer = time.AfterFunc(storeShapes, s.store)
+	}
 }
 
 // add adds a value to the field that it belongs to. It returns whether it is the first of that field in its request.
@@ -264,6 +233,7 @@ func (s *Shapes) store() {
 		values[venue], _ = json.Marshal(s.venues[venue]) // it has nothing that JSON cannot have
 	}
 	clear(s.changed)
+	s.timer = nil
 	s.mu.Unlock()
 
 	// A disk that hangs must not keep Close waiting for ever.
@@ -297,18 +267,18 @@ func (s *Shapes) Forget(gone func(Field) bool) {
 	for venue, shape := range s.venues {
 		before := len(shape.Fields)
 		if shape.Fields = slices.DeleteFunc(shape.Fields, gone); len(shape.Fields) < before {
-			s.changed[venue] = true // stored with the next request, or at the end
+			s.change(venue)
 		}
 	}
 }
 
-// Close stores what is not stored and stops. No request may be answered any more.
-func (s *Shapes) Close(ctx context.Context) error {
-	close(s.in)
-	select {
-	case <-s.done:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
+// Close stores what is not stored. No request may be answered any more.
+func (s *Shapes) Close(context.Context) error {
+	s.mu.Lock()
+	if s.timer != nil {
+		s.timer.Stop()
 	}
+	s.mu.Unlock()
+	s.store()
+	return nil
 }

@@ -185,9 +185,8 @@ func TestARetryIsAnswered200AndSaysSo(t *testing.T) {
 	if w := b.do(post([]byte(other))); w.Code != 200 {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	b.count(t, "ticketrail_receiver_duplicates_total", 1)
-	b.count(t, "ticketrail_receiver_conflicts_total", 1)
 	b.count(t, `ticketrail_receiver_requests_total{200 conflict}`, 1)
+	b.count(t, `ticketrail_receiver_requests_total{200 duplicate}`, 1)
 	if !strings.Contains(b.log.String(), "level=WARN msg=\"request id was already used with other content") {
 		t.Error("a conflict is not warned of")
 	}
@@ -195,7 +194,7 @@ func TestARetryIsAnswered200AndSaysSo(t *testing.T) {
 
 func TestA4xxIsNeverSentForWhatARetryCanCure(t *testing.T) {
 	for _, c := range Codes() {
-		curable := c.retryAfter() != "" && c.Status() == 503
+		curable := answerings[c].retryAfter != "" && c.Status() == 503
 		for _, cure := range []Code{BacklogFull, StorageFull, StorageFailed, ShuttingDown, TooSlow, BodyIncomplete} {
 			if c == cure && !curable {
 				t.Errorf("%s is answered %d", c, c.Status())

@@ -86,8 +86,8 @@ const maxPathPart = 100 // bytes that a message has of the beginning and of the 
 // recognised by is the id that everything else sees. Keys match exactly, also in case.
 //
 // Records in which an object has a key more than once are ambiguous: parsers differ in which value they take, and
-// {"isVoid": true, "isVoid": false} is cooked or not. Open does not guess, and the order is not lost: all of it prints as
-// received. A repeated key elsewhere in the envelope does no harm.
+// {"isVoid": true, "isVoid": false} is cooked or not. Open does not guess, and the order is not lost: all of it prints
+// as received. A repeated key elsewhere in the envelope does no harm.
 //
 // A body that breaks a limit of this program, and none of the contract, prints as text, as every body does in the mode
 // [Text]: it is one unreadable record.

@@ -164,8 +164,7 @@ func TestAFileThatIsNoDatabaseIsQuarantined(t *testing.T) {
 // documentedMetrics are metrics that dashboards and alerts use.
 var documentedMetrics = []string{
 	`ticketrail_receiver_requests_total{code="200",reason="stored"}`, "ticketrail_receiver_request_seconds_bucket",
-	"ticketrail_receiver_duplicates_total",
-	"ticketrail_receiver_conflicts_total", "ticketrail_receiver_anomalies_total{kind=",
+	"ticketrail_receiver_anomalies_total{kind=",
 	"ticketrail_receiver_last_request_timestamp_seconds",
 	`ticketrail_queue_jobs{state="pending",station="grill"} 0`,
 	`ticketrail_queue_ended_total{state="failed",station="grill"} 0`, "ticketrail_queue_unaccounted_jobs 0",
