@@ -3,7 +3,6 @@ package plan
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -25,7 +24,6 @@ import (
 // What an expression may cost. The operator writes the expressions, but a caller chooses the request that
 // they run on, and an answer is due within seconds.
 const (
-	maxExpressionBytes = 4096
 	maxExpressionNodes = 1000
 	memoryBudget       = 1_000_000 // elements an expression may create, as expr counts them
 	// maxLoopSteps limits an expression that loops over a list for each item: the number of items times
@@ -96,9 +94,6 @@ func compileRoute(i int, r Route) (route, []error) {
 // compileExpression compiles an expression and finds out what it reads. It does so when the configuration is
 // read, so that a mistake is reported by the check of the configuration and not by the first order.
 func compileExpression(when string) (*expression, error) {
-	if len(when) > maxExpressionBytes {
-		return nil, fmt.Errorf("%d bytes long; %d is the most", len(when), maxExpressionBytes)
-	}
 	program, err := expr.Compile(when,
 		expr.Env(map[string]any{"venue": venueEnv{}, "device": "", "record": map[string]any{},
 			"item": map[string]any{}}),
@@ -245,22 +240,6 @@ type expressionError struct {
 }
 
 func (e *expressionError) Error() string { return fmt.Sprintf("%s (%s)", e.msg, e.at) }
-
-// typeMessage matches the messages of expr that quote types and never values. "invalid operation:
-// int(…)" quotes the value that could not be converted, so brackets are accepted only after bool,
-// where they hold a type. An update of expr may change its messages: one that matches no more is
-// logged only as its position, and TestAMissingFieldIsFalseAndNeverAnError fails.
-var typeMessage = regexp.MustCompile(`^(invalid operation: (bool\([^()]*\)|[^()]*)|interface conversion: [^()]*|` +
-	tooManySteps + `)$`)
-
-// loggable is the error without anything the service sent: guests' names do not belong in a log.
-// ticketrail inspect shows the complete message, because there the operator has the body anyway.
-func (e *expressionError) loggable() string {
-	if typeMessage.MatchString(e.msg) {
-		return e.Error()
-	}
-	return "failed at " + e.at
-}
 
 const tooManySteps = "the expression loops over a list for every item, and this request is too large for that"
 

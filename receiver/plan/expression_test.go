@@ -19,7 +19,6 @@ func TestEveryProblemWithTheRulesIsReportedAtOnce(t *testing.T) {
 			{When: `"always"`, To: []string{"bar"}},
 			{When: strings.Repeat("!", 5000) + "true", To: []string{"bar"}},
 			{When: strings.Repeat("!", 2000) + "true", To: []string{"bar"}},
-			{When: `item.name == "` + strings.Repeat("x", 4090) + `"`, To: []string{"bar"}},
 			{When: strings.Repeat("item.a or ", 50) + "item.b ==", To: []string{"bar"}},
 		},
 		Fields: map[string][]string{"nam": {"x"}, "table": {"a..b"}, "quantity": {}},
@@ -41,7 +40,7 @@ func TestEveryProblemWithTheRulesIsReportedAtOnce(t *testing.T) {
 	}
 	got := strings.Join(paths, " ")
 	want := "routes[1].when routes[2].when routes[2].to routes[3].when routes[3].to[0] routes[4].when " +
-		"routes[6].when routes[7].when routes[8].when routes[9].when routes[10].when fallback ticket.fields.nam " +
+		"routes[6].when routes[7].when routes[8].when routes[9].when fallback ticket.fields.nam " +
 		"ticket.fields.quantity " +
 		"ticket.fields.table"
 	if got != want {
@@ -58,16 +57,6 @@ func TestOneEqualsSignIsExplained(t *testing.T) {
 	want := `"=" is not an operator: write == to compare, and text in quotes (1:17)`
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v", err)
-	}
-}
-
-func TestAnExpressionHasAtMost4096Bytes(t *testing.T) {
-	for size, want := range map[int]bool{4096: true, 4097: false} {
-		when := `item.a == "` + strings.Repeat("x", size-len(`item.a == ""`)) + `"`
-		_, err := Compile(Config{Fallback: "F", Routes: []Route{{When: when, To: []string{"S"}}}})
-		if ok := err == nil; ok != want {
-			t.Errorf("%d bytes: %v", size, err)
-		}
 	}
 }
 
@@ -132,7 +121,7 @@ func TestAMissingFieldIsFalseAndNeverAnError(t *testing.T) {
 		`record.items[0].name == "Ale"`:                     "",
 		`let n = item.name; n == "Ale"`:                     "",
 		`lower(item.name) == "ale"`:                         "",
-		`item.menu.nothing() == 1`:                          at + "invalid operation: cannot call nil (1:11)",
+		`item.menu.nothing() == 1`:                          at + "failed at 1:11",
 		`item.name | lower() == "ale"`:                      "",
 		`item.cold?.a.b == nil and item?.["cold"].z == nil`: "",
 
@@ -150,10 +139,10 @@ func TestAMissingFieldIsFalseAndNeverAnError(t *testing.T) {
 		`record.items | count(.isAlcohol) == 1`:      "",
 		`if item.isCold { false } else { true }`:     "",
 		`get(item, "name") == "Ale"`:                 "",
-		`item.price > item.cost`:                     at + "invalid operation: float64 > <nil> (1:12)",
+		`item.price > item.cost`:                     at + "failed at 1:12",
 		`int(item.name) == 1`:                        at + "failed at 1:1",
-		`item.name`:                                  at + "invalid operation: bool(string) (1:1)",
-		`item.name and true`:                         at + "invalid operation: bool(string) (1:1)",
+		`item.name`:                                  at + "failed at 1:1",
+		`item.name and true`:                         at + "failed at 1:1",
 		`len(map(1..900000, map(1..1000, "x"))) > 0`: at + "failed at 1:20",
 		`item[item.name] == nil`:                     "",
 		`item.name[item.name] == nil`:                at + "failed at 1:10",
