@@ -174,6 +174,10 @@ func (k *checker) fonts() {
 func (k *checker) storage() {
 	s := &k.c.Storage
 	s.Path = k.file("storage.path", s.Path)
+	s.Copy = absolute(k.dir, s.Copy)
+	if s.Copy != "" && s.Copy == s.Path {
+		k.add("storage.copy", "is also storage.path; name a folder")
+	}
 	a := &k.c.Admin
 	a.Socket = k.file("admin.socket", a.Socket)
 	if len(a.Socket) > 107 {

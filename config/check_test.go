@@ -127,13 +127,13 @@ log: { level: debug }
 	}
 	later := mustLoad(t, good+`
 receiver: { listen: "127.0.0.1:1", max_connections: 5 }
-storage: { path: /x, dedup_retention: 2h, history_retention: 2h, max_backlog: 5 }
+storage: { path: /x, copy: /y, dedup_retention: 2h, history_retention: 2h, max_backlog: 5 }
 admin: { socket: /s }
 metrics: { listen: "127.0.0.1:2" }
 log: { format: json }
 `)
-	want := []string{"receiver.listen", "receiver.max_connections", "storage.path", "storage.dedup_retention",
-		"storage.history_retention",
+	want := []string{"receiver.listen", "receiver.max_connections", "storage.path", "storage.copy",
+		"storage.dedup_retention", "storage.history_retention",
 		"storage.max_backlog", "admin.socket", "metrics.listen", "log.format"}
 	if got := later.NeedsRestart(was); !slices.Equal(got, want) {
 		t.Errorf("got %v\nwant %v", got, want)

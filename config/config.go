@@ -19,6 +19,7 @@
 package config
 
 import (
+	"cmp"
 	"log/slog"
 	"net/netip"
 	"time"
@@ -194,6 +195,11 @@ type Storage struct {
 	// disk that honours fsync; on a network share or tmpfs, a power failure loses acknowledged
 	// orders. Needs a restart.
 	Path string `mapstructure:"path" reload:"restart" default:"/var/lib/ticketrail/ticketrail.db"`
+	// Copy is a folder with copies of the database: a base copy each hour, two of which are kept, and a log of what
+	// happened since. A database that is damaged or missing is replaced by them. Default a folder beside it,
+	// Path with .copy; best on another disk, such as a USB stick. It takes about as much space as two databases. A copy
+	// that fails refuses no order. Needs a restart.
+	Copy string `mapstructure:"copy" reload:"restart"`
 	// DedupRetention is how long the id of a request is remembered, counted while the daemon runs,
 	// so that a retry prints nothing. Default 168h, 1h to 8760h. Needs a restart.
 	DedupRetention time.Duration `mapstructure:"dedup_retention" reload:"restart" default:"168h" range:"1h 8760h"`
@@ -204,6 +210,9 @@ type Storage struct {
 	// Default 100000, 1 to 10000000. Needs a restart.
 	MaxBacklog int `mapstructure:"max_backlog" reload:"restart" default:"100000" range:"1 10000000"`
 }
+
+// CopyFolder is Copy, or its default.
+func (s *Storage) CopyFolder() string { return cmp.Or(s.Copy, s.Path+".copy") }
 
 // Admin is how the commands reach the daemon.
 type Admin struct {

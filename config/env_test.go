@@ -35,7 +35,7 @@ func TestEveryKeyOutsideListsCanBeSetInTheEnvironment(t *testing.T) {
 		"receiver.external_url": "http://a.example", "receiver.respond_within": "1s",
 		"receiver.tls.acme.directory": "https://ca.example.com/d",
 		"fallback":                    "bar", "fonts": "/a.ttf,/b",
-		"storage.path": "/s", "storage.dedup_retention": "2h",
+		"storage.path": "/s", "storage.copy": "/c", "storage.dedup_retention": "2h",
 		"ticket.alarms":             "*allerg, -nut bread",
 		"ticket.silence":            "records.a, records.items.b",
 		"storage.history_retention": "3h",
@@ -81,7 +81,7 @@ func TestEveryKeyOutsideListsCanBeSetInTheEnvironment(t *testing.T) {
 	want.Fallback, want.Fonts = "bar", []string{"/a.ttf", "/b"}
 	want.Ticket.Alarms = []string{"*allerg", "-nut bread"}
 	want.Ticket.Silence = []string{"records.a", "records.items.b"}
-	want.Storage = Storage{"/s", 2 * time.Hour, 3 * time.Hour, 9}
+	want.Storage = Storage{"/s", "/c", 2 * time.Hour, 3 * time.Hour, 9}
 	want.Admin.Socket, want.Metrics.Listen, want.Log = "/a", "127.0.0.1:2", Log{"debug", "json"}
 	want.Display = Display{Listen: "127.0.0.1:3", Insecure: true, Colours: Colours{Red: []string{"no", "without"},
 		Amber: []string{"a"}, Green: []string{"extra"}, Blue: []string{"b"}, Violet: []string{"v"}}}

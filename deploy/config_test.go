@@ -95,6 +95,7 @@ func TestTheConfigurationMarksWhatNeedsARestart(t *testing.T) {
 		"receiver.max_connections",
 		"display.listen",
 		"storage.path",
+		"storage.copy",
 		"storage.dedup_retention",
 		"storage.history_retention",
 		"storage.max_backlog",
@@ -109,7 +110,7 @@ func TestTheConfigurationMarksWhatNeedsARestart(t *testing.T) {
 	was, now := load(t), load(t)
 	now.Receiver, now.Display = config.Receiver{}, config.Display{}
 	now.Storage, now.Admin, now.Metrics, now.Log = config.Storage{}, config.Admin{}, config.Metrics{}, config.Log{}
-	now.Service = config.Service{}
+	now.Service, now.Storage.Copy = config.Service{}, "/mnt/stick"
 	if got := now.NeedsRestart(was); !slices.Equal(got, marked) {
 		t.Errorf("got %v\nwant %v", got, marked)
 	}

@@ -1,9 +1,7 @@
 package queue
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -51,8 +49,12 @@ type acceptOp struct {
 	shares   []ticket.Share
 	body     []byte
 	payloads [][]byte // the stored ticket of each draft
+	stations []string // of each draft
+	arrived  time.Time
+	age      time.Duration // see ageOf
 	size     int
-	unknown  bool // the key is known, and nobody knows what came under it
+	again    *loggedRequest // a log has it, and the file has lost it; nil: it is new
+	jobs     []madeJob      // that came of it
 	receipt  ticket.Receipt
 }
 
@@ -62,7 +64,12 @@ func (q *Queue) newAcceptOp(r *ticket.Request) (*acceptOp, error) {
 	if len(r.Drafts) == 0 {
 		return nil, errors.New("it contains no tickets")
 	}
-	a := &acceptOp{q: q, r: r, key: keyOf(r.Venue, r.ID), body: encodeBody(r)}
+	a := &acceptOp{
+		q: q, r: r, key: keyOf(r.Venue, r.ID), body: encodeBody(r), arrived: r.Received, age: ageOf(r),
+	}
+	for i := range r.Drafts {
+		a.stations = append(a.stations, r.Drafts[i].Station)
+	}
 	var err error
 	if a.payloads, err = encodePayloads(r.Drafts); err != nil {
 		return nil, err
@@ -118,7 +125,7 @@ func (a *acceptOp) apply(b *batch) error {
 	}
 	known, err := decodeDedup(raw)
 	if err != nil {
-		return a.acceptUnreadable(b, gen, raw, err)
+		return b.q.foundDamage("the record of a request", err)
 	}
 
 	// The usual case. It writes nothing, so a service that repeats everything after an outage costs
@@ -156,72 +163,6 @@ func (a *acceptOp) accept(b *batch, gen uint64, known dedupRecord) error {
 	return nil
 }
 
-// acceptUnreadable answers a request whose key is known but whose record is damaged, or was written by an older
-// version. What the stations have got is read from the tickets that are still stored. A share that is not among them
-// prints as a change: a retry then replaces what it repeats, which costs paper, and a cancellation is not lost.
-func (a *acceptOp) acceptUnreadable(b *batch, gen uint64, raw []byte, cause error) error {
-	a.receipt, a.unknown = ticket.Receipt{Duplicate: true}, true
-	known := dedupRecord{shares: b.storedShares(a.r.Venue, a.r.ID)}
-	if a.r.ReportConflict {
-		a.receipt.Conflict = len(a.changes(b, &known)) > 0
-		return nil
-	}
-	if err := a.accept(b, gen, known); err != nil || b.refusal != nil {
-		return err
-	}
-	b.quarantine(bucketDedup, a.key[:], raw, cause)
-	return nil
-}
-
-// storedShares are the latest shares of a request as the tickets in the file have them. It reads all jobs, which
-// takes a moment.
-func (b *batch) storedShares(venue, request string) (shares []share) {
-	name, _ := json.Marshal(request) // a string: it cannot fail
-	drafts, from, at := [][]ticket.Draft{}, []uint64{}, map[[2]string]int{}
-	read := map[uint64]bool{} // jobs
-	c := b.bucket(bucketJobs).Cursor()
-	for k, raw := c.First(); k != nil; k, raw = c.Next() {
-		if !bytes.Contains(raw, name) {
-			continue
-		}
-		s, err1 := b.state(un64(k))
-		t, err2 := decodePayload(raw)
-		if errors.Join(err1, err2) != nil || t.Venue != venue || t.Request != request {
-			continue
-		}
-		read[un64(k)] = true
-		if read[s.MadeFrom] { // it is the same ticket
-			continue
-		}
-
-		i, ok := at[[2]string{s.Station, t.Order()}]
-		if !ok {
-			i = len(shares)
-			at[[2]string{s.Station, t.Order()}] = i
-			shares = append(shares, share{station: s.Station, order: t.Order()})
-			drafts, from = append(drafts, nil), append(from, 0)
-		}
-		if t.Changed != nil {
-			if old, ok := at[[2]string{s.Station, t.Changed.Order}]; ok && old != i { // it got another number
-				drafts[old] = nil
-			}
-		}
-		if from[i] != s.Req { // tickets of one request are one share
-			from[i], drafts[i], shares[i].jobs, shares[i].received = s.Req, nil, nil, s.Received
-		}
-		shares[i].jobs = append(shares[i].jobs, un64(k))
-		if !slices.Equal(t.Notes, []string{ticket.NothingListed}) {
-			drafts[i] = append(drafts[i], ticket.Draft{Station: s.Station, Ticket: t})
-		}
-	}
-	for i := range shares {
-		if one, _ := ticket.Shares(drafts[i]); len(one) > 0 {
-			shares[i].said = one[0].Said
-		}
-	}
-	return shares
-}
-
 // A madeTicket is a ticket as it will be stored.
 type madeTicket struct {
 	station  string
@@ -248,7 +189,7 @@ func (a *acceptOp) changes(b *batch, known *dedupRecord) []madeTicket {
 		known.shares[at] = share{station: s.Station, order: s.Order, said: s.Said, received: received}
 		for n, d := range s.Drafts {
 			m := madeTicket{station: s.Station, payload: a.payloads[d], share: at}
-			if a.unknown || replaced[i] >= 0 {
+			if replaced[i] >= 0 {
 				t := a.r.Drafts[d].Ticket
 				t.Changed = was.change(n+1, len(s.Drafts))
 				m.payload, m.replaces = b.encodeTicket(t), was.jobsOf(n, len(s.Drafts))
@@ -286,6 +227,9 @@ func (a *acceptOp) nothing(b *batch, was *share) ticket.Ticket {
 // jobs of the requests before it in the same transaction. A plain duplicate never gets here: it is
 // answered 200 however full the queue is.
 func (a *acceptOp) checkRoom(b *batch, jobs int) error {
+	if a.again != nil {
+		return nil
+	}
 	if b.refusal != nil {
 		return b.refusal
 	}
@@ -304,19 +248,26 @@ func (a *acceptOp) enqueue(b *batch, made []madeTicket, shares []share) {
 	req := b.sequence(bucketRequests)
 	// As received, so that a person can see what the service sent when a ticket is disputed.
 	b.put(b.bucket(bucketRequests), key64(req), a.body)
+	a.reuseNumbers(b, made)
+	a.jobs = nil
 	for _, m := range made {
 		s := jobState{
 			Station: m.station, Req: req,
-			Enqueued: int64(b.now - ageOf(a.r)), Received: a.received(b).UnixMilli(),
+			Enqueued: int64(b.now - a.age), Received: a.received(b).UnixMilli(),
+		}
+		if a.again != nil {
+			s.Doubts = 1
 		}
 		job := b.enqueue(s, m.payload, false)
 		b.books(s.Station).Enqueued++
+		a.jobs = append(a.jobs, madeJob{job, m.station})
 
 		shares[m.share].jobs = append(shares[m.share].jobs, job)
 		for _, old := range m.replaces {
 			b.markReplaced(old, job)
 		}
 	}
+	b.noteAccepted(a)
 }
 
 // received is when the request came in.

@@ -50,21 +50,6 @@ func TestAnAgeThatNoOrderCanHaveDoesNotCount(t *testing.T) {
 	})
 }
 
-func TestWhatIsSalvagedKeepsTheAgeThatItCameWith(t *testing.T) {
-	inBubble(t, func(t *testing.T, q *testQueue) {
-		q.accept(aged("a", 2*time.Hour, "grill"))
-		time.Sleep(time.Minute)
-		q.accept(order("b", "grill"))
-		q.stop()
-		q.lose(bucketStations)
-		q.salvageSelf()
-		if got := q.station("grill").Oldest; got < 2*time.Hour || got > 2*time.Hour+time.Minute {
-			t.Errorf("the oldest has waited %s", got)
-		}
-		q.wantExpired("grill", time.Hour, 1)
-	})
-}
-
 func TestANumberOfAnotherEveningIsAnotherOrderAlsoIfItWaitedAtARelay(t *testing.T) {
 	inBubble(t, func(_ *testing.T, q *testQueue) {
 		old := dinner("a", "1Fish", "grill")

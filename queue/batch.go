@@ -13,22 +13,21 @@ import (
 // The top-level buckets of the file. Bodies and tickets are written once and never change, so they
 // are apart from the small values that do: an update then rewrites a small page.
 const (
-	bucketMeta       = iota // format version, clock
-	bucketRequests          // request sequence → bodies as received
-	bucketReqJobs           // request sequence, job → nothing: a body is kept as long as one of its jobs
-	bucketJobs              // job → ticket
-	bucketState             // job → jobState
-	bucketWaiting           // position → job and station: the open jobs of all lanes, in order
-	bucketFinished          // running time, job → nothing: finished jobs, oldest first, for pruning
-	bucketStations          // name → stationRecord
-	bucketDedup             // generation → bucket of request key → dedupRecord
-	bucketQuarantine        // sequence → a damaged record as it was found
-	bucketKV                // name → bucket of key → value
+	bucketMeta     = iota // format version, clock
+	bucketRequests        // request sequence → bodies as received
+	bucketReqJobs         // request sequence, job → nothing: a body is kept as long as one of its jobs
+	bucketJobs            // job → ticket
+	bucketState           // job → jobState
+	bucketWaiting         // position → job and station: the open jobs of all lanes, in order
+	bucketFinished        // running time, job → nothing: finished jobs, oldest first, for pruning
+	bucketStations        // name → stationRecord
+	bucketDedup           // generation → bucket of request key → dedupRecord
+	bucketUnused          // earlier versions kept damaged records in it
+	bucketKV              // name → bucket of key → value
 	bucketCount
 )
 
-// bucketNames are stored: they never change, whatever the constants are called. "aside" and "shelf"
-// are older words for quarantine and KV.
+// bucketNames are stored: they never change, whatever the constants are called. "shelf" is an older word for KV.
 var bucketNames = [bucketCount][]byte{
 	[]byte("meta"), []byte("requests"), []byte("reqjobs"), []byte("jobs"), []byte("state"),
 	[]byte("waiting"), []byte("finished"), []byte("stations"), []byte("dedup"), []byte("aside"), []byte("shelf"),
@@ -52,6 +51,9 @@ type batch struct {
 	open     int                       // change in the number of open jobs
 	onCommit []func()                  // run under Queue.mu
 	blocked  []*lane                   // lanes that lend nothing until the batch ends
+	made     []note                    // for the log; see notes
+	became   []note
+	numbers  []uint64 // of the next jobs, if they are free; see jobNumber
 }
 
 // fail makes the whole transaction fail, with the first error. An operation that has written
@@ -116,7 +118,7 @@ func (b *batch) state(job uint64) (jobState, error) {
 	}
 	s, err := decodeState(raw)
 	if err != nil {
-		return jobState{}, fmt.Errorf("state of job %d: %w: %v", job, ErrDamaged, err)
+		return jobState{}, b.q.foundDamage(fmt.Sprintf("state of job %d", job), err)
 	}
 	return s, nil
 }
@@ -124,6 +126,7 @@ func (b *batch) state(job uint64) (jobState, error) {
 // setState stores the state of a job.
 func (b *batch) setState(job uint64, s jobState) {
 	b.putJSON(bucketState, key64(job), s)
+	b.noteState(job, s)
 }
 
 // station returns the books and the hold of a station, for the caller to change. writeRecords stores
@@ -175,7 +178,7 @@ func (b *batch) allowLending() {
 // enqueue adds a job at the end of its lane, or in front of it. The caller counts it in the books,
 // because only the caller knows whether it is new, a copy, or moved.
 func (b *batch) enqueue(s jobState, payload []byte, front bool) uint64 {
-	job := b.sequence(bucketJobs)
+	job := b.jobNumber()
 	s.State = ticket.Pending
 	s.Pos = b.q.nextPos(front)
 	if slices.Contains(s.RefusedBy, s.Station) { // a person sends it there again
@@ -183,7 +186,10 @@ func (b *batch) enqueue(s jobState, payload []byte, front bool) uint64 {
 	}
 	b.put(b.bucket(bucketJobs), key64(job), payload)
 	b.put(b.bucket(bucketWaiting), key64(s.Pos), encodeWaiting(job, s.Station))
-	b.setState(job, s)
+	b.putJSON(bucketState, key64(job), s)
+	if s.MadeFrom != 0 || s.Slip {
+		b.noteMade(job, s, payload)
+	}
 	if s.Req != 0 {
 		b.put(b.bucket(bucketReqJobs), key128(s.Req, job), nil)
 	}
@@ -206,8 +212,6 @@ func (b *batch) finish(job uint64, s jobState, to ticket.State, why string) {
 		// FailedCancelled keeps the counter that Prometheus sees from going down.
 		books.Outcomes[s.State]--
 		books.FailedCancelled++
-	} else {
-		books.Enqueued++ // the books were damaged and started again: they have not counted this job yet
 	}
 	if to == ticket.Moved {
 		books.MovedOut++
@@ -220,26 +224,6 @@ func (b *batch) finish(job uint64, s jobState, to ticket.State, why string) {
 	if to != ticket.Failed { // a failed job is never pruned: a person must see it
 		b.put(b.bucket(bucketFinished), key128(uint64(b.now), job), nil)
 	}
-}
-
-// quarantine keeps the original bytes of a record that cannot be read, so that a developer can find
-// out what it was. The caller replaces or removes the record itself, in the same transaction. The
-// log line is written even if the commit then fails: the record is damaged all the same.
-func (b *batch) quarantine(bucket int, key, raw []byte, cause error) {
-	b.putJSON(bucketQuarantine, key64(b.sequence(bucketQuarantine)),
-		quarantined{string(bucketNames[bucket]), key, raw, cause.Error(), b.wall.UTC()})
-	b.afterCommit(func() { b.q.damaged++ })
-	b.q.log.Error("a stored record is damaged and was quarantined",
-		"bucket", string(bucketNames[bucket]), "key", fmt.Sprintf("%x", key), "err", cause)
-}
-
-// quarantined is a record as quarantine stores it.
-type quarantined struct {
-	Bucket string    `json:"bucket"`
-	Key    []byte    `json:"key"`
-	Value  []byte    `json:"value"`
-	Cause  string    `json:"cause"`
-	Found  time.Time `json:"found"`
 }
 
 // writeRecords stores the station records that the operations have changed, and at most once a

@@ -131,7 +131,7 @@ func (q *Queue) maintain() {
 	lost := 0 // outcomes
 	o := &op{kind: opOnce, since: time.Now(), done: make(chan error, 1), apply: func(b *batch) error {
 		b.dropGenerations(b.now, q.o.DedupRetention)
-		q.morePruning = b.prune(q.o.HistoryRetention)
+		q.morePruning = b.prune(q.historyKept())
 		n := b.pruneOutcomes(q.o.HistoryRetention)
 		q.morePruning = n == pruneAtOnce || q.morePruning
 		b.afterCommit(func() { lost = n })
@@ -145,14 +145,23 @@ func (q *Queue) maintain() {
 		q.metrics.outcomesLost.Add(float64(lost))
 		q.log.Warn("outcomes that nobody has taken were removed", "count", lost, "older_than", q.o.HistoryRetention)
 	}
-	if q.nextReopen.IsZero() && !q.morePruning {
-		q.compactIfQuiet()
-	}
 }
 
 // pruneAtOnce is how many jobs one transaction of prune removes, so that a ticket never waits long
 // for one.
 const pruneAtOnce = 100
+
+// historyKept is how long finished jobs are kept. A disk that is full, perhaps of them, takes orders again when they
+// have made room in the file: history yields first.
+func (q *Queue) historyKept() time.Duration {
+	if q.space.isFull.Load() {
+		return min(q.o.HistoryRetention, historyAtLeast)
+	}
+	return q.o.HistoryRetention
+}
+
+// historyAtLeast is how long a finished job is kept on a full disk: a cook may ask for it again.
+const historyAtLeast = time.Hour
 
 // prune removes finished jobs that are older than retention, oldest first. It returns true if more
 // of them are left. Keys begin with the running time, so the first key that is young enough ends
@@ -178,13 +187,10 @@ func (b *batch) prune(retention time.Duration) bool {
 // forget removes a job, and the body of its request when no other job was made from it.
 func (b *batch) forget(job uint64) {
 	s, err := b.state(job)
-	if err == nil && (s.State.Open() || s.State == ticket.Failed) {
+	if err != nil || s.State.Open() || s.State == ticket.Failed {
 		return // the finished key is damaged, keys have no checksum: this job is still needed
 	}
 	req := s.Req
-	if err != nil {
-		req = b.requestOf(job)
-	}
 	b.del(b.bucket(bucketState), key64(job))
 	b.del(b.bucket(bucketJobs), key64(job))
 	if req == 0 {

@@ -185,19 +185,6 @@ func TestTimeOffDoesNotCountOnAClockThatCannotSayThatItIsRight(t *testing.T) {
 	})
 }
 
-func TestTheBodyOfAPrunedJobGoesAlsoIfItsStateIsDamaged(t *testing.T) {
-	inBubble(t, func(t *testing.T, q *testQueue) {
-		q.accept(order("a", "grill"))
-		q.print("grill")
-		q.edit(flip(bucketState, key64(1)))
-		time.Sleep(11 * time.Hour)
-		synctest.Wait()
-		for _, b := range []int{bucketRequests, bucketReqJobs, bucketJobs, bucketState, bucketFinished} {
-			q.wantCount(b, 0)
-		}
-	}, func(o *Options) { o.HistoryRetention = 10 * time.Hour })
-}
-
 func TestAnIdleQueueStoresTheRunningTimeEveryHour(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		before := q.disk.commits()

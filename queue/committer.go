@@ -3,8 +3,6 @@ package queue
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"slices"
 	"time"
 
@@ -127,18 +125,7 @@ func (q *Queue) probeCommit(db *bolt.DB) error {
 		return err
 	}
 	meta := tx.Bucket(bucketNames[bucketMeta])
-	return errors.Join(meta.Put(keyFormat, slices.Clone(meta.Get(keyFormat))), q.commitTx(tx))
-}
-
-// commitTx ends a transaction.
-func (q *Queue) commitTx(tx *bolt.Tx) error {
-	n := uint64(tx.ID())
-	err := q.hooks.commit(tx)
-	if err == nil {
-		q.durable = n
-		q.space.storeCounter(q.file.Load().(fs.FileInfo), n)
-	}
-	return err
+	return errors.Join(meta.Put(keyFormat, slices.Clone(meta.Get(keyFormat))), q.hooks.commit(tx))
 }
 
 // commit runs operations in one transaction. errs are the answers of the operations themselves,
@@ -148,11 +135,10 @@ func (q *Queue) commit(ops []*op) (errs []error, err error) {
 	b := &batch{q: q, now: q.clock.running(), wall: q.clock.wall()}
 	// The free space is checked only for new requests: everything else is needed to print.
 	if slices.ContainsFunc(ops, func(o *op) bool { return o.kind == opAccept }) {
-		b.refusal = q.named()
+		b.refusal = q.usable()
 		if q.space.checkFull(q.reusable()) {
 			b.refusal = ErrStorageFull
 		}
-		q.lastAccept = time.Now()
 	}
 	if b.tx, err = q.db.Load().Begin(true); err != nil {
 		return nil, err
@@ -163,7 +149,7 @@ func (q *Queue) commit(ops []*op) (errs []error, err error) {
 	}
 	b.writeRecords()
 	if b.err == nil && b.dirty {
-		err = q.commitTx(b.tx)
+		err = q.hooks.commit(b.tx)
 		// A failed one too: a disk that takes seconds to fail must show.
 		q.metrics.commitSeconds.Observe(time.Since(started).Seconds())
 	} else { // a write has failed; or nothing was written, for example all are duplicates of what was committed before
@@ -181,6 +167,9 @@ func (q *Queue) commit(ops []*op) (errs []error, err error) {
 		for _, f := range b.onCommit {
 			f()
 		}
+		if q.copier != nil && q.replayed {
+			q.copier.add(b.notes())
+		}
 	}
 	b.allowLending() // after the changes of memory: a lane must not lend a job that was just cancelled
 	return errs, err
@@ -192,6 +181,9 @@ func (q *Queue) commitFailed(cause error, full bool) {
 	q.mu.Lock()
 	q.storageErr = cause
 	q.mu.Unlock()
+	if q.copier != nil { // it may be on the disk, and is not in the log
+		q.copier.gap.Store(true)
+	}
 	if full {
 		q.space.freeReserve()
 		q.log.Error("disk is full; new requests are refused, accepted tickets still print: free disk space",
@@ -256,11 +248,7 @@ func (q *Queue) reopen() error {
 	if err != nil {
 		return err
 	}
-	if !os.SameFile(identity, q.file.Load().(fs.FileInfo)) { // it was compacted
-		q.durable = 0
-	}
 	q.file.Store(identity)
-	q.checkCommits(true)
 	m, err := load(db)
 	if err == nil {
 		err = q.probeCommit(db)
@@ -272,7 +260,7 @@ func (q *Queue) reopen() error {
 	// Only now: readers must not see what the probe commit has not proved.
 	q.db.Store(db)
 	q.install(m)
-	return q.repair(m.repairs)
+	return q.replay()
 }
 
 // untilReopen fires when the next attempt to reopen is due; never while the file works.

@@ -135,27 +135,6 @@ func TestAStartThatFindsTheDiskFullGivesUpTheReserve(t *testing.T) {
 	q.printAll("grill", "a")
 }
 
-func TestADamagedRecordOnAFailingDiskDoesNotStopTheStart(t *testing.T) {
-	for _, end := range []commitResult{fails, failsButPersist, noSpace} {
-		for name, ends := range map[string][]commitResult{
-			"first commit": {end}, "repair": {works, end}, "both": {end, works, end},
-		} {
-			t.Run(name+" "+end.String(), func(t *testing.T) {
-				inBubble(t, func(t *testing.T, q *testQueue) {
-					q.accept(order("a", "grill"))
-					q.accept(order("b", "grill"))
-					q.change(flip(bucketState, key64(1)))
-					q.disk.willEnd(ends...)
-					q.open()
-					q.waitForStorage()
-					q.printAll("grill", "b")
-					q.wantState(1, ticket.Failed)
-				})
-			})
-		}
-	}
-}
-
 func TestCloseStoresTheEndsOfLeasesThatStorageHadRefused(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		q.accept(order("a", "grill"))

@@ -180,7 +180,8 @@ func (b *batch) extensible(e entry, lent uint64, lines int) (ticket.Ticket, jobS
 	}
 	t, err := decodePayload(b.bucket(bucketJobs).Get(key64(e.job)))
 	s, bad := b.state(e.job)
-	may := err == nil && bad == nil && s.State == ticket.Pending && !s.Reprint && s.RescuedFrom == "" &&
+	may := err == nil && bad == nil && t.Kind == ticket.Slip && s.State == ticket.Pending && !s.Reprint &&
+		s.RescuedFrom == "" &&
 		len(t.Lines)+lines <= expireAtOnce
 	return t, s, may
 }

@@ -116,7 +116,7 @@ func boltOptions(noSync bool) *bolt.Options {
 // A crash before the link leaves PATH.new-*, which the next start removes. A crash after it leaves
 // an empty queue. No request was answered yet in either case.
 func create(o Options, s storageHooks) error {
-	dir, name := filepath.Dir(o.Path), filepath.Base(o.Path)
+	dir := filepath.Dir(o.Path)
 	removeHalf(o.Path)
 	if _, err := os.Stat(o.Path); err == nil {
 		// An earlier start may have ended between the link and the sync of the directory, and a name
@@ -125,8 +125,10 @@ func create(o Options, s storageHooks) error {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	_ = os.Remove(reservePath(o)) // its counter is that of another file
-	temp, err := os.CreateTemp(dir, name+".new-*")
+	if files, err := readCopyFiles(o.Copy); o.Copy != "" && (err != nil || !files.none()) {
+		return fmt.Errorf("open %s: %w: it is missing, and there are copies of it in %s", o.Path, ErrDamaged, o.Copy)
+	}
+	temp, err := os.CreateTemp(dir, tempPattern(o.Path))
 	if err != nil {
 		return fmt.Errorf("create %s: %w", o.Path, err)
 	}
@@ -145,6 +147,9 @@ func create(o Options, s storageHooks) error {
 	}
 	return syncDir(o.Path, s)
 }
+
+// tempPattern is for [os.CreateTemp], of a new file for a path.
+func tempPattern(path string) string { return filepath.Base(path) + ".new-*" }
 
 // removeHalf removes what a start that was killed has left of a new file.
 func removeHalf(path string) {
@@ -213,7 +218,6 @@ type meta struct {
 	pageSize int64
 	txid     uint64
 	need     uint64 // bytes that the file must have: its high-water mark
-	alone    bool   // the other one is not valid
 }
 
 // newestMeta reads the meta page that bbolt will use: of the valid ones, that of the later
@@ -225,12 +229,10 @@ func newestMeta(f *os.File) (meta, bool) {
 		if ok && second.txid > first.txid {
 			return second, true
 		}
-		first.alone = !ok
 		return first, true
 	}
 	for size := int64(1 << 10); size <= 64<<10; size *= 2 {
 		if second, ok := readMeta(f, size); ok && second.pageSize == size {
-			second.alone = true
 			return second, true
 		}
 	}
@@ -324,6 +326,47 @@ func check(path string) error {
 		if first != nil {
 			return fmt.Errorf("%w: %w", ErrDamaged, first)
 		}
-		return checkFormat(tx)
+		return checkRecords(db, tx)
+	})
+}
+
+// checkRecords reads every value: a page can be sound when the size of a value in it is not.
+func checkRecords(db *bolt.DB, tx *bolt.Tx) error {
+	if _, err := load(db); err != nil {
+		return err
+	}
+	for n, name := range bucketNames {
+		if err := checkBucket(tx.Bucket(name), n == bucketReqJobs || n == bucketFinished); err != nil {
+			return fmt.Errorf("%w: bucket %s: %w", ErrDamaged, name, err)
+		}
+	}
+	jobs, waiting := tx.Bucket(bucketNames[bucketJobs]), tx.Bucket(bucketNames[bucketWaiting])
+	return tx.Bucket(bucketNames[bucketState]).ForEach(func(k, v []byte) error {
+		s, err := decodeState(v)
+		if err == nil && s.State.Open() && (jobs.Get(k) == nil || waiting.Get(key64(s.Pos)) == nil) {
+			err = errors.New("it has no ticket or no position")
+		}
+		if err != nil {
+			return fmt.Errorf("%w: job %d: %w", ErrDamaged, un64(k), err)
+		}
+		return nil
+	})
+}
+
+// checkBucket reads a bucket and those in it. One that has only keys has pairs of numbers.
+func checkBucket(b *bolt.Bucket, keysOnly bool) error {
+	return b.ForEach(func(k, v []byte) error {
+		switch {
+		case keysOnly && (len(k) != 16 || len(v) != 0):
+			return fmt.Errorf("key %.32x", k)
+		case keysOnly:
+			return nil
+		case v == nil:
+			return checkBucket(b.Bucket(k), false)
+		}
+		if _, err := unseal(v); err != nil {
+			return fmt.Errorf("key %.32x: %w", k, err)
+		}
+		return nil
 	})
 }

@@ -3,7 +3,6 @@ package queue
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -98,75 +97,6 @@ func TestAFileOfAnotherProgramIsRefused(t *testing.T) {
 	must(t, err)
 	_ = db.Close()
 	wantErr(t, errOf(Open(Options{Path: path})), ErrDamaged)
-}
-
-func TestADamagedRecordIsQuarantinedAndTheOthersPrint(t *testing.T) {
-	for _, tt := range []struct {
-		name   string
-		bucket int
-		key    []byte
-		failed bool
-	}{
-		{"state", bucketState, key64(1), true},
-		{"ticket", bucketJobs, key64(1), true},
-		{"place", bucketWaiting, key64(firstPos + 1), false},
-		{"books", bucketStations, []byte("grill"), false},
-		{"clock", bucketMeta, keyClock, false},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			var logged queuetest.Log
-			q := start(t, func(o *Options) { o.Logger = slog.New(slog.NewTextHandler(&logged, nil)) })
-			q.orders(3, "grill")
-			q.edit(flip(tt.bucket, tt.key))
-			from := 0
-			if tt.failed {
-				from = 1
-			}
-			for n := from; n < 3; n++ {
-				q.printAll("grill", id(n))
-			}
-			q.wantNothing("grill")
-			q.checkBooks()
-			q.wantDamaged(1)
-			q.wantCount(bucketQuarantine, 1)
-			if tt.name != "place" && !strings.Contains(logged.String(), errChecksum.Error()) {
-				t.Errorf("the cause is not logged: %s", &logged)
-			}
-			if n := strings.Count(logged.String(), "level=ERROR"); n != 1 {
-				t.Errorf("%d errors are logged:\n%s", n, &logged)
-			}
-			if failed := q.jobs(Filter{States: []ticket.State{ticket.Failed}}); (len(failed) == 1) != tt.failed {
-				t.Errorf("failed %+v", failed)
-			} else if tt.failed {
-				j, _, body, err := q.Job(bg, 1)
-				if err != nil || j.Request != id(0) || len(body) == 0 || !strings.Contains(j.Reason, "damaged") {
-					t.Errorf("job %+v, body %q, %v", j, body, err)
-				}
-			}
-			q.restart()
-			q.wantDamaged(0)
-		})
-	}
-}
-
-func TestADamagedKeyIsADuplicateAlsoOnAFullDisk(t *testing.T) {
-	q := start(t)
-	r := order("a", "grill")
-	q.accept(r)
-	q.damageKey(r)
-	acceptOnFullDisk := func(r ticket.Request) (ticket.Receipt, error) {
-		a, err := q.newAcceptOp(&r)
-		q.must(err)
-		err = q.do(bg, opOnce, 1, func(b *batch) error { b.refusal = ErrStorageFull; return a.apply(b) })
-		return a.receipt, err
-	}
-	if got, err := acceptOnFullDisk(r); got != (ticket.Receipt{Duplicate: true}) || err != nil {
-		t.Errorf("receipt %+v, %v", got, err)
-	}
-	wantErr(t, errOf(acceptOnFullDisk(cancelled(r))), ErrStorageFull) // its correction needs space
-	q.wantDamaged(0)
-	q.wantDuplicate(r)
-	q.wantDamaged(1)
 }
 
 func TestTheQueueKeepsTheContractOfTheStore(t *testing.T) {

@@ -2,9 +2,6 @@ package queue
 
 import (
 	"bytes"
-	"encoding/binary"
-	"os"
-	"path/filepath"
 	"reflect"
 	"testing"
 	"time"
@@ -45,35 +42,6 @@ func FuzzRecords(f *testing.F) {
 		}
 		if s, err := decodeDedup(b); err == nil && !bytes.Equal(encodeDedup(s), b) {
 			t.Errorf("seen %+v", s)
-		}
-	})
-}
-
-// FuzzSalvage: whatever is in a file, reading it ends, without a panic, and what is made of it is a sound file.
-func FuzzSalvage(f *testing.F) {
-	q := start(f)
-	q.orders(30, "grill", "bar")
-	for range 20 {
-		q.print("bar")
-	}
-	q.stop()
-	whole := q.content()
-	f.Add([]byte("\x00"), uint32(0), uint32(0))
-	f.Add(make([]byte, 4096), uint32(4096), uint32(9))
-	f.Add([]byte("\x02\x00\x00\x00\x00\x00\x00\x00\x02\x00\xff\xff\xff\xff\xff\xff"), uint32(8192), uint32(3))
-	f.Fuzz(func(t *testing.T, patch []byte, at, root uint32) {
-		b := bytes.Clone(whole)
-		copy(b[at%uint32(len(b)):], patch)
-		if root != 0 { // a valid meta page with any root
-			for _, m := range [][]byte{b[pageHeader:], b[pageBytes+pageHeader:]} {
-				binary.NativeEndian.PutUint32(m[offRoot:], root%uint32(len(b)/pageBytes+2))
-				sealMeta(m)
-			}
-		}
-		from := filepath.Join(t.TempDir(), "damaged.db")
-		must(t, os.WriteFile(from, b, 0o600))
-		if _, err := Salvage(from, from+".saved"); err == nil {
-			must(t, Check(from+".saved"))
 		}
 	})
 }

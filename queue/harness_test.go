@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"log/slog"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -40,6 +39,8 @@ type testQueue struct {
 	t    testing.TB
 	o    Options
 	disk *disk
+	// unsound says that the test damages records, which Check then finds.
+	unsound bool
 }
 
 // start opens a queue. When the test ends the books must balance and Check must pass.
@@ -93,8 +94,8 @@ func (q *testQueue) stop() {
 		q.t.Error(err)
 	}
 	q.Queue = nil
-	if err := Check(q.o.Path); err != nil {
-		q.t.Error(err)
+	if err := Check(q.o.Path); (err != nil) != q.unsound {
+		q.t.Errorf("Check finds %v", err)
 	}
 }
 
@@ -139,8 +140,16 @@ func (q *testQueue) change(f func(tx *bolt.Tx) error) {
 	q.must(db.Close())
 }
 
-// withReserve keeps the counter of commits.
-func withReserve(o *Options) { o.Reserve = 1 << 16 }
+// withCopies has the queue keep base copies and a log.
+func withCopies(o *Options) { o.Copy = o.Path + ".copy" }
+
+// copyNow makes a base copy.
+func (q *testQueue) copyNow() {
+	q.t.Helper()
+	made := make(chan error)
+	q.copier.now <- made
+	q.must(<-made)
+}
 
 // logTo has the queue write its log there.
 func logTo(log *queuetest.Log) func(*Options) {
@@ -505,8 +514,8 @@ func (q *testQueue) checkMemory() {
 	q.must(err)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.Queue.open != m.open || len(m.repairs) > 0 {
-		q.t.Errorf("%d jobs are open, in the file %d; %d repairs", q.Queue.open, m.open, len(m.repairs))
+	if q.Queue.open != m.open {
+		q.t.Errorf("%d jobs are open, in the file %d", q.Queue.open, m.open)
 	}
 	for name, l := range q.lanes {
 		f := m.lane(name)
@@ -569,13 +578,6 @@ func (q *testQueue) wantCount(bucket, want int) {
 	}
 }
 
-func (q *testQueue) wantDamaged(want int) {
-	q.t.Helper()
-	if n := q.Damaged(); n != want {
-		q.t.Errorf("%d damaged records, want %d", n, want)
-	}
-}
-
 // wantCommits counts the commits since there were before.
 func (q *testQueue) wantCommits(before, want int) {
 	q.t.Helper()
@@ -619,27 +621,6 @@ func (q *testQueue) overwrite(bucket int, key []byte, value string) {
 	q.must(q.do(bg, opOnce, 1, func(b *batch) error { b.put(b.bucket(bucket), key, []byte(value)); return nil }))
 }
 
-// overwriteKey stores something else in place of what is stored of a request, and restarts.
-func (q *testQueue) overwriteKey(r ticket.Request, value []byte) {
-	q.t.Helper()
-	key := keyOf(r.Venue, r.ID)
-	q.edit(func(tx *bolt.Tx) error {
-		return tx.Bucket(bucketNames[bucketDedup]).Bucket(key64(generationOf(0))).Put(key[:], value)
-	})
-}
-
-// damageKey changes one bit in what is stored of a request.
-func (q *testQueue) damageKey(r ticket.Request) {
-	q.t.Helper()
-	key := keyOf(r.Venue, r.ID)
-	q.edit(func(tx *bolt.Tx) error {
-		b := tx.Bucket(bucketNames[bucketDedup]).Bucket(key64(generationOf(0)))
-		v := bytes.Clone(b.Get(key[:]))
-		v[9] ^= 1
-		return b.Put(key[:], v)
-	})
-}
-
 // flip damages one record.
 func flip(bucket int, key []byte) func(tx *bolt.Tx) error {
 	return func(tx *bolt.Tx) error {
@@ -669,52 +650,7 @@ func sealMeta(raw []byte) {
 	binary.NativeEndian.PutUint64(raw[offChecksum:], sum.Sum64())
 }
 
-// damageMeta flips a byte of the newest meta page.
-func damageMeta(t *testing.T, path string) {
-	t.Helper()
-	at := newest(t, path).at + pageHeader + rand.Int64N(metaSize)
-	content, err := os.ReadFile(path)
-	must(t, err)
-	content[at] ^= 1 << rand.IntN(8)
-	must(t, os.WriteFile(path, content, 0o600))
-}
-
-// noRoot clears the roots of both trees.
-func noRoot(_ *rand.Rand, b []byte) []byte {
-	for _, m := range [][]byte{b[pageHeader:], b[pageBytes+pageHeader:]} {
-		root := int(binary.NativeEndian.Uint64(m[offRoot:]))
-		clear(b[root*pageBytes : (root+1)*pageBytes])
-	}
-	return b
-}
-
-var pageBytes = os.Getpagesize()
-
-// lose clears the leaves of buckets, in a stopped queue.
-func (q *testQueue) lose(buckets ...int) {
-	q.t.Helper()
-	content := q.content()
-	for _, bucket := range buckets {
-		leaves := leavesOf(q.t.(*testing.T), q.o.Path, bucket)
-		if len(leaves) == 0 {
-			q.t.Fatalf("%s has no leaves", bucketNames[bucket])
-		}
-		for n := range leaves {
-			clear(content[n*int64(pageBytes):][:pageBytes])
-		}
-	}
-	q.must(os.WriteFile(q.o.Path, content, 0o600))
-}
-
-// salvageSelf puts what is left of the file in its place, and opens it.
-func (q *testQueue) salvageSelf() Salvaged {
-	q.t.Helper()
-	r, err := Quarantine(q.o.Path)
-	q.must(errors.Join(err, r.Err))
-	q.must(Check(q.o.Path))
-	q.open()
-	return r
-}
+const offRoot = 16 // in a meta page
 
 // evening fills the file with so many MiB and then frees them, as pruning does after three days.
 func (q *testQueue) evening(mib int) {

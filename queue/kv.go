@@ -96,7 +96,7 @@ func (s *KV) Get(key string) (value []byte, ok bool, err error) {
 		}
 		v, err := unseal(raw)
 		if err != nil {
-			return fmt.Errorf("%w: %w", ErrDamaged, err)
+			return s.q.foundDamage("a value of "+s.name, err)
 		}
 		value, ok = append([]byte{}, v...), true
 		return nil

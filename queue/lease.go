@@ -43,10 +43,9 @@ type Lease struct {
 }
 
 // Take waits until a ticket of the station can be lent: one is pending, none is lent, and no person
-// holds the station. Its errors are ctx.Err(), ErrClosed and read errors.
+// holds the station. Its errors are ctx.Err(), ErrClosed and read errors, among them ErrDamaged.
 //
-// A ticket that may have come out twice is not lent but held for a person, and a damaged one fails;
-// Take then goes on with the next.
+// A ticket that may have come out twice is not lent but held for a person; Take then goes on with the next.
 func (q *Queue) Take(ctx context.Context, station string) (*Lease, error) {
 	if err := checkName("station", station); err != nil {
 		return nil, fmt.Errorf("take: %w", err)
@@ -118,7 +117,8 @@ func (l *Lease) fetch(ctx context.Context) (ready bool, err error) {
 	}
 	t, badPayload := decodePayload(raw)
 	if bad = errors.Join(bad, badPayload); bad != nil {
-		return false, l.failDamaged(ctx, raw, badPayload, bad)
+		l.q.abandon(l)
+		return false, l.q.foundDamage(fmt.Sprintf("job %d", l.job), bad)
 	}
 	l.delivery = ticket.Delivery{
 		Job: l.job, Station: l.station, Attempt: l.initial.attempts + 1,

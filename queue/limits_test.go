@@ -74,6 +74,7 @@ func TestARequestAboveTheLimitOfWhatWaitsIsTakenIfItIsAlone(t *testing.T) {
 
 func TestAMoveOfAllEndsAlsoIfAHundredJobsStay(t *testing.T) {
 	q := start(t)
+	q.unsound = true
 	const damaged = 100
 	q.orders(damaged+1, "grill")
 	q.must(q.do(bg, opOnce, 1, func(b *batch) error {
@@ -90,6 +91,7 @@ func TestAMoveOfAllEndsAlsoIfAHundredJobsStay(t *testing.T) {
 
 func TestPagesOfKeysThatOnlyGrowAreNearlyFull(t *testing.T) {
 	q := start(t)
+	q.unsound = true
 	grows := []int{bucketRequests, bucketReqJobs, bucketJobs, bucketState, bucketWaiting, bucketFinished}
 	q.must(q.do(bg, opOnce, 1, func(b *batch) error {
 		for _, n := range grows {

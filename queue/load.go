@@ -1,10 +1,8 @@
 package queue
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 
 	bolt "go.etcd.io/bbolt"
@@ -12,10 +10,8 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// Everything that can be damaged is read here with its checksum, and nothing damaged is dropped in
-// silence: it is put into quarantine, its ticket is made failed for a person to see, and the rest
-// of the queue works. Reading changes nothing; the repairs are one transaction after the probe
-// commit.
+// What is kept in memory is read here with its checksums. Anything damaged makes the whole file damaged: its copy takes
+// its place.
 
 // firstPos is the position of the first job ever. There is as much room before it as behind it,
 // because slips are enqueued in front.
@@ -28,14 +24,14 @@ const formatVersion = 1
 // keyFormat is the key of formatVersion in the meta bucket.
 var keyFormat = []byte("format")
 
-// A loadedState is what load read from the file, and what must be repaired in it.
+// A loadedState is what load read from the file.
 type loadedState struct {
 	lanes      map[string]*lane
 	open       int
 	head, tail uint64 // the lowest and highest position in use
 	clock      clockRecord
-	youngest   int64          // the latest running time that is recorded with any job
-	repairs    []func(*batch) // to be committed before anything is lent
+	copy       copyRecord
+	youngest   int64 // the latest running time that is recorded with any job
 }
 
 // lane returns the lane of a station, and creates it if there is none.
@@ -56,10 +52,9 @@ func load(db *bolt.DB) (*loadedState, error) {
 		if err := checkFormat(tx); err != nil {
 			return err
 		}
-		m.readClock(tx)
-		m.readWaiting(tx)
-		m.readStations(tx)
-		return nil
+		var err error
+		m.copy, err = readCopyRecord(tx)
+		return errors.Join(err, m.readClock(tx), m.readWaiting(tx), m.readStations(tx))
 	})
 	if err != nil {
 		return nil, err
@@ -98,61 +93,44 @@ func newerFormat(v int) error {
 }
 
 // readClock reads the running time, and the latest one recorded with a finished job.
-func (m *loadedState) readClock(tx *bolt.Tx) {
-	raw := tx.Bucket(bucketNames[bucketMeta]).Get(keyClock)
-	readable := true
-	if raw != nil {
+func (m *loadedState) readClock(tx *bolt.Tx) error {
+	if raw := tx.Bucket(bucketNames[bucketMeta]).Get(keyClock); raw != nil {
 		if err := unsealJSON(raw, &m.clock); err != nil {
-			readable = false
-			m.clock = clockRecord{}
-			// Running time continues from the latest one recorded with a job: nothing expires early.
-			bad := slices.Clone(raw)
-			m.repairs = append(m.repairs, func(b *batch) { b.quarantine(bucketMeta, keyClock, bad, err) })
+			return fmt.Errorf("%w: the running time: %w", ErrDamaged, err)
 		}
 	}
 	if k, _ := tx.Bucket(bucketNames[bucketFinished]).Cursor().Last(); len(k) == 16 {
 		// Keys have no checksum, and a flipped bit can mean years. The clock record is at most
 		// writeClockEvery, a minute, older than the last finished job. So a key that is later than the
 		// record by more than writeClockIdle, an hour, is damaged.
-		if y := int64(un64(k[:8])); !readable || y <= int64(m.clock.Running+writeClockIdle) {
+		if y := int64(un64(k[:8])); y <= int64(m.clock.Running+writeClockIdle) {
 			m.youngest = y
 		}
 	}
+	return nil
 }
 
-// readWaiting fills the lanes, in the order of the positions. A job whose state is damaged or
-// contradicts its position keeps its place, and is made failed by a repair.
-func (m *loadedState) readWaiting(tx *bolt.Tx) {
+// readWaiting fills the lanes, in the order of the positions.
+func (m *loadedState) readWaiting(tx *bolt.Tx) error {
 	states := tx.Bucket(bucketNames[bucketState])
-	lost := map[uint64][]byte{} // position → its unreadable value
 	c := tx.Bucket(bucketNames[bucketWaiting]).Cursor()
 	for k, v := c.First(); k != nil; k, v = c.Next() {
 		pos := un64(k)
-		// Also of damaged entries: a new job must not get a position that is still in the file.
-		m.head, m.tail = min(m.head, pos), max(m.tail, pos)
-		job, station, err := decodeWaiting(v)
-		if err != nil {
-			lost[pos] = slices.Clone(v)
-			continue
+		job, _, err := decodeWaiting(v)
+		var s jobState
+		if err == nil {
+			s, err = decodeState(states.Get(key64(job)))
 		}
-		raw := states.Get(key64(job))
-		s, err := decodeState(raw)
 		if err == nil && (!s.State.Open() || s.Pos != pos) {
-			err = fmt.Errorf("it is %s at position %d, but its entry is at position %d", s.State, s.Pos, pos)
+			err = fmt.Errorf("job %d is %s at position %d", job, s.State, s.Pos)
 		}
 		if err != nil {
-			// It is in memory until the repair, which finishes it, so that the books balance.
-			m.open++
-			l := m.lane(station)
-			l.pending = append(l.pending, entry{pos: pos, job: job})
-			m.failLater(job, station, pos, slices.Clone(raw), err)
-			continue
+			return fmt.Errorf("%w: position %d: %w", ErrDamaged, pos, err)
 		}
+		m.head, m.tail = min(m.head, pos), max(m.tail, pos)
 		m.add(job, s)
 	}
-	if len(lost) > 0 {
-		m.recoverPositions(tx, lost)
-	}
+	return nil
 }
 
 // add puts an open job into its lane.
@@ -167,88 +145,18 @@ func (m *loadedState) add(job uint64, s jobState) {
 	l.pending = append(l.pending, s.laneEntry(job))
 }
 
-// recoverPositions finds the jobs of unreadable positions by reading the state of every job. That
-// is slow, and only done when there is damage.
-func (m *loadedState) recoverPositions(tx *bolt.Tx, lost map[uint64][]byte) {
-	c := tx.Bucket(bucketNames[bucketState]).Cursor()
-	found := map[uint64]bool{}
-	for k, v := c.First(); k != nil; k, v = c.Next() {
-		s, err := decodeState(v)
-		if err != nil || !s.State.Open() {
-			continue
-		}
-		raw, ok := lost[s.Pos]
-		if !ok || found[s.Pos] { // two jobs at one position: only one of them can have been there
-			continue
-		}
-		found[s.Pos] = true
-		job := un64(k)
-		m.add(job, s)
-		m.repairs = append(m.repairs, func(b *batch) {
-			b.quarantine(bucketWaiting, key64(s.Pos), raw,
-				errors.New("the entry of this position is unreadable; its job was found by its state"))
-			b.put(b.bucket(bucketWaiting), key64(s.Pos), encodeWaiting(job, s.Station))
-		})
-	}
-	for pos, raw := range lost {
-		if found[pos] {
-			continue
-		}
-		m.repairs = append(m.repairs, func(b *batch) {
-			b.quarantine(bucketWaiting, key64(pos), raw,
-				errors.New("the entry of this position is unreadable and no job has this position"))
-			b.del(b.bucket(bucketWaiting), key64(pos))
-		})
-	}
-	for _, l := range m.lanes { // those just found were added at the end
-		slices.SortFunc(l.pending, func(a, b entry) int { return cmp.Compare(a.pos, b.pos) })
-	}
-}
-
-// failLater has a job whose state cannot be read made failed, for a person to look at. Its ticket
-// is kept.
-func (m *loadedState) failLater(job uint64, station string, pos uint64, raw []byte, cause error) {
-	m.repairs = append(m.repairs, func(b *batch) {
-		b.quarantine(bucketState, key64(job), raw, cause)
-		s := jobState{
-			Station: station, State: ticket.Pending, Pos: pos, Enqueued: int64(b.now),
-			Received: b.wall.UnixMilli(), Req: b.requestOf(job),
-		}
-		b.finish(job, s, ticket.Failed, "its stored state is damaged: "+cause.Error())
-	})
-}
-
-// requestOf finds the request of a job whose state is unreadable; 0 if there is none. It reads all
-// keys of the bucket, which is acceptable for damage only.
-func (b *batch) requestOf(job uint64) uint64 {
-	c := b.bucket(bucketReqJobs).Cursor()
-	for k, _ := c.First(); k != nil; k, _ = c.Next() {
-		if len(k) == 16 && un64(k[8:]) == job {
-			return un64(k[:8])
-		}
-	}
-	return 0
-}
-
-// readStations reads the books and holds. Damaged books start again with the open jobs of the lane,
-// so that they balance.
-func (m *loadedState) readStations(tx *bolt.Tx) {
+// readStations reads the books and holds.
+func (m *loadedState) readStations(tx *bolt.Tx) error {
 	c := tx.Bucket(bucketNames[bucketStations]).Cursor()
 	for k, v := c.First(); k != nil; k, v = c.Next() {
-		l := m.lane(string(k))
 		var r stationRecord
 		if err := unsealJSON(v, &r); err != nil {
-			l.books.Enqueued = uint64(l.open())
-			bad := slices.Clone(v)
-			m.repairs = append(m.repairs, func(b *batch) {
-				b.quarantine(bucketStations, []byte(l.name), bad,
-					fmt.Errorf("%w; the books of this station start again, and a hold is forgotten", err))
-				b.station(l.name) // writeRecords then stores the new books
-			})
-			continue
+			return fmt.Errorf("%w: the books of %.64q: %w", ErrDamaged, k, err)
 		}
+		l := m.lane(string(k))
 		l.books, l.stationHold = r.Books, r.Hold
 	}
+	return nil
 }
 
 // install replaces what is in memory by what load read. Leases are kept: their stations are
@@ -275,16 +183,4 @@ func (q *Queue) nextPos(front bool) uint64 {
 	}
 	q.tail++
 	return q.tail
-}
-
-// repair commits the repairs, before anything is lent. A crash before its commit: the next start
-// finds the same damage. After it: the damage is in the quarantine.
-func (q *Queue) repair(repairs []func(*batch)) error {
-	_, err := q.commit([]*op{{kind: opOnce, apply: func(b *batch) error {
-		for _, r := range repairs {
-			r(b)
-		}
-		return nil
-	}}})
-	return err
 }

@@ -64,8 +64,8 @@ var (
 		"Size of the file that keeps space for a full disk; 0 while that space is being used.", nil, nil)
 	descFull = prometheus.NewDesc("ticketrail_queue_storage_full",
 		"1 while new requests are refused because the disk is full.", nil, nil)
-	descDamaged = prometheus.NewDesc("ticketrail_queue_damaged_records",
-		"Stored records found damaged and quarantined since the start.", nil, nil)
+	descCopyFailing = prometheus.NewDesc("ticketrail_queue_copy_failing",
+		"1 while the copy of the queue's file is not complete.", nil, nil)
 )
 
 // collector reads the gauges from the lanes when Prometheus asks, so they are never stale.
@@ -74,7 +74,7 @@ type collector struct{ q *Queue }
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		descJobs, descEnded, descUnaccounted, descOldest, descFile, descUnused, descDiskFree, descReserve, descFull,
-		descDamaged,
+		descCopyFailing,
 	} {
 		ch <- d
 	}
@@ -100,7 +100,11 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 		gauge(descOldest, s.Oldest.Seconds(), name)
 	}
 	gauge(descUnaccounted, float64(c.q.Unaccounted()))
-	gauge(descDamaged, float64(c.q.Damaged()))
+	failing := 0.0
+	if c.q.CopyProblem() != nil {
+		failing = 1
+	}
+	gauge(descCopyFailing, failing)
 	full := 0.0
 	if c.q.space.isFull.Load() {
 		full = 1

@@ -1,6 +1,8 @@
 package queue
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -24,6 +26,8 @@ type Queue struct {
 	clock   *clock
 	space   *space
 	metrics *metrics
+	copier  *copier                 // nil: there are to be no copies
+	broken  chan struct{}           // closed with damage
 	db      atomic.Pointer[bolt.DB] // nil while the committer reopens the file
 	file    atomic.Value            // fs.FileInfo of the file that is open; see named
 	ended   chan struct{}           // closed when the committer has ended
@@ -38,16 +42,14 @@ type Queue struct {
 	nextSpaceCheck time.Time     // when to look for free space; zero: the disk is not full
 	lastFailure    string        // logged last, so that the same error is logged once
 	unsettled      []*op         // ends of leases that could not be stored yet
-	lastAccept     time.Time     // when a request was stored; zero: none since the start
-	nextCompact    time.Time     // when the file may be compacted again
-	durable        uint64        // the last commit of the file that is known to be durable; 0: not known
+	replayed       bool          // the log was read, see replay
 	closeErr       error
 
 	mu         sync.Mutex // guards the fields below, and all of every lane
 	lanes      map[string]*lane
 	open       int   // jobs in all lanes; only the committer changes it
 	storageErr error // why nothing can be committed now; nil: it can
-	damaged    int
+	damage     error // a record that cannot be read; nil: none was found
 	notices    []Notice
 	closed     bool
 }
@@ -79,7 +81,7 @@ func Open(o Options) (*Queue, error) {
 }
 
 // open is Open with the calls that tests replace. The order matters: the file is made durable and
-// read, then a probe commit proves that it can be written, then damage is repaired, and only then
+// read, then a probe commit proves that it can be written, then what it has lost is read from the log, and only then
 // the committer starts and tickets are lent.
 func open(o Options, s storageHooks) (*Queue, error) {
 	o, err := o.complete()
@@ -88,7 +90,7 @@ func open(o Options, s storageHooks) (*Queue, error) {
 	}
 	q := &Queue{
 		o: o, log: o.Logger, hooks: s, in: newInbox(), clock: newClock(o.Clock),
-		lanes: map[string]*lane{}, ended: make(chan struct{}),
+		lanes: map[string]*lane{}, ended: make(chan struct{}), broken: make(chan struct{}),
 	}
 	q.KeepOutcomes(o.KeepOutcomes)
 	if why := filesystem(filepath.Dir(o.Path)); why != "" {
@@ -106,20 +108,21 @@ func open(o Options, s storageHooks) (*Queue, error) {
 		return nil, err
 	}
 	m, err := load(db)
+	if err == nil && o.Copy != "" {
+		err = q.followCopies(m.copy)
+	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", o.Path, err), db.Close())
 	}
 	q.file.Store(identity)
 	q.db.Store(db)
-	q.durable = readCounter(o, identity)
-	q.checkCommits(false)
 	q.install(m)
 	q.clock.start(m.clock, time.Duration(m.youngest))
 	q.addTimeOff()
 	q.space = newSpace(o)
 	q.metrics = newMetrics(q, o.Registerer)
 	if err = q.probeCommit(db); err == nil {
-		err = q.repair(m.repairs)
+		err = q.replay()
 	}
 	if err != nil { // as after any failed commit, run reopens the file before it accepts
 		q.commitFailed(classify(err))
@@ -130,7 +133,26 @@ func open(o Options, s storageHooks) (*Queue, error) {
 		q.log.Error("the books do not balance", "unaccounted_jobs", n)
 	}
 	go q.run()
+	if q.copier != nil {
+		var ctx context.Context
+		ctx, q.copier.cancel = context.WithCancel(context.Background())
+		go q.copier.run(ctx)
+	}
 	return q, nil
+}
+
+// followCopies returns an error if the file is older than its copies. A folder that cannot be read says nothing about
+// the file.
+func (q *Queue) followCopies(r copyRecord) error {
+	q.copier = newCopier(q)
+	q.copier.record = r
+	files, err := readCopyFiles(q.o.Copy)
+	if err != nil {
+		q.copier.failed(err)
+		return nil
+	}
+	_, _, err = files.follow(r)
+	return err
 }
 
 // complete fills in the defaults.
@@ -153,6 +175,9 @@ func (o Options) complete() (Options, error) {
 	if o.MaxBacklog == 0 {
 		o.MaxBacklog = 100_000
 	}
+	if o.CheckCopy == nil {
+		o.CheckCopy = func(_ context.Context, path string) error { return Check(path) }
+	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -169,6 +194,10 @@ func (q *Queue) Close() error {
 		l.notify() // callers of Take must not wait for ever
 	}
 	q.mu.Unlock()
+	if q.copier != nil {
+		q.copier.cancel()
+		defer func() { <-q.copier.ended }()
+	}
 	q.in.close()
 	<-q.ended
 	return q.closeErr
@@ -186,7 +215,14 @@ func (q *Queue) Ready() error {
 	case q.space.isFull.Load():
 		return q.space.full(q.reusable())
 	}
-	return q.named()
+	return cmp.Or(q.damage, q.named())
+}
+
+// usable returns why the file that is open must take no request more.
+func (q *Queue) usable() error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return cmp.Or(q.damage, q.named())
 }
 
 // named reports whether the file that is open still has its name. If not, what is stored in it would be gone
@@ -226,12 +262,29 @@ func (q *Queue) notice(n Notice) {
 	q.notices = append(q.notices, n)
 }
 
-// Damaged counts the records that were quarantined since the start.
-func (q *Queue) Damaged() int {
+// foundDamage notes that a record cannot be read. The file is as bad as a damaged one at the start, and to repair it
+// would be a second way to do the same: [Queue.Broken] has the daemon end, and because of the mark the next start puts
+// the file aside. Until then no request is accepted, and tickets that can be read print.
+//
+// A crash before the mark is written: the check of the next start finds the record. After it: so does the mark.
+func (q *Queue) foundDamage(what string, cause error) error {
+	err := fmt.Errorf("%w: %s: %w", ErrDamaged, what, cause)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.damaged
+	if q.damage != nil {
+		return err
+	}
+	q.damage = fmt.Errorf("%w: %w", ErrStorageFailed, err)
+	close(q.broken)
+	q.log.Error("a stored record is damaged: the daemon restarts with the copy of the database", "err", err)
+	if bad := Suspect(q.o.Path, err.Error()); bad != nil {
+		q.log.Error("the damaged database cannot be marked", "err", bad)
+	}
+	return err
 }
+
+// Broken is closed when a record was found that cannot be read; Ready then says which.
+func (q *Queue) Broken() <-chan struct{} { return q.broken }
 
 // view runs f in a read transaction. f must be short and must not block: bbolt cannot reuse freed
 // pages while it runs, so the file grows, and the committer cannot reopen the file.

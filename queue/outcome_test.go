@@ -2,7 +2,6 @@ package queue
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -120,22 +119,6 @@ func TestOutcomesThatNobodyTakesAreKeptAsLongAsTheHistory(t *testing.T) {
 		q.wantOutcomes("251 accepted")
 	}, logTo(&log))
 	wantLogged(t, &log, "outcomes that nobody has taken were removed")
-}
-
-func TestADamagedOutcomeIsPassedOver(t *testing.T) {
-	inBubble(t, func(t *testing.T, q *testQueue) {
-		q.KeepOutcomes(true)
-		q.accept(order("a", "grill"))
-		q.accept(order("b", "grill"))
-		q.must(q.do(bg, opOnce, 0, func(b *batch) error {
-			k := b.bucket(bucketKV).Bucket([]byte(outcomesName))
-			raw := slices.Clone(k.Get(key64(1)))
-			raw[len(raw)-1] ^= 1
-			b.put(k, key64(1), raw)
-			return nil
-		}))
-		q.wantOutcomes("0 , 2 accepted")
-	})
 }
 
 // outcomes are those that are kept, each as "job what".

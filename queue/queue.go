@@ -21,6 +21,7 @@
 package queue
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"time"
@@ -61,9 +62,13 @@ type Clock interface {
 
 // Options of [Open]. Only Path is required.
 type Options struct {
-	// Path is the database file. Two other files are next to it: PATH.reserve, and during the very
-	// first start PATH.new-*.
+	// Path is the database file. Others are next to it: PATH.lock, PATH.reserve, and while a new file or a base copy
+	// is made PATH.new-*.
 	Path string
+	// Copy is the folder of base copies and logs. Empty: there are none.
+	Copy string
+	// CheckCopy checks a base copy before it is kept. Nil: [Check], in this process.
+	CheckCopy func(ctx context.Context, path string) error
 	// DedupRetention is how long the key of a request is remembered, in running time. A retry that
 	// comes later would print again: keep it longer than the service retries. 0: 168 h.
 	DedupRetention time.Duration
@@ -76,8 +81,7 @@ type Options struct {
 	Logger     *slog.Logger          // nil: nothing is logged
 	Registerer prometheus.Registerer // nil: metrics are not registered
 	// Reserve is the size in bytes of a file that only takes space. It is removed when the disk is
-	// full, so that the tickets that were accepted can still be printed and settled. It also has the number of
-	// the last commit, see counter.go. 0: 16 MiB, negative: none.
+	// full, so that the tickets that were accepted can still be printed and settled. 0: 16 MiB, negative: none.
 	Reserve int64
 	// KeepOutcomes is [Queue.KeepOutcomes] from the start on: Open itself may end a ticket.
 	KeepOutcomes bool

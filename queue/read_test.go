@@ -198,17 +198,6 @@ func TestAJobIsShownWithAllThatIsKnownOfIt(t *testing.T) {
 	if j := q.job(2); !reflect.DeepEqual(j, want) {
 		t.Errorf("copy %+v, want %+v", j, want)
 	}
-	q.edit(flip(bucketJobs, key64(2)))
-	want.Record, want.VenueName, want.Kind = "", "", ""
-	want.Number, want.Table, want.Items = "", "", 0
-	if j := q.job(2); !reflect.DeepEqual(j, want) {
-		t.Errorf("with a damaged ticket %+v, want %+v", j, want)
-	}
-	q.accept(order("b", "grill"))
-	q.edit(flip(bucketJobs, key64(3)))
-	if j := q.job(3); !strings.HasPrefix(j.Reason, "its stored ticket is damaged: ") || j.Request != "b" {
-		t.Errorf("with a damaged ticket %+v", j)
-	}
 }
 
 func TestAListHasThePagesThatItsLimitNeeds(t *testing.T) {
@@ -284,18 +273,6 @@ func TestWhatReadsInPagesEndsWithItsContext(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
-}
-
-func TestBeginOnADamagedStateSaysSo(t *testing.T) {
-	q := start(t)
-	q.accept(order("a", "grill"))
-	l := q.take("grill")
-	q.overwrite(bucketState, key64(1), "rubbish")
-	wantErr(t, l.Begin(bg), ErrDamaged)
-	wantErr(t, q.Cancel(bg, 1, ""), ErrDamaged)
-	q.must(l.Return(bg, "begin failed"))
-	q.wantDamaged(1)
-	q.printAll("grill", "a")
 }
 
 func TestALeaseThatIsOverCannotBegin(t *testing.T) {

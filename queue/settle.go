@@ -130,8 +130,8 @@ func (l *Lease) settle(ctx context.Context, verb string, f func(b *batch, s jobS
 		b.afterCommit(func() { l.q.clearLease(l) }) // only then the lane may lend the next ticket
 		s, err := b.state(l.job)
 		switch {
-		case errors.Is(err, ErrDamaged), errors.Is(err, ErrNotFound) && b.hasPosition(l.job, l.pos):
-			s = l.rebuilt(b, err)
+		case errors.Is(err, ErrDamaged):
+			return err // the restart takes the copy, in which the ticket is in doubt
 		case err != nil, s.State != ticket.Pending:
 			// Nothing to write: this settlement is on the disk already, from a commit that reported an
 			// error, or Rescue has cancelled the job. If err is ErrNotFound, it was pruned since.
@@ -148,12 +148,6 @@ func (l *Lease) settle(ctx context.Context, verb string, f func(b *batch, s jobS
 	return nil
 }
 
-// hasPosition says whether the file has a job at this position.
-func (b *batch) hasPosition(job, pos uint64) bool {
-	there, _, err := decodeWaiting(b.bucket(bucketWaiting).Get(key64(pos)))
-	return err == nil && there == job
-}
-
 // dropFromLane removes a ticket that is not pending any more from its lane in memory, if it is
 // still there: otherwise it would be lent again and again. It needs Queue.mu.
 func (l *Lease) dropFromLane() {
@@ -161,26 +155,4 @@ func (l *Lease) dropFromLane() {
 	if i, ok := ln.find(l.pos); ok && ln.pending[i].job == l.job {
 		ln.removeAt(i)
 	}
-}
-
-// rebuilt makes a state from what the lease knows, to replace one that cannot be read. The doubt is
-// not lost with it: settle puts the attempts and doubts of the lease into the state.
-func (l *Lease) rebuilt(b *batch, cause error) jobState {
-	b.quarantine(bucketState, key64(l.job), slices.Clone(b.bucket(bucketState).Get(key64(l.job))), cause)
-	return jobState{
-		Station: l.station, State: ticket.Pending, Pos: l.pos, Req: b.requestOf(l.job), Enqueued: l.initial.enqueued,
-		Reprint: l.delivery.Reprint, Slip: l.initial.slip, Received: l.delivery.Ticket.Received.UnixMilli(),
-	}
-}
-
-// failDamaged ends the lease of a ticket that cannot be read. The damaged bytes go to the
-// quarantine, in the same transaction.
-func (l *Lease) failDamaged(ctx context.Context, raw []byte, badPayload, cause error) error {
-	return l.settle(ctx, "fail", func(b *batch, s jobState, _ bool) {
-		if badPayload != nil {
-			b.quarantine(bucketJobs, key64(l.job), raw, badPayload)
-			b.del(b.bucket(bucketJobs), key64(l.job))
-		}
-		b.finish(l.job, s, ticket.Failed, "its stored ticket is damaged: "+cause.Error())
-	})
 }

@@ -144,6 +144,7 @@ func TestATicketIsRepresentedByTheJobThatBringsItNow(t *testing.T) {
 
 func TestSiblingsOfADamagedTicketAreFoundByTheOthers(t *testing.T) {
 	q := start(t)
+	q.unsound = true
 	q.accept(order("a", "hot", "bar", "wall"))
 	q.must(q.do(bg, opOnce, 1, func(b *batch) error {
 		b.put(b.bucket(bucketJobs), key64(2), []byte("rubbish"))
@@ -176,6 +177,7 @@ func TestSiblingsOfAHugeRequestAreReadInPagesAndUpToALimit(t *testing.T) {
 
 func TestTicketsAfterAJobAreReadInPagesWithoutDamagedOnes(t *testing.T) {
 	q := start(t)
+	q.unsound = true
 	q.accept(order("a", slices.Repeat([]string{"bar"}, 2*pageSize)...))
 	q.overwrite(bucketJobs, key64(5), "rubbish")
 	for _, after := range []uint64{0, 3, 2*pageSize - 1, 2 * pageSize} {

@@ -12,13 +12,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	bolt "go.etcd.io/bbolt"
 
 	"ticketrail/queue/queuetest"
-	"ticketrail/queue/ticket"
 )
 
 func TestANewFileAndThenItsNameAreSyncedBeforeItIsUsed(t *testing.T) {
@@ -225,64 +222,6 @@ func TestBooksThatDoNotBalanceAreLoggedAtTheStartAndTheTicketsPrint(t *testing.T
 	if l, err := opened.Take(bg, "grill"); err != nil || l.Delivery().Ticket.Request != "a" {
 		t.Errorf("taken %+v, %v", l, err)
 	}
-}
-
-func TestARecordWhoseKeyHasAWrongLengthStopsNothing(t *testing.T) {
-	inBubble(t, func(t *testing.T, q *testQueue) {
-		q.accept(order("a", "grill"))
-		q.accept(order("b", "grill"))
-		q.accept(order("printed", "bar"))
-		q.print("bar")
-		q.edit(func(tx *bolt.Tx) (err error) {
-			for _, b := range []int{bucketReqJobs, bucketJobs, bucketState, bucketWaiting, bucketFinished} {
-				err = errors.Join(err, tx.Bucket(bucketNames[b]).Put([]byte("odd"), []byte("rubbish")))
-			}
-			return errors.Join(err, tx.Bucket(bucketNames[bucketDedup]).Put([]byte("odd"), nil),
-				flip(bucketState, key64(1))(tx))
-		})
-		q.wantNothing("bar")
-		q.printAll("grill", "b")
-		q.wantState(1, ticket.Failed)
-		must(t, errOf(q.Reprint(bg, 2, ReprintOptions{})))
-		q.printAll("grill", "b")
-		time.Sleep(100 * time.Hour)
-		synctest.Wait()
-		q.accept(order("c", "grill"))
-		q.printAll("grill", "c")
-	})
-}
-
-func TestAPositionWithoutAJobIsRemoved(t *testing.T) {
-	q := start(t)
-	q.orders(2, "grill")
-	q.edit(func(tx *bolt.Tx) error {
-		return tx.Bucket(bucketNames[bucketWaiting]).Put(key64(firstPos+9), []byte("rubbish"))
-	})
-	if n, left := q.Damaged(), q.count(bucketWaiting); n != 1 || left != 2 {
-		t.Errorf("%d damaged records, %d positions", n, left)
-	}
-	q.printAll("grill", id(0), id(1))
-	q.wantNothing("grill")
-}
-
-func TestEveryJobWhosePositionIsUnreadableIsFoundAndTheOtherPositionsAreRemoved(t *testing.T) {
-	q := start(t)
-	q.orders(12, "grill")
-	q.printAll("grill", id(0))
-	q.edit(func(tx *bolt.Tx) (err error) {
-		b := tx.Bucket(bucketNames[bucketWaiting])
-		for pos := firstPos + 3; pos < firstPos+20; pos++ { // the last eight have no job
-			err = errors.Join(err, b.Put(key64(pos), []byte("rubbish")))
-		}
-		return err
-	})
-	if n, left := q.Damaged(), q.count(bucketWaiting); n != 17 || left != 11 {
-		t.Errorf("%d damaged records, %d positions", n, left)
-	}
-	for n := 1; n < 12; n++ {
-		q.printAll("grill", id(n))
-	}
-	q.wantNothing("grill")
 }
 
 // A recorder is the storageHooks of a start. It says what is synced and linked, in order.

@@ -118,11 +118,6 @@ func steps() []step {
 			after: prints("grill", func(d ticket.Delivery) bool { return d.Ticket.Request == "a" && !d.Doubt })},
 		{name: "void under a known key", before: printed, do: void, done: waiting(1),
 			after: prints("grill", changed)},
-		{name: "void under a damaged key", before: func(q *testQueue) {
-			printed(q)
-			q.overwriteKey(order("a"), []byte("what is this"))
-		}, do: void, done: waiting(1),
-			after: prints("grill", changed)},
 		{name: "cancel what waits", before: accepted, do: cancel, done: is(ticket.Cancelled),
 			again: ErrConflict, after: nothing},
 		{name: "cancel what is held", before: held, do: cancel, done: is(ticket.Cancelled),

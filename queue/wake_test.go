@@ -83,7 +83,7 @@ func TestATakeThatWaitsForATransactionThatChangesNothingGoesOn(t *testing.T) {
 		go func() {
 			done <- q.do(bg, opOnce, 1, func(b *batch) error {
 				b.blockLending("grill")
-				b.put(b.bucket(bucketMeta), []byte("x"), nil) // of another operation
+				b.put(b.bucket(bucketMeta), []byte("x"), seal()) // of another operation
 				return ErrConflict
 			})
 		}()

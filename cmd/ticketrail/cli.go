@@ -102,8 +102,8 @@ func (c *cli) root() *cobra.Command {
 		group("venues", "list the venues, check them at the point-of-sale API", c.venuesList(), c.venuesCheck()),
 		group("labor", "list the employees and payroll periods of a venue",
 			c.laborEmployees(), c.laborPayrollPeriods()),
-		group("db", "check, back up, restore, salvage and compact the database",
-			c.dbCheck(), c.dbBackup(), c.dbRestore(), c.dbSalvage(), c.dbCompact()),
+		group("db", "check, back up, restore and compact the database",
+			c.dbCheck(), c.dbBackup(), c.dbRestore(), c.dbCompact()),
 		c.relay(), c.man(), c.version(),
 	)
 	root.Long = `ticketrail receives print requests from the point-of-sale service, never loses a

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"ticketrail/cmd/internal/doctor"
-	"ticketrail/queue/ticket"
 )
 
 // The commands for the database file. backup asks the running daemon; the others need it stopped, because
@@ -118,74 +117,43 @@ func syncFolder(path string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// dbRestore is for a disk that was replaced, or a database that was quarantined.
+// dbRestore is what the start does by itself with a damaged database, and for a new box with the old stick.
 func (c *cli) dbRestore() *cobra.Command {
 	return &cobra.Command{
-		Use:   "restore FILE",
-		Short: "replace the database by a backup",
-		Long: `restore puts a backup in the place of the database (storage.path of the
-configuration). Stop the daemon first: ` + stopFirst + `
+		Use:   "restore [DIR|FILE]",
+		Short: "replace the database by its copy",
+		Long: `restore puts the newest sound base copy of a folder (default: storage.copy)
+in the place of the database (storage.path of the configuration). The next start
+does what the log of that folder has since then. Stop the daemon first:
+` + stopFirst + `
 
-The present database is kept under another name beside it. Tickets that were
-waiting when the backup was made print again, marked POSSIBLE DUPLICATE, because
-nobody knows which of them have come out since. What was ordered after the
-backup is only in the database that was kept; if the service sends it again, it
-prints without that mark. Screens show what was on them then, and browsers whose
-pairing was ended since are paired again: see ticketrail screens list.`,
-		Args: oneArg,
+The daemon does the same by itself when its database is damaged or missing. By
+hand it is for a new box with the old stick, and for a FILE that db backup has
+written. What is not known to have come out prints again, marked POSSIBLE
+DUPLICATE. The present database is kept under another name beside it, and so is
+what is in storage.copy, unless it continues FILE. Screens show what was on them
+when the base copy was made, and what came to them since.`,
+		Args: atMostOneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			path, err := c.databaseOr(nil)
+			conf, err := doctor.Load(c.config)
+			if err != nil {
+				return &configError{err}
+			}
+			from := ""
+			if len(args) > 0 {
+				from = args[0]
+			}
+			r, err := doctor.Restore(conf.Storage.Path, conf.Storage.CopyFolder(), from, func(path string) error {
+				return checkInChild(cmd.Context(), path)
+			})
 			if err != nil {
 				return err
 			}
-			if err := checkInChild(cmd.Context(), args[0]); err != nil {
-				return err
-			}
-			r, err := doctor.Restore(path, args[0])
-			if err != nil {
-				return err
-			}
-			err = printLine(c.out, "%s is restored: %s will print marked POSSIBLE DUPLICATE, %d held", path,
-				ticket.Plural(r.Pending, "ticket"), r.Held)
+			err = printLine(c.out, "%s is restored: %s", conf.Storage.Path, r)
 			if r.Kept != "" {
 				err = errors.Join(err, printLine(c.out, "the database that was there is kept as %s", r.Kept))
 			}
 			return errors.Join(err, printLine(c.out, "to start again: %s", startAgain))
-		},
-	}
-}
-
-// dbSalvage is what the start does by itself with a damaged database. By hand it is for a start whose disk was full,
-// and for a backup that turns out to be damaged.
-func (c *cli) dbSalvage() *cobra.Command {
-	return &cobra.Command{
-		Use:   "salvage OLD NEW",
-		Short: "save what is left of a damaged database into a new file",
-		Long: `salvage reads every page of OLD that can be read, and writes a new database NEW
-of it, which must not exist. OLD is not changed; no daemon may have it open. The
-daemon does the same when it starts and finds its database damaged.
-
-Tickets that waited are in NEW once, and print marked POSSIBLE DUPLICATE. Held
-ones stay held. Of some tickets only a part is left: they are failed, see
-ticketrail jobs list --state failed. Others may be missing without a trace.
-Requests that are known in NEW do not print when the service repeats them.
-
-NEW then takes the place of the database of a stopped daemon with
-ticketrail db restore NEW; what was ordered since is then only in the database
-that this keeps.`,
-		Example: "  ticketrail db salvage ticketrail.db.corrupt-20261120T190000Z saved.db",
-		Args:    twoArgs,
-		RunE: func(_ *cobra.Command, args []string) error {
-			r, err := doctor.Salvage(args[0], args[1])
-			if err != nil {
-				return err
-			}
-			return errors.Join(
-				printLine(c.out, "%s is written. Others may be missing.", args[1]),
-				printLine(c.out, "%s", r),
-				printLine(c.out, "%s of the history, %s known", ticket.Plural(r.Ended, "ticket"),
-					ticket.Plural(r.Keys, "request")),
-			)
 		},
 	}
 }

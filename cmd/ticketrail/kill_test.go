@@ -120,17 +120,18 @@ func TestASIGHUPReadsTheConfigurationAgain(t *testing.T) {
 	k.stop()
 }
 
-// TestADamagedDatabaseIsSavedAndTheKitchenContinues: the process that checks the file dies of it, the daemon does not.
-func TestADamagedDatabaseIsSavedAndTheKitchenContinues(t *testing.T) { salvageAtStart(t, 5, 0) }
+// TestADamagedDatabaseIsReplacedAndTheKitchenContinues: the process that checks the file dies of it, the daemon does
+// not.
+func TestADamagedDatabaseIsReplacedAndTheKitchenContinues(t *testing.T) { restoreAtStart(t, 5, 0) }
 
-func TestAStartThatIsKilledWhileItSalvagesLosesNoTicket(t *testing.T) {
+func TestAStartThatIsKilledWhileItRestoresLosesNoTicket(t *testing.T) {
 	slow.Test(t)
-	salvageAtStart(t, 50, 6)
+	restoreAtStart(t, 50, 6)
 }
 
-// salvageAtStart damages the database of a daemon with as many printed orders and as many that wait, and kills the next
+// restoreAtStart damages the database of a daemon with as many printed orders and as many that wait, and kills the next
 // starts.
-func salvageAtStart(t *testing.T, orders, kills int) {
+func restoreAtStart(t *testing.T, orders, kills int) {
 	k := newDaemon(t, "", "grill", "bar")
 	store := filepath.Join(k.dir, "t.db")
 	k.start()

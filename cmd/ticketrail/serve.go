@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -78,6 +79,7 @@ func (c *cli) daemonOptions(reload <-chan os.Signal) (app.Options, error) {
 	}
 	// This program again, as the command `db check`.
 	o.CheckStore = doctor.CheckInChild(exe)
+	o.CrashOutput = func(f *os.File) error { return debug.SetCrashOutput(f, debug.CrashOptions{}) }
 	if o.WatchdogEvery, err = watchdogEvery(); err != nil {
 		return app.Options{}, err
 	}

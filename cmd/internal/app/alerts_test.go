@@ -159,6 +159,7 @@ var alertCauses = map[string][]string{
 		`ticketrail_queue_commit_seconds_bucket{le="+Inf"} 0+9x120 1080x120`},
 	"TicketrailCompactionDue": {`ticketrail_queue_file_bytes 100000000x240`,
 		`ticketrail_queue_file_free_bytes 60000000x120 40000000x120`},
+	"TicketrailCopyIncomplete":  {`ticketrail_queue_copy_failing 1x120 0x120`},
 	"TicketrailDatabaseDamaged": {`ticketrail_queue_quarantined_files 1x120 0x120`},
 	"TicketrailBooksWrong":      {`ticketrail_queue_unaccounted_jobs -1x120 0x120`},
 	"TicketrailCertificateExpires": {

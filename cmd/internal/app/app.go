@@ -91,6 +91,8 @@ type Options struct {
 	Log io.Writer
 	// Clock is the wall clock; nil is that of the box.
 	Clock queue.Clock
+	// CrashOutput has the process write to a file what it dies of; nil: it is not known to the next start.
+	CrashOutput func(*os.File) error
 	// NoSync leaves commits in the page cache. Tests use it to prove that they can detect a loss.
 	NoSync bool
 }
@@ -243,10 +245,18 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	a.notifier = newNotifier(a)
 	// Also without a relay: a reload may add one.
 	a.serve = append(a.serve, server{"source", a.source.run})
+	a.serve = append(a.serve, server{"database", watchDatabase(a.queue)})
 	a.serve = append(a.serve, server{"notify", a.notifier.Run})
 	a.serve = append(a.serve, server{"outcomes", a.outcomes.Run})
 	// Also without a screen: a reload may add the first one.
 	a.serve = append(a.serve, server{"display", a.stations.ServeScreens})
+	zone := ""
+	if z := a.service.zone(conf); z != nil {
+		zone = z.String()
+	}
+	if err := a.queue.TellStations(ctx, conf.Stations(), zone); err != nil {
+		a.log.Error("no slip says what happened to the database", "err", err) // the disk; the next start tells
+	}
 	// Printing starts here, even before Run: tickets from before a restart are older than any that
 	// can arrive now.
 	if _, err := a.apply(first); err != nil {

@@ -12,7 +12,6 @@ import (
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/station"
 	"ticketrail/queue"
-	"ticketrail/queue/ticket"
 )
 
 // The same facts are reported in four places: metrics and /readyz (monitoring), the watchdog
@@ -95,7 +94,7 @@ func (h health) status() string {
 		}
 	}
 	if len(h.store.quarantined()) > 0 {
-		line += ", a damaged database was quarantined: see ticketrail printers list"
+		line += ", a damaged database was put aside: see ticketrail printers list"
 	}
 	if reason := h.file.refused(); reason != "" {
 		line = "configuration on disk is refused: " + reason + "; " + line
@@ -115,7 +114,7 @@ func (h health) problems() (out []admin.Finding) {
 	}
 	for _, f := range h.store.quarantined() {
 		fail("database",
-			fmt.Sprintf("a damaged database was quarantined as %s: %s", f, h.store.lossOf(f)),
+			fmt.Sprintf("a damaged database was put aside as %s: %s", f, h.store.lossOf(f)),
 			"ask the kitchen what is missing; to end this notice, move the file away")
 	}
 	if err := h.queue.Ready(); err != nil {
@@ -134,10 +133,10 @@ func (h health) problems() (out []admin.Finding) {
 		}
 		out = append(out, admin.Finding{Level: level, Subject: "database", Text: n.Text, Do: n.Do})
 	}
-	if n := h.queue.Damaged(); n > 0 {
-		fail("database",
-			fmt.Sprintf("since the start %s in the database could not be read", ticket.Plural(n, "record")),
-			"see the log")
+	if err := h.queue.CopyProblem(); err != nil {
+		out = append(out, admin.Finding{Level: admin.Warn, Subject: "database",
+			Text: fmt.Sprintf("its copy in %s is not complete: %v", h.store.conf.CopyFolder(), err),
+			Do:   "look at the disk of storage.copy; orders are accepted all the same"})
 	}
 	// A bug: a ticket was lost or counted twice. The kitchen goes on, because refusing orders would
 	// lose more.

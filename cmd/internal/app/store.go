@@ -22,10 +22,9 @@ import (
 )
 
 // The file is checked before it is opened, because bbolt maps it into memory and a damaged page can
-// kill the process. A damaged file is renamed, never repaired or deleted: the operator may still
-// want to read the tickets in it. The kitchen gets a new one with what could be read of it.
+// kill the process. A damaged file is renamed, never repaired or deleted. Its copy takes its place.
 
-// A store is the database file: it is checked, opened, and quarantined if it is damaged.
+// A store is the database file: it is checked, opened, and replaced by its copy if it is damaged.
 type store struct {
 	conf   config.Storage // of the start: a reload cannot change it
 	lock   io.Closer      // from before the first look at the file until it is closed
@@ -33,8 +32,9 @@ type store struct {
 	notify func(state string)                           // to systemd, which must not give up on a long check
 	check  func(ctx context.Context, path string) error // nil: no check
 
-	outcomes bool           // somebody is to be told them, see [queue.Queue.KeepOutcomes]
-	salvaged queue.Salvaged // by this start
+	outcomes  bool            // somebody is to be told them, see [queue.Queue.KeepOutcomes]
+	recovered queue.Recovered // by this start
+	crashes   *crashes        // of the starts before; nil: they are not watched
 }
 
 // open checks the file and opens it. A full disk is no error: the queue opens, refuses requests,
@@ -45,8 +45,10 @@ func (s *store) open(ctx context.Context, o Options, reg *prometheus.Registry) (
 	if s.lock, err = queue.Lock(s.conf.Path); err != nil {
 		return nil, openError(s.conf.Path, err)
 	}
+	s.crashes = newCrashes(s.conf.Path, o.CrashOutput)
 	defer func() {
 		if err != nil {
+			s.crashes.over()
 			s.lock.Close()
 		}
 	}()
@@ -63,13 +65,15 @@ func (s *store) open(ctx context.Context, o Options, reg *prometheus.Registry) (
 		Registerer:       reg,
 		KeepOutcomes:     s.outcomes,
 		NoSync:           o.NoSync,
+		Copy:             s.conf.CopyFolder(),
+		CheckCopy:        s.check,
 	}
 	if qo.Clock == nil {
 		qo.Clock = doctor.WallClock{}
 	}
 	q, err = queue.Open(qo)
-	if errors.Is(err, queue.ErrDamaged) { // damage that the check does not look for, or there was no check
-		if err = s.quarantine(ctx, err); err == nil {
+	if errors.Is(err, queue.ErrDamaged) { // it is missing or older than its copy, or there was no check
+		if err = s.recover(ctx, err); err == nil {
 			q, err = queue.Open(qo)
 		}
 	}
@@ -87,6 +91,7 @@ func (s *store) open(ctx context.Context, o Options, reg *prometheus.Registry) (
 // time: what was acknowledged is on the disk by then, and the next start reads it. Otherwise
 // every stop with a dead disk would end with a kill.
 func (s *store) close(ctx context.Context, q *queue.Queue) error {
+	s.crashes.over()
 	closed := make(chan error, 1)
 	go func() { closed <- errors.Join(q.Close(), s.lock.Close()) }()
 	select {
@@ -97,19 +102,22 @@ func (s *store) close(ctx context.Context, q *queue.Queue) error {
 	}
 }
 
-// checkFile checks the file and quarantines it if it is damaged. The kitchen then works with a new
-// database: tonight's orders matter more than the old file, which stays on the disk. A crash meanwhile leaves the
-// damaged file, which is found again, or the new one; the notice to the operator is found again by the name of the
-// old file.
+// checkFile checks the file and replaces it if it is damaged. A crash meanwhile leaves the damaged file, which is found
+// again, or the new one; the notice to the operator is found again by the name of the old file.
 func (s *store) checkFile(ctx context.Context) error {
 	path := s.conf.Path
 	info, err := os.Stat(path)
-	// No file: the first start.
-	if errors.Is(err, fs.ErrNotExist) || s.check == nil {
+	if errors.Is(err, fs.ErrNotExist) { // the first start, or the copy takes its place: see [queue.Open]
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("check the database: %w", err)
+	}
+	if err := errors.Join(queue.Suspected(path), s.crashes.suspect()); err != nil {
+		return s.recover(ctx, err)
+	}
+	if s.check == nil {
+		return nil
 	}
 	began := time.Now()
 	stop := s.extendStart(ctx, "checking")
@@ -129,7 +137,7 @@ func (s *store) checkFile(ctx context.Context) error {
 		s.log.Warn("database not checked", "path", path, "err", err)
 		return nil
 	}
-	return s.quarantine(ctx, err)
+	return s.recover(ctx, err)
 }
 
 // openError adds what to do to an error of opening the database, if its folder or disk is the
@@ -153,42 +161,47 @@ func openError(path string, err error) error {
 	return fmt.Errorf("storage.path: %s (%w)", fix, err)
 }
 
-// quarantine puts what can be salvaged of a damaged database in its place, else none. If the damaged file cannot be
-// renamed the daemon does not start: it must not open it.
-func (s *store) quarantine(ctx context.Context, damage error) (err error) {
-	stop := s.extendStart(ctx, "salvaging")
-	s.salvaged, err = queue.Quarantine(s.conf.Path)
+// recover puts the damaged database aside and its copy in its place, else an empty one. If that fails the daemon does
+// not start: it must not open it.
+func (s *store) recover(ctx context.Context, damage error) (err error) {
+	stop := s.extendStart(ctx, "restoring")
+	s.recovered, err = queue.Recover(s.conf.Path, s.conf.CopyFolder(), func(path string) error {
+		if s.check == nil {
+			return queue.Check(path)
+		}
+		return s.check(ctx, path)
+	})
 	stop()
 	if err != nil {
-		return fmt.Errorf("quarantine the damaged database: %w", err)
+		return fmt.Errorf("replace the damaged database: %w", err)
 	}
-	r := s.salvaged
-	if r.Err != nil {
-		s.log.Error("the database is damaged and could not be salvaged: it was quarantined and an empty one is "+
-			"started; tickets that waited in it will not print",
-			"path", s.conf.Path, "kept", r.Kept, "err", damage, "why", r.Err)
-		return nil
-	}
-	s.log.Error("the database is damaged: it was quarantined, and what could be read is in a new one; "+
-		"some tickets may be missing", "path", s.conf.Path, "kept", r.Kept, "err", damage,
-		"pending", r.Pending, "held", r.Held, "failed", r.Failed, "history", r.Ended, "known_requests", r.Keys)
+	s.log.Error("the database is damaged or missing: "+s.recovered.String(),
+		"path", s.conf.Path, "kept", s.recovered.Kept, "base", s.recovered.Base, "err", damage)
 	return nil
 }
 
-// lossOf says what became of the tickets of a quarantined database. Only the start that quarantined it knows how
-// many were saved.
+// lossOf says what became of the tickets of a damaged database. Only the start that replaced it knows.
 func (s *store) lossOf(kept string) string {
-	r := s.salvaged
-	switch {
-	case r.Kept != kept:
-		return "some of the tickets that waited in it may be missing"
-	case r.Err != nil:
-		return "tickets that waited in it did not print"
+	if s.recovered.Kept != kept {
+		return "see the log of that day"
 	}
-	return r.String() + "; others may be missing"
+	return s.recovered.String()
 }
 
-// quarantined lists the quarantined databases that have not been moved away yet. It reads the
+// watchDatabase ends the daemon when a record of the database cannot be read: systemd starts it again, and that start
+// takes the copy. That is one way for every damage, and it is over in seconds.
+func watchDatabase(q *queue.Queue) func(context.Context) error {
+	return func(ctx context.Context) error {
+		select {
+		case <-q.Broken():
+			return fmt.Errorf("restart with the copy: %w", q.Ready())
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// quarantined lists the damaged databases that have not been moved away yet. It reads the
 // folder at each call, so that the notice survives a restart and ends when the operator moves the
 // file away. An unreadable folder counts as none: the daemon has other notices for a broken disk.
 func (s *store) quarantined() (found []string) {

@@ -83,7 +83,7 @@ func TestAFileThatLooksDamagedStaysWhileAnotherDaemonHasIt(t *testing.T) {
 	})
 }
 
-func TestAQuarantinedFileReplacesNoOther(t *testing.T) {
+func TestADamagedFileReplacesNoOther(t *testing.T) {
 	files := &store{
 		conf: config.Storage{Path: filepath.Join(t.TempDir(), "t.db")}, log: daemon.NewLogger(nil, "text", nil),
 		notify: func(string) {},
@@ -91,7 +91,7 @@ func TestAQuarantinedFileReplacesNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // within one second
 		for n := range 3 {
 			err := os.WriteFile(files.conf.Path, make([]byte, n+1), 0o600)
-			if err := errors.Join(err, files.quarantine(t.Context(), queue.ErrDamaged)); err != nil {
+			if err := errors.Join(err, files.recover(t.Context(), queue.ErrDamaged)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -22,15 +22,14 @@ var ErrDamaged = queue.ErrDamaged
 // so call this only in a child process: the command `db check`.
 func CheckStore(path string) error { return queue.Check(path) }
 
-// Restore replaces the database at path by a backup, and Compact gives its free space back. Both are those of
-// package queue; see there what must hold after a crash. Check the file that they read with [CheckInChild] first.
-func Restore(path, backup string) (queue.Restored, error) { return queue.Restore(path, backup) }
+// Restore puts a copy in the place of the database, see [queue.Restore].
+func Restore(path, dir, from string, check func(string) error) (queue.Recovered, error) {
+	return queue.Restore(path, dir, from, check)
+}
 
-// Compact returns the size of the file before and after, in bytes.
+// Compact gives the free space of the database at path back. Check it with [CheckInChild] first. It returns the size of
+// the file before and after, in bytes.
 func Compact(path string) (before, after int64, err error) { return queue.Compact(path) }
-
-// Salvage makes a new database of what is left of a damaged one. It needs no check: nothing kills its reader.
-func Salvage(from, to string) (queue.Salvaged, error) { return queue.Salvage(from, to) }
 
 // UncheckedPrefix begins the line that the child process of [CheckInChild] prints if it could not
 // read the file, which proves no damage. A line on stdout, because the exit code is 1 for every

@@ -1,0 +1,463 @@
+package queue
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ticketrail/deploy/slow"
+	"ticketrail/queue/ticket"
+)
+
+// TestWhateverHappensToTheFileNothingIsLostAndNothingPrintsTwiceUnmarked damages the file of a stopped queue in about
+// forty ways that a disk and a person have, and starts it.
+func TestWhateverHappensToTheFileNothingIsLostAndNothingPrintsTwiceUnmarked(t *testing.T) {
+	newEvening(t).judgeSome(t, 40)
+}
+
+func TestFiveHundredWaysToDamageTheFileAreSurvived(t *testing.T) {
+	slow.Test(t)
+	newEvening(t).judgeSome(t, 500)
+}
+
+func TestWithoutACopyAnEmptyFileBeginsAndEachStationIsTold(t *testing.T) {
+	q := start(t, withCopies)
+	q.accept(order("a", "grill"))
+	q.stop()
+	must(t, os.RemoveAll(q.o.Copy))
+	must(t, os.WriteFile(q.o.Path, []byte("damaged"), 0o600))
+	r, err := Recover(q.o.Path, q.o.Copy, Check)
+	if err != nil || r.Base != "" || r.Kept == "" || !strings.Contains(r.String(), "may be missing") {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	q.open()
+	want := "Orders before " + ticket.Clock(r.From, "Europe/Rome") + " may be missing: check the till"
+	for range 2 { // once
+		must(t, q.TellStations(bg, []string{"grill", "bar"}, "Europe/Rome"))
+	}
+	for _, station := range []string{"grill", "bar"} {
+		if d := q.print(station); !slices.Equal(d.Ticket.Notes, []string{want}) {
+			t.Errorf("%s prints %+v, want %q", station, d.Ticket, want)
+		}
+		q.wantNothing(station)
+	}
+	q.wantNew(order("a", "grill"))
+}
+
+// TestWithoutASoundBaseCopyTheLogIsPlayedIntoAnEmptyFile: the log goes back to the base copy before the last one.
+func TestWithoutASoundBaseCopyTheLogIsPlayedIntoAnEmptyFile(t *testing.T) {
+	q := withHistory(t)
+	for _, name := range matches(q.o.Copy + "/*.db") {
+		must(t, os.WriteFile(name, []byte("damaged"), 0o600))
+	}
+	must(t, os.Remove(q.o.Path))
+	must(t, errOf(Recover(q.o.Path, q.o.Copy, Check)))
+	q.wantHistory(true)
+}
+
+// TestACopyIsMadeEachHourAndTwoAreKept, and the log since the older one.
+func TestACopyIsMadeEachHourAndTwoAreKept(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		for hour := range 4 {
+			q.accept(order(id(hour), "grill"))
+			time.Sleep(copyEvery)
+		}
+		synctest.Wait()
+		files, err := readCopyFiles(q.o.Copy)
+		must(t, err)
+		if !slices.Equal(files.bases, []uint64{4, 5}) || !slices.Equal(files.logs, []uint64{4, 5}) {
+			t.Errorf("%+v", files)
+		}
+		if err := q.CopyProblem(); err != nil {
+			t.Error(err)
+		}
+	}, withCopies)
+}
+
+func TestAnEndedLogIsContinuedAndOneThatIsNotBeginsABaseCopy(t *testing.T) {
+	q := withHistory(t) // a log that is complete
+	q.open()
+	q.accept(order("f", "grill"))
+	q.stop()
+	files, err := readCopyFiles(q.o.Copy)
+	if err != nil || files.newest() != 2 {
+		t.Errorf("after a stop in order: %+v, %v", files, err)
+	}
+	content, err := os.ReadFile(files.log(2))
+	must(t, err)
+	must(t, os.WriteFile(files.log(2), content[:len(content)-10], 0o600)) // torn
+	q.open()
+	q.copyNow()
+	q.stop()
+	if files, err = readCopyFiles(q.o.Copy); err != nil || files.newest() < 3 {
+		t.Errorf("after a crash: %+v, %v", files, err)
+	}
+}
+
+// TestACopyDiskThatFailsRefusesNoOrder: it is absent, full, or does not answer. When it works again, a base copy has
+// what the log misses.
+func TestACopyDiskThatFailsRefusesNoOrder(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		must(t, os.WriteFile(q.o.Path+".blocked", nil, 0o600))
+		q.stop()
+		q.o.Copy = q.o.Path + ".blocked/copy" // under a file there is no folder
+		q.open()
+		q.orders(3, "grill")
+		synctest.Wait()
+		if q.Ready() != nil || q.CopyProblem() == nil {
+			t.Errorf("ready %v, problem %v", q.Ready(), q.CopyProblem())
+		}
+		must(t, os.Remove(q.o.Path+".blocked"))
+		time.Sleep(2 * copyAgain)
+		synctest.Wait()
+		if files, err := readCopyFiles(q.o.Copy); q.CopyProblem() != nil || err != nil || len(files.bases) != 1 {
+			t.Errorf("problem %v, %+v, %v", q.CopyProblem(), files, err)
+		}
+	})
+}
+
+// TestABaseCopyThatFailsAtAnyStepLosesNothing: failed, and failed but persisted.
+func TestABaseCopyThatFailsAtAnyStepLosesNothing(t *testing.T) {
+	const steps = 7 // of one base copy; the last one works
+	for step := 1; step <= steps; step++ {
+		for _, persist := range []bool{false, true} {
+			t.Run(fmt.Sprintf("step %d, persists %v", step, persist), func(t *testing.T) {
+				q := withHistory(t)
+				s := &stepper{persist: persist, end: func() error { return syscall.EIO }}
+				hooks := s.hooks()
+				hooks.commit = q.disk.commit
+				opened, err := open(q.o, hooks)
+				must(t, err)
+				q.Queue = opened
+				s.at = s.n + step
+				made := make(chan error)
+				q.copier.now <- made
+				if err := <-made; (err != nil) != (step < steps) {
+					t.Errorf("the base copy: %v", err)
+				}
+				q.stop()
+
+				must(t, os.Remove(q.o.Path))
+				must(t, errOf(Recover(q.o.Path, q.o.Copy, Check)))
+				q.wantHistory(true)
+			})
+		}
+	}
+}
+
+// TestAFileOfAnotherDatabaseTakesWhatTheLogHas: somebody has put it there.
+func TestAFileOfAnotherDatabaseTakesWhatTheLogHas(t *testing.T) {
+	q := withHistory(t)
+	other := start(t, withCopies)
+	other.accept(order("x", "grill"))
+	other.stop()
+	must(t, os.Rename(other.o.Path, q.o.Path))
+	q.open()
+	for _, name := range []string{"x", "d", "e"} {
+		q.wantDuplicate(order(name, "grill"))
+	}
+	for _, want := range []string{"x", "e"} {
+		if d := q.print("grill"); d.Ticket.Request != want || d.Doubt != (want != "x") {
+			t.Errorf("printed is %+v, want %s", d, want)
+		}
+	}
+}
+
+func TestADatabaseWithoutCopiesBeginsThem(t *testing.T) {
+	q := start(t)
+	q.accept(order("a", "grill"))
+	q.stop()
+	withCopies(&q.o)
+	q.open()
+	q.copyNow()
+	q.stop()
+	must(t, os.Remove(q.o.Path))
+	must(t, errOf(Recover(q.o.Path, q.o.Copy, Check)))
+	q.open()
+	if d := q.print("grill"); d.Ticket.Request != "a" || !d.Doubt {
+		t.Errorf("printed is %+v", d)
+	}
+}
+
+// TestALineSaysWhatWasStored, whatever a body is.
+func TestALineSaysWhatWasStored(t *testing.T) {
+	for _, body := range []string{
+		`{"records":[{"id":"a"}]}`, `{"records": [ ] }`, "", "not JSON", "\xff\x00", `"text"`, "null",
+		"{\"a\":\"<&\u2028\"}", "{\"a\":\"\xff\"}",
+	} {
+		r := order("a", "grill", "bar")
+		r.Body, r.Age = []byte(body), 3*time.Second
+		a, err := (&Queue{}).newAcceptOp(&r)
+		must(t, err)
+		a.jobs = []madeJob{{1, "grill"}, {2, "bar"}}
+		line, err := (&note{accepted: a}).encode()
+		must(t, err)
+		object, ok := unsealLine(bytes.TrimSuffix(line, []byte("\n")))
+		if !ok {
+			t.Fatalf("the checksum of %q is wrong", line)
+		}
+		var l logLine
+		must(t, json.Unmarshal(object, &l))
+		got, err := l.Request.request()
+		if must(t, err); string(got.Body) != body || got.ID != "a" || len(got.Drafts) != 2 || l.Request.AgeMS != 3000 {
+			t.Errorf("body %q is logged as %s and read as %q, %+v", body, object, got.Body, got)
+		}
+	}
+}
+
+func TestARecordThatCannotBeReadEndsTheQueueAndTheNextStartTakesTheCopy(t *testing.T) {
+	q := withHistory(t)
+	q.open()
+	q.overwrite(bucketState, key64(5), "rubbish")
+	wantErr(t, q.Cancel(bg, 5, ""), ErrDamaged)
+	select {
+	case <-q.Broken():
+	default:
+		t.Error("it does not say that it is broken")
+	}
+	q.wantRefused(order("new", "grill"), ErrStorageFailed)
+	wantErr(t, q.Ready(), ErrDamaged)
+	must(t, q.Close())
+	q.Queue = nil
+	wantErr(t, Suspected(q.o.Path), ErrDamaged)
+	must(t, errOf(Recover(q.o.Path, q.o.Copy, Check)))
+	must(t, Suspected(q.o.Path))
+	q.wantHistory(true)
+}
+
+// TestACopyIsRestoredByHandFromAnotherFolderOrOneFile: a new box with the old stick, or a backup.
+func TestACopyIsRestoredByHandFromAnotherFolderOrOneFile(t *testing.T) {
+	for _, from := range []string{"folder", "file"} {
+		t.Run(from, func(t *testing.T) {
+			old := withHistory(t)
+			q := start(t, withCopies)
+			q.accept(order("x", "grill"))
+			q.copyNow()
+			q.stop()
+			source := old.o.Copy
+			if from == "file" {
+				source = old.o.Path // of a stopped daemon, with all that it had
+			}
+			r, err := Restore(q.o.Path, q.o.Copy, source, Check)
+			must(t, err)
+			if kept := matches(q.o.Copy + ".before-restore-*"); len(kept) != 1 || r.Kept == "" {
+				t.Errorf("kept are %q and %q", kept, r.Kept)
+			}
+			q.wantHistory(true)
+		})
+	}
+}
+
+// An evening is a stopped queue with copies, as files, and what its kitchen has had.
+type evening struct {
+	dir     string
+	content []byte
+	old     []byte // the file of some time ago
+	printed map[string]int
+	all     []string // requests
+}
+
+func noSync(*os.File) error { return nil }
+
+// newEvening makes base copies, prints, leaves tickets waiting, held, failed and in doubt, moves and reprints some.
+func newEvening(t *testing.T) *evening {
+	t.Helper()
+	e := &evening{printed: map[string]int{}}
+	q := start(t, withCopies)
+	e.dir = filepath.Dir(q.o.Path)
+	request := func(stations ...string) string {
+		name := id(len(e.all))
+		r := order(name, stations...)
+		r.Body = bytes.Repeat([]byte(name), 40)
+		q.accept(r)
+		e.all = append(e.all, name)
+		return name
+	}
+	print := func(station string) { e.printed[q.print(station).Ticket.Request]++ }
+	some := func(n int) {
+		for i := range n {
+			request("grill")
+			if i%3 > 0 {
+				print("grill")
+			}
+		}
+		request("bar")
+		print("bar")
+		request("cold")
+		q.must(q.take("cold").Hold(bg, "look"))
+		request("cold")
+		q.must(q.take("cold").Fail(bg, "no"))
+		request("cold")
+		e.printed[q.begin("cold").Delivery().Ticket.Request]++ // the process ends in the middle
+	}
+	some(30)
+	q.copyNow()
+	e.old = q.content()
+	q.restart()
+	some(20)
+	moved, err := q.MoveAll(bg, "cold", "bar")
+	q.must(err)
+	if len(moved) == 0 {
+		t.Error("nothing was moved")
+	}
+	print("bar")
+	q.must(errOf(q.Reprint(bg, 1, ReprintOptions{})))
+	q.copyNow()
+	q.restart()
+	some(10)
+	q.stop()
+	e.content = q.content()
+	return e
+}
+
+type damage struct {
+	name   string
+	always bool
+	change func(t *testing.T, path string)
+}
+
+// damages are the ways to damage the file.
+func (e *evening) damages() (all []damage) {
+	page := os.Getpagesize()
+	pages := len(e.content) / page
+	host := binary.NativeEndian
+	write := func(name string, always bool, change func(b []byte) []byte) {
+		all = append(all, damage{name, always, func(t *testing.T, path string) {
+			must(t, os.WriteFile(path, change(bytes.Clone(e.content)), 0o600))
+		}})
+	}
+	write("nothing", true, func(b []byte) []byte { return b })
+	all = append(all, damage{"the file is deleted", true, func(*testing.T, string) {}})
+	write("an old file is put back", true, func([]byte) []byte { return e.old })
+	write("both meta pages", true, func(b []byte) []byte { clear(b[:2*page]); return b })
+	newest := host.Uint64(e.content[pageHeader+offTxid:]) < host.Uint64(e.content[page+pageHeader+offTxid:])
+	for n := range 2 {
+		for at := pageHeader; at < pageHeader+metaSize; at += 8 {
+			write(fmt.Sprintf("meta page %d, the newest %v, byte %d", n, newest == (n == 1), at), at == pageHeader,
+				func(b []byte) []byte { b[n*page+at] ^= 4; return b })
+		}
+	}
+	for n := range pages {
+		write(fmt.Sprintf("page %d is zero", n), false, func(b []byte) []byte { clear(b[n*page:][:page]); return b })
+		write(fmt.Sprintf("cut off at page %d", n), false, func(b []byte) []byte { return b[:n*page] })
+		if n > 2 {
+			write(fmt.Sprintf("pages %d and %d are swapped", n-1, n), false, func(b []byte) []byte {
+				x, y := b[(n-1)*page:][:page], b[n*page:][:page]
+				was := bytes.Clone(x)
+				copy(x, y)
+				copy(y, was)
+				return b
+			})
+		}
+		head := e.content[n*page:]
+		const leaf = 2
+		if n < 2 || host.Uint16(head[8:]) != leaf {
+			continue
+		}
+		for i := range int(host.Uint16(head[10:])) {
+			if at := n*page + pageHeader + 16*i; i%7 == 0 && at+16 <= (n+1)*page {
+				write(fmt.Sprintf("the size of element %d of page %d", i, n), i == 0 && n%5 == 0,
+					func(b []byte) []byte { b[at+12+i%3] ^= 0x10; return b })
+			}
+		}
+	}
+	return all
+}
+
+// judgeSome judges about so many of the ways to damage the file, evenly.
+func (e *evening) judgeSome(t *testing.T, n int) {
+	all := e.damages()
+	if len(all) < n {
+		t.Fatalf("there are only %d ways", len(all))
+	}
+	for i, d := range all {
+		if i%(len(all)/n+1) == 0 || d.always {
+			t.Run(d.name, func(t *testing.T) { e.judge(t, d.change) })
+		}
+	}
+}
+
+// judge starts the queue with a damaged file as a daemon does, has everything printed, and judges the papers.
+func (e *evening) judge(t *testing.T, change func(t *testing.T, path string)) {
+	o := Options{Path: filepath.Join(t.TempDir(), "queue.db"), Reserve: -1, NoSync: true}
+	withCopies(&o)
+	must(t, os.CopyFS(o.Copy, os.DirFS(filepath.Join(e.dir, "queue.db.copy"))))
+	change(t, o.Path)
+
+	q := &testQueue{t: t, o: o, disk: &disk{}}
+	q.startAsADaemon()
+	printed := map[string]int{}
+	for _, station := range []string{"grill", "bar", "cold"} {
+		for _, j := range q.jobs(Filter{Station: station, States: []ticket.State{ticket.Held, ticket.Failed}}) {
+			printed[j.Request] += 100 // a person sees it
+		}
+		for q.station(station).Pending > 0 {
+			d := q.take(station)
+			q.must(d.Begin(bg))
+			q.must(d.Ack(bg, ticket.Sent, ""))
+			got := d.Delivery()
+			printed[got.Ticket.Request]++
+			if e.printed[got.Ticket.Request] > 0 && !got.Doubt && !got.Reprint {
+				t.Errorf("%s prints again at %s without a mark", got.Ticket.Request, station)
+			}
+		}
+	}
+	for _, name := range e.all {
+		if e.printed[name]+printed[name] == 0 {
+			t.Errorf("%s is lost", name)
+		}
+		q.wantDuplicate(e.body(order(name, "grill")))
+	}
+	q.stop()
+}
+
+func (e *evening) body(r ticket.Request) ticket.Request {
+	r.Body = bytes.Repeat([]byte(r.ID), 40)
+	return r
+}
+
+// checkEnv has the file that the child process checks.
+const checkEnv = "TICKETRAIL_TEST_CHECK_COPY"
+
+// startAsADaemon checks the file in a child process, and has a damaged one replaced.
+func (q *testQueue) startAsADaemon() {
+	q.t.Helper()
+	if _, err := os.Stat(q.o.Path); err == nil && checkApart(q.o.Path) != nil {
+		q.must(errOf(Recover(q.o.Path, q.o.Copy, Check)))
+	}
+	hooks := storageHooks{commit: q.disk.commit, sync: noSync, link: os.Link, rename: os.Rename}
+	opened, err := open(q.o, hooks)
+	if errors.Is(err, ErrDamaged) {
+		q.must(errOf(Recover(q.o.Path, q.o.Copy, Check)))
+		opened, err = open(q.o, hooks)
+	}
+	q.must(err)
+	q.Queue = opened
+	q.must(q.TellStations(bg, []string{"grill", "bar", "cold"}, ""))
+	q.checkBooks()
+}
+
+// checkApart checks a file in a child process, which it may kill.
+func checkApart(path string) error {
+	c := exec.Command(os.Args[0], "-test.run=^TestCheckInAChildProcess$")
+	c.Env = append(os.Environ(), checkEnv+"="+path)
+	return c.Run()
+}
+
+// TestCheckInAChildProcess is that process, and passes alone.
+func TestCheckInAChildProcess(t *testing.T) {
+	if path := os.Getenv(checkEnv); path != "" {
+		must(t, Check(path))
+	}
+}

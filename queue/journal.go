@@ -1,0 +1,243 @@
+package queue
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The folder of the copies has base copies, 00000012.db, and logs, 00000012.log. A log begins before the base copy of
+// its number is made, so a base copy and the logs from its own number on are all that was ever committed. The database
+// has the number too: see copyRecord.
+//
+// A log has lines of JSON that a person can read. Each begins with the CRC32C of the rest of the line. The first line
+// names the database.
+
+// copyFiles are the numbers of the files in a folder of copies, in order.
+type copyFiles struct {
+	dir         string
+	bases, logs []uint64
+}
+
+// readCopyFiles lists a folder. One that is not there has no copies.
+func readCopyFiles(dir string) (copyFiles, error) {
+	c := copyFiles{dir: dir}
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return c, nil
+	}
+	if err != nil {
+		return c, err
+	}
+	for _, e := range entries {
+		name, ext, _ := strings.Cut(e.Name(), ".")
+		n, err := strconv.ParseUint(name, 10, 64)
+		switch {
+		case err != nil || n == 0:
+		case ext == "db":
+			c.bases = append(c.bases, n)
+		case ext == "log":
+			c.logs = append(c.logs, n)
+		}
+	}
+	slices.Sort(c.bases)
+	slices.Sort(c.logs)
+	return c, nil
+}
+
+func (c *copyFiles) base(n uint64) string { return filepath.Join(c.dir, fmt.Sprintf("%08d.db", n)) }
+func (c *copyFiles) log(n uint64) string  { return filepath.Join(c.dir, fmt.Sprintf("%08d.log", n)) }
+
+func (c *copyFiles) none() bool { return len(c.bases)+len(c.logs) == 0 }
+
+// newest is the highest number in use; 0: none is.
+func (c *copyFiles) newest() (n uint64) {
+	for _, all := range [][]uint64{c.bases, c.logs} {
+		if len(all) > 0 {
+			n = max(n, all[len(all)-1])
+		}
+	}
+	return n
+}
+
+// since returns the first log of those that follow each other up to the newest; 0: there is none.
+func (c *copyFiles) since() (first uint64) {
+	for _, n := range slices.Backward(c.logs) {
+		if first != 0 && n != first-1 {
+			break
+		}
+		first = n
+	}
+	return first
+}
+
+// database names the database of the newest log that can be read, and when that log began. Empty: none can be read.
+func (c *copyFiles) database() string {
+	for _, n := range slices.Backward(c.logs) {
+		if h, err := c.header(n); err == nil {
+			return h.Database
+		}
+	}
+	return ""
+}
+
+// A logHeader is the first line of a log.
+type logHeader struct {
+	Log      uint64    `json:"log"`
+	Database string    `json:"database"`
+	Began    time.Time `json:"began"`
+}
+
+// header reads the first line of a log.
+func (c *copyFiles) header(n uint64) (h logHeader, err error) {
+	first := true
+	_, err = c.read(n, func(line []byte) error {
+		if !first || json.Unmarshal(line, &h) != nil || h.Log == 0 {
+			return io.ErrUnexpectedEOF
+		}
+		first = false
+		return io.EOF
+	})
+	if errors.Is(err, io.EOF) && h.Log != 0 {
+		return h, nil
+	}
+	return logHeader{}, errors.Join(err, io.ErrUnexpectedEOF)
+}
+
+// read calls f with each line of a log whose checksum is right, and counts the others. The last line may be torn,
+// because a process or the power ended while it was written: it does not count.
+func (c *copyFiles) read(n uint64, f func(line []byte) error) (damaged int, err error) {
+	file, err := os.Open(c.log(n))
+	if err != nil {
+		return 0, err
+	}
+	defer file.Close()
+	for r := bufio.NewReaderSize(file, 64<<10); ; {
+		raw, err := r.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return damaged, nil
+		}
+		if err != nil {
+			return damaged, err
+		}
+		line, ok := unsealLine(bytes.TrimSuffix(raw, []byte("\n")))
+		switch {
+		case ok:
+			if err := f(line); err != nil {
+				return damaged, err
+			}
+		case len(raw) > 1:
+			damaged++
+		}
+	}
+}
+
+// lineHead begins each line; the checksum is in its place %08x.
+const lineHead = `{"crc":"%08x",`
+
+// sealLine returns a JSON object, with its checksum, as a line.
+func sealLine(object []byte) []byte {
+	rest := object[1:]
+	line := fmt.Appendf(make([]byte, 0, len(object)+len(lineHead)+8), lineHead, crc32.Checksum(rest, castagnoli))
+	return append(append(line, rest...), '\n')
+}
+
+// unsealLine returns the object of a line, without its end.
+func unsealLine(line []byte) ([]byte, bool) {
+	head := len(fmt.Sprintf(lineHead, 0))
+	if len(line) < head {
+		return nil, false
+	}
+	rest := line[head:]
+	if string(line[:head]) != fmt.Sprintf(lineHead, crc32.Checksum(rest, castagnoli)) {
+		return nil, false
+	}
+	return append([]byte("{"), rest...), true
+}
+
+// A logWriter appends to the newest log.
+type logWriter struct {
+	file  *os.File
+	dirty bool // something is not synced
+}
+
+// openLog opens a log to append to it. If its last line is torn, the next one begins behind it.
+func openLog(path string) (*logWriter, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	last := []byte("\n")
+	if err == nil && info.Size() > 0 {
+		_, err = f.ReadAt(last, info.Size()-1)
+	}
+	if err == nil && last[0] != '\n' {
+		_, err = f.Write([]byte("\n"))
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &logWriter{file: f}, nil
+}
+
+// createLog makes a log with its header, durably.
+//
+// A crash before the rename leaves a temporary file, which the next base copy removes. A crash after it leaves an empty
+// log, and the one before is still complete: it ends where this one begins.
+func createLog(path string, h logHeader, s storageHooks) (*logWriter, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path+tempSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	object, err := json.Marshal(h)
+	if err == nil {
+		_, err = f.Write(sealLine(object))
+	}
+	if err == nil {
+		err = s.sync(f)
+	}
+	if err == nil {
+		err = s.rename(path+tempSuffix, path)
+	}
+	if err == nil {
+		err = syncDir(path, s)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &logWriter{file: f}, nil
+}
+
+// tempSuffix is that of a file in the folder of copies that is not complete.
+const tempSuffix = ".part"
+
+// append writes lines, each made by sealLine.
+func (w *logWriter) append(lines []byte) error {
+	w.dirty = true
+	_, err := w.file.Write(lines)
+	return err
+}
+
+// sync makes durable what was written.
+func (w *logWriter) sync() error {
+	if !w.dirty {
+		return nil
+	}
+	w.dirty = false
+	return w.file.Sync()
+}

@@ -1,0 +1,341 @@
+package queue
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"ticketrail/queue/ticket"
+)
+
+// A start reads the log since the last base copy, and does again what the file has lost: an older meta page, an older
+// file, or a base copy that took the place of a damaged file. What comes back is in doubt, and so is then every ticket
+// that waits, because a log can miss its last second. What the file has is left alone, so a replay that is cut off is
+// done once more by the next start.
+
+// follow returns the first log that a file with that record needs; 0: there is none. Of another database, foreign, it
+// is the first that there is: what is in the log was ordered here, whoever has replaced the file.
+func (c *copyFiles) follow(r copyRecord) (first uint64, foreign bool, err error) {
+	newest, since := c.newest(), c.since()
+	if name := c.database(); name != "" && name != r.Database {
+		return since, true, nil
+	}
+	first = max(r.Number, 1)
+	switch {
+	case first > newest:
+		return 0, false, nil
+	case since == 0 || first < since:
+		return 0, false, fmt.Errorf("%w: it is older than the copies in %s", ErrDamaged, c.dir)
+	}
+	return first, false, nil
+}
+
+// A replay is one reading of the log.
+type replay struct {
+	q       *Queue
+	lines   []logLine // to be done in the next transaction
+	size    int
+	became  map[uint64]*loggedJob // the latest of each job
+	numbers map[uint64]uint64     // of jobs that were made again, by what they were
+	foreign bool                  // the log is that of another database
+	highest uint64                // number of a job
+	damaged int                   // lines that cannot be read
+	again   int                   // tickets that the file had lost
+	behind  bool                  // the file had lost something
+	failed  error                 // of a commit
+}
+
+// replay reads the log. After an error the file is to be reopened, and it is called again. A log that cannot be read
+// is no error: the file is there.
+func (q *Queue) replay() error {
+	if q.copier == nil || q.replayed {
+		return nil
+	}
+	r := replay{q: q, became: map[uint64]*loggedJob{}, numbers: map[uint64]uint64{}}
+	if err := r.read(); err != nil && r.failed == nil {
+		q.copier.failed(err)
+	}
+	if r.failed == nil {
+		r.flush()
+	}
+	if r.failed == nil {
+		r.finish()
+	}
+	if r.failed != nil {
+		return r.failed
+	}
+	q.replayed = true
+	if r.behind {
+		q.copier.gap.Store(true) // what came back is not in the log again
+		q.log.Error("the database had lost its last commits: they were read from the log of its copy",
+			"tickets", r.again, "damaged_lines", r.damaged)
+		q.notice(Notice{
+			Text: fmt.Sprintf("the database had lost its last commits: %s of the log print marked POSSIBLE DUPLICATE",
+				ticket.Plural(r.again, "ticket")),
+			Do: "if it happens again, replace the disk",
+		})
+	}
+	return nil
+}
+
+func (r *replay) read() error {
+	files, err := readCopyFiles(r.q.copier.dir)
+	if err != nil {
+		return err
+	}
+	first, foreign, err := files.follow(r.q.copier.record)
+	if err != nil || first == 0 {
+		return err
+	}
+	r.foreign = foreign
+	for n := first; n <= files.newest() && err == nil; n++ {
+		damaged := 0
+		damaged, err = files.read(n, r.line)
+		r.damaged += damaged
+	}
+	return err
+}
+
+// line keeps a line for the next transaction, and commits when there are many.
+func (r *replay) line(object []byte) error {
+	var l logLine
+	if json.Unmarshal(object, &l) != nil {
+		r.damaged++
+		return nil
+	}
+	switch {
+	case l.Job != nil:
+		r.became[l.Job.Job] = l.Job
+		r.highest = max(r.highest, l.Job.Job)
+		return nil
+	case l.Made != nil:
+		r.highest = max(r.highest, l.Made.Job)
+	case l.Request != nil:
+		for _, j := range l.Request.Jobs {
+			r.highest = max(r.highest, j.Job)
+		}
+	default:
+		return nil
+	}
+	r.lines = append(r.lines, l)
+	if r.size += len(object); r.size > maxBatchBytes || len(r.lines) >= maxBatch {
+		return r.flush()
+	}
+	return nil
+}
+
+// commit runs one transaction of the replay.
+func (r *replay) commit(apply func(*batch) error) error {
+	var errs []error
+	errs, r.failed = r.q.commit([]*op{{kind: opOnce, apply: apply}})
+	if r.failed == nil && errs[0] != nil {
+		r.failed = errs[0]
+	}
+	return r.failed
+}
+
+// flush does the lines that were kept.
+func (r *replay) flush() error {
+	lines, again := r.lines, 0
+	r.lines, r.size = nil, 0
+	if len(lines) == 0 {
+		return nil
+	}
+	err := r.commit(func(b *batch) error {
+		for i := range lines {
+			if lines[i].Request != nil {
+				again += r.acceptAgain(b, &lines[i])
+			} else {
+				again += r.makeAgain(b, lines[i].Made)
+			}
+		}
+		return nil
+	})
+	r.again += again
+	r.behind = r.behind || again > 0
+	return err
+}
+
+// acceptAgain accepts a request of which the file has no job, and returns how many tickets came of it.
+func (r *replay) acceptAgain(b *batch, l *logLine) int {
+	for _, j := range l.Request.Jobs {
+		t, err := decodePayload(b.bucket(bucketJobs).Get(key64(j.Job)))
+		if err == nil && t.Request == l.Request.ID && t.Venue == l.Request.Venue {
+			return 0
+		}
+	}
+	request, err := l.Request.request()
+	var a *acceptOp
+	if err == nil {
+		a, err = b.q.newAcceptOp(&request)
+	}
+	if err != nil { // a newer version has written it
+		b.q.log.Error("a request of the log cannot be accepted again", "request", l.Request.ID, "err", err)
+		return 0
+	}
+	a.again = l.Request
+	enqueued := time.Duration(l.Running-l.Request.AgeMS) * time.Millisecond
+	a.age = min(max(b.now-enqueued, 0), maxTimeOff)
+	b.fail(a.apply(b))
+	for i := range min(len(a.jobs), len(l.Request.Jobs)) {
+		r.numbers[l.Request.Jobs[i].Job] = a.jobs[i].Job
+	}
+	return a.receipt.Jobs
+}
+
+// reuseNumbers gives the tickets of a request that is accepted again the numbers that they had: stations know them by
+// these.
+func (a *acceptOp) reuseNumbers(b *batch, made []madeTicket) {
+	if a.again == nil || len(a.again.Jobs) != len(made) {
+		return
+	}
+	for i, j := range a.again.Jobs {
+		if j.Station != made[i].station {
+			b.numbers = nil
+			return
+		}
+		b.numbers = append(b.numbers, j.Job)
+	}
+}
+
+// jobNumber is the number of the next job: the one that it had if the file does not know that, else a new one.
+func (b *batch) jobNumber() uint64 {
+	if len(b.numbers) == 0 {
+		return b.sequence(bucketJobs)
+	}
+	n := b.numbers[0]
+	b.numbers = b.numbers[1:]
+	if b.bucket(bucketJobs).Get(key64(n)) != nil || b.bucket(bucketState).Get(key64(n)) != nil {
+		return b.sequence(bucketJobs)
+	}
+	b.notBelow(n)
+	return n
+}
+
+// notBelow has no job get a number that the log knows already.
+func (b *batch) notBelow(number uint64) {
+	if k := b.bucket(bucketJobs); k.Sequence() < number {
+		b.dirty = true
+		b.fail(k.SetSequence(number))
+	}
+}
+
+// makeAgain makes a job that no request made, if the file does not have it.
+func (r *replay) makeAgain(b *batch, m *loggedMade) int {
+	if r.foreign || b.bucket(bucketState).Get(key64(m.Job)) != nil {
+		return 0
+	}
+	s := m.As
+	if from, ok := r.numbers[s.MadeFrom]; ok {
+		s.MadeFrom = from
+	}
+	from, err := b.state(s.MadeFrom)
+	if s.Req = from.Req; err != nil {
+		s.Req = 0
+	}
+	s.Doubts = max(s.Doubts, 1)
+	s.Enqueued = min(s.Enqueued, int64(b.now))
+	b.numbers = []uint64{m.Job}
+	job := b.enqueue(s, seal(m.Ticket), s.Slip)
+	r.numbers[m.Job] = job
+	b.books(s.Station).Enqueued++ // also if it was a copy or moved: they balance all the same
+	if s.RescuedFrom != "" {      // or its card would be copied again
+		marks, err := b.bucket(bucketKV).CreateBucketIfNotExists([]byte("rescued " + s.RescuedFrom))
+		if b.fail(err); err == nil {
+			b.put(marks, key64(s.MadeFrom), encodeWaiting(job, s.Station))
+		}
+	}
+	return 1
+}
+
+// finish ends what had ended, and puts all that still waits in doubt if the file had lost anything.
+func (r *replay) finish() {
+	jobs := slices.Sorted(maps.Keys(r.became))
+	for part := range slices.Chunk(jobs, maxBatch) {
+		behind := false
+		if r.commit(func(b *batch) error {
+			for _, job := range part {
+				behind = r.endAgain(b, r.became[job]) || behind
+			}
+			return nil
+		}) != nil {
+			return
+		}
+		r.behind = r.behind || behind
+	}
+	if r.highest > 0 && r.commit(func(b *batch) error { b.notBelow(r.highest); return nil }) != nil {
+		return
+	}
+	if !r.behind || r.foreign {
+		return
+	}
+
+	var open []uint64
+	r.q.mu.Lock()
+	for _, l := range r.q.lanes {
+		for _, e := range l.pending {
+			open = append(open, e.job)
+		}
+		for _, e := range l.held {
+			open = append(open, e.job)
+		}
+	}
+	r.q.mu.Unlock()
+	for part := range slices.Chunk(open, maxBatch) {
+		if r.commit(func(b *batch) error { b.doubt(part); return nil }) != nil {
+			return
+		}
+	}
+}
+
+// endAgain does to a job what the log says became of it, and returns whether the file had lost that. If the job
+// which took its place may be missing, because a line is damaged or the log foreign, only a ticket that came out has
+// ended.
+func (r *replay) endAgain(b *batch, l *loggedJob) (lost bool) {
+	job, again := r.numbers[l.Job]
+	if !again {
+		if job = l.Job; r.foreign {
+			return false
+		}
+	}
+	s, err := b.state(job)
+	switch {
+	case err != nil, s.Station != l.Station:
+		return false
+	case s.State == l.State:
+		return s.State.Open() && l.Doubts > s.Doubts
+	case l.State == ticket.Held && s.State == ticket.Pending:
+		s.State, s.Why, s.Doubts = ticket.Held, l.Why, max(s.Doubts, l.Doubts)
+		b.setState(job, s)
+		b.afterCommit(func() { b.q.lane(s.Station).holdEntry(s.laneEntry(job)) })
+		return true
+	case l.State.Open():
+		return s.State.Open()
+	case !s.State.Open() && s.State != ticket.Failed:
+		return false
+	case (r.foreign || r.damaged > 0) && !slices.Contains(ticket.Proofs(), l.State):
+		return true
+	}
+	s.Doubts = max(s.Doubts, l.Doubts)
+	b.finish(job, s, l.State, l.Why)
+	return true
+}
+
+// doubt marks tickets that wait as in doubt.
+func (b *batch) doubt(jobs []uint64) {
+	for _, job := range jobs {
+		s, err := b.state(job)
+		if err != nil || s.Doubts > 0 || !s.doubtIfOwed() {
+			continue
+		}
+		b.setState(job, s)
+		b.afterCommit(func() {
+			l := b.q.lane(s.Station)
+			if l.update(s.laneEntry(job)); s.State == ticket.Held {
+				l.held[s.Pos] = s.laneEntry(job)
+			}
+		})
+	}
+}

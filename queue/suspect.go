@@ -1,0 +1,96 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"ticketrail/queue/ticket"
+)
+
+// What one process says to the next about the file: that it is damaged, in a mark beside it, and what took the place
+// of a damaged one, in the new file.
+
+func suspectPath(path string) string { return target(path) + ".damaged" }
+
+// Suspect marks the file at path as damaged, for the next start. The mark names the inode of the file, so that it is
+// never taken for one of the file that takes its place.
+func Suspect(path, why string) error {
+	info, err := os.Stat(target(path))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(suspectPath(path), fmt.Appendf(nil, "%d %s\n", inode(info), why), 0o600)
+}
+
+// Suspected returns an error that wraps [ErrDamaged] if the file at path has a mark.
+func Suspected(path string) error {
+	raw, err := os.ReadFile(suspectPath(path))
+	info, bad := os.Stat(target(path))
+	if err != nil || bad != nil {
+		return nil
+	}
+	if of, why, _ := strings.Cut(strings.TrimSpace(string(raw)), " "); of == fmt.Sprint(inode(info)) {
+		return fmt.Errorf("%w: the process before has found: %s", ErrDamaged, why)
+	}
+	_ = os.Remove(suspectPath(path))
+	return nil
+}
+
+// inode is the number of a file on its filesystem.
+func inode(file fs.FileInfo) uint64 { return file.Sys().(*syscall.Stat_t).Ino }
+
+// noticeOf is in a file that took the place of a damaged one, until the stations were told.
+type noticeOf struct {
+	All    bool      `json:"all"` // every station is told, else those where something waits
+	Text   string    `json:"text,omitempty"`
+	Before time.Time `json:"before,omitzero"` // orders from before may be missing
+}
+
+var keyNotice = []byte("notice")
+
+// TellStations puts a slip in front of the tickets of stations if the file took the place of a damaged one: each
+// station where something waits or, if orders may be missing, each. Call it before anything is taken. zone is for the
+// time on it.
+//
+// The slips are one transaction with the end of the notice. A crash before its commit: the next start does it. After
+// it: they print first.
+func (q *Queue) TellStations(ctx context.Context, stations []string, zone string) error {
+	err := q.do(ctx, opOnce, copyOp*len(stations), func(b *batch) error {
+		raw := b.bucket(bucketMeta).Get(keyNotice)
+		if raw == nil {
+			return nil
+		}
+		var n noticeOf
+		if err := unsealJSON(raw, &n); err != nil {
+			return q.foundDamage("what took the place of a file", err)
+		}
+		text := n.Text
+		if n.All {
+			text = "Orders before " + ticket.Clock(n.Before, zone) + " may be missing: check the till"
+		}
+		for _, station := range stations {
+			if n.All || len(b.pendingOf(station)) > 0 {
+				b.tell(station, text, zone)
+			}
+		}
+		b.del(b.bucket(bucketMeta), keyNotice)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("tell the stations what happened: %w", err)
+	}
+	return nil
+}
+
+// tell puts a slip with a text in front of a station's tickets.
+func (b *batch) tell(station, text, zone string) {
+	t := ticket.Ticket{Number: "NOTICE", Received: b.wall.UTC(), Zone: zone, Notes: []string{text}}
+	s := jobState{Station: station, Enqueued: int64(b.now), Slip: true, Received: b.wall.UnixMilli()}
+	b.enqueue(s, b.encodeTicket(t), true)
+	b.books(station).Enqueued++
+}
