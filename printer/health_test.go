@@ -143,12 +143,15 @@ func TestTheWaitForASilentPrinterEndsWithItsTicket(t *testing.T) {
 	})
 }
 
-func TestAPollKeepsNoConnection(t *testing.T) {
+func TestAPollKeepsNoConnectionAndResetsNothing(t *testing.T) {
 	s := answering(answersIDs)
 	polled(t, s, func(r *harness) {
 		time.Sleep(10*time.Minute + 30*time.Second)
 		if n := s.clients(); r.d.Status().Connected || n < 10 {
 			t.Errorf("after %d connections it is still connected: a till cannot print", n)
+		}
+		if n := strings.Count(s.all(), "\x1b@"); n != 1 {
+			t.Errorf("%d polls reset the printer, want that which probes", n)
 		}
 	})
 }

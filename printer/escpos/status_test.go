@@ -1,6 +1,8 @@
 package escpos
 
-import "testing"
+import (
+	"testing"
+)
 
 func TestStatusBitsMatchTheManuals(t *testing.T) {
 	for _, tt := range []struct {

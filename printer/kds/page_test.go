@@ -11,7 +11,6 @@ import (
 
 	"golang.org/x/net/html"
 
-	"ticketrail/printer/kds/board"
 	"ticketrail/queue/ticket"
 )
 
@@ -53,26 +52,6 @@ func TestHostileTextOnAPageIsText(t *testing.T) {
 		}
 		if strings.ContainsAny(page, "\x00\x1b\u202e") {
 			t.Error("control characters on the page")
-		}
-	})
-}
-
-func TestAPageStartsWithTheStateItWasRenderedFrom(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newTestServer(t)
-		w.put("hot-line", 1, 2)
-		_, page, _ := w.get(w.client("127.0.0.1"), "/screen/hot-line")
-		_, rest, _ := strings.Cut(page, `id="start">`)
-		data, _, _ := strings.Cut(rest, "</script>")
-		start := decode[struct {
-			Tag   string
-			Setup struct{ Name string }
-			Beat  pulse
-			State board.Snapshot
-		}](t, data)
-		if start.State.ID != w.screens["hot-line"].Board().At() || len(start.State.Orders) != 2 ||
-			start.Setup.Name != "hot-line" || start.Tag == "" {
-			t.Errorf("it begins with %+v", start)
 		}
 	})
 }

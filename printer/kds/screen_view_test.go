@@ -16,9 +16,10 @@ import (
 	"ticketrail/queue/queuetest"
 )
 
-func TestAPageIsToldHowItsScreenIsSetUp(t *testing.T) {
+func TestAPageIsToldHowItsScreenIsSetUpAndTheStateItWasRenderedFrom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestServer(t)
+		w.put("hot-line", 1, 2)
 		s := kds.NewScreen(kds.ScreenOptions{
 			Name: "hot-line", Title: "Hot line", Board: w.screens["hot-line"].Board(),
 			WarnAfter: time.Minute, LateAfter: 2 * time.Minute, UnseenAfter: 20 * time.Second, Repeat: 30 * time.Second,
@@ -27,7 +28,15 @@ func TestAPageIsToldHowItsScreenIsSetUp(t *testing.T) {
 		_, page, _ := w.get(w.client("127.0.0.1"), "/screen/hot-line")
 		_, rest, _ := strings.Cut(page, `id="start">`)
 		data, _, _ := strings.Cut(rest, "</script>")
-		got := decode[struct{ Setup map[string]any }](t, data).Setup
+		start := decode[struct {
+			Tag   string
+			Setup map[string]any
+			State board.Snapshot
+		}](t, data)
+		if start.State.ID != s.Board().At() || len(start.State.Orders) != 2 || start.Tag == "" {
+			t.Errorf("it begins with %+v", start)
+		}
+		got := start.Setup
 		for _, other := range []string{"web", "keys", "alarm", "expo"} {
 			delete(got, other)
 		}

@@ -98,18 +98,21 @@ func expected(t ticket.Ticket) string {
 	return tracedLetters(s)
 }
 
-func TestNoTextIsCutOffAndNoLineIsWiderThanThePaper(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		d, o := deliveries().Draw(t, "delivery"), options().Draw(t, "options")
-		check(t, d, o)
+func TestNoTextIsCutOffAndNoLineIsWiderThanThePaper(t *testing.T) { rapid.Check(t, checkDelivery) }
 
-		o.Header, o.Footer = nil, nil // these choose which fields print, and how often
-		o.Columns = rapid.IntRange(20, 64).Draw(t, "columns")
-		lines := ComposeWith(d, o)
-		if got, want := tracedLetters(content(lines)), expected(d.Ticket); got != want {
-			t.Fatalf("with %+v\n got %q\nwant %q\n%s", o, got, want, Plain(lines, o.Columns))
-		}
-	})
+func FuzzCompose(f *testing.F) { f.Fuzz(rapid.MakeFuzz(checkDelivery)) }
+
+// checkDelivery is the promise that everything prints, for any ticket on any paper.
+func checkDelivery(t *rapid.T) {
+	d, o := deliveries().Draw(t, "delivery"), options().Draw(t, "options")
+	check(t, d, o)
+
+	o.Header, o.Footer = nil, nil // these choose which fields print, and how often
+	o.Columns = rapid.IntRange(20, 64).Draw(t, "columns")
+	lines := ComposeWith(d, o)
+	if got, want := tracedLetters(content(lines)), expected(d.Ticket); got != want {
+		t.Fatalf("with %+v\n got %q\nwant %q\n%s", o, got, want, Plain(lines, o.Columns))
+	}
 }
 
 func TestACharacterWithMoreMarksThanALineHoldsStillFits(t *testing.T) {
@@ -242,23 +245,6 @@ func TestALongTicketIsComposed(t *testing.T) {
 	d.Ticket.Lines[0].Name = strings.Repeat("ω", 50_000)
 	d.Ticket.Raw = strings.Repeat("[1,2]", 10_000)
 	check(t, d, Options{Columns: 20, UpperCase: true, NameSize: Size{3, 3}})
-}
-
-// BenchmarkLongText reports a ratio near 1 if the time grows with the length of a text. Measuring the rest of the text
-// again after each line would make it 10.
-func BenchmarkLongText(b *testing.B) {
-	perLetter := func(letters int) float64 {
-		d := everyday()
-		d.Ticket.Lines[0].Name = strings.Repeat("ω", letters)
-		start := time.Now()
-		Compose(d, 20, "bar")
-		return float64(time.Since(start)) / float64(letters)
-	}
-	var short, long float64
-	for b.Loop() {
-		short, long = short+perLetter(10_000), long+perLetter(100_000)
-	}
-	b.ReportMetric(long/short, "long/short")
 }
 
 func TestTheTimeIsInTheVenuesZone(t *testing.T) {

@@ -4,11 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unicode"
 
-	"golang.org/x/text/cases"
-	"golang.org/x/text/language"
-	"golang.org/x/text/unicode/norm"
 	"pgregory.net/rapid"
 
 	"ticketrail/queue/ticket"
@@ -53,74 +49,6 @@ func randomOptions(n uint64) Options {
 		o.Alarms, o.Framed = NewAlarms([]string{"*ω", "中", "nuts"}), take(2) == 1
 	}
 	return o
-}
-
-func FuzzCompose(f *testing.F) {
-	f.Add("18", "2", "Crème brûlée", "no\nnuts", uint8(42), uint16(3), uint8(0), uint64(0))
-	f.Add("\x1b@", "1e99999999999999999999", "中文\u202e\u0301 👨‍🍳 1️⃣ ßıİǆŉ", strings.Repeat("x", 99), uint8(20),
-		uint16(4000), uint8(255), uint64(0xfedcba9876543210))
-	f.Add("ผัด", "३", "宫保鸡丁、すし（辛）", "كباب حار", uint8(32), uint16(1), uint8(16), uint64(1<<40+3*10+3))
-	f.Fuzz(func(t *testing.T, number, quantity, name, note string, columns uint8, depth uint16, flags uint8,
-		knobs uint64) {
-		on := func(i int) bool { return flags>>i&1 == 1 }
-		d := ticket.Delivery{Doubt: on(0), Reprint: on(1), For: number, Down: note, Ticket: ticket.Ticket{
-			Number: number, Table: note, VenueName: name, Zone: note, Received: received(), Void: on(2),
-			Refire: on(3), Raw: name, Request: note,
-			Notes: []string{note}, Lines: []ticket.Line{{
-				Depth: int(depth), Quantity: quantity, Name: name, Notes: []string{note}, Void: on(4), Refire: on(5),
-				NoRoute: on(6), Raw: on(7), Seat: quantity, Course: note,
-			}},
-		}}
-		o := randomOptions(knobs)
-		o.Columns = int(columns % 65)
-		check(t, d, o)
-		lines := ComposeWith(d, o)
-		if text, missing := missingLetters(content(lines), name, name, note, note, quantity, quantity,
-			number); len(missing) > 0 {
-			t.Fatalf("%q is missing of %q:\n%s", missing, text, Plain(lines, o.Columns))
-		}
-		if l := d.Ticket.Lines[0]; l.Void {
-			checkVoidMarked(t, lines, name)
-		}
-	})
-}
-
-// checkVoidMarked fails if no line marks the cancelled name as void. The raw record and the header
-// may show the name without a mark.
-func checkVoidMarked(t *testing.T, lines []Line, name string) {
-	marked := slices.ContainsFunc(lines, func(l Line) bool {
-		return len(l.Spans) > 1 && strings.HasPrefix(strings.TrimPrefix(l.Spans[0].Text, "** "), "VOID") &&
-			l.Spans[0].Invert && l.Spans[0].Red
-	})
-	if !marked {
-		t.Fatalf("no line says that %q is void", name)
-	}
-}
-
-// missingLetters counts letters regardless of case and returns those of want that got lacks.
-func missingLetters(got string, want ...string) (text string, missing []rune) {
-	letters := func(s string) map[rune]int {
-		n := map[rune]int{}
-		for _, r := range norm.NFD.String(cases.Upper(language.Und).String(s)) {
-			if unicode.IsLetter(r) || unicode.IsDigit(r) {
-				n[r]++
-			}
-		}
-		return n
-	}
-	have := letters(got)
-	need := map[rune]int{}
-	for _, s := range want {
-		for r, n := range letters(Clean(s)) {
-			need[r] += n
-		}
-	}
-	for r, n := range need {
-		if have[r] < n {
-			missing = append(missing, r)
-		}
-	}
-	return got, missing
 }
 
 func TestCopiesAndBackupTicketsAreMarked(t *testing.T) {

@@ -62,23 +62,6 @@ func TestNamedPipeMeetsTheSuite(t *testing.T) {
 	}.run(t)
 }
 
-func TestAFileIsAppendedTo(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "grill.bin")
-	if err := os.WriteFile(path, []byte("before\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	c := dialed(t, open(t, "file://"+path))
-	if _, err := io.WriteString(c, "after\n"); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Finish(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if b, err := os.ReadFile(path); err != nil || string(b) != "before\nafter\n" {
-		t.Errorf("file holds %q, %v", b, err)
-	}
-}
-
 func TestNoRegularFileIsCreatedUnderDev(t *testing.T) {
 	dir := t.TempDir()
 	link := filepath.Join(dir, "dev")

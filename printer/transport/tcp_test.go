@@ -96,23 +96,6 @@ func TestFinishOverTCP(t *testing.T) {
 	}
 }
 
-func TestFinishWithAStalledPrinterEndsWithItsContext(t *testing.T) {
-	slow.Test(t)
-	c := dialed(t, listen(t, hold(t)))
-	if err := c.SetWriteDeadline(time.Now().Add(100 * time.Millisecond)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Write(make([]byte, big)); err == nil {
-		t.Fatal("the printer took everything")
-	}
-	// Longer than closeGrace, which does not apply to a send queue with data in it.
-	ctx, cancel := context.WithTimeout(t.Context(), 800*time.Millisecond)
-	defer cancel()
-	if err := c.Finish(ctx); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("finish: %v, want deadline exceeded", err)
-	}
-}
-
 func TestCloseResetsAnUnfinishedTicketOnly(t *testing.T) {
 	for _, tt := range []struct {
 		name string
