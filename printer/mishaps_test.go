@@ -229,7 +229,7 @@ func (k *kitchen) cutOff(tickets int) {
 			return right
 		}
 		behind = false
-		go k.Reset()
+		time.AfterFunc(10*time.Millisecond, k.Reset) // when all that was sent is acknowledged
 		return nil
 	})(k)
 }
