@@ -130,7 +130,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 	sendErr := d.waitForService(ctx, a)
 	if sendErr == nil {
 		url := "http://" + a.WebhookAddr().String() + path
-		sendErr = d.sendOrders(ctx, &sender{sim.Sender{URL: url}, d.say}, bar)
+		sendErr = d.sendOrders(ctx, &sim.Sender{URL: url}, bar)
 	}
 	if errors.Is(sendErr, context.Canceled) {
 		sendErr = nil // Ctrl-C is the normal end

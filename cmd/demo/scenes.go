@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -19,57 +18,39 @@ import (
 //
 // With --once there are no pauses, and each order is printed before the next one is sent, so that
 // its tickets are below it.
-func (d *demo) sendOrders(ctx context.Context, s *sender, bar *virtual.Printer) error {
-	pause := d.every
-	if d.once {
-		pause = 0
+func (d *demo) sendOrders(ctx context.Context, s *sim.Sender, bar *virtual.Printer) error {
+	all := d.scenes(s, bar)
+	orders := sim.NewOrders(sim.OrderOptions{Seed: d.seed, Venues: []string{venueID}, Employees: staff, FreshIDs: true})
+	captions := map[string]string{
+		"order": "an order", "void": "an item is cancelled", "refire": "an item is to be made again",
+		"split": "an order with one record for each printer",
 	}
-	for _, scene := range d.scenes(s, bar) {
-		d.say("\n── %s", scene.caption)
-		if err := scene.play(ctx); err != nil {
+	const batch = 6
+	for n := 0; !d.once || n < len(all)+batch; n++ {
+		var now scene
+		if n < len(all) {
+			now = all[n]
+		} else {
+			o := orders.Next()
+			now = scene{captions[o.Kind], func(ctx context.Context) error { return d.send(ctx, s, o) }}
+		}
+		d.say("\n── %s", now.caption)
+		if err := now.play(ctx); err != nil {
 			return err
 		}
 		// Each scene is over before the next begins, so that the output can be followed.
-		if err := d.settle(ctx); err != nil {
-			return err
-		}
-		if err := rest(ctx, pause); err != nil {
-			return err
-		}
-	}
-	orders := sim.NewOrders(sim.OrderOptions{Seed: d.seed, Venues: []string{venueID}, Employees: staff, FreshIDs: true})
-	for n := 0; !d.once || n < batch; n++ {
-		o := orders.Next()
-		d.say("\n── %s", caption(o.Kind))
-		if err := s.send(ctx, o); err != nil {
-			return err
-		}
-		if d.once {
+		if n < len(all) || d.once {
 			if err := d.settle(ctx); err != nil {
 				return err
 			}
 		}
-		if err := rest(ctx, pause); err != nil {
-			return err
+		if !d.once {
+			if err := rest(ctx, d.every); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
-}
-
-// batch is how many random orders follow the scenes with --once.
-const batch = 6
-
-// caption describes the kind of an order. The kinds are those of sim.Orders.
-func caption(kind string) string {
-	switch kind {
-	case "void":
-		return "an item is cancelled"
-	case "refire":
-		return "an item is to be made again"
-	case "split":
-		return "an order with one record for each printer"
-	}
-	return "an order"
 }
 
 // rest pauses between two orders; Ctrl-C ends the pause.
@@ -97,49 +78,57 @@ type scene struct {
 // open them.
 //
 // The orders are written out, not random, so that each shows only what its caption says.
-func (d *demo) scenes(s *sender, bar *virtual.Printer) []scene {
+func (d *demo) scenes(s *sim.Sender, bar *virtual.Printer) []scene {
 	send := func(orders ...sim.Order) func(context.Context) error {
 		return func(ctx context.Context) error {
 			for _, o := range orders {
-				if err := s.send(ctx, o); err != nil {
+				if err := d.send(ctx, s, o); err != nil {
 					return err
 				}
 			}
 			return nil
 		}
 	}
-	first := order(18, "B10", by("Zoë K."),
-		item("Drinks", 1, "Jalapeño Margarita", note("no salt")),
-		item("Grill", 2, "Burger",
-			child("medium rare"), child("side salad", child("dressing on the side", child("no garlic"))),
-			note("allergy: sesame!")),
-		item("Grill", 0.5, "Crème brûlée to share"),
-	)
-	twin := order(19, "T4", by("Jonathan A."), item("Grill", 3, "Smørrebrød"), item("Drinks", 2, "Kölsch 0,2 l"))
-	void := order(18, "B10", by("Zoë K."), item("Grill", 1, "Burger", voided()))
-	stray := order(20, "Bar 2", by("Ana G."), item("Merchandise", 1, "T-shirt L"))
-	torn := order(21, "T7", by("Ana G."), item("Drinks", 1, "Espresso"), item("Drinks", 1, "Tap water"))
-	nameless := order(24, "T12", byID(d.someone().ID), item("Grill", 2, "Rigatoni alla Norma"))
+	first := order(`"checkNumber":18,"checkName":"B10","checkOwner":"Zoë K.","items":[
+		{"courseName":"Drinks","quantity":1,"name":"Jalapeño Margarita","note":"no salt"},
+		{"courseName":"Grill","quantity":2,"name":"Burger","note":"allergy: sesame!","childItems":[
+			{"name":"medium rare"},
+			{"name":"side salad","childItems":[{"name":"dressing on the side","childItems":[{"name":"no garlic"}]}]}]},
+		{"courseName":"Grill","quantity":0.5,"name":"Crème brûlée to share"}]`)
+	twin := order(`"checkNumber":19,"checkName":"T4","checkOwner":"Jonathan A.","items":[
+		{"courseName":"Grill","quantity":3,"name":"Smørrebrød"},
+		{"courseName":"Drinks","quantity":2,"name":"Kölsch 0,2 l"}]`)
+	void := order(`"checkNumber":18,"checkName":"B10","checkOwner":"Zoë K.","items":[
+		{"courseName":"Grill","quantity":1,"name":"Burger","isVoid":true}]`)
+	stray := order(`"checkNumber":20,"checkName":"Bar 2","items":[
+		{"courseName":"Merchandise","quantity":1,"name":"T-shirt L"}]`)
+	torn := order(`"checkNumber":21,"checkName":"T7","checkOwner":"Ana G.","items":[
+		{"courseName":"Drinks","quantity":1,"name":"Espresso"},
+		{"courseName":"Drinks","quantity":1,"name":"Tap water"}]`)
+	nameless := order(fmt.Sprintf(`"checkNumber":24,"checkName":"T12","checkOwnerEmployeeId":%q,"items":[
+		{"courseName":"Grill","quantity":2,"name":"Rigatoni alla Norma"}]`, sim.Staff(d.seed, venueID, 0).ID))
 	thirsty := send(
-		order(22, "T9", by("Zoë K."), item("Drinks", 2, "Lager")),
-		order(23, "T2", by("Łukasz P."), item("Drinks", 1, "Ginger beer"),
-			item("Grill", 1, "宫保鸡丁", note("بدون فول سوداني"))),
-	)
-	dinner := order(25, "T5", by("Ana G."),
-		item("Appetizers", 1, "Oysters"), item("Drinks", 2, "Lager"),
-		item("Entrees", 2, "Ribeye", child("medium rare"), child("no butter"), note("allergy: mustard!")),
-		item("Entrees", 1, "Barramundi"),
-		item("Desserts", 2, "Pavlova", child("passion fruit")))
-	more := order(25, "T5", by("Ana G."), item("Entrees", 1, "Mushroom risotto"))
-	less := order(25, "T5", by("Ana G."), item("Entrees", 1, "Barramundi", voided()))
+		order(`"checkNumber":22,"checkName":"T9","items":[{"courseName":"Drinks","quantity":2,"name":"Lager"}]`),
+		order(`"checkNumber":23,"checkName":"T2","checkOwner":"Łukasz P.","items":[
+			{"courseName":"Drinks","quantity":1,"name":"Ginger beer"},
+			{"courseName":"Grill","quantity":1,"name":"宫保鸡丁","note":"بدون فول سوداني"}]`))
+	dinner := order(`"checkNumber":25,"checkName":"T5","checkOwner":"Ana G.","items":[
+		{"courseName":"Appetizers","quantity":1,"name":"Oysters"},{"courseName":"Drinks","quantity":2,"name":"Lager"},
+		{"courseName":"Entrees","quantity":2,"name":"Ribeye","note":"allergy: mustard!",
+			"childItems":[{"name":"medium rare"},{"name":"no butter"}]},
+		{"courseName":"Entrees","quantity":1,"name":"Barramundi"},
+		{"courseName":"Desserts","quantity":2,"name":"Pavlova","childItems":[{"name":"passion fruit"}]}]`)
+	more := order(`"checkNumber":25,"checkName":"T5","items":[
+		{"courseName":"Entrees","quantity":1,"name":"Mushroom risotto"}]`)
+	less := order(`"checkNumber":25,"checkName":"T5","items":[
+		{"courseName":"Entrees","quantity":1,"name":"Barramundi","isVoid":true}]`)
+
 	return []scene{
 		{"an order for two printers, with modifiers three levels deep", send(first)},
 		{"the answer is lost and the service sends the order again: it prints once", send(twin, twin.Again())},
 		{"one burger is cancelled: the ticket says VOID", send(void)},
 		{"an item that matches no route prints at the fallback", send(stray)},
-		{"the bar printer is unplugged in mid-ticket: the copy says POSSIBLE DUPLICATE", func(
-			ctx context.Context,
-		) error {
+		{"the bar printer dies in mid-ticket: the copy says POSSIBLE DUPLICATE", func(ctx context.Context) error {
 			// The fault is for a new connection, not for the one that is still open.
 			if err := rest(ctx, linger); err != nil {
 				return err
@@ -147,7 +136,7 @@ func (d *demo) scenes(s *sender, bar *virtual.Printer) []scene {
 			// In the middle: some lines are on paper, so the daemon cannot know whether the ticket
 			// came out.
 			bar.ResetAfter(200, 1)
-			return s.send(ctx, torn)
+			return d.send(ctx, s, torn)
 		}},
 		{"the bar printer has no paper: its tickets wait, and print after a refill", func(ctx context.Context) error {
 			bar.Set(virtual.PaperOut, true)
@@ -155,7 +144,7 @@ func (d *demo) scenes(s *sender, bar *virtual.Printer) []scene {
 				return err
 			}
 			// The refill must come after the daemon has noticed, or there would be nothing to see.
-			if err := d.waitForStation(ctx, "bar", func(p admin.Station) bool { return !p.Fine() }); err != nil {
+			if err := d.waitForTrouble(ctx, "bar"); err != nil {
 				return err
 			}
 			bar.Refill()
@@ -163,7 +152,7 @@ func (d *demo) scenes(s *sender, bar *virtual.Printer) []scene {
 		}},
 		{"an order has only the server's id: ticketrail asks the service for the name", send(nameless)},
 		{"an order for two screens and two printers; the pass shows every part of it", func(ctx context.Context) error {
-			if err := s.send(ctx, dinner); err != nil {
+			if err := d.send(ctx, s, dinner); err != nil {
 				return err
 			}
 			return d.waitForOrder(ctx, dinner.ID)
@@ -187,19 +176,15 @@ func (d *demo) waitForOrder(ctx context.Context, id string) error {
 	return err
 }
 
-// waitForStation waits until a station is in a given state, and prints that state. The advice is
-// the daemon's own, as ticketrail printers list shows it.
-func (d *demo) waitForStation(ctx context.Context, name string, so func(admin.Station) bool) error {
+// waitForTrouble waits until a station needs a person, and prints what the daemon says of it, as ticketrail printers
+// list does.
+func (d *demo) waitForTrouble(ctx context.Context, name string) error {
 	return until(ctx, "the state of "+name, func(ctx context.Context) (bool, error) {
 		all, err := d.admin.Stations(ctx)
 		for _, p := range all.Stations {
-			if p.Name == name && so(p) {
-				state := string(p.State)
-				if p.Device != nil {
-					state = strings.ReplaceAll(p.Device.State, "_", " ")
-				}
-				d.say("   ticketrail printers list: %s: %s, %d queued; to fix:\n      %s", p.Name, state,
-					p.Pending+p.Printing, strings.ReplaceAll(p.Advice, "; ", ";\n      "))
+			if p.Name == name && !p.Fine() {
+				d.say("   ticketrail printers list: %s: %d queued; to fix:\n      %s", p.Name, p.Pending+p.Printing,
+					strings.ReplaceAll(p.Advice, "; ", ";\n      "))
 				return true, nil
 			}
 		}
@@ -222,53 +207,12 @@ func until(ctx context.Context, what string, so func(context.Context) (bool, err
 	}
 }
 
-// order is a print request as the service sends it. The fields are those that deployed services
-// send.
-func order(number int, table string, server with, items ...map[string]any) sim.Order {
-	record := map[string]any{
-		"id": uuid.NewString(), "venueId": venueID, "checkNumber": number, "checkName": table,
-		"orderType": "Dine in", "retryCount": 0, "items": items,
-	}
-	server(record)
-	body, err := json.Marshal(map[string]any{
-		"records": []any{
-			record,
-		}, "status": "SUCCESS", "count": 1, "serverRequestTimestamp": time.Now().UTC().Format(time.RFC3339Nano),
-	})
-	if err != nil {
-		panic(err) // a bug: the record is made here
-	}
-	return sim.FileOrder(body, venueID, "BW-E-Tablet-01")
+// order is a print request with one record as the service sends it. The fields are those that deployed services send.
+func order(fields string) sim.Order {
+	return sim.FileOrder(fmt.Appendf(nil, `{"records":[{"id":%q,"venueId":%q,"orderType":"Dine in","retryCount":0,`+
+		`%s}],"status":"SUCCESS","count":1,"serverRequestTimestamp":%q}`, uuid.NewString(), venueID, fields,
+		time.Now().UTC().Format(time.RFC3339Nano)), venueID, "BW-E-Tablet-01")
 }
-
-func by(name string) with { return func(r map[string]any) { r["checkOwner"] = name } }
-func byID(id string) with { return func(r map[string]any) { r["checkOwnerEmployeeId"] = id } }
-
-// with adds fields to a record or an item.
-type with func(map[string]any)
-
-// item is a dish; its course decides which station gets it.
-func item(course string, quantity float64, name string, more ...with) map[string]any {
-	it := map[string]any{"name": name, "quantity": quantity, "courseName": course, "childItems": []any{}}
-	for _, w := range more {
-		w(it)
-	}
-	return it
-}
-
-// child adds a modifier, which may have modifiers itself.
-func child(name string, more ...with) with {
-	return func(it map[string]any) {
-		c := map[string]any{"name": name, "quantity": 1, "childItems": []any{}}
-		for _, w := range more {
-			w(c)
-		}
-		it["childItems"] = append(it["childItems"].([]any), c)
-	}
-}
-
-func note(text string) with { return func(it map[string]any) { it["note"] = text } }
-func voided() with          { return func(it map[string]any) { it["isVoid"] = true } }
 
 // settle waits until the daemon has stored the outcome of each ticket. A printer shows a ticket before
 // the daemon has its confirmation.

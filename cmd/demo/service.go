@@ -1,21 +1,25 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
-	"strings"
 	"time"
-	"unicode"
 
 	"ticketrail/cmd/internal/app"
+	"ticketrail/receiver/contract"
 	"ticketrail/receiver/sim"
 )
 
-// staff is how many employees the demo's venue has.
-const staff = 12
+const (
+	venueID = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11"
+	path    = contract.PathWebhook
+	staff   = 12 // employees of the venue
+)
 
 // service starts the simulated point-of-sale service, which knows the employees and the time zone of
 // the venue. It writes the client secret to the file.
@@ -52,30 +56,24 @@ func (d *demo) waitForService(ctx context.Context, a *app.App) error {
 	return until(ctx, "the employees and the time zone", func(context.Context) (bool, error) {
 		zone, ok := a.Names().Zone(venueID)
 		if ok {
-			d.say("  read from the service: %d employees; it is %s in %s", a.Names().Count(venueID), timeIn(zone), zone)
+			d.say("  read from the service: %d employees, and the zone %s", a.Names().Count(venueID), zone)
 		}
 		return ok, nil
 	})
 }
 
-// someone is an employee with a name in Latin letters, which the printers have. The scene is about
-// the name, not about letters that have to be drawn.
-func (d *demo) someone() sim.Employee {
-	for n := range staff {
-		e := sim.Staff(d.seed, venueID, n)
-		if !strings.ContainsFunc(e.Name,
-			func(r rune) bool { return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) }) {
-			return e
-		}
+// send posts one order as the service does, and prints the answer and how long it took. An order that is not
+// accepted ends the demo: in here nothing may get lost.
+func (d *demo) send(ctx context.Context, s *sim.Sender, o sim.Order) error {
+	job := s.Send(ctx, o)
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
-	return sim.Staff(d.seed, venueID, 0)
-}
-
-// timeIn is the time of day in a zone, which the tickets show.
-func timeIn(zone string) string {
-	z, err := time.LoadLocation(zone)
-	if err != nil {
-		return "an unknown time"
+	last := job.Attempts[len(job.Attempts)-1]
+	d.say("   POST %d B → %d in %.1f ms  %s", len(o.Body(0)), job.Status, float64(last.Took.Microseconds())/1000,
+		bytes.TrimSpace(job.Answer))
+	if !job.Accepted() {
+		return fmt.Errorf("post order: %s", job.Problem)
 	}
-	return time.Now().In(z).Format("15:04")
+	return nil
 }
