@@ -1,4 +1,4 @@
-package main
+package deploypackage
 
 import (
 	"path/filepath"

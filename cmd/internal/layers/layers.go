@@ -124,7 +124,7 @@ var Packages = []Package{
 	{"config", "the configuration file", nil},
 	{"deploy", "systemd unit, example configuration", nil},
 	{"deploy/slow", "marks the tests that need more than Go", nil},
-	{"deploy/package", "builds the Debian packages", []string{"deploy"}},
+	{"deploy/package", "the Debian packages, by nfpm", nil},
 }
 
 // Never lists the packages that must not be part of the daemon, with the reason. The test follows
