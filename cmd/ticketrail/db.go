@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ticketrail/cmd/internal/doctor"
+	"ticketrail/cmd/internal/setup"
 )
 
 // The commands for the database file. backup asks the running daemon; the others need it stopped, because
@@ -135,7 +136,7 @@ what is in storage.copy, unless it continues FILE. Screens show what was on them
 when the base copy was made, and what came to them since.`,
 		Args: atMostOneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			conf, err := doctor.Load(c.config)
+			conf, err := setup.Load(c.config)
 			if err != nil {
 				return &configError{err}
 			}
@@ -190,7 +191,7 @@ func (c *cli) databaseOr(args []string) (string, error) {
 	if len(args) > 0 {
 		return args[0], nil
 	}
-	conf, err := doctor.Load(c.config)
+	conf, err := setup.Load(c.config)
 	if err != nil {
 		return "", &configError{err}
 	}

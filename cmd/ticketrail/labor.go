@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ticketrail/cmd/internal/doctor"
+	"ticketrail/cmd/internal/setup"
 	"ticketrail/config"
 	"ticketrail/receiver/pos"
 )
@@ -67,7 +68,7 @@ spaces. For unchanged values use --json.`, use, "  "+strings.Join(columns, "\n  
 			if err != nil {
 				return serviceError(err)
 			}
-			client := doctor.NewServiceClient(conf.Service, nil)
+			client := setup.NewServiceClient(conf.Service, nil)
 			r, problem := ask(venues, allVenues, func(venue string) (report, error) {
 				api, err := client.Venue(cmd.Context(), venue)
 				if err != nil {

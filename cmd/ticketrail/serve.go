@@ -17,6 +17,7 @@ import (
 
 	"ticketrail/cmd/internal/app"
 	"ticketrail/cmd/internal/doctor"
+	"ticketrail/cmd/internal/setup"
 )
 
 // serve translates between the operating system and package app: signals, the environment that
@@ -57,7 +58,7 @@ connection.`,
 // checkConfig returns all problems of the configuration as a configError. app.Run checks it too,
 // but only this gives it the exit code and the form of a list.
 func (c *cli) checkConfig() error {
-	if _, err := doctor.Load(c.config); err != nil {
+	if _, err := setup.Load(c.config); err != nil {
 		return &configError{err}
 	}
 	return nil

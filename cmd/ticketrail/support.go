@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ticketrail/cmd/internal/admin"
-	"ticketrail/cmd/internal/doctor"
+	"ticketrail/cmd/internal/setup"
 	"ticketrail/config"
 )
 
@@ -187,7 +187,7 @@ func withoutSecrets(properties []byte) []byte {
 // metrics asks the daemon where the configuration says; if that is refused, at the default address.
 func (c *cli) metrics(ctx context.Context) ([]byte, error) {
 	listen := config.Default().Metrics.Listen
-	if conf, err := doctor.Load(c.config); err == nil {
+	if conf, err := setup.Load(c.config); err == nil {
 		listen = conf.Metrics.Listen
 	}
 	if listen == "" {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ticketrail/cmd/internal/doctor"
+	"ticketrail/cmd/internal/setup"
 	"ticketrail/config"
 )
 
@@ -25,7 +26,7 @@ running daemon, and asks nobody: "venues check" asks the point-of-sale API about
 them.`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			conf, err := doctor.Load(c.config)
+			conf, err := setup.Load(c.config)
 			if err != nil {
 				return &configError{err}
 			}

@@ -29,10 +29,10 @@ import (
 
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/daemon"
-	"ticketrail/cmd/internal/doctor"
 	"ticketrail/cmd/internal/httpserver"
 	"ticketrail/cmd/internal/notify"
 	"ticketrail/cmd/internal/outcomes"
+	"ticketrail/cmd/internal/setup"
 	"ticketrail/cmd/internal/station"
 	"ticketrail/config"
 	"ticketrail/printer/transport"
@@ -153,7 +153,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	a := &App{o: o, level: new(slog.LevelVar), registry: daemon.NewRegistry(), started: time.Now()}
 	conf := o.Config
 	if conf == nil {
-		if conf, err = doctor.Load(o.ConfigPath); err != nil {
+		if conf, err = setup.Load(o.ConfigPath); err != nil {
 			return nil, err
 		}
 	}

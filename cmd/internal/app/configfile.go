@@ -10,7 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"ticketrail/cmd/internal/doctor"
+	"ticketrail/cmd/internal/setup"
 )
 
 // A configFile knows whether the daemon would start with the configuration that is on the disk now. The
@@ -92,7 +92,7 @@ func (f *configFile) look() {
 	if same {
 		return
 	}
-	_, err := doctor.Load(f.path)
+	_, err := setup.Load(f.path)
 	switch news := f.judge(now, err); {
 	case news && err != nil:
 		f.log.Error("configuration on disk is refused; the active one stays in use, "+

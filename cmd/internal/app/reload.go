@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"ticketrail/cmd/internal/daemon"
-	"ticketrail/cmd/internal/doctor"
+	"ticketrail/cmd/internal/setup"
 	"ticketrail/cmd/internal/station"
 	"ticketrail/config"
 	"ticketrail/receiver"
@@ -27,7 +27,7 @@ type snapshot struct {
 // active snapshot is touched. Parts whose configuration has not changed are taken over from the active
 // snapshot.
 func (a *App) build(conf *config.Config) (*snapshot, error) {
-	p, err := doctor.CompilePlan(conf)
+	p, err := setup.CompilePlan(conf)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func (a *App) Reload() (ReloadResult, error) {
 }
 
 func (a *App) reload() (done ReloadResult, err error) {
-	conf, err := doctor.Load(a.o.ConfigPath)
+	conf, err := setup.Load(a.o.ConfigPath)
 	if err != nil {
 		return done, err
 	}

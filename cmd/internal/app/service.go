@@ -8,7 +8,7 @@ import (
 	"reflect"
 	"time"
 
-	"ticketrail/cmd/internal/doctor"
+	"ticketrail/cmd/internal/setup"
 	"ticketrail/config"
 	"ticketrail/queue"
 	"ticketrail/receiver/pos"
@@ -48,7 +48,7 @@ func (s *service) use(conf *config.Config) {
 	prev := s.conf
 	prev.Refresh = conf.Service.Refresh // not used by the client
 	if s.client == nil || !reflect.DeepEqual(conf.Service, prev) {
-		s.client, s.conf = doctor.NewServiceClient(conf.Service, s.transport), conf.Service
+		s.client, s.conf = setup.NewServiceClient(conf.Service, s.transport), conf.Service
 	}
 	s.names.Use(s.client, zoned)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/setup"
 	"ticketrail/cmd/internal/station"
 	"ticketrail/config"
 	"ticketrail/printer/layout"
@@ -23,11 +24,11 @@ import (
 func Inspect(
 	path string, body io.Reader, venue, device string, colour bool, w io.Writer,
 ) (fields admin.Fields, err error) {
-	conf, err := Load(path)
+	conf, err := setup.Load(path)
 	if err != nil {
 		return fields, err
 	}
-	p, err := CompilePlan(conf)
+	p, err := setup.CompilePlan(conf)
 	if err != nil {
 		return fields, err
 	}
@@ -44,11 +45,11 @@ func Inspect(
 		return fields, fmt.Errorf("the body is larger than receiver.max_body (%d bytes): the daemon would answer 400",
 			conf.Receiver.MaxBody)
 	}
-	req, err := contract.Open(raw, SchemaMode(conf))
+	req, err := contract.Open(raw, setup.SchemaMode(conf))
 	if err != nil {
 		return fields, fmt.Errorf("the daemon would answer 400: %w", err)
 	}
-	r := p.SplitTraced(req, PlanVenue(v), device, time.Now(), nil)
+	r := p.SplitTraced(req, setup.PlanVenue(v), device, time.Now(), nil)
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "request %s for venue %s\n", layout.Clean(req.ID), v.Name)
 	for _, a := range req.Anomalies {

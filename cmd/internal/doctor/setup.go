@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"ticketrail/cmd/internal/setup"
 	"ticketrail/cmd/internal/station"
 	"ticketrail/config"
 	"ticketrail/queue/ticket"
@@ -51,7 +52,7 @@ func NewSetup() Setup {
 
 // Problems are what the daemon would not accept, without the keys and lines of a file that does not exist yet.
 func (s Setup) Problems(path string) error {
-	_, err := config.Parse(path, []byte(s.text(path, false)), problems)
+	_, err := config.Parse(path, []byte(s.text(path, false)), setup.Problems)
 	ps, ok := errors.AsType[config.Problems](err)
 	if !ok {
 		return err
@@ -207,7 +208,7 @@ func give(path string, group int, mode fs.FileMode) error {
 
 // PrintTest prints a test ticket at a station without the daemon, which must not run: nothing is stored.
 func PrintTest(ctx context.Context, path, name string) (ticket.Proof, error) {
-	conf, err := Load(path)
+	conf, err := setup.Load(path)
 	if err != nil {
 		return "", err
 	}

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"ticketrail/cmd/internal/setup"
 	"ticketrail/config"
 	"ticketrail/printer/layout"
 	"ticketrail/receiver/pos"
@@ -93,7 +94,7 @@ func CheckVenues(ctx context.Context, path, venue string) ([]VenueCheck, error) 
 // An empty venue is the only one there is: with several one must be named, because guessing could show one restaurant's
 // wages as another's.
 func ServiceVenues(path, venue string, all bool) (*config.Config, []config.Venue, error) {
-	conf, err := Load(path)
+	conf, err := setup.Load(path)
 	switch {
 	case err != nil:
 		return nil, nil, err
@@ -112,7 +113,7 @@ func ServiceVenues(path, venue string, all bool) (*config.Config, []config.Venue
 func checkVenues(
 	ctx context.Context, conf config.Service, through http.RoundTripper, venues []config.Venue,
 ) []VenueCheck {
-	client := NewServiceClient(conf, through)
+	client := setup.NewServiceClient(conf, through)
 	checks := make([]VenueCheck, len(venues))
 	slots := make(chan struct{}, maxChecks)
 	var asking sync.WaitGroup

@@ -21,7 +21,7 @@ type Package struct {
 var Packages = []Package{
 	{"cmd/ticketrail", "the daemon and its command line, a file for each group of commands", []string{
 		"cmd/internal/admin", "cmd/internal/app", "cmd/internal/doctor", "cmd/internal/natsaccess",
-		"cmd/internal/relay", "config", "receiver/pos", "receiver/plan", "receiver/relay",
+		"cmd/internal/relay", "cmd/internal/setup", "config", "receiver/pos", "receiver/plan", "receiver/relay",
 		"printer/layout", "printer/profile", "queue/ticket",
 	}},
 	// Programs that are never installed in a kitchen may import everything.
@@ -33,14 +33,17 @@ var Packages = []Package{
 	{"cmd/internal/app", "wiring: New, Run, reload, health, teardown", []string{
 		"config", "deploy", "receiver/...", "queue/...", "printer/...", "cmd/internal/admin",
 		"cmd/internal/daemon", "cmd/internal/doctor", "cmd/internal/httpserver", "cmd/internal/natsaccess",
-		"cmd/internal/notify", "cmd/internal/outcomes", "cmd/internal/station",
+		"cmd/internal/notify", "cmd/internal/outcomes", "cmd/internal/setup", "cmd/internal/station",
 	}},
 	{"cmd/internal/station", "the kinds of station behind one interface, and the set of active stations", []string{
 		"config", "queue/...", "printer/...", "cmd/internal/admin", "cmd/internal/httpserver",
 	}},
 	{"cmd/internal/doctor", "checks that need no running daemon", []string{
 		"config", "receiver/...", "queue", "queue/ticket", "printer/...", "cmd/internal/admin",
-		"cmd/internal/natsaccess", "cmd/internal/notify", "cmd/internal/station",
+		"cmd/internal/natsaccess", "cmd/internal/setup", "cmd/internal/station",
+	}},
+	{"cmd/internal/setup", "loads a configuration and makes parts of it, for the daemon and its checks", []string{
+		"config", "receiver/contract", "receiver/plan", "receiver/pos", "cmd/internal/notify", "cmd/internal/station",
 	}},
 	{"cmd/internal/notify", "tells people when something needs them", []string{
 		"config", "queue/kv", "printer/webhook", "cmd/internal/admin",
@@ -49,8 +52,8 @@ var Packages = []Package{
 		"config", "queue", "queue/ticket", "printer/webhook", "cmd/internal/admin",
 	}},
 	{"cmd/internal/daemon", "what the daemon on the box and the relay have in common", []string{
-		"config", "receiver", "receiver/contract", "printer/layout", "cmd/internal/admin", "cmd/internal/doctor",
-		"cmd/internal/httpserver",
+		"config", "receiver", "receiver/contract", "printer/layout", "cmd/internal/admin",
+		"cmd/internal/httpserver", "cmd/internal/setup",
 	}},
 	{"cmd/internal/relay", "the relay: the webhook of many venues, in the cloud", []string{
 		"config", "receiver", "receiver/contract", "receiver/plan", "receiver/relay", "queue/ticket",

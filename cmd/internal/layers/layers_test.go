@@ -93,7 +93,7 @@ func TestTheTopFolderHoldsOnlyListedFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	built := strings.Split(string(ignored), "\n")
+	built := strings.Split(strings.ReplaceAll(string(ignored), "/\n", "\n"), "\n")
 	for _, e := range entries {
 		name := e.Name()
 		if !strings.HasPrefix(name, ".") && !slices.Contains(Top, name) && !slices.Contains(built, "/"+name) {
