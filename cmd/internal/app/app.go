@@ -3,16 +3,15 @@
 // those parts, not here.
 //
 // An App has no global state and handles no signals. So tests, the demo and the benchmark can run
-// the whole daemon, also several of them in one process. Each part is in a file of its own:
-// store.go (the database file), webhook.go, listen.go (monitoring and control socket), service.go
-// (the point-of-sale API), health.go. What a reload replaces is built and applied in reload.go;
-// what New opened is closed by teardown.go.
+// the whole daemon, also several of them in one process. New makes all parts; those of this package are
+// in files of their own: store.go (the database file), source.go (the orders of a relay), service.go (the
+// point-of-sale API), health.go. What a reload replaces is built and applied in reload.go; what New opened
+// is closed by teardown.go.
 package app
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -38,25 +37,17 @@ import (
 	"ticketrail/printer/transport"
 	"ticketrail/queue"
 	"ticketrail/queue/dispatch"
+	"ticketrail/queue/ticket"
 	"ticketrail/receiver"
 	"ticketrail/receiver/pos"
 )
 
-// A graceful stop must end before systemd kills the daemon: TimeoutStopSec is 30 s in the unit
-// file. The steps of a stop and their longest times are:
-//
-//	12 s  ticketTimeout: the tickets that are being printed may finish
-//	10 s  then they are interrupted; only a station that ignores this takes so long (dispatch.Stop)
-//	 6 s  the webhook answers the requests in progress (contract.WebhookTimeout and 1 s);
-//	      the other servers stop at the same time and faster
-//
-// This is 28 s, stopTimeout. Closing the parts has what is left of it. That is nothing only if a station
-// and a request hang in the same stop. The database is closed in any case; a disk that does not answer
-// then delays the end no longer. A kill by systemd would lose nothing either: it is a crash, and every
-// promise holds through a crash.
 const (
-	stopTimeout   = 28 * time.Second
-	ticketTimeout = 12 * time.Second
+	// maxOperators is how many connections the control socket may have: each may hold a request of 1 MiB.
+	maxOperators = 64
+	// operatorGrace lets a change finish whose commit is under way at a stop; after a cut the operator would not know
+	// whether it was made.
+	operatorGrace = 5 * time.Second
 )
 
 // Options are what the daemon is built from. ConfigPath or Config is required.
@@ -197,9 +188,6 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	// last the file in which their outcome is stored.
 	a.down.push("stations", a.stations.Close)
 	a.down.push("dispatch", a.stopPrinting)
-	a.source = newSource(a)
-	a.registry.MustRegister(a.source)
-	a.health = health{a.queue, files, a.stations, a.file, a.source}
 
 	if a.rejects, err = receiver.OpenRejects(a.queue.KV("rejects"), a.queue.KV("reject-bodies"),
 		a.log.With("component", "rejects"), a.registry); err != nil {
@@ -211,7 +199,15 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		return nil, err
 	}
 	a.down.push("fields", a.shapes.Close)
-	a.control = newControl(a)
+	a.control = admin.New(admin.Options{
+		Queue: a.queue, Kick: a.stations.Kick, Rejects: a.rejects, Displays: a.stations.Displays(),
+		PrintLate: func(ctx context.Context, one admin.Reject, lenient bool) (ticket.Receipt, error) {
+			return a.receiver.PrintLate(ctx, one, lenient)
+		},
+		Statuses: a.stations.List, Probe: a.stations.Probe, Notices: a.problems,
+		State: a.state, Fields: a.fields, Zone: a.zone, Layout: a.stations.Layout,
+		Logger: a.log.With("component", "admin"),
+	})
 
 	first, err := a.build(conf)
 	if err != nil {
@@ -220,36 +216,76 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	for _, w := range slices.Concat(conf.Warnings, first.stations.Warnings) {
 		a.log.Warn("configuration warning", "warning", w)
 	}
-	if a.venues, err = newVenues(ctx, a); err != nil {
+	if a.venues, err = newVenues(ctx, a.queue, a.active.Load, a.service.zoneOf); err != nil {
 		return nil, err
 	}
-	a.registry.MustRegister(a.venues, boxCollector{a})
-	if a.receiver, err = newReceiver(a, conf, first.policy); err != nil {
+	// Its only ways into the rest of the daemon are the queue, which stores a request, and rejects, which
+	// keeps the refused ones.
+	if a.receiver, err = receiver.New(receiver.Options{
+		Intake: a.queue, Policy: first.policy, Classify: classify, Reject: a.rejects.Keep, Arrived: a.venues.arrived,
+		Shapes: a.shapes, Logger: a.log, Registerer: a.registry,
+	}); err != nil {
 		return nil, err
 	}
-
+	a.source = newSource(sourceOptions{Queue: a.queue, Receiver: a.receiver, Rejects: a.rejects,
+		Overview: a.control.Overview, Connect: o.Relay, Logger: a.log})
+	a.registry.MustRegister(a.source, a.venues, boxCollector{a.clock(), a.active.Load})
+	a.health = health{a.queue, files, a.stations, a.file, a.source}
 	a.outcomes = outcomes.New(outcomes.Options{
 		Queue: a.queue, Registerer: a.registry, Logger: a.log.With("component", "outcomes"),
 	})
-
-	// The webhook is last, so that no request waits at its port for a start that fails.
-	if err := listenMetrics(a, conf); err != nil {
-		return nil, err
-	}
-	if err := listenAdmin(a, conf); err != nil {
-		return nil, err
-	}
-	if err := listenWebhook(a, conf); err != nil {
-		return nil, err
-	}
 	a.notifier = newNotifier(a)
-	// Also without a relay: a reload may add one.
-	a.serve = append(a.serve, server{"source", a.source.run})
-	a.serve = append(a.serve, server{"database", watchDatabase(a.queue)})
-	a.serve = append(a.serve, server{"notify", a.notifier.Run})
-	a.serve = append(a.serve, server{"outcomes", a.outcomes.Run})
-	// Also without a screen: a reload may add the first one.
-	a.serve = append(a.serve, server{"display", a.stations.ServeScreens})
+
+	if o.Metrics != nil || conf.Metrics.Listen != "" {
+		l, err := daemon.Listen(o.Metrics, "metrics.listen", conf.Metrics.Listen)
+		if err != nil {
+			return nil, err
+		}
+		a.metricsAt = l.Addr()
+		monitor := daemon.Monitor(a.registry, a.log, a.health.notReady)
+		a.serveOn(l, "metrics", func(ctx context.Context) error { return daemon.ServeMonitor(ctx, l, monitor, a.log) })
+	}
+	// The database must be open: its lock decides between two daemons that start at the same moment, see
+	// [admin.Listen].
+	if conf.Admin.Socket != "" {
+		l, err := admin.Listen(conf.Admin.Socket)
+		if err != nil {
+			return nil, err
+		}
+		a.serveOn(l, "admin", func(ctx context.Context) error {
+			return httpserver.Serve(ctx, l, a.control.HTTPServer(),
+				httpserver.Options{MaxConnections: maxOperators, Grace: operatorGrace})
+		})
+	}
+	// The webhook is last, so that no request waits at its port for a start that fails. Nothing is answered
+	// before Run: until then connections wait in the kernel.
+	l := o.Webhook
+	if l == nil || !conf.Receiver.Enabled() {
+		if l, err = o.Keeper.listen(conf.Receiver, a.log); err != nil {
+			return nil, err
+		}
+	}
+	if l != nil {
+		a.webhookAt = l.Addr()
+		files := httpserver.Files{}
+		files.Cert, files.Key = conf.WebhookFiles()
+		at, acme, err := daemon.Webhook(conf.Receiver.TLS, files, a.log.With("component", "receiver"), a.registry)
+		if err != nil {
+			return nil, errors.Join(err, l.Close())
+		}
+		if a.acme = acme; acme != nil {
+			a.serve = append(a.serve, server{"acme", acme.Run})
+		}
+		at.MaxConnections, at.Group = conf.Receiver.MaxConnections, a.receiver.Group
+		a.serveOn(l, "webhook", func(ctx context.Context) error {
+			return httpserver.Serve(ctx, l, a.receiver.HTTPServer(), at)
+		})
+	}
+	// Also without a relay or a screen: a reload may add the first one.
+	a.serve = append(a.serve, server{"source", a.source.run}, server{"notify", a.notifier.Run},
+		server{"outcomes", a.outcomes.Run}, server{"display", a.stations.ServeScreens},
+		server{"database", watchDatabase(a.queue)})
+
 	zone := ""
 	if z := a.service.zone(conf); z != nil {
 		zone = z.String()
@@ -267,83 +303,10 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	return a, nil
 }
 
-// Run serves until ctx ends or a part fails. Then it stops gracefully: it finishes the tickets that
-// are being printed, answers the requests in progress and closes the database. It returns nil if ctx
-// ended and everything stopped without an error.
-func (a *App) Run(ctx context.Context) error {
-	// Not derived from ctx: the servers must go on after ctx has ended, until printing has stopped.
-	serving, stop := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer stop(nil)
-	var wg sync.WaitGroup
-	for _, s := range a.serve {
-		wg.Go(func() {
-			if err := s.run(serving); err != nil {
-				stop(fmt.Errorf("%s: %w", s.name, err))
-			}
-		})
-	}
-	wg.Go(func() { a.health.runWatchdog(serving, a.o.WatchdogEvery, a.notify, a.log) })
-	wg.Go(func() { a.file.watch(serving) })
-	c := a.startConfig
-	a.log.Info("ready", "webhook", addrString(a.webhookAt), "metrics", addrString(a.metricsAt),
-		"display", addrString(a.DisplayAddr()), "stations", len(c.Stations()), "venues", len(c.Venues))
-	a.notify("READY=1\nSTATUS=" + a.health.status())
-
-	for {
-		select {
-		case <-a.o.Reload:
-			// The outcome is in the log and the metrics; a signal has no answer.
-			_, _ = a.Reload()
-			continue
-		case <-ctx.Done():
-		case <-serving.Done():
-		}
-		break
-	}
-	cause := context.Cause(serving)
-	if cause == nil {
-		cause = context.Cause(ctx)
-	}
-	a.log.Info("stopping", "reason", cause)
-	a.notify("STOPPING=1\nSTATUS=finishing the current tickets")
-	// Printing stops first, because a ticket may take seconds. Meanwhile the webhook still accepts
-	// orders: the service gives up after three retries. They print after the next start.
-	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
-	defer cancel()
-	stopped := a.stopPrinting(stopping)
-	// Ends the servers: each answers what it has begun, within its own grace.
-	stop(nil)
-	wg.Wait()
-	err := errors.Join(stopped, a.down.run(stopping))
-	// A stop by signal is no failure: systemd would otherwise show the unit as failed after each
-	// stop.
-	if ctx.Err() == nil { // a part failed
-		err = errors.Join(cause, err)
-	}
-	a.log.Info("stopped")
-	return err
-}
-
-// stopPrinting waits for the tickets that are being printed, at most ticketTimeout. A ticket that
-// takes longer is interrupted; it is then in doubt and prints with a banner after the next start.
-// Run calls it first. The teardown calls it again for an App that was never run; after Run that call
-// does nothing, so that a station that hangs is waited for only once.
-func (a *App) stopPrinting(ctx context.Context) (err error) {
-	a.stopOnce.Do(func() {
-		ctx, cancel := context.WithTimeout(ctx, ticketTimeout)
-		defer cancel()
-		err = a.dispatch.Stop(ctx)
-	})
-	return err
-}
-
-// Close closes everything that New opened. Call it only for an App that was never run: Run closes the
-// App itself, and a deferred Close after it does nothing. It has its own time limit and not a caller's
-// context, because that one has usually ended by then.
-func (a *App) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
-	defer cancel()
-	return a.down.run(ctx)
+// serveOn has Run serve on l, which the teardown closes.
+func (a *App) serveOn(l net.Listener, name string, serve func(context.Context) error) {
+	a.down.push(name+" listener", daemon.CloseListener(l))
+	a.serve = append(a.serve, server{name, serve})
 }
 
 // Run is the whole life of a daemon: [New], then [App.Run].

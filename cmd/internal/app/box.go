@@ -4,11 +4,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"ticketrail/cmd/internal/doctor"
+	"ticketrail/config"
+	"ticketrail/queue"
 )
 
 // boxCollector exports at each scrape how the box is: its clock and the certificate of the screens. What
 // `ticketrail status` says of them is in overview.go.
-type boxCollector struct{ a *App }
+type boxCollector struct {
+	clock  queue.Clock
+	config func() *config.Config
+}
 
 var (
 	descClock = prometheus.NewDesc("ticketrail_clock_synchronized",
@@ -24,8 +29,8 @@ func (boxCollector) Describe(ch chan<- *prometheus.Desc) {
 }
 
 func (c boxCollector) Collect(ch chan<- prometheus.Metric) {
-	ch <- gauge(descClock, truth(c.a.clock().Synchronized()))
-	if file := c.a.active.Load().Display.TLS.CertFile; file != "" {
+	ch <- gauge(descClock, truth(c.clock.Synchronized()))
+	if file := c.config().Display.TLS.CertFile; file != "" {
 		// An unreadable one ends now, as far as anybody can tell.
 		ends, err := doctor.CertificateEnd(file)
 		if err != nil {

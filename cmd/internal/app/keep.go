@@ -1,6 +1,7 @@
 package app
 
 import (
+	"log/slog"
 	"net"
 	"strings"
 	"syscall"
@@ -20,18 +21,14 @@ type Keeper struct {
 	Send func(state string, with net.Listener) error
 }
 
-// listenKept takes the webhook's listener of an earlier run, or opens it and has it kept. The name has the
+// listen takes the webhook's listener of an earlier run, or opens it and has it kept. The name has the
 // address, as the configuration writes it: after a change the old port is closed for good. Nil: there is no webhook.
-func listenKept(a *App, conf *config.Config) (l net.Listener, err error) {
-	want := "" // none
-	switch {
-	case !conf.Receiver.Enabled():
-	case a.o.Webhook != nil:
-		return a.o.Webhook, nil
-	default: // names are separated by colons
-		want = "webhook-" + strings.ReplaceAll(conf.Receiver.Listen, ":", "/")
+func (k Keeper) listen(conf config.Receiver, log *slog.Logger) (l net.Listener, err error) {
+	want := ""          // none
+	if conf.Enabled() { // names are separated by colons
+		want = "webhook-" + strings.ReplaceAll(conf.Listen, ":", "/")
 	}
-	for name, found := range a.o.Keeper.Found {
+	for name, found := range k.Found {
 		for _, f := range found {
 			switch {
 			case name != want:
@@ -43,17 +40,17 @@ func listenKept(a *App, conf *config.Config) (l net.Listener, err error) {
 			}
 		}
 		if name != want {
-			a.keep("FDSTOREREMOVE=1\nFDNAME="+name, nil)
+			k.keep("FDSTOREREMOVE=1\nFDNAME="+name, nil, log)
 		}
 	}
 	if l != nil || want == "" {
 		return l, nil
 	}
-	if l, err = daemon.Listen(nil, "receiver.listen", conf.Receiver.Listen); err != nil {
+	if l, err = daemon.Listen(nil, "receiver.listen", conf.Listen); err != nil {
 		return nil, err
 	}
 	// FDPOLL: systemd need not watch it, and would drop one that looks closed.
-	a.keep("FDSTORE=1\nFDPOLL=0\nFDNAME="+want, l)
+	k.keep("FDSTORE=1\nFDPOLL=0\nFDNAME="+want, l, log)
 	return l, nil
 }
 
@@ -69,11 +66,11 @@ func hangUp(l net.Listener) {
 }
 
 // keep changes what systemd keeps. Without it the daemon works as well, but for a moment at a restart.
-func (a *App) keep(state string, with net.Listener) {
-	if a.o.Keeper.Send == nil {
+func (k Keeper) keep(state string, with net.Listener, log *slog.Logger) {
+	if k.Send == nil {
 		return
 	}
-	if err := a.o.Keeper.Send(state, with); err != nil {
-		a.log.Warn("systemd does not keep the webhook's port: requests are refused during a restart", "err", err)
+	if err := k.Send(state, with); err != nil {
+		log.Warn("systemd does not keep the webhook's port: requests are refused during a restart", "err", err)
 	}
 }

@@ -18,11 +18,9 @@ func TestAPortThatWasKeptIsServedAgainUntilItsAddressChanges(t *testing.T) {
 		said, given = append(said, state), with
 		return nil
 	}}
-	a := &App{o: Options{Keeper: keeper}, log: slog.New(slog.DiscardHandler)}
-	conf := config.Default()
-	conf.Receiver.Listen = "127.0.0.1:0"
+	conf, log := config.Receiver{Listen: "127.0.0.1:0"}, slog.New(slog.DiscardHandler)
 
-	first, err := listenKept(a, &conf)
+	first, err := keeper.listen(conf, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,15 +31,15 @@ func TestAPortThatWasKeptIsServedAgainUntilItsAddressChanges(t *testing.T) {
 	}
 
 	said = nil
-	a.o.Keeper.Found = map[string][]net.Listener{"webhook-127.0.0.1/0": {first}}
-	again, err := listenKept(a, &conf)
+	keeper.Found = map[string][]net.Listener{"webhook-127.0.0.1/0": {first}}
+	again, err := keeper.listen(conf, log)
 	if err != nil || again != first || len(said) > 0 {
 		t.Fatalf("got %v, %v and said %q; want the kept listener and not a word", again, err, said)
 	}
 
 	old := local(t)
-	a.o.Keeper.Found = map[string][]net.Listener{"webhook-127.0.0.1/9": {old}}
-	changed, err := listenKept(a, &conf)
+	keeper.Found = map[string][]net.Listener{"webhook-127.0.0.1/9": {old}}
+	changed, err := keeper.listen(conf, log)
 	if err != nil || changed == old {
 		t.Fatalf("the port of another address is served: %v", err)
 	}
@@ -66,9 +64,7 @@ func TestAnAddressMayChangeToAnotherOneWithTheSamePort(t *testing.T) {
 		defer kept.Close()
 		_, port, _ := net.SplitHostPort(old.Addr().String())
 		keeper := Keeper{Found: map[string][]net.Listener{"webhook-127.0.0.1/" + port: {old}}}
-		conf := config.Default()
-		conf.Receiver.Listen = ":" + port
-		l, err := listenKept(&App{o: Options{Keeper: keeper}, log: slog.New(slog.DiscardHandler)}, &conf)
+		l, err := keeper.listen(config.Receiver{Listen: ":" + port}, slog.New(slog.DiscardHandler))
 		if err == nil {
 			l.Close()
 		}
@@ -87,12 +83,8 @@ func TestAnAddressMayChangeToAnotherOneWithTheSamePort(t *testing.T) {
 
 func TestAPortThatIsNotKeptIsServedAndWarnedOf(t *testing.T) {
 	var log strings.Builder
-	a := &App{log: slog.New(slog.NewTextHandler(&log, nil)), o: Options{Keeper: Keeper{
-		Send: func(string, net.Listener) error { return errors.New("no such socket") },
-	}}}
-	conf := config.Default()
-	conf.Receiver.Listen = "127.0.0.1:0"
-	l, err := listenKept(a, &conf)
+	keeper := Keeper{Send: func(string, net.Listener) error { return errors.New("no such socket") }}
+	l, err := keeper.listen(config.Receiver{Listen: "127.0.0.1:0"}, slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,12 +97,9 @@ func TestAPortThatIsNotKeptIsServedAndWarnedOf(t *testing.T) {
 func TestWithoutAWebhookAPortThatWasKeptIsClosed(t *testing.T) {
 	var said []string
 	old := local(t)
-	a := &App{o: Options{Keeper: Keeper{Found: map[string][]net.Listener{"webhook-127.0.0.1/9": {old}},
-		Send: func(state string, _ net.Listener) error { said = append(said, state); return nil }}},
-		log: slog.New(slog.DiscardHandler)}
-	conf := config.Default()
-	conf.Receiver.Listen = ""
-	l, err := listenKept(a, &conf)
+	keeper := Keeper{Found: map[string][]net.Listener{"webhook-127.0.0.1/9": {old}},
+		Send: func(state string, _ net.Listener) error { said = append(said, state); return nil }}
+	l, err := keeper.listen(config.Receiver{}, slog.New(slog.DiscardHandler))
 	want := []string{"FDSTOREREMOVE=1\nFDNAME=webhook-127.0.0.1/9"}
 	if l != nil || err != nil || !slices.Equal(said, want) {
 		t.Errorf("got %v, %v and said %q", l, err, said)

@@ -14,6 +14,7 @@ import (
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/natsaccess"
 	"ticketrail/config"
+	"ticketrail/queue"
 	"ticketrail/receiver"
 	"ticketrail/receiver/relay"
 )
@@ -22,9 +23,8 @@ import (
 // through the receiver into the queue. It never keeps the daemon from starting, because the orders of the webhook need
 // no relay.
 type source struct {
-	app     *App
-	connect func(context.Context, config.Source) (*nats.Conn, error)
-	log     *slog.Logger
+	sourceOptions
+	log *slog.Logger
 
 	mu      sync.Mutex // guards the fields below
 	conf    config.Source
@@ -36,11 +36,21 @@ type source struct {
 	since   time.Time // of err
 }
 
-func newSource(a *App) *source {
-	s := &source{app: a, connect: a.o.Relay, log: a.log.With("component", "source"), changed: make(chan struct{}),
+// sourceOptions are all required, except Connect.
+type sourceOptions struct {
+	Queue    *queue.Queue
+	Receiver *receiver.Receiver
+	Rejects  *receiver.Rejects
+	Overview func(context.Context) (admin.Overview, error)
+	Connect  func(context.Context, config.Source) (*nats.Conn, error) // see [Options.Relay]
+	Logger   *slog.Logger
+}
+
+func newSource(o sourceOptions) *source {
+	s := &source{sourceOptions: o, log: o.Logger.With("component", "source"), changed: make(chan struct{}),
 		since: time.Now()}
-	if s.connect == nil {
-		s.connect = func(ctx context.Context, c config.Source) (*nats.Conn, error) {
+	if s.Connect == nil {
+		s.Connect = func(ctx context.Context, c config.Source) (*nats.Conn, error) {
 			return natsaccess.Connect(ctx, natsaccess.Options{URLs: c.NATS, CredentialsFile: c.CredsFile,
 				Name: "ticketrail of venue " + c.Venue, Logger: s.log})
 		}
@@ -107,7 +117,7 @@ func (s *source) fetch(ctx context.Context, conf config.Source) {
 	}
 	defer nc.Close()
 	own := prometheus.NewRegistry()
-	r := relay.NewSource(relay.SourceOptions{Conn: nc, Venue: conf.Venue, Report: s.report, Logger: s.app.log,
+	r := relay.NewSource(relay.SourceOptions{Conn: nc, Venue: conf.Venue, Report: s.report, Logger: s.Logger,
 		Registerer: own,
 		Take:       func(ctx context.Context, one relay.Arrival) error { return s.take(ctx, conf.Venue, one) }})
 	s.set(r, own, nil)
@@ -123,7 +133,7 @@ func (s *source) dial(ctx context.Context, conf config.Source) (*nats.Conn, erro
 	}
 	dialled := make(chan result, 1)
 	go func() {
-		nc, err := s.connect(ctx, conf)
+		nc, err := s.Connect(ctx, conf)
 		dialled <- result{nc, err}
 	}()
 	select {
@@ -155,9 +165,9 @@ func (s *source) take(ctx context.Context, venue string, one relay.Arrival) erro
 	if one.Refused != nil { // by the relay, which has told the service
 		r := *one.Refused
 		r.Venue, r.Fetched = venue, time.Now().UTC()
-		return s.app.rejects.Store(ctx, r)
+		return s.Rejects.Store(ctx, r)
 	}
-	_, err := s.app.receiver.Relay(ctx, receiver.Relayed{Venue: venue, Device: one.Device, Received: one.Received,
+	_, err := s.Receiver.Relay(ctx, receiver.Relayed{Venue: venue, Device: one.Device, Received: one.Received,
 		Age: one.Age, Body: one.Body})
 	refused, ok := errors.AsType[*receiver.Refused](err)
 	if !ok {
@@ -167,7 +177,7 @@ func (s *source) take(ctx context.Context, venue string, one relay.Arrival) erro
 	// read it may have taken longer than ctx.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepWithin)
 	defer cancel()
-	if err := s.app.rejects.Store(ctx, refused.Reject); err != nil {
+	if err := s.Rejects.Store(ctx, refused.Reject); err != nil {
 		return fmt.Errorf("keep a request that was refused: %w", err)
 	}
 	return fmt.Errorf("%w: %w", relay.ErrNever, refused)
@@ -178,13 +188,13 @@ const keepWithin = 4 * time.Second
 // report is what the relay is told of this box.
 func (s *source) report() relay.Report {
 	r := relay.Report{Version: admin.ThisBuild().Version}
-	for _, st := range s.app.queue.Stations() {
+	for _, st := range s.Queue.Stations() {
 		r.Waiting += st.Pending + st.Printing
 		r.Held += st.Held
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), reportWithin)
 	defer cancel()
-	o, err := s.app.control.Overview(ctx)
+	o, err := s.Overview(ctx)
 	if err != nil { // the database cannot be read
 		r.Problems = 1
 		return r

@@ -29,12 +29,14 @@ const newestTickets = 1000
 
 // newVenues takes what was heard before the start from the newest tickets: a restart at 18:00 must not look
 // like a service that has never called.
-func newVenues(ctx context.Context, a *App) (*venues, error) {
-	jobs, err := a.queue.Jobs(ctx, queue.Filter{Limit: newestTickets})
+func newVenues(
+	ctx context.Context, q *queue.Queue, conf func() *config.Config, zone func(config.Venue) *time.Location,
+) (*venues, error) {
+	jobs, err := q.Jobs(ctx, queue.Filter{Limit: newestTickets})
 	if err != nil {
 		return nil, err
 	}
-	v := &venues{config: a.active.Load, zone: a.service.zoneOf, last: map[string]time.Time{}}
+	v := &venues{config: conf, zone: zone, last: map[string]time.Time{}}
 	for _, j := range jobs {
 		if j.ReceivedAt.After(v.last[j.Venue]) { // a reprint has the time of its order
 			v.last[j.Venue] = j.ReceivedAt
