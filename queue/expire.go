@@ -186,7 +186,7 @@ func (b *batch) extensible(e entry, lent uint64, lines int) (ticket.Ticket, jobS
 	return t, s, may
 }
 
-// encodeTicket encodes a slip, a copy or a correction. An error fails the batch: an expired ticket without its
+// encodeTicket encodes a slip, a copy or a changed ticket. An error fails the batch: an expired ticket without its
 // slip would be lost.
 func (b *batch) encodeTicket(t ticket.Ticket) []byte {
 	payload, err := ticket.Marshal(t)
