@@ -75,7 +75,7 @@ const maxOrder = 40
 // The queue stores it. After a change here, a retry that comes after an upgrade prints again, as CHANGED.
 func (t *Ticket) Said() Digest {
 	head := appendWords(make([]byte, 0, 256), string(t.Kind), t.Number, t.Table, t.Type, t.Guests, t.Customer,
-		t.Promised, t.Destination, t.Course, t.MayCancel, t.Raw)
+		t.Promised, t.Destination, t.Course, t.MayCancel, rawSaid(t.Raw))
 	head = appendList(head, t.Notes)
 	head = appendFlags(head, t.Void, t.Refire, t.Rush)
 
@@ -99,8 +99,12 @@ func (t *Ticket) Said() Digest {
 }
 
 func (l *Line) appendSaid(b []byte) []byte {
+	name := l.Name
+	if l.Raw {
+		name = rawSaid(name)
+	}
 	b = binary.AppendVarint(b, int64(l.Depth))
-	b = appendWords(b, l.Quantity, l.Name, l.Seat, l.Course, l.MayCancel)
+	b = appendWords(b, l.Quantity, name, l.Seat, l.Course, l.MayCancel)
 	b = appendList(b, l.Notes)
 	return appendFlags(b, l.Raw, l.Void, l.Refire, l.NoRoute)
 }
@@ -145,23 +149,39 @@ func appendFlags(b []byte, flags ...bool) []byte {
 // begins with an underscore, and times beside the records. A retry has an equal one also if the configuration has
 // changed since, so that its tickets would be others. The body need not be JSON.
 func BodyDigest(body []byte) Digest {
-	h := sha256.New()
-	depth, from := 0, 0 // what comes before from is hashed, or left out
-	for i := 0; i < len(body); {
-		switch body[i] {
+	left := without(body, func(depth int, _, text []byte) bool { return depth == 1 && isTime(text) })
+	sum := sha256.Sum256(left)
+	return Digest(sum[:16])
+}
+
+// rawSaid is what JSON on a ticket says without what may differ in a retry: in addition to the members that are no part
+// of a body's digest, times, and the ids that things have of their own. No cook knows a dish by these.
+func rawSaid(raw string) string {
+	return string(without([]byte(raw), func(_ int, key, text []byte) bool {
+		return isTime(text) || string(key) == "id" && len(text) == len(`"6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11"`) &&
+			bytes.Count(text, []byte("-")) == 4
+	}))
+}
+
+// without returns JSON without retryCount, the members whose key begins with an underscore, and those that leftOut
+// says. It is given the value if that is a text, with its quotation marks.
+func without(json []byte, leftOut func(depth int, key, text []byte) bool) []byte {
+	out := make([]byte, 0, len(json))
+	depth, from := 0, 0 // what comes before from is in out, or left out
+	for i := 0; i < len(json); {
+		switch json[i] {
 		case '{', '[':
 			depth++
 		case '}', ']':
 			depth--
 		case '"':
-			end := stringEnd(body, i)
-			key := bytes.Trim(body[i:end], `"`)
-			value := end + len(body[end:]) - len(bytes.TrimLeft(body[end:], " \t\r\n"))
-			isKey := value < len(body) && body[value] == ':'
-			if isKey && (string(key) == "retryCount" || bytes.HasPrefix(key, []byte("_")) ||
-				depth == 1 && beginsWithTime(body[value+1:])) {
-				h.Write(body[from:i])
-				end = valueEnd(body, value+1)
+			end := stringEnd(json, i)
+			key := bytes.Trim(json[i:end], `"`)
+			rest := bytes.TrimLeft(json[end:], " \t\r\n")
+			if value, isKey := bytes.CutPrefix(rest, []byte(":")); isKey && (string(key) == "retryCount" ||
+				bytes.HasPrefix(key, []byte("_")) || leftOut(depth, key, firstText(value))) {
+				out = append(out, json[from:i]...)
+				end = valueEnd(json, len(json)-len(value))
 				from = end
 			}
 			i = end
@@ -169,14 +189,19 @@ func BodyDigest(body []byte) Digest {
 		}
 		i++
 	}
-	h.Write(body[from:])
-	return Digest(h.Sum(nil)[:16])
+	return append(out, json[from:]...)
 }
 
-func beginsWithTime(body []byte) bool {
-	body = bytes.TrimLeft(body, " \t\r\n")
-	return len(body) > 0 && body[0] == '"' && new(time.Time).UnmarshalJSON(body[:stringEnd(body, 0)]) == nil
+// firstText is the text with which JSON begins, with its quotation marks; empty if it is none.
+func firstText(json []byte) []byte {
+	json = bytes.TrimLeft(json, " \t\r\n")
+	if len(json) == 0 || json[0] != '"' {
+		return nil
+	}
+	return json[:stringEnd(json, 0)]
 }
+
+func isTime(text []byte) bool { return len(text) > 0 && new(time.Time).UnmarshalJSON(text) == nil }
 
 // stringEnd is the index behind the string that begins at i.
 func stringEnd(body []byte, i int) int {

@@ -82,6 +82,28 @@ func TestSharesAreWhatAStationGetsOfAnOrder(t *testing.T) {
 	}
 }
 
+func TestJSONOnATicketSaysTheSameWithOtherIDsAndTimes(t *testing.T) {
+	const id, menu = `"6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11"`, `"0f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11"`
+	tickets := func(raw string) [2]Digest {
+		line := Ticket{Lines: []Line{{Quantity: "1", Name: raw, Raw: true}}}
+		return [2]Digest{(&Ticket{Raw: raw}).Said(), line.Said()}
+	}
+	first := tickets(`{"id":` + id + `,"menu":` + menu + `,"at":"2026-11-20T19:30:00Z","retryCount":0,"plu":"id"}`)
+	for raw, same := range map[string]bool{
+		`{"id":` + menu + `,"menu":` + menu + `,"at":"2026-11-20T19:31:00Z","retryCount":1,"plu":"id"}`: true,
+		`{"id":` + id + `,"menu":` + id + `,"at":"2026-11-20T19:30:00Z","retryCount":0,"plu":"id"}`:     false,
+		`{"id":"44","menu":` + menu + `,"at":"2026-11-20T19:30:00Z","retryCount":0,"plu":"id"}`:         false,
+		`{"id":` + id + `,"menu":` + menu + `,"at":"2026-11-20T19:30:00Z","retryCount":0,"plu":"45"}`:   false,
+		`{"id":` + id + `,"menu":` + menu + `,"at":"tonight","retryCount":0,"plu":"id"}`:                false,
+	} {
+		for i, said := range tickets(raw) {
+			if got := said == first[i]; got != same {
+				t.Errorf("%s says the same: %v", raw, got)
+			}
+		}
+	}
+}
+
 func TestARetryHasTheSameBodyDigest(t *testing.T) {
 	digest := func(record, beside string) Digest {
 		return BodyDigest([]byte(`{"records":[{"id":"a",` + record + `}],` + beside + `}`))
