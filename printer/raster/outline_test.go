@@ -107,11 +107,8 @@ func TestAFontWithRegionalShapesIsToldTheRegion(t *testing.T) {
 
 func TestScriptsFromInstalledFontsMatchTheGoldenImages(t *testing.T) {
 	for name, lines := range map[string]string{
-		"thai":       "ผัดไทย กุ้งสด 2 ที่ ไม่เผ็ด\nต้มยำกุ้ง น้ำแข็ง ปู่ ที่นี่ no chili",
-		"devanagari": "मसाला डोसा, पनीर टिक्का\nक्षत्रिय हिन्दी र्क कृपया 2 प्लेट",
-		"naskh":      "شاورما دجاج مع ثوم 12 ريال (كبير)\nچلو کباب گوجه پنیر لا سلام ٹکہ",
-		"droid":      "对花生过敏！ 2x nuts\nラーメン「直骨」、ok\n宮保雞丁 é",
-		"unifont":    "鱻 㐂 뷁 ผัดไทย ᚠᛇ ⚠ ☕",
+		"droid":   "对花生过敏！ 2x nuts\nラーメン「直骨」、ok\n宮保雞丁 é",
+		"unifont": "鱻 㐂 뷁 ผัดไทย ᚠᛇ ⚠ ☕",
 	} {
 		t.Run(name, func(t *testing.T) {
 			path, version := noto[name][0], noto[name][1]
@@ -138,11 +135,9 @@ func TestScriptsFromInstalledFontsMatchTheGoldenImages(t *testing.T) {
 // noto has fonts of Debian packages, each with the beginning of the hash of the version that drew the golden images:
 // other versions draw other dots.
 var noto = map[string][2]string{
-	"thai":       {"/usr/share/fonts/truetype/noto/NotoSansThai-Regular.ttf", "dfbd5ed0"},
-	"devanagari": {"/usr/share/fonts/truetype/noto/NotoSansDevanagari-Regular.ttf", "79a47036"},
-	"naskh":      {"/usr/share/fonts/truetype/noto/NotoSansArabic-Regular.ttf", "504d7407"},
-	"unifont":    {"/usr/share/fonts/opentype/unifont/unifont.otf", "db196022"},
-	"droid":      {"/usr/share/fonts/truetype/droid/DroidSansFallbackFull.ttf", "acb6440a"},
+	"thai":    {"/usr/share/fonts/truetype/noto/NotoSansThai-Regular.ttf", "dfbd5ed0"},
+	"unifont": {"/usr/share/fonts/opentype/unifont/unifont.otf", "db196022"},
+	"droid":   {"/usr/share/fonts/truetype/droid/DroidSansFallbackFull.ttf", "acb6440a"},
 }
 
 // regionalShapes is a table of substitutions for Chinese characters: in the first of three languages each glyph becomes
