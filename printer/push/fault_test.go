@@ -18,10 +18,6 @@ import (
 func TestADisplayThatAnswersNonsenseOrTooMuchOnlyDelaysATicket(t *testing.T) {
 	type answers map[string]func(net.Conn)
 	for want, answers := range map[string]answers{"doubt": {
-		"hangs up":               func(net.Conn) {},
-		"never answers":          func(c net.Conn) { _, _ = io.Copy(io.Discard, c) },
-		"speaks another":         func(c net.Conn) { fmt.Fprint(c, "220 mail.example ESMTP\r\n") },
-		"breaks off in the head": func(c net.Conn) { fmt.Fprint(c, "HTTP/1.1 200 OK\r\nContent-") },
 		"never ends its head": func(c net.Conn) {
 			fmt.Fprint(c, "HTTP/1.1 200 OK\r\n")
 			for i := 0; ; i++ {
