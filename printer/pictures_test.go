@@ -186,7 +186,7 @@ func (m menu) print(t *testing.T, model profile.Profile, drawer *raster.Drawer) 
 	if len(out) != 1 {
 		t.Fatalf("%d tickets came out", len(out))
 	}
-	picture, err := png.Decode(bytes.NewReader(out[0].PNG(0)))
+	picture, err := png.Decode(bytes.NewReader(out[0].PNG()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ func (d *decoder) raster(b []byte) {
 	if m &= 3; m != 0 {
 		d.problem("image of double size (m = %d): images are sent in their final size", m)
 	}
-	d.image(Image{Width: wide * 8, Height: high, Bits: b[8:]}, int(m&1)+1, int(m>>1)+1)
+	d.image(Image{Width: wide * 8, Height: high, Bits: b[8:]})
 }
 
 // graphics is GS ( L or GS 8 L; b is its counted bytes.
@@ -74,21 +74,20 @@ func (d *decoder) graphics(b []byte) {
 			d.problem("GS ( L prints an image that was not stored")
 			return
 		}
-		d.image(*d.store, 1, 1)
+		d.image(*d.store)
 		d.store = nil
 	default:
 		d.problem("command GS ( L % X must not be sent", b[:min(len(b), 8)])
 	}
 }
 
-// image prints an image whose dots are x wide and y high.
-func (d *decoder) image(img Image, x, y int) {
+func (d *decoder) image(img Image) {
 	if len(d.line) > 0 {
 		d.problem("image in the middle of a line")
 		d.newline()
 	}
-	if d.o.Dots > 0 && img.Width*x > (d.o.Dots+7)/8*8 {
-		d.problem("image of %d dots is wider than the %d of the paper", img.Width*x, d.o.Dots)
+	if d.o.Dots > 0 && img.Width > (d.o.Dots+7)/8*8 {
+		d.problem("image of %d dots is wider than the %d of the paper", img.Width, d.o.Dots)
 	}
 	// A printer on a serial or network connection executes these bytes wherever they stand (TM-U220
 	// manual): DLE ENQ 2 in an image would clear the buffer, and the ticket with it.
@@ -99,9 +98,6 @@ func (d *decoder) image(img Image, x, y int) {
 		}
 	}
 	img.Bits = slices.Clone(img.Bits)
-	if x > 1 || y > 1 {
-		img = img.scaled(x, y)
-	}
 	img.Line = len(d.t.Lines)
 	d.t.Images = append(d.t.Images, img)
 	d.placeholder(fmt.Sprintf("▒▒ %dx%d", img.Width, img.Height), img.Height)
@@ -121,21 +117,6 @@ func (d *decoder) placeholder(s string, dots int) {
 func (i Image) Black(x, y int) bool {
 	at := y*((i.Width+7)/8) + x/8
 	return at < len(i.Bits) && i.Bits[at]&(0x80>>(x%8)) != 0
-}
-
-// scaled makes each dot x wide and y high.
-func (i Image) scaled(x, y int) Image {
-	out := Image{Width: i.Width * x, Height: i.Height * y}
-	wide := (out.Width + 7) / 8
-	out.Bits = make([]byte, wide*out.Height)
-	for v := range out.Height {
-		for u := range out.Width {
-			if i.Black(u/x, v/y) {
-				out.Bits[v*wide+u/8] |= 0x80 >> (u % 8)
-			}
-		}
-	}
-	return out
 }
 
 // code is GS ( k; b is its counted bytes: the functions of a QR code.

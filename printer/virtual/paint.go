@@ -35,26 +35,23 @@ const (
 // WritePNG writes [Ticket.Picture] to a file. Its name begins with path and ends with the time, so that no picture of
 // an earlier run is overwritten.
 func (t Ticket) WritePNG(path string) error {
-	return os.WriteFile(path+t.At.Format("-20060102-150405.000000")+".png", t.PNG(0), 0o644)
+	return os.WriteFile(path+t.At.Format("-20060102-150405.000000")+".png", t.PNG(), 0o644)
 }
 
 // PNG is [Ticket.Picture] in this form.
-func (t Ticket) PNG(dots int) []byte {
+func (t Ticket) PNG() []byte {
 	var b bytes.Buffer
 	e := png.Encoder{CompressionLevel: png.BestCompression}
-	_ = e.Encode(&b, t.Picture(dots)) // memory takes everything
+	_ = e.Encode(&b, t.Picture()) // memory takes everything
 	return b.Bytes()
 }
 
 // Picture draws the paper, one pixel for each dot: text in its sizes, images and codes dot by dot. The lower
 // edge is dashed if it was cut, solid if not, and torn if the ticket broke off.
 //
-// dots is the width of the printable area; 0 is the printer's, or 12 for each column.
-func (t Ticket) Picture(dots int) *image.Paletted {
-	if dots <= 0 {
-		dots = t.dots
-	}
-	columns := t.columns
+// Without the width of the paper in dots, a column has 12.
+func (t Ticket) Picture() *image.Paletted {
+	dots, columns := t.dots, t.columns
 	if columns <= 0 {
 		for _, l := range t.Lines {
 			columns = max(columns, l.width())

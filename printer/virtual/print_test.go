@@ -247,7 +247,7 @@ func TestThePictureMatchesTheGoldenFile(t *testing.T) {
 			ticket := printAlone(t, o, tt.bytes)
 			file := filepath.Join("testdata", tt.name+".png")
 			if *update {
-				if err := os.WriteFile(file, ticket.PNG(0), 0o644); err != nil {
+				if err := os.WriteFile(file, ticket.PNG(), 0o644); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -260,7 +260,7 @@ func TestThePictureMatchesTheGoldenFile(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := ticket.Picture(0); got.Rect != want.Bounds() ||
+			if got := ticket.Picture(); got.Rect != want.Bounds() ||
 				!bytes.Equal(got.Pix, want.(*image.Paletted).Pix) {
 				t.Errorf("the picture differs from %s; look at it after -update", file)
 			}
@@ -270,7 +270,7 @@ func TestThePictureMatchesTheGoldenFile(t *testing.T) {
 
 func TestAnEmptyTicketHasAPicture(t *testing.T) {
 	for _, tk := range []virtual.Ticket{{}, {Text: "x\n", Lines: []virtual.Line{{{Text: "x"}}}}} {
-		if p := tk.Picture(0); p.Bounds().Empty() {
+		if p := tk.Picture(); p.Bounds().Empty() {
 			t.Error("an empty picture")
 		}
 	}

@@ -272,7 +272,7 @@ func FuzzAnyBytesDecodeWithoutPanicOrControlCharacters(f *testing.F) {
 						t.Errorf("control character %q on paper", r)
 					}
 				}
-				ticket.Picture(0)
+				ticket.Picture()
 			}
 		})
 	})
