@@ -224,13 +224,13 @@ type layout struct {
 	cut                 int
 	tooBig              int // from so many items on it writes that there are too many
 
-	firstRecord, merges                                bool
-	noNotes, noVoids, noChildren, noNumber, noQuantity bool
-	one, wrongNumber, childrenFirst, childrenLast      bool
-	oneBelow, noNotesBelow                             bool // of modifiers
-	latin, loud, draws, firstWins, after, bullets      bool
-	marks                                              bool // it writes the word for a void on each line of a name
-	voidWord                                           string
+	firstRecord, merges                           bool
+	noNotes, noVoids, noChildren, noQuantity      bool
+	one, wrongNumber, childrenFirst               bool
+	oneBelow, noNotesBelow                        bool // of modifiers
+	latin, loud, draws, firstWins, after, bullets bool
+	marks                                         bool // it writes the word for a void on each line of a name
+	voidWord                                      string
 }
 
 func (l layout) record(r map[string]any) string {
@@ -239,26 +239,18 @@ func (l layout) record(r map[string]any) string {
 		number = "1" + number
 	}
 	lines := []string{"KITCHEN", fmt.Sprintf("#%s  table %v", number, r["checkName"])}
-	if l.noNumber {
-		lines = nil
-	}
 	items, _ := r[fieldItems].([]any)
 	if l.tooBig > 0 && len(items) > l.tooBig {
 		return strings.Join(append(lines, "order too big, see the till", ""), "\n")
 	}
-	var last []string
 	for _, it := range items[:min(len(items), l.items)] {
 		own, children := l.item(it.(map[string]any), 0)
 		if l.childrenFirst {
 			own, children = children, own
 		}
-		if l.childrenLast {
-			lines, last = append(lines, own...), append(children, last...)
-			continue
-		}
 		lines = append(append(lines, own...), children...)
 	}
-	text := strings.Join(append(append(lines, last...), "", ""), "\n")
+	text := strings.Join(append(lines, "", ""), "\n")
 	if l.loud {
 		text = strings.ToUpper(text)
 	}
