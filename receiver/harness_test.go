@@ -20,11 +20,11 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"ticketrail/printer/virtual"
 	"ticketrail/queue/queuetest"
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver/contract"
 	"ticketrail/receiver/plan"
-	"ticketrail/receiver/sim"
 )
 
 const (
@@ -218,7 +218,7 @@ func errorOf(tb testing.TB, body []byte) (code Code, message string) {
 }
 
 // pipeListener is where a testbed is served.
-type pipeListener struct{ *sim.Listener }
+type pipeListener struct{ *virtual.Network }
 
 // A rawConn is one raw connection to a served testbed: what the wire carries is what a test says.
 type rawConn struct {
@@ -247,7 +247,7 @@ func wantElapsed(t *testing.T, start time.Time, want time.Duration) {
 
 // serve runs b's server until the test is over. stop shuts it down.
 func (b *testbed) serve(tb testing.TB) (l *pipeListener, stop func() error) {
-	l = &pipeListener{sim.Listen()}
+	l = &pipeListener{virtual.NewNetwork()}
 	srv := b.HTTPServer()
 	ended := make(chan struct{})
 	go func() { defer close(ended); _ = srv.Serve(l) }()

@@ -9,7 +9,7 @@ import (
 
 // A Network is one host in memory: a listener and the connections to it. Its blocking calls are
 // durably blocking in the sense of testing/synctest, so a server and its clients work inside a
-// bubble. The tests of the webhook and of the screens use it in place of TCP.
+// bubble. The tests of everything that speaks HTTP use it in place of TCP.
 type Network struct {
 	conns chan net.Conn
 	gone  chan struct{}

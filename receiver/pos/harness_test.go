@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"ticketrail/printer/virtual"
 	"ticketrail/receiver/contract"
-	"ticketrail/receiver/sim"
 )
 
 const (
@@ -159,7 +159,7 @@ func (m inMemory) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // overPipe is a real HTTP server and client without a network.
 func overPipe(t *testing.T, h http.Handler) http.RoundTripper {
-	l := sim.Listen()
+	l := virtual.NewNetwork()
 	srv := &http.Server{Handler: h}
 	go func() { _ = srv.Serve(l) }()
 	tr := &http.Transport{DialContext: l.Dial}

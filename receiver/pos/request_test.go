@@ -20,7 +20,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"ticketrail/receiver/sim"
+	"ticketrail/printer/virtual"
 )
 
 func TestATokenIsRequestedAsConfigured(t *testing.T) {
@@ -311,7 +311,7 @@ func TestNetworkErrorsAreDistinguished(t *testing.T) {
 	secure.Close()
 	serving := func(h http.Handler, wrap func(net.Listener) net.Listener) func(*testing.T) http.RoundTripper {
 		return func(t *testing.T) http.RoundTripper {
-			l := sim.Listen()
+			l := virtual.NewNetwork()
 			srv := &http.Server{Handler: h, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0)}
 			go func() { _ = srv.Serve(wrap(l)) }()
 			t.Cleanup(func() { _ = srv.Close() })

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"ticketrail/printer/virtual"
 )
 
 const (
@@ -92,7 +94,7 @@ func object(t testing.TB, b []byte) map[string]any {
 
 // inMemory serves h until the test ends and returns a transport to it.
 func inMemory(t *testing.T, h http.Handler) *http.Transport {
-	l := Listen()
+	l := virtual.NewNetwork()
 	s := &http.Server{Handler: h}
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = s.Serve(l) })
