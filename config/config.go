@@ -103,8 +103,7 @@ type Receiver struct {
 	// Each takes a file descriptor and up to MaxBody of memory. Needs a restart.
 	MaxConnections int `mapstructure:"max_connections" reload:"restart" default:"1024" range:"1 10000"`
 	// Schema is how strictly bodies are read. Default lenient: what can be printed is printed, and
-	// deviations are counted. strict answers 400 if an id is not a UUID or a retryCount is not an
-	// integer: those orders are lost.
+	// deviations are counted. strict answers 400 if the id is not a UUID: those orders are lost.
 	Schema string `mapstructure:"schema" default:"lenient" oneof:"lenient strict"`
 	// Conflict is what is done with other content under a known request id. Default print: each station
 	// whose ticket differs gets all of it again, headed CHANGED. report prints nothing; the request is

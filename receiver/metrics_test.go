@@ -99,17 +99,6 @@ func TestNeitherASlowJournalNorKeepingARejectDelaysTheAnswer(t *testing.T) {
 	}
 }
 
-func TestAFloodOfRefusalsDoesNotFloodTheLog(t *testing.T) {
-	b := newTestbed(t, nil)
-	for range 1000 {
-		b.do(post([]byte(`{}`)))
-	}
-	if n := strings.Count(b.log.String(), "\n"); n != 1 {
-		t.Errorf("%d lines", n)
-	}
-	b.count(t, "ticketrail_receiver_requests_total{400 schema_mismatch}", 1000)
-}
-
 func TestTheLogLimiterHasAMemoryLimit(t *testing.T) {
 	q := newLogLimiter()
 	for i := range 3 * maxLimiterKeys {

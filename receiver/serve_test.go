@@ -25,21 +25,6 @@ func TestASilentClientIsDisconnected(t *testing.T) {
 	}
 }
 
-func TestPipelinedRequestsAreAnsweredInOrder(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
-		c := l.dial(t)
-		c.send(requestWith(burger), requestWith("x"), requestWith(burger), requestWith("{}"))
-		c.want(200, "")
-		c.want(400, InvalidJSON)
-		c.want(200, "")
-		c.want(400, SchemaMismatch)
-		synctest.Wait()
-		if n := len(b.rejected()); n != 2 {
-			t.Errorf("%d rejects", n)
-		}
-	})
-}
-
 func TestShutdownFinishesRequestsInProgress(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener, stop func() error) {
 		b.intake.acceptAfter(2 * time.Second)

@@ -1,8 +1,6 @@
 package contract
 
 import (
-	"math"
-	"slices"
 	"strconv"
 	"unicode/utf8"
 )
@@ -14,7 +12,6 @@ type Anomaly string
 
 const (
 	IDNotUUID    Anomaly = "id_not_uuid"   // records[0].id is not a UUID
-	RetryCount   Anomaly = "retry_count"   // a retryCount that is not an integer
 	InvalidUTF8  Anomaly = "invalid_utf8"  // bytes that are not UTF-8; each is read as U+FFFD
 	StatusOdd    Anomaly = "status"        // a status other than SUCCESS
 	CountOdd     Anomaly = "count"         // a count other than the number of records
@@ -25,7 +22,7 @@ const (
 
 // Anomalies lists all kinds. The metrics show each of them from the start, with 0.
 func Anomalies() []Anomaly {
-	return []Anomaly{IDNotUUID, RetryCount, InvalidUTF8, StatusOdd, CountOdd, VenueOther, DuplicateKey, OverLimit}
+	return []Anomaly{IDNotUUID, InvalidUTF8, StatusOdd, CountOdd, VenueOther, DuplicateKey, OverLimit}
 }
 
 // VenueDiffers says whether a record names another venue than the header of the request, whose
@@ -41,28 +38,6 @@ func VenueDiffers(p PrintRequest, venue string) bool {
 	return false
 }
 
-// strict finds what [Strict] refuses and [Lenient] accepts. Only the first record's id must be a
-// UUID: the ids of the others are not used to recognise a request.
-func strict(records []Record) *Mismatch {
-	if _, ok := CanonicalID(records[0].ID); !ok {
-		return mismatch(index(FieldRecords, 0)+"."+FieldID, "want a UUID")
-	}
-	for i, r := range records {
-		if v, odd := r.oddRetryCount(); odd {
-			return mismatch(index(FieldRecords, i)+"."+FieldRetryCount,
-				"want an integer, got "+numberTypeName(v))
-		}
-	}
-	return nil
-}
-
-// oddRetryCount returns a retryCount that is not an integer. Nothing depends on the value: a
-// retry is recognised by its id.
-func (r *Record) oddRetryCount() (v Value, odd bool) {
-	v = r.Fields.Get(FieldRetryCount)
-	return v, v != nil && !v.isInteger()
-}
-
 // anomalies lists the deviations of a body that is accepted, each kind once.
 func (p *PrintRequest) anomalies(repeats bool) (out []Anomaly) {
 	note := func(odd bool, a Anomaly) {
@@ -72,7 +47,6 @@ func (p *PrintRequest) anomalies(repeats bool) (out []Anomaly) {
 	}
 	_, isUUID := CanonicalID(p.ID)
 	note(!isUUID, IDNotUUID)
-	note(slices.ContainsFunc(p.Records, func(r Record) bool { _, odd := r.oddRetryCount(); return odd }), RetryCount)
 	// On the body, because the parser has already replaced the bytes.
 	note(!utf8.Valid(p.Raw), InvalidUTF8)
 	status := p.Envelope.Get(FieldStatus)
@@ -89,18 +63,4 @@ func (p *PrintRequest) anomalies(repeats bool) (out []Anomaly) {
 func (v Value) number() (n float64, ok bool) {
 	n, err := strconv.ParseFloat(v.Text(), 64)
 	return n, v.Kind() == '0' && err == nil
-}
-
-// isInteger accepts 2 and 2.0: to JSON they are the same number.
-func (v Value) isInteger() bool {
-	n, ok := v.number()
-	return ok && n == math.Trunc(n)
-}
-
-// numberTypeName is typeName, but says of a number why it is not an integer.
-func numberTypeName(v Value) string {
-	if v.Kind() == '0' {
-		return "a number with a fraction or out of range"
-	}
-	return v.typeName()
 }

@@ -20,8 +20,8 @@ const (
 	// Lenient accepts what can be printed, and counts deviations. It is the default: a service that
 	// changes a detail must not stop the kitchen.
 	Lenient Mode = iota
-	// Strict also refuses an id that is not a UUID and a retryCount that is not an integer. Such an
-	// order is lost, and the service logs that.
+	// Strict also refuses a request whose first record's id is not a UUID. Such an order is lost, and the service logs
+	// that. The ids of other records are not used to recognise a request.
 	Strict
 	// Text prints every body as text, whatever it is.
 	Text
@@ -155,11 +155,10 @@ func (p *PrintRequest) read(mode Mode) *Mismatch {
 		return m.below(index(FieldRecords, 0))
 	}
 	p.Records[0].ID = p.ID
-	m = p.readItems()
-	if m == nil && mode == Strict {
-		m = strict(p.Records)
+	if _, isUUID := CanonicalID(p.ID); !isUUID && mode == Strict {
+		return mismatch(index(FieldRecords, 0)+"."+FieldID, "want a UUID")
 	}
-	return m
+	return p.readItems()
 }
 
 // readItems checks the items of all records.
