@@ -48,7 +48,7 @@ var noiseKeys = map[string][]string{
 		"isdefault", "default", "printable", "instock", "isnew", "iscustom", "ismodifier", "refundable",
 		"isrefundable", "voidable", "isvoidable", "cancellable", "iscancellable"},
 	"bookkeeping": {"version", "schemaversion", "apiversion", "menuversion", "entityversion", "modifiedby",
-		"lastmodifiedby"},
+		"lastmodifiedby", "behavior", "behaviour"},
 	positionInList:             {"line", "lineno", "linenumber"},
 	"the service's own screen": {"backgroundcolor", "textcolor", "foregroundcolor"},
 }

@@ -263,10 +263,13 @@ func (u unread) mayCancel() bool {
 var (
 	removalWords = []string{"remove", "removed", "no", "without", "exclude", "excluded", "omit", "omitted", "minus",
 		"negated"}
-	removalValues = append([]string{"removal", "exclusion", "subtract", "subtraction", "less", "hold", "86", "-", "not",
-		"sin", "sans", "ohne", "senza"}, removalWords...)
-	removalActions = []string{"action", "prefix", "type", "operation", "kind", "modification", "modifier", "mod",
-		"sign", "status", "state"}
+	// removalValues are values of keys that end with one of removalKinds or removalActions. shortValues count after
+	// removalActions only: {"type": 86} and {"status": "-"} are codes.
+	removalValues = append([]string{"removal", "exclusion", "subtract", "subtraction", "less"}, removalWords...)
+	shortValues   = []string{"no", "not", "hold", "86", "-", "sin", "sans", "ohne", "senza"}
+	removalKinds  = []string{"type", "kind", "status", "state"}
+
+	removalActions = []string{"action", "prefix", "operation", "modification", "modifier", "mod", "sign"}
 	// wrappers are the last words of keys that say nothing about their value: preModifier.name.
 	wrappers = []string{"name", "value", "label", "text", "code"}
 )
@@ -301,7 +304,8 @@ func (rest *remainder) takeRemoval() string {
 	rest.fields = slices.DeleteFunc(rest.fields, func(u unread) bool {
 		value := folded(u.value)
 		isYes := value == "true" || value == "yes" || value == "y"
-		if !isYes && value != "1" && !slices.Contains(removalValues, value) {
+		isShort := slices.Contains(shortValues, value)
+		if !isYes && value != "1" && !isShort && !slices.Contains(removalValues, value) {
 			return false
 		}
 
@@ -313,9 +317,11 @@ func (rest *remainder) takeRemoval() string {
 		for len(about) > 1 && slices.Contains(wrappers, about[len(about)-1]) {
 			about = about[:len(about)-1]
 		}
-		isAction := len(about) > 0 && slices.Contains(removalActions, about[len(about)-1])
+		last := about[max(0, len(about)-1):]
+		isKind := slices.ContainsFunc(last, func(w string) bool { return slices.Contains(removalKinds, w) })
+		isAction := slices.ContainsFunc(last, func(w string) bool { return slices.Contains(removalActions, w) })
 		switch {
-		case isAction && slices.Contains(removalValues, value):
+		case isAction && value != "1" && !isYes, isKind && !isShort && value != "1" && !isYes:
 			marks.WriteString("[" + strings.ToUpper(u.value) + "] ")
 		case slices.ContainsFunc(key, removes):
 			marks.WriteString("[" + u.key + "] ")
