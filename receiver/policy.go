@@ -18,10 +18,9 @@ import (
 	"ticketrail/receiver/plan"
 )
 
-// Planner turns a print request into tickets, and says what became of its fields. *[plan.Plan] is one.
+// Planner turns a print request into tickets. *[plan.Plan] is one.
 type Planner interface {
 	Split(req contract.PrintRequest, v plan.Venue, device string, received time.Time, names plan.Names) plan.Result
-	Leaves(req contract.PrintRequest) []plan.Leaf
 }
 
 // A Policy is everything that a reload may change. Each request is served by one policy to its end.

@@ -19,6 +19,7 @@ import (
 
 	"ticketrail/queue/kv"
 	"ticketrail/queue/ticket"
+	"ticketrail/receiver/contract"
 	"ticketrail/receiver/plan"
 )
 
@@ -111,8 +112,11 @@ func OpenShapes(store kv.Store, log *slog.Logger, reg prometheus.Registerer) (*S
 
 // noteShape has the fields of a stored request looked at, unless too many come. A retry has nothing new.
 func (r *Receiver) noteShape(x *exchange, receipt ticket.Receipt) {
+	p, ok := x.policy.Plan.(interface {
+		Leaves(contract.PrintRequest) []plan.Leaf
+	})
 	known := receipt.Duplicate && !receipt.Conflict
-	if r.shapes == nil || known || x.request.Cut || len(x.body) > maxShapeBody || !r.shapes.rate.Allow() {
+	if !ok || r.shapes == nil || known || x.request.Cut || len(x.body) > maxShapeBody || !r.shapes.rate.Allow() {
 		return
 	}
 	defer func() { // the order is stored and printed whatever its fields are
@@ -121,7 +125,7 @@ func (r *Receiver) noteShape(x *exchange, receipt ticket.Receipt) {
 				"err", p, "stack", string(debug.Stack()))
 		}
 	}()
-	r.shapes.look(x.venue.Venue, x.policy.Plan.Leaves(x.request))
+	r.shapes.look(x.venue.Venue, p.Leaves(x.request))
 }
 
 // look adds the fields of one request.

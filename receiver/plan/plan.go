@@ -10,13 +10,11 @@
 // a cancellation in any known spelling is marked as one on every ticket, together with everything
 // nested below it.
 //
-// split.go is the entry point: for each record it reads the header and the items (item.go, with
-// reader.go, field.go and number.go), and tries the routes (expression.go) for the stations of each item.
-// void.go has the spellings of a cancellation; remainder.go prints what no path reads, unless noise.go lists it;
-// leaf.go says what became of each field.
-// parts.go tells each ticket at which other stations its order is made.
-// digest.go makes the hash that distinguishes a retry from a changed order. trace.go explains a plan to
-// the person who writes the routes.
+// split.go is the entry point: for each record it reads the header and the items (item.go, with reader.go, field.go and
+// number.go), and tries the routes (expression.go) for the stations of each item. void.go has the spellings of a
+// cancellation; remainder.go prints what no path reads, unless noise.go lists it; leaf.go says what became of each
+// field. parts.go tells each ticket at which other stations its order is made. trace.go explains a plan to the person
+// who writes the routes.
 //
 // A route is one entry of `routes` in the configuration, an expression is its `when`. A route matches an
 // item if its expression is true for it.
