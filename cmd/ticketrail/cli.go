@@ -30,7 +30,8 @@ type cli struct {
 	in       io.Reader // the body for inspect
 	out, err io.Writer
 
-	config, socket string         // flags
+	config, socket string // flags
+	asJSON         bool
 	configGiven    bool           // --config was given
 	parsed         bool           // flags and arguments were right
 	zone           *time.Location // in which times are shown: the kitchen's, once the daemon was asked; nil: the box's
@@ -165,10 +166,10 @@ func group(name, short string, commands ...*cobra.Command) *cobra.Command {
 	return g
 }
 
-// noArgs, oneArg, atMostOneArg, someArgs and twoArgs check the number of arguments.
+// noArgs, oneArg, someArgs and atMostOneArg check the number of arguments.
 var (
-	noArgs, oneArg, twoArgs = cobra.NoArgs, cobra.ExactArgs(1), cobra.ExactArgs(2)
-	someArgs, atMostOneArg  = cobra.MinimumNArgs(1), cobra.MaximumNArgs(1)
+	noArgs, oneArg         = cobra.NoArgs, cobra.ExactArgs(1)
+	someArgs, atMostOneArg = cobra.MinimumNArgs(1), cobra.MaximumNArgs(1)
 )
 
 // usageError is a mistake on the command line. It ends the run with exitUsage and names the help.

@@ -86,20 +86,17 @@ func (c *cli) findZone(ctx context.Context, d *admin.Client) (err error) {
 func query[T any](c *cli, cmd *cobra.Command,
 	ask func(ctx context.Context, d *admin.Client, args []string) (T, error), show func(T) error,
 ) *cobra.Command {
-	var asJSON bool
-	jsonFlag(cmd, &asJSON)
-	return c.asking(cmd, func(ctx context.Context, d *admin.Client, args []string) error {
+	return c.asking(c.jsonFlag(cmd), func(ctx context.Context, d *admin.Client, args []string) error {
 		v, err := ask(ctx, d, args)
-		switch {
-		case err != nil:
-			return err
-		case asJSON:
-			return showJSON(c.out, v)
-		}
-		if err := c.findZone(ctx, d); err != nil {
+		if err != nil {
 			return err
 		}
-		return show(v)
+		return c.show(v, func() error {
+			if err := c.findZone(ctx, d); err != nil {
+				return err
+			}
+			return show(v)
+		})
 	})
 }
 
@@ -141,8 +138,8 @@ type entry struct {
 func (c *cli) showEntry(
 	cmd *cobra.Command, get func(ctx context.Context, d *admin.Client, id uint64) (entry, error),
 ) *cobra.Command {
-	var asJSON, body bool
-	jsonFlag(cmd, &asJSON)
+	var body bool
+	c.jsonFlag(cmd)
 	cmd.Flags().BoolVar(&body, "body", false, "print only the request body, as it was received")
 	cmd.MarkFlagsMutuallyExclusive("body", "json") // the JSON has the body in it already
 	cmd.Args = oneArg
@@ -159,13 +156,13 @@ func (c *cli) showEntry(
 			return fmt.Errorf("%d has no request body: the daemon made this ticket itself", ids[0])
 		case body:
 			return writeBody(c.out, x.body)
-		case asJSON:
-			return showJSON(c.out, x.json)
 		}
-		if err := c.findZone(ctx, d); err != nil {
-			return err
-		}
-		return x.text()
+		return c.show(x.json, func() error {
+			if err := c.findZone(ctx, d); err != nil {
+				return err
+			}
+			return x.text()
+		})
 	})
 }
 

@@ -37,7 +37,7 @@ func (c *cli) labor(
 	use, short string, columns []string, get func(context.Context, *pos.Venue) (report, error),
 ) *cobra.Command {
 	var venue string
-	var asJSON, asCSV, allVenues bool
+	var asCSV, allVenues bool
 	cmd := &cobra.Command{
 		Use:   use,
 		Short: short,
@@ -58,7 +58,7 @@ an apostrophe in front. Control characters and text direction marks become
 spaces. For unchanged values use --json.`, use, "  "+strings.Join(columns, "\n  ")),
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if asJSON && asCSV {
+			if c.asJSON && asCSV {
 				return usagef("use --json or --csv, not both")
 			}
 			if allVenues && venue != "" {
@@ -81,7 +81,7 @@ spaces. For unchanged values use --json.`, use, "  "+strings.Join(columns, "\n  
 				return problem
 			}
 			switch {
-			case asJSON:
+			case c.asJSON:
 				err = showJSON(c.out, r.all)
 			case asCSV:
 				if allVenues {
@@ -96,7 +96,7 @@ spaces. For unchanged values use --json.`, use, "  "+strings.Join(columns, "\n  
 	}
 	c.venueFlag(cmd, &venue, "`venue`, by name or id (if there are several: this or --all-venues)")
 	cmd.Flags().BoolVar(&allVenues, "all-venues", false, "all venues of the configuration, in its order")
-	jsonFlag(cmd, &asJSON)
+	c.jsonFlag(cmd)
 	cmd.Flags().BoolVar(&asCSV, "csv", false, "print CSV")
 	return cmd
 }

@@ -153,8 +153,7 @@ func waitForOutcome(ctx context.Context, d *admin.Client, id uint64, wait time.D
 // printersProfiles helps an operator who sets up a printer to choose its profile; the profiles are
 // part of the program.
 func (c *cli) printersProfiles() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return c.jsonFlag(&cobra.Command{
 		Use:   "profiles [PROFILE]",
 		Short: "list the printer profiles, or show one",
 		Long: `profiles lists the printer models that printers[].profile can name. With a name
@@ -165,30 +164,22 @@ them for one printer. It needs no running daemon.`,
 		ValidArgsFunction: cobra.FixedCompletions(profile.Names(), cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return c.profileTable(profile.All(), asJSON)
+				return c.show(profile.All(), c.profileTable)
 			}
 			p, ok := profile.Lookup(args[0])
-			switch {
-			case !ok:
+			if !ok {
 				return usagef("%w%s", profile.Unknown(args[0]), config.DidYouMean(args[0], profile.Names()))
-			case asJSON:
-				return showJSON(c.out, p)
 			}
 			// In the form of printers[].override, so that a line can be copied into the
 			// configuration.
-			return write(c.out, p.YAML())
+			return c.show(p, func() error { return write(c.out, p.YAML()) })
 		},
-	}
-	jsonFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
-func (c *cli) profileTable(all []profile.Profile, asJSON bool) error {
-	if asJSON {
-		return showJSON(c.out, all)
-	}
+func (c *cli) profileTable() error {
 	t := newTable(c.out, "PROFILE", "COLUMNS", "CUTTER", "DOTS", "BUZZER", "PRINTERS")
-	for _, p := range all {
+	for _, p := range profile.All() {
 		dots := "none"
 		if p.Raster != profile.NoRaster {
 			dots = strconv.Itoa(p.Dots)

@@ -16,7 +16,6 @@ import (
 // printersDiscover is for an operator who stands before printers whose addresses nobody wrote down.
 func (c *cli) printersDiscover() *cobra.Command {
 	var networks []string
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "discover",
 		Short: "find the printers on the local network and on USB",
@@ -30,19 +29,15 @@ daemon.`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			found, err := c.discover(cmd.Context(), networks)
-			switch {
-			case err != nil:
+			if err != nil {
 				return err
-			case asJSON:
-				return showJSON(c.out, found)
 			}
-			return c.showFound(found)
+			return c.show(found, func() error { return c.showFound(found) })
 		},
 	}
 	cmd.Flags().StringSliceVar(&networks, "network", nil,
 		"ask only this `part` of the box's networks, as 192.168.1.0/24")
-	jsonFlag(cmd, &asJSON)
-	return cmd
+	return c.jsonFlag(cmd)
 }
 
 // discover looks for printers and says on stderr how long that takes, because a person waits for it.

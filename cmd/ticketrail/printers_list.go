@@ -19,7 +19,6 @@ import (
 // also a check for monitoring.
 
 func (c *cli) printersList() *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list [STATION...]",
 		Short: "list stations, their state and how to fix problems",
@@ -35,8 +34,7 @@ PROOF is the best evidence that the station can give for a ticket:
   shown      an open page of the screen reports that it shows the ticket
   taken      the third-party kitchen display accepts the ticket`,
 	}
-	jsonFlag(cmd, &asJSON)
-	return c.asking(c.stationArg(cmd), func(ctx context.Context, d *admin.Client, args []string) error {
+	return c.asking(c.stationArg(c.jsonFlag(cmd)), func(ctx context.Context, d *admin.Client, args []string) error {
 		all, err := d.Stations(ctx)
 		if err == nil {
 			err = c.findZone(ctx, d)
@@ -53,12 +51,8 @@ PROOF is the best evidence that the station can give for a ticket:
 		}
 
 		selected, err := selectStations(all.Stations, args)
-		switch {
-		case err != nil:
-		case asJSON:
-			err = showJSON(c.out, selected)
-		default:
-			err = c.stationTable(selected, time.Now().In(c.location()))
+		if err == nil {
+			err = c.show(selected, func() error { return c.stationTable(selected, time.Now().In(c.location())) })
 		}
 		// Without names the exit code stays 0: a listing that worked is no failure, whatever it
 		// shows.

@@ -14,7 +14,7 @@ import (
 const sitesShown = 30
 
 func (c *cli) relayStatus() *cobra.Command {
-	var asJSON, all bool
+	var all bool
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "show whether all is well at the relay and its venues",
@@ -29,16 +29,11 @@ The exit code is 1 if something needs a person. It needs no running relay.`,
 				if err != nil {
 					return err
 				}
-				if asJSON {
-					err = showJSON(c.out, o)
-				} else {
-					err = c.showSites(o, all)
-				}
-				return cmp.Or(err, personNeeded(o.Findings))
+				return cmp.Or(c.show(o, func() error { return c.showSites(o, all) }), personNeeded(o.Findings))
 			})
 		},
 	}
-	jsonFlag(cmd, &asJSON)
+	c.jsonFlag(cmd)
 	cmd.Flags().BoolVar(&all, "all", false, fmt.Sprintf("show all venues, not only the first %d", sitesShown))
 	return cmd
 }

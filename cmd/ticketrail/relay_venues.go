@@ -184,20 +184,17 @@ func (c *cli) endChange(text string, change relay.Change) error {
 }
 
 func (c *cli) relayVenuesList() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return c.jsonFlag(&cobra.Command{
 		Use:   "list",
 		Short: "list the venues of the relay's file and those that were added",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.askRelay(cmd.Context(), func(a *relay.Admin) error { return c.showRelayVenues(a, asJSON) })
+			return c.askRelay(cmd.Context(), c.showRelayVenues)
 		},
-	}
-	jsonFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
-func (c *cli) showRelayVenues(a *relay.Admin, asJSON bool) error {
+func (c *cli) showRelayVenues(a *relay.Admin) error {
 	type venue struct {
 		ID        string   `json:"id"`
 		Name      string   `json:"name"`
@@ -215,10 +212,7 @@ func (c *cli) showRelayVenues(a *relay.Admin, asJSON bool) error {
 			map[bool]string{true: "own", false: "shared"}[one.OwnSecret],
 			map[bool]string{true: "file", false: "added"}[one.InFile], v.ID)
 	}
-	if asJSON {
-		return showJSON(c.out, all)
-	}
-	return t.end()
+	return c.show(all, t.end)
 }
 
 func (c *cli) relayVenuesRenew() *cobra.Command {

@@ -23,8 +23,17 @@ import (
 // operator. So all text is cleaned, except a body that goes to a file or a pipe.
 
 // jsonFlag gives every listing the same flag: scripts use JSON, because the tables may change.
-func jsonFlag(cmd *cobra.Command, asJSON *bool) {
-	cmd.Flags().BoolVar(asJSON, "json", false, "print JSON")
+func (c *cli) jsonFlag(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().BoolVar(&c.asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// show shows v: with --json as JSON, else with text.
+func (c *cli) show(v any, text func() error) error {
+	if c.asJSON {
+		return showJSON(c.out, v)
+	}
+	return text()
 }
 
 // showJSON writes v as JSON that is safe to show on a terminal. The encoder escapes only the

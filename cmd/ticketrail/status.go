@@ -18,7 +18,6 @@ import (
 // status is the first command at 19:30: is it this box, and what is to be done. Everything in it comes from
 // the daemon in one answer; only a wrong version is found here, because it takes both programs.
 func (c *cli) status() *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "show whether all is well, the worst first",
@@ -29,20 +28,18 @@ use it.`,
 		Example: "  watch ticketrail status",
 		Args:    noArgs,
 	}
-	jsonFlag(cmd, &asJSON)
-	return c.asking(cmd, func(ctx context.Context, d *admin.Client, _ []string) error {
+	return c.asking(c.jsonFlag(cmd), func(ctx context.Context, d *admin.Client, _ []string) error {
 		o, err := c.overview(ctx, d)
 		if err != nil {
 			return err
 		}
-		return c.showFindings(o.Findings, o, asJSON)
+		return c.showFindings(o.Findings, o)
 	})
 }
 
 // doctor is for when nothing prints and nobody knows why; status needs a daemon that answers, and this does not.
 func (c *cli) doctor() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return c.jsonFlag(&cobra.Command{
 		Use:   "doctor",
 		Short: "look for what keeps tickets from printing, also without the daemon",
 		Long: `doctor looks at the configuration, the service, the ports, the database and its
@@ -62,21 +59,14 @@ has a port.`,
 			found := box.Diagnose(cmd.Context(), c.config)
 			found = joinFindings(c.askDaemon(cmd.Context()), found)
 			slices.SortStableFunc(found, admin.WorstFirst)
-			return c.showFindings(found, found, asJSON)
+			return c.showFindings(found, found)
 		},
-	}
-	jsonFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
 // showFindings shows findings, or inJSON. Its error names what needs a person.
-func (c *cli) showFindings(findings []admin.Finding, inJSON any, asJSON bool) error {
-	var err error
-	if asJSON {
-		err = showJSON(c.out, inJSON)
-	} else {
-		err = write(c.out, findingsText(findings, coloured(c.out)))
-	}
+func (c *cli) showFindings(findings []admin.Finding, inJSON any) error {
+	err := c.show(inJSON, func() error { return write(c.out, findingsText(findings, coloured(c.out))) })
 	return cmp.Or(err, personNeeded(findings))
 }
 

@@ -14,7 +14,6 @@ import (
 // daemon works without the API, so no order depends on its result.
 func (c *cli) venuesCheck() *cobra.Command {
 	var venue string
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "check the venues at the point-of-sale API",
@@ -32,7 +31,7 @@ service.timeout, if that is longer).`,
 			if err != nil {
 				return serviceError(err)
 			}
-			if !asJSON {
+			if !c.asJSON {
 				return doctor.ShowVenues(cleanLines{c.out}, checks)
 			}
 			if err := showJSON(c.out, checks); err != nil {
@@ -43,7 +42,7 @@ service.timeout, if that is longer).`,
 		},
 	}
 	c.venueFlag(cmd, &venue, "`venue` to check, by name or id (default: all)")
-	jsonFlag(cmd, &asJSON)
+	c.jsonFlag(cmd)
 	return cmd
 }
 

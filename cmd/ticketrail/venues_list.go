@@ -15,8 +15,7 @@ import (
 // venuesList is for the operator who must tell the service, or another command, which venue is meant. It
 // reads the file and not the daemon: the venues are what the operator has written there.
 func (c *cli) venuesList() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return c.jsonFlag(&cobra.Command{
 		Use:   "list",
 		Short: "list the venues of the configuration",
 		Long: `list shows the venues whose print requests are accepted, and the address that
@@ -54,17 +53,9 @@ them.`,
 					secret})
 				t.row(v.Name, cmp.Or(v.Timezone, "-"), fallback, cmp.Or(strings.Join(v.Devices, ", "), "all"), v.ID)
 			}
-			if asJSON {
-				return showJSON(c.out, all)
-			}
-			if err := t.end(); err != nil {
-				return err
-			}
-			return printAddresses(c, conf)
+			return c.show(all, func() error { return cmp.Or(t.end(), printAddresses(c, conf)) })
 		},
-	}
-	jsonFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
 // printAddresses says what to enter at the service for each venue. Most venues share one address.

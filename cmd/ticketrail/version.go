@@ -13,20 +13,14 @@ import (
 // version is of this program, not of the running daemon: after an upgrade without a restart they
 // differ, and the daemon's is in the metric ticketrail_build_info.
 func (c *cli) version() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return c.jsonFlag(&cobra.Command{
 		Use:   "version",
 		Short: "show the version",
 		Args:  noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if asJSON {
-				return showJSON(c.out, admin.ThisBuild())
-			}
-			return printLine(c.out, "%s", admin.ThisBuild())
+			return c.show(admin.ThisBuild(), func() error { return printLine(c.out, "%s", admin.ThisBuild()) })
 		},
-	}
-	jsonFlag(cmd, &asJSON)
-	return cmd
+	})
 }
 
 // man is hidden because the build of the package uses it, once: the pages are then installed.
