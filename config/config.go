@@ -43,8 +43,8 @@ type Config struct {
 	Fallback string `mapstructure:"fallback"`
 	// Fonts are files or folders of fonts (TTF, OTF, TTC) for scripts that neither the printer nor
 	// the built-in font has: Thai, Devanagari, rare Han characters. They are tried in this order,
-	// after the built-in font. Default: Unifont and Noto, as far as they are installed. Characters
-	// that no font has print as their names in brackets.
+	// after the built-in font. Default: Unifont and Noto, as far as they are installed. Letters
+	// that no font has print in Latin ones, between tildes.
 	Fonts    []string `mapstructure:"fonts"`
 	Ticket   Ticket   `mapstructure:"ticket"`
 	Storage  Storage  `mapstructure:"storage"`

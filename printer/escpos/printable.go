@@ -16,10 +16,10 @@ import (
 // rest depends on the printer:
 //
 //   - If it prints images, every character that a font has stays, and its line will be drawn.
-//     What no font has becomes its Unicode name in brackets.
-//   - If it does not, text is written as closely as the printer's characters allow: without
-//     accents, transliterated between tildes (~Gong Bao Ji Ding~: the tildes show the cook that
-//     the dish is written differently), or as Unicode names in brackets.
+//   - If it does not, text is written as closely as the printer's characters allow, without accents.
+//
+// Words in other letters are transliterated between tildes (~Gong Bao Ji Ding~: the tildes show the cook that the
+// dish is written differently), other characters become their Unicode names in brackets.
 //
 // It never becomes a question mark, which would say nothing.
 //
@@ -160,7 +160,28 @@ func (t *charset) drawable(s string) string {
 		}
 		return r
 	}, s)
-	return t.drawer.Printable(s)
+	return t.drawer.Printable(t.transliterate(s))
+}
+
+// transliterate writes the letters that no font has in ASCII, words in one script between one pair of tildes.
+func (t *charset) transliterate(s string) string {
+	w := transcriber{charset: t}
+	for _, r := range s {
+		if len(w.run) > 0 && r == ' ' || t.lacks(r) {
+			w.run = append(w.run, r)
+			continue
+		}
+		w.flushRun()
+		w.put(string(r))
+	}
+	w.flushRun()
+	return w.String()
+}
+
+// lacks reports whether r is a letter or its mark of which the drawer can only tell the name.
+func (t *charset) lacks(r rune) bool {
+	return unicode.In(r, unicode.L, unicode.M) && !unicode.Is(unicode.Hangul, r) && !t.has(r) &&
+		strings.HasPrefix(t.drawer.Printable(string(r)), "[")
 }
 
 // boxDrawingASCII returns the ASCII character closest to a box-drawing character.

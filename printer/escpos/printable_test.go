@@ -95,6 +95,8 @@ func TestWithImagesEverythingAFontHasStays(t *testing.T) {
 		{"شاورما", "شاورما", true},
 		{"x\u0301y", "x\u0301y", true}, // nothing composes this
 		{"hot \U0001f336\ufe0f", "hot [hot pepper]", false},
+		{"ต้มยำ กุ้ง, 2 ที่", "~tmyam kung~, 2 ~thii~", false}, // the font has no Thai
+		{"宫 पनीर", "宫 ~pniir~", true},
 		{"┌╫┐ 宫", "┌+┐ 宫", true},
 	} {
 		got := Printable(c.in, o)

@@ -57,8 +57,8 @@ func (c *composer) test(t *ticket.Ticket) {
 	c.alarmIf(true, func() { c.flow(paragraph{text: c.cookText("how an allergy looks")}) })
 
 	c.heading("letters", "-")
-	say("What the printer cannot draw stands here as its name in brackets; " +
-		"nothing is missing, and no question mark stands for a letter.")
+	say("What the printer cannot draw stands here in Latin letters between ~tildes~, or as its " +
+		"name in brackets; no question mark stands for a letter.")
 	for _, s := range scripts() {
 		label := s.name + ":" + spaces(max(12-len(s.name)-1, 1))
 		c.flow(paragraph{label: []Span{{Text: label}}, text: c.text(s.example)})

@@ -56,58 +56,23 @@ func (d *Drawer) printable(s string) string {
 		s = s[n:]
 		w.rune(r)
 	}
-	w.flush()
 	return w.String()
 }
 
-// A textBuilder collects what can be drawn, and the names of letters that cannot.
+// A textBuilder collects what can be drawn.
 type textBuilder struct {
 	strings.Builder
 	drawer *Drawer
-	last   rune     // last character written; 0 at the start
-	names  []string // names of consecutive letters that no font has
+	last   rune // last character written; 0 at the start
 }
 
-// put writes text. The names collected so far come first, because they stand for what was before
-// it.
 func (w *textBuilder) put(s string) {
-	w.flush()
 	w.WriteString(s)
 	w.last, _ = utf8.DecodeLastRuneInString(s)
 }
 
 // name writes the name of something that cannot be drawn.
 func (w *textBuilder) name(s string) { w.put("[" + s + "]") }
-
-// flush writes the collected names in one bracket. Several letters of a word in one bracket stay
-// readable as a word.
-func (w *textBuilder) flush() {
-	if len(w.names) > 0 {
-		s := "[" + shortenNames(w.names) + "]"
-		w.names = w.names[:0]
-		w.WriteString(s)
-		w.last = ']'
-	}
-}
-
-// shortenNames omits from each name the words that the name before began with: "thai character ko
-// kai, kho khai".
-func shortenNames(names []string) string {
-	var b strings.Builder
-	for i, n := range names {
-		if i > 0 {
-			b.WriteString(", ")
-			words := strings.Fields(n)
-			before := strings.Fields(names[i-1])
-			for len(words) > 1 && len(before) > 1 && words[0] == before[0] {
-				words, before = words[1:], before[1:]
-			}
-			n = strings.Join(words, " ")
-		}
-		b.WriteString(n)
-	}
-	return b.String()
-}
 
 // rune writes one character, or what stands for it. The order of the cases matters: ASCII needs no
 // font, and format characters must not be named.
@@ -172,23 +137,7 @@ func (w *textBuilder) replace(r rune) {
 		w.put(parts)
 		return
 	}
-	// Letters and marks in a row share one bracket; a sign gets its own.
-	n := nameOf(r)
-	if !unicode.In(r, unicode.L, unicode.M) {
-		w.name(n)
-		return
-	}
-	if len(w.names) > 0 && !sameScript(w.names[0], n) {
-		w.flush()
-	}
-	w.names = append(w.names, n)
-}
-
-// sameScript compares the first words of two Unicode names, which name the script.
-func sameScript(a, b string) bool {
-	a, _, _ = strings.Cut(a, " ")
-	b, _, _ = strings.Cut(b, " ")
-	return a == b
+	w.name(nameOf(r))
 }
 
 // drawsAll reports whether every character of s can be drawn; false if s is empty.
