@@ -266,18 +266,17 @@ func (d *screens) paperFor(next *Built, c config.Screen) func(context.Context, u
 func (d *screens) openPasses(conf *config.Config) {
 	passes, failedPasses := map[string]*screen{}, map[string]error{}
 	for name, prev := range d.passes {
-		i := slices.IndexFunc(conf.Screens, func(c config.Screen) bool { return c.Name == name && c.Expo() })
-		// Only a change of the boards needs a new Pass. With another title the pass keeps its state
-		// and only the page changes.
-		if i < 0 || !slices.Equal(conf.Screens[i].Of, prev.conf.Of) {
+		if slices.ContainsFunc(conf.Screens, func(c config.Screen) bool { return reflect.DeepEqual(c, prev.conf) }) {
+			passes[name] = prev
+		} else {
 			prev.pass.Close()
 		}
 	}
 	for _, c := range conf.Screens {
-		if !c.Expo() {
+		if !c.Expo() || passes[c.Name] != nil {
 			continue
 		}
-		s, err := d.openPass(c, d.passes[c.Name])
+		s, err := d.openPass(c)
 		if err != nil {
 			failedPasses[c.Name] = err
 			d.log.Error("cannot open the pass", "station", c.Name, "err", err)
@@ -295,36 +294,25 @@ func (d *screens) openPasses(conf *config.Config) {
 // later ones.
 const storageTimeout = 10 * time.Second
 
-// openPass makes the pass of c: prev itself if nothing changed, a new page on the same Pass if only
-// its looks changed, else everything new.
-func (d *screens) openPass(c config.Screen, prev *screen) (*screen, error) {
-	s := &screen{owner: d, conf: c}
-	switch {
-	case prev != nil && reflect.DeepEqual(prev.conf, c):
-		return prev, nil
-	case prev != nil && slices.Equal(prev.conf.Of, c.Of):
-		s.pass = prev.pass
-	default:
-		o := board.PassOptions{
-			Station: c.Name, KV: d.s.o.Queue.KV("expo " + c.Name), Logger: d.log,
-			Siblings: d.siblings, Title: d.stationTitle,
-		}
-		for _, name := range c.Of {
-			b, err := d.board(name)
-			if err != nil {
-				return nil, err
-			}
-			o.Of = append(o.Of, b)
-		}
-		var err error
-		if s.pass, err = board.OpenPass(o); err != nil {
+func (d *screens) openPass(c config.Screen) (*screen, error) {
+	of := board.PassOptions{
+		Station: c.Name, KV: d.s.o.Queue.KV("expo " + c.Name), Logger: d.log,
+		Siblings: d.siblings, Title: d.stationTitle,
+	}
+	for _, name := range c.Of {
+		b, err := d.board(name)
+		if err != nil {
 			return nil, err
 		}
+		of.Of = append(of.Of, b)
+	}
+	pass, err := board.OpenPass(of)
+	if err != nil {
+		return nil, err
 	}
 	o := d.options(c)
-	o.Pass = s.pass
-	s.Screen = kds.NewScreen(o)
-	return s, nil
+	o.Pass = pass
+	return &screen{owner: d, conf: c, pass: pass, Screen: kds.NewScreen(o)}, nil
 }
 
 // close waits for the records in progress, because the queue's file closes next, and closes the listener, also if no
