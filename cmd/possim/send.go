@@ -84,14 +84,10 @@ requests are the same in every run; an endpoint that has seen them takes them fo
 	fl.StringVar(&f.file, "file", "", "send this file as the body, - is standard input; all but the first get a new id")
 	fl.IntVar(&f.employees, "employees", 25, "employees of each venue; use the same number as for possim serve")
 	fl.Uint64Var(&f.seed, "seed", 1, "determines the orders")
-	retriesFlag(c, &f.retries)
+	// The contract says "up to 3", and that retryCount drives them, but not how.
+	fl.IntVar(&f.retries, "retries", contract.WebhookRetries, "how often an order is sent again at most, 0 to 3")
 	caFlag(c, &f.ca)
 	return c
-}
-
-// retriesFlag: the contract says "up to 3", and that retryCount drives them, but not how.
-func retriesFlag(c *cobra.Command, n *int) {
-	c.Flags().IntVar(n, "retries", contract.WebhookRetries, "how often an order is sent again at most, 0 to 3")
 }
 
 // oneURL checks that the only argument is the URL of a webhook. It does not ask whether anything
@@ -112,20 +108,21 @@ func oneURL(_ *cobra.Command, args []string) error {
 
 // check refuses values that are out of range.
 func (f *sendFlags) check() error {
-	switch {
-	case f.count < 0:
-		return usageError{fmt.Errorf("--count: %d is out of range; use 0 or more", f.count)}
-	// Written this way, because NaN fails every comparison.
-	case !(f.rate >= 0 && f.rate <= 1e6):
-		return usageError{fmt.Errorf("--rate: %v is out of range; use orders a second, 0 to 1000000", f.rate)}
-	case f.concurrency < 1 || f.concurrency > 10_000:
-		return usageError{fmt.Errorf("--concurrency: %d is out of range; use 1 to 10000", f.concurrency)}
-	case !(f.duplicates >= 0 && f.duplicates <= 1):
-		return usageError{fmt.Errorf("--duplicates: %v is out of range; use 0 to 1", f.duplicates)}
-	case f.retries < 0 || f.retries > contract.WebhookRetries:
-		return usageError{fmt.Errorf("--retries: %d is out of range; use 0 to %d", f.retries, contract.WebhookRetries)}
-	case f.employees < 0 || f.employees > maxEmployees:
-		return usageError{fmt.Errorf("--employees: %d is out of range; use 0 to %d", f.employees, maxEmployees)}
+	for _, r := range []struct {
+		flag             string
+		given, low, high float64
+	}{
+		{"count", float64(f.count), 0, 1e9},
+		{"rate", f.rate, 0, 1e6}, // orders a second
+		{"concurrency", float64(f.concurrency), 1, 10_000},
+		{"duplicates", f.duplicates, 0, 1},
+		{"retries", float64(f.retries), 0, contract.WebhookRetries},
+		{"employees", float64(f.employees), 0, maxEmployees},
+	} {
+		// Written this way, because NaN fails every comparison.
+		if !(r.given >= r.low && r.given <= r.high) {
+			return usageError{fmt.Errorf("--%s: %v is out of range; use %.0f to %.0f", r.flag, r.given, r.low, r.high)}
+		}
 	}
 	return nil
 }

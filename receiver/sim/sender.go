@@ -65,9 +65,6 @@ type Sender struct {
 	// Transport sends the requests; see [Transport]. Default: that of net/http. Redirects are
 	// never followed: the contract knows no such answer.
 	Transport http.RoundTripper
-	// Backoff is the pause before the first retry. Each further pause is twice as long. The
-	// contract says "exponential backoff" and gives no figure. Default: 1 s.
-	Backoff time.Duration
 	// Retries is how often an order is sent again at most. Default (nil): 3, the contract's most.
 	Retries *int
 	// Logger gets one line for each job. Default: none.
@@ -75,8 +72,10 @@ type Sender struct {
 }
 
 const (
-	defaultBackoff = time.Second
-	maxAnswer      = 64 << 10 // bytes of an answer that are read; ticketrail's have about 60
+	// firstPause is before the first retry. Each further pause is twice as long. The contract says
+	// "exponential backoff" and gives no figure.
+	firstPause = time.Second
+	maxAnswer  = 64 << 10 // bytes of an answer that are read; ticketrail's have about 60
 )
 
 // Send posts an order by the service's rules (section 6.3): it waits 5 s for an answer, and
@@ -88,7 +87,7 @@ const (
 func (s *Sender) Send(ctx context.Context, o Order) Job {
 	var j Job
 	log := cmp.Or(s.Logger, slog.New(slog.DiscardHandler))
-	pause := cmp.Or(s.Backoff, defaultBackoff)
+	pause := firstPause
 	retries := contract.WebhookRetries
 	if s.Retries != nil {
 		retries = *s.Retries
@@ -131,10 +130,7 @@ func (j *Job) judge(a Attempt) (retry bool) {
 	case 0:
 		j.State, j.Problem = Failed, a.Err.Error()
 		return true
-	case http.StatusInternalServerError,
-		http.StatusBadGateway,
-		http.StatusServiceUnavailable,
-		http.StatusGatewayTimeout:
+	case 500, 502, 503, 504:
 		j.State, j.Problem = Failed, fmt.Sprintf("%d: server error", a.Status)
 		return true
 	}
