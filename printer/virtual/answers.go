@@ -23,14 +23,11 @@ const (
 	Everything = RealTime | ASB | StatusQuery | ProcessID | Identify
 )
 
-// identity holds the answers to GS I n, by n.
+// identity holds the answers to GS I n, by n: 66 is the maker, 67 the model.
 type identity map[byte]string
 
 // tmT88V is an Epson TM-T88V without Chinese characters.
-var tmT88V = identity{
-	1: "\x20", 2: "\x02", 3: "\x01",
-	65: "_30.40 ESC/POS\x00", 66: "_EPSON\x00", 67: "_TM-T88V\x00", 68: "_J5BF001234\x00", 69: "_\x00",
-}
+var tmT88V = identity{66: "_EPSON\x00", 67: "_TM-T88V\x00"}
 
 // Clone is what is wrong with the answers. The zero value answers as in Epson's manual. The daemon
 // must not take such an answer for a proof.
@@ -82,7 +79,9 @@ func (p *Printer) query(c *client, b []byte) {
 			p.answerStatus(c, b[2])
 		}
 	case b[0] == gs && b[1] == 'I':
-		p.answerIdentity(c, b[2])
+		if p.o.Can&Identify != 0 {
+			p.answer(c, []byte(p.o.identity[b[2]])) // an unknown n is not answered
+		}
 	case b[0] == gs && b[1] == '(' && b[2] == 'H' && len(b) == 11 && b[5] == 48:
 		if p.o.Can&ProcessID != 0 {
 			p.answer(c, slices.Concat([]byte{0x37, 0x22}, b[7:11], []byte{0}))
@@ -100,16 +99,6 @@ func (p *Printer) answerStatus(c *client, n byte) {
 		p.answer(c, []byte{p.Conditions().paper()})
 	case 2, 50, 4, 52: // drawer connector, ink
 		p.answer(c, []byte{0})
-	}
-}
-
-// answerIdentity is GS I n. The numbers 1 to 3 may be sent as digits too.
-func (p *Printer) answerIdentity(c *client, n byte) {
-	if n >= '1' && n <= '3' {
-		n -= '0'
-	}
-	if p.o.Can&Identify != 0 {
-		p.answer(c, []byte(p.o.identity[n])) // an unknown n is not answered
 	}
 }
 

@@ -236,22 +236,16 @@ func TestConditionNamesParse(t *testing.T) {
 
 func TestTheIdentityFollowsTheProfile(t *testing.T) {
 	for model, want := range map[string]string{
-		"epson-tm-u220b":  "\x5fEPSON\x00\x5fTM-U220B\x00\x5f\x00\x02",
-		"generic-80mm":    "\x5fEPSON\x00\x5fTM-T88III\x00\x5f\x00\x02",
-		"citizen-ct-s310": "\x5fCITIZEN\x00\x5fCT-S310\x00\x5f\x00\x02",
+		"epson-tm-u220b":  "\x5fEPSON\x00\x5fTM-U220B\x00",
+		"generic-80mm":    "\x5fEPSON\x00\x5fTM-T88III\x00",
+		"citizen-ct-s310": "\x5fCITIZEN\x00\x5fCT-S310\x00",
 	} {
 		p, ok := profile.Lookup(model)
 		if !ok {
 			t.Fatalf("no model %s", model)
 		}
-		p.TwoByte = profile.NoTwoByte
 		bubble(t, model, virtual.OptionsFor(p), func(t *testing.T, p *virtual.Printer) {
-			connect(t, p).ask("\x1dI\x42\x1dI\x43\x1dI\x45\x1dI\x02", want)
+			connect(t, p).ask("\x1dI\x42\x1dI\x43\x1dI\x02", want)
 		})
 	}
-	p, _ := profile.Lookup("generic-80mm")
-	p.TwoByte, p.Confirm = profile.GB18030, profile.ByStatus
-	bubble(t, "chinese", virtual.OptionsFor(p), func(t *testing.T, p *virtual.Printer) {
-		connect(t, p).ask("\x1dI\x45\x1d(H\x06\x0000abcd\x1dr\x01", "\x5fCHINA GB18030\x00\x00")
-	})
 }

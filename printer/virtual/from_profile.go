@@ -35,22 +35,5 @@ func identityOf(p profile.Profile) identity {
 	if !slices.Contains([]string{"EPSON", "STAR", "CITIZEN", "BIXOLON"}, maker) {
 		maker, name = "EPSON", "TM-T88III"
 	}
-	// These are the names that printers return for function 69. A driver can tell the ROM by them.
-	font := map[profile.TwoByte]string{
-		profile.GB18030: "CHINA GB18030", profile.ShiftJIS: "KANJI JAPANESE",
-		profile.Big5: "TAIWAN BIG-5", profile.KSX1001: "KOREA C-5601C",
-	}[p.TwoByte]
-	// GS I 2: bit 0 two-byte characters, bit 1 automatic cutter.
-	kind := byte(0)
-	if font != "" {
-		kind |= 0x01
-	}
-	if p.Cutter != profile.NoCutter {
-		kind |= 0x02
-	}
-	return identity{
-		1: "\x20", 2: string(kind), 3: "\x01",
-		65: "_1.00 ESC/POS\x00", 66: "_" + maker + "\x00", 67: "_" + name + "\x00",
-		68: "_00000000\x00", 69: "_" + font + "\x00",
-	}
+	return identity{66: "_" + maker + "\x00", 67: "_" + name + "\x00"}
 }
