@@ -152,7 +152,7 @@ func (f *sendFlags) run(ctx context.Context, to string, in io.Reader, out io.Wri
 	defer t.CloseIdleConnections()
 	s := sim.Sender{URL: to, Transport: t, Retries: &f.retries, Logger: slog.New(slog.NewTextHandler(out, nil))}
 	sum := s.Run(ctx, sim.Load{
-		Next: next, Count: f.count, Rate: f.rate, Concurrency: f.concurrency, Duplicates: f.duplicates, Seed: f.seed,
+		Next: next, Count: f.count, Rate: f.rate, Concurrency: f.concurrency, Duplicates: f.duplicates,
 	})
 	return finish(sum, f.count, out)
 }

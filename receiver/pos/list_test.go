@@ -144,6 +144,14 @@ func TestAMalformedOrEndlessListIsAnError(t *testing.T) {
 	}
 }
 
+func TestOfAListNoMoreElementsAreReadThanWanted(t *testing.T) {
+	for most, want := range map[int]int{2: 2, 3: 3, 9: 3} {
+		if got, err := elements([]byte(`[1,"b",{}]`), most); len(got) != want || err != nil {
+			t.Errorf("%d of at most %d: %v", len(got), most, err)
+		}
+	}
+}
+
 func TestPagesWithoutNewRecordsAreReadOnUpToALimit(t *testing.T) {
 	for _, fresh := range []bool{true, false} {
 		n := 0

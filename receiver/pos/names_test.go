@@ -400,17 +400,6 @@ func TestNamesAndTheZoneSurviveARestart(t *testing.T) {
 	})
 }
 
-func TestNamesOfAnEarlierVersionAreKnown(t *testing.T) {
-	store := queuetest.NewStore()
-	store.Set(harbour, `{"version":2,"as_of":"2026-11-22T10:00:00Z","ran":99,"zone":"Asia/Tokyo",`+
-		`"people":{"`+jon+`":{"name":"Jon"},"`+ann+`":{"name":"Ann","left":50}}}`)
-	n := NewNames(store, time.Hour, slog.New(slog.DiscardHandler))
-	n.Use(nil, map[string]bool{harbour: false})
-	if name, _ := n.Name(harbour, ann); name != "Ann" || n.Count(harbour) != 2 {
-		t.Errorf("%q, %d", name, n.Count(harbour))
-	}
-}
-
 func TestNamesAreInUseAlsoWhenNotStored(t *testing.T) {
 	// Whether the Put failed, succeeded or has an unknown outcome: the new names are in use, the next start has the old
 	// or the new ones, and the start after that has the new ones.

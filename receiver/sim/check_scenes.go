@@ -310,7 +310,7 @@ func (t *tester) voids() (string, Verdict) {
 
 func (t *tester) burst() (string, Verdict) {
 	sum := t.load(contract.WebhookRetries, Load{
-		Next: t.dinner, Count: t.o.Burst, Concurrency: t.o.Concurrency, Duplicates: 0.1, Seed: rng.Uint64(),
+		Next: t.dinner, Count: t.o.Burst, Concurrency: t.o.Concurrency, Duplicates: 0.1,
 	})
 	round := func(p float64) time.Duration { return sum.Percentile(p).Round(10 * time.Microsecond) }
 	got := fmt.Sprintf("%d of %d accepted, %d late, %d retries, p50 %s, p99 %s, slowest %s", sum.accepted(), sum.Jobs,

@@ -19,8 +19,6 @@ type Load struct {
 	// Duplicates is the share of accepted orders, 0 to 1, that are sent a second time with the
 	// same id, as the service does when the answer was lost.
 	Duplicates float64
-	// Seed determines which.
-	Seed uint64
 	// Done is called with each outcome, by one goroutine at a time. May be nil.
 	Done func(Order, Job)
 }
@@ -33,7 +31,8 @@ func (s *Sender) Run(ctx context.Context, e Load) *Summary {
 	began := time.Now()
 	var mu sync.Mutex // guards sum
 	sum := &Summary{}
-	add := func(o Order, j Job, duplicate bool) {
+	send := func(o Order, duplicate bool) bool {
+		j := s.Send(ctx, o)
 		mu.Lock()
 		defer mu.Unlock()
 		if e.Done != nil {
@@ -41,13 +40,11 @@ func (s *Sender) Run(ctx context.Context, e Load) *Summary {
 		}
 		if ctx.Err() != nil && !j.Accepted() {
 			sum.Interrupted++ // by us: says nothing about the endpoint
-			return
+			return false
 		}
 		sum.Add(j)
 		sum.countDuplicate(j, duplicate)
-		if duplicate {
-			sum.Duplicates++
-		}
+		return j.Accepted() && ctx.Err() == nil
 	}
 	type work struct {
 		o     Order
@@ -58,20 +55,25 @@ func (s *Sender) Run(ctx context.Context, e Load) *Summary {
 	for range max(1, e.Concurrency) {
 		wg.Go(func() {
 			for w := range queue {
-				j := s.Send(ctx, w.o)
-				add(w.o, j, false)
-				if w.twice && j.Accepted() && ctx.Err() == nil {
-					add(w.o, s.Send(ctx, w.o.Again()), true)
+				if send(w.o, false) && w.twice {
+					send(w.o.Again(), true)
 				}
 			}
 		})
 	}
-	// Drawn here, in the order of the orders, so that the seed decides which are duplicates,
-	// whatever the senders' speed.
-	rng := newRand(e.Seed, "duplicates")
-	for n := 0; (e.Count == 0 || n < e.Count) && due(ctx, began, e.offset(n)); n++ {
+
+	for n := 0; (e.Count == 0 || n < e.Count) && ctx.Err() == nil; n++ {
+		// With a rate, the times are fixed from the beginning: after a slow answer the rate is made up, as guests do not
+		// order later because the kitchen is slow.
+		if e.Rate > 0 {
+			sleep(ctx, time.Until(began.Add(time.Duration(float64(n)/e.Rate*float64(time.Second)))))
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		twice := int(float64(n+1)*e.Duplicates) > int(float64(n)*e.Duplicates)
 		select {
-		case queue <- work{e.Next(), rng.Float64() < e.Duplicates}:
+		case queue <- work{e.Next(), twice}:
 		case <-ctx.Done():
 		}
 	}
@@ -79,21 +81,4 @@ func (s *Sender) Run(ctx context.Context, e Load) *Summary {
 	wg.Wait()
 	sum.Elapsed = time.Since(began)
 	return sum
-}
-
-// offset is when the nth order is sent. With a rate, the times are fixed from the beginning: after a
-// slow answer the rate is made up, as guests do not order later because the kitchen is slow.
-func (e Load) offset(n int) time.Duration {
-	if e.Rate > 0 {
-		return time.Duration(float64(n) / e.Rate * float64(time.Second))
-	}
-	return 0
-}
-
-// due waits until an order has to be sent. It returns false when ctx has ended.
-func due(ctx context.Context, began time.Time, offset time.Duration) bool {
-	if offset > 0 {
-		sleep(ctx, time.Until(began.Add(offset)))
-	}
-	return ctx.Err() == nil
 }

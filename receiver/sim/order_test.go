@@ -35,6 +35,13 @@ func TestOrdersHaveTheVarietyOfARealEvening(t *testing.T) {
 		if item.Get("note") != nil {
 			found["notes"]++
 		}
+		if name == "Flat white" { // two choices and two extras
+			n := 0
+			for range item.Get("childItems").All() {
+				n++
+			}
+			found["few"], found["extras"] = min(found["few"], n-2), max(found["extras"], n-2)
+		}
 		found["depth"] = max(found["depth"], depth)
 		for child := range item.Get("childItems").All() {
 			look(child, depth+1)
@@ -72,6 +79,9 @@ func TestOrdersHaveTheVarietyOfARealEvening(t *testing.T) {
 		kinds["refire"] < 25 ||
 		kinds["split"] < 80 {
 		t.Errorf("kinds are %v", kinds)
+	}
+	if found["few"] < 0 || found["extras"] < 2 {
+		t.Errorf("a choice is left out, or an extra always: %v", found)
 	}
 	if found["depth"] < 4 || found["notes"] < 160 || found["accents"] < 160 || found["nameless"] < 100 ||
 		found["nameless"] > 500 {

@@ -133,7 +133,7 @@ func TestALoadIsSentWithItsRateConcurrencyAndDuplicates(t *testing.T) {
 		}
 		posts.Store(0)
 		sum = s.Run(t.Context(), Load{Next: next, Count: 100, Duplicates: 0.25})
-		if sum.Duplicates < 10 || sum.Duplicates > 40 || sum.Jobs != 100+sum.Duplicates ||
+		if sum.Duplicates != 25 || sum.Jobs != 125 ||
 			int(posts.Load()) != sum.Jobs {
 			t.Errorf("%d posts: %s", posts.Load(), sum)
 		}

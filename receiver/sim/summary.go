@@ -63,6 +63,9 @@ func (s *Summary) Add(j Job) {
 // from outside, a false duplicate is a lost dinner and a missed one is a dinner cooked twice.
 func (s *Summary) countDuplicate(j Job, duplicate bool) {
 	dup, seen := duplicateField(j.Answer)
+	if duplicate {
+		s.Duplicates++
+	}
 	s.ReportsDuplicates = s.ReportsDuplicates || seen
 	switch {
 	case !j.Accepted():
