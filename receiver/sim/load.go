@@ -63,8 +63,8 @@ func (s *Sender) Run(ctx context.Context, e Load) *Summary {
 	}
 
 	for n := 0; (e.Count == 0 || n < e.Count) && ctx.Err() == nil; n++ {
-		// With a rate, the times are fixed from the beginning: after a slow answer the rate is made up, as guests do not
-		// order later because the kitchen is slow.
+		// With a rate, the times are fixed from the beginning: after a slow answer the rate is made up, as
+		// guests do not order later because the kitchen is slow.
 		if e.Rate > 0 {
 			sleep(ctx, time.Until(began.Add(time.Duration(float64(n)/e.Rate*float64(time.Second)))))
 		}
