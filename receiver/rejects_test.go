@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -26,8 +27,20 @@ func TestRefusedBodiesAreKeptThroughARestart(t *testing.T) {
 		}
 	}
 	r := openRejectsWith(t, store, bodies)
+	if err := r.MarkPrinted(t.Context(), 1, time.Unix(1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.MarkPrinted(t.Context(), 5, time.Unix(1, 0)); !errors.Is(err, ErrNoReject) {
+		t.Errorf("of one that is not there: %v", err)
+	}
+	_ = r.Close(t.Context())
+
+	r = openRejectsWith(t, store, bodies)
 	_ = r.Close(t.Context())
 	list := r.List()
+	if !list[3].Printed.Equal(time.Unix(1, 0)) || !list[2].Printed.IsZero() {
+		t.Errorf("what was printed is not known after a restart: %+v", list)
+	}
 	if len(list) != 4 || list[0].ID != 4 || list[3].Message != "0" || list[1].Body != nil || !list[1].Truncated ||
 		list[2].Truncated {
 		t.Errorf("%d kept: %+v", len(list), list)
