@@ -31,6 +31,7 @@ func TestARefusedRequestIsPrintedOnceItsCauseIsMended(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newTestbed(t, func(_ *Options, p *Policy) {
+				p.ReportConflict = true
 				if c.set != nil {
 					c.set(p)
 				}
@@ -52,6 +53,9 @@ func TestARefusedRequestIsPrintedOnceItsCauseIsMended(t *testing.T) {
 			reason, _, _ := strings.Cut(c.one.Message, ";")
 			if heads := got.Drafts[0].Ticket.Heads(); heads[0] != "LATE – refused at 19:32: "+reason || !got.Late {
 				t.Errorf("headed %q", heads)
+			}
+			if got.ReportConflict {
+				t.Error("if it differs from what has printed, only the list would say so, from where it came")
 			}
 			if !got.Received.Equal(c.one.Time) || got.Device != device || got.Venue != venueID {
 				t.Errorf("%+v", got)

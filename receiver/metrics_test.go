@@ -58,6 +58,27 @@ func TestAnAnomalyIsLoggedOnceForEachKindAndVenue(t *testing.T) {
 	b.count(t, "ticketrail_receiver_anomalies_total{id_not_uuid}", 6)
 }
 
+func TestARouteThatFailsIsCountedForEachItemAndLoggedOnce(t *testing.T) {
+	b := newTestbed(t, func(_ *Options, p *Policy) {
+		compiled, err := plan.Compile(plan.Config{Fallback: "grill",
+			Routes: []plan.Route{{When: `item.name > 1`, To: []string{"bar"}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Plan, p.ReportConflict = compiled, true
+	})
+	for i := range 2 {
+		b.do(post(fmt.Appendf(nil, `{"records":[{"id":"%d","items":[{"name":"Pie"},{"name":"Ale"}]}]}`, i)))
+	}
+	b.count(t, "ticketrail_receiver_rule_failures_total", 4)
+	if log := b.log.String(); strings.Count(log, "its route did not match") != 1 || strings.Contains(log, "Pie") {
+		t.Errorf("log:\n%s", log)
+	}
+	if !b.intake.requests()[0].ReportConflict {
+		t.Error("receiver.conflict: report does not reach the queue")
+	}
+}
+
 func TestTheLogHasOneLineForEachRequestAndQuotesNoBody(t *testing.T) {
 	b := newTestbed(t, nil)
 	b.do(post([]byte(burger)))
