@@ -110,6 +110,10 @@ func (c *cli) forEachID(
 	cmd.Args = someArgs
 	return c.asking(cmd, func(ctx context.Context, d *admin.Client, args []string) error {
 		ids, err := parseIDs(args)
+		if err != nil {
+			return err
+		}
+
 		var refused []error
 		for _, id := range ids {
 			done, err := do(ctx, d, id)
@@ -122,7 +126,7 @@ func (c *cli) forEachID(
 				return err
 			}
 		}
-		return errors.Join(append(refused, err)...)
+		return errors.Join(refused...)
 	})
 }
 
@@ -153,7 +157,7 @@ func (c *cli) showEntry(
 		case err != nil:
 			return err
 		case body && len(x.body) == 0:
-			return fmt.Errorf("%d has no request body: the daemon made this ticket itself", ids[0])
+			return fmt.Errorf("%d has no request body", ids[0])
 		case body:
 			return writeBody(c.out, x.body)
 		}

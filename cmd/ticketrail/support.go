@@ -110,6 +110,7 @@ func (c *cli) orderParts(ctx context.Context) []part {
 		}
 		jobs = append(jobs, one)
 	}
+
 	var bodies []admin.Reject
 	refused, errRefused := d.Rejects(ctx)
 	size := 0
@@ -123,6 +124,7 @@ func (c *cli) orderParts(ctx context.Context) []part {
 		}
 		bodies = append(bodies, one)
 	}
+
 	return []part{
 		{"orders.json", "tickets of the last hour with their CONTENTS", asJSON(jobs, err)},
 		{"rejects-bodies.json", "refused requests with their CONTENTS", asJSON(bodies, errRefused)},

@@ -28,19 +28,12 @@ func TestABackupOverTheSocketIsAWholeDatabase(t *testing.T) {
 }
 
 func TestABackupThatBreaksOffIsAnError(t *testing.T) {
-	path := socketPath(t)
-	l, err := Listen(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	client := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set(HeaderAPI, API)
 		_, _ = w.Write(bytes.Repeat([]byte("x"), 100_000))
 		panic(http.ErrAbortHandler)
-	})}
-	go server.Serve(l)
-	defer server.Close()
-	if _, err := NewClient(path).Backup(t.Context(), &bytes.Buffer{}); !errors.Is(err, ErrUnreachable) {
+	})
+	if _, err := client.Backup(t.Context(), &bytes.Buffer{}); !errors.Is(err, ErrUnreachable) {
 		t.Errorf("err %v", err)
 	}
 }

@@ -2,7 +2,6 @@ package admin
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -68,12 +67,6 @@ func TestThePresentErrorOfADeviceIsShownAndNotItsLastReport(t *testing.T) {
 		if got := p.Problem(now); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
-	}
-}
-
-func TestWithoutADaemonThereIsNoOverview(t *testing.T) {
-	if _, err := NewClient(socketPath(t)).Overview(t.Context()); !errors.Is(err, ErrUnreachable) {
-		t.Errorf("got %v", err)
 	}
 }
 
