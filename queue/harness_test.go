@@ -363,18 +363,6 @@ func (q *testQueue) take(station string) *Lease {
 	return l
 }
 
-// tryTake takes a ticket; nil if there is none.
-func (q *testQueue) tryTake(station string) *Lease {
-	ctx, cancel := context.WithTimeout(bg, time.Second) // of the fake clock
-	defer cancel()
-	l, err := q.Take(ctx, station)
-	if errors.Is(err, context.DeadlineExceeded) {
-		return nil
-	}
-	q.must(err)
-	return l
-}
-
 // begin takes the head of a lane and begins it.
 func (q *testQueue) begin(station string) *Lease {
 	q.t.Helper()
