@@ -19,17 +19,12 @@ type report struct {
 	Failed   int       `json:"failed"`
 	Unseen   int       `json:"unseen"`
 	// Complete is false if the check was stopped: what was not checked is not met.
-	Complete bool          `json:"complete"`
-	Checks   []reportCheck `json:"checks"`
-}
-
-type reportCheck struct {
-	sim.Result
-	TookMS int64 `json:"took_ms"`
+	Complete bool         `json:"complete"`
+	Checks   []sim.Result `json:"checks"`
 }
 
 func newReport(to *url.URL) *report {
-	return &report{Endpoint: to.Scheme + "://" + to.Host, Started: time.Now(), Checks: []reportCheck{}}
+	return &report{Endpoint: to.Scheme + "://" + to.Host, Started: time.Now(), Checks: []sim.Result{}}
 }
 
 // add counts a result.
@@ -43,7 +38,7 @@ func (r *report) add(result sim.Result) {
 		r.Unseen++
 	}
 	r.TookMS = time.Since(r.Started).Milliseconds()
-	r.Checks = append(r.Checks, reportCheck{Result: result, TookMS: result.Took.Milliseconds()})
+	r.Checks = append(r.Checks, result)
 }
 
 func (r *report) writeJSON(w io.Writer) error {

@@ -61,12 +61,12 @@ func verdict(pass bool) Verdict {
 
 // A Result is one requirement of the contract, and whether the endpoint meets it.
 type Result struct {
-	Section string        `json:"section"` // of the contract
-	Name    string        `json:"name"`    // what was sent
-	Want    string        `json:"want"`    // the required answer or effect
-	Got     string        `json:"got"`     // the answer or the effect
-	Verdict Verdict       `json:"verdict"`
-	Took    time.Duration `json:"-"`
+	Section string  `json:"section"` // of the contract
+	Name    string  `json:"name"`    // what was sent
+	Want    string  `json:"want"`    // the required answer or effect
+	Got     string  `json:"got"`     // the answer or the effect
+	Verdict Verdict `json:"verdict"`
+	TookMS  int64   `json:"took_ms"`
 }
 
 const (
@@ -163,7 +163,7 @@ func (c *checker) try(rows []row) {
 			wg.Go(func() {
 				began := time.Now()
 				got, v := r.run(&tester{checker: c, row: r.name, alone: r.alone})
-				done[i] = Result{r.section, r.name, r.want, got, v, time.Since(began)}
+				done[i] = Result{r.section, r.name, r.want, got, v, time.Since(began).Milliseconds()}
 			})
 		}
 		wg.Wait()

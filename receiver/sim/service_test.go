@@ -157,7 +157,7 @@ func TestAListHasTheCompleteEnvelope(t *testing.T) {
 }
 
 func TestPayrollPeriodsAreContiguousUpToToday(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // the bubble's clock starts on 2000-01-01, before period 0
+	synctest.Test(t, func(t *testing.T) {
 		for _, later := range []time.Duration{0, 9999 * 24 * time.Hour, 13 * time.Hour} {
 			time.Sleep(later)
 			s := newService(func(o *Options) { o.Venues[0].Zone = "Pacific/Auckland" })
