@@ -156,6 +156,7 @@ func TestEveryBrokenIntegratorFailsWithASentenceThatNamesItsFault(t *testing.T) 
 		"the quantity is always 1": {`every quantity: want with its name, got`, func(k *kitchen) { k.slip.one = true }},
 		"no quantity": {`every quantity: want with its name, got`,
 			func(k *kitchen) { k.slip.noQuantity = true }},
+		"each item twice on a slip": {"does not come out twice", func(k *kitchen) { k.slip.twice = true }},
 		"it cuts names": {"every name: want on the slip of its order, got 1 of",
 			func(k *kitchen) { k.slip.cut = 40 }},
 		"it drops notes":        {"every note: want with its item, got", func(k *kitchen) { k.slip.noNotes = true }},

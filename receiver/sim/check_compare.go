@@ -122,7 +122,7 @@ func (k *comparison) learn() {
 	votes := map[int]int{}
 	for number, lines := range k.orders {
 		if w := lines[0]; w.lone && w.min == 1 && w.max == 1 && w.n > 0 {
-			votes[w.n]++
+			votes[len(w.pages)]++
 		}
 		if slices.ContainsFunc(lines, func(w *wanted) bool { return w.void }) {
 			continue

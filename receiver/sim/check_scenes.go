@@ -49,9 +49,10 @@ func scripts() []script {
 	}
 }
 
-// unique is a text that is on no other slip: what ends in it and is cut off is noticed.
+// unique is a text that is on no other slip: what ends in it and is cut off is noticed. With six letters one party in
+// three thousand had two canapes of one name.
 func (s script) unique(text string) string {
-	letters, end := []rune(s.letters), make([]rune, 6)
+	letters, end := []rune(s.letters), make([]rune, 8)
 	for i := range end {
 		end[i] = pick(rng, letters)
 	}

@@ -162,7 +162,8 @@ func table(o CheckOptions) []row {
 			(*tester).burst},
 	}
 	for _, v := range o.Venues[1:] {
-		all = append(all, sent("6.2", "an order of venue "+v, func(p *webhookPost) { p.venue = []string{v} }))
+		other := sent("6.2", "an order of venue "+v, func(p *webhookPost) { p.venue = []string{v} })
+		all = slices.Insert(all, slices.IndexFunc(all, func(r row) bool { return r.section == "6.3" }), other)
 	}
 	return all
 }

@@ -228,6 +228,7 @@ type layout struct {
 	noNotes, noVoids, noChildren, noQuantity      bool
 	one, wrongNumber, childrenFirst               bool
 	oneBelow, noNotesBelow                        bool // of modifiers
+	twice                                         bool // it writes each item twice
 	latin, loud, draws, firstWins, after, bullets bool
 	marks                                         bool // it writes the word for a void on each line of a name
 	voidWord                                      string
@@ -249,6 +250,9 @@ func (l layout) record(r map[string]any) string {
 			own, children = children, own
 		}
 		lines = append(append(lines, own...), children...)
+		if l.twice {
+			lines = append(append(lines, own...), children...)
+		}
 	}
 	text := strings.Join(append(lines, "", ""), "\n")
 	if l.loud {
