@@ -49,6 +49,9 @@ func TestAGroupHasNoMoreConnectionsThanItMay(t *testing.T) {
 		_ = first.Close()
 		synctest.Wait()
 		d.dial("192.0.2.1").post("/order", 200)
+		if !d.dial("192.0.2.1").closed() {
+			t.Error("the one that is left is not counted")
+		}
 		for range 3 { // what was closed is not counted
 			d.dial("192.0.2.2").Close()
 			synctest.Wait()
