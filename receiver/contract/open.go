@@ -187,8 +187,8 @@ func (p *PrintRequest) readItems() *Mismatch {
 
 // isAmbiguous says whether the records of a body with a repeated key are there twice, or have such a key.
 func isAmbiguous(envelope Value) bool {
-	return envelope.recordsKeys() > 1 ||
-		!jsontext.Value(envelope.Get(FieldRecords).Text()).IsValid(jsontext.AllowInvalidUTF8(true))
+	n, records := envelope.recordsKeys(), jsontext.Value(envelope.Get(FieldRecords).Text())
+	return n > 1 || n == 1 && !records.IsValid(jsontext.AllowInvalidUTF8(true))
 }
 
 // recordsKeys is how often a body has its records.
