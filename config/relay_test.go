@@ -62,9 +62,12 @@ func TestMistakesInARelaysFileAreNamed(t *testing.T) {
 
 func TestAVenueOfTheRelaysFileCountsBeforeOneOfTheSameIDElsewhere(t *testing.T) {
 	const id = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11"
-	r, err := loadRelay(t, goodRelay+"venues: [{ id: "+id+", name: Bar, timezone: UTC }]")
+	r, err := loadRelay(t, goodRelay+"venues: [{ id: "+id+", name: Bar, timezone: UTC, fallback: grill }]")
 	if err != nil {
 		t.Fatal(err)
+	}
+	if w := r.Warnings; len(w) != 1 || !strings.Contains(w[0], "venues[0] (Bar).fallback: has no effect here") {
+		t.Errorf("the warnings are %q", w)
 	}
 	all := r.With([]Venue{{ID: id, Name: "Old"}, {ID: "another", Name: "Grill"}}).Venues
 	if len(all) != 2 || all[0].Name != "Bar" || all[1].Name != "Grill" || len(r.Venues) != 1 {
