@@ -50,7 +50,7 @@ func (x *exchange) token() {
 		x.tokenRefused(bad, contract.ErrorInvalidRequest, "want a form (application/x-www-form-urlencoded)")
 	case twice:
 		x.tokenRefused(bad, contract.ErrorInvalidRequest, "a field is given more than once")
-	case basic && secret != "" && form.Has(contract.ParamClientSecret): // RFC 6749, section 2.3
+	case basic && form.Get(contract.ParamClientSecret) != "": // RFC 6749, section 2.3
 		x.tokenRefused(bad, contract.ErrorInvalidRequest,
 			"the client secret is in the form and in the Authorization header; send it once")
 	case id == "" || id != x.s.o.ClientID || secret != x.s.o.ClientSecret:
