@@ -106,7 +106,7 @@ func moveAPrinter(t *testing.T) {
 	till.moveTo(home)
 	command(t, "ip neigh flush dev br0") // by itself the kernel sees after ten seconds that the entry is old
 	check := askPrinters(t.Context(), conf)
-	want := []admin.Finding{{Level: admin.Fail, Subject: "printer grill",
+	want := findings{{Level: admin.Fail, Subject: "printer grill",
 		Text: "tcp://" + home + ":9100 has the MAC address " + otherMAC + " and not " + grillMAC + ": another device " +
 			"has this address; is the printer on? if it was replaced, correct its mac"}}
 	if diff := cmp.Diff(want, check); diff != "" {
