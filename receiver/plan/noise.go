@@ -61,7 +61,7 @@ var usualStatus = []string{"pending", "printed", "open", "opened", "new", "sent"
 // wantedTime are the words of a key whose time a cook needs, so that it is no bookkeeping.
 var wantedTime = []string{"promised", "promise", "due", "pickup", "collection", "ready", "fire", "fired", "scheduled",
 	"schedule", "delivery", "deliver", "wanted", "requested", "eta", "estimated", "serve", "hold", "need", "needed",
-	"required", "event", "expected", "arrival"}
+	"required", "expected", "arrival"}
 
 var (
 	// allergyWords begin the words of keys that no other rule hides.
@@ -75,7 +75,7 @@ var (
 )
 
 // writtenWords begin the words of keys whose text somebody has written, whatever it is about: a refundNote.
-var writtenWords = []string{"note", "comment", "reason", "message", "instruct", "remark", "text"}
+var writtenWords = []string{"note", "comment", "reason", "message", "instruct", "remark"}
 
 // choices are the last words of keys whose "none" says only that there is no such thing. Of any other, as a sauce, it
 // is what the guest wants.
@@ -133,7 +133,7 @@ func isForCook(v contract.Value, why string) bool {
 	case '"':
 		_, isNumber := toDecimal(v)
 		return why == positionInList && !isNumber || hasWordLike(v.Key(), allergyWords) ||
-			why != identifiers && hasWordLike(v.Key(), writtenWords)
+			why != identifiers && (hasWordLike(v.Key(), writtenWords) || endsWith(v.Key(), "text"))
 	case '[', '{':
 		return hasWordLike(v.Key(), allergyWords)
 	}

@@ -209,8 +209,8 @@ var orderShapes = []struct {
 	{name: "prices and ids", item: `{"name":"Pie","price":9.5,"unitPrice":"$9.50","tax":{"rate":10},` +
 		`"menuItemId":"m1","plu":"0815","sortOrder":3,"taxable":true}`,
 		noise: []string{"9.5", "$9.50", "10", "m1", "0815", "3", "true"}},
-	{name: "screen", item: `{"name":"Pie","backgroundColor":"#ff0000","imageUrl":"https://x.example/p.png"}`,
-		noise: []string{"#ff0000", "https://x.example/p.png"}},
+	{name: "screen", item: `{"name":"Pie","backgroundColor":"#ff0000","textColor":"white",` +
+		`"imageUrl":"https://x.example/p.png"}`, noise: []string{"#ff0000", "white", "https://x.example/p.png"}},
 	{name: "without a name", item: `{"code":"P1","toppings":[{"name":"Ham"}]}`},
 	{name: "discount", item: `{"name":"Pie","discounts":[{"name":"Staff","amount":5}]}`, noise: []string{"Staff", "5"}},
 }
