@@ -172,8 +172,12 @@ func (k *kitchen) externalURL(body string, status int) {
 // diagnose writes the box to the disk and looks at it.
 func (k *kitchen) diagnose() []admin.Finding {
 	k.t.Helper()
-	// The tests of other packages may have the default port of the screens.
+	// Another process of this machine may have the default ports.
 	k.put("t.yaml", strings.ReplaceAll(k.conf, "ROOT", k.root)+"\ndisplay: { listen: \"127.0.0.1:0\" }\n")
+	k.t.Setenv("TICKETRAIL_RECEIVER_LISTEN", "127.0.0.1:0")
+	if !strings.Contains(k.conf, "\nmetrics:") {
+		k.t.Setenv("TICKETRAIL_METRICS_LISTEN", "127.0.0.1:0")
+	}
 	if err := errors.Join(os.MkdirAll(k.path("bin"), 0o755), os.MkdirAll(k.path("fonts"), 0o755)); err != nil {
 		k.t.Fatal(err)
 	}
