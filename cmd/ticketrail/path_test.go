@@ -30,7 +30,7 @@ func TestAnOrderEntersFewFilesAndOnlyThoseThatArchitectureLists(t *testing.T) {
 	}
 	idle := executed(t, program, func(*daemonProcess) { time.Sleep(time.Minute) })
 	busy := executed(t, program, func(k *daemonProcess) {
-		k.accept(newOrder("1", "grill"))
+		k.accept(newOrder("K-path-1-0000", "grill"))
 		if err := eventually(func() error {
 			if n := len(k.printedBy("grill")); n != 1 {
 				return os.ErrNotExist
