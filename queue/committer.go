@@ -62,8 +62,7 @@ func (q *Queue) run() {
 		case <-q.untilReopen():
 		case <-q.untilSpaceCheck():
 			q.nextSpaceCheck = time.Time{}
-			q.in.markWorking()
-			q.space.checkFull(q.reusable())
+			q.maintain() // which makes room of our own history, and looks
 		}
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -57,7 +55,6 @@ type copier struct {
 	notes   chan []note
 	waiting atomic.Int64       // bytes in notes
 	gap     atomic.Bool        // the log does not have all: a base copy must be made
-	now     chan chan error    // asks for a base copy at once
 	cancel  context.CancelFunc // ends a base copy
 	ended   chan struct{}
 
@@ -66,14 +63,14 @@ type copier struct {
 	number uint64     // of log
 
 	mu      sync.Mutex // guards the fields below
-	last    time.Time  // when the newest base copy was made; zero: none by this process
+	last    time.Time  // when the newest base copy was made, else the start
+	writing time.Time  // since when run writes; zero: it waits for something to do
 	problem error      // why the copies are not complete; nil: they are
 }
 
 func newCopier(q *Queue) *copier {
 	return &copier{
-		q: q, dir: q.o.Copy, notes: make(chan []note, maxNotes), now: make(chan chan error, 1),
-		ended: make(chan struct{}),
+		q: q, dir: q.o.Copy, notes: make(chan []note, maxNotes), ended: make(chan struct{}), last: time.Now(),
 	}
 }
 
@@ -86,18 +83,20 @@ func (c *copier) add(notes []note) {
 	if len(notes) == 0 {
 		return
 	}
-	if c.waiting.Load()+size > maxWaiting {
-		c.gap.Store(true)
-		return
+	if c.waiting.Load()+size <= maxWaiting {
+		c.waiting.Add(size)
+		select {
+		case c.notes <- notes:
+			return
+		default:
+			c.waiting.Add(-size)
+		}
 	}
-	c.waiting.Add(size)
-	select {
-	case c.notes <- notes:
-	default:
-		c.waiting.Add(-size)
-		c.gap.Store(true)
-	}
+	c.gap.Store(true)
+	c.failed(errSlow)
 }
+
+var errSlow = errors.New("its disk is too slow, or does not answer")
 
 // run writes the log and has base copies made until the queue is closed. A crash loses of the log what was not synced
 // yet, a second, and what still waited in memory. The file has all of it, and the next start makes a base copy.
@@ -106,40 +105,36 @@ func (c *copier) run(ctx context.Context) {
 	c.open()
 	made := make(chan error, 1)
 	copying, soon := false, false
-	var asked chan error
 	next := time.After(copyEvery)
 	if c.gap.Load() {
 		next, soon = time.After(0), true
 	}
 	var syncAt <-chan time.Time
 	for {
+		c.setWriting(time.Time{})
 		select {
 		case notes := <-c.notes:
+			c.setWriting(time.Now())
 			c.write(notes)
 			if syncAt == nil {
 				syncAt = time.After(syncEvery)
 			}
 		case <-syncAt:
+			c.setWriting(time.Now())
 			syncAt = nil
 			c.sync()
 		case <-next:
 			next, soon = time.After(copyEvery), false
+			if copying { // its disk does not answer
+				continue
+			}
 			if n, ok := c.rotate(); ok {
 				copying = true
 				go func() { made <- c.base(ctx, n) }()
-			} else if asked != nil {
-				asked <- c.failure()
-				asked = nil
 			}
-		case asked = <-c.asks(copying || asked != nil):
-			next = time.After(0)
 		case err := <-made:
 			copying = false
 			c.finished(err)
-			if asked != nil {
-				asked <- err
-				asked = nil
-			}
 		case <-c.q.ended:
 			if copying {
 				<-made
@@ -151,14 +146,6 @@ func (c *copier) run(ctx context.Context) {
 			next, soon = time.After(copyAgain), true
 		}
 	}
-}
-
-// asks is c.now, but not while a base copy is made or was asked for.
-func (c *copier) asks(busy bool) chan chan error {
-	if busy {
-		return nil
-	}
-	return c.now
 }
 
 // open continues the newest log. If the process before did not end it, or there is none, a base copy is due at once.
@@ -216,7 +203,9 @@ func (c *copier) sync() {
 
 // lost ends the log after an error.
 func (c *copier) lost(err error) {
-	_ = c.log.file.Close()
+	if c.log != nil {
+		_ = c.log.file.Close()
+	}
 	c.log = nil
 	c.gap.Store(true)
 	c.failed(err)
@@ -264,117 +253,6 @@ func (c *copier) store(ctx context.Context, r copyRecord) error {
 		b.putJSON(bucketMeta, keyCopy, r)
 		return nil
 	})
-}
-
-// base makes base copy n, when log n has begun:
-//
-//  1. The file gets the number. A crash before this: the log of before continues with this one. A crash after it: as
-//     before, and the start reads this log only.
-//  2. A snapshot is written beside the file, so that a disk of copies that hangs never holds a transaction, and
-//     checked. A crash leaves PATH.new-*, which the next start removes.
-//  3. It gets its name in the folder, durably. A crash before that leaves a temporary file, after it the base copy.
-//  4. What is older than the base copy before it is removed. A crash leaves too much.
-func (c *copier) base(ctx context.Context, n uint64) error {
-	r := copyRecord{Database: c.record.Database, Number: n}
-	if err := c.store(ctx, r); err != nil {
-		return err
-	}
-	c.record = r
-	temp, err := c.snapshot(ctx)
-	if err != nil {
-		return err
-	}
-	defer os.Remove(temp)
-	if err := c.q.o.CheckCopy(ctx, temp); err != nil {
-		return fmt.Errorf("a base copy is not sound: %w", err)
-	}
-	files, err := readCopyFiles(c.dir)
-	if err == nil {
-		err = place(ctx, temp, files.base(n), c.q.hooks)
-	}
-	if err != nil {
-		return err
-	}
-	return files.removeOld(n)
-}
-
-// snapshot writes the file as of the last commit under another name beside it.
-func (c *copier) snapshot(ctx context.Context) (path string, err error) {
-	info, err := os.Stat(c.q.o.Path)
-	if err != nil {
-		return "", err
-	}
-	if free, err := c.q.space.free(c.q.space.dir); err == nil && free < info.Size()+copyRoom {
-		return "", fmt.Errorf("%w: a base copy needs %d MB beside the database, and %d MB are free",
-			ErrStorageFull, (info.Size()+copyRoom)/1e6, free/1e6)
-	}
-	f, err := os.CreateTemp(c.q.space.dir, tempPattern(c.q.o.Path))
-	if err != nil {
-		return "", err
-	}
-	_, err = c.q.Backup(stoppable{ctx, f})
-	if err = errors.Join(err, f.Close()); err != nil {
-		return "", errors.Join(err, os.Remove(f.Name()))
-	}
-	return f.Name(), nil
-}
-
-// place copies a file to a name, durably, and replaces what has that name.
-func place(ctx context.Context, from, to string, s storageHooks) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.OpenFile(to+tempSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	defer os.Remove(to + tempSuffix)
-	_, err = io.Copy(stoppable{ctx, out}, in)
-	if err == nil {
-		err = s.sync(out)
-	}
-	if err := errors.Join(err, out.Close()); err != nil {
-		return err
-	}
-	if err := s.rename(to+tempSuffix, to); err != nil {
-		return err
-	}
-	return syncDir(to, s)
-}
-
-// removeOld removes what is not needed once base copy n is there: the base copies before the last keptBases of those
-// up to n, and the logs before them.
-func (c *copyFiles) removeOld(n uint64) error {
-	bases := slices.DeleteFunc(slices.Clone(c.bases), func(b uint64) bool { return b >= n })
-	bases = append(bases, n)
-	oldest := bases[max(len(bases)-keptBases, 0)]
-	var err error
-	for _, b := range c.bases {
-		if b < oldest {
-			err = errors.Join(err, os.Remove(c.base(b)))
-		}
-	}
-	for _, l := range c.logs {
-		if l < oldest {
-			err = errors.Join(err, os.Remove(c.log(l)))
-		}
-	}
-	return err
-}
-
-// A stoppable is a file whose writing ends with a context.
-type stoppable struct {
-	ctx context.Context
-	f   *os.File
-}
-
-func (s stoppable) Write(b []byte) (int, error) {
-	if err := s.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return s.f.Write(b)
 }
 
 // end writes what still waits, and that the log is complete.
@@ -431,16 +309,23 @@ func (c *copier) finished(err error) {
 	}
 }
 
-func (c *copier) failure() error {
+func (c *copier) setWriting(since time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.problem
+	c.writing = since
 }
 
 // CopyProblem says why the copy of the file is not complete; nil if it is, or if there is to be none.
 func (q *Queue) CopyProblem() error {
-	if q.copier == nil {
+	c := q.copier
+	if c == nil {
 		return nil
 	}
-	return q.copier.failure()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	hangs := !c.writing.IsZero() && time.Since(c.writing) > copyAgain
+	if c.problem == nil && (hangs || time.Since(c.last) > 2*copyEvery) {
+		return errSlow
+	}
+	return c.problem
 }

@@ -288,6 +288,29 @@ func TestAClockThatIsSetWhileItIsReadDoesNotChangeTheRunningTime(t *testing.T) {
 	}
 }
 
+// TestADiskThatOurHistoryHasFilledTakesOrders: finished jobs make room, but for those of the last hour.
+func TestADiskThatOurHistoryHasFilledTakesOrders(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		r := order("old", "grill")
+		r.Body = make([]byte, 3*minFree)
+		q.accept(r)
+		q.print("grill")
+		time.Sleep(historyAtLeast + time.Minute)
+		q.accept(order("new", "grill"))
+		q.print("grill")
+		q.must(q.do(bg, opOnce, 1, func(*batch) error {
+			free := minFree - 1 - q.reusable()
+			q.space.free = func(string) (int64, error) { return free, nil }
+			return nil
+		}))
+		q.wantRefused(order("refused", "grill"), ErrStorageFull)
+		time.Sleep(2 * fullCheckEvery)
+		q.wantNew(order("refused", "grill"))
+		q.wantCount(bucketRequests, 2)
+		q.wantDuplicate(r)
+	})
+}
+
 func TestRequestsAreTakenAgainWhenThereIsSpaceForTheReserveAndMore(t *testing.T) {
 	const reserve = 1 << 20
 	var log queuetest.Log

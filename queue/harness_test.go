@@ -143,12 +143,23 @@ func (q *testQueue) change(f func(tx *bolt.Tx) error) {
 // withCopies has the queue keep base copies and a log.
 func withCopies(o *Options) { o.Copy = o.Path + ".copy" }
 
-// copyNow makes a base copy.
-func (q *testQueue) copyNow() {
+// inBubble opens a queue in a bubble, runs f, and stops it.
+func (q *testQueue) inBubble(f func()) {
 	q.t.Helper()
-	made := make(chan error)
-	q.copier.now <- made
-	q.must(<-made)
+	t := q.t
+	synctest.Test(t.(*testing.T), func(inner *testing.T) {
+		q.t = inner
+		q.open()
+		f()
+		q.stop()
+	})
+	q.t = t
+}
+
+// anHourLater a base copy was made.
+func (q *testQueue) anHourLater() {
+	time.Sleep(copyEvery)
+	synctest.Wait()
 }
 
 // logTo has the queue write its log there.

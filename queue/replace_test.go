@@ -105,8 +105,8 @@ func TestADatabaseBehindASymbolicLinkIsReplacedWhereItIs(t *testing.T) {
 }
 
 func TestAFileThatIsInUseIsNeitherRestoredNorCompacted(t *testing.T) {
+	q := withHistory(t)
 	synctest.Test(t, func(t *testing.T) { // which makes the wait for the lock short
-		q := withHistory(t)
 		q.open()
 		wantErr(t, errOf(Restore(q.o.Path, q.o.Copy, "", Check)), errInUse)
 		_, _, err := Compact(q.o.Path)
@@ -118,8 +118,8 @@ func TestAFileThatIsInUseIsNeitherRestoredNorCompacted(t *testing.T) {
 // TestAStartThatWaitedForARestoreDoesNotWorkWithTheOldFile: bbolt opens the file and then waits for the lock, which
 // may be that of a restore.
 func TestAStartThatWaitedForARestoreDoesNotWorkWithTheOldFile(t *testing.T) {
+	q := withHistory(t)
 	synctest.Test(t, func(t *testing.T) {
-		q := withHistory(t)
 		files, err := readCopyFiles(q.o.Copy)
 		must(t, err)
 		lock, err := lockFile(q.o.Path)
@@ -128,7 +128,7 @@ func TestAStartThatWaitedForARestoreDoesNotWorkWithTheOldFile(t *testing.T) {
 		go func() { opened <- errOf(Open(q.o)) }()
 		synctest.Wait() // it has the old file, and waits
 
-		must(t, os.Rename(files.base(1), q.o.Path))
+		must(t, os.Rename(files.base(files.newest()), q.o.Path))
 		must(t, lock.Close())
 		wantErrText(t, <-opened, "it was replaced just now: start again")
 	})
@@ -201,7 +201,7 @@ var replacing = map[string]struct {
 }
 
 func recoverQueue(o Options, s storageHooks) error {
-	return errOf(recoverFile(o.Path, o.Copy, "", Check, s))
+	return errOf(recoverFile(o.Path, o.Copy, Check, s))
 }
 
 // killEnv has what is replaced, at which step the process is killed, whether the step persists, and the path.
@@ -216,18 +216,18 @@ func withHistory(t *testing.T) (q *testQueue) {
 	}}
 	withCopies(&q.o)
 	t.Cleanup(q.stop)
-	q.open()
-	q.accept(order("a", "grill"))
-	q.print("grill")
-	q.accept(order("b", "grill"))
-	q.must(q.take("grill").Hold(bg, "paper"))
-	q.accept(order("c", "bar"))
-	q.must(q.begin("bar").Retry(bg, "cable"))
-	q.copyNow()
-	q.accept(order("d", "grill"))
-	q.print("grill")
-	q.accept(order("e", "grill"))
-	q.stop()
+	q.inBubble(func() {
+		q.accept(order("a", "grill"))
+		q.print("grill")
+		q.accept(order("b", "grill"))
+		q.must(q.take("grill").Hold(bg, "paper"))
+		q.accept(order("c", "bar"))
+		q.must(q.begin("bar").Retry(bg, "cable"))
+		q.anHourLater()
+		q.accept(order("d", "grill"))
+		q.print("grill")
+		q.accept(order("e", "grill"))
+	})
 	return q
 }
 

@@ -18,7 +18,10 @@ import (
 // follow returns the first log that a file with that record needs; 0: there is none. Of another database, foreign, it
 // is the first that there is: what is in the log was ordered here, whoever has replaced the file.
 func (c *copyFiles) follow(r copyRecord) (first uint64, foreign bool, err error) {
-	newest, since := c.newest(), c.since()
+	newest, since := uint64(0), c.since()
+	if len(c.logs) > 0 {
+		newest = c.logs[len(c.logs)-1]
+	}
 	if name := c.database(); name != "" && name != r.Database {
 		return since, true, nil
 	}
@@ -26,7 +29,7 @@ func (c *copyFiles) follow(r copyRecord) (first uint64, foreign bool, err error)
 	switch {
 	case first > newest:
 		return 0, false, nil
-	case since == 0 || first < since:
+	case first < since:
 		return 0, false, fmt.Errorf("%w: it is older than the copies in %s", ErrDamaged, c.dir)
 	}
 	return first, false, nil
@@ -72,9 +75,10 @@ func (q *Queue) replay() error {
 		q.log.Error("the database had lost its last commits: they were read from the log of its copy",
 			"tickets", r.again, "damaged_lines", r.damaged)
 		q.notice(Notice{
-			Text: fmt.Sprintf("the database had lost its last commits: %s of the log print marked POSSIBLE DUPLICATE",
-				ticket.Plural(r.again, "ticket")),
-			Do: "if it happens again, replace the disk",
+			Lost: r.damaged > 0,
+			Text: fmt.Sprintf("the database had lost its last commits: %s of the log print marked POSSIBLE DUPLICATE; "+
+				"%s of it cannot be read", ticket.Plural(r.again, "ticket"), ticket.Plural(r.damaged, "line")),
+			Do: "compare the orders before the last stop with the point of sale; if it happens again, replace the disk",
 		})
 	}
 	return nil

@@ -46,12 +46,13 @@ func inode(file fs.FileInfo) uint64 { return file.Sys().(*syscall.Stat_t).Ino }
 
 // noticeOf is in a file that took the place of a damaged one, until the stations were told.
 type noticeOf struct {
-	All    bool      `json:"all"` // every station is told, else those where something waits
-	Text   string    `json:"text,omitempty"`
-	Before time.Time `json:"before,omitzero"` // orders from before may be missing
+	Before time.Time `json:"before,omitzero"` // orders from before may be missing; zero: none are
 }
 
 var keyNotice = []byte("notice")
+
+const restored = "The database was damaged. Tickets that are marked POSSIBLE DUPLICATE may have come out before: " +
+	"look at the rail first."
 
 // TellStations puts a slip in front of the tickets of stations if the file took the place of a damaged one: each
 // station where something waits or, if orders may be missing, each. Call it before anything is taken. zone is for the
@@ -69,12 +70,12 @@ func (q *Queue) TellStations(ctx context.Context, stations []string, zone string
 		if err := unsealJSON(raw, &n); err != nil {
 			return q.foundDamage("what took the place of a file", err)
 		}
-		text := n.Text
-		if n.All {
+		text := restored
+		if !n.Before.IsZero() {
 			text = "Orders before " + ticket.Clock(n.Before, zone) + " may be missing: check the till"
 		}
 		for _, station := range stations {
-			if n.All || len(b.pendingOf(station)) > 0 {
+			if !n.Before.IsZero() || len(b.pendingOf(station)) > 0 {
 				b.tell(station, text, zone)
 			}
 		}

@@ -132,7 +132,7 @@ The daemon does the same by itself when its database is damaged or missing. By
 hand it is for a new box with the old stick, and for a FILE that db backup has
 written. What is not known to have come out prints again, marked POSSIBLE
 DUPLICATE. The present database is kept under another name beside it, and so is
-what is in storage.copy, unless it continues FILE. Screens show what was on them
+what is in storage.copy, if it is not DIR. Screens show what was on them
 when the base copy was made, and what came to them since.`,
 		Args: atMostOneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
