@@ -37,7 +37,8 @@ type Recovered struct {
 
 // String says to a person what took the place of the file.
 func (r Recovered) String() string {
-	text := "a copy and its log have taken its place: what is not known to have come out prints marked POSSIBLE DUPLICATE"
+	text := "a copy and its log have taken its place: " +
+		"what is not known to have come out prints marked POSSIBLE DUPLICATE"
 	if r.Base == "" {
 		text = "there is no sound copy, so an empty database has begun"
 	}
