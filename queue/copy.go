@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -59,12 +60,11 @@ type copier struct {
 	ended   chan struct{}
 
 	// Of run only.
-	log    *logWriter // nil: there is none that can be written
-	number uint64     // of log
+	log    *os.File // nil: there is none that can be written
+	number uint64   // of log
 
 	mu      sync.Mutex // guards the fields below
 	last    time.Time  // when the newest base copy was made, else the start
-	writing time.Time  // since when run writes; zero: it waits for something to do
 	problem error      // why the copies are not complete; nil: they are
 }
 
@@ -111,16 +111,13 @@ func (c *copier) run(ctx context.Context) {
 	}
 	var syncAt <-chan time.Time
 	for {
-		c.setWriting(time.Time{})
 		select {
 		case notes := <-c.notes:
-			c.setWriting(time.Now())
 			c.write(notes)
 			if syncAt == nil {
 				syncAt = time.After(syncEvery)
 			}
 		case <-syncAt:
-			c.setWriting(time.Now())
 			syncAt = nil
 			c.sync()
 		case <-next:
@@ -152,7 +149,7 @@ func (c *copier) run(ctx context.Context) {
 func (c *copier) open() {
 	files, err := readCopyFiles(c.dir)
 	complete := false
-	if n := files.newest(); err == nil && n > 0 && slices.Contains(files.logs, n) {
+	if n := files.newest(); err == nil && slices.Contains(files.logs, n) && files.database() == c.record.Database {
 		_, err = files.read(n, func(line []byte) error {
 			var l logLine
 			complete = json.Unmarshal(line, &l) == nil && l.Closed
@@ -187,7 +184,7 @@ func (c *copier) write(notes []note) {
 		c.gap.Store(true)
 		return
 	}
-	if err := c.log.append(lines); err != nil {
+	if _, err := c.log.Write(lines); err != nil {
 		c.lost(err)
 	}
 }
@@ -196,7 +193,7 @@ func (c *copier) sync() {
 	if c.log == nil {
 		return
 	}
-	if err := c.log.sync(); err != nil {
+	if err := c.log.Sync(); err != nil {
 		c.lost(err)
 	}
 }
@@ -204,7 +201,7 @@ func (c *copier) sync() {
 // lost ends the log after an error.
 func (c *copier) lost(err error) {
 	if c.log != nil {
-		_ = c.log.file.Close()
+		_ = c.log.Close()
 	}
 	c.log = nil
 	c.gap.Store(true)
@@ -218,7 +215,7 @@ func (c *copier) rotate() (n uint64, ok bool) {
 	if err == nil {
 		err = c.identify()
 	}
-	var next *logWriter
+	var next *os.File
 	if err == nil {
 		n = max(files.newest(), c.number, c.record.Number) + 1
 		next, err = createLog(files.log(n), logHeader{n, c.record.Database, c.q.clock.wall().UTC()}, c.q.hooks)
@@ -228,7 +225,7 @@ func (c *copier) rotate() (n uint64, ok bool) {
 		return 0, false
 	}
 	if c.log != nil {
-		_ = c.log.file.Close()
+		_ = c.log.Close()
 	}
 	c.log, c.number = next, n
 	c.gap.Store(false)
@@ -277,7 +274,7 @@ func (c *copier) end() {
 	}
 	c.sync()
 	if c.log != nil {
-		_ = c.log.file.Close()
+		_ = c.log.Close()
 	}
 }
 
@@ -309,12 +306,6 @@ func (c *copier) finished(err error) {
 	}
 }
 
-func (c *copier) setWriting(since time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.writing = since
-}
-
 // CopyProblem says why the copy of the file is not complete; nil if it is, or if there is to be none.
 func (q *Queue) CopyProblem() error {
 	c := q.copier
@@ -323,8 +314,7 @@ func (q *Queue) CopyProblem() error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	hangs := !c.writing.IsZero() && time.Since(c.writing) > copyAgain
-	if c.problem == nil && (hangs || time.Since(c.last) > 2*copyEvery) {
+	if c.problem == nil && time.Since(c.last) > copyEvery+5*copyAgain {
 		return errSlow
 	}
 	return c.problem

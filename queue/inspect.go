@@ -83,7 +83,7 @@ func (q *Queue) EachPage(ctx context.Context, f Filter, yield func(page []Job) e
 }
 
 // Job returns one job, its ticket, and the body of its request as received. The body is nil for a
-// slip. If the stored ticket is damaged, the Ticket is zero and the job's Reason says so.
+// slip. If the stored ticket is damaged, the Ticket is zero.
 func (q *Queue) Job(ctx context.Context, id uint64) (Job, ticket.Ticket, []byte, error) {
 	var j Job
 	var t ticket.Ticket
@@ -125,8 +125,7 @@ func (q *Queue) leases() map[uint64]entry {
 }
 
 // readJob makes a Job of its records; ok is false if the filter does not want it. The ticket is
-// decoded last, because it is large. A job whose state is damaged is left out: if it were open, the
-// start would have found that and made it failed.
+// decoded last, because it is large. A job whose state is damaged is left out.
 func readJob(tx *bolt.Tx, id uint64, raw []byte, lent map[uint64]entry, f Filter) (Job, bool) {
 	s, err := decodeState(raw)
 	if err != nil {
@@ -150,14 +149,7 @@ func readJob(tx *bolt.Tx, id uint64, raw []byte, lent map[uint64]entry, f Filter
 		j.ReceivedAt.Before(f.Since):
 		return Job{}, false
 	}
-	t, err := decodePayload(tx.Bucket(bucketNames[bucketJobs]).Get(key64(id)))
-	if err != nil {
-		m, _, _ := decodeBody(tx.Bucket(bucketNames[bucketRequests]).Get(key64(s.Req)))
-		t = ticket.Ticket{Venue: m.Venue, Request: m.ID, Device: m.Device}
-		if j.Reason == "" {
-			j.Reason = "its stored ticket is damaged: " + err.Error()
-		}
-	}
+	t, _ := decodePayload(tx.Bucket(bucketNames[bucketJobs]).Get(key64(id))) // one that is damaged has no name
 	j.Kind, j.Request, j.Record, j.Device = t.Kind, t.Request, t.Record, t.Device
 	j.Venue, j.VenueName, j.Number, j.Table = t.Venue, t.VenueName, t.Number, t.Table
 	for _, l := range t.Lines {

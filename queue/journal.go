@@ -166,14 +166,8 @@ func unsealLine(line []byte) ([]byte, bool) {
 	return append([]byte("{"), rest...), true
 }
 
-// A logWriter appends to the newest log.
-type logWriter struct {
-	file  *os.File
-	dirty bool // something is not synced
-}
-
 // openLog opens a log to append to it. If its last line is torn, the next one begins behind it.
-func openLog(path string) (*logWriter, error) {
+func openLog(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
 	if err != nil {
 		return nil, err
@@ -189,14 +183,14 @@ func openLog(path string) (*logWriter, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return &logWriter{file: f}, nil
+	return f, nil
 }
 
 // createLog makes a log with its header, durably.
 //
 // A crash before the rename leaves a temporary file, which the next base copy removes. A crash after it leaves an empty
 // log, and the one before is still complete: it ends where this one begins.
-func createLog(path string, h logHeader, s storageHooks) (*logWriter, error) {
+func createLog(path string, h logHeader, s storageHooks) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}
@@ -220,24 +214,8 @@ func createLog(path string, h logHeader, s storageHooks) (*logWriter, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return &logWriter{file: f}, nil
+	return f, nil
 }
 
 // tempSuffix is that of a file in the folder of copies that is not complete.
 const tempSuffix = ".part"
-
-// append writes lines, each made by sealLine.
-func (w *logWriter) append(lines []byte) error {
-	w.dirty = true
-	_, err := w.file.Write(lines)
-	return err
-}
-
-// sync makes durable what was written.
-func (w *logWriter) sync() error {
-	if !w.dirty {
-		return nil
-	}
-	w.dirty = false
-	return w.file.Sync()
-}

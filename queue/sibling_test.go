@@ -142,24 +142,6 @@ func TestATicketIsRepresentedByTheJobThatBringsItNow(t *testing.T) {
 	}
 }
 
-func TestSiblingsOfADamagedTicketAreFoundByTheOthers(t *testing.T) {
-	q := start(t)
-	q.unsound = true
-	q.accept(order("a", "hot", "bar", "wall"))
-	q.must(q.do(bg, opOnce, 1, func(b *batch) error {
-		b.put(b.bucket(bucketJobs), key64(2), []byte("rubbish"))
-		b.put(b.bucket(bucketState), key64(3), []byte("rubbish"))
-		return nil
-	}))
-	q.wantSiblings("1 hot pending, 2 bar pending", 1)
-	all, err := q.Siblings(bg, []uint64{1})
-	if q.must(err); all[1].Ticket.Request != "a" || all[1].Ticket.Venue != venue {
-		t.Errorf("%+v", all[1])
-	}
-	q.wantSiblings("", 2)
-	q.wantSiblings("", 3)
-}
-
 func TestSiblingsOfAHugeRequestAreReadInPagesAndUpToALimit(t *testing.T) {
 	q := start(t)
 	q.accept(order("a", slices.Repeat([]string{"bar"}, maxSiblings)...))
