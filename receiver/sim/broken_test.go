@@ -168,6 +168,7 @@ func TestEveryBrokenIntegratorFailsWithASentenceThatNamesItsFault(t *testing.T) 
 			func(k *kitchen) { k.slip.firstWins = true }},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			judged(t, c.change, func(t *testing.T, results []Result) {
 				var failed []string
 				for _, r := range results {

@@ -40,6 +40,7 @@ func TestARightIntegratorPassesEveryRow(t *testing.T) {
 		"a slip at the station and another": twoCopies,
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			judged(t, change, func(t *testing.T, results []Result) {
 				for _, r := range results {
 					if r.Verdict != Pass {
