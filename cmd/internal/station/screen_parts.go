@@ -10,6 +10,7 @@ import (
 
 	"ticketrail/config"
 	"ticketrail/printer/kds/board"
+	"ticketrail/printer/layout"
 	"ticketrail/queue"
 	"ticketrail/queue/ticket"
 )
@@ -122,4 +123,29 @@ func (d *screens) stationTitle(station string) string {
 		}
 	}
 	return station
+}
+
+// setLook tells the board or pass how its tickets are shown. The words of an allergy are those of paper.
+func (s *screen) setLook(conf *config.Config) {
+	alarms := layout.NewAlarms(conf.Ticket.Alarms)
+	type colour struct {
+		name  string
+		words *layout.Alarms
+	}
+	var colours []colour
+	for _, r := range conf.Display.Colours.Rules() {
+		colours = append(colours, colour{r.Colour, layout.NewAlarms(r.Words)})
+	}
+	l := board.Look{Alarms: alarms.Match, AckAlarm: s.conf.AckAlarms, Colour: func(modifier string) string {
+		i := slices.IndexFunc(colours, func(c colour) bool { return c.words.Match(modifier) })
+		if i < 0 {
+			return ""
+		}
+		return colours[i].name
+	}}
+	if s.pass != nil {
+		s.pass.SetLook(l)
+	} else {
+		s.Board().SetLook(l)
+	}
 }

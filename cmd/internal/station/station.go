@@ -15,7 +15,6 @@ import (
 	"net"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,7 +23,6 @@ import (
 
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/config"
-	"ticketrail/printer"
 	"ticketrail/printer/layout"
 	"ticketrail/printer/raster"
 	"ticketrail/printer/transport"
@@ -327,62 +325,6 @@ func (s *Set) Notices() (out []string) {
 	return out
 }
 
-// conditions are those that stations of a kind can be in.
-var conditions = map[string][]string{"": printerConditions(), admin.KindKDS: {refusing}}
-
-// collector reports at scrape time which stations are held and which are printed for by a backup.
-// It is computed at each scrape, so no series of a removed station stays. Every condition has a series from the start,
-// so that an alert rule can tell "no" from "unknown printer".
-type collector struct{ s *Set }
-
-var (
-	stationHeld = prometheus.NewDesc("ticketrail_station_held",
-		"Whether the operator holds the station's queue (1) or it runs (0).", []string{"station"}, nil)
-	stationUsesBackup = prometheus.NewDesc("ticketrail_station_stood_in_for",
-		"Whether a backup prints the station's tickets now (1) or the station itself (0).", []string{"station"}, nil)
-	stationCondition = prometheus.NewDesc("ticketrail_station_condition",
-		"Whether the station's printer or display reports this condition, or was seen to be in it (1), or not (0).",
-		[]string{"station", "condition"}, nil)
-	stationUp = prometheus.NewDesc("ticketrail_station_up",
-		"Whether the station works (1) or not (0), by its last attempt and by what it says of itself. "+
-			"A station of which nothing is known yet has no series.", []string{"station"}, nil)
-)
-
-func (collector) Describe(ch chan<- *prometheus.Desc) {
-	ch <- stationHeld
-	ch <- stationUsesBackup
-	ch <- stationCondition
-	ch <- stationUp
-}
-
-func (c collector) Collect(ch chan<- prometheus.Metric) {
-	for _, st := range c.s.o.Queue.Stations() {
-		ch <- boolGauge(stationHeld, st.Hold != nil, st.Name)
-	}
-	for _, l := range c.s.List() {
-		ch <- boolGauge(stationUsesBackup, l.ActiveBackup != "", l.Name)
-		for _, c := range conditions[l.Kind] {
-			is := l.Device != nil && (l.Device.State == c || slices.Contains(l.Device.Conditions, c))
-			ch <- boolGauge(stationCondition, is, l.Name, c)
-		}
-		up, known := l.Up, l.Known
-		if d := l.Device; d != nil && d.State != printer.Unknown {
-			up, known = d.Fine && (l.Up || !l.Known), true
-		}
-		if known {
-			ch <- boolGauge(stationUp, up, l.Name)
-		}
-	}
-}
-
-func boolGauge(desc *prometheus.Desc, value bool, labels ...string) prometheus.Metric {
-	v := 0.0
-	if value {
-		v = 1
-	}
-	return prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, v, labels...)
-}
-
 // configProblem is an error in element i of a list of the configuration. The operator sees it as a
 // problem of the configuration, with its line.
 func configProblem(list string, i int, err error) error {
@@ -396,25 +338,4 @@ func startLoop(f func(context.Context)) (stop func()) {
 	var g sync.WaitGroup
 	g.Go(func() { f(ctx) })
 	return func() { cancel(); g.Wait() }
-}
-
-// CheckOnline asks every station of conf for its state. Nothing is printed or shown. It needs no
-// running daemon, except for the screens, whose pages are connected to it. The order of the findings
-// is that of the kinds, whichever answers first.
-func CheckOnline(ctx context.Context, conf *config.Config) []admin.Finding {
-	out := make([]findings, len(kinds))
-	var asking sync.WaitGroup
-	for i, k := range kinds {
-		asking.Go(func() { out[i] = k.checkOnline(ctx, conf) })
-	}
-	asking.Wait()
-	return slices.Concat(out...)
-}
-
-type findings []admin.Finding
-
-// add adds what was found at a station; what to do about it follows "; to fix: ".
-func (f *findings) add(level admin.Level, kind, name, text string) {
-	what, do, _ := strings.Cut(text, "; to fix: ")
-	*f = append(*f, admin.Finding{Level: level, Subject: kind + " " + name, Text: what, Do: do})
 }
