@@ -258,6 +258,20 @@ func TestACopyIsRestoredByHandFromAnotherFolderOrOneFile(t *testing.T) {
 	}
 }
 
+func TestWhatRootRestoresBelongsToTheUserOfTheDaemon(t *testing.T) {
+	slow.Test(t, "root")
+	const user = 12345
+	old, path := withHistory(t), filepath.Join(t.TempDir(), "queue.db")
+	must(t, os.Chown(filepath.Dir(path), user, user))
+	must(t, errOf(Restore(path, path+".copy", old.o.Copy, Check)))
+	for _, name := range append(matches(path+".copy/*"), path, path+".copy") {
+		info, err := os.Stat(name)
+		if must(t, err); info.Sys().(*syscall.Stat_t).Uid != user {
+			t.Errorf("%s belongs to %d", name, info.Sys().(*syscall.Stat_t).Uid)
+		}
+	}
+}
+
 // An evening is a stopped queue with copies, as files, and what its kitchen has had.
 type evening struct {
 	dir     string

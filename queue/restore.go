@@ -176,7 +176,11 @@ func Restore(path, dir, from string, check func(path string) error) (r Recovered
 		old.Close()
 	}
 	if from != "" && !sameFile(from, dir) {
-		err = importCopies(dir, from, check)
+		owner, group := -1, -1
+		if owned, err := ownerOf(path, nil); err == nil { // the daemon's user must be able to write there
+			owner, group = int(owned.Uid), int(owned.Gid)
+		}
+		err = importCopies(dir, from, owner, group, check)
 	}
 	files, unread := readCopyFiles(dir)
 	if err == nil && (unread != nil || files.none()) {
@@ -189,7 +193,7 @@ func Restore(path, dir, from string, check func(path string) error) (r Recovered
 }
 
 // importCopies copies a folder of copies, or one base copy, into dir. What was there is kept under another name.
-func importCopies(dir, from string, check func(string) error) error {
+func importCopies(dir, from string, owner, group int, check func(string) error) error {
 	info, err := os.Stat(from)
 	if err != nil {
 		return err
@@ -222,7 +226,9 @@ func importCopies(dir, from string, check func(string) error) error {
 	err = os.MkdirAll(dir, 0o700)
 	for from, to := range all {
 		err = errors.Join(err, place(context.Background(), from, to, systemHooks))
+		_ = os.Chown(to, owner, group) // a stick with FAT has no owners
 	}
+	_ = os.Chown(dir, owner, group)
 	return err
 }
 
