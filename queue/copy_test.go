@@ -232,6 +232,24 @@ func TestARecordThatCannotBeReadEndsTheQueueAndTheNextStartTakesTheCopy(t *testi
 	q.wantHistory(true)
 }
 
+func TestWhatPrintedOrReplacedAJobIsKnownAfterARestore(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.accept(order("a", "grill", "bar"))
+		time.Sleep(copyEvery) // a base copy
+		synctest.Wait()
+		q.must(q.begin("bar").Ack(bg, ticket.Sent, "pass"))
+		q.must(q.take("grill").Hold(bg, "look"))
+		q.must(errOf(q.Reprint(bg, 1, ReprintOptions{})))
+		q.print("grill")
+		q.stop()
+		must(t, os.Remove(q.o.Path))
+		must(t, errOf(Recover(q.o.Path, q.o.Copy, Check)))
+		q.open()
+		wantErr(t, errOf(q.Reprint(bg, 1, ReprintOptions{})), ErrConflict)
+		q.wantSiblings("3 grill sent, 2 bar at pass sent", 2)
+	}, withCopies)
+}
+
 // TestACopyIsRestoredByHandFromAnotherFolderOrOneFile: a new box with the old stick, or a backup.
 func TestACopyIsRestoredByHandFromAnotherFolderOrOneFile(t *testing.T) {
 	for _, from := range []string{"folder", "file"} {

@@ -59,6 +59,9 @@ type loggedJob struct {
 	State   ticket.State `json:"state"`
 	Doubts  int          `json:"doubts,omitempty"`
 	Why     string       `json:"why,omitempty"`
+
+	PrintedBy   string `json:"printed_by,omitempty"`
+	ReprintedAs uint64 `json:"reprinted_as,omitempty"`
 }
 
 // A note is a line that is encoded outside of the committer. Of a request it has what the accept has encoded already.
@@ -84,7 +87,7 @@ func (b *batch) noteState(job uint64, s jobState) {
 		return
 	}
 	b.became = append(b.became, note{logLine: logLine{
-		Job: &loggedJob{Job: job, Station: s.Station, State: s.State, Doubts: s.Doubts, Why: s.Why},
+		Job: &loggedJob{job, s.Station, s.State, s.Doubts, s.Why, s.PrintedBy, s.ReprintedAs},
 	}})
 }
 

@@ -322,7 +322,7 @@ func (r *replay) endAgain(b *batch, l *loggedJob) (lost bool) {
 	case (r.foreign || r.damaged > 0) && !slices.Contains(ticket.Proofs(), l.State):
 		return true
 	}
-	s.Doubts = max(s.Doubts, l.Doubts)
+	s.Doubts, s.PrintedBy, s.ReprintedAs = max(s.Doubts, l.Doubts), l.PrintedBy, l.ReprintedAs
 	b.finish(job, s, l.State, l.Why)
 	return true
 }
