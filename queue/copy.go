@@ -212,8 +212,8 @@ func (c *copier) lost(err error) {
 func (c *copier) rotate() (n uint64, ok bool) {
 	c.sync()
 	files, err := readCopyFiles(c.dir)
-	if err == nil {
-		err = c.identify()
+	if c.record.Database == "" { // base stores it; a crash before that makes this log one of another database
+		c.record.Database = rand.Text()
 	}
 	var next *os.File
 	if err == nil {
@@ -232,19 +232,7 @@ func (c *copier) rotate() (n uint64, ok bool) {
 	return n, true
 }
 
-// identify gives the database its name, once.
-func (c *copier) identify() error {
-	if c.record.Database != "" {
-		return nil
-	}
-	r := copyRecord{Database: rand.Text()}
-	if err := c.store(context.Background(), r); err != nil {
-		return err
-	}
-	c.record = r
-	return nil
-}
-
+// store gives the file its name and number.
 func (c *copier) store(ctx context.Context, r copyRecord) error {
 	return c.q.do(ctx, opOnce, smallOp, func(b *batch) error {
 		b.putJSON(bucketMeta, keyCopy, r)

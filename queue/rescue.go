@@ -93,10 +93,7 @@ func (r *rescue) findCopy(card uint64) (ticket.RescueJob, jobState, bool) {
 	if raw == nil {
 		return ticket.RescueJob{}, jobState{}, false
 	}
-	job, station, err := decodeWaiting(raw)
-	if err != nil { // damaged: there was a copy, and it may have come out
-		return ticket.RescueJob{Station: r.to, Out: true}, jobState{}, true
-	}
+	job, station, _ := decodeWaiting(raw) // one that is damaged is that of no job, which counts as out
 	c := ticket.RescueJob{Job: job, Station: station}
 	s, err := r.state(job)
 	if err != nil { // the job was pruned, or it is damaged and will be failed
