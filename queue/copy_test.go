@@ -137,7 +137,7 @@ func TestABaseCopyThatFailsAtAnyStepLosesNothing(t *testing.T) {
 					hooks.commit = q.disk.commit
 					opened, err := open(q.o, hooks)
 					must(t, err)
-					s.at = s.n + step
+					s.failIn(step)
 					time.Sleep(copyEvery)
 					synctest.Wait()
 					if err := opened.CopyProblem(); (err != nil) != (step < steps) {

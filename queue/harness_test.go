@@ -706,6 +706,7 @@ func (c *endsAfter) Err() error {
 
 // A stepper has one of the steps of replacing a file end with an error, or with the process.
 type stepper struct {
+	mu      sync.Mutex // guards at and n
 	at, n   int
 	persist bool // the step is done all the same
 	end     func() error
@@ -719,9 +720,19 @@ func (s *stepper) hooks() storageHooks {
 	}
 }
 
+// failIn has the step after so many others end.
+func (s *stepper) failIn(steps int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.at = s.n + steps
+}
+
 func (s *stepper) do(step func() error) error {
+	s.mu.Lock()
 	s.n++
-	if s.n != s.at {
+	end := s.n == s.at
+	s.mu.Unlock()
+	if !end {
 		return step()
 	}
 	if s.persist {
