@@ -76,8 +76,9 @@ func (q *Queue) replay() error {
 			"tickets", r.again, "damaged_lines", r.damaged)
 		q.notice(Notice{
 			Lost: r.damaged > 0,
-			Text: fmt.Sprintf("the database had lost its last commits: %s of the log print marked POSSIBLE DUPLICATE; "+
-				"%s of it cannot be read", ticket.Plural(r.again, "ticket"), ticket.Plural(r.damaged, "line")),
+			Text: fmt.Sprintf("the database had lost its last commits: %s came back from the log of its copy, and what is "+
+				"not known to have come out prints marked POSSIBLE DUPLICATE; %s of the log cannot be read",
+				ticket.Plural(r.again, "ticket"), ticket.Plural(r.damaged, "line")),
 			Do: "compare the orders before the last stop with the point of sale; if it happens again, replace the disk",
 		})
 	}
@@ -322,7 +323,8 @@ func (r *replay) endAgain(b *batch, l *loggedJob) (lost bool) {
 	case (r.foreign || r.damaged > 0) && !slices.Contains(ticket.Proofs(), l.State):
 		return true
 	}
-	s.Doubts, s.PrintedBy, s.ReprintedAs = max(s.Doubts, l.Doubts), l.PrintedBy, l.ReprintedAs
+	// The doubt of the base copy is over: the log says how the ticket ended.
+	s.Doubts, s.PrintedBy, s.ReprintedAs = l.Doubts, l.PrintedBy, l.ReprintedAs
 	b.finish(job, s, l.State, l.Why)
 	return true
 }

@@ -555,8 +555,8 @@ func (c *senderGroup) check() {
 	c.k.t.Logf("%d orders answered, %d never answered", len(c.acked), len(c.lost))
 }
 
-// waitUntilPrinted waits until nothing is pending, and reprints what is held, as a
-// person would.
+// waitUntilPrinted waits until nothing is pending and no ticket is without its end, and reprints what is held, as a
+// person would. A ticket ends with the cut, which the daemon sends after the answer that ended the job.
 func (k *daemonProcess) waitUntilPrinted() {
 	k.t.Helper()
 	ctx := k.t.Context()
@@ -571,6 +571,17 @@ func (k *daemonProcess) waitUntilPrinted() {
 		return len(open), err
 	}); err != nil {
 		k.t.Fatalf("open jobs: %v, %+v", err, open)
+	}
+
+	if err := eventually(func() error {
+		for _, s := range k.stations {
+			if text := k.printers[s].Unfinished(); text != "" {
+				return fmt.Errorf("%s has a ticket without its cut: %q", s, text)
+			}
+		}
+		return nil
+	}); err != nil {
+		k.t.Error(err)
 	}
 }
 
