@@ -12,7 +12,10 @@ const MORE = 24; // of the line that says that a card continues
 const WIDTH = 12.7; // of a column at least, in letters' heights: a head fits on one line
 const SMALL_REST = 0.07; // of a column that may stay empty at its end
 const KEPT_ITEM = 0.06; // of a column that may stay empty to keep an item together
-const GROWTH = 12; // pixels that a row or a button grows at most, where a column has some left
+// What a row or a button grows at most, where a column has some left: pixels, and a part of the letters' size, so that
+// the rows of small letters do not look stretched.
+const GROWTH = 12;
+const GROWTH_OF_SIZE = 0.38;
 
 export class Columns {
   // options() returns what cards are drawn with
@@ -97,7 +100,7 @@ export class Columns {
         for (const k of ["blocks", "foot", "cut", "segments"]) card[k] = old[k];
       this.cards.set(card.order.key, card);
     }
-    this.fill(orders, to.height);
+    this.fill(orders, to);
   }
 
   // takeSizes measures cards, all in one go so that the browser computes their layout only once.
@@ -125,7 +128,7 @@ export class Columns {
   }
 
   // fill puts the cards into columns and notes which of them moved.
-  fill(orders, height) {
+  fill(orders, { size, height }) {
     const columns = [];
     const add = (i, node) => {
       while (columns.length <= i) columns.push([]);
@@ -164,9 +167,10 @@ export class Columns {
     for (const key of this.moved.keys()) if (!this.cards.has(key)) this.moved.delete(key);
     this.columns = columns;
     // What is left remains empty at the end of the last column: there are no more orders.
+    const most = Math.min(GROWTH, GROWTH_OF_SIZE * size);
     this.growth = columns.map((nodes, i) => {
       const rows = nodes.reduce((sum, node) => sum + node.querySelectorAll(".item, .act").length, 0);
-      return i < columns.length - 1 && rows ? Math.min(GROWTH, left[i] / rows) : 0;
+      return i < columns.length - 1 && rows ? Math.min(most, left[i] / rows) : 0;
     });
     this.pages = Math.max(1, Math.ceil(columns.length / this.perPage));
   }
