@@ -76,8 +76,8 @@ func (q *Queue) replay() error {
 			"tickets", r.again, "damaged_lines", r.damaged)
 		q.notice(Notice{
 			Lost: r.damaged > 0,
-			Text: fmt.Sprintf("the database had lost its last commits: %s came back from the log of its copy, and what is "+
-				"not known to have come out prints marked POSSIBLE DUPLICATE; %s of the log cannot be read",
+			Text: fmt.Sprintf("the database had lost its last commits: %s came back from the log of its copy, and "+
+				"what is not known to have come out prints marked POSSIBLE DUPLICATE; %s of the log cannot be read",
 				ticket.Plural(r.again, "ticket"), ticket.Plural(r.damaged, "line")),
 			Do: "compare the orders before the last stop with the point of sale; if it happens again, replace the disk",
 		})
