@@ -20,22 +20,24 @@ const module = "ticketrail"
 const root = "../../.."
 
 func TestEveryImportIsListed(t *testing.T) {
+	listed := packages(t)
 	code, _ := imports(t)
-	for pkg, names := range code {
-		i := slices.IndexFunc(Packages, func(r Package) bool { return r.Path == pkg })
-		if i < 0 {
-			t.Errorf("%s is not listed: say in layers.go what it is for and what it may import", pkg)
+	for name, imported := range code {
+		pkg, ok := listed[name]
+		if !ok {
+			t.Errorf("%s is not in the table of packages in ARCHITECTURE.md: say there what it is for and what it may "+
+				"import", name)
 			continue
 		}
-		for _, n := range names {
-			if p, ok := ours(n); ok && !Packages[i].may(p) {
-				t.Errorf("%s imports %s: it is %q and may import only %v", pkg, p, Packages[i].Is, Packages[i].May)
+		for _, n := range imported {
+			if p, ok := ours(n); ok && !pkg.imports(p) {
+				t.Errorf("%s imports %s: it is %q and may import only %v", name, p, pkg.is, pkg.may)
 			}
 		}
 	}
-	for _, r := range Packages {
-		if _, ok := code[r.Path]; !ok {
-			t.Errorf("%s is listed but not in the tree", r.Path)
+	for name := range listed {
+		if _, ok := code[name]; !ok {
+			t.Errorf("%s is in the table of packages in ARCHITECTURE.md and not in the tree", name)
 		}
 	}
 }
@@ -102,30 +104,6 @@ func TestTheTopFolderHoldsOnlyListedFiles(t *testing.T) {
 	}
 }
 
-func TestArchitectureShowsThisTable(t *testing.T) {
-	b, err := os.ReadFile(path.Join(root, "ARCHITECTURE.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range Packages {
-		if row := r.Row(); !strings.Contains(string(b), row) {
-			t.Errorf("ARCHITECTURE.md lacks the row\n%s", row)
-		}
-	}
-	if got, want := strings.Count(string(b), "\n| `"), len(Packages); got != want {
-		t.Errorf("ARCHITECTURE.md has %d rows of packages, layers.go %d", got, want)
-	}
-}
-
-// Row is the package's row in ARCHITECTURE.md.
-func (r Package) Row() string {
-	may := "–"
-	if len(r.May) > 0 {
-		may = "`" + strings.Join(r.May, "`, `") + "`"
-	}
-	return "| `" + r.Path + "` | " + r.Is + " | " + may + " |"
-}
-
 func TestArchitectureNamesOnlyTestsThatExist(t *testing.T) {
 	b, err := os.ReadFile(path.Join(root, "ARCHITECTURE.md"))
 	if err != nil {
@@ -152,6 +130,39 @@ func TestArchitectureNamesOnlyTestsThatExist(t *testing.T) {
 	if len(named) < 10 {
 		t.Errorf("ARCHITECTURE.md names only %d tests", len(named))
 	}
+}
+
+// A row is a package in the table of ARCHITECTURE.md.
+type row struct {
+	is  string   // what it is for
+	may []string // what of this module it may import; tests may import any
+}
+
+// packages reads the table of packages in ARCHITECTURE.md.
+func packages(t *testing.T) map[string]row {
+	t.Helper()
+
+	text, err := os.ReadFile(path.Join(root, "ARCHITECTURE.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(text), "\n| package | is | may import of ours |\n|---|---|---|\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+
+	listed := map[string]row{}
+	name, code := regexp.MustCompile("^`([^`]+)`$"), regexp.MustCompile("^`[^`]+`(, `[^`]+`)*$")
+	for line := range strings.SplitSeq(table, "\n") {
+		cells := strings.Split(strings.TrimSuffix(strings.TrimPrefix(line, "| "), " |"), " | ")
+		if len(cells) != 3 || !name.MatchString(cells[0]) || cells[2] != "–" && !code.MatchString(cells[2]) {
+			t.Fatalf("ARCHITECTURE.md: a row is `package`, what it is, and `package`, … or –, and not\n%s", line)
+		}
+		pkg := strings.Trim(cells[0], "`")
+		if _, twice := listed[pkg]; twice {
+			t.Errorf("ARCHITECTURE.md has two rows for %s", pkg)
+		}
+		listed[pkg] = row{cells[1], strings.Split(strings.Trim(cells[2], "`"), "`, `")}
+	}
+	return listed
 }
 
 // imports maps each package that has Go files to what its non-test files and its test files import.
@@ -217,8 +228,10 @@ func files(t *testing.T) (names []string) {
 // ours returns the path within this module of an import, and whether it is one of this module.
 func ours(name string) (string, bool) { return strings.CutPrefix(name, module+"/") }
 
-func (r Package) may(pkg string) bool {
-	for _, m := range r.May {
+// imports says whether the package may import pkg. A trailing "/..." allows everything below, too; "..." alone allows
+// everything.
+func (r row) imports(pkg string) bool {
+	for _, m := range r.may {
 		below, all := strings.CutSuffix(m, "...")
 		below = strings.TrimSuffix(below, "/")
 		if m == pkg || all && (below == "" || pkg == below || strings.HasPrefix(pkg, below+"/")) {
