@@ -305,10 +305,8 @@ type Token struct {
 	// Format is how the fields are sent. Default form: as OAuth 2.0 has it. json: as one JSON object.
 	Format string `mapstructure:"format" default:"form" oneof:"form json"`
 	// Field is where the answer has the token, as a dotted path such as data.token. Default access_token.
-	// Its lifetime is beside it, in expires_in or expiresIn; without either it is 15 minutes.
+	// expires_in is read beside it.
 	Field string `mapstructure:"field" default:"access_token"`
-	// RenewBefore is how long before it expires a token is renewed. Default 60s, 1s to 10m.
-	RenewBefore time.Duration `mapstructure:"renew_before" default:"1m" range:"1s 10m"`
 	// Scopes are the scopes requested. Default none: the service decides.
 	Scopes []string `mapstructure:"scopes"`
 }

@@ -48,9 +48,8 @@ func TestEveryKeyOutsideListsCanBeSetInTheEnvironment(t *testing.T) {
 		"service.token.venue_param":     "v",
 		"service.token.client_id_param": "i", "service.token.client_secret_param": "s",
 		"service.token.format": "json", "service.token.field": "data.token",
-		"service.token.auth_style": "header", "service.token.renew_before": "3s",
-		"service.token.scopes": "checks:read, menu:read",
-		"service.me.path":      "/api/me", "service.labor.prefix": "/api",
+		"service.token.auth_style": "header", "service.token.scopes": "checks:read, menu:read",
+		"service.me.path": "/api/me", "service.labor.prefix": "/api",
 		"service.employees.limit": "50", "service.employees.cursor": "header:X-C", "service.payroll.venue_param": "w",
 		"notify.after": "1m", "notify.slip": "true", "outcomes.late_after": "5m",
 		"source.nats": "tls://a:4222, tls://b:4222", "source.creds_file": "/none", "source.venue": "Harbour Grill",
@@ -86,9 +85,8 @@ func TestEveryKeyOutsideListsCanBeSetInTheEnvironment(t *testing.T) {
 	want.Display = Display{Listen: "127.0.0.1:3", Insecure: true, Colours: Colours{Red: []string{"no", "without"},
 		Amber: []string{"a"}, Green: []string{"extra"}, Blue: []string{"b"}, Violet: []string{"v"}}}
 	want.Service = Service{Insecure: true, Timeout: 2 * time.Second, Refresh: time.Hour,
-		Token: Token{"/t", "v", "i", "s", "header", "json", "data.token", 3 * time.Second,
-			[]string{"checks:read", "menu:read"}},
-		Me: Me{"/api/me"}, Labor: Labor{"/api"}, Employees: Employees{50, "header:X-C"}, Payroll: Payroll{"w"}}
+		Token: Token{"/t", "v", "i", "s", "header", "json", "data.token", []string{"checks:read", "menu:read"}},
+		Me:    Me{"/api/me"}, Labor: Labor{"/api"}, Employees: Employees{50, "header:X-C"}, Payroll: Payroll{"w"}}
 	want.Notify = Notify{After: time.Minute, Slip: true}
 	want.Outcomes = Outcomes{LateAfter: 5 * time.Minute}
 	want.Source = Source{NATS: []string{"tls://a:4222", "tls://b:4222"}, CredsFile: "/none",

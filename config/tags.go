@@ -18,12 +18,11 @@ import (
 
 // reasons end what is said of a value that is out of range.
 var reasons = map[string]string{
-	"receiver.max_body":          "; an order of 300 items has about 50KiB",
-	"receiver.respond_within":    "; the service gives up after 5s",
-	"service.token.renew_before": "; a token lives for 15m",
-	"printers[].linger":          "; other clients of the printer wait that long",
-	"printers[].poll_every":      "; 0s turns polling off",
-	"screens[].repeat":           "; write 0s for a sound that comes once",
+	"receiver.max_body":       "; an order of 300 items has about 50KiB",
+	"receiver.respond_within": "; the service gives up after 5s",
+	"printers[].linger":       "; other clients of the printer wait that long",
+	"printers[].poll_every":   "; 0s turns polling off",
+	"screens[].repeat":        "; write 0s for a sound that comes once",
 }
 
 var index = regexp.MustCompile(`\[[0-9]+\]`)

@@ -2,13 +2,11 @@ package pos
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -51,7 +49,7 @@ func (v *Venue) open(call string, a answer) (object, error) {
 	// Some servers send an error with the status 200. Another status than ERROR may be that of the venue.
 	failed := top[contract.FieldError]
 	if o.texts[contract.FieldStatus] == contract.ValueError || len(failed) > 0 && string(failed) != "null" {
-		return o, v.fault(call, "the answer says that it is an error"+oauthError(a.body), adviceTell)
+		return o, v.fault(call, "the answer says that it is an error", adviceTell)
 	}
 	return o, nil
 }
@@ -86,14 +84,10 @@ func (o object) add(path string, raw json.RawMessage) {
 	o.texts[path] = strings.TrimSpace(strings.Join(words, " "))
 }
 
-// plainKey is a path of names that a programmer gives; a secret has digits or is longer.
-var plainKey = regexp.MustCompile(`^[A-Za-z_.-]{1,40}$`)
-
 // keys names the paths: an operator looks for one of them.
 func (o object) keys() string {
-	unclear := func(name string) bool { return !plainKey.MatchString(name) }
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(o.texts)), unclear)
-	return "its keys are " + cmp.Or(strings.Join(names[:min(len(names), 30)], ", "), "none that can be shown")
+	names := strings.Join(slices.Sorted(maps.Keys(o.texts)), ", ")
+	return fmt.Sprintf("its keys are %q", oneLine(names, 2*maxQuote))
 }
 
 // elements are those of a list, at most so many: an answer full of commas would take many times its size in memory.

@@ -3,7 +3,6 @@ package pos
 import (
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -51,8 +50,10 @@ func (v *Venue) fault(call, problem, advice string) *Error {
 // refused says what an answer that is not 2xx means.
 func (v *Venue) refused(call, path string, resp *http.Response, body []byte) *Error {
 	o, status := &v.c.o, resp.StatusCode
-	e := v.fault(call, fmt.Sprintf("the service answers %d %s%s", status, http.StatusText(status), oauthError(body)),
-		adviceTell)
+	e := v.fault(call, fmt.Sprintf("the service answers %d %s", status, http.StatusText(status)), adviceTell)
+	if m := oauthError.FindSubmatch(body); m != nil {
+		e.Problem += ": " + string(m[1])
+	}
 	if e.RetryAfter = retryAfter(resp); e.RetryAfter > 0 {
 		e.Problem += fmt.Sprintf(", and to ask again in %v", e.RetryAfter)
 	}
@@ -81,20 +82,9 @@ func (v *Venue) refused(call, path string, resp *http.Response, body []byte) *Er
 	return e
 }
 
-// oauthCode is an error code of RFC 6749.
-var oauthCode = regexp.MustCompile(
-	`^(invalid_(client|grant|request|scope)|unauthorized_client|unsupported_grant_type|access_denied)$`)
-
-// oauthError is the error code of an answer, if it is one of those. Anything else could be the secret.
-func oauthError(body []byte) string {
-	var a struct {
-		Error string `json:"error"`
-	}
-	if _ = json.Unmarshal(body, &a); oauthCode.MatchString(a.Error) {
-		return ": " + a.Error
-	}
-	return ""
-}
+// oauthError is an error code of RFC 6749 in an answer. Anything else could be the secret.
+var oauthError = regexp.MustCompile(`"error"\s*:\s*"(invalid_(?:client|grant|request|scope)|unauthorized_client|` +
+	`unsupported_grant_type|access_denied)"`)
 
 // lost is the error of a request without a whole answer. Only texts of this machine are repeated: others may quote what
 // the service has sent.

@@ -182,7 +182,6 @@ func client(h http.Handler, o Options) *Client {
 	o.ClientIDParam = cmp.Or(o.ClientIDParam, contract.ParamClientID)
 	o.ClientSecretParam = cmp.Or(o.ClientSecretParam, contract.ParamClientSecret)
 	o.TokenField = cmp.Or(o.TokenField, contract.FieldAccessToken)
-	o.RenewBefore = cmp.Or(o.RenewBefore, time.Minute)
 	o.PayrollVenueParam = cmp.Or(o.PayrollVenueParam, contract.ParamPayrollVenue)
 	o.Timeout = cmp.Or(o.Timeout, 10*time.Second)
 	if h != nil {

@@ -41,8 +41,7 @@ type Options struct {
 	TokenVenueParam, ClientIDParam, ClientSecretParam string
 	InHeader, AsJSON                                  bool
 	Scopes                                            []string
-	TokenField                                        string        // dotted path of the token in the answer
-	RenewBefore                                       time.Duration // a token expires; at most half its life
+	TokenField                                        string // dotted path of the token in the answer
 
 	PageLimit         int // of employees; 0: not sent
 	PayrollVenueParam string
@@ -72,10 +71,9 @@ type Venue struct {
 	Named  bool     // /me says that the token is for this venue; else it names none
 	Scopes []string // of the token; nil: /me does not list them
 
-	c       *Client
-	id      string // canonical
-	token   *oauth2.Token
-	renewAt time.Time
+	c     *Client
+	id    string        // canonical
+	token *oauth2.Token // nil: none that the service accepts
 }
 
 // Venue gets a token for the venue with that id and asks /me whose it is. A token for another venue is an error: names

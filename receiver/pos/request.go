@@ -2,13 +2,11 @@ package pos
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net"
 	"net/http"
 	"net/url"
@@ -116,10 +114,10 @@ func (v *Venue) exchange(call string, req *http.Request) (answer, error) {
 	return a, nil
 }
 
-// bearer is the venue's token. There is no refresh token: a new one is requested as the first one was (service
-// contract, section 5).
+// bearer is the venue's token, or a new one seconds before it expires. There is no refresh token: a new one is
+// requested as the first one was (service contract, section 5).
 func (v *Venue) bearer(ctx context.Context) (*oauth2.Token, error) {
-	if v.token != nil && time.Now().Before(v.renewAt) {
+	if v.token.Valid() {
 		return v.token, nil
 	}
 	o := &v.c.o
@@ -141,7 +139,6 @@ func (v *Venue) bearer(ctx context.Context) (*oauth2.Token, error) {
 		cfg.EndpointParams.Set(o.ClientIDParam, o.ClientID)
 		cfg.EndpointParams.Set(o.ClientSecretParam, secret)
 	}
-	asked := time.Now()
 	token, err := cfg.Token(context.WithValue(ctx, oauth2.HTTPClient, &http.Client{Transport: tokenExchange{v}}))
 	if err != nil {
 		if e, ok := errors.AsType[*Error](err); ok {
@@ -149,11 +146,7 @@ func (v *Venue) bearer(ctx context.Context) (*oauth2.Token, error) {
 		}
 		return nil, v.lost(ctx, CallToken, err)
 	}
-
-	// The life counts from the request: the service may have begun no later. Not before half of it, or one that is
-	// shorter than RenewBefore would be renewed for each call.
-	life := time.Until(token.Expiry).Round(time.Second)
-	v.token, v.renewAt = token, asked.Add(life-min(o.RenewBefore, life/2))
+	v.token = token
 	return token, nil
 }
 
@@ -195,7 +188,8 @@ func toJSON(req *http.Request) {
 	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 }
 
-// readToken returns the token of an answer, and its life in seconds, which stands beside it; by the contract if not.
+// readToken returns the token of an answer, and its life in seconds, which stands beside it. If it does not, life is 0,
+// and the token is used until the service does not accept it.
 func (v *Venue) readToken(a answer) (token string, life int, err error) {
 	answered, err := v.open(CallToken, a)
 	if err != nil {
@@ -210,9 +204,6 @@ func (v *Venue) readToken(a answer) (token string, life int, err error) {
 	}
 
 	beside := place[:strings.LastIndexByte(place, '.')+1]
-	seconds := cmp.Or(answered.texts[beside+contract.FieldExpiresIn], answered.texts[beside+"expiresIn"])
-	if n, err := strconv.ParseFloat(seconds, 64); err == nil && n >= 1 { // less is not believed
-		return token, int(min(n, math.MaxInt32)), nil
-	}
-	return token, int(contract.TokenLifetime.Seconds()), nil
+	life, _ = strconv.Atoi(answered.texts[beside+contract.FieldExpiresIn])
+	return token, life, nil
 }

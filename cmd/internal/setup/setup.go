@@ -105,7 +105,7 @@ func NewServiceClient(c config.Service, through http.RoundTripper) *pos.Client {
 		TokenVenueParam: c.Token.VenueParam, ClientIDParam: c.Token.ClientIDParam,
 		ClientSecretParam: c.Token.ClientSecretParam, InHeader: c.Token.AuthStyle == "header",
 		AsJSON: c.Token.Format == "json",
-		Scopes: c.Token.Scopes, TokenField: c.Token.Field, RenewBefore: c.Token.RenewBefore,
+		Scopes: c.Token.Scopes, TokenField: c.Token.Field,
 		PageLimit: c.Employees.Limit, CursorAt: c.Employees.Cursor, PayrollVenueParam: c.Payroll.VenueParam,
 	})
 }
