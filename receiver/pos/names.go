@@ -40,20 +40,13 @@ type venueNames struct {
 	id    string // canonical
 	zoned atomic.Bool
 	known atomic.Pointer[record] // replaced by Run, read without a lock by the accept path
-	// Only Run uses what follows, in one goroutine a venue.
-	due     time.Time
-	failed  int    // times in a row
-	problem string // of the last time
 }
 
-// The pauses after failures double from the shortest to the longest: names should come back soon after a short outage,
-// and a service that is down for a day should not be asked every minute.
 const (
-	firstWithin   = 5 * time.Second // of the start, so that many venues are not refreshed at one moment
-	shortestPause = time.Minute
-	longestPause  = time.Hour
-	askTimeout    = 15 * time.Minute // for a whole list: 10,000 employees are 500 pages of 20
-	storeTimeout  = 30 * time.Second
+	firstWithin  = 5 * time.Second // of the start, so that many venues are not refreshed at one moment
+	afterFailure = 10 * time.Minute
+	askTimeout   = 15 * time.Minute // for a whole list: 10,000 employees are 500 pages of 20
+	storeTimeout = 30 * time.Second
 )
 
 // NewNames makes names that are stored in kv and refreshed so often.
@@ -67,8 +60,8 @@ func NewNames(store kv.Store, every time.Duration, log *slog.Logger) *Names {
 // zone is configured, so its payroll periods are not requested: the token need not be good for them.
 //
 // What is stored about a new venue is known when Use returns, one that stays keeps what is known, and [Names.Run]
-// deletes what is stored of one that goes: names are personal data. From a new client all venues are refreshed at once:
-// an operator who corrected a secret expects names.
+// deletes what is stored of one that goes: names are personal data. All venues are refreshed at once: an operator who
+// corrected a secret expects names.
 func (n *Names) Use(client *Client, venues map[string]bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -117,10 +110,9 @@ func (n *Names) Count(venue string) int { return len(n.known(venue).People) }
 // Run refreshes the venues until ctx ends: within seconds, then as often as configured, after a failure sooner. It must
 // be called once, and returns when all requests have ended.
 //
-// It has one goroutine for each venue, so that one that hangs does not delay the others. A round lasts until the venues
-// or the client change; then all end and the next round starts with what is new.
+// It has one goroutine for each venue, so that one that hangs does not delay the others. A round lasts until
+// [Names.Use] is called; then all end and the next round starts with what is new.
 func (n *Names) Run(ctx context.Context) {
-	var last *Client
 	for ctx.Err() == nil {
 		n.mu.Lock()
 		client, venues, changed := n.client, *n.venues.Load(), n.changed
@@ -129,17 +121,11 @@ func (n *Names) Run(ctx context.Context) {
 
 		round, stop := context.WithCancel(ctx)
 		var refreshing sync.WaitGroup
-		for _, v := range venues {
-			// One whose time zone was not asked for until now lacks it.
-			lacksZone := !v.zoned.Load() && v.known.Load().Zone == ""
-			if client != last || lacksZone || v.due.IsZero() {
-				v.due, v.failed = time.Now().Add(rand.N(firstWithin)), 0
-			}
-			if client != nil {
+		if client != nil {
+			for _, v := range venues {
 				refreshing.Go(func() { n.keepFresh(round, client, v) })
 			}
 		}
-		last = client
 		select {
 		case <-changed:
 		case <-ctx.Done():
@@ -150,9 +136,10 @@ func (n *Names) Run(ctx context.Context) {
 }
 
 func (n *Names) keepFresh(ctx context.Context, client *Client, v *venueNames) {
-	for {
+	reported := ""
+	for wait := rand.N(firstWithin); ; {
 		select {
-		case <-time.After(time.Until(v.due)):
+		case <-time.After(wait):
 		case <-ctx.Done():
 			return
 		}
@@ -160,8 +147,13 @@ func (n *Names) keepFresh(ctx context.Context, client *Client, v *venueNames) {
 		if ctx.Err() != nil {
 			return // the error says nothing about the service
 		}
-		n.report(v, err)
-		v.due = time.Now().Add(v.pause(n.every, err))
+
+		// A service that is down for a day makes one line, not hundreds.
+		if outcome := fmt.Sprint(err); outcome != reported {
+			n.report(v, err)
+			reported = outcome
+		}
+		wait = pause(n.every, err)
 	}
 }
 
@@ -190,32 +182,24 @@ func (n *Names) refresh(ctx context.Context, client *Client, v *venueNames) (err
 	return errors.Join(err, n.store(ctx, v.id, &next))
 }
 
-// report logs an outcome that differs from the last: a service that is down for a day makes one line, not hundreds.
 func (n *Names) report(v *venueNames, err error) {
-	r, problem := v.known.Load(), fmt.Sprint(err)
-	switch {
-	case problem == v.problem:
-	case err == nil:
-		n.log.Info("venue refreshed", "venue", v.id, "employees", len(r.People), "timezone", r.Zone)
-	default:
+	if err != nil {
 		n.log.Warn("names or the time zone of a venue could not be refreshed; what was known stays", "venue", v.id,
 			"err", err)
+		return
 	}
-	v.problem = problem
+	r := v.known.Load()
+	n.log.Info("venue refreshed", "venue", v.id, "employees", len(r.People), "timezone", r.Zone)
 }
 
 // pause is how long to wait before the next time.
-func (v *venueNames) pause(every time.Duration, err error) time.Duration {
+func pause(every time.Duration, err error) time.Duration {
 	if err == nil {
-		v.failed = 0
 		return every*9/10 + rand.N(every/5+1) // give or take a tenth, so that venues drift apart
 	}
-	v.failed++
-	most := min(every, longestPause, shortestPause<<min(v.failed-1, 10)) // a larger shift would overflow
-	pause := most/2 + rand.N(most/2+1)
-	// A service that asks for a longer pause gets it, but a nonsensical one must not end refreshes.
+	whole := afterFailure
 	if e, ok := errors.AsType[*Error](err); ok {
-		pause = max(pause, min(e.RetryAfter, every))
+		whole = max(whole, e.RetryAfter)
 	}
-	return pause
+	return min(every, whole+rand.N(whole/10)) // a service that asks for a nonsensical pause must not end refreshes
 }

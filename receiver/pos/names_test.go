@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -15,7 +14,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"ticketrail/queue"
 	"ticketrail/queue/kv"
 	"ticketrail/queue/queuetest"
 	"ticketrail/receiver/plan"
@@ -56,30 +54,7 @@ func TestNamesAndTheZoneAreKnownSecondsAfterTheStart(t *testing.T) {
 	})
 }
 
-func TestATokenForAnotherVenueGivesNoNamesAndNoZone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRestaurants()
-		r.employ(harbour, jon, "Jon")
-		r.do(func() { r.Me = say(`{"venue_id":"` + station + `"}`) })
-		n := open(t, r, nil, harbour)
-		after(time.Hour)
-		n.wantNames("-", jon)
-		zone, ok := n.Zone(harbour)
-		if times := r.times("v1/labor"); ok || times != nil || n.logged("WARN", "is for venue "+station) != 1 {
-			t.Errorf("zone %q, asked at %v", zone, times)
-		}
-		r.do(func() { r.Me = nil })
-		after(2 * time.Hour)
-		n.wantNames("Jon", jon)
-		// What was known stays: a wrong answer later is no reason to forget names.
-		r.employ(harbour, jon, "Jim")
-		r.do(func() { r.Me = say(`{"venue_id":"` + station + `"}`) })
-		after(24 * time.Hour)
-		n.wantNames("Jon", jon)
-	})
-}
-
-func TestNamesAreRefreshedEverySixHours(t *testing.T) {
+func TestNamesAreRefreshedEverySixHoursAndAfterAFailureInTenMinutes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRestaurants()
 		r.employ(harbour, jon, "Jon")
@@ -89,17 +64,73 @@ func TestNamesAreRefreshedEverySixHours(t *testing.T) {
 		n.wantNames("Jon, -", jon, ann)
 		after(7 * time.Hour)
 		n.wantNames("Jonathan A., Ann", jon, ann)
+
 		after(93 * time.Hour)
 		for _, what := range []string{"v1/labor/employees", "v1/labor/payrollperiods"} {
-			times := r.times(what)
-			for i := range times[1:] {
-				if gap := times[i+1] - times[i]; gap < 5*time.Hour+24*time.Minute || gap > 6*time.Hour+36*time.Minute {
-					t.Errorf("%s: %v between two", what, gap)
-				}
-			}
-			if len(times) < 15 || len(times) > 19 {
-				t.Errorf("%s: asked %d times in 100 h", what, len(times))
-			}
+			r.wantGaps(t, what, 5*time.Hour+24*time.Minute, 6*time.Hour+36*time.Minute, 15)
+		}
+
+		r.do(func() { r.Employees, r.at = status(http.StatusForbidden), map[string][]time.Duration{} })
+		after(31 * time.Hour)
+		r.wantGaps(t, "v1/labor/employees", 10*time.Minute, 11*time.Minute, 24*5)
+		if n.wantNames("Jonathan A., Ann", jon, ann); n.logged("WARN") != 1 {
+			t.Errorf("%d warnings", n.logged("WARN"))
+		}
+		r.do(func() { r.Employees = nil })
+		after(11 * time.Minute)
+		if n.logged("INFO", "venue refreshed", "employees=2", "Australia/Melbourne") != 1 {
+			t.Error("the good news is not logged")
+		}
+	})
+}
+
+func TestARateLimitOfTheServiceIsObeyedUpToTheInterval(t *testing.T) {
+	for asks, want := range map[time.Duration]time.Duration{
+		0: 10 * time.Minute, time.Hour: time.Hour, 1000 * time.Hour: 6 * time.Hour,
+	} {
+		err := errors.Join(errors.New("x"), &Error{RetryAfter: asks})
+		if got := pause(6*time.Hour, err); got < want || got > want*11/10 {
+			t.Errorf("asked for %v, waits %v", asks, got)
+		}
+	}
+}
+
+func TestUseChangesTheVenuesAndRefreshesAllOfThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, store := newRestaurants(), queuetest.NewStore()
+		r.employ(harbour, jon, "Jon")
+		r.employ(station, jon, "Jonny")
+		n := open(t, r, store)
+		c := client(r, Options{})
+		n.Use(c, map[string]bool{harbour: true})
+		after(firstWithin)
+		if n.wantNames("Jon", jon); r.times("v1/labor/payroll") != nil {
+			t.Error("payroll periods were requested for a venue whose zone is configured")
+		}
+
+		r.employ(harbour, jon, "Jonathan A.")
+		n.Use(c, map[string]bool{harbour: false, station: false})
+		after(firstWithin)
+		n.wantNames("Jonathan A.", jon)
+		name, _ := n.Name(station, jon)
+		if zone, _ := n.Zone(harbour); name != "Jonny" || zone == "" {
+			t.Errorf("the other one's name is %q, the zone %q", name, zone)
+		}
+
+		r.do(func() { r.hangs = harbour })
+		n.Use(c, map[string]bool{harbour: false, station: false})
+		after(firstWithin)
+		n.Use(c, map[string]bool{station: false}) // while the other is asked about
+		after(firstWithin)
+		if n.wantNames("-", jon); strings.Join(store.Keys(), " ") != station {
+			t.Errorf("stored: %s", store.Keys())
+		}
+
+		n.Use(nil, map[string]bool{station: false})
+		before := len(r.times(""))
+		after(24 * time.Hour)
+		if name, _ := n.Name(station, jon); name != "Jonny" || len(r.times("")) != before {
+			t.Errorf("without a client the name is %q", name)
 		}
 	})
 }
@@ -117,7 +148,7 @@ func TestAVenueThatHangsDelaysNoOther(t *testing.T) {
 			t.Errorf("the other one's name is %q", name)
 		}
 		r.do(func() { r.hangs = "" })
-		after(2 * time.Minute)
+		after(12 * time.Minute)
 		n.wantNames("Jon", jon)
 	})
 }
@@ -140,50 +171,9 @@ func TestAListThatBreaksOffChangesNothing(t *testing.T) {
 		}
 		r.do(func() { r.Employees = nil })
 		r.employ(harbour, jon, "Other")
-		after(longestPause)
+		after(12 * time.Minute)
 		n.wantNames("Other, Ann", jon, ann)
 	})
-}
-
-func TestAFailureIsRetriedWithGrowingPausesAndLoggedOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRestaurants()
-		r.employ(harbour, jon, "Jon")
-		r.do(func() { r.Employees = status(http.StatusForbidden) })
-		n := open(t, r, nil, harbour)
-		after(24 * time.Hour)
-		times := r.times("v1/labor/employees")
-		for i := range times[1:] {
-			whole := min(time.Hour, time.Minute<<min(i, 10))
-			if gap := times[i+1] - times[i]; gap < whole/2 || gap > whole {
-				t.Errorf("pause %d is %v, want %v to %v", i, gap, whole/2, whole)
-			}
-		}
-		if zone, _ := n.Zone(harbour); len(times) < 25 || len(times) > 60 || n.logged("WARN") != 1 || zone == "" {
-			t.Errorf("asked %d times in a day, %d warnings, zone %q", len(times), n.logged("WARN"), zone)
-		}
-		r.do(func() { r.Employees = status(http.StatusNotFound) })
-		after(2 * time.Hour)
-		r.do(func() { r.Employees = nil })
-		after(2 * time.Hour)
-		if n.logged("WARN") != 2 || n.logged("INFO", "venue refreshed", "employees=1", "Australia/Melbourne") != 1 {
-			t.Error("not two warnings and one line of good news")
-		}
-		n.wantNames("Jon", jon)
-	})
-}
-
-func TestARateLimitOfTheServiceIsObeyedUpToTheInterval(t *testing.T) {
-	for _, c := range []struct{ asks, least, most time.Duration }{
-		{0, 30 * time.Second, time.Minute},
-		{20 * time.Minute, 20 * time.Minute, 20 * time.Minute},
-		{1000 * time.Hour, 6 * time.Hour, 6 * time.Hour},
-	} {
-		err := errors.Join(errors.New("x"), &Error{RetryAfter: c.asks})
-		if got := new(venueNames).pause(6*time.Hour, err); got < c.least || got > c.most {
-			t.Errorf("asked for %v, waits %v", c.asks, got)
-		}
-	}
 }
 
 func TestAnIncompleteListIsUsedAndNobodyCountsAsGone(t *testing.T) {
@@ -268,71 +258,6 @@ func TestTheZoneIsThatOfTheNewestPeriodAndStaysUntilThereIsAnother(t *testing.T)
 	}
 }
 
-func TestAVenueWithAConfiguredZoneIsNotAskedForPayrollPeriods(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRestaurants()
-		r.employ(harbour, jon, "Jon")
-		n := open(t, r, nil)
-		c := client(r, Options{})
-		n.Use(c, map[string]bool{harbour: true})
-		after(24 * time.Hour)
-		if n.wantNames("Jon", jon); r.times("v1/labor/payroll") != nil {
-			t.Error("payroll periods were requested")
-		}
-		n.Use(c, map[string]bool{harbour: false})
-		after(firstWithin)
-		if zone, _ := n.Zone(harbour); zone == "" {
-			t.Error("the zone is not known seconds later")
-		}
-	})
-}
-
-func TestUseAddsAndRemovesVenues(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, store := newRestaurants(), queuetest.NewStore()
-		r.employ(harbour, jon, "Jon")
-		r.employ(station, jon, "Jonny")
-		n := open(t, r, store, harbour)
-		after(time.Hour)
-		c := n.client
-		n.Use(c, map[string]bool{harbour: false, station: false})
-		after(firstWithin)
-		if name, _ := n.Name(station, jon); name != "Jonny" || len(r.times("v1/labor/employees")) != 2 {
-			t.Errorf("the name is %q; lists were requested at %v", name, r.times("v1/labor/employees"))
-		}
-		r.do(func() { r.hangs = harbour })
-		after(6 * time.Hour)
-		n.Use(c, map[string]bool{station: false}) // while the other is asked about
-		after(firstWithin)
-		if n.wantNames("-", jon); strings.Join(store.Keys(), " ") != station {
-			t.Errorf("stored: %s", store.Keys())
-		}
-	})
-}
-
-func TestANewClientIsAskedAtOnceAndTheOldOneNoMore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		wrong, right, store := newRestaurants(), newRestaurants(), queuetest.NewStore()
-		wrong.employ(harbour, jon, "Who")
-		right.employ(harbour, jon, "Jonathan A.")
-		n := open(t, nil, store, harbour)
-		after(time.Hour)
-		wrong.do(func() { wrong.hangs = harbour })
-		n.Use(client(wrong, Options{}), map[string]bool{harbour: false})
-		after(firstWithin)
-		n.Use(client(right, Options{}), map[string]bool{harbour: false})
-		wrong.do(func() { wrong.hangs = "" })
-		after(firstWithin)
-		n.wantNames("Jonathan A.", jon)
-		n.Use(nil, map[string]bool{harbour: false})
-		after(24 * time.Hour)
-		if a, b := wrong.times("v1/labor/employees"), right.times("v1/labor/employees"); len(a) > 1 || len(b) != 1 {
-			t.Errorf("asked at %v and at %v", a, b)
-		}
-		n.wantNames("Jonathan A.", jon)
-	})
-}
-
 func TestAnAnswerToTheOldClientDoesNotReplaceOneToTheNew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wrong, right := newRestaurants(), newRestaurants()
@@ -363,41 +288,6 @@ func (s *slowStore) Put(ctx context.Context, key string, value []byte) error {
 		<-s.goOn
 	}
 	return s.Store.Put(context.WithoutCancel(ctx), key, value)
-}
-
-func TestNamesAndTheZoneSurviveARestart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		path := filepath.Join(t.TempDir(), "queue.db")
-		start := func() *queue.Queue {
-			q, err := queue.Open(queue.Options{Path: path, Reserve: -1, NoSync: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return q
-		}
-		r, q := newRestaurants(), start()
-		r.employ(harbour, jon, "Jonathan A.", ann, "Ann Ōé 𝄞")
-		n := open(t, r, q.KV("directory"), harbour)
-		after(firstWithin)
-		n.end()
-		if err := q.Close(); err != nil {
-			t.Fatal(err)
-		}
-		r.do(func() { r.Me = status(http.StatusInternalServerError) })
-		q = start()
-		n = open(t, r, q.KV("directory"), strings.ToUpper(harbour))
-		for range 2 { // before the first question and after it
-			n.wantNames("Jonathan A., Ann Ōé 𝄞", jon, ann)
-			if zone, ok := n.Zone(harbour); zone != "Australia/Melbourne" || !ok {
-				t.Errorf("zone %q %v", zone, ok)
-			}
-			after(2 * firstWithin)
-		}
-		n.end()
-		if err := q.Close(); err != nil {
-			t.Fatal(err)
-		}
-	})
 }
 
 func TestNamesAreInUseAlsoWhenNotStored(t *testing.T) {
@@ -475,30 +365,6 @@ func TestTheLargestRecordFitsIntoTheStore(t *testing.T) {
 		if err == nil || stored != nil || len(r.People) != maxPeople || size < 2<<20 {
 			t.Errorf("%s: %d people in %d of %d bytes, %v, %v", letter, len(r.People), size, kv.MaxValue, err, stored)
 		}
-	}
-}
-
-func TestOfTooManyNamesThoseWhoLeftFirstAreForgotten(t *testing.T) {
-	r := &record{}
-	read := func(from int) {
-		_ = r.readPeople(func(yield func(Employee, error) bool) {
-			for i := from; i < from+4500 && yield(Employee{ID: fmt.Sprint(i), Name: "X"}, nil); i++ {
-			}
-		})
-	}
-	has := func(from int) (n int) {
-		for i := range 4500 {
-			if _, ok := r.People[fmt.Sprint(from+i)]; ok {
-				n++
-			}
-		}
-		return n
-	}
-	read(0)
-	read(4500)
-	read(9000)
-	if a, b, c := has(0), has(4500), has(9000); a != 1000 || b != 4500 || c != 4500 {
-		t.Errorf("kept %d, %d and %d", a, b, c)
 	}
 }
 
@@ -603,6 +469,20 @@ func (r *restaurants) times(path string) (all []time.Duration) {
 	})
 	slices.Sort(all)
 	return all
+}
+
+// wantGaps checks the pauses between the requests for a path.
+func (r *restaurants) wantGaps(t *testing.T, path string, least, most time.Duration, times int) {
+	t.Helper()
+	at := r.times(path)
+	for i := range at[1:] {
+		if gap := at[i+1] - at[i]; gap < least || gap > most {
+			t.Errorf("%s: %v between two", path, gap)
+		}
+	}
+	if len(at) < times {
+		t.Errorf("%s: asked %d times", path, len(at))
+	}
 }
 
 func (r *restaurants) ServeHTTP(w http.ResponseWriter, req *http.Request) {

@@ -8,8 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
-	"slices"
 	"strings"
 )
 
@@ -55,10 +53,7 @@ func (r *record) readPeople(list iter.Seq2[Employee, error]) (problem error) {
 		}
 	}
 
-	// Those first who are most likely to be on a check: who is there, then who left last.
-	byMissed := func(a, b string) int { return cmp.Compare(r.People[a].Missed, r.People[b].Missed) }
-	for _, id := range slices.SortedFunc(maps.Keys(r.People), byMissed) {
-		p := r.People[id]
+	for id, p := range r.People {
 		if problem == nil {
 			p.Missed++
 		}

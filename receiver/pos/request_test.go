@@ -55,7 +55,7 @@ func TestATokenIsRequestedAsConfigured(t *testing.T) {
 
 func TestATokenThatWasNotFoundSaysWhichKeysTheAnswerHas(t *testing.T) {
 	for body, part := range map[string]string{
-		`{"result":{"jwt":"PLANTED","\u001b":1},"ttl":900}`: `at access_token; its keys are "result. , result.jwt, ttl"; ` +
+		`{"data":{"jwt":"PLANTED","\u001b":1},"ttl":900}`: `at access_token; its keys are "data. , data.jwt, ttl"; ` +
 			"name its place with service.token.field",
 		`{"access_token":"a b"}`:       "no token at access_token",
 		`{"access_token":"a\r\nb: c"}`: "no token at access_token",

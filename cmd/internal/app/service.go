@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"reflect"
 	"time"
 
 	"ticketrail/cmd/internal/setup"
@@ -22,10 +21,8 @@ type service struct {
 	transport http.RoundTripper
 	names     *pos.Names
 
-	client *pos.Client    // active; nil without a service
-	conf   config.Service // of client
-	stop   context.CancelFunc
-	done   chan struct{} // closed when names are refreshed no more
+	stop context.CancelFunc
+	done chan struct{} // closed when names are refreshed no more
 }
 
 func newService(o Options, q *queue.Queue, conf *config.Config, log *slog.Logger) *service {
@@ -33,11 +30,10 @@ func newService(o Options, q *queue.Queue, conf *config.Config, log *slog.Logger
 	return &service{transport: o.Service, names: pos.NewNames(q.KV("directory"), conf.Service.Refresh, log)}
 }
 
-// use makes the service of conf the active one, and asks it about the venues of conf. The client stays, and nothing is
-// asked again, if no key of the service and no secret has changed. Without a service all venues are forgotten.
+// use makes the service of conf the active one, and asks it about the venues of conf within seconds. Without a service
+// all venues are forgotten.
 func (s *service) use(conf *config.Config) {
 	if !conf.Service.Enabled() {
-		s.client, s.conf = nil, config.Service{}
 		s.names.Use(nil, nil)
 		return
 	}
@@ -45,12 +41,7 @@ func (s *service) use(conf *config.Config) {
 	for _, v := range conf.Venues {
 		zoned[v.ID] = v.Timezone != ""
 	}
-	prev := s.conf
-	prev.Refresh = conf.Service.Refresh // not used by the client
-	if s.client == nil || !reflect.DeepEqual(conf.Service, prev) {
-		s.client, s.conf = setup.NewServiceClient(conf.Service, s.transport), conf.Service
-	}
-	s.names.Use(s.client, zoned)
+	s.names.Use(setup.NewServiceClient(conf.Service, s.transport), zoned)
 }
 
 // zone is the time zone of the clock on the screens: that of the first venue. Nil is that of the
