@@ -56,7 +56,7 @@ func TestAPowerCutInTheFirstCommitAfterACrashLeavesAnIntactFile(t *testing.T) {
 			p.clear()
 			p.syncFails.Store(false)
 			p.powerFails = true
-			p.open(q)
+			p.open()
 			q.wantDuplicate(order("b", "grill"))
 			if p.powerCuts == 0 {
 				t.Error("power failed at no commit")
@@ -135,40 +135,34 @@ func TestAStartThatFindsTheDiskFullGivesUpTheReserve(t *testing.T) {
 	q.printAll("grill", "a")
 }
 
-func TestCloseStoresTheEndsOfLeasesThatStorageHadRefused(t *testing.T) {
-	inBubble(t, func(t *testing.T, q *testQueue) {
-		q.accept(order("a", "grill"))
-		l := q.begin("grill")
-		q.disk.willEnd(fails, fails)
-		done := make(chan error, 1)
-		go func() { done <- l.Ack(bg, ticket.Confirmed, "") }()
-		synctest.Wait()
-		if q.Ready() == nil {
-			t.Fatal("storage works already")
-		}
-		q.must(q.Close()) // while it waits for the next attempt
-		q.must(<-done)
-		q.open()
-		q.wantNothing("grill")
-		q.wantState(1, ticket.Confirmed)
-	})
-}
-
-func TestAnEndOfALeaseThatStorageNeverTookIsRefusedAtCloseAndLeavesADoubt(t *testing.T) {
-	inBubble(t, func(t *testing.T, q *testQueue) {
-		q.accept(order("a", "grill"))
-		l := q.begin("grill")
-		q.disk.willEnd(fails, fails, fails) // the end of the lease, the first probe commit, and that of Close
-		done := make(chan error, 1)
-		go func() { done <- l.Ack(bg, ticket.Confirmed, "") }()
-		synctest.Wait()
-		q.must(q.Close())
-		wantErr(t, <-done, ErrClosed)
-		q.open()
-		if d := q.print("grill"); !d.Doubt {
-			t.Errorf("printed %+v without the mark", d)
-		}
-	})
+func TestCloseStoresTheEndOfALeaseThatStorageHadRefusedOrItLeavesADoubt(t *testing.T) {
+	for _, refused := range []bool{false, true} {
+		inBubble(t, func(t *testing.T, q *testQueue) {
+			q.accept(order("a", "grill"))
+			l := q.begin("grill")
+			q.disk.willEnd(fails, fails) // the end of the lease, and the first probe commit
+			if refused {
+				q.disk.willEnd(fails) // that of Close
+			}
+			done := make(chan error, 1)
+			go func() { done <- l.Ack(bg, ticket.Confirmed, "") }()
+			synctest.Wait()
+			wantErr(t, q.Ready(), ErrStorageFailed)
+			q.must(q.Close()) // while it waits for the next attempt
+			err := <-done
+			q.open()
+			if refused {
+				wantErr(t, err, ErrClosed)
+				if d := q.print("grill"); !d.Doubt {
+					t.Errorf("printed %+v without the mark", d)
+				}
+				return
+			}
+			q.must(err)
+			q.wantNothing("grill")
+			q.wantState(1, ticket.Confirmed)
+		})
+	}
 }
 
 // TestTheEndsOfLeasesThatAFullDiskRefusedAreStoredAFewAtATime: all of them in one transaction may need more space
@@ -215,13 +209,23 @@ func TestWaitingShowsAHungDiskWhateverUsesIt(t *testing.T) {
 			done := make(chan error, 1)
 			go func() { done <- l.Ack(bg, ticket.Sent, "") }()
 			synctest.Wait()
-			wantHang(t, q, 5*time.Minute)
+			wantHang(t, q, q.disk.hang(0), 5*time.Minute)
 			q.must(<-done)
 		})
 	})
 	t.Run("housekeeping", func(t *testing.T) {
 		inBubble(t, func(t *testing.T, q *testQueue) {
-			wantHang(t, q, 2*time.Hour)
+			wantHang(t, q, q.disk.hang(0), 2*time.Hour)
+		})
+	})
+	t.Run("a look at its free space", func(t *testing.T) {
+		inBubble(t, func(t *testing.T, q *testQueue) {
+			synctest.Wait()
+			hangs := make(chan struct{})
+			q.space.free = func(string) (int64, error) { <-hangs; return 1 << 40, nil }
+			q.space.freeReserve()
+			q.must(q.KV("x").Put(bg, "k", nil)) // so that the committer sees that the disk is full
+			wantHang(t, q, func() { close(hangs) }, 2*time.Minute)
 		})
 	})
 }
@@ -352,8 +356,7 @@ func TestRequestsAreTakenAgainWhenThereIsSpaceForTheReserveAndMore(t *testing.T)
 // pages as they are now, with the meta pages of the last sync.
 type cachedDisk struct {
 	*disk
-	t          testing.TB
-	path       string
+	q          *testQueue
 	meta       []byte      // the two meta pages as they are on the disk
 	syncFails  atomic.Bool // syncs fail
 	powerFails bool        // check after each commit what a power cut would leave
@@ -370,40 +373,30 @@ func (p *cachedDisk) commit(tx *bolt.Tx) error {
 		p.checkAfterPowerCut()
 	}
 	if err == nil {
-		p.meta = p.content()[:2*os.Getpagesize()]
+		p.meta = p.q.content()[:2*os.Getpagesize()]
 	}
 	return err
 }
 
 func (p *cachedDisk) sync(f *os.File) error {
-	if f.Name() != p.path { // the directory
+	if f.Name() != p.q.o.Path { // the directory
 		return nil
 	}
 	if p.syncFails.Load() {
 		return syscall.EIO
 	}
-	p.meta = p.content()[:2*os.Getpagesize()]
+	p.meta = p.q.content()[:2*os.Getpagesize()]
 	return nil
-}
-
-func (p *cachedDisk) content() []byte {
-	b, err := os.ReadFile(p.path)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	return b
 }
 
 // checkAfterPowerCut checks the file that a power cut would leave now.
 func (p *cachedDisk) checkAfterPowerCut() {
-	left := p.content()
+	left := p.q.content()
 	copy(left, p.meta)
-	file := filepath.Join(p.t.TempDir(), "left.db")
-	if err := os.WriteFile(file, left, 0o600); err != nil {
-		p.t.Fatal(err)
-	}
+	file := filepath.Join(p.q.t.TempDir(), "left.db")
+	p.q.must(os.WriteFile(file, left, 0o600))
 	if err := Check(file); err != nil {
-		p.t.Errorf("a power cut at commit %d: %v", p.commits(), err)
+		p.q.t.Errorf("a power cut at commit %d: %v", p.commits(), err)
 	}
 	p.powerCuts++
 }
@@ -416,8 +409,8 @@ func onCachedDisk(t *testing.T, tickets int) (*testQueue, *cachedDisk) {
 		q.print("grill")
 	}
 	q.stop()
-	p := &cachedDisk{disk: q.disk, t: t, path: q.o.Path}
-	p.open(q)
+	p := &cachedDisk{disk: q.disk, q: q}
+	p.open()
 	return q, p
 }
 
@@ -429,16 +422,15 @@ func usedBefore() []int {
 	return []int{20, 23}
 }
 
-func (p *cachedDisk) open(q *testQueue) {
-	var err error
-	if q.Queue, err = open(q.o, p.hooks()); err != nil {
-		p.t.Fatal(err)
-	}
+func (p *cachedDisk) open() {
+	opened, err := open(p.q.o, p.hooks())
+	p.q.must(err)
+	p.q.Queue = opened
 }
 
-func wantHang(t *testing.T, q *testQueue, after time.Duration) {
+// wantHang lets a disk that hangs work again after some time.
+func wantHang(t *testing.T, q *testQueue, resume func(), after time.Duration) {
 	t.Helper()
-	resume := q.disk.hang(0)
 	time.Sleep(after)
 	if w := q.Waiting(); w < time.Minute {
 		t.Errorf("the disk hangs, and only %s are waited", w)

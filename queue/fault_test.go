@@ -67,9 +67,14 @@ func TestEveryEndOfALeaseSurvivesAFailedCommit(t *testing.T) {
 		}, ticket.Moved, 1, false},
 		{"move in doubt", true, func(l *Lease) error { return l.Move(bg, "bar", "grill", "r") }, ticket.Moved, 1, true},
 	}
+	noted := map[ticket.State]string{
+		ticket.Sent: ", 1 sent", ticket.Held: ", 1 held", ticket.Failed: ", 1 failed",
+		ticket.Moved: ", 3 accepted, 1 moved",
+	}
 	for _, tt := range ends {
 		t.Run(tt.name, func(t *testing.T) {
 			pairs(t, func(t *testing.T, q *testQueue, end commitResult) {
+				q.KeepOutcomes(true)
 				q.accept(order("a", "grill"))
 				q.accept(order("b", "grill"))
 				l := q.take("grill")
@@ -86,6 +91,7 @@ func TestEveryEndOfALeaseSurvivesAFailedCommit(t *testing.T) {
 						t.Errorf("job %+v", j)
 					}
 					q.checkBooks()
+					q.wantOutcomes("1 accepted, 2 accepted" + noted[tt.want])
 					if n := q.count(bucketFinished); n > 1 {
 						t.Errorf("it finished %d times", n)
 					}
@@ -177,20 +183,16 @@ func TestMoveAllOverAFailureMovesEachJobOnceAndInOrder(t *testing.T) {
 
 func TestAValueIsStoredAsItWasPutAlsoAfterItsCallerGaveUp(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
-		s := q.KV("boards")
-		resume := q.disk.hang(0)
-		go func() { _ = s.Put(bg, "first", nil) }() // hangs, so that the next one waits
-		synctest.Wait()
+		s, commit := q.KV("boards"), q.gather()
 		ctx, cancel := context.WithTimeout(bg, time.Second)
 		defer cancel()
 		value := []byte("grill: burger")
-		if err := s.Put(ctx, "second", value); !errors.Is(err, context.DeadlineExceeded) {
+		if err := s.Put(ctx, "k", value); !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatalf("err %v", err)
 		}
 		copy(value, "used for something else")
-		resume()
-		synctest.Wait()
-		if got, ok, err := s.Get("second"); string(got) != "grill: burger" || !ok || err != nil {
+		commit()
+		if got, ok, err := s.Get("k"); string(got) != "grill: burger" || !ok || err != nil {
 			t.Errorf("stored %q, %v, %v", got, ok, err)
 		}
 	})

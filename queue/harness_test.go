@@ -607,10 +607,20 @@ func (q *testQueue) wantOutcomes(want string) {
 	}
 }
 
+// wantCopy reprints a job, which must be due, and prints the copy, which must be so in the notation of dinner.
 func (q *testQueue) wantCopy(job uint64, o ReprintOptions, want string) {
 	q.t.Helper()
-	if got := q.copyOf(job, o); got != want {
-		q.t.Errorf("the copy of job %d with %+v is %q, want %q", job, o, got, want)
+	done, err := q.Reprint(bg, job, o)
+	q.must(err)
+	for {
+		d := q.print(q.job(done.Job).Station)
+		if d.Job != done.Job {
+			continue
+		}
+		if got := lines(d); got != want {
+			q.t.Errorf("the copy of job %d with %+v is %q, want %q", job, o, got, want)
+		}
+		return
 	}
 }
 
@@ -650,21 +660,6 @@ func sealMeta(raw []byte) {
 }
 
 const offRoot = 16 // in a meta page
-
-// evening fills the file with so many MiB and then frees them, as pruning does after three days.
-func (q *testQueue) evening(mib int) {
-	q.t.Helper()
-	big := []byte("evening")
-	q.must(q.db.Load().Update(func(tx *bolt.Tx) error {
-		b, err := tx.CreateBucket(big)
-		for i := range mib {
-			err = errors.Join(err, b.Put(key64(uint64(i)), make([]byte, 1<<20)))
-		}
-		return err
-	}))
-	q.must(q.db.Load().Update(func(tx *bolt.Tx) error { return tx.DeleteBucket(big) }))
-	q.must(q.db.Load().Update(func(*bolt.Tx) error { return nil })) // what was freed before can be used now
-}
 
 // fakeClock is a wall clock that a test sets.
 type fakeClock struct {

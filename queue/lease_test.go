@@ -55,7 +55,7 @@ func TestDoubtIsOnDiskExactlyWhenBegunAndUnfinished(t *testing.T) {
 func TestALeaseEndsOnce(t *testing.T) {
 	q := start(t)
 	q.accept(order("a", "grill"))
-	l := q.take("grill")
+	l := q.begin("grill")
 	q.must(l.Ack(bg, ticket.Sent, "bar"))
 	wantErr(t, l.Retry(bg, "again"), ErrConflict)
 	wantErr(t, l.Begin(bg), ErrConflict)
@@ -192,4 +192,15 @@ func TestAStationStaysConfiguredOverAFailedCommit(t *testing.T) {
 			t.Errorf("stations %+v", all)
 		}
 	})
+}
+
+func TestATicketIsNotMovedToAStationWithoutAName(t *testing.T) {
+	q := start(t)
+	q.accept(order("a", "grill"))
+	l := q.take("grill")
+	if err := l.Move(bg, "", "grill", "refused"); err == nil {
+		t.Error("it was moved")
+	}
+	q.must(l.Return(bg, ""))
+	q.printAll("grill", "a")
 }

@@ -55,45 +55,36 @@ func TestTheMetaPageIsReadAsBboltReadsIt(t *testing.T) {
 }
 
 // TestADamagedMetaPageIsValidExactlyWhenBboltSaysSo: whichever byte of the newest meta page is damaged, bbolt and
-// this package use the same one of the two pages.
+// this package use the same one of the two pages, whatever the size of a page.
 func TestADamagedMetaPageIsValidExactlyWhenBboltSaysSo(t *testing.T) {
-	for commits := 4; commits < 6; commits++ { // so that the newest is the first page once, and the second once
-		path := bboltFile(t, boltOptions(true), commits, nil)
-		f, err := os.OpenFile(path, os.O_RDWR, 0)
-		must(t, err)
-		defer f.Close()
-		m := newest(t, path)
-		for off := range pageHeader + metaSize + 8 {
-			whole := make([]byte, 1)
-			must(t, errOf(f.ReadAt(whole, m.at+int64(off))))
-			must(t, errOf(f.WriteAt([]byte{whole[0] ^ 0x10}, m.at+int64(off))))
-			want := m.txid
-			if off >= pageHeader && off < pageHeader+metaSize {
-				want--
-			}
-			got, n := state(t, path)
-			if uint64(got) != want || n != fmt.Sprint(want) || newest(t, path).txid != want {
-				t.Errorf("byte %d: bbolt takes transaction %d with %s, this package %d, want %d",
-					off, got, n, newest(t, path).txid, want)
-			}
-			must(t, errOf(f.WriteAt(whole, m.at+int64(off))))
-		}
-	}
-}
-
-func TestTheSecondMetaPageIsFoundWhateverTheSizeOfAPage(t *testing.T) {
 	for _, size := range []int{1 << 10, 4 << 10, 64 << 10} {
-		path := bboltFile(t, &bolt.Options{PageSize: size, NoSync: true}, 4, nil)
-		f, err := os.OpenFile(path, os.O_RDWR, 0)
-		must(t, err)
-		defer f.Close()
-		must(t, errOf(f.WriteAt(make([]byte, pageHeader+metaSize), 0)))
-		if m := newest(t, path); m.at != int64(size) || m.pageSize != int64(size) {
-			t.Errorf("pages of %d: %+v", size, m)
-		}
-		must(t, errOf(f.WriteAt(make([]byte, pageHeader+metaSize), int64(size))))
-		if m, ok := newestMeta(f); ok {
-			t.Errorf("pages of %d: %+v, and both are damaged", size, m)
+		for commits := 4; commits < 6; commits++ { // so that the newest is the first page once, and the second once
+			path := bboltFile(t, &bolt.Options{PageSize: size, NoSync: true}, commits, nil)
+			f, err := os.OpenFile(path, os.O_RDWR, 0)
+			must(t, err)
+			defer f.Close()
+			m := newest(t, path)
+			for off := range pageHeader + metaSize + 8 {
+				whole := make([]byte, 1)
+				must(t, errOf(f.ReadAt(whole, m.at+int64(off))))
+				must(t, errOf(f.WriteAt([]byte{whole[0] ^ 0x10}, m.at+int64(off))))
+				want := m.txid
+				if off >= pageHeader && off < pageHeader+metaSize {
+					want--
+				}
+				got, n := state(t, path)
+				if uint64(got) != want || n != fmt.Sprint(want) || newest(t, path).txid != want {
+					t.Errorf("byte %d: bbolt takes transaction %d with %s, this package %d, want %d",
+						off, got, n, newest(t, path).txid, want)
+				}
+				must(t, errOf(f.WriteAt(whole, m.at+int64(off))))
+			}
+			for page := range 2 {
+				must(t, errOf(f.WriteAt(make([]byte, pageHeader+metaSize), int64(page*size))))
+			}
+			if m, ok := newestMeta(f); ok {
+				t.Errorf("pages of %d: %+v, and both are damaged", size, m)
+			}
 		}
 	}
 }

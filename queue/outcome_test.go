@@ -55,54 +55,6 @@ func TestWhatBecomesOfEachTicketIsKeptInOrder(t *testing.T) {
 	})
 }
 
-// TestAnOutcomeIsKeptOnceHoweverItsCommitEnds: a commit that failed has changed nothing, so its outcomes are not
-// told; one that is on the disk all the same is told once.
-func TestAnOutcomeIsKeptOnceHoweverItsCommitEnds(t *testing.T) {
-	pairs(t, func(t *testing.T, q *testQueue, end commitResult) {
-		q.KeepOutcomes(true)
-		q.accept(order("a", "grill"))
-		l := q.begin("grill")
-		q.disk.willEnd(end)
-		q.must(l.Ack(bg, ticket.Sent, ""))
-		q.disk.clear()
-		q.wantOutcomes("1 accepted, 1 sent")
-		q.failCommit(end, func() error { return errOf(q.Accept(bg, order("b", "grill"))) })
-		q.accept(order("b", "grill")) // the service sends it again
-		q.wantOutcomes("1 accepted, 1 sent, 2 accepted")
-		q.failCommit(end, func() error { return q.ForgetOutcomes(bg, 2) })
-		if got := q.outcomes(); got != "2 accepted" && got != "1 accepted, 1 sent, 2 accepted" {
-			t.Errorf("after a removal that failed: %s", got)
-		}
-		q.must(q.ForgetOutcomes(bg, 2))
-		q.restart()
-		q.wantOutcomes("2 accepted")
-	})
-}
-
-func TestALateTicketIsNotedOnce(t *testing.T) {
-	pairs(t, func(t *testing.T, q *testQueue, end commitResult) {
-		q.KeepOutcomes(true)
-		q.accept(order("a", "grill"))
-		q.must(q.take("grill").Hold(bg, "a person knows"))
-		q.accept(order("b", "grill"))
-		time.Sleep(3 * time.Minute)
-		q.accept(order("c", "grill"))
-		const before = "1 accepted, 1 held, 2 accepted, 3 accepted"
-		q.must(q.MarkLate(bg, 4*time.Minute))
-		q.wantOutcomes(before)
-		q.failCommit(end, func() error { return q.MarkLate(bg, 2*time.Minute) })
-		q.must(q.MarkLate(bg, 2*time.Minute))
-		q.must(q.MarkLate(bg, 2*time.Minute))
-		q.restart()
-		q.KeepOutcomes(true)
-		q.must(q.MarkLate(bg, 2*time.Minute))
-		q.wantOutcomes(before + ", 2 late")
-		q.must(q.begin("grill").Retry(bg, "off"))
-		q.must(q.MarkLate(bg, 2*time.Minute))
-		q.wantOutcomes(before + ", 2 late")
-	})
-}
-
 func TestOutcomesThatNobodyTakesAreKeptAsLongAsTheHistory(t *testing.T) {
 	var log queuetest.Log
 	inBubble(t, func(t *testing.T, q *testQueue) {

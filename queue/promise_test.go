@@ -12,27 +12,6 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-func TestATicketIsLentInOrderAndAccountedFor(t *testing.T) {
-	q := start(t)
-	for n := range 3 {
-		q.wantReceipt(order(id(n), "grill", "bar"), ticket.Receipt{Jobs: 2})
-	}
-	q.restart()
-	for n := range 3 {
-		d := q.print("grill")
-		if d.Ticket.Request != id(n) || d.Doubt || d.Attempt != 1 {
-			t.Errorf("delivery %d: %+v", n, d)
-		}
-	}
-	q.wantNothing("grill")
-	s := q.station("bar")
-	if s.Pending != 3 || s.Books.Enqueued != 3 {
-		t.Errorf("bar: %+v", s)
-	}
-	q.restart()
-	q.wantNothing("grill")
-}
-
 func TestARetryNeverPrintsTwice(t *testing.T) {
 	q := start(t)
 	r := order("a", "grill")
@@ -130,23 +109,6 @@ func TestAcceptReturnsInTimeWhileTheDiskHangs(t *testing.T) {
 		}
 		if s := q.station("grill"); s.Pending != 3 {
 			t.Errorf("%d jobs wait, want 3", s.Pending)
-		}
-	})
-}
-
-func TestOnlyTheBytesThatStillWaitCountTowardsTheirLimit(t *testing.T) {
-	inBubble(t, func(t *testing.T, q *testQueue) {
-		request := func(size int) error {
-			return q.do(bg, opAccept, size, func(*batch) error { return nil })
-		}
-		for range 3 {
-			commit := q.gather()
-			for range 2 {
-				go func() { wantErr(t, request(32<<20), nil) }()
-			}
-			synctest.Wait()
-			wantErr(t, request(1), ErrBusy)
-			commit()
 		}
 	})
 }

@@ -275,24 +275,6 @@ func TestWhatReadsInPagesEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestALeaseThatIsOverCannotBegin(t *testing.T) {
-	q := start(t)
-	q.accept(order("a", "grill"))
-	for _, begun := range []bool{false, true} {
-		l := q.take("grill")
-		if begun {
-			q.must(l.Begin(bg))
-			l.Untouched()
-		}
-		q.must(l.Return(bg, "stop"))
-		wantErr(t, l.Begin(bg), ErrConflict)
-		if d := q.take("grill").Delivery(); d.Doubt {
-			t.Errorf("next %+v", d)
-		}
-		q.restart()
-	}
-}
-
 func TestATicketForAScreenIsInDoubtOnceHoweverOftenItIsTried(t *testing.T) {
 	for name, end := range map[string]func(*Lease) error{
 		"retry":  func(l *Lease) error { return l.Retry(bg, "no page") },

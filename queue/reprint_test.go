@@ -37,18 +37,6 @@ func TestACopyIsThatOfTheLatestReplacement(t *testing.T) {
 	}
 }
 
-func TestAHeldTicketThatWasReplacedEndsWithItsCopy(t *testing.T) {
-	q := start(t)
-	q.accept(dinner("a", "1Fish", "grill"))
-	q.must(q.take("grill").Hold(bg, "look"))
-	q.accept(at(1, dinner("a", "2Fish", "grill")))
-	q.must(q.take("grill").Fail(bg, "no"))
-	q.wantCopy(1, ReprintOptions{}, "2Fish")
-	q.wantState(1, ticket.Cancelled)
-	q.wantState(2, ticket.Cancelled)
-	wantErr(t, errOf(q.Reprint(bg, 2, ReprintOptions{})), ErrConflict)
-}
-
 func TestACopyNamesTheLaterVoidsOfTheSameCheck(t *testing.T) {
 	q := start(t)
 	q.accept(dinner("a", "1Fish", "grill", "bar"))
@@ -197,34 +185,6 @@ func TestACopyOfATicketWithoutLaterVoidsIsStoredAsItIs(t *testing.T) {
 		return nil
 	}))
 	q.print("grill")
-}
-
-func TestAReprintOfAnExtendedSlipHasAllItsLines(t *testing.T) {
-	inBubble(t, func(t *testing.T, q *testQueue) {
-		for _, name := range []string{"a", "b"} {
-			q.accept(order(name, "grill"))
-			time.Sleep(2 * time.Hour)
-			must(t, errOf(q.Expire(bg, "grill", time.Hour)))
-		}
-		slip := q.print("grill")
-		must(t, errOf(q.Reprint(bg, slip.Job, ReprintOptions{})))
-		if d := q.print("grill"); d.Ticket.Kind != ticket.Slip || len(d.Ticket.Lines) != 2 || !d.Reprint {
-			t.Errorf("printed %+v", d)
-		}
-	})
-}
-
-// copyOf reprints a job, which must be due, prints the copy, and returns it in the notation of dinner.
-func (q *testQueue) copyOf(job uint64, o ReprintOptions) string {
-	q.t.Helper()
-	done, err := q.Reprint(bg, job, o)
-	q.must(err)
-	for {
-		d := q.print(q.job(done.Job).Station)
-		if d.Job == done.Job {
-			return lines(d)
-		}
-	}
 }
 
 func lines(d ticket.Delivery) string {

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -61,6 +62,9 @@ func TestAScreenThatGoesDarkAgainPrintsNothingTwice(t *testing.T) {
 		}
 		q.must(begun.Ack(bg, ticket.Confirmed, ""))
 		q.rescue(true, 1, 2, 3, 4)
+		before := q.disk.commits()
+		q.rescue(true, 1, 2, 3, 4)
+		q.wantCommits(before, 0)
 		time.Sleep(100 * time.Hour) // the job is pruned
 		q.restart()
 		time.Sleep(time.Hour)
@@ -148,21 +152,6 @@ func TestACopyIsMadeAgainInTheNextDarknessUnlessItMayHaveComeOut(t *testing.T) {
 	}
 }
 
-func TestACardWhoseOwnJobStillWaitsIsNotCopied(t *testing.T) {
-	inBubble(t, func(t *testing.T, q *testQueue) {
-		q.accept(order(id(0), "wall"))
-		l := q.take("wall") // shown, and the process ended before Ack
-		q.must(l.Begin(bg))
-		if r := q.rescue(true, 1); r.Sent != 0 || len(r.Copies) != 0 {
-			t.Errorf("%+v", r)
-		}
-		q.must(l.Ack(bg, ticket.Shown, ""))
-		if r := q.rescue(true, 1, 77); r.Sent != 2 { // job 77 was pruned
-			t.Errorf("%+v", r)
-		}
-	})
-}
-
 func TestACopyAtAStationThatDoesNotPrintIsNotWaitedFor(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		q.showOnScreen(1)
@@ -228,17 +217,13 @@ func TestASlipThatWasOnAScreenIsNotExtended(t *testing.T) {
 	})
 }
 
-func TestARescueThatChangesNothingIsNotCommitted(t *testing.T) {
+func TestACopyOfAScreensCardThatIsRefusedIsStillForThatScreen(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
-		q.showOnScreen(2)
-		q.rescue(false, 1, 2)
-		q.rescue(true, 1, 2)
-		before := q.disk.commits()
-		for range 10 {
-			q.rescue(true, 1, 2)
-		}
-		if n := q.disk.commits(); n != before {
-			t.Errorf("%d commits", n-before)
+		q.showOnScreen(1)
+		q.rescue(true, 1)
+		q.must(q.take("grill").Move(bg, "bar", "grill", "refused"))
+		if d := q.print("bar"); d.For != "wall" || d.Down != "screen" || !slices.Equal(d.RefusedBy, []string{"grill"}) {
+			t.Errorf("%+v", d)
 		}
 	})
 }

@@ -176,8 +176,8 @@ func TestTicketsAfterAJobAreReadInPagesWithoutDamagedOnes(t *testing.T) {
 	}
 }
 
-// siblings is what Siblings returns, one line each: "1 bar waits", "2 grill at wall confirmed".
-func (q *testQueue) siblings(jobs ...uint64) string {
+// wantSiblings looks at what Siblings returns, each as "1 bar waits", "2 grill at wall confirmed".
+func (q *testQueue) wantSiblings(want string, jobs ...uint64) {
 	q.t.Helper()
 	all, err := q.Siblings(bg, jobs)
 	q.must(err)
@@ -189,12 +189,7 @@ func (q *testQueue) siblings(jobs ...uint64) string {
 		}
 		out = append(out, fmt.Sprintf("%d %s%s %s", s.ID, s.Routed, at, s.State))
 	}
-	return strings.Join(out, ", ")
-}
-
-func (q *testQueue) wantSiblings(want string, jobs ...uint64) {
-	q.t.Helper()
-	if got := q.siblings(jobs...); got != want {
+	if got := strings.Join(out, ", "); got != want {
 		q.t.Errorf("jobs %v: %q, want %q", jobs, got, want)
 	}
 }

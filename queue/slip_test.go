@@ -156,7 +156,7 @@ func TestATicketThatIsLentDoesNotExpire(t *testing.T) {
 	})
 }
 
-func TestASlipThatIsReprintedIsNotExtended(t *testing.T) {
+func TestASlipThatIsReprintedHasAllItsLinesAndIsNotExtended(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		expire := func(name string) {
 			t.Helper()
@@ -165,11 +165,13 @@ func TestASlipThatIsReprintedIsNotExtended(t *testing.T) {
 			q.wantExpired("grill", time.Hour, 1)
 		}
 		expire("a")
+		expire("b")
 		slip := q.print("grill")
 		must(t, errOf(q.Reprint(bg, slip.Job, ReprintOptions{Reason: "lost"})))
-		expire("b")
-		for _, reprint := range []bool{false, true} {
-			if d := q.print("grill"); d.Reprint != reprint || len(d.Ticket.Lines) != 1 {
+		expire("c")
+		for lines, reprint := range []bool{false, true} {
+			d := q.print("grill")
+			if d.Ticket.Kind != ticket.Slip || d.Reprint != reprint || len(d.Ticket.Lines) != lines+1 {
 				t.Errorf("slip %+v", d)
 			}
 		}

@@ -2,19 +2,14 @@ package queue
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -28,7 +23,9 @@ func TestAFirstStartOnAFullDiskFailsAndLeavesNothing(t *testing.T) {
 	hog, err := os.Create(filepath.Join(dir, "hog"))
 	must(t, err)
 	defer hog.Close()
+	var log queuetest.Log
 	o := Options{Path: filepath.Join(dir, "queue.db"), Reserve: -1}
+	logTo(&log)(&o)
 	for free := int64(0); free <= 16<<10; free += 4 << 10 {
 		fillDisk(t, hog, free)
 		wantErr(t, create(o, storageHooks{sync: (*os.File).Sync, link: os.Link}), syscall.ENOSPC)
@@ -42,34 +39,7 @@ func TestAFirstStartOnAFullDiskFailsAndLeavesNothing(t *testing.T) {
 	q, err := Open(o)
 	must(t, err)
 	must(t, q.Close())
-}
-
-func TestAStartWithoutSpaceForTheReserveRefusesRequestsAndPrints(t *testing.T) {
-	slow.Test(t, "root")
-	dir := smallDisk(t, 64)
-	hog, err := os.Create(filepath.Join(dir, "hog"))
-	must(t, err)
-	defer hog.Close()
-	var log queuetest.Log
-	q := start(t, logTo(&log), func(o *Options) { o.Path = filepath.Join(dir, "queue.db") })
-	q.accept(order("a", "grill"))
-	q.stop()
-	fillDisk(t, hog, 12<<20)
-	q.o.Reserve = 32 << 20
-	q.open()
-	wantErr(t, q.Ready(), ErrStorageFull)
-	q.wantRefused(order("b", "grill"), ErrStorageFull)
-	q.printAll("grill", "a")
-	must(t, hog.Truncate(0))
-	q.accept(order("b", "grill"))
-	q.stop()
-	for _, want := range []string{
-		"cannot create the reserve file", "disk has free space again", "in memory: a restart",
-	} {
-		if !strings.Contains(log.String(), want) {
-			t.Errorf("%q is not in the log: %s", want, &log)
-		}
-	}
+	wantLogged(t, &log, "in memory: a restart") // the disk is a tmpfs
 }
 
 func TestAnUnknownFilesystemIsNeitherFullNorDangerous(t *testing.T) {
@@ -150,27 +120,6 @@ func TestTheMapOfTheFileHas1GiBWhereAddressesHave64Bits(t *testing.T) {
 	t.Error("the file is not mapped")
 }
 
-func TestWaitingShowsADiskThatHangsWhenItsFreeSpaceIsChecked(t *testing.T) {
-	var resume chan struct{}
-	inBubble(t, func(t *testing.T, q *testQueue) {
-		synctest.Wait()
-		q.space.freeReserve()
-		q.must(q.KV("x").Put(bg, "k", nil)) // so that the committer sees that the disk is full
-		time.Sleep(30 * time.Second)
-		if w := q.Waiting(); w != 25*time.Second {
-			t.Errorf("the disk hangs, and only %s are waited", w)
-		}
-		close(resume)
-		synctest.Wait()
-		if w := q.Waiting(); w != 0 {
-			t.Errorf("it goes on, and %s are waited", w)
-		}
-	}, func(o *Options) {
-		resume = make(chan struct{}) // in the bubble
-		o.Logger = slog.New(hangingLog{slog.NewTextHandler(io.Discard, nil), resume})
-	})
-}
-
 func TestAMetaPageThatCannotBeWrittenIsAnError(t *testing.T) {
 	q := start(t)
 	q.stop()
@@ -208,17 +157,17 @@ func fillDisk(t *testing.T, hog *os.File, free int64) {
 	must(t, writeZeroes(hog, now-free))
 }
 
-// A hangingLog is a log whose line about free space takes as long as a disk that hangs.
-type hangingLog struct {
-	slog.Handler
-	resume chan struct{}
-}
-
-func (h hangingLog) WithAttrs([]slog.Attr) slog.Handler { return h }
-
-func (h hangingLog) Handle(_ context.Context, r slog.Record) error {
-	if strings.HasPrefix(r.Message, "disk has free space again") {
-		<-h.resume
+// smallDisk mounts a filesystem of so many MiB.
+func smallDisk(t *testing.T, mib int) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%dm", mib)); err != nil {
+		t.Fatalf("mount a small filesystem: %v", err)
 	}
-	return nil
+	t.Cleanup(func() {
+		if err := unix.Unmount(dir, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
 }

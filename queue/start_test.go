@@ -51,12 +51,6 @@ func TestAFirstStartWhoseSyncFailsIsAnErrorAndTheNextOneWorks(t *testing.T) {
 
 func TestTheFileGrowsInStepsOfAbout4MiB(t *testing.T) {
 	q := start(t)
-	size := func(want int64) {
-		t.Helper()
-		if info, err := os.Stat(q.o.Path); err != nil || info.Size() < want || info.Size() > want+1<<20 {
-			t.Errorf("%d bytes, %v; want about %d", info.Size(), err, want)
-		}
-	}
 	if info, err := os.Stat(q.o.Path); err != nil || info.Size() != int64(64<<10+6*os.Getpagesize()) {
 		t.Errorf("an empty queue has %d bytes, %v", info.Size(), err)
 	}
@@ -64,7 +58,9 @@ func TestTheFileGrowsInStepsOfAbout4MiB(t *testing.T) {
 		for m := range 25 {
 			q.must(q.KV("x").Put(bg, fmt.Sprint(n, m), make([]byte, 100<<10)))
 		}
-		size(want)
+		if info, err := os.Stat(q.o.Path); err != nil || info.Size() < want || info.Size() > want+1<<20 {
+			t.Errorf("%d bytes, %v; want about %d", info.Size(), err, want)
+		}
 	}
 }
 

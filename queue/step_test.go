@@ -112,9 +112,17 @@ func steps() []step {
 		return func(q *testQueue) error { return q.KV("boards").Put(bg, "grill", []byte(v)) }
 	}
 	nothing := func(q *testQueue) { q.wantNothing("grill") }
+	kept := func(want string) func(*testQueue) bool {
+		return func(q *testQueue) bool { return q.outcomes() == want }
+	}
+	markLate := func(q *testQueue) error { q.KeepOutcomes(true); return q.MarkLate(bg, 2*time.Minute) }
 	return []step{
-		{name: "accept", before: func(*testQueue) {}, done: waiting(1),
-			do:    func(q *testQueue) error { return errOf(q.Accept(bg, order("a", "grill"))) },
+		{name: "accept", before: func(*testQueue) {},
+			do: func(q *testQueue) error {
+				q.KeepOutcomes(true)
+				return errOf(q.Accept(bg, order("a", "grill")))
+			},
+			done:  func(q *testQueue) bool { return waiting(1)(q) && q.outcomes() == "1 accepted" },
 			after: prints("grill", func(d ticket.Delivery) bool { return d.Ticket.Request == "a" && !d.Doubt })},
 		{name: "void under a known key", before: printed, do: void, done: waiting(1),
 			after: prints("grill", changed)},
@@ -155,6 +163,15 @@ func steps() []step {
 		{name: "take back", before: func(q *testQueue) { q.showOnScreen(1); q.must(rescue(true)(q)) },
 			do:   rescue(false),
 			done: func(q *testQueue) bool { return waiting(0)(q) && q.marks() == 0 }, after: nothing},
+		{name: "note a late ticket", do: markLate, done: kept("1 accepted, 1 late"),
+			before: func(q *testQueue) { q.KeepOutcomes(true); accepted(q); time.Sleep(3 * time.Minute) },
+			after: func(q *testQueue) {
+				q.must(q.begin("grill").Retry(bg, "off"))
+				q.must(markLate(q))
+				q.wantOutcomes("1 accepted, 1 late")
+			}},
+		{name: "forget outcomes", before: func(q *testQueue) { q.KeepOutcomes(true); printed(q) },
+			do: func(q *testQueue) error { return q.ForgetOutcomes(bg, 1) }, done: kept("1 sent"), after: nothing},
 		{name: "put into a KV", before: func(q *testQueue) { q.must(put("old")(q)) },
 			do: put("new"), done: board("new"), after: nothing},
 		{name: "delete from it", before: func(q *testQueue) { q.must(put("old")(q)) }, after: nothing,

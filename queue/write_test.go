@@ -102,17 +102,15 @@ func TestATransactionHasALimitOfOperationsAndOfBytes(t *testing.T) {
 	}
 }
 
-func TestNewRequestsWaitForEverythingElse(t *testing.T) {
+func TestAtMost4096RequestsWaitAndTheyWaitForEverythingElse(t *testing.T) {
 	in := newInbox()
-	for range maxBatch {
+	for range 4096 {
 		must(t, in.put(&op{kind: opAccept}))
 	}
+	wantErr(t, in.put(&op{kind: opAccept}), ErrBusy)
 	must(t, in.put(&op{kind: opBegin}))
-	if ops, _ := in.nextBatch(); len(ops) != maxBatch || ops[0].kind != opBegin {
+	if ops, _ := in.nextBatch(); len(ops) != maxBatch || ops[0].kind != opBegin || ops[1].kind != opAccept {
 		t.Errorf("%d operations, the first is %v", len(ops), ops[0].kind)
-	}
-	if ops, _ := in.nextBatch(); len(ops) != 1 || ops[0].kind != opAccept {
-		t.Errorf("then %d operations", len(ops))
 	}
 }
 
