@@ -74,7 +74,7 @@ status from 400 to 599, or
 	fl.StringArrayVar(&f.faults, "fault", nil, "a fault, for example employees:500; may be repeated")
 	fl.StringVar(&f.laborPrefix, "labor-prefix", "", "put before /v1/labor, after --prefix")
 	fl.StringVar(&f.cursorAt, "cursor-at", contract.FieldNextCursor,
-		"where a page names the next: a dotted path, or header:NAME; header:Link names its address")
+		"where a page names the next: a dotted path, or header:NAME")
 	fl.IntVar(&f.maxLimit, "max-limit", 100, "the largest page of employees")
 	return c
 }
@@ -115,7 +115,7 @@ func (f *serviceFlags) options(log *slog.Logger) (sim.Options, error) {
 			f.laborPrefix)}
 	case !cursorPlace.MatchString(f.cursorAt):
 		return o, usageError{
-			fmt.Errorf("--cursor-at: %q is not a place; use for example meta.nextCursor or header:Link", f.cursorAt),
+			fmt.Errorf("--cursor-at: %q is not a place; use for example meta.nextCursor or header:X-After", f.cursorAt),
 		}
 	case f.maxLimit < 1:
 		return o, usageError{fmt.Errorf("--max-limit: %d is out of range; use 1 or more", f.maxLimit)}

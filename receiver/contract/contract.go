@@ -134,7 +134,6 @@ const (
 	ParamTokenVenue   = "venue_id" // names the venue in a token request
 	ParamPayrollVenue = "venueId"  // names the venue in a request for payroll periods
 	HeaderNextCursor  = "X-Next-Cursor"
-	HeaderLink        = "Link" // RFC 8288: the one with rel="next" is the address of the next page
 	FieldNextCursor   = "nextCursor"
 	FieldNext         = "next"   // a cursor, or the address of the next page
 	FieldScope        = "scope"  // of a token or of /me, separated by spaces
@@ -142,8 +141,8 @@ const (
 )
 
 // NextCursorPlaces are the places where a list may name its next page, as dotted paths into the
-// envelope; [HeaderNextCursor] and [HeaderLink] are others. The contract states none of them. Names with "next"
-// come first, because a plain "cursor" may repeat the cursor of the request.
+// envelope; [HeaderNextCursor] is another. The contract states none of them. Names with "next" come first,
+// because a plain "cursor" may repeat the cursor of the request.
 func NextCursorPlaces() []string {
 	return []string{
 		FieldNextCursor, "next_cursor",

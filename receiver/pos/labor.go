@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"iter"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -62,7 +61,7 @@ type PayrollPeriod struct {
 // PayrollMeta are the venue's labor settings behind a period. What is missing is empty or nil: no limit of hours is not
 // a limit of 0 hours.
 type PayrollMeta struct {
-	SchedulingStartDay  string   `json:"laborSchedulingStartDayOfWeek"`
+	SchedulingStartDay  string   `json:"laborSchedulingStartDayOfWeek"` // a day is passed on as it came
 	OvertimeStartDay    string   `json:"overtimeWeekStartDayOfWeek"`
 	PayPeriodStart      string   `json:"payPeriodStartAt"`
 	PayPeriodEnd        string   `json:"payPeriodEndAt"`
@@ -108,7 +107,7 @@ func readPeriod(raw json.RawMessage) (PayrollPeriod, string, error) {
 	}
 	p.ID, _ = contract.CanonicalID(p.ID)
 
-	const date, day, meta = "a date like 2026-01-31", "a day of the week", contract.FieldMeta + "."
+	const date, meta = "a date like 2026-01-31", contract.FieldMeta + "."
 	m := p.Meta
 	for _, f := range []struct {
 		name, value, want string
@@ -119,8 +118,6 @@ func readPeriod(raw json.RawMessage) (PayrollPeriod, string, error) {
 		// A venue need not have what follows.
 		{meta + contract.FieldPayPeriodStartAt, m.PayPeriodStart, date, isDate},
 		{meta + contract.FieldPayPeriodEndAt, m.PayPeriodEnd, date, isDate},
-		{meta + contract.FieldSchedulingStartDay, m.SchedulingStartDay, day, isWeekday},
-		{meta + contract.FieldOvertimeStartDay, m.OvertimeStartDay, day, isWeekday},
 		{meta + contract.FieldTimezone, m.Timezone,
 			"in the time zone database; correct it in the point of sale, or set the venue's timezone here", isZone},
 	} {
@@ -134,11 +131,6 @@ func readPeriod(raw json.RawMessage) (PayrollPeriod, string, error) {
 func isDate(s string) bool {
 	t, err := time.Parse(time.DateOnly, s)
 	return err == nil && t.Year() > 0
-}
-
-func isWeekday(s string) bool {
-	days := []string{"SUNDAY", "MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY"}
-	return slices.Contains(days, strings.ToUpper(s))
 }
 
 func isZone(s string) bool {

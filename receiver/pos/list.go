@@ -10,7 +10,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -148,15 +147,11 @@ func (l *listing) compareCounts() error {
 	return nil
 }
 
-// nextLink is the address in a Link header with rel="next" (RFC 8288).
-var nextLink = regexp.MustCompile(`<([^<>]*)>[^<]*;\s*(?i:rel)\s*=\s*"?[^"<;,]*\b(?i:next)\b`)
-
 // nextCursor finds the cursor of the next page; "": this is the last. Where one page names it, all do: the last page
 // names none, and a cursor elsewhere in it is its own. Until that place is known, one whose name says "next" is
 // believed even if it is empty: a plain "cursor" beside it may be the page's own.
 func (l *listing) nextCursor(answered object, header http.Header) string {
-	places := append([]string{headerPlace + contract.HeaderNextCursor, headerPlace + contract.HeaderLink},
-		contract.NextCursorPlaces()...)
+	places := append([]string{headerPlace + contract.HeaderNextCursor}, contract.NextCursorPlaces()...)
 	if l.cursorAt != "" {
 		places = []string{l.cursorAt}
 	}
@@ -165,19 +160,15 @@ func (l *listing) nextCursor(answered object, header http.Header) string {
 	for _, place := range places {
 		value, there := answered.texts[place]
 		if name, isHeader := strings.CutPrefix(place, headerPlace); isHeader {
-			value, there = strings.Join(header.Values(name), ", "), header.Values(name) != nil
-			if strings.EqualFold(name, contract.HeaderLink) { // other links say nothing about the next page
-				m := nextLink.FindStringSubmatch(value)
-				value, there = strings.Join(m[min(len(m), 1):], ""), m != nil
-			}
+			value, there = strings.TrimSpace(header.Get(name)), header.Values(name) != nil
 		}
 		// An address stands for its parameter; it is not requested, because a token must go nowhere else.
 		if u, err := url.Parse(value); err == nil && u.Query().Has(contract.ParamCursor) {
 			value = u.Query().Get(contract.ParamCursor)
 		}
-		next := strings.Contains(strings.ToLower(place), "next") || place == headerPlace+contract.HeaderLink
+		next := strings.Contains(strings.ToLower(place), "next")
 		switch {
-		case value != "" && (next || !emptyNext || l.cursorAt != ""):
+		case value != "" && (next || !emptyNext):
 			l.cursorAt, l.paged = place, true
 			return value
 		case next && there:

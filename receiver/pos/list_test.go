@@ -27,11 +27,6 @@ func TestTheNextPageIsFoundWhereverItIsNamed(t *testing.T) {
 		{"", `{` + ann + `,"next":"two"}`, `{` + bo + `,"next":null,"cursor":"two"}`},
 		{"", `{` + ann + `,"next":"https://x.test/v1/labor/employees?limit=1&cursor=two"}`, `{` + bo + `,"next":""}`},
 		{"", `{` + ann + `,"links":{"next":"?cursor=%74wo"}}`, `{` + bo + `,"links":{}}`},
-		{"", "Link: </e?cursor=one>; rel=\"first\", <https://x.test/e?cursor=two>; title=\"a\"; rel=\"last NEXT\"\n{" +
-			ann + `}`, "Link: </e?cursor=one>; rel=\"first\"\n{" + bo + `}`},
-		{"", "Link: <?cursor=two>;rel=next\n{" + ann + `,"cursor":"one"}`, `{` + bo + `,"cursor":"two"}`},
-		{"", "Link: </e>; rel=\"first\"\n{" + ann + `,"cursor":"two"}`, `{` + bo + `}`},
-		{"header:link", "Link: <?cursor=two>;rel=next\n{" + ann + `,"next":"x"}`, `{` + bo + `,"next":"x"}`},
 		{"", `{` + ann + `,"cursor":2}`, `{` + bo + `,"cursor":false}`},
 		// of two cursors, one is the page's own
 		{"", `{` + ann + `,"cursor":"one","nextCursor":"two"}`, `{` + bo + `,"cursor":"two","nextCursor":null}`},
@@ -230,7 +225,6 @@ func TestAnInvalidPayrollPeriodIsAnError(t *testing.T) {
 			start + `"nothing" is not a date`},
 		{`"payPeriodEndAt":"2026-01-18"`, `"payPeriodEndAt":"18/01/2026"`,
 			meta + `payPeriodEndAt: "18/01/2026" is not a date`},
-		{`"MONDAY"`, `"MO"`, meta + `overtimeWeekStartDayOfWeek: "MO" is not a day of the week`},
 		{`8.5`, `"eight"`, meta + `overtimeDailyHours: cannot be a string`},
 		{`"meta":{`, `"meta":"none","x":{`, `records[0]: meta: cannot be a string`},
 	} {
@@ -251,12 +245,11 @@ func FuzzAnswers(f *testing.F) {
 		"\xef\xbb\xbf{}", `{"count":-1,"records":null}`, ``, `{"records":[{}],"next":"/e?cursor=a%1b"}`,
 	} {
 		f.Add([]byte(body), 200, "application/json", "")
-		f.Add([]byte(body), 403, "text/\x1bhtml", `<https://h/e?cursor=%1b>; title="a"; rel="next", <b>;rel`)
+		f.Add([]byte(body), 403, "text/\x1bhtml", `https://h/e?cursor=%1b`)
 	}
 	f.Fuzz(func(t *testing.T, body []byte, code int, kind, header string) {
 		answer := func(w http.ResponseWriter, _ *http.Request) {
-			w.Header()["Content-Type"], w.Header()["Link"] = []string{kind}, []string{header}
-			w.Header()["X-Next-Cursor"] = []string{header}
+			w.Header()["Content-Type"], w.Header()["X-Next-Cursor"] = []string{kind}, []string{header}
 			w.WriteHeader(200 + (code&0x7fffffff)%229) // without those that are tried again
 			_, _ = w.Write(body)
 		}

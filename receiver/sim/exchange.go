@@ -92,13 +92,6 @@ func (x *exchange) nameNext(envelope map[string]any, next string) {
 		envelope[parts[len(parts)-1]] = next
 		return
 	}
-	if strings.EqualFold(header, contract.HeaderLink) {
-		u := *x.r.URL
-		q := u.Query()
-		q.Set(contract.ParamCursor, next)
-		u.RawQuery = q.Encode()
-		next = "<" + u.RequestURI() + `>; rel="next"`
-	}
 	x.header.Set(header, next)
 }
 

@@ -43,7 +43,7 @@ type Options struct {
 	// calls. Default: none.
 	Prefix, LaborPrefix string
 	// CursorAt is where a page of employees names the next one: a dotted path into the envelope, or
-	// "header:" and a name; in "header:Link" it is an address. Default: [contract.FieldNextCursor].
+	// "header:" and a name. Default: [contract.FieldNextCursor].
 	CursorAt string
 	// MaxLimit is the largest page of employees; a larger limit is reduced to it. Default: 100.
 	MaxLimit int

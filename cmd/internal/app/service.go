@@ -60,11 +60,8 @@ func (s *service) zoneOf(v config.Venue) *time.Location {
 	if name == "" {
 		name, _ = s.names.Zone(v.ID)
 	}
-	if name == "" {
-		return nil
-	}
 	zone, err := time.LoadLocation(name)
-	if err != nil {
+	if name == "" || err != nil {
 		return nil
 	}
 	return zone

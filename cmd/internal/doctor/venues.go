@@ -9,8 +9,9 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"ticketrail/cmd/internal/setup"
 	"ticketrail/config"
@@ -115,22 +116,19 @@ func checkVenues(
 ) []VenueCheck {
 	client := setup.NewServiceClient(conf, through)
 	checks := make([]VenueCheck, len(venues))
-	slots := make(chan struct{}, maxChecks)
-	var asking sync.WaitGroup
+	var asking errgroup.Group
+	asking.SetLimit(maxChecks)
 	for i, v := range venues {
-		asking.Go(func() {
-			// The time limit starts after the wait for a slot, or the last venues of many would
-			// have none left.
-			slots <- struct{}{}
-			defer func() { <-slots }()
+		asking.Go(func() error {
 			ctx, cancel := context.WithTimeout(ctx, max(venueTimeout, 4*conf.Timeout))
 			defer cancel()
 			checks[i] = VenueCheck{Venue: v.ID, Name: v.Name, Problems: []VenueProblem{}}
 			checks[i].ask(ctx, client, v)
 			checks[i].OK = len(checks[i].Problems) == 0
+			return nil
 		})
 	}
-	asking.Wait()
+	_ = asking.Wait() // no check returns an error
 	return checks
 }
 
