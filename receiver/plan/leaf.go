@@ -54,7 +54,7 @@ func (s *splitter) leaves(v contract.Value, path string, read mark, why string, 
 			at, whyBelow := path, why
 			if kind == '{' {
 				at = joined(path, e.Key())
-				whyBelow = cmp.Or(why, noise(e))
+				whyBelow = cmp.Or(why, noise(path, e))
 			}
 			s.leaves(e, at, read, whyBelow, emit)
 		}
@@ -70,7 +70,9 @@ func (s *splitter) leaves(v contract.Value, path string, read mark, why string, 
 	case read != markNothing:
 		l.Use, l.As = Read, fields[read-1].name
 	default:
-		if l.As = cmp.Or(why, noiseValue(lastKey(path), v)); l.As != "" {
+		key := lastKey(path)
+		in := strings.TrimSuffix(strings.TrimSuffix(path, key), ".")
+		if l.As = cmp.Or(why, noiseValue(in, key, v)); l.As != "" {
 			l.Use = Noise
 		}
 	}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -59,10 +60,11 @@ func (r *reader) remainder(said ...string) remainder {
 // A remainderCollector walks over an object.
 type remainderCollector struct {
 	*splitter
-	said   []string
-	isRead bool // it is the value of a field, so it is not unread
-	depth  int  // of lists in each other
-	rest   remainder
+	said    []string
+	isRead  bool   // it is the value of a field, so it is not unread
+	listKey string // of the list that the object is in; empty: it is in none
+	depth   int    // of lists in each other
+	rest    remainder
 
 	cancels bool // a field of an element of the list may say that nothing is to be cooked
 }
@@ -74,7 +76,7 @@ func (c *remainderCollector) prints(v contract.Value) bool {
 
 // add adds a member of an object, which has the dotted path in.
 func (c *remainderCollector) add(in string, v contract.Value) {
-	if c.splitter.isRead(v) || noise(v) != "" {
+	if c.splitter.isRead(v) || noise(cmp.Or(in, c.listKey), v) != "" {
 		return
 	}
 
@@ -99,8 +101,8 @@ func (c *remainderCollector) add(in string, v contract.Value) {
 	}
 }
 
-// noise says why a member of an object is noise, whatever is in it; "": it is none.
-func noise(v contract.Value) (why string) {
+// noise says why a member of the object at the path in is noise, whatever is in it; "": it is none.
+func noise(in string, v contract.Value) (why string) {
 	key := v.Key()
 	if why := noiseKey(key); why != "" && !isForCook(v, why) {
 		return why
@@ -108,7 +110,7 @@ func noise(v contract.Value) (why string) {
 	if key == fieldInstructions && v.Kind() == '[' && isLayout(v) {
 		return "the service's own receipt"
 	}
-	return noiseValue(key, v)
+	return noiseValue(in, key, v)
 }
 
 // list adds a list: as children if its elements have names, unless its key says that they are no dishes.
@@ -157,7 +159,7 @@ func (c *remainderCollector) element(key string, e contract.Value) string {
 	case c.splitter.isRead(e) || isEmpty(e):
 		return ""
 	case e.Kind() == '{' && c.depth < maxListDepth:
-		inner := remainderCollector{splitter: c.splitter, isRead: c.isRead, depth: c.depth + 1}
+		inner := remainderCollector{splitter: c.splitter, isRead: c.isRead, listKey: key, depth: c.depth + 1}
 		for member := range e.All() {
 			inner.add("", member)
 		}
@@ -177,7 +179,7 @@ func (c *remainderCollector) element(key string, e contract.Value) string {
 		if c.prints(e) {
 			return e.JSON()
 		}
-	case noiseValue(key, e) == "" && c.prints(e):
+	case noiseValue("", key, e) == "" && c.prints(e):
 		return scalarText(e)
 	}
 	return ""
@@ -219,20 +221,20 @@ func (rest remainder) withLists() remainder {
 // notes are the lines that print: first those about allergies, all of them; then those that may be a warning, then the
 // others, limit lines in all.
 func (rest remainder) notes(limit int) (lines []string) {
-	fields := slices.Clone(rest.fields)
-	rank := func(u unread) int {
+	var ranks [3][]unread
+	for _, u := range rest.fields {
+		rank := 2
 		switch {
 		case hasWordLike(u.key, allergyWords):
-			return 0
+			rank = 0
 		case hasWordLike(u.key, warningWords):
-			return 1
+			rank = 1
 		}
-		return 2
+		ranks[rank] = append(ranks[rank], u)
 	}
-	slices.SortStableFunc(fields, func(a, b unread) int { return rank(a) - rank(b) })
-	for i, u := range fields {
-		if i >= limit-1 && len(fields) > limit && rank(u) > 0 {
-			return append(lines, fmt.Sprintf("and %d more fields that are not read", len(fields)-i))
+	for i, u := range slices.Concat(ranks[:]...) {
+		if i >= max(limit-1, len(ranks[0])) && len(rest.fields) > limit {
+			return append(lines, fmt.Sprintf("and %d more fields that are not read", len(rest.fields)-i))
 		}
 		lines = append(lines, u.String())
 	}

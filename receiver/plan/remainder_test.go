@@ -251,6 +251,37 @@ func TestEveryTextOfAnOrderIsOnItsTicketOrKnownNoise(t *testing.T) {
 	}
 }
 
+func TestANumberThatIsATimeOfTheServicesOwnIsNoPartOfATicket(t *testing.T) {
+	p := compile(t, Config{})
+	said := func(member string) (ticket.Ticket, ticket.Digest) {
+		tk := only(t, Config{}, "", `"name":"Pie"`+member)
+		return tk, tk.Said()
+	}
+	_, plain := said("")
+	for member, want := range map[string]string{
+		`"addedAt":1770000060`: "", `"rung_at":"1770000060"`: "", `"editDate":"1770000060123"`: "",
+		`"openedOn":"1770000060.25"`: "", `"log":{"time":1770000060}`: "",
+		`"addedAt":177000006`:                               "addedAt: 177000006",
+		`"addedAt":3770000060`:                              "addedAt: 3770000060",
+		`"addedAt":"1770000060 kg"`:                         "addedAt: 1770000060 kg",
+		`"batch":1770000060`:                                "batch: 1770000060",
+		`"heat":"1770000060"`:                               "heat: 1770000060",
+		`"serveAt":1770000060`:                              "serveAt: 1770000060",
+		`"serve":{"time":1770000060123}`:                    "serve.time: 1770000060123",
+		`"serve":[{"at":1770000060}]`:                       "serve: 1770000060",
+		`"serve":{"date":"2026-02-06","time":"1770000060"}`: "serve.date: 2026-02-06/serve.time: 1770000060",
+	} {
+		tk, digest := said("," + member)
+		if got := strings.Join(tk.Lines[0].Notes, "/"); got != want || (digest == plain) != (want == "") {
+			t.Errorf("%s prints %q, want %q", member, got, want)
+		}
+		all := p.Leaves(parse(t, `{"records":[{"id":"r","items":[{"name":"Pie",`+member+`}]}]}`))
+		if last := all[len(all)-1]; (last.Use == Noise) != (want == "") {
+			t.Errorf("%s is %s, and prints %q", member, last.Use, want)
+		}
+	}
+}
+
 func TestWhatTheEnvelopeCancelsMayBeCancelledInEachRecord(t *testing.T) {
 	p := compile(t, Config{Fallback: "pass"})
 	req, err := contract.Open([]byte(`{"event":"order.cancelled","records":[{"id":"r","items":[{"name":"Pie"}]},`+
