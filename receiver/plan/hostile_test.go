@@ -1,17 +1,15 @@
 package plan
 
 import (
+	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
-
-	"ticketrail/receiver/contract"
 )
 
-func TestTheTimeThatABodyTakesGrowsNoFasterThanItsSize(t *testing.T) {
-	const n = 80_000
+// hostileItems are members of items with n values that cost the most to read.
+func hostileItems(n int) map[string]string {
 	many := func(format string) string {
 		var b strings.Builder
 		for i := range n {
@@ -19,13 +17,10 @@ func TestTheTimeThatABodyTakesGrowsNoFasterThanItsSize(t *testing.T) {
 		}
 		return strings.TrimSuffix(b.String(), ",")
 	}
-	nested := func(open, inside, end string, n int) string {
-		return strings.Repeat(open, n) + inside + strings.Repeat(end, n)
+	nested := func(open, inside, end string, depth int) string {
+		return strings.Repeat(open, depth) + inside + strings.Repeat(end, depth)
 	}
-	p := compile(t, Config{Silenced: []string{"records.items.x.y"},
-		Fields: map[string][]string{"removed": {"gone"}, "allergens": {"a"}, "children": {"parts"},
-			"seat": {"x.seat"}}})
-	for name, item := range map[string]string{
+	return map[string]string{
 		"notes":          `"note":[` + many(`"n%d"`) + `]`,
 		"texts":          `"tags":[` + many(`"n%d"`) + `]`,
 		"fields":         many(`"k%d":"v%d"`),
@@ -34,31 +29,62 @@ func TestTheTimeThatABodyTakesGrowsNoFasterThanItsSize(t *testing.T) {
 		"objects":        `"tags":[` + many(`{"k":"n%d","l":1}`) + `]`,
 		"children":       `"parts":[` + many(`{"a":"n%d"}`) + `]`,
 		"allergens":      `"a":[` + many(`{"k":"n%d"}`) + `]`,
-		"lists in lists": `"x":` + nested(`[`, many(`null`)+`,1`, `]`, 4000),
-		"nested objects": `"x":` + nested(`{"x":`, `[`+many(`null`)+`,1]`, `}`, 4000),
-		"nested lists":   `"x":` + nested(`[{"x":`, `[`+many(`null`)+`,1]`, `}]`, 2000),
-		"a long key":     `"` + strings.Repeat("x", 300_000) + `":{` + many(`"k%d":1`) + `}`,
+		"lists in lists": `"x":` + nested(`[`, many(`null`)+`,1`, `]`, n/20),
+		"nested objects": `"x":` + nested(`{"x":`, `[`+many(`null`)+`,1]`, `}`, n/20),
+		"nested lists":   `"x":` + nested(`[{"x":`, `[`+many(`null`)+`,1]`, `}]`, n/40),
+		"a long key":     `"` + strings.Repeat("x", 4*n) + `":{` + many(`"k%d":1`) + `}`,
 		"keys twice":     many(`"id":"n%d"`),
-	} {
-		body := []byte(`{"records":[{"id":"r","items":[{"name":"Pie",` + item + `}]}]}`)
-		start := processorTime(t)
-		req, err := contract.Open(body, contract.Lenient)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		p.Split(req, harbour, "T1", noon, nil)
-		p.Leaves(req)
-		if took := processorTime(t) - start; took > 3*time.Second {
-			t.Errorf("%s: %v for %d bytes, %v", name, took, len(body), err)
+	}
+}
+
+// TestTheMemoryThatABodyTakesGrowsNoFasterThanItsSize: the time is measured by BenchmarkHostileBodies, because no test
+// depends on what else the machine does.
+func TestTheMemoryThatABodyTakesGrowsNoFasterThanItsSize(t *testing.T) {
+	p, large := hostilePlan(t), hostileItems(16_000)
+	for name, small := range hostileItems(4000) {
+		few, many := allocated(t, p, small), allocated(t, p, large[name])
+		if many > 8*few {
+			t.Errorf("%s: %d bytes for %d values, and %d for four times as many", name, few, 4000, many)
 		}
 	}
 }
 
-// processorTime is what this process has used so far, whatever else the machine does.
-func processorTime(t *testing.T) time.Duration {
-	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		t.Fatal(err)
+// BenchmarkHostileBodies reports how much longer a body takes than one of a quarter of its values: 4 is right, 16 is
+// the square.
+func BenchmarkHostileBodies(b *testing.B) {
+	p, large := hostilePlan(b), hostileItems(80_000)
+	for name, small := range hostileItems(20_000) {
+		b.Run(name, func(b *testing.B) {
+			var few, many time.Duration
+			for b.Loop() {
+				start := time.Now()
+				readHostile(b, p, small)
+				few += time.Since(start)
+				readHostile(b, p, large[name])
+				many += time.Since(start)
+			}
+			b.ReportMetric(float64(many-few)/float64(few), "times")
+		})
 	}
-	return time.Duration(used.Utime.Nano())
+}
+
+func hostilePlan(t testing.TB) *Plan {
+	return compile(t, Config{Silenced: []string{"records.items.x.y"},
+		Fields: map[string][]string{"removed": {"gone"}, "allergens": {"a"}, "children": {"parts"},
+			"seat": {"x.seat"}}})
+}
+
+func readHostile(t testing.TB, p *Plan, item string) {
+	req := parse(t, `{"records":[{"id":"r","items":[{"name":"Pie",`+item+`}]}]}`)
+	p.Split(req, harbour, "T1", noon, nil)
+	p.Leaves(req)
+}
+
+// allocated is how many bytes are allocated to read an item.
+func allocated(t *testing.T, p *Plan, item string) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	readHostile(t, p, item)
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
 }
