@@ -95,7 +95,7 @@ func (r *Receiver) plan(x *exchange) (planned ticket.Request, err error) {
 	}
 
 	result := x.policy.Plan.Split(x.request, x.venue.Venue, x.device, x.start.UTC(), x.policy.Names)
-	if len(result.Failures) > 0 {
+	if result.FailureCount > 0 {
 		r.noteExpressionFailures(result, x.venue.ID)
 	}
 	planned = result.Request

@@ -134,7 +134,7 @@ func (r *Receiver) noteExpressionFailures(res plan.Result, venue string) {
 	r.metrics.expressionFailures.Add(float64(res.FailureCount))
 	if ok, skipped := r.limiter.allow("expressions "+venue, time.Minute); ok {
 		r.log.Warn("routing expression failed; its route did not match", "venue", venue,
-			"request", res.Request.ID, "err", res.Failures[0], "failures", res.FailureCount, "suppressed", skipped)
+			"request", res.Request.ID, "err", res.Failure, "failures", res.FailureCount, "suppressed", skipped)
 	}
 }
 

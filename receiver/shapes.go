@@ -8,10 +8,8 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
@@ -36,7 +34,6 @@ const (
 	shapesAtOnce   = 200      // and then shapesASecond: looking at a request takes as long as planning it
 	shapesASecond  = 10
 	maxPath        = 200 // runes
-	maxExample     = 40  // runes
 	maxPathLabels  = 50  // of a venue, in the metric
 	storeShapes    = time.Minute
 )
@@ -142,7 +139,7 @@ func (s *Shapes) look(venue plan.Venue, leaves []plan.Leaf) {
 	now := time.Now().UTC()
 	for _, l := range leaves {
 		if shape.add(l, now) && l.Use == plan.Unread {
-			s.count(venue, oneLine(l.Path, maxPath))
+			s.count(venue, plan.OneLine(l.Path, maxPath))
 		}
 	}
 	shape.forget(now)
@@ -158,7 +155,7 @@ func (s *Shapes) change(venue string) {
 
 // add adds a value to the field that it belongs to. It returns whether it is the first of that field in its request.
 func (s *Shape) add(l plan.Leaf, now time.Time) (first bool) {
-	f := Field{Path: oneLine(l.Path, maxPath), Use: l.Use}
+	f := Field{Path: plan.OneLine(l.Path, maxPath), Use: l.Use}
 	i, known := slices.BinarySearchFunc(s.Fields, f, compareFields)
 	switch {
 	case !known && len(s.Fields) >= 2*maxShapeFields: // of one hostile request; forget removes the older ones
@@ -171,9 +168,9 @@ func (s *Shape) add(l plan.Leaf, now time.Time) (first bool) {
 	if first {
 		at.Requests++
 	}
-	at.As, at.Last, at.Newest = oneLine(l.As, maxPath), now, s.Requests
-	if example := oneLine(l.Example, maxExample); example != "" {
-		at.Example = example
+	at.As, at.Last, at.Newest = l.As, now, s.Requests
+	if l.Example != "" {
+		at.Example = l.Example
 	}
 	return first
 }
@@ -208,21 +205,6 @@ func (s *Shapes) count(v plan.Venue, path string) {
 	}
 	paths[path] = true
 	s.unread.WithLabelValues(cmp.Or(v.Name, v.ID), path).Inc()
-}
-
-// oneLine is text for people, of at most so many runes and without control characters.
-func oneLine(text string, most int) string {
-	n := 0
-	return strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) {
-			r = ' '
-		}
-		if n == most || !unicode.IsGraphic(r) {
-			return -1
-		}
-		n++
-		return r
-	}, text)
 }
 
 // store stores the shapes that have changed. One that cannot be stored is stored with the next request of its venue.

@@ -125,17 +125,6 @@ func TestWhatARequestCallsItsFieldsIsBounded(t *testing.T) {
 	})
 }
 
-func TestAnExampleIsOneShortLineWithoutControlCharacters(t *testing.T) {
-	for in, want := range map[string]string{
-		"no\r\nice\t\x1b[31m\u202e\x7f": "no  ice [31m",
-		strings.Repeat("é", 80):         strings.Repeat("é", maxExample),
-	} {
-		if got := oneLine(in, maxExample); got != want {
-			t.Errorf("%q: %q, want %q", in, got, want)
-		}
-	}
-}
-
 func TestAnOrderWhoseFieldsCannotBeLookedAtIsAccepted(t *testing.T) {
 	s := openShapes(t, queuetest.NewStore(), nil)
 	defer closeShapes(t, s)

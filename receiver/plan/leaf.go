@@ -24,7 +24,7 @@ type Leaf struct {
 	Path    string // its keys from the body's root with dots between them, without indices: records.items.note
 	Use     Use
 	As      string // what read it: the key under ticket.fields, or "contract"; of noise, the reason
-	Example string // what it says, at most 40 characters
+	Example string // what it says, as [OneLine] of 40 characters
 }
 
 // Leaves returns the leaves of a request in the order received; none of one that cannot be read.
@@ -61,7 +61,7 @@ func (s *splitter) leaves(v contract.Value, path string, read mark, why string, 
 		return
 	}
 
-	l := Leaf{Path: path, Use: Unread, Example: example(v)}
+	l := Leaf{Path: path, Use: Unread, Example: OneLine(scalarText(v), maxExample)}
 	switch {
 	case read == markSilenced:
 		l.Use = Silenced
@@ -155,16 +155,20 @@ func (s *splitter) silence(v contract.Value, rest *silence) {
 
 func lastKey(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
 
-// example is what a value says, at most 40 characters on one line.
-func example(v contract.Value) string {
-	runes := []rune(scalarText(v))
-	if len(runes) > 40 {
-		runes = append(runes[:39], '…')
-	}
-	for i, r := range runes {
-		if unicode.IsControl(r) {
-			runes[i] = ' '
+const maxExample = 40 // runes
+
+// OneLine is text for people, of at most so many runes and without control characters.
+func OneLine(text string, most int) string {
+	n := 0
+	line := strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			r = ' '
 		}
-	}
-	return string(runes)
+		if n == most || !unicode.IsGraphic(r) {
+			return -1
+		}
+		n++
+		return r
+	}, text)
+	return strings.Clone(line) // it is kept, and the body that text may point into is not
 }

@@ -101,18 +101,13 @@ func (p *Problem) Error() string { return p.Path + ": " + p.Msg }
 type Result struct {
 	// Request is complete and ready for the queue. It has at least one draft.
 	Request ticket.Request
-	// Failures says which expressions failed on which item, for people. Those items are on tickets
-	// all the same. It quotes nothing that the service sent. The first 32 are listed.
-	Failures []string
-	// FailureCount is the number of all failures.
-	FailureCount int
+	// Failure says which expression failed first, and on which item, for people; "": none. Those items are on tickets
+	// all the same. It quotes nothing that the service sent.
+	Failure      string
+	FailureCount int // each expression counts for each item on which it fails
 	// Trace explains the plan; nil unless [Plan.SplitTraced] made it.
 	Trace *Trace
 }
-
-// maxFailures limits Result.Failures: after the first few, one expression that fails on each of a thousand
-// items says nothing new.
-const maxFailures = 32
 
 // Compile checks c and makes a [Plan] of it. The error joins one [Problem] for each
 // mistake, so that the operator can correct all of them at once.

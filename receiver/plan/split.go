@@ -334,9 +334,9 @@ func (s *splitter) match(i int, r *route, rec *contract.Record, item int) (Outco
 		// Counted for each item, also when the result was kept: the operator sees how many items
 		// are concerned.
 		s.res.FailureCount++
-		if len(s.res.Failures) < maxFailures {
-			s.res.Failures = append(s.res.Failures, fmt.Sprintf("%s.when: records[%d].items[%d]: failed at %s",
-				r.path, s.record, item, result.err.at)) // the message may name a guest; ticketrail inspect has it
+		if s.res.Failure == "" {
+			s.res.Failure = fmt.Sprintf("%s.when: records[%d].items[%d]: failed at %s", r.path, s.record, item,
+				result.err.at) // the message may name a guest; ticketrail inspect has it
 		}
 		return ExpressionFailed, result.err.Error()
 	case result.matched:
