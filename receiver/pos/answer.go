@@ -14,48 +14,43 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// An answer has come completely, unless its status is not 2xx.
+// An answer is searched by paths, because the contract does not state the names of all fields. Unless its status is 2xx
+// it has neither records nor texts.
 type answer struct {
-	status int
-	header http.Header
-	body   []byte
-}
-
-// An object is an answer as it is searched: the contract does not state the names of all its fields.
-type object struct {
+	status  int
+	header  http.Header
 	records json.RawMessage
 	// texts are the texts and numbers of the rest by their dotted paths, such as meta.next. The first texts of a list
 	// are joined by spaces; anything else is "".
 	texts map[string]string
 }
 
-// open reads an answer to any call.
-func (v *Venue) open(call string, a answer) (object, error) {
+// open reads the body of an answer to any call.
+func (v *Venue) open(call string, a *answer, body []byte) error {
 	var top map[string]json.RawMessage
-	switch err := json.Unmarshal(bytes.TrimPrefix(a.body, []byte("\ufeff")), &top); {
+	switch err := json.Unmarshal(bytes.TrimPrefix(body, []byte("\ufeff")), &top); {
 	case err != nil && strings.HasPrefix(a.header.Get("Content-Type"), "text/html"):
-		return object{}, v.fault(call, "the answer is a web page, not JSON",
+		return v.fault(call, "the answer is a web page, not JSON",
 			fmt.Sprintf("check whether service.base_url, %s, is the service's API", v.c.o.BaseURL))
 	case err != nil || top == nil:
-		problem := fmt.Sprintf("the answer of %d bytes is not a JSON object", len(a.body))
-		return object{}, v.fault(call, problem, adviceTell)
+		return v.fault(call, fmt.Sprintf("the answer of %d bytes is not a JSON object", len(body)), adviceTell)
 	}
 
-	o := object{top[contract.FieldRecords], map[string]string{}}
+	a.records, a.texts = top[contract.FieldRecords], map[string]string{}
 	delete(top, contract.FieldRecords)
 	for name, raw := range top {
-		o.add(name, raw)
+		a.add(name, raw)
 	}
 	// Some servers send an error with the status 200. Another status than ERROR may be that of the venue.
 	failed := top[contract.FieldError]
-	if o.texts[contract.FieldStatus] == contract.ValueError || len(failed) > 0 && string(failed) != "null" {
-		return o, v.fault(call, "the answer says that it is an error", adviceTell)
+	if a.texts[contract.FieldStatus] == contract.ValueError || len(failed) > 0 && string(failed) != "null" {
+		return v.fault(call, "the answer says that it is an error", adviceTell)
 	}
-	return o, nil
+	return nil
 }
 
 // add adds the texts in raw. Of what is nested very deep nobody has named a place.
-func (o object) add(path string, raw json.RawMessage) {
+func (a answer) add(path string, raw json.RawMessage) {
 	var words []string
 	var number json.Number
 	var members map[string]json.RawMessage
@@ -73,7 +68,7 @@ func (o object) add(path string, raw json.RawMessage) {
 	case '{':
 		if strings.Count(path, ".") < 4 && json.Unmarshal(raw, &members) == nil {
 			for name, value := range members {
-				o.add(path+"."+name, value)
+				a.add(path+"."+name, value)
 			}
 			return
 		}
@@ -81,12 +76,12 @@ func (o object) add(path string, raw json.RawMessage) {
 		_ = json.Unmarshal(raw, &number)
 		words = []string{number.String()}
 	}
-	o.texts[path] = strings.TrimSpace(strings.Join(words, " "))
+	a.texts[path] = strings.TrimSpace(strings.Join(words, " "))
 }
 
 // keys names the paths: an operator looks for one of them.
-func (o object) keys() string {
-	names := strings.Join(slices.Sorted(maps.Keys(o.texts)), ", ")
+func (a answer) keys() string {
+	names := strings.Join(slices.Sorted(maps.Keys(a.texts)), ", ")
 	return fmt.Sprintf("its keys are %q", oneLine(names, 2*maxQuote))
 }
 

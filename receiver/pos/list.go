@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"iter"
 	"maps"
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -82,11 +81,7 @@ func list[T any](
 
 // page requests a page and returns the cursor of the next; "": it is the last.
 func (l *listing) page(ctx context.Context, path string, query url.Values) ([]json.RawMessage, string, error) {
-	a, err := l.v.get(ctx, l.call, path, query)
-	if err != nil {
-		return nil, "", err
-	}
-	answered, err := l.v.open(l.call, a)
+	answered, err := l.v.get(ctx, l.call, path, query)
 	if err != nil {
 		return nil, "", err
 	}
@@ -109,7 +104,7 @@ func (l *listing) page(ctx context.Context, path string, query url.Values) ([]js
 	if n, err := strconv.Atoi(answered.texts[contract.FieldCount]); err == nil && n >= 0 {
 		l.counts = append(l.counts, n)
 	}
-	next := l.nextCursor(answered, a.header)
+	next := l.nextCursor(answered)
 	if next != "" && l.known("cursor", next) {
 		err = l.malformed("the service names the same next page twice; the list would never end")
 	}
@@ -150,7 +145,7 @@ func (l *listing) compareCounts() error {
 // nextCursor finds the cursor of the next page; "": this is the last. Where one page names it, all do: the last page
 // names none, and a cursor elsewhere in it is its own. Until that place is known, one whose name says "next" is
 // believed even if it is empty: a plain "cursor" beside it may be the page's own.
-func (l *listing) nextCursor(answered object, header http.Header) string {
+func (l *listing) nextCursor(answered answer) string {
 	places := append([]string{headerPlace + contract.HeaderNextCursor}, contract.NextCursorPlaces()...)
 	if l.cursorAt != "" {
 		places = []string{l.cursorAt}
@@ -160,7 +155,7 @@ func (l *listing) nextCursor(answered object, header http.Header) string {
 	for _, place := range places {
 		value, there := answered.texts[place]
 		if name, isHeader := strings.CutPrefix(place, headerPlace); isHeader {
-			value, there = strings.TrimSpace(header.Get(name)), header.Values(name) != nil
+			value, there = strings.TrimSpace(answered.header.Get(name)), answered.header.Values(name) != nil
 		}
 		// An address stands for its parameter; it is not requested, because a token must go nowhere else.
 		if u, err := url.Parse(value); err == nil && u.Query().Has(contract.ParamCursor) {

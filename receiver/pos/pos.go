@@ -81,12 +81,7 @@ type Venue struct {
 func (c *Client) Venue(ctx context.Context, id string) (*Venue, error) {
 	id, _ = contract.CanonicalID(id)
 	v := &Venue{c: c, id: id}
-	a, err := v.get(ctx, CallMe, c.o.MePath, nil)
-	if err != nil {
-		return nil, err
-	}
-
-	answered, err := v.open(CallMe, a)
+	answered, err := v.get(ctx, CallMe, c.o.MePath, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -90,7 +90,7 @@ func (v *Venue) get(ctx context.Context, call, path string, query url.Values) (a
 	}
 }
 
-// exchange sends a request. Its errors are [*Error].
+// exchange sends a request and reads the answer. Its errors are [*Error].
 func (v *Venue) exchange(call string, req *http.Request) (answer, error) {
 	req.Header.Set("Accept", contract.ContentType)
 	req.Header.Set("User-Agent", "ticketrail")
@@ -101,7 +101,7 @@ func (v *Venue) exchange(call string, req *http.Request) (answer, error) {
 	defer resp.Body.Close()
 
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxResponse+1))
-	a := answer{resp.StatusCode, resp.Header, body}
+	a := answer{status: resp.StatusCode, header: resp.Header}
 	switch {
 	case a.status/100 != 2: // of such an answer half a body will do
 		return a, v.refused(call, req.URL.Path, resp, body)
@@ -111,7 +111,8 @@ func (v *Venue) exchange(call string, req *http.Request) (answer, error) {
 		return a, v.fault(call, fmt.Sprintf("the answer is larger than %d bytes", maxResponse),
 			"set service.employees.limit, or tell the service provider")
 	}
-	return a, nil
+	err = v.open(call, &a, body)
+	return a, err
 }
 
 // bearer is the venue's token, or a new one seconds before it expires. There is no refresh token: a new one is
@@ -164,10 +165,16 @@ func (x tokenExchange) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	token, life, err := x.v.readToken(a)
-	if err != nil {
-		return nil, err
+
+	place := x.v.c.o.TokenField
+	token := a.texts[place]
+	// Anything else in a header would be an error of net/http on every call, which says less.
+	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return nil, x.v.fault(CallToken, "the answer has no token at "+place+"; "+a.keys(),
+			"name its place with service.token.field")
 	}
+	// Its life in seconds stands beside it. Without one the token is used until the service does not accept it.
+	life, _ := strconv.Atoi(a.texts[place[:strings.LastIndexByte(place, '.')+1]+contract.FieldExpiresIn])
 	body, err := json.Marshal(map[string]any{contract.FieldAccessToken: token, contract.FieldExpiresIn: life})
 	return &http.Response{
 		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {contract.ContentType}},
@@ -186,24 +193,4 @@ func toJSON(req *http.Request) {
 	body, _ = json.Marshal(fields)
 	req.Header.Set("Content-Type", contract.ContentType)
 	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-}
-
-// readToken returns the token of an answer, and its life in seconds, which stands beside it. If it does not, life is 0,
-// and the token is used until the service does not accept it.
-func (v *Venue) readToken(a answer) (token string, life int, err error) {
-	answered, err := v.open(CallToken, a)
-	if err != nil {
-		return "", 0, err
-	}
-	place := v.c.o.TokenField
-	token = answered.texts[place]
-	// Anything else in a header would be an error of net/http on every call, which says less.
-	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", 0, v.fault(CallToken, "the answer has no token at "+place+"; "+answered.keys(),
-			"name its place with service.token.field")
-	}
-
-	beside := place[:strings.LastIndexByte(place, '.')+1]
-	life, _ = strconv.Atoi(answered.texts[beside+contract.FieldExpiresIn])
-	return token, life, nil
 }
