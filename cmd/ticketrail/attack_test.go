@@ -60,55 +60,29 @@ func TestNoBodyTakesMoreMemoryThanTheUnitAllows(t *testing.T) {
 	}
 }
 
-func TestTheServiceIsAnsweredWhateverOthersHoldOpen(t *testing.T) {
-	slow.Test(t)
-	const halfHead = "POST /webhooks/print HTTP/1.1\r\nHost: box\r\n"
-	halfBody := halfHead + "Content-Type: application/json\r\nx-svc-venueid: " + venueID +
-		"\r\nx-svc-device-id: x\r\nContent-Length: 99\r\n\r\n{"
-	for name, c := range map[string]struct {
-		size int
-		says string
-		from func(int) net.Addr
-	}{
-		"one address, silent":         {4000, "", func(int) net.Addr { return loopback(0) }},
-		"one address, half a body":    {1500, halfBody, func(int) net.Addr { return loopback(0) }},
-		"many addresses, half a head": {1500, halfHead, func(i int) net.Addr { return loopback(i % 400) }},
-	} {
-		t.Run(name, func(t *testing.T) {
-			k := newDaemon(t, "", "grill")
-			k.client.Timeout = testTimeout // this is about being turned away or dropped, not about being quick
-			k.start()
-			answered := func(what string) {
-				t.Helper()
-				for i := range 10 {
-					k.accept(newOrder(fmt.Sprintf("%s %d", what, i), "grill"))
-				}
-			}
-			answered("before")
-			box := strings.TrimPrefix(strings.TrimSuffix(k.url, "/webhooks/print"), "http://")
-			crowd(t, c.size, "tcp", box, c.says, c.from)
-			kept := k.client.Transport.(*http.Transport)
-			answered("on a connection that was kept")
-			kept.DisableKeepAlives = true
-			answered("on a new connection each")
-		})
-	}
-}
-
-func TestMonitoringAndCommandsAreAnsweredWhateverOthersHoldOpen(t *testing.T) {
+func TestOrdersMonitoringAndCommandsAreAnsweredWhateverOthersHoldOpen(t *testing.T) {
 	slow.Test(t, "go")
-	k := newDaemon(t, "", "grill")
-	k.client.Timeout = testTimeout
-	addr := freeAddr(t)
+	k, metrics := newDaemon(t, "", "grill"), freeAddr(t)
+	k.client.Timeout = testTimeout // this is about being turned away or dropped, not about being quick
 	k.program = buildProgram(t)
-	edit(t, k.conf, `metrics: { listen: "" }`, fmt.Sprintf("metrics: { listen: %q }", addr))
+	edit(t, k.conf, `metrics: { listen: "" }`, fmt.Sprintf("metrics: { listen: %q }", metrics))
 	k.start()
-	crowd(t, 40, "tcp", addr, "", func(int) net.Addr { return nil })
-	crowd(t, 40, "tcp", addr, "GET /metrics HTTP/1.1\r\n", func(int) net.Addr { return nil })
-	crowd(t, 100, "unix", filepath.Join(k.dir, "s"), "POST /v1/move HTTP/1.1\r\nHost: x\r\nTicketrail-Api: "+admin.API+
-		"\r\nContent-Length: 99\r\n\r\n{", func(int) net.Addr { return nil })
-	for range 10 {
-		resp, err := k.client.Get("http://" + addr + "/metrics")
+	k.accept(newOrder("before", "grill"))
+
+	const halfHead = "POST /webhooks/print HTTP/1.1\r\nHost: box\r\n"
+	box := strings.TrimPrefix(strings.TrimSuffix(k.url, "/webhooks/print"), "http://")
+	nowhere := func(int) net.Addr { return nil }
+	crowd(t, 1500, "tcp", box, halfHead+"Content-Type: application/json\r\nx-svc-venueid: "+venueID+
+		"\r\nx-svc-device-id: x\r\nContent-Length: 99\r\n\r\n{", func(int) net.Addr { return loopback(0) })
+	crowd(t, 1500, "tcp", box, halfHead, func(i int) net.Addr { return loopback(i % 400) })
+	crowd(t, 40, "tcp", metrics, "GET /metrics HTTP/1.1\r\n", nowhere)
+	crowd(t, 100, "unix", filepath.Join(k.dir, "s"), "POST /v1/move HTTP/1.1\r\nHost: x\r\nTicketrail-Api: "+
+		admin.API+"\r\nContent-Length: 99\r\n\r\n{", nowhere)
+	for i := range 20 {
+		// First on a connection that was kept, then on a new one each.
+		k.client.Transport.(*http.Transport).DisableKeepAlives = i >= 10
+		k.accept(newOrder(fmt.Sprint("order ", i), "grill"))
+		resp, err := k.client.Get("http://" + metrics + "/metrics")
 		if err != nil {
 			t.Fatal(err)
 		}

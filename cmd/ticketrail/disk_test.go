@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
-	"time"
 
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/deploy/slow"
@@ -128,52 +127,6 @@ func TestAFullDiskStopsAcceptingAndNeverPrinting(t *testing.T) {
 	acked = append(acked, refused)
 	k.waitUntilPrinted()
 	k.checkPaper(acked, nil, nil)
-}
-
-// TestAFailedSyncLosesNothingAndDoublesNothing makes one fdatasync return EIO: first
-// that of the data pages, then that of the page that makes them valid.
-func TestAFailedSyncLosesNothingAndDoublesNothing(t *testing.T) {
-	slow.Test(t, "strace")
-	for _, when := range []int{41, 42} {
-		t.Run(fmt.Sprintf("fdatasync %d", when), func(t *testing.T) {
-			k := newDaemon(t, "", "grill", "bar")
-			k.before = []string{"strace", "-D", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fdatasync",
-				"-e", fmt.Sprintf("inject=fdatasync:error=EIO:when=%d", when)}
-			k.client.Timeout = testTimeout // this is about what is answered, not about being quick
-			k.start()
-			var acked, lost []order
-			failed := 0
-			for i := range 60 {
-				o := newOrder(fmt.Sprintf("K-a-%d-0000", i), "grill", "bar")
-				ok := false
-				for try := 0; try <= 3 && !ok; try++ {
-					time.Sleep(time.Duration(try*try) * 20 * time.Millisecond) // the service's backoff, shortened
-					got := k.post(o, try)
-					ok = got.status == 200
-					if got.status == 503 {
-						failed++
-					} else if !ok {
-						t.Fatalf("got %+v: only 200 and 503 may answer a failing disk", got)
-					}
-				}
-				if ok {
-					acked = append(acked, o)
-				} else {
-					lost = append(lost, o)
-				}
-			}
-			t.Logf("%d answered, %d given up, %d answers were 503", len(acked), len(lost), failed)
-			if len(acked) < 30 {
-				t.Errorf("only %d orders were answered: the daemon did not recover", len(acked))
-			}
-			k.kill()
-			k.before = nil
-			k.start()
-			k.waitUntilPrinted()
-			k.checkPaper(acked, lost, nil)
-			k.stop()
-		})
-	}
 }
 
 // TestABackupIsWrittenToADiskWithoutLinks: a USB stick has FAT, which has no hard links.

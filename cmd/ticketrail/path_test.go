@@ -59,18 +59,6 @@ func TestAnOrderEntersFewFilesAndOnlyThoseThatArchitectureLists(t *testing.T) {
 	}
 }
 
-func TestThePathOfAnOrderInArchitectureExists(t *testing.T) {
-	listed := pathOfAnOrder(t)
-	if len(listed) < 20 {
-		t.Fatalf("only %q are listed", listed)
-	}
-	for _, file := range listed {
-		if _, err := os.Stat(filepath.Join("../..", file)); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
 // executed runs the program during a story and returns the blocks of statements that it has executed.
 func executed(t *testing.T, program string, story func(*daemonProcess)) map[string]bool {
 	t.Helper()

@@ -13,45 +13,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"ticketrail/deploy/slow"
 )
 
-// secretCases are what a service answers to requests for a token and to others, and where the client's password is.
-var secretCases = map[string]struct {
-	token, good int
-	style       string
-}{
-	"all is answered":         {200, 200, "header"},
-	"the client is not known": {401, 200, "params"},
-	"nor is its password":     {401, 200, "header"},
-	"nor is the token":        {200, 401, "params"},
-	"no scope":                {200, 403, "params"},
-	"trouble":                 {200, 501, "header"},
-	"pages for people":        {200, 202, "params"},
-	"a page for a token":      {202, 200, "header"},
-	"somewhere else":          {200, 302, "params"},
-	"a token somewhere else":  {307, 200, "params"},
-}
-
+// TestNoSecretOfTheConfigurationIsShown runs the daemon and every command that may know a secret, and checks all
+// output.
 func TestNoSecretOfTheConfigurationIsShown(t *testing.T) {
-	checkNoSecretShows(t, "all is answered")
-}
-
-func TestNoSecretIsShownWhateverTheServiceAnswers(t *testing.T) {
-	slow.Test(t) // the program asks a service in trouble again
-	for name := range secretCases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			checkNoSecretShows(t, name)
-		})
-	}
-}
-
-// checkNoSecretShows runs the daemon and every command that may know a secret, and checks all output.
-func checkNoSecretShows(t *testing.T, name string) {
-	answers := secretCases[name]
-	service := httptest.NewServer(echoService(answers.token, answers.good))
+	service := httptest.NewServer(echoService(http.StatusOK))
 	t.Cleanup(service.Close)
 	r, err := newScriptDaemon()
 	if err != nil {
@@ -67,8 +34,8 @@ log: { level: debug, format: json }
 venues: [ { id: %s, name: Harbour Grill, secret_file: own } ]
 printers: [ { name: grill, address: "tcp://127.0.0.1:9" } ]
 fallback: grill
-service: { base_url: %q, client_id: me, client_secret_file: client, token: { auth_style: %s } }
-`, venueID, service.URL, answers.style)
+service: { base_url: %q, client_id: me, client_secret_file: client }
+`, venueID, service.URL)
 	bad := filepath.Join(r.dir, "bad.yaml")
 	files := map[string]string{conf: text, bad: strings.NewReplacer("client_secret_file: client",
 		"client_secret_file: two", "secret_file: webhook", "secret_file: client").Replace(text)}
@@ -154,28 +121,21 @@ func secretPattern() *regexp.Regexp {
 }
 
 // echoService is a service that repeats in every answer what it was sent, and its tokens, wherever the contract
-// names no field. good is the status of answers to requests with a token.
-func echoService(tokenStatus, good int) http.Handler {
+// names no field. tokenStatus is the status of answers to requests for a token.
+func echoService(tokenStatus int) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		sent, _ := io.ReadAll(r.Body)
 		// Also a token that was not issued yet: after its key it must not be shown either.
 		echo := fmt.Sprintf("%s %s %s access_token=%s", r.Header.Get("Authorization"), sent, plantedSecret,
 			plantedToken)
 		w.Header().Set("X-Echo", strings.ReplaceAll(echo, "\n", " "))
-		w.Header().Set("Location", "http://127.0.0.1:9/?secret="+url.QueryEscape(plantedSecret)+"#"+plantedToken)
 		w.Header().Set("Content-Type", "application/json")
-		status := good
-		if strings.HasSuffix(r.URL.Path, "/token") {
-			status = tokenStatus
-		}
-		w.WriteHeader(status)
-		switch {
-		case status == http.StatusAccepted: // no JSON
-			fmt.Fprintf(w, "<html>%s</html>", echo)
-		case status != http.StatusOK:
+		switch token := strings.HasSuffix(r.URL.Path, "/token"); {
+		case token && tokenStatus != http.StatusOK:
+			w.WriteHeader(tokenStatus)
 			fmt.Fprintf(w, `{"error":{"message":%q},"access_token":%q,"client_secret":%q}`, echo, plantedToken,
 				plantedSecret)
-		case strings.HasSuffix(r.URL.Path, "/token"):
+		case token:
 			fmt.Fprintf(w, `{"access_token":%q,"expires_in":900,"scope":"labor:read","echo":%q}`, plantedToken, echo)
 		default:
 			fmt.Fprintf(w, `{"status":"SUCCESS","count":2,"venue_id":%q,"scopes":["labor:read"],"access_token":%q,

@@ -147,7 +147,7 @@ func bundle(t *testing.T, args ...string) (said string, files map[string]string)
 // secretsEverywhere is a configuration with each kind of secret that there is, and a service that repeats them.
 func secretsEverywhere(t *testing.T, dir string) string {
 	t.Helper()
-	service := httptest.NewServer(echoService(http.StatusUnauthorized, http.StatusOK))
+	service := httptest.NewServer(echoService(http.StatusUnauthorized))
 	t.Cleanup(service.Close)
 	files := map[string]string{}
 	for name, text := range map[string]string{
