@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"ticketrail/deploy/slow"
-	"ticketrail/receiver/relay/natstest"
 )
 
 const secondVenue = "0b7e6a52-9d0c-4f5e-8a3b-5f3f6a1e2d22"
@@ -67,56 +66,6 @@ fallback: grill
 	if strings.Contains(out, "do not say which") {
 		t.Errorf("its answers do not mark duplicates:\n%s", out)
 	}
-}
-
-func TestARelayWithItsBoxesMeetsTheContract(t *testing.T) {
-	// A relay and the boxes of two venues that fetch from it, which print to one printer. The relay and both boxes are
-	// killed together. A box that was killed gets what it had in hand again after some seconds.
-	slow.Test(t, "go", "sh")
-	t.Parallel() // it mostly waits
-
-	exe := buildTicketrail(t)
-	i := integrate(t, func(dir, host string) (string, string) {
-		port, err := natstest.FreePort(4000) // and its monitoring
-		if err != nil {
-			t.Fatal(err)
-		}
-		node, cloud := fmt.Sprintf("127.0.0.1:%d", port), filepath.Join(dir, "cloud")
-		mustRun(t, exe, "relay", "init", cloud, "--node", node)
-		natstest.FilesForTest(t, []natstest.File{{Path: filepath.Join(cloud, "node1", "nats-server.conf"), Client: node,
-			Status: fmt.Sprintf("127.0.0.1:%d", port+4000)}})
-		conf := filepath.Join(cloud, "relay", "relay.yaml")
-		write(t, conf, fmt.Sprintf(`receiver: { listen: "%s:8443", insecure: true }
-nats: { urls: ["tls://%s"], creds_file: relay.creds, replicas: 1, max_bytes: 64MiB }
-metrics: { listen: "" }
-log: { level: error }
-`, host, node))
-
-		// The one before was killed, and needs a moment to let go of its port.
-		script := fmt.Sprintf("while [ -f %[1]s ] && [ -e /proc/$(cat %[1]s)/exe ]; do sleep 0.05; done\n"+
-			"echo $$ >%[1]s\n", filepath.Join(dir, "relay.pid"))
-		for n, venue := range []string{sampleVenue, secondVenue} {
-			box := filepath.Join(dir, fmt.Sprint("box", n))
-			mustRun(t, exe, "relay", "venues", "add", venue, "--name", fmt.Sprint("Venue ", n), "--config", conf,
-				"--out", box+".creds", "--operator", filepath.Join(cloud, "operator.secret"))
-			write(t, box+".yaml", fmt.Sprintf(`receiver: { listen: "" }
-source: { nats: ["tls://%s"], creds_file: %q }
-admin: { socket: %q }
-metrics: { listen: "" }
-storage: { path: %q }
-log: { level: error }
-venues: [ { id: %s, name: Venue } ]
-printers: [ { name: grill, address: "tcp://%s:9100" } ]
-fallback: grill
-`, node, box+".creds", box+".s", box+".db", venue, host))
-			script += fmt.Sprintf("[ -f %[1]s.pid ] && kill -9 $(cat %[1]s.pid)\n%s serve --config %[1]s.yaml &\n"+
-				"echo $! >%[1]s.pid\n", box, exe)
-			t.Cleanup(func() { mustRun(t, "sh", "-c", "kill -9 $(cat "+box+".pid)") })
-		}
-		write(t, filepath.Join(dir, "all.sh"), script+fmt.Sprintf("exec %s relay --config %s\n", exe, conf))
-		return "sh " + filepath.Join(dir, "all.sh"), "http://" + host + ":8443/webhooks/print"
-	})
-	i.wants(t, exitOK, " 0 failed, 0 unseen", i.seeing(testTime, 500*time.Millisecond)...)
 }
 
 // An integration is an endpoint under test: a process, the printer that it prints to, and a script that kills it and

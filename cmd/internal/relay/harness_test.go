@@ -1,9 +1,7 @@
 package relay
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,13 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
-
 	"ticketrail/cmd/internal/natsaccess"
 	"ticketrail/config"
 	"ticketrail/deploy/slow"
 	"ticketrail/queue/queuetest"
-	store "ticketrail/receiver/relay"
 	"ticketrail/receiver/relay/natstest"
 )
 
@@ -176,18 +171,18 @@ func (c *cloud) start(wait bool) *runningRelay {
 var theService = http.Client{Timeout: 30 * time.Second}
 
 // settled is post until the answer is not 503: servers that are slow are answered so, and the service tries again.
-func (r *runningRelay) settled(venue, id, item string) (status int, duplicate bool) {
+func (r *runningRelay) settled(venue, id, item string) (status int) {
 	r.c.Helper()
 	r.c.until("the answer is not 503", func() error {
-		if status, duplicate = r.post(venue, id, item); status == http.StatusServiceUnavailable {
+		if status = r.post(venue, id, item); status == http.StatusServiceUnavailable {
 			return errors.New("it is")
 		}
 		return nil
 	})
-	return status, duplicate
+	return status
 }
 
-func (r *runningRelay) post(venue, id, item string) (status int, duplicate bool) {
+func (r *runningRelay) post(venue, id, item string) (status int) {
 	r.c.Helper()
 	body := fmt.Sprintf(`{"status":"SUCCESS","count":1,"records":[{"id":%q,"retryCount":0,`+
 		`"items":[{"id":"1","name":%q}]}]}`, id, item)
@@ -203,13 +198,11 @@ func (r *runningRelay) post(venue, id, item string) (status int, duplicate bool)
 	if err != nil {
 		r.c.Fatal(err)
 	}
-	defer resp.Body.Close()
-	var answer struct{ Duplicate bool }
-	_ = json.NewDecoder(resp.Body).Decode(&answer)
-	return resp.StatusCode, answer.Duplicate
+	resp.Body.Close()
+	return resp.StatusCode
 }
 
-func (r *runningRelay) get(path string) (status int, header http.Header, text string) {
+func (r *runningRelay) get(path string) (status int, text string) {
 	r.c.Helper()
 	resp, err := theService.Get(r.metrics + path)
 	if err != nil {
@@ -220,33 +213,5 @@ func (r *runningRelay) get(path string) (status int, header http.Header, text st
 	if err != nil {
 		r.c.Fatal(err)
 	}
-	return resp.StatusCode, resp.Header, string(b)
-}
-
-// wantFetched has a box of the venue grill fetch orders, which must be these.
-func (c *cloud) wantFetched(creds string, items ...string) {
-	c.Helper()
-	conf := c.admin().Conf
-	box, err := natsaccess.Connect(c.Context(), natsaccess.Options{URLs: conf.NATS.URLs, CredentialsFile: creds})
-	if err != nil {
-		c.Fatal(err)
-	}
-	defer box.Close()
-	js, err := jetstream.New(box)
-	if err != nil {
-		c.Fatal(err)
-	}
-	consumer, err := js.Consumer(c.Context(), store.StreamName, grill)
-	if err != nil {
-		c.Fatal(err)
-	}
-	for _, want := range items {
-		m, err := consumer.Next(jetstream.FetchMaxWait(time.Minute))
-		if err != nil || !bytes.Contains(m.Data(), []byte(want)) {
-			c.Fatalf("the box gets %v, %v, want %s", m, err, want)
-		}
-		if err := m.DoubleAck(c.Context()); err != nil {
-			c.Fatal(err)
-		}
-	}
+	return resp.StatusCode, string(b)
 }

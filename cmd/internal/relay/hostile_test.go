@@ -41,7 +41,7 @@ func TestAnEntryOfTheBucketThatIsWrongCostsNoOtherVenue(t *testing.T) {
 		}
 	}
 	r := c.start(true)
-	if status, _ := r.settled(grill, "a", "Burger"); status != http.StatusOK {
+	if status := r.settled(grill, "a", "Burger"); status != http.StatusOK {
 		t.Errorf("an order is answered %d", status)
 	}
 }
@@ -54,7 +54,7 @@ func TestAVenueThatIsMissingInTheListIsAnswered503(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := c.start(true)
-	if status, _ := r.settled(grill, "a", "Burger"); status != http.StatusOK {
+	if status := r.settled(grill, "a", "Burger"); status != http.StatusOK {
 		t.Fatalf("an order is answered %d", status)
 	}
 	js, err := jetstream.New(a.nc)
@@ -69,20 +69,20 @@ func TestAVenueThatIsMissingInTheListIsAnswered503(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.until("the relay has read the list", func() error {
-		if status, _ := r.post(grill, "b", "Burger"); status != http.StatusOK {
+		if status := r.post(grill, "b", "Burger"); status != http.StatusOK {
 			return nil
 		}
 		return errors.New("the venue is still there")
 	})
-	if status, _ := r.post(grill, "c", "Burger"); status != http.StatusServiceUnavailable {
+	if status := r.post(grill, "c", "Burger"); status != http.StatusServiceUnavailable {
 		t.Errorf("an order of a venue that was lost is answered %d", status)
 	}
-	if status, _ := r.settled(bar, "c", "Burger"); status != http.StatusForbidden {
+	if status := r.settled(bar, "c", "Burger"); status != http.StatusForbidden {
 		t.Errorf("an order of no venue is answered %d", status)
 	}
 	flooded, start := false, time.Now()
 	for range 20 * looksAtOnce { // a flood looks at the servers no faster
-		if status, _ := r.post(bar, "c", "Burger"); status == http.StatusServiceUnavailable {
+		if status := r.post(bar, "c", "Burger"); status == http.StatusServiceUnavailable {
 			flooded = true
 			break
 		}
@@ -100,7 +100,7 @@ func TestAVenueThatIsMissingInTheListIsAnswered503(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.until("it is refused", func() error {
-		if status, _ := r.post(grill, "d", "Burger"); status != http.StatusForbidden {
+		if status := r.post(grill, "d", "Burger"); status != http.StatusForbidden {
 			return fmt.Errorf("answer %d", status)
 		}
 		return nil
@@ -122,7 +122,7 @@ func TestAfterTheStreamWasLostBoxesCanFetchAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := c.start(true)
-	if status, _ := r.settled(grill, "a", "Burger"); status != http.StatusOK {
+	if status := r.settled(grill, "a", "Burger"); status != http.StatusOK {
 		t.Fatalf("an order is answered %d", status)
 	}
 	c.until("the box has a consumer", func() error {
