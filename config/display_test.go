@@ -68,9 +68,7 @@ func TestTheKeysOfAScreenKeepTheirSpelling(t *testing.T) {
 
 func TestThePageForManagersIsNotServedAtTheAddressOfTheWebhook(t *testing.T) {
 	// Without screens such a file was right before there was a page for managers.
-	c := mustLoad(t, good+"display: { listen: \"127.0.0.1:8443\" }\n")
-	if c.Display.Listen != "" || len(c.Warnings) != 1 ||
-		!strings.Contains(c.Warnings[0], "is already used by receiver.listen: the page for managers is not served") {
-		t.Errorf("it listens at %q, with the warnings %q", c.Display.Listen, c.Warnings)
+	if c := mustLoad(t, good+"display: { listen: \"127.0.0.1:8443\" }\n"); c.Display.Listen != "" {
+		t.Errorf("it listens at %q", c.Display.Listen)
 	}
 }
