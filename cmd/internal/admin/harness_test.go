@@ -125,6 +125,18 @@ func testQueue(t *testing.T) *queue.Queue {
 	return q
 }
 
+// acceptAtBar puts a request with these tickets into the queue.
+func (d *testDaemon) acceptAtBar(t *testing.T, tickets ...ticket.Ticket) {
+	t.Helper()
+	r := ticket.Request{ID: "more", Received: time.Now(), Body: []byte("{}")}
+	for _, one := range tickets {
+		r.Drafts = append(r.Drafts, ticket.Draft{Station: "bar", Ticket: one})
+	}
+	if _, err := d.queue.Accept(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func testRejects() *listedRejects {
 	return &listedRejects{{ID: 2, Reject: receiver.Reject{Code: "schema_mismatch", Message: "records: missing"}}}
 }

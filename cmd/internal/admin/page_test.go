@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -134,14 +135,10 @@ func TestThePageShowsTicketsThatNeedAPersonFirst(t *testing.T) {
 	d := startDaemon(t, func(_ *testDaemon, o *Options) {
 		o.Zone = func() *time.Location { return time.FixedZone("Asia/Tokyo", 9*3600) }
 	})
-	var p PageState
-	code, body := d.onPage("GET", "/state", "")
-	if code != http.StatusOK || json.Unmarshal([]byte(body), &p) != nil || p.Zone != "Asia/Tokyo" {
-		t.Fatalf("%d %s", code, body)
-	}
-	if len(p.Tickets) != 2 || p.Tickets[0].ID != 3 || p.Tickets[1].ID != 2 || len(p.Printed) != 1 ||
-		p.Printed[0].ID != 1 || p.More != 0 {
-		t.Errorf("%+v, printed %+v, %d more", p.Tickets, p.Printed, p.More)
+	p := d.page(t)
+	if p.Zone != "Asia/Tokyo" || len(p.Tickets) != 2 || p.Tickets[0].ID != 3 || p.Tickets[1].ID != 2 ||
+		len(p.Printed) != 1 || p.Printed[0].ID != 1 || p.More != 0 {
+		t.Errorf("%s: %+v, printed %+v, %d more", p.Zone, p.Tickets, p.Printed, p.More)
 	}
 	if len(p.Findings) == 0 || len(p.Stations) != 3 || len(p.Rejects) != 1 || p.Rejects[0].Body != nil {
 		t.Errorf("%+v %+v %+v", p.Findings, p.Stations, p.Rejects)
@@ -151,20 +148,9 @@ func TestThePageShowsTicketsThatNeedAPersonFirst(t *testing.T) {
 // TestThePageListsTheTicketsThatPrintNextAndCountsTheOthers, or "move its tickets" would put the newest ones in front
 // of the others at the other station.
 func TestThePageListsTheTicketsThatPrintNextAndCountsTheOthers(t *testing.T) {
-	d := startDaemon(t, func(_ *testDaemon, o *Options) {
-		r := ticket.Request{ID: "many", Received: time.Now(), Body: []byte("{}")}
-		for range maxOpenOnPage + 5 {
-			r.Drafts = append(r.Drafts, ticket.Draft{Station: "bar", Ticket: ticket.Ticket{Request: "many"}})
-		}
-		if _, err := o.Queue.Accept(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
-	})
-	var p PageState
-	code, body := d.onPage("GET", "/state", "")
-	if code != http.StatusOK || json.Unmarshal([]byte(body), &p) != nil {
-		t.Fatalf("%d %s", code, body)
-	}
+	d := startDaemon(t)
+	d.acceptAtBar(t, slices.Repeat([]ticket.Ticket{{}}, maxOpenOnPage+5)...)
+	p := d.page(t)
 	// A long queue does not hide job 3, which is held. Job 2 is the oldest that waits.
 	if len(p.Tickets) != 1+maxOpenOnPage || p.More != 6 || p.Tickets[0].ID != 3 || p.Tickets[1].ID != 2 {
 		t.Errorf("%d tickets, %d and from %d, and %d more", len(p.Tickets), p.Tickets[0].ID, p.Tickets[1].ID, p.More)
@@ -176,17 +162,9 @@ func TestTextsOnThePageHaveNoControlCharacters(t *testing.T) {
 	d := startDaemon(t, func(_ *testDaemon, o *Options) {
 		o.Rejects = &listedRejects{{ID: 1, Reject: receiver.Reject{Message: hostile, Device: hostile, Code: hostile}}}
 		o.Statuses = func() []Status { return []Status{{Name: "bar", Known: true, Err: hostile}} }
-		r := ticket.Request{ID: "h", Received: time.Now(), Body: []byte("{}"), Drafts: []ticket.Draft{
-			{
-				Station: "bar",
-				Ticket: ticket.Ticket{Number: hostile, Table: hostile, Request: hostile, VenueName: hostile,
-					Lines: []ticket.Line{{Quantity: "1", Name: hostile}}},
-			},
-		}}
-		if _, err := o.Queue.Accept(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
 	})
+	d.acceptAtBar(t, ticket.Ticket{Number: hostile, Table: hostile, Request: hostile, VenueName: hostile,
+		Lines: []ticket.Line{{Quantity: "1", Name: hostile}}})
 	for _, path := range []string{"/state", "/jobs/4/paper"} {
 		code, body := d.onPage("GET", path, "")
 		var v any
@@ -201,15 +179,8 @@ func TestTextsOnThePageHaveNoControlCharacters(t *testing.T) {
 }
 
 func TestThePageShowsATicketAsOnPaper(t *testing.T) {
-	d := startDaemon(t, func(_ *testDaemon, o *Options) {
-		r := ticket.Request{ID: "h", Received: time.Now(), Body: []byte("{}"), Drafts: []ticket.Draft{
-			{Station: "bar", Ticket: ticket.Ticket{Number: "18", Lines: []ticket.Line{
-				{Quantity: "1", Name: "Beer", Void: true}}}},
-		}}
-		if _, err := o.Queue.Accept(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
-	})
+	d := startDaemon(t)
+	d.acceptAtBar(t, ticket.Ticket{Number: "18", Lines: []ticket.Line{{Quantity: "1", Name: "Beer", Void: true}}})
 	var p Paper
 	code, body := d.onPage("GET", "/jobs/4/paper", "")
 	if code != http.StatusOK || json.Unmarshal([]byte(body), &p) != nil || p.Columns != 32 {
@@ -285,13 +256,19 @@ func (d *testDaemon) onPage(method, path, body string) (int, string) {
 	return w.Code, w.Body.String()
 }
 
-// pageTicket is a ticket as the page shows it.
-func (d *testDaemon) pageTicket(t *testing.T, id uint64) PageTicket {
+// page is what the page shows.
+func (d *testDaemon) page(t *testing.T) (p PageState) {
 	t.Helper()
-	var p PageState
 	if code, body := d.onPage("GET", "/state", ""); code != http.StatusOK || json.Unmarshal([]byte(body), &p) != nil {
 		t.Fatalf("%d %s", code, body)
 	}
+	return p
+}
+
+// pageTicket is a ticket as the page shows it.
+func (d *testDaemon) pageTicket(t *testing.T, id uint64) PageTicket {
+	t.Helper()
+	p := d.page(t)
 	for _, k := range append(p.Tickets, p.Printed...) {
 		if k.ID == id {
 			return k

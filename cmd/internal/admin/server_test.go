@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"os/user"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -359,13 +360,7 @@ const many = 4000
 // manyJobs is a daemon whose list of jobs is much longer than the buffers of a socket.
 func manyJobs(t *testing.T) *testDaemon {
 	d := startDaemon(t)
-	r := ticket.Request{ID: "many", Received: time.Unix(3000, 0)}
-	for range many {
-		r.Drafts = append(r.Drafts, ticket.Draft{Station: "bar", Ticket: ticket.Ticket{Request: "many"}})
-	}
-	if _, err := d.queue.Accept(t.Context(), r); err != nil {
-		t.Fatal(err)
-	}
+	d.acceptAtBar(t, slices.Repeat([]ticket.Ticket{{}}, many)...)
 	return d
 }
 

@@ -57,20 +57,6 @@ func TestAnAnswerIsAskedForAgainAfterAMinute(t *testing.T) {
 	})
 }
 
-func TestWithoutABusTheFileOfTimesyncdCounts(t *testing.T) {
-	t.Setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path="+filepath.Join(t.TempDir(), "none"))
-	file := filepath.Join(t.TempDir(), "synchronized")
-	if s := (timedateService{file: file}); s.synchronized() {
-		t.Error("synchronized without a file")
-	}
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if s := (timedateService{file: file}); !s.synchronized() {
-		t.Error("not synchronized")
-	}
-}
-
 // startTimedated starts a bus with a timedated that gives an answer, and makes it the system bus.
 func startTimedated(t *testing.T) (set func(bool)) {
 	t.Helper()
