@@ -5,37 +5,28 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"ticketrail/queue/ticket"
 )
 
 func TestABodyThatNeedsMuchMemoryIsParsedAndStoredAlone(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
-		b.intake.acceptAfter(time.Second)
-		start := time.Now()
-		lines := []*rawConn{l.dial(t), l.dial(t), l.dial(t)}
-		for i, c := range lines {
-			c.send(requestWith(requestOfItems(fmt.Sprint(i), 10_000)))
-			time.Sleep(time.Millisecond)
-		}
-		for i, c := range lines {
-			c.want(200, "")
-			wantElapsed(t, start, time.Duration(i+1)*time.Second)
-		}
-	})
-}
-
-func TestOrdersOfUsualSizeDoNotWaitForEachOther(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
-		b.intake.acceptAfter(time.Second)
-		start := time.Now()
-		for i := range 10 {
-			c := l.dial(t)
-			c.send(requestWith(requestOfItems(fmt.Sprint(i), 1000)))
-			defer func() { c.want(200, ""); wantElapsed(t, start, time.Second) }()
-		}
-	})
+	for items, wait := range map[int]time.Duration{10_000: time.Second, 1000: 0} { // those of usual size do not wait
+		bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
+			b.intake.acceptAfter(time.Second)
+			start := time.Now()
+			lines := []*rawConn{l.dial(t), l.dial(t), l.dial(t)}
+			for i, c := range lines {
+				c.send(requestWith(requestOfItems(fmt.Sprint(i), items)))
+				synctest.Wait()
+			}
+			for i, c := range lines {
+				c.want(200, "")
+				wantElapsed(t, start, time.Second+time.Duration(i)*wait)
+			}
+		})
+	}
 }
 
 func TestABodyThatBreaksALimitOfOursPrintsAsText(t *testing.T) {

@@ -75,6 +75,7 @@ func TestAMismatchNamesThePathOfTheWrongField(t *testing.T) {
 	for body, want := range map[string]string{
 		`{}`:                                    `records: missing`,
 		`{"Records":[]}`:                        `records: missing`,
+		`{"a":1,"a":2}`:                         `records: missing`,
 		`{"records":null}`:                      `records: want an array, got null`,
 		`{"records":{}}`:                        `records: want an array, got an object`,
 		`{"records":[]}`:                        `records: empty, want at least one record`,
@@ -130,26 +131,6 @@ func TestABodyIsExactlyOneObject(t *testing.T) {
 	}
 }
 
-func TestItemsNestAtMostSixtyFourDeep(t *testing.T) {
-	nest := func(depth int) []byte {
-		return fmt.Appendf(nil, `{"records":[{"id":"a","items":[%s{}%s]}]}`,
-			strings.Repeat(`{"childItems":[`, depth-1), strings.Repeat(`]}`, depth-1))
-	}
-	if _, err := Open(nest(64), Lenient); err != nil {
-		t.Errorf("64: %.80s", err)
-	}
-	p, err := Open(nest(65), Lenient)
-	if err != nil || !strings.HasSuffix(p.Records[0].Why, ".childItems: nested deeper than 64") {
-		t.Errorf("65: %v, %q", err, p.Records[0].Why)
-	}
-	// Only items count. Other fields of the service may nest deeper.
-	deep := fmt.Appendf(nil, `{"records":[{"id":"a","items":[],"meta":%s1%s}]}`, strings.Repeat(`[`, 5000),
-		strings.Repeat(`]`, 5000))
-	if _, err := Open(deep, Lenient); err != nil {
-		t.Errorf("other nesting: %.80s", err)
-	}
-}
-
 func TestAnomaliesAreAcceptedAndCounted(t *testing.T) {
 	for body, want := range map[string][]Anomaly{
 		`{"records":[{"id":"order 7","items":[]}]}`:                                            {IDNotUUID},
@@ -186,11 +167,8 @@ func TestStrictRefusesOnlyAWrongID(t *testing.T) {
 }
 
 func TestAUUIDIsTheSameInAnyCase(t *testing.T) {
-	for in, want := range map[string]string{
-		aUUID:                  aUUID,
-		strings.ToUpper(aUUID): aUUID,
-	} {
-		if got, ok := CanonicalID(in); !ok || got != want {
+	for _, in := range []string{aUUID, strings.ToUpper(aUUID)} {
+		if got, ok := CanonicalID(in); !ok || got != aUUID {
 			t.Errorf("%s: %s, %v", in, got, ok)
 		}
 	}
