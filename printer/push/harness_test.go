@@ -3,19 +3,16 @@ package push
 import (
 	"bytes"
 	"context"
-	"flag"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"ticketrail/deploy/slow"
 	"ticketrail/printer/virtual"
 	"ticketrail/queue/ticket"
 )
@@ -122,18 +119,4 @@ func rawServer(t *testing.T, answer func(c net.Conn)) func(context.Context, stri
 	})
 	t.Cleanup(func() { n.Close(); running.Wait() })
 	return n.Dial
-}
-
-// fewChecks makes the checks of rapid in this test few, unless every test is to run.
-func fewChecks(t *testing.T) {
-	t.Helper()
-	if os.Getenv(slow.Switch) != "" {
-		return
-	}
-	checks := flag.Lookup("rapid.checks").Value
-	was := checks.String()
-	t.Cleanup(func() { _ = checks.Set(was) })
-	if err := checks.Set("20"); err != nil {
-		t.Fatal(err)
-	}
 }
