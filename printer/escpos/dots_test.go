@@ -24,8 +24,8 @@ func drawnBy(t *testing.T, p profile.Profile, img raster.Image, left int) (readi
 		t.Fatal(err)
 	}
 	var bits []byte
-	for _, b := range r.bands {
-		bits = append(bits, b.bits...)
+	for _, b := range r.Images {
+		bits = append(bits, b.Bits...)
 	}
 	return r, bits
 }
@@ -52,9 +52,9 @@ func TestImagesArePrintedAsDrawn(t *testing.T) {
 		if !bytes.Equal(bits, want) {
 			t.Errorf("%s: the printed image differs from the drawn one", p.Name)
 		}
-		for i, b := range r.bands {
-			if b.rows > bandRows || b.wide != row || i < 2 && b.rows < bandRows-1 {
-				t.Errorf("%s: band %d has %d rows of %d", p.Name, i, b.rows, b.wide)
+		for i, b := range r.Images {
+			if b.Height > bandRows || b.Width != row*8 || i < 2 && b.Height < bandRows-1 {
+				t.Errorf("%s: band %d has %d rows of %d dots", p.Name, i, b.Height, b.Width)
 			}
 		}
 	}
@@ -63,8 +63,8 @@ func TestImagesArePrintedAsDrawn(t *testing.T) {
 func TestALowImageIsAsHighAsALineOfText(t *testing.T) {
 	p := model(t, "generic-80mm")
 	r, bits := drawnBy(t, p, raster.Image{Width: 80, Height: 2, Bits: []byte{0: 1, 19: 0}}, 0)
-	if len(r.bands) != 2 || r.bands[0].rows+r.bands[1].rows != minLineRows || r.bands[0].wide != 1 || bits[0] != 1 {
-		t.Errorf("%+v", r.bands)
+	if i := r.Images; len(i) != 2 || i[0].Height+i[1].Height != minLineRows || i[0].Width != 8 || bits[0] != 1 {
+		t.Errorf("%+v", i)
 	}
 }
 
@@ -72,11 +72,11 @@ func TestWhiteAtTheRightEdgeIsNotSent(t *testing.T) {
 	p := model(t, "generic-80mm")
 	img := raster.Image{Width: 80, Height: 40, Bits: make([]byte, 400)}
 	img.Bits[203] = 0xff // row 20, fourth byte
-	if r, _ := drawnBy(t, p, img, 0); r.bands[0].wide != 4 {
-		t.Errorf("rows of %d bytes, want 4", r.bands[0].wide)
+	if r, _ := drawnBy(t, p, img, 0); r.Images[0].Width != 4*8 {
+		t.Errorf("rows of %d dots, want 4 bytes", r.Images[0].Width)
 	}
-	if r, bits := drawnBy(t, p, img, 5); r.bands[0].wide != 9 || bits[20*9+8] != 0xff {
-		t.Errorf("moved by 5 bytes, rows of %d bytes", r.bands[0].wide)
+	if r, bits := drawnBy(t, p, img, 5); r.Images[0].Width != 9*8 || bits[20*9+8] != 0xff {
+		t.Errorf("moved by 5 bytes, rows of %d dots", r.Images[0].Width)
 	}
 }
 
@@ -111,6 +111,13 @@ func TestTheHeaderOfAnImageHoldsNoRealtimeCommand(t *testing.T) {
 	for wide := 1; wide <= 125; wide++ {
 		for high := minLineRows; high <= 100; high++ {
 			img := raster.Image{Width: wide * 8, Height: high, Bits: bytes.Repeat([]byte{0xff}, wide*high)}
+			e := encoder{p: p}
+			if !e.image(img, 0) || hasRealtime(e.out) {
+				t.Fatalf("%d×%d: a real-time command", wide, high)
+			}
+			if (wide+high)%20 > 0 {
+				continue
+			}
 			if _, bits := drawnBy(t, p, img, 0); !bytes.Equal(bits, img.Bits) {
 				t.Fatalf("%d×%d: the printed image differs from the drawn one", wide, high)
 			}
@@ -120,12 +127,14 @@ func TestTheHeaderOfAnImageHoldsNoRealtimeCommand(t *testing.T) {
 
 func TestAResyncIsLongerThanAnyCommand(t *testing.T) {
 	for _, p := range profile.All() {
+		paper := p
+		paper.Columns = 0 // what is transcribed is wider
 		lines := []layout.Line{{QR: strings.Repeat("x", maxQRBytes)}}
 		for h := 1; h <= 8; h++ {
 			lines = append(lines, layout.Line{Spans: []layout.Span{{Text: strings.Repeat("宫", p.Columns/2),
 				Style: layout.Style{Height: h, Invert: true}}}})
 		}
-		r, err := read(EncodeTicket(lines, Options{Profile: p, Drawer: drawer(t), Buzz: 1, ASB: true}).Body, p)
+		r, err := read(EncodeTicket(lines, Options{Profile: p, Drawer: drawer(t), Buzz: 1, ASB: true}).Body, paper)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,10 +150,12 @@ func TestALineThatCannotBeDrawnIsTranscribed(t *testing.T) {
 	// A line that did not go through Printable may be wider than any paper.
 	p := model(t, "generic-80mm")
 	l := layout.Line{Spans: []layout.Span{{Text: "é"}, {Text: strings.Repeat("宫", 60)}}}
-	r, err := read(EncodeTicket([]layout.Line{l}, Options{Profile: p, Drawer: drawer(t)}).Body, p)
-	if err != nil || len(r.bands) > 0 || strings.Count(r.lines[0].text, "Gong") != 60 ||
+	body := EncodeTicket([]layout.Line{l}, Options{Profile: p, Drawer: drawer(t)}).Body
+	p.Columns = 0
+	r, err := read(body, p)
+	if err != nil || len(r.Images) > 0 || strings.Count(r.lines[0].text, "Gong") != 60 ||
 		!strings.HasPrefix(r.lines[0].text, "é~") {
-		t.Errorf("%+v, %v", r.ops, err)
+		t.Errorf("%q, %v", r.Text, err)
 	}
 	if l.Spans[1].Text[0] == '~' {
 		t.Error("the caller's line was changed")
@@ -159,18 +170,9 @@ func TestAnOverlongTicketIsTranscribedAfterTheImageLimit(t *testing.T) {
 	if len(body) > maxDrawnBytes+1<<20 {
 		t.Errorf("%d KiB", len(body)>>10)
 	}
-	r, err := read(body, p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	one, err := read(EncodeTicket(dishes[:1], Options{Profile: p, Drawer: drawer(t)}).Body, p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	drawn, written := len(r.bands)/len(one.bands), 0
-	for _, l := range r.lines {
-		written += strings.Count(l.text, "Gong")
-	}
+	images := func(b []byte) int { return bytes.Count(b, []byte("\x1dv0\x00")) }
+	one := images(EncodeTicket(dishes[:1], Options{Profile: p, Drawer: drawer(t)}).Body)
+	drawn, written := images(body)/one, bytes.Count(body, []byte("Gong"))
 	if drawn == 0 || written == 0 || drawn+written/(p.Columns/2) != len(dishes) {
 		t.Errorf("%d lines: %d are drawn, %d letters are written", len(dishes), drawn, written)
 	}
@@ -186,15 +188,15 @@ func TestAQRCodeIsPrintedIfThePrinterCan(t *testing.T) {
 				t.Fatal(err)
 			}
 			native, drawn := p.QR == profile.NativeQR, p.QR == profile.RasterQR && o.Drawer != nil
-			if (len(r.qrs) == 1 && r.qrs[0] == id) != native || (len(r.bands) > 0) != drawn {
-				t.Errorf("%s, drawer %v: %v", p.Name, o.Drawer != nil, r.ops)
+			if (len(r.QRs) == 1 && r.QRs[0].Text == id) != native || (len(r.Images) > 0) != drawn {
+				t.Errorf("%s, drawer %v: %q", p.Name, o.Drawer != nil, r.Text)
 			}
 			if n := len(r.lines); n == 0 || r.lines[n-1].text != "id" || n > 1 && !native {
-				t.Errorf("%s: no caption: %v", p.Name, r.ops)
+				t.Errorf("%s: no caption: %q", p.Name, r.Text)
 			}
 			// A printer prints no white around its QR codes.
-			if n := slices.Index(r.ops, "ESC a 1"); native && (r.ops[n-1] != "LF" || r.ops[n+3] != "LF") {
-				t.Errorf("%s: the letters touch the code: %v", p.Name, r.ops)
+			if native && (r.QRs[0].Line < 1 || !strings.Contains(r.Text, "\n▒▒ QR "+id+"\n\n")) {
+				t.Errorf("%s: the letters touch the code: %q", p.Name, r.Text)
 			}
 		}
 	}

@@ -4,7 +4,7 @@
 // A printer executes every byte it receives, and the text of a ticket comes from the network. So
 // one rule comes before all others: the output consists only of the commands listed in commands.go
 // and query.go, printable characters, and images, whatever the input is. The tests read every
-// stream back with a parser written from the manufacturers' manuals, which refuses anything else.
+// stream back with package virtual, written from the manufacturers' manuals, which refuses anything else.
 //
 // The package is pure: the same lines and options give the same bytes. Connections are opened and
 // written by package transport.

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -76,13 +77,19 @@ func golden(t *testing.T, file string, o Options) {
 	lines := compose(delivery(), o.Profile.Columns, o)
 	lines = append(lines, layout.Line{QR: "0d9e1c52-7c1b-4d5e-8a66-1f2e3d4c5b6a",
 		Spans: []layout.Span{{Text: "0d9e1c52"}}})
-	r, err := read(whole(EncodeTicket(lines, o)), o.Profile)
+	b := whole(EncodeTicket(lines, o))
+	r, err := read(b, o.Profile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A line of print on a line of text.
-	got := strings.Join(r.ops, "; ") + "\n"
-	got = strings.ReplaceAll(strings.ReplaceAll(got, "; LF; ", "; LF\n"), "dots; ", "dots\n")
+	// A line of print on a line of text, and a dot for what an image shows.
+	for _, image := range r.Images {
+		b = bytes.Replace(b, image.Bits, []byte("."), 1)
+	}
+	got := ""
+	for line := range strings.SplitAfterSeq(string(b), "\n") {
+		got += strconv.QuoteToASCII(line) + "\n"
+	}
 	file = filepath.Join("testdata", file+".txt")
 	if *update {
 		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
@@ -111,23 +118,26 @@ func TestStreamsMatchTheGoldenFiles(t *testing.T) {
 func measure(t testing.TB, l layout.Line, o Options) {
 	t.Helper()
 	p := o.Profile
-	r, err := read(EncodeTicket([]layout.Line{l}, o).Body, p)
+	paper := p
+	paper.Columns = l.Width()
+	// The second line says that there is a first, also if that is blank.
+	r, err := read(EncodeTicket([]layout.Line{l, {Spans: []layout.Span{{Text: "."}}}}, o).Body, paper)
 	if err != nil {
 		t.Fatalf("%s: %v: %v", p.Name, l, err)
 	}
-	if len(r.bands) == 0 {
-		if len(r.lines) != 1 || r.lines[0].columns != l.Width() ||
+	if len(r.Images) == 0 {
+		if len(r.lines) != 2 || r.lines[0].columns != l.Width() ||
 			r.lines[0].height != min(l.Height(), p.Sizing.Max()) {
 			t.Fatalf("%s: %v prints %+v, was measured %d×%d", p.Name, l, r.lines, l.Width(), l.Height())
 		}
 		return
 	}
 	wide, rows := 0, 0
-	for _, b := range r.bands {
-		wide, rows = max(wide, b.wide), rows+b.rows
+	for _, b := range r.Images {
+		wide, rows = max(wide, b.Width/8), rows+b.Height
 	}
 	cell := p.Dots / max(p.Columns, l.Width())
-	if most := (l.Width()*cell + 7) / 8; len(r.lines) > 0 || wide > max(most, 1) || rows < minLineRows ||
+	if most := (l.Width()*cell + 7) / 8; len(r.lines) != 1 || wide > max(most, 1) || rows < minLineRows ||
 		rows > minLineRows*8 {
 		t.Fatalf("%s: %v is drawn %d bytes wide and %d high, was measured %d columns, %d bytes",
 			p.Name, l, wide, rows, l.Width(), most)
@@ -185,20 +195,24 @@ func TestTheBuzzerSoundsAsConfiguredAndDifferentlyForAVoid(t *testing.T) {
 		{profile.NoBuzzer, 3, false, ""},
 		{profile.EscB, 0, false, ""},
 		{profile.EscB, -1, true, ""},
-		{profile.EscB, 3, false, "ESC B 3 2"},
-		{profile.EscB, 3, true, "ESC B 3 8"},
-		{profile.EscB, 1000, false, "ESC B 9 2"},
-		{profile.EscParenA, 3, false, "ESC ( A 97 1 3"},
-		{profile.EscParenA, 2, true, "ESC ( A 97 5 2"},
-		{profile.Drawer, 2, false, "ESC p 0 50 100; ESC p 0 50 100"},
-		{profile.Drawer, 1, true, "ESC p 0 120 200"},
+		{profile.EscB, 3, false, "\x1bB\x03\x02"},
+		{profile.EscB, 3, true, "\x1bB\x03\x08"},
+		{profile.EscB, 1000, false, "\x1bB\x09\x02"},
+		{profile.EscParenA, 3, false, "\x1b(A\x03\x00a\x01\x03"},
+		{profile.EscParenA, 2, true, "\x1b(A\x03\x00a\x05\x02"},
+		{profile.Drawer, 2, false, "\x1bp\x00\x32\x64\x1bp\x00\x32\x64"},
+		{profile.Drawer, 1, true, "\x1bp\x00\x78\xc8"},
 	} {
 		p.Buzzer = c.buzzer
-		r, err := read(EncodeTicket(nil, Options{Profile: p, Buzz: c.times, BuzzVoid: c.void}).Body, p)
+		lines := []layout.Line{{Spans: []layout.Span{{Text: "x"}}}}
+		r, err := read(EncodeTicket(lines, Options{Profile: p, Buzz: c.times, BuzzVoid: c.void}).Body, p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := strings.Join(r.ops[3:len(r.ops)-1], "; ") // between the start and the feed
+		got := ""
+		for _, b := range r.Buzzes {
+			got += string(b.Command)
+		}
 		if got != c.want {
 			t.Errorf("%s, %d times, void %v: %q, want %q", c.buzzer, c.times, c.void, got, c.want)
 		}

@@ -107,8 +107,8 @@ func TestWithImagesEverythingAFontHasStays(t *testing.T) {
 			t.Errorf("Printable(%q) = %q, which is not stable", got, again)
 		}
 		r, err := read(EncodeTicket([]layout.Line{{Spans: []layout.Span{{Text: got}}}}, o).Body, o.Profile)
-		if err != nil || (len(r.bands) > 0) != c.drawn {
-			t.Errorf("%q: drawn %v, want %v (%v)", got, len(r.bands) > 0, c.drawn, err)
+		if err != nil || (len(r.Images) > 0) != c.drawn {
+			t.Errorf("%q: drawn %v, want %v (%v)", got, len(r.Images) > 0, c.drawn, err)
 		}
 	}
 }
@@ -124,9 +124,9 @@ func TestHebrewAndArabicAreNeverPrintedFromACodePage(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if drawn := len(r.bands) > 0; drawn != (o.Drawer != nil) || !drawn &&
+				if drawn := len(r.Images) > 0; drawn != (o.Drawer != nil) || !drawn &&
 					!strings.Contains(r.lines[0].text, "~") {
-					t.Errorf("%v comes out as %v", l, r.ops)
+					t.Errorf("%v comes out as %q", l, r.Text)
 				}
 			}
 		}
@@ -274,7 +274,9 @@ func FuzzEncode(f *testing.F) {
 			{},
 			{QR: b, Spans: []layout.Span{{Text: b}}},
 		}
-		if r, err := read(whole(EncodeTicket(lines, o)), p); err != nil {
+		paper := p
+		paper.Columns = 0
+		if r, err := read(whole(EncodeTicket(lines, o)), paper); err != nil {
 			t.Fatal(err)
 		} else if n := len(Resync(p)); r.longest > n {
 			t.Fatalf("a command has %d bytes, the resync only %d", r.longest, n)

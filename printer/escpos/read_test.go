@@ -1,0 +1,99 @@
+package escpos
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"ticketrail/printer/layout"
+	"ticketrail/printer/profile"
+	"ticketrail/printer/virtual"
+)
+
+// A reading is what the simulated printer of a model, which shares no code with the encoder, makes of a stream.
+type reading struct {
+	virtual.Ticket
+	lines   []readLine // of text
+	longest int        // at least as many bytes as the longest command
+}
+
+type readLine struct {
+	text    string
+	columns int  // columns the text took
+	black   bool // all of the line is white on black
+	red     bool // part of the line is red
+	height  int
+}
+
+// read prints a stream on a printer whose paper has any width if p.Columns is 0. What must not be sent is an error.
+func read(b []byte, p profile.Profile) (reading, error) {
+	if hasRealtime(b) {
+		return reading{}, errors.New("the stream has a real-time command")
+	}
+	o := virtual.OptionsFor(p)
+	o.Can = 0 // it is asked nothing, and nobody would read what it answers
+	v := virtual.New(o)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	c, err := v.Dial(ctx)
+	if err != nil {
+		return reading{}, err
+	}
+	defer c.Close()
+	if _, err := c.Write(b); err != nil {
+		return reading{}, err
+	}
+	if err := c.Finish(ctx); err != nil {
+		return reading{}, err
+	}
+
+	tickets, problems := v.Tickets(), v.Problems()
+	if len(tickets) == 0 { // nothing but settings
+		tickets = []virtual.Ticket{{}}
+	}
+	r := reading{Ticket: tickets[0]}
+	r.measure()
+	rightToLeft := func(l rune) bool { return l >= 0x590 && l < 0x700 } // it would be set from left to right
+	switch {
+	case len(problems) > 0:
+		return r, errors.New(strings.Join(problems, "; "))
+	case len(tickets) > 1:
+		return r, errors.New("something follows the cut")
+	case slices.ContainsFunc(r.lines, func(l readLine) bool { return strings.ContainsFunc(l.text, rightToLeft) }):
+		return r, fmt.Errorf("letters of a right-to-left script from a code page: %q", r.Text)
+	}
+	return r, nil
+}
+
+func (r *reading) measure() {
+	drawn := map[int]bool{}
+	for _, i := range r.Images {
+		drawn[i.Line], r.longest = true, max(r.longest, len(i.Bits)+len("\x1dv0\x00xxyy"))
+	}
+	for _, q := range r.QRs {
+		drawn[q.Line], r.longest = true, max(r.longest, len(q.Text)+len("\x1d(kxx1P0"))
+	}
+	for i, l := range r.Lines {
+		if drawn[i] {
+			continue
+		}
+		text := readLine{text: l.String(), height: 1,
+			black: !slices.ContainsFunc(l, func(s virtual.Span) bool { return !s.Invert }),
+			red:   slices.ContainsFunc(l, func(s virtual.Span) bool { return s.Red })}
+		for _, s := range l {
+			text.columns += layout.Width(s.Text) * s.Width
+			text.height = max(text.height, s.Height)
+		}
+		r.lines = append(r.lines, text)
+	}
+}
+
+// hasRealtime reports whether b has a command that some printers execute wherever it is, inside other commands too.
+func hasRealtime(b []byte) bool {
+	return bytes.Contains(b, []byte("\x10\x04")) || bytes.Contains(b, []byte("\x10\x05")) ||
+		bytes.Contains(b, []byte("\x10\x14"))
+}
