@@ -20,7 +20,9 @@ func TestWhatADisplayDoesIsDoubtUnlessItsAnswerIsClear(t *testing.T) {
 		"breaks off":              {"doubt", raw("HTTP/1.1 200 OK\r\nContent-")},
 		"speaks another protocol": {"doubt", raw("220 mail.example ESMTP\r\n")},
 		"is silent":               {"doubt", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }},
-		"says much":               {"taken", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 1<<20)) }},
+		"says much": {"taken", func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write(make([]byte, 1<<20))
+		}},
 		"redirects in a circle": {"again", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "/again", http.StatusTemporaryRedirect)
 		}},
