@@ -55,6 +55,9 @@ func TestDoubtIsOnDiskExactlyWhenBegunAndUnfinished(t *testing.T) {
 func TestALeaseEndsOnce(t *testing.T) {
 	q := start(t)
 	q.accept(order("a", "grill"))
+	returned := q.take("grill")
+	q.must(returned.Return(bg, "stop"))
+	wantErr(t, returned.Begin(bg), ErrConflict)
 	l := q.begin("grill")
 	q.must(l.Ack(bg, ticket.Sent, "bar"))
 	wantErr(t, l.Retry(bg, "again"), ErrConflict)
@@ -137,19 +140,21 @@ func TestAnOrphanIsListedUntilItHasNoOpenJob(t *testing.T) {
 	}
 }
 
-func TestStationsAreListedByName(t *testing.T) {
-	q := start(t)
-	want := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
-	q.SetStations(want)
-	var got []string
-	for _, s := range q.Stations() {
-		if got = append(got, s.Name); s.Oldest != 0 {
-			t.Errorf("nothing waits, but the oldest for %s", s.Oldest)
+func TestStationsAreListedByNameAlsoAfterAFailedCommit(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		want := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
+		q.SetStations(want)
+		q.failCommit(fails, func() error { return q.KV("x").Put(bg, "k", nil) })
+		var got []string
+		for _, s := range q.Stations() {
+			if got = append(got, s.Name); s.Oldest != 0 || !s.Configured {
+				t.Errorf("nothing waits at a configured station: %+v", s)
+			}
 		}
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("listed %q, want %q", got, want)
-	}
+		if !slices.Equal(got, want) {
+			t.Errorf("listed %q, want %q", got, want)
+		}
+	})
 }
 
 func TestTheOldestJobNeedNotBeTheFirst(t *testing.T) {
@@ -184,14 +189,14 @@ func TestADoubtMovesWithItsTicketAndAHeldTicketStartsToAgeAnew(t *testing.T) {
 	})
 }
 
-func TestAStationStaysConfiguredOverAFailedCommit(t *testing.T) {
-	inBubble(t, func(t *testing.T, q *testQueue) {
-		q.SetStations([]string{"grill"})
-		q.failCommit(fails, func() error { return q.KV("x").Put(bg, "k", nil) })
-		if all := q.Stations(); len(all) != 1 || !all[0].Configured {
-			t.Errorf("stations %+v", all)
-		}
-	})
+func TestARefusedTicketThatMayHaveComeOutTwiceIsStillLentWithItsMark(t *testing.T) {
+	q := start(t)
+	q.accept(order("a", "grill"))
+	q.must(q.begin("grill").Retry(bg, "broke off"))
+	q.must(q.begin("grill").Move(bg, "bar", "grill", "refused"))
+	if d := q.print("bar"); !d.Doubt {
+		t.Errorf("%+v", d)
+	}
 }
 
 func TestATicketIsNotMovedToAStationWithoutAName(t *testing.T) {

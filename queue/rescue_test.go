@@ -222,7 +222,9 @@ func TestACopyOfAScreensCardThatIsRefusedIsStillForThatScreen(t *testing.T) {
 		q.showOnScreen(1)
 		q.rescue(true, 1)
 		q.must(q.take("grill").Move(bg, "bar", "grill", "refused"))
-		if d := q.print("bar"); d.For != "wall" || d.Down != "screen" || !slices.Equal(d.RefusedBy, []string{"grill"}) {
+		q.must(q.take("bar").Move(bg, "pass", "bar", "refused"))
+		d := q.print("pass")
+		if d.For != "wall" || d.Down != "screen" || !slices.Equal(d.RefusedBy, []string{"grill", "bar"}) {
 			t.Errorf("%+v", d)
 		}
 	})

@@ -23,9 +23,7 @@ func TestAFirstStartOnAFullDiskFailsAndLeavesNothing(t *testing.T) {
 	hog, err := os.Create(filepath.Join(dir, "hog"))
 	must(t, err)
 	defer hog.Close()
-	var log queuetest.Log
 	o := Options{Path: filepath.Join(dir, "queue.db"), Reserve: -1}
-	logTo(&log)(&o)
 	for free := int64(0); free <= 16<<10; free += 4 << 10 {
 		fillDisk(t, hog, free)
 		wantErr(t, create(o, storageHooks{sync: (*os.File).Sync, link: os.Link}), syscall.ENOSPC)
@@ -39,7 +37,38 @@ func TestAFirstStartOnAFullDiskFailsAndLeavesNothing(t *testing.T) {
 	q, err := Open(o)
 	must(t, err)
 	must(t, q.Close())
-	wantLogged(t, &log, "in memory: a restart") // the disk is a tmpfs
+}
+
+func TestAStartWithoutSpaceForTheReserveRefusesRequestsAndPrints(t *testing.T) {
+	slow.Test(t, "root")
+	dir := smallDisk(t, 64)
+	hog, err := os.Create(filepath.Join(dir, "hog"))
+	must(t, err)
+	defer hog.Close()
+	var log queuetest.Log
+	q := start(t, logTo(&log), func(o *Options) { o.Path = filepath.Join(dir, "queue.db") })
+	q.accept(order("a", "grill"))
+	q.stop()
+	fillDisk(t, hog, 12<<20)
+	q.o.Reserve = 32 << 20
+	q.open()
+	wantErr(t, q.Ready(), ErrStorageFull)
+	q.wantRefused(order("b", "grill"), ErrStorageFull)
+	q.printAll("grill", "a")
+
+	const needed = 2*minFree + (32 << 20) // free pages of the file serve in the place of the reserve
+	if !q.space.checkFull(needed-1) || q.space.checkFull(needed) {
+		t.Error("it is not the free pages that decide")
+	}
+	q.space.isFull.Store(true)
+	must(t, hog.Truncate(0))
+	q.accept(order("b", "grill"))
+	q.stop()
+	for _, want := range []string{
+		"cannot create the reserve file", "disk has free space again", "in memory: a restart",
+	} {
+		wantLogged(t, &log, want)
+	}
 }
 
 func TestAnUnknownFilesystemIsNeitherFullNorDangerous(t *testing.T) {
