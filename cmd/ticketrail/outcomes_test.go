@@ -13,13 +13,20 @@ import (
 
 func TestAReceiverThatWasAwayIsToldEveryOutcomeAlsoAfterAKill(t *testing.T) {
 	var mu sync.Mutex
-	away, told := true, map[string]int{}
+	away, told, ids := true, map[string]int{}, map[string]string{} // by type
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
 		var event struct{ Type string }
 		body, err := io.ReadAll(r.Body)
-		if away || err != nil || json.Unmarshal(body, &event) != nil {
+		if err != nil || json.Unmarshal(body, &event) != nil {
+			t.Errorf("it was sent %s, %v", body, err)
+		}
+		id, known := ids[event.Type]
+		if ids[event.Type] = r.Header.Get("webhook-id"); known && ids[event.Type] != id {
+			t.Errorf("%s came as %s and as %s", event.Type, id, ids[event.Type])
+		}
+		if away {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		}
@@ -33,22 +40,27 @@ func TestAReceiverThatWasAwayIsToldEveryOutcomeAlsoAfterAKill(t *testing.T) {
 	k.start()
 	k.accept(newOrder("A1", "grill"))
 	k.waitUntilPrinted()
+	until := func(done func() bool) {
+		t.Helper()
+		err := eventually(func() error {
+			mu.Lock()
+			defer mu.Unlock()
+			if !done() {
+				return fmt.Errorf("it was asked %v and told %v", ids, told)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	until(func() bool { return ids["ticket.accepted"] != "" })
 	k.kill()
 
 	mu.Lock()
 	away = false
 	mu.Unlock()
 	k.start()
-	err := eventually(func() error {
-		mu.Lock()
-		defer mu.Unlock()
-		if told["ticket.accepted"] != 1 || told["ticket.out"] != 1 {
-			return fmt.Errorf("it was told %v", told)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Error(err)
-	}
+	until(func() bool { return told["ticket.accepted"] == 1 && told["ticket.out"] == 1 })
 	k.stop()
 }

@@ -54,6 +54,9 @@ func TestAnAnswerIsAskedForAgainAfterAMinute(t *testing.T) {
 		if !s.synchronized() {
 			t.Error("never asked again")
 		}
+		if first := (timedateService{file: file}); !first.synchronized() {
+			t.Error("it does not wait for the first answer")
+		}
 	})
 }
 
