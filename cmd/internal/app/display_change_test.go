@@ -1,22 +1,22 @@
 package app_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/config"
 	"ticketrail/printer/kds/board"
 )
 
-func TestARestartShowsTheSameBoard(t *testing.T) {
-	runDaemonWith(t, withScreens(testScreen("hot-line"), testPass("pass", "hot-line")), func(k *testDaemon) {
+func TestARestartKeepsTheBoardsAndWhatIsKnownOfTheScreens(t *testing.T) {
+	screens := withScreens(testScreen("hot-line"), testScreen("cold"), testPass("pass", "hot-line"))
+	runDaemonWith(t, screens, func(k *testDaemon) {
 		p, pass := k.openPage("hot-line"), k.openPage("pass")
-		k.Accept("A1", at("hot-line", "Burger"))
-		k.Accept("A2", at("hot-line", "Soup"))
-		k.Accept("A3", at("hot-line", "Fish"))
+		for _, number := range []string{"A1", "A2", "A3"} {
+			k.Accept(number, at("hot-line", "Fish"))
+		}
 		p.want("A1 A2 A3")
 		p.press(board.ItemDone, "A1")
 		p.press(board.Bump, "A2")
@@ -27,30 +27,31 @@ func TestARestartShowsTheSameBoard(t *testing.T) {
 		p.close()
 		pass.close()
 		k.Restart()
+
+		for name, want := range map[string]struct {
+			state string
+			ever  float64
+		}{"hot-line": {admin.ScreenDark, 1}, "cold": {admin.ScreenUnset, 0}} {
+			if got := k.status(name).Device.State; got != want.state {
+				t.Errorf("%s is %s, want %s", name, got, want.state)
+			}
+			k.wantMetric(want.ever, "ticketrail_display_ever_open", name)
+		}
 		p, pass = k.openPage("hot-line"), k.openPage("pass")
 		defer p.close()
 		defer pass.close()
 		p.want("A1- A3")
 		pass.want("A1 A3")
-		if l := k.status("hot-line"); !l.Device.Fine {
-			t.Errorf("%+v", l.Device)
-		}
 		k.WantPrinted("grill", "")
-	}, "grill")
-}
-
-func TestAScreenThatWasEverOpenIsKnownAfterARestart(t *testing.T) {
-	runDaemonWith(t, withScreens(testScreen("hot-line"), testScreen("cold")), func(k *testDaemon) {
-		k.openPage("hot-line").close()
-		k.Restart()
-		for s, want := range map[string]struct {
-			state string
-			ever  float64
-		}{"hot-line": {admin.ScreenDark, 1}, "cold": {admin.ScreenUnset, 0}} {
-			if got := k.status(s).Device.State; got != want.state {
-				t.Errorf("%s is %s, want %s", s, got, want.state)
-			}
-			k.wantMetric(want.ever, "ticketrail_display_ever_open", s)
+		moments, err := k.App.Stations().Displays().Timeline(2)
+		k.must(err)
+		var got []string
+		for _, m := range moments {
+			got = append(got, m.Text)
+		}
+		want := []string{"accepted", "on the board of hot-line", "shown on hot-line", "bumped at hot-line", "sent out"}
+		if !slices.Equal(got, want) {
+			t.Errorf("the timeline of job 2 is %q, want %q", got, want)
 		}
 	}, "grill")
 }
@@ -101,25 +102,5 @@ func TestAReloadAddsAndRemovesScreens(t *testing.T) {
 		if got := k.App.Notices(); len(got) != 1 {
 			t.Errorf("after a restart: %q", got)
 		}
-	}, "grill")
-}
-
-func TestTheTitleOfAScreenCanBeChangedWhileItIsOpen(t *testing.T) {
-	runDaemonWith(t, withScreens(testScreen("hot-line")), func(k *testDaemon) {
-		p := k.openPage("hot-line")
-		k.Accept("A1", at("hot-line", "Burger"))
-		p.want("A1")
-		k.reload(func(c *config.Config) {
-			c.Screens = []config.Screen{testScreen("hot-line")}
-			c.Screens[0].Title = "Hot line"
-		})
-		synctest.Wait()
-		<-p.ended // the old page has ended
-		p.close()
-		p = k.openPage("hot-line")
-		defer p.close()
-		p.want("A1")
-		k.Advance(time.Minute)
-		k.WantPrinted("grill", "")
 	}, "grill")
 }

@@ -189,9 +189,10 @@ func (p *page) post(what string, body, into any) {
 	}
 }
 
-// shown is the numbers of the tickets on the page, in place: with ! for POSSIBLE DUPLICATE,
+// want compares the numbers of the tickets on the page, in place: with ! for POSSIBLE DUPLICATE,
 // @GRILL for another station's, - for items done. At the pass it is the orders, with + for ready.
-func (p *page) shown() string {
+func (p *page) want(shows string) {
+	p.k.T.Helper()
 	synctest.Wait()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -218,12 +219,7 @@ func (p *page) shown() string {
 		}
 		out = append(out, word)
 	}
-	return strings.Join(out, " ")
-}
-
-func (p *page) want(shows string) {
-	p.k.T.Helper()
-	if got := p.shown(); got != shows {
+	if got := strings.Join(out, " "); got != shows {
 		p.k.T.Errorf("%s shows %q, want %q", p.name, got, shows)
 	}
 }

@@ -37,18 +37,25 @@ func TestAPortThatWasKeptIsServedAgainUntilItsAddressChanges(t *testing.T) {
 		t.Fatalf("got %v, %v and said %q; want the kept listener and not a word", again, err, said)
 	}
 
-	old := local(t)
-	keeper.Found = map[string][]net.Listener{"webhook-127.0.0.1/9": {old}}
-	changed, err := keeper.listen(conf, log)
-	if err != nil || changed == old {
-		t.Fatalf("the port of another address is served: %v", err)
-	}
-	defer changed.Close()
-	if want := "FDSTOREREMOVE=1\nFDNAME=webhook-127.0.0.1/9"; len(said) != 2 || said[0] != want {
-		t.Errorf("said %q, want first %q", said, want)
-	}
-	if _, err := old.Accept(); !errors.Is(err, net.ErrClosed) {
-		t.Errorf("the old port is still open: %v", err)
+	for _, listen := range []string{"127.0.0.1:0", ""} { // another address, or no webhook any more
+		said = nil
+		old := local(t)
+		keeper.Found = map[string][]net.Listener{"webhook-127.0.0.1/9": {old}}
+		changed, err := keeper.listen(config.Receiver{Listen: listen}, log)
+		if err != nil || (changed == nil) != (listen == "") || changed == old {
+			t.Fatalf("with %q it serves %v: %v", listen, changed, err)
+		}
+		wantSaid := 1
+		if changed != nil {
+			defer changed.Close()
+			wantSaid = 2
+		}
+		if want := "FDSTOREREMOVE=1\nFDNAME=webhook-127.0.0.1/9"; len(said) != wantSaid || said[0] != want {
+			t.Errorf("with %q it said %q, want first %q", listen, said, want)
+		}
+		if _, err := old.Accept(); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("with %q the old port is still open: %v", listen, err)
+		}
 	}
 }
 
@@ -91,21 +98,6 @@ func TestAPortThatIsNotKeptIsServedAndWarnedOf(t *testing.T) {
 	l.Close()
 	if !strings.Contains(log.String(), "level=WARN") || !strings.Contains(log.String(), "no such socket") {
 		t.Errorf("log: %q", log.String())
-	}
-}
-
-func TestWithoutAWebhookAPortThatWasKeptIsClosed(t *testing.T) {
-	var said []string
-	old := local(t)
-	keeper := Keeper{Found: map[string][]net.Listener{"webhook-127.0.0.1/9": {old}},
-		Send: func(state string, _ net.Listener) error { said = append(said, state); return nil }}
-	l, err := keeper.listen(config.Receiver{}, slog.New(slog.DiscardHandler))
-	want := []string{"FDSTOREREMOVE=1\nFDNAME=webhook-127.0.0.1/9"}
-	if l != nil || err != nil || !slices.Equal(said, want) {
-		t.Errorf("got %v, %v and said %q", l, err, said)
-	}
-	if _, err := old.Accept(); !errors.Is(err, net.ErrClosed) {
-		t.Errorf("the port is still open: %v", err)
 	}
 }
 

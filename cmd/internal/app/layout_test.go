@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -19,17 +20,11 @@ func TestTicketsHaveTheConfiguredLayout(t *testing.T) {
 		k.Accept("A1", at("grill", "Burger"))
 		k.Advance(time.Minute)
 		k.WantPrinted("grill", "A1 A1")
-		for i, ticket := range k.Printers["grill"].Tickets() {
-			for _, want := range []string{"COPY " + string(rune('1'+i)) + "/2", "BURGER", "thank you",
-				strings.Repeat("=", 32)} {
-				if !strings.Contains(ticket.Text, want) {
-					k.T.Errorf("copy %d lacks %q:\n%s", i+1, want, ticket.Text)
-				}
-			}
-			if strings.Contains(ticket.Text, "Harbour") || strings.Contains(ticket.Text, strings.Repeat("=", 33)) ||
-				ticket.Feed < 7 {
-				k.T.Errorf("copy %d shows too much, or too wide, or feeds %d lines only:\n%s", i+1, ticket.Feed,
-					ticket.Text)
+		for i, one := range k.Printers["grill"].Tickets() {
+			wantText(t, one.Text, fmt.Sprintf("COPY %d/2", i+1), "BURGER", "thank you", strings.Repeat("=", 32))
+			if strings.Contains(one.Text, "Harbour") || strings.Contains(one.Text, strings.Repeat("=", 33)) ||
+				one.Feed < 7 {
+				t.Errorf("it shows too much, or too wide, or feeds %d lines only:\n%s", one.Feed, one.Text)
 			}
 		}
 	}, "grill")

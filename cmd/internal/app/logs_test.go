@@ -31,8 +31,8 @@ func TestALogGetsEveryOrderAndIsNoPartOfIt(t *testing.T) {
 		k.Accept("A2", at("grill", "Steak"))
 		pass.wantParts("A1", "hot-line: 1 left", "not ready")
 		k.WantPrinted("grill", "A2")
-		if paper := k.Printers["grill"].Tickets()[0].Text; strings.Contains(paper, "archive") {
-			t.Errorf("the ticket of a cook names the log:\n%s", paper)
+		if paper := k.lastOf("grill"); strings.Contains(paper, "archive") {
+			t.Errorf("the ticket of a cook names the log: %s", paper)
 		}
 		// There is no such folder yet.
 		if l := k.status("archive"); l.Kind != admin.KindLog || l.Up || !strings.Contains(l.Err, "make") {

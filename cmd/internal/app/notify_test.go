@@ -9,56 +9,52 @@ import (
 	"ticketrail/config"
 )
 
-func TestANoticeIsPrintedAtTheBackupOfAStationThatFails(t *testing.T) {
-	runDaemonWith(t, withSlip, func(k *testDaemon) {
-		k.Printers["grill"].Refuse(true)
-		k.Accept("A1", at("grill", "Burger"))
-		k.Advance(2 * time.Minute)
-		k.WantPrinted("cold", "")
-		k.Advance(2 * time.Minute)
-		k.WantPrinted("cold", "NOTICE")
-		paper := strings.Join(strings.Fields(k.Printers["cold"].Tickets()[0].Text), " ")
-		for _, want := range []string{"GRILL NEEDS SOMEBODY", "1 ticket waits"} {
-			if !strings.Contains(paper, want) {
-				k.T.Errorf("%q is missing in\n%s", want, paper)
+func TestANoticeIsPrintedAtTheBackupElseAtTheFallbackUnlessThatFailsToo(t *testing.T) {
+	for _, c := range []struct {
+		off   []string
+		order string // a station that is off
+		at    string // where the notice is printed; empty: nowhere
+	}{
+		{[]string{"grill"}, "grill", "cold"},
+		{[]string{"cold"}, "cold", "bar"}, // it has no backup
+		{[]string{"cold", "bar"}, "cold", ""},
+	} {
+		runDaemonWith(t, func(k *testDaemon) {
+			k.Conf.Notify.Slip = true
+			k.Printer("grill").Backup, k.Printer("grill").HoldFor = "cold", 12*time.Hour
+		}, func(k *testDaemon) {
+			for _, off := range c.off {
+				k.Printers[off].Refuse(true)
 			}
-		}
-		k.Restart()
-		k.Advance(time.Hour)
-		k.WantPrinted("cold", "NOTICE")
-		k.WantPrinted("bar", "")
-	}, "bar", "grill", "cold")
-}
-
-func TestANoticeOfAStationWithoutBackupIsPrintedAtTheFallback(t *testing.T) {
-	runDaemonWith(t, withSlip, func(k *testDaemon) {
-		k.Printers["cold"].Refuse(true)
-		k.Accept("A1", at("cold", "Salad"))
-		k.Advance(20 * time.Minute)
-		k.WantPrinted("bar", "NOTICE")
-	}, "bar", "grill", "cold")
-}
-
-func TestNoNoticeIsPrintedAtAStationThatFailsToo(t *testing.T) {
-	runDaemonWith(t, withSlip, func(k *testDaemon) {
-		k.Printers["cold"].Refuse(true)
-		k.Printers["bar"].Refuse(true)
-		k.Accept("A1", at("cold", "Salad"), at("bar", "Cola"))
-		k.Advance(20 * time.Minute)
-		k.Printers["bar"].Refuse(false)
-		k.Advance(time.Hour)
-		k.WantPrinted("bar", "A1")
-		k.WantPrinted("grill", "")
-	}, "bar", "grill", "cold")
+			k.Accept("A1", at(c.order, "Salad"), at(c.off[len(c.off)-1], "Cola"))
+			k.Advance(2 * time.Minute)
+			for name := range k.Printers {
+				k.WantPrinted(name, "")
+			}
+			k.Advance(2 * time.Minute)
+			k.Restart()
+			k.Advance(time.Hour)
+			for name := range k.Printers {
+				want := ""
+				if name == c.at {
+					want = "NOTICE"
+				}
+				k.WantPrinted(name, want)
+			}
+			if c.at != "" {
+				wantText(t, k.lastOf(c.at), strings.ToUpper(c.order)+" NEEDS SOMEBODY", "1 ticket waits")
+			}
+		}, "bar", "grill", "cold")
+	}
 }
 
 func TestSilenceInOpeningHoursIsAFindingAndNightIsNot(t *testing.T) {
 	runDaemonWith(t, func(k *testDaemon) {
-		k.Conf.Venues[0].Hours, k.Conf.Venues[0].Timezone = []config.Hours{hours(k.T, "daily 17:00-22:00")}, "UTC"
-	}, func(k *testDaemon) { // the bubble begins at midnight
+		k.Conf.Venues[0].Hours = []config.Hours{hours(k.T, "daily 17:00-22:00")}
+	}, func(k *testDaemon) {
+		began := time.Now() // at midnight UTC: 11:00 in Melbourne
 		until := func(hour, minute int) {
-			midnight := time.Now().UTC().Truncate(24 * time.Hour)
-			k.Advance(time.Until(midnight.Add(time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute)))
+			k.Advance(time.Until(began.Add(time.Duration(hour-11)*time.Hour + time.Duration(minute)*time.Minute)))
 		}
 		for _, step := range []struct {
 			hour, minute int
@@ -78,20 +74,14 @@ func TestSilenceInOpeningHoursIsAFindingAndNightIsNot(t *testing.T) {
 			if !strings.HasPrefix(s, step.want) || (s == "") != (step.want == "") {
 				k.T.Errorf("at %d:%02d %q, want %q", step.hour, step.minute, s, step.want)
 			}
-			if open := k.App.Open(time.Now()); open != step.open {
-				k.T.Errorf("at %d:%02d open is %t", step.hour, step.minute, open)
+			series, _ := k.metric("ticketrail_opening_hours", "Harbour Grill")
+			if open := k.App.Open(time.Now()); open != step.open || (series == 1) != open {
+				k.T.Errorf("at %d:%02d open is %t, the metric %v", step.hour, step.minute, open, series)
 			}
 		}
 		k.reload(func(c *config.Config) { c.Venues = []config.Venue{c.Venues[0]}; c.Venues[0].Hours = nil })
-		if !k.App.Open(time.Now()) {
-			k.T.Error("a venue without hours is closed")
+		if _, ok := k.metric("ticketrail_opening_hours", "Harbour Grill"); ok || !k.App.Open(time.Now()) {
+			k.T.Error("a venue without hours is closed, or has a series")
 		}
 	}, "grill")
-}
-
-// withSlip prints notices. grill has a backup; bar is the fallback and has none.
-func withSlip(k *testDaemon) {
-	k.Conf.Notify.Slip = true
-	k.Conf.Fallback = "bar"
-	k.Printer("grill").Backup, k.Printer("grill").HoldFor = "cold", 12*time.Hour
 }

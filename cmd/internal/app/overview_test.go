@@ -6,34 +6,44 @@ import (
 	"time"
 
 	"ticketrail/cmd/internal/admin"
+	"ticketrail/config"
+	"ticketrail/queue"
 	"ticketrail/receiver"
 )
 
-func TestTheStatusCountsTheOrdersOfTheLastHourAndKeepsTheTimeOfTheLastOne(t *testing.T) {
-	runDaemon(t, func(k *testDaemon) {
-		if s := k.finding(admin.OK, "orders"); s != "0 orders in the last hour; none has come yet" {
-			t.Error(s)
+func TestTheOrdersOfTheLastHourAndTheLastRequestOfEachVenueAreToldAlsoAfterARestart(t *testing.T) {
+	runDaemonWith(t, func(k *testDaemon) {
+		k.Conf.Venues = append(k.Conf.Venues, config.Venue{ID: otherVenue, Name: "Silent", Timezone: "UTC"})
+	}, func(k *testDaemon) {
+		expect := func(status string, last time.Time) {
+			k.T.Helper()
+			if s := k.finding(admin.OK, "orders"); !strings.HasPrefix(s, status) {
+				k.T.Errorf("the status says %q, want %q", s, status)
+			}
+			const name = "ticketrail_venue_last_request_timestamp_seconds"
+			all, _ := k.metric("ticketrail_receiver_last_request_timestamp_seconds")
+			heard, _ := k.metric(name, "Harbour Grill")
+			if int64(all) != last.Unix() || int64(heard) != last.Unix() {
+				k.T.Errorf("the last requests are %v and %v, want %d", all, heard, last.Unix())
+			}
+			k.wantMetric(0, name, "Silent")
 		}
+
+		expect("0 orders in the last hour; none has come yet", time.Unix(0, 0))
 		k.Accept("A1", at("grill", "Soup"))
 		k.Accept("A2", at("grill", "Soup"))
+		came := time.Now()
 		time.Sleep(59 * time.Minute)
-		want := "2 orders in the last hour; the last request 59m ago, at "
-		if s := k.finding(admin.OK, "orders"); !strings.HasPrefix(s, want) {
-			t.Error(s)
-		}
+		expect("2 orders in the last hour; the last request 59m ago, at ", came)
 		time.Sleep(2 * time.Minute)
+		_, err := k.App.Queue().Reprint(k.T.Context(), 1, queue.ReprintOptions{}) // is no order
+		k.must(err)
 		k.Restart()
-		want = "0 orders in the last hour; the last request 1h1m ago, at "
-		if s := k.finding(admin.OK, "orders"); !strings.HasPrefix(s, want) {
-			t.Error(s)
-		}
+		expect("0 orders in the last hour; the last request 1h1m ago, at ", came)
 		if got := k.Send(`{"records":7}`); !strings.HasPrefix(got, "400 ") {
-			t.Fatal(got)
+			k.T.Fatal(got)
 		}
-		want = "0 orders in the last hour; the last request 0s ago, at " // it reached the box
-		if s := k.finding(admin.OK, "orders"); !strings.HasPrefix(s, want) {
-			t.Error(s)
-		}
+		expect("0 orders in the last hour; the last request 0s ago, at ", time.Now()) // it reached the box
 	}, "grill")
 }
 

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -50,27 +49,7 @@ func TestARefusedOrderPrintsOnceWhenItsCauseIsMendedAndItsRetryIsADuplicate(t *t
 			t.Error("it is not marked as printed")
 		}
 		clock := k.App.Rejects().List()[0].Time.In(k.App.Zone()).Format("15:04")
-		paper := strings.Join(strings.Fields(k.lastOf("grill")), " ")
-		wantText(t, paper, []string{"LATE", "refused at " + clock, "Burger"}, nil)
-	}, "grill")
-}
-
-func TestAConflictThatWasOnlyReportedIsPrintedByAPerson(t *testing.T) {
-	runDaemonWith(t, func(k *testDaemon) { k.Conf.Receiver.Conflict = "report" }, func(k *testDaemon) {
-		id := k.Accept("A1", at("grill", "Burger"))
-		k.Post(id, "A1", 0, at("grill", "Burger"), at("grill", "Steak"))
-		k.Advance(time.Minute)
-		k.WantPrinted("grill", "A1")
-		if s := k.finding(admin.Fail, "orders"); s == "" {
-			t.Error("the status does not say it")
-		}
-		for _, want := range []string{`{"jobs":1,"known":true}`, `{"jobs":0,"known":true}`} {
-			if got := k.printReject(1, "{}"); got != want {
-				t.Errorf("said %s, want %s", got, want)
-			}
-		}
-		k.WantPrinted("grill", "A1 A1")
-		wantText(t, k.lastOf("grill"), []string{"CHANGED – replaces #A1", "LATE", "Steak", "Burger"}, nil)
+		wantText(t, k.lastOf("grill"), "LATE", "refused at "+clock, "Burger")
 	}, "grill")
 }
 
@@ -155,11 +134,7 @@ func TestWhateverArrivesEachLineIsOnPaperOrKept(t *testing.T) {
 // printReject asks the control API to print a refused request.
 func (k *testDaemon) printReject(id uint64, body string) (said string) {
 	k.T.Helper()
-	req := httptest.NewRequest("POST", fmt.Sprintf("/v1/rejects/%d/print", id), strings.NewReader(body))
-	req.Header.Set(admin.HeaderAPI, admin.API)
-	req.Header.Set("Content-Type", "application/json")
-	w := httptest.NewRecorder()
-	k.App.Control().ServeHTTP(w, req)
+	_, said = k.control(fmt.Sprintf("/v1/rejects/%d/print", id), body)
 	k.Advance(time.Minute)
-	return strings.TrimSpace(w.Body.String())
+	return said
 }

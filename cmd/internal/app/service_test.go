@@ -20,46 +20,37 @@ import (
 	"ticketrail/receiver/sim"
 )
 
-func TestTicketsShowTheNamesAndTheTimeOfTheService(t *testing.T) {
+func TestTicketsShowTheNamesAndTheTimeOfTheServiceAlsoWithoutItAfterARestart(t *testing.T) {
 	setup := func(k *testDaemon) {
 		withService(k, sim.Options{})
 		k.Conf.Venues[0].Timezone = ""
 		k.Printer("grill").Confirm, k.NoPause = "none", true
 	}
 	runDaemonWith(t, setup, func(k *testDaemon) {
-		k.orderBy("A1", employee(0).ID)
-		if server, clock := k.lastTicket(); server != idSuffix(0) || clock != clockIn("UTC") {
-			k.T.Errorf("before anything is known: %q %q", server, clock)
+		want := func(step, employee, server, zone string) {
+			k.T.Helper()
+			k.orderBy("A1", employee)
+			z, err := time.LoadLocation(zone)
+			k.must(err)
+			clock := time.Now().In(z).Format("15:04")
+			k.Advance(time.Second)
+			if text := k.lastOf("grill"); !strings.Contains(text, "Server "+server+" ") ||
+				!strings.Contains(text, " "+clock+" ") {
+				k.T.Errorf("%s: not by %q or not at %s: %s", step, server, clock, text)
+			}
 		}
+		one, two := employee(0), employee(1)
+		want("before anything is known", one.ID, one.ID[len(one.ID)-4:], "UTC")
 		k.Advance(refreshTime)
-		k.orderBy("A2", strings.ToUpper(employee(0).ID))
-		if server, clock := k.lastTicket(); server != employee(0).Name || clock != clockIn("America/New_York") {
-			k.T.Errorf("%q %q, want %q %q", server, clock, employee(0).Name, clockIn("America/New_York"))
-		}
-		k.reload(func(c *config.Config) {
-			c.Venues = []config.Venue{{ID: daemontest.VenueID, Name: "Harbour Grill", Timezone: "Asia/Tokyo"}}
-		})
-		k.orderBy("A3", "unknown-employee-9999")
-		if server, clock := k.lastTicket(); server != "9999" || clock != clockIn("Asia/Tokyo") {
-			k.T.Errorf("with a configured time zone: %q %q", server, clock)
-		}
-	}, "grill")
-}
-
-func TestNamesAndTimeZonesSurviveARestartWithoutTheService(t *testing.T) {
-	setup := func(k *testDaemon) {
-		withService(k, sim.Options{})
-		k.Conf.Venues[0].Timezone = ""
-	}
-	runDaemonWith(t, setup, func(k *testDaemon) {
-		k.Advance(refreshTime)
+		want("later", strings.ToUpper(one.ID), one.Name, "America/New_York")
 		k.Stop()
 		k.service = hanging{}
 		k.Start()
-		k.orderBy("A1", employee(1).ID)
-		if server, clock := k.lastTicket(); server != employee(1).Name || clock != clockIn("America/New_York") {
-			k.T.Errorf("%q %q", server, clock)
-		}
+		want("after a restart", two.ID, two.Name, "America/New_York")
+		k.reload(func(c *config.Config) {
+			c.Venues = []config.Venue{{ID: daemontest.VenueID, Name: "Harbour Grill", Timezone: "Asia/Tokyo"}}
+		})
+		want("with a configured time zone", "unknown-employee-9999", "9999", "Asia/Tokyo")
 	}, "grill")
 }
 
@@ -122,28 +113,6 @@ func TestAReloadChangesWhatTheServiceIsAskedAbout(t *testing.T) {
 	}, "grill")
 }
 
-func TestANewClientSecretTakesEffectWithAReload(t *testing.T) {
-	setup := func(k *testDaemon) {
-		withService(k, sim.Options{})
-		if err := os.WriteFile(k.Conf.Service.ClientSecretFile, []byte("wrong"), 0o600); err != nil {
-			k.T.Fatal(err)
-		}
-		k.Conf.Service.Secret, _ = k.Conf.Service.ReadSecret()
-	}
-	runDaemonWith(t, setup, func(k *testDaemon) {
-		k.Advance(6 * time.Hour)
-		k.wantServer(0, idSuffix(0))
-		k.reload(func(c *config.Config) {
-			if err := os.WriteFile(c.Service.ClientSecretFile, []byte(clientSecret), 0o600); err != nil {
-				k.T.Fatal(err)
-			}
-			c.Service.Secret, _ = c.Service.ReadSecret()
-		})
-		k.Advance(refreshTime)
-		k.wantServer(0, employee(0).Name)
-	}, "grill")
-}
-
 const (
 	otherVenue   = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a22"
 	clientSecret = "s3cr3t-of-the-integrator"
@@ -196,30 +165,6 @@ func (k *testDaemon) orderBy(number, employee string) {
 	}
 }
 
-// lastTicket is the server and the time on the newest ticket of the grill.
-func (k *testDaemon) lastTicket() (server, clock string) {
-	k.T.Helper()
-	k.Advance(time.Second)
-	tickets := k.Printers["grill"].Tickets()
-	if len(tickets) == 0 {
-		k.T.Fatal("there is no ticket")
-	}
-	for line := range strings.Lines(tickets[len(tickets)-1].Text) {
-		if _, rest, ok := strings.Cut(line, "Server "); ok {
-			server, _, _ = strings.Cut(rest, "  ")
-		}
-		for word := range strings.FieldsSeq(line) {
-			if len(word) == 5 && word[2] == ':' {
-				clock = word
-			}
-		}
-	}
-	if server == "" || clock == "" {
-		k.T.Logf("the ticket is\n%s", tickets[len(tickets)-1].Text)
-	}
-	return strings.TrimSpace(server), clock
-}
-
 // employee is the nth employee of the venue whose name the printer can print in its code pages.
 func employee(n int) sim.Employee {
 	for i := range 100 {
@@ -231,24 +176,6 @@ func employee(n int) sim.Employee {
 		}
 	}
 	panic("not enough employees")
-}
-
-func (k *testDaemon) wantServer(who int, want string) {
-	k.T.Helper()
-	k.orderBy("N", employee(who).ID)
-	if got, _ := k.lastTicket(); got != want {
-		k.T.Errorf("server %q, want %q", got, want)
-	}
-}
-
-func idSuffix(n int) string { id := employee(n).ID; return id[len(id)-4:] }
-
-func clockIn(zone string) string {
-	z, err := time.LoadLocation(zone)
-	if err != nil {
-		panic(err)
-	}
-	return time.Now().In(z).Format("15:04")
 }
 
 // hanging never answers; refusing fails at once.

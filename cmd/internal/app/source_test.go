@@ -19,26 +19,6 @@ import (
 	"ticketrail/receiver/relay"
 )
 
-func TestAnOrderThatComesByTheRelayAndDirectlyPrintsOnce(t *testing.T) {
-	runDaemonWith(t, withRelay, func(k *testDaemon) {
-		first, second := uuid.NewString(), uuid.NewString()
-		k.mustFetch(0, bodyOf(first, "A1", at("grill", "Soup")))
-		if got := k.Send(bodyOf(first, "A1", at("grill", "Soup"))); got != daemontest.Known {
-			t.Errorf("directly after that: %s", got)
-		}
-		got := k.Send(bodyOf(second, "A2", at("grill", "Soup")))
-		if got != daemontest.Stored {
-			t.Errorf("directly first: %s", got)
-		}
-		k.Advance(time.Minute)
-		k.Restart()
-		k.mustFetch(time.Hour, bodyOf(second, "A2", at("grill", "Soup")))
-		k.mustFetch(time.Hour, bodyOf(first, "A1", at("grill", "Soup")))
-		k.Advance(time.Minute)
-		k.WantPrinted("grill", "A1 A2")
-	}, "grill")
-}
-
 func TestWhatWaitedAtTheRelayTellsWhenItWasOrderedAndIsOnTheSlipIfItIsTooOld(t *testing.T) {
 	runDaemonWith(t, func(k *testDaemon) {
 		withRelay(k)
@@ -60,28 +40,6 @@ func TestWhatWaitedAtTheRelayTellsWhenItWasOrderedAndIsOnTheSlipIfItIsTooOld(t *
 		if want := ordered.In(zone).Format("15:04"); !strings.Contains(last, want) {
 			t.Errorf("want %s on the ticket:\n%s", want, last)
 		}
-	}, "grill")
-}
-
-func TestAFullQueueLeavesOrdersAtTheRelayAndPrintingHoldsUpNone(t *testing.T) {
-	runDaemonWith(t, func(k *testDaemon) {
-		withRelay(k)
-		k.Conf.Storage.MaxBacklog = 2
-	}, func(k *testDaemon) {
-		k.must(k.App.Queue().HoldStation(k.T.Context(), "grill", "cleaning"))
-		for n := range 2 { // taken at once, although nothing prints
-			k.mustFetch(0, bodyOf(uuid.NewString(), fmt.Sprintf("A%d", n), at("grill", "Soup")))
-		}
-		body := bodyOf(uuid.NewString(), "A2", at("grill", "Soup"))
-		err := k.fetched(0, body)
-		if err == nil || errors.Is(err, relay.ErrNever) || !strings.Contains(err.Error(), "at most 2 are allowed") {
-			t.Fatalf("beyond the backlog: %v", err)
-		}
-		k.must(k.App.Queue().ResumeStation(k.T.Context(), "grill"))
-		k.Advance(5 * time.Minute)
-		k.mustFetch(5*time.Minute, body)
-		k.Advance(time.Minute)
-		k.WantPrinted("grill", "A0 A1 A2")
 	}, "grill")
 }
 

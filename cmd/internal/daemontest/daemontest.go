@@ -94,7 +94,9 @@ func RunWith(t *testing.T, setup, f func(*Daemon), stations ...string) {
 		d.Start()
 		defer d.Stop()
 		f(d)
-		d.CheckBooks()
+		if n := d.App.Queue().Unaccounted(); n != 0 {
+			t.Errorf("the books do not balance by %d: %+v", n, d.App.Queue().Stations())
+		}
 	})
 }
 
@@ -255,9 +257,10 @@ func Word(t virtual.Ticket) string {
 	return word
 }
 
-// Printed is what the printer of a station printed, one [Word] for each ticket. The bytes must be valid.
-func (d *Daemon) Printed(station string) string {
+// WantPrinted compares what a station has printed, one [Word] for each ticket. The bytes must be valid.
+func (d *Daemon) WantPrinted(station, paper string) {
 	d.T.Helper()
+	synctest.Wait()
 	p := d.Printers[station]
 	if bad := p.Problems(); len(bad) > 0 {
 		d.T.Errorf("%s got invalid bytes: %v", station, bad)
@@ -266,23 +269,8 @@ func (d *Daemon) Printed(station string) string {
 	for _, t := range p.Tickets() {
 		out = append(out, Word(t))
 	}
-	return strings.Join(out, " ")
-}
-
-// WantPrinted compares what a station has printed.
-func (d *Daemon) WantPrinted(station, paper string) {
-	d.T.Helper()
-	synctest.Wait()
-	if got := d.Printed(station); got != paper {
+	if got := strings.Join(out, " "); got != paper {
 		d.T.Errorf("%s printed %q, want %q", station, got, paper)
-	}
-}
-
-// CheckBooks checks that the books balance.
-func (d *Daemon) CheckBooks() {
-	d.T.Helper()
-	if n := d.App.Queue().Unaccounted(); n != 0 {
-		d.T.Errorf("the books do not balance by %d: %+v", n, d.App.Queue().Stations())
 	}
 }
 

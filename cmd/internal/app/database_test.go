@@ -1,0 +1,64 @@
+package app_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"ticketrail/cmd/internal/app"
+	"ticketrail/cmd/internal/daemontest"
+	"ticketrail/printer/virtual"
+)
+
+func TestTheQueueKeepsTheLimitsOfTheConfiguration(t *testing.T) {
+	runDaemonWith(t, func(k *testDaemon) {
+		withoutPolls(k)
+		s := &k.Conf.Storage
+		s.HistoryRetention, s.DedupRetention, s.MaxBacklog = time.Hour, 8*time.Hour, 2
+	}, func(k *testDaemon) {
+		id := k.Accept("A1", at("grill", "Burger"))
+		again := func(after time.Duration, want string) {
+			k.T.Helper()
+			k.Advance(after)
+			if got := k.Post(id, "A1", 1, at("grill", "Burger")); !strings.HasPrefix(got, want) {
+				k.T.Errorf("after %s it got %s, want %s", after, got, want)
+			}
+		}
+		again(time.Minute, daemontest.Known)
+		k.Restart()
+		again(7*time.Hour, daemontest.Known)
+		if jobs := k.jobsOf("grill", ""); len(jobs) > 0 {
+			k.T.Errorf("the history still has %+v", jobs)
+		}
+		k.WantPrinted("grill", "A1")
+
+		k.must(k.App.Queue().HoldStation(k.T.Context(), "grill", "cleaning"))
+		k.Accept("A2", at("grill", "Burger"))
+		k.Accept("A3", at("grill", "Burger"))
+		if got := k.Post("another", "A4", 0, at("grill", "Burger")); !strings.HasPrefix(got, "503 ") {
+			k.T.Errorf("a third that waits got %s", got)
+		}
+	}, "grill")
+}
+
+func TestASecondDaemonDoesNotStart(t *testing.T) {
+	runDaemon(t, func(k *testDaemon) {
+		_, err := app.New(k.T.Context(), app.Options{Config: k.Conf, Webhook: virtual.NewNetwork()})
+		if err == nil || !strings.Contains(err.Error(), "another ticketrail") {
+			t.Errorf("the second daemon got %v", err)
+		}
+	}, "grill")
+}
+
+func TestAFileThatIsNoDatabaseIsPutAsideAndEveryListingSaysSo(t *testing.T) {
+	runDaemonWith(t, func(k *testDaemon) {
+		k.must(os.WriteFile(k.Conf.Storage.Path, make([]byte, 20_000), 0o600))
+	}, func(k *testDaemon) {
+		if n := len(k.App.Quarantined()); n != 1 {
+			t.Errorf("%d files were put aside, want one", n)
+		}
+		wantText(t, strings.Join(k.App.Notices(), "\n"), ".corrupt-")
+		wantText(t, k.App.StatusLine(), "a damaged database was put aside")
+	}, "grill")
+}
