@@ -66,27 +66,23 @@ func TestARefusedRequestIsPrintedOnceItsCauseIsMended(t *testing.T) {
 
 func TestWhatCannotBePrintedLateSaysWhy(t *testing.T) {
 	b := newTestbed(t, nil)
-	for want, change := range map[string]func(*StoredReject){
-		"not listed under venues": func(s *StoredReject) { s.Venue = "00000000-0000-4000-8000-000000000001" },
-		"there is no body":        func(s *StoredReject) { s.Count = 1 },
-		"its body is empty":       func(s *StoredReject) { s.Body = nil },
+	for _, c := range []struct {
+		want    string
+		lenient bool
+		change  func(*StoredReject)
+	}{
+		{"not listed under venues", true, func(s *StoredReject) { s.Venue = "00000000-0000-4000-8000-000000000001" }},
+		{"there is no body", true, func(s *StoredReject) { s.Count = 1 }},
+		{"its body is empty", true, func(s *StoredReject) { s.Body = nil }},
+		{"only the beginning", false, func(s *StoredReject) { s.Truncated = true }},
+		{"names no device", false, func(s *StoredReject) { s.Device = "" }},
 	} {
 		one := late(SchemaMismatch, "x", burger)
-		change(&one)
-		_, err := b.PrintLate(t.Context(), one, true)
-		if h, ok := errors.AsType[*Hindrance](err); !ok || !strings.Contains(h.Message, want) {
-			t.Errorf("%v, want %q", err, want)
+		c.change(&one)
+		_, err := b.PrintLate(t.Context(), one, c.lenient)
+		if h, ok := errors.AsType[*Hindrance](err); !ok || !strings.Contains(h.Message, c.want) {
+			t.Errorf("%v, want %q", err, c.want)
 		}
-	}
-	one := late(BodyTooLarge, "x", burger)
-	one.Truncated = true
-	_, err := b.PrintLate(t.Context(), one, false)
-	if err == nil || !strings.Contains(err.Error(), "only the beginning") {
-		t.Errorf("a piece: %v", err)
-	}
-	one.Truncated, one.Device = false, ""
-	if _, err = b.PrintLate(t.Context(), one, false); err == nil || !strings.Contains(err.Error(), "names no device") {
-		t.Errorf("no device: %v", err)
 	}
 }
 

@@ -43,8 +43,7 @@ func TestEverySeriesExistsFromTheStart(t *testing.T) {
 func TestAnAnomalyIsLoggedOnceForEachKindAndVenue(t *testing.T) {
 	second := "00000000-0000-4000-8000-000000000001"
 	b := newTestbed(t, func(_ *Options, p *Policy) {
-		p.Venues = append(p.Venues,
-			Venue{Venue: plan.Venue{ID: second}})
+		p.Venues = append(p.Venues, Venue{Venue: plan.Venue{ID: second}})
 	})
 	for i := range 5 {
 		b.do(post(fmt.Appendf(nil, `{"records":[{"id":"order %d","items":[]}]}`, i)))

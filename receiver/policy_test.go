@@ -119,8 +119,7 @@ func TestTheSecretPathIsNeitherAnsweredNorLogged(t *testing.T) {
 
 func TestHeaderNamesCanBeConfigured(t *testing.T) {
 	b := newTestbed(t, func(_ *Options, p *Policy) {
-		p.VenueHeader, p.DeviceHeader = "x-other-venueid",
-			"x-other-device-id"
+		p.VenueHeader, p.DeviceHeader = "x-other-venueid", "x-other-device-id"
 	})
 	req := post([]byte(burger))
 	if _, message := errorOf(t, b.do(req).Body.Bytes()); message != "x-other-venueid: missing" {
@@ -197,12 +196,10 @@ func TestABadPolicyChangesNothing(t *testing.T) {
 	for want, break_ := range map[string]func(*Policy){
 		"plan: missing": func(p *Policy) { p.Plan = nil },
 		`venues[1].id: "Grill" is not a UUID`: func(p *Policy) {
-			p.Venues = append(p.Venues,
-				Venue{Venue: plan.Venue{ID: "Grill"}})
+			p.Venues = append(p.Venues, Venue{Venue: plan.Venue{ID: "Grill"}})
 		},
 		"venues[1].id: " + venueID + " is defined twice": func(p *Policy) {
-			p.Venues = append(p.Venues,
-				Venue{Venue: plan.Venue{ID: venueID}})
+			p.Venues = append(p.Venues, Venue{Venue: plan.Venue{ID: venueID}})
 		},
 		"must not be negative": func(p *Policy) { p.MaxBody = -1 },
 	} {

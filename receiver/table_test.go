@@ -204,8 +204,7 @@ func TestA4xxIsNeverSentForWhatARetryCanCure(t *testing.T) {
 	// An app that classifies wrongly cannot turn a storage error into a lost ticket.
 	b := newTestbed(t, func(o *Options, _ *Policy) { o.Classify = func(error) Code { return SchemaMismatch } })
 	b.intake.accept = func(context.Context, ticket.Request) (ticket.Receipt, error) {
-		return ticket.Receipt{},
-			errBroken
+		return ticket.Receipt{}, errBroken
 	}
 	if w := b.do(post([]byte(burger))); w.Code != 503 {
 		t.Errorf("%d %s", w.Code, w.Body)
@@ -223,8 +222,7 @@ func (r testCase) run(t *testing.T) (*testbed, *http.Response, []byte) {
 	})
 	if r.intakeErr != nil {
 		b.intake.accept = func(context.Context, ticket.Request) (ticket.Receipt, error) {
-			return ticket.Receipt{},
-				r.intakeErr
+			return ticket.Receipt{}, r.intakeErr
 		}
 	}
 	req := post([]byte(r.body))
