@@ -109,6 +109,28 @@ func (b *batch) sequence(n int) uint64 {
 	return seq
 }
 
+// jobNumber is the number of the next job: the one that it had if the file does not know that, else a new one.
+func (b *batch) jobNumber() uint64 {
+	if len(b.numbers) == 0 {
+		return b.sequence(bucketJobs)
+	}
+	n := b.numbers[0]
+	b.numbers = b.numbers[1:]
+	if b.bucket(bucketJobs).Get(key64(n)) != nil || b.bucket(bucketState).Get(key64(n)) != nil {
+		return b.sequence(bucketJobs)
+	}
+	b.notBelow(n)
+	return n
+}
+
+// notBelow has no job get a number that the log knows already.
+func (b *batch) notBelow(number uint64) {
+	if k := b.bucket(bucketJobs); k.Sequence() < number {
+		b.dirty = true
+		b.fail(k.SetSequence(number))
+	}
+}
+
 // state reads the state of a job. The error wraps ErrNotFound or ErrDamaged. A job that was pruned
 // and one that never was look the same.
 func (b *batch) state(job uint64) (jobState, error) {

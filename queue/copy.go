@@ -19,7 +19,7 @@ import (
 // anybody wait: lines that it cannot write are dropped, and a new base copy has what they said.
 const (
 	copyEvery  = time.Hour
-	copyAgain  = time.Minute // after something has failed
+	copyAgain  = time.Minute // after something has failed; twice that each time that a base copy fails again
 	syncEvery  = time.Second
 	keptBases  = 2
 	maxNotes   = 4096     // batches that may wait for the log
@@ -104,7 +104,7 @@ func (c *copier) run(ctx context.Context) {
 	defer close(c.ended)
 	c.open()
 	made := make(chan error, 1)
-	copying, soon := false, false
+	copying, soon, again := false, false, copyAgain
 	next := time.After(copyEvery)
 	if c.gap.Load() {
 		next, soon = time.After(0), true
@@ -131,16 +131,19 @@ func (c *copier) run(ctx context.Context) {
 			}
 		case err := <-made:
 			copying = false
-			c.finished(err)
+			if c.finished(err); err == nil {
+				again = copyAgain
+			}
 		case <-c.q.ended:
-			if copying {
-				<-made
+			if copying && <-made != nil { // the log before is not complete, perhaps
+				c.gap.Store(true)
 			}
 			c.end()
 			return
 		}
 		if c.gap.Load() && !copying && !soon {
-			next, soon = time.After(copyAgain), true
+			next, soon = time.After(again), true
+			again = min(2*again, copyEvery) // each attempt writes the whole database: that wears out an SD card
 		}
 	}
 }
@@ -163,9 +166,18 @@ func (c *copier) open() {
 	if err != nil {
 		c.failed(err)
 	}
+	if complete && c.log != nil { // not any more, also if this process dies before its first line
+		c.write([]note{{logLine: c.line()}})
+		c.sync()
+	}
 	if !complete || len(files.bases) == 0 {
 		c.gap.Store(true)
 	}
+}
+
+// line is one of the log that says when it was written.
+func (c *copier) line() logLine {
+	return logLine{At: c.q.clock.wall().UTC(), Running: c.q.clock.running().Milliseconds()}
 }
 
 // write appends lines. After an error nothing is written until a new log begins.
@@ -255,10 +267,9 @@ func (c *copier) end() {
 		return
 	}
 	if !c.gap.Load() {
-		closed := note{logLine: logLine{
-			At: c.q.clock.wall().UTC(), Running: c.q.clock.running().Milliseconds(), Closed: true,
-		}}
-		c.write([]note{closed})
+		closed := c.line()
+		closed.Closed = true
+		c.write([]note{{logLine: closed}})
 	}
 	c.sync()
 	if c.log != nil {

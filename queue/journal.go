@@ -30,6 +30,10 @@ type copyFiles struct {
 	bases, logs []uint64
 }
 
+// maxNumber would take a thousand years, one an hour. What has a higher number was put there by somebody, for example
+// a backup that is called 20261128.db.
+const maxNumber = 9_999_999
+
 // readCopyFiles lists a folder. One that is not there has no copies.
 func readCopyFiles(dir string) (copyFiles, error) {
 	c := copyFiles{dir: dir}
@@ -41,13 +45,13 @@ func readCopyFiles(dir string) (copyFiles, error) {
 		return c, err
 	}
 	for _, e := range entries {
-		name, ext, _ := strings.Cut(e.Name(), ".")
+		name, _, _ := strings.Cut(e.Name(), ".")
 		n, err := strconv.ParseUint(name, 10, 64)
-		switch {
-		case err != nil || n == 0:
-		case ext == "db":
+		switch path := filepath.Join(dir, e.Name()); {
+		case err != nil || n == 0 || n > maxNumber:
+		case path == c.base(n):
 			c.bases = append(c.bases, n)
-		case ext == "log":
+		case path == c.log(n):
 			c.logs = append(c.logs, n)
 		}
 	}
@@ -90,6 +94,28 @@ func (c *copyFiles) database() string {
 		}
 	}
 	return ""
+}
+
+// follow returns the first log that a file with that record needs; 0: there is none. Of another database, foreign, it
+// is the first that there is: what is in the log was ordered here, whoever has replaced the file. A file is too old if
+// a base copy is newer and the log does not go back to it. Without such a base copy nothing is better than the file: on
+// a new disk of copies a crash can leave a log and no base copy.
+func (c *copyFiles) follow(r copyRecord) (first uint64, foreign bool, err error) {
+	newest, since := uint64(0), c.since()
+	if len(c.logs) > 0 {
+		newest = c.logs[len(c.logs)-1]
+	}
+	if name := c.database(); name != "" && name != r.Database {
+		return since, true, nil
+	}
+	first = max(r.Number, 1)
+	switch {
+	case first > newest:
+		return 0, false, nil
+	case first < since && len(c.bases) > 0 && c.bases[len(c.bases)-1] > first:
+		return 0, false, fmt.Errorf("%w: it is older than the copies in %s", ErrDamaged, c.dir)
+	}
+	return max(first, since), false, nil
 }
 
 // A logHeader is the first line of a log.

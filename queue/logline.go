@@ -21,6 +21,8 @@ type logLine struct {
 	Closed  bool           `json:"closed,omitempty"` // the daemon stopped: the log has all that it did
 }
 
+func (l *logLine) running() time.Duration { return time.Duration(l.Running) * time.Millisecond }
+
 // A loggedRequest is a [ticket.Request] and the jobs that came of it.
 type loggedRequest struct {
 	ID       string          `json:"id"`
@@ -163,6 +165,7 @@ func (l *loggedRequest) setBody(body []byte) {
 func (l *loggedRequest) request() (ticket.Request, error) {
 	r := ticket.Request{
 		ID: l.ID, Venue: l.Venue, Device: l.Device, Received: l.Received, Body: slices.Clone([]byte(l.Body)),
+		Age:  time.Duration(l.AgeMS) * time.Millisecond,
 		Late: true, // it has printed, or should have: it counts also if the same was only reported before
 	}
 	var text string

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	bolt "go.etcd.io/bbolt"
+
 	"ticketrail/queue/ticket"
 )
 
@@ -14,26 +16,6 @@ import (
 // file, or a base copy that took the place of a damaged file. What comes back is in doubt, and so is then every ticket
 // that waits, because a log can miss its last second. What the file has is left alone, so a replay that is cut off is
 // done once more by the next start.
-
-// follow returns the first log that a file with that record needs; 0: there is none. Of another database, foreign, it
-// is the first that there is: what is in the log was ordered here, whoever has replaced the file.
-func (c *copyFiles) follow(r copyRecord) (first uint64, foreign bool, err error) {
-	newest, since := uint64(0), c.since()
-	if len(c.logs) > 0 {
-		newest = c.logs[len(c.logs)-1]
-	}
-	if name := c.database(); name != "" && name != r.Database {
-		return since, true, nil
-	}
-	first = max(r.Number, 1)
-	switch {
-	case first > newest:
-		return 0, false, nil
-	case first < since:
-		return 0, false, fmt.Errorf("%w: it is older than the copies in %s", ErrDamaged, c.dir)
-	}
-	return first, false, nil
-}
 
 // A replay is one reading of the log.
 type replay struct {
@@ -43,6 +25,7 @@ type replay struct {
 	became  map[uint64]*loggedJob // the latest of each job
 	numbers map[uint64]uint64     // of jobs that were made again, by what they were
 	foreign bool                  // the log is that of another database
+	known   uint64                // the highest number of a job that the file has given out
 	highest uint64                // number of a job
 	damaged int                   // lines that cannot be read
 	again   int                   // tickets that the file had lost
@@ -59,6 +42,7 @@ func (q *Queue) replay() error {
 	r := replay{q: q, became: map[uint64]*loggedJob{}, numbers: map[uint64]uint64{}}
 	if err := r.read(); err != nil && r.failed == nil {
 		q.copier.failed(err)
+		r.damaged++ // and perhaps more
 	}
 	if r.failed == nil {
 		r.flush()
@@ -95,6 +79,12 @@ func (r *replay) read() error {
 		return err
 	}
 	r.foreign = foreign
+	if err := r.q.view(func(tx *bolt.Tx) error {
+		r.known = tx.Bucket(bucketNames[bucketJobs]).Sequence()
+		return nil
+	}); err != nil {
+		return err
+	}
 	for n := first; n <= files.newest() && err == nil; n++ {
 		damaged := 0
 		damaged, err = files.read(n, r.line)
@@ -153,7 +143,7 @@ func (r *replay) flush() error {
 			if lines[i].Request != nil {
 				again += r.acceptAgain(b, &lines[i])
 			} else {
-				again += r.makeAgain(b, lines[i].Made)
+				again += r.makeAgain(b, &lines[i])
 			}
 		}
 		return nil
@@ -171,6 +161,9 @@ func (r *replay) acceptAgain(b *batch, l *logLine) int {
 			return 0
 		}
 	}
+	if n := len(l.Request.Jobs); n > 0 && r.removed(b, l, l.Request.Jobs[n-1].Job, b.q.o.DedupRetention) {
+		return 0 // its key may be forgotten too
+	}
 	request, err := l.Request.request()
 	var a *acceptOp
 	if err == nil {
@@ -181,13 +174,20 @@ func (r *replay) acceptAgain(b *batch, l *logLine) int {
 		return 0
 	}
 	a.again = l.Request
-	enqueued := time.Duration(l.Running-l.Request.AgeMS) * time.Millisecond
-	a.age = min(max(b.now-enqueued, 0), maxTimeOff)
+	if !r.foreign { // else its running time says nothing
+		a.age = min(max(b.now-l.running()+a.age, 0), maxTimeOff)
+	}
 	b.fail(a.apply(b))
 	for i := range min(len(a.jobs), len(l.Request.Jobs)) {
 		r.numbers[l.Request.Jobs[i].Job] = a.jobs[i].Job
 	}
 	return a.receipt.Jobs
+}
+
+// removed reports whether the file had a job once, and has removed it with its history: a log can go back further than
+// that, if its disk was full or read-only since. It is as old as after at least.
+func (r *replay) removed(b *batch, l *logLine, job uint64, after time.Duration) bool {
+	return !r.foreign && job <= r.known && b.now-l.running() >= after
 }
 
 // reuseNumbers gives the tickets of a request that is accepted again the numbers that they had: stations know them by
@@ -205,31 +205,15 @@ func (a *acceptOp) reuseNumbers(b *batch, made []madeTicket) {
 	}
 }
 
-// jobNumber is the number of the next job: the one that it had if the file does not know that, else a new one.
-func (b *batch) jobNumber() uint64 {
-	if len(b.numbers) == 0 {
-		return b.sequence(bucketJobs)
-	}
-	n := b.numbers[0]
-	b.numbers = b.numbers[1:]
-	if b.bucket(bucketJobs).Get(key64(n)) != nil || b.bucket(bucketState).Get(key64(n)) != nil {
-		return b.sequence(bucketJobs)
-	}
-	b.notBelow(n)
-	return n
-}
-
-// notBelow has no job get a number that the log knows already.
-func (b *batch) notBelow(number uint64) {
-	if k := b.bucket(bucketJobs); k.Sequence() < number {
-		b.dirty = true
-		b.fail(k.SetSequence(number))
-	}
-}
-
 // makeAgain makes a job that no request made, if the file does not have it.
-func (r *replay) makeAgain(b *batch, m *loggedMade) int {
-	if r.foreign || b.bucket(bucketState).Get(key64(m.Job)) != nil {
+func (r *replay) makeAgain(b *batch, l *logLine) int {
+	m := l.Made
+	if r.foreign || b.bucket(bucketState).Get(key64(m.Job)) != nil ||
+		r.removed(b, l, m.Job, min(historyAtLeast, b.q.o.HistoryRetention)) {
+		return 0
+	}
+	if _, err := ticket.Unmarshal(m.Ticket); err != nil { // a newer version has written it
+		b.q.log.Error("a job of the log cannot be made again", "job", m.Job, "err", err)
 		return 0
 	}
 	s := m.As
