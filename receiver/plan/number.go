@@ -85,14 +85,7 @@ func parseDecimal(s string) (d decimal, ok bool) {
 }
 
 // allDigits says whether s is one or more ASCII digits.
-func allDigits(s string) bool {
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
-			return false
-		}
-	}
-	return s != ""
-}
+func allDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
 // String writes the number as people do: 18, 0.5, 1000. Only a number that would get longer than
 // maxPlainDigits keeps an exponent.
@@ -136,14 +129,4 @@ func (d decimal) float() float64 { return toFloat(d.String()) }
 func toFloat(n string) float64 {
 	f, _ := strconv.ParseFloat(n, 64) // on a range error f is ±Inf or 0, which is right
 	return f
-}
-
-// plainNumber writes a JSON number as people do. 1.80e1 becomes 18. The JSON parser has checked s;
-// text that is no number would stay as it is.
-func plainNumber(s string) string {
-	d, ok := parseDecimal(s)
-	if !ok {
-		return s
-	}
-	return d.String()
 }

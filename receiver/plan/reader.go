@@ -354,10 +354,11 @@ func asText(v contract.Value) string {
 	return v.JSON()
 }
 
-// scalarText is a scalar as people write it.
+// scalarText is a scalar as people write it: 18 and not 1.80e1.
 func scalarText(v contract.Value) string {
 	if v.Kind() == '0' {
-		return plainNumber(v.Text())
+		d, _ := toDecimal(v) // which reads any number of JSON
+		return d.String()
 	}
 	return asText(v)
 }
@@ -368,10 +369,5 @@ func plainText(s string) string { return strings.TrimSpace(html.UnescapeString(s
 // isBlank says that nothing of s would be visible on paper. A name of control characters and
 // zero-width joiners is no name: the item prints as its JSON instead.
 func isBlank(s string) bool {
-	for _, r := range s {
-		if unicode.IsGraphic(r) && !unicode.IsSpace(r) {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) })
 }
