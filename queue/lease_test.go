@@ -189,13 +189,17 @@ func TestADoubtMovesWithItsTicketAndAHeldTicketStartsToAgeAnew(t *testing.T) {
 	})
 }
 
-func TestARefusedTicketThatMayHaveComeOutTwiceIsStillLentWithItsMark(t *testing.T) {
+func TestARefusedTicketKeepsItsMarkAndSaysWhoRefusedItUntilAPersonSendsItBack(t *testing.T) {
 	q := start(t)
 	q.accept(order("a", "grill"))
 	q.must(q.begin("grill").Retry(bg, "broke off"))
 	q.must(q.begin("grill").Move(bg, "bar", "grill", "refused"))
-	if d := q.print("bar"); !d.Doubt {
+	if d := q.print("bar"); !d.Doubt || d.For != "grill" || !slices.Equal(d.RefusedBy, []string{"grill"}) {
 		t.Errorf("%+v", d)
+	}
+	q.must(errOf(q.Reprint(bg, 2, ReprintOptions{Station: "grill"})))
+	if d := q.print("grill"); d.For != "" || len(d.RefusedBy) > 0 {
+		t.Errorf("sent back: %+v", d)
 	}
 }
 

@@ -37,6 +37,18 @@ func TestACopyIsThatOfTheLatestReplacement(t *testing.T) {
 	}
 }
 
+func TestAHeldTicketThatWasReplacedEndsWithItsCopy(t *testing.T) {
+	q := start(t)
+	q.accept(dinner("a", "1Fish", "grill"))
+	q.must(q.take("grill").Hold(bg, "look"))
+	q.accept(at(1, dinner("a", "2Fish", "grill")))
+	q.must(q.take("grill").Fail(bg, "no"))
+	q.wantCopy(1, ReprintOptions{}, "2Fish")
+	q.wantState(1, ticket.Cancelled)
+	q.wantState(2, ticket.Cancelled)
+	wantErr(t, errOf(q.Reprint(bg, 2, ReprintOptions{})), ErrConflict)
+}
+
 func TestACopyNamesTheLaterVoidsOfTheSameCheck(t *testing.T) {
 	q := start(t)
 	q.accept(dinner("a", "1Fish", "grill", "bar"))
