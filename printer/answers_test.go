@@ -121,9 +121,9 @@ func TestNULsThatASlowLineDoesNotTakeAreDropped(t *testing.T) {
 }
 
 func TestALateAnswerForTheFirstCopyIsNoneForTheSecond(t *testing.T) {
-	// The first copy's id came in the end, and then the answer to the GS r that was asked meanwhile.
+	// The first copy's id came in the end, and then the other one that was asked meanwhile.
 	synctest.Test(t, func(t *testing.T) {
-		copies := 0
+		copies, first := 0, []byte(nil)
 		r := newHarness(t, nil, answering(func(c net.Conn, all string) {
 			id, isBehind := idReply(all), behind(all)
 			switch {
@@ -131,10 +131,11 @@ func TestALateAnswerForTheFirstCopyIsNoneForTheSecond(t *testing.T) {
 			case !isBehind:
 				_, _ = c.Write(id)
 			case copies == 1 && overdue(all):
-				_, _ = c.Write(id)
-				later(2*time.Second, func() { _, _ = c.Write([]byte{0}) })
+				_, _ = c.Write(first)
+				later(2*time.Second, func() { _, _ = c.Write(id) })
 			case !overdue(all):
 				copies++ // no answer
+				first = id
 			}
 		}), func(_ *printer.DeviceOptions, o *printer.Options) { o.Copies = 2 })
 		r.want("A1", "doubt")

@@ -95,9 +95,6 @@ func hasLongCommand(b []byte) bool {
 	return false
 }
 
-// An acknowledger can tell how many of the bytes that were written the other side has taken. TCP is one.
-type acknowledger interface{ Acknowledged() (int, error) }
-
 // sendUnfenced is for a printer that gives no answer behind a ticket. It returns when the printer has taken
 // every byte and the connection is closed in an orderly way. Without the orderly end, closing could reset
 // the connection and discard the tail of the ticket in the printer's network interface: the ticket
@@ -133,23 +130,18 @@ func (a *attempt) sendUnfenced(all []byte) error {
 // fails, the whole ticket is in doubt, and the next attempt prints every copy again.
 func (a *attempt) sendFenced() (ticket.Proof, error) {
 	proof := ticket.Confirmed
-	copies := a.encoded.copies
-	if a.d.can.CutOff { // the connection ends after the first copy and before its cut
-		copies = []escpos.Encoded{{Body: a.encoded.bytes()}}
-	}
 	// Only status bytes that come from here on can be taken for this ticket's answer.
 	unexpected := a.s.unexpectedCount()
-	for i, c := range copies {
+	for _, c := range a.encoded.copies {
 		left, err := a.write(c.Body, a.p.sendTimeout(len(c.Body)))
 		if err != nil {
 			return "", err
 		}
-		end := a.s.wrote
 		got, err := a.await(left, a.p.printTimeout(a.encoded, len(c.Body)))
 		// Until it is known that the printer came to the cut, it is repeated before the next ticket.
 		a.d.pendingCut, a.s.cut = c.Cut, false
 		if err != nil {
-			return a.cutOff(err, end, i == len(copies)-1)
+			return "", a.unanswered(err)
 		}
 		switch {
 		case got == byStatus && a.s.unexpectedCount() > unexpected:
@@ -165,7 +157,6 @@ func (a *attempt) sendFenced() (ticket.Proof, error) {
 		_, err = a.write(c.Cut, cutTimeout)
 		a.s.cut = err == nil
 	}
-	a.d.can.cutOffs = 0
 	a.d.keep(a.s)
 	return proof, nil
 }

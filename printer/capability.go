@@ -52,9 +52,6 @@ type capability struct {
 	Probed time.Time `json:"probed"`
 	// Tries counts the probes in a row before that one which found no fence either.
 	Tries uint `json:"tries,omitempty"`
-	// CutOff: its connections end before the answers behind tickets arrive, as those of print servers with a
-	// short idle time-out do. A ticket to which that happens ends as sent.
-	CutOff bool `json:"answers_cut_off,omitempty"`
 	// Profile is the name of the profile with which it was probed. Another one means another printer.
 	Profile string `json:"profile,omitempty"`
 
@@ -109,7 +106,6 @@ type knowledge struct {
 	health *health
 
 	idUnanswered  int // hellos in a row in which GS r was answered and GS ( H was not
-	cutOffs       int // tickets in a row whose connection ended before the answer
 	droppedProbes int // probes in a row during which the printer closed the connection
 }
 
@@ -148,7 +144,7 @@ func (k *knowledge) load() {
 func (k *knowledge) set(a capability) {
 	k.capability = a
 	k.health.update(func(s *Status) {
-		s.Capability, s.Probed, s.CutOff = "", a.Probed, a.CutOff
+		s.Capability, s.Probed = "", a.Probed
 		if a.known {
 			s.Capability = string(a.Fence.proof())
 		}
@@ -184,9 +180,8 @@ func (k *knowledge) save(ctx context.Context, a capability) {
 	}
 }
 
-// Probe forgets what the printer can do and asks it again: for a person who has replaced it, set it to
-// another mode, or changed the time-out of its print server. What was known is kept if it cannot be asked
-// now. Probe waits for the ticket that is being printed.
+// Probe forgets what the printer can do and asks it again: for a person who has replaced it, or set it to another
+// mode. What was known is kept if it cannot be asked now. Probe waits for the ticket that is being printed.
 func (d *Device) Probe(ctx context.Context) (Status, error) {
 	if d.o.Confirm == profile.NoConfirm {
 		return d.health.get(), fmt.Errorf("%s is never asked anything, because confirm: none is set for it", d.o.Name)
@@ -204,7 +199,6 @@ func (d *Device) Probe(ctx context.Context) (Status, error) {
 		d.can.set(was)
 		return d.health.get(), err
 	}
-	d.can.cutOffs = 0
 	if d.o.KV != nil && !d.can.valid() {
 		// A crash before this leaves the old one stored; the operator has no answer yet and asks again.
 		if err := d.o.KV.Delete(ctx, d.o.Key); err != nil {

@@ -2,6 +2,7 @@ package printer
 
 import (
 	"crypto/rand"
+	"slices"
 
 	"ticketrail/printer/escpos"
 )
@@ -14,21 +15,29 @@ import (
 type fence struct {
 	want fenceKind // the answer after which no better one comes
 	got  fenceKind // the best one so far
-	id   [4]byte   // of GS ( H
+	ids  [][4]byte // of GS ( H; only the answer to the first one is this fence's
+	lost bool      // another one was answered, and the first was not before it
 	nth  int       // count of GS r on this connection; 0: none was sent
 
 	paper escpos.Condition // as reported in the answer to GS r
 }
 
-// answered reports whether an answer came; the session's mu is held.
-func (f *fence) answered() bool { return f.got != noFence }
+// answered reports whether an answer came, or none will come any more; the session's mu is held.
+func (f *fence) answered() bool { return f.got != noFence || f.lost }
 
-// acceptID reports whether id is this fence's answer, and records it. f may be nil.
+// acceptID reports whether id was asked for this fence, and records what its answer means. f may be nil.
 func (f *fence) acceptID(id [4]byte) bool {
-	if f == nil || f.id != id {
+	if f == nil {
 		return false
 	}
-	f.got = byID
+	switch slices.Index(f.ids, id) {
+	case -1:
+		return false
+	case 0:
+		f.got = byID
+	default:
+		f.lost = f.got == noFence
+	}
 	return true
 }
 
@@ -44,8 +53,16 @@ func (f *fence) acceptStatus(nth int, paper escpos.Condition) {
 func (s *session) newFence(want fenceKind, id [4]byte) *fence {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.fence = &fence{want: want, id: id}
+	s.fence = &fence{want: want, ids: [][4]byte{id}}
 	return s.fence
+}
+
+// anotherID is a question with another id for f, whose first one is not answered.
+func (s *session) anotherID(f *fence, id [4]byte) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f.ids = append(f.ids, id)
+	return escpos.ProcessID(id)
 }
 
 // unexpectedCount is how many status bytes came without a GS r.

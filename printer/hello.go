@@ -129,12 +129,24 @@ func (d *Device) settleAnswers(ctx context.Context, s *session) error {
 	if err := s.askStatus(ctx, answerTimeout, never); err != nil {
 		return err
 	}
-	// Not for ever: a device that is no printer may never stop sending.
-	for more, over := true, time.Now().Add(maxLateAnswers); more && time.Now().Before(over); {
-		s.mu.Lock()
-		answers := s.statusAnswered + s.unexpected
-		s.mu.Unlock()
-		more = nil == s.waitFor(ctx, lateAnswerWindow, func() bool { return s.statusAnswered+s.unexpected > answers })
+	// Not for ever: a device that is no printer may never stop sending. Questions keep the connection open meanwhile.
+	over, seen := time.Now().Add(maxLateAnswers), -1
+	more := func() bool {
+		was := seen
+		seen = s.statusAnswered + s.unexpected
+		return seen > was
+	}
+	for last := time.Now(); time.Since(last) < lateAnswerWindow && time.Now().Before(over); {
+		err := s.waitFor(ctx, min(statusInterval, lateAnswerWindow-time.Since(last)), more)
+		switch {
+		case err == nil:
+			last = time.Now()
+		case timedOut(err):
+			err = s.askStatus(ctx, answerTimeout, never)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	s.mu.Lock()
 	s.statusAnswered = s.statusAsked
@@ -171,23 +183,26 @@ func (s *session) question(f *fence, withStatus bool) (b []byte) {
 		s.mu.Unlock()
 	}
 	if f.want == byID {
-		b = append(b, escpos.ProcessID(f.id)...)
+		b = append(b, escpos.ProcessID(f.ids[0])...)
 	}
 	return b
 }
 
-// waitFence waits for the answer to f and returns the fence that was answered, noFence if none was. An
-// answer to GS r where GS ( H was wanted is believed when the other one is not there soon after: it is
+// waitFence waits for the answer to f and returns the fence that was answered, noFence if none was. errLost: none
+// will be. An answer to GS r where GS ( H was wanted is believed when the other one is not there soon after: it is
 // answered when the data is printed, which may be later.
 func (s *session) waitFence(ctx context.Context, f *fence, within time.Duration) (fenceKind, error) {
 	err := s.waitFor(ctx, within, f.answered)
 	if err == nil {
-		err = s.waitFor(ctx, idAfterStatus, func() bool { return f.got == f.want })
+		err = s.waitFor(ctx, idAfterStatus, func() bool { return f.got == f.want || f.lost })
 	}
 	if err != nil && !timedOut(err) {
 		return noFence, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if f.got == noFence && f.lost {
+		return noFence, errLost
+	}
 	return f.got, nil
 }

@@ -46,20 +46,12 @@ type lineConn struct {
 
 	mu       sync.Mutex
 	buf      []byte
-	taken    int
 	closed   bool
 	deadline time.Time // of writes
 }
 
 // lineBuffer is how many bytes wait at our end.
 const lineBuffer = 128 << 10
-
-// Acknowledged is the number of bytes that left the buffer.
-func (c *lineConn) Acknowledged() (int, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.taken, nil
-}
 
 // Write waits for room until its deadline.
 func (c *lineConn) Write(b []byte) (n int, err error) {
@@ -131,7 +123,7 @@ func (c *lineConn) send() {
 			time.Sleep(time.Duration(n) * time.Second / time.Duration(c.rate))
 		}
 		c.mu.Lock()
-		c.buf, c.taken = c.buf[n:], c.taken+n
+		c.buf = c.buf[n:]
 		c.closed = c.closed || err != nil
 		c.mu.Unlock()
 	}

@@ -1,14 +1,9 @@
 package printer_test
 
 import (
-	"io"
-	"net"
 	"strings"
-	"sync"
-	"testing"
 	"time"
 
-	"ticketrail/printer/transport"
 	"ticketrail/printer/virtual"
 	"ticketrail/queue/ticket"
 )
@@ -25,6 +20,22 @@ var mishaps = []mishap{
 	{name: "power cycle in its head", cause: at(head, (*kitchen).cycle)},
 	{name: "power cycle in its picture", cause: at(drawingIt, (*kitchen).cycle)},
 	{name: "power cycle while it prints", needs: fence, cause: after(3, (*kitchen).cycle)},
+
+	{name: "power cycle twice while it prints", change: roomy, needs: fence, held: 2, stays: true,
+		cause: breaksAtLine(3, 2)},
+	{name: "power breaks down at each black line", change: roomy, needs: fence, held: 3, stays: true,
+		cause: breaksAtLine(3, -1)},
+
+	// It loses its buffer and keeps its connection.
+	{name: "restarts its engine", change: roomy, needs: fence, cause: behindIt((*kitchen).ClearBuffer)},
+	{name: "ESC @ clears its buffer", change: roomy, needs: fence, cause: func(k *kitchen) {
+		k.SlowReset(true)
+		behindIt(func(k *kitchen) { k.ClearBuffer(); k.SlowReset(false) })(k)
+	}},
+	{name: "its cover is opened and closed", change: roomy, needs: fence,
+		cause: behindIt(set(virtual.CoverOpen)), mend: clearAll(virtual.CoverOpen)},
+	{name: "jams, and a till sends DLE ENQ 2", change: roomy, needs: fence,
+		cause: behindIt(set(virtual.CutterJam)), mend: clearAll(virtual.CutterJam)},
 
 	// The rest of the ticket brings the printer back to the beginning of a command, so it answers.
 	{name: "loses a letter", needs: nothing, cause: at(head, lose(1))},
@@ -51,10 +62,10 @@ var mishaps = []mishap{
 		k.till(strings.Repeat("till\n", 20)+"\x1d(H\x06\x0000till\x1dr\x01", 0)
 	}},
 
-	{name: "closes when idle for 1 s", change: crawling, weaker: ticket.Sent,
-		cause: func(k *kitchen) { k.CloseAfterIdle(time.Second) }},
+	{name: "closes when idle for 0.3 s", change: crawling,
+		cause: func(k *kitchen) { k.CloseAfterIdle(300 * time.Millisecond) }},
 	{name: "cuts off one answer", cause: func(k *kitchen) { k.cutOff(1) }},
-	{name: "cuts off all answers", weaker: ticket.Sent, cause: func(k *kitchen) { k.cutOff(-1) }},
+	{name: "cuts off all answers", held: 3, stays: true, cause: func(k *kitchen) { k.cutOff(-1) }},
 	{name: "resets clients at once", cause: early(0, reset), mend: stay},
 	{name: "resets clients after 10 ms", cause: early(10, reset), mend: stay},
 	{name: "closes clients after 10 ms", cause: early(10, closeOrderly), mend: stay},
@@ -101,9 +112,10 @@ type mishap struct {
 	// ticket may be lost, and the third if the mishap goes on: until mend, or with stays for good.
 	needs tells
 	stays bool
-	// weaker is how a ticket may end instead of the best that the printer can say: sent if the answers
-	// behind tickets never arrive.
+	// weaker is how a ticket may end instead of the best that the printer can say.
 	weaker ticket.Proof
+	// held is the last ticket that may be held for a person; 0: none may.
+	held int
 }
 
 // abilities are the kinds of printers that outcomes depend on.
@@ -130,230 +142,3 @@ const (
 	fence
 	nothing // more than any printer tells
 )
-
-// A kitchen is a printer and the way to it.
-type kitchen struct {
-	*virtual.Printer
-	t       *testing.T
-	door    *door
-	dialer  transport.Dialer
-	picture int  // bytes that a ticket has for its picture
-	later   bool // the mishap waits for a place in the ticket
-	begun   sync.Once
-	mend    func(*kitchen)
-	mended  chan time.Time
-
-	mu    sync.Mutex
-	spoil func(right []byte) []byte
-}
-
-// begin starts the time after which the mishap is mended.
-func (k *kitchen) begin() {
-	k.begun.Do(func() {
-		time.AfterFunc(2*time.Second, func() {
-			if k.mend != nil {
-				k.mend(k)
-			}
-			k.mended <- time.Now()
-		})
-	})
-}
-
-// idle waits until everything is on paper.
-func (k *kitchen) idle() {
-	if err := k.WaitIdle(k.t.Context()); err != nil {
-		k.t.Error(err)
-	}
-}
-
-// dial connects another program, which tries again while a printer that serves one client refuses it.
-func (k *kitchen) dial() transport.Conn {
-	for {
-		c, err := k.dialer.Dial(k.t.Context())
-		if err == nil || k.t.Context().Err() != nil {
-			return c
-		}
-	}
-}
-
-// till is another program that sends b and stays connected for d.
-func (k *kitchen) till(b string, d time.Duration) {
-	c := k.dial()
-	_, _ = io.WriteString(c, b)
-	time.AfterFunc(d, func() { _ = c.Close() })
-}
-
-// answer is what the printer says instead of the right answer.
-func (k *kitchen) answer(right []byte) []byte {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.spoil == nil {
-		return right
-	}
-	return k.spoil(right)
-}
-
-func spoil(f func([]byte) []byte) func(*kitchen) {
-	return func(k *kitchen) {
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		k.spoil = f
-	}
-}
-
-// onlyRealTime keeps the answers to DLE EOT, of which bits 1 and 4 are set.
-func onlyRealTime(right []byte) []byte {
-	if len(right) == 1 && right[0]&0x12 == 0x12 {
-		return right
-	}
-	return nil
-}
-
-// cutOff resets the connection instead of the answer behind the next tickets; -1: behind all.
-func (k *kitchen) cutOff(tickets int) {
-	behind := false
-	var arm func()
-	arm = func() {
-		k.After("| job ", 0, func() {
-			k.mu.Lock()
-			behind = true
-			k.mu.Unlock()
-			if tickets--; tickets != 0 {
-				arm()
-			}
-		})
-	}
-	arm()
-	spoil(func(right []byte) []byte {
-		if !behind || onlyRealTime(right) != nil {
-			return right
-		}
-		behind = false
-		time.AfterFunc(10*time.Millisecond, k.Reset) // when all that was sent is acknowledged
-		return nil
-	})(k)
-}
-
-func slowly(o *virtual.Options)   { o.LinesPerSecond = 20 }
-func crawling(o *virtual.Options) { o.LinesPerSecond = 10 }
-
-// at makes do happen at a place in the second ticket, after when n lines of it are on paper.
-func at(p place, do func(*kitchen)) func(*kitchen) {
-	return func(k *kitchen) {
-		k.later = true
-		happen := func() { do(k); k.begin() }
-		k.After("Fish 2", 0, func() {
-			if p == head {
-				happen()
-				return
-			}
-			k.After("\x1dv0", intoPicture, happen)
-		})
-	}
-}
-
-// A place in a ticket: in its second line, or in the first piece of the picture that is its third.
-type place int
-
-const (
-	head place = iota
-	drawingIt
-)
-
-const intoPicture = 100 // bytes
-
-func after(n int, do func(*kitchen)) func(*kitchen) {
-	return func(k *kitchen) {
-		k.later = true
-		k.AfterLines(n, func() { do(k); k.begin() })
-	}
-}
-
-func set(c virtual.Condition) func(*kitchen)   { return func(k *kitchen) { k.Set(c, true) } }
-func clear(c virtual.Condition) func(*kitchen) { return func(k *kitchen) { k.Set(c, false) } }
-
-// losePicture loses the bytes from here to the end of the picture, as many as a ticket has for it.
-func (k *kitchen) losePicture() { k.Lose(k.picture - intoPicture) }
-
-func lose(n int) func(*kitchen) { return func(k *kitchen) { k.Lose(n) } }
-
-// left runs another program that sends b and leaves, until the printer has taken that.
-func left(b string) func(*kitchen) {
-	return func(k *kitchen) {
-		c := k.dial()
-		_, _ = io.WriteString(c, b)
-		_ = c.Finish(k.t.Context())
-		_ = c.Close()
-		k.idle()
-	}
-}
-
-func (k *kitchen) hang()  { k.Freeze() }
-func (k *kitchen) cycle() { k.PowerCycle() }
-func (k *kitchen) drop()  { k.Reset() }
-
-// steal lets another program have the port between two bytes: the client is not read for d, or is reset.
-func steal(b string, d time.Duration) func(*kitchen) {
-	return func(k *kitchen) {
-		k.Interrupt(b)
-		if d == 0 {
-			k.Reset()
-			return
-		}
-		k.Stall()
-		time.AfterFunc(d, func() { k.Repair() })
-	}
-}
-
-func picture(width, rows, sent int) string {
-	head := []byte{0x1D, 'v', '0', 0, byte(width), 0, byte(rows), byte(rows >> 8)}
-	return string(head) + strings.Repeat("\xff", sent)
-}
-
-// A door ends clients before the printer sees them.
-type door struct {
-	net.Listener
-	mu    sync.Mutex
-	early func(c net.Conn) // nil: they come in
-}
-
-func (d *door) Accept() (net.Conn, error) {
-	for {
-		c, err := d.Listener.Accept()
-		d.mu.Lock()
-		early := d.early
-		d.mu.Unlock()
-		if err != nil || early == nil {
-			return c, err
-		}
-		go early(c)
-	}
-}
-
-func (d *door) end(early func(net.Conn)) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.early = early
-}
-
-// early ends each new client after ms.
-func early(ms time.Duration, how func(c net.Conn, d time.Duration)) func(*kitchen) {
-	return func(k *kitchen) { k.door.end(func(c net.Conn) { how(c, ms*time.Millisecond); _ = c.Close() }) }
-}
-
-func stay(k *kitchen) { k.door.end(nil) }
-
-// reset, closeOrderly and swallow are how a door ends a client: nothing is read, or everything and thrown away.
-func reset(c net.Conn, d time.Duration) {
-	time.Sleep(d)
-	if t, ok := c.(*net.TCPConn); ok {
-		_ = t.SetLinger(0)
-	}
-}
-
-func closeOrderly(_ net.Conn, d time.Duration) { time.Sleep(d) }
-
-func swallow(c net.Conn, d time.Duration) {
-	_ = c.SetReadDeadline(time.Now().Add(d))
-	_, _ = io.Copy(io.Discard, c)
-}

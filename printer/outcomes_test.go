@@ -149,7 +149,7 @@ func judge(r [4]result, f mishap, a ability) (wrong, weak error) {
 				continue
 			}
 		case "held":
-			if f.weaker != ticket.Sent || n != 2 {
+			if n == 1 || n > f.held {
 				note(&weak, "needs no person")
 			}
 		default:

@@ -54,24 +54,6 @@ func TestTheNewestReportOnThePaperCounts(t *testing.T) {
 	})
 }
 
-func TestOfTwoAnswersBehindATicketTheFirstOneCounts(t *testing.T) {
-	// GS r is asked again when a ticket is overdue. The first answer says whether the ticket's last lines are on paper.
-	for answers, want := range map[string]string{"\x0c\x00": "doubt", "\x00\x0c": "processed"} {
-		synctest.Test(t, func(t *testing.T) {
-			count, asked := countGSr(), 0
-			r := newScriptedHarness(t, answering(func(c net.Conn, all string) {
-				n := count(c, all)
-				if !behind(all) {
-					_, _ = c.Write(make([]byte, n))
-				} else if asked += n; n > 0 && asked == 2 {
-					_, _ = c.Write([]byte(answers))
-				}
-			}))
-			r.want("A1", want)
-		})
-	}
-}
-
 func TestAPrinterThatPausesDuringTheProbeIsProbed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := answering(func(c net.Conn, all string) {

@@ -3,7 +3,6 @@ package printer_test
 import (
 	"context"
 	"net"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,14 +13,13 @@ import (
 )
 
 // A tap makes connections on which a test acts between two writes, whatever the printer has read by then. It reports
-// how the Device ends them, what the printer has acknowledged, and whether it has closed.
+// how the Device ends them, and whether the printer has closed.
 type tap struct {
 	transport.Dialer
 	before func(b []byte) error                   // its error is that of the write, of which nothing is taken then
 	after  func(c transport.Conn, written string) // of one write
 
-	missing int           // bytes that are not acknowledged; -1: that cannot be known
-	ends    time.Duration // after which each connection ends by itself; 0: never
+	ends time.Duration // after which each connection ends by itself; 0: never
 
 	finish, closed    errorSwitch  // the error of an orderly end, and that the printer closed, as far as TCP knows
 	dialled, finished atomic.Int32 // connections, and those that were ended in an orderly way
@@ -41,8 +39,7 @@ func (w *tap) Dial(ctx context.Context) (transport.Conn, error) {
 
 type tapConn struct {
 	transport.Conn
-	w     *tap
-	taken int
+	w *tap
 }
 
 func (c *tapConn) Write(b []byte) (int, error) {
@@ -52,18 +49,10 @@ func (c *tapConn) Write(b []byte) (int, error) {
 		}
 	}
 	n, err := c.Conn.Write(b)
-	c.taken += n
 	if err == nil && c.w.after != nil {
 		c.w.after(c.Conn, string(b))
 	}
 	return n, err
-}
-
-func (c *tapConn) Acknowledged() (int, error) {
-	if c.w.missing < 0 {
-		return c.taken, os.ErrInvalid
-	}
-	return c.taken - c.w.missing, nil
 }
 
 func (c *tapConn) Finish(ctx context.Context) error {
@@ -112,8 +101,8 @@ func behind(all string) bool {
 	return strings.LastIndex(all, "job 1") > strings.LastIndex(all, "\x1b@")
 }
 
-// overdue reports whether the GS ( H at the end of all was asked together with GS r, for the second time.
-func overdue(all string) bool { return strings.HasSuffix(all[:len(all)-len(theID)-4], theGSr) }
+// overdue reports whether the GS ( H at the end of all is not the first one behind its ticket.
+func overdue(all string) bool { return strings.Count(all[strings.LastIndex(all, "\x1b@"):], theID) > 1 }
 
 // countGSr returns a function that counts the new GS r of a connection.
 func countGSr() func(c net.Conn, all string) int {

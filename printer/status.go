@@ -46,7 +46,6 @@ type Status struct {
 	// while it is not known. Probed is the time of the probe; zero if there was none.
 	Capability string
 	Probed     time.Time
-	CutOff     bool // its connections end before it can answer for a ticket
 
 	Advice    string // what a person can do; empty: nothing needs to be done
 	Err       string // why it cannot be reached
@@ -249,9 +248,6 @@ func (h *health) advice(s *Status) string {
 		return advice
 	case s.Conditions.Has(escpos.PaperLow):
 		return "have a new roll of paper ready"
-	case s.CutOff:
-		return "it prints, but its connection ends before it can answer for a ticket: raise the idle time-out of its " +
-			"network interface or print server, then run: ticketrail printers probe " + h.name
 	}
 	return ""
 }

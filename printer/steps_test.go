@@ -90,48 +90,6 @@ func TestACutThatWasMissingIsSentOnce(t *testing.T) {
 	})
 }
 
-func TestCutOffsCountOnlyInARow(t *testing.T) {
-	withHarness(t, virtual.Options{Can: virtual.Everything, Kanji: true, LinesPerSecond: 4}, nil, func(r *harness) {
-		for range 3 {
-			later(time.Second, r.v.Reset)
-			if o := r.print("A1"); !o.inDoubt {
-				t.Errorf("%s: %v", o.kind(), o.err)
-			}
-			time.Sleep(time.Minute)
-			r.want("A2", "confirmed")
-			time.Sleep(time.Minute)
-		}
-		if r.d.Status().CutOff {
-			t.Error("connections that end now and then count as a print server that closes early")
-		}
-	})
-}
-
-func TestATicketOfWhichAByteWasNotAcknowledgedIsNotSent(t *testing.T) {
-	for missing, want := range map[int]string{11: "sent", 12: "doubt", -1: "doubt"} { // the question has 11 bytes
-		synctest.Test(t, func(t *testing.T) {
-			a := &tap{Dialer: cutter(func(n int) bool { return n > 1 }), missing: missing}
-			r := newHarness(t, nil, a, nil)
-			r.want("A1", "confirmed")
-			r.want("A2", "doubt")
-			before := a.finished.Load()
-			r.want("A2", want)
-			if n := a.finished.Load() - before; (n > 0) != (want == "sent") { // a reset could destroy the ticket
-				t.Errorf("%d connections were ended in an orderly way", n)
-			}
-			if o := r.print("A3"); o.kind() != want {
-				t.Errorf("%d bytes missing: %s, %v", missing, o.kind(), o.err)
-			}
-			if s := r.d.Status(); !s.CutOff || want == "sent" && !strings.Contains(s.Advice, "printers probe grill") {
-				t.Errorf("%+v", s)
-			}
-			if b, _, _ := r.mem.Get("grill"); !strings.Contains(string(b), "answers_cut_off") {
-				t.Errorf("stored %s", b)
-			}
-		})
-	}
-}
-
 func TestATicketBehindWhichThePrinterStoppedIsInDoubt(t *testing.T) {
 	// A printer without a fence is asked once behind the ticket: what is in its buffer when it stops is lost.
 	for name, c := range map[string]struct {

@@ -18,6 +18,7 @@ func TestAStoredCapabilityCountsIfAProbeCanHaveFoundItWithThisConfiguration(t *t
 	for stored, counts := range map[string]bool{
 		`"fence":"process_id","real_time":[1,2,3,4],"profile":"slim","confirm":"auto"`: true,
 		`"fence":"process_id","real_time":[1,4]`:                                       true, // an older version's
+		`"fence":"process_id","real_time":[1],"answers_cut_off":true`:                  true, // an older version's
 		`"fence":"status","real_time":[]`:                                              true,
 		`"fence":"","real_time":[2],"probed":"2000-01-01T00:00:00Z"`:                   true,
 		`"fence":"process_id","real_time":[1],"profile":"wide"`:                        false,
@@ -115,20 +116,6 @@ func TestAPersonsProbeUsesANewConnection(t *testing.T) {
 		if _, err := r.d.Probe(r.t.Context()); err != nil || r.v.ClientCount() != 2 {
 			t.Errorf("%d connections, %v", r.v.ClientCount(), err)
 		}
-	})
-}
-
-func TestAPersonsProbeStartsTheCountOfCutOffAnswersAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a := &tap{Dialer: cutter(func(n int) bool { return n > 1 }), missing: 11}
-		r := newHarness(t, nil, a, nil)
-		r.want("A1", "confirmed")
-		r.want("A2", "doubt")
-		if _, err := r.d.Probe(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		r.want("A2", "doubt")
-		r.want("A2", "sent")
 	})
 }
 
@@ -290,8 +277,7 @@ func TestAutomaticStatusIsUsedInTheRightFormatOnly(t *testing.T) {
 	}
 }
 
-func TestOnlyAConnectionThatEndsOnAWorkingPrinterIsCutOff(t *testing.T) {
-	// All was acknowledged each time.
+func TestOnlyAConnectionThatEndsOnAWorkingPrinterIsThatOfAPrintServer(t *testing.T) {
 	for name, status := range map[string]func(c net.Conn, n byte){
 		"it stays": func(c net.Conn, _ byte) { _, _ = c.Write([]byte{0x12}) },
 		"the cover opened": func(c net.Conn, n byte) {
@@ -303,12 +289,9 @@ func TestOnlyAConnectionThatEndsOnAWorkingPrinterIsCutOff(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newHarness(t, nil, &tap{Dialer: slowStatus(0, status), missing: 11}, nil)
-				for range 4 {
-					r.want("A1", "doubt")
-				}
-				if r.d.Status().CutOff {
-					t.Error("its answers count as cut off")
+				r := newScriptedHarness(t, slowStatus(0, status))
+				if o := r.want("A1", "doubt"); strings.Contains(o.err.Error(), "print server") {
+					t.Error(o.err)
 				}
 			})
 		})

@@ -6,25 +6,28 @@ import (
 	"time"
 
 	"ticketrail/printer/escpos"
-	"ticketrail/queue/ticket"
 )
 
 // After the ticket is sent, the printer's silence has one of three reasons: it is still printing,
 // it waits for a person, or it does not answer. Each has its own limit, and the status (DLE EOT,
 // answered at once, not in order) tells which one it is.
 
-// statusInterval is how often the status is asked while a fence is unanswered. An open cover is
-// known after a second at most.
-const statusInterval = time.Second
+// statusInterval is how often the status is asked while a fence is unanswered. An open cover is known at once, and
+// what closes idle connections, as print servers do, leaves this one open.
+const statusInterval = 200 * time.Millisecond
 
-// overdue is how long after a ticket should be printed GS r is asked as well as GS ( H. A printer that answers
-// only that one has processed the ticket and lost the id, or answers with another one.
-const overdue = 3 * time.Second
+// errLost: a question behind the ticket's was answered, and the ticket's was not.
+var errLost = errors.New("it lost what was in its buffer: it answers again, but not the question behind the ticket")
 
 // await sends the question behind a ticket, within left, and waits for its answer. limit applies while the
 // printer reports no trouble, or nothing. While it reports that it needs a person, WaitForPerson applies
 // instead: GS r and GS ( H are not executed while it is offline, and an answer that comes after the refill
 // proves as much as an early one.
+//
+// The ticket's question is asked once. A printer that lost its buffer and kept its connection would answer it the
+// second time. With GS r, whose answers are all alike, such a printer is noticed when the limit is over. An id tells
+// the answers apart: after half of the limit a printer that reports no trouble is asked with another one. Not
+// earlier, because a printer that is slow and keeps only the newest id answers only that one.
 func (a *attempt) await(left, limit time.Duration) (fenceKind, error) {
 	// The fence is registered only now: a status byte that came while the ticket was written is no answer to
 	// it. The ticket may have used up its time; the question gets its own, or a slow printer would fail here
@@ -34,7 +37,7 @@ func (a *attempt) await(left, limit time.Duration) (fenceKind, error) {
 		return noFence, err
 	}
 	var elapsed time.Duration // while the printer reports no trouble
-	for asked := false; ; {
+	for {
 		start := time.Now()
 		got, err := a.s.waitFence(a.ctx, f, min(statusInterval, limit))
 		switch {
@@ -74,9 +77,9 @@ func (a *attempt) await(left, limit time.Duration) (fenceKind, error) {
 					"check whether it came out",
 				after,
 			)
-		case !asked && elapsed >= overdue+a.p.printTime(a.encoded):
-			asked = true
-			if err := a.s.write(a.ctx, a.s.question(f, true), answerTimeout); err != nil && !timedOut(err) {
+		case answers && len(a.s.realTime) > 0 && elapsed >= limit/2 && f.want == byID && len(f.ids) == 1:
+			err := a.s.write(a.ctx, a.s.anotherID(f, a.d.issueID()), answerTimeout)
+			if err != nil && !timedOut(err) {
 				return noFence, err
 			}
 		}
@@ -96,37 +99,12 @@ func (a *attempt) askStatus(within time.Duration, enough func() bool) error {
 	return err
 }
 
-// maxCutOffs is how many connections in a row may end before the answer for a ticket, while each of these
-// tickets began with an answered hello. One may be a power cut, a second one in a row hardly.
-const maxCutOffs = 2
-
-// cutOff is the result of a ticket whose answer did not come because of err. end is where its copy ends in the
-// bytes of the connection, last that it was the last one. A print server that closes an idle connection before the
-// printer has printed would leave every ticket in doubt: each would print twice and be held. So after maxCutOffs
-// such a ticket of this printer ends as sent, this one included, if every byte of it was acknowledged. An answer
-// that comes in time still counts.
-func (a *attempt) cutOff(err error, end int, last bool) (ticket.Proof, error) {
+// unanswered is the error of a ticket whose answer did not come because of err. Nothing is concluded from how often
+// that happens: it may be a printer that loses its power at each ticket.
+func (a *attempt) unanswered(err error) error {
 	if a.s.alive() || a.s.blocked() {
-		return "", err
+		return err
 	}
-	if a.d.can.cutOffs++; a.d.can.cutOffs < maxCutOffs && !a.d.can.CutOff {
-		return "", err
-	}
-	if now := a.d.can.capability; !now.CutOff {
-		now.CutOff = true
-		a.d.can.save(a.ctx, now)
-		a.d.o.Logger.Warn("the connection ends before the printer can answer: such tickets end as sent",
-			"printer", a.d.o.Name, "advice", a.d.health.get().Advice)
-	}
-	c, ok := a.s.conn.(acknowledger)
-	if !ok || !last {
-		return "", err
-	}
-	if n, aerr := c.Acknowledged(); aerr != nil || n < end {
-		return "", err
-	}
-	a.d.printedAt = time.Now().Add(a.p.printTime(a.encoded)) // before that, the next hello would be cut off too
-	// Not close: a reset could destroy what the print server still holds.
-	a.d.finishSession(a.s)
-	return ticket.Sent, nil
+	return fmt.Errorf("its connection ended before it could answer; if this repeats, lengthen the idle time-out "+
+		"of its print server, or set confirm: none: %w", err)
 }

@@ -142,22 +142,6 @@ func TestAnAnswerEndsTheWaitForAStatus(t *testing.T) {
 	})
 }
 
-func TestGSrIsAskedOnceBehindATicketWhoseIDIsMissing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := answering(func(c net.Conn, all string) {
-			if !behind(all) {
-				answersIDs(c, all)
-			}
-		})
-		r := newScriptedHarness(t, s)
-		r.want("A1", "doubt")
-		all := s.all()
-		if n := strings.Count(all[strings.LastIndex(all, "job 1"):], theGSr); n != 1 {
-			t.Errorf("asked %d times", n)
-		}
-	})
-}
-
 func TestAnErrorThatIsPushedEndsTheWaitWithoutAnAnswer(t *testing.T) {
 	// A printer that stops for good pushes that, and hears nothing any more.
 	synctest.Test(t, func(t *testing.T) {

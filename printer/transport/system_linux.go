@@ -198,19 +198,6 @@ func (c *tcpConn) PeerClosed() error {
 	})
 }
 
-// Acknowledged returns how many bytes of what was written the printer's TCP has acknowledged, also after
-// the connection was closed or reset.
-func (c *tcpConn) Acknowledged() (n int, err error) {
-	err = withFD(c.c, func(fd int) error {
-		info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
-		if err == nil {
-			n = max(int(info.Bytes_acked)-1, 0) // the kernel counts the SYN (linux: tcp_snd_una_update)
-		}
-		return err
-	})
-	return n, err
-}
-
 // unacknowledged returns how many bytes, FIN included, the other side has not acknowledged. If the
 // connection was reset, that is the error: a read does not report a reset after it has returned io.EOF.
 func unacknowledged(c *net.TCPConn) (left int, err error) {

@@ -69,6 +69,7 @@ func newDecoder(p *Printer) *decoder {
 // restart is ESC @ ("Initialize printer").
 func (d *decoder) restart() {
 	d.p.asbOff()
+	d.printed += d.p.resetLines()
 	d.reset()
 	// ESC @ is the command that a resynchronised printer is sure to read as one.
 	d.resyncing = false

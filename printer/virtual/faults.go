@@ -22,6 +22,7 @@ type faults struct {
 	perLine  time.Duration
 	idle     time.Duration // how long a connection without a byte stays
 	lose     int           // how many of the next bytes disappear
+	slow     bool          // ESC @ takes as long as a line
 	frozen   bool
 	place    place
 	lines    int // until onLine is called
@@ -98,6 +99,28 @@ func (p *Printer) Delay(perLine time.Duration) { p.setFaults(func(f *faults) { f
 // CloseAfterIdle closes each connection d after its last byte, as print servers do, whether or not answers are
 // due. 0 ends it.
 func (p *Printer) CloseAfterIdle(d time.Duration) { p.setFaults(func(f *faults) { f.idle = d }) }
+
+// SlowReset makes each ESC @ take as long as a line.
+func (p *Printer) SlowReset(on bool) { p.setFaults(func(f *faults) { f.slow = on }) }
+
+// resetLines is how many lines ESC @ takes the time of.
+func (p *Printer) resetLines() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.faults.slow {
+		return 1
+	}
+	return 0
+}
+
+// ClearBuffer makes the printer lose its receive buffer and keep its connections: it restarts its engine, or a till
+// that is connected to another of its interfaces sends DLE ENQ 2.
+func (p *Printer) ClearBuffer() {
+	p.mu.Lock()
+	p.clearBuffer(Broken)
+	p.mu.Unlock()
+	p.step()
+}
 
 // Lose makes the next n bytes disappear between the network and the printer.
 func (p *Printer) Lose(n int) { p.setFaults(func(f *faults) { f.lose = n }) }

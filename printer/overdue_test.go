@@ -1,0 +1,107 @@
+package printer_test
+
+import (
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ticketrail/printer"
+)
+
+func TestOnlyItsOwnAnswerProvesAnOverdueTicket(t *testing.T) {
+	// What the printer answers when it is asked with another id behind the ticket: after half of the time for printing.
+	for name, c := range map[string]struct {
+		answers func(first, other []byte) [][]byte
+		want    string
+	}{
+		"the other one": {func(_, other []byte) [][]byte { return [][]byte{other} }, "doubt"},
+		"the first":     {func(first, _ []byte) [][]byte { return [][]byte{first} }, "confirmed"},
+		"both at once": {func(first, other []byte) [][]byte {
+			return [][]byte{slices.Concat(first, other)}
+		}, "confirmed"},
+		"both in pieces": {func(first, other []byte) [][]byte {
+			return slices.Collect(slices.Chunk(slices.Concat(first, other), 1))
+		}, "confirmed"},
+		"a GS r": {func(_, _ []byte) [][]byte { return [][]byte{{0}} }, "doubt"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var first []byte
+				s := answering(func(conn net.Conn, all string) {
+					switch id := idReply(all); {
+					case id == nil:
+					case !behind(all):
+						_, _ = conn.Write(id)
+					case !overdue(all):
+						first = id
+					default:
+						for _, b := range c.answers(first, id) {
+							_, _ = conn.Write(b)
+						}
+					}
+				})
+				r := newScriptedHarness(t, s)
+				o := r.want("A1", c.want)
+				if at := 20 * time.Second; name != "a GS r" && (o.took < at-5*time.Second || o.took > at) {
+					t.Errorf("after %s", o.took)
+				}
+			})
+		})
+	}
+}
+
+func TestNoQuestionBehindATicketIsAskedTwice(t *testing.T) {
+	for question, answer := range map[string]func(c net.Conn, all string){
+		theID:  answersIDs,
+		theGSr: nil,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			asked := countGSr()
+			s := answering(func(c net.Conn, all string) {
+				n := asked(c, all)
+				switch {
+				case behind(all):
+				case answer != nil:
+					answer(c, all)
+				default:
+					_, _ = c.Write(make([]byte, n))
+				}
+			})
+			r := newScriptedHarness(t, s)
+			r.want("A1", "doubt")
+			seen := map[string]bool{}
+			_, rest, _ := strings.Cut(s.all(), "job 1")
+			for strings.Contains(rest, question) {
+				_, rest, _ = strings.Cut(rest, question)
+				if seen[rest[:4]] || question == theGSr && len(seen) > 0 {
+					t.Errorf("%q was asked again", question)
+				}
+				seen[rest[:4]] = true
+			}
+			if len(seen) == 0 {
+				t.Errorf("%q was not asked", question)
+			}
+		})
+	}
+}
+
+func TestAConnectionThatEndsBeforeTheAnswerLeavesADoubtEachTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newScriptedHarness(t, cutter(func(n int) bool { return n > 1 && n < 8 }))
+		r.want("A1", "confirmed")
+		hangUp(r.d)
+		for range 6 {
+			r.want("A2", "doubt")
+			if s := r.wantState(printer.Unreachable); !strings.Contains(s.Err, "lengthen the idle time-out") {
+				t.Error(s.Err)
+			}
+		}
+		r.want("A2", "confirmed")
+		if n := r.mem.Writes(); n != 1 {
+			t.Errorf("%d writes: something was stored of it: %s", n, r.mem.Value("grill"))
+		}
+	})
+}
