@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ticketrail/printer"
+	"ticketrail/printer/profile"
 )
 
 func TestOnlyItsOwnAnswerProvesAnOverdueTicket(t *testing.T) {
@@ -54,35 +55,43 @@ func TestOnlyItsOwnAnswerProvesAnOverdueTicket(t *testing.T) {
 }
 
 func TestNoQuestionBehindATicketIsAskedTwice(t *testing.T) {
-	for question, answer := range map[string]func(c net.Conn, all string){
-		theID:  answersIDs,
-		theGSr: nil,
+	for name, c := range map[string]struct {
+		realTime, ids bool // whether it answers DLE EOT, and GS ( H or else GS r
+		wantIDs       int
+		wantGSr       int
+	}{
+		"ids":            {true, true, 2, 0}, // one of its own, and another one when it is overdue
+		"ids, no status": {false, true, 1, 0},
+		"GS r":           {true, false, 0, 1},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			asked := countGSr()
-			s := answering(func(c net.Conn, all string) {
-				n := asked(c, all)
+			s := &scriptedPrinter{answer: func(_ *scriptedPrinter, conn net.Conn, all string) {
+				n := asked(conn, all)
 				switch {
-				case behind(all):
-				case answer != nil:
-					answer(c, all)
+				case c.realTime && answerStatus(conn, all), behind(all):
+				case c.ids:
+					answersIDs(conn, all)
 				default:
-					_, _ = c.Write(make([]byte, n))
+					_, _ = conn.Write(make([]byte, n))
+				}
+			}}
+			r := newHarness(t, nil, s, func(d *printer.DeviceOptions, _ *printer.Options) {
+				if !c.realTime {
+					d.Confirm = profile.ByProcessID
 				}
 			})
-			r := newScriptedHarness(t, s)
 			r.want("A1", "doubt")
-			seen := map[string]bool{}
 			_, rest, _ := strings.Cut(s.all(), "job 1")
-			for strings.Contains(rest, question) {
-				_, rest, _ = strings.Cut(rest, question)
-				if seen[rest[:4]] || question == theGSr && len(seen) > 0 {
-					t.Errorf("%q was asked again", question)
-				}
-				seen[rest[:4]] = true
+			ids := map[string]bool{}
+			for _, id := range strings.Split(rest, theID)[1:] {
+				ids[id[:4]] = true
 			}
-			if len(seen) == 0 {
-				t.Errorf("%q was not asked", question)
+			if n := strings.Count(rest, theID); n != c.wantIDs || n != len(ids) {
+				t.Errorf("%s: %d questions with %d ids, want %d", name, n, len(ids), c.wantIDs)
+			}
+			if n := strings.Count(rest, theGSr); n != c.wantGSr {
+				t.Errorf("%s: GS r was asked %d times, want %d", name, n, c.wantGSr)
 			}
 		})
 	}
