@@ -103,8 +103,15 @@ func TestABaseCopyThatFailsIsTriedLessAndLessOften(t *testing.T) {
 		q.open()
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()
-		if len(at) > 9 || len(at) < 7 {
-			t.Errorf("attempts at %s", at)
+		if len(at) < 5 {
+			t.Fatalf("attempts at %s", at)
+		}
+		pause := copyAgain
+		for i := range at[1:] {
+			if at[i+1]-at[i] != pause {
+				t.Errorf("attempts at %s", at)
+			}
+			pause = min(2*pause, copyEvery)
 		}
 		q.o.CheckCopy = nil
 	}, withCopies)

@@ -29,23 +29,30 @@ func TestAnOrderEntersFewFilesAndOnlyThoseThatArchitectureLists(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	idle := executed(t, program, func(*daemonProcess) { time.Sleep(time.Minute) })
-	busy := executed(t, program, func(k *daemonProcess) {
-		k.accept(newOrder("K-path-1-0000", "grill"))
-		if err := eventually(func() error {
-			if n := len(k.printedBy("grill")); n != 1 {
-				return os.ErrNotExist
-			}
-			return nil
-		}); err != nil {
-			t.Error("the order is not on paper")
-		}
-	})
-
+	// What only some of the orders enter is not their path: a stop may come while the status of a printer is asked.
 	entered := map[string]bool{}
-	for block := range busy {
-		if file, _, _ := strings.Cut(block, ":"); !idle[block] {
-			entered[strings.TrimPrefix(file, "ticketrail/")] = true
+	for n := range 3 {
+		busy := executed(t, program, func(k *daemonProcess) {
+			k.accept(newOrder("K-path-1-0000", "grill"))
+			if err := eventually(func() error {
+				if n := len(k.printedBy("grill")); n != 1 {
+					return os.ErrNotExist
+				}
+				return nil
+			}); err != nil {
+				t.Error("the order is not on paper")
+			}
+		})
+		now := map[string]bool{}
+		for block := range busy {
+			if file, _, _ := strings.Cut(block, ":"); !idle[block] {
+				now[strings.TrimPrefix(file, "ticketrail/")] = true
+			}
 		}
+		if n == 0 {
+			entered = now
+		}
+		maps.DeleteFunc(entered, func(file string, _ bool) bool { return !now[file] })
 	}
 	t.Logf("%d files:\n%s", len(entered), strings.Join(slices.Sorted(maps.Keys(entered)), "\n"))
 	if len(entered) > mostFiles || len(entered) < 20 {

@@ -97,7 +97,7 @@ func TestEveryBrokenIntegratorFailsWithASentenceThatNamesItsFault(t *testing.T) 
 		"it forgets over a restart": {
 			"of \"an order\": #",
 			quietly(func(k *kitchen) {
-				k.key = func(p contract.PrintRequest) string { return fmt.Sprint(k.life, p.ID) }
+				k.key = func(p contract.PrintRequest) string { return fmt.Sprint(k.life.Load(), p.ID) }
 			}),
 		},
 		"refused ids are stored": {"1 of \"an order after it was refused for its venue\": #",

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"ticketrail/receiver/contract"
@@ -41,12 +42,13 @@ type kitchen struct {
 	slip      layout
 	split     bool // each record on a slip of its own; else one slip
 
+	life atomic.Int64 // how often it was started
+
 	mu    sync.Mutex // guards what follows
 	seen  map[string]bool
 	queue []contract.PrintRequest
 	slips []Slip
 	off   bool
-	life  int // how often it was started
 }
 
 func newKitchen() *kitchen {
@@ -120,9 +122,9 @@ func (k *kitchen) accept(w http.ResponseWriter, r *http.Request, p contract.Prin
 	if k.stores == 0 {
 		k.print(p)
 	} else {
-		life := k.life
+		life := k.life.Load()
 		time.AfterFunc(k.stores, func() {
-			if life == k.life {
+			if life == k.life.Load() {
 				k.print(p)
 			}
 		})
@@ -216,7 +218,7 @@ func (k *kitchen) output() *Output {
 }
 
 // restart kills it; what it has stored remains.
-func (k *kitchen) restart(context.Context) error { k.life++; return nil }
+func (k *kitchen) restart(context.Context) error { k.life.Add(1); return nil }
 
 // A layout writes tickets. Each field is a way to write a wrong one, if it is not as in newKitchen.
 type layout struct {
