@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -24,6 +25,7 @@ const (
 	keptBases  = 2
 	maxNotes   = 4096     // batches that may wait for the log
 	maxWaiting = 32 << 20 // and their size together, in bytes
+	maxLines   = 1 << 20  // bytes of lines that are written at once, and one line more
 	// copyRoom must be free beside the file after a base copy of it: a copy must not be what fills the disk.
 	copyRoom = 64 << 20
 )
@@ -62,6 +64,7 @@ type copier struct {
 	// Of run only.
 	log    *os.File // nil: there is none that can be written
 	number uint64   // of log
+	lines  bytes.Buffer
 
 	mu      sync.Mutex // guards the fields below
 	last    time.Time  // when the newest base copy was made, else the start
@@ -182,23 +185,25 @@ func (c *copier) line() logLine {
 
 // write appends lines. After an error nothing is written until a new log begins.
 func (c *copier) write(notes []note) {
-	var lines []byte
 	for i := range notes {
 		c.waiting.Add(-int64(notes[i].size()))
-		line, err := notes[i].encode()
-		if err != nil {
+		if err := notes[i].appendTo(&c.lines); err != nil {
 			c.lost(err)
-			return
 		}
-		lines = append(lines, line...)
+		if c.lines.Len() > maxLines || i == len(notes)-1 {
+			c.flush()
+		}
 	}
+}
+
+// flush writes the lines that are encoded.
+func (c *copier) flush() {
 	if c.log == nil {
 		c.gap.Store(true)
-		return
-	}
-	if _, err := c.log.Write(lines); err != nil {
+	} else if _, err := c.log.Write(c.lines.Bytes()); err != nil {
 		c.lost(err)
 	}
+	c.lines.Reset()
 }
 
 func (c *copier) sync() {

@@ -197,15 +197,15 @@ func TestALineSaysWhatWasStored(t *testing.T) {
 		a, err := (&Queue{}).newAcceptOp(&r)
 		must(t, err)
 		a.jobs = []madeJob{{1, "grill"}, {2, "bar"}}
-		line, err := (&note{accepted: a}).encode()
-		must(t, err)
-		object, ok := unsealLine(bytes.TrimSuffix(line, []byte("\n")))
+		var line bytes.Buffer
+		must(t, (&note{accepted: a}).appendTo(&line))
+		object, ok := unsealLine(bytes.TrimSuffix(line.Bytes(), []byte("\n")))
 		if !ok {
-			t.Fatalf("the checksum of %q is wrong", line)
+			t.Fatalf("the checksum of %q is wrong", line.Bytes())
 		}
 		var l logLine
 		must(t, json.Unmarshal(object, &l))
-		got, err := l.Request.request()
+		got, err := l.request()
 		if must(t, err); string(got.Body) != body || got.ID != "a" || len(got.Drafts) != 2 || l.Request.AgeMS != 3000 {
 			t.Errorf("body %q is logged as %s and read as %q, %+v", body, object, got.Body, got)
 		}

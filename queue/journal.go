@@ -172,11 +172,27 @@ func (c *copyFiles) read(n uint64, f func(line []byte) error) (damaged int, err 
 // lineHead begins each line; the checksum is in its place %08x.
 const lineHead = `{"crc":"%08x",`
 
-// sealLine returns a JSON object, with its checksum, as a line.
-func sealLine(object []byte) []byte {
-	rest := object[1:]
-	line := fmt.Appendf(make([]byte, 0, len(object)+len(lineHead)+8), lineHead, crc32.Checksum(rest, castagnoli))
-	return append(append(line, rest...), '\n')
+// appendLine appends v, which is a JSON object, as a line with its checksum. more appends members to it.
+func appendLine(lines *bytes.Buffer, v any, more func()) error {
+	start := lines.Len()
+	fmt.Fprintf(lines, lineHead, 0)
+	head := lines.Len() - start
+	lines.Truncate(lines.Len() - 1) // the object begins here, with a brace
+
+	e := json.NewEncoder(lines)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		lines.Truncate(start)
+		return err
+	}
+	lines.Truncate(lines.Len() - len("}\n"))
+	more()
+	lines.WriteByte('}')
+
+	line := lines.Bytes()[start:]
+	copy(line, fmt.Appendf(nil, lineHead, crc32.Checksum(line[head:], castagnoli)))
+	lines.WriteByte('\n')
+	return nil
 }
 
 // unsealLine returns the object of a line, without its end.
@@ -224,9 +240,9 @@ func createLog(path string, h logHeader, s storageHooks) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	object, err := json.Marshal(h)
-	if err == nil {
-		_, err = f.Write(sealLine(object))
+	var line bytes.Buffer
+	if err = appendLine(&line, h, func() {}); err == nil {
+		_, err = f.Write(line.Bytes())
 	}
 	if err == nil {
 		err = s.sync(f)

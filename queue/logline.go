@@ -3,8 +3,9 @@ package queue
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
+	"fmt"
 	"time"
+	"unicode/utf8"
 
 	"ticketrail/queue/ticket"
 )
@@ -19,21 +20,23 @@ type logLine struct {
 	Made    *loggedMade    `json:"made,omitempty"`
 	Job     *loggedJob     `json:"job,omitempty"`
 	Closed  bool           `json:"closed,omitempty"` // the daemon stopped: the log has all that it did
+
+	Tickets []json.RawMessage `json:"tickets,omitempty"` // of Request or Made, as stored
 }
 
 func (l *logLine) running() time.Duration { return time.Duration(l.Running) * time.Millisecond }
 
 // A loggedRequest is a [ticket.Request] and the jobs that came of it.
 type loggedRequest struct {
-	ID       string          `json:"id"`
-	Venue    string          `json:"venue"`
-	Device   string          `json:"device,omitempty"`
-	Received time.Time       `json:"received,omitzero"`
-	AgeMS    int64           `json:"age_ms,omitempty"`
-	Jobs     []madeJob       `json:"jobs"`
-	Tickets  []loggedTicket  `json:"tickets"`
-	Body     json.RawMessage `json:"body"`            // as received; what is not JSON without spaces is in a string
-	Bytes    []byte          `json:"bytes,omitempty"` // instead of Body, if it is not UTF-8
+	ID       string    `json:"id"`
+	Venue    string    `json:"venue"`
+	Device   string    `json:"device,omitempty"`
+	Received time.Time `json:"received,omitzero"`
+	AgeMS    int64     `json:"age_ms,omitempty"`
+	Jobs     []madeJob `json:"jobs"`
+	Stations []string  `json:"stations"`        // of the tickets
+	Body     string    `json:"body,omitempty"`  // as received
+	Bytes    []byte    `json:"bytes,omitempty"` // instead of Body, if it is not UTF-8
 }
 
 type madeJob struct {
@@ -41,16 +44,10 @@ type madeJob struct {
 	Station string `json:"station"`
 }
 
-type loggedTicket struct {
-	Station string          `json:"station"`
-	Ticket  json.RawMessage `json:"ticket"`
-}
-
 // A loggedMade is a job that no request made: a slip, a copy, or one that was moved.
 type loggedMade struct {
-	Job    uint64          `json:"job"`
-	As     jobState        `json:"as"`
-	Ticket json.RawMessage `json:"ticket"`
+	Job uint64   `json:"job"`
+	As  jobState `json:"as"`
 }
 
 // A loggedJob is what has become of a job. That a screen shows it is not logged: what is on a screen is not, so a
@@ -66,11 +63,11 @@ type loggedJob struct {
 	ReprintedAs uint64 `json:"reprinted_as,omitempty"`
 }
 
-// A note is a line that is encoded outside of the committer. Of a request it has what the accept has encoded already.
+// A note is a line that is encoded outside of the committer. Of what is large it has what is stored.
 type note struct {
 	logLine
 	accepted *acceptOp
-	payload  []byte // of Made, as stored
+	payloads [][]byte // of Made
 }
 
 // noteAccepted logs a request with the jobs that came of it.
@@ -80,7 +77,7 @@ func (b *batch) noteAccepted(a *acceptOp) {
 
 // noteMade logs a job that no request made.
 func (b *batch) noteMade(job uint64, s jobState, payload []byte) {
-	b.made = append(b.made, note{logLine: logLine{Made: &loggedMade{Job: job, As: s}}, payload: payload})
+	b.made = append(b.made, note{logLine: logLine{Made: &loggedMade{job, s}}, payloads: [][]byte{payload}})
 }
 
 // noteState logs what has become of a job.
@@ -108,79 +105,62 @@ func (n *note) size() int {
 	if n.accepted != nil {
 		return n.accepted.size
 	}
-	return len(n.payload) + smallOp
+	size := smallOp
+	for _, p := range n.payloads {
+		size += len(p)
+	}
+	return size
 }
 
-// encode returns the line.
-func (n *note) encode() ([]byte, error) {
-	l := n.logLine
+// appendTo appends the line. A ticket is JSON on one line already: to have it encoded once more takes longer than all
+// the rest.
+func (n *note) appendTo(lines *bytes.Buffer) error {
+	l, payloads := n.logLine, n.payloads
 	if n.accepted != nil {
-		l.Request = n.accepted.logged()
+		l.Request, payloads = n.accepted.logged(), n.accepted.payloads
 	}
-	if l.Made != nil {
-		made := *l.Made
-		made.Ticket = n.payload[crcSize:]
-		l.Made = &made
-	}
-	var object bytes.Buffer
-	e := json.NewEncoder(&object)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(l); err != nil {
-		return nil, err
-	}
-	return sealLine(bytes.TrimSuffix(object.Bytes(), []byte("\n"))), nil
+	return appendLine(lines, l, func() {
+		for i, p := range payloads {
+			lines.WriteString([]string{`,"tickets":[`, `,`}[min(i, 1)])
+			lines.Write(p[crcSize:])
+		}
+		if len(payloads) > 0 {
+			lines.WriteByte(']')
+		}
+	})
 }
 
-// logged is the request as a log has it. Its caller may have changed the request since, so it is made of what was
-// encoded.
+// logged is the request as a log has it. Its caller may have changed the body since, so it is that which was encoded.
 func (a *acceptOp) logged() *loggedRequest {
-	m, body, _ := decodeBody(a.body) // newAcceptOp has encoded it
 	l := &loggedRequest{
-		ID: m.ID, Venue: m.Venue, Device: m.Device, Received: a.arrived, AgeMS: a.age.Milliseconds(), Jobs: a.jobs,
+		ID: a.r.ID, Venue: a.r.Venue, Device: a.r.Device, Received: a.arrived, AgeMS: a.age.Milliseconds(),
+		Jobs: a.jobs, Stations: a.stations,
 	}
-	for i, payload := range a.payloads {
-		l.Tickets = append(l.Tickets, loggedTicket{Station: a.stations[i], Ticket: payload[crcSize:]})
+	if body := a.body[len(a.body)-len(a.r.Body):]; utf8.Valid(body) {
+		l.Body = string(body)
+	} else {
+		l.Bytes = body
 	}
-	l.setBody(body)
 	return l
 }
 
-// setBody keeps a body so that request returns exactly its bytes, and a person can read it.
-func (l *loggedRequest) setBody(body []byte) {
-	var compact bytes.Buffer
-	if json.Compact(&compact, body) == nil && bytes.Equal(compact.Bytes(), body) && bytes.HasPrefix(body, []byte("{")) {
-		l.Body = body
-		return
-	}
-	text, err := json.Marshal(string(body))
-	var back string
-	if err == nil && json.Unmarshal(text, &back) == nil && back == string(body) {
-		l.Body = text
-		return
-	}
-	l.Body, l.Bytes = json.RawMessage("null"), body
-}
-
 // request is what was stored.
-func (l *loggedRequest) request() (ticket.Request, error) {
+func (l *logLine) request() (ticket.Request, error) {
 	r := ticket.Request{
-		ID: l.ID, Venue: l.Venue, Device: l.Device, Received: l.Received, Body: slices.Clone([]byte(l.Body)),
-		Age:  time.Duration(l.AgeMS) * time.Millisecond,
+		ID: l.Request.ID, Venue: l.Request.Venue, Device: l.Request.Device, Received: l.Request.Received,
+		Body: append([]byte(l.Request.Body), l.Request.Bytes...),
+		Age:  time.Duration(l.Request.AgeMS) * time.Millisecond,
 		Late: true, // it has printed, or should have: it counts also if the same was only reported before
 	}
-	var text string
-	switch {
-	case l.Bytes != nil:
-		r.Body = l.Bytes
-	case json.Unmarshal(l.Body, &text) == nil:
-		r.Body = []byte(text)
+	if len(l.Tickets) != len(l.Request.Stations) {
+		return r, fmt.Errorf("%d tickets for %d stations", len(l.Tickets), len(l.Request.Stations))
 	}
-	for _, t := range l.Tickets {
-		decoded, err := ticket.Unmarshal(t.Ticket)
+	for i, raw := range l.Tickets {
+		t, err := ticket.Unmarshal(raw)
 		if err != nil {
 			return ticket.Request{}, err
 		}
-		r.Drafts = append(r.Drafts, ticket.Draft{Station: t.Station, Ticket: decoded})
+		r.Drafts = append(r.Drafts, ticket.Draft{Station: l.Request.Stations[i], Ticket: t})
 	}
 	return r, nil
 }

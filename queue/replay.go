@@ -164,7 +164,7 @@ func (r *replay) acceptAgain(b *batch, l *logLine) int {
 	if n := len(l.Request.Jobs); n > 0 && r.removed(b, l, l.Request.Jobs[n-1].Job, b.q.o.DedupRetention) {
 		return 0 // its key may be forgotten too
 	}
-	request, err := l.Request.request()
+	request, err := l.request()
 	var a *acceptOp
 	if err == nil {
 		a, err = b.q.newAcceptOp(&request)
@@ -208,11 +208,11 @@ func (a *acceptOp) reuseNumbers(b *batch, made []madeTicket) {
 // makeAgain makes a job that no request made, if the file does not have it.
 func (r *replay) makeAgain(b *batch, l *logLine) int {
 	m := l.Made
-	if r.foreign || b.bucket(bucketState).Get(key64(m.Job)) != nil ||
+	if len(l.Tickets) != 1 || r.foreign || b.bucket(bucketState).Get(key64(m.Job)) != nil ||
 		r.removed(b, l, m.Job, min(historyAtLeast, b.q.o.HistoryRetention)) {
 		return 0
 	}
-	if _, err := ticket.Unmarshal(m.Ticket); err != nil { // a newer version has written it
+	if _, err := ticket.Unmarshal(l.Tickets[0]); err != nil { // a newer version has written it
 		b.q.log.Error("a job of the log cannot be made again", "job", m.Job, "err", err)
 		return 0
 	}
@@ -227,7 +227,7 @@ func (r *replay) makeAgain(b *batch, l *logLine) int {
 	s.Doubts = max(s.Doubts, 1)
 	s.Enqueued = min(s.Enqueued, int64(b.now))
 	b.numbers = []uint64{m.Job}
-	job := b.enqueue(s, seal(m.Ticket), s.Slip)
+	job := b.enqueue(s, seal(l.Tickets[0]), s.Slip)
 	r.numbers[m.Job] = job
 	b.books(s.Station).Enqueued++ // also if it was a copy or moved: they balance all the same
 	if s.RescuedFrom != "" {      // or its card would be copied again
