@@ -141,7 +141,7 @@ func newCloud(t *testing.T, prepare ...func(*cloud)) *cloud {
 	for _, f := range prepare {
 		f(c)
 	}
-	c.nodes = natstest.FilesForTest(t, files)
+	c.nodes = natstest.ForTest(t, natstest.Options{Files: files})
 	conf, err := os.ReadFile(filepath.Join(c.dir, "relay/relay.yaml"))
 	if err != nil {
 		t.Fatal(err)

@@ -266,7 +266,9 @@ func trialRelay(t *testing.T) (dir, conf string, node natsaccess.Node) {
 		"--url", "https://orders.example.com"); code != exitOK || !strings.Contains(out, "nats-server -c "+dir) {
 		t.Fatalf("init ends with %d: %s%s", code, out, errs)
 	}
-	natstest.FilesForTest(t, []natstest.File{{Path: filepath.Join(dir, "node1", "nats-server.conf"),
-		Client: strings.TrimPrefix(node.URL(), "tls://"), Status: fmt.Sprintf("127.0.0.1:%d", node.MonitorPort())}})
+	natstest.ForTest(t, natstest.Options{Files: []natstest.File{{
+		Path:   filepath.Join(dir, "node1", "nats-server.conf"),
+		Client: strings.TrimPrefix(node.URL(), "tls://"), Status: fmt.Sprintf("127.0.0.1:%d", node.MonitorPort()),
+	}}})
 	return dir, filepath.Join(dir, "relay", "relay.yaml"), node
 }

@@ -72,7 +72,7 @@ func patiently(t *testing.T, do func() error) {
 func cluster(t *testing.T, nodes int) *natstest.Cluster {
 	t.Helper()
 	slow.Test(t, "go")
-	return natstest.ForTest(t, nodes, nil)
+	return natstest.ForTest(t, natstest.Options{Nodes: nodes})
 }
 
 // oneNode starts a server alone, which has the same rules as a cluster.

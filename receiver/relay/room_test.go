@@ -16,14 +16,10 @@ import (
 func TestMoreRoomThanTheServersHaveIsRefusedAndTheLimitOfBeforeStays(t *testing.T) {
 	slow.Test(t, "go")
 	dir := t.TempDir()
-	c, err := natstest.New(t.Context(), natstest.Options{Dir: dir, Nodes: 3, Config: func(i int) string {
+	c := natstest.ForTest(t, natstest.Options{Dir: dir, Nodes: 3, Config: func(i int) string {
 		return fmt.Sprintf("jetstream { store_dir: %q, sync_interval: always, max_file_store: 8MB }",
 			filepath.Join(dir, fmt.Sprintf("n%d", i+1)))
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Stop)
 	nc := connect(t, c.URLs()...)
 	o := testOptions(3)
 	o.MaxBytes = 16 << 20

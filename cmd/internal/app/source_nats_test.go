@@ -83,7 +83,8 @@ func dialNATS(urls []string) (*nats.Conn, error) {
 
 func newFetchingBox(t *testing.T) *fetchingBox {
 	slow.Test(t)
-	k := &fetchingBox{T: t, nats: natstest.ForTest(t, 1, nil), conf: filepath.Join(t.TempDir(), "ticketrail.yaml"),
+	k := &fetchingBox{T: t, nats: natstest.ForTest(t, natstest.Options{Nodes: 1}),
+		conf:    filepath.Join(t.TempDir(), "ticketrail.yaml"),
 		printer: virtual.New(virtual.Options{Name: "grill", Columns: 48, Can: virtual.Everything})}
 	nc, err := dialNATS(k.nats.URLs())
 	k.must(err)

@@ -442,7 +442,7 @@ func servers(t *testing.T, o *Operator, many int) (nodes []Node, urls []string) 
 		files = append(files, natstest.File{Path: filepath.Join(folder, "nats-server.conf"),
 			Client: nodes[i].address(0), Status: fmt.Sprintf("127.0.0.1:%d", nodes[i].MonitorPort())})
 	}
-	natstest.FilesForTest(t, files)
+	natstest.ForTest(t, natstest.Options{Files: files})
 	return nodes, urls
 }
 

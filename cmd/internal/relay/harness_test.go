@@ -58,7 +58,7 @@ func newCloud(t *testing.T, nodes int) *cloud {
 			Client: strings.TrimPrefix(s.Nodes[i].URL(), "tls://"),
 			Status: fmt.Sprintf("127.0.0.1:%d", s.Nodes[i].MonitorPort())})
 	}
-	c.servers = natstest.FilesForTest(t, files)
+	c.servers = natstest.ForTest(t, natstest.Options{Files: files})
 	if c.operator, err = natsaccess.ReadOperator(filepath.Join(c.dir, OperatorFile)); err != nil {
 		t.Fatal(err)
 	}

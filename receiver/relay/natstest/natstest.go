@@ -6,11 +6,11 @@ package natstest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -20,6 +20,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 )
 
@@ -28,16 +29,15 @@ const MaxPayload = 9 << 20
 
 // Options configure a [Cluster].
 type Options struct {
-	Dir   string // holds a folder for each node: its configuration, log and JetStream store
-	Nodes int    // of the cluster; 1 is a server alone
+	// Dir holds a folder for each node: its configuration, log and JetStream store. Default: one of the test's.
+	Dir   string
+	Nodes int // of the cluster; 1 is a server alone
 
 	// Config returns more configuration for a node, counted from 0: accounts, operator, TLS. Nil: none.
 	Config func(node int) string
 
 	// Files are configurations that are there already, used instead of Dir, Nodes and Config.
 	Files []File
-
-	Logger *slog.Logger // nil: nothing is logged
 }
 
 // A File is the configuration of a node: its path, and the addresses in it. server_name is n and a number from 1.
@@ -72,11 +72,29 @@ func Build(ctx context.Context) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// New starts a cluster and waits until JetStream works. A folder that was used before keeps what it stored.
-func New(ctx context.Context, o Options) (*Cluster, error) {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
+// ForTest starts a cluster that ends with the test, and waits until JetStream works. A folder that was used before
+// keeps what it stored.
+func ForTest(t testing.TB, o Options) *Cluster {
+	t.Helper()
+	o.Dir = cmp.Or(o.Dir, t.TempDir())
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // the first build of the server included
+	defer cancel()
+	c, err := start(ctx, o)
+	if err != nil {
+		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		c.Stop()
+		if t.Failed() {
+			for i := range c.nodes {
+				t.Logf("%s:\n%s", c.nodes[i].name, c.log(i))
+			}
+		}
+	})
+	return c
+}
+
+func start(ctx context.Context, o Options) (*Cluster, error) {
 	binary, err := Build(ctx)
 	if err != nil {
 		return nil, err
@@ -105,7 +123,7 @@ func New(ctx context.Context, o Options) (*Cluster, error) {
 				return nil, err
 			}
 		}
-		if err := n.start(binary, o.Logger); err != nil {
+		if err := n.start(binary); err != nil {
 			c.Stop()
 			return nil, err
 		}
@@ -184,7 +202,7 @@ func (c *Cluster) configText(i int) string {
 	return b.String()
 }
 
-func (n *node) start(binary string, log *slog.Logger) error {
+func (n *node) start(binary string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.process != nil {
@@ -202,10 +220,8 @@ func (n *node) start(binary string, log *slog.Logger) error {
 	}
 	exited := make(chan struct{})
 	n.process, n.exited = process, exited
-	log.Info("nats-server started", "node", n.name, "pid", process.Process.Pid, "address", n.client)
 	go func() {
-		err := process.Wait()
-		log.Info("nats-server ended", "node", n.name, "how", err)
+		_ = process.Wait() // its log says how it ended
 		close(exited)
 	}()
 	return nil
@@ -230,7 +246,7 @@ func (c *Cluster) Start(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
-	return c.nodes[i].start(binary, c.o.Logger)
+	return c.nodes[i].start(binary)
 }
 
 // Stop kills all nodes. It may be called more than once.
@@ -275,8 +291,8 @@ func (c *Cluster) PID(i int) int {
 	return n.process.Process.Pid
 }
 
-// Log is what a node has logged.
-func (c *Cluster) Log(i int) string {
+// log is what a node has logged.
+func (c *Cluster) log(i int) string {
 	text, err := os.ReadFile(filepath.Join(c.nodes[i].dir(), "server.log"))
 	if err != nil {
 		return err.Error()
@@ -300,9 +316,9 @@ func (c *Cluster) Ready(ctx context.Context) error {
 			}
 			select {
 			case <-exited:
-				return fmt.Errorf("nats-server %s has ended:\n%s", n.name, c.Log(i))
+				return fmt.Errorf("nats-server %s has ended:\n%s", n.name, c.log(i))
 			case <-ctx.Done():
-				return fmt.Errorf("wait for nats-server %s: %w: %w\n%s", n.name, ctx.Err(), why, c.Log(i))
+				return fmt.Errorf("wait for nats-server %s: %w: %w\n%s", n.name, ctx.Err(), why, c.log(i))
 			case <-time.After(20 * time.Millisecond): // the server has no way to tell when it is ready
 			}
 		}
