@@ -23,16 +23,14 @@ import (
 // spreadsheet, JSON for a program. An incomplete list must never look complete, because wages are
 // computed from it.
 
-// A report is the answer to a labor command: rows for the table and for CSV, and the records for JSON.
+// A report is the answer to a labor command: rows for the table and for CSV, and the records for JSON. Without an
+// answer it has no records.
 type report struct {
-	heads []string // of the table
-	all   any      // for JSON
-	rows  []reportRow
+	rows    [][]string
+	records any
 }
 
-type reportRow struct{ table, csv []string }
-
-// labor is a command that shows a report about one venue. columns are those of the CSV.
+// labor is a command that shows a report about one venue. columns are those of its rows.
 func (c *cli) labor(
 	use, short string, columns []string, get func(context.Context, *pos.Venue) (report, error),
 ) *cobra.Command {
@@ -46,8 +44,8 @@ The service must not say that the token is for another venue. If a list breaks
 off, nothing of it is printed. If its length is not the count that the service
 reports, what was received is printed, and the exit code is 1.
 
---json prints the records as the service sent them. --csv prints these columns,
-with a header line:
+--json prints the records as the service sent them. Without it there are these
+columns, as a table, or with --csv as CSV with a header line:
 %s
 With --all-venues the first column is the venue, and JSON has one object for
 each venue: venue (its id), name, records; records is null if they could not be
@@ -77,19 +75,19 @@ spaces. For unchanged values use --json.`, use, "  "+strings.Join(columns, "\n  
 				return get(cmd.Context(), api)
 			})
 			// What came is shown, because it may be all there is, and the exit code says that something is wrong.
-			if r.heads == nil {
+			if r.records == nil {
 				return problem
+			}
+			if allVenues {
+				columns = append([]string{"venue"}, columns...)
 			}
 			switch {
 			case c.asJSON:
-				err = showJSON(c.out, r.all)
+				err = showJSON(c.out, r.records)
 			case asCSV:
-				if allVenues {
-					columns = append([]string{"venue"}, columns...)
-				}
 				err = r.writeCSV(c.out, columns)
 			default:
-				err = r.writeTable(c.out)
+				err = r.writeTable(c.out, columns)
 			}
 			return errors.Join(err, problem)
 		},
@@ -118,28 +116,23 @@ func ask(venues []config.Venue, several bool, one func(venue string) (report, er
 	for _, v := range venues {
 		r, err := one(v.ID)
 		problem = errors.Join(problem, err)
-		records = append(records, venueRecords{v.ID, v.Name, r.all})
-		if r.heads != nil {
-			all.heads = append([]string{"VENUE"}, r.heads...)
-		}
+		records = append(records, venueRecords{v.ID, v.Name, r.records})
 		for _, row := range r.rows {
-			all.rows = append(all.rows, reportRow{
-				table: append([]string{v.Name}, row.table...), csv: append([]string{v.ID}, row.csv...),
-			})
+			all.rows = append(all.rows, append([]string{v.ID}, row...))
 		}
 	}
-	all.all = records
+	all.records = records
 	return all, problem
 }
 
 // writeTable changes the rows, which are used once.
-func (r report) writeTable(w io.Writer) error {
-	t := newTable(w, r.heads...)
+func (r report) writeTable(w io.Writer, columns []string) error {
+	t := newTable(w, strings.Split(strings.ToUpper(strings.Join(columns, " ")), " ")...)
 	for _, row := range r.rows {
-		for i, cell := range row.table {
-			row.table[i] = cmp.Or(cell, "-") // an empty cell would make the next column look like this one
+		for i, cell := range row {
+			row[i] = cmp.Or(cell, "-") // an empty cell would make the next column look like this one
 		}
-		t.row(row.table...)
+		t.row(row...)
 	}
 	return t.end()
 }
@@ -150,10 +143,10 @@ func (r report) writeCSV(w io.Writer, columns []string) error {
 	// The writer remembers its first error, and Error returns it.
 	_ = out.Write(columns)
 	for _, row := range r.rows {
-		for i := range row.csv {
-			row.csv[i] = csvCell(row.csv[i])
+		for i := range row {
+			row[i] = csvCell(row[i])
 		}
-		_ = out.Write(row.csv)
+		_ = out.Write(row)
 	}
 	out.Flush()
 	if err := out.Error(); err != nil {

@@ -20,30 +20,17 @@ func (c *cli) laborEmployees() *cobra.Command {
 		if all == nil {
 			return report{}, err
 		}
-		r := report{heads: []string{"NAME", "FIRST NAME", "LAST NAME", "UPDATED", "ID"}}
-		records := []json.RawMessage{}
+		records, rows := []json.RawMessage{}, [][]string{}
 		for _, e := range all {
 			records = append(records, e.Raw)
-			r.rows = append(r.rows, reportRow{
-				table: []string{e.Name, e.FirstName, e.LastName, c.formatStamp(e.UpdatedAt), e.ID},
-				csv:   []string{e.ID, e.Name, e.FirstName, e.LastName, formatUTC(e.UpdatedAt)},
-			})
+			rows = append(rows, []string{e.ID, e.Name, e.FirstName, e.LastName, formatUTC(e.UpdatedAt)})
 		}
-		r.all = records
-		return r, err
+		return report{rows, records}, err
 	})
 }
 
-// formatStamp is a time of the service as a table shows it; what is no time is shown as it is.
-func (c *cli) formatStamp(s string) string {
-	if t, err := time.Parse(time.RFC3339, s); err == nil {
-		return c.formatTime(t)
-	}
-	return s
-}
-
-// formatUTC is a time of the service as a CSV has it: in UTC and with its fractions, so that the value means the
-// same on every machine.
+// formatUTC is a time of the service in UTC and with its fractions, so that it means the same on every machine; what
+// is no time is passed on as it is.
 func formatUTC(s string) string {
 	if t, err := time.Parse(time.RFC3339, s); err == nil {
 		return t.UTC().Format(time.RFC3339Nano)

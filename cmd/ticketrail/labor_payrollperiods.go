@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -26,30 +25,17 @@ func (c *cli) laborPayrollPeriods() *cobra.Command {
 		if all == nil {
 			return report{}, err
 		}
-		r := report{heads: []string{
-			"START", "END", "TIMEZONE", "DAILY OVERTIME", "DAILY DOUBLE", "WEEKLY OVERTIME", "OVERTIME WEEK STARTS",
-			"SCHEDULE WEEK STARTS", "ID",
-		}}
-		records := []json.RawMessage{}
+		records, rows := []json.RawMessage{}, [][]string{}
 		for _, p := range all {
 			records = append(records, p.Raw)
 			m := p.Meta
-			r.rows = append(r.rows, reportRow{
-				table: []string{
-					p.Start, p.End, m.Timezone,
-					formatHours(m.OvertimeDaily), formatHours(m.OvertimeDailyDouble), formatHours(m.OvertimeWeekly),
-					// The service writes days in capitals; the CSV keeps them.
-					strings.ToLower(m.OvertimeStartDay), strings.ToLower(m.SchedulingStartDay), p.ID,
-				},
-				csv: []string{
-					p.ID, p.Start, p.End, m.Timezone, m.PayPeriodStart, m.PayPeriodEnd,
-					formatHours(m.OvertimeDaily), formatHours(m.OvertimeDailyDouble), formatHours(m.OvertimeWeekly),
-					m.OvertimeStartDay, m.SchedulingStartDay, formatUTC(p.UpdatedAt),
-				},
+			rows = append(rows, []string{
+				p.ID, p.Start, p.End, m.Timezone, m.PayPeriodStart, m.PayPeriodEnd,
+				formatHours(m.OvertimeDaily), formatHours(m.OvertimeDailyDouble), formatHours(m.OvertimeWeekly),
+				m.OvertimeStartDay, m.SchedulingStartDay, formatUTC(p.UpdatedAt),
 			})
 		}
-		r.all = records
-		return r, err
+		return report{rows, records}, err
 	})
 }
 

@@ -163,7 +163,7 @@ func TestACSVReadsBackAsItWasWritten(t *testing.T) {
 	rows := [][]string{{"a,b", `say "x"`, "", "Łukasz"}, {"", "", "", ""}}
 	r := report{}
 	for _, row := range rows {
-		r.rows = append(r.rows, reportRow{csv: slices.Clone(row)})
+		r.rows = append(r.rows, slices.Clone(row))
 	}
 	var b strings.Builder
 	if err := r.writeCSV(&b, []string{"w", "x", "y", "z"}); err != nil {

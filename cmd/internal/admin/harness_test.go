@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"ticketrail/cmd/internal/httpserver"
-	"ticketrail/printer/kds/board"
 	"ticketrail/printer/layout"
 	"ticketrail/queue"
 	"ticketrail/queue/ticket"
@@ -188,10 +187,6 @@ func (d testDisplays) Pair(ctx context.Context, code, station string, manager bo
 		d.t.Error("the daemon was asked without a deadline")
 	}
 	return Pairing{ID: "of " + code, Station: station, Manager: manager}, d.d.fail
-}
-
-func (d testDisplays) Times(day string) (Times, error) {
-	return Times{Day: day, Rows: []board.ReportRow{}}, d.d.fail
 }
 
 func (d testDisplays) Revoke(_ context.Context, id string) (Pairing, error) {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"ticketrail/printer/kds"
-	"ticketrail/printer/kds/board"
 )
 
 // Kinds of station that are not a printer.
@@ -55,9 +54,6 @@ type Screens struct {
 	Pairings []Pairing `json:"pairings"`
 }
 
-// Times are how long the tickets of one day took.
-type Times = board.Report
-
 // Displays are the screens of a daemon. The package station implements it. An error should be an
 // [*Error], or the operator sees it as internal.
 type Displays interface {
@@ -70,8 +66,6 @@ type Displays interface {
 	Pair(ctx context.Context, code, station string, manager bool) (Pairing, error)
 	// Revoke ends a pairing and closes its page.
 	Revoke(ctx context.Context, id string) (Pairing, error)
-	// Times is the report of a day (2026-11-22) in the kitchen's time zone; "" is today.
-	Times(day string) (Times, error)
 }
 
 type pairBody struct {
@@ -82,10 +76,6 @@ type pairBody struct {
 
 func (s *Server) screens(*http.Request) (any, error) {
 	return s.o.Displays.Screens(), nil
-}
-
-func (s *Server) times(r *http.Request) (any, error) {
-	return s.o.Displays.Times(r.URL.Query().Get("day"))
 }
 
 // pair and revoke are logged with the address of the browser: they decide who can see the orders.
@@ -121,9 +111,4 @@ func (c *Client) Pair(ctx context.Context, code, station string, manager bool) (
 // Revoke ends a pairing.
 func (c *Client) Revoke(ctx context.Context, id string) (Pairing, error) {
 	return call[Pairing](ctx, c, "POST", "/v1/pairings/"+url.PathEscape(id)+"/revoke", nil)
-}
-
-// Times is the report of a day (2026-11-22) in the kitchen's time zone; "" is today.
-func (c *Client) Times(ctx context.Context, day string) (Times, error) {
-	return call[Times](ctx, c, "GET", "/v1/screens/times?"+url.Values{"day": {day}}.Encode(), nil)
 }

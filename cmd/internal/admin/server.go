@@ -104,7 +104,6 @@ func New(o Options) *Server {
 		"POST /v1/stations/{name}/resume": withBody(s.resume),
 		probeRoute:                        s.probe,
 		"GET /v1/screens":                 s.screens,
-		"GET /v1/screens/times":           s.times,
 		"POST /v1/screens/pair":           withBody(s.pair),
 		"POST /v1/pairings/{id}/revoke":   s.revoke,
 		"GET /v1/rejects":                 s.rejects,

@@ -67,21 +67,14 @@ func (d Discovery) Addresses() []netip.Addr {
 	return append(others, netip.AddrFrom4([4]byte{127, 0, 0, 1}))
 }
 
-// Run asks every address on port 9100, what announces itself by multicast DNS, and USB. Nothing is printed: see
-// [printer.Identify]. The result is in the order of the addresses, printers first.
+// Run asks every address on port 9100, and USB. Nothing is printed: see [printer.Identify]. The result is in the order
+// of the addresses, printers first.
 func (d Discovery) Run(ctx context.Context) ([]FoundPrinter, error) {
 	var mu sync.Mutex
 	var found []FoundPrinter
 	var asking errgroup.Group
 	asking.SetLimit(transport.MaxAsked)
-	announced := browse(ctx)
-	addresses := d.Addresses()
-	for a := range announced {
-		if slices.ContainsFunc(d.Large, func(p netip.Prefix) bool { return p.Contains(a) }) {
-			addresses = append(addresses, a)
-		}
-	}
-	for _, a := range addresses {
+	for _, a := range d.Addresses() {
 		asking.Go(func() error {
 			if one, ok := ask(ctx, netip.AddrPortFrom(a, d.port)); ok {
 				mu.Lock()
@@ -105,21 +98,20 @@ func (d Discovery) Run(ctx context.Context) ([]FoundPrinter, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	addNames(found, transport.Neighbours(), announced)
+	addMACs(found, transport.Neighbours())
 	slices.SortFunc(found, func(a, b FoundPrinter) int {
 		return cmp.Or(cmp.Compare(a.Program, b.Program), cmp.Compare(a.sortKey(), b.sortKey()))
 	})
 	return found, nil
 }
 
-// addNames adds what others know of the printers: the neighbour table and multicast DNS.
-func addNames(found []FoundPrinter, macs, announced map[netip.Addr]string) {
+// addMACs adds what the neighbour table knows of the printers.
+func addMACs(found []FoundPrinter, macs map[netip.Addr]string) {
 	count := map[string]int{}
 	for i := range found {
 		if ap, err := netip.ParseAddrPort(strings.TrimPrefix(found[i].Address, "tcp://")); err == nil {
 			found[i].MAC = macs[ap.Addr()]
 			count[found[i].MAC]++
-			found[i].Model = cmp.Or(found[i].Model, announced[ap.Addr()])
 		}
 	}
 	for i := range found {

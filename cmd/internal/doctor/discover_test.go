@@ -18,7 +18,7 @@ import (
 )
 
 func TestDiscoverTellsPrintersFromOtherProgramsAndPrintsNothing(t *testing.T) {
-	slow.Test(t) // it waits for answers, also by multicast, and needs one port at several addresses
+	slow.Test(t) // it waits for answers, and needs one port at several addresses
 	d := Discovery{
 		Networks: transport.Networks{Asked: []netip.Prefix{netip.MustParsePrefix("127.0.9.0/29")}},
 		own:      []netip.Addr{netip.MustParseAddr("127.0.9.6")},
@@ -83,11 +83,11 @@ func TestDiscoverTellsPrintersFromOtherProgramsAndPrintsNothing(t *testing.T) {
 func TestAFoundPrinterGetsAMACAddressOfItsOwnOnly(t *testing.T) {
 	found := []FoundPrinter{{Address: "tcp://10.0.9.1:9100"}, {Address: "tcp://10.0.9.2:9100"},
 		{Address: "tcp://10.0.9.3:9100"}, {Address: "usb://04b8:0e28"}}
-	addNames(found, map[netip.Addr]string{
+	addMACs(found, map[netip.Addr]string{
 		netip.MustParseAddr("10.0.9.1"): "00:26:ab:12:34:56",
 		netip.MustParseAddr("10.0.9.2"): "00:26:ab:00:00:01", // a repeater
 		netip.MustParseAddr("10.0.9.3"): "00:26:ab:00:00:01",
-	}, nil)
+	})
 	got := ""
 	for _, f := range found {
 		got += f.YAML("p")

@@ -37,7 +37,6 @@ var Only = []struct {
 	{"github.com/expr-lang/expr", []string{"receiver/plan"}, "rules are evaluated where their limits are set"},
 	{"golang.org/x/oauth2", []string{"receiver/pos"}, "tokens are requested and cached in one place"},
 	{"github.com/hashicorp/go-retryablehttp", []string{"receiver/pos"}, "what is retried is decided in one place"},
-	{"github.com/hashicorp/mdns", []string{"cmd/internal/doctor"}, "only a command looks for printers"},
 	{"github.com/godbus/dbus", []string{"cmd/internal/doctor"},
 		"only the check of the clock asks another service of the box"},
 	{"github.com/nats-io/jwt", []string{"cmd/internal/natsaccess"}, "who may do what is decided in one place"},

@@ -247,18 +247,6 @@ func (d *screens) Revoke(ctx context.Context, id string) (admin.Pairing, error) 
 	return p, screenError(err)
 }
 
-// Times is how long the tickets of a day took.
-func (d *screens) Times(day string) (admin.Times, error) {
-	if len(d.s.active.Load().conf.Screens) == 0 {
-		return admin.Times{}, &admin.Error{Code: admin.NotFound, Message: "the configuration has no screens"}
-	}
-	r, err := d.server.Times(day)
-	if errors.Is(err, kds.ErrDay) {
-		return r, &admin.Error{Code: admin.BadRequest, Message: err.Error()}
-	}
-	return r, err
-}
-
 // screenError gives an error of the screens its code in the control API. Any other error is the
 // storage's, and the control API explains it.
 func screenError(err error) error {
