@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http/httptest"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -26,32 +27,31 @@ import (
 	"ticketrail/cmd/internal/app"
 	"ticketrail/printer/virtual"
 	"ticketrail/queue"
+	"ticketrail/receiver/contract"
 	"ticketrail/receiver/sim"
+)
+
+const (
+	venueID = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11"
+	path    = contract.PathWebhook
+	staff   = 12                        // employees of the venue
+	secret  = "the-demo-has-no-secrets" // of the service: both ends are this process
 )
 
 func main() {
 	once := flag.Bool("once", false,
 		"send a fixed set of orders, wait until all are printed, print the books, exit 0 only if they balance")
-	every := flag.Duration("every", 6*time.Second, "time between two orders")
 	pictures := flag.String("png", "", "folder for a picture (PNG) of each ticket; it is not removed")
 	flag.Parse()
-	if flag.NArg() > 0 || *every <= 0 {
-		fmt.Fprintln(os.Stderr, "usage: demo [--once] [--every 6s] [--png FOLDER]")
+	if flag.NArg() > 0 {
+		fmt.Fprintln(os.Stderr, "usage: demo [--once] [--png FOLDER]")
 		os.Exit(2)
-	}
-	if *pictures != "" {
-		if err := os.MkdirAll(*pictures, 0o755); err != nil {
-			fmt.Fprintln(os.Stderr, "demo: --png:", err)
-			os.Exit(2)
-		}
 	}
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	d := &demo{
-		out: os.Stdout, once: *once, every: *every, pictures: *pictures,
-		seed: 5, // its first orders include a void, a refire and a split order
-	}
+	// The first orders of this seed include a void and a refire.
+	d := &demo{out: os.Stdout, once: *once, pictures: *pictures, seed: 38}
 	if !*once {
 		d.seed = uint64(time.Now().UnixNano()) // other orders in every run
 	}
@@ -64,7 +64,6 @@ func main() {
 // A demo is one run.
 type demo struct {
 	once     bool
-	every    time.Duration
 	seed     uint64 // of the simulated service
 	pictures string // folder for pictures of tickets; empty: none
 
@@ -93,6 +92,11 @@ func (d *demo) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if d.pictures != "" {
+		if err := os.MkdirAll(d.pictures, 0o755); err != nil {
+			return fmt.Errorf("--png: %w", err)
+		}
+	}
 
 	// The printers stop after the daemon, so that they receive its last bytes.
 	printing, unplug := context.WithCancel(context.Background())
@@ -112,13 +116,17 @@ func (d *demo) run(ctx context.Context) (err error) {
 		}
 	}
 
-	serviceAt, end, err := d.service(filepath.Join(dir, "secret"))
-	if err != nil {
+	// Before the daemon, which asks it within seconds.
+	if err := os.WriteFile(filepath.Join(dir, "secret"), []byte(secret), 0o600); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, end()) }()
+	service := httptest.NewServer(sim.New(sim.Options{
+		Prefix: "/api", ClientID: "demo", ClientSecret: secret, Seed: d.seed,
+		Venues: []sim.Venue{{ID: venueID, Employees: staff}},
+	}).Handler())
+	defer service.Close()
 
-	a, err := d.daemon(ctx, dir, at, serviceAt)
+	a, err := d.daemon(ctx, dir, at, service.URL+"/api")
 	if err != nil {
 		return err
 	}
@@ -153,30 +161,26 @@ func (d *demo) run(ctx context.Context) (err error) {
 
 // daemon prepares the real daemon, which serves once Run is called, and prints all addresses. The
 // listeners are opened here, because the configuration must name ports that are really free.
-func (d *demo) daemon(ctx context.Context, dir string, printers map[string]string, serviceAt string) (
-	*app.App, error) {
+func (d *demo) daemon(ctx context.Context, dir string, printers map[string]string, service string) (*app.App, error) {
 	var at [3]net.Listener // webhook, metrics, display
 	for i, usual := range []string{"127.0.0.1:8443", "127.0.0.1:9321", "127.0.0.1:9322"} {
 		var err error
 		if at[i], err = listen(usual); err != nil {
-			for _, l := range at[:i] {
-				err = errors.Join(err, l.Close())
-			}
 			return nil, err
 		}
 	}
 	// A file, as in an installation, so that the commands of the greeting work while the demo runs.
 	conf := filepath.Join(dir, "ticketrail.yaml")
-	yaml := configuration(dir, at[0], at[1], at[2], printers, serviceAt)
+	yaml := configuration(dir, at[0], at[1], at[2], printers, service)
 	if err := os.WriteFile(conf, yaml, 0o600); err != nil {
-		return nil, errors.Join(err, at[0].Close(), at[1].Close(), at[2].Close())
+		return nil, err
 	}
 	a, err := app.New(ctx, app.Options{ConfigPath: conf, Webhook: at[0], Metrics: at[1], Display: at[2]})
 	if err != nil {
 		return nil, err
 	}
 	url := "http://" + a.WebhookAddr().String() + path
-	d.say(greeting, a.DisplayAddr(), a.MetricsAddr(), serviceAt, conf, url, venueID)
+	d.say(greeting, a.DisplayAddr(), a.MetricsAddr(), service, conf, url, venueID)
 	d.queue, d.admin = a.Queue(), admin.NewClient(filepath.Join(dir, "s"))
 	return a, nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/app"
 	"ticketrail/printer/virtual"
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver/sim"
@@ -19,13 +21,12 @@ import (
 // With --once there are no pauses, and each order is printed before the next one is sent, so that
 // its tickets are below it.
 func (d *demo) sendOrders(ctx context.Context, s *sim.Sender, bar *virtual.Printer) error {
+	const pause, batch = 6 * time.Second, 6
 	all := d.scenes(s, bar)
-	orders := sim.NewOrders(sim.OrderOptions{Seed: d.seed, Venues: []string{venueID}, Employees: staff, FreshIDs: true})
+	orders := sim.NewOrders(sim.OrderOptions{Seed: d.seed, Venues: []string{venueID}, FreshIDs: true})
 	captions := map[string]string{
 		"order": "an order", "void": "an item is cancelled", "refire": "an item is to be made again",
-		"split": "an order with one record for each printer",
 	}
-	const batch = 6
 	for n := 0; !d.once || n < len(all)+batch; n++ {
 		var now scene
 		if n < len(all) {
@@ -45,7 +46,7 @@ func (d *demo) sendOrders(ctx context.Context, s *sim.Sender, bar *virtual.Print
 			}
 		}
 		if !d.once {
-			if err := rest(ctx, d.every); err != nil {
+			if err := rest(ctx, pause); err != nil {
 				return err
 			}
 		}
@@ -53,14 +54,33 @@ func (d *demo) sendOrders(ctx context.Context, s *sim.Sender, bar *virtual.Print
 	return nil
 }
 
-// rest pauses between two orders; Ctrl-C ends the pause.
-func rest(ctx context.Context, pause time.Duration) error {
-	select {
-	case <-time.After(pause):
-		return ctx.Err()
-	case <-ctx.Done():
+// waitForService waits until the daemon knows the venue's employees and time zone. A real kitchen
+// does not wait: the ticket then shows the end of the employee's id instead of the name. Here the
+// orders wait, so that the scene about the name has it.
+func (d *demo) waitForService(ctx context.Context, a *app.App) error {
+	return until(ctx, "the employees and the time zone", func(context.Context) (bool, error) {
+		zone, ok := a.Names().Zone(venueID)
+		if ok {
+			d.say("  read from the service: %d employees, and the zone %s", a.Names().Count(venueID), zone)
+		}
+		return ok, nil
+	})
+}
+
+// send posts one order as the service does, and prints the answer and how long it took. An order that is not
+// accepted ends the demo: in here nothing may get lost.
+func (d *demo) send(ctx context.Context, s *sim.Sender, o sim.Order) error {
+	job := s.Send(ctx, o)
+	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	last := job.Attempts[len(job.Attempts)-1]
+	d.say("   POST %d B → %d in %.1f ms  %s", len(o.Body(0)), job.Status, float64(last.Took.Microseconds())/1000,
+		bytes.TrimSpace(job.Answer))
+	if !job.Accepted() {
+		return fmt.Errorf("post order: %s", job.Problem)
+	}
+	return nil
 }
 
 // linger is longer than the daemon keeps an idle connection open (1 s).
@@ -192,6 +212,16 @@ func (d *demo) waitForTrouble(ctx context.Context, name string) error {
 	})
 }
 
+// rest pauses between two orders; Ctrl-C ends the pause.
+func rest(ctx context.Context, pause time.Duration) error {
+	select {
+	case <-time.After(pause):
+		return ctx.Err()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // until polls a condition for up to a minute. A minute is far longer than any scene takes: it ends
 // a demo that hangs.
 func until(ctx context.Context, what string, so func(context.Context) (bool, error)) error {
@@ -237,19 +267,14 @@ func (d *demo) books() bool {
 	open := 0
 	for _, s := range d.queue.Stations() {
 		open += s.Pending + s.Printing + s.Held
-		var in, out []string
-		count := func(side *[]string, n int, what string) {
-			if n > 0 {
-				*side = append(*side, fmt.Sprintf("%d %s", n, what))
+		var out []string
+		for _, state := range ticket.States() {
+			if n := s.Count(state); n > 0 {
+				out = append(out, fmt.Sprintf("%d %s", n, state))
 			}
 		}
-		count(&in, int(s.Books.Enqueued), "accepted")
-		count(&in, int(s.Books.Reprinted), "reprinted")
-		count(&in, int(s.Books.MovedIn), "moved in")
-		for _, state := range ticket.States() {
-			count(&out, int(s.Count(state)), strings.Replace(string(state), string(ticket.Moved), "moved out", 1))
-		}
-		fmt.Fprintf(&lines, "  %-8s  %s = %s\n", s.Name, strings.Join(in, " + "), strings.Join(out, " + "))
+		fmt.Fprintf(&lines, "  %-8s  %d accepted + %d reprinted + %d moved in = %s\n", s.Name, s.Books.Enqueued,
+			s.Books.Reprinted, s.Books.MovedIn, strings.Join(out, " + "))
 	}
 	balance := d.queue.Unaccounted() == 0 && (!d.once || open == 0)
 	verdict := "the books balance: every ticket is accounted for"

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,16 +17,15 @@ import (
 
 // checkFlags are the flags of possim check.
 type checkFlags struct {
-	venues             []string
-	device             string
-	burst, concurrency int
+	venues []string
+	device string
+	burst  int
 
 	printer, profile string // where it listens, and as which model
 	tickets, restart string // commands
 	within, quiet    time.Duration
 
 	asJSON bool
-	ca     string
 }
 
 // errUnseen says that nothing failed, but not everything was seen.
@@ -63,7 +63,6 @@ seen.`,
 		"UUID of a venue on the allow-list; may be repeated (default "+sampleVenue+")")
 	fl.StringVar(&f.device, "device", "POSSIM-1", "a device that may send orders")
 	fl.IntVar(&f.burst, "burst", 300, "how many orders come at once")
-	fl.IntVar(&f.concurrency, "concurrency", 64, "how many of them wait for their answers at a time")
 	fl.StringVar(&f.printer, "listen-printer", "", "be the printer, at this address")
 	fl.StringVar(&f.profile, "profile", "generic-80mm", "the model of that printer; possim printer --help lists them")
 	fl.StringVar(&f.tickets, "tickets-command", "", "a shell command that prints the tickets, a form feed behind each")
@@ -71,16 +70,14 @@ seen.`,
 	fl.DurationVar(&f.within, "within", 30*time.Second, "how long to wait for a ticket while no other comes out")
 	fl.DurationVar(&f.quiet, "quiet", 2*time.Second, "how long it then waits for a ticket that must not come")
 	fl.BoolVar(&f.asJSON, "json", false, "print one JSON object at the end, instead of text")
-	caFlag(c, &f.ca)
 	return c
 }
 
 // check refuses values that are out of range, before the first order is sent.
 func (f *checkFlags) check() error {
 	switch {
-	case f.burst < 1 || f.concurrency < 1 || f.concurrency > 10_000:
-		return usageError{fmt.Errorf("--burst %d, --concurrency %d: use 1 or more, and a concurrency of at most 10000",
-			f.burst, f.concurrency)}
+	case f.burst < 1:
+		return usageError{fmt.Errorf("--burst %d: use 1 or more", f.burst)}
 	case f.printer != "" && f.tickets != "":
 		return usageError{errors.New("use only one of --listen-printer and --tickets-command")}
 	case f.within <= 0 || f.quiet <= 0:
@@ -128,28 +125,18 @@ func (f *checkFlags) run(ctx context.Context, to string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	o := sim.CheckOptions{
-		URL: to, Venues: venues, Device: f.device, Burst: f.burst, Concurrency: f.concurrency, Output: output,
-	}
+	o := sim.CheckOptions{URL: to, Venues: venues, Device: f.device, Burst: f.burst, Output: output}
 	if f.restart != "" {
 		o.Restart = func(ctx context.Context) error {
 			_, err := shell(ctx, "--restart-command", f.restart)
 			return err
 		}
 	}
-	t, err := transportFor(f.concurrency, f.ca)
-	if err != nil {
-		return err
-	}
-	defer t.CloseIdleConnections()
-	o.Transport = t
-	r := newReport(address)
 	// Printed at once: an endpoint that never answers takes 5 s for each row.
-	o.OnResult = func(result sim.Result) {
-		r.add(result)
-		printResult(text, result)
-	}
-	sim.Check(ctx, o)
+	o.OnResult = func(result sim.Result) { printResult(text, result) }
+
+	r := &report{Endpoint: address.Scheme + "://" + address.Host, Started: time.Now()}
+	r.Checks = sim.Check(ctx, o)
 	return f.finish(ctx, r, out)
 }
 
@@ -161,13 +148,37 @@ func printResult(w io.Writer, c sim.Result) {
 	fmt.Fprintf(w, "%-6s  %s  %s\n        want %s; got %s\n", word, c.Section, c.Name, c.Want, c.Got)
 }
 
+// A report is the result for programs. Its keys are fixed.
+type report struct {
+	// Endpoint is the address without its path, which may be a secret.
+	Endpoint string    `json:"endpoint"`
+	Started  time.Time `json:"started"`
+	TookMS   int64     `json:"took_ms"`
+	Passed   int       `json:"passed"`
+	Failed   int       `json:"failed"`
+	Unseen   int       `json:"unseen"`
+	// Complete is false if the check was stopped: what was not checked is not met.
+	Complete bool         `json:"complete"`
+	Checks   []sim.Result `json:"checks"`
+}
+
 // finish writes the report. Its error decides the exit code.
 func (f *checkFlags) finish(ctx context.Context, r *report, out io.Writer) error {
-	r.Complete = ctx.Err() == nil
-	if !f.asJSON {
+	n := map[sim.Verdict]int{}
+	for _, c := range r.Checks {
+		n[c.Verdict]++
+	}
+	r.Passed, r.Failed, r.Unseen = n[sim.Pass], n[sim.Fail], n[sim.Unseen]
+	r.TookMS, r.Complete = time.Since(r.Started).Milliseconds(), ctx.Err() == nil
+	if f.asJSON {
+		e := json.NewEncoder(out)
+		e.SetEscapeHTML(false)
+		e.SetIndent("", "  ")
+		if err := e.Encode(r); err != nil {
+			return err
+		}
+	} else {
 		fmt.Fprintf(out, "%d checks, %d failed, %d unseen\n", len(r.Checks), r.Failed, r.Unseen)
-	} else if err := r.writeJSON(out); err != nil {
-		return err
 	}
 
 	switch {

@@ -20,11 +20,11 @@ import (
 const testTime = 2 * time.Minute
 
 // possim runs the program until it ends.
-func possim(t *testing.T, in string, args ...string) (code int, out, errs string) {
+func possim(t *testing.T, args ...string) (code int, out, errs string) {
 	t.Helper()
 
 	var o, e bytes.Buffer
-	code = run(t.Context(), args, strings.NewReader(in), &o, &e)
+	code = run(t.Context(), args, &o, &e)
 	return code, o.String(), e.String()
 }
 
@@ -71,7 +71,7 @@ func simulate(t *testing.T, args ...string) *session {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan int, 1)
 	go func() {
-		ended <- run(ctx, append([]string{"printer"}, args...), strings.NewReader(""), out, &errs)
+		ended <- run(ctx, append([]string{"printer"}, args...), out, &errs)
 		_ = out.Close()
 	}()
 

@@ -120,8 +120,8 @@ func integrate(t *testing.T, start func(dir, host string) (command, webhook stri
 func (i *integration) wants(t *testing.T, wantCode int, want string, args ...string) string {
 	t.Helper()
 
-	code, out, errs := possim(t, "", append([]string{
-		"check", "--venue", sampleVenue, "--venue", secondVenue, "--burst", "100", "--concurrency", "32", i.url,
+	code, out, errs := possim(t, append([]string{
+		"check", "--venue", sampleVenue, "--venue", secondVenue, "--burst", "100", i.url,
 	}, args...)...)
 	if code != wantCode || !strings.Contains(out, want) {
 		t.Errorf("ends with %d, want %d and %q:\n%s%s", code, wantCode, want, out, errs)

@@ -30,7 +30,7 @@ const (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	// Before Exit, which runs no deferred call.
 	stop()
 	os.Exit(code)
@@ -43,7 +43,7 @@ type usageError struct{ error }
 func (e usageError) Unwrap() error { return e.error }
 
 // run is the program. It returns the exit code, so that tests can call it.
-func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
+func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	root := &cobra.Command{
 		Use:           "possim",
 		Short:         "Simulated printers and a simulated point-of-sale service",
@@ -59,7 +59,6 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetArgs(args)
-	root.SetIn(in)
 	root.SetOut(out)
 	root.SetErr(errs)
 	root.AddCommand(printerCommand(), serveCommand(), sendCommand(), checkCommand())

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +11,6 @@ import (
 	"os"
 	"strings"
 
-	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"ticketrail/receiver/contract"
@@ -20,20 +20,13 @@ import (
 // errNotAccepted says that at least one job was aborted or failed.
 var errNotAccepted = errors.New("not all jobs were accepted")
 
-// maxFile is the largest --file in bytes. ticketrail accepts 1 MiB by default; larger files test
-// how an endpoint refuses them.
-const maxFile = 64 << 20
-
 // sendFlags are the flags of possim send.
 type sendFlags struct {
 	venues             []string
 	device, file       string
 	count, concurrency int
-	employees          int
 	rate, duplicates   float64
 	seed               uint64
-	seeded             bool // --seed was given
-	ca                 string
 	retries            int
 }
 
@@ -54,9 +47,9 @@ code is 0 if all jobs were accepted, otherwise 1. With --count 0 it runs until C
 are running then count as interrupted.
 
 The orders are random, determined by the seed: modifiers in modifiers, courses, notes, every
-script, voids, refires, requests with several records, servers by name or only by employee id
-(possim serve knows the employees if it has the same seed and venue). With --seed the ids of the
-requests are the same in every run; an endpoint that has seen them takes them for duplicates.`,
+script, voids, refires, servers by name or only by employee id (possim serve knows the employees
+if it has the same seed and venue). With --seed the ids of the requests are the same in every run;
+an endpoint that has seen them takes them for duplicates. With --file it sends only the file.`,
 		Example: `  possim send http://127.0.0.1:8443/webhooks/print
   possim send --rate 5 --count 500 --concurrency 8 --duplicates 0.1 http://127.0.0.1:8443/webhooks/print
   possim send --file body.json http://127.0.0.1:8443/webhooks/print`,
@@ -64,12 +57,7 @@ requests are the same in every run; an endpoint that has seen them takes them fo
 		RunE: func(c *cobra.Command, args []string) error {
 			// A seed that is given asks for the same orders again, ids included. Without one, each
 			// run is new to the endpoint.
-			f.seeded = c.Flags().Changed("seed")
-			// A file is mostly one order that went wrong, which ten copies do not explain.
-			if f.file != "" && !c.Flags().Changed("count") {
-				f.count = 1
-			}
-			return f.run(c.Context(), args[0], c.InOrStdin(), c.OutOrStdout())
+			return f.run(c.Context(), args[0], c.Flags().Changed("seed"), c.OutOrStdout())
 		},
 	}
 	fl := c.Flags()
@@ -81,12 +69,10 @@ requests are the same in every run; an endpoint that has seen them takes them fo
 	fl.IntVar(&f.concurrency, "concurrency", 1, "how many orders may wait for an answer at once")
 	fl.Float64Var(&f.duplicates, "duplicates", 0,
 		"share of accepted orders that are sent again with the same id, 0 to 1")
-	fl.StringVar(&f.file, "file", "", "send this file as the body, - is standard input; all but the first get a new id")
-	fl.IntVar(&f.employees, "employees", 25, "employees of each venue; use the same number as for possim serve")
+	fl.StringVar(&f.file, "file", "", "send this file as the body, once, even if it is not JSON")
 	fl.Uint64Var(&f.seed, "seed", 1, "determines the orders")
 	// The contract says "up to 3", and that retryCount drives them, but not how.
 	fl.IntVar(&f.retries, "retries", contract.WebhookRetries, "how often an order is sent again at most, 0 to 3")
-	caFlag(c, &f.ca)
 	return c
 }
 
@@ -117,7 +103,6 @@ func (f *sendFlags) check() error {
 		{"concurrency", float64(f.concurrency), 1, 10_000},
 		{"duplicates", f.duplicates, 0, 1},
 		{"retries", float64(f.retries), 0, contract.WebhookRetries},
-		{"employees", float64(f.employees), 0, maxEmployees},
 	} {
 		// Written this way, because NaN fails every comparison.
 		if !(r.given >= r.low && r.given <= r.high) {
@@ -128,7 +113,7 @@ func (f *sendFlags) check() error {
 }
 
 // run sends the orders.
-func (f *sendFlags) run(ctx context.Context, to string, in io.Reader, out io.Writer) error {
+func (f *sendFlags) run(ctx context.Context, to string, seeded bool, out io.Writer) error {
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -137,18 +122,19 @@ func (f *sendFlags) run(ctx context.Context, to string, in io.Reader, out io.Wri
 		return err
 	}
 	next := sim.NewOrders(sim.OrderOptions{
-		Seed: f.seed, Venues: venues, Device: f.device, Employees: f.employees, FreshIDs: !f.seeded,
+		Seed: f.seed, Venues: venues, Device: f.device, FreshIDs: !seeded,
 	}).Next
 	if f.file != "" {
-		if next, err = f.fromFile(in, venues); err != nil {
-			return err
+		body, err := os.ReadFile(f.file)
+		if err != nil {
+			return fmt.Errorf("--file: %w", err)
 		}
+		f.count = 1
+		next = func() sim.Order { return sim.FileOrder(body, venues[0], cmp.Or(f.device, "POSSIM-1")) }
 	}
+
 	// One transport for all orders, as the service keeps its connections.
-	t, err := transportFor(f.concurrency, f.ca)
-	if err != nil {
-		return err
-	}
+	t := sim.Transport(f.concurrency)
 	defer t.CloseIdleConnections()
 	s := sim.Sender{URL: to, Transport: t, Retries: &f.retries, Logger: slog.New(slog.NewTextHandler(out, nil))}
 	sum := s.Run(ctx, sim.Load{
@@ -174,37 +160,4 @@ func finish(sum *sim.Summary, count int, out io.Writer) error {
 		return fmt.Errorf("stopped after %d of %d orders", sum.Jobs-sum.Duplicates, count)
 	}
 	return nil
-}
-
-// fromFile makes orders from a file. The first is sent unchanged, even if it is not JSON.
-func (f *sendFlags) fromFile(in io.Reader, venues []string) (func() sim.Order, error) {
-	if f.file != "-" {
-		opened, err := os.Open(f.file)
-		if err != nil {
-			return nil, fmt.Errorf("--file: %w", err)
-		}
-		defer opened.Close()
-		in = opened
-	}
-	// One byte more than allowed tells a file that is too large from one that just fits.
-	body, err := io.ReadAll(io.LimitReader(in, maxFile+1))
-	if err != nil {
-		return nil, fmt.Errorf("--file: %w", err)
-	}
-	if len(body) > maxFile {
-		return nil, fmt.Errorf("--file: %s has more than %d bytes; is it the right file?", f.file, maxFile)
-	}
-	device := f.device
-	if device == "" {
-		device = "POSSIM-1"
-	}
-	n := 0
-	return func() sim.Order {
-		o := sim.FileOrder(body, venues[n%len(venues)], device)
-		// With the same id they would be duplicates of the first, and print nothing.
-		if n++; n > 1 {
-			o = o.WithID(uuid.NewString())
-		}
-		return o
-	}, nil
 }

@@ -20,14 +20,11 @@ import (
 func TestServePrintsItsBaseAddressFirst(t *testing.T) {
 	base, end := serving(t, "--prefix", "/pos", "--client-id", "me", "--client-secret", "planted",
 		"--venue", "11111111-1111-4111-8111-111111111111", "--venue", strings.ToUpper(sampleVenue),
-		"--employees", "45", "--token-ttl", "90s", "--seed", "7", "--fault", "me:500:1")
+		"--employees", "45", "--seed", "7", "--fault", "me:500:1")
 	if u, err := url.Parse(base); err != nil || u.Scheme != "http" || u.Port() == "0" || u.Path != "/pos" {
 		t.Fatalf("the first line is %q", base)
 	}
-	c, expires := login(t, base)
-	if expires != 90 {
-		t.Errorf("the token lives for %d s", expires)
-	}
+	c := login(t, base)
 	c.get(base+"/me", 500, nil)
 	c.get(base+"/me", 200, nil)
 	var list struct{ Count, Length int }
@@ -41,44 +38,12 @@ func TestServePrintsItsBaseAddressFirst(t *testing.T) {
 	}
 }
 
-func TestServeMakesTheChoicesThatTheContractLeaves(t *testing.T) {
-	base, _ := serving(t, "--prefix", "", "--client-id", "me", "--client-secret", "planted", "--employees", "45",
-		"--labor-prefix", "/api", "--cursor-at", "header:X-After", "--max-limit", "7")
-	c, _ := login(t, base)
-	var page struct {
-		Length     int
-		NextCursor string
-	}
-	next := c.get(base+"/api/v1/labor/employees?limit=50", 200, &page).Get("X-After")
-	if page.Length != 7 || page.NextCursor != "" {
-		t.Errorf("a page of %d, with %q", page.Length, page.NextCursor)
-	}
-	c.get(base+"/api/v1/labor/employees?cursor="+next, 200, &page)
-
-	base, _ = serving(t, "--client-id", "me", "--client-secret", "planted", "--cursor-at", "page.after.cursor")
-	c, _ = login(t, base)
-	var list struct {
-		Page struct{ After struct{ Cursor string } }
-	}
-	if c.get(base+"/v1/labor/employees", 200, &list); list.Page.After.Cursor == "" {
-		t.Error("no cursor in page.after.cursor")
-	}
-}
-
 func TestAUsageErrorNamesTheValidValues(t *testing.T) {
 	for line, want := range map[string]string{
-		"serve --fault employees:200":            "use 400 to 599",
+		"serve --fault employees:200":            "want CALL:KIND",
 		"serve --venue harbour":                  `"harbour" is not a UUID`,
-		"serve --employees -1":                   "use 0 to 1000000",
-		"serve --employees 1000000000":           "use 0 to 1000000",
-		"serve --prefix /a/../b":                 "use plain paths",
-		"serve --prefix /a?b":                    "use plain paths",
-		"serve --labor-prefix /../x":             "--labor-prefix",
-		"serve --cursor-at header:":              "is not a place",
-		"serve --max-limit 0":                    "use 1 or more",
-		"send --employees 1000000000 http://k/":  "use 0 to 1000000",
-		"serve --token-ttl 0s":                   "use 1s or more",
-		"serve --token-ttl 15":                   "missing unit",
+		"serve --employees -1":                   "use 0 or more",
+		"serve --prefix /a?b":                    "use a plain path",
 		"serve --client-secret=":                 "cannot be empty",
 		"serve now":                              "unknown command",
 		"send":                                   "give the URL",
@@ -90,7 +55,6 @@ func TestAUsageErrorNamesTheValidValues(t *testing.T) {
 		"send --concurrency 0 http://k/":         "use 1 to 10000",
 		"send --duplicates 2 http://k/":          "use 0 to 1",
 		"send --retries 4 http://k/":             "use 0 to 3",
-		"send --ca README.md http://k/":          "has no certificate",
 		"check http://k/ http://l/":              "give the URL of one webhook",
 		"check --burst 0 http://k/":              "use 1 or more",
 		"check --venue harbour-grill http://k/x": "is not a UUID",
@@ -106,23 +70,23 @@ func TestAUsageErrorNamesTheValidValues(t *testing.T) {
 		"check --listen-printer :0 --profile typewriter http://k/":     "generic-80mm",
 		"check --listen-printer :0 --tickets-command false http://k/x": "use only one of",
 	} {
-		if code, out, errs := possim(t, "", strings.Fields(line)...); code != exitUsage || out != "" ||
+		if code, out, errs := possim(t, strings.Fields(line)...); code != exitUsage || out != "" ||
 			!strings.Contains(errs, want) {
 			t.Errorf("%s: ends with %d, says %s%s", line, code, out, errs)
 		}
 	}
-	if code, _, errs := possim(t, "", "printer", "--listen", "nowhere:x"); code != exitFailed {
+	if code, _, errs := possim(t, "printer", "--listen", "nowhere:x"); code != exitFailed {
 		t.Errorf("an invalid address: ends with %d, says %s", code, errs)
 	}
 }
 
 func TestSendExitsWithZeroOnlyIfAllOrdersWereAccepted(t *testing.T) {
 	to, came := webhook(t, 200)
-	code, out, errs := possim(t, "", "send", "--count", "5", "--duplicates", "1", "--venue", sampleVenue, to)
+	code, out, errs := possim(t, "send", "--count", "5", "--duplicates", "1", "--venue", sampleVenue, to)
 	if n := len(came()); code != exitOK || errs != "" || strings.Count(out, "state=SENT") != 10 || n != 10 {
 		t.Errorf("ends with %d after %d posts, says\n%s%s", code, n, out, errs)
 	}
-	for _, word := range []string{"10 jobs in", "duplicates 5", "p50", "p99", "over 5s: 0"} {
+	for _, word := range []string{"10 jobs in", "5 duplicates", "0 late, p50", "p99"} {
 		if !strings.Contains(out, word) {
 			t.Errorf("the summary lacks %s:\n%s", word, out)
 		}
@@ -131,10 +95,10 @@ func TestSendExitsWithZeroOnlyIfAllOrdersWereAccepted(t *testing.T) {
 	for status, words := range map[int][]string{
 		400: {"state=ABORTED", "configuration error"},
 		403: {"state=ABORTED", "alert to the venue admin"},
-		503: {"state=FAILED", "retries 0,"},
+		503: {"state=FAILED", "\n0 retries,"},
 	} {
 		to, _ := webhook(t, status)
-		code, out, errs := possim(t, "", "send", "--count", "1", "--retries", "0", to)
+		code, out, errs := possim(t, "send", "--count", "1", "--retries", "0", to)
 		if code != exitFailed || !strings.Contains(out, words[0]) || !strings.Contains(out, words[1]) ||
 			!strings.Contains(errs, "not all jobs were accepted") {
 			t.Errorf("%d: ends with %d, says\n%s%s", status, code, out, errs)
@@ -149,25 +113,15 @@ func TestAFileIsSentAsItIs(t *testing.T) {
 	if err := os.WriteFile(file, []byte(body), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	code, out, errs := possim(t, "", "send", "--file", file, to)
+	code, out, errs := possim(t, "send", "--file", file, to)
 	if got := came(); code != exitOK || !strings.Contains(out, "state=CONSUMED id=a") || len(got) != 1 ||
 		!strings.HasSuffix(got[0], " "+body) {
 		t.Errorf("ends with %d, sends %q, says\n%s%s", code, got, out, errs)
 	}
 
-	code, out, errs = possim(t, "no JSON at all", "send", "--file", "-", "--count", "2", to)
-	if got := came(); code != exitOK || len(got) != 2 || !strings.HasSuffix(got[1], " no JSON at all") {
-		t.Errorf("ends with %d, sends %q, says\n%s%s", code, got, out, errs)
-	}
-
-	if err := os.Truncate(file, maxFile+1); err != nil {
-		t.Fatal(err)
-	}
-	for name, want := range map[string]string{file: "has more than 67108864 bytes", file + "x": "--file: "} {
-		if code, _, errs := possim(t, "", "send", "--file", name, to); code != exitFailed ||
-			!strings.Contains(errs, want) || came() != nil {
-			t.Errorf("%s: ends with %d, says %s", name, code, errs)
-		}
+	if code, _, errs := possim(t, "send", "--file", file+"x", to); code != exitFailed ||
+		!strings.Contains(errs, "--file: ") || came() != nil {
+		t.Errorf("ends with %d, says %s", code, errs)
 	}
 }
 
@@ -188,9 +142,9 @@ func TestAnInterruptedSendPrintsItsSummary(t *testing.T) {
 			}
 		}))
 		var out, errs strings.Builder
-		code := run(ctx, []string{"send", "--count", "0", s.URL}, strings.NewReader(""), &out, &errs)
+		code := run(ctx, []string{"send", "--count", "0", s.URL}, &out, &errs)
 		s.Close()
-		if code != c.ended || !strings.Contains(out.String(), c.out) || !strings.Contains(out.String(), "\nretries ") ||
+		if code != c.ended || !strings.Contains(out.String(), c.out) || !strings.Contains(out.String(), " retries, ") ||
 			!strings.Contains(errs.String(), c.errs) {
 			t.Errorf("%s: ends with %d, says\n%s%s", name, code, &out, &errs)
 		}
@@ -210,7 +164,7 @@ func TestTheCommandsInTheREADMEExist(t *testing.T) {
 	for _, m := range lines {
 		line, _, _ := strings.Cut(m[1], " #")
 		args := strings.Fields(line)
-		code, out, errs := possim(t, "", append(args, "--help")...)
+		code, out, errs := possim(t, append(args, "--help")...)
 		if code != exitOK || !strings.Contains(out, "possim "+args[0]) {
 			t.Errorf("%s: ends with %d, says\n%s%s", line, code, out, errs)
 		}
@@ -226,7 +180,7 @@ func serving(t *testing.T, args ...string) (base string, end func() (int, string
 	out, w := io.Pipe()
 	ended := make(chan int, 1)
 	go func() {
-		ended <- run(ctx, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...), strings.NewReader(""), w, w)
+		ended <- run(ctx, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...), w, w)
 		_ = w.Close()
 	}()
 	lines := bufio.NewScanner(out)
@@ -252,7 +206,7 @@ type caller struct {
 }
 
 // login requests a token for the sample venue.
-func login(t *testing.T, base string) (_ *caller, expires int) {
+func login(t *testing.T, base string) *caller {
 	t.Helper()
 	resp, err := http.PostForm(base+"/oauth/token", url.Values{
 		"grant_type": {"client_credentials"}, "client_id": {"me"}, "client_secret": {"planted"},
@@ -263,13 +217,12 @@ func login(t *testing.T, base string) (_ *caller, expires int) {
 	}
 	var token struct {
 		AccessToken string `json:"access_token"`
-		ExpiresIn   int    `json:"expires_in"`
 	}
 	answer(t, resp, 200, &token)
-	return &caller{t, token.AccessToken}, token.ExpiresIn
+	return &caller{t, token.AccessToken}
 }
 
-func (c *caller) get(address string, status int, into any) http.Header {
+func (c *caller) get(address string, status int, into any) {
 	c.t.Helper()
 	req, err := http.NewRequestWithContext(c.t.Context(), "GET", address, nil)
 	if err != nil {
@@ -281,7 +234,6 @@ func (c *caller) get(address string, status int, into any) http.Header {
 		c.t.Fatal(err)
 	}
 	answer(c.t, resp, status, into)
-	return resp.Header
 }
 
 func answer(t *testing.T, resp *http.Response, status int, into any) {

@@ -29,9 +29,8 @@ type CheckOptions struct {
 	Device string
 	// Transport sends the requests. Default: a new one, closed at the end.
 	Transport http.RoundTripper
-	// Burst is how many orders come at once, Concurrency how many of them wait for their answers at a
-	// time. Defaults: 300 and 64.
-	Burst, Concurrency int
+	// Burst is how many orders come at once. Default: 300.
+	Burst int
 	// Output sees what the endpoint prints or shows. Default: nothing sees it, and the rows that
 	// need it are [Unseen].
 	Output *Output
@@ -73,6 +72,8 @@ const (
 	// atOnce is how many rows are tried at the same time, so that an endpoint that needs seconds for each
 	// answer is judged within two minutes.
 	atOnce = 17
+	// burstAtOnce is how many orders of the burst wait for their answers at the same time.
+	burstAtOnce = 64
 	// tooLate is after how many answers that did not come in time the check ends: nothing that comes later
 	// could change its result.
 	tooLate = 5
@@ -87,9 +88,9 @@ var errTooSlow = errors.New("too many answers came too late")
 // It ends early if the first order is not accepted, or answers do not come in time: the rest would
 // explain nothing.
 func Check(ctx context.Context, o CheckOptions) []Result {
-	o.Device, o.Burst, o.Concurrency = cmp.Or(o.Device, "POSSIM-1"), cmp.Or(o.Burst, 300), cmp.Or(o.Concurrency, 64)
+	o.Device, o.Burst = cmp.Or(o.Device, "POSSIM-1"), cmp.Or(o.Burst, 300)
 	if o.Transport == nil {
-		t := Transport(o.Concurrency)
+		t := Transport(burstAtOnce)
 		defer t.CloseIdleConnections()
 		o.Transport = t
 	}
@@ -239,13 +240,7 @@ func (c *checker) newRecord(items ...map[string]any) map[string]any {
 }
 
 func (c *checker) orderOf(records ...map[string]any) Order {
-	return Order{
-		ID: records[0][contract.FieldID].(string), Venue: c.o.Venues[0], Device: c.o.Device,
-		request: map[string]any{
-			contract.FieldRecords: list(records...), contract.FieldCount: len(records),
-			contract.FieldStatus: contract.ValueSuccess,
-		},
-	}
+	return orderOf("check", c.o.Venues[0], c.o.Device, records...)
 }
 
 // postOf is a correct request for an order.

@@ -157,7 +157,7 @@ func table(o CheckOptions) []row {
 		{"6.4", "the first order again after the restart", "accepted, as a duplicate if the answer says", true,
 			(*tester).knowsAfterRestart},
 		{"6.3", "orders in four scripts, and a void of each", "all accepted", true, (*tester).voids},
-		{"6.1", fmt.Sprintf("a burst of %d orders, %d at a time", o.Burst, o.Concurrency),
+		{"6.1", fmt.Sprintf("a burst of %d orders, %d at a time", o.Burst, burstAtOnce),
 			"all accepted, each new only once, each answer within " + contract.WebhookTimeout.String(), true,
 			(*tester).burst},
 	}

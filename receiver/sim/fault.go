@@ -1,105 +1,62 @@
 package sim
 
 import (
-	"bytes"
-	"cmp"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
-
-	"ticketrail/receiver/contract"
 )
 
 // Faults are what a client of the service must survive. A fault acts either before the answer is
-// made (applyRequestFaults) or on the complete answer (applyAnswerFaults, exchange.write).
+// made (applyRequestFaults) or on the complete answer (applyAnswerFaults).
 
 // Kind is what goes wrong in a fault.
 type Kind string
 
 // The kinds. Their values are the names that [ParseFault] reads.
 const (
-	Answers    Kind = "answers"      // the status is [Fault.Status]
-	Slow       Kind = "slow"         // the answer comes after [Fault.For]
-	Hang       Kind = "hang"         // no answer comes; the request ends when the caller hangs up
-	Truncated  Kind = "truncated"    // half the JSON, with a matching Content-Length
-	Broken     Kind = "broken"       // the connection is closed in the middle of the body
-	NonJSON    Kind = "nonjson"      // an HTML page with status 200
-	Redirect   Kind = "redirect"     // 302 to a path of this service that does not exist
-	NoSuccess  Kind = "unsuccessful" // status 200, but the envelope's status is ERROR
-	SameCursor Kind = "samecursor"   // a page names itself as the next page
-	Churn      Kind = "churn"        // after each answer an employee is added, removed or renamed
-	Large      Kind = "large"        // 64 MiB of spaces before the answer
+	Answers Kind = "answers" // the status is [Fault.Status]
+	Slow    Kind = "slow"    // the answer comes after 7 s
+	Hang    Kind = "hang"    // no answer comes; the request ends when the caller hangs up
+	NonJSON Kind = "nonjson" // an HTML page with status 200
+	Churn   Kind = "churn"   // after each answer the venue has one employee less
 )
-
-// Kinds lists them.
-func Kinds() []Kind {
-	return []Kind{Answers, Slow, Hang, Truncated, Broken, NonJSON, Redirect, NoSuccess, SameCursor, Churn, Large}
-}
 
 // A Fault makes calls fail in one way.
 type Fault struct {
 	Call   Call // empty: any
 	Kind   Kind
-	Status int           // of [Answers], 400 to 599
-	For    time.Duration // of [Slow]; 0: 7 s, longer than the 5 s that a webhook has to answer
-	Times  int           // how many calls are hit; 0: no limit
+	Status int // of [Answers], 400 to 599
+	Times  int // how many calls are hit; 0: no limit
 }
 
-// largeBytes is far above any real list, but harmless to a client that stops reading.
-const largeBytes = 64 << 20
+// slowness is longer than a client of the service should wait for it.
+const slowness = 7 * time.Second
 
-// ParseFault reads CALL:KIND[=DURATION][:TIMES], for example employees:500, token:slow=3s, me:401:2. The call
-// is one of [Calls] or "any". A kind is one of [Kinds], or a status from 400 to 599.
+// ParseFault reads CALL:KIND[:TIMES], for example employees:500, token:slow, me:401:2. The call is token, me,
+// employees, payrollperiods or any; the kind is a status from 400 to 599, slow, hang, nonjson or churn.
 func ParseFault(text string) (Fault, error) {
-	wrong := func(format string, args ...any) (Fault, error) {
-		return Fault{}, fmt.Errorf("fault %q: %s; write CALL:KIND[=DURATION][:TIMES], for example employees:500:2 or "+
-			"token:slow=3s", text, fmt.Sprintf(format, args...))
+	part := faultText.FindStringSubmatch(text)
+	if part == nil {
+		return Fault{}, fmt.Errorf("fault %q: want CALL:KIND[:TIMES], for example employees:500:2 or token:slow; "+
+			"calls are token, me, employees, payrollperiods and any; kinds are a status from 400 to 599, slow, hang, "+
+			"nonjson and churn", text)
 	}
-	call, rest, _ := strings.Cut(text, ":")
-	rest, times, limited := strings.Cut(rest, ":")
-	kind, duration, timed := strings.Cut(rest, "=")
-	f := Fault{Call: Call(call), Kind: Kind(kind)}
-	status, noStatus := strconv.Atoi(kind)
-	if noStatus == nil {
-		f.Kind, f.Status = Answers, status
-	}
-
-	var noTimes, noDuration error
-	if limited {
-		f.Times, noTimes = strconv.Atoi(times)
-	}
-	if timed {
-		f.For, noDuration = time.ParseDuration(duration)
-	}
-	switch {
-	case call != "any" && !slices.Contains(Calls(), f.Call):
-		return wrong("%q is not a call; use any, %s", call, join(Calls()))
-	case !slices.Contains(Kinds(), f.Kind):
-		return wrong("%q is not a kind; use a status, %s", kind, join(Kinds()[1:]))
-	case f.Kind == Answers && (status < 400 || status > 599):
-		return wrong("%q is not an error status; use 400 to 599", kind)
-	case timed && f.Kind != Slow:
-		return wrong("%s takes no duration", kind)
-	case noDuration != nil || timed && f.For <= 0:
-		return wrong("%q is not a duration; use for example 90s", duration)
-	case noTimes != nil || limited && f.Times < 1:
-		return wrong("%q is not a number of times; use 1 or more", times)
-	case call == "any":
+	f := Fault{Call: Call(part[1]), Kind: Kind(part[2])}
+	if f.Call == "any" {
 		f.Call = ""
 	}
+	if status, err := strconv.Atoi(part[2]); err == nil {
+		f.Kind, f.Status = Answers, status
+	}
+	f.Times, _ = strconv.Atoi(part[3])
 	return f, nil
 }
 
-func join[T ~string](all []T) string {
-	words := make([]string, len(all))
-	for i, w := range all {
-		words[i] = string(w)
-	}
-	return strings.Join(words, ", ")
-}
+var faultText = regexp.MustCompile(
+	`^(token|me|employees|payrollperiods|any):([45]\d\d|slow|hang|nonjson|churn)(?::([1-9]\d{0,8}))?$`)
 
 // Fault adds a fault. A call may be hit by several.
 func (s *Service) Fault(f Fault) {
@@ -108,23 +65,9 @@ func (s *Service) Fault(f Fault) {
 	s.faults = append(s.faults, &f)
 }
 
-// ClearFaults removes all faults.
-func (s *Service) ClearFaults() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.faults = nil
-}
-
-// activeFaults are the faults that hit one exchange.
-type activeFaults []Fault
-
-func (s activeFaults) has(k Kind) bool {
-	return slices.ContainsFunc(s, func(f Fault) bool { return f.Kind == k })
-}
-
 // faultsOf returns the faults that hit a call, and counts them: one without a limit counts below zero. The caller
 // holds mu.
-func (s *Service) faultsOf(c Call) (hit activeFaults) {
+func (s *Service) faultsOf(c Call) (hit []Fault) {
 	s.faults = slices.DeleteFunc(s.faults, func(f *Fault) bool {
 		if f.Call != "" && f.Call != c {
 			return false
@@ -142,7 +85,7 @@ func (x *exchange) applyRequestFaults() bool {
 	for _, f := range x.faults {
 		switch f.Kind {
 		case Slow:
-			if !sleep(x.r.Context(), cmp.Or(f.For, 7*time.Second)) {
+			if !sleep(x.r.Context(), slowness) {
 				return false
 			}
 		case Hang:
@@ -154,9 +97,6 @@ func (x *exchange) applyRequestFaults() bool {
 				x.header.Set("Retry-After", "1")
 			}
 			x.refuse(f.Status, "fault", "a simulated fault")
-		case Redirect:
-			x.header.Set("Location", x.s.o.Prefix+"/elsewhere")
-			x.status = http.StatusFound
 		}
 	}
 	return true
@@ -166,22 +106,12 @@ func (x *exchange) applyRequestFaults() bool {
 func (x *exchange) applyAnswerFaults() {
 	for _, f := range x.faults {
 		switch f.Kind {
-		// The Content-Length matches, so only the JSON parser can notice.
-		case Truncated:
-			x.body = x.body[:len(x.body)/2]
 		case NonJSON:
 			x.status, x.body = http.StatusOK, []byte(maintenancePage)
 			x.header.Set("Content-Type", "text/html; charset=utf-8")
-		// Only the first one, which is the envelope's own: its keys are sorted, and records do not
-		// contain the word.
-		case NoSuccess:
-			if x.status == http.StatusOK {
-				x.body = bytes.Replace(x.body, []byte(`"`+contract.ValueSuccess+`"`),
-					[]byte(`"`+contract.ValueError+`"`), 1)
-			}
 		case Churn:
 			if x.venue != "" && x.status == http.StatusOK {
-				x.s.changeStaff(x.venue)
+				x.s.dismiss(x.venue)
 			}
 		}
 	}

@@ -19,7 +19,7 @@ import (
 type Order struct {
 	ID            string // records[0].id; empty when the body has none
 	Venue, Device string
-	Kind          string // order, void, refire, split (several records) or file
+	Kind          string // order, void, refire, check or file
 
 	request map[string]any // nil: raw is not JSON
 	raw     []byte         // the text of a file, sent unchanged in the first attempt
@@ -114,17 +114,10 @@ func (o Order) first() (map[string]any, bool) {
 	return first, ok
 }
 
-// WithID is the order with another id: to the endpoint it is a new order. An order without records
-// is returned unchanged.
+// WithID is the order with another id: to the endpoint it is a new order.
 func (o Order) WithID(id string) Order {
-	if _, ok := o.first(); !ok {
-		return o
-	}
 	request, records := o.copied()
 	records[0].(map[string]any)[contract.FieldID] = id
 	o.ID, o.request = id, request
-	if o.raw != nil {
-		o.raw = encode(o.request)
-	}
 	return o
 }

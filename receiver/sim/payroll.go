@@ -30,7 +30,7 @@ func (x *exchange) payrollPeriods() {
 		x.unauthorized("invalid_token", "the access token is for another venue")
 		return
 	}
-	v := x.s.venues[g.venue].Venue
+	v := x.s.venues[g.venue]
 	var records []map[string]any
 	first := currentPeriod(v.Zone) - periods + 1
 	for n := range periods {
@@ -54,7 +54,7 @@ func currentPeriod(zone string) int {
 }
 
 // period is the nth period of a venue, with the fields and example values of the contract (section 2.3).
-func (s *Service) period(v Venue, n int) map[string]any {
+func (s *Service) period(v *venue, n int) map[string]any {
 	start := anchor().AddDate(0, 0, n*periodDays)
 	end := start.AddDate(0, 0, periodDays-1)
 	return map[string]any{

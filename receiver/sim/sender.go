@@ -30,15 +30,11 @@ const (
 	Failed   JobState = "FAILED"   // no attempt succeeded
 )
 
-// JobStates lists them.
-func JobStates() []JobState { return []JobState{Sent, Consumed, Aborted, Failed} }
-
 // A Job is the outcome of sending one order.
 type Job struct {
 	State    JobState
 	Status   int    // of the last attempt; 0: there was no answer
 	Problem  string // why the order was not accepted; empty if it was
-	Alert    bool   // the venue's admin is alerted
 	Attempts []Attempt
 	Answer   []byte // the body of the last answer, at most 64 KiB
 }
@@ -112,30 +108,22 @@ func (s *Sender) Send(ctx context.Context, o Order) Job {
 // the contract does not list is not retried; the real service's reaction is unknown, and guessing
 // the worse one finds more mistakes.
 func (j *Job) judge(a Attempt) (retry bool) {
-	j.Alert, j.Problem = false, ""
+	j.State, j.Problem = Aborted, fmt.Sprintf("%d: not a status of the contract", a.Status)
 	switch a.Status {
-	case http.StatusOK:
-		j.State = Sent
-		return false
-	case http.StatusAccepted:
-		j.State = Consumed
-		return false
-	case http.StatusBadRequest:
-		j.State, j.Problem = Aborted, "400: configuration error"
-		return false
-	case http.StatusUnauthorized, http.StatusForbidden:
-		j.State, j.Alert = Aborted, true
+	case 200:
+		j.State, j.Problem = Sent, ""
+	case 202:
+		j.State, j.Problem = Consumed, ""
+	case 400:
+		j.Problem = "400: configuration error"
+	case 401, 403:
 		j.Problem = fmt.Sprintf("%d: alert to the venue admin", a.Status)
-		return false
-	case 0:
-		j.State, j.Problem = Failed, a.Err.Error()
-		return true
 	case 500, 502, 503, 504:
 		j.State, j.Problem = Failed, fmt.Sprintf("%d: server error", a.Status)
-		return true
+	case 0:
+		j.State, j.Problem = Failed, a.Err.Error()
 	}
-	j.State, j.Problem = Aborted, fmt.Sprintf("%d: not a status of the contract", a.Status)
-	return false
+	return j.State == Failed
 }
 
 // post is one attempt. The 5 s run from dialling to the last byte of the answer.
@@ -163,11 +151,8 @@ type webhookPost struct {
 
 // exchange sends the request and reads the answer. Header names are written exactly as in the
 // contract, which net/http would otherwise change to canonical case.
-func (p webhookPost) exchange(
-	ctx context.Context,
-	through http.RoundTripper,
-	to string,
-) (status int, answer []byte, err error) {
+func (p webhookPost) exchange(ctx context.Context, through http.RoundTripper, to string) (
+	status int, answer []byte, err error) {
 	var body io.Reader = bytes.NewReader(p.body)
 	if p.chunked {
 		body = struct{ io.Reader }{body} // hides the length from net/http

@@ -33,9 +33,6 @@ const (
 	CallPayrollPeriods Call = "payrollperiods"
 )
 
-// Calls lists them.
-func Calls() []Call { return []Call{CallToken, CallMe, CallEmployees, CallPayrollPeriods} }
-
 // Options of a [Service]. Without ClientID, ClientSecret and at least one venue it refuses every
 // request.
 type Options struct {
@@ -87,7 +84,7 @@ type Service struct {
 	log    *slog.Logger
 	venues map[string]*venue // by canonical id; the map never changes
 
-	mu     sync.Mutex       // guards what follows, and the staff of each venue
+	mu     sync.Mutex       // guards what follows, and who works at each venue
 	tokens map[string]grant // by token
 	// Tests assert on them: a client that asks too often is wrong even if all its answers are
 	// right.
@@ -95,10 +92,10 @@ type Service struct {
 	faults   []*Fault
 }
 
-// A venue is a restaurant and its current staff. Service.mu guards staff.
+// A venue is a restaurant. Its employees are those with a number from gone to Employees; Service.mu guards both.
 type venue struct {
 	Venue
-	staff roster
+	gone int
 }
 
 // New makes a service. It checks nothing: a test may want a venue with a wrong id or zone.
@@ -119,10 +116,7 @@ func New(o Options) *Service {
 		if v.Scopes == nil {
 			v.Scopes = Scopes()
 		}
-		s.venues[v.ID] = &venue{Venue: v, staff: roster{rng: newRand(o.Seed, "churn", v.ID)}}
-		for range v.Employees {
-			s.hire(v.ID)
-		}
+		s.venues[v.ID] = &venue{Venue: v}
 	}
 	for _, f := range o.Faults {
 		s.Fault(f)

@@ -58,16 +58,14 @@ func pick[T any](r *rand.Rand, of []T) T { return of[r.IntN(len(of))] }
 // firstNames, like lastNames, has many scripts and an apostrophe: servers' names print on tickets.
 func firstNames() []string {
 	return []string{
-		"Jonathan", "Mia", "Zoë", "Łukasz", "Ana", "José", "Siobhán", "Björn", "Chloé", "Nguyễn",
-		"Ömer", "Søren", "Jürgen", "Noémie", "Tomáš", "Ioana", "Ελένη", "Дмитрий", "小明", "さくら",
-		"지우", "محمد", "נועה", "สมชาย", "प्रिया", "Aroha", "Oluwaseun", "Kai", "Beatriz", "O'Shea",
+		"Jonathan", "Zoë", "Łukasz", "José", "Nguyễn", "Søren", "Ελένη", "Дмитрий", "小明", "さくら", "지우", "محمد",
+		"נועה", "สมชาย", "प्रिया", "O'Shea",
 	}
 }
 
 func lastNames() []string {
 	return []string{
-		"Anderson", "Taylor", "Ünal", "Pawłowski", "García", "Müller", "Ó Briain", "Åström", "Lefèvre", "Thị Hoa",
-		"Yılmaz", "Østergaard", "Weiß", "Dvořák", "Țepeș", "Παπαδάκη", "Иванов", "王", "高橋", "김",
-		"الفارسي", "כהן", "ใจดี", "शर्मा", "Ngata", "Adeyemi", "van der Berg", "de Souza", "Smith-Jones", "D'Angelo",
+		"Anderson", "Ünal", "García", "Ó Briain", "Thị Hoa", "Østergaard", "Țepeș", "Παπαδάκη", "Иванов", "王", "高橋",
+		"김", "الفارسي", "כהן", "ใจดี", "शर्मा", "van der Berg", "D'Angelo",
 	}
 }
