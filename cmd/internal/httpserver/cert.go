@@ -1,6 +1,7 @@
 package httpserver
 
 import (
+	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -17,7 +18,7 @@ import (
 )
 
 // Certificates are renewed every few weeks by programs that know nothing of ticketrail. So the
-// files are looked at during handshakes: no signal, no restart, and no watcher that misses a change
+// files are read during handshakes: no signal, no restart, and no watcher that misses a change
 // on a network file system.
 
 // Files are the TLS files of a server.
@@ -28,7 +29,7 @@ type Files struct {
 }
 
 // A CertReloader reads [Files] again when they change, so that a renewed certificate needs no
-// restart. It checks them during a handshake, at most once a second. If the new files cannot be
+// restart. It reads them during a handshake, at most once a second. If the new files cannot be
 // used, the previous ones stay active. It is safe for concurrent use. A service that refuses an
 // expired certificate sends no more orders, so the reload must not depend on an operator who
 // remembers it.
@@ -38,22 +39,21 @@ type CertReloader struct {
 	loaded func(notAfter time.Time, err error)
 	proof  atomic.Pointer[autocert.Manager] // only while an ACME server asks whose the name is
 
-	mu      sync.Mutex     // guards what follows
-	current *tls.Config    // nil only until an ACME server has given the first certificate
-	checked time.Time      // when the files were last compared
-	seen    [3]os.FileInfo // of the last reading; nil for a missing file
-	lastErr string         // of the last reload; "" if it succeeded
+	mu      sync.Mutex  // guards what follows
+	current *tls.Config // nil only until an ACME server has given the first certificate
+	read    time.Time   // when the files were last read
+	lastErr string      // of the last reload; "" if it succeeded
 }
 
-// checkInterval is the shortest time between two checks of the files: many handshakes a second must
-// not cause as many system calls.
-const checkInterval = time.Second
+// readInterval is the shortest time between two readings of the files: many handshakes a second must not cause as
+// many readings.
+const readInterval = time.Second
 
 // NewCertReloader reads the files. loaded, which may be nil, is called after each reading with the
 // end of the certificate's validity, or with the error. Here an unusable file is an error; later it
 // only keeps the previous certificate.
 func NewCertReloader(files Files, log *slog.Logger, loaded func(notAfter time.Time, err error)) (*CertReloader, error) {
-	c := &CertReloader{files: files, log: log, loaded: loaded, seen: files.stat(), checked: time.Now()}
+	c := &CertReloader{files: files, log: log, loaded: loaded, read: time.Now()}
 	if err := c.load(); err != nil {
 		return nil, err
 	}
@@ -81,45 +81,40 @@ func (c *CertReloader) config() *tls.Config {
 func (c *CertReloader) renewed() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.seen, c.checked, c.lastErr = c.files.stat(), time.Now(), ""
+	c.read, c.lastErr = time.Now(), ""
 	return c.load()
 }
 
-// now is the configuration for a new connection. It holds the mutex while it reads: handshakes wait
-// for it, and that is once in weeks.
+// now is the configuration for a new connection. It holds the mutex while it reads; a handshake computes more.
 func (c *CertReloader) now() *tls.Config {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if time.Since(c.checked) < checkInterval {
+	if time.Since(c.read) < readInterval {
 		return c.current
 	}
-	c.checked = time.Now()
-	// stat comes before the read, so that a change between the two is noticed at the next check.
-	seen := c.files.stat()
-	// After a failure the files are read again even if unchanged: one of them may have been half
-	// written.
-	if c.lastErr == "" && same(seen, c.seen) {
-		return c.current
-	}
-	c.seen = seen
+	c.read = time.Now()
+	was := c.current
 	switch err := c.load(); {
-	case err == nil:
+	case err == nil && (c.lastErr != "" || c.current != was):
 		c.lastErr = ""
 		c.log.Info("TLS files reloaded")
-	case err.Error() != c.lastErr: // tried at every check, logged once: a renewal writes two files
+	case err != nil && err.Error() != c.lastErr: // tried each time, logged once: a renewal writes two files
 		c.lastErr = err.Error()
 		c.log.Warn("TLS files changed but cannot be used; the previous ones stay active", "err", err)
 	}
 	return c.current
 }
 
-// load reads the files. The caller holds mu, except in NewCertReloader. After an error current is
-// unchanged.
+// load reads the files. The caller holds mu, except in NewCertReloader. After an error current is unchanged. It is
+// also if the files are the same: a client continues its TLS session only with the same configuration.
 func (c *CertReloader) load() error {
 	config, err := c.files.load()
 	var notAfter time.Time
 	if err == nil {
-		c.current, notAfter = config, config.Certificates[0].Leaf.NotAfter
+		notAfter = config.Certificates[0].Leaf.NotAfter
+		if c.current == nil || !same(config, c.current) {
+			c.current = config
+		}
 	}
 	if c.loaded != nil {
 		c.loaded(notAfter, err)
@@ -159,25 +154,8 @@ func (f Files) load() (*tls.Config, error) {
 	return config, nil
 }
 
-// stat is what the files look like now; same compares two of them.
-func (f Files) stat() (out [3]os.FileInfo) {
-	for i, name := range []string{f.Cert, f.Key, f.ClientCA} {
-		out[i], _ = os.Stat(name) // nil: missing
-	}
-	return out
-}
-
-// same reports whether the files are unchanged. The time alone is not enough: some tools give every
-// file the same time, but then replace the file, so os.SameFile differs.
-func same(a, b [3]os.FileInfo) bool {
-	for i := range a {
-		if (a[i] == nil) != (b[i] == nil) {
-			return false
-		}
-		if a[i] != nil &&
-			(!a[i].ModTime().Equal(b[i].ModTime()) || a[i].Size() != b[i].Size() || !os.SameFile(a[i], b[i])) {
-			return false
-		}
-	}
-	return true
+// same reports whether two configurations have the same certificates and authorities.
+func same(a, b *tls.Config) bool {
+	return slices.EqualFunc(a.Certificates[0].Certificate, b.Certificates[0].Certificate, bytes.Equal) &&
+		a.ClientCAs.Equal(b.ClientCAs)
 }
