@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -149,7 +150,7 @@ func appendFlags(b []byte, flags ...bool) []byte {
 // begins with an underscore, and times beside the records. A retry has an equal one also if the configuration has
 // changed since, so that its tickets would be others. The body need not be JSON.
 func BodyDigest(body []byte) Digest {
-	left := without(body, func(depth int, _, text []byte) bool { return depth == 1 && isTime(text) })
+	left := without(body, func(depth int, key, value string) bool { return depth == 1 && isTime(key, value) })
 	sum := sha256.Sum256(left)
 	return Digest(sum[:16])
 }
@@ -157,15 +158,15 @@ func BodyDigest(body []byte) Digest {
 // rawSaid is what JSON on a ticket says without what may differ in a retry: in addition to the members that are no part
 // of a body's digest, times, and the ids that things have of their own. No cook knows a dish by these.
 func rawSaid(raw string) string {
-	return string(without([]byte(raw), func(_ int, key, text []byte) bool {
-		return isTime(text) || string(key) == "id" && len(text) == len(`"6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11"`) &&
-			bytes.Count(text, []byte("-")) == 4
+	return string(without([]byte(raw), func(_ int, key, value string) bool {
+		return isTime(key, value) || key == "id" && len(value) == len("6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11") &&
+			strings.Count(value, "-") == 4
 	}))
 }
 
 // without returns JSON without retryCount, the members whose key begins with an underscore, and those that leftOut
-// says. It is given the value if that is a text, with its quotation marks.
-func without(json []byte, leftOut func(depth int, key, text []byte) bool) []byte {
+// says. It is given the value if that is a text or a number.
+func without(json []byte, leftOut func(depth int, key, value string) bool) []byte {
 	out := make([]byte, 0, len(json))
 	depth, from := 0, 0 // what comes before from is in out, or left out
 	for i := 0; i < len(json); {
@@ -176,13 +177,15 @@ func without(json []byte, leftOut func(depth int, key, text []byte) bool) []byte
 			depth--
 		case '"':
 			end := stringEnd(json, i)
-			key := bytes.Trim(json[i:end], `"`)
+			key := string(bytes.Trim(json[i:end], `"`))
 			rest := bytes.TrimLeft(json[end:], " \t\r\n")
-			if value, isKey := bytes.CutPrefix(rest, []byte(":")); isKey && (string(key) == "retryCount" ||
-				bytes.HasPrefix(key, []byte("_")) || leftOut(depth, key, firstText(value))) {
-				out = append(out, json[from:i]...)
-				end = valueEnd(json, len(json)-len(value))
-				from = end
+			if value, isKey := bytes.CutPrefix(rest, []byte(":")); isKey {
+				begin := len(json) - len(bytes.TrimLeft(value, " \t\r\n"))
+				if key == "retryCount" || strings.HasPrefix(key, "_") || leftOut(depth, key, scalar(json, begin)) {
+					out = append(out, json[from:i]...)
+					end = valueEnd(json, begin)
+					from = end
+				}
 			}
 			i = end
 			continue
@@ -192,16 +195,41 @@ func without(json []byte, leftOut func(depth int, key, text []byte) bool) []byte
 	return append(out, json[from:]...)
 }
 
-// firstText is the text with which JSON begins, with its quotation marks; empty if it is none.
-func firstText(json []byte) []byte {
-	json = bytes.TrimLeft(json, " \t\r\n")
-	if len(json) == 0 || json[0] != '"' {
-		return nil
+// scalar is the text or the number that begins at i; of anything else, "".
+func scalar(json []byte, i int) string {
+	if i == len(json) || json[i] == '{' || json[i] == '[' {
+		return ""
 	}
-	return json[:stringEnd(json, 0)]
+	return string(bytes.Trim(json[i:valueEnd(json, i)], " \t\r\n\""))
 }
 
-func isTime(text []byte) bool { return len(text) > 0 && new(time.Time).UnmarshalJSON(text) == nil }
+func isTime(key, value string) bool {
+	return new(time.Time).UnmarshalText([]byte(value)) == nil || IsUnixTime(key, value)
+}
+
+// IsUnixTime says whether a number under a key is a time since 1970: in seconds, of the years 2001 to 2065, or in
+// fractions of them down to nanoseconds.
+func IsUnixTime(key, number string) bool {
+	return len(number) >= 10 && unixTime.MatchString(number) && IsTimeKey(key)
+}
+
+var unixTime = regexp.MustCompile(`^[12]\d{9}(?:\d{3}){0,3}(?:\.\d+)?$`)
+
+// IsTimeKey says whether the last word of a key says that its value is a time: addedAt, not heat. A number under
+// another key may be anything.
+func IsTimeKey(key string) bool {
+	isUpper := func(c byte) bool { return 'A' <= c && c <= 'Z' }
+	return slices.ContainsFunc(timeWords, func(word string) bool {
+		n := len(key) - len(word)
+		if n <= 0 || !strings.EqualFold(key[n:], word) {
+			return n == 0 && strings.EqualFold(key, word)
+		}
+		isLetter := isUpper(key[n-1]) || 'a' <= key[n-1] && key[n-1] <= 'z'
+		return !isLetter || isUpper(key[n]) && !isUpper(key[n-1])
+	})
+}
+
+var timeWords = []string{"at", "on", "time", "date", "datetime", "timestamp", "ts", "epoch"}
 
 // stringEnd is the index behind the string that begins at i.
 func stringEnd(body []byte, i int) int {

@@ -90,6 +90,9 @@ func TestJSONOnATicketSaysTheSameWithOtherIDsAndTimes(t *testing.T) {
 	}
 	first := tickets(`{"id":` + id + `,"menu":` + menu + `,"at":"2026-11-20T19:30:00Z","retryCount":0,"plu":"id"}`)
 	for raw, same := range map[string]bool{
+		`{"id":` + id + `,"menu":` + menu + `,"at":1770000060,"retryCount":0,"plu":"id"}`:               true,
+		`{"id":` + id + `,"menu":` + menu + `,"at": "1770000060.5" ,"retryCount":0,"plu":"id"}`:         true,
+		`{"id":` + id + `,"menu":` + menu + `,"at":177000006,"retryCount":0,"plu":"id"}`:                false,
 		`{"id":` + menu + `,"menu":` + menu + `,"at":"2026-11-20T19:31:00Z","retryCount":1,"plu":"id"}`: true,
 		`{"id":` + id + `,"menu":` + id + `,"at":"2026-11-20T19:30:00Z","retryCount":0,"plu":"id"}`:     false,
 		`{"id":"44","menu":` + menu + `,"at":"2026-11-20T19:30:00Z","retryCount":0,"plu":"id"}`:         false,
@@ -104,28 +107,46 @@ func TestJSONOnATicketSaysTheSameWithOtherIDsAndTimes(t *testing.T) {
 	}
 }
 
+func TestANumberIsATimeUnderAKeyThatSaysSo(t *testing.T) {
+	for number, want := range map[string]bool{
+		"1770000060": true, "1770000060.25": true, "1770000060123": true, "2000000000123456789": true,
+		"177000006": false, "3770000060": false, "17700000601": false, "-1770000060": false, "1770000060 kg": false,
+	} {
+		for key, isTime := range map[string]bool{
+			"at": true, "addedAt": true, "ADDED_AT": true, "Added-On": true, "editDate": true, "x2Ts": true, "epoch": true,
+			"heat": false, "station": false, "HEAT": false, "atLast": false, "": false, "batch": false,
+		} {
+			if got := IsUnixTime(key, number); got != (want && isTime) {
+				t.Errorf("%s: %s is a time: %v", key, number, got)
+			}
+		}
+	}
+}
+
 func TestARetryHasTheSameBodyDigest(t *testing.T) {
 	digest := func(record, beside string) Digest {
 		return BodyDigest([]byte(`{"records":[{"id":"a",` + record + `}],` + beside + `}`))
 	}
-	const record, beside = `"retryCount": 1,"_at":{"t":["1"]},"s":"x"`, `"sent":"2026-11-20T19:30:00.5Z","note":"\"1,"`
+	const record, beside = `"retryCount": 1,"_at":{"t":["1"]},"s":"x"`, `"sentAt":"2026-11-20T19:30:00.5Z","note":"\"1,"`
 	first := digest(record, beside)
 	for _, c := range []struct {
 		record, beside string
 		same           bool
 	}{
-		{`"retryCount":22,"_at":"[}","s":"x"`, `"sent": "2027-01-01T00:00:00+01:00","note":"\"1,"`, true},
+		{`"retryCount":22,"_at":"[}","s":"x"`, `"sentAt": "2027-01-01T00:00:00+01:00","note":"\"1,"`, true},
+		{record, `"sentAt":1770000060 ,"note":"\"1,"`, true},
+		{`"retryCount": 1,"_at":3,"s":"x","at":1770000060`, beside, false},
 		{`"retryCount" : 1` + "\n" + `,"_at":3,"s":"x"`, beside, true},
 		{`"retryCount": 1,"_at":3,"s":"_x"`, beside, false},
 		{`"retryCount": 1,"_at":3,"s":"2026-11-20T19:30:00Z"`, beside, false},
-		{record, `"sent":"2026-11-20T19:30:00.5Z","note":"peanuts"`, false},
-		{record, `"sent":"tomorrow","note":"\"1,"`, false},
+		{record, `"sentAt":"2026-11-20T19:30:00.5Z","note":"peanuts"`, false},
+		{record, `"sentAt":"tomorrow","note":"\"1,"`, false},
 	} {
 		if got := digest(c.record, c.beside) == first; got != c.same {
 			t.Errorf("%s, %s is the same: %v", c.record, c.beside, got)
 		}
 	}
-	for _, body := range []string{``, `{"sent":`, `{"records":[{"id":"a"`, `{"records":[{"id":"a","_`, `{"_\`} {
+	for _, body := range []string{``, `{"sentAt":`, `{"records":[{"id":"a"`, `{"records":[{"id":"a","_`, `{"_\`} {
 		if BodyDigest([]byte(body)) == first {
 			t.Errorf("%s is the same", body)
 		}

@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"ticketrail/queue/ticket"
 	"ticketrail/receiver/contract"
 )
 
@@ -63,9 +64,6 @@ var wantedTime = []string{"promised", "promise", "due", "pickup", "collection", 
 	"schedule", "delivery", "deliver", "wanted", "requested", "eta", "estimated", "serve", "hold", "need", "needed",
 	"required", "expected", "arrival"}
 
-// timeWords end the keys of times that are numbers: addedAt. A number under another key may be anything.
-var timeWords = []string{"at", "on", "time", "date", "datetime", "timestamp", "ts", "epoch"}
-
 var (
 	// allergyWords begin the words of keys that no other rule hides.
 	allergyWords = []string{"allerg", "diet", "intoleran", "anaphyl"}
@@ -89,8 +87,6 @@ var (
 	colourValue = regexp.MustCompile(`^#(?:[0-9A-Fa-f]{3,4}|[0-9A-Fa-f]{6}|[0-9A-Fa-f]{8})$`)
 	// timeValue matches ISO 8601 dates with or without a time.
 	timeValue = regexp.MustCompile(`^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?$`)
-	// unixValue matches seconds since 1970, of the years 2001 to 2065, and their fractions down to nanoseconds.
-	unixValue = regexp.MustCompile(`^[12]\d{9}(?:\d{3}){0,3}(?:\.\d+)?$`)
 	// moneyValue matches amounts with a currency sign.
 	moneyValue = regexp.MustCompile(`^-?[$€£¥] ?\d[\d.,]*$|^-?\d[\d.,]* ?[$€£¥]$`)
 )
@@ -153,7 +149,7 @@ func noiseValue(in, key string, v contract.Value) (why string) {
 		return "empty"
 	case '0':
 		switch {
-		case isUnixTime(key, v.Text()) && !isWantedTime(in, key):
+		case ticket.IsUnixTime(key, v.Text()) && !isWantedTime(in, key):
 			return "bookkeeping"
 		case len(v.Text()) >= 12 && !isWantedTime(in, key):
 			return identifiers
@@ -180,7 +176,7 @@ func noiseText(in, key, s string) (why string) {
 		return "the usual status"
 	}
 	switch {
-	case '0' <= s[0] && s[0] <= '9' && (timeValue.MatchString(s) || isUnixTime(key, s)) && !isWantedTime(in, key):
+	case '0' <= s[0] && s[0] <= '9' && (timeValue.MatchString(s) || ticket.IsUnixTime(key, s)) && !isWantedTime(in, key):
 		return "bookkeeping"
 	case strings.HasPrefix(s, "http://"), strings.HasPrefix(s, "https://"), strings.HasPrefix(s, "data:"),
 		s[0] == '#' && colourValue.MatchString(s):
@@ -195,19 +191,10 @@ func endsWith(key, word string) bool {
 	return len(key) >= len(word) && strings.EqualFold(key[len(key)-len(word):], word)
 }
 
-// isUnixTime says whether a number under a key is a time.
-func isUnixTime(key, number string) bool {
-	if len(number) < 10 || !unixValue.MatchString(number) {
-		return false
-	}
-	words := wordsOf(key)
-	return len(words) > 0 && slices.Contains(timeWords, words[len(words)-1])
-}
-
 // isWantedTime says whether a cook needs the time under a key. What a mere "time" is of, its object says.
 func isWantedTime(in, key string) bool {
 	words := wordsOf(key)
-	if len(words) == 1 && slices.Contains(timeWords, words[0]) {
+	if len(words) == 1 && ticket.IsTimeKey(key) {
 		words = wordsOf(lastKey(in))
 	}
 	return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(wantedTime, w) })
