@@ -120,6 +120,7 @@ func (l *Lease) fetch(ctx context.Context) (ready bool, err error) {
 		l.q.abandon(l)
 		return false, l.q.foundDamage(fmt.Sprintf("job %d", l.job), bad)
 	}
+	t.NameMore(l.job)
 	l.delivery = ticket.Delivery{
 		Job: l.job, Station: l.station, Attempt: l.initial.attempts + 1,
 		Ticket: t, Doubt: l.initial.doubts > 0, Reprint: s.Reprint,

@@ -14,6 +14,25 @@ import (
 	"ticketrail/queue/ticket"
 )
 
+func TestATicketNamesTheJobAtWhichTheRestIsRead(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.accept(order("a", "grill"))
+		r := order("b", "grill")
+		r.Drafts[0].Ticket.Notes, r.Drafts[0].Ticket.More, r.Drafts[0].Ticket.Lines[0].More = []string{"x: 1"}, 2, 3
+		q.accept(r)
+		q.print("grill")
+
+		printed := q.print("grill").Ticket
+		_, shown, _, err := q.Job(bg, 2)
+		for _, tk := range []ticket.Ticket{printed, shown} {
+			got := strings.Join(append(tk.Notes, tk.Lines[0].Notes...), ", ")
+			if got != "x: 1, and 2 more: job 2, and 3 more: job 2" || err != nil {
+				t.Errorf("%q, %v", got, err)
+			}
+		}
+	})
+}
+
 func TestAReadWaitsASecondForAFileThatIsBeingReopened(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		q.accept(order("a", "grill"))

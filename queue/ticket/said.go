@@ -77,7 +77,7 @@ const maxOrder = 40
 func (t *Ticket) Said() Digest {
 	head := appendWords(make([]byte, 0, 256), string(t.Kind), t.Number, t.Table, t.Type, t.Guests, t.Customer,
 		t.Promised, t.Destination, t.Course, t.MayCancel, rawSaid(t.Raw))
-	head = appendList(head, t.Notes)
+	head = binary.AppendVarint(appendList(head, t.Notes), int64(t.More))
 	head = appendFlags(head, t.Void, t.Refire, t.Rush)
 
 	var lines []byte
@@ -105,6 +105,7 @@ func (l *Line) appendSaid(b []byte) []byte {
 		name = rawSaid(name)
 	}
 	b = binary.AppendVarint(b, int64(l.Depth))
+	b = binary.AppendVarint(b, int64(l.More))
 	b = appendWords(b, l.Quantity, name, l.Seat, l.Course, l.MayCancel)
 	b = appendList(b, l.Notes)
 	return appendFlags(b, l.Raw, l.Void, l.Refire, l.NoRoute)

@@ -42,6 +42,7 @@ type Ticket struct {
 	Destination string   `json:"destination,omitempty"` // the printer that the service names; the routes decide
 	Course      string   `json:"course,omitempty"`      // of the whole record
 	Notes       []string `json:"notes,omitempty"`
+	More        int      `json:"more,omitempty"` // unread fields beside the notes; see [Ticket.NameMore]
 
 	// Void says that the whole record is a cancellation. Every line of it is Void too.
 	Void bool `json:"void,omitempty"`
@@ -162,6 +163,19 @@ func Question(mayCancel string) string {
 	return "** cancelled? " + mayCancel + " **"
 }
 
+// NameMore says in the notes where what was too much for them is read: at the job.
+func (t *Ticket) NameMore(job uint64) {
+	name := func(notes *[]string, more *int) {
+		if *more > 0 {
+			*notes, *more = append(*notes, fmt.Sprintf("and %d more: job %d", *more, job)), 0
+		}
+	}
+	name(&t.Notes, &t.More)
+	for i := range t.Lines {
+		name(&t.Lines[i].Notes, &t.Lines[i].More)
+	}
+}
+
 // A Part is what a station got of an order.
 type Part struct {
 	Station string `json:"station"`
@@ -176,6 +190,7 @@ type Line struct {
 	// Raw says that no name was found and Name holds the item's JSON instead.
 	Raw    bool     `json:"raw,omitempty"`
 	Notes  []string `json:"notes,omitempty"`
+	More   int      `json:"more,omitempty"` // as that of the ticket
 	Seat   string   `json:"seat,omitempty"`
 	Course string   `json:"course,omitempty"`
 	// Void says that this line is a cancellation. The children of a void line are void.

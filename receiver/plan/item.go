@@ -120,7 +120,7 @@ func (s *splitter) line(
 	rest := r.remainder(append([]string{l.Name, l.Seat, l.Course}, l.Notes...)...)
 	l.MayCancel = rest.takeCancelling()
 	l.Name = removal + rest.takeRemoval() + l.Name
-	l.Notes = append(l.Notes, rest.notes(maxItemRemainder)...)
+	rest.addTo(&l.Notes, &l.More, maxItemRemainder)
 	return l, rest.lists
 }
 

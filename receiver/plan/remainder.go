@@ -2,7 +2,6 @@ package plan
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -218,9 +217,9 @@ func (rest remainder) withLists() remainder {
 	return rest
 }
 
-// notes are the lines that print: first those about allergies, all of them; then those that may be a warning, then the
-// others, limit lines in all.
-func (rest remainder) notes(limit int) (lines []string) {
+// addTo adds the lines that print to notes: first those about allergies, all of them; then those that may be a warning,
+// then the others, limit lines in all, with the one that names how many more there are.
+func (rest remainder) addTo(notes *[]string, more *int, limit int) {
 	var ranks [3][]unread
 	for _, u := range rest.fields {
 		rank := 2
@@ -234,11 +233,11 @@ func (rest remainder) notes(limit int) (lines []string) {
 	}
 	for i, u := range slices.Concat(ranks[:]...) {
 		if i >= max(limit-1, len(ranks[0])) && len(rest.fields) > limit {
-			return append(lines, fmt.Sprintf("and %d more fields that are not read", len(rest.fields)-i))
+			*more = len(rest.fields) - i
+			return
 		}
-		lines = append(lines, u.String())
+		*notes = append(*notes, u.String())
 	}
-	return lines
 }
 
 // takeCancelling takes the fields out of rest that may say that nothing is to be cooked, and returns them. Only the

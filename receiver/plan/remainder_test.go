@@ -330,7 +330,7 @@ func TestAnyTextOfAnyItemIsOnThePaper(t *testing.T) {
 				t.Fatalf("%v: %s", err, body)
 			}
 			paper := paperOf(p.Split(req, harbour, "T1", noon, nil).Request.Drafts)
-			more := strings.Contains(paper, "more fields")
+			more := strings.Contains(paper, "more: job")
 			for _, text := range texts {
 				if !more && !strings.Contains(paper, text) {
 					t.Fatalf("%q of %s is not on the paper:\n%s", text, item, paper)
@@ -344,9 +344,11 @@ func TestOfALongRemainderTheWarningsPrintFirst(t *testing.T) {
 	item := `{"name":"Pie","a":"1","b":"2","c":"3","d":"4","e":"5","allergyNote":"nuts","lifecycle":"voided"}`
 	r := split(t, Config{Fallback: "pass"}, `{"id":"r","items":[`+item+`]}`)
 
-	l := r.Request.Drafts[0].Ticket.Lines[0]
+	tk := r.Request.Drafts[0].Ticket
+	tk.NameMore(7)
+	l := tk.Lines[0]
 	got := l.MayCancel + "\n" + strings.Join(l.Notes, "\n")
-	want := "lifecycle: voided\nallergyNote: nuts\na: 1\nb: 2\nand 3 more fields that are not read"
+	want := "lifecycle: voided\nallergyNote: nuts\na: 1\nb: 2\nand 3 more: job 7"
 	if got != want {
 		t.Errorf("the notes are\n%s\nwant\n%s", got, want)
 	}
@@ -357,6 +359,7 @@ func paperOf(drafts []ticket.Draft) string {
 	var b strings.Builder
 	for _, d := range drafts {
 		t := d.Ticket
+		t.NameMore(1)
 		if t.Void {
 			b.WriteString("VOID\n")
 		}

@@ -126,7 +126,7 @@ func (s *splitter) splitRecord(index int, rec *contract.Record, beside remainder
 		if rec.Why != "" {
 			t.Banners = []string{rec.Why}
 		}
-		t.Notes = beside.withLists().notes(maxRecordRemainder)
+		beside.withLists().addTo(&t.Notes, &t.More, maxRecordRemainder)
 		s.add(s.fallback, t)
 		return
 	}
@@ -139,7 +139,7 @@ func (s *splitter) splitRecord(index int, rec *contract.Record, beside remainder
 		s.splitEmpty(rec, t, rest, beside)
 		return
 	}
-	t.Notes = append(t.Notes, rest.notes(maxRecordRemainder)...)
+	rest.addTo(&t.Notes, &t.More, maxRecordRemainder)
 
 	shares := s.splitItems(rec, t)
 	for _, list := range rest.lists {
@@ -166,10 +166,10 @@ func (s *splitter) splitEmpty(rec *contract.Record, t ticket.Ticket, rest, besid
 	switch {
 	case rest.hasList || emptyHeader(t) && len(texts) == 0:
 		t.Raw = rec.Fields.JSON()
-		t.Notes = append(t.Notes, beside.withLists().notes(maxRecordRemainder)...)
+		beside.withLists().addTo(&t.Notes, &t.More, maxRecordRemainder)
 	default:
 		t.Notes = append(t.Notes, texts...)
-		t.Notes = append(t.Notes, rest.notes(maxRecordRemainder)...)
+		rest.addTo(&t.Notes, &t.More, maxRecordRemainder)
 	}
 	s.add(s.fallback, t)
 }
