@@ -113,8 +113,9 @@ func TestANumberIsATimeUnderAKeyThatSaysSo(t *testing.T) {
 		"177000006": false, "3770000060": false, "17700000601": false, "-1770000060": false, "1770000060 kg": false,
 	} {
 		for key, isTime := range map[string]bool{
-			"at": true, "addedAt": true, "ADDED_AT": true, "Added-On": true, "editDate": true, "x2Ts": true, "epoch": true,
-			"heat": false, "station": false, "HEAT": false, "atLast": false, "": false, "batch": false,
+			"at": true, "addedAt": true, "ADDED_AT": true, "Added-On": true, "editDate": true, "x2Ts": true,
+			"epoch": true,
+			"heat":  false, "station": false, "HEAT": false, "atLast": false, "": false, "batch": false,
 		} {
 			if got := IsUnixTime(key, number); got != (want && isTime) {
 				t.Errorf("%s: %s is a time: %v", key, number, got)
@@ -127,7 +128,8 @@ func TestARetryHasTheSameBodyDigest(t *testing.T) {
 	digest := func(record, beside string) Digest {
 		return BodyDigest([]byte(`{"records":[{"id":"a",` + record + `}],` + beside + `}`))
 	}
-	const record, beside = `"retryCount": 1,"_at":{"t":["1"]},"s":"x"`, `"sentAt":"2026-11-20T19:30:00.5Z","note":"\"1,"`
+	const record = `"retryCount": 1,"_at":{"t":["1"]},"s":"x"`
+	const beside = `"sentAt":"2026-11-20T19:30:00.5Z","note":"\"1,"`
 	first := digest(record, beside)
 	for _, c := range []struct {
 		record, beside string

@@ -3,6 +3,7 @@ package contract
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -99,7 +100,7 @@ func Open(body []byte, mode Mode) (PrintRequest, error) {
 	envelope, repeats, err := parse(body)
 	p := PrintRequest{Raw: body, Envelope: envelope}
 	if err == nil && repeats && isAmbiguous(envelope) {
-		p.setText(true, len(body))
+		p.setText(true, math.MaxInt) // a few times the body at most: what is not UTF-8 takes more bytes
 		p.Anomalies = []Anomaly{DuplicateKey}
 		return p, nil
 	}

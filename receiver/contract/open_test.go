@@ -197,6 +197,7 @@ func FuzzOpen(f *testing.F) {
 		f.Add(Example(path.Base(name)), false)
 	}
 	f.Add([]byte(`{"records":[{"id":"a","id":"b\\\"","items":[{"childItems":[{}]}]}],"count":1}`), true)
+	f.Add([]byte("{\"records\":[{\"id\":\"a\",\"id\":\"\x97\\\\\\\"\",\"items\":[{\"x\xff\":[{}]}]}]}"), false)
 	f.Add([]byte("\xef\xbb\xbf"+`{"records":[{"id":"\ud800","items":null}]}`), false)
 	f.Fuzz(func(t *testing.T, body []byte, strict bool) {
 		mode := Lenient
@@ -219,6 +220,9 @@ func FuzzOpen(f *testing.F) {
 		}
 		if id, _ := CanonicalID(p.ID); id != p.ID || p.ID == "" || len(p.ID) > MaxIDBytes {
 			t.Fatalf("id %q", p.ID)
+		}
+		if slices.Contains(p.Anomalies, OverLimit) { // it prints as text: see FuzzTheTextOfAnyBodyIsBounded
+			return
 		}
 		if mode == Strict && slices.Contains(p.Anomalies, IDNotUUID) {
 			t.Fatal("strict accepted an id that is not a UUID")

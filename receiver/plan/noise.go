@@ -176,7 +176,8 @@ func noiseText(in, key, s string) (why string) {
 		return "the usual status"
 	}
 	switch {
-	case '0' <= s[0] && s[0] <= '9' && (timeValue.MatchString(s) || ticket.IsUnixTime(key, s)) && !isWantedTime(in, key):
+	case '0' <= s[0] && s[0] <= '9' && (timeValue.MatchString(s) || ticket.IsUnixTime(key, s)) &&
+		!isWantedTime(in, key):
 		return "bookkeeping"
 	case strings.HasPrefix(s, "http://"), strings.HasPrefix(s, "https://"), strings.HasPrefix(s, "data:"),
 		s[0] == '#' && colourValue.MatchString(s):
