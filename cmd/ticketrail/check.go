@@ -36,7 +36,11 @@ open in a browser.`,
 			if err := c.showChecked(c.config, warnings, err); err != nil || !online {
 				return err
 			}
-			return doctor.CheckOnline(cmd.Context(), c.config, cleanLines{c.out})
+			found, err := doctor.CheckOnline(cmd.Context(), c.config)
+			if err != nil {
+				return err
+			}
+			return c.showFindings(found)
 		},
 	}
 	cmd.Flags().BoolVar(&online, "online", false, "also ask the printers, the displays and the point-of-sale API")

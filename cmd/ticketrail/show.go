@@ -87,13 +87,6 @@ func singleLine(s string) string {
 	return layout.Clean(strings.NewReplacer("\n", " ", "\t", " ", "\r", " ").Replace(s))
 }
 
-// cleanLines is where another package writes what it finds, a line at a time.
-type cleanLines struct{ io.Writer }
-
-func (l cleanLines) Write(line []byte) (int, error) {
-	return len(line), printLine(l.Writer, "%s", strings.TrimSuffix(string(line), "\n"))
-}
-
 // A table aligns its columns once all rows are known.
 type table struct{ *tabwriter.Writer }
 

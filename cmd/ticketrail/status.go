@@ -33,7 +33,7 @@ use it.`,
 		if err != nil {
 			return err
 		}
-		return c.showFindings(o.Findings, o)
+		return cmp.Or(c.show(o, func() error { return c.printFindings(o.Findings) }), personNeeded(o.Findings))
 	})
 }
 
@@ -57,17 +57,19 @@ has a port.`,
 				box.CheckStore = doctor.CheckInChild(exe)
 			}
 			found := box.Diagnose(cmd.Context(), c.config)
-			found = joinFindings(c.askDaemon(cmd.Context()), found)
-			slices.SortStableFunc(found, admin.WorstFirst)
-			return c.showFindings(found, found)
+			return c.showFindings(joinFindings(c.askDaemon(cmd.Context()), found))
 		},
 	})
 }
 
-// showFindings shows findings, or inJSON. Its error names what needs a person.
-func (c *cli) showFindings(findings []admin.Finding, inJSON any) error {
-	err := c.show(inJSON, func() error { return write(c.out, findingsText(findings, coloured(c.out))) })
-	return cmp.Or(err, personNeeded(findings))
+// showFindings shows findings, the worst first. Its error names what needs a person.
+func (c *cli) showFindings(found []admin.Finding) error {
+	slices.SortStableFunc(found, admin.WorstFirst)
+	return cmp.Or(c.show(found, func() error { return c.printFindings(found) }), personNeeded(found))
+}
+
+func (c *cli) printFindings(found []admin.Finding) error {
+	return write(c.out, findingsText(found, coloured(c.out)))
 }
 
 // personNeeded is the error that names what needs a person.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -19,26 +18,18 @@ func (c *cli) venuesCheck() *cobra.Command {
 		Short: "check the venues at the point-of-sale API",
 		Long: `check asks the point-of-sale API about each configured venue: does it issue a
 token, is the token for this venue, which scopes has it, can it read employees
-(and payroll periods, if the configuration sets no time zone). It prints one
-line for each venue without problems, and one line for each problem with how to
-fix it. It needs no running daemon.
+(and payroll periods, if the configuration sets no time zone). It shows each
+problem with what to do. It needs no running daemon.
 
 Eight venues are checked at a time, each for at most a minute (or four times
 service.timeout, if that is longer).`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			checks, err := doctor.CheckVenues(cmd.Context(), c.config, venue)
+			found, err := doctor.CheckVenues(cmd.Context(), c.config, venue)
 			if err != nil {
 				return serviceError(err)
 			}
-			if !c.asJSON {
-				return doctor.ShowVenues(cleanLines{c.out}, checks)
-			}
-			if err := showJSON(c.out, checks); err != nil {
-				return err
-			}
-			// For its error, which decides the exit code.
-			return doctor.ShowVenues(io.Discard, checks)
+			return c.showFindings(found)
 		},
 	}
 	c.venueFlag(cmd, &venue, "`venue` to check, by name or id (default: all)")

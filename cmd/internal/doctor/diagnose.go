@@ -17,7 +17,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ticketrail/cmd/internal/admin"
-	"ticketrail/cmd/internal/station"
 	"ticketrail/config"
 	"ticketrail/printer/layout"
 )
@@ -56,8 +55,7 @@ func (b Box) Diagnose(ctx context.Context, path string) (out []admin.Finding) {
 	out = append(out, webhookFindings(ctx, conf)...)
 	out = append(out, sourceFindings(ctx, conf, time.Now())...)
 	out = append(out, b.driverFindings(conf)...)
-	out = append(out, station.CheckOnline(ctx, conf)...)
-	return append(out, venueFindings(ctx, conf)...)
+	return append(out, onlineFindings(ctx, conf)...)
 }
 
 // serviceFindings are how systemd sees the service. Without systemd there are none.
@@ -237,22 +235,6 @@ func (b Box) driverFindings(conf *config.Config) (out []admin.Finding) {
 			out = append(out, warn("printer "+p.Name, "its kernel driver "+driver+" is not loaded",
 				fmt.Sprintf("modprobe %s; systemctl restart ticketrail; for the next boot, add it to "+
 					"/etc/modules-load.d/ticketrail.conf", driver)))
-		}
-	}
-	return out
-}
-
-// venueFindings ask the point-of-sale API about each venue, if it is used.
-func venueFindings(ctx context.Context, conf *config.Config) (out []admin.Finding) {
-	if !conf.Service.Enabled() {
-		return nil
-	}
-	for _, c := range checkVenues(ctx, conf.Service, nil, conf.Venues) {
-		if c.OK {
-			out = append(out, fine("venue "+c.Name, layout.Clean(c.summary())))
-		}
-		for _, p := range c.Problems {
-			out = append(out, fail("venue "+c.Name, layout.Clean(p.Check+": "+p.What), layout.Clean(p.Fix)))
 		}
 	}
 	return out

@@ -8,10 +8,8 @@ package doctor
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
-	"strings"
 	"sync"
+	"time"
 
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/natsaccess"
@@ -86,39 +84,25 @@ func CheckRelayInstalled(ctx context.Context, path string) (warnings []string, e
 	return withFindings(warnings, readable(ctx, relayUnit, user, path, "relay", "check"))
 }
 
-// CheckOnline asks each printer for its status, each third-party kitchen display whether it
-// answers, the running daemon which screens have an open page, and the point-of-sale API about each
-// venue. It writes one line for each to w. No ticket is printed. The error names everything that
-// does not answer, is not ready or has a problem. It connects to each printer, so a printer that
-// serves one client is busy for the daemon meanwhile.
-func CheckOnline(ctx context.Context, path string, w io.Writer) error {
+// CheckOnline is what the printers, the displays and the point-of-sale API answer, and the clock. No ticket is printed.
+// It connects to each printer, so a printer that serves one client is busy for the daemon meanwhile.
+func CheckOnline(ctx context.Context, path string) ([]admin.Finding, error) {
 	conf, err := setup.Load(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var venues []VenueCheck
+	return append(onlineFindings(ctx, conf), ClockFinding(WallClock{}, time.Now(), time.Local)), nil
+}
+
+// onlineFindings ask each printer for its status, each third-party kitchen display whether it answers, the running
+// daemon which screens have an open page, and the point-of-sale API about each venue.
+func onlineFindings(ctx context.Context, conf *config.Config) []admin.Finding {
+	var venues []admin.Finding
 	var asking sync.WaitGroup
 	if conf.Service.Enabled() {
-		// In the background: the venues may take a minute, and the printers' lines are what the
-		// operator waits for.
-		asking.Go(func() { venues = checkVenues(ctx, conf.Service, nil, conf.Venues) })
+		asking.Go(func() { venues = venueFindings(ctx, conf.Service, nil, conf.Venues) })
 	}
-	var problems []error
-	var failed []string
-	for _, f := range station.CheckOnline(ctx, conf) {
-		fmt.Fprintf(w, "%-5s %s  %s\n", strings.ToUpper(string(f.Level)), f.Subject, sentence(f))
-		if f.Level == admin.Fail {
-			failed = append(failed, f.Subject)
-		}
-	}
-	if len(failed) > 0 { // on one line, also in a kitchen with twenty printers
-		problems = append(problems, fmt.Errorf("no ticket comes out of %s", strings.Join(failed, ", ")))
-	}
+	stations := station.CheckOnline(ctx, conf)
 	asking.Wait()
-	// A warning only: a box without Internet prints well.
-	if !(WallClock{}).Synchronized() {
-		fmt.Fprintln(w, "WARN  clock  may not be synchronized: times on tickets may be wrong; "+
-			"to fix: systemctl status systemd-timesyncd")
-	}
-	return errors.Join(append(problems, ShowVenues(w, venues))...)
+	return append(stations, venues...)
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/setup"
 	"ticketrail/config"
 	"ticketrail/printer/layout"
@@ -21,24 +21,6 @@ import (
 
 // A check of a venue makes a few calls and changes nothing at the service. A call may lack a scope that the next
 // does not need: an operator who has to ask the service provider for scopes wants to ask once.
-
-// A VenueCheck is the result of checking a venue at the point-of-sale API.
-type VenueCheck struct {
-	Venue string `json:"venue"` // its id
-	Name  string `json:"name"`
-	OK    bool   `json:"ok"`
-	// Named says that /me has named this venue; a token for another one is a problem.
-	Named    bool           `json:"named"`
-	Scopes   []string       `json:"scopes"` // of the token, from /me; null if /me does not list them
-	Problems []VenueProblem `json:"problems"`
-}
-
-// A VenueProblem is one problem with a venue, and how to fix it.
-type VenueProblem struct {
-	Check string `json:"check"` // token, me, employees or payrollperiods
-	What  string `json:"what"`
-	Fix   string `json:"do"`
-}
 
 const (
 	// maxChecks is how many venues are checked at the same time. A chain of two hundred restaurants
@@ -81,14 +63,13 @@ func quoted(names []string) string {
 
 // CheckVenues checks the venue with that name or id, or all configured venues, at the point-of-sale
 // API: is a token issued, is it for this venue, can it read what tickets need.
-// It needs no running daemon. Problems of a venue are in its VenueCheck; the error says that the
-// API could not be asked at all.
-func CheckVenues(ctx context.Context, path, venue string) ([]VenueCheck, error) {
+// It needs no running daemon. The error says that the API could not be asked at all.
+func CheckVenues(ctx context.Context, path, venue string) ([]admin.Finding, error) {
 	conf, venues, err := ServiceVenues(path, venue, venue == "")
 	if err != nil {
 		return nil, err
 	}
-	return checkVenues(ctx, conf.Service, nil, venues), nil
+	return venueFindings(ctx, conf.Service, nil, venues), nil
 }
 
 // ServiceVenues loads a configuration that has a point-of-sale API, and returns the venue with that name or id, or all.
@@ -110,40 +91,44 @@ func ServiceVenues(path, venue string, all bool) (*config.Config, []config.Venue
 	return conf, []config.Venue{v}, err
 }
 
-// checkVenues keeps the order of the configuration, whichever venue answers first. A nil through is the network.
-func checkVenues(
+// venueFindings keep the order of the configuration, whichever venue answers first. A nil through is the network.
+func venueFindings(
 	ctx context.Context, conf config.Service, through http.RoundTripper, venues []config.Venue,
-) []VenueCheck {
+) []admin.Finding {
 	client := setup.NewServiceClient(conf, through)
-	checks := make([]VenueCheck, len(venues))
+	found := make([][]admin.Finding, len(venues))
 	var asking errgroup.Group
 	asking.SetLimit(maxChecks)
 	for i, v := range venues {
 		asking.Go(func() error {
 			ctx, cancel := context.WithTimeout(ctx, max(venueTimeout, 4*conf.Timeout))
 			defer cancel()
-			checks[i] = VenueCheck{Venue: v.ID, Name: v.Name, Problems: []VenueProblem{}}
-			checks[i].ask(ctx, client, v)
-			checks[i].OK = len(checks[i].Problems) == 0
+			found[i] = askVenue(ctx, client, v)
 			return nil
 		})
 	}
 	_ = asking.Wait() // no check returns an error
-	return checks
+	return slices.Concat(found...)
 }
 
-// ask makes the calls one after the other. OK means that tickets will have their names and their times.
-func (c *VenueCheck) ask(ctx context.Context, client *pos.Client, v config.Venue) {
+// askVenue makes the calls one after the other: a finding for each that fails, or one that tickets will have their
+// names and their times. What the service answered is cleaned of control characters.
+func askVenue(ctx context.Context, client *pos.Client, v config.Venue) (out []admin.Finding) {
+	subject := "venue " + v.Name
+	failed := func(err error) {
+		if e, ok := errors.AsType[*pos.Error](err); ok {
+			out = append(out, fail(subject, layout.Clean(e.Call+": "+e.Problem), layout.Clean(e.Advice)))
+		}
+	}
 	api, err := client.Venue(ctx, v.ID)
 	if err != nil {
-		c.fault(err)
-		return // the next calls would fail too, or read the data of another venue
+		failed(err)
+		return out // the next calls would fail too, or read the data of another venue
 	}
-	c.Named, c.Scopes = api.Named, api.Scopes
 	n := 0
 	for _, err := range api.Employees(ctx) {
 		if n++; err != nil || n > enoughEmployees {
-			c.fault(err)
+			failed(err)
 			break
 		}
 	}
@@ -152,59 +137,22 @@ func (c *VenueCheck) ask(ctx context.Context, client *pos.Client, v config.Venue
 	if v.Timezone == "" && ctx.Err() == nil {
 		periods, err := api.PayrollPeriods(ctx)
 		zoned := slices.ContainsFunc(periods, func(p pos.PayrollPeriod) bool { return p.Meta.Timezone != "" })
-		if c.fault(err); err == nil && !zoned {
-			c.problem(pos.CallPayrollPeriods, "no payroll period has a time zone: the venue's tickets show UTC",
-				"set the venue's timezone in the configuration")
+		if failed(err); err == nil && !zoned {
+			out = append(out, fail(subject, pos.CallPayrollPeriods+
+				": no payroll period has a time zone: the venue's tickets show UTC",
+				"set the venue's timezone in the configuration"))
 		}
 	}
-}
-
-func (c *VenueCheck) problem(check, what, fix string) {
-	c.Problems = append(c.Problems, VenueProblem{check, what, fix})
-}
-
-// fault records why a call failed, if it did.
-func (c *VenueCheck) fault(err error) {
-	if e, ok := errors.AsType[*pos.Error](err); ok {
-		c.problem(e.Call, e.Problem, e.Advice)
+	if out != nil {
+		return out
 	}
-}
 
-// ShowVenues writes a line for each venue without problems, and one for each problem. Its
-// error names the venues with problems. The names of the venues are from the configuration; what
-// the service answered is cleaned of control characters.
-func ShowVenues(w io.Writer, checks []VenueCheck) error {
-	var bad []string
-	for _, c := range checks {
-		if c.OK {
-			if _, err := fmt.Fprintln(w, "OK    venue "+c.Name+"  "+layout.Clean(c.summary())); err != nil {
-				return err
-			}
-			continue
-		}
-		bad = append(bad, c.Name)
-		for _, p := range c.Problems {
-			line := p.Check + ": " + p.What + "; to fix: " + p.Fix
-			if _, err := fmt.Fprintf(w, "FAIL  venue %s  %s\n", c.Name, layout.Clean(line)); err != nil {
-				return err
-			}
-		}
-	}
-	if len(bad) > 0 {
-		return fmt.Errorf("the point-of-sale API reports problems for %s", strings.Join(bad, ", "))
-	}
-	return nil
-}
-
-// summary is the line of a venue without problems.
-func (c VenueCheck) summary() string {
-	token := "token OK, but /me does not name its venue"
-	if c.Named {
+	token, scopes := "token OK, but /me does not name its venue", "scopes unknown"
+	if api.Named {
 		token = "token OK and for this venue"
 	}
-	scopes := "scopes unknown"
-	if c.Scopes != nil {
-		scopes = "scopes " + cmp.Or(strings.Join(c.Scopes, ", "), "none")
+	if api.Scopes != nil {
+		scopes = "scopes " + cmp.Or(strings.Join(api.Scopes, ", "), "none")
 	}
-	return token + "; " + scopes
+	return []admin.Finding{fine(subject, layout.Clean(token+"; "+scopes))}
 }

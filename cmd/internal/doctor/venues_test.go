@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/cmd/internal/admin"
 	"ticketrail/config"
 	"ticketrail/receiver/sim"
 )
@@ -58,22 +59,19 @@ func TestAVenueIsOKOnlyIfItsTokenIsForItAndHasTheScopes(t *testing.T) {
 	} {
 		got := checked(t, c.h, c.v)
 		var failed []string
-		for _, p := range got.Problems {
-			failed = append(failed, p.Check)
-			if p.Fix == "" {
-				t.Errorf("%s: no fix for %+v", name, p)
+		for _, f := range got {
+			if f.Level == admin.Fail {
+				call, _, _ := strings.Cut(f.Text, ":")
+				failed = append(failed, call)
+			}
+			if f.Subject != "venue Harbour Grill" || f.Level == admin.Fail && f.Do == "" {
+				t.Errorf("%s: %+v", name, f)
 			}
 		}
-		if s := strings.Join(failed, " "); s != c.want || got.OK != (c.want == "") {
+		if s := strings.Join(failed, " "); s != c.want || len(got) != max(1, len(failed)) {
 			t.Errorf("%s: %+v, want %q", name, got, c.want)
 		}
-		lines := max(1, len(failed))
-		var shown strings.Builder
-		if err := ShowVenues(&shown, []VenueCheck{got}); (err == nil) != got.OK ||
-			strings.Count(shown.String(), "\n") != lines {
-			t.Errorf("%s: %v, shown as\n%s", name, err, shown.String())
-		}
-		if strings.Contains(shown.String()+fmt.Sprint(got), clientSecret) {
+		if strings.Contains(fmt.Sprint(got), clientSecret) {
 			t.Errorf("%s: the secret is shown", name)
 		}
 	}
@@ -94,7 +92,7 @@ func TestTheTokenRequestIsThatOfTheConfiguration(t *testing.T) {
 		s.Token.Format, s.Token.Field = "json", "data.jwt"
 	})
 	want := `{"grant_type":"client_credentials","id":"me","key":"` + clientSecret + `","site":"` + venueID + `"}`
-	if !got.OK || asked != want {
+	if len(got) != 1 || got[0].Level != admin.OK || asked != want {
 		t.Errorf("%+v, asked %s", got, asked)
 	}
 }
@@ -124,8 +122,8 @@ func TestAVenueIsCheckedWithinAMinuteHoweverSlowTheServiceIs(t *testing.T) {
 		if took := time.Since(began); took > venueTimeout {
 			t.Errorf("it took %v, with the calls %v", took, calls)
 		}
-		if got.OK || len(got.Problems) != 1 || got.Problems[0].Fix == "" {
-			t.Errorf("%+v, want one problem with a fix", got.Problems)
+		if len(got) != 1 || got[0].Level != admin.Fail || got[0].Do == "" {
+			t.Errorf("%+v, want one problem with a fix", got)
 		}
 	})
 }
@@ -144,18 +142,18 @@ func (l local) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// checked is the check of a venue at a service.
-func checked(t *testing.T, h http.Handler, v config.Venue) VenueCheck {
+// checked is what is found of a venue at a service.
+func checked(t *testing.T, h http.Handler, v config.Venue) []admin.Finding {
 	t.Helper()
 	return checkedWith(t, h, v, func(*config.Service) {})
 }
 
 // checkedWith is checked with a change of the configuration.
-func checkedWith(t *testing.T, h http.Handler, v config.Venue, change func(*config.Service)) VenueCheck {
+func checkedWith(t *testing.T, h http.Handler, v config.Venue, change func(*config.Service)) []admin.Finding {
 	t.Helper()
 	c := config.Default().Service
 	c.BaseURL, c.ClientID, c.ClientSecretFile = "https://pos.example", "me", t.TempDir()+"/secret"
 	change(&c)
 	writeFile(t, c.ClientSecretFile, clientSecret)
-	return checkVenues(t.Context(), c, local{h}, []config.Venue{v})[0]
+	return venueFindings(t.Context(), c, local{h}, []config.Venue{v})
 }
