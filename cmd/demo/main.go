@@ -163,9 +163,9 @@ func (d *demo) run(ctx context.Context) (err error) {
 // listeners are opened here, because the configuration must name ports that are really free.
 func (d *demo) daemon(ctx context.Context, dir string, printers map[string]string, service string) (*app.App, error) {
 	var at [3]net.Listener // webhook, metrics, display
-	for i, usual := range []string{"127.0.0.1:8443", "127.0.0.1:9321", "127.0.0.1:9322"} {
+	for i := range at {
 		var err error
-		if at[i], err = listen(usual); err != nil {
+		if at[i], err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 			return nil, err
 		}
 	}
@@ -207,15 +207,6 @@ func (d *demo) printer(
 	})
 	wg.Go(func() { p.Serve(ctx, l) }) // returns when ctx ends
 	return p, l.Addr().String(), nil
-}
-
-// listen uses the usual port if it is free, otherwise any free port. The greeting shows the usual
-// ports, but a ticketrail that runs on this machine may have them.
-func listen(usual string) (net.Listener, error) {
-	if l, err := net.Listen("tcp", usual); err == nil {
-		return l, nil
-	}
-	return net.Listen("tcp", "127.0.0.1:0")
 }
 
 // configuration is the daemon's configuration. log.level is error, so that the log does not interrupt

@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/app"
 	"ticketrail/printer/virtual"
 	"ticketrail/queue/ticket"
@@ -171,29 +170,10 @@ func (d *demo) scenes(s *sim.Sender, bar *virtual.Printer) []scene {
 			return nil
 		}},
 		{"an order has only the server's id: ticketrail asks the service for the name", send(nameless)},
-		{"an order for two screens and two printers; the pass shows every part of it", func(ctx context.Context) error {
-			if err := d.send(ctx, s, dinner); err != nil {
-				return err
-			}
-			return d.waitForOrder(ctx, dinner.ID)
-		}},
+		{"an order for two screens and two printers; the pass shows every part of it", send(dinner)},
 		{"the table orders more: on the hot line it joins the order", send(more)},
 		{"the barramundi is cancelled: it is struck where it stands", send(less)},
 	}
-}
-
-// waitForOrder waits until all tickets of an order are finished, and prints what is known of each.
-// For a screen that depends on whether the person who watches has opened its page.
-func (d *demo) waitForOrder(ctx context.Context, id string) error {
-	if err := d.settle(ctx); err != nil {
-		return err
-	}
-	jobs, err := d.admin.Jobs(ctx, admin.Filter{Request: id})
-	for _, j := range jobs {
-		what := fmt.Sprintf("%s: %s; %s", j.Station, j.State, j.Reason)
-		d.say("   ticketrail jobs list: %s", strings.TrimSuffix(what, "; ")) // most have no reason
-	}
-	return err
 }
 
 // waitForTrouble waits until a station needs a person, and prints what the daemon says of it, as ticketrail printers

@@ -134,15 +134,11 @@ func (f *serviceFlags) run(ctx context.Context, out io.Writer) error {
 		ReadHeaderTimeout: 10 * time.Second,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
-	ended := make(chan error, 1) // buffered: Serve returns also when nobody waits for it
-	go func() { ended <- s.Serve(l) }()
-	select {
-	case <-ctx.Done():
-		// Close and not Shutdown: an answer that a fault delays must not keep the program running.
-		err := s.Close()
-		<-ended
-		return err
-	case err := <-ended:
+	// Close and not Shutdown: an answer that a fault delays must not keep the program running.
+	stop := context.AfterFunc(ctx, func() { _ = s.Close() })
+	defer stop()
+	if err := s.Serve(l); ctx.Err() == nil {
 		return err
 	}
+	return nil
 }

@@ -13,20 +13,19 @@ import (
 
 // faults are the simulated faults that are active.
 type faults struct {
-	refuse   bool
-	stallAt  int // bytes of a connection after which it reads no more
-	breakAt  int // bytes of a connection after which it breaks
-	breaks   int // how many more connections break; negative: all
-	orderly  bool
-	keepOpen bool
-	perLine  time.Duration
-	idle     time.Duration // how long a connection without a byte stays
-	lose     int           // how many of the next bytes disappear
-	slow     bool          // ESC @ takes as long as a line
-	frozen   bool
-	place    place
-	lines    int // until onLine is called
-	onLine   func()
+	refuse  bool
+	stallAt int // bytes of a connection after which it reads no more
+	breakAt int // bytes of a connection after which it breaks
+	breaks  int // how many more connections break; negative: all
+	orderly bool
+	perLine time.Duration
+	idle    time.Duration // how long a connection without a byte stays
+	lose    int           // how many of the next bytes disappear
+	slow    bool          // ESC @ takes as long as a line
+	frozen  bool
+	place   place
+	lines   int // until onLine is called
+	onLine  func()
 }
 
 // A place in what the printer receives, see [Printer.After].
@@ -87,10 +86,6 @@ func (p *Printer) ResetAfter(n, times int) {
 func (p *Printer) CloseAfter(n, times int) {
 	p.setFaults(func(f *faults) { f.breakAt, f.breaks, f.orderly = n, times, true })
 }
-
-// KeepOpen makes the printer never close its side of a connection, as some do not. A sender that
-// waits for the printer's close would hang on these for ever.
-func (p *Printer) KeepOpen(on bool) { p.setFaults(func(f *faults) { f.keepOpen = on }) }
 
 // Delay is how long each line takes to print, during which nothing is read. A test in a bubble must wait until
 // everything is printed.

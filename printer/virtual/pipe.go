@@ -92,10 +92,7 @@ type pipeConn struct {
 
 func (c *pipeConn) Write(b []byte) (int, error) {
 	n, err := c.w.Write(b)
-	if err != nil {
-		err = fmt.Errorf("write %s: %w", c.name, c.cause(err))
-	}
-	return n, err
+	return n, c.failed("write", err)
 }
 
 func (c *pipeConn) Read(b []byte) (int, error) {
@@ -103,25 +100,22 @@ func (c *pipeConn) Read(b []byte) (int, error) {
 	if err == io.EOF && !c.wire.wasReset.Load() {
 		return n, err
 	}
-	if err != nil {
-		err = fmt.Errorf("read %s: %w", c.name, c.cause(err))
-	}
-	return n, err
+	return n, c.failed("read", err)
 }
 
-// cause returns the error that a TCP connection would have returned.
-func (c *pipeConn) cause(err error) error {
-	closed := err == io.EOF || errors.Is(err, io.ErrClosedPipe)
-	switch {
-	case !closed:
-		return err
-	case c.wire.wasReset.Load():
-		return syscall.ECONNRESET
-	case c.ended():
-		return net.ErrClosed
-	default:
-		return syscall.EPIPE
+// failed returns the error that a TCP connection would have returned.
+func (c *pipeConn) failed(doing string, err error) error {
+	switch closed := err == io.EOF || errors.Is(err, io.ErrClosedPipe); {
+	case err == nil:
+		return nil
+	case closed && c.wire.wasReset.Load():
+		err = syscall.ECONNRESET
+	case closed && c.ended():
+		err = net.ErrClosed
+	case closed:
+		err = syscall.EPIPE
 	}
+	return fmt.Errorf("%s %s: %w", doing, c.name, err)
 }
 
 // ended reports whether this end has closed or finished: then an error is the caller's own doing.
@@ -153,11 +147,11 @@ const finishGrace = 500 * time.Millisecond
 // waits only to see whether the printer resets the connection.
 func (c *pipeConn) Finish(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("finish %s: %w", c.name, err)
+		return c.failed("finish", err)
 	}
 	c.wire.finished.Store(true)
 	if err := c.w.Close(); err != nil {
-		return fmt.Errorf("finish %s: %w", c.name, err)
+		return c.failed("finish", err)
 	}
 	_ = c.r.SetReadDeadline(time.Now().Add(finishGrace)) // fails if the printer has closed
 	stop := context.AfterFunc(ctx, func() { _ = c.r.SetReadDeadline(time.Unix(1, 0)) })
@@ -171,10 +165,7 @@ func (c *pipeConn) Finish(ctx context.Context) error {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		err = nil
 	}
-	if err != nil {
-		return fmt.Errorf("finish %s: %w", c.name, c.cause(err))
-	}
-	return nil
+	return c.failed("finish", err)
 }
 
 func (c *pipeConn) Close() error {

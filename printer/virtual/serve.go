@@ -176,15 +176,10 @@ func (p *Printer) serve(ctx context.Context, c *client) {
 		_ = p.drained(ctx)
 	}
 	p.endService(c)
-	if end != Closed {
-		return
-	}
 	// A close with unsent answers would lose them, and the client could not prove its ticket.
-	c.flushed(ctx)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	// With KeepOpen the connection stays open, but the next client is served.
-	_ = p.await(ctx, c.gone(), func() bool { return !p.faults.keepOpen })
+	if end == Closed {
+		c.flushed(ctx)
+	}
 }
 
 // addClient adds a client to the waiting ones; p.mu is held. While the power is off its bytes are

@@ -94,23 +94,22 @@ type Printer struct {
 
 	outMu sync.Mutex // keeps the calls of OnTicket in the order of the tickets
 
-	mu              sync.Mutex    // guards what follows
-	changed         chan struct{} // closed and replaced by notify
-	faults          faults
-	listeners       []*listener
-	engine                    // prints what the served client sends
-	connected       []*client // clients that are served or wait
-	waitingClients  []*client // those that wait, in order of arrival
-	served          *client   // one at a time, like real printers
-	off, unplugged  bool
-	cond            Condition
-	jamAtCut        bool
-	tickets         []Ticket
-	ticketCount     int // all tickets, also those that are not kept
-	clientCount     int
-	bytesRead       int64
-	problems        []string
-	problemsDropped int // problems after the first maxProblems
+	mu             sync.Mutex    // guards what follows
+	changed        chan struct{} // closed and replaced by notify
+	faults         faults
+	listeners      []*listener
+	engine                   // prints what the served client sends
+	connected      []*client // clients that are served or wait
+	waitingClients []*client // those that wait, in order of arrival
+	served         *client   // one at a time, like real printers
+	off, unplugged bool
+	cond           Condition
+	jamAtCut       bool
+	tickets        []Ticket
+	ticketCount    int // all tickets, also those that are not kept
+	clientCount    int
+	bytesRead      int64
+	problems       []string
 }
 
 // New returns a printer that is switched on and has no faults.
@@ -218,8 +217,6 @@ func (p *Printer) record(problem string) {
 func (p *Printer) note(problem string) {
 	if len(p.problems) < maxProblems {
 		p.problems = append(p.problems, problem)
-	} else {
-		p.problemsDropped++
 	}
 }
 
@@ -267,15 +264,11 @@ func (p *Printer) BytesRead() int64 {
 	return p.bytesRead
 }
 
-// Problems are the senders' mistakes so far; none for a correct sender.
+// Problems are the senders' mistakes so far, at most the first 1,000; none for a correct sender.
 func (p *Printer) Problems() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	out := slices.Clone(p.problems)
-	if p.problemsDropped > 0 {
-		out = append(out, fmt.Sprintf("and %d more", p.problemsDropped))
-	}
-	return out
+	return slices.Clone(p.problems)
 }
 
 // Wait returns nil once n tickets were printed in all, or an error when ctx ends first.
@@ -286,11 +279,6 @@ func (p *Printer) Wait(ctx context.Context, n int) error {
 // WaitClients returns nil once n connections were accepted in all.
 func (p *Printer) WaitClients(ctx context.Context, n int) error {
 	return p.until(ctx, fmt.Sprintf("wait for %d clients", n), func() bool { return p.clientCount >= n })
-}
-
-// WaitBytes returns nil once n bytes were received in all.
-func (p *Printer) WaitBytes(ctx context.Context, n int64) error {
-	return p.until(ctx, fmt.Sprintf("wait for %d bytes", n), func() bool { return p.bytesRead >= n })
 }
 
 // WaitIdle returns nil once no client is connected and everything that was received is on paper.
