@@ -6,9 +6,9 @@
 // whether the service tries again. After a 4xx it does not and the ticket is lost, so a 4xx is sent only
 // where no retry could succeed.
 //
-// A request passes through the files in this order: routes.go and check.go check its headers; handle.go has its body
-// read by body.go, plans and stores it (late.go and relayed.go do so with others); answer.go answers it; log.go and
-// metrics.go record it. rejects.go keeps the bodies that were refused, shapes.go which fields the others have.
+// A request passes through the files in this order: routes.go checks its headers; handle.go reads its body, plans and
+// stores it (late.go does so with others); answer.go answers it; log.go records it. rejects.go keeps the bodies that
+// were refused, shapes.go which fields the others have.
 //
 // Echo is imported nowhere else. Each policy has its own Echo instance, whose middleware is the list of
 // checks; the server is that of net/http.

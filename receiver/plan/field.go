@@ -23,7 +23,7 @@ const (
 	fieldChildren                   // lists of modifiers beside childItems
 	fieldRemoved                    // says that a modifier is taken away from its dish
 	fieldAllergens                  // of an item or a record; all of the paths are read
-	fieldVoid                       // of an item or a record; see void.go
+	fieldVoid                       // of an item or a record; see [reader.void]
 	fieldNumber                     // the number that is called out
 	fieldTable                      // where it goes
 	fieldServer                     // who took the order

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"bytes"
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -241,4 +242,94 @@ func appendWords(b []byte, key string) []byte {
 		last, isStart = r, false
 	}
 	return b
+}
+
+// A Use is what became of a field.
+type Use string
+
+const (
+	Unread   Use = "unread"   // no path reads it: it prints as it came
+	Read     Use = "read"     // see Leaf.As
+	Noise    Use = "noise"    // no cook needs it
+	Silenced Use = "silenced" // no path reads it, and the configuration leaves it out
+)
+
+// A Leaf is a value of a request that holds no others.
+type Leaf struct {
+	Path    string // its keys from the body's root with dots between them, without indices: records.items.note
+	Use     Use
+	As      string // what read it: the key under ticket.fields, or "contract"; of noise, the reason
+	Example string // what it says, as [OneLine] of 40 characters
+}
+
+// Leaves returns the leaves of a request in the order received; none of one that cannot be read.
+func (p *Plan) Leaves(req contract.PrintRequest) (all []Leaf) {
+	if slices.ContainsFunc(req.Records, func(r contract.Record) bool { return r.Unreadable != "" }) {
+		return nil
+	}
+	s := p.newSplitter(req)
+	s.splitRecords(req)
+	s.leaves(req.Envelope, "", markNothing, "", func(l Leaf) { all = append(all, l) })
+	return all
+}
+
+// leaves calls emit for each leaf of a value. read is the mark of what v is part of, and why says why that is noise.
+func (s *splitter) leaves(v contract.Value, path string, read mark, why string, emit func(Leaf)) {
+	if len(v) == 0 {
+		return
+	}
+	if m := s.marks[v.Index()]; m != markNothing && (m != markSilenced || read == markNothing) {
+		read = m
+	}
+	if read == markItems {
+		read = markNothing // they are read one by one
+	}
+	if kind := v.Kind(); kind == '{' || kind == '[' {
+		for e := range v.All() {
+			at, whyBelow := path, why
+			if kind == '{' {
+				at = joined(path, e.Key())
+				whyBelow = cmp.Or(why, noise(path, e))
+			}
+			s.leaves(e, at, read, whyBelow, emit)
+		}
+		return
+	}
+
+	l := Leaf{Path: path, Use: Unread, Example: OneLine(scalarText(v), maxExample)}
+	switch {
+	case read == markSilenced:
+		l.Use = Silenced
+	case read == markContract:
+		l.Use, l.As = Read, "contract"
+	case read != markNothing:
+		l.Use, l.As = Read, fields[read-1].name
+	default:
+		key := lastKey(path)
+		in := strings.TrimSuffix(strings.TrimSuffix(path, key), ".")
+		if l.As = cmp.Or(why, noiseValue(in, key, v)); l.As != "" {
+			l.Use = Noise
+		}
+	}
+	emit(l)
+}
+
+func lastKey(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
+
+const maxExample = 40 // runes
+
+// OneLine is text for people, of at most so many runes and without control characters.
+func OneLine(text string, most int) string {
+	n := 0
+	line := strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			r = ' '
+		}
+		if n == most || !unicode.IsGraphic(r) {
+			return -1
+		}
+		n++
+		return r
+	}, text)
+	return strings.Clone(line) // it is kept, and the body that text may point into is not
 }

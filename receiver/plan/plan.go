@@ -10,10 +10,9 @@
 // a cancellation in any known spelling is marked as one on every ticket, together with everything
 // nested below it.
 //
-// split.go is the entry point: for each record it reads the header and the items (item.go, with reader.go, field.go and
-// number.go), and tries the routes (expression.go) for the stations of each item. void.go has the spellings of a
-// cancellation; remainder.go prints what no path reads, unless noise.go lists it; leaf.go says what became of each
-// field. parts.go tells each ticket at which other stations its order is made. trace.go explains a plan to the person
+// split.go is the entry point: for each record it reads the header and the items (item.go, with reader.go and
+// field.go), and tries the routes (expression.go) for the stations of each item. remainder.go prints what no path
+// reads, unless noise.go lists it, which also says what became of each field. trace.go explains a plan to the person
 // who writes the routes.
 //
 // A route is one entry of `routes` in the configuration, an expression is its `when`. A route matches an
@@ -21,6 +20,7 @@
 package plan
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -155,4 +155,120 @@ func (p *Plan) SplitTraced(
 	req contract.PrintRequest, v Venue, device string, received time.Time, names Names,
 ) Result {
 	return p.split(req, v, device, received, names, &Trace{})
+}
+
+// noteParts sets AlsoAt of every ticket that has lines: at which other stations its order has lines
+// too.
+func (p *Plan) noteParts(drafts []ticket.Draft) {
+	orders := map[string][]ticket.Part{}
+	for i := range drafts {
+		d, order := &drafts[i], drafts[i].Ticket.OrderInRequest()
+		part := ticket.Part{Station: d.Station}
+		if len(d.Ticket.Lines) > 0 && !slices.Contains(p.logs, d.Station) && !slices.Contains(orders[order], part) {
+			orders[order] = append(orders[order], part)
+		}
+	}
+	for _, parts := range orders {
+		slices.SortStableFunc(parts, func(a, b ticket.Part) int {
+			return cmp.Compare(p.rank(a.Station), p.rank(b.Station))
+		})
+	}
+	for i := range drafts {
+		d := &drafts[i]
+		if len(d.Ticket.Lines) == 0 {
+			continue
+		}
+		for _, part := range orders[d.Ticket.OrderInRequest()] {
+			if part.Station != d.Station {
+				d.Ticket.AlsoAt = append(d.Ticket.AlsoAt, part)
+			}
+		}
+	}
+}
+
+// rank sorts stations as the routes name them. Those that no route names, such as the fallback of a
+// venue, come last.
+func (p *Plan) rank(station string) int {
+	rank := 0
+	for i := range p.routes {
+		if at := slices.Index(p.routes[i].to, station); at >= 0 {
+			return rank + at
+		}
+		rank += len(p.routes[i].to)
+	}
+	return rank
+}
+
+// maxPrefix is how many bytes of a path are kept in front of its last key. A body may have one long key with as many
+// values below it as it has room for.
+const maxPrefix = 200
+
+// joined is a dotted path: a key in an object at another path.
+func joined(in, key string) string {
+	switch {
+	case in == "":
+		return key
+	case len(in) > maxPrefix:
+		in = strings.ToValidUTF8(in[:maxPrefix], "") + "…"
+	}
+	return in + "." + key
+}
+
+// A mark says what has read a value: a field, or one of those below.
+type mark uint8
+
+const (
+	markNothing  mark = 0 // else 1 + fieldID
+	markContract mark = 100 + iota
+	markItems
+	markSilenced
+)
+
+// mark says that a field has read a value.
+func (s *splitter) mark(v contract.Value, id fieldID) { s.marks[v.Index()] = 1 + mark(id) }
+
+func (s *splitter) isRead(v contract.Value) bool {
+	m := s.marks[v.Index()]
+	return m != markNothing && m != markSilenced
+}
+
+// A silence is the rest of silenced paths, below a key that they have in common.
+type silence struct {
+	ends  bool                // so a path ends here
+	below map[string]*silence // by the next key, as [fold] has it
+}
+
+func (s *silence) add(path string) {
+	for key := range strings.SplitSeq(path, ".") {
+		name := folded(key)
+		if s.below == nil {
+			s.below = map[string]*silence{}
+		}
+		if s.below[name] == nil {
+			s.below[name] = &silence{}
+		}
+		s = s.below[name]
+	}
+	s.ends = true
+}
+
+// silence marks the values at silenced paths. A field that reads one of them marks it anew.
+func (s *splitter) silence(v contract.Value, rest *silence) {
+	switch v.Kind() {
+	case '{':
+		var buf [64]byte
+		for member := range v.All() {
+			if below := rest.below[string(fold(buf[:0], member.Key()))]; below != nil {
+				s.silence(member, below)
+			}
+		}
+	case '[':
+		for e := range v.All() {
+			s.silence(e, rest)
+		}
+	default:
+		if rest.ends {
+			s.marks[v.Index()] = markSilenced
+		}
+	}
 }

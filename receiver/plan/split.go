@@ -192,7 +192,10 @@ func (s *splitter) splitItems(rec *contract.Record, t ticket.Ticket) (shares []s
 	slices.SortStableFunc(runs, func(a, b run) int { return cmp.Compare(a.key, b.key) })
 
 	for _, r := range runs {
-		it := s.itemTrace(r.item, s.lines[r.lines.from].Name)
+		var it *ItemTrace
+		if s.res.Trace != nil {
+			it = s.itemTrace(r.item, s.lines[r.lines.from].Name)
+		}
 		stations, routed := s.stations(rec, r.item, it)
 		if !routed && !slices.Contains(stations, s.fallback) {
 			// So that what no route matches still reaches a cook.

@@ -49,12 +49,9 @@ type Reference struct {
 	Field string // item.courseName
 }
 
-// itemTrace begins the trace of an item; nil if none is wanted.
+// itemTrace begins the trace of an item.
 func (s *splitter) itemTrace(item int, name string) *ItemTrace {
 	t := s.res.Trace
-	if t == nil {
-		return nil
-	}
 	t.Items = append(t.Items, ItemTrace{Path: fmt.Sprintf("records[%d].items[%d]", s.record, item), Name: name})
 	return &t.Items[len(t.Items)-1]
 }
