@@ -290,3 +290,18 @@ func (b *batch) markReplaced(job, by uint64) {
 // time, so that their Enqueued is negative. A server whose clock is wrong can claim any age: more than maxTimeOff
 // does not count, as of time off.
 func ageOf(r *ticket.Request) time.Duration { return min(max(r.Age, 0), maxTimeOff) }
+
+// reuseNumbers gives the tickets of a request that is accepted again the numbers that they had: stations know them by
+// these.
+func (a *acceptOp) reuseNumbers(b *batch, made []madeTicket) {
+	if a.again == nil || len(a.again.Jobs) != len(made) {
+		return
+	}
+	for i, j := range a.again.Jobs {
+		if j.Station != made[i].station {
+			b.numbers = nil
+			return
+		}
+		b.numbers = append(b.numbers, j.Job)
+	}
+}

@@ -263,3 +263,35 @@ func (b *batch) writeRecords() {
 		b.writeClock()
 	}
 }
+
+// nextPos returns a position behind all others, or before them. Only the committer calls it.
+// Neither end can run out: at a thousand jobs a second it would take a hundred million years.
+func (q *Queue) nextPos(front bool) uint64 {
+	if front {
+		q.head--
+		return q.head
+	}
+	q.tail++
+	return q.tail
+}
+
+// noteOutcome stores what became of a job, in the transaction in which it does.
+func (b *batch) noteOutcome(job uint64, s jobState, what string) {
+	if !b.q.keepOutcomes.Load() {
+		return
+	}
+	k, err := b.bucket(bucketKV).CreateBucketIfNotExists([]byte(outcomesName))
+	if err != nil { // the tree is damaged there; the ticket matters more
+		b.afterCommit(func() { b.q.metrics.outcomesLost.Inc() })
+		b.q.log.Error("an outcome cannot be stored", "job", job, "outcome", what, "err", err)
+		return
+	}
+	k.FillPercent = 0.9        // keys only grow
+	seq, _ := k.NextSequence() // in a transaction that can write it cannot fail
+	raw, err := sealJSON(storedOutcome{
+		Job: job, What: ticket.State(what), Station: s.Station, Reason: s.Why,
+		At: b.wall.UnixMilli(), Running: int64(b.now), Attempts: s.Attempts, Doubt: s.Doubts > 0,
+	})
+	b.fail(err)
+	b.put(k, key64(seq), raw)
+}

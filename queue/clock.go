@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -97,14 +96,8 @@ func (q *Queue) addTimeOff() {
 	if now.IsZero() {
 		return
 	}
-	before, after := q.clock.last.Wall.Format(time.RFC3339), now.UTC().Format(time.RFC3339)
-	q.log.Warn("the wall clock has jumped while the daemon was stopped: that time is not counted",
-		"before", before, "after", after)
-	q.notice(Notice{
-		Text: fmt.Sprintf("the clock was at %s before the start and at %s after it: no ticket has aged by that time",
-			before, after),
-		Do: "if the box was not off for so long, check its clock with timedatectl",
-	})
+	q.log.Warn("the wall clock has jumped while the daemon was stopped: no ticket has aged by that time, check the clock",
+		"before", q.clock.last.Wall.Format(time.RFC3339), "after", now.UTC().Format(time.RFC3339))
 }
 
 // writeClock stores the running time together with what else the batch changes. A crash before its

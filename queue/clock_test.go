@@ -146,10 +146,6 @@ func TestAJumpOfTheClockOfMoreThanAMonthOverOneStopCountsAsNothingAndIsSaid(t *t
 			}
 			q.wantDuplicate(order("a", "grill"))
 			to := evening.Add(off).Format(time.RFC3339)
-			if n := q.Notices(); len(n) != 1 || n[0].Lost ||
-				!strings.Contains(n[0].Text, "2026-07-31T23:00:00Z") || !strings.Contains(n[0].Text, to) {
-				t.Errorf("a jump of %s: notices %+v", off, n)
-			}
 			if l := log.String(); strings.Count(l, "level=WARN") != 1 ||
 				!strings.Contains(l, "before=2026-07-31T23:00:00Z after="+to) {
 				t.Errorf("a jump of %s: logged %s", off, l)

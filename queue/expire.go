@@ -10,8 +10,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// expireAtOnce bounds the tickets of one transaction of Expire, and the lines of a slip. Each takes
-// two lines of paper, so 500 are about four metres.
+// expireAtOnce bounds the lines of a slip. Each takes two lines of paper, so 500 are about four metres.
 const expireAtOnce = 500
 
 const (
@@ -50,6 +49,9 @@ func (q *Queue) onlyOlder(station string, olderThan time.Duration) (only bool, c
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	l := q.lane(station)
+	if l.slipInFront() {
+		return false, nil
+	}
 	for _, e := range l.pending {
 		if !e.slip && !e.tooOld(now, olderThan) {
 			return false, nil
@@ -60,31 +62,26 @@ func (q *Queue) onlyOlder(station string, olderThan time.Duration) (only bool, c
 }
 
 // Expire removes tickets from a station's queue that have waited longer than olderThan of running
-// time: they are too old to be cooked. One slip in front of the queue lists them, so that a cook can
-// ask. A slip that still waits there is replaced by a longer one, up to 500 tickets. It returns how
-// many tickets expired.
+// time: they are too old to be cooked. One slip in front of the queue lists them, at most 500, so that a cook can
+// ask. It does nothing while a slip waits in front: what is too old is then listed on the next one. So a printer that
+// is off for a night prints two slips, and none has changed after somebody has seen it. It returns how many tickets
+// expired.
 //
 // A ticket and its line on the slip change in one transaction. A crash before its commit: nothing
 // expired. After it: the slip prints first. So no ticket is lost silently, and none is both listed
 // and printed.
-func (q *Queue) Expire(ctx context.Context, station string, olderThan time.Duration) (int, error) {
-	total := 0
-	for {
-		if !q.anyOlder(station, olderThan) { // nearly always; it costs no transaction
-			return total, nil
-		}
-		var n int
-		err := q.do(ctx, opOnce, 64<<10, func(b *batch) error {
-			n = b.expire(station, olderThan)
-			return nil
-		})
-		if err != nil {
-			return total, fmt.Errorf("expire tickets of %s: %w", station, err)
-		}
-		if total += n; n < expireAtOnce {
-			return total, nil
-		}
+func (q *Queue) Expire(ctx context.Context, station string, olderThan time.Duration) (n int, err error) {
+	if !q.anyOlder(station, olderThan) { // nearly always; it costs no transaction
+		return 0, nil
 	}
+	err = q.do(ctx, opOnce, 64<<10, func(b *batch) error {
+		n = b.expire(station, olderThan)
+		return nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("expire tickets of %s: %w", station, err)
+	}
+	return n, nil
 }
 
 // anyOlder says whether Expire has anything to do. It reads memory only.
@@ -92,8 +89,13 @@ func (q *Queue) anyOlder(station string, olderThan time.Duration) bool {
 	now := q.clock.running()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return slices.ContainsFunc(q.lane(station).pending, func(e entry) bool { return e.tooOld(now, olderThan) })
+	l := q.lane(station)
+	return !l.slipInFront() &&
+		slices.ContainsFunc(l.pending, func(e entry) bool { return e.tooOld(now, olderThan) })
 }
+
+// slipInFront says whether a slip is what prints next, or prints now. It needs Queue.mu.
+func (l *lane) slipInFront() bool { return len(l.pending) > 0 && l.pending[0].slip }
 
 // tooOld is never true of a slip, because it is the last trace of the tickets it lists.
 func (e entry) tooOld(now, olderThan time.Duration) bool {
@@ -114,10 +116,8 @@ func (b *batch) expire(station string, olderThan time.Duration) int {
 	lent := b.blockLending(station)
 	var lines []ticket.Line
 	var first ticket.Ticket
-	n := 0
-	pending := b.pendingOf(station)
-	for _, e := range pending {
-		if n == expireAtOnce {
+	for _, e := range b.pendingOf(station) {
+		if len(lines) == expireAtOnce {
 			break
 		}
 		if e.job == lent || !e.tooOld(b.now, olderThan) {
@@ -131,59 +131,24 @@ func (b *batch) expire(station string, olderThan time.Duration) int {
 		if err != nil {
 			continue
 		}
-		if n == 0 {
+		if len(lines) == 0 {
 			first = t // the slip takes its venue and time zone
 		}
-		n++
 		lines = append(lines, slipLine(t, e.job, s.Doubts > 0))
 		b.finish(e.job, s, ticket.Expired, fmt.Sprintf("it waited longer than %s", olderThan))
 	}
-	if n > 0 {
-		b.slip(station, pending, lent, first, lines)
+	if len(lines) == 0 {
+		return 0
 	}
-	return n
-}
-
-// slip adds lines to the slip that waits in front of the queue, or enqueues a new one there.
-func (b *batch) slip(station string, pending []entry, lent uint64, first ticket.Ticket, lines []ticket.Line) {
-	s := jobState{Station: station, Enqueued: int64(b.now), Slip: true, Received: b.wall.UnixMilli()}
-	t := ticket.Ticket{
+	slip := ticket.Ticket{
 		Kind: ticket.Slip, Venue: first.Venue, VenueName: first.VenueName, Zone: first.Zone,
 		Received: b.wall.UTC(), Lines: lines,
 	}
-	old, oldState, extends := b.extensible(pending[0], lent, len(lines))
-	if extends {
-		s, t = oldState, old
-		s.MadeFrom, s.Why = pending[0].job, ""
-		t.Lines = append(slices.Clip(old.Lines), lines...)
-	}
+	s := jobState{Station: station, Enqueued: int64(b.now), Slip: true, Received: b.wall.UnixMilli()}
 	// In front: what a cook must ask about comes before the orders that are still wanted.
-	longer := b.enqueue(s, b.encodeTicket(t), true)
-	if !extends {
-		b.books(station).Enqueued++
-		return
-	}
-	// The longer slip is a new job: a person who cancels the shorter one by its number has not seen
-	// what was added. The shorter one gives up its lines, or long slips would be stored many times.
-	b.books(station).MovedIn++
-	b.finish(s.MadeFrom, oldState, ticket.Moved, fmt.Sprintf("extended as job %d", longer))
-	old.Lines = nil
-	b.put(b.bucket(bucketJobs), key64(s.MadeFrom), b.encodeTicket(old))
-}
-
-// extensible returns the slip e if so many lines can be added to it. A slip in doubt may have come
-// out, and one that is reprinted has: a cook would not read the new lines. One that was on a screen
-// (From) may be taken back. A slip that only failed cleanly was never on paper.
-func (b *batch) extensible(e entry, lent uint64, lines int) (ticket.Ticket, jobState, bool) {
-	if !e.slip || e.job == lent || e.doubts > 0 {
-		return ticket.Ticket{}, jobState{}, false
-	}
-	t, err := decodePayload(b.bucket(bucketJobs).Get(key64(e.job)))
-	s, bad := b.state(e.job)
-	may := err == nil && bad == nil && t.Kind == ticket.Slip && s.State == ticket.Pending && !s.Reprint &&
-		s.RescuedFrom == "" &&
-		len(t.Lines)+lines <= expireAtOnce
-	return t, s, may
+	b.enqueue(s, b.encodeTicket(slip), true)
+	b.books(station).Enqueued++
+	return len(lines)
 }
 
 // encodeTicket encodes a slip, a copy or a changed ticket. An error fails the batch: an expired ticket without its

@@ -77,7 +77,7 @@ type Books struct {
 	Enqueued uint64 `json:"enqueued"` // orders and slips
 	// Reprinted counts copies: those a person asked for, and those of cards on a dark screen.
 	Reprinted uint64 `json:"reprinted"`
-	// MovedIn and MovedOut count what people moved, and slips that were replaced by a longer one.
+	// MovedIn and MovedOut count what people moved, and what stations refused.
 	MovedIn  uint64                  `json:"moved_in"`
 	MovedOut uint64                  `json:"moved_out"`
 	Outcomes map[ticket.State]uint64 `json:"outcomes"` // by final state, without moved

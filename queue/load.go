@@ -173,14 +173,3 @@ func (q *Queue) install(m *loadedState) {
 		was.notify() // callers of Take wait for a change of the old lane
 	}
 }
-
-// nextPos returns a position behind all others, or before them. Only the committer calls it.
-// Neither end can run out: at a thousand jobs a second it would take a hundred million years.
-func (q *Queue) nextPos(front bool) uint64 {
-	if front {
-		q.head--
-		return q.head
-	}
-	q.tail++
-	return q.tail
-}

@@ -60,8 +60,6 @@ var (
 		"Bytes of the queue's file that hold nothing.", nil, nil)
 	descDiskFree = prometheus.NewDesc("ticketrail_queue_disk_free_bytes",
 		"Bytes that may still be written to the disk of the queue's file.", nil, nil)
-	descReserve = prometheus.NewDesc("ticketrail_queue_reserve_bytes",
-		"Size of the file that keeps space for a full disk; 0 while that space is being used.", nil, nil)
 	descFull = prometheus.NewDesc("ticketrail_queue_storage_full",
 		"1 while new requests are refused because the disk is full.", nil, nil)
 	descCopyFailing = prometheus.NewDesc("ticketrail_queue_copy_failing",
@@ -73,8 +71,7 @@ type collector struct{ q *Queue }
 
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		descJobs, descEnded, descUnaccounted, descOldest, descFile, descUnused, descDiskFree, descReserve, descFull,
-		descCopyFailing,
+		descJobs, descEnded, descUnaccounted, descOldest, descFile, descUnused, descDiskFree, descFull, descCopyFailing,
 	} {
 		ch <- d
 	}
@@ -119,11 +116,6 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	if free, err := freeBytes(c.q.space.dir); err == nil {
 		gauge(descDiskFree, float64(free))
 	}
-	reserve := 0.0
-	if info, err := os.Stat(c.q.space.path); err == nil {
-		reserve = float64(info.Size())
-	}
-	gauge(descReserve, reserve)
 }
 
 // Count is how many of the station's jobs are in a state now, or ended in it if it is final.

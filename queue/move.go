@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"ticketrail/queue/ticket"
@@ -130,70 +131,47 @@ func (b *batch) replace(id uint64, s, n jobState, to string, payload []byte, why
 }
 
 // MoveAll moves all waiting and held jobs of a station to the end of another one's queue, in their
-// order. The job that is printing stays, and so do damaged ones. It takes several transactions:
-// after an error, or a crash, some have moved. The returned jobs are the new ones, also with an
+// order. The job that is printing stays, and so do damaged ones and what comes meanwhile. It takes several
+// transactions: after an error, or a crash, some have moved. The returned jobs are the new ones, also with an
 // error.
-func (q *Queue) MoveAll(ctx context.Context, from, to string) ([]uint64, error) {
+func (q *Queue) MoveAll(ctx context.Context, from, to string) (all []uint64, err error) {
+	found := map[uint64]search{}
 	if from == to {
-		return nil, fmt.Errorf("move all of %s: %w: it is the same station", from, ErrConflict)
+		err = fmt.Errorf("%w: it is the same station", ErrConflict)
+	} else if err = checkName("station", to); err == nil {
+		found, err = q.searchHeld(ctx, func(station string, _ entry) bool { return station == from })
 	}
-	if err := checkName("station", to); err != nil {
-		return nil, fmt.Errorf("move all of %s: %w", from, err)
-	}
-	found, err := q.searchHeld(ctx, func(station string, _ entry) bool { return station == from })
-	if err != nil {
-		return nil, fmt.Errorf("move all of %s: %w", from, err)
-	}
-	var all []uint64
-	var after uint64 // positions up to this one are done
-	for {
+	for part := range slices.Chunk(q.openOf(from), moveAtOnce) {
+		if err != nil {
+			break
+		}
 		var moved []uint64
-		var last uint64
-		more := false
-		err := q.do(ctx, opOnce, copyOp*moveAtOnce, func(b *batch) error {
-			moved, last, more = b.moveSome(from, to, after, found)
+		err = q.do(ctx, opOnce, copyOp*len(part), func(b *batch) error {
+			for _, e := range part {
+				if m, err := b.checkMovable(e.job, to); err == nil { // else it has ended, prints now, or is damaged
+					moved = append(moved, b.move(m, to, found))
+				}
+			}
 			return nil
 		})
-		if err != nil {
-			return all, fmt.Errorf("move all of %s: %w", from, err)
-		}
-		all, after = append(all, moved...), last
-		if !more {
-			return all, nil
+		if err == nil {
+			all = append(all, moved...)
 		}
 	}
+	if err != nil {
+		err = fmt.Errorf("move all of %s: %w", from, err)
+	}
+	return all, err
 }
 
-// moveSome moves the next jobs of a lane whose position is higher than after. It returns the new
-// jobs, the last position it looked at, and whether there may be more. Positions are asked for
-// instead of indexes, because between two transactions tickets print and arrive.
-func (b *batch) moveSome(
-	from, to string, after uint64, found map[uint64]search,
-) (moved []uint64, last uint64, more bool) {
-	b.q.mu.Lock()
-	l := b.q.lane(from)
-	var open []entry
-	i, _ := l.find(after) // if the last one stayed it is looked at again, which changes nothing
-	open = append(open, l.pending[i:min(len(l.pending), i+moveAtOnce)]...)
-	for pos, e := range l.held {
-		if pos > after {
-			open = append(open, e)
-		}
-	}
-	b.q.mu.Unlock()
+// openOf copies the pending and held jobs of a lane, in order.
+func (q *Queue) openOf(station string) []entry {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	l := q.lane(station)
+	open := slices.AppendSeq(slices.Clone(l.pending), maps.Values(l.held))
 	slices.SortFunc(open, func(x, y entry) int { return cmp.Compare(x.pos, y.pos) })
-	// Held jobs are few, so all of them are looked at each time; those beyond the limit come again
-	// with a higher after.
-	if more = len(open) >= moveAtOnce; more {
-		open = open[:moveAtOnce]
-	}
-	for _, e := range open {
-		last = e.pos
-		if m, err := b.checkMovable(e.job, to); err == nil { // else it prints now, or it is damaged: it stays
-			moved = append(moved, b.move(m, to, found))
-		}
-	}
-	return moved, last, more
+	return open
 }
 
 // Cancel ends a job that waits, is held, or has failed: it will not be printed. reason is for

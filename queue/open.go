@@ -1,11 +1,9 @@
 package queue
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -203,42 +201,6 @@ func (q *Queue) Close() error {
 	return q.closeErr
 }
 
-// Ready returns nil if a new request could be stored now, else why not. The health checks ask it.
-func (q *Queue) Ready() error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	switch {
-	case q.closed:
-		return ErrClosed
-	case q.storageErr != nil:
-		return q.storageErr
-	case q.space.isFull.Load():
-		return q.space.full(q.reusable())
-	}
-	return cmp.Or(q.damage, q.named())
-}
-
-// usable returns why the file that is open must take no request more.
-func (q *Queue) usable() error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return cmp.Or(q.damage, q.named())
-}
-
-// named reports whether the file that is open still has its name. If not, what is stored in it would be gone
-// after the next restart. Tickets that wait still print.
-func (q *Queue) named() error {
-	if q.db.Load() == nil {
-		return nil // it is being reopened, or compacted and replaced
-	}
-	info, err := os.Stat(q.o.Path)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(info, q.file.Load().(fs.FileInfo)) {
-		return fmt.Errorf("%w: %s was removed, renamed or replaced under the running daemon: move it back, "+
-			"or save it with ticketrail db backup before a restart", ErrStorageFailed, q.o.Path)
-	}
-	return nil // another error says nothing about the name; the next commit shows it
-}
-
 // Waiting is how long the oldest operation has waited for the disk; 0 when there is none. A
 // watchdog that sees it grow knows that the disk hangs.
 func (q *Queue) Waiting() time.Duration { return q.in.waiting() }
@@ -285,26 +247,3 @@ func (q *Queue) foundDamage(what string, cause error) error {
 
 // Broken is closed when a record was found that cannot be read; Ready then says which.
 func (q *Queue) Broken() <-chan struct{} { return q.broken }
-
-// view runs f in a read transaction. f must be short and must not block: bbolt cannot reuse freed
-// pages while it runs, so the file grows, and the committer cannot reopen the file.
-//
-// While the file is being reopened view waits, at most a second. That takes milliseconds unless the
-// disk is gone.
-func (q *Queue) view(f func(tx *bolt.Tx) error) error {
-	db := q.db.Load()
-	for range 100 {
-		if db != nil || errors.Is(q.Ready(), ErrClosed) {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-		db = q.db.Load()
-	}
-	if db == nil {
-		if err := q.Ready(); err != nil {
-			return err
-		}
-		return fmt.Errorf("%w: the file is being reopened", ErrStorageFailed)
-	}
-	return db.View(f)
-}

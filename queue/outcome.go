@@ -52,27 +52,6 @@ type storedOutcome struct {
 // and for as long as the history at most.
 func (q *Queue) KeepOutcomes(keep bool) { q.keepOutcomes.Store(keep) }
 
-// noteOutcome stores what became of a job, in the transaction in which it does.
-func (b *batch) noteOutcome(job uint64, s jobState, what string) {
-	if !b.q.keepOutcomes.Load() {
-		return
-	}
-	k, err := b.bucket(bucketKV).CreateBucketIfNotExists([]byte(outcomesName))
-	if err != nil { // the tree is damaged there; the ticket matters more
-		b.afterCommit(func() { b.q.metrics.outcomesLost.Inc() })
-		b.q.log.Error("an outcome cannot be stored", "job", job, "outcome", what, "err", err)
-		return
-	}
-	k.FillPercent = 0.9        // keys only grow
-	seq, _ := k.NextSequence() // in a transaction that can write it cannot fail
-	raw, err := sealJSON(storedOutcome{
-		Job: job, What: ticket.State(what), Station: s.Station, Reason: s.Why,
-		At: b.wall.UnixMilli(), Running: int64(b.now), Attempts: s.Attempts, Doubt: s.Doubts > 0,
-	})
-	b.fail(err)
-	b.put(k, key64(seq), raw)
-}
-
 // Outcomes returns the oldest outcomes, at most limit. One that is damaged has no What.
 func (q *Queue) Outcomes(limit int) (out []Outcome, err error) {
 	err = q.view(func(tx *bolt.Tx) error {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"slices"
-	"strings"
 	"time"
 
 	"ticketrail/queue/ticket"
@@ -175,15 +174,6 @@ func decodeWaiting(b []byte) (job uint64, station string, err error) {
 type stationRecord struct {
 	Books Books        `json:"books"`
 	Hold  *StationHold `json:"hold,omitempty"`
-}
-
-// olderNames are those that earlier versions have stored.
-var olderNames = strings.NewReplacer(`"put":`, `"enqueued":`, `"unburied":`, `"failed_cancelled":`)
-
-// UnmarshalJSON reads a record of this or any earlier version.
-func (r *stationRecord) UnmarshalJSON(raw []byte) error {
-	type record stationRecord
-	return json.Unmarshal([]byte(olderNames.Replace(string(raw))), (*record)(r))
 }
 
 // bodyMeta is stored with a body: what names a request whose tickets are all damaged.

@@ -190,21 +190,6 @@ func (r *replay) removed(b *batch, l *logLine, job uint64, after time.Duration) 
 	return !r.foreign && job <= r.known && b.now-l.running() >= after
 }
 
-// reuseNumbers gives the tickets of a request that is accepted again the numbers that they had: stations know them by
-// these.
-func (a *acceptOp) reuseNumbers(b *batch, made []madeTicket) {
-	if a.again == nil || len(a.again.Jobs) != len(made) {
-		return
-	}
-	for i, j := range a.again.Jobs {
-		if j.Station != made[i].station {
-			b.numbers = nil
-			return
-		}
-		b.numbers = append(b.numbers, j.Job)
-	}
-}
-
 // makeAgain makes a job that no request made, if the file does not have it.
 func (r *replay) makeAgain(b *batch, l *logLine) int {
 	m := l.Made

@@ -202,21 +202,6 @@ func TestADamagedMarkCountsAsACopyThatMayBeOut(t *testing.T) {
 	})
 }
 
-func TestASlipThatWasOnAScreenIsNotExtended(t *testing.T) {
-	inBubble(t, func(t *testing.T, q *testQueue) {
-		q.showOnScreen(1)
-		c := cards(true, 1)
-		c[0].Ticket.Kind = ticket.Slip
-		must(t, errOf(q.Rescue(bg, "wall", "grill", c)))
-		q.accept(order("late", "grill"))
-		time.Sleep(2 * time.Hour)
-		q.wantExpired("grill", time.Hour, 1)
-		if r := q.rescue(false, 1); r.TakenBack != 1 {
-			t.Errorf("%+v", r)
-		}
-	})
-}
-
 func TestACopyOfAScreensCardThatIsRefusedIsStillForThatScreen(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		q.showOnScreen(1)

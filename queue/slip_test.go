@@ -1,8 +1,6 @@
 package queue
 
 import (
-	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,62 +11,32 @@ import (
 
 func TestExpiredTicketsAreListedOnOneSlipInFront(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
-		for n := range 3 {
-			q.accept(order(id(n), "grill"))
-			time.Sleep(time.Hour)
-		}
+		q.orders(2, "grill")
 		expire := func(want int) {
 			t.Helper()
-			q.wantExpired("grill", 2*time.Hour, want)
+			time.Sleep(2 * time.Hour)
+			q.wantExpired("grill", time.Hour, want)
 		}
-		expire(1)
-		time.Sleep(time.Hour)
-		expire(1)
-		expire(0)
+		expire(2)
+		q.accept(order("c", "grill"))
+		q.accept(order("d", "grill"))
+		expire(0) // while a slip waits in front
 		q.restart()
 		l := q.take("grill")
-		d := l.Delivery()
-		if d.Ticket.Kind != ticket.Slip || len(d.Ticket.Lines) != 2 {
-			t.Fatalf("slip %+v", d)
+		slip := l.Delivery()
+		if slip.Ticket.Kind != ticket.Slip || len(slip.Ticket.Lines) != 2 {
+			t.Fatalf("slip %+v", slip)
 		}
-		time.Sleep(time.Hour)
-		expire(1) // while the slip prints it cannot be extended
+		expire(0) // while it prints
 		q.must(l.Ack(bg, ticket.Sent, ""))
-		if d := q.print("grill"); d.Ticket.Kind != ticket.Slip || len(d.Ticket.Lines) != 1 {
-			t.Fatalf("second slip %+v", d)
-		}
-		time.Sleep(100 * time.Hour)
-		expire(0)
-		q.wantNothing("grill")
-	})
-}
-
-func TestCancellingASlipThatWasExtendedIsRefused(t *testing.T) {
-	inBubble(t, func(t *testing.T, q *testQueue) {
-		expire := func(name string) uint64 {
-			t.Helper()
-			q.accept(order(name, "grill"))
-			time.Sleep(2 * time.Hour)
-			q.wantExpired("grill", time.Hour, 1)
-			return q.jobs(Filter{States: []ticket.State{ticket.Pending}})[0].ID
-		}
-		first, second := expire("a"), expire("b")
-		for name, err := range map[string]error{
-			"cancel": q.Cancel(bg, first, "seen, it lists only a"),
-			"move":   func() error { _, err := q.Move(bg, []uint64{first}, "bar"); return err }(),
-		} {
-			if !errors.Is(err, ErrConflict) ||
-				!strings.Contains(err.Error(), fmt.Sprintf("extended as job %d", second)) {
-				t.Errorf("%s: %v", name, err)
+		must(t, errOf(q.Reprint(bg, slip.Job, ReprintOptions{Reason: "lost"})))
+		expire(2)
+		expire(0) // a slip does not expire
+		for want, reprint := range []bool{false, true} {
+			d := q.print("grill")
+			if d.Ticket.Kind != ticket.Slip || d.Reprint != reprint || len(d.Ticket.Lines) != 2 {
+				t.Errorf("slip %d: %+v", want, d)
 			}
-		}
-		if _, shorter, _, err := q.Job(bg, first); len(shorter.Lines) != 0 || err != nil {
-			t.Errorf("the shorter one still has its lines: %+v, %v", shorter, err)
-		}
-		q.restart()
-		d := q.print("grill")
-		if d.Job != second || len(d.Ticket.Lines) != 2 || d.Doubt || d.Reprint {
-			t.Errorf("slip %+v", d)
 		}
 		q.wantNothing("grill")
 	})
@@ -84,16 +52,14 @@ func TestASlipMarksDoubtfulTicketsAndHasALimit(t *testing.T) {
 			}
 		}
 		time.Sleep(2 * time.Hour)
-		q.wantExpired("grill", time.Hour, 500+2)
-		last, first := q.print("grill").Ticket.Lines, q.print("grill").Ticket.Lines
-		if len(first) != 500 || len(last) != 2 {
-			t.Fatalf("slips of %d and %d lines", len(last), len(first))
-		}
-		for i, l := range first {
+		q.wantExpired("grill", time.Hour, 500)
+		for i, l := range q.print("grill").Ticket.Lines {
 			if told := strings.Contains(strings.Join(l.Notes, " "), "may have come out"); told != (i == 0) {
 				t.Errorf("line %d: %q", i, l.Notes)
 			}
 		}
+		q.wantExpired("grill", time.Hour, 2)
+		q.print("grill")
 		q.wantNothing("grill")
 	})
 }
@@ -153,28 +119,5 @@ func TestATicketThatIsLentDoesNotExpire(t *testing.T) {
 		q.must(l.Ack(bg, ticket.Sent, ""))
 		q.wantState(1, ticket.Sent)
 		q.wantState(2, ticket.Expired)
-	})
-}
-
-func TestASlipThatIsReprintedHasAllItsLinesAndIsNotExtended(t *testing.T) {
-	inBubble(t, func(t *testing.T, q *testQueue) {
-		expire := func(name string) {
-			t.Helper()
-			q.accept(order(name, "grill"))
-			time.Sleep(2 * time.Hour)
-			q.wantExpired("grill", time.Hour, 1)
-		}
-		expire("a")
-		expire("b")
-		slip := q.print("grill")
-		must(t, errOf(q.Reprint(bg, slip.Job, ReprintOptions{Reason: "lost"})))
-		expire("c")
-		for lines, reprint := range []bool{false, true} {
-			d := q.print("grill")
-			if d.Ticket.Kind != ticket.Slip || d.Reprint != reprint || len(d.Ticket.Lines) != lines+1 {
-				t.Errorf("slip %+v", d)
-			}
-		}
-		q.wantNothing("grill")
 	})
 }

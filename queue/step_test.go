@@ -152,12 +152,6 @@ func steps() []step {
 			done:  grill(func(s StationState) bool { return s.Hold == nil }),
 			after: func(q *testQueue) { q.print("grill") }},
 		{name: "expire", before: late, do: expire, done: expired(1), after: slip(1)},
-		{name: "extend a slip", before: func(q *testQueue) {
-			late(q)
-			q.must(expire(q))
-			q.accept(order("b", "grill"))
-			time.Sleep(2 * time.Hour)
-		}, do: expire, done: expired(2), after: slip(2)},
 		{name: "rescue", before: func(q *testQueue) { q.showOnScreen(1) }, do: rescue(true), done: waiting(1),
 			after: prints("grill", func(d ticket.Delivery) bool { return d.For == "wall" })},
 		{name: "take back", before: func(q *testQueue) { q.showOnScreen(1); q.must(rescue(true)(q)) },

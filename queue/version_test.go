@@ -1,14 +1,9 @@
 package queue
 
 import (
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	bolt "go.etcd.io/bbolt"
-
-	"ticketrail/queue/ticket"
 )
 
 func TestWhatAPersonDoesToAJobThatHasChangedSinceIsRefused(t *testing.T) {
@@ -95,36 +90,4 @@ func TestAResumeOfAnOlderHoldIsRefused(t *testing.T) {
 		wantErr(t, q.ResumeStation(bg, "grill", first), ErrConflict)
 		q.must(q.ResumeStation(bg, "grill")) // without a version it is safe to repeat
 	})
-}
-
-// TestAFileOfTheVersionBeforeIsRead: it has other words for what failed and what was enqueued.
-func TestAFileOfTheVersionBeforeIsRead(t *testing.T) {
-	q := start(t)
-	q.KeepOutcomes(true)
-	q.accept(order("a", "grill"))
-	q.must(q.take("grill").Fail(bg, "no"))
-	q.edit(func(tx *bolt.Tx) error {
-		older := strings.NewReplacer(`"enqueued"`, `"put"`, `"failed"`, `"buried"`, `"failed_cancelled"`, `"unburied"`)
-		outcomes := tx.Bucket(bucketNames[bucketKV]).Bucket([]byte(outcomesName))
-		for b, key := range map[*bolt.Bucket][]byte{
-			tx.Bucket(bucketNames[bucketState]):    key64(1),
-			tx.Bucket(bucketNames[bucketStations]): []byte("grill"),
-			outcomes:                               key64(2),
-		} {
-			j, err := unseal(b.Get(key))
-			must(t, err)
-			was := older.Replace(string(j))
-			if was == string(j) {
-				t.Errorf("%s has no older form", j)
-			}
-			must(t, b.Put(key, seal([]byte(was))))
-		}
-		return nil
-	})
-	q.wantState(1, ticket.Failed)
-	q.wantOutcomes("1 accepted, 1 failed")
-	q.must(q.Cancel(bg, 1, "seen"))
-	if b := q.station("grill").Books; b.Enqueued != 1 || b.FailedCancelled != 1 || b.Outcomes[ticket.Failed] != 0 {
-		t.Errorf("books %+v", b)
-	}
 }

@@ -67,7 +67,7 @@ func (w *worker) deliver(ctx context.Context, lane Lane, lease Lease) time.Durat
 		used = w.targets[0]
 		a, v = w.try(used, lane, lease)
 	}
-	return w.conclude(used, lease, a, v.withEarlier(earlier))
+	return w.conclude(lease, a, v.withEarlier(earlier))
 }
 
 // try has one station print the ticket and notes what that says about the station.
@@ -199,7 +199,9 @@ type verdict struct {
 	end    ending
 	result result
 	reason string // for people; of endAck there is none
-	backup string // of endAck only: the station that printed, if it is not the ticket's own
+	// Of endAck only: how it is known that it came out, and the station that printed, if it is not the ticket's own.
+	proof  ticket.Proof
+	backup string
 	// Of endMove only: the station that refused the ticket, and the one that gets it.
 	refusedBy, to string
 }
@@ -208,7 +210,7 @@ type verdict struct {
 // ticket, so this copy was marked POSSIBLE DUPLICATE. holdDoubt is that of the [Lane].
 func judge(a attempt, doubted, holdDoubt bool) verdict {
 	if a.err == nil {
-		return verdict{end: endAck, result: resultOK}
+		return verdict{end: endAck, result: resultOK, proof: a.proof}
 	}
 	why := a.err.Error()
 	lastAllowed := a.begun && !a.idempotent && (doubted || holdDoubt) // one more could cook the order twice
@@ -294,4 +296,14 @@ func (v verdict) onBackup(backup string) verdict {
 		v.reason = "on " + backup + ": " + v.reason
 	}
 	return v
+}
+
+// An Idempotent station recognizes a ticket by its job and never prints or shows it twice. After an
+// attempt that broke off it is therefore given the ticket again as often as needed, and no person
+// has to look. For every other station that ticket is in doubt.
+type Idempotent interface{ Idempotent() bool }
+
+func isIdempotent(s Station) bool {
+	i, ok := s.(Idempotent)
+	return ok && i.Idempotent()
 }

@@ -12,9 +12,8 @@
 // While a station fails, backups may print for it ([Backup]). The tickets stay in their own queue:
 // only the place where the head is printed is chosen anew at each attempt.
 //
-// A ticket passes through the files in this order: worker.go takes it, attempt.go has a station
-// print it and judges the result, settle.go stores the outcome. target.go keeps what a worker knows
-// of its stations, status.go what it tells others.
+// worker.go takes a ticket and stores its outcome, attempt.go has a station print it and judges the
+// result, target.go keeps what is known of the stations.
 package dispatch
 
 import (
@@ -51,16 +50,6 @@ import (
 // on it. A panic counts as an error.
 type Station interface {
 	Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error)
-}
-
-// An Idempotent station recognizes a ticket by its job and never prints or shows it twice. After an
-// attempt that broke off it is therefore given the ticket again as often as needed, and no person
-// has to look. For every other station that ticket is in doubt.
-type Idempotent interface{ Idempotent() bool }
-
-func isIdempotent(s Station) bool {
-	i, ok := s.(Idempotent)
-	return ok && i.Idempotent()
 }
 
 // A Lane is how the dispatcher serves one lane of the queue: with which station, and by which rules.

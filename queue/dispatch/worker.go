@@ -2,7 +2,9 @@ package dispatch
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"ticketrail/queue/ticket"
@@ -94,7 +96,7 @@ func (w *worker) cycle(ctx context.Context, lane Lane) {
 	case lane.HoldDoubt && d.Doubt && !isIdempotent(lane.Station):
 		// In doubt although no attempt of this worker left it so: after a crash, or it was moved here.
 		why := holdReason(false, "an earlier attempt did not end")
-		if !w.holdOrFail(lease, verdict{end: endHold, result: resultDoubt, reason: why}) {
+		if !w.settle(lease, verdict{end: endHold, result: resultDoubt, reason: why}) {
 			w.sleep(ctx, w.queuePause())
 		}
 		return
@@ -118,7 +120,7 @@ func (w *worker) expire(ctx context.Context, after time.Duration) {
 		w.logQueueError("cannot expire old tickets, they are printed late", err)
 	}
 	if n > 0 {
-		w.d.metrics.countOutcome(w.name, ticket.Expired, n)
+		w.d.metrics.tickets.WithLabelValues(w.name, string(ticket.Expired)).Add(float64(n))
 		w.log.Warn("tickets expired", "tickets", n, "older_than", after)
 	}
 }
@@ -152,4 +154,125 @@ func (w *worker) logQueueError(msg string, err error) {
 		w.lastQueueError = key
 		w.log.Warn(msg, "err", err)
 	}
+}
+
+// conclude settles the ticket after its last attempt, and returns how long to pause.
+func (w *worker) conclude(lease Lease, a attempt, v verdict) time.Duration {
+	if v.end == endAck && !slices.Contains(ticket.Proofs(), v.proof) {
+		// A bug in the station. It reports success, so store the weakest claim.
+		w.log.Warn("station gave no proof, counted as sent", "proof", string(v.proof))
+		v.proof = ticket.Sent
+	}
+	settled := w.settle(lease, v)
+	// No pause after resultPermanent, which says nothing bad about the station, nor after
+	// resultInterrupted by a shutdown. If it was the queue that failed, it gets the queue's pause.
+	var pause time.Duration
+	switch {
+	case v.result == resultCleanFailure, v.result == resultNotReady, v.result == resultDoubt:
+		pause = w.untilNextTry()
+	case a.queueFailed():
+		pause = w.queuePause()
+	}
+	if !settled {
+		// The queue may lend the same ticket again. Without a pause it would be printed in a loop.
+		return max(pause, w.queuePause())
+	}
+	return pause
+}
+
+// returnUntried returns a ticket that no station was given.
+func (w *worker) returnUntried(ctx context.Context, lease Lease, why string) {
+	if !w.settle(lease, verdict{end: endReturn, result: resultInterrupted, reason: why}) {
+		w.sleep(ctx, w.queuePause())
+	}
+}
+
+var errSettleTimeout = errors.New("shutdown: the storage did not accept it in time")
+
+// settle stores the outcome of a ticket, and says whether that worked. A shutdown does not cancel it,
+// only limits it to settleWithin after prints were interrupted. Without a shutdown it waits for the
+// storage without limit: no ticket could be begun meanwhile anyway.
+//
+// After a crash before the write, a ticket that was begun is in doubt at the next start, even if it
+// was printed; one that was not begun is as if it had never been taken. After a crash later, it is
+// settled.
+func (w *worker) settle(lease Lease, v verdict) bool {
+	waited := lease.Waited()
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(w.d.printCtx))
+	defer cancel(nil)
+	defer context.AfterFunc(w.d.printCtx, func() {
+		t := time.NewTimer(settleWithin)
+		defer t.Stop()
+		select {
+		case <-t.C:
+			cancel(errSettleTimeout)
+		case <-ctx.Done():
+		}
+	})()
+	err := v.apply(ctx, lease)
+	if err == nil {
+		w.noteEnd(lease, v, waited)
+		return true
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	// Error, not Warn: the kitchen may get this ticket twice, and only a person can notice.
+	w.log.Error("outcome of the ticket could not be stored, it may print again",
+		append(ticketAttrs(lease), "err", err)...)
+	return false
+}
+
+// noteEnd counts and logs how a ticket has ended at this station.
+func (w *worker) noteEnd(lease Lease, v verdict, waited time.Duration) {
+	attrs := ticketAttrs(lease)
+	count := func(as ticket.State) { w.d.metrics.tickets.WithLabelValues(w.name, string(as)).Inc() }
+	switch v.end {
+	case endAck:
+		w.queueFailures = 0
+		count(v.proof)
+		w.d.metrics.wait.WithLabelValues(w.name).Observe(waited.Seconds())
+		attrs = append(attrs, "outcome", string(v.proof), "wait", waited)
+		if v.backup != "" {
+			attrs = append(attrs, "backup", v.backup)
+		}
+		w.log.Info("ticket delivered", attrs...)
+		return
+	case endHold:
+		count(ticket.Held)
+		w.log.Error("ticket held; reprint or cancel it", append(attrs, "outcome", "held", "reason", v.reason)...)
+	case endFail:
+		count(ticket.Failed)
+		w.log.Error("ticket failed; it is not tried again", append(attrs, "outcome", "failed", "reason", v.reason)...)
+	case endMove:
+		w.log.Warn("ticket refused, another station gets it",
+			append(attrs, "refused_by", v.refusedBy, "to", v.to, "reason", v.reason)...)
+	default:
+		return
+	}
+	w.update(func(s *Status) { s.Attempt = 0 })
+}
+
+// apply ends the lease as the verdict says.
+func (v verdict) apply(ctx context.Context, lease Lease) error {
+	switch v.end {
+	case endAck:
+		return lease.Ack(ctx, v.proof, v.backup)
+	case endRetry:
+		return lease.Retry(ctx, v.reason)
+	case endReturn:
+		return lease.Return(ctx, v.reason)
+	case endHold:
+		return lease.Hold(ctx, v.reason)
+	case endMove:
+		return lease.Move(ctx, v.to, v.refusedBy, v.reason)
+	default:
+		return lease.Fail(ctx, v.reason)
+	}
+}
+
+// ticketAttrs identify a ticket in the log.
+func ticketAttrs(lease Lease) []any {
+	d := lease.Delivery()
+	return []any{"request", d.Ticket.Request, "job", d.Job, "venue", d.Ticket.Venue, "attempt", d.Attempt}
 }

@@ -2,7 +2,6 @@ package ticket
 
 import (
 	"errors"
-	"fmt"
 )
 
 // Permanent marks an error that says that this station will never take this ticket: another station gets
@@ -51,21 +50,4 @@ func marked(err error, m mark) bool {
 		return marked(o.error, m)
 	}
 	return ok && o.mark == m
-}
-
-// Short is a request id as people compare it between two tickets: its last six characters.
-func Short(request string) string {
-	r := []rune(request)
-	if len(r) > 6 {
-		r = r[len(r)-6:]
-	}
-	return string(r)
-}
-
-// Plural is "1 ticket", "2 tickets".
-func Plural(n int, one string) string {
-	if n == 1 {
-		return fmt.Sprintf("1 %s", one)
-	}
-	return fmt.Sprintf("%d %ss", n, one)
 }

@@ -290,7 +290,7 @@ const (
 	Failed    State = "failed"    // cannot be delivered; a person must reprint or cancel it
 	Cancelled State = "cancelled" // by a person, by a reprint, or because a page of its screen is open again
 	Expired   State = "expired"   // too old to print; listed on a slip
-	Moved     State = "moved"     // replaced by another job: moved by a person, or a slip that was extended
+	Moved     State = "moved"     // replaced by another job at another station
 )
 
 // States lists every State.
@@ -298,14 +298,6 @@ func States() []State {
 	return []State{
 		Pending, Held, Printing, Confirmed, Processed, Sent, Shown, Taken, Failed, Cancelled, Expired, Moved,
 	}
-}
-
-// UnmarshalText reads a stored state. Earlier versions stored another word for Failed.
-func (s *State) UnmarshalText(text []byte) error {
-	if *s = State(text); *s == "buried" {
-		*s = Failed
-	}
-	return nil
 }
 
 // Open says that the job still owes the kitchen a ticket.
@@ -326,4 +318,18 @@ const Version = 1
 func Marshal(t Ticket) ([]byte, error) {
 	t.V = Version
 	return json.Marshal(t)
+}
+
+// Unmarshal decodes what [Marshal] of this version or an older one wrote. With an error the Ticket
+// is zero.
+func Unmarshal(b []byte) (Ticket, error) {
+	var t Ticket
+	if err := json.Unmarshal(b, &t); err != nil {
+		return Ticket{}, fmt.Errorf("decode ticket: %w", err)
+	}
+	if t.V < 1 || t.V > Version {
+		return Ticket{}, fmt.Errorf("decode ticket: format %d, this program reads 1 to %d: a newer ticketrail wrote it",
+			t.V, Version)
+	}
+	return t, nil
 }

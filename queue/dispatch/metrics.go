@@ -1,8 +1,6 @@
 package dispatch
 
 import (
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -10,58 +8,6 @@ import (
 
 	"ticketrail/queue/ticket"
 )
-
-// Status is what the attempts of a lane say about its station.
-type Status struct {
-	Name  string    `json:"name"`
-	Up    bool      `json:"up"`    // the last attempt that says something about the station succeeded
-	Known bool      `json:"known"` // there was such an attempt; without one Up means nothing
-	Since time.Time `json:"since"` // when Up or Known last changed; wall clock
-	// Err is why it is not up, for people.
-	Err string `json:"err,omitempty"`
-	// Waiting is what a person must do ("no paper"), if nothing else is wrong.
-	Waiting string `json:"waiting,omitempty"`
-	// Attempt is the number of the attempt in hand, or of the last one that failed while its ticket
-	// still waits; 0 if there is neither.
-	Attempt int `json:"attempt,omitempty"`
-	// NextTry is when the current pause ends; zero if there is none.
-	NextTry time.Time `json:"next_try,omitzero"`
-	// ActiveBackup is the backup that prints this station's tickets; zero if none does.
-	ActiveBackup ActiveBackup `json:"stand_in,omitzero"`
-}
-
-// A ActiveBackup is a backup that prints for another station.
-type ActiveBackup struct {
-	Name  string    `json:"name"`
-	Since time.Time `json:"since"` // wall clock, of the first ticket it printed
-}
-
-// Status returns the status of each lane of the last [Dispatcher.Set], sorted by name.
-func (d *Dispatcher) Status() []Status {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	out := make([]Status, 0, len(d.workers))
-	for _, w := range d.workers {
-		if w.lane != nil {
-			out = append(out, w.status)
-		}
-	}
-	slices.SortFunc(out, func(a, b Status) int { return strings.Compare(a.Name, b.Name) })
-	return out
-}
-
-// update changes the worker's status.
-func (w *worker) update(f func(*Status)) {
-	w.d.mu.Lock()
-	defer w.d.mu.Unlock()
-	f(&w.status)
-}
-
-func (s *Status) setUp(up bool) {
-	if !s.Known || s.Up != up {
-		s.Known, s.Up, s.Since = true, up, time.Now()
-	}
-}
 
 // A result is how one attempt ended, as a metric label.
 type result string
@@ -79,7 +25,8 @@ func results() []result {
 	return []result{resultOK, resultCleanFailure, resultDoubt, resultNotReady, resultPermanent, resultInterrupted}
 }
 
-// outcomes are the states that countOutcome counts, as metric labels.
+// outcomes are the states that a worker counts, as metric labels. A held ticket stays in its lane and is counted again
+// when a person has it reprinted.
 func outcomes() []ticket.State {
 	return append(ticket.Proofs(), ticket.Held, ticket.Failed, ticket.Expired)
 }
@@ -132,10 +79,4 @@ func (m *metrics) deleteSeries(station string) {
 	m.tickets.DeletePartialMatch(of)
 	m.attempts.DeletePartialMatch(of)
 	m.wait.DeletePartialMatch(of)
-}
-
-// countOutcome counts tickets by outcome. A held ticket stays in its lane and is counted again when
-// a person has it reprinted.
-func (m *metrics) countOutcome(station string, as ticket.State, n int) {
-	m.tickets.WithLabelValues(station, string(as)).Add(float64(n))
 }
