@@ -96,7 +96,7 @@ func (q *Queue) addTimeOff() {
 	if now.IsZero() {
 		return
 	}
-	q.log.Warn("the wall clock has jumped while the daemon was stopped: that time is not counted; check the clock",
+	q.log.Warn("the wall clock has jumped while the daemon was stopped: the time is not counted; check it",
 		"before", q.clock.last.Wall.Format(time.RFC3339), "after", now.UTC().Format(time.RFC3339))
 }
 
