@@ -211,7 +211,7 @@ func decodeDedup(raw []byte) (r dedupRecord, err error) {
 	}
 	number := func() uint64 {
 		n, size := binary.Uvarint(p)
-		if size <= 0 {
+		if !shortest(p, size) {
 			err, p = bad, nil
 			return 0
 		}
@@ -232,7 +232,7 @@ func decodeDedup(raw []byte) (r dedupRecord, err error) {
 		s.station, s.order = string(take(number())), string(take(number()))
 		copy(s.said[:], take(16))
 		received, size := binary.Varint(p)
-		if size <= 0 {
+		if !shortest(p, size) {
 			return dedupRecord{}, bad
 		}
 		s.received, p = received, p[size:]
@@ -251,6 +251,9 @@ func decodeDedup(raw []byte) (r dedupRecord, err error) {
 	}
 	return r, nil
 }
+
+// shortest reports whether a number at the beginning of b was read, and is as short as it is written.
+func shortest(b []byte, size int) bool { return size > 0 && (size == 1 || b[size-1] != 0) }
 
 // generationHours is how many hours of running time share a bucket of keys. A whole bucket is
 // dropped when its youngest key is older than the retention: to delete keys one by one would

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"bytes"
+	"fmt"
 	"reflect"
 	"testing"
 	"time"
@@ -20,6 +21,8 @@ func FuzzRecords(f *testing.F) {
 		body, payload[0], state, encodeWaiting(7, "grill"),
 		encodeDedup(dedupRecord{accepted: []content{{}},
 			shares: []share{{station: "grill", order: "#1", jobs: []uint64{1}}}}),
+		// A number that is longer than it needs to be.
+		seal(fmt.Appendf(nil, "\x02\x01%032d\x00\x01\x01g\x01#%016d\xff\x00\x01\x01", 0, 0)),
 	} {
 		f.Add(b[crcSize:], true)
 		f.Add(b, false)
