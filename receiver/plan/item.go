@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -155,13 +156,17 @@ func (s *splitter) addList(list childList, depth int, parent ticket.Line) {
 		return
 	}
 
-	if list.key != "" {
+	if list.key != "" && depth > 0 {
 		s.lines = append(s.lines,
 			ticket.Line{Depth: depth, Quantity: "1", Name: list.key + ":", Void: parent.Void, Refire: parent.Refire})
 		depth++
 	}
 	for child := range list.items.All() {
+		at := len(s.lines)
 		s.addItem(child, depth, parent)
+		if depth == 0 { // beside the items a heading would be read as a dish
+			s.lines[at].Course = cmp.Or(s.lines[at].Course, list.key)
+		}
 	}
 }
 

@@ -122,7 +122,7 @@ func (c *remainderCollector) list(path string, list contract.Value) {
 		c.rest.lists = append(c.rest.lists, childList{path, list})
 		return
 	}
-	if texts := c.texts(list); len(texts) > 0 {
+	if texts := c.texts(list.Key(), list); len(texts) > 0 {
 		c.text(path, strings.Join(texts, ", "))
 	}
 	c.cancels = false
@@ -141,39 +141,32 @@ func (c *remainderCollector) areItems(list contract.Value) bool {
 	return named
 }
 
-// texts are what the elements of a list say, without those that are read or noise.
-func (c *remainderCollector) texts(list contract.Value) []string {
+// texts are what the elements of a list under a key say, without those that are read or noise.
+func (c *remainderCollector) texts(key string, list contract.Value) []string {
 	var all textSet
 	for e := range list.All() {
-		if s := c.element(list.Key(), e); s != "" {
+		if s := c.element(key, e); s != "" {
 			all.add(s)
 		}
 	}
 	return all.texts
 }
 
-// element is the text of an element of a list, "" if it is read or noise.
+// element is the text of an element of a list, "" if it is read or noise: of {"name": "nuts", "severity": "high"} it is
+// nuts (severity: high).
 func (c *remainderCollector) element(key string, e contract.Value) string {
+	inner := remainderCollector{splitter: c.splitter, isRead: c.isRead, listKey: key, depth: c.depth + 1}
+	defer func() { c.cancels = c.cancels || inner.cancels }()
 	switch {
 	case c.splitter.isRead(e) || isEmpty(e):
 		return ""
 	case e.Kind() == '{' && c.depth < maxListDepth:
-		inner := remainderCollector{splitter: c.splitter, isRead: c.isRead, listKey: key, depth: c.depth + 1}
 		for member := range e.All() {
 			inner.add("", member)
 		}
-		var texts []string
-		for _, u := range inner.rest.fields {
-			c.cancels = c.cancels || u.mayCancel()
-			if len(inner.rest.fields) == 1 && len(inner.rest.lists) == 0 {
-				return u.value // {"name": "sesame"} is sesame
-			}
-			texts = append(texts, u.String())
-		}
-		for _, l := range inner.rest.lists {
-			texts = append(texts, l.key+": "+l.items.JSON())
-		}
-		return strings.Join(texts, " ")
+		return inner.joined()
+	case e.Kind() == '[' && c.depth < maxListDepth:
+		return strings.Join(inner.texts(key, e), ", ")
 	case e.Kind() == '[', e.Kind() == '{':
 		if c.prints(e) {
 			return e.JSON()
@@ -182,6 +175,30 @@ func (c *remainderCollector) element(key string, e contract.Value) string {
 		return scalarText(e)
 	}
 	return ""
+}
+
+// joined is what an object in a list says, its name first.
+func (c *remainderCollector) joined() string {
+	name, texts := "", []string(nil)
+	for _, u := range c.rest.fields {
+		c.cancels = c.cancels || u.mayCancel()
+		isAll := len(c.rest.fields)+len(c.rest.lists) == 1
+		if name == "" && (isAll || sameName(u.key, contract.FieldName)) {
+			name = u.value
+		} else {
+			texts = append(texts, u.String())
+		}
+	}
+	for _, l := range c.rest.lists {
+		if all := c.texts(l.items.Key(), l.items); len(all) > 0 {
+			texts = append(texts, l.key+": "+strings.Join(all, ", "))
+		}
+	}
+	rest := strings.Join(texts, ", ")
+	if name != "" && rest != "" {
+		return name + " (" + rest + ")"
+	}
+	return name + rest
 }
 
 func (c *remainderCollector) text(path, value string) {
@@ -198,7 +215,7 @@ func (r *reader) allergens() (lines []string) {
 		c := remainderCollector{splitter: r.splitter, isRead: true}
 		if h.v.Kind() != '[' {
 			c.add("", h.v)
-		} else if texts := c.texts(h.v); len(texts) > 0 {
+		} else if texts := c.texts(h.v.Key(), h.v); len(texts) > 0 {
 			c.text(h.v.Key(), strings.Join(texts, ", "))
 		}
 		for _, u := range c.rest.fields {
