@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -10,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"ticketrail/printer/layout"
 )
 
 // checker checks values that already have the right type.
@@ -30,6 +33,7 @@ func (k *checker) checkAll() {
 	k.tls()
 	k.venues()
 	k.source()
+	k.storage()
 	k.everyStation()
 	k.printers()
 	k.screens()
@@ -39,9 +43,9 @@ func (k *checker) checkAll() {
 	k.display()
 	k.stationNames()
 	k.routes()
+	k.plan()
 	k.fonts()
 	k.ticket()
-	k.storage()
 	k.service()
 	k.metrics()
 	k.notify()
@@ -163,6 +167,17 @@ func (k *checker) ticket() {
 	k.words("ticket.alarms", k.c.Ticket.Alarms)
 }
 
+// words checks that each entry of a list can be found in a text at all.
+func (k *checker) words(key string, list []string) {
+	if len(list) > layout.MaxAlarms {
+		k.add(key, "has %d entries; at most %d are allowed", len(list), layout.MaxAlarms)
+		return
+	}
+	for i, e := range list {
+		k.addIf(fmt.Sprintf("%s[%d]", key, i), layout.CheckAlarm(e))
+	}
+}
+
 // fonts only resolves the names. A font that cannot be read is no reason to refuse the
 // configuration: tickets print without it.
 func (k *checker) fonts() {
@@ -221,6 +236,24 @@ func (k *checker) warnReadable(path, name string) {
 	if mode := st.Mode().Perm(); mode&0o004 != 0 {
 		k.warn(path, "all users of this machine can read %s (mode %04o); run chmod o= on it", name, mode)
 	}
+}
+
+// judged adds what another package says of the value at path, if all of it could be read.
+func (f *findings) judged(path string, err error) {
+	if err != nil && !f.hasProblemBelow(path) {
+		f.add(path, "%v", err)
+	}
+}
+
+// judgedKey is judged with an error whose text begins with a key below at.
+func (f *findings) judgedKey(at string, err error) {
+	if err == nil {
+		return
+	}
+	if key, msg, ok := strings.Cut(err.Error(), ": "); ok {
+		at, err = at+"."+key, errors.New(msg)
+	}
+	f.judged(at, err)
 }
 
 // addIf adds a problem with the value at path if why is not empty.

@@ -5,6 +5,9 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+
+	"ticketrail/printer/kds"
+	"ticketrail/printer/push"
 )
 
 // everyStation checks what stations of all kinds have in common.
@@ -48,6 +51,7 @@ func (k *checker) screens() {
 	for i := range k.c.Screens {
 		s := &k.c.Screens[i]
 		at := fmt.Sprintf("screens[%d]", i)
+		k.judged(at+".keys", kds.CheckKeys(s.Keys))
 		if s.Title != "" {
 			k.addIf(at+".title", nameProblem(s.Title))
 		}
@@ -111,9 +115,9 @@ func (k *checker) kds() {
 		d := &k.c.KDS[i]
 		at := fmt.Sprintf("kds[%d]", i)
 		// The URL may contain a secret, so messages do not repeat it.
-		if d.URL == "" {
-			k.add(at+".url", "is missing; for example https://kds.example/api/tickets")
-		} else if u, err := url.Parse(d.URL); err == nil && u.Scheme == "http" && !loopback(u.Hostname()) {
+		_, err := push.New(d.Options)
+		k.judgedKey(at, err)
+		if u, err := url.Parse(d.URL); err == nil && u.Scheme == "http" && !loopback(u.Hostname()) {
 			k.warn(at+".url", "is plain HTTP: orders and the token, if there is one, are sent unencrypted")
 		}
 		k.secretFile(at+".token_file", &d.TokenFile)

@@ -1,14 +1,21 @@
 package config
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"net"
+	"reflect"
 	"slices"
 	"strings"
+
+	"ticketrail/printer/layout"
+	"ticketrail/printer/profile"
+	"ticketrail/printer/transport"
 )
 
 func (k *checker) printers() {
-	for i := range k.c.Printers {
-		p := &k.c.Printers[i]
+	for i, p := range k.c.Printers {
 		at := fmt.Sprintf("printers[%d]", i)
 		// An explicit zero is a mistake; without the key, the profile's value is used.
 		if said := k.lines[at+".columns"] != 0; (said || p.Columns != 0) && (p.Columns < 16 || p.Columns > 96) {
@@ -17,7 +24,100 @@ func (k *checker) printers() {
 		if said := k.lines[at+".confirm"] != 0; said || p.Confirm != "" {
 			k.oneOf(at+".confirm", p.Confirm, "auto", "process_id", "status", "none")
 		}
+		k.model(at, p)
 		k.layout(at+".layout", &p.Layout)
+		_, err := transport.Open(p.Address) // it does not connect
+		k.judged(at+".address", err)
+	}
+	k.macAddresses()
+	k.sharedPrinters()
+}
+
+// model checks the profile of a printer and what is changed of it.
+func (k *checker) model(at string, p Printer) {
+	m, ok := profile.Lookup(p.Profile)
+	if !ok {
+		k.add(at+".profile", "%v%s", profile.Unknown(p.Profile), DidYouMean(p.Profile, profile.Names()))
+		return
+	}
+	if _, err := m.Override(p.Override); err != nil {
+		for line := range strings.SplitSeq(err.Error(), "\n") {
+			k.judgedKey(at+".override", errors.New(line))
+		}
+	}
+}
+
+// sharedPrinters checks stations that share a printer. The printer has one connection, so their connection settings
+// must be equal. To share one is allowed and only a warning: a bar may print its two routes on one roll. To share it by
+// mistake sends the tickets of one station to the other end of the kitchen.
+func (k *checker) sharedPrinters() {
+	firsts, places := map[string]int{}, map[string]string{}
+	for i, p := range k.c.Printers {
+		at, place := fmt.Sprintf("printers[%d]", i), transport.CanonicalAddress(p.Address)
+		places[p.Name] = place
+		if place == "file://"+k.c.Storage.Path { // tickets would overwrite the database
+			k.add(at+".address", "is also storage.path; a printer cannot print there")
+		}
+		if first, ok := firsts[place]; ok {
+			k.warn(at+".address", "is also the address of printers[%d]: both stations print on one printer", first)
+			k.sameConnection(at, p, first)
+		} else {
+			firsts[place] = i
+		}
+	}
+	for i, p := range k.c.Printers {
+		// Such a backup fails together with its station, and the operator believes that the tickets
+		// are safe.
+		if place, ok := places[p.Backup]; ok && place == places[p.Name] {
+			k.warn(fmt.Sprintf("printers[%d].backup", i), "is the same printer under another name, which is no backup")
+		}
+	}
+}
+
+// sameConnection checks a printer that is also that of printers[first].
+func (k *checker) sameConnection(at string, p Printer, first int) {
+	other := k.c.Printers[first]
+	mine, err := p.Model()
+	its, err2 := other.Model()
+	if err != nil || err2 != nil { // reported already
+		return
+	}
+	same := func(key string, equal bool, mine, its any) {
+		if !equal {
+			k.add(at+"."+key, "is %v, and %v in printers[%d], which is the same printer; set the same value in both",
+				mine, its, first)
+		}
+	}
+	same("confirm", mine.Confirm == its.Confirm, mine.Confirm, its.Confirm)
+	same("mac", p.MAC == other.MAC, cmp.Or(p.MAC, "none"), cmp.Or(other.MAC, "none"))
+	theirs := reflect.ValueOf(other.Connection)
+	for f, v := range fieldsOf(reflect.ValueOf(p.Connection)) {
+		same(f.Tag.Get("mapstructure"), v.Equal(theirs.FieldByIndex(f.Index)), v, theirs.FieldByIndex(f.Index))
+	}
+	a, _ := transport.Open(p.Address) // a serial port may have other settings
+	b, _ := transport.Open(other.Address)
+	same("address", a == b, p.Address, other.Address)
+}
+
+// macAddresses checks that each can be that of its printer.
+func (k *checker) macAddresses() {
+	host := func(p Printer) string {
+		host, _, _ := net.SplitHostPort(strings.TrimPrefix(transport.CanonicalAddress(p.Address), "tcp://"))
+		return host
+	}
+	firsts := map[MAC]int{}
+	for i, p := range k.c.Printers {
+		at := fmt.Sprintf("printers[%d].mac", i)
+		switch first, ok := firsts[p.MAC]; {
+		case p.MAC == "":
+		case !p.Networked():
+			k.add(at, "is only for a printer on the network (tcp://); remove it")
+		case !ok:
+			firsts[p.MAC] = i
+		case host(p) != host(k.c.Printers[first]): // a print server has several ports
+			k.add(at, "%s is also that of printers[%d], which has another address; every printer has a MAC address of "+
+				"its own", p.MAC, first)
+		}
 	}
 }
 
@@ -32,7 +132,7 @@ func (k *checker) layout(at string, l *Layout) {
 			k.ownLine(here, f)
 			continue
 		}
-		k.oneOf(here, f, HeaderFields()...)
+		k.oneOf(here, f, layout.HeaderFields()...)
 		if slices.Index(l.Header, f) < i {
 			k.add(here, "%s is listed twice", quote(f))
 		}
@@ -50,7 +150,7 @@ func (k *checker) ownLine(at, line string) {
 			k.add(at, "a { has no }; write a field as {table}")
 			continue
 		}
-		k.oneOf(at, field, append(HeaderFields(), "printer", "request", "job")...)
+		k.oneOf(at, field, append(layout.HeaderFields(), "printer", "request", "job")...)
 	}
 }
 

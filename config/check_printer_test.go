@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ticketrail/printer/layout"
 )
 
 // twoPrinters is a file with more about the first of two printers.
@@ -24,8 +26,8 @@ func TestUnsetKeysOfAPrinterHaveTheirDefaults(t *testing.T) {
 	}
 	c, err := Parse(filepath.Join(dir, "t.yaml"), []byte(twoPrinters(`confirm: status, linger: 0s, poll_every: 0s,
       wait_for_person: 1h, copies: 2, qr: true,
-      buzzer: { void_times: 0 }, override: { cutter: none, dots: 512, code_pages: [{ Number: 16 }],
-      when: 2026-01-02, invert: false },
+      buzzer: { void_times: 0 }, override: { cutter: none, dots: 512, code_pages: [CP437=0],
+      invert: false },
       layout: { modifier_size: 1x1, header: [number], blank_lines: 1, footer: ["job {job}"] }`,
 		"buzzer: , layout: ")+"fonts: [thai.ttf, /usr/share/fonts]\n"))
 	if err != nil {
@@ -36,9 +38,9 @@ func TestUnsetKeysOfAPrinterHaveTheirDefaults(t *testing.T) {
 	want.Confirm, want.Linger, want.PollEvery, want.WaitForPerson, want.Copies, want.QR = "status", 0, 0, time.Hour,
 		2, true
 	want.Buzzer.VoidTimes = 0
-	want.Override = Override{"cutter": "none", "dots": 512, "code_pages": []any{map[string]any{"Number": 16}},
-		"when": "2026-01-02", "invert": false}
-	want.Layout.ModifierSize, want.Layout.Header, want.Layout.BlankLines = Scale{1, 1}, []string{"number"}, 1
+	want.Override = Override{"cutter": "none", "dots": 512, "code_pages": []any{"CP437=0"}, "invert": false}
+	want.Layout.ModifierSize, want.Layout.BlankLines = layout.Size{Width: 1, Height: 1}, 1
+	want.Layout.Header = []string{"number"}
 	want.Layout.Footer = []string{"job {job}"}
 	second := DefaultPrinter()
 	second.Name, second.Address = "q", "tcp://h:2"

@@ -4,9 +4,10 @@
 // The structs are the reference manual: every key is documented here with its default, its unit and
 // what it does. [Load] reads the file, applies the environment, and checks everything at once. It
 // returns either a complete configuration or all problems, so a daemon never runs with half a
-// configuration. The package checks words, numbers and files; whether a printer profile exists or
-// an expression compiles is checked by the packages that know. Nothing else in ticketrail reads
-// settings.
+// configuration. A section that is the business of one package is declared there, with its defaults and
+// limits, and that package judges its values: whether an address can be opened, an expression compiled.
+// Here are the sections of the daemon itself, and the checks of several sections together. Nothing else
+// in ticketrail reads settings.
 //
 // Every key outside the lists of venues, stations and routes, and outside ticket.fields, can also be
 // set in the environment: receiver.listen as TICKETRAIL_RECEIVER_LISTEN, lists of words separated by
@@ -23,6 +24,10 @@ import (
 	"log/slog"
 	"net/netip"
 	"time"
+
+	"ticketrail/printer/layout"
+	"ticketrail/receiver/contract"
+	"ticketrail/receiver/plan"
 )
 
 // Config is the whole file. It is not changed after [Load], so it may be read from any goroutine; a
@@ -37,7 +42,7 @@ type Config struct {
 	Logs     []TicketLog `mapstructure:"logs"`
 	Display  Display     `mapstructure:"display"`
 	// Routes are tried in order for every item; the first that matches takes it.
-	Routes []Route `mapstructure:"routes"`
+	Routes []plan.Route `mapstructure:"routes"`
 	// Fallback is the station for items that no route matches; they print under the heading NO
 	// ROUTE. Required, so that no order is lost. A venue may have its own.
 	Fallback string `mapstructure:"fallback"`
@@ -120,6 +125,14 @@ type Receiver struct {
 // Enabled reports whether there is a webhook.
 func (r Receiver) Enabled() bool { return r.Listen != "" }
 
+// Mode is how strictly bodies are read.
+func (r Receiver) Mode() contract.Mode {
+	if r.Schema == "strict" {
+		return contract.Strict
+	}
+	return contract.Lenient
+}
+
 // Headers are header names, in any case. Other services use another prefix.
 type Headers struct {
 	Venue string `mapstructure:"venue" default:"x-svc-venueid"` // the venue's UUID. Default x-svc-venueid
@@ -156,17 +169,15 @@ type Venue struct {
 	Secrets []Secret `mapstructure:"-"`
 }
 
-// Route sends items to stations. Modifiers follow their item.
-type Route struct {
-	// Venue is the name or the id of the venue for which the route is. Default none: all venues.
-	Venue string `mapstructure:"venue"`
-	// When is an expression over venue, device, record and item that must be true. Default none:
-	// every item matches.
-	When string `mapstructure:"when"`
-	// To are the stations that get the item. Required.
-	To []string `mapstructure:"to"`
-	// Continue lets later routes match the item too. Default false.
-	Continue bool `mapstructure:"continue"`
+// Plan is v as routes know it.
+func (v Venue) Plan() plan.Venue {
+	return plan.Venue{ID: v.ID, Name: v.Name, Zone: v.Timezone, Fallback: v.Fallback}
+}
+
+// Plan is what the routes are compiled of.
+func (c *Config) Plan() plan.Config {
+	return plan.Config{Routes: c.Routes, Fallback: c.Fallback, Fields: c.Ticket.Fields, Silenced: c.Ticket.Silence,
+		Logs: c.LogNames()}
 }
 
 // Ticket says which fields of a print request appear on a ticket, and which texts mark an allergy.
@@ -187,6 +198,8 @@ type Ticket struct {
 	// more than twenty languages; empty: nothing is marked.
 	Alarms []string `mapstructure:"alarms"`
 }
+
+func (t *Ticket) longDefaults() { t.Alarms = layout.UsualAlarms() }
 
 // Storage is the database that holds every order from the moment it is acknowledged.
 type Storage struct {

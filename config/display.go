@@ -2,6 +2,8 @@ package config
 
 import (
 	"time"
+
+	"ticketrail/printer/push"
 )
 
 // Screen is a station on a display: a page that the daemon serves, open in a browser in the
@@ -57,25 +59,7 @@ func (s Screen) Expo() bool { return s.Mode == "expo" }
 
 // KDS is a station that posts its tickets to a third-party kitchen display.
 type KDS struct {
-	// Name is the station's name, with the same rules as a printer's. Required.
-	Name string `mapstructure:"name"`
-	// URL is where tickets are posted to, one at a time, as JSON. Required. A secret path is never
-	// shown, but everyone who may read this file can see it.
-	URL string `mapstructure:"url"`
-	// TokenFile names a file with a bearer token. It is read again for each ticket, as are the
-	// other two. Default none.
-	TokenFile string `mapstructure:"token_file"`
-	// SecretFile names a file with secrets (whsec_…), one per line, with which each ticket is
-	// signed as in the Standard Webhooks specification. Default none.
-	SecretFile string `mapstructure:"secret_file"`
-	// CAFile names a file with the PEM certificates of the authorities that may sign the display's
-	// certificate. Default none: those that this box trusts.
-	CAFile string `mapstructure:"ca_file"`
-	// Timeout is for connecting, and again for sending a ticket and reading the response. Default
-	// 5s, 1s to 60s.
-	Timeout time.Duration `mapstructure:"timeout" default:"5s" range:"1s 1m"`
-	// IncludeRaw adds the record as the service sent it. Default false.
-	IncludeRaw bool `mapstructure:"include_raw"`
+	push.Options `mapstructure:",squash"`
 	// Backup is the station that takes over after HoldFor, as for a printer. It does not know what
 	// reached the display, so tickets that may have arrived there print POSSIBLE DUPLICATE. What the
 	// display refuses for good goes there at once, without a backup to the fallback. Default none.

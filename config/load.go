@@ -48,12 +48,7 @@ func Parse(path string, data []byte, more ...func(*Config) []Problem) (*Config, 
 	check.checkAll()
 	for _, find := range more {
 		for _, p := range find(&c) {
-			switch {
-			case p.Warning:
-				f.warn(p.Path, "%s", p.Msg)
-			case !f.hasProblemBelow(p.Path):
-				f.add(p.Path, "%s", p.Msg)
-			}
+			f.judged(p.Path, errors.New(p.Msg))
 		}
 	}
 	c.Warnings, err = f.result()

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"ticketrail/printer/layout"
 )
 
 // Size is a number of bytes, written with a unit: 512KiB, 1MiB.
@@ -91,21 +93,6 @@ func parsePrefix(text string) (netip.Prefix, error) {
 	return p, nil
 }
 
-// Scale is a size of letters as a multiple of the normal size, written as 2x2: width, then height.
-type Scale struct{ Width, Height int }
-
-func (s Scale) String() string { return fmt.Sprintf("%dx%d", s.Width, s.Height) }
-
-// UnmarshalText parses a size such as 2x2.
-func (s *Scale) UnmarshalText(b []byte) error {
-	m := regexp.MustCompile(`^([1-8])x([1-8])$`).FindSubmatch(b)
-	if m == nil {
-		return fmt.Errorf("%s is not a size of letters; write width and height as 2x2, 1x1 to 8x8", quote(string(b)))
-	}
-	*s = Scale{int(m[1][0] - '0'), int(m[2][0] - '0')}
-	return nil
-}
-
 // MAC is the hardware address of a network interface, as [net.HardwareAddr] writes it: 00:26:ab:12:34:56.
 type MAC string
 
@@ -168,7 +155,7 @@ func typeName(t reflect.Type) string {
 		reflect.TypeFor[time.Duration]():       "a duration such as 4s",
 		reflect.TypeFor[Size]():                "a size such as 1MiB",
 		reflect.TypeFor[netip.Prefix]():        "a network such as 192.168.1.0/24",
-		reflect.TypeFor[Scale]():               "a size of letters such as 2x2",
+		reflect.TypeFor[layout.Size]():         "a size of letters such as 2x2",
 		reflect.TypeFor[MAC]():                 "a MAC address such as 00:26:ab:12:34:56",
 		reflect.TypeFor[Hours]():               `opening hours such as "mon-fri 11:30-14:30"`,
 		reflect.TypeFor[map[string][]string](): "names of fields, each with a list of paths",

@@ -1,6 +1,16 @@
 package config
 
-import "time"
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"ticketrail/printer"
+	"ticketrail/printer/layout"
+	"ticketrail/printer/profile"
+	"ticketrail/printer/transport"
+)
 
 // Printer is a station that prints on paper: one queue of tickets and the printer they come out of.
 type Printer struct {
@@ -37,21 +47,8 @@ type Printer struct {
 	// Confirm is how the printer is asked whether a ticket came out. auto tries what the printer
 	// answers, and remembers it. process_id and status use these without trying first. none asks
 	// nothing, not even for paper: its tickets count as sent. Default: the profile's value.
-	Confirm string `mapstructure:"confirm"`
-	// ConnectTimeout is how long connecting may take. Default 10s, 1s to 60s. Wi-Fi printers that
-	// sleep need more.
-	ConnectTimeout time.Duration `mapstructure:"connect_timeout" default:"10s" range:"1s 1m"`
-	// Linger is how long the connection stays open for a further ticket. Most printers accept one
-	// client at a time: a till that also prints there waits that long. Default 1s, 0s (close at
-	// once) to 30s.
-	Linger time.Duration `mapstructure:"linger" default:"1s" range:"0s 30s"`
-	// PollEvery is how often an idle printer is asked for its status, so that paper out is known
-	// before the next order. It takes a connection for a moment. Default 5m, 10s to 24h; 0s turns
-	// it off.
-	PollEvery time.Duration `mapstructure:"poll_every" default:"5m" range:"10s 24h" zero:"allowed"`
-	// WaitForPerson is how long a ticket that stopped half way, because paper ran out or the cover
-	// was opened, waits for someone to fix it; after that it is in doubt. Default 10m, 1s to 24h.
-	WaitForPerson time.Duration `mapstructure:"wait_for_person" default:"10m" range:"1s 24h"`
+	Confirm            string `mapstructure:"confirm"`
+	printer.Connection `mapstructure:",squash"`
 	// Copies is how many of each ticket print, each marked COPY 2/2. Default 1, 1 to 9.
 	Copies int `mapstructure:"copies" default:"1" range:"1 9"`
 	// Buzzer is how often tickets sound the buzzer, if the profile has one.
@@ -78,7 +75,7 @@ type Printer struct {
 }
 
 // Override is keys of a profile with their values: words, numbers, true and false, lists and nested
-// keys. Package profile checks them.
+// keys. Package profile judges them.
 type Override map[string]any
 
 // Buzzer is how often the buzzer sounds before a ticket, so that a cancellation can be told from an
@@ -90,47 +87,35 @@ type Buzzer struct {
 	VoidTimes int `mapstructure:"void_times" default:"3" range:"0 9"`
 }
 
-// Layout is how tickets look. Banners, voids and the order of items cannot be configured: a void
-// must never look like an order.
+// Layout is how tickets look.
 type Layout struct {
-	// NameSize is the size of item names, width x height, as multiples of the normal size: 1x1 to
-	// 8x8. Default 2x2. Long names wrap. If a single word does not fit on a line, all names of the
-	// ticket print narrower. Some models print at most 2x2.
-	NameSize Scale `mapstructure:"name_size" default:"2x2"`
-	// ModifierSize is the size of modifiers, seats and notes. Default 1x2. They are never bigger than
-	// the names.
-	ModifierSize Scale `mapstructure:"modifier_size" default:"1x2"`
-	// NumberSize and TableSize are the sizes of the order's number and table in the header. Default
-	// 2x2; 3x3 also fits beside each other on 80 mm paper.
-	NumberSize Scale `mapstructure:"number_size" default:"2x2"`
-	TableSize  Scale `mapstructure:"table_size" default:"2x2"`
-	// Header is the list of header fields in the order in which they print; a field that the
-	// service did not send is skipped, and so is the venue if only one is configured. Default all:
-	// venue, number, table, type, time, server, date, guests, destination, course, promised, customer.
-	Header []string `mapstructure:"header"`
-	// UpperCase prints names, modifiers and notes in capitals. Default false.
-	UpperCase bool `mapstructure:"upper_case"`
-	// BlankLines is how many blank lines separate two items. Default 0, 0 to 5.
-	BlankLines int `mapstructure:"blank_lines" range:"0 5"`
-	// TopMargin is how many blank lines precede a ticket, for a rail whose clamp hides its upper edge;
-	// such a rail needs about 6. Default 0, 0 to 20.
-	TopMargin int `mapstructure:"top_margin" range:"0 20"`
+	layout.Options `mapstructure:",squash"`
 	// AlsoAt prints which other stations got lines of the order, at the foot: ALSO AT: bar, pastry.
 	// Default true.
 	AlsoAt bool `mapstructure:"also_at" default:"true"`
-	// Footer is lines of text at the foot of a ticket, such as "at {printer}, job {job}": words in braces are the
-	// fields of the header as they print there, printer, request and job. The header may have such lines too. Default
-	// none.
-	Footer []string `mapstructure:"footer"`
 }
 
-// HeaderFields returns the fields that a ticket's header can show.
-func HeaderFields() []string {
-	return []string{"venue", "number", "table", "type", "time", "server", "date", "guests", "destination", "course",
-		"promised", "customer"}
+func (l *Layout) longDefaults() { l.Header = layout.HeaderFields() }
+
+// Model is the profile of the printer, with its overrides. Confirm comes last: it is the operator's word about this
+// one printer, whatever its model can do.
+func (p Printer) Model() (profile.Profile, error) {
+	m, ok := profile.Lookup(p.Profile)
+	if !ok {
+		return m, profile.Unknown(p.Profile)
+	}
+	m, err := m.Override(p.Override)
+	if err != nil {
+		return m, fmt.Errorf("override: %w", err)
+	}
+	m.Confirm = cmp.Or(profile.Confirm(p.Confirm), m.Confirm)
+	return m, nil
 }
 
-func (l *Layout) longDefaults() { l.Header = HeaderFields() }
+// Networked reports whether the printer is on the network.
+func (p Printer) Networked() bool {
+	return strings.HasPrefix(transport.CanonicalAddress(p.Address), "tcp://")
+}
 
 // DefaultPrinter is a printer of which only the name and the address are set.
 func DefaultPrinter() Printer { return withDefaults[Printer]() }

@@ -20,8 +20,6 @@ type Problem struct {
 	Line     int    // line of the file, from 1; 0 if the value is not from the file
 	Element  string // name of the list element in Path, such as bar for printers[2]
 	Variable string // environment variable that set the key
-	// Warning says that the configuration is accepted nevertheless.
-	Warning bool
 }
 
 // Error returns where, the key and what is wrong with it:

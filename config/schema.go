@@ -1,7 +1,8 @@
 package config
 
 import (
-	"net/netip"
+	"encoding"
+	"iter"
 	"reflect"
 	"slices"
 	"strings"
@@ -21,6 +22,8 @@ func keys(t reflect.Type, prefix string, index []int) (all []key) {
 		path, at := prefix+f.Tag.Get("mapstructure"), append(slices.Clip(index), f.Index...)
 		switch {
 		case f.Tag.Get("mapstructure") == "-":
+		case f.Tag.Get("mapstructure") == squash:
+			all = append(all, keys(f.Type, prefix, at)...)
 		case isSection(f.Type):
 			all = append(all, keys(f.Type, path+".", at)...)
 		case f.Type.Kind() == reflect.Slice && isSection(f.Type.Elem()):
@@ -32,20 +35,35 @@ func keys(t reflect.Type, prefix string, index []int) (all []key) {
 	return all
 }
 
-// isSection reports whether t is a struct of keys. A network, a Scale and Hours are structs too, but
-// values.
+// squash marks a struct whose keys are those of the section that it is in.
+const squash = ",squash"
+
+// fieldsOf yields the fields of a section with their values, by their keys.
+func fieldsOf(section reflect.Value) iter.Seq2[reflect.StructField, reflect.Value] {
+	return func(yield func(reflect.StructField, reflect.Value) bool) {
+		for f, value := range section.Fields() {
+			switch f.Tag.Get("mapstructure") {
+			case "-":
+			case squash:
+				fieldsOf(value)(yield)
+			default:
+				yield(f, value) // nobody breaks off
+			}
+		}
+	}
+}
+
+// isSection reports whether t is a struct of keys. A network, a size and hours are structs too, but are written as one
+// text.
 func isSection(t reflect.Type) bool {
-	return t.Kind() == reflect.Struct && t != reflect.TypeFor[netip.Prefix]() && t != reflect.TypeFor[Scale]() &&
-		t != reflect.TypeFor[Hours]()
+	return t.Kind() == reflect.Struct && !reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }
 
 // sectionKeys returns the keys of a section with their types.
 func sectionKeys(t reflect.Type) map[string]reflect.Type {
 	m := map[string]reflect.Type{}
-	for f := range t.Fields() {
-		if name := f.Tag.Get("mapstructure"); name != "-" {
-			m[name] = f.Type
-		}
+	for f := range fieldsOf(reflect.Zero(t)) {
+		m[f.Tag.Get("mapstructure")] = f.Type
 	}
 	return m
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/uuid"
+
+	"ticketrail/receiver/plan"
 )
 
 func (k *checker) venues() {
@@ -181,4 +184,29 @@ func (k *checker) routeVenue(at, name string) {
 		venues = append(venues, v.Name)
 	}
 	k.add(at, "%s", notFound("venue", name, venues))
+}
+
+// plan checks what only package plan knows: expressions and fields. Each mistake has its own line of the file.
+func (k *checker) plan() {
+	_, err := plan.Compile(k.c.Plan())
+	many, _ := err.(interface{ Unwrap() []error })
+	if many == nil {
+		return
+	}
+	for _, one := range many.Unwrap() {
+		if p, ok := errors.AsType[*plan.Problem](one); ok {
+			k.judged(p.Path, errors.New(oneLine(p.Msg)))
+		}
+	}
+}
+
+// oneLine shortens an error of the expression compiler to the message and the expression. The
+// compiler also draws an arrow on a line of its own, which makes no sense in a list of problems.
+func oneLine(msg string) string {
+	what, snippet, ok := strings.Cut(msg, "\n")
+	if !ok {
+		return msg
+	}
+	expression, _, _ := strings.Cut(strings.TrimLeft(snippet, " |"), "\n")
+	return fmt.Sprintf("%s in %s", what, expression)
 }

@@ -37,7 +37,7 @@ func setDefaults(section reflect.Value) {
 	if s, ok := section.Addr().Interface().(interface{ longDefaults() }); ok {
 		s.longDefaults()
 	}
-	for f, value := range section.Fields() {
+	for f, value := range fieldsOf(section) {
 		if text, ok := f.Tag.Lookup("default"); ok {
 			value.Set(parseTag(text, f.Type))
 		} else if isSection(f.Type) {
@@ -64,7 +64,7 @@ func parseTag(text string, t reflect.Type) reflect.Value {
 
 // limits checks each value of a section, and of the sections in it, against the tags of its field.
 func (k *checker) limits(path string, section reflect.Value) {
-	for f, value := range section.Fields() {
+	for f, value := range fieldsOf(section) {
 		at := join(path, f.Tag.Get("mapstructure"))
 		if isSection(f.Type) {
 			k.limits(at, value)

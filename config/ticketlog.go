@@ -4,16 +4,13 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"ticketrail/printer/ticketlog"
 )
 
 // TicketLog is a station that writes its tickets to a file or to standard output, each as a line of JSON.
 type TicketLog struct {
-	// Name is the station's name, with the same rules as a printer's. Required.
-	Name string `mapstructure:"name"`
-	// To is where tickets are written: file:///PATH, or stdout, which systemd puts into the journal. Required.
-	To string `mapstructure:"to"`
-	// IncludeRaw adds the record as the service sent it. Default false.
-	IncludeRaw bool `mapstructure:"include_raw"`
+	ticketlog.Options `mapstructure:",squash"`
 	// Backup is the station that takes over after HoldFor, as for a printer. Default none: the tickets
 	// wait.
 	Backup string `mapstructure:"backup"`
@@ -40,8 +37,7 @@ func (c *Config) hasCook(station string) bool { return !slices.Contains(c.LogNam
 
 func (k *checker) logs() {
 	for i, l := range k.c.Logs {
-		if l.To == "" {
-			k.add(fmt.Sprintf("logs[%d].to", i), "is missing; for example file:///var/log/ticketrail/tickets.jsonl")
-		}
+		_, err := ticketlog.New(l.Options)
+		k.judgedKey(fmt.Sprintf("logs[%d]", i), err)
 	}
 }

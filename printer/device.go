@@ -35,18 +35,26 @@ type DeviceOptions struct {
 	KV  kv.Store
 	Key string // default: Name
 
+	Connection
+	Logger *slog.Logger // nil discards
+}
+
+// A Connection is what the configuration says of the connection to a printer. All stations at a printer have the same.
+type Connection struct {
 	// ConnectTimeout bounds the dial; 0 is 10 s. A printer on the local network accepts within
-	// milliseconds, but an Epson interface board that serves another client lets the next one wait.
-	ConnectTimeout time.Duration
+	// milliseconds, but an Epson interface board that serves another client lets the next one wait, and a
+	// Wi-Fi printer may sleep.
+	ConnectTimeout time.Duration `mapstructure:"connect_timeout" default:"10s" range:"1s 1m"`
 	// Linger is how long a working connection is kept for the next ticket; after that, other clients can
-	// connect. 0 is 1 s, a negative value keeps none.
-	Linger time.Duration
-	// PollEvery is how often Watch asks an idle printer for its status; 0 is never.
-	PollEvery time.Duration
+	// connect: a till that also prints there waits that long. In a [DeviceOptions] 0 is 1 s, and a negative value
+	// keeps none, as 0s in the configuration does.
+	Linger time.Duration `mapstructure:"linger" default:"1s" range:"0s 30s"`
+	// PollEvery is how often Watch asks an idle printer for its status, so that paper out is known before the next
+	// order. It takes a connection for a moment. 0 is never.
+	PollEvery time.Duration `mapstructure:"poll_every" default:"5m" range:"10s 24h" zero:"allowed"`
 	// WaitForPerson is how long a ticket that was begun waits while the printer reports that it needs a
-	// person (no paper, cover open), counted from the first such report; 0 is 10 min.
-	WaitForPerson time.Duration
-	Logger        *slog.Logger // nil discards
+	// person (no paper, cover open), counted from the first such report; then it is in doubt. 0 is 10 min.
+	WaitForPerson time.Duration `mapstructure:"wait_for_person" default:"10m" range:"1s 24h"`
 }
 
 // A Device is one physical printer: its address, its lock, the idle connection, its capability and its

@@ -202,8 +202,8 @@ func setUp(t *testing.T, w wire, o virtual.Options) (*kitchen, *printer.Device, 
 		t.Fatal(err)
 	}
 	d := printer.NewDevice(printer.DeviceOptions{
-		Name: "grill", Dialer: dialer, ConnectTimeout: time.Second, Linger: 200 * time.Millisecond,
-		WaitForPerson: 10 * time.Second,
+		Name: "grill", Dialer: dialer, Connection: printer.Connection{ConnectTimeout: time.Second,
+			Linger: 200 * time.Millisecond, WaitForPerson: 10 * time.Second},
 	})
 	return k, d, printer.NewPaper(printer.Options{
 		Name: "grill", Profile: prof, Device: d, Drawer: drawer,

@@ -1,8 +1,11 @@
 package layout
 
 import (
+	_ "embed" // alarms.txt
+	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
@@ -30,6 +33,35 @@ func NewAlarms(entries []string) *Alarms {
 		}
 	}
 	return a
+}
+
+//go:embed alarms.txt
+var usualAlarms string
+
+// UsualAlarms are the entries of alarms.txt, which says how they were chosen.
+func UsualAlarms() (words []string) {
+	for line := range strings.Lines(usualAlarms) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			words = append(words, strings.Split(line, ", ")...)
+		}
+	}
+	return words
+}
+
+// MaxAlarms is how many entries a list has at most: every line of every ticket is searched for each of them.
+const MaxAlarms = 1000
+
+// CheckAlarm says why an entry cannot be found in any text, or "".
+func CheckAlarm(entry string) string {
+	first, _ := utf8.DecodeRuneInString(strings.TrimPrefix(strings.TrimPrefix(entry, "-"), "*"))
+	switch {
+	case first == utf8.RuneError || !unicode.In(first, unicode.L, unicode.N, unicode.So): // So: emoji
+		return fmt.Sprintf("%.80q does not begin with a letter; write a word or a phrase, \"*word\" to find it inside "+
+			"words too, or -phrase for an exception", entry)
+	case len(entry) > 100:
+		return fmt.Sprintf("%.80q… has %d bytes; at most 100 are allowed", entry, len(entry))
+	}
+	return ""
 }
 
 // searched returns an entry as it is searched for in what [fold] returns, where a space precedes

@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ticketrail/config"
 	"ticketrail/deploy/slow"
 	"ticketrail/queue/ticket"
 )
@@ -17,7 +16,7 @@ func TestTheDefaultWordsFindAllergiesAndNothingElse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := NewAlarms(config.Default().Ticket.Alarms)
+	a := NewAlarms(UsualAlarms())
 	seen := map[string]int{}
 	for line := range strings.Lines(string(b)) {
 		verdict, text, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -39,7 +38,7 @@ func TestTheDefaultWordsFindAllergiesAndNothingElse(t *testing.T) {
 }
 
 func TestEveryDefaultWordFindsItself(t *testing.T) {
-	list := config.Default().Ticket.Alarms
+	list := UsualAlarms()
 	a := NewAlarms(list)
 	for _, e := range list {
 		if !strings.HasPrefix(e, "-") && !a.Match("x "+strings.TrimPrefix(e, "*")) {
@@ -93,7 +92,7 @@ func TestAWordIsFoundWhereTheEntrySays(t *testing.T) {
 func TestAMegabyteOfAnyTextIsSearched(t *testing.T) {
 	slow.Test(t)
 	// If the time grew faster than the length of the text, this test would not end.
-	a := NewAlarms(config.Default().Ticket.Alarms)
+	a := NewAlarms(UsualAlarms())
 	for text, want := range map[string]bool{"allerg": true, "no allergies ": false, "a\u0301": false, "\u0301": false,
 		"过": false, "- ": false, "\x00": false, "\xff": false, "กำ": false} {
 		if got := a.Match(strings.Repeat(text, 1<<20/len(text))); got != want {

@@ -25,8 +25,8 @@ func (c *composer) header(d *ticket.Delivery) {
 	}
 }
 
-// defaultHeader returns the fields of the built-in header, in their order.
-func defaultHeader() []string {
+// HeaderFields returns the fields that a header can have, in the order of the built-in one.
+func HeaderFields() []string {
 	return []string{"venue", "number", "table", "type", "time", "server", "date", "guests", "destination", "course",
 		"promised", "customer"}
 }
@@ -37,7 +37,7 @@ func defaultHeader() []string {
 func (c *composer) headerFields(d *ticket.Delivery) {
 	names := c.Header
 	if names == nil {
-		names = defaultHeader()
+		names = HeaderFields()
 	}
 	var fields []Span
 	for _, name := range names {

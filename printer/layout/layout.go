@@ -30,56 +30,61 @@ func Compose(d ticket.Delivery, columns int, printer string) []Line {
 }
 
 // Options describe the paper and how this kitchen wants its tickets. Apart from Columns, the zero
-// value of each field gives a good ticket.
+// value of each field gives a good ticket. Those with a key are printers[].layout of the configuration. Banners, voids
+// and the order of items have none: a void must never look like an order.
 type Options struct {
 	// Columns is how many characters of normal width fit on a line. Values below 16 count as 16,
 	// values above 255 as 255.
-	Columns int
+	Columns int `mapstructure:"-"`
 	// Printer is the name printed in the footer: that of the station, as cooks know it.
-	Printer string
+	Printer string `mapstructure:"-"`
 	// Printable replaces what the printer cannot print, in a string without control characters. It
 	// is called before anything is measured, so a replacement may be longer than the original and
 	// wraps like any other text. It must return its own results unchanged, because text may pass
 	// through it twice. Nil leaves text as it is.
-	Printable func(string) string
+	Printable func(string) string `mapstructure:"-"`
 
 	// Copy is the number of this copy, out of Copies. With more than one copy, each prints a banner
 	// such as COPY 2/2, so that two papers of one ticket are not cooked twice.
-	Copy, Copies int
+	Copy   int `mapstructure:"-"`
+	Copies int `mapstructure:"-"`
 
 	// AfterPiece says that the paper above this copy may end with an unfinished piece of the same
 	// ticket. The copy is fed clear of it and begins with IGNORE THE PIECE ABOVE.
-	AfterPiece bool
+	AfterPiece bool `mapstructure:"-"`
 
 	// NameSize is the size of item names, by default 2x2. ModifierSize is the size of modifiers,
 	// seats and notes, by default 1x2, and never more than that of the names. Both are made narrower
-	// until no word of the ticket has to be broken.
-	NameSize, ModifierSize Size
-	// NumberSize and TableSize are the sizes of the order's number and table, by default 2x2.
-	NumberSize, TableSize Size
+	// until no word of the ticket has to be broken. Some models print at most 2x2.
+	NameSize     Size `mapstructure:"name_size" default:"2x2"`
+	ModifierSize Size `mapstructure:"modifier_size" default:"1x2"`
+	// NumberSize and TableSize are the sizes of the order's number and table, by default 2x2; 3x3 also fits beside
+	// each other on 80 mm paper.
+	NumberSize Size `mapstructure:"number_size" default:"2x2"`
+	TableSize  Size `mapstructure:"table_size" default:"2x2"`
 	// MaxSize is the largest multiple of the normal size that the printer has; 0 is 8.
-	MaxSize int
+	MaxSize int `mapstructure:"-"`
 
-	// Header lists the header fields in the order in which they print: venue, number, table, type,
-	// time, server, date, guests, destination, course, promised, customer. Unknown names print nothing. Nil is all of
-	// them, an empty list is no header. An entry such as "at {printer}" is a line with the fields, the printer, the
-	// request or the job in it.
-	Header []string
+	// Header lists the header fields in the order in which they print; a field that the service did not send is
+	// skipped. Unknown names print nothing. Nil is all of [HeaderFields], an empty list is no header. An entry such as
+	// "at {printer}" is a line with the fields, the printer, the request or the job in it.
+	Header []string `mapstructure:"header"`
 	// Footer are lines of the same kind above the identity of the ticket.
-	Footer []string
+	Footer []string `mapstructure:"footer"`
 
-	UpperCase  bool // print names, modifiers and notes in capitals
-	BlankLines int  // blank lines between two items, at most 20
-	TopMargin  int  // blank lines before everything else, at most 20; a rail's clamp hides them
-	QR         bool // print the request's id as a QR code in the footer
-	NoAlsoAt   bool // leave out ALSO AT: bar, which names the other stations of the order
+	UpperCase bool `mapstructure:"upper_case"` // print names, modifiers and notes in capitals
+	// BlankLines are those between two items, TopMargin those before everything else: a rail's clamp hides about 6.
+	BlankLines int  `mapstructure:"blank_lines" range:"0 5"`
+	TopMargin  int  `mapstructure:"top_margin" range:"0 20"`
+	QR         bool `mapstructure:"-"` // print the request's id as a QR code in the footer
+	NoAlsoAt   bool `mapstructure:"-"` // leave out ALSO AT: bar, which names the other stations of the order
 
 	// Alarms find the items, modifiers and notes that print as an alarm, because they name an
 	// allergy. Nil finds none.
-	Alarms *Alarms
+	Alarms *Alarms `mapstructure:"-"`
 	// Framed draws alarms in capitals in a frame of exclamation marks, and makes the mark of a void as
 	// big as its name: the printer has no white on black.
-	Framed bool
+	Framed bool `mapstructure:"-"`
 }
 
 // ComposeWith lays a delivery out. It is safe for concurrent use if the functions in o are.

@@ -1,12 +1,29 @@
 package layout
 
-import "ticketrail/queue/ticket"
+import (
+	"fmt"
+	"regexp"
+
+	"ticketrail/queue/ticket"
+)
 
 const maxBlankLines = 20 // most blank lines in a row; a larger setting is a mistake that would waste paper
 
 // Size is a multiple of the normal width and height, 1 to 8 each; 0 is 1 if the other is not 0. The
 // zero Size is the default of its option.
 type Size struct{ Width, Height int }
+
+func (s Size) String() string { return fmt.Sprintf("%dx%d", s.Width, s.Height) }
+
+// UnmarshalText parses a size such as 2x2: width, then height.
+func (s *Size) UnmarshalText(b []byte) error {
+	m := regexp.MustCompile(`^([1-8])x([1-8])$`).FindSubmatch(b)
+	if m == nil {
+		return fmt.Errorf("%.80q is not a size of letters; write width and height as 2x2, 1x1 to 8x8", b)
+	}
+	*s = Size{int(m[1][0] - '0'), int(m[2][0] - '0')}
+	return nil
+}
 
 // sized returns the style of text of size s, which is limited to what the printer has.
 func (c *composer) sized(s, byDefault Size) Style {

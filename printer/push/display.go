@@ -19,21 +19,27 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// Options configure a third-party kitchen display. Name and URL are required. The files are
-// read at each attempt, so a secret can be changed without a reload.
+// Options configure a third-party kitchen display: those with a key are an element of the list kds. Name and URL are
+// required. The files are read at each attempt, so a secret can be changed without a reload.
 type Options struct {
-	Name       string // of the station
-	URL        string // https://kds.example/api/tickets
-	TokenFile  string // contains a bearer token; "": none is sent
-	SecretFile string // contains Standard Webhooks secrets (whsec_…), one on each line; "": nothing is signed
-	CAFile     string // PEM certificates of trusted authorities; "": those of the system
+	Name string `mapstructure:"name"` // of the station
+	// URL is where tickets are posted to, one at a time, as JSON. A secret path is never shown, but everyone who may
+	// read the configuration can see it.
+	URL        string `mapstructure:"url"`         // https://kds.example/api/tickets
+	TokenFile  string `mapstructure:"token_file"`  // contains a bearer token; "": none is sent
+	SecretFile string `mapstructure:"secret_file"` // has Standard Webhooks secrets (whsec_…), one a line; "": none
+	CAFile     string `mapstructure:"ca_file"`     // PEM certificates of trusted authorities; "": those of the system
 	// Timeout limits connecting, and then sending and the answer; 0 is 5 s.
-	Timeout time.Duration
+	Timeout time.Duration `mapstructure:"timeout" default:"5s" range:"1s 1m"`
+	// IncludeRaw has the daemon set Raw. It is off by default: the record may have names and notes that the display
+	// need not know.
+	IncludeRaw bool `mapstructure:"include_raw"`
 	// Raw returns the original record of a delivery, which is sent too. It must be the same at each
 	// attempt. Nil, or an error: the document is sent without it.
-	Raw    func(ctx context.Context, d ticket.Delivery) (json.RawMessage, error)
-	Dial   func(ctx context.Context, network, address string) (net.Conn, error) // nil: a net.Dialer's
-	Logger *slog.Logger                                                         // nil: silent
+	Raw func(ctx context.Context, d ticket.Delivery) (json.RawMessage, error) `mapstructure:"-"`
+	// Dial connects; nil is a net.Dialer's.
+	Dial   func(ctx context.Context, network, address string) (net.Conn, error) `mapstructure:"-"`
+	Logger *slog.Logger                                                         `mapstructure:"-"` // nil: silent
 }
 
 // Headers of an attempt, beside those of the package webhook.
@@ -81,6 +87,8 @@ func (s *Display) Resume() { s.setPause(0, nil) }
 func New(o Options) (*Display, error) {
 	u, err := url.Parse(o.URL)
 	switch {
+	case o.URL == "":
+		return nil, errors.New("url: is missing; for example https://kds.example/api/tickets")
 	case err != nil:
 		// err contains the whole URL
 		return nil, errors.New("url: not a URL; want one like https://kds.example/api/tickets")

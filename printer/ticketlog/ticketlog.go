@@ -21,15 +21,17 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// Options configure a log. Name and To are required.
+// Options configure a log: those with a key are an element of the list logs. Name and To are required.
 type Options struct {
-	Name string // of the station
-	To   string // file:///PATH or stdout
+	Name string `mapstructure:"name"` // of the station
+	// To is where tickets are written: file:///PATH, or stdout, which systemd puts into the journal.
+	To         string `mapstructure:"to"`
+	IncludeRaw bool   `mapstructure:"include_raw"` // has the daemon set Raw
 	// Raw returns the original record of a delivery, which is written too. Nil, or an error: the line is written
 	// without it.
-	Raw    func(ctx context.Context, d ticket.Delivery) (json.RawMessage, error)
-	Stdout io.Writer    // nil: os.Stdout
-	Logger *slog.Logger // nil: silent
+	Raw    func(ctx context.Context, d ticket.Delivery) (json.RawMessage, error) `mapstructure:"-"`
+	Stdout io.Writer                                                             `mapstructure:"-"` // nil: os.Stdout
+	Logger *slog.Logger                                                          `mapstructure:"-"` // nil: silent
 }
 
 // A Line is what is written of one ticket. ID is the same at each attempt: a reader who finds it a second time has
@@ -69,6 +71,8 @@ func New(o Options) (*Log, error) {
 	l := &Log{o: o, log: o.Logger.With("component", "ticketlog", "station", o.Name)}
 	u, err := url.Parse(o.To)
 	switch {
+	case o.To == "":
+		return nil, errors.New("to: is missing; for example file:///var/log/ticketrail/tickets.jsonl")
 	case err != nil:
 		return nil, errors.New("to: not a URL; " + wanted)
 	case o.To == "stdout":

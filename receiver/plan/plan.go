@@ -47,16 +47,16 @@ type Config struct {
 }
 
 // A Route sends items to stations. Routes are tried in order; an item goes to the stations of the first
-// that matches it. With Continue, the routes after it are tried too.
+// that matches it. With Continue, the routes after it are tried too. A Route is an element of the list routes.
 type Route struct {
 	// Venue is a venue's name or UUID, in any case; empty means every venue.
-	Venue string
+	Venue string `mapstructure:"venue"`
 	// When is an expression over venue (id, name), device, record and item; empty means always.
 	// A missing field is nil, and nil where a boolean is needed is false.
-	When string
+	When string `mapstructure:"when"`
 	// To names the stations. At least one.
-	To       []string
-	Continue bool
+	To       []string `mapstructure:"to"`
+	Continue bool     `mapstructure:"continue"`
 }
 
 // A Venue is what the plan needs to know about the venue of a request.

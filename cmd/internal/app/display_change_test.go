@@ -8,6 +8,7 @@ import (
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/config"
 	"ticketrail/printer/kds/board"
+	"ticketrail/receiver/plan"
 )
 
 func TestARestartKeepsTheBoardsAndWhatIsKnownOfTheScreens(t *testing.T) {
@@ -61,8 +62,8 @@ func TestAReloadAddsAndRemovesScreens(t *testing.T) {
 		without := k.Conf
 		k.reload(func(c *config.Config) {
 			c.Screens = []config.Screen{testScreen("hot-line"), testScreen("cold"), testPass("pass", "hot-line")}
-			c.Routes = append(c.Routes, config.Route{When: `item.station == "cold"`, To: []string{"cold"}},
-				config.Route{When: `item.station == "hot-line"`, To: []string{"hot-line"}})
+			c.Routes = append(c.Routes, plan.Route{When: `item.station == "cold"`, To: []string{"cold"}},
+				plan.Route{When: `item.station == "hot-line"`, To: []string{"hot-line"}})
 		})
 		p, pass := k.openPage("hot-line"), k.openPage("pass")
 		k.Accept("A1", at("hot-line", "Burger"), at("cold", "Salad"))

@@ -22,6 +22,7 @@ import (
 	"ticketrail/config"
 	"ticketrail/printer/kds/board"
 	"ticketrail/printer/virtual"
+	"ticketrail/receiver/plan"
 )
 
 // withScreens adds screens, with a route to each.
@@ -36,7 +37,7 @@ func withScreens(screens ...config.Screen) func(*testDaemon) {
 			k.Conf.Screens = append(k.Conf.Screens, s)
 			if !s.Expo() {
 				k.Conf.Routes = append(k.Conf.Routes,
-					config.Route{When: fmt.Sprintf("item.station == %q", s.Name), To: []string{s.Name}})
+					plan.Route{When: fmt.Sprintf("item.station == %q", s.Name), To: []string{s.Name}})
 			}
 		}
 	}

@@ -28,6 +28,7 @@ import (
 	"ticketrail/printer/virtual"
 	"ticketrail/queue"
 	"ticketrail/queue/ticket"
+	"ticketrail/receiver/plan"
 )
 
 // TestMain uses one processor: in Go 1.26 two timers of a synctest bubble that fire at the same time on two processors
@@ -245,7 +246,7 @@ func withThirdParty(f *thirdParty, change func(*config.KDS)) func(*testDaemon) {
 		c.Name, c.URL = "fresh", "http://kds.example/api/tickets"
 		change(&c)
 		k.Conf.KDS = []config.KDS{c}
-		k.Conf.Routes = append(k.Conf.Routes, config.Route{When: `item.station == "fresh"`, To: []string{"fresh"}})
+		k.Conf.Routes = append(k.Conf.Routes, plan.Route{When: `item.station == "fresh"`, To: []string{"fresh"}})
 		k.change(func(o *app.Options) { o.Dial = l.Dial })
 	}
 }

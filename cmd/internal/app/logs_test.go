@@ -11,6 +11,7 @@ import (
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/config"
 	"ticketrail/queue/ticket"
+	"ticketrail/receiver/plan"
 )
 
 func TestALogGetsEveryOrderAndIsNoPartOfIt(t *testing.T) {
@@ -21,7 +22,7 @@ func TestALogGetsEveryOrderAndIsNoPartOfIt(t *testing.T) {
 		c := config.DefaultTicketLog()
 		c.Name, c.To, c.IncludeRaw = "archive", "file://"+path, true
 		k.Conf.Logs = []config.TicketLog{c}
-		k.Conf.Routes = append([]config.Route{{To: []string{"archive"}, Continue: true}}, k.Conf.Routes...)
+		k.Conf.Routes = append([]plan.Route{{To: []string{"archive"}, Continue: true}}, k.Conf.Routes...)
 	}
 	runDaemonWith(t, withLog, func(k *testDaemon) {
 		hot, pass := k.openPage("hot-line"), k.openPage("pass")

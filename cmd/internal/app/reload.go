@@ -9,6 +9,7 @@ import (
 	"ticketrail/cmd/internal/station"
 	"ticketrail/config"
 	"ticketrail/receiver"
+	"ticketrail/receiver/plan"
 )
 
 // A reload has two halves. build makes everything that the new configuration needs and may fail;
@@ -27,7 +28,7 @@ type snapshot struct {
 // active snapshot is touched. Parts whose configuration has not changed are taken over from the active
 // snapshot.
 func (a *App) build(conf *config.Config) (*snapshot, error) {
-	p, err := setup.CompilePlan(conf)
+	p, err := plan.Compile(conf.Plan())
 	if err != nil {
 		return nil, err
 	}

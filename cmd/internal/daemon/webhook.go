@@ -9,7 +9,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"ticketrail/cmd/internal/httpserver"
-	"ticketrail/cmd/internal/setup"
 	"ticketrail/config"
 	"ticketrail/receiver"
 	"ticketrail/receiver/contract"
@@ -23,13 +22,13 @@ func Policy(conf *config.Config, p receiver.Planner) *receiver.Policy {
 		Path:        c.Path,
 		VenueHeader: c.Headers.Venue, DeviceHeader: c.Headers.Device,
 		AllowFrom: c.AllowFrom, TrustedProxies: c.TrustedProxies,
-		Plan: p, MaxBody: int64(c.MaxBody), Mode: setup.SchemaMode(conf), RespondWithin: c.RespondWithin,
+		Plan: p, MaxBody: int64(c.MaxBody), Mode: c.Mode(), RespondWithin: c.RespondWithin,
 		ReportConflict: c.Conflict == "report",
 	}
 	out.Secrets = revealed(c.Secrets)
 	for _, v := range conf.Venues {
 		out.Venues = append(out.Venues,
-			receiver.Venue{Venue: setup.PlanVenue(v), Devices: v.Devices, Secrets: revealed(v.Secrets)})
+			receiver.Venue{Venue: v.Plan(), Devices: v.Devices, Secrets: revealed(v.Secrets)})
 	}
 	return out
 }

@@ -29,6 +29,7 @@ import (
 	"ticketrail/printer/virtual"
 	"ticketrail/queue"
 	"ticketrail/queue/ticket"
+	"ticketrail/receiver/plan"
 )
 
 // VenueID is the venue of the daemon, and Device the tablet that its requests come from.
@@ -86,7 +87,7 @@ func RunWith(t *testing.T, setup, f func(*Daemon), stations ...string) {
 			p := config.DefaultPrinter()
 			p.Name, p.Address = s, "tcp://"+s
 			conf.Printers = append(conf.Printers, p)
-			conf.Routes = append(conf.Routes, config.Route{When: fmt.Sprintf("item.station == %q", s), To: []string{s}})
+			conf.Routes = append(conf.Routes, plan.Route{When: fmt.Sprintf("item.station == %q", s), To: []string{s}})
 			d.Printers[s] = virtual.New(virtual.Options{Name: s, Columns: 48})
 		}
 		setup(d)

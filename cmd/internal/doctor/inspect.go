@@ -14,6 +14,7 @@ import (
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver"
 	"ticketrail/receiver/contract"
+	"ticketrail/receiver/plan"
 )
 
 // Inspect writes to w what the daemon would make of the print request in body: which routes match, and each ticket as
@@ -26,7 +27,7 @@ func Inspect(path string, body io.Reader, venue, device string, w io.Writer) (fi
 	if err != nil {
 		return fields, err
 	}
-	p, err := setup.CompilePlan(conf)
+	p, err := plan.Compile(conf.Plan())
 	if err != nil {
 		return fields, err
 	}
@@ -43,11 +44,11 @@ func Inspect(path string, body io.Reader, venue, device string, w io.Writer) (fi
 		return fields, fmt.Errorf("the body is larger than receiver.max_body (%d bytes): the daemon would answer 400",
 			conf.Receiver.MaxBody)
 	}
-	req, err := contract.Open(raw, setup.SchemaMode(conf))
+	req, err := contract.Open(raw, conf.Receiver.Mode())
 	if err != nil {
 		return fields, fmt.Errorf("the daemon would answer 400: %w", err)
 	}
-	r := p.SplitTraced(req, setup.PlanVenue(v), device, time.Now(), nil)
+	r := p.SplitTraced(req, v.Plan(), device, time.Now(), nil)
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "request %s for venue %s\n", layout.Clean(req.ID), v.Name)
 	for _, a := range req.Anomalies {

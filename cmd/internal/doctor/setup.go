@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"ticketrail/cmd/internal/notify"
 	"ticketrail/cmd/internal/setup"
 	"ticketrail/cmd/internal/station"
 	"ticketrail/config"
@@ -52,7 +53,7 @@ func NewSetup() Setup {
 
 // Problems are what the daemon would not accept, without the keys and lines of a file that does not exist yet.
 func (s Setup) Problems(path string) error {
-	_, err := config.Parse(path, []byte(s.text(path, false)), setup.Problems)
+	_, err := config.Parse(path, []byte(s.text(path, false)), notify.Problems)
 	ps, ok := errors.AsType[config.Problems](err)
 	if !ok {
 		return err

@@ -46,36 +46,28 @@ func openPapers(s *Set) (kind, error) {
 type device struct {
 	// Its status is what the last ticket or poll found, so reading it never waits for the printer.
 	*printer.Device
-	settings []setting
+	settings settings
 	follower *transport.Follower // nil without a MAC address
 }
 
-// A setting is one of a printer's connection, by its key. All stations at a printer must have the same ones, and a
-// change makes a new device.
-type setting struct {
-	key   string
-	value any // compared with ==
-	shown any // in a message, if it is not value
-}
-
-func deviceSettings(c config.Printer, p profile.Profile) []setting {
-	d, _ := transport.Open(c.Address) // an error is in paperProblems already
-	return []setting{
-		{key: "confirm", value: p.Confirm}, {key: "mac", value: c.MAC, shown: cmp.Or(c.MAC, "none")},
-		{key: "connect_timeout", value: c.ConnectTimeout}, {key: "linger", value: c.Linger},
-		{key: "poll_every", value: c.PollEvery}, {key: "wait_for_person", value: c.WaitForPerson},
-		{key: "address", value: d, shown: c.Address}, // a serial port may have other settings
-	}
+// settings are what a device is made of; other ones make a new device. All stations at a printer have the same, but for
+// the names.
+type settings struct {
+	name, profile string
+	confirm       profile.Confirm
+	mac           config.MAC
+	dialer        transport.Dialer // a serial port may have other settings
+	printer.Connection
 }
 
 // A paper is a station that prints. It is compared with that of the next configuration: an equal
 // one is kept as the same value, so that the dispatcher does not disturb its queue.
 type paper struct {
 	conf   config.Printer // of this station only
+	look   layout.Options
 	queue  *queue.Queue
 	device *device
 	drawer *raster.Drawer // shared by all papers of a configuration
-	alarms *layout.Alarms // shared as well
 	paper  *printer.Paper
 }
 
@@ -89,16 +81,12 @@ func (p *papers) build(next, prev *Built) error {
 		next.drawer, warnings = newDrawer(next.conf)
 		next.Warnings = append(next.Warnings, warnings...)
 	}
-	next.alarms = prev.alarms
-	if words := next.conf.Ticket.Alarms; prev.alarms == nil || !slices.Equal(prev.conf.Ticket.Alarms, words) {
-		next.alarms = layout.NewAlarms(words)
-	}
 	// By address: two stations at one printer share its device.
 	devices := map[string]*device{}
 	previous := devicesOf(prev)
-	for i, c := range next.conf.Printers {
-		if err := p.add(next, prev, devices, previous, withVenueIfSeveral(c, next.conf)); err != nil {
-			return configProblem("printers", i, err)
+	for _, c := range next.conf.Printers {
+		if err := p.add(next, prev, devices, previous, c); err != nil {
+			return fmt.Errorf("printer %s: %w", c.Name, err)
 		}
 	}
 	return nil
@@ -106,32 +94,30 @@ func (p *papers) build(next, prev *Built) error {
 
 // add builds the station of c and its device, or keeps those of prev.
 func (p *papers) add(next, prev *Built, devices, previous map[string]*device, c config.Printer) error {
-	prof, err := printerProfile(c)
+	model, err := c.Model()
 	if err != nil {
 		return err
 	}
 	at := transport.CanonicalAddress(c.Address)
-	if devices[at] == nil { // stations at one printer have equal settings: sharedDevices checks it
-		settings := append(deviceSettings(c, prof), setting{key: "name", value: c.Name},
-			setting{key: "profile", value: prof.Name})
-		if d := previous[at]; d != nil && slices.Equal(d.settings, settings) {
+	if devices[at] == nil { // stations at one printer have equal settings: the configuration was checked
+		dialer, _ := transport.Open(c.Address) // an error comes from newDevice
+		of := settings{c.Name, model.Name, model.Confirm, c.MAC, dialer, c.Connection}
+		if d := previous[at]; d != nil && d.settings == of {
 			devices[at] = d
-		} else if devices[at], err = p.newDevice(c, prof, settings); err != nil {
+		} else if devices[at], err = p.newDevice(c, of); err != nil {
 			return err
 		}
 	}
-	st := &paper{conf: c, queue: p.s.o.Queue, device: devices[at], drawer: next.drawer, alarms: next.alarms}
+	st := &paper{conf: c, look: look(c, next.conf), queue: p.s.o.Queue, device: devices[at], drawer: next.drawer}
 	old, ok := prev.stations[c.Name].(*paper)
-	if ok && old.device == st.device && old.drawer == st.drawer && old.alarms == st.alarms &&
+	if ok && old.device == st.device && old.drawer == st.drawer && reflect.DeepEqual(old.look, st.look) &&
 		reflect.DeepEqual(old.conf, c) {
 		next.stations[c.Name] = old
 		return nil
 	}
-	look := layoutOptions(c)
-	look.Alarms = st.alarms
 	st.paper = printer.NewPaper(printer.Options{
-		Name: c.Name, Device: st.device.Device, Profile: prof, Columns: c.Columns,
-		Layout: look, Copies: c.Copies, Buzz: c.Buzzer.Times, BuzzVoid: c.Buzzer.VoidTimes, Drawer: next.drawer,
+		Name: c.Name, Device: st.device.Device, Profile: model, Columns: c.Columns, Layout: st.look, Copies: c.Copies,
+		Buzz: c.Buzzer.Times, BuzzVoid: c.Buzzer.VoidTimes, Drawer: next.drawer,
 		Logger: p.s.o.Logger.With("component", "printer"),
 	})
 	next.stations[c.Name] = st
@@ -140,7 +126,7 @@ func (p *papers) add(next, prev *Built, devices, previous map[string]*device, c 
 
 // newDevice makes the device of c. It does not connect. The dialer of a test connects to a virtual
 // printer; everything above it is the same code.
-func (p *papers) newDevice(c config.Printer, prof profile.Profile, settings []setting) (*device, error) {
+func (p *papers) newDevice(c config.Printer, of settings) (*device, error) {
 	d, follower, err := openPrinter(c, p.search)
 	if p.s.o.Dialer != nil {
 		d, err = p.s.o.Dialer(c)
@@ -152,14 +138,13 @@ func (p *papers) newDevice(c config.Printer, prof profile.Profile, settings []se
 	if p.locks[at] == nil {
 		p.locks[at] = printer.NewLock()
 	}
-	return &device{settings: settings, follower: follower, Device: printer.NewDevice(printer.DeviceOptions{
-		Name: c.Name, Dialer: d, Lock: p.locks[at], Confirm: prof.Confirm, Profile: prof.Name,
+	connection := c.Connection
+	connection.Linger = cmp.Or(c.Linger, -1) // 0 would mean the default
+	return &device{settings: of, follower: follower, Device: printer.NewDevice(printer.DeviceOptions{
+		Name: c.Name, Dialer: d, Lock: p.locks[at], Confirm: of.confirm, Profile: of.profile, Connection: connection,
 		// By address, because stations at one address share the printer. What it can prove is stored, so that a
 		// restart does not probe every printer before its first ticket.
 		KV: p.s.o.Queue.KV("probes"), Key: at,
-		ConnectTimeout: c.ConnectTimeout,
-		Linger:         cmp.Or(c.Linger, -1), // 0 would mean the default
-		PollEvery:      c.PollEvery, WaitForPerson: c.WaitForPerson,
 		Logger: p.s.o.Logger.With("component", "printer"),
 	})}, nil
 }

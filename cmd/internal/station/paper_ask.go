@@ -26,6 +26,9 @@ const (
 	queryTimeout = 15 * time.Second
 )
 
+// once is for a printer that is asked once.
+var once = printer.Connection{ConnectTimeout: connectTimeout, Linger: -1}
+
 // askPrinters asks each printer for its status. A printer that several stations share is asked
 // once, because it may accept only one connection. It asks the printers directly, because it must
 // also work before the daemon runs. If the daemon is printing, a printer that serves one client
@@ -77,7 +80,7 @@ type printerAnswer struct {
 
 // ask queries one printer. It sends no ticket byte, so nothing comes out.
 func (a *printerAnswer) ask(ctx context.Context, c config.Printer) {
-	m, err := printerProfile(c)
+	m, err := c.Model()
 	if err != nil {
 		a.err = err
 		return
@@ -98,7 +101,7 @@ func (a *printerAnswer) ask(ctx context.Context, c config.Printer) {
 		a.status.State, a.foreign, a.err = printer.Unknown, id.Program, err
 		return
 	}
-	if isNetwork(c) {
+	if c.Networked() {
 		// First, because most letters look like a status byte, and because a device waits long for a printer that
 		// answers nothing.
 		id, err := identify(ctx, d, true)
@@ -124,7 +127,7 @@ func query(ctx context.Context, name string, d transport.Dialer, by profile.Conf
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	return printer.NewDevice(printer.DeviceOptions{
-		Name: name, Dialer: d, Confirm: by, ConnectTimeout: connectTimeout, Linger: -1,
+		Name: name, Dialer: d, Confirm: by, Connection: once,
 	}).Ask(ctx)
 }
 
@@ -165,8 +168,8 @@ func PrintTest(ctx context.Context, conf *config.Config, name string) (ticket.Pr
 	if at < 0 {
 		return "", fmt.Errorf("%s is no printer", name)
 	}
-	c := withVenueIfSeveral(conf.Printers[at], conf)
-	m, err := printerProfile(c)
+	c := conf.Printers[at]
+	m, err := c.Model()
 	if err != nil {
 		return "", err
 	}
@@ -175,12 +178,12 @@ func PrintTest(ctx context.Context, conf *config.Config, name string) (ticket.Pr
 		return "", err
 	}
 	device := printer.NewDevice(printer.DeviceOptions{
-		Name: c.Name, Dialer: d, Confirm: m.Confirm, ConnectTimeout: connectTimeout, Linger: -1,
+		Name: c.Name, Dialer: d, Confirm: m.Confirm, Connection: once,
 	})
 	defer device.Retire()
 	drawer, _ := newDrawer(conf)
 	paper := printer.NewPaper(printer.Options{
-		Name: c.Name, Device: device, Profile: m, Columns: c.Columns, Layout: layoutOptions(c), Drawer: drawer,
+		Name: c.Name, Device: device, Profile: m, Columns: c.Columns, Layout: look(c, conf), Drawer: drawer,
 	})
 	return paper.Print(ctx, ticket.Delivery{Station: name, Attempt: 1, Ticket: ticket.Ticket{
 		Kind: ticket.Test, Number: "TEST", Zone: conf.Venues[0].Timezone, Received: time.Now(),

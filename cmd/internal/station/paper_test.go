@@ -23,7 +23,7 @@ func TestEachHeaderFieldOfTheConfigurationPrints(t *testing.T) {
 		Server: "Ana", Guests: "4", Destination: "GRILL-1", Course: "Mains", Customer: "Priya", Promised: "19:30",
 	}}
 	none := len(layout.ComposeWith(d, layout.Options{Columns: 42, Header: []string{}}))
-	for _, f := range config.HeaderFields() {
+	for _, f := range layout.HeaderFields() {
 		// it and the rule below it
 		if n := len(layout.ComposeWith(d, layout.Options{Columns: 42, Header: []string{f}})); n != none+2 {
 			t.Errorf("%s takes %d lines of %d", f, n-none, n)
@@ -94,16 +94,17 @@ func TestTheVenuePrintsOnlyIfThereAreSeveral(t *testing.T) {
 			t.Errorf("%d venues: the header is %q", len(c.Venues), o.Header)
 		}
 	}
-	if !slices.Equal(conf.Printers[0].Layout.Header, config.HeaderFields()) {
+	if !slices.Equal(conf.Printers[0].Layout.Header, layout.HeaderFields()) {
 		t.Errorf("the configuration was changed: %q", conf.Printers[0].Layout.Header)
 	}
 }
 
 func TestEveryKeyOfTheLayoutReachesTheTicket(t *testing.T) {
 	conf := configOfEveryKind()
-	conf.Printers[0].Layout = config.Layout{
-		NameSize: config.Scale{Width: 1, Height: 1}, ModifierSize: config.Scale{Width: 1, Height: 2},
-		NumberSize: config.Scale{Width: 2, Height: 1}, TableSize: config.Scale{Width: 2, Height: 2},
+	conf.Printers[0].Layout.AlsoAt = false
+	conf.Printers[0].Layout.Options = layout.Options{
+		NameSize: layout.Size{Width: 1, Height: 1}, ModifierSize: layout.Size{Width: 1, Height: 2},
+		NumberSize: layout.Size{Width: 2, Height: 1}, TableSize: layout.Size{Width: 2, Height: 2},
 		Header: []string{"table"}, UpperCase: true, BlankLines: 1, TopMargin: 6,
 	}
 	o, err := LayoutOptions(conf, "grill")
@@ -118,38 +119,6 @@ func TestEveryKeyOfTheLayoutReachesTheTicket(t *testing.T) {
 		BlankLines: 1, TopMargin: 6, NoAlsoAt: true,
 	}
 	if diff := cmp.Diff(want, o); diff != "" {
-		t.Error(diff)
-	}
-}
-
-func TestAMACAddressBelongsToOnePrinter(t *testing.T) {
-	var conf config.Config
-	for i, c := range []struct {
-		address string
-		mac     config.MAC
-	}{
-		{"tcp://10.0.9.1", grillMAC}, {"tcp://10.0.9.1:9101", grillMAC}, // a print server with two ports
-		{"tcp://10.0.9.2", grillMAC}, {"tcp://10.0.9.3", otherMAC}, {"tcp://10.0.9.3", ""}, {"usb://", otherMAC},
-		{"tcp://10.0.9.4", ""}, {"tcp://10.0.9.5", ""},
-	} {
-		p := config.DefaultPrinter()
-		p.Name, p.Address, p.MAC = string(rune('a'+i)), c.address, c.mac
-		conf.Printers = append(conf.Printers, p)
-	}
-	var got []string
-	for _, p := range paperProblems(&conf) {
-		if strings.HasSuffix(p.Path, ".mac") {
-			got = append(got, p.Path+": "+p.Msg)
-		}
-	}
-	want := []string{
-		"printers[2].mac: 00:26:ab:12:34:56 is also that of printers[0], which has another address; " +
-			"every printer has a MAC address of its own",
-		"printers[5].mac: is only for a printer on the network (tcp://); remove it",
-		"printers[4].mac: is none, and 00:26:ab:00:00:01 in printers[3], which is the same printer; " +
-			"set the same value in both",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }

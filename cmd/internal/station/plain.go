@@ -2,9 +2,10 @@ package station
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/url"
-	"strings"
+	"reflect"
 	"sync"
 
 	"ticketrail/cmd/internal/admin"
@@ -13,6 +14,7 @@ import (
 	"ticketrail/printer/push"
 	"ticketrail/printer/ticketlog"
 	"ticketrail/queue/dispatch"
+	"ticketrail/queue/ticket"
 )
 
 // A plain is a station that shares nothing with others and needs no more than its own section: a third-party kitchen
@@ -33,54 +35,49 @@ type recipient interface {
 
 // A plainSection is one element of a list of the configuration.
 type plainSection struct {
-	conf    any    // compared by a reload
-	path    string // kds[0]
+	conf    any // compared by a reload
 	lane    dispatch.Lane
 	kind    string // as [admin.Status] has it, and as people say it
 	address string // as listings show it
-	missing bool   // the name or the address, which config has reported
 	open    func(Options) (recipient, error)
 	fix     string // what to do if it cannot be reached
 	fine    string // what is said if it can
 }
 
+// plainSections are those of every kind: a line for each that says how people see it, and one that opens it.
 func plainSections(conf *config.Config) (out []plainSection) {
-	for i, c := range conf.KDS {
+	for _, c := range conf.KDS {
 		out = append(out, plainSection{
-			conf: c, path: fmt.Sprintf("kds[%d]", i), kind: admin.KindKDS, address: hostOfURL(c.URL),
-			missing: c.Name == "" || c.URL == "",
+			conf: c, kind: admin.KindKDS, address: hostOfURL(c.URL),
 			// The cook who reads a ticket of it at the backup looks for a screen that is dark.
 			lane: dispatch.Lane{Name: c.Name, ExpireAfter: c.ExpireAfter, Down: "screen"},
 			open: func(o Options) (recipient, error) {
-				p := push.Options{
-					Name: c.Name, URL: c.URL, TokenFile: c.TokenFile, SecretFile: c.SecretFile, CAFile: c.CAFile,
-					Timeout: c.Timeout, Logger: o.Logger, Dial: o.Dial,
-				}
-				// Off by default: the record may have names and notes that the display need not know.
-				if c.IncludeRaw {
-					p.Raw = o.Record
-				}
-				return push.New(p)
+				c.Logger, c.Dial, c.Raw = o.Logger, o.Dial, o.raw(c.IncludeRaw)
+				return push.New(c.Options)
 			},
 			fine: "answers; only a ticket shows whether it takes tickets",
 			fix:  "; to fix: check that it runs, that its url and ca_file are right, and that this box reaches it",
 		})
 	}
-	for i, c := range conf.Logs {
+	for _, c := range conf.Logs {
 		out = append(out, plainSection{
-			conf: c, path: fmt.Sprintf("logs[%d]", i), kind: admin.KindLog, address: c.To, fine: "is there",
-			missing: c.Name == "" || c.To == "",
-			lane:    dispatch.Lane{Name: c.Name, ExpireAfter: c.ExpireAfter, Down: "screen"},
+			conf: c, kind: admin.KindLog, address: c.To, fine: "is there",
+			lane: dispatch.Lane{Name: c.Name, ExpireAfter: c.ExpireAfter, Down: "screen"},
 			open: func(o Options) (recipient, error) {
-				l := ticketlog.Options{Name: c.Name, To: c.To, Logger: o.Logger}
-				if c.IncludeRaw {
-					l.Raw = o.Record
-				}
-				return ticketlog.New(l)
+				c.Logger, c.Raw = o.Logger, o.raw(c.IncludeRaw)
+				return ticketlog.New(c.Options)
 			},
 		})
 	}
 	return out
+}
+
+// raw finds records, if they are wanted.
+func (o Options) raw(wanted bool) func(context.Context, ticket.Delivery) (json.RawMessage, error) {
+	if !wanted {
+		return nil
+	}
+	return o.Record
 }
 
 // plains builds the plain stations. They share nothing.
@@ -91,13 +88,13 @@ func openPlains(s *Set) (kind, error) { return plains{s}, nil }
 // build reads no file and connects to nothing: a display that is down must not keep a reload from being applied.
 func (k plains) build(next, prev *Built) error {
 	for _, c := range plainSections(next.conf) {
-		if old, ok := prev.stations[c.lane.Name].(*plain); ok && old.conf == c.conf {
+		if old, ok := prev.stations[c.lane.Name].(*plain); ok && reflect.DeepEqual(old.conf, c.conf) {
 			next.stations[c.lane.Name] = old
 			continue
 		}
 		r, err := c.open(k.s.o)
 		if err != nil {
-			return config.Problems{{Path: c.path, Msg: err.Error()}}
+			return fmt.Errorf("%s %s: %w", c.kind, c.lane.Name, err)
 		}
 		next.stations[c.lane.Name] = &plain{r, c}
 	}
@@ -148,20 +145,6 @@ func hostOfURL(address string) string {
 		return ""
 	}
 	return u.Scheme + "://" + u.Host
-}
-
-// plainProblems are the mistakes in addresses.
-func plainProblems(conf *config.Config) (out []config.Problem) {
-	for _, c := range plainSections(conf) {
-		if c.missing {
-			continue
-		}
-		if _, err := c.open(Options{}); err != nil {
-			key, msg, _ := strings.Cut(err.Error(), ": ")
-			out = append(out, config.Problem{Path: c.path + "." + key, Msg: msg})
-		}
-	}
-	return out
 }
 
 // askPlains checks whether each could take a ticket: all at the same time, because the operator is waiting.

@@ -115,9 +115,9 @@ func (s *screen) WrapBackup(backup dispatch.Station) dispatch.Station {
 // of the pages. The screens of the pass are opened in swap, after the old ones were closed. The
 // passes show the boards of other screens, so those boards must exist first.
 func (d *screens) build(next, prev *Built) error {
-	for i, c := range next.conf.Screens {
+	for _, c := range next.conf.Screens {
 		if _, err := d.board(c.Name); err != nil {
-			return configProblem("screens", i, err)
+			return fmt.Errorf("screen %s: %w", c.Name, err)
 		}
 		d.screenRecords.note(c.Name, time.Time{})
 		if !c.Expo() {

@@ -279,17 +279,6 @@ func screenAdvice(v admin.Screen) string {
 	return "check whether the screen is on and its browser runs, or " + open
 }
 
-// screenProblems are the mistakes in the key maps of the screens. A key that two actions share
-// would bump a ticket that the cook wanted to recall.
-func screenProblems(conf *config.Config) (out []config.Problem) {
-	for i, c := range conf.Screens {
-		if err := kds.CheckKeys(c.Keys); err != nil {
-			out = append(out, config.Problem{Path: fmt.Sprintf("screens[%d].keys", i), Msg: err.Error()})
-		}
-	}
-	return out
-}
-
 // askScreens asks the running daemon about its screens: their pages are connected to it. Without an
 // answer the result is a warning and not a failure: `check --online` is also run before the first
 // start.

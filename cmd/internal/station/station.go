@@ -23,7 +23,6 @@ import (
 
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/config"
-	"ticketrail/printer/layout"
 	"ticketrail/printer/raster"
 	"ticketrail/printer/transport"
 	"ticketrail/queue"
@@ -77,24 +76,13 @@ type kind interface {
 
 // kinds lists every kind of station. Their order is that of the lines of `check --online`.
 var kinds = []struct {
-	open     func(*Set) (kind, error)
-	problems func(*config.Config) []config.Problem
+	open func(*Set) (kind, error)
 	// For `check --online`; see [CheckOnline].
 	checkOnline func(context.Context, *config.Config) findings
 }{
-	{openPapers, paperProblems, askPrinters},
-	{openScreens, screenProblems, askScreens},
-	{openPlains, plainProblems, askPlains},
-}
-
-// Problems are the mistakes in a configuration that only the packages behind the stations can find:
-// in profiles, addresses and keys. The package config imports none of those packages, so
-// it cannot check them itself.
-func Problems(conf *config.Config) (out []config.Problem) {
-	for _, k := range kinds {
-		out = append(out, k.problems(conf)...)
-	}
-	return out
+	{openPapers, askPrinters},
+	{openScreens, askScreens},
+	{openPlains, askPlains},
 }
 
 // Options are what a [Set] needs. All fields except Dialer and Dial are required.
@@ -138,7 +126,6 @@ type Built struct {
 	conf     *config.Config
 	stations map[string]Station // by name; without the screens of the pass, which have no queue
 	drawer   *raster.Drawer     // draws the letters that a printer's code pages lack
-	alarms   *layout.Alarms     // finds the allergies
 }
 
 // New opens the state that the kinds store in the queue's file, such as boards and pairings. There
@@ -158,9 +145,9 @@ func New(o Options) (*Set, error) {
 	return s, nil
 }
 
-// Build builds the stations of conf. If it fails, the active stations are unchanged; the error is
-// [config.Problems]. The port of the pages and the record of a new screen may then stay behind, which
-// does no harm: without pages the port only answers that there is no screen.
+// Build builds the stations of conf. If it fails, the active stations are unchanged. The port of the pages and the
+// record of a new screen may then stay behind, which does no harm: without pages the port only answers that there is
+// no screen.
 func (s *Set) Build(conf *config.Config) (*Built, error) {
 	next := &Built{conf: conf, stations: map[string]Station{}}
 	for _, k := range s.kinds {
@@ -323,12 +310,6 @@ func (s *Set) Notices() (out []string) {
 		out = append(out, k.notices(active)...)
 	}
 	return out
-}
-
-// configProblem is an error in element i of a list of the configuration. The operator sees it as a
-// problem of the configuration, with its line.
-func configProblem(list string, i int, err error) error {
-	return config.Problems{{Path: fmt.Sprintf("%s[%d]", list, i), Msg: err.Error()}}
 }
 
 // startLoop runs f in a goroutine. The returned function ends its context and waits until f has

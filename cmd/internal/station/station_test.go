@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -82,57 +81,6 @@ func TestAPaperCopyOfATicketThatStillWaitsIsRefused(t *testing.T) {
 	// No page is open, so the ticket waits.
 	if err := s.screens.paperFor(s.active.Load(), conf.Screens[0])(t.Context(), 1); !errors.Is(err, kds.ErrInProgress) {
 		t.Errorf("a ticket that still waits: %v", err)
-	}
-}
-
-func TestMistakesInKeysAndAddressesAreReportedWithTheirPath(t *testing.T) {
-	conf := configOfEveryKind()
-	conf.Screens[1].Keys = config.KeyMap{"bumb": {"F1"}}
-	conf.KDS[0].URL = "https://me:hunter2@kds.example"
-	conf.Logs[0].To = "syslog+tls://h"
-	got := Problems(conf)
-	slices.SortFunc(got, func(a, b config.Problem) int { return strings.Compare(b.Path, a.Path) })
-	if len(got) != 3 || got[1].Path != "logs[0].to" || !strings.Contains(got[1].Msg, "no place for tickets") ||
-		got[0].Path != "screens[1].keys" || !strings.Contains(got[0].Msg, `unknown action "bumb"`) ||
-		got[2].Path != "kds[0].url" || strings.Contains(got[2].Msg, "hunter2") || strings.HasPrefix(got[2].Msg, "url") {
-		t.Errorf("%v", got)
-	}
-}
-
-func TestStationsThatShareAPrinterMustHaveTheSameConnectionSettings(t *testing.T) {
-	at := func(name, address string, change func(*config.Printer)) config.Printer {
-		p := config.DefaultPrinter()
-		p.Name, p.Address = name, address
-		change(&p)
-		return p
-	}
-	same := func(*config.Printer) {}
-	var got []string
-	for _, p := range Problems(&config.Config{
-		Printers: []config.Printer{
-			at("a", "tcp://h:1", func(p *config.Printer) { p.Backup = "b" }),
-			at("b", "TCP://H:1", func(p *config.Printer) { p.Confirm, p.Linger = "status", 3*time.Second }),
-			at("c", "serial:///dev/ttyS0?baud=9600", same),
-			at("d", "serial:///dev/ttyS0?baud=19200", same),
-			at("e", "file:///var/lib/../lib/t.db", same),
-		},
-		Storage: config.Storage{Path: "/var/lib/t.db"},
-	}) {
-		got = append(got,
-			strings.TrimSuffix(map[bool]string{true: "warning: "}[p.Warning]+p.Error(),
-				", which is the same printer; set the same value in both"))
-	}
-	want := []string{
-		"warning: printers[1].address: is also the address of printers[0]: both stations print on one printer",
-		"printers[1].confirm: is status, and auto in printers[0]",
-		"printers[1].linger: is 3s, and 1s in printers[0]",
-		"warning: printers[3].address: is also the address of printers[2]: both stations print on one printer",
-		"printers[3].address: is serial:///dev/ttyS0?baud=19200, and serial:///dev/ttyS0?baud=9600 in printers[2]",
-		"printers[4].address: is also storage.path; a printer cannot print there",
-		"warning: printers[0].backup: is the same printer under another name, which is no backup",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
 	}
 }
 
