@@ -420,48 +420,10 @@ func (q *testQueue) prints(want ...string) {
 	}
 }
 
-// showOnScreen shows n orders on the screen wall. Their jobs are 1 to n.
-func (q *testQueue) showOnScreen(n int) {
-	q.t.Helper()
-	q.SetStations([]string{"wall", "grill", "bar"})
-	for i := range n {
-		q.accept(order(id(i), "wall"))
-		l := q.begin("wall")
-		q.must(l.Ack(bg, ticket.Shown, ""))
-	}
-}
-
-// cards is a board with these jobs. All of them want a copy if dark.
-func cards(dark bool, jobs ...uint64) (out []ticket.RescueCard) {
-	for _, j := range jobs {
-		c := ticket.RescueCard{Job: j}
-		if dark {
-			t := order(id(int(j-1)), "wall").Drafts[0].Ticket
-			t.Notes = []string{"was on the screen"}
-			c.Ticket = &t
-		}
-		out = append(out, c)
-	}
-	return out
-}
-
-// rescue calls Rescue, from wall to grill.
-func (q *testQueue) rescue(dark bool, jobs ...uint64) ticket.Rescue {
-	q.t.Helper()
-	r, err := q.Rescue(bg, "wall", "grill", cards(dark, jobs...))
-	q.must(err)
-	q.checkBooks()
-	return r
-}
-
-func (q *testQueue) marks() (n int) {
-	q.must(q.view(func(tx *bolt.Tx) error {
-		if b := tx.Bucket(bucketNames[bucketKV]).Bucket([]byte("rescued wall")); b != nil {
-			n = b.Stats().KeyN
-		}
-		return nil
-	}))
-	return n
+// printShown prints at the grill what the dark screen wall showed.
+func (q *testQueue) printShown() error {
+	t := order("a", "grill").Drafts[0].Ticket
+	return q.PrintShown(bg, "wall", "grill", t, q.KV("cards"), map[string][]byte{"card": []byte("on paper")})
 }
 
 func (q *testQueue) job(id uint64) Job {

@@ -158,8 +158,5 @@ func readJob(tx *bolt.Tx, id uint64, raw []byte, lent map[uint64]entry, f Filter
 			j.Items++
 		}
 	}
-	if j.Kind == ticket.Order && s.RescuedFrom != "" {
-		j.Kind = ticket.Rescued
-	}
 	return j, f.Request == "" || f.Request == j.Request
 }

@@ -125,8 +125,8 @@ func (l *Lease) fetch(ctx context.Context) (ready bool, err error) {
 		Job: l.job, Station: l.station, Attempt: l.initial.attempts + 1,
 		Ticket: t, Doubt: l.initial.doubts > 0, Reprint: s.Reprint,
 	}
-	if s.RescuedFrom != "" && s.RescuedFrom != s.Station {
-		l.delivery.For, l.delivery.Down = s.RescuedFrom, "screen"
+	if s.ShownOn != "" && s.ShownOn != s.Station {
+		l.delivery.For, l.delivery.Down = s.ShownOn, "screen"
 	}
 	if l.delivery.RefusedBy = s.RefusedBy; len(s.RefusedBy) > 0 && l.delivery.For == "" {
 		l.delivery.For = s.RefusedBy[0]
@@ -158,8 +158,7 @@ func (l *Lease) Begin(ctx context.Context) error {
 		}
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		// Rescue cancels a copy even while it is lent; nothing else does. So the state must be checked.
-		if s.State != ticket.Pending || l.settled {
+		if l.settled { // a station that was too slow calls it after its lease has ended
 			return fmt.Errorf("%w: its lease is over, it is %s", ErrConflict, s.State)
 		}
 		s.Doubts = l.doubtsAfter(l.initial.doubts) // not s.Doubts+1: a Begin that failed may be on the disk already
@@ -349,7 +348,7 @@ func (l *Lease) settle(ctx context.Context, verb string, f func(b *batch, s jobS
 			return err // the restart takes the copy, in which the ticket is in doubt
 		case err != nil, s.State != ticket.Pending:
 			// Nothing to write: this settlement is on the disk already, from a commit that reported an
-			// error, or Rescue has cancelled the job. If err is ErrNotFound, it was pruned since.
+			// error. If err is ErrNotFound, it was pruned since.
 			b.afterCommit(l.dropFromLane)
 			return nil
 		}

@@ -31,14 +31,12 @@ func TestAnOperationSaysAboutHowManyBytesItWrites(t *testing.T) {
 		"move two": {func(q *testQueue) error { return errOf(q.Move(bg, []uint64{1, 2}, "bar")) }, 2 * copied},
 		"move all": {func(q *testQueue) error { return errOf(q.MoveAll(bg, "grill", "bar")) }, 2 * copied},
 		"reprint":  {func(q *testQueue) error { return errOf(q.Reprint(bg, 3, ReprintOptions{})) }, copied},
-		"rescue": {
-			func(q *testQueue) error { return errOf(q.Rescue(bg, "wall", "bar", cards(true, 77, 78, 79))) }, 3 * copied,
-		},
-		"cancel": {func(q *testQueue) error { return q.Cancel(bg, 1, "guest left") }, change},
-		"hold":   {func(q *testQueue) error { return q.HoldStation(bg, "grill", "closed") }, change},
-		"expire": {func(q *testQueue) error { return errOf(q.Expire(bg, "grill", -1)) }, 64 << 10},
-		"put":    {func(q *testQueue) error { return q.KV("x").Put(bg, "key", make([]byte, 1000)) }, 3 + 4 + 1000},
-		"delete": {func(q *testQueue) error { return q.KV("x").Delete(bg, "key") }, 3},
+		"shown":    {func(q *testQueue) error { return q.printShown() }, copied + len("card"+"on paper")},
+		"cancel":   {func(q *testQueue) error { return q.Cancel(bg, 1, "guest left") }, change},
+		"hold":     {func(q *testQueue) error { return q.HoldStation(bg, "grill", "closed") }, change},
+		"expire":   {func(q *testQueue) error { return errOf(q.Expire(bg, "grill", -1)) }, 64 << 10},
+		"put":      {func(q *testQueue) error { return q.KV("x").Put(bg, "key", make([]byte, 1000)) }, 3 + 4 + 1000},
+		"delete":   {func(q *testQueue) error { return q.KV("x").Delete(bg, "key") }, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, q *testQueue) {

@@ -35,8 +35,7 @@ type modelJob struct {
 	doubts   int
 	kind     ticket.Kind
 	reprint  bool
-	replaced bool // another job has replaced it
-	from     string
+	replaced bool      // another job has replaced it
 	refused  []string  // the stations that refused it
 	void     bool      // its lines are void
 	changed  bool      // it replaces another one
@@ -44,12 +43,9 @@ type modelJob struct {
 	next     *modelJob // with the changed ticket in its place
 }
 
-// wantFor is what Delivery.For must be at a station.
-func (j *modelJob) wantFor(station string) string {
-	switch {
-	case j.from != "" && j.from != station:
-		return j.from
-	case len(j.refused) > 0:
+// wantFor is what Delivery.For must be.
+func (j *modelJob) wantFor() string {
+	if len(j.refused) > 0 {
 		return j.refused[0]
 	}
 	return ""
@@ -82,8 +78,7 @@ type model struct {
 	lanes map[string][]*modelJob
 	all   map[uint64]*modelJob
 	lease map[string]*modelJob
-	held  map[string]bool      // stations
-	marks map[uint64]*modelJob // card on the screen → its copy
+	held  map[string]bool // stations
 }
 
 func (m *model) put(station, request string, id uint64, kind ticket.Kind) *modelJob {
@@ -103,49 +98,13 @@ func (m *model) leave(station string, j *modelJob, to ticket.State) {
 func (m *model) reprint(j *modelJob, to string, copied uint64, where func(*modelJob) string) {
 	l := j.latest()
 	n := m.put(to, j.request, copied, j.kind)
-	n.reprint, n.from, n.first, n.refused, n.void, n.changed = true, l.from, l, l.refusedAt(to), l.void, l.changed
+	n.reprint, n.first, n.refused, n.void, n.changed = true, l, l.refusedAt(to), l.void, l.changed
 	for _, j := range []*modelJob{j, l} {
 		if j.state == ticket.Held || j.state == ticket.Failed {
 			m.leave(where(j), j, ticket.Cancelled)
 			j.replaced = true
 		}
 	}
-}
-
-// rescue makes the copies that station grill has of the cards of screen bar match the board. begun
-// says whether a lent job may have come out.
-func (m *model) rescue(
-	board []ticket.RescueCard, newest func() uint64, begun func(*modelJob) bool,
-) (sent, taken []*modelJob) {
-
-	out := func(j *modelJob) bool {
-		return j.state == ticket.Shown || j.state == ticket.Moved || j.replaced ||
-			j.state != ticket.Pending && j.doubts > 0
-	}
-	named := map[uint64]bool{}
-	for _, c := range board {
-		named[c.Job] = true
-		card, j := m.all[c.Job], m.marks[c.Job]
-		switch {
-		case j == nil && c.Ticket != nil && card.state != ticket.Pending:
-			j = m.put("grill", card.request, newest(), card.kind)
-			j.from, j.first = "bar", card
-			m.marks[c.Job], sent = j, append(sent, j)
-		case j == nil || c.Ticket != nil:
-		case j.state == ticket.Pending && j.doubts == 0 && !begun(j):
-			m.leave("grill", j, ticket.Cancelled)
-			delete(m.marks, c.Job)
-			taken = append(taken, j)
-		case !j.state.Open() && !out(j):
-			delete(m.marks, c.Job)
-		}
-	}
-	for c, j := range m.marks {
-		if !named[c] && !j.state.Open() {
-			delete(m.marks, c)
-		}
-	}
-	return sent, taken
 }
 
 // head is what Take must lend. It holds the jobs before it that are in doubt twice.
@@ -177,7 +136,7 @@ func againstModel(t *testing.T, rt *rapid.T) {
 		m := &model{
 			known: map[string]map[bool]bool{}, units: map[string]map[string]*modelJob{},
 			lanes: map[string][]*modelJob{}, all: map[uint64]*modelJob{},
-			lease: map[string]*modelJob{}, held: map[string]bool{}, marks: map[uint64]*modelJob{},
+			lease: map[string]*modelJob{}, held: map[string]bool{},
 		}
 		leases := map[string]*Lease{}
 		station := rapid.SampledFrom(stations)
@@ -265,7 +224,7 @@ func againstModel(t *testing.T, rt *rapid.T) {
 				if d.Job != j.id || d.Ticket.Request != j.request || d.Attempt != j.attempts+1 ||
 					d.Doubt != (j.doubts > 0) || d.Reprint != j.reprint || d.Ticket.Kind != j.kind ||
 					d.Ticket.Changed != nil != j.changed || d.Ticket.Lines[0].Void != j.void ||
-					d.For != j.wantFor(s) || !slices.Equal(d.RefusedBy, j.refused) {
+					d.For != j.wantFor() || !slices.Equal(d.RefusedBy, j.refused) {
 					rt.Fatalf("lent %+v, want %+v", d, *j)
 				}
 				leases[s], m.lease[s] = l, j
@@ -316,7 +275,7 @@ func againstModel(t *testing.T, rt *rapid.T) {
 					j.doubts++
 				}
 				n := m.put(to, j.request, newest(), j.kind)
-				n.doubts, n.reprint, n.from = min(j.doubts, 1), j.reprint, j.from
+				n.doubts, n.reprint = min(j.doubts, 1), j.reprint
 				n.void, n.changed, n.first = j.void, j.changed, j
 				j.refused = append(slices.Clone(j.refused), s)
 				n.refused, j.refused = j.refusedAt(to), j.refused[:len(j.refused)-1]
@@ -376,52 +335,13 @@ func againstModel(t *testing.T, rt *rapid.T) {
 				} else if may {
 					newest()
 					n := m.put(to, j.request, got[0], j.kind)
-					n.doubts, n.reprint, n.from = min(j.doubts, 1), j.reprint, j.from
+					n.doubts, n.reprint = min(j.doubts, 1), j.reprint
 					n.void, n.changed, n.first, n.refused = j.void, j.changed, j, j.refusedAt(to)
 					if j.state == ticket.Held { // a person has decided
 						n.doubts, n.reprint, n.void, n.changed = 0, true, j.latest().void, j.latest().changed
 					}
 					m.leave(where(j), j, ticket.Moved)
 					j.replaced = true
-				}
-			},
-			"rescue": func(rt *rapid.T) { // or take back, or some of both
-				var board []ticket.RescueCard
-				for id := uint64(1); id <= uint64(len(m.all)); id++ {
-					switch rapid.SampledFrom([]string{"dark", "live", "done"}).Draw(rt, "card") {
-					case "dark":
-						t := order(m.all[id].request, "bar").Drafts[0].Ticket
-						t.Kind = m.all[id].kind
-						board = append(board, ticket.RescueCard{Job: id, Ticket: &t})
-					case "live":
-						board = append(board, ticket.RescueCard{Job: id})
-					}
-				}
-				begun := func(j *modelJob) bool { return m.lease["grill"] == j && leases["grill"].begun }
-				ending := rapid.SampledFrom([]commitResult{works, works, fails, failsButPersist}).Draw(rt, "ending")
-				q.disk.willEnd(ending)
-				got, err := q.Rescue(bg, "bar", "grill", board)
-				if q.Ready() != nil || err != nil {
-					if !errors.Is(err, ErrStorageFailed) {
-						rt.Fatal(err)
-					}
-					mended()
-					got, err = q.Rescue(bg, "bar", "grill", board)
-				}
-				q.disk.clear()
-				sent, taken := m.rescue(board, newest, begun)
-				again := ending == failsButPersist
-				if err != nil || !again && (got.Sent != len(sent) || got.TakenBack != len(taken)) {
-					rt.Fatalf("%+v, %v; want %d sent and %d taken back", got, err, len(sent), len(taken))
-				}
-				for _, j := range taken {
-					if m.lease["grill"] != j {
-						continue
-					}
-					if err := leases["grill"].Begin(bg); !errors.Is(err, ErrConflict) {
-						rt.Fatalf("what was taken back begins: %v", err)
-					}
-					end("grill", func(l *Lease) error { return l.Return(bg, "taken back") })
 				}
 			},
 			"hold station": func(rt *rapid.T) {

@@ -161,10 +161,7 @@ func TestWhatACallerReadsFromAClosedQueueIsAnError(t *testing.T) {
 			got, err := closed.Reprint(bg, 1, ReprintOptions{})
 			return int(got.Job), err
 		},
-		"rescue": func() (int, error) {
-			r, err := closed.Rescue(bg, "wall", "grill", cards(true, 7))
-			return r.Sent, err
-		},
+		"shown": func() (int, error) { return 0, (&testQueue{Queue: closed}).printShown() },
 		"move all": func() (int, error) {
 			jobs, err := closed.MoveAll(bg, "grill", "bar")
 			return len(jobs), err
@@ -349,7 +346,7 @@ func TestRecordsAreStoredAsEarlierVersionsStoredThem(t *testing.T) {
 		`9f9e615c {"s":"grill","st":"held","p":1,"q":2,"t":3,"a":4,"d":5,"rp":true,"sl":true,"of":6,"fr":"w",` +
 			`"r":7,"f":8,"why":"x"}`: record(jobState{
 			Station: "grill", State: ticket.Held, Pos: 1, Req: 2, Enqueued: 3, Attempts: 4, Doubts: 5, Reprint: true,
-			Slip: true, MadeFrom: 6, RescuedFrom: "w", Received: 7, Finished: 8, Why: "x",
+			Slip: true, MadeFrom: 6, ShownOn: "w", Received: 7, Finished: 8, Why: "x",
 		}),
 		`bc07a8ae {"books":{"enqueued":1,"reprinted":2,"moved_in":3,"moved_out":4,"outcomes":{"failed":5},` +
 			`"failed_cancelled":6},` +

@@ -87,13 +87,13 @@ type jobState struct {
 	Attempts    int          `json:"a,omitempty"`   // without interrupted ones
 	Doubts      int          `json:"d,omitempty"`   // attempts that may have come out
 	Reprint     bool         `json:"rp,omitempty"`  // a person asked for it
-	Slip        bool         `json:"sl,omitempty"`  // it lists expired tickets
+	Slip        bool         `json:"sl,omitempty"`  // it lists tickets
 	MadeFrom    uint64       `json:"of,omitempty"`  // the job it was made from
 	Copies      int          `json:"cp,omitempty"`  // reprints made of it since it ended
 	PrintedBy   string       `json:"pb,omitempty"`  // the backup that it came out of
 	ReprintedAs uint64       `json:"ra,omitempty"`  // the copy of it, if it was held or failed
 	ReplacedBy  uint64       `json:"rs,omitempty"`  // the job of the ticket that changed content has in its place
-	RescuedFrom string       `json:"fr,omitempty"`  // the screen that showed job MadeFrom, and went dark
+	ShownOn     string       `json:"fr,omitempty"`  // the dark screen that showed what it lists
 	RefusedBy   []string     `json:"rb,omitempty"`  // the stations that refused it, in order
 	Received    int64        `json:"r,omitempty"`   // wall clock, ms
 	Finished    int64        `json:"f,omitempty"`   // wall clock, ms

@@ -215,12 +215,6 @@ func (r *replay) makeAgain(b *batch, l *logLine) int {
 	job := b.enqueue(s, seal(l.Tickets[0]), s.Slip)
 	r.numbers[m.Job] = job
 	b.books(s.Station).Enqueued++ // also if it was a copy or moved: they balance all the same
-	if s.RescuedFrom != "" {      // or its card would be copied again
-		marks, err := b.bucket(bucketKV).CreateBucketIfNotExists([]byte("rescued " + s.RescuedFrom))
-		if b.fail(err); err == nil {
-			b.put(marks, key64(s.MadeFrom), encodeWaiting(job, s.Station))
-		}
-	}
 	return 1
 }
 

@@ -200,8 +200,6 @@ func (r *siblingReader) present() (out []Sibling) {
 		s := &r.found[i]
 		at, copied := first[s.MadeFrom]
 		switch {
-		case s.state.RescuedFrom != "":
-			continue
 		case copied && out[at].State == ticket.Shown && s.Station != out[at].Station:
 			// Paper beside a card.
 		case !copied, out[at].State == ticket.Shown: // the copy of a card is another card

@@ -118,19 +118,6 @@ func TestATicketIsRepresentedByTheJobThatBringsItNow(t *testing.T) {
 			q.ack("bar", ticket.Shown, "")
 			q.must(errOf(q.Reprint(bg, 2, ReprintOptions{})))
 		}, "1 hot pending, 2 bar shown, 3 bar pending"},
-		"on a dark screen": {func(q *testQueue) {
-			q.ack("bar", ticket.Shown, "")
-			card := order("a", "bar").Drafts[0].Ticket
-			q.must(errOf(q.Rescue(bg, "bar", "wall", []ticket.RescueCard{{Job: 2, Ticket: &card}})))
-			q.must(q.take("wall").Hold(bg, "look"))
-			q.must(errOf(q.Reprint(bg, 3, ReprintOptions{})))
-		}, "1 hot pending, 2 bar shown"},
-		"on a dark screen, whose job is forgotten": {func(q *testQueue) {
-			q.ack("bar", ticket.Shown, "")
-			card := order("a", "bar").Drafts[0].Ticket
-			q.must(errOf(q.Rescue(bg, "bar", "wall", []ticket.RescueCard{{Job: 2, Ticket: &card}})))
-			q.must(q.do(bg, opOnce, 1, func(b *batch) error { b.forget(2); return nil }))
-		}, "1 hot pending"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			q := start(t)

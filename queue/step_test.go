@@ -99,9 +99,6 @@ func steps() []step {
 	void := func(q *testQueue) error { return errOf(q.Accept(bg, cancelled(order("a", "grill")))) }
 	reprint := func(q *testQueue) error { return errOf(q.Reprint(bg, 1, ReprintOptions{Reason: "lost"})) }
 	expire := func(q *testQueue) error { return errOf(q.Expire(bg, "grill", time.Hour)) }
-	rescue := func(dark bool) func(q *testQueue) error {
-		return func(q *testQueue) error { return errOf(q.Rescue(bg, "wall", "grill", cards(dark, 1))) }
-	}
 	board := func(want string) func(*testQueue) bool {
 		return func(q *testQueue) bool {
 			v, ok, err := q.KV("boards").Get("grill")
@@ -152,11 +149,13 @@ func steps() []step {
 			done:  grill(func(s StationState) bool { return s.Hold == nil }),
 			after: func(q *testQueue) { q.print("grill") }},
 		{name: "expire", before: late, do: expire, done: expired(1), after: slip(1)},
-		{name: "rescue", before: func(q *testQueue) { q.showOnScreen(1) }, do: rescue(true), done: waiting(1),
-			after: prints("grill", func(d ticket.Delivery) bool { return d.For == "wall" })},
-		{name: "take back", before: func(q *testQueue) { q.showOnScreen(1); q.must(rescue(true)(q)) },
-			do:   rescue(false),
-			done: func(q *testQueue) bool { return waiting(0)(q) && q.marks() == 0 }, after: nothing},
+		{name: "print what a dark screen showed", before: func(*testQueue) {}, once: true,
+			do: func(q *testQueue) error { return q.printShown() },
+			done: func(q *testQueue) bool {
+				v, _, err := q.KV("cards").Get("card")
+				return waiting(1)(q) && err == nil && string(v) == "on paper"
+			},
+			after: prints("grill", func(d ticket.Delivery) bool { return d.For == "wall" && d.Down == "screen" })},
 		{name: "note a late ticket", do: markLate, done: kept("1 accepted, 1 late"),
 			before: func(q *testQueue) { q.KeepOutcomes(true); accepted(q); time.Sleep(3 * time.Minute) },
 			after: func(q *testQueue) {

@@ -62,14 +62,11 @@ func ageOf(t *time.Time, now time.Time) string {
 	return admin.Age(now.Sub(*t))
 }
 
-// ticketsOf is how many tickets a screen has, and what a cook may have missed: "7, 3 not seen, 1 on paper".
+// ticketsOf is how many tickets a screen has, and what a cook may have missed: "7, 3 not seen".
 func ticketsOf(s admin.Screen) string {
 	text := strconv.Itoa(s.Open)
 	if s.Unseen > 0 {
 		text += fmt.Sprintf(", %d not seen", s.Unseen)
-	}
-	if s.OnPaper > 0 {
-		text += fmt.Sprintf(", %d on paper", s.OnPaper)
 	}
 	return text
 }

@@ -14,9 +14,8 @@
 //
 //   - Page: one browser tab that shows a board. A page is live while its event stream is open and
 //     it answers heartbeats. A tab in the background does not answer: nobody sees it.
-//   - Dark: a screen without any live page. Its new tickets wait in its queue; after HoldFor they
-//     come out of its backup.
-//   - Rescue: copies of what was shown and not bumped, for the backup of a screen that is dark.
+//   - Dark: a screen without any live page. After HoldFor what it showed comes out of its backup on one
+//     piece of paper, and the tickets of its queue after it.
 //   - Pairing: the permission of one browser to see one screen.
 //
 // Package board has the terms of what a screen shows (board, card, order, pass), and the JSON in which

@@ -162,11 +162,13 @@ func (r *fakePrinter) Print(ctx context.Context, d ticket.Delivery,
 	}
 	defer time.Sleep(slow)
 	s := d.Ticket.Number
+	for _, l := range d.Ticket.Lines {
+		if l.Course != "" { // its order
+			s += " " + l.Course[:2]
+		}
+	}
 	if d.For != "" {
 		s += " for " + d.For + " (" + d.Down + " down)"
-	}
-	if slices.Contains(d.Ticket.Notes, board.RescueNote) {
-		s += ", was shown"
 	}
 	if d.Doubt {
 		s += ", possible duplicate"
@@ -241,7 +243,8 @@ type screenHarness struct {
 	seq  int
 	// of newScreen
 	s       *Screen
-	flaky   flakyRescuer
+	sent    int // how often the tickets of the dark screen were sent to paper
+	fails   int // how many of the first of these fail
 	unwatch func()
 }
 
@@ -308,10 +311,16 @@ func (k *screenHarness) states() string {
 
 // newScreen makes the station a screen with grill as its backup; grill is a station of its own too.
 func (k *screenHarness) newScreen(paper *fakePrinter) *Screen {
-	k.flaky.Rescuer = k.q
+	cards := k.q.KV("board hot-line")
 	s := NewScreen(ScreenOptions{
-		Name: "hot-line", Board: open(k.t, k.q.KV("board hot-line")), Backup: "grill", Rescuer: &k.flaky,
-		OnLive: func() { k.d.Kick("hot-line") },
+		Name: "hot-line", Board: open(k.t, cards), Backup: "grill", OnLive: func() { k.d.Kick("hot-line") },
+		ToPaper: func(ctx context.Context, t ticket.Ticket, values map[string][]byte) error {
+			k.sent++
+			if k.sent <= k.fails {
+				return queuetest.ErrStorage
+			}
+			return k.q.PrintShown(ctx, "hot-line", "grill", t, cards, values)
+		},
 	})
 	k.watch(s)
 	k.d.Set([]dispatch.Lane{
@@ -325,7 +334,7 @@ func (k *screenHarness) newScreen(paper *fakePrinter) *Screen {
 func (k *screenHarness) watch(s *Screen) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var watching sync.WaitGroup
-	watching.Go(func() { s.RunRescue(ctx) })
+	watching.Go(func() { s.RunDark(ctx) })
 	k.s, k.unwatch = s, func() { cancel(); watching.Wait() }
 }
 
@@ -367,35 +376,4 @@ func wantPaper(t *testing.T, s *Screen, want map[uint64]string) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("cards that say that they are on paper (-want +got):\n%s", diff)
 	}
-}
-
-// A flakyRescuer fails the next calls, before or after they took effect.
-type flakyRescuer struct {
-	Rescuer
-	mu    sync.Mutex
-	calls int
-	fails int
-	after bool
-}
-
-func (f *flakyRescuer) set(fails int, after bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.fails, f.after = fails, after
-}
-
-func (f *flakyRescuer) Rescue(ctx context.Context, from, to string, board []ticket.RescueCard) (ticket.Rescue, error) {
-	f.mu.Lock()
-	f.calls++
-	f.fails--
-	fails, after := f.fails >= 0, f.after
-	f.mu.Unlock()
-	if fails && !after {
-		return ticket.Rescue{}, queuetest.ErrStorage
-	}
-	r, err := f.Rescuer.Rescue(ctx, from, to, board)
-	if fails {
-		return ticket.Rescue{}, queuetest.ErrStorage
-	}
-	return r, err
 }

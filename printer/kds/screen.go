@@ -27,13 +27,14 @@ type ScreenOptions struct {
 	// Pass is shown by the pages instead of the board. Nil: they show the board.
 	Pass *board.Pass
 
-	// Backup is the station that gets copies, through Rescuer, of what was shown and not bumped,
-	// when the screen has been dark for HoldFor: see [Screen.RunRescue]. "": none. New tickets of a
-	// dark screen stay in the screen's own queue, for which the dispatcher has the same station as
-	// a backup after HoldFor, wrapped by [Screen.WrapBackup].
+	// Backup is the name of the station that prints while the screen is dark. After HoldFor it gets what was
+	// shown and not bumped, through ToPaper: see [Screen.RunDark]. Tickets of the screen's own queue stay there;
+	// for those the dispatcher has the same station as a backup after HoldFor, wrapped by [Screen.WrapBackup].
 	Backup  string
-	Rescuer Rescuer       // required for RunRescue
 	HoldFor time.Duration // 0 is 20 s
+	// ToPaper stores a ticket for the backup and the values of the board's cards, by key, in one transaction. Nil:
+	// what was shown stays on the board only.
+	ToPaper func(ctx context.Context, t ticket.Ticket, cards map[string][]byte) error
 
 	WarnAfter, LateAfter time.Duration // ages at which a card is marked DUE and LATE; 0 is 5 and 8 min
 	// UnseenAfter is how long a ticket may be on a page of the board that nobody has turned to, until
@@ -61,9 +62,6 @@ type Screen struct {
 	waiting      map[uint64]chan struct{} // per job: closed when a live page holds its card
 	darkSince    time.Time                // since when no page is live; zero: there is one
 	pagesChanged chan struct{}            // closed when the first page joins or the last leaves
-	// skipped are the jobs of cards that need a copy which will not print now, for example because it
-	// needs a person. Newer tickets of the screen's own queue do not wait for those.
-	skipped map[uint64]bool
 }
 
 // NewScreen fills in o's defaults.

@@ -46,7 +46,7 @@ func TestALateConfirmationOfAWithdrawnCardIsNoProofForItsNewCard(t *testing.T) {
 	}
 }
 
-func TestNewTicketsWaitForTheRescueEvenIfTheScreenHasJustGoneDark(t *testing.T) {
+func TestNewTicketsWaitForThoseThatWereShownEvenIfTheScreenHasJustGoneDark(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k, paper := newScreenHarness(t), &fakePrinter{}
 		s := k.newScreen(paper)
@@ -62,7 +62,7 @@ func TestNewTicketsWaitForTheRescueEvenIfTheScreenHasJustGoneDark(t *testing.T) 
 		time.Sleep(time.Minute)
 		paper.mu.Lock()
 		defer paper.mu.Unlock()
-		if len(paper.out) != 2 || paper.out[0] != "1 for hot-line (screen down), was shown" {
+		if len(paper.out) != 2 || paper.out[0] != "OPEN ORDERS #1 for hot-line (screen down)" {
 			t.Errorf("came out: %q", paper.out)
 		}
 	})

@@ -6,8 +6,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
-
-	"ticketrail/printer/kds/board"
 )
 
 // Metrics are the metrics of all screens of a process. A nil *Metrics records nothing.
@@ -58,9 +56,6 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 	add("ticketrail_display_unseen_tickets",
 		"Open tickets of a screen station that nobody has paged to for longer than unseen_after.",
 		func(_ *Screen, st ScreenStatus) float64 { return float64(st.Unseen) })
-	add("ticketrail_display_paper_tickets",
-		"Tickets that came out elsewhere while the screen was dark, neither taken onto the board nor left.",
-		func(s *Screen, _ ScreenStatus) float64 { return float64(onPaper(s.o.Board)) })
 	if reg != nil {
 		reg.MustRegister(m)
 	}
@@ -92,16 +87,6 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 			ch <- prometheus.MustNewConstMetric(g.desc, prometheus.GaugeValue, g.value(s, st), s.o.Name)
 		}
 	}
-}
-
-// onPaper counts the tickets that pages offer to take onto the board, because they came out elsewhere.
-func onPaper(b *board.Board) (n int) {
-	for _, o := range b.Snapshot().Recall {
-		if o.State == board.Elsewhere {
-			n += len(o.Tickets)
-		}
-	}
-	return n
 }
 
 // shown records how long a ticket took from Put to a page's confirmation.

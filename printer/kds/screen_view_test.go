@@ -142,46 +142,6 @@ func TestAPassSeesForNoCook(t *testing.T) {
 	})
 }
 
-func TestTicketsOnPaperAreCountedUntilACookDecides(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		reg := prometheus.NewRegistry()
-		metrics := kds.NewMetrics(reg)
-		w := newTestServer(t)
-		s := w.screens["hot-line"]
-		metrics.Set([]*kds.Screen{s})
-		want := func(n float64) {
-			t.Helper()
-			if got := gauge(t, reg, "ticketrail_display_paper_tickets"); got != n {
-				t.Errorf("%v tickets are on paper, want %v", got, n)
-			}
-		}
-		for job := range uint64(3) {
-			d := delivery(job + 1)
-			d.Ticket.Number, d.Ticket.Request = fmt.Sprint(job), fmt.Sprint("request", job)
-			if err := s.Board().ComesOut(t.Context(), d, "grill"); err != nil {
-				t.Fatal(err)
-			}
-		}
-		w.put("hot-line", 8) // and a bumped one, which is offered too
-		o := s.Orders().Snapshot().Orders[0]
-		if _, err := s.Do(t.Context(), testPage, board.Command{ID: "bump", Do: board.Bump, Order: o.Key,
-			Version: o.Version}); err != nil {
-			t.Fatal(err)
-		}
-		want(3)
-		c := w.client("127.0.0.1")
-		for i, do := range []board.Verb{board.Recall, board.Leave} {
-			o := s.Orders().Snapshot().Recall[1]
-			body := fmt.Sprintf(`{"id":"x%d","do":%q,"order":%q,"version":%d}`, i, do, o.Key, o.Version)
-			if code, text := w.post(c, "/screen/hot-line/do", body); code != http.StatusOK ||
-				decode[board.Result](t, text).Outcome != board.Done {
-				t.Fatalf("%s: %d %s", body, code, text)
-			}
-		}
-		want(1)
-	})
-}
-
 // gauge is the sum of a metric.
 func gauge(t *testing.T, reg *prometheus.Registry, name string) (sum float64) {
 	t.Helper()

@@ -102,7 +102,7 @@ func TestMalformedRequestsChangeNothing(t *testing.T) {
 			`{"id":"a","do":"recall",` + order + `}`:                             "already",
 			`{"id":"a","do":"ack_void",` + order + `}`:                           "already",
 			`{"id":"a","do":"ack_alarm",` + order + `}`:                          "already",
-			`{"id":"a","do":"leave",` + order + `}`:                              "already",
+			`{"id":"a","do":"recall",` + order + `}`:                             "already",
 			`{"id":"a","do":"tick",` + order + `,"part":"bar"}`:                  "400",
 			`{"id":"a\u0000","do":"bump","job":1,"version":1}`:                   "400",
 			`{"id":"a","do":"bump","order":"9f","version":1}`:                    "gone",

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"ticketrail/queue"
 	"ticketrail/queue/ticket"
 )
 
@@ -35,10 +34,7 @@ type attempt struct {
 }
 
 // queueFailed says that the attempt ended because the queue could not store its begin.
-func (a attempt) queueFailed() bool { return a.beginErr != nil && !a.interrupted && !a.cancelled() }
-
-// cancelled says that the queue refused Begin because the ticket had ended meanwhile, see queue.Rescue.
-func (a attempt) cancelled() bool { return errors.Is(a.beginErr, queue.ErrConflict) }
+func (a attempt) queueFailed() bool { return a.beginErr != nil && !a.interrupted }
 
 // deliver tries the targets in order, the own station first. It skips those that are in a pause, and
 // backups whose After has not passed, and stops at the first that prints or calls begin. It returns
@@ -90,7 +86,7 @@ func (w *worker) try(t *target, lane Lane, lease Lease) (attempt, verdict) {
 // depends, as for any error, on whether begin was called.
 func (w *worker) print(t *target, lane Lane, lease Lease) (a attempt) {
 	d := lease.Delivery()
-	if !t.own && d.For == "" { // if For is set, the ticket was rescued from a dark screen and names that one
+	if !t.own && d.For == "" { // if For is set, the ticket lists what a dark screen showed and names that one
 		d.For, d.Down = w.name, cmp.Or(lane.Down, "printer")
 	}
 	ctx, cancel := context.WithCancelCause(w.d.printCtx)

@@ -213,14 +213,13 @@ func TestTheOwnPrinterIsTriedOftenWhileTheBackupFailsToo(t *testing.T) {
 	})
 }
 
-func TestABackupPrintsACopyForTheDarkScreenItWasRescuedFrom(t *testing.T) {
+func TestABackupPrintsForTheDarkScreenThatShowedIt(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
 		pass := h.printer()
 		dead := h.printer()
 		dead.setFault(off)
 		d := h.shown("bar")
-		_, err := h.q.Rescue(t.Context(), "bar", "grill", []ticket.RescueCard{{Job: d.Job, Ticket: &d.Ticket}})
-		if err != nil {
+		if err := h.q.PrintShown(t.Context(), "bar", "grill", d.Ticket, h.q.KV("cards"), nil); err != nil {
 			t.Fatal(err)
 		}
 		h.Set([]Lane{{Name: "grill", Station: dead, Backups: []Backup{{"pass", pass, 0}}}})

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"testing"
 	"time"
-
-	"ticketrail/queue/ticket"
 )
 
 func TestAPrinterOffForThreeHoursDrainsInOrderOverARestart(t *testing.T) {
@@ -241,24 +239,6 @@ func TestNothingIsPrintedWhenBeginFails(t *testing.T) {
 		if s := h.status("grill"); !s.Up {
 			t.Error("the storage's failure is blamed on the printer")
 		}
-	})
-}
-
-func TestATicketCancelledWhileInHandCostsItsQueueNoPause(t *testing.T) {
-	inBubble(t, func(t *testing.T, h *harness) {
-		p := h.serveGrill()
-		p.dial = 3 * time.Second
-		d := h.shown("bar")
-		// dark, and back a second later
-		for _, card := range []ticket.RescueCard{{Job: d.Job, Ticket: &d.Ticket}, {Job: d.Job}} {
-			if _, err := h.q.Rescue(t.Context(), "bar", "grill", []ticket.RescueCard{card}); err != nil {
-				t.Fatal(err)
-			}
-			h.advance(time.Second)
-		}
-		h.q.enqueue("grill", "order")
-		h.advance(4500 * time.Millisecond) // one to connect for nothing, three for this one
-		h.wantPrinted(p, "order")
 	})
 }
 

@@ -54,9 +54,6 @@ func (w *worker) noteResult(t *target, lease Lease, a attempt, v verdict) {
 			w.noteSuccess(t, lease)
 		}
 		return
-	case a.cancelled():
-		w.log.Info("ticket was cancelled before it began to print", ticketAttrs(lease)...)
-		return
 	case a.queueFailed():
 		w.logQueueError("cannot store that a ticket begins to print, trying again", a.beginErr)
 		return

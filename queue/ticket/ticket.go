@@ -209,9 +209,6 @@ const (
 	Order Kind = ""
 	// Slip lists tickets that became too old to print, one in each line.
 	Slip Kind = "slip"
-	// Rescued is never the kind of a stored Ticket. queue.Job.Kind has it for a job that is a copy of
-	// a card on a dark screen, that is, a screen without an open page.
-	Rescued Kind = "rescued"
 	// Test is a ticket that a person prints to see whether the printer works.
 	Test Kind = "test"
 )

@@ -36,8 +36,6 @@ type Screen struct {
 	Open    int        `json:"open"`              // tickets on its board
 	// Unseen of the open ones are on a page of the board that nobody has turned to for a while.
 	Unseen int `json:"unseen,omitempty"`
-	// OnPaper came out at another station while no page was open, and no cook has taken or left them since.
-	OnPaper int `json:"on_paper,omitempty"`
 	// Oldest is when the oldest ticket on the board was received; null if there is none.
 	Oldest *time.Time `json:"oldest,omitempty"`
 	Paired int        `json:"paired"`           // paired browsers

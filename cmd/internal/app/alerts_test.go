@@ -157,7 +157,6 @@ var alertCauses = map[string][]string{
 	"TicketrailScreenDark": {`ticketrail_display_screens{station="s"} 0x240`,
 		`ticketrail_opening_hours{venue="v"} 1x120 0x120`},
 	"TicketrailTicketsUnseen":        {`ticketrail_display_unseen_tickets{station="s"} 2x120 0x120`},
-	"TicketrailPaperNotTaken":        {`ticketrail_display_paper_tickets{station="s"} 2x120 0x120`},
 	"TicketrailConfigurationRefused": {`ticketrail_config_on_disk_valid 0x120 1x120`},
 	"TicketrailDiskLow":              {`ticketrail_queue_disk_free_bytes 1000000x120 1000000000x120`},
 	"TicketrailDiskSlow": {`ticketrail_queue_commit_seconds_bucket{le="0.5"} 0x240`,

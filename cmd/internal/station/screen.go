@@ -83,13 +83,16 @@ func (d *screens) board(name string) (*board.Board, error) {
 	if b := d.boards[name]; b != nil {
 		return b, nil
 	}
-	b, err := board.OpenBoard(board.BoardOptions{Station: name, KV: d.s.o.Queue.KV("board " + name), Logger: d.log})
+	b, err := board.OpenBoard(board.BoardOptions{Station: name, KV: d.cards(name), Logger: d.log})
 	if err != nil {
 		return nil, err
 	}
 	d.boards[name] = b
 	return b, nil
 }
+
+// cards is where the cards of a board are stored.
+func (d *screens) cards(name string) *queue.KV { return d.s.o.Queue.KV("board " + name) }
 
 // A screen is a configured screen with the name of its backup. A reload that changes neither keeps
 // it, so that its pages stay connected.
@@ -138,7 +141,11 @@ func (d *screens) add(next, prev *Built, c config.Screen) {
 		return
 	}
 	o := d.options(c)
-	o.Backup, o.Rescuer = s.backup, d.s.o.Queue
+	if o.Backup = s.backup; s.backup != "" {
+		o.ToPaper = func(ctx context.Context, t ticket.Ticket, cards map[string][]byte) error {
+			return d.s.o.Queue.PrintShown(ctx, c.Name, s.backup, t, d.cards(c.Name), cards)
+		}
+	}
 	s.Screen = kds.NewScreen(o)
 	next.stations[c.Name] = s
 }
@@ -163,13 +170,13 @@ func (d *screens) options(c config.Screen) kds.ScreenOptions {
 	}
 }
 
-// Run is the rescue loop. A Set ends the old one before it begins the next, because two on one board could print its
-// tickets twice.
-func (s *screen) Run(ctx context.Context) { s.RunRescue(ctx) }
+// Run sends what a dark screen showed to paper. A Set ends the old one before it begins the next, because two on one
+// board could print its tickets twice.
+func (s *screen) Run(ctx context.Context) { s.RunDark(ctx) }
 
 func (s *screen) Runner() Runner { return s }
 
-// swap swaps the screens of the pass, once the rescue loops of the old screens have ended.
+// swap swaps the screens of the pass, once Run of the old screens has ended.
 func (d *screens) swap(next *Built) {
 	d.mu.Lock()
 	d.conf = next.conf

@@ -145,7 +145,7 @@ func (d *screens) screenState(s *screen) admin.Screen {
 			st.Oldest = time.UnixMilli(view.Orders[0].Received)
 		}
 	} else {
-		v.Unseen, v.OnPaper = st.Unseen, onPaper(s.Board())
+		v.Unseen = st.Unseen
 	}
 	if !st.DarkSince.IsZero() {
 		v.Since = new(st.DarkSince)
@@ -155,20 +155,6 @@ func (d *screens) screenState(s *screen) admin.Screen {
 	}
 	v.Backup = s.backup
 	return v
-}
-
-// onPaper counts the tickets of a board that came out elsewhere while its screen was dark, and wait for a cook
-// to take or leave them.
-func onPaper(b *board.Board) (n int) {
-	view := b.Snapshot()
-	for _, o := range slices.Concat(view.Orders, view.Recall) {
-		for _, k := range o.Tickets {
-			if k.State == board.Elsewhere || k.State == board.Open && k.Paper != "" {
-				n++
-			}
-		}
-	}
-	return n
 }
 
 // address is what must be opened in a browser to show a screen. A listener at all addresses has

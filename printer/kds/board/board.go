@@ -274,9 +274,7 @@ func (b *Board) publish() {
 		if m.state != Open {
 			m.off, m.offAt = e.rec.Off, e.rec.OffAt
 		}
-		if e.rec.Left || m.state == Replaced {
-			m.state = left
-		} else if m.state == Bumped { // without OffBy it was bumped by an older version, alone
+		if m.state == Bumped { // without OffBy it was bumped by an older version, alone
 			m.with = cmp.Or(e.rec.OffBy, fmt.Sprint(e.rec.Job))
 		}
 		members = append(members, m)

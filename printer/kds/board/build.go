@@ -99,7 +99,7 @@ func (b *builder) band(i int) *Void {
 	}
 	for j := range b.g.members { // the latest that had left before the cook could know
 		was := &b.g.members[j]
-		gone := was.state == Bumped || was.state == left && was.rec.OffBy != "" && was.offAt != 0
+		gone := was.state == Bumped || was.state == Replaced && was.rec.OffBy != "" && was.offAt != 0
 		if gone && !was.t.Void && was.rec.Job != m.rec.Job && was.offAt <= m.rec.PutAt {
 			v.BumpedAt, v.BumpedClock = was.offAt, ticket.Clock(time.UnixMilli(was.offAt), m.t.Zone)
 		}

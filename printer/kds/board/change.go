@@ -127,8 +127,7 @@ func (b *Board) decide(c Command) ([]uint64, Outcome) {
 	open, jobs := o.State == Open, o.Jobs()
 	switch {
 	case c.Do == Bump && !open, c.Do == Recall && open, c.Do == AckVoid && open && !o.MustAckVoid,
-		c.Do == AckAlarm && open && len(o.Alarms) == 0, c.Do == AckAlarm && o.AlarmAckedAt != 0,
-		c.Do == Leave && o.State != Elsewhere:
+		c.Do == AckAlarm && open && len(o.Alarms) == 0, c.Do == AckAlarm && o.AlarmAckedAt != 0:
 		return jobs, Already
 	case c.Version != o.Version, !open && (c.Do == AckVoid || c.Do == AckAlarm):
 		return jobs, Conflict
@@ -197,7 +196,7 @@ func (b *Board) undoable(jobs []uint64) (latest []uint64) {
 }
 
 // undoable says whether a change can be reversed by Undo. A recall is reversed by a bump.
-func undoable(v Verb) bool { return v != Undo && v != Recall && v != Leave }
+func undoable(v Verb) bool { return v != Undo && v != Recall }
 
 // apply changes a record as the command asks. It returns false for a card that the command has changed
 // before, or that was moved since its first delivery.
@@ -233,8 +232,6 @@ func (b *Board) apply(r *record, by *lastChange) bool {
 		if r.AlarmAckedAt == 0 {
 			r.AlarmAckedAt = by.At
 		}
-	case Leave:
-		r.Left = true
 	case Undo:
 		if last != nil {
 			r.reverse(last)

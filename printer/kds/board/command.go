@@ -18,14 +18,13 @@ const (
 	ItemUndone Verb = "item_undone"
 	AckVoid    Verb = "ack_void"
 	AckAlarm   Verb = "ack_alarm"
-	Leave      Verb = "leave"
 	Tick       Verb = "tick"
 	Untick     Verb = "untick"
 )
 
 // Verbs returns all verbs.
 func Verbs() []Verb {
-	return []Verb{Bump, Undo, Recall, ItemDone, ItemUndone, AckVoid, AckAlarm, Leave, Tick, Untick}
+	return []Verb{Bump, Undo, Recall, ItemDone, ItemUndone, AckVoid, AckAlarm, Tick, Untick}
 }
 
 // A Command is one press of a cook. ID identifies the press: a command that is delivered twice is done once.

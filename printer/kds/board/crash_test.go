@@ -180,7 +180,6 @@ func runEvening(t testingT, b *Board, failed func(*Board) *Board) *Board {
 	cmd(Recall, 5, 0)
 	cmd(Bump, 3, 0)
 	cmd(Recall, 3, 0)
-	step(func() error { return b.MarkPaper(ctx, 3, "grill") })
 	step(func() error { return b.ComesOut(ctx, order(4, "Tea"), "grill") })
 	return b
 }

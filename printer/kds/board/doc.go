@@ -62,7 +62,6 @@
 //	recall       from the recall list back to its place               order
 //	ack_void     its cancellations were read                          order
 //	ack_alarm    its allergies were read                              order
-//	leave        it stays on paper and is offered no longer           order
 //	item_done    item i (a line of depth 0) and the lines under it    job, item: i
 //	item_undone  the reverse                                          job, item: i
 //	tick         the pass has seen a part that cannot say so          order, part

@@ -23,10 +23,6 @@ type member struct {
 	state State
 }
 
-// left is the state of a member that is not shown: it was left on paper, or replaced. It stays in its group, so that
-// what comes later joins it.
-const left State = "left"
-
 // ref names the card.
 func (m *member) ref() Ref { return Ref{m.rec.Station, m.rec.Job} }
 
@@ -196,7 +192,7 @@ func (r *reader) make(g *group, finish func(*group, *Order)) made {
 		if _, ok := first[c.t.Request]; !ok {
 			first[c.t.Request] = i
 		}
-		if c.state == left {
+		if c.state == Replaced { // it is not shown, and stays in its group, so that what comes later joins it
 			continue
 		}
 		j := slices.IndexFunc(lots, func(l []int) bool {

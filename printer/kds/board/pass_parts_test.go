@@ -121,17 +121,14 @@ func TestWhatADarkScreenSentToPaperIsAPartOfTheOrder(t *testing.T) {
 			!strings.HasPrefix(got.Text, "cold: on paper at grill, confirmed") {
 			t.Errorf("%+v", got)
 		}
-		do(t, p.cold, press(p.cold, Leave, 3, 0))
-		p.wantParts(t, "#18 hot=done cold=out")
 		p.start(t)
 		p.set(p.siblings...)
 		p.wantParts(t, "#18 hot=done cold=out")
 
 		// A card that was shown before the screen went dark.
 		put(t, p.cold, numbered(19, 4))
-		if err := p.cold.MarkPaper(t.Context(), 4, "grill"); err != nil {
-			t.Fatal(err)
-		}
+		show(t, p.cold, 4)
+		toPaper(t, p.cold, p.stores["cold"])
 		p.set()
 		p.wantParts(t, "#18 hot=done cold=out", "#19 cold=out")
 	})

@@ -46,7 +46,6 @@ type record struct {
 	AckedAt      int64       `json:"acked_at,omitempty"`
 	AlarmAckedAt int64       `json:"alarm_acked_at,omitempty"`
 	OffBy        string      `json:"off_by,omitempty"` // id of the command that bumped it; one order was bumped by one
-	Left         bool        `json:"left,omitempty"`   // it came out elsewhere, and the board no longer offers it
 	LastChange   *lastChange `json:"back,omitempty"`   // what undo would reverse; stored names never change
 	CommandIDs   []string    `json:"heard,omitempty"`  // ids of the commands that were done, the latest last
 	Timeline     []moment    `json:"timeline,omitempty"`

@@ -70,7 +70,8 @@ func TestTheTimelineTellsWhatHappenedToATicket(t *testing.T) {
 		step(b.MarkShown(t.Context(), 1))
 		step(b.Seen(t.Context(), []uint64{1}))
 		do(t, b, press(b, ItemDone, 1, 0))
-		step(b.MarkPaper(t.Context(), 1, "grill"))
+		toPaper(t, b, s)
+		step(nil)
 		for _, v := range []Verb{Bump, Undo, Bump, Recall} {
 			do(t, b, press(b, v, 1, 0))
 			step(nil)

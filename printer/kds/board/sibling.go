@@ -33,8 +33,7 @@ const (
 )
 
 // Siblings returns every job of the requests to which the given jobs belong, the given ones
-// included, in the order of their ids. It leaves out copies of cards that a dark screen has sent to
-// its backup (ticket.Rescued). A job that it does not know any more is left out, too. It may block
+// included, in the order of their ids. It leaves out a job that it does not know any more. It may block
 // for as long as a read of the database takes, and is called by one goroutine at a time.
 type Siblings func(jobs []uint64) ([]Sibling, error)
 

@@ -85,7 +85,6 @@ func (e *entry) momentText(m moment) string {
 		string(Undo):       "undone at " + station,
 		string(Recall):     "recalled at " + station,
 		wasReplaced:        "replaced by a changed ticket",
-		string(Leave):      "left on paper by " + station,
 	}[m.E], m.E) // a newer version may have stored another
 }
 

@@ -126,18 +126,16 @@ export async function aPageWhosePostsFailIsNotLive(server, browser) {
   page.wrong = []; // the answers that were refused
 }
 
-export async function whatWentToPaperInTheDarkIsOffered(server, browser) {
+export async function whatWentToPaperInTheDarkCanBeRecalled(server, browser) {
   const paper = { state: "elsewhere", off: 5, off_at: Date.now(), ticket: { state: "elsewhere", paper: "grill" } };
-  server.recall = [order(1, ["Soup"], paper), order(2, ["Pie"], paper), order(3, ["Tart"], paper)];
+  server.recall = [order(1, ["Soup"], paper)];
   const page = await open(browser, server, "hot-line");
-  equal(await chip(page, "paper").textContent(), "3 tickets are on paper at grill", "the bar");
-  await chip(page, "paper").click();
-  await page.getByRole("button", { name: "Take onto the board: #1" }).click();
+  await page.keyboard.press("Shift+R");
+  const row = page.locator("dialog button.row");
+  assert(/on paper at grill/.test(await row.textContent()), "where it went");
+  await row.click();
   await until("it is on the board", async () => String(await heads(page)) === "#1");
-  await chip(page, "paper").click();
-  await page.getByRole("button", { name: "Leave on paper: #2" }).click();
-  await until("it is left", () => server.commands().includes("leave k2"));
-  equal(server.commands(), ["recall k1", "leave k2"], "commands");
+  equal(server.commands(), ["recall k1"], "commands");
 }
 
 export async function theBarSaysWhatNobodyHasPagedTo(server, browser) {

@@ -90,7 +90,7 @@ export class Bar {
 
   // chips shows what is on other pages, and, while sounds are repeated, what nobody has answered.
   chips(open) {
-    const { board, store, setup } = this.app;
+    const { board, setup } = this.app;
     const want = [];
     for (const kind of KINDS) {
       const orders = open.filter((o) => {
@@ -101,13 +101,6 @@ export class Bar {
       const more = orders.length > 2 ? " +" + (orders.length - 2) : "";
       const names = orders.slice(0, 2).map(nameOf).join(" ") + more;
       want.push([kind, WORDS[kind], names, () => this.go(orders[0].key, kind)]);
-    }
-    const paper = store.onPaper();
-    if (paper.length) {
-      const jobs = [].concat(...paper.map((o) => o.tickets || []));
-      const at = Array.from(new Set(jobs.map((t) => t.paper).filter(Boolean))).join(", ") || "the backup";
-      const are = (jobs.length === 1 ? "is" : "are") + " on paper at " + at;
-      want.push(["paper", count(jobs.length, "ticket"), are, () => this.app.panels.show("paper")]);
     }
     const unseen = this.unseen(open);
     if (unseen.length) {

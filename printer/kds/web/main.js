@@ -311,10 +311,9 @@ class App {
       ack_alarm: name + ": ALLERGY acknowledged",
       undo: name + ": undone",
       recall: name + " is back in its place",
-      leave: name + " stays on paper",
     }[verb];
     if (done) setText(byId("announce"), done);
-    if (verb === "undo" || verb === "recall" || verb === "leave") this.bar.say(done);
+    if (verb === "undo" || verb === "recall") this.bar.say(done);
     if (verb === "undo" || verb === "recall") {
       const back = (result.order && result.order.key) || order.key.split("~")[0];
       this.panels.close();

@@ -1,4 +1,4 @@
-// Panels that open over the board: details, recall, tickets on paper, all-day, courses, settings, keys. Each
+// Panels that open over the board: details, recall, all-day, courses, settings, keys. Each
 // is a dialog, so that the keyboard stays in it.
 
 import { byId, el, removeChildren } from "./dom.js";
@@ -19,7 +19,6 @@ export class Panels {
     const [title, fill] = {
       details: ["Order", details],
       recall: ["Recall", recall],
-      paper: ["On paper", paper],
       allday: ["All-day", allDay],
       course: ["Courses", courses],
       settings: ["Settings", settings],
@@ -71,7 +70,7 @@ export class Panels {
 
   // changed fills the open panel again if it shows the board, and the all-day counts beside the board.
   changed() {
-    if (this.open && /^(recall|paper|allday|course)$/.test(this.open.name)) this.open.fill();
+    if (this.open && /^(recall|allday|course)$/.test(this.open.name)) this.open.fill();
     const where = document.body.dataset.allday;
     const state = [this.app.store.id, this.app.board.filter, where, innerWidth, innerHeight].join();
     if (where === "panel" || this.stripOf === state) return;
@@ -137,14 +136,14 @@ function recall(content, app) {
   const list = app.store.recall(now());
   const had = document.activeElement && document.activeElement.dataset.recall;
   removeChildren(content);
-  if (!list.length) content.append(el("p", { text: "Nothing was bumped in the last hour." }));
+  if (!list.length) content.append(el("p", { text: "Nothing left the board in the last hour." }));
   const ul = el("ul", { class: "rows" });
   list.forEach((o, i) => {
     const b = el(
       "button",
       { type: "button", class: "row", data: { recall: o.key }, on: { click: () => app.recall(o) } },
       ...whatIs(o),
-      el("span", { class: "when", text: "bumped " + clock(o.off_at) }),
+      el("span", { class: "when", text: wentWhere(o) + " " + clock(o.off_at) }),
     );
     ul.append(el("li", null, b));
     if (o.key === had || (!had && i === 0)) b.setAttribute("autofocus", "");
@@ -154,35 +153,11 @@ function recall(content, app) {
   if (again) again.focus();
 }
 
-// paper shows what came out of a printer while this screen was dark. Each order can be taken onto the board,
-// or left where it is.
-function paper(content, app, panels) {
-  const list = app.store.onPaper();
-  removeChildren(content);
-  if (!list.length) return content.append(el("p", { text: "Nothing of this screen is on paper." }));
-  const ul = el("ul", { class: "rows" });
-  for (const o of list) {
-    const at = (o.tickets || []).map((t) => t.paper).filter(Boolean)[0];
-    const button = (text, verb) =>
-      el("button", {
-        type: "button",
-        class: verb,
-        "aria-label": text + ": " + nameOf(o),
-        on: { click: () => app.send(verb, o).then(() => list.length === 1 && panels.close()) },
-        text,
-      });
-    ul.append(
-      el(
-        "li",
-        { class: "row" },
-        ...whatIs(o),
-        el("span", { class: "when", text: "on paper" + (at ? " at " + at : "") + " " + clock(o.off_at) }),
-        button("Take onto the board", "recall"),
-        button("Leave on paper", "leave"),
-      ),
-    );
-  }
-  content.append(ul);
+// wentWhere says how an order left the board: bumped, or to paper while this screen was dark.
+function wentWhere(o) {
+  if (o.state === "bumped") return "bumped";
+  const at = (o.tickets || []).map((t) => t.paper).find(Boolean);
+  return "on paper" + (at ? " at " + at : "");
 }
 
 // whatIs is the name of an order and its first items.

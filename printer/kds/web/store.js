@@ -39,13 +39,8 @@ export class Store {
 
   // recall returns the orders that can be recalled, newest first.
   recall(now) {
-    const list = this.all((o) => o.state === "bumped" && now - o.off_at < this.setup.recall_for);
+    const list = this.all((o) => o.state !== "open" && now - o.off_at < this.setup.recall_for);
     return list.sort((a, b) => b.off - a.off).slice(0, 50);
-  }
-
-  // onPaper returns the orders that came out of a printer because this screen was dark.
-  onPaper() {
-    return this.all((o) => o.state === "elsewhere").sort((a, b) => a.off - b.off);
   }
 
   all(is) {

@@ -1,0 +1,190 @@
+package board
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"ticketrail/queue/ticket"
+)
+
+// wasOnTheScreen is on the paper with what a dark screen showed.
+const wasOnTheScreen = "WAS ON THE SCREEN and is not bumped: may be in preparation"
+
+// NeedPaper reports whether a ticket that was shown is open and not on paper.
+func (b *Board) NeedPaper() bool {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	for _, e := range b.cards {
+		if e.needsPaper() {
+			return true
+		}
+	}
+	return false
+}
+
+// needsPaper: a card that no page has confirmed still has its job in the queue, which brings it to the backup.
+func (e *entry) needsPaper() bool { return e.rec.State == Open && e.rec.Shown && e.rec.Paper == "" }
+
+// ToPaper sends one ticket with all open orders that were shown to station, because the screen is dark, and returns how
+// many tickets it lists. The cards stay open, since nobody has said that they are done, and say that they are on paper.
+//
+// send stores the ticket and the cards, by their keys, in one transaction. A crash before its commit: nothing has
+// happened. A crash after it: the ticket prints, and the cards need no other paper. After an error nobody knows which
+// of the two is true; the next call reads it from the storage.
+func (b *Board) ToPaper(ctx context.Context, station string,
+	send func(t ticket.Ticket, cards map[string][]byte) error) (int, error) {
+	b.write.Lock()
+	defer b.write.Unlock()
+	cards, err := b.readUnprinted()
+	if err != nil || len(cards) == 0 {
+		return 0, err
+	}
+	values, now := map[string][]byte{}, time.Now().UnixMilli()
+	for _, e := range cards {
+		e.rec = e.rec.clone()
+		e.rec.Paper, e.rec.PaperAt = station, now
+		e.rec.Version++
+		e.rec.note(onPaper, 0)
+		if values[cardKey(e.rec.Job)], err = e.rec.encode(); err != nil {
+			return 0, fmt.Errorf("store card of job %d: %w", e.rec.Job, err)
+		}
+	}
+	if err := send(paperOf(cards), values); err != nil {
+		return 0, fmt.Errorf("send the open tickets to %s: %w", station, err)
+	}
+	b.mu.Lock()
+	for _, e := range cards {
+		b.cards[e.rec.Job] = e
+	}
+	b.mu.Unlock()
+	b.publish()
+	return len(cards), nil
+}
+
+// readUnprinted returns copies of the cards that need paper, in the order of the board, as they are stored: an earlier
+// ToPaper may have failed and been stored all the same. write is held.
+func (b *Board) readUnprinted() (out []*entry, err error) {
+	b.mu.RLock()
+	var jobs []uint64
+	for job, e := range b.cards {
+		if e.needsPaper() {
+			jobs = append(jobs, job)
+		}
+	}
+	b.mu.RUnlock()
+	for _, job := range jobs {
+		value, found, err := b.o.KV.Get(cardKey(job))
+		if err != nil {
+			return nil, err
+		}
+		if !found {
+			continue
+		}
+		e, err := decodeRecord(value)
+		if err != nil {
+			return nil, err
+		}
+		if e.needsPaper() {
+			out = append(out, e)
+			continue
+		}
+		b.mu.Lock()
+		b.cards[job] = e
+		b.mu.Unlock()
+		b.publish()
+	}
+	slices.SortFunc(out, func(x, y *entry) int { return int(x.rec.Place) - int(y.rec.Place) })
+	return out, nil
+}
+
+// paperOf is one ticket with the orders of cards, each under its name.
+func paperOf(cards []*entry) ticket.Ticket {
+	first := cards[0].t
+	t := ticket.Ticket{
+		Number: "OPEN ORDERS", Venue: first.Venue, VenueName: first.VenueName, Zone: first.Zone,
+		Received: time.Now().UTC(), Notes: []string{wasOnTheScreen},
+	}
+	for _, e := range cards {
+		t.Lines = append(t.Lines, e.paperLines()...)
+	}
+	return t
+}
+
+// paperLines are the lines of a card under the name of its order, with what was known of it on the screen and what the
+// cook has marked as done.
+func (e *entry) paperLines() []ticket.Line {
+	t := e.t
+	lines := slices.Clone(t.Lines)
+	if len(lines) == 0 {
+		lines = []ticket.Line{{Quantity: "1", Name: "no items", Void: t.Void}}
+	}
+	if t.Raw != "" {
+		lines = []ticket.Line{{Quantity: "1", Name: t.Raw, Raw: true}}
+	}
+	name := slices.DeleteFunc([]string{ticket.NumberLabel(t.Number), ticket.TableLabel(t.Table, t.Type), t.Type,
+		ticket.Clock(t.Received, t.Zone)}, func(s string) bool { return s == "" })
+	for i := range lines {
+		lines[i].Course = strings.Join(name, " · ")
+		if lines[i].Depth == 0 && slices.Contains(e.rec.Done, i) {
+			lines[i].Notes = append([]string{"done on the screen"}, lines[i].Notes...)
+		}
+	}
+	heads := slices.Concat(t.Later, t.Heads(), t.Notes)
+	if t.MayCancel != "" {
+		heads = append(heads, ticket.Question(t.MayCancel))
+	}
+	if e.rec.Duplicate {
+		heads = append(heads, "POSSIBLE DUPLICATE")
+	}
+	if e.rec.Reprint {
+		heads = append(heads, "REPRINT")
+	}
+	lines[0].Notes = append(heads, lines[0].Notes...)
+	return lines
+}
+
+// ComesOut records that a ticket is about to come out at another station, because the screen is dark and no
+// page has confirmed it. Its card is taken off the board; if there is none, one is made that was never on
+// it. It can be recalled, so that the cooks find what went to paper when the screen is back.
+//
+// A crash before it is stored: a card is as it was and the queue has the ticket; it comes out there or here,
+// and the doubt in the queue marks it. A crash after it: the ticket is in the queue and not on the board, so
+// it comes out once, or twice and marked.
+func (b *Board) ComesOut(ctx context.Context, d ticket.Delivery, station string) error {
+	b.write.Lock()
+	defer b.write.Unlock()
+	was := b.get(d.Job)
+	if was != nil && was.rec.State != Open {
+		return nil
+	}
+	t := &d.Ticket
+	var r record
+	if was != nil {
+		r, t = was.rec.clone(), was.t
+		r.Version++
+	} else {
+		if d.For == b.station {
+			d.For, d.Down = "", "" // that is what the paper says
+		}
+		var err error
+		if r, err = b.newRecord(d, nil); err != nil {
+			return err
+		}
+	}
+	b.takeOff(&r, Elsewhere)
+	r.LastChange = nil
+	r.Paper, r.PaperAt = station, r.OffAt
+	r.note(wentOut, 0)
+	if err := b.store(ctx, &r, t); err != nil {
+		return err
+	}
+	if err := b.replace(ctx); err != nil {
+		return err
+	}
+	b.publish()
+	b.sweep(ctx)
+	return nil
+}

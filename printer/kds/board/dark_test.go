@@ -1,0 +1,121 @@
+package board
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ticketrail/queue/queuetest"
+	"ticketrail/queue/ticket"
+)
+
+func TestAChangedTicketThatGoesToPaperReplacesTheCard(t *testing.T) {
+	b := open(t, queuetest.NewStore())
+	put(t, b, of18(1, "1 Fish"))
+	if err := b.ComesOut(t.Context(), changed18(1, 2, "1 Pie"), "grill"); err != nil {
+		t.Fatal(err)
+	}
+	if state, _ := b.State(1); state != Replaced {
+		t.Errorf("the card is %s", state)
+	}
+}
+
+func TestWhatADarkScreenShowedIsOneTicketWithItsOrdersInTheirPlaces(t *testing.T) {
+	s := queuetest.NewStore()
+	b := open(t, s)
+	first, replaced, raw := order(1, "Burger", "Chips"), of18(5, "1 Fish"), order(6)
+	first.Ticket.Notes, first.Ticket.Lines[1].Notes = []string{"nuts"}, []string{"crisp"}
+	first.Doubt, first.Reprint, raw.Ticket.Raw = true, true, `{"a":1}`
+	put(t, b, first, order(2, "Soup"), order(3, "Tea"), replaced, raw, voidOrder(7, "Cake"))
+	for _, job := range []uint64{1, 3, 5, 6, 7} { // no page ever said that it has 2
+		show(t, b, job)
+	}
+	do(t, b, press(b, ItemDone, 1, 1))
+	do(t, b, press(b, Bump, 3, 0))
+	put(t, b, changed18(5, 9, "1 Pie"))
+
+	got, n := toPaper(t, b, s)
+	want := []string{
+		"#1 · Table B10 · 21:49: 1 Burger; nuts; POSSIBLE DUPLICATE; REPRINT",
+		"#1 · Table B10 · 21:49: 1 Chips; done on the screen; crisp",
+		`#6 · Table B10 · 21:49: 1 {"a":1}`,
+		"#7 · Table B10 · 21:49: 1 Cake; VOID",
+	}
+	var lines []string
+	for _, l := range got.Lines {
+		text := append([]string{l.Course + ": " + l.Quantity + " " + l.Name}, l.Notes...)
+		if l.Void {
+			text = append(text, "VOID")
+		}
+		lines = append(lines, strings.Join(text, "; "))
+	}
+	if diff := cmp.Diff(want, lines); diff != "" || n != 3 || len(got.Notes) != 1 || got.Notes[0] != wasOnTheScreen {
+		t.Errorf("%d tickets, notes %q, lines (-want +got):\n%s", n, got.Notes, diff)
+	}
+	for _, b := range []*Board{b, open(t, s)} {
+		if k := card(b, 1); k.State != Open || k.Paper != "grill" || k.PaperAt == 0 || b.NeedPaper() {
+			t.Errorf("the card says %+v", k)
+		}
+		if _, n := toPaper(t, b, s); n != 0 {
+			t.Errorf("%d tickets go to paper again", n)
+		}
+	}
+}
+
+func TestWhatIsOnPaperIsSentOnceAlsoAfterAnError(t *testing.T) {
+	for name, persisted := range map[string]bool{"failed": false, "failed but persisted": true} {
+		t.Run(name, func(t *testing.T) {
+			s := queuetest.NewStore()
+			b := open(t, s)
+			put(t, b, order(1, "Burger"), order(2, "Soup"))
+			show(t, b, 1)
+			show(t, b, 2)
+			_, err := b.ToPaper(t.Context(), "grill", func(_ ticket.Ticket, cards map[string][]byte) error {
+				if persisted {
+					storeCards(s, cards)
+				}
+				return queuetest.ErrStorage
+			})
+			if !errors.Is(err, queuetest.ErrStorage) {
+				t.Fatal(err)
+			}
+			want := 2
+			if persisted {
+				want = 0
+			}
+			if _, n := toPaper(t, b, s); n != want || card(b, 2).Paper != "grill" {
+				t.Errorf("then %d tickets are sent, want %d; the card says %+v", n, want, card(b, 2))
+			}
+		})
+	}
+}
+
+func show(t testingT, b *Board, job uint64) {
+	t.Helper()
+	if err := b.MarkShown(context.Background(), job); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// toPaper sends what the board of s showed to the grill.
+func toPaper(t testingT, b *Board, s *queuetest.Store) (sent ticket.Ticket, n int) {
+	t.Helper()
+	n, err := b.ToPaper(context.Background(), "grill", func(t ticket.Ticket, cards map[string][]byte) error {
+		sent = t
+		storeCards(s, cards)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sent, n
+}
+
+func storeCards(s *queuetest.Store, cards map[string][]byte) {
+	for key, value := range cards {
+		s.Set(key, string(value))
+	}
+}

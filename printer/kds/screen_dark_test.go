@@ -1,0 +1,143 @@
+package kds
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ticketrail/printer/kds/board"
+	"ticketrail/queue/queuetest"
+	"ticketrail/queue/ticket"
+)
+
+const shown = "OPEN ORDERS #1 #3 for hot-line (screen down)"
+
+func TestWhatWasShownAndNotBumpedComesOutOfTheBackupWhenTheScreenIsDark(t *testing.T) {
+	withDarkScreen(t, func(t *testing.T, k *screenHarness, s *Screen, paper *fakePrinter) {
+		time.Sleep(19 * time.Second)
+		paper.wantPrinted(t)
+		closed := openPage(s, "a") // just in time
+		time.Sleep(time.Minute)
+		closed()
+		time.Sleep(19 * time.Second)
+		paper.wantPrinted(t)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		paper.wantPrinted(t, shown)
+		time.Sleep(time.Hour)
+		closed = openPage(s, "a")
+		time.Sleep(time.Minute)
+		closed()
+		time.Sleep(time.Hour) // dark again
+		paper.wantPrinted(t)
+		if got := jobs(s.Board()); got != "1 3 |" {
+			t.Errorf("board %q", got)
+		}
+		wantPaper(t, s, map[uint64]string{1: "grill", 3: "grill"})
+		if got := k.states(); got != "shown shown shown sent" || k.sent != 1 {
+			t.Errorf("%s, sent %d times", got, k.sent)
+		}
+	})
+}
+
+func TestOpenTicketsThatCannotBeSentToPaperAreSentAgain(t *testing.T) {
+	withDarkScreen(t, func(t *testing.T, k *screenHarness, s *Screen, paper *fakePrinter) {
+		k.fails = 3
+		time.Sleep(time.Minute)
+		paper.wantPrinted(t, shown)
+		wantPaper(t, s, map[uint64]string{1: "grill", 3: "grill"})
+		if k.sent != 4 {
+			t.Errorf("sent %d times", k.sent)
+		}
+	})
+}
+
+func TestATicketThatEndsAsShownWhileTheScreenIsDarkGoesToPaperToo(t *testing.T) {
+	withDarkScreen(t, func(t *testing.T, k *screenHarness, s *Screen, paper *fakePrinter) {
+		leave := s.Join("slow")
+		k.order(1)
+		time.Sleep(5 * time.Second)
+		s.Confirm("slow", []uint64{4})
+		leave()
+		time.Sleep(time.Minute)
+		paper.mu.Lock()
+		defer paper.mu.Unlock()
+		if all := strings.Join(paper.out, " "); strings.Count(all, "#4") != 1 || strings.Count(all, "#1") != 1 {
+			t.Errorf("came out: %q", paper.out)
+		}
+	})
+}
+
+func TestWhatADarkScreenShowedComesOutOnceWheneverTheDaemonIsRestarted(t *testing.T) {
+	for _, after := range []time.Duration{19, 21, 25, 31, 50} {
+		withDarkScreen(t, func(t *testing.T, k *screenHarness, s *Screen, paper *fakePrinter) {
+			paper.setDelay(10 * time.Second)
+			time.Sleep(after * time.Second)
+			k.closeAll() // the ticket that is printing is interrupted, which leaves doubt
+			k.start()
+			k.newScreen(paper)
+			time.Sleep(3 * time.Minute)
+			paper.mu.Lock()
+			defer paper.mu.Unlock()
+			plain := len(slices.DeleteFunc(slices.Clone(paper.out), func(s string) bool { return s != shown }))
+			if plain != 1 || len(paper.out) > 2 { // it may come out again, marked
+				t.Errorf("restarted after %d s: %q", after, paper.out)
+			}
+			wantPaper(t, k.s, map[uint64]string{1: "grill", 3: "grill"})
+		})
+	}
+}
+
+func TestTheBackupTakesTheCardOffTheBoardBeforeItPrints(t *testing.T) {
+	withDarkScreen(t, func(t *testing.T, k *screenHarness, s *Screen, paper *fakePrinter) {
+		leave := s.Join("deaf")
+		k.order(1)
+		time.Sleep(11 * time.Second)
+		if got := jobs(s.Board()); got != "1 3 4 | 2" {
+			t.Errorf("board %q", got)
+		}
+		leave()
+		time.Sleep(time.Minute)
+		paper.wantPrinted(t, shown, "4 for hot-line (screen down), possible duplicate")
+		if got := jobs(s.Board()); got != "1 3 | 4 2" {
+			t.Errorf("board %q", got)
+		}
+		if s.WrapBackup(paper) != s.WrapBackup(paper) {
+			t.Error("a backup is not the same over a reload")
+		}
+	})
+}
+
+func TestTheBackupPrintsNothingWhileTheCardCannotBeTakenOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, paper := queuetest.NewStore(), &fakePrinter{}
+		s := newTestScreen(t, store)
+		put(t, s.Board(), order(1, "Burger"))
+		store.Inject(queuetest.Failed)
+		proof, err := s.WrapBackup(paper).Print(t.Context(), order(1, "Burger"), new(beginCounter).begin)
+		if !ticket.IsUntouched(err) || !errors.Is(err, queuetest.ErrStorage) {
+			t.Errorf("%s, %v", proof, err)
+		}
+		paper.wantPrinted(t)
+	})
+}
+
+func TestATicketThatWasRefusedElsewhereSaysSoOnTheScreenAndAtItsBackup(t *testing.T) {
+	store, paper := queuetest.NewStore(), &fakePrinter{}
+	s := newTestScreen(t, store)
+	d := order(1, "Burger")
+	d.For, d.RefusedBy = "fresh", []string{"fresh", "wall"}
+	put(t, s.Board(), d)
+	for _, b := range []*board.Board{s.Board(), open(t, store)} {
+		if c := card(b, 1); !slices.Equal(c.RefusedBy, d.RefusedBy) || c.Down != "" {
+			t.Errorf("%+v", c)
+		}
+	}
+	if _, err := s.WrapBackup(paper).Print(t.Context(), d, new(beginCounter).begin); err != nil {
+		t.Fatal(err)
+	}
+	paper.wantPrinted(t, "1 for fresh ( down)")
+}
