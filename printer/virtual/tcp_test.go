@@ -3,7 +3,9 @@ package virtual_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"sync"
 	"syscall"
@@ -13,10 +15,11 @@ import (
 	"ticketrail/printer/virtual"
 )
 
-// onTCP serves p until the test ends, or until stop, and returns its address.
+// onTCP serves p until the test ends, or until stop, and returns its address. That is on a host of its own: a printer
+// that listens again must find its port free, and on 127.0.0.1 any connection may have it.
 func onTCP(t *testing.T, p *virtual.Printer) (address string, stop func()) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", fmt.Sprintf("127.%d.%d.%d:0", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,16 +68,10 @@ func TestOverTCPASecondClientIsRefusedUntilTheFirstLeaves(t *testing.T) {
 		t.Errorf("the second: %v, %v", c, err)
 	}
 	_ = one.Close()
-	for {
-		c, err := net.Dial("tcp", address)
-		if err == nil {
-			_ = c.Close()
-			return
-		}
-		if t.Context().Err() != nil || !errors.Is(err, syscall.ECONNREFUSED) {
-			t.Fatal(err)
-		}
+	if err := p.WaitIdle(t.Context()); err != nil {
+		t.Fatal(err)
 	}
+	exchange(t, dialTCP(t, address), "\x10\x04\x01", "\x12")
 }
 
 func TestOverTCPAPowerCycleResetsClientsAndLosesTheBuffer(t *testing.T) {
