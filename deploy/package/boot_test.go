@@ -84,25 +84,14 @@ func TestABoxLivesThroughItsPackages(t *testing.T) {
 		return b.do("ticketrail jobs list --state pending,printing --json") == "[]"
 	})
 
-	// A relay is restarted by an upgrade as the daemon is. Its servers are away here, for which no upgrade waits.
+	// No upgrade waits for the servers of a relay, which are away here, or starts a relay that is off.
 	b.do(`ticketrail relay init /root/relay --node 127.0.0.1
 		echo 'metrics: { listen: "127.0.0.1:9421" }' >>/root/relay/relay/relay.yaml
 		install -m640 -g ticketrail /root/relay/relay/* /etc/ticketrail/
 		systemctl enable ticketrail-relay && systemctl --no-block start ticketrail-relay`)
 	b.until("the relay runs", func() bool { return b.process("ticketrail-relay") != 0 })
-	relay := b.process("ticketrail-relay")
 	b.do("dpkg --install /mnt/old.deb")
-	b.until("the upgrade has restarted the relay", func() bool {
-		now := b.process("ticketrail-relay")
-		return now != 0 && now != relay
-	})
-	relay = b.process("ticketrail-relay")
-	b.do("echo 'printers: []' >>/etc/ticketrail/relay.yaml")
-	b.says("dpkg --install /mnt/new.deb", "ticketrail-relay.service: NOT restarted")
-	if now := b.process("ticketrail-relay"); now != relay {
-		t.Fatalf("process %d became %d, with a file that the relay refuses", relay, now)
-	}
-	b.do("sed -i '/^printers/d' /etc/ticketrail/relay.yaml && systemctl disable --now ticketrail-relay")
+	b.do("systemctl disable --now ticketrail-relay")
 	b.do("dpkg --install /mnt/new.deb")
 	b.fails("systemctl is-active ticketrail-relay", "inactive")
 

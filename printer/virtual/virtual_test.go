@@ -1,9 +1,9 @@
 package virtual_test
 
 import (
-	"context"
 	"errors"
 	"io"
+	"net"
 	"os"
 	"strings"
 	"syscall"
@@ -14,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ticketrail/printer/profile"
-	"ticketrail/printer/transport"
 	"ticketrail/printer/virtual"
 )
 
@@ -177,50 +176,18 @@ func TestDelayIsPerLine(t *testing.T) {
 	})
 }
 
-func TestTheErrorOfWaitCountsTheTickets(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		err := virtual.New(virtual.Options{Name: "grill"}).Wait(ctx, 1)
-		if !errors.Is(err, context.DeadlineExceeded) ||
-			!strings.Contains(err.Error(), "grill: wait for 1 tickets: have 0 tickets") {
-			t.Errorf("wait: %v", err)
-		}
-	})
-}
-
 func TestOverTCPRefuseClosesAndReopensTheSameAddress(t *testing.T) {
-	seen := make(chan virtual.Ticket, 1)
-	p := virtual.New(virtual.Options{OnTicket: func(t virtual.Ticket) { seen <- t }})
+	p := virtual.New(virtual.Options{Can: virtual.Everything})
 	address, _ := onTCP(t, p)
-	d, err := transport.Open("tcp://" + address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	say := func(text string) error {
-		c, err := d.Dial(t.Context())
-		if err != nil {
-			return err
-		}
-		defer c.Close()
-		if _, err := io.WriteString(c, text); err != nil {
-			return err
-		}
-		return c.Finish(t.Context())
-	}
 	for range 3 {
-		if err := say("on\n"); err != nil {
-			t.Fatal(err)
-		}
-		if got := <-seen; got.Text != "on\n" || got.End != virtual.Closed {
-			t.Errorf("got %+v", got)
-		}
+		exchange(t, dialTCP(t, address), "\x10\x04\x01", "\x12")
 		if err := p.Refuse(true); err != nil {
 			t.Fatal(err)
 		}
-		if err := say("off\n"); !errors.Is(err, syscall.ECONNREFUSED) {
-			t.Errorf("a printer that is off said %v, want connection refused", err)
+		if c, err := net.Dial("tcp", address); !errors.Is(err, syscall.ECONNREFUSED) {
+			t.Errorf("a printer that is off: %v, %v, want connection refused", c, err)
 		}
+		p.Reset()
 		if err := p.Refuse(false); err != nil {
 			t.Fatal(err)
 		}
