@@ -152,7 +152,7 @@ func (r *reader) children() (lists []contract.Value) {
 func (s *splitter) addList(list childList, depth int, parent ticket.Line) {
 	if depth >= contract.MaxDepth || len(s.lines)+list.items.Len() > contract.MaxItems {
 		s.lines = append(s.lines, ticket.Line{Depth: depth, Quantity: "1", Raw: true, Void: parent.Void,
-			Name: list.items.Key() + ": " + list.items.JSON()})
+			Refire: parent.Refire, Name: list.items.Key() + ": " + list.items.JSON()})
 		return
 	}
 

@@ -253,6 +253,8 @@ var oddItems = []string{
 	// Texts that are read in more than one way.
 	`{"name":{"name":"a"},"item":{"name":"b","note":"c"},"note":[{"text":"d","id":"e"},["f"],{"g":{"h":"i"}}]}`,
 	`{"name":"x","allergens":{"a":["b",{"name":"c","id":"d"}],"_e":"f"},"removed":"no","isRemoved":["g"]}`,
+	`{"name":"x","allergens":{"a":"b","c":[{"name":"d"}],"e":[["f"]]},"check-id":"i"}`,
+	`{"name":"x"}],"checkOwner":"g","employeeid":"h","I_D":"j","allergies":{"k":"l","m":[{"name":"n"}]},"o":[`,
 	`{"name":"x","employee":{"id":"a","name":"b"},"instructions":[{"command":"TEXT","value":"c"}],"voidDate":{"a":1}}`,
 }
 
@@ -293,6 +295,10 @@ func everyTextComesOut(t *testing.T, p *Plan, original contract.PrintRequest) {
 	}
 }
 
+// unprinted are keys of fields that are read and not printed, without punctuation: ids, and when it was cancelled.
+var unprinted = append([]string{"id", "checkid", "orderid", "orderguid", "ticketid", "checkowneremployeeid",
+	"employeeid", "serverid"}, voidTimes...)
+
 // withOwnTexts is a value as JSON with a text of its own for each text. It appends those that a cook needs.
 func withOwnTexts(v contract.Value, needed bool, texts *[]string) string {
 	switch v.Kind() {
@@ -312,7 +318,7 @@ func withOwnTexts(v contract.Value, needed bool, texts *[]string) string {
 				name, _ := json.Marshal(e.Key())
 				key = string(name) + ":"
 				below = needed && noiseKey(e.Key()) == "" && e.Key() != fieldInstructions &&
-					!slices.Contains(voidTimes, folded(e.Key())) && !slices.Contains(contractFields, e.Key())
+					!slices.Contains(unprinted, folded(e.Key())) && !slices.Contains(contractFields, e.Key())
 			}
 			parts = append(parts, key+withOwnTexts(e, below, texts))
 		}

@@ -112,13 +112,14 @@ func noise(in string, v contract.Value) (why string) {
 	return noiseValue(in, key, v)
 }
 
-// list adds a list: as children if its elements have names, unless its key says that they are no dishes.
+// list adds a list: as children if its elements have names, unless its key says that they are no dishes, or it is part
+// of what is said in a text.
 func (c *remainderCollector) list(path string, list contract.Value) {
 	if isEmpty(list) {
 		return
 	}
 	c.rest.hasList = true
-	if c.areItems(list) && !hasWordLike(list.Key(), warningWords) {
+	if c.depth == 0 && !c.isRead && c.areItems(list) && !hasWordLike(list.Key(), warningWords) {
 		c.rest.lists = append(c.rest.lists, childList{path, list})
 		return
 	}
@@ -182,16 +183,10 @@ func (c *remainderCollector) joined() string {
 	name, texts := "", []string(nil)
 	for _, u := range c.rest.fields {
 		c.cancels = c.cancels || u.mayCancel()
-		isAll := len(c.rest.fields)+len(c.rest.lists) == 1
-		if name == "" && (isAll || sameName(u.key, contract.FieldName)) {
+		if name == "" && (len(c.rest.fields) == 1 || sameName(u.key, contract.FieldName)) {
 			name = u.value
 		} else {
 			texts = append(texts, u.String())
-		}
-	}
-	for _, l := range c.rest.lists {
-		if all := c.texts(l.items.Key(), l.items); len(all) > 0 {
-			texts = append(texts, l.key+": "+strings.Join(all, ", "))
 		}
 	}
 	rest := strings.Join(texts, ", ")

@@ -44,6 +44,8 @@ var orderShapes = []struct {
 	{name: "entities", item: `{"name":"Mac &amp; Cheese","note":"Caf&eacute; style"}`,
 		noise: []string{"Mac &amp; Cheese", "Caf&eacute; style"}, want: []string{"Mac & Cheese", "Café style"}},
 
+	{name: "lists among allergens", item: `{"name":"Pie","allergens":{"severity":"high","of":[{"name":"nuts"}]}}`,
+		want: []string{"allergens.severity: high", "allergens.of: nuts"}},
 	{name: "ids of allergens", item: `{"name":"Pie","allergenIds":["NUTS","SOY"]}`,
 		want: []string{"allergenIds: NUTS, SOY"}},
 	{name: "notes beside money and pictures", item: `{"name":"Pie","refundNote":"do not remake","tipNote":"share",` +
