@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 
+	"github.com/coreos/go-systemd/v22/journal"
 	"github.com/spf13/cobra"
 
 	"ticketrail/cmd/internal/admin"
@@ -78,6 +80,10 @@ func (c *cli) run(ctx context.Context, args []string) int {
 // answer from the network, so control characters are removed: they could change the terminal. An
 // operator reads ten problems of a file one by one; a script counts lines.
 func (c *cli) printError(prefix string, err error) {
+	// What ends a service is an error for the journal too, as in the log of the daemon.
+	if journald, _ := journal.StderrIsJournalStream(); journald && c.err == os.Stderr {
+		prefix = "<3>" + prefix
+	}
 	for line := range strings.Lines(err.Error()) {
 		if line = strings.TrimSpace(line); line != "" {
 			fmt.Fprintln(c.err, prefix+layout.Clean(line))

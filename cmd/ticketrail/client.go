@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	yaml "go.yaml.in/yaml/v3"
@@ -172,28 +174,52 @@ func (c *cli) showEntry(
 
 // stationArg makes the shell complete the arguments of cmd with the names of stations.
 func (c *cli) stationArg(cmd *cobra.Command) *cobra.Command {
-	cmd.ValidArgsFunction = c.completeStations
+	cmd.ValidArgsFunction = c.complete(stationNames)
 	return cmd
 }
 
 // stationFlag is a flag with the name of a station.
 func (c *cli) stationFlag(cmd *cobra.Command, station *string, name, usage string) {
 	cmd.Flags().StringVar(station, name, "", usage)
-	_ = cmd.RegisterFlagCompletionFunc(name, c.completeStations) // the flag is there
+	_ = cmd.RegisterFlagCompletionFunc(name, c.complete(stationNames)) // the flag is there
 }
 
-// completeStations asks the running daemon, which members of its group can do who cannot read the
+// complete asks the running daemon, which members of its group can do who cannot read the
 // configuration. If it does not answer, nothing is completed.
-func (c *cli) completeStations(cmd *cobra.Command, _ []string, _ string) (
-	names []cobra.Completion, _ cobra.ShellCompDirective,
-) {
-	if d, err := c.client(); err == nil {
-		all, _ := d.Stations(cmd.Context())
-		for _, s := range all.Stations {
-			names = append(names, s.Name)
+func (c *cli) complete(names func(context.Context, *admin.Client) []cobra.Completion) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		d, err := c.client()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
+		return names(cmd.Context(), d), cobra.ShellCompDirectiveNoFileComp
 	}
-	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+func stationNames(ctx context.Context, d *admin.Client) (names []cobra.Completion) {
+	all, _ := d.Stations(ctx)
+	for _, s := range all.Stations {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// jobIDs are those of the newest jobs.
+func jobIDs(ctx context.Context, d *admin.Client) (ids []cobra.Completion) {
+	jobs, _ := d.Jobs(ctx, admin.Filter{Limit: terminalLimit})
+	for _, j := range jobs {
+		about := strings.TrimSuffix(fmt.Sprintf("%s at %s, %s", j.State, j.Station, orderOf(j)), ", ")
+		ids = append(ids, cobra.CompletionWithDesc(strconv.FormatUint(j.ID, 10), singleLine(about)))
+	}
+	return ids
+}
+
+func rejectIDs(ctx context.Context, d *admin.Client) (ids []cobra.Completion) {
+	all, _ := d.Rejects(ctx)
+	for _, r := range all {
+		ids = append(ids, cobra.CompletionWithDesc(strconv.FormatUint(r.ID, 10), singleLine(r.Code)))
+	}
+	return ids
 }
 
 // venueFlag is a flag with a venue of the configuration; what a missing one means differs.

@@ -25,6 +25,7 @@ func reasonFlag(cmd *cobra.Command, reason *string) {
 func (c *cli) jobsCancel() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{Use: "cancel ID...", Short: "cancel tickets, so that they do not print"}
+	cmd.ValidArgsFunction = c.complete(jobIDs)
 	reasonFlag(cmd, &reason)
 	return c.forEachID(cmd, func(ctx context.Context, d *admin.Client, id uint64) (string, error) {
 		return fmt.Sprintf("job %d is cancelled", id), d.Cancel(ctx, id, reason)
@@ -47,6 +48,7 @@ what was cancelled. Any other ticket prints as it was. If another request has
 voided something of the same check since, the head of the copy says so: "VOID at
 19:40: job 13". Look at that job.`,
 	}
+	cmd.ValidArgsFunction = c.complete(jobIDs)
 	c.stationFlag(cmd, &o.Station, "station", "`station` that prints the copy (default: that of the ticket)")
 	reasonFlag(cmd, &o.Reason)
 	return c.forEachID(cmd, func(ctx context.Context, d *admin.Client, id uint64) (string, error) {
@@ -81,6 +83,7 @@ the ones named, or with --from all of a station. They get new ids. A held ticket
 may have come out already, so it then prints marked REPRINT.`,
 		Example: "  ticketrail jobs move --from grill --to bar",
 	}
+	cmd.ValidArgsFunction = c.complete(jobIDs)
 	c.stationFlag(cmd, &from, "from", "move all tickets that wait at this `station`")
 	c.stationFlag(cmd, &to, "to", "`station` that prints them instead")
 	_ = cmd.MarkFlagRequired("to")

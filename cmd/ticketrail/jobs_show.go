@@ -24,6 +24,7 @@ const columns = 42
 // same order.
 func (c *cli) jobsShow() *cobra.Command {
 	cmd := &cobra.Command{Use: "show ID", Short: "show a ticket, its state and the other jobs of its request"}
+	cmd.ValidArgsFunction = c.complete(jobIDs)
 	return c.showEntry(cmd, func(ctx context.Context, d *admin.Client, id uint64) (entry, error) {
 		x, err := d.Job(ctx, id)
 		return entry{

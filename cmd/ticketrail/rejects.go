@@ -49,6 +49,7 @@ func (c *cli) rejectsShow() *cobra.Command {
 		Short:   "show a refused print request and the reason",
 		Example: "  ticketrail rejects show 3 --body > refused.json",
 	}
+	cmd.ValidArgsFunction = c.complete(rejectIDs)
 	return c.showEntry(cmd, func(ctx context.Context, d *admin.Client, id uint64) (entry, error) {
 		r, err := d.Reject(ctx, id)
 		return entry{
@@ -112,6 +113,7 @@ With --lenient the cause need not be mended: what can be read prints, and what
 cannot prints as text at the fallback. Only the venue must be configured.`,
 		Example: "  ticketrail rejects print 3",
 	}
+	cmd.ValidArgsFunction = c.complete(rejectIDs)
 	cmd.Flags().BoolVar(&o.Lenient, "lenient", false, "print it whatever was wrong with it")
 	return c.forEachID(cmd, func(ctx context.Context, d *admin.Client, id uint64) (string, error) {
 		done, err := d.PrintReject(ctx, id, o)

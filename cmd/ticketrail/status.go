@@ -127,7 +127,8 @@ func joinFindings(said, found []admin.Finding) []admin.Finding {
 	return slices.Concat(said, slices.DeleteFunc(found, func(f admin.Finding) bool {
 		_, station, _ := strings.Cut(f.Subject, " ") // as in "printer grill"
 		return slices.ContainsFunc(said, func(s admin.Finding) bool {
-			return s.Station && s.Subject == station || s.Subject == "certificate" && s.Subject == f.Subject
+			return s.Station && s.Subject == station ||
+				s.Subject == f.Subject && (s.Subject == "certificate" || s.Subject == "clock")
 		})
 	}))
 }
@@ -147,6 +148,6 @@ func (c *cli) askDaemon(ctx context.Context) []admin.Finding {
 		return []admin.Finding{{Level: admin.Fail, Subject: "daemon", Text: singleLine(err.Error())}} // says what to do
 	}
 	return slices.DeleteFunc(o.Findings, func(f admin.Finding) bool {
-		return f.Subject == "clock" || f.Subject == "disk" || f.Subject == "configuration" && f.Level == admin.OK
+		return f.Subject == "disk" || f.Subject == "configuration" && f.Level == admin.OK
 	})
 }

@@ -1,8 +1,13 @@
 package main
 
 import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"unicode/utf8"
 
@@ -75,6 +80,26 @@ func TestEveryCommandThatNeedsTheDaemonEndsWith3WithoutOne(t *testing.T) {
 	})
 	if asked < 18 {
 		t.Errorf("only %d commands were tried", asked)
+	}
+}
+
+// TestTheErrorThatEndsAServiceIsAnErrorInTheJournal: `journalctl -p warning` would else show only its exit code.
+func TestTheErrorThatEndsAServiceIsAnErrorInTheJournal(t *testing.T) {
+	out, err := os.Create(filepath.Join(t.TempDir(), "journal"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	var st syscall.Stat_t
+	if err := syscall.Fstat(int(out.Fd()), &st); err != nil {
+		t.Fatal(err)
+	}
+	serve := exec.Command(realProgram, "serve", "--config", "/none.yaml")
+	serve.Env = append(os.Environ(), fmt.Sprintf("JOURNAL_STREAM=%d:%d", st.Dev, st.Ino))
+	serve.Stderr = out
+	err = serve.Run()
+	if said, _ := os.ReadFile(out.Name()); err == nil || !strings.HasPrefix(string(said), "<3>") {
+		t.Errorf("%v, and the journal has %q", err, said)
 	}
 }
 

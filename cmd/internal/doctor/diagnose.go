@@ -34,8 +34,8 @@ type Box struct {
 func (b Box) Diagnose(ctx context.Context, path string) (out []admin.Finding) {
 	out = append(out, b.serviceFindings(ctx)...)
 	out = append(out, b.secretReaders()...)
-	out = append(out, ClockFinding(WallClock{}, time.Now(), time.Local))
 	conf, warnings, err := check(path)
+	out = append(out, ClockFinding(WallClock{}, time.Now(), zoneOf(conf)))
 	if err != nil {
 		// What the rest would need is not known.
 		for line := range strings.Lines(err.Error()) {
@@ -49,7 +49,7 @@ func (b Box) Diagnose(ctx context.Context, path string) (out []admin.Finding) {
 		out = append(out, warn("configuration", layout.Clean(w), ""))
 	}
 	out = append(out, UnitFindings(ctx, path, conf)...)
-	out = append(out, portFindings(conf)...)
+	out = append(out, portFindings(ctx, conf)...)
 	out = append(out, b.storeFindings(ctx, path, conf)...)
 	out = append(out, CertificateFindings(conf, time.Now(), "")...)
 	out = append(out, webhookFindings(ctx, conf)...)
@@ -111,14 +111,26 @@ func (b Box) secretReaders() (out []admin.Finding) {
 	return out
 }
 
-// portFindings are the ports of the configuration that another program has.
-func portFindings(conf *config.Config) (out []admin.Finding) {
+// zoneOf is the kitchen's time zone, as far as the configuration has it.
+func zoneOf(conf *config.Config) *time.Location {
+	if conf == nil || len(conf.Venues) == 0 || conf.Venues[0].Timezone == "" {
+		return time.Local
+	}
+	zone, _ := time.LoadLocation(conf.Venues[0].Timezone) // the configuration was checked
+	return zone
+}
+
+// portFindings are the ports of the configuration that another program has. That of the webhook is kept by systemd
+// while the service starts again.
+func portFindings(ctx context.Context, conf *config.Config) (out []admin.Finding) {
+	stored := unitSettings(ctx, boxUnit, "NFileDescriptorStore")["NFileDescriptorStore"]
 	for key, address := range map[string]string{
 		"receiver.listen": conf.Receiver.Listen, "metrics.listen": conf.Metrics.Listen,
 		"display.listen": conf.Display.Listen,
 	} {
 		who := listener(address)
-		if who != "" && !strings.HasPrefix(who, "ticketrail ") {
+		kept := key == "receiver.listen" && strings.HasPrefix(who, "systemd ") && stored != "" && stored != "0"
+		if who != "" && !strings.HasPrefix(who, "ticketrail ") && !kept {
 			out = append(out, fail(key, fmt.Sprintf("%s is taken by %s", address, who),
 				"stop that program, or use another port"))
 		}

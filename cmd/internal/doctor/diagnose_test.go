@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,6 +57,12 @@ func TestTheDoctorFindsEachFault(t *testing.T) {
 			k.conf += fmt.Sprintf("\nmetrics: { listen: %q }\n", l.Addr())
 		}, admin.Fail, "metrics.listen", fmt.Sprintf("is taken by doctor.test (process %d)", os.Getpid()),
 			"another port"},
+		{"a port that systemd keeps for the service while it starts again", func(k *kitchen) {
+			k.listen = ofSystemd(k.t)
+			k.service += "\nNFileDescriptorStore=1"
+		}, "", "", "", ""},
+		{"a port that systemd has for another service", func(k *kitchen) { k.listen = ofSystemd(k.t) },
+			admin.Fail, "receiver.listen", "is taken by systemd", "another port"},
 		{"a database of another user", func(k *kitchen) {
 			k.put("t.db", "")
 			slow.Test(k.t, "root")
@@ -133,12 +140,29 @@ fallback: grill
 	}
 }
 
+// ofSystemd is an address at which a program listens that calls itself systemd.
+func ofSystemd(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const comm = "/proc/self/comm"
+	was, err := os.ReadFile(comm)
+	if err := errors.Join(err, os.WriteFile(comm, []byte("systemd"), 0)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = errors.Join(os.WriteFile(comm, was, 0), l.Close()) })
+	return l.Addr().String()
+}
+
 // A kitchen is a box without faults, into which a test puts one.
 type kitchen struct {
 	t       *testing.T
 	root    string // of the system's files
 	service string // what systemctl says of the service
 	conf    string // the configuration, with %s for its folder
+	listen  string // of the webhook; "" for a port that is free
 	damaged bool
 }
 
@@ -174,7 +198,7 @@ func (k *kitchen) diagnose() []admin.Finding {
 	k.t.Helper()
 	// Another process of this machine may have the default ports.
 	k.put("t.yaml", strings.ReplaceAll(k.conf, "ROOT", k.root)+"\ndisplay: { listen: \"127.0.0.1:0\" }\n")
-	k.t.Setenv("TICKETRAIL_RECEIVER_LISTEN", "127.0.0.1:0")
+	k.t.Setenv("TICKETRAIL_RECEIVER_LISTEN", cmp.Or(k.listen, "127.0.0.1:0"))
 	if !strings.Contains(k.conf, "\nmetrics:") {
 		k.t.Setenv("TICKETRAIL_METRICS_LISTEN", "127.0.0.1:0")
 	}

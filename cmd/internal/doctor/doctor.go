@@ -91,7 +91,7 @@ func CheckOnline(ctx context.Context, path string) ([]admin.Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(onlineFindings(ctx, conf), ClockFinding(WallClock{}, time.Now(), time.Local)), nil
+	return append(onlineFindings(ctx, conf), ClockFinding(WallClock{}, time.Now(), zoneOf(conf))), nil
 }
 
 // onlineFindings ask each printer for its status, each third-party kitchen display whether it answers, the running
