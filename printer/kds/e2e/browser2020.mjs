@@ -45,7 +45,7 @@ export async function aBrowserOf2020CanDoEverything(server, browser) {
     ["F8", "allday", "Burger"],
     ["s", "settings", "Display kept on"],
     ["h", "help", "Bump"],
-    ["Shift+R", "recall", "Nothing was bumped"],
+    ["Shift+R", "recall", "Nothing left the board"],
   ]) {
     await page.keyboard.press(key);
     await until(name + " is open", async () => (await page.innerText(".panel." + name)).includes(says));
