@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
@@ -34,12 +33,11 @@ type Options struct {
 	// IncludeRaw has the daemon set Raw. It is off by default: the record may have names and notes that the display
 	// need not know.
 	IncludeRaw bool `mapstructure:"include_raw"`
-	// Raw returns the original record of a delivery, which is sent too. It must be the same at each
-	// attempt. Nil, or an error: the document is sent without it.
-	Raw func(ctx context.Context, d ticket.Delivery) (json.RawMessage, error) `mapstructure:"-"`
+	// Raw returns the original record of a delivery, which is sent too. It must be the same at each attempt. If it is
+	// nil, or returns nil, the document is sent without it.
+	Raw func(ctx context.Context, d ticket.Delivery) json.RawMessage `mapstructure:"-"`
 	// Dial connects; nil is a net.Dialer's.
-	Dial   func(ctx context.Context, network, address string) (net.Conn, error) `mapstructure:"-"`
-	Logger *slog.Logger                                                         `mapstructure:"-"` // nil: silent
+	Dial func(ctx context.Context, network, address string) (net.Conn, error) `mapstructure:"-"`
 }
 
 // Headers of an attempt, beside those of the package webhook.
@@ -57,7 +55,6 @@ const (
 type Display struct {
 	o          Options
 	url        *url.URL
-	log        *slog.Logger
 	connection connection
 
 	mu    sync.Mutex // guards what follows
@@ -99,13 +96,11 @@ func New(o Options) (*Display, error) {
 	case u.User != nil:
 		return nil, errors.New("url: holds a user or a password; put a token into token_file")
 	}
-	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Dial == nil {
 		o.Dial = new(net.Dialer).DialContext
 	}
 	o.Timeout = cmp.Or(o.Timeout, 5*time.Second)
-	return &Display{o: o, url: u, log: o.Logger.With("component", "push", "station", o.Name),
-		connection: connection{dial: o.Dial, timeout: o.Timeout}}, nil
+	return &Display{o: o, url: u, connection: connection{dial: o.Dial, timeout: o.Timeout}}, nil
 }
 
 // Idempotent reports that a ticket may be posted again after an attempt that broke: it has the same
@@ -135,9 +130,14 @@ func (s *Display) Print(
 	if err != nil {
 		return "", ticket.NotReady(s.errorf("%w", err))
 	}
-	body, err := s.compose(ctx, d)
+	// The raw record is an addition that a display may use; the ticket must not wait for it.
+	var raw json.RawMessage
+	if s.o.Raw != nil {
+		raw = s.o.Raw(ctx, d)
+	}
+	body, err := json.Marshal(NewDocument(d, raw))
 	if err != nil {
-		return "", ticket.Permanent(s.errorf("%w", err))
+		return "", ticket.Permanent(s.errorf("compose document: %w", err))
 	}
 	transport, err := s.connection.transport(k.ca)
 	if err != nil {
@@ -173,23 +173,6 @@ func headers(d ticket.Delivery, token string) http.Header {
 		h.Set("Authorization", "Bearer "+token)
 	}
 	return h
-}
-
-// compose returns the body of the request. The raw record is an addition that a display may use;
-// the ticket must not wait for it.
-func (s *Display) compose(ctx context.Context, d ticket.Delivery) ([]byte, error) {
-	var raw json.RawMessage
-	if s.o.Raw != nil {
-		var err error
-		if raw, err = s.o.Raw(ctx, d); err != nil {
-			s.log.Debug("cannot read the original record; the document is sent without it", "job", d.Job, "err", err)
-		}
-	}
-	body, err := json.Marshal(NewDocument(d, raw))
-	if err != nil {
-		return nil, fmt.Errorf("compose document: %w", err)
-	}
-	return body, nil
 }
 
 // errorf names the display by scheme and host only: the rest of its address may be secret.

@@ -211,7 +211,7 @@ func TestTimeSpentInTheStorageDoesNotCountAgainstTheDisplay(t *testing.T) {
 func TestAnImpossibleURLIsRefusedWithoutShowingIt(t *testing.T) {
 	for _, u := range []string{"", "kds.example/s3cret", "ftp://kds.example/s3cret", "https:///s3cret",
 		"https://me:s3cret@kds.example/", "http://%s3cret", "https://kds.example/\x7fs3cret"} {
-		_, err := New(Options{Name: "fresh", URL: u})
+		_, err := New(Options{URL: u})
 		if err == nil {
 			t.Errorf("%q is taken", u)
 			continue

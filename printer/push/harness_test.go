@@ -82,7 +82,7 @@ func serve(t *testing.T, h http.HandlerFunc, change ...func(*Options)) *Display 
 func pushTo(t *testing.T, dial func(context.Context, string, string) (net.Conn, error),
 	change ...func(*Options)) *Display {
 	t.Helper()
-	o := Options{Name: "fresh", URL: "http://kds.example/hook/s3cretpath?key=s3cretquery", Dial: dial}
+	o := Options{URL: "http://kds.example/hook/s3cretpath?key=s3cretquery", Dial: dial}
 	for _, f := range change {
 		f(&o)
 	}

@@ -1,7 +1,6 @@
 package push
 
 import (
-	"bytes"
 	"context"
 	"encoding/pem"
 	"fmt"
@@ -36,7 +35,6 @@ func TestSecretsAreReadAnewAndNeverShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var log bytes.Buffer
 	code := http.StatusForbidden
 	var auth []string
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -53,8 +51,7 @@ func TestSecretsAreReadAnewAndNeverShown(t *testing.T) {
 	}))
 	defer srv.Close()
 	p, err := New(Options{
-		Name: "fresh", URL: srv.URL + "/s3cret", TokenFile: token, SecretFile: secret,
-		Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		URL: srv.URL + "/s3cret", TokenFile: token, SecretFile: secret,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +84,6 @@ func TestSecretsAreReadAnewAndNeverShown(t *testing.T) {
 		assertNoSecret(t, fmt.Sprint(err))
 		file(name, string(was))
 	}
-	assertNoSecret(t, log.String())
 	if err := os.Remove(token); err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +103,7 @@ func TestAnOwnAuthorityIsTrustedAndNoOther(t *testing.T) {
 	if err := os.WriteFile(ca, pemCert, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p, err := New(Options{Name: "fresh", URL: srv.URL})
+	p, err := New(Options{URL: srv.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +115,7 @@ func TestAnOwnAuthorityIsTrustedAndNoOther(t *testing.T) {
 	if err := p.Check(t.Context()); err == nil {
 		t.Error("without its authority the check finds nothing")
 	}
-	if p, err = New(Options{Name: "fresh", URL: srv.URL, CAFile: ca}); err != nil {
+	if p, err = New(Options{URL: srv.URL, CAFile: ca}); err != nil {
 		t.Fatal(err)
 	}
 	defer p.Close()
@@ -129,7 +125,7 @@ func TestAnOwnAuthorityIsTrustedAndNoOther(t *testing.T) {
 	if proof, err := p.Print(t.Context(), order(1, "Burger"), b.begin); proof != ticket.Taken || err != nil {
 		t.Errorf("with its authority: %s, %v", proof, err)
 	}
-	other, err := New(Options{Name: "fresh", URL: strings.Replace(srv.URL, "127.0.0.1", "kds.example.net", 1),
+	other, err := New(Options{URL: strings.Replace(srv.URL, "127.0.0.1", "kds.example.net", 1),
 		CAFile: ca,
 		Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, network, srv.Listener.Addr().String())

@@ -5,13 +5,11 @@
 package ticketlog
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -27,11 +25,10 @@ type Options struct {
 	// To is where tickets are written: file:///PATH, or stdout, which systemd puts into the journal.
 	To         string `mapstructure:"to"`
 	IncludeRaw bool   `mapstructure:"include_raw"` // has the daemon set Raw
-	// Raw returns the original record of a delivery, which is written too. Nil, or an error: the line is written
-	// without it.
-	Raw    func(ctx context.Context, d ticket.Delivery) (json.RawMessage, error) `mapstructure:"-"`
-	Stdout io.Writer                                                             `mapstructure:"-"` // nil: os.Stdout
-	Logger *slog.Logger                                                          `mapstructure:"-"` // nil: silent
+	// Raw returns the original record of a delivery, which is written too. If it is nil, or returns nil, the line is
+	// written without it.
+	Raw    func(ctx context.Context, d ticket.Delivery) json.RawMessage `mapstructure:"-"`
+	Stdout io.Writer                                                    `mapstructure:"-"` // nil: os.Stdout
 }
 
 // A Line is what is written of one ticket. ID is the same at each attempt: a reader who finds it a second time has
@@ -47,7 +44,6 @@ type Line struct {
 type Log struct {
 	o   Options
 	out output
-	log *slog.Logger
 
 	mu sync.Mutex // it may be the backup of several stations
 }
@@ -64,11 +60,10 @@ const wanted = "want file:///var/log/ticketrail/tickets.jsonl or stdout"
 
 // New checks To, and opens nothing.
 func New(o Options) (*Log, error) {
-	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Stdout == nil {
 		o.Stdout = os.Stdout
 	}
-	l := &Log{o: o, log: o.Logger.With("component", "ticketlog", "station", o.Name)}
+	l := &Log{o: o}
 	u, err := url.Parse(o.To)
 	switch {
 	case o.To == "":
@@ -103,10 +98,7 @@ func (l *Log) Print(
 ) (ticket.Proof, error) {
 	var raw json.RawMessage
 	if l.o.Raw != nil {
-		var err error
-		if raw, err = l.o.Raw(ctx, d); err != nil {
-			l.log.Debug("cannot read the original record; the line is written without it", "job", d.Job, "err", err)
-		}
+		raw = l.o.Raw(ctx, d)
 	}
 	line, err := json.Marshal(Line{push.NewDocument(d, raw), d.Attempt, d.Doubt})
 	if err != nil {

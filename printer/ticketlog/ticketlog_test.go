@@ -20,7 +20,7 @@ import (
 func TestATicketIsOneLineOfTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tickets.jsonl")
 	l := open(t, Options{To: "file://" + path,
-		Raw: func(context.Context, ticket.Delivery) (json.RawMessage, error) { return []byte(`{"id":"x"}`), nil }})
+		Raw: func(context.Context, ticket.Delivery) json.RawMessage { return []byte(`{"id":"x"}`) }})
 	if err := l.Check(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -137,10 +137,10 @@ func TestStandardOutputProvesOnlyThatTheTicketWasSent(t *testing.T) {
 
 func TestAPlaceThatIsNoneIsRefused(t *testing.T) {
 	for to, want := range map[string]string{
-		"": "no place", "/var/log/x": "no place", "file:x": "no place", "file://host/x": "no place",
+		"": "is missing", "/var/log/x": "no place", "file:x": "no place", "file://host/x": "no place",
 		"file:///a/../b": "no place", "syslog://h": "no place", "stdout:": "no place", "\x00": "not a URL",
 	} {
-		if _, err := New(Options{Name: "a", To: to}); err == nil || !strings.HasPrefix(err.Error(), "to: ") ||
+		if _, err := New(Options{To: to}); err == nil || !strings.HasPrefix(err.Error(), "to: ") ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", to, err)
 		}
@@ -217,7 +217,6 @@ func delivery(job uint64) ticket.Delivery {
 
 func open(t *testing.T, o Options) *Log {
 	t.Helper()
-	o.Name = "archive"
 	l, err := New(o)
 	if err != nil {
 		t.Fatal(err)

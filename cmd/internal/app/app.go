@@ -175,7 +175,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	a.service = newService(o, a.queue, conf, a.log)
 	a.stations, err = station.New(station.Options{
 		Queue: a.queue, Dispatcher: a.dispatch, Registry: a.registry, Logger: a.log,
-		Dialer: o.Dialer, Dial: o.Dial, Zone: a.service.zone, Record: recordFrom(a.queue),
+		Dialer: o.Dialer, Dial: o.Dial, Zone: a.service.zone, Record: recordFrom(a.queue, a.log),
 		Manage: func(w http.ResponseWriter, r *http.Request, who string) { a.control.ServePage(w, r, who) },
 		Listen: func(d config.Display) (net.Listener, error) {
 			return daemon.Listen(o.Display, "display.listen", d.Listen)

@@ -52,7 +52,7 @@ func plainSections(conf *config.Config) (out []plainSection) {
 			// The cook who reads a ticket of it at the backup looks for a screen that is dark.
 			lane: dispatch.Lane{Name: c.Name, ExpireAfter: c.ExpireAfter, Down: "screen"},
 			open: func(o Options) (recipient, error) {
-				c.Logger, c.Dial, c.Raw = o.Logger, o.Dial, o.raw(c.IncludeRaw)
+				c.Dial, c.Raw = o.Dial, o.raw(c.IncludeRaw)
 				return push.New(c.Options)
 			},
 			fine: "answers; only a ticket shows whether it takes tickets",
@@ -64,7 +64,7 @@ func plainSections(conf *config.Config) (out []plainSection) {
 			conf: c, kind: admin.KindLog, address: c.To, fine: "is there",
 			lane: dispatch.Lane{Name: c.Name, ExpireAfter: c.ExpireAfter, Down: "screen"},
 			open: func(o Options) (recipient, error) {
-				c.Logger, c.Raw = o.Logger, o.raw(c.IncludeRaw)
+				c.Raw = o.raw(c.IncludeRaw)
 				return ticketlog.New(c.Options)
 			},
 		})
@@ -73,7 +73,7 @@ func plainSections(conf *config.Config) (out []plainSection) {
 }
 
 // raw finds records, if they are wanted.
-func (o Options) raw(wanted bool) func(context.Context, ticket.Delivery) (json.RawMessage, error) {
+func (o Options) raw(wanted bool) func(context.Context, ticket.Delivery) json.RawMessage {
 	if !wanted {
 		return nil
 	}

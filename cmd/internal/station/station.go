@@ -101,8 +101,8 @@ type Options struct {
 	Manage func(w http.ResponseWriter, r *http.Request, who string)
 	// Zone is the time zone of the clock on the screens; it returns nil for that of the box.
 	Zone func(*config.Config) *time.Location
-	// Record returns the record of a ticket as the service sent it.
-	Record func(context.Context, ticket.Delivery) (json.RawMessage, error)
+	// Record returns the record of a ticket as the service sent it; nil if it cannot be read.
+	Record func(context.Context, ticket.Delivery) json.RawMessage
 }
 
 // A Set holds the active stations. Build and Swap must not be called at the same time; the other
