@@ -54,23 +54,16 @@ func scripts() []script {
 func (s script) unique(text string) string {
 	letters, end := []rune(s.letters), make([]rune, 8)
 	for i := range end {
-		end[i] = pick(rng, letters)
+		end[i] = letters[rand.IntN(len(letters))] // not from a seed: two runs must send other names
 	}
 	return text + " " + string(end)
 }
 
-// rng is not from a seed: the names of two runs against the same endpoint must differ.
-var rng = rand.New(lockedSource{})
-
-type lockedSource struct{}
-
-func (lockedSource) Uint64() uint64 { return rand.Uint64() }
-
-func firstNumber() int { return 3000 + rng.IntN(5000) }
+func firstNumber() int { return 3000 + rand.IntN(5000) }
 
 // item is a dish with a name of its own, and more than one of it, with these modifiers.
 func item(name string, children ...map[string]any) map[string]any {
-	it := map[string]any{contract.FieldName: scripts()[0].unique(name), fieldQuantity: 2 + rng.IntN(8)}
+	it := map[string]any{contract.FieldName: scripts()[0].unique(name), fieldQuantity: 2 + rand.IntN(8)}
 	if len(children) > 0 {
 		it[fieldChildren] = list(children...)
 	}
@@ -291,7 +284,7 @@ func (t *tester) voids() (string, Verdict) {
 	for i, s := range all {
 		wg.Go(func() {
 			it := map[string]any{
-				contract.FieldName: s.unique(s.dish), fieldNote: s.unique(s.note), fieldQuantity: 3 + rng.IntN(7),
+				contract.FieldName: s.unique(s.dish), fieldNote: s.unique(s.note), fieldQuantity: 3 + rand.IntN(7),
 			}
 			record := t.newRecord(it)
 			ordered := t.send(t.postOf(t.orderOf(record)))
