@@ -13,11 +13,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"ticketrail/queue/ticket"
 )
+
+// testTime is for what happens over real connections; it is only reached by a test that fails.
+const testTime = 2 * time.Minute
 
 const vectorSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
@@ -51,7 +55,7 @@ func TestSecretsAreReadAnewAndNeverShown(t *testing.T) {
 	}))
 	defer srv.Close()
 	p, err := New(Options{
-		URL: srv.URL + "/s3cret", TokenFile: token, SecretFile: secret,
+		URL: srv.URL + "/s3cret", TokenFile: token, SecretFile: secret, Timeout: testTime,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +107,7 @@ func TestAnOwnAuthorityIsTrustedAndNoOther(t *testing.T) {
 	if err := os.WriteFile(ca, pemCert, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p, err := New(Options{URL: srv.URL})
+	p, err := New(Options{URL: srv.URL, Timeout: testTime})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +119,7 @@ func TestAnOwnAuthorityIsTrustedAndNoOther(t *testing.T) {
 	if err := p.Check(t.Context()); err == nil {
 		t.Error("without its authority the check finds nothing")
 	}
-	if p, err = New(Options{URL: srv.URL, CAFile: ca}); err != nil {
+	if p, err = New(Options{URL: srv.URL, CAFile: ca, Timeout: testTime}); err != nil {
 		t.Fatal(err)
 	}
 	defer p.Close()
@@ -126,7 +130,7 @@ func TestAnOwnAuthorityIsTrustedAndNoOther(t *testing.T) {
 		t.Errorf("with its authority: %s, %v", proof, err)
 	}
 	other, err := New(Options{URL: strings.Replace(srv.URL, "127.0.0.1", "kds.example.net", 1),
-		CAFile: ca,
+		CAFile: ca, Timeout: testTime,
 		Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, network, srv.Listener.Addr().String())
 		}})
