@@ -137,6 +137,7 @@ func (k *checker) layout(at string, l *Layout) {
 			k.add(here, "%s is listed twice", quote(f))
 		}
 	}
+	k.oneOf(at+".cut", l.Cut, "none", "item", "course")
 	for i, line := range l.Footer {
 		k.ownLine(fmt.Sprintf("%s.footer[%d]", at, i), line)
 	}

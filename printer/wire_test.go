@@ -304,8 +304,8 @@ func TestOnlyTheFirstCopyDirectlyBelowAPieceSaysToIgnoreIt(t *testing.T) {
 				for _, x := range r.v.Tickets() {
 					all.WriteString(x.Text)
 				}
-				if got := strings.Count(all.String(), "IGNORE THE PIECE ABOVE"); got != c.want {
-					t.Errorf("IGNORE THE PIECE ABOVE is printed %d times, want %d, in\n%s", got, c.want, all.String())
+				if got := strings.Count(all.String(), "replaces the piece above"); got != c.want {
+					t.Errorf("replaces the piece above is printed %d times, want %d, in\n%s", got, c.want, all.String())
 				}
 			})
 		})

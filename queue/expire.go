@@ -176,8 +176,40 @@ func slipLine(t ticket.Ticket, job uint64, doubt bool) ticket.Line {
 		what = "changed, " + what
 	}
 	notes := []string{fmt.Sprintf("%s, %s, id %s", ticket.Clock(t.Received, t.Zone), what, ticket.Short(t.Request))}
+	if items := slipItems(t.Lines); items != "" {
+		notes = append(notes, items)
+	}
 	if doubt {
 		notes = append(notes, "a copy may have come out: check the rail")
 	}
 	return ticket.Line{Quantity: "1", Name: strings.Join(name, " · "), Notes: notes, Void: t.Void, Refire: t.Refire}
+}
+
+// slipItems is what was ordered: the first items by the beginnings of their names, because a slip has up to 500 tickets
+// and the names are from the network.
+func slipItems(lines []ticket.Line) string {
+	const most, letters = 12, 60
+	var items []string
+	more := 0
+	for _, l := range lines {
+		switch {
+		case l.Depth > 0:
+			continue
+		case len(items) == most:
+			more++
+			continue
+		}
+		name := l.Quantity + "x " + l.Name
+		if l.Void {
+			name = "VOID " + name
+		}
+		if r := []rune(name); len(r) > letters {
+			name = string(r[:letters]) + "…"
+		}
+		items = append(items, name)
+	}
+	if more > 0 {
+		items = append(items, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(items, ", ")
 }

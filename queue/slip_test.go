@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -67,13 +68,17 @@ func TestASlipMarksDoubtfulTicketsAndHasALimit(t *testing.T) {
 func TestALineOfASlipNamesTheTicketAsPeopleCallIt(t *testing.T) {
 	at := time.Date(2026, 11, 20, 19, 30, 0, 0, time.UTC)
 	for want, tk := range map[string]ticket.Ticket{
-		"#12 · Table 4 · Dine in · Ann; 20:30, 1 line, id r": {
+		"#12 · Table 4 · Dine in · Ann; 20:30, 3 lines, id r,2x Soup, VOID 1x Cake": {
 			Number: "12", Table: "4", Type: "Dine in", Server: "Ann", Zone: "Europe/Berlin",
-			Lines: make([]ticket.Line, 1),
+			Lines: []ticket.Line{{Quantity: "2", Name: "Soup"}, {Depth: 1, Quantity: "1", Name: "hot"},
+				{Quantity: "1", Name: "Cake", Void: true}},
 		},
-		"job 7; 19:30 UTC, changed, 2 lines, id r": {
-			Changed: &ticket.Change{}, Zone: "no/zone", Lines: make([]ticket.Line, 2),
+		"job 7; 19:30 UTC, changed, 14 lines, id r," +
+			strings.Repeat("1x "+strings.Repeat("é", 57)+"…, ", 12) + "2 more": {
+			Changed: &ticket.Change{}, Zone: "no/zone",
+			Lines: slices.Repeat([]ticket.Line{{Quantity: "1", Name: strings.Repeat("é", 58)}}, 14),
 		},
+		"job 7; 19:30 UTC, 0 lines, id r": {},
 	} {
 		tk.Received, tk.Request = at, "r"
 		if l := slipLine(tk, 7, false); l.Name+"; "+strings.Join(l.Notes, ",") != want || l.Quantity != "1" {

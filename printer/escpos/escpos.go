@@ -53,6 +53,11 @@ func EncodeTicket(lines []layout.Line, o Options) Encoded {
 	e.buzz(o.Buzz, o.BuzzVoid)
 	for _, l := range lines {
 		e.line(l)
+		if l.Cut {
+			e.style(style{})
+			e.feed()
+			e.cut()
+		}
 	}
 	e.style(style{})
 	e.feed()

@@ -47,7 +47,7 @@ func read(b []byte, p profile.Profile) (reading, error) {
 	if _, err := c.Write(b); err != nil {
 		return reading{}, err
 	}
-	if err := c.Finish(ctx); err != nil {
+	if err := errors.Join(c.Finish(ctx), v.WaitIdle(ctx)); err != nil { // Finish alone waits half a second at most
 		return reading{}, err
 	}
 

@@ -97,40 +97,115 @@ func (a *Alarms) Match(s string) bool {
 	return false
 }
 
-// frame is how many columns the frame of an alarm takes: an exclamation mark and a space on each side.
-const frame = 4
-
 // alarmIf prints what print adds, and if yes, as an alarm: bold, at least twice as high, and white
-// on black from edge to edge, or in a frame. Red comes on top and is not enough alone: modifiers
-// are red too, and many impact printers have a black ribbon.
+// on black from edge to edge, or in capitals in a frame.
 func (c *composer) alarmIf(yes bool, print func()) {
 	if !yes {
 		print()
 		return
 	}
-	st := Style{Bold: true, Height: 2, Red: true, Invert: !c.Framed}
-	edge := Line{Spans: []Span{{Text: strings.Repeat("!", c.columns), Style: Style{Bold: true, Red: true}}}}
-	upper := c.UpperCase
-	if c.Framed {
+	c.framed(func() {
+		first, upper := len(c.lines), c.UpperCase
+		c.alarm, c.UpperCase = true, upper || c.Framed
+		print()
+		c.alarm, c.UpperCase = false, upper
+
+		for i := range c.lines[first:] {
+			l := &c.lines[first+i]
+			for j := range l.Spans {
+				s := &l.Spans[j].Style
+				s.Bold, s.Red, s.Invert, s.Height = true, true, !c.Framed, max(s.Height, 2)
+			}
+			l.space(c.columns-l.Width(), Style{Bold: true, Height: 2, Red: true, Invert: !c.Framed})
+		}
+	})
+}
+
+// frameColumns is how many columns a frame takes: an asterisk and a space on each side.
+const frameColumns = 4
+
+// framed prints what print adds in a frame, if nothing can be white on black. Two frames that touch share an edge.
+// Red alone is not enough: many impact printers have a black ribbon.
+func (c *composer) framed(print func()) {
+	if !c.Framed {
+		print()
+		return
+	}
+	edge := Line{Spans: []Span{{Text: strings.Repeat("*", c.columns), Style: Style{Bold: true, Red: true}}}}
+	if c.frameEnd == 0 || c.frameEnd != len(c.lines) {
 		c.add(edge)
-		c.columns, c.UpperCase = c.columns-frame, true
 	}
 	first := len(c.lines)
+	c.columns -= frameColumns
 	print()
+	c.columns += frameColumns
+
 	for i := range c.lines[first:] {
 		l := &c.lines[first+i]
-		for j := range l.Spans {
-			s := &l.Spans[j].Style
-			s.Bold, s.Red, s.Invert, s.Height = true, true, st.Invert, max(s.Height, 2)
+		side := Style{Bold: true, Red: true, Height: l.Height()}
+		l.Spans = append([]Span{{Text: "* ", Style: side}}, l.Spans...)
+		l.space(c.columns-2-l.Width(), side)
+		l.Spans = append(l.Spans, Span{Text: " *", Style: side})
+	}
+	c.add(edge)
+	c.frameEnd = len(c.lines)
+}
+
+// banner is a bar across the paper, for what changes how the ticket is read.
+func (c *composer) banner(s string) { c.bar(s, c.bannerStyle(s)) }
+
+// warning is the bar for what must not be cooked, or not twice. Only it and an alarm are red on paper with two
+// colours, and in a frame where nothing is white on black. What is beneath is in the same bar.
+func (c *composer) warning(s string, beneath ...string) {
+	c.framed(func() {
+		st := c.bannerStyle(s)
+		st.Red = true
+		c.bar(s, st)
+		for _, s := range beneath {
+			st.Height, st.Width = 1, min(2, c.columns/Width(s))
+			c.bar(s, st)
 		}
-		l.space(c.columns-l.Width(), st)
-		if c.Framed {
-			l.Spans = append(append([]Span{{Text: "! ", Style: st}}, l.Spans...), Span{Text: " !", Style: st})
+	})
+}
+
+// bannerStyle is double width and height if s fits on one line that way, else double height only,
+// which needs fewer lines.
+func (c *composer) bannerStyle(s string) Style {
+	if 2*Width(s) <= c.columns {
+		return Style{Bold: true, Width: 2, Height: 2}
+	}
+	return Style{Bold: true, Height: 2}
+}
+
+// bar prints s in the middle of a bar from edge to edge: white on black or, where a printer has only black on white,
+// between rules.
+func (c *composer) bar(s string, st Style) {
+	first := len(c.lines)
+	st.Invert = true
+	c.centred(s, st)
+	if !c.Framed || st.Red {
+		return
+	}
+	for _, l := range c.lines[first:] {
+		if left, right := &l.Spans[0], &l.Spans[len(l.Spans)-1]; len(l.Spans) == 3 && len(left.Text) > 1 {
+			left.Text = strings.Repeat("=", len(left.Text)-1) + " "
+			right.Text = " " + strings.Repeat("=", len(right.Text)-1)
 		}
 	}
-	if c.Framed {
-		c.columns, c.UpperCase = c.columns+frame, upper
-		c.add(edge)
+}
+
+// centred prints s in the middle of the paper, wrapped where it is too long. An inverted line is
+// black up to both edges.
+func (c *composer) centred(s string, st Style) {
+	for _, s := range wrap(c.text(s), c.columns/st.widthFactor()) {
+		var l Line
+		free := c.columns - Width(s)*st.widthFactor()
+		l.space(free/2, st)
+		l.Spans = append(l.Spans, Span{Text: s, Style: st})
+		if st.Invert {
+			l.space(free-free/2, st)
+		}
+		c.add(l)
 	}
 }
 

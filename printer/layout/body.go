@@ -17,9 +17,9 @@ type body struct {
 	nameColumn    int   // columns before item names: the widest quantity and a space
 	severalLines  bool  // the previous item took several lines, so a blank line follows it
 
-	course      string // course of the item printed last
-	noRoute     bool   // whether the line printed last had no route
-	refireDepth int    // depth of the line whose REFIRE mark covers the lines below it; -1 if none
+	course, seat string // of the item printed last
+	noRoute      bool   // whether the line printed last had no route
+	refireDepth  int    // depth of the line whose REFIRE mark covers the lines below it; -1 if none
 }
 
 // body prints the lines of the order, the raw record if it could not be read, and the samples of a
@@ -27,9 +27,22 @@ type body struct {
 func (c *composer) body(t *ticket.Ticket) {
 	b := &body{composer: c, t: t, course: c.text(t.Course), noRoute: allUnrouted(t.Lines), refireDepth: -1}
 	b.chooseSizes()
-	for i := range t.Lines {
+	for i := 0; i < len(t.Lines); {
+		end := i + 1
+		for end < len(t.Lines) && t.Lines[end].Depth > 0 && t.Lines[end].Void == t.Lines[i].Void {
+			end++
+		}
 		b.headings(&t.Lines[i], i)
-		b.line(&t.Lines[i])
+		lines := func() {
+			for ; i < end; i++ {
+				b.line(&t.Lines[i])
+			}
+		}
+		if t.Lines[i].Void {
+			b.framed(lines)
+		} else {
+			lines()
+		}
 	}
 	if t.Raw != "" {
 		c.centred("the record as it came:", Style{Bold: true})
@@ -50,32 +63,49 @@ func (b *body) headings(l *ticket.Line, i int) {
 	if l.NoRoute != b.noRoute {
 		b.noRoute = l.NoRoute
 		if l.NoRoute {
-			b.heading(noRoute, "=")
+			b.bar(noRoute, Style{Bold: true, Width: 2})
 		} else {
 			b.rule("=")
 		}
 	}
 	if l.Depth == 0 {
-		// An item without a course belongs to the ticket's.
-		course := b.text(l.Course)
-		if course == "" {
-			course = b.text(b.t.Course)
-		}
-		if course != b.course {
-			if b.course = course; course != "" {
-				b.heading(course, "-")
-			} else if len(b.lines) == before {
-				b.rule("-")
-			}
-		}
+		b.groupHeadings(l, before)
 	}
 	if l.Depth == 0 && i > 0 && len(b.lines) == before {
 		b.gap()
 	}
 }
 
+// groupHeadings prints a bar where the course changes and a heading where the seat does, so that neither stands
+// beside each item. A rule ends a group whose next item has no course or no seat. before is how many lines there
+// were before the headings of l.
+func (b *body) groupHeadings(l *ticket.Line, before int) {
+	// An item without a course belongs to the ticket's.
+	course, seat := b.text(l.Course), b.text(l.Seat)
+	if course == "" {
+		course = b.text(b.t.Course)
+	}
+	was := b.course
+	if b.course = course; course != was {
+		b.seat = ""
+		if course != "" {
+			b.bar(course, Style{Bold: true, Width: 2})
+		}
+	}
+	if seat != b.seat && seat != "" {
+		b.heading(labelled("Seat", seat), Style{Bold: true, Height: 2})
+	}
+	if (course != was || seat != b.seat) && len(b.lines) == before {
+		b.rule("-")
+	}
+	b.seat = seat
+}
+
 // gap adds the blank lines between two items.
 func (b *body) gap() {
+	if b.frameEnd == len(b.lines) { // the edge of a frame separates two items
+		return
+	}
 	n := b.BlankLines
 	if b.t.Kind == ticket.Slip { // a slip lists tickets, one a line; gaps would only waste paper
 		n = 0
@@ -88,18 +118,17 @@ func (b *body) gap() {
 
 // heading is a rule with words in its middle. If the words leave less than 4 columns for the rule,
 // they get lines of their own.
-func (c *composer) heading(s, rule string) {
-	st := Style{Bold: true}
+func (c *composer) heading(s string, st Style) {
 	free := c.columns - Width(s) - 2
 	if free < 4 {
-		c.rule(rule)
+		c.rule("-")
 		c.centred(s, st)
 		return
 	}
 	c.add(Line{Spans: []Span{
-		{Text: strings.Repeat(rule, free/2) + " ", Style: st},
+		{Text: strings.Repeat("-", free/2) + " ", Style: Style{Bold: true}},
 		{Text: s, Style: st},
-		{Text: " " + strings.Repeat(rule, free-free/2), Style: st},
+		{Text: " " + strings.Repeat("-", free-free/2), Style: Style{Bold: true}},
 	}})
 }
 
@@ -113,17 +142,12 @@ func (b *body) line(l *ticket.Line) {
 	case l.Depth == 0:
 		st = b.nameStyle
 	}
-	// A modifier is what a cook overlooks, so it is red on paper with two colours. A cancellation
-	// is red too, but also says VOID on each of its lines, so the two cannot be confused. A raw
-	// line is not red: it shows data that could not be read, not a change to an item.
-	st.Red = l.Depth > 0 && !l.Raw
 	indent, marker := b.indentOf(l)
-	// A REFIRE mark stands above an item and covers its modifiers. A ticket that is refired as a
-	// whole has a banner instead.
-	if l.Refire && !b.t.Refire && (b.refireDepth < 0 || l.Depth <= b.refireDepth) {
+	// A REFIRE bar stands above an item and covers its modifiers. A ticket that is refired as a
+	// whole has a banner instead, and nobody makes again what is cancelled.
+	if l.Refire && !b.t.Refire && !l.Void && (b.refireDepth < 0 || l.Depth <= b.refireDepth) {
 		b.refireDepth = l.Depth
-		b.flow(paragraph{mark: b.mark(l, st), indent: indent, text: refire,
-			style: voidStyle(Style{Bold: true, Height: st.Height}, l.Void), fill: l.Void})
+		b.bar(refire, Style{Bold: true, Height: 2})
 	} else if !l.Refire && l.Depth <= b.refireDepth {
 		b.refireDepth = -1
 	}
@@ -142,11 +166,9 @@ func (b *body) indentOf(l *ticket.Line) (indent int, marker string) {
 	if l.Depth <= 0 {
 		return 0, ""
 	}
-	limit, first := b.columns/3, b.nameColumn // the first level begins below the item's name
-	if first == 0 {
-		first = 2
-	}
-	if in := first + 2*(min(l.Depth, limit)-1); in <= limit {
+	limit := b.columns / 3
+	first := min(b.nameColumn+2, limit) // two columns behind the beginning of the item's name
+	if in := first + 2*(l.Depth-1); in <= limit {
 		return in, ""
 	}
 	return limit, b.text("›"+strconv.Itoa(l.Depth)) + " "
@@ -186,15 +208,6 @@ func (b *body) itemName(l *ticket.Line) string {
 	return s
 }
 
-// cookText returns text that tells a cook what to do, in capitals if Options.UpperCase asks for
-// that.
-func (c *composer) cookText(s string) string {
-	if c.UpperCase {
-		s = upperCase(normalize(s))
-	}
-	return c.text(s)
-}
-
 // quantityLabel returns "2x"; an unknown quantity prints nothing rather than a guess.
 func quantityLabel(q string) string {
 	if q == "" {
@@ -203,47 +216,55 @@ func quantityLabel(q string) string {
 	return q + "x"
 }
 
-// details prints what belongs to a line without being a line of the order: the item that a modifier
-// is of, seat, course and notes, below the name.
+// details prints what belongs to a line without being a line of the order: seat and course of a modifier that are not
+// those of its item, and notes, below the name.
 func (b *body) details(l *ticket.Line, indent int) {
-	if l.Depth > 0 {
-		indent += 2
-	} else {
+	if indent += 2; l.Depth == 0 {
 		indent = b.nameColumn
 	}
 	st := voidStyle(b.modifierStyle, l.Void)
-	mark := b.mark(l, st)
+	p := paragraph{mark: b.mark(l, st), indent: indent, style: st, fill: l.Void}
 	say := func(s string) {
-		b.flow(paragraph{mark: mark, indent: indent, text: s, style: st, fill: l.Void})
+		p.text = s
+		b.flow(p)
 	}
-	if s := b.text(l.Seat); s != "" {
+	if s := b.text(l.Seat); l.Depth > 0 && s != "" && s != b.seat {
 		say(labelled("Seat", s))
 	}
 	if s := b.text(l.Course); l.Depth > 0 && s != "" && s != b.course {
 		say(labelled("Course", s))
 	}
-	if l.Quantity == "0" { // in letters two lines high, 0x is read as a word
-		b.note(mark, indent, "quantity 0", st)
+	label := "! "
+	if b.t.Kind == ticket.Slip {
+		label = ""
+	}
+	if l.Quantity == "0" { // in tall letters, 0x is read as a word
+		b.note(p, label, "quantity 0")
 	}
 	if l.MayCancel != "" {
-		b.flow(paragraph{mark: mark, indent: indent, text: b.text(ticket.Question(l.MayCancel)),
-			style: voidStyle(Style{Bold: true, Height: st.Height}, true), fill: true})
+		p.style = voidStyle(Style{Bold: true, Height: 2}, true)
+		p.fill = true
+		say(b.text(ticket.Question(l.MayCancel)))
+		p.style, p.fill = st, l.Void
 	}
 	for _, n := range l.Notes {
-		b.alarmIf(!l.Void && b.Alarms.Match(n), func() { b.note(mark, indent, n, st) })
+		b.alarmIf(!l.Void && b.Alarms.Match(n), func() { b.note(p, label, n) })
 	}
 }
 
-// note prints what the guest asked for after "! ", and keeps the line breaks that the waiter typed.
-func (c *composer) note(mark Span, indent int, note string, st Style) {
-	label := "! "
+// note prints what the guest asked for in the manner of p, and keeps the line breaks that the waiter typed. The label
+// stands for the exclamation marks of the waiter's.
+func (c *composer) note(p paragraph, label, note string) {
 	for s := range strings.FieldsFuncSeq(note, lineBreak) {
 		s = c.cookText(s)
+		if t := strings.TrimLeft(s, "! "); t != "" {
+			s = t
+		}
 		if s == "" {
 			continue
 		}
-		c.flow(paragraph{mark: mark, indent: indent, label: []Span{{Text: label, Style: st}}, text: s, style: st,
-			fill: st.Invert})
+		p.text, p.label = s, []Span{{Text: label, Style: p.style}}
+		c.flow(p)
 		label = spaces(len(label))
 	}
 }
@@ -253,30 +274,24 @@ func lineBreak(r rune) bool {
 	return r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029'
 }
 
-// mark returns the mark of a line's text in style st. It is as wide as that of a name, so that names
-// and details stay below each other.
-func (b *body) mark(l *ticket.Line, st Style) Span {
-	st.Width = b.nameStyle.Width
-	return b.voidMark(l.Void, st)
+// mark returns the mark that each printed line of a cancelled line begins with; empty if it is not
+// cancelled. It is as high as the text beside it. Without white on black it is as wide as a name, too: a
+// big name beside a small mark would be read first.
+func (b *body) mark(l *ticket.Line, like Style) Span {
+	like.Width = b.nameStyle.Width
+	return b.voidMark(l.Void, like)
 }
 
-// voidMark returns the mark that each printed line of a cancelled line begins with; empty if it is
-// not cancelled. It is as high as the text beside it. Without white on black it is as wide, too: a
-// big name beside a small mark would be read first. That and narrow paper need the short form, so
-// that words of a live item's size fit beside it.
 func (c *composer) voidMark(isVoid bool, like Style) Span {
 	if !isVoid {
 		return Span{}
 	}
+	const mark = void + " "
 	st := Style{Bold: true, Invert: true, Red: true, Height: like.Height}
-	const short = "VOID "
 	if c.Framed {
-		st.Width = min(like.widthFactor(), max(c.columns/3/len(short), 1))
+		st.Width = min(like.widthFactor(), max(c.columns/3/len(mark), 1))
 	}
-	if c.columns < 4*len(void) || st.Width > 1 {
-		return Span{Text: short, Style: st}
-	}
-	return Span{Text: void + " ", Style: st}
+	return Span{Text: mark, Style: st}
 }
 
 // voidStyle adds the look of a cancelled line: white on black, and red for printers that cannot
@@ -286,4 +301,35 @@ func voidStyle(st Style, isVoid bool) Style {
 		st.Invert, st.Red = true, true
 	}
 	return st
+}
+
+// chooseSizes chooses the sizes of the order: one for names, one for all that stands below them. A text of
+// which a word does not fit is narrower, alone and only it. The height is never reduced.
+func (b *body) chooseSizes() {
+	b.nameStyle = b.sized(b.NameSize, Size{2, 2})
+	if b.t.Kind == ticket.Slip { // a list, one ticket a line
+		b.nameStyle.Width = 1
+	}
+	b.quantityStyle = b.nameStyle
+	for b.quantityStyle.Width > 1 && b.quantityStyle.Width*len("2x")+1 > b.columns/3 {
+		b.quantityStyle.Width--
+	}
+	b.measureNameColumn()
+	// Modifiers are never bigger than names.
+	b.modifierStyle = b.sized(b.ModifierSize, Size{2, 1})
+	b.modifierStyle.Width = min(b.modifierStyle.Width, b.nameStyle.Width)
+	b.modifierStyle.Height = min(b.modifierStyle.Height, b.nameStyle.Height)
+}
+
+// measureNameColumn finds the column where names begin: after the widest quantity and a space. A
+// quantity wider than a third of the paper does not count; it pushes its own name only.
+func (b *body) measureNameColumn() {
+	b.nameColumn = 0
+	for i := range b.t.Lines {
+		if l := &b.t.Lines[i]; l.Depth == 0 && b.t.Kind != ticket.Slip {
+			if q := b.quantityStyle.widthFactor()*Width(quantityLabel(b.text(l.Quantity))) + 1; q <= b.columns/3 {
+				b.nameColumn = max(b.nameColumn, q)
+			}
+		}
+	}
 }

@@ -1,9 +1,13 @@
 package layout
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
+	"golang.org/x/text/cases"
+	"golang.org/x/text/language"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -62,3 +66,64 @@ func dropJoiners(s string) string {
 		return r
 	}, s)
 }
+
+// OneLine makes a string from the service safe to show on a screen: one line without control characters,
+// see [Clean], and without space at its ends. Unlike on paper, joiners within a word stay: a screen can
+// render them, and words of many languages are misspelt without them.
+func OneLine(s string) string {
+	return strings.Join(strings.Fields(cleanButJoiners(s)), " ")
+}
+
+// cleanButJoiners is [Clean], but it removes soft hyphens and word joiners, and keeps U+200C and U+200D
+// (zero width non-joiner and joiner).
+func cleanButJoiners(s string) string {
+	if !strings.ContainsAny(s, "\u00ad\u200c\u200d\u2060") {
+		return Clean(s)
+	}
+	var b strings.Builder
+	start := 0
+	for i, r := range s {
+		if r != 0xad && r != 0x200c && r != 0x200d && r != 0x2060 {
+			continue
+		}
+		b.WriteString(Clean(s[start:i]))
+		start = i + utf8.RuneLen(r)
+		if r == 0x200c || r == 0x200d {
+			b.WriteRune(r)
+		}
+	}
+	b.WriteString(Clean(s[start:]))
+	return b.String()
+}
+
+// Notes makes what guests asked for safe to show on a screen. Each note keeps the line breaks that were
+// typed; empty lines and empty notes are left out.
+func Notes(in []string) (out []string) {
+	for _, s := range in {
+		var lines []string
+		for l := range strings.FieldsFuncSeq(s, lineBreak) {
+			if l = OneLine(l); l != "" {
+				lines = append(lines, l)
+			}
+		}
+		if len(lines) > 0 {
+			out = append(out, strings.Join(lines, "\n"))
+		}
+	}
+	return out
+}
+
+// upperCase writes s in capitals the way people do: ß becomes SS, and i becomes İ in text that
+// contains ı, İ or ğ, which only the Turkic languages use. Letters whose capitals no font has
+// (Georgian), or whose capital means something else (µ is not a Greek M), stay as they are.
+func upperCase(s string) string {
+	tag := language.Und
+	if strings.ContainsAny(s, "ıİğĞ") {
+		tag = language.Turkish
+	}
+	upper := cases.Upper(tag) // a Caser has state and must not be shared
+	return upperCasable.ReplaceAllStringFunc(s, upper.String)
+}
+
+// upperCasable matches the text between letters that must stay as they are.
+var upperCasable = regexp.MustCompile(`[^µ\x{10d0}-\x{10ff}]+`)

@@ -85,8 +85,22 @@ func deliveries() *rapid.Generator[ticket.Delivery] {
 // expected is all traced text of a delivery in the order in which it must print.
 func expected(t ticket.Ticket) string {
 	s := strings.Join(t.Later, "") + t.VenueName + t.Number + t.Table + t.Type + strings.Join(t.Notes, "")
+	var c composer
+	course, seat := "", "" // as printed last
 	for _, l := range t.Lines {
-		s += l.Quantity + l.Name + l.Seat + strings.Join(l.Notes, "")
+		if l.Depth == 0 && l.Course != course {
+			course, seat = l.Course, ""
+		}
+		own := c.text(l.Seat)
+		if l.Depth == 0 && own != seat {
+			seat = own
+			s += own
+		}
+		s += l.Quantity + l.Name
+		if own != seat {
+			s += own
+		}
+		s += strings.Join(l.Notes, "")
 	}
 	s += t.Raw
 	if t.Kind == ticket.Test {
@@ -107,7 +121,7 @@ func checkDelivery(t *rapid.T) {
 	d, o := deliveries().Draw(t, "delivery"), options().Draw(t, "options")
 	check(t, d, o)
 
-	o.Header, o.Footer = nil, nil // these choose which fields print, and how often
+	o.Header, o.Footer, o.Cut = nil, nil, "" // these choose which fields print, and how often
 	o.Columns = rapid.IntRange(20, 64).Draw(t, "columns")
 	lines := ComposeWith(d, o)
 	if got, want := tracedLetters(content(lines)), expected(d.Ticket); got != want {
@@ -161,17 +175,17 @@ func TestAVoidIsNeverTakenForAnOrder(t *testing.T) {
 			d.Ticket.Kind = ticket.Order
 		}
 		for i := range d.Ticket.Lines {
-			d.Ticket.Lines[i].Void = true
+			d.Ticket.Lines[i].Void, d.Ticket.Lines[i].Seat = true, ""
 		}
 		for i, l := range ComposeWith(d, o) {
 			if tracedLetters(content([]Line{l})) == "" {
 				continue
 			}
-			if s := l.Spans[0].Text; !strings.Contains(s, "VOID") {
+			if s := strings.TrimPrefix(content([]Line{l}), "* "); !strings.HasPrefix(s, "VOID") {
 				t.Fatalf("line %d shows a cancelled item and begins with %q", i, s)
 			}
 			for _, s := range l.Spans {
-				if !s.Invert || !s.Red {
+				if side := strings.TrimSpace(s.Text) == "*"; !s.Red || !s.Invert && !side {
 					t.Fatalf("line %d shows a cancelled item and is not inverted and red throughout: %q", i, s.Text)
 				}
 			}

@@ -2,12 +2,116 @@ package layout
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"ticketrail/queue/ticket"
 )
+
+// Texts of the banners. The documentation quotes them and the kitchen knows them; do not change them.
+const (
+	possibleDuplicate = "POSSIBLE DUPLICATE"
+	replacesPiece     = "replaces the piece above"
+	checkRail         = "check the rail"
+	reprint           = "REPRINT"
+	void              = "VOID"
+	refire            = "REFIRE"
+	rush              = "RUSH"
+	noRoute           = "NO ROUTE"
+	unreadable        = "UNREADABLE"
+	expired           = "EXPIRED"
+	printerTest       = "PRINTER TEST"
+)
+
+// banners prints the bars at the top of the ticket. They come first because they decide how
+// everything below is to be read: whether to cook it, to check for a duplicate, or to take an item
+// off.
+func (c *composer) banners(d *ticket.Delivery) {
+	t := &d.Ticket
+	if d.Doubt {
+		beneath := checkRail
+		if c.AfterPiece {
+			beneath = replacesPiece
+		}
+		c.warning(possibleDuplicate, beneath)
+	}
+	if d.Reprint {
+		c.warning(reprint)
+	}
+	for _, s := range t.Later {
+		c.warning(s)
+	}
+	c.originBanners(d)
+	for _, s := range t.Heads() {
+		c.banner(s)
+	}
+	if t.MayCancel != "" {
+		c.warning(ticket.Question(t.MayCancel))
+	}
+	if c.Copies > 1 {
+		c.banner("COPY " + strconv.Itoa(c.Copy) + "/" + strconv.Itoa(c.Copies))
+	}
+	switch {
+	case t.Kind == ticket.Slip:
+		c.banner(expired)
+		c.centred("Not printed, unless noted. Ask before cooking.", Style{Bold: true})
+	case t.Kind == ticket.Test:
+		c.banner(printerTest)
+	case t.Void:
+		c.warning(void)
+	}
+	if t.Refire && !t.Void {
+		c.banner(refire)
+	}
+	if t.Rush && !t.Void { // nobody hurries to cancel
+		c.banner(rush)
+	}
+	if allUnrouted(t.Lines) {
+		c.banner(noRoute)
+	}
+	if t.Raw != "" {
+		c.banner(unreadable)
+	}
+}
+
+// originBanners say which station the ticket belongs to, if it came out at another one: that one's backup, or
+// one that got it because the others refused it.
+func (c *composer) originBanners(d *ticket.Delivery) {
+	var refused []string
+	for _, name := range d.RefusedBy {
+		refused = append(refused, c.stationName(name))
+	}
+	if len(refused) > 0 {
+		c.banner("REFUSED BY " + strings.Join(refused, ", "))
+	}
+	station := c.stationName(d.For)
+	if station == "" || slices.Contains(d.RefusedBy, d.For) {
+		return
+	}
+	s := "FOR " + station
+	if down := c.text(d.Down); down != "" {
+		s += " (" + down + " down)"
+	}
+	c.banner(s)
+}
+
+// stationName is a station as the kitchen calls it: HOT LINE if the configuration has hot-line.
+func (c *composer) stationName(name string) string {
+	return c.text(strings.NewReplacer("-", " ", "_", " ").Replace(upperCase(normalize(name))))
+}
+
+// allUnrouted reports whether no route matched any of the lines. Then one banner says so instead of a
+// heading.
+func allUnrouted(lines []ticket.Line) bool {
+	for _, l := range lines {
+		if !l.NoRoute {
+			return false
+		}
+	}
+	return len(lines) > 0
+}
 
 // header prints whose order it is, then the notes on the whole order. The notes print with every
 // header, also an empty one: they may name an allergy.
@@ -18,7 +122,7 @@ func (c *composer) header(d *ticket.Delivery) {
 		c.rule("=")
 	}
 	for _, n := range t.Notes {
-		c.alarmIf(c.Alarms.Match(n), func() { c.note(Span{}, 0, n, Style{Bold: true, Height: 2}) })
+		c.alarmIf(c.Alarms.Match(n), func() { c.note(paragraph{style: Style{Bold: true, Height: 2}}, "! ", n) })
 	}
 	if len(t.Notes) > 0 {
 		c.rule("=")
@@ -36,7 +140,10 @@ func HeaderFields() []string {
 // half a line without text is wasted.
 func (c *composer) headerFields(d *ticket.Delivery) {
 	names := c.Header
-	if names == nil {
+	switch {
+	case c.slip != "":
+		names = []string{"number", "slip", "table", "customer"}
+	case names == nil:
 		names = HeaderFields()
 	}
 	var fields []Span
@@ -120,7 +227,7 @@ func (c *composer) fit(fields []Span) bool {
 // spread prints fields that fit on one line from edge to edge, or a single one that does not.
 func (c *composer) spread(fields []Span) {
 	if !c.fit(fields) {
-		c.flow(paragraph{text: fields[0].Text, style: fields[0].narrowed(fields[0].Text, c.columns)})
+		c.flow(paragraph{text: fields[0].Text, style: fields[0].Style})
 		return
 	}
 	var l Line
@@ -146,6 +253,8 @@ func (c *composer) headerField(name string, t *ticket.Ticket) Span {
 		return Span{Text: c.text(t.VenueName), Style: Style{Bold: true}}
 	case "number":
 		return Span{Text: c.number(t), Style: c.sized(c.NumberSize, Size{2, 2})}
+	case "slip":
+		return Span{Text: c.slip, Style: c.sized(c.NumberSize, Size{2, 2})}
 	case "table":
 		return Span{Text: c.table(t), Style: c.sized(c.TableSize, Size{2, 2})}
 	case "type":
@@ -165,6 +274,9 @@ func (c *composer) headerField(name string, t *ticket.Ticket) Span {
 	case "promised":
 		return Span{Text: c.text(Wanted(t)), Style: tall}
 	case "customer":
+		if c.slip != "" { // a drink is called out by name
+			return Span{Text: c.text(t.Customer), Style: tall}
+		}
 		return Span{Text: c.text(t.Customer)}
 	}
 	return Span{}
@@ -183,18 +295,13 @@ func labelled(label, s string) string {
 	return label + " " + s
 }
 
-// clockAndDate returns the time of day and the date in the venue's zone. If the zone is unknown,
-// the time is in UTC and says so: a wrong time without a mark would make every ticket look late.
+// clockAndDate returns the time of day and the date in the venue's zone.
 func clockAndDate(t time.Time, zone string) (clock, date string) {
 	if t.IsZero() {
 		return "", ""
 	}
-	t, known := inZone(t, zone)
-	clock = "15:04"
-	if !known {
-		clock = "15:04 UTC"
-	}
-	return t.Format(clock), t.Format("Mon 2 Jan") // the year is of no use to a cook
+	local, _ := ticket.InZone(t, zone)
+	return ticket.Clock(t, zone), local.Format("Mon 2 Jan") // the year is of no use to a cook
 }
 
 // Wanted says when the order is wanted: Wanted 19:30, with the date if it is another day; empty if nobody has said.
@@ -214,13 +321,70 @@ func Wanted(t *ticket.Ticket) string {
 	return labelled("Wanted", OneLine(s))
 }
 
-// inZone returns t in the venue's zone, or in UTC if the zone is not set or unknown.
-func inZone(t time.Time, zone string) (_ time.Time, known bool) {
-	// "Local" is the zone of the computer, which need not be the venue's.
-	if zone != "" && zone != "UTC" && zone != "Local" {
-		if loc, err := time.LoadLocation(zone); err == nil {
-			return t.In(loc), true
-		}
+// footer identifies this print, for people who compare two slips or call support.
+func (c *composer) footer(d *ticket.Delivery) {
+	c.rule("=")
+	c.alsoAt(&d.Ticket)
+	for _, line := range c.Footer {
+		c.ownLine(line, d)
 	}
-	return t.UTC(), false
+	c.ticketIdentity(d)
+	c.requestQR(&d.Ticket)
+}
+
+// alsoAt names the other stations of the order, so that cooks know with whom to finish at the same
+// time. It prints with every footer.
+func (c *composer) alsoAt(t *ticket.Ticket) {
+	var stations []string
+	for _, part := range t.AlsoAt {
+		stations = append(stations, c.text(part.Station))
+	}
+	if len(stations) > 0 && !c.NoAlsoAt && c.slip == "" {
+		c.flow(paragraph{text: "ALSO AT: " + strings.Join(stations, ", "), style: Style{Bold: true, Height: 2}})
+	}
+}
+
+// ticketIdentity prints the end of the request's id, the job, the printer, and the attempt if it is
+// not the first.
+func (c *composer) ticketIdentity(d *ticket.Delivery) {
+	var parts []string
+	if s := c.text(ticket.Short(d.Ticket.Request)); s != "" {
+		parts = append(parts, s)
+	}
+	if d.Job != 0 {
+		parts = append(parts, "job "+strconv.FormatUint(d.Job, 10))
+	}
+	if s := c.text(c.Printer); s != "" {
+		parts = append(parts, s)
+	}
+	if d.Attempt > 1 {
+		parts = append(parts, "attempt "+strconv.Itoa(d.Attempt))
+	}
+	if len(parts) > 0 {
+		c.flow(paragraph{text: strings.Join(parts, " | ")})
+	}
+}
+
+// maxQRBytes is the most bytes a QR code may hold. With more, its modules are too small for a
+// receipt printer and a phone's camera. The ids of requests have at most 200 bytes.
+const maxQRBytes = 250
+
+// requestQR adds the request's id as a QR code if the options ask for it.
+func (c *composer) requestQR(t *ticket.Ticket) {
+	if c.QR && t.Kind != ticket.Test { // a test ticket has its own QR code
+		c.qr(Clean(t.Request))
+	}
+}
+
+// qr adds s as a QR code with the same text below it, for printers without QR codes and for people
+// without a phone.
+func (c *composer) qr(s string) {
+	if s == "" || len(s) > maxQRBytes {
+		return
+	}
+	// The code is attached to the first line of the caption, so that a printer without codes prints
+	// the caption as any other line.
+	at := len(c.lines)
+	c.centred(s, Style{})
+	c.lines[at].QR = s
 }

@@ -29,7 +29,7 @@ func TestFieldsShareALineIfTheyHaveOneSizeOrWouldBeAlone(t *testing.T) {
 		{[]string{"guests", "venue", "type", "date"}, []string{"Guests 4", spaces(14) + "Harbour Grill",
 			row("Dine In", "Fri 6 Feb")}},
 	} {
-		got := strings.Split(content(ComposeWith(d, Options{Columns: 42, Header: c.fields})), "\n")[3:]
+		got := strings.Split(content(ComposeWith(d, Options{Columns: 42, Header: c.fields})), "\n")[2:]
 		for i, want := range c.want {
 			if !strings.HasPrefix(got[i], want) {
 				t.Errorf("%v: line %d is %q, want %q", c.fields, i, got[i], want)
@@ -113,20 +113,19 @@ func TestTheTopMarginIsBlankLinesAboveEverything(t *testing.T) {
 	}
 }
 
-func TestACopyBelowAPieceSaysFirstToIgnoreThePiece(t *testing.T) {
+func TestARepetitionSaysInItsBarWhatToDoAndThenTheNumber(t *testing.T) {
 	d := everyday()
-	d.Doubt, d.For = true, "grill"
+	d.Doubt, d.Reprint = true, true
 	for _, columns := range []int{32, 42, 48} {
-		lines := ComposeWith(d, Options{Columns: columns, AfterPiece: true, TopMargin: 1})
-		if got := content(lines[:5]); got != "\n\n\n\n\n" {
-			t.Errorf("%d columns: the copy begins with %q, not with five blank lines", columns, got)
+		for piece, beneath := range map[bool]string{false: checkRail, true: replacesPiece} {
+			lines := ComposeWith(d, Options{Columns: columns, AfterPiece: piece})
+			for i, want := range []string{possibleDuplicate, beneath, reprint, "#7"} {
+				if got := strings.TrimSpace(content(lines[i : i+1])); !strings.HasPrefix(got, want) ||
+					lines[i].Spans[0].Invert != (i < 3) {
+					t.Errorf("%d columns, piece %v: line %d is %+v, want %s", columns, piece, i, lines[i], want)
+				}
+			}
 		}
-		if got := content(lines[5:7]); !strings.Contains(got, "IGNORE THE PIECE ABOVE") || !lines[5].Spans[1].Invert {
-			t.Errorf("%d columns: the first words are %q", columns, got)
-		}
-	}
-	if s := content(Compose(d, 42, "")); strings.Contains(s, "IGNORE") {
-		t.Errorf("nothing is above, but the copy says so:\n%s", s)
 	}
 }
 

@@ -13,27 +13,19 @@ func order(lines ...ticket.Line) ticket.Delivery {
 	return ticket.Delivery{Ticket: ticket.Ticket{Lines: lines}}
 }
 
-func TestAModifierIsRedButARawOneIsNot(t *testing.T) {
-	d := order(ticket.Line{Quantity: "1", Name: "Burger"}, ticket.Line{Depth: 1, Name: "No onion"},
-		ticket.Line{Depth: 1, Name: "{raw}", Raw: true})
-	lines := Compose(d, 42, "")
-	for text, want := range map[string]bool{"Burger": false, "No onion": true, "{raw}": false} {
-		if got := sizeOf(t, lines, text).Red; got != want {
-			t.Errorf("%s is red: %v, want %v", text, got, want)
-		}
-	}
-}
-
 func TestEachRefiredItemIsMarkedOnceAboveItsModifiers(t *testing.T) {
 	item := ticket.Line{Quantity: "1", Name: "Soup"}
 	again, modifier := item, ticket.Line{Depth: 1, Name: "Hot", Refire: true}
 	again.Refire = true
+	void := again
+	void.Void = true
 	for name, c := range map[string]struct {
 		lines []ticket.Line
 		want  int
 	}{
-		"an item and its modifier": {[]ticket.Line{again, modifier}, 1},
-		"two items":                {[]ticket.Line{again, again}, 2},
+		"an item and its modifier":                  {[]ticket.Line{again, modifier}, 1},
+		"two items":                                 {[]ticket.Line{again, again}, 2},
+		"a cancelled item":                          {[]ticket.Line{void}, 0},
 		"a modifier of an item that is not refired": {[]ticket.Line{again, item, modifier}, 2},
 	} {
 		if got := strings.Count(content(Compose(order(c.lines...), 42, "")), refire); got != c.want {
@@ -58,7 +50,7 @@ func TestASlipHasNoGapsAndNoQuantities(t *testing.T) {
 func TestACancelledLineIsAsBigAsALiveOne(t *testing.T) {
 	live := []ticket.Line{{Quantity: "3", Name: "Soup", Seat: "4", Notes: []string{"hot"}},
 		{Depth: 1, Name: "Bread", Notes: []string{"dark"}}}
-	for _, o := range []Options{{Columns: 32}, {Columns: 48, NameSize: Size{3, 3}, ModifierSize: Size{2, 1}}} {
+	for _, o := range []Options{{Columns: 42}, {Columns: 56, NameSize: Size{3, 3}, ModifierSize: Size{2, 1}}} {
 		cancelled := slices.Clone(live)
 		for i := range cancelled {
 			cancelled[i].Void = true
@@ -73,39 +65,31 @@ func TestACancelledLineIsAsBigAsALiveOne(t *testing.T) {
 	}
 }
 
-func TestWithoutWhiteOnBlackTheMarkOfAVoidIsAsBigAsItsText(t *testing.T) {
-	d := order(ticket.Line{Quantity: "3", Name: "Soup", Void: true, Notes: []string{"hot"}})
-	for framed, want := range map[bool][]string{
-		false: {"** VOID ** 3x Soup", "** VOID **      ! hot"},
-		true:  {"VOID 3x Soup", "VOID      ! hot"},
-	} {
-		lines := ComposeWith(d, Options{Columns: 48, Framed: framed, Header: []string{}})
-		for i, text := range want {
-			if got := strings.TrimRight(content(lines[i:i+1]), " \n"); got != text {
-				t.Errorf("framed %v: line %d is %q, want %q", framed, i, got, text)
+func TestWithoutWhiteOnBlackAVoidAnAllergyAndARepetitionAloneAreRedAndFramed(t *testing.T) {
+	d := order(ticket.Line{Quantity: "3", Name: "Soup", Void: true, Notes: []string{"hot"}},
+		ticket.Line{Quantity: "1", Name: "Fish", Void: true}, ticket.Line{Quantity: "1", Name: "Cake", Refire: true},
+		ticket.Line{Depth: 1, Name: "No nuts"}, ticket.Line{Depth: 1, Name: "No cream"})
+	d.Doubt, d.Ticket.Rush = true, true
+	got, edge := "", strings.Repeat("*", 40)
+	for _, l := range ComposeWith(d, Options{Columns: 40, Framed: true, Header: []string{},
+		Alarms: NewAlarms([]string{"nuts"})}) {
+		text := strings.TrimRight(content([]Line{l}), " \n")
+		red := slices.ContainsFunc(l.Spans, func(s Span) bool { return s.Red })
+		if red != strings.HasPrefix(text, "* ") && text != edge {
+			t.Errorf("%q is red: %v", text, red)
+		}
+		if mark := l.Spans[min(1, max(len(l.Spans)-1, 0)):]; strings.HasPrefix(text, "* VOID") {
+			if last := mark[len(mark)-3]; mark[0].Height != last.Height || mark[0].Width < last.Width {
+				t.Errorf("the mark %+v is not as big as %+v", mark[0], last)
 			}
 		}
-		for _, l := range lines[:2] {
-			mark, text := l.Spans[0], l.Spans[len(l.Spans)-2]
-			if mark.Height != text.Height || framed && mark.Width < text.Width {
-				t.Errorf("framed %v: the mark %+v is not as big as %+v", framed, mark, text)
-			}
-		}
+		got += strings.Join(strings.Fields(strings.ReplaceAll(text, edge, "-")), " ") + "|"
 	}
-}
-
-func TestOnlyBannersThatStopCookingAreRed(t *testing.T) {
-	d := everyday()
-	d.Doubt, d.Reprint, d.Ticket.Void, d.Ticket.Refire = true, true, true, true
-	lines := Compose(d, 48, "")
-	for text, want := range map[string]bool{possibleDuplicate: false, reprint: false, refire: false, void: true} {
-		if got := sizeOf(t, lines, text); got.Red != want || !got.Invert {
-			t.Errorf("%s is %+v, want red %v", text, got, want)
-		}
-	}
-	d.Ticket.Kind = ticket.Slip
-	if got := sizeOf(t, Compose(d, 48, ""), expired); !got.Red {
-		t.Errorf("%s is %+v, want red", expired, got)
+	want := "-|* POSSIBLE DUPLICATE *|* check the rail *|-|=============== RUSH ===============|" +
+		"-|* VOID 3x Soup *|* VOID ! hot *|-|* VOID 1x Fish *|-|" +
+		"================ REFIRE ================|1x Cake|-|* NO NUTS *|-|No cream|"
+	if !strings.HasPrefix(got, want) {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
 
@@ -122,9 +106,9 @@ func TestARushIsMarkedUnlessItIsCancelled(t *testing.T) {
 }
 
 func TestABannerIsBlackFromEdgeToEdgeAndDoubleWidthOnTwiceItsColumns(t *testing.T) {
-	for columns, want := range map[int]int{18: 1, 19: 1, 20: 2, 21: 2} { // ** VOID ** has 10 letters
+	for columns, want := range map[int]int{6: 1, 7: 1, 8: 2, 9: 2} { // VOID has 4 letters
 		x := composer{columns: columns}
-		x.banner(void, true)
+		x.warning(void)
 		if len(x.lines) != 1 || x.lines[0].Width() != columns {
 			t.Errorf("%d columns: the banner is %v", columns, x.lines)
 		}

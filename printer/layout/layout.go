@@ -11,7 +11,12 @@
 package layout
 
 import (
+	"fmt"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/clipperhouse/displaywidth"
+	"golang.org/x/text/unicode/bidi"
 
 	"ticketrail/queue/ticket"
 )
@@ -50,14 +55,14 @@ type Options struct {
 	Copies int `mapstructure:"-"`
 
 	// AfterPiece says that the paper above this copy may end with an unfinished piece of the same
-	// ticket. The copy is fed clear of it and begins with IGNORE THE PIECE ABOVE.
+	// ticket. The copy says that it replaces that piece.
 	AfterPiece bool `mapstructure:"-"`
 
-	// NameSize is the size of item names, by default 2x2. ModifierSize is the size of modifiers,
-	// seats and notes, by default 1x2, and never more than that of the names. Both are made narrower
-	// until no word of the ticket has to be broken. Some models print at most 2x2.
+	// NameSize is the size of item names, by default 2x2. ModifierSize is the size of modifiers and
+	// notes, by default 2x1, and never more than that of the names. A text prints narrower if one of
+	// its words does not fit. Some models print at most 2x2.
 	NameSize     Size `mapstructure:"name_size" default:"2x2"`
-	ModifierSize Size `mapstructure:"modifier_size" default:"1x2"`
+	ModifierSize Size `mapstructure:"modifier_size" default:"2x1"`
 	// NumberSize and TableSize are the sizes of the order's number and table, by default 2x2; 3x3 also fits beside
 	// each other on 80 mm paper.
 	NumberSize Size `mapstructure:"number_size" default:"2x2"`
@@ -79,23 +84,59 @@ type Options struct {
 	QR         bool `mapstructure:"-"` // print the request's id as a QR code in the footer
 	NoAlsoAt   bool `mapstructure:"-"` // leave out ALSO AT: bar, which names the other stations of the order
 
+	// Cut prints each item (ByItem) or each course (ByCourse) as a slip of its own, with the order's number, which
+	// slip of how many it is, and every mark of the ticket. Anything else prints one slip.
+	Cut string `mapstructure:"cut" default:"none"`
+
 	// Alarms find the items, modifiers and notes that print as an alarm, because they name an
 	// allergy. Nil finds none.
 	Alarms *Alarms `mapstructure:"-"`
-	// Framed draws alarms in capitals in a frame of exclamation marks, and makes the mark of a void as
-	// big as its name: the printer has no white on black.
+	// Framed draws alarms, voids and repetitions in a frame of asterisks, and makes the mark of a void as big as its
+	// name: the printer has no white on black.
 	Framed bool `mapstructure:"-"`
 }
+
+// The values of Options.Cut.
+const (
+	ByItem   = "item"
+	ByCourse = "course"
+)
 
 // ComposeWith lays a delivery out. It is safe for concurrent use if the functions in o are.
 func ComposeWith(d ticket.Delivery, o Options) []Line {
 	c := &composer{Options: o, columns: min(max(o.Columns, minColumns), maxColumns)}
-	c.topMargin()
-	c.banners(&d)
-	c.header(&d)
-	c.body(&d.Ticket)
-	c.footer(&d)
+	slips := c.slips(&d.Ticket)
+	for i, lines := range slips {
+		d.Ticket.Lines = lines
+		if c.Cut != "" {
+			c.slip = fmt.Sprintf("%d/%d", i+1, len(slips))
+		}
+		c.blanks(c.TopMargin)
+		c.banners(&d)
+		c.header(&d)
+		c.body(&d.Ticket)
+		c.footer(&d)
+
+		c.lines[len(c.lines)-1].Cut = i < len(slips)-1
+		c.AfterPiece = false // the piece is above the first slip
+	}
 	return c.lines
+}
+
+// slips divides the lines of a ticket into slips. What has no items is one slip.
+func (c *composer) slips(t *ticket.Ticket) [][]ticket.Line {
+	if c.Cut != ByItem && c.Cut != ByCourse || t.Kind != ticket.Order || len(t.Lines) == 0 {
+		c.Cut = ""
+	}
+	start := 0
+	var slips [][]ticket.Line
+	for i := 1; c.Cut != "" && i < len(t.Lines); i++ {
+		if t.Lines[i].Depth == 0 && (c.Cut == ByItem || t.Lines[i].Course != t.Lines[start].Course) {
+			slips = append(slips, t.Lines[start:i])
+			start = i
+		}
+	}
+	return append(slips, t.Lines[start:])
 }
 
 // composer collects the lines of one ticket, from top to bottom.
@@ -103,12 +144,33 @@ type composer struct {
 	Options
 	columns int // Options.Columns, limited to minColumns and maxColumns
 	lines   []Line
+	slip    string // which of several slips this is: 2/5
+	// frameEnd is how many lines there were when the last frame ended; 0: there was none.
+	frameEnd int
+	alarm    bool // what prints is an alarm
 }
 
 // text returns s as it will print: without control characters, in characters the printer has, on
 // one line, with single spaces.
 func (c *composer) text(s string) string {
 	return strings.Join(strings.Fields(c.printable(s)), " ")
+}
+
+// cookText returns text that tells a cook what to do, in capitals if Options.UpperCase asks for that. It is for a
+// paragraph only: it keeps the soft hyphens, at which [wrap] may break a word.
+func (c *composer) cookText(s string) string {
+	if c.UpperCase {
+		s = upperCase(s)
+	}
+	parts := strings.Split(s, softHyphen)
+	for i := range parts {
+		parts[i] = c.printable(parts[i])
+	}
+	words := strings.Fields(strings.Join(parts, softHyphen))
+	for i := range words {
+		words[i] = strings.Trim(words[i], softHyphen)
+	}
+	return strings.Join(strings.Fields(strings.Join(words, " ")), " ")
 }
 
 // printable returns s in characters the printer has, without changing its spaces.
@@ -122,24 +184,111 @@ func (c *composer) printable(s string) string {
 
 func (c *composer) add(l Line) { c.lines = append(c.lines, l) }
 
-func (c *composer) blank() { c.add(Line{}) }
+const maxBlankLines = 20 // most blank lines in a row; a larger setting is a mistake that would waste paper
 
 // blanks adds n blank lines, at most maxBlankLines.
 func (c *composer) blanks(n int) {
 	for range min(n, maxBlankLines) {
-		c.blank()
+		c.add(Line{})
 	}
-}
-
-// topMargin adds the blank lines at the top of the paper. Those after a piece take it past the edge
-// at which paper is torn off, about 1 cm above the print head.
-func (c *composer) topMargin() {
-	const linesAfterPiece = 4
-	if c.AfterPiece {
-		c.blanks(linesAfterPiece)
-	}
-	c.blanks(c.TopMargin)
 }
 
 // rule adds a line drawn across the paper.
 func (c *composer) rule(of string) { c.add(Line{Spans: []Span{{Text: strings.Repeat(of, c.columns)}}}) }
+
+// A Line is one line of print: its spans from left to right. It is never wider than the paper. A
+// blank line has no spans.
+type Line struct {
+	Spans []Span
+	// QR, if not empty, is the text of a QR code printed in the middle of the paper, with the spans
+	// below it as its caption. A printer without QR codes prints only the caption, which carries
+	// the same information. QR holds no control characters.
+	QR string
+	// Cut says that the paper is cut behind this line, in the middle of the ticket.
+	Cut bool
+}
+
+// A Span is text in one style. Text holds no control characters and no line breaks, whatever the
+// service sent: a span can be written to a printer or a terminal without being read as a command.
+type Span struct {
+	Text string
+	Style
+	// Direction is the base direction of the whole text of which this span is a part.
+	Direction Direction
+}
+
+// Direction is the base direction of a text that mixes left-to-right and right-to-left scripts.
+type Direction uint8
+
+const (
+	// The base directions of the Unicode bidirectional algorithm (UAX #9).
+	FirstStrong Direction = iota // the direction of the first letter of the span
+	LeftToRight                  // Latin, Greek, Cyrillic, Han …
+	RightToLeft                  // Hebrew, Arabic
+)
+
+// directionOf returns the base direction of a text that will be broken into several lines. Each
+// line must keep the direction of the whole: taken alone, a line that begins with a Latin word
+// would be set from left to right in the middle of a Hebrew note. Text without right-to-left
+// letters is FirstStrong, which spares the renderer the bidirectional algorithm.
+func directionOf(s string) Direction {
+	base, hasRTL := FirstStrong, false
+	for _, r := range s {
+		if r < utf8.RuneSelf && (r|0x20 < 'a' || r|0x20 > 'z') {
+			continue
+		}
+		p, _ := bidi.LookupRune(r)
+		switch p.Class() {
+		case bidi.L:
+			base = max(base, LeftToRight)
+		case bidi.R, bidi.AL:
+			if hasRTL = true; base == FirstStrong {
+				base = RightToLeft
+			}
+		}
+		if hasRTL {
+			return base
+		}
+	}
+	return FirstStrong
+}
+
+// Style is how a span prints. The zero Style is plain text of normal size.
+type Style struct {
+	Bold   bool
+	Invert bool // white on black
+	Red    bool // second colour, if there is one; a printer makes the whole line red
+	Width  int  // multiple of the normal width, 1 to 8; 0 means 1
+	Height int  // multiple of the normal height, 1 to 8; 0 means 1
+}
+
+// Width returns how many columns of normal size s takes: the sum of the widths of its characters,
+// because a printer's head advances character by character. So the width of a line is the sum of
+// the widths of its parts, wherever it is cut. A character that would join the one before it (such
+// as a vowel sign at the beginning of a word) counts separately.
+func Width(s string) (n int) {
+	for _, r := range s {
+		n += displaywidth.Rune(r)
+	}
+	return n
+}
+
+// Width returns how many columns the line takes.
+func (l Line) Width() int {
+	n := 0
+	for _, s := range l.Spans {
+		n += Width(s.Text) * s.widthFactor()
+	}
+	return n
+}
+
+// Height returns how many lines of normal height the line takes: as many as its tallest span.
+func (l Line) Height() int {
+	h := 1
+	for _, s := range l.Spans {
+		h = max(h, s.Height)
+	}
+	return h
+}
+
+func (s Style) widthFactor() int { return max(s.Width, 1) }

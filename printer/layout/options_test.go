@@ -41,6 +41,7 @@ func randomOptions(n uint64) Options {
 		MaxSize:   take(3),
 		UpperCase: take(2) == 1, QR: take(2) == 1, BlankLines: take(4), Copies: take(3), Copy: 1,
 		Footer: [][]string{nil, {"{venue} {request}", "{course}"}}[take(2)],
+		Cut:    []string{"", ByItem, ByCourse}[take(3)],
 	}
 	if take(2) == 1 {
 		o.Header = headerFields()[take(10):]
@@ -105,7 +106,7 @@ func TestUpperCaseFollowsTheLanguage(t *testing.T) {
 func TestUpperCaseAppliesToNamesModifiersAndNotes(t *testing.T) {
 	d := rich()
 	got := content(ComposeWith(d, Options{Columns: 48, UpperCase: true}))
-	for _, want := range []string{"CRÈME BRÛLÉE", "EXTRA CHEDDAR", "WELL DONE, NO PINK", "ALLERGIC TO SESAME",
+	for _, want := range []string{"CRÈME BRÛLÉE", "EXTRA CHEDDAR", "WELL DONE, NO", "ALLERGIC TO SESAME",
 		"Harbour Grill", `{"menuItemId":"a7c9"`, "Seat 3"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing:\n%s", want, got)

@@ -30,11 +30,6 @@ func TestTextIsAsLargeAsConfiguredAndAsThePaperHasRoomFor(t *testing.T) {
 		o    Options
 		want map[Size]string
 	}{
-		{day, Options{Columns: 48, NameSize: Size{4, 3}, ModifierSize: Size{2, 2}},
-			map[Size]string{{3, 3}: "Negroni", {2, 2}: "Large"}},
-		{day, Options{Columns: 48, NameSize: Size{3, 3}}, map[Size]string{{3, 3}: "Negroni", {1, 2}: "Large"}},
-		{day, Options{Columns: 32, NameSize: Size{4, 4}, ModifierSize: Size{8, 8}},
-			map[Size]string{{2, 4}: "Negroni|Large"}},
 		{day, Options{Columns: 20, NameSize: Size{8, 8}, ModifierSize: Size{1, 1}},
 			map[Size]string{{1, 8}: "Negroni", {1, 1}: "Large"}},
 		{day, Options{Columns: 48, NameSize: Size{1, 2}, ModifierSize: Size{2, 2}},
@@ -42,7 +37,7 @@ func TestTextIsAsLargeAsConfiguredAndAsThePaperHasRoomFor(t *testing.T) {
 		{day, Options{Columns: 42, NameSize: Size{1, 1}}, map[Size]string{{1, 1}: "Negroni|Large"}},
 		{day, Options{Columns: 42, NameSize: Size{0, 2}, ModifierSize: Size{-3, 99}},
 			map[Size]string{{1, 2}: "Negroni|Large"}},
-		{day, Options{Columns: 42}, map[Size]string{{2, 2}: "Negroni", {1, 2}: "Large"}},
+		{day, Options{Columns: 42}, map[Size]string{{2, 2}: "Negroni", {2, 1}: "Large"}},
 
 		// What the printer cannot do is not asked of it.
 		{day, large(0), map[Size]string{{3, 3}: "#7|Table|2x|Negroni|Large"}},
@@ -55,17 +50,22 @@ func TestTextIsAsLargeAsConfiguredAndAsThePaperHasRoomFor(t *testing.T) {
 		{table, Options{Columns: 42, TableSize: Size{4, 4}}, map[Size]string{{3, 4}: "Gooseberrybush"}},
 		{table, Options{Columns: 41, TableSize: Size{4, 4}}, map[Size]string{{2, 4}: "Gooseberrybush"}},
 
-		// Names are narrower only if a word does not fit: "1x" in double width and a space take 5 of 33 columns.
+		// A name is narrower alone, and only if a word does not fit: "1x" in double width and a space take 5 of 33.
 		{order(item("1", "Fourteenletter"), bread, onion), Options{Columns: 33},
-			map[Size]string{{2, 2}: "Fourteenletter|Bread|2x", {1, 2}: "No onion"}},
-		{order(item("1", "Fifteen-letters"), bread, onion), Options{Columns: 33},
-			map[Size]string{{1, 2}: "Fifteen-letters|Bread|No onion", {2, 2}: "2x"}},
-		{order(item("1", strings.Repeat("So ", 9)), bread, onion), Options{Columns: 33},
-			map[Size]string{{2, 2}: "So|Bread|2x", {1, 2}: "No onion"}},
+			map[Size]string{{2, 2}: "Fourteenletter|Bread|2x", {2, 1}: "No onion"}},
+		{order(item("1", "Fifteenletters-"), bread, onion), Options{Columns: 33},
+			map[Size]string{{1, 2}: "Fifteenletters-", {2, 2}: "Bread|2x", {2, 1}: "No onion"}},
+		{order(item("1", strings.Repeat("So ", 9)), bread), Options{Columns: 33}, map[Size]string{{2, 2}: "So|Bread"}},
+		{order(item("1", "Fifteen-letters")), Options{Columns: 33}, map[Size]string{{2, 2}: "Fifteen-"}},
+		{order(item("1", "Four\u00adteen\u00adletters")), Options{Columns: 33}, map[Size]string{{2, 2}: "Fourteen-"}},
 
-		// A cancelled word needs room beside its mark: ** VOID **, "1x" in double width and two spaces take 16 of 48.
-		{cancelled("Sixteen-letters-"), Options{Columns: 48}, map[Size]string{{2, 2}: "Bread"}},
-		{cancelled("Seventeen-letters"), Options{Columns: 48}, map[Size]string{{1, 2}: "Bread"}},
+		// Thai and Han cannot be read wide and low.
+		{order(bread, ticket.Line{Depth: 1, Name: "不要香菜"}, ticket.Line{Depth: 1, Name: "ไม่เผ็ด"}),
+			Options{Columns: 48}, map[Size]string{{1, 2}: "不要香菜|ไม่เผ็ด"}},
+
+		// A cancelled word needs room beside its mark: VOID, "1x" in double width and two spaces take 10 of 48.
+		{cancelled("Nineteenletters----"), Options{Columns: 48}, map[Size]string{{2, 2}: "Nineteen|Bread"}},
+		{cancelled("Twentyletters-------"), Options{Columns: 48}, map[Size]string{{1, 2}: "Twenty", {2, 2}: "Bread"}},
 
 		// A quantity of one digit takes at most a third of the paper: with a space, 15, 9 and 5 columns.
 		{order(item("1", "Soup")), Options{Columns: 48, NameSize: Size{8, 8}}, map[Size]string{{7, 8}: "1x"}},
@@ -73,14 +73,14 @@ func TestTextIsAsLargeAsConfiguredAndAsThePaperHasRoomFor(t *testing.T) {
 		{order(item("1", "Soup")), Options{Columns: 20, NameSize: Size{8, 8}}, map[Size]string{{2, 8}: "1x"}},
 
 		// Wide text is narrowed if fewer than eight letters fit.
-		{olives("100"), Options{Columns: 32, ModifierSize: Size{2, 1}}, map[Size]string{{2, 1}: "Olives"}},
-		{olives("1000"), Options{Columns: 32, ModifierSize: Size{2, 1}}, map[Size]string{{1, 1}: "Olives"}},
+		{olives("10"), Options{Columns: 32, ModifierSize: Size{2, 1}}, map[Size]string{{2, 1}: "Olives"}},
+		{olives("100"), Options{Columns: 32, ModifierSize: Size{2, 1}}, map[Size]string{{1, 1}: "Olives"}},
 
 		// Details and notes have the size of modifiers, alarms that of names.
 		{detailed, Options{Columns: 48, ModifierSize: Size{1, 2}},
-			map[Size]string{{1, 2}: "Seat 4|hot|Bread|Course Mains|dark"}},
+			map[Size]string{{1, 2}: "hot|Bread|Course Mains|dark"}},
 		{detailed, Options{Columns: 48, ModifierSize: Size{2, 1}},
-			map[Size]string{{2, 1}: "Seat 4|hot|Bread|Course Mains|dark"}},
+			map[Size]string{{2, 1}: "hot|Bread|Course Mains|dark"}},
 		{order(item("1", "Nuts")), Options{Columns: 48, Alarms: nuts, NameSize: Size{2, 3}},
 			map[Size]string{{2, 3}: "Nuts"}},
 
@@ -102,29 +102,36 @@ func TestTextIsAsLargeAsConfiguredAndAsThePaperHasRoomFor(t *testing.T) {
 
 func TestTheLinesOfAnItemAreWrittenLikeThis(t *testing.T) {
 	item := func(quantity, name string) ticket.Line { return ticket.Line{Quantity: quantity, Name: name} }
-	course := func(letters int) ticket.Line {
-		return ticket.Line{Quantity: "1", Name: "Soup", Course: strings.Repeat("x", letters)}
+	seated := func(course, seat string) ticket.Line {
+		return ticket.Line{Quantity: "1", Name: "Soup", Course: course, Seat: seat}
 	}
-	void, hot := ticket.Line{Quantity: "1", Name: "Soup", Void: true}, ticket.Line{Depth: 1, Name: "Hot"}
+	hot := ticket.Line{Depth: 1, Name: "Hot"}
 	for _, c := range []struct {
 		columns int
 		lines   []ticket.Line
 		want    string // the first lines, without spaces at the right
 	}{
-		// A heading shares its line only with four columns of rule.
-		{20, []ticket.Line{course(14)}, "-- xxxxxxxxxxxxxx --\n"},
-		{20, []ticket.Line{course(15)}, strings.Repeat("-", 20) + "\n"},
+		// Courses are bars, seats group their lines, and both end with a rule.
+		{20, []ticket.Line{seated("Mains", "1"), seated("Mains", "1"), seated("Mains", "2"), seated("", "2"),
+			seated("", "")},
+			spaces(5) + "Mains\n------ Seat 1 ------\n1x Soup\n1x Soup\n------ Seat 2 ------\n1x Soup\n" +
+				"------ Seat 2 ------\n1x Soup\n--------------------\n1x Soup\n"},
+		{20, []ticket.Line{seated("", "123456789")}, "-- Seat 123456789 --\n"},
+		{20, []ticket.Line{seated("", "1234567890")}, strings.Repeat("-", 20) + "\n  Seat 1234567890\n"},
 
-		// The mark of a cancelled line is short on narrow paper only.
-		{16, []ticket.Line{void}, "VOID 1x Soup\n"},
-		{39, []ticket.Line{void}, "VOID 1x Soup\n"},
-		{40, []ticket.Line{void}, "** VOID ** 1x Soup\n"},
+		// A name wraps at a hyphen and at a syllable before it is cut.
+		{16, []ticket.Line{item("1", "Half-and-half pie")}, "1x Half-and-\n     half pie\n"},
+		{16, []ticket.Line{item("1", "Hähnchen-Gorgonzola-Brust")}, "1x Hähnchen-\n     Gorgonzola-\n     Brust\n"},
+		{16, []ticket.Line{item("1", "Donau\u00addampf\u00adschiff\u00adkapitän")},
+			"1x Donaudampf-\n     schiff-\n     kapitän\n"},
+		{16, []ticket.Line{item("1", "abcdefghijk\u00adno\u00ad \u00ad"), item("1", "\u00ad")},
+			"1x abcdefghijk\n     no\n\n1x (no name)\n"},
 
 		// Names begin in one column unless a quantity is too wide. Five letters of double width and a space are 11 of
 		// 33 columns, the most that all names move for. A modifier is indented below any item.
 		{33, []ticket.Line{item("1234", "Soup"), item("1", "Bread"), hot},
 			"1234x Soup\n" + spaces(6) + "1x Bread\n" + spaces(11) + "Hot\n"},
-		{33, []ticket.Line{item("12345", "Soup"), item("1", "Bread"), hot}, "12345x Soup\n1x Bread\n     Hot\n"},
+		{33, []ticket.Line{item("12345", "Soup"), item("1", "Bread"), hot}, "12345x Soup\n1x Bread\n       Hot\n"},
 		{32, []ticket.Line{item("123456789", "Soup"), hot}, "123456789x Soup\n  Hot\n==="},
 
 		{42, []ticket.Line{item("2", " \n")}, "2x (no name)\n"},

@@ -34,11 +34,11 @@ func scripts() []script {
 // the person who sets up the printer can judge the slip without a manual.
 func (c *composer) test(t *ticket.Ticket) {
 	say := func(s string) { c.flow(paragraph{text: s}) }
-	c.heading("width", "-")
+	c.heading("width", Style{Bold: true})
 	say(strconv.Itoa(c.columns) + " columns: the digits fill one line from edge to edge, no more and no less.")
 	c.add(Line{Spans: []Span{{Text: ruler(c.columns)}}})
 
-	c.heading("sizes", "-")
+	c.heading("sizes", Style{Bold: true})
 	for _, s := range []Span{
 		{Text: "normal", Style: Style{}},
 		{Text: "1 wide, 2 high", Style: Style{Height: 2}},
@@ -48,15 +48,17 @@ func (c *composer) test(t *ticket.Ticket) {
 		c.add(Line{Spans: []Span{s}})
 	}
 
-	c.heading("styles", "-")
+	c.heading("styles", Style{Bold: true})
 	c.flow(paragraph{text: "bold, darker than the rest", style: Style{Bold: true}})
 	c.flow(paragraph{text: "white on black", style: Style{Invert: true}, fill: true})
 	c.flow(paragraph{text: "red, if it has two colours", style: Style{Red: true}})
 	st := voidStyle(Style{Bold: true}, true)
-	c.flow(paragraph{mark: c.voidMark(true, st), text: "is how a cancelled line looks", style: st, fill: true})
+	c.framed(func() {
+		c.flow(paragraph{mark: c.voidMark(true, st), text: "is how a cancelled line looks", style: st, fill: true})
+	})
 	c.alarmIf(true, func() { c.flow(paragraph{text: c.cookText("how an allergy looks")}) })
 
-	c.heading("letters", "-")
+	c.heading("letters", Style{Bold: true})
 	say("What the printer cannot draw stands here in Latin letters between ~tildes~, or as its " +
 		"name in brackets; no question mark stands for a letter.")
 	for _, s := range scripts() {
@@ -64,7 +66,7 @@ func (c *composer) test(t *ticket.Ticket) {
 		c.flow(paragraph{label: []Span{{Text: label}}, text: c.text(s.example)})
 	}
 
-	c.heading("code", "-")
+	c.heading("code", Style{Bold: true})
 	say("A telephone's camera reads the code as the letters below it.")
 	id := Clean(t.Request)
 	if id == "" {
@@ -72,7 +74,7 @@ func (c *composer) test(t *ticket.Ticket) {
 	}
 	c.qr(id)
 
-	c.heading("ear and blade", "-")
+	c.heading("ear and blade", Style{Bold: true})
 	say("One beep before this slip, if there is a buzzer. " +
 		"Then one cut below the last line, if there is a blade, through no letter.")
 }

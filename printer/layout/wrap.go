@@ -1,7 +1,10 @@
 package layout
 
 import (
+	"fmt"
+	"regexp"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/clipperhouse/displaywidth"
@@ -12,7 +15,7 @@ type paragraph struct {
 	mark   Span   // at the left edge of every line; VOID, so that no line is without it
 	indent int    // columns before the label
 	label  []Span // before the first line; further lines begin below the text, not below the label
-	text   string // as returned by [composer.text]
+	text   string // as returned by [composer.text] or [composer.cookText]
 	style  Style
 	fill   bool // continue the style to the right edge: a bar across the paper
 }
@@ -28,8 +31,14 @@ func (c *composer) flow(p paragraph) {
 		p.label, label = nil, 0
 	}
 	room -= label
-	// A label or an indent may leave too few columns for wide letters.
-	p.style = p.style.narrowed("", room)
+	if c.alarm {
+		p.style.Height = max(p.style.Height, 2)
+	}
+	p.style = p.style.legible(p.text).narrowed(p.text, room)
+	if c.alarm && Width(p.text)*p.style.widthFactor() > 2*room {
+		p.style.Width = 1 // a sentence is read faster in two lines than one word a line
+	}
+	p.mark.Height = max(p.mark.Height, p.style.Height)
 	// Only right-to-left text needs the width of its widest line: its lines end at the same column.
 	direction, widestLine := FirstStrong, 0
 	lines := wrap(p.text, room/p.style.widthFactor())
@@ -83,13 +92,13 @@ func spanText(spans []Span) string {
 }
 
 // wrap breaks text, whose words are separated by single spaces, into lines of at most room columns
-// (room is at least 2). Only a word longer than a line is broken: where its script allows it, as
-// Chinese and Japanese do, else between two user-perceived characters. No text is lost; empty text
+// (room is at least 2). Only a word longer than a line is broken: behind a hyphen, at a soft hyphen or where its
+// script allows it, as Chinese and Japanese do, else between two user-perceived characters. No text is lost; empty text
 // is one empty line. It takes time linear in the length of the text, because a single name may have
 // a megabyte.
 func wrap(text string, room int) []string {
 	if Width(text) <= room {
-		return []string{text}
+		return []string{showHyphen(text)}
 	}
 	var lines []string
 	line, width := 0, 0 // byte offset where the current line starts, and its width
@@ -108,18 +117,20 @@ func wrap(text string, room int) []string {
 				head := text[line : pos-1]
 				// A word longer than a line may begin on the current line, if its script can be
 				// broken there. Other long words start on a line of their own.
-				if n, taken := breakWithoutHyphen(word, room-width-1); w > room && n > 0 {
+				if n, taken := breakInside(word, room-width-1); w > room && n > 0 {
 					head, word, w = text[line:pos+n], word[n:], w-taken
 				}
-				lines = append(lines, head)
+				lines = append(lines, showHyphen(head))
 			}
 			// Break the word line by line until the rest fits.
 			for w > room {
-				n, taken := breakWithoutHyphen(word, room)
+				n, taken := breakInside(word, room)
+				part := word[:n]
 				if n == 0 {
 					n, taken = fittingPrefix(word, room)
+					part = strings.TrimRight(word[:n], softHyphen)
 				}
-				lines = append(lines, word[:n])
+				lines = append(lines, showHyphen(part))
 				word = word[n:]
 				w -= taken // measuring the rest again each time would be quadratic
 			}
@@ -127,7 +138,18 @@ func wrap(text string, room int) []string {
 		}
 		pos = end + 1 // skip the space
 	}
-	return append(lines, text[line:])
+	return append(lines, showHyphen(text[line:]))
+}
+
+// softHyphen marks where a word may be broken. It shows only where it is.
+const softHyphen = "\u00ad"
+
+// showHyphen returns a line with a hyphen if it ends at a soft one, and without those inside it.
+func showHyphen(line string) string {
+	if head, ok := strings.CutSuffix(line, softHyphen); ok {
+		line = head + "-"
+	}
+	return strings.ReplaceAll(line, softHyphen, "")
 }
 
 func wordLength(s string) int {
@@ -167,4 +189,123 @@ func fittingRunePrefix(s string, room int) (n, width int) {
 		width += w
 	}
 	return n, width
+}
+
+// breakInside returns how many bytes of word fit into room columns up to a place where the
+// word may be broken, and their width; 0 if there is no such place.
+func breakInside(word string, room int) (n, width int) {
+	before, w := rune(0), 0
+	for i, r := range word {
+		if canBreakBetween(before, r) && w+hyphenWidth(before) <= room {
+			n, width = i, w
+		}
+		if w += displaywidth.Rune(r); w > room {
+			return n, width
+		}
+		before = r
+	}
+	return n, width
+}
+
+// hyphenWidth is the width of the hyphen that shows if a line ends with r.
+func hyphenWidth(r rune) int {
+	if string(r) == softHyphen {
+		return 1
+	}
+	return 0
+}
+
+// canBreakBetween reports whether a line may end after a and the next line begin with b.
+//
+// Beside Han and kana it may, except before closing punctuation and small kana and after opening
+// punctuation (the kinsoku rules of Japanese typesetting). Thai and Lao words are separated by
+// neither spaces nor marks, and only a dictionary finds them; before the vowels that begin a
+// syllable is the best guess without one.
+func canBreakBetween(a, b rune) bool {
+	if b >= 0x0e40 && b <= 0x0e44 || b >= 0x0ec0 && b <= 0x0ec4 {
+		return a >= 0x0e01 && a <= 0x0eff && (a < 0x0e40 || a > 0x0e44) && (a < 0x0ec0 || a > 0x0ec4)
+	}
+	if a == '-' || string(a) == softHyphen {
+		return unicode.IsLetter(b)
+	}
+	return (isEastAsian(a) || isEastAsian(b)) && displaywidth.Rune(b) > 0 &&
+		!strings.ContainsRune("、。，．・：；？！ー々〻ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶ）］｝」』】〉》〕”’)]},.:;!?%…", b) &&
+		!strings.ContainsRune("（［｛「『【〈《〔“‘([{$€£¥￥＄#", a)
+}
+
+// isEastAsian reports whether r belongs to the scripts that are written without spaces between
+// words.
+func isEastAsian(r rune) bool {
+	return r >= 0x2e80 && (unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) ||
+		strings.ContainsRune("ー、。，．・！？）」』】》", r))
+}
+
+// widestWord returns the width of the widest part of s that should stay in one piece.
+func widestWord(s string) int {
+	most, w := 0, 0
+	before := ' '
+	for _, r := range s {
+		if r == ' ' || canBreakBetween(before, r) {
+			most, w = max(most, w+hyphenWidth(before)), 0
+		}
+		if r != ' ' {
+			w += displaywidth.Rune(r)
+			most = max(most, w)
+		}
+		before = r
+	}
+	return most
+}
+
+// Size is a multiple of the normal width and height, 1 to 8 each; 0 is 1 if the other is not 0. The
+// zero Size is the default of its option.
+type Size struct{ Width, Height int }
+
+func (s Size) String() string { return fmt.Sprintf("%dx%d", s.Width, s.Height) }
+
+// UnmarshalText parses a size such as 2x2: width, then height.
+func (s *Size) UnmarshalText(b []byte) error {
+	m := regexp.MustCompile(`^([1-8])x([1-8])$`).FindSubmatch(b)
+	if m == nil {
+		return fmt.Errorf("%.80q is not a size of letters; write width and height as 2x2, 1x1 to 8x8", b)
+	}
+	*s = Size{int(m[1][0] - '0'), int(m[2][0] - '0')}
+	return nil
+}
+
+// sized returns the style of text of size s, which is limited to what the printer has.
+func (c *composer) sized(s, byDefault Size) Style {
+	if s == (Size{}) {
+		s = byDefault
+	}
+	most := 8
+	if c.MaxSize > 0 {
+		most = min(c.MaxSize, most)
+	}
+	return Style{Bold: true, Width: min(max(s.Width, 1), most), Height: min(max(s.Height, 1), most)}
+}
+
+// minLettersPerLine is how many letters a line of wide text must have room for. With fewer, most
+// words break, and one syllable a line reads worse than narrow letters.
+const minLettersPerLine = 8
+
+// narrowed returns s, narrow enough for each word of text to stay in one piece in so many columns.
+func (s Style) narrowed(text string, room int) Style {
+	word := max(widestWord(text), minLettersPerLine)
+	for s.Width > 1 && s.Width*word > room {
+		s.Width--
+	}
+	return s
+}
+
+// legible returns s, tall instead of wide if text has letters that cannot be read when they are wide and low: those of
+// Thai, Han and all other scripts with more strokes or marks than Latin.
+func (s Style) legible(text string) Style {
+	plain := func(r rune) bool {
+		return !unicode.IsLetter(r) || unicode.In(r, unicode.Latin, unicode.Greek, unicode.Cyrillic)
+	}
+	if s.Height < s.Width && strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
+		s.Width, s.Height = s.Height, s.Width
+	}
+	return s
 }

@@ -143,16 +143,25 @@ func (c *Change) head(zone string) string {
 // Clock is the time of day in a zone. Without a known zone it is UTC, and says so: a wrong time that looks right
 // would be worse.
 func Clock(t time.Time, zone string) string {
-	if t.IsZero() {
+	local, known := InZone(t, zone)
+	switch {
+	case t.IsZero():
 		return ""
+	case !known:
+		return local.Format("15:04 UTC")
 	}
+	return local.Format("15:04")
+}
+
+// InZone returns t in a zone, or in UTC if the zone is not set or unknown.
+func InZone(t time.Time, zone string) (_ time.Time, known bool) {
 	// "Local" would be the zone of this program, which says nothing about the kitchen.
 	if zone != "" && zone != "UTC" && zone != "Local" {
 		if loc, err := time.LoadLocation(zone); err == nil {
-			return t.In(loc).Format("15:04")
+			return t.In(loc), true
 		}
 	}
-	return t.UTC().Format("15:04 UTC")
+	return t.UTC(), false
 }
 
 // Question is what stands on a ticket for [Ticket.MayCancel] and [Line.MayCancel].

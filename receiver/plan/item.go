@@ -32,7 +32,7 @@ func (s *splitter) header(rec *contract.Record) (ticket.Ticket, remainder) {
 	// The printer that the service has in mind is shown, so that a person can see where the routes
 	// differ from it; only the routes decide where the ticket goes.
 	t.Destination = r.textOrNumber(fieldDestination)
-	t.Course = r.textBeforeNumber(fieldCourse)
+	t.Course = r.course()
 	t.Notes = r.notes(fieldRecordNote)
 	// A negative quantity of a record means a void; the number itself is not printed.
 	q, _ := r.number(fieldQuantity)
@@ -107,7 +107,7 @@ func (s *splitter) line(
 	l.Name = r.text(fieldName)
 	l.Notes = r.notes(fieldNote)
 	l.Seat = r.textOrNumber(fieldSeat)
-	l.Course = r.textBeforeNumber(fieldCourse)
+	l.Course = r.course()
 	l.Void = r.void(q, depth > 0) || parent.Void
 	// Unlike a void, a refire that cannot be read is not quoted: the dish is made in either case.
 	l.Refire = r.flag(fieldRefire) || parent.Refire

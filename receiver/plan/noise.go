@@ -60,6 +60,9 @@ var usualStatus = []string{"pending", "printed", "open", "opened", "new", "sent"
 	"accepted", "received", "placed", "ordered", "inprogress", "success", "ok", "fulfilled", "normal", "default",
 	"none", "paid", "unpaid", "closed", "completed", "ready", "fired"}
 
+// noCourse are the names of a course that say only that there is none, without separators and in lower case.
+var noCourse = []string{"nocourse", "none", "null", "na", "unassigned", "uncoursed"}
+
 // wantedTime are the words of a key whose time a cook needs, so that it is no bookkeeping.
 var wantedTime = []string{"promised", "promise", "due", "pickup", "collection", "ready", "fire", "fired", "scheduled",
 	"schedule", "delivery", "deliver", "wanted", "requested", "eta", "estimated", "serve", "hold", "need", "needed",

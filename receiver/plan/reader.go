@@ -156,17 +156,20 @@ func (r *reader) find(id fieldID, numbers bool) (string, contract.Value) {
 	return "", nil
 }
 
-// textBeforeNumber reads a field that is text, or else a number: the number of a course says less than its name. Beside
-// a name the number counts as read, so it prints nowhere.
-func (r *reader) textBeforeNumber(id fieldID) string {
-	name := r.text(id)
+// course reads a name, or else a number, which says less. Beside a name the number counts as read, so it prints
+// nowhere, and so does the word of a service for no course.
+func (r *reader) course() string {
+	name := r.text(fieldCourse)
 	if name == "" {
-		return r.textOrNumber(id)
+		return r.textOrNumber(fieldCourse)
 	}
-	for _, h := range r.of(id) {
+	for _, h := range r.of(fieldCourse) {
 		if h.v.Kind() == '0' {
-			r.mark(h.v, id)
+			r.mark(h.v, fieldCourse)
 		}
+	}
+	if slices.Contains(noCourse, folded(name)) {
+		return ""
 	}
 	return name
 }

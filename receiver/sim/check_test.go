@@ -168,7 +168,7 @@ func judged(t *testing.T, change func(*kitchen), judge func(*testing.T, []Result
 
 func newRightKitchen() *kitchen {
 	k := newKitchen()
-	k.slip.voidWord = "** VOID **"
+	k.slip.voidWord = "VOID"
 	return k
 }
 

@@ -236,7 +236,7 @@ func Number(t virtual.Ticket) string {
 // SCREEN, @GRILL for FOR GRILL (printer down), -FRESH for REFUSED BY FRESH, ~ if it was not cut.
 func Word(t virtual.Ticket) string {
 	word := cmp.Or(Number(t), "?")
-	if strings.Contains(t.Text, "** EXPIRED **") {
+	if strings.Contains(t.Text, "EXPIRED") {
 		word = "slip"
 	}
 	for _, m := range []struct{ mark, text string }{

@@ -61,11 +61,11 @@ func TestAReloadWithOtherWordsChangesWhatIsAnAlarm(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := slices.Contains(words, "fish") // this model cannot print white on black
-		if got := bytes.Contains(printed, []byte("!!!!")); got != want {
+		if got := bytes.Contains(printed, []byte("****")); got != want {
 			t.Errorf("with %q it prints %q", words, printed)
 		}
 		preview := layout.Plain(layout.ComposeWith(d, look), 33)
-		if got := strings.Contains(preview, "!!!!"); got != want {
+		if got := strings.Contains(preview, "****"); got != want {
 			t.Errorf("with %q the preview is\n%s", words, preview)
 		}
 	}
