@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 )
 
 // hostileItems are members of items with n values that cost the most to read.
@@ -37,8 +36,6 @@ func hostileItems(n int) map[string]string {
 	}
 }
 
-// TestTheMemoryThatABodyTakesGrowsNoFasterThanItsSize: the time is measured by BenchmarkHostileBodies, because no test
-// depends on what else the machine does.
 func TestTheMemoryThatABodyTakesGrowsNoFasterThanItsSize(t *testing.T) {
 	p, large := hostilePlan(t), hostileItems(16_000)
 	for name, small := range hostileItems(4000) {
@@ -49,32 +46,13 @@ func TestTheMemoryThatABodyTakesGrowsNoFasterThanItsSize(t *testing.T) {
 	}
 }
 
-// BenchmarkHostileBodies reports how much longer a body takes than one of a quarter of its values: 4 is right, 16 is
-// the square.
-func BenchmarkHostileBodies(b *testing.B) {
-	p, large := hostilePlan(b), hostileItems(80_000)
-	for name, small := range hostileItems(20_000) {
-		b.Run(name, func(b *testing.B) {
-			var few, many time.Duration
-			for b.Loop() {
-				start := time.Now()
-				readHostile(b, p, small)
-				few += time.Since(start)
-				readHostile(b, p, large[name])
-				many += time.Since(start)
-			}
-			b.ReportMetric(float64(many-few)/float64(few), "times")
-		})
-	}
-}
-
-func hostilePlan(t testing.TB) *Plan {
+func hostilePlan(t *testing.T) *Plan {
 	return compile(t, Config{Silenced: []string{"records.items.x.y"},
 		Fields: map[string][]string{"removed": {"gone"}, "allergens": {"a"}, "children": {"parts"},
 			"seat": {"x.seat"}}})
 }
 
-func readHostile(t testing.TB, p *Plan, item string) {
+func readHostile(t *testing.T, p *Plan, item string) {
 	req := parse(t, `{"records":[{"id":"r","items":[{"name":"Pie",`+item+`}]}]}`)
 	p.Split(req, harbour, "T1", noon, nil)
 	p.Leaves(req)

@@ -219,7 +219,9 @@ func (r *reader) void(quantity decimal, modifier bool) bool {
 	for _, h := range r.of(fieldVoid) {
 		if saysVoid(h.kind, h.v, modifier) {
 			isVoid = true
-			r.mark(h.v, fieldVoid)
+			if kind := h.v.Kind(); kind != '{' && kind != '[' { // what is in it says more than that
+				r.mark(h.v, fieldVoid)
+			}
 		} else if yes, readable := parseBool(h.v); h.kind != voidStatus && readable && !yes {
 			r.mark(h.v, fieldVoid)
 		}

@@ -177,6 +177,11 @@ func lineOf(l ticket.Line) string {
 	return fmt.Sprintf("%d %v %s", l.Depth, l.Void, text)
 }
 
+type failer interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
 func FuzzSplit(f *testing.F) {
 	for _, v := range voidSpellings {
 		f.Add(`{"records":[{"id":"r","items":[{"name":"Pie",` + v +
@@ -276,7 +281,7 @@ func checkDraft(t *testing.T, d ticket.Draft) {
 
 // everyTextComesOut checks that of a request in which each text is replaced by one like no other, all are on a ticket,
 // except those below a key that no cook needs.
-func everyTextComesOut(t *testing.T, p *Plan, original contract.PrintRequest) {
+func everyTextComesOut(t failer, p *Plan, original contract.PrintRequest) {
 	t.Helper()
 	var texts []string
 	req, err := contract.Open([]byte(withOwnTexts(original.Envelope, true, &texts)), contract.Lenient)
@@ -318,7 +323,8 @@ func withOwnTexts(v contract.Value, needed bool, texts *[]string) string {
 				name, _ := json.Marshal(e.Key())
 				key = string(name) + ":"
 				below = needed && noiseKey(e.Key()) == "" && e.Key() != fieldInstructions &&
-					!slices.Contains(unprinted, folded(e.Key())) && !slices.Contains(contractFields, e.Key())
+					(e.Kind() != '"' || !slices.Contains(unprinted, folded(e.Key()))) &&
+					!slices.Contains(contractFields, e.Key())
 			}
 			parts = append(parts, key+withOwnTexts(e, below, texts))
 		}
