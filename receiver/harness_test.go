@@ -144,7 +144,7 @@ func testPolicy(tb testing.TB) *Policy {
 		tb.Fatal(err)
 	}
 	return &Policy{
-		Plan: compiled,
+		Plan: compiled, RespondWithin: time.Minute, // a slow machine is not a slow disk
 		Venues: []Venue{{Venue: plan.Venue{ID: strings.ToUpper(venueID), Name: "Harbour Grill",
 			Zone: "Australia/Melbourne"}}},
 	}
@@ -231,7 +231,12 @@ type rawConn struct {
 func bubble(t *testing.T, change func(*Options, *Policy),
 	story func(t *testing.T, b *testbed, l *pipeListener, stop func() error)) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newTestbed(t, change)
+		b := newTestbed(t, func(o *Options, p *Policy) {
+			p.RespondWithin = 0 // as usual
+			if change != nil {
+				change(o, p)
+			}
+		})
 		l, stop := b.serve(t)
 		story(t, b, l, stop)
 	})

@@ -2,8 +2,6 @@ package receiver
 
 import (
 	"context"
-	"fmt"
-	"hash/crc32"
 	"log/slog"
 	"net/netip"
 	"strconv"
@@ -75,8 +73,8 @@ func network(address string) string {
 }
 
 // logRefusal logs a refusal, for each code and venue once a minute: a caller that posts without end must
-// not fill the disk. Neither may strangers, who can invent venues: they have a few lines a minute each, and
-// all of them together have few. A wrong path or method is only a debug line, because any scanner on the
+// not fill the disk. Neither may strangers, who can invent venues: each network has one line a minute, and all of them
+// together have few. A wrong path or method is only a debug line, because any scanner on the
 // internet causes those. But a scanner names no venue.
 //
 // It never logs a path: it may be an old secret, or the new one with a typing error. logged says whether it
@@ -95,9 +93,7 @@ func (r *Receiver) logRefusal(code Code, message string, from sender) (repeated 
 	case from.known:
 		key += " " + from.venue // so that other callers never hide a venue's lost ticket
 	case level == slog.LevelWarn:
-		// A chain of restaurants has several venues behind one address; who invents more hides only them.
-		slot := crc32.ChecksumIEEE([]byte(from.venue)) % venuesOfStranger
-		key += fmt.Sprintf(" %s %d", network(from.address), slot)
+		key += " " + network(from.address) // who invents venues hides only those
 	}
 	logged, repeated = r.limiter.allow(key, time.Minute)
 	if !logged || level == slog.LevelWarn && !from.known && !r.strangers.Allow() {
@@ -116,9 +112,6 @@ func (r *Receiver) logRefusal(code Code, message string, from sender) (repeated 
 	r.log.LogAttrs(context.Background(), level, "request refused", attrs...)
 	return repeated, true
 }
-
-// venuesOfStranger is how many lines of one code a network may cause in a minute.
-const venuesOfStranger = 4
 
 // noteAnomaly counts a difference from the contract, and logs it the first time for each kind and
 // venue: a service that sends it once sends it with every order. The counter shows how often.

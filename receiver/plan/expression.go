@@ -18,14 +18,12 @@ import (
 
 // The `when` of a route is an expression of expr-lang.org, compiled when the configuration is read. Two
 // things are added to expr: a missing field is nil and nil is false (nilSafe), and the cost of an
-// expression is limited, whatever the request is (maxExpressionNodes, memoryBudget, maxLoopSteps). An
+// expression is limited, whatever the request is (maxLoopSteps). An
 // expression over its limit fails: its route does not match, and the next routes are tried.
 
-// What an expression may cost. The operator writes the expressions, but a caller chooses the request that
-// they run on, and an answer is due within seconds.
+// What an expression may cost, beside the limits of expr itself. The operator writes the expressions, but a caller
+// chooses the request that they run on, and an answer is due within seconds.
 const (
-	maxExpressionNodes = 1000
-	memoryBudget       = 1_000_000 // elements an expression may create, as expr counts them
 	// maxLoopSteps limits an expression that loops over a list for each item: the number of items times
 	// the elements of all lists of their record, for each expression and request. A thousand items with
 	// three modifiers each just fit: 1000 items × (1000 + 3000) elements, and 10,000 more for ten
@@ -98,7 +96,6 @@ func compileExpression(when string) (*expression, error) {
 		expr.Env(map[string]any{"venue": venueEnv{}, "device": "", "record": map[string]any{},
 			"item": map[string]any{}}),
 		expr.AsBool(),
-		expr.MaxNodes(maxExpressionNodes),
 		expr.DisableBuiltin("now"), // a retry must be planned like the first request
 		expr.Patch(nilSafe{}),
 	)
@@ -288,7 +285,6 @@ func native(v contract.Value, elements *int) any {
 // eval evaluates the expression. expr.AsBool makes nil false and any other value that is no boolean an error.
 // An expression that panics is an error too: expr recovers from it.
 func (r *expression) eval(machine *vm.VM, env map[string]any) (bool, *expressionError) {
-	machine.MemoryBudget = memoryBudget // for each run: the machine is reused
 	out, err := machine.Run(r.program, env)
 	if e, ok := errors.AsType[*file.Error](err); ok {
 		at := fmt.Sprintf("%d:%d", e.Line, e.Column+1)

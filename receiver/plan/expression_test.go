@@ -17,8 +17,7 @@ func TestEveryProblemWithTheRulesIsReportedAtOnce(t *testing.T) {
 			{When: `now().Hour() > 3`, To: []string{"bar"}},
 			{When: `item.name + 1`, To: []string{"bar"}},
 			{When: `"always"`, To: []string{"bar"}},
-			{When: strings.Repeat("!", 5000) + "true", To: []string{"bar"}},
-			{When: strings.Repeat("!", 2000) + "true", To: []string{"bar"}},
+			{When: strings.Repeat("!", 20_000) + "true", To: []string{"bar"}},
 			{When: strings.Repeat("item.a or ", 50) + "item.b ==", To: []string{"bar"}},
 		},
 		Fields: map[string][]string{"nam": {"x"}, "table": {"a..b"}, "quantity": {}},
@@ -40,7 +39,7 @@ func TestEveryProblemWithTheRulesIsReportedAtOnce(t *testing.T) {
 	}
 	got := strings.Join(paths, " ")
 	want := "routes[1].when routes[2].when routes[2].to routes[3].when routes[3].to[0] routes[4].when " +
-		"routes[6].when routes[7].when routes[8].when routes[9].when fallback ticket.fields.nam " +
+		"routes[6].when routes[7].when routes[8].when fallback ticket.fields.nam " +
 		"ticket.fields.quantity " +
 		"ticket.fields.table"
 	if got != want {
