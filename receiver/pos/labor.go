@@ -145,8 +145,7 @@ func isZone(s string) bool {
 // error, and the counts that pages name are compared at the end.
 
 const (
-	maxRecords  = 100_000   // of one list
-	maxStale    = 100       // pages without a new record: with paging by position, who is hired shifts the others
+	maxRecords  = 100_000   // of one list, repeated ones included
 	headerPlace = "header:" // before the name of a header, where other places are paths into the envelope
 )
 
@@ -158,7 +157,6 @@ type listing struct {
 	seen     map[[sha256.Size]byte]bool
 	cursorAt string // where the pages name the next one; "": not known yet
 	paged    bool   // a page has named the next
-	pages    int    // read
 	received int    // records, repeated ones included
 	yielded  int    // without them
 	counts   []int  // what the pages named
@@ -220,10 +218,7 @@ func (l *listing) page(ctx context.Context, path string, query url.Values) ([]js
 		return nil, "", l.malformed("%s: %v", contract.FieldRecords, err)
 	case l.received+len(page) > maxRecords:
 		return nil, "", l.malformed("the list has more than %d records", maxRecords)
-	case l.pages >= l.yielded+maxStale:
-		return nil, "", l.malformed("more than %d pages repeat earlier ones; the list would never end", maxStale)
 	}
-	l.pages++
 
 	// A count that is no number counts as not sent: it is only a cross-check.
 	if n, err := strconv.Atoi(answered.texts[contract.FieldCount]); err == nil && n >= 0 {

@@ -146,22 +146,6 @@ func TestOfAListNoMoreElementsAreReadThanWanted(t *testing.T) {
 	}
 }
 
-func TestPagesWithoutNewRecordsAreReadOnUpToALimit(t *testing.T) {
-	for _, fresh := range []bool{true, false} {
-		n := 0
-		v := venue(t, &service{Employees: func(w http.ResponseWriter, r *http.Request) {
-			if n++; fresh && n == maxStale {
-				say(`{"records":[{"id":"last"}]}`)(w, r)
-				return
-			}
-			say(fmt.Sprintf(`{"records":[{"id":"A"}],"cursor":"%d"}`, n))(w, r)
-		}}, Options{})
-		if _, err := names(t, v); (err == nil) != fresh || n > maxStale+2 {
-			t.Errorf("%d pages: %v", n, err)
-		}
-	}
-}
-
 func TestEmployeeFieldsThatCannotBeReadAreEmpty(t *testing.T) {
 	const id = "6F1C8F5E-52AD-4A0B-9E9B-2F7B7B7F3A11"
 	whole := `{"id":"` + id + `","updatedAt":"2026-03-01T10:00:00.5+11:00","firstName":"Zoë",` +

@@ -99,8 +99,8 @@ func (n *Names) known(venue string) *record {
 // Name is the name of an employee of a venue. It never blocks, and is called for each order before its 200.
 func (n *Names) Name(venue, employeeID string) (name string, ok bool) {
 	id, _ := contract.CanonicalID(employeeID)
-	p, ok := n.known(venue).People[id]
-	return p.Name, ok
+	name, ok = n.known(venue).People[id]
+	return name, ok
 }
 
 // Zone is the tz database name of a venue's time zone, if it is known. A caller asks only if none is configured.
@@ -212,29 +212,21 @@ func pause(every time.Duration, err error) time.Duration {
 // Limits of what the service can make a box keep. The names fill a line of paper several times over, and with all of
 // them a record is shorter than [kv.MaxValue].
 const (
-	maxPeople = 10_000 // of one venue, those who left included
+	maxPeople = 10_000 // of one venue
 	maxName   = 100    // bytes
 	maxID     = 64     // bytes; a UUID has 36
-	// keepMissed is how many complete lists without an employee the name is kept for: a month at six hours each. Checks
-	// that the employee opened are still changed, refired and cancelled by others.
-	keepMissed = 120
 )
 
 // A record is what is known of a venue. It is stored as one JSON value under the venue's id.
 type record struct {
 	Zone   string            `json:"zone,omitempty"`
-	People map[string]person `json:"people"` // by canonical id; never changed
-}
-
-type person struct {
-	Name   string `json:"name"`
-	Missed int    `json:"missed,omitempty"` // complete lists in a row that were without the employee
+	People map[string]string `json:"people"` // names by canonical id; never changed
 }
 
 // readPeople takes over the venue's employees. When the list breaks off nothing changes: who is missing in it may be on
 // the next page. An incomplete list is used for its names, but nobody counts as gone.
 func (r *record) readPeople(list iter.Seq2[Employee, error]) (problem error) {
-	people := map[string]person{}
+	people := map[string]string{}
 	for e, err := range list {
 		if err != nil && !Incomplete(err) {
 			return err
@@ -247,16 +239,15 @@ func (r *record) readPeople(list iter.Seq2[Employee, error]) (problem error) {
 		}
 		id, name := strings.TrimSpace(e.ID), displayName(e)
 		if name != "" && id != "" && oneLine(id, maxID) == id { // an order has no other id
-			people[id] = person{Name: name}
+			people[id] = name
 		}
 	}
 
-	for id, p := range r.People {
-		if problem == nil {
-			p.Missed++
-		}
-		if people[id].Name == "" && len(people) < maxPeople && p.Missed <= keepMissed {
-			people[id] = p
+	if problem != nil {
+		for id, name := range r.People {
+			if people[id] == "" && len(people) < maxPeople {
+				people[id] = name
+			}
 		}
 	}
 	r.People = people
