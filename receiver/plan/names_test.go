@@ -15,6 +15,8 @@ func (s employees) Name(venue, id string) (string, bool) {
 	return name, ok
 }
 
+func (employees) Zone(venue string) (string, bool) { return "Europe/Lisbon", venue == strings.ToLower(harbour.ID) }
+
 func TestTheDirectoryNamesTheServerOfWhomTheRecordHasOnlyAnID(t *testing.T) {
 	for _, c := range []struct{ record, want string }{
 		{`"checkOwnerEmployeeId":"e-1234"`, "Jonathan A."},
@@ -33,13 +35,6 @@ func TestTheDirectoryNamesTheServerOfWhomTheRecordHasOnlyAnID(t *testing.T) {
 	}
 }
 
-// employeesAndZone is employees that knows where the restaurant is.
-type employeesAndZone struct{ employees }
-
-func (employeesAndZone) Zone(venue string) (string, bool) {
-	return "Europe/Lisbon", venue == strings.ToLower(harbour.ID)
-}
-
 func TestTicketsOfAVenueWithoutATimeZoneHaveTheDirectorysZone(t *testing.T) {
 	in := parse(t, `{"records":[{"id":"r","items":[]}]}`)
 	unzoned, elsewhere := harbour, harbour
@@ -50,11 +45,10 @@ func TestTicketsOfAVenueWithoutATimeZoneHaveTheDirectorysZone(t *testing.T) {
 		names Names
 		want  string
 	}{
-		{harbour, employeesAndZone{}, harbour.Zone},
-		{unzoned, employeesAndZone{}, "Europe/Lisbon"},
-		{unzoned, employees{}, ""},
+		{harbour, employees{}, harbour.Zone},
+		{unzoned, employees{}, "Europe/Lisbon"},
 		{unzoned, nil, ""},
-		{elsewhere, employeesAndZone{}, ""},
+		{elsewhere, employees{}, ""},
 	} {
 		r := compile(t, Config{}).Split(in, c.venue, "T", noon, c.names)
 		if got := r.Request.Drafts[0].Ticket.Zone; got != c.want {

@@ -63,19 +63,14 @@ type Route struct {
 type Venue struct {
 	ID       string // UUID
 	Name     string // as configured
-	Zone     string // tz database name, copied into the tickets; empty: see [Zones]
+	Zone     string // tz database name, copied into the tickets; empty: see [Names]
 	Fallback string // station; empty: that of the [Config]
 }
 
-// Names looks up the name of an employee. It is called before the service is answered, so it must
-// not wait for anything. It must be safe for concurrent use.
+// Names looks up the name of an employee, and the tz database name of a venue that has no time zone configured. It is
+// called before the service is answered, so it must not wait for anything. It must be safe for concurrent use.
 type Names interface {
 	Name(venue, employeeID string) (name string, ok bool)
-}
-
-// Zones may be implemented by a [Names] too: it looks up the tz database name of a venue that has no
-// time zone configured, under the same conditions.
-type Zones interface {
 	Zone(venue string) (zone string, ok bool)
 }
 
@@ -144,7 +139,7 @@ func Compile(c Config) (*Plan, error) {
 }
 
 // Split plans a request: it reads the fields, puts nested items into lines and sends every item to
-// its stations. names may be nil; if it is a [Zones], it is asked for the venue's time zone too.
+// its stations. names may be nil.
 func (p *Plan) Split(req contract.PrintRequest, v Venue, device string, received time.Time, names Names) Result {
 	return p.split(req, v, device, received, names, nil)
 }

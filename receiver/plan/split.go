@@ -65,8 +65,8 @@ func (p *Plan) split(
 	v.ID, _ = contract.CanonicalID(strings.TrimSpace(v.ID))
 	// The box's own zone may be wrong or change.
 	received = received.UTC() // the tickets carry their zone by name
-	if z, ok := names.(Zones); ok && v.Zone == "" {
-		if zone, known := z.Zone(v.ID); known {
+	if names != nil && v.Zone == "" {
+		if zone, known := names.Zone(v.ID); known {
 			v.Zone = zone
 		}
 	}

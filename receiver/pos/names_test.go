@@ -20,10 +20,7 @@ import (
 	"ticketrail/receiver/plan"
 )
 
-var (
-	_ plan.Names = (*Names)(nil)
-	_ plan.Zones = (*Names)(nil)
-)
+var _ plan.Names = (*Names)(nil)
 
 const (
 	jon = "0b9d3f6a-8c1e-4e53-a3c1-5d7e9f10aaaa"
