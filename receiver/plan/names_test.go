@@ -15,7 +15,9 @@ func (s employees) Name(venue, id string) (string, bool) {
 	return name, ok
 }
 
-func (employees) Zone(venue string) (string, bool) { return "Europe/Lisbon", venue == strings.ToLower(harbour.ID) }
+func (employees) Zone(venue string) (string, bool) {
+	return "Europe/Lisbon", venue == strings.ToLower(harbour.ID)
+}
 
 func TestTheDirectoryNamesTheServerOfWhomTheRecordHasOnlyAnID(t *testing.T) {
 	for _, c := range []struct{ record, want string }{
