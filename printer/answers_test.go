@@ -27,9 +27,8 @@ func TestAPrinterThatAnswersNoHelloGetsALimitedNumberOfNULs(t *testing.T) {
 		if o := r.want("A2", "not ready"); o.took < 20*time.Second || o.took > 25*time.Second {
 			t.Errorf("after %s", o.took)
 		}
-		const steps = 64 + 4<<10 + 96<<10 + 512<<10
-		if n := strings.Count(s.all(), "\x00") - before; n < steps || n > steps+100 {
-			t.Errorf("%d NULs, want %d and those of commands", n, steps)
+		if n := strings.Count(s.all(), "\x00") - before; n < 600<<10 || n > 641<<10 {
+			t.Errorf("%d NULs", n)
 		}
 	})
 }
@@ -96,27 +95,6 @@ func TestTheTicketBeginsOnlyWhenNoMoreAnswersToGSrCome(t *testing.T) {
 		hangUp(r.d)
 		old = 4
 		r.want("A2", "doubt")
-	})
-}
-
-func TestNULsThatASlowLineDoesNotTakeAreDropped(t *testing.T) {
-	// A printer behind a slow line is inside a small image: the largest step does not fit into its time, and must not
-	// stand in front of the next question.
-	synctest.Test(t, func(t *testing.T) {
-		var image atomic.Int64
-		r := newScriptedHarness(t, answering(func(c net.Conn, all string) {
-			if image.Load() > 0 {
-				time.Sleep(time.Second) // for 4 KiB
-			}
-			if id := idReply(all); id != nil && len(all) > int(image.Load()) {
-				_, _ = c.Write(id)
-			}
-		}))
-		r.want("A1", "confirmed")
-		hangUp(r.d)
-		image.Store(8 << 10)
-		r.want("A2", "confirmed")
-		time.Sleep(time.Minute)
 	})
 }
 

@@ -3,6 +3,7 @@ package printer
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -62,6 +63,8 @@ func (a *attempt) print() (ticket.Proof, error) {
 	// An attempt that was interrupted, by a stop or in favour of a backup, says nothing about the printer.
 	if a.ctx.Err() != nil {
 		err = fmt.Errorf("interrupted: %w", context.Cause(a.ctx))
+	} else if errors.Is(err, errNotPrinter) {
+		_ = a.d.notPrinter(err)
 	} else if !a.s.alive() {
 		a.d.health.update(func(s *Status) { s.State, s.Err = Unreachable, err.Error() })
 	}
@@ -81,6 +84,7 @@ func (a *attempt) ahead() (b []byte) {
 	// so it follows only what can need it.
 	if a.s.by == noFence && !transport.IsFile(a.s.conn) && (a.d.dots || !transport.IsSerial(a.s.conn)) {
 		b = escpos.Resync(a.p.o.Profile)
+		b = b[min(a.s.nuls, len(b)-len(escpos.SelectPrinter())):] // those before its questions count
 	}
 	return append(b, a.d.pendingCut...)
 }
@@ -118,6 +122,9 @@ func (a *attempt) sendUnfenced(all []byte) error {
 	if err := a.s.finish(ctx); err != nil {
 		return err
 	}
+	if errors.Is(a.s.err, errNotPrinter) { // its reading has ended
+		return a.s.err
+	}
 	if !transport.IsFile(a.s.conn) {
 		a.d.printedAt = time.Now().Add(a.p.printTime(a.encoded))
 	}
@@ -133,6 +140,7 @@ func (a *attempt) sendFenced() (ticket.Proof, error) {
 	// Only status bytes that come from here on can be taken for this ticket's answer.
 	unexpected := a.s.unexpectedCount()
 	for _, c := range a.encoded.copies {
+		began := time.Now()
 		left, err := a.write(c.Body, a.p.sendTimeout(len(c.Body)))
 		if err != nil {
 			return "", err
@@ -146,7 +154,9 @@ func (a *attempt) sendFenced() (ticket.Proof, error) {
 		switch {
 		case got == byStatus && a.s.unexpectedCount() > unexpected:
 			proof = ticket.Sent // it also sends status bytes unasked, so the answer proves nothing
-		case got == byStatus:
+		case a.tooFast(began):
+			proof = ticket.Sent
+		case got == byStatus && proof == ticket.Confirmed:
 			proof = ticket.Processed
 		}
 		if a.s.blocked() { // the last status is older than the answer
@@ -159,6 +169,19 @@ func (a *attempt) sendFenced() (ticket.Proof, error) {
 	}
 	a.d.keep(a.s)
 	return proof, nil
+}
+
+// tooFast reports whether the answer behind a copy came before the paper can have moved, and lets people know. Then
+// the interface answers and not the engine, and what it holds is lost when it is switched off. Each ticket is judged by
+// itself: nothing is concluded from others.
+func (a *attempt) tooFast(began time.Time) bool {
+	least := a.p.leastPrintTime(a.encoded)
+	if least == 0 {
+		return false
+	}
+	fast := a.s.answeredAt().Sub(began) < least
+	a.d.health.update(func(s *Status) { s.TooFast = fast })
+	return fast
 }
 
 // cutTimeout is how long the sending of a cut may take once everything before it is printed.

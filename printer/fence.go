@@ -3,6 +3,7 @@ package printer
 import (
 	"crypto/rand"
 	"slices"
+	"time"
 
 	"ticketrail/printer/escpos"
 )
@@ -18,6 +19,7 @@ type fence struct {
 	ids  [][4]byte // of GS ( H; only the answer to the first one is this fence's
 	lost bool      // another one was answered, and the first was not before it
 	nth  int       // count of GS r on this connection; 0: none was sent
+	at   time.Time // of got
 
 	paper escpos.Condition // as reported in the answer to GS r
 }
@@ -34,7 +36,7 @@ func (f *fence) acceptID(id [4]byte) bool {
 	case -1:
 		return false
 	case 0:
-		f.got = byID
+		f.got, f.at = byID, time.Now()
 	default:
 		f.lost = f.got == noFence
 	}
@@ -45,7 +47,7 @@ func (f *fence) acceptID(id [4]byte) bool {
 // answer to a second one says nothing more about what is ahead of the first.
 func (f *fence) acceptStatus(nth int, paper escpos.Condition) {
 	if f != nil && f.got == noFence && f.nth > 0 && f.nth <= nth {
-		f.got, f.paper = byStatus, paper
+		f.got, f.paper, f.at = byStatus, paper, time.Now()
 	}
 }
 
@@ -63,6 +65,13 @@ func (s *session) anotherID(f *fence, id [4]byte) []byte {
 	defer s.mu.Unlock()
 	f.ids = append(f.ids, id)
 	return escpos.ProcessID(id)
+}
+
+// answeredAt is when the last fence was answered.
+func (s *session) answeredAt() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.fence.at
 }
 
 // unexpectedCount is how many status bytes came without a GS r.

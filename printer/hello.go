@@ -37,10 +37,33 @@ const (
 	longestHeader = 16
 )
 
+const (
+	// unproven is how many NULs a connection carries at most to a printer that never answered a fence: as many as
+	// precede a ticket without one. More would not show that they helped.
+	unproven = 2 << 10
+	// maxNULs is the same for one that did, and nulTime how long its line may be busy with them.
+	maxNULs = 640 << 10
+	nulTime = 2 * time.Second
+)
+
 // clearing is how many NULs precede the second hello, the third and so on. They complete what another
 // program left unfinished: a few lines, a band of an image, a logo, the largest image that printers
 // take. A printer that waits for nothing ignores them.
 var clearing = [...]int{64, 4 << 10, 96 << 10, 512 << 10}
+
+// nextNULs is how many NULs precede the next question, after as many steps. A device server puts what is sent to it
+// in a buffer of its own, and a slow line behind it would be busy with it for minutes. So what the line can take is
+// measured with the NULs of the step before, by the answer to DLE EOT behind them.
+func (d *Device) nextNULs(s *session, step int) int {
+	most := unproven
+	if d.can.Fence != noFence {
+		most = maxNULs
+	}
+	if s.rate > 0 {
+		most = min(most, int(s.rate*nulTime.Seconds()))
+	}
+	return max(0, min(clearing[min(step, len(clearing)-1)], most-s.nuls))
+}
 
 // hello asks for the fence by, and returns nil when the printer has answered: its interpreter is at the
 // beginning of a command, nothing of an earlier connection is left to print, and no answer is outstanding.
@@ -80,8 +103,8 @@ func (d *Device) askInOrder(ctx context.Context, s *session, by fenceKind, limit
 	start := time.Now()
 	f := s.newFence(cmp.Or(by, byID), d.issueID())
 	for step, nuls := 0, 0; ; step++ {
-		if step <= len(clearing) {
-			if err := s.sendNULs(ctx, nuls); err != nil {
+		if step == 0 || nuls > 0 || step <= len(clearing) {
+			if err := s.clear(ctx, nuls); err != nil {
 				return noFence, err
 			}
 			// What cannot be sent in time is sent ahead of the next question.
@@ -112,7 +135,7 @@ func (d *Device) askInOrder(ctx context.Context, s *session, by fenceKind, limit
 		if by != noFence && d.health.get().State != Hung { // hung until it answers
 			d.health.set(Clearing)
 		}
-		nuls = clearing[min(step, len(clearing)-1)]
+		nuls = d.nextNULs(s, step)
 	}
 }
 
@@ -154,14 +177,26 @@ func (d *Device) settleAnswers(ctx context.Context, s *session) error {
 	return nil
 }
 
-// sendNULs sends n NULs, or as many of them as the printer takes in time, and of the rest as many as must precede
-// the next question.
+// sendNULs sends n NULs. What the printer does not take in time is sent ahead of the next question.
 func (s *session) sendNULs(ctx context.Context, n int) error {
-	err := s.write(ctx, make([]byte, n), answerTimeout)
-	if timedOut(err) {
-		s.unsent = s.unsent[:min(len(s.unsent), longestHeader)]
+	s.nuls += n
+	if err := s.write(ctx, make([]byte, n), answerTimeout); !timedOut(err) {
+		return err
+	}
+	return nil
+}
+
+// clear sends n NULs and notes how fast the line took them. A printer that does not answer in time gets no more.
+func (s *session) clear(ctx context.Context, n int) error {
+	if n == 0 {
 		return nil
 	}
+	start := time.Now()
+	if err := s.sendNULs(ctx, n); err != nil {
+		return err
+	}
+	err := s.askStatus(ctx, 2*answerTimeout, never)
+	s.rate = float64(n) / max(time.Since(start), time.Millisecond).Seconds()
 	return err
 }
 
@@ -192,7 +227,7 @@ func (s *session) question(f *fence, withStatus bool) (b []byte) {
 // will be. An answer to GS r where GS ( H was wanted is believed when the other one is not there soon after: it is
 // answered when the data is printed, which may be later.
 func (s *session) waitFence(ctx context.Context, f *fence, within time.Duration) (fenceKind, error) {
-	err := s.waitFor(ctx, within, f.answered)
+	err := s.waitNudging(ctx, within, f.answered)
 	if err == nil {
 		err = s.waitFor(ctx, idAfterStatus, func() bool { return f.got == f.want || f.lost })
 	}

@@ -260,8 +260,7 @@ func TestAPrinterThatAcceptsAndAnswersNothingYetIsNotSilent(t *testing.T) {
 func TestAQuestionThatASilentPrinterTakesLateIsNoPartOfTheTicket(t *testing.T) {
 	// The question that it is asked before the ticket is read only with the ticket, and is no part of it.
 	model, _ := profile.Lookup("generic-80mm")
-	const header = 16 // NULs ahead of the question
-	before := header + len(escpos.RealTime(1)) + len(escpos.Resync(model))
+	before := len(escpos.RealTime(1)) + len(escpos.Resync(model)) // the NULs ahead of the question count
 	for takes, want := range map[int]string{0: "clean", before: "clean", before + 1: "doubt", 1 << 20: "sent"} {
 		synctest.Test(t, func(t *testing.T) {
 			c := &fullBuffer{takes: 1 << 20}

@@ -3,6 +3,7 @@ package printer_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"os"
 	"strings"
@@ -247,7 +248,8 @@ func TestAPrinterThatIsAskedNothingHasTheTimeOfEachChunkAndOfTheWholeTicket(t *t
 		"it stops in a long one":     {1000, stalls(5000), 1024},
 		"it only trickles":           {300, func(v *virtual.Printer) { v.Delay(700 * time.Millisecond) }, 0},
 	} {
-		withHarness(t, virtual.Options{Kanji: true}, neverAsked, func(r *harness) {
+		o := virtual.Options{Kanji: true, LinesPerSecond: math.Inf(1)}
+		withHarness(t, o, neverAsked, func(r *harness) {
 			r.want("A1", "sent")
 			time.Sleep(time.Minute) // it has printed that, as estimated
 			c.breaks(r.v)

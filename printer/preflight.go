@@ -2,6 +2,7 @@ package printer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -55,13 +56,18 @@ func (d *Device) connect(ctx context.Context, poll bool) (*session, error) {
 		err := d.check(ctx, s, poll, first)
 		switch {
 		case err == nil:
+			d.health.update(func(now *Status) { now.Late = s.late })
 			return s, nil
 		case ticket.IsNotReady(err), ctx.Err() != nil:
 			d.endUnused(s)
 			return nil, err
 		}
 		d.close(s)
-		if !again {
+		switch {
+		case errors.Is(err, errNotPrinter):
+			return nil, d.notPrinter(err)
+		case errors.Is(err, errHeardNothing): // its half of the connection is closed
+		case !again:
 			err = fmt.Errorf("ask %s how it is: %w", d.o.Name, err)
 			d.health.update(func(s *Status) { s.State, s.Err = Unreachable, err.Error() })
 			return nil, err
@@ -93,7 +99,11 @@ func (d *Device) check(ctx context.Context, s *session, poll, first bool) error 
 		return nil
 	}
 	if !d.can.answers() {
-		if err := d.checkStays(ctx, s, first && d.can.silent()); err != nil || d.can.known {
+		err := d.checkStays(ctx, s, first && d.can.silent())
+		switch {
+		case err == nil && d.can.silent() && d.health.get().State == NotAPrinter:
+			return errNotPrinter // until it answers, or is silent when it is probed again
+		case err != nil || d.can.known:
 			return err
 		}
 	}
@@ -160,6 +170,15 @@ func (d *Device) notAnswering() error {
 	d.health.set(now)
 	_, advice := d.health.describe(now)
 	return ticket.NotReady(fmt.Errorf("%s does not answer, but its port is open; to fix: %s", d.o.Name, advice))
+}
+
+// notPrinter records what is no printer. It stays one until it answers as a printer does.
+func (d *Device) notPrinter(err error) error {
+	d.health.update(func(s *Status) {
+		s.State, s.Conditions, s.Reported, s.Err = NotAPrinter, 0, nil, err.Error()
+	})
+	_, advice := d.health.describe(NotAPrinter)
+	return ticket.NotReady(fmt.Errorf("ask %s how it is: %w; to fix: %s", d.o.Name, err, advice))
 }
 
 // checkReady returns the error if a reported condition stops the printing. NotReady: the queue waits, and no attempt

@@ -251,6 +251,16 @@ func (p *Paper) printTimeout(j encodedTicket, n int) time.Duration {
 	return p.sendTimeout(min(n, (j.lines+p.o.Profile.FeedBeforeCut)*bytesPerLine))
 }
 
+// leastPrintTime is a quarter of what the paper of one copy takes to move: no printer moves more than 500 mm in a
+// second, and a line has at least 24 dots, 3 mm. 0: too short to tell printing from a round trip.
+func (p *Paper) leastPrintTime(j encodedTicket) time.Duration {
+	least := time.Duration(j.lines) * 3 * time.Second / 500 / 4
+	if least <= 20*time.Millisecond {
+		return 0
+	}
+	return least
+}
+
 // printTime is how long the printing of all copies takes, as estimated.
 func (p *Paper) printTime(j encodedTicket) time.Duration {
 	lines := len(j.copies) * (j.lines + p.o.Profile.FeedBeforeCut)

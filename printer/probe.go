@@ -2,6 +2,7 @@ package printer
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"ticketrail/printer/escpos"
@@ -46,8 +47,13 @@ func (d *Device) probe(ctx context.Context, s *session) error {
 	switch {
 	case err == nil:
 		d.can.droppedProbes = 0
-		d.can.save(ctx, a)
-		return nil
+		if !a.answers() {
+			err = s.provoke(ctx)
+		}
+		if !errors.Is(err, errNotPrinter) {
+			d.can.save(ctx, a)
+		}
+		return err
 	case ticket.IsNotReady(err) || ctx.Err() != nil:
 	case !was.Probed.IsZero(): // until the next probe is due, tickets rely on what is known
 		d.can.known, d.can.Probed = true, time.Now()
@@ -59,6 +65,19 @@ func (d *Device) probe(ctx context.Context, s *session) error {
 		}
 	}
 	return err
+}
+
+// provoke ends our side of a connection on which nothing was heard. Many a server complains of an incomplete request
+// only then.
+func (s *session) provoke(ctx context.Context) error {
+	c, ok := s.conn.(interface{ CloseWrite() error })
+	if !ok || c.CloseWrite() != nil {
+		return nil
+	}
+	if err := s.waitFor(ctx, identifyTimeout, never); errors.Is(err, errNotPrinter) || ctx.Err() != nil {
+		return err
+	}
+	return errHeardNothing
 }
 
 // probeAll is the sequence of questions. A printer that is not ready answers no fence (GS r and GS ( H are
@@ -121,7 +140,7 @@ func (s *session) probeRealTime(ctx context.Context, patience time.Duration) err
 				return err
 			}
 		}
-		if err := s.waitFor(ctx, lateAnswerWindow, never); !timedOut(err) {
+		if err := s.waitNudging(ctx, 2*lateAnswerWindow, never); !timedOut(err) {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package printer
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -33,9 +34,13 @@ type session struct {
 	by       fenceKind // what proves a ticket on this connection; set by askInOrder
 	unsent   []byte    // the rest of what could not be written in time
 	wrote    int       // bytes handed over on this connection
+	nuls     int       // of them, those that complete what broke off
+	rate     float64   // bytes a second that the line takes, as measured; 0: not yet
+	late     bool      // its answers come with the next bytes
 	cut      bool      // Device.pendingCut was sent on it, last
 
 	mu         sync.Mutex    // guards what follows
+	first      []byte        // what was written first, at most identifyLimit
 	changed    chan struct{} // closed and replaced after each read
 	err        error         // why the reading ended
 	pushed     int           // ASB replies
@@ -56,9 +61,22 @@ type session struct {
 // answer would be taken for the new one.
 const lostAfter = 5 * time.Second
 
+const (
+	// nudgeAfter is how long a question is unanswered before the printer is sent something more, nudgeLate the same on
+	// a connection on which that brought the answer before.
+	nudgeAfter = 500 * time.Millisecond
+	nudgeLate  = 20 * time.Millisecond
+	// broughtWithin is how soon after it an answer comes that it has brought.
+	broughtWithin = 100 * time.Millisecond
+)
+
 var (
 	errNoAnswer = fmt.Errorf("no answer: %w", os.ErrDeadlineExceeded)
-	errClosed   = fmt.Errorf("the printer ended the connection: %w", io.EOF)
+	// errNotPrinter: what it sent is no answer of a printer. None of it counts, and it gets no ticket.
+	errNotPrinter = errors.New("no printer is at its address")
+	// errHeardNothing: our side of the connection was ended to provoke a text, and none came.
+	errHeardNothing = errors.New("it answers nothing")
+	errClosed       = fmt.Errorf("the printer ended the connection: %w", io.EOF)
 )
 
 // newSession reads from conn until it is closed, or not at all if mute.
@@ -83,14 +101,33 @@ func (s *session) readLoop() {
 	// An Epson interface board buffers 512 bytes towards the host (UB-E02 Technical Reference
 	// Guide).
 	buf := make([]byte, 512)
+	var heard []byte // at first, at most identifyLimit
 	for {
 		n, err := s.conn.Read(buf)
+		if len(heard) < identifyLimit {
+			heard = append(heard, buf[:min(n, identifyLimit-len(heard))]...)
+			if what := s.foreign(heard); what != "" {
+				s.handle(nil, fmt.Errorf("%w: %s", errNotPrinter, what))
+				return
+			}
+		}
 		s.handle(p.Feed(buf[:n]), err)
 		if err != nil {
 			return
 		}
 		b.count(n)
 	}
+}
+
+// foreign is what answers with heard, if that is no printer.
+func (s *session) foreign(heard []byte) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	// More than the NULs ahead of a question: a status that says nothing is a NUL too.
+	if len(heard) > longestHeader && bytes.HasPrefix(s.first, heard[:min(len(heard), len(s.first))]) {
+		return "a program that returns what it is sent"
+	}
+	return program(heard)
 }
 
 // handle records replies and the end of the reading, and calls onID and onASB. The callbacks run
@@ -209,18 +246,28 @@ func (s *session) write(ctx context.Context, b []byte, within time.Duration) err
 	// A deadline in the past interrupts a write that is in progress when ctx ends.
 	stop := context.AfterFunc(ctx, func() { _ = s.conn.SetWriteDeadline(time.Unix(1, 0)) })
 	defer stop()
-	if err := s.conn.SetWriteDeadline(time.Now().Add(within)); err != nil {
-		return err
-	}
+	err := s.conn.SetWriteDeadline(time.Now().Add(within))
 	if ctx.Err() != nil { // checked after SetWriteDeadline, which may have undone AfterFunc's
 		return context.Cause(ctx)
 	}
 	b = slices.Concat(s.unsent, b)
-	n, err := s.conn.Write(b)
+	s.mu.Lock()
+	s.first = append(s.first, b[:min(len(b), identifyLimit-len(s.first))]...) // before the echo can come
+	s.mu.Unlock()
+	n := 0
+	if err == nil {
+		n, err = s.conn.Write(b)
+	}
 	s.wrote += n
 	s.unsent = b[n:]
-	if err != nil && ctx.Err() != nil {
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
 		return context.Cause(ctx)
+	case !timedOut(err): // what ended the connection may have said what it is
+		if read := s.waitFor(ctx, droppedWithin, never); errors.Is(read, errNotPrinter) {
+			return read
+		}
 	}
 	return err
 }
@@ -250,7 +297,28 @@ func (s *session) ask(ctx context.Context, n byte, within time.Duration, enough 
 	if err := s.write(ctx, escpos.RealTime(n), time.Until(over)); err != nil {
 		return err
 	}
-	return s.waitFor(ctx, time.Until(over), answered)
+	return s.waitNudging(ctx, time.Until(over), answered)
+}
+
+// waitNudging is waitFor for an answer. Some printers send it only when they are sent something more, so after a moment
+// they are: a command that changes nothing.
+func (s *session) waitNudging(ctx context.Context, within time.Duration, ok func() bool) error {
+	after := nudgeAfter
+	if s.late {
+		after = nudgeLate
+	}
+	err := s.waitFor(ctx, min(within, after), ok)
+	if within <= after || !timedOut(err) {
+		s.late = s.late && err != nil
+		return err
+	}
+	if err := s.write(ctx, escpos.SelectPrinter(), answerTimeout); err != nil && !timedOut(err) {
+		return err
+	}
+	nudged := time.Now()
+	err = s.waitFor(ctx, within-after, ok)
+	s.late = err == nil && time.Since(nudged) < broughtWithin
+	return err
 }
 
 // askStatus asks each DLE EOT n that the printer answers, or until enough. within is for the first answer; the

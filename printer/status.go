@@ -16,13 +16,14 @@ import (
 
 // The states of a printer. Metrics and JSON show these words, so they must not change.
 const (
-	Unknown         = "unknown"     // no contact since the start, or connected and never asked
-	Ready           = "ready"       // it reports no trouble; paper may be low
-	Silent          = "silent"      // it takes tickets and answers no question
-	Busy            = "busy"        // it answered in the past and does not now: it serves another client
-	Hung            = "hung"        // it does not answer for longer, or answers its status and processes nothing
-	Clearing        = "clearing"    // it is inside a command that another program left unfinished
-	Unreachable     = "unreachable" // no connection can be made
+	Unknown         = "unknown"       // no contact since the start, or connected and never asked
+	Ready           = "ready"         // it reports no trouble; paper may be low
+	Silent          = "silent"        // it takes tickets and answers no question
+	Busy            = "busy"          // it answered in the past and does not now: it serves another client
+	Hung            = "hung"          // it does not answer for longer, or answers its status and processes nothing
+	Clearing        = "clearing"      // it is inside a command that another program left unfinished
+	Unreachable     = "unreachable"   // no connection can be made
+	NotAPrinter     = "not_a_printer" // HTTP, SSH, an echo or text comes from its address
 	PaperOut        = "paper_out"
 	CoverOpen       = "cover_open"
 	CutterError     = "cutter_error"
@@ -46,6 +47,11 @@ type Status struct {
 	// while it is not known. Probed is the time of the probe; zero if there was none.
 	Capability string
 	Probed     time.Time
+
+	// TooFast: the answer behind its last ticket came before the paper can have moved, and proved nothing.
+	TooFast bool
+	// Late: it answers only when it is sent something more.
+	Late bool
 
 	Advice    string // what a person can do; empty: nothing needs to be done
 	Err       string // why it cannot be reached
@@ -216,6 +222,10 @@ var states = []struct {
 			"printer than before, run: ticketrail printers probe STATION",
 	},
 	{Unreachable, 0, "", "check its power, its cable and its address"},
+	{
+		NotAPrinter, 0, "not a printer: another program answers at its address",
+		"check its address and its port; most printers have port 9100",
+	},
 	{Clearing, 0, "clearing what another program left", ""},
 	// Logged only when a printer that is never asked connects after it was unreachable.
 	{Unknown, 0, "reachable again", ""},
@@ -248,6 +258,12 @@ func (h *health) advice(s *Status) string {
 		return advice
 	case s.Conditions.Has(escpos.PaperLow):
 		return "have a new roll of paper ready"
+	case s.Late:
+		return "it answers a question only with the next one, which delays its tickets; to be asked nothing, set " +
+			"confirm: none"
+	case s.TooFast:
+		return "its answers come before a ticket can be on paper: its interface answers and not its engine, so long " +
+			"tickets count as sent. If it is to be asked nothing, set confirm: none"
 	}
 	return ""
 }

@@ -21,7 +21,8 @@ const minLineRows = 30
 // NULs, which a printer ignores if it waits for nothing, and then [SelectPrinter].
 func Resync(p profile.Profile) []byte {
 	const shortCommands = 64 // more than the fixed parts of any command
-	n := maxQRBytes + shortCommands
+	// Other programs send longer ones: 2,000 bytes were seen.
+	n := max(2048, maxQRBytes+shortCommands)
 	if p.Raster != profile.NoRaster {
 		n = max(n, bandRows*((p.Dots+7)/8)+shortCommands)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -35,6 +36,7 @@ func read(b []byte, p profile.Profile) (reading, error) {
 		return reading{}, errors.New("the stream has a real-time command")
 	}
 	o := virtual.OptionsFor(p)
+	o.LinesPerSecond = math.Inf(1)
 	o.Can = 0 // it is asked nothing, and nobody would read what it answers
 	v := virtual.New(o)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

@@ -49,9 +49,11 @@ type client struct {
 
 	mu     sync.Mutex // guards what follows; taken after the printer's, never before
 	out    []byte
-	busy   bool // flush is running
+	held   []byte // answers that leave with the next bytes
+	busy   bool   // flush is running
 	closed bool
 	mute   bool // answers are lost on the way
+	holds  bool // see Printer.AnswerWithNextBytes
 }
 
 // send sends b to the client without waiting. A printer never waits for its client: one that does
@@ -62,11 +64,27 @@ func (c *client) send(b []byte) {
 	if c.mute || c.closed || len(c.out)+len(b) > sendBuffer {
 		return
 	}
+	if c.holds {
+		c.held = append(c.held, b...)
+		return
+	}
 	c.out = append(c.out, b...)
 	if !c.busy {
 		c.busy = true
 		go c.flush()
 	}
+}
+
+// release sends the answers that waited for bytes, and lets the next ones wait if hold.
+func (c *client) release(hold bool) {
+	c.mu.Lock()
+	held := c.held
+	c.held, c.holds = nil, false
+	c.mu.Unlock()
+	c.send(held)
+	c.mu.Lock()
+	c.holds = hold
+	c.mu.Unlock()
 }
 
 // setMute is for a printer that is switched off or unplugged: the client gets no answer and no

@@ -38,6 +38,7 @@ type decoder struct {
 	line      Line
 	used      int // columns of line in use
 	printed   int // lines printed since feed was called
+	moved     int // dots that the paper moved since then
 
 	setting
 	rom   *rom
@@ -91,7 +92,7 @@ func (d *decoder) reset() {
 // but the engine can then stop after each.
 func (d *decoder) feed(b byte) int {
 	d.t.Raw = append(d.t.Raw, b)
-	d.printed = 0
+	d.printed, d.moved = 0, 0
 	switch {
 	case d.deselected:
 		d.deselected = b&1 == 0 || !bytes.HasSuffix(d.t.Raw, []byte{esc, '=', b})
@@ -154,9 +155,11 @@ func (d *decoder) newline() {
 		return
 	}
 	d.t.Lines = append(d.t.Lines, d.line)
-	d.t.rows = append(d.t.rows, row{max(d.pitch, d.line.height()), d.align})
+	height := max(d.pitch, d.line.height())
+	d.t.rows = append(d.t.rows, row{height, d.align})
 	d.line, d.used = nil, 0
 	d.printed++
+	d.moved += height
 }
 
 // moveTo moves to column n of the line, if that is to the right. The spaces are printed in normal

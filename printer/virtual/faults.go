@@ -23,6 +23,7 @@ type faults struct {
 	lose    int           // how many of the next bytes disappear
 	slow    bool          // ESC @ takes as long as a line
 	frozen  bool
+	holds   bool // answers leave with the next bytes
 	place   place
 	lines   int // until onLine is called
 	onLine  func()
@@ -116,6 +117,9 @@ func (p *Printer) ClearBuffer() {
 	p.mu.Unlock()
 	p.step()
 }
+
+// AnswerWithNextBytes makes each answer wait until more is received.
+func (p *Printer) AnswerWithNextBytes(on bool) { p.setFaults(func(f *faults) { f.holds = on }) }
 
 // Lose makes the next n bytes disappear between the network and the printer.
 func (p *Printer) Lose(n int) { p.setFaults(func(f *faults) { f.lose = n }) }

@@ -111,6 +111,7 @@ func (d *decoder) placeholder(s string, dots int) {
 	d.t.Lines = append(d.t.Lines, Line{{Text: s, Style: Style{Width: 1, Height: 1}}})
 	d.t.rows = append(d.t.rows, row{dots, d.align})
 	d.printed += (dots + dotsPerLine - 1) / dotsPerLine
+	d.moved += dots
 }
 
 // Black reports whether the dot at x, y is black.

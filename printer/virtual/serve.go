@@ -246,6 +246,7 @@ func (p *Printer) read(ctx context.Context, c *client) End {
 			return Broken
 		}
 		if n > 0 && p.countRead(c, n) {
+			c.release(p.holds())
 			taken += n
 			c.unbuffered = append(c.unbuffered, p.arrive(buf[:n])...)
 		}
@@ -304,6 +305,13 @@ func (p *Printer) answerHeld(c *client) {
 		c.unbuffered = nil
 		p.atReceipt(c, b)
 	}
+}
+
+// holds reports whether answers leave with the next bytes.
+func (p *Printer) holds() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.faults.holds
 }
 
 // countRead counts n received bytes. It returns false if they are lost, because the power is or was off.

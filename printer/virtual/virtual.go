@@ -53,8 +53,8 @@ type Options struct {
 	Condition Condition
 
 	// ReceiveBuffer is how many bytes wait while it prints or is stopped. LinesPerSecond is how fast it
-	// prints. With both 0, it prints at once, reads on only after that, and has a large buffer while it is
-	// stopped.
+	// prints; 0 is faster than any real printer, and an infinite number is at once. With neither set it reads on
+	// only after it has printed, and has a large buffer while it is stopped.
 	ReceiveBuffer  int
 	LinesPerSecond float64
 

@@ -3,6 +3,7 @@ package virtual_test
 import (
 	"errors"
 	"io"
+	"math"
 	"net"
 	"os"
 	"strings"
@@ -146,7 +147,7 @@ func TestTwoClientsAreServedOneAfterTheOther(t *testing.T) {
 
 func TestAStalledPrinterContinuesAfterRepair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := virtual.New(virtual.Options{})
+		p := virtual.New(virtual.Options{LinesPerSecond: math.Inf(1)})
 		p.StallAfter(3)
 		go func() {
 			time.Sleep(time.Hour)

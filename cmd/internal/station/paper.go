@@ -237,7 +237,8 @@ func (p *paper) Probe(ctx context.Context) (admin.Device, error) {
 
 // printerConditions are what a printer reports, and what the device sees of a printer that reports nothing.
 func printerConditions() []string {
-	out := []string{printer.Silent, printer.Busy, printer.Hung, printer.Clearing, printer.Unreachable}
+	out := []string{printer.Silent, printer.Busy, printer.Hung, printer.Clearing, printer.Unreachable,
+		printer.NotAPrinter}
 	for _, c := range escpos.Conditions() {
 		out = append(out, c.Name())
 	}

@@ -1,0 +1,149 @@
+package printer_test
+
+import (
+	"math"
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ticketrail/printer/virtual"
+)
+
+func TestAnAnswerThatComesBeforeThePaperCanHaveMovedProvesNothing(t *testing.T) {
+	for can, proof := range map[virtual.Capability]string{
+		virtual.Everything:                      "confirmed",
+		virtual.Everything &^ virtual.ProcessID: "processed",
+	} {
+		atOnce := virtual.Options{Can: can, Kanji: true, LinesPerSecond: math.Inf(1)}
+		withHarness(t, atOnce, nil, func(r *harness) {
+			print := func(lines int, want string) {
+				t.Helper()
+				if o := r.printWith(r.t.Context(), r.p, order(lines), nil); o.kind() != want {
+					t.Errorf("%d lines in %s: %s, want %s", lines, o.took, o.kind(), want)
+				}
+			}
+			print(30, "sent")
+			if s := r.d.Status(); s.State != "ready" || !strings.Contains(s.Advice, "not its engine") {
+				t.Errorf("it is %s with the advice %q", s.State, s.Advice)
+			}
+			r.v.Delay(10 * time.Millisecond)
+			print(30, proof)
+			r.wantState("ready")
+		})
+	}
+}
+
+func TestNULsKeepASlowLineBusyForTwoSecondsAtMost(t *testing.T) {
+	// Another program has left the printer inside the largest image that printers take, behind a device server.
+	const largest = "\x1dv0\x00\x48\x00\xff\x1f" // 72 bytes wide, 8,191 rows
+	for rate, most := range map[int]int64{960: 1920, 11520: 23040, 0: 640 << 10} {
+		withLine(t, kitchenPrinter(100), rate, func(r *harness, p line) {
+			r.want("A1", "confirmed")
+			hangUp(r.d)
+			p.till(largest)
+			before := p.BytesRead()
+			o := r.print("A2")
+			switch took := p.BytesRead() - before; {
+			case rate > 0 && (o.kind() != "not ready" || took > most+most/50+400 || took < most/2):
+				t.Errorf("%d bytes a second: %s, %d bytes sent, want %d", rate, o.kind(), took, most)
+			case rate == 0 && o.kind() != "confirmed":
+				t.Errorf("at once: %s after %d bytes: %v", o.kind(), took, o.err)
+			}
+			r.d.Retire()
+			time.Sleep(time.Minute) // what is on the way arrives
+		})
+	}
+}
+
+func TestAPrinterThatNeverAnsweredAFenceGets2048NULsForATicket(t *testing.T) {
+	for name, can := range map[string]virtual.Capability{"answers its status": virtual.RealTime, "answers nothing": 0} {
+		o := kitchenPrinter(100)
+		o.Can, o.ReceiveBuffer = can, 64<<10
+		withLine(t, o, 960, func(r *harness, p line) {
+			for n := range 3 {
+				before := p.BytesRead()
+				if o := r.print("A1"); o.kind() != "sent" || n > 0 && o.took > 10*time.Second {
+					t.Errorf("%s: %s after %s: %v", name, o.kind(), o.took, o.err)
+				}
+				if sent := p.BytesRead() - before; sent < 2<<10 || sent > 2<<10+600 {
+					t.Errorf("%s: ticket %d with %d bytes", name, n, sent)
+				}
+			}
+		})
+	}
+}
+
+func TestWhatIsNoPrinterIsSentNoTicketAndSaidInOneWord(t *testing.T) {
+	echo := func(_ *scriptedPrinter, c net.Conn, all string) { _, _ = c.Write([]byte(all)) }
+	says := func(text string) func(*scriptedPrinter, net.Conn, string) {
+		return func(_ *scriptedPrinter, c net.Conn, all string) {
+			if len(all) == 16 {
+				_, _ = c.Write([]byte(text))
+				_ = c.Close()
+			}
+		}
+	}
+	for name, answer := range map[string]func(*scriptedPrinter, net.Conn, string){
+		"a web server":              says("HTTP/1.1 400 Bad Request\r\nServer: nginx/1.22.1\r\n\r\n<html>\r\n"),
+		"an SSH daemon":             says("SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u3\r\n"),
+		"a program that sends text": says("220 mail.example.com ESMTP\r\n"),
+		"a program that returns what it is sent": func(s *scriptedPrinter, c net.Conn, all string) {
+			if len(all) <= 16 {
+				echo(s, c, all)
+			} else {
+				echo(s, c, all[16:][(len(all)-17)/3*3:]) // DLE EOT by DLE EOT
+			}
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &scriptedPrinter{answer: answer}
+			r := newScriptedHarness(t, s)
+			if got := r.d.Ask(t.Context()); got.State != "not_a_printer" || !strings.Contains(got.Err, name) ||
+				got.Conditions != 0 {
+				t.Errorf("after a poll it is %s, %s: %s", got.State, got.Conditions, got.Err)
+			}
+			for range 3 {
+				r.want("A1", "not ready")
+				r.wantState("not_a_printer")
+			}
+			if n := len(s.all()); n > s.clients()*(16+2*4*3) || strings.Contains(s.all(), "A1") {
+				t.Errorf("%s: %d bytes were sent to it", name, n)
+			}
+			s.answer = func(_ *scriptedPrinter, c net.Conn, all string) {
+				if !answerStatus(c, all) {
+					answersIDs(c, all)
+				}
+			}
+			r.want("A1", "confirmed")
+			r.wantState("ready")
+		})
+	}
+}
+
+func TestAPrinterWhoseAnswersComeWithTheNextBytesPrints(t *testing.T) {
+	for can, proof := range map[virtual.Capability]string{
+		virtual.Everything:                      "confirmed",
+		virtual.Everything &^ virtual.ProcessID: "processed",
+		virtual.RealTime:                        "sent",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			v := virtual.New(virtual.Options{Can: can, Kanji: true, Condition: virtual.PaperLow})
+			r := newHarness(t, v, v, nil)
+			v.AnswerWithNextBytes(true)
+			for range 4 {
+				if o := r.want("A1", proof); o.took > 15*time.Second {
+					t.Errorf("%s after %s", proof, o.took)
+				}
+				hangUp(r.d)
+			}
+			r.v.Set(virtual.PaperLow, false) // about which the advice is until then
+			r.want("A1", proof)
+			if s := r.d.Status(); s.State != "ready" || !strings.Contains(s.Advice, "confirm: none") {
+				t.Errorf("it is %s with the advice %q", s.State, s.Advice)
+			}
+			r.wantPaper("A1 A1 A1 A1 A1")
+		})
+	}
+}
