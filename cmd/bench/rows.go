@@ -169,6 +169,7 @@ func (b *bench) onStore(s store, cold bool) func() *daemon {
 			b.stores[s] = filled
 		}
 		path := b.path("copy.db")
+		check(os.RemoveAll(path + ".copy")) // the log of the store before would be played into this one
 		check(exec.CommandContext(b.ctx, "cp", b.stores[s], path).Run())
 		unix.Sync() // or the kernel would write the copy out during the measurement
 		if cold {
