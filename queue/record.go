@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -25,7 +24,14 @@ const crcSize = 4
 
 // seal returns the stored form of the concatenated parts.
 func seal(parts ...[]byte) []byte {
-	b := append(make([]byte, crcSize), bytes.Join(parts, nil)...)
+	size := crcSize
+	for _, p := range parts {
+		size += len(p)
+	}
+	b := make([]byte, crcSize, size)
+	for _, p := range parts {
+		b = append(b, p...)
+	}
 	binary.BigEndian.PutUint32(b, crc32.Checksum(b[crcSize:], castagnoli))
 	return b
 }

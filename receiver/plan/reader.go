@@ -26,7 +26,7 @@ type reader struct {
 
 // A hit is a value at a path of a field.
 type hit struct {
-	target
+	*target
 	inexact int // 1 if the name differs in case or punctuation
 	v       contract.Value
 }
@@ -36,7 +36,9 @@ func (s *splitter) reader(obj contract.Value) *reader {
 	s.hits = s.hits[:0]
 	var buf [64]byte
 	for member := range obj.All() {
-		for _, t := range s.plan.names[string(fold(buf[:0], member.Key()))] {
+		targets := s.plan.names[string(fold(buf[:0], member.Key()))]
+		for i := range targets {
+			t := &targets[i]
 			if v := descend(member, t.rest); v != nil {
 				h := hit{target: t, v: v}
 				if member.Key() != t.key {
