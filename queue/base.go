@@ -107,6 +107,28 @@ func (c *copyFiles) removeOld(n uint64) error {
 	return err
 }
 
+// bound removes the oldest logs of too many. A base copy before them is then too old for the others, and the stations
+// are told from when on nothing is missing.
+func (c *copyFiles) bound() error {
+	total, keep := int64(0), len(c.logs)
+	for ; keep > 0; keep-- {
+		if info, err := os.Stat(c.log(c.logs[keep-1])); err == nil {
+			total += info.Size()
+		}
+		if total > maxLogs {
+			break
+		}
+	}
+	var err error
+	for _, n := range c.logs[:keep] {
+		err = errors.Join(err, os.Remove(c.log(n)))
+	}
+	if keep > 0 {
+		err = errors.Join(fmt.Errorf("the logs since the last base copy are too long: %d are removed", keep), err)
+	}
+	return err
+}
+
 // A stoppable is a file whose writing ends with a context.
 type stoppable struct {
 	ctx context.Context

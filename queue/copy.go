@@ -2,9 +2,9 @@ package queue
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -20,7 +20,8 @@ import (
 // anybody wait: lines that it cannot write are dropped, and a new base copy has what they said.
 const (
 	copyEvery  = time.Hour
-	copyAgain  = time.Minute // after something has failed; twice that each time that a base copy fails again
+	copyAgain  = time.Minute             // after something has failed; twice that each time that it fails again
+	copyLate   = copyEvery + 5*copyAgain // then something does not answer
 	syncEvery  = time.Second
 	keptBases  = 2
 	maxNotes   = 4096     // batches that may wait for the log
@@ -28,6 +29,9 @@ const (
 	maxLines   = 1 << 20  // bytes of lines that are written at once, and one line more
 	// copyRoom must be free beside the file after a base copy of it: a copy must not be what fills the disk.
 	copyRoom = 64 << 20
+	// maxLogs bounds all logs together, in bytes, while no base copy succeeds: they may be on the disk of the database.
+	// A restaurant writes less than a hundredth of it between two base copies.
+	maxLogs = 256 << 20
 )
 
 // A copyRecord is stored in the file: which database it is, and the number of the log that began last. A file with a
@@ -54,6 +58,10 @@ type copier struct {
 	q      *Queue
 	dir    string
 	record copyRecord // what the file has; used by Open, then by the goroutine of a base copy, of which there is one
+
+	// Used by Open, then by run.
+	folder *os.File // locked; nil: it is not there, or another daemon's
+	shared error    // that it is another daemon's; nil: it is not
 
 	notes   chan []note
 	waiting atomic.Int64       // bytes in notes
@@ -151,19 +159,36 @@ func (c *copier) run(ctx context.Context) {
 	}
 }
 
+// list lists the folder, and locks it if it is there. A daemon that did not get the lock leaves the folder alone until
+// it is started again: the other one may have ended only for a moment.
+func (c *copier) list() (files copyFiles, err error) {
+	if c.folder == nil && c.shared == nil {
+		if c.folder, err = lockFolder(c.dir); errors.Is(err, errShared) {
+			c.shared = err
+		}
+	}
+	if err = cmp.Or(c.shared, err); err != nil {
+		return files, err
+	}
+	return readCopyFiles(c.dir)
+}
+
+// unlock leaves the folder to others.
+func (c *copier) unlock() {
+	if c.folder != nil {
+		_ = c.folder.Close()
+	}
+}
+
 // open continues the newest log. If the process before did not end it, or there is none, a base copy is due at once.
 func (c *copier) open() {
-	files, err := readCopyFiles(c.dir)
+	files, err := c.list()
 	complete := false
 	if n := files.newest(); err == nil && slices.Contains(files.logs, n) && files.database() == c.record.Database {
-		_, err = files.read(n, func(line []byte) error {
-			var l logLine
-			complete = json.Unmarshal(line, &l) == nil && l.Closed
-			return nil
-		})
-		if err == nil {
+		var last logEnd
+		if last, err = files.end(n); err == nil {
 			c.log, err = openLog(files.log(n))
-			c.number = n
+			c.number, complete = n, last.Closed
 		}
 	}
 	if err != nil {
@@ -187,30 +212,30 @@ func (c *copier) line() logLine {
 func (c *copier) write(notes []note) {
 	for i := range notes {
 		c.waiting.Add(-int64(notes[i].size()))
-		if err := notes[i].appendTo(&c.lines); err != nil {
+		if c.log == nil {
+			c.gap.Store(true)
+			continue
+		}
+		err := notes[i].appendTo(&c.lines)
+		if err == nil && (c.lines.Len() > maxLines || i == len(notes)-1) {
+			_, err = c.log.Write(c.lines.Bytes())
+			c.lines.Reset()
+		}
+		if err != nil {
 			c.lost(err)
 		}
-		if c.lines.Len() > maxLines || i == len(notes)-1 {
-			c.flush()
-		}
 	}
-}
-
-// flush writes the lines that are encoded.
-func (c *copier) flush() {
-	if c.log == nil {
-		c.gap.Store(true)
-	} else if _, err := c.log.Write(c.lines.Bytes()); err != nil {
-		c.lost(err)
-	}
-	c.lines.Reset()
 }
 
 func (c *copier) sync() {
 	if c.log == nil {
 		return
 	}
-	if err := c.log.Sync(); err != nil {
+	err := c.log.Sync()
+	if info, bad := c.log.Stat(); err == nil && bad == nil && info.Size() > maxLogs/2 {
+		err = fmt.Errorf("a log of %d MB is too much between two base copies", info.Size()/1e6)
+	}
+	if err != nil {
 		c.lost(err)
 	}
 }
@@ -221,6 +246,7 @@ func (c *copier) lost(err error) {
 		_ = c.log.Close()
 	}
 	c.log = nil
+	c.lines.Reset()
 	c.gap.Store(true)
 	c.failed(err)
 }
@@ -228,7 +254,11 @@ func (c *copier) lost(err error) {
 // rotate begins the next log. What is committed from now on is in it.
 func (c *copier) rotate() (n uint64, ok bool) {
 	c.sync()
-	files, err := readCopyFiles(c.dir)
+	err := os.MkdirAll(c.dir, 0o700)
+	var files copyFiles
+	if err == nil {
+		files, err = c.list()
+	}
 	if c.record.Database == "" { // base stores it; a crash before that makes this log one of another database
 		c.record.Database = rand.Text()
 	}
@@ -246,6 +276,9 @@ func (c *copier) rotate() (n uint64, ok bool) {
 	}
 	c.log, c.number = next, n
 	c.gap.Store(false)
+	if err := files.bound(); err != nil {
+		c.failed(err)
+	}
 	return n, true
 }
 
@@ -259,6 +292,7 @@ func (c *copier) store(ctx context.Context, r copyRecord) error {
 
 // end writes what still waits, and that the log is complete.
 func (c *copier) end() {
+	defer c.unlock()
 	for {
 		select {
 		case notes := <-c.notes:
@@ -318,7 +352,7 @@ func (q *Queue) CopyProblem() error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.problem == nil && time.Since(c.last) > copyEvery+5*copyAgain {
+	if c.problem == nil && time.Since(c.last) > copyLate {
 		return errSlow
 	}
 	return c.problem

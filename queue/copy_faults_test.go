@@ -1,21 +1,26 @@
 package queue
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"slices"
+	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"ticketrail/deploy/slow"
 	"ticketrail/queue/ticket"
 )
 
 // TestAFileIsKeptIfACrashLeavesALogAloneOnANewDiskOfCopies: a base copy is newer, or nothing is better than the file.
 func TestAFileIsKeptIfACrashLeavesALogAloneOnANewDiskOfCopies(t *testing.T) {
 	q := withHistory(t)
-	must(t, os.RemoveAll(q.o.Copy))
+	must(t, errors.Join(os.RemoveAll(q.o.Copy), os.Mkdir(q.o.Copy, 0o700)))
 	h := logHeader{3, databaseOf(q), time.Now().UTC()}
 	files := copyFiles{dir: q.o.Copy}
 	log, err := createLog(files.log(3), h, systemHooks) // the crash came before the file had its number
@@ -146,6 +151,154 @@ func TestATicketOfAnotherDatabaseIsAsOldAsItWasWhenItCame(t *testing.T) {
 			t.Errorf("printed is %+v", d)
 		}
 	}, withCopies)
+}
+
+// TestTwoDaemonsDoNotShareAFolderOfCopies: who comes second neither reads nor writes there, also when the first one is
+// away for a moment.
+func TestTwoDaemonsDoNotShareAFolderOfCopies(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.accept(order("a", "grill"))
+		synctest.Wait()
+		files, err := readCopyFiles(q.o.Copy)
+		must(t, err)
+		other := start(t, func(o *Options) { o.Copy = q.o.Copy })
+		defer other.stop()
+		wantErr(t, other.CopyProblem(), errShared)
+		other.wantNothing("grill")
+		q.stop()
+		other.anHourLater()
+		if now, err := readCopyFiles(q.o.Copy); err != nil || !slices.Equal(now.logs, files.logs) {
+			t.Errorf("the other daemon has made of %+v %+v, %v", files, now, err)
+		}
+
+		q.open()
+		other.stop()
+		must(t, os.WriteFile(other.o.Path, []byte("damaged"), 0o600))
+		if r, err := Recover(other.o.Path, other.o.Copy, Check); err != nil || r.Base != "" {
+			t.Errorf("the copies of the first one were used: %+v, %v", r, err)
+		}
+		other.open()
+		if must(t, q.CopyProblem()); q.Ready() != nil {
+			t.Error(q.Ready())
+		}
+	}, withCopies)
+}
+
+// TestStationsAreToldIfTheCopyEndsLongBeforeTheFile: its disk was away or broken, or somebody has removed a log.
+func TestStationsAreToldIfTheCopyEndsLongBeforeTheFile(t *testing.T) {
+	for name, c := range map[string]struct {
+		stopped, logLost bool
+		later            time.Duration
+		told             bool
+	}{
+		"a crash":                 {later: time.Minute},
+		"a log that ended":        {later: 3 * time.Hour, told: true},
+		"a stop, and a long rest": {later: 3 * time.Hour, stopped: true},
+		"a log is missing":        {logLost: true, told: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, q *testQueue) {
+				q.accept(order("a", "grill"))
+				q.anHourLater()
+				q.accept(order("b", "grill"))
+				if synctest.Wait(); c.stopped {
+					q.stop()
+				}
+				away := q.o.Copy + ".away"
+				must(t, os.CopyFS(away, os.DirFS(q.o.Copy)))
+				files, err := readCopyFiles(away)
+				must(t, err)
+				if c.logLost {
+					must(t, os.Remove(files.log(files.newest())))
+				}
+				if c.stopped {
+					q.open()
+				}
+				time.Sleep(c.later)
+				q.stop()
+
+				must(t, errors.Join(os.RemoveAll(q.o.Copy), os.Rename(away, q.o.Copy), os.Remove(q.o.Path)))
+				r, err := Recover(q.o.Path, q.o.Copy, Check)
+				if must(t, err); !r.From.IsZero() != c.told {
+					t.Errorf("%s", r)
+				}
+				q.open()
+			}, withCopies)
+		})
+	}
+}
+
+// TestOfALineWithoutEndOnlyTheBeginningIsRead: a log that a disk has overwritten can be one line.
+func TestOfALineWithoutEndOnlyTheBeginningIsRead(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	var parts []io.Reader
+	for range 2 * maxLine >> 20 {
+		parts = append(parts, strings.NewReader(long))
+	}
+	r := bufio.NewReader(io.MultiReader(append(parts, strings.NewReader("\nnext\n"))...))
+	line, err := readLine(r, nil)
+	if err != nil || len(line) > maxLine+r.Size() {
+		t.Errorf("%d bytes were read: %v", len(line), err)
+	}
+	if line, err = readLine(r, nil); err != nil || string(line) != "next\n" {
+		t.Errorf("then %.20q was read: %v", line, err)
+	}
+}
+
+// TestLogsDoNotGrowWithoutBound: they may be on the disk of the database. After a long one comes a base copy; if none
+// succeeds, the oldest logs go.
+func TestLogsDoNotGrowWithoutBound(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		grow := func(name string) {
+			synctest.Wait()
+			files, err := readCopyFiles(q.o.Copy)
+			must(t, err)
+			must(t, os.Truncate(files.log(files.newest()), maxLogs/2+1)) // a hole takes no space
+			q.accept(order(name, "grill"))
+			time.Sleep(2 * syncEvery)
+			if synctest.Wait(); q.CopyProblem() == nil {
+				t.Error("nobody is told that the log has become long")
+			}
+			time.Sleep(2 * copyAgain)
+			synctest.Wait()
+		}
+		grow("a")
+		must(t, q.CopyProblem())
+		q.stop()
+
+		q.o.CheckCopy = func(context.Context, string) error { return errors.New("no") }
+		q.open()
+		for n := range 8 {
+			grow(id(n))
+			time.Sleep(copyEvery)
+		}
+		files, err := readCopyFiles(q.o.Copy)
+		must(t, err)
+		long := 0
+		for _, n := range files.logs {
+			if info, err := os.Stat(files.log(n)); err == nil && info.Size() > maxLogs/2 {
+				long++
+			}
+		}
+		if long > 2 || q.CopyProblem() == nil {
+			t.Errorf("%d logs are long, problem: %v", long, q.CopyProblem())
+		}
+		q.o.CheckCopy = nil
+	}, withCopies)
+}
+
+// TestADiskOfCopiesThatHangsDelaysNoStart for longer than readWithin. Nobody writes into the pipe.
+func TestADiskOfCopiesThatHangsDelaysNoStart(t *testing.T) {
+	slow.Test(t)
+	q := withHistory(t)
+	files, err := readCopyFiles(q.o.Copy)
+	must(t, err)
+	log := files.log(files.newest())
+	must(t, errors.Join(os.Remove(log), syscall.Mkfifo(log, 0o600)))
+	q.open()
+	wantErr(t, q.CopyProblem(), errHangs)
+	q.wantDuplicate(order("e", "grill"))
+	must(t, q.Ready())
 }
 
 // databaseOf is the name of the database of a queue.

@@ -125,9 +125,12 @@ func create(o Options, s storageHooks) error {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if files, err := readCopyFiles(o.Copy); o.Copy != "" && (err != nil || !files.none()) {
+	c := &copier{dir: o.Copy}
+	if files, err := c.list(); o.Copy != "" && c.shared == nil && (err != nil || !files.none()) {
+		c.unlock()
 		return fmt.Errorf("open %s: %w: it is missing, and there are copies of it in %s", o.Path, ErrDamaged, o.Copy)
 	}
+	c.unlock()
 	temp, err := os.CreateTemp(dir, tempPattern(o.Path))
 	if err != nil {
 		return fmt.Errorf("create %s: %w", o.Path, err)

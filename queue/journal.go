@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -28,6 +29,7 @@ import (
 type copyFiles struct {
 	dir         string
 	bases, logs []uint64
+	hangs       error // a file could not be read in time; then none is read any more
 }
 
 // maxNumber would take a thousand years, one an hour. What has a higher number was put there by somebody, for example
@@ -37,7 +39,7 @@ const maxNumber = 9_999_999
 // readCopyFiles lists a folder. One that is not there has no copies.
 func readCopyFiles(dir string) (copyFiles, error) {
 	c := copyFiles{dir: dir}
-	entries, err := os.ReadDir(dir)
+	entries, err := within(func() ([]fs.DirEntry, error) { return os.ReadDir(dir) })
 	if errors.Is(err, fs.ErrNotExist) {
 		return c, nil
 	}
@@ -122,7 +124,7 @@ func (c *copyFiles) follow(r copyRecord) (first uint64, foreign bool, err error)
 type logHeader struct {
 	Log      uint64    `json:"log"`
 	Database string    `json:"database"`
-	Began    time.Time `json:"began"`
+	Began    time.Time `json:"at"`
 }
 
 // header reads the first line of a log.
@@ -141,16 +143,51 @@ func (c *copyFiles) header(n uint64) (h logHeader, err error) {
 	return logHeader{}, errors.Join(err, io.ErrUnexpectedEOF)
 }
 
+// A logEnd is what the last line of a log says.
+type logEnd struct {
+	At     time.Time `json:"at"`
+	Closed bool      `json:"closed"` // the daemon stopped: the log has all that it did
+}
+
+// end reads a log to its end.
+func (c *copyFiles) end(n uint64) (last logEnd, err error) {
+	_, err = c.read(n, func(line []byte) error {
+		l := logEnd{}
+		if json.Unmarshal(line, &l) == nil {
+			last = l
+		}
+		return nil
+	})
+	return last, err
+}
+
+// last is the end of the newest log; zero: there is none.
+func (c *copyFiles) last() (logEnd, error) {
+	if len(c.logs) == 0 {
+		return logEnd{}, nil
+	}
+	return c.end(c.logs[len(c.logs)-1])
+}
+
 // read calls f with each line of a log whose checksum is right, and counts the others. The last line may be torn,
 // because a process or the power ended while it was written: it does not count.
 func (c *copyFiles) read(n uint64, f func(line []byte) error) (damaged int, err error) {
-	file, err := os.Open(c.log(n))
+	defer func() {
+		if errors.Is(err, errHangs) {
+			c.hangs = err
+		}
+	}()
+	if c.hangs != nil {
+		return 0, c.hangs
+	}
+	file, err := openCopy(c.log(n))
 	if err != nil {
 		return 0, err
 	}
 	defer file.Close()
+	var raw []byte
 	for r := bufio.NewReaderSize(file, 64<<10); ; {
-		raw, err := r.ReadBytes('\n')
+		raw, err = readLine(r, raw[:0])
 		if errors.Is(err, io.EOF) {
 			return damaged, nil
 		}
@@ -168,6 +205,67 @@ func (c *copyFiles) read(n uint64, f func(line []byte) error) (damaged int, err 
 		}
 	}
 }
+
+// maxLine is more than the longest line that is written: a body of 8 MiB in a string, with its tickets. Of what is
+// longer only the beginning is read, and its checksum is wrong.
+const maxLine = 32 << 20
+
+// readLine appends the next line.
+func readLine(r *bufio.Reader, line []byte) ([]byte, error) {
+	for {
+		part, err := r.ReadSlice('\n')
+		if len(line) < maxLine {
+			line = append(line, part...)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
+		}
+	}
+}
+
+// readWithin bounds a read from the folder of copies. A disk that is about to fail can block one for ever, and the
+// daemon must start: it does so without the copy.
+const readWithin = 10 * time.Second
+
+var errHangs = fmt.Errorf("its disk has not answered for %s", readWithin)
+
+// within returns what f does, or gives up.
+func within[T any](f func() (T, error)) (v T, err error) {
+	done := make(chan struct{})
+	var result T
+	var failed error
+	go func() {
+		defer close(done)
+		result, failed = f()
+	}()
+	select {
+	case <-done:
+		return result, failed
+	case <-time.After(readWithin):
+		return v, errHangs
+	}
+}
+
+// A copyReader reads a file of the folder, as [within] says.
+type copyReader struct {
+	file *os.File
+	buf  []byte // of its own: a read that was given up may still end
+}
+
+func openCopy(path string) (*copyReader, error) {
+	f, err := within(func() (*os.File, error) { return os.Open(path) })
+	return &copyReader{file: f}, err
+}
+
+func (r *copyReader) Read(p []byte) (int, error) {
+	if r.buf == nil {
+		r.buf = make([]byte, 64<<10)
+	}
+	n, err := within(func() (int, error) { return r.file.Read(r.buf[:min(len(p), len(r.buf))]) })
+	return copy(p, r.buf[:n]), err
+}
+
+func (r *copyReader) Close() error { return r.file.Close() }
 
 // lineHead begins each line; the checksum is in its place %08x.
 const lineHead = `{"crc":"%08x",`
@@ -195,7 +293,7 @@ func appendLine(lines *bytes.Buffer, v any, more func()) error {
 	return nil
 }
 
-// unsealLine returns the object of a line, without its end.
+// unsealLine returns the object of a line, without its end. It changes the line.
 func unsealLine(line []byte) ([]byte, bool) {
 	head := len(fmt.Sprintf(lineHead, 0))
 	if len(line) < head {
@@ -205,7 +303,23 @@ func unsealLine(line []byte) ([]byte, bool) {
 	if string(line[:head]) != fmt.Sprintf(lineHead, crc32.Checksum(rest, castagnoli)) {
 		return nil, false
 	}
-	return append([]byte("{"), rest...), true
+	line[head-1] = '{' // in place of the comma
+	return line[head-1:], true
+}
+
+var errShared = errors.New("another ticketrail has its copies there: give each its own folder, see storage.copy")
+
+// lockFolder keeps others from a folder of copies until the result is closed. A folder that is not there is locked by
+// nobody, and one whose filesystem has no locks by everybody.
+func lockFolder(dir string) (*os.File, error) {
+	f, err := within(func() (*os.File, error) { return os.Open(dir) })
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil && errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB), syscall.EWOULDBLOCK) {
+		return nil, errors.Join(fmt.Errorf("%s: %w", dir, errShared), f.Close())
+	}
+	return f, err
 }
 
 // openLog opens a log to append to it. If its last line is torn, the next one begins behind it.
@@ -233,9 +347,6 @@ func openLog(path string) (*os.File, error) {
 // A crash before the rename leaves a temporary file, which the next base copy removes. A crash after it leaves an empty
 // log, and the one before is still complete: it ends where this one begins.
 func createLog(path string, h logHeader, s storageHooks) (*os.File, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, err
-	}
 	f, err := os.OpenFile(path+tempSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err

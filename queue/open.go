@@ -110,6 +110,9 @@ func open(o Options, s storageHooks) (*Queue, error) {
 		err = q.followCopies(m.copy)
 	}
 	if err != nil {
+		if q.copier != nil {
+			q.copier.unlock() // for Recover
+		}
 		return nil, errors.Join(fmt.Errorf("open %s: %w", o.Path, err), db.Close())
 	}
 	q.file.Store(identity)
@@ -139,18 +142,21 @@ func open(o Options, s storageHooks) (*Queue, error) {
 	return q, nil
 }
 
-// followCopies returns an error if the file is older than its copies. A folder that cannot be read says nothing about
-// the file.
+// followCopies returns an error if the file is older than its copies. A folder that cannot be read, or is another
+// daemon's, says nothing about the file: then there is nothing to replay either.
 func (q *Queue) followCopies(r copyRecord) error {
 	q.copier = newCopier(q)
 	q.copier.record = r
-	files, err := readCopyFiles(q.o.Copy)
-	if err != nil {
-		q.copier.failed(err)
-		return nil
+	files, unread := q.copier.list()
+	if unread == nil {
+		_, _, err := files.follow(r)
+		if unread = files.hangs; unread == nil {
+			return err
+		}
 	}
-	_, _, err = files.follow(r)
-	return err
+	q.copier.failed(unread)
+	q.replayed = true
+	return nil
 }
 
 // complete fills in the defaults.

@@ -68,11 +68,13 @@ func recoverFile(path, dir string, check func(string) error, s storageHooks) (r 
 		defer old.Close()
 	}
 	removeHalf(path)
-	files, _ := readCopyFiles(dir) // a folder that cannot be read has no copies
+	copies := &copier{dir: dir}
+	files, _ := copies.list() // a folder that cannot be read, or is another daemon's, has no copies
+	defer copies.unlock()
 	set := func() error {
 		return replaceFile(path, old, s, func(temp string) (err error) {
 			_ = os.Remove(reservePath(Options{Path: path})) // it may be what takes the space
-			r.Base, r.From, err = fill(temp, &files, check)
+			r.Base, r.From, err = fill(temp, &files, lastWrite(path, &files), check)
 			return err
 		}, func() (err error) {
 			r.Kept, err = keep(path, old, s)
@@ -91,7 +93,9 @@ func recoverFile(path, dir string, check func(string) error, s storageHooks) (r 
 
 // fill makes the new file at temp of the newest base copy that is sound, else an empty one. from is when the log began
 // that it needs, if none before it is there.
-func fill(temp string, files *copyFiles, check func(string) error) (base string, from time.Time, err error) {
+func fill(
+	temp string, files *copyFiles, written time.Time, check func(string) error,
+) (base string, from time.Time, err error) {
 	for _, n := range slices.Backward(files.bases) {
 		err := copyFile(temp, files.base(n))
 		if isDiskFull(err) {
@@ -101,7 +105,7 @@ func fill(temp string, files *copyFiles, check func(string) error) (base string,
 			err = check(temp)
 		}
 		if err == nil {
-			from, err = adopt(temp, files)
+			from, err = adopt(temp, files, written)
 			return files.base(n), from, err
 		}
 		// A copy that was not checked says nothing, and to begin an empty file would lose what is in it. One that
@@ -117,13 +121,14 @@ func fill(temp string, files *copyFiles, check func(string) error) (base string,
 	if err := createEmpty(temp, Options{NoSync: true}, unsynced); err != nil {
 		return "", from, err
 	}
-	from, err = adopt(temp, files)
+	from, err = adopt(temp, files, written)
 	return "", from, err
 }
 
 // adopt makes a file one of the folder of copies: the next start reads the logs since its own number that follow each
-// other. If there are none before it, what came before from may be missing. All its tickets are put in doubt.
-func adopt(temp string, files *copyFiles) (from time.Time, err error) {
+// other. If there are none before it, what came before from may be missing, and so it is if they end long before
+// written. All its tickets are put in doubt.
+func adopt(temp string, files *copyFiles, written time.Time) (from time.Time, err error) {
 	db, err := bolt.Open(temp, 0o600, boltOptions(true))
 	if err != nil {
 		return from, err
@@ -146,10 +151,26 @@ func adopt(temp string, files *copyFiles) (from time.Time, err error) {
 				from = h.Began
 			}
 		}
+		if last, _ := files.last(); len(files.logs) == 0 || files.logs[len(files.logs)-1] < r.Number ||
+			written.After(last.At.Add(copyLate)) {
+			from = time.Now()
+		}
 		meta := tx.Bucket(bucketNames[bucketMeta])
 		return errors.Join(putJSON(meta, keyCopy, r), putJSON(meta, keyNotice, noticeOf{from}), doubtAll(tx))
 	})
 	return from, errors.Join(err, db.Close())
+}
+
+// lastWrite is when the file that is replaced was written last: as of its end the log should be. Of one that is
+// missing nothing is known, unless the daemon was stopped.
+func lastWrite(path string, files *copyFiles) time.Time {
+	if info, err := os.Stat(path); err == nil {
+		return info.ModTime()
+	}
+	if last, err := files.last(); err == nil && last.Closed {
+		return last.At
+	}
+	return time.Now()
 }
 
 func putJSON(k *bolt.Bucket, key []byte, v any) error {
@@ -242,7 +263,7 @@ func sameFile(a, b string) bool {
 
 // copyFile copies a base copy to temp.
 func copyFile(temp, base string) error {
-	in, err := os.Open(base)
+	in, err := openCopy(base)
 	if err != nil {
 		return err
 	}
