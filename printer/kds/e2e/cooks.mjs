@@ -112,6 +112,38 @@ export async function soundsAreRepeatedUntilSomebodyAnswers(server, browser) {
   equal(server.commands(), ["ack_alarm k3"], "commands");
 }
 
+export async function notLiveAllergyAndVoidHaveAContrastOfSevenInBothThemes(server, browser) {
+  server.orders = [
+    order(1, [{ name: "Soup", void: true }, { name: "Pie", notes: [{ text: "NUT ALLERGY", alarm: true }] }], {
+      must_ack_void: true, voids: [{ job: 9, clock: "19:40", lines: ["1 Soup"] }],
+      alarms: [{ text: "NUT ALLERGY", job: 1, item: 1 }],
+    }),
+  ];
+  for (const colorScheme of ["dark", "light"]) {
+    const page = await open(browser, server, "hot-line", { colorScheme });
+    page.wrong = [];
+    server.refuse.add("/shown");
+    await page.waitForSelector("body.notlive", { timeout: PATIENCE });
+    for (const where of ["#cover .big", "#cover p", ".voided", ".line.void", ".alarm.top", ".act.ack"]) {
+      const contrast = await page.locator(where).first().evaluate((e) => {
+        const rgb = (s) => s.match(/[\d.]+/g).map(Number);
+        const light = (s) => {
+          const [r, g, b] = rgb(s).map((v) => (v <= 10 ? v / 3294 : Math.pow((v / 255 + 0.055) / 1.055, 2.4)));
+          return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
+        };
+        let back = e;
+        while (rgb(getComputedStyle(back).backgroundColor)[3] === 0) back = back.parentElement;
+        const [a, b] = [light(getComputedStyle(e).color), light(getComputedStyle(back).backgroundColor)];
+        return Math.max(a, b) / Math.min(a, b);
+      });
+      assert(contrast >= 7, colorScheme + " " + where + ": a contrast of " + contrast);
+    }
+    server.refuse.delete("/shown");
+    page.wrong = []; // the answers that were refused
+    await page.context().close();
+  }
+}
+
 export async function aPageWhosePostsFailIsNotLive(server, browser) {
   server.orders = [order(1)];
   const page = await open(browser, server, "hot-line");
