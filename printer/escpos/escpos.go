@@ -97,7 +97,7 @@ func (e *encoder) line(l layout.Line) {
 	case ok:
 		e.writeLine(ready)
 	case !e.draw(ready):
-		letters := charset{pages: e.pages, twoByte: e.twoByte}
+		letters := charset{pages: e.pages, twoByte: e.twoByte} // nothing is drawn
 		for i := range ready.Spans {
 			ready.Spans[i].Text = letters.printable(ready.Spans[i].Text)
 		}

@@ -1,10 +1,14 @@
 package escpos
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
+	"github.com/mozillazg/go-unidecode"
 	"golang.org/x/text/unicode/norm"
+	"golang.org/x/text/unicode/runenames"
 
 	"ticketrail/printer/layout"
 	"ticketrail/printer/profile"
@@ -12,14 +16,13 @@ import (
 )
 
 // Printable replaces in s what the printer cannot print. Characters in one of its code pages or its
-// two-byte character set stay, and so do their plain forms (straight quotes for curly ones). The
-// rest depends on the printer:
+// two-byte character set stay, and so does, if it prints images, every character that a font has: its line will be
+// drawn. The rest is replaced:
 //
-//   - If it prints images, every character that a font has stays, and its line will be drawn.
-//   - If it does not, text is written as closely as the printer's characters allow, without accents.
-//
-// Words in other letters are transliterated between tildes (~Gong Bao Ji Ding~: the tildes show the cook that the
-// dish is written differently), other characters become their Unicode names in brackets.
+//   - A word of which a letter is lacking is transliterated as a whole, because a word half in its own letters is
+//     unreadable. If it is not Latin, it stands between tildes (~Gong Bao Ji Ding~), which show the cook that the dish
+//     is written differently.
+//   - Digits and fractions keep their value, signs become similar ones, and emoji their names in brackets.
 //
 // It never becomes a question mark, which would say nothing.
 //
@@ -58,24 +61,21 @@ func (t *charset) has(r rune) bool {
 	return ok
 }
 
-func (t *charset) hasAll(s string) bool {
-	for _, r := range s {
-		if !t.has(r) {
-			return false
-		}
-	}
-	return true
+func (t *charset) hasAll(s string) bool { return all(s, t.has) }
+
+func all(s string, has func(rune) bool) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return !has(r) })
 }
 
 // printable is the method behind [Printable].
 func (t *charset) printable(s string) string {
-	if t.hasAll(s) { // then it holds neither control characters nor combining marks
-		return s
-	}
 	// A replacement may combine with what follows: after 👍 with an accent has become [thumbs up
 	// sign] and the accent, the accent belongs to the bracket. So repeat until nothing changes; two
 	// rounds are enough for any text that means something.
 	for range 8 {
+		if t.hasAll(s) { // then it holds neither control characters nor combining marks
+			return s
+		}
 		next := t.printableOnce(s)
 		if next == s {
 			return s
@@ -83,58 +83,186 @@ func (t *charset) printable(s string) string {
 		s = next
 	}
 	// The text changes in every round, which no real text does. Plain ASCII is stable.
-	return (&charset{}).transcribe(s)
+	return replaceWhere(s, isASCII)
 }
 
 // printableOnce is one round of printable.
 func (t *charset) printableOnce(s string) string {
-	s = normalize(s)
+	s = raster.NameEmoji(normalize(s))
 	if t.drawer == nil {
-		return t.transcribe(s)
+		return replaceWhere(s, t.has)
 	}
-	s = t.plainPunctuation(s)
-	if t.hasAll(s) {
-		return s
+	// Quotes and dashes need no image, and a fraction that is drawn one column wide cannot be read.
+	plain := replaceWhere(s, func(r rune) bool {
+		return t.has(r) || (r < 0x2010 || r > 0x203a) && fraction(r) == ""
+	})
+	if t.hasAll(plain) {
+		return plain
 	}
-	return t.drawable(s)
+	return t.drawable(plain)
+}
+
+// drawable returns s as the drawer can draw it.
+func (t *charset) drawable(s string) string {
+	return t.drawer.Printable(replaceWhere(s, func(r rune) bool {
+		return isASCII(r) || t.drawer.Printable(string(r)) == string(r)
+	}))
 }
 
 // normalize returns s without control characters, with each letter and its accents composed where
 // Unicode has a composed form.
 func normalize(s string) string {
-	return norm.NFC.String(strings.Map(func(r rune) rune {
+	s = norm.NFC.String(strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Variation_Selector, r) { // only selects how the character before it looks
 			return -1
 		}
 		return r
 	}, layout.Clean(s)))
+	return micro.Replace(s)
 }
 
-// plainPunctuation writes quotes, dashes and dots that the printer lacks in their plain forms, and
-// single-character fractions as digits: drawn one column wide, ⅓ cannot be read.
-func (t *charset) plainPunctuation(s string) string {
-	var b strings.Builder
-	var last rune // fractionEnd after a fraction
-	for _, r := range s {
-		if part := fraction(r); part != "" && !t.has(r) {
-			if isDigit(last) || last == fractionEnd {
-				b.WriteByte(' ')
-			}
-			b.WriteString(part)
-			last = fractionEnd
-			continue
-		}
-		if last == fractionEnd && isDigit(r) {
-			b.WriteByte(' ') // keep 2⅓5 from becoming 2 1/35
-		}
-		if like := plainForms[r]; like != "" && !t.has(r) && t.hasAll(like) {
-			b.WriteString(like)
+// micro has the sign for the letter in units: as a letter, 5 μl would become 5 ml.
+var micro = strings.NewReplacer("μl", "µl", "μL", "µL", "μg", "µg", "μm", "µm")
+
+// replaceWhere returns s with only characters that the printer has, see [Printable].
+func replaceWhere(s string, has func(rune) bool) string {
+	w := replacer{has: has}
+	for s != "" {
+		n := wordLength(s)
+		if word := s[:n]; n == 0 {
+			r, size := utf8.DecodeRuneInString(s)
+			w.sign(r)
+			n = size
+		} else if plain := norm.NFKC.String(word); all(word, has) {
+			w.put(word)
+		} else if similar := lookalikes.Replace(plain); all(similar, has) {
+			w.put(similar)
 		} else {
-			b.WriteRune(r)
+			w.transliterate(plain)
 		}
-		last = r
+		s = s[n:]
 	}
-	return b.String()
+	return w.String()
+}
+
+// lookalikes are the Ukrainian letters that CP866 lacks: half of the words have one.
+var lookalikes = strings.NewReplacer("і", "i", "І", "I", "ґ", "г", "Ґ", "Г")
+
+// wordLength is how many bytes of s are one word: letters and marks. A character that is two columns wide is a word of
+// its own, because it can be read alone.
+func wordLength(s string) (n int) {
+	wide := false
+	for i, r := range s {
+		mark := unicode.Is(unicode.M, r)
+		isWide := layout.Width(string(r)) > 1
+		if !mark && (!unicode.IsLetter(r) || i > 0 && (wide || isWide)) {
+			return n
+		}
+		wide, n = wide || isWide, i+utf8.RuneLen(r)
+	}
+	return n
+}
+
+type replacer struct {
+	strings.Builder
+	has  func(rune) bool
+	last rune // last character written; fractionEnd after a fraction
+	// Where the last transliterated word ended, behind its tilde, and whether in a Chinese character.
+	tilde int
+	han   bool
+}
+
+// fractionEnd is the value of last after a fraction written as several characters.
+const fractionEnd = -1
+
+func (w *replacer) put(s string) {
+	w.WriteString(s)
+	w.last, _ = utf8.DecodeLastRuneInString(s)
+}
+
+// transliterate writes a word in ASCII letters. Words that follow each other share a pair of tildes.
+func (w *replacer) transliterate(word string) {
+	ascii := ""
+	for _, r := range letters.Replace(word) {
+		switch s := decoded(r); {
+		case s != "":
+			ascii += s
+		case !unicode.Is(unicode.M, r):
+			ascii += bracketedName(r)
+		}
+	}
+	ascii = strings.TrimSpace(ascii)
+	first, _ := utf8.DecodeRuneInString(word)
+	latin := all(word, func(r rune) bool {
+		return r != 'ー' && unicode.In(r, unicode.Latin, unicode.Inherited, unicode.Common)
+	})
+	wasHan := w.han
+	w.han = unicode.Is(unicode.Han, first)
+	switch text := w.String(); {
+	case ascii == "":
+		for _, r := range word {
+			w.put(bracketedName(r))
+		}
+	case latin || ascii[0] == '[':
+		w.put(ascii)
+	case w.tilde > 0 && strings.TrimRight(text[w.tilde:], " ") == "":
+		between := ""
+		if len(text) > w.tilde || w.han || wasHan { // each Chinese character is a syllable of its own
+			between = " "
+		}
+		w.Reset()
+		w.put(text[:w.tilde-1] + between + ascii + "~")
+		w.tilde = w.Len()
+	default:
+		w.put("~" + ascii + "~")
+		w.tilde = w.Len()
+	}
+}
+
+// letters are those that unidecode leaves out, so that dishes would become each other: كباب (a kebab) and كبب
+// (dumplings) are both kbb without the alef. The last two are Thai and Lao, as NFKC has taken them apart.
+var letters = strings.NewReplacer("ا", "a", "إ", "a", "ى", "a", "ة", "ah", "ء", "'", "ー", "-", "ৎ", "t",
+	"ൺ", "n", "ൻ", "n", "ർ", "r", "ൽ", "l", "ൾ", "l", "ൿ", "k", "\u0e4d\u0e32", "\u0e33", "\u0ecd\u0eb2", "\u0eb3")
+
+// decoded is r in ASCII; "" if nobody knows.
+func decoded(r rune) string {
+	s := unidecode.Unidecode(string(r))
+	if strings.ContainsAny(s, "?~") || !all(s, isASCII) { // an unknown letter
+		return ""
+	}
+	return s
+}
+
+// sign writes what is no letter, so that no number changes its value.
+func (w *replacer) sign(r rune) {
+	parts := norm.NFKC.String(string(r))
+	switch part := fraction(r); {
+	case w.has(r):
+		if w.last == fractionEnd && isDigit(r) { // 2⅓5 is not 2 1/35
+			w.put(" ")
+		}
+		w.put(string(r))
+	case unicode.IsSpace(r):
+		w.put(" ")
+	case unicode.Is(unicode.Nd, r):
+		w.put(string(raster.Digit(r)))
+	case part != "":
+		if isDigit(w.last) || w.last == fractionEnd { // 2⅓ is not 21/3
+			w.put(" ")
+		}
+		w.put(part)
+		w.last = fractionEnd
+	case unicode.Is(unicode.No, r) && all(parts, isDigit): // 10⁴ is not 104
+		w.put("(" + parts + ")")
+	case parts != string(r) && all(parts, w.has):
+		w.put(parts)
+	case r == unicode.ReplacementChar && w.has('■'):
+		w.put("■")
+	case strings.TrimSpace(decoded(r)) != "":
+		w.put(decoded(r))
+	default:
+		w.put(bracketedName(r))
+	}
 }
 
 func isDigit(r rune) bool { return r >= '0' && r <= '9' }
@@ -151,46 +279,13 @@ func fraction(r rune) string {
 	return whole + "/" + part
 }
 
-// drawable returns s as the drawer can draw it.
-func (t *charset) drawable(s string) string {
-	s = strings.Map(func(r rune) rune {
-		// Box-drawing characters are in every code page but not in every font. Their names would say less.
-		if r >= 0x2500 && r <= 0x257f && t.drawer.Printable(string(r)) != string(r) {
-			return boxDrawingASCII(r)
+// bracketedName returns the Unicode name of r in brackets, because a cook can read that, or its
+// number if the name is too long for a ticket.
+func bracketedName(r rune) string {
+	if r != unicode.ReplacementChar {
+		if name := runenames.Name(r); name != "" && name[0] != '<' && len(name) <= 40 {
+			return "[" + strings.ToLower(name) + "]"
 		}
-		return r
-	}, s)
-	return t.drawer.Printable(t.transliterate(s))
-}
-
-// transliterate writes the letters that no font has in ASCII, words in one script between one pair of tildes.
-func (t *charset) transliterate(s string) string {
-	w := transcriber{charset: t}
-	for _, r := range s {
-		if len(w.run) > 0 && r == ' ' || t.lacks(r) {
-			w.run = append(w.run, r)
-			continue
-		}
-		w.flushRun()
-		w.put(string(r))
 	}
-	w.flushRun()
-	return w.String()
-}
-
-// lacks reports whether r is a letter or its mark of which the drawer can only tell the name.
-func (t *charset) lacks(r rune) bool {
-	return unicode.In(r, unicode.L, unicode.M) && !unicode.Is(unicode.Hangul, r) && !t.has(r) &&
-		strings.HasPrefix(t.drawer.Printable(string(r)), "[")
-}
-
-// boxDrawingASCII returns the ASCII character closest to a box-drawing character.
-func boxDrawingASCII(r rune) rune {
-	switch r {
-	case '─', '━', '═', '╌', '╍', '┄', '┅', '┈', '┉', '╴', '╶', '╸', '╺', '╼', '╾':
-		return '-'
-	case '│', '┃', '║', '╎', '╏', '┆', '┇', '┊', '┋', '╵', '╷', '╹', '╻', '╽', '╿':
-		return '|'
-	}
-	return '+'
+	return fmt.Sprintf("[U+%04X]", r)
 }

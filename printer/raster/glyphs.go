@@ -3,7 +3,6 @@ package raster
 import (
 	"image"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/hajimehoshi/bitmapfont/v3"
 	"golang.org/x/image/font"
@@ -28,22 +27,16 @@ func builtInHas(r rune) bool {
 	case isInvisible(r):
 		return true
 	}
-	// glyphIn tries every face, so the variant does not matter here.
-	g := glyphIn(r, japanese)
-	return !g.empty() && !(g.missing() && unicode.Is(unicode.Arabic, r))
-}
-
-// missing reports whether g is what the font shows for Arabic letters it lacks. This was found by
-// looking at the font.
-func (g glyph) missing() bool {
-	return g == glyph{w: halfWidth, rows: [fontRows]uint16{8: 0x3000, 9: 0x3000}}
+	// glyphIn tries every face, so the variant does not matter here. Arabic letters join, which a font file does with
+	// HarfBuzz; letter by letter they are no word.
+	return !glyphIn(r, japanese).empty() && !(unicode.Is(unicode.Arabic, r) && unicode.In(r, unicode.L, unicode.M))
 }
 
 // hasAll reports whether the built-in font has all of text, if need be as letters and separate
 // marks.
 func hasAll(text []rune) bool {
 	for _, r := range text {
-		if builtInHas(r) || substitute(r) != 0 {
+		if builtInHas(r) {
 			continue
 		}
 		parts := []rune(norm.NFD.String(string(r)))
@@ -194,15 +187,10 @@ func composeGlyph(u unit, v variant) glyph {
 	// Prefer the composed letter: its accent was drawn for it. Fall back to the letter and separate
 	// marks.
 	text := []rune(norm.NFC.String(u.text))
-	if !builtInHas(text[0]) && substitute(text[0]) == 0 {
+	if !builtInHas(text[0]) {
 		text = []rune(norm.NFD.String(u.text))
 	}
-	var g glyph
-	if s := substitute(text[0]); s != 0 && !builtInHas(text[0]) {
-		g = addDots(glyphIn(s, v), text[0])
-	} else {
-		g = glyphIn(text[0], v)
-	}
+	g := glyphIn(text[0], v)
 	for _, r := range text[1:] {
 		if m := glyphIn(r, v); !isInvisible(r) && !m.empty() {
 			g = g.withMark(m)
@@ -263,14 +251,6 @@ func drawBuiltIn(u unit, c cell, v variant) Image {
 	g := composeGlyph(u, v)
 	m := newImage(u.columns*c.w, c.h)
 	wide := u.columns * halfWidth
-	if r, _ := utf8.DecodeRuneInString(u.text); g.w > wide && unicode.Is(unicode.Arabic, r) {
-		// Seen, sad and similar letters at the end of a word are too wide. They differ on the right;
-		// on the left is only a tail, which is cut off.
-		for y := range g.rows {
-			g.rows[y] <<= g.w - wide
-		}
-		g.w = wide
-	}
 	switch {
 	case g.w > wide: // a square glyph for one column: halve the width of every dot
 		g.resample(m, g.w)

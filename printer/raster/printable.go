@@ -33,7 +33,7 @@ func (d *Drawer) Printable(s string) string {
 	// Leaving a character out may bring two others together that compose to one, which may be one
 	// that no font has.
 	for range 4 {
-		out := norm.NFC.String(d.printable(norm.NFC.String(strings.ToValidUTF8(s, "■"))))
+		out := norm.NFC.String(d.printable(NameEmoji(norm.NFC.String(strings.ToValidUTF8(s, "■")))))
 		if out == s {
 			break
 		}
@@ -46,14 +46,7 @@ func (d *Drawer) Printable(s string) string {
 func (d *Drawer) printable(s string) string {
 	w := textBuilder{drawer: d}
 	w.Grow(len(s) + 16)
-	for len(s) > 0 {
-		if name, n := emoji(s); n > 0 {
-			w.name(name)
-			s = s[n:]
-			continue
-		}
-		r, n := utf8.DecodeRuneInString(s)
-		s = s[n:]
+	for _, r := range s {
 		w.rune(r)
 	}
 	return w.String()
@@ -70,9 +63,6 @@ func (w *textBuilder) put(s string) {
 	w.WriteString(s)
 	w.last, _ = utf8.DecodeLastRuneInString(s)
 }
-
-// name writes the name of something that cannot be drawn.
-func (w *textBuilder) name(s string) { w.put("[" + s + "]") }
 
 // rune writes one character, or what stands for it. The order of the cases matters: ASCII needs no
 // font, and format characters must not be named.
@@ -100,7 +90,10 @@ func (w *textBuilder) rune(r rune) {
 	}
 }
 
-const joiner = '\u200d'
+const (
+	nonJoiner = '\u200c'
+	joiner    = '\u200d'
+)
 
 // usesJoiners reports whether r is a letter of a script in which joiners matter.
 func usesJoiners(r rune) bool {
@@ -120,11 +113,6 @@ func isStyledLetter(r rune) bool { return r >= 0x1d400 && r <= 0x1d7ff }
 func (w *textBuilder) replace(r rune) {
 	parts := norm.NFKC.String(string(r))
 	switch {
-	case unicode.Is(unicode.Hangul, r) && r >= 0xac00:
-		if s := jamo(r); w.drawsAll(s) {
-			w.name(s)
-			return
-		}
 	// A quantity must stay a number, whatever script it was typed in.
 	case unicode.Is(unicode.Nd, r):
 		w.put(string(Digit(r)))
@@ -137,7 +125,7 @@ func (w *textBuilder) replace(r rune) {
 		w.put(parts)
 		return
 	}
-	w.name(nameOf(r))
+	w.put("[" + nameOf(r) + "]")
 }
 
 // drawsAll reports whether every character of s can be drawn; false if s is empty.
@@ -169,24 +157,4 @@ func nameOf(r rune) string {
 		return strings.ToLower(n)
 	}
 	return fmt.Sprintf("U+%04X", r)
-}
-
-// jamo spells a Korean syllable in its letters, as they are typed. A Korean cook can read them; the
-// Unicode name "hangul syllable gam" only a programmer.
-func jamo(r rune) string {
-	// The letters in the order in which Unicode composes syllables from them.
-	const (
-		leads  = "ㄱㄲㄴㄷㄸㄹㅁㅂㅃㅅㅆㅇㅈㅉㅊㅋㅌㅍㅎ"
-		vowels = "ㅏㅐㅑㅒㅓㅔㅕㅖㅗㅘㅙㅚㅛㅜㅝㅞㅟㅠㅡㅢㅣ"
-		tails  = "ㄱㄲㄳㄴㄵㄶㄷㄹㄺㄻㄼㄽㄾㄿㅀㅁㅂㅄㅅㅆㅇㅈㅊㅋㅌㅍㅎ"
-	)
-	i := r - 0xac00
-	if i < 0 || i >= 19*21*28 {
-		return ""
-	}
-	s := string([]rune(leads)[i/28/21]) + string([]rune(vowels)[i/28%21])
-	if t := i % 28; t > 0 {
-		s += string([]rune(tails)[t-1])
-	}
-	return s
 }

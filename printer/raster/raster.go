@@ -15,7 +15,7 @@ import (
 )
 
 // The files: printable.go and emoji.go decide what is drawn and what is replaced by text, before
-// the layout measures it; units.go, bidi.go and arabic.go split a line into pieces in visual order;
+// the layout measures it; units.go and bidi.go split a line into pieces in visual order;
 // glyphs.go draws a piece with the built-in font, outline.go with a font file; image.go puts the
 // dots together; files.go reads fonts, which are untrusted.
 //
@@ -25,8 +25,8 @@ import (
 // Options configure a Drawer.
 type Options struct {
 	// Fonts are TrueType or OpenType files (.ttf, .otf, .ttc), or folders of them. They are tried
-	// in this order for what the built-in font lacks, and for Arabic, which it has but cannot join
-	// well. See [Installed] for fonts to list here.
+	// in this order for what the built-in font lacks, as it does Arabic, Thai and the scripts of India. See [Installed]
+	// for fonts to list here.
 	Fonts []string
 }
 

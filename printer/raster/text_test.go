@@ -42,7 +42,7 @@ func TestRightToLeftTextIsInVisualOrder(t *testing.T) {
 		"ab ١٢ cd":                "ab ١٢ cd",
 		"ab ١٢ שלום":              "ab םולש ١٢",
 		"- שלום":                  "םולש -",
-		"قهوة ١٢٫٥ 3":             "3 ١٢٫٥ ﺓﻮﻬﻗ",
+		"قهوة ١٢٫٥ 3":             "3 ١٢٫٥ ةوهق",
 		"no \u202eoverride\u202c": "no \u202eoverride\u202c",
 	} {
 		if got := visualText(d, text); got != want {
@@ -71,29 +71,6 @@ func TestAPartOfATextHasTheDirectionOfTheWhole(t *testing.T) {
 	}
 }
 
-func TestArabicLettersHaveTheirContextualForms(t *testing.T) {
-	d := drawer(t)
-	for text, want := range map[string]string{
-		"ببب":           "ﺐﺒﺑ",
-		"دجاج":          "ﺝﺎﺟﺩ",
-		"لا":            " ﻻ",
-		"سلام":          " ﻡﻼﺳ",
-		"الأرز":         " ﺯﺭﻷﺍ",
-		"می\u200cخواهم": "ﻢﻫﺍﻮﺧ" + "\ufbfd\u200c" + "ﻣ",
-		"بـب":           "ﺐـﺑ",
-		"بَب":           "ﺐ" + "ﺑَ",
-		"ء":             "ء",
-	} {
-		got := visualText(d, text)
-		if text == "ء" {
-			want = "ﺀ"
-		}
-		if got != want {
-			t.Errorf("%q\n got %+q\nwant %+q", text, got, want)
-		}
-	}
-}
-
 func TestCharactersWithoutAFontAreNamed(t *testing.T) {
 	d := drawer(t)
 	for text, want := range map[string]string{
@@ -107,14 +84,8 @@ func TestCharactersWithoutAFontAreNamed(t *testing.T) {
 		"🌶️🌶️":                    "[hot pepper][hot pepper]",
 		"👍🏽":                      "[thumbs up sign]",
 		"🏽":                       "[emoji modifier fitzpatrick type-4]",
-		"👨\u200d👩\u200d👧\u200d👦":  "[family]",
-		"👨\u200d🍳":                "[man+cooking]",
-		"🤷\u200d♀️":               "[shrug]",
-		"👩🏿\u200d🦰":               "[woman]",
 		"🏴󠁧󠁢󠁥󠁮󠁧󠁿":                 "[waving black flag]",
-		"👩\u200d❤️\u200d💋\u200d👨": "[woman+heavy black heart]",
-		"👨\u200d":                 "[man]",
-		"👨\u200dx":                "[man]x",
+		"👩🏿👨":                     "[woman][man]",
 		"🇩🇪🇫":                     "[flag de][f]",
 		"1️⃣ 2 #⃣":                "[1] 2 [#]",
 		"★️ ☕️":                   "★ [hot beverage]",
@@ -122,8 +93,7 @@ func TestCharactersWithoutAFontAreNamed(t *testing.T) {
 		"10⅐":                     "10(1/7)",
 		"๔ x":                     "4 x",
 		"ผั":                      "[thai character pho phung][thai character mai han-akat]",
-		"뷁":                       "[ㅂㅞㄺ]",
-		"ٲ":                       "[arabic letter alef with wavy hamza above]", // the built-in font shows a dash
+		"ٲ":                       "[arabic letter alef with wavy hamza above]",
 		"\U00020000":              "[U+20000]",
 		"\ue000":                  "[U+E000]",
 		"é e\u0301 ﬁ":             "é é ﬁ",

@@ -81,7 +81,7 @@ func (d *Drawer) units(text string, base layout.Direction, columns int, large bo
 		}
 	}
 	var uu []unit
-	for _, line := range visualOrder(d.runs(d.shapeArabic(cc))) {
+	for _, line := range visualOrder(d.runs(cc)) {
 		uu = append(uu, line.unit())
 	}
 	return uu
