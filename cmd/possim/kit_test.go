@@ -34,7 +34,6 @@ func TestAConformingIntegratorPassesAndEveryOneThatPrintsWrongIsFound(t *testing
 	})
 	// The others are tested in memory, in package sim.
 	for fault, notice := range map[string]string{
-		"it drops the second record":  `1 of "two records": `,
 		"it answers before it stores": ` of "orders while it is killed": `,
 		"it forgets over a restart":   ` of "an order": `,
 	} {

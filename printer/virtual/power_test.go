@@ -71,28 +71,6 @@ func TestAFullBufferStillAnswersRealTimeCommands(t *testing.T) {
 	})
 }
 
-func TestAPowerCycleLosesTheBufferAndResetsClients(t *testing.T) {
-	o := virtual.Options{Can: virtual.Everything, LinesPerSecond: 0.5}
-	bubble(t, "", o, func(t *testing.T, p *virtual.Printer) {
-		c := connect(t, p)
-		c.send("1\n2\n3\n4\n\x1dV\x00\x1d(H\x06\x0000abcd")
-		time.Sleep(3 * time.Second)
-		p.PowerCycle()
-		if _, err := c.c.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
-			t.Errorf("read: %v, want a reset", err)
-		}
-		if got := p.Tickets(); len(got) != 1 || got[0].Text != "1\n2\n" || got[0].End != virtual.Broken {
-			t.Errorf("got %+v", got)
-		}
-		c = connect(t, p)
-		c.ask("5\n\x1d(H\x06\x0000abcd", "")
-		time.Sleep(time.Second)
-		if got := c.receive(); got != "\x37\x22abcd\x00" {
-			t.Errorf("afterwards: % X", got)
-		}
-	})
-}
-
 func TestAPrinterWithoutPowerAnswersNothingThenResets(t *testing.T) {
 	bubble(t, "", virtual.Options{Can: virtual.Everything}, func(t *testing.T, p *virtual.Printer) {
 		c := connect(t, p)

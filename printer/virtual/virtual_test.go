@@ -3,7 +3,6 @@ package virtual_test
 import (
 	"errors"
 	"io"
-	"math"
 	"net"
 	"os"
 	"strings"
@@ -141,24 +140,6 @@ func TestTwoClientsAreServedOneAfterTheOther(t *testing.T) {
 		}
 		if got := p.Tickets(); got[0].Text != "one\n" || got[1].Text != "two\n" {
 			t.Errorf("got %q, %q", got[0].Text, got[1].Text)
-		}
-	})
-}
-
-func TestAStalledPrinterContinuesAfterRepair(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := virtual.New(virtual.Options{LinesPerSecond: math.Inf(1)})
-		p.StallAfter(3)
-		go func() {
-			time.Sleep(time.Hour)
-			p.Repair()
-		}()
-		start := time.Now()
-		if got := send(t, p, "ticket\n\x1dV\x00"); len(got) != 1 || got[0].Text != "ticket\n" {
-			t.Errorf("got %+v", got)
-		}
-		if d := time.Since(start); d != time.Hour {
-			t.Errorf("took %s, want the hour of the stall", d)
 		}
 	})
 }

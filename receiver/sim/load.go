@@ -39,8 +39,7 @@ func (s *Sender) Run(ctx context.Context, e Load) *Summary {
 			e.Done(o, j)
 		}
 		if ctx.Err() != nil && !j.Accepted() {
-			sum.Interrupted++ // by us: says nothing about the endpoint
-			return false
+			return false // interrupted by us: says nothing about the endpoint
 		}
 		sum.Add(j)
 		sum.countDuplicate(j, duplicate)

@@ -14,13 +14,12 @@ import (
 //
 // One goroutine at a time may use it.
 type Summary struct {
-	Jobs        int
-	States      map[JobState]int
-	Duplicates  int // jobs that repeat an order
-	Retries     int // attempts beyond the first
-	Late        int // attempts without an answer after 5 s
-	Interrupted int // jobs that were running when ctx ended; no other field counts them
-	Elapsed     time.Duration
+	Jobs       int
+	States     map[JobState]int
+	Duplicates int // jobs that repeat an order
+	Retries    int // attempts beyond the first
+	Late       int // attempts without an answer after 5 s
+	Elapsed    time.Duration
 
 	// From the field "duplicate" of the answers, if any has it (ReportsDuplicates).
 	ReportsDuplicates bool
@@ -98,9 +97,6 @@ func (s *Summary) String() string {
 		if n := s.States[st]; n > 0 {
 			fmt.Fprintf(&b, ", %d %s", n, st)
 		}
-	}
-	if s.Interrupted > 0 {
-		fmt.Fprintf(&b, ", %d interrupted", s.Interrupted)
 	}
 	return b.String() + "\n" + s.answers()
 }
