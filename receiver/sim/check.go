@@ -79,8 +79,6 @@ const (
 	tooLate = 5
 )
 
-var errTooSlow = errors.New("too many answers came too late")
-
 // Check tests whether an endpoint does what the contract requires. It sends a few hundred real
 // orders, and whatever is behind the endpoint prints them. At the end everything that was sent is
 // compared with everything that came out. When ctx ends, it returns the results so far.
@@ -95,10 +93,8 @@ func Check(ctx context.Context, o CheckOptions) []Result {
 		o.Transport = t
 	}
 	c := &checker{o: o, sent: map[string]*sentRequest{}}
-	var stop context.CancelCauseFunc
-	c.ctx, stop = context.WithCancelCause(ctx)
-	defer stop(nil)
-	c.stop = stop
+	c.ctx, c.stop = context.WithCancel(ctx)
+	defer c.stop()
 
 	c.number = firstNumber()
 	c.try(table(o))
@@ -123,7 +119,7 @@ type row struct {
 // A checker is one run of [Check].
 type checker struct {
 	ctx     context.Context // of the rows; ends also when the answers are too slow
-	stop    context.CancelCauseFunc
+	stop    context.CancelFunc
 	o       CheckOptions
 	results []Result
 	first   webhookPost // the first order
@@ -274,7 +270,7 @@ func (t *tester) record(r reply, took time.Duration, posted bool) {
 		c.late++
 		c.lateIn = cmp.Or(c.lateIn, t.row)
 		if c.late >= tooLate {
-			c.stop(errTooSlow)
+			c.stop()
 		}
 	}
 	if r.err == nil {
