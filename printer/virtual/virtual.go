@@ -12,6 +12,7 @@
 package virtual
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -114,9 +115,7 @@ type Printer struct {
 
 // New returns a printer that is switched on and has no faults.
 func New(o Options) *Printer {
-	if o.Name == "" {
-		o.Name = "virtual printer"
-	}
+	o.Name = cmp.Or(o.Name, "virtual printer")
 	if o.identity == nil {
 		o.identity = tmT88V
 	}
