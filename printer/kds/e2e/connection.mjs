@@ -138,6 +138,40 @@ export async function withoutAStreamThePagePolls(server, browser) {
   await until("it can work", async () => String(await heads(page)) === "#2");
 }
 
+// show makes a page the tab that is seen, or one in the background.
+const show = (page, seen) =>
+  page.evaluate((seen) => {
+    Object.defineProperty(document, "hidden", { configurable: true, get: () => !seen });
+    document.dispatchEvent(new Event("visibilitychange"));
+  }, seen);
+
+export async function aPageInTheBackgroundIsNotLiveAndCatchesUpWhenItIsSeen(server, browser) {
+  await server.put("hot-line", order(1));
+  const page = await open(browser, server, "hot-line");
+  await show(page, false);
+  await until("nobody looks", async () => (await server.status("hot-line")).status.live === 0);
+  await server.put("hot-line", order(2));
+  await show(page, true);
+  await until("it has all", async () => String(await heads(page)) === "#1,#2");
+  await live(page);
+  await until("somebody looks", async () => (await server.status("hot-line")).status.live === 1);
+}
+
+export async function sevenTabsOfOneBrowserDoNotSilenceEachOther(server, browser) {
+  await server.put("hot-line", order(1));
+  const first = await open(browser, server, "hot-line");
+  for (let n = 2; n <= 7; n++) {
+    await show(first.context().pages()[n - 2], false);
+    const tab = await watch(await first.context().newPage());
+    await tab.goto(server.url + "/screen/hot-line");
+    await live(tab);
+  }
+  const last = first.context().pages()[6];
+  await last.keyboard.press("1");
+  await last.keyboard.press("Enter");
+  await until("its command arrives", async () => (await heads(last)).length === 0);
+}
+
 export async function aClosedPageIsNotLive(server, browser) {
   const page = await open(browser, server, "hot-line");
   await until("it is live", async () => (await server.status("hot-line")).status.live === 1);

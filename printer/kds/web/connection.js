@@ -28,16 +28,25 @@ export class Connection {
   }
 
   start() {
-    this.open();
+    if (!document.hidden) this.open();
     setInterval(() => this.check(), 500);
-    document.addEventListener("visibilitychange", () => {
-      if (document.hidden) return;
-      this.answeredAt = performance.now(); // a page in the background confirms nothing
-      this.check();
-      this.confirm();
-    });
+    document.addEventListener("visibilitychange", () => (document.hidden ? this.pause() : this.resume()));
     addEventListener("pagehide", () => this.bye());
-    addEventListener("online", () => this.notLive && this.open());
+    addEventListener("online", () => this.notLive && !document.hidden && this.open());
+  }
+
+  // pause ends the stream of a page in the background. Nobody sees it, so it is not live; and over plain HTTP a
+  // browser has six connections to a server for all its tabs.
+  pause() {
+    if (this.stream) this.stream.close();
+    this.stream = null;
+    this.bye();
+  }
+
+  resume() {
+    this.heardAt = this.answeredAt = performance.now();
+    if (!this.notLive) this.handler.onConnecting();
+    this.open();
   }
 
   open() {
@@ -104,10 +113,11 @@ export class Connection {
   // the network is gone, so silence is the only proof; and a stream that works proves nothing about the
   // other direction, so confirmations that nobody takes count as much.
   check() {
+    if (document.hidden) return;
     const t = performance.now(),
       most = 2 * this.beat + 500;
     const silent = t - this.heardAt > most;
-    const deaf = !document.hidden && t - this.answeredAt > most;
+    const deaf = t - this.answeredAt > most;
     if (!silent && !deaf) {
       const wasLive = !this.notLive;
       this.notLive = false;
@@ -162,10 +172,9 @@ export class Connection {
   }
 
   // confirm tells the server which tickets this page holds, which is what makes one "shown", and which
-  // of them are on the page that can be seen now. A page in the background is seen by nobody, so it
-  // confirms nothing.
+  // of them are on the page that can be seen now.
   async confirm() {
-    if (document.hidden || !this.stream || this.stream.readyState !== 1) return;
+    if (!this.stream || this.stream.readyState !== 1) return;
     if (this.confirming) {
       this.confirmAgain = true;
       return;
@@ -186,7 +195,7 @@ export class Connection {
         this.confirmed = new Set(all); // one that left the board and comes back is confirmed anew
         this.confirmAgain = this.confirmAgain || this.confirmAll;
         if (this.notLive) this.check();
-      } while (this.confirmAgain && this.stream.readyState === 1);
+      } while (this.confirmAgain && this.stream && this.stream.readyState === 1);
     } catch (e) {
       this.confirmAll = true; // everything again with the next heartbeat
     } finally {
