@@ -68,19 +68,6 @@ func TestABodyThatBreaksALimitOfOursPrintsAsText(t *testing.T) {
 	}
 }
 
-func TestABodyThatBreaksALimitAndIsNoJSONIsRefused(t *testing.T) {
-	for _, body := range []string{
-		strings.Repeat("{", 100_000), strings.Repeat("[{},", 60_000),
-		`{"a":[` + strings.Repeat("{},", 60_000) + `0]}{}`,
-	} {
-		b := newTestbed(t, nil)
-		w := b.do(post([]byte(body)))
-		if code, _ := errorOf(t, w.Body.Bytes()); code != InvalidJSON || len(b.rejected()) != 1 {
-			t.Errorf("%.20s: %s", body, w.Body)
-		}
-	}
-}
-
 func TestASmallOrderDoesNotWaitForLargeOnes(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
 		b.intake.accept = func(_ context.Context, q ticket.Request) (ticket.Receipt, error) {

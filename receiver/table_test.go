@@ -193,14 +193,6 @@ func TestARetryIsAnswered200AndSaysSo(t *testing.T) {
 }
 
 func TestA4xxIsNeverSentForWhatARetryCanCure(t *testing.T) {
-	for _, c := range Codes() {
-		curable := answerings[c].retryAfter != "" && c.Status() == 503
-		for _, cure := range []Code{BacklogFull, StorageFull, StorageFailed, ShuttingDown, TooSlow, BodyIncomplete} {
-			if c == cure && !curable {
-				t.Errorf("%s is answered %d", c, c.Status())
-			}
-		}
-	}
 	// An app that classifies wrongly cannot turn a storage error into a lost ticket.
 	b := newTestbed(t, func(o *Options, _ *Policy) { o.Classify = func(error) Code { return SchemaMismatch } })
 	b.intake.accept = func(context.Context, ticket.Request) (ticket.Receipt, error) {

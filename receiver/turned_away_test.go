@@ -33,19 +33,6 @@ func TestAScannerIsNeitherWarnedOfNorListed(t *testing.T) {
 	b.count(t, "ticketrail_receiver_requests_total{404 not_found}", 3)
 }
 
-func TestAVenueThatIsNotConfiguredIsNamedWithItsIdAndWhatToDo(t *testing.T) {
-	b := newTestbed(t, nil)
-	req, id := post(nil), uuid.NewString()
-	req.Header.Set(contract.HeaderVenue, strings.ToUpper(id))
-	b.do(req)
-	if line := b.log.String(); !strings.Contains(line, "venue="+id) || !strings.Contains(line, "add its id") {
-		t.Error(line)
-	}
-	if kept := b.rejected(); len(kept) != 1 || kept[0].Venue != id {
-		t.Errorf("kept %+v", kept)
-	}
-}
-
 func TestARequestThatIsTurnedAwayAgainIsLoggedOnceAMinuteAndCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newTestbed(t, withSecret)

@@ -304,11 +304,3 @@ func TestARecordWithoutItemsMakesOneTicket(t *testing.T) {
 		}
 	}
 }
-
-func TestARequestWithoutRecordsPrintsAsItCame(t *testing.T) {
-	// The contract refuses such a body. If it ever let one through, the kitchen must see it.
-	r := compile(t, Config{}).Split(contract.PrintRequest{ID: "r", Raw: []byte("{}")}, harbour, "T1", noon, nil)
-	if d := r.Request.Drafts; len(d) != 1 || d[0].Station != "fallback" || d[0].Ticket.Raw != "{}" {
-		t.Errorf("%+v", d)
-	}
-}

@@ -85,13 +85,6 @@ func (p *Plan) split(
 		Body: req.Raw,
 	}
 	s.splitRecords(req)
-	// contract.Open refuses a request without records. If that ever fails, the whole body prints: without a
-	// ticket, the 200 would promise something that no cook ever sees.
-	if len(s.res.Request.Drafts) == 0 {
-		t := s.base
-		t.Raw = string(req.Raw)
-		s.add(s.fallback, t)
-	}
 	p.noteParts(s.res.Request.Drafts)
 	if trace != nil {
 		trace.Missing = s.missing(req)
