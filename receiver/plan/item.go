@@ -2,7 +2,6 @@ package plan
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -101,7 +100,7 @@ func (s *splitter) line(
 	l := ticket.Line{Depth: depth, Quantity: "1"}
 	q, hasQuantity := r.number(fieldQuantity)
 	if hasQuantity {
-		l.Quantity = q.magnitude() // the sign is in Void: "-2" on paper is easily read as 2
+		l.Quantity = q.magnitude // the sign is in Void: "-2" on paper is easily read as 2
 	}
 
 	l.Name = r.text(fieldName)
@@ -266,12 +265,11 @@ const maxPlainDigits = 32
 // A decimal is a number with exactly the digits that were sent. A float64 would print a
 // check number of 17 digits wrong.
 //
-// Equal numbers have equal fields, however they were written: 1, 1.0 and 10e-1 print alike.
+// Equal numbers are equal, however they were written: 1, 1.0 and 10e-1 print alike. Only one that would get longer
+// than maxPlainDigits keeps its exponent, as it came.
 type decimal struct {
-	neg     bool   // never for zero
-	digits  string // significant digits without leading or trailing zeros; "" is zero
-	exp     int64  // the value is 0.digits × 10^exp
-	hugeExp string // the exponent as written, if it does not fit an int64
+	neg       bool   // never for zero
+	magnitude string // as people write it: 18, 0.5, 1000
 }
 
 // minusSigns are hyphen-minus, minus, en dash, hyphen and non-breaking hyphen. A quantity typed with
@@ -297,40 +295,34 @@ func parseDecimal(s string) (d decimal, ok bool) {
 			break
 		}
 	}
-	mantissa, exponent := s, ""
+	mantissa, exponent := s, "0"
 	if i := strings.IndexAny(s, "eE"); i >= 0 {
 		mantissa, exponent = s[:i], s[i+1:]
-		if !allDigits(strings.TrimLeft(exponent[:min(1, len(exponent))], "+-") + exponent[min(1, len(exponent)):]) {
-			return decimal{}, false
-		}
 	}
 	whole, fraction, _ := strings.Cut(mantissa, ".")
-	if whole == "" && fraction == "" || whole != "" && !allDigits(whole) || fraction != "" && !allDigits(fraction) {
+	sign := min(1, len(exponent))
+	if !allDigits(strings.TrimLeft(exponent[:sign], "+-")+exponent[sign:]) || !allDigits(whole+fraction) {
 		return decimal{}, false
 	}
-	whole = strings.TrimLeft(whole, "0")
-	// From here the point is moved in front of the first significant digit: 18 is 0.18 × 10², 0.005
-	// is 0.5 × 10⁻².
-	d.exp = int64(len(whole))
-	d.digits = whole + fraction
-	if whole == "" {
-		d.digits = strings.TrimLeft(fraction, "0")
-		d.exp = int64(len(d.digits) - len(fraction))
+	if strings.Trim(mantissa, "0.") == "" {
+		return decimal{magnitude: "0"}, true // "-0" is no void
 	}
-	// Trailing zeros do not change 0.digits, and zero itself ends up without digits, sign or
-	// exponent: "-0" is no void.
-	d.digits = strings.TrimRight(d.digits, "0")
-	if d.digits == "" {
-		return decimal{}, true
+
+	e, err := strconv.Atoi(exponent)
+	if err != nil || e >= maxPlainDigits || e <= -maxPlainDigits {
+		d.magnitude = s
+		return d, true
 	}
-	if exponent != "" {
-		e, err := strconv.ParseInt(exponent, 10, 64)
-		// Half of the range leaves room for the digits that are added to the exponent.
-		if err != nil || e > math.MaxInt64/2 || e < math.MinInt64/2 {
-			d.hugeExp = exponent // kept as text, so that magnitude cannot overflow
-			return d, true
-		}
-		d.exp += e
+	if e != 0 { // the point moves
+		digits, point := whole+fraction, len(whole)+e
+		digits = strings.Repeat("0", max(0, -point)) + digits
+		digits += strings.Repeat("0", max(0, point-len(digits)))
+		whole, fraction = digits[:max(0, point)], digits[max(0, point):]
+	}
+	whole, fraction = strings.TrimLeft(whole, "0"), strings.TrimRight(fraction, "0")
+	d.magnitude = cmp.Or(whole, "0")
+	if fraction != "" {
+		d.magnitude += "." + fraction
 	}
 	return d, true
 }
@@ -338,37 +330,11 @@ func parseDecimal(s string) (d decimal, ok bool) {
 // allDigits says whether s is one or more ASCII digits.
 func allDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// String writes the number as people do: 18, 0.5, 1000. Only a number that would get longer than
-// maxPlainDigits keeps an exponent.
 func (d decimal) String() string {
 	if d.neg {
-		return "-" + d.magnitude()
+		return "-" + d.magnitude
 	}
-	return d.magnitude()
-}
-
-// magnitude is String without the sign.
-func (d decimal) magnitude() string {
-	n := int64(len(d.digits))
-	switch {
-	case n == 0:
-		return "0"
-	case d.hugeExp != "":
-		return "0." + d.digits + "e" + d.hugeExp
-	// Scientific notation has one digit in front of the point.
-	case d.exp > max(n, maxPlainDigits) || d.exp < -maxPlainDigits:
-		s := d.digits[:1]
-		if n > 1 {
-			s += "." + d.digits[1:]
-		}
-		return s + "e" + strconv.FormatInt(d.exp-1, 10)
-	case d.exp >= n:
-		return d.digits + strings.Repeat("0", int(d.exp-n))
-	case d.exp > 0:
-		return d.digits[:d.exp] + "." + d.digits[d.exp:]
-	default:
-		return "0." + strings.Repeat("0", int(-d.exp)) + d.digits
-	}
+	return d.magnitude
 }
 
 // float is the nearest float64, or ±Inf. It is for sorting, where rounding does no harm. Of numbers
