@@ -144,7 +144,8 @@ func testPolicy(tb testing.TB) *Policy {
 		tb.Fatal(err)
 	}
 	return &Policy{
-		Plan: compiled, RespondWithin: time.Minute, // a slow machine is not a slow disk
+		Path: contract.PathWebhook, VenueHeader: contract.HeaderVenue, DeviceHeader: contract.HeaderDevice,
+		MaxBody: 1 << 20, Plan: compiled, RespondWithin: time.Minute, // a slow machine is not a slow disk
 		Venues: []Venue{{Venue: plan.Venue{ID: strings.ToUpper(venueID), Name: "Harbour Grill",
 			Zone: "Australia/Melbourne"}}},
 	}
@@ -232,7 +233,7 @@ func bubble(t *testing.T, change func(*Options, *Policy),
 	story func(t *testing.T, b *testbed, l *pipeListener, stop func() error)) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newTestbed(t, func(o *Options, p *Policy) {
-			p.RespondWithin = 0 // as usual
+			p.RespondWithin = 4 * time.Second // as usual
 			if change != nil {
 				change(o, p)
 			}

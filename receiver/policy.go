@@ -1,7 +1,6 @@
 package receiver
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -23,18 +22,15 @@ type Planner interface {
 	Split(req contract.PrintRequest, v plan.Venue, device string, received time.Time, names plan.Names) plan.Result
 }
 
-// A Policy is everything that a reload may change. Each request is served by one policy to its end.
-//
-// The daemon sets every field from its configuration, whose defaults are in package config. The defaults
-// named here are for tests and benchmarks, which set only what they need.
+// A Policy is everything that a reload may change. Each request is served by one policy to its end. Package config has
+// the defaults of its fields.
 type Policy struct {
-	Path string // of the endpoint, without parameters; empty: as in the contract
+	Path string // of the endpoint, without parameters
 	// Secrets, if there are any, are alternatives for one more path segment that callers must send.
 	// There are two while the secret is being replaced.
 	Secrets []string
 
-	VenueHeader  string // name of the header; empty: as in the contract
-	DeviceHeader string // likewise
+	VenueHeader, DeviceHeader string // the names of the headers
 
 	AllowFrom      []netip.Prefix // callers' addresses; empty: any
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed; empty: none
@@ -44,12 +40,12 @@ type Policy struct {
 	Plan  Planner    // required
 	Names plan.Names // may be nil
 
-	MaxBody int64         // bytes; 0: 1 MiB
+	MaxBody int64         // bytes: an order has a few thousand; one of 300 items with notes has about 50,000
 	Mode    contract.Mode // how far a body may differ from the contract
 	// ReportConflict says that other content under a known id does not print.
 	ReportConflict bool
-	// RespondWithin is the time from the headers to the answer; 0: 4 s. It must be shorter than the
-	// time after which the service gives up, or that answer is lost.
+	// RespondWithin is the time from the headers to the answer. It must be shorter than the time after which the
+	// service gives up (section 6.1), or that answer is lost.
 	RespondWithin time.Duration
 }
 
@@ -67,7 +63,7 @@ type Venue struct {
 // Everything that a request needs is in one value, so that a reload in the middle of a request
 // cannot check it by the old policy and plan it by the new one.
 type compiledPolicy struct {
-	Policy   // with the defaults, and canonical headers
+	Policy   // with canonical headers
 	secrets  []secret
 	openPath bool // the path without a secret is that of some venue
 	address  echo.IPExtractor
@@ -94,28 +90,19 @@ type secret struct {
 	venue string // the id of its venue; "": the policy's
 }
 
-// compile checks a policy, sets the defaults and copies what a caller could still change.
+// compile checks a policy and copies what a caller could still change.
 func compile(from *Policy) (*compiledPolicy, error) {
 	p := &compiledPolicy{Policy: *from, address: addressExtractor(from.TrustedProxies),
 		venues: make(map[string]*venue, len(from.Venues))}
 	p.Secrets, p.Venues = nil, nil // those below are hashed
-	p.Path = cmp.Or(from.Path, contract.PathWebhook)
-	p.VenueHeader = http.CanonicalHeaderKey(cmp.Or(from.VenueHeader, contract.HeaderVenue))
-	p.DeviceHeader = http.CanonicalHeaderKey(cmp.Or(from.DeviceHeader, contract.HeaderDevice))
+	p.VenueHeader = http.CanonicalHeaderKey(from.VenueHeader)
+	p.DeviceHeader = http.CanonicalHeaderKey(from.DeviceHeader)
 	p.AllowFrom = slices.Clone(from.AllowFrom)
 	p.TrustedProxies = slices.Clone(from.TrustedProxies)
-	// An order has a few kilobytes; one of 300 items with notes has about 50.
-	p.MaxBody = cmp.Or(from.MaxBody, 1<<20)
-	// The service waits 5 s (section 6.1); one of them is for the network and the TLS handshake.
-	p.RespondWithin = cmp.Or(from.RespondWithin, 4*time.Second)
 
 	var problems []error
 	if p.Plan == nil {
 		problems = append(problems, errors.New("plan: missing"))
-	}
-	if p.MaxBody < 0 || p.RespondWithin < 0 {
-		problems = append(problems,
-			fmt.Errorf("max_body %d, respond_within %s: must not be negative", from.MaxBody, from.RespondWithin))
 	}
 	if !strings.HasPrefix(p.Path, "/") || strings.ContainsAny(p.Path, ":*") {
 		// Echo's router reads : and * in a path as parameters. The path is not quoted: it may be secret.

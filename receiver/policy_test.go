@@ -201,7 +201,6 @@ func TestABadPolicyChangesNothing(t *testing.T) {
 		"venues[1].id: " + venueID + " is defined twice": func(p *Policy) {
 			p.Venues = append(p.Venues, Venue{Venue: plan.Venue{ID: venueID}})
 		},
-		"must not be negative": func(p *Policy) { p.MaxBody = -1 },
 	} {
 		p := testPolicy(t)
 		break_(p)

@@ -133,7 +133,9 @@ func TestARelayedRequestThatIsMuchWorkIsTaken(t *testing.T) {
 	// The next requests of the venue wait until it is taken.
 	synctest.Test(t, func(t *testing.T) {
 		slow := func(contract.PrintRequest) { time.Sleep(5 * time.Second) }
-		b := newTestbed(t, func(_ *Options, p *Policy) { p.Plan, p.RespondWithin = oddPlan{p.Plan, slow}, 0 })
+		b := newTestbed(t, func(_ *Options, p *Policy) {
+			p.Plan, p.RespondWithin = oddPlan{p.Plan, slow}, 4*time.Second
+		})
 		b.intake.acceptAfter(time.Second)
 		if _, err := b.Relay(t.Context(), relayed(requestOfItems("a", 1))); err != nil {
 			t.Error(err)

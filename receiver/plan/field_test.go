@@ -444,7 +444,7 @@ func TestARefireHoldsForEverythingBelow(t *testing.T) {
 }
 
 func FuzzDecimal(f *testing.F) {
-	for _, s := range []string{"0", "-1.50", "1e3", "1e-3", "1e999999999", "−2", ".5", "5.", "1e99999999999999999999"} {
+	for _, s := range []string{"0", "-1.50", "1e3", "1e-3", "1e999999999", "−2", ".5", "5."} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
