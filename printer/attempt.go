@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ticketrail/printer/escpos"
+	"ticketrail/printer/session"
 	"ticketrail/printer/transport"
 	"ticketrail/queue/ticket"
 )
@@ -27,7 +28,7 @@ import (
 type attempt struct {
 	p       *Paper
 	d       *Device
-	s       *session
+	s       *session.Session
 	ctx     context.Context
 	encoded encodedTicket
 	from    int // where the ticket begins in the bytes of the connection
@@ -36,7 +37,7 @@ type attempt struct {
 }
 
 // sent is how many bytes of the ticket, and of the questions behind it, were handed to the operating system.
-func (a *attempt) sent() int { return max(0, a.s.wrote-a.from) }
+func (a *attempt) sent() int { return max(0, a.s.Wrote()-a.from) }
 
 // print sends the ticket and waits for its result. A failure leaves the ticket in doubt, unless it
 // happens before the first ticket byte was taken: a printer that accepts and drops its clients, because
@@ -45,12 +46,12 @@ func (a *attempt) print() (ticket.Proof, error) {
 	all := a.encoded.bytes()
 	ahead := a.ahead()
 	a.d.dots = true // until the ticket is known to have ended outside a command
-	a.from = a.s.wrote + len(a.s.unsent) + len(ahead)
+	a.from = a.s.Wrote() + a.s.Unsent() + len(ahead)
 	_, err := a.write(ahead, a.p.sendTimeout(len(ahead)))
 	var proof ticket.Proof
 	if err == nil {
 		a.d.pendingCut = nil
-		if a.s.by == noFence {
+		if a.s.By() == session.NoFence {
 			proof, err = ticket.Sent, a.sendUnfenced(all)
 		} else {
 			proof, err = a.sendFenced()
@@ -63,9 +64,9 @@ func (a *attempt) print() (ticket.Proof, error) {
 	// An attempt that was interrupted, by a stop or in favour of a backup, says nothing about the printer.
 	if a.ctx.Err() != nil {
 		err = fmt.Errorf("interrupted: %w", context.Cause(a.ctx))
-	} else if errors.Is(err, errNotPrinter) {
+	} else if errors.Is(err, session.ErrNotPrinter) {
 		_ = a.d.notPrinter(err)
-	} else if !a.s.alive() {
+	} else if !a.s.Alive() {
 		a.d.health.update(func(s *Status) { s.State, s.Err = Unreachable, err.Error() })
 	}
 	a.d.close(a.s)
@@ -82,9 +83,9 @@ func (a *attempt) print() (ticket.Proof, error) {
 func (a *attempt) ahead() (b []byte) {
 	// A file waits for no command's end, and keeps the padding. On a slow line the padding takes about a second,
 	// so it follows only what can need it.
-	if a.s.by == noFence && !transport.IsFile(a.s.conn) && (a.d.dots || !transport.IsSerial(a.s.conn)) {
+	if a.s.By() == session.NoFence && !transport.IsFile(a.s.Conn()) && (a.d.dots || !transport.IsSerial(a.s.Conn())) {
 		b = escpos.Resync(a.p.o.Profile)
-		b = b[min(a.s.nuls, len(b)-len(escpos.SelectPrinter())):] // those before its questions count
+		b = b[min(a.s.NULs(), len(b)-len(escpos.SelectPrinter())):] // those before its questions count
 	}
 	return append(b, a.d.pendingCut...)
 }
@@ -108,24 +109,24 @@ func (a *attempt) sendUnfenced(all []byte) error {
 	if err != nil {
 		return err
 	}
-	left = max(left, answerTimeout)
+	left = max(left, session.AnswerTimeout)
 	// A printer that hung meanwhile has taken the ticket into its buffer, and loses it when it is switched off
 	// and on. Behind a full buffer the answer takes as long as the printing.
-	if err := a.askStatus(left, never); err != nil {
+	if err := a.observe(a.s.AskStatus, left); err != nil {
 		return err
 	}
-	if a.s.condition().Has(escpos.Unrecoverable) {
+	if a.s.Condition().Has(escpos.Unrecoverable) {
 		return a.stopped()
 	}
 	ctx, cancel := context.WithTimeout(a.ctx, left)
 	defer cancel()
-	if err := a.s.finish(ctx); err != nil {
+	if err := a.s.Finish(ctx); err != nil {
 		return err
 	}
-	if errors.Is(a.s.err, errNotPrinter) { // its reading has ended
-		return a.s.err
+	if err := a.s.Err(); errors.Is(err, session.ErrNotPrinter) {
+		return err
 	}
-	if !transport.IsFile(a.s.conn) {
+	if !transport.IsFile(a.s.Conn()) {
 		a.d.printedAt = time.Now().Add(a.p.printTime(a.encoded))
 	}
 	a.d.health.update(func(s *Status) { s.Connected = false })
@@ -138,7 +139,7 @@ func (a *attempt) sendUnfenced(all []byte) error {
 func (a *attempt) sendFenced() (ticket.Proof, error) {
 	proof := ticket.Confirmed
 	// Only status bytes that come from here on can be taken for this ticket's answer.
-	unexpected := a.s.unexpectedCount()
+	unexpected := a.s.Unexpected()
 	for _, c := range a.encoded.copies {
 		began := time.Now()
 		left, err := a.write(c.Body, a.p.sendTimeout(len(c.Body)))
@@ -147,45 +148,45 @@ func (a *attempt) sendFenced() (ticket.Proof, error) {
 		}
 		got, err := a.await(left, a.p.printTimeout(a.encoded, len(c.Body)))
 		// Until it is known that the printer came to the cut, it is repeated before the next ticket.
-		a.d.pendingCut, a.s.cut = c.Cut, false
+		a.d.pendingCut, a.d.cutOn = c.Cut, nil
 		if err != nil {
 			return "", a.unanswered(err)
 		}
 		switch {
-		case got == byStatus && a.s.unexpectedCount() > unexpected:
+		case got == session.ByStatus && a.s.Unexpected() > unexpected:
 			proof = ticket.Sent // it also sends status bytes unasked, so the answer proves nothing
 		case a.tooFast(began):
 			proof = ticket.Sent
-		case got == byStatus && proof == ticket.Confirmed:
+		case got == session.ByStatus && proof == ticket.Confirmed:
 			proof = ticket.Processed
 		}
-		if a.s.blocked() { // the last status is older than the answer
-			_ = a.askStatus(answerTimeout, never)
+		if a.s.Blocked() { // the last status is older than the answer
+			_ = a.observe(a.s.AskStatus, session.AnswerTimeout)
 		}
 		// Only now: a cut before the answer could cut through lines that are still being printed,
 		// and a ticket that ran out of paper would be cut in two. Its failure does not change the result.
 		_, err = a.write(c.Cut, cutTimeout)
-		a.s.cut = err == nil
+		if err == nil {
+			a.d.cutOn = a.s
+		}
 	}
 	a.d.keep(a.s)
 	return proof, nil
 }
 
 // tooFast reports whether the answer behind a copy came before the paper can have moved, and lets people know. Then
-// the interface answers and not the engine, and what it holds is lost when it is switched off. Each ticket is judged by
-// itself: nothing is concluded from others.
+// the interface answers and not the engine, and what it holds is lost when it is switched off. Each ticket is judged
+// by itself: nothing is concluded from others.
 func (a *attempt) tooFast(began time.Time) bool {
 	least := a.p.leastPrintTime(a.encoded)
 	if least == 0 {
 		return false
 	}
-	fast := a.s.answeredAt().Sub(began) < least
+	at, _ := a.s.Answered()
+	fast := at.Sub(began) < least
 	a.d.health.update(func(s *Status) { s.TooFast = fast })
 	return fast
 }
-
-// cutTimeout is how long the sending of a cut may take once everything before it is printed.
-const cutTimeout = 5 * time.Second
 
 // chunkSize is how many bytes are written at a time. Each chunk has the time limit of a ticket of
 // that size, so that a long ticket does not wait its whole time limit for a printer that has
@@ -193,16 +194,13 @@ const cutTimeout = 5 * time.Second
 // printers, so one that works takes a chunk as soon as it has printed one.
 const chunkSize = 1024
 
-// A closeChecker can tell, without waiting, that the other side closed the connection. TCP is one.
-type closeChecker interface{ PeerClosed() error }
-
 // write sends b within limit and returns how much of the limit is left. Time during which the printer reports
 // that it needs a person does not count, up to WaitForPerson.
 func (a *attempt) write(b []byte, limit time.Duration) (left time.Duration, err error) {
 	// A write to a connection that the printer has closed succeeds the first time and is lost.
 	// While nothing of the ticket was sent, noticing it costs no doubt.
-	if c, ok := a.s.conn.(closeChecker); ok && a.sent() == 0 {
-		if err := c.PeerClosed(); err != nil {
+	if a.sent() == 0 {
+		if err := a.s.PeerClosed(); err != nil {
 			return limit, err
 		}
 	}
@@ -217,18 +215,13 @@ func (a *attempt) write(b []byte, limit time.Duration) (left time.Duration, err 
 	return limit, nil
 }
 
-// writeCheckInterval is how often a blocked write checks whether the printer has reported a reason.
-// A printer with its cover open takes no bytes: whether it reports that is what decides between
-// waiting for the person and giving up.
-const writeCheckInterval = time.Second
-
 // writePart is write for one chunk. took is how much of the limit was used.
 func (a *attempt) writePart(b []byte, limit time.Duration) (took time.Duration, err error) {
 	for {
 		start := time.Now()
-		err := a.s.write(a.ctx, b, min(writeCheckInterval, limit-took))
+		err := a.s.Write(a.ctx, b, min(writeCheckInterval, limit-took))
 		b = nil // the session has the rest
-		if err == nil || !timedOut(err) {
+		if err == nil || !session.TimedOut(err) {
 			return took + time.Since(start), err
 		}
 		blocked, werr := a.waitForPerson(err)
@@ -248,7 +241,7 @@ func (a *attempt) writePart(b []byte, limit time.Duration) (took time.Duration, 
 // because of err. The ticket is in doubt then: its first lines may be on the paper, and the rest in the printer's
 // buffer prints when the person comes after all.
 func (a *attempt) waitForPerson(err error) (bool, error) {
-	if !a.s.blocked() {
+	if !a.s.Blocked() {
 		return false, nil
 	}
 	if a.stoppedAt.IsZero() {
@@ -257,7 +250,7 @@ func (a *attempt) waitForPerson(err error) (bool, error) {
 	if time.Since(a.stoppedAt) < a.d.o.WaitForPerson {
 		return true, nil
 	}
-	c := a.s.condition()
+	c := a.s.Condition()
 	text, advice := a.d.health.describe(state(c))
 	return true, fmt.Errorf("it is %s (it reports: %s), and this was not fixed within %s; %s: %w",
 		text, c, a.d.o.WaitForPerson, advice, err)
@@ -267,5 +260,103 @@ func (a *attempt) waitForPerson(err error) (bool, error) {
 // left in its buffer is lost.
 func (a *attempt) stopped() error {
 	_, advice := a.d.health.describe(Unrecoverable)
-	return fmt.Errorf("it stopped (it reports: %s); %s", a.s.condition(), advice)
+	return fmt.Errorf("it stopped (it reports: %s); %s", a.s.Condition(), advice)
+}
+
+// After the ticket is sent, the printer's silence has one of three reasons: it is still printing,
+// it waits for a person, or it does not answer. Each has its own limit, and the status (DLE EOT,
+// answered at once, not in order) tells which one it is.
+
+// await sends the question behind a ticket, within left, and waits for its answer. limit applies while the
+// printer reports no trouble, or nothing. While it reports that it needs a person, WaitForPerson applies
+// instead: GS r and GS ( H are not executed while it is offline, and an answer that comes after the refill
+// proves as much as an early one.
+//
+// The ticket's question is asked once. A printer that lost its buffer and kept its connection would answer it the
+// second time. With GS r, whose answers are all alike, such a printer is noticed when the limit is over. An id tells
+// the answers apart: after half of the limit a printer that reports no trouble is asked with another one. Not
+// earlier, because a printer that is slow and keeps only the newest id answers only that one.
+func (a *attempt) await(left, limit time.Duration) (session.Kind, error) {
+	// The fence is registered only now: a status byte that came while the ticket was written is no answer to
+	// it. The ticket may have used up its time; the question gets its own, or a slow printer would fail here
+	// with everything printed.
+	a.s.Expect(a.s.By())
+	if _, err := a.write(a.s.Question(false), max(left, session.AnswerTimeout)); err != nil {
+		return session.NoFence, err
+	}
+	var elapsed time.Duration // while the printer reports no trouble
+	for {
+		start := time.Now()
+		got, err := a.s.Answer(a.ctx, min(session.StatusInterval, limit))
+		switch {
+		case err != nil:
+			return session.NoFence, err
+		case got != session.NoFence:
+			return got, a.checkPaper()
+		}
+		answers := a.observe(a.s.AskStatusBehind, session.AnswerTimeout) == nil
+		// Nothing that is still in the buffer prints any more, so there is no point in waiting.
+		if a.s.Condition().Has(escpos.Unrecoverable) {
+			return session.NoFence, a.stopped()
+		}
+		// Time in which a person is needed does not count against the time for printing.
+		if blocked, err := a.waitForPerson(session.ErrNoAnswer); err != nil {
+			return session.NoFence, err
+		} else if blocked {
+			continue
+		}
+		elapsed += time.Since(start)
+		switch after := elapsed.Round(time.Second); {
+		case elapsed >= limit && !answers:
+			a.d.health.set(Busy)
+			return session.NoFence, fmt.Errorf(
+				"it stopped answering (for %s): was it switched off, or its cable pulled?",
+				after,
+			)
+		case elapsed >= limit:
+			return session.NoFence, fmt.Errorf(
+				"it did not report within %s that the ticket is printed, and reports no trouble; "+
+					"check whether it came out",
+				after,
+			)
+		case answers && len(a.s.RealTime()) > 0 && elapsed >= limit/2:
+			if err := a.s.AskAnother(a.ctx); err != nil {
+				return session.NoFence, err
+			}
+		}
+	}
+}
+
+// checkPaper returns an error if the answer says that the paper is out: some printers answer GS r without paper too,
+// instead of going offline.
+func (a *attempt) checkPaper() error {
+	_, paper := a.s.Answered()
+	if !paper.Has(escpos.PaperOut) {
+		return nil
+	}
+	a.d.health.observe(paper)
+	return errors.New("it answered, but reports that it is out of paper: the last lines may be missing")
+}
+
+// observe asks for the status and records it. In await its error is not returned: the fence decides about the
+// ticket, the status only says how long to wait.
+func (a *attempt) observe(ask func(context.Context, time.Duration) error, within time.Duration) error {
+	if len(a.s.RealTime()) == 0 {
+		return nil
+	}
+	err := ask(a.ctx, within)
+	if err == nil {
+		a.d.health.observe(a.s.Condition())
+	}
+	return err
+}
+
+// unanswered is the error of a ticket whose answer did not come because of err. Nothing is concluded from how often
+// that happens: it may be a printer that loses its power at each ticket.
+func (a *attempt) unanswered(err error) error {
+	if a.s.Alive() || a.s.Blocked() {
+		return err
+	}
+	return fmt.Errorf("its connection ended before it could answer; if this repeats, lengthen the idle time-out "+
+		"of its print server, or set confirm: none: %w", err)
 }

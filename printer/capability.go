@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
 	"ticketrail/printer/profile"
+	"ticketrail/printer/session"
 	"ticketrail/queue/ticket"
 )
 
@@ -18,21 +20,12 @@ import (
 // that hangs is silent too, and what is sent to it as to one that cannot answer is lost when it is switched
 // off and on.
 
-// A fenceKind is a command that the printer answers once it has processed everything before it.
-type fenceKind string
-
-const (
-	noFence  fenceKind = ""
-	byID     fenceKind = "process_id" // GS ( H, function 48: returns the id when the data is printed
-	byStatus fenceKind = "status"     // GS r 1: returns the paper status when it is reached in the buffer
-)
-
-// proof is what an answer of this kind proves.
-func (k fenceKind) proof() ticket.Proof {
+// proofOf is what an answer of this kind proves.
+func proofOf(k session.Kind) ticket.Proof {
 	switch k {
-	case byID:
+	case session.ByID:
 		return ticket.Confirmed
-	case byStatus:
+	case session.ByStatus:
 		return ticket.Processed
 	}
 	return ticket.Sent
@@ -44,7 +37,7 @@ func (k fenceKind) proof() ticket.Proof {
 type capability struct {
 	known bool // by a probe or by the configuration
 	// Fence is the best fence that it answers.
-	Fence fenceKind `json:"fence"`
+	Fence session.Kind `json:"fence"`
 	// RealTime lists the n of each DLE EOT n that it answers.
 	RealTime []byte `json:"real_time"`
 	// ASB: it pushes its status in the right format after GS a.
@@ -62,7 +55,7 @@ type capability struct {
 }
 
 // answers reports whether the printer can be asked anything.
-func (a capability) answers() bool { return a.Fence != noFence || len(a.RealTime) > 0 }
+func (a capability) answers() bool { return a.Fence != session.NoFence || len(a.RealTime) > 0 }
 
 // silent reports whether the printer was asked and answered nothing.
 func (a capability) silent() bool { return a.known && !a.mute && !a.answers() }
@@ -70,7 +63,8 @@ func (a capability) silent() bool { return a.known && !a.mute && !a.answers() }
 // stale reports whether the printer is to be probed again, because an answer is missing and may come by
 // now: it may have been starting, or have been replaced.
 func (a capability) stale() bool {
-	return a.known && !a.mute && a.Fence == noFence && time.Since(a.Probed) >= time.Minute<<min(a.Tries, maxProbePause)
+	return a.known && !a.mute && a.Fence == session.NoFence &&
+		time.Since(a.Probed) >= time.Minute<<min(a.Tries, maxProbePause)
 }
 
 // stateWithoutAnswers is the state of a reachable printer that does not report one.
@@ -94,7 +88,7 @@ func (a capability) valid() bool {
 			return false
 		}
 	}
-	return a.Fence == byID || a.Fence == byStatus || a.Fence == noFence && len(a.RealTime) > 0
+	return a.Fence == session.ByID || a.Fence == session.ByStatus || a.Fence == session.NoFence && len(a.RealTime) > 0
 }
 
 // A knowledge is what a printer can do as far as it is known, and what speaks against it meanwhile. Only the holder
@@ -146,7 +140,7 @@ func (k *knowledge) set(a capability) {
 	k.health.update(func(s *Status) {
 		s.Capability, s.Probed = "", a.Probed
 		if a.known {
-			s.Capability = string(a.Fence.proof())
+			s.Capability = string(proofOf(a.Fence))
 		}
 	})
 }
@@ -156,7 +150,7 @@ func (k *knowledge) set(a capability) {
 func (k *knowledge) save(ctx context.Context, a capability) {
 	a.known, a.Probed, a.Profile, a.Confirm = true, time.Now(), k.o.Profile, k.o.Confirm
 	was := k.capability
-	if !was.Probed.IsZero() && a.Fence == noFence {
+	if !was.Probed.IsZero() && a.Fence == session.NoFence {
 		a.Tries = was.Tries + 1
 	}
 	k.set(a)
@@ -165,7 +159,7 @@ func (k *knowledge) save(ctx context.Context, a capability) {
 	}
 	if was.Fence != a.Fence || was.Probed.IsZero() {
 		k.o.Logger.Info("printer capability detected", "printer", k.o.Name,
-			"capability", string(a.Fence.proof()), "answers", len(a.RealTime))
+			"capability", string(proofOf(a.Fence)), "answers", len(a.RealTime))
 	}
 	if k.o.KV == nil || !a.valid() {
 		return
@@ -209,4 +203,76 @@ func (d *Device) Probe(ctx context.Context) (Status, error) {
 		d.endUnused(s)
 	}
 	return d.health.get(), err
+}
+
+// The order of the questions matters. DLE EOT comes first: it is answered at once, by a printer
+// that is offline too, and a printer that answers none of them gets no further question, because it
+// might print them. The fences come last: only they show that a printer which reports no trouble
+// also works off its buffer.
+
+// maxDroppedProbes is how often a printer may close the connection during a probe. After that its tickets
+// are sent without questions: some boards close on any command that they do not know.
+const maxDroppedProbes = 3
+
+// probe sends every question that a fence can use and records which are answered. None of them prints. After an
+// error no ticket byte was sent. A printer that is silent keeps what it was known to answer: see [Device.Probe].
+func (d *Device) probe(ctx context.Context, s *session.Session) error {
+	was := d.can.capability
+	a, err := d.probeAll(ctx, s)
+	if err == nil && len(a.RealTime) == 0 && len(was.RealTime) > 0 {
+		err = session.ErrNoAnswer
+	}
+	// It can be asked, although the probe did not come to its end: from now on silence means that it hangs.
+	if err != nil && len(a.RealTime) > 0 {
+		was.RealTime = a.RealTime
+		d.can.set(was)
+	}
+	switch {
+	case err == nil:
+		d.can.droppedProbes = 0
+		if !a.answers() {
+			err = s.Provoke(ctx)
+		}
+		if !errors.Is(err, session.ErrNotPrinter) {
+			d.can.save(ctx, a)
+		}
+		return err
+	case ticket.IsNotReady(err) || ctx.Err() != nil:
+	case !was.Probed.IsZero(): // until the next probe is due, tickets rely on what is known
+		d.can.known, d.can.Probed = true, time.Now()
+		d.can.Tries++
+	// A printer that does not answer any more serves another client, or still prints what that one left.
+	case !session.TimedOut(err):
+		if d.can.droppedProbes++; d.can.droppedProbes >= maxDroppedProbes {
+			d.can.save(ctx, capability{})
+		}
+	}
+	return err
+}
+
+// probeAll is the sequence of questions. A printer that is not ready answers no fence (GS r and GS ( H are
+// not executed while it is offline), so then no conclusion is drawn and the probe is repeated later.
+func (d *Device) probeAll(ctx context.Context, s *session.Session) (a capability, err error) {
+	if err = s.CompleteHeader(ctx); err != nil {
+		return a, err
+	}
+	by := map[profile.Confirm]session.Kind{
+		profile.ByProcessID: session.ByID, profile.ByStatus: session.ByStatus,
+	}[d.o.Confirm]
+	var patience time.Duration
+	if d.can.Probed.IsZero() {
+		patience = silentAfter
+	}
+	if err = s.ProbeRealTime(ctx, patience); err != nil || len(s.RealTime()) == 0 && by == session.NoFence {
+		return a, err
+	}
+	a.RealTime = s.RealTime()
+	if err := d.checkReady(s); err != nil {
+		return a, err
+	}
+	if a.ASB, err = s.ProbeASB(ctx); err != nil {
+		return a, err
+	}
+	a.Fence, err = d.askInOrder(ctx, s, by, probeTimeout)
+	return a, err
 }

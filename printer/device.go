@@ -10,15 +10,40 @@ import (
 
 	"ticketrail/printer/escpos"
 	"ticketrail/printer/profile"
+	"ticketrail/printer/session"
 	"ticketrail/printer/transport"
 	"ticketrail/queue/kv"
 )
 
-// A Device has three parts, each readable alone: the connection and what is asked on it (session, in session.go,
-// fence.go and hello.go), what the printer can do (knowledge, in capability.go and probe.go), and how it is (health,
-// in status.go). This file is who may use them: one ticket or poll at a time, over a connection that is kept for a
-// moment. A printer serves one client: a connection that is kept saves the next ticket the dial, and one that is kept
-// too long locks out the tills.
+// A Device has three parts, each readable alone: the connection and what is asked on it (package session), what the
+// printer can do (knowledge, in capability.go), and how it is (health, in status.go). This file is who may use them:
+// one ticket or poll at a time, over a connection that is kept for a moment. A printer serves one client: a
+// connection that is kept saves the next ticket the dial, and one that is kept too long locks out the tills.
+
+const (
+	// helloTimeout is how long a printer that reports no trouble may leave the hello unanswered. It may
+	// still print what a till left. Nothing of the ticket was sent by then, so the ticket is tried again. It is
+	// shorter than the time after which the dispatcher interrupts an attempt in favour of a backup.
+	helloTimeout = 20 * time.Second
+	// probeTimeout is the same while it is not known whether the printer has a fence at all.
+	probeTimeout = 8 * time.Second
+	// silentAfter is how long a printer may take for its first answer ever before it counts as one that gives none:
+	// it may serve another client, or wait for one that has left. A till is done within seconds. It is shorter than
+	// the time after which the dispatcher interrupts an attempt in favour of a backup.
+	silentAfter = 25 * time.Second
+	// hungAfter is how long a printer that accepts connections and answers nothing counts as busy with
+	// another client.
+	hungAfter = 2 * time.Minute
+	// finishTimeout limits the closing handshake with a printer that has printed everything. Its result
+	// is known, so the limit only bounds how long the next ticket waits for the lock.
+	finishTimeout = 2 * time.Second
+	// cutTimeout is how long the sending of a cut may take once everything before it is printed.
+	cutTimeout = 5 * time.Second
+	// writeCheckInterval is how often a blocked write checks whether the printer has reported a reason.
+	// A printer with its cover open takes no bytes: whether it reports that is what decides between
+	// waiting for the person and giving up.
+	writeCheckInterval = time.Second
+)
 
 // DeviceOptions describe one printer and how it is queried. Name and Dialer are required.
 type DeviceOptions struct {
@@ -39,7 +64,8 @@ type DeviceOptions struct {
 	Logger *slog.Logger // nil discards
 }
 
-// A Connection is what the configuration says of the connection to a printer. All stations at a printer have the same.
+// A Connection is what the configuration says of the connection to a printer. All stations at a printer have the
+// same.
 type Connection struct {
 	// ConnectTimeout bounds the dial; 0 is 10 s. A printer on the local network accepts within
 	// milliseconds, but an Epson interface board that serves another client lets the next one wait, and a
@@ -66,8 +92,8 @@ type Device struct {
 
 	// The fields up to mu are used only while lock is held.
 
-	idle      *session    // kept for the next ticket
-	idleTimer *time.Timer // ends idle after Linger
+	idle      *session.Session // kept for the next ticket
+	idleTimer *time.Timer      // ends idle after Linger
 	can       knowledge
 	// lastJob is the job of which the printer took bytes last: the paper may end with a piece of it.
 	lastJob uint64
@@ -75,12 +101,12 @@ type Device struct {
 	// paper, or will be once there is paper again, and would hang on the next one. A cut too many costs a strip
 	// of paper.
 	pendingCut []byte
+	cutOn      *session.Session // on which it was sent last
 	// dots: the last ticket had commands with much data, or none was sent since the start.
 	dots bool
 	// printedAt is when a printer that gives no answer has printed what it was sent, as estimated.
 	printedAt time.Time
-	idMark    [2]byte // begins each id of this Device
-	issued    int     // ids so far
+	ids       *session.IDs
 
 	mu         sync.Mutex         // guards what follows
 	retired    bool               // keep no connection any more
@@ -103,7 +129,7 @@ func NewDevice(o DeviceOptions) *Device {
 	o.Linger = cmp.Or(o.Linger, time.Second)
 	o.WaitForPerson = cmp.Or(o.WaitForPerson, 10*time.Minute)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	d := &Device{o: o, lock: o.Lock, dots: true, idMark: newIDMark()}
+	d := &Device{o: o, lock: o.Lock, dots: true, ids: session.NewIDs()}
 	d.health = health{name: o.Name, log: o.Logger, status: Status{State: Unknown, Since: time.Now()}}
 	d.can = knowledge{o: &d.o, health: &d.health}
 	return d
@@ -152,7 +178,7 @@ func (d *Device) dial(ctx context.Context) (transport.Conn, error) {
 }
 
 // open starts a session on a connection.
-func (d *Device) open(conn transport.Conn) *session {
+func (d *Device) open(conn transport.Conn) *session.Session {
 	d.health.update(func(s *Status) {
 		s.Connected, s.Err = true, ""
 		// Without an answer nothing else would ever clear Unreachable.
@@ -162,9 +188,6 @@ func (d *Device) open(conn transport.Conn) *session {
 	})
 	warned := false // once per connection; only its reader uses it
 	foreign := func(id [4]byte) {
-		if [2]byte(id[:2]) == d.idMark {
-			return // a late answer to us
-		}
 		d.health.update(func(s *Status) { s.Foreign++ })
 		if !warned {
 			warned = true
@@ -172,40 +195,34 @@ func (d *Device) open(conn transport.Conn) *session {
 				"printer", d.o.Name, "id", fmt.Sprintf("%q", id))
 		}
 	}
-	s := newSession(conn, d.can.mute || transport.OneWay(conn), foreign, d.health.observe)
-	s.realTime = d.can.RealTime
-	return s
+	return session.New(conn, d.can.mute || transport.OneWay(conn), d.can.RealTime, d.ids, foreign, d.health.observe)
 }
 
 // close abandons a connection, so that bytes which the printer has not taken yet do not print
 // later. The opposite of finishSession: what the printer's network interface still holds of a
 // broken ticket should not come out after the same ticket's copy.
-func (d *Device) close(s *session) {
-	_ = s.conn.Close() // the caller returns the error that matters
+func (d *Device) close(s *session.Session) {
+	s.Close()
 	d.health.update(func(s *Status) { s.Connected = false })
 }
 
-// finishTimeout limits the closing handshake with a printer that has printed everything. Its result
-// is known, so the limit only bounds how long the next ticket waits for the lock.
-const finishTimeout = 2 * time.Second
-
 // noteCut is called when the printer has taken everything that was sent on s.
-func (d *Device) noteCut(s *session) {
-	if s.cut {
+func (d *Device) noteCut(s *session.Session) {
+	if d.cutOn == s {
 		d.pendingCut = nil
 	}
 }
 
 // finishSession ends a connection with nothing in progress on it in an orderly way: the printer gets all
 // that was sent.
-func (d *Device) finishSession(s *session) {
+func (d *Device) finishSession(s *session.Session) {
 	ctx, cancel := context.WithTimeout(context.Background(), finishTimeout)
 	defer cancel()
-	if d.can.ASB && s.alive() {
+	if d.can.ASB && s.Alive() {
 		// The next client may not expect status bytes that it did not ask for.
-		_ = s.write(ctx, escpos.AutoStatus(false), finishTimeout/4)
+		_ = s.Write(ctx, escpos.AutoStatus(false), finishTimeout/4)
 	}
-	if s.finish(ctx) == nil { // if not: every ticket's result is known by now
+	if s.Finish(ctx) == nil { // if not: every ticket's result is known by now
 		d.noteCut(s)
 	}
 	d.health.update(func(s *Status) { s.Connected = false })
@@ -213,8 +230,8 @@ func (d *Device) finishSession(s *session) {
 
 // endUnused ends the use of a session on which no ticket was begun. A printer that is out of paper is asked again in
 // a few seconds, by the dispatcher's retry: the connection is kept for that.
-func (d *Device) endUnused(s *session) {
-	if s.alive() && s.nothingPending() {
+func (d *Device) endUnused(s *session.Session) {
+	if s.Alive() && s.NothingPending() {
 		d.keep(s)
 	} else {
 		d.close(s)
@@ -222,12 +239,12 @@ func (d *Device) endUnused(s *session) {
 }
 
 // keep leaves a connection open for the next ticket, for Linger.
-func (d *Device) keep(s *session) {
+func (d *Device) keep(s *session.Session) {
 	d.mu.Lock()
 	retired := d.retired
 	d.mu.Unlock()
 	// A question that is sent in part would make the next command its rest.
-	if retired || d.o.Linger < 0 || !s.nothingPending() {
+	if retired || d.o.Linger < 0 || !s.NothingPending() {
 		d.finishSession(s)
 		return
 	}
@@ -241,7 +258,7 @@ func (d *Device) keep(s *session) {
 }
 
 // takeIdle returns the idle connection, or nil.
-func (d *Device) takeIdle() *session {
+func (d *Device) takeIdle() *session.Session {
 	s := d.idle
 	if s != nil {
 		d.idleTimer.Stop()

@@ -1,24 +1,19 @@
 package printer
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
 	"ticketrail/printer/escpos"
+	"ticketrail/printer/session"
 	"ticketrail/printer/transport"
 )
 
 // Port 9100 is not only the port of printers: Prometheus's node exporter has it too, and people mistype
 // addresses. The questions of [Device] do not find that out, because most letters look like a valid status byte.
 
-const (
-	identifyTimeout = time.Second            // for the first byte
-	identifyQuiet   = 100 * time.Millisecond // after which an answer is complete
-	identifyLimit   = 256                    // bytes that are read; a hostile program may never stop
-)
+const identifyQuiet = 100 * time.Millisecond // after which an answer is complete
 
 // An Identity is what was found at the other end of a connection.
 type Identity struct {
@@ -63,7 +58,7 @@ func identify(ctx context.Context, d transport.Dialer, ask, model bool) (id Iden
 	if c, ok := conn.(interface{ CloseWrite() error }); ok && len(heard) == 0 && c.CloseWrite() == nil {
 		heard = listen(conn)
 	}
-	id.Printer, id.Program = isPrinter(heard), program(heard)
+	id.Printer, id.Program = isPrinter(heard), session.Program(heard)
 	if id.Printer && model {
 		id.Model = askModel(conn)
 	}
@@ -76,23 +71,24 @@ func identify(ctx context.Context, d transport.Dialer, ask, model bool) (id Iden
 }
 
 func send(conn transport.Conn, b []byte) error {
-	if err := conn.SetWriteDeadline(time.Now().Add(identifyTimeout)); err != nil {
+	if err := conn.SetWriteDeadline(time.Now().Add(session.ProvokeTimeout)); err != nil {
 		return err
 	}
 	_, err := conn.Write(b)
 	return err
 }
 
-// listen reads until nothing comes for identifyQuiet, or identifyLimit is reached. Errors end it: what came
+// listen reads until nothing comes for identifyQuiet, or session.HeardLimit is reached. Errors end it: what came
 // before them counts.
 func listen(conn transport.Conn) (heard []byte) {
-	buf := make([]byte, identifyLimit)
-	wait := identifyTimeout
-	for over := time.Now().Add(2 * identifyTimeout); len(heard) < identifyLimit && time.Now().Before(over); {
+	buf := make([]byte, session.HeardLimit)
+	wait := session.ProvokeTimeout
+	over := time.Now().Add(2 * session.ProvokeTimeout)
+	for len(heard) < session.HeardLimit && time.Now().Before(over) {
 		if conn.SetReadDeadline(time.Now().Add(wait)) != nil {
 			return heard
 		}
-		n, err := conn.Read(buf[:identifyLimit-len(heard)])
+		n, err := conn.Read(buf[:session.HeardLimit-len(heard)])
 		heard = append(heard, buf[:n]...)
 		if err != nil {
 			return heard
@@ -118,37 +114,6 @@ func isPrinter(heard []byte) bool {
 	return answered
 }
 
-// program names what sent a text, or "" if heard is none. A text has a byte that no printer sends, and six
-// printable ones in a row.
-func program(heard []byte) string {
-	var p escpos.Parser
-	foreign := false
-	for _, r := range p.Feed(heard) {
-		foreign = foreign || r.Kind == escpos.UnknownReply
-	}
-	run := 0
-	for _, c := range heard {
-		if c < 0x20 || c > 0x7e {
-			run = 0
-		} else if run++; run == 6 {
-			break
-		}
-	}
-	if !foreign || run < 6 {
-		return ""
-	}
-	kind := "a program that sends text"
-	for prefix, name := range map[string]string{
-		"HTTP/": "a web server", "<": "a web server", "SSH-": "an SSH daemon", "# ": "a metrics exporter",
-	} {
-		if bytes.HasPrefix(heard, []byte(prefix)) {
-			kind = name
-		}
-	}
-	line, _, _ := strings.Cut(strings.TrimSpace(string(heard)), "\n")
-	return fmt.Sprintf("%s (%s)", kind, shown(line))
-}
-
 // askModel asks for maker and model, GS I 66 and 67, which are answered in order and not while the printer is
 // offline. ESC @ discards what a printer that does not know the question may have taken for text.
 func askModel(conn transport.Conn) string {
@@ -159,22 +124,11 @@ func askModel(conn transport.Conn) string {
 		}
 		var p escpos.Parser
 		for _, r := range p.Feed(listen(conn)) {
-			if name := shown(string(r.Data)); r.Kind == escpos.BlockReply && r.Byte == '_' && name != "" {
+			if name := session.Shown(string(r.Data)); r.Kind == escpos.BlockReply && r.Byte == '_' && name != "" {
 				parts = append(parts, name)
 			}
 		}
 	}
 	_ = send(conn, escpos.Reset())
 	return strings.Join(parts, " ")
-}
-
-// shown is at most 60 characters of a foreign text, without what acts on a terminal.
-func shown(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r < 0x20 || r > 0x7e {
-			return -1
-		}
-		return r
-	}, s)
-	return strings.TrimSpace(s[:min(len(s), 60)])
 }

@@ -122,6 +122,20 @@ func TestWhatIsNoPrinterIsSentNoTicketAndSaidInOneWord(t *testing.T) {
 	}
 }
 
+func TestForeignBytesAmongTheAnswersMakeNoPrinterAProgram(t *testing.T) {
+	// A Star printer that emulates ESC/POS pushes its own status too.
+	star := virtual.Clone{Answer: func(right []byte) []byte { return append([]byte("\x23\x86\x80\x90"), right...) }}
+	withHarness(t, virtual.Options{Can: virtual.Everything, Clone: star, Kanji: true}, nil, func(r *harness) {
+		for range 3 {
+			if o := r.print("A1"); o.err != nil {
+				t.Errorf("%s: %v", o.kind(), o.err)
+			}
+			hangUp(r.d)
+		}
+		r.wantPaper("A1 A1 A1")
+	})
+}
+
 func TestAPrinterWhoseAnswersComeWithTheNextBytesPrints(t *testing.T) {
 	for can, proof := range map[virtual.Capability]string{
 		virtual.Everything:                      "confirmed",

@@ -1,12 +1,14 @@
 package printer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	"ticketrail/printer/escpos"
+	"ticketrail/printer/session"
 	"ticketrail/printer/transport"
 	"ticketrail/queue/ticket"
 )
@@ -15,25 +17,15 @@ import (
 // whatever can be noticed about a printer is noticed here: that it is off, out of paper, open, busy
 // with a till, inside another program's command, or hung.
 
-const (
-	// firstAnswerTimeout is for the first answer on a connection. The printer may have accepted us while
-	// it serves another client, and answers when that one is done.
-	firstAnswerTimeout = 5 * time.Second
-	// answerTimeout is for each further answer. On a network they take milliseconds.
-	answerTimeout = 2 * time.Second
-	// hungAfter is how long a printer that accepts connections and answers nothing counts as busy with
-	// another client. A till is done within seconds.
-	hungAfter = 2 * time.Minute
-	// droppedWithin is how soon a printer that accepts and drops its clients, because it is starting or a
-	// till uses it, does drop them; 8 to 40 ms were seen. Ticket bytes that it has taken by then would
-	// leave the ticket in doubt, so a printer that answers nothing gets them only after this.
-	droppedWithin = 100 * time.Millisecond
-)
+// Another program, an earlier process or a broken connection may have left the printer inside a command.
+// It then takes the next bytes for the rest of that command: the head of a ticket becomes dots, the tail
+// prints, and the fence behind the tail is answered. DLE EOT does not show this, because a printer
+// answers it at once, wherever it is. So a printer with a fence is asked for that before each ticket.
 
 // connect returns a session with a printer that is ready to print, as far as it can tell, or, for a poll, that
 // reports no trouble. After an error no ticket byte was sent: [ticket.NotReady] if it waits for a person or for
 // another client.
-func (d *Device) connect(ctx context.Context, poll bool) (*session, error) {
+func (d *Device) connect(ctx context.Context, poll bool) (*session.Session, error) {
 	d.can.load()
 	if err := d.waitPrinted(ctx); err != nil {
 		return nil, err
@@ -56,7 +48,7 @@ func (d *Device) connect(ctx context.Context, poll bool) (*session, error) {
 		err := d.check(ctx, s, poll, first)
 		switch {
 		case err == nil:
-			d.health.update(func(now *Status) { now.Late = s.late })
+			d.health.update(func(now *Status) { now.Late = s.Late() })
 			return s, nil
 		case ticket.IsNotReady(err), ctx.Err() != nil:
 			d.endUnused(s)
@@ -64,9 +56,9 @@ func (d *Device) connect(ctx context.Context, poll bool) (*session, error) {
 		}
 		d.close(s)
 		switch {
-		case errors.Is(err, errNotPrinter):
+		case errors.Is(err, session.ErrNotPrinter):
 			return nil, d.notPrinter(err)
-		case errors.Is(err, errHeardNothing): // its half of the connection is closed
+		case errors.Is(err, session.ErrHeardNothing): // its half of the connection is closed
 		case !again:
 			err = fmt.Errorf("ask %s how it is: %w", d.o.Name, err)
 			d.health.update(func(s *Status) { s.State, s.Err = Unreachable, err.Error() })
@@ -91,8 +83,8 @@ func (d *Device) waitPrinted(ctx context.Context) error {
 // check finds out whether the printer can print now, with the probe if it is not known what it answers. A poll asks
 // only what is answered at once, unless the printer hung: its status alone does not show that it prints again, and
 // a hello would stand in the way of what another client prints.
-func (d *Device) check(ctx context.Context, s *session, poll, first bool) error {
-	if transport.OneWay(s.conn) {
+func (d *Device) check(ctx context.Context, s *session.Session, poll, first bool) error {
+	if transport.OneWay(s.Conn()) {
 		// Whatever is configured or stored: a question would be written into the file, or print as text on a
 		// printer that only receives.
 		d.can.set(capability{known: true, mute: true, Probed: time.Now()})
@@ -102,34 +94,34 @@ func (d *Device) check(ctx context.Context, s *session, poll, first bool) error 
 		err := d.checkStays(ctx, s, first && d.can.silent())
 		switch {
 		case err == nil && d.can.silent() && d.health.get().State == NotAPrinter:
-			return errNotPrinter // until it answers, or is silent when it is probed again
+			return session.ErrNotPrinter // until it answers, or is silent when it is probed again
 		case err != nil || d.can.known:
 			return err
 		}
 	}
 	err := d.askHow(ctx, s)
-	if err == nil && d.can.Fence != noFence && (!poll || d.health.get().State == Hung) {
+	if err == nil && d.can.Fence != session.NoFence && (!poll || d.health.get().State == Hung) {
 		err = d.hello(ctx, s)
 	}
-	if timedOut(err) {
+	if session.TimedOut(err) {
 		return d.notAnswering()
 	}
 	if err == nil && d.can.answers() {
-		d.health.observe(s.condition())
+		d.health.observe(s.Condition())
 	}
 	return err
 }
 
 // askHow asks for the status (DLE EOT), or probes. The first question on a connection has the longer limit, because
 // only it waits for another client to finish.
-func (d *Device) askHow(ctx context.Context, s *session) error {
+func (d *Device) askHow(ctx context.Context, s *session.Session) error {
 	if !d.can.known {
 		return d.probe(ctx, s)
 	}
-	if err := s.sendNULs(ctx, longestHeader); err != nil {
+	if err := s.CompleteHeader(ctx); err != nil {
 		return err
 	}
-	if err := s.askStatus(ctx, firstAnswerTimeout, never); err != nil {
+	if err := s.AskStatus(ctx, session.FirstAnswer); err != nil {
 		return err
 	}
 	return d.checkReady(s)
@@ -137,27 +129,19 @@ func (d *Device) askHow(ctx context.Context, s *session) error {
 
 // checkStays gives a printer the time to drop the connection, and one that was silent the time to answer: it may
 // have been starting, or inside another program's command. If it answers, it is not known any more what it can do.
-func (d *Device) checkStays(ctx context.Context, s *session, ask bool) error {
-	c, ok := s.conn.(closeChecker)
-	var err error
-	switch {
-	case ask:
-		if err = s.sendNULs(ctx, longestHeader); err == nil {
-			err = s.ask(ctx, 1, droppedWithin, never)
-		}
-		d.can.known = err != nil
-	// Files, USB and serial devices report a lost device with the next write instead.
-	case ok:
-		err = s.waitFor(ctx, droppedWithin, never)
+func (d *Device) checkStays(ctx context.Context, s *session.Session, ask bool) error {
+	if !ask {
+		return s.Stays(ctx)
 	}
-	// The reader may see the connection end, for example with a reset, before PeerClosed can.
-	switch {
-	case err != nil && !timedOut(err):
+	err := s.CompleteHeader(ctx)
+	if err == nil {
+		err = s.Ask(ctx, 1, session.DroppedWithin)
+	}
+	d.can.known = err != nil
+	if err != nil && !session.TimedOut(err) {
 		return err
-	case ok:
-		return c.PeerClosed()
 	}
-	return nil
+	return s.PeerClosed()
 }
 
 // notAnswering records a printer that accepts connections and no longer answers: it serves a till, or
@@ -183,12 +167,86 @@ func (d *Device) notPrinter(err error) error {
 
 // checkReady returns the error if a reported condition stops the printing. NotReady: the queue waits, and no attempt
 // is spent.
-func (d *Device) checkReady(s *session) error {
-	c := s.condition()
+func (d *Device) checkReady(s *session.Session) error {
+	c := s.Condition()
 	if !c.Any(escpos.Blocking) {
 		return nil
 	}
 	d.health.observe(c)
 	text, advice := d.health.describe(state(c))
 	return ticket.NotReady(fmt.Errorf("%s is %s (it reports: %s); %s", d.o.Name, text, c, advice))
+}
+
+// hello asks for the fence by, and returns nil when the printer has answered: its interpreter is at the
+// beginning of a command, nothing of an earlier connection is left to print, and no answer is outstanding.
+// s.By is then the fence that proves the ticket. [session.ErrNoAnswer]: it does not answer DLE EOT either.
+func (d *Device) hello(ctx context.Context, s *session.Session) error {
+	got, err := d.askInOrder(ctx, s, d.can.Fence, helloTimeout)
+	switch {
+	case err != nil:
+		return err
+	case got == session.NoFence && len(s.RealTime()) == 0:
+		return session.ErrNoAnswer
+	case got == session.NoFence:
+		d.health.set(Hung)
+		_, advice := d.health.describe(Hung)
+		return ticket.NotReady(fmt.Errorf("%s reports no trouble and does not process what it is sent; to fix: %s",
+			d.o.Name, advice))
+	}
+	d.noteCut(s)
+	if got == d.can.Fence {
+		d.can.idUnanswered = 0
+		return nil
+	}
+	// Once may be chance: another program's GS ( H can displace ours.
+	if d.can.idUnanswered++; d.can.idUnanswered >= 2 {
+		a := d.can.capability
+		a.Fence = got
+		d.can.save(ctx, a)
+	}
+	return nil
+}
+
+// askInOrder sends questions that are answered in order until one is answered, and returns which; session.NoFence
+// if none was within limit. by is the wanted fence; session.NoFence wants the best there is. GS ( H comes with a
+// GS r from the second time on: a printer that answers only that one has come to the question, and has no
+// such fence any more.
+func (d *Device) askInOrder(
+	ctx context.Context, s *session.Session, by session.Kind, limit time.Duration,
+) (session.Kind, error) {
+	start := time.Now()
+	s.Expect(cmp.Or(by, session.ByID))
+	for step, nuls := 0, 0; ; step++ {
+		if step == 0 || nuls > 0 || step <= session.ClearingSteps {
+			if err := s.Clear(ctx, nuls); err != nil {
+				return session.NoFence, err
+			}
+			// What cannot be sent in time is sent ahead of the next question.
+			ask := append(escpos.SelectPrinter(), s.Question(by == session.NoFence || step > 0)...)
+			if err := s.Write(ctx, ask, session.AnswerTimeout); err != nil && !session.TimedOut(err) {
+				return session.NoFence, err
+			}
+		}
+		got, err := s.Answer(ctx, session.HelloInterval)
+		if err != nil {
+			return session.NoFence, err
+		}
+		if got != session.NoFence {
+			return got, s.Settle(ctx, got)
+		}
+		// No answer: it waits for a person, serves another client, or is inside a command.
+		if err := s.AskStatus(ctx, session.AnswerTimeout); err != nil {
+			return session.NoFence, err
+		}
+		if err := d.checkReady(s); err != nil {
+			return session.NoFence, err
+		}
+		if time.Since(start) >= limit {
+			return session.NoFence, nil
+		}
+		if by != session.NoFence && d.health.get().State != Hung { // hung until it answers
+			d.health.set(Clearing)
+		}
+		nuls = s.NextNULs(step, d.can.Fence != session.NoFence)
+	}
 }

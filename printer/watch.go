@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ticketrail/printer/escpos"
+	"ticketrail/printer/session"
 )
 
 // Watch asks an idle printer for its status: once at the start and then every [DeviceOptions].PollEvery,
@@ -52,7 +53,7 @@ func (d *Device) poll(ctx context.Context) {
 	if s, err := d.connect(ctx, true); err == nil { // an error was recorded; no ticket waits for it
 		if d.can.Probed != probed && d.can.answers() {
 			// A printer that does not know a question may have taken it for text. ESC @ clears it.
-			_ = s.write(ctx, escpos.Reset(), answerTimeout)
+			_ = s.Write(ctx, escpos.Reset(), session.AnswerTimeout)
 		}
 		d.endUnused(s)
 	}

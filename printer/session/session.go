@@ -1,0 +1,362 @@
+// Package session is one connection to a receipt printer: what is written and asked on it, which answers are awaited,
+// and what the printer has reported. Nothing else changes its state.
+//
+// Answers are told apart by their fixed bits alone, and an answer to DLE EOT does not say which n it belongs to. So a
+// session remembers what it asked, in order, and asks nothing new while an old answer may still come. A status byte
+// nobody here asked for is counted: it means that GS r proves nothing on this connection.
+//
+// It knows no ticket and no configuration: what an answer means for a ticket is decided in package printer.
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"ticketrail/printer/escpos"
+	"ticketrail/printer/transport"
+)
+
+// A Session is one connection to a printer that may answer. A goroutine reads for as long as the
+// connection is open. Only the holder of the device's lock writes, one question at a time.
+type Session struct {
+	conn transport.Conn
+	// onID receives ids of GS ( H that no fence waits for, onASB the conditions of a pushed status. The
+	// reading goroutine calls both.
+	onID       func([4]byte)
+	onASB      func(escpos.Condition)
+	ids        *IDs
+	readerDone chan struct{} // closed when the reading goroutine has ended
+
+	realTime []byte  // the n of each DLE EOT n that is answered
+	by       Kind    // what proves a ticket on this connection; set by Settle
+	unsent   []byte  // the rest of what could not be written in time
+	wrote    int     // bytes handed over on this connection
+	nuls     int     // of them, those that complete what broke off
+	rate     float64 // bytes a second that the line takes, as measured; 0: not yet
+	late     bool    // its answers come with the next bytes
+
+	mu         sync.Mutex    // guards what follows
+	first      []byte        // what was written first, at most HeardLimit
+	changed    chan struct{} // closed and replaced after each read
+	err        error         // why the reading ended
+	pushed     int           // ASB replies
+	unexpected int           // replies to GS r that was not asked
+
+	pending byte // the n of the DLE EOT that is not answered yet; 0: none
+	askedAt time.Time
+
+	// What the printer reported, by the question that it answered. The newest report on a condition counts.
+	reported [5]escpos.Condition // in answer to DLE EOT n; 0 is everything else
+	asb      escpos.Condition
+
+	statusAsked, statusAnswered int // GS r, also answered in order
+	fence                       *fence
+}
+
+var (
+	ErrNoAnswer = fmt.Errorf("no answer: %w", os.ErrDeadlineExceeded)
+	// ErrNotPrinter: what it sent is no answer of a printer. None of it counts, and it gets no ticket.
+	ErrNotPrinter = errors.New("no printer is at its address")
+	// ErrHeardNothing: our side of the connection was ended to provoke a text, and none came.
+	ErrHeardNothing = errors.New("it answers nothing")
+	// errLost: a question behind the one that is waited for was answered, and that one was not.
+	errLost   = errors.New("it lost what was in its buffer: it answers again, but not the question behind the ticket")
+	errClosed = fmt.Errorf("the printer ended the connection: %w", io.EOF)
+)
+
+// New reads from conn until it is closed, or not at all if mute. realTime lists the n of each DLE EOT n that is
+// answered, as far as is known. onForeign receives ids of GS ( H that are not of ids, onASB the conditions of a
+// pushed status.
+func New(
+	conn transport.Conn, mute bool, realTime []byte, ids *IDs, onForeign func([4]byte), onASB func(escpos.Condition),
+) *Session {
+	s := &Session{
+		conn: conn, realTime: realTime, ids: ids, onID: onForeign, onASB: onASB,
+		readerDone: make(chan struct{}), changed: make(chan struct{}),
+	}
+	if mute {
+		close(s.readerDone)
+		return s
+	}
+	go s.readLoop()
+	return s
+}
+
+// readLoop is the only reader of the connection, so that answers, pushed status and ids of other
+// programs are seen in their order, also between two tickets.
+func (s *Session) readLoop() {
+	defer close(s.readerDone)
+	var p escpos.Parser
+	var b readLimiter
+	// An Epson interface board buffers 512 bytes towards the host (UB-E02 Technical Reference
+	// Guide).
+	buf := make([]byte, 512)
+	var heard []byte // at first, at most HeardLimit
+	for {
+		n, err := s.conn.Read(buf)
+		if len(heard) < HeardLimit {
+			heard = append(heard, buf[:min(n, HeardLimit-len(heard))]...)
+			if what := s.foreign(heard); what != "" {
+				s.handle(nil, fmt.Errorf("%w: %s", ErrNotPrinter, what))
+				return
+			}
+		}
+		s.handle(p.Feed(buf[:n]), err)
+		if err != nil {
+			return
+		}
+		b.count(n)
+	}
+}
+
+// handle records replies and the end of the reading, and calls onID and onASB. The callbacks run
+// without s.mu, because they take the device's mu and log.
+func (s *Session) handle(replies []escpos.Reply, err error) {
+	var ids [][4]byte
+	s.mu.Lock()
+	pushed := s.pushed
+	for _, r := range replies {
+		if r.Kind == escpos.ProcessIDReply && !s.fence.acceptID(r.ID) && !s.ids.own(r.ID) { // else a late one
+			ids = append(ids, r.ID)
+		}
+		s.handleOne(r)
+	}
+	if s.err = err; errors.Is(err, io.EOF) {
+		s.err = errClosed
+	}
+	now := s.conditions()
+	pushed = s.pushed - pushed
+	close(s.changed)
+	s.changed = make(chan struct{})
+	s.mu.Unlock()
+	for _, id := range ids {
+		s.onID(id)
+	}
+	if pushed > 0 {
+		s.onASB(now)
+	}
+}
+
+// handleOne records one reply; s.mu is held. XON and XOFF are flow control, not answers.
+func (s *Session) handleOne(r escpos.Reply) {
+	switch r.Kind {
+	case escpos.RealTimeReply:
+		n := s.pending
+		if n == 0 {
+			return // asked by another client
+		}
+		s.pending = 0
+		s.reported[n] = escpos.FromRealTime(n, r.Byte)
+		// The older reports on the same conditions, from GS r and ASB, no longer count: the roll
+		// was changed since.
+		s.reported[0] &^= escpos.RealTimeConditions(n)
+		s.asb &^= escpos.RealTimeConditions(n)
+	case escpos.AutoStatusReply:
+		s.pushed++
+		s.asb, s.reported = escpos.FromASB(r.ASB), [5]escpos.Condition{}
+	case escpos.StatusReply:
+		if s.statusAnswered == s.statusAsked {
+			// Another program's GS r, or a printer that pushes status in another format.
+			s.unexpected++
+			return
+		}
+		s.statusAnswered++
+		s.reported[0] = escpos.FromPaper(r.Byte)
+		s.fence.acceptStatus(s.statusAnswered, s.reported[0])
+	// Some Chinese boards answer GS ( H with 37 33 when the paper is out (NZPRINTER SDK).
+	case escpos.NoPaperReply:
+		s.reported[0] |= escpos.PaperOut
+	case escpos.UnknownReply, escpos.XON, escpos.XOFF:
+	}
+}
+
+// conditions is everything that the printer reports now; s.mu is held.
+func (s *Session) conditions() escpos.Condition {
+	c := s.asb
+	for _, t := range s.reported {
+		c |= t
+	}
+	return c
+}
+
+// Condition is conditions for callers that do not hold s.mu.
+func (s *Session) Condition() escpos.Condition {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.conditions()
+}
+
+// Blocked reports whether the printer reported a condition that stops the printing.
+func (s *Session) Blocked() bool { return s.Condition().Any(escpos.Blocking) }
+
+// waitFor waits until ok, which it calls with s.mu held. It returns ErrNoAnswer after within, the
+// reason when the connection ends, the cause when ctx ends. After the time is over the condition is
+// checked once more, so that an answer that came with the timer counts.
+func (s *Session) waitFor(ctx context.Context, within time.Duration, ok func() bool) error {
+	t := time.NewTimer(within)
+	defer t.Stop()
+	late := false
+	for {
+		s.mu.Lock()
+		done, err, changed := ok(), s.err, s.changed
+		s.mu.Unlock()
+		switch {
+		case done:
+			return nil
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil:
+			return err
+		case late:
+			return ErrNoAnswer
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		case <-t.C:
+			late = true
+		}
+	}
+}
+
+// waitNudging is waitFor for an answer. Some printers send it only when they are sent something more, so after a
+// moment they are: a command that changes nothing.
+func (s *Session) waitNudging(ctx context.Context, within time.Duration, ok func() bool) error {
+	after := nudgeAfter
+	if s.late {
+		after = nudgeLate
+	}
+	err := s.waitFor(ctx, min(within, after), ok)
+	if within <= after || !TimedOut(err) {
+		s.late = s.late && err != nil
+		return err
+	}
+	if err := s.Write(ctx, escpos.SelectPrinter(), AnswerTimeout); err != nil && !TimedOut(err) {
+		return err
+	}
+	nudged := time.Now()
+	err = s.waitFor(ctx, within-after, ok)
+	s.late = err == nil && time.Since(nudged) < broughtWithin
+	return err
+}
+
+// Write sends b, after what an earlier write has left. What cannot be written within the time is left for the
+// next one: the printer would take the next command for the rest of half a question.
+func (s *Session) Write(ctx context.Context, b []byte, within time.Duration) error {
+	// A deadline in the past interrupts a write that is in progress when ctx ends.
+	stop := context.AfterFunc(ctx, func() { _ = s.conn.SetWriteDeadline(time.Unix(1, 0)) })
+	defer stop()
+	err := s.conn.SetWriteDeadline(time.Now().Add(within))
+	if ctx.Err() != nil { // checked after SetWriteDeadline, which may have undone AfterFunc's
+		return context.Cause(ctx)
+	}
+	b = slices.Concat(s.unsent, b)
+	s.mu.Lock()
+	s.first = append(s.first, b[:min(len(b), HeardLimit-len(s.first))]...) // before the echo can come
+	s.mu.Unlock()
+	n := 0
+	if err == nil {
+		n, err = s.conn.Write(b)
+	}
+	s.wrote += n
+	s.unsent = b[n:]
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case !TimedOut(err): // what ended the connection may have said what it is
+		if read := s.waitFor(ctx, DroppedWithin, never); errors.Is(read, ErrNotPrinter) {
+			return read
+		}
+	}
+	return err
+}
+
+// TimedOut reports whether err says that the time was over, for a write or for an answer.
+func TimedOut(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }
+
+// never is for callers of askStatus and waitFor that stop for no other reason.
+func never() bool { return false }
+
+// RealTime lists the n of each DLE EOT n that is answered.
+func (s *Session) RealTime() []byte { return s.realTime }
+
+// By is what proves a ticket on this connection; NoFence until it was asked for.
+func (s *Session) By() Kind { return s.by }
+
+// Late reports whether the answers come with the next bytes only.
+func (s *Session) Late() bool { return s.late }
+
+// Conn is the connection, for what kind it is.
+func (s *Session) Conn() transport.Conn { return s.conn }
+
+// Wrote is how many bytes were handed over, and Unsent how many more wait for the next write.
+func (s *Session) Wrote() int  { return s.wrote }
+func (s *Session) Unsent() int { return len(s.unsent) }
+
+// NULs is how many of the bytes complete what broke off.
+func (s *Session) NULs() int { return s.nuls }
+
+// Close abandons the connection: see [transport.Conn].
+func (s *Session) Close() { _ = s.conn.Close() } // the caller returns the error that matters
+
+// NothingPending reports whether every question was sent and answered. If not, the next command could be taken
+// for the rest of a question, or a late answer for another one.
+func (s *Session) NothingPending() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.settled() && len(s.unsent) == 0
+}
+
+// settled reports whether every question was answered; s.mu is held.
+func (s *Session) settled() bool { return s.pending == 0 && s.statusAsked == s.statusAnswered }
+
+// Alive reports whether the connection is open, as far as can be told without a question.
+func (s *Session) Alive() bool { return s.Err() == nil }
+
+// Err is why the connection is not open any more, as far as can be told without a question.
+func (s *Session) Err() error {
+	s.mu.Lock()
+	err := s.err
+	s.mu.Unlock()
+	if err == nil {
+		err = s.PeerClosed()
+	}
+	return err
+}
+
+// PeerClosed is the error if the other side has closed; nil if that cannot be told without waiting. TCP can.
+func (s *Session) PeerClosed() error {
+	if c, ok := s.conn.(interface{ PeerClosed() error }); ok {
+		return c.PeerClosed()
+	}
+	return nil
+}
+
+// Stays waits whether the connection ends soon, if its kind can tell. Files, USB and serial devices report a lost
+// device with the next write instead.
+func (s *Session) Stays(ctx context.Context) error {
+	if _, ok := s.conn.(interface{ PeerClosed() error }); !ok {
+		return nil
+	}
+	if err := s.waitFor(ctx, DroppedWithin, never); !TimedOut(err) {
+		return err
+	}
+	return s.PeerClosed() // the reader may see the connection end, for example with a reset, before this can
+}
+
+// Finish closes the connection in an orderly way. The reading ends first, because [transport.Conn].Finish reads
+// too: two readers at once would share the bytes that say how the connection ended.
+func (s *Session) Finish(ctx context.Context) error {
+	defer s.conn.Close()
+	_ = s.conn.SetReadDeadline(time.Unix(1, 0)) // fails on a closed connection, whose reader ends anyway
+	<-s.readerDone
+	_ = s.conn.SetReadDeadline(time.Time{})
+	return s.conn.Finish(ctx)
+}

@@ -1,0 +1,94 @@
+package session
+
+import "time"
+
+// The times that a conversation with a printer waits.
+const (
+	// FirstAnswer is for the first answer on a connection. The printer may have accepted us while it serves another
+	// client, and answers when that one is done. AnswerTimeout is for each further answer; on a network they take
+	// milliseconds.
+	FirstAnswer   = 5 * time.Second
+	AnswerTimeout = 2 * time.Second
+	// probeFirst is for each answer to DLE EOT on the first try: on a network milliseconds, behind a wireless bridge
+	// some tens. probeSlow is for a printer that has answered something.
+	probeFirst = 200 * time.Millisecond
+	probeSlow  = time.Second
+	// lostAfter is how late an answer to DLE EOT may come. Until then no other n is asked, because the late answer
+	// would be taken for the new one.
+	lostAfter = 5 * time.Second
+	// nudgeAfter is how long a question is unanswered before the printer is sent something more, nudgeLate the same
+	// on a connection on which that brought the answer before, broughtWithin how soon it brings it.
+	nudgeAfter    = 500 * time.Millisecond
+	nudgeLate     = 20 * time.Millisecond
+	broughtWithin = 100 * time.Millisecond
+
+	// HelloInterval is the time between two hellos: an order of magnitude above a round trip by radio.
+	HelloInterval = time.Second
+	// StatusInterval is how often the status is asked while a fence is unanswered. An open cover is known at once,
+	// and what closes idle connections, as print servers do, leaves this one open.
+	StatusInterval = 200 * time.Millisecond
+	// idAfterStatus is how much later than GS r the printer may answer GS ( H: its print buffer may hold a few lines
+	// that GS r does not wait for, before a ticket those of a till.
+	idAfterStatus = 5 * time.Second
+	// lateAnswerWindow is how far apart the answers to several GS r may come: long enough for what the kernel of a
+	// USB or serial device still holds of an earlier connection. maxLateAnswers bounds the wait for all of them.
+	lateAnswerWindow = 500 * time.Millisecond
+	maxLateAnswers   = 3 * time.Second
+	// nulTime is how long the line may be busy with the NULs of a connection.
+	nulTime = 2 * time.Second
+
+	// DroppedWithin is how soon a printer that accepts and drops its clients, because it is starting or a till uses
+	// it, does drop them; 8 to 40 ms were seen. Ticket bytes that it has taken by then would leave the ticket in
+	// doubt, so a printer that answers nothing gets them only after this.
+	DroppedWithin = 100 * time.Millisecond
+	// ProvokeTimeout is for the first byte of what may be no printer.
+	ProvokeTimeout = time.Second
+)
+
+// HeardLimit is how many bytes are read to tell whether it is a printer.
+const HeardLimit = 256
+
+const (
+	// longestHeader is longer, in bytes, than the part of any command that says how much data follows. As many NULs
+	// precede the first question: read as the size of an image, it would announce a quarter of a megabyte.
+	longestHeader = 16
+	// unproven is how many NULs a connection carries at most to a printer that never answered a fence: as many as
+	// precede a ticket without one. More would not show that they helped. maxNULs is the same for one that did.
+	unproven = 2 << 10
+	maxNULs  = 640 << 10
+)
+
+// clearing is how many NULs precede the second hello, the third and so on. They complete what another
+// program left unfinished: a few lines, a band of an image, a logo, the largest image that printers
+// take. A printer that waits for nothing ignores them.
+var clearing = [...]int{64, 4 << 10, 96 << 10, 512 << 10}
+
+// ClearingSteps is how often the question is asked again behind them.
+const ClearingSteps = len(clearing)
+
+// A readLimiter slows down the reading from a printer that never stops sending: a wrong baud rate, a
+// broken cable, a device that is no printer. A working printer sends some tens of bytes a ticket.
+// Without a limit it would use the processor that other stations need, and fill the log. What is not
+// read stays in the kernel's buffer.
+type readLimiter struct {
+	since time.Time
+	used  int
+}
+
+// In each window about two hundred answers are read, or 8 KiB of anything else.
+const (
+	readWindow       = time.Second / 8
+	maxReadPerWindow = 8 << 10
+)
+
+// count is called after each read of n bytes. It sleeps until the end of the window if that is used up.
+func (b *readLimiter) count(n int) {
+	const perRead = 32 // bytes; a read of one byte costs as much as one of 32
+	if b.used == 0 {
+		b.since = time.Now()
+	}
+	if b.used += n + perRead; b.used >= maxReadPerWindow {
+		b.used = 0
+		time.Sleep(time.Until(b.since.Add(readWindow)))
+	}
+}
