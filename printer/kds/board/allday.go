@@ -11,9 +11,9 @@ import (
 // A Count says how many of one item are still to be made, or of one way in which it is made.
 type Count struct {
 	Name      string   `json:"name,omitempty"`      // of an item
+	Course    string   `json:"course,omitempty"`    // of a way to make it
 	Modifiers []string `json:"modifiers,omitempty"` // of a way to make it: "2x extra cheese"
 	Quantity  string   `json:"quantity"`            // a decimal; text if the item's quantity is no number
-	Course    string   `json:"course,omitempty"`
 	Orders    int      `json:"orders"`             // how many orders have it
 	Variants  []*Count `json:"variants,omitempty"` // of an item: the ways to make it
 
@@ -23,7 +23,7 @@ type Count struct {
 
 // AllDay returns the all-day counts of orders: how many of each item are still to be made, the largest
 // count first. It counts items of open tickets that are not done and not void, by name, and below it by
-// modifiers; notes do not separate what is cooked alike. course limits it to one course; empty is all.
+// course and modifiers; notes do not separate what is cooked alike. course limits it to one course; empty is all.
 func AllDay(orders []*Order, course string) []*Count {
 	counts, by := []*Count{}, map[string]*Count{}
 	for _, o := range orders {
@@ -46,10 +46,10 @@ func AllDay(orders []*Order, course string) []*Count {
 					by[id].add(o, n)
 					return by[id]
 				}
-				key := []string{text, it.Course, it.Name}
-				item := add(&counts, key, Count{Name: it.Name, Course: it.Course})
+				key := []string{text, it.Name}
+				item := add(&counts, key, Count{Name: it.Name})
 				mods := modifiers(k.Items[i+1:])
-				add(&item.Variants, append(append(key, ""), mods...), Count{Modifiers: mods})
+				add(&item.Variants, append(append(key, it.Course), mods...), Count{Course: it.Course, Modifiers: mods})
 			}
 		}
 	}

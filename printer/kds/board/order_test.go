@@ -310,18 +310,18 @@ func TestAllDayCountsWhatIsStillToBeMade(t *testing.T) {
 			burger),
 		with(3, burger, ticket.Line{Depth: 1, Quantity: "1", Name: "no onions"},
 			ticket.Line{Depth: 1, Quantity: "2", Name: "extra cheese", Void: true}),
-		with(4, of("100")), of18(18, "5 Tart"), void18(19, "4 Tart"))
+		with(4, of("100")), with(5, ticket.Line{Quantity: "1", Name: "Burger", Course: "Kids"}), of18(18, "5 Tart"), void18(19, "4 Tart"))
 	do(t, b, press(b, ItemDone, 2, 3))
 	do(t, b, press(b, Bump, 4, 0))
 	var got []string
 	for _, c := range AllDay(b.Snapshot().Orders, "") {
 		line := fmt.Sprint(c.Quantity, " ", c.Name, " in ", c.Orders, ":")
 		for _, v := range c.Variants {
-			line += fmt.Sprint(" ", v.Quantity, v.Modifiers)
+			line += fmt.Sprint(" ", v.Quantity, v.Course, v.Modifiers)
 		}
 		got = append(got, line)
 	}
-	want := []string{"6 Burger in 3: 3[no onions] 3[]", "5 Tart in 1: 5[]", "0.3 Cake in 2: 0.3[]",
+	want := []string{"7 Burger in 4: 3Mains[no onions] 3Mains[] 1Kids[]", "5 Tart in 1: 5[]", "0.3 Cake in 2: 0.3[]",
 		"some Bread in 1: some[]"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("counts (-want +got):\n%s", diff)

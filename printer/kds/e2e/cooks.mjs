@@ -144,6 +144,26 @@ export async function notLiveAllergyAndVoidHaveAContrastOfSevenInBothThemes(serv
   }
 }
 
+export async function aSecondTapAfterABumpDoesNothingToTheCardThatSlidUnderTheFinger(server, browser) {
+  server.orders = [order(1), order(2)];
+  const page = await open(browser, server, "hot-line");
+  const at = (ms) =>
+    page.evaluate((ms) => {
+      window.began = window.began || performance.now();
+      performance.now = () => window.began + ms;
+    }, ms);
+  const { x, y } = await card(page, "#1").locator(".head").boundingBox();
+  await at(0);
+  await card(page, "#1").locator(".act").click();
+  await until("it is bumped", async () => String(await heads(page)) === "#2");
+  await at(590);
+  await page.mouse.click(x + 20, y + 20);
+  equal(await page.locator(".panel").count(), 0, "panels that a tap opened too early");
+  await at(610);
+  await page.mouse.click(x + 20, y + 20);
+  equal(await page.locator(".panel").count(), 1, "panels that a tap opened");
+}
+
 export async function aPageWhosePostsFailIsNotLive(server, browser) {
   server.orders = [order(1)];
   const page = await open(browser, server, "hot-line");

@@ -214,7 +214,7 @@ export class Columns {
   // meant for another one.
   movedRecently(key) {
     const m = this.moved.get(key);
-    return Boolean(m) && performance.now() - m.at < 400;
+    return Boolean(m) && performance.now() - m.at < 600;
   }
 }
 

@@ -188,7 +188,8 @@ function fitStrip() {
   while (strip.scrollHeight > strip.clientHeight && --px >= 13);
 }
 
-// fillAllDay shows how many of each item are to be made: the total first, then with which modifiers.
+// fillAllDay shows how many of each item are to be made: the total first, then of which course and with which
+// modifiers.
 async function fillAllDay(content, app) {
   const course = app.board.filter;
   const only = course ? "?course=" + encodeURIComponent(course) : "";
@@ -200,7 +201,9 @@ async function fillAllDay(content, app) {
   if (!counts.length) content.append(el("p", { text: "Nothing to make." }));
   const ul = el("ul", { class: "counts" });
   for (const c of counts) {
-    const variants = (c.variants || []).filter((v) => (v.modifiers || []).length);
+    const courses = new Set((c.variants || []).map((v) => v.course));
+    const wayOf = (v) => [courses.size > 1 && v.course, ...(v.modifiers || [])].filter(Boolean).join(", ");
+    const variants = (c.variants || []).filter(wayOf);
     ul.append(
       el(
         "li",
@@ -211,7 +214,7 @@ async function fillAllDay(content, app) {
           { class: "name", dir: "auto" },
           el("span", { text: c.name }),
           ...variants.map((v) =>
-            el("small", null, el("b", { text: v.quantity }), " " + v.modifiers.join(", ")),
+            el("small", null, el("b", { text: v.quantity }), " " + wayOf(v)),
           ),
         ),
         el("span", { class: "when", text: c.orders === 1 ? "1 order" : c.orders + " orders" }),
