@@ -184,12 +184,12 @@ func (d *Daemon) Accept(number string, items ...string) (id string) {
 	return id
 }
 
-// Post posts an order, and returns the answer like Send.
+// Post posts an order, and returns the answer like Send. Orders of one number are of one check.
 func (d *Daemon) Post(id, number string, retry int, items ...string) string {
 	d.T.Helper()
 	now := time.Now().Format(time.RFC3339Nano)
-	return d.Send(fmt.Sprintf(`{"records":[{"id":%q,"orderNumber":%q,"retryCount":%d,"_updatedAt":%q,"items":[%s]}],`+
-		`"status":"SUCCESS","count":1}`, id, number, retry, now, strings.Join(items, ",")))
+	return d.Send(fmt.Sprintf(`{"records":[{"id":%q,"orderNumber":%q,"checkId":%q,"retryCount":%d,"_updatedAt":%q,`+
+		`"items":[%s]}],"status":"SUCCESS","count":1}`, id, number, "check "+number, retry, now, strings.Join(items, ",")))
 }
 
 // Send posts a body, which must be JSON, and returns the status and the body of the answer up to the number of jobs.

@@ -32,7 +32,7 @@ type screens struct {
 	pairings      *kds.Pairings // which browsers may show which screen
 	metrics       *kds.Metrics
 	screenRecords *screenRecords
-	orders        orderIndex // for the passes
+	orders        checkIndex // for the passes
 
 	mu           sync.Mutex              // guards what follows
 	conf         *config.Config          // the latest; it is new before the Set's

@@ -5,7 +5,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"ticketrail/config"
@@ -55,34 +54,31 @@ func (d *screens) siblings(jobs []uint64) ([]board.Sibling, error) {
 	return out, nil
 }
 
-// An orderIndex finds what came later for an order, with another request. A pass learns of a ticket for a printer
-// in no other way. It reads each ticket of the queue once.
-type orderIndex struct {
+// A checkIndex finds what came later for a check, with another request. A pass learns of a ticket for a printer in no
+// other way. It reads each ticket of the queue once.
+type checkIndex struct {
 	mu          sync.Mutex
 	first, last uint64 // which jobs were read
-	order       map[uint64]orderOf
-	jobs        map[string][]uint64 // by orderOf.name, the oldest first
+	check       map[uint64]string
+	jobs        map[string][]uint64 // by check, the oldest first
 }
 
-// An orderOf says to which order a job belongs. Those of one name with different tables are several.
-type orderOf struct{ name, table string }
-
-// maxIndexed limits how many jobs an orderIndex has; then it begins anew. It is days of a busy kitchen.
+// maxIndexed limits how many jobs a checkIndex has; then it begins anew. It is days of a busy kitchen.
 const maxIndexed = 10000
 
-// withLater returns the jobs, and those that came after them for the same orders.
-func (x *orderIndex) withLater(ctx context.Context, q *queue.Queue, jobs []uint64) ([]uint64, error) {
+// withLater returns the jobs, and those that came after them for the same checks.
+func (x *checkIndex) withLater(ctx context.Context, q *queue.Queue, jobs []uint64) ([]uint64, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if oldest := slices.Min(jobs); x.first == 0 || oldest < x.first || len(x.order) > maxIndexed {
+	if oldest := slices.Min(jobs); x.first == 0 || oldest < x.first || len(x.check) > maxIndexed {
 		x.first, x.last = oldest, oldest-1
-		x.order, x.jobs = map[uint64]orderOf{}, map[string][]uint64{}
+		x.check, x.jobs = map[uint64]string{}, map[string][]uint64{}
 	}
 	var err error
 	x.last, err = q.TicketsAfter(ctx, x.last, func(job uint64, t *ticket.Ticket) {
-		if name := t.OrderInRequest(); name != "" {
-			name = t.Venue + " " + name
-			x.order[job], x.jobs[name] = orderOf{name, strings.ToLower(t.Table)}, append(x.jobs[name], job)
+		if t.Check != "" {
+			check := t.Venue + " " + t.Check
+			x.check[job], x.jobs[check] = check, append(x.jobs[check], job)
 		}
 	})
 	if err != nil {
@@ -90,9 +86,8 @@ func (x *orderIndex) withLater(ctx context.Context, q *queue.Queue, jobs []uint6
 	}
 	all := slices.Clone(jobs)
 	for _, j := range jobs {
-		o := x.order[j]
-		for _, later := range x.jobs[o.name] {
-			if table := x.order[later].table; later > j && (table == o.table || table == "" || o.table == "") {
+		for _, later := range x.jobs[x.check[j]] {
+			if later > j {
 				all = append(all, later)
 			}
 		}

@@ -14,8 +14,8 @@ type Count struct {
 	Course    string   `json:"course,omitempty"`    // of a way to make it
 	Modifiers []string `json:"modifiers,omitempty"` // of a way to make it: "2x extra cheese"
 	Quantity  string   `json:"quantity"`            // a decimal; text if the item's quantity is no number
-	Orders    int      `json:"orders"`             // how many orders have it
-	Variants  []*Count `json:"variants,omitempty"` // of an item: the ways to make it
+	Orders    int      `json:"orders"`              // how many orders have it
+	Variants  []*Count `json:"variants,omitempty"`  // of an item: the ways to make it
 
 	sum  big.Rat
 	last *Order // the last order that had it, to count each once

@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"ticketrail/printer/layout"
@@ -53,9 +54,18 @@ func (b *builder) order() *Order {
 	return o
 }
 
+// moved is between the tables of an order.
+const moved = " → "
+
 // describe fills in what the earlier cards did not say. One till sends the server's name, another does not.
 func (b *builder) describe(o *Order, m *member) {
 	t := m.t
+	if now := table(t); now != "" && o.Table != "" && now != o.Table { // the guests have changed tables
+		first, _, _ := strings.Cut(o.Table, moved)
+		if o.Table = first; now != first {
+			o.Table += moved + strings.TrimPrefix(now, "Table ")
+		}
+	}
 	for _, f := range []struct {
 		to   *string
 		from string

@@ -1,6 +1,7 @@
 package board
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 	"strconv"
@@ -28,13 +29,17 @@ func (m *member) ref() Ref { return Ref{m.rec.Station, m.rec.Job} }
 
 // A group is the cards of one order.
 type group struct {
-	key           string
-	members       []member
-	number, table string // of the first card that has one
+	key                  string
+	members              []member
+	check, number, table string // of the first card that has one
 }
 
 // grouped puts cards into orders. cards are in the order in which they came; a card joins the latest order
 // before it that
+//
+//   - is of the same check, whatever its number and table: guests change tables;
+//
+// and, unless both name a check,
 //
 //   - came with the same request, and not with another record, number or table; or
 //   - has the same number, and no other table, and was here in the last recallFor; or
@@ -42,23 +47,31 @@ type group struct {
 //     table are bumped it may have new guests.
 func grouped(cards []member, recallFor time.Duration) []*group {
 	var all []*group
-	by := map[string][]*group{} // by request, number and table
+	by := map[string][]*group{} // by check, request, number and table
 	for _, c := range cards {
 		t, number, table := c.t, c.number, c.table
-		keys := [...]string{c.byRequest, c.byNumber, c.byTable}
 		var g *group
 		if ordinary(t) {
-			same := func(g *group) bool { return !differ(g.number, number) && !differ(g.table, table) }
-			g = latest(by[keys[0]], func(g *group) bool {
-				return same(g) && slices.ContainsFunc(g.members, func(m member) bool {
-					return m.t.Request == t.Request && !differ(m.t.Record, t.Record)
+			same := func(g *group) bool {
+				return !differ(g.check, t.Check) && !differ(g.number, number) && !differ(g.table, table)
+			}
+			if t.Check != "" {
+				g = latest(by[c.byCheck], func(*group) bool { return true })
+			}
+			if g == nil {
+				g = latest(by[c.byRequest], func(g *group) bool {
+					return same(g) && slices.ContainsFunc(g.members, func(m member) bool {
+						return m.t.Request == t.Request && !differ(m.t.Record, t.Record)
+					})
 				})
-			})
+			}
 			if g == nil && number != "" {
-				g = latest(by[keys[1]], func(g *group) bool { return same(g) && g.wasHere(c.rec.PutAt, recallFor) })
+				g = latest(by[c.byNumber], func(g *group) bool { return same(g) && g.wasHere(c.rec.PutAt, recallFor) })
 			}
 			if g == nil && number == "" && table != "" {
-				g = latest(by[keys[2]], func(g *group) bool { return g.number == "" && g.wasHere(c.rec.PutAt, 0) })
+				g = latest(by[c.byTable], func(g *group) bool {
+					return same(g) && g.number == "" && g.wasHere(c.rec.PutAt, 0)
+				})
 			}
 		}
 		if g == nil {
@@ -66,16 +79,11 @@ func grouped(cards []member, recallFor time.Duration) []*group {
 			all = append(all, g)
 		}
 		g.members = append(g.members, c)
-		if g.number == "" {
-			g.number = number
-		}
-		if g.table == "" {
-			g.table = table
-		}
+		g.check, g.number, g.table = cmp.Or(g.check, t.Check), cmp.Or(g.number, number), cmp.Or(g.table, table)
 		if !ordinary(t) {
 			continue
 		}
-		for _, k := range keys {
+		for _, k := range []string{c.byCheck, c.byRequest, c.byNumber, c.byTable} {
 			if !slices.Contains(by[k], g) {
 				by[k] = append(by[k], g)
 			}
@@ -119,14 +127,15 @@ func tableKey(t *ticket.Ticket) string {
 // names are what an order is found by. They are computed once, because every change of a board looks at all
 // its cards.
 type names struct {
-	number, table                string
-	byRequest, byNumber, byTable string
-	key                          string // of an order whose first card this is
+	number, table                         string
+	byCheck, byRequest, byNumber, byTable string
+	key                                   string // of an order whose first card this is
 }
 
 // namesOf computes the names of a card. The station is not part of them, so that boards agree.
 func namesOf(t *ticket.Ticket, job uint64) names {
 	n := names{number: number(t), table: tableKey(t)}
+	n.byCheck = "c\x00" + t.Venue + "\x00" + t.Check
 	n.byRequest, n.byNumber = "r\x00"+t.Venue+"\x00"+t.Request, "n\x00"+t.Venue+"\x00"+n.number
 	n.byTable = "t\x00" + t.Venue + "\x00" + n.table
 	words := []string{t.Venue, t.Request, t.Record, n.number, n.table}

@@ -188,6 +188,13 @@ func TestWhatBelongsTogetherIsOneOrder(t *testing.T) {
 			}
 		}
 	}
+	check := func(id string, more change) change {
+		return func(t *ticket.Ticket) {
+			if t.Check = id; more != nil {
+				more(t)
+			}
+		}
+	}
 	noNumber, noRecord := set("", "=", "=", "="), set("=", "=", "=", "")
 	for what, c := range map[string]struct {
 		a, b change
@@ -205,6 +212,16 @@ func TestWhatBelongsTogetherIsOneOrder(t *testing.T) {
 		"another record of one request":   {noNumber, set("", "", "request", "="), false},
 		"a request without records":       {noRecord, set("", "=", "request", ""), true},
 		"one request with two numbers":    {noRecord, set("19", "=", "request", ""), false},
+		"one check at another table":      {check("c", nil), check("c", set("19", "B11", "=", "=")), true},
+		"two checks with one number":      {check("c", nil), check("d", nil), false},
+		"two checks of one request": {
+			check("c", set("=", "=", "request", "")), check("d", set("=", "=", "request", "")), false,
+		},
+		"two checks at one table": {check("c", noNumber), check("d", noNumber), false},
+		"one without its check":   {check("c", nil), nil, true},
+		"the check of another venue": {
+			check("c", noNumber), check("c", func(t *ticket.Ticket) { t.Number, t.Venue = "", "other" }), false,
+		},
 	} {
 		b := open(t, queuetest.NewStore())
 		one, two := of18(1, "1 Fish"), of18(2, "1 Fish")
@@ -218,6 +235,23 @@ func TestWhatBelongsTogetherIsOneOrder(t *testing.T) {
 		if got := b.OrderOf(1) == b.OrderOf(2); got != c.want {
 			t.Errorf("%s: one order %v", what, got)
 		}
+	}
+}
+
+func TestAnOrderWhoseGuestsChangeTablesIsOneAndSaysSo(t *testing.T) {
+	b := open(t, queuetest.NewStore())
+	at := func(d ticket.Delivery, table string) ticket.Delivery {
+		d.Ticket.Check, d.Ticket.Table = "c", table
+		return d
+	}
+	put(t, b, at(of18(1, "2 Fish"), "4"), at(of18(2, "1 Pie"), "7"), at(void18(3, "1 Fish"), "9"))
+	o := b.OrderOf(1)
+	if o.Table != "Table 4 → 9" || len(o.Tickets) != 3 || !o.MustAckVoid {
+		t.Errorf("%+v", o)
+	}
+	put(t, b, at(of18(4, "1 Tea"), "4"))
+	if o := b.OrderOf(1); o.Table != "Table 4" {
+		t.Errorf("back at its table it says %q", o.Table)
 	}
 }
 

@@ -157,6 +157,9 @@ func (x *Pass) addParts(g *group, o *Order) {
 
 // sameOrder says whether a ticket of the same request belongs to the group: a request can have two orders.
 func sameOrder(g *group, t *ticket.Ticket) bool {
+	if g.check != "" && t.Check != "" {
+		return ordinary(t) && g.check == t.Check
+	}
 	return ordinary(t) && !differ(g.number, number(t)) && !differ(g.table, tableKey(t))
 }
 
