@@ -189,7 +189,8 @@ func (d *Daemon) Post(id, number string, retry int, items ...string) string {
 	d.T.Helper()
 	now := time.Now().Format(time.RFC3339Nano)
 	return d.Send(fmt.Sprintf(`{"records":[{"id":%q,"orderNumber":%q,"checkId":%q,"retryCount":%d,"_updatedAt":%q,`+
-		`"items":[%s]}],"status":"SUCCESS","count":1}`, id, number, "check "+number, retry, now, strings.Join(items, ",")))
+		`"items":[%s]}],"status":"SUCCESS","count":1}`, id, number, "check "+number, retry, now,
+		strings.Join(items, ",")))
 }
 
 // Send posts a body, which must be JSON, and returns the status and the body of the answer up to the number of jobs.

@@ -344,7 +344,8 @@ func TestAllDayCountsWhatIsStillToBeMade(t *testing.T) {
 			burger),
 		with(3, burger, ticket.Line{Depth: 1, Quantity: "1", Name: "no onions"},
 			ticket.Line{Depth: 1, Quantity: "2", Name: "extra cheese", Void: true}),
-		with(4, of("100")), with(5, ticket.Line{Quantity: "1", Name: "Burger", Course: "Kids"}), of18(18, "5 Tart"), void18(19, "4 Tart"))
+		with(4, of("100")), with(5, ticket.Line{Quantity: "1", Name: "Burger", Course: "Kids"}),
+		of18(18, "5 Tart"), void18(19, "4 Tart"))
 	do(t, b, press(b, ItemDone, 2, 3))
 	do(t, b, press(b, Bump, 4, 0))
 	var got []string
