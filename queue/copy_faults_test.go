@@ -13,6 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	bolt "go.etcd.io/bbolt"
+
 	"ticketrail/deploy/slow"
 	"ticketrail/queue/ticket"
 )
@@ -299,6 +301,38 @@ func TestADiskOfCopiesThatHangsDelaysNoStart(t *testing.T) {
 	wantErr(t, q.CopyProblem(), errHangs)
 	q.wantDuplicate(order("e", "grill"))
 	must(t, q.Ready())
+}
+
+// TestATicketThatThisVersionCannotReadIsHeldAndTheNextOnePrints: its copy says the same, so a restart would not help.
+func TestATicketThatThisVersionCannotReadIsHeldAndTheNextOnePrints(t *testing.T) {
+	q := start(t, withCopies)
+	q.orders(2, "grill")
+	q.change(func(tx *bolt.Tx) error {
+		return tx.Bucket(bucketNames[bucketJobs]).Put(key64(1), seal([]byte(`{"v":"of a later version"}`)))
+	})
+	q.open()
+	if d := q.print("grill"); d.Job != 2 {
+		t.Errorf("printed is %+v", d)
+	}
+	q.wantState(1, ticket.Held)
+	must(t, q.Ready())
+}
+
+func TestTheNewestTwoDamagedFilesAreKept(t *testing.T) {
+	q := withHistory(t)
+	for n := range 4 {
+		must(t, os.WriteFile(q.o.Path, []byte(id(n)), 0o600))
+		must(t, errOf(Recover(q.o.Path, q.o.Copy, Check)))
+	}
+	var kept []string
+	for _, name := range matches(q.o.Path + ".corrupt-*") {
+		content, err := os.ReadFile(name)
+		must(t, err)
+		kept = append(kept, string(content))
+	}
+	if slices.Sort(kept); !slices.Equal(kept, []string{id(2), id(3)}) {
+		t.Errorf("kept are %q", kept)
+	}
 }
 
 // databaseOf is the name of the database of a queue.

@@ -116,6 +116,9 @@ func (l *Lease) fetch(ctx context.Context) (ready bool, err error) {
 		return false, err
 	}
 	t, badPayload := decodePayload(raw)
+	if bad == nil && badPayload != nil && !errors.Is(badPayload, errChecksum) {
+		return false, l.Hold(ctx, "this version cannot read its ticket: install the newer one that has stored it")
+	}
 	if bad = errors.Join(bad, badPayload); bad != nil {
 		l.q.abandon(l)
 		return false, l.q.foundDamage(fmt.Sprintf("job %d", l.job), bad)

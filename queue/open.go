@@ -237,6 +237,9 @@ func (q *Queue) notice(n Notice) {
 // A crash before the mark is written: the check of the next start finds the record. After it: so does the mark.
 func (q *Queue) foundDamage(what string, cause error) error {
 	err := fmt.Errorf("%w: %s: %w", ErrDamaged, what, cause)
+	if !errors.Is(cause, errChecksum) { // another version has written it, and its copy says the same
+		return err
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.damage != nil {

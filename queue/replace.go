@@ -174,5 +174,9 @@ func keep(path string, old *os.File, s storageHooks) (string, error) {
 			return "", err
 		}
 	}
+	for len(others) > 1 { // with this one, two are kept
+		_ = os.Remove(others[0])
+		others = others[1:]
+	}
 	return kept, syncDir(path, s)
 }
