@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
@@ -266,46 +265,6 @@ func (r *copyReader) Read(p []byte) (int, error) {
 }
 
 func (r *copyReader) Close() error { return r.file.Close() }
-
-// lineHead begins each line; the checksum is in its place %08x.
-const lineHead = `{"crc":"%08x",`
-
-// appendLine appends v, which is a JSON object, as a line with its checksum. more appends members to it.
-func appendLine(lines *bytes.Buffer, v any, more func()) error {
-	start := lines.Len()
-	fmt.Fprintf(lines, lineHead, 0)
-	head := lines.Len() - start
-	lines.Truncate(lines.Len() - 1) // the object begins here, with a brace
-
-	e := json.NewEncoder(lines)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		lines.Truncate(start)
-		return err
-	}
-	lines.Truncate(lines.Len() - len("}\n"))
-	more()
-	lines.WriteByte('}')
-
-	line := lines.Bytes()[start:]
-	copy(line, fmt.Appendf(nil, lineHead, crc32.Checksum(line[head:], castagnoli)))
-	lines.WriteByte('\n')
-	return nil
-}
-
-// unsealLine returns the object of a line, without its end. It changes the line.
-func unsealLine(line []byte) ([]byte, bool) {
-	head := len(fmt.Sprintf(lineHead, 0))
-	if len(line) < head {
-		return nil, false
-	}
-	rest := line[head:]
-	if string(line[:head]) != fmt.Sprintf(lineHead, crc32.Checksum(rest, castagnoli)) {
-		return nil, false
-	}
-	line[head-1] = '{' // in place of the comma
-	return line[head-1:], true
-}
 
 var errShared = errors.New("another ticketrail has its copies there: give each its own folder, see storage.copy")
 

@@ -35,6 +35,8 @@ func station(i int) string { return fmt.Sprintf("s%02d", i) }
 // A setup is how a daemon is configured and started.
 type setup struct {
 	store    string   // path of the database
+	copy     string   // folder of its copies; empty: the default
+	cold     bool     // the page cache is empty, as after a power cut
 	printers []string // addresses; each is a station. None: one station whose printer is switched off
 	runner   []string // a program that runs the daemon, with its arguments
 }
@@ -54,13 +56,13 @@ func (s setup) yaml(socket string) []byte {
 	return fmt.Appendf(nil, `receiver: { listen: "127.0.0.1:0", trusted_proxies: [127.0.0.1/32] }
 metrics: { listen: "127.0.0.1:0" }
 admin: { socket: %q }
-storage: { path: %q, max_backlog: 10000000 }
+storage: { path: %q, copy: %q, max_backlog: 10000000 }
 venues:
   - { id: %s, name: Harbour Grill, timezone: Australia/Melbourne }
 printers:
 %sroutes:
 %sfallback: %s
-`, socket, s.store, venueID, printers, routes, station(0))
+`, socket, s.store, s.copy, venueID, printers, routes, station(0))
 }
 
 // A daemon is a process that takes orders.

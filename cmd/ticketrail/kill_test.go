@@ -187,8 +187,8 @@ func restoreAtStart(t *testing.T, orders, kills int) {
 	k.stop()
 }
 
-// TestADatabaseThatHasKilledTwoStartsIsPutAside: of a page that cannot be read the process dies by SIGBUS, which nothing
-// catches, and the check of a start may not see it.
+// TestADatabaseThatHasKilledTwoStartsIsPutAside: of a page that cannot be read the process dies by SIGBUS, which
+// nothing catches, and the check of a start may not see it.
 func TestADatabaseThatHasKilledTwoStartsIsPutAside(t *testing.T) {
 	slow.Test(t)
 	k := newDaemon(t, "", "grill")
