@@ -59,9 +59,8 @@ type venueEnv struct {
 	Name string `expr:"name"`
 }
 
-// compileRoute checks the route with index i. It returns all of its mistakes, not only the first.
-// Station names are not compared with the configured stations here: this package does not know
-// them.
+// compileRoute checks the route with index i. It returns all of its mistakes, not only the first. Station names are not
+// compared with the configured stations here: this package does not know them.
 func compileRoute(i int, r Route) (route, []error) {
 	out := route{path: fmt.Sprintf("routes[%d]", i), continues: r.Continue}
 	var problems []error

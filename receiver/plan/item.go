@@ -67,8 +67,7 @@ func (s *splitter) serverName(r *reader) string {
 			return strings.TrimSpace(name)
 		}
 	}
-	// Four characters are few enough to read out, and enough to tell the people of one restaurant
-	// apart.
+	// Four characters are few enough to read out, and enough to tell the people of one restaurant apart.
 	runes := []rune(id)
 	return string(runes[max(0, len(runes)-4):])
 }

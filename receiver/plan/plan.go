@@ -194,6 +194,61 @@ func (p *Plan) rank(station string) int {
 	return rank
 }
 
+// fieldInstructions is the record's field that lays out the service's own receipt: a list of commands.
+const fieldInstructions = "instructions"
+
+// isLayout says whether a value is such a list.
+func isLayout(v contract.Value) bool {
+	for command := range v.All() {
+		if command.Get("command") == nil {
+			return false
+		}
+	}
+	return v.Kind() == '[' && v.Len() > 0
+}
+
+// instructionTexts are the texts of the service's own receipt. They say what is ordered if there are no items.
+func instructionTexts(v contract.Value) (texts []string) {
+	if !isLayout(v) {
+		return nil
+	}
+	for command := range v.All() {
+		if !strings.EqualFold(command.Get("command").Text(), "TEXT") {
+			continue
+		}
+		text := plainText(command.Get("value").Text() + " " + command.Get("value2").Text())
+		if !isBlank(text) {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
+// sameName says whether two names differ only in case, underscores, hyphens and other punctuation.
+func sameName(a, b string) bool {
+	var x, y [64]byte
+	return string(fold(x[:0], a)) == string(fold(y[:0], b))
+}
+
+// fold appends a name as names are compared: without case and punctuation.
+func fold(b []byte, name string) []byte {
+	start := len(b)
+	for i := range len(name) {
+		switch c := name[i]; {
+		case 'A' <= c && c <= 'Z':
+			b = append(b, c+'a'-'A')
+		case 'a' <= c && c <= 'z', '0' <= c && c <= '9', c >= 0x80:
+			b = append(b, c)
+		}
+	}
+	if len(b) == start { // of nothing but punctuation
+		b = append(b, name...)
+	}
+	return b
+}
+
+func folded(name string) string { return string(fold(nil, name)) }
+
 // maxPrefix is how many bytes of a path are kept in front of its last key. A body may have one long key with as many
 // values below it as it has room for.
 const maxPrefix = 200

@@ -86,31 +86,6 @@ func listIndex(key string) int {
 	return n
 }
 
-// sameName says whether two names differ only in case, underscores, hyphens and other punctuation.
-func sameName(a, b string) bool {
-	var x, y [64]byte
-	return string(fold(x[:0], a)) == string(fold(y[:0], b))
-}
-
-// fold appends a name as names are compared: without case and punctuation.
-func fold(b []byte, name string) []byte {
-	start := len(b)
-	for i := range len(name) {
-		switch c := name[i]; {
-		case 'A' <= c && c <= 'Z':
-			b = append(b, c+'a'-'A')
-		case 'a' <= c && c <= 'z', '0' <= c && c <= '9', c >= 0x80:
-			b = append(b, c)
-		}
-	}
-	if len(b) == start { // of nothing but punctuation
-		b = append(b, name...)
-	}
-	return b
-}
-
-func folded(name string) string { return string(fold(nil, name)) }
-
 // of returns the values at the paths of a field, in the order of the paths.
 func (r *reader) of(id fieldID) []hit {
 	from := 0
@@ -124,8 +99,7 @@ func (r *reader) of(id fieldID) []hit {
 	return r.hits[from:to]
 }
 
-// text reads a field that is text. Blank text does not count: the service sends "" for a field that
-// it does not use.
+// text reads a field that is text. Blank text does not count: the service sends "" for a field that it does not use.
 func (r *reader) text(id fieldID) string { return r.readText(id, false) }
 
 // textOrNumber reads a field that is text or a number.
@@ -187,9 +161,8 @@ func (r *reader) number(id fieldID) (n decimal, ok bool) {
 	return decimal{}, false
 }
 
-// flag reads a field that is true or false. A value that is neither counts as missing. The first
-// path that can be read decides, even if it says false: a later path is the fallback for services
-// that do not have the first.
+// flag reads a field that is true or false. A value that is neither counts as missing. The first path that can be read
+// decides, even if it says false: a later path is the fallback for services that do not have the first.
 func (r *reader) flag(id fieldID) bool {
 	for _, h := range r.of(id) {
 		if b, ok := parseBool(h.v); ok {
@@ -326,9 +299,8 @@ func isEmpty(v contract.Value) bool {
 	return v == nil || v.Kind() == 'n'
 }
 
-// parseBool reads true, 1, "true", "yes", "y" and "1" as true and their opposites as false, in any
-// case, and the numbers in any spelling, such as 1.0. The wide reading is for voids: "isVoid":
-// "yes" must not be cooked.
+// parseBool reads true, 1, "true", "yes", "y" and "1" as true and their opposites as false, in any case, and the
+// numbers in any spelling, such as 1.0. The wide reading is for voids: "isVoid": "yes" must not be cooked.
 func parseBool(v contract.Value) (value, ok bool) {
 	switch v.Kind() {
 	case 't', 'f':

@@ -345,33 +345,3 @@ func (rest *remainder) takeRemoval() string {
 	})
 	return marks.String()
 }
-
-// fieldInstructions is the record's field that lays out the service's own receipt: a list of commands.
-const fieldInstructions = "instructions"
-
-// isLayout says whether a value is such a list.
-func isLayout(v contract.Value) bool {
-	for command := range v.All() {
-		if command.Get("command") == nil {
-			return false
-		}
-	}
-	return v.Kind() == '[' && v.Len() > 0
-}
-
-// instructionTexts are the texts of the service's own receipt. They say what is ordered if there are no items.
-func instructionTexts(v contract.Value) (texts []string) {
-	if !isLayout(v) {
-		return nil
-	}
-	for command := range v.All() {
-		if !strings.EqualFold(command.Get("command").Text(), "TEXT") {
-			continue
-		}
-		text := plainText(command.Get("value").Text() + " " + command.Get("value2").Text())
-		if !isBlank(text) {
-			texts = append(texts, text)
-		}
-	}
-	return texts
-}

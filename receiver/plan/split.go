@@ -14,11 +14,10 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// Splitting a record takes three steps. Its header is read first, because a void or a refire of the
-// record holds for all items. Then each item, with everything nested below it, becomes a run of
-// lines in one flat list, and the routes name its stations. At the end each station's ticket copies
-// its runs from that list. An item is read once, however many stations get it, so its copies cannot
-// differ.
+// Splitting a record takes three steps. Its header is read first, because a void or a refire of the record holds for
+// all items. Then each item, with everything nested below it, becomes a run of lines in one flat list, and the routes
+// name its stations. At the end each station's ticket copies its runs from that list. An item is read once, however
+// many stations get it, so its copies cannot differ.
 
 // A splitter is the state of one call of Split. It is used by one goroutine and makes one request.
 type splitter struct {
@@ -262,8 +261,7 @@ func (share *stationShare) lines(all []ticket.Line) []ticket.Line {
 // stations returns the stations that the routes choose for an item. routed is false if no route matches it, or
 // only some with Continue to logs, where nobody cooks.
 //
-// With Continue, two routes may name the same station. It gets the item once: twice on paper is
-// cooked twice.
+// With Continue, two routes may name the same station. It gets the item once: twice on paper is cooked twice.
 func (s *splitter) stations(rec *contract.Record, item int, it *ItemTrace) (out []string, routed bool) {
 	done := false
 	for i := range s.plan.routes {
@@ -299,13 +297,11 @@ func (r *route) serves(v Venue) bool {
 	return r.venue == "" || r.venue == v.ID || strings.EqualFold(r.venue, v.Name)
 }
 
-// match says whether a route matches an item, and the error if its expression failed. A route whose
-// expression fails does not match: the next route is tried, and in the end the fallback gets the
-// item.
+// match says whether a route matches an item, and the error if its expression failed. A route whose expression fails
+// does not match: the next route is tried, and in the end the fallback gets the item.
 //
-// A result that does not depend on the item is kept for the record. Together with maxLoopSteps this
-// bounds what a hostile request costs: with n items, an expression that loops over record.items would
-// otherwise take n × n steps.
+// A result that does not depend on the item is kept for the record. Together with maxLoopSteps this bounds what a
+// hostile request costs: with n items, an expression that loops over record.items would otherwise take n × n steps.
 func (s *splitter) match(i int, r *route, rec *contract.Record, item int) (Outcome, string) {
 	if r.when == nil {
 		return Matched, ""
@@ -327,8 +323,7 @@ func (s *splitter) match(i int, r *route, rec *contract.Record, item int) (Outco
 	}
 	switch {
 	case result.err != nil:
-		// Counted for each item, also when the result was kept: the operator sees how many items
-		// are concerned.
+		// Counted for each item, also when the result was kept: the operator sees how many items are concerned.
 		s.res.FailureCount++
 		if s.res.Failure == "" {
 			s.res.Failure = fmt.Sprintf("%s.when: records[%d].items[%d]: failed at %s", r.path, s.record, item,
