@@ -172,11 +172,15 @@ func Question(mayCancel string) string {
 	return "** cancelled? " + mayCancel + " **"
 }
 
-// NameMore says in the notes where what was too much for them is read: at the job.
+// NameMore says in the notes where what was too much for them is read: at the job; 0: there is none.
 func (t *Ticket) NameMore(job uint64) {
+	at := ""
+	if job > 0 {
+		at = fmt.Sprintf(": job %d", job)
+	}
 	name := func(notes *[]string, more *int) {
 		if *more > 0 {
-			*notes, *more = append(*notes, fmt.Sprintf("and %d more: job %d", *more, job)), 0
+			*notes, *more = append(*notes, fmt.Sprintf("and %d more%s", *more, at)), 0
 		}
 	}
 	name(&t.Notes, &t.More)

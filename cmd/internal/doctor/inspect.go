@@ -62,6 +62,7 @@ func Inspect(path string, body io.Reader, venue, device string, w io.Writer) (fi
 		if err != nil {
 			return fields, err
 		}
+		d.Ticket.NameMore(0)
 		fmt.Fprintf(&out, "\nticket for %s (%d columns):\n\n", d.Station, o.Columns)
 		lines := layout.ComposeWith(ticket.Delivery{Station: d.Station, Attempt: 1, Ticket: d.Ticket}, o)
 		out.WriteString(layout.Plain(lines, o.Columns))

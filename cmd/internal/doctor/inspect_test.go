@@ -18,7 +18,7 @@ ticket: { silence: [records.items.station2] }
 		t.Fatal(err)
 	}
 	const body = "\ufeff" + `{"records":[{"id":"r","orderNumber":7,"items":[
-		{"name":"Pie","wish":"soon","price":3.5,"station2":"K"},{"name":"Ale"}]}]}`
+		{"name":"Pie","wish":"soon","price":3.5,"station2":"K"},{"name":"Ale","a":1,"b":2,"c":3,"d":4,"e":5}]}]}`
 
 	var out bytes.Buffer
 	fields, err := Inspect(conf, strings.NewReader(body), "", "", &out)
@@ -30,6 +30,11 @@ ticket: { silence: [records.items.station2] }
 		got = append(got, strings.TrimRight(strings.Join([]string{f.Path, string(f.Use), f.As, f.Example}, " "), " "))
 	}
 	want := `records.id noise identifiers r
+records.items.a unread  1
+records.items.b unread  2
+records.items.c unread  3
+records.items.d unread  4
+records.items.e unread  5
 records.items.name read name Ale
 records.items.price noise money 3.5
 records.items.station2 silenced  K
@@ -38,7 +43,8 @@ records.orderNumber read number 7`
 	if got := strings.Join(got, "\n"); got != want {
 		t.Errorf("the fields are\n%s", got)
 	}
-	if tickets := strings.Count(out.String(), "ticket for grill"); tickets != 1 {
+	tickets := strings.Count(out.String(), "ticket for grill")
+	if tickets != 1 || !strings.Contains(out.String(), " and 2 more  ") {
 		t.Errorf("%d tickets\n%s", tickets, out.String())
 	}
 }
