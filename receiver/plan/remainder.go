@@ -197,8 +197,9 @@ func (c *remainderCollector) joined() string {
 }
 
 func (c *remainderCollector) text(path, value string) {
+	isSaid := slices.ContainsFunc(c.said, func(s string) bool { return strings.EqualFold(s, value) })
 	_, isNumber := parseDecimal(value) // an equal one says something else: a seat and a spoon
-	if isNumber || !slices.ContainsFunc(c.said, func(s string) bool { return strings.EqualFold(s, value) }) {
+	if !isSaid || isNumber || hasWordLike(path, allergyWords) {
 		c.rest.fields = append(c.rest.fields, unread{path, value, c.cancels})
 	}
 }

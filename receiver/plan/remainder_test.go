@@ -44,6 +44,8 @@ var orderShapes = []struct {
 	{name: "entities", item: `{"name":"Mac &amp; Cheese","note":"Caf&eacute; style"}`,
 		noise: []string{"Mac &amp; Cheese", "Caf&eacute; style"}, want: []string{"Mac & Cheese", "Café style"}},
 
+	{name: "an allergy like its dish", item: `{"name":"Peanuts","allergyAlert":"peanuts"}`,
+		want: []string{"allergyAlert: peanuts"}},
 	{name: "lists among allergens", item: `{"name":"Pie","allergens":{"severity":"high","of":[{"name":"nuts"}]}}`,
 		want: []string{"allergens.severity: high", "allergens.of: nuts"}},
 	{name: "ids of allergens", item: `{"name":"Pie","allergenIds":["NUTS","SOY"]}`,
