@@ -11,7 +11,7 @@ import (
 type Job struct {
 	ID         uint64       `json:"id"`
 	Request    string       `json:"request"`
-	Record     string       `json:"record,omitempty"`
+	Record     string       `json:"record"`
 	Venue      string       `json:"venue"`
 	VenueName  string       `json:"venue_name,omitempty"`
 	Device     string       `json:"device"`
@@ -28,8 +28,8 @@ type Job struct {
 	Table      string       `json:"table,omitempty"`
 	Items      int          `json:"items,omitempty"` // lines of its ticket that are no modifiers
 	ReceivedAt time.Time    `json:"received_at"`
-	FinishedAt *time.Time   `json:"finished_at,omitempty"` // nil while open
-	Reason     string       `json:"reason,omitempty"`      // of a finished job: why; of a waiting one: the last failure
+	FinishedAt *time.Time   `json:"finished_at"` // nil while open
+	Reason     string       `json:"reason"`      // of a finished job: why; of a waiting one: the last failure
 	// Version changes with everything by which a person decides what to do with the job. What the person then
 	// does can name it, so that it is done only if the job still is as the person saw it.
 	Version string `json:"-"`

@@ -24,6 +24,7 @@ const terminalLimit = 50
 func (c *cli) jobsList() *cobra.Command {
 	var (
 		f                     admin.Filter
+		states                []string
 		since, request, order string
 	)
 	cmd := &cobra.Command{
@@ -37,7 +38,7 @@ func (c *cli) jobsList() *cobra.Command {
 	}
 	c.stationFlag(cmd, &f.Station, "station", "only jobs of this `station`")
 	fl := cmd.Flags()
-	fl.StringSliceVar(&f.States, "state", nil, "only jobs in these `states`: "+strings.Join(admin.StateNames(), ", "))
+	fl.StringSliceVar(&states, "state", nil, "only jobs in these `states`: "+strings.Join(admin.StateNames(), ", "))
 	_ = cmd.RegisterFlagCompletionFunc("state",
 		cobra.FixedCompletions(admin.StateNames(), cobra.ShellCompDirectiveNoFileComp))
 	fl.StringVar(&request, "request", "", "only jobs of this print request: its `id` or the end of it")
@@ -53,6 +54,9 @@ func (c *cli) jobsList() *cobra.Command {
 		}
 		if f.Limit < 0 {
 			return nil, usagef("--limit %d is negative: use 0 for all jobs", f.Limit)
+		}
+		for _, s := range states {
+			f.States = append(f.States, ticket.State(s))
 		}
 		if err = c.findZone(ctx, d); err != nil {
 			return nil, err
@@ -134,10 +138,10 @@ func jobNote(j admin.Job) string {
 		n = append(n, string(j.Kind))
 	}
 	switch {
-	case j.Of != 0 && j.Reprint:
-		n = append(n, "reprint of job "+strconv.FormatUint(j.Of, 10))
-	case j.Of != 0:
-		n = append(n, "from job "+strconv.FormatUint(j.Of, 10))
+	case j.MadeFrom != 0 && j.Reprint:
+		n = append(n, "reprint of job "+strconv.FormatUint(j.MadeFrom, 10))
+	case j.MadeFrom != 0:
+		n = append(n, "from job "+strconv.FormatUint(j.MadeFrom, 10))
 	}
 	if len(j.RefusedBy) > 0 {
 		n = append(n, "refused by "+strings.Join(j.RefusedBy, ", "))

@@ -29,51 +29,11 @@ const API = "5"
 // ticketrail answers, and not another program at that socket.
 const HeaderAPI = "Ticketrail-Api"
 
-// A Job is one ticket for one station, waiting or ended. Scripts use its JSON, so the keys without
-// omitempty are present in every job, null or empty if they have no value.
-type Job struct {
-	ID         uint64       `json:"id"`
-	Request    string       `json:"request"` // the id of the print request: records[0].id
-	Record     string       `json:"record"`  // id of the record in it
-	Venue      string       `json:"venue"`   // its id
-	VenueName  string       `json:"venue_name,omitempty"`
-	Device     string       `json:"device"`
-	Station    string       `json:"station"`
-	State      ticket.State `json:"state"`
-	Attempts   int          `json:"attempts"` // that ended; interrupted attempts are not counted
-	Doubt      bool         `json:"doubt"`    // an earlier attempt may have printed
-	ReceivedAt time.Time    `json:"received_at"`
-	FinishedAt *time.Time   `json:"finished_at"`          // null while it is open
-	Reason     string       `json:"reason"`               // why it is held or has ended, or the operator's reason
-	Kind       ticket.Kind  `json:"kind,omitempty"`       // empty is an order
-	Reprint    bool         `json:"reprint,omitempty"`    // it prints with the mark REPRINT
-	Of         uint64       `json:"of,omitempty"`         // id of the job this one was made from; 0 for none
-	RefusedBy  []string     `json:"refused_by,omitempty"` // the stations that refused it, so that it came here
-	Number     string       `json:"number,omitempty"`     // of the order, as it is called out
-	Table      string       `json:"table,omitempty"`
-	Items      int          `json:"items,omitempty"` // without modifiers
-}
-
-// jobOf copies field by field: a field that the queue adds for itself does not get into the JSON
-// that scripts read.
-func jobOf(j queue.Job) Job {
-	return Job{
-		ID: j.ID, Request: j.Request, Record: j.Record, Venue: j.Venue, VenueName: j.VenueName,
-		Device: j.Device, Station: j.Station, State: j.State, Attempts: j.Attempts, Doubt: j.Doubt,
-		ReceivedAt: j.ReceivedAt, FinishedAt: j.FinishedAt, Reason: j.Reason,
-		Kind: j.Kind, Reprint: j.Reprint, Of: j.MadeFrom, RefusedBy: j.RefusedBy,
-		Number: j.Number, Table: j.Table, Items: j.Items,
-	}
-}
-
-// A Filter selects jobs; the zero value selects all. A job must match all fields that are set.
-type Filter struct {
-	States  []string // any of these; names as in [StateNames]
-	Station string
-	Request string
-	Since   time.Time // received at this time or later
-	Limit   int       // at most this many, the newest; 0 is all
-}
+// A Job is one ticket for one station, waiting or ended, and a Filter selects jobs. They are those of the queue.
+type (
+	Job    = queue.Job
+	Filter = queue.Filter
+)
 
 // Detail is everything that is stored of a job. A ticket may hold names of guests, so a listing has
 // only the Job.

@@ -125,7 +125,7 @@ func group(socket string) string {
 
 // Jobs lists jobs, newest first.
 func (c *Client) Jobs(ctx context.Context, f Filter) ([]Job, error) {
-	return call[[]Job](ctx, c, "GET", "/v1/jobs?"+f.query().Encode(), nil)
+	return call[[]Job](ctx, c, "GET", "/v1/jobs?"+query(f).Encode(), nil)
 }
 
 // Job shows one job.

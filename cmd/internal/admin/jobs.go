@@ -17,10 +17,10 @@ import (
 )
 
 // query and parseFilter are the two ends of the same format. Fields that are not set are left out.
-func (f Filter) query() url.Values {
+func query(f Filter) url.Values {
 	q := url.Values{}
 	for _, s := range f.States {
-		q.Add("state", s)
+		q.Add("state", string(s))
 	}
 	for k, v := range map[string]string{"station": f.Station, "request": f.Request} {
 		if v != "" {
@@ -39,11 +39,9 @@ func (f Filter) query() url.Values {
 // parseFilter refuses unknown filters: a list that ignored one would show jobs that were not asked
 // for, and a script would act on them. Of a key that is given several times the last counts, except
 // state.
-func parseFilter(q url.Values) (queue.Filter, error) {
-	var f queue.Filter
+func parseFilter(q url.Values) (f Filter, err error) {
 	for k, vs := range q {
 		v := vs[len(vs)-1]
-		var err error
 		switch k {
 		case "state":
 			f.States, err = states(vs)
@@ -117,7 +115,7 @@ func (s *Server) jobs(w http.ResponseWriter, r *http.Request) {
 				out.WriteByte(',')
 			}
 			empty = false
-			if err := json.NewEncoder(&out).Encode(jobOf(j)); err != nil {
+			if err := json.NewEncoder(&out).Encode(j); err != nil {
 				return err
 			}
 		}
@@ -169,7 +167,7 @@ func (s *Server) job(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := Detail{Job: jobOf(j), Ticket: t, Body: body}
+	d := Detail{Job: j, Ticket: t, Body: body}
 	if d.Timeline, err = s.timeline(j); err != nil {
 		return nil, err
 	}

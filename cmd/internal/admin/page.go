@@ -144,7 +144,7 @@ func (s *Server) pageTickets(r *http.Request, f queue.Filter) ([]PageTicket, err
 	out := make([]PageTicket, 0, len(jobs))
 	for _, j := range jobs {
 		order := strings.TrimSpace(ticket.NumberLabel(j.Number) + " " + ticket.TableLabel(j.Table, ""))
-		out = append(out, PageTicket{jobOf(j), order, j.Version})
+		out = append(out, PageTicket{j, order, j.Version})
 	}
 	return out, err
 }

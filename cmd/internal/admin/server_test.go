@@ -31,12 +31,12 @@ func TestEveryFilterReachesTheQueue(t *testing.T) {
 		want []uint64
 	}{
 		{Filter{}, []uint64{3, 2, 1}},
-		{Filter{States: []string{"sent", "held"}}, []uint64{3, 1}},
+		{Filter{States: []ticket.State{"sent", "held"}}, []uint64{3, 1}},
 		{Filter{Station: "bar"}, []uint64{2}},
 		{Filter{Request: "req-a"}, []uint64{2, 1}},
 		{Filter{Since: time.Unix(1500, 0)}, []uint64{3}},
 		{Filter{Limit: 2}, []uint64{3, 2}},
-		{Filter{States: []string{"failed"}}, nil},
+		{Filter{States: []ticket.State{"failed"}}, nil},
 	} {
 		jobs, err := d.Jobs(t.Context(), x.f)
 		if err != nil {
@@ -66,7 +66,7 @@ func TestARefusalKeepsItsCodeOverTheSocket(t *testing.T) {
 	}{
 		"no such job": {func() error { return first(d.Job(ctx, 77)) }, NotFound,
 			"job 77: not found: ticketrail jobs list shows"},
-		"no such state": {func() error { return first(d.Jobs(ctx, Filter{States: []string{"lost"}})) },
+		"no such state": {func() error { return first(d.Jobs(ctx, Filter{States: []ticket.State{"lost"}})) },
 			BadRequest, "pending, held"},
 		"no such printer": {func() error { return first(d.Jobs(ctx, Filter{Station: "gril"})) }, NotFound,
 			"bar, grill, old"},
