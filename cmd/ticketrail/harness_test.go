@@ -562,7 +562,8 @@ func (k *daemonProcess) waitUntilPrinted() {
 	ctx := k.t.Context()
 	var open []admin.Job
 	if err := untilNone(func() (_ int, err error) {
-		open, err = k.control().Jobs(ctx, admin.Filter{States: []ticket.State{ticket.Pending, ticket.Printing, ticket.Held}})
+		open, err = k.control().Jobs(ctx,
+			admin.Filter{States: []ticket.State{ticket.Pending, ticket.Printing, ticket.Held}})
 		for _, j := range open {
 			if j.State == ticket.Held && err == nil {
 				_, err = k.control().Reprint(ctx, j.ID, admin.ReprintOptions{})

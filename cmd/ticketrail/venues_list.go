@@ -2,14 +2,12 @@ package main
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"ticketrail/cmd/internal/doctor"
 	"ticketrail/cmd/internal/setup"
-	"ticketrail/config"
 )
 
 // venuesList is for the operator who must tell the service, or another command, which venue is meant. It
@@ -53,37 +51,21 @@ them.`,
 					secret})
 				t.row(v.Name, cmp.Or(v.Timezone, "-"), fallback, cmp.Or(strings.Join(v.Devices, ", "), "all"), v.ID)
 			}
-			return c.show(all, func() error { return cmp.Or(t.end(), printAddresses(c, conf)) })
+			return c.show(all, func() error {
+				if !conf.Receiver.Enabled() {
+					return cmp.Or(t.end(), write(c.out, "\nThere is no webhook: the service posts to the relay, at "+
+						"the address that ticketrail relay venues add has shown there.\n"))
+				}
+				t.row("")
+				t.row("VENUE", "THE SERVICE POSTS TO")
+				for _, v := range all {
+					t.row(v.Name, v.Address)
+					if v.SecretFile != "" {
+						t.row("", "and behind that the first line of "+v.SecretFile)
+					}
+				}
+				return t.end()
+			})
 		},
 	})
-}
-
-// printAddresses says what to enter at the service for each venue. Most venues share one address.
-func printAddresses(c *cli, conf *config.Config) error {
-	if !conf.Receiver.Enabled() {
-		return write(c.out, "\nThere is no webhook: the service posts to the relay, at the address that "+
-			"ticketrail relay venues add has shown there.\n")
-	}
-	type address struct{ begins, secretFile string }
-	var all []address
-	venues := map[address][]string{}
-	for _, v := range conf.Venues {
-		var a address
-		a.begins, a.secretFile = doctor.WebhookAddress(conf, v)
-		if venues[a] == nil {
-			all = append(all, a)
-		}
-		venues[a] = append(venues[a], v.Name)
-	}
-	for _, a := range all {
-		names := singleLine(strings.Join(venues[a], ", "))
-		text := fmt.Sprintf("\nThe service posts for %s to:\n  %s\n", names, a.begins)
-		if a.secretFile != "" {
-			text += fmt.Sprintf("  and behind that the first line of %s\n", singleLine(a.secretFile))
-		}
-		if err := write(c.out, text); err != nil {
-			return err
-		}
-	}
-	return nil
 }
