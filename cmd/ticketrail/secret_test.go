@@ -16,7 +16,7 @@ import (
 )
 
 // TestNoSecretOfTheConfigurationIsShown runs the daemon and every command that may know a secret, and checks all
-// output.
+// output. What is made for support has no order's contents either.
 func TestNoSecretOfTheConfigurationIsShown(t *testing.T) {
 	service := httptest.NewServer(echoService(http.StatusOK))
 	t.Cleanup(service.Close)
@@ -27,7 +27,8 @@ func TestNoSecretOfTheConfigurationIsShown(t *testing.T) {
 	r.log.whole = true
 	t.Cleanup(r.close)
 	conf := filepath.Join(r.dir, "ticketrail.yaml")
-	text := fmt.Sprintf(`receiver: { secret_file: webhook }
+	text := fmt.Sprintf(`# the old secret was PLANTED
+receiver: { secret_file: webhook }
 admin: { socket: SOCKET }
 storage: { path: t.db }
 log: { level: debug, format: json }
@@ -35,12 +36,18 @@ venues: [ { id: %s, name: Harbour Grill, secret_file: own } ]
 printers: [ { name: grill, address: "tcp://127.0.0.1:9" } ]
 fallback: grill
 service: { base_url: %q, client_id: me, client_secret_file: client }
+notify:
+  to:
+    - { name: one, url: "ntfy://me:PLANTED@127.0.0.1:9/PLANTED" } # PLANTED
+    - { name: two, url_file: url }
+    - { name: three, url: "https://127.0.0.1:9/?token=PLANTED", secret_file: signed }
 `, venueID, service.URL)
 	bad := filepath.Join(r.dir, "bad.yaml")
 	files := map[string]string{conf: text, bad: strings.NewReplacer("client_secret_file: client",
 		"client_secret_file: two", "secret_file: webhook", "secret_file: client").Replace(text)}
 	for name, text := range map[string]string{"client": plantedSecret, "webhook": plantedPath, "own": plantedOwn,
-		"two": plantedSecret + "\n" + plantedPath} {
+		"two": plantedSecret + "\n" + plantedPath, "url": "ntfy://me:" + plantedToken + "@127.0.0.1/topic",
+		"signed": "whsec_UExBTlRFRFBMQU5URURQTEFOVEVE"} {
 		files[filepath.Join(r.dir, name)] = text
 	}
 	writeFiles(t, files)
@@ -51,8 +58,9 @@ service: { base_url: %q, client_id: me, client_secret_file: client }
 	public := r.webhook
 	for _, step := range [][3]string{
 		{plantedPath, `{"records":[{"id":"none","items":[]}]}`, "404"},
-		{plantedOwn, `{"records":[{"id":"one","employeeId":"17","items":[{"name":"Burger"}]}]}`, "200"},
-		{plantedOwn, `{"records":7}`, "400"},
+		{plantedOwn, `{"records":[{"id":"one","employeeId":"17","note":"ORDERED1","customer":{"name":"ORDERED2"},
+			"items":[{"name":"ORDERED3","notes":"ORDERED4","oddity":"ORDERED6"}]}]}`, "200"},
+		{plantedOwn, `{"records":"ORDERED5"}`, "400"},
 	} {
 		r.webhook = public + "/" + step[0]
 		if err := r.post(step[1], step[2]); err != nil {
@@ -74,6 +82,32 @@ service: { base_url: %q, client_id: me, client_secret_file: client }
 			said[command+" of a bad file"] = out + errs
 		}
 	}
+	if err := eventually(func() error { // status then has examples of fields
+		all, err := r.control().Fields(t.Context())
+		if err == nil && all.Venues[0].Requests == 0 {
+			err = errors.New("the fields of the order were not looked at")
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	refusing := httptest.NewServer(echoService(http.StatusUnauthorized))
+	t.Cleanup(refusing.Close)
+	t.Setenv("TICKETRAIL_SERVICE_BASE_URL", refusing.URL)
+	listed, files := bundle(t, "--config", conf)
+	for _, name := range []string{"versions.txt", "config.yaml", "status.txt", "doctor.txt", "log.txt"} {
+		if !strings.Contains(listed, name) || !strings.Contains(files["README.txt"], name) {
+			t.Errorf("%s must be in the list\n%s", name, listed)
+		}
+	}
+	if !strings.Contains(files["config.yaml"], "Harbour Grill") || !strings.Contains(files["status.txt"], "orders") {
+		t.Errorf("%s\n%s", files["config.yaml"], files["status.txt"])
+	}
+	for name, text := range files {
+		if said[name] = text; strings.Contains(text, "ORDERED") {
+			t.Errorf("%s has an order's contents:\n%s", name, text)
+		}
+	}
 	if said["metrics"], err = r.waitForMetrics(`ticketrail_`); err != nil {
 		t.Error(err)
 	}
@@ -88,7 +122,9 @@ service: { base_url: %q, client_id: me, client_secret_file: client }
 	if err := r.stop(); err != nil {
 		t.Error(err)
 	}
-	said["log"] = r.log.String()
+	if said["log"] = r.log.String(); strings.Contains(said["log"], "ORDERED") { // which journalctl would show
+		t.Errorf("the log has an order's contents:\n%s", said["log"])
+	}
 	for what, text := range said {
 		if strings.TrimSpace(text) == "" {
 			t.Errorf("%s says nothing", what)
@@ -117,7 +153,7 @@ func secretPattern() *regexp.Regexp {
 	for i := range encoded {
 		encoded[i] = regexp.QuoteMeta(encoded[i])
 	}
-	return regexp.MustCompile("PLANTED|" + strings.Join(encoded, "|"))
+	return regexp.MustCompile("PLANTED|UExBTlRFRF|" + strings.Join(encoded, "|"))
 }
 
 // echoService is a service that repeats in every answer what it was sent, and its tokens, wherever the contract
