@@ -28,6 +28,7 @@ import (
 	"ticketrail/printer/layout"
 	"ticketrail/receiver/contract"
 	"ticketrail/receiver/plan"
+	"ticketrail/receiver/pos"
 )
 
 // Config is the whole file. It is not changed after [Load], so it may be read from any goroutine; a
@@ -264,12 +265,7 @@ func (l Log) Slog() slog.Level {
 // of a venue without one here, and ticketrail venues and labor query it. No order waits for it:
 // while it does not answer, an employee whose name is unknown prints as the end of the id.
 type Service struct {
-	// BaseURL is its address, with /api at the end if its paths have that:
-	// https://api.example.com/api. BaseURL, ClientID and ClientSecretFile are required together.
-	// Default none: the API is not used.
-	BaseURL string `mapstructure:"base_url"`
-	// ClientID is the integrator's client id. Default none.
-	ClientID string `mapstructure:"client_id"`
+	pos.Options `mapstructure:",squash"`
 	// ClientSecretFile names a file that contains only the client secret. It is read again for
 	// every token, so a new secret takes effect when the current token expires, or at once with a
 	// reload. Default none.
@@ -277,78 +273,15 @@ type Service struct {
 	// Insecure allows plain HTTP to another machine: the client secret and tokens are then sent
 	// unencrypted. Default false.
 	Insecure bool `mapstructure:"insecure"`
-	// Timeout is for one exchange with the service. Default 10s, 1s to 60s.
-	Timeout time.Duration `mapstructure:"timeout" default:"10s" range:"1s 1m"`
 	// Refresh is how long names and time zones are used until they are requested again, plus or
 	// minus a tenth. Default 6h, 10m to 168h. Needs a restart.
 	Refresh time.Duration `mapstructure:"refresh" reload:"restart" default:"6h" range:"10m 168h"`
-	// Token is the request for a token; each venue has its own token.
-	Token Token `mapstructure:"token"`
-	// Me is the request that asks what a token is good for.
-	Me Me `mapstructure:"me"`
-	// Labor is for both requests below, for employees and for payroll periods.
-	Labor Labor `mapstructure:"labor"`
-	// Employees is the request for the employees of a venue.
-	Employees Employees `mapstructure:"employees"`
-	// Payroll is the request for the payroll periods of a venue.
-	Payroll Payroll `mapstructure:"payroll"`
-
-	// Secret is the content of ClientSecretFile when Load read it, so that a reload notices a new
-	// one; [Service.ReadSecret] reads it again. Not a key.
-	Secret Secret `mapstructure:"-"`
+	// Now is the content of ClientSecretFile when Load read it, so that a reload notices a new one. Not a key.
+	Now Secret `mapstructure:"-"`
 }
 
 // Enabled reports whether the point-of-sale API is used.
 func (s Service) Enabled() bool { return s.BaseURL != "" }
-
-// Token is the request for a token: OAuth 2.0 client credentials, and the venue. What the service's
-// contract leaves open is a key.
-type Token struct {
-	// Path is below the base address. Default /oauth/token.
-	Path string `mapstructure:"path" default:"/oauth/token"`
-	// VenueParam is the name of the field with the venue's id. Default venue_id.
-	VenueParam string `mapstructure:"venue_param" default:"venue_id"`
-	// ClientIDParam and ClientSecretParam are the names of the fields with the client's id and secret.
-	// Defaults client_id and client_secret.
-	ClientIDParam     string `mapstructure:"client_id_param" default:"client_id"`
-	ClientSecretParam string `mapstructure:"client_secret_param" default:"client_secret"`
-	// AuthStyle is where the client id and secret are sent. Default params: in these fields.
-	// header: HTTP Basic authentication.
-	AuthStyle string `mapstructure:"auth_style" default:"params" oneof:"params header"`
-	// Format is how the fields are sent. Default form: as OAuth 2.0 has it. json: as one JSON object.
-	Format string `mapstructure:"format" default:"form" oneof:"form json"`
-	// Field is where the answer has the token, as a dotted path such as data.token. Default access_token.
-	// expires_in is read beside it.
-	Field string `mapstructure:"field" default:"access_token"`
-	// Scopes are the scopes requested. Default none: the service decides.
-	Scopes []string `mapstructure:"scopes"`
-}
-
-// Me is the request that asks which venue and scopes a token is for.
-type Me struct {
-	Path string `mapstructure:"path" default:"/me"` // below the base address. Default /me
-}
-
-// Labor are the requests for labor data. Some services have only these under /api.
-type Labor struct {
-	Prefix string `mapstructure:"prefix"` // before /v1/labor/..., below the base address. Default none
-}
-
-// Employees is the request for employees, one page at a time.
-type Employees struct {
-	// Limit is how many are requested per page, up to 10000. Default 0: none is sent, and the
-	// service returns 20.
-	Limit int `mapstructure:"limit" range:"0 10000"`
-	// Cursor is where a response names its next page: a dotted path such as meta.nextCursor, or
-	// header: and the name of a header. Default none: the usual places are tried.
-	Cursor string `mapstructure:"cursor"`
-}
-
-// Payroll is the request for payroll periods.
-type Payroll struct {
-	// VenueParam is the name of the parameter with the venue's id. Default venueId.
-	VenueParam string `mapstructure:"venue_param" default:"venueId"`
-}
 
 // Default is the configuration of an empty file. It has no venues and no stations, so a daemon
 // cannot start with it.

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ticketrail/deploy/slow"
+	"ticketrail/receiver/pos"
 )
 
 func TestEveryKeyOutsideListsCanBeSetInTheEnvironmentWhichOverridesTheFile(t *testing.T) {
@@ -71,9 +72,11 @@ func TestEveryKeyOutsideListsCanBeSetInTheEnvironmentWhichOverridesTheFile(t *te
 	want.Admin.Socket, want.Metrics.Listen, want.Log = "/a", "127.0.0.1:2", Log{"debug", "json"}
 	want.Display = Display{Listen: "127.0.0.1:3", Insecure: true, Colours: Colours{Red: []string{"no", "without"},
 		Amber: []string{"a"}, Green: []string{"extra"}, Blue: []string{"b"}, Violet: []string{"v"}}}
-	want.Service = Service{Insecure: true, Timeout: 2 * time.Second, Refresh: time.Hour,
-		Token: Token{"/t", "v", "i", "s", "header", "json", "data.token", []string{"checks:read", "menu:read"}},
-		Me:    Me{"/api/me"}, Labor: Labor{"/api"}, Employees: Employees{50, "header:X-C"}, Payroll: Payroll{"w"}}
+	want.Service = Service{Insecure: true, Refresh: time.Hour, Options: pos.Options{Timeout: 2 * time.Second,
+		Token: pos.Token{Path: "/t", VenueParam: "v", ClientIDParam: "i", ClientSecretParam: "s", AuthStyle: "header",
+			Format: "json", Field: "data.token", Scopes: []string{"checks:read", "menu:read"}},
+		Me: pos.Me{Path: "/api/me"}, Labor: pos.Labor{Prefix: "/api"},
+		Employees: pos.Employees{Limit: 50, Cursor: "header:X-C"}, Payroll: pos.Payroll{VenueParam: "w"}}}
 	want.Notify = Notify{After: time.Minute, Slip: true}
 	want.Outcomes = Outcomes{LateAfter: 5 * time.Minute}
 	want.Source = Source{NATS: []string{"tls://a:4222", "tls://b:4222"}, CredsFile: "/none",

@@ -88,7 +88,7 @@ func TestRelativeSecretsAreFoundInTheCredentialsDirectory(t *testing.T) {
 	c := mustLoad(t, good+"receiver: { secret_file: webhook }\nservice: { base_url: \"https://a\", client_id: "+
 		"me, client_secret_file: webhook }\n")
 	if len(c.Receiver.Secrets) != 1 || c.Receiver.SecretFile != name || c.Service.ClientSecretFile != name ||
-		c.Service.Secret.Reveal() != one {
+		c.Service.Now.Reveal() != one {
 		t.Errorf("%+v", c)
 	}
 }

@@ -2,12 +2,15 @@ package config
 
 import (
 	"fmt"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 	"unicode"
+
+	"ticketrail/receiver/pos"
 )
 
 // ReadSecret reads the current client secret. Its errors never contain the file's text.
@@ -20,6 +23,17 @@ func (s Service) ReadSecret() (Secret, error) {
 		return Secret{}, fmt.Errorf("%s has %d lines; it must contain only the secret", s.ClientSecretFile, len(lines))
 	}
 	return Secret{lines[0]}, nil
+}
+
+// Client makes a client of the API. It does not connect. A nil through is the network. The secret is read from its file
+// at each token request, so a renewed one needs no restart.
+func (s Service) Client(through http.RoundTripper) *pos.Client {
+	o := s.Options
+	o.Transport, o.Secret = through, func() (string, error) {
+		secret, err := s.ReadSecret()
+		return secret.Reveal(), err
+	}
+	return pos.New(o)
 }
 
 func (k *checker) service() {
@@ -58,7 +72,7 @@ func (k *checker) service() {
 		k.add("service.client_secret_file", "%v", err)
 		return
 	}
-	s.Secret = secret
+	s.Now = secret
 	k.warnReadable("service.client_secret_file", s.ClientSecretFile)
 }
 

@@ -16,7 +16,7 @@ func withService(t *testing.T, more string) string {
 
 func TestTheServiceIsUsedIfURLAndClientAreSet(t *testing.T) {
 	c := mustLoad(t, withService(t, ""))
-	if !c.Service.Enabled() || c.Service.Secret.Reveal() != one || len(c.Warnings) != 0 {
+	if !c.Service.Enabled() || c.Service.Now.Reveal() != one || len(c.Warnings) != 0 {
 		t.Errorf("%+v, %v", c.Service, c.Warnings)
 	}
 	if mustLoad(t, good).Service.Enabled() {
@@ -31,7 +31,7 @@ func TestTheClientSecretIsReadAgainAndNeverShown(t *testing.T) {
 	if err := os.WriteFile(name, []byte("\n"+two+"\r\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := c.Service.ReadSecret(); err != nil || s.Reveal() != two || c.Service.Secret.Reveal() != one {
+	if s, err := c.Service.ReadSecret(); err != nil || s.Reveal() != two || c.Service.Now.Reveal() != one {
 		t.Errorf("%v, %v", s, err)
 	}
 	if shown := fmt.Sprintf("%+v %#v", c, c.Service); strings.Contains(shown, one) || strings.Contains(shown, two) {

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"ticketrail/cmd/internal/doctor"
-	"ticketrail/cmd/internal/setup"
 	"ticketrail/config"
 	"ticketrail/receiver/pos"
 )
@@ -66,7 +65,7 @@ spaces. For unchanged values use --json.`, use, "  "+strings.Join(columns, "\n  
 			if err != nil {
 				return serviceError(err)
 			}
-			client := setup.NewServiceClient(conf.Service, nil)
+			client := conf.Service.Client(nil)
 			r, problem := ask(venues, allVenues, func(venue string) (report, error) {
 				api, err := client.Venue(cmd.Context(), venue)
 				if err != nil {

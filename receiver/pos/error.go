@@ -71,7 +71,7 @@ func (v *Venue) refused(call, path string, resp *http.Response, body []byte) *Er
 		e.Advice = "nothing is at " + path + ": check whether /api belongs to service.base_url, and " +
 			"service.token.path, service.me.path and service.labor.prefix"
 	case status == http.StatusBadRequest && call == CallPayrollPeriods:
-		e.Advice = "check service.payroll.venue_param: the venue's id is sent as " + o.PayrollVenueParam
+		e.Advice = "check service.payroll.venue_param: the venue's id is sent as " + o.Payroll.VenueParam
 	case status == http.StatusTooManyRequests:
 		e.Advice = "wait and try again; if it continues, ask the service provider for its limits"
 	case status >= http.StatusInternalServerError:

@@ -177,12 +177,13 @@ func client(h http.Handler, o Options) *Client {
 	if o.Secret == nil {
 		o.Secret = func() (string, error) { return theSecret, nil }
 	}
-	o.TokenPath, o.MePath = cmp.Or(o.TokenPath, contract.PathToken), cmp.Or(o.MePath, contract.PathMe)
-	o.TokenVenueParam = cmp.Or(o.TokenVenueParam, contract.ParamTokenVenue)
-	o.ClientIDParam = cmp.Or(o.ClientIDParam, contract.ParamClientID)
-	o.ClientSecretParam = cmp.Or(o.ClientSecretParam, contract.ParamClientSecret)
-	o.TokenField = cmp.Or(o.TokenField, contract.FieldAccessToken)
-	o.PayrollVenueParam = cmp.Or(o.PayrollVenueParam, contract.ParamPayrollVenue)
+	t := &o.Token
+	t.Path, o.Me.Path = cmp.Or(t.Path, contract.PathToken), cmp.Or(o.Me.Path, contract.PathMe)
+	t.VenueParam = cmp.Or(t.VenueParam, contract.ParamTokenVenue)
+	t.ClientIDParam = cmp.Or(t.ClientIDParam, contract.ParamClientID)
+	t.ClientSecretParam = cmp.Or(t.ClientSecretParam, contract.ParamClientSecret)
+	t.Field = cmp.Or(t.Field, contract.FieldAccessToken)
+	o.Payroll.VenueParam = cmp.Or(o.Payroll.VenueParam, contract.ParamPayrollVenue)
 	o.Timeout = cmp.Or(o.Timeout, 10*time.Second)
 	if h != nil {
 		o.Transport = inMemory{h}

@@ -33,10 +33,10 @@ type Employee struct {
 // case goes unseen: a service that pages by position, and as many hired as left between two pages.
 func (v *Venue) Employees(ctx context.Context) iter.Seq2[Employee, error] {
 	query := url.Values{}
-	if n := v.c.o.PageLimit; n > 0 {
+	if n := v.c.o.Employees.Limit; n > 0 {
 		query.Set(contract.ParamLimit, strconv.Itoa(n))
 	}
-	return list(ctx, v, CallEmployees, v.c.o.LaborPrefix+contract.PathEmployees, query,
+	return list(ctx, v, CallEmployees, v.c.o.Labor.Prefix+contract.PathEmployees, query,
 		func(raw json.RawMessage) (Employee, string, error) {
 			e := Employee{Raw: raw}
 			// One record that is no object makes the page untrustworthy: a shorter list would remove people.
@@ -76,8 +76,8 @@ type PayrollMeta struct {
 // PayrollPeriods are the venue's, in the service's order. Pay depends on them, so what does not exist is an error. With
 // an incomplete list, what was received is returned too; with any other error, nothing.
 func (v *Venue) PayrollPeriods(ctx context.Context) ([]PayrollPeriod, error) {
-	query := url.Values{v.c.o.PayrollVenueParam: {v.id}}
-	path := v.c.o.LaborPrefix + contract.PathPayrollPeriods
+	query := url.Values{v.c.o.Payroll.VenueParam: {v.id}}
+	path := v.c.o.Labor.Prefix + contract.PathPayrollPeriods
 	return Collect(list(ctx, v, CallPayrollPeriods, path, query, readPeriod))
 }
 
@@ -169,7 +169,7 @@ func list[T any](
 	ctx context.Context, v *Venue, call, path string, query url.Values, read func(json.RawMessage) (T, string, error),
 ) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		l := &listing{v: v, call: call, seen: map[[sha256.Size]byte]bool{}, cursorAt: v.c.o.CursorAt}
+		l := &listing{v: v, call: call, seen: map[[sha256.Size]byte]bool{}, cursorAt: v.c.o.Employees.Cursor}
 		query := maps.Clone(query)
 		var none T
 		for {

@@ -34,7 +34,7 @@ func TestTheNextPageIsFoundWhereverItIsNamed(t *testing.T) {
 		{"header:X-After", "X-After: two\n{" + ann + `,"cursor":"x"}`, `{` + bo + `,"cursor":"x"}`},
 	} {
 		s := &service{Employees: pages(map[string]string{"": c.first, "two": c.second, "2": c.second})}
-		got, err := names(t, venue(t, s, Options{CursorAt: c.at}))
+		got, err := names(t, venue(t, s, Options{Employees: Employees{Cursor: c.at}}))
 		if err != nil || !slices.Equal(got, []string{"Ann", "Bo"}) || len(s.asked) != 3 {
 			t.Errorf("%s: %v, %v, asked %v", c.first, got, err, s.asked)
 		}
@@ -50,7 +50,7 @@ func TestACursorOfTheOnlyPageItselfIsIgnored(t *testing.T) {
 
 func TestACursorThatWasNotFoundSaysWhichKeysTheAnswerHas(t *testing.T) {
 	const page = `{"status":"SUCCESS","records":[{"id":"A","name":"Ann"}],"count":57,"paging":{"after":"two"}}`
-	for name, o := range map[string]Options{"not configured": {}, "configured wrong": {CursorAt: "page.next"}} {
+	for name, o := range map[string]Options{"not configured": {}, "configured wrong": {Employees: Employees{Cursor: "page.next"}}} {
 		v := venue(t, &service{Employees: say(page)}, o)
 		got, err := names(t, v)
 		e := wantError(t, err, CallEmployees, "received 1, but the service counts 57; no cursor of a next page was "+
@@ -67,7 +67,7 @@ func TestPagesAreRequestedAsTheyAreRangedOver(t *testing.T) {
 		"":    `{"records":[{"id":"A"},{"id":"B"}],"cursor":"two","count":4}`,
 		"two": `{"records":[{"id":"C"},{"id":"D"}],"count":4}`,
 	})}
-	v := venue(t, s, Options{PageLimit: 2})
+	v := venue(t, s, Options{Employees: Employees{Limit: 2}})
 	all := v.Employees(t.Context())
 	for range all {
 		break
@@ -171,7 +171,7 @@ const period = `{"id":"p1","updatedAt":"2026-01-02T03:04:05Z","payrollPeriodStar
 func TestAPayrollPeriodIsReadCompletely(t *testing.T) {
 	const second = `{"id":"p2","payrollPeriodStartDateTime":"2024-02-29","payrollPeriodEndDateTime":"2024-02-29"}`
 	s := &service{Payroll: say(envelope(3, period, second))}
-	got, err := venue(t, s, Options{PayrollVenueParam: "venue"}).PayrollPeriods(t.Context())
+	got, err := venue(t, s, Options{Payroll: Payroll{VenueParam: "venue"}}).PayrollPeriods(t.Context())
 	if !Incomplete(err) { // the count is another; what came is returned
 		t.Error(err)
 	}

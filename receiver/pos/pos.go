@@ -24,29 +24,74 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// Options of a [Client]. The configuration has their defaults and validates them.
+// Options of a [Client]: those with a key are the section service of the configuration, which checks them.
 type Options struct {
-	BaseURL  string // what the contract's paths are below: https://api.example.com/api
-	ClientID string
+	// BaseURL is the service's address, with /api at the end if its paths have that: https://api.example.com/api.
+	// Default none: the service is not used.
+	BaseURL string `mapstructure:"base_url"`
+	// ClientID is the integrator's client id. Default none.
+	ClientID string `mapstructure:"client_id"`
+	// Timeout is for one request, to the last byte of its answer. Default 10s, 1s to 60s.
+	Timeout   time.Duration `mapstructure:"timeout" default:"10s" range:"1s 1m"`
+	Token     Token         `mapstructure:"token"`
+	Me        Me            `mapstructure:"me"`
+	Labor     Labor         `mapstructure:"labor"`
+	Employees Employees     `mapstructure:"employees"`
+	Payroll   Payroll       `mapstructure:"payroll"`
+
 	// Secret is called for each token request, so that a rotated file is noticed. Its error is shown.
-	Secret    func() (string, error)
-	Transport http.RoundTripper // nil: the network, through the proxy that the environment names
-	Timeout   time.Duration     // for one request, to the last byte of its answer
+	Secret func() (string, error) `mapstructure:"-"`
+	// Transport carries the requests; nil is the network, through the proxy that the environment names.
+	Transport http.RoundTripper `mapstructure:"-"`
+}
 
-	TokenPath, MePath string // below BaseURL
-	LaborPrefix       string // before the paths of the labor calls, below BaseURL
+// Token is the request for a token: OAuth 2.0 client credentials, and the venue. What the service's
+// contract leaves open is a key.
+type Token struct {
+	// Path is below the base address. Default /oauth/token.
+	Path string `mapstructure:"path" default:"/oauth/token"`
+	// VenueParam is the name of the field with the venue's id. Default venue_id.
+	VenueParam string `mapstructure:"venue_param" default:"venue_id"`
+	// ClientIDParam and ClientSecretParam are the names of the fields with the client's id and secret.
+	// Defaults client_id and client_secret.
+	ClientIDParam     string `mapstructure:"client_id_param" default:"client_id"`
+	ClientSecretParam string `mapstructure:"client_secret_param" default:"client_secret"`
+	// AuthStyle is where the client id and secret are sent. Default params: in these fields.
+	// header: HTTP Basic authentication.
+	AuthStyle string `mapstructure:"auth_style" default:"params" oneof:"params header"`
+	// Format is how the fields are sent. Default form: as OAuth 2.0 has it. json: as one JSON object.
+	Format string `mapstructure:"format" default:"form" oneof:"form json"`
+	// Field is where the answer has the token, as a dotted path such as data.token. Default access_token.
+	// expires_in is read beside it.
+	Field string `mapstructure:"field" default:"access_token"`
+	// Scopes are the scopes requested. Default none: the service decides.
+	Scopes []string `mapstructure:"scopes"`
+}
 
-	// The token request: its fields for the venue, the client's id and its secret. These two are sent by HTTP Basic if
-	// InHeader is set. The fields are a form, or with AsJSON an object.
-	TokenVenueParam, ClientIDParam, ClientSecretParam string
-	InHeader, AsJSON                                  bool
-	Scopes                                            []string
-	TokenField                                        string // dotted path of the token in the answer
+// Me is the request that asks which venue and scopes a token is for.
+type Me struct {
+	Path string `mapstructure:"path" default:"/me"` // below the base address. Default /me
+}
 
-	PageLimit         int // of employees; 0: not sent
-	PayrollVenueParam string
-	// CursorAt is where a page names the next: a dotted path, or "header:" and a name; "": the usual places.
-	CursorAt string
+// Labor are the requests for labor data. Some services have only these under /api.
+type Labor struct {
+	Prefix string `mapstructure:"prefix"` // before /v1/labor/..., below the base address. Default none
+}
+
+// Employees is the request for employees, one page at a time.
+type Employees struct {
+	// Limit is how many are requested per page, up to 10000. Default 0: none is sent, and the
+	// service returns 20.
+	Limit int `mapstructure:"limit" range:"0 10000"`
+	// Cursor is where a response names its next page: a dotted path such as meta.nextCursor, or
+	// header: and the name of a header. Default none: the usual places are tried.
+	Cursor string `mapstructure:"cursor"`
+}
+
+// Payroll is the request for payroll periods.
+type Payroll struct {
+	// VenueParam is the name of the parameter with the venue's id. Default venueId.
+	VenueParam string `mapstructure:"venue_param" default:"venueId"`
 }
 
 // A Client asks one service for one integrator. It is safe for concurrent use.
@@ -81,7 +126,7 @@ type Venue struct {
 func (c *Client) Venue(ctx context.Context, id string) (*Venue, error) {
 	id, _ = contract.CanonicalID(id)
 	v := &Venue{c: c, id: id}
-	answered, err := v.get(ctx, CallMe, c.o.MePath, nil)
+	answered, err := v.get(ctx, CallMe, c.o.Me.Path, nil)
 	if err != nil {
 		return nil, err
 	}

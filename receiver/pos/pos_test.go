@@ -57,7 +57,8 @@ func TestMeIsReadWhereverItHasItsFields(t *testing.T) {
 
 func TestEachGroupOfCallsHasItsOwnPath(t *testing.T) {
 	s := &service{}
-	o := Options{BaseURL: "http://localhost", TokenPath: "/api/oauth/token", MePath: "/api/me", LaborPrefix: "/api"}
+	o := Options{BaseURL: "http://localhost", Token: Token{Path: "/api/oauth/token"},
+		Me: Me{"/api/me"}, Labor: Labor{"/api"}}
 	if _, err := venue(t, s, o).PayrollPeriods(t.Context()); err != nil {
 		t.Error(err)
 	}

@@ -129,16 +129,16 @@ func (v *Venue) bearer(ctx context.Context) (*oauth2.Token, error) {
 	}
 
 	cfg := clientcredentials.Config{
-		TokenURL: o.BaseURL + o.TokenPath, Scopes: o.Scopes,
-		EndpointParams: url.Values{o.TokenVenueParam: {v.id}},
+		TokenURL: o.BaseURL + o.Token.Path, Scopes: o.Token.Scopes,
+		EndpointParams: url.Values{o.Token.VenueParam: {v.id}},
 		// Never automatic: the library would then try both ways.
 		AuthStyle: oauth2.AuthStyleInParams,
 	}
-	if o.InHeader {
+	if o.Token.AuthStyle == "header" {
 		cfg.ClientID, cfg.ClientSecret, cfg.AuthStyle = o.ClientID, secret, oauth2.AuthStyleInHeader
 	} else { // not through the library, which has names of its own
-		cfg.EndpointParams.Set(o.ClientIDParam, o.ClientID)
-		cfg.EndpointParams.Set(o.ClientSecretParam, secret)
+		cfg.EndpointParams.Set(o.Token.ClientIDParam, o.ClientID)
+		cfg.EndpointParams.Set(o.Token.ClientSecretParam, secret)
 	}
 	token, err := cfg.Token(context.WithValue(ctx, oauth2.HTTPClient, &http.Client{Transport: tokenExchange{v}}))
 	if err != nil {
@@ -158,7 +158,7 @@ type tokenExchange struct{ v *Venue }
 // RoundTrip implements [http.RoundTripper]. Its errors are [*Error].
 func (x tokenExchange) RoundTrip(req *http.Request) (*http.Response, error) {
 	req = req.Clone(req.Context())
-	if x.v.c.o.AsJSON {
+	if x.v.c.o.Token.Format == "json" {
 		toJSON(req)
 	}
 	a, err := x.v.exchange(CallToken, req)
@@ -166,7 +166,7 @@ func (x tokenExchange) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 
-	place := x.v.c.o.TokenField
+	place := x.v.c.o.Token.Field
 	token := a.texts[place]
 	// Anything else in a header would be an error of net/http on every call, which says less.
 	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {

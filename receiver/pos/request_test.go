@@ -34,14 +34,14 @@ func TestATokenIsRequestedAsConfigured(t *testing.T) {
 		"as the standard has it": {Options{}, `{"access_token":"PLANTED","token_type":"bearer","expires_in":900}`,
 			"application/x-www-form-urlencoded  client_id=kitchen&client_secret=" + escaped +
 				"&grant_type=client_credentials&venue_id=" + harbour},
-		"in the header": {Options{InHeader: true, Scopes: []string{"a", "b"}}, `{"access_token":"PLANTED"}`,
+		"in the header": {Options{Token: Token{AuthStyle: "header", Scopes: []string{"a", "b"}}}, `{"access_token":"PLANTED"}`,
 			"application/x-www-form-urlencoded Basic a2l0Y2hlbjpzM2NyJTI2dCUyRiUyMnBsYW4lMkJ0ZWQlM0MlM0U= " +
 				"grant_type=client_credentials&scope=a+b&venue_id=" + harbour},
-		"under other names": {Options{ClientIDParam: "clientId", ClientSecretParam: "apiKey",
-			TokenVenueParam: "location", TokenField: "data.token"}, `{"data":{"token":"PLANTED","expiresIn":"60"}}`,
+		"under other names": {Options{Token: Token{ClientIDParam: "clientId", ClientSecretParam: "apiKey",
+			VenueParam: "location", Field: "data.token"}}, `{"data":{"token":"PLANTED","expiresIn":"60"}}`,
 			"application/x-www-form-urlencoded  apiKey=" + escaped + "&clientId=kitchen&grant_type=client_credentials" +
 				"&location=" + harbour},
-		"as JSON": {Options{AsJSON: true, TokenField: "token"}, `{"token":"PLANTED"}`,
+		"as JSON": {Options{Token: Token{Format: "json", Field: "token"}}, `{"token":"PLANTED"}`,
 			`application/json  {"client_id":"kitchen","client_secret":` + string(quoted) +
 				`,"grant_type":"client_credentials","venue_id":"` + harbour + `"}`},
 	} {

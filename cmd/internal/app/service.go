@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"time"
 
-	"ticketrail/cmd/internal/setup"
 	"ticketrail/config"
 	"ticketrail/queue"
 	"ticketrail/receiver/pos"
@@ -41,7 +40,7 @@ func (s *service) use(conf *config.Config) {
 	for _, v := range conf.Venues {
 		zoned[v.ID] = v.Timezone != ""
 	}
-	s.names.Use(setup.NewServiceClient(conf.Service, s.transport), zoned)
+	s.names.Use(conf.Service.Client(s.transport), zoned)
 }
 
 // zone is the time zone of the clock on the screens: that of the first venue. Nil is that of the

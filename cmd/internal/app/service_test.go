@@ -151,7 +151,7 @@ func (k *testDaemon) configureService() {
 	k.T.Cleanup(func() { time.Sleep(time.Minute) }) // until a request for a token has timed out
 	s := &k.Conf.Service
 	s.BaseURL, s.ClientID, s.ClientSecretFile = "http://127.0.0.1/api", "me", name
-	s.Secret, _ = s.ReadSecret()
+	s.Now, _ = s.ReadSecret()
 }
 
 // orderBy posts an order of an employee of the venue.

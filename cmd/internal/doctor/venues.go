@@ -95,7 +95,7 @@ func ServiceVenues(path, venue string, all bool) (*config.Config, []config.Venue
 func venueFindings(
 	ctx context.Context, conf config.Service, through http.RoundTripper, venues []config.Venue,
 ) []admin.Finding {
-	client := setup.NewServiceClient(conf, through)
+	client := conf.Client(through)
 	found := make([][]admin.Finding, len(venues))
 	var asking errgroup.Group
 	asking.SetLimit(maxChecks)
