@@ -106,10 +106,7 @@ func (r *Receiver) Relay(ctx context.Context, one Relayed) (receipt ticket.Recei
 	if x.venue == nil {
 		return receipt, fmt.Errorf("venue %s is not listed under venues", one.Venue)
 	}
-	if r.arrived != nil {
-		r.arrived(x.venue.ID)
-	}
-
+	r.heard.Store(x.venue.ID, time.Now())
 	receipt, err = r.take(context.WithoutCancel(ctx), x)
 	if why, isRefusal := errors.AsType[*refusal](err); isRefusal {
 		return receipt, r.refuseRelayed(x, why)

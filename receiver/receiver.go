@@ -21,6 +21,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -58,9 +59,8 @@ type Options struct {
 	// answer was sent, concurrently, and may keep the body. Nil: refused requests are not kept.
 	Reject func(Reject)
 
-	// Arrived is called with the id of the venue for each request of an allowed venue and device, before its
-	// body is read: it tells whether the service still reaches the box. Nil: nobody asks.
-	Arrived func(venue string)
+	// Heard is when venues were heard of before the start, by id: see [Receiver.Heard].
+	Heard map[string]time.Time
 
 	// Shapes keeps which fields the stored requests have. Nil: nobody asks.
 	Shapes *Shapes
@@ -94,7 +94,6 @@ type Receiver struct {
 	intake   Intake
 	classify func(error) Code
 	reject   func(Reject)
-	arrived  func(venue string)
 	shapes   *Shapes
 	log      *slog.Logger
 	metrics  *metrics
@@ -107,6 +106,7 @@ type Receiver struct {
 	parsing       parser
 	limiter       *logLimiter
 	strangers     *rate.Limiter // of log lines about callers that name none of our venues
+	heard         sync.Map      // when each venue was last heard of: [time.Time] by id
 }
 
 // New checks o and makes a [Receiver].
@@ -122,7 +122,6 @@ func New(o Options) (*Receiver, error) {
 		intake:   o.Intake,
 		classify: o.Classify,
 		reject:   o.Reject,
-		arrived:  o.Arrived,
 		shapes:   o.Shapes,
 		log:      log,
 		metrics:  newMetrics(o.Registerer),
@@ -132,10 +131,21 @@ func New(o Options) (*Receiver, error) {
 		// writes little.
 		strangers: rate.NewLimiter(rate.Every(6*time.Second), 10),
 	}
+	for venue, at := range o.Heard {
+		r.heard.Store(venue, at)
+	}
 	if err := r.SetPolicy(o.Policy); err != nil {
 		return nil, err
 	}
 	return r, nil
+}
+
+// Heard is when the last request of an allowed venue and device came, whatever its body was: it tells whether the service
+// still reaches the box. Zero: never.
+func (r *Receiver) Heard(venue string) time.Time {
+	at, _ := r.heard.Load(venue)
+	last, _ := at.(time.Time)
+	return last
 }
 
 // SetPolicy checks p and applies it to requests that arrive from now on. Requests that have begun finish

@@ -124,12 +124,10 @@ func (p *compiledPolicy) checkSecret(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// recordArrival passes the venue of a request to Options.Arrived.
+// recordArrival has the time of a request for [Receiver.Heard].
 func (r *Receiver) recordArrival(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if r.arrived != nil {
-			r.arrived(exchangeOf(c).venue.ID)
-		}
+		r.heard.Store(exchangeOf(c).venue.ID, time.Now())
 		return next(c)
 	}
 }

@@ -111,7 +111,7 @@ type App struct {
 	health   health
 	control  *admin.Server
 	file     *configFile
-	venues   *venues
+	venues   venues
 	notifier *notify.Notifier
 	outcomes *outcomes.Teller
 	acme     *httpserver.ACME // nil: the webhook's certificate, if any, is somebody else's work
@@ -216,20 +216,22 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	for _, w := range slices.Concat(conf.Warnings, first.stations.Warnings) {
 		a.log.Warn("configuration warning", "warning", w)
 	}
-	if a.venues, err = newVenues(ctx, a.queue, a.active.Load, a.service.zoneOf); err != nil {
+	heard, err := heardBefore(ctx, a.queue)
+	if err != nil {
 		return nil, err
 	}
 	// Its only ways into the rest of the daemon are the queue, which stores a request, and rejects, which
 	// keeps the refused ones.
 	if a.receiver, err = receiver.New(receiver.Options{
-		Intake: a.queue, Policy: first.policy, Classify: classify, Reject: a.rejects.Keep, Arrived: a.venues.arrived,
+		Intake: a.queue, Policy: first.policy, Classify: classify, Reject: a.rejects.Keep, Heard: heard,
 		Shapes: a.shapes, Logger: a.log, Registerer: a.registry,
 	}); err != nil {
 		return nil, err
 	}
 	a.source = newSource(sourceOptions{Queue: a.queue, Receiver: a.receiver, Rejects: a.rejects,
 		Overview: a.control.Overview, Connect: o.Relay, Logger: a.log})
-	a.registry.MustRegister(a.source, a.venues, boxCollector{a.clock(), a.active.Load})
+	a.venues = venues{a.active.Load, a.service.zoneOf, a.receiver.Heard, a.clock()}
+	a.registry.MustRegister(a.source, a.venues)
 	a.health = health{a.queue, files, a.stations, a.file, a.source}
 	a.outcomes = outcomes.New(outcomes.Options{
 		Queue: a.queue, Registerer: a.registry, Logger: a.log.With("component", "outcomes"),

@@ -4,55 +4,46 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/doctor"
 	"ticketrail/config"
 	"ticketrail/queue"
 )
 
-// venues knows when each venue's service was last heard of, and whether the venue is open now. Silence is
+// venues says when each venue's service was last heard of, and whether the venue is open now. Silence is
 // the one failure that nothing on the box causes, and it is one only while somebody orders.
 type venues struct {
 	config func() *config.Config
 	zone   func(config.Venue) *time.Location
-
-	mu   sync.Mutex // guards last
-	last map[string]time.Time
+	heard  func(venue string) time.Time
+	clock  queue.Clock
 }
 
 // newestTickets is how many tickets are read at the start: some hundred orders.
 const newestTickets = 1000
 
-// newVenues takes what was heard before the start from the newest tickets: a restart at 18:00 must not look
+// heardBefore is when venues were heard of before the start, by the newest tickets: a restart at 18:00 must not look
 // like a service that has never called.
-func newVenues(
-	ctx context.Context, q *queue.Queue, conf func() *config.Config, zone func(config.Venue) *time.Location,
-) (*venues, error) {
+func heardBefore(ctx context.Context, q *queue.Queue) (map[string]time.Time, error) {
 	jobs, err := q.Jobs(ctx, queue.Filter{Limit: newestTickets})
-	if err != nil {
-		return nil, err
-	}
-	v := &venues{config: conf, zone: zone, last: map[string]time.Time{}}
+	last := map[string]time.Time{}
 	for _, j := range jobs {
-		if j.ReceivedAt.After(v.last[j.Venue]) { // a reprint has the time of its order
-			v.last[j.Venue] = j.ReceivedAt
+		if j.ReceivedAt.After(last[j.Venue]) { // a reprint has the time of its order
+			last[j.Venue] = j.ReceivedAt
 		}
 	}
-	delete(v.last, "") // test tickets and slips
-	return v, nil
-}
-
-func (v *venues) arrived(venue string) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.last[venue] = time.Now()
+	return last, err
 }
 
 var (
+	descClock = prometheus.NewDesc("ticketrail_clock_synchronized",
+		"Whether the box's clock is known to be synchronized (1) or not (0).", nil, nil)
+	descDisplayCertificate = prometheus.NewDesc("ticketrail_display_certificate_not_after_timestamp_seconds",
+		"When the TLS certificate of the kitchen screens expires; no series without one.", nil, nil)
 	descLastRequest = prometheus.NewDesc("ticketrail_receiver_last_request_timestamp_seconds",
 		"Time of the last request of an allowed venue and device, or of the newest ticket before the start; "+
 			"0 if none is known.", nil, nil)
@@ -63,28 +54,23 @@ var (
 			"A venue without hours, or whose time zone is not known, has no series.", []string{"venue"}, nil)
 )
 
-// Describe and Collect export it at each scrape, so that a removed venue leaves no series.
-func (*venues) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descLastRequest, descVenueLastRequest, descOpen} {
-		ch <- d
-	}
-}
+// Describe tells nothing: which series there are depends on the configuration.
+func (venues) Describe(chan<- *prometheus.Desc) {}
 
-// Collect exports the venues of the active configuration.
-func (v *venues) Collect(ch chan<- prometheus.Metric) {
-	newest := 0.0
-	if t := v.newest(); !t.IsZero() {
-		newest = float64(t.UnixMilli()) / 1000
-	}
-	ch <- gauge(descLastRequest, newest)
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	for _, one := range v.config().Venues {
-		at := 0.0
-		if t, ok := v.last[one.ID]; ok {
-			at = float64(t.UnixMilli()) / 1000
+// Collect exports the box and the venues of the active configuration, so that a removed one leaves no series.
+func (v venues) Collect(ch chan<- prometheus.Metric) {
+	conf := v.config()
+	ch <- gauge(descClock, truth(v.clock.Synchronized()))
+	if file := conf.Display.TLS.CertFile; file != "" {
+		ends, err := doctor.CertificateEnd(file)
+		if err != nil { // it ends now, as far as anybody can tell
+			ends = time.Unix(0, 0)
 		}
-		ch <- gauge(descVenueLastRequest, at, one.Name)
+		ch <- gauge(descDisplayCertificate, float64(ends.Unix()))
+	}
+	ch <- gauge(descLastRequest, unixSeconds(v.newest()))
+	for _, one := range conf.Venues {
+		ch <- gauge(descVenueLastRequest, unixSeconds(v.heard(one.ID)), one.Name)
 		if zone := v.zone(one); zone != nil && len(one.Hours) > 0 {
 			ch <- gauge(descOpen, truth(one.OpenAt(time.Now().In(zone))), one.Name)
 		}
@@ -92,11 +78,9 @@ func (v *venues) Collect(ch chan<- prometheus.Metric) {
 }
 
 // newest is when some venue of the configuration was last heard of; zero: never.
-func (v *venues) newest() (at time.Time) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
+func (v venues) newest() (at time.Time) {
 	for _, one := range v.config().Venues {
-		if t := v.last[one.ID]; t.After(at) {
+		if t := v.heard(one.ID); t.After(at) {
 			at = t
 		}
 	}
@@ -105,7 +89,7 @@ func (v *venues) newest() (at time.Time) {
 
 // lastRequest is what the status says of it. A request that was refused for its content counts: the service
 // reaches the box.
-func (v *venues) lastRequest(now time.Time, zone *time.Location) string {
+func (v venues) lastRequest(now time.Time, zone *time.Location) string {
 	at := v.newest()
 	if at.IsZero() {
 		return "; none has come yet"
@@ -114,7 +98,7 @@ func (v *venues) lastRequest(now time.Time, zone *time.Location) string {
 }
 
 // open reports whether some venue may be open now. One without hours may always be.
-func (v *venues) open(now time.Time) bool {
+func (v venues) open(now time.Time) bool {
 	return slices.ContainsFunc(v.config().Venues, func(one config.Venue) bool {
 		zone := v.zone(one)
 		return zone == nil || len(one.Hours) == 0 || one.OpenAt(now.In(zone))
@@ -125,11 +109,9 @@ func (v *venues) open(now time.Time) bool {
 const silentFor = time.Hour
 
 // findings name each venue of which nothing was heard, although it has been open for all that time.
-func (v *venues) findings(now time.Time) (out []admin.Finding) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
+func (v venues) findings(now time.Time) (out []admin.Finding) {
 	for _, one := range v.config().Venues {
-		zone, last := v.zone(one), v.last[one.ID]
+		zone, last := v.zone(one), v.heard(one.ID)
 		open := zone != nil && now.Sub(last) >= silentFor
 		for ago := time.Duration(0); open && ago <= silentFor; ago += time.Minute {
 			open = one.OpenAt(now.Add(-ago).In(zone))
@@ -157,4 +139,12 @@ func truth(b bool) float64 {
 		return 1
 	}
 	return 0
+}
+
+// unixSeconds is 0 for the zero time.
+func unixSeconds(t time.Time) float64 {
+	if t.IsZero() {
+		return 0
+	}
+	return float64(t.UnixMilli()) / 1000
 }

@@ -4,11 +4,10 @@
 package daemon
 
 import (
-	"context"
+	"bytes"
 	"io"
 	"log/slog"
 	"os"
-	"sync"
 
 	"github.com/coreos/go-systemd/v22/journal"
 
@@ -48,60 +47,27 @@ func NewLogger(w io.Writer, format string, level slog.Leveler) *slog.Logger {
 		}
 		return clean(at)
 	}}
-	priorities := &priorityWriter{w: w}
 	if toJournal {
-		w = priorities
+		w = journalWriter{w}
 	}
-	var h slog.Handler = slog.NewTextHandler(w, o)
 	if format == "json" {
-		h = slog.NewJSONHandler(w, o)
+		return slog.New(slog.NewJSONHandler(w, o))
 	}
-	if toJournal {
-		h = &journalHandler{h, priorities}
-	}
-	return slog.New(h)
+	return slog.New(slog.NewTextHandler(w, o))
 }
 
-// A journalHandler begins each line with its priority, as journald reads it from the output of a service
+// A journalWriter begins each line with its priority, as journald reads it from the output of a service
 // (sd-daemon(3)). Without it every line would have the priority info, and `journalctl -p warning` would be
-// empty.
-type journalHandler struct {
-	slog.Handler
-	out *priorityWriter // to which Handler writes
-}
+// empty. The handlers of slog make one call of Write for each line, which begins with its level.
+type journalWriter struct{ io.Writer }
 
-func (h *journalHandler) Handle(ctx context.Context, r slog.Record) error {
-	h.out.mu.Lock()
-	defer h.out.mu.Unlock()
-	switch {
-	case r.Level >= slog.LevelError:
-		h.out.prefix = "<3>"
-	case r.Level >= slog.LevelWarn:
-		h.out.prefix = "<4>"
-	case r.Level >= slog.LevelInfo:
-		h.out.prefix = "<6>"
-	default:
-		h.out.prefix = "<7>"
+func (w journalWriter) Write(line []byte) (int, error) {
+	level, priority := bytes.TrimLeft(line, `{"level=:`), "<6>"
+	for name, p := range map[string]string{"ERROR": "<3>", "WARN": "<4>", "DEBUG": "<7>"} {
+		if bytes.HasPrefix(level, []byte(name)) {
+			priority = p
+		}
 	}
-	return h.Handler.Handle(ctx, r)
-}
-
-func (h *journalHandler) WithAttrs(as []slog.Attr) slog.Handler {
-	return &journalHandler{h.Handler.WithAttrs(as), h.out}
-}
-
-func (h *journalHandler) WithGroup(name string) slog.Handler {
-	return &journalHandler{h.Handler.WithGroup(name), h.out}
-}
-
-// A priorityWriter puts a prefix before each line; the handlers of slog make one call of Write for each.
-type priorityWriter struct {
-	w      io.Writer
-	mu     sync.Mutex // held from setting prefix to the end of Write
-	prefix string
-}
-
-func (p *priorityWriter) Write(line []byte) (int, error) {
-	_, err := p.w.Write(append([]byte(p.prefix), line...))
+	_, err := w.Writer.Write(append([]byte(priority), line...))
 	return len(line), err
 }

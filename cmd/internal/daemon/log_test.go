@@ -1,4 +1,4 @@
-package app_test
+package daemon
 
 import (
 	"context"
@@ -11,9 +11,13 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"ticketrail/cmd/internal/daemon"
 )
+
+func TestMain(m *testing.M) {
+	if !logAsDaemon() {
+		os.Exit(m.Run())
+	}
+}
 
 func TestLinesInTheJournalHaveTheirPriorityAndNoTimeOfTheirOwn(t *testing.T) {
 	for _, k := range []struct {
@@ -65,7 +69,7 @@ func logAsDaemon() bool {
 	if format == "" {
 		return false
 	}
-	log := daemon.NewLogger(os.Stderr, format, slog.LevelDebug).With("component", "test")
+	log := NewLogger(os.Stderr, format, slog.LevelDebug).With("component", "test")
 	for _, l := range []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError} {
 		log.Log(context.Background(), l, "one\nline", "n", 1)
 	}
