@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -27,7 +26,7 @@ type checker struct {
 // checkAll checks every section. Later checks skip what earlier ones found wrong, so that one
 // mistake gives one message.
 func (k *checker) checkAll() {
-	k.limits("", reflect.ValueOf(*k.c))
+	k.limits("", reflect.ValueOf(k.c).Elem())
 	k.receiver()
 	k.secrets()
 	k.tls()
@@ -106,25 +105,23 @@ func (k *checker) secrets() {
 			"move it to receiver.secret_file")
 	}
 	seen := map[Secret]string{}
-	r.Secrets = k.secretsOf("receiver.secret_file", &r.SecretFile, seen)
+	r.Secrets = k.secretsOf("receiver.secret_file", r.SecretFile, seen)
 	for i := range k.c.Venues {
 		v := &k.c.Venues[i]
-		v.Secrets = k.secretsOf(fmt.Sprintf("venues[%d].secret_file", i), &v.SecretFile, seen)
+		v.Secrets = k.secretsOf(fmt.Sprintf("venues[%d].secret_file", i), v.SecretFile, seen)
 	}
 }
 
 // secretsOf reads the secrets that the key at names, if it does. seen has the secrets of other keys.
-func (k *checker) secretsOf(at string, name *string, seen map[Secret]string) []Secret {
-	if *name == "" {
+func (k *checker) secretsOf(at, name string, seen map[Secret]string) []Secret {
+	if name == "" {
 		return nil
 	}
-	*name = k.secretName(*name)
-	all, err := readSecrets(*name)
+	all, err := readSecrets(name)
 	if err != nil {
 		k.add(at, "%v", err)
 		return nil
 	}
-	k.warnReadable(at, *name)
 	for _, s := range all {
 		if other := seen[s]; other != "" {
 			k.add(at, "has a secret that %s has too; make another one, or each could post for the other", other)
@@ -135,20 +132,11 @@ func (k *checker) secretsOf(at string, name *string, seen map[Secret]string) []S
 	return all
 }
 
-// secretFile resolves the name of a file with a secret, if the key at is set, and returns its content.
-func (k *checker) secretFile(at string, name *string) []byte {
-	if *name = k.secretName(*name); *name == "" {
+// read returns the content of a file that is named, or nil if it cannot be read, which is a problem.
+func (k *checker) read(at, name string) []byte {
+	if name == "" {
 		return nil
 	}
-	b := k.read(at, *name)
-	if b != nil {
-		k.warnReadable(at, *name)
-	}
-	return b
-}
-
-// read returns the content of a file, or nil if it cannot be read, which is a problem.
-func (k *checker) read(at, name string) []byte {
 	b, err := readSmall(name, maxFile)
 	if err != nil {
 		k.add(at, "%v", err)
@@ -212,8 +200,8 @@ func (k *checker) file(path, name string) string {
 	return filepath.Clean(absolute(k.dir, name))
 }
 
-// secretName resolves the name of a secret file; an empty name stays empty.
-func (k *checker) secretName(name string) string {
+// credential resolves the name of a file of which the content may be a credential; an empty name stays empty.
+func (k *checker) credential(name string) string {
 	if name != "" && k.credentials != "" {
 		return absolute(k.credentials, name)
 	}
@@ -225,17 +213,6 @@ func absolute(dir, name string) string {
 		return name
 	}
 	return filepath.Join(dir, name)
-}
-
-// warnReadable warns of a secret that every user of the machine can read.
-func (k *checker) warnReadable(path, name string) {
-	st, err := os.Stat(name)
-	if err != nil {
-		return
-	}
-	if mode := st.Mode().Perm(); mode&0o004 != 0 {
-		k.warn(path, "all users of this machine can read %s (mode %04o); run chmod o= on it", name, mode)
-	}
 }
 
 // judged adds what another package says of the value at path, if all of it could be read.

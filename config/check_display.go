@@ -120,11 +120,9 @@ func (k *checker) kds() {
 		if u, err := url.Parse(d.URL); err == nil && u.Scheme == "http" && !loopback(u.Hostname()) {
 			k.warn(at+".url", "is plain HTTP: orders and the token, if there is one, are sent unencrypted")
 		}
-		k.secretFile(at+".token_file", &d.TokenFile)
-		k.secretFile(at+".secret_file", &d.SecretFile)
-		if d.CAFile = k.secretName(d.CAFile); d.CAFile != "" {
-			k.read(at+".ca_file", d.CAFile)
-		}
+		k.read(at+".token_file", d.TokenFile)
+		k.read(at+".secret_file", d.SecretFile)
+		k.read(at+".ca_file", d.CAFile)
 	}
 }
 
@@ -135,7 +133,7 @@ func (k *checker) display() {
 	for _, r := range d.Colours.Rules() {
 		k.words("display.colours."+r.Colour, r.Words)
 	}
-	k.keyPair("display.tls", &d.TLS.CertFile, &d.TLS.KeyFile, false)
+	k.keyPair("display.tls", d.TLS.CertFile, d.TLS.KeyFile, false)
 }
 
 // displayListen checks the address of the pages.

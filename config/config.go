@@ -83,7 +83,7 @@ type Receiver struct {
 	// id can print. Generate one with:
 	//
 	//	head -c 24 /dev/urandom | base64 | tr +/ -_
-	SecretFile string `mapstructure:"secret_file"`
+	SecretFile string `mapstructure:"secret_file" file:"secret"`
 	// ExternalURL is the address by which the service reaches the webhook, without Path:
 	// https://kitchen.example.com. Only `doctor` asks it. Default: with TLS.ACME its name, else none.
 	ExternalURL string `mapstructure:"external_url"`
@@ -156,7 +156,7 @@ type Venue struct {
 	// then taken only at https://HOST/webhooks/print/ and one of these, and no other venue's are. Default
 	// none: this venue has the address that Receiver says, so who may post for one venue may post for all
 	// that share it.
-	SecretFile string `mapstructure:"secret_file"`
+	SecretFile string `mapstructure:"secret_file" file:"secret"`
 	// Devices are the ids of the terminals that may send for this venue. Default none: all may.
 	Devices []string `mapstructure:"devices"`
 	// Fallback is this venue's own fallback station. Default none: the global one.
@@ -269,7 +269,7 @@ type Service struct {
 	// ClientSecretFile names a file that contains only the client secret. It is read again for
 	// every token, so a new secret takes effect when the current token expires, or at once with a
 	// reload. Default none.
-	ClientSecretFile string `mapstructure:"client_secret_file"`
+	ClientSecretFile string `mapstructure:"client_secret_file" file:"secret"`
 	// Insecure allows plain HTTP to another machine: the client secret and tokens are then sent
 	// unencrypted. Default false.
 	Insecure bool `mapstructure:"insecure"`

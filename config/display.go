@@ -113,8 +113,9 @@ func (c Colours) Rules() []ColourRule {
 // DisplayTLS names PEM files. Default none: plain HTTP. Their contents are read again when they
 // change; other names need a restart.
 type DisplayTLS struct {
-	CertFile string `mapstructure:"cert_file" reload:"restart"` // the certificate and its chain
-	KeyFile  string `mapstructure:"key_file" reload:"restart"`  // its private key; readable for the daemon only
+	CertFile string `mapstructure:"cert_file" file:"public" reload:"restart"` // the certificate and its chain
+	// KeyFile is its private key; readable for the daemon only.
+	KeyFile string `mapstructure:"key_file" file:"secret" reload:"restart"`
 }
 
 // Enabled reports whether the pages are served over HTTPS.

@@ -32,10 +32,10 @@ type Recipient struct {
 	// it. Use URLFile for a secret. One of the two is required.
 	URL string `mapstructure:"url"`
 	// URLFile names a file with the URL on one line.
-	URLFile string `mapstructure:"url_file"`
+	URLFile string `mapstructure:"url_file" file:"secret"`
 	// SecretFile names a file with secrets (whsec_…), one per line, with which messages to a webhook are
 	// signed as in the Standard Webhooks specification. Required for a webhook, else not allowed.
-	SecretFile string `mapstructure:"secret_file"`
+	SecretFile string `mapstructure:"secret_file" file:"secret"`
 	// About is what this recipient is told about: the words of [Topics]. Default everything.
 	About []string `mapstructure:"about"`
 
@@ -95,7 +95,6 @@ func (k *checker) recipientAddress(at string, r *Recipient) {
 		k.add(at+".url", "and url_file are both set; keep one")
 		return
 	case r.URLFile != "":
-		r.URLFile = k.secretName(r.URLFile)
 		lines, err := secretLines(r.URLFile)
 		if err == nil && len(lines) > 1 {
 			err = fmt.Errorf("%s has %d lines; write one URL", r.URLFile, len(lines))
@@ -104,7 +103,6 @@ func (k *checker) recipientAddress(at string, r *Recipient) {
 			k.add(at+".url_file", "%v", err)
 			return
 		}
-		k.warnReadable(at+".url_file", r.URLFile)
 		address = lines[0]
 	case address == "":
 		k.add(at+".url", "is missing; for example ntfy://ntfy.sh/TOPIC, or put it into a file and set url_file")
@@ -120,13 +118,11 @@ func (k *checker) recipientAddress(at string, r *Recipient) {
 	case !webhook && r.SecretFile != "":
 		k.add(at+".secret_file", "is only for a webhook, whose url begins with https://")
 	case webhook:
-		r.SecretFile = k.secretName(r.SecretFile)
 		lines, err := secretLines(r.SecretFile)
 		if err != nil {
 			k.add(at+".secret_file", "%v", err)
 			return
 		}
-		k.warnReadable(at+".secret_file", r.SecretFile)
 		r.Keys = Secret{strings.Join(lines, "\n")}
 		if u.Scheme == "http" && !loopback(u.Hostname()) {
 			k.warn(at+".url", "is plain HTTP: others on the network can read the messages")

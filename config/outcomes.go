@@ -11,10 +11,10 @@ type Outcomes struct {
 	// answered 2xx. It may be secret: it is never shown. Default none.
 	URL string `mapstructure:"url"`
 	// URLFile names a file with the URL on one line.
-	URLFile string `mapstructure:"url_file"`
+	URLFile string `mapstructure:"url_file" file:"secret"`
 	// SecretFile names a file with secrets (whsec_…), one per line, with which they are signed as in the
 	// Standard Webhooks specification. Required with URL or URLFile.
-	SecretFile string `mapstructure:"secret_file"`
+	SecretFile string `mapstructure:"secret_file" file:"secret"`
 	// LateAfter is how long a ticket may wait until it is told that it is late. Default 3m, 10s to 24h.
 	LateAfter time.Duration `mapstructure:"late_after" default:"3m" range:"10s 24h"`
 

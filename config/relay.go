@@ -36,7 +36,7 @@ type NATS struct {
 	URLs []string `mapstructure:"urls" reload:"restart"`
 	// CredsFile names the relay's own credentials, which `ticketrail relay init` writes. It is read again whenever the
 	// connection is made. Required. Another name needs a restart.
-	CredsFile string `mapstructure:"creds_file" reload:"restart"`
+	CredsFile string `mapstructure:"creds_file" file:"secret" reload:"restart"`
 	// Replicas is how many servers have a copy of each request. Default 3: the requests survive the loss of one
 	// server, and are accepted without it. 1 is for trials. Needs a restart.
 	Replicas int `mapstructure:"replicas" reload:"restart" default:"3" range:"1 5"`
@@ -57,7 +57,8 @@ func LoadRelay(path string) (*Relay, error) {
 	if err != nil {
 		return nil, err
 	}
-	k.limits("", reflect.ValueOf(*r))
+	k.limits("", reflect.ValueOf(r).Elem())
+	k.c = r.shared()
 	k.receiver()
 	k.secrets()
 	k.tls()
@@ -73,7 +74,7 @@ func LoadRelay(path string) (*Relay, error) {
 	}
 	r.State = k.file("state", r.State)
 	k.servers("nats.urls", r.NATS.URLs)
-	if k.secretFile("nats.creds_file", &r.NATS.CredsFile); r.NATS.CredsFile == "" {
+	if k.read("nats.creds_file", r.NATS.CredsFile); r.NATS.CredsFile == "" {
 		k.add("nats.creds_file", "is missing; ticketrail relay init writes the file")
 	}
 	if r.Warnings, err = k.result(); err != nil {

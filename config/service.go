@@ -66,14 +66,12 @@ func (k *checker) service() {
 			"is missing; base_url, client_id and client_secret_file are required together")
 		return
 	}
-	s.ClientSecretFile = k.secretName(s.ClientSecretFile)
 	secret, err := s.ReadSecret()
 	if err != nil {
 		k.add("service.client_secret_file", "%v", err)
 		return
 	}
 	s.Now = secret
-	k.warnReadable("service.client_secret_file", s.ClientSecretFile)
 }
 
 const dottedPath = `[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+){0,4}`

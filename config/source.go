@@ -14,7 +14,7 @@ type Source struct {
 	NATS []string `mapstructure:"nats"`
 	// CredsFile names the file that `ticketrail relay venues add` made for the venue. It is a secret. Without it
 	// the daemon starts and says so: it takes what the webhook gets, and connects when the file is there.
-	CredsFile string `mapstructure:"creds_file"`
+	CredsFile string `mapstructure:"creds_file" file:"secret"`
 	// Venue is the id or the name of the venue whose requests are fetched. Default: the only venue.
 	Venue string `mapstructure:"venue"`
 
@@ -44,13 +44,11 @@ func (k *checker) source() {
 	if s.CredsFile == "" {
 		k.add("source.creds_file", "is missing; ticketrail relay venues add makes the file on the relay")
 	} else {
-		s.CredsFile = k.secretName(s.CredsFile)
 		b, err := readSmall(s.CredsFile, maxFile)
 		if err != nil { // the orders of the webhook need none of it
 			k.warn("source.creds_file", "%s%v", CannotFetch, err)
 		}
 		s.Credentials = Secret{string(b)}
-		k.warnReadable("source.creds_file", s.CredsFile)
 	}
 	k.sourceVenue()
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"encoding"
 	"fmt"
+	"os"
 	"reflect"
 	"regexp"
 	"strings"
@@ -15,6 +16,7 @@ import (
 //	range:"1s 1m"           at least and at most
 //	zero:"allowed"          0 is allowed too
 //	oneof:"lenient strict"  one of these words
+//	file:"secret"           a file, in the folder for credentials, that not every user may read; public: that each may
 
 // reasons end what is said of a value that is out of range.
 var reasons = map[string]string{
@@ -62,7 +64,8 @@ func parseTag(text string, t reflect.Type) reflect.Value {
 	return reflect.ValueOf(parsed)
 }
 
-// limits checks each value of a section, and of the sections in it, against the tags of its field.
+// limits checks each value of a section, and of the sections in it, against the tags of its field. It makes the names
+// of files absolute.
 func (k *checker) limits(path string, section reflect.Value) {
 	for f, value := range fieldsOf(section) {
 		at := join(path, f.Tag.Get("mapstructure"))
@@ -75,6 +78,14 @@ func (k *checker) limits(path string, section reflect.Value) {
 			}
 		}
 
+		if kind := f.Tag.Get("file"); kind != "" {
+			value.SetString(k.credential(value.String()))
+			info, err := os.Stat(value.String())
+			if err == nil && kind == "secret" && info.Mode().Perm()&0o004 != 0 {
+				k.warn(at, "all users of this machine can read %s (mode %04o); run chmod o= on it", value,
+					info.Mode().Perm())
+			}
+		}
 		if words := f.Tag.Get("oneof"); words != "" {
 			k.oneOf(at, value.String(), strings.Fields(words)...)
 		}

@@ -11,11 +11,12 @@ import (
 // TLS names PEM files, or an ACME server. Default none: plain HTTP. The contents of the files are read
 // again when they change; other names need a restart.
 type TLS struct {
-	CertFile string `mapstructure:"cert_file" reload:"restart"` // the certificate and its chain
-	KeyFile  string `mapstructure:"key_file" reload:"restart"`  // its private key; readable for the daemon only
+	CertFile string `mapstructure:"cert_file" file:"public" reload:"restart"` // the certificate and its chain
+	// KeyFile is its private key; readable for the daemon only.
+	KeyFile string `mapstructure:"key_file" file:"secret" reload:"restart"`
 	// ClientCAFile, if set, requires every client to present a certificate signed by one of the
 	// certificates in it.
-	ClientCAFile string `mapstructure:"client_ca_file" reload:"restart"`
+	ClientCAFile string `mapstructure:"client_ca_file" file:"public" reload:"restart"`
 	// ACME obtains the certificate and renews it, instead of CertFile and KeyFile.
 	ACME ACME `mapstructure:"acme"`
 }
@@ -32,7 +33,7 @@ type ACME struct {
 	Directory string `mapstructure:"directory" reload:"restart"`
 	// CAFile names a file with the PEM certificates of the authorities that may sign the ACME server's own
 	// certificate, for a private one. Default none: those that this box trusts. Needs a restart.
-	CAFile string `mapstructure:"ca_file" reload:"restart"`
+	CAFile string `mapstructure:"ca_file" file:"public" reload:"restart"`
 }
 
 // letsEncrypt gives certificates to everybody, for nothing.
@@ -65,11 +66,10 @@ func (t TLS) files(dir string) (cert, key string) {
 
 func (k *checker) tls() {
 	t := &k.c.Receiver.TLS
-	t.ClientCAFile, t.ACME.CAFile = k.secretName(t.ClientCAFile), k.secretName(t.ACME.CAFile)
 	k.authorities("receiver.tls.acme.ca_file", t.ACME.CAFile)
 	if t.ACME.Name != "" {
 		k.acme(t)
-	} else if !k.keyPair("receiver.tls", &t.CertFile, &t.KeyFile, t.ClientCAFile != "") {
+	} else if !k.keyPair("receiver.tls", t.CertFile, t.KeyFile, t.ClientCAFile != "") {
 		return
 	}
 	k.authorities("receiver.tls.client_ca_file", t.ClientCAFile)
@@ -98,9 +98,6 @@ func (k *checker) acme(t *TLS) {
 
 // authorities checks a file with the certificates of authorities, if it is set.
 func (k *checker) authorities(at, name string) {
-	if name == "" {
-		return
-	}
 	ca := k.read(at, name)
 	if ca != nil && !x509.NewCertPool().AppendCertsFromPEM(ca) {
 		k.add(at, "%s contains no PEM certificate", name)
@@ -109,24 +106,22 @@ func (k *checker) authorities(at, name string) {
 
 // keyPair checks that the two files belong together. The server reads them again when it uses them.
 // It reports whether both are set.
-func (k *checker) keyPair(at string, certFile, keyFile *string, needed bool) bool {
-	*certFile, *keyFile = k.secretName(*certFile), k.secretName(*keyFile)
+func (k *checker) keyPair(at, certFile, keyFile string, needed bool) bool {
 	switch {
-	case *certFile == "" && *keyFile == "" && !needed:
+	case certFile == "" && keyFile == "" && !needed:
 		return false
-	case *certFile == "":
+	case certFile == "":
 		k.add(at+".cert_file", "is missing; cert_file and key_file are required together")
 		return false
-	case *keyFile == "":
+	case keyFile == "":
 		k.add(at+".key_file", "is missing; cert_file and key_file are required together")
 		return false
 	}
-	cert, pk := k.read(at+".cert_file", *certFile), k.read(at+".key_file", *keyFile)
+	cert, pk := k.read(at+".cert_file", certFile), k.read(at+".key_file", keyFile)
 	if cert != nil && pk != nil {
 		if _, err := tls.X509KeyPair(cert, pk); err != nil {
-			k.add(at+".cert_file", "%s and %s do not match: %v", *certFile, *keyFile, err)
+			k.add(at+".cert_file", "%s and %s do not match: %v", certFile, keyFile, err)
 		}
-		k.warnReadable(at+".key_file", *keyFile)
 	}
 	return true
 }

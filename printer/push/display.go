@@ -24,10 +24,13 @@ type Options struct {
 	Name string `mapstructure:"name"` // of the station
 	// URL is where tickets are posted to, one at a time, as JSON. A secret path is never shown, but everyone who may
 	// read the configuration can see it.
-	URL        string `mapstructure:"url"`         // https://kds.example/api/tickets
-	TokenFile  string `mapstructure:"token_file"`  // contains a bearer token; "": none is sent
-	SecretFile string `mapstructure:"secret_file"` // has Standard Webhooks secrets (whsec_…), one a line; "": none
-	CAFile     string `mapstructure:"ca_file"`     // PEM certificates of trusted authorities; "": those of the system
+	URL string `mapstructure:"url"` // https://kds.example/api/tickets
+	// TokenFile contains a bearer token; "": none is sent.
+	TokenFile string `mapstructure:"token_file" file:"secret"`
+	// SecretFile contains Standard Webhooks secrets (whsec_…), one on each line; "": nothing is signed.
+	SecretFile string `mapstructure:"secret_file" file:"secret"`
+	// CAFile contains PEM certificates of trusted authorities; "": those of the system.
+	CAFile string `mapstructure:"ca_file" file:"public"`
 	// Timeout limits connecting, and then sending and the answer; 0 is 5 s.
 	Timeout time.Duration `mapstructure:"timeout" default:"5s" range:"1s 1m"`
 	// IncludeRaw has the daemon set Raw. It is off by default: the record may have names and notes that the display
