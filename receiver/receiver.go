@@ -140,8 +140,8 @@ func New(o Options) (*Receiver, error) {
 	return r, nil
 }
 
-// Heard is when the last request of an allowed venue and device came, whatever its body was: it tells whether the service
-// still reaches the box. Zero: never.
+// Heard is when the last request of an allowed venue and device came, whatever its body was: it tells whether the
+// service still reaches the box. Zero: never.
 func (r *Receiver) Heard(venue string) time.Time {
 	at, _ := r.heard.Load(venue)
 	last, _ := at.(time.Time)

@@ -50,7 +50,8 @@ func TestACursorOfTheOnlyPageItselfIsIgnored(t *testing.T) {
 
 func TestACursorThatWasNotFoundSaysWhichKeysTheAnswerHas(t *testing.T) {
 	const page = `{"status":"SUCCESS","records":[{"id":"A","name":"Ann"}],"count":57,"paging":{"after":"two"}}`
-	for name, o := range map[string]Options{"not configured": {}, "configured wrong": {Employees: Employees{Cursor: "page.next"}}} {
+	for name, o := range map[string]Options{"not configured": {},
+		"configured wrong": {Employees: Employees{Cursor: "page.next"}}} {
 		v := venue(t, &service{Employees: say(page)}, o)
 		got, err := names(t, v)
 		e := wantError(t, err, CallEmployees, "received 1, but the service counts 57; no cursor of a next page was "+

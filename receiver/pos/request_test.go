@@ -34,7 +34,8 @@ func TestATokenIsRequestedAsConfigured(t *testing.T) {
 		"as the standard has it": {Options{}, `{"access_token":"PLANTED","token_type":"bearer","expires_in":900}`,
 			"application/x-www-form-urlencoded  client_id=kitchen&client_secret=" + escaped +
 				"&grant_type=client_credentials&venue_id=" + harbour},
-		"in the header": {Options{Token: Token{AuthStyle: "header", Scopes: []string{"a", "b"}}}, `{"access_token":"PLANTED"}`,
+		"in the header": {Options{Token: Token{AuthStyle: "header", Scopes: []string{"a", "b"}}},
+			`{"access_token":"PLANTED"}`,
 			"application/x-www-form-urlencoded Basic a2l0Y2hlbjpzM2NyJTI2dCUyRiUyMnBsYW4lMkJ0ZWQlM0MlM0U= " +
 				"grant_type=client_credentials&scope=a+b&venue_id=" + harbour},
 		"under other names": {Options{Token: Token{ClientIDParam: "clientId", ClientSecretParam: "apiKey",
