@@ -54,13 +54,6 @@ func TestCertificateAndKeyMustMatch(t *testing.T) {
 		!strings.Contains(err.Error(), "do not match") {
 		t.Errorf("got %v", err)
 	}
-	if err := os.Chmod(dir+"/a.key", 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if c, err = Parse(path, []byte(file("a.crt", "a.key"))); err != nil || len(c.Warnings) != 1 ||
-		!strings.Contains(c.Warnings[0], "all users of this machine can read") {
-		t.Errorf("%v, %v", c, err)
-	}
 }
 
 func TestACMENeedsAPublicNameAndNoFiles(t *testing.T) {
@@ -110,33 +103,6 @@ func writePair(t *testing.T, dir, name string) {
 		if err := os.WriteFile(filepath.Join(dir, file), pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
 		}
-	}
-}
-
-func TestAReloadReportsWhichKeysNeedARestart(t *testing.T) {
-	was := mustLoad(t, good)
-	live := mustLoad(t, good+`
-receiver: { path: /x, insecure: true, max_body: 2MiB, schema: strict, respond_within: 1s,
-  allow_from: [10.0.0.0/8], headers: { venue: x-v } }
-routes: [{ to: [bar] }]
-ticket: { fields: { name: [a] } }
-log: { level: debug }
-`)
-	if got := live.NeedsRestart(was); len(got) > 0 {
-		t.Errorf("%v need a restart", got)
-	}
-	later := mustLoad(t, good+`
-receiver: { listen: "127.0.0.1:1", max_connections: 5 }
-storage: { path: /x, copy: /y, dedup_retention: 2h, history_retention: 2h, max_backlog: 5 }
-admin: { socket: /s }
-metrics: { listen: "127.0.0.1:2" }
-log: { format: json }
-`)
-	want := []string{"receiver.listen", "receiver.max_connections", "storage.path", "storage.copy",
-		"storage.dedup_retention", "storage.history_retention",
-		"storage.max_backlog", "admin.socket", "metrics.listen", "log.format"}
-	if got := later.NeedsRestart(was); !slices.Equal(got, want) {
-		t.Errorf("got %v\nwant %v", got, want)
 	}
 }
 

@@ -7,23 +7,6 @@ import (
 	"testing"
 )
 
-// withService is a configuration whose client secret is one, with more keys of the service.
-func withService(t *testing.T, more string) string {
-	t.Helper()
-	return good + fmt.Sprintf("service: { base_url: \"https://api.example.com/api\", client_id: me, "+
-		"client_secret_file: %q%s }\n", secretFile(t, one+"\n", 0o600), more)
-}
-
-func TestTheServiceIsUsedIfURLAndClientAreSet(t *testing.T) {
-	c := mustLoad(t, withService(t, ""))
-	if !c.Service.Enabled() || c.Service.Now.Reveal() != one || len(c.Warnings) != 0 {
-		t.Errorf("%+v, %v", c.Service, c.Warnings)
-	}
-	if mustLoad(t, good).Service.Enabled() {
-		t.Error("it is used without an address")
-	}
-}
-
 func TestTheClientSecretIsReadAgainAndNeverShown(t *testing.T) {
 	name := secretFile(t, one+"\n", 0o600)
 	text := good + fmt.Sprintf("service: { base_url: \"https://a\", client_id: me, client_secret_file: %q }\n", name)
