@@ -87,6 +87,12 @@ func (*Log) Idempotent() bool { return true }
 // Check says whether a ticket could be written now.
 func (l *Log) Check(context.Context) error { return l.out.check() }
 
+// Pause is none: a log that cannot be written is tried again.
+func (*Log) Pause() push.Pause { return push.Pause{} }
+
+// Resume has nothing to end.
+func (*Log) Resume() {}
+
 // Run waits until ctx ends: nothing is kept open between tickets.
 func (l *Log) Run(ctx context.Context) { <-ctx.Done() }
 

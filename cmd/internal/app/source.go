@@ -26,9 +26,9 @@ type source struct {
 	sourceOptions
 	log *slog.Logger
 
-	mu      sync.Mutex // guards the fields below
-	conf    config.Source
-	changed chan struct{} // closed when conf has changed
+	mu   sync.Mutex // guards the fields below
+	conf config.Source
+	end  context.CancelFunc // of what fetches with conf
 	// relay fetches, metrics are its own: a reload replaces both. Nil: there is none, because of err.
 	relay   *relay.Source
 	metrics *prometheus.Registry
@@ -47,8 +47,7 @@ type sourceOptions struct {
 }
 
 func newSource(o sourceOptions) *source {
-	s := &source{sourceOptions: o, log: o.Logger.With("component", "source"), changed: make(chan struct{}),
-		since: time.Now()}
+	s := &source{sourceOptions: o, log: o.Logger.With("component", "source"), end: func() {}, since: time.Now()}
 	if s.Connect == nil {
 		s.Connect = func(ctx context.Context, c config.Source) (*nats.Conn, error) {
 			return natsaccess.Connect(ctx, natsaccess.Options{URLs: c.NATS, CredentialsFile: c.CredsFile,
@@ -67,24 +66,17 @@ func (s *source) use(c config.Source) {
 		return
 	}
 	s.conf = c
-	close(s.changed)
-	s.changed = make(chan struct{})
+	s.end()
 }
 
 // run fetches until ctx ends.
 func (s *source) run(ctx context.Context) error {
 	for ctx.Err() == nil {
-		s.mu.Lock()
-		conf, changed := s.conf, s.changed
-		s.mu.Unlock()
 		session, end := context.WithCancel(ctx)
-		go func() {
-			select {
-			case <-changed:
-				end()
-			case <-session.Done():
-			}
-		}()
+		s.mu.Lock()
+		s.end = end
+		conf := s.conf
+		s.mu.Unlock()
 		if conf.Enabled() {
 			s.fetch(session, conf)
 		}

@@ -5,12 +5,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"ticketrail/cmd/internal/admin"
 	"ticketrail/printer"
 )
-
-// conditions are those that stations of a kind can be in.
-var conditions = map[string][]string{"": printerConditions(), admin.KindKDS: {refusing}}
 
 // collector reports at scrape time which stations are held and which are printed for by a backup.
 // It is computed at each scrape, so no series of a removed station stays. Every condition has a series from the start,
@@ -41,9 +37,14 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	for _, st := range c.s.o.Queue.Stations() {
 		ch <- boolGauge(stationHeld, st.Hold != nil, st.Name)
 	}
+	active := c.s.active.Load()
 	for _, l := range c.s.List() {
 		ch <- boolGauge(stationUsesBackup, l.ActiveBackup != "", l.Name)
-		for _, c := range conditions[l.Kind] {
+		var conditions []string
+		if st := active.stations[l.Name]; st != nil {
+			conditions = st.Conditions()
+		}
+		for _, c := range conditions {
 			is := l.Device != nil && (l.Device.State == c || slices.Contains(l.Device.Conditions, c))
 			ch <- boolGauge(stationCondition, is, l.Name, c)
 		}

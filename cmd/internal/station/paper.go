@@ -63,6 +63,7 @@ type settings struct {
 // A paper is a station that prints. It is compared with that of the next configuration: an equal
 // one is kept as the same value, so that the dispatcher does not disturb its queue.
 type paper struct {
+	common
 	conf   config.Printer // of this station only
 	look   layout.Options
 	queue  *queue.Queue
@@ -203,6 +204,16 @@ func (p *paper) Lane() dispatch.Lane {
 
 func (p *paper) Runner() Runner { return p.device }
 
+// Conditions are what a printer reports, and what the device sees of a printer that reports nothing.
+func (*paper) Conditions() []string {
+	out := []string{printer.Silent, printer.Busy, printer.Hung, printer.Clearing, printer.Unreachable,
+		printer.NotAPrinter}
+	for _, c := range escpos.Conditions() {
+		out = append(out, c.Name())
+	}
+	return out
+}
+
 // AddState copies the printer's own report. It asks nothing: a dead printer must not delay a listing.
 func (p *paper) AddState(l *admin.Status) {
 	l.Address = p.conf.Address
@@ -233,14 +244,4 @@ func deviceState(s printer.Status) admin.Device {
 func (p *paper) Probe(ctx context.Context) (admin.Device, error) {
 	now, err := p.device.Probe(ctx)
 	return deviceState(now), err
-}
-
-// printerConditions are what a printer reports, and what the device sees of a printer that reports nothing.
-func printerConditions() []string {
-	out := []string{printer.Silent, printer.Busy, printer.Hung, printer.Clearing, printer.Unreachable,
-		printer.NotAPrinter}
-	for _, c := range escpos.Conditions() {
-		out = append(out, c.Name())
-	}
-	return out
 }

@@ -20,6 +20,7 @@ import (
 // A plain is a station that shares nothing with others and needs no more than its own section: a third-party kitchen
 // display, a log. A reload keeps the value, and with it a connection, if the section is the same.
 type plain struct {
+	common
 	recipient
 	plainSection
 }
@@ -31,6 +32,9 @@ type recipient interface {
 	Runner
 	// Check says whether it could take a ticket. It sends none.
 	Check(context.Context) error
+	// Pause is why it takes no tickets; Resume ends it.
+	Pause() push.Pause
+	Resume()
 }
 
 // A plainSection is one element of a list of the configuration.
@@ -42,13 +46,15 @@ type plainSection struct {
 	open    func(Options) (recipient, error)
 	fix     string // what to do if it cannot be reached
 	fine    string // what is said if it can
+
+	conditions []string // see [Station.Conditions]
 }
 
 // plainSections are those of every kind: a line for each that says how people see it, and one that opens it.
 func plainSections(conf *config.Config) (out []plainSection) {
 	for _, c := range conf.KDS {
 		out = append(out, plainSection{
-			conf: c, kind: admin.KindKDS, address: hostOfURL(c.URL),
+			conf: c, kind: admin.KindKDS, address: hostOfURL(c.URL), conditions: []string{refusing},
 			// The cook who reads a ticket of it at the backup looks for a screen that is dark.
 			lane: dispatch.Lane{Name: c.Name, ExpireAfter: c.ExpireAfter, Down: "screen"},
 			open: func(o Options) (recipient, error) {
@@ -96,7 +102,7 @@ func (k plains) build(next, prev *Built) error {
 		if err != nil {
 			return fmt.Errorf("%s %s: %w", c.kind, c.lane.Name, err)
 		}
-		next.stations[c.lane.Name] = &plain{r, c}
+		next.stations[c.lane.Name] = &plain{recipient: r, plainSection: c}
 	}
 	return nil
 }
@@ -112,21 +118,18 @@ func (p *plain) Lane() dispatch.Lane {
 
 func (p *plain) Runner() Runner { return p.recipient }
 
+func (p *plain) Conditions() []string { return p.conditions }
+
 // Resume gives one that takes no tickets the next one now.
-func (p *plain) Resume() {
-	if d, ok := p.recipient.(resumer); ok {
-		d.Resume()
-	}
+func (p *plain) Resume() bool {
+	p.recipient.Resume()
+	return true
 }
 
 // AddState adds a device only while it refuses every ticket: there is no other state that it reports.
 func (p *plain) AddState(l *admin.Status) {
 	l.Kind, l.Address = p.kind, p.address
-	d, ok := p.recipient.(*push.Display)
-	if !ok {
-		return
-	}
-	if now := d.Pause(); now.Refusal != nil {
+	if now := p.Pause(); now.Refusal != nil {
 		l.NextTry = now.Until
 		l.Device = &admin.Device{
 			State: refusing, Since: now.Since, Conditions: []string{}, Error: now.Refusal.Error(),

@@ -97,6 +97,7 @@ func (d *screens) cards(name string) *queue.KV { return d.s.o.Queue.KV("board " 
 // A screen is a configured screen with the name of its backup. A reload that changes neither keeps
 // it, so that its pages stay connected.
 type screen struct {
+	common
 	*kds.Screen
 	owner  *screens
 	conf   config.Screen

@@ -3,13 +3,14 @@
 //
 // The rest of the daemon uses the active stations as one value, [Set]. Inside it a station is one small
 // interface, [Station]. Printers (paper*.go) and screens (screen*.go) share devices and boards; a station that shares
-// nothing, such as a third-party display or a log, is an entry in plain.go. A new kind needs a section in the
-// configuration, with its checks and a place in config.Config's Stations and BackupOf, and a line in [kinds].
+// nothing, such as a third-party display or a log, is an entry in plain.go. A new kind needs a list in the
+// configuration with a place in config.Config's Stations, and an entry in plain.go or a line in [kinds].
 package station
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -43,22 +44,26 @@ type Station interface {
 	AddState(*admin.Status)
 	// Runner is what runs in the background while a station with it is active; several may have the same.
 	Runner() Runner
+	// WrapBackup returns backup as the dispatcher must call it for this station, and equal values for equal stations,
+	// for the same reason as Lane.
+	WrapBackup(backup dispatch.Station) dispatch.Station
+	// Conditions are those that it can be in, for the metrics.
+	Conditions() []string
+	// Resume ends a pause of its own, because a person has repaired it. False: it makes none.
+	Resume() bool
+	// Probe asks it anew what it can answer: see [printer.Device.Probe].
+	Probe(context.Context) (admin.Device, error)
 }
 
-// What only some stations can do.
-type (
-	// A wrapper returns backup as the dispatcher must call it for this station, and equal values for equal stations,
-	// for the same reason as Lane.
-	wrapper interface {
-		WrapBackup(backup dispatch.Station) dispatch.Station
-	}
-	// A resumer ends a pause of its own, because a person has repaired it.
-	resumer interface{ Resume() }
-	// A prober is asked anew what it can answer.
-	prober interface {
-		Probe(context.Context) (admin.Device, error)
-	}
-)
+// common is what most stations do not have.
+type common struct{}
+
+func (common) WrapBackup(backup dispatch.Station) dispatch.Station { return backup }
+func (common) Conditions() []string                                { return nil }
+func (common) Resume() bool                                        { return false }
+func (common) Probe(context.Context) (admin.Device, error)         { return admin.Device{}, errNotAsked }
+
+var errNotAsked = errors.New("it is not a printer")
 
 // A Runner runs until its context ends. It is compared with ==.
 type Runner interface{ Run(context.Context) }
@@ -178,8 +183,8 @@ func (s *Set) Swap(next *Built) {
 		if r := st.Runner(); s.running[r] == nil {
 			s.running[r] = startLoop(r.Run)
 		}
-		if _, ok := st.(resumer); ok {
-			s.Kick(name) // the operator may have repaired it
+		if st.Resume() { // the operator may have repaired it
+			s.o.Dispatcher.Kick(name)
 		}
 	}
 	s.screens.show(next)
@@ -245,11 +250,8 @@ func (b *Built) lanes() (out []dispatch.Lane) {
 		st := b.stations[name]
 		l := st.Lane()
 		for _, backup := range b.backups(name) {
-			if w, ok := st.(wrapper); ok {
-				backup.station = w.WrapBackup(backup.station)
-			}
 			l.Backups = append(l.Backups,
-				dispatch.Backup{Name: backup.name, Station: backup.station, After: backup.after})
+				dispatch.Backup{Name: backup.name, Station: st.WrapBackup(backup.station), After: backup.after})
 			l.OnRefusal = append(l.OnRefusal, backup.name)
 		}
 		if f := b.conf.Fallback; f != name && !slices.Contains(l.OnRefusal, f) {
@@ -280,24 +282,25 @@ func (s *Set) List() (out []admin.Status) {
 
 // Kick ends the pause of a station: a person has repaired it, so it is tried now.
 func (s *Set) Kick(name string) {
-	if one, ok := s.active.Load().stations[name].(resumer); ok {
-		one.Resume()
+	if st := s.active.Load().stations[name]; st != nil {
+		st.Resume()
 	}
 	s.o.Dispatcher.Kick(name)
 }
 
-// Probe lets the printer of a station be asked anew what it can answer: see [printer.Device.Probe].
-func (s *Set) Probe(ctx context.Context, name string) (admin.Device, error) {
-	p, ok := s.active.Load().stations[name].(prober)
-	if !ok {
-		return admin.Device{}, &admin.Error{Code: admin.Conflict, Message: name + " is not a printer"}
+// Probe lets a station be asked anew what it can answer.
+func (s *Set) Probe(ctx context.Context, name string) (now admin.Device, err error) {
+	err = errNotAsked
+	if st := s.active.Load().stations[name]; st != nil {
+		now, err = st.Probe(ctx)
 	}
-	now, err := p.Probe(ctx)
 	switch {
 	case ctx.Err() != nil:
 		err = fmt.Errorf("%s was not asked in time: it prints, or answers slowly; try again", name)
-		fallthrough
-	case err != nil:
+	case errors.Is(err, errNotAsked):
+		err = fmt.Errorf("%s is not a printer", name)
+	}
+	if err != nil {
 		return admin.Device{}, &admin.Error{Code: admin.Conflict, Message: err.Error()}
 	}
 	return now, nil
