@@ -22,7 +22,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -239,13 +238,6 @@ func sameLane(a, b Lane) bool {
 		slices.EqualFunc(a.Backups, b.Backups, func(a, b Backup) bool {
 			return a.Name == b.Name && a.After == b.After && sameStation(a.Station, b.Station)
 		})
-}
-
-func sameStation(a, b Station) bool {
-	if a == nil || b == nil {
-		return a == nil && b == nil
-	}
-	return reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable() && a == b
 }
 
 // Kick ends a pause of the lane's worker now and resets its backoff: a person has done something

@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -326,4 +327,11 @@ func (s *Status) setUp(up bool) {
 	if !s.Known || s.Up != up {
 		s.Known, s.Up, s.Since = true, up, time.Now()
 	}
+}
+
+func sameStation(a, b Station) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	return reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable() && a == b
 }
