@@ -2,12 +2,81 @@ package queue
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"ticketrail/queue/store"
 )
+
+// open continues the newest log. If the process before did not end it, or there is none, a base copy is due at once.
+func (c *copier) open() {
+	files, err := c.folder.List()
+	complete := false
+	if n := files.Newest(); err == nil && slices.Contains(files.Logs, n) && files.Database() == c.record.Database {
+		var last store.LogEnd
+		if last, err = files.End(n); err == nil {
+			c.log, err = store.OpenLog(files.Log(n))
+			c.number, complete = n, last.Closed
+		}
+	}
+	if err != nil {
+		c.failed(err)
+	}
+	if complete && c.log != nil { // not any more, also if this process dies before its first line
+		c.write([]note{{logLine: c.line()}})
+		c.sync()
+	}
+	if !complete || len(files.Bases) == 0 {
+		c.gap.Store(true)
+	}
+}
+
+// rotate begins the next log. What is committed from now on is in it.
+func (c *copier) rotate() (n uint64, ok bool) {
+	c.sync()
+	err := os.MkdirAll(c.folder.Dir, 0o700)
+	var files store.Copies
+	if err == nil {
+		files, err = c.folder.List()
+	}
+	if c.record.Database == "" { // base stores it; a crash before that makes this log one of another database
+		c.record.Database = rand.Text()
+	}
+	var next *os.File
+	if err == nil {
+		n = max(files.Newest(), c.number, c.record.Number) + 1
+		h := store.LogHeader{Log: n, Database: c.record.Database, Began: c.q.clock.wall().UTC()}
+		next, err = store.CreateLog(files.Log(n), h, c.q.hooks)
+	}
+	if err != nil {
+		c.failed(err)
+		return 0, false
+	}
+	if c.log != nil {
+		_ = c.log.Close()
+	}
+	c.log, c.number = next, n
+	c.gap.Store(false)
+	if err := files.Bound(); err != nil {
+		c.failed(err)
+	}
+	return n, true
+}
+
+// store gives the file its name and number.
+func (c *copier) store(ctx context.Context, r store.CopyRecord) error {
+	return c.q.do(ctx, opOnce, smallOp, func(b *batch) error {
+		b.putJSON(bucketMeta, keyCopy, r)
+		return nil
+	})
+}
 
 // base makes base copy n, when log n has begun:
 //
@@ -18,7 +87,7 @@ import (
 //  3. It gets its name in the folder, durably. A crash before that leaves a temporary file, after it the base copy.
 //  4. What is older than the base copy before it is removed. A crash leaves too much.
 func (c *copier) base(ctx context.Context, n uint64) error {
-	r := copyRecord{Database: c.record.Database, Number: n}
+	r := store.CopyRecord{Database: c.record.Database, Number: n}
 	if err := c.store(ctx, r); err != nil {
 		return err
 	}
@@ -31,14 +100,14 @@ func (c *copier) base(ctx context.Context, n uint64) error {
 	if err := c.q.o.CheckCopy(ctx, temp); err != nil {
 		return fmt.Errorf("a base copy is not sound: %w", err)
 	}
-	files, err := readCopyFiles(c.dir)
+	files, err := store.ReadCopies(c.folder.Dir)
 	if err == nil {
-		err = place(ctx, temp, files.base(n), c.q.hooks)
+		err = store.Place(ctx, temp, files.Base(n), c.q.hooks)
 	}
 	if err != nil {
 		return err
 	}
-	return files.removeOld(n)
+	return files.RemoveOld(n)
 }
 
 // snapshot writes the file as of the last commit under another name beside it.
@@ -47,97 +116,88 @@ func (c *copier) snapshot(ctx context.Context) (path string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if free, err := c.q.space.free(c.q.space.dir); err == nil && free < info.Size()+copyRoom {
+	if free, err := c.q.space.Free(c.q.space.Dir); err == nil && free < info.Size()+copyRoom {
 		return "", fmt.Errorf("%w: a base copy needs %d MB beside the database, and %d MB are free",
 			ErrStorageFull, (info.Size()+copyRoom)/1e6, free/1e6)
 	}
-	f, err := os.CreateTemp(c.q.space.dir, tempPattern(c.q.o.Path))
+	f, err := os.CreateTemp(c.q.space.Dir, store.TempPattern(c.q.o.Path))
 	if err != nil {
 		return "", err
 	}
-	_, err = c.q.Backup(stoppable{ctx, f})
+	_, err = c.q.Backup(store.Stoppable{Ctx: ctx, File: f})
 	if err = errors.Join(err, f.Close()); err != nil {
 		return "", errors.Join(err, os.Remove(f.Name()))
 	}
 	return f.Name(), nil
 }
 
-// place copies a file to a name, durably, and replaces what has that name.
-func place(ctx context.Context, from, to string, s storageHooks) error {
-	in, err := os.Open(from)
+// Backup writes the file as of the last commit to w. Commits go on meanwhile, but freed pages cannot be
+// reused, and the file cannot be reopened after a failure: w must not block for longer than a minute.
+func (q *Queue) Backup(w io.Writer) (n int64, err error) {
+	err = q.view(func(tx *bolt.Tx) (err error) {
+		n, err = tx.WriteTo(w)
+		return err
+	})
 	if err != nil {
-		return err
+		return n, fmt.Errorf("back up %s: %w", q.o.Path, err)
 	}
-	defer in.Close()
-	out, err := os.OpenFile(to+tempSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	return n, nil
+}
+
+// finished notes how a base copy has ended.
+func (c *copier) finished(err error) {
 	if err != nil {
-		return err
+		c.gap.Store(true)
+		c.failed(err)
+		return
 	}
-	defer os.Remove(to + tempSuffix)
-	_, err = io.Copy(stoppable{ctx, out}, in)
-	if err == nil {
-		err = s.sync(out)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.problem != nil && !c.gap.Load() {
+		c.q.log.Info("the copy of the database is complete again", "directory", c.folder.Dir)
 	}
-	if err := errors.Join(err, out.Close()); err != nil {
-		return err
+	c.last = time.Now()
+	if !c.gap.Load() {
+		c.problem = nil
 	}
-	if err := s.rename(to+tempSuffix, to); err != nil {
-		return err
-	}
-	return syncDir(to, s)
 }
 
-// removeOld removes what is not needed once base copy n is there: the base copies before the last keptBases of those
-// up to n, and the logs before them.
-func (c *copyFiles) removeOld(n uint64) error {
-	bases := slices.DeleteFunc(slices.Clone(c.bases), func(b uint64) bool { return b >= n })
-	bases = append(bases, n)
-	oldest := bases[max(len(bases)-keptBases, 0)]
-	var err error
-	for _, b := range c.bases {
-		if b < oldest {
-			err = errors.Join(err, os.Remove(c.base(b)))
-		}
+// CopyProblem says why the copy of the file is not complete; nil if it is, or if there is to be none.
+func (q *Queue) CopyProblem() error {
+	c := q.copier
+	if c == nil {
+		return nil
 	}
-	for _, l := range c.logs {
-		if l < oldest {
-			err = errors.Join(err, os.Remove(c.log(l)))
-		}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.problem == nil && time.Since(c.last) > copyLate {
+		return errSlow
 	}
-	return err
+	return c.problem
 }
 
-// bound removes the oldest logs of too many. A base copy before them is then too old for the others, and the stations
-// are told from when on nothing is missing.
-func (c *copyFiles) bound() error {
-	total, keep := int64(0), len(c.logs)
-	for ; keep > 0; keep-- {
-		if info, err := os.Stat(c.log(c.logs[keep-1])); err == nil {
-			total += info.Size()
+// end writes what still waits, and that the log is complete.
+func (c *copier) end() {
+	defer c.folder.Unlock()
+	for {
+		select {
+		case notes := <-c.notes:
+			c.write(notes)
+			continue
+		default:
 		}
-		if total > maxLogs {
-			break
-		}
+		break
 	}
-	var err error
-	for _, n := range c.logs[:keep] {
-		err = errors.Join(err, os.Remove(c.log(n)))
+	if c.log == nil {
+		return
 	}
-	if keep > 0 {
-		err = errors.Join(fmt.Errorf("the logs since the last base copy are too long: %d are removed", keep), err)
+	if !c.gap.Load() {
+		closed := c.line()
+		closed.Closed = true
+		c.write([]note{{logLine: closed}})
 	}
-	return err
-}
-
-// A stoppable is a file whose writing ends with a context.
-type stoppable struct {
-	ctx context.Context
-	f   *os.File
-}
-
-func (s stoppable) Write(b []byte) (int, error) {
-	if err := s.ctx.Err(); err != nil {
-		return 0, err
+	c.sync()
+	if c.log != nil {
+		_ = c.log.Close()
 	}
-	return s.f.Write(b)
 }

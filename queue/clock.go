@@ -120,7 +120,7 @@ func (q *Queue) maintain() {
 	}
 	q.in.markWorking()
 	q.addTimeOff()
-	q.space.checkFull(q.reusable())
+	q.space.CheckFull(q.reusable())
 	lost := 0 // outcomes
 	o := &op{kind: opOnce, since: time.Now(), done: make(chan error, 1), apply: func(b *batch) error {
 		b.dropGenerations(b.now, q.o.DedupRetention)
@@ -147,7 +147,7 @@ const pruneAtOnce = 100
 // historyKept is how long finished jobs are kept. A disk that is full, perhaps of them, takes orders again when they
 // have made room in the file: history yields first.
 func (q *Queue) historyKept() time.Duration {
-	if q.space.isFull.Load() {
+	if q.space.IsFull.Load() {
 		return min(q.o.HistoryRetention, historyAtLeast)
 	}
 	return q.o.HistoryRetention

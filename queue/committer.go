@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"ticketrail/queue/store"
+
 	bolt "go.etcd.io/bbolt"
 )
 
@@ -113,7 +115,7 @@ func (q *Queue) commitAndAnswer(ops []*op) {
 // classify turns the error of a failed commit into the one that callers get. A full disk is told
 // apart, because printing continues with the reserve meanwhile.
 func classify(err error) (failed error, full bool) {
-	if isDiskFull(err) {
+	if store.IsFull(err) {
 		return fmt.Errorf("%w: %w", ErrStorageFull, err), true
 	}
 	return fmt.Errorf("%w: %w", ErrStorageFailed, err), false
@@ -127,7 +129,7 @@ func (q *Queue) probeCommit(db *bolt.DB) error {
 		return err
 	}
 	meta := tx.Bucket(bucketNames[bucketMeta])
-	return errors.Join(meta.Put(keyFormat, slices.Clone(meta.Get(keyFormat))), q.hooks.commit(tx))
+	return errors.Join(meta.Put(keyFormat, slices.Clone(meta.Get(keyFormat))), q.hooks.Commit(tx))
 }
 
 // commit runs operations in one transaction. errs are the answers of the operations themselves,
@@ -138,7 +140,7 @@ func (q *Queue) commit(ops []*op) (errs []error, err error) {
 	// The free space is checked only for new requests: everything else is needed to print.
 	if slices.ContainsFunc(ops, func(o *op) bool { return o.kind == opAccept }) {
 		b.refusal = q.usable()
-		if q.space.checkFull(q.reusable()) {
+		if q.space.CheckFull(q.reusable()) {
 			b.refusal = ErrStorageFull
 		}
 	}
@@ -151,7 +153,7 @@ func (q *Queue) commit(ops []*op) (errs []error, err error) {
 	}
 	b.writeRecords()
 	if b.err == nil && b.dirty {
-		err = q.hooks.commit(b.tx)
+		err = q.hooks.Commit(b.tx)
 		// A failed one too: a disk that takes seconds to fail must show.
 		q.metrics.commitSeconds.Observe(time.Since(started).Seconds())
 	} else { // a write has failed; or nothing was written, for example all are duplicates of what was committed before
@@ -187,7 +189,7 @@ func (q *Queue) commitFailed(cause error, full bool) {
 		q.copier.gap.Store(true)
 	}
 	if full {
-		q.space.freeReserve()
+		q.space.FreeReserve()
 		q.log.Error("disk is full; new requests are refused, accepted tickets still print: free disk space",
 			"err", cause)
 	} else {
@@ -210,7 +212,7 @@ func (q *Queue) recoverStorage() {
 	if err := q.reopen(); err != nil {
 		failed, full := classify(err)
 		if full {
-			q.space.freeReserve()
+			q.space.FreeReserve()
 		}
 		if err.Error() != q.lastFailure { // a broken disk must not fill the log
 			q.lastFailure = err.Error()
@@ -246,16 +248,11 @@ func (q *Queue) reopen() error {
 	if db := q.db.Swap(nil); db != nil {
 		_ = db.Close() // waits for read transactions, which are short
 	}
-	db, identity, err := openFile(q.o, q.hooks.sync)
+	db, m, err := q.openFile()
 	if err != nil {
 		return err
 	}
-	q.file.Store(identity)
-	m, err := load(db)
-	if err == nil {
-		err = q.probeCommit(db)
-	}
-	if err != nil {
+	if err := q.probeCommit(db); err != nil {
 		_ = db.Close()
 		return err
 	}
@@ -263,6 +260,19 @@ func (q *Queue) reopen() error {
 	q.db.Store(db)
 	q.install(m)
 	return q.replay()
+}
+
+// openFile opens the file, and reads what is kept in memory.
+func (q *Queue) openFile() (db *bolt.DB, m *loadedState, err error) {
+	db, identity, err := store.Open(q.o.Path, q.o.NoSync, q.hooks.Sync)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := db.View(func(tx *bolt.Tx) (err error) { m, err = load(tx); return err }); err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("open %s: %w", q.o.Path, err), db.Close())
+	}
+	q.file.Store(identity)
+	return db, m, nil
 }
 
 // untilReopen fires when the next attempt to reopen is due; never while the file works.
@@ -277,12 +287,12 @@ func (q *Queue) untilReopen() <-chan time.Time {
 // files wants to know whether that was enough. Other writes do not postpone it: an order of a relay that waits for
 // space may be tried again more often than that.
 func (q *Queue) untilSpaceCheck() <-chan time.Time {
-	if !q.space.isFull.Load() {
+	if !q.space.IsFull.Load() {
 		q.nextSpaceCheck = time.Time{}
 		return nil
 	}
 	if q.nextSpaceCheck.IsZero() {
-		q.nextSpaceCheck = time.Now().Add(fullCheckEvery)
+		q.nextSpaceCheck = time.Now().Add(store.FullCheckEvery)
 	}
 	return time.After(time.Until(q.nextSpaceCheck))
 }
@@ -316,8 +326,8 @@ func (q *Queue) Ready() error {
 		return ErrClosed
 	case q.storageErr != nil:
 		return q.storageErr
-	case q.space.isFull.Load():
-		return q.space.full(q.reusable())
+	case q.space.IsFull.Load():
+		return q.space.Full(q.reusable())
 	}
 	return cmp.Or(q.damage, q.named())
 }
@@ -364,4 +374,13 @@ func (q *Queue) view(f func(tx *bolt.Tx) error) error {
 		return fmt.Errorf("%w: the file is being reopened", ErrStorageFailed)
 	}
 	return db.View(f)
+}
+
+// reusable is how many bytes of the file are free: room for new requests also on a full disk.
+func (q *Queue) reusable() int64 {
+	db := q.db.Load()
+	if db == nil { // the file is to be reopened
+		return 0
+	}
+	return int64(db.Stats().FreeAlloc)
 }

@@ -2,18 +2,17 @@ package queue
 
 import (
 	"bytes"
-	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
-	bolt "go.etcd.io/bbolt"
+	"ticketrail/queue/store"
+	"ticketrail/queue/ticket"
 )
 
 // A copier keeps what restores a damaged file: base copies, and the log of what was committed since. It never makes
@@ -23,45 +22,17 @@ const (
 	copyAgain  = time.Minute             // after something has failed; twice that each time that it fails again
 	copyLate   = copyEvery + 5*copyAgain // then something does not answer
 	syncEvery  = time.Second
-	keptBases  = 2
 	maxNotes   = 4096     // batches that may wait for the log
 	maxWaiting = 32 << 20 // and their size together, in bytes
 	maxLines   = 1 << 20  // bytes of lines that are written at once, and one line more
 	// copyRoom must be free beside the file after a base copy of it: a copy must not be what fills the disk.
 	copyRoom = 64 << 20
-	// maxLogs bounds all logs together, in bytes, while no base copy succeeds: they may be on the disk of the database.
-	// A restaurant writes less than a hundredth of it between two base copies.
-	maxLogs = 256 << 20
 )
-
-// A copyRecord is stored in the file: which database it is, and the number of the log that began last. A file with a
-// lower number than the oldest log is older than the copies; one of another database was put there by somebody.
-type copyRecord struct {
-	Database string `json:"database"`
-	Number   uint64 `json:"number"`
-}
-
-var keyCopy = []byte("copy")
-
-func readCopyRecord(tx *bolt.Tx) (r copyRecord, err error) {
-	raw := tx.Bucket(bucketNames[bucketMeta]).Get(keyCopy)
-	if raw == nil { // it was made before there were copies
-		return r, nil
-	}
-	if err := unsealJSON(raw, &r); err != nil {
-		return r, fmt.Errorf("%w: the number of its copy: %w", ErrDamaged, err)
-	}
-	return r, nil
-}
 
 type copier struct {
 	q      *Queue
-	dir    string
-	record copyRecord // what the file has; used by Open, then by the goroutine of a base copy, of which there is one
-
-	// Used by Open, then by run.
-	folder *os.File // locked; nil: it is not there, or another daemon's
-	shared error    // that it is another daemon's; nil: it is not
+	folder store.Folder
+	record store.CopyRecord // of the file; used by Open, then by the goroutine of a base copy
 
 	notes   chan []note
 	waiting atomic.Int64       // bytes in notes
@@ -81,7 +52,8 @@ type copier struct {
 
 func newCopier(q *Queue) *copier {
 	return &copier{
-		q: q, dir: q.o.Copy, notes: make(chan []note, maxNotes), ended: make(chan struct{}), last: time.Now(),
+		q: q, folder: store.Folder{Dir: q.o.Copy}, last: time.Now(),
+		notes: make(chan []note, maxNotes), ended: make(chan struct{}),
 	}
 }
 
@@ -159,50 +131,6 @@ func (c *copier) run(ctx context.Context) {
 	}
 }
 
-// list lists the folder, and locks it if it is there. A daemon that did not get the lock leaves the folder alone until
-// it is started again: the other one may have ended only for a moment.
-func (c *copier) list() (files copyFiles, err error) {
-	if c.folder == nil && c.shared == nil {
-		if c.folder, err = lockFolder(c.dir); errors.Is(err, errShared) {
-			c.shared = err
-		}
-	}
-	if err = cmp.Or(c.shared, err); err != nil {
-		return files, err
-	}
-	return readCopyFiles(c.dir)
-}
-
-// unlock leaves the folder to others.
-func (c *copier) unlock() {
-	if c.folder != nil {
-		_ = c.folder.Close()
-	}
-}
-
-// open continues the newest log. If the process before did not end it, or there is none, a base copy is due at once.
-func (c *copier) open() {
-	files, err := c.list()
-	complete := false
-	if n := files.newest(); err == nil && slices.Contains(files.logs, n) && files.database() == c.record.Database {
-		var last logEnd
-		if last, err = files.end(n); err == nil {
-			c.log, err = openLog(files.log(n))
-			c.number, complete = n, last.Closed
-		}
-	}
-	if err != nil {
-		c.failed(err)
-	}
-	if complete && c.log != nil { // not any more, also if this process dies before its first line
-		c.write([]note{{logLine: c.line()}})
-		c.sync()
-	}
-	if !complete || len(files.bases) == 0 {
-		c.gap.Store(true)
-	}
-}
-
 // line is one of the log that says when it was written.
 func (c *copier) line() logLine {
 	return logLine{At: c.q.clock.wall().UTC(), Running: c.q.clock.running().Milliseconds()}
@@ -232,7 +160,7 @@ func (c *copier) sync() {
 		return
 	}
 	err := c.log.Sync()
-	if info, bad := c.log.Stat(); err == nil && bad == nil && info.Size() > maxLogs/2 {
+	if info, bad := c.log.Stat(); err == nil && bad == nil && info.Size() > store.MaxLogs/2 {
 		err = fmt.Errorf("a log of %d MB is too much between two base copies", info.Size()/1e6)
 	}
 	if err != nil {
@@ -251,109 +179,93 @@ func (c *copier) lost(err error) {
 	c.failed(err)
 }
 
-// rotate begins the next log. What is committed from now on is in it.
-func (c *copier) rotate() (n uint64, ok bool) {
-	c.sync()
-	err := os.MkdirAll(c.dir, 0o700)
-	var files copyFiles
-	if err == nil {
-		files, err = c.list()
-	}
-	if c.record.Database == "" { // base stores it; a crash before that makes this log one of another database
-		c.record.Database = rand.Text()
-	}
-	var next *os.File
-	if err == nil {
-		n = max(files.newest(), c.number, c.record.Number) + 1
-		next, err = createLog(files.log(n), logHeader{n, c.record.Database, c.q.clock.wall().UTC()}, c.q.hooks)
-	}
-	if err != nil {
-		c.failed(err)
-		return 0, false
-	}
-	if c.log != nil {
-		_ = c.log.Close()
-	}
-	c.log, c.number = next, n
-	c.gap.Store(false)
-	if err := files.bound(); err != nil {
-		c.failed(err)
-	}
-	return n, true
-}
-
-// store gives the file its name and number.
-func (c *copier) store(ctx context.Context, r copyRecord) error {
-	return c.q.do(ctx, opOnce, smallOp, func(b *batch) error {
-		b.putJSON(bucketMeta, keyCopy, r)
-		return nil
-	})
-}
-
-// end writes what still waits, and that the log is complete.
-func (c *copier) end() {
-	defer c.unlock()
-	for {
-		select {
-		case notes := <-c.notes:
-			c.write(notes)
-			continue
-		default:
-		}
-		break
-	}
-	if c.log == nil {
-		return
-	}
-	if !c.gap.Load() {
-		closed := c.line()
-		closed.Closed = true
-		c.write([]note{{logLine: closed}})
-	}
-	c.sync()
-	if c.log != nil {
-		_ = c.log.Close()
-	}
-}
-
 // failed notes why the copies are not complete.
 func (c *copier) failed(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.problem == nil || c.problem.Error() != err.Error() { // a broken disk must not fill the log
-		c.q.log.Warn("the copy of the database is not complete", "directory", c.dir, "err", err)
+		c.q.log.Warn("the copy of the database is not complete", "directory", c.folder.Dir, "err", err)
 	}
 	c.problem = err
 }
 
-// finished notes how a base copy has ended.
-func (c *copier) finished(err error) {
-	if err != nil {
-		c.gap.Store(true)
-		c.failed(err)
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.problem != nil && !c.gap.Load() {
-		c.q.log.Info("the copy of the database is complete again", "directory", c.dir)
-	}
-	c.last = time.Now()
-	if !c.gap.Load() {
-		c.problem = nil
-	}
+// A note is a line that is encoded outside of the committer. Of what is large it has what is stored.
+type note struct {
+	logLine
+	accepted *acceptOp
+	payloads [][]byte // of Made
 }
 
-// CopyProblem says why the copy of the file is not complete; nil if it is, or if there is to be none.
-func (q *Queue) CopyProblem() error {
-	c := q.copier
-	if c == nil {
-		return nil
+// noteAccepted logs a request with the jobs that came of it.
+func (b *batch) noteAccepted(a *acceptOp) {
+	b.made = append(b.made, note{accepted: a})
+}
+
+// noteMade logs a job that no request made.
+func (b *batch) noteMade(job uint64, s jobState, payload []byte) {
+	b.made = append(b.made, note{logLine: logLine{Made: &loggedMade{job, s}}, payloads: [][]byte{payload}})
+}
+
+// noteState logs what has become of a job.
+func (b *batch) noteState(job uint64, s jobState) {
+	if s.State == ticket.Shown {
+		return
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.problem == nil && time.Since(c.last) > copyLate {
-		return errSlow
+	b.became = append(b.became, note{logLine: logLine{
+		Job: &loggedJob{job, s.Station, s.State, s.Doubts, s.Why, s.PrintedBy, s.ReprintedAs},
+	}})
+}
+
+// notes are the lines of a batch: those of what was made come first, so that a line that is torn there is never that
+// of a job that took the place of one whose end is logged.
+func (b *batch) notes() []note {
+	all := append(b.made, b.became...)
+	for i := range all {
+		all[i].At, all[i].Running = b.wall.UTC(), b.now.Milliseconds()
 	}
-	return c.problem
+	return all
+}
+
+// size is about how many bytes a note keeps in memory.
+func (n *note) size() int {
+	if n.accepted != nil {
+		return n.accepted.size
+	}
+	size := smallOp
+	for _, p := range n.payloads {
+		size += len(p)
+	}
+	return size
+}
+
+// appendTo appends the line. A ticket is JSON on one line already: to have it encoded once more takes longer than all
+// the rest.
+func (n *note) appendTo(lines *bytes.Buffer) error {
+	l, payloads := n.logLine, n.payloads
+	if n.accepted != nil {
+		l.Request, payloads = n.accepted.logged(), n.accepted.payloads
+	}
+	return store.AppendLine(lines, l, func() {
+		for i, p := range payloads {
+			lines.WriteString([]string{`,"tickets":[`, `,`}[min(i, 1)])
+			lines.Write(p[crcSize:])
+		}
+		if len(payloads) > 0 {
+			lines.WriteByte(']')
+		}
+	})
+}
+
+// logged is the request as a log has it. Its caller may have changed the body since, so it is that which was encoded.
+func (a *acceptOp) logged() *loggedRequest {
+	l := &loggedRequest{
+		ID: a.r.ID, Venue: a.r.Venue, Device: a.r.Device, Received: a.arrived, AgeMS: a.age.Milliseconds(),
+		Jobs: a.jobs, Stations: a.stations,
+	}
+	if body := a.body[len(a.body)-len(a.r.Body):]; utf8.Valid(body) {
+		l.Body = string(body)
+	} else {
+		l.Bytes = body
+	}
+	return l
 }

@@ -1,13 +1,10 @@
 package queue
 
 import (
-	"bufio"
 	"context"
 	"errors"
-	"io"
 	"os"
 	"slices"
-	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -16,6 +13,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"ticketrail/deploy/slow"
+	"ticketrail/queue/store"
 	"ticketrail/queue/ticket"
 )
 
@@ -23,9 +21,10 @@ import (
 func TestAFileIsKeptIfACrashLeavesALogAloneOnANewDiskOfCopies(t *testing.T) {
 	q := withHistory(t)
 	must(t, errors.Join(os.RemoveAll(q.o.Copy), os.Mkdir(q.o.Copy, 0o700)))
-	h := logHeader{3, databaseOf(q), time.Now().UTC()}
-	files := copyFiles{dir: q.o.Copy}
-	log, err := createLog(files.log(3), h, systemHooks) // the crash came before the file had its number
+	h := store.LogHeader{Log: 3, Database: databaseOf(q), Began: time.Now().UTC()}
+	files, err := store.ReadCopies(q.o.Copy)
+	must(t, err)
+	log, err := store.CreateLog(files.Log(3), h, store.System) // the crash came before the file had its number
 	must(t, err)
 	must(t, log.Close())
 	q.wantHistory(false)
@@ -39,9 +38,9 @@ func TestWhatWasRemovedWithItsHistoryIsNotMadeAgain(t *testing.T) {
 		q.print("grill")
 		q.must(errOf(q.Reprint(bg, 1, ReprintOptions{})))
 		synctest.Wait()
-		files, err := readCopyFiles(q.o.Copy)
+		files, err := store.ReadCopies(q.o.Copy)
 		must(t, err)
-		log := files.log(files.newest())
+		log := files.Log(files.Newest())
 		content, err := os.ReadFile(log)
 		must(t, err)
 		away := q.o.Copy + ".away"
@@ -70,20 +69,20 @@ func TestALogIsCompleteOnlyIfNoBaseCopyWasCutOffAndNothingCameAfterItsEnd(t *tes
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		synctest.Wait()
 		q.stop()
-		files, err := readCopyFiles(q.o.Copy)
+		files, err := store.ReadCopies(q.o.Copy)
 		must(t, err)
-		first := files.newest()
+		first := files.Newest()
 
 		q.open() // continues the log, and dies before it has written a line
 		synctest.Wait()
-		content, err := os.ReadFile(files.log(first))
+		content, err := os.ReadFile(files.Log(first))
 		must(t, err)
 		q.stop()
-		must(t, os.WriteFile(files.log(first), content, 0o600))
+		must(t, os.WriteFile(files.Log(first), content, 0o600))
 		q.o.CheckCopy = func(ctx context.Context, _ string) error { <-ctx.Done(); return ctx.Err() }
 		q.open()
 		synctest.Wait()
-		if files, err = readCopyFiles(q.o.Copy); err != nil || files.newest() != first+1 {
+		if files, err = store.ReadCopies(q.o.Copy); err != nil || files.Newest() != first+1 {
 			t.Errorf("after a crash: %+v, %v", files, err)
 		}
 
@@ -91,7 +90,7 @@ func TestALogIsCompleteOnlyIfNoBaseCopyWasCutOffAndNothingCameAfterItsEnd(t *tes
 		q.o.CheckCopy = func(context.Context, string) error { return nil }
 		q.open()
 		synctest.Wait()
-		if files, err = readCopyFiles(q.o.Copy); err != nil || files.newest() != first+2 {
+		if files, err = store.ReadCopies(q.o.Copy); err != nil || files.Newest() != first+2 {
 			t.Errorf("after a base copy that was cut off: %+v, %v", files, err)
 		}
 	}, withCopies)
@@ -133,8 +132,8 @@ func TestOnlyWhatHasTheNameOfACopyIsOne(t *testing.T) {
 	} {
 		must(t, os.WriteFile(dir+"/"+name, nil, 0o600))
 	}
-	files, err := readCopyFiles(dir)
-	if err != nil || !slices.Equal(files.bases, []uint64{4}) || !slices.Equal(files.logs, []uint64{4}) {
+	files, err := store.ReadCopies(dir)
+	if err != nil || !slices.Equal(files.Bases, []uint64{4}) || !slices.Equal(files.Logs, []uint64{4}) {
 		t.Errorf("%+v, %v", files, err)
 	}
 }
@@ -161,22 +160,23 @@ func TestTwoDaemonsDoNotShareAFolderOfCopies(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		q.accept(order("a", "grill"))
 		synctest.Wait()
-		files, err := readCopyFiles(q.o.Copy)
+		files, err := store.ReadCopies(q.o.Copy)
 		must(t, err)
 		other := start(t, func(o *Options) { o.Copy = q.o.Copy })
 		defer other.stop()
-		wantErr(t, other.CopyProblem(), errShared)
+		wantErr(t, other.CopyProblem(), store.ErrShared)
 		other.wantNothing("grill")
 		q.stop()
 		other.anHourLater()
-		if now, err := readCopyFiles(q.o.Copy); err != nil || !slices.Equal(now.logs, files.logs) {
+		if now, err := store.ReadCopies(q.o.Copy); err != nil || !slices.Equal(now.Logs, files.Logs) {
 			t.Errorf("the other daemon has made of %+v %+v, %v", files, now, err)
 		}
 
 		q.open()
 		other.stop()
 		must(t, os.WriteFile(other.o.Path, []byte("damaged"), 0o600))
-		if r, err := Recover(other.o.Path, other.o.Copy, Check); err != nil || r.Base != "" {
+		r, err := store.Recover(other.o.Path, other.o.Copy, Check, Contents, store.System)
+		if err != nil || r.Base != "" {
 			t.Errorf("the copies of the first one were used: %+v, %v", r, err)
 		}
 		other.open()
@@ -208,10 +208,10 @@ func TestStationsAreToldIfTheCopyEndsLongBeforeTheFile(t *testing.T) {
 				}
 				away := q.o.Copy + ".away"
 				must(t, os.CopyFS(away, os.DirFS(q.o.Copy)))
-				files, err := readCopyFiles(away)
+				files, err := store.ReadCopies(away)
 				must(t, err)
 				if c.logLost {
-					must(t, os.Remove(files.log(files.newest())))
+					must(t, os.Remove(files.Log(files.Newest())))
 				}
 				if c.stopped {
 					q.open()
@@ -220,7 +220,7 @@ func TestStationsAreToldIfTheCopyEndsLongBeforeTheFile(t *testing.T) {
 				q.stop()
 
 				must(t, errors.Join(os.RemoveAll(q.o.Copy), os.Rename(away, q.o.Copy), os.Remove(q.o.Path)))
-				r, err := Recover(q.o.Path, q.o.Copy, Check)
+				r, err := store.Recover(q.o.Path, q.o.Copy, Check, Contents, store.System)
 				if must(t, err); !r.From.IsZero() != c.told {
 					t.Errorf("%s", r)
 				}
@@ -230,32 +230,15 @@ func TestStationsAreToldIfTheCopyEndsLongBeforeTheFile(t *testing.T) {
 	}
 }
 
-// TestOfALineWithoutEndOnlyTheBeginningIsRead: a log that a disk has overwritten can be one line.
-func TestOfALineWithoutEndOnlyTheBeginningIsRead(t *testing.T) {
-	long := strings.Repeat("x", 1<<20)
-	var parts []io.Reader
-	for range 2 * maxLine >> 20 {
-		parts = append(parts, strings.NewReader(long))
-	}
-	r := bufio.NewReader(io.MultiReader(append(parts, strings.NewReader("\nnext\n"))...))
-	line, err := readLine(r, nil)
-	if err != nil || len(line) > maxLine+r.Size() {
-		t.Errorf("%d bytes were read: %v", len(line), err)
-	}
-	if line, err = readLine(r, nil); err != nil || string(line) != "next\n" {
-		t.Errorf("then %.20q was read: %v", line, err)
-	}
-}
-
 // TestLogsDoNotGrowWithoutBound: they may be on the disk of the database. After a long one comes a base copy; if none
 // succeeds, the oldest logs go.
 func TestLogsDoNotGrowWithoutBound(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		grow := func(name string) {
 			synctest.Wait()
-			files, err := readCopyFiles(q.o.Copy)
+			files, err := store.ReadCopies(q.o.Copy)
 			must(t, err)
-			must(t, os.Truncate(files.log(files.newest()), maxLogs/2+1)) // a hole takes no space
+			must(t, os.Truncate(files.Log(files.Newest()), store.MaxLogs/2+1)) // a hole takes no space
 			q.accept(order(name, "grill"))
 			time.Sleep(2 * syncEvery)
 			if synctest.Wait(); q.CopyProblem() == nil {
@@ -274,11 +257,11 @@ func TestLogsDoNotGrowWithoutBound(t *testing.T) {
 			grow(id(n))
 			time.Sleep(copyEvery)
 		}
-		files, err := readCopyFiles(q.o.Copy)
+		files, err := store.ReadCopies(q.o.Copy)
 		must(t, err)
 		long := 0
-		for _, n := range files.logs {
-			if info, err := os.Stat(files.log(n)); err == nil && info.Size() > maxLogs/2 {
+		for _, n := range files.Logs {
+			if info, err := os.Stat(files.Log(n)); err == nil && info.Size() > store.MaxLogs/2 {
 				long++
 			}
 		}
@@ -293,12 +276,12 @@ func TestLogsDoNotGrowWithoutBound(t *testing.T) {
 func TestADiskOfCopiesThatHangsDelaysNoStart(t *testing.T) {
 	slow.Test(t)
 	q := withHistory(t)
-	files, err := readCopyFiles(q.o.Copy)
+	files, err := store.ReadCopies(q.o.Copy)
 	must(t, err)
-	log := files.log(files.newest())
+	log := files.Log(files.Newest())
 	must(t, errors.Join(os.Remove(log), syscall.Mkfifo(log, 0o600)))
 	q.open()
-	wantErr(t, q.CopyProblem(), errHangs)
+	wantErr(t, q.CopyProblem(), store.ErrHangs)
 	q.wantDuplicate(order("e", "grill"))
 	must(t, q.Ready())
 }
@@ -322,7 +305,7 @@ func TestTheNewestTwoDamagedFilesAreKept(t *testing.T) {
 	q := withHistory(t)
 	for n := range 4 {
 		must(t, os.WriteFile(q.o.Path, []byte(id(n)), 0o600))
-		must(t, errOf(Recover(q.o.Path, q.o.Copy, Check)))
+		must(t, errOf(store.Recover(q.o.Path, q.o.Copy, Check, Contents, store.System)))
 	}
 	var kept []string
 	for _, name := range matches(q.o.Path + ".corrupt-*") {
@@ -337,7 +320,7 @@ func TestTheNewestTwoDamagedFilesAreKept(t *testing.T) {
 
 // databaseOf is the name of the database of a queue.
 func databaseOf(q *testQueue) string {
-	files, err := readCopyFiles(q.o.Copy)
+	files, err := store.ReadCopies(q.o.Copy)
 	must(q.t, err)
-	return files.database()
+	return files.Database()
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"ticketrail/deploy/slow"
+	"ticketrail/queue/store"
 	"ticketrail/queue/ticket"
 )
 
@@ -36,7 +37,7 @@ func TestWithoutACopyAnEmptyFileBeginsAndEachStationIsTold(t *testing.T) {
 	q.stop()
 	must(t, os.RemoveAll(q.o.Copy))
 	must(t, os.WriteFile(q.o.Path, []byte("damaged"), 0o600))
-	r, err := Recover(q.o.Path, q.o.Copy, Check)
+	r, err := store.Recover(q.o.Path, q.o.Copy, Check, Contents, store.System)
 	if err != nil || r.Base+r.String() == "" || r.Kept == "" || r.From.IsZero() {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -61,7 +62,7 @@ func TestWithoutASoundBaseCopyTheLogIsPlayedIntoAnEmptyFile(t *testing.T) {
 		must(t, os.WriteFile(name, []byte("damaged"), 0o600))
 	}
 	must(t, os.Remove(q.o.Path))
-	must(t, errOf(Recover(q.o.Path, q.o.Copy, Check)))
+	must(t, errOf(store.Recover(q.o.Path, q.o.Copy, Check, Contents, store.System)))
 	q.wantHistory(true)
 }
 
@@ -73,9 +74,9 @@ func TestACopyIsMadeEachHourAndTwoAreKept(t *testing.T) {
 			time.Sleep(copyEvery)
 		}
 		synctest.Wait()
-		files, err := readCopyFiles(q.o.Copy)
+		files, err := store.ReadCopies(q.o.Copy)
 		must(t, err)
-		if !slices.Equal(files.bases, []uint64{4, 5}) || !slices.Equal(files.logs, []uint64{4, 5}) {
+		if !slices.Equal(files.Bases, []uint64{4, 5}) || !slices.Equal(files.Logs, []uint64{4, 5}) {
 			t.Errorf("%+v", files)
 		}
 		if err := q.CopyProblem(); err != nil {
@@ -89,15 +90,15 @@ func TestAnEndedLogIsContinuedAndOneThatIsNotBeginsABaseCopy(t *testing.T) {
 	q.open()
 	q.accept(order("f", "grill"))
 	q.stop()
-	files, err := readCopyFiles(q.o.Copy)
-	if err != nil || files.newest() != 2 {
+	files, err := store.ReadCopies(q.o.Copy)
+	if err != nil || files.Newest() != 2 {
 		t.Errorf("after a stop in order: %+v, %v", files, err)
 	}
-	content, err := os.ReadFile(files.log(2))
+	content, err := os.ReadFile(files.Log(2))
 	must(t, err)
-	must(t, os.WriteFile(files.log(2), content[:len(content)-10], 0o600)) // torn
+	must(t, os.WriteFile(files.Log(2), content[:len(content)-10], 0o600)) // torn
 	q.inBubble(synctest.Wait)
-	if files, err = readCopyFiles(q.o.Copy); err != nil || files.newest() != 3 {
+	if files, err = store.ReadCopies(q.o.Copy); err != nil || files.Newest() != 3 {
 		t.Errorf("after a crash: %+v, %v", files, err)
 	}
 }
@@ -118,7 +119,7 @@ func TestACopyDiskThatFailsRefusesNoOrder(t *testing.T) {
 		must(t, os.Remove(q.o.Path+".blocked"))
 		time.Sleep(2 * copyAgain)
 		synctest.Wait()
-		if files, err := readCopyFiles(q.o.Copy); q.CopyProblem() != nil || err != nil || len(files.bases) != 1 {
+		if files, err := store.ReadCopies(q.o.Copy); q.CopyProblem() != nil || err != nil || len(files.Bases) != 1 {
 			t.Errorf("problem %v, %+v, %v", q.CopyProblem(), files, err)
 		}
 	})
@@ -134,7 +135,7 @@ func TestABaseCopyThatFailsAtAnyStepLosesNothing(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					s := &stepper{persist: persist, end: func() error { return syscall.EIO }}
 					hooks := s.hooks()
-					hooks.commit = q.disk.commit
+					hooks.Commit = q.disk.commit
 					opened, err := open(q.o, hooks)
 					must(t, err)
 					s.failIn(step)
@@ -147,7 +148,7 @@ func TestABaseCopyThatFailsAtAnyStepLosesNothing(t *testing.T) {
 				})
 
 				must(t, os.Remove(q.o.Path))
-				must(t, errOf(Recover(q.o.Path, q.o.Copy, Check)))
+				must(t, errOf(store.Recover(q.o.Path, q.o.Copy, Check, Contents, store.System)))
 				q.wantHistory(true)
 			})
 		}
@@ -179,7 +180,7 @@ func TestADatabaseWithoutCopiesBeginsThem(t *testing.T) {
 	withCopies(&q.o)
 	q.inBubble(synctest.Wait)
 	must(t, os.Remove(q.o.Path))
-	must(t, errOf(Recover(q.o.Path, q.o.Copy, Check)))
+	must(t, errOf(store.Recover(q.o.Path, q.o.Copy, Check, Contents, store.System)))
 	q.open()
 	if d := q.print("grill"); d.Ticket.Request != "a" || !d.Doubt {
 		t.Errorf("printed is %+v", d)
@@ -199,8 +200,13 @@ func TestALineSaysWhatWasStored(t *testing.T) {
 		a.jobs = []madeJob{{1, "grill"}, {2, "bar"}}
 		var line bytes.Buffer
 		must(t, (&note{accepted: a}).appendTo(&line))
-		object, ok := unsealLine(bytes.TrimSuffix(line.Bytes(), []byte("\n")))
-		if !ok {
+		dir := t.TempDir()
+		must(t, os.WriteFile(filepath.Join(dir, "00000001.log"), line.Bytes(), 0o600))
+		files, err := store.ReadCopies(dir)
+		must(t, err)
+		var object []byte
+		damaged, err := files.Read(1, func(line []byte) error { object = bytes.Clone(line); return nil })
+		if must(t, err); damaged > 0 {
 			t.Fatalf("the checksum of %q is wrong", line.Bytes())
 		}
 		var l logLine
@@ -226,9 +232,9 @@ func TestARecordThatCannotBeReadEndsTheQueueAndTheNextStartTakesTheCopy(t *testi
 	wantErr(t, q.Ready(), ErrDamaged)
 	must(t, q.Close())
 	q.Queue = nil
-	wantErr(t, Suspected(q.o.Path), ErrDamaged)
-	must(t, errOf(Recover(q.o.Path, q.o.Copy, Check)))
-	must(t, Suspected(q.o.Path))
+	wantErr(t, store.Suspected(q.o.Path), ErrDamaged)
+	must(t, errOf(store.Recover(q.o.Path, q.o.Copy, Check, Contents, store.System)))
+	must(t, store.Suspected(q.o.Path))
 	q.wantHistory(true)
 }
 
@@ -243,7 +249,7 @@ func TestWhatPrintedOrReplacedAJobIsKnownAfterARestore(t *testing.T) {
 		q.print("grill")
 		q.stop()
 		must(t, os.Remove(q.o.Path))
-		must(t, errOf(Recover(q.o.Path, q.o.Copy, Check)))
+		must(t, errOf(store.Recover(q.o.Path, q.o.Copy, Check, Contents, store.System)))
 		q.open()
 		wantErr(t, errOf(q.Reprint(bg, 1, ReprintOptions{})), ErrConflict)
 		q.wantSiblings("3 grill sent, 2 bar at pass sent", 2)
@@ -266,7 +272,7 @@ func TestACopyIsRestoredByHandFromAnotherFolderOrOneFile(t *testing.T) {
 			if from == "file" {
 				source = old.o.Path // of a stopped daemon, with all that it had
 			}
-			r, err := Restore(q.o.Path, q.o.Copy, source, Check)
+			r, err := store.Restore(q.o.Path, q.o.Copy, source, Check, Contents)
 			must(t, err)
 			if kept := matches(q.o.Copy + ".before-restore-*"); len(kept) != 1 || r.Kept == "" {
 				t.Errorf("kept are %q and %q", kept, r.Kept)
@@ -281,7 +287,7 @@ func TestWhatRootRestoresBelongsToTheUserOfTheDaemon(t *testing.T) {
 	const user = 12345
 	old, path := withHistory(t), filepath.Join(t.TempDir(), "queue.db")
 	must(t, os.Chown(filepath.Dir(path), user, user))
-	must(t, errOf(Restore(path, path+".copy", old.o.Copy, Check)))
+	must(t, errOf(store.Restore(path, path+".copy", old.o.Copy, Check, Contents)))
 	for _, name := range append(matches(path+".copy/*"), path, path+".copy") {
 		info, err := os.Stat(name)
 		if must(t, err); info.Sys().(*syscall.Stat_t).Uid != user {
@@ -366,6 +372,7 @@ func (e *evening) damages() (all []damage) {
 	page := os.Getpagesize()
 	pages := len(e.content) / page
 	host := binary.NativeEndian
+	const pageHeader, metaSize, offTxid = 16, 64, 48
 	write := func(name string, always bool, change func(b []byte) []byte) {
 		all = append(all, damage{name, always, func(t *testing.T, path string) {
 			must(t, os.WriteFile(path, change(bytes.Clone(e.content)), 0o600))
@@ -468,12 +475,12 @@ const checkEnv = "TICKETRAIL_TEST_CHECK_COPY"
 func (q *testQueue) startAsADaemon() {
 	q.t.Helper()
 	if _, err := os.Stat(q.o.Path); err == nil && checkApart(q.o.Path) != nil {
-		q.must(errOf(Recover(q.o.Path, q.o.Copy, Check)))
+		q.must(errOf(store.Recover(q.o.Path, q.o.Copy, Check, Contents, store.System)))
 	}
-	hooks := storageHooks{commit: q.disk.commit, sync: noSync, link: os.Link, rename: os.Rename}
+	hooks := store.Hooks{Commit: q.disk.commit, Sync: noSync, Link: os.Link, Rename: os.Rename}
 	opened, err := open(q.o, hooks)
 	if errors.Is(err, ErrDamaged) {
-		q.must(errOf(Recover(q.o.Path, q.o.Copy, Check)))
+		q.must(errOf(store.Recover(q.o.Path, q.o.Copy, Check, Contents, store.System)))
 		opened, err = open(q.o, hooks)
 	}
 	q.must(err)

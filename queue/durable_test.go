@@ -16,6 +16,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"ticketrail/queue/queuetest"
+	"ticketrail/queue/store"
 	"ticketrail/queue/ticket"
 )
 
@@ -108,13 +109,13 @@ func TestWithoutAReserveNoneIsMissed(t *testing.T) {
 	var log queuetest.Log
 	q := start(t, logTo(&log), func(o *Options) {
 		o.Reserve = -1
-		must(t, os.WriteFile(reservePath(*o), nil, 0o600))
+		must(t, os.WriteFile(store.ReservePath(o.Path), nil, 0o600))
 	})
 	q.stop()
 	if strings.Contains(log.String(), "reserve") {
 		t.Errorf("logged: %s", &log)
 	}
-	if _, err := os.Stat(reservePath(q.o)); err == nil {
+	if _, err := os.Stat(store.ReservePath(q.o.Path)); err == nil {
 		t.Error("the reserve of an earlier configuration is left")
 	}
 }
@@ -124,8 +125,8 @@ func TestAStartThatFindsTheDiskFullGivesUpTheReserve(t *testing.T) {
 	q := start(t, func(o *Options) { o.Reserve = 1 << 20 })
 	q.accept(order("a", "grill"))
 	q.stop()
-	opened, err := open(q.o, storageHooks{commit: q.disk.commit, link: os.Link, sync: func(f *os.File) error {
-		if _, err := os.Stat(reservePath(q.o)); err == nil && f.Name() == q.o.Path {
+	opened, err := open(q.o, store.Hooks{Commit: q.disk.commit, Link: os.Link, Sync: func(f *os.File) error {
+		if _, err := os.Stat(store.ReservePath(q.o.Path)); err == nil && f.Name() == q.o.Path {
 			return syscall.ENOSPC
 		}
 		return nil
@@ -222,8 +223,8 @@ func TestWaitingShowsAHungDiskWhateverUsesIt(t *testing.T) {
 		inBubble(t, func(t *testing.T, q *testQueue) {
 			synctest.Wait()
 			hangs := make(chan struct{})
-			q.space.free = func(string) (int64, error) { <-hangs; return 1 << 40, nil }
-			q.space.freeReserve()
+			q.space.Free = func(string) (int64, error) { <-hangs; return 1 << 40, nil }
+			q.space.FreeReserve()
 			q.must(q.KV("x").Put(bg, "k", nil)) // so that the committer sees that the disk is full
 			wantHang(t, q, func() { close(hangs) }, 2*time.Minute)
 		})
@@ -238,7 +239,7 @@ func TestAReserveThatCannotBeCreatedStopsNoOrder(t *testing.T) {
 	})
 	q.must(q.Ready())
 	q.accept(order("a", "grill"))
-	q.space.freeReserve()
+	q.space.FreeReserve()
 	wantLogged(t, &log, "cannot remove the reserve file")
 }
 
@@ -248,13 +249,13 @@ func TestAReserveIsWrittenAtTheStartUnlessItIsThereWithItsSize(t *testing.T) {
 	} {
 		q := start(t, func(o *Options) {
 			o.Reserve = int64(c.reserve)
-			must(t, os.WriteFile(reservePath(*o), make([]byte, c.there), 0o600))
+			must(t, os.WriteFile(store.ReservePath(o.Path), make([]byte, c.there), 0o600))
 		})
-		f, err := os.OpenFile(reservePath(q.o), os.O_WRONLY, 0)
+		f, err := os.OpenFile(store.ReservePath(q.o.Path), os.O_WRONLY, 0)
 		must(t, err)
 		must(t, errors.Join(errOf(f.WriteAt([]byte("mark"), 1<<19)), f.Close()))
 		q.restart()
-		b, err := os.ReadFile(reservePath(q.o))
+		b, err := os.ReadFile(store.ReservePath(q.o.Path))
 		if len(b) != c.want || !bytes.Contains(b, []byte("mark")) || err != nil {
 			t.Errorf("%+v: %d bytes, %v", c, len(b), err)
 		}
@@ -296,19 +297,19 @@ func TestAClockThatIsSetWhileItIsReadDoesNotChangeTheRunningTime(t *testing.T) {
 func TestADiskThatOurHistoryHasFilledTakesOrders(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		r := order("old", "grill")
-		r.Body = make([]byte, 3*minFree)
+		r.Body = make([]byte, 3*store.MinFree)
 		q.accept(r)
 		q.print("grill")
 		time.Sleep(historyAtLeast + time.Minute)
 		q.accept(order("new", "grill"))
 		q.print("grill")
 		q.must(q.do(bg, opOnce, 1, func(*batch) error {
-			free := minFree - 1 - q.reusable()
-			q.space.free = func(string) (int64, error) { return free, nil }
+			free := store.MinFree - 1 - q.reusable()
+			q.space.Free = func(string) (int64, error) { return free, nil }
 			return nil
 		}))
 		q.wantRefused(order("refused", "grill"), ErrStorageFull)
-		time.Sleep(2 * fullCheckEvery)
+		time.Sleep(2 * store.FullCheckEvery)
 		q.wantNew(order("refused", "grill"))
 		q.wantCount(bucketRequests, 2)
 		q.wantDuplicate(r)
@@ -321,7 +322,7 @@ func TestRequestsAreTakenAgainWhenThereIsSpaceForTheReserveAndMore(t *testing.T)
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		synctest.Wait()
 		left := int64(1 << 40)
-		q.space.free = func(string) (int64, error) { return left - q.reusable(), nil }
+		q.space.Free = func(string) (int64, error) { return left - q.reusable(), nil }
 		refused := func(n int64, id string) {
 			t.Helper()
 			left = n
@@ -335,17 +336,18 @@ func TestRequestsAreTakenAgainWhenThereIsSpaceForTheReserveAndMore(t *testing.T)
 			wantErr(t, q.Ready(), nil)
 		}
 
-		taken(minFree, "a")
-		refused(minFree-1, "b")
+		taken(store.MinFree, "a")
+		refused(store.MinFree-1, "b")
 		const mb = 1_000_000
-		wantErrText(t, q.Ready(), fmt.Sprintf("%d MB are free, %d MB are needed", (minFree-1)/mb, 2*minFree/mb+1))
-		refused(2*minFree-1, "b")
-		taken(2*minFree, "b")
-		refused(minFree-1, "c")
-		q.must(os.Remove(reservePath(q.o)))
-		refused(2*minFree+reserve-1, "c")
-		taken(2*minFree+reserve, "c")
-		if n := strings.Count(log.String(), fmt.Sprintf("need_bytes=%d\n", 2*minFree)); n != 2 { // the reserve is there
+		wantErrText(t, q.Ready(),
+			fmt.Sprintf("%d MB are free, %d MB are needed", (store.MinFree-1)/mb, 2*store.MinFree/mb+1))
+		refused(2*store.MinFree-1, "b")
+		taken(2*store.MinFree, "b")
+		refused(store.MinFree-1, "c")
+		q.must(os.Remove(store.ReservePath(q.o.Path)))
+		refused(2*store.MinFree+reserve-1, "c")
+		taken(2*store.MinFree+reserve, "c")
+		if n := strings.Count(log.String(), fmt.Sprintf("need_bytes=%d\n", 2*store.MinFree)); n != 2 {
 			t.Errorf("what is needed is logged %d times: %s", n, &log)
 		}
 	}, logTo(&log), func(o *Options) { o.Reserve = reserve })
@@ -363,8 +365,8 @@ type cachedDisk struct {
 	powerCuts  int
 }
 
-func (p *cachedDisk) hooks() storageHooks {
-	return storageHooks{commit: p.commit, sync: p.sync, link: os.Link}
+func (p *cachedDisk) hooks() store.Hooks {
+	return store.Hooks{Commit: p.commit, Sync: p.sync, Link: os.Link}
 }
 
 func (p *cachedDisk) commit(tx *bolt.Tx) error {

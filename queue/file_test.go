@@ -15,12 +15,13 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"ticketrail/queue/queuetest"
+	"ticketrail/queue/store"
 	"ticketrail/queue/ticket"
 )
 
 func TestAFirstStartThatWasInterruptedAnywhereIsRepeated(t *testing.T) {
 	whole := filepath.Join(t.TempDir(), "whole")
-	must(t, createEmpty(whole, Options{}, storageHooks{sync: (*os.File).Sync}))
+	must(t, store.Create(whole, "", true, Contents, store.System))
 	content, err := os.ReadFile(whole)
 	must(t, err)
 	for n := 0; n <= len(content); n += 2039 {
@@ -37,23 +38,6 @@ func TestAFirstStartThatWasInterruptedAnywhereIsRepeated(t *testing.T) {
 	}
 }
 
-func TestATruncatedFileIsRefusedWithoutACrash(t *testing.T) {
-	q := start(t)
-	q.orders(50, "grill")
-	q.stop()
-	content, err := os.ReadFile(q.o.Path)
-	must(t, err)
-	need := newest(t, q.o.Path).need
-	path := filepath.Join(t.TempDir(), "short.db")
-	for n := 0; n < int(need); n += int(need)/40 + 1 {
-		must(t, os.WriteFile(path, content[:n], 0o600))
-		wantErr(t, errOf(Open(Options{Path: path, Reserve: -1})), ErrDamaged)
-		wantErr(t, Check(path), ErrDamaged)
-	}
-	must(t, os.WriteFile(path, content[:need], 0o600))
-	must(t, Check(path))
-}
-
 // TestADirectoryInPlaceOfTheFileIsRefusedAndNotCalledDamaged: what is damaged is moved aside at the start, and a
 // directory must not be.
 func TestADirectoryInPlaceOfTheFileIsRefusedAndNotCalledDamaged(t *testing.T) {
@@ -67,10 +51,9 @@ func TestADirectoryInPlaceOfTheFileIsRefusedAndNotCalledDamaged(t *testing.T) {
 
 func TestASecondProcessIsToldThatTheFileIsOpen(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) { // which makes the wait for the lock short
-		const inUse = ": another ticketrail process has it open"
 		wantErrText(t, Check(q.o.Path), inUse)
 		started := time.Now()
-		wantErrText(t, errOf(Open(q.o)), q.o.Path+inUse)
+		wantErrText(t, errOf(Open(q.o)), q.o.Path+": "+inUse)
 		if waited := time.Since(started).Round(time.Second); waited != 3*time.Second {
 			t.Errorf("it waited %s for the other one", waited)
 		}
@@ -181,7 +164,7 @@ ticketrail_queue_storage_full 0
 	if err != nil {
 		t.Error(err)
 	}
-	q.space.isFull.Store(true)
+	q.space.IsFull.Store(true)
 	families, err := reg.Gather()
 	q.must(err)
 	info, err := os.Stat(q.o.Path)
@@ -237,3 +220,5 @@ func TestNothingIsAcceptedIntoAFileThatHasLostItsName(t *testing.T) {
 		})
 	}
 }
+
+const inUse = "another ticketrail process has it open"

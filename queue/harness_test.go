@@ -3,10 +3,8 @@ package queue
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -23,6 +21,7 @@ import (
 
 	"ticketrail/deploy/slow"
 	"ticketrail/queue/queuetest"
+	"ticketrail/queue/store"
 	"ticketrail/queue/ticket"
 )
 
@@ -78,7 +77,7 @@ func pairs(t *testing.T, f func(t *testing.T, q *testQueue, end commitResult)) {
 func (q *testQueue) open() {
 	q.t.Helper()
 	noSync := func(*os.File) error { return nil }
-	opened, err := open(q.o, storageHooks{commit: q.disk.commit, sync: noSync, link: os.Link, rename: os.Rename})
+	opened, err := open(q.o, store.Hooks{Commit: q.disk.commit, Sync: noSync, Link: os.Link, Rename: os.Rename})
 	q.must(err)
 	q.Queue = opened
 	q.checkBooks()
@@ -134,7 +133,7 @@ func (q *testQueue) edit(f func(tx *bolt.Tx) error) {
 func (q *testQueue) change(f func(tx *bolt.Tx) error) {
 	q.t.Helper()
 	q.stop()
-	db, err := bolt.Open(q.o.Path, 0o600, boltOptions(true))
+	db, err := bolt.Open(q.o.Path, 0o600, store.BoltOptions(true))
 	q.must(err)
 	q.must(db.Update(f))
 	q.must(db.Close())
@@ -471,8 +470,8 @@ func (q *testQueue) checkBooks() {
 // checkMemory compares what is in memory with what the file has. No ticket may be lent.
 func (q *testQueue) checkMemory() {
 	q.t.Helper()
-	m, err := load(q.db.Load())
-	q.must(err)
+	var m *loadedState
+	q.must(q.view(func(tx *bolt.Tx) (err error) { m, err = load(tx); return err }))
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.Queue.open != m.open {
@@ -602,27 +601,6 @@ func flip(bucket int, key []byte) func(tx *bolt.Tx) error {
 	}
 }
 
-func newest(t *testing.T, path string) meta {
-	t.Helper()
-	f, err := os.Open(path)
-	must(t, err)
-	defer f.Close()
-	m, ok := newestMeta(f)
-	if !ok {
-		t.Fatal("no valid meta page")
-	}
-	return m
-}
-
-// sealMeta gives a meta page that a test has changed its checksum.
-func sealMeta(raw []byte) {
-	sum := fnv.New64a()
-	sum.Write(raw[:offChecksum])
-	binary.NativeEndian.PutUint64(raw[offChecksum:], sum.Sum64())
-}
-
-const offRoot = 16 // in a meta page
-
 // fakeClock is a wall clock that a test sets.
 type fakeClock struct {
 	mu           sync.Mutex
@@ -669,11 +647,11 @@ type stepper struct {
 	end     func() error
 }
 
-func (s *stepper) hooks() storageHooks {
-	return storageHooks{
-		sync:   func(f *os.File) error { return s.do(f.Sync) },
-		link:   func(from, to string) error { return s.do(func() error { return os.Link(from, to) }) },
-		rename: func(from, to string) error { return s.do(func() error { return os.Rename(from, to) }) },
+func (s *stepper) hooks() store.Hooks {
+	return store.Hooks{
+		Sync:   func(f *os.File) error { return s.do(f.Sync) },
+		Link:   func(from, to string) error { return s.do(func() error { return os.Link(from, to) }) },
+		Rename: func(from, to string) error { return s.do(func() error { return os.Rename(from, to) }) },
 	}
 }
 
@@ -715,6 +693,9 @@ func matches(pattern string) []string {
 	found, _ := filepath.Glob(pattern) // an error is a wrong pattern
 	return found
 }
+
+// Check is that of a queue.
+func Check(path string) error { return store.Check(path, Contents) }
 
 func (q *testQueue) must(err error) {
 	q.t.Helper()

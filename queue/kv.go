@@ -39,7 +39,7 @@ func (s *KV) Put(ctx context.Context, key string, value []byte) error {
 	// Copied now: when ctx ends, the caller may change value while the committer still needs it.
 	stored := seal(value)
 	return s.write(ctx, "put", key, len(stored), func(b *batch) error {
-		if b.q.space.isFull.Load() && len(value) > largeValue {
+		if b.q.space.IsFull.Load() && len(value) > largeValue {
 			return ErrStorageFull
 		}
 		k, err := b.bucket(bucketKV).CreateBucketIfNotExists([]byte(s.name))

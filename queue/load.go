@@ -7,6 +7,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"ticketrail/queue/store"
 	"ticketrail/queue/ticket"
 )
 
@@ -30,7 +31,7 @@ type loadedState struct {
 	open       int
 	head, tail uint64 // the lowest and highest position in use
 	clock      clockRecord
-	copy       copyRecord
+	copy       store.CopyRecord
 	youngest   int64 // the latest running time that is recorded with any job
 }
 
@@ -46,17 +47,14 @@ func (m *loadedState) lane(name string) *lane {
 
 // load reads what is kept in memory: the open jobs and the books. How long that takes depends on
 // the backlog, not on the history, so a box with a week of history starts at once.
-func load(db *bolt.DB) (*loadedState, error) {
+func load(tx *bolt.Tx) (*loadedState, error) {
 	m := &loadedState{lanes: map[string]*lane{}, head: firstPos, tail: firstPos}
-	err := db.View(func(tx *bolt.Tx) error {
-		if err := checkFormat(tx); err != nil {
-			return err
-		}
-		var err error
-		m.copy, err = readCopyRecord(tx)
-		return errors.Join(err, m.readClock(tx), m.readWaiting(tx), m.readStations(tx))
-	})
-	if err != nil {
+	if err := checkFormat(tx); err != nil {
+		return nil, err
+	}
+	var err error
+	m.copy, err = readCopyRecord(tx)
+	if err = errors.Join(err, m.readClock(tx), m.readWaiting(tx), m.readStations(tx)); err != nil {
 		return nil, err
 	}
 	return m, nil

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"ticketrail/queue/store"
 	"ticketrail/queue/ticket"
 )
 
@@ -103,7 +104,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	}
 	gauge(descCopyFailing, failing)
 	full := 0.0
-	if c.q.space.isFull.Load() {
+	if c.q.space.IsFull.Load() {
 		full = 1
 	}
 	gauge(descFull, full)
@@ -113,7 +114,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	if db := c.q.db.Load(); db != nil { // else the file is being reopened
 		gauge(descUnused, float64(db.Stats().FreeAlloc))
 	}
-	if free, err := freeBytes(c.q.space.dir); err == nil {
+	if free, err := store.FreeBytes(c.q.space.Dir); err == nil {
 		gauge(descDiskFree, float64(free))
 	}
 }

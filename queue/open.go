@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"ticketrail/queue/store"
+
 	bolt "go.etcd.io/bbolt"
 )
 
@@ -19,10 +21,10 @@ import (
 type Queue struct {
 	o       Options
 	log     *slog.Logger
-	hooks   storageHooks
+	hooks   store.Hooks
 	in      *inbox
 	clock   *clock
-	space   *space
+	space   *store.Space
 	metrics *metrics
 	copier  *copier                 // nil: there are to be no copies
 	broken  chan struct{}           // closed with damage
@@ -52,18 +54,6 @@ type Queue struct {
 	closed     bool
 }
 
-// storageHooks are the calls at which tests make storage fail.
-type storageHooks struct {
-	commit func(tx *bolt.Tx) error // ends the transaction, also when it fails
-	sync   func(f *os.File) error  // of the file each time it is opened, of a new one, and of the directory
-	link   func(file, name string) error
-	rename func(from, to string) error // of a file that replaces another; see replaceFile
-}
-
-var systemHooks = storageHooks{
-	commit: (*bolt.Tx).Commit, sync: (*os.File).Sync, link: os.Link, rename: os.Rename,
-}
-
 // Open opens the queue at o.Path, or creates it. It reads the open jobs, not the history, so its
 // time depends on the backlog, and verifies the books. If the file is damaged the error wraps
 // ErrDamaged; Open does not read every page, see [Check] for that.
@@ -71,9 +61,9 @@ var systemHooks = storageHooks{
 // A first commit that fails does not fail Open: the queue then refuses requests until storage
 // works.
 func Open(o Options) (*Queue, error) {
-	s := systemHooks
+	s := store.System
 	if o.NoSync {
-		s.sync = func(*os.File) error { return nil }
+		s.Sync = func(*os.File) error { return nil }
 	}
 	return open(o, s)
 }
@@ -81,7 +71,7 @@ func Open(o Options) (*Queue, error) {
 // open is Open with the calls that tests replace. The order matters: the file is made durable and
 // read, then a probe commit proves that it can be written, then what it has lost is read from the log, and only then
 // the committer starts and tickets are lent.
-func open(o Options, s storageHooks) (*Queue, error) {
+func open(o Options, s store.Hooks) (*Queue, error) {
 	o, err := o.complete()
 	if err != nil {
 		return nil, fmt.Errorf("open queue: %w", err)
@@ -91,36 +81,31 @@ func open(o Options, s storageHooks) (*Queue, error) {
 		lanes: map[string]*lane{}, ended: make(chan struct{}), broken: make(chan struct{}),
 	}
 	q.KeepOutcomes(o.KeepOutcomes)
-	if why := filesystem(filepath.Dir(o.Path)); why != "" {
+	if why := store.Filesystem(filepath.Dir(o.Path)); why != "" {
 		q.log.Warn("the filesystem may lose the queue; use a local disk", "path", o.Path, "filesystem", why)
 	}
-	if err := create(o, s); err != nil {
+	if err := store.Create(o.Path, o.Copy, o.NoSync, Contents, s); err != nil {
 		return nil, err
 	}
-	db, identity, err := openFile(o, s.sync)
-	if isDiskFull(err) { // a copy-on-write filesystem needs space even to rewrite a page
-		_ = os.Remove(reservePath(o))
-		db, identity, err = openFile(o, s.sync)
+	db, m, err := q.openFile()
+	if store.IsFull(err) { // a copy-on-write filesystem needs space even to rewrite a page
+		_ = os.Remove(store.ReservePath(o.Path))
+		db, m, err = q.openFile()
 	}
 	if err != nil {
 		return nil, err
 	}
-	m, err := load(db)
-	if err == nil && o.Copy != "" {
-		err = q.followCopies(m.copy)
-	}
-	if err != nil {
-		if q.copier != nil {
-			q.copier.unlock() // for Recover
+	if o.Copy != "" {
+		if err := q.followCopies(m.copy); err != nil {
+			q.copier.folder.Unlock() // for Recover
+			return nil, errors.Join(fmt.Errorf("open %s: %w", o.Path, err), db.Close())
 		}
-		return nil, errors.Join(fmt.Errorf("open %s: %w", o.Path, err), db.Close())
 	}
-	q.file.Store(identity)
 	q.db.Store(db)
 	q.install(m)
 	q.clock.start(m.clock, time.Duration(m.youngest))
 	q.addTimeOff()
-	q.space = newSpace(o)
+	q.space = store.NewSpace(o.Path, o.Reserve, o.Logger)
 	q.metrics = newMetrics(q, o.Registerer)
 	if err = q.probeCommit(db); err == nil {
 		err = q.replay()
@@ -144,13 +129,13 @@ func open(o Options, s storageHooks) (*Queue, error) {
 
 // followCopies returns an error if the file is older than its copies. A folder that cannot be read, or is another
 // daemon's, says nothing about the file: then there is nothing to replay either.
-func (q *Queue) followCopies(r copyRecord) error {
+func (q *Queue) followCopies(r store.CopyRecord) error {
 	q.copier = newCopier(q)
 	q.copier.record = r
-	files, unread := q.copier.list()
+	files, unread := q.copier.folder.List()
 	if unread == nil {
-		_, _, err := files.follow(r)
-		if unread = files.hangs; unread == nil {
+		_, _, err := files.Follow(r)
+		if unread = files.Hangs; unread == nil {
 			return err
 		}
 	}
@@ -164,7 +149,7 @@ func (o Options) complete() (Options, error) {
 	if o.Path == "" {
 		return o, errors.New("Options.Path is missing")
 	}
-	o.Path = target(o.Path) // the space that counts is that of its disk
+	o.Path = store.Target(o.Path) // the space that counts is that of its disk
 	if o.DedupRetention < 0 || o.HistoryRetention < 0 || o.MaxBacklog < 0 {
 		return o, errors.New("a retention or MaxBacklog is negative")
 	}
@@ -180,7 +165,7 @@ func (o Options) complete() (Options, error) {
 		o.MaxBacklog = 100_000
 	}
 	if o.CheckCopy == nil {
-		o.CheckCopy = func(_ context.Context, path string) error { return Check(path) }
+		o.CheckCopy = func(_ context.Context, path string) error { return store.Check(path, Contents) }
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -248,7 +233,7 @@ func (q *Queue) foundDamage(what string, cause error) error {
 	q.damage = fmt.Errorf("%w: %w", ErrStorageFailed, err)
 	close(q.broken)
 	q.log.Error("a stored record is damaged: the daemon restarts with the copy of the database", "err", err)
-	if bad := Suspect(q.o.Path, err.Error()); bad != nil {
+	if bad := store.Suspect(q.o.Path, err.Error()); bad != nil {
 		q.log.Error("the damaged database cannot be marked", "err", bad)
 	}
 	return err

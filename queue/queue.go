@@ -2,9 +2,9 @@
 // service gets its 200 until the ticket is known to have come out, or a person has decided about
 // it.
 //
-// One bbolt file holds the dedup keys, the jobs, one lane per station, and the history. No other
-// package of the daemon uses bbolt, so durability is argued here and nowhere else. A job is one ticket for one
-// station. A lane is the queue of one station: its open jobs, in the order in which they must
+// One bbolt file holds the dedup keys, the jobs, one lane per station, and the history. How that file is made, opened,
+// checked, copied and replaced is the package store's; what is in it, and when it is committed, is decided here. A job
+// is one ticket for one station. A lane is the queue of one station: its open jobs, in the order in which they must
 // print.
 //
 // All writes go through one goroutine, the committer (committer.go). It collects the operations
@@ -26,6 +26,8 @@ import (
 	"log/slog"
 	"time"
 
+	"ticketrail/queue/store"
+
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -37,7 +39,7 @@ var (
 	ErrBacklogFull = errors.New("too many tickets are waiting")
 	// ErrStorageFull: the disk is full. New requests are refused until there is space; accepted
 	// tickets still print.
-	ErrStorageFull = errors.New("the disk is full")
+	ErrStorageFull = store.ErrFull
 	// ErrStorageFailed: a commit failed. Whether it is on the disk is unknown, and a retry is safe.
 	ErrStorageFailed = errors.New("storage failed")
 	// ErrClosed: Close was called.
@@ -49,7 +51,7 @@ var (
 	// ErrConflict: the state of the job or station does not allow what was asked.
 	ErrConflict = errors.New("not possible now")
 	// ErrDamaged: the file, or a record in it, is not what was written.
-	ErrDamaged = errors.New("damaged")
+	ErrDamaged = store.ErrDamaged
 )
 
 // Clock is the wall clock, and whether it can be trusted. A box without a battery boots in 1970 and

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ticketrail/queue/queuetest"
+	"ticketrail/queue/store"
 	"ticketrail/queue/ticket"
 )
 
@@ -92,7 +93,7 @@ func TestNothingIsReadBeforeItIsKnownToBeOnTheDisk(t *testing.T) {
 
 func TestADiskThatIsFullWhenTheFileIsReopenedTakesTheReserve(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
-		reserved := func() bool { _, err := os.Stat(reservePath(q.o)); return err == nil }
+		reserved := func() bool { _, err := os.Stat(store.ReservePath(q.o.Path)); return err == nil }
 		q.disk.willEnd(fails, noSpace, fails)
 		wantErr(t, q.KV("x").Put(bg, "k", nil), ErrStorageFailed)
 		synctest.Wait()

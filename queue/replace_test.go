@@ -17,6 +17,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"ticketrail/deploy/slow"
+	"ticketrail/queue/store"
 	"ticketrail/queue/ticket"
 )
 
@@ -95,7 +96,7 @@ func TestADatabaseBehindASymbolicLinkIsReplacedWhereItIs(t *testing.T) {
 		o := q.o
 		o.Path = filepath.Join(t.TempDir(), "link")
 		must(t, os.Symlink(q.o.Path, o.Path))
-		must(t, r.run(o, systemHooks))
+		must(t, r.run(o, store.System))
 
 		if info, err := os.Lstat(o.Path); err != nil || info.Mode().Type() != os.ModeSymlink {
 			t.Errorf("%s has put a file in the place of the link: %v, %v", what, info, err)
@@ -108,9 +109,9 @@ func TestAFileThatIsInUseIsNeitherRestoredNorCompacted(t *testing.T) {
 	q := withHistory(t)
 	synctest.Test(t, func(t *testing.T) { // which makes the wait for the lock short
 		q.open()
-		wantErr(t, errOf(Restore(q.o.Path, q.o.Copy, "", Check)), errInUse)
-		_, _, err := Compact(q.o.Path)
-		wantErr(t, err, errInUse)
+		wantErrText(t, errOf(store.Restore(q.o.Path, q.o.Copy, "", Check, Contents)), inUse)
+		_, _, err := store.Compact(q.o.Path, store.System)
+		wantErrText(t, err, inUse)
 		q.stop()
 	})
 }
@@ -120,15 +121,16 @@ func TestAFileThatIsInUseIsNeitherRestoredNorCompacted(t *testing.T) {
 func TestAStartThatWaitedForARestoreDoesNotWorkWithTheOldFile(t *testing.T) {
 	q := withHistory(t)
 	synctest.Test(t, func(t *testing.T) {
-		files, err := readCopyFiles(q.o.Copy)
+		files, err := store.ReadCopies(q.o.Copy)
 		must(t, err)
-		lock, err := lockFile(q.o.Path)
+		lock, err := os.Open(q.o.Path)
 		must(t, err)
+		must(t, syscall.Flock(int(lock.Fd()), syscall.LOCK_EX))
 		opened := make(chan error, 1)
 		go func() { opened <- errOf(Open(q.o)) }()
 		synctest.Wait() // it has the old file, and waits
 
-		must(t, os.Rename(files.base(files.newest()), q.o.Path))
+		must(t, os.Rename(files.Base(files.Newest()), q.o.Path))
 		must(t, lock.Close())
 		wantErrText(t, <-opened, "it was replaced just now: start again")
 	})
@@ -146,7 +148,7 @@ func TestCompactGivesBackTheSpaceOfAnEveningAndKeepsEveryTicket(t *testing.T) {
 	want := q.jobs(Filter{})
 	q.stop()
 
-	before, after, err := Compact(q.o.Path)
+	before, after, err := store.Compact(q.o.Path, store.System)
 	must(t, err)
 	if info, _ := os.Stat(q.o.Path); after != info.Size() || before < 1<<20 || after > before/2 {
 		t.Errorf("from %d to %d bytes", before, after)
@@ -166,15 +168,15 @@ func TestCompactGivesBackTheSpaceOfAnEveningAndKeepsEveryTicket(t *testing.T) {
 var replacing = map[string]struct {
 	steps int
 	start func(t *testing.T) *testQueue
-	run   func(o Options, s storageHooks) error
+	run   func(o Options, s store.Hooks) error
 	after func(*testQueue)
 }{
-	"compact": {4, withHistory, func(o Options, s storageHooks) error {
-		_, _, err := compact(o.Path, s)
+	"compact": {4, withHistory, func(o Options, s store.Hooks) error {
+		_, _, err := store.Compact(o.Path, s)
 		return err
 	}, func(q *testQueue) {
 		q.wantHistory(false)
-		_, _, err := compact(q.o.Path, systemHooks)
+		_, _, err := store.Compact(q.o.Path, store.System)
 		q.must(err)
 		q.wantHistory(false)
 	}},
@@ -184,7 +186,7 @@ var replacing = map[string]struct {
 		return q
 	}, recoverQueue, func(q *testQueue) {
 		if content, err := os.ReadFile(q.o.Path); err != nil || string(content) == "damaged" {
-			q.must(recoverQueue(q.o, systemHooks))
+			q.must(recoverQueue(q.o, store.System))
 		}
 		kept := matches(q.o.Path + ".corrupt-*")
 		if len(kept) != 1 {
@@ -200,8 +202,8 @@ var replacing = map[string]struct {
 	}},
 }
 
-func recoverQueue(o Options, s storageHooks) error {
-	return errOf(recoverFile(o.Path, o.Copy, Check, s))
+func recoverQueue(o Options, s store.Hooks) error {
+	return errOf(store.Recover(o.Path, o.Copy, Check, Contents, s))
 }
 
 // killEnv has what is replaced, at which step the process is killed, whether the step persists, and the path.

@@ -9,6 +9,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"ticketrail/queue/store"
 	"ticketrail/queue/ticket"
 )
 
@@ -70,11 +71,11 @@ func (q *Queue) replay() error {
 }
 
 func (r *replay) read() error {
-	files, err := readCopyFiles(r.q.copier.dir)
+	files, err := store.ReadCopies(r.q.copier.folder.Dir)
 	if err != nil {
 		return err
 	}
-	first, foreign, err := files.follow(r.q.copier.record)
+	first, foreign, err := files.Follow(r.q.copier.record)
 	if err != nil || first == 0 {
 		return err
 	}
@@ -85,9 +86,9 @@ func (r *replay) read() error {
 	}); err != nil {
 		return err
 	}
-	for n := first; n <= files.newest() && err == nil; n++ {
+	for n := first; n <= files.Newest() && err == nil; n++ {
 		damaged := 0
-		damaged, err = files.read(n, r.line)
+		damaged, err = files.Read(n, r.line)
 		r.damaged += damaged
 	}
 	return err

@@ -2,7 +2,6 @@ package queue
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -16,6 +15,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"ticketrail/queue/queuetest"
+	"ticketrail/queue/store"
 )
 
 func TestANewFileAndThenItsNameAreSyncedBeforeItIsUsed(t *testing.T) {
@@ -72,7 +72,7 @@ func TestCommitsAreSyncedUnlessATestSaysNo(t *testing.T) {
 		q, err := Open(Options{Path: filepath.Join(t.TempDir(), "queue.db"), Reserve: -1, NoSync: no})
 		must(t, err)
 		defer q.Close()
-		if db, err := q.db.Load(), q.hooks.sync(closed); db.NoSync != no || (err == nil) != no {
+		if db, err := q.db.Load(), q.hooks.Sync(closed); db.NoSync != no || (err == nil) != no {
 			t.Errorf("NoSync %t: bbolt has %t, and a sync returns %v", no, db.NoSync, err)
 		}
 	}
@@ -81,12 +81,13 @@ func TestCommitsAreSyncedUnlessATestSaysNo(t *testing.T) {
 func TestAFilesystemWithoutLinksCanHoldTheQueue(t *testing.T) {
 	o := Options{Path: filepath.Join(t.TempDir(), "queue.db"), Reserve: -1, NoSync: true}
 	h := (&recorder{}).hooks()
-	h.link = func(string, string) error { return syscall.EPERM }
+	h.Link = func(string, string) error { return syscall.EPERM }
 	q, err := open(o, h)
 	must(t, err)
 	must(t, q.Close())
-	h.link = func(file, _ string) error { return errors.Join(syscall.EPERM, os.Remove(file)) }
-	wantErr(t, create(Options{Path: filepath.Join(t.TempDir(), "queue.db")}, h), os.ErrNotExist) // no rename either
+	h.Link = func(file, _ string) error { return errors.Join(syscall.EPERM, os.Remove(file)) }
+	path := filepath.Join(t.TempDir(), "queue.db")
+	wantErr(t, store.Create(path, "", true, Contents, h), os.ErrNotExist) // no rename either
 }
 
 func TestAFileThatAnotherProcessMadeMeanwhileIsNotReplaced(t *testing.T) {
@@ -95,7 +96,7 @@ func TestAFileThatAnotherProcessMadeMeanwhileIsNotReplaced(t *testing.T) {
 	other.stop()
 	q := &testQueue{t: t, o: Options{Path: filepath.Join(t.TempDir(), "queue.db"), Reserve: -1}}
 	h := (&recorder{}).hooks()
-	h.link = func(_, name string) error { return errors.Join(os.Link(other.o.Path, name), syscall.EEXIST) }
+	h.Link = func(_, name string) error { return errors.Join(os.Link(other.o.Path, name), syscall.EEXIST) }
 	opened, err := open(q.o, h)
 	must(t, err)
 	q.Queue = opened
@@ -107,38 +108,13 @@ func TestAPathThatCannotBeUsedIsAnErrorThatSaysSo(t *testing.T) {
 	dir := t.TempDir()
 	loop := filepath.Join(dir, "loop.db")
 	must(t, os.Symlink(loop, loop))
-	h := (&recorder{}).hooks()
 	for _, path := range []string{loop, filepath.Join(dir, "missing", "queue.db")} {
-		if err := create(Options{Path: path}, h); err == nil {
-			t.Errorf("%s is created", path)
-		}
 		if err := errOf(Open(Options{Path: path, Reserve: -1})); err == nil {
 			t.Errorf("%s is opened", path)
 		}
 	}
 	wantErrText(t, errOf(Open(Options{})), "Options.Path is missing")
 	wantErr(t, Check(filepath.Join(dir, "missing.db")), os.ErrNotExist)
-	wantErr(t, rewriteMeta(filepath.Join(dir, "missing.db"), h.sync), os.ErrNotExist)
-	wantErr(t, syncPath(filepath.Join(dir, "missing.db"), h), os.ErrNotExist)
-	rubbish := filepath.Join(dir, "rubbish.db")
-	must(t, os.WriteFile(rubbish, make([]byte, 16<<10), 0o600))
-	wantErr(t, rewriteMeta(rubbish, h.sync), ErrDamaged)
-}
-
-func TestAFileOfAnotherBboltVersionIsRefusedWithoutACrash(t *testing.T) {
-	q := start(t)
-	q.stop()
-	content, err := os.ReadFile(q.o.Path)
-	must(t, err)
-	size := int(newest(t, q.o.Path).pageSize)
-	for _, raw := range [][]byte{content[pageHeader:], content[size+pageHeader:]} {
-		binary.NativeEndian.PutUint32(raw[4:], 99)
-		sealMeta(raw)
-	}
-	must(t, os.WriteFile(q.o.Path, content, 0o600))
-	for _, err := range []error{errOf(Open(q.o)), Check(q.o.Path)} {
-		wantErrText(t, err, "version")
-	}
 }
 
 func TestAFileWithoutItsFormatOrABucketIsDamaged(t *testing.T) {
@@ -220,17 +196,17 @@ func TestBooksThatDoNotBalanceAreLoggedAtTheStartAndTheTicketsPrint(t *testing.T
 	}
 }
 
-// A recorder is the storageHooks of a start. It says what is synced and linked, in order.
+// A recorder is the store.Hooks of a start. It says what is synced and linked, in order.
 type recorder struct {
 	path  string
 	calls []string
 	fails string // this call fails with EIO
 }
 
-func (r *recorder) hooks() storageHooks {
-	return storageHooks{
-		commit: (*bolt.Tx).Commit,
-		sync: func(f *os.File) error {
+func (r *recorder) hooks() store.Hooks {
+	return store.Hooks{
+		Commit: (*bolt.Tx).Commit,
+		Sync: func(f *os.File) error {
 			what := "another file"
 			switch name := f.Name(); {
 			case name == r.path:
@@ -242,7 +218,7 @@ func (r *recorder) hooks() storageHooks {
 			}
 			return r.call("sync " + what)
 		},
-		link: func(file, name string) error { return errors.Join(r.call("link"), os.Link(file, name)) },
+		Link: func(file, name string) error { return errors.Join(r.call("link"), os.Link(file, name)) },
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ticketrail/queue"
+	"ticketrail/queue/store"
 )
 
 func TestABackupOverTheSocketIsAWholeDatabase(t *testing.T) {
@@ -22,7 +23,7 @@ func TestABackupOverTheSocketIsAWholeDatabase(t *testing.T) {
 	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := queue.Check(path); err != nil {
+	if err := store.Check(path, queue.Contents); err != nil {
 		t.Error(err)
 	}
 }

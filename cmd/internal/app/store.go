@@ -19,6 +19,7 @@ import (
 	"ticketrail/cmd/internal/doctor"
 	"ticketrail/config"
 	"ticketrail/queue"
+	file "ticketrail/queue/store"
 )
 
 // The file is checked before it is opened, because bbolt maps it into memory and a damaged page can
@@ -32,9 +33,9 @@ type store struct {
 	notify func(state string)                           // to systemd, which must not give up on a long check
 	check  func(ctx context.Context, path string) error // nil: no check
 
-	outcomes  bool            // somebody is to be told them, see [queue.Queue.KeepOutcomes]
-	recovered queue.Recovered // by this start
-	crashes   *crashes        // of the starts before; nil: they are not watched
+	outcomes  bool           // somebody is to be told them, see [queue.Queue.KeepOutcomes]
+	recovered file.Recovered // by this start
+	crashes   *crashes       // of the starts before; nil: they are not watched
 }
 
 // open checks the file and opens it. A full disk is no error: the queue opens, refuses requests,
@@ -42,7 +43,7 @@ type store struct {
 func (s *store) open(ctx context.Context, o Options, reg *prometheus.Registry) (q *queue.Queue, err error) {
 	// Without it a file that another process writes could look damaged, and would be renamed while that
 	// process stores orders in it.
-	if s.lock, err = queue.Lock(s.conf.Path); err != nil {
+	if s.lock, err = file.Lock(s.conf.Path); err != nil {
 		return nil, openError(s.conf.Path, err)
 	}
 	s.crashes = newCrashes(s.conf.Path, o.CrashOutput)
@@ -113,7 +114,7 @@ func (s *store) checkFile(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("check the database: %w", err)
 	}
-	if err := errors.Join(queue.Suspected(path), s.crashes.suspect()); err != nil {
+	if err := errors.Join(file.Suspected(path), s.crashes.suspect()); err != nil {
 		return s.recover(ctx, err)
 	}
 	if s.check == nil {
@@ -165,12 +166,12 @@ func openError(path string, err error) error {
 // not start: it must not open it.
 func (s *store) recover(ctx context.Context, damage error) (err error) {
 	stop := s.extendStart(ctx, "restoring")
-	s.recovered, err = queue.Recover(s.conf.Path, s.conf.CopyFolder(), func(path string) error {
+	s.recovered, err = file.Recover(s.conf.Path, s.conf.CopyFolder(), func(path string) error {
 		if s.check == nil {
-			return queue.Check(path)
+			return file.Check(path, queue.Contents)
 		}
 		return s.check(ctx, path)
-	})
+	}, queue.Contents, file.System)
 	stop()
 	if err != nil {
 		return fmt.Errorf("replace the damaged database: %w", err)

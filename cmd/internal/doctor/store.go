@@ -11,25 +11,26 @@ import (
 	"syscall"
 
 	"ticketrail/queue"
+	"ticketrail/queue/store"
 )
 
 // ErrDamaged says that the database is damaged. Any other error of [CheckStore] says nothing about
 // the file: it could not be checked. The difference decides whether a file with tonight's orders is
 // quarantined.
-var ErrDamaged = queue.ErrDamaged
+var ErrDamaged = store.ErrDamaged
 
 // CheckStore checks the whole database at path. A damaged page can kill the process that reads it,
 // so call this only in a child process: the command `db check`.
-func CheckStore(path string) error { return queue.Check(path) }
+func CheckStore(path string) error { return store.Check(path, queue.Contents) }
 
-// Restore puts a copy in the place of the database, see [queue.Restore].
-func Restore(path, dir, from string, check func(string) error) (queue.Recovered, error) {
-	return queue.Restore(path, dir, from, check)
+// Restore puts a copy in the place of the database, see [store.Restore].
+func Restore(path, dir, from string, check func(string) error) (store.Recovered, error) {
+	return store.Restore(path, dir, from, check, queue.Contents)
 }
 
 // Compact gives the free space of the database at path back. Check it with [CheckInChild] first. It returns the size of
 // the file before and after, in bytes.
-func Compact(path string) (before, after int64, err error) { return queue.Compact(path) }
+func Compact(path string) (before, after int64, err error) { return store.Compact(path, store.System) }
 
 // UncheckedPrefix begins the line that the child process of [CheckInChild] prints if it could not
 // read the file, which proves no damage. A line on stdout, because the exit code is 1 for every
@@ -68,7 +69,7 @@ func CheckInChild(exe string) func(ctx context.Context, path string) error {
 		first, _, _ := strings.Cut(stderr, "\n")
 		if strings.TrimSpace(out.String()) == DamagedLine || killedByDamage(cmd.ProcessState, stderr) {
 			// Without the text of the child, which may be a panic. `ticketrail db check FILE` shows it again.
-			return fmt.Errorf("check %s: %w", path, queue.ErrDamaged)
+			return fmt.Errorf("check %s: %w", path, store.ErrDamaged)
 		}
 		return fmt.Errorf("check %s: the check did not finish: %s (%w)", path, first, err)
 	}

@@ -24,7 +24,7 @@ var Only = []struct {
 }{
 	{"github.com/labstack/echo", []string{"receiver", "cmd/bench"},
 		"Echo v4 is near the end of its support, and the move to v5 must be small; the benchmark compares with Echo"},
-	{"go.etcd.io/bbolt", []string{"queue", "cmd/bench"},
+	{"go.etcd.io/bbolt", []string{"queue", "queue/store", "cmd/bench"},
 		"durability is decided in one place; the benchmark compares with bbolt itself"},
 	{"github.com/nats-io/nats.go",
 		[]string{"receiver/relay", "receiver/relay/natstest", "cmd/internal/natsaccess", "cmd/internal/relay",

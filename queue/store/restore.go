@@ -1,4 +1,4 @@
-package queue
+package store
 
 import (
 	"context"
@@ -11,24 +11,9 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
-
-	"ticketrail/queue/ticket"
 )
 
-// Backup writes the file as of the last commit to w. Commits go on meanwhile, but freed pages cannot be
-// reused, and the file cannot be reopened after a failure: w must not block for longer than a minute.
-func (q *Queue) Backup(w io.Writer) (n int64, err error) {
-	err = q.view(func(tx *bolt.Tx) (err error) {
-		n, err = tx.WriteTo(w)
-		return err
-	})
-	if err != nil {
-		return n, fmt.Errorf("back up %s: %w", q.o.Path, err)
-	}
-	return n, nil
-}
-
-// A Recovered says what [Recover] and [Restore] did. The next [Open] reads the log.
+// A Recovered says what [Recover] and [Restore] did. The next start reads the log.
 type Recovered struct {
 	Base string    // the base copy that took the place of the file; empty: none was sound, and an empty file did
 	From time.Time // what came before may be missing; zero: nothing is
@@ -50,15 +35,13 @@ func (r Recovered) String() string {
 
 // Recover puts the file at path aside, as PATH.corrupt-TIME, and the newest base copy in dir that check finds sound in
 // its place, or an empty file. The caller has the [Lock]. All its tickets are in doubt. What the log has since then is
-// done again by the next [Open], which [Queue.TellStations] then tells the stations.
+// done again by the next start.
 //
 // A crash: see above; the damaged file is found again.
-func Recover(path, dir string, check func(path string) error) (Recovered, error) {
-	return recoverFile(path, dir, check, systemHooks)
-}
-
-func recoverFile(path, dir string, check func(string) error, s storageHooks) (r Recovered, err error) {
-	path = target(path)
+func Recover(
+	path, dir string, check func(path string) error, c Contents, s Hooks,
+) (r Recovered, err error) {
+	path = Target(path)
 	fail := func(err error) (Recovered, error) { return r, fmt.Errorf("recover %s: %w", path, err) }
 	old, err := lockFile(path)
 	if err != nil {
@@ -68,21 +51,21 @@ func recoverFile(path, dir string, check func(string) error, s storageHooks) (r 
 		defer old.Close()
 	}
 	removeHalf(path)
-	copies := &copier{dir: dir}
-	files, _ := copies.list() // a folder that cannot be read, or is another daemon's, has no copies
-	defer copies.unlock()
+	folder := Folder{Dir: dir}
+	files, _ := folder.List() // a folder that cannot be read, or is another daemon's, has no copies
+	defer folder.Unlock()
 	set := func() error {
 		return replaceFile(path, old, s, func(temp string) (err error) {
-			_ = os.Remove(reservePath(Options{Path: path})) // it may be what takes the space
-			r.Base, r.From, err = fill(temp, &files, lastWrite(path, &files), check)
+			_ = os.Remove(ReservePath(path)) // it may be what takes the space
+			r.Base, r.From, err = fill(temp, &files, lastWrite(path, &files), check, c)
 			return err
 		}, func() (err error) {
 			r.Kept, err = keep(path, old, s)
 			return err
 		})
 	}
-	if err = set(); isDiskFull(err) { // then without a base copy: the log goes back to the one before the last
-		files.bases = nil
+	if err = set(); IsFull(err) { // then without a base copy: the log goes back to the one before the last
+		files.Bases = nil
 		err = set()
 	}
 	if err != nil {
@@ -94,19 +77,19 @@ func recoverFile(path, dir string, check func(string) error, s storageHooks) (r 
 // fill makes the new file at temp of the newest base copy that is sound, else an empty one. from is when the log began
 // that it needs, if none before it is there.
 func fill(
-	temp string, files *copyFiles, written time.Time, check func(string) error,
+	temp string, files *Copies, written time.Time, check func(string) error, c Contents,
 ) (base string, from time.Time, err error) {
-	for _, n := range slices.Backward(files.bases) {
-		err := copyFile(temp, files.base(n))
-		if isDiskFull(err) {
+	for _, n := range slices.Backward(files.Bases) {
+		err := copyFile(temp, files.Base(n))
+		if IsFull(err) {
 			return "", from, err
 		}
 		if err == nil {
 			err = check(temp)
 		}
 		if err == nil {
-			from, err = adopt(temp, files, written)
-			return files.base(n), from, err
+			from, err = adopt(temp, files, written, c)
+			return files.Base(n), from, err
 		}
 		// A copy that was not checked says nothing, and to begin an empty file would lose what is in it. One that
 		// cannot be read, or is damaged, is passed over.
@@ -117,81 +100,50 @@ func fill(
 	if err := os.Truncate(temp, 0); err != nil {
 		return "", from, err
 	}
-	unsynced := storageHooks{sync: func(*os.File) error { return nil }} // synced once, by the caller
-	if err := createEmpty(temp, Options{NoSync: true}, unsynced); err != nil {
+	unsynced := Hooks{Sync: func(*os.File) error { return nil }} // synced once, by the caller
+	if err := createEmpty(temp, true, c, unsynced); err != nil {
 		return "", from, err
 	}
-	from, err = adopt(temp, files, written)
+	from, err = adopt(temp, files, written, c)
 	return "", from, err
 }
 
-// adopt makes a file one of the folder of copies: the next start reads the logs since its own number that follow each
-// other. If there are none before it, what came before from may be missing, and so it is if they end long before
-// written. All its tickets are put in doubt.
-func adopt(temp string, files *copyFiles, written time.Time) (from time.Time, err error) {
-	db, err := bolt.Open(temp, 0o600, boltOptions(true))
+// adopt has the new file adopted.
+func adopt(temp string, files *Copies, written time.Time, c Contents) (from time.Time, err error) {
+	db, err := bolt.Open(temp, 0o600, BoltOptions(true))
 	if err != nil {
 		return from, err
 	}
-	err = db.Update(func(tx *bolt.Tx) error {
-		if err := checkFormat(tx); err != nil {
-			return err
-		}
-		r, err := readCopyRecord(tx)
-		if err != nil {
-			return err
-		}
-		if name := files.database(); name != "" {
-			r.Database = name
-		}
-		since := files.since()
-		if r.Number == 0 || r.Number < since {
-			r.Number, from = since, time.Now()
-			if h, err := files.header(since); err == nil {
-				from = h.Began
-			}
-		}
-		if last, _ := files.last(); len(files.logs) == 0 || files.logs[len(files.logs)-1] < r.Number ||
-			written.After(last.At.Add(copyLate)) {
-			from = time.Now()
-		}
-		meta := tx.Bucket(bucketNames[bucketMeta])
-		return errors.Join(putJSON(meta, keyCopy, r), putJSON(meta, keyNotice, noticeOf{from}), doubtAll(tx))
+	err = db.Update(func(tx *bolt.Tx) (err error) {
+		from, err = c.Adopt(tx, files, written)
+		return err
 	})
 	return from, errors.Join(err, db.Close())
 }
 
 // lastWrite is when the file that is replaced was written last: as of its end the log should be. Of one that is
 // missing nothing is known, unless the daemon was stopped.
-func lastWrite(path string, files *copyFiles) time.Time {
+func lastWrite(path string, files *Copies) time.Time {
 	if info, err := os.Stat(path); err == nil {
 		return info.ModTime()
 	}
-	if last, err := files.last(); err == nil && last.Closed {
+	if last, err := files.Last(); err == nil && last.Closed {
 		return last.At
 	}
 	return time.Now()
-}
-
-func putJSON(k *bolt.Bucket, key []byte, v any) error {
-	raw, err := sealJSON(v)
-	if err != nil {
-		return err
-	}
-	return k.Put(key, raw)
 }
 
 // Restore is Recover by hand. from is a folder of copies, for example on the disk of another box, or one base copy; if
 // it is empty, it is dir. Else what is in dir is kept under another name.
 //
 // A crash while it is copied: the next start finds the copies that are complete, and does what was asked for.
-func Restore(path, dir, from string, check func(path string) error) (r Recovered, err error) {
+func Restore(path, dir, from string, check func(path string) error, c Contents) (r Recovered, err error) {
 	lock, err := Lock(path)
 	if err != nil {
 		return r, fmt.Errorf("restore: %w", err)
 	}
 	defer lock.Close()
-	if old, err := lockFile(target(path)); err != nil {
+	if old, err := lockFile(Target(path)); err != nil {
 		return r, fmt.Errorf("restore: %w", err)
 	} else if old != nil {
 		old.Close()
@@ -203,14 +155,14 @@ func Restore(path, dir, from string, check func(path string) error) (r Recovered
 		}
 		err = importCopies(dir, from, owner, group, check)
 	}
-	files, unread := readCopyFiles(dir)
-	if err == nil && (unread != nil || files.none()) {
+	files, unread := ReadCopies(dir)
+	if err == nil && (unread != nil || files.None()) {
 		err = errors.Join(errors.New("there are no copies in "+dir), unread)
 	}
 	if err != nil {
 		return r, fmt.Errorf("restore: %w", err)
 	}
-	return recoverFile(path, dir, check, systemHooks)
+	return Recover(path, dir, check, c, System)
 }
 
 // importCopies copies a folder of copies, or one base copy, into dir. What was there is kept under another name.
@@ -219,22 +171,22 @@ func importCopies(dir, from string, owner, group int, check func(string) error) 
 	if err != nil {
 		return err
 	}
-	all, to := map[string]string{}, copyFiles{dir: dir}
+	all, to := map[string]string{}, Copies{dir: dir}
 	if info.IsDir() {
-		files, err := readCopyFiles(from)
+		files, err := ReadCopies(from)
 		if err != nil {
 			return err
 		}
-		for _, n := range files.bases {
-			all[files.base(n)] = to.base(n)
+		for _, n := range files.Bases {
+			all[files.Base(n)] = to.Base(n)
 		}
-		for _, n := range files.logs {
-			all[files.log(n)] = to.log(n)
+		for _, n := range files.Logs {
+			all[files.Log(n)] = to.Log(n)
 		}
 	} else if err := check(from); err != nil {
 		return err
 	} else {
-		all[from] = to.base(1)
+		all[from] = to.Base(1)
 	}
 	if len(all) == 0 {
 		return errors.New("there are no copies in " + from)
@@ -246,7 +198,7 @@ func importCopies(dir, from string, owner, group int, check func(string) error) 
 	}
 	err = os.MkdirAll(dir, 0o700)
 	for from, to := range all {
-		err = errors.Join(err, place(context.Background(), from, to, systemHooks))
+		err = errors.Join(err, Place(context.Background(), from, to, System))
 		_ = os.Chown(to, owner, group) // a stick with FAT has no owners
 	}
 	_ = os.Chown(dir, owner, group)
@@ -277,32 +229,4 @@ func copyFile(temp, base string) error {
 		return err
 	}
 	return checkLength(temp)
-}
-
-// doubtAll marks every ticket of the file that had not come out as one that may have. Of a held or failed one
-// a person must know that: somebody may have had it printed since.
-func doubtAll(tx *bolt.Tx) error {
-	b := tx.Bucket(bucketNames[bucketState])
-	doubted := map[string][]byte{} // written afterwards: a cursor must not see changes
-	err := b.ForEach(func(k, v []byte) error {
-		s, err := decodeState(v)
-		if err != nil || !s.doubtIfOwed() {
-			return err
-		}
-		doubted[string(k)], err = sealJSON(s)
-		return err
-	})
-	for k, v := range doubted {
-		err = errors.Join(err, b.Put([]byte(k), v))
-	}
-	return err
-}
-
-// doubtIfOwed marks a ticket that has not come out as one that may have.
-func (s *jobState) doubtIfOwed() bool {
-	owed := s.State.Open() || s.State == ticket.Failed
-	if owed {
-		s.Doubts = max(s.Doubts, 1)
-	}
-	return owed
 }

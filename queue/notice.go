@@ -3,46 +3,10 @@ package queue
 import (
 	"context"
 	"fmt"
-	"io/fs"
-	"os"
-	"strings"
-	"syscall"
 	"time"
 
 	"ticketrail/queue/ticket"
 )
-
-// What one process says to the next about the file: that it is damaged, in a mark beside it, and what took the place
-// of a damaged one, in the new file.
-
-func suspectPath(path string) string { return target(path) + ".damaged" }
-
-// Suspect marks the file at path as damaged, for the next start. The mark names the inode of the file, so that it is
-// never taken for one of the file that takes its place.
-func Suspect(path, why string) error {
-	info, err := os.Stat(target(path))
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(suspectPath(path), fmt.Appendf(nil, "%d %s\n", inode(info), why), 0o600)
-}
-
-// Suspected returns an error that wraps [ErrDamaged] if the file at path has a mark.
-func Suspected(path string) error {
-	raw, err := os.ReadFile(suspectPath(path))
-	info, bad := os.Stat(target(path))
-	if err != nil || bad != nil {
-		return nil
-	}
-	if of, why, _ := strings.Cut(strings.TrimSpace(string(raw)), " "); of == fmt.Sprint(inode(info)) {
-		return fmt.Errorf("%w: the process before has found: %s", ErrDamaged, why)
-	}
-	_ = os.Remove(suspectPath(path))
-	return nil
-}
-
-// inode is the number of a file on its filesystem.
-func inode(file fs.FileInfo) uint64 { return file.Sys().(*syscall.Stat_t).Ino }
 
 // noticeOf is in a file that took the place of a damaged one, until the stations were told.
 type noticeOf struct {
@@ -52,6 +16,7 @@ type noticeOf struct {
 var keyNotice = []byte("notice")
 
 const restored = "The database was damaged. Tickets that are marked POSSIBLE DUPLICATE may have come out before: " +
+
 	"look at the rail first."
 
 // TellStations puts a slip in front of the tickets of stations if the file took the place of a damaged one: each

@@ -1,10 +1,15 @@
-package queue
+package store
 
 import (
+	"bufio"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"hash/fnv"
+	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	bolt "go.etcd.io/bbolt"
@@ -91,7 +96,7 @@ func TestADamagedMetaPageIsValidExactlyWhenBboltSaysSo(t *testing.T) {
 
 // TestACopyOfAMetaPageAmongTheDataIsNotUsed: a body is stored as received, and may look like a meta page.
 func TestACopyOfAMetaPageAmongTheDataIsNotUsed(t *testing.T) {
-	path := bboltFile(t, boltOptions(true), 4, nil)
+	path := bboltFile(t, BoltOptions(true), 4, nil)
 	m := newest(t, path)
 	content, err := os.ReadFile(path)
 	must(t, err)
@@ -105,6 +110,62 @@ func TestACopyOfAMetaPageAmongTheDataIsNotUsed(t *testing.T) {
 	must(t, os.WriteFile(path, content, 0o600))
 	if got := newest(t, path); got != m {
 		t.Errorf("got %+v, want %+v", got, m)
+	}
+}
+
+func TestATruncatedFileIsRefusedWithoutACrash(t *testing.T) {
+	path := bboltFile(t, BoltOptions(true), 50, nil)
+	content, err := os.ReadFile(path)
+	must(t, err)
+	need := int(newest(t, path).need)
+	for n := 0; n < need; n += need/40 + 1 {
+		must(t, os.WriteFile(path, content[:n], 0o600))
+		wantErr(t, opened(path), ErrDamaged)
+		wantErr(t, Check(path, nothing), ErrDamaged)
+	}
+	must(t, os.WriteFile(path, content[:need], 0o600))
+	must(t, Check(path, nothing))
+}
+
+func TestAFileOfAnotherBboltVersionIsRefusedWithoutACrash(t *testing.T) {
+	path := bboltFile(t, BoltOptions(true), 4, nil)
+	content, err := os.ReadFile(path)
+	must(t, err)
+	size := int(newest(t, path).pageSize)
+	for _, raw := range [][]byte{content[pageHeader:], content[size+pageHeader:]} {
+		binary.NativeEndian.PutUint32(raw[4:], 99)
+		sealMeta(raw)
+	}
+	must(t, os.WriteFile(path, content, 0o600))
+	for _, err := range []error{opened(path), Check(path, nothing)} {
+		if err == nil || !strings.Contains(err.Error(), "version") {
+			t.Errorf("err %v", err)
+		}
+	}
+}
+
+func TestWhatIsNoFileOfBboltHasNoMetaPageToWrite(t *testing.T) {
+	missing, rubbish := filepath.Join(t.TempDir(), "missing"), filepath.Join(t.TempDir(), "rubbish")
+	must(t, os.WriteFile(rubbish, make([]byte, 16<<10), 0o600))
+	wantErr(t, rewriteMeta(missing, System.Sync), os.ErrNotExist)
+	wantErr(t, syncPath(missing, System), os.ErrNotExist)
+	wantErr(t, rewriteMeta(rubbish, System.Sync), ErrDamaged)
+}
+
+// TestOfALineWithoutEndOnlyTheBeginningIsRead: a log that a disk has overwritten can be one line.
+func TestOfALineWithoutEndOnlyTheBeginningIsRead(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	var parts []io.Reader
+	for range 2 * maxLine >> 20 {
+		parts = append(parts, strings.NewReader(long))
+	}
+	r := bufio.NewReader(io.MultiReader(append(parts, strings.NewReader("\nnext\n"))...))
+	line, err := readLine(r, nil)
+	if err != nil || len(line) > maxLine+r.Size() {
+		t.Errorf("%d bytes were read: %v", len(line), err)
+	}
+	if line, err = readLine(r, nil); err != nil || string(line) != "next\n" {
+		t.Errorf("then %.20q was read: %v", line, err)
 	}
 }
 
@@ -145,3 +206,52 @@ func state(t *testing.T, path string) (txid int, n string) {
 	must(t, err)
 	return txid, n
 }
+
+func newest(t *testing.T, path string) meta {
+	t.Helper()
+	f, err := os.Open(path)
+	must(t, err)
+	defer f.Close()
+	m, ok := newestMeta(f)
+	if !ok {
+		t.Fatal("no valid meta page")
+	}
+	return m
+}
+
+// sealMeta gives a meta page that a test has changed its checksum.
+func sealMeta(raw []byte) {
+	sum := fnv.New64a()
+	sum.Write(raw[:offChecksum])
+	binary.NativeEndian.PutUint64(raw[offChecksum:], sum.Sum64())
+}
+
+const offRoot = 16 // in a meta page
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantErr(t testing.TB, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("err %v, want %v", err, want)
+	}
+}
+
+func errOf[T any](_ T, err error) error { return err }
+
+// opened opens a file and closes it.
+func opened(path string) error {
+	db, _, err := Open(path, true, func(*os.File) error { return nil })
+	if err != nil {
+		return err
+	}
+	return db.Close()
+}
+
+// nothing is what a file may have that no queue has made.
+var nothing = Contents{Check: func(*bolt.Tx) error { return nil }}

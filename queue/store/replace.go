@@ -1,4 +1,4 @@
-package queue
+package store
 
 import (
 	"errors"
@@ -18,21 +18,16 @@ import (
 
 // Compact rewrites the file without its free pages, and returns its size before and after. A file grows
 // with the largest backlog and history that it ever had, and only this makes it smaller.
-func Compact(path string) (before, after int64, err error) {
+func Compact(path string, s Hooks) (before, after int64, err error) {
+	fail := func(err error) (int64, int64, error) { return 0, 0, fmt.Errorf("compact %s: %w", path, err) }
 	lock, err := Lock(path)
 	if err != nil {
-		return 0, 0, fmt.Errorf("compact: %w", err)
+		return fail(err)
 	}
 	defer lock.Close()
-	return compact(path, systemHooks)
-}
-
-// compact is Compact for whoever has [Lock] already.
-func compact(path string, s storageHooks) (before, after int64, err error) {
-	fail := func(err error) (int64, int64, error) { return 0, 0, fmt.Errorf("compact %s: %w", path, err) }
-	path = target(path)
+	path = Target(path)
 	// It holds bbolt's lock until it is closed, when the new file has the name.
-	db, _, err := openFile(Options{Path: path}, s.sync)
+	db, _, err := Open(path, false, s.Sync)
 	if err != nil {
 		return fail(err)
 	}
@@ -43,7 +38,7 @@ func compact(path string, s storageHooks) (before, after int64, err error) {
 	}
 	defer old.Close()
 	err = replaceFile(path, old, s, func(temp string) error {
-		dst, err := bolt.Open(temp, 0o600, boltOptions(true)) // synced once, at the end
+		dst, err := bolt.Open(temp, 0o600, BoltOptions(true)) // synced once, at the end
 		if err != nil {
 			return err
 		}
@@ -65,9 +60,9 @@ func compact(path string, s storageHooks) (before, after int64, err error) {
 	return was.Size(), info.Size(), nil
 }
 
-// target is the file that path is a symbolic link to, else path. A new file must get the name of the old one,
+// Target is the file that path is a symbolic link to, else path. A new file must get the name of the old one,
 // not that of the link: the link may be there because this disk is too small.
-func target(path string) string {
+func Target(path string) string {
 	if to, err := filepath.EvalSymlinks(path); err == nil {
 		return to
 	}
@@ -96,8 +91,8 @@ func lockFile(path string) (*os.File, error) {
 
 // replaceFile makes a new file with fill, and puts it in the place of old, which is locked; nil: there is
 // none. before is called when the new file is durable.
-func replaceFile(path string, old *os.File, s storageHooks, fill func(temp string) error, before func() error) error {
-	f, err := os.CreateTemp(filepath.Dir(path), tempPattern(path))
+func replaceFile(path string, old *os.File, s Hooks, fill func(temp string) error, before func() error) error {
+	f, err := os.CreateTemp(filepath.Dir(path), TempPattern(path))
 	if err != nil {
 		return err
 	}
@@ -122,9 +117,9 @@ func replaceFile(path string, old *os.File, s storageHooks, fill func(temp strin
 	}
 	if old == nil {
 		// A link cannot replace a file that a daemon has made meanwhile.
-		err = s.link(temp, path)
+		err = s.Link(temp, path)
 	} else {
-		err = s.rename(temp, path)
+		err = s.Rename(temp, path)
 	}
 	if err != nil {
 		return err
@@ -147,7 +142,7 @@ func ownerOf(path string, old *os.File) (*syscall.Stat_t, error) {
 
 // keep gives the old file a second name, which replaces no other. So it is never without one: after a crash here it is
 // still at path, and the second name is one too many, which is used again.
-func keep(path string, old *os.File, s storageHooks) (string, error) {
+func keep(path string, old *os.File, s Hooks) (string, error) {
 	if old == nil {
 		return "", nil
 	}
@@ -169,8 +164,8 @@ func keep(path string, old *os.File, s storageHooks) (string, error) {
 		}
 		kept = fmt.Sprintf("%s-%d", name, n)
 	}
-	if s.link(path, kept) != nil { // this filesystem has no links: after a crash now the file is missing, as it should
-		if err := s.rename(path, kept); err != nil {
+	if s.Link(path, kept) != nil { // this filesystem has no links: after a crash now the file is missing, as it should
+		if err := s.Rename(path, kept); err != nil {
 			return "", err
 		}
 	}

@@ -1,4 +1,9 @@
-package queue
+// Package store is the file in which everything is kept, and its copies: how it is made, locked, opened, checked and
+// replaced, so that a power cut at any moment leaves a file that can be read, and a damaged one has a successor. It
+// knows bbolt and the disk, and nothing of tickets: what is in the file is told to it by three functions ([Contents]).
+//
+// What is committed, and when, is decided in the package queue.
+package store
 
 import (
 	"encoding/binary"
@@ -17,6 +22,25 @@ import (
 	berrors "go.etcd.io/bbolt/errors"
 )
 
+// Errors that callers distinguish with [errors.Is].
+var (
+	// ErrDamaged: the file, or a record in it, is not what was written.
+	ErrDamaged = errors.New("damaged")
+	// ErrFull: the disk is full.
+	ErrFull = errors.New("the disk is full")
+)
+
+// Contents is what this package must know of what is in the file.
+type Contents struct {
+	// Create writes what an empty file has.
+	Create func(tx *bolt.Tx) error
+	// Check reads every value, because a page can be sound when the size of a value in it is not.
+	Check func(tx *bolt.Tx) error
+	// Adopt makes a base copy, or an empty file, the one that the folder of copies belongs to. written is when the file
+	// that it replaces was written last. What came before from may be missing; zero: nothing is.
+	Adopt func(tx *bolt.Tx, files *Copies, written time.Time) (from time.Time, err error)
+}
+
 // What bbolt does not do by itself: it trusts the length of the file and the meta page it finds,
 // and it creates a database in place. On a box that loses power at any moment each of these has to
 // be made safe around it.
@@ -26,31 +50,31 @@ import (
 // nothing.
 const mapSize = 1 << (26 + strconv.IntSize/16)
 
-// openFile opens an existing file. It checks the length first: bbolt maps what the file says it
+// Open opens an existing file. It checks the length first: bbolt maps what the file says it
 // contains, and reading a page behind the end kills the process with SIGBUS, which no recover
 // catches.
 //
 // sync is called once, with the file: see rewriteMeta. identity tells whether a name is still that of this file.
-func openFile(o Options, sync func(*os.File) error) (db *bolt.DB, identity fs.FileInfo, err error) {
-	if err := checkLength(o.Path); err != nil {
-		return nil, nil, fmt.Errorf("open %s: %w", o.Path, err)
+func Open(path string, noSync bool, sync func(*os.File) error) (db *bolt.DB, identity fs.FileInfo, err error) {
+	if err := checkLength(path); err != nil {
+		return nil, nil, fmt.Errorf("open %s: %w", path, err)
 	}
-	before, err := os.Stat(o.Path)
+	before, err := os.Stat(path)
 	if err != nil {
-		return nil, nil, fmt.Errorf("open %s: %w", o.Path, err)
+		return nil, nil, fmt.Errorf("open %s: %w", path, err)
 	}
-	db, err = bolt.Open(o.Path, 0o600, boltOptions(o.NoSync))
+	db, err = bolt.Open(path, 0o600, BoltOptions(noSync))
 	if errors.Is(err, berrors.ErrTimeout) {
-		return nil, nil, fmt.Errorf("open %s: %w", o.Path, errInUse)
+		return nil, nil, fmt.Errorf("open %s: %w", path, errInUse)
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("open %s: %w", o.Path, err)
+		return nil, nil, fmt.Errorf("open %s: %w", path, err)
 	}
 	// bbolt opens the file and then waits for its lock. What had the lock may have replaced the file
 	// meanwhile: then the lock is on a file that no later start will find.
-	if after, err := os.Stat(o.Path); err != nil || !os.SameFile(before, after) {
+	if after, err := os.Stat(path); err != nil || !os.SameFile(before, after) {
 		return nil, nil, errors.Join(
-			fmt.Errorf("open %s: it was replaced just now: start again", o.Path),
+			fmt.Errorf("open %s: it was replaced just now: start again", path),
 			err,
 			db.Close(),
 		)
@@ -58,8 +82,8 @@ func openFile(o Options, sync func(*os.File) error) (db *bolt.DB, identity fs.Fi
 	// The file grows in steps of 4 MiB instead of bbolt's 16: SD cards are small, and a nearly full
 	// disk stops later.
 	db.AllocSize = 4 << 20
-	if err := rewriteMeta(o.Path, sync); err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("open %s: %w", o.Path, err), db.Close())
+	if err := rewriteMeta(path, sync); err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("open %s: %w", path, err), db.Close())
 	}
 	return db, before, nil
 }
@@ -96,10 +120,10 @@ func rewriteMeta(path string, sync func(*os.File) error) error {
 	return sync(f)
 }
 
-// boltOptions: a lock is waited for 3 s, because the process before may be ending. The freelist is
+// BoltOptions: a lock is waited for 3 s, because the process before may be ending. The freelist is
 // not stored, because that would be more to sync in each commit; bbolt rebuilds it when it opens
 // the file.
-func boltOptions(noSync bool) *bolt.Options {
+func BoltOptions(noSync bool) *bolt.Options {
 	return &bolt.Options{
 		Timeout:         3 * time.Second,
 		FreelistType:    bolt.FreelistMapType,
@@ -109,50 +133,50 @@ func boltOptions(noSync bool) *bolt.Options {
 	}
 }
 
-// create makes a new file if there is none. Power may fail at any point, and bbolt's own creation
+// Create makes a new file if there is none. Power may fail at any point, and bbolt's own creation
 // would then leave a file that no later Open can read. So the file is made under another name, and
 // gets its own name only when all of it is on the disk.
 //
 // A crash before the link leaves PATH.new-*, which the next start removes. A crash after it leaves
 // an empty queue. No request was answered yet in either case.
-func create(o Options, s storageHooks) error {
-	dir := filepath.Dir(o.Path)
-	removeHalf(o.Path)
-	if _, err := os.Stat(o.Path); err == nil {
+func Create(path, copies string, noSync bool, c Contents, s Hooks) error {
+	dir := filepath.Dir(path)
+	removeHalf(path)
+	if _, err := os.Stat(path); err == nil {
 		// An earlier start may have ended between the link and the sync of the directory, and a name
 		// that is not synced can vanish with everything that was accepted since.
-		return syncDir(o.Path, s)
+		return syncDir(path, s)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	c := &copier{dir: o.Copy}
-	if files, err := c.list(); o.Copy != "" && c.shared == nil && (err != nil || !files.none()) {
-		c.unlock()
-		return fmt.Errorf("open %s: %w: it is missing, and there are copies of it in %s", o.Path, ErrDamaged, o.Copy)
+	folder := Folder{Dir: copies}
+	files, err := folder.List()
+	folder.Unlock()
+	if copies != "" && folder.shared == nil && (err != nil || !files.None()) {
+		return fmt.Errorf("open %s: %w: it is missing, and there are copies of it in %s", path, ErrDamaged, copies)
 	}
-	c.unlock()
-	temp, err := os.CreateTemp(dir, tempPattern(o.Path))
+	temp, err := os.CreateTemp(dir, TempPattern(path))
 	if err != nil {
-		return fmt.Errorf("create %s: %w", o.Path, err)
+		return fmt.Errorf("create %s: %w", path, err)
 	}
 	defer os.Remove(temp.Name())
 	_ = temp.Close()
-	if err := createEmpty(temp.Name(), o, s); err != nil {
-		return fmt.Errorf("create %s: %w", o.Path, err)
+	if err := createEmpty(temp.Name(), noSync, c, s); err != nil {
+		return fmt.Errorf("create %s: %w", path, err)
 	}
 	// A link, unlike a rename, cannot replace a file that another process made meanwhile.
-	err = s.link(temp.Name(), o.Path)
+	err = s.Link(temp.Name(), path)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
-		err = os.Rename(temp.Name(), o.Path) // this filesystem has no links
+		err = os.Rename(temp.Name(), path) // this filesystem has no links
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("create %s: %w", o.Path, err)
+		return fmt.Errorf("create %s: %w", path, err)
 	}
-	return syncDir(o.Path, s)
+	return syncDir(path, s)
 }
 
-// tempPattern is for [os.CreateTemp], of a new file for a path.
-func tempPattern(path string) string { return filepath.Base(path) + ".new-*" }
+// TempPattern is for [os.CreateTemp], of a new file for a path.
+func TempPattern(path string) string { return filepath.Base(path) + ".new-*" }
 
 // removeHalf removes what a start that was killed has left of a new file.
 func removeHalf(path string) {
@@ -167,40 +191,32 @@ func removeHalf(path string) {
 
 // syncDir makes the name of a file durable: a synced file whose directory is not synced can vanish
 // in a power cut.
-func syncDir(path string, s storageHooks) error {
+func syncDir(path string, s Hooks) error {
 	if err := syncPath(filepath.Dir(path), s); err != nil {
 		return fmt.Errorf("open %s: sync its directory: %w", path, err)
 	}
 	return nil
 }
 
-// createEmpty writes an empty queue into an empty file, and syncs it.
-func createEmpty(path string, o Options, s storageHooks) error {
-	db, err := bolt.Open(path, 0o600, boltOptions(o.NoSync))
+// createEmpty makes an empty file a database without contents, and syncs it.
+func createEmpty(path string, noSync bool, c Contents, s Hooks) error {
+	db, err := bolt.Open(path, 0o600, BoltOptions(noSync))
 	if err != nil {
 		return err
 	}
 	db.AllocSize = 64 << 10
-	err = db.Update(func(tx *bolt.Tx) error {
-		for _, name := range bucketNames {
-			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
-				return err
-			}
-		}
-		return tx.Bucket(bucketNames[bucketMeta]).Put(keyFormat, seal([]byte(strconv.Itoa(formatVersion))))
-	})
-	if err := errors.Join(err, db.Close()); err != nil {
+	if err := errors.Join(db.Update(c.Create), db.Close()); err != nil {
 		return err
 	}
 	return syncPath(path, s)
 }
 
-func syncPath(path string, s storageHooks) error {
+func syncPath(path string, s Hooks) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.sync(f), f.Close())
+	return errors.Join(s.Sync(f), f.Close())
 }
 
 // The two meta pages of a bbolt file are its first two pages: a page header of 16 bytes, then these
@@ -284,4 +300,17 @@ func checkLength(path string) error {
 			ErrDamaged, info.Size(), newest.need)
 	}
 	return nil
+}
+
+// Hooks are the calls at which tests make storage fail.
+type Hooks struct {
+	Commit func(tx *bolt.Tx) error // ends the transaction, also when it fails
+	Sync   func(f *os.File) error  // of the file each time it is opened, of a new one, and of the directory
+	Link   func(file, name string) error
+	Rename func(from, to string) error // of a file that replaces another; see replaceFile
+}
+
+// System are the calls themselves.
+var System = Hooks{
+	Commit: (*bolt.Tx).Commit, Sync: (*os.File).Sync, Link: os.Link, Rename: os.Rename,
 }

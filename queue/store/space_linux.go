@@ -1,4 +1,4 @@
-package queue
+package store
 
 import (
 	"errors"
@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// freeBytes is how much this process may still write to the filesystem of a directory.
-func freeBytes(dir string) (int64, error) {
+// FreeBytes is how much this process may still write to the filesystem of a directory.
+func FreeBytes(dir string) (int64, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {
 		return 0, err
@@ -25,8 +25,8 @@ func allocate(f *os.File, size int64) error {
 	return err
 }
 
-// filesystem says why a filesystem may lose what was synced; empty if nothing is known against it.
-func filesystem(dir string) string {
+// Filesystem says why a filesystem may lose what was synced; empty if nothing is known against it.
+func Filesystem(dir string) string {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {
 		return ""
@@ -34,7 +34,7 @@ func filesystem(dir string) string {
 	return risk(uint32(s.Type))
 }
 
-// risk is filesystem for the magic number of one.
+// risk is Filesystem for the magic number of one.
 func risk(magic uint32) string {
 	switch magic {
 	case unix.NFS_SUPER_MAGIC:

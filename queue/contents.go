@@ -1,0 +1,145 @@
+package queue
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"ticketrail/queue/store"
+	"ticketrail/queue/ticket"
+)
+
+// Contents is what the package store must know of what is in the file.
+var Contents = store.Contents{Create: create, Check: checkRecords, Adopt: adopt}
+
+// checkRecords reads every value: a page can be sound when the size of a value in it is not.
+func checkRecords(tx *bolt.Tx) error {
+	if _, err := load(tx); err != nil {
+		return err
+	}
+	for n, name := range bucketNames {
+		if err := checkBucket(tx.Bucket(name), n == bucketReqJobs || n == bucketFinished); err != nil {
+			return fmt.Errorf("%w: bucket %s: %w", ErrDamaged, name, err)
+		}
+	}
+	jobs, waiting := tx.Bucket(bucketNames[bucketJobs]), tx.Bucket(bucketNames[bucketWaiting])
+	return tx.Bucket(bucketNames[bucketState]).ForEach(func(k, v []byte) error {
+		s, err := decodeState(v)
+		if err == nil && s.State.Open() && (jobs.Get(k) == nil || waiting.Get(key64(s.Pos)) == nil) {
+			err = errors.New("it has no ticket or no position")
+		}
+		if err != nil {
+			return fmt.Errorf("%w: job %d: %w", ErrDamaged, un64(k), err)
+		}
+		return nil
+	})
+}
+
+// checkBucket reads a bucket and those in it. One that has only keys has pairs of numbers.
+func checkBucket(b *bolt.Bucket, keysOnly bool) error {
+	return b.ForEach(func(k, v []byte) error {
+		switch {
+		case keysOnly && (len(k) != 16 || len(v) != 0):
+			return fmt.Errorf("key %.32x", k)
+		case keysOnly:
+			return nil
+		case v == nil:
+			return checkBucket(b.Bucket(k), false)
+		}
+		if _, err := unseal(v); err != nil {
+			return fmt.Errorf("key %.32x: %w", k, err)
+		}
+		return nil
+	})
+}
+
+// create writes what an empty file has.
+func create(tx *bolt.Tx) error {
+	for _, name := range bucketNames {
+		if _, err := tx.CreateBucketIfNotExists(name); err != nil {
+			return err
+		}
+	}
+	return tx.Bucket(bucketNames[bucketMeta]).Put(keyFormat, seal([]byte(strconv.Itoa(formatVersion))))
+}
+
+// adopt makes a file one of the folder of copies: the next start reads the logs since its own number that follow each
+// other. If there are none before it, what came before from may be missing, and so it is if they end long before
+// written. All its tickets are put in doubt.
+func adopt(tx *bolt.Tx, files *store.Copies, written time.Time) (from time.Time, err error) {
+	if err := checkFormat(tx); err != nil {
+		return from, err
+	}
+	r, err := readCopyRecord(tx)
+	if err != nil {
+		return from, err
+	}
+	if name := files.Database(); name != "" {
+		r.Database = name
+	}
+	since := files.Since()
+	if r.Number == 0 || r.Number < since {
+		r.Number, from = since, time.Now()
+		if h, err := files.Header(since); err == nil {
+			from = h.Began
+		}
+	}
+	if last, _ := files.Last(); len(files.Logs) == 0 || files.Logs[len(files.Logs)-1] < r.Number ||
+		written.After(last.At.Add(copyLate)) {
+		from = time.Now()
+	}
+	meta := tx.Bucket(bucketNames[bucketMeta])
+	return from, errors.Join(putJSON(meta, keyCopy, r), putJSON(meta, keyNotice, noticeOf{from}), doubtAll(tx))
+}
+
+func putJSON(k *bolt.Bucket, key []byte, v any) error {
+	raw, err := sealJSON(v)
+	if err != nil {
+		return err
+	}
+	return k.Put(key, raw)
+}
+
+// doubtAll marks every ticket of the file that had not come out as one that may have. Of a held or failed one
+// a person must know that: somebody may have had it printed since.
+func doubtAll(tx *bolt.Tx) error {
+	b := tx.Bucket(bucketNames[bucketState])
+	doubted := map[string][]byte{} // written afterwards: a cursor must not see changes
+	err := b.ForEach(func(k, v []byte) error {
+		s, err := decodeState(v)
+		if err != nil || !s.doubtIfOwed() {
+			return err
+		}
+		doubted[string(k)], err = sealJSON(s)
+		return err
+	})
+	for k, v := range doubted {
+		err = errors.Join(err, b.Put([]byte(k), v))
+	}
+	return err
+}
+
+// doubtIfOwed marks a ticket that has not come out as one that may have.
+func (s *jobState) doubtIfOwed() bool {
+	owed := s.State.Open() || s.State == ticket.Failed
+	if owed {
+		s.Doubts = max(s.Doubts, 1)
+	}
+	return owed
+}
+
+var keyCopy = []byte("copy")
+
+func readCopyRecord(tx *bolt.Tx) (r store.CopyRecord, err error) {
+	raw := tx.Bucket(bucketNames[bucketMeta]).Get(keyCopy)
+	if raw == nil { // it was made before there were copies
+		return r, nil
+	}
+	if err := unsealJSON(raw, &r); err != nil {
+		return r, fmt.Errorf("%w: the number of its copy: %w", ErrDamaged, err)
+	}
+	return r, nil
+}

@@ -1,0 +1,325 @@
+package store
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The folder of the copies has base copies, 00000012.db, and logs, 00000012.log. A log begins before the base copy of
+// its number is made, so a base copy and the logs from its own number on are all that was ever committed. The database
+// has the number too: see CopyRecord.
+//
+// A log has lines of JSON that a person can read. Each begins with the CRC32C of the rest of the line. The first line
+// names the database.
+
+// Copies are the numbers of the files in a folder of copies, in order.
+type Copies struct {
+	dir         string
+	Bases, Logs []uint64
+	Hangs       error // a file could not be read in time; then none is read any more
+}
+
+// maxNumber would take a thousand years, one an hour. What has a higher number was put there by somebody, for example
+// a backup that is called 20261128.db.
+const maxNumber = 9_999_999
+
+// ReadCopies lists a folder. One that is not there has no copies.
+func ReadCopies(dir string) (Copies, error) {
+	c := Copies{dir: dir}
+	entries, err := within(func() ([]fs.DirEntry, error) { return os.ReadDir(dir) })
+	if errors.Is(err, fs.ErrNotExist) {
+		return c, nil
+	}
+	if err != nil {
+		return c, err
+	}
+	for _, e := range entries {
+		name, _, _ := strings.Cut(e.Name(), ".")
+		n, err := strconv.ParseUint(name, 10, 64)
+		switch path := filepath.Join(dir, e.Name()); {
+		case err != nil || n == 0 || n > maxNumber:
+		case path == c.Base(n):
+			c.Bases = append(c.Bases, n)
+		case path == c.Log(n):
+			c.Logs = append(c.Logs, n)
+		}
+	}
+	slices.Sort(c.Bases)
+	slices.Sort(c.Logs)
+	return c, nil
+}
+
+// Base and Log are the paths of the files with that number.
+func (c *Copies) Base(n uint64) string { return filepath.Join(c.dir, fmt.Sprintf("%08d.db", n)) }
+func (c *Copies) Log(n uint64) string  { return filepath.Join(c.dir, fmt.Sprintf("%08d.log", n)) }
+
+// None says that there is neither a base copy nor a log.
+func (c *Copies) None() bool { return len(c.Bases)+len(c.Logs) == 0 }
+
+// Newest is the highest number in use; 0: none is.
+func (c *Copies) Newest() (n uint64) {
+	for _, all := range [][]uint64{c.Bases, c.Logs} {
+		if len(all) > 0 {
+			n = max(n, all[len(all)-1])
+		}
+	}
+	return n
+}
+
+// Since returns the first log of those that follow each other up to the newest; 0: there is none.
+func (c *Copies) Since() (first uint64) {
+	for _, n := range slices.Backward(c.Logs) {
+		if first != 0 && n != first-1 {
+			break
+		}
+		first = n
+	}
+	return first
+}
+
+// Database names the database of the newest log that can be read, and when that log began. Empty: none can be read.
+func (c *Copies) Database() string {
+	for _, n := range slices.Backward(c.Logs) {
+		if h, err := c.Header(n); err == nil {
+			return h.Database
+		}
+	}
+	return ""
+}
+
+// Follow returns the first log that a file with that record needs; 0: there is none. Of another database, foreign, it
+// is the first that there is: what is in the log was ordered here, whoever has replaced the file. A file is too old if
+// a base copy is newer and the log does not go back to it. Without such a base copy nothing is better than the file: on
+// a new disk of copies a crash can leave a log and no base copy.
+func (c *Copies) Follow(r CopyRecord) (first uint64, foreign bool, err error) {
+	newest, since := uint64(0), c.Since()
+	if len(c.Logs) > 0 {
+		newest = c.Logs[len(c.Logs)-1]
+	}
+	if name := c.Database(); name != "" && name != r.Database {
+		return since, true, nil
+	}
+	first = max(r.Number, 1)
+	switch {
+	case first > newest:
+		return 0, false, nil
+	case first < since && len(c.Bases) > 0 && c.Bases[len(c.Bases)-1] > first:
+		return 0, false, fmt.Errorf("%w: it is older than the copies in %s", ErrDamaged, c.dir)
+	}
+	return max(first, since), false, nil
+}
+
+// A CopyRecord is stored in the file: which database it is, and the number of the log that began last. A file with a
+// lower number than the oldest log is older than the copies; one of another database was put there by somebody.
+type CopyRecord struct {
+	Database string `json:"database"`
+	Number   uint64 `json:"number"`
+}
+
+// A LogHeader is the first line of a log.
+type LogHeader struct {
+	Log      uint64    `json:"log"`
+	Database string    `json:"database"`
+	Began    time.Time `json:"at"`
+}
+
+// Header reads the first line of a log.
+func (c *Copies) Header(n uint64) (h LogHeader, err error) {
+	first := true
+	_, err = c.Read(n, func(line []byte) error {
+		if !first || json.Unmarshal(line, &h) != nil || h.Log == 0 {
+			return io.ErrUnexpectedEOF
+		}
+		first = false
+		return io.EOF
+	})
+	if errors.Is(err, io.EOF) && h.Log != 0 {
+		return h, nil
+	}
+	return LogHeader{}, errors.Join(err, io.ErrUnexpectedEOF)
+}
+
+// A LogEnd is what the last line of a log says.
+type LogEnd struct {
+	At     time.Time `json:"at"`
+	Closed bool      `json:"closed"` // the daemon stopped: the log has all that it did
+}
+
+// End reads a log to its end.
+func (c *Copies) End(n uint64) (last LogEnd, err error) {
+	_, err = c.Read(n, func(line []byte) error {
+		l := LogEnd{}
+		if json.Unmarshal(line, &l) == nil {
+			last = l
+		}
+		return nil
+	})
+	return last, err
+}
+
+// Last is the end of the newest log; zero: there is none.
+func (c *Copies) Last() (LogEnd, error) {
+	if len(c.Logs) == 0 {
+		return LogEnd{}, nil
+	}
+	return c.End(c.Logs[len(c.Logs)-1])
+}
+
+// Read calls f with each line of a log whose checksum is right, and counts the others. The last line may be torn,
+// because a process or the power ended while it was written: it does not count.
+func (c *Copies) Read(n uint64, f func(line []byte) error) (damaged int, err error) {
+	defer func() {
+		if errors.Is(err, ErrHangs) {
+			c.Hangs = err
+		}
+	}()
+	if c.Hangs != nil {
+		return 0, c.Hangs
+	}
+	file, err := openCopy(c.Log(n))
+	if err != nil {
+		return 0, err
+	}
+	defer file.Close()
+	var raw []byte
+	for r := bufio.NewReaderSize(file, 64<<10); ; {
+		raw, err = readLine(r, raw[:0])
+		if errors.Is(err, io.EOF) {
+			return damaged, nil
+		}
+		if err != nil {
+			return damaged, err
+		}
+		line, ok := unsealLine(bytes.TrimSuffix(raw, []byte("\n")))
+		switch {
+		case ok:
+			if err := f(line); err != nil {
+				return damaged, err
+			}
+		case len(raw) > 1:
+			damaged++
+		}
+	}
+}
+
+// maxLine is more than the longest line that is written: a body of 8 MiB in a string, with its tickets. Of what is
+// longer only the beginning is read, and its checksum is wrong.
+const maxLine = 32 << 20
+
+// readLine appends the next line.
+func readLine(r *bufio.Reader, line []byte) ([]byte, error) {
+	for {
+		part, err := r.ReadSlice('\n')
+		if len(line) < maxLine {
+			line = append(line, part...)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
+		}
+	}
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli) // the CRC that processors compute in hardware
+
+// lineHead begins each line; the checksum is in its place %08x.
+const lineHead = `{"crc":"%08x",`
+
+// AppendLine appends v, which is a JSON object, as a line with its checksum. more appends members to it.
+func AppendLine(lines *bytes.Buffer, v any, more func()) error {
+	start := lines.Len()
+	fmt.Fprintf(lines, lineHead, 0)
+	head := lines.Len() - start
+	lines.Truncate(lines.Len() - 1) // the object begins here, with a brace
+
+	e := json.NewEncoder(lines)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		lines.Truncate(start)
+		return err
+	}
+	lines.Truncate(lines.Len() - len("}\n"))
+	more()
+	lines.WriteByte('}')
+
+	line := lines.Bytes()[start:]
+	copy(line, fmt.Appendf(nil, lineHead, crc32.Checksum(line[head:], castagnoli)))
+	lines.WriteByte('\n')
+	return nil
+}
+
+// unsealLine returns the object of a line, without its end. It changes the line.
+func unsealLine(line []byte) ([]byte, bool) {
+	head := len(fmt.Sprintf(lineHead, 0))
+	if len(line) < head {
+		return nil, false
+	}
+	rest := line[head:]
+	if string(line[:head]) != fmt.Sprintf(lineHead, crc32.Checksum(rest, castagnoli)) {
+		return nil, false
+	}
+	line[head-1] = '{' // in place of the comma
+	return line[head-1:], true
+}
+
+// OpenLog opens a log to append to it. If its last line is torn, the next one begins behind it.
+func OpenLog(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	last := []byte("\n")
+	if err == nil && info.Size() > 0 {
+		_, err = f.ReadAt(last, info.Size()-1)
+	}
+	if err == nil && last[0] != '\n' {
+		_, err = f.Write([]byte("\n"))
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// CreateLog makes a log with its header, durably.
+//
+// A crash before the rename leaves a temporary file, which the next base copy removes. A crash after it leaves an empty
+// Log, and the one before is still complete: it ends where this one begins.
+func CreateLog(path string, h LogHeader, s Hooks) (*os.File, error) {
+	f, err := os.OpenFile(path+tempSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	var line bytes.Buffer
+	if err = AppendLine(&line, h, func() {}); err == nil {
+		_, err = f.Write(line.Bytes())
+	}
+	if err == nil {
+		err = s.Sync(f)
+	}
+	if err == nil {
+		err = s.Rename(path+tempSuffix, path)
+	}
+	if err == nil {
+		err = syncDir(path, s)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// tempSuffix is that of a file in the folder of copies that is not complete.
+const tempSuffix = ".part"

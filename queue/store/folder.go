@@ -1,0 +1,188 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// A Folder is a folder of copies that one daemon uses: it is locked by who has listed it.
+type Folder struct {
+	Dir    string
+	locked *os.File // nil: it is not there, or another daemon's
+	shared error    // that it is another daemon's; nil: it is not
+}
+
+// List lists the folder, and locks it if it is there. Who did not get the lock leaves the folder alone from then on:
+// the other one may have ended only for a moment.
+func (f *Folder) List() (files Copies, err error) {
+	if f.locked == nil && f.shared == nil {
+		if f.locked, err = lockFolder(f.Dir); errors.Is(err, ErrShared) {
+			f.shared = err
+		}
+	}
+	if err = cmp.Or(f.shared, err); err != nil {
+		return files, err
+	}
+	return ReadCopies(f.Dir)
+}
+
+// Unlock leaves the folder to others.
+func (f *Folder) Unlock() {
+	if f.locked != nil {
+		_ = f.locked.Close()
+	}
+}
+
+// readWithin bounds a read from the folder of copies. A disk that is about to fail can block one for ever, and the
+// daemon must start: it does so without the copy.
+const readWithin = 10 * time.Second
+
+// ErrHangs: the disk of copies does not answer.
+var ErrHangs = fmt.Errorf("its disk has not answered for %s", readWithin)
+
+// within returns what f does, or gives up.
+func within[T any](f func() (T, error)) (v T, err error) {
+	done := make(chan struct{})
+	var result T
+	var failed error
+	go func() {
+		defer close(done)
+		result, failed = f()
+	}()
+	select {
+	case <-done:
+		return result, failed
+	case <-time.After(readWithin):
+		return v, ErrHangs
+	}
+}
+
+// A copyReader reads a file of the folder, as [within] says.
+type copyReader struct {
+	file *os.File
+	buf  []byte // of its own: a read that was given up may still end
+}
+
+func openCopy(path string) (*copyReader, error) {
+	f, err := within(func() (*os.File, error) { return os.Open(path) })
+	return &copyReader{file: f}, err
+}
+
+func (r *copyReader) Read(p []byte) (int, error) {
+	if r.buf == nil {
+		r.buf = make([]byte, 64<<10)
+	}
+	n, err := within(func() (int, error) { return r.file.Read(r.buf[:min(len(p), len(r.buf))]) })
+	return copy(p, r.buf[:n]), err
+}
+
+func (r *copyReader) Close() error { return r.file.Close() }
+
+// ErrShared: the folder of copies is another daemon's.
+var ErrShared = errors.New("another ticketrail has its copies there: give each its own folder, see storage.copy")
+
+// lockFolder keeps others from a folder of copies until the result is closed. A folder that is not there is locked by
+// nobody, and one whose filesystem has no locks by everybody.
+func lockFolder(dir string) (*os.File, error) {
+	f, err := within(func() (*os.File, error) { return os.Open(dir) })
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil && errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB), syscall.EWOULDBLOCK) {
+		return nil, errors.Join(fmt.Errorf("%s: %w", dir, ErrShared), f.Close())
+	}
+	return f, err
+}
+
+// MaxLogs bounds all logs together, in bytes, while no base copy succeeds: they may be on the disk of the database.
+// A restaurant writes less than a hundredth of it between two base copies.
+const MaxLogs = 256 << 20
+
+// Bound removes the oldest logs of too many. A base copy before them is then too old for the others, and the stations
+// are told from when on nothing is missing.
+func (c *Copies) Bound() error {
+	total, keep := int64(0), len(c.Logs)
+	for ; keep > 0; keep-- {
+		if info, err := os.Stat(c.Log(c.Logs[keep-1])); err == nil {
+			total += info.Size()
+		}
+		if total > MaxLogs {
+			break
+		}
+	}
+	var err error
+	for _, n := range c.Logs[:keep] {
+		err = errors.Join(err, os.Remove(c.Log(n)))
+	}
+	if keep > 0 {
+		err = errors.Join(fmt.Errorf("the logs since the last base copy are too long: %d are removed", keep), err)
+	}
+	return err
+}
+
+// Place copies a file to a name, durably, and replaces what has that name.
+func Place(ctx context.Context, from, to string, s Hooks) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to+tempSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(to + tempSuffix)
+	_, err = io.Copy(Stoppable{ctx, out}, in)
+	if err == nil {
+		err = s.Sync(out)
+	}
+	if err := errors.Join(err, out.Close()); err != nil {
+		return err
+	}
+	if err := s.Rename(to+tempSuffix, to); err != nil {
+		return err
+	}
+	return syncDir(to, s)
+}
+
+// RemoveOld removes what is not needed once base copy n is there: the base copies before the last two of those up
+// to n, and the logs before them.
+func (c *Copies) RemoveOld(n uint64) error {
+	bases := slices.DeleteFunc(slices.Clone(c.Bases), func(b uint64) bool { return b >= n })
+	bases = append(bases, n)
+	oldest := bases[max(len(bases)-2, 0)]
+	var err error
+	for _, b := range c.Bases {
+		if b < oldest {
+			err = errors.Join(err, os.Remove(c.Base(b)))
+		}
+	}
+	for _, l := range c.Logs {
+		if l < oldest {
+			err = errors.Join(err, os.Remove(c.Log(l)))
+		}
+	}
+	return err
+}
+
+// A Stoppable is a file whose writing ends with a context.
+type Stoppable struct {
+	Ctx  context.Context
+	File *os.File
+}
+
+// Write implements [io.Writer].
+func (s Stoppable) Write(b []byte) (int, error) {
+	if err := s.Ctx.Err(); err != nil {
+		return 0, err
+	}
+	return s.File.Write(b)
+}
