@@ -9,6 +9,7 @@ import (
 	"image/png"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -195,6 +196,25 @@ func (m menu) print(t *testing.T, model profile.Profile, drawer *raster.Drawer) 
 		t.Fatalf("the picture is a %T", picture)
 	}
 	return p
+}
+
+func TestATicketOfLabelsIsCutIntoThemAndProvedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		model, _ := profile.Lookup("generic-80mm")
+		v := virtual.New(virtual.OptionsFor(model))
+		r := newHarness(t, v, v, func(_ *printer.DeviceOptions, o *printer.Options) { o.Layout.Cut = layout.ByItem })
+		o := r.printWith(t.Context(), r.p, menus()[0].order(), nil)
+		synctest.Wait()
+		labels := v.Tickets()
+		if o.kind() != "confirmed" || o.began != 1 || len(labels) != 3 {
+			t.Fatalf("%d labels, begun %d times, %s: %v", len(labels), o.began, o.kind(), o.err)
+		}
+		for i, l := range labels {
+			if want := fmt.Sprintf("%d/3", i+1); l.End != virtual.Cut || !strings.Contains(l.Text, want) {
+				t.Errorf("label %s ends with %v:\n%s", want, l.End, l.Text)
+			}
+		}
+	})
 }
 
 // likeGolden compares the dots with those of a picture that was reviewed.

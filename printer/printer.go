@@ -216,6 +216,9 @@ func (p *Paper) encode(d ticket.Delivery, afterPiece bool) encodedTicket {
 		if k == 0 {
 			for _, l := range lines {
 				j.lines += l.Height()
+				if l.Cut {
+					j.lines += p.o.Profile.FeedBeforeCut
+				}
 			}
 		}
 	}

@@ -174,8 +174,8 @@ func TestTheCutMatchesTheModel(t *testing.T) {
 	} {
 		p := model(t, "generic-80mm")
 		p.Cutter, p.FeedBeforeCut = c.cutter, c.feed
-		got := EncodeTicket([]layout.Line{{}}, Options{Profile: p})
-		if !bytes.HasSuffix(got.Body, []byte(c.body)) || string(got.Cut) != c.cut {
+		got := EncodeTicket([]layout.Line{{Cut: true}, {}}, Options{Profile: p})
+		if !bytes.HasSuffix(got.Body, []byte(c.body+c.cut+c.body)) || string(got.Cut) != c.cut {
 			t.Errorf("cutter %s: % X and % X do not end in % X and % X", c.cutter, got.Body, got.Cut, c.body, c.cut)
 		}
 		if b := append(got.Body, "more"...); len(b) > 0 && string(got.Cut) != c.cut {

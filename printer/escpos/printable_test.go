@@ -113,26 +113,6 @@ func TestWithImagesEverythingAFontHasStays(t *testing.T) {
 	}
 }
 
-func TestHebrewAndArabicAreNeverPrintedFromACodePage(t *testing.T) {
-	// A printer would set them from left to right.
-	p := model(t, "epson-tm-t88") // has CP862, WPC1255 and WPC1256
-	for _, s := range []string{"שלום", "שלום 5", "כ", "سلام"} {
-		for _, o := range []Options{{Profile: p}, {Profile: p, Drawer: drawer(t)}} {
-			for _, l := range []layout.Line{{Spans: []layout.Span{{Text: s}}},
-				{Spans: []layout.Span{{Text: "é "}, {Text: s}}}} {
-				r, err := read(EncodeTicket([]layout.Line{l}, o).Body, p)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if drawn := len(r.Images) > 0; drawn != (o.Drawer != nil && s != "سلام") || !drawn &&
-					!strings.Contains(r.lines[0].text, "~") {
-					t.Errorf("%v comes out as %q", l, r.Text)
-				}
-			}
-		}
-	}
-}
-
 func TestEveryRuneIsPrintable(t *testing.T) {
 	written, drawn := rune(13), rune(61) // one in so many
 	if slow.All() {

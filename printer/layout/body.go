@@ -89,7 +89,7 @@ func (b *body) groupHeadings(l *ticket.Line, before int) {
 	if b.course = course; course != was {
 		b.seat = ""
 		if course != "" {
-			b.bar(course, Style{Bold: true, Width: 2})
+			b.bar(course, Style{Bold: true, Width: min(2, b.columns/max(1, Width(course)))})
 		}
 	}
 	if seat != b.seat && seat != "" {

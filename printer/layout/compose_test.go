@@ -211,23 +211,6 @@ func TestAnOrderIsNeverTakenForAVoid(t *testing.T) {
 	})
 }
 
-func TestADuplicateIsMarkedExactlyWhenInDoubt(t *testing.T) {
-	for _, doubt := range []bool{false, true} {
-		for attempt := range 3 {
-			d := everyday()
-			d.Doubt, d.Attempt = doubt, attempt
-			for _, columns := range []int{20, 32, 42, 48} {
-				// On narrow paper the banner wraps.
-				text := strings.Join(strings.Fields(content(Compose(d, columns, "bar"))), " ")
-				got := strings.Contains(text, possibleDuplicate)
-				if got != doubt {
-					t.Fatalf("doubt %v, attempt %d, %d columns: banner %v", doubt, attempt, columns, got)
-				}
-			}
-		}
-	}
-}
-
 func TestIndentationStopsAtAThirdOfTheWidth(t *testing.T) {
 	for _, columns := range []int{20, 32, 42, 48} {
 		d := everyday()

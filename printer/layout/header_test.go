@@ -51,33 +51,6 @@ func TestFieldsShareALineOnlyWithTwoColumnsBetweenThem(t *testing.T) {
 	}
 }
 
-func TestNumberAndTableHaveTheConfiguredSizes(t *testing.T) {
-	d := ticket.Delivery{Ticket: ticket.Ticket{Number: "142", Table: "B10"}}
-	for _, c := range []struct {
-		columns       int
-		number, table Size
-		want, beside  Style
-		lines         int
-	}{
-		{48, Size{}, Size{}, Style{Bold: true, Width: 2, Height: 2}, Style{Bold: true, Width: 2, Height: 2}, 1},
-		{48, Size{3, 3}, Size{3, 3}, Style{Bold: true, Width: 3, Height: 3}, Style{Bold: true, Width: 3, Height: 3}, 1},
-		{48, Size{4, 4}, Size{1, 2}, Style{Bold: true, Width: 4, Height: 4}, Style{Bold: true, Width: 1, Height: 2}, 1},
-		// Table stays in one piece beside nothing, in 5 letters of width 3 or 8 of width 2.
-		{16, Size{3, 3}, Size{3, 3}, Style{Bold: true, Width: 3, Height: 3}, Style{Bold: true, Width: 2, Height: 3}, 3},
-	} {
-		lines := ComposeWith(d, Options{Columns: c.columns, NumberSize: c.number, TableSize: c.table})
-		if got := sizeOf(t, lines, "#142"); got != c.want {
-			t.Errorf("%d columns, %v: the number is %+v, want %+v", c.columns, c.number, got, c.want)
-		}
-		if got := sizeOf(t, lines, "Table"); got != c.beside {
-			t.Errorf("%d columns, %v: the table is %+v, want %+v", c.columns, c.table, got, c.beside)
-		}
-		if got := slices.IndexFunc(lines, func(l Line) bool { return l.Spans[0].Text[0] == '=' }); got != c.lines {
-			t.Errorf("%d columns, %v and %v: they take %d lines, want %d", c.columns, c.number, c.table, got, c.lines)
-		}
-	}
-}
-
 func TestTheOtherStationsOfTheOrderAreNamedAtTheFoot(t *testing.T) {
 	d := everyday()
 	d.Ticket.AlsoAt = []ticket.Part{{Station: "grill"}, {Station: "pastry\x1b"}}
@@ -125,6 +98,13 @@ func TestARepetitionSaysInItsBarWhatToDoAndThenTheNumber(t *testing.T) {
 					t.Errorf("%d columns, piece %v: line %d is %+v, want %s", columns, piece, i, lines[i], want)
 				}
 			}
+		}
+	}
+	for attempt := range 3 {
+		d := everyday()
+		d.Attempt = attempt
+		if s := content(Compose(d, 42, "")); strings.Contains(s, possibleDuplicate) {
+			t.Errorf("attempt %d is not in doubt, and says so:\n%s", attempt, s)
 		}
 	}
 }

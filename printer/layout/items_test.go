@@ -47,24 +47,6 @@ func TestASlipHasNoGapsAndNoQuantities(t *testing.T) {
 	}
 }
 
-func TestACancelledLineIsAsBigAsALiveOne(t *testing.T) {
-	live := []ticket.Line{{Quantity: "3", Name: "Soup", Seat: "4", Notes: []string{"hot"}},
-		{Depth: 1, Name: "Bread", Notes: []string{"dark"}}}
-	for _, o := range []Options{{Columns: 42}, {Columns: 56, NameSize: Size{3, 3}, ModifierSize: Size{2, 1}}} {
-		cancelled := slices.Clone(live)
-		for i := range cancelled {
-			cancelled[i].Void = true
-		}
-		of, against := ComposeWith(order(cancelled...), o), ComposeWith(order(live...), o)
-		for _, text := range []string{"3x", "Soup", "Seat 4", "hot", "Bread", "dark"} {
-			got, want := sizeOf(t, of, text), sizeOf(t, against, text)
-			if got.Width != want.Width || got.Height != want.Height {
-				t.Errorf("%d columns, %s: cancelled it is %+v, else %+v", o.Columns, text, got, want)
-			}
-		}
-	}
-}
-
 func TestWithoutWhiteOnBlackAVoidAnAllergyAndARepetitionAloneAreRedAndFramed(t *testing.T) {
 	d := order(ticket.Line{Quantity: "3", Name: "Soup", Void: true, Notes: []string{"hot"}},
 		ticket.Line{Quantity: "1", Name: "Fish", Void: true}, ticket.Line{Quantity: "1", Name: "Cake", Refire: true},
@@ -90,6 +72,44 @@ func TestWithoutWhiteOnBlackAVoidAnAllergyAndARepetitionAloneAreRedAndFramed(t *
 		"================ REFIRE ================|1x Cake|-|* NO NUTS *|-|No cream|"
 	if !strings.HasPrefix(got, want) {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestEachSlipOfATicketHasItsNumberAndEveryMark(t *testing.T) {
+	d := order(ticket.Line{Quantity: "2", Name: "Latte", Course: "Hot"},
+		ticket.Line{Depth: 1, Quantity: "1", Name: "Oat"},
+		ticket.Line{Quantity: "1", Name: "Tea", Course: "Hot", Void: true}, ticket.Line{Quantity: "1", Name: "Cola"})
+	d.Doubt, d.Ticket.Number, d.Ticket.Customer, d.Ticket.Notes = true, "18", "Priya", []string{"nuts!"}
+	d.Ticket.AlsoAt = []ticket.Part{{Station: "bar"}}
+	for cut, want := range map[string]string{
+		"none": "POSSIBLE DUPLICATE|replaces the piece above|#18 Priya|! nuts!|Hot|2x Latte|Oat|VOID 1x Tea|-|" +
+			"1x Cola|ALSO AT: bar|",
+		ByItem: "POSSIBLE DUPLICATE|replaces the piece above|#18 1/3 Priya|! nuts!|Hot|2x Latte|Oat|cut|" +
+			"POSSIBLE DUPLICATE|check the rail|#18 2/3 Priya|! nuts!|Hot|VOID 1x Tea|cut|" +
+			"POSSIBLE DUPLICATE|check the rail|#18 3/3 Priya|! nuts!|1x Cola|",
+		ByCourse: "POSSIBLE DUPLICATE|replaces the piece above|#18 1/2 Priya|! nuts!|Hot|2x Latte|Oat|" +
+			"VOID 1x Tea|cut|" +
+			"POSSIBLE DUPLICATE|check the rail|#18 2/2 Priya|! nuts!|1x Cola|",
+	} {
+		got := ""
+		for _, l := range ComposeWith(d, Options{Columns: 42, Cut: cut, AfterPiece: true}) {
+			text := strings.Join(strings.Fields(content([]Line{l})), " ")
+			if text = strings.ReplaceAll(text, strings.Repeat("-", 42), "-"); text != "" && text[0] != '=' {
+				got += text + "|"
+			}
+			if l.Cut {
+				got += "cut|"
+			}
+		}
+		if got != want {
+			t.Errorf("%s:\ngot  %s\nwant %s", cut, got, want)
+		}
+	}
+	for _, kind := range []ticket.Kind{ticket.Slip, ticket.Test} {
+		d.Ticket.Kind = kind
+		if s := content(ComposeWith(d, Options{Columns: 42, Cut: ByItem})); strings.Contains(s, "1/") {
+			t.Errorf("a %s is cut into slips:\n%s", kind, s)
+		}
 	}
 }
 

@@ -55,9 +55,9 @@ func randomOptions(n uint64) Options {
 func TestCopiesAndBackupTicketsAreMarked(t *testing.T) {
 	for _, columns := range []int{20, 32, 42, 48} {
 		d := everyday()
-		d.For, d.Down, d.Doubt = "Grill\x1b@ süß", "printer", true
+		d.For, d.Down, d.Doubt = "hot-line_2\x1b@ süß", "printer", true
 		got := strings.Join(strings.Fields(content(ComposeWith(d, Options{Columns: columns, Copy: 2, Copies: 2}))), " ")
-		for _, want := range []string{possibleDuplicate, "FOR GRILL\ufffd@ SÜSS (printer down)", "COPY 2/2"} {
+		for _, want := range []string{possibleDuplicate, "FOR HOT LINE 2\ufffd@ SÜSS (printer down)", "COPY 2/2"} {
 			if !strings.Contains(got, want) {
 				t.Errorf("%d columns: %q is missing in %q", columns, want, got)
 			}
@@ -69,16 +69,6 @@ func TestCopiesAndBackupTicketsAreMarked(t *testing.T) {
 		got = content(ComposeWith(everyday(), Options{Columns: columns, Copy: 1, Copies: 1}))
 		if strings.Contains(got, "COPY") || strings.Contains(got, "FOR") || strings.Contains(got, "down") {
 			t.Errorf("%d columns: a single copy at its own station has a banner:\n%s", columns, got)
-		}
-	}
-}
-
-func TestABackupTicketCallsItsStationByItsWords(t *testing.T) {
-	for station, want := range map[string]string{"hot-line": "FOR HOT LINE", "cold_line": "FOR COLD LINE"} {
-		d := everyday()
-		d.For = station
-		if got := content(Compose(d, 42, "")); !strings.Contains(got, want) {
-			t.Errorf("%s: %q is missing:\n%s", station, want, got)
 		}
 	}
 }

@@ -44,7 +44,9 @@ func TestTextIsAsLargeAsConfiguredAndAsThePaperHasRoomFor(t *testing.T) {
 		{day, large(2), map[Size]string{{2, 2}: "#7|Table|2x|Negroni|Large"}},
 		{day, large(8), map[Size]string{{3, 3}: "#7|Table|2x|Negroni|Large"}},
 
-		// A table is narrower rather than broken.
+		// Number and table have sizes of their own; a table is narrower rather than broken.
+		{day, Options{Columns: 48, NumberSize: Size{4, 4}, TableSize: Size{1, 3}},
+			map[Size]string{{4, 4}: "#7", {1, 3}: "Table"}},
 		{table, Options{Columns: 56, TableSize: Size{4, 4}}, map[Size]string{{4, 4}: "Gooseberrybush"}},
 		{table, Options{Columns: 55, TableSize: Size{4, 4}}, map[Size]string{{3, 4}: "Gooseberrybush"}},
 		{table, Options{Columns: 42, TableSize: Size{4, 4}}, map[Size]string{{3, 4}: "Gooseberrybush"}},
