@@ -38,6 +38,9 @@ func TestTheTextOfABodyHasTheIdOfItsFirstRecordAndIsEqualForARetry(t *testing.T)
 			t.Errorf("%s: same %v", other, !want)
 		}
 	}
+	if p, _ := Open([]byte(strings.Repeat("x", maxText)), Text); p.Cut || len(p.Records[0].Unreadable) != maxText {
+		t.Errorf("of a text of the largest size %d bytes print", len(p.Records[0].Unreadable))
+	}
 	if same(`{"x":1}`, `{"x":2}`) || same("a", "b") {
 		t.Error("without records two bodies are the same")
 	}

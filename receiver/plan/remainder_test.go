@@ -269,6 +269,7 @@ func TestANumberThatIsATimeOfTheServicesOwnIsNoPartOfATicket(t *testing.T) {
 	for member, want := range map[string]string{
 		`"addedAt":1770000060`: "", `"rung_at":"1770000060"`: "", `"editDate":"1770000060123"`: "",
 		`"openedOn":"1770000060.25"`: "", `"log":{"time":1770000060}`: "",
+		`"at":[1770000060]`:                                 "",
 		`"addedAt":177000006`:                               "addedAt: 177000006",
 		`"addedAt":3770000060`:                              "addedAt: 3770000060",
 		`"addedAt":"1770000060 kg"`:                         "addedAt: 1770000060 kg",
