@@ -13,12 +13,11 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// A capability decides what a ticket on this printer can end as (confirmed, processed or sent) and
-// which questions it is asked. It comes from a probe, or from the store, which keeps what the last probe
-// found; confirm: in the configuration says which fence a probe asks for. Only an answer changes it, or a
-// person ([Device.Probe]), or another address or profile in the configuration. Silence never does: a printer
-// that hangs is silent too, and what is sent to it as to one that cannot answer is lost when it is switched
-// off and on.
+// A capability decides what a ticket on this printer can end as (confirmed, processed or sent) and which questions it
+// is asked. It comes from a probe, or from the store, which keeps what the last probe found; confirm: in the
+// configuration says which fence a probe asks for. Only an answer changes it, or a person ([Device.Probe]), or another
+// address or profile in the configuration. Silence never does: a printer that hangs is silent too, and what is sent to
+// it as to one that cannot answer is lost when it is switched off and on.
 
 // proofOf is what an answer of this kind proves.
 func proofOf(k session.Kind) ticket.Proof {
@@ -31,9 +30,8 @@ func proofOf(k session.Kind) ticket.Proof {
 	return ticket.Sent
 }
 
-// A capability is what the printer was found to answer. It is probed, never derived from the model name
-// that the printer returns (GS I): clones return the name of another maker's model. Its JSON is what
-// [DeviceOptions].KV stores.
+// A capability is what the printer was found to answer. It is probed, never derived from the model name that the
+// printer returns (GS I): clones return the name of another maker's model. Its JSON is what [DeviceOptions].KV stores.
 type capability struct {
 	known bool // by a probe or by the configuration
 	// Fence is the best fence that it answers.
@@ -134,6 +132,27 @@ func (k *knowledge) load() {
 	k.set(a)
 }
 
+// forget makes the next check a probe.
+func (k *knowledge) forget() { k.known = false }
+
+// onlyTakes is for a connection that has no way back, whatever is configured or stored: a question would be written
+// into the file, or print as text on a printer that only receives.
+func (k *knowledge) onlyTakes() { k.set(capability{known: true, mute: true, Probed: time.Now()}) }
+
+// answered notes which fence answered a hello. One answer less than the printer gave before may be chance: another
+// program's GS ( H can displace ours. Two in a row are not.
+func (k *knowledge) answered(ctx context.Context, got session.Kind) {
+	if got == k.Fence {
+		k.idUnanswered = 0
+		return
+	}
+	if k.idUnanswered++; k.idUnanswered >= 2 {
+		a := k.capability
+		a.Fence = got
+		k.save(ctx, a)
+	}
+}
+
 // set makes a the current capability.
 func (k *knowledge) set(a capability) {
 	k.capability = a
@@ -205,10 +224,9 @@ func (d *Device) Probe(ctx context.Context) (Status, error) {
 	return d.health.get(), err
 }
 
-// The order of the questions matters. DLE EOT comes first: it is answered at once, by a printer
-// that is offline too, and a printer that answers none of them gets no further question, because it
-// might print them. The fences come last: only they show that a printer which reports no trouble
-// also works off its buffer.
+// The order of the questions matters. DLE EOT comes first: it is answered at once, by a printer that is offline too,
+// and a printer that answers none of them gets no further question, because it might print them. The fences come last:
+// only they show that a printer which reports no trouble also works off its buffer.
 
 // maxDroppedProbes is how often a printer may close the connection during a probe. After that its tickets
 // are sent without questions: some boards close on any command that they do not know.

@@ -3,11 +3,14 @@ package printer_test
 import (
 	"math"
 	"net"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"ticketrail/deploy/slow"
+	"ticketrail/printer/transport"
 	"ticketrail/printer/virtual"
 )
 
@@ -24,6 +27,7 @@ func TestAnAnswerThatComesBeforeThePaperCanHaveMovedProvesNothing(t *testing.T) 
 					t.Errorf("%d lines in %s: %s, want %s", lines, o.took, o.kind(), want)
 				}
 			}
+			print(1, proof) // too short to tell
 			print(30, "sent")
 			if s := r.d.Status(); s.State != "ready" || !strings.Contains(s.Advice, "not its engine") {
 				t.Errorf("it is %s with the advice %q", s.State, s.Advice)
@@ -33,6 +37,38 @@ func TestAnAnswerThatComesBeforeThePaperCanHaveMovedProvesNothing(t *testing.T) 
 			r.wantState("ready")
 		})
 	}
+}
+
+func TestABelievableAnswerTakesAQuarterOfThePapersTimeAt500MillimetresASecond(t *testing.T) {
+	var late time.Duration
+	synctest.Test(t, func(t *testing.T) {
+		r := newScriptedHarness(t, answering(func(c net.Conn, all string) {
+			if id := idReply(all); id != nil {
+				later(late, func() { _, _ = c.Write(id) })
+			}
+		}))
+		proof := func() string { return r.printWith(r.t.Context(), r.p, order(30), nil).kind() }
+		for proof() == "sent" && late < time.Second {
+			late += time.Millisecond
+		}
+		v := virtual.New(answersAll())
+		real := newHarness(t, v, v, nil)
+		if o := real.printWith(t.Context(), real.p, order(30), nil); o.err != nil {
+			t.Fatal(o.err)
+		}
+		hangUp(real.d)
+		height := 0 // in lines of 24 dots, of which 8 are a millimetre
+		for _, line := range v.Tickets()[0].Lines {
+			h := 1
+			for _, s := range line {
+				h = max(h, s.Height)
+			}
+			height += h
+		}
+		if want := time.Duration(height) * 3 * time.Second / 500 / 4; late < want || late > want+time.Millisecond {
+			t.Errorf("%d lines are believed after %s, want %s", height, late, want)
+		}
+	})
 }
 
 func TestNULsKeepASlowLineBusyForTwoSecondsAtMost(t *testing.T) {
@@ -160,4 +196,23 @@ func TestAPrinterWhoseAnswersComeWithTheNextBytesPrints(t *testing.T) {
 			r.wantPaper("A1 A1 A1 A1 A1")
 		})
 	}
+}
+
+func TestAServerThatWaitsForTheEndOfALineIsNoPrinterEither(t *testing.T) {
+	slow.Test(t) // over sockets, of which only one half can be closed
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = http.Serve(l, http.NotFoundHandler()) }()
+	defer l.Close()
+	dialer, err := transport.Open("tcp://" + l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newHarness(t, nil, dialer, nil)
+	if s := r.d.Ask(t.Context()); s.State != "not_a_printer" || !strings.Contains(s.Err, "a web server (HTTP/1.1 400") {
+		t.Errorf("after a poll it is %s: %s", s.State, s.Err)
+	}
+	r.want("A1", "not ready")
 }

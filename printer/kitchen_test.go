@@ -190,6 +190,29 @@ func after(n int, do func(*kitchen)) func(*kitchen) {
 func set(c virtual.Condition) func(*kitchen)   { return func(k *kitchen) { k.Set(c, true) } }
 func clear(c virtual.Condition) func(*kitchen) { return func(k *kitchen) { k.Set(c, false) } }
 
+func unplug(on bool) func(*kitchen) { return func(k *kitchen) { k.Unplug(on) } }
+
+// answering120ms drips what new clients hear, and pushing puts an automatic status into each answer of several bytes.
+func answering120ms(k *kitchen) {
+	k.door.wrapWith(func(c net.Conn, b []byte) (n int, err error) {
+		for ; n < len(b) && err == nil; n++ {
+			time.Sleep(120 * time.Millisecond)
+			_, err = c.Write(b[n : n+1])
+		}
+		return n, err
+	})
+}
+
+func pushing(k *kitchen) {
+	k.door.wrapWith(func(c net.Conn, b []byte) (int, error) {
+		if half := len(b) / 2; half > 0 {
+			_, err := c.Write([]byte(string(b[:half]) + "\x10\x00\x00\x0f" + string(b[half:])))
+			return len(b), err
+		}
+		return c.Write(b)
+	})
+}
+
 // losePicture loses the bytes from here to the end of the picture, as many as a ticket has for it.
 func (k *kitchen) losePicture() { k.Lose(k.picture - intoPicture) }
 
@@ -232,15 +255,33 @@ func picture(width, rows, sent int) string {
 type door struct {
 	net.Listener
 	mu    sync.Mutex
-	early func(c net.Conn) // nil: they come in
+	early func(c net.Conn)                        // nil: they come in
+	write func(c net.Conn, b []byte) (int, error) // of what they hear; nil: c's
+}
+
+// A doorConn is a client that hears the answers as write writes them.
+type doorConn struct {
+	net.Conn
+	write func(c net.Conn, b []byte) (int, error)
+}
+
+func (c doorConn) Write(b []byte) (int, error) { return c.write(c.Conn, b) }
+
+func (d *door) wrapWith(write func(c net.Conn, b []byte) (int, error)) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.write = write
 }
 
 func (d *door) Accept() (net.Conn, error) {
 	for {
 		c, err := d.Listener.Accept()
 		d.mu.Lock()
-		early := d.early
+		early, write := d.early, d.write
 		d.mu.Unlock()
+		if write != nil && err == nil {
+			c = doorConn{c, write}
+		}
 		if err != nil || early == nil {
 			return c, err
 		}

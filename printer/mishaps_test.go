@@ -62,6 +62,12 @@ var mishaps = []mishap{
 		k.till(strings.Repeat("till\n", 20)+"\x1d(H\x06\x0000till\x1dr\x01", 0)
 	}},
 
+	{name: "answers with the next bytes", cause: func(k *kitchen) { k.AnswerWithNextBytes(true) }},
+	{name: "answers 120 ms a byte", cause: answering120ms},
+	{name: "pushes its status inside its answers", cause: pushing},
+	{name: "unplugged in its head", cause: at(head, unplug(true)), mend: unplug(false)},
+	{name: "unplugged in its picture", cause: at(drawingIt, unplug(true)), mend: unplug(false)},
+
 	{name: "closes when idle for 0.3 s", change: crawling,
 		cause: func(k *kitchen) { k.CloseAfterIdle(300 * time.Millisecond) }},
 	{name: "cuts off one answer", cause: func(k *kitchen) { k.cutOff(1) }},

@@ -37,7 +37,8 @@ func (d *Device) connect(ctx context.Context, poll bool) (*session.Session, erro
 		if s == nil {
 			// With polls, they repeat the probe, and no ticket has to wait for it.
 			if (poll || d.o.PollEvery <= 0) && d.can.stale() {
-				d.can.known, again = false, true
+				d.can.forget()
+				again = true
 			}
 			conn, err := d.dial(ctx)
 			if err != nil {
@@ -85,9 +86,7 @@ func (d *Device) waitPrinted(ctx context.Context) error {
 // a hello would stand in the way of what another client prints.
 func (d *Device) check(ctx context.Context, s *session.Session, poll, first bool) error {
 	if transport.OneWay(s.Conn()) {
-		// Whatever is configured or stored: a question would be written into the file, or print as text on a
-		// printer that only receives.
-		d.can.set(capability{known: true, mute: true, Probed: time.Now()})
+		d.can.onlyTakes()
 		return nil
 	}
 	if !d.can.answers() {
@@ -137,7 +136,9 @@ func (d *Device) checkStays(ctx context.Context, s *session.Session, ask bool) e
 	if err == nil {
 		err = s.Ask(ctx, 1, session.DroppedWithin)
 	}
-	d.can.known = err != nil
+	if err == nil {
+		d.can.forget()
+	}
 	if err != nil && !session.TimedOut(err) {
 		return err
 	}
@@ -194,16 +195,7 @@ func (d *Device) hello(ctx context.Context, s *session.Session) error {
 			d.o.Name, advice))
 	}
 	d.noteCut(s)
-	if got == d.can.Fence {
-		d.can.idUnanswered = 0
-		return nil
-	}
-	// Once may be chance: another program's GS ( H can displace ours.
-	if d.can.idUnanswered++; d.can.idUnanswered >= 2 {
-		a := d.can.capability
-		a.Fence = got
-		d.can.save(ctx, a)
-	}
+	d.can.answered(ctx, got)
 	return nil
 }
 
