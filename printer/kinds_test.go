@@ -5,11 +5,14 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"ticketrail/deploy/slow"
+	"ticketrail/printer"
+	"ticketrail/printer/profile"
 	"ticketrail/printer/transport"
 	"ticketrail/printer/virtual"
 )
@@ -91,6 +94,29 @@ func TestNULsKeepASlowLineBusyForTwoSecondsAtMost(t *testing.T) {
 			time.Sleep(time.Minute) // what is on the way arrives
 		})
 	}
+}
+
+func TestAPrinterWhoseLineCannotBeMeasuredGets2048NULs(t *testing.T) {
+	// It answers GS ( H and no DLE EOT, and then nothing.
+	synctest.Test(t, func(t *testing.T) {
+		var silent atomic.Bool
+		s := &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
+			if !silent.Load() {
+				answersIDs(c, all)
+			}
+		}}
+		r := newHarness(t, nil, s, func(d *printer.DeviceOptions, _ *printer.Options) {
+			d.Confirm = profile.ByProcessID
+		})
+		r.want("A1", "confirmed")
+		hangUp(r.d)
+		silent.Store(true)
+		before := strings.Count(s.all(), "\x00")
+		r.want("A2", "not ready")
+		if n := strings.Count(s.all(), "\x00") - before; n < 2<<10 || n > 2<<10+50 {
+			t.Errorf("%d NULs", n)
+		}
+	})
 }
 
 func TestAPrinterThatNeverAnsweredAFenceGets2048NULsForATicket(t *testing.T) {

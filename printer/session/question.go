@@ -252,7 +252,7 @@ func (s *Session) askStatus(ctx context.Context, within time.Duration, enough fu
 // measured with the NULs of the step before, by the answer to DLE EOT behind them.
 func (s *Session) NextNULs(step int, proven bool) int {
 	most := unproven
-	if proven {
+	if proven && s.rate > 0 {
 		most = maxNULs
 	}
 	if s.rate > 0 {
@@ -271,6 +271,9 @@ func (s *Session) Clear(ctx context.Context, n int) error {
 		return err
 	}
 	err := s.askStatus(ctx, 2*AnswerTimeout, never)
+	if len(s.realTime) == 0 { // its line cannot be measured
+		return nil
+	}
 	s.rate = float64(n) / max(time.Since(start), time.Millisecond).Seconds()
 	return err
 }
