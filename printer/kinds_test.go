@@ -120,20 +120,24 @@ func TestAPrinterWhoseLineCannotBeMeasuredGets2048NULs(t *testing.T) {
 }
 
 func TestAPrinterThatNeverAnsweredAFenceGets2048NULsForATicket(t *testing.T) {
-	for name, can := range map[string]virtual.Capability{"answers its status": virtual.RealTime, "answers nothing": 0} {
-		o := kitchenPrinter(100)
-		o.Can, o.ReceiveBuffer = can, 64<<10
-		withLine(t, o, 960, func(r *harness, p line) {
-			for n := range 3 {
-				before := p.BytesRead()
-				if o := r.print("A1"); o.kind() != "sent" || n > 0 && o.took > 10*time.Second {
-					t.Errorf("%s: %s after %s: %v", name, o.kind(), o.took, o.err)
+	for _, rate := range []int{960, 0} {
+		for name, can := range map[string]virtual.Capability{
+			"answers its status": virtual.RealTime, "answers nothing": 0,
+		} {
+			o := kitchenPrinter(100)
+			o.Can, o.ReceiveBuffer = can, 64<<10
+			withLine(t, o, rate, func(r *harness, p line) {
+				for n := range 3 {
+					before := p.BytesRead()
+					if o := r.print("A1"); o.kind() != "sent" || n > 0 && o.took > 10*time.Second {
+						t.Errorf("%s: %s after %s: %v", name, o.kind(), o.took, o.err)
+					}
+					if sent := p.BytesRead() - before; sent < 2<<10 || sent > 2<<10+600 {
+						t.Errorf("%s: ticket %d with %d bytes", name, n, sent)
+					}
 				}
-				if sent := p.BytesRead() - before; sent < 2<<10 || sent > 2<<10+600 {
-					t.Errorf("%s: ticket %d with %d bytes", name, n, sent)
-				}
-			}
-		})
+			})
+		}
 	}
 }
 
@@ -169,6 +173,9 @@ func TestWhatIsNoPrinterIsSentNoTicketAndSaidInOneWord(t *testing.T) {
 			for range 3 {
 				r.want("A1", "not ready")
 				r.wantState("not_a_printer")
+			}
+			if r.log.count("printer is stopped") > 0 {
+				t.Error("its text was read as a status")
 			}
 			if n := len(s.all()); n > s.clients()*(16+2*4*3) || strings.Contains(s.all(), "A1") {
 				t.Errorf("%s: %d bytes were sent to it", name, n)
