@@ -105,6 +105,9 @@ func TestEachSlipOfATicketHasItsNumberAndEveryMark(t *testing.T) {
 			t.Errorf("%s:\ngot  %s\nwant %s", cut, got, want)
 		}
 	}
+	if st := sizeOf(t, ComposeWith(d, Options{Columns: 42, Cut: ByItem}), "Priya"); st.Height != 2 {
+		t.Errorf("the name that is called out is %+v", st)
+	}
 	for _, kind := range []ticket.Kind{ticket.Slip, ticket.Test} {
 		d.Ticket.Kind = kind
 		if s := content(ComposeWith(d, Options{Columns: 42, Cut: ByItem})); strings.Contains(s, "1/") {
