@@ -17,10 +17,10 @@ func (c *cli) inspect() *cobra.Command {
 		Use:   "inspect FILE|-",
 		Short: "show the tickets that a print request would make",
 		Long: `inspect reads a print request from FILE, or from standard input with -, and
-shows which routes match and each ticket as text. Then, as "ticketrail fields"
-does, it shows what became of each field: what read it, noise, or NOT READ,
-which prints as it came, and the configuration for the rest. It prints nothing
-on paper and needs no running daemon.`,
+shows what became of each value: the field that read it, noise, or NOT READ,
+which prints as it came. Then it shows which routes match, each ticket as text,
+and the configuration for the rest, as "ticketrail fields" does. It prints
+nothing on paper and needs no running daemon.`,
 		Example: "  ticketrail jobs show 17 --body | ticketrail inspect -",
 		Args:    oneArg,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -38,14 +38,14 @@ on paper and needs no running daemon.`,
 				defer f.Close()
 				body = f
 			}
-			fields, err := doctor.Inspect(c.config, body, venue, device, c.out)
+			fields, err := doctor.Inspect(c.config, body, venue, device, coloured(c.out), c.out)
 			if err != nil {
 				return fmt.Errorf("inspect %s: %w", args[0], err)
 			}
 			if err := write(c.out, "\n"); err != nil {
 				return err
 			}
-			return c.showFields(fields)
+			return c.showMapping(fields)
 		},
 	}
 	c.venueFlag(cmd, &venue,

@@ -17,12 +17,14 @@ import (
 	"ticketrail/receiver/plan"
 )
 
-// Inspect writes to w what the daemon would make of the print request in body: which routes match, and each ticket as
-// text. It returns what became of each field. Nothing is sent to a station. An empty venue
+// Inspect writes to w what the daemon would make of the print request in body: what became of each value,
+// which routes match, and each ticket as text. Nothing is sent to a station. An empty venue
 // is the first one of the configuration. It takes the same steps as the webhook: the same limits,
 // the same parser, the same routes and the same layout. What it does not have is the directory, so
-// employees are shown without their names.
-func Inspect(path string, body io.Reader, venue, device string, w io.Writer) (fields admin.Fields, err error) {
+// employees are shown without their names. With colour, what is not read is red. It returns what became of each field.
+func Inspect(
+	path string, body io.Reader, venue, device string, colour bool, w io.Writer,
+) (fields admin.Fields, err error) {
 	conf, err := setup.Load(path)
 	if err != nil {
 		return fields, err
@@ -54,8 +56,10 @@ func Inspect(path string, body io.Reader, venue, device string, w io.Writer) (fi
 	for _, a := range req.Anomalies {
 		fmt.Fprintf(&out, "anomaly: %s\n", layout.Clean(fmt.Sprint(a)))
 	}
+	leaves := p.Leaves(req)
 	fields = admin.Fields{Fields: conf.Ticket.Fields, Silence: conf.Ticket.Silence,
-		Venues: []admin.VenueFields{{Name: v.Name, Shape: receiver.ShapeOf(p.Leaves(req))}}}
+		Venues: []admin.VenueFields{{Name: v.Name, Shape: receiver.ShapeOf(leaves)}}}
+	fmt.Fprintf(&out, "\n%s\n", markBody(raw, leaves, colour))
 	out.WriteString(r.Trace.String())
 	for _, d := range r.Request.Drafts {
 		o, err := station.LayoutOptions(conf, d.Station)
