@@ -219,6 +219,7 @@ func withHistory(t *testing.T) (q *testQueue) {
 	withCopies(&q.o)
 	t.Cleanup(q.stop)
 	q.inBubble(func() {
+		synctest.Wait() // until the first log has begun: it has all that comes
 		q.accept(order("a", "grill"))
 		q.print("grill")
 		q.accept(order("b", "grill"))
