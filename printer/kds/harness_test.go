@@ -243,8 +243,8 @@ type screenHarness struct {
 	seq  int
 	// of newScreen
 	s       *Screen
-	sent    int // how often the tickets of the dark screen were sent to paper
-	fails   int // how many of the first of these fail
+	sent    atomic.Int32 // how often the tickets of the dark screen were sent to paper
+	fails   atomic.Int32 // how many of the first of these fail
 	unwatch func()
 }
 
@@ -315,8 +315,7 @@ func (k *screenHarness) newScreen(paper *fakePrinter) *Screen {
 	s := NewScreen(ScreenOptions{
 		Name: "hot-line", Board: open(k.t, cards), Backup: "grill", OnLive: func() { k.d.Kick("hot-line") },
 		ToPaper: func(ctx context.Context, t ticket.Ticket, values map[string][]byte) error {
-			k.sent++
-			if k.sent <= k.fails {
+			if k.sent.Add(1) <= k.fails.Load() {
 				return queuetest.ErrStorage
 			}
 			return k.q.PrintShown(ctx, "hot-line", "grill", t, cards, values)

@@ -37,20 +37,20 @@ func TestWhatWasShownAndNotBumpedComesOutOfTheBackupWhenTheScreenIsDark(t *testi
 			t.Errorf("board %q", got)
 		}
 		wantPaper(t, s, map[uint64]string{1: "grill", 3: "grill"})
-		if got := k.states(); got != "shown shown shown sent" || k.sent != 1 {
-			t.Errorf("%s, sent %d times", got, k.sent)
+		if got := k.states(); got != "shown shown shown sent" || k.sent.Load() != 1 {
+			t.Errorf("%s, sent %d times", got, k.sent.Load())
 		}
 	})
 }
 
 func TestOpenTicketsThatCannotBeSentToPaperAreSentAgain(t *testing.T) {
 	withDarkScreen(t, func(t *testing.T, k *screenHarness, s *Screen, paper *fakePrinter) {
-		k.fails = 3
+		k.fails.Store(3)
 		time.Sleep(time.Minute)
 		paper.wantPrinted(t, shown)
 		wantPaper(t, s, map[uint64]string{1: "grill", 3: "grill"})
-		if k.sent != 4 {
-			t.Errorf("sent %d times", k.sent)
+		if k.sent.Load() != 4 {
+			t.Errorf("sent %d times", k.sent.Load())
 		}
 	})
 }
