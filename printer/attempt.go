@@ -69,7 +69,7 @@ func (a *attempt) print() (ticket.Proof, error) {
 	} else if !a.s.Alive() {
 		a.d.health.update(func(s *Status) { s.State, s.Err = Unreachable, err.Error() })
 	}
-	a.d.close(a.s)
+	a.d.release(a.s, broken)
 	err = fmt.Errorf("print on %s: %d of %d bytes sent: %w", a.p.o.Name, min(a.sent(), len(all)), len(all), err)
 	if a.sent() == 0 {
 		err = ticket.Untouched(err)
@@ -165,12 +165,12 @@ func (a *attempt) sendFenced() (ticket.Proof, error) {
 		}
 		// Only now: a cut before the answer could cut through lines that are still being printed,
 		// and a ticket that ran out of paper would be cut in two. Its failure does not change the result.
-		_, err = a.write(c.Cut, cutTimeout)
+		_, err = a.write(c.Cut, session.CutTimeout)
 		if err == nil {
 			a.d.cutOn = a.s
 		}
 	}
-	a.d.keep(a.s)
+	a.d.release(a.s, printed)
 	return proof, nil
 }
 
@@ -219,7 +219,7 @@ func (a *attempt) write(b []byte, limit time.Duration) (left time.Duration, err 
 func (a *attempt) writePart(b []byte, limit time.Duration) (took time.Duration, err error) {
 	for {
 		start := time.Now()
-		err := a.s.Write(a.ctx, b, min(writeCheckInterval, limit-took))
+		err := a.s.Write(a.ctx, b, min(session.WriteCheckInterval, limit-took))
 		b = nil // the session has the rest
 		if err == nil || !session.TimedOut(err) {
 			return took + time.Since(start), err

@@ -219,7 +219,7 @@ func (d *Device) Probe(ctx context.Context) (Status, error) {
 		}
 	}
 	if err == nil {
-		d.endUnused(s)
+		d.release(s, unused)
 	}
 	return d.health.get(), err
 }
@@ -279,7 +279,7 @@ func (d *Device) probeAll(ctx context.Context, s *session.Session) (a capability
 	}[d.o.Confirm]
 	var patience time.Duration
 	if d.can.Probed.IsZero() {
-		patience = silentAfter
+		patience = session.SilentAfter
 	}
 	if err = s.ProbeRealTime(ctx, patience); err != nil || len(s.RealTime()) == 0 && by == session.NoFence {
 		return a, err
@@ -291,6 +291,6 @@ func (d *Device) probeAll(ctx context.Context, s *session.Session) (a capability
 	if a.ASB, err = s.ProbeASB(ctx); err != nil {
 		return a, err
 	}
-	a.Fence, err = d.askInOrder(ctx, s, by, probeTimeout)
+	a.Fence, err = d.askInOrder(ctx, s, by, session.ProbeTimeout)
 	return a, err
 }

@@ -20,31 +20,6 @@ import (
 // one ticket or poll at a time, over a connection that is kept for a moment. A printer serves one client: a
 // connection that is kept saves the next ticket the dial, and one that is kept too long locks out the tills.
 
-const (
-	// helloTimeout is how long a printer that reports no trouble may leave the hello unanswered. It may
-	// still print what a till left. Nothing of the ticket was sent by then, so the ticket is tried again. It is
-	// shorter than the time after which the dispatcher interrupts an attempt in favour of a backup.
-	helloTimeout = 20 * time.Second
-	// probeTimeout is the same while it is not known whether the printer has a fence at all.
-	probeTimeout = 8 * time.Second
-	// silentAfter is how long a printer may take for its first answer ever before it counts as one that gives none:
-	// it may serve another client, or wait for one that has left. A till is done within seconds. It is shorter than
-	// the time after which the dispatcher interrupts an attempt in favour of a backup.
-	silentAfter = 25 * time.Second
-	// hungAfter is how long a printer that accepts connections and answers nothing counts as busy with
-	// another client.
-	hungAfter = 2 * time.Minute
-	// finishTimeout limits the closing handshake with a printer that has printed everything. Its result
-	// is known, so the limit only bounds how long the next ticket waits for the lock.
-	finishTimeout = 2 * time.Second
-	// cutTimeout is how long the sending of a cut may take once everything before it is printed.
-	cutTimeout = 5 * time.Second
-	// writeCheckInterval is how often a blocked write checks whether the printer has reported a reason.
-	// A printer with its cover open takes no bytes: whether it reports that is what decides between
-	// waiting for the person and giving up.
-	writeCheckInterval = time.Second
-)
-
 // DeviceOptions describe one printer and how it is queried. Name and Dialer are required.
 type DeviceOptions struct {
 	Name   string // in errors and in the log
@@ -198,14 +173,6 @@ func (d *Device) open(conn transport.Conn) *session.Session {
 	return session.New(conn, d.can.mute || transport.OneWay(conn), d.can.RealTime, d.ids, foreign, d.health.observe)
 }
 
-// close abandons a connection, so that bytes which the printer has not taken yet do not print
-// later. The opposite of finishSession: what the printer's network interface still holds of a
-// broken ticket should not come out after the same ticket's copy.
-func (d *Device) close(s *session.Session) {
-	s.Close()
-	d.health.update(func(s *Status) { s.Connected = false })
-}
-
 // noteCut is called when the printer has taken everything that was sent on s.
 func (d *Device) noteCut(s *session.Session) {
 	if d.cutOn == s {
@@ -213,48 +180,54 @@ func (d *Device) noteCut(s *session.Session) {
 	}
 }
 
-// finishSession ends a connection with nothing in progress on it in an orderly way: the printer gets all
-// that was sent.
-func (d *Device) finishSession(s *session.Session) {
-	ctx, cancel := context.WithTimeout(context.Background(), finishTimeout)
-	defer cancel()
-	if d.can.ASB && s.Alive() {
-		// The next client may not expect status bytes that it did not ask for.
-		_ = s.Write(ctx, escpos.AutoStatus(false), finishTimeout/4)
+// A reason is why the use of a connection ends.
+type reason int
+
+const (
+	unused  reason = iota // no ticket was begun on it
+	printed               // the ticket on it is proved
+	over                  // nothing uses it any more
+	broken                // a question or a ticket failed on it
+)
+
+// release is how each use of a connection ends. One that works is kept for the next ticket, for Linger: also while
+// the printer waits for a person, because the dispatcher asks it again in a few seconds. A question that is sent or
+// answered in part would make the next command its rest. A broken connection is abandoned, so that what the printer's
+// network interface still holds of a ticket does not come out after the copy of that ticket; any other one is
+// closed in an orderly way, so that the printer gets all that was sent.
+func (d *Device) release(s *session.Session, why reason) {
+	pending := !s.NothingPending()
+	if why == unused && (pending || !s.Alive()) {
+		why = broken
 	}
-	if s.Finish(ctx) == nil { // if not: every ticket's result is known by now
-		d.noteCut(s)
+	d.mu.Lock()
+	keep := (why == unused || why == printed) && !pending && !d.retired && d.o.Linger >= 0
+	d.mu.Unlock()
+
+	switch {
+	case keep:
+		d.idle = s
+		// The timer may fire while a ticket is taking the connection over. It then waits for the lock.
+		d.idleTimer = time.AfterFunc(d.o.Linger, func() {
+			d.lock <- struct{}{}
+			d.finishIdle()
+			<-d.lock
+		})
+		return
+	case why == broken:
+		s.Close()
+	default:
+		ctx, cancel := context.WithTimeout(context.Background(), session.FinishTimeout)
+		defer cancel()
+		if d.can.ASB && s.Alive() {
+			// The next client may not expect status bytes that it did not ask for.
+			_ = s.Write(ctx, escpos.AutoStatus(false), session.FinishTimeout/4)
+		}
+		if s.Finish(ctx) == nil { // if not: every ticket's result is known by now
+			d.noteCut(s)
+		}
 	}
 	d.health.update(func(s *Status) { s.Connected = false })
-}
-
-// endUnused ends the use of a session on which no ticket was begun. A printer that is out of paper is asked again in
-// a few seconds, by the dispatcher's retry: the connection is kept for that.
-func (d *Device) endUnused(s *session.Session) {
-	if s.Alive() && s.NothingPending() {
-		d.keep(s)
-	} else {
-		d.close(s)
-	}
-}
-
-// keep leaves a connection open for the next ticket, for Linger.
-func (d *Device) keep(s *session.Session) {
-	d.mu.Lock()
-	retired := d.retired
-	d.mu.Unlock()
-	// A question that is sent in part would make the next command its rest.
-	if retired || d.o.Linger < 0 || !s.NothingPending() {
-		d.finishSession(s)
-		return
-	}
-	d.idle = s
-	// The timer may fire while a ticket is taking the connection over. It then waits for the lock.
-	d.idleTimer = time.AfterFunc(d.o.Linger, func() {
-		d.lock <- struct{}{}
-		d.finishIdle()
-		<-d.lock
-	})
 }
 
 // takeIdle returns the idle connection, or nil.
@@ -270,7 +243,7 @@ func (d *Device) takeIdle() *session.Session {
 // finishIdle closes the idle connection, if there is one.
 func (d *Device) finishIdle() {
 	if s := d.takeIdle(); s != nil {
-		d.finishSession(s)
+		d.release(s, over)
 	}
 }
 

@@ -13,8 +13,6 @@ import (
 // Port 9100 is not only the port of printers: Prometheus's node exporter has it too, and people mistype
 // addresses. The questions of [Device] do not find that out, because most letters look like a valid status byte.
 
-const identifyQuiet = 100 * time.Millisecond // after which an answer is complete
-
 // An Identity is what was found at the other end of a connection.
 type Identity struct {
 	// Printer: it answered DLE EOT, and with nothing but what a printer sends.
@@ -78,8 +76,8 @@ func send(conn transport.Conn, b []byte) error {
 	return err
 }
 
-// listen reads until nothing comes for identifyQuiet, or session.HeardLimit is reached. Errors end it: what came
-// before them counts.
+// listen reads until nothing comes for [session.IdentifyQuiet], or [session.HeardLimit] is reached. Errors end it: what
+// came before them counts.
 func listen(conn transport.Conn) (heard []byte) {
 	buf := make([]byte, session.HeardLimit)
 	wait := session.ProvokeTimeout
@@ -93,7 +91,7 @@ func listen(conn transport.Conn) (heard []byte) {
 		if err != nil {
 			return heard
 		}
-		wait = identifyQuiet
+		wait = session.IdentifyQuiet
 	}
 	return heard
 }

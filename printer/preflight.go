@@ -52,10 +52,10 @@ func (d *Device) connect(ctx context.Context, poll bool) (*session.Session, erro
 			d.health.update(func(now *Status) { now.Late = s.Late() })
 			return s, nil
 		case ticket.IsNotReady(err), ctx.Err() != nil:
-			d.endUnused(s)
+			d.release(s, unused)
 			return nil, err
 		}
-		d.close(s)
+		d.release(s, broken)
 		switch {
 		case errors.Is(err, session.ErrNotPrinter):
 			return nil, d.notPrinter(err)
@@ -149,7 +149,7 @@ func (d *Device) checkStays(ctx context.Context, s *session.Session, ask bool) e
 // hangs. Its tickets wait, or print at its backup.
 func (d *Device) notAnswering() error {
 	now := Busy
-	if s := d.health.get(); s.State == Hung || s.State == Busy && time.Since(s.Since) >= hungAfter {
+	if s := d.health.get(); s.State == Hung || s.State == Busy && time.Since(s.Since) >= session.HungAfter {
 		now = Hung
 	}
 	d.health.set(now)
@@ -182,7 +182,7 @@ func (d *Device) checkReady(s *session.Session) error {
 // beginning of a command, nothing of an earlier connection is left to print, and no answer is outstanding.
 // s.By is then the fence that proves the ticket. [session.ErrNoAnswer]: it does not answer DLE EOT either.
 func (d *Device) hello(ctx context.Context, s *session.Session) error {
-	got, err := d.askInOrder(ctx, s, d.can.Fence, helloTimeout)
+	got, err := d.askInOrder(ctx, s, d.can.Fence, session.HelloTimeout)
 	switch {
 	case err != nil:
 		return err

@@ -146,21 +146,21 @@ func (p *Paper) Print(ctx context.Context, d ticket.Delivery, begin func(context
 	}
 	defer func() {
 		if r := recover(); r != nil { // close the session, or the printer keeps serving it
-			p.d.close(s)
+			p.d.release(s, broken)
 			panic(r)
 		}
 	}()
 	// Only now is it known what the printer can do, and that no other ticket came between a piece and its copy.
 	j, err := p.compose(d, d.Doubt && d.Job == p.d.lastJob)
 	if err != nil {
-		p.d.endUnused(s)
+		p.d.release(s, unused)
 		return "", ticket.Permanent(err)
 	}
 	// From here the ticket is in doubt. A crash before begin has committed: nothing was sent, the next
 	// attempt prints no banner. A crash after it: something may have been sent, so the next attempt
 	// prints POSSIBLE DUPLICATE.
 	if err := begin(ctx); err != nil {
-		p.d.endUnused(s)
+		p.d.release(s, unused)
 		return "", fmt.Errorf("begin: %w", err)
 	}
 	a := &attempt{p: p, d: p.d, s: s, ctx: ctx, encoded: j}

@@ -55,7 +55,7 @@ func (d *Device) poll(ctx context.Context) {
 			// A printer that does not know a question may have taken it for text. ESC @ clears it.
 			_ = s.Write(ctx, escpos.Reset(), session.AnswerTimeout)
 		}
-		d.endUnused(s)
+		d.release(s, unused)
 	}
 	d.finishIdle()
 }

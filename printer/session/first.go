@@ -1,11 +1,8 @@
 package session
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 	"time"
 
 	"ticketrail/printer/escpos"
@@ -86,60 +83,4 @@ func (s *Session) Provoke(ctx context.Context) error {
 		return err
 	}
 	return ErrHeardNothing
-}
-
-// foreign is what answers with heard, if that is no printer.
-func (s *Session) foreign(heard []byte) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	// More than the NULs ahead of a question: a status that says nothing is a NUL too.
-	if len(heard) > longestHeader && bytes.HasPrefix(s.first, heard[:min(len(heard), len(s.first))]) {
-		return "a program that returns what it is sent"
-	}
-	return Program(heard)
-}
-
-// textRun is how many letters in a row are text. The answer to a GS ( H has six.
-const textRun = 8
-
-// Program names what sent a text, or "" if heard is none. A text has a byte that no printer sends, and some
-// letters in a row.
-func Program(heard []byte) string {
-	var p escpos.Parser
-	foreign := false
-	for _, r := range p.Feed(heard) {
-		foreign = foreign || r.Kind == escpos.UnknownReply
-	}
-	run := 0
-	for _, c := range heard {
-		if c < 0x20 || c > 0x7e {
-			run = 0
-		} else if run++; run == textRun {
-			break
-		}
-	}
-	if !foreign || run < textRun {
-		return ""
-	}
-	kind := "a program that sends text"
-	for prefix, name := range map[string]string{
-		"HTTP/": "a web server", "<": "a web server", "SSH-": "an SSH daemon", "# ": "a metrics exporter",
-	} {
-		if bytes.HasPrefix(heard, []byte(prefix)) {
-			kind = name
-		}
-	}
-	line, _, _ := strings.Cut(strings.TrimSpace(string(heard)), "\n")
-	return fmt.Sprintf("%s (%s)", kind, Shown(line))
-}
-
-// Shown is at most 60 characters of a foreign text, without what acts on a terminal.
-func Shown(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r < 0x20 || r > 0x7e {
-			return -1
-		}
-		return r
-	}, s)
-	return strings.TrimSpace(s[:min(len(s), 60)])
 }

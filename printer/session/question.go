@@ -1,9 +1,12 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"ticketrail/printer/escpos"
@@ -22,12 +25,7 @@ const (
 // behind a ticket that the ticket is printed. Only one is in flight at a time, because a printer may keep only the
 // newest (Epson ESC/POS command reference, GS ( H). GS ( H, function 48, is answered when the data before it is
 // printed; GS r when the printer comes to it in its buffer, which may be before the lines in front of it are on the
-// paper. That is the difference between confirmed and processed. A fence is a question that the printer answers in
-// order. Before a ticket it shows that the printer reads commands (see hello), behind a ticket that the ticket is
-// printed. Only one is in flight at a time, because a printer may keep only the newest (Epson ESC/POS command
-// reference, GS ( H). GS ( H, function 48, is answered when the data before it is printed; GS r when the printer
-// comes to it in its buffer, which may be before the lines in front of it are on the paper. That is the difference
-// between confirmed and processed.
+// paper. That is the difference between confirmed and processed.
 type fence struct {
 	want Kind      // the answer after which no better one comes
 	got  Kind      // the best one so far
@@ -246,10 +244,10 @@ func (s *Session) askStatus(ctx context.Context, within time.Duration, enough fu
 	return nil
 }
 
-// NextNULs is how many NULs precede the next question, after as many steps. proven: the printer has answered a
-// fence before. A device server puts what is sent to it
-// in a buffer of its own, and a slow line behind it would be busy with it for minutes. So what the line can take is
-// measured with the NULs of the step before, by the answer to DLE EOT behind them.
+// NextNULs is how many NULs precede the next question, after as many steps. proven: the printer has answered a fence
+// before. A device server puts what is sent to it in a buffer of its own, and a slow line behind it would be busy with
+// it for minutes. So what the line can take is measured with the NULs of the step before, by the answer to DLE EOT
+// behind them.
 func (s *Session) NextNULs(step int, proven bool) int {
 	most := unproven
 	if proven && s.rate > 0 {
@@ -288,6 +286,62 @@ func (s *Session) sendNULs(ctx context.Context, n int) error {
 		return err
 	}
 	return nil
+}
+
+// foreign is what answers with heard, if that is no printer.
+func (s *Session) foreign(heard []byte) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	// More than the NULs ahead of a question: a status that says nothing is a NUL too.
+	if len(heard) > longestHeader && bytes.HasPrefix(s.first, heard[:min(len(heard), len(s.first))]) {
+		return "a program that returns what it is sent"
+	}
+	return Program(heard)
+}
+
+// textRun is how many letters in a row are text. The answer to a GS ( H has six.
+const textRun = 8
+
+// Program names what sent a text, or "" if heard is none. A text has a byte that no printer sends, and some
+// letters in a row.
+func Program(heard []byte) string {
+	var p escpos.Parser
+	foreign := false
+	for _, r := range p.Feed(heard) {
+		foreign = foreign || r.Kind == escpos.UnknownReply
+	}
+	run := 0
+	for _, c := range heard {
+		if c < 0x20 || c > 0x7e {
+			run = 0
+		} else if run++; run == textRun {
+			break
+		}
+	}
+	if !foreign || run < textRun {
+		return ""
+	}
+	kind := "a program that sends text"
+	for prefix, name := range map[string]string{
+		"HTTP/": "a web server", "<": "a web server", "SSH-": "an SSH daemon", "# ": "a metrics exporter",
+	} {
+		if bytes.HasPrefix(heard, []byte(prefix)) {
+			kind = name
+		}
+	}
+	line, _, _ := strings.Cut(strings.TrimSpace(string(heard)), "\n")
+	return fmt.Sprintf("%s (%s)", kind, Shown(line))
+}
+
+// Shown is at most 60 characters of a foreign text, without what acts on a terminal.
+func Shown(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < 0x20 || r > 0x7e {
+			return -1
+		}
+		return r
+	}, s)
+	return strings.TrimSpace(s[:min(len(s), 60)])
 }
 
 // IDs issues the ids of a Device. The first two letters are random and belong to it: they tell its own late answers

@@ -43,6 +43,31 @@ const (
 	DroppedWithin = 100 * time.Millisecond
 	// ProvokeTimeout is for the first byte of what may be no printer.
 	ProvokeTimeout = time.Second
+
+	// HelloTimeout is how long a printer that reports no trouble may leave the hello unanswered. It may
+	// still print what a till left. Nothing of the ticket was sent by then, so the ticket is tried again. It is
+	// shorter than the time after which the dispatcher interrupts an attempt in favour of a backup.
+	HelloTimeout = 20 * time.Second
+	// ProbeTimeout is the same while it is not known whether the printer has a fence at all.
+	ProbeTimeout = 8 * time.Second
+	// SilentAfter is how long a printer may take for its first answer ever before it counts as one that gives none:
+	// it may serve another client, or wait for one that has left. A till is done within seconds. It is shorter than
+	// the time after which the dispatcher interrupts an attempt in favour of a backup.
+	SilentAfter = 25 * time.Second
+	// HungAfter is how long a printer that accepts connections and answers nothing counts as busy with
+	// another client.
+	HungAfter = 2 * time.Minute
+	// FinishTimeout limits the closing handshake with a printer that has printed everything. Its result
+	// is known, so the limit only bounds how long the next ticket waits for the lock.
+	FinishTimeout = 2 * time.Second
+	// CutTimeout is how long the sending of a cut may take once everything before it is printed.
+	CutTimeout = 5 * time.Second
+	// WriteCheckInterval is how often a blocked write checks whether the printer has reported a reason.
+	// A printer with its cover open takes no bytes: whether it reports that is what decides between
+	// waiting for the person and giving up.
+	WriteCheckInterval = time.Second
+	// IdentifyQuiet is after how long an answer to the question what is at an address is complete.
+	IdentifyQuiet = 100 * time.Millisecond
 )
 
 // HeardLimit is how many bytes are read to tell whether it is a printer.
@@ -65,30 +90,3 @@ var clearing = [...]int{64, 4 << 10, 96 << 10, 512 << 10}
 
 // ClearingSteps is how often the question is asked again behind them.
 const ClearingSteps = len(clearing)
-
-// A readLimiter slows down the reading from a printer that never stops sending: a wrong baud rate, a
-// broken cable, a device that is no printer. A working printer sends some tens of bytes a ticket.
-// Without a limit it would use the processor that other stations need, and fill the log. What is not
-// read stays in the kernel's buffer.
-type readLimiter struct {
-	since time.Time
-	used  int
-}
-
-// In each window about two hundred answers are read, or 8 KiB of anything else.
-const (
-	readWindow       = time.Second / 8
-	maxReadPerWindow = 8 << 10
-)
-
-// count is called after each read of n bytes. It sleeps until the end of the window if that is used up.
-func (b *readLimiter) count(n int) {
-	const perRead = 32 // bytes; a read of one byte costs as much as one of 32
-	if b.used == 0 {
-		b.since = time.Now()
-	}
-	if b.used += n + perRead; b.used >= maxReadPerWindow {
-		b.used = 0
-		time.Sleep(time.Until(b.since.Add(readWindow)))
-	}
-}
