@@ -139,20 +139,6 @@ func (k *knowledge) forget() { k.known = false }
 // into the file, or print as text on a printer that only receives.
 func (k *knowledge) onlyTakes() { k.set(capability{known: true, mute: true, Probed: time.Now()}) }
 
-// answered notes which fence answered a hello. One answer less than the printer gave before may be chance: another
-// program's GS ( H can displace ours. Two in a row are not.
-func (k *knowledge) answered(ctx context.Context, got session.Kind) {
-	if got == k.Fence {
-		k.idUnanswered = 0
-		return
-	}
-	if k.idUnanswered++; k.idUnanswered >= 2 {
-		a := k.capability
-		a.Fence = got
-		k.save(ctx, a)
-	}
-}
-
 // set makes a the current capability.
 func (k *knowledge) set(a capability) {
 	k.capability = a

@@ -199,6 +199,20 @@ func (d *Device) hello(ctx context.Context, s *session.Session) error {
 	return nil
 }
 
+// answered notes which fence answered a hello. One answer less than the printer gave before may be chance: another
+// program's GS ( H can displace ours. Two in a row are not.
+func (k *knowledge) answered(ctx context.Context, got session.Kind) {
+	if got == k.Fence {
+		k.idUnanswered = 0
+		return
+	}
+	if k.idUnanswered++; k.idUnanswered >= 2 {
+		a := k.capability
+		a.Fence = got
+		k.save(ctx, a)
+	}
+}
+
 // askInOrder sends questions that are answered in order until one is answered, and returns which; session.NoFence
 // if none was within limit. by is the wanted fence; session.NoFence wants the best there is. GS ( H comes with a
 // GS r from the second time on: a printer that answers only that one has come to the question, and has no
