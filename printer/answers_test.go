@@ -98,6 +98,32 @@ func TestTheTicketBeginsOnlyWhenNoMoreAnswersToGSrCome(t *testing.T) {
 	})
 }
 
+func TestOneAnswerToGSrOnANewConnectionIsNoHello(t *testing.T) {
+	// It is to the question of an earlier connection, with four seconds of lines to print between that and ours.
+	synctest.Test(t, func(t *testing.T) {
+		old, count := false, countGSr()
+		var printed time.Time
+		r := newScriptedHarness(t, answering(func(c net.Conn, all string) {
+			n := count(c, all)
+			switch {
+			case n == 0 || old && behind(all): // it hangs behind the ticket
+			case old:
+				if printed.IsZero() {
+					printed = time.Now().Add(4 * time.Second)
+					_, _ = c.Write([]byte{0})
+				}
+				later(time.Until(printed), func() { _, _ = c.Write(make([]byte, n)) })
+			default:
+				_, _ = c.Write(make([]byte, n))
+			}
+		}))
+		r.want("A1", "processed")
+		hangUp(r.d)
+		old = true
+		r.want("A2", "doubt")
+	})
+}
+
 func TestALateAnswerForTheFirstCopyIsNoneForTheSecond(t *testing.T) {
 	// The first copy's id came in the end, and then the other one that was asked meanwhile.
 	synctest.Test(t, func(t *testing.T) {

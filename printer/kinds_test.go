@@ -231,6 +231,34 @@ func TestAPrinterWhoseAnswersComeWithTheNextBytesPrints(t *testing.T) {
 	}
 }
 
+func TestANetworkThatPartsFor25SecondsCostsNoBanner(t *testing.T) {
+	for place, text := range map[string]string{"before it": "", "in its head": "Fish 2", "behind it": "| job 2 "} {
+		withLine(t, kitchenPrinter(50), 0, func(r *harness, p line) {
+			part := func() {
+				p.Unplug(true)
+				time.AfterFunc(25*time.Second, func() { p.Unplug(false) })
+			}
+			if got := deliver(r.t.Context(), r.p, 1); got.outcome != "confirmed" {
+				t.Error(got)
+			}
+			if text == "" {
+				part()
+			} else {
+				p.After(text, 0, part)
+			}
+			start := time.Now()
+			got := deliver(r.t.Context(), r.p, 2)
+			if took := time.Since(start); got.outcome != "confirmed" || got.attempts != 1 || took < 20*time.Second {
+				t.Errorf("%s: %s in %d attempts, after %s", place, got, got.attempts, took)
+			}
+			hangUp(r.d)
+			if n := strings.Count(strings.Join(p.pieces(), ""), "#102"); n != 1 {
+				t.Errorf("%s: %d copies", place, n)
+			}
+		})
+	}
+}
+
 func TestAServerThatWaitsForTheEndOfALineIsNoPrinterEither(t *testing.T) {
 	slow.Test(t) // over sockets, of which only one half can be closed
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -229,6 +229,53 @@ func left(b string) func(*kitchen) {
 	}
 }
 
+// rest resets new clients for 10 s, as if one had left now, and again when one leaves.
+func (k *kitchen) rest() {
+	early(0, reset)(k)
+	time.AfterFunc(10*time.Second, func() { stay(k) })
+	k.door.hook(func(c net.Conn) net.Conn { return leavingConn{c, k.rest} })
+}
+
+// A leavingConn calls left when it is closed.
+type leavingConn struct {
+	net.Conn
+	left func()
+}
+
+func (c leavingConn) Close() error { c.left(); return c.Conn.Close() }
+
+// fallSilent neither takes nor answers anything for 4 s, prints what it has, and then resets its clients.
+func (k *kitchen) fallSilent() {
+	k.Unplug(true)
+	time.AfterFunc(4*time.Second, func() { k.Reset(); k.Unplug(false) })
+}
+
+// forget resets new clients after 0.4 s without a byte.
+func (k *kitchen) forget() {
+	k.door.hook(func(c net.Conn) net.Conn {
+		return idleConn{c, time.AfterFunc(400*time.Millisecond, func() { reset(c, 0); _ = c.Close() })}
+	})
+}
+
+// An idleConn postpones what its timer does with each byte.
+type idleConn struct {
+	net.Conn
+	timer *time.Timer
+}
+
+func (c idleConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.timer.Reset(400 * time.Millisecond)
+	return n, err
+}
+
+func (c idleConn) Write(b []byte) (int, error) {
+	c.timer.Reset(400 * time.Millisecond)
+	return c.Conn.Write(b)
+}
+
+func (c idleConn) Close() error { c.timer.Stop(); return c.Conn.Close() }
+
 func (k *kitchen) hang()  { k.Freeze() }
 func (k *kitchen) cycle() { k.PowerCycle() }
 func (k *kitchen) drop()  { k.Reset() }
@@ -255,8 +302,8 @@ func picture(width, rows, sent int) string {
 type door struct {
 	net.Listener
 	mu    sync.Mutex
-	early func(c net.Conn)                        // nil: they come in
-	write func(c net.Conn, b []byte) (int, error) // of what they hear; nil: c's
+	early func(c net.Conn)          // nil: they come in
+	wrap  func(c net.Conn) net.Conn // what comes in; nil: c
 }
 
 // A doorConn is a client that hears the answers as write writes them.
@@ -267,25 +314,31 @@ type doorConn struct {
 
 func (c doorConn) Write(b []byte) (int, error) { return c.write(c.Conn, b) }
 
+// wrapWith lets new clients hear the answers as write writes them.
 func (d *door) wrapWith(write func(c net.Conn, b []byte) (int, error)) {
+	d.hook(func(c net.Conn) net.Conn { return doorConn{c, write} })
+}
+
+func (d *door) hook(wrap func(c net.Conn) net.Conn) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.write = write
+	d.wrap = wrap
 }
 
 func (d *door) Accept() (net.Conn, error) {
 	for {
 		c, err := d.Listener.Accept()
 		d.mu.Lock()
-		early, write := d.early, d.write
+		early, wrap := d.early, d.wrap
 		d.mu.Unlock()
-		if write != nil && err == nil {
-			c = doorConn{c, write}
+		switch {
+		case err == nil && early != nil:
+			go early(c)
+			continue
+		case err == nil && wrap != nil:
+			c = wrap(c)
 		}
-		if err != nil || early == nil {
-			return c, err
-		}
-		go early(c)
+		return c, err
 	}
 }
 

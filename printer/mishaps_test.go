@@ -77,6 +77,10 @@ var mishaps = []mishap{
 	{name: "closes clients after 10 ms", cause: early(10, closeOrderly), mend: stay},
 	{name: "resets clients after 40 ms", cause: early(40, reset), mend: stay},
 	{name: "swallows for 40 ms", needs: status, cause: early(40, swallow), mend: stay},
+	{name: "has no place until 10 s after a client has left", cause: (*kitchen).rest},
+	{name: "silent for 4 s in its head, then reset", cause: at(head, (*kitchen).fallSilent)},
+	{name: "silent for 4 s behind it, then reset", change: slowly, cause: behindIt((*kitchen).fallSilent)},
+	{name: "address translation forgets it after 0.4 s", change: crawling, cause: (*kitchen).forget},
 	{name: "reset in its head", cause: at(head, (*kitchen).drop)},
 	{name: "reset in its picture", cause: at(drawingIt, (*kitchen).drop)},
 
