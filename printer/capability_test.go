@@ -2,7 +2,6 @@ package printer_test
 
 import (
 	"context"
-	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -19,9 +18,6 @@ func TestADamagedOrFailingStoreDelaysNoTicket(t *testing.T) {
 		"CannotRead":  func(s *queuetest.Store) { s.InjectRead(true) },
 		"CannotWrite": func(s *queuetest.Store) { s.Inject(queuetest.Failed) },
 		"NoJSON":      func(s *queuetest.Store) { s.Set("grill", "{") },
-		"Nonsense":    func(s *queuetest.Store) { s.Set("grill", `{"fence":"telepathy","real_time":[9]}`) },
-		"NoQuestions": func(s *queuetest.Store) { s.Set("grill", `{"fence":"","real_time":[]}`) },
-		"TooMany":     func(s *queuetest.Store) { s.Set("grill", `{"fence":"process_id","real_time":[1,2,2,3,4]}`) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			withHarness(t, answersAll(), nil, func(r *harness) {
@@ -160,19 +156,6 @@ func TestAPrinterThatClosesForAQuestionPrintsWithout(t *testing.T) {
 	})
 }
 
-func TestAPrinterThatWasSilentAtFirstContactIsAskedAgainWithEachTicket(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		mute, good := virtual.New(virtual.Options{Kanji: true}), virtual.New(answersAll())
-		wire := &replaceableDialer{to: mute}
-		r := newHarness(t, good, wire, nil)
-		r.want("A1", "sent")
-		r.want("A2", "sent")
-		wire.replace(good)
-		r.want("A3", "confirmed")
-		r.d.Retire()
-	})
-}
-
 func TestWatchWithoutAnIntervalDoesNotPoll(t *testing.T) {
 	withHarness(t, answersAll(), nil, func(r *harness) {
 		ctx, cancel := context.WithTimeout(r.t.Context(), time.Hour)
@@ -182,15 +165,6 @@ func TestWatchWithoutAnIntervalDoesNotPoll(t *testing.T) {
 			t.Error("it was polled")
 		}
 	})
-}
-
-func TestTheStateIsUnknownBeforeTheFirstConnection(t *testing.T) {
-	d := printer.NewDevice(printer.DeviceOptions{
-		Name: "x", Dialer: virtual.New(virtual.Options{}), Logger: slog.New(slog.DiscardHandler),
-	})
-	if s := d.Status(); s.State != printer.Unknown || !s.Fine() || s.Advice != "" || s.Capability != "" {
-		t.Errorf("%+v", s)
-	}
 }
 
 func TestARequiredOptionThatIsMissingPanics(t *testing.T) {

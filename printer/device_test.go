@@ -2,11 +2,9 @@ package printer_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,55 +31,6 @@ func TestTheNextTicketReusesTheConnection(t *testing.T) {
 		if n := r.v.ClientCount(); n != 2 {
 			t.Errorf("%d connections", n)
 		}
-	})
-}
-
-func TestATillCanConnectBetweenTickets(t *testing.T) {
-	o := answersAll()
-	o.Clients = 1
-	withHarness(t, o, nil, func(r *harness) {
-		r.want("A1", "confirmed")
-		time.Sleep(2 * time.Second)
-		till, err := r.v.Dial(r.t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		// A busy printer refuses the connection.
-		if o := r.want("A2", "clean"); !errors.Is(o.err, syscall.ECONNREFUSED) {
-			t.Error(o.err)
-		}
-		r.wantState(printer.Unreachable)
-		if err := till.Finish(r.t.Context()); err != nil {
-			t.Error(err)
-		}
-		_ = till.Close()
-		time.Sleep(time.Second)
-		r.want("A2", "confirmed")
-	})
-}
-
-func TestAPrinterThatServesAnotherClientIsBusyNotUnreachable(t *testing.T) {
-	withHarness(t, answersAll(), nil, func(r *harness) {
-		r.want("A1", "confirmed")
-		time.Sleep(2 * time.Second)
-		till, err := r.v.Dial(r.t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for range 3 {
-			o := r.want("A2", "not ready")
-			if !strings.Contains(o.err.Error(), "does not answer, but its port is open") {
-				t.Error(o.err)
-			}
-			r.wantState(printer.Busy)
-			time.Sleep(5 * time.Second)
-		}
-		_ = till.Finish(r.t.Context())
-		_ = till.Close()
-		time.Sleep(time.Second)
-		r.want("A2", "confirmed")
-		r.wantState(printer.Ready)
-		r.wantPaper("A1 A2")
 	})
 }
 
@@ -281,27 +230,4 @@ func TestAJammedCutterDelaysTheNextTicketNotThisOne(t *testing.T) {
 		r.want("A3", "confirmed")
 		r.wantPaper("A1 A2 A3")
 	})
-}
-
-// nuls counts the pairs of padding in the last ticket.
-func (r *harness) nuls() int {
-	synctest.Wait()
-	x := r.v.Tickets()
-	return strings.Count(string(x[len(x)-1].Raw), "\x00\x00")
-}
-
-func TestAPrinterThatGivesNoAnswerGetsPaddingBeforeEachTicket(t *testing.T) {
-	for can, want := range map[virtual.Capability]string{
-		virtual.Everything: "confirmed", realTimeOnly: "sent", 0: "sent",
-	} {
-		withHarness(t, virtual.Options{Can: can, Kanji: true}, nil, func(r *harness) {
-			for range 3 {
-				r.want("A1", want)
-				if n := r.nuls(); (n >= padding()/2-1) != (want == "sent") {
-					t.Errorf("%s: %d pairs of padding", want, n)
-				}
-				time.Sleep(time.Minute)
-			}
-		})
-	}
 }

@@ -33,27 +33,6 @@ func TestAnAnswerFromBeforeTheNULsProvesNothing(t *testing.T) {
 	})
 }
 
-func TestAPrintServerThatClosesIdleConnectionsIsKeptFromIt(t *testing.T) {
-	for can, want := range map[virtual.Capability]string{virtual.Everything: "confirmed", statusOnly: "processed"} {
-		o := kitchenPrinter(20) // as its profile has it
-		o.Can = can
-		withLine(t, o, 0, func(r *harness, p line) {
-			r.want("A0", want)
-			time.Sleep(time.Minute)
-			p.CloseAfterIdle(300 * time.Millisecond)
-			for _, name := range []string{"A1", "A2", "A3"} {
-				if o := r.want(name, want); o.took > 5*time.Second || !p.onPaper(name) {
-					t.Errorf("%s after %s, on paper %q", name, o.took, p.pieces())
-				}
-				time.Sleep(time.Minute)
-			}
-			if n := len(p.Tickets()); n != 4 {
-				t.Errorf("%d tickets on paper", n)
-			}
-		})
-	}
-}
-
 func TestWhatATillStillPrintsDoesNotCostThePrinterItsID(t *testing.T) {
 	withLine(t, kitchenPrinter(4), 0, func(r *harness, p line) {
 		r.want("A1", "confirmed")
@@ -123,20 +102,6 @@ func TestACoverThatIsOpenedDuringTheHelloIsReported(t *testing.T) {
 		r.want("A2", "not ready")
 		r.wantState(printer.CoverOpen)
 	})
-}
-
-func TestAnIDThatDiffersInOneLetterProvesNothing(t *testing.T) {
-	for k := range 4 {
-		synctest.Test(t, func(t *testing.T) {
-			r := newScriptedHarness(t, &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
-				if id := idReply(all); !answerStatus(c, all) && id != nil {
-					id[2+k] = 'z' // no id of ours has it
-					_, _ = c.Write(id)
-				}
-			}})
-			r.want("A1", "sent")
-		})
-	}
 }
 
 func TestACommandThatBrokeOffInItsHeaderSwallowsNoTicket(t *testing.T) {

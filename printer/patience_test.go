@@ -17,22 +17,6 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-func TestTheTimeForSendingIsThatOfTheWholeTicket(t *testing.T) {
-	// Each chunk is printed in time; all of them are not.
-	o := virtual.Options{Can: virtual.Everything, Kanji: true, LinesPerSecond: 8, ReceiveBuffer: 64}
-	for timeout, want := range map[time.Duration]string{20 * time.Second: "doubt", 3 * time.Minute: "confirmed"} {
-		withHarness(t, o, func(_ *printer.DeviceOptions, o *printer.Options) {
-			o.Timeout, o.TimeoutPerKiB = timeout, time.Microsecond
-		}, func(r *harness) {
-			r.want("A1", "confirmed")
-			o := r.printWith(r.t.Context(), r.p, orderOfLines(200), nil)
-			if o.kind() != want || want == "doubt" && o.took > 25*time.Second {
-				t.Errorf("%s after %s: %v", o.kind(), o.took, o.err)
-			}
-		})
-	}
-}
-
 func TestTimeInWhichThePrinterNeedsAPersonIsNotThatOfTheSending(t *testing.T) {
 	// The cover is open nearly as long as the sending may take, and closed when that time is over.
 	o := virtual.Options{Can: virtual.Everything, Kanji: true, LinesPerSecond: 10, ReceiveBuffer: 64}

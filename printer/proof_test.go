@@ -165,44 +165,6 @@ func TestAPrinterThatIsNotReadyLeavesTheTicketUnbegun(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatComesAfterThePaperWasRefilledCounts(t *testing.T) {
-	for stop, state := range stops() {
-		if stop == virtual.Unrecoverable {
-			continue
-		}
-		for can, want := range map[virtual.Capability]string{
-			virtual.Everything: "confirmed", statusOnly: "processed", virtual.RealTime | virtual.ProcessID: "confirmed",
-		} {
-			t.Run(stop.String()+" "+want, func(t *testing.T) {
-				withHarness(t, virtual.Options{Can: can, Kanji: true, LinesPerSecond: 5}, nil, func(r *harness) {
-					r.want("A1", want)
-					later(time.Second, func() { r.v.Set(stop, true) })
-					later(time.Minute, func() { r.wantState(state) })
-					later(9*time.Minute, func() { r.v.Set(stop, false) })
-					if o := r.want("A2", want); o.took < 9*time.Minute {
-						t.Errorf("it was said to be out after %s", o.took)
-					}
-					r.wantState(printer.Ready)
-					r.wantPaper("A1 A2")
-				})
-			})
-		}
-	}
-}
-
-func TestABlockedWriteWaitsForThePerson(t *testing.T) {
-	o := virtual.Options{Can: virtual.Everything, Kanji: true, LinesPerSecond: 5, ReceiveBuffer: 64}
-	withHarness(t, o, nil, func(r *harness) {
-		r.want("A1", "confirmed")
-		later(time.Second, func() { r.v.Set(virtual.PaperOut, true) })
-		later(8*time.Minute, func() { r.v.Set(virtual.PaperOut, false) })
-		o := r.printWith(r.t.Context(), r.p, orderOfLines(40), nil)
-		if o.kind() != "confirmed" || o.took < 8*time.Minute {
-			t.Errorf("%s after %s: %v", o.kind(), o.took, o.err)
-		}
-	})
-}
-
 func TestWaitForPersonEndsTheWait(t *testing.T) {
 	for _, buffer := range []int{64, 4096} {
 		o := virtual.Options{Can: virtual.Everything, Kanji: true, LinesPerSecond: 5, ReceiveBuffer: buffer}
@@ -225,25 +187,4 @@ func TestWaitForPersonEndsTheWait(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestAnUnrecoverableErrorEndsTheWaitAtOnce(t *testing.T) {
-	withHarness(t, virtual.Options{Can: virtual.Everything, Kanji: true, LinesPerSecond: 5}, nil, func(r *harness) {
-		r.want("A1", "confirmed")
-		later(time.Second, func() { r.v.Set(virtual.Unrecoverable, true) })
-		if o := r.want("A2", "doubt"); o.took > 10*time.Second {
-			t.Errorf("given up after %s", o.took)
-		}
-		r.wantState(printer.Unrecoverable)
-		r.want("A3", "not ready")
-		r.v.PowerCycle()
-		d := orderOf("A2")
-		d.Doubt = true
-		if o := r.printWith(r.t.Context(), r.p, d, nil); o.kind() != "confirmed" {
-			t.Error(o.err)
-		}
-		if got := r.paper(); !strings.HasSuffix(got, "A2!") {
-			t.Errorf("on paper %q", got)
-		}
-	})
 }

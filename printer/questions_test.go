@@ -67,19 +67,6 @@ func TestAPrinterThatPausesDuringTheProbeIsProbed(t *testing.T) {
 	})
 }
 
-func TestATicketIsNotBegunOnAConnectionThatEndedDuringTheFirstQuestion(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newScriptedHarness(t, &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
-			if last(all, "\x10\x04\x01") {
-				_ = c.Close()
-			}
-		}})
-		if o := r.want("A1", "clean"); o.began > 0 || r.d.Status().Capability != "" {
-			t.Errorf("begun %d times, %v, %+v", o.began, o.err, r.d.Status())
-		}
-	})
-}
-
 func TestATicketBeginsInItsOwnContext(t *testing.T) {
 	// What stores the doubt stops with the ticket.
 	withHarness(t, answersAll(), nil, func(r *harness) {
@@ -181,41 +168,6 @@ func TestTheIDOfAnEarlierTicketProvesNothing(t *testing.T) {
 	})
 }
 
-func TestALateAnswerIsNotTakenForTheNextOne(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &scriptedPrinter{}
-		slow := false
-		s.answer = func(_ *scriptedPrinter, c net.Conn, all string) {
-			if id := idReply(all); id != nil {
-				_, _ = c.Write(id)
-				return
-			}
-			for n := range byte(4) {
-				if !last(all, "\x10\x04"+string(rune(n+1))) {
-					continue
-				}
-				b, d := byte(0x12), time.Duration(0)
-				if n == 0 {
-					b = 0x16 // the drawer is open: in another answer that bit is the cover
-				}
-				if slow {
-					d = 3 * time.Second
-				}
-				later(d, func() { _, _ = c.Write([]byte{b}) })
-			}
-		}
-		r := newScriptedHarness(t, s)
-		r.want("A1", "confirmed")
-		time.Sleep(time.Minute)
-		slow = true
-		r.want("A2", "confirmed")
-		r.wantState(printer.Ready)
-		if got := r.d.Status().Conditions; got != 0 {
-			t.Errorf("it reports %s", got)
-		}
-	})
-}
-
 func TestAnAnswerWithPaperOutIsNoProof(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		paper := byte(0)
@@ -235,22 +187,6 @@ func TestAnAnswerWithPaperOutIsNoProof(t *testing.T) {
 		synctest.Wait()
 		paper = 0x03 // low is not out
 		r.want("A3", "processed")
-	})
-}
-
-func TestAPrinterThatDropsEachProbeGetsItsTicketsUnprobed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &scriptedPrinter{}
-		s.answer = func(_ *scriptedPrinter, c net.Conn, all string) {
-			if !answerStatus(c, all) && strings.Contains(all, "\x1d(H") {
-				_ = c.Close()
-			}
-		}
-		r := newScriptedHarness(t, s)
-		for range 3 {
-			r.want("A1", "clean")
-		}
-		r.want("A1", "sent")
 	})
 }
 

@@ -3,17 +3,14 @@ package printer_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"ticketrail/printer"
-	"ticketrail/printer/transport"
 	"ticketrail/printer/virtual"
 	"ticketrail/queue/ticket"
 )
@@ -57,39 +54,6 @@ func TestAStateThatEndedWithTheAnswerIsAskedAgain(t *testing.T) {
 	})
 }
 
-func TestACutThatWasMissingIsSentOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		v := virtual.New(answersAll())
-		ctx, cancel := context.WithCancel(t.Context())
-		ids := 0 // of the probe, the hello, and the ticket
-		r := newHarness(t, v, &tap{Dialer: v, after: func(_ transport.Conn, written string) {
-			if ids += strings.Count(written, theID); ids == 3 && ctx.Err() == nil {
-				synctest.Wait() // it was answered
-				cancel()
-			}
-		}}, nil)
-		if o := r.printWith(ctx, r.p, orderOf("A1"), nil); o.kind() != "confirmed" {
-			t.Error(o.err)
-		}
-		time.Sleep(time.Minute)
-		v.ResetAfter(200, 1)
-		r.want("A2", "doubt")
-		again := orderOf("A2")
-		again.Doubt = true
-		if o := r.printWith(r.t.Context(), r.p, again, nil); o.kind() != "confirmed" {
-			t.Error(o.err)
-		}
-		synctest.Wait()
-		var ends []virtual.End
-		for _, x := range v.Tickets() {
-			ends = append(ends, x.End)
-		}
-		if want := []virtual.End{virtual.Closed, virtual.Broken, virtual.Cut}; !slices.Equal(ends, want) {
-			t.Errorf("the pieces end as %v, want %v: the cut of A1 was sent twice", ends, want)
-		}
-	})
-}
-
 func TestATicketBehindWhichThePrinterStoppedIsInDoubt(t *testing.T) {
 	// A printer without a fence is asked once behind the ticket: what is in its buffer when it stops is lost.
 	for name, c := range map[string]struct {
@@ -115,32 +79,6 @@ func TestATicketBehindWhichThePrinterStoppedIsInDoubt(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestATicketThatWasSentInTimeIsWaitedFor(t *testing.T) {
-	// The ticket may have used up its time; the question behind it has its own.
-	o := virtual.Options{Can: virtual.Everything, Kanji: true, LinesPerSecond: 1, ReceiveBuffer: 64}
-	withHarness(t, o, func(_ *printer.DeviceOptions, o *printer.Options) {
-		o.Timeout, o.TimeoutPerKiB = 15*time.Second, time.Microsecond
-	}, func(r *harness) {
-		outcomes := map[string]int{}
-		for lines := range 14 {
-			o := r.printWith(r.t.Context(), r.p, orderOfLines(lines), nil)
-			outcomes[o.kind()]++
-			var sent, all int
-			if o.err == nil {
-				continue
-			}
-			_, err := fmt.Sscanf(o.err.Error(), "print on grill: %d of %d bytes sent", &sent, &all)
-			if cut := 4; err != nil || sent >= all-cut {
-				t.Errorf("%d lines: %v", lines, o.err)
-			}
-			time.Sleep(time.Hour)
-		}
-		if outcomes["confirmed"] == 0 || outcomes["doubt"] == 0 {
-			t.Errorf("%v: no ticket was just in time", outcomes)
-		}
-	})
 }
 
 func TestAPrinterThatLosesItsIDTwiceInARowHasNone(t *testing.T) {

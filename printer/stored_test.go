@@ -143,24 +143,6 @@ func TestProbesThatWereInterruptedAreNoSilence(t *testing.T) {
 	})
 }
 
-func TestAPrinterThatIsSilentWhenItIsProbedAgainIsSentNothing(t *testing.T) {
-	// Without a fence it is probed again, and may hang by then.
-	withHarness(t, virtual.Options{Can: virtual.RealTime, Kanji: true}, nil, func(r *harness) {
-		r.want("A1", "sent")
-		time.Sleep(2 * time.Hour)
-		r.v.Stall()
-		r.want("A2", "not ready")
-		r.wantState(printer.Busy)
-		r.v.Repair()
-		time.Sleep(30 * time.Second)
-		r.want("A2", "sent")
-		if n := r.mem.Writes(); n != 1 {
-			t.Errorf("%d probes: a failed one is not repeated at once", n)
-		}
-		r.wantPaper("A1 A2")
-	})
-}
-
 // dropper answers everything and drops the connection at the first fence, if drop says so.
 func dropper(drop *bool) *scriptedPrinter {
 	return &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {

@@ -162,27 +162,6 @@ func TestAnErrorThatIsPushedEndsTheWaitWithoutAnAnswer(t *testing.T) {
 	})
 }
 
-func TestAHelloThatWasLostIsRepeatedAfterASecond(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		lose := 0
-		s := answering(func(c net.Conn, all string) {
-			if idReply(all) == nil {
-				return
-			}
-			if lose--; lose != 0 {
-				answersIDs(c, all)
-			}
-		})
-		r := newScriptedHarness(t, s)
-		r.want("A1", "confirmed")
-		synctest.Wait()
-		lose = 1
-		if o := r.want("A2", "confirmed"); o.took < time.Second || o.took >= 2*time.Second {
-			t.Errorf("after %s", o.took)
-		}
-	})
-}
-
 func TestTheCutOfTheTicketBeforeFollowsThePadding(t *testing.T) {
 	// The cut of A1 fails, and another printer takes the place of this one. It waits for the rest of a command, which a
 	// cut ahead of the padding would be taken for.
@@ -206,32 +185,6 @@ func TestTheCutOfTheTicketBeforeFollowsThePadding(t *testing.T) {
 			t.Error("no cut follows the padding")
 		}
 	})
-}
-
-func TestTheFirstQuestionOfEachConnectionFollowsNULs(t *testing.T) {
-	for want, s := range map[string]func() *scriptedPrinter{
-		"confirmed": func() *scriptedPrinter { return answering(answersIDs) },
-		"sent":      func() *scriptedPrinter { return &scriptedPrinter{} },
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			s := s()
-			r := newScriptedHarness(t, s)
-			for range 2 {
-				r.want("A1", want)
-				hangUp(r.d)
-			}
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			for _, heard := range s.heard {
-				if !strings.HasPrefix(heard, strings.Repeat("\x00", 16)+"\x10\x04\x01") {
-					t.Errorf("a connection begins with %q", heard[:20])
-				}
-			}
-			if len(s.heard) != 2 {
-				t.Errorf("%d connections", len(s.heard))
-			}
-		})
-	}
 }
 
 func TestPaddingThatThePrinterNeverReceivedIsSentAgain(t *testing.T) {
