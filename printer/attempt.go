@@ -92,12 +92,8 @@ func (a *attempt) ahead() (b []byte) {
 
 // hasLongCommand reports whether b has a command with more data than fits into the header of a short one.
 func hasLongCommand(b []byte) bool {
-	for _, long := range []string{"\x1dv0", "\x1d(L", "\x1d(k"} {
-		if bytes.Contains(b, []byte(long)) {
-			return true
-		}
-	}
-	return false
+	return bytes.Contains(b, []byte("\x1dv0")) || bytes.Contains(b, []byte("\x1d(L")) ||
+		bytes.Contains(b, []byte("\x1d(k"))
 }
 
 // sendUnfenced is for a printer that gives no answer behind a ticket. It returns when the printer has taken

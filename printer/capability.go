@@ -65,14 +65,6 @@ func (a capability) stale() bool {
 		time.Since(a.Probed) >= time.Minute<<min(a.Tries, maxProbePause)
 }
 
-// stateWithoutAnswers is the state of a reachable printer that does not report one.
-func (a capability) stateWithoutAnswers() string {
-	if a.mute {
-		return Unknown
-	}
-	return Silent
-}
-
 // maxProbePause bounds the pause between probes of a printer that answers no fence: it doubles from a minute to
 // about an hour. At first contact a printer may be starting, or another program may have it; a probe of one that
 // never answers takes about a second.
@@ -160,7 +152,7 @@ func (k *knowledge) save(ctx context.Context, a capability) {
 	}
 	k.set(a)
 	if !a.answers() {
-		k.health.set(a.stateWithoutAnswers())
+		k.health.set(Silent)
 	}
 	if was.Fence != a.Fence || was.Probed.IsZero() {
 		k.o.Logger.Info("printer capability detected", "printer", k.o.Name,

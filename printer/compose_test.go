@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"ticketrail/printer/escpos"
 	"ticketrail/printer/profile"
 	"ticketrail/printer/transport"
 	"ticketrail/queue/ticket"
@@ -19,10 +18,6 @@ func TestATicketThatCannotBeComposedFailsPermanentlyAndIsNotBegun(t *testing.T) 
 			return encodedTicket{lines: a[3]}
 		},
 		"panics nil": func(ticket.Delivery, bool) encodedTicket { panic(nil) },
-		"empty":      func(ticket.Delivery, bool) encodedTicket { return encodedTicket{} },
-		"a copy empty": func(ticket.Delivery, bool) encodedTicket {
-			return encodedTicket{copies: []escpos.Encoded{{Body: []byte("x")}, {}}}
-		},
 	} {
 		model, _ := profile.Lookup("generic-80mm")
 		dialer, err := transport.Open("file://" + filepath.Join(t.TempDir(), "grill.bin"))

@@ -157,8 +157,12 @@ func (d *Device) open(conn transport.Conn) *session.Session {
 	d.health.update(func(s *Status) {
 		s.Connected, s.Err = true, ""
 		// Without an answer nothing else would ever clear Unreachable.
-		if s.State == Unreachable && (d.can.mute || d.can.silent()) {
-			s.State = d.can.stateWithoutAnswers()
+		switch {
+		case s.State != Unreachable:
+		case d.can.mute:
+			s.State = Unknown
+		case d.can.silent():
+			s.State = Silent
 		}
 	})
 	warned := false // once per connection; only its reader uses it

@@ -28,7 +28,6 @@ package printer
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -182,16 +181,7 @@ func (p *Paper) compose(d ticket.Delivery, afterPiece bool) (j encodedTicket, er
 			err = fmt.Errorf("compose ticket: %v: %s", r, reportBug)
 		}
 	}()
-	j = p.render(d, afterPiece)
-	for _, c := range j.copies {
-		if len(c.Body) == 0 {
-			j.copies = nil
-		}
-	}
-	if len(j.copies) == 0 {
-		return encodedTicket{}, errors.New("compose ticket: it is empty: " + reportBug)
-	}
-	return j, nil
+	return p.render(d, afterPiece), nil
 }
 
 const reportBug = "this is a bug in ticketrail, please report it with the ticket"

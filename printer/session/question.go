@@ -40,20 +40,15 @@ type fence struct {
 // answered reports whether an answer came, or none will come any more; the session's mu is held.
 func (f *fence) answered() bool { return f.got != NoFence || f.lost }
 
-// acceptID reports whether id was asked for this fence, and records what its answer means. f may be nil.
-func (f *fence) acceptID(id [4]byte) bool {
-	if f == nil {
-		return false
-	}
-	switch slices.Index(f.ids, id) {
-	case -1:
-		return false
-	case 0:
+// acceptID records what the answer to id means for the fence, which may be nil.
+func (f *fence) acceptID(id [4]byte) {
+	switch {
+	case f == nil:
+	case id == f.ids[0]:
 		f.got, f.at = ByID, time.Now()
-	default:
+	case slices.Contains(f.ids, id):
 		f.lost = f.got == NoFence
 	}
-	return true
 }
 
 // acceptStatus records the answer to the nth GS r of the connection, if it is the first for f, which may be nil: the

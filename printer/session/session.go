@@ -149,7 +149,7 @@ func (s *Session) handle(replies []escpos.Reply, err error) {
 	s.mu.Lock()
 	pushed := s.pushed
 	for _, r := range replies {
-		if r.Kind == escpos.ProcessIDReply && !s.fence.acceptID(r.ID) && !s.ids.own(r.ID) { // else a late one
+		if r.Kind == escpos.ProcessIDReply && !s.ids.own(r.ID) {
 			ids = append(ids, r.ID)
 		}
 		s.handleOne(r)
@@ -196,6 +196,8 @@ func (s *Session) handleOne(r escpos.Reply) {
 		s.statusAnswered++
 		s.reported[0] = escpos.FromPaper(r.Byte)
 		s.fence.acceptStatus(s.statusAnswered, s.reported[0])
+	case escpos.ProcessIDReply: // a late one too
+		s.fence.acceptID(r.ID)
 	// Some Chinese boards answer GS ( H with 37 33 when the paper is out (NZPRINTER SDK).
 	case escpos.NoPaperReply:
 		s.reported[0] |= escpos.PaperOut
