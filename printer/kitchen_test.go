@@ -244,11 +244,8 @@ type leavingConn struct {
 
 func (c leavingConn) Close() error { c.left(); return c.Conn.Close() }
 
-// fallSilent neither takes nor answers anything for 4 s, prints what it has, and then resets its clients.
-func (k *kitchen) fallSilent() {
-	k.Unplug(true)
-	time.AfterFunc(4*time.Second, func() { k.Reset(); k.Unplug(false) })
-}
+// resetPlugged ends the silence of an unplugged printer, which has printed what it had, with a reset.
+func resetPlugged(k *kitchen) { k.Reset(); k.Unplug(false) }
 
 // forget resets new clients after 0.4 s without a byte.
 func (k *kitchen) forget() {
