@@ -231,6 +231,25 @@ func TestAPrinterWhoseAnswersComeWithTheNextBytesPrints(t *testing.T) {
 	}
 }
 
+func TestAPrinterThatReadTheQuestionTogetherWithTheByteBehindItIsSentAnother(t *testing.T) {
+	// Its answers come with the next bytes, and it was busy when the first of these came.
+	synctest.Test(t, func(t *testing.T) {
+		const behind = "\x1b=\x01\x1b=\x01"
+		busy := false
+		r := newScriptedHarness(t, &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
+			if question, came := strings.CutSuffix(all, behind); !busy {
+				answerStatus(c, all)
+			} else if came {
+				answerStatus(c, question)
+			}
+		}})
+		r.want("A1", "sent")
+		time.Sleep(30 * time.Second) // it is not probed again yet
+		busy = true
+		r.want("A2", "sent")
+	})
+}
+
 func TestANetworkThatPartsFor25SecondsCostsNoBanner(t *testing.T) {
 	for place, text := range map[string]string{"before it": "", "in its head": "Fish 2", "behind it": "| job 2 "} {
 		withLine(t, kitchenPrinter(50), 0, func(r *harness, p line) {

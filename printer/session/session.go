@@ -255,23 +255,26 @@ func (s *Session) waitFor(ctx context.Context, within time.Duration, ok func() b
 }
 
 // waitNudging is waitFor for an answer. Some printers send it only when they are sent something more, so after a
-// moment they are: a command that changes nothing.
+// moment they are: a command that changes nothing. They are sent it again, less and less often, because a printer that
+// was busy reads it together with the question.
 func (s *Session) waitNudging(ctx context.Context, within time.Duration, ok func() bool) error {
-	after := nudgeAfter
+	over, pause := time.Now().Add(within), nudgeAfter
 	if s.late {
-		after = nudgeLate
+		pause = nudgeLate
 	}
-	err := s.waitFor(ctx, min(within, after), ok)
-	if within <= after || !TimedOut(err) {
+	err := s.waitFor(ctx, min(within, pause), ok)
+	if within <= pause || !TimedOut(err) {
 		s.late = s.late && err != nil
 		return err
 	}
-	if err := s.Write(ctx, escpos.SelectPrinter(), AnswerTimeout); err != nil && !TimedOut(err) {
-		return err
+	for pause = nudgeAfter; TimedOut(err) && time.Now().Before(over); pause *= 2 {
+		if err := s.Write(ctx, escpos.SelectPrinter(), AnswerTimeout); err != nil && !TimedOut(err) {
+			return err
+		}
+		nudged := time.Now()
+		err = s.waitFor(ctx, min(time.Until(over), pause), ok)
+		s.late = err == nil && time.Since(nudged) < broughtWithin
 	}
-	nudged := time.Now()
-	err = s.waitFor(ctx, within-after, ok)
-	s.late = err == nil && time.Since(nudged) < broughtWithin
 	return err
 }
 
