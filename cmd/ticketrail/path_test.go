@@ -18,7 +18,7 @@ import (
 
 // mostFiles is how many files an order may enter on its way from HTTP to paper, beside those of an idle minute. It only
 // ever gets smaller: 50 are wanted.
-const mostFiles = 79
+const mostFiles = 50
 
 func TestAnOrderEntersFewFilesAndOnlyThoseThatArchitectureLists(t *testing.T) {
 	slow.Test(t, "go")
