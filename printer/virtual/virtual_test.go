@@ -3,6 +3,7 @@ package virtual_test
 import (
 	"errors"
 	"io"
+	"math"
 	"net"
 	"os"
 	"strings"
@@ -199,6 +200,7 @@ func FuzzAnyBytesDecodeWithoutPanicOrControlCharacters(f *testing.F) {
 		[]byte("\x1d(L\x0b\x000p0\x01\x011\x08\x00\x01\x00a\x1d(L\x02\x0002\x1b(A\x03\x00a\x01\x02\x1dkA\x021"),
 		byte(3),
 	)
+	f.Add([]byte("\x1c.\x1bd\xfe"), byte(30)) // it feeds for longer than a client waits
 	f.Fuzz(func(t *testing.T, b []byte, kind byte) {
 		synctest.Test(t, func(t *testing.T) {
 			roms := []profile.TwoByte{
@@ -211,6 +213,7 @@ func FuzzAnyBytesDecodeWithoutPanicOrControlCharacters(f *testing.F) {
 			p := virtual.New(virtual.Options{
 				Kanji: kind&1 != 0, TwoByte: roms[int(kind>>1)%len(roms)], Columns: 42, Dots: 512,
 				Can: virtual.Everything, Remembers: kind&0x80 != 0,
+				LinesPerSecond: math.Inf(1), // or it would still print when the test ends
 			})
 			c := connect(t, p)
 			c.send(string(b[:len(b)/2]))
