@@ -219,8 +219,14 @@ func TestADatabaseThatHasKilledTwoStartsIsPutAside(t *testing.T) {
 		err := <-k.exited
 		k.exited <- err // the cleanup waits for it
 		writeFiles(t, map[string]string{store: string(sound)})
+		// A signal or a panic of bbolt, if it sees the shorter file before the kernel does: the daemon counts both.
 		told, _ := os.ReadFile(store + ".crash")
-		deaths = strings.Count(string(told), "SIGBUS")
+		deaths = 0
+		for start := range strings.SplitSeq(string(told), "== start ==") {
+			if strings.Contains(start, "go.etcd.io/bbolt") {
+				deaths++
+			}
+		}
 	}
 	k.start()
 	if kept, _ := filepath.Glob(store + ".corrupt-*"); len(kept) != 1 {
