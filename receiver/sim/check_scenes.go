@@ -59,7 +59,9 @@ func (s script) unique(text string) string {
 	return text + " " + string(end)
 }
 
-func firstNumber() int { return 3000 + rand.IntN(5000) }
+// firstNumber is far from the numbers of an earlier run, whose tickets may still come out: of five thousand numbers one
+// run in twenty met some of them again, and took a ticket of the earlier run for its own.
+func firstNumber() int { return 100_000 + rand.IntN(800_000) }
 
 // item is a dish with a name of its own, and more than one of it, with these modifiers.
 func item(name string, children ...map[string]any) map[string]any {
