@@ -46,7 +46,7 @@ connection.`,
 			// What an order leaves is garbage a moment later. Collected half as often it costs less of the processor
 			// and more memory, which the GOMEMLIMIT of the unit bounds in a flood.
 			if os.Getenv("GOGC") == "" {
-				debug.SetGCPercent(200)
+				debug.SetGCPercent(300)
 			}
 			if err := c.checkConfig(); err != nil {
 				return err
