@@ -1,12 +1,13 @@
 // Runs the browser tests. Each exported function of the modules below is one test, with a server and a
-// browser of its own; those of page.mjs and cooks.mjs have a server that answers what the test says. A test that fails
-// leaves screenshots. Tests mostly wait, so three run at a time.
+// browser of its own; those of page.mjs, cards.mjs and cooks.mjs have a server that answers what the test says. A test
+// that fails leaves screenshots. Tests mostly wait, so three run at a time.
 
 import { join } from "node:path";
 import { TestServer, browse, shots } from "./harness.mjs";
 import { Canned } from "./canned.mjs";
 import * as page from "./page.mjs";
 import * as cooks from "./cooks.mjs";
+import * as cards from "./cards.mjs";
 import * as daemon from "./daemon.mjs";
 import * as board from "./board.mjs";
 import * as connection from "./connection.mjs";
@@ -15,7 +16,7 @@ import * as manage from "./manage.mjs";
 import * as browser2020 from "./browser2020.mjs";
 
 const only = process.argv[2];
-const canned = [cooks, page];
+const canned = [cooks, cards, page];
 const tests = [connection, daemon, ...canned, board, pairing, manage, browser2020]
   .flatMap((m) => Object.entries(m).map(([name, test]) => [name, test, canned.includes(m) ? Canned : TestServer]))
   .filter(([name]) => /^[a-z]/.test(name) && (!only || name.includes(only))); // classes are no tests

@@ -15,7 +15,7 @@ export class Bar {
     this.known = null; // by key: the kinds of news that were told
     this.read = new Map(); // by key: the kinds that a cook has answered
     this.repeatedAt = performance.now();
-    this.offer = null; // what can be undone: {text, until, undo}
+    this.offer = null; // what can be undone: {name, of the order, until, undo}
     byId("undo").addEventListener("click", () => this.undo());
   }
 
@@ -39,7 +39,6 @@ export class Bar {
     setText(byId("pagenumber"), board.page + 1 + " / " + board.pages + (board.hasMore() ? "+" : ""));
     byId("previous").disabled = board.page === 0;
     byId("next").disabled = !board.hasPage(board.page + 1);
-    byId("print").hidden = !board.selected || !setup.print;
     this.updateUndo();
     this.tell(open);
     this.chips(open);
@@ -141,9 +140,9 @@ export class Bar {
 
   // ---- Undo and messages
 
-  // offerUndo offers to undo the latest change. There is one offer at a time.
-  offerUndo(text, until, undo) {
-    this.offer = { text, until, undo };
+  // offerUndo offers to undo the latest change, which is one of that order. There is one offer at a time.
+  offerUndo(name, until, undo) {
+    this.offer = { name, until, undo };
     this.updateUndo();
     if (this.undoNext) this.undo();
   }
@@ -154,7 +153,7 @@ export class Bar {
     b.disabled = !this.offer;
     const left = this.offer && Math.ceil((this.offer.until - now()) / 1000);
     setText(b.firstElementChild, this.offer ? "Undo " + left + " s" : "Undo");
-    setText(b.lastElementChild, this.offer ? this.offer.text : "");
+    setText(b.lastElementChild, this.offer ? this.offer.name : "");
   }
 
   undo() {

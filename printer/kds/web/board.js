@@ -14,6 +14,12 @@ const QUIET = 4000; // milliseconds without a touch before letters grow: nothing
 // read at an arm's length.
 const SIZES = { s: [20, 14], m: [26, 16], l: [32, 19], xl: [41, 23] };
 
+// px is a size of letters here.
+function px(name) {
+  const scale = Math.sqrt(innerWidth * innerHeight) / Math.sqrt(1920 * 1080);
+  return Math.round(2 * Math.max(SIZES[name][0] * scale, SIZES[name][1])) / 2;
+}
+
 export class Board {
   constructor(app) {
     this.app = app;
@@ -47,6 +53,7 @@ export class Board {
     document.body.classList.toggle("opened", this.isPhone && Boolean(this.opened));
     this.isList = this.isPhone && !this.opened;
     this.node.classList.toggle("list", this.isList);
+    this.sizeBar();
     this.isHidden = setting.get("allday", "panel") === "screen" && !this.isPhone;
     if (this.isList) this.list();
     else if (!this.isHidden) {
@@ -66,8 +73,6 @@ export class Board {
   // chooseSize returns how large letters are. An automatic size is the largest at which all orders fit on
   // one page, or medium. It shrinks at once, and grows only while nobody touches the page.
   chooseSize(orders) {
-    const scale = Math.sqrt(innerWidth * innerHeight) / Math.sqrt(1920 * 1080);
-    const px = (name) => Math.round(2 * Math.max(SIZES[name][0] * scale, SIZES[name][1])) / 2;
     const wanted = setting.get("size", "auto");
     if (this.isPhone) return 20;
     if (SIZES[wanted]) return px(wanted);
@@ -85,6 +90,14 @@ export class Board {
   wantsToGrow() {
     const isAuto = setting.get("size", "auto") === "auto" && !this.isPhone;
     return isAuto && !this.isSettled && performance.now() - this.app.touchedAt > QUIET;
+  }
+
+  // sizeBar gives the bar letters that do not change with an automatic size of the cards: else the bar's height would
+  // change with them, and the room that they have.
+  sizeBar() {
+    const wanted = setting.get("size", "auto");
+    const most = this.isPhone ? 20 : px(SIZES[wanted] ? wanted : "xl");
+    document.body.style.setProperty("--bar", Math.max(15, (2 / 3) * most) + "px");
   }
 
   // list draws one row for each order, for a phone.

@@ -2,13 +2,12 @@
 // of a card into one column or several.
 
 import { el } from "./dom.js";
-import { nameOf, tableOf } from "./store.js";
+import { nameOf, short, tableOf } from "./store.js";
 import { clock } from "./time.js";
 
 // LONG is how many characters stay together: more than that is divided, so that no text is higher than
 // a column, whatever the till sends.
 const LONG = 140;
-const short = (text) => (text.length > 40 ? text.slice(0, 39) + "…" : text); // the whole text is in the details
 
 // A Card is a drawn order. blocks: [{node, item, keep}]; blocks with the same item are drawn in one
 // element, which itemElement makes; keep says that a block must not be the last of a column, content that a
@@ -43,7 +42,7 @@ export class Card {
   // age and the key.
   head(part, of) {
     const o = this.order;
-    const type = part === 1 && !o.dine_in && nameOf(o) !== o.type ? o.type : "";
+    const type = part === 1 && !o.dine_in && nameOf(o) !== short(o.type) ? o.type : "";
     const table = part === 1 ? tableOf(o) : "";
     return el(
       "header",
@@ -59,8 +58,8 @@ export class Card {
             { class: "names" },
             el("kbd", { class: "hint", text: "M" }),
             o.rush && el("em", { class: "badge rush", text: "RUSH" }),
-            el("b", { class: "number", dir: "auto", text: short(nameOf(o)) }),
-            table && el("b", { class: "table", dir: "auto", text: short(table) }),
+            el("b", { class: "number", dir: "auto", text: nameOf(o) }),
+            table && el("b", { class: "table", dir: "auto", text: table }),
             type && el("span", { class: "type", dir: "auto", text: short(type) }),
             part > 1 && el("span", { class: "part", text: part + "/" + of }),
           ),

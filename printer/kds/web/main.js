@@ -31,7 +31,6 @@ class App {
   start() {
     const press = (id, f) => byId(id).addEventListener("click", f);
     for (const name of ["allday", "recall", "course", "settings"]) press(name, () => this.panels.show(name));
-    press("print", () => this.print(this.store.get(this.board.selected)));
     press("previous", () => this.board.goTo(this.board.page - 1));
     press("next", () => this.board.goTo(this.board.page + 1));
     press("back", () => this.board.open(""));
@@ -260,7 +259,7 @@ class App {
     const order2 = await this.items(order, targets, isDone ? "item_undone" : "item_done");
     if (!order2) return;
     const back = () => this.items(order2, targets, isDone ? "item_done" : "item_undone");
-    this.bar.offerUndo(nameOf(order) + (isDone ? ": not done" : ": item done"), now() + this.setup.undo_for, back);
+    this.bar.offerUndo(nameOf(order), now() + this.setup.undo_for, back);
   }
 
   // items marks items one after the other, and returns the order as it is then; undefined if one was refused.
@@ -321,7 +320,7 @@ class App {
       this.scheduleRefresh();
     }
     if ((verb === "bump" || verb.startsWith("ack_")) && result.order)
-      this.bar.offerUndo(done, result.order.undo_until, () => this.send("undo", result.order));
+      this.bar.offerUndo(name, result.order.undo_until, () => this.send("undo", result.order));
   }
 
   recall(order) {

@@ -64,14 +64,17 @@ export const jobsOf = (o) => [...(o.tickets || []), ...(o.voids || [])].map((t) 
 // sinceOf is when an order began to wait. One without a time of receipt counts from when it came.
 export const sinceOf = (o) => (o.received > 0 ? o.received : o.put_at);
 
+// short is a text of at most 40 letters; the details have the whole one.
+export const short = (text) => (text.length > 40 ? text.slice(0, 39) + "…" : text);
+
 // nameOf is what a cook calls an order, whatever the till left out.
 export function nameOf(o) {
   const kind = { slip: "Expired", test: "Test" }[o.kind];
-  return o.number || o.table || kind || o.type || "Order";
+  return short(o.number || o.table || kind || o.type || "Order");
 }
 
 // hasUnreadVoid reports whether a cancellation waits to be acknowledged, at the pass also by another station.
 export const hasUnreadVoid = (o) => (o.voids || []).some((v) => !v.acked);
 
 // tableOf is what stands beside the name: the table, unless the order is called by it.
-export const tableOf = (o) => (o.number ? (o.table || "").replace(/^table /i, "") : "");
+export const tableOf = (o) => (o.number ? short((o.table || "").replace(/^table /i, "")) : "");

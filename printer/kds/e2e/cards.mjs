@@ -1,0 +1,56 @@
+// What a cook reads on the cards and at the edge, and how.
+
+import { join } from "node:path";
+import { SCREENS, assert, chip, equal, live, open, set, shots } from "./harness.mjs";
+import { cannedOrder as order } from "./canned.mjs";
+import { evening } from "./evening.mjs";
+
+export async function whatTheEdgeSaysIsLegibleAndNoNumberIsCut(server, browser) {
+  const number = (i) => (i === 56 ? "#ORDER-2026-000001234" : "#40" + (900 + i));
+  server.orders = evening(60).map((o, i) => ({ ...o, number: number(i), received: Date.now() - 200e3 + i }));
+  Object.assign(server.orders[55], { must_ack_void: true, voids: [{ job: 9001 }] });
+  Object.assign(server.orders[56], { must_ack_alarm: true });
+  Object.assign(server.orders[57], { received: Date.now() - 2e6 });
+  Object.assign(server.orders[58].tickets[0], { seen: 0, at: 1 });
+  for (const [width, height] of [...SCREENS, [390, 844]])
+    for (const size of ["auto", "xl"]) {
+      const page = await open(browser, server, "hot-line", { viewport: { width, height } });
+      await set(page, { size });
+      await page.reload();
+      await live(page);
+      server.put(order(200, ["Soup"], { number: "#40961" }));
+      await chip(page, "new").waitFor();
+      for (const kind of ["void", "allergy", "late", "unseen"]) await chip(page, kind).waitFor();
+      const { texts, letters } = await page.evaluate(() => {
+        const texts = [];
+        const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+        while (walk.nextNode()) {
+          const e = walk.currentNode.parentElement;
+          if (!e.closest("#bar, .list .number") || !walk.currentNode.textContent.trim() || !e.offsetParent) continue;
+          const range = document.createRange();
+          range.selectNodeContents(walk.currentNode);
+          const { left, top, right, bottom } = range.getBoundingClientRect();
+          const box = (e.closest("button, p, h1") || e).getBoundingClientRect();
+          const px = parseFloat(getComputedStyle(e).fontSize);
+          const isCut =
+            left < box.left - 1 || right > Math.min(innerWidth, box.right) + 1 || bottom > box.bottom + px / 4;
+          const inBar = Boolean(e.closest("#bar"));
+          texts.push({ left, top: top + px / 4, right, bottom: bottom - px / 4, isCut, inBar, px,
+            text: walk.currentNode.textContent });
+        }
+        const name = document.querySelector(".column:not(.measure) .line .name, .list .number");
+        return { texts, letters: parseFloat(getComputedStyle(name).fontSize) };
+      });
+      const inBar = texts.filter((t) => t.inBar);
+      const at = " at " + width + " " + size;
+      equal(texts.filter((t) => t.isCut).map((t) => t.text), [], "what is cut" + at);
+      equal(inBar.filter((t) => t.px < (2 / 3) * letters - 0.1).map((t) => t.text), [], "what is too small" + at);
+      const over = (a, b) =>
+        a !== b && a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1;
+      equal(inBar.filter((a) => inBar.some((b) => over(a, b))).map((t) => t.text), [], "what is overprinted" + at);
+      assert(inBar.some((t) => t.text.includes("#ORDER-2026-000001234")), "the whole number" + at);
+      await page.screenshot({ path: join(shots, "edge-" + width + "-" + size + ".png") });
+      await page.context().close();
+      server.orders.pop();
+    }
+}
