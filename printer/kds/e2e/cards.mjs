@@ -1,7 +1,7 @@
 // What a cook reads on the cards and at the edge, and how.
 
 import { join } from "node:path";
-import { SCREENS, assert, chip, equal, live, open, set, shots } from "./harness.mjs";
+import { SCREENS, assert, card, chip, equal, heads, live, open, press, set, shots, texts, until } from "./harness.mjs";
 import { cannedOrder as order } from "./canned.mjs";
 import { evening } from "./evening.mjs";
 
@@ -52,5 +52,46 @@ export async function whatTheEdgeSaysIsLegibleAndNoNumberIsCut(server, browser) 
       await page.screenshot({ path: join(shots, "edge-" + width + "-" + size + ".png") });
       await page.context().close();
       server.orders.pop();
+    }
+}
+
+export async function eachCourseIsOnACardOnceAndSeatsAreAtTheirLines(server, browser) {
+  const mains = (seat, more) => ({ name: "Steak", course: "Mains", seat, ...more });
+  const medium = { name: "medium", depth: 1 };
+  server.orders = [
+    order(1, [
+      mains("3"), { name: "Bread", seat: "5" }, mains("2"), { name: "Soup", course: "Starters" }, mains("4"), medium,
+      { name: "Bread" }, mains("1", { done: true }),
+    ]),
+  ];
+  const page = await open(browser, server, "hot-line");
+  const drawn = () => texts(page, ".section.course, .column:not(.measure) .item");
+  equal(
+    await drawn(), ["Mains", "2×Steak S3 S2", "1Steak S4medium", "1Steak S1", "", "2×Bread S5", "Starters", "1Soup"],
+    "the card",
+  );
+  await press(page, "#1", "button.item");
+  await until("both are done", () => server.commands().length === 2);
+  await until("and one line with the third", async () => (await drawn())[1] === "3×Steak S3 S2 S1");
+}
+
+export async function twelveOrdersAreOnOneScreenAndTheirButtonsAreLessThanATenthOfThem(server, browser) {
+  server.orders = evening(12);
+  const page = await open(browser, server, "hot-line", { viewport: { width: 1920, height: 1080 } });
+  equal((await heads(page)).length, 12, "visible orders");
+  for (const n of [12, 40])
+    for (const [width, height] of SCREENS) {
+      server.orders = evening(n);
+      const page = await open(browser, server, "hot-line", { viewport: { width, height } });
+      const share = await page.evaluate(() => {
+        const area = (selector) =>
+          Array.from(document.querySelectorAll(selector), (e) => e.getBoundingClientRect())
+            .reduce((sum, r) => sum + r.width * r.height, 0);
+        const all = ".column:not(.measure) ";
+        return area(all + ".foot, " + all + ".head .act") / area(all + ".card");
+      });
+      console.log(`     ${n} open at ${width}x${height}: buttons are ${Math.round(1000 * share) / 10} %`);
+      assert(share < 0.1, "buttons are " + share + " of the cards at " + width + " with " + n);
+      await page.context().close();
     }
 }

@@ -254,7 +254,7 @@ export async function everyCardOfAPageHasAKey(server, browser) {
   const byKey = new Map(on);
   assert(byKey.size > 27 && byKey.size === new Set(on.map((p) => p[1])).size, byKey.size + " keys for " + on.length);
   for (const [hint, number] of byKey) {
-    await page.keyboard.press(hint.replace("⇧", "Shift+").replace(/^[A-Z]$/, (c) => c.toLowerCase()));
+    await page.keyboard.press(hint.toLowerCase().replace("⇧", "Shift+").replace("⌥", "Alt+"));
     equal(await page.locator(".card.selected .number").first().textContent(), number, "key " + hint);
   }
 }

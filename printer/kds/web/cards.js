@@ -25,6 +25,7 @@ export class Card {
     else for (const t of order.tickets || []) this.ticket(t);
     if (this.hidden) this.add(el("p", { class: "otheritems", text: "+ " + this.hidden + " of other courses" }));
     for (const v of order.voids || []) this.void(v);
+    this.act = this.action(order);
     this.foot = this.drawFoot();
   }
 
@@ -37,42 +38,41 @@ export class Card {
     for (const piece of pieces(text)) this.add(el("p", { class: "banner " + kind, dir: "auto", text: piece }));
   }
 
-  // head draws the one line at the top. A card in several columns has one in each; those after the first say
-  // which part they are instead of the table. It is measured as it is when it is longest: board.js writes the
-  // age and the key.
+  // head draws the top. A card in several columns has one in each; those after the first say which part they are
+  // instead of the table, and the last has the button. It is measured as it is when it is longest: board.js writes
+  // the age and the key.
   head(part, of) {
     const o = this.order;
     const type = part === 1 && !o.dine_in && nameOf(o) !== short(o.type) ? o.type : "";
     const table = part === 1 ? tableOf(o) : "";
-    return el(
-      "header",
-      null,
+    const names = el(
+      "button",
+      { type: "button", class: "names" },
+      el("kbd", { class: "hint", text: "M" }),
+      el("b", { class: "number", dir: "auto", text: nameOf(o) }),
+      table && el("b", { class: "table", dir: "auto", text: table }),
+      o.rush && el("em", { class: "badge rush", text: "RUSH" }),
+      type && el("span", { class: "type", dir: "auto", text: short(type) }),
+      part > 1 && el("span", { class: "part", text: part + "/" + of }),
       el(
-        "h2",
-        null,
-        el(
-          "button",
-          { type: "button", class: "head" },
-          el(
-            "span",
-            { class: "names" },
-            el("kbd", { class: "hint", text: "M" }),
-            o.rush && el("em", { class: "badge rush", text: "RUSH" }),
-            el("b", { class: "number", dir: "auto", text: nameOf(o) }),
-            table && el("b", { class: "table", dir: "auto", text: table }),
-            type && el("span", { class: "type", dir: "auto", text: short(type) }),
-            part > 1 && el("span", { class: "part", text: part + "/" + of }),
-          ),
-          el(
-            "span",
-            { class: "age" },
-            el("b", { class: "word", text: "LATE" }),
-            " ",
-            el("span", { class: "time", text: "00:00" }),
-          ),
-        ),
+        "span",
+        { class: "age" },
+        el("b", { class: "word", text: "LATE" }),
+        " ",
+        el("span", { class: "time", text: "00:00" }),
       ),
     );
+    return el("header", { class: "head" }, el("h2", null, names), this.isPlain && part === of && this.button());
+  }
+
+  // isPlain says that the button means only that the order is made. Any other has the whole width of the foot.
+  get isPlain() {
+    return this.act[0] === "bump";
+  }
+
+  button() {
+    const [kind, text] = this.act;
+    return el("button", { type: "button", class: "act " + kind, "aria-label": text + ", " + nameOf(this.order), text });
   }
 
   // alarms lifts allergies to the top of the card. They are written at their item as well.
@@ -128,20 +128,22 @@ export class Card {
     for (const [kind, text] of banners(t, this.order.kind)) this.banner(kind, text);
     // Allergies of the whole ticket are at the top already.
     for (const n of t.notes || []) if (!n.alarm) for (const text of pieces(n.text)) this.add(note("p", { ...n, text }));
-    const groups = new Map(); // by course and seat, in order of appearance
+    const groups = new Map(); // by course, in order of appearance
     for (const item of items) {
       if (this.filter && item.line.course !== this.filter) {
         this.hidden++;
         if (!item.line.done && !item.line.void) this.hiddenUndone++;
         continue;
       }
-      const { course, seat } = item.line;
-      const title = [course && short(course), seat && "Seat " + short(seat)].filter(Boolean).join(" · ");
-      if (!groups.has(title)) groups.set(title, []);
-      groups.get(title).push(item);
+      const course = item.line.course || "";
+      if (!groups.has(course)) groups.set(course, []);
+      groups.get(course).push(item);
     }
-    for (const [title, items] of groups) {
-      if (title) this.add(el("h3", { class: "section course", dir: "auto", text: title }), null, true);
+    let above = "";
+    for (const [course, items] of groups) {
+      if (course) this.add(el("h3", { class: "section course", dir: "auto", text: short(course) }), null, true);
+      else if (above) this.add(el("hr", { class: "section course" }), null, true);
+      above = course;
       for (const same of combine(items)) this.item(t, same);
     }
     for (const text of t.raw ? pieces(t.raw) : []) this.add(el("pre", { class: "raw", text }));
@@ -160,7 +162,8 @@ export class Card {
     };
     if (!item.isStatic) for (const i of item.numbers) this.targets.push({ job: t.job, i, done: item.done });
     const quantity = same.reduce((sum, s) => sum + Number(s.line.quantity), 0);
-    this.lines(same.length > 1 ? { ...line, quantity: String(quantity) } : line, item);
+    const seats = Array.from(new Set(same.map((s) => s.line.seat).filter(Boolean)));
+    this.lines({ ...line, quantity: same.length > 1 ? String(quantity) : line.quantity, seats }, item);
     // The word VOID once for an item: its modifiers are void with it.
     for (const m of modifiers) this.lines(line.void ? { ...m, withItem: true } : m, item);
   }
@@ -191,16 +194,16 @@ export class Card {
   drawFoot() {
     const o = this.order;
     const also = (o.also_at || []).map(short).join(", ");
-    const [kind, text] = this.act(o);
     return el(
       "div",
       { class: "foot" },
       also && el("p", { class: "also", dir: "auto", text: "ALSO AT " + also }),
-      el("button", { type: "button", class: "act " + kind, "aria-label": text + ", " + nameOf(o), text }),
+      !this.isPlain && this.button(),
     );
   }
 
-  act(o) {
+  // action is what the button does, and its text.
+  action(o) {
     if (o.must_ack_void)
       return ["ack", "Acknowledge " + (o.voids.some((v) => !v.acked && !v.changed) ? "VOID" : "CHANGE")];
     if (o.must_ack_alarm) return ["ack alarm", "Acknowledge ALLERGY"];
@@ -255,7 +258,7 @@ function itemsOf(t) {
   return items;
 }
 
-// combine returns lists of items that are the same in everything but their number: they are drawn as one.
+// combine returns lists of items that are the same in everything but their number and seat: they are drawn as one.
 // An item that is done is not the same as one that is not.
 function combine(items) {
   const lists = new Map();
@@ -263,8 +266,8 @@ function combine(items) {
     const { line, modifiers } = item;
     // Of two burgers with two cheeses nobody knows whose the cheeses are.
     const counts = /^\d+$/.test(line.quantity) && (!modifiers.length || line.quantity === "1");
-    const own = { ...line, i: 0, done_at: 0, quantity: "" };
-    const same = counts ? JSON.stringify([own, modifiers.map((m) => ({ ...m, i: 0, done_at: 0 }))]) : n;
+    const own = ({ i, done_at, seat, ...rest }) => rest;
+    const same = counts ? JSON.stringify([{ ...own(line), quantity: "" }, modifiers.map(own)]) : n;
     if (!lists.has(same)) lists.set(same, []);
     lists.get(same).push(item);
   });
@@ -284,6 +287,8 @@ function drawLine(line, text, part) {
   badge(line.no_route && !line.depth, "NO ROUTE");
   if (line.alarm && part === 0) name.append(el("b", { text: "⚠ " }));
   name.append(el(line.void ? "s" : "span", { text }));
+  if (part === 0)
+    for (const seat of line.seats || []) name.append(" ", el("small", { class: "seat", text: "S" + short(seat) }));
   return el("span", { class: classes.join(" ") }, el("b", { class: "quantity", text: part ? "" : count(line) }), name);
 }
 

@@ -9,13 +9,13 @@ const GAP = 6; // pixels between cards, as in board.css
 const BORDER = 4; // of a card, above and below
 const ITEM = 7; // pixels of an item beside its lines, as in board.css
 const MORE = 24; // of the line that says that a card continues
-const WIDTH = 12.7; // of a column at least, in letters' heights: a head fits on one line
+const WIDTH = 11.5; // of a column at least, in letters' heights: a name and its table fit on one line
 const SMALL_REST = 0.07; // of a column that may stay empty at its end
 const KEPT_ITEM = 0.06; // of a column that may stay empty to keep an item together
 // What a row or a button grows at most, where a column has some left: pixels, and a part of the letters' size, so that
 // the rows of small letters do not look stretched.
 const GROWTH = 12;
-const GROWTH_OF_SIZE = 0.38;
+const GROWTH_OF_SIZE = 0.6;
 
 export class Columns {
   // options() returns what cards are drawn with
@@ -93,8 +93,8 @@ export class Columns {
     for (const card of drawn) {
       const [old, m] = [this.cards.get(card.order.key), this.moved.get(card.order.key)];
       // A button with a new meaning is like another card under the finger.
-      if (old && m && old.foot.textContent !== card.foot.textContent) m.at = performance.now();
-      card.drawn = card.foot.parentNode.outerHTML;
+      if (old && m && String(old.act) !== String(card.act)) m.at = performance.now();
+      card.drawn = card.foot.parentNode.outerHTML; // with its head
       // Elements that would be the same stay: a finger may be on them, and its press would be lost.
       if (old && old.drawn === card.drawn)
         for (const k of ["blocks", "foot", "cut", "segments"]) card[k] = old[k];
@@ -169,7 +169,7 @@ export class Columns {
     // What is left remains empty at the end of the last column: there are no more orders.
     const most = Math.min(GROWTH, GROWTH_OF_SIZE * size);
     this.growth = columns.map((nodes, i) => {
-      const rows = nodes.reduce((sum, node) => sum + node.querySelectorAll(".item, .act").length, 0);
+      const rows = nodes.reduce((sum, node) => sum + node.querySelectorAll(".item, .foot .act").length, 0);
       return i < columns.length - 1 && rows ? Math.min(most, left[i] / rows) : 0;
     });
     this.pages = Math.max(1, Math.ceil(columns.length / this.perPage));

@@ -30,15 +30,15 @@ export class Keys {
   }
 
   // selectKeys gives every card of a page a key: those of the setup, then letters that do nothing else,
-  // then those with Shift. It returns what is written on the cards.
+  // then those with Shift or Alt. It returns what is written on the cards.
   selectKeys(map) {
     const hints = [];
     for (let n = 1; map["select_" + n]; n++) hints.push(map["select_" + n][0] || "");
-    for (const shift of ["", "shift+"])
+    for (const [mod, sign] of [["", ""], ["shift+", "⇧"], ["alt+", "⌥"]])
       for (const letter of "bdefgjklmnoqtwxyzacihprsuv") {
-        if (this.actions.has(shift + letter)) continue;
-        hints.push(shift ? "⇧" + letter.toUpperCase() : letter.toUpperCase());
-        this.actions.set(shift + letter, "select_" + hints.length);
+        if (this.actions.has(mod + letter)) continue;
+        hints.push(sign + letter.toUpperCase());
+        this.actions.set(mod + letter, "select_" + hints.length);
       }
     return hints;
   }

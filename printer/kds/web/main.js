@@ -216,8 +216,8 @@ class App {
     const on = (selector) => event.target.closest(selector);
     if (on("button.item")) return this.toggle(order, on("button.item"));
     if (on("button.tick")) return this.tickPart(order, on("button.tick").dataset.part);
-    if (on(".head")) return this.panels.show("details");
     if (on(".act")) return this.press(order);
+    if (on(".head")) return this.panels.show("details");
   }
 
   // press is the button at the foot of a card, or the bump key.
