@@ -159,6 +159,7 @@ export async function aVoidOfABumpedOrderSaysWhenItWasBumped(server, browser) {
   await until("it is back", async () => (await heads(page)).length === 1);
   const text = await card(page, "#1").innerText();
   assert(/you bumped this at \d\d:\d\d/.test(text), "it does not say when: " + text);
+  assert(/VOID of #1, bumped \d\d:\d\d/.test(text) && !/add-on|ADDED/.test(text), "its head: " + text);
 }
 
 export async function anAddOnJoinsItsOrder(server, browser) {

@@ -20,7 +20,7 @@ export class Card {
     this.hidden = 0; // items of other courses than the filter's
     this.hiddenUndone = 0;
     this.alarms();
-    if (order.of) this.banner("addon", "add-on to " + (order.of.number || "it") + ", bumped " + order.of.clock);
+    if (order.of) this.belongsTo(order);
     if (setup.pass) this.parts();
     else for (const t of order.tickets || []) this.ticket(t);
     if (this.hidden) this.add(el("p", { class: "otheritems", text: "+ " + this.hidden + " of other courses" }));
@@ -36,6 +36,20 @@ export class Card {
 
   banner(kind, text) {
     for (const piece of pieces(text)) this.add(el("p", { class: "banner " + kind, dir: "auto", text: piece }));
+  }
+
+  // isVoid reports whether a ticket only cancels.
+  isVoid(t) {
+    const isWhole = (this.order.voids || []).some((v) => v.whole && v.job === t.job);
+    return isWhole || ((t.items || []).length > 0 && t.items.every((it) => it.depth || it.void));
+  }
+
+  // belongsTo says to which order, bumped before, this one adds something, or of which it takes or changes something.
+  belongsTo({ of, tickets, voids }) {
+    const isChange = (voids || []).some((v) => v.changed);
+    const isAddOn = (tickets || []).some((t) => !this.isVoid(t));
+    const [kind, what] = isChange ? ["void", "CHANGE of "] : isAddOn ? ["addon", "add-on to "] : ["void", "VOID of "];
+    this.banner(kind, what + (of.number || "it") + ", bumped " + of.clock);
   }
 
   // head draws the top. A card in several columns has one in each; those after the first say which part they are
@@ -124,7 +138,8 @@ export class Card {
 
   ticket(t) {
     const items = itemsOf(t);
-    if (t.added) this.add(el("h3", { class: "section", text: "ADDED " + t.clock }), null, true);
+    if (t.added)
+      this.add(el("h3", { class: "section", text: (this.isVoid(t) ? "VOID " : "ADDED ") + t.clock }), null, true);
     for (const [kind, text] of banners(t, this.order.kind)) this.banner(kind, text);
     // Allergies of the whole ticket are at the top already.
     for (const n of t.notes || []) if (!n.alarm) for (const text of pieces(n.text)) this.add(note("p", { ...n, text }));
