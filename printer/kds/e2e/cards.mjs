@@ -1,7 +1,9 @@
 // What a cook reads on the cards and at the edge, and how.
 
 import { join } from "node:path";
-import { SCREENS, assert, card, chip, equal, heads, live, open, press, set, shots, texts, until } from "./harness.mjs";
+import {
+  AxeBuilder, SCREENS, assert, card, chip, equal, heads, live, open, press, set, shots, texts, until,
+} from "./harness.mjs";
 import { cannedOrder as order } from "./canned.mjs";
 import { evening } from "./evening.mjs";
 
@@ -94,4 +96,23 @@ export async function twelveOrdersAreOnOneScreenAndTheirButtonsAreLessThanATenth
       assert(share < 0.1, "buttons are " + share + " of the cards at " + width + " with " + n);
       await page.context().close();
     }
+}
+
+export async function aLongAllDayPanelIsScrolledByKeyboard(server, browser) {
+  server.orders = [order(1)];
+  server.counts = Array.from({ length: 90 }, (_, i) => ({ name: "Dish " + i, quantity: "2", orders: 1 }));
+  const page = await open(browser, server, "hot-line");
+  await page.keyboard.press("a");
+  await page.waitForSelector(".counts li");
+  const content = page.locator("dialog .content");
+  const top = () => content.evaluate((c) => c.scrollTop);
+  const end = await content.evaluate((c) => c.scrollHeight - c.clientHeight);
+  for (const [key, is] of [
+    ["ArrowDown", (y) => y > 0 && y < end / 2], ["PageDown", (y) => y > end / 4], ["End", (y) => Math.abs(y - end) < 2],
+    ["PageUp", (y) => y < end], ["Home", (y) => y === 0],
+  ]) {
+    await page.keyboard.press(key);
+    await until(key + " scrolls", async () => is(await top()));
+  }
+  equal((await new AxeBuilder({ page }).analyze()).violations.map((v) => v.id), [], "the panel");
 }

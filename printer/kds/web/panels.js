@@ -24,7 +24,7 @@ export class Panels {
       settings: ["Settings", settings],
       help: ["Keys", help],
     }[name];
-    const content = el("div", { class: "content" });
+    const content = el("div", { class: "content", tabindex: "0" });
     const dialog = el(
       "dialog",
       { class: "panel " + name, "aria-label": title },
@@ -82,13 +82,17 @@ export class Panels {
       });
   }
 
-  // runAction lets the arrow keys walk through a list, and the key that opened a panel close it.
+  // runAction lets the arrow keys walk through a list or scroll, and the key that opened a panel close it.
   runAction(action) {
     const opens = { recall_list: "recall", all_day: "allday" }[action] || action;
     if (/^(recall|allday|details|course|settings|help)$/.test(opens)) return this.show(opens);
     const all = Array.from(this.open.dialog.querySelectorAll("button.row"));
-    const to = { up: -1, down: 1, page_previous: -6, page_next: 6, first: -Infinity, last: Infinity }[action];
-    if (!to || !all.length) return false;
+    const to = { up: -1, down: 1, page_previous: -6, page_next: 6, first: -1e5, last: 1e5 }[action];
+    if (!to) return false;
+    if (!all.length) {
+      const content = this.open.dialog.querySelector(".content");
+      return content.scrollBy(0, (to * content.clientHeight) / 7);
+    }
     all[Math.max(0, Math.min(all.length - 1, all.indexOf(document.activeElement) + to))].focus();
   }
 
