@@ -2,15 +2,20 @@ package kds
 
 import (
 	"cmp"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/labstack/echo/v4/middleware"
 )
 
 // A Display is one screen station with what only its pages need.
@@ -182,7 +187,19 @@ func (s *Server) routes() http.Handler {
 		mux.HandleFunc(path, s.authorized(h))
 	}
 	cross := http.NewCrossOriginProtection()
-	return withSecurityHeaders(cross.Handler(mux))
+	return withSecurityHeaders(compressed(cross.Handler(mux)))
+}
+
+// compressed compresses answers, except event streams, whose events must not wait in a buffer: a board of 250 orders
+// has some hundred kilobytes, and a tablet may be at the edge of a wireless network. It does so at the fastest level,
+// because the box has little processor time.
+func compressed(next http.Handler) http.Handler {
+	e := echo.New()
+	zip := middleware.GzipWithConfig(middleware.GzipConfig{
+		Level: gzip.BestSpeed, MinLength: 1 << 10,
+		Skipper: func(c echo.Context) bool { return strings.HasSuffix(c.Request().URL.Path, "/events") },
+	})(echo.WrapHandler(next))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _ = zip(e.NewContext(r, w)) })
 }
 
 // withSecurityHeaders sets the headers that every answer carries. Scripts and styles are loaded

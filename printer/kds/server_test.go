@@ -1,9 +1,11 @@
 package kds_test
 
 import (
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -93,6 +95,28 @@ func TestAPageLoadsNothingFromElsewhereAndHasNothingInline(t *testing.T) {
 				}
 			}
 		}
+	})
+}
+
+func TestWhatIsLargeIsSentCompressedAndEventsAreNot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTestServer(t)
+		for job := range uint64(50) {
+			w.put("hot-line", job+1)
+		}
+		c := w.client("127.0.0.1")
+		for _, path := range []string{"", "/state"} {
+			_, plain, _ := w.get(c, "/screen/hot-line"+path, "Accept-Encoding", "identity")
+			_, sent, header := w.get(c, "/screen/hot-line"+path, "Accept-Encoding", "gzip")
+			z, err := gzip.NewReader(strings.NewReader(sent))
+			if err != nil {
+				t.Fatalf("%q: %v %v", path, err, header)
+			}
+			if b, _ := io.ReadAll(z); string(b) != plain || len(sent) > len(plain)/4 {
+				t.Errorf("%q: %d bytes are sent as %d, and read as %d", path, len(plain), len(sent), len(b))
+			}
+		}
+		w.listen(c, "hot-line", testPage, "", "Accept-Encoding", "gzip").want("hello")
 	})
 }
 
