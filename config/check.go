@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -244,7 +245,7 @@ func (k *checker) oneOf(path, got string, want ...string) {
 	if !slices.Contains(want, got) {
 		last := len(want) - 1
 		k.add(path, "%s is not one of %s and %s%s", quote(got), strings.Join(want[:last], ", "), want[last],
-			DidYouMean(got, want))
+			cmp.Or(DidYouMean(got, want), reasons[index.ReplaceAllString(path, "[]")+": "+got]))
 	}
 }
 

@@ -20,14 +20,14 @@ func (k *checker) everyStation() {
 		at := fmt.Sprintf("%s[%d]", s.list, s.index)
 		k.stationName(at, s.name)
 		for _, key := range []string{"backup", "hold_for", "expire_after"} {
-			if s.expo && k.lines[at+"."+key] != 0 {
-				k.warn(at+"."+key, "has no effect on a screen of mode expo, which shows the tickets of other screens")
+			if s.pass && k.lines[at+"."+key] != 0 {
+				k.warn(at+"."+key, "has no effect on a screen of mode pass, which shows the tickets of other screens")
 			}
 		}
 		if s.backup == "" && !s.screen && s.holdFor != DefaultPrinter().HoldFor { // in all kinds but screens
 			k.warn(at+".hold_for", "has no effect without a backup")
 		}
-		if !s.expo {
+		if !s.pass {
 			k.backup(at, s.name, s.backup)
 		}
 	}
@@ -58,8 +58,8 @@ func (k *checker) screens() {
 		if s.LateAfter <= s.WarnAfter && !k.hasProblem(at+".warn_after") && !k.hasProblem(at+".late_after") {
 			k.add(at+".late_after", "%s is not more than warn_after (%s)", short(s.LateAfter), short(s.WarnAfter))
 		}
-		if s.Expo() {
-			k.expoScreen(at, s)
+		if s.IsPass() {
+			k.passScreen(at, s)
 		} else {
 			k.prepScreen(at, s)
 		}
@@ -69,7 +69,7 @@ func (k *checker) screens() {
 // prepScreen checks what only a screen with its own tickets has.
 func (k *checker) prepScreen(at string, s *Screen) {
 	if len(s.Of) > 0 {
-		k.add(at+".of", "is only for screens of mode expo")
+		k.add(at+".of", "is only for screens of mode pass")
 	}
 	if b, _ := k.c.BackupOf(s.Name); b == "" && !k.hasProblemBelow(at) && !k.hasProblem("fallback") {
 		k.warn(at+".backup", "is not set, and the fallback cannot be used: while no browser shows this screen, "+
@@ -77,8 +77,8 @@ func (k *checker) prepScreen(at string, s *Screen) {
 	}
 }
 
-// expoScreen checks what only an expo screen has.
-func (k *checker) expoScreen(at string, s *Screen) {
+// passScreen checks what only a pass has.
+func (k *checker) passScreen(at string, s *Screen) {
 	if len(s.Of) == 0 {
 		k.add(at+".of", "is missing; list the screens whose orders this screen shows")
 	}
@@ -90,10 +90,10 @@ func (k *checker) expoScreen(at string, s *Screen) {
 			k.add(here, "%s is listed twice", quote(name))
 		case name == s.Name:
 			k.add(here, "%s is this screen itself; list other screens", quote(name))
-		case i >= 0 && k.c.Screens[i].Expo():
-			k.add(here, "%s is a screen of mode expo; list screens of mode prep", quote(name))
+		case i >= 0 && k.c.Screens[i].IsPass():
+			k.add(here, "%s is a screen of mode pass; list screens of mode prep", quote(name))
 		case i < 0 && slices.Contains(k.c.Stations(), name):
-			k.add(here, "%s is not a screen; an expo screen shows only other screens", quote(name))
+			k.add(here, "%s is not a screen; a pass shows only other screens", quote(name))
 		case i < 0:
 			k.add(here, "%s", notFound("screen", name, k.screensOfTheirOwn()))
 		}
@@ -103,7 +103,7 @@ func (k *checker) expoScreen(at string, s *Screen) {
 // screensOfTheirOwn returns the names of the screens that have tickets of their own.
 func (k *checker) screensOfTheirOwn() (names []string) {
 	for _, s := range k.c.Screens {
-		if !s.Expo() && s.Name != "" {
+		if !s.IsPass() && s.Name != "" {
 			names = append(names, s.Name)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // Screen is a station on a display: a page that the daemon serves, open in a browser in the
-// kitchen. With mode expo it is the screen at the pass, which shows the orders of other screens.
+// kitchen. With mode pass it is the screen at the pass, which shows the orders of other screens.
 type Screen struct {
 	// Name is the station's name, with the same rules as a printer's; names are unique over all
 	// kinds of stations. Required. Tickets on the board of a name that is removed from the file are
@@ -15,11 +15,11 @@ type Screen struct {
 	Name string `mapstructure:"name"`
 	// Title is the heading of the page. Default: the name.
 	Title string `mapstructure:"title"`
-	// Mode is prep or expo. A prep screen has tickets of its own, which routes send there. An expo
+	// Mode is prep or pass. A prep screen has tickets of its own, which routes send there. A pass
 	// screen shows the orders of the screens in Of and which of these are done; no route leads to
 	// it, so Backup, HoldFor and ExpireAfter have no effect. Default prep.
-	Mode string `mapstructure:"mode" default:"prep" oneof:"prep expo"`
-	// Of are the prep screens that an expo screen shows. Required there, not allowed elsewhere.
+	Mode string `mapstructure:"mode" default:"prep" oneof:"prep pass"`
+	// Of are the prep screens that a pass shows. Required there, not allowed elsewhere.
 	Of []string `mapstructure:"of"`
 	// WarnAfter is the age at which a ticket is highlighted. Default 5m, 10s to 24h.
 	WarnAfter time.Duration `mapstructure:"warn_after" default:"5m" range:"10s 24h"`
@@ -54,8 +54,8 @@ type Screen struct {
 // A KeyMap is lists of keys, with the names that browsers give them, by action.
 type KeyMap map[string][]string
 
-// Expo reports whether it is an expo screen, to which no ticket is routed.
-func (s Screen) Expo() bool { return s.Mode == "expo" }
+// IsPass reports whether it is a pass, to which no ticket is routed.
+func (s Screen) IsPass() bool { return s.Mode == "pass" }
 
 // KDS is a station that posts its tickets to a third-party kitchen display.
 type KDS struct {
@@ -133,7 +133,7 @@ type station struct {
 	index        int
 	name, backup string
 	holdFor      time.Duration
-	screen, expo bool
+	screen, pass bool
 }
 
 // stations returns the stations of all kinds, in the order of the file.
@@ -142,7 +142,7 @@ func (c *Config) stations() (all []station) {
 		all = append(all, station{"printers", i, p.Name, p.Backup, p.HoldFor, false, false})
 	}
 	for i, s := range c.Screens {
-		all = append(all, station{"screens", i, s.Name, s.Backup, s.HoldFor, true, s.Expo()})
+		all = append(all, station{"screens", i, s.Name, s.Backup, s.HoldFor, true, s.IsPass()})
 	}
 	for i, d := range c.KDS {
 		all = append(all, station{"kds", i, d.Name, d.Backup, d.HoldFor, false, false})
@@ -154,11 +154,11 @@ func (c *Config) stations() (all []station) {
 }
 
 // Stations returns the names of all stations that a ticket can be sent to: the printers, the
-// screens except expo screens, the third-party displays, the logs, each in the order of the file.
+// screens except passes, the third-party displays, the logs, each in the order of the file.
 func (c *Config) Stations() []string {
 	var names []string
 	for _, s := range c.stations() {
-		if !s.expo {
+		if !s.pass {
 			names = append(names, s.name)
 		}
 	}
@@ -186,7 +186,7 @@ func (c *Config) BackupOf(name string) (backup string, after time.Duration) {
 // stationNamed returns the station of that name, with the backup named in the file.
 func (c *Config) stationNamed(name string) station {
 	for _, s := range c.stations() {
-		if s.name == name && !s.expo {
+		if s.name == name && !s.pass {
 			return s
 		}
 	}

@@ -105,8 +105,8 @@ func (k *checker) station(at, name string) bool {
 	switch {
 	case !k.stationNamesKnown() || slices.Contains(stations, name):
 		return true
-	case slices.ContainsFunc(k.c.Screens, func(s Screen) bool { return s.Expo() && s.Name == name }):
-		k.add(at, "%s is a screen of mode expo, which has no tickets of its own; use one of the screens it shows",
+	case slices.ContainsFunc(k.c.Screens, func(s Screen) bool { return s.IsPass() && s.Name == name }):
+		k.add(at, "%s is a screen of mode pass, which has no tickets of its own; use one of the screens it shows",
 			quote(name))
 	default:
 		k.add(at, "%s", notFound("station", name, stations))

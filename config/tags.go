@@ -18,12 +18,13 @@ import (
 //	oneof:"lenient strict"  one of these words
 //	file:"secret"           a file, in the folder for credentials, that not every user may read; public: that each may
 
-// reasons end what is said of a value that is out of range.
+// reasons end what is said of a value that is out of range, or of one value by its name.
 var reasons = map[string]string{
 	"receiver.max_body":       "; an order of 300 items has about 50KiB",
 	"receiver.respond_within": "; the service gives up after 5s",
 	"printers[].linger":       "; other clients of the printer wait that long",
 	"printers[].poll_every":   "; 0s turns polling off",
+	"screens[].mode: expo":    "; write mode: pass",
 	"screens[].repeat":        "; write 0s for a sound that comes once",
 }
 

@@ -231,7 +231,7 @@ printers:
 screens:
   - { name: hot-line, title: Hot line, ack_alarms: true, warn_after: 1m, late_after: 2m, hold_for: 5s }
   - { name: pastry, title: Pastry, hold_for: 5s }
-  - { name: pass, title: Pass, mode: expo, of: [hot-line, pastry] }
+  - { name: pass, title: Pass, mode: pass, of: [hot-line, pastry] }
 routes:
   - { when: 'item.courseName == "Drinks"', to: [bar] }
   - { when: 'item.courseName == "Desserts"', to: [pastry] }

@@ -37,7 +37,7 @@ func TestAPageIsToldHowItsScreenIsSetUpAndTheStateItWasRenderedFrom(t *testing.T
 			t.Errorf("it begins with %+v", start)
 		}
 		got := start.Setup
-		for _, other := range []string{"web", "keys", "alarm", "expo"} {
+		for _, other := range []string{"web", "keys", "alarm"} {
 			delete(got, other)
 		}
 		want := map[string]any{

@@ -27,7 +27,7 @@ const (
 type Screen struct {
 	Name    string     `json:"name"`
 	Title   string     `json:"title"`
-	Mode    string     `json:"mode"`              // prep, or expo: the pass
+	Mode    string     `json:"mode"`              // prep or pass
 	Address string     `json:"address,omitempty"` // what a browser opens
 	State   string     `json:"state"`             // as [ScreenOpen]
 	Live    int        `json:"live"`              // open pages that answer

@@ -35,7 +35,7 @@ func withScreens(screens ...config.Screen) func(*testDaemon) {
 		})
 		for _, s := range screens {
 			k.Conf.Screens = append(k.Conf.Screens, s)
-			if !s.Expo() {
+			if !s.IsPass() {
 				k.Conf.Routes = append(k.Conf.Routes,
 					plan.Route{When: fmt.Sprintf("item.station == %q", s.Name), To: []string{s.Name}})
 			}
@@ -53,7 +53,7 @@ func testScreen(name string) config.Screen {
 // testPass is a screen that shows whole orders.
 func testPass(name string, of ...string) config.Screen {
 	s := testScreen(name)
-	s.Mode, s.Of = "expo", of
+	s.Mode, s.Of = "pass", of
 	return s
 }
 

@@ -56,7 +56,7 @@ func configOfEveryKind() *config.Config {
 	l.Name, l.To = "archive", "stdout"
 	hot, pass := config.DefaultScreen(), config.DefaultScreen()
 	hot.Name, hot.Backup = "hot", "grill"
-	pass.Name, pass.Mode, pass.Of = "pass", "expo", []string{"hot"}
+	pass.Name, pass.Mode, pass.Of = "pass", "pass", []string{"hot"}
 	return &config.Config{
 		Printers: []config.Printer{p}, KDS: []config.KDS{k}, Logs: []config.TicketLog{l},
 		Screens:  []config.Screen{hot, pass},

@@ -124,7 +124,7 @@ func (d *screens) build(next, prev *Built) error {
 			return fmt.Errorf("screen %s: %w", c.Name, err)
 		}
 		d.screenRecords.note(c.Name, time.Time{})
-		if !c.Expo() {
+		if !c.IsPass() {
 			d.add(next, prev, c)
 		}
 	}
@@ -222,7 +222,7 @@ func (d *screens) screen(b *Built, name string) *screen {
 // among the screen's backups. Nil if none of them is a printer. It queues a reprint, so the copy is
 // marked REPRINT and is in the history like every other ticket.
 func (d *screens) paperFor(next *Built, c config.Screen) func(context.Context, uint64) error {
-	if c.Expo() {
+	if c.IsPass() {
 		return nil // its cards belong to other stations
 	}
 	for _, backup := range next.backups(c.Name) {
@@ -255,7 +255,7 @@ func (d *screens) openPasses(conf *config.Config) {
 		}
 	}
 	for _, c := range conf.Screens {
-		if !c.Expo() || passes[c.Name] != nil {
+		if !c.IsPass() || passes[c.Name] != nil {
 			continue
 		}
 		s, err := d.openPass(c)
@@ -278,7 +278,7 @@ const storageTimeout = 10 * time.Second
 
 func (d *screens) openPass(c config.Screen) (*screen, error) {
 	of := board.PassOptions{
-		Station: c.Name, KV: d.s.o.Queue.KV("expo " + c.Name), Logger: d.log,
+		Station: c.Name, KV: d.s.o.Queue.KV("pass " + c.Name), Logger: d.log,
 		Siblings: d.siblings, Title: d.stationTitle,
 	}
 	for _, name := range c.Of {

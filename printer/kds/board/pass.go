@@ -53,17 +53,16 @@ type Pass struct {
 	done chan struct{} // closed when follow has returned
 }
 
-// A sentOrder is one bump at the pass, as it is stored. Some names in the JSON are older than those of the
-// fields; they stay, because databases contain them.
+// A sentOrder is one bump at the pass, as it is stored.
 type sentOrder struct {
 	V          int      `json:"v"`
 	Off        uint64   `json:"off"`
 	At         int64    `json:"at"`
 	Key        string   `json:"key"` // of the order while it was open
-	Cards      []Ref    `json:"parts"`
-	Recalled   bool     `json:"back,omitempty"` // it was undone or recalled since
-	BackAt     int64    `json:"back_at,omitempty"`
-	CommandIDs []string `json:"heard"`
+	Cards      []Ref    `json:"cards"`
+	Recalled   bool     `json:"recalled,omitempty"` // it was undone or recalled since
+	RecalledAt int64    `json:"recalled_at,omitempty"`
+	CommandIDs []string `json:"command_ids"`
 }
 
 // OpenPass reads what was sent out and ticked, and follows the boards until [Pass.Close].

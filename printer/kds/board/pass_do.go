@@ -16,7 +16,7 @@ type tick struct {
 	Job        uint64   `json:"job"`
 	At         int64    `json:"at"`
 	Off        bool     `json:"off,omitempty"` // it was taken back
-	CommandIDs []string `json:"heard"`
+	CommandIDs []string `json:"command_ids"`
 }
 
 // Do bumps, undoes or recalls an order, or ticks a part of it. See [Board.Do] for errors and repeated
@@ -116,7 +116,7 @@ func (x *Pass) decide(c Command) (*sentOrder, Outcome) {
 		return nil, Gone
 	}
 	s := *was
-	s.Recalled, s.BackAt, s.CommandIDs = true, now.UnixMilli(), append(slices.Clone(was.CommandIDs), c.ID)
+	s.Recalled, s.RecalledAt, s.CommandIDs = true, now.UnixMilli(), append(slices.Clone(was.CommandIDs), c.ID)
 	return &s, Done
 }
 
@@ -232,7 +232,7 @@ func (x *Pass) sendings(zone string, with func(Ref) bool) (out []Moment) {
 	for _, s := range x.sent {
 		if slices.ContainsFunc(s.Cards, with) {
 			out = appendMoment(out, s.At, zone, "sent out")
-			out = appendMoment(out, s.BackAt, zone, "back at the pass")
+			out = appendMoment(out, s.RecalledAt, zone, "back at the pass")
 		}
 	}
 	return out

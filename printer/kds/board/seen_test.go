@@ -180,15 +180,4 @@ func TestCardsThatAnOlderVersionStoredAreRead(t *testing.T) {
 	if got := jobs(b); got != "1 2 4 | 3" {
 		t.Errorf("board %q", got)
 	}
-	x := queuetest.NewStore()
-	x.Set(sentKey(1), fmt.Sprintf(`{"v":1,"off":1,"at":%d,"key":"old","parts":[{"station":"hot-line","job":1}],`+
-		`"heard":["y"]}`, at))
-	p, err := OpenPass(PassOptions{Station: "pass", KV: x, Of: []*Board{b}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
-	if s := p.Snapshot(); len(s.Orders) != 3 || len(s.Recall) != 1 || s.Recall[0].Jobs()[0] != 1 {
-		t.Errorf("the pass has %v and %v", ordersText(s.Orders), ordersText(s.Recall))
-	}
 }

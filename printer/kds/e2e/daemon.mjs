@@ -14,7 +14,7 @@ const SCREENS = `
 printers: [ { name: grill, address: "file://PAPER" } ]
 screens:
   - { name: hot-line, title: "Hot line", hold_for: 30s }
-  - { name: pass, mode: expo, of: [hot-line] }
+  - { name: pass, mode: pass, of: [hot-line] }
 routes: [ { to: [hot-line] } ]
 `;
 
