@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"ticketrail/printer/kds/board"
 )
@@ -36,7 +37,7 @@ func (s *Server) state(w http.ResponseWriter, _ *http.Request, view *screenView,
 
 // allDay answers with the all-day counts of this screen's orders.
 func (s *Server) allDay(w http.ResponseWriter, r *http.Request, view *screenView, _ *grant) {
-	s.writeJSON(w, board.AllDay(view.orders.Snapshot().Orders, r.URL.Query().Get("course")))
+	s.writeJSON(w, board.AllDay(view.orders.Snapshot().Orders, r.URL.Query().Get("course"), time.Now()))
 }
 
 // timeline answers with what happened to an order. A page expects a list, also of an order that is gone.

@@ -45,7 +45,7 @@ func (s *Server) Times(day string) (board.Report, error) {
 		late := v.screen.Options().LateAfter.Milliseconds()
 		for i := range past {
 			p := &past[i]
-			p.Late = cmp.Or(p.Bumped, now.UnixMilli())-p.Received >= late
+			p.Late = cmp.Or(p.Bumped, now.UnixMilli()) >= max(p.Received+late, p.Promised)
 			p.SentOut = sent[board.Ref{Station: v.name, Job: p.Job}]
 		}
 		all = append(all, past...)

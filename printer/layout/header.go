@@ -307,11 +307,7 @@ func clockAndDate(t time.Time, zone string) (clock, date string) {
 // Wanted says when the order is wanted: Wanted 19:30, with the date if it is another day; empty if nobody has said.
 func Wanted(t *ticket.Ticket) string {
 	s := t.Promised
-	at, err := time.Parse(time.RFC3339, s)
-	if err != nil {
-		at, err = time.Parse("2006-01-02T15:04:05Z0700", s) // as some services write it
-	}
-	if err == nil {
+	if at := t.PromisedAt(); !at.IsZero() {
 		clock, date := clockAndDate(at, t.Zone)
 		if _, today := clockAndDate(t.Received, t.Zone); date != today {
 			clock = date + " " + clock

@@ -52,6 +52,8 @@ type Ticket struct {
 	Refire bool `json:"refire,omitempty"`
 	// Rush says that the order is to be made before the others. It changes no order of the queue.
 	Rush bool `json:"rush,omitempty"`
+	// Hold says that the whole record is not to be made yet. Every line of it is Hold too.
+	Hold bool `json:"hold,omitempty"`
 
 	Received time.Time `json:"received"`       // when the request came in, UTC
 	Zone     string    `json:"zone,omitempty"` // the venue's tz database name; empty prints UTC
@@ -164,6 +166,15 @@ func InZone(t time.Time, zone string) (_ time.Time, known bool) {
 	return t.UTC(), false
 }
 
+// PromisedAt is when it is wanted; zero if that is not said as a time.
+func (t *Ticket) PromisedAt() time.Time {
+	at, err := time.Parse(time.RFC3339, t.Promised)
+	if err != nil {
+		at, _ = time.Parse("2006-01-02T15:04:05Z0700", t.Promised) // as some services write it
+	}
+	return at
+}
+
 // Question is what stands on a ticket for [Ticket.MayCancel] and [Line.MayCancel].
 func Question(mayCancel string) string {
 	if mayCancel == "" {
@@ -209,6 +220,8 @@ type Line struct {
 	// Void says that this line is a cancellation. The children of a void line are void.
 	Void   bool `json:"void,omitempty"`
 	Refire bool `json:"refire,omitempty"`
+	// Hold says that this line is not to be made yet. The children of such a line are Hold too.
+	Hold bool `json:"hold,omitempty"`
 	// MayCancel is like [Ticket.MayCancel] for the line.
 	MayCancel string `json:"may_cancel,omitempty"`
 	// NoRoute says that no route matched its item, so the fallback station got it.

@@ -24,6 +24,7 @@ const (
 	fieldRemoved                    // says that a modifier is taken away from its dish
 	fieldAllergens                  // of an item or a record; all of the paths are read
 	fieldVoid                       // of an item or a record; see [reader.void]
+	fieldHold                       // of an item or a record: not to be made yet; see [reader.hold]
 	fieldNumber                     // the number that is called out
 	fieldTable                      // where it goes
 	fieldServer                     // who took the order
@@ -59,6 +60,7 @@ var fields = [fieldCount]struct {
 	fieldRemoved:   {"removed", []string{"isRemoved", "removed"}},
 	fieldAllergens: {"allergens", []string{"allergens", "allergies", "allergyNotes"}},
 	fieldVoid:      {"void", voidFlags},
+	fieldHold:      {"hold", []string{"hold", "isHeld", "held", "onHold", "fireStatus"}},
 	fieldNumber: {"number", []string{"orderNumber", "checkNumber", "ticketNumber", "number", "displayNumber",
 		"tabNumber", "pickupNumber", "orderId", "order.number", "check.number"}},
 	fieldTable: {"table", []string{"checkName", "tableName", "tableNumber", "table.name", "table"}},

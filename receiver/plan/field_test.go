@@ -90,6 +90,8 @@ func shown(t *testing.T, field string, tk ticket.Ticket) string {
 		return tk.Guests
 	case "record_note":
 		return strings.Join(tk.Notes, "/")
+	case "hold":
+		return fmt.Sprint(l.Hold)
 	case "rush":
 		return fmt.Sprint(tk.Rush)
 	case "station":
@@ -116,7 +118,7 @@ func TestEveryDefaultPathIsReadAndTheFirstWins(t *testing.T) {
 			switch fieldID(id) {
 			case fieldQuantity:
 				value, want, other = `3`, "3", `4`
-			case fieldRefire, fieldRush:
+			case fieldRefire, fieldRush, fieldHold:
 				value, want, other = `true`, "true", `false`
 			case fieldEmployee:
 				value, want, other = `"id-wxyz"`, "wxyz", `"id-abcd"`
@@ -260,6 +262,9 @@ func TestAValueOfAnotherTypeIsNotTheField(t *testing.T) {
 		{"server", `"employeeId":123456`, "3456"},
 		{"guests", `"covers":2.0`, "2"},
 		{"record_note", `"notes":["a"," ",null,"b",7,{"c":1}]`, `a/b/7/{"c":1}`},
+		{"hold", `"fireStatus":"ON_HOLD"`, "true"},
+		{"hold", `"hold":"no","isHeld":true`, "false"},
+		{"hold", `"fireStatus":"FIRED"`, "false"},
 		{"rush", `"priority":"URGENT"`, "true"},
 		{"rush", `"isRush":" yes "`, "true"},
 		{"rush", `"rush":"no","isPriority":true`, "true"},

@@ -38,6 +38,7 @@ func (s *splitter) header(rec *contract.Record) (ticket.Ticket, remainder) {
 	t.Void = r.void(q, false)
 	t.Refire = r.flag(fieldRefire)
 	t.Rush = r.rush()
+	t.Hold = r.hold()
 	t.Notes = append(t.Notes, r.allergens()...)
 
 	rest := r.remainder(append([]string{
@@ -107,6 +108,7 @@ func (s *splitter) line(
 	l.Seat = r.textOrNumber(fieldSeat)
 	l.Course = r.course()
 	l.Void = r.void(q, depth > 0) || parent.Void
+	l.Hold = r.hold() || parent.Hold
 	// Unlike a void, a refire that cannot be read is not quoted: the dish is made in either case.
 	l.Refire = r.flag(fieldRefire) || parent.Refire
 

@@ -173,6 +173,20 @@ func (r *reader) flag(id fieldID) bool {
 	return false
 }
 
+// hold reads whether it is not to be made yet: true, or a word that says so. The field stays unread: it also prints as
+// it came, because only a screen knows when it was fired.
+func (r *reader) hold() bool {
+	for _, h := range r.of(fieldHold) {
+		if held, ok := parseBool(h.v); ok {
+			return held
+		}
+		if h.v.Kind() == '"' && !isBlank(h.v.Text()) {
+			return slices.Contains([]string{"hold", "held", "onhold", "notfired", "unfired"}, folded(h.v.Text()))
+		}
+	}
+	return false
+}
+
 // rush reads whether the order goes first: true, or a word that says so. Services also number their
 // priorities, and from both ends, so a number says nothing.
 func (r *reader) rush() bool {

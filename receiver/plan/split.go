@@ -174,7 +174,7 @@ func (s *splitter) splitItems(rec *contract.Record, t ticket.Ticket) (shares []s
 	runs, last := make([]run, len(rec.Items)), math.Inf(-1)
 	for i, item := range rec.Items {
 		from := len(s.lines)
-		if key, ok := s.addItem(item, 0, ticket.Line{Void: t.Void, Refire: t.Refire}); ok {
+		if key, ok := s.addItem(item, 0, ticket.Line{Void: t.Void, Refire: t.Refire, Hold: t.Hold}); ok {
 			last = key.float()
 		}
 		runs[i] = run{i, last, span{from: from, to: len(s.lines)}}

@@ -137,7 +137,7 @@ func (s *screen) setLook(conf *config.Config) {
 			return ""
 		}
 		return colours[i].name
-	}}
+	}, Ahead: s.conf.LateAfter} // what is begun then is not late when it is wanted
 	if s.pass != nil {
 		s.pass.SetLook(l)
 	} else {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // A Count says how many of one item are still to be made, or of one way in which it is made.
@@ -13,6 +14,7 @@ type Count struct {
 	Name      string   `json:"name,omitempty"`      // of an item
 	Course    string   `json:"course,omitempty"`    // of a way to make it
 	Modifiers []string `json:"modifiers,omitempty"` // of a way to make it: "2x extra cheese"
+	Later     bool     `json:"later,omitempty"`     // it is not to be begun yet
 	Quantity  string   `json:"quantity"`            // a decimal; text if the item's quantity is no number
 	Orders    int      `json:"orders"`              // how many orders have it
 	Variants  []*Count `json:"variants,omitempty"`  // of an item: the ways to make it
@@ -23,8 +25,9 @@ type Count struct {
 
 // AllDay returns the all-day counts of orders: how many of each item are still to be made, the largest
 // count first. It counts items of open tickets that are not done and not void, by name, and below it by
-// course and modifiers; notes do not separate what is cooked alike. course limits it to one course; empty is all.
-func AllDay(orders []*Order, course string) []*Count {
+// course and modifiers; notes do not separate what is cooked alike. What is not to be begun at now counts apart, at the
+// end. course limits it to one course; empty is all.
+func AllDay(orders []*Order, course string, now time.Time) []*Count {
 	counts, by := []*Count{}, map[string]*Count{}
 	for _, o := range orders {
 		for _, k := range o.Tickets {
@@ -46,14 +49,18 @@ func AllDay(orders []*Order, course string) []*Count {
 					by[id].add(o, n)
 					return by[id]
 				}
-				key := []string{text, it.Name}
-				item := add(&counts, key, Count{Name: it.Name})
+				later := it.Fire < 0 || it.Fire > now.UnixMilli()
+				key := []string{text, it.Name, strconv.FormatBool(later)}
+				item := add(&counts, key, Count{Name: it.Name, Later: later})
 				mods := modifiers(k.Items[i+1:])
 				add(&item.Variants, append(append(key, it.Course), mods...), Count{Course: it.Course, Modifiers: mods})
 			}
 		}
 	}
 	finish(counts)
+	slices.SortStableFunc(counts, func(x, y *Count) int {
+		return cmp.Compare(strconv.FormatBool(x.Later), strconv.FormatBool(y.Later))
+	})
 	return counts
 }
 

@@ -174,7 +174,7 @@ func (b *builder) items(m *member) []Item {
 			I: n, Depth: max(l.Depth, 0), Quantity: layout.OneLine(l.Quantity), Name: layout.OneLine(l.Name),
 			Notes: append(question(l.MayCancel), b.texts(l.Notes)...),
 			Seat:  layout.OneLine(l.Seat), Course: layout.OneLine(l.Course),
-			Void: l.Void, Refire: l.Refire, NoRoute: l.NoRoute, Raw: l.Raw,
+			Void: l.Void, Refire: l.Refire, NoRoute: l.NoRoute, Raw: l.Raw, Fire: b.fire(m.t, l),
 		}
 		if it.Quantity == "" {
 			it.Quantity = "1"
@@ -202,6 +202,20 @@ func (b *builder) items(m *member) []Item {
 		out = append(out, it)
 	}
 	return out
+}
+
+// fire is when a line is to be begun.
+func (b *builder) fire(t *ticket.Ticket, l *ticket.Line) int64 {
+	begin := t.PromisedAt().Add(-b.r.look.Ahead)
+	switch {
+	case l.Depth > 0 || l.Void:
+		return 0
+	case l.Hold:
+		return -1
+	case begin.After(t.Received):
+		return begin.UnixMilli()
+	}
+	return 0
 }
 
 // question is the note of what may be cancelled.

@@ -163,6 +163,7 @@ type Look struct {
 	Alarms   func(text string) bool       // reports whether a text names an allergy; nil: none does
 	AckAlarm bool                         // an allergy must be acknowledged before its order is bumped
 	Colour   func(modifier string) string // the colour of a modifier; nil: none has one
+	Ahead    time.Duration                // how long before it is wanted an order is to be begun
 }
 
 // orders makes the orders of all groups. finish, if given, completes each: the open ones anew each time,

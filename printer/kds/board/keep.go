@@ -87,13 +87,15 @@ type Past struct {
 	Station                string
 	Job                    uint64
 	Received, Seen, Bumped int64
+	Promised               int64 // when it was wanted
 	Recalls                int
 	Paper                  bool // it came out at another station
 	Items                  []PastItem
 
 	// The board does not know these.
 	SentOut int64 // when its order left the pass
-	// Late says that it was bumped later than its screen's LateAfter, or is open for longer than that.
+	// Late says that it was bumped later than its screen's LateAfter and not before it was wanted, or is open for so
+	// long.
 	// It has no meaning for a ticket that came out on paper: nobody knows when that was made.
 	Late bool
 }
@@ -121,7 +123,7 @@ func (b *Board) Past(from, to time.Time) ([]Past, error) {
 
 func (e *entry) past() Past {
 	p := Past{Station: e.rec.Station, Job: e.rec.Job, Received: unixMillis(e.t.Received), Seen: e.rec.SeenAt,
-		Paper: e.rec.Paper != ""}
+		Promised: unixMillis(e.t.PromisedAt()), Paper: e.rec.Paper != ""}
 	if e.rec.State == Bumped {
 		p.Bumped = e.rec.OffAt
 	}

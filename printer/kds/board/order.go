@@ -161,6 +161,7 @@ type Item struct {
 	Raw      bool   `json:"raw,omitempty"` // Name is the item's JSON, for no name was found
 	Done     bool   `json:"done,omitempty"`
 	DoneAt   int64  `json:"done_at,omitempty"`
+	Fire     int64  `json:"fire,omitempty"`   // when it is to be begun; 0: at once, -1: when somebody says so
 	Colour   string `json:"colour,omitempty"` // by rule
 }
 

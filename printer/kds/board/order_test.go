@@ -349,7 +349,7 @@ func TestAllDayCountsWhatIsStillToBeMade(t *testing.T) {
 	do(t, b, press(b, ItemDone, 2, 3))
 	do(t, b, press(b, Bump, 4, 0))
 	var got []string
-	for _, c := range AllDay(b.Snapshot().Orders, "") {
+	for _, c := range AllDay(b.Snapshot().Orders, "", time.Now()) {
 		line := fmt.Sprint(c.Quantity, " ", c.Name, " in ", c.Orders, ":")
 		for _, v := range c.Variants {
 			line += fmt.Sprint(" ", v.Quantity, v.Course, v.Modifiers)
@@ -361,7 +361,7 @@ func TestAllDayCountsWhatIsStillToBeMade(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("counts (-want +got):\n%s", diff)
 	}
-	if got := AllDay(b.Snapshot().Orders, "Mains"); len(got) != 1 {
+	if got := AllDay(b.Snapshot().Orders, "Mains", time.Now()); len(got) != 1 {
 		t.Errorf("of one course: %+v", got)
 	}
 }

@@ -30,6 +30,7 @@ export class Canned {
     s.counts = [];
     s.events = [];
     s.seq = 1;
+    s.ahead = 0; // by how much its clock is ahead, in milliseconds
     s.posts = []; // {path, body} of each
     s.streams = new Set();
     s.refuse = new Set(); // paths that are answered 503
@@ -54,7 +55,7 @@ export class Canned {
   }
 
   beat() {
-    return { id: "run." + this.seq, now: Date.now(), offset: 0 };
+    return { id: "run." + this.seq, now: Date.now() + this.ahead, offset: 0 };
   }
 
   snapshot() {

@@ -116,3 +116,30 @@ export async function aLongAllDayPanelIsScrolledByKeyboard(server, browser) {
   }
   equal((await new AxeBuilder({ page }).analyze()).violations.map((v) => v.id), [], "the panel");
 }
+
+export async function whatIsToBeBegunLaterIsGreyUntilThenAndNew(server, browser) {
+  const fire = Date.now() + 3600e3;
+  const later = { name: "Lamb", fire };
+  const more = { received: Date.now() - 900e3 };
+  server.orders = [
+    order(1, [later, later], more), order(2, [{ name: "Duck", fire: -1 }], more), order(3, ["Soup", later], more),
+    order(4, [{ name: "Pie", fire: Date.now() - 60e3 }], more),
+  ];
+  server.counts = [{ name: "Soup", quantity: "1" }, { name: "Lamb", quantity: "2", later: true }];
+  const page = await open(browser, server, "hot-line");
+  const ages = () => texts(page, ".age");
+  const clock = new Date(fire).toISOString().slice(11, 16);
+  const [first, second, third, fourth] = await ages();
+  equal([first, second], ["fire " + clock, "HOLD"], "the ages");
+  assert(/^LATE 15/.test(third) && /^ ?01:/.test(fourth), "what is begun: " + third + ", " + fourth);
+  equal(await page.locator(".column:not(.measure) .card.later").count(), 2, "grey cards");
+  equal(await texts(page, ".item.later"), ["2×Lamb", "1Duck", "1Lamb fire " + clock], "grey lines");
+  equal((await new AxeBuilder({ page }).analyze()).violations.map((v) => v.id), [], "grey can be read");
+  await page.keyboard.press("a");
+  await page.waitForSelector(".counts li.later");
+  equal(await page.$$eval(".counts .name", (l) => l.map((n) => n.textContent)), ["Soup", "Lamblater"], "all-day");
+  await page.keyboard.press("Escape");
+  server.ahead = 3601e3;
+  await until("it is begun, and new", async () => /^NEW 00:0/.test((await ages())[0]));
+  equal(await page.locator(".column:not(.measure) .card.later").count(), 1, "grey cards then");
+}

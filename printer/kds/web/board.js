@@ -3,7 +3,9 @@
 
 import { byId, el, removeChildren, setting, setText } from "./dom.js";
 import { Columns } from "./columns.js";
-import { hasUnreadVoid, jobsOf, nameOf, sinceOf, tableOf } from "./store.js";
+import {
+  fireOf, fireText, hasUnreadVoid, isLater, jobsOf, nameOf, sinceOf, tableOf,
+} from "./store.js";
 import { age, now } from "./time.js";
 
 const NEW_FOR = 20000; // milliseconds for which an order is marked NEW once it is seen, unless it is touched
@@ -31,6 +33,7 @@ export class Board {
     this.entries = [];
     this.limit = AT_ONCE;
     this.size = 0;
+    this.later = new Set(); // the keys of orders that are not to be begun yet
     this.newSince = new Map(); // by key: since when a new order can be seen; 0: not yet
     this.unready = { key: "", at: 0 }; // an order that is not ready and was pressed once: a second press sends it
     this.columns = new Columns(this.node, () => ({ setup: app.setup, filter: this.filter }));
@@ -149,11 +152,14 @@ export class Board {
         const c = node.classList;
         c.toggle("late", level === "late");
         c.toggle("due", level === "due");
+        c.toggle("later", level === "later");
         c.toggle("new", this.isNew(key));
         c.toggle("selected", key === this.selected);
         c.toggle("busy", connection.isPending(key));
         setText(node.querySelector(".word"), { late: "LATE", due: "DUE" }[level] || (this.isNew(key) ? "NEW" : ""));
-        setText(node.querySelector(".time"), age(now() - sinceOf(o)));
+        setText(node.querySelector(".time"), level === "later" ? fireText(fireOf(o)) : age(now() - sinceOf(o)));
+        for (const item of node.querySelectorAll("[data-fire]"))
+          item.classList.toggle("later", isLater(Number(item.dataset.fire)));
         const hint = node.querySelector(".hint");
         if (hint) setText(hint, keys.hint(i));
         const wait = node.querySelector(".act.unready");
@@ -162,7 +168,17 @@ export class Board {
     });
   }
 
+  // fire marks orders whose time to begin has come as new.
+  fire() {
+    const open = this.app.store.open();
+    const fired = open.filter((o) => this.later.has(o.key) && !isLater(fireOf(o)));
+    for (const o of fired) this.newSince.set(o.key, 0);
+    this.later = new Set(open.filter((o) => isLater(fireOf(o))).map((o) => o.key));
+    if (fired.length) this.app.panels.changed();
+  }
+
   level(o) {
+    if (isLater(fireOf(o))) return "later";
     const ms = now() - sinceOf(o);
     return ms >= this.app.setup.late_after ? "late" : ms >= this.app.setup.warn_after ? "due" : "";
   }

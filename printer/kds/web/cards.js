@@ -2,7 +2,7 @@
 // of a card into one column or several.
 
 import { el } from "./dom.js";
-import { nameOf, short, tableOf } from "./store.js";
+import { fireOf, fireText, nameOf, short, tableOf } from "./store.js";
 import { clock } from "./time.js";
 
 // LONG is how many characters stay together: more than that is divided, so that no text is higher than
@@ -174,11 +174,14 @@ export class Card {
       isStatic: !isOwn || Boolean(line.void) || t.state !== "open" || line.depth > 0,
       done: Boolean(line.done),
       name: line.name,
+      fire: line.fire || 0,
     };
     if (!item.isStatic) for (const i of item.numbers) this.targets.push({ job: t.job, i, done: item.done });
     const quantity = same.reduce((sum, s) => sum + Number(s.line.quantity), 0);
     const seats = Array.from(new Set(same.map((s) => s.line.seat).filter(Boolean)));
-    this.lines({ ...line, quantity: same.length > 1 ? String(quantity) : line.quantity, seats }, item);
+    const chips = seats.map((seat) => "S" + short(seat));
+    if (line.fire && line.fire !== fireOf(this.order)) chips.push(fireText(line.fire));
+    this.lines({ ...line, quantity: same.length > 1 ? String(quantity) : line.quantity, chips }, item);
     // The word VOID once for an item: its modifiers are void with it.
     for (const m of modifiers) this.lines(line.void ? { ...m, withItem: true } : m, item);
   }
@@ -235,7 +238,7 @@ export function itemElement(item) {
     class: "item" + (item.isStatic ? " static" : "") + (item.done ? " done" : ""),
     type: item.isStatic ? null : "button",
     "aria-pressed": item.isStatic ? null : String(item.done),
-    data: { job: item.job, items: item.numbers.join(" ") },
+    data: { job: item.job, items: item.numbers.join(" "), ...(item.fire && { fire: item.fire }) },
   });
 }
 
@@ -303,7 +306,7 @@ function drawLine(line, text, part) {
   if (line.alarm && part === 0) name.append(el("b", { text: "⚠ " }));
   name.append(el(line.void ? "s" : "span", { text }));
   if (part === 0)
-    for (const seat of line.seats || []) name.append(" ", el("small", { class: "seat", text: "S" + short(seat) }));
+    for (const text of line.chips || []) name.append(" ", el("small", { class: "seat", text }));
   return el("span", { class: classes.join(" ") }, el("b", { class: "quantity", text: part ? "" : count(line) }), name);
 }
 

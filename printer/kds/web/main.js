@@ -110,6 +110,7 @@ class App {
   tick() {
     const { board } = this;
     if (board.unready.key && performance.now() - board.unready.at > 4000) board.unready.key = "";
+    board.fire();
     board.update();
     this.bar.update();
     if (board.wantsToGrow()) this.refresh();

@@ -72,7 +72,8 @@ export class Panels {
   changed() {
     if (this.open && /^(recall|allday|course)$/.test(this.open.name)) this.open.fill();
     const where = document.body.dataset.allday;
-    const state = [this.app.store.id, this.app.board.filter, where, innerWidth, innerHeight].join();
+    const { store, board } = this.app;
+    const state = [store.id, board.filter, board.later.size, where, innerWidth, innerHeight].join();
     if (where === "panel" || this.stripOf === state) return;
     this.stripOf = state;
     fillAllDay(byId("strip"), this.app)
@@ -211,12 +212,13 @@ async function fillAllDay(content, app) {
     ul.append(
       el(
         "li",
-        null,
+        { class: c.later ? "later" : "" },
         el("b", { class: "quantity", text: c.quantity }),
         el(
           "span",
           { class: "name", dir: "auto" },
           el("span", { text: c.name }),
+          c.later && el("small", { text: "later" }),
           ...variants.map((v) =>
             el("small", null, el("b", { text: v.quantity }), " " + wayOf(v)),
           ),

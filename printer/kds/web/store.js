@@ -1,6 +1,8 @@
 // The page's copy of the server's state: the orders of a screen. Only the server's snapshots and events
 // change it, never a press: what is shown is what is stored.
 
+import { clock, now } from "./time.js";
+
 export class Store {
   constructor(setup) {
     this.setup = setup;
@@ -61,8 +63,24 @@ export class Store {
 // jobsOf returns the jobs of an order: its tickets and its voids.
 export const jobsOf = (o) => [...(o.tickets || []), ...(o.voids || [])].map((t) => t.job);
 
-// sinceOf is when an order began to wait. One without a time of receipt counts from when it came.
-export const sinceOf = (o) => (o.received > 0 ? o.received : o.put_at);
+// sinceOf is when an order began to wait. One without a time of receipt counts from when it came, and one that is to be
+// begun later from then.
+export const sinceOf = (o) => Math.max(o.received > 0 ? o.received : o.put_at, fireOf(o));
+
+// fireOf is when an order is to be begun, the first of what is left of it: 0 at once, -1 when somebody says so.
+export function fireOf(o) {
+  const left = [].concat(...(o.tickets || []).map((t) => t.items || []));
+  const fires = left.filter((it) => !it.depth && !it.done && !it.void).map((it) => it.fire || 0);
+  if (!fires.length || fires.includes(0)) return 0;
+  const times = fires.filter((f) => f > 0);
+  return times.length ? Math.min(...times) : -1;
+}
+
+// isLater reports whether a time to begin has not come.
+export const isLater = (fire) => fire < 0 || fire > now();
+
+// fireText is when to begin, as a card says it.
+export const fireText = (fire) => (fire < 0 ? "HOLD" : "fire " + clock(fire));
 
 // short is a text of at most 40 letters; the details have the whole one.
 export const short = (text) => (text.length > 40 ? text.slice(0, 39) + "…" : text);

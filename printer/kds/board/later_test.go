@@ -1,0 +1,36 @@
+package board
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"ticketrail/queue/queuetest"
+)
+
+func TestWhatIsWantedLaterIsBegunSoThatItIsNotLateThenAndIsCountedApart(t *testing.T) {
+	b := open(t, queuetest.NewStore())
+	b.SetLook(Look{Ahead: 8 * time.Minute})
+	now := time.Now().Truncate(time.Second)
+	d := order(1, "Fish", "Pie", "Fish")
+	d.Ticket.Received, d.Ticket.Promised = now, now.Add(20*time.Minute).Format(time.RFC3339)
+	d.Ticket.Lines[1].Hold, d.Ticket.Lines[2].Void = true, true
+	soon := order(2, "Fish")
+	soon.Ticket.Received, soon.Ticket.Promised = now, now.Add(7*time.Minute).Format(time.RFC3339)
+	put(t, b, d, soon)
+	fire := now.Add(12 * time.Minute)
+	if k, s := card(b, 1), card(b, 2); k.Items[0].Fire != fire.UnixMilli() || k.Items[1].Fire != -1 ||
+		k.Items[2].Fire != 0 || s.Items[0].Fire != 0 {
+		t.Errorf("%+v %+v", k.Items, s.Items)
+	}
+	for at, want := range map[time.Time]string{
+		now: "[1 Fish false 1 Fish true 1 Pie true]", fire: "[2 Fish false 1 Pie true]"} {
+		var got []any
+		for _, c := range AllDay(b.Snapshot().Orders, "", at) {
+			got = append(got, c.Quantity, c.Name, c.Later)
+		}
+		if s := fmt.Sprint(got); s != want {
+			t.Errorf("at %s: %s, want %s", at, s, want)
+		}
+	}
+}
