@@ -85,6 +85,10 @@ type Display struct {
 	// network can read orders and take over a screen. Browsers keep a screen awake only over HTTPS.
 	// Default false.
 	Insecure bool `mapstructure:"insecure"`
+	// Places is flow or fixed: whether the cards on a screen move up when one is bumped, or each keeps its
+	// place until it is bumped, and new ones come where there is room. Letters of fixed cards have the size M, unless a
+	// tablet has another one. Default flow.
+	Places string `mapstructure:"places" default:"flow" oneof:"flow fixed"`
 	// Colours are the words that colour a modifier on all screens. Default none.
 	Colours Colours `mapstructure:"colours"`
 }

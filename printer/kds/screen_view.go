@@ -40,6 +40,7 @@ type setup struct {
 	UndoFor     int64               `json:"undo_for"`
 	UnseenAfter int64               `json:"unseen_after"`
 	Repeat      int64               `json:"repeat"` // seconds; 0: a sound comes once
+	Fixed       bool                `json:"fixed,omitempty"`
 	Keys        map[string][]string `json:"keys"`
 	Print       bool                `json:"print"`
 }
@@ -57,7 +58,7 @@ func newScreenView(d Display, web string) *screenView {
 		WarnAfter: o.WarnAfter.Milliseconds(), LateAfter: o.LateAfter.Milliseconds(),
 		RecallFor: v.orders.RecallFor().Milliseconds(), UndoFor: board.UndoFor.Milliseconds(),
 		UnseenAfter: o.UnseenAfter.Milliseconds(), Repeat: int64(o.Repeat / time.Second),
-		Keys: withCustomKeys(d.Keys), Print: d.Print != nil,
+		Keys: withCustomKeys(d.Keys), Print: d.Print != nil, Fixed: d.Fixed && o.Pass == nil,
 	}
 	b, _ := json.Marshal(v.setup) // strings and numbers: it cannot fail
 	sum := sha256.Sum256(b)

@@ -2,7 +2,7 @@
 
 import { join } from "node:path";
 import {
-  AxeBuilder, SCREENS, assert, card, chip, equal, heads, live, open, press, set, shots, texts, until,
+  AxeBuilder, SCREENS, assert, chip, clipped, equal, heads, live, open, press, set, shots, texts, until,
 } from "./harness.mjs";
 import { cannedOrder as order } from "./canned.mjs";
 import { evening } from "./evening.mjs";
@@ -142,4 +142,36 @@ export async function whatIsToBeBegunLaterIsGreyUntilThenAndNew(server, browser)
   server.ahead = 3601e3;
   await until("it is begun, and new", async () => /^NEW 00:0/.test((await ages())[0]));
   equal(await page.locator(".column:not(.measure) .card.later").count(), 1, "grey cards then");
+}
+
+export async function withFixedPlacesACardStaysWhereItIsUntilItIsBumped(server, browser) {
+  server.setup.fixed = true;
+  server.orders = evening(30);
+  for (const [width, height] of SCREENS) {
+    const page = await open(browser, server, "hot-line", { viewport: { width, height } });
+    const places = async () =>
+      new Map(await page.$$eval(".column:not(.measure) .card", (l) =>
+        l.map((c) => {
+          const { left, top } = c.getBoundingClientRect();
+          return [c.dataset.key + c.matches(".continuation"), Math.round(left) + "/" + Math.round(top)];
+        }),
+      ));
+    const before = await places();
+    const bumped = [1, 3].map((i) => server.orders[i]);
+    for (const o of bumped) {
+      server.put({ ...o, state: "bumped", off: server.seq, off_at: Date.now() });
+      await until("it is gone", async () => !(await heads(page)).includes(o.number));
+    }
+    for (const [key, at] of await places()) equal(at, before.get(key), key + " at " + width);
+    const small = order(900 + width, ["Tea"]);
+    server.put(small);
+    await until("a new one is in a gap", async () => (await heads(page)).includes(small.number));
+    equal(await clipped(page), [], "what is cut off");
+    const after = await places();
+    for (const [key, at] of before) if (after.has(key)) equal(after.get(key), at, key + " after a new one at " + width);
+    equal(new Set(after.values()).size, after.size, "places that cards share");
+    await page.context().close();
+    server.put(...bumped.map((o) => ({ ...o, version: 9 })));
+    server.orders.splice(server.orders.findIndex((o) => o.key === small.key), 1);
+  }
 }

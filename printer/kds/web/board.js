@@ -78,7 +78,7 @@ export class Board {
   chooseSize(orders) {
     const wanted = setting.get("size", "auto");
     if (this.isPhone) return 20;
-    if (SIZES[wanted]) return px(wanted);
+    if (SIZES[wanted] || this.app.setup.fixed) return px(SIZES[wanted] ? wanted : "m");
     const shape = [this.node.clientWidth, this.node.clientHeight, this.filter, ...orders.map((o) => o.version)].join();
     const isQuiet = performance.now() - this.app.touchedAt > QUIET;
     if (this.size && this.shape === shape && (this.isSettled || !isQuiet)) return this.size;
@@ -99,7 +99,8 @@ export class Board {
   // change with them, and the room that they have.
   sizeBar() {
     const wanted = setting.get("size", "auto");
-    const most = this.isPhone ? 20 : px(SIZES[wanted] ? wanted : "xl");
+    const auto = this.app.setup.fixed ? "m" : "xl";
+    const most = this.isPhone ? 20 : px(SIZES[wanted] ? wanted : auto);
     document.body.style.setProperty("--bar", Math.max(15, (2 / 3) * most) + "px");
   }
 

@@ -3,15 +3,11 @@
 
 import { el, removeChildren } from "./dom.js";
 import { Card, itemElement } from "./cards.js";
+import { GAP, columnsOf, divide, isInside, place } from "./divide.js";
+import { Places } from "./places.js";
 import { hasUnreadVoid, nameOf } from "./store.js";
 
-const GAP = 6; // pixels between cards, as in board.css
-const BORDER = 4; // of a card, above and below
-const ITEM = 7; // pixels of an item beside its lines, as in board.css
-const MORE = 24; // of the line that says that a card continues
 const WIDTH = 11.5; // of a column at least, in letters' heights: a name and its table fit on one line
-const SMALL_REST = 0.07; // of a column that may stay empty at its end
-const KEPT_ITEM = 0.06; // of a column that may stay empty to keep an item together
 // What a row or a button grows at most, where a column has some left: pixels, and a part of the letters' size, so that
 // the rows of small letters do not look stretched.
 const GROWTH = 12;
@@ -27,6 +23,7 @@ export class Columns {
     this.columns = []; // the columns of all pages, each a list of elements
     this.pages = 1;
     this.perPage = 1;
+    this.places = new Places(GAP); // if they are fixed
     this.moved = new Map(); // by key: where the card is, and since when
   }
 
@@ -77,6 +74,7 @@ export class Columns {
     const shape = [to.width, to.height, size, options.filter].join("/");
     if (this.shape !== shape || this.board.lastChild !== this.measure) {
       this.shape = shape;
+      this.places = new Places(GAP);
       this.cards.clear();
       removeChildren(this.board);
       this.board.style.fontSize = size + "px";
@@ -136,8 +134,9 @@ export class Columns {
     };
     const left = []; // pixels that each column has left
     const cards = orders.map((o) => this.cards.get(o.key));
-    const mayCut = columnsOf(cards, height, false) > this.perPage;
-    place(cards, height, mayCut, (i, card, segments) => {
+    const isFixed = this.options().setup.fixed;
+    const tops = new Map(); // of the elements of cards in fixed places
+    const put = (i, card, segments, top) => {
       const cut = segments.map((s) => s.to).join();
       if (card.cut !== cut) {
         card.cut = cut;
@@ -145,16 +144,22 @@ export class Columns {
         card.segments.forEach((node, n) => n < segments.length - 1 && node.append(el("p", { class: "more" })));
       }
       card.first = i;
-      card.segments.forEach((node, n) => add(i + n, node));
+      card.segments.forEach((node, n) => {
+        add(i + n, node);
+        tops.set(node, { top: n ? 0 : top, bottom: (n ? 0 : top) + segments[n].height + GAP });
+      });
       segments.forEach((s, n) => {
         left[i + n] = (left[i + n] === undefined ? height + GAP : left[i + n]) - s.height - GAP;
       });
-      const position = i + ":" + columns[i].length;
+      const position = i + ":" + (isFixed ? top : columns[i].length);
       const before = this.moved.get(card.order.key);
       const at = this.filledOnce ? performance.now() : -Infinity;
       if (!before) this.moved.set(card.order.key, { position, at });
       else if (before.position !== position) Object.assign(before, { position, at });
-    });
+    };
+    if (isFixed) this.places.place(cards, height, this.perPage, (card) => divide(card, height, height), put);
+    else place(cards, height, columnsOf(cards, height, false) > this.perPage, put);
+    if (isFixed) for (const nodes of columns) setMargins(nodes, tops);
     for (const card of cards)
       card.segments.forEach((node, n) => {
         if (n === card.segments.length - 1) return;
@@ -170,7 +175,7 @@ export class Columns {
     const most = Math.min(GROWTH, GROWTH_OF_SIZE * size);
     this.growth = columns.map((nodes, i) => {
       const rows = nodes.reduce((sum, node) => sum + node.querySelectorAll(".item, .foot .act").length, 0);
-      return i < columns.length - 1 && rows ? Math.min(most, left[i] / rows) : 0;
+      return i < columns.length - 1 && rows && !isFixed ? Math.min(most, left[i] / rows) : 0;
     });
     this.pages = Math.max(1, Math.ceil(columns.length / this.perPage));
   }
@@ -218,100 +223,15 @@ export class Columns {
   }
 }
 
-// place finds where cards go, in columns of a height. put(column, card, segments) is called for each;
-// segments are the blocks [from, to) of each of its columns. Without mayCut only a card that is longer than a
-// column is cut.
-function place(cards, height, mayCut, put) {
-  let column = 0,
-    used = 0;
-  for (const card of cards) {
-    let segments = divide(card, height - used, height);
-    if (used && (!segments || (segments.length > 1 && !mayCut))) {
-      column++;
-      used = 0;
-      segments = divide(card, height, height);
-    }
-    put(column, card, segments);
-    column += segments.length - 1;
-    used = (segments.length > 1 ? 0 : used) + segments[segments.length - 1].height + GAP;
+// setMargins puts the elements of a column where they belong. tops has the top and the bottom of each.
+function setMargins(nodes, tops) {
+  let end = 0;
+  nodes.sort((a, b) => tops.get(a).top - tops.get(b).top);
+  for (const node of nodes) {
+    const free = tops.get(node).top - end;
+    node.style.marginTop = (free && end ? free + GAP : free) + "px"; // it has the margin above in it
+    end = tops.get(node).bottom;
   }
-}
-
-// columnsOf is how many columns cards fill.
-function columnsOf(cards, height, mayCut) {
-  let columns = 0;
-  place(cards, height, mayCut, (i, card, segments) => {
-    columns = i + segments.length;
-  });
-  return columns;
-}
-
-// divide cuts a card so that its first piece fits into room and the others into a column. It returns
-// null if the card should begin in a new column.
-function divide(card, room, height) {
-  const blocks = card.blocks;
-  const whole = card.headHeight + heightOf(blocks, 0, blocks.length) + card.footHeight + BORDER;
-  if (whole <= room) return [{ from: 0, to: blocks.length, height: whole }];
-  if (room < height && room < SMALL_REST * height) return null;
-  const repeated = repeatedHeight(card, height);
-  const segments = [];
-  let from = 0;
-  for (;;) {
-    const first = segments.length === 0;
-    const name = isInside(blocks, from) ? blocks[from].again : 0;
-    const fixed = (first ? card.headHeight : card.againHeight + repeated) + BORDER + name;
-    const most = (first ? room : height) - fixed;
-    const rest = heightOf(blocks, from, blocks.length);
-    if (from === blocks.length || (!first && rest + card.footHeight <= most)) {
-      segments.push({ from, to: blocks.length, height: fixed + rest + card.footHeight });
-      return segments;
-    }
-    const to = cut(blocks, from, most - MORE, height);
-    // A head without anything to cook is no use at the end of a column.
-    if (first && room < height && !blocks.slice(0, to).some((b) => b.content)) return null;
-    const end = Math.max(to, from + 1);
-    segments.push({ from, to: end, height: fixed + heightOf(blocks, from, end) + MORE });
-    from = end;
-  }
-}
-
-// isInside reports whether a block is not the first of its item.
-const isInside = (blocks, i) => i > 0 && i < blocks.length && blocks[i].item && blocks[i].item === blocks[i - 1].item;
-
-// cut returns how far the blocks from one on fit into most pixels. It keeps an item together unless that
-// would leave much of a column empty.
-function cut(blocks, from, most, height) {
-  let to = from;
-  while (to < blocks.length && heightOf(blocks, from, to + 1) <= most) to++;
-  if (to === blocks.length && to > from + 1) to--; // the foot never stands alone
-  let back = to;
-  while (back > from && blocks[back] && blocks[back].item && blocks[back].item === blocks[back - 1].item) back--;
-  if (back > from && heightOf(blocks, back, to) < KEPT_ITEM * height) to = back;
-  while (to > from && blocks[to - 1].keep) to--;
-  return to;
-}
-
-// heightOf is the height of the blocks [from, to). Lines that are a whole item are as high as it.
-function heightOf(blocks, from, to) {
-  let sum = 0;
-  for (let i = from; i < to; ) {
-    const item = blocks[i].item;
-    let end = i + 1,
-      lines = blocks[i].height;
-    while (item && end < to && blocks[end].item === item) lines += blocks[end++].height;
-    const isWhole = !item || ((i === 0 || blocks[i - 1].item !== item) && (!blocks[end] || blocks[end].item !== item));
-    sum += isWhole ? blocks[i].whole : Math.max(lines + ITEM, item.isStatic ? 0 : 48);
-    i = end;
-  }
-  return sum;
-}
-
-// repeatedHeight is the height of the allergies that each further column of a card repeats; 0 if they
-// would leave little room for anything else.
-function repeatedHeight(card, height) {
-  const h = heightOf(card.blocks, 0, card.alarmBlocks);
-  card.repeats = h < 0.25 * height;
-  return card.repeats ? h : 0;
 }
 
 // segment makes the element of one piece of a card.
