@@ -12,11 +12,11 @@ import (
 // heartbeats; an open connection proves nothing, for a tablet that is switched off or out of range
 // keeps one for a long time.
 type page struct {
-	streams   int
-	live      bool
-	heard     time.Time           // its last answer to a heartbeat, or new stream
-	removal   *time.Timer         // runs while it has no stream
-	confirmed map[uint64]struct{} // the jobs whose cards it has confirmed that it holds, since it is live
+	streams    int
+	live       bool
+	answeredAt time.Time           // its last answer to a heartbeat, or new stream
+	removal    *time.Timer         // runs while it has no stream
+	confirmed  map[uint64]struct{} // the jobs whose cards it has confirmed that it holds, since it is live
 }
 
 const (
@@ -83,7 +83,7 @@ func (s *Screen) streamOpened(id string) (closed func()) {
 		s.pages[id] = p
 	}
 	p.streams++
-	p.heard = time.Now()
+	p.answeredAt = time.Now()
 	if p.removal != nil {
 		p.removal.Stop()
 	}
@@ -123,7 +123,7 @@ func (s *Screen) pageAnswered(id string, jobs []uint64) (fresh, ok bool) {
 		if fresh = !p.live; fresh {
 			p.live, p.confirmed = true, map[uint64]struct{}{}
 		}
-		p.heard = time.Now()
+		p.answeredAt = time.Now()
 	})
 	s.Confirm(id, jobs)
 	return fresh, ok
@@ -137,7 +137,7 @@ func (s *Screen) expirePage(id string) (silent time.Duration) {
 		if p == nil {
 			return
 		}
-		if silent = time.Since(p.heard); silent > time.Duration(maxMissedBeats*float64(beatInterval)) {
+		if silent = time.Since(p.answeredAt); silent > time.Duration(maxMissedBeats*float64(beatInterval)) {
 			p.live = false
 		}
 	})

@@ -46,13 +46,12 @@ type Board struct {
 	write     sync.Mutex
 	lastPlace uint64 // the last place given out
 	lastOff   uint64 // the last off given out
-	reader    reader
+	assembler assembler
 	archived  map[uint64]int64 // jobs that are stored and no longer in memory, and when they left the board
 
 	mu      sync.RWMutex // guards what follows; taken inside write
 	cards   map[uint64]*entry
-	made    map[string]made // the orders as published last, with the lines of their tickets
-	passes  []*Pass         // that show its cards; replaced, never changed
+	passes  []*Pass // that show its cards; replaced, never changed
 	visible map[uint64]visible
 }
 
@@ -109,7 +108,7 @@ func OpenBoard(o BoardOptions) (*Board, error) {
 func (b *Board) SetLook(l Look) {
 	b.write.Lock()
 	defer b.write.Unlock()
-	b.reader.look, b.reader.made = l, nil
+	b.assembler = assembler{look: l}
 	b.publish()
 }
 
@@ -284,10 +283,7 @@ func (b *Board) publish() {
 	slices.SortFunc(members, func(x, y member) int {
 		return cmp.Or(cmp.Compare(x.rec.Place, y.rec.Place), cmp.Compare(x.rec.Job, y.rec.Job))
 	})
-	b.set(b.reader.orders(grouped(members, b.recallFor), nil))
-	b.mu.Lock()
-	b.made = b.reader.made
-	b.mu.Unlock()
+	b.set(b.assembler.orders(grouped(members, b.recallFor), nil))
 	for _, x := range passes { // without mu, because the pass reads the board
 		x.refresh()
 	}

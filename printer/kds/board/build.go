@@ -1,6 +1,7 @@
 package board
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
@@ -16,7 +17,7 @@ import (
 // A builder makes one order: lot are the indexes of its cards in g. Every text of the tickets goes through
 // layout.OneLine or layout.Notes here, so no other place has to.
 type builder struct {
-	r     *reader
+	look  *Look
 	g     *group
 	first map[string]int // by request: its first card
 	lot   []int
@@ -26,8 +27,8 @@ type builder struct {
 func (b *builder) order() *Order {
 	first := &b.g.members[b.lot[0]]
 	o := &Order{Key: b.g.key, State: first.state, Kind: first.t.Kind, Tickets: []Ticket{},
-		Received: unixMillis(first.t.Received), Clock: ticket.Clock(first.t.Received, first.t.Zone),
-		PutAt: first.rec.PutAt, Place: first.rec.Place}
+		Received: cmp.Or(unixMillis(first.t.Received), first.rec.PutAt),
+		Clock:    ticket.Clock(first.t.Received, first.t.Zone), Place: first.rec.Place}
 	for n, i := range b.lot {
 		m := &b.g.members[i]
 		b.describe(o, m)
@@ -111,7 +112,7 @@ func (b *builder) band(i int) *Void {
 		was := &b.g.members[j]
 		gone := was.state == Bumped || was.state == Replaced && was.rec.OffBy != "" && was.offAt != 0
 		if gone && !was.t.Void && was.rec.Job != m.rec.Job && was.offAt <= m.rec.PutAt {
-			v.BumpedAt, v.BumpedClock = was.offAt, ticket.Clock(time.UnixMilli(was.offAt), m.t.Zone)
+			v.BumpedClock = ticket.Clock(time.UnixMilli(was.offAt), m.t.Zone)
 		}
 	}
 	return v
@@ -127,7 +128,7 @@ func (b *builder) belongsTo(o *Order) {
 		}
 	}
 	if last != nil {
-		o.Of = &Of{Number: o.Number, Clock: ticket.Clock(time.UnixMilli(last.offAt), last.t.Zone)}
+		o.BumpedClock = ticket.Clock(time.UnixMilli(last.offAt), last.t.Zone)
 	}
 }
 
@@ -139,7 +140,7 @@ func (b *builder) addTicket(o *Order, i int) {
 		Job: r.Job, Version: r.Version, Station: layout.OneLine(r.Station), State: r.State, Place: r.Place,
 		At: unixMillis(t.Received), Clock: ticket.Clock(t.Received, t.Zone), Seen: r.SeenAt, Shown: r.Shown,
 		Duplicate: r.Duplicate, Reprint: r.Reprint, Refire: t.Refire, NoRoute: allUnrouted(t.Lines),
-		For: layout.OneLine(r.For), Down: layout.OneLine(r.Down), Paper: layout.OneLine(r.Paper), PaperAt: r.PaperAt,
+		For: layout.OneLine(r.For), Down: layout.OneLine(r.Down), Paper: layout.OneLine(r.Paper),
 		Added: i > 0 && b.first[t.Request] == i, Changed: t.Changed != nil, Raw: layout.OneLine(t.Raw),
 		alarmAckedAt: r.AlarmAckedAt,
 	}
@@ -147,7 +148,7 @@ func (b *builder) addTicket(o *Order, i int) {
 		k.RefusedBy = append(k.RefusedBy, layout.OneLine(s))
 	}
 	if r.State == Bumped {
-		k.BumpedAt, k.bumpedClock = r.OffAt, ticket.Clock(time.UnixMilli(r.OffAt), t.Zone)
+		k.bumpedClock = ticket.Clock(time.UnixMilli(r.OffAt), t.Zone)
 	}
 	k.Notes = question(t.MayCancel)
 	k.Notes = append(k.Notes, b.texts(slices.Concat(t.Later, []string{layout.Wanted(t)}, t.Heads(), t.Notes))...)
@@ -167,7 +168,6 @@ func (b *builder) addTicket(o *Order, i int) {
 func (b *builder) items(m *member) []Item {
 	out := make([]Item, 0, len(m.t.Lines))
 	var done bool
-	var doneAt int64
 	for n := range m.t.Lines {
 		l := &m.t.Lines[n]
 		it := Item{
@@ -183,20 +183,16 @@ func (b *builder) items(m *member) []Item {
 			it.Name = "(no name)"
 		}
 		if it.Depth == 0 {
-			if done = slices.Contains(m.rec.Done, n); done {
-				doneAt = m.rec.doneAt(n)
-			}
+			done = slices.Contains(m.rec.Done, n)
 			if it.Course == "" {
 				it.Course = layout.OneLine(m.t.Course)
 			}
 		}
-		if it.Done = done; done {
-			it.DoneAt = doneAt
-		}
-		if f := b.r.look.Alarms; f != nil {
+		it.Done = done
+		if f := b.look.Alarms; f != nil {
 			it.Alarm = !it.Raw && f(it.Name)
 		}
-		if f := b.r.look.Colour; f != nil && it.Depth > 0 {
+		if f := b.look.Colour; f != nil && it.Depth > 0 {
 			it.Colour = f(it.Name)
 		}
 		out = append(out, it)
@@ -206,7 +202,7 @@ func (b *builder) items(m *member) []Item {
 
 // fire is when a line is to be begun.
 func (b *builder) fire(t *ticket.Ticket, l *ticket.Line) int64 {
-	begin := t.PromisedAt().Add(-b.r.look.Ahead)
+	begin := t.PromisedAt().Add(-b.look.Ahead)
 	switch {
 	case l.Depth > 0 || l.Void:
 		return 0
@@ -229,7 +225,7 @@ func question(mayCancel string) []Text {
 // texts are notes as pages get them.
 func (b *builder) texts(notes []string) (out []Text) {
 	for _, s := range layout.Notes(notes) {
-		out = append(out, Text{Text: s, Alarm: b.r.look.Alarms != nil && b.r.look.Alarms(s)})
+		out = append(out, Text{Text: s, Alarm: b.look.Alarms != nil && b.look.Alarms(s)})
 	}
 	return out
 }
@@ -273,7 +269,7 @@ func (b *builder) alarms(o *Order) {
 		}
 	}
 	o.AlarmAckedAt = max(acked, 0)
-	o.MustAckAlarm = b.r.look.AckAlarm && acked == 0
+	o.MustAckAlarm = b.look.AckAlarm && acked == 0
 }
 
 // versionOf is a hash of what a cook may press on: not of what changes by itself, like whether a page has

@@ -219,7 +219,7 @@ func (b *Board) apply(r *record, by *lastChange) bool {
 		r.OffBy = by.By
 	case Recall:
 		if r.State == Elsewhere { // it may also have come out at the backup, or not at all
-			r.Duplicate, r.Paper, r.PaperAt = true, "", 0
+			r.Duplicate, r.Paper = true, ""
 		}
 		r.putBack()
 	case ItemDone, ItemUndone:

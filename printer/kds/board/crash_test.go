@@ -198,7 +198,7 @@ func wantVisible(t testingT, b *Board, given []uint64) {
 		for _, job := range o.Jobs() {
 			seen[job]++
 		}
-		if off := left[o.Number]; o.State == Open && 0 < off && off < o.Jobs()[0] && (o.Of == nil || o.Of.Clock == "") {
+		if off := left[o.Number]; o.State == Open && 0 < off && off < o.Jobs()[0] && o.BumpedClock == "" {
 			t.Fatalf("order %s has lost cards and does not say so: %q", o.Number, jobs(b))
 		}
 	}

@@ -42,10 +42,10 @@ func (b *Board) ToPaper(ctx context.Context, station string,
 	if err != nil || len(cards) == 0 {
 		return 0, err
 	}
-	values, now := map[string][]byte{}, time.Now().UnixMilli()
+	values := map[string][]byte{}
 	for _, e := range cards {
 		e.rec = e.rec.clone()
-		e.rec.Paper, e.rec.PaperAt = station, now
+		e.rec.Paper = station
 		e.rec.Version++
 		e.rec.note(onPaper, 0)
 		if values[cardKey(e.rec.Job)], err = e.rec.encode(); err != nil {
@@ -176,7 +176,7 @@ func (b *Board) ComesOut(ctx context.Context, d ticket.Delivery, station string)
 	}
 	b.takeOff(&r, Elsewhere)
 	r.LastChange = nil
-	r.Paper, r.PaperAt = station, r.OffAt
+	r.Paper = station
 	r.note(wentOut, 0)
 	if err := b.store(ctx, &r, t); err != nil {
 		return err

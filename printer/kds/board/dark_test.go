@@ -56,7 +56,7 @@ func TestWhatADarkScreenShowedIsOneTicketWithItsOrdersInTheirPlaces(t *testing.T
 		t.Errorf("%d tickets, notes %q, lines (-want +got):\n%s", n, got.Notes, diff)
 	}
 	for _, b := range []*Board{b, open(t, s)} {
-		if k := card(b, 1); k.State != Open || k.Paper != "grill" || k.PaperAt == 0 || b.NeedPaper() {
+		if k := card(b, 1); k.State != Open || k.Paper != "grill" || b.NeedPaper() {
 			t.Errorf("the card says %+v", k)
 		}
 		if _, n := toPaper(t, b, s); n != 0 {

@@ -146,14 +146,14 @@ func namesOf(t *ticket.Ticket, job uint64) names {
 	return n
 }
 
-// A reader makes orders of groups. It keeps what it made: most changes concern one order of many.
-type reader struct {
-	look Look
-	made map[string]made
+// An assembler makes orders of groups. It keeps them: most changes concern one order of many.
+type assembler struct {
+	look   Look
+	groups map[string]assembled // by key
 }
 
-// made is a group with the orders that were made of it.
-type made struct {
+// assembled is a group with the orders that were made of it.
+type assembled struct {
 	members []member
 	orders  []*Order
 }
@@ -168,12 +168,12 @@ type Look struct {
 
 // orders makes the orders of all groups. finish, if given, completes each: the open ones anew each time,
 // because they also depend on what no card has.
-func (r *reader) orders(groups []*group, finish func(*group, *Order)) (out []*Order) {
-	now := make(map[string]made, len(groups))
+func (a *assembler) orders(groups []*group, finish func(*group, *Order)) (out []*Order) {
+	now := make(map[string]assembled, len(groups))
 	for _, g := range groups {
-		was, ok := r.made[g.key]
+		was, ok := a.groups[g.key]
 		if !ok || !slices.Equal(was.members, g.members) {
-			was = r.make(g, finish)
+			was = a.assemble(g, finish)
 		}
 		now[g.key] = was
 		for i, o := range was.orders {
@@ -189,13 +189,13 @@ func (r *reader) orders(groups []*group, finish func(*group, *Order)) (out []*Or
 			out = append(out, o)
 		}
 	}
-	r.made = now
+	a.groups = now
 	return out
 }
 
-// make makes the orders of a group: one of the cards that are here, and one of each lot that left together.
-func (r *reader) make(g *group, finish func(*group, *Order)) made {
-	m := made{members: g.members}
+// assemble makes the orders of a group: one of the cards that are here, and one of each lot that left together.
+func (a *assembler) assemble(g *group, finish func(*group, *Order)) assembled {
+	m := assembled{members: g.members}
 	var lots [][]int
 	first := map[string]int{}
 	for i, c := range g.members {
@@ -215,7 +215,7 @@ func (r *reader) make(g *group, finish func(*group, *Order)) made {
 		lots[j] = append(lots[j], i)
 	}
 	for _, lot := range lots {
-		b := builder{r: r, g: g, first: first, lot: lot}
+		b := builder{look: &a.look, g: g, first: first, lot: lot}
 		o := b.order()
 		if finish != nil {
 			finish(g, o)

@@ -47,7 +47,7 @@ func (b *Board) sweep(ctx context.Context) {
 }
 
 // forgettable returns the cards that are off the board, no longer recallable and not needed by a pass. The
-// cards of an order are kept together.
+// cards of an order are kept together. write is held.
 func (b *Board) forgettable() (gone []*entry) {
 	snap := b.Snapshot()
 	recallable, needed := map[uint64]bool{}, map[uint64]bool{}
@@ -58,7 +58,7 @@ func (b *Board) forgettable() (gone []*entry) {
 			recallable[r.Job] = o.State != Open
 		}
 		group, _, _ := strings.Cut(o.Key, "~")
-		for _, m := range b.made[group].members {
+		for _, m := range b.assembler.groups[group].members {
 			needed[m.rec.Job] = true
 		}
 	}

@@ -1,6 +1,10 @@
 package board
 
-import "ticketrail/queue/ticket"
+import (
+	"time"
+
+	"ticketrail/queue/ticket"
+)
 
 // A State says where a card or an order is.
 type State string
@@ -43,9 +47,8 @@ type Order struct {
 	Course      string      `json:"course,omitempty"`
 	Requests    []string    `json:"requests,omitempty"` // the ends of their ids, short enough to read out
 
-	Received int64    `json:"received"` // of its first ticket here; the age counts from it
+	Received int64    `json:"received"` // of its first ticket here, or when that came; the age counts from it
 	Clock    string   `json:"clock,omitempty"`
-	PutAt    int64    `json:"put_at"`
 	Rush     bool     `json:"rush,omitempty"`
 	Courses  []string `json:"courses,omitempty"`
 	AlsoAt   []string `json:"also_at,omitempty"` // other stations that have lines of it
@@ -55,7 +58,8 @@ type Order struct {
 	MustAckVoid  bool    `json:"must_ack_void,omitempty"`
 	MustAckAlarm bool    `json:"must_ack_alarm,omitempty"`
 	Voids        []Void  `json:"voids,omitempty"`
-	Of           *Of     `json:"of,omitempty"`
+	// BumpedClock is when what it adds to was bumped; empty if it is the whole order.
+	BumpedClock string `json:"bumped_clock,omitempty"`
 
 	Left    int      `json:"left"` // items that are still to be made
 	Tickets []Ticket `json:"tickets"`
@@ -84,24 +88,17 @@ type Alarm struct {
 
 // A Void is a ticket that cancels something, or replaces another one. It must be read.
 type Void struct {
-	Job      uint64   `json:"job"`
-	Station  string   `json:"station"`
-	At       int64    `json:"at"`
-	Clock    string   `json:"clock,omitempty"`
-	Changed  bool     `json:"changed,omitempty"`   // it replaces a ticket
-	Lines    []string `json:"lines,omitempty"`     // "1 Fish"
-	Whole    bool     `json:"whole,omitempty"`     // it cancels all, and names no line
-	BumpedAt int64    `json:"bumped_at,omitempty"` // when the order, or what it replaces, was bumped
-	// BumpedClock is BumpedAt in the zone of the venue.
+	Job     uint64   `json:"job"`
+	Station string   `json:"station"`
+	At      int64    `json:"at"`
+	Clock   string   `json:"clock,omitempty"`
+	Changed bool     `json:"changed,omitempty"` // it replaces a ticket
+	Lines   []string `json:"lines,omitempty"`   // "1 Fish"
+	Whole   bool     `json:"whole,omitempty"`   // it cancels all, and names no line
+	// BumpedClock is when the order, or what it replaces, was bumped.
 	BumpedClock string `json:"bumped_clock,omitempty"`
 	AckedAt     int64  `json:"acked_at,omitempty"`
 	Acked       bool   `json:"acked,omitempty"` // also if an older version did not store when
-}
-
-// Of is the order that an add-on belongs to, which was bumped before it came.
-type Of struct {
-	Number string `json:"number,omitempty"`
-	Clock  string `json:"clock,omitempty"`
 }
 
 // A Ticket is one card of an order.
@@ -126,8 +123,6 @@ type Ticket struct {
 	Down      string   `json:"down,omitempty"`       // what of that station is down: "printer", "screen"
 	RefusedBy []string `json:"refused_by,omitempty"` // the stations that refused it, so that it came here
 	Paper     string   `json:"paper,omitempty"`      // the station where it came out while this screen was dark
-	PaperAt   int64    `json:"paper_at,omitempty"`
-	BumpedAt  int64    `json:"bumped_at,omitempty"`
 
 	Notes []Text `json:"notes,omitempty"`
 	Items []Item `json:"items,omitempty"`
@@ -160,7 +155,6 @@ type Item struct {
 	NoRoute  bool   `json:"no_route,omitempty"`
 	Raw      bool   `json:"raw,omitempty"` // Name is the item's JSON, for no name was found
 	Done     bool   `json:"done,omitempty"`
-	DoneAt   int64  `json:"done_at,omitempty"`
 	Fire     int64  `json:"fire,omitempty"`   // when it is to be begun; 0: at once, -1: when somebody says so
 	Colour   string `json:"colour,omitempty"` // by rule
 }
@@ -196,3 +190,11 @@ const (
 	PartHeld    PartState = "held"    // it waits for a person, or has failed
 	PartGone    PartState = "gone"    // nothing is to come of it: cancelled
 )
+
+// unixMillis is a time as pages get it; 0 is none.
+func unixMillis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}

@@ -43,8 +43,8 @@ func ordersText(orders []*Order) (out []string) {
 		if o.State != Open {
 			words[0] += " " + string(o.State)
 		}
-		if o.Of != nil {
-			words = append(words, "of "+o.Of.Number)
+		if o.BumpedClock != "" {
+			words = append(words, "of "+o.Number)
 		}
 		for _, k := range o.Tickets {
 			w := fmt.Sprint(k.Job)
@@ -65,7 +65,7 @@ func ordersText(orders []*Order) (out []string) {
 		for _, v := range o.Voids {
 			w := fmt.Sprint(map[bool]string{false: "VOID ", true: "CHANGED "}[v.Changed], v.Job)
 			w = strings.TrimSpace(w + " " + strings.Join(v.Lines, ", "))
-			if v.BumpedAt != 0 {
+			if v.BumpedClock != "" {
 				w += " bumped"
 			}
 			if v.Acked {
@@ -171,7 +171,7 @@ func TestAnAddOnJoinsItsOrder(t *testing.T) {
 		do(t, b, press(b, Bump, 3, 0))
 		time.Sleep(2 * time.Hour)
 		put(t, b, of18(4, "1 Tea")) // the next day has the same numbers
-		if o := b.OrderOf(4); o.Of != nil || o.Tickets[0].Added {
+		if o := b.OrderOf(4); o.BumpedClock != "" || o.Tickets[0].Added {
 			t.Errorf("%+v", o)
 		}
 	})
@@ -262,7 +262,7 @@ func TestATableWithoutNumbersHasNewGuestsAfterItsOrderWasBumped(t *testing.T) {
 	put(t, b, one)
 	do(t, b, press(b, Bump, 1, 0))
 	put(t, b, two)
-	if o := b.OrderOf(2); o.Of != nil || o.Tickets[0].Added {
+	if o := b.OrderOf(2); o.BumpedClock != "" || o.Tickets[0].Added {
 		t.Errorf("%+v", o)
 	}
 }

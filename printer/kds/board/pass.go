@@ -38,11 +38,11 @@ type Pass struct {
 
 	// write is held during a whole change. A board calls the pass with its own write held, so no board may be
 	// changed while this is held: that would deadlock. It guards what follows, up to mu.
-	write   sync.Mutex
-	lastOff uint64
-	reader  reader
-	ticks   map[string]*tick // by their storage keys
-	known   map[string]*parts
+	write     sync.Mutex
+	lastOff   uint64
+	assembler assembler
+	ticks     map[string]*tick // by their storage keys
+	known     map[string]*parts
 
 	mu       sync.RWMutex          // guards what follows, whose changes need write too; taken inside a board's mu
 	sent     map[string]*sentOrder // by their storage keys
@@ -148,7 +148,7 @@ func (x *Pass) Close() {
 func (x *Pass) SetLook(l Look) {
 	x.write.Lock()
 	defer x.write.Unlock()
-	x.reader.look, x.reader.made = l, nil
+	x.assembler = assembler{look: l}
 	x.publish()
 }
 
@@ -196,7 +196,7 @@ func (x *Pass) publish() {
 	})
 	groups := grouped(members, x.recallFor)
 	x.forgetParts(groups)
-	x.set(x.reader.orders(groups, x.finish))
+	x.set(x.assembler.orders(groups, x.finish))
 }
 
 // finish completes an order as the pass shows it.

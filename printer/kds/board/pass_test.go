@@ -103,7 +103,7 @@ func TestAVoidIsSeenAtThePass(t *testing.T) {
 	p.wantParts(t, "#18 hot=open/2 cold=open/1")
 	p.wants(t, p.press(Bump, 18), Done)
 	put(t, p.cold, void18(5, "1 Salad"))
-	if o := p.find(18, Open); o == nil || o.Voids[0].BumpedAt == 0 || len(o.Tickets) != 1 {
+	if o := p.find(18, Open); o == nil || o.Voids[0].BumpedClock == "" || len(o.Tickets) != 1 {
 		t.Errorf("after it was sent out: %+v", o)
 	}
 }
@@ -115,7 +115,7 @@ func TestATicketAfterItsOrderWasSentOutIsANewOrder(t *testing.T) {
 	late := numbered(18, 2)
 	late.Ticket.Request = "later"
 	put(t, p.hot, late)
-	if o := p.find(18, Open); o == nil || len(o.Tickets) != 1 || !o.Tickets[0].Added || o.Of == nil {
+	if o := p.find(18, Open); o == nil || len(o.Tickets) != 1 || !o.Tickets[0].Added || o.BumpedClock == "" {
 		t.Errorf("order %+v", o)
 	}
 	if o := p.find(18, Bumped); o == nil || len(o.Tickets) != 1 {

@@ -34,9 +34,8 @@ type record struct {
 	// stations that refused the ticket, so that it came here
 	RefusedBy []string `json:"refused_by,omitempty"`
 
-	Shown   bool   `json:"shown,omitempty"`
-	Paper   string `json:"paper,omitempty"`
-	PaperAt int64  `json:"paper_at,omitempty"`
+	Shown bool   `json:"shown,omitempty"`
+	Paper string `json:"paper,omitempty"`
 
 	SeenAt  int64 `json:"seen_at,omitempty"`  // when it was first on the visible page
 	SeenFor int64 `json:"seen_for,omitempty"` // for how long it was, in milliseconds, up to its last change

@@ -45,6 +45,6 @@ func (b *Board) Card(job uint64) (*Ticket, error) {
 		return nil, err
 	}
 	// It is the only card of its order here, so that it has one ticket.
-	made := new(reader).make(&group{members: []member{{entry: e, state: e.rec.State}}}, nil)
-	return &made.orders[0].Tickets[0], nil
+	g := new(assembler).assemble(&group{members: []member{{entry: e, state: e.rec.State}}}, nil)
+	return &g.orders[0].Tickets[0], nil
 }

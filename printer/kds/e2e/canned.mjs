@@ -172,7 +172,7 @@ export function cannedOrder(i, items = ["Burger"], more = {}) {
   };
   return {
     key: "k" + i, version: 1, state: "open", place: i, number: "#" + i, table: "Table B" + (i % 30), type: "Dine In",
-    dine_in: true, server: "Ann", guests: "4", venue: "Harbour Grill", requests: ["…9f2a"], received: at, put_at: at,
+    dine_in: true, server: "Ann", guests: "4", venue: "Harbour Grill", requests: ["…9f2a"], received: at,
     clock: "19:30", courses: [], left: lines.length, ...more, tickets: [ticket],
   };
 }

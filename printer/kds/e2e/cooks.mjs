@@ -15,7 +15,7 @@ export async function aVoidIsReadBeforeTheOrderIsBumped(server, browser) {
       must_ack_void: true,
       voids: [
         {
-          job: 90, at: 1, clock: "19:40", lines: ["1 Fish"], bumped_at: 1, bumped_clock: "15:05",
+          job: 90, at: 1, clock: "19:40", lines: ["1 Fish"], bumped_clock: "15:05",
         },
       ],
     }),

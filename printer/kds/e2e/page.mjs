@@ -171,7 +171,7 @@ export async function identicalLinesAreOneLineUntilOneIsDone(server, browser) {
 
 export async function anOrderSaysWhatBelongsToIt(server, browser) {
   const o = order(1, [{ name: "Soup", course: "Starters" }, { name: "Pie", course: "Mains", seat: "2" }], {
-    courses: ["Starters", "Mains"], also_at: ["bar", "pastry"], rush: true, of: { number: "#99", clock: "19:10" },
+    courses: ["Starters", "Mains"], also_at: ["bar", "pastry"], rush: true, bumped_clock: "19:10",
     dine_in: false, type: "Takeaway",
   });
   const unusual = {
@@ -183,7 +183,7 @@ export async function anOrderSaysWhatBelongsToIt(server, browser) {
   const page = await open(browser, server, "hot-line");
   const parts = card(page, "#1").locator(".names > :not(.hint), .banner, h3, .line, .also");
   const text = (await parts.allTextContents()).join(" ");
-  for (const part of ["#1 B1 RUSH Takeaway", "add-on to #99, bumped 19:10", "Starters", "Mains", "Pie S2",
+  for (const part of ["#1 B1 RUSH Takeaway", "add-on to #1, bumped 19:10", "Starters", "Mains", "Pie S2",
     "ADDED 19:40", "REFUSED BY FRESH", "FOR GRILL 2", "POSSIBLE DUPLICATE", "REPRINT", "REFIRE", "NO ROUTE",
     "PRINTED AT BAR", "ALSO AT bar, pastry"])
     assert(text.includes(part), part + " is missing in: " + text);
@@ -235,7 +235,7 @@ export async function textOfOrdersIsNeverMarkup(server, browser) {
   ];
   const o = (i, e) =>
     order(i, evil.map((name) => ({ name, seat: e, course: e, of: e, notes: [{ text: name, alarm: true }] })), {
-      number: e, table: e, type: e, dine_in: false, server: e, also_at: [e], of: { number: e, clock: "19:30" },
+      number: e, table: e, type: e, dine_in: false, server: e, also_at: [e], bumped_clock: e,
       courses: [e], alarms: [{ text: e, job: 1, item: 0 }],
       voids: [{ job: 1, clock: "19:30", lines: [e], how: "unmatched", bumped_clock: "19:00" }],
       parts: [{ station: "x", title: e, text: e, state: "out", lines: [e] }],

@@ -20,7 +20,7 @@ export class Card {
     this.hidden = 0; // items of other courses than the filter's
     this.hiddenUndone = 0;
     this.alarms();
-    if (order.of) this.belongsTo(order);
+    if (order.bumped_clock) this.belongsTo(order);
     if (setup.pass) this.parts();
     else for (const t of order.tickets || []) this.ticket(t);
     if (this.hidden) this.add(el("p", { class: "otheritems", text: "+ " + this.hidden + " of other courses" }));
@@ -45,11 +45,11 @@ export class Card {
   }
 
   // belongsTo says to which order, bumped before, this one adds something, or of which it takes or changes something.
-  belongsTo({ of, tickets, voids }) {
+  belongsTo({ number, bumped_clock, tickets, voids }) {
     const isChange = (voids || []).some((v) => v.changed);
     const isAddOn = (tickets || []).some((t) => !this.isVoid(t));
     const [kind, what] = isChange ? ["void", "CHANGE of "] : isAddOn ? ["addon", "add-on to "] : ["void", "VOID of "];
-    this.banner(kind, what + (of.number || "it") + ", bumped " + of.clock);
+    this.banner(kind, what + (number || "it") + ", bumped " + bumped_clock);
   }
 
   // head draws the top. A card in several columns has one in each; those after the first say which part they are
@@ -284,7 +284,7 @@ function combine(items) {
     const { line, modifiers } = item;
     // Of two burgers with two cheeses nobody knows whose the cheeses are.
     const counts = /^\d+$/.test(line.quantity) && (!modifiers.length || line.quantity === "1");
-    const own = ({ i, done_at, seat, ...rest }) => rest;
+    const own = ({ i, seat, ...rest }) => rest;
     const same = counts ? JSON.stringify([{ ...own(line), quantity: "" }, modifiers.map(own)]) : n;
     if (!lists.has(same)) lists.set(same, []);
     lists.get(same).push(item);

@@ -63,9 +63,8 @@ export class Store {
 // jobsOf returns the jobs of an order: its tickets and its voids.
 export const jobsOf = (o) => [...(o.tickets || []), ...(o.voids || [])].map((t) => t.job);
 
-// sinceOf is when an order began to wait. One without a time of receipt counts from when it came, and one that is to be
-// begun later from then.
-export const sinceOf = (o) => Math.max(o.received > 0 ? o.received : o.put_at, fireOf(o));
+// sinceOf is when an order began to wait. One that is to be begun later counts from then.
+export const sinceOf = (o) => Math.max(o.received, fireOf(o));
 
 // fireOf is when an order is to be begun, the first of what is left of it: 0 at once, -1 when somebody says so.
 export function fireOf(o) {
