@@ -75,12 +75,18 @@ var (
 	warningWords = append([]string{"warn", "alert", "caution", "note", "instruct", "comment", "message", "special",
 		"request", "void", "cancel", "remove", "exclu", "without", "omit", "return", "kitchen", "chef", "hold"},
 		allergyWords...)
+	// voidingWords begin words that say so also in the key of a note.
+	voidingWords = []string{"void", "cancel"}
 	// cancellingWords begin words that may say that nothing is to be cooked.
-	cancellingWords = []string{"void", "cancel", "delete", "refund", "reject", "returned"}
+	cancellingWords = append([]string{"delete", "refund", "reject", "returned"}, voidingWords...)
 )
 
-// writtenWords begin the words of keys whose text somebody has written, whatever it is about: a refundNote.
-var writtenWords = []string{"note", "comment", "reason", "message", "instruct", "remark"}
+var (
+	// noteWords begin the words of keys whose text tells others what to do: a refundNote.
+	noteWords = []string{"note", "comment", "message", "instruct", "remark"}
+	// writtenWords are these and those of a text that says why: a refundReason stands where something was refunded.
+	writtenWords = append([]string{"reason"}, noteWords...)
+)
 
 // choices are the last words of keys whose "none" says only that there is no such thing. Of any other, as a sauce, it
 // is what the guest wants.

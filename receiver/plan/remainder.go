@@ -267,10 +267,15 @@ func (rest *remainder) takeCancelling() string {
 	return strings.Join(said, ", ")
 }
 
-// mayCancel says that a field may mean that nothing is to be cooked.
+// mayCancel says that a field may mean that nothing is to be cooked. A long text only mentions a refund, and so does
+// the key of a note.
 func (u unread) mayCancel() bool {
-	isShort := !strings.Contains(u.value, " ") || len(strings.Fields(u.value)) <= 2
-	return u.cancels || hasWordLike(u.key, cancellingWords) || isShort && hasWordLike(u.value, cancellingWords)
+	keyWords := cancellingWords
+	if hasWordLike(u.key, noteWords) {
+		keyWords = voidingWords
+	}
+	isShort := len(strings.Fields(u.value)) <= 2
+	return u.cancels || hasWordLike(u.key, keyWords) || isShort && hasWordLike(u.value, cancellingWords)
 }
 
 // The words of flags, and of the values of actions, that take something away from a dish.

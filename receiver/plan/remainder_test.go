@@ -51,7 +51,8 @@ var orderShapes = []struct {
 	{name: "ids of allergens", item: `{"name":"Pie","allergenIds":["NUTS","SOY"]}`,
 		want: []string{"allergenIds: NUTS, SOY"}},
 	{name: "notes beside money and pictures", item: `{"name":"Pie","refundNote":"do not remake","tipNote":"share",` +
-		`"discountReason":"allergy remake","imageText":"HAPPY BIRTHDAY"}`},
+		`"discountReason":"allergy remake","imageText":"HAPPY BIRTHDAY"}`,
+		want: []string{"\nrefundNote: do not remake"}},
 	{name: "allergies of many kinds", item: `{"name":"Pie","a":1,"b":2,"c":3,"allergyInfo":{"nut":true,"egg":true,` +
 		`"severity":"HIGH"},"allergyNote":"EpiPen"}`, noise: []string{"1", "2", "3"}},
 	{name: "no sauce",
@@ -130,6 +131,11 @@ var orderShapes = []struct {
 	{name: "rejected", item: `{"name":"Ribeye","rejected":true}`, want: []string{"cancelled? rejected: true"}},
 	{name: "refundable", item: `{"name":"Ribeye","isRefundable":true,"voidable":true}`, noise: []string{"true"},
 		want: []string{"cancelled? \n"}},
+	{name: "reason of a refund", item: `{"name":"Ribeye","refundReason":"guest left at once"}`,
+		want: []string{"cancelled? refundReason: guest left at once"}},
+	{name: "notes that speak of cancelling",
+		item: `{"name":"Ribeye","cancelNote":"guest left at once","refundNote":"void"}`,
+		want: []string{"cancelled? cancelNote: guest left at once, refundNote: void"}},
 	{name: "cancelled without a name", item: `{"code":"P1","lifecycle":"VOIDED"}`,
 		want: []string{"cancelled? lifecycle: VOIDED"}},
 
