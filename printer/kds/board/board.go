@@ -43,11 +43,11 @@ type Board struct {
 
 	// write is held during a whole change, storage included, so changes happen one after another. It guards
 	// what follows, up to mu.
-	write     sync.Mutex
-	lastPlace uint64 // the last place given out
-	lastOff   uint64 // the last off given out
-	assembler assembler
-	archived  map[uint64]int64 // jobs that are stored and no longer in memory, and when they left the board
+	write         sync.Mutex
+	lastPlace     uint64 // the last place given out
+	lastDeparture uint64 // the last departure given out
+	assembler     assembler
+	archived      map[uint64]int64 // jobs that are stored and no longer in memory, and when they left the board
 
 	mu      sync.RWMutex // guards what follows; taken inside write
 	cards   map[uint64]*entry
@@ -86,9 +86,9 @@ func OpenBoard(o BoardOptions) (*Board, error) {
 			return true
 		}
 		// The counters continue after the largest stored one, so no place is given out twice.
-		b.lastPlace, b.lastOff = max(b.lastPlace, e.rec.Place), max(b.lastOff, e.rec.Off)
-		if e.rec.State != Open && time.Since(time.UnixMilli(e.rec.OffAt)) >= maxKeptFor {
-			b.archived[e.rec.Job] = e.rec.OffAt
+		b.lastPlace, b.lastDeparture = max(b.lastPlace, e.rec.Place), max(b.lastDeparture, e.rec.Departure)
+		if e.rec.State != Open && time.Since(time.UnixMilli(e.rec.DepartedAt)) >= maxKeptFor {
+			b.archived[e.rec.Job] = e.rec.DepartedAt
 		} else {
 			b.cards[e.rec.Job] = e
 		}
@@ -193,7 +193,7 @@ func (b *Board) newRecord(d ticket.Delivery, was *entry) (record, error) {
 	b.lastPlace++
 	r := record{
 		V: recordVersion, Job: d.Job, Station: b.o.Station, Place: b.lastPlace, Version: 1, State: Open,
-		PutAt: time.Now().UnixMilli(), Duplicate: d.Doubt, Reprint: d.Reprint, For: d.For, Down: d.Down,
+		CameAt: time.Now().UnixMilli(), Duplicate: d.Doubt, Reprint: d.Reprint, For: d.For, Down: d.Down,
 		RefusedBy: d.RefusedBy,
 	}
 	if was != nil {
@@ -271,10 +271,10 @@ func (b *Board) publish() {
 	for _, e := range b.cards {
 		m := member{entry: e, state: e.rec.State}
 		if m.state != Open {
-			m.off, m.offAt = e.rec.Off, e.rec.OffAt
+			m.departure, m.departedAt = e.rec.Departure, e.rec.DepartedAt
 		}
-		if m.state == Bumped { // without OffBy it was bumped by an older version, alone
-			m.with = cmp.Or(e.rec.OffBy, fmt.Sprint(e.rec.Job))
+		if m.state == Bumped { // without DepartedBy it was bumped by an older version, alone
+			m.with = cmp.Or(e.rec.DepartedBy, fmt.Sprint(e.rec.Job))
 		}
 		members = append(members, m)
 	}
@@ -316,7 +316,7 @@ func (b *Board) Count() (open int, oldest time.Time) {
 		// A ticket without a time of receipt counts from when it came to the board.
 		at := e.t.Received
 		if at.IsZero() {
-			at = time.UnixMilli(e.rec.PutAt)
+			at = time.UnixMilli(e.rec.CameAt)
 		}
 		if oldest.IsZero() || at.Before(oldest) {
 			oldest = at

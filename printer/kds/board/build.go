@@ -27,16 +27,16 @@ type builder struct {
 func (b *builder) order() *Order {
 	first := &b.g.members[b.lot[0]]
 	o := &Order{Key: b.g.key, State: first.state, Kind: first.t.Kind, Tickets: []Ticket{},
-		Received: cmp.Or(unixMillis(first.t.Received), first.rec.PutAt),
+		Received: cmp.Or(unixMillis(first.t.Received), first.rec.CameAt),
 		Clock:    ticket.Clock(first.t.Received, first.t.Zone), Place: first.rec.Place}
 	for n, i := range b.lot {
 		m := &b.g.members[i]
 		b.describe(o, m)
 		if n == 0 && m.state != Open {
-			o.Key += "~" + strconv.FormatUint(m.off, 10)
+			o.Key += "~" + strconv.FormatUint(m.departure, 10)
 		}
-		if o.Off = max(o.Off, m.off); o.Off == m.off {
-			o.OffAt = m.offAt
+		if o.Departure = max(o.Departure, m.departure); o.Departure == m.departure {
+			o.DepartedAt = m.departedAt
 		}
 		if c := m.rec.LastChange; c != nil && undoable(c.Do) && c.At+UndoFor.Milliseconds() > o.UndoUntil {
 			o.Undo, o.UndoUntil = c.Do, c.At+UndoFor.Milliseconds()
@@ -110,9 +110,9 @@ func (b *builder) band(i int) *Void {
 	}
 	for j := range b.g.members { // the latest that had left before the cook could know
 		was := &b.g.members[j]
-		gone := was.state == Bumped || was.state == Replaced && was.rec.OffBy != "" && was.offAt != 0
-		if gone && !was.t.Void && was.rec.Job != m.rec.Job && was.offAt <= m.rec.PutAt {
-			v.BumpedClock = ticket.Clock(time.UnixMilli(was.offAt), m.t.Zone)
+		gone := was.state == Bumped || was.state == Replaced && was.rec.DepartedBy != "" && was.departedAt != 0
+		if gone && !was.t.Void && was.rec.Job != m.rec.Job && was.departedAt <= m.rec.CameAt {
+			v.BumpedClock = ticket.Clock(time.UnixMilli(was.departedAt), m.t.Zone)
 		}
 	}
 	return v
@@ -123,12 +123,12 @@ func (b *builder) belongsTo(o *Order) {
 	var last *member
 	for i := range b.g.members[:b.lot[0]] {
 		m := &b.g.members[i]
-		if m.state == Bumped && !m.t.Void && (last == nil || m.off > last.off) {
+		if m.state == Bumped && !m.t.Void && (last == nil || m.departure > last.departure) {
 			last = m
 		}
 	}
 	if last != nil {
-		o.BumpedClock = ticket.Clock(time.UnixMilli(last.offAt), last.t.Zone)
+		o.BumpedClock = ticket.Clock(time.UnixMilli(last.departedAt), last.t.Zone)
 	}
 }
 
@@ -148,7 +148,7 @@ func (b *builder) addTicket(o *Order, i int) {
 		k.RefusedBy = append(k.RefusedBy, layout.OneLine(s))
 	}
 	if r.State == Bumped {
-		k.bumpedClock = ticket.Clock(time.UnixMilli(r.OffAt), t.Zone)
+		k.bumpedClock = ticket.Clock(time.UnixMilli(r.DepartedAt), t.Zone)
 	}
 	k.Notes = question(t.MayCancel)
 	k.Notes = append(k.Notes, b.texts(slices.Concat(t.Later, []string{layout.Wanted(t)}, t.Heads(), t.Notes))...)
@@ -277,7 +277,7 @@ func (b *builder) alarms(o *Order) {
 func versionOf(o *Order) uint64 {
 	h := fnv.New64a()
 	sum := func(n uint64) { _ = binary.Write(h, binary.BigEndian, n) }
-	sum(o.Off)
+	sum(o.Departure)
 	for _, k := range o.Tickets {
 		h.Write([]byte(k.Station))
 		sum(k.Job)

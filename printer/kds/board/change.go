@@ -104,7 +104,7 @@ func (v *Orders) successor(key string) *Order {
 	}
 	var last *Order
 	for k, o := range v.byKey {
-		if strings.HasPrefix(k, key+"~") && (last == nil || o.Off > last.Off) {
+		if strings.HasPrefix(k, key+"~") && (last == nil || o.Departure > last.Departure) {
 			last = o
 		}
 	}
@@ -134,7 +134,7 @@ func (b *Board) decide(c Command) ([]uint64, Outcome) {
 	// A cancellation that nobody has read would be cooked: the order may not disappear before.
 	case c.Do == Bump && (o.MustAckVoid || o.MustAckAlarm):
 		return jobs, Unread
-	case c.Do == Recall && time.Since(time.UnixMilli(o.OffAt)) >= b.recallFor:
+	case c.Do == Recall && time.Since(time.UnixMilli(o.DepartedAt)) >= b.recallFor:
 		return nil, Gone
 	case c.Do == Undo:
 		if jobs = b.undoable(jobs); jobs == nil {
@@ -216,7 +216,7 @@ func (b *Board) apply(r *record, by *lastChange) bool {
 	switch by.Do {
 	case Bump:
 		b.takeOff(r, Bumped)
-		r.OffBy = by.By
+		r.DepartedBy = by.By
 	case Recall:
 		if r.State == Elsewhere { // it may also have come out at the backup, or not at all
 			r.Duplicate, r.Paper = true, ""
@@ -242,12 +242,12 @@ func (b *Board) apply(r *record, by *lastChange) bool {
 
 // takeOff moves a record off the board into the given state.
 func (b *Board) takeOff(r *record, as State) {
-	b.lastOff++
-	r.State, r.Off, r.OffAt, r.OffBy = as, b.lastOff, time.Now().UnixMilli(), ""
+	b.lastDeparture++
+	r.State, r.Departure, r.DepartedAt, r.DepartedBy = as, b.lastDeparture, time.Now().UnixMilli(), ""
 }
 
 // putBack moves a record back to its place.
-func (r *record) putBack() { r.State, r.Off, r.OffAt, r.OffBy = Open, 0, 0, "" }
+func (r *record) putBack() { r.State, r.Departure, r.DepartedAt, r.DepartedBy = Open, 0, 0, "" }
 
 // reverse reverses a change. An undo cannot be undone; the original command does it again.
 func (r *record) reverse(last *lastChange) {

@@ -12,8 +12,8 @@
 //   - Part: what one station has of an order, also a station without a screen. A pass asks the queue what came
 //     in one request with a card of its boards. It guesses nothing from numbers: of another request, which has
 //     no card there, it knows nothing.
-//   - Place: a counter that sorts the board. off: a counter of the cards that left the board, which sorts
-//     the recall list. Clocks can be set back, so nothing is sorted by time.
+//   - Place: a counter that sorts the board. Departure: a counter of the cards that left the board, which
+//     sorts the recall list. Clocks can be set back, so nothing is sorted by time.
 //
 // # What pages are told
 //
@@ -28,7 +28,7 @@
 //	{"id": "5f0c….17", "run": "5f0c…", "seq": 17, "now": 1770374988000, "station": "hot-line",
 //	 "orders": [order, …], "recall": [order, …]}
 //
-// orders is sorted by place (oldest first, top left), recall by off, newest first. id names the state: two
+// orders is sorted by place (oldest first, top left), recall by departure, newest first. id names the state: two
 // pages with the same id show the same. run changes whenever the board is opened anew; seq counts changes
 // within a run. An order ([Order]):
 //

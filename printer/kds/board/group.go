@@ -18,10 +18,10 @@ import (
 // A member is a card as one screen sees it.
 type member struct {
 	*entry
-	off   uint64 // counts what left this screen; 0: it is here
-	offAt int64
-	with  string // cards that left with the same value left together
-	state State
+	departure  uint64 // counts what left this screen; 0: it is here
+	departedAt int64
+	with       string // cards that left with the same value left together
+	state      State
 }
 
 // ref names the card.
@@ -66,11 +66,11 @@ func grouped(cards []member, recallFor time.Duration) []*group {
 				})
 			}
 			if g == nil && number != "" {
-				g = latest(by[c.byNumber], func(g *group) bool { return same(g) && g.wasHere(c.rec.PutAt, recallFor) })
+				g = latest(by[c.byNumber], func(g *group) bool { return same(g) && g.wasHere(c.rec.CameAt, recallFor) })
 			}
 			if g == nil && number == "" && table != "" {
 				g = latest(by[c.byTable], func(g *group) bool {
-					return same(g) && g.number == "" && g.wasHere(c.rec.PutAt, 0)
+					return same(g) && g.number == "" && g.wasHere(c.rec.CameAt, 0)
 				})
 			}
 		}
@@ -108,7 +108,7 @@ func differ(a, b string) bool { return a != "" && b != "" && a != b }
 // wasHere says whether a card of the group was here at a time, or had left less than within before it.
 func (g *group) wasHere(at int64, within time.Duration) bool {
 	return slices.ContainsFunc(g.members, func(m member) bool {
-		return m.off == 0 && m.state == Open || m.offAt > at-within.Milliseconds()
+		return m.departure == 0 && m.state == Open || m.departedAt > at-within.Milliseconds()
 	})
 }
 

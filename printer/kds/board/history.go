@@ -134,7 +134,7 @@ func (v *Orders) Snapshot() Snapshot {
 		case o.State == Open:
 			s.Orders = append(s.Orders, o)
 		// It is forgotten with the next change, so it may still be here.
-		case now.Sub(time.UnixMilli(o.OffAt)) < v.recallFor:
+		case now.Sub(time.UnixMilli(o.DepartedAt)) < v.recallFor:
 			s.Recall = append(s.Recall, o)
 		}
 	}
@@ -143,7 +143,7 @@ func (v *Orders) Snapshot() Snapshot {
 		return cmp.Or(cmp.Compare(a.Place, b.Place), strings.Compare(a.Key, b.Key))
 	})
 	slices.SortFunc(s.Recall, func(a, b *Order) int {
-		return cmp.Or(cmp.Compare(b.Off, a.Off), strings.Compare(a.Key, b.Key))
+		return cmp.Or(cmp.Compare(b.Departure, a.Departure), strings.Compare(a.Key, b.Key))
 	})
 	s.Recall = s.Recall[:min(len(s.Recall), v.recallKeep)]
 	return s

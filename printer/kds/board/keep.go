@@ -29,7 +29,7 @@ func (b *Board) sweep(ctx context.Context) {
 		for _, e := range gone {
 			delete(b.cards, e.rec.Job)
 			delete(b.visible, e.rec.Job)
-			b.archived[e.rec.Job] = e.rec.OffAt
+			b.archived[e.rec.Job] = e.rec.DepartedAt
 		}
 		b.mu.Unlock()
 		b.publish()
@@ -68,10 +68,10 @@ func (b *Board) forgettable() (gone []*entry) {
 			off = append(off, e)
 		}
 	}
-	slices.SortFunc(off, func(x, y *entry) int { return int(y.rec.Off) - int(x.rec.Off) })
+	slices.SortFunc(off, func(x, y *entry) int { return int(y.rec.Departure) - int(x.rec.Departure) })
 	for i, e := range off {
 		keep := recallable[e.rec.Job]
-		if !keep && i < MaxKept && time.Since(time.UnixMilli(e.rec.OffAt)) < maxKeptFor {
+		if !keep && i < MaxKept && time.Since(time.UnixMilli(e.rec.DepartedAt)) < maxKeptFor {
 			keep = needed[e.rec.Job] ||
 				slices.ContainsFunc(b.passes, func(x *Pass) bool { return x.needs(Ref{b.station, e.rec.Job}) })
 		}
@@ -125,7 +125,7 @@ func (e *entry) past() Past {
 	p := Past{Station: e.rec.Station, Job: e.rec.Job, Received: unixMillis(e.t.Received), Seen: e.rec.SeenAt,
 		Promised: unixMillis(e.t.PromisedAt()), Paper: e.rec.Paper != ""}
 	if e.rec.State == Bumped {
-		p.Bumped = e.rec.OffAt
+		p.Bumped = e.rec.DepartedAt
 	}
 	for _, m := range e.rec.Timeline {
 		if m.E == string(Recall) {

@@ -24,12 +24,12 @@ const (
 // package documentation describes its JSON. Times are milliseconds since 1970, clocks are in the zone
 // of the venue.
 type Order struct {
-	Key     string `json:"key"`     // opaque; an order that is off the board has another key than the open one
-	Version uint64 `json:"version"` // changes with all that a cook may press on
-	State   State  `json:"state"`
-	Place   uint64 `json:"place"`         // sorts the board; a recalled order gets its old place back
-	Off     uint64 `json:"off,omitempty"` // sorts the recall list; 0 while open
-	OffAt   int64  `json:"off_at,omitempty"`
+	Key        string `json:"key"`     // opaque; an order that is off the board has another key than the open one
+	Version    uint64 `json:"version"` // changes with all that a cook may press on
+	State      State  `json:"state"`
+	Place      uint64 `json:"place"`         // sorts the board; a recalled order gets its old place back
+	Departure  uint64 `json:"off,omitempty"` // sorts the recall list; 0 while open
+	DepartedAt int64  `json:"off_at,omitempty"`
 	// Undo is the last change, as long as it can be undone: until UndoUntil.
 	Undo      Verb  `json:"undo,omitempty"`
 	UndoUntil int64 `json:"undo_until,omitempty"`

@@ -38,11 +38,11 @@ type Pass struct {
 
 	// write is held during a whole change. A board calls the pass with its own write held, so no board may be
 	// changed while this is held: that would deadlock. It guards what follows, up to mu.
-	write     sync.Mutex
-	lastOff   uint64
-	assembler assembler
-	ticks     map[string]*tick // by their storage keys
-	known     map[string]*parts
+	write         sync.Mutex
+	lastDeparture uint64
+	assembler     assembler
+	ticks         map[string]*tick // by their storage keys
+	known         map[string]*parts
 
 	mu       sync.RWMutex          // guards what follows, whose changes need write too; taken inside a board's mu
 	sent     map[string]*sentOrder // by their storage keys
@@ -56,7 +56,7 @@ type Pass struct {
 // A sentOrder is one bump at the pass, as it is stored.
 type sentOrder struct {
 	V          int      `json:"v"`
-	Off        uint64   `json:"off"`
+	Departure  uint64   `json:"off"`
 	At         int64    `json:"at"`
 	Key        string   `json:"key"` // of the order while it was open
 	Cards      []Ref    `json:"cards"`
@@ -119,13 +119,13 @@ func (x *Pass) load() error {
 }
 
 // index finds the latest sent order of each card. mu is held, except while the pass is being opened. A
-// recalled order can be sent out again, with some of the same cards; the larger Off is the later one.
+// recalled order can be sent out again, with some of the same cards; the larger Departure is the later one.
 func (x *Pass) index() {
 	x.lastSent = map[Ref]*sentOrder{}
 	for _, s := range x.sent {
-		x.lastOff = max(x.lastOff, s.Off)
+		x.lastDeparture = max(x.lastDeparture, s.Departure)
 		for _, p := range s.Cards {
-			if was := x.lastSent[p]; was == nil || was.Off < s.Off {
+			if was := x.lastSent[p]; was == nil || was.Departure < s.Departure {
 				x.lastSent[p] = s
 			}
 		}
@@ -176,13 +176,13 @@ func (x *Pass) publish() {
 	for _, b := range x.o.Of {
 		b.mu.RLock()
 		for _, e := range b.cards {
-			old := e.rec.State != Open && time.Since(time.UnixMilli(e.rec.OffAt)) >= maxKeptFor
+			old := e.rec.State != Open && time.Since(time.UnixMilli(e.rec.DepartedAt)) >= maxKeptFor
 			if !ordinary(e.t) || old {
 				continue
 			}
 			m := member{entry: e, state: Open}
 			if s := x.lastSent[m.ref()]; s != nil && !s.Recalled {
-				m.state, m.off, m.offAt, m.with = Bumped, s.Off, s.At, fmt.Sprint(s.Off)
+				m.state, m.departure, m.departedAt, m.with = Bumped, s.Departure, s.At, fmt.Sprint(s.Departure)
 			}
 			if e.rec.State == Replaced {
 				m.state = Replaced
@@ -204,7 +204,7 @@ func (x *Pass) finish(g *group, o *Order) {
 	o.Place = uint64(max(o.Received, 0)) // the oldest first
 	o.Undo, o.UndoUntil, o.MustAckVoid, o.MustAckAlarm = "", 0, false, false
 	if o.State == Bumped {
-		o.Undo, o.UndoUntil = Bump, o.OffAt+UndoFor.Milliseconds()
+		o.Undo, o.UndoUntil = Bump, o.DepartedAt+UndoFor.Milliseconds()
 		return
 	}
 	o.AlsoAt, o.Parts = nil, nil // the parts say where else it is; o may have those of before
@@ -216,9 +216,9 @@ const (
 	tickPrefix = "tick/"
 )
 
-// sentKey is the storage key of a sent order. Off is padded, so that they are listed in the order in which
+// sentKey is the storage key of a sent order. Departure is padded, so that they are listed in the order in which
 // they were sent out.
-func sentKey(off uint64) string { return fmt.Sprintf("%s%020d", sentPrefix, off) }
+func sentKey(departure uint64) string { return fmt.Sprintf("%s%020d", sentPrefix, departure) }
 
 // tickKey is the storage key of a tick. A station has it once for each job.
 func tickKey(station string, job uint64) string {

@@ -15,7 +15,7 @@ type tick struct {
 	Station    string   `json:"station"`
 	Job        uint64   `json:"job"`
 	At         int64    `json:"at"`
-	Off        bool     `json:"off,omitempty"` // it was taken back
+	TakenBack  bool     `json:"off,omitempty"` // it was taken back
 	CommandIDs []string `json:"command_ids"`
 }
 
@@ -60,11 +60,11 @@ func (x *Pass) send(ctx context.Context, c Command) (Outcome, error) {
 	if out != Done || s == nil {
 		return out, nil
 	}
-	if err := x.put(ctx, sentKey(s.Off), s); err != nil {
+	if err := x.put(ctx, sentKey(s.Departure), s); err != nil {
 		return "", fmt.Errorf("%s order: %w", c.Do, err)
 	}
 	x.mu.Lock()
-	x.sent[sentKey(s.Off)] = s
+	x.sent[sentKey(s.Departure)] = s
 	x.index()
 	x.mu.Unlock()
 	x.publish()
@@ -105,10 +105,10 @@ func (x *Pass) decide(c Command) (*sentOrder, Outcome) {
 	if c.Do == Bump {
 		// After a failed Put the same number is used again: if the first value was stored all the same, the
 		// next one replaces it under the same key, so at most one of them exists.
-		return &sentOrder{V: recordVersion, Off: x.lastOff + 1, At: now.UnixMilli(), Key: o.Key, Cards: o.refs,
-			CommandIDs: []string{c.ID}}, Done
+		return &sentOrder{V: recordVersion, Departure: x.lastDeparture + 1, At: now.UnixMilli(), Key: o.Key,
+			Cards: o.refs, CommandIDs: []string{c.ID}}, Done
 	}
-	was, since := x.sent[sentKey(o.Off)], now.Sub(time.UnixMilli(o.OffAt))
+	was, since := x.sent[sentKey(o.Departure)], now.Sub(time.UnixMilli(o.DepartedAt))
 	switch {
 	case was == nil || c.Do == Undo && since >= UndoFor:
 		return nil, TooLate
@@ -148,7 +148,8 @@ func (x *Pass) tick(ctx context.Context, c Command) (Outcome, error) {
 	defer x.publish() // also after an error: what was stored is true
 	for _, job := range p.byHand {
 		key := tickKey(p.Station, job)
-		k := tick{V: recordVersion, Station: p.Station, Job: job, At: time.Now().UnixMilli(), Off: c.Do == Untick}
+		k := tick{V: recordVersion, Station: p.Station, Job: job, At: time.Now().UnixMilli(),
+			TakenBack: c.Do == Untick}
 		if was := x.ticks[key]; was != nil {
 			k.CommandIDs = slices.Clone(was.CommandIDs[max(0, len(was.CommandIDs)+1-maxCommandIDs):])
 		}

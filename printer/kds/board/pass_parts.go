@@ -178,7 +178,7 @@ func (o *Order) part(station string, title func(string) string) *Part {
 func (x *Pass) take(p *Part, job uint64, kind SiblingKind, state PartState, text, clock string, lines []string) {
 	if state == PartOut || state == PartExpired {
 		p.byHand = append(p.byHand, job)
-		if k := x.ticks[tickKey(p.Station, job)]; k != nil && !k.Off {
+		if k := x.ticks[tickKey(p.Station, job)]; k != nil && !k.TakenBack {
 			state, p.TickedAt = PartMade, max(p.TickedAt, k.At)
 		}
 	}

@@ -22,10 +22,10 @@ type record struct {
 	Version uint64 `json:"version"`
 	State   State  `json:"state"`
 	// counts cards that left the board; times cannot sort them, clocks are set back
-	Off    uint64          `json:"off,omitempty"`
-	OffAt  int64           `json:"off_at,omitempty"`
-	PutAt  int64           `json:"put_at"`
-	Ticket json.RawMessage `json:"ticket"`
+	Departure  uint64          `json:"off,omitempty"`
+	DepartedAt int64           `json:"off_at,omitempty"`
+	CameAt     int64           `json:"put_at"`
+	Ticket     json.RawMessage `json:"ticket"`
 
 	Duplicate bool   `json:"duplicate,omitempty"`
 	Reprint   bool   `json:"reprint,omitempty"`
@@ -44,7 +44,7 @@ type record struct {
 	Acked        bool        `json:"acked,omitempty"`
 	AckedAt      int64       `json:"acked_at,omitempty"`
 	AlarmAckedAt int64       `json:"alarm_acked_at,omitempty"`
-	OffBy        string      `json:"off_by,omitempty"` // id of the command that bumped it; one order was bumped by one
+	DepartedBy   string      `json:"off_by,omitempty"` // id of the command that bumped it; one order was bumped by one
 	LastChange   *lastChange `json:"back,omitempty"`   // what undo would reverse; stored names never change
 	CommandIDs   []string    `json:"heard,omitempty"`  // ids of the commands that were done, the latest last
 	Timeline     []moment    `json:"timeline,omitempty"`
@@ -120,9 +120,9 @@ func (r *record) check() error {
 	switch {
 	case r.State != Open && r.State != Bumped && r.State != Elsewhere && r.State != Replaced:
 		return fmt.Errorf("unknown state %.20q", r.State)
-	case max(r.Job, r.Place, r.Version, r.Off) > maxSafeInteger:
-		return fmt.Errorf("job %d, place %d, version %d or off %d is larger than 2^53-1", r.Job, r.Place, r.Version,
-			r.Off)
+	case max(r.Job, r.Place, r.Version, r.Departure) > maxSafeInteger:
+		return fmt.Errorf("job %d, place %d, version %d or departure %d is larger than 2^53-1", r.Job, r.Place,
+			r.Version, r.Departure)
 	}
 	return nil
 }

@@ -60,7 +60,7 @@ func (b *Board) Unseen(after time.Duration) (n int) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	for _, e := range b.cards {
-		if e.rec.State == Open && e.rec.SeenAt == 0 && time.Since(time.UnixMilli(e.rec.PutAt)) >= after {
+		if e.rec.State == Open && e.rec.SeenAt == 0 && time.Since(time.UnixMilli(e.rec.CameAt)) >= after {
 			n++
 		}
 	}

@@ -131,7 +131,7 @@ export async function whatIsToBeBegunLaterIsGreyUntilThenAndNew(server, browser)
   const clock = new Date(fire).toISOString().slice(11, 16);
   const [first, second, third, fourth] = await ages();
   equal([first, second], ["fire " + clock, "HOLD"], "the ages");
-  assert(/^LATE 15/.test(third) && /^ ?01:/.test(fourth), "what is begun: " + third + ", " + fourth);
+  assert(/^LATE/.test(third) && /^ ?\d\d:/.test(fourth), "what is begun: " + third + ", " + fourth);
   equal(await page.locator(".column:not(.measure) .card.later").count(), 2, "grey cards");
   equal(await texts(page, ".item.later"), ["2×Lamb", "1Duck", "1Lamb fire " + clock], "grey lines");
   equal((await new AxeBuilder({ page }).analyze()).violations.map((v) => v.id), [], "grey can be read");
@@ -140,7 +140,7 @@ export async function whatIsToBeBegunLaterIsGreyUntilThenAndNew(server, browser)
   equal(await page.$$eval(".counts .name", (l) => l.map((n) => n.textContent)), ["Soup", "Lamblater"], "all-day");
   await page.keyboard.press("Escape");
   server.ahead = 3601e3;
-  await until("it is begun, and new", async () => /^NEW 00:0/.test((await ages())[0]));
+  await until("it is begun, and new", async () => /^NEW \d\d:/.test((await ages())[0]));
   equal(await page.locator(".column:not(.measure) .card.later").count(), 1, "grey cards then");
 }
 
