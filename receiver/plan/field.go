@@ -24,7 +24,7 @@ const (
 	fieldRemoved                    // says that a modifier is taken away from its dish
 	fieldAllergens                  // of an item or a record; all of the paths are read
 	fieldVoid                       // of an item or a record; see [reader.void]
-	fieldHold                       // of an item or a record: not to be made yet; see [reader.hold]
+	fieldHold                       // of an item or a record: not to be made yet; see [reader.saysSo]
 	fieldNumber                     // the number that is called out
 	fieldTable                      // where it goes
 	fieldServer                     // who took the order
@@ -32,7 +32,7 @@ const (
 	fieldType                       // dine in, take away …
 	fieldGuests                     // number of guests
 	fieldRecordNote                 // notes for the whole ticket; all of the paths are read
-	fieldRush                       // to be made before the other orders; see reader.rush
+	fieldRush                       // to be made before the other orders; see reader.saysSo
 	fieldDestination                // the printer that the service names; shown, not used for routing
 	fieldCustomer                   // whose it is
 	fieldPromised                   // when it is wanted

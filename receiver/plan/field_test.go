@@ -263,7 +263,7 @@ func TestAValueOfAnotherTypeIsNotTheField(t *testing.T) {
 		{"guests", `"covers":2.0`, "2"},
 		{"record_note", `"notes":["a"," ",null,"b",7,{"c":1}]`, `a/b/7/{"c":1}`},
 		{"hold", `"fireStatus":"ON_HOLD"`, "true"},
-		{"hold", `"hold":"no","isHeld":true`, "false"},
+		{"hold", `"hold":false,"isHeld":true`, "false"},
 		{"hold", `"fireStatus":"FIRED"`, "false"},
 		{"rush", `"priority":"URGENT"`, "true"},
 		{"rush", `"isRush":" yes "`, "true"},

@@ -37,8 +37,8 @@ func (s *splitter) header(rec *contract.Record) (ticket.Ticket, remainder) {
 	q, _ := r.number(fieldQuantity)
 	t.Void = r.void(q, false)
 	t.Refire = r.flag(fieldRefire)
-	t.Rush = r.rush()
-	t.Hold = r.hold()
+	t.Rush = r.saysSo(fieldRush, rushWords)
+	t.Hold = r.saysSo(fieldHold, holdWords)
 	t.Notes = append(t.Notes, r.allergens()...)
 
 	rest := r.remainder(append([]string{
@@ -108,7 +108,7 @@ func (s *splitter) line(
 	l.Seat = r.textOrNumber(fieldSeat)
 	l.Course = r.course()
 	l.Void = r.void(q, depth > 0) || parent.Void
-	l.Hold = r.hold() || parent.Hold
+	l.Hold = r.saysSo(fieldHold, holdWords) || parent.Hold
 	// Unlike a void, a refire that cannot be read is not quoted: the dish is made in either case.
 	l.Refire = r.flag(fieldRefire) || parent.Refire
 

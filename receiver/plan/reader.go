@@ -173,34 +173,24 @@ func (r *reader) flag(id fieldID) bool {
 	return false
 }
 
-// hold reads whether it is not to be made yet: true, or a word that says so. The field stays unread: it also prints as
-// it came, because only a screen knows when it was fired.
-func (r *reader) hold() bool {
-	for _, h := range r.of(fieldHold) {
-		if held, ok := parseBool(h.v); ok {
-			return held
-		}
-		if h.v.Kind() == '"' && !isBlank(h.v.Text()) {
-			return slices.Contains([]string{"hold", "held", "onhold", "notfired", "unfired"}, folded(h.v.Text()))
-		}
-	}
-	return false
-}
+// rushWords and holdWords say it of a field that is not true or false.
+var (
+	rushWords = []string{"true", "yes", "y", "rush", "rushed", "priority", "high", "highest", "urgent", "asap"}
+	holdWords = []string{"true", "yes", "y", "hold", "held", "onhold", "notfired", "unfired"}
+)
 
-// rush reads whether the order goes first: true, or a word that says so. Services also number their
-// priorities, and from both ends, so a number says nothing.
-func (r *reader) rush() bool {
-	for _, h := range r.of(fieldRush) {
-		switch h.v.Kind() {
-		case 't', 'f':
-			r.mark(h.v, fieldRush)
-			return h.v.Kind() == 't'
-		case '"':
-			switch folded(h.v.Text()) {
-			case "true", "yes", "y", "rush", "rushed", "priority", "high", "highest", "urgent", "asap":
-				r.mark(h.v, fieldRush)
-				return true
-			}
+// saysSo reads whether an order goes first or is not to be made yet: true, or a word that says so. Services also
+// number their priorities, and from both ends, so a number says nothing. A hold stays unread: it also prints as it
+// came, because only a screen knows when it was fired.
+func (r *reader) saysSo(id fieldID, words []string) bool {
+	for _, h := range r.of(id) {
+		isFlag := h.v.Kind() == 't' || h.v.Kind() == 'f'
+		says := h.v.Kind() == 't' || h.v.Kind() == '"' && slices.Contains(words, folded(h.v.Text()))
+		if (isFlag || says) && id != fieldHold {
+			r.mark(h.v, id)
+		}
+		if isFlag || says {
+			return says
 		}
 	}
 	return false
