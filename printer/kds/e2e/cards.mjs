@@ -175,3 +175,23 @@ export async function withFixedPlacesACardStaysWhereItIsUntilItIsBumped(server, 
     server.orders.splice(server.orders.findIndex((o) => o.key === small.key), 1);
   }
 }
+
+export async function aLateAnswerToUndoDoesNotTakeTheSelectionOfACookWhoWentOn(server, browser) {
+  server.orders = [order(1), order(2)];
+  const page = await open(browser, server, "hot-line");
+  let answer;
+  const mayAnswer = new Promise((done) => (answer = done));
+  await page.route("**/do", async (route) => {
+    const response = await route.fetch();
+    if (route.request().postDataJSON().do === "undo") await mayAnswer;
+    await route.fulfill({ response });
+  });
+  await press(page, "#1", ".act");
+  await page.click("#undo:not(:disabled)");
+  await until("it is back", async () => String(await heads(page)) === "#1,#2");
+  await page.keyboard.press("2");
+  answer();
+  await until("Undo is answered", async () => /#1: undone/.test(await page.innerText("#message")));
+  await page.evaluate(() => new Promise(requestAnimationFrame));
+  equal(await page.locator(".card.selected .number").first().textContent(), "#2", "what is selected");
+}

@@ -282,16 +282,18 @@ class App {
 
   async send(verb, order, body) {
     this.bar.offer = null; // Undo is for the latest change
+    const touchedAt = this.touchedAt;
     const pressed = this.connection.send(verb, order, body, (text) => this.bar.say(text));
     this.board.update();
     const result = await pressed;
     this.board.update();
     if (this.connection.notLive) this.connection.poll(); // there is no stream that would tell
-    this.answered(verb, order, result);
+    this.answered(verb, order, result, touchedAt === this.touchedAt);
     return result;
   }
 
-  answered(verb, order, result) {
+  // answered: isQuiet says that the cook has not gone on to something else.
+  answered(verb, order, result, isQuiet) {
     const name = nameOf(order);
     const message = {
       conflict: name + " has changed: look at it again.",
@@ -314,7 +316,7 @@ class App {
     }[verb];
     if (done) setText(byId("announce"), done);
     if (verb === "undo" || verb === "recall") this.bar.say(done);
-    if (verb === "undo" || verb === "recall") {
+    if (isQuiet && (verb === "undo" || verb === "recall")) {
       const back = (result.order && result.order.key) || order.key.split("~")[0];
       this.panels.close();
       this.board.goWhenBack = back;
