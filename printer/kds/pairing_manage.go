@@ -114,7 +114,7 @@ func (s *Server) managePair(w http.ResponseWriter, r *http.Request, g *grant) {
 	if !s.readJSON(w, r, maxCommandBytes, &req) {
 		return
 	}
-	p, err := s.pair(r.Context(), req.Code, Pairing{Station: req.Station}, g.name())
+	p, err := s.Pair(r.Context(), req.Code, Pairing{Station: req.Station}, g.name())
 	s.answerManager(w, p, err)
 }
 

@@ -27,14 +27,14 @@ func TestABrowserOnTheNetworkIsPairedOnce(t *testing.T) {
 		if again := w.code(c); again != code {
 			t.Errorf("the code changed from %s to %s", code, again)
 		}
-		if _, err := w.server.Pair(t.Context(), code, "grill"); !errors.Is(err, kds.ErrNoScreen) {
+		if _, err := w.pair(code, "grill"); !errors.Is(err, kds.ErrNoScreen) {
 			t.Errorf("with a station that is not there: %v", err)
 		}
-		p, err := w.server.Pair(t.Context(), strings.ToLower(code), "hot-line")
+		p, err := w.pair(strings.ToLower(code), "hot-line")
 		if err != nil || p.Station != "hot-line" || p.Address != "192.168.1.20" {
 			t.Fatalf("paired %+v, %v", p, err)
 		}
-		if _, err := w.server.Pair(t.Context(), code, "cold"); !errors.Is(err, kds.ErrUnknownCode) {
+		if _, err := w.pair(code, "cold"); !errors.Is(err, kds.ErrUnknownCode) {
 			t.Errorf("the code works twice: %v", err)
 		}
 		if status, _, h := w.get(c, "/"); status != http.StatusSeeOther || h.Get("Location") != "/screen/hot-line" {
@@ -69,7 +69,7 @@ func TestTheSecretOfABrowserIsOnlyInItsCookie(t *testing.T) {
 			t.Errorf("%d letters are too few", len(secret))
 		}
 		_, body, _ := w.get(w.client("10.0.0.7"), "/", "Cookie", "ticketrail_screen="+secret)
-		if _, err := w.server.Pair(t.Context(), codeOnPage.FindStringSubmatch(body)[1], "cold"); err != nil {
+		if _, err := w.pair(codeOnPage.FindStringSubmatch(body)[1], "cold"); err != nil {
 			t.Fatal(err)
 		}
 		if strings.Contains(body, secret) {
@@ -91,7 +91,7 @@ func TestARevokedBrowserIsRefusedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestServer(t)
 		c := w.newTablet("192.168.1.20")
-		p, err := w.server.Pair(t.Context(), w.code(c), "hot-line")
+		p, err := w.pair(w.code(c), "hot-line")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +140,7 @@ func TestACodeIsValidForTenMinutesAndWhileABrowserShowsIt(t *testing.T) {
 		if _, body, _ := w.get(c, "/pairing"); !strings.Contains(body, "expired") {
 			t.Errorf("after ten minutes it says %s", body)
 		}
-		if _, err := w.server.Pair(t.Context(), code, "hot-line"); !errors.Is(err, kds.ErrUnknownCode) {
+		if _, err := w.pair(code, "hot-line"); !errors.Is(err, kds.ErrUnknownCode) {
 			t.Errorf("after ten minutes: %v", err)
 		}
 		if again := w.code(c); again == code {
@@ -166,7 +166,7 @@ func TestGuessingCodesAndRequestingManyIsLimited(t *testing.T) {
 		code := w.code(good) // other machines still get codes
 		box := w.client("127.0.0.1")
 		for range 5 {
-			if _, err := w.server.Pair(t.Context(), "AAAA-AAAA", "hot-line"); !errors.Is(err, kds.ErrUnknownCode) {
+			if _, err := w.pair("AAAA-AAAA", "hot-line"); !errors.Is(err, kds.ErrUnknownCode) {
 				t.Fatal(err)
 			}
 			if got, text := w.typed(box, "AAAA-AAAA", "hot-line", ownPage()...); got != http.StatusNotFound {
@@ -176,12 +176,12 @@ func TestGuessingCodesAndRequestingManyIsLimited(t *testing.T) {
 		if got, text := w.typed(box, code, "hot-line", ownPage()...); got != http.StatusTooManyRequests {
 			t.Errorf("typed after ten wrong ones: %d %s", got, text)
 		}
-		if _, err := w.server.Pair(t.Context(), code, "hot-line"); !errors.Is(err, kds.ErrTooManyCodes) {
+		if _, err := w.pair(code, "hot-line"); !errors.Is(err, kds.ErrTooManyCodes) {
 			t.Errorf("after ten wrong codes: %v", err)
 		}
 		time.Sleep(time.Minute)
 		w.get(good, "/pairing")
-		if _, err := w.server.Pair(t.Context(), w.code(good), "hot-line"); err != nil {
+		if _, err := w.pair(w.code(good), "hot-line"); err != nil {
 			t.Errorf("a minute later: %v", err)
 		}
 	})
@@ -198,12 +198,12 @@ func TestAPairingWhoseWriteFailedIsNotActiveAndCanBeRevokedLater(t *testing.T) {
 			}
 			c := w.newTablet("192.168.1.20")
 			code := w.code(c)
-			if _, err := w.server.Pair(t.Context(), code, "hot-line"); err == nil || len(w.pairings.List()) != 0 ||
+			if _, err := w.pair(code, "hot-line"); err == nil || len(w.pairings.List()) != 0 ||
 				w.maySee(c, "hot-line") {
 				t.Fatalf("it could not be stored, and: %v", err)
 			}
 			w.pairingsKV.Inject(queuetest.None)
-			if _, err := w.server.Pair(t.Context(), code, "hot-line"); err != nil || !w.maySee(c, "hot-line") {
+			if _, err := w.pair(code, "hot-line"); err != nil || !w.maySee(c, "hot-line") {
 				t.Fatalf("again: %v", err)
 			}
 			restart()

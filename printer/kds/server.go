@@ -56,7 +56,6 @@ type Server struct {
 	log      *slog.Logger
 	pairings *Pairings
 	web      *webFiles
-	handler  http.Handler
 
 	streams     atomic.Int64
 	renderSlots chan struct{} // one element for each page that is being rendered
@@ -75,7 +74,6 @@ func NewServer(o ServerOptions) *Server {
 		stopping: make(chan struct{}), renderSlots: make(chan struct{}, maxRendering),
 	}
 	s.stop = sync.OnceFunc(func() { close(s.stopping) })
-	s.handler = s.routes()
 	s.Set(o.Displays)
 	return s
 }
@@ -126,22 +124,11 @@ func (s *Server) screenViews() []*screenView {
 	return s.views
 }
 
-// Pair lets the browser that shows code see one station, until the pairing is revoked. The error
-// wraps [ErrNoScreen], [ErrUnknownCode] or [ErrTooManyCodes], which the operator can act on, or an
-// error of the storage.
-func (s *Server) Pair(ctx context.Context, code, station string) (Pairing, error) {
-	return s.pair(ctx, code, Pairing{Station: station}, "an operator")
-}
-
-// PairManager lets the browser that shows code see all stations and pair other browsers, until the
-// pairing is revoked. Its errors are those of Pair.
-func (s *Server) PairManager(ctx context.Context, code string) (Pairing, error) {
-	return s.pair(ctx, code, Pairing{Manager: true}, "an operator")
-}
-
-// pair pairs the browser that shows code. Of to it uses the station and whether it may manage; by
-// says in the log who did it.
-func (s *Server) pair(ctx context.Context, code string, to Pairing, by string) (Pairing, error) {
+// Pair lets the browser that shows code see one station, or as a manager's all of them and pair other browsers, until
+// the pairing is revoked. Of to it uses the station and whether it may manage; by says in the log who did it. The error
+// wraps [ErrNoScreen], [ErrUnknownCode] or [ErrTooManyCodes], which the operator can act on, or an error of the
+// storage.
+func (s *Server) Pair(ctx context.Context, code string, to Pairing, by string) (Pairing, error) {
 	if !to.Manager && s.screenView(to.Station) == nil {
 		var names []string
 		for _, v := range s.screenViews() {
@@ -159,9 +146,6 @@ func (s *Server) pair(ctx context.Context, code string, to Pairing, by string) (
 
 // ErrNoScreen says that there is no screen station of that name.
 var ErrNoScreen = errors.New("no such screen")
-
-// Handler answers the requests of the pages. [Server.HTTPServer] has the time-outs it needs.
-func (s *Server) Handler() http.Handler { return s.handler }
 
 // routes returns the handler of all paths. Another web site open in the same browser cannot send
 // commands: CrossOriginProtection refuses requests that its pages start.

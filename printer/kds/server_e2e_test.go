@@ -196,7 +196,7 @@ func (k *e2eServer) controlHandler() http.Handler {
 		return map[string]any{"status": s.Status(), "board": s.Board().Snapshot(), "printed": k.printed}, nil
 	})
 	handle("/pair", func(r *http.Request) (any, error) {
-		return k.server.Pair(r.Context(), r.FormValue("code"), r.FormValue("station"))
+		return k.server.Pair(r.Context(), r.FormValue("code"), kds.Pairing{Station: r.FormValue("station")}, "a test")
 	})
 	handle("/pairings", func(*http.Request) (any, error) { return k.pairings.List(), nil })
 	handle("/revoke", func(r *http.Request) (any, error) { return k.pairings.Revoke(r.Context(), r.FormValue("id")) })

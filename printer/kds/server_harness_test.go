@@ -310,11 +310,16 @@ func (w *testServer) maySee(c *http.Client, station string) bool {
 	return code == http.StatusOK
 }
 
+// pair pairs the browser that shows code with a station.
+func (w *testServer) pair(code, station string) (kds.Pairing, error) {
+	return w.server.Pair(w.t.Context(), code, kds.Pairing{Station: station}, "a test")
+}
+
 // paired is a browser on the network that is paired with a station.
 func (w *testServer) paired(from, station string) *http.Client {
 	w.t.Helper()
 	c := w.newTablet(from)
-	if _, err := w.server.Pair(w.t.Context(), w.code(c), station); err != nil {
+	if _, err := w.pair(w.code(c), station); err != nil {
 		w.t.Fatal(err)
 	}
 	return c
@@ -324,7 +329,7 @@ func (w *testServer) paired(from, station string) *http.Client {
 func (w *testServer) manager(from string) (*http.Client, kds.Pairing) {
 	w.t.Helper()
 	c := w.newTablet(from)
-	p, err := w.server.PairManager(w.t.Context(), w.code(c))
+	p, err := w.server.Pair(w.t.Context(), w.code(c), kds.Pairing{Manager: true}, "a test")
 	if err != nil {
 		w.t.Fatal(err)
 	}

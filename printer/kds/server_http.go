@@ -14,7 +14,7 @@ func (s *Server) HTTPServer() *http.Server {
 	// which must not hold a connection for ever. An event stream does not end: it replaces the time-outs of
 	// its request, see [Server.events].
 	srv := &http.Server{
-		Handler:           s.handler,
+		Handler:           s.routes(),
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       10 * time.Second, // for a whole request
 		WriteTimeout:      30 * time.Second, // for an answer

@@ -218,11 +218,7 @@ func (d *screens) Pair(ctx context.Context, code, station string, manager bool) 
 	if d.s.ScreensAddr() == nil || !manager && len(conf.Screens) == 0 {
 		return admin.Pairing{}, &admin.Error{Code: admin.NotFound, Message: "the configuration has no screens"}
 	}
-	pair := d.server.Pair
-	if manager {
-		pair = func(ctx context.Context, code, _ string) (kds.Pairing, error) { return d.server.PairManager(ctx, code) }
-	}
-	p, err := pair(ctx, code, station)
+	p, err := d.server.Pair(ctx, code, kds.Pairing{Station: station, Manager: manager}, "an operator")
 	return p, screenError(err)
 }
 

@@ -207,13 +207,6 @@ func (b *Board) newRecord(d ticket.Delivery, was *entry) (record, error) {
 	return r, nil
 }
 
-// update is change for one card.
-func (b *Board) update(ctx context.Context, job uint64, f func(*record) bool) error {
-	b.write.Lock()
-	defer b.write.Unlock()
-	return b.change(ctx, []uint64{job}, f)
-}
-
 // change changes the records of cards with f, stores them and tells the pages, up to the first that cannot
 // be stored. If f returns false, or the job is unknown, nothing happens to a card. The record is cloned,
 // because readers may hold the old one; and f decides under write, so no other change comes between. write

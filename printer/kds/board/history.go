@@ -156,9 +156,6 @@ func (v *Orders) Order(key string) *Order {
 	return v.byKey[key]
 }
 
-// Station is the name of the screen.
-func (v *Orders) Station() string { return v.station }
-
 // RecallFor is how long an order can be recalled.
 func (v *Orders) RecallFor() time.Duration { return v.recallFor }
 

@@ -72,7 +72,9 @@ func (b *Board) Unseen(after time.Duration) (n int) {
 // A crash before the record is stored: nobody was told that the ticket was shown, so the queue delivers it
 // again. A crash after it: the same, or the ticket has ended; the card says what was true.
 func (b *Board) MarkShown(ctx context.Context, job uint64) error {
-	return b.update(ctx, job, func(r *record) bool {
+	b.write.Lock()
+	defer b.write.Unlock()
+	return b.change(ctx, []uint64{job}, func(r *record) bool {
 		if r.Shown {
 			return false
 		}
