@@ -61,16 +61,6 @@ func TestTheBodyIsStoredAsReceived(t *testing.T) {
 	}
 }
 
-func TestAnEndedContextStoresNothing(t *testing.T) {
-	q := start(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	wantErr(t, errOf(q.Accept(ctx, order("a", "grill"))), context.Canceled)
-	if n := len(q.jobs(Filter{})); n != 0 {
-		t.Errorf("%d jobs", n)
-	}
-}
-
 func TestTakeDoesNotWaitOnAClosedQueue(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		ctx, cancel := context.WithTimeout(bg, time.Minute)
@@ -160,20 +150,4 @@ func TestATicketIsNotLentWhileItIsTakenFromTheQueueOrTheStationIsStopped(t *test
 			})
 		})
 	}
-}
-
-func TestTheNextTicketIsLentWhenTheEndOfTheLastOneIsOnTheDisk(t *testing.T) {
-	inBubble(t, func(t *testing.T, q *testQueue) {
-		q.accept(order("a", "grill"))
-		q.accept(order("b", "grill"))
-		l := q.begin("grill")
-		resume := q.disk.hang(0)
-		done := make(chan error)
-		go func() { done <- l.Ack(bg, ticket.Sent, "") }()
-		synctest.Wait()
-		q.wantNothing("grill")
-		resume()
-		q.must(<-done)
-		q.printAll("grill", "b")
-	})
 }

@@ -21,19 +21,9 @@ func TestATakeThatWaitsGetsTheTicketThatItsStationMayPrintNow(t *testing.T) {
 			before: func(q *testQueue) { q.accept(order("a", "bar")) },
 			do:     func(q *testQueue, _ *Lease) error { return errOf(q.Move(bg, []uint64{1}, "grill")) },
 		},
-		"a reprint": {
-			before: func(q *testQueue) { q.accept(order("a", "bar")); q.print("bar") },
-			do: func(q *testQueue, _ *Lease) error {
-				return errOf(q.Reprint(bg, 1, ReprintOptions{Station: "grill"}))
-			},
-		},
 		"one that was returned": {
 			before: func(q *testQueue) { q.accept(order("a", "grill")) },
 			do:     func(_ *testQueue, lent *Lease) error { return lent.Return(bg, "no paper") },
-		},
-		"one that failed for now": {
-			before: func(q *testQueue) { q.accept(order("a", "grill")) },
-			do:     func(_ *testQueue, lent *Lease) error { return lent.Retry(bg, "refused") },
 		},
 		"the one behind one that is out": {
 			before: func(q *testQueue) { q.accept(order("first", "grill")); q.accept(order("a", "grill")) },

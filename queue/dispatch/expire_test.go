@@ -8,21 +8,6 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-func TestARecoveringStationFirstPrintsTheSlip(t *testing.T) {
-	inBubble(t, func(t *testing.T, h *harness) {
-		p := h.printer()
-		p.setFault(off)
-		h.Set([]Lane{{Name: "grill", Station: p, ExpireAfter: 4 * time.Hour}})
-		h.q.enqueue("grill", "a", "b")
-		h.advance(3 * time.Hour)
-		h.q.enqueue("grill", "c")
-		h.advance(2 * time.Hour)
-		p.setFault(fine)
-		h.advance(longestPause)
-		h.wantPrinted(p, "slip a b", "c")
-	})
-}
-
 func TestASlipNeverExpires(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
 		p := h.printer()

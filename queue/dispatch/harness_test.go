@@ -325,15 +325,12 @@ func (l *testLease) Ack(ctx context.Context, proof ticket.Proof, detail string) 
 func (l *testLease) Retry(ctx context.Context, why string) error {
 	return l.end(ctx, "retry", l.Lease.Retry, why)
 }
-
 func (l *testLease) Return(ctx context.Context, why string) error {
 	return l.end(ctx, "return", l.Lease.Return, why)
 }
-
 func (l *testLease) Hold(ctx context.Context, why string) error {
 	return l.end(ctx, "hold", l.Lease.Hold, why)
 }
-
 func (l *testLease) Fail(ctx context.Context, why string) error {
 	return l.end(ctx, "fail", l.Lease.Fail, why)
 }

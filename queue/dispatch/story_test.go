@@ -42,8 +42,6 @@ func TestAFaultDoesToTheTicketsWhatItsStorySays(t *testing.T) {
 			ends: "a retry, a hold, b ack", state: ticket.Held, reason: "check what came out"},
 		{name: "out of paper in the marked copy", grill: first(cut, noPaperMidway), orders: "a b",
 			paper: "a, a DUPLICATE, b", ends: "a retry, a hold, b ack", state: ticket.Held},
-		{name: "a panic in the marked copy", grill: first(cut, panicsMidway), orders: "a b",
-			paper: "a, a DUPLICATE, b", ends: "a retry, a hold, b ack", state: ticket.Held},
 		{name: "the backup leaves it in doubt twice", grill: always(off), bar: first(cut, cut), orders: "a b",
 			onBar: "a, a DUPLICATE, b", state: ticket.Held, reason: "on bar: "},
 		{name: "a lane that holds what is in doubt", grill: first(off, cut), holdDoubt: true, orders: "a b",

@@ -82,27 +82,3 @@ func TestAFileThatLooksDamagedStaysWhileAnotherDaemonHasIt(t *testing.T) {
 		}
 	})
 }
-
-func TestTheTwoNewestDamagedFilesAreKept(t *testing.T) {
-	files := &store{
-		conf: config.Storage{Path: filepath.Join(t.TempDir(), "t.db")}, log: daemon.NewLogger(nil, "text", nil),
-		notify: func(string) {},
-	}
-	synctest.Test(t, func(t *testing.T) { // within one second
-		for n := range 3 {
-			err := os.WriteFile(files.conf.Path, make([]byte, n+1), 0o600)
-			if err := errors.Join(err, files.recover(t.Context(), queue.ErrDamaged)); err != nil {
-				t.Fatal(err)
-			}
-		}
-	})
-	sizes := map[int64]bool{}
-	for _, name := range files.quarantined() {
-		if info, err := os.Stat(name); err == nil {
-			sizes[info.Size()] = true
-		}
-	}
-	if len(sizes) != 2 || !sizes[2] || !sizes[3] {
-		t.Errorf("of three files are left %v", files.quarantined())
-	}
-}
