@@ -101,7 +101,7 @@ func (q *Queue) Job(ctx context.Context, id uint64) (Job, ticket.Ticket, []byte,
 		j, _ = readJob(tx, id, raw, lent, Filter{})
 		t, _ = decodePayload(tx.Bucket(bucketNames[bucketJobs]).Get(key64(id)))
 		t.NameMore(id)
-		if _, b, err := decodeBody(tx.Bucket(bucketNames[bucketRequests]).Get(key64(s.Req))); err == nil {
+		if b, err := decodeBody(tx.Bucket(bucketNames[bucketRequests]).Get(key64(s.Req))); err == nil {
 			body = slices.Clone(b)
 		}
 		return nil

@@ -16,7 +16,6 @@ type noticeOf struct {
 var keyNotice = []byte("notice")
 
 const restored = "The database was damaged. Tickets that are marked POSSIBLE DUPLICATE may have come out before: " +
-
 	"look at the rail first."
 
 // TellStations puts a slip in front of the tickets of stations if the file took the place of a damaged one: each

@@ -207,8 +207,7 @@ func (p parser) acquire(ctx context.Context, size int) (release func(), err erro
 // until then.
 func (r *Receiver) readBody(c echo.Context, x *exchange) error {
 	req, limit := c.Request(), x.policy.MaxBody
-	if req.ContentLength > limit { // answered without reading any of it
-		x.truncated = true
+	if req.ContentLength > limit { // answered without reading any of it; readRefused keeps what may be kept
 		return tooLarge(limit)
 	}
 	size := limit

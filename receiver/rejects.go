@@ -102,15 +102,11 @@ func OpenRejects(store, bodies kv.Store, log *slog.Logger, reg prometheus.Regist
 	return r, nil
 }
 
-func (one *Reject) limit() {
+// Keep keeps a body, unless the buffer is full. It never blocks: it is called while a request is served.
+func (r *Rejects) Keep(one Reject) {
 	if len(one.Body) > maxRejectBody {
 		one.Body, one.Truncated = one.Body[:maxRejectBody], true
 	}
-}
-
-// Keep keeps a body, unless the buffer is full. It never blocks: it is called while a request is served.
-func (r *Rejects) Keep(one Reject) {
-	one.limit()
 	size := int64(len(one.Body))
 	if r.waiting.Add(size) <= maxWaiting {
 		select {
@@ -124,9 +120,9 @@ func (r *Rejects) Keep(one Reject) {
 }
 
 // Store keeps a body and returns nil when it is on the disk. After an error a retry is safe: a body that is kept
-// already is not kept twice. It is for what nobody sends again and no person has been told.
+// already is not kept twice. It is for what nobody sends again and no person has been told: a relay takes no body that
+// is larger than may be.
 func (r *Rejects) Store(ctx context.Context, one Reject) error {
-	one.limit()
 	stored := make(chan error, 1)
 	r.waiting.Add(int64(len(one.Body)))
 	select {

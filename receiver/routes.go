@@ -74,8 +74,7 @@ type exchange struct {
 
 	body    []byte
 	request contract.PrintRequest // what was parsed of it
-	// bodyRead: the body was read to its end. truncated: reading began or was refused, and body lacks the
-	// rest. Both false: nothing was read yet.
+	// bodyRead: the body was read to its end. truncated: reading began, and body lacks the rest.
 	bodyRead  bool
 	truncated bool
 	reserved  int64 // bytes of Receiver.largeReserved that this body uses

@@ -254,13 +254,8 @@ func (s *Shapes) Forget(gone func(Field) bool) {
 	}
 }
 
-// Close stores what is not stored. No request may be answered any more.
+// Close stores what is not stored. No request may be answered any more: what the timer finds later is nothing.
 func (s *Shapes) Close(context.Context) error {
-	s.mu.Lock()
-	if s.timer != nil {
-		s.timer.Stop()
-	}
-	s.mu.Unlock()
 	s.store()
 	return nil
 }
