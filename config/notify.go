@@ -16,6 +16,9 @@ type Notify struct {
 	// printer that gets new paper. Refused orders and failed tickets are told at once, because they do
 	// not mend themselves. Default 3m, 0s to 24h.
 	After time.Duration `mapstructure:"after" default:"3m" range:"0s 24h"`
+	// Repeat is how long something that needs a person may last until it is told again. Default 4h, 15m to 168h;
+	// 0: it is told once.
+	Repeat time.Duration `mapstructure:"repeat" default:"4h" range:"15m 168h" zero:"allowed"`
 	// Slip prints a notice when a station fails: at its backup, else at the fallback, if that one works.
 	// Default false.
 	Slip bool `mapstructure:"slip"`

@@ -117,18 +117,27 @@ func (c *cli) stationTable(all []admin.Station, now time.Time) error {
 
 	var below page
 	for _, p := range all {
-		// It has no problem, or none that the operator can do anything about.
-		if p.Advice == "" {
-			continue
+		found := p.Findings()
+		for i, f := range found {
+			if i == 0 {
+				below.add("")
+			}
+			if !f.Since.IsZero() {
+				f.Since = f.Since.In(now.Location())
+			}
+			below.add("%s: %s", p.Name, cause(f))
+			below.add("%s: to fix: %s", p.Name, f.Do)
 		}
-		below.add("")
-		if s := p.Problem(now); s != "" {
-			below.add("%s: %s", p.Name, s)
+		if len(found) == 0 {
+			continue
 		}
 		if p.StandIn != "" {
 			below.add("%s: its tickets print at its backup %s", p.Name, p.StandIn)
 		}
-		below.add("%s: to fix: %s", p.Name, p.Advice)
+		// Below a second the answer would be old before it is read.
+		if p.Hold == nil && p.NextTry != nil && p.NextTry.Sub(now) >= time.Second {
+			below.add("%s: next attempt in %s", p.Name, admin.Age(p.NextTry.Sub(now)))
+		}
 	}
 	return write(c.out, below.String())
 }

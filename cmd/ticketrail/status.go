@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -81,12 +82,28 @@ func personNeeded(findings []admin.Finding) error {
 	return fmt.Errorf("needs a person: %s", strings.Join(needed, ", "))
 }
 
+// cause is what is wrong, since when (in the zone of Since), and the error in its own words.
+func cause(f admin.Finding) string {
+	text := f.Text
+	if !f.Since.IsZero() {
+		clock := "15:04"
+		if time.Since(f.Since) > 12*time.Hour {
+			clock = "2 Jan 15:04"
+		}
+		text += ", since " + f.Since.Format(clock)
+	}
+	if f.Detail != "" {
+		text += " (" + f.Detail + ")"
+	}
+	return text
+}
+
 // findingsText is a line for each finding, and one for what to do about it.
 func findingsText(findings []admin.Finding, colour bool) string {
 	var b strings.Builder
 	t := newTable(&b)
 	for _, f := range findings {
-		t.row(strings.ToUpper(string(f.Level)), f.Subject, f.Text)
+		t.row(strings.ToUpper(string(f.Level)), f.Subject, cause(f))
 		if f.Do != "" {
 			t.row("", "", "to fix: "+f.Do)
 		}

@@ -15,6 +15,7 @@ package admin
 import (
 	"time"
 
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/queue"
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver"
@@ -35,6 +36,28 @@ type (
 	Filter = queue.Filter
 )
 
+// Stations and findings cross the socket as they were worked out.
+type (
+	Station = finding.Station
+	Device  = finding.Device
+	Finding = finding.Finding
+	Level   = finding.Level
+)
+
+// States of a [Station], levels of a [Finding], and kinds of stations.
+const (
+	Orphaned, OnHold, Down, Untried, Up = finding.Orphaned, finding.OnHold, finding.Down, finding.Untried, finding.Up
+
+	Fail, Warn, OK               = finding.Fail, finding.Warn, finding.OK
+	KindScreen, KindKDS, KindLog = finding.KindScreen, finding.KindKDS, finding.KindLog
+)
+
+// WorstFirst is the order in which findings are shown.
+func WorstFirst(a, b Finding) int { return finding.WorstFirst(a, b) }
+
+// Age is d for people.
+func Age(d time.Duration) string { return finding.Age(d) }
+
 // Detail is everything that is stored of a job. A ticket may hold names of guests, so a listing has
 // only the Job.
 type Detail struct {
@@ -51,93 +74,10 @@ type Moment struct {
 	Text string    `json:"text"` // for people
 }
 
-// A Status is what the daemon knows of a station at this moment, apart from its queue. It is a
-// copy, made when a listing asks for it.
-type Status struct {
-	Name         string
-	Kind         string // [KindScreen], [KindKDS], [KindLog]; "" is a printer
-	Address      string // as configured
-	Known        bool   // an attempt was made since the start
-	Up           bool   // the last attempt reached it
-	Since        time.Time
-	Err          string    // why it is down
-	Waiting      string    // what it is waiting for
-	Attempt      int       // number of the current ticket's attempt
-	NextTry      time.Time // of the next attempt; zero if none is planned
-	Device       *Device   // nil if the station cannot be asked for its own state
-	ActiveBackup string    // the backup station that prints its tickets now; empty: it prints them itself
-	Pages        int       // open pages, of a screen
-}
-
-// A Device is the state that a printer or screen reports of itself. Stations that share a printer
-// have the same Device.
-type Device struct {
-	// State is one or two words: ready, paper_out, cover_open, busy, silent …
-	State string    `json:"state"`
-	Since time.Time `json:"since,omitzero"` // since when it is in this state
-	Fine  bool      `json:"fine"`           // it can print
-	// Conditions are all that it reports, also those that do not stop printing, such as paper_low.
-	// The names are the label values of ticketrail_station_condition.
-	Conditions []string `json:"conditions"`
-	// Ability is the best outcome it can report for a ticket: confirmed, processed, sent or shown;
-	// empty until that was detected.
-	Ability string `json:"ability,omitempty"`
-	Advice  string `json:"advice,omitempty"` // what the operator can do about the state
-	Error   string `json:"error,omitempty"`  // why it cannot be reached
-	Moved   string `json:"moved,omitempty"`  // that it was found at another address than the configured one
-	// Foreign counts answers of the printer to another program while the daemon was connected.
-	Foreign int `json:"foreign,omitempty"`
-}
-
-// A Condition is the state of a [Station] in one word. Of several reasons not to print, it names
-// the one that the operator must act on first: see stationOf.
-type Condition string
-
-const (
-	Orphaned Condition = "orphan"  // it has tickets and is not in the configuration
-	OnHold   Condition = "held"    // the operator stopped it
-	Down     Condition = "down"    // the last attempt failed, or the device reports that it cannot print
-	Untried  Condition = "unknown" // no attempt since the daemon started
-	Up       Condition = "up"
-)
-
-// A Station is a place where tickets are printed or shown (a printer, a screen, a third-party
-// kitchen display), with its queue. Scripts read its JSON, so the keys stay as they are: stand_in
-// is the backup.
-type Station struct {
-	Name       string     `json:"name"`
-	Kind       string     `json:"kind,omitempty"` // [KindScreen], [KindKDS], [KindLog]; absent for a printer
-	Address    string     `json:"address,omitempty"`
-	State      Condition  `json:"state"`
-	Since      *time.Time `json:"since,omitempty"` // since when it is in this state
-	Configured bool       `json:"configured"`
-	Pending    int        `json:"pending"`
-	Printing   int        `json:"printing"`
-	Held       int        `json:"held"` // tickets that wait for the operator to decide
-	// OldestSeconds is the running time since the oldest open ticket was accepted.
-	OldestSeconds float64            `json:"oldest_seconds"`
-	Hold          *queue.StationHold `json:"hold,omitempty"`
-	Waiting       string             `json:"waiting,omitempty"` // what it is waiting for
-	Error         string             `json:"error,omitempty"`   // of the last attempt, if it failed
-	Attempt       int                `json:"attempt,omitempty"`
-	NextTry       *time.Time         `json:"next_try,omitempty"`
-	Device        *Device            `json:"device,omitempty"`
-	StandIn       string             `json:"stand_in,omitempty"`      // the backup that prints its tickets now
-	StandsInFor   []string           `json:"stands_in_for,omitempty"` // stations whose tickets it prints now
-	Pages         int                `json:"pages,omitempty"`         // open pages, of a screen
-	Advice        string             `json:"advice,omitempty"`        // what the operator can do
-	// Books are the durable counters of this station since its database was created.
-	Books queue.Books `json:"books"`
-}
-
-// Fine reports whether the station prints and no ticket waits for the operator. An untried station
-// counts as fine: after a start without orders nothing is known to be wrong.
-func (p Station) Fine() bool { return (p.State == Up || p.State == Untried) && p.Held == 0 }
-
 // Stations is every station, with the notices of the daemon.
 type Stations struct {
 	Stations []Station `json:"stations"`
-	// Notices are problems of the daemon itself: a quarantined database, a full disk.
+	// Notices are what needs a person now and is no station: a quarantined database, a full disk.
 	Notices []string `json:"notices,omitempty"`
 }
 

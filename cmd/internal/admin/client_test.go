@@ -41,16 +41,6 @@ func TestAnErrorOfAClosedSocketNamesTheGroupThatHasAccess(t *testing.T) {
 	}
 }
 
-func TestNamesInAdviceAreQuotedForTheShell(t *testing.T) {
-	for name, want := range map[string]string{
-		"grill": "grill", "küche-2": "küche-2", "Bar upstairs": "'Bar upstairs'", "Joe's": `'Joe'\''s'`, "a;b": "'a;b'",
-	} {
-		if got := shellQuote(name); got != want {
-			t.Errorf("shellQuote(%q) = %s, want %s", name, got, want)
-		}
-	}
-}
-
 func TestABuildIsOneLine(t *testing.T) {
 	for _, b := range []Build{
 		ThisBuild(),

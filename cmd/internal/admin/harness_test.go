@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/cmd/internal/httpserver"
 	"ticketrail/printer/layout"
 	"ticketrail/queue"
@@ -45,20 +46,17 @@ func startDaemon(t *testing.T, change ...func(*testDaemon, *Options)) *testDaemo
 			return ticket.Receipt{Jobs: 2, Duplicate: !one.Printed.IsZero()}, nil
 		},
 		Displays: testDisplays{t, d},
-		Statuses: func() []Status {
+		Stations: func() []Station {
 			if d.entered != nil {
 				d.entered <- struct{}{}
 				<-d.release
 			}
-			return []Status{{Name: "bar", Address: "tcp://10.0.0.9:9100", Known: true, Since: time.Unix(50, 0),
-				Err: "connection refused", NextTry: time.Unix(60, 0)}}
+			return finding.Join([]Station{{Name: "bar", Known: true, Error: "connection refused"}}, d.queue.Stations())
 		},
-		Notices: func() []Finding {
-			return []Finding{{Level: Fail, Subject: "database", Text: "the database was damaged", Do: "see the log"}}
-		},
-		State: func(context.Context) ([]Finding, error) {
+		Findings: func(context.Context) ([]Finding, error) {
 			return []Finding{
-				{Level: OK, Subject: "orders", Text: "2"}, {Level: Warn, Subject: "clock", Text: "wrong"},
+				{Level: Fail, Subject: "database", Text: "the database was damaged", Do: "see the log"},
+				{Level: Fail, Subject: "bar", Station: true}, {Level: Warn, Subject: "clock", Text: "wrong"},
 			}, nil
 		},
 		Zone:   func() *time.Location { return nil },

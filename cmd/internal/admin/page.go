@@ -106,7 +106,7 @@ func (s *Server) pageState(r *http.Request) (any, error) {
 	if p.Overview, err = s.Overview(r.Context()); err != nil {
 		return nil, err
 	}
-	p.Zone, p.Stations = s.zoneName(), s.list()
+	p.Zone, p.Stations = s.zoneName(), s.o.Stations()
 	p.Tickets = []PageTicket{} // in JSON a list, also an empty one
 	// Two lists: a long queue must not hide the tickets that need somebody.
 	for _, f := range []queue.Filter{

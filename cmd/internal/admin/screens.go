@@ -9,13 +9,6 @@ import (
 	"ticketrail/printer/kds"
 )
 
-// Kinds of station that are not a printer.
-const (
-	KindScreen = "screen"
-	KindKDS    = "kds"
-	KindLog    = "log"
-)
-
 // States of a screen, as [Device] has them.
 const (
 	ScreenOpen  = "open"

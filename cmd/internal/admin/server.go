@@ -36,15 +36,13 @@ type Options struct {
 	Rejects Rejects
 	// PrintLate prints a refused request, see [receiver.Receiver.PrintLate].
 	PrintLate func(ctx context.Context, one Reject, lenient bool) (ticket.Receipt, error)
-	Displays  Displays        // the screens
-	Statuses  func() []Status // the state of each station
+	Displays  Displays         // the screens
+	Stations  func() []Station // each, with its queue; orphans too
 	// Probe asks the printer of a configured station what it can do, and returns its state afterwards. An
 	// [*Error] with [Conflict] if the station has no printer that can be asked.
 	Probe func(ctx context.Context, station string) (Device, error)
-	// Notices are problems of the daemon that every listing shows: a quarantined database, a full disk.
-	Notices func() []Finding
-	// State is everything else that is known of the daemon itself, also what is fine.
-	State func(ctx context.Context) ([]Finding, error)
+	// Findings are everything that was found, the worst first.
+	Findings func(ctx context.Context) ([]Finding, error)
 	// Fields is what becomes of the fields of orders.
 	Fields func() Fields
 	// Zone is the kitchen's time zone; nil if it is not known.

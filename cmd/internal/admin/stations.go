@@ -3,12 +3,10 @@ package admin
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/google/uuid"
 
@@ -17,133 +15,18 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-func (s *Server) stations(*http.Request) (any, error) {
-	out := Stations{Stations: s.list()}
-	for _, f := range s.o.Notices() {
-		out.Notices = append(out.Notices, f.String())
+func (s *Server) stations(r *http.Request) (any, error) {
+	found, err := s.o.Findings(r.Context())
+	if err != nil {
+		return nil, err
 	}
-	return out, nil
-}
-
-// list joins two lists. The queue has the stations, orphans too; the rest of the daemon adds
-// what it knows of them.
-func (s *Server) list() []Station {
-	// Read before the queue: a reload between the two shows a new station without a state, and
-	// never a state without its station.
-	statuses := map[string]Status{}
-	for _, l := range s.o.Statuses() {
-		statuses[l.Name] = l
-	}
-	backups := map[string][]string{}
-	for _, name := range slices.Sorted(maps.Keys(statuses)) {
-		if by := statuses[name].ActiveBackup; by != "" {
-			backups[by] = append(backups[by], name)
+	out := Stations{Stations: s.o.Stations()}
+	for _, f := range found {
+		if f.Level == Fail && !f.Station {
+			out.Notices = append(out.Notices, f.String())
 		}
 	}
-	out := []Station{}
-	for _, st := range s.o.Queue.Stations() {
-		p := stationOf(st, statuses[st.Name])
-		p.StandsInFor = backups[st.Name]
-		out = append(out, p)
-	}
-	return out
-}
-
-// stationOf joins what the queue knows of a station with what the dispatcher and the station know.
-// The state is the first that applies, in the order in which the operator must act: without a
-// configuration a hold does not matter, and while held a dead printer does not matter.
-func stationOf(st queue.StationState, l Status) Station {
-	p := Station{
-		Name: st.Name, Kind: l.Kind, Address: l.Address, Pages: l.Pages, Configured: st.Configured,
-		Pending: st.Pending, Printing: st.Printing, Held: st.Held,
-		OldestSeconds: st.Oldest.Seconds(),
-		Waiting:       l.Waiting, Error: l.Err, Attempt: l.Attempt,
-		Hold: st.Hold, Books: st.Books, Device: l.Device, StandIn: l.ActiveBackup,
-	}
-	if !l.NextTry.IsZero() {
-		p.NextTry = new(l.NextTry)
-	}
-	since := l.Since
-	deviceDown := l.Device != nil && !l.Device.Fine
-	switch {
-	case !st.Configured:
-		p.State, since = Orphaned, time.Time{}
-	case st.Hold != nil:
-		p.State, since = OnHold, st.Hold.Since
-	case deviceDown: // also without a ticket: the device was polled
-		p.State, since = Down, l.Device.Since
-	// The daemon has just started, or no ticket has come.
-	case !l.Known:
-		p.State = Untried
-	case !l.Up:
-		p.State = Down
-	default:
-		p.State = Up
-	}
-	if !since.IsZero() {
-		p.Since = new(since)
-	}
-	p.Advice = advice(p)
-	return p
-}
-
-// advice is what the operator can do about a station, the most urgent thing first; empty if the
-// station needs nothing. The command line prints it after "to fix:", so it begins with what to do
-// and names the command completely.
-func advice(p Station) string {
-	switch {
-	case p.State == Orphaned:
-		return fmt.Sprintf("not in the configuration: add it again, or ticketrail jobs move --from %s --to STATION",
-			shellQuote(p.Name))
-	case p.State == OnHold:
-		return "ticketrail printers resume " + shellQuote(p.Name)
-	case p.State == Down && p.StandIn != "":
-		return fixFor(p) + "; " + p.StandIn + " prints its tickets meanwhile"
-	case p.State == Down:
-		return fixFor(p) + "; waiting tickets then follow automatically"
-	case p.Held > 0:
-		return fmt.Sprintf("%s for your decision: ticketrail jobs list --state held --station %s, "+
-			"then jobs reprint or jobs cancel", ticketsWait(p.Held), shellQuote(p.Name))
-	case p.Device != nil:
-		return p.Device.Advice // such as paper low: it prints, but not for long
-	}
-	return ""
-}
-
-// fixFor is what to do about a station that is down. What the device itself reports is better than
-// a guess; without a report the usual causes are named.
-func fixFor(p Station) string {
-	switch {
-	case p.Device != nil && !p.Device.Fine && p.Device.Advice != "":
-		return p.Device.Advice
-	case p.Kind == KindKDS && p.Device != nil: // it answers that it takes no tickets
-		return "repair what it answers, usually its token_file or url, then ticketrail printers resume " +
-			shellQuote(p.Name)
-	case p.Kind == KindKDS:
-		return "check that the display is running: ticketrail check --online shows its answer"
-	case p.Kind == KindLog:
-		return "repair what ticketrail check --online says of it"
-	case p.Waiting != "":
-		return "check the printer"
-	}
-	return "check power, cable and address"
-}
-
-// shellQuote is a name as it must be typed in a shell, so that advice can be copied.
-func shellQuote(name string) string {
-	if strings.ContainsFunc(name, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_.", r)
-	}) {
-		return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
-	}
-	return name
-}
-
-func ticketsWait(n int) string {
-	if n == 1 {
-		return "1 ticket waits"
-	}
-	return ticket.Plural(n, "ticket") + " wait"
+	return out, nil
 }
 
 // checkKnown refuses a name that is neither a configured station nor an orphan.

@@ -5,8 +5,8 @@
 // An App has no global state and handles no signals. So tests, the demo and the benchmark can run
 // the whole daemon, also several of them in one process. New makes all parts; those of this package are
 // in files of their own: store.go (the database file), source.go (the orders of a relay), service.go (the
-// point-of-sale API), health.go. What a reload replaces is built and applied in reload.go; what New opened
-// is closed by teardown.go.
+// point-of-sale API), findings.go (how everything is), health.go. What a reload replaces is built and applied in
+// reload.go; what New opened is closed by teardown.go.
 package app
 
 import (
@@ -108,7 +108,7 @@ type App struct {
 	service  *service
 	receiver *receiver.Receiver
 	source   *source
-	health   health
+	store    *store
 	control  *admin.Server
 	file     *configFile
 	venues   venues
@@ -153,7 +153,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	a.log = daemon.NewLogger(o.Log, conf.Log.Format, a.level)
 	a.level.Set(conf.Log.Slog())
 	a.metrics = daemon.NewConfigMetrics(a.registry)
-	a.file = newConfigFile(o.ConfigPath, a.log, a.registry)
+	a.file = newConfigFile(o.ConfigPath, a.registry)
 	a.down.log = a.log
 	defer func() {
 		if err != nil {
@@ -163,12 +163,12 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 
 	// The database comes first: its lock proves that no other daemon works with these tickets, or
 	// listens at the admin socket.
-	files := &store{conf: conf.Storage, log: a.log, notify: a.notify, check: o.CheckStore,
+	a.store = &store{conf: conf.Storage, log: a.log, notify: a.notify, check: o.CheckStore,
 		outcomes: conf.Outcomes.Enabled()}
-	if a.queue, err = files.open(ctx, o, a.registry); err != nil {
+	if a.queue, err = a.store.open(ctx, o, a.registry); err != nil {
 		return nil, err
 	}
-	a.down.push("queue", func(ctx context.Context) error { return files.close(ctx, a.queue) })
+	a.down.push("queue", func(ctx context.Context) error { return a.store.close(ctx, a.queue) })
 
 	// The dispatcher has no lanes yet, so nothing prints before apply.
 	a.dispatch = dispatch.New(dispatch.Options{Queue: dispatch.From(a.queue), Logger: a.log, Registerer: a.registry})
@@ -204,8 +204,8 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		PrintLate: func(ctx context.Context, one admin.Reject, lenient bool) (ticket.Receipt, error) {
 			return a.receiver.PrintLate(ctx, one, lenient)
 		},
-		Statuses: a.stations.List, Probe: a.stations.Probe, Notices: a.problems,
-		State: a.state, Fields: a.fields, Zone: a.zone, Layout: a.stations.Layout,
+		Stations: a.stationList, Probe: a.stations.Probe, Findings: a.findings, Fields: a.fields,
+		Zone: a.zone, Layout: a.stations.Layout,
 		Logger: a.log.With("component", "admin"),
 	})
 
@@ -232,7 +232,6 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		Overview: a.control.Overview, Connect: o.Relay, Logger: a.log})
 	a.venues = venues{a.active.Load, a.service.zoneOf, a.receiver.Heard, a.clock()}
 	a.registry.MustRegister(a.source, a.venues)
-	a.health = health{a.queue, files, a.stations, a.file, a.source}
 	a.outcomes = outcomes.New(outcomes.Options{
 		Queue: a.queue, Registerer: a.registry, Logger: a.log.With("component", "outcomes"),
 	})
@@ -244,7 +243,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 			return nil, err
 		}
 		a.metricsAt = l.Addr()
-		monitor := daemon.Monitor(a.registry, a.log, a.health.notReady)
+		monitor := daemon.Monitor(a.registry, a.log, a.notReady)
 		a.serveOn(l, "metrics", func(ctx context.Context) error { return daemon.ServeMonitor(ctx, l, monitor, a.log) })
 	}
 	// The database must be open: its lock decides between two daemons that start at the same moment, see

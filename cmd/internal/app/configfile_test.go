@@ -1,66 +1,69 @@
 package app
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"ticketrail/cmd/internal/daemon"
-	"ticketrail/queue/queuetest"
+	"ticketrail/cmd/internal/finding"
 )
 
-func TestABrokenFileIsToldWithinAMinuteAndItsRepairToo(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "t.yaml")
+// TestWhatTheNextStartWouldRefuseIsFound changes what the next start would read, and nothing of some changes is in the
+// time or size of the file.
+func TestWhatTheNextStartWouldRefuseIsFound(t *testing.T) {
+	dir := t.TempDir()
+	path, secret := filepath.Join(dir, "t.yaml"), filepath.Join(dir, "secret")
 	const good = "venues: [ { id: 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11, name: Harbour Grill, timezone: UTC } ]\n" +
+		"receiver: { secret_file: secret }\n" +
 		"printers: [ { name: grill, address: \"tcp://127.0.0.1:1\" } ]\nfallback: grill\n"
-	write := func(text string) {
+	must := func(err error) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	write(good)
-	synctest.Test(t, func(t *testing.T) {
-		log, reg := &queuetest.Log{}, prometheus.NewPedanticRegistry()
-		f := newConfigFile(path, daemon.NewLogger(log, "text", nil), reg)
-		ctx, stop := context.WithCancel(t.Context())
-		go f.watch(ctx)
-		expect := func(step, reason string, valid float64, lines int) {
-			t.Helper()
-			time.Sleep(3*lookEvery + 1)
-			synctest.Wait()
-			if got := f.refused(); (got == "") != (reason == "") || !strings.Contains(got, reason) {
-				t.Errorf("%s: refused for %q", step, got)
-			}
-			if strings.Count(log.String(), "\n") != lines {
-				t.Errorf("%s: the log is\n%s", step, log)
-			}
-			m, err := reg.Gather()
-			if err != nil || m[0].GetMetric()[0].GetGauge().GetValue() != valid {
-				t.Errorf("%s: the metrics are %v, %v", step, m, err)
-			}
+	write := func(text string) func() { return func() { must(os.WriteFile(path, []byte(text), 0o600)) } }
+	const key = "Tn8vXq2LmZ4cRb7WyHd9KsPf3GjE6uAo"
+	must(os.WriteFile(secret, []byte(key), 0o600))
+	write(good)()
+	reg := prometheus.NewPedanticRegistry()
+	f := newConfigFile(path, reg)
+	for _, c := range []struct {
+		name, kind, says string
+		change           func()
+	}{
+		{"as at the start", "", "", func() {}},
+		{"a note", "", "", write(good + "# a note\n")},
+		{"a typo", "invalid", "fallbak", write(good + "fallbak: grill\n")},
+		{"repaired", "", "", write(good)},
+		{"a secret that was moved", "secret_missing", secret, func() { must(os.Rename(secret, secret+".old")) }},
+		{"moved back", "", "", func() { must(os.Rename(secret+".old", secret)) }},
+		{"a secret without a line", "secret_missing", secret, func() { must(os.Truncate(secret, 0)) }},
+		{"removed", "unreadable", path, func() { must(os.Remove(path)) }},
+	} {
+		c.change()
+		f.look()
+		got := f.problems()
+		if c.kind == "" && len(got) > 0 ||
+			c.kind != "" && (len(got) != 1 || got[0].Kind != c.kind || !strings.Contains(got[0].Text, c.says)) {
+			t.Errorf("%s: %+v, want %s of %s", c.name, got, c.kind, c.says)
 		}
-		expect("at the start", "", 1, 0)
-		write(good + "# a note\n")
-		expect("changed", "", 1, 0)
-		write(good + "fallbak: grill\n")
-		expect("broken", "fallbak", 0, 1)
-		write(good + "fallbak: grill\n# the same\n")
-		expect("broken in the same way", "fallbak", 0, 1)
-		write(good + "# the same\nfallbak: grill\n")
-		expect("broken on another line", "fallbak", 0, 2)
-		write(good + "# repaired\n")
-		expect("repaired", "", 1, 3)
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
+		if valid := testutil.ToFloat64(f.valid); valid != truth(c.kind == "") {
+			t.Errorf("%s: the metric is %v", c.name, valid)
 		}
-		expect("removed", path, 0, 4)
-		stop()
-	})
+	}
+	must(os.WriteFile(secret, []byte(key), 0o600))
+	f.reloaded(os.ErrPermission) // such as a port that may not be opened
+	write(good)()
+	f.look()
+	if d := f.problems(); len(d) != 1 || d[0] != (finding.Problem{Kind: "invalid", Text: os.ErrPermission.Error()}) {
+		t.Errorf("a valid file that could not be used: %+v", d)
+	}
+	if f.reloaded(nil); len(f.problems()) > 0 {
+		t.Errorf("after a reload: %+v", f.problems())
+	}
 }

@@ -58,7 +58,7 @@ func TestAFileThatIsNoDatabaseIsPutAsideAndEveryListingSaysSo(t *testing.T) {
 		if n := len(k.App.Quarantined()); n != 1 {
 			t.Errorf("%d files were put aside, want one", n)
 		}
-		wantText(t, strings.Join(k.App.Notices(), "\n"), ".corrupt-")
+		wantText(t, strings.Join(k.wrong(), "\n"), ".corrupt-")
 		wantText(t, k.App.StatusLine(), "a damaged database was put aside")
 	}, "grill")
 }

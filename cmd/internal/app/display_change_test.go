@@ -90,8 +90,7 @@ func TestAReloadAddsAndRemovesScreens(t *testing.T) {
 		for _, p := range []*page{p, pass, cold} {
 			p.close()
 		}
-		if got := k.App.Notices(); len(got) != 1 ||
-			!strings.Contains(got[0], "the board of hot-line, which is no longer a screen, still has 1 ticket") {
+		if got := k.finding(admin.Fail, "stations"); !strings.Contains(got, "hot-line is no screen any more") {
 			t.Errorf("%q", got)
 		}
 		for _, l := range k.App.Stations().List() {
@@ -100,7 +99,7 @@ func TestAReloadAddsAndRemovesScreens(t *testing.T) {
 			}
 		}
 		k.Restart()
-		if got := k.App.Notices(); len(got) != 1 {
+		if got := k.finding(admin.Fail, "stations"); got == "" {
 			t.Errorf("after a restart: %q", got)
 		}
 	}, "grill")

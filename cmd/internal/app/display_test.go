@@ -106,7 +106,7 @@ func TestWhileNoPageIsOpenTicketsPrintAtTheBackupInOrder(t *testing.T) {
 		k.Advance(time.Second)
 		k.WantPrinted("grill", "A1@HOT LINE A2@HOT LINE A3@HOT LINE")
 		l := k.status("hot-line")
-		if l.Device.State != admin.ScreenUnset || l.ActiveBackup != "grill" {
+		if l.Device.State != admin.ScreenUnset || l.StandIn != "grill" {
 			t.Errorf("%+v, %+v", l, l.Device)
 		}
 		p := k.openPage("hot-line")
@@ -114,7 +114,7 @@ func TestWhileNoPageIsOpenTicketsPrintAtTheBackupInOrder(t *testing.T) {
 		p.want("") // tickets on paper are not shown too
 		k.Accept("A4", at("hot-line", "Pie"))
 		p.want("A4")
-		if l := k.status("hot-line"); l.ActiveBackup != "" || !l.Device.Fine {
+		if l := k.status("hot-line"); l.StandIn != "" || !l.Device.Fine {
 			t.Errorf("%+v, %+v", l, l.Device)
 		}
 	}, "grill")

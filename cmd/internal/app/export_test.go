@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/cmd/internal/station"
 	"ticketrail/config"
 	"ticketrail/receiver"
@@ -15,9 +16,6 @@ import (
 )
 
 // What follows lets the tests of the whole daemon, which are another package, look at its parts.
-
-// LookEvery is how often the daemon looks at its configuration file.
-const LookEvery = lookEvery
 
 // Stations are the active stations.
 func (a *App) Stations() *station.Set { return a.stations }
@@ -32,21 +30,13 @@ func (a *App) Registry() *prometheus.Registry { return a.registry }
 func (a *App) Control() http.Handler { return a.control }
 
 // StatusLine is what systemctl status shows.
-func (a *App) StatusLine() string { return a.health.status() }
+func (a *App) StatusLine() string { return a.statusLine() }
 
 // Quarantined are the files of damaged databases.
-func (a *App) Quarantined() []string { return a.health.store.quarantined() }
+func (a *App) Quarantined() []string { return a.store.quarantined() }
 
-// Notices are what every listing shows.
-func (a *App) Notices() (out []string) {
-	for _, f := range a.health.problems() {
-		out = append(out, f.String())
-	}
-	return out
-}
-
-// State is what ticketrail status shows.
-func (a *App) State(ctx context.Context) ([]admin.Finding, error) { return a.state(ctx) }
+// Findings are everything that was found.
+func (a *App) Findings(ctx context.Context) ([]finding.Finding, error) { return a.findings(ctx) }
 
 // Zone is the time zone of the kitchen.
 func (a *App) Zone() *time.Location { return a.zone() }
@@ -82,7 +72,7 @@ func (a *App) RelaySource() *relay.Source {
 }
 
 // RelayFindings say how the connection to the relay is.
-func (a *App) RelayFindings() []admin.Finding { return a.source.findings(time.Now(), time.UTC) }
+func (a *App) RelayFindings() []finding.Finding { return a.source.findings(time.Now()) }
 
 // Fields is what becomes of the fields of orders, as ticketrail fields has it.
 func (a *App) Fields() admin.Fields { return a.fields() }

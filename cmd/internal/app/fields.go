@@ -37,8 +37,9 @@ func (a *App) fieldFindings() (out []admin.Finding) {
 		if len(unread) == 1 {
 			are = "field of " + v.Name + "'s orders is not mapped"
 		}
-		f := admin.Finding{Level: admin.Warn, Subject: "fields", Text: fmt.Sprintf("%d %s", len(unread), are),
-			Do: "ticketrail fields shows them, and what maps or silences them"}
+		f := admin.Finding{ID: "fields/unread/" + v.Name, Level: admin.Warn, Subject: "fields",
+			Text: fmt.Sprintf("%d %s", len(unread), are),
+			Do:   "ticketrail fields shows them, and what maps or silences them"}
 		slices.SortStableFunc(unread, func(a, b receiver.Field) int {
 			if warns := plan.MayWarn(a.Path); warns != plan.MayWarn(b.Path) {
 				if warns {

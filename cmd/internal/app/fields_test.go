@@ -14,12 +14,12 @@ import (
 func TestAFieldThatNobodyMappedIsAWarningUntilItIsMappedOrSilenced(t *testing.T) {
 	runDaemonWith(t, withoutPolls, func(k *testDaemon) {
 		orders := 0
-		want := func(step, finding string) {
+		want := func(step, text string) {
 			k.T.Helper()
 			synctest.Wait()
 			got, _, _ := strings.Cut(k.finding(admin.Warn, "fields"), ":")
-			if got != finding {
-				k.T.Errorf("%s: %q, want %q", step, got, finding)
+			if got != text {
+				k.T.Errorf("%s: %q, want %q", step, got, text)
 			}
 		}
 		order := func() {
@@ -62,7 +62,7 @@ func TestAnUnreadWarningIsTheFirstExample(t *testing.T) {
 		k.Send(`{"records":[{"id":"o","items":[{"name":"Pie",` +
 			`"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"tableAlert":"nuts"}]}]}`)
 		synctest.Wait()
-		all, err := k.App.State(k.T.Context())
+		all, err := k.App.Findings(k.T.Context())
 		k.must(err)
 
 		var examples []string

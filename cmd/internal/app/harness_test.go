@@ -24,6 +24,7 @@ import (
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/app"
 	"ticketrail/cmd/internal/daemontest"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 	"ticketrail/printer/virtual"
 	"ticketrail/queue"
@@ -118,7 +119,7 @@ func (k *testDaemon) control(path, body string) (code int, said string) {
 }
 
 // status is the status of a station, as printers list has it.
-func (k *testDaemon) status(name string) admin.Status {
+func (k *testDaemon) status(name string) finding.Station {
 	k.T.Helper()
 	for _, l := range k.App.Stations().List() {
 		if l.Name == name {
@@ -126,20 +127,42 @@ func (k *testDaemon) status(name string) admin.Status {
 		}
 	}
 	k.T.Fatalf("no station is called %s", name)
-	return admin.Status{}
+	return finding.Station{}
 }
 
 // finding is the finding about a subject at a level, as ticketrail status has it; empty if there is none.
 func (k *testDaemon) finding(level admin.Level, subject string) string {
 	k.T.Helper()
-	all, err := k.App.State(k.T.Context())
-	k.must(err)
-	for _, f := range all {
+	for _, f := range k.findings() {
 		if f.Level == level && f.Subject == subject {
 			return f.String()
 		}
 	}
 	return ""
+}
+
+// findings are what the daemon says of itself now.
+func (k *testDaemon) findings() []finding.Finding {
+	k.T.Helper()
+	all, err := k.App.Findings(k.T.Context())
+	k.must(err)
+	return all
+}
+
+// wrong is what the daemon says that is not fine, as sentences.
+func (k *testDaemon) wrong() []string { return wrongOf(k.App) }
+
+func wrongOf(a *app.App) (out []string) {
+	all, err := a.Findings(context.Background())
+	if err != nil {
+		return []string{err.Error()}
+	}
+	for _, f := range all {
+		if f.Level != finding.OK {
+			out = append(out, f.String())
+		}
+	}
+	return out
 }
 
 // wantOutcomes compares how many tickets of a station have which outcome, by its books.

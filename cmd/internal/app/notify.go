@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/notify"
 	"ticketrail/queue/ticket"
 )
@@ -15,11 +14,7 @@ import (
 // newNotifier connects the messages to people with what `ticketrail status` shows.
 func newNotifier(a *App) *notify.Notifier {
 	return notify.New(notify.Options{
-		Findings: func(ctx context.Context) ([]admin.Finding, error) {
-			o, err := a.control.Overview(ctx)
-			return o.Findings, err
-		},
-		Open: a.venues.open, Slip: a.printNotice, Place: a.place, Zone: a.zone,
+		Findings: a.findings, Open: a.venues.open, Slip: a.printNotice, Place: a.place, Zone: a.zone,
 		Store: a.queue.KV("notify"), Registerer: a.registry, Logger: a.log.With("component", "notify"),
 	})
 }
@@ -43,12 +38,8 @@ func (a *App) printNotice(ctx context.Context, e notify.Event) error {
 	conf := a.active.Load()
 	at, _ := conf.BackupOf(e.Station)
 	at = cmp.Or(at, conf.Fallback)
-	all, err := a.control.Overview(ctx)
-	if err != nil {
-		return err
-	}
-	for _, f := range all.Findings {
-		if f.Station && f.Subject == at && f.Level == admin.Fail {
+	for _, st := range a.stationList() {
+		if st.Name == at && !st.Fine() {
 			a.log.Warn("no notice is printed: its station fails too", "about", e.Station, "station", at)
 			return nil
 		}
@@ -60,7 +51,7 @@ func (a *App) printNotice(ctx context.Context, e notify.Event) error {
 	// An order like any other for the queue: it prints in its turn and is in the history. It has no venue, so
 	// its key cannot be that of an order, and nothing to cook. The same notice again is a duplicate.
 	id := fmt.Sprintf("notice-%s-%d", e.Station, e.Since.UnixMilli())
-	_, err = a.queue.Accept(ctx, ticket.Request{ID: id, Received: now, Body: []byte("{}"),
+	_, err := a.queue.Accept(ctx, ticket.Request{ID: id, Received: now, Body: []byte("{}"),
 		Drafts: []ticket.Draft{{Station: at, Ticket: ticket.Ticket{
 			Request: id, Number: "NOTICE", Received: now, Zone: zone,
 			Notes: []string{strings.ToUpper(e.Station) + " NEEDS SOMEBODY", e.Text, e.Do},

@@ -51,7 +51,7 @@ func TestTheStatusNamesRefusedRequestsForAnHour(t *testing.T) {
 	runDaemon(t, func(k *testDaemon) {
 		k.App.Rejects().Keep(receiver.Reject{Time: time.Now(), Code: "schema_mismatch", Message: "records: missing"})
 		time.Sleep(time.Minute)
-		if s := k.finding(admin.Fail, "orders"); !strings.HasPrefix(s, "1 request refused in the last hour") {
+		if s := k.finding(admin.Fail, "orders"); !strings.HasPrefix(s, "1 request refused: schema mismatch") {
 			t.Error(s)
 		}
 		time.Sleep(time.Hour)

@@ -67,7 +67,7 @@ func TestAHeldPrinterIsNoBackup(t *testing.T) {
 		k.Restart()
 		k.Advance(time.Hour)
 		k.WantPrinted("bar", "")
-		wantText(t, k.App.StatusLine(), "1 waiting, 0 held, stations on hold: bar,")
+		wantText(t, k.App.StatusLine(), "bar: held: cleaning")
 
 		k.must(k.App.Queue().ResumeStation(k.T.Context(), "bar"))
 		k.Advance(time.Minute)

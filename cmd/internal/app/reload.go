@@ -98,10 +98,9 @@ func (a *App) Reload() (ReloadResult, error) {
 	// systemd shows the unit as reloading until READY. It is sent after a failed reload too: the
 	// daemon runs on with the old configuration.
 	a.notify(daemon.Reloading())
-	defer func() { a.notify("READY=1\nSTATUS=" + a.health.status()) }()
-	stamp := a.file.stamp()
+	defer func() { a.notify("READY=1\nSTATUS=" + a.statusLine()) }()
 	done, err := a.reload()
-	a.file.judge(stamp, err)
+	a.file.reloaded(err)
 	if err != nil {
 		a.metrics.Loaded(false)
 		a.log.Error("configuration not loaded; the previous one stays active",

@@ -16,14 +16,14 @@ func TestAReloadAppliesTheWholeFileOrNothingAndARefusedFileIsInEveryListing(t *t
 	d := startOnFile(t, grillAndBar)
 	wantSaid := func(refused bool) {
 		t.Helper()
-		metrics, said := d.metrics(), d.StatusLine()+"\n"+strings.Join(d.Notices(), "\n")
+		metrics, said := d.metrics(), d.StatusLine()+"\n"+strings.Join(wrongOf(d.App), "\n")
 		value := map[bool]int{true: 0, false: 1}[refused]
 		for _, name := range []string{"last_reload_successful", "on_disk_valid"} {
 			if !strings.Contains(metrics, fmt.Sprintf("\nticketrail_config_%s %d\n", name, value)) {
 				t.Errorf("ticketrail_config_%s is not %d", name, value)
 			}
 		}
-		if n := strings.Count(said, "configuration on disk is refused: "); n != 2*(1-value) {
+		if n := strings.Count(said, "configuration on disk is refused"); n != 2*(1-value) {
 			t.Errorf("status and notices: %s", said)
 		}
 	}
@@ -66,7 +66,7 @@ func TestTheDaemonLooksAtItsFile(t *testing.T) {
 		k.change(func(o *app.Options) { o.ConfigPath = path })
 	}, func(k *testDaemon) {
 		k.must(os.WriteFile(path, []byte("printer: []"), 0o600))
-		time.Sleep(app.LookEvery + time.Second)
+		time.Sleep(time.Minute)
 		if status := k.App.StatusLine(); !strings.Contains(status, "printer") {
 			t.Error(status)
 		}

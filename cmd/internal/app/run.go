@@ -40,12 +40,11 @@ func (a *App) Run(ctx context.Context) error {
 			}
 		})
 	}
-	wg.Go(func() { a.health.runWatchdog(serving, a.o.WatchdogEvery, a.notify, a.log) })
-	wg.Go(func() { a.file.watch(serving) })
+	wg.Go(func() { a.runWatchdog(serving) })
 	c := a.startConfig
 	a.log.Info("ready", "webhook", addrString(a.webhookAt), "metrics", addrString(a.metricsAt),
 		"display", addrString(a.DisplayAddr()), "stations", len(c.Stations()), "venues", len(c.Venues))
-	a.notify("READY=1\nSTATUS=" + a.health.status())
+	a.notify("READY=1\nSTATUS=" + a.statusLine())
 
 	for {
 		select {

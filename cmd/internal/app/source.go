@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/cmd/internal/natsaccess"
 	"ticketrail/config"
 	"ticketrail/queue"
@@ -208,70 +209,59 @@ const connectingFor = 15 * time.Second
 const behindFor = time.Minute
 
 // findings say how the connection to the relay is; none without a relay.
-func (s *source) findings(now time.Time, zone *time.Location) []admin.Finding {
+func (s *source) findings(now time.Time) []finding.Finding {
 	s.mu.Lock()
 	conf, r, err, since := s.conf, s.relay, s.err, s.since
 	s.mu.Unlock()
 	if !conf.Enabled() {
 		return nil
 	}
-	f := admin.Finding{Level: admin.Fail, Subject: config.TopicRelay}
+	f := finding.Finding{ID: "relay/unreachable", Level: finding.Fail, Subject: config.TopicRelay,
+		Text: "no order can be fetched", Since: since}
 	if r == nil && err == nil {
-		f.Level, f.Text = admin.Warn, "connecting"
-		return []admin.Finding{f}
+		f.ID, f.Level, f.Text = "relay/connecting", finding.Warn, "connecting"
+		return []finding.Finding{f}
 	}
 	if r == nil {
-		f.Text = fmt.Sprintf("no order can be fetched since %s: %v", clockTime(since, now, zone), err)
+		f.ID, f.Detail = "relay/no_credentials", err.Error()
 		f.Do = "put the file there that ticketrail relay venues add has made for the venue, mode 0600; the daemon " +
 			"reads it by itself"
-		return []admin.Finding{f}
+		return []finding.Finding{f}
 	}
 	st := r.Status()
-	heard := "; it has not heard of this box yet"
+	heard := "it has not heard of this box yet"
 	if !st.Reported.IsZero() {
-		heard = fmt.Sprintf("; it heard of this box %s ago", admin.Age(now.Sub(st.Reported)))
+		heard = fmt.Sprintf("it heard of this box %s ago", finding.Age(now.Sub(st.Reported)))
 	}
 	waiting := "1 order waits"
 	if st.Behind != 1 {
 		waiting = fmt.Sprintf("%d orders wait", st.Behind)
 	}
+	f.Since = st.Down
 	switch {
 	case st.Asked.IsZero() && now.Sub(st.Down) < connectingFor:
-		f.Level, f.Text = admin.Warn, "connecting"
+		f.ID, f.Level, f.Text = "relay/connecting", finding.Warn, "connecting"
 	case st.Err != nil && st.Oldest > 0: // one is in hand, so the relay is there
-		f.Text = fmt.Sprintf("%s there, because this box cannot take them: %v", waiting, st.Err)
+		f.ID, f.Text, f.Detail = "relay/not_taken", waiting+" there: this box cannot take them", st.Err.Error()
 		f.Do = "nothing is lost; make room or wait: ticketrail printers list shows what waits, df how full the disk is"
 	case st.Err != nil:
-		f.Text = fmt.Sprintf("no order can be fetched since %s: %v", clockTime(st.Down, now, zone), st.Err)
-		if st.Behind > 0 {
-			f.Text += fmt.Sprintf("; orders that waited there by then: %d", st.Behind)
-		}
-		f.Text += heard
+		f.Detail = fmt.Sprintf("%v; orders that waited there by then: %d; %s", st.Err, st.Behind, heard)
 		f.Do = "the relay keeps the orders; look at the internet connection and at ticketrail doctor"
 		if natsaccess.Refused(st.Err) {
+			f.ID = "relay/credentials_refused"
 			f.Do = "the relay refuses the credentials: make new ones there with ticketrail relay venues renew, " +
 				"and put them into " + conf.CredsFile
 		}
 	case !st.Since.IsZero() && now.Sub(st.Since) > behindFor:
-		f.Level = admin.Warn
-		f.Text = fmt.Sprintf("%s there, since %s, and being fetched", waiting, clockTime(st.Since, now, zone))
+		f.ID, f.Level, f.Since, f.Text = "relay/behind", finding.Warn, st.Since, waiting+" there and are being fetched"
 	default:
-		f.Level = admin.OK
-		f.Text = "connected to " + st.Server + ", nothing waits there"
+		f = finding.Finding{Level: finding.OK, Subject: config.TopicRelay, Detail: heard,
+			Text: "connected to " + st.Server + ", nothing waits there"}
 		if st.Behind > 0 {
 			f.Text = fmt.Sprintf("connected to %s, %s there", st.Server, waiting)
 		}
-		f.Text += heard
 	}
-	return []admin.Finding{f}
-}
-
-// clockTime is a time as people say it.
-func clockTime(t, now time.Time, zone *time.Location) string {
-	if now.Sub(t) > 12*time.Hour {
-		return t.In(zone).Format("Mon 15:04")
-	}
-	return t.In(zone).Format("15:04")
+	return []finding.Finding{f}
 }
 
 // Describe tells nothing: the metrics are those of the connection, if there is one.

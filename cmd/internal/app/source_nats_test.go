@@ -174,6 +174,6 @@ func (k *fetchingBox) wantStatus(level admin.Level, text string) {
 	k.Helper()
 	k.eventually(fmt.Sprintf("the status says %s %s", level, text), func() bool {
 		f := k.app.RelayFindings()
-		return len(f) == 1 && f[0].Level == level && strings.Contains(f[0].Text, text)
+		return len(f) == 1 && f[0].Level == level && strings.Contains(f[0].String(), text)
 	})
 }

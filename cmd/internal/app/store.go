@@ -15,7 +15,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/doctor"
 	"ticketrail/config"
 	"ticketrail/queue"
@@ -216,17 +215,6 @@ func (s *store) quarantined() (found []string) {
 		}
 	}
 	return found
-}
-
-// notReady says why no orders are accepted, where the problem is and what to do. The full disk has
-// its own advice because only the operator can end it, and because tickets still print meanwhile.
-func (s *store) notReady(err error) admin.Finding {
-	fix := "see the log; orders are accepted again when the disk can be written"
-	if errors.Is(err, queue.ErrStorageFull) {
-		fix = "delete something there; waiting tickets still print, and orders are accepted again automatically"
-	}
-	return admin.Finding{Level: admin.Fail, Subject: "orders", Do: fix,
-		Text: fmt.Sprintf("no orders are accepted: %v (%s)", err, filepath.Dir(s.conf.Path))}
 }
 
 // extendStart asks systemd for more time while a large file is read, until the returned function

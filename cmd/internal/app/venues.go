@@ -2,14 +2,13 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/doctor"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 	"ticketrail/queue"
 )
@@ -77,7 +76,8 @@ func (v venues) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// newest is when some venue of the configuration was last heard of; zero: never.
+// newest is when some venue of the configuration was last heard of; zero: never. A request that was refused for its
+// content counts: the service reaches the box.
 func (v venues) newest() (at time.Time) {
 	for _, one := range v.config().Venues {
 		if t := v.heard(one.ID); t.After(at) {
@@ -85,16 +85,6 @@ func (v venues) newest() (at time.Time) {
 		}
 	}
 	return at
-}
-
-// lastRequest is what the status says of it. A request that was refused for its content counts: the service
-// reaches the box.
-func (v venues) lastRequest(now time.Time, zone *time.Location) string {
-	at := v.newest()
-	if at.IsZero() {
-		return "; none has come yet"
-	}
-	return fmt.Sprintf("; the last request %s ago, at %s", admin.Age(now.Sub(at)), at.In(zone).Format("15:04 MST"))
 }
 
 // open reports whether some venue may be open now. One without hours may always be.
@@ -108,24 +98,17 @@ func (v venues) open(now time.Time) bool {
 // silentFor is the same time as in the alert TicketrailNothingReceived.
 const silentFor = time.Hour
 
-// findings name each venue of which nothing was heard, although it has been open for all that time.
-func (v venues) findings(now time.Time) (out []admin.Finding) {
+// silent are the venues of which nothing was heard, although they have been open for all that time.
+func (v venues) silent(now time.Time) (out []finding.SilentVenue) {
 	for _, one := range v.config().Venues {
 		zone, last := v.zone(one), v.heard(one.ID)
 		open := zone != nil && now.Sub(last) >= silentFor
 		for ago := time.Duration(0); open && ago <= silentFor; ago += time.Minute {
 			open = one.OpenAt(now.Add(-ago).In(zone))
 		}
-		if !open {
-			continue
+		if open {
+			out = append(out, finding.SilentVenue{Name: one.Name, Last: last})
 		}
-		since := ", ever"
-		if !last.IsZero() {
-			since = " since " + last.In(zone).Format("Mon 15:04")
-		}
-		out = append(out, admin.Finding{Level: admin.Warn, Subject: "orders",
-			Text: "nothing came for " + one.Name + since + ", although it is open",
-			Do:   "if there are orders, look at the internet connection and at ticketrail doctor"})
 	}
 	return out
 }

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 	"ticketrail/printer/layout"
 )
@@ -35,7 +36,8 @@ func (b Box) Diagnose(ctx context.Context, path string) (out []admin.Finding) {
 	out = append(out, b.serviceFindings(ctx)...)
 	out = append(out, b.secretReaders()...)
 	conf, warnings, err := check(path)
-	out = append(out, ClockFinding(WallClock{}, time.Now(), zoneOf(conf)))
+	now := time.Now().In(zoneOf(conf))
+	out = append(out, finding.Clock{Synchronized: WallClock{}.Synchronized()}.Finding(now))
 	if err != nil {
 		// What the rest would need is not known.
 		for line := range strings.Lines(err.Error()) {
@@ -51,9 +53,11 @@ func (b Box) Diagnose(ctx context.Context, path string) (out []admin.Finding) {
 	out = append(out, UnitFindings(ctx, path, conf)...)
 	out = append(out, portFindings(ctx, conf)...)
 	out = append(out, b.storeFindings(ctx, path, conf)...)
-	out = append(out, CertificateFindings(conf, time.Now(), "")...)
+	for _, c := range Certificates(conf, "") {
+		out = append(out, c.Finding(now))
+	}
 	out = append(out, webhookFindings(ctx, conf)...)
-	out = append(out, sourceFindings(ctx, conf, time.Now())...)
+	out = append(out, sourceFindings(ctx, conf, now)...)
 	out = append(out, b.driverFindings(conf)...)
 	return append(out, onlineFindings(ctx, conf)...)
 }
@@ -180,7 +184,7 @@ func holder(proc procfs.FS, file string) (who string) {
 func (b Box) storeFindings(ctx context.Context, path string, conf *config.Config) (out []admin.Finding) {
 	file := conf.Storage.Path
 	folder := filepath.Dir(file)
-	out = append(out, DiskFinding(folder))
+	out = append(out, DiskOf(folder).Finding())
 	out = append(out, syncFinding(folder)...)
 	var st unix.Statfs_t
 	if err := unix.Statfs(folder, &st); err == nil {

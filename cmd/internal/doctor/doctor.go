@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/cmd/internal/natsaccess"
 	"ticketrail/cmd/internal/setup"
 	"ticketrail/cmd/internal/station"
@@ -91,7 +92,8 @@ func CheckOnline(ctx context.Context, path string) ([]admin.Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(onlineFindings(ctx, conf), ClockFinding(WallClock{}, time.Now(), zoneOf(conf))), nil
+	return append(onlineFindings(ctx, conf), finding.Clock{Synchronized: WallClock{}.Synchronized()}.Finding(
+		time.Now().In(zoneOf(conf)))), nil
 }
 
 // onlineFindings ask each printer for its status, each third-party kitchen display whether it answers, the running

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/cmd/internal/natsaccess"
 	"ticketrail/config"
 	"ticketrail/printer/layout"
@@ -46,7 +47,7 @@ func sourceFindings(ctx context.Context, conf *config.Config, now time.Time) []a
 			}
 		}
 	}
-	if left := creds.Ends.Sub(now); left < certificateWarning {
+	if left := creds.Ends.Sub(now); left < finding.CertificateWarning {
 		f := warn("relay", "the credentials expire in "+admin.Age(left), "make new ones on the relay with "+
 			"ticketrail relay venues renew")
 		if left <= 0 {

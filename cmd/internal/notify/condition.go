@@ -1,12 +1,12 @@
 package notify
 
 import (
+	"cmp"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
-	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 	"ticketrail/printer/webhook"
 )
@@ -19,121 +19,89 @@ const (
 	unsteady = time.Hour
 )
 
-// A subject is what one message is about: one station, or one topic of the daemon.
-type subject struct {
-	Topic   string
-	Station string // empty for everything but a station
-}
-
-// MarshalText and UnmarshalText make it a key of the stored JSON.
-func (s subject) MarshalText() ([]byte, error) { return []byte(s.Topic + "/" + s.Station), nil }
-
-func (s *subject) UnmarshalText(b []byte) error {
-	s.Topic, s.Station, _ = strings.Cut(string(b), "/")
-	return nil
-}
-
-// A condition is the state of one subject, over all its findings.
+// A condition is the state of what one identity names.
 type condition struct {
-	level       admin.Level
-	text, do    string
-	fine        string    // what the findings say since it is fine
-	since, seen time.Time // the first and the last look at which it was not fine
-	begun       bool      // it lasts long enough that people are told
-	ended       time.Time // when it was last over
-	calm        time.Duration
+	finding.Finding           // the newest
+	since, seen     time.Time // the first and the last look that found it
+	logged          bool      // the journal says that it began, and not that it is over
+	begun           bool      // it lasts long enough that people are told
+	ended           time.Time // when it was last over
+	calm            time.Duration
 }
 
-type conditions map[subject]*condition
+// conditions are those of each identity.
+type conditions map[string]*condition
 
 // update takes what was found at a time. after is how long something must last; open says whether stations
 // must work now.
-func (c *conditions) update(now time.Time, findings []admin.Finding, after time.Duration, open bool) {
-	if *c == nil {
-		*c = conditions{}
-	}
-	for s, f := range bySubject(findings) {
-		k := (*c)[s]
-		if f.Level == admin.OK {
-			if k != nil {
-				k.fine = f.Text
-			}
+func (c conditions) update(now time.Time, found []finding.Finding, after time.Duration, open bool) {
+	for _, f := range found {
+		if f.Level == finding.OK {
 			continue
 		}
+		k := c[f.ID]
 		if k == nil {
 			k = &condition{calm: calm}
-			(*c)[s] = k
+			c[f.ID] = k
 		}
 		if !k.begun && now.Sub(k.seen) > 2*calm { // else it comes and goes
 			k.since = now
 		}
-		k.seen, k.level, k.text, k.do, k.fine = now, f.Level, f.Text, f.Do, ""
+		k.Finding, k.seen = f, now
 	}
-	for s, k := range *c {
-		lasts, closed := after, false
-		switch s.Topic {
-		case config.TopicTickets, config.TopicOrders:
-			lasts = 0
-		case config.TopicStations:
-			closed = !open
-		}
+	for id, k := range c {
 		switch {
 		case k.begun && now.Sub(k.seen) >= k.calm:
 			k.begun, k.ended = false, now
-		case !k.begun && k.seen.Equal(now) && now.Sub(k.since) >= lasts && !closed:
+		case !k.begun && k.seen.Equal(now) && now.Sub(k.since) >= k.lasts(after) && k.forPeople(open):
 			k.begun = true
 			if k.calm = min(2*k.calm, maxCalm); now.Sub(k.ended) > unsteady {
 				k.calm = calm
 			}
-		case !k.begun && now.Sub(k.seen) > unsteady:
-			delete(*c, s)
+		case !k.begun && !k.logged && now.Sub(k.seen) > unsteady:
+			delete(c, id)
 		}
 	}
+}
+
+// lasts is how long it must last until people are told. What is lost already does not mend itself.
+func (k *condition) lasts(after time.Duration) time.Duration {
+	if k.Subject == config.TopicOrders || k.Subject == config.TopicTickets {
+		return 0
+	}
+	return after
+}
+
+// forPeople reports whether anybody away from the kitchen is told: nobody at home changes the paper that will be out
+// tomorrow, or switches on a printer at night.
+func (k *condition) forPeople(open bool) bool { return !k.Station || open && k.Level == finding.Fail }
+
+// began is since when it is wrong.
+func (k *condition) began() time.Time {
+	if !k.Since.IsZero() && k.Since.Before(k.since) {
+		return k.Since
+	}
+	return k.since
 }
 
 // assume takes over what people were told before a start. It ends after being fine for as long as anything.
-func (c *conditions) assume(t told) {
-	if *c == nil {
-		*c = conditions{}
-	}
-	for s, was := range t {
-		if (*c)[s] == nil {
-			(*c)[s] = &condition{level: was.Level, since: was.Since, seen: time.Now(), begun: true, calm: calm}
+func (c conditions) assume(t told) {
+	for id, was := range t {
+		if c[id] == nil {
+			f := finding.Finding{ID: id, Level: was.Level, Subject: cmp.Or(was.Station, was.Topic),
+				Station: was.Station != "", Text: was.Text}
+			c[id] = &condition{Finding: f, since: was.Since, seen: time.Now(), begun: true, calm: calm}
 		}
 	}
 }
 
-// bySubject is one finding for each subject: the worst level, and the texts of all that are not fine. Of a
-// station only a failure counts: nobody at home changes the paper that will be out tomorrow.
-func bySubject(all []admin.Finding) map[subject]admin.Finding {
-	out := map[subject]admin.Finding{}
-	for _, f := range slices.SortedStableFunc(slices.Values(all), admin.WorstFirst) {
-		s := subject{Topic: f.Subject}
-		if f.Station {
-			s = subject{config.TopicStations, f.Subject}
-		}
-		worst, known := out[s]
-		switch {
-		case f.Station && f.Level != admin.Fail:
-		case !known:
-			out[s] = f
-		case f.Level != admin.OK:
-			worst.Text += "\n" + f.Text
-			if f.Do != "" && f.Do != worst.Do {
-				worst.Do = strings.TrimPrefix(worst.Do+"; "+f.Do, "; ")
-			}
-			out[s] = worst
-		}
-	}
-	return out
-}
+// told is what a recipient knows: the newest event of each identity that is wrong, in a map that JSON stores.
+type told map[string]was
 
-// told is what a recipient knows: what is wrong, in a map that JSON stores.
-type told map[subject]was
-
+// was is an event that was told.
 type was struct {
-	Level admin.Level `json:"level"`
-	Since time.Time   `json:"since"`
+	Event
+	At time.Time `json:"at"` // when it was told
 }
 
 // A recipient is somebody who is told.
@@ -147,35 +115,50 @@ type recipient struct {
 	backoff webhook.Backoff
 }
 
-func (r *recipient) wants(topic string) bool {
-	return len(r.about) == 0 || slices.Contains(r.about, topic)
+func (r *recipient) wants(e Event) bool {
+	return len(r.about) == 0 || slices.Contains(r.about, e.Topic)
 }
 
-// news is what the recipient does not know, and what it knows after it was told. Something that became
-// worse is told again.
-func (r *recipient) news(all conditions) (*Message, told) {
+// news is what the recipient does not know, and what it knows after it was told. What became worse is told again,
+// and so is what needs a person and lasts for another repeat; 0: it is not.
+func (r *recipient) news(now time.Time, all conditions, repeat time.Duration, open bool) (*Message, told) {
 	m, tell := &Message{}, maps.Clone(r.told)
-	for s, k := range all {
-		before := r.told[s].Level
-		if k.begun && r.wants(s.Topic) && (before == "" || before == admin.Warn && k.level == admin.Fail) {
-			m.Began = append(m.Began, Event{Topic: s.Topic, Station: s.Station, Level: k.level, Since: k.since,
-				Text: k.text, Do: k.do})
-			tell[s] = was{k.level, k.since}
-		}
-	}
-	for s, before := range r.told {
-		k := all[s]
-		if k != nil && k.begun {
+	for id, k := range all {
+		e := k.event()
+		before, known := r.told[id]
+		if !k.begun || !r.wants(e) {
 			continue
 		}
-		e := Event{Topic: s.Topic, Station: s.Station, Level: admin.OK, Since: before.Since}
-		if k != nil {
-			e.Text = k.fine
+		worse := before.Level == finding.Warn && k.Level == finding.Fail
+		again := repeat > 0 && k.Level == finding.Fail && now.Sub(before.At) >= repeat && (open || !k.Station)
+		if known && !worse && !again {
+			continue
 		}
+		if known {
+			e.Again = before.Again + 1
+		}
+		m.Began = append(m.Began, e)
+		tell[id] = was{e, now}
+	}
+	for id, before := range r.told {
+		if k := all[id]; k != nil && k.begun {
+			continue
+		}
+		e := before.Event
+		e.Level, e.Do, e.Detail = finding.OK, "", ""
 		m.Ended = append(m.Ended, e)
-		delete(tell, s)
+		delete(tell, id)
 	}
 	slices.SortFunc(m.Began, Event.compare)
 	slices.SortFunc(m.Ended, Event.compare)
 	return m, tell
+}
+
+// event is the condition as it is told.
+func (k *condition) event() Event {
+	e := Event{ID: k.ID, Topic: k.Subject, Level: k.Level, Since: k.began(), Text: k.Text, Detail: k.Detail, Do: k.Do}
+	if k.Station {
+		e.Topic, e.Station = config.TopicStations, k.Subject
+	}
+	return e
 }

@@ -7,8 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"ticketrail/cmd/internal/admin"
-	"ticketrail/config"
+	"ticketrail/cmd/internal/finding"
 )
 
 // A Message is what one recipient is told at one time. It has states of stations and of the daemon, never
@@ -23,24 +22,30 @@ type Message struct {
 	Ended []Event   `json:"ended,omitempty"`
 }
 
-// An Event is something that began, or is over.
+// An Event is something that began, lasts, or is over.
 type Event struct {
-	Topic   string      `json:"topic"`             // one of [config.Topics], or another subject of ticketrail status
-	Station string      `json:"station,omitempty"` // with the topic stations
-	Level   admin.Level `json:"level"`             // ok: it is over
-	Since   time.Time   `json:"since"`             // since when it is, or was, wrong
-	Text    string      `json:"text,omitempty"`
-	Do      string      `json:"do,omitempty"` // what a person does about it
+	ID      string        `json:"id"`                // of the finding, such as station/grill/paper_out
+	Topic   string        `json:"topic"`             // one of [config.Topics], or another subject of ticketrail status
+	Station string        `json:"station,omitempty"` // with the topic stations
+	Level   finding.Level `json:"level"`             // ok: it is over
+	Since   time.Time     `json:"since"`             // since when it is, or was, wrong
+	Again   int           `json:"again,omitempty"`   // how often it was told before
+	Text    string        `json:"text,omitempty"`    // the cause
+	Detail  string        `json:"detail,omitempty"`
+	Do      string        `json:"do,omitempty"` // what a person does about it
 }
 
 // Subject is what the event is about, as people call it.
 func (e Event) Subject() string { return cmp.Or(e.Station, e.Topic) }
 
-// compare puts the worst first.
+// compare puts the worst first, and of those what costs orders.
 func (e Event) compare(o Event) int {
-	return cmp.Or(admin.WorstFirst(admin.Finding{Level: e.Level}, admin.Finding{Level: o.Level}),
-		cmp.Compare(e.Topic, o.Topic), cmp.Compare(e.Station, o.Station))
+	return cmp.Or(finding.WorstFirst(finding.Finding{Level: e.Level}, finding.Finding{Level: o.Level}),
+		cmp.Compare(e.Topic, o.Topic), cmp.Compare(e.ID, o.ID))
 }
+
+// maxDescribed is how many events a message describes. A storm is one message that names the rest by their causes.
+const maxDescribed = 10
 
 // describe writes the message for somebody who reads it on a phone, away from the kitchen: where, what, since
 // when, and what to do.
@@ -52,49 +57,45 @@ func (m *Message) describe(place string, now time.Time, zone *time.Location) {
 	m.Place, m.At = place, now
 	m.Host, _ = os.Hostname()
 	var parts []string
-	for _, e := range m.Began {
-		p := e.Subject() + ": " + e.Text
-		if e.Do != "" {
-			p += "\nWhat to do: " + e.Do
-		}
-		parts = append(parts, p+"\nSince "+clock(e.Since.In(zone), now))
-	}
-	for _, e := range m.Ended {
-		p := fmt.Sprintf("%s: fine again after %s", e.Subject(), admin.Age(now.Sub(e.Since)))
-		if e.Text != "" {
-			p += ": " + e.Text
+	for i, e := range m.Began {
+		p := e.line()
+		if i < maxDescribed {
+			if e.Detail != "" {
+				p += "\n" + e.Detail
+			}
+			if e.Do != "" {
+				p += "\nWhat to do: " + e.Do
+			}
+			p += "\nSince " + clock(e.Since.In(zone), now)
 		}
 		parts = append(parts, p)
+	}
+	for _, e := range m.Ended {
+		parts = append(parts, fmt.Sprintf("%s: over after %s", e.line(), finding.Age(now.Sub(e.Since))))
 	}
 	parts = append(parts, strings.TrimSuffix("ticketrail at "+place+", "+m.Host, ", "))
 	m.Text = strings.Join(parts, "\n\n")
 	m.Title = place + ": " + m.headline()
 }
 
-// headline is the message in some words, as a phone shows it while locked.
+// line is the subject with the cause.
+func (e Event) line() string { return e.Subject() + ": " + e.Text }
+
+// headline is the message in some words, as a phone shows it while locked: the worst cause, and how many there are.
 func (m *Message) headline() string {
-	told, first, all := m.Began, "", len(m.Began)
-	if all == 0 {
-		told, all = m.Ended, len(m.Ended)
+	events, are := m.Began, "began in the last minute"
+	if len(events) == 0 {
+		events, are = m.Ended, "are over"
 	}
-	switch e := told[0]; {
-	case e.Level == admin.OK && e.Topic == config.TopicStations:
-		first = e.Subject() + " works again"
-	case e.Level == admin.OK:
-		first = e.Subject() + " fine again"
-	case e.Topic == config.TopicOrders && e.Level == admin.Fail:
-		first = "orders were refused"
-	case e.Topic == config.TopicOrders:
-		first = "no orders arrive"
-	case e.Topic == config.TopicTickets:
-		first = "tickets did not print"
-	case e.Level == admin.Fail:
-		first = e.Subject() + " needs somebody"
-	default:
-		first = e.Subject() + " needs somebody soon"
+	first := events[0].line()
+	switch {
+	case events[0].Level == finding.OK:
+		first = "over: " + first
+	case events[0].Again > 0:
+		first = "still: " + first
 	}
-	if all > 1 {
-		first += fmt.Sprintf(", and %d more", all-1)
+	if len(events) > 1 {
+		return fmt.Sprintf("%d things %s: %s", len(events), are, first)
 	}
 	return first
 }

@@ -2,7 +2,9 @@
 // messenger, to a program, and on paper at a neighbouring station.
 //
 // It has no opinion of its own about what is wrong. It looks at the findings that `ticketrail status` shows,
-// and tells the differences. What a recipient was told is stored after each message. So the next message is
+// and tells the differences: the journal and the metric ticketrail_finding at once, people after notify.after. Each
+// finding has an identity, so nothing new is swallowed by something old. What a recipient was told is stored after each
+// message. So the next message is
 // always the difference between what a recipient knows and what is true now: nothing is queued, nothing is
 // told twice over a restart, and nobody hears of what was over before the message could be delivered.
 //
@@ -16,13 +18,14 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 	"ticketrail/printer/webhook"
 	"ticketrail/queue/kv"
@@ -44,7 +47,7 @@ const (
 // Options are what a [Notifier] needs. All are required.
 type Options struct {
 	// Findings are how everything is now.
-	Findings func(context.Context) ([]admin.Finding, error)
+	Findings func(context.Context) ([]finding.Finding, error)
 	// Open reports whether stations must work now. Outside opening hours nobody is told that one fails.
 	Open func(time.Time) bool
 	// Slip prints a notice on paper. It is asked only with notify.slip.
@@ -65,6 +68,10 @@ type Notifier struct {
 	// sender makes the sender of a recipient; tests replace it.
 	sender func(config.Recipient) (sender, error)
 
+	mu    sync.Mutex // guards what follows
+	found []finding.Finding
+	since map[string]time.Time // of each identity in found
+
 	// What follows belongs to Run.
 	active     *config.Notify
 	conditions conditions
@@ -82,11 +89,13 @@ type outcome struct {
 
 // New prepares a Notifier without recipients.
 func New(o Options) *Notifier {
-	n := &Notifier{o: o, sender: newSender, done: make(chan outcome), sent: promauto.With(o.Registerer).NewCounterVec(
+	n := &Notifier{o: o, sender: newSender, conditions: conditions{}, done: make(chan outcome)}
+	n.sent = promauto.With(o.Registerer).NewCounterVec(
 		prometheus.CounterOpts{Name: "ticketrail_notify_messages_total",
 			Help: "Messages to people by their recipient; a failed one is tried again while it is still true."},
-		[]string{"to", "result"})}
+		[]string{"to", "result"})
 	n.conf.Store(&config.Notify{})
+	o.Registerer.MustRegister(n)
 	return n
 }
 
@@ -99,54 +108,123 @@ func (n *Notifier) Run(ctx context.Context) error {
 	defer tick.Stop()
 	sending := 0
 	for {
-		select {
-		case <-ctx.Done():
-			for ; sending > 0; sending-- { // ctx ends them too
-				<-n.done
+		sending += n.look(ctx)
+		for waiting := true; waiting; {
+			select {
+			case <-ctx.Done():
+				for ; sending > 0; sending-- { // ctx ends them too
+					<-n.done
+				}
+				return nil
+			case d := <-n.done:
+				sending--
+				n.settle(ctx, d)
+			case <-tick.C:
+				waiting = false
 			}
-			return nil
-		case d := <-n.done:
-			sending--
-			n.settle(ctx, d)
-			continue
-		case <-tick.C:
-		}
-		if conf := n.conf.Load(); conf != n.active {
-			n.configure(conf)
-		}
-		if len(n.recipients) == 0 {
-			continue
-		}
-		now := time.Now()
-		n.conditions.update(now, n.findings(ctx), n.active.After, n.o.Open(now))
-		for _, r := range n.recipients {
-			m, tell := r.news(n.conditions)
-			switch {
-			case r.sending || now.Before(r.next) || len(m.Began)+len(m.Ended) == 0:
-				continue
-			case r.name == config.SlipName && len(m.Began) == 0:
-				n.store(ctx, r, tell) // paper that says that all is well would only be in the way
-				continue
-			}
-			m.describe(n.o.Place(), now, n.o.Zone())
-			r.sending = true
-			sending++
-			send := r.send // a reload may replace it meanwhile
-			go func() {
-				ctx, cancel := context.WithTimeout(ctx, sendTimeout)
-				defer cancel()
-				n.done <- outcome{r, m, tell, send(ctx, m)}
-			}()
 		}
 	}
 }
 
-func (n *Notifier) findings(ctx context.Context) []admin.Finding {
-	all, err := n.o.Findings(ctx)
-	if err != nil {
-		return []admin.Finding{{Level: admin.Fail, Subject: "database", Text: err.Error(), Do: "see the log"}}
+// look looks at the findings once, and begins to send what is new. It returns how many messages.
+func (n *Notifier) look(ctx context.Context) (sending int) {
+	if conf := n.conf.Load(); conf != n.active {
+		n.configure(conf)
 	}
-	return all
+	found, err := n.o.Findings(ctx)
+	if err != nil { // ctx has ended
+		return 0
+	}
+	now := time.Now()
+	open := n.o.Open(now)
+	n.conditions.update(now, found, n.active.After, open)
+	n.log(now)
+	n.keep(found)
+
+	for _, r := range n.recipients {
+		m, tell := r.news(now, n.conditions, n.active.Repeat, open)
+		switch {
+		case r.sending || now.Before(r.next) || len(m.Began)+len(m.Ended) == 0:
+			continue
+		case r.name == config.SlipName && len(m.Began) == 0:
+			n.store(ctx, r, tell) // paper that says that all is well would only be in the way
+			continue
+		}
+		m.describe(n.o.Place(), now, n.o.Zone())
+		r.sending = true
+		sending++
+		send := r.send // a reload may replace it meanwhile
+		go func() {
+			ctx, cancel := context.WithTimeout(ctx, sendTimeout)
+			defer cancel()
+			n.done <- outcome{r, m, tell, send(ctx, m)}
+		}()
+	}
+	return sending
+}
+
+// log writes a line for each finding that has begun, and one when it is over, at its severity.
+func (n *Notifier) log(now time.Time) {
+	for id, k := range n.conditions {
+		level := slog.LevelWarn
+		if k.Level == finding.Fail {
+			level = slog.LevelError
+		}
+		switch {
+		case !k.logged && k.seen.Equal(now):
+			k.logged = true
+			n.o.Logger.Log(context.Background(), level, "a finding has begun",
+				"finding", id, "cause", k.Text, "detail", k.Detail, "advice", k.Do)
+		case k.logged && now.Sub(k.seen) >= k.calm:
+			k.logged = false
+			n.o.Logger.Log(context.Background(), level, "a finding is over",
+				"finding", id, "cause", k.Text, "lasted", k.seen.Sub(k.began()).Round(time.Second))
+		}
+	}
+}
+
+// keep makes the findings those that the metric has and [Notifier.Date] knows.
+func (n *Notifier) keep(found []finding.Finding) {
+	since := map[string]time.Time{}
+	for _, f := range found {
+		if k := n.conditions[f.ID]; k != nil {
+			since[f.ID] = k.began()
+		}
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.found, n.since = found, since
+}
+
+// Date adds since when a finding is there, if its facts do not say it.
+func (n *Notifier) Date(found []finding.Finding) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for i, f := range found {
+		if f.Since.IsZero() {
+			found[i].Since = n.since[f.ID]
+		}
+	}
+}
+
+var descFinding = prometheus.NewDesc("ticketrail_finding",
+	"Always 1: something is wrong, as ticketrail status says it; no series when it is over.",
+	[]string{"id", "severity"}, nil)
+
+// Describe says which metrics Collect exports.
+func (n *Notifier) Describe(ch chan<- *prometheus.Desc) { ch <- descFinding }
+
+// Collect exports what the last look has found.
+func (n *Notifier) Collect(ch chan<- prometheus.Metric) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	exported := map[string]bool{}
+	for _, f := range n.found {
+		if f.Level != finding.OK && !exported[f.ID] {
+			exported[f.ID] = true
+			ch <- prometheus.MustNewConstMetric(descFinding, prometheus.GaugeValue, 1, f.ID, string(f.Level))
+		}
+	}
 }
 
 // settle books the end of an attempt.
@@ -197,9 +275,9 @@ func (n *Notifier) configure(conf *config.Notify) {
 				"to", name, "err", err)
 		}
 		r.about, r.send = about, send
-		for what := range r.told {
-			if !r.wants(what.Topic) {
-				delete(r.told, what)
+		for id, before := range r.told {
+			if before.ID != id || !r.wants(before.Event) { // an earlier version told of topics
+				delete(r.told, id)
 			}
 		}
 		for _, result := range []string{"sent", "failed"} {

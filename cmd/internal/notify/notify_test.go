@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 	"ticketrail/queue/queuetest"
 )
@@ -23,12 +23,12 @@ import (
 func TestATroubleIsToldOnceWhenItBeginsAndOnceWhenItIsOver(t *testing.T) {
 	bubble(t, func(t *testing.T, k *kitchen) {
 		k.start(to())
-		k.findings = []admin.Finding{topic(admin.OK, "disk"), down("grill")}
+		k.findings = []finding.Finding{topic(finding.OK, "disk"), down("grill")}
 		k.wait(2*time.Minute + 55*time.Second)
 		k.expect() // a cover that is closed again within notify.after calls nobody
 		k.wait(time.Hour)
 		k.expect("+grill")
-		k.findings = []admin.Finding{topic(admin.OK, "disk")}
+		k.findings = []finding.Finding{topic(finding.OK, "disk")}
 		k.wait(50 * time.Second)
 		k.expect()
 		k.wait(time.Hour)
@@ -41,30 +41,164 @@ func TestATroubleIsToldOnceWhenItBeginsAndOnceWhenItIsOver(t *testing.T) {
 
 func TestWhenATroubleIsTold(t *testing.T) {
 	for name, c := range map[string]struct {
-		findings []admin.Finding
-		damaged  error
+		findings []finding.Finding
 		after    time.Duration
 		want     []string
 	}{
 		"a refused order and a failed ticket at once": {
-			findings: []admin.Finding{
-				topic(admin.Fail, "orders"), topic(admin.Fail, "tickets"), topic(admin.Fail, "disk"),
+			findings: []finding.Finding{
+				topic(finding.Fail, "orders"), topic(finding.Fail, "tickets"), topic(finding.Fail, "disk"),
 			},
 			after: every, want: []string{"+orders +tickets"}},
 		"paper that gets low never": {after: time.Hour,
-			findings: []admin.Finding{{Level: admin.Warn, Subject: "grill", Station: true, Text: "paper low"}}},
-		"findings that cannot be read": {damaged: errors.New("damaged page"), after: time.Hour,
-			want: []string{"+database"}},
+			findings: []finding.Finding{{ID: "station/grill/paper_low", Level: finding.Warn, Station: true}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(_ *testing.T, k *kitchen) {
 				k.start(to())
-				k.findings, k.damaged = c.findings, c.damaged
+				k.findings = c.findings
 				k.wait(c.after)
 				k.expect(c.want...)
 			})
 		})
 	}
+}
+
+func TestWhatIsNewIsToldWhateverIsOld(t *testing.T) {
+	troubles := []finding.Finding{
+		{ID: "orders/refused/wrong_secret", Level: finding.Fail, Subject: "orders"},
+		{ID: "orders/refused/unknown_venue", Level: finding.Fail, Subject: "orders"},
+		{ID: "orders/disk_full", Level: finding.Fail, Subject: "orders"},
+		{ID: "orders/silent/Harbour Grill", Level: finding.Warn, Subject: "orders"},
+		{ID: "tickets/failed", Level: finding.Fail, Subject: "tickets"},
+		{ID: "disk/low", Level: finding.Warn, Subject: "disk"},
+		{ID: "database/damaged", Level: finding.Fail, Subject: "database"},
+		{ID: "database/copy_incomplete", Level: finding.Warn, Subject: "database"},
+		{ID: "config/secret_missing", Level: finding.Fail, Subject: "configuration"},
+		{ID: "certificate/expired/webhook", Level: finding.Fail, Subject: "certificate"},
+		{ID: "clock/not_synchronized", Level: finding.Warn, Subject: "clock"},
+		at("grill", "unreachable"), at("grill", "paper_out"), at("bar", "unreachable"), at("grill", "tickets_held"),
+	}
+	for i := range troubles {
+		troubles[i].Text, troubles[i].Do = "cause of "+troubles[i].ID, "repair "+troubles[i].ID
+	}
+	for i, first := range troubles {
+		for j, second := range troubles {
+			if i == j {
+				continue
+			}
+			for _, order := range []string{"one after the other", "the first over before the second", "at once"} {
+				bubble(t, func(t *testing.T, k *kitchen) {
+					k.start(to())
+					k.findings = []finding.Finding{first}
+					switch order {
+					case "at once":
+						k.findings = append(k.findings, second)
+					case "one after the other":
+						k.wait(10 * time.Minute)
+						k.findings = append(k.findings, second)
+					default:
+						k.wait(10 * time.Minute)
+						k.findings = []finding.Finding{second}
+					}
+					k.wait(10 * time.Minute)
+					texts := ""
+					for _, m := range k.messages {
+						for _, e := range m.Began {
+							texts += e.ID + "\n"
+						}
+						texts += m.Text + "\n"
+					}
+					for _, f := range []finding.Finding{first, second} {
+						for _, want := range []string{f.ID + "\n", f.Text + "\n", "What to do: " + f.Do + "\n"} {
+							if strings.Count(texts, want) == 0 {
+								t.Errorf("%s, %s: told\n%s, without %q", order, first.ID, texts, want)
+							}
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+func TestWhatNeedsAPersonAndLastsIsToldAgain(t *testing.T) {
+	bubble(t, func(t *testing.T, k *kitchen) {
+		conf := to()
+		conf.Repeat = 4 * time.Hour
+		k.start(conf)
+		k.findings = []finding.Finding{topic(finding.Fail, "database"), topic(finding.Warn, "clock"), down("grill")}
+		k.wait(3*time.Hour + time.Minute)
+		k.expect("+database +grill +clock")
+		k.closed = true
+		k.wait(2 * time.Hour)
+		k.expect("+database")
+		if title := k.messages[len(k.messages)-1].Title; title != "Harbour Grill: still: database: wrong" {
+			t.Error(title)
+		}
+		if k.messages[0].id() == k.messages[1].id() {
+			t.Error("a receiver would take the repetition for the same message")
+		}
+		k.stop()
+		k.start(conf) // it remembers when it told
+		k.wait(4 * time.Hour)
+		k.expect("+database")
+		k.findings = nil
+		k.wait(10 * time.Hour)
+		k.expect("-clock -database -grill")
+	})
+}
+
+func TestAStormIsOneMessageThatNamesEachCause(t *testing.T) {
+	bubble(t, func(t *testing.T, k *kitchen) {
+		k.start(to())
+		for i := range 40 {
+			k.findings = append(k.findings, at(fmt.Sprintf("s%02d", i), "paper_out"))
+		}
+		k.wait(5 * time.Minute)
+		if len(k.messages) != 1 || !strings.Contains(k.messages[0].Title, "40 things began in the last minute") {
+			t.Fatalf("told %q", k.got)
+		}
+		if text := k.messages[0].Text; strings.Count(text, "What to do") != maxDescribed ||
+			!strings.Contains(text, "s39: paper_out") {
+			t.Error(text)
+		}
+	})
+}
+
+func TestTheJournalAndTheMetricSayWhatBeginsAndWhatIsOver(t *testing.T) {
+	bubble(t, func(t *testing.T, k *kitchen) {
+		k.start(config.Notify{})
+		want := func(step, metric string, lines ...string) {
+			t.Helper()
+			k.wait(2 * every)
+			if got := strings.Split(strings.TrimSpace(k.log.String()), "\n"); len(got) != len(lines) ||
+				!strings.HasPrefix(got[len(got)-1], lines[len(lines)-1]) {
+				t.Errorf("%s: the journal has\n%s", step, k.log)
+			}
+			if metric != "" {
+				metric = "# HELP ticketrail_finding Always 1: something is wrong, as ticketrail status says it; no " +
+					"series when it is over.\n# TYPE ticketrail_finding gauge\n" + metric + "\n"
+			}
+			if err := testutil.CollectAndCompare(k.n, strings.NewReader(metric)); err != nil {
+				t.Errorf("%s: %v", step, err)
+			}
+		}
+		const began = `level=ERROR msg="a finding has begun" finding=disk/wrong cause=wrong`
+		const over = `level=ERROR msg="a finding is over" finding=disk/wrong cause=wrong lasted=`
+		k.findings = []finding.Finding{topic(finding.Fail, "disk"), topic(finding.OK, "clock")}
+		want("begun", `ticketrail_finding{id="disk/wrong",severity="fail"} 1`, began)
+		k.findings = []finding.Finding{topic(finding.Fail, "disk"), topic(finding.Fail, "disk")}
+		want("it lasts", `ticketrail_finding{id="disk/wrong",severity="fail"} 1`, began)
+		dated := slices.Clone(k.findings)
+		if k.n.Date(dated); dated[0].Since.IsZero() || time.Since(dated[0].Since) < every {
+			t.Errorf("since %v", dated[0].Since)
+		}
+		k.findings = nil
+		want("over", "", began)
+		k.wait(calm)
+		want("over for a while", "", began, over)
+	})
 }
 
 func TestWhatFailsTogetherIsOneMessage(t *testing.T) {
@@ -90,7 +224,7 @@ func TestAPrinterThatComesAndGoesAllEveningIsAFewMessages(t *testing.T) {
 				k.wait(every / 2) // so that no change is at the moment of a look
 				for began := time.Now(); time.Since(began) < 6*time.Hour; k.wait(period) {
 					if k.findings == nil {
-						k.findings = []admin.Finding{down("grill")}
+						k.findings = []finding.Finding{down("grill")}
 					} else {
 						k.findings = nil
 					}
@@ -108,7 +242,7 @@ func TestARestartTellsNothingTwice(t *testing.T) {
 		conf := to()
 		conf.Slip = true
 		k.start(conf)
-		k.findings = []admin.Finding{down("grill"), topic(admin.Warn, "disk")}
+		k.findings = []finding.Finding{down("grill"), topic(finding.Warn, "disk")}
 		k.wait(10 * time.Minute)
 		k.expect("+grill +disk")
 		k.stop()
@@ -120,7 +254,7 @@ func TestARestartTellsNothingTwice(t *testing.T) {
 		}
 		k.stop()
 		// It is repaired while the daemon is down.
-		k.findings = []admin.Finding{topic(admin.Warn, "disk")}
+		k.findings = []finding.Finding{topic(finding.Warn, "disk")}
 		k.start(conf)
 		k.wait(30 * time.Second)
 		k.expect() // printers are not known yet
@@ -146,9 +280,9 @@ func TestWhatWasOverBeforeItCouldBeDeliveredIsNotTold(t *testing.T) {
 	bubble(t, func(t *testing.T, k *kitchen) {
 		k.start(to())
 		k.err = errors.New("no route to host")
-		k.findings = []admin.Finding{down("grill"), down("bar")}
+		k.findings = []finding.Finding{down("grill"), down("bar")}
 		k.wait(30 * time.Minute)
-		k.findings = []admin.Finding{down("bar")}
+		k.findings = []finding.Finding{down("bar")}
 		k.wait(30 * time.Minute)
 		failed := testutil.ToFloat64(k.n.sent.WithLabelValues("boss", "failed"))
 		if failed < 5 || failed > 12 {
@@ -164,15 +298,15 @@ func TestAWarningThatBecomesAFailureIsToldAgainAndNotTheOtherWayRound(t *testing
 	bubble(t, func(t *testing.T, k *kitchen) {
 		k.start(to())
 		for _, step := range []struct {
-			level admin.Level
+			level finding.Level
 			want  []string
-		}{{admin.Warn, []string{"+certificate"}}, {admin.Fail, []string{"+certificate"}}, {admin.Warn, nil},
-			{admin.Fail, nil}, {admin.OK, []string{"-certificate"}}} {
-			k.findings = []admin.Finding{topic(step.level, "certificate")}
+		}{{finding.Warn, []string{"+certificate"}}, {finding.Fail, []string{"+certificate"}}, {finding.Warn, nil},
+			{finding.Fail, nil}, {finding.OK, []string{"-certificate"}}} {
+			k.findings = []finding.Finding{topic(step.level, "certificate")}
 			k.wait(10 * time.Minute)
 			k.expect(step.want...)
 		}
-		if text := k.messages[2].Text; !strings.Contains(text, "certificate: fine again after 40m: certificate is ok") {
+		if text := k.messages[2].Text; !strings.Contains(text, "certificate: wrong: over after 4") {
 			t.Error(text)
 		}
 	})
@@ -181,7 +315,7 @@ func TestAWarningThatBecomesAFailureIsToldAgainAndNotTheOtherWayRound(t *testing
 func TestARecipientIsToldOnlyOfItsTopics(t *testing.T) {
 	bubble(t, func(t *testing.T, k *kitchen) {
 		k.start(to("stations"))
-		k.findings = []admin.Finding{down("grill"), topic(admin.Fail, "disk"), topic(admin.Fail, "orders")}
+		k.findings = []finding.Finding{down("grill"), topic(finding.Fail, "disk"), topic(finding.Fail, "orders")}
 		k.wait(time.Hour)
 		k.expect("+grill")
 		k.n.Use(to("disk"))
@@ -193,27 +327,11 @@ func TestARecipientIsToldOnlyOfItsTopics(t *testing.T) {
 	})
 }
 
-func TestTheFindingsOfOneSubjectAreOneEvent(t *testing.T) {
-	bubble(t, func(t *testing.T, k *kitchen) {
-		k.start(to())
-		k.findings = []admin.Finding{
-			{Level: admin.Warn, Subject: "certificate", Text: "screens: it expires", Do: "renew b"},
-			{Level: admin.Fail, Subject: "certificate", Text: "webhook: it expired", Do: "renew a"},
-			topic(admin.OK, "certificate")}
-		k.wait(time.Hour)
-		k.expect("+certificate")
-		e := k.messages[0].Began[0]
-		if e.Level != admin.Fail || e.Text != "webhook: it expired\nscreens: it expires" || e.Do != "renew a; renew b" {
-			t.Errorf("%+v", e)
-		}
-	})
-}
-
 func TestAStationThatIsOffWhileTheVenueIsClosedIsToldWhenItOpens(t *testing.T) {
 	bubble(t, func(t *testing.T, k *kitchen) {
 		k.start(to())
 		k.closed = true
-		k.findings = []admin.Finding{down("grill"), topic(admin.Fail, "disk")}
+		k.findings = []finding.Finding{down("grill"), topic(finding.Fail, "disk")}
 		k.wait(12 * time.Hour)
 		k.expect("+disk")
 		k.closed = false
@@ -228,7 +346,7 @@ func TestADeliveryThatHangsEndsAndDelaysNoOther(t *testing.T) {
 		conf.Slip = true
 		k.start(conf)
 		k.hangs = true
-		k.findings = []admin.Finding{down("grill")}
+		k.findings = []finding.Finding{down("grill")}
 		k.wait(conf.After + 2*every)
 		if len(k.slips) != 1 {
 			t.Error("no slip")
@@ -240,50 +358,37 @@ func TestADeliveryThatHangsEndsAndDelaysNoOther(t *testing.T) {
 	})
 }
 
-func TestWithoutARecipientTheFindingsAreNotAskedFor(t *testing.T) {
-	bubble(t, func(t *testing.T, k *kitchen) {
-		k.start(config.Notify{})
-		k.wait(time.Hour)
-		if k.asked != 0 {
-			t.Errorf("asked %d times", k.asked)
-		}
-	})
-}
-
 func TestTheMessageSaysWhereWhatSinceWhenAndWhatToDo(t *testing.T) {
 	now := time.Date(2026, 11, 20, 18, 40, 0, 0, time.UTC)
-	m := &Message{Began: []Event{
-		{Topic: "stations", Station: "grill", Level: admin.Fail, Since: now.Add(-8 * time.Minute),
-			Text: "it reports: cover open; 3 tickets wait", Do: "close the cover"},
-		{Topic: "disk", Level: admin.Warn, Since: now.Add(-24 * time.Hour), Text: "90 MB free"},
-	}, Ended: []Event{{Topic: "stations", Station: "bar", Level: admin.OK, Since: now.Add(-2 * time.Hour)}}}
+	grill := Event{Topic: "stations", Station: "grill", Level: finding.Fail, Since: now.Add(-8 * time.Minute),
+		Text: "cover open; 3 tickets wait", Detail: "tcp://10.0.0.9", Do: "close the cover"}
+	disk := Event{Topic: "disk", Level: finding.Warn, Since: now.Add(-24 * time.Hour), Text: "90 MB free"}
+	over := Event{Topic: "stations", Station: "bar", Level: finding.OK, Since: now.Add(-2 * time.Hour),
+		Text: "paper out"}
+	m := &Message{Began: []Event{grill, disk}, Ended: []Event{over}}
 	m.describe("Harbour Grill", now, time.FixedZone("CET", 3600))
-	want := "grill: it reports: cover open; 3 tickets wait\nWhat to do: close the cover\nSince 19:32\n\n" +
-		"disk: 90 MB free\nSince Thu 19 Nov 19:40\n\nbar: fine again after 2h0m\n\n" +
+	want := "grill: cover open; 3 tickets wait\ntcp://10.0.0.9\nWhat to do: close the cover\nSince 19:32\n\n" +
+		"disk: 90 MB free\nSince Thu 19 Nov 19:40\n\nbar: paper out: over after 2h0m\n\n" +
 		"ticketrail at Harbour Grill, " + m.Host
 	if m.Text != want {
 		t.Errorf("got\n%s\nwant\n%s", m.Text, want)
 	}
-	if m.Title != "Harbour Grill: grill needs somebody, and 1 more" {
+	if m.Title != "Harbour Grill: 2 things began in the last minute: grill: cover open; 3 tickets wait" {
 		t.Error(m.Title)
 	}
 	night := time.Date(2026, 11, 20, 23, 30, 0, 0, time.UTC) // half past midnight there
-	late := &Message{Began: []Event{{Topic: "disk", Level: admin.Warn, Since: night}}}
+	late := &Message{Began: []Event{{Topic: "disk", Level: finding.Warn, Since: night}}}
 	if late.describe("", night, time.FixedZone("CET", 3600)); !strings.Contains(late.Text, "Since 00:30") {
 		t.Error(late.Text)
 	}
-	for want, e := range map[string]Event{
-		"orders were refused":       {Topic: "orders", Level: admin.Fail},
-		"no orders arrive":          {Topic: "orders", Level: admin.Warn},
-		"tickets did not print":     {Topic: "tickets", Level: admin.Fail},
-		"clock needs somebody soon": {Topic: "clock", Level: admin.Warn},
-		"bar works again":           {Topic: "stations", Station: "bar", Level: admin.OK},
-		"disk fine again":           {Topic: "disk", Level: admin.OK},
+	again := grill
+	again.Again = 1
+	for want, m := range map[string]*Message{
+		"grill: cover open; 3 tickets wait":        {Began: []Event{grill}},
+		"still: grill: cover open; 3 tickets wait": {Began: []Event{again}},
+		"over: bar: paper out":                     {Ended: []Event{over}},
+		"2 things are over: over: bar: paper out":  {Ended: []Event{over, over}},
 	} {
-		m := &Message{Began: []Event{e}}
-		if e.Level == admin.OK {
-			m = &Message{Ended: []Event{e}}
-		}
 		if got := m.headline(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
@@ -297,9 +402,8 @@ type kitchen struct {
 	n        *Notifier
 	registry *prometheus.Registry
 	store    *queuetest.Store
-	findings []admin.Finding
-	damaged  error // instead of findings
-	asked    int   // for the findings
+	log      *queuetest.Log
+	findings []finding.Finding
 	closed   bool
 	err      error // of a delivery
 	hangs    bool  // a delivery does not end
@@ -314,13 +418,12 @@ func (k *kitchen) start(conf config.Notify) {
 	if k.store == nil {
 		k.store = queuetest.NewStore()
 	}
-	k.registry = prometheus.NewRegistry()
+	k.registry, k.log = prometheus.NewRegistry(), &queuetest.Log{}
 	k.n = New(Options{
-		Findings: func(context.Context) ([]admin.Finding, error) {
+		Findings: func(context.Context) ([]finding.Finding, error) {
 			k.mu.Lock()
 			defer k.mu.Unlock()
-			k.asked++
-			return slices.Clone(k.findings), k.damaged
+			return slices.Clone(k.findings), nil
 		},
 		Open: func(time.Time) bool {
 			k.mu.Lock()
@@ -335,7 +438,8 @@ func (k *kitchen) start(conf config.Notify) {
 		},
 		Place: func() string { return "Harbour Grill" },
 		Zone:  func() *time.Location { return time.UTC },
-		Store: k.store, Registerer: k.registry, Logger: slog.New(slog.DiscardHandler),
+		Store: k.store, Registerer: k.registry,
+		Logger: slog.New(slog.NewTextHandler(k.log, &slog.HandlerOptions{ReplaceAttr: withoutTime})),
 	})
 	k.n.sender = func(config.Recipient) (sender, error) { return k.send, nil }
 	k.n.Use(conf)
@@ -392,17 +496,30 @@ func (k *kitchen) expect(want ...string) {
 	k.got = nil
 }
 
-func down(station string) admin.Finding {
-	return admin.Finding{Level: admin.Fail, Subject: station, Station: true, Text: "it reports: cover open",
-		Do: "close the cover"}
+func down(station string) finding.Finding { return at(station, "cover_open") }
+
+func at(station, trouble string) finding.Finding {
+	return finding.Finding{ID: "station/" + station + "/" + trouble, Level: finding.Fail, Subject: station,
+		Station: true, Text: trouble, Do: "repair " + trouble}
 }
 
-func topic(level admin.Level, name string) admin.Finding {
-	return admin.Finding{Level: level, Subject: name, Text: name + " is " + string(level)}
+func topic(level finding.Level, name string) finding.Finding {
+	f := finding.Finding{ID: name + "/wrong", Level: level, Subject: name, Text: "wrong", Do: "repair it"}
+	if level == finding.OK {
+		f.ID = ""
+	}
+	return f
 }
 
 func to(about ...string) config.Notify {
 	return config.Notify{After: 3 * time.Minute, To: []config.Recipient{{Name: "boss", About: about}}}
+}
+
+func withoutTime(_ []string, a slog.Attr) slog.Attr {
+	if a.Key == slog.TimeKey {
+		return slog.Attr{}
+	}
+	return a
 }
 
 func bubble(t *testing.T, f func(*testing.T, *kitchen)) {

@@ -158,7 +158,7 @@ func signed(address string, keys webhook.Keys) sender {
 func (m *Message) id() string {
 	h := sha256.New()
 	for _, e := range append(m.Began, m.Ended...) {
-		fmt.Fprintln(h, m.Host, e.Topic, e.Station, e.Level, e.Since.UnixNano())
+		fmt.Fprintln(h, m.Host, e.ID, e.Level, e.Since.UnixNano(), e.Again)
 	}
 	return "msg_" + hex.EncodeToString(h.Sum(nil)[:16])
 }

@@ -40,7 +40,7 @@ func TestTheServicesOfTheLibraryGetTitleAndText(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !strings.HasSuffix(got.URL.Path, c.path) || !strings.Contains(string(got.body), "close the cover") ||
-				!strings.Contains(got.Header.Get("Title")+string(got.body), "grill needs somebody") {
+				!strings.Contains(got.Header.Get("Title")+string(got.body), "grill: it reports: cover open") {
 				t.Errorf("%s %q\n%s", got.URL, got.Header, got.body)
 			}
 		})

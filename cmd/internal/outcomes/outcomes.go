@@ -279,8 +279,7 @@ func (t *Teller) Finding() (f admin.Finding, ok bool) {
 		return admin.Finding{}, false
 	}
 	n, _ := t.o.Queue.OutcomesKept() // a queue that cannot be read has its own finding
-	return admin.Finding{Level: admin.Warn, Subject: "outcomes",
-		Text: fmt.Sprintf("%s have not been taken for %s: %v", ticket.Plural(cmp.Or(int(n), 1), "outcome"),
-			admin.Age(time.Since(since)), failing),
+	return admin.Finding{ID: "outcomes/not_taken", Level: admin.Warn, Subject: "outcomes", Since: since,
+		Text: ticket.Plural(cmp.Or(int(n), 1), "outcome") + " not taken", Detail: failing.Error(),
 		Do: "repair the program at outcomes.url; it gets them then, and nothing else waits for it"}, true
 }

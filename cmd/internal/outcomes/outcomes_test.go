@@ -66,8 +66,8 @@ func TestAReceiverThatFailsIsAskedEverMoreSeldomAndGetsEverythingWhenItIsBack(t 
 			t.Errorf("%d attempts in a day", r.tries)
 		}
 		f, ok := told.Finding()
-		if !ok || !strings.Contains(f.Text, "4 outcomes have not been taken for 24h") ||
-			!strings.Contains(f.Text, "it answered 500") {
+		if !ok || !strings.Contains(f.Text, "4 outcomes not taken") ||
+			!strings.Contains(f.Detail, "it answered 500") {
 			t.Errorf("%v %+v", ok, f)
 		}
 		if n := strings.Count(log.String(), "level=WARN"); n != 1 {

@@ -39,7 +39,7 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	}
 	active := c.s.active.Load()
 	for _, l := range c.s.List() {
-		ch <- boolGauge(stationUsesBackup, l.ActiveBackup != "", l.Name)
+		ch <- boolGauge(stationUsesBackup, l.StandIn != "", l.Name)
 		var conditions []string
 		if st := active.stations[l.Name]; st != nil {
 			conditions = st.Conditions()

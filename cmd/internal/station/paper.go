@@ -7,7 +7,7 @@ import (
 	"reflect"
 	"slices"
 
-	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 	"ticketrail/printer"
 	"ticketrail/printer/escpos"
@@ -171,19 +171,7 @@ func (d *device) Run(ctx context.Context) {
 
 func (p *papers) close() { p.search.Close() }
 
-// notices are problems that stop no ticket, so that nothing else tells the operator of them.
-func (p *papers) notices(active *Built) (out []string) {
-	for _, c := range active.conf.Printers {
-		st := active.stations[c.Name].(*paper)
-		// Two programs that print at the same time can cut each other's tickets, and the answers of
-		// the printer no longer prove which ticket came out.
-		if st.device.Status().Foreign > 0 {
-			out = append(out, fmt.Sprintf("another program prints on %s at the same time as ticketrail: "+
-				"tickets may be mixed; give that program a printer of its own", c.Name))
-		}
-	}
-	return out
-}
+func (p *papers) problems(*Built) []finding.Finding { return nil }
 
 // Print prints one ticket: see [dispatch.Station]. The queue lends no ticket of a station that a person holds.
 // Here nothing of another station comes out of its printer either, where somebody puts in a new roll.
@@ -215,12 +203,12 @@ func (*paper) Conditions() []string {
 }
 
 // AddState copies the printer's own report. It asks nothing: a dead printer must not delay a listing.
-func (p *paper) AddState(l *admin.Status) {
+func (p *paper) AddState(l *finding.Station) {
 	l.Address = p.conf.Address
 	l.Device = new(p.device.state())
 }
 
-func (d *device) state() admin.Device {
+func (d *device) state() finding.Device {
 	out := deviceState(d.Status())
 	if d.follower != nil {
 		text, do := d.follower.Moved()
@@ -229,8 +217,8 @@ func (d *device) state() admin.Device {
 	return out
 }
 
-func deviceState(s printer.Status) admin.Device {
-	d := admin.Device{
+func deviceState(s printer.Status) finding.Device {
+	d := finding.Device{
 		State: s.State, Since: s.Since, Fine: s.Fine(), Conditions: []string{}, Ability: s.Capability,
 		Advice: s.Advice, Error: s.Err, Foreign: s.Foreign,
 	}
@@ -241,7 +229,7 @@ func deviceState(s printer.Status) admin.Device {
 }
 
 // Probe asks the printer anew what it can answer: see [printer.Device.Probe].
-func (p *paper) Probe(ctx context.Context) (admin.Device, error) {
+func (p *paper) Probe(ctx context.Context) (finding.Device, error) {
 	now, err := p.device.Probe(ctx)
 	return deviceState(now), err
 }

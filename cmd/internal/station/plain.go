@@ -8,7 +8,7 @@ import (
 	"reflect"
 	"sync"
 
-	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 	"ticketrail/printer/layout"
 	"ticketrail/printer/push"
@@ -41,7 +41,7 @@ type recipient interface {
 type plainSection struct {
 	conf    any // compared by a reload
 	lane    dispatch.Lane
-	kind    string // as [admin.Status] has it, and as people say it
+	kind    string // as [finding.Station] has it, and as people say it
 	address string // as listings show it
 	open    func(Options) (recipient, error)
 	fix     string // what to do if it cannot be reached
@@ -54,7 +54,7 @@ type plainSection struct {
 func plainSections(conf *config.Config) (out []plainSection) {
 	for _, c := range conf.KDS {
 		out = append(out, plainSection{
-			conf: c, kind: admin.KindKDS, address: hostOfURL(c.URL), conditions: []string{refusing},
+			conf: c, kind: finding.KindKDS, address: hostOfURL(c.URL), conditions: []string{refusing},
 			// The cook who reads a ticket of it at the backup looks for a screen that is dark.
 			lane: dispatch.Lane{Name: c.Name, ExpireAfter: c.ExpireAfter, Down: "screen"},
 			open: func(o Options) (recipient, error) {
@@ -67,7 +67,7 @@ func plainSections(conf *config.Config) (out []plainSection) {
 	}
 	for _, c := range conf.Logs {
 		out = append(out, plainSection{
-			conf: c, kind: admin.KindLog, address: c.To, fine: "is there",
+			conf: c, kind: finding.KindLog, address: c.To, fine: "is there",
 			lane: dispatch.Lane{Name: c.Name, ExpireAfter: c.ExpireAfter, Down: "screen"},
 			open: func(o Options) (recipient, error) {
 				c.Raw = o.raw(c.IncludeRaw)
@@ -107,8 +107,8 @@ func (k plains) build(next, prev *Built) error {
 	return nil
 }
 
-func (plains) notices(*Built) []string { return nil }
-func (plains) close()                  {}
+func (plains) problems(*Built) []finding.Finding { return nil }
+func (plains) close()                            {}
 
 func (p *plain) Lane() dispatch.Lane {
 	l := p.lane
@@ -127,11 +127,11 @@ func (p *plain) Resume() bool {
 }
 
 // AddState adds a device only while it refuses every ticket: there is no other state that it reports.
-func (p *plain) AddState(l *admin.Status) {
+func (p *plain) AddState(l *finding.Station) {
 	l.Kind, l.Address = p.kind, p.address
 	if now := p.Pause(); now.Refusal != nil {
-		l.NextTry = now.Until
-		l.Device = &admin.Device{
+		l.NextTry = new(now.Until)
+		l.Device = &finding.Device{
 			State: refusing, Since: now.Since, Conditions: []string{}, Error: now.Refusal.Error(),
 		}
 	}
@@ -169,9 +169,9 @@ func askPlains(ctx context.Context, conf *config.Config) (out findings) {
 	asking.Wait()
 	for i, c := range sections {
 		if errs[i] != nil {
-			out.add(admin.Fail, c.kind, c.lane.Name, layout.Clean(errs[i].Error())+c.fix)
+			out.add(finding.Fail, c.kind, c.lane.Name, layout.Clean(errs[i].Error())+c.fix)
 		} else {
-			out.add(admin.OK, c.kind, c.lane.Name, c.address+" "+c.fine)
+			out.add(finding.OK, c.kind, c.lane.Name, c.address+" "+c.fine)
 		}
 	}
 	return out

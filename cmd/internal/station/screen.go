@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/cmd/internal/httpserver"
 	"ticketrail/config"
 	"ticketrail/printer/kds"
@@ -106,7 +106,7 @@ type screen struct {
 }
 
 // Lane has the Screen itself and not s: a changed screen is a new one, which is how the dispatcher
-// notices.
+// problems.
 func (s *screen) Lane() dispatch.Lane {
 	return dispatch.Lane{Name: s.conf.Name, Station: s.Screen, ExpireAfter: s.conf.ExpireAfter}
 }
@@ -193,7 +193,7 @@ func (d *screens) show(next *Built) {
 	for _, c := range next.conf.Screens {
 		s := d.screen(next, c.Name)
 		if s == nil {
-			continue // a pass that could not be opened; notices says why
+			continue // a pass that could not be opened; problems says why
 		}
 		all = append(all, s.Screen)
 		s.setLook(next.conf)
@@ -308,10 +308,10 @@ func (d *screens) close() {
 	}
 }
 
-// notices are tickets on boards that no screen shows any more, and passes that could not be opened.
+// problems are tickets on boards that no screen shows any more, and passes that could not be opened.
 // Such tickets were accepted and shown, and no cook can see them now: nothing else would tell the
 // operator.
-func (d *screens) notices(active *Built) (out []string) {
+func (d *screens) problems(active *Built) (out []finding.Finding) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, name := range d.screenRecords.stations() {
@@ -321,14 +321,17 @@ func (d *screens) notices(active *Built) (out []string) {
 			continue
 		}
 		if open, _ := b.Count(); open > 0 {
-			out = append(out, fmt.Sprintf("the board of %s, which is no longer a screen, still has %s: "+
-				"add the screen again, or see ticketrail jobs list --station %q",
-				name, ticket.Plural(open, "ticket"), name))
+			out = append(out, finding.Finding{ID: "station/" + name + "/board_left", Level: finding.Fail,
+				Subject: "stations",
+				Text:    fmt.Sprintf("%s is no screen any more, and shows %s", name, ticket.Plural(open, "ticket")),
+				Do:      fmt.Sprintf("add the screen again, or see ticketrail jobs list --station %q", name)})
 		}
 	}
 	for _, c := range active.conf.Screens {
 		if err := d.failedPasses[c.Name]; err != nil {
-			out = append(out, fmt.Sprintf("the pass %s cannot be opened: %v", c.Name, err))
+			out = append(out, finding.Finding{ID: "station/" + c.Name + "/not_opened", Level: finding.Fail,
+				Subject: "stations", Text: "the pass " + c.Name + " cannot be opened", Detail: err.Error(),
+				Do: "systemctl restart ticketrail"})
 		}
 	}
 	return out
@@ -336,10 +339,10 @@ func (d *screens) notices(active *Built) (out []string) {
 
 // AddState adds the state of the screen's pages to a listing. A screen is fine while one page is open:
 // that is when cooks see its tickets.
-func (s *screen) AddState(l *admin.Status) {
+func (s *screen) AddState(l *finding.Station) {
 	v := s.owner.screenState(s)
-	l.Kind, l.Address, l.Pages = admin.KindScreen, v.Address, v.Live
-	l.Device = &admin.Device{
+	l.Kind, l.Address, l.Pages = finding.KindScreen, v.Address, v.Live
+	l.Device = &finding.Device{
 		State: v.State, Fine: v.Live > 0, Conditions: []string{}, Ability: string(ticket.Shown),
 	}
 	if v.Since != nil {
@@ -349,6 +352,6 @@ func (s *screen) AddState(l *admin.Status) {
 	if v.Live > 0 && l.Waiting != "" {
 		// The page that the dispatcher waited for is open again, but the dispatcher notices only with
 		// its next ticket.
-		l.Known, l.Since, l.Waiting, l.Err, l.ActiveBackup = false, time.Time{}, "", "", ""
+		l.Known, l.Since, l.Waiting, l.Error, l.StandIn = false, nil, "", "", ""
 	}
 }

@@ -111,7 +111,7 @@ func (d *screens) Screens() admin.Screens {
 	for _, c := range active.conf.Screens {
 		s := d.screen(active, c.Name)
 		if s == nil {
-			continue // a pass that could not be opened; notices says why
+			continue // a pass that could not be opened; problems says why
 		}
 		v := d.screenState(s)
 		for _, p := range out.Pairings {

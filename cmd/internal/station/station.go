@@ -23,6 +23,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 	"ticketrail/printer/raster"
 	"ticketrail/printer/transport"
@@ -41,7 +42,7 @@ type Station interface {
 	// reload keeps returns an equal value, so that the dispatcher does not disturb its queue.
 	Lane() dispatch.Lane
 	// AddState adds the state that only the station itself knows to a listing.
-	AddState(*admin.Status)
+	AddState(*finding.Station)
 	// Runner is what runs in the background while a station with it is active; several may have the same.
 	Runner() Runner
 	// WrapBackup returns backup as the dispatcher must call it for this station, and equal values for equal stations,
@@ -52,7 +53,7 @@ type Station interface {
 	// Resume ends a pause of its own, because a person has repaired it. False: it makes none.
 	Resume() bool
 	// Probe asks it anew what it can answer: see [printer.Device.Probe].
-	Probe(context.Context) (admin.Device, error)
+	Probe(context.Context) (finding.Device, error)
 }
 
 // common is what most stations do not have.
@@ -61,7 +62,7 @@ type common struct{}
 func (common) WrapBackup(backup dispatch.Station) dispatch.Station { return backup }
 func (common) Conditions() []string                                { return nil }
 func (common) Resume() bool                                        { return false }
-func (common) Probe(context.Context) (admin.Device, error)         { return admin.Device{}, errNotAsked }
+func (common) Probe(context.Context) (finding.Device, error)       { return finding.Device{}, errNotAsked }
 
 var errNotAsked = errors.New("it is not a printer")
 
@@ -73,8 +74,8 @@ type kind interface {
 	// build adds the stations of its sections to next. It keeps those of prev whose configuration has
 	// not changed, and does not touch the active stations.
 	build(next, prev *Built) error
-	// notices are problems that the operator must see in every listing.
-	notices(active *Built) []string
+	// problems are findings that are not of an active station.
+	problems(active *Built) []finding.Finding
 	// close ends everything. The dispatcher has stopped.
 	close()
 }
@@ -165,7 +166,7 @@ func (s *Set) Build(conf *config.Config) (*Built, error) {
 
 // Swap makes next the active stations. Connections and ports of the old stations are closed before
 // the new ones are served: many printers accept only one connection. It returns no error: a screen of
-// the pass that cannot be opened is left out, and Notices says so. It waits for no ticket: one in hand
+// the pass that cannot be opened is left out, and Problems says so. It waits for no ticket: one in hand
 // is finished on its old station, and the lock of the printer keeps the next one from starting beside
 // it. After Close it does nothing.
 func (s *Set) Swap(next *Built) {
@@ -263,14 +264,20 @@ func (b *Built) lanes() (out []dispatch.Lane) {
 }
 
 // List is the state of each active station: what the dispatcher knows from its attempts, and what
-// the station knows of itself. It is in the order of the dispatcher, by name. It asks no station,
+// the station knows of itself, without its queue. It is in the order of the dispatcher, by name. It asks no station,
 // so a dead printer does not delay it.
-func (s *Set) List() (out []admin.Status) {
+func (s *Set) List() (out []finding.Station) {
 	active := s.active.Load()
 	for _, d := range s.o.Dispatcher.Status() {
-		l := admin.Status{
-			Name: d.Name, Known: d.Known, Up: d.Up, Since: d.Since,
-			Err: d.Err, Waiting: d.Waiting, Attempt: d.Attempt, NextTry: d.NextTry, ActiveBackup: d.ActiveBackup.Name,
+		l := finding.Station{
+			Name: d.Name, Known: d.Known, Up: d.Up, Error: d.Err, Waiting: d.Waiting, Attempt: d.Attempt,
+			StandIn: d.ActiveBackup.Name,
+		}
+		if !d.Since.IsZero() {
+			l.Since = new(d.Since)
+		}
+		if !d.NextTry.IsZero() {
+			l.NextTry = new(d.NextTry)
 		}
 		if st := active.stations[d.Name]; st != nil {
 			st.AddState(&l)
@@ -289,7 +296,7 @@ func (s *Set) Kick(name string) {
 }
 
 // Probe lets a station be asked anew what it can answer.
-func (s *Set) Probe(ctx context.Context, name string) (now admin.Device, err error) {
+func (s *Set) Probe(ctx context.Context, name string) (now finding.Device, err error) {
 	err = errNotAsked
 	if st := s.active.Load().stations[name]; st != nil {
 		now, err = st.Probe(ctx)
@@ -301,16 +308,16 @@ func (s *Set) Probe(ctx context.Context, name string) (now admin.Device, err err
 		err = fmt.Errorf("%s is not a printer", name)
 	}
 	if err != nil {
-		return admin.Device{}, &admin.Error{Code: admin.Conflict, Message: err.Error()}
+		return finding.Device{}, &admin.Error{Code: admin.Conflict, Message: err.Error()}
 	}
 	return now, nil
 }
 
-// Notices are problems of the stations that the operator must see in every listing.
-func (s *Set) Notices() (out []string) {
+// Problems are findings that are not of an active station.
+func (s *Set) Problems() (out []finding.Finding) {
 	active := s.active.Load()
 	for _, k := range s.kinds {
-		out = append(out, k.notices(active)...)
+		out = append(out, k.problems(active)...)
 	}
 	return out
 }

@@ -1,0 +1,136 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/doctor"
+	"ticketrail/cmd/internal/finding"
+	"ticketrail/queue"
+	"ticketrail/queue/ticket"
+)
+
+// Everything that tells people how the daemon is renders one list: package finding works it out from the facts that
+// are gathered here, when somebody asks.
+
+const recently = time.Hour
+
+// findings are everything that was found. They read the history of three days, some thousand small records.
+func (a *App) findings(ctx context.Context) ([]finding.Finding, error) {
+	a.file.look() // who asks has perhaps just changed it
+	f := a.facts()
+	err := a.readHistory(ctx, &f.Orders)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		f.Database.Unreadable = err
+	}
+	out := finding.Of(f)
+	a.notifier.Date(out)
+	for i := range out {
+		if !out[i].Since.IsZero() {
+			out[i].Since = out[i].Since.In(f.Now.Location())
+		}
+	}
+	return out, nil
+}
+
+// facts are what is known without reading the history.
+func (a *App) facts() finding.Facts {
+	now := time.Now()
+	if zone := a.zone(); zone != nil {
+		now = now.In(zone)
+	}
+	f := finding.Facts{Now: now, Stations: a.stationList(), Orders: a.storage(), Database: a.database(),
+		Configuration: finding.Configuration{Refused: a.file.problems(), Restart: a.needsRestart(),
+			None: a.o.ConfigPath == ""},
+		Certificates: a.certificates(), Disk: doctor.DiskOf(filepath.Dir(a.startConfig.Storage.Path)),
+		Clock: finding.Clock{Synchronized: a.clock().Synchronized()}, Version: admin.ThisBuild().Version,
+		Started: a.started}
+	f.Orders.Last, f.Orders.Silent = a.venues.newest(), a.venues.silent(now)
+	f.Others = slices.Concat(a.source.findings(now), a.fieldFindings(), a.stations.Problems())
+	if one, ok := a.outcomes.Finding(); ok {
+		f.Others = append(f.Others, one)
+	}
+	return f
+}
+
+// stationList is every station with its queue.
+func (a *App) stationList() []finding.Station {
+	known := a.stations.List() // first, see [finding.Join]
+	return finding.Join(known, a.queue.Stations())
+}
+
+// storage is whether orders can be stored.
+func (a *App) storage() finding.Orders {
+	err := a.queue.Ready()
+	return finding.Orders{Stopped: err, Full: errors.Is(err, queue.ErrStorageFull),
+		Folder: filepath.Dir(a.startConfig.Storage.Path)}
+}
+
+// database is what happened to the file, and how its copy is.
+func (a *App) database() finding.Database {
+	d := finding.Database{Copy: a.queue.CopyProblem(), CopyFolder: a.startConfig.Storage.CopyFolder(),
+		Unbalanced: int64(a.queue.Unaccounted())}
+	for _, file := range a.store.quarantined() {
+		d.PutAside = append(d.PutAside, finding.Damaged{File: file, Loss: a.store.lossOf(file)})
+	}
+	for _, n := range a.queue.Notices() {
+		d.Notices = append(d.Notices, finding.Notice{Lost: n.Lost, Text: n.Text, Do: n.Do})
+	}
+	return d
+}
+
+// certificates are those in use: other file names need a restart.
+func (a *App) certificates() []finding.Certificate {
+	conf, why := *a.active.Load(), ""
+	conf.Receiver.TLS, conf.Storage = a.startConfig.Receiver.TLS, a.startConfig.Storage
+	if a.acme != nil {
+		why = a.acme.Problem()
+	}
+	return doctor.Certificates(&conf, why)
+}
+
+// readHistory adds what came, what was refused and what did not print.
+func (a *App) readHistory(ctx context.Context, o *finding.Orders) error {
+	now := time.Now()
+	jobs, err := a.queue.Jobs(ctx, queue.Filter{Since: now.Add(-recently)})
+	if err != nil {
+		return err
+	}
+	requests := map[string]bool{}
+	for _, j := range jobs {
+		if j.Venue != "" && !j.Reprint { // else a test ticket, or a slip
+			requests[j.Venue+" "+j.Request] = true
+		}
+	}
+	o.LastHour = len(requests)
+	for _, r := range a.rejects.List() {
+		at := r.Time
+		if r.Fetched.After(at) { // it waited at the relay
+			at = r.Fetched
+		}
+		if now.Sub(at) < recently && r.Printed.IsZero() {
+			o.Refused = append(o.Refused, finding.Refusal{Code: r.Code, Message: r.Message, At: at})
+		}
+	}
+	failed, err := a.queue.Jobs(ctx, queue.Filter{States: []ticket.State{ticket.Failed}})
+	o.Failed = len(failed)
+	return err
+}
+
+// zone is the kitchen's time zone, nil if it is not known.
+func (a *App) zone() *time.Location { return a.service.zone(a.active.Load()) }
+
+// clock is what the queue measures with.
+func (a *App) clock() queue.Clock {
+	if a.o.Clock != nil {
+		return a.o.Clock
+	}
+	return doctor.WallClock{}
+}

@@ -1,0 +1,361 @@
+package finding
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"ticketrail/queue/ticket"
+)
+
+// Facts are what the daemon knows of itself and its box at one moment.
+type Facts struct {
+	Now           time.Time     // in the kitchen's zone
+	Stations      []Station     // as [Join] made them
+	Orders        Orders        //
+	Database      Database      //
+	Configuration Configuration //
+	Certificates  []Certificate //
+	Disk          Disk          //
+	Clock         Clock         //
+	Version       string        // of the running program
+	Started       time.Time     //
+	Others        []Finding     // of parts that speak for themselves: the relay, outcomes, fields, screens
+}
+
+// Of are the findings, the worst first; among equals orders come first.
+func Of(f Facts) []Finding {
+	out := slices.Concat(f.Orders.findings(f.Now), f.Database.findings(), f.Configuration.findings(),
+		stations(f.Stations), f.Others)
+	for _, c := range f.Certificates {
+		out = append(out, c.Finding(f.Now))
+	}
+	out = append(out, f.Disk.Finding(), f.Clock.Finding(f.Now), Finding{Level: OK, Subject: "version",
+		Text: fmt.Sprintf("%s, started %s ago", f.Version, Age(f.Now.Sub(f.Started)))})
+	slices.SortStableFunc(out, WorstFirst)
+	return out
+}
+
+// Orders are what came, what was refused and what did not print. A refused order is lost if nobody
+// looks, and so is a failed ticket.
+type Orders struct {
+	LastHour int
+	Last     time.Time // of the last request of any venue; zero: none is known
+	Refused  []Refusal // of the last hour, that were not printed late
+	Failed   int       // tickets
+	Silent   []SilentVenue
+	Stopped  error  // why no order is accepted; nil: they are
+	Full     bool   // because the disk is full
+	Folder   string // of the database
+}
+
+// A Refusal is a request that was refused.
+type Refusal struct {
+	Code, Message string
+	At            time.Time
+}
+
+// A SilentVenue is open, and nothing came for it.
+type SilentVenue struct {
+	Name string
+	Last time.Time // zero: never
+}
+
+// refusals say what the codes of refused requests mean. A code that is not here is named as it is.
+var refusals = map[string]struct{ id, words, do string }{
+	"wrong_path": {"wrong_secret", "wrong secret in the address",
+		"enter the address that ticketrail venues list shows at the service"},
+	"address_not_allowed": {"address", "sent from an address that is not allowed",
+		"if it is the service's, add the address in ticketrail rejects to receiver.allow_from"},
+	"venue_missing": {"header_missing", "without the header that names the venue",
+		"have the proxy or tunnel pass on all headers"},
+	"device_missing": {"header_missing", "without the header that names the device",
+		"have the proxy or tunnel pass on all headers"},
+	"venue_not_allowed": {"unknown_venue", "the venue is not in the configuration",
+		"add the venue's id in ticketrail rejects to venues, then systemctl reload ticketrail"},
+	"device_not_allowed": {"unknown_device", "the device is not in the configuration",
+		"add the device in ticketrail rejects to the venue's devices, then systemctl reload ticketrail"},
+}
+
+func (o Orders) findings(now time.Time) (out []Finding) {
+	if f, stopped := o.NotStored(); stopped {
+		out = append(out, f)
+	}
+	out = append(out, refused(o.Refused)...)
+	for _, v := range o.Silent {
+		text, _ := cause("nothing came for " + v.Name + ", although it is open")
+		f := Finding{ID: "orders/silent/" + v.Name, Level: Warn, Subject: "orders", Text: text, Since: v.Last,
+			Do: "if there are orders, look at the internet connection and at ticketrail doctor"}
+		if v.Last.IsZero() {
+			f.Detail = "it never was heard of"
+		}
+		out = append(out, f)
+	}
+	if o.Failed > 0 {
+		out = append(out, Finding{ID: "tickets/failed", Level: Fail, Subject: "tickets",
+			Text: ticket.Plural(o.Failed, "ticket") + " failed and did not print",
+			Do:   "ticketrail jobs list --state failed, then jobs reprint or jobs cancel"})
+	}
+	last := "; none has come yet"
+	if !o.Last.IsZero() {
+		last = fmt.Sprintf("; the last request %s ago, at %s", Age(now.Sub(o.Last)),
+			o.Last.In(now.Location()).Format("15:04 MST"))
+	}
+	return append(out, Finding{Level: OK, Subject: "orders",
+		Text: ticket.Plural(o.LastHour, "order") + " in the last hour" + last})
+}
+
+// NotStored says why no order is accepted, and whether that is so. The full disk has its own advice because only the
+// operator can end it, and because tickets still print meanwhile.
+func (o Orders) NotStored() (f Finding, stopped bool) {
+	f = Finding{ID: "orders/not_stored", Level: Fail, Subject: "orders", Text: "no orders are accepted: the disk fails",
+		Detail: fmt.Sprintf("%v, in %s", o.Stopped, o.Folder),
+		Do:     "see the log; orders are accepted again when the disk can be written"}
+	if o.Full {
+		f.ID, f.Text = "orders/disk_full", "no orders are accepted: the disk is full"
+		f.Do = "delete something there; waiting tickets still print, and orders are accepted again automatically"
+	}
+	return f, o.Stopped != nil
+}
+
+// refused is a finding for each reason, with the first time of it and the newest example.
+func refused(all []Refusal) (out []Finding) {
+	found := map[string]*Finding{}
+	count := map[string]int{}
+	for _, r := range slices.SortedFunc(slices.Values(all), func(a, b Refusal) int { return a.At.Compare(b.At) }) {
+		why, known := refusals[r.Code]
+		if !known {
+			why.id, why.words = r.Code, strings.ReplaceAll(r.Code, "_", " ")
+			why.do = "ticketrail rejects shows why; rejects print ID --lenient prints one all the same"
+		}
+		count[why.id]++
+		f := found[why.id]
+		if f == nil {
+			f = &Finding{ID: "orders/refused/" + why.id, Level: Fail, Subject: "orders", Since: r.At, Do: why.do}
+			found[why.id] = f
+		}
+		f.Text, _ = cause(ticket.Plural(count[why.id], "request") + " refused: " + why.words)
+		f.Examples = []string{r.Message}
+	}
+	for _, id := range slices.Sorted(maps.Keys(found)) {
+		out = append(out, *found[id])
+	}
+	return out
+}
+
+// A Database is the file with the orders, and its copy.
+type Database struct {
+	PutAside   []Damaged
+	Notices    []Notice
+	Copy       error // why the copy is not complete; nil: it is
+	CopyFolder string
+	Unbalanced int64 // by how much the books do not balance
+	Unreadable error // the history cannot be read
+}
+
+// A Damaged database was put aside.
+type Damaged struct{ File, Loss string }
+
+// A Notice is what the queue found since the start.
+type Notice struct {
+	Lost     bool // orders may be lost
+	Text, Do string
+}
+
+func (d Database) findings() (out []Finding) {
+	add := func(id string, level Level, text, detail, do string) {
+		short, long := cause(text)
+		out = append(out, Finding{ID: "database/" + id, Level: level, Subject: "database", Text: short,
+			Detail: cmp.Or(detail, long), Do: do})
+	}
+	for _, one := range d.PutAside {
+		add("damaged", Fail, "a damaged database was put aside", one.File+": "+one.Loss,
+			"ask the kitchen what is missing; to end this notice, move the file away")
+	}
+	if d.Unreadable != nil {
+		add("unreadable", Fail, "the history cannot be read", d.Unreadable.Error(), "see the log")
+	}
+	for _, n := range d.Notices {
+		level, id := Warn, "repaired"
+		if n.Lost {
+			level, id = Fail, "lost"
+		}
+		add(id, level, n.Text, "", n.Do)
+	}
+	if d.Copy != nil {
+		add("copy_incomplete", Warn, "its copy is not complete", fmt.Sprintf("%v, in %s", d.Copy, d.CopyFolder),
+			"look at the disk of storage.copy; orders are accepted all the same")
+	}
+	// A bug: a ticket was lost or counted twice. The kitchen goes on, because refusing orders would
+	// lose more.
+	if d.Unbalanced != 0 {
+		add("books", Fail, fmt.Sprintf("the books do not balance by %d", d.Unbalanced), "", "please report this")
+	}
+	return out
+}
+
+// A Configuration is how the file on the disk compares with the one in use.
+type Configuration struct {
+	Refused []Problem // what the next start would refuse
+	Restart []string  // keys that are not in use before a restart
+	None    bool      // the daemon runs without a file
+}
+
+// A Problem is what the next start would refuse.
+type Problem struct {
+	Kind string // secret_missing, unreadable, invalid
+	Text string
+}
+
+func (c Configuration) findings() (out []Finding) {
+	found := map[string]bool{}
+	for _, p := range c.Refused {
+		if found[p.Kind] {
+			out[len(out)-1].Detail += "; " + p.Text
+			continue
+		}
+		found[p.Kind] = true
+		text := map[string]string{
+			"secret_missing": "configuration on disk is refused: a secret cannot be used",
+			"unreadable":     "configuration on disk is refused: it cannot be read",
+		}[p.Kind]
+		out = append(out, Finding{ID: "config/" + p.Kind, Level: Fail, Subject: "configuration",
+			Text: cmp.Or(text, "configuration on disk is refused"), Detail: p.Text,
+			Do: "the daemon runs on and would not start again: correct it, then systemctl reload ticketrail"})
+	}
+	if len(c.Restart) > 0 {
+		text, long := cause("not in use before a restart: " + strings.Join(c.Restart, ", "))
+		return append(out, Finding{ID: "config/needs_restart", Level: Warn, Subject: "configuration", Text: text,
+			Detail: long, Do: "systemctl restart ticketrail"})
+	}
+	if len(out) == 0 && !c.None {
+		return []Finding{{Level: OK, Subject: "configuration", Text: "the file on disk is valid"}}
+	}
+	return out
+}
+
+// A Certificate is that of the webhook or of the screens.
+type Certificate struct {
+	Of, Path string // webhook or screens, and its file
+	Ends     time.Time
+	Err      error  // why it cannot be read
+	Name     string // for which the daemon itself gets it from an ACME server; "" for a file
+	None     bool   // the ACME server has given none yet
+	Why      string // the last answer of the ACME server, if it gave none; it may be hostile
+}
+
+// CertificateWarning is how long before its end a certificate is a finding. Renewal programs renew 30 days before the
+// end, so two weeks mean that one fails.
+const CertificateWarning = 14 * 24 * time.Hour
+
+// Finding says whether the certificate is good.
+func (c Certificate) Finding(now time.Time) Finding {
+	f := Finding{Level: Fail, Subject: "certificate", Do: "renew " + c.Path + "; it is read again by itself"}
+	switch left := c.Ends.Sub(now); {
+	case c.Name != "" && c.None:
+		f.ID, f.Text, f.Detail = "certificate/none/", "there is none yet", "for "+c.Name
+		f.Do = "the daemon gets it within a minute; if not, ticketrail status says why"
+	case c.Err != nil:
+		f.ID, f.Text, f.Detail = "certificate/unreadable/", "it cannot be read", c.Err.Error()
+	case left <= 0:
+		f.ID, f.Text, f.Since = "certificate/expired/", fmt.Sprintf("it expired %s ago", days(-left)), c.Ends
+	case left < CertificateWarning:
+		f.ID, f.Level, f.Text = "certificate/expires/", Warn, "it expires in "+days(left)
+	default:
+		f.Level, f.Do, f.Text = OK, "", "valid until "+c.Ends.Format(time.DateOnly)
+	}
+	if c.Name != "" && f.Level != OK && !c.None {
+		f.Do = "ticketrail status says why it was not renewed"
+	}
+	if c.Why != "" {
+		if f.Level == OK {
+			f.ID, f.Level = "certificate/not_renewed/", Warn
+		}
+		f.Detail = strings.TrimPrefix(f.Detail+"; the last attempt to get one failed: "+c.Why, "; ")
+		f.Do = "the ACME server must be reachable, and port 443 of " + c.Name +
+			" must lead to this box, from everywhere; systemctl restart ticketrail tries again at once"
+	}
+	f.Text = c.Of + ": " + f.Text
+	if f.ID != "" {
+		f.ID += c.Of
+	}
+	return f
+}
+
+// days is d in days as people count them, in hours if it is short.
+func days(d time.Duration) string {
+	if d < 48*time.Hour {
+		return Age(d)
+	}
+	return ticket.Plural(int(d/(24*time.Hour)), "day")
+}
+
+// A Disk is the one with the database. The queue itself refuses orders when it is full; this is the warning before.
+type Disk struct {
+	Folder string
+	Free   uint64 // bytes
+	Err    error  // why that is not known
+}
+
+// diskWarning is in bytes. At 8 MiB no order is accepted any more.
+const diskWarning = 256 << 20
+
+// Finding says whether there is room.
+func (d Disk) Finding() Finding {
+	text := fmt.Sprintf("%d MB free", d.Free>>20)
+	switch {
+	case d.Err != nil:
+		return Finding{ID: "disk/unknown", Level: Warn, Subject: "disk", Text: "its free space is not known",
+			Detail: fmt.Sprintf("%s: %v", d.Folder, d.Err), Do: "see dmesg: the disk may fail"}
+	case d.Free < diskWarning:
+		return Finding{ID: "disk/low", Level: Warn, Subject: "disk", Text: text, Detail: "at " + d.Folder,
+			Do: "delete something on the disk that df " + d.Folder + " shows; orders are refused when it is full"}
+	}
+	return Finding{Level: OK, Subject: "disk", Text: text, Detail: "at " + d.Folder}
+}
+
+// A Clock is that of the box; an order never waits for it.
+type Clock struct{ Synchronized bool }
+
+// Finding says whether the clock is right.
+func (c Clock) Finding(now time.Time) Finding {
+	if c.Synchronized {
+		return Finding{Level: OK, Subject: "clock", Text: "synchronized, " + now.Format("15:04 MST")}
+	}
+	return Finding{ID: "clock/not_synchronized", Level: Warn, Subject: "clock",
+		Text: "it may be wrong, not synchronized: " + now.Format("2006-01-02 15:04 MST"),
+		Do:   "systemctl status systemd-timesyncd (or chrony)"}
+}
+
+// stations are the findings of each station. The fine ones are one line together, and so are the tickets of all.
+func stations(all []Station) (out []Finding) {
+	fine, waiting, held := 0, 0, 0
+	oldest := time.Duration(0)
+	for _, p := range all {
+		held += p.Held
+		if n := p.Pending + p.Printing; n > 0 {
+			waiting += n
+			oldest = max(oldest, time.Duration(p.OldestSeconds*float64(time.Second)))
+		}
+		found := p.Findings()
+		if len(found) == 0 {
+			fine++
+		}
+		out = append(out, found...)
+	}
+	switch {
+	case len(all) == fine:
+		out = append(out, Finding{Level: OK, Subject: "stations", Text: "all print: " + strconv.Itoa(fine)})
+	case fine > 0:
+		out = append(out, Finding{Level: OK, Subject: "stations", Text: "the others print: " + strconv.Itoa(fine)})
+	}
+	text := fmt.Sprintf("%d waiting, %d held", waiting, held)
+	if waiting > 0 {
+		text += ", the oldest waits for " + Age(oldest)
+	}
+	return append(out, Finding{Level: OK, Subject: "tickets", Text: text})
+}

@@ -1,0 +1,96 @@
+// Package finding works out what is wrong with a box: an order that was refused, a printer without paper, a disk that
+// is nearly full. It is pure: it gets facts and returns findings. Everything that tells people of them renders this
+// list: `ticketrail status` and `doctor`, the page for managers, messages, the journal, the metric ticketrail_finding
+// and /readyz.
+package finding
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Level says how urgent a [Finding] is.
+type Level string
+
+const (
+	Fail Level = "fail" // a person is needed now
+	Warn Level = "warn" // works, but not for long, or not as it should
+	OK   Level = "ok"
+)
+
+// A Finding is one thing that was looked at: how it is, and what to do if it is not fine. It is data and
+// not a line, because a terminal, a page and a script show it in their own ways.
+type Finding struct {
+	// ID names what is wrong, such as station/grill/paper_out. It stays the same while the numbers in Text change, and
+	// two things that are wrong have two. Empty if the level is [OK].
+	ID      string    `json:"id,omitempty"`
+	Level   Level     `json:"level"`
+	Subject string    `json:"subject"` // one word, such as disk, or the name of a station
+	Since   time.Time `json:"since,omitzero"`
+	Text    string    `json:"text"`              // the cause, at most [MaxCause] characters
+	Detail  string    `json:"detail,omitempty"`  // an error in its own words, where the file is, what came of it
+	Do      string    `json:"do,omitempty"`      // what a person does about it; empty if nothing needs to be done
+	Station bool      `json:"station,omitempty"` // the subject is the name of a station
+	// Examples are lines from orders. They are shown to the operator, and never sent anywhere.
+	Examples []string `json:"examples,omitempty"`
+}
+
+// MaxCause is the length of a cause, in characters: it fits a line of a terminal and of a phone.
+const MaxCause = 60
+
+// WorstFirst is the order in which findings are shown.
+func WorstFirst(a, b Finding) int {
+	order := []Level{Fail, Warn, OK}
+	return cmp.Compare(slices.Index(order, a.Level), slices.Index(order, b.Level))
+}
+
+// String is the finding as one sentence, without its level and subject.
+func (f Finding) String() string {
+	text := f.Text
+	if f.Detail != "" {
+		text += " (" + f.Detail + ")"
+	}
+	if f.Do != "" {
+		text += ": " + f.Do
+	}
+	return text
+}
+
+// NeedsPerson are the subjects that need a person now, each once; none: all is well.
+func NeedsPerson(all []Finding) (subjects []string) {
+	for _, f := range all {
+		if f.Level == Fail && !slices.Contains(subjects, f.Subject) {
+			subjects = append(subjects, f.Subject)
+		}
+	}
+	return subjects
+}
+
+// Age is d for people, rounded down, in its two largest units. Seconds matter only in the first
+// minute.
+func Age(d time.Duration) string {
+	// A clock that was set back would otherwise show a negative age.
+	d = max(d, 0)
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh%dm", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%dd%dh", int(d.Hours())/24, int(d.Hours())%24)
+}
+
+// cause is text on one line that is no longer than a cause may be. What is cut off stays in the detail.
+func cause(text string) (short, detail string) {
+	text = strings.Join(strings.Fields(text), " ")
+	runes := []rune(text)
+	if len(runes) <= MaxCause {
+		return text, ""
+	}
+	return string(runes[:MaxCause-1]) + "…", text
+}

@@ -1,0 +1,281 @@
+package finding
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"ticketrail/queue"
+	"ticketrail/queue/ticket"
+)
+
+// Kinds of stations; "" is a printer.
+const (
+	KindScreen = "screen"
+	KindKDS    = "kds" // a third-party kitchen display
+	KindLog    = "log"
+)
+
+// A Condition is the state of a [Station] in one word. Of several reasons not to print, it names
+// the one that the operator must act on first: see [Join].
+type Condition string
+
+const (
+	Orphaned Condition = "orphan"  // it has tickets and is not in the configuration
+	OnHold   Condition = "held"    // the operator stopped it
+	Down     Condition = "down"    // the last attempt failed, or the device reports that it cannot print
+	Untried  Condition = "unknown" // no attempt since the daemon started
+	Up       Condition = "up"
+)
+
+// A Station is a place where tickets are printed or shown (a printer, a screen, a third-party
+// kitchen display): what is known of it at one moment, with its queue. Scripts read its JSON, so the keys stay as they
+// are: stand_in is the backup.
+type Station struct {
+	Name       string     `json:"name"`
+	Kind       string     `json:"kind,omitempty"`    // one of the kinds; absent for a printer
+	Address    string     `json:"address,omitempty"` // as configured
+	State      Condition  `json:"state"`
+	Since      *time.Time `json:"since,omitempty"` // since when it is in this state
+	Configured bool       `json:"configured"`
+	Pending    int        `json:"pending"`
+	Printing   int        `json:"printing"`
+	Held       int        `json:"held"` // tickets that wait for the operator to decide
+	// OldestSeconds is the running time since the oldest open ticket was accepted.
+	OldestSeconds float64            `json:"oldest_seconds"`
+	Hold          *queue.StationHold `json:"hold,omitempty"`
+	Waiting       string             `json:"waiting,omitempty"` // what it is waiting for
+	Error         string             `json:"error,omitempty"`   // of the last attempt, if it failed
+	Attempt       int                `json:"attempt,omitempty"` // number of the current ticket's attempt
+	NextTry       *time.Time         `json:"next_try,omitempty"`
+	Device        *Device            `json:"device,omitempty"`        // nil if it cannot be asked for its own state
+	StandIn       string             `json:"stand_in,omitempty"`      // the backup that prints its tickets now
+	StandsInFor   []string           `json:"stands_in_for,omitempty"` // stations whose tickets it prints now
+	Pages         int                `json:"pages,omitempty"`         // open pages, of a screen
+	Advice        string             `json:"advice,omitempty"`        // what the operator can do
+	// Books are the durable counters of this station since its database was created.
+	Books queue.Books `json:"books"`
+
+	Known bool `json:"-"` // an attempt was made since the start
+	Up    bool `json:"-"` // the last attempt reached it
+}
+
+// A Device is the state that a printer or screen reports of itself. Stations that share a printer
+// have the same Device.
+type Device struct {
+	// State is one or two words: ready, paper_out, cover_open, busy, silent …
+	State string    `json:"state"`
+	Since time.Time `json:"since,omitzero"` // since when it is in this state
+	Fine  bool      `json:"fine"`           // it can print
+	// Conditions are all that it reports, also those that do not stop printing, such as paper_low.
+	// The names are the label values of ticketrail_station_condition.
+	Conditions []string `json:"conditions"`
+	// Ability is the best outcome it can report for a ticket: confirmed, processed, sent or shown;
+	// empty until that was detected.
+	Ability string `json:"ability,omitempty"`
+	Advice  string `json:"advice,omitempty"` // what the operator can do about the state
+	Error   string `json:"error,omitempty"`  // why it cannot be reached
+	Moved   string `json:"moved,omitempty"`  // that it was found at another address than the configured one
+	// Foreign counts answers of the printer to another program while the daemon was connected.
+	Foreign int `json:"foreign,omitempty"`
+}
+
+// Join adds to the stations of a queue, orphans too, what the rest of the daemon knows of them. known must have been
+// read first: a reload between the two then shows a new station without a state, and never a state without its station.
+func Join(known []Station, queues []queue.StationState) []Station {
+	out := []Station{}
+	for _, st := range queues {
+		p := Station{}
+		for _, k := range known {
+			if k.Name == st.Name {
+				p = k
+			}
+		}
+		for _, k := range known {
+			if k.StandIn == st.Name {
+				p.StandsInFor = append(p.StandsInFor, k.Name)
+			}
+		}
+		p.settle(st)
+		out = append(out, p)
+	}
+	return out
+}
+
+// settle adds what the queue knows of the station, and judges. The state is the first that applies, in the order in
+// which the operator must act: without a configuration a hold does not matter, and while held a dead printer does not
+// matter.
+func (p *Station) settle(st queue.StationState) {
+	p.Name, p.Configured, p.Hold, p.Books = st.Name, st.Configured, st.Hold, st.Books
+	p.Pending, p.Printing, p.Held, p.OldestSeconds = st.Pending, st.Printing, st.Held, st.Oldest.Seconds()
+	switch {
+	case !p.Configured:
+		p.State, p.Since = Orphaned, nil
+	case p.Hold != nil:
+		p.State, p.Since = OnHold, new(p.Hold.Since)
+	case p.Device != nil && !p.Device.Fine: // also without a ticket: the device was polled
+		p.State, p.Since = Down, new(p.Device.Since)
+	// The daemon has just started, or no ticket has come.
+	case !p.Known:
+		p.State = Untried
+	case !p.Up:
+		p.State = Down
+	default:
+		p.State = Up
+	}
+	if p.Since != nil && p.Since.IsZero() {
+		p.Since = nil
+	}
+	for _, f := range p.Findings() {
+		p.Advice = cmp.Or(p.Advice, f.Do)
+	}
+}
+
+// Fine reports whether the station prints and no ticket waits for the operator. An untried station
+// counts as fine: after a start without orders nothing is known to be wrong.
+func (p Station) Fine() bool { return (p.State == Up || p.State == Untried) && p.Held == 0 }
+
+// Findings are everything that a person must do about the station, the most urgent first; none if it is fine.
+func (p Station) Findings() (out []Finding) {
+	add := func(id string, level Level, since time.Time, text, detail, do string) {
+		short, long := cause(text)
+		out = append(out, Finding{ID: "station/" + p.Name + "/" + id, Level: level, Subject: p.Name, Station: true,
+			Since: since, Text: short, Detail: cmp.Or(detail, long), Do: do})
+	}
+	waits := ""
+	if n := p.Pending + p.Printing; n > 0 {
+		waits = "; " + ticketsWait(n)
+	}
+	if p.State == Orphaned {
+		add("orphan", Fail, time.Time{}, "no longer in the configuration, and has "+
+			ticket.Plural(p.Pending+p.Held+p.Printing, "ticket"), "", fmt.Sprintf(
+			"add it again, or ticketrail jobs move --from %s --to STATION", shellQuote(p.Name)))
+		return out
+	}
+
+	if p.Hold != nil {
+		add("on_hold", Fail, p.Hold.Since, "held: "+p.Hold.Reason, strings.TrimPrefix(waits, "; "),
+			"ticketrail printers resume "+shellQuote(p.Name))
+	}
+	if state := p.trouble(); state != "" {
+		text, detail := p.why(state)
+		add(state, Fail, p.downSince(), text+waits, detail, p.fix(state))
+	}
+	// The two can cut each other's tickets, and the answers of the printer no longer prove which ticket came out.
+	if p.Device != nil && p.Device.Foreign > 0 {
+		add("shared", Fail, time.Time{}, "another program prints there at the same time", "tickets may be mixed",
+			"give that program a printer of its own")
+	}
+	if p.Held > 0 {
+		add("tickets_held", Fail, time.Time{}, ticketsWait(p.Held)+" for your decision", "", fmt.Sprintf(
+			"ticketrail jobs list --state held --station %s, then jobs reprint or jobs cancel", shellQuote(p.Name)))
+	}
+	if d := p.Device; d != nil && d.Fine && d.Advice != "" { // it prints, but not for long, or not as it should
+		state, text := "advice", strings.ReplaceAll(d.State, "_", " ")
+		switch {
+		case d.Moved != "":
+			state, text = "moved", d.Moved
+		case len(d.Conditions) > 0:
+			state, text = d.Conditions[0], words(d.Conditions)
+		}
+		add(state, Warn, time.Time{}, text, "", d.Advice)
+	}
+	return out
+}
+
+// trouble is why the station does not print, in one word; "" if it does, or nothing is known to be wrong. What the
+// device says of itself comes before what an attempt met: it explains it.
+func (p Station) trouble() string {
+	switch {
+	case p.Device != nil && !p.Device.Fine:
+		return p.Device.State
+	case p.Known && !p.Up:
+		return "down"
+	}
+	return ""
+}
+
+// downSince is since when it does not print.
+func (p Station) downSince() (at time.Time) {
+	switch {
+	case p.Device != nil && !p.Device.Fine:
+		return p.Device.Since
+	case p.Since != nil && p.Hold == nil:
+		return *p.Since
+	}
+	return at
+}
+
+// why is the cause of a trouble, and an error in its own words.
+func (p Station) why(state string) (text, detail string) {
+	text = strings.ReplaceAll(state, "_", " ")
+	detail = causeOf(cmp.Or(p.Error, p.Waiting))
+	if state == "down" {
+		text = "does not work"
+	}
+	if d := p.Device; d != nil {
+		if d.Error != "" { // its last report is old
+			detail = causeOf(d.Error)
+		} else if len(d.Conditions) > 0 {
+			detail = words(slices.DeleteFunc(slices.Clone(d.Conditions), func(c string) bool { return c == state }))
+		}
+		if d.Moved != "" {
+			detail = strings.TrimPrefix(detail+"; "+d.Moved, "; ")
+		}
+	}
+	return text, detail
+}
+
+// words are conditions as people read them.
+func words(conditions []string) string {
+	return strings.ReplaceAll(strings.Join(conditions, ", "), "_", " ")
+}
+
+// causeOf is an error of an attempt without what to do about it.
+func causeOf(text string) string {
+	text, _, _ = strings.Cut(text, "; to fix: ")
+	return text
+}
+
+// fix is what to do about a station that is down. What the device itself reports is better than
+// a guess; without a report the usual causes are named.
+func (p Station) fix(state string) string {
+	do := "check power, cable and address"
+	switch {
+	case p.Device != nil && !p.Device.Fine && p.Device.Advice != "":
+		do = p.Device.Advice
+	case p.Kind == KindKDS && p.Device != nil: // it answers that it takes no tickets
+		do = "repair what it answers, usually its token_file or url, then ticketrail printers resume " +
+			shellQuote(p.Name)
+	case p.Kind == KindKDS:
+		do = "check that the display is running: ticketrail check --online shows its answer"
+	case p.Kind == KindLog:
+		do = "repair what ticketrail check --online says of it"
+	case p.Waiting != "":
+		do = "check the printer"
+	}
+	if p.StandIn != "" {
+		return do + "; " + p.StandIn + " prints its tickets meanwhile"
+	}
+	return do + "; waiting tickets then follow automatically"
+}
+
+// shellQuote is a name as it must be typed in a shell, so that advice can be copied.
+func shellQuote(name string) string {
+	if strings.ContainsFunc(name, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_.", r)
+	}) {
+		return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
+	}
+	return name
+}
+
+func ticketsWait(n int) string {
+	if n == 1 {
+		return "1 ticket waits"
+	}
+	return ticket.Plural(n, "ticket") + " wait"
+}
