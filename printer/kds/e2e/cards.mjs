@@ -146,7 +146,7 @@ export async function whatIsToBeBegunLaterIsGreyUntilThenAndNew(server, browser)
 
 export async function withFixedPlacesACardStaysWhereItIsUntilItIsBumped(server, browser) {
   server.setup.fixed = true;
-  server.orders = evening(30);
+  server.orders = evening(30).map((o) => ({ ...o, number: o.number.replace("#", "#2026-000") }));
   for (const [width, height] of SCREENS) {
     const page = await open(browser, server, "hot-line", { viewport: { width, height } });
     const places = async () =>
@@ -169,9 +169,15 @@ export async function withFixedPlacesACardStaysWhereItIsUntilItIsBumped(server, 
     equal(await clipped(page), [], "what is cut off");
     const after = await places();
     for (const [key, at] of before) if (after.has(key)) equal(after.get(key), at, key + " after a new one at " + width);
+    const visible = await heads(page);
+    const far = server.orders.filter((o) => !visible.includes(o.number)).slice(0, 4);
+    server.put(...far.slice(1).map((o) => ({ ...o, received: Date.now() - 1e6 })));
+    server.put({ ...far[0], tickets: [{ ...far[0].tickets[0], seen: 0, at: 1 }] });
+    for (const kind of ["late", "unseen"]) await chip(page, kind).waitFor();
+    for (const [key, at] of await places()) equal(at, after.get(key), key + " with notices at " + width);
     equal(new Set(after.values()).size, after.size, "places that cards share");
     await page.context().close();
-    server.put(...bumped.map((o) => ({ ...o, version: 9 })));
+    server.put(...far, ...bumped.map((o) => ({ ...o, version: 9 })));
     server.orders.splice(server.orders.findIndex((o) => o.key === small.key), 1);
   }
 }

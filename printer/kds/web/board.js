@@ -55,6 +55,7 @@ export class Board {
     document.body.classList.toggle("phone", this.isPhone);
     document.body.classList.toggle("opened", this.isPhone && Boolean(this.opened));
     this.isList = this.isPhone && !this.opened;
+    document.body.classList.toggle("fixed", Boolean(this.app.setup.fixed) && !this.isPhone);
     this.node.classList.toggle("list", this.isList);
     this.sizeBar();
     this.isHidden = setting.get("allday", "panel") === "screen" && !this.isPhone;

@@ -23,7 +23,7 @@ export class Columns {
     this.columns = []; // the columns of all pages, each a list of elements
     this.pages = 1;
     this.perPage = 1;
-    this.places = new Places(GAP); // if they are fixed
+    this.places = new Map(); // by shape of the board, if they are fixed
     this.moved = new Map(); // by key: where the card is, and since when
   }
 
@@ -74,7 +74,7 @@ export class Columns {
     const shape = [to.width, to.height, size, options.filter].join("/");
     if (this.shape !== shape || this.board.lastChild !== this.measure) {
       this.shape = shape;
-      this.places = new Places(GAP);
+      if (!this.places.has(shape)) this.places.set(shape, new Places(GAP));
       this.cards.clear();
       removeChildren(this.board);
       this.board.style.fontSize = size + "px";
@@ -157,7 +157,8 @@ export class Columns {
       if (!before) this.moved.set(card.order.key, { position, at });
       else if (before.position !== position) Object.assign(before, { position, at });
     };
-    if (isFixed) this.places.place(cards, height, this.perPage, (card) => divide(card, height, height), put);
+    const whole = (card) => divide(card, height, height);
+    if (isFixed) this.places.get(this.shape).place(cards, height, this.perPage, whole, put);
     else place(cards, height, columnsOf(cards, height, false) > this.perPage, put);
     if (isFixed) for (const nodes of columns) setMargins(nodes, tops);
     for (const card of cards)

@@ -19,7 +19,7 @@ export class Connection {
     this.confirmed = new Set(); // jobs that this page has confirmed to the server
     this.confirmAll = true; // the server knows nothing of this page: confirm every ticket
     this.pending = new Map(); // by order: the versions for which commands are pending
-    this.heardAt = performance.now(); // when the server was last heard, by this page's clock
+    this.lastSignAt = performance.now(); // when the server was last heard, by this page's clock
     this.answeredAt = performance.now(); // when the server last took a confirmation
     this.liveUntil = now(); // by the server's clock
     this.notLive = false;
@@ -44,7 +44,7 @@ export class Connection {
   }
 
   resume() {
-    this.heardAt = this.answeredAt = performance.now();
+    this.lastSignAt = this.answeredAt = performance.now();
     if (!this.notLive) this.handler.onConnecting();
     this.open();
   }
@@ -60,9 +60,9 @@ export class Connection {
         if (s === this.stream) f(JSON.parse(e.data));
       });
     listen("hello", (h) => this.checkSetup(h.setup));
-    listen("state", (state) => this.heard() || this.handler.onState(state));
+    listen("state", (state) => this.noteSign() || this.handler.onState(state));
     listen("change", (event) => {
-      this.heard();
+      this.noteSign();
       this.handler.onChange(event);
     });
     listen("beat", (beat) => this.onBeat(beat));
@@ -92,15 +92,15 @@ export class Connection {
     }
   }
 
-  // heard notes a sign of life from the server.
-  heard() {
-    this.heardAt = performance.now();
+  // noteSign notes a sign of life from the server.
+  noteSign() {
+    this.lastSignAt = performance.now();
   }
 
   // onBeat answers a heartbeat: that is what makes this page live for the server.
   onBeat(beat) {
     setServerTime(beat);
-    this.heard();
+    this.noteSign();
     this.check();
     this.confirm();
     // An event that is on its way gets a moment to arrive; then a change was missed.
@@ -116,7 +116,7 @@ export class Connection {
     if (document.hidden) return;
     const t = performance.now(),
       most = 2 * this.beat + 500;
-    const silent = t - this.heardAt > most;
+    const silent = t - this.lastSignAt > most;
     const deaf = t - this.answeredAt > most;
     if (!silent && !deaf) {
       const wasLive = !this.notLive;
