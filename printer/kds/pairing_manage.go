@@ -71,7 +71,7 @@ func (s *Server) manage(w http.ResponseWriter, r *http.Request, g *grant) {
 	for _, p := range s.pairings.List() {
 		row := pairingRow{Pairing: p, Title: p.Station, Since: p.Paired.In(s.zone()).Format("2 Jan 2006 15:04")}
 		if view := s.screenView(p.Station); view != nil {
-			row.Title = view.title
+			row.Title = view.Title
 		}
 		v.Pairings = append(v.Pairings, row)
 	}

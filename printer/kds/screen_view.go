@@ -16,14 +16,13 @@ import (
 // A screenView is one screen as it is served. It is replaced when the screen or its setup changes in the
 // configuration; the pages of the old one connect anew.
 type screenView struct {
-	screen      *Screen
-	name, title string
-	orders      *board.Orders // what its pages show
-	setup       setup
-	setupTag    string
-	stopped     chan struct{}           // closed when this screenView is no longer served
-	config      atomic.Pointer[Display] // replaced by a reload that leaves setup as it is
-	noting      atomic.Bool             // a goroutine of noteSeen runs
+	setup
+	setupTag string
+	screen   *Screen
+	orders   *board.Orders           // what its pages show
+	stopped  chan struct{}           // closed when this screenView is no longer served
+	config   atomic.Pointer[Display] // replaced by a reload that leaves setup as it is
+	noting   atomic.Bool             // a goroutine of noteSeen runs
 }
 
 // setup is what a page needs to know beside the board. A page that was rendered with another setup
@@ -48,10 +47,7 @@ type setup struct {
 // newScreenView collects what the pages of a display need. web is the tag of the scripts.
 func newScreenView(d Display, web string) *screenView {
 	o := d.Screen.Options()
-	v := &screenView{
-		screen: d.Screen, name: o.Name, title: o.Title, orders: d.Screen.Orders(),
-		stopped: make(chan struct{}),
-	}
+	v := &screenView{screen: d.Screen, orders: d.Screen.Orders(), stopped: make(chan struct{})}
 	v.config.Store(&d)
 	v.setup = setup{
 		Web: web, Name: o.Name, Title: o.Title, Pass: o.Pass != nil, Beat: beatInterval.Milliseconds(),
@@ -66,10 +62,8 @@ func newScreenView(d Display, web string) *screenView {
 	return v
 }
 
-// Name, Title and Path are for the template of the start page.
-func (v *screenView) Name() string  { return v.name }
-func (v *screenView) Title() string { return v.title }
-func (v *screenView) Path() string  { return "/screen/" + url.PathEscape(v.name) }
+// Path is the address of its page.
+func (v *screenView) Path() string { return "/screen/" + url.PathEscape(v.Name) }
 
 // zoneOffset is how many minutes the kitchen's clock is ahead of UTC at time t.
 func (v *screenView) zoneOffset(t time.Time) int {
@@ -93,7 +87,7 @@ func (v *screenView) noteSeen(jobs []uint64, log *slog.Logger) {
 		ctx, cancel := context.WithTimeout(context.Background(), beatInterval)
 		defer cancel()
 		if err := v.screen.Board().Seen(ctx, jobs); err != nil {
-			log.Debug("cannot store that tickets were seen", "station", v.name, "err", err)
+			log.Debug("cannot store that tickets were seen", "station", v.Name, "err", err)
 		}
 	}()
 }

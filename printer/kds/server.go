@@ -110,7 +110,7 @@ func (s *Server) Set(list []Display) {
 // screenView returns the screen of that name; nil if there is none.
 func (s *Server) screenView(name string) *screenView {
 	views := s.screenViews()
-	i := slices.IndexFunc(views, func(v *screenView) bool { return v.name == name })
+	i := slices.IndexFunc(views, func(v *screenView) bool { return v.Name == name })
 	if i < 0 {
 		return nil
 	}
@@ -132,7 +132,7 @@ func (s *Server) Pair(ctx context.Context, code string, to Pairing, by string) (
 	if !to.Manager && s.screenView(to.Station) == nil {
 		var names []string
 		for _, v := range s.screenViews() {
-			names = append(names, v.name)
+			names = append(names, v.Name)
 		}
 		return Pairing{}, fmt.Errorf("%w: %.40q; there are %q", ErrNoScreen, to.Station, names)
 	}

@@ -127,7 +127,7 @@ func (s *Server) notStored(w http.ResponseWriter, view *screenView, what string,
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	s.log.Warn("cannot "+what, "station", view.name, "err", err)
+	s.log.Warn("cannot "+what, "station", view.Name, "err", err)
 	w.Header().Set("Retry-After", "1")
 	http.Error(w, "not done: try again", http.StatusServiceUnavailable)
 }

@@ -46,7 +46,7 @@ func (s *Server) Times(day string) (board.Report, error) {
 		for i := range past {
 			p := &past[i]
 			p.Late = cmp.Or(p.Bumped, now.UnixMilli()) >= max(p.Received+late, p.Promised)
-			p.SentOut = sent[board.Ref{Station: v.name, Job: p.Job}]
+			p.SentOut = sent[board.Ref{Station: v.Name, Job: p.Job}]
 		}
 		all = append(all, past...)
 	}
@@ -87,7 +87,7 @@ func (s *Server) times(w http.ResponseWriter, r *http.Request, g *grant) {
 		Before: day.AddDate(0, 0, -1).Format(time.DateOnly), After: day.AddDate(0, 0, 1).Format(time.DateOnly),
 	}
 	for _, view := range s.screenViews() {
-		v.Titles[view.name] = view.title
+		v.Titles[view.Name] = view.Title
 	}
 	s.serveTemplate(w, r, "times.html", v)
 }

@@ -232,9 +232,9 @@ func (b *builder) texts(notes []string) (out []Text) {
 
 // alarms lifts the allergies of what is still wanted to the head of the order.
 func (b *builder) alarms(o *Order) {
-	add := func(text string, job uint64, item int) {
+	add := func(text string, job uint64) {
 		if !slices.ContainsFunc(o.Alarms, func(a Alarm) bool { return a.Text == text && a.Job == job }) {
-			o.Alarms = append(o.Alarms, Alarm{text, job, item})
+			o.Alarms = append(o.Alarms, Alarm{text, job})
 		}
 	}
 	acked := int64(-1)
@@ -242,7 +242,7 @@ func (b *builder) alarms(o *Order) {
 		before := len(o.Alarms)
 		for _, n := range k.Notes {
 			if n.Alarm {
-				add(n.Text, k.Job, -1)
+				add(n.Text, k.Job)
 			}
 		}
 		for _, it := range k.Items {
@@ -250,11 +250,11 @@ func (b *builder) alarms(o *Order) {
 				continue
 			}
 			if it.Alarm {
-				add(it.Name, k.Job, it.I)
+				add(it.Name, k.Job)
 			}
 			for _, n := range it.Notes {
 				if n.Alarm {
-					add(n.Text, k.Job, it.I)
+					add(n.Text, k.Job)
 				}
 			}
 		}

@@ -33,7 +33,7 @@
 // within a run. An order ([Order]):
 //
 //	{"key": "9f…", "version": 81723, "state": "open", "place": 12, "number": "#18", "table": "Table B10",
-//	 "received": 1770374988000, "clock": "21:49", "alarms": [{"text": "nuts", "job": 1017, "item": 0}],
+//	 "received": 1770374988000, "clock": "21:49", "alarms": [{"text": "nuts", "job": 1017}],
 //	 "voids": [{"job": 1020, "lines": ["1 Fish"]}], "must_ack_void": true, "left": 2,
 //	 "tickets": [{"job": 1017, "version": 3, "items": [{"i": 0, "quantity": "2", "name": "Burger", "done": true},
 //	   {"i": 1, "depth": 1, "quantity": "1", "name": "no onions", "done": true},

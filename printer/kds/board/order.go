@@ -83,7 +83,6 @@ type Ref struct {
 type Alarm struct {
 	Text string `json:"text"`
 	Job  uint64 `json:"job"`
-	Item int    `json:"item"` // -1: a note of the ticket
 }
 
 // A Void is a ticket that cancels something, or replaces another one. It must be read.

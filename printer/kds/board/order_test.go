@@ -291,7 +291,7 @@ func TestAllergiesAreLiftedToTheHeadOfTheOrder(t *testing.T) {
 	d.Ticket.Lines[1].Notes = []string{"no nuts"}
 	d.Ticket.Lines = append(d.Ticket.Lines, ticket.Line{Depth: 1, Quantity: "1", Name: "nuts", Void: true})
 	put(t, b, d)
-	want := []Alarm{{"nut allergy", 1, -1}, {"no nuts", 1, 1}, {"nut cake", 1, 2}}
+	want := []Alarm{{"nut allergy", 1}, {"no nuts", 1}, {"nut cake", 1}}
 	o := b.OrderOf(1)
 	if diff := cmp.Diff(want, o.Alarms); diff != "" {
 		t.Errorf("alarms (-want +got):\n%s", diff)
