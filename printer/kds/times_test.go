@@ -97,6 +97,23 @@ func TestTheTimesOfADayAreThoseOfTheCooksAndThePass(t *testing.T) {
 	})
 }
 
+func TestATicketIsNotLateBeforeItWasWanted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTestServer(t)
+		d := delivery(1)
+		d.Ticket.Promised = time.Now().Add(time.Hour).Format(time.RFC3339)
+		if err := w.screens["cold"].Board().Put(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"0", "1"} {
+			time.Sleep(30 * time.Minute)
+			if got := w.times(w.client("127.0.0.1"), "")[0][11]; got != want {
+				t.Errorf("at %s there are %s late, want %s", time.Now(), got, want)
+			}
+		}
+	})
+}
+
 func TestTheTimesAreForManagersOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestServer(t)
