@@ -67,7 +67,7 @@ func (a *attempt) print() (ticket.Proof, error) {
 	} else if errors.Is(err, session.ErrNotPrinter) {
 		_ = a.d.notPrinter(err)
 	} else if !a.s.Alive() {
-		a.d.health.update(func(s *Status) { s.State, s.Err = Unreachable, err.Error() })
+		a.d.health.unreachable(err)
 	}
 	a.d.release(a.s, broken)
 	err = fmt.Errorf("print on %s: %d of %d bytes sent: %w", a.p.o.Name, min(a.sent(), len(all)), len(all), err)
@@ -247,16 +247,15 @@ func (a *attempt) waitForPerson(err error) (bool, error) {
 		return true, nil
 	}
 	c := a.s.Condition()
-	text, advice := a.d.health.describe(state(c))
-	return true, fmt.Errorf("it is %s (it reports: %s), and this was not fixed within %s; %s: %w",
-		text, c, a.d.o.WaitForPerson, advice, err)
+	text, _ := a.d.health.describe(state(c))
+	return true, fmt.Errorf("it is %s (it reports: %s), and this was not fixed within %s: %w",
+		text, c, a.d.o.WaitForPerson, err)
 }
 
 // stopped is the error of a ticket behind which the printer reports that it must be switched off and on: what is
 // left in its buffer is lost.
 func (a *attempt) stopped() error {
-	_, advice := a.d.health.describe(Unrecoverable)
-	return fmt.Errorf("it stopped (it reports: %s); %s", a.s.Condition(), advice)
+	return fmt.Errorf("it stopped (it reports: %s)", a.s.Condition())
 }
 
 // After the ticket is sent, the printer's silence has one of three reasons: it is still printing,

@@ -148,7 +148,7 @@ func (d *Device) dial(ctx context.Context) (transport.Conn, error) {
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("%w: %w", err, context.Cause(ctx))
 	}
-	d.health.update(func(s *Status) { s.State, s.Err, s.Connected = Unreachable, err.Error(), false })
+	d.health.unreachable(err)
 	return nil, err
 }
 

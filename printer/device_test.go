@@ -93,7 +93,7 @@ func TestAPrinterThatFallsSilentGetsNothingUntilAPersonProbesIt(t *testing.T) {
 			wire.replace(after)
 			if o := r.want("A2", "not ready"); c.busy {
 				r.wantState(printer.Busy)
-			} else if o.took > 40*time.Second || !strings.Contains(o.err.Error(), "probe") {
+			} else if o.took > 40*time.Second || !strings.Contains(r.d.Status().Advice, "probe") {
 				t.Errorf("after %s: %v", o.took, o.err)
 			}
 			for range 20 {

@@ -62,7 +62,7 @@ func (d *Device) connect(ctx context.Context, poll bool) (*session.Session, erro
 		case errors.Is(err, session.ErrHeardNothing): // its half of the connection is closed
 		case !again:
 			err = fmt.Errorf("ask %s how it is: %w", d.o.Name, err)
-			d.health.update(func(s *Status) { s.State, s.Err = Unreachable, err.Error() })
+			d.health.unreachable(err)
 			return nil, err
 		}
 	}
@@ -153,8 +153,7 @@ func (d *Device) notAnswering() error {
 		now = Hung
 	}
 	d.health.set(now)
-	_, advice := d.health.describe(now)
-	return ticket.NotReady(fmt.Errorf("%s does not answer, but its port is open; to fix: %s", d.o.Name, advice))
+	return ticket.NotReady(fmt.Errorf("%s does not answer, but its port is open", d.o.Name))
 }
 
 // notPrinter records what is no printer. It stays one until it answers as a printer does.
@@ -162,8 +161,7 @@ func (d *Device) notPrinter(err error) error {
 	d.health.update(func(s *Status) {
 		s.State, s.Conditions, s.Reported, s.Err = NotAPrinter, 0, nil, err.Error()
 	})
-	_, advice := d.health.describe(NotAPrinter)
-	return ticket.NotReady(fmt.Errorf("ask %s how it is: %w; to fix: %s", d.o.Name, err, advice))
+	return ticket.NotReady(fmt.Errorf("ask %s how it is: %w", d.o.Name, err))
 }
 
 // checkReady returns the error if a reported condition stops the printing. NotReady: the queue waits, and no attempt
@@ -174,8 +172,8 @@ func (d *Device) checkReady(s *session.Session) error {
 		return nil
 	}
 	d.health.observe(c)
-	text, advice := d.health.describe(state(c))
-	return ticket.NotReady(fmt.Errorf("%s is %s (it reports: %s); %s", d.o.Name, text, c, advice))
+	text, _ := d.health.describe(state(c))
+	return ticket.NotReady(fmt.Errorf("%s is %s (it reports: %s)", d.o.Name, text, c))
 }
 
 // hello asks for the fence by, and returns nil when the printer has answered: its interpreter is at the
@@ -190,9 +188,7 @@ func (d *Device) hello(ctx context.Context, s *session.Session) error {
 		return session.ErrNoAnswer
 	case got == session.NoFence:
 		d.health.set(Hung)
-		_, advice := d.health.describe(Hung)
-		return ticket.NotReady(fmt.Errorf("%s reports no trouble and does not process what it is sent; to fix: %s",
-			d.o.Name, advice))
+		return ticket.NotReady(fmt.Errorf("%s reports no trouble and does not process what it is sent", d.o.Name))
 	}
 	d.noteCut(s)
 	d.can.answered(ctx, got)

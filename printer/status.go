@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ticketrail/printer/escpos"
+	"ticketrail/printer/transport"
 )
 
 // A printer's health is what people see of it: in "ticketrail status", in the metrics and in the log. It
@@ -57,12 +58,27 @@ type Status struct {
 	Err       string // why it cannot be reached
 	Foreign   int    // how many answers to another program came while we were connected
 	Connected bool
+
+	hint string // what to check, for Unreachable
 }
 
 // Reported is one condition and since when it has been reported.
 type Reported struct {
 	Condition escpos.Condition
 	Since     time.Time
+}
+
+// NoConnection is the status of a printer to which none can be made.
+func NoConnection(err error) Status {
+	return advised(Status{State: Unreachable, Err: err.Error(), hint: transport.Hint(err)})
+}
+
+// NoPrinter is the status of what is none; why says what answers.
+func NoPrinter(why string) Status { return advised(Status{State: NotAPrinter, Err: why}) }
+
+func advised(s Status) Status {
+	s.Advice = new(health).advice(&s)
+	return s
 }
 
 // Fine reports whether nothing is known that stops the printing.
@@ -144,6 +160,13 @@ func (h *health) countLogged() int {
 	}
 	h.loggedChanges++
 	return h.loggedChanges
+}
+
+// unreachable records that no connection can be made, or that one ended.
+func (h *health) unreachable(err error) {
+	h.update(func(s *Status) {
+		s.State, s.Err, s.hint, s.Connected = Unreachable, err.Error(), transport.Hint(err), false
+	})
 }
 
 // observe records the conditions that the printer reported. A condition keeps the time at which it
@@ -254,6 +277,8 @@ func (h *health) describe(state string) (text, advice string) {
 // advice is also for a printer that prints.
 func (h *health) advice(s *Status) string {
 	switch _, advice := h.describe(s.State); {
+	case s.State == Unreachable && s.hint != "":
+		return s.hint
 	case advice != "":
 		return advice
 	case s.Conditions.Has(escpos.PaperLow):

@@ -129,15 +129,19 @@ func TestFindingsKeepTheirWordsInColour(t *testing.T) {
 	}
 }
 
-func TestDoctorNamesAStationOnceIfTheDaemonReportsIt(t *testing.T) {
-	said := []admin.Finding{{Subject: "grill", Station: true}, {Subject: "orders"}}
-	found := []admin.Finding{{Subject: "printer grill"}, {Subject: "printer orders"}, {Subject: "port"}}
+func TestDoctorSaysOnceWhatTheDaemonSays(t *testing.T) {
+	said := []admin.Finding{{ID: "station/grill/paper_out", Level: admin.Fail, Subject: "grill", Station: true},
+		{Level: admin.OK, Subject: "orders"}, {Level: admin.OK, Subject: "disk", Text: "of the daemon"},
+		{ID: "certificate/expires/webhook", Subject: "certificate"}}
+	found := []admin.Finding{{ID: "station/grill/unreachable", Subject: "grill", Station: true},
+		{Level: admin.OK, Subject: "orders", Station: true}, {Level: admin.OK, Subject: "disk"}, {Subject: "port"},
+		{ID: "certificate/expires/webhook", Subject: "certificate"}, {ID: "disk/low", Subject: "disk"}}
 	var subjects []string
-	for _, f := range joinFindings(said, found) {
+	for _, f := range joinFindings(said, found)[len(said):] {
 		subjects = append(subjects, f.Subject)
 	}
-	if got := strings.Join(subjects, ", "); got != "grill, orders, printer orders, port" {
-		t.Errorf("the findings are about %s", got)
+	if got := strings.Join(subjects, ", "); got != "orders, port, disk" {
+		t.Errorf("added are the findings about %s", got)
 	}
 }
 

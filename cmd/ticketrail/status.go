@@ -138,19 +138,18 @@ func (c *cli) overview(ctx context.Context, d *admin.Client) (admin.Overview, er
 	return o, err
 }
 
-// joinFindings adds to what the daemon says what was found without it. Of a station that the daemon reports as
-// wrong it knows more, for example how many tickets wait; of a certificate, why it got none.
+// joinFindings adds to what the daemon says what was found without it. Of a station, and of everything that both have
+// looked at, the daemon knows more, for example how many tickets wait.
 func joinFindings(said, found []admin.Finding) []admin.Finding {
 	return slices.Concat(said, slices.DeleteFunc(found, func(f admin.Finding) bool {
-		_, station, _ := strings.Cut(f.Subject, " ") // as in "printer grill"
 		return slices.ContainsFunc(said, func(s admin.Finding) bool {
-			return s.Station && s.Subject == station ||
-				s.Subject == f.Subject && (s.Subject == "certificate" || s.Subject == "clock")
+			same := f.ID == "" && f.Level == admin.OK || f.ID == s.ID
+			return s.Subject == f.Subject && s.Station == f.Station && (same || s.Station)
 		})
 	}))
 }
 
-// askDaemon is what the running daemon says, without what doctor has looked at already.
+// askDaemon is what the running daemon says.
 func (c *cli) askDaemon(ctx context.Context) []admin.Finding {
 	d, err := c.client()
 	if err != nil {
@@ -164,7 +163,5 @@ func (c *cli) askDaemon(ctx context.Context) []admin.Finding {
 	if err != nil {
 		return []admin.Finding{{Level: admin.Fail, Subject: "daemon", Text: singleLine(err.Error())}} // says what to do
 	}
-	return slices.DeleteFunc(o.Findings, func(f admin.Finding) bool {
-		return f.Subject == "disk" || f.Subject == "configuration" && f.Level == admin.OK
-	})
+	return o.Findings
 }

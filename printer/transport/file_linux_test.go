@@ -91,7 +91,7 @@ func TestADirectoryIsAnError(t *testing.T) {
 
 func TestTheErrorOfAMissingDeviceSaysWhatToCheck(t *testing.T) {
 	_, err := open(t, "file:///dev/usb/no-such-lp").Dial(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "is the printer plugged in and on?") {
+	if err == nil || !strings.Contains(transport.Hint(err), "is the printer plugged in and on?") {
 		t.Errorf("dial: %v", err)
 	}
 }

@@ -11,7 +11,8 @@ import (
 )
 
 // The errors of this package are read by restaurant staff in the middle of a service. Each says what was
-// tried, what happened and what to check. The cause stays wrapped, so that callers can test for it.
+// tried and what happened, and has what to check as its [Hint]. The cause stays wrapped, so that callers can test for
+// it.
 
 // connectError is the error of a TCP dial that took after. The time is shown because it separates a
 // printer that is off (a timeout) from one that refuses.
@@ -35,9 +36,8 @@ func connectError(address string, after time.Duration, err error) error {
 		cause = op.Err
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("connect tcp %s: no answer in %s (%w): "+
-			"is the printer on, the address correct, or a till connected to it?",
-			address, after.Round(100*time.Millisecond), context.DeadlineExceeded)
+		return withHint("connect tcp "+address, fmt.Errorf("no answer in %s (%w)", after.Round(100*time.Millisecond),
+			context.DeadlineExceeded), "is the printer on, the address correct, or a till connected to it?")
 	}
 	return withHint("connect tcp "+address, cause, hint)
 }
@@ -80,12 +80,29 @@ func ioError(doing, what string, err error) error {
 	return withHint(doing+" "+what, cause, hint)
 }
 
-// withHint puts cause and hint into one line; an error without a hint is one that nobody foresaw.
-func withHint(what string, cause error, hint string) error {
-	if hint == "" {
-		return fmt.Errorf("%s: %w", what, cause)
+// A hinted error says the cause; what to check is beside it, for whoever can show it in a place of its own.
+type hinted struct {
+	error
+	hint string
+}
+
+func (e *hinted) Unwrap() error { return e.error }
+
+// Hint is what a person can check about an error of this package; empty if nobody foresaw it.
+func Hint(err error) string {
+	if e, ok := errors.AsType[*hinted](err); ok {
+		return e.hint
 	}
-	return fmt.Errorf("%s: %w: %s", what, cause, hint)
+	return ""
+}
+
+// withHint puts what was tried and the cause into one line.
+func withHint(what string, cause error, hint string) error {
+	err := fmt.Errorf("%s: %w", what, cause)
+	if hint == "" {
+		return err
+	}
+	return &hinted{err, hint}
 }
 
 // stripWrappers removes the wrappers that repeat the operation and the name, which the message has already.

@@ -3,7 +3,6 @@ package app
 import (
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -38,19 +37,7 @@ func newConfigFile(path string, reg prometheus.Registerer) *configFile {
 
 // judge stores what reading the file led to.
 func (f *configFile) judge(err error) {
-	var refused []finding.Problem
-	problems, _ := errors.AsType[config.Problems](err)
-	for _, p := range problems {
-		kind := "invalid"
-		switch {
-		case p.Path == f.path:
-			kind = "unreadable"
-		case strings.HasSuffix(p.Path, "_file"):
-			kind = "secret_missing"
-		}
-		refused = append(refused, finding.Problem{Kind: kind, Text: p.Error()})
-	}
-
+	refused := setup.Problems(f.path, err)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.refused = refused

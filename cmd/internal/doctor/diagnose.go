@@ -18,6 +18,7 @@ import (
 
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/finding"
+	"ticketrail/cmd/internal/setup"
 	"ticketrail/config"
 	"ticketrail/printer/layout"
 )
@@ -40,13 +41,9 @@ func (b Box) Diagnose(ctx context.Context, path string) (out []admin.Finding) {
 	out = append(out, finding.Clock{Synchronized: WallClock{}.Synchronized()}.Finding(now))
 	if err != nil {
 		// What the rest would need is not known.
-		for line := range strings.Lines(err.Error()) {
-			out = append(out, fail("configuration", layout.Clean(strings.TrimSpace(line)),
-				"correct "+path+", then ticketrail check"))
-		}
-		return out
+		return append(out, finding.Configuration{Refused: setup.Problems(path, err)}.Findings()...)
 	}
-	out = append(out, fine("configuration", path+" is valid"))
+	out = append(out, finding.Configuration{}.Findings()...)
 	for _, w := range warnings {
 		out = append(out, warn("configuration", layout.Clean(w), ""))
 	}

@@ -29,7 +29,7 @@ func TestTheDoctorFindsEachFault(t *testing.T) {
 	}{
 		{"none", func(*kitchen) {}, "", "", "", ""},
 		{"a broken configuration", func(k *kitchen) { k.conf += "\nprinter: []\n" },
-			admin.Fail, "configuration", "printer: unknown key; did you mean printers?", "ticketrail check"},
+			admin.Fail, "configuration", "printer: unknown key; did you mean printers?", "correct it"},
 		{"a warning", func(k *kitchen) { k.conf = strings.Replace(k.conf, ", timezone: UTC", "", 1) },
 			admin.Warn, "configuration", "timezone", ""},
 		{"a crash loop", func(k *kitchen) {
@@ -87,7 +87,7 @@ func TestTheDoctorFindsEachFault(t *testing.T) {
 		{"a printer that is off", func(k *kitchen) {
 			k.conf = strings.Replace(k.conf, "fallback",
 				"  - { name: bar, address: \"tcp://127.0.0.1:1\" }\nfallback", 1)
-		}, admin.Fail, "printer bar", "connection refused", ""},
+		}, admin.Fail, "bar", "connection refused", "is the printer on"},
 		{"another box at the webhook's address", func(k *kitchen) {
 			k.externalURL(`{"status":"ERROR","error":{"code":"not_found","message":"not found"}}`, 404)
 		}, admin.Fail, "webhook", "leads to ticketrail, but not to its webhook", "pass the path on"},
@@ -127,9 +127,9 @@ fallback: grill
 				if f.Level == admin.OK || f.Subject == "clock" || strings.HasPrefix(f.Text, "fonts: ") {
 					continue
 				}
-				bad = append(bad, fmt.Sprintf("%s %s: %s", f.Level, f.Subject, sentence(f)))
+				bad = append(bad, fmt.Sprintf("%s %s: %s", f.Level, f.Subject, f))
 				if f.Level == c.level && (c.subject == "" || f.Subject == c.subject) &&
-					strings.Contains(f.Text, c.text) && strings.Contains(f.Do, c.do) {
+					strings.Contains(f.String(), c.text) && strings.Contains(f.Do, c.do) {
 					return
 				}
 			}

@@ -33,22 +33,20 @@ func check(path string) (conf *config.Config, warnings []string, err error) {
 	return conf, append(conf.Warnings, station.FontWarnings(conf)...), nil
 }
 
-// sentence is what was found, and what to do about it.
-func sentence(f admin.Finding) string {
-	if f.Do == "" {
-		return f.Text
-	}
-	return f.Text + "; to fix: " + f.Do
-}
-
 // CheckInstalled is [Check] on a box with the units of ticketrail: what keeps the service from using the
-// configuration is an error too, although the file is right.
+// configuration is an error too, although the file is right, and so is a certificate that has expired.
 func CheckInstalled(ctx context.Context, path string) (warnings []string, err error) {
 	conf, warnings, err := check(path)
 	if err != nil {
 		return nil, err
 	}
-	return withFindings(warnings, UnitFindings(ctx, path, conf))
+	found := UnitFindings(ctx, path, conf)
+	for _, c := range Certificates(conf, "") {
+		if f := c.Finding(time.Now()); f.Level != admin.OK && !c.None { // the daemon gets it
+			found = append(found, f)
+		}
+	}
+	return withFindings(warnings, found)
 }
 
 // withFindings adds findings to warnings; those that keep a service from starting are the error.
@@ -56,9 +54,9 @@ func withFindings(warnings []string, findings []admin.Finding) ([]string, error)
 	var problems []error
 	for _, f := range findings {
 		if f.Level == admin.Fail {
-			problems = append(problems, errors.New(f.Subject+": "+sentence(f)))
+			problems = append(problems, errors.New(f.Subject+": "+f.String()))
 		} else {
-			warnings = append(warnings, f.Subject+": "+sentence(f))
+			warnings = append(warnings, f.Subject+": "+f.String())
 		}
 	}
 	return warnings, errors.Join(problems...)

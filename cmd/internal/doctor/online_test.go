@@ -37,12 +37,12 @@ fallback: ready
 	writeFile(t, conf, text)
 	said := online(t, conf)
 	for _, want := range []string{
-		"ok printer ready: tcp://" + ready + " answers: ready; best proof confirmed\n",
-		"ok printer again: tcp://" + ready + " answers: ready; best proof confirmed\n",
-		"ok printer low: tcp://" + low + " answers: ready; best proof confirmed; have a new roll of paper ready\n",
-		"fail printer out: tcp://" + out + ": paper out: put in a new roll of paper and close the cover\n",
-		"fail printer gone: ",
-		"ok printer file: file://" + file + " is reachable: it cannot say whether a ticket was printed\n",
+		"ok ready: answers: ready; best proof confirmed (tcp://" + ready + ")\n",
+		"ok again: answers: ready; best proof confirmed (tcp://" + ready + ")\n",
+		"warn low: paper low: have a new roll of paper ready\n",
+		"fail out: paper out (offline): put in a new roll of paper and close the cover",
+		"fail gone: unreachable (connect tcp 127.0.0.1:1: connection refused): is the printer on and is 1 its port?",
+		"ok file: is reachable: tickets are only sent (file://" + file + ")\n",
 	} {
 		if !strings.Contains(said, want) {
 			t.Errorf("no %q in\n%s", want, said)
@@ -65,11 +65,9 @@ fallback: mute
 `, venueID, mute, unasked))
 	said := online(t, conf)
 	for _, want := range []string{
-		"ok printer mute: tcp://" + mute + " is reachable: it answers no status query: " +
-			"tickets will be sent, never confirmed, unless another program prints there now and keeps it busy\n",
-		"ok printer unasked: tcp://" + unasked + " is reachable\n",
-		"warn printer unasked: mac is of no use: this box does not see the MAC address at tcp://" + unasked +
-			", which is behind a router, on this box or IPv6: remove mac\n",
+		"ok mute: is reachable, and answers nothing: tickets are only sent (tcp://" + mute + ")\n",
+		"warn unasked: mac is of no use: this box does not see the MAC address: remove mac: tcp://" + unasked +
+			" is behind a router, on this box or IPv6\n",
 	} {
 		if !strings.Contains(said, want) {
 			t.Errorf("no %q in\n%s", want, said)
@@ -120,7 +118,7 @@ fallback: grill
 				if c.asked && confirm == "none" { // it says nothing unasked
 					continue
 				}
-				want := "fail printer grill: tcp://" + c.address + " is no printer: " + c.want
+				want := "fail grill: not a printer (" + c.want
 				if said := online(t, conf); !strings.Contains(said, want) {
 					t.Errorf("confirm %s: got %q", confirm, said)
 				}

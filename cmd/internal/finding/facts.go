@@ -29,7 +29,7 @@ type Facts struct {
 
 // Of are the findings, the worst first; among equals orders come first.
 func Of(f Facts) []Finding {
-	out := slices.Concat(f.Orders.findings(f.Now), f.Database.findings(), f.Configuration.findings(),
+	out := slices.Concat(f.Orders.findings(f.Now), f.Database.findings(), f.Configuration.Findings(),
 		stations(f.Stations), f.Others)
 	for _, c := range f.Certificates {
 		out = append(out, c.Finding(f.Now))
@@ -211,7 +211,8 @@ type Problem struct {
 	Text string
 }
 
-func (c Configuration) findings() (out []Finding) {
+// Findings say whether the daemon would start again, and whether it uses the file.
+func (c Configuration) Findings() (out []Finding) {
 	found := map[string]bool{}
 	for _, p := range c.Refused {
 		if found[p.Kind] {
@@ -220,12 +221,12 @@ func (c Configuration) findings() (out []Finding) {
 		}
 		found[p.Kind] = true
 		text := map[string]string{
-			"secret_missing": "configuration on disk is refused: a secret cannot be used",
+			"secret_missing": "configuration on disk is refused: bad secret or certificate",
 			"unreadable":     "configuration on disk is refused: it cannot be read",
 		}[p.Kind]
 		out = append(out, Finding{ID: "config/" + p.Kind, Level: Fail, Subject: "configuration",
 			Text: cmp.Or(text, "configuration on disk is refused"), Detail: p.Text,
-			Do: "the daemon runs on and would not start again: correct it, then systemctl reload ticketrail"})
+			Do: "a running daemon goes on and would not start again: correct it, then systemctl reload ticketrail"})
 	}
 	if len(c.Restart) > 0 {
 		text, long := cause("not in use before a restart: " + strings.Join(c.Restart, ", "))

@@ -212,13 +212,13 @@ func (p Station) downSince() (at time.Time) {
 // why is the cause of a trouble, and an error in its own words.
 func (p Station) why(state string) (text, detail string) {
 	text = strings.ReplaceAll(state, "_", " ")
-	detail = causeOf(cmp.Or(p.Error, p.Waiting))
+	detail = cmp.Or(p.Error, p.Waiting)
 	if state == "down" {
 		text = "does not work"
 	}
 	if d := p.Device; d != nil {
 		if d.Error != "" { // its last report is old
-			detail = causeOf(d.Error)
+			detail = d.Error
 		} else if len(d.Conditions) > 0 {
 			detail = words(slices.DeleteFunc(slices.Clone(d.Conditions), func(c string) bool { return c == state }))
 		}
@@ -234,12 +234,6 @@ func words(conditions []string) string {
 	return strings.ReplaceAll(strings.Join(conditions, ", "), "_", " ")
 }
 
-// causeOf is an error of an attempt without what to do about it.
-func causeOf(text string) string {
-	text, _, _ = strings.Cut(text, "; to fix: ")
-	return text
-}
-
 // fix is what to do about a station that is down. What the device itself reports is better than
 // a guess; without a report the usual causes are named.
 func (p Station) fix(state string) string {
@@ -251,16 +245,19 @@ func (p Station) fix(state string) string {
 		do = "repair what it answers, usually its token_file or url, then ticketrail printers resume " +
 			shellQuote(p.Name)
 	case p.Kind == KindKDS:
-		do = "check that the display is running: ticketrail check --online shows its answer"
+		do = "check that it runs, that its url and ca_file are right, and that this box reaches it"
 	case p.Kind == KindLog:
-		do = "repair what ticketrail check --online says of it"
+		do = "repair what it says; ticketrail check --online tries it again"
 	case p.Waiting != "":
 		do = "check the printer"
 	}
-	if p.StandIn != "" {
+	switch {
+	case p.StandIn != "":
 		return do + "; " + p.StandIn + " prints its tickets meanwhile"
+	case p.Pending+p.Printing > 0:
+		return do + "; waiting tickets then follow automatically"
 	}
-	return do + "; waiting tickets then follow automatically"
+	return do
 }
 
 // shellQuote is a name as it must be typed in a shell, so that advice can be copied.

@@ -3,6 +3,10 @@
 package setup
 
 import (
+	"errors"
+	"strings"
+
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/cmd/internal/notify"
 	"ticketrail/config"
 )
@@ -10,3 +14,20 @@ import (
 // Load reads a configuration file and checks all of it. The error is [config.Problems]. All problems are found
 // in one run: to correct one and start again, ten times, takes too long on a Friday evening.
 func Load(path string) (*config.Config, error) { return config.Load(path, notify.Problems) }
+
+// Problems are why a daemon would not start with the configuration at path; err is what [Load] returned. Another error
+// is none of the configuration.
+func Problems(path string, err error) (out []finding.Problem) {
+	problems, _ := errors.AsType[config.Problems](err)
+	for _, p := range problems {
+		kind := "invalid"
+		switch {
+		case p.Path == path:
+			kind = "unreadable"
+		case strings.HasSuffix(p.Path, "_file"):
+			kind = "secret_missing"
+		}
+		out = append(out, finding.Problem{Kind: kind, Text: p.Error()})
+	}
+	return out
+}

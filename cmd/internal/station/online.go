@@ -1,32 +1,43 @@
 package station
 
 import (
+	"cmp"
 	"context"
 	"slices"
-	"strings"
 	"sync"
 
-	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 )
 
 // CheckOnline asks every station of conf for its state. Nothing is printed or shown. It needs no
 // running daemon, except for the screens, whose pages are connected to it. The order of the findings
-// is that of the kinds, whichever answers first.
-func CheckOnline(ctx context.Context, conf *config.Config) []admin.Finding {
-	out := make([]findings, len(kinds))
+// is that of the kinds, whichever answers first. Their words are those of the running daemon.
+func CheckOnline(ctx context.Context, conf *config.Config) (out []finding.Finding) {
+	answers := make([][]answer, len(kinds))
 	var asking sync.WaitGroup
 	for i, k := range kinds {
-		asking.Go(func() { out[i] = k.checkOnline(ctx, conf) })
+		asking.Go(func() { answers[i] = k.checkOnline(ctx, conf) })
 	}
 	asking.Wait()
-	return slices.Concat(out...)
+	for _, a := range slices.Concat(answers...) {
+		found := a.Findings()
+		if a.doubt != "" {
+			found = append(found, finding.Finding{ID: "station/" + a.Name + "/not_known", Level: finding.Warn,
+				Subject: a.Name, Station: true, Text: a.doubt, Do: a.do})
+		}
+		if len(found) == 0 {
+			found = []finding.Finding{{Level: finding.OK, Subject: a.Name, Station: true,
+				Text: cmp.Or(a.fine, "answers"), Detail: a.Address}}
+		}
+		out = append(out, found...)
+	}
+	return out
 }
 
-type findings []admin.Finding
-
-// add adds what was found at a station; what to do about it follows "; to fix: ".
-func (f *findings) add(level admin.Level, kind, name, text string) {
-	what, do, _ := strings.Cut(text, "; to fix: ")
-	*f = append(*f, admin.Finding{Level: level, Subject: kind + " " + name, Text: what, Do: do})
+// An answer is the state of a station that was asked.
+type answer struct {
+	finding.Station
+	fine      string // how it answers
+	doubt, do string // what its answer does not say, and what to do about it
 }

@@ -2,7 +2,6 @@ package station
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -10,10 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 	"ticketrail/printer"
-	"ticketrail/printer/layout"
 	"ticketrail/printer/profile"
 	"ticketrail/printer/transport"
 	"ticketrail/queue/ticket"
@@ -33,7 +31,7 @@ var once = printer.Connection{ConnectTimeout: connectTimeout, Linger: -1}
 // once, because it may accept only one connection. It asks the printers directly, because it must
 // also work before the daemon runs. If the daemon is printing, a printer that serves one client
 // does not answer here until that ticket is done.
-func askPrinters(ctx context.Context, conf *config.Config) (out findings) {
+func askPrinters(ctx context.Context, conf *config.Config) (out []answer) {
 	answers := map[string]*printerAnswer{}
 	var asking sync.WaitGroup
 	for _, c := range conf.Printers {
@@ -45,76 +43,64 @@ func askPrinters(ctx context.Context, conf *config.Config) (out findings) {
 	}
 	asking.Wait()
 	for _, c := range conf.Printers {
-		switch a := answers[transport.CanonicalAddress(c.Address)]; {
-		case a.foreign != "":
-			out.add(admin.Fail, "printer", c.Name, fmt.Sprintf("%s is no printer: %s answers there; "+
-				"to fix: correct the address; the printer's self-test page shows it", c.Address, a.foreign))
-		case a.err != nil:
-			out.add(admin.Fail, "printer", c.Name, layout.Clean(a.err.Error()))
-		case !a.status.Fine():
-			out.add(admin.Fail, "printer", c.Name, fmt.Sprintf("%s: %s; to fix: %s",
-				c.Address, strings.ReplaceAll(a.status.State, "_", " "), a.status.Advice))
-		default:
-			verb := "answers"
-			if a.status.State == printer.Silent || a.status.State == printer.Unknown {
-				verb = "is reachable"
-			}
-			out.add(admin.OK, "printer", c.Name, fmt.Sprintf("%s %s%s", c.Address, verb, a.details()))
-			if a.unchecked {
-				out.add(admin.Warn, "printer", c.Name, "mac is of no use: this box does not see the MAC "+
-					"address at "+c.Address+", which is behind a router, on this box or IPv6; to fix: remove mac")
-			}
+		a := answers[transport.CanonicalAddress(c.Address)]
+		p := answer{Station: finding.Station{Name: c.Name, Address: c.Address, Device: new(deviceState(a.status))},
+			fine: a.details()}
+		if a.unchecked {
+			p.doubt = "mac is of no use: this box does not see the MAC address"
+			p.do = "remove mac: " + c.Address + " is behind a router, on this box or IPv6"
 		}
+		out = append(out, p)
 	}
 	return out
 }
 
-// A printerAnswer is the result of asking a printer: its status, or why it did not answer.
+// A printerAnswer is the result of asking a printer.
 type printerAnswer struct {
-	status  printer.Status
-	foreign string // what answers and is no printer
+	status printer.Status
 	// unchecked: the MAC address of what answers is not known.
 	unchecked bool
-	err       error
 }
 
 // ask queries one printer. It sends no ticket byte, so nothing comes out.
 func (a *printerAnswer) ask(ctx context.Context, c config.Printer) {
 	m, err := c.Model()
+	var d transport.Dialer
+	if err == nil {
+		d, _, err = openOnce(c)
+	}
 	if err != nil {
-		a.err = err
+		a.status = printer.NoConnection(err)
 		return
 	}
-	d, _, err := openOnce(c)
 	if c.MAC != "" {
 		defer func() {
 			at, neighbours := knownPrinter(c).Addresses(ctx), transport.Neighbours()
-			a.unchecked = !slices.ContainsFunc(at, func(ip netip.Addr) bool { return neighbours[ip] != "" })
+			a.unchecked = a.status.Fine() &&
+				!slices.ContainsFunc(at, func(ip netip.Addr) bool { return neighbours[ip] != "" })
 		}()
 	}
-	switch {
-	case err != nil:
-		a.err = err
-		return
-	case m.Confirm == profile.NoConfirm: // the configuration forbids status queries
-		id, err := identify(ctx, d, false)
-		a.status.State, a.foreign, a.err = printer.Unknown, id.Program, err
-		return
-	}
-	if c.Networked() {
+	asked := m.Confirm != profile.NoConfirm // else the configuration forbids status queries
+	if !asked || c.Networked() {
 		// First, because most letters look like a status byte, and because a device waits long for a printer that
 		// answers nothing.
-		id, err := identify(ctx, d, true)
-		a.foreign, a.err = id.Program, err
-		if err != nil || !id.Printer {
+		id, err := identify(ctx, d, asked)
+		switch {
+		case err != nil:
+			a.status = printer.NoConnection(err)
+			return
+		case id.Program != "":
+			a.status = printer.NoPrinter(id.Program + " answers there")
+			return
+		case !asked:
+			a.status.State = printer.Unknown
+			return
+		case !id.Printer:
 			a.status.State = printer.Silent
 			return
 		}
 	}
 	a.status = query(ctx, c.Name, d, m.Confirm)
-	if a.status.State == printer.Unreachable {
-		a.err = errors.New(a.status.Err)
-	}
 }
 
 // Query is the status of the printer at d, and the best result that a ticket can have there. It sends no ticket
@@ -131,28 +117,17 @@ func query(ctx context.Context, name string, d transport.Dialer, by profile.Conf
 	}).Ask(ctx)
 }
 
-// details is what an answer tells beyond that the printer answered.
+// details is how it answers, and what tickets can be there.
 func (a *printerAnswer) details() string {
-	var parts []string
-	if a.status.State == printer.Ready {
-		parts = append(parts, "ready")
-	}
 	switch {
 	case a.status.State == printer.Silent:
-		parts = append(parts, "it answers no status query: tickets will be sent, never confirmed, "+
-			"unless another program prints there now and keeps it busy")
+		return "is reachable, and answers nothing: tickets are only sent"
 	case a.status.Capability == string(ticket.Sent): // the bytes were taken; no more can be known
-		parts = append(parts, "it cannot say whether a ticket was printed")
-	case a.status.Capability != "":
-		parts = append(parts, "best proof "+a.status.Capability)
+		return "is reachable: tickets are only sent"
+	case a.status.State == printer.Unknown:
+		return "is reachable"
 	}
-	if a.status.Advice != "" {
-		parts = append(parts, a.status.Advice)
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return ": " + strings.Join(parts, "; ")
+	return strings.TrimSuffix("answers: ready; best proof "+a.status.Capability, "; best proof ")
 }
 
 // identify is [printer.Identify] with a limit for the connection.

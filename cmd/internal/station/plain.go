@@ -44,7 +44,6 @@ type plainSection struct {
 	kind    string // as [finding.Station] has it, and as people say it
 	address string // as listings show it
 	open    func(Options) (recipient, error)
-	fix     string // what to do if it cannot be reached
 	fine    string // what is said if it can
 
 	conditions []string // see [Station.Conditions]
@@ -62,7 +61,6 @@ func plainSections(conf *config.Config) (out []plainSection) {
 				return push.New(c.Options)
 			},
 			fine: "answers; only a ticket shows whether it takes tickets",
-			fix:  "; to fix: check that it runs, that its url and ca_file are right, and that this box reaches it",
 		})
 	}
 	for _, c := range conf.Logs {
@@ -151,7 +149,7 @@ func hostOfURL(address string) string {
 }
 
 // askPlains checks whether each could take a ticket: all at the same time, because the operator is waiting.
-func askPlains(ctx context.Context, conf *config.Config) (out findings) {
+func askPlains(ctx context.Context, conf *config.Config) (out []answer) {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	sections := plainSections(conf)
@@ -168,11 +166,12 @@ func askPlains(ctx context.Context, conf *config.Config) (out findings) {
 	}
 	asking.Wait()
 	for i, c := range sections {
+		p := answer{Station: finding.Station{Name: c.lane.Name, Kind: c.kind, Address: c.address, Known: true,
+			Up: errs[i] == nil}, fine: c.fine}
 		if errs[i] != nil {
-			out.add(finding.Fail, c.kind, c.lane.Name, layout.Clean(errs[i].Error())+c.fix)
-		} else {
-			out.add(finding.OK, c.kind, c.lane.Name, c.address+" "+c.fine)
+			p.Error = layout.Clean(errs[i].Error())
 		}
+		out = append(out, p)
 	}
 	return out
 }

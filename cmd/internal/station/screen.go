@@ -337,18 +337,11 @@ func (d *screens) problems(active *Built) (out []finding.Finding) {
 	return out
 }
 
-// AddState adds the state of the screen's pages to a listing. A screen is fine while one page is open:
-// that is when cooks see its tickets.
+// AddState adds the state of the screen's pages to a listing.
 func (s *screen) AddState(l *finding.Station) {
 	v := s.owner.screenState(s)
 	l.Kind, l.Address, l.Pages = finding.KindScreen, v.Address, v.Live
-	l.Device = &finding.Device{
-		State: v.State, Fine: v.Live > 0, Conditions: []string{}, Ability: string(ticket.Shown),
-	}
-	if v.Since != nil {
-		l.Device.Since = *v.Since
-	}
-	l.Device.Advice = screenAdvice(v)
+	l.Device = screenDevice(v)
 	if v.Live > 0 && l.Waiting != "" {
 		// The page that the dispatcher waited for is open again, but the dispatcher notices only with
 		// its next ticket.

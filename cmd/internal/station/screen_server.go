@@ -13,11 +13,13 @@ import (
 	"time"
 
 	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/cmd/internal/httpserver"
 	"ticketrail/config"
 	"ticketrail/printer/kds"
 	"ticketrail/printer/kds/board"
 	"ticketrail/printer/layout"
+	"ticketrail/queue/ticket"
 )
 
 // The pages' web server, and what the control API says about screens. The server keeps its listener, its
@@ -264,7 +266,7 @@ func screenAdvice(v admin.Screen) string {
 // askScreens asks the running daemon about its screens: their pages are connected to it. Without an
 // answer the result is a warning and not a failure: `check --online` is also run before the first
 // start.
-func askScreens(ctx context.Context, conf *config.Config) (out findings) {
+func askScreens(ctx context.Context, conf *config.Config) (out []answer) {
 	if len(conf.Screens) == 0 {
 		return out
 	}
@@ -276,22 +278,30 @@ func askScreens(ctx context.Context, conf *config.Config) (out findings) {
 		current[s.Name] = s
 	}
 	for _, c := range conf.Screens {
-		switch s, ok := current[c.Name]; {
+		s, loaded := current[c.Name]
+		a := answer{Station: finding.Station{Name: c.Name, Kind: finding.KindScreen, Address: s.Address},
+			fine: fmt.Sprintf("pages open: %d", s.Live)}
+		switch {
 		case err != nil:
-			out.add(admin.Warn, "screen", c.Name, "whether a page is open is unknown: "+layout.Clean(whyNotAsked(err)))
-		case !ok:
-			out.add(admin.Warn, "screen", c.Name,
-				"the running daemon has not loaded it; to fix: systemctl reload ticketrail")
-		case s.Live > 0:
-			out.add(admin.OK, "screen", c.Name, fmt.Sprintf("%s: pages open: %d", s.Address, s.Live))
-		case s.State == admin.ScreenUnset:
-			out.add(admin.Fail, "screen", c.Name, "was never opened; to fix: "+screenAdvice(s))
+			a.doubt = "whether a page is open is unknown: " + layout.Clean(whyNotAsked(err))
+		case !loaded:
+			a.doubt, a.do = "the running daemon has not loaded it", "systemctl reload ticketrail"
 		default:
-			out.add(admin.Fail, "screen", c.Name, fmt.Sprintf("no page open since %s; to fix: %s",
-				s.Since.Local().Format(time.DateTime), screenAdvice(s)))
+			a.Device = screenDevice(s)
 		}
+		out = append(out, a)
 	}
 	return out
+}
+
+// screenDevice is a screen as a listing has it. It is fine while one page is open: that is when cooks see its tickets.
+func screenDevice(v admin.Screen) *finding.Device {
+	d := &finding.Device{State: v.State, Fine: v.Live > 0, Conditions: []string{}, Ability: string(ticket.Shown),
+		Advice: screenAdvice(v)}
+	if v.Since != nil {
+		d.Since = *v.Since
+	}
+	return d
 }
 
 // whyNotAsked is why the daemon could not be asked, in few words.

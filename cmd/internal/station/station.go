@@ -84,7 +84,7 @@ type kind interface {
 var kinds = []struct {
 	open func(*Set) (kind, error)
 	// For `check --online`; see [CheckOnline].
-	checkOnline func(context.Context, *config.Config) findings
+	checkOnline func(context.Context, *config.Config) []answer
 }{
 	{openPapers, askPrinters},
 	{openScreens, askScreens},
