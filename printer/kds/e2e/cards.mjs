@@ -52,6 +52,8 @@ export async function whatTheEdgeSaysIsLegibleAndNoNumberIsCut(server, browser) 
       equal(inBar.filter((a) => inBar.some((b) => over(a, b))).map((t) => t.text), [], "what is overprinted" + at);
       assert(inBar.some((t) => t.text.includes("#ORDER-2026-000001234")), "the whole number" + at);
       await page.screenshot({ path: join(shots, "edge-" + width + "-" + size + ".png") });
+      if (size === "auto")
+        equal((await new AxeBuilder({ page }).analyze()).violations.map((v) => v.id), [], "what axe finds" + at);
       await page.context().close();
       server.orders.pop();
     }
