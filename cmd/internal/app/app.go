@@ -153,7 +153,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	a.log = daemon.NewLogger(o.Log, conf.Log.Format, a.level)
 	a.level.Set(conf.Log.Slog())
 	a.metrics = daemon.NewConfigMetrics(a.registry)
-	a.file = newConfigFile(o.ConfigPath, a.registry)
+	a.file = &configFile{path: o.ConfigPath}
 	a.down.log = a.log
 	defer func() {
 		if err != nil {
@@ -296,7 +296,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	}
 	// Printing starts here, even before Run: tickets from before a restart are older than any that
 	// can arrive now.
-	if _, err := a.apply(first); err != nil {
+	if err := a.apply(first); err != nil {
 		return nil, err
 	}
 	a.service.start()

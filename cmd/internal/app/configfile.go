@@ -5,9 +5,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
-
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/cmd/internal/setup"
 	"ticketrail/config"
@@ -17,22 +14,11 @@ import (
 // that it names. The running daemon does not notice a broken file, and the next boot, perhaps weeks later, would end
 // without a kitchen. So all of it is read whenever somebody looks for findings, also without a reload.
 type configFile struct {
-	path  string
-	valid prometheus.GaugeFunc
+	path string // empty: a daemon without one
 
 	mu      sync.Mutex // guards the fields below
 	refused []finding.Problem
 	reload  finding.Problem // why the last reload failed although the file is valid; else zero
-}
-
-// newConfigFile is for a file that the daemon has started with. An empty path is a daemon without one.
-func newConfigFile(path string, reg prometheus.Registerer) *configFile {
-	f := &configFile{path: path}
-	f.valid = promauto.With(reg).NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "ticketrail_config_on_disk_valid",
-		Help: "Whether the daemon would start with the configuration as it is on the disk now (1) or not (0).",
-	}, func() float64 { return truth(len(f.problems()) == 0) })
-	return f
 }
 
 // judge stores what reading the file led to.

@@ -48,7 +48,7 @@ func (a *App) Open(now time.Time) bool { return a.venues.open(now) }
 func (a *App) Apply(conf *config.Config) error {
 	built, err := a.build(conf)
 	if err == nil {
-		_, err = a.apply(built)
+		err = a.apply(built)
 	}
 	return err
 }

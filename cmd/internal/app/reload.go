@@ -47,9 +47,9 @@ func (a *App) build(conf *config.Config) (*snapshot, error) {
 // have, its queue becomes an orphan: a queue with tickets whose station is not configured. The ticket
 // is kept. The old tickets are not touched: each has its station and
 // its text stored with it.
-func (a *App) apply(s *snapshot) (orphans []string, err error) {
+func (a *App) apply(s *snapshot) error {
 	if err := a.receiver.SetPolicy(s.policy); err != nil {
-		return nil, err
+		return err
 	}
 	a.active.Store(s.conf)
 	a.forgetFields(s.conf)
@@ -63,17 +63,7 @@ func (a *App) apply(s *snapshot) (orphans []string, err error) {
 	a.notifier.Use(s.conf.Notify)
 	a.source.use(s.conf.Source)
 	a.metrics.Loaded(true)
-	for _, st := range a.queue.Stations() {
-		// Reported, not refused: the operator may have removed a broken printer, and its tickets
-		// are kept.
-		if !st.Configured && st.Pending+st.Held+st.Printing > 0 {
-			orphans = append(orphans, st.Name)
-			a.log.Error("a station with tickets is not in the configuration; "+
-				"to fix: ticketrail jobs move --from STATION --to ANOTHER",
-				"station", st.Name, "tickets", st.Pending+st.Held+st.Printing)
-		}
-	}
-	return orphans, nil
+	return nil
 }
 
 // A ReloadResult says what a reload of the configuration did. Tests and the demo read it; an
@@ -82,8 +72,6 @@ type ReloadResult struct {
 	Warnings []string
 	// Restart lists changed keys that take effect only after a restart.
 	Restart []string
-	// Orphans lists stations that are no longer in the configuration and still have tickets.
-	Orphans []string
 }
 
 // Reload reads the configuration file again and applies it completely or not at all. The result is
@@ -110,12 +98,7 @@ func (a *App) Reload() (ReloadResult, error) {
 	for _, w := range done.Warnings {
 		a.log.Warn("configuration warning", "warning", w)
 	}
-	if len(done.Restart) > 0 {
-		a.log.Warn("configuration loaded; keys that were changed take effect only after systemctl restart ticketrail",
-			"keys", strings.Join(done.Restart, " "))
-	} else {
-		a.log.Info("configuration loaded")
-	}
+	a.log.Info("configuration loaded", "not_before_a_restart", strings.Join(done.Restart, " "))
 	return done, nil
 }
 
@@ -128,7 +111,7 @@ func (a *App) reload() (done ReloadResult, err error) {
 	if err != nil {
 		return done, err
 	}
-	if done.Orphans, err = a.apply(next); err != nil {
+	if err = a.apply(next); err != nil {
 		return done, err
 	}
 	done.Warnings = append(conf.Warnings, next.stations.Warnings...)

@@ -80,10 +80,6 @@ func (s *store) open(ctx context.Context, o Options, reg *prometheus.Registry) (
 	if err != nil {
 		return nil, openError(s.conf.Path, err)
 	}
-	reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "ticketrail_queue_quarantined_files",
-		Help: "Quarantined databases that have not been moved away yet.",
-	}, func() float64 { return float64(len(s.quarantined())) }))
 	return q, nil
 }
 

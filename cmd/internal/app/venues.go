@@ -7,7 +7,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"ticketrail/cmd/internal/doctor"
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 	"ticketrail/queue"
@@ -41,8 +40,6 @@ func heardBefore(ctx context.Context, q *queue.Queue) (map[string]time.Time, err
 var (
 	descClock = prometheus.NewDesc("ticketrail_clock_synchronized",
 		"Whether the box's clock is known to be synchronized (1) or not (0).", nil, nil)
-	descDisplayCertificate = prometheus.NewDesc("ticketrail_display_certificate_not_after_timestamp_seconds",
-		"When the TLS certificate of the kitchen screens expires; no series without one.", nil, nil)
 	descLastRequest = prometheus.NewDesc("ticketrail_receiver_last_request_timestamp_seconds",
 		"Time of the last request of an allowed venue and device, or of the newest ticket before the start; "+
 			"0 if none is known.", nil, nil)
@@ -60,13 +57,6 @@ func (venues) Describe(chan<- *prometheus.Desc) {}
 func (v venues) Collect(ch chan<- prometheus.Metric) {
 	conf := v.config()
 	ch <- gauge(descClock, truth(v.clock.Synchronized()))
-	if file := conf.Display.TLS.CertFile; file != "" {
-		ends, err := doctor.CertificateEnd(file)
-		if err != nil { // it ends now, as far as anybody can tell
-			ends = time.Unix(0, 0)
-		}
-		ch <- gauge(descDisplayCertificate, float64(ends.Unix()))
-	}
 	ch <- gauge(descLastRequest, unixSeconds(v.newest()))
 	for _, one := range conf.Venues {
 		ch <- gauge(descVenueLastRequest, unixSeconds(v.heard(one.ID)), one.Name)

@@ -15,7 +15,15 @@ import (
 
 var now = time.Date(2026, 11, 20, 19, 30, 0, 0, time.FixedZone("AEDT", 11*3600))
 
-func TestEachFaultHasAnIdentityACauseAndAdvice(t *testing.T) {
+// A fault is what is wrong, and the finding that says it.
+type fault struct {
+	facts            Facts
+	id, text, advice string
+	level            Level
+	since            time.Time
+}
+
+func faults() []fault {
 	ago := func(d time.Duration) time.Time { return now.Add(-d) }
 	printer := func(d Device, waiting int) Facts {
 		d.Since = ago(time.Hour)
@@ -26,12 +34,7 @@ func TestEachFaultHasAnIdentityACauseAndAdvice(t *testing.T) {
 	refused := func(code string) Facts {
 		return Facts{Orders: Orders{Refused: []Refusal{{Code: code, At: now}, {Code: code, At: ago(time.Minute)}}}}
 	}
-	for _, c := range []struct {
-		facts            Facts
-		id, text, advice string
-		level            Level
-		since            time.Time
-	}{
+	return []fault{
 		{printer(Device{State: "paper_out", Conditions: []string{"paper_out", "offline"}, Advice: "put in a roll"}, 3),
 			"station/grill/paper_out", "paper out; 3 tickets wait", "put in a roll", Fail, ago(time.Hour)},
 		{printer(Device{State: "unreachable", Error: "connection refused", Advice: "check its cable"}, 0),
@@ -91,7 +94,11 @@ func TestEachFaultHasAnIdentityACauseAndAdvice(t *testing.T) {
 			time.Time{}},
 		{Facts{}, "clock/not_synchronized", "it may be wrong, not synchronized: 2026-11-20 19:30 AEDT", "timesyncd",
 			Warn, time.Time{}},
-	} {
+	}
+}
+
+func TestEachFaultHasAnIdentityACauseAndAdvice(t *testing.T) {
+	for _, c := range faults() {
 		c.facts.Now = now
 		c.facts.Clock.Synchronized = c.id != "clock/not_synchronized"
 		if !strings.HasPrefix(c.id, "disk/") {
