@@ -492,7 +492,7 @@ func (q *testQueue) startAsADaemon() {
 // checkApart checks a file in a child process, which it may kill.
 func checkApart(path string) error {
 	c := exec.Command(os.Args[0], "-test.run=^TestCheckInAChildProcess$")
-	c.Env = append(os.Environ(), checkEnv+"="+path)
+	c.Env = append(os.Environ(), checkEnv+"="+path, "GORACE=atexit_sleep_ms=0") // else it sleeps for a second
 	return c.Run()
 }
 
