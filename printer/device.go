@@ -105,7 +105,7 @@ func NewDevice(o DeviceOptions) *Device {
 	o.WaitForPerson = cmp.Or(o.WaitForPerson, 10*time.Minute)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	d := &Device{o: o, lock: o.Lock, dots: true, ids: session.NewIDs()}
-	d.health = health{name: o.Name, log: o.Logger, status: Status{State: Unknown, Since: time.Now()}}
+	d.health = health{name: o.Name, status: Status{State: Unknown, Since: time.Now()}}
 	d.can = knowledge{o: &d.o, health: &d.health}
 	return d
 }

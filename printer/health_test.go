@@ -57,27 +57,6 @@ func TestAPrinterIsReadyOnlyWhenItsProbeHasEnded(t *testing.T) {
 	})
 }
 
-func TestAPrinterWhoseStateChangesAllTheTimeIsLoggedAgainAfterAWhile(t *testing.T) {
-	withHarness(t, answersAll(), nil, func(r *harness) {
-		for range 3 {
-			before := r.log.count("level=")
-			for range 30 {
-				r.v.Set(virtual.CoverOpen, true)
-				r.want("A1", "not ready")
-				r.v.Set(virtual.CoverOpen, false)
-				r.want("A1", "confirmed")
-			}
-			if n := r.log.count("level=") - before; n < 20 || n > 25 {
-				t.Errorf("%d lines in the log", n)
-			}
-			time.Sleep(11 * time.Minute)
-		}
-		if n := r.log.count("changes all the time"); n != 3 {
-			t.Errorf("said %d times", n)
-		}
-	})
-}
-
 func TestACapabilityIsLoggedWhenItChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wire := &replaceableDialer{to: virtual.New(virtual.Options{Kanji: true})}

@@ -174,9 +174,6 @@ func TestWhatIsNoPrinterIsSentNoTicketAndSaidInOneWord(t *testing.T) {
 				r.want("A1", "not ready")
 				r.wantState("not_a_printer")
 			}
-			if r.log.count("printer is stopped") > 0 {
-				t.Error("its text was read as a status")
-			}
 			if n := len(s.all()); n > s.clients()*(16+2*4*3) || strings.Contains(s.all(), "A1") {
 				t.Errorf("%s: %d bytes were sent to it", name, n)
 			}

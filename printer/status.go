@@ -2,8 +2,6 @@ package printer
 
 import (
 	"cmp"
-	"context"
-	"log/slog"
 	"strings"
 	"sync"
 	"time"
@@ -84,16 +82,13 @@ func advised(s Status) Status {
 // Fine reports whether nothing is known that stops the printing.
 func (s Status) Fine() bool { return s.State == Ready || s.State == Unknown || s.State == Silent }
 
-// A health is how a printer is: what it reported last, or why nothing is heard of it, and what a person can do. It
-// logs its changes. Its methods are safe for concurrent use.
+// A health is how a printer is: what it reported last, or why nothing is heard of it, and what a person can do.
+// Its methods are safe for concurrent use.
 type health struct {
 	name string
-	log  *slog.Logger
 
-	mu            sync.Mutex // guards what follows
-	status        Status
-	loggedChanges int // changes of state since loggedSince, see countLogged
-	loggedSince   time.Time
+	mu     sync.Mutex // guards status
+	status Status
 }
 
 func (h *health) get() Status {
@@ -102,64 +97,17 @@ func (h *health) get() Status {
 	return h.status
 }
 
-// update changes the status and logs a change of state. All changes go through here, so that Since,
-// Advice and the log fit the state. The log line is written without mu: a slow journal must not
-// delay a ticket.
+// update changes the status. All changes go through here, so that Since and Advice fit the state. It logs nothing: the
+// journal has what is wrong as findings.
 func (h *health) update(change func(*Status)) {
 	h.mu.Lock()
-	was, wasLow := h.status.State, h.status.Conditions.Has(escpos.PaperLow)
+	defer h.mu.Unlock()
+	was := h.status.State
 	change(&h.status)
-	s := &h.status
-	if s.State != was {
-		s.Since = time.Now()
+	if h.status.State != was {
+		h.status.Since = time.Now()
 	}
-	s.Advice = h.advice(s)
-	now := *s
-	if now.State == was && (wasLow || !now.Conditions.Has(escpos.PaperLow)) {
-		h.mu.Unlock()
-		return
-	}
-	changes := h.countLogged()
-	h.mu.Unlock()
-	switch {
-	case changes == maxLogged:
-		h.log.Warn("the printer's state changes all the time; further changes are not logged for a while",
-			"printer", h.name)
-		return
-	case changes > maxLogged:
-		return
-	}
-	text, _ := h.describe(now.State)
-	level, msg := slog.LevelInfo, "printer is "+text
-	if now.State == was {
-		msg = "paper is low"
-	}
-	if now.Advice != "" {
-		level = slog.LevelWarn
-	}
-	args := []any{"printer", h.name, "state", now.State, "was", was}
-	if now.Advice != "" {
-		args = append(args, "advice", now.Advice)
-	}
-	if now.Err != "" {
-		args = append(args, "err", now.Err)
-	}
-	h.log.Log(context.Background(), level, msg, args...)
-}
-
-// At most maxLogged changes are logged in logWindow. A cover switch that starts to fail causes hundreds.
-const (
-	maxLogged = 20
-	logWindow = 10 * time.Minute
-)
-
-// countLogged counts the changes in the current window. h.mu is held.
-func (h *health) countLogged() int {
-	if time.Since(h.loggedSince) >= logWindow {
-		h.loggedSince, h.loggedChanges = time.Now(), 0
-	}
-	h.loggedChanges++
-	return h.loggedChanges
+	h.status.Advice = h.advice(&h.status)
 }
 
 // unreachable records that no connection can be made, or that one ended.
@@ -250,8 +198,6 @@ var states = []struct {
 		"check its address and its port; most printers have port 9100",
 	},
 	{Clearing, 0, "clearing what another program left", ""},
-	// Logged only when a printer that is never asked connects after it was unreachable.
-	{Unknown, 0, "reachable again", ""},
 }
 
 // state is the most urgent reported condition.
@@ -264,7 +210,7 @@ func state(c escpos.Condition) string {
 	return Ready
 }
 
-// describe is for the log, the command line and the errors of tickets.
+// describe is for the errors of tickets and the command line.
 func (h *health) describe(state string) (text, advice string) {
 	for _, x := range states {
 		if x.state == state {

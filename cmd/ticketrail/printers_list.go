@@ -128,14 +128,8 @@ func (c *cli) stationTable(all []admin.Station, now time.Time) error {
 			below.add("%s: %s", p.Name, cause(f))
 			below.add("%s: to fix: %s", p.Name, f.Do)
 		}
-		if len(found) == 0 {
-			continue
-		}
-		if p.StandIn != "" {
-			below.add("%s: its tickets print at its backup %s", p.Name, p.StandIn)
-		}
 		// Below a second the answer would be old before it is read.
-		if p.Hold == nil && p.NextTry != nil && p.NextTry.Sub(now) >= time.Second {
+		if len(found) > 0 && p.Hold == nil && p.NextTry != nil && p.NextTry.Sub(now) >= time.Second {
 			below.add("%s: next attempt in %s", p.Name, admin.Age(p.NextTry.Sub(now)))
 		}
 	}

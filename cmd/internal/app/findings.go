@@ -76,12 +76,10 @@ func (a *App) storage() finding.Orders {
 // database is what happened to the file, and how its copy is.
 func (a *App) database() finding.Database {
 	d := finding.Database{Copy: a.queue.CopyProblem(), CopyFolder: a.startConfig.Storage.CopyFolder(),
+		Notices:    a.queue.Notices(),
 		Unbalanced: int64(a.queue.Unaccounted())}
 	for _, file := range a.store.quarantined() {
 		d.PutAside = append(d.PutAside, finding.Damaged{File: file, Loss: a.store.lossOf(file)})
-	}
-	for _, n := range a.queue.Notices() {
-		d.Notices = append(d.Notices, finding.Notice{Lost: n.Lost, Text: n.Text, Do: n.Do})
 	}
 	return d
 }

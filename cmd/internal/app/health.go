@@ -2,13 +2,13 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
 
 	"ticketrail/cmd/internal/finding"
+	"ticketrail/config"
 )
 
 // hungAfter is how long a commit may wait before the daemon counts as hung. A daemon without work
@@ -46,19 +46,13 @@ func (a *App) runWatchdog(ctx context.Context) {
 // statusLine is the line that `systemctl status` shows: what needs a person, as far as it is known without reading
 // the history, and what waits.
 func (a *App) statusLine() string {
-	var pending, held int
-	for _, s := range a.queue.Stations() {
-		pending += s.Pending + s.Printing
-		held += s.Held
-	}
 	var parts []string
 	for _, f := range finding.Of(a.facts()) {
-		if f.Level == finding.Fail {
+		if f.Level == finding.Fail || f.Subject == config.TopicTickets {
 			f.Do = "" // ticketrail status says it
 			parts = append(parts, f.Subject+": "+f.String())
 		}
 	}
-	parts = append(parts, fmt.Sprintf("tickets: %d waiting, %d held", pending, held))
 	// sd_notify(3) separates its fields by newlines.
 	return strings.ReplaceAll(strings.Join(parts, "; "), "\n", " ")
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"ticketrail/queue"
 	"ticketrail/queue/ticket"
 )
 
@@ -150,8 +151,8 @@ func refused(all []Refusal) (out []Finding) {
 // A Database is the file with the orders, and its copy.
 type Database struct {
 	PutAside   []Damaged
-	Notices    []Notice
-	Copy       error // why the copy is not complete; nil: it is
+	Notices    []queue.Notice // of the queue, since the start
+	Copy       error          // why the copy is not complete; nil: it is
 	CopyFolder string
 	Unbalanced int64 // by how much the books do not balance
 	Unreadable error // the history cannot be read
@@ -159,12 +160,6 @@ type Database struct {
 
 // A Damaged database was put aside.
 type Damaged struct{ File, Loss string }
-
-// A Notice is what the queue found since the start.
-type Notice struct {
-	Lost     bool // orders may be lost
-	Text, Do string
-}
 
 func (d Database) findings() (out []Finding) {
 	add := func(id string, level Level, text, detail, do string) {

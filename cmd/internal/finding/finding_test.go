@@ -64,7 +64,7 @@ func faults() []fault {
 			"a damaged database was put aside", "ask the kitchen", Fail, time.Time{}},
 		{Facts{Database: Database{Unreadable: errors.New("page 7")}}, "database/unreadable",
 			"the history cannot be read", "see the log", Fail, time.Time{}},
-		{Facts{Database: Database{Notices: []Notice{{Lost: true, Text: strings.Repeat("long ", 20), Do: "ask"}}}},
+		{Facts{Database: Database{Notices: []queue.Notice{{Lost: true, Text: strings.Repeat("long ", 20), Do: "ask"}}}},
 			"database/lost", strings.Repeat("long ", 11) + "long…", "ask", Fail, time.Time{}},
 		{Facts{Database: Database{Copy: errors.New("read-only")}}, "database/copy_incomplete",
 			"its copy is not complete", "storage.copy", Warn, time.Time{}},
