@@ -39,8 +39,8 @@ func TestEveryKeyOutsideListsCanBeSetInTheEnvironmentWhichOverridesTheFile(t *te
 		"service.token.auth_style": "header", "service.token.scopes": "checks:read, menu:read",
 		"service.me.path": "/api/me", "service.labor.prefix": "/api",
 		"service.employees.limit": "50", "service.employees.cursor": "header:X-C", "service.payroll.venue_param": "w",
-		"notify.after": "1m", "notify.slip": "true", "outcomes.late_after": "5m",
-		"source.nats": "tls://a:4222, tls://b:4222", "source.creds_file": "/none", "source.venue": "Harbour Grill",
+		"notify.after": "1m", "notify.repeat": "3h", "notify.slip": "true", "outcomes.late_after": "5m",
+		"source.url": "https://a.example", "source.token_file": "/none", "source.venue": "Harbour Grill",
 	}
 	// These name files that must exist; they have tests of their own.
 	files := []string{"receiver.secret_file", "receiver.tls.cert_file", "receiver.tls.key_file",
@@ -78,11 +78,10 @@ func TestEveryKeyOutsideListsCanBeSetInTheEnvironmentWhichOverridesTheFile(t *te
 			Format: "json", Field: "data.token", Scopes: []string{"checks:read", "menu:read"}},
 		Me: pos.Me{Path: "/api/me"}, Labor: pos.Labor{Prefix: "/api"},
 		Employees: pos.Employees{Limit: 50, Cursor: "header:X-C"}, Payroll: pos.Payroll{VenueParam: "w"}}}
-	want.Notify = Notify{After: time.Minute, Slip: true}
+	want.Notify = Notify{After: time.Minute, Repeat: 3 * time.Hour, Slip: true}
 	want.Outcomes = Outcomes{LateAfter: 5 * time.Minute}
-	want.Source = Source{NATS: []string{"tls://a:4222", "tls://b:4222"}, CredsFile: "/none",
-		Venue: want.Venues[0].ID}
-	want.Warnings = []string{"TICKETRAIL_SOURCE_CREDS_FILE: source.creds_file: no order can be fetched from the " +
+	want.Source = Source{URL: "https://a.example", TokenFile: "/none", Venue: want.Venues[0].ID}
+	want.Warnings = []string{"TICKETRAIL_SOURCE_TOKEN_FILE: source.token_file: no order can be fetched from the " +
 		"relay: /none: no such file or directory; correct the path or create the file",
 		"TICKETRAIL_NOTIFY_SLIP: notify.slip: has no effect for bar: it is the fallback and has no " +
 			"backup that could print the notice"}

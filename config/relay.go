@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"net"
 	"net/url"
 	"reflect"
 	"slices"
@@ -32,11 +31,15 @@ type Relay struct {
 
 // NATS are the servers that keep the requests, and how they keep them.
 type NATS struct {
-	// URLs are the addresses of the servers, as tls://relay-1.example.com:4222. Required. Needs a restart.
+	// URLs are the addresses of the servers in their private network, as nats://10.0.0.21:4222, or tls://. Required.
+	// Needs a restart.
 	URLs []string `mapstructure:"urls" reload:"restart"`
-	// CredsFile names the relay's own credentials, which `ticketrail relay init` writes. It is read again whenever the
-	// connection is made. Required. Another name needs a restart.
-	CredsFile string `mapstructure:"creds_file" file:"secret" reload:"restart"`
+	// PasswordFile names the file with the password of the servers' only user, relay. All relays have the same: what
+	// one of them hands out to a box, another one can acknowledge. Required. Needs a restart.
+	PasswordFile string `mapstructure:"password_file" file:"secret" reload:"restart"`
+	// CAFile names the certificate of the authority that the servers' own are of, for tls://. Default: the system's.
+	// Needs a restart.
+	CAFile string `mapstructure:"ca_file" file:"public" reload:"restart"`
 	// Replicas is how many servers have a copy of each request. Default 3: the requests survive the loss of one
 	// server, and are accepted without it. 1 is for trials. Needs a restart.
 	Replicas int `mapstructure:"replicas" reload:"restart" default:"3" range:"1 5"`
@@ -46,6 +49,9 @@ type NATS struct {
 	// DedupRetention is how long a request is kept for its box and its retry is recognised. A box that is away for
 	// longer loses orders. Default 72h, 1h to 8760h. Needs a restart.
 	DedupRetention time.Duration `mapstructure:"dedup_retention" reload:"restart" default:"72h" range:"1h 8760h"`
+
+	// Password is the content of PasswordFile. Not a key.
+	Password Secret `mapstructure:"-"`
 }
 
 // DefaultRelay is the configuration of an empty file, with which a relay cannot start.
@@ -53,7 +59,7 @@ func DefaultRelay() Relay { return withDefaults[Relay]() }
 
 // LoadRelay is [Load] for a relay.
 func LoadRelay(path string) (*Relay, error) {
-	r, k, err := readRelay(path, "ticketrail relay init writes one; or use another file with --config")
+	r, k, err := readRelay(path, "write one as relay/README.md says; or use another file with --config")
 	if err != nil {
 		return nil, err
 	}
@@ -74,8 +80,11 @@ func LoadRelay(path string) (*Relay, error) {
 	}
 	r.State = k.file("state", r.State)
 	k.servers("nats.urls", r.NATS.URLs)
-	if k.read("nats.creds_file", r.NATS.CredsFile); r.NATS.CredsFile == "" {
-		k.add("nats.creds_file", "is missing; ticketrail relay init writes the file")
+	k.read("nats.ca_file", r.NATS.CAFile)
+	if r.NATS.PasswordFile == "" {
+		k.add("nats.password_file", "is missing; it names the file with the password of the servers' user relay")
+	} else if all := k.secretsOf("nats.password_file", r.NATS.PasswordFile, map[Secret]string{}); len(all) > 0 {
+		r.NATS.Password = all[0]
 	}
 	if r.Warnings, err = k.result(); err != nil {
 		return nil, err
@@ -147,21 +156,18 @@ func (r *Relay) NeedsRestart(old *Relay) []string {
 // servers checks the addresses of NATS servers.
 func (k *checker) servers(at string, urls []string) {
 	if len(urls) == 0 {
-		k.add(at, "is missing; for example [tls://relay-1.example.com:4222]")
+		k.add(at, "is missing; for example [nats://10.0.0.21:4222]")
 	}
 	for i, one := range urls {
 		u, err := url.Parse(one)
-		port := ""
 		if err == nil {
-			port = u.Port()
+			_, err = strconv.ParseUint(u.Port(), 10, 16)
 		}
 		// A user or a password in it is not repeated.
-		n, bad := strconv.ParseUint(port, 10, 16)
-		if err != nil || u.Scheme != "tls" || u.Hostname() == "" || bad != nil || n == 0 ||
-			u.User != nil || u.Host != net.JoinHostPort(u.Hostname(), port) ||
+		if err != nil || u.Scheme != "nats" && u.Scheme != "tls" || u.Hostname() == "" || u.User != nil ||
 			strings.Trim(u.Path, "/")+u.RawQuery+u.Fragment != "" {
-			k.add(fmt.Sprintf("%s[%d]", at, i), "is not of the form tls://HOST:PORT; for example "+
-				"tls://relay-1.example.com:4222")
+			k.add(fmt.Sprintf("%s[%d]", at, i), "is not of the form nats://HOST:PORT or tls://HOST:PORT; for example "+
+				"nats://10.0.0.21:4222")
 		}
 	}
 }

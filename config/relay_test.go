@@ -12,7 +12,7 @@ import (
 func loadRelay(t *testing.T, text string) (*Relay, error) {
 	t.Helper()
 	dir := t.TempDir()
-	for name, data := range map[string]string{"relay.yaml": text, "relay.creds": "x"} {
+	for name, data := range map[string]string{"relay.yaml": text, "nats.password": "0123456789abcdefghijklmnop"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(data), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -20,19 +20,20 @@ func loadRelay(t *testing.T, text string) (*Relay, error) {
 	return LoadRelay(filepath.Join(dir, "relay.yaml"))
 }
 
-const goodRelay = "nats: { urls: ['tls://a.example.com:4222'], creds_file: relay.creds }\n"
+const goodRelay = "nats: { urls: ['nats://10.0.0.21:4222'], password_file: nats.password }\n"
 
-func TestARelayNeedsOnlyItsServersAndCredentials(t *testing.T) {
+func TestARelayNeedsOnlyItsServersAndTheirPassword(t *testing.T) {
 	r, err := loadRelay(t, goodRelay)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if r.NATS.Replicas != 3 || r.NATS.DedupRetention != 72*time.Hour || r.Receiver.Listen != "127.0.0.1:8443" ||
-		r.Metrics.Listen != "127.0.0.1:9321" || !filepath.IsAbs(r.NATS.CredsFile) || len(r.Venues) > 0 {
+		r.Metrics.Listen != "127.0.0.1:9321" || r.NATS.Password.Reveal() != "0123456789abcdefghijklmnop" ||
+		len(r.Venues) > 0 {
 		t.Errorf("it has other defaults: %+v", r)
 	}
-	t.Setenv("TICKETRAIL_NATS_URLS", "tls://b:4222,tls://c:4222")
-	want := []string{"tls://b:4222", "tls://c:4222"}
+	t.Setenv("TICKETRAIL_NATS_URLS", "tls://b:4222,nats://c:4222")
+	want := []string{"tls://b:4222", "nats://c:4222"}
 	if r, err = loadRelay(t, goodRelay); err != nil || !slices.Equal(r.NATS.URLs, want) {
 		t.Errorf("with a variable it is %+v, %v", r, err)
 	}
@@ -41,10 +42,11 @@ func TestARelayNeedsOnlyItsServersAndCredentials(t *testing.T) {
 func TestMistakesInARelaysFileAreNamed(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                    "nats.urls: is missing",
-		"nats: { urls: ['nats://x@a:4222'] }": "line 1: nats.urls[0]: is not of the form tls://HOST:PORT",
+		"nats: { urls: ['nats://x@a:4222'] }": "line 1: nats.urls[0]: is not of the form nats://HOST:PORT or ",
+		"nats: { urls: ['http://a:4222'] }":   "nats.urls[0]: is not of the form",
 		"nats: { urls: ['tls://a'] }":         "nats.urls[0]: is not of the form",
-		"nats: { urls: ['tls://a:1'] }":       "nats.creds_file: is missing",
-		"nats: { urls: ['tls://a:1'], creds_file: none }":            "none: no such file",
+		"nats: { urls: ['tls://a:1'] }":       "nats.password_file: is missing",
+		"nats: { urls: ['tls://a:1'], password_file: none }":         "none: no such file",
 		goodRelay + "printers: []":                                   "printers: unknown key",
 		goodRelay + "replicas: 3":                                    "it exists as nats.replicas",
 		goodRelay + "receiver: { listen: '0.0.0.0:8443' }":           "receiver.listen: 0.0.0.0:8443 is not a loopback",

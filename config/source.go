@@ -1,7 +1,7 @@
 package config
 
 import (
-	"slices"
+	"net/url"
 	"strings"
 )
 
@@ -9,51 +9,53 @@ import (
 // cut off. The box fetches them, so nothing needs to reach it from outside. It may stand beside the webhook: a request
 // that comes both ways prints once. Without the webhook, set receiver.listen to "".
 type Source struct {
-	// NATS are the addresses of the relay's servers: tls://relay-1.example.com:4222. Any of them will do; all are
-	// named so that one may be away. Default none: there is no relay.
-	NATS []string `mapstructure:"nats"`
-	// CredsFile names the file that `ticketrail relay venues add` made for the venue. It is a secret. Without it
-	// the daemon starts and says so: it takes what the webhook gets, and connects when the file is there.
-	CredsFile string `mapstructure:"creds_file" file:"secret"`
-	// Venue is the id or the name of the venue whose requests are fetched. Default: the only venue.
+	// URL is the relay's address, as https://orders.example.com. A proxy is used as the environment says (HTTPS_PROXY).
+	// Default none: there is no relay.
+	URL string `mapstructure:"url"`
+	// TokenFile names the file that `ticketrail relay venues add` made for the venue. It is read for each request.
+	// Without it the daemon starts and says so: it takes what the webhook gets, and fetches when the file is there.
+	TokenFile string `mapstructure:"token_file" file:"secret"`
+	// Venue is the id or the name of the venue whose requests are fetched. Default: the only venue. Load makes it an
+	// id.
 	Venue string `mapstructure:"venue"`
-
-	// Credentials is the content of CredsFile, empty if it could not be read, so that a reload notices a new one. Set
-	// by Load, which makes Venue an id. Not a key.
-	Credentials Secret `mapstructure:"-"`
 }
 
 // Enabled reports whether there is a relay.
-func (s Source) Enabled() bool { return len(s.NATS) > 0 }
+func (s Source) Enabled() bool { return s.URL != "" }
 
-// Same reports whether nothing has changed for the connection.
-func (s Source) Same(o Source) bool {
-	return slices.Equal(s.NATS, o.NATS) && s.CredsFile == o.CredsFile && s.Venue == o.Venue &&
-		s.Credentials == o.Credentials
+// Token reads the token.
+func (s Source) Token() (string, error) {
+	lines, err := secretLines(s.TokenFile)
+	if err != nil {
+		return "", err
+	}
+	return lines[0], nil
 }
 
 func (k *checker) source() {
 	s := &k.c.Source
 	if !s.Enabled() {
-		if s.CredsFile != "" || s.Venue != "" {
-			k.add("source.nats", "is missing; for example [tls://relay-1.example.com:4222]")
+		if s.TokenFile != "" || s.Venue != "" {
+			k.add("source.url", "is missing; for example https://orders.example.com")
 		}
 		return
 	}
-	k.servers("source.nats", s.NATS)
-	if s.CredsFile == "" {
-		k.add("source.creds_file", "is missing; ticketrail relay venues add makes the file on the relay")
-	} else {
-		b, err := readSmall(s.CredsFile, maxFile)
-		if err != nil { // the orders of the webhook need none of it
-			k.warn("source.creds_file", "%s%v", CannotFetch, err)
-		}
-		s.Credentials = Secret{string(b)}
+	u, err := url.Parse(s.URL)
+	// A user or a password in it is not repeated.
+	if err != nil || u.Hostname() == "" || u.User != nil || strings.Trim(u.Path, "/")+u.RawQuery+u.Fragment != "" ||
+		u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())) {
+		k.add("source.url", "is not of the form https://HOST; for example https://orders.example.com; http:// is "+
+			"for a relay on this machine")
+	}
+	if s.TokenFile == "" {
+		k.add("source.token_file", "is missing; ticketrail relay venues add makes the file on the relay")
+	} else if _, err := s.Token(); err != nil { // the orders of the webhook need none of it
+		k.warn("source.token_file", "%s%v", CannotFetch, err)
 	}
 	k.sourceVenue()
 }
 
-// CannotFetch begins the warning that the credentials cannot be read.
+// CannotFetch begins the warning that the token cannot be read.
 const CannotFetch = "no order can be fetched from the relay: "
 
 func (k *checker) sourceVenue() {

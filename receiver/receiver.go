@@ -201,6 +201,9 @@ func (r *Receiver) Group(caller netip.Addr) (name string, most int) {
 	return network(caller.String()), maxConnsOfAddress
 }
 
+// Caller is the network of who sends a request, by the active policy: for limits of what strangers cause.
+func (r *Receiver) Caller(req *http.Request) string { return network(r.policy.Load().address(req)) }
+
 // HTTPServer returns a server for r, not yet started, with every time-out set.
 func (r *Receiver) HTTPServer() *http.Server {
 	return &http.Server{

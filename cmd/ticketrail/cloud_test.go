@@ -15,6 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/time/rate"
+
+	"ticketrail/deploy"
 	"ticketrail/deploy/slow"
 	"ticketrail/receiver/relay/natstest"
 )
@@ -25,7 +28,7 @@ func TestA200OfTheCloudIsAPromise(t *testing.T) {
 	t.Parallel() // it mostly waits for servers
 	c := newCloud(t)
 	v := c.venueUnderLoad(4)
-	victims := []string{"leader", "relay", "box", "node", "box"}
+	victims := []string{"leader", "relay", "box", "two nodes", "box"}
 	rand.Shuffle(len(victims), func(i, j int) { victims[i], victims[j] = victims[j], victims[i] })
 	for _, victim := range victims {
 		v.senders.waitForMore(1 + rand.Int64N(20))
@@ -41,16 +44,30 @@ func TestA200OfTheCloudIsAPromise(t *testing.T) {
 			v.senders.waitForMore(rand.Int64N(5))
 			v.box.start()
 			v.box.wantNoLoss()
-		default:
-			i := rand.IntN(len(c.status))
-			if victim == "leader" {
-				i = c.leader()
-			}
+		case "leader":
+			i := c.leader()
 			c.nodes.Kill(i)
 			v.senders.waitForMore(rand.Int64N(5)) // by the two others
 			c.startNode(i)
+		case "two nodes":
+			i := rand.IntN(len(c.status))
+			for _, n := range []int{i, (i + 1) % 3} {
+				c.nodes.Kill(n)
+			}
+			for _, n := range []int{i, (i + 1) % 3} {
+				c.startNode(n)
+			}
 		}
 	}
+	// Each node gets an empty disk, one after the other: nobody has to do anything else, neither there nor at a box.
+	for i := range c.status {
+		c.ready()
+		c.wantStatus("3 of 3 have every request")
+		c.wipe(i)
+		v.senders.waitForMore(1 + rand.Int64N(5))
+	}
+	c.ready()
+	c.wantStatus("3 of 3 have every request")
 	v.senders.waitForMore(20)
 	c.check(v)
 }
@@ -106,8 +123,8 @@ func TestServersWithFullDisksLoseNothingAndWorkAgainAfterARestart(t *testing.T) 
 	v.box.wantEachOnce()
 }
 
-// A cloud is all that is not in the restaurant, as `ticketrail relay init` writes it: three NATS servers, two relays
-// and a load balancer. Each of them is a real process, but the load balancer.
+// A cloud is all that is not in the restaurant, with the files of deploy/relay: three NATS servers, two relays and a
+// load balancer. Each of them is a real process, but the load balancer.
 type cloud struct {
 	t       *testing.T
 	dir     string
@@ -115,44 +132,40 @@ type cloud struct {
 	servers []string // addresses of the nodes
 	status  []string // addresses of the nodes' own pages
 	relays  []*daemonProcess
-	url     string // the webhook at the load balancer
+	url     string // the load balancer
 }
+
+const cloudSecret = "the-end-of-the-address-0123456789"
 
 // newCloud starts a cloud, after what prepare does with its folders.
 func newCloud(t *testing.T, prepare ...func(*cloud)) *cloud {
 	t.Helper()
 	dir := shortDir(t) // it is removed after the processes that use it have ended
-	c := &cloud{t: t, dir: filepath.Join(dir, "relay")}
-	init := []string{"relay", "init", c.dir}
-	var files []natstest.File
-	var relays []string // addresses
-	for i := range 3 {
-		port, err := natstest.FreePort(2000, 4000) // for the cluster, and for its pages
-		if err != nil {
-			t.Fatal(err)
-		}
-		address := fmt.Sprintf("127.0.0.1:%d", port)
-		init, c.servers = append(init, "--node", address), append(c.servers, address)
-		c.status = append(c.status, fmt.Sprintf("127.0.0.1:%d", port+4000))
-		files = append(files, natstest.File{Path: filepath.Join(c.node(i), "nats-server.conf"), Client: address,
-			Status: c.status[i]})
-	}
-	c.run(init...)
+	c := &cloud{t: t, dir: dir}
+	c.configureNodes()
 	for _, f := range prepare {
 		f(c)
 	}
-	c.nodes = natstest.ForTest(t, natstest.Options{Files: files})
-	conf, err := os.ReadFile(filepath.Join(c.dir, "relay/relay.yaml"))
-	if err != nil {
-		t.Fatal(err)
+	var files []natstest.File
+	for i := range c.servers {
+		files = append(files, natstest.File{Path: filepath.Join(c.node(i), "nats.conf"), Client: c.servers[i],
+			Status: c.status[i]})
 	}
+	c.nodes = natstest.ForTest(t, natstest.Options{Files: files})
+	const password = "CHANGE-ME-0123456789-0123456789"
+	writeFiles(t, map[string]string{filepath.Join(dir, "nats.password"): password,
+		filepath.Join(dir, "relay.secret"): cloudSecret})
+	var relays []string // addresses
 	for i := range 2 {
 		r := &daemonProcess{t: t, dir: filepath.Join(dir, fmt.Sprint(i)), program: realProgram, command: "relay",
-			conf: filepath.Join(c.dir, fmt.Sprintf("relay/relay%d.yaml", i))}
+			conf: filepath.Join(dir, fmt.Sprintf("relay%d.yaml", i))}
 		address := freeAddr(t)
-		text := string(conf) + "metrics: { listen: \"\" }\nlog: { level: warn }\n"
-		writeFiles(t, map[string]string{r.conf: text})
-		edit(t, r.conf, "127.0.0.1:8443", address)
+		writeFiles(t, map[string]string{r.conf: fmt.Sprintf(`
+receiver: { listen: %q, secret_file: relay.secret, trusted_proxies: [ 127.0.0.1/32 ] }
+nats: { urls: [ %s ], password_file: nats.password, max_bytes: 256MiB }
+metrics: { listen: "" }
+log: { level: warn }
+`, address, `"nats://`+strings.Join(c.servers, `", "nats://`)+`"`)})
 		if err := os.Mkdir(r.dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -165,12 +178,48 @@ func newCloud(t *testing.T, prepare ...func(*cloud)) *cloud {
 		})
 		r.start()
 	}
-	secret, err := os.ReadFile(filepath.Join(c.dir, "relay/relay.secret"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.url = "http://" + loadBalancer(t, relays...) + "/webhooks/print/" + strings.TrimSpace(string(secret))
+	c.url = "http://" + loadBalancer(t, relays...)
 	return c
+}
+
+// configureNodes writes deploy/relay/nats.conf for three nodes on this machine.
+func (c *cloud) configureNodes() {
+	c.t.Helper()
+	conf, err := deploy.Files.ReadFile("relay/nats.conf")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	replace := []string{"CHANGE-ME", "CHANGE-ME-0123456789-0123456789"}
+	var ports []int
+	for i := range 3 {
+		port, err := natstest.FreePort(2000, 4000) // for the cluster, and for its pages
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		ports = append(ports, port)
+		replace = append(replace, fmt.Sprintf("10.0.0.2%d:6222", i+1), fmt.Sprintf("127.0.0.1:%d", port+2000))
+	}
+	for i, port := range ports {
+		c.servers = append(c.servers, fmt.Sprintf("127.0.0.1:%d", port))
+		c.status = append(c.status, fmt.Sprintf("127.0.0.1:%d", port+4000))
+		own := append([]string{"0.0.0.0:4222", c.servers[i], "127.0.0.1:8222", c.status[i],
+			"0.0.0.0:6222", fmt.Sprintf("127.0.0.1:%d", port+2000), "/var/lib/nats", c.node(i) + "/data"}, replace...)
+		if err := os.MkdirAll(c.node(i), 0o700); err != nil {
+			c.t.Fatal(err)
+		}
+		text := fmt.Sprintf("server_name: n%d\n", i+1) + strings.NewReplacer(own...).Replace(string(conf))
+		writeFiles(c.t, map[string]string{filepath.Join(c.node(i), "nats.conf"): text})
+	}
+}
+
+// wipe kills a node and starts it with an empty disk, as when its machine was replaced.
+func (c *cloud) wipe(i int) {
+	c.t.Helper()
+	c.nodes.Kill(i)
+	if err := os.RemoveAll(c.node(i) + "/data"); err != nil {
+		c.t.Fatal(err)
+	}
+	c.startNode(i)
 }
 
 // node is the folder of a node.
@@ -187,12 +236,11 @@ func (c *cloud) run(args ...string) {
 // box adds the venue and has a box with it. The box is not started.
 func (c *cloud) box() *daemonProcess {
 	c.t.Helper()
-	creds := filepath.Join(c.dir, "box.creds")
+	token := filepath.Join(c.dir, "box.token")
 	c.run("relay", "venues", "add", venueID, "--name", "Harbour Grill", "--timezone", "Australia/Melbourne", "--config",
-		c.relays[0].conf, "--operator", filepath.Join(c.dir, "operator.secret"), "--out", creds)
+		c.relays[0].conf, "--out", token)
 	k := newDaemon(c.t, "", "grill", "bar")
-	edit(c.t, k.conf, "printers:\n", fmt.Sprintf("source: { nats: [\"tls://%s\"], creds_file: %q }\nprinters:\n",
-		strings.Join(c.servers, `", "tls://`), creds))
+	edit(c.t, k.conf, "printers:\n", fmt.Sprintf("source: { url: %q, token_file: %q }\nprinters:\n", c.url, token))
 	return k
 }
 
@@ -372,8 +420,19 @@ func (c *cloud) venueUnderLoad(senders int) *venueUnderLoad {
 // sends is a box whose orders go to the relay.
 func (c *cloud) sends(box *daemonProcess) *daemonProcess {
 	through := *box
-	through.url, through.client = c.url, &http.Client{Timeout: 5 * time.Second}
+	through.url = c.url + "/webhooks/print/" + cloudSecret
+	through.client = &http.Client{Timeout: 5 * time.Second, Transport: paced{rate.NewLimiter(20, 1)}}
 	return &through
+}
+
+// A paced transport sends as much as a kitchen can print: the test shall not wait for paper.
+type paced struct{ limit *rate.Limiter }
+
+func (p paced) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := p.limit.Wait(r.Context()); err != nil {
+		return nil, err
+	}
+	return http.DefaultTransport.RoundTrip(r)
 }
 
 // check stops the tills, waits for the paper and compares it with the answers. It waits for the paper itself: the relay

@@ -2,9 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
 	"os"
 	"os/signal"
 	"syscall"
@@ -12,7 +9,6 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/spf13/cobra"
 
-	"ticketrail/cmd/internal/natsaccess"
 	"ticketrail/cmd/internal/relay"
 	"ticketrail/config"
 )
@@ -23,9 +19,10 @@ const relayConfig = "/etc/ticketrail/relay.yaml"
 // relay is the daemon in the cloud, with the commands that look after it.
 func (c *cli) relay() *cobra.Command {
 	cmd := group("relay", "keep the orders of many venues until their boxes fetch them",
-		c.relayInit(), group("venues", "add, list, renew and remove the venues of the relay",
+		group("venues", "add, list, renew and remove the venues of the relay",
 			c.relayVenuesAdd(), c.relayVenuesList(), c.relayVenuesRenew(), c.relayVenuesRemove()), c.relayStatus(),
-		c.relayCheck(), c.relayRenew(), c.relayRevoke())
+		c.relayCheck())
+	var shrink bool
 	cmd.Long = `relay runs the relay in the foreground until SIGTERM or SIGINT: the webhook for
 the print requests of many venues. It stores them on the NATS servers until the
 venues' boxes have fetched them, so a box needs no public address and may be
@@ -33,8 +30,10 @@ away. Any number of relays may run behind a load balancer. SIGHUP reloads the
 configuration; an invalid one is logged and changes nothing.
 
 The configuration of these commands is /etc/ticketrail/relay.yaml, unless
---config names another one. "relay init" writes the first one, and everything
-that the NATS servers need.`
+--config names another one. Only the start of a relay changes the stream, as
+that file says. It makes it shorter or smaller only with --shrink: older orders
+are then deleted.`
+	cmd.Flags().BoolVar(&shrink, "shrink", false, "let the stream become shorter or smaller, as the file says")
 	cmd.Args = noArgs
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		// Before anything slow, as in serve.
@@ -50,7 +49,7 @@ that the NATS servers need.`
 			return err
 		}
 		return relay.Run(cmd.Context(), relay.Options{ConfigPath: c.relayConfig(), Reload: reload, Log: c.err,
-			WatchdogEvery: every, Notify: func(state string) { _, _ = daemon.SdNotify(false, state) }})
+			Shrink: shrink, WatchdogEvery: every, Notify: func(state string) { _, _ = daemon.SdNotify(false, state) }})
 	}
 	return cmd
 }
@@ -84,33 +83,17 @@ func (c *cli) askRelay(ctx context.Context, do func(*relay.Admin) error) error {
 	return do(a)
 }
 
-// readOperator reads the file without which no credentials can be changed.
-func readOperator(file string) (*natsaccess.Operator, error) {
-	o, err := natsaccess.ReadOperator(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s: no such file; --operator names operator.secret, which relay init wrote", file)
-	}
-	return o, err
-}
-
-// changingAccess makes cmd change what the box of the venue on the command line may do.
-func (c *cli) changingAccess(cmd *cobra.Command,
-	do func(context.Context, *relay.Admin, *natsaccess.Operator, config.Venue) error,
+// changingVenue makes cmd change the venue on the command line.
+func (c *cli) changingVenue(cmd *cobra.Command, do func(context.Context, *relay.Admin, config.Venue) error,
 ) *cobra.Command {
-	var operator string
-	operatorFlag(cmd, &operator)
 	cmd.Args = oneArg
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		o, err := readOperator(operator)
-		if err != nil {
-			return err
-		}
 		return c.askRelay(cmd.Context(), func(a *relay.Admin) error {
 			v, err := a.Find(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			return do(cmd.Context(), a, o, v)
+			return do(cmd.Context(), a, v)
 		})
 	}
 	return cmd

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -15,18 +16,17 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"ticketrail/cmd/internal/natsaccess"
 	"ticketrail/cmd/internal/relay"
 	"ticketrail/config"
 	"ticketrail/deploy/slow"
-	store "ticketrail/receiver/relay"
 	"ticketrail/receiver/relay/natstest"
+	"ticketrail/receiver/source"
 )
 
 func TestTheVenuesOfARelayAreAddedRenewedAndRemovedByCommands(t *testing.T) {
-	slow.Test(t, "go")
-	dir, conf, node := trialRelay(t)
-	creds := filepath.Join(dir, "grill.creds")
+	dir, conf := trialRelay(t)
+	startRelay(t, conf)
+	file := filepath.Join(dir, "grill.token")
 	relay := func(want int, args ...string) (out, errs string) {
 		t.Helper()
 		code, out, errs := runCommand(t, append(append([]string{"relay"}, args...), "--config", conf)...)
@@ -35,24 +35,27 @@ func TestTheVenuesOfARelayAreAddedRenewedAndRemovedByCommands(t *testing.T) {
 		}
 		return out, errs
 	}
-	operator, out := "--operator="+filepath.Join(dir, "operator.secret"), "--out="+creds
+	to := "--out=" + file
 	for _, wrong := range [][]string{{}, {"--name", "a\x1bb"}, {"--name", "Grill", "--timezone", "Nowhere"},
 		{"--name", "Grill", "--hours", "never"}} {
-		relay(exitUsage, append([]string{"venues", "add", venueID, operator, out}, wrong...)...)
+		relay(exitUsage, append([]string{"venues", "add", venueID, to}, wrong...)...)
 	}
 	added, _ := relay(exitOK, "venues", "add", venueID, "--name", "Harbour Grill", "--timezone", "Australia/Melbourne",
-		"--hours", "daily 00:00-24:00", "--secret", operator, out)
-	for _, want := range []string{"https://orders.example.com/webhooks/print/", "source:\n  nats:\n    - " + node.URL(),
-		"creds_file: relay.creds", creds} {
+		"--hours", "daily 00:00-24:00", "--secret", to)
+	for _, want := range []string{"https://orders.example.com/webhooks/print/",
+		"source:\n  url: https://orders.example.com\n  token_file: relay.token\n  venue: " + venueID, file} {
 		if !strings.Contains(added, want) {
 			t.Errorf("add lacks %s:\n%s", want, added)
 		}
 	}
-	first, err := natsaccess.ReadCredentials(creds)
-	if err != nil || first.Name != venueID {
-		t.Fatalf("the credentials are of %v, %v", first, err)
+	first, err := config.Source{TokenFile: file}.Token()
+	if err != nil || len(first) != 43 || strings.Contains(added, first) {
+		t.Fatalf("the token is %q, %v", first, err)
 	}
-	_, errs := relay(exitProblem, "venues", "add", venueID, "--name", "X", operator, out+"2")
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("others can read it: %v, %v", info, err)
+	}
+	_, errs := relay(exitProblem, "venues", "add", venueID, "--name", "X", to+"2")
 	if !strings.Contains(errs, "venues renew "+venueID) {
 		t.Errorf("adding it again says %s", errs)
 	}
@@ -78,60 +81,24 @@ func TestTheVenuesOfARelayAreAddedRenewedAndRemovedByCommands(t *testing.T) {
 	if err != nil || len(parsed.Sites) != 1 || parsed.Sites[0].ID != venueID {
 		t.Errorf("as JSON it is %v, %s", err, text)
 	}
-	relay(exitOK, "venues", "renew", "harbour grill", operator, out)
-	second, err := natsaccess.ReadCredentials(creds)
-	if err != nil || second.User == first.User || second.Name != venueID {
-		t.Errorf("the new credentials are of %v, %v", second, err)
+	relay(exitOK, "venues", "renew", "harbour grill", to)
+	second, err := config.Source{TokenFile: file}.Token()
+	if err != nil || second == first {
+		t.Errorf("the new token is that of before, %v", err)
 	}
-	relay(exitProblem, "venues", "renew", "nobody", operator, out)
-	relay(exitProblem, "venues", "renew", venueID, "--operator="+creds, out)
-	_, errs = relay(exitProblem, "venues", "renew", venueID, "--operator=none")
-	if !strings.Contains(errs, "relay init") {
-		t.Errorf("without the operator's file it says %s", errs)
-	}
-
-	// New credentials of the relays, and the end of those before.
-	leaked := filepath.Join(dir, "leaked.creds")
-	before, err := os.ReadFile(filepath.Join(dir, "relay", "relay.creds"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	writeFiles(t, map[string]string{leaked: string(before)})
-	as := natsaccess.Options{URLs: []string{node.URL()}, CredentialsFile: leaked}
-	if code, out, errs := runCommand(t, "relay", "renew", dir); code != exitOK ||
-		!strings.Contains(out, node.Host+": "+dir+"/node1") || !strings.Contains(out, "ticketrail relay revoke "+dir) {
-		t.Errorf("renew ends with %d: %s%s", code, out, errs)
-	}
-	if nc, err := natsaccess.Try(as); err != nil {
-		t.Errorf("the credentials of before end too early: %v", err)
-	} else {
-		nc.Close()
-	}
-	code, out, errs := runCommand(t, "relay", "revoke", dir)
-	if code != exitOK || !strings.Contains(out, "revoked all") {
-		t.Errorf("revoke ends with %d: %s%s", code, out, errs)
-	}
-	if _, err := natsaccess.Try(as); err == nil || !natsaccess.Refused(err) {
-		t.Errorf("the credentials of before are answered %v", err)
-	}
-	for _, command := range []string{"renew", "revoke"} {
-		if code, _, errs := runCommand(t, "relay", command, filepath.Join(dir, "gone")); code == exitOK || errs == "" {
-			t.Errorf("%s of no folder ends with %d: %s", command, code, errs)
-		}
-	}
-
-	relay(exitOK, "venues", "remove", venueID, operator)
+	relay(exitProblem, "venues", "renew", "nobody", to)
+	relay(exitOK, "venues", "remove", venueID)
 	if list, _ := relay(exitOK, "venues", "list", "--json"); strings.TrimSpace(list) != "[]" {
 		t.Errorf("after remove the list is\n%s", list)
 	}
 }
 
 func TestTheVenuesOfAFileAreAddedAndTheSameCommandGoesOnAfterAnError(t *testing.T) {
-	slow.Test(t, "go")
-	dir, conf, node := trialRelay(t)
+	dir, conf := trialRelay(t)
+	url := startRelay(t, conf)
 	file, boxes := filepath.Join(dir, "venues.yaml"), filepath.Join(dir, "boxes")
 	id := func(i int) string { return fmt.Sprintf("6f1c8f5e-52ad-4a0b-9e9b-%012d", i) }
-	creds := func(i int) string { return filepath.Join(boxes, id(i)+".creds") }
+	tokens := func(i int) string { return filepath.Join(boxes, id(i)+".token") }
 	text := "venues:\n"
 	for i := range 30 {
 		text += fmt.Sprintf("  - { id: %s, name: Venue %d, timezone: Australia/Melbourne, devices: [T%[2]d], "+
@@ -139,8 +106,8 @@ func TestTheVenuesOfAFileAreAddedAndTheSameCommandGoesOnAfterAnError(t *testing.
 	}
 	writeFiles(t, map[string]string{file: text})
 	add := func(more ...string) (code int, out, errs string) {
-		return runCommand(t, append([]string{"relay", "venues", "add", "--from", file, "--out", boxes, "--config", conf,
-			"--operator", filepath.Join(dir, "operator.secret")}, more...)...)
+		return runCommand(t, append([]string{"relay", "venues", "add", "--from", file, "--out", boxes, "--config",
+			conf}, more...)...)
 	}
 	for _, wrong := range [][]string{{id(1)}, {"--name", "X"}, {"--secret"}} {
 		if code, _, errs := add(wrong...); code != exitUsage || !strings.Contains(errs, "from") {
@@ -148,7 +115,7 @@ func TestTheVenuesOfAFileAreAddedAndTheSameCommandGoesOnAfterAnError(t *testing.
 		}
 	}
 	// A folder in the place of a file is what stops the first run.
-	if err := os.MkdirAll(filepath.Join(creds(10), "x"), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(tokens(10), "x"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	code, out, errs := add()
@@ -156,12 +123,12 @@ func TestTheVenuesOfAFileAreAddedAndTheSameCommandGoesOnAfterAnError(t *testing.
 		!strings.Contains(errs, "10 of 30 venues were added") {
 		t.Fatalf("the first run ends with %d: %s%s", code, out, errs)
 	}
-	if err := os.RemoveAll(creds(10)); err != nil {
+	if err := os.RemoveAll(tokens(10)); err != nil {
 		t.Fatal(err)
 	}
 	// As after a crash between the file and the servers.
-	writeFiles(t, map[string]string{creds(10): "x"})
-	before, err := os.ReadFile(creds(9))
+	writeFiles(t, map[string]string{tokens(10): "x"})
+	before, err := os.ReadFile(tokens(9))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,18 +136,18 @@ func TestTheVenuesOfAFileAreAddedAndTheSameCommandGoesOnAfterAnError(t *testing.
 	if code != exitOK || strings.Count(out, "is there ") != 10 || strings.Count(out, "added ") != 20 {
 		t.Fatalf("the second run ends with %d: %s%s", code, out, errs)
 	}
-	if after, err := os.ReadFile(creds(9)); err != nil || !bytes.Equal(before, after) {
-		t.Errorf("the credentials of a venue that was there are changed: %v", err)
+	if after, err := os.ReadFile(tokens(9)); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the token of a venue that was there is changed: %v", err)
 	}
 	for i := range 30 {
-		nc, err := natsaccess.Try(natsaccess.Options{URLs: []string{node.URL()}, CredentialsFile: creds(i)})
-		if err != nil {
-			t.Fatalf("the box of %s: %v", id(i), err)
+		o := source.Options{URL: url, Venue: id(i), Transport: source.Transport(),
+			Token: config.Source{TokenFile: tokens(i)}.Token}
+		if err := eventually(func() error { // the relay sees the last ones a moment later
+			_, err := source.Waiting(t.Context(), o)
+			return err
+		}); err != nil {
+			t.Errorf("the box of %s: %v", id(i), err)
 		}
-		if n, err := store.Waiting(t.Context(), nc, id(i)); err != nil || n != 0 {
-			t.Errorf("the box of %s: %d, %v", id(i), n, err)
-		}
-		nc.Close()
 	}
 	r, err := config.LoadRelay(conf)
 	if err != nil {
@@ -212,10 +179,8 @@ func TestTheVenuesOfAFileAreAddedAndTheSameCommandGoesOnAfterAnError(t *testing.
 }
 
 func TestARelayFeedsTheWatchdogAsOftenAsSystemdWants(t *testing.T) {
-	slow.Test(t, "go")
-	dir, conf, _ := trialRelay(t)
-	edit(t, conf, "listen: 127.0.0.1:8443", "listen: "+freeAddr(t))
-	t.Setenv("TICKETRAIL_METRICS_LISTEN", freeAddr(t))
+	slow.Test(t)
+	dir, conf := trialRelay(t)
 	said, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(dir, "n"), Net: "unixgram"})
 	if err != nil {
 		t.Fatal(err)
@@ -254,21 +219,50 @@ func overviewOf(status string) string {
 	return table
 }
 
-// trialRelay runs the server that init makes for a trial, in a new folder.
-func trialRelay(t *testing.T) (dir, conf string, node natsaccess.Node) {
+// trialRelay runs a server, and returns a folder with the files of a relay.
+func trialRelay(t *testing.T) (dir, conf string) {
 	t.Helper()
-	dir, node = filepath.Join(t.TempDir(), "relay"), natsaccess.Node{Host: "127.0.0.1"}
-	var err error
-	if node.Port, err = natstest.FreePort(node.MonitorPort()); err != nil {
+	const password = "the-only-user-of-the-servers-0123456789"
+	dir = t.TempDir()
+	conf = filepath.Join(dir, "relay.yaml")
+	writeFiles(t, map[string]string{
+		filepath.Join(dir, "nats.password"): password,
+		filepath.Join(dir, "relay.secret"):  "the-end-of-the-address-0123456789",
+		conf: fmt.Sprintf(`
+receiver: { listen: %q, secret_file: relay.secret, external_url: "https://orders.example.com" }
+nats: { urls: [ %q ], password_file: nats.password, replicas: 1, max_bytes: 64MiB }
+metrics: { listen: "" }
+`, freeAddr(t), natstest.Embed(t, password).URL())})
+	return dir, conf
+}
+
+// startRelay runs a relay until the test ends, and returns its address when it takes orders.
+func startRelay(t *testing.T, conf string) (url string) {
+	t.Helper()
+	r, err := config.LoadRelay(conf)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if code, out, errs := runCommand(t, "relay", "init", dir, "--node", strings.TrimPrefix(node.URL(), "tls://"),
-		"--url", "https://orders.example.com"); code != exitOK || !strings.Contains(out, "nats-server -c "+dir) {
-		t.Fatalf("init ends with %d: %s%s", code, out, errs)
+	ctx, stop := context.WithCancel(t.Context())
+	ended, log := make(chan int, 1), new(bytes.Buffer)
+	go func() {
+		ended <- (&cli{out: io.Discard, err: log}).run(ctx, []string{"relay", "--config", conf})
+	}()
+	t.Cleanup(func() {
+		stop()
+		if code := <-ended; code != exitOK || t.Failed() {
+			t.Errorf("the relay ends with %d: %s", code, log)
+		}
+	})
+	url = "http://" + r.Receiver.Listen
+	if err := eventually(func() error {
+		resp, err := http.Get(url + source.PathNext)
+		if err == nil {
+			resp.Body.Close()
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
 	}
-	natstest.ForTest(t, natstest.Options{Files: []natstest.File{{
-		Path:   filepath.Join(dir, "node1", "nats-server.conf"),
-		Client: strings.TrimPrefix(node.URL(), "tls://"), Status: fmt.Sprintf("127.0.0.1:%d", node.MonitorPort()),
-	}}})
-	return dir, filepath.Join(dir, "relay", "relay.yaml"), node
+	return url
 }

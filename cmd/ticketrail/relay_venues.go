@@ -12,34 +12,28 @@ import (
 	"github.com/spf13/cobra"
 
 	"ticketrail/cmd/internal/doctor"
-	"ticketrail/cmd/internal/natsaccess"
 	"ticketrail/cmd/internal/relay"
 	"ticketrail/config"
 	store "ticketrail/receiver/relay"
 )
 
-// operatorFlag is the file that a change of credentials is signed with.
-func operatorFlag(cmd *cobra.Command, file *string) {
-	cmd.Flags().StringVar(file, "operator", relay.OperatorFile, "the `file` operator.secret of relay init")
-}
-
 func outFlag(cmd *cobra.Command, file *string) {
-	cmd.Flags().StringVar(file, "out", "", "the credentials `file` to write (default ID.creds in this folder)")
+	cmd.Flags().StringVar(file, "out", "", "the `file` to write the token to (default ID.token in this folder)")
 }
 
 func (c *cli) relayVenuesAdd() *cobra.Command {
 	var v store.Venue
-	var operator, out, from string
+	var out, from string
 	var ownSecret bool
 	cmd := &cobra.Command{
 		Use:   "add [ID]",
-		Short: "add a venue and write the credentials of its box",
-		Long: `add adds a venue to every relay at once, without a restart, and writes the
-credentials with which its box fetches its orders, and no others. Copy the file
-to the box, and nowhere else.
+		Short: "add a venue and write the token of its box",
+		Long: `add adds a venue to every relay at once, without a restart, and writes the token
+with which its box fetches its orders, and no others. Copy the file to the box,
+and nowhere else: the relays have only its hash.
 
 With --from it adds all venues of a file, which are written as in relay.yaml;
---out is then a folder, in which each box gets ID.creds. Venues that are there
+--out is then a folder, in which each box gets ID.token. Venues that are there
 already are left as they are, so after an error the same command goes on.`,
 		Example: `  ticketrail relay venues add --from venues.yaml --out boxes
   ticketrail relay venues add 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11 \
@@ -51,23 +45,19 @@ already are left as they are, so after an error the same command goes on.`,
 				return usagef("which venues? give either the ID of one, or --from for those of a file")
 			}
 			if from != "" {
-				return c.addVenues(cmd.Context(), operator, from, cmp.Or(out, "."))
+				return c.addVenues(cmd.Context(), from, cmp.Or(out, "."))
 			}
 			v.ID = strings.ToLower(args[0])
 			if err := checkVenue(v); err != nil {
 				return err
 			}
-			o, err := readOperator(operator)
-			if err != nil {
-				return err
-			}
-			out = cmp.Or(out, v.ID+".creds")
+			out = cmp.Or(out, v.ID+".token")
 			return c.askRelay(cmd.Context(), func(a *relay.Admin) error {
-				secret, change, err := a.Add(cmd.Context(), o, v, ownSecret, out)
+				secret, err := a.Add(cmd.Context(), v, ownSecret, out)
 				if err != nil {
 					return fmt.Errorf("add venue %s: %w", v.ID, err)
 				}
-				return c.showAdded(a.Conf, v, secret, out, change)
+				return c.showAdded(a.Conf, v, secret, out)
 			})
 		},
 	}
@@ -82,35 +72,26 @@ already are left as they are, so after an error the same command goes on.`,
 	for _, flag := range []string{"name", "timezone", "hours", "device", "secret"} {
 		cmd.MarkFlagsMutuallyExclusive("from", flag)
 	}
-	operatorFlag(cmd, &operator)
 	outFlag(cmd, &out)
 	return cmd
 }
 
 // addVenues adds the venues of a file, and says so of each when it is done.
-func (c *cli) addVenues(ctx context.Context, operator, from, folder string) error {
+func (c *cli) addVenues(ctx context.Context, from, folder string) error {
 	list, err := config.LoadVenues(from)
 	if err != nil {
 		return &configError{err}
 	}
 	var venues []store.Venue
 	for _, v := range list {
-		one := store.Venue{ID: v.ID, Name: v.Name, Timezone: v.Timezone, Devices: v.Devices}
-		for _, h := range v.Hours {
-			one.Hours = append(one.Hours, h.String())
-		}
-		venues = append(venues, one)
-	}
-	o, err := readOperator(operator)
-	if err != nil {
-		return err
+		venues = append(venues, relay.StoredVenue(v))
 	}
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
 	return c.askRelay(ctx, func(a *relay.Admin) error {
 		n := 0
-		change, err := a.AddAll(ctx, o, venues, folder, func(v store.Venue, added bool) error {
+		err := a.AddAll(ctx, venues, folder, func(v store.Venue, added bool) error {
 			what := "is there "
 			if added {
 				what, n = "added    ", n+1
@@ -120,7 +101,7 @@ func (c *cli) addVenues(ctx context.Context, operator, from, folder string) erro
 		if err != nil {
 			return fmt.Errorf("%d of %d venues were added; run it again to go on: %w", n, len(venues), err)
 		}
-		return c.endChange(c.boxLines(a.Conf, "ID", filepath.Join(folder, "ID.creds")), change)
+		return write(c.out, c.boxLines(a.Conf, "ID", filepath.Join(folder, "ID.token")))
 	})
 }
 
@@ -142,7 +123,7 @@ func checkVenue(v store.Venue) error {
 }
 
 // showAdded says what to enter at the service, and what to do on the box.
-func (c *cli) showAdded(conf *config.Relay, v store.Venue, secret, file string, change relay.Change) error {
+func (c *cli) showAdded(conf *config.Relay, v store.Venue, secret, file string) error {
 	var b page
 	b.add("added %s", v.Name)
 	address, secretFile := doctor.WebhookAddress(conf.With(nil), config.Venue{})
@@ -156,7 +137,7 @@ func (c *cli) showAdded(conf *config.Relay, v store.Venue, secret, file string, 
 		b.add("  and behind that the first line of %s", secretFile)
 	}
 	b.WriteString(c.boxLines(conf, v.ID, file))
-	return c.endChange(b.String(), change)
+	return write(c.out, b.String())
 }
 
 // boxLines are for the configuration of the box.
@@ -164,23 +145,12 @@ func (c *cli) boxLines(conf *config.Relay, id, file string) string {
 	var b page
 	b.add("")
 	b.add("Copy %s to the box, and there:", file)
-	b.add("  install -m640 -g ticketrail %s /etc/ticketrail/relay.creds", filepath.Base(file))
-	b.WriteString("Write into its configuration:\nsource:\n  nats:\n")
-	for _, u := range conf.NATS.URLs {
-		b.add("    - %s", u)
-	}
-	b.add("  creds_file: relay.creds")
+	b.add("  install -m640 -g ticketrail %s /etc/ticketrail/relay.token", filepath.Base(file))
+	b.WriteString("Write into its configuration:\nsource:\n")
+	b.add("  url: %s", cmp.Or(conf.Receiver.ExternalURL, "https:// and the name of the load balancer"))
+	b.add("  token_file: relay.token")
 	b.add("  venue: %s", id)
 	return b.String()
-}
-
-// endChange ends the output with what a server that was away means.
-func (c *cli) endChange(text string, change relay.Change) error {
-	if len(change.Missing) > 0 {
-		text += "\nThese servers have not said that they know of it, and get it from the others within a minute: " +
-			singleLine(strings.Join(change.Missing, ", ")) + "\n"
-	}
-	return write(c.out, text)
 }
 
 func (c *cli) relayVenuesList() *cobra.Command {
@@ -219,44 +189,37 @@ func (c *cli) relayVenuesRenew() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use:   "renew ID",
-		Short: "write new credentials for a venue's box; the old ones end at once",
-		Long: `renew writes new credentials for the box of a venue, named by its id or its
-name. All before them are revoked at once, also for a connection that is open:
-for a box that was lost or replaced. Orders wait until the new file is there.`,
+		Short: "write a new token for a venue's box; the old one ends at once",
+		Long: `renew writes a new token for the box of a venue, named by its id or its name.
+The one before ends at once, also for a box that waits: for a box that was lost
+or replaced. Orders wait until the new file is there.`,
 	}
 	outFlag(cmd, &out)
-	return c.changingAccess(cmd, func(
-		ctx context.Context, a *relay.Admin, o *natsaccess.Operator, v config.Venue,
-	) error {
-		file := cmp.Or(out, v.ID+".creds")
-		change, err := a.Renew(ctx, o, v.ID, file)
-		if err != nil {
-			return fmt.Errorf("renew the credentials of %s: %w", v.Name, err)
+	return c.changingVenue(cmd, func(ctx context.Context, a *relay.Admin, v config.Venue) error {
+		file := cmp.Or(out, v.ID+".token")
+		if err := a.Renew(ctx, v.ID, file); err != nil {
+			return fmt.Errorf("renew the token of %s: %w", v.Name, err)
 		}
-		return c.endChange(singleLine("renewed "+v.Name)+"\n"+c.boxLines(a.Conf, v.ID, file), change)
+		return write(c.out, singleLine("renewed "+v.Name)+"\n"+c.boxLines(a.Conf, v.ID, file))
 	})
 }
 
 func (c *cli) relayVenuesRemove() *cobra.Command {
-	cmd := &cobra.Command{
+	return c.changingVenue(&cobra.Command{
 		Use:   "remove ID",
 		Short: "remove a venue; its box fetches nothing more",
 		Long: `remove removes a venue, named by its id or its name, from every relay at once:
-its requests are refused from then on, and its box's credentials end. What its
-box has not fetched is not printed, unless the venue is added again before the
+its requests are refused from then on, and its box's token ends. What its box
+has not fetched is not printed, unless the venue is added again before the
 relay's nats.dedup_retention is over. Its box, also a new one, then goes on
 where the old one stopped, and nothing is printed twice.`,
-	}
-	return c.changingAccess(cmd, func(
-		ctx context.Context, a *relay.Admin, o *natsaccess.Operator, v config.Venue,
-	) error {
+	}, func(ctx context.Context, a *relay.Admin, v config.Venue) error {
 		if a.InFile(v.ID) {
 			return usagef("%s is in %s: remove it there first, and reload the relays", v.Name, c.relayConfig())
 		}
-		change, err := a.Remove(ctx, o, v.ID)
-		if err != nil {
+		if err := a.Remove(ctx, v.ID); err != nil {
 			return fmt.Errorf("remove venue %s: %w", v.ID, err)
 		}
-		return c.endChange(singleLine("removed "+v.Name)+"\n", change)
+		return write(c.out, singleLine("removed "+v.Name)+"\n")
 	})
 }

@@ -11,7 +11,7 @@ import (
 
 const relayBoxConfig = `receiver: { listen: "" }
 metrics: { listen: "127.0.0.1:9421" }
-source: { nats: [ "tls://n1.example.com:4222" ], creds_file: box.creds }
+source: { url: "http://127.0.0.1:8443", token_file: box.token }
 venues: [ { id: 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11, name: Harbour Grill, timezone: UTC } ]
 logs: [ { name: kitchen, to: "file:///var/log/ticketrail/kitchen.jsonl" } ]
 fallback: kitchen
@@ -30,13 +30,17 @@ func TestAnOrderComesThroughANodeARelayAndABoxInstalledAsTheirREADMESays(t *test
 
 	// The node.
 	b.do(`dpkg --install /mnt/old.deb
-		echo 127.0.0.1 n1.example.com >>/etc/hosts
-		cd /root && ticketrail relay init ./relay --node n1.example.com
+		cd /root && mkdir relay && cd relay && cp /usr/share/doc/ticketrail/examples/relay/* .
+		head -c 24 /dev/urandom | base64 | tr +/ -_ >nats.password
+		head -c 24 /dev/urandom | base64 | tr +/ -_ >relay.secret
+		sed --in-place "s/CHANGE-ME/$(cat nats.password)/; /^cluster/,/^}/d" nats.conf
+		sed --in-place 's/10.0.0.11/127.0.0.1/; s/4GiB/256MiB/
+			s|^  urls:.*|  urls: ["nats://127.0.0.1:4222"]\n  replicas: 1|' relay.yaml
 		install -m755 /mnt/nats-server /usr/local/bin/
 		useradd --system --home-dir /var/lib/nats --shell /usr/sbin/nologin nats
 		install -d -m750 -g nats /etc/nats
-		install -m640 -g nats relay/node1/* /etc/nats/
-		install -m644 /usr/share/doc/ticketrail/examples/relay/nats-server.service /etc/systemd/system/
+		install -m640 -g nats nats.conf /etc/nats/
+		install -m644 nats-server.service /etc/systemd/system/
 		systemctl enable --now nats-server`)
 	b.until("the node is well", func() bool {
 		out, _ := b.try("curl --silent http://127.0.0.1:8222/healthz")
@@ -44,14 +48,14 @@ func TestAnOrderComesThroughANodeARelayAndABoxInstalledAsTheirREADMESays(t *test
 	})
 
 	// The relay: the unit has started when it takes orders.
-	b.do("install -m640 -g ticketrail /root/relay/relay/* /etc/ticketrail/ && systemctl enable --now ticketrail-relay")
+	b.do("cd /root/relay && install -m640 -g ticketrail relay.yaml nats.password relay.secret /etc/ticketrail/ && " +
+		"systemctl enable --now ticketrail-relay")
 	b.says("curl --silent --fail http://127.0.0.1:9321/readyz", "ready")
 	b.says("ticketrail relay status", "1 of 1 have every request")
 
 	// The venue and its box.
-	b.do(`cd /root && ticketrail relay venues add 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11 --name "Harbour Grill" \
-			--operator ./relay/operator.secret --config ./relay/relay/relay.yaml
-		install -m640 -g ticketrail 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11.creds /etc/ticketrail/box.creds
+	b.do(`cd /root && ticketrail relay venues add 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11 --name "Harbour Grill"
+		install -m640 -g ticketrail 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11.token /etc/ticketrail/box.token
 		install -m640 -g ticketrail /mnt/ticketrail.yaml /etc/ticketrail/
 		ticketrail check && systemctl restart ticketrail`)
 	b.order()

@@ -85,9 +85,12 @@ func TestABoxLivesThroughItsPackages(t *testing.T) {
 	})
 
 	// No upgrade waits for the servers of a relay, which are away here, or starts a relay that is off.
-	b.do(`ticketrail relay init /root/relay --node 127.0.0.1
-		echo 'metrics: { listen: "127.0.0.1:9421" }' >>/root/relay/relay/relay.yaml
-		install -m640 -g ticketrail /root/relay/relay/* /etc/ticketrail/
+	b.do(`cd /etc/ticketrail
+		echo abcdefghij0123456789abcdefghij | install -m640 -g ticketrail /dev/stdin nats.password
+		install -m640 -g ticketrail /dev/stdin relay.yaml <<-'END'
+			nats: { urls: [ "nats://127.0.0.1:4222" ], password_file: nats.password }
+			metrics: { listen: "127.0.0.1:9421" }
+		END
 		systemctl enable ticketrail-relay && systemctl --no-block start ticketrail-relay`)
 	b.until("the relay runs", func() bool { return b.process("ticketrail-relay") != 0 })
 	b.do("dpkg --install /mnt/old.deb")

@@ -33,6 +33,7 @@ func TestThePackageIsReproducibleAndHasNoLiveConfiguration(t *testing.T) {
 		"./usr/bin/ticketrail", "./usr/lib/systemd/system/ticketrail.service",
 		"./usr/lib/systemd/system/ticketrail-relay.service", "./usr/share/doc/ticketrail/relay.md",
 		"./usr/share/doc/ticketrail/examples/relay/nats-server.service",
+		"./usr/share/doc/ticketrail/examples/relay/nats.conf", "./usr/share/doc/ticketrail/examples/relay/relay.yaml",
 		"./usr/share/doc/ticketrail/examples/ticketrail-relay.rules.yml", "./usr/lib/sysusers.d/ticketrail.conf",
 		"./usr/share/doc/ticketrail/examples/ticketrail.yaml", "./usr/share/man/man8/ticketrail.8.gz",
 		"./usr/share/man/man8/ticketrail-jobs-list.8.gz", "./usr/share/man/man8/ticketrail-db-backup.8.gz",

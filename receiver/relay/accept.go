@@ -20,9 +20,11 @@ import (
 )
 
 const (
-	// attemptTime is how long the answer to one publish is waited for. The leader may have died with it; a second
-	// publish is then answered by the next one, and is a duplicate if the first was stored.
-	attemptTime = time.Second
+	// storeTime is for all attempts to store a request. Without a leader it is answered 503 in time for the service to
+	// try another relay, or the same one when there is a new leader: what was stored meanwhile is a duplicate then.
+	storeTime = 900 * time.Millisecond
+	// storeTimeOfMiB is in addition, for each MiB of a large body.
+	storeTimeOfMiB = time.Second
 	// retryWait is the pause before the next one.
 	retryWait = 50 * time.Millisecond
 )
@@ -85,11 +87,19 @@ func (s *Stream) Accept(ctx context.Context, r ticket.Request) (ticket.Receipt, 
 
 // An outage logs why requests cannot be stored, because the caller is only told a code: once, and not for each request.
 type outage struct {
-	is   atomic.Bool
-	mu   sync.Mutex // guards the fields below
+	is   *atomic.Bool
+	seen chan struct{} // has a value when a request was not stored
+	mu   *sync.Mutex   // guards the fields below
 	code receiver.Code
 	at   time.Time // when it was last logged
 }
+
+func newOutage() outage {
+	return outage{is: new(atomic.Bool), seen: make(chan struct{}, 1), mu: new(sync.Mutex)}
+}
+
+// Failed has a value after a request that could not be stored: it is time to look whether the stream takes any.
+func (s *Stream) Failed() <-chan struct{} { return s.outage.seen }
 
 // outageEvery is how often the same code is logged at most.
 const outageEvery = time.Minute
@@ -100,6 +110,10 @@ func (o *outage) tell(log *slog.Logger, err error) {
 			log.Info("requests are stored again")
 		}
 		return
+	}
+	select {
+	case o.seen <- struct{}{}:
+	default:
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -137,13 +151,15 @@ func (s *Stream) accept(ctx context.Context, r ticket.Request) (ticket.Receipt, 
 	return ticket.Receipt{Duplicate: true, Conflict: known == nil}, nil
 }
 
-// store publishes m until it is known to be stored, or ctx ends. known are the headers of the message that was
-// there before; nil: it is m.
+// store publishes m until it is known to be stored, ctx ends or storeTime is over. known are the headers of the message
+// that was there before; nil: it is m.
 //
 // A crash of the relay or of the leader before the acknowledgement leaves m stored or not; the service had no
 // answer, its retry finds out. A crash after it loses nothing: a quorum has synced it.
 func (s *Stream) store(ctx context.Context, m *nats.Msg) (known nats.Header, err error) {
 	defer s.metrics.observe(time.Now())
+	ctx, cancel := context.WithTimeout(ctx, storeTime+storeTimeOfMiB*time.Duration(len(m.Data))>>20)
+	defer cancel()
 	why := errNoAnswer
 	for {
 		known, err := s.attempt(ctx, m)
@@ -166,8 +182,6 @@ func (s *Stream) store(ctx context.Context, m *nats.Msg) (known nats.Header, err
 // read: it also refuses while the first one is in flight, and that one is lost if its leader dies. The message is read
 // from the leader, which has only what a quorum has.
 func (s *Stream) attempt(ctx context.Context, m *nats.Msg) (known nats.Header, err error) {
-	ctx, cancel := context.WithTimeout(ctx, attemptTime)
-	defer cancel()
 	_, err = s.js.PublishMsg(ctx, m)
 	if err == nil {
 		return nil, nil

@@ -1,9 +1,8 @@
-// Package relay brings print requests from the cloud to the restaurants' boxes through one NATS JetStream stream,
-// so that an order is safe while a box is switched off or cut off, and no box needs a public address.
+// Package relay keeps print requests in one NATS JetStream stream until the restaurants' boxes have fetched them, so
+// that an order is safe while a box is switched off or cut off, and no box needs a public address.
 //
-// A [Stream] is the cloud's side: it stores each accepted request, replicated and synced, before the service gets
-// its 200. A [Source] is the box's side: it fetches its venue's requests, one after another, and has each stored in
-// the box's own queue before it acknowledges it.
+// A [Stream] stores each accepted request, replicated and synced, before the service gets its 200. A [Door] hands the
+// requests of a venue to its box over HTTP, one after another, until the box has said that it has them.
 //
 // The stream's own rule is the deduplication: a subject holds one message, and the subject is made of the venue and
 // the id of the request. A message stays until it is older than the retention, whether a box has fetched it or not.
@@ -26,12 +25,11 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// The names in NATS. The permissions of the boxes are made of them.
+// The names in NATS.
 const (
 	StreamName   = "REQUESTS"
 	VenuesBucket = "VENUES"
-	BoxesBucket  = "BOXES"
-	// AckWait is how long the stream waits for a box that has a request and says nothing before it sends it again.
+	// AckWait is how long the stream waits for a box that has a request before it hands it out again.
 	AckWait = 3 * time.Second
 
 	subjects = "requests"
@@ -56,6 +54,7 @@ type Options struct {
 	MaxAge   time.Duration // how long a request is kept, and how long its retry is known
 	MaxBytes int64         // of all requests; 0: as much as the servers have
 	MaxBody  int64         // of a request; the largest that the receiver accepts
+	Shrink   bool          // Open may make the stream shorter, smaller or less often stored than it is
 
 	Logger     *slog.Logger          // nil: nothing is logged
 	Registerer prometheus.Registerer // nil: no metrics
@@ -68,16 +67,15 @@ type Stream struct {
 	js      jetstream.JetStream
 	stream  jetstream.Stream
 	venues  jetstream.KeyValue
-	boxes   jetstream.KeyValue
 	log     *slog.Logger
 	metrics *metrics
 	refused keeper
 	outage  outage
 }
 
-// Open creates the stream and the buckets, or checks and updates those that are there. It fails while no server is
-// reached, or the cluster has no leader, and of several that create the same at once only one is answered: the caller
-// tries again.
+// Open creates the stream and the bucket, or checks and updates those that are there: only the start of a relay does.
+// It fails while no server is reached, or the cluster has no leader, and of several that create the same at once only
+// one is answered: the caller tries again.
 func Open(ctx context.Context, nc *nats.Conn, o Options) (*Stream, error) {
 	if !nc.IsConnected() { // it does not know what its servers take
 		return nil, fmt.Errorf("open the relay's stream: %w", noServer(nc))
@@ -87,6 +85,40 @@ func Open(ctx context.Context, nc *nats.Conn, o Options) (*Stream, error) {
 			"receiver.max_body is %d: set max_payload to at least %d in the configuration of each server, or lower "+
 			"max_body", most, o.MaxBody, o.MaxBody+headroom)
 	}
+	s, err := newStream(nc, o)
+	if err != nil {
+		return nil, err
+	}
+	if s.stream, err = ensureStream(ctx, s.js, o, s.log); err != nil {
+		return nil, fmt.Errorf("open the relay's stream %s: %w", StreamName, explain(err))
+	}
+	venues := jetstream.KeyValueConfig{Bucket: VenuesBucket, Storage: jetstream.FileStorage,
+		Replicas: s.stream.CachedInfo().Config.Replicas}
+	if s.venues, err = s.js.CreateOrUpdateKeyValue(ctx, venues); err != nil {
+		return nil, fmt.Errorf("open the relay's bucket %s: %w", VenuesBucket, explain(err))
+	}
+	return s, nil
+}
+
+// Attach is [Open] for who only looks, or changes venues: it changes neither the stream nor the bucket.
+func Attach(ctx context.Context, nc *nats.Conn) (*Stream, error) {
+	s, err := newStream(nc, Options{})
+	if err != nil {
+		return nil, err
+	}
+	if s.stream, err = s.js.Stream(ctx, StreamName); err == nil {
+		s.venues, err = s.js.KeyValue(ctx, VenuesBucket)
+	}
+	if errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrBucketNotFound) {
+		err = fmt.Errorf("%w: the first start of a relay makes it", err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look at the relay's stream %s: %w", StreamName, explain(err))
+	}
+	return s, nil
+}
+
+func newStream(nc *nats.Conn, o Options) (*Stream, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -94,38 +126,19 @@ func Open(ctx context.Context, nc *nats.Conn, o Options) (*Stream, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the relay's stream: %w", err)
 	}
-	s := &Stream{nc: nc, js: js, log: o.Logger.With("component", "relay"), metrics: newMetrics(o.Registerer),
-		refused: keeper{limit: rate.NewLimiter(keepRate, keepBurst)}}
-	if s.stream, err = ensureStream(ctx, js, o, s.log); err != nil {
-		return nil, fmt.Errorf("open the relay's stream %s: %w", StreamName, explain(err))
-	}
-	venues := jetstream.KeyValueConfig{Bucket: VenuesBucket, Storage: jetstream.FileStorage, Replicas: o.Replicas}
-	if s.venues, err = js.CreateOrUpdateKeyValue(ctx, venues); err != nil {
-		return nil, fmt.Errorf("open the relay's bucket %s: %w", VenuesBucket, explain(err))
-	}
-	if _, err = js.CreateOrUpdateStream(ctx, boxesStream(o.Replicas)); err == nil {
-		s.boxes, err = js.KeyValue(ctx, BoxesBucket)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("open the relay's bucket %s: %w", BoxesBucket, explain(err))
-	}
-	return s, nil
+	return &Stream{nc: nc, js: js, log: o.Logger.With("component", "relay"), metrics: newMetrics(o.Registerer),
+		refused: keeper{limit: rate.NewLimiter(keepRate, keepBurst)}, outage: newOutage()}, nil
 }
 
-// boxesStream is a bucket to which boxes write, without what a bucket has besides: a rollup of one box would remove the
-// reports of all others, and every relay reads all reports.
-//
-// Reports are not worth a disk's time. But a bucket in memory has no leader after two of three servers have started
-// anew, until the third one is back, and then no relay could start.
-func boxesStream(replicas int) jetstream.StreamConfig {
-	return jetstream.StreamConfig{Name: "KV_" + BoxesBucket, Subjects: []string{"$KV." + BoxesBucket + ".>"},
-		Storage: jetstream.FileStorage, Replicas: replicas, MaxMsgsPerSubject: 1, MaxMsgSize: maxReport,
-		MaxMsgs: -1, MaxBytes: -1, MaxConsumers: -1, Discard: jetstream.DiscardNew, DenyDelete: true,
-		AllowRollup: false, AllowDirect: true}
-}
+var errNoServer = errors.New("no server of the relay can be reached")
 
-// maxReport is many times the size of a [Report].
-const maxReport = 4 << 10
+// noServer says why there is no connection, if that is known.
+func noServer(nc *nats.Conn) error {
+	if last := nc.LastError(); last != nil {
+		return fmt.Errorf("%w: %w", errNoServer, last)
+	}
+	return errNoServer
+}
 
 // ensureStream creates the stream, or makes the one that is there as it must be.
 func ensureStream(ctx context.Context, js jetstream.JetStream, o Options, log *slog.Logger) (jetstream.Stream, error) {
@@ -138,10 +151,14 @@ func ensureStream(ctx context.Context, js jetstream.JetStream, o Options, log *s
 	if err != nil {
 		return nil, err
 	}
-	// Placement, tags and the like are the operator's.
 	have := stream.CachedInfo().Config
-	want := have
-	o.apply(&want)
+	want := o.wanted(have)
+	if !o.Shrink {
+		if kept := o.keepLarger(have, &want); kept != "" {
+			log.Error("the stream stays as large as it is: correct the relay's configuration, or start one relay with "+
+				"--shrink, and orders that no longer fit are deleted", "differ", kept)
+		}
+	}
 	differ := differences(have, want)
 	if differ == "" {
 		return stream, nil
@@ -164,7 +181,28 @@ func ensureStream(ctx context.Context, js jetstream.JetStream, o Options, log *s
 		return nil, fmt.Errorf("change it (%s): %w; correct the relay's configuration, or change the stream by hand",
 			differ, err)
 	}
+	log.Warn("the stream was changed", "differ", differ)
 	return changed, nil
+}
+
+// wanted is have with what apply sets. Placement, tags and the like are the operator's.
+func (o Options) wanted(have jetstream.StreamConfig) jetstream.StreamConfig {
+	o.apply(&have)
+	return have
+}
+
+// keepLarger keeps what is there where want would delete orders or have fewer copies of them, and says what that is. A
+// relay that was given an old file must not cost an order.
+func (o Options) keepLarger(have jetstream.StreamConfig, want *jetstream.StreamConfig) string {
+	asked := *want
+	want.Replicas = max(want.Replicas, have.Replicas)
+	if have.MaxAge == 0 || want.MaxAge > 0 && have.MaxAge > want.MaxAge { // 0: for ever
+		want.MaxAge = have.MaxAge
+	}
+	if have.MaxBytes <= 0 || want.MaxBytes > 0 && have.MaxBytes > want.MaxBytes { // not above 0: no limit
+		want.MaxBytes = have.MaxBytes
+	}
+	return differences(*want, asked)
 }
 
 // apply sets what the promises of [Stream.Accept] stand on.

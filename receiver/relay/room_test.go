@@ -30,10 +30,10 @@ func TestMoreRoomThanTheServersHaveIsRefusedAndTheLimitOfBeforeStays(t *testing.
 	s := openWith(t, nc, o)
 	venue := addVenue(t, s)
 	var log queuetest.Log
-	o.MaxBytes, o.MaxAge, o.Logger = 16<<20, o.MaxAge/2, slog.New(slog.NewTextHandler(&log, nil))
+	o.MaxBytes, o.MaxAge, o.Logger = 16<<20, o.MaxAge*2, slog.New(slog.NewTextHandler(&log, nil))
 	s = openWith(t, nc, o)
 	accept(t, s, request(venue, "a", "soup"))
-	state, err := s.State(t.Context())
+	state, err := s.State(t.Context(), o)
 	if err != nil || state.MaxBytes != 4<<20 || state.MaxAge != o.MaxAge {
 		t.Errorf("the stream has %+v, %v, want the new age and the limit of before", state, err)
 	}
@@ -43,11 +43,11 @@ func TestMoreRoomThanTheServersHaveIsRefusedAndTheLimitOfBeforeStays(t *testing.
 }
 
 func TestTheLogSaysOnceWhyRequestsCannotBeStored(t *testing.T) {
-	c := cluster(t, 1)
+	e, _ := oneNode(t)
 	var log queuetest.Log
 	o := testOptions(1)
-	o.MaxBytes, o.Logger = 8<<10, slog.New(slog.NewTextHandler(&log, nil))
-	s := openWith(t, connect(t, c.URLs()...), o)
+	o.MaxBytes, o.Shrink, o.Logger = 8<<10, true, slog.New(slog.NewTextHandler(&log, nil))
+	s := openWith(t, connect(t, e.URL()), o)
 	venue := addVenue(t, s)
 	for i := range 3 {
 		if _, err := s.Accept(t.Context(), request(venue, fmt.Sprint(i), strings.Repeat("x", 9<<10))); err == nil {

@@ -2,71 +2,90 @@ package relay
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
-	"golang.org/x/sync/errgroup"
+
+	"ticketrail/receiver/source"
 )
 
 // A Site is what the relay knows of a venue and its box.
 type Site struct {
 	Venue string
-	Heard time.Time // when its box last reported; zero: not since the servers were started
+	Heard time.Time // when a relay last heard of its box; zero: not since the relays were started
 	// Report is what it said then.
-	Report      Report
+	Report      source.Report
+	TwoBoxes    bool      // two boxes with its token ask in turn
 	Waiting     uint64    // requests that its box has not taken
 	Oldest      time.Time // when the first of them was stored; zero: none waits
+	LastFetch   time.Time // when its box was last handed one; zero: not since the servers were started
 	LastRequest time.Time // when the newest request was stored; zero: there is none within the retention
+	Behind      string    // a server that does not know how far the box is; empty: all do
 }
 
-// siteReads is how many messages are asked for at once.
-const siteReads = 32
-
-// Sites lists the venues that have a consumer, those of a configuration file included. The times are those of the
-// servers' clocks.
-func (s *Stream) Sites(ctx context.Context) ([]Site, error) {
-	boxes, err := entries(ctx, s.boxes)
+// Sites lists the venues that have a consumer, those of a configuration file included, with what relays have heard of
+// their boxes. The other times are those of the servers' clocks. After an error, it has those that could be read.
+func (s *Stream) Sites(ctx context.Context, heard map[string]Heard) ([]Site, error) {
+	names, err := s.consumerNames(ctx)
 	if err != nil {
 		return nil, err
 	}
-	sites, floors := []Site{}, []uint64{}
-	list := s.stream.ListConsumers(ctx)
-	for info := range list.Info() {
-		if isRemoved(info) {
-			continue
-		}
-		site := Site{Venue: info.Name, Waiting: info.NumPending + uint64(info.NumAckPending)}
-		if e := boxes[info.Name]; e != nil {
-			site.Heard = e.Created()
-			_ = json.Unmarshal(e.Value(), &site.Report) // a box of another version: it was heard all the same
-		}
-		sites, floors = append(sites, site), append(floors, info.AckFloor.Stream)
-	}
-	if err := list.Err(); err != nil {
-		return nil, fmt.Errorf("list the venues' consumers: %w", err)
-	}
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(siteReads)
-	for i := range sites {
-		g.Go(func() (err error) {
-			site := &sites[i]
-			if site.LastRequest, err = timeOf(s.stream.GetLastMsgForSubject(ctx, ofVenue(site.Venue))); err != nil {
-				return fmt.Errorf("read the last request of venue %s: %w", site.Venue, err)
+	var (
+		mu    sync.Mutex // guards what follows
+		sites = []Site{}
+		wg    sync.WaitGroup
+		free  = make(chan struct{}, readsAtOnce)
+	)
+	now := time.Now()
+	for _, name := range names {
+		free <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-free }()
+			site, one := s.site(ctx, name)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case errors.Is(one, jetstream.ErrConsumerNotFound): // it was removed
+			case one != nil:
+				err = one
+			default:
+				if h, ok := heard[name]; ok {
+					site.Heard, site.Report, site.TwoBoxes = now.Add(-h.Ago), h.Report, h.TwoBoxes
+				}
+				sites = append(sites, site)
 			}
-			if site.Waiting == 0 {
-				return nil
-			}
-			next := jetstream.WithGetMsgSubject(ofVenue(site.Venue))
-			if site.Oldest, err = timeOf(s.stream.GetMsg(ctx, floors[i]+1, next)); err != nil {
-				return fmt.Errorf("read the oldest request of venue %s: %w", site.Venue, err)
-			}
-			return nil
 		})
 	}
-	return sites, g.Wait()
+	wg.Wait()
+	return sites, err
+}
+
+// site asks for one venue.
+func (s *Stream) site(ctx context.Context, venue string) (site Site, err error) {
+	c, err := s.consumer(ctx, venue)
+	if err != nil {
+		return site, err
+	}
+	info := c.CachedInfo()
+	site = Site{Venue: venue, Waiting: waiting(info), Behind: strings.Join(lagging(info.Cluster), ", ")}
+	if last := info.Delivered.Last; last != nil {
+		site.LastFetch = *last
+	}
+	if site.LastRequest, err = timeOf(s.stream.GetLastMsgForSubject(ctx, ofVenue(venue))); err != nil {
+		return site, fmt.Errorf("read the last request of venue %s: %w", venue, err)
+	}
+	if site.Waiting == 0 {
+		return site, nil
+	}
+	next := jetstream.WithGetMsgSubject(ofVenue(venue))
+	if site.Oldest, err = timeOf(s.stream.GetMsg(ctx, info.AckFloor.Stream+1, next)); err != nil {
+		return site, fmt.Errorf("read the oldest request of venue %s: %w", venue, err)
+	}
+	return site, nil
 }
 
 // timeOf is when a message was stored; zero: there is none.
@@ -85,8 +104,10 @@ type State struct {
 	Messages, Bytes uint64
 	MaxBytes        int64 // -1: as much as the servers have
 	MaxAge          time.Duration
+	Differs         string // from the configuration that was asked with; empty: nothing
 	Leader          string // empty: the server is alone
 	Replicas        []Replica
+	Behind          []string // servers that do not have all requests, or not all venues
 }
 
 // A Replica is a server that has a copy of the stream, besides the leader.
@@ -98,11 +119,24 @@ type Replica struct {
 	Active  time.Duration // since it was last heard
 }
 
+// lagging are the servers that have not all of something.
+func lagging(c *jetstream.ClusterInfo) (names []string) {
+	if c == nil {
+		return nil
+	}
+	for _, r := range c.Replicas {
+		if r.Offline || !r.Current {
+			names = append(names, r.Name)
+		}
+	}
+	return names
+}
+
 // errNoLeader: a server that is left answers for the stream, too.
 var errNoLeader = errors.New("it has no leader, and nothing is stored: " + whatServersNeed)
 
-// State asks the stream's leader. Without one it fails.
-func (s *Stream) State(ctx context.Context) (State, error) {
+// State asks the stream's leader. Without one it fails. o is the configuration that the stream should have.
+func (s *Stream) State(ctx context.Context, o Options) (State, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	info, err := s.stream.Info(ctx)
@@ -113,7 +147,12 @@ func (s *Stream) State(ctx context.Context) (State, error) {
 		return State{}, fmt.Errorf("ask for the state of the stream %s: %w", StreamName, explain(err))
 	}
 	state := State{Messages: info.State.Msgs, Bytes: info.State.Bytes, MaxBytes: info.Config.MaxBytes,
-		MaxAge: info.Config.MaxAge}
+		MaxAge: info.Config.MaxAge, Differs: differences(info.Config, o.wanted(info.Config))}
+	venues, err := s.js.Stream(ctx, "KV_"+VenuesBucket)
+	if err != nil {
+		return State{}, fmt.Errorf("ask for the state of the bucket %s: %w", VenuesBucket, explain(err))
+	}
+	state.Behind = append(lagging(info.Cluster), lagging(venues.CachedInfo().Cluster)...)
 	if c := info.Cluster; c != nil {
 		state.Leader = c.Leader
 		for _, r := range c.Replicas {

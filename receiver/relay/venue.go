@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -19,7 +21,7 @@ type Venue struct {
 	Devices  []string `json:"devices,omitempty"` // empty: all
 	Secrets  []string `json:"secrets,omitempty"`
 	Hours    []string `json:"hours,omitempty"`
-	User     string   `json:"user,omitempty"` // public key of its box's credentials
+	Token    string   `json:"token,omitempty"` // of its box: the SHA-256 of it, in hex
 }
 
 // consumerOf is the durable consumer of a venue's box.
@@ -50,15 +52,12 @@ func (s *Stream) EnsureConsumer(ctx context.Context, venue string) error {
 // AddConsumers creates those that are missing of some venues: a stream that was lost and created anew has none, and
 // what is accepted for a venue without one is fetched by no box.
 func (s *Stream) AddConsumers(ctx context.Context, venues []string) error {
-	list, there := s.stream.ConsumerNames(ctx), map[string]bool{}
-	for name := range list.Name() {
-		there[name] = true
-	}
-	if err := list.Err(); err != nil {
-		return fmt.Errorf("list the venues' consumers: %w", err)
+	there, err := s.consumerNames(ctx)
+	if err != nil {
+		return err
 	}
 	for _, venue := range venues {
-		if !there[venue] {
+		if !slices.Contains(there, venue) {
 			if err := s.EnsureConsumer(ctx, venue); err != nil {
 				return err
 			}
@@ -67,18 +66,47 @@ func (s *Stream) AddConsumers(ctx context.Context, venues []string) error {
 	return nil
 }
 
+// consumerNames lists the venues that have a consumer, removed ones too.
+func (s *Stream) consumerNames(ctx context.Context) (names []string, err error) {
+	list := s.stream.ConsumerNames(ctx)
+	for name := range list.Name() {
+		names = append(names, name)
+	}
+	if err := list.Err(); err != nil {
+		return nil, fmt.Errorf("list the venues' consumers: %w", err)
+	}
+	return names, nil
+}
+
 // Knows reports whether a venue has its consumer and was not removed. The consumer is there before the venue is in the
 // bucket and as long as it is: a list of venues without it is old, or was lost.
 func (s *Stream) Knows(ctx context.Context, venue string) (bool, error) {
-	consumer, err := s.stream.Consumer(ctx, venue)
+	_, err := s.consumer(ctx, venue)
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
 		return false, nil
 	}
-	if err != nil {
-		return false, fmt.Errorf("look for the consumer of venue %s: %w", venue, err)
-	}
-	return !isRemoved(consumer.CachedInfo()), nil
+	return err == nil, err
 }
+
+// consumer asks for the consumer of a venue: how much waits there, and the servers' time.
+func (s *Stream) consumer(ctx context.Context, venue string) (jetstream.Consumer, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	c, err := s.stream.Consumer(ctx, venue)
+	if err == nil && isRemoved(c.CachedInfo()) {
+		err = jetstream.ErrConsumerNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ask for the consumer of venue %s: %w", venue, err)
+	}
+	return c, nil
+}
+
+// askTime is for one answer of the servers.
+const askTime = 2 * time.Second
+
+// waiting is how many requests the box of a consumer has not acknowledged.
+func waiting(c *jetstream.ConsumerInfo) uint64 { return c.NumPending + uint64(c.NumAckPending) }
 
 // isRemoved says that a consumer is that of a venue that was removed: it ends by itself.
 func isRemoved(consumer *jetstream.ConsumerInfo) bool { return consumer.Config.InactiveThreshold > 0 }

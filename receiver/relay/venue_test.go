@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"errors"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -11,11 +12,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"ticketrail/receiver/relay/natstest"
 )
 
 func TestEveryRelaySeesAVenueThatIsAddedOrRemoved(t *testing.T) {
-	c, s := oneNode(t)
-	other := openStream(t, c, connect(t, c.URLs()...))
+	e, s := oneNode(t)
+	other := openStream(t, connect(t, e.URL()), 1)
 	lists := make(chan []Venue, 100)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -44,7 +47,7 @@ func TestEveryRelaySeesAVenueThatIsAddedOrRemoved(t *testing.T) {
 	}
 	want("at once", first)
 	full := Venue{ID: strings.ToUpper(uuid.NewString()), Name: "Bar", Timezone: "Europe/Rome", Devices: []string{"d"},
-		Secrets: []string{"s"}, Hours: []string{"Mo-Su 10:00-23:00"}, User: "U"}
+		Secrets: []string{"s"}, Hours: []string{"Mo-Su 10:00-23:00"}, Token: "t"}
 	if err := s.PutVenue(t.Context(), full); err != nil {
 		t.Fatal(err)
 	}
@@ -82,15 +85,15 @@ func TestEveryRelaySeesAVenueThatIsAddedOrRemoved(t *testing.T) {
 
 // TestAServerThatIsAwayLeavesTheVenuesAsTheyAre: nobody is turned away because the relay lost its connection.
 func TestAServerThatIsAwayLeavesTheVenuesAsTheyAre(t *testing.T) {
-	c, s := oneNode(t)
+	e, s := oneNode(t)
 	first := addVenue(t, s)
 	lists := make(chan []Venue, 100)
 	go func() { _ = s.WatchVenues(t.Context(), func(v []Venue) { lists <- v }) }()
 	if got := <-lists; len(got) != 1 || got[0].ID != first {
 		t.Fatalf("the list is %v", got)
 	}
-	c.Kill(0)
-	restart(t, c, 0)
+	e.Stop()
+	e.Start()
 	second := ""
 	waitFor(t, "a venue can be added", func() bool {
 		second = uuid.NewString()
@@ -113,11 +116,11 @@ func TestAServerThatIsAwayLeavesTheVenuesAsTheyAre(t *testing.T) {
 
 // TestAVenueThatIsAddedAgainGetsNothingTwice: its new box does not know what the one before has printed.
 func TestAVenueThatIsAddedAgainGetsNothingTwice(t *testing.T) {
-	c, s := oneNode(t)
+	_, s := oneNode(t)
 	venue := addVenue(t, s)
-	nc := connect(t, c.URLs()...)
+	d := openDoor(t, s)
 	first := newBox()
-	_, stop := source(t, nc, venue, first)
+	_, stop := first.run(t, d, venue)
 	accept(t, s, request(venue, "a", "soup"))
 	first.wait(t, 1)
 	stop()
@@ -128,34 +131,37 @@ func TestAVenueThatIsAddedAgainGetsNothingTwice(t *testing.T) {
 	if known, err := s.Knows(t.Context(), venue); known || err != nil {
 		t.Errorf("a venue that was removed is known: %v, %v", known, err)
 	}
-	if sites, err := s.Sites(t.Context()); len(sites) > 0 || err != nil {
+	if sites, err := s.Sites(t.Context(), nil); len(sites) > 0 || err != nil {
 		t.Errorf("its site is listed: %+v, %v", sites, err)
 	}
-	if _, err := Waiting(t.Context(), nc, venue); !errors.Is(err, jetstream.ErrConsumerNotFound) {
-		t.Errorf("its box is told %v", err)
+	d.letIn(t)
+	if status, _, _ := d.ask(t, "HEAD", "/v1/next", tokenOf(venue), ""); status != http.StatusUnauthorized {
+		t.Errorf("its box is answered %d", status)
 	}
 	if err := s.RemoveVenue(t.Context(), venue); !errors.Is(err, ErrNoVenue) {
 		t.Errorf("it is removed again: %v", err)
 	}
-	if err := s.PutVenue(t.Context(), Venue{ID: venue}); err != nil {
+	if err := s.PutVenue(t.Context(), Venue{ID: venue, Token: HashToken(tokenOf(venue))}); err != nil {
 		t.Fatal(err)
 	}
+	d.letIn(t)
 	if known, err := s.Knows(t.Context(), venue); !known || err != nil {
 		t.Errorf("a venue that was added again is known: %v, %v", known, err)
 	}
 	accept(t, s, request(venue, "c", "soup"))
 	second := newBox()
-	source(t, nc, venue, second)
+	second.run(t, d, venue)
 	if took := second.wait(t, 2); took[0].ID != "b" || took[1].ID != "c" {
 		t.Errorf("the new box got %+v", took)
 	}
 }
 
 func TestAVenueThatWasRemovedLeavesNothingForEver(t *testing.T) {
-	c := cluster(t, 1)
+	t.Parallel()
+	e := natstest.Embed(t, "")
 	o := testOptions(1)
 	o.MaxAge = time.Second
-	s := openWith(t, connect(t, c.URLs()...), o)
+	s := openWith(t, connect(t, e.URL()), o)
 	venue := addVenue(t, s)
 	if err := s.RemoveVenue(t.Context(), venue); err != nil {
 		t.Fatal(err)

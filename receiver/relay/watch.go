@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/errgroup"
 
 	"ticketrail/receiver/contract"
 )
@@ -20,44 +23,14 @@ const (
 	rewatch = 5 * time.Minute
 	// settleTime after a change, the relays are told of it once, with all that came meanwhile.
 	settleTime = 100 * time.Millisecond
-	// readTime is for reading a bucket once.
+	// readTime is for reading the bucket once.
 	readTime = 10 * time.Second
+	// readsAtOnce is how many questions the servers are asked at once.
+	readsAtOnce = 32
 )
 
-// entries reads a bucket: the value and the time of each key. The list comes from any server, and one that was just
-// started may be behind: it is complete when it has as many keys as the leader of the bucket.
-func entries(ctx context.Context, bucket jetstream.KeyValue) (map[string]jetstream.KeyValueEntry, error) {
-	ctx, cancel := context.WithTimeout(ctx, readTime)
-	defer cancel()
-	w, err := bucket.WatchAll(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("read the bucket %s: %w", bucket.Bucket(), err)
-	}
-	defer func() { _ = w.Stop() }()
-	all := map[string]jetstream.KeyValueEntry{}
-	var count keyCount
-	for {
-		select {
-		case e, ok := <-w.Updates():
-			switch {
-			case !ok:
-				return nil, fmt.Errorf("read the bucket %s: the connection was closed", bucket.Bucket())
-			case e != nil && e.Operation() == jetstream.KeyValuePut:
-				all[e.Key()] = e
-			case e != nil:
-				delete(all, e.Key())
-			}
-			complete, err := count.add(ctx, bucket, e)
-			if err != nil || complete {
-				return all, err
-			}
-		case <-ctx.Done():
-			return nil, fmt.Errorf("read the bucket %s: %w", bucket.Bucket(), ctx.Err())
-		}
-	}
-}
-
-// A keyCount says whether a list of a bucket is complete.
+// A keyCount says whether a list of a bucket is complete. The list comes from any server, and one that was just started
+// may be behind: it is complete when it has as many keys as the leader of the bucket.
 type keyCount struct {
 	keys   map[string]bool // of all entries, also of removed ones
 	listed bool            // the server has sent what it had
@@ -81,15 +54,34 @@ func (c *keyCount) add(ctx context.Context, bucket jetstream.KeyValue, e jetstre
 	return c.listed && uint64(len(c.keys)) >= c.stored, nil
 }
 
-// Venues lists the venues of the bucket, by id.
+// Venues lists the venues of the bucket, by id. It asks for each that has a consumer, because whoever watches a bucket
+// waits for one more consumer, which a cluster that lacks a server may make there.
 func (s *Stream) Venues(ctx context.Context) ([]Venue, error) {
-	all, err := entries(ctx, s.venues)
+	names, err := s.consumerNames(ctx)
 	if err != nil {
 		return nil, err
 	}
+	var mu sync.Mutex
 	values := map[string]string{}
-	for key, e := range all {
-		values[key] = string(e.Value())
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(readsAtOnce)
+	for _, name := range names {
+		g.Go(func() error {
+			e, err := s.venues.Get(ctx, name)
+			if errors.Is(err, jetstream.ErrKeyNotFound) {
+				return nil
+			}
+			if err != nil {
+				return fmt.Errorf("read the bucket %s: %w", VenuesBucket, err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			values[name] = string(e.Value())
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
 	}
 	return s.decodeVenues(values), nil
 }
@@ -126,7 +118,7 @@ func (s *Stream) WatchVenues(ctx context.Context, changed func([]Venue)) error {
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(jitter(time.Second)):
+		case <-time.After(time.Second/2 + rand.N(time.Second)): // not all relays at once
 		}
 	}
 	return nil

@@ -67,8 +67,7 @@ func TestAServerThatIsBehindMakesNoVenueUnknown(t *testing.T) {
 	if err := s.RemoveVenue(t.Context(), addVenue(t, s)); err != nil {
 		t.Fatal(err)
 	}
-	real := s.venues
-	s.venues = &behind{KeyValue: real, asked: make(chan struct{})}
+	s.venues = &behind{KeyValue: s.venues, asked: make(chan struct{})}
 	ctx, cancel := context.WithTimeout(t.Context(), testTime)
 	defer cancel()
 	told := -1
@@ -78,9 +77,5 @@ func TestAServerThatIsBehindMakesNoVenueUnknown(t *testing.T) {
 	})
 	if told != 3 {
 		t.Errorf("the relay knows %d venues, want 3", told)
-	}
-	s.venues = &behind{KeyValue: real, asked: make(chan struct{})}
-	if all, err := s.Venues(t.Context()); err != nil || len(all) != 3 {
-		t.Errorf("%d venues are listed, want 3: %v", len(all), err)
 	}
 }

@@ -23,7 +23,6 @@ import (
 	"time"
 	_ "time/tzdata" // for boxes that have no time zone files
 
-	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"ticketrail/cmd/internal/admin"
@@ -65,8 +64,8 @@ type Options struct {
 	Dialer func(config.Printer) (transport.Dialer, error)
 	// Dial connects to a third-party kitchen display; nil is the network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Relay connects to the servers of a relay; nil is natsaccess.Connect. Tests have a server without credentials.
-	Relay func(context.Context, config.Source) (*nats.Conn, error)
+	// Relay is how the relay is reached; nil is source.Transport. Tests have one without a network.
+	Relay http.RoundTripper
 	// Service carries the requests to the point-of-sale API; nil is the network.
 	Service http.RoundTripper
 	// CheckStore checks the database file before it is opened. It must do so in another process,
@@ -107,7 +106,7 @@ type App struct {
 	stations *station.Set
 	service  *service
 	receiver *receiver.Receiver
-	source   *source
+	source   *relaySource
 	store    *store
 	control  *admin.Server
 	file     *configFile
@@ -228,8 +227,8 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	}); err != nil {
 		return nil, err
 	}
-	a.source = newSource(sourceOptions{Queue: a.queue, Receiver: a.receiver, Rejects: a.rejects,
-		Overview: a.control.Overview, Connect: o.Relay, Logger: a.log})
+	a.source = newSource(relaySourceOptions{Queue: a.queue, Receiver: a.receiver, Rejects: a.rejects,
+		Overview: a.control.Overview, Transport: o.Relay, Logger: a.log})
 	a.venues = venues{a.active.Load, a.service.zoneOf, a.receiver.Heard, a.clock()}
 	a.registry.MustRegister(a.source, a.venues)
 	a.outcomes = outcomes.New(outcomes.Options{

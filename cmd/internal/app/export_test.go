@@ -12,7 +12,7 @@ import (
 	"ticketrail/cmd/internal/station"
 	"ticketrail/config"
 	"ticketrail/receiver"
-	"ticketrail/receiver/relay"
+	"ticketrail/receiver/source"
 )
 
 // What follows lets the tests of the whole daemon, which are another package, look at its parts.
@@ -54,7 +54,7 @@ func (a *App) Apply(conf *config.Config) error {
 }
 
 // TakeFromRelay stores what was fetched from a relay.
-func (a *App) TakeFromRelay(ctx context.Context, venue string, one relay.Arrival) error {
+func (a *App) TakeFromRelay(ctx context.Context, venue string, one source.Arrival) error {
 	return a.source.take(ctx, venue, one)
 }
 
@@ -62,13 +62,13 @@ func (a *App) TakeFromRelay(ctx context.Context, venue string, one relay.Arrival
 func (a *App) UseSource(c config.Source) { a.source.use(c) }
 
 // Report is what the relay is told of this box.
-func (a *App) Report() relay.Report { return a.source.report() }
+func (a *App) Report() source.Report { return a.source.report() }
 
 // RelaySource is what fetches from the relay now; nil without a connection.
-func (a *App) RelaySource() *relay.Source {
+func (a *App) RelaySource() *source.Source {
 	a.source.mu.Lock()
 	defer a.source.mu.Unlock()
-	return a.source.relay
+	return a.source.source
 }
 
 // RelayFindings say how the connection to the relay is.

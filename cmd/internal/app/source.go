@@ -5,65 +5,57 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"sync"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/finding"
-	"ticketrail/cmd/internal/natsaccess"
 	"ticketrail/config"
 	"ticketrail/queue"
 	"ticketrail/receiver"
-	"ticketrail/receiver/relay"
+	"ticketrail/receiver/source"
 )
 
-// source fetches the orders that a relay has taken for this box. What it fetches goes the way of every other order:
-// through the receiver into the queue. It never keeps the daemon from starting, because the orders of the webhook need
-// no relay.
-type source struct {
-	sourceOptions
-	log *slog.Logger
+// relaySource fetches the orders that a relay has taken for this box. What it fetches goes the way of every other
+// order: through the receiver into the queue. It never keeps the daemon from starting, because the orders of the
+// webhook need no relay.
+type relaySource struct {
+	relaySourceOptions
 
 	mu   sync.Mutex // guards the fields below
 	conf config.Source
 	end  context.CancelFunc // of what fetches with conf
-	// relay fetches, metrics are its own: a reload replaces both. Nil: there is none, because of err.
-	relay   *relay.Source
+	// source fetches, metrics are its own: a reload replaces both. Nil: there is none.
+	source  *source.Source
 	metrics *prometheus.Registry
-	err     error
-	since   time.Time // of err
 }
 
-// sourceOptions are all required, except Connect.
-type sourceOptions struct {
-	Queue    *queue.Queue
-	Receiver *receiver.Receiver
-	Rejects  *receiver.Rejects
-	Overview func(context.Context) (admin.Overview, error)
-	Connect  func(context.Context, config.Source) (*nats.Conn, error) // see [Options.Relay]
-	Logger   *slog.Logger
+// relaySourceOptions are all required, except Transport.
+type relaySourceOptions struct {
+	Queue     *queue.Queue
+	Receiver  *receiver.Receiver
+	Rejects   *receiver.Rejects
+	Overview  func(context.Context) (admin.Overview, error)
+	Transport http.RoundTripper // see [Options.Relay]
+	Logger    *slog.Logger
 }
 
-func newSource(o sourceOptions) *source {
-	s := &source{sourceOptions: o, log: o.Logger.With("component", "source"), end: func() {}, since: time.Now()}
-	if s.Connect == nil {
-		s.Connect = func(ctx context.Context, c config.Source) (*nats.Conn, error) {
-			return natsaccess.Connect(ctx, natsaccess.Options{URLs: c.NATS, CredentialsFile: c.CredsFile,
-				Name: "ticketrail of venue " + c.Venue, Logger: s.log})
-		}
+func newSource(o relaySourceOptions) *relaySource {
+	if o.Transport == nil {
+		o.Transport = source.Transport()
 	}
-	return s
+	return &relaySource{relaySourceOptions: o, end: func() {}}
 }
 
 // use applies a configuration. If anything of it has changed, the connection is made anew; the request in hand is
 // finished before that.
-func (s *source) use(c config.Source) {
+func (s *relaySource) use(c config.Source) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if c.Same(s.conf) {
+	if c == s.conf {
 		return
 	}
 	s.conf = c
@@ -71,7 +63,7 @@ func (s *source) use(c config.Source) {
 }
 
 // run fetches until ctx ends.
-func (s *source) run(ctx context.Context) error {
+func (s *relaySource) run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		session, end := context.WithCancel(ctx)
 		s.mu.Lock()
@@ -87,74 +79,27 @@ func (s *source) run(ctx context.Context) error {
 	return nil
 }
 
-// connectAgain is the pause after credentials that cannot be read: a person has to put them there.
-const connectAgain = 5 * time.Second
-
 // fetch fetches with one configuration until ctx ends.
-func (s *source) fetch(ctx context.Context, conf config.Source) {
-	nc, err := s.dial(ctx, conf)
-	for last := ""; err != nil; nc, err = s.dial(ctx, conf) {
-		if ctx.Err() != nil {
-			return
-		}
-		if err.Error() != last {
-			s.log.Error("no order can be fetched from the relay", "err", err)
-			last = err.Error()
-		}
-		s.set(nil, nil, err)
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(connectAgain):
-		}
-	}
-	defer nc.Close()
+func (s *relaySource) fetch(ctx context.Context, conf config.Source) {
 	own := prometheus.NewRegistry()
-	r := relay.NewSource(relay.SourceOptions{Conn: nc, Venue: conf.Venue, Report: s.report, Logger: s.Logger,
-		Registerer: own,
-		Take:       func(ctx context.Context, one relay.Arrival) error { return s.take(ctx, conf.Venue, one) }})
-	s.set(r, own, nil)
-	defer s.set(nil, nil, nil)
-	_ = r.Run(ctx) // nil when ctx has ended
+	one := source.New(source.Options{URL: conf.URL, Venue: conf.Venue, Token: conf.Token, Transport: s.Transport,
+		Report: s.report, Logger: s.Logger, Registerer: own,
+		Take: func(ctx context.Context, a source.Arrival) error { return s.take(ctx, conf.Venue, a) }})
+	s.set(one, own)
+	defer s.set(nil, nil)
+	_ = one.Run(ctx) // nil when ctx has ended
 }
 
-// dial connects. It does not wait for servers that do not answer when ctx has ended.
-func (s *source) dial(ctx context.Context, conf config.Source) (*nats.Conn, error) {
-	type result struct {
-		nc  *nats.Conn
-		err error
-	}
-	dialled := make(chan result, 1)
-	go func() {
-		nc, err := s.Connect(ctx, conf)
-		dialled <- result{nc, err}
-	}()
-	select {
-	case r := <-dialled:
-		return r.nc, r.err
-	case <-ctx.Done():
-		go func() {
-			if r := <-dialled; r.nc != nil {
-				r.nc.Close()
-			}
-		}()
-		return nil, context.Cause(ctx)
-	}
-}
-
-func (s *source) set(r *relay.Source, metrics *prometheus.Registry, err error) {
+func (s *relaySource) set(one *source.Source, metrics *prometheus.Registry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.err == nil && err != nil {
-		s.since = time.Now()
-	}
-	s.relay, s.metrics, s.err = r, metrics, err
+	s.source, s.metrics = one, metrics
 }
 
 // take stores one request. It returns nil when all of it is on stable storage; only then is the relay told. A crash
 // before that leaves it at the relay, a crash after it too: it comes again, and its id is known. What waits for a
 // printer holds up nothing here. While the queue is full, or the disk, the requests wait at the relay.
-func (s *source) take(ctx context.Context, venue string, one relay.Arrival) error {
+func (s *relaySource) take(ctx context.Context, venue string, one source.Arrival) error {
 	if one.Refused != nil { // by the relay, which has told the service
 		r := *one.Refused
 		r.Venue, r.Fetched = venue, time.Now().UTC()
@@ -173,14 +118,14 @@ func (s *source) take(ctx context.Context, venue string, one relay.Arrival) erro
 	if err := s.Rejects.Store(ctx, refused.Reject); err != nil {
 		return fmt.Errorf("keep a request that was refused: %w", err)
 	}
-	return fmt.Errorf("%w: %w", relay.ErrNever, refused)
+	return fmt.Errorf("%w: %w", source.ErrNever, refused)
 }
 
 const keepWithin = 4 * time.Second
 
 // report is what the relay is told of this box.
-func (s *source) report() relay.Report {
-	r := relay.Report{Version: admin.ThisBuild().Version}
+func (s *relaySource) report() source.Report {
+	r := source.Report{Version: admin.ThisBuild().Version}
 	for _, st := range s.Queue.Stations() {
 		r.Waiting += st.Pending + st.Printing
 		r.Held += st.Held
@@ -209,26 +154,21 @@ const connectingFor = 15 * time.Second
 const behindFor = time.Minute
 
 // findings say how the connection to the relay is; none without a relay.
-func (s *source) findings(now time.Time) []finding.Finding {
+func (s *relaySource) findings(now time.Time) []finding.Finding {
 	s.mu.Lock()
-	conf, r, err, since := s.conf, s.relay, s.err, s.since
+	conf, one := s.conf, s.source
 	s.mu.Unlock()
 	if !conf.Enabled() {
 		return nil
 	}
 	f := finding.Finding{ID: "relay/unreachable", Level: finding.Fail, Subject: config.TopicRelay,
-		Text: "no order can be fetched", Since: since}
-	if r == nil && err == nil {
-		f.ID, f.Level, f.Text = "relay/connecting", finding.Warn, "connecting"
+		Text: "no order can be fetched",
+		Do:   "the relay keeps the orders; look at the internet connection and at ticketrail doctor"}
+	if one == nil {
+		f.ID, f.Level, f.Text, f.Do = "relay/connecting", finding.Warn, "connecting", ""
 		return []finding.Finding{f}
 	}
-	if r == nil {
-		f.ID, f.Detail = "relay/no_credentials", err.Error()
-		f.Do = "put the file there that ticketrail relay venues add has made for the venue, mode 0600; the daemon " +
-			"reads it by itself"
-		return []finding.Finding{f}
-	}
-	st := r.Status()
+	st := one.Status()
 	heard := "it has not heard of this box yet"
 	if !st.Reported.IsZero() {
 		heard = fmt.Sprintf("it heard of this box %s ago", finding.Age(now.Sub(st.Reported)))
@@ -239,39 +179,45 @@ func (s *source) findings(now time.Time) []finding.Finding {
 	}
 	f.Since = st.Down
 	switch {
-	case st.Asked.IsZero() && now.Sub(st.Down) < connectingFor:
-		f.ID, f.Level, f.Text = "relay/connecting", finding.Warn, "connecting"
-	case st.Err != nil && st.Oldest > 0: // one is in hand, so the relay is there
+	case st.Err == nil && !st.Down.IsZero() && now.Sub(st.Down) < connectingFor:
+		f.ID, f.Level, f.Text, f.Do = "relay/connecting", finding.Warn, "connecting", ""
+	case st.Err == nil && !st.Down.IsZero():
+		f.Detail = "it does not answer"
+	case st.Err != nil && st.Down.IsZero(): // one is in hand, so the relay is there
 		f.ID, f.Text, f.Detail = "relay/not_taken", waiting+" there: this box cannot take them", st.Err.Error()
 		f.Do = "nothing is lost; make room or wait: ticketrail printers list shows what waits, df how full the disk is"
 	case st.Err != nil:
 		f.Detail = fmt.Sprintf("%v; orders that waited there by then: %d; %s", st.Err, st.Behind, heard)
-		f.Do = "the relay keeps the orders; look at the internet connection and at ticketrail doctor"
-		if natsaccess.Refused(st.Err) {
-			f.ID = "relay/credentials_refused"
-			f.Do = "the relay refuses the credentials: make new ones there with ticketrail relay venues renew, " +
-				"and put them into " + conf.CredsFile
+		if errors.Is(st.Err, source.ErrToken) {
+			f.ID = "relay/token_refused"
+			f.Do = "make a new token there with ticketrail relay venues renew, and put it into " + conf.TokenFile
+		} else if _, err := conf.Token(); err != nil {
+			f.ID = "relay/no_token"
+			f.Do = "put the file there that ticketrail relay venues add has made for the venue, mode 0600; the " +
+				"daemon reads it by itself"
 		}
 	case !st.Since.IsZero() && now.Sub(st.Since) > behindFor:
 		f.ID, f.Level, f.Since, f.Text = "relay/behind", finding.Warn, st.Since, waiting+" there and are being fetched"
+		f.Do = ""
 	default:
 		f = finding.Finding{Level: finding.OK, Subject: config.TopicRelay, Detail: heard,
-			Text: "connected to " + st.Server + ", nothing waits there"}
+			Text: "connected, nothing waits there"}
 		if st.Behind > 0 {
-			f.Text = fmt.Sprintf("connected to %s, %s there", st.Server, waiting)
+			f.Text = "connected, " + waiting + " there"
 		}
+		f.Detail = st.Server + "; " + heard
 	}
 	return []finding.Finding{f}
 }
 
 // Describe tells nothing: the metrics are those of the connection, if there is one.
-func (*source) Describe(chan<- *prometheus.Desc) {}
+func (*relaySource) Describe(chan<- *prometheus.Desc) {}
 
 var descSourceUp = prometheus.NewDesc("ticketrail_source_up", "1 if requests can be fetched from the relay, else 0.",
 	nil, nil)
 
 // Collect exports them, or that there is no connection; nothing without a relay.
-func (s *source) Collect(ch chan<- prometheus.Metric) {
+func (s *relaySource) Collect(ch chan<- prometheus.Metric) {
 	s.mu.Lock()
 	enabled, own := s.conf.Enabled(), s.metrics
 	s.mu.Unlock()

@@ -9,14 +9,12 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/nats-io/nats.go"
 
 	"ticketrail/cmd/internal/admin"
-	"ticketrail/cmd/internal/app"
 	"ticketrail/cmd/internal/daemontest"
 	"ticketrail/config"
 	"ticketrail/receiver"
-	"ticketrail/receiver/relay"
+	"ticketrail/receiver/source"
 )
 
 func TestWhatWaitedAtTheRelayTellsWhenItWasOrderedAndIsOnTheSlipIfItIsTooOld(t *testing.T) {
@@ -46,17 +44,17 @@ func TestWhatWaitedAtTheRelayTellsWhenItWasOrderedAndIsOnTheSlipIfItIsTooOld(t *
 func TestWhatTheBoxCannotPrintOfTheRelayIsKeptBeforeTheRelayIsTold(t *testing.T) {
 	runDaemonWith(t, withRelay, func(k *testDaemon) {
 		err := k.fetched(3*time.Hour, `{"records":7}`)
-		if !errors.Is(err, relay.ErrNever) {
+		if !errors.Is(err, source.ErrNever) {
 			t.Fatal(err)
 		}
-		k.must(k.App.TakeFromRelay(k.T.Context(), daemontest.VenueID, relay.Arrival{Refused: &receiver.Reject{
+		k.must(k.App.TakeFromRelay(k.T.Context(), daemontest.VenueID, source.Arrival{Refused: &receiver.Reject{
 			Time: time.Now().Add(-2 * time.Hour), Venue: "another", Code: "invalid_json", Body: []byte("x")}}))
 		// Also when reading it took all the time there was, or it would be read again and again.
 		late, cancel := context.WithCancel(k.T.Context())
 		cancel()
-		err = k.App.TakeFromRelay(late, daemontest.VenueID, relay.Arrival{
+		err = k.App.TakeFromRelay(late, daemontest.VenueID, source.Arrival{
 			Received: time.Now().Add(-4 * time.Hour).UTC(), Body: []byte(`{"records":8}`)})
-		if !errors.Is(err, relay.ErrNever) {
+		if !errors.Is(err, source.ErrNever) {
 			t.Fatal(err)
 		}
 		k.Restart()
@@ -71,14 +69,14 @@ func TestWhatTheBoxCannotPrintOfTheRelayIsKeptBeforeTheRelayIsTold(t *testing.T)
 	}, "grill")
 }
 
-func TestADaemonWithoutItsCredentialsPrintsWhatComesDirectly(t *testing.T) {
+func TestADaemonWithoutItsTokenPrintsWhatComesDirectly(t *testing.T) {
 	runDaemonWith(t, withRelay, func(k *testDaemon) {
 		k.Accept("A1", at("grill", "Soup"))
 		k.Advance(time.Minute)
 		k.WantPrinted("grill", "A1")
 		const want = "no order can be fetched"
 		s := k.finding(admin.Fail, "relay")
-		if !strings.HasPrefix(s, want) || !strings.Contains(s, "/relay.creds: gone") {
+		if !strings.HasPrefix(s, want) || !strings.Contains(s, "/relay.token: no such file") {
 			t.Errorf("the status says %s", s)
 		}
 		if s := k.App.StatusLine(); !strings.Contains(s, "relay: "+want) {
@@ -124,13 +122,7 @@ func TestABoxWithoutAWebhookOpensNoPort(t *testing.T) {
 
 // withRelay gives the daemon a relay that cannot be reached: the tests in a bubble pass on themselves what it has.
 func withRelay(k *testDaemon) {
-	k.Conf.Source = config.Source{NATS: []string{"tls://relay:4222"}, CredsFile: "/relay.creds",
-		Venue: daemontest.VenueID}
-	k.change(func(o *app.Options) {
-		o.Relay = func(context.Context, config.Source) (*nats.Conn, error) {
-			return nil, errors.New("/relay.creds: gone")
-		}
-	})
+	k.Conf.Source = config.Source{URL: "https://relay", TokenFile: "/relay.token", Venue: daemontest.VenueID}
 }
 
 // bodyOf is an order as the service sends it.
@@ -141,7 +133,7 @@ func bodyOf(id, number string, items ...string) string {
 
 // fetched passes on what the relay took some time ago.
 func (k *testDaemon) fetched(age time.Duration, body string) error {
-	return k.App.TakeFromRelay(k.T.Context(), daemontest.VenueID, relay.Arrival{Device: daemontest.Device,
+	return k.App.TakeFromRelay(k.T.Context(), daemontest.VenueID, source.Arrival{Device: daemontest.Device,
 		Received: time.Now().Add(-age).UTC(), Age: age, Body: []byte(body)})
 }
 

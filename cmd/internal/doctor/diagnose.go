@@ -54,7 +54,7 @@ func (b Box) Diagnose(ctx context.Context, path string) (out []admin.Finding) {
 		out = append(out, c.Finding(now))
 	}
 	out = append(out, webhookFindings(ctx, conf)...)
-	out = append(out, sourceFindings(ctx, conf, now)...)
+	out = append(out, sourceFindings(ctx, conf)...)
 	out = append(out, b.driverFindings(conf)...)
 	return append(out, onlineFindings(ctx, conf)...)
 }

@@ -13,7 +13,6 @@ import (
 
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/finding"
-	"ticketrail/cmd/internal/natsaccess"
 	"ticketrail/cmd/internal/setup"
 	"ticketrail/cmd/internal/station"
 	"ticketrail/config"
@@ -62,14 +61,11 @@ func withFindings(warnings []string, findings []admin.Finding) ([]string, error)
 	return warnings, errors.Join(problems...)
 }
 
-// CheckRelay is [Check] for the file of a relay. Without its credentials a relay does not start.
+// CheckRelay is [Check] for the file of a relay.
 func CheckRelay(path string) (warnings []string, err error) {
 	conf, err := config.LoadRelay(path)
 	if err != nil {
 		return nil, err
-	}
-	if _, err := natsaccess.ReadCredentials(conf.NATS.CredsFile); err != nil {
-		return nil, config.Problems{{Path: "nats.creds_file", Msg: err.Error()}}
 	}
 	return conf.Warnings, nil
 }

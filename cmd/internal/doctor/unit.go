@@ -105,7 +105,7 @@ func readable(ctx context.Context, unit, name, path string, command ...string) [
 	}
 	var out []admin.Finding
 	for line := range strings.Lines(errs.String()) {
-		// The daemon starts without the credentials of its relay, so they are only a warning for check.
+		// The daemon starts without the token of its relay, so they are only a warning for check.
 		isWarning := strings.HasPrefix(line, "warning: ") && !strings.Contains(line, config.CannotFetch)
 		if line = strings.TrimSpace(line); line != "" && !isWarning {
 			out = append(out, fail("user "+name, line,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -13,10 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"ticketrail/cmd/internal/natsaccess"
 	"ticketrail/config"
-	"ticketrail/deploy/slow"
 	"ticketrail/queue/queuetest"
+	store "ticketrail/receiver/relay"
 	"ticketrail/receiver/relay/natstest"
 )
 
@@ -25,45 +25,57 @@ const (
 	bar   = "22222222-2222-4222-8222-222222222222"
 )
 
-// A cloud is servers as `relay init` makes them.
+// A cloud is a server, and the files of the relays.
 type cloud struct {
 	*testing.T
-	dir      string
-	operator *natsaccess.Operator
-	servers  *natstest.Cluster
-	conf     string // file of the relays
+	dir    string
+	server *natstest.Embedded
+	conf   string // file of the relays
 }
 
-// newCloud starts servers. Only slow tests have them: go builds the server.
-func newCloud(t *testing.T, nodes int) *cloud {
+const (
+	password = "the-only-user-of-the-servers-0123456789"
+	secret   = "the-end-of-the-address-0123456789"
+)
+
+func newCloud(t *testing.T) *cloud {
 	t.Helper()
-	slow.Test(t, "go")
-	c := &cloud{T: t, dir: filepath.Join(t.TempDir(), "relay")}
-	s := Setup{URL: "https://orders.example.com"}
-	for range nodes {
-		n := natsaccess.Node{Host: "127.0.0.1"}
-		var err error
-		if n.Port, err = natstest.FreePort(n.ClusterPort(), n.MonitorPort()); err != nil {
+	c := &cloud{T: t, dir: t.TempDir(), server: natstest.Embed(t, password)}
+	c.conf = filepath.Join(c.dir, "relay.yaml")
+	for name, text := range map[string]string{"nats.password": password, "relay.secret": secret, "relay.yaml": `
+receiver: { secret_file: relay.secret, external_url: "https://orders.example.com" }
+nats: { urls: [ "` + c.server.URL() + `" ], password_file: nats.password, replicas: 1, max_bytes: 64MiB }
+`} {
+		if err := os.WriteFile(filepath.Join(c.dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s.Nodes = append(s.Nodes, n)
 	}
-	folders, err := s.Write(c.dir)
+	return c
+}
+
+// opened is a cloud whose stream is there, as after the first start of a relay, with a command that looks at it.
+func opened(t *testing.T) (*cloud, *Admin) {
+	t.Helper()
+	c := newCloud(t)
+	nc, err := connect(c.load().NATS, "test", slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var files []natstest.File
-	for i, f := range folders {
-		files = append(files, natstest.File{Path: filepath.Join(f, "nats-server.conf"),
-			Client: strings.TrimPrefix(s.Nodes[i].URL(), "tls://"),
-			Status: fmt.Sprintf("127.0.0.1:%d", s.Nodes[i].MonitorPort())})
+	defer nc.Close()
+	c.until("the stream is there", func() error {
+		_, err := store.Open(t.Context(), nc, storeOptions(c.load()))
+		return err
+	})
+	return c, c.admin()
+}
+
+func (c *cloud) load() *config.Relay {
+	c.Helper()
+	conf, err := config.LoadRelay(c.conf)
+	if err != nil {
+		c.Fatal(err)
 	}
-	c.servers = natstest.ForTest(t, natstest.Options{Files: files})
-	if c.operator, err = natsaccess.ReadOperator(filepath.Join(c.dir, OperatorFile)); err != nil {
-		t.Fatal(err)
-	}
-	c.conf = filepath.Join(c.dir, RelayFolder, "relay.yaml")
-	return c
+	return conf
 }
 
 // edit changes the relays' file.
@@ -80,12 +92,11 @@ func (c *cloud) edit(old, now string) {
 
 func (c *cloud) admin() *Admin {
 	c.Helper()
-	conf, err := config.LoadRelay(c.conf)
-	if err != nil {
-		c.Fatal(err)
-	}
 	var a *Admin
-	c.until("the servers let a command in", func() error { a, err = OpenAdmin(c.Context(), conf); return err })
+	c.until("the servers let a command in", func() (err error) {
+		a, err = OpenAdmin(c.Context(), c.load())
+		return err
+	})
 	c.Cleanup(a.Close)
 	return a
 }
@@ -111,6 +122,7 @@ const testTime = 2 * time.Minute
 type runningRelay struct {
 	c            *cloud
 	url, metrics string
+	boxes        string // the address for boxes
 	log          *queuetest.Log
 	reload       chan os.Signal
 	stop         func() error
@@ -119,10 +131,6 @@ type runningRelay struct {
 // start returns when the relay has said that it is ready, or at once.
 func (c *cloud) start(wait bool) *runningRelay {
 	c.Helper()
-	secret, err := os.ReadFile(filepath.Join(c.dir, RelayFolder, "relay.secret"))
-	if err != nil {
-		c.Fatal(err)
-	}
 	listen := func() net.Listener {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -133,7 +141,8 @@ func (c *cloud) start(wait bool) *runningRelay {
 	webhook, metrics := listen(), listen()
 	r := &runningRelay{c: c, log: new(queuetest.Log), reload: make(chan os.Signal),
 		metrics: "http://" + metrics.Addr().String(),
-		url:     "http://" + webhook.Addr().String() + "/webhooks/print/" + strings.TrimSpace(string(secret))}
+		boxes:   "http://" + webhook.Addr().String(),
+		url:     "http://" + webhook.Addr().String() + "/webhooks/print/" + secret}
 	ctx, cancel := context.WithCancel(context.Background())
 	ready, ended := make(chan struct{}, 100), make(chan error, 1)
 	go func() {

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,14 +13,13 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"ticketrail/config"
-	"ticketrail/queue/queuetest"
+	"ticketrail/queue/ticket"
 	store "ticketrail/receiver/relay"
 )
 
 // TestAnEntryOfTheBucketThatIsWrongCostsNoOtherVenue: a person or another version wrote it.
 func TestAnEntryOfTheBucketThatIsWrongCostsNoOtherVenue(t *testing.T) {
-	c := newCloud(t, 1)
-	a := c.admin()
+	c, a := opened(t)
 	if err := a.stream.PutVenue(t.Context(), store.Venue{ID: grill, Name: "Grill"}); err != nil {
 		t.Fatal(err)
 	}
@@ -48,8 +47,7 @@ func TestAnEntryOfTheBucketThatIsWrongCostsNoOtherVenue(t *testing.T) {
 
 // TestAVenueThatIsMissingInTheListIsAnswered503: after a 403 the service gives the order up.
 func TestAVenueThatIsMissingInTheListIsAnswered503(t *testing.T) {
-	c := newCloud(t, 1)
-	a := c.admin()
+	c, a := opened(t)
 	if err := a.stream.PutVenue(t.Context(), store.Venue{ID: grill, Name: "Grill"}); err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +94,7 @@ func TestAVenueThatIsMissingInTheListIsAnswered503(t *testing.T) {
 	if err != nil || v.ID != grill {
 		t.Fatalf("the lost venue is %+v, %v", v, err)
 	}
-	if _, err := a.Remove(t.Context(), c.operator, v.ID); err != nil {
+	if err := a.Remove(t.Context(), v.ID); err != nil {
 		t.Fatal(err)
 	}
 	c.until("it is refused", func() error {
@@ -109,8 +107,7 @@ func TestAVenueThatIsMissingInTheListIsAnswered503(t *testing.T) {
 
 // TestAfterTheStreamWasLostBoxesCanFetchAgain: what is answered 200 comes out, without a person.
 func TestAfterTheStreamWasLostBoxesCanFetchAgain(t *testing.T) {
-	c := newCloud(t, 1)
-	a := c.admin()
+	c, a := opened(t)
 	if err := a.stream.PutVenue(t.Context(), store.Venue{ID: grill, Name: "Grill"}); err != nil {
 		t.Fatal(err)
 	}
@@ -134,56 +131,26 @@ func TestAfterTheStreamWasLostBoxesCanFetchAgain(t *testing.T) {
 	})
 }
 
-// TestARelayThatCannotSeeTheBoxesIsReady: a load balancer would take it away, and all others with it.
-func TestARelayThatCannotSeeTheBoxesIsReady(t *testing.T) {
-	c := newCloud(t, 1)
-	a := c.admin()
-	js, err := jetstream.New(a.nc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := js.DeleteKeyValue(t.Context(), store.BoxesBucket); err != nil {
-		t.Fatal(err)
-	}
-	log := new(queuetest.Log)
-	w := &watch{venues: func() []config.Venue { return nil }}
+// TestARelayIsNotReadyAtOnceWhenAnOrderCannotBeStored and is again when the stream takes orders, not when it looks next
+// at the venues: until then a load balancer sends it nothing.
+func TestARelayIsNotReadyAtOnceWhenAnOrderCannotBeStored(t *testing.T) {
+	c, a := opened(t)
+	w := &watch{venues: func() []config.Venue { return nil }, options: storeOptions(c.load())}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- w.run(ctx, a.stream, slog.New(slog.NewTextHandler(log, nil))) }()
-	c.until("it has looked", func() error {
-		if !strings.Contains(log.String(), "the servers do not say how the venues are") {
-			return errors.New(log.String())
-		}
-		return nil
-	})
-	cancel()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
-	if why := w.notReady(); why != "" {
-		t.Errorf("it accepts no orders: %s", why)
-	}
-}
-
-// TestARelayIsReadyWhenTheStreamTakesOrdersAgain and not when it looks next at the venues: until then a load balancer
-// sends it nothing.
-func TestARelayIsReadyWhenTheStreamTakesOrdersAgain(t *testing.T) {
-	c := newCloud(t, 1)
-	a := c.admin()
-	c.servers.Kill(0)
-	w := &watch{venues: func() []config.Venue { return nil }, every: time.Hour}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- w.run(ctx, a.stream, slog.New(slog.DiscardHandler)) }()
+	go func() { done <- w.runReady(ctx, a.stream) }()
+	c.server.Stop()
 	c.until("it is not ready", func() error {
+		// What nobody tries to store is seen at the next look, after 20 s.
+		if _, err := a.stream.Accept(t.Context(), ticket.Request{Venue: grill, ID: "a"}); err == nil {
+			return errors.New("it is stored")
+		}
 		if w.notReady() == "" {
 			return errors.New("it is")
 		}
 		return nil
 	})
-	if err := c.servers.Start(t.Context(), 0); err != nil {
-		t.Fatal(err)
-	}
+	c.server.Start()
 	c.until("it is ready again", func() error {
 		if why := w.notReady(); why != "" {
 			return errors.New(why)
@@ -194,4 +161,45 @@ func TestARelayIsReadyWhenTheStreamTakesOrdersAgain(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
+}
+
+// TestAStatusSaysWhatItCouldReadAndWhichNodeItCouldNot, and leaves the stream as it is.
+func TestAStatusSaysWhatItCouldReadAndWhichNodeItCouldNot(t *testing.T) {
+	c, a := opened(t)
+	v := store.Venue{ID: grill, Name: "Grill"}
+	if _, err := a.Add(t.Context(), v, false, filepath.Join(c.dir, "t")); err != nil {
+		t.Fatal(err)
+	}
+	conf := c.load()
+	conf.NATS.URLs = append(conf.NATS.URLs, "nats://127.0.0.1:1")
+	conf.NATS.DedupRetention = time.Hour // a copy of the file that is old
+	text := ""
+	says := func(want ...string) {
+		t.Helper()
+		c.until(fmt.Sprint("it says ", want), func() error {
+			o := Status(t.Context(), conf)
+			text = ""
+			for _, f := range o.Findings {
+				text += fmt.Sprintln(f.Level, f.Subject, f.Text)
+			}
+			for _, one := range want {
+				if !strings.Contains(text, one) {
+					return errors.New(text)
+				}
+			}
+			return nil
+		})
+	}
+	says("node nats://127.0.0.1:1 cannot be read", "Grill: its box was never heard of", "1 of 1 have every request",
+		"max age is 72h0m0s, want 1h0m0s", "fail relays no relay answers")
+	if state, err := a.stream.State(t.Context(), storeOptions(c.load())); err != nil || state.Differs != "" {
+		t.Errorf("the status has changed the stream: %+v, %v", state, err)
+	}
+	c.start(true)
+	says("0 of 1 boxes are online", "1 of 1 have every request")
+	if strings.Contains(text, "no relay answers") {
+		t.Error(text)
+	}
+	c.server.Stop()
+	says("not everything could be read: no node answers", "node "+c.server.URL()+" cannot be read")
 }

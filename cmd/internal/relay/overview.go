@@ -10,6 +10,7 @@ import (
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/config"
 	store "ticketrail/receiver/relay"
+	"ticketrail/receiver/source"
 )
 
 // An Overview is how all venues and the servers are at one moment.
@@ -22,21 +23,25 @@ type Overview struct {
 
 // A Site is a venue and its box.
 type Site struct {
-	ID          string       `json:"id"`
-	Name        string       `json:"name"`
-	Heard       time.Time    `json:"heard,omitzero"` // of its box; zero: never
-	Online      bool         `json:"online"`         // it was heard of just now
-	Open        *bool        `json:"open,omitempty"` // by its opening hours; null: they are not known
-	Waiting     uint64       `json:"waiting"`        // requests that its box has not fetched
-	Oldest      time.Time    `json:"oldest,omitzero"`
-	LastRequest time.Time    `json:"last_request,omitzero"`
-	Report      store.Report `json:"report"` // what its box last said
-	Configured  bool         `json:"configured"`
+	ID          string        `json:"id"`
+	Name        string        `json:"name"`
+	Heard       time.Time     `json:"heard,omitzero"` // of its box; zero: never
+	Online      bool          `json:"online"`         // it was heard of just now
+	Open        *bool         `json:"open,omitempty"` // by its opening hours; null: they are not known
+	Waiting     uint64        `json:"waiting"`        // requests that its box has not fetched
+	Oldest      time.Time     `json:"oldest,omitzero"`
+	LastFetch   time.Time     `json:"last_fetch,omitzero"` // when its box was last handed one
+	LastRequest time.Time     `json:"last_request,omitzero"`
+	Report      source.Report `json:"report"` // what its box last said
+	Configured  bool          `json:"configured"`
+
+	twoBoxes bool
+	behind   string
 }
 
 const (
-	// onlineFor is three of a box's reports.
-	onlineFor = time.Minute
+	// onlineFor is two polls of a box, and some time.
+	onlineFor = 75 * time.Second
 	// offlineFor is how long a box may be away before a person must look: a restart of a router takes less.
 	offlineFor = 5 * time.Minute
 	// stuckFor is how long an order may wait at the relay although its box is there.
@@ -45,17 +50,16 @@ const (
 	nearlyFull, almostFull = 0.7, 0.9
 )
 
-// Look asks the servers. venues are those of the file and of the bucket.
-func Look(ctx context.Context, s *store.Stream, venues []config.Venue) (Overview, error) {
-	state, err := s.State(ctx)
+// look asks the servers, and is an error if not all of it could be read.
+func look(ctx context.Context, s *store.Stream, o store.Options, venues []config.Venue, heard map[string]store.Heard) (
+	Overview, error,
+) {
+	state, err := s.State(ctx, o)
 	if err != nil {
 		return Overview{}, err
 	}
-	sites, err := s.Sites(ctx)
-	if err != nil {
-		return Overview{}, err
-	}
-	return overview(time.Now(), venues, state, sites), nil
+	sites, err := s.Sites(ctx, heard)
+	return overview(time.Now(), venues, state, sites), err
 }
 
 func overview(now time.Time, venues []config.Venue, state store.State, sites []store.Site) Overview {
@@ -69,8 +73,8 @@ func overview(now time.Time, venues []config.Venue, state store.State, sites []s
 		delete(known, v.ID)
 		o.Sites = append(o.Sites, siteOf(now, v, s, true))
 		if !found {
-			o.find(admin.Fail, "venue", v.Name+": its requests are kept, and no box can fetch them",
-				"ticketrail relay venues renew "+v.ID)
+			o.venue(v.ID, "no_consumer", admin.Fail, v.Name+": its requests are kept, and no box can fetch them",
+				"restart a relay")
 		}
 	}
 	for _, s := range sites {
@@ -83,13 +87,15 @@ func overview(now time.Time, venues []config.Venue, state store.State, sites []s
 		o.findSite(s)
 	}
 	o.findStream()
+	o.findServers()
 	slices.SortStableFunc(o.Findings, admin.WorstFirst)
 	return o
 }
 
 func siteOf(now time.Time, v config.Venue, s store.Site, configured bool) Site {
 	out := Site{ID: v.ID, Name: v.Name, Heard: s.Heard, Online: now.Sub(s.Heard) < onlineFor, Waiting: s.Waiting,
-		Oldest: s.Oldest, LastRequest: s.LastRequest, Report: s.Report, Configured: configured}
+		Oldest: s.Oldest, LastFetch: s.LastFetch, LastRequest: s.LastRequest, Report: s.Report,
+		Configured: configured, twoBoxes: s.TwoBoxes, behind: s.Behind}
 	if zone, err := time.LoadLocation(v.Timezone); err == nil && v.Timezone != "" && len(v.Hours) > 0 {
 		open := v.OpenAt(now.In(zone))
 		out.Open = &open
@@ -97,8 +103,14 @@ func siteOf(now time.Time, v config.Venue, s store.Site, configured bool) Site {
 	return out
 }
 
-func (o *Overview) find(level admin.Level, subject, text, do string) {
-	o.Findings = append(o.Findings, admin.Finding{Level: level, Subject: subject, Text: text, Do: do})
+// find adds a finding. Its id stays the same while the numbers in its text change.
+func (o *Overview) find(id string, level admin.Level, subject, text, do string) {
+	o.Findings = append(o.Findings, admin.Finding{ID: id, Level: level, Subject: subject, Text: text, Do: do})
+}
+
+// venue adds a finding about a venue.
+func (o *Overview) venue(id, what string, level admin.Level, text, do string) {
+	o.find("venue/"+id+"/"+what, level, "venue", text, do)
 }
 
 func (o *Overview) findSite(s Site) {
@@ -110,21 +122,27 @@ func (o *Overview) findSite(s Site) {
 	if s.Heard.IsZero() {
 		silent = "was never heard of"
 	}
+	if s.twoBoxes {
+		o.venue(s.ID, "two_boxes", admin.Fail, s.Name+": two boxes fetch its orders with the same token, and each "+
+			"gets a part",
+			"switch one of them off; if one was lost, ticketrail relay venues renew "+s.ID)
+	}
 	switch {
 	case !s.Configured:
-		o.find(admin.Warn, "venue", s.ID+" is no venue any more"+waits, "")
+		o.venue(s.ID, "removed", admin.Warn, s.ID+" is no venue any more"+waits, "")
 	case s.Waiting > 0 && o.Stream.MaxAge > 0 && o.At.Sub(s.Oldest) > o.Stream.MaxAge*3/4:
-		o.find(admin.Fail, "venue", s.Name+" is about to lose orders: a request is kept for "+
+		o.venue(s.ID, "loses_orders", admin.Fail, s.Name+" is about to lose orders: a request is kept for "+
 			admin.Age(o.Stream.MaxAge)+waits, "bring its box online, or raise nats.dedup_retention")
 	case away > offlineFor && (s.Waiting > 0 || s.Open != nil && *s.Open):
-		o.find(admin.Fail, "venue", s.Name+": its box "+silent+waits, "call the venue: is the box on, is it online?")
+		o.venue(s.ID, "box_away", admin.Fail, s.Name+": its box "+silent+waits,
+			"call the venue: is the box on, is it online?")
 	case away > offlineFor && s.Open == nil:
-		o.find(admin.Warn, "venue", s.Name+": its box "+silent, "")
+		o.venue(s.ID, "box_away", admin.Warn, s.Name+": its box "+silent, "")
 	case s.Online && s.Waiting > 0 && o.At.Sub(s.Oldest) > stuckFor:
-		o.find(admin.Fail, "venue", s.Name+": its box is there and takes nothing"+waits,
+		o.venue(s.ID, "not_taken", admin.Fail, s.Name+": its box is there and takes nothing"+waits,
 			"run ticketrail status on the box")
 	case s.Online && s.Report.Problems > 0:
-		o.find(admin.Warn, "venue", s.Name+": its box needs a person", "run ticketrail status on the box")
+		o.venue(s.ID, "box_problems", admin.Warn, s.Name+": its box needs a person", "run ticketrail status on the box")
 	}
 }
 
@@ -138,24 +156,34 @@ func (o *Overview) findStream() {
 	const do = "raise nats.max_bytes, if the servers have the disk, or lower nats.dedup_retention"
 	switch {
 	case used > almostFull:
-		o.find(admin.Fail, "stream", "nearly full, and a full one refuses orders: "+text, do)
+		o.find("stream/full", admin.Fail, "stream", "nearly full, and a full one refuses orders: "+text, do)
 	case used > nearlyFull:
-		o.find(admin.Warn, "stream", text, do)
+		o.find("stream/fills", admin.Warn, "stream", text, do)
 	default:
-		o.find(admin.OK, "stream", text, "")
+		o.find("", admin.OK, "stream", text, "")
 	}
-	var down []string
-	for _, r := range st.Replicas {
-		if r.Offline || !r.Current {
-			down = append(down, r.Name)
+	if st.Differs != "" {
+		o.find("stream/differs", admin.Warn, "stream", "it is not as this relay.yaml says: "+st.Differs,
+			"correct the file; or restart a relay, with --shrink if the stream shall become smaller")
+	}
+}
+
+func (o *Overview) findServers() {
+	st := o.Stream
+	down := slices.Clone(st.Behind)
+	for _, s := range o.Sites {
+		if s.behind != "" {
+			down = append(down, s.behind)
 		}
 	}
+	slices.Sort(down)
+	down = slices.Compact(down)
 	if len(down) > 0 {
-		o.find(admin.Fail, "servers", strings.Join(down, ", ")+" is down or behind: if another one ends too, no "+
-			"orders are accepted", "curl http://127.0.0.1:8222/healthz there says how it is; if its disk is full, "+
-			"make room, then systemctl restart nats-server")
+		o.find("servers/behind", admin.Fail, "servers", strings.Join(down, ", ")+" is down or behind: if another "+
+			"one ends too, no orders are accepted", "curl http://127.0.0.1:8222/healthz there says how it is; if its "+
+			"disk is full, make room, then systemctl restart nats-server")
 	} else {
-		o.find(admin.OK, "servers", fmt.Sprintf("%d of %[1]d have every request", len(st.Replicas)+1), "")
+		o.find("", admin.OK, "servers", fmt.Sprintf("%d of %[1]d have every request", len(st.Replicas)+1), "")
 	}
 	online := 0
 	for _, s := range o.Sites {
@@ -163,7 +191,7 @@ func (o *Overview) findStream() {
 			online++
 		}
 	}
-	o.find(admin.OK, "venues", fmt.Sprintf("%d of %d boxes are online", online, len(o.Sites)), "")
+	o.find("", admin.OK, "venues", fmt.Sprintf("%d of %d boxes are online", online, len(o.Sites)), "")
 }
 
 // roughly is a size for people.

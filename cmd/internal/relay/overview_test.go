@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"ticketrail/cmd/internal/admin"
 	"ticketrail/config"
 	"ticketrail/deploy"
 	store "ticketrail/receiver/relay"
@@ -39,6 +40,8 @@ func TestThePersonIsCalledForWhatCostsOrders(t *testing.T) {
 	const never = -1
 	problems := site(time.Second, 0, 0)
 	problems.Report.Problems = 1
+	two := site(time.Second, 0, 0)
+	two.TwoBoxes = true
 	fine := store.State{MaxBytes: 1000, Leader: "n1", MaxAge: 72 * time.Hour,
 		Replicas: []store.Replica{{Name: "n2", Current: true}, {Name: "n3", Current: true}}}
 	with := func(change func(*store.State)) store.State { s := fine; change(&s); return s }
@@ -63,15 +66,18 @@ func TestThePersonIsCalledForWhatCostsOrders(t *testing.T) {
 		"an order waits for a moment": {open, site(time.Second, 1, time.Second), fine, "ok", ""},
 		"orders are about to be dropped": {unknown, site(60*time.Hour, 1, 60*time.Hour), fine, "fail",
 			"about to lose orders: a request is kept for 3d0h"},
+		"two boxes have one token": {open, two, fine, "fail", "two boxes fetch its orders with the same token"},
+		"the stream is not as configured": {open, here, with(func(s *store.State) { s.Differs = "max age is 1h0m0s" }),
+			"warn", "max age is 1h0m0s"},
 		"the box has problems":    {open, problems, fine, "warn", "needs a person"},
-		"nobody made credentials": {open, store.Site{}, fine, "fail", "no box can fetch them"},
+		"a venue has no consumer": {open, store.Site{}, fine, "fail", "no box can fetch them"},
 		"a removed venue has orders": {config.Venue{ID: bar, Name: "Bar"}, site(never, 1, time.Hour), fine, "fail",
 			"is no venue any more; 1 requests wait"},
 		"the stream fills":              {open, here, full(750), "warn", "750B of 1000B"},
 		"the stream is as good as full": {open, here, full(950), "fail", "nearly full"},
 		"the stream has no limit":       {open, here, with(func(s *store.State) { s.MaxBytes = -1 }), "ok", ""},
 		"a server is down": {open, here, with(func(s *store.State) {
-			s.Replicas = []store.Replica{{Name: "n2", Current: true}, {Name: "n3", Offline: true}}
+			s.Behind = []string{"n3", "n3"}
 		}), "fail", "n3 is down or behind"},
 	} {
 		o := overview(at, []config.Venue{k.venue}, k.state, []store.Site{k.site})
@@ -82,6 +88,11 @@ func TestThePersonIsCalledForWhatCostsOrders(t *testing.T) {
 		if string(o.Findings[0].Level) != k.want || !strings.Contains(text, k.text) ||
 			(len(o.NeedsPerson()) > 0) != (k.want == "fail") {
 			t.Errorf("%s: want %s with %q, got\n%s", name, k.want, k.text, text)
+		}
+		for _, f := range o.Findings {
+			if (f.ID == "") != (f.Level == admin.OK) {
+				t.Errorf("%s: the identity of %+v is %q", name, f, f.ID)
+			}
 		}
 	}
 }

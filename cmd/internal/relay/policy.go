@@ -42,6 +42,7 @@ func (s *server) setVenues(all []store.Venue) {
 		return
 	}
 	s.others = others
+	s.door.SetVenues(all)
 	s.log.Info("venues known", "venues", len(s.conf.With(others).Venues))
 }
 

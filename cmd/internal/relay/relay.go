@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"os"
 	"strings"
 	"sync"
@@ -27,8 +28,6 @@ import (
 	"golang.org/x/time/rate"
 
 	"ticketrail/cmd/internal/daemon"
-	"ticketrail/cmd/internal/httpserver"
-	"ticketrail/cmd/internal/natsaccess"
 	"ticketrail/config"
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver"
@@ -44,6 +43,7 @@ type Options struct {
 	Reload           <-chan os.Signal // triggers a reload for each value
 	Notify           func(state string)
 	WatchdogEvery    time.Duration // the interval of watchdog notifications; 0: none
+	Shrink           bool          // the stream may become shorter or smaller, see store.Options
 	Log              io.Writer     // nil discards it
 }
 
@@ -56,8 +56,9 @@ type server struct {
 	loaded   *daemon.ConfigMetrics
 
 	nc       *nats.Conn
-	stream   *store.Stream // set before the webhook is served
+	stream   *store.Stream // set before the webhook is served, as are the next two
 	receiver *receiver.Receiver
+	door     *store.Door
 	watch    watch
 
 	mu     sync.Mutex // guards conf and others, and each policy that is made of them
@@ -88,7 +89,7 @@ func Run(ctx context.Context, o Options) error {
 	s.level.Set(conf.Log.Slog())
 	s.log = daemon.NewLogger(o.Log, conf.Log.Format, s.level)
 	s.loaded = daemon.NewConfigMetrics(s.registry)
-	s.watch = watch{venues: s.venues, ready: s.notReady}
+	s.watch = watch{venues: s.venues, ready: s.notReady, options: storeOptions(conf)}
 	s.registry.MustRegister(&s.watch)
 	for _, w := range conf.Warnings {
 		s.log.Warn("configuration warning", "warning", w)
@@ -104,8 +105,7 @@ func Run(ctx context.Context, o Options) error {
 			}
 		})
 	}
-	if s.nc, err = natsaccess.Connect(ctx, natsaccess.Options{URLs: conf.NATS.URLs,
-		CredentialsFile: conf.NATS.CredsFile, Name: "ticketrail relay", Logger: s.log}); err != nil {
+	if s.nc, err = connect(conf.NATS, "ticketrail relay", s.log); err != nil {
 		return err
 	}
 	defer s.disconnect()
@@ -213,7 +213,11 @@ func (s *server) open(ctx context.Context, run func(string, func(context.Context
 		select {
 		case <-first:
 			run("consumers", s.addConsumers)
-			run("watch", func(ctx context.Context) error { return s.watch.run(ctx, s.stream, s.log) })
+			run("door", s.door.Run)
+			run("ready", func(ctx context.Context) error { return s.watch.runReady(ctx, s.stream) })
+			run("watch", func(ctx context.Context) error {
+				return s.watch.run(ctx, s.stream, s.door.Heard, s.log)
+			})
 			return nil
 		case <-time.After(statusEvery):
 			s.notify("EXTEND_TIMEOUT_USEC=30000000\nSTATUS=" + s.status())
@@ -230,8 +234,13 @@ func (s *server) openOnce(ctx context.Context, conf *config.Relay, within time.D
 		// Its metrics can be registered once, so not before it is there.
 		reg := prometheus.NewRegistry()
 		o := storeOptions(conf)
-		o.Logger, o.Registerer = s.log, reg
+		o.Logger, o.Registerer, o.Shrink = s.log, reg, s.o.Shrink
 		stream, err := openStream(ctx, s.nc, o, within)
+		if err != nil {
+			return err
+		}
+		s.door, err = stream.NewDoor(store.DoorOptions{Secret: []byte(conf.NATS.Password.Reveal()),
+			Caller: func(r *http.Request) string { return s.receiver.Caller(r) }, Registerer: reg})
 		if err != nil {
 			return err
 		}
@@ -260,41 +269,6 @@ func (s *server) ensureConsumers(ctx context.Context, conf *config.Relay) error 
 		}
 	}
 	return nil
-}
-
-func (s *server) serveMonitor(run func(string, func(context.Context) error)) (at string, err error) {
-	if s.o.Metrics == nil && s.conf.Metrics.Listen == "" {
-		return "", nil
-	}
-	l, err := daemon.Listen(s.o.Metrics, "metrics.listen", s.conf.Metrics.Listen)
-	if err != nil {
-		return "", err
-	}
-	mux := daemon.Monitor(s.registry, s.log, s.notReady)
-	s.watch.pages(mux)
-	run("metrics", func(ctx context.Context) error { return daemon.ServeMonitor(ctx, l, mux, s.log) })
-	return l.Addr().String(), nil
-}
-
-func (s *server) serveWebhook(run func(string, func(context.Context) error)) (at string, err error) {
-	l, err := daemon.Listen(s.o.Webhook, "receiver.listen", s.conf.Receiver.Listen)
-	if err != nil {
-		return "", err
-	}
-	files := httpserver.Files{}
-	files.Cert, files.Key = s.conf.WebhookFiles()
-	o, acme, err := daemon.Webhook(s.conf.Receiver.TLS, files, s.log.With("component", "receiver"), s.registry)
-	if err != nil {
-		return "", errors.Join(err, l.Close())
-	}
-	if acme != nil {
-		run("acme", acme.Run)
-	}
-	o.MaxConnections, o.Group = s.conf.Receiver.MaxConnections, s.receiver.Group
-	srv := s.receiver.HTTPServer()
-	srv.Handler = s.unlessUnsure(srv.Handler)
-	run("webhook", func(ctx context.Context) error { return httpserver.Serve(ctx, l, srv, o) })
-	return l.Addr().String(), nil
 }
 
 // disconnect sends what is under way, and closes the connection.

@@ -1,19 +1,24 @@
 package relay
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
+	"ticketrail/config"
 	store "ticketrail/receiver/relay"
+	"ticketrail/receiver/source"
 )
 
 func TestWithoutItsServersARelayAnswers503AlsoForAVenueItDoesNotKnow(t *testing.T) {
-	c := newCloud(t, 1)
+	c := newCloud(t)
 	c.edit("nats:", "venues: [{ id: "+grill+", name: Grill, timezone: UTC }]\nnats:")
 	r := c.start(true)
 	if status := r.settled(grill, "a", "Burger"); status != http.StatusOK {
@@ -25,7 +30,7 @@ func TestWithoutItsServersARelayAnswers503AlsoForAVenueItDoesNotKnow(t *testing.
 		}
 		return nil
 	})
-	c.servers.Kill(0)
+	c.server.Stop()
 	c.until("it is not ready", func() error {
 		if status, _ := r.get("/readyz"); status != http.StatusServiceUnavailable {
 			return fmt.Errorf("readyz says %d", status)
@@ -41,9 +46,7 @@ func TestWithoutItsServersARelayAnswers503AlsoForAVenueItDoesNotKnow(t *testing.
 	if status, text := late.get("/readyz"); status != http.StatusServiceUnavailable {
 		t.Errorf("before it has seen the servers it says %s", text)
 	}
-	if err := c.servers.Start(t.Context(), 0); err != nil {
-		t.Fatal(err)
-	}
+	c.server.Start()
 	for _, one := range []*runningRelay{r, late} {
 		c.until("orders are accepted again", func() error {
 			if status := one.post(grill, "b", "Fish"); status != http.StatusOK {
@@ -78,11 +81,11 @@ func TestWithoutItsServersARelayAnswers503AlsoForAVenueItDoesNotKnow(t *testing.
 }
 
 func TestACommandWaitsForServersThatAreStarting(t *testing.T) {
-	c := newCloud(t, 1)
-	conf := c.admin().Conf
+	c, a := opened(t)
+	conf := a.Conf
 	var err error
 	for range 3 { // a server that takes longer than a command waits proves nothing
-		c.servers.Kill(0)
+		c.server.Stop()
 		opened := make(chan error, 1)
 		go func() {
 			a, err := OpenAdmin(t.Context(), conf)
@@ -91,9 +94,7 @@ func TestACommandWaitsForServersThatAreStarting(t *testing.T) {
 			}
 			opened <- err
 		}()
-		if err := c.servers.Start(t.Context(), 0); err != nil {
-			t.Fatal(err)
-		}
+		c.server.Start()
 		if err = <-opened; err == nil {
 			return
 		}
@@ -102,16 +103,14 @@ func TestACommandWaitsForServersThatAreStarting(t *testing.T) {
 }
 
 func TestAVenuesOwnSecretAndItsAddressAreForItAlone(t *testing.T) {
-	c := newCloud(t, 1)
-	a := c.admin()
-	secret, _, err := a.Add(t.Context(), c.operator, store.Venue{ID: grill, Name: "Grill"}, true,
-		filepath.Join(c.dir, "grill.creds"))
+	c, a := opened(t)
+	secret, err := a.Add(t.Context(), store.Venue{ID: grill, Name: "Grill"}, true, filepath.Join(c.dir, "grill.token"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	a = c.admin()
 	for _, wrong := range []store.Venue{{ID: "x", Name: "X"}, {ID: grill, Name: "Other"}, {ID: bar, Name: "GRILL"}} {
-		if _, _, err := a.Add(t.Context(), c.operator, wrong, false, filepath.Join(c.dir, "x.creds")); err == nil {
+		if _, err := a.Add(t.Context(), wrong, false, filepath.Join(c.dir, "x.token")); err == nil {
 			t.Errorf("%+v is added", wrong)
 		}
 	}
@@ -122,5 +121,67 @@ func TestAVenuesOwnSecretAndItsAddressAreForItAlone(t *testing.T) {
 	r.url = r.url[:strings.LastIndexByte(r.url, '/')+1] + secret
 	if status := r.settled(grill, "a", "Burger"); status != http.StatusOK {
 		t.Errorf("with its own secret its order is answered %d", status)
+	}
+}
+
+// TestABoxFetchesThroughTheDoorOfTheWebhook, and its renewed token is the only one at once. The receiver's allow_from
+// is for the service.
+func TestABoxFetchesThroughTheDoorOfTheWebhook(t *testing.T) {
+	c, a := opened(t)
+	c.edit("receiver: {", "receiver: { allow_from: [ 192.0.2.0/24 ], ")
+	file := filepath.Join(c.dir, "grill.token")
+	if _, err := a.Add(t.Context(), store.Venue{ID: grill, Name: "Grill"}, false, file); err != nil {
+		t.Fatal(err)
+	}
+	old, err := config.Source{TokenFile: file}.Token()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := c.start(true)
+	c.edit("allow_from: [ 192.0.2.0/24 ], ", "")
+	r.reload <- syscall.SIGHUP
+	c.until("an order is accepted", func() error {
+		if status := r.post(grill, "a", "Burger"); status != http.StatusOK {
+			return fmt.Errorf("answer %d", status)
+		}
+		return nil
+	})
+	took := make(chan source.Arrival, 10)
+	token := new(atomic.Value)
+	token.Store(old)
+	box := source.New(source.Options{URL: r.boxes, Venue: grill, Transport: source.Transport(),
+		Token:  func() (string, error) { return token.Load().(string), nil },
+		Report: func() source.Report { return source.Report{} },
+		Take:   func(_ context.Context, one source.Arrival) error { took <- one; return nil }})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- box.Run(ctx) }()
+	if one := <-took; one.ID != "a" || one.Device != "T1" {
+		t.Errorf("the box took %+v", one)
+	}
+	if err := c.admin().Renew(t.Context(), grill, file); err != nil {
+		t.Fatal(err)
+	}
+	c.until("the box is told that its token has ended", func() error {
+		if err := box.Status().Err; !errors.Is(err, source.ErrToken) {
+			return fmt.Errorf("its status is %v", err)
+		}
+		return nil
+	})
+	if text, err := os.ReadFile(file); err != nil || strings.Contains(string(text), old) {
+		t.Errorf("the file has the token of before: %v", err)
+	}
+	r.settled(grill, "b", "Burger")
+	now, err := config.Source{TokenFile: file}.Token()
+	if err != nil {
+		t.Fatal(err)
+	}
+	token.Store(now)
+	if one := <-took; one.ID != "b" {
+		t.Errorf("with the new token the box took %+v", one)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
 	}
 }

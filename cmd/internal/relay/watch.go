@@ -27,52 +27,63 @@ const knownFor = 3 * lookEvery
 // A watch knows how all venues are, for metrics and for the page. It asks by itself and not at each scrape, so that
 // nobody can make the servers work by asking.
 type watch struct {
-	venues func() []config.Venue
-	ready  func() string
-	every  time.Duration            // 0: lookEvery
-	last   atomic.Pointer[Overview] // nil until the servers have answered once
-	failed atomic.Pointer[string]   // why the stream took no orders when it was last asked; nil: it did
+	venues  func() []config.Venue
+	ready   func() string
+	options store.Options            // of the stream, as configured
+	every   time.Duration            // 0: lookEvery
+	last    atomic.Pointer[Overview] // nil until the servers have answered once
+	failed  atomic.Pointer[string]   // why the stream takes no orders; nil: it does, as far as is known
 }
 
 // run asks until ctx ends.
-func (w *watch) run(ctx context.Context, s *store.Stream, log *slog.Logger) error {
+func (w *watch) run(ctx context.Context, s *store.Stream, heard func() map[string]store.Heard, log *slog.Logger) error {
 	last := ""
 	for {
 		attempt, cancel := context.WithTimeout(ctx, lookEvery)
-		o, err := Look(attempt, s, w.venues())
+		o, err := look(attempt, s, w.options, w.venues(), heard())
 		cancel()
 		switch {
 		case err == nil:
 			last = ""
 			w.last.Store(&o)
-			w.failed.Store(nil)
-		case ctx.Err() == nil:
-			w.failed.Store(refuses(ctx, s))
-			if err.Error() != last {
-				last = err.Error()
-				log.Warn("the servers do not say how the venues are", "err", err)
-			}
-		}
-		wait := cmp.Or(w.every, lookEvery)
-		if w.failed.Load() != nil { // a load balancer sends it nothing until it says that it is ready
-			wait = openAgain
+		case ctx.Err() == nil && err.Error() != last:
+			last = err.Error()
+			log.Warn("the servers do not say how the venues are", "err", err)
 		}
 		select {
-		case <-time.After(wait):
+		case <-time.After(cmp.Or(w.every, lookEvery)):
 		case <-ctx.Done():
 			return nil
 		}
 	}
 }
 
-// refuses says why the stream takes no orders; nil: it does. Whatever else cannot be seen must not make a load balancer
-// take the relays away, which all see the same.
-func refuses(ctx context.Context, s *store.Stream) *string {
-	if _, err := s.State(ctx); err != nil {
-		text := err.Error()
-		return &text
+// readyWithin is for the stream's answer whether it has a leader.
+const readyWithin = 1500 * time.Millisecond
+
+// runReady asks whether the stream takes orders: now and then, at once when an order could not be stored, and each
+// second until it does. Whatever else cannot be seen must not make a load balancer take the relays away, which all see
+// the same; neither must a full stream, from which boxes fetch.
+func (w *watch) runReady(ctx context.Context, s *store.Stream) error {
+	for {
+		attempt, cancel := context.WithTimeout(ctx, readyWithin)
+		_, err := s.State(attempt, w.options)
+		cancel()
+		wait := lookEvery
+		if err != nil {
+			text := err.Error()
+			w.failed.Store(&text)
+			wait = openAgain // a load balancer sends it nothing until it says that it is ready
+		} else {
+			w.failed.Store(nil)
+		}
+		select {
+		case <-s.Failed():
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return nil
+		}
 	}
-	return nil
 }
 
 // notReady says that the stream takes nothing, as far as is known.
@@ -89,7 +100,7 @@ var (
 	descLooked = prometheus.NewDesc("ticketrail_relay_watched_timestamp_seconds",
 		"When the servers last said how the venues and the stream are; 0: not since the start.", nil, nil)
 	descOnline = prometheus.NewDesc("ticketrail_relay_site_online",
-		"Whether the venue's box was heard of within a minute (1) or not (0).", []string{"venue"}, nil)
+		"Whether the venue's box was heard of within 75 seconds (1) or not (0).", []string{"venue"}, nil)
 	descHeard = prometheus.NewDesc("ticketrail_relay_site_heard_timestamp_seconds",
 		"When the venue's box was last heard of; 0: never.", []string{"venue"}, nil)
 	descWaiting = prometheus.NewDesc("ticketrail_relay_site_waiting",

@@ -3,10 +3,13 @@ package app_test
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,7 +20,6 @@ import (
 	"ticketrail/cmd/internal/app"
 	"ticketrail/cmd/internal/daemontest"
 	"ticketrail/config"
-	"ticketrail/deploy/slow"
 	"ticketrail/printer/transport"
 	"ticketrail/printer/virtual"
 	"ticketrail/queue/ticket"
@@ -30,15 +32,15 @@ func TestTheConnectionToTheRelayComesAndGoes(t *testing.T) {
 	k := newFetchingBox(t)
 	k.accept() // the box is off
 	k.accept()
-	k.configure("nats://127.0.0.1:1")
+	k.configure("http://127.0.0.1:1")
 	k.start()
-	k.wantStatus(admin.Fail, "no order can be fetched since")
+	k.wantStatus(admin.Fail, "no order can be fetched")
 
-	k.configure(k.nats.URLs()...)
+	k.configure(k.relay.URL)
 	_, err := k.app.Reload()
 	k.must(err)
 	k.wantPrinted()
-	k.wantStatus(admin.OK, "nothing waits there; it heard of this box")
+	k.wantStatus(admin.OK, "nothing waits there")
 	before := k.app.RelaySource()
 	_, err = k.app.Reload() // nothing has changed
 	k.must(err)
@@ -48,55 +50,65 @@ func TestTheConnectionToTheRelayComesAndGoes(t *testing.T) {
 		t.Error("the connection was made anew")
 	}
 
-	k.nats.Kill(0)
-	k.wantStatus(admin.Fail, "no order can be fetched since")
+	k.must(os.WriteFile(k.token, []byte("old\n"), 0o600)) // it was renewed
+	k.accept()
+	k.wantStatus(admin.Fail, "no order can be fetched (the relay refuses the token")
+	k.must(os.WriteFile(k.token, []byte(theToken), 0o600))
+	k.wantPrinted()
+	k.away.Store(true)
+	k.accept()
+	k.wantStatus(admin.Fail, "no order can be fetched")
 	k.stop()
 	k.start() // the relay is away at the start
-	k.must(k.nats.Start(t.Context(), 0))
-	k.accept()
+	k.away.Store(false)
 	k.wantPrinted()
 	k.wantStatus(admin.OK, "nothing waits there")
 }
 
-// A fetchingBox is the whole daemon, which fetches from a real nats-server. A virtual printer is its kitchen.
+// A fetchingBox is the whole daemon, which fetches from a relay with a real nats-server. A virtual printer is its
+// kitchen.
 type fetchingBox struct {
 	*testing.T
-	nats    *natstest.Cluster
 	cloud   *relay.Stream
-	conf    string // its configuration file
+	relay   *httptest.Server
+	away    atomic.Bool // the relay answers 502, as a load balancer without one
+	conf    string      // its configuration file
+	token   string      // its token's file
 	printer *virtual.Printer
 	app     *app.App
 	stop    func()
 	sent    []string // numbers of the orders, in order
 }
 
-// dialNATS connects without credentials.
-func dialNATS(urls []string) (*nats.Conn, error) {
-	o := nats.GetDefaultOptions()
-	for _, u := range urls {
-		o.Servers = append(o.Servers, strings.Replace(u, "tls://", "nats://", 1))
-	}
-	o.RetryOnFailedConnect, o.MaxReconnect, o.ReconnectWait = true, -1, 50*time.Millisecond
-	o.ReconnectBufSize = -1
-	return o.Connect()
-}
+const theToken = "the token of the venue"
 
 func newFetchingBox(t *testing.T) *fetchingBox {
-	slow.Test(t)
-	k := &fetchingBox{T: t, nats: natstest.ForTest(t, natstest.Options{Nodes: 1}),
-		conf:    filepath.Join(t.TempDir(), "ticketrail.yaml"),
+	dir := t.TempDir()
+	k := &fetchingBox{T: t, conf: filepath.Join(dir, "ticketrail.yaml"), token: filepath.Join(dir, "relay.token"),
 		printer: virtual.New(virtual.Options{Name: "grill", Columns: 48, Can: virtual.Everything})}
-	nc, err := dialNATS(k.nats.URLs())
+	nc, err := nats.Connect(natstest.Embed(t, "").URL())
 	k.must(err)
 	t.Cleanup(nc.Close)
 	k.eventually("the stream is there", func() bool {
 		k.cloud, err = relay.Open(t.Context(), nc, relay.Options{Replicas: 1, MaxAge: time.Hour, MaxBody: 1 << 20})
 		return err == nil
 	})
-	k.eventually("the venue is there", func() bool {
-		return k.cloud.PutVenue(t.Context(), relay.Venue{ID: daemontest.VenueID, Name: "Harbour Grill"}) == nil
-	})
-	k.configure(k.nats.URLs()...)
+	k.must(os.WriteFile(k.token, []byte(theToken), 0o600))
+	venue := relay.Venue{ID: daemontest.VenueID, Name: "Harbour Grill", Token: relay.HashToken(theToken)}
+	k.eventually("the venue is there", func() bool { return k.cloud.PutVenue(t.Context(), venue) == nil })
+	door, err := k.cloud.NewDoor(relay.DoorOptions{Secret: []byte("secret"),
+		Caller: func(r *http.Request) string { return r.RemoteAddr }})
+	k.must(err)
+	door.SetVenues([]relay.Venue{venue})
+	k.relay = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if k.away.Load() {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		door.Handler().ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() { door.SetVenues(nil); k.relay.Close() })
+	k.configure(k.relay.URL)
 	return k
 }
 
@@ -117,14 +129,11 @@ func (k *fetchingBox) eventually(what string, is func() bool) {
 	}
 }
 
-func (k *fetchingBox) configure(urls ...string) {
+func (k *fetchingBox) configure(url string) {
 	k.Helper()
-	for i, u := range urls {
-		urls[i] = strings.Replace(u, "nats://", "tls://", 1)
-	}
 	k.must(os.WriteFile(k.conf, fmt.Appendf(nil, `
 receiver: { listen: "127.0.0.1:0" }
-source: { nats: [%s], creds_file: relay.creds }
+source: { url: %q, token_file: relay.token }
 venues: [ { id: %s, name: Harbour Grill, timezone: UTC } ]
 printers: [ { name: grill, address: "tcp://grill" } ]
 fallback: grill
@@ -132,14 +141,13 @@ storage: { path: t.db }
 admin: { socket: s }
 metrics: { listen: "" }
 display: { listen: "" }
-`, `"`+strings.Join(urls, `", "`)+`"`, daemontest.VenueID), 0o600))
+`, url, daemontest.VenueID), 0o600))
 }
 
 func (k *fetchingBox) start() {
 	k.Helper()
 	k.app, k.stop = run(k.T, app.Options{ConfigPath: k.conf, Log: k.Output(), Clock: daemontest.SyncedClock{},
-		Dialer: func(config.Printer) (transport.Dialer, error) { return k.printer, nil },
-		Relay:  func(_ context.Context, c config.Source) (*nats.Conn, error) { return dialNATS(c.NATS) }})
+		Dialer: func(config.Printer) (transport.Dialer, error) { return k.printer, nil }})
 	k.Cleanup(k.stop)
 }
 

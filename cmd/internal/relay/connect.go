@@ -1,0 +1,98 @@
+package relay
+
+import (
+	"crypto/tls"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"ticketrail/config"
+)
+
+// connect returns a connection that is made in the background, and again whenever it ends, for ever: the servers may
+// be away when a relay starts.
+func connect(c config.NATS, name string, log *slog.Logger, more ...nats.Option) (*nats.Conn, error) {
+	o := append(connectOptions(c, name), nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1),
+		nats.CustomReconnectDelay(reconnectDelay), nats.IgnoreAuthErrorAbort(), logConnection(log))
+	return nats.Connect(strings.Join(c.URLs, ","), append(o, more...)...)
+}
+
+// user is the servers' only one.
+const user = "relay"
+
+// connectOptions are those of every connection.
+func connectOptions(c config.NATS, name string) []nats.Option {
+	o := []nats.Option{
+		nats.Name(name), nats.UserInfo(user, c.Password.Reveal()),
+		// What is published while the servers are away fails at once: an order that waited in memory could be lost
+		// with it, and its sender has been answered by then.
+		nats.ReconnectBufSize(-1),
+		// A server that hangs is noticed within some seconds, and another one is used.
+		nats.Timeout(2 * time.Second), nats.PingInterval(2 * time.Second), nats.MaxPingsOutstanding(2),
+	}
+	for _, u := range c.URLs {
+		if strings.HasPrefix(u, "tls:") {
+			o = append(o, nats.Secure(&tls.Config{MinVersion: tls.VersionTLS12}))
+			break
+		}
+	}
+	if c.CAFile != "" {
+		o = append(o, nats.RootCAs(c.CAFile))
+	}
+	return o
+}
+
+// reconnectDelay is asked when no server of the list was reached.
+func reconnectDelay(attempts int) time.Duration {
+	most := min(4*time.Second, 250*time.Millisecond<<min(attempts, 10))
+	return most/2 + rand.N(most/2)
+}
+
+// logConnection logs what happens to the connection, each state once: a server that is away for an evening must not
+// fill the disk.
+func logConnection(log *slog.Logger) nats.Option {
+	return func(o *nats.Options) error {
+		last := "" // of the callbacks, which nats.go calls one after another
+		down := func(_ *nats.Conn, err error) {
+			if err != nil && err.Error() != last {
+				last = err.Error()
+				log.Warn("no connection to the NATS servers; it is tried again for ever", "err", err)
+			}
+		}
+		up := func(c *nats.Conn) {
+			last = ""
+			log.Info("connected to the NATS servers", "server", c.ConnectedServerName(),
+				"url", c.ConnectedUrlRedacted())
+		}
+		o.ConnectedCB, o.ReconnectedCB = up, up
+		o.DisconnectedErrCB, o.ReconnectErrCB = down, down
+		o.AsyncErrorCB = func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			log.Warn("the NATS servers report an error", "err", err)
+		}
+		return nil
+	}
+}
+
+// writeSecret writes a file as a whole, for its owner alone.
+func writeSecret(path string, text string) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(f.Name()) }() // after the rename there is none
+	_, err = f.WriteString(text + "\n")
+	for _, end := range []func() error{f.Sync, f.Close} {
+		if endErr := end(); err == nil {
+			err = endErr
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

@@ -1,0 +1,66 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/netip"
+
+	"ticketrail/cmd/internal/daemon"
+	"ticketrail/cmd/internal/httpserver"
+	"ticketrail/config"
+)
+
+func (s *server) serveMonitor(run func(string, func(context.Context) error)) (at string, err error) {
+	if s.o.Metrics == nil && s.conf.Metrics.Listen == "" {
+		return "", nil
+	}
+	l, err := daemon.Listen(s.o.Metrics, "metrics.listen", s.conf.Metrics.Listen)
+	if err != nil {
+		return "", err
+	}
+	mux := daemon.Monitor(s.registry, s.log, s.notReady)
+	s.watch.pages(mux)
+	run("metrics", func(ctx context.Context) error { return daemon.ServeMonitor(ctx, l, mux, s.log) })
+	return l.Addr().String(), nil
+}
+
+func (s *server) serveWebhook(run func(string, func(context.Context) error)) (at string, err error) {
+	l, err := daemon.Listen(s.o.Webhook, "receiver.listen", s.conf.Receiver.Listen)
+	if err != nil {
+		return "", err
+	}
+	files := httpserver.Files{}
+	files.Cert, files.Key = s.conf.WebhookFiles()
+	o, acme, err := daemon.Webhook(s.conf.Receiver.TLS, files, s.log.With("component", "receiver"), s.registry)
+	if err != nil {
+		return "", errors.Join(err, l.Close())
+	}
+	if acme != nil {
+		run("acme", acme.Run)
+	}
+	o.MaxConnections, o.Group = s.conf.Receiver.MaxConnections, s.group
+	srv := s.receiver.HTTPServer()
+	mux := http.NewServeMux()
+	mux.Handle("/", s.unlessUnsure(srv.Handler))
+	mux.Handle("/v1/", s.door.Handler())
+	srv.Handler = mux
+	run("webhook", func(ctx context.Context) error { return httpserver.Serve(ctx, l, srv, o) })
+	return l.Addr().String(), nil
+}
+
+// group is as that of the receiver. receiver.allow_from is for the service: boxes are anywhere, so each network that is
+// not in it has a few connections of its own.
+func (s *server) group(caller netip.Addr) (name string, most int) {
+	name, most = s.receiver.Group(caller)
+	if name != "" && len(s.config().Receiver.AllowFrom) > 0 {
+		name = caller.String()
+	}
+	return name, most
+}
+
+func (s *server) config() *config.Relay {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.conf
+}

@@ -1,0 +1,124 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"ticketrail/cmd/internal/admin"
+	"ticketrail/config"
+	store "ticketrail/receiver/relay"
+)
+
+const (
+	// statusWithin is for all questions of a status, whatever is down.
+	statusWithin = 2500 * time.Millisecond
+	// nodeWithin is for the connection to one node.
+	nodeWithin = time.Second
+	// heardWithin is how long the relays have to say what they know: all that run answer at once.
+	heardWithin = 500 * time.Millisecond
+)
+
+// Status asks the servers and the relays how everything is, and says which of it could not be read. It changes nothing.
+func Status(ctx context.Context, conf *config.Relay) Overview {
+	ctx, cancel := context.WithTimeout(ctx, statusWithin)
+	defer cancel()
+	var wg sync.WaitGroup
+	nodes := make([]error, len(conf.NATS.URLs))
+	for i, url := range conf.NATS.URLs {
+		wg.Go(func() { nodes[i] = tryNode(conf.NATS, url) })
+	}
+	o, err := ask(ctx, conf)
+	wg.Wait()
+
+	o.At = time.Now()
+	if err != nil {
+		o.find("servers/unread", admin.Fail, "servers", "not everything could be read: "+err.Error(),
+			"look at the nodes: systemctl status nats-server")
+	}
+	for i, err := range nodes {
+		if err != nil {
+			node := conf.NATS.URLs[i]
+			o.find("servers/node/"+node, admin.Fail, "servers", fmt.Sprintf("node %s cannot be read: %v", node, err),
+				"look there: systemctl status nats-server")
+		}
+	}
+	slices.SortStableFunc(o.Findings, admin.WorstFirst)
+	return o
+}
+
+// tryNode connects to one node.
+func tryNode(c config.NATS, url string) error {
+	nc, err := nats.Connect(url, append(connectOptions(c, "ticketrail relay status"), nats.NoReconnect(),
+		nats.Timeout(nodeWithin), nats.IgnoreDiscoveredServers())...)
+	if err == nil {
+		nc.Close()
+	}
+	return err
+}
+
+// ask reads as much as it can. The time for the venues is what is left after the stream.
+func ask(ctx context.Context, conf *config.Relay) (o Overview, err error) {
+	nc, err := connect(conf.NATS, "ticketrail relay status", slog.New(slog.DiscardHandler),
+		nats.Timeout(statusWithin/2/time.Duration(len(conf.NATS.URLs)))) // it tries one after the other
+	if err != nil {
+		return o, err
+	}
+	defer nc.Close()
+	if err := connected(ctx, nc); err != nil {
+		return o, err
+	}
+	s, err := store.Attach(ctx, nc)
+	if err != nil {
+		return o, err
+	}
+	state, err := s.State(ctx, storeOptions(conf))
+	if err != nil {
+		return o, err
+	}
+	limited, cancel := context.WithTimeout(ctx, heardWithin)
+	heard, relays, err := s.Heard(limited)
+	cancel()
+	var problems []string
+	note := func(err error) {
+		if err != nil {
+			problems = append(problems, err.Error())
+		}
+	}
+	note(err)
+	bucket, err := s.Venues(ctx)
+	note(err)
+	sites, err := s.Sites(ctx, heard)
+	note(err)
+	o = overview(time.Now(), allVenues(conf, bucket), state, sites)
+	if relays == 0 {
+		o.find("relays/none", admin.Fail, "relays", "no relay answers: no order is taken, and no box can fetch one",
+			"systemctl status ticketrail-relay on each")
+	}
+	if len(problems) > 0 {
+		return o, errors.New(strings.Join(problems, "; "))
+	}
+	return o, nil
+}
+
+// connected waits for a connection.
+func connected(ctx context.Context, nc *nats.Conn) error {
+	is := nc.StatusChanged(nats.CONNECTED)
+	defer nc.RemoveStatusListener(is)
+	if nc.IsConnected() {
+		return nil
+	}
+	select {
+	case <-is:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("no node answers: %w", ctx.Err())
+	}
+}

@@ -1,0 +1,298 @@
+package relay
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"ticketrail/receiver/source"
+)
+
+const (
+	// answerTime is for writing an answer. A box on a slow line gets the rest of a large request by asking again: what
+	// it acknowledges late is acknowledged all the same.
+	answerTime = 30 * time.Second
+	// ackTime is for the servers' answer that a request has ended.
+	ackTime = 2 * time.Second
+	// maxAck is many times the size of a source.Ack.
+	maxAck = 16 << 10
+)
+
+// Why a poll ends before its time.
+var (
+	errReplaced = errors.New("another poll of this venue has taken its place")
+	errRevoked  = errors.New("the token is not valid any more")
+	errStopping = errors.New("the relay stops")
+)
+
+// DoorOptions configure a [Door]. All but Registerer are required.
+type DoorOptions struct {
+	// Secret is what all relays have in common: each can acknowledge what another one has handed out.
+	Secret []byte
+	Caller func(*http.Request) string // the address of who asks
+
+	Registerer prometheus.Registerer // nil: no metrics
+}
+
+// A Door is what boxes speak to. It keeps nothing that another relay would need: any of them can answer.
+//
+// A handle is the address in NATS at which a request is acknowledged, sealed with a key of the relays and bound to the
+// venue. So a box can end what it was handed, once or again, and nothing else.
+type Door struct {
+	stream *Stream
+	o      DoorOptions
+	seal   cipher.AEAD
+	wrong  *strangers
+	heard  listener
+
+	mu     sync.Mutex // guards the fields below
+	tokens map[token]string
+	rooms  map[string]*room // of the venues whose boxes have asked
+	closed bool
+}
+
+// A token is the SHA-256 of what a box shows.
+type token [sha256.Size]byte
+
+// HashToken is a token as the bucket has it.
+func HashToken(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// NewDoor makes a [Door], which is told of new requests and of boxes from then on. It lets nobody in before SetVenues.
+func (s *Stream) NewDoor(o DoorOptions) (*Door, error) {
+	key, err := hkdf.Key(sha256.New, o.Secret, nil, "ticketrail handle", 32)
+	if err != nil {
+		return nil, err
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	d := &Door{stream: s, o: o, wrong: newStrangers(o.Registerer), rooms: map[string]*room{}}
+	if d.seal, err = cipher.NewGCMWithRandomNonce(block); err != nil {
+		return nil, err
+	}
+	for subject, handle := range map[string]nats.MsgHandler{
+		subjects + ".>": d.stored, heardSubject + ".*": d.heard.hear, heardSubject: d.heard.tell,
+	} {
+		if _, err := s.nc.Subscribe(subject, handle); err != nil {
+			return nil, fmt.Errorf("listen to %s: %w", subject, err)
+		}
+	}
+	return d, nil
+}
+
+// Run wakes all boxes whenever the connection to the servers was made again, because nothing was heard without it. It
+// returns nil when ctx ends, and then nobody waits any more.
+func (d *Door) Run(ctx context.Context) error {
+	connected := d.stream.nc.StatusChanged(nats.CONNECTED)
+	defer d.stream.nc.RemoveStatusListener(connected)
+	for {
+		select {
+		case <-connected:
+			d.missed()
+		case <-ctx.Done():
+			d.mu.Lock()
+			d.closed = true
+			d.mu.Unlock()
+			d.each(func(p *poll) { p.end(errStopping) })
+			return nil
+		}
+	}
+}
+
+// SetVenues lets in the boxes of these venues, and nobody else from then on: who waits with another token is told.
+func (d *Door) SetVenues(all []Venue) {
+	tokens := map[token]string{}
+	for _, v := range all {
+		var t token
+		if n, err := hex.Decode(t[:], []byte(v.Token)); err == nil && n == len(t) {
+			tokens[t] = v.ID
+		}
+	}
+	d.mu.Lock()
+	d.tokens = tokens
+	d.mu.Unlock()
+	d.each(func(p *poll) {
+		if tokens[p.token] != p.venue {
+			p.end(errRevoked)
+		}
+	})
+}
+
+// Handler answers the two addresses for boxes.
+func (d *Door) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+source.PathNext, d.next)
+	mux.HandleFunc("POST "+source.PathAck, d.ack)
+	return mux
+}
+
+// admit finds the venue of a token, or answers.
+func (d *Door) admit(w http.ResponseWriter, r *http.Request) (p *poll, ok bool) {
+	// The scheme's name may be written in any case.
+	scheme, text, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	p = &poll{token: sha256.Sum256([]byte(text)), wake: make(chan struct{}, 1)}
+	d.mu.Lock()
+	p.venue = d.tokens[p.token]
+	d.mu.Unlock()
+	if p.venue == "" || !strings.EqualFold(scheme, "bearer") {
+		w.Header().Set("Connection", "close")
+		if !d.wrong.allow(d.o.Caller(r), d.stream.log) {
+			w.Header().Set("Retry-After", "60")
+			http.Error(w, "too many wrong tokens", http.StatusTooManyRequests)
+			return nil, false
+		}
+		http.Error(w, "no venue has this token; a box gets its token by ticketrail relay venues add or renew",
+			http.StatusUnauthorized)
+		return nil, false
+	}
+	if want := r.Header.Get(source.HeaderVenue); want != "" && want != p.venue {
+		http.Error(w, "this token is of venue "+p.venue, http.StatusForbidden)
+		return nil, false
+	}
+	var box source.Box
+	if len(r.Header.Get(source.HeaderBox)) <= maxReport &&
+		json.Unmarshal([]byte(r.Header.Get(source.HeaderBox)), &box) == nil && len(box.ID) <= maxBoxID {
+		p.box = box.ID
+		d.tell(p.venue, box)
+	}
+	return p, true
+}
+
+// next hands out the oldest request of a venue that is not acknowledged, or waits for one.
+func (d *Door) next(w http.ResponseWriter, r *http.Request) {
+	p, ok := d.admit(w, r)
+	if !ok {
+		return
+	}
+	if r.Method == http.MethodHead {
+		c, err := d.stream.consumer(r.Context(), p.venue)
+		if err != nil {
+			http.Error(w, "", http.StatusServiceUnavailable)
+			return
+		}
+		w.Header().Set(source.HeaderBehind, strconv.FormatUint(waiting(c.CachedInfo()), 10))
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+
+	ctx, end := context.WithCancelCause(r.Context())
+	defer end(nil)
+	p.end = end
+	if why := d.enter(p); why != "" {
+		w.Header().Set("Retry-After", "5")
+		w.Header().Set("Connection", "close")
+		http.Error(w, why, http.StatusTooManyRequests)
+		return
+	}
+	// The limits of the server are for requests that are answered at once.
+	conn := http.NewResponseController(w)
+	_ = conn.SetReadDeadline(time.Time{})
+	_ = conn.SetWriteDeadline(time.Now().Add(source.PollTime + answerTime))
+	ctx, cancel := context.WithTimeout(ctx, source.PollTime)
+	defer cancel()
+	found, err := d.fetch(ctx, p)
+	d.leave(p, found == nil && ctx.Err() != nil)
+	switch {
+	case found != nil:
+		_ = conn.SetWriteDeadline(time.Now().Add(answerTime))
+		d.hand(w, p.venue, found)
+	case errors.Is(context.Cause(ctx), errRevoked):
+		http.Error(w, errRevoked.Error(), http.StatusUnauthorized)
+	case err != nil && ctx.Err() == nil:
+		w.Header().Set("Retry-After", "1")
+		http.Error(w, "the servers do not say what waits", http.StatusServiceUnavailable)
+	default:
+		w.Header().Set(source.HeaderBehind, "0")
+		w.WriteHeader(http.StatusNoContent)
+	}
+}
+
+// hand writes a request. A crash before the box has it leaves it unacknowledged: it is handed out again.
+func (d *Door) hand(w http.ResponseWriter, venue string, f *found) {
+	h := w.Header()
+	for name, value := range map[string]string{
+		source.HeaderHandle:   d.handle(venue, f.ack),
+		source.HeaderID:       fmt.Sprintf("%.100s", f.header.Get(headerID)),
+		source.HeaderDevice:   f.header.Get(headerDevice),
+		source.HeaderReceived: f.header.Get(headerReceived),
+		source.HeaderAge:      f.age.String(),
+		source.HeaderBehind:   strconv.FormatUint(f.behind, 10),
+		"Content-Type":        "application/octet-stream",
+		"Content-Length":      strconv.Itoa(len(f.body)),
+	} {
+		if value != "" {
+			h.Set(name, value)
+		}
+	}
+	if f.refused {
+		h.Set(source.HeaderRefused, "true")
+	}
+	_, _ = w.Write(f.body) // a box that is gone asks again
+}
+
+// ack ends a request. It answers when the servers have stored that; asked again, it answers the same.
+func (d *Door) ack(w http.ResponseWriter, r *http.Request) {
+	p, ok := d.admit(w, r)
+	if !ok {
+		return
+	}
+	var a source.Ack
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxAck))
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		http.Error(w, "the acknowledgement is too large", http.StatusRequestEntityTooLarge)
+		return
+	}
+	if err == nil {
+		err = json.Unmarshal(body, &a)
+	}
+	how := map[string]string{source.Stored: "+ACK", source.Refused: fmt.Sprintf("+TERM %.200q", a.Reason)}[a.Result]
+	subject, mine := d.open(p.venue, a.Handle)
+	if err != nil || how == "" || !mine {
+		http.Error(w, "no request of this venue has this handle, or the result is neither stored nor refused",
+			http.StatusBadRequest)
+		return
+	}
+
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), ackTime)
+	defer cancel()
+	if _, err := d.stream.nc.RequestWithContext(ctx, subject, []byte(how)); err != nil {
+		w.Header().Set("Retry-After", "1")
+		http.Error(w, "the servers do not say that they have it", http.StatusServiceUnavailable)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (d *Door) handle(venue, subject string) string {
+	return base64.RawURLEncoding.EncodeToString(d.seal.Seal(nil, nil, []byte(subject), []byte(venue)))
+}
+
+// open is the opposite of handle; false: it is not one of this venue.
+func (d *Door) open(venue, handle string) (subject string, ok bool) {
+	sealed, err := base64.RawURLEncoding.DecodeString(handle)
+	if err != nil {
+		return "", false
+	}
+	text, err := d.seal.Open(nil, nil, sealed, []byte(venue))
+	return string(text), err == nil
+}

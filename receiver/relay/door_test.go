@@ -1,0 +1,306 @@
+package relay
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"ticketrail/receiver"
+	"ticketrail/receiver/source"
+)
+
+func TestARequestThatCannotBeStoredIsTriedAgainAndNothingOvertakesIt(t *testing.T) {
+	t.Parallel()
+	_, s := oneNode(t)
+	venue := addVenue(t, s)
+	b := newBox()
+	failures := 0
+	b.fail = func(a source.Arrival) error {
+		if a.ID != "1" || failures == 2 {
+			return nil
+		}
+		failures++
+		return errDisk
+	}
+	for i := range 4 {
+		accept(t, s, request(venue, fmt.Sprint(i), "soup"))
+	}
+	b.run(t, openDoor(t, s), venue)
+	wantInOrder(t, b.wait(t, 4))
+	if failures != 2 {
+		t.Errorf("it failed %d times, want 2", failures)
+	}
+}
+
+func TestWhatCanNeverBeTakenIsNotSentAgain(t *testing.T) {
+	_, s := oneNode(t)
+	venue := addVenue(t, s)
+	b := newBox()
+	tries := 0
+	b.fail = func(a source.Arrival) error {
+		if a.ID == "bad" {
+			tries++
+			return fmt.Errorf("parse it: %w\r\n", source.ErrNever)
+		}
+		return nil
+	}
+	accept(t, s, request(venue, "bad", "soup"))
+	m, err := s.refusedMessage(receiver.Reject{Venue: venue, Code: string(receiver.InvalidJSON), Body: []byte("x")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Data = []byte("no JSON")
+	if _, err := s.js.PublishMsg(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	accept(t, s, request(venue, "good", "soup"))
+	b.run(t, openDoor(t, s), venue)
+	if took := b.wait(t, 1); took[0].ID != "good" || tries != 1 {
+		t.Errorf("took %q after %d tries of the bad one, want the good one after 1", took[0].ID, tries)
+	}
+	siteOf(t, s, nil, venue, 0)
+}
+
+// TestAMessageWithoutOurHeadersIsTakenByItsBody: an order is not lost for a header.
+func TestAMessageWithoutOurHeadersIsTakenByItsBody(t *testing.T) {
+	_, s := oneNode(t)
+	venue := addVenue(t, s)
+	if _, err := s.js.Publish(t.Context(), subjectOf(venue, "a"), []byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+	b := newBox()
+	b.run(t, openDoor(t, s), venue)
+	if a := b.wait(t, 1)[0]; string(a.Body) != "{}" || time.Since(a.Received).Abs() > testTime {
+		t.Errorf("took %+v", a)
+	}
+}
+
+// TestTheAgeOfARequestIsThatOfTheServersClocks: those of the box and of the relay may be years wrong.
+func TestTheAgeOfARequestIsThatOfTheServersClocks(t *testing.T) {
+	_, s := oneNode(t)
+	venue := addVenue(t, s)
+	r := request(venue, "a", "soup")
+	r.Received = time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC)
+	before := time.Now()
+	accept(t, s, r)
+	b := newBox()
+	b.run(t, openDoor(t, s), venue)
+	a := b.wait(t, 1)[0]
+	if a.Age < 0 || a.Age > time.Since(before) || !a.Received.Equal(r.Received) {
+		t.Errorf("received %s, age %s", a.Received, a.Age)
+	}
+}
+
+func TestTheRelaysAndTheBoxKnowHowFarItIsBehind(t *testing.T) {
+	_, s := oneNode(t)
+	venue, quiet := addVenue(t, s), addVenue(t, s)
+	for i := range 3 {
+		accept(t, s, request(venue, fmt.Sprint(i), "soup"))
+	}
+	d := openDoor(t, s)
+	got := siteOf(t, s, d.Heard(), venue, 3)
+	if got.Oldest.IsZero() || !got.LastRequest.After(got.Oldest) || !got.Heard.IsZero() ||
+		!got.LastFetch.IsZero() {
+		t.Errorf("before the box: %+v", got)
+	}
+	if got := siteOf(t, s, d.Heard(), quiet, 0); got != (Site{Venue: quiet}) {
+		t.Errorf("a venue without requests: %+v", got)
+	}
+	b := newBox()
+	var once sync.Once
+	hold, held := make(chan struct{}), make(chan struct{})
+	b.fail = func(a source.Arrival) error {
+		if a.ID == "1" {
+			once.Do(func() { close(held); <-hold })
+		}
+		return nil
+	}
+	src, _ := b.run(t, d, venue)
+	<-held
+	st := src.Status()
+	if st.Behind != 2 || st.Since.IsZero() || st.Oldest <= 0 || st.Err != nil || !st.Down.IsZero() {
+		t.Errorf("in the middle: %+v", st)
+	}
+	if now := siteOf(t, s, d.Heard(), venue, 2); !now.Oldest.After(got.Oldest) ||
+		!now.Oldest.Before(now.LastRequest) || now.LastFetch.IsZero() {
+		t.Errorf("in the middle: %+v, before: %+v", now, got)
+	}
+	close(hold)
+	b.wait(t, 3)
+	other := openDoor(t, s) // another relay hears of a box, too
+	waitFor(t, "nothing waits, and who asks the relays is told of the box", func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second/4)
+		defer cancel()
+		accept(t, s, request(venue, time.Now().String(), "soup")) // for which the box comes back
+		got := siteOf(t, s, other.Heard(), venue, 0)
+		heard, relays, err := s.Heard(ctx)
+		st := src.Status()
+		return err == nil && relays == 2 && heard[venue].Report == got.Report && st.Behind == 0 && st.Since.IsZero() &&
+			st.Oldest == 0 && !st.Taken.IsZero() && !st.Reported.IsZero() && !got.Heard.IsZero() &&
+			got.Report == (source.Report{Version: "1.2.3", Waiting: 4})
+	})
+}
+
+// TestABoxThatWaitsCostsTheServersNothing: each fetch that waits at a consumer is replicated and synced.
+func TestABoxThatWaitsCostsTheServersNothing(t *testing.T) {
+	_, s := oneNode(t)
+	venue := addVenue(t, s)
+	d := openDoor(t, s)
+	asked, err := s.nc.SubscribeSync("$JS.API.CONSUMER.MSG.NEXT." + StreamName + ".*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBox()
+	b.run(t, d, venue)
+	waitFor(t, "the box waits", func() bool { return d.waits(venue) == 1 })
+	if n, _, err := asked.Pending(); err != nil || n != 0 {
+		t.Errorf("while nothing is there the consumer was asked %d times: %v", n, err)
+	}
+	accept(t, s, request(venue, "0", "soup"))
+	b.wait(t, 1)
+	if n, _, err := asked.Pending(); err != nil || n == 0 {
+		t.Errorf("the test does not see that the consumer is asked: %v", err)
+	}
+}
+
+// TestOnlyOneRequestOfAVenueIsWithItsBox: the setting on which the order over a crash stands.
+func TestOnlyOneRequestOfAVenueIsWithItsBox(t *testing.T) {
+	_, s := oneNode(t)
+	venue := addVenue(t, s)
+	consumer, err := s.stream.Consumer(t.Context(), venue)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := consumer.CachedInfo().Config
+	if got.MaxAckPending != 1 || got.MaxDeliver != -1 || got.AckPolicy != jetstream.AckExplicitPolicy ||
+		got.AckWait != AckWait || got.InactiveThreshold != 0 {
+		t.Errorf("the consumer is %+v", got)
+	}
+}
+
+// TestAfterABoxDiedNothingOvertakesWhatItHad: also when it died after its own commit, and at another relay.
+func TestAfterABoxDiedNothingOvertakesWhatItHad(t *testing.T) {
+	t.Parallel()
+	_, s := oneNode(t)
+	venue := addVenue(t, s)
+	for i := range 3 {
+		accept(t, s, request(venue, fmt.Sprint(i), "soup"))
+	}
+	one, other := openDoor(t, s), openDoor(t, s)
+	status, h, _ := one.ask(t, "GET", source.PathNext, tokenOf(venue), "")
+	if status != http.StatusOK || h.Get(source.HeaderBehind) != "2" {
+		t.Fatalf("the first box is answered %d %v", status, h)
+	}
+	b := newBox()
+	b.run(t, other, venue)
+	wantInOrder(t, b.wait(t, 3))
+}
+
+// TestWhatTheServersDoNotConfirmIsNotAcknowledged: a box believes that the answer says that they have it.
+func TestWhatTheServersDoNotConfirmIsNotAcknowledged(t *testing.T) {
+	t.Parallel()
+	e, s := oneNode(t)
+	venue := addVenue(t, s)
+	d := openDoor(t, s)
+	accept(t, s, request(venue, "a", "soup"))
+	_, h, _ := d.ask(t, "GET", source.PathNext, tokenOf(venue), "")
+	e.Stop()
+	ack := fmt.Sprintf(`{"handle":%q,"result":"stored"}`, h.Get(source.HeaderHandle))
+	if status, _, _ := d.ask(t, "POST", source.PathAck, tokenOf(venue), ack); status != http.StatusServiceUnavailable {
+		t.Errorf("it is answered %d", status)
+	}
+	e.Start()
+	waitFor(t, "it is acknowledged then", func() bool {
+		status, _, _ := d.ask(t, "POST", source.PathAck, tokenOf(venue), ack)
+		return status == http.StatusNoContent
+	})
+	siteOf(t, s, nil, venue, 0)
+}
+
+func TestARelayThatStopsKeepsNoBoxWaiting(t *testing.T) {
+	_, s := oneNode(t)
+	venue := addVenue(t, s)
+	d := openDoor(t, s)
+	stopping, stop := context.WithCancel(t.Context())
+	answered := make(chan int, 1)
+	go func() {
+		status, _, _ := d.ask(t, "GET", source.PathNext, tokenOf(venue), "")
+		answered <- status
+	}()
+	waitFor(t, "the box waits", func() bool { return d.waits(venue) == 1 })
+	stop()
+	if err := d.Run(stopping); err != nil {
+		t.Error(err)
+	}
+	if got := <-answered; got != http.StatusNoContent {
+		t.Errorf("it is answered %d", got)
+	}
+	if got, _, _ := d.ask(t, "GET", source.PathNext, tokenOf(venue), ""); got == http.StatusOK {
+		t.Errorf("a new one is answered %d", got)
+	}
+}
+
+// ask sends one request to a relay.
+func (r *relay) ask(t *testing.T, method, path, token, body string) (status int, h http.Header, text string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, r.url+path, strings.NewReader(body))
+	if err != nil {
+		t.Error(err)
+		return 0, nil, ""
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Error(err)
+		return 0, nil, ""
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Error(err)
+	}
+	return resp.StatusCode, resp.Header, string(b)
+}
+
+// waits is how many polls of a venue wait.
+func (r *relay) waits(venue string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if room := r.rooms[venue]; room != nil {
+		return len(room.polls)
+	}
+	return 0
+}
+
+// siteOf waits until the servers say that n requests of a venue wait, and is what they say of it then.
+func siteOf(t *testing.T, s *Stream, heard map[string]Heard, venue string, n uint64) (found Site) {
+	t.Helper()
+	patiently(t, func() error {
+		sites, err := s.Sites(t.Context(), heard)
+		for _, one := range sites {
+			if one.Venue == venue && one.Waiting == n {
+				found = one
+				return nil
+			}
+		}
+		return fmt.Errorf("%s with %d that wait is not in %+v: %w", venue, n, sites, err)
+	})
+	return found
+}
+
+// wantInOrder wants the requests 0, 1, 2 and so on.
+func wantInOrder(t *testing.T, took []source.Arrival) {
+	t.Helper()
+	for i, a := range took {
+		if a.ID != fmt.Sprint(i) {
+			t.Errorf("request %d is %q", i, a.ID)
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package relay
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"ticketrail/receiver/source"
+)
+
+// heardSubject is where relays tell each other of boxes, and are asked for what they know. Nothing of it is stored: a
+// thousand idle boxes must not cost the servers' disks a write.
+const heardSubject = "ticketrail.boxes"
+
+const (
+	// maxReport is many times the size of a source.Box.
+	maxReport = 4 << 10
+	maxBoxID  = 100
+	// twoBoxesFor is how long two boxes with one token are remembered.
+	twoBoxesFor = 10 * time.Minute
+)
+
+// A Heard is what a relay knows of the box of a venue.
+type Heard struct {
+	Ago      time.Duration `json:"ago"` // since it was last heard
+	Report   source.Report `json:"report"`
+	TwoBoxes bool          `json:"two_boxes,omitempty"`
+}
+
+// A listener knows what all relays hear of boxes.
+type listener struct {
+	mu    sync.Mutex // guards boxes
+	boxes map[string]*heardBox
+}
+
+type heardBox struct {
+	source.Box
+	at     time.Time
+	before string    // the id of the process before
+	two    time.Time // when that one was heard again; zero: never
+}
+
+// tell tells all relays, this one included, of a box.
+func (d *Door) tell(venue string, box source.Box) {
+	if data, err := json.Marshal(box); err == nil {
+		_ = d.stream.nc.Publish(heardSubject+"."+venue, data)
+	}
+}
+
+// hear notes what a relay tells. A process that is heard again after another one has not been started anew: they are
+// two boxes.
+func (l *listener) hear(m *nats.Msg) {
+	var box source.Box
+	if json.Unmarshal(m.Data, &box) != nil {
+		return
+	}
+	venue := strings.TrimPrefix(m.Subject, heardSubject+".")
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.boxes == nil {
+		l.boxes = map[string]*heardBox{}
+	}
+	b := l.boxes[venue]
+	if b == nil {
+		b = &heardBox{Box: box}
+		l.boxes[venue] = b
+	}
+	if box.ID != b.ID {
+		if box.ID == b.before {
+			b.two = time.Now()
+		}
+		b.before = b.ID
+	}
+	b.Box, b.at = box, time.Now()
+}
+
+// Heard is what is known of the boxes, by their venues.
+func (d *Door) Heard() map[string]Heard { return d.heard.all() }
+
+func (l *listener) all() map[string]Heard {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := map[string]Heard{}
+	for venue, b := range l.boxes {
+		two := !b.two.IsZero() && time.Since(b.two) < twoBoxesFor
+		all[venue] = Heard{time.Since(b.at), b.Report, two}
+	}
+	return all
+}
+
+// tell answers who asks for what is known.
+func (l *listener) tell(m *nats.Msg) {
+	if data, err := json.Marshal(l.all()); err == nil {
+		_ = m.Respond(data)
+	}
+}
+
+// Heard asks all relays what they know of the boxes, until ctx ends, and says how many have answered.
+func (s *Stream) Heard(ctx context.Context) (all map[string]Heard, relays int, err error) {
+	inbox := s.nc.NewInbox()
+	answers, err := s.nc.SubscribeSync(inbox)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { _ = answers.Unsubscribe() }()
+	if err := s.nc.PublishRequest(heardSubject, inbox, nil); err != nil {
+		return nil, 0, err
+	}
+	all = map[string]Heard{}
+	for {
+		m, err := answers.NextMsgWithContext(ctx)
+		if err != nil {
+			return all, relays, nil // there is no other end
+		}
+		var one map[string]Heard
+		if json.Unmarshal(m.Data, &one) != nil {
+			continue // nobody listens
+		}
+		relays++
+		for venue, h := range one {
+			if known, ok := all[venue]; !ok || h.Ago < known.Ago {
+				h.TwoBoxes = h.TwoBoxes || known.TwoBoxes
+				all[venue] = h
+			}
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package natstest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// An Embedded server runs in the process of the test, alone. So the test needs nothing but Go; what a cluster does when
+// its nodes are killed is for [Cluster].
+type Embedded struct {
+	t      testing.TB
+	o      server.Options
+	server *server.Server
+}
+
+// Embed starts a server that ends with the test. With a password it lets in its user relay alone.
+func Embed(t testing.TB, password string) *Embedded {
+	t.Helper()
+	port, err := FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &Embedded{t: t, o: server.Options{Host: "127.0.0.1", Port: port, JetStream: true, StoreDir: t.TempDir(),
+		SyncAlways: true, NoLog: true, NoSigs: true, MaxPayload: MaxPayload}}
+	if password != "" {
+		e.o.Username, e.o.Password = "relay", password
+	}
+	e.Start()
+	t.Cleanup(e.Stop)
+	return e
+}
+
+// Start starts it again where it was.
+func (e *Embedded) Start() {
+	e.t.Helper()
+	o := e.o
+	s, err := server.NewServer(&o)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	s.Start()
+	if !s.ReadyForConnections(time.Minute) {
+		e.t.Fatal("the embedded nats-server is not ready within a minute")
+	}
+	e.server = s
+}
+
+// Stop ends it. What it has stored stays.
+func (e *Embedded) Stop() {
+	e.server.Shutdown()
+	e.server.WaitForShutdown()
+}
+
+// URL is where clients reach it.
+func (e *Embedded) URL() string { return fmt.Sprintf("nats://127.0.0.1:%d", e.o.Port) }

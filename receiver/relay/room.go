@@ -1,0 +1,216 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/time/rate"
+)
+
+const (
+	// pollsOfVenue is how many polls of a venue wait here: its box has one, and perhaps one on a connection that is
+	// gone.
+	pollsOfVenue = 4
+	// idlePolls of a venue may end without a request at once, and then one in each idleEvery. An honest box has one in
+	// PollTime.
+	idlePolls = 30
+	idleEvery = time.Second
+	// fetchTime is for one fetch at the servers, which replicate that it begins: so there is one only while something
+	// waits. A fetch that a dead server has forgotten costs as much.
+	fetchTime = 5 * time.Second
+	// fetchAgain is the pause after one that failed.
+	fetchAgain = 250 * time.Millisecond
+	// A request is heard of before it is stored, and the consumer's leader may be behind. So after one the consumer is
+	// asked again and again for storedWithin, which costs no disk; else now and then.
+	storedWithin = 5 * time.Second
+	askSoon      = 100 * time.Millisecond
+	askLater     = 10 * time.Second
+)
+
+// A room is where the polls of one venue wait.
+type room struct {
+	polls  []*poll
+	idle   *rate.Limiter
+	stored time.Time // when somebody last published a request, or may have done so unheard
+}
+
+// A poll is a box that waits for a request.
+type poll struct {
+	venue string
+	token token
+	box   string
+	wake  chan struct{} // has a value when there may be a request
+	end   context.CancelCauseFunc
+}
+
+// enter lets a poll wait; why says why it may not. The poll before of the same box is on a connection that is gone.
+func (d *Door) enter(p *poll) (why string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return errStopping.Error()
+	}
+	r := d.room(p.venue)
+	if r.idle.Tokens() < 1 {
+		return "this venue asks too often"
+	}
+	for i, other := range r.polls {
+		if other.box == p.box && p.box != "" || i <= len(r.polls)-pollsOfVenue {
+			other.end(errReplaced)
+		}
+	}
+	r.polls = append(r.polls, p)
+	return ""
+}
+
+// room is that of a venue. It is called with d.mu. What was published before the relay listened was not heard.
+func (d *Door) room(venue string) *room {
+	r := d.rooms[venue]
+	if r == nil {
+		r = &room{idle: rate.NewLimiter(rate.Every(idleEvery), idlePolls), stored: time.Now()}
+		d.rooms[venue] = r
+	}
+	return r
+}
+
+// leave ends a poll. idle says that it found nothing, for no fault of the servers.
+func (d *Door) leave(p *poll, idle bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	r := d.rooms[p.venue]
+	r.polls = slices.DeleteFunc(r.polls, func(other *poll) bool { return other == p })
+	if idle {
+		r.idle.Allow()
+	}
+}
+
+// each calls do for each poll that waits.
+func (d *Door) each(do func(*poll)) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, r := range d.rooms {
+		for _, p := range r.polls {
+			do(p)
+		}
+	}
+}
+
+// stored wakes the box of a request that somebody publishes.
+func (d *Door) stored(m *nats.Msg) {
+	_, rest, _ := strings.Cut(m.Subject, ".")
+	venue, _, _ := strings.Cut(rest, ".")
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if r := d.rooms[venue]; r != nil {
+		r.stir()
+	}
+}
+
+// missed wakes all boxes: while there was no connection nothing was heard.
+func (d *Door) missed() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, r := range d.rooms {
+		r.stir()
+	}
+}
+
+// stir is called with the mutex of the door.
+func (r *room) stir() {
+	r.stored = time.Now()
+	for _, p := range r.polls {
+		select {
+		case p.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// askAgain is how long a poll of a venue for which nothing is there waits until it asks again.
+func (d *Door) askAgain(venue string) time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if time.Since(d.room(venue).stored) < storedWithin {
+		return askSoon
+	}
+	return askLater
+}
+
+// A found is a request that was fetched from the stream.
+type found struct {
+	ack     string // the address of its acknowledgement
+	header  nats.Header
+	body    []byte
+	refused bool // it is a body that the receiver has refused
+	behind  uint64
+	age     time.Duration // by the servers' clocks
+}
+
+// fetch waits for a request until ctx ends. What waited before, and what a box had that died, it finds by asking the
+// consumer; of a new one it hears.
+func (d *Door) fetch(ctx context.Context, p *poll) (*found, error) {
+	for {
+		consumer, err := d.stream.consumer(ctx, p.venue)
+		if err != nil {
+			return nil, err
+		}
+		asked := time.Now()
+		if info := consumer.CachedInfo(); waiting(info) == 0 {
+			select {
+			case <-p.wake: // it may not be stored yet: the fetch waits for that
+			case <-time.After(d.askAgain(p.venue)):
+				continue
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}
+
+		msg, err := fetchOne(ctx, consumer)
+		if err != nil { // perhaps the leader has changed
+			select {
+			case <-time.After(fetchAgain):
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}
+		if msg == nil { // of a request that is known, there was a retry
+			continue
+		}
+		meta, err := msg.Metadata()
+		if err != nil {
+			return nil, err
+		}
+		now := consumer.CachedInfo().TimeStamp.Add(time.Since(asked))
+		tokens := strings.Split(msg.Subject(), ".")
+		return &found{ack: msg.Reply(), header: msg.Headers(), body: msg.Data(), behind: meta.NumPending,
+			refused: len(tokens) == 4 && tokens[2] == refused, age: max(0, now.Sub(meta.Timestamp))}, nil
+	}
+}
+
+// fetchOne is nil if nothing came within fetchTime. What came for a box that is gone is given back at once: another one
+// need not wait for it.
+func fetchOne(ctx context.Context, consumer jetstream.Consumer) (jetstream.Msg, error) {
+	limited, cancel := context.WithTimeout(ctx, fetchTime)
+	defer cancel()
+	batch, err := consumer.Fetch(1, jetstream.FetchContext(limited))
+	if err != nil {
+		return nil, err
+	}
+	msg, ok := <-batch.Messages()
+	if err := batch.Error(); !ok && !errors.Is(err, context.DeadlineExceeded) {
+		return nil, err
+	}
+	if !ok {
+		return nil, nil
+	}
+	if ctx.Err() != nil {
+		_ = msg.Nak()
+		return nil, ctx.Err()
+	}
+	return msg, nil
+}

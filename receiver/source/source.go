@@ -1,0 +1,335 @@
+// Package source is the box's side of a relay. It fetches the requests of one venue over HTTPS, one after another, and
+// has each stored in the box's own queue before it acknowledges it. So no box needs a public address, and an order is
+// safe while the box is off. It also has the words that both sides write on that connection.
+package source
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	rng "math/rand/v2"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"ticketrail/receiver"
+)
+
+const (
+	takeTime   = 4 * time.Second  // for one attempt to store a request in the queue
+	answerTime = 10 * time.Second // for the beginning of an answer, in addition to the time of a poll
+	bodyTime   = time.Minute      // for the rest of it: lines of kitchens are slow
+	ackTime    = 5 * time.Second  // for the servers' answer that a request has ended
+	firstWait  = 250 * time.Millisecond
+	// reportEvery is how often the box looks at itself: a thousand orders that waited must not wait for that.
+	reportEvery = 10 * time.Second
+	// longestWait is the longest pause after a failure.
+	longestWait = 5 * time.Second
+	// maxBody is more than a relay accepts.
+	maxBody = 32 << 20
+)
+
+// An Arrival is a request as the relay accepted it.
+type Arrival struct {
+	ID, Device string        // as the relay found them
+	Received   time.Time     // by the relay's clock
+	Age        time.Duration // since it was stored, by the servers' clocks: the box's own may be years wrong
+	Body       []byte        // as received
+	Refused    *receiver.Reject
+
+	handle string
+	behind uint64
+}
+
+// ErrNever in an error of Take says that no attempt can succeed: the request is not sent again.
+var ErrNever = errors.New("it can never be taken")
+
+// ErrToken says that the relay does not accept the token.
+var ErrToken = errors.New("the relay refuses the token")
+
+// Options configure a [Source]. All but Logger and Registerer are required.
+type Options struct {
+	URL       string // of the relay, without a path
+	Venue     string // UUID, lower case
+	Token     func() (string, error)
+	Transport http.RoundTripper
+
+	// Take stores one request. It returns nil only when all of it would survive a power cut. It must know a request
+	// that it has taken: the same one comes again after a crash. It is called for one request at a time, in the order
+	// of the relay, again with the same one after an error. Arrival.Refused is a body that was refused by the relay.
+	Take func(context.Context, Arrival) error
+
+	Report func() Report // what the relay is told of the box
+	Logger *slog.Logger
+
+	Registerer prometheus.Registerer
+}
+
+// A Source fetches the requests of one venue. It is safe for concurrent use; Run is called once.
+type Source struct {
+	o   Options
+	id  string // of this process
+	log *slog.Logger
+	sourceState
+
+	// What the relay was last told, and since when. Only Run uses them.
+	box    string
+	looked time.Time
+}
+
+// New makes a [Source]. Nothing is fetched before Run.
+func New(o Options) *Source {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Source{o: o, id: rand.Text(), log: o.Logger.With("component", "source")}
+	s.metrics = newSourceMetrics(s, o.Registerer)
+	s.status.Server, s.status.Down = o.URL, time.Now()
+	return s
+}
+
+// Transport is how a box reaches its relay: through the proxy of the environment, and over HTTP/1, because a request
+// that is given up then ends its connection, which a network may have cut without a word.
+func Transport() *http.Transport {
+	t := &http.Transport{Proxy: http.ProxyFromEnvironment, TLSHandshakeTimeout: answerTime,
+		IdleConnTimeout: time.Minute, Protocols: new(http.Protocols),
+		DialContext: (&net.Dialer{Timeout: answerTime}).DialContext}
+	t.Protocols.SetHTTP1(true)
+	return t
+}
+
+// Run fetches until ctx ends, whatever fails meanwhile. It returns nil.
+func (s *Source) Run(ctx context.Context) error {
+	wait := firstWait
+	for ctx.Err() == nil {
+		start := time.Now()
+		took, err := s.round(ctx)
+		if err == nil && (took || time.Since(start) >= time.Second) {
+			wait = firstWait
+			continue
+		}
+
+		// After an answer without a request that came at once, too: a relay that stops must not be asked in a circle.
+		select {
+		case <-ctx.Done():
+		case <-time.After(jitter(wait)):
+		}
+		wait = min(2*wait, longestWait)
+	}
+	return nil
+}
+
+// jitter keeps a thousand boxes from coming back at the same moment.
+func jitter(d time.Duration) time.Duration { return d/2 + rng.N(d) }
+
+// round asks for a request and takes it.
+func (s *Source) round(ctx context.Context) (took bool, err error) {
+	arrival, behind, err := s.next(ctx)
+	switch {
+	case ctx.Err() != nil && arrival == nil:
+		return false, nil
+	case err != nil && !errors.Is(err, ErrNever):
+		if s.failed(err) {
+			s.log.Warn("nothing can be fetched from the relay", "err", err)
+		}
+		return false, err
+	}
+	if s.reached(arrival, behind) {
+		s.log.Info("connected to the relay", "behind", behind)
+	}
+	if arrival == nil {
+		return false, nil
+	}
+	err = s.take(ctx, *arrival, err)
+	return err == nil, err
+}
+
+// take has one request stored and acknowledges it. unreadable is an error of the request itself.
+//
+// A crash before Take returns leaves the request at the relay: it comes again. A crash after it, before the
+// acknowledgement is stored there, too: then the queue knows it, and nothing prints twice. A request that cannot be
+// stored now is not kept here: the relay hands it out again after a few seconds, to this box or to the one that has
+// taken its place, and nothing behind it before.
+func (s *Source) take(ctx context.Context, a Arrival, unreadable error) error {
+	ctx = context.WithoutCancel(ctx) // a stop interrupts nothing that was begun
+	attempt, cancel := context.WithTimeout(ctx, takeTime)
+	defer cancel()
+	err := unreadable
+	if err == nil {
+		err = s.o.Take(attempt, a)
+	}
+
+	ack := Ack{Handle: a.handle, Result: Stored}
+	switch {
+	case errors.Is(err, ErrNever):
+		s.log.Error("a request of the relay was given up; see ticketrail rejects list", "request", a.ID, "err", err)
+		s.metrics.givenUp.Inc()
+		ack.Result, ack.Reason = Refused, fmt.Sprintf("%.200q", err.Error())
+	case err != nil:
+		if s.refusedToTake(err) {
+			s.log.Error("an order of the relay cannot be stored; it is tried again, and the next ones wait",
+				"request", a.ID, "err", err)
+		}
+		return err
+	}
+	s.took(err == nil, a.behind)
+	if err := s.ack(ctx, ack); err != nil {
+		s.failed(err)
+		return err
+	}
+	return nil
+}
+
+// next asks the relay for the oldest request that was not acknowledged; nil: there is none. With ErrNever there is one
+// that cannot be read.
+func (s *Source) next(ctx context.Context) (*Arrival, uint64, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	limit := time.AfterFunc(PollTime+answerTime, cancel)
+	defer limit.Stop()
+	resp, err := s.ask(ctx, http.MethodGet, PathNext, nil)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	limit.Reset(bodyTime)
+	behind, _ := strconv.ParseUint(resp.Header.Get(HeaderBehind), 10, 64)
+	if resp.StatusCode == http.StatusNoContent {
+		return nil, behind, nil
+	}
+
+	came := time.Now()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
+	switch {
+	case err != nil:
+		return nil, 0, fmt.Errorf("read a request of the relay: %w", err)
+	case len(body) > maxBody:
+		return nil, 0, fmt.Errorf("read a request of the relay: it has more than %d bytes", maxBody)
+	}
+	return decode(resp.Header, body, behind, came)
+}
+
+// decode reads a request. Headers that cannot be read are no reason to lose an order: its body says what to print.
+func decode(h http.Header, body []byte, behind uint64, came time.Time) (*Arrival, uint64, error) {
+	a := &Arrival{ID: unquote(h.Get(HeaderID)), Device: unquote(h.Get(HeaderDevice)), Body: body,
+		handle: h.Get(HeaderHandle), behind: behind}
+	age, err := time.ParseDuration(h.Get(HeaderAge))
+	if err == nil {
+		a.Age = max(0, age) + time.Since(came)
+	}
+	if a.Received, err = time.Parse(time.RFC3339Nano, h.Get(HeaderReceived)); err != nil {
+		a.Received = time.Now().Add(-a.Age)
+	}
+	a.Received = a.Received.UTC()
+	if h.Get(HeaderRefused) == "" {
+		return a, behind + 1, nil
+	}
+	var one receiver.Reject
+	if err := json.Unmarshal(body, &one); err != nil {
+		return a, behind + 1, fmt.Errorf("read a refused body of the relay: %w: %w", ErrNever, err)
+	}
+	a.Device, a.Received, a.Body, a.Refused = one.Device, one.Time, one.Body, &one
+	return a, behind + 1, nil
+}
+
+// ack ends a request and waits until the servers have stored that. Without their answer it may come again, which Take
+// knows; but the relay would wait a few seconds first, so it is told until it answers.
+func (s *Source) ack(ctx context.Context, a Ack) error {
+	body, err := json.Marshal(a)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, ackTime)
+	defer cancel()
+	for {
+		attempt, cancel := context.WithTimeout(ctx, ackTime/2)
+		resp, err := s.ask(attempt, http.MethodPost, PathAck, body)
+		if err == nil {
+			_ = resp.Body.Close()
+		}
+		cancel()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("tell the relay that a request was taken: %w", err)
+		case <-time.After(ackTime / 20):
+		}
+	}
+}
+
+// ask sends one request. An answer that is not 2xx is an error.
+func (s *Source) ask(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
+	token, err := s.o.Token()
+	if err != nil {
+		return nil, err
+	}
+	if s.box == "" || time.Since(s.looked) > reportEvery {
+		box, err := json.Marshal(Box{s.id, s.o.Report()})
+		if err != nil {
+			return nil, err
+		}
+		s.box, s.looked = string(box), time.Now()
+	}
+	return ask(ctx, s.o, token, method, path, s.box, body)
+}
+
+// ask speaks for a source, or for a check without one. It follows no redirect: the token is for the relay alone.
+func ask(ctx context.Context, o Options, token, method, path, box string, body []byte) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(o.URL, "/")+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set(HeaderVenue, o.Venue)
+	if box != "" {
+		req.Header.Set(HeaderBox, box)
+	}
+	client := http.Client{Transport: o.Transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusNoContent {
+		return resp, nil
+	}
+	defer func() { _ = resp.Body.Close() }()
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, 200)) // of a proxy it may be a page
+	why := fmt.Errorf("%s answers %s: %s", o.URL, resp.Status,
+		cmp.Or(strings.Join(strings.Fields(string(text)), " "), "no reason"))
+	if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {
+		why = fmt.Errorf("%w: %w", ErrToken, why)
+	}
+	return nil, why
+}
+
+// Waiting asks the relay how many requests wait for a venue's box, without taking any. Of o it needs URL, Venue, Token
+// and Transport.
+func Waiting(ctx context.Context, o Options) (uint64, error) {
+	token, err := o.Token()
+	if err != nil {
+		return 0, err
+	}
+	resp, err := ask(ctx, o, token, http.MethodHead, PathNext, "", nil)
+	if err != nil {
+		return 0, err
+	}
+	_ = resp.Body.Close()
+	n, err := strconv.ParseUint(resp.Header.Get(HeaderBehind), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%s is no relay: its answer does not say how many orders wait", o.URL)
+	}
+	return n, nil
+}

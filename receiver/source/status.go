@@ -1,0 +1,146 @@
+package source
+
+import (
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// A Status is what a box knows of its connection to the relay.
+type Status struct {
+	Server   string        // the relay's address
+	Behind   uint64        // requests that wait at the relay, as far as is known
+	Since    time.Time     // since when Behind has not been 0; zero: it is
+	Oldest   time.Duration // how old the request is that cannot be taken, or is being taken; 0: none is
+	Taken    time.Time     // when a request was last taken; zero: none since the start
+	Reported time.Time     // when the relay last answered, and so heard of the box; zero: not since the start
+	Down     time.Time     // since when nothing can be fetched; zero: it can
+	Err      error         // why nothing is fetched, or why the request at hand is not taken; nil: all is well
+}
+
+// sourceState is what a Source knows.
+type sourceState struct {
+	metrics *sourceMetrics
+
+	mu       sync.Mutex // guards the fields below
+	status   Status     // without Oldest and Err
+	fetchErr error      // why nothing is fetched
+	takeErr  error      // why the request at hand is not taken
+	stored   time.Time  // when the request at hand was stored, by the clock of this process; zero: there is none
+}
+
+// Status returns what is known now.
+func (s *sourceState) Status() Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	status := s.status
+	if !s.stored.IsZero() {
+		status.Oldest = max(1, time.Since(s.stored))
+	}
+	status.Err = s.fetchErr
+	if s.takeErr != nil {
+		status.Err = s.takeErr
+	}
+	return status
+}
+
+// failed notes why nothing is fetched, and says whether that is new.
+func (s *sourceState) failed(err error) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	isNew := s.fetchErr == nil || s.fetchErr.Error() != err.Error()
+	s.fetchErr, s.takeErr, s.stored = err, nil, time.Time{}
+	if s.status.Down.IsZero() {
+		s.status.Down = time.Now()
+	}
+	return isNew
+}
+
+// reached notes that the relay has answered, with a or without a request, and says whether it did not before.
+func (s *sourceState) reached(a *Arrival, behind uint64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was := !s.status.Down.IsZero()
+	s.fetchErr, s.status.Down, s.status.Reported = nil, time.Time{}, time.Now()
+	s.stored = time.Time{}
+	if a != nil {
+		s.stored = time.Now().Add(-a.Age)
+	} else {
+		s.takeErr = nil
+	}
+	s.behind(behind)
+	return was
+}
+
+// refusedToTake notes why the request at hand is not taken, and says whether that is new.
+func (s *sourceState) refusedToTake(err error) bool {
+	s.metrics.failures.Inc()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	isNew := s.takeErr == nil || s.takeErr.Error() != err.Error()
+	s.takeErr = err
+	return isNew
+}
+
+// took notes that the request at hand has ended.
+func (s *sourceState) took(stored bool, behind uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if stored {
+		s.metrics.taken.Inc()
+		s.status.Taken = time.Now()
+	}
+	s.stored, s.takeErr = time.Time{}, nil
+	s.behind(behind)
+}
+
+func (s *sourceState) behind(n uint64) {
+	s.status.Behind = n
+	switch {
+	case n == 0:
+		s.status.Since = time.Time{}
+	case s.status.Since.IsZero():
+		s.status.Since = time.Now()
+	}
+}
+
+type sourceMetrics struct{ taken, failures, givenUp prometheus.Counter }
+
+// newSourceMetrics makes the metrics of the box's side. reg may be nil.
+func newSourceMetrics(s *Source, reg prometheus.Registerer) *sourceMetrics {
+	f := promauto.With(reg)
+	gauge := func(name, help string, value func(Status) float64) {
+		f.NewGaugeFunc(prometheus.GaugeOpts{Name: "ticketrail_source_" + name, Help: help},
+			func() float64 { return value(s.Status()) })
+	}
+	when := func(t time.Time) float64 {
+		if t.IsZero() {
+			return 0
+		}
+		return float64(t.UnixMilli()) / 1000
+	}
+	gauge("up", "1 if requests can be fetched from the relay, else 0.", func(st Status) float64 {
+		if st.Err == nil && st.Down.IsZero() {
+			return 1
+		}
+		return 0
+	})
+	gauge("behind_requests", "Requests that wait at the relay, as far as is known.",
+		func(st Status) float64 { return float64(st.Behind) })
+	gauge("oldest_request_age_seconds", "Age of the request that is being taken; 0 if none is.",
+		func(st Status) float64 { return st.Oldest.Seconds() })
+	gauge("last_taken_timestamp_seconds", "When a request was last taken from the relay; 0 if none since the start.",
+		func(st Status) float64 { return when(st.Taken) })
+	gauge("last_report_timestamp_seconds", "When the relay last heard of this box; 0 if not since the start.",
+		func(st Status) float64 { return when(st.Reported) })
+	return &sourceMetrics{
+		taken: f.NewCounter(prometheus.CounterOpts{Name: "ticketrail_source_taken_total",
+			Help: "Requests that were taken from the relay, those that came again included."}),
+		failures: f.NewCounter(prometheus.CounterOpts{Name: "ticketrail_source_take_failures_total",
+			Help: "Attempts to store a request of the relay that failed and are made again."}),
+		givenUp: f.NewCounter(prometheus.CounterOpts{Name: "ticketrail_source_given_up_total",
+			Help: "Requests of the relay that can never be taken; they are kept with the refused ones."}),
+	}
+}

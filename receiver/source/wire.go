@@ -1,0 +1,63 @@
+package source
+
+import (
+	"strconv"
+	"time"
+)
+
+// The two addresses of a relay for boxes. HEAD of the first says how much waits and takes nothing.
+const (
+	PathNext = "/v1/next"
+	PathAck  = "/v1/ack"
+)
+
+// PollTime is how long a relay keeps a box waiting for a request.
+const PollTime = 30 * time.Second
+
+// The headers of both sides. What callers of the relay wrote is quoted as in Go source, in ASCII, so that no byte of
+// it can end a header.
+const (
+	HeaderBox      = "Ticketrail-Box"      // of a box: a [Box] as JSON
+	HeaderVenue    = "Ticketrail-Venue"    // of a box: the venue that it prints for
+	HeaderHandle   = "Ticketrail-Handle"   // what the acknowledgement names the request by
+	HeaderID       = "Ticketrail-Id"       // its id, or the beginning of it, for the box's log
+	HeaderDevice   = "Ticketrail-Device"   //
+	HeaderReceived = "Ticketrail-Received" // by the relay's clock: RFC 3339 with nanoseconds
+	HeaderAge      = "Ticketrail-Age"      // since it was stored, by the servers' clocks: a Go duration
+	HeaderBehind   = "Ticketrail-Behind"   // how many requests wait behind this one
+	HeaderRefused  = "Ticketrail-Refused"  // "true": the body is a receiver.Reject as JSON
+)
+
+// A Box is what a box says of itself with each request.
+type Box struct {
+	ID string `json:"id"` // of this process: two that alternate are two boxes with one token
+	Report
+}
+
+// A Report is how a box is.
+type Report struct {
+	Version  string `json:"version"`
+	Waiting  int    `json:"waiting"`  // tickets that wait for a station
+	Held     int    `json:"held"`     // tickets that wait for a person
+	Problems int    `json:"problems"` // what a person must see to
+}
+
+// An Ack is the body of an acknowledgement.
+type Ack struct {
+	Handle string `json:"handle"`
+	Result string `json:"result"` // Stored or Refused
+	Reason string `json:"reason,omitempty"`
+}
+
+// The results of an [Ack]. After either the request is not handed out again.
+const (
+	Stored  = "stored"
+	Refused = "refused" // it can never be taken
+)
+
+func unquote(s string) string {
+	if text, err := strconv.Unquote(s); err == nil {
+		return text
+	}
+	return s
+}
