@@ -18,7 +18,7 @@ func TestEveryAlertOfTheRelayHasARunbookAndEveryRunbookItsAlert(t *testing.T) {
 	var rules, sections []string
 	for _, r := range rulesOfTheRelay(t) {
 		rules = append(rules, r.Alert)
-		link := "file:///usr/share/doc/ticketrail/relay.md#" + strings.ToLower(r.Alert)
+		link := "file:///usr/share/doc/ticketrail/deploy/relay/README.md#" + strings.ToLower(r.Alert)
 		if r.Labels["severity"] == "" || r.Annotations["summary"] == "" || r.Annotations["description"] == "" ||
 			r.Annotations["runbook_url"] != link {
 			t.Errorf("%s: %v %v", r.Alert, r.Labels, r.Annotations)

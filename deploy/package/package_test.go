@@ -31,7 +31,7 @@ func TestThePackageIsReproducibleAndHasNoLiveConfiguration(t *testing.T) {
 	list := run(t, "dpkg-deb", "--contents", name)
 	for _, want := range []string{
 		"./usr/bin/ticketrail", "./usr/lib/systemd/system/ticketrail.service",
-		"./usr/lib/systemd/system/ticketrail-relay.service", "./usr/share/doc/ticketrail/relay.md",
+		"./usr/lib/systemd/system/ticketrail-relay.service", "./usr/share/doc/ticketrail/deploy/relay/README.md",
 		"./usr/share/doc/ticketrail/examples/relay/nats-server.service",
 		"./usr/share/doc/ticketrail/examples/relay/nats.conf", "./usr/share/doc/ticketrail/examples/relay/relay.yaml",
 		"./usr/share/doc/ticketrail/examples/ticketrail-relay.rules.yml", "./usr/lib/sysusers.d/ticketrail.conf",
@@ -44,6 +44,9 @@ func TestThePackageIsReproducibleAndHasNoLiveConfiguration(t *testing.T) {
 			t.Errorf("%s is not in the package", want)
 		}
 	}
+	root := t.TempDir()
+	run(t, "dpkg-deb", "--extract", name, root)
+	followInstalled(t, root)
 	if strings.Contains(list, " ./etc/") {
 		t.Errorf("the package has files in /etc:\n%s", list)
 	}

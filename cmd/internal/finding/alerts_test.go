@@ -73,7 +73,7 @@ func TestEachIdentityHasOneAlertAndTheRulesAndTheRunbookAreThoseOfTheTable(t *te
 		want := "      - alert: " + name + "\n        expr: |-\n          " + expr + "\n" + lasts +
 			"        labels: { severity: " + a.severity + " }\n        annotations:\n          summary: '" + a.summary +
 			": {{ $labels.id }}'\n          description: 'ticketrail status says since when, why, and what to do.'\n" +
-			"          runbook_url: file:///usr/share/doc/ticketrail/README.md#" + strings.ToLower(name) + "\n"
+			"          runbook_url: file:///usr/share/doc/ticketrail/deploy/README.md#" + strings.ToLower(name) + "\n"
 		if got := rules[at[0]:at[2]]; got != want && !*update {
 			t.Errorf("got\n%s\nwant\n%s\nto write it: go test ./cmd/internal/finding -update", got, want)
 		}
