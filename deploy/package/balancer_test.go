@@ -18,6 +18,7 @@ import (
 	"ticketrail/deploy"
 	"ticketrail/deploy/slow"
 	"ticketrail/receiver/relay/natstest"
+	"ticketrail/receiver/source"
 )
 
 func TestTheLoadBalancerOfTheREADMEGivesUpNoRelayAndLogsNoSecret(t *testing.T) {
@@ -72,6 +73,19 @@ func TestTheLoadBalancerOfTheREADMEGivesUpNoRelayAndLogsNoSecret(t *testing.T) {
 			t.Errorf("the relay thinks that %v sent the order", got)
 		}
 	}
+	box, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+address+source.PathNext, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	box.Header.Set("Authorization", "Bearer a-token")
+	resp, err := client.Do(box)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusOK || !a.hasToken.Load() && !b.hasToken.Load() {
+		t.Errorf("a box is answered %d; its token came: %v %v", resp.StatusCode, a.hasToken.Load(), b.hasToken.Load())
+	}
 	a.Close()
 	post("the first has ended", 1)
 	post("the first has ended", 1)
@@ -91,6 +105,7 @@ type standIn struct {
 	*httptest.Server
 	status    atomic.Int64 // of its answers; 0: it hangs
 	forwarded atomic.Value // X-Forwarded-For of the last request
+	hasToken  atomic.Bool  // a box has shown its token
 }
 
 func newStandIn(t *testing.T) *standIn {
@@ -99,6 +114,9 @@ func newStandIn(t *testing.T) *standIn {
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
 		s.forwarded.Store(r.Header.Get("X-Forwarded-For"))
+		if r.URL.Path == source.PathNext && r.Header.Get("Authorization") == "Bearer a-token" {
+			s.hasToken.Store(true)
+		}
 		status := int(s.status.Load())
 		if status == 0 {
 			<-r.Context().Done() // until the load balancer gives up

@@ -58,8 +58,11 @@ func (w *watch) run(ctx context.Context, s *store.Stream, heard func() map[strin
 	}
 }
 
-// readyWithin is for the stream's answer whether it has a leader.
-const readyWithin = 1500 * time.Millisecond
+const (
+	// readyWithin is for the stream's answer whether it has a leader.
+	readyWithin = 1500 * time.Millisecond
+	readyPause  = 250 * time.Millisecond
+)
 
 // runReady asks whether the stream takes orders: now and then, at once when an order could not be stored, and each
 // second until it does. Whatever else cannot be seen must not make a load balancer take the relays away, which all see
@@ -79,6 +82,11 @@ func (w *watch) runReady(ctx context.Context, s *store.Stream) error {
 		}
 		select {
 		case <-s.Failed():
+			select { // a flood of orders that fail must not become one of questions
+			case <-time.After(readyPause):
+			case <-ctx.Done():
+				return nil
+			}
 		case <-time.After(wait):
 		case <-ctx.Done():
 			return nil
