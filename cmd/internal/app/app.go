@@ -64,8 +64,6 @@ type Options struct {
 	Dialer func(config.Printer) (transport.Dialer, error)
 	// Dial connects to a third-party kitchen display; nil is the network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Relay is how the relay is reached; nil is source.Transport. Tests have one without a network.
-	Relay http.RoundTripper
 	// Service carries the requests to the point-of-sale API; nil is the network.
 	Service http.RoundTripper
 	// CheckStore checks the database file before it is opened. It must do so in another process,
@@ -228,7 +226,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		return nil, err
 	}
 	a.source = newSource(relaySourceOptions{Queue: a.queue, Receiver: a.receiver, Rejects: a.rejects,
-		Overview: a.control.Overview, Transport: o.Relay, Logger: a.log})
+		Overview: a.control.Overview, Logger: a.log})
 	a.venues = venues{a.active.Load, a.service.zoneOf, a.receiver.Heard, a.clock()}
 	a.registry.MustRegister(a.source, a.venues)
 	a.outcomes = outcomes.New(outcomes.Options{

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"sync"
 	"time"
 
@@ -33,20 +32,16 @@ type relaySource struct {
 	metrics *prometheus.Registry
 }
 
-// relaySourceOptions are all required, except Transport.
+// relaySourceOptions are all required.
 type relaySourceOptions struct {
-	Queue     *queue.Queue
-	Receiver  *receiver.Receiver
-	Rejects   *receiver.Rejects
-	Overview  func(context.Context) (admin.Overview, error)
-	Transport http.RoundTripper // see [Options.Relay]
-	Logger    *slog.Logger
+	Queue    *queue.Queue
+	Receiver *receiver.Receiver
+	Rejects  *receiver.Rejects
+	Overview func(context.Context) (admin.Overview, error)
+	Logger   *slog.Logger
 }
 
 func newSource(o relaySourceOptions) *relaySource {
-	if o.Transport == nil {
-		o.Transport = source.Transport()
-	}
 	return &relaySource{relaySourceOptions: o, end: func() {}}
 }
 
@@ -82,7 +77,7 @@ func (s *relaySource) run(ctx context.Context) error {
 // fetch fetches with one configuration until ctx ends.
 func (s *relaySource) fetch(ctx context.Context, conf config.Source) {
 	own := prometheus.NewRegistry()
-	one := source.New(source.Options{URL: conf.URL, Venue: conf.Venue, Token: conf.Token, Transport: s.Transport,
+	one := source.New(source.Options{URL: conf.URL, Venue: conf.Venue, Token: conf.Token, Transport: source.Transport(),
 		Report: s.report, Logger: s.Logger, Registerer: own,
 		Take: func(ctx context.Context, a source.Arrival) error { return s.take(ctx, conf.Venue, a) }})
 	s.set(one, own)

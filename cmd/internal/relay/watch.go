@@ -1,7 +1,6 @@
 package relay
 
 import (
-	"cmp"
 	"context"
 	_ "embed"
 	"html/template"
@@ -30,7 +29,6 @@ type watch struct {
 	venues  func() []config.Venue
 	ready   func() string
 	options store.Options            // of the stream, as configured
-	every   time.Duration            // 0: lookEvery
 	last    atomic.Pointer[Overview] // nil until the servers have answered once
 	failed  atomic.Pointer[string]   // why the stream takes no orders; nil: it does, as far as is known
 }
@@ -51,7 +49,7 @@ func (w *watch) run(ctx context.Context, s *store.Stream, heard func() map[strin
 			log.Warn("the servers do not say how the venues are", "err", err)
 		}
 		select {
-		case <-time.After(cmp.Or(w.every, lookEvery)):
+		case <-time.After(lookEvery):
 		case <-ctx.Done():
 			return nil
 		}
