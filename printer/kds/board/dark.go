@@ -118,11 +118,12 @@ func paperOf(cards []*entry) ticket.Ticket {
 func (e *entry) paperLines() []ticket.Line {
 	t := e.t
 	lines := slices.Clone(t.Lines)
-	if len(lines) == 0 {
-		lines = []ticket.Line{{Quantity: "1", Name: "no items", Void: t.Void}}
-	}
+	whole := ticket.Line{Quantity: "1", Name: "no items", Void: t.Void, Refire: t.Refire, Hold: t.Hold}
 	if t.Raw != "" {
-		lines = []ticket.Line{{Quantity: "1", Name: t.Raw, Raw: true}}
+		whole.Name, whole.Raw = t.Raw, true
+	}
+	if len(lines) == 0 || whole.Raw {
+		lines = []ticket.Line{whole}
 	}
 	name := slices.DeleteFunc([]string{ticket.NumberLabel(t.Number), ticket.TableLabel(t.Table, t.Type), t.Type,
 		ticket.Clock(t.Received, t.Zone)}, func(s string) bool { return s == "" })

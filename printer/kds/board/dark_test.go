@@ -65,6 +65,19 @@ func TestWhatADarkScreenShowedIsOneTicketWithItsOrdersInTheirPlaces(t *testing.T
 	}
 }
 
+func TestAVoidThatNobodyCouldReadIsAVoidOnTheOpenOrdersToo(t *testing.T) {
+	s := queuetest.NewStore()
+	b := open(t, s)
+	void := order(1)
+	void.Ticket.Raw, void.Ticket.Void = `{"voided":true,"rows":[{"a":1}]}`, true
+	put(t, b, void)
+	show(t, b, 1)
+
+	if got, _ := toPaper(t, b, s); len(got.Lines) != 1 || !got.Lines[0].Void || !got.Lines[0].Raw {
+		t.Errorf("its lines are %+v, want one that is void", got.Lines)
+	}
+}
+
 func TestWhatIsOnPaperIsSentOnceAlsoAfterAnError(t *testing.T) {
 	for name, persisted := range map[string]bool{"failed": false, "failed but persisted": true} {
 		t.Run(name, func(t *testing.T) {
