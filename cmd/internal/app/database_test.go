@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -48,17 +47,5 @@ func TestASecondDaemonDoesNotStart(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "another ticketrail") {
 			t.Errorf("the second daemon got %v", err)
 		}
-	}, "grill")
-}
-
-func TestAFileThatIsNoDatabaseIsPutAsideAndEveryListingSaysSo(t *testing.T) {
-	runDaemonWith(t, func(k *testDaemon) {
-		k.must(os.WriteFile(k.Conf.Storage.Path, make([]byte, 20_000), 0o600))
-	}, func(k *testDaemon) {
-		if n := len(k.App.Quarantined()); n != 1 {
-			t.Errorf("%d files were put aside, want one", n)
-		}
-		wantText(t, strings.Join(k.wrong(), "\n"), ".corrupt-")
-		wantText(t, k.App.StatusLine(), "a damaged database was put aside")
 	}, "grill")
 }

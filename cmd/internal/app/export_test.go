@@ -32,9 +32,6 @@ func (a *App) Control() http.Handler { return a.control }
 // StatusLine is what systemctl status shows.
 func (a *App) StatusLine() string { return a.statusLine() }
 
-// Quarantined are the files of damaged databases.
-func (a *App) Quarantined() []string { return a.store.quarantined() }
-
 // Findings are everything that was found.
 func (a *App) Findings(ctx context.Context) ([]finding.Finding, error) { return a.findings(ctx) }
 

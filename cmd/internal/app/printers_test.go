@@ -4,12 +4,10 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"ticketrail/config"
-	"ticketrail/printer"
 	"ticketrail/printer/virtual"
 	"ticketrail/queue/ticket"
 )
@@ -72,39 +70,6 @@ func TestAHeldPrinterIsNoBackup(t *testing.T) {
 		k.must(k.App.Queue().ResumeStation(k.T.Context(), "bar"))
 		k.Advance(time.Minute)
 		k.WantPrinted("bar", "A1@GRILL")
-	}, "grill", "bar")
-}
-
-func TestPaperOutIsToldEverywhereUntilItIsRefilled(t *testing.T) {
-	runDaemonWith(t, withCapability(virtual.Everything), func(k *testDaemon) {
-		grill := k.Printers["grill"]
-		k.Accept("A1", at("grill", "Burger"))
-		k.Advance(10 * time.Second)
-		grill.Set(virtual.PaperOut, true)
-		for _, n := range []string{"A2", "A3", "A4"} {
-			k.Accept(n, at("grill", "Burger"), at("bar", "Cola"))
-		}
-		k.Advance(30 * time.Minute)
-		k.WantPrinted("grill", "A1")
-		k.WantPrinted("bar", "A2 A3 A4")
-		d := k.status("grill").Device
-		if d.State != printer.PaperOut || d.Fine || !slices.Contains(d.Conditions, "paper_out") ||
-			!strings.Contains(d.Advice, "roll") {
-			k.T.Errorf("the printer is %+v, want it out of paper", d)
-		}
-		k.wantCondition(1, "paper_out", "grill")
-		k.wantCondition(0, "paper_out", "bar")
-		if s := k.App.StatusLine(); !strings.Contains(s, "grill: paper out") {
-			k.T.Errorf("the status line is %q", s)
-		}
-		grill.Refill()
-		k.Advance(time.Minute)
-		k.WantPrinted("grill", "A1 A2 A3 A4")
-		k.wantOutcomes("grill", map[ticket.State]uint64{ticket.Confirmed: 4})
-		k.wantCondition(0, "paper_out", "grill")
-		if d := k.status("grill").Device; !d.Fine {
-			k.T.Errorf("the printer is %+v, want it fine", d)
-		}
 	}, "grill", "bar")
 }
 

@@ -2,14 +2,9 @@ package app_test
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
-
-	"ticketrail/cmd/internal/app"
 )
 
 func TestAReloadAppliesTheWholeFileOrNothingAndARefusedFileIsInEveryListing(t *testing.T) {
@@ -56,17 +51,4 @@ func TestAReloadAppliesTheWholeFileOrNothingAndARefusedFileIsInEveryListing(t *t
 	if _, err := d.Reload(); err != nil || !strings.Contains(d.StatusLine(), "grill: no longer in the configuration") {
 		t.Errorf("without grill: %v, %s", err, d.StatusLine())
 	}
-}
-
-func TestTheDaemonLooksAtItsFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "t.yaml")
-	runDaemonWith(t, func(k *testDaemon) {
-		k.change(func(o *app.Options) { o.ConfigPath = path })
-	}, func(k *testDaemon) {
-		k.must(os.WriteFile(path, []byte("printer: []"), 0o600))
-		time.Sleep(time.Minute)
-		if status := k.App.StatusLine(); !strings.Contains(status, "printer") {
-			t.Error(status)
-		}
-	}, "grill")
 }

@@ -323,8 +323,8 @@ func (c Clock) Finding(now time.Time) Finding {
 		return Finding{Level: OK, Subject: "clock", Text: "synchronized, " + now.Format("15:04 MST")}
 	}
 	return Finding{ID: "clock/not_synchronized", Level: Warn, Subject: "clock",
-		Text: "it may be wrong, not synchronized: " + now.Format("2006-01-02 15:04 MST"),
-		Do:   "systemctl status systemd-timesyncd (or chrony)"}
+		Text: "it may be wrong, it is not synchronized", Detail: now.Format("2006-01-02 15:04 MST"),
+		Do: "systemctl status systemd-timesyncd (or chrony)"}
 }
 
 // stations are the findings of each station. The fine ones are one line together, and so are the tickets of all.

@@ -201,20 +201,6 @@ func TestTheJournalAndTheMetricSayWhatBeginsAndWhatIsOver(t *testing.T) {
 	})
 }
 
-func TestWhatFailsTogetherIsOneMessage(t *testing.T) {
-	bubble(t, func(t *testing.T, k *kitchen) {
-		k.start(to())
-		for i := range 30 { // one each 2 s after the other
-			k.findings = append(k.findings, down(fmt.Sprintf("s%02d", i)))
-			k.wait(2 * time.Second)
-		}
-		k.wait(time.Hour)
-		if len(k.got) > 2 {
-			t.Errorf("%d messages: %q", len(k.got), k.got)
-		}
-	})
-}
-
 func TestAPrinterThatComesAndGoesAllEveningIsAFewMessages(t *testing.T) {
 	for _, period := range []time.Duration{20 * time.Second, time.Minute, 4 * time.Minute, 6 * time.Minute,
 		10 * time.Minute} {

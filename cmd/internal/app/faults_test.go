@@ -1,0 +1,166 @@
+package app_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/app"
+	"ticketrail/cmd/internal/finding"
+	"ticketrail/config"
+	"ticketrail/printer/virtual"
+	"ticketrail/queue/queuetest"
+	"ticketrail/receiver"
+)
+
+// TestEachFaultIsSaidInTheSameWordsEverywhere makes faults and compares what the status, the page for managers, a
+// message, the journal and the metric say.
+func TestEachFaultIsSaidInTheSameWordsEverywhere(t *testing.T) {
+	cert, key := keyPair(t)
+	refuse := func(code receiver.Code) func(*testDaemon) {
+		return func(k *testDaemon) { k.App.Rejects().Keep(receiver.Reject{Time: time.Now(), Code: string(code)}) }
+	}
+	set := func(c virtual.Condition) func(*testDaemon) {
+		return func(k *testDaemon) { k.Printers["grill"].Set(c, true) }
+	}
+	for _, c := range []struct {
+		name              string
+		before, make      func(*testDaemon) // the start, and after it
+		id, cause, advice string
+		warning           bool
+	}{
+		{"a printer that is off", nil, func(k *testDaemon) { k.Printers["grill"].Refuse(true) },
+			"station/grill/unreachable", "unreachable", "check its power, its cable and its address", false},
+		{"no paper", nil, set(virtual.PaperOut), "station/grill/paper_out", "paper out", "put in a new roll", false},
+		{"no paper after a cable fault", nil, func(k *testDaemon) {
+			k.Printers["grill"].Refuse(true)
+			k.Advance(20 * time.Minute)
+			k.Printers["grill"].Refuse(false)
+			set(virtual.PaperOut)(k)
+		}, "station/grill/paper_out", "paper out", "put in a new roll", false},
+		{"an open cover", nil, set(virtual.CoverOpen), "station/grill/cover_open", "cover open", "close the", false},
+		{"a held station", nil, func(k *testDaemon) {
+			k.must(k.App.Queue().HoldStation(k.T.Context(), "grill", "cleaning"))
+		}, "station/grill/on_hold", "held: cleaning", "printers resume grill", false},
+		{"a wrong secret", nil, refuse(receiver.WrongPath), "orders/refused/wrong_secret",
+			"1 request refused: wrong secret in the address", "ticketrail venues list", false},
+		{"an unknown venue", nil, refuse(receiver.VenueNotAllowed), "orders/refused/unknown_venue",
+			"1 request refused: the venue is not in the configuration", "to venues", false},
+		{"another address", nil, refuse(receiver.AddressNotAllowed), "orders/refused/address",
+			"1 request refused: sent from an address that is not allowed", "receiver.allow_from", false},
+		{"a header that a proxy removed", nil, refuse(receiver.VenueMissing), "orders/refused/header_missing",
+			"1 request refused: without the header that names the venue", "pass on all headers", false},
+		{"orders that cannot be read", nil, func(k *testDaemon) { k.Send(`{"records":7}`) },
+			"orders/refused/schema_mismatch", "1 request refused: schema mismatch", "ticketrail rejects", false},
+		{"silence", func(k *testDaemon) { k.Conf.Venues[0].Hours = []config.Hours{hours(t, "daily 00:00-24:00")} },
+			func(k *testDaemon) { k.Advance(2 * time.Hour) }, "orders/silent/Harbour Grill",
+			"nothing came for Harbour Grill, although it is open", "internet connection", true},
+		{"a damaged database", func(k *testDaemon) {
+			k.must(os.WriteFile(k.Conf.Storage.Path, make([]byte, 20_000), 0o600))
+		}, nil, "database/damaged", "a damaged database was put aside", "ask the kitchen", false},
+		{"a certificate that cannot be read", func(k *testDaemon) {
+			k.Conf.Receiver.TLS.CertFile, k.Conf.Receiver.TLS.KeyFile = cert, key
+		}, func(k *testDaemon) { k.must(os.WriteFile(cert, nil, 0o600)) }, "certificate/unreadable/webhook",
+			"webhook: it cannot be read", "renew ", false},
+		{"a typo in the file", nil, func(k *testDaemon) {
+			k.must(os.WriteFile(k.file(), []byte("printer: []"), 0o600))
+		}, "config/invalid", "configuration on disk is refused", "correct it", false},
+		{"no token for the relay", withRelay, nil, "relay/no_token", "no order can be fetched",
+			"ticketrail relay venues add", false},
+		{"a clock without a time server", func(k *testDaemon) {
+			k.change(func(o *app.Options) { o.Clock = unsynced{} })
+		}, nil, "clock/not_synchronized", "it may be wrong, it is not synchronized", "timesyncd", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			mails, log := &mailbox{}, &queuetest.Log{}
+			was := http.DefaultTransport
+			http.DefaultTransport = mails
+			defer func() { http.DefaultTransport = was }()
+			runDaemonWith(t, func(k *testDaemon) {
+				withCapability(virtual.Everything)(k)
+				k.Conf.Notify.To = []config.Recipient{{Name: "phone", Address: config.NewSecret("https://127.0.0.1:1/"),
+					Keys: config.NewSecret("whsec_" + strings.Repeat("QUJD", 8))}}
+				k.change(func(o *app.Options) { o.Log = log })
+				if c.id == "config/invalid" {
+					k.change(func(o *app.Options) { o.ConfigPath = k.file() })
+				}
+				if c.before != nil {
+					c.before(k)
+				}
+			}, func(k *testDaemon) {
+				if c.make != nil {
+					c.make(k)
+				}
+				k.Advance(20 * time.Minute)
+
+				i := slices.IndexFunc(k.findings(), func(f finding.Finding) bool { return f.ID == c.id })
+				if i < 0 {
+					k.T.Fatalf("found %+v", k.findings())
+				}
+				f := k.findings()[i]
+				level, severity := "ERROR", finding.Fail
+				if c.warning {
+					level, severity = "WARN", finding.Warn
+				}
+				if !strings.HasPrefix(f.Text, c.cause) || !strings.Contains(f.Do, c.advice) || f.Level != severity ||
+					f.Since.IsZero() {
+					t.Errorf("%+v, want %+v", f, c)
+				}
+				k.wantMetric(1, "ticketrail_finding", c.id, string(severity))
+				page := httptest.NewRecorder()
+				k.App.Control().(*admin.Server).ServePage(page, httptest.NewRequest("GET", "/state", nil), "anna")
+				said := map[string]string{"the page": page.Body.String(), "the message": mails.String()}
+				for where, text := range said {
+					for _, want := range []string{f.ID, f.Text, f.Do} {
+						b, err := json.Marshal(want)
+						if k.must(err); !strings.Contains(text, string(b)) {
+							t.Errorf("%s lacks %s:\n%s", where, b, text)
+						}
+					}
+				}
+				if line := "level=" + level + ` msg="a finding has begun" component=notify finding=`; !strings.Contains(
+					strings.ReplaceAll(log.String(), `"`+c.id+`"`, c.id), line+c.id) {
+					t.Errorf("the journal lacks %s%s:\n%s", line, c.id, log)
+				}
+			}, "grill", "bar")
+		})
+	}
+}
+
+// file is a configuration file beside the database.
+func (k *testDaemon) file() string { return filepath.Join(filepath.Dir(k.Conf.Storage.Path), "t.yaml") }
+
+// unsynced is a clock without a time server.
+type unsynced struct{}
+
+func (unsynced) Now() time.Time     { return time.Now() }
+func (unsynced) Synchronized() bool { return false }
+
+// A mailbox takes what is posted.
+type mailbox struct {
+	mu  sync.Mutex
+	got bytes.Buffer
+}
+
+func (m *mailbox) RoundTrip(r *http.Request) (*http.Response, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, err := m.got.ReadFrom(r.Body)
+	return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader("")), Request: r}, err
+}
+
+func (m *mailbox) String() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.got.String()
+}
