@@ -28,7 +28,7 @@ const (
 // packages know (profiles, expressions). They see a Config that may have problems of its own; a key
 // with a problem is not reported twice.
 func Load(path string, more ...func(*Config) []Problem) (*Config, error) {
-	data, err := readFile(path, maxFile, "create it, or use another file with --config")
+	data, err := readFile(path, maxFile, "ticketrail init writes it, or use another file with --config")
 	if err != nil {
 		return nil, Problems{{Path: path, Msg: "cannot be read: " + strings.TrimPrefix(err.Error(), path+": ")}}
 	}

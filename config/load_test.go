@@ -20,8 +20,8 @@ func TestKeysMissingInTheFileHaveTheirDefaults(t *testing.T) {
 
 func TestAMissingFileIsReportedWithAdvice(t *testing.T) {
 	_, err := Load("/nowhere/ticketrail.yaml")
-	if err == nil || err.Error() != "/nowhere/ticketrail.yaml: cannot be read: no such file or directory; create "+
-		"it, or use another file with --config" {
+	if err == nil || err.Error() != "/nowhere/ticketrail.yaml: cannot be read: no such file or directory; "+
+		"ticketrail init writes it, or use another file with --config" {
 		t.Errorf("got %v", err)
 	}
 	if _, err = Load("/dev/zero"); err == nil {

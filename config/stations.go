@@ -51,9 +51,29 @@ func (k *checker) zone(at, name string) {
 		k.add(at, `"Local" is not the name of a time zone; for example Australia/Melbourne`)
 	default:
 		if _, err := time.LoadLocation(name); err != nil {
-			k.add(at, "%s is not the name of a time zone; for example Australia/Melbourne", quote(name))
+			meant := "; for example Australia/Melbourne"
+			if zone := zoneOf(name); zone != "" {
+				meant = "; did you mean " + zone + "?"
+			}
+			k.add(at, "%s is not the name of a time zone%s", quote(name), meant)
 		}
 	}
+}
+
+// zoneOf is the time zone of a town, or "": people write Melbourne, or new york.
+func zoneOf(town string) string {
+	words := strings.FieldsFunc(strings.ToLower(town), func(r rune) bool { return r == ' ' || r == '_' })
+	for i, w := range words {
+		words[i] = strings.ToUpper(w[:1]) + w[1:]
+	}
+	for _, region := range []string{"Africa", "America", "America/Argentina", "Asia", "Atlantic", "Australia", "Europe",
+		"Indian", "Pacific"} {
+		zone := region + "/" + strings.Join(words, "_")
+		if _, err := time.LoadLocation(zone); err == nil && len(words) > 0 {
+			return zone
+		}
+	}
+	return ""
 }
 
 // unique reports a name that is used already, in any case: in a noisy kitchen, two stations that

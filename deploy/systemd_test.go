@@ -80,11 +80,11 @@ func TestSysusersAcceptsTheUserAndItsGroups(t *testing.T) {
 func TestTheUnitsAndTheConfigurationAgree(t *testing.T) {
 	service, c := read(t, "ticketrail.service"), config.Default()
 	for key, want := range map[string]string{
-		"StateDirectory":      filepath.Base(filepath.Dir(c.Storage.Path)),
-		"ReadWritePaths":      "-" + filepath.Dir(c.Admin.Socket),
-		"Type":                "notify",
-		"ExecStart":           "/usr/bin/ticketrail serve --config /etc/ticketrail/ticketrail.yaml",
-		"ConditionPathExists": "/etc/ticketrail/ticketrail.yaml",
+		"StateDirectory":   filepath.Base(filepath.Dir(c.Storage.Path)),
+		"ReadWritePaths":   "-" + filepath.Dir(c.Admin.Socket),
+		"Type":             "notify",
+		"ExecStart":        "/usr/bin/ticketrail serve --config /etc/ticketrail/ticketrail.yaml",
+		"AssertPathExists": "/etc/ticketrail/ticketrail.yaml",
 	} {
 		if got := settings(service, key); !slices.Equal(got, []string{want}) {
 			t.Errorf("%s=%q, want %q", key, got, want)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -73,9 +74,19 @@ func (c *cli) asking(cmd *cobra.Command, ask question) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return ask(cmd.Context(), d, args)
+		err = ask(cmd.Context(), d, args)
+		if _, is := errors.AsType[*admin.NotRunning](err); is && !c.isSetUp() {
+			return fmt.Errorf("%w; %s does not exist yet: run ticketrail init", admin.ErrUnreachable, c.config)
+		}
+		return err
 	}
 	return cmd
+}
+
+// isSetUp says whether the box has a configuration.
+func (c *cli) isSetUp() bool {
+	_, err := os.Stat(c.config)
+	return c.socket != "" || !errors.Is(err, fs.ErrNotExist)
 }
 
 // findZone asks for the kitchen's zone, before times are shown or read.

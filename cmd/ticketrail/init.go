@@ -22,19 +22,21 @@ import (
 func (c *cli) init() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init",
-		Short: "write the first configuration, find printers, print a test ticket",
-		Long: `init asks for the venue, its time zone, the printers and how the service reaches
-this box, writes the configuration with a new secret, checks it, prints a test
-ticket, and says what to enter at the service. It looks for printers on the
-box's own networks (see "printers discover"). It replaces no file, and leaves
-none behind if something fails.
+		Short: "set a box up: configuration, printers, service, first ticket",
+		Long: `init asks for the venue, its time zone and opening hours, who is told when
+something is wrong, the printers and how the service reaches this box. It writes
+the configuration with a new secret, checks it, sends a test message, starts the
+service (as root, of the package), prints a test ticket, and says what to enter
+at the service. It looks for printers on the box's own networks (see "printers
+discover"). It replaces no file, and leaves none behind if something fails.
 
 Each question has a flag; with all of them, nothing is asked. The answers may
 also come from a file or a pipe, one on each line.`,
 		Example: `  ticketrail init
   ticketrail init --config ./kitchen.yaml --venue "Harbour Grill" \
-    --venue-id new --timezone Australia/Melbourne \
-    --printer grill=tcp://192.168.1.50 --reach proxy --host ""`,
+    --venue-id new --timezone Australia/Melbourne --hours "daily 11:00-23:00" \
+    --tell ntfy://ntfy.sh/a-topic-nobody-guesses --printers found \
+    --reach proxy --host ""`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.setUp(cmd.Context(), &questions{c: c, flags: cmd.Flags(), in: bufio.NewScanner(c.in)})
@@ -44,6 +46,9 @@ also come from a file or a pipe, one on each line.`,
 	fl.String("venue", "", "`name` of the venue, on tickets and in routes")
 	fl.String("venue-id", "", "the venue's `id`, as the service shows it; new invents one, to try things out")
 	fl.String("timezone", "", "the venue's time `zone`, as Australia/Melbourne")
+	fl.String("hours", "", "the `times` when orders come, as mon-fri 11:30-14:30; fri,sat 18:00-02:00; - for none")
+	fl.String("tell", "", "the `URL` of who is told, as ntfy://ntfy.sh/TOPIC or smtp://...; - for nobody")
+	fl.String("printers", "", "`found` takes each printer that is found: the first is kitchen, then kitchen-2")
 	fl.StringArray("printer", nil, "a station and its printer, `NAME=ADDRESS`; repeat it for several; the first gets "+
 		"everything until there are routes")
 	fl.StringSlice("network", nil, "look for printers only in this `part` of the box's networks")
@@ -72,21 +77,43 @@ func (c *cli) setUp(ctx context.Context, q *questions) error {
 	}
 	fmt.Fprintf(c.out, "\nwrote %s\n", c.config)
 
-	// What was written stays if no ticket prints: the printer may only be off.
+	// What was written stays whatever fails now: a printer may only be off.
 	var failed []error
+	if s.Tell != "" {
+		fmt.Fprintln(c.out, "sending a test message")
+		if err := s.TellTest(ctx, c.config); err != nil {
+			failed = append(failed, fmt.Errorf("no test message: %w; correct %s", err, c.config))
+		}
+	}
+	started, err := doctor.StartService(ctx, c.config)
+	if started {
+		fmt.Fprintln(c.out, "the service runs, and starts at each boot")
+	}
+	failed = append(failed, err)
 	for _, p := range s.Printers {
 		if q.given("no-test") {
 			continue
 		}
 		fmt.Fprintf(c.out, "printing a test ticket at %s\n", p.Name)
-		proof, err := doctor.PrintTest(ctx, c.config, p.Name)
-		if err != nil {
+		if err := c.firstTicket(ctx, p.Name, started); err != nil {
 			failed = append(failed, fmt.Errorf("no test ticket at %s: %w", p.Name, err))
-			continue
 		}
+	}
+	return errors.Join(append(failed, c.showNext(s, secret, started))...)
+}
+
+// firstTicket prints a test ticket, by the daemon if it runs: it has the printer then.
+func (c *cli) firstTicket(ctx context.Context, station string, started bool) error {
+	if started {
+		test := c.printersTest()
+		test.SetContext(ctx)
+		return test.RunE(test, []string{station})
+	}
+	proof, err := doctor.PrintTest(ctx, c.config, station)
+	if err == nil {
 		fmt.Fprintf(c.out, "it is %s; look at the paper\n", proof)
 	}
-	return errors.Join(append(failed, c.showNext(s, secret))...)
+	return err
 }
 
 // askSetup fills in s. Each answer is checked as the daemon will check it.
@@ -104,6 +131,18 @@ func (c *cli) askSetup(ctx context.Context, q *questions, s *doctor.Setup) error
 	q.ask("timezone", "Its time zone, as Australia/Melbourne", boxZone(), take(func(a string) {
 		s.Timezone = cmp.Or(a, "?") // without one, tickets would show UTC
 	}))
+	q.ask("hours", "Opening hours, as mon-fri 11:30-14:30; fri,sat 18:00-02:00; - if nobody shall be told of "+
+		"silence in them", "-", take(func(a string) {
+		s.Hours = nil
+		for line := range strings.SplitSeq(a, ";") {
+			if line = strings.TrimSpace(line); line != "" && line != "-" {
+				s.Hours = append(s.Hours, line)
+			}
+		}
+	}))
+	q.ask("tell", "Who is told when something needs a person, as ntfy://ntfy.sh/TOPIC or "+
+		"smtp://USER:PASSWORD@HOST:587/?from=A@B&to=C@D; - for nobody", "-",
+		take(func(a string) { s.Tell = strings.TrimPrefix(a, "-") }))
 	c.askPrinters(ctx, q, s)
 
 	reach := ""
@@ -164,8 +203,20 @@ func (c *cli) askPrinters(ctx context.Context, q *questions, s *doctor.Setup) {
 	networks, _ := q.flags.GetStringSlice("network")
 	found, err := c.discover(ctx, networks)
 	q.fail(err)
+	takeAll := q.given("printers")
+	if which := q.flags.Lookup("printers").Value.String(); takeAll && which != "found" {
+		q.fail(usagef("--printers %q is not found; name one with --printer NAME=ADDRESS", which))
+	}
 	for _, p := range found {
 		if p.Program != "" {
+			continue
+		}
+		if takeAll {
+			name := fmt.Sprintf("kitchen-%d", len(all)+1)
+			if len(all) == 0 {
+				name = "kitchen"
+			}
+			q.fail(add(name, p))
 			continue
 		}
 		what := fmt.Sprintf("Found %s (%s). Name of its station, - to leave it out", p.Address,
@@ -178,7 +229,9 @@ func (c *cli) askPrinters(ctx context.Context, q *questions, s *doctor.Setup) {
 			return add(a, p)
 		})
 	}
-	if s.Printers = all; len(all) == 0 {
+	if s.Printers = all; len(all) == 0 && takeAll {
+		q.fail(errors.New("no printer was found; is it on and in this network? name it with --printer NAME=ADDRESS"))
+	} else if len(all) == 0 {
 		q.ask("printer", "Address of the printer, as tcp://192.168.1.50 or usb://; its station is kitchen", "",
 			func(a string) error { return add("kitchen", doctor.FoundPrinter{Address: a}) })
 	}
@@ -194,28 +247,35 @@ func boxZone() string {
 }
 
 // showNext says what the operator does now.
-func (c *cli) showNext(s doctor.Setup, secret string) error {
-	flag := " --config " + c.config
-	start := "ticketrail serve" + flag
+func (c *cli) showNext(s doctor.Setup, secret string, started bool) error {
+	program, flag := "ticketrail", " --config "+c.config
+	if strings.HasPrefix(os.Args[0], "./") { // as it was called
+		program = os.Args[0]
+	}
+	start := program + " serve" + flag
 	if filepath.Dir(c.config) == "/etc/ticketrail" {
 		flag, start = "", "systemctl enable --now ticketrail"
+	}
+	first := "Start the daemon:\n     " + start
+	if started {
+		first = "The daemon runs. After a change of the configuration:\n     systemctl reload ticketrail"
 	}
 	router := ""
 	if s.CertFile != "" || s.ACME {
 		router = "\n   At the router, port 443 must lead to port 8443 of this box."
 	}
-	return write(c.out, strings.NewReplacer("ROUTER", router, "START", start, "VENUE", singleLine(s.VenueName),
+	return write(c.out, strings.NewReplacer("ROUTER", router, "FIRST", first, "PROGRAM", program,
+		"VENUE", singleLine(s.VenueName),
 		"SECRETFILE", filepath.Join(filepath.Dir(c.config), "secrets/webhook"), "HOST", cmp.Or(s.Host, "HOST"),
 		"SECRET", secret, "FLAG", flag, "LOCAL", localURL(s), "ID", s.VenueID, "ORDER", uuid.NewString(),
 	).Replace(`
-1. Start the daemon:
-     START
+1. FIRST
 2. Enter this address at the service, for VENUE. Who knows it can print: keep it secret.
      https://HOST/webhooks/print/SECRET
    The secret is also in SECRETFILE.ROUTER
 3. See that everything answers:
-     ticketrail check --onlineFLAG
-     ticketrail doctorFLAG
+     PROGRAM check --onlineFLAG
+     PROGRAM doctorFLAG
 4. Send an order as the service would:
      curl LOCAL/webhooks/print/SECRET \
        -H 'Content-Type: application/json' -H 'x-svc-device-id: test' \

@@ -2,9 +2,12 @@ package main
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -12,14 +15,19 @@ func TestInitWithAllFlagsAsksNothingAndTheFirstOrderPrints(t *testing.T) {
 	k := newDaemon(t, "", "unused")
 	paper, address := virtualPrinter(t)
 	second, address2 := virtualPrinter(t)
+	told := recipient(t)
 	t.Setenv("TICKETRAIL_RECEIVER_LISTEN", "127.0.0.1:0") // others may have the usual ports
 	t.Setenv("TICKETRAIL_METRICS_LISTEN", "127.0.0.1:0")
 	code, out, errs := runCommand(t, "init", "--config", k.dir+"/kitchen.yaml",
 		"--venue", `Zoë's "Grill"`, "--venue-id", venueID,
-		"--timezone", "Europe/Paris", "--printer", "grill="+address, "--printer", "bar="+address2,
+		"--timezone", "Europe/Paris", "--hours", "daily 10:00-23:00", "--tell", told.address,
+		"--printer", "grill="+address, "--printer", "bar="+address2,
 		"--reach", "proxy", "--host", "kitchen.example.com")
 	if code != 0 || errs != "" {
 		t.Fatalf("ends with %d\n%s%s", code, out, errs)
+	}
+	if n := told.count.Load(); n != 1 {
+		t.Errorf("%d test messages", n)
 	}
 	if err := eventually(func() error { // the cut comes after the answer that proves the ticket
 		if n, m := paper.TicketCount(), second.TicketCount(); n != 1 || m != 1 {
@@ -49,4 +57,22 @@ func TestInitWithAllFlagsAsksNothingAndTheFirstOrderPrints(t *testing.T) {
 	}); err != nil {
 		t.Error(err)
 	}
+}
+
+// told is somebody who counts the messages to its address.
+type told struct {
+	address string
+	count   atomic.Int64
+}
+
+func recipient(t *testing.T) *told {
+	t.Helper()
+	r := new(told)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		r.count.Add(1)
+		fmt.Fprint(w, "{}")
+	}))
+	t.Cleanup(s.Close)
+	r.address = "ntfy://" + strings.TrimPrefix(s.URL, "http://") + "/topic?scheme=http"
+	return r
 }

@@ -49,8 +49,11 @@ func (c *cli) discover(ctx context.Context, networks []string) ([]doctor.FoundPr
 	for _, p := range d.Large {
 		fmt.Fprintf(c.err, "%s is large and is not asked: name a part of it with --network\n", p)
 	}
-	fmt.Fprintf(c.err, "asking %d addresses and USB, at most %s\n", len(d.Addresses()),
-		d.Duration().Round(time.Second))
+	addresses := fmt.Sprintf("%d addresses", len(d.Addresses()))
+	if len(d.Addresses()) == 1 {
+		addresses = "1 address"
+	}
+	fmt.Fprintf(c.err, "asking %s and USB, at most %s\n", addresses, d.Duration().Round(time.Second))
 	return d.Run(ctx)
 }
 

@@ -156,7 +156,10 @@ func (c *cli) askDaemon(ctx context.Context) []admin.Finding {
 		return nil // the configuration, which is a finding already
 	}
 	o, err := c.overview(ctx, d)
-	if n, ok := errors.AsType[*admin.NotRunning](err); ok {
+	if n, ok := errors.AsType[*admin.NotRunning](err); ok && !c.isSetUp() {
+		return []admin.Finding{{Level: admin.Fail, Subject: "daemon", Text: "this box is not set up yet",
+			Do: "ticketrail init"}}
+	} else if ok {
 		return []admin.Finding{{Level: admin.Fail, Subject: "daemon", Text: "no answer at " + n.Socket,
 			Do: "systemctl start ticketrail; if it ends again, journalctl -u ticketrail -n 50 says why"}}
 	}

@@ -23,10 +23,19 @@ func TestABoxLivesThroughItsPackages(t *testing.T) {
 	b.do("systemd-run --quiet --unit=printer /mnt/possim printer --listen 127.0.0.1:9100")
 
 	// Nothing starts before there is a configuration.
-	b.do("dpkg --install /mnt/old.deb")
+	b.says("dpkg --install /mnt/old.deb", "To set this box up, run: ticketrail init")
 	b.says("systemctl is-enabled ticketrail", "enabled")
 	b.fails("systemctl is-active ticketrail", "inactive")
 	b.fails("systemctl --failed --quiet | grep ticketrail", "")
+	b.fails("systemctl start ticketrail", "Assertion failed")
+	b.fails("ticketrail status", "run ticketrail init")
+	b.fails("ticketrail doctor", "ticketrail init")
+	b.fails("systemctl --failed --quiet | grep ticketrail", "")
+	b.do(`ticketrail init --venue Grill --venue-id new --timezone Australia/Melbourne --hours - --tell - \
+		--printer grill=tcp://127.0.0.1:9100 --reach proxy --host - >/tmp/said`)
+	b.says("cat /tmp/said; systemctl is-active ticketrail", "is confirmed")
+	b.do(`systemctl stop ticketrail
+		rm -r /etc/ticketrail/ticketrail.yaml /etc/ticketrail/secrets/webhook /var/lib/ticketrail/*`)
 	b.do("install -m640 -g ticketrail /mnt/ticketrail.yaml /etc/ticketrail/ && ticketrail check")
 	b.do("systemctl start ticketrail")
 	b.says(send+"--count 1", "1 SENT")

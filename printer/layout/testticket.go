@@ -74,7 +74,7 @@ func (c *composer) test(t *ticket.Ticket) {
 	}
 	c.qr(id)
 
-	c.heading("ear and blade", Style{Bold: true})
+	c.heading("buzzer and cut", Style{Bold: true})
 	say("One beep before this slip, if there is a buzzer. " +
 		"Then one cut below the last line, if there is a blade, through no letter.")
 }

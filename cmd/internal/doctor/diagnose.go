@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/netip"
 	"os"
@@ -34,8 +35,10 @@ type Box struct {
 // configuration, the service, the ports, the disk, the clock, the printers, the point-of-sale API. Nothing is printed
 // or changed. The findings are in no order.
 func (b Box) Diagnose(ctx context.Context, path string) (out []admin.Finding) {
-	out = append(out, b.serviceFindings(ctx)...)
 	out = append(out, b.secretReaders()...)
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) { // the service waits for a configuration
+		out = append(out, b.serviceFindings(ctx)...)
+	}
 	conf, warnings, err := check(path)
 	now := time.Now().In(zoneOf(conf))
 	out = append(out, finding.Clock{Synchronized: WallClock{}.Synchronized()}.Finding(now))

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"os/user"
 	"path/filepath"
 	"strconv"
@@ -17,18 +18,25 @@ import (
 	"ticketrail/cmd/internal/setup"
 	"ticketrail/cmd/internal/station"
 	"ticketrail/config"
+	"ticketrail/printer/layout"
 	"ticketrail/queue/ticket"
 )
 
 // systemFolder is where the service has its configuration. Elsewhere a first try keeps everything beside the file.
 const systemFolder = "/etc/ticketrail"
 
-// secretFile is relative to the folder of the configuration.
-const secretFile = "secrets/webhook"
+// The files of secrets, relative to the folder of the configuration.
+const (
+	secretFile = "secrets/webhook"
+	tellFile   = "secrets/tell"
+	ignoreFile = "secrets/.gitignore" // nobody adds the folder to a repository by mistake
+)
 
 // A Setup is what `init` has to know for the first configuration of a box.
 type Setup struct {
 	VenueID, VenueName, Timezone string
+	Hours                        []string       // as venues[].hours; empty: silence tells nobody
+	Tell                         string         // the URL of who is told; "": nobody
 	Printers                     []SetupPrinter // the first gets everything until there are other routes
 	Listen                       string         // of the webhook
 	CertFile, KeyFile            string         // both empty: behind a proxy or a tunnel on this box
@@ -95,6 +103,12 @@ func (s Setup) text(path string, secret bool) string {
 	line("  - id: %s # as the service sends it", strconv.Quote(s.VenueID))
 	line("    name: %s", strconv.Quote(s.VenueName))
 	line("    timezone: %s # for the times on tickets", strconv.Quote(s.Timezone))
+	if len(s.Hours) > 0 {
+		line("    hours: # when no order comes in them, somebody is told")
+	}
+	for _, h := range s.Hours {
+		line("      - %s", strconv.Quote(h))
+	}
 	line("")
 	line("printers: # the stations; the models are listed by ticketrail printers profiles")
 	for _, p := range s.Printers {
@@ -108,6 +122,17 @@ func (s Setup) text(path string, secret bool) string {
 	line("  - to: [%s] # everything else", first)
 	line("")
 	line("fallback: %s # gets what no route matches", first)
+	if s.Tell != "" {
+		line("")
+		line("notify: # who is told when something needs a person")
+		line("  to:")
+		line("    - name: manager")
+		if secret {
+			line("      url_file: %s", tellFile)
+		} else {
+			line("      url: %s", strconv.Quote(s.Tell))
+		}
+	}
 	if filepath.Dir(path) != systemFolder {
 		line("")
 		line("storage: # for a first try, everything is beside this file")
@@ -150,9 +175,14 @@ func (s Setup) Write(ctx context.Context, path string) (secret string, err error
 			return "", err
 		}
 	}
+	beside := func(name string) string { return filepath.Join(filepath.Dir(path), name) }
 	for _, f := range []struct{ path, text string }{
-		{filepath.Join(filepath.Dir(path), secretFile), secret + "\n"}, {path, s.text(path, true)},
+		{beside(secretFile), secret + "\n"}, {beside(tellFile), s.Tell}, {beside(ignoreFile), "*\n"},
+		{path, s.text(path, true)},
 	} {
+		if _, err := os.Lstat(f.path); f.text == "" || f.path == beside(ignoreFile) && err == nil {
+			continue
+		}
 		if err := create(f.path, f.text); err != nil {
 			return "", err
 		}
@@ -205,6 +235,32 @@ func give(path string, group int, mode fs.FileMode) error {
 		return nil
 	}
 	return errors.Join(os.Chown(path, -1, group), os.Chmod(path, mode))
+}
+
+// TellTest sends a test message to who is told.
+func (s Setup) TellTest(ctx context.Context, path string) error {
+	conf, err := setup.Load(path)
+	if err != nil {
+		return err
+	}
+	var failed []error
+	for _, to := range conf.Notify.To {
+		failed = append(failed, notify.Test(ctx, s.VenueName, to))
+	}
+	return errors.Join(failed...)
+}
+
+// StartService starts the service, now and at each boot, if this is root and a unit uses the configuration at path.
+func StartService(ctx context.Context, path string) (started bool, err error) {
+	if os.Geteuid() != 0 || serviceUnit(ctx, boxUnit, path) == nil {
+		return false, nil
+	}
+	out, err := exec.CommandContext(ctx, "systemctl", "enable", "--now", boxUnit).CombinedOutput()
+	if err != nil {
+		return false, fmt.Errorf("start the service: %w: %s; journalctl -u ticketrail -n 20 says why", err,
+			layout.Clean(string(out)))
+	}
+	return true, nil
 }
 
 // PrintTest prints a test ticket at a station without the daemon, which must not run: nothing is stored.

@@ -11,6 +11,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -105,6 +106,19 @@ func newSender(to config.Recipient) (sender, error) {
 	return library(address), nil
 }
 
+// Test sends a message without any trouble to a recipient, for somebody who has just written its address.
+func Test(ctx context.Context, place string, to config.Recipient) error {
+	send, err := newSender(to)
+	if err != nil {
+		return err
+	}
+	host, _ := os.Hostname()
+	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
+	defer cancel()
+	return send(ctx, &Message{Place: place, Host: host, At: time.Now(), Title: place + ": a test message",
+		Text: "ticketrail will write here when something in the kitchen needs a person."})
+}
+
 // library sends through shoutrrr. Its calls take no context, and those for mail wait for a server for as long
 // as it keeps the connection. So a call that takes too long is left behind; there are never more than a few.
 func library(address string) sender {
@@ -157,6 +171,9 @@ func signed(address string, keys webhook.Keys) sender {
 // id is the same for the same events.
 func (m *Message) id() string {
 	h := sha256.New()
+	if len(m.Began)+len(m.Ended) == 0 {
+		fmt.Fprintln(h, m.Host, m.At.UnixNano()) // of Test
+	}
 	for _, e := range append(m.Began, m.Ended...) {
 		fmt.Fprintln(h, m.Host, e.ID, e.Level, e.Since.UnixNano(), e.Again)
 	}
