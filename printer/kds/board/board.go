@@ -48,6 +48,7 @@ type Board struct {
 	lastDeparture uint64 // the last departure given out
 	assembler     assembler
 	archived      map[uint64]int64 // jobs that are stored and no longer in memory, and when they left the board
+	paperUnknown  bool             // a ToPaper failed, and may be stored: cards are read again before one changes
 
 	mu      sync.RWMutex // guards what follows; taken inside write
 	cards   map[uint64]*entry
@@ -212,6 +213,11 @@ func (b *Board) newRecord(d ticket.Delivery, was *entry) (record, error) {
 // because readers may hold the old one; and f decides under write, so no other change comes between. write
 // is held.
 func (b *Board) change(ctx context.Context, jobs []uint64, f func(*record) bool) (err error) {
+	if b.paperUnknown {
+		// A card that cannot be read must not keep cooks from the others.
+		_, err := b.readUnprinted()
+		b.paperUnknown = err != nil
+	}
 	changed := false
 	for _, job := range jobs {
 		e := b.get(job)

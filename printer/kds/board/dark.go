@@ -53,6 +53,7 @@ func (b *Board) ToPaper(ctx context.Context, station string,
 		}
 	}
 	if err := send(paperOf(cards), values); err != nil {
+		b.paperUnknown = true
 		return 0, fmt.Errorf("send the open tickets to %s: %w", station, err)
 	}
 	b.mu.Lock()

@@ -106,6 +106,25 @@ func TestWhatIsOnPaperIsSentOnceAlsoAfterAnError(t *testing.T) {
 	}
 }
 
+func TestAPressAfterAFailedPaperDoesNotForgetThatItWasStored(t *testing.T) {
+	s := queuetest.NewStore()
+	b := open(t, s)
+	put(t, b, order(1, "Burger", "Chips"))
+	show(t, b, 1)
+	_, err := b.ToPaper(t.Context(), "grill", func(_ ticket.Ticket, cards map[string][]byte) error {
+		storeCards(s, cards)
+		return queuetest.ErrStorage
+	})
+	if !errors.Is(err, queuetest.ErrStorage) {
+		t.Fatal(err)
+	}
+	do(t, b, press(b, ItemDone, 1, 1))
+
+	if _, n := toPaper(t, b, s); n != 0 || card(b, 1).Paper != "grill" {
+		t.Errorf("then %d tickets are sent again; the card says %+v", n, card(b, 1))
+	}
+}
+
 func show(t testingT, b *Board, job uint64) {
 	t.Helper()
 	if err := b.MarkShown(context.Background(), job); err != nil {
