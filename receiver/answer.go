@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strconv"
 	"time"
@@ -116,7 +117,7 @@ func (r *Receiver) refuse(err error, c echo.Context) {
 	one.Venue, one.Device, one.Body = from.venue, from.device, nil
 	one.Message = refusal.message + answerings[reason].advice
 	switch {
-	case x.keepsBody(refusal.code):
+	case x.keepsBody(refusal.code) || reason.turnedAway() && x.isProven(from):
 		if closing {
 			r.readRefused(x, c.Request())
 		}
@@ -141,7 +142,17 @@ func (x *exchange) rejected(code Code) Reject {
 	return one
 }
 
-// keepsBody says whether Options.Reject gets the body of a refused request. After a 400 it does: the
+// isProven says that a refused caller is the service, whatever else is wrong with its request: it has the secret, or
+// where there is none, an address of allow_from. The secret of one venue proves nothing about another.
+func (x *exchange) isProven(from sender) bool {
+	if v := x.policy.venues[from.venue]; v != nil && v.path != x.path {
+		return false
+	}
+	a, err := netip.ParseAddr(x.address)
+	return x.secret || x.policy.openPath && err == nil && within(x.policy.AllowFrom, a)
+}
+
+// keepsBody says whether Options.Reject gets the body of a refused request, whoever sent it. After a 400 it does: the
 // order is lost. So is that of an allowed venue whose device is not allowed or not named. After a 500 the
 // service tries again, but if this body is the cause, all its attempts fail and the order is lost too. A 500
 // before the body was read has no body to keep.

@@ -27,7 +27,7 @@ func hindrance(format string, args ...any) error { return &Hindrance{fmt.Sprintf
 // The error is a [*Hindrance], or one of Intake.
 func (r *Receiver) PrintLate(ctx context.Context, one StoredReject, lenient bool) (ticket.Receipt, error) {
 	policy := r.policy.Load()
-	x := &exchange{policy: policy, mode: policy.Mode, venue: policy.venues[one.Venue], start: one.Time,
+	x := &exchange{policy: policy, mode: policy.Mode, venue: policy.named(one.Venue), start: one.Time,
 		device: one.Device, body: one.Body}
 	x.refusedFor, _, _ = strings.Cut(cmp.Or(one.Message, one.Code), ";")
 	if err := x.mended(one, lenient); err != nil {
@@ -48,11 +48,26 @@ func (r *Receiver) PrintLate(ctx context.Context, one StoredReject, lenient bool
 	return receipt, err
 }
 
+// named is the venue of an id, or of a name, which a person writes; nil: there is none.
+func (p *compiledPolicy) named(idOrName string) *venue {
+	if id, ok := contract.CanonicalID(idOrName); ok {
+		return p.venues[id]
+	}
+	for _, v := range p.venues {
+		if v.Name != "" && v.Name == idOrName {
+			return v
+		}
+	}
+	return nil
+}
+
 // mended says what of the cause is still there.
 func (x *exchange) mended(one StoredReject, lenient bool) error {
 	switch {
 	case one.turnedAway():
 		return hindrance("it is a caller that was turned away before its request was read: there is no body")
+	case one.Venue == "":
+		return hindrance("it names no venue: say which one it is for with --venue")
 	case x.venue == nil:
 		return hindrance("venue %q is not listed under venues: add it and run systemctl reload ticketrail", one.Venue)
 	case len(one.Body) == 0:

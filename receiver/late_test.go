@@ -2,6 +2,7 @@ package receiver
 
 import (
 	"errors"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -83,6 +84,77 @@ func TestWhatCannotBePrintedLateSaysWhy(t *testing.T) {
 		if h, ok := errors.AsType[*Hindrance](err); !ok || !strings.Contains(h.Message, c.want) {
 			t.Errorf("%v, want %q", err, c.want)
 		}
+	}
+}
+
+func TestABodyIsKeptAndCanPrintWhateverWasWrongIfItIsKnownWhoSentIt(t *testing.T) {
+	here, elsewhere := netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("203.0.113.0/24")
+	secretPath := "/webhooks/print/" + goodSecret
+	for name, c := range map[string]struct {
+		path, venue string // of the request; the venue "": none
+		secret      bool
+		allow       []netip.Prefix
+		kept        bool
+	}{
+		"the secret, unknown venue":         {secretPath, otherVenue, true, nil, true},
+		"the secret, no venue":              {secretPath, "", true, nil, true},
+		"the secret, address":               {secretPath, venueID, true, []netip.Prefix{elsewhere}, true},
+		"no secret, allowed, unknown venue": {"/webhooks/print", otherVenue, false, []netip.Prefix{here}, true},
+		"no secret, allowed, wrong path":    {"/webhook/prints", venueID, false, []netip.Prefix{here}, true},
+		"a wrong secret, allowed":           {secretPath + "x", venueID, true, []netip.Prefix{here}, false},
+		"no secret, not allowed":            {"/webhooks/print", venueID, false, []netip.Prefix{elsewhere}, false},
+		"no secret, nobody is named":        {"/webhooks/print", otherVenue, false, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newTestbed(t, func(_ *Options, p *Policy) {
+				p.AllowFrom = c.allow
+				if c.secret {
+					p.Secrets = []string{goodSecret}
+				}
+			})
+			req := post([]byte(burger))
+			req.URL.Path, req.RemoteAddr = c.path, "192.0.2.7:5"
+			req.Header.Del(contract.HeaderVenue)
+			if c.venue != "" {
+				req.Header.Set(contract.HeaderVenue, c.venue)
+			}
+			b.do(req)
+			kept := b.rejected()
+			if len(kept) != 1 || (string(kept[0].Body) == burger) != c.kept || (kept[0].Count == 0) != c.kept {
+				t.Fatalf("kept %+v", kept)
+			}
+			if !c.kept {
+				return
+			}
+
+			one := StoredReject{Reject: kept[0]}
+			if c.venue != venueID {
+				if _, err := b.PrintLate(t.Context(), one, false); err == nil {
+					t.Error("it printed for a venue that is not ours")
+				}
+				one.Venue = venueID // rejects print --venue
+			}
+			if _, err := b.PrintLate(t.Context(), one, false); err != nil || len(b.intake.requests()) != 1 {
+				t.Errorf("%v, %d requests stored", err, len(b.intake.requests()))
+			}
+		})
+	}
+}
+
+func TestTheSecretOfOneVenueKeepsNoBodyForAnother(t *testing.T) {
+	b := newTestbed(t, func(_ *Options, p *Policy) {
+		p.Venues[0].Secrets = []string{goodSecret}
+		second := p.Venues[0]
+		second.ID, second.Secrets = otherVenue, []string{"zyxwvutsrqponmlkjihgfedcba"}
+		p.Venues = append(p.Venues, second)
+		p.AllowFrom = []netip.Prefix{netip.MustParsePrefix("203.0.113.0/24")}
+	})
+	req := post([]byte(burger))
+	req.URL.Path = "/webhooks/print/" + goodSecret
+	req.Header.Set(contract.HeaderVenue, otherVenue)
+	b.do(req)
+	if kept := b.rejected(); len(kept) != 1 || kept[0].Body != nil {
+		t.Errorf("kept %+v", kept)
 	}
 }
 

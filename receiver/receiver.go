@@ -53,7 +53,8 @@ type Options struct {
 	Classify func(error) Code
 
 	// Reject is called with each body from an allowed venue that was answered 400, or 500 after it was
-	// read, or refused for its device, or that was a conflict. A body answered 500 is sent again, and passed
+	// read, or refused for its device, or that was a conflict, and with each refused one that has the secret, or
+	// where there is none comes from an allowed address. A body answered 500 is sent again, and passed
 	// to Reject each time. It is also called, without a body, with other callers that were turned away (401,
 	// 403, and 404 if they name a venue), as often as that is logged. It is called after the
 	// answer was sent, concurrently, and may keep the body. Nil: refused requests are not kept.

@@ -110,11 +110,13 @@ The order keeps its id: if it is printed twice, or the service sends it again,
 only what has not printed does.
 
 With --lenient the cause need not be mended: what can be read prints, and what
-cannot prints as text at the fallback. Only the venue must be configured.`,
-		Example: "  ticketrail rejects print 3",
+cannot prints as text at the fallback. Only the venue must be configured; if the
+request names none, or a wrong one, say with --venue which one it is for.`,
+		Example: "  ticketrail rejects print 3\n  ticketrail rejects print 4 --venue \"Harbour Grill\"",
 	}
 	cmd.ValidArgsFunction = c.complete(rejectIDs)
 	cmd.Flags().BoolVar(&o.Lenient, "lenient", false, "print it whatever was wrong with it")
+	c.venueFlag(cmd, &o.Venue, "the `venue` for which it prints, by name or id (default: the one that it names)")
 	return c.forEachID(cmd, func(ctx context.Context, d *admin.Client, id uint64) (string, error) {
 		done, err := d.PrintReject(ctx, id, o)
 		said, tickets := "%s queued", ticket.Plural(done.Jobs, "ticket")

@@ -85,6 +85,8 @@ type Stations struct {
 type PrintRejectOptions struct {
 	// Lenient prints it although its cause is not mended, as text if need be.
 	Lenient bool `json:"lenient,omitempty"`
+	// Venue, if it is not empty, is the name or id of the venue for which it prints, if it names a wrong one or none.
+	Venue string `json:"venue,omitempty"`
 	// Version, if it is not empty, is "refused" or "printed", as the person saw it; another one is a [Conflict].
 	Version string `json:"version,omitempty"`
 }
