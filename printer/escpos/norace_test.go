@@ -1,0 +1,5 @@
+//go:build !race
+
+package escpos
+
+const raceDetector = false
