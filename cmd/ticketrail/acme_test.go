@@ -71,7 +71,7 @@ func TestTheCertificateComesFromAnACMEServer(t *testing.T) {
 	// A new name gets its own certificate, or the reason why not.
 	useName("lost.example.com")
 	k.start()
-	k.wantSaid("status", "there is none yet for lost.example.com", "no viable challenge type",
+	k.wantSaid("status", "for lost.example.com", "no viable challenge type",
 		"port 443 of lost.example.com must lead to this box")
 }
 

@@ -75,7 +75,7 @@ export const findingParts = (state, configured) => (f) => {
     f.subject,
     f.level === "fail" ? "bad" : "warn",
     [findingHead, f.subject, f.level, s && s.since, s && STATES[s.state] !== "works" && STATES[s.state]],
-    [findingText, f.text, f.examples || []],
+    [findingText, f.text + (f.detail ? " (" + f.detail + ")" : ""), f.examples || []],
     [findingDo, f.do || "", s && { state: s.state, held: s.held, advice: s.advice, kind: s.kind }],
     [stationActs, f.subject, s && s.hold && s.hold.since, stopped ? tickets : [], configured],
   ];
