@@ -173,6 +173,7 @@ type daemonProcess struct {
 	command  string   // of the program
 	before   []string // a program that runs it, with its arguments
 	stdout   *os.File
+	terminal *os.File // in which it runs; nil: none
 	kept     *os.File // the listener that is kept; nil before the first start
 	keptName string
 	stations []string
@@ -280,6 +281,9 @@ func (k *daemonProcess) run(notify string) {
 	cmd.Stderr = k.log
 	if k.stdout != nil {
 		cmd.Stdout = k.stdout
+	}
+	if k.terminal != nil {
+		cmd.Stdin, cmd.SysProcAttr = k.terminal, &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	}
 	if err := cmd.Start(); err != nil {
 		k.t.Fatal(err)

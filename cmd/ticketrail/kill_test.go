@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/deploy/slow"
 )
@@ -128,6 +130,23 @@ func TestASIGHUPReadsTheConfigurationAgain(t *testing.T) {
 		t.Error(err)
 	}
 	k.stop()
+}
+
+func TestTheDaemonEndsInOrderWhenItsTerminalIsClosed(t *testing.T) {
+	k := newDaemon(t, "", "grill")
+	window, terminal := openTerminal(t)
+	k.terminal = terminal
+	k.start()
+	window.Close()
+	select {
+	case err := <-k.exited:
+		k.cmd = nil
+		if err != nil {
+			t.Errorf("it ended with %v", err)
+		}
+	case <-time.After(testTimeout):
+		t.Error("it goes on")
+	}
 }
 
 // TestADamagedDatabaseIsReplacedAndTheKitchenContinues: the process that checks the file dies of it, the daemon does
@@ -258,4 +277,26 @@ func clearNewestRoot(t *testing.T, path string) {
 	root := int(host.Uint64(meta(newest)[16:]))
 	clear(b[root*page : (root+1)*page])
 	writeFiles(t, map[string]string{path: string(b)})
+}
+
+// openTerminal makes a terminal: closing window is what closing the window of a terminal is.
+func openTerminal(t *testing.T) (window, terminal *os.File) {
+	t.Helper()
+	window, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { window.Close() })
+	number, err := unix.IoctlGetInt(int(window.Fd()), unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(int(window.Fd()), unix.TIOCSPTLCK, 0)
+	}
+	if err == nil {
+		terminal, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { terminal.Close() })
+	return window, terminal
 }

@@ -26,21 +26,18 @@ func (c *cli) serve() *cobra.Command {
 	return &cobra.Command{
 		Use:   "serve",
 		Short: "run the daemon",
-		Long: `serve runs the daemon in the foreground until SIGTERM or SIGINT; a second signal
-ends it at once. SIGHUP reloads the configuration; an invalid one is logged and
-changes nothing.
+		Long: `serve runs the daemon in the foreground until SIGTERM or SIGINT, or until its
+terminal is closed; a second signal ends it at once. SIGHUP reloads the
+configuration; an invalid one is logged and changes nothing. Under nohup the
+daemon outlives its terminal.
 
 Under systemd it reports when it is ready, feeds the watchdog, and has the port
 of the webhook kept open while it restarts, so that a restart refuses no
 connection.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			// Before anything slow: without a handler an early SIGHUP would end the program. One
-			// place in the channel is enough: a reload reads the file as it is then, so a second
-			// signal before it begins asks for the same.
-			reload := make(chan os.Signal, 1)
-			signal.Notify(reload, syscall.SIGHUP)
-			defer signal.Stop(reload)
+			ctx, reload, stop := hangUps(cmd.Context())
+			defer stop()
 			// Or the program would end when whoever reads its standard output or its log has ended.
 			signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 			// What an order leaves is garbage a moment later. Collected a third as often it costs less of the processor
@@ -55,9 +52,48 @@ connection.`,
 			if err != nil {
 				return err
 			}
-			return app.Run(cmd.Context(), o)
+			return app.Run(ctx, o)
 		},
 	}
+}
+
+// hangUps tells the two meanings of SIGHUP apart: systemd and people ask for a reload, a terminal that is closed ends
+// the daemon, unless it runs under nohup.
+func hangUps(ctx context.Context) (_ context.Context, reload <-chan os.Signal, stop func()) {
+	endsWithTerminal := hasTerminal() && !signal.Ignored(syscall.SIGHUP)
+	// Before anything slow: without a handler an early SIGHUP would end the program. One place in the channels is
+	// enough: a reload reads the file as it is then, so a second signal before it begins asks for the same.
+	signals, reloads := make(chan os.Signal, 1), make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGHUP)
+
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case s := <-signals:
+				if endsWithTerminal && !hasTerminal() {
+					cancel(errors.New("its terminal was closed"))
+					return
+				}
+				select {
+				case reloads <- s:
+				default:
+				}
+			}
+		}
+	}()
+	return ctx, reloads, func() { signal.Stop(signals); cancel(nil) }
+}
+
+// hasTerminal says whether there is a terminal whose end is also that of this process.
+func hasTerminal() bool {
+	f, err := os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err == nil {
+		_ = f.Close()
+	}
+	return err == nil
 }
 
 // checkConfig returns all problems of the configuration as a configError. app.Run checks it too,
