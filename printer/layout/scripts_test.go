@@ -36,7 +36,7 @@ func TestJoinersLeaveNoGap(t *testing.T) {
 	}
 }
 
-func TestScriptsWithoutSpacesBreakWhereAllowed(t *testing.T) {
+func TestTextWithoutSpacesBreaksWhereAllowed(t *testing.T) {
 	for _, c := range []struct {
 		text string
 		room int
@@ -54,6 +54,7 @@ func TestScriptsWithoutSpacesBreakWhereAllowed(t *testing.T) {
 		{"Coca-Cola宫保鸡丁", 9, []string{"Coca-Cola", "宫保鸡丁"}},
 		{"。。。。。。", 4, []string{"。。", "。。", "。。"}},
 		{"ข้าวผัดไก่ใส่ไข่", 8, []string{"ข้าวผัดไก่", "ใส่ไข่"}},
+		{`{"id":"a1","qty":2,"size":"1,5l"}`, 16, []string{`{"id":"a1",`, `"qty":2,`, `"size":"1,5l"}`}},
 		{"비빔밥 비빔밥", 7, []string{"비빔밥", "비빔밥"}},
 	} {
 		got := wrap(c.text, c.room)

@@ -92,10 +92,10 @@ func spanText(spans []Span) string {
 }
 
 // wrap breaks text, whose words are separated by single spaces, into lines of at most room columns
-// (room is at least 2). Only a word longer than a line is broken: behind a hyphen, at a soft hyphen or where its
-// script allows it, as Chinese and Japanese do, else between two user-perceived characters. No text is lost; empty text
-// is one empty line. It takes time linear in the length of the text, because a single name may have
-// a megabyte.
+// (room is at least 2). Only a word longer than a line is broken: behind a hyphen, at a soft hyphen, behind the comma
+// of a JSON object or where its script allows it, as Chinese and Japanese do, else between two user-perceived
+// characters. No text is lost; empty text is one empty line. It takes time linear in the length of the text, because a
+// single name may have a megabyte.
 func wrap(text string, room int) []string {
 	if Width(text) <= room {
 		return []string{showHyphen(text)}
@@ -227,6 +227,9 @@ func canBreakBetween(a, b rune) bool {
 	}
 	if a == '-' || string(a) == softHyphen {
 		return unicode.IsLetter(b)
+	}
+	if a == ',' { // JSON that prints as it came has no spaces
+		return strings.ContainsRune(`"{[`, b)
 	}
 	return (isEastAsian(a) || isEastAsian(b)) && displaywidth.Rune(b) > 0 &&
 		!strings.ContainsRune("、。，．・：；？！ー々〻ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶ）］｝」』】〉》〕”’)]},.:;!?%…", b) &&
