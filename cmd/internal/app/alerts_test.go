@@ -93,6 +93,9 @@ func TestEachAlertFiresForItsCauseAndClears(t *testing.T) {
 	b.WriteString("rule_files: [ rules.yml ]\nevaluation_interval: 2m\ntests:\n")
 	for _, r := range rulesOf(t, alertRules(t)) {
 		causes := alertCauses[r.Alert]
+		if causes == nil {
+			causes = findingOf(r.Expr)
+		}
 		if len(causes) == 0 {
 			t.Errorf("%s has no cause here", r.Alert)
 		}
@@ -132,28 +135,10 @@ func TestEachAlertFiresForItsCauseAndClears(t *testing.T) {
 }
 
 // alertCauses are two hours of what makes each alert fire, then two hours of what ends it; the unit is a minute. A
-// series begins with its name and labels.
+// series begins with its name and labels. Rules about findings are not here: see findingOf.
 var alertCauses = map[string][]string{
 	"TicketrailDown":            {`up{job="ticketrail"} 0x120 1x120`},
 	"TicketrailOrdersNotStored": {`ticketrail_receiver_requests_total{code="503",reason="too_slow"} 0+2x120 240x120`},
-	"TicketrailStationDown":     found("station/s/hung", `ticketrail_opening_hours{venue="v"} 1x240`),
-	"TicketrailScreenDark": {`ticketrail_finding{id="station/s/nobody_looking",severity="fail"} 1x240`,
-		`ticketrail_opening_hours{venue="v"} 1x120 0x120`},
-	"TicketrailNothingReceived":      found("orders/silent/Harbour Grill"),
-	"TicketrailOrdersRefused":        found("orders/refused/wrong_secret"),
-	"TicketrailStationNeedsPerson":   found("station/s/cover_open"),
-	"TicketrailPaperLow":             found("station/s/paper_low"),
-	"TicketrailTicketHeld":           found("station/s/tickets_held"),
-	"TicketrailTicketFailed":         found("tickets/failed"),
-	"TicketrailStationHeld":          found("station/s/on_hold"),
-	"TicketrailConfigurationRefused": found("config/secret_missing"),
-	"TicketrailDiskLow":              found("disk/low"),
-	"TicketrailCopyIncomplete":       found("database/copy_incomplete"),
-	"TicketrailDatabaseDamaged":      found("database/damaged"),
-	"TicketrailBooksWrong":           found("database/books"),
-	"TicketrailCertificateExpires":   found("certificate/expires/screens"),
-	"TicketrailCertificateExpired":   found("certificate/expired/webhook"),
-	"TicketrailClockNotSynchronized": found("clock/not_synchronized"),
 
 	"TicketrailTicketStuck":    {`ticketrail_queue_oldest_job_age_seconds{station="s"} 200x120 9x120`},
 	"TicketrailPrintsAtBackup": {`ticketrail_station_stood_in_for{station="s"} 1x120 0x120`},
@@ -169,9 +154,18 @@ var alertCauses = map[string][]string{
 	"TicketrailRestarts": {`process_start_time_seconds 0+60x120 7200x120`, `ticketrail_build_info 1x240`},
 }
 
-// found is a finding that is there for two hours.
-func found(id string, more ...string) []string {
-	return append(more, `ticketrail_finding{id="`+id+`",severity="fail"} 1x120 _x120`)
+// findingOf is the first finding that a rule is about, for two hours.
+func findingOf(expr string) []string {
+	id := regexp.MustCompile(`id=~"([^"]*)"`).FindStringSubmatch(expr)
+	if id == nil {
+		return nil
+	}
+	first := regexp.MustCompile(`\(([^|)]*)[^)]*\)`).ReplaceAllString(strings.ReplaceAll(id[1], ".*", "x"), "$1")
+	series := `ticketrail_finding{id="` + first + `",severity="fail"} `
+	if strings.Contains(expr, "opening_hours") { // it is silent at night, whatever is wrong
+		return []string{series + "1x240", `ticketrail_opening_hours{venue="v"} 1x120 0x120`}
+	}
+	return []string{series + "1x120 _x120"}
 }
 
 // alertRules are the rules as they are installed.

@@ -68,9 +68,8 @@ type Notifier struct {
 	// sender makes the sender of a recipient; tests replace it.
 	sender func(config.Recipient) (sender, error)
 
-	mu    sync.Mutex // guards what follows
-	found []finding.Finding
-	since map[string]time.Time // of each identity in found
+	mu    sync.Mutex           // guards found
+	found map[string]condition // at the last look
 
 	// What follows belongs to Run.
 	active     *config.Notify
@@ -185,15 +184,14 @@ func (n *Notifier) log(now time.Time) {
 
 // keep makes the findings those that the metric has and [Notifier.Date] knows.
 func (n *Notifier) keep(found []finding.Finding) {
-	since := map[string]time.Time{}
-	for _, f := range found {
-		if k := n.conditions[f.ID]; k != nil {
-			since[f.ID] = k.began()
-		}
-	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.found, n.since = found, since
+	n.found = map[string]condition{}
+	for _, f := range found {
+		if k := n.conditions[f.ID]; k != nil {
+			n.found[f.ID] = *k
+		}
+	}
 }
 
 // Date adds since when a finding is there, if its facts do not say it.
@@ -202,7 +200,7 @@ func (n *Notifier) Date(found []finding.Finding) {
 	defer n.mu.Unlock()
 	for i, f := range found {
 		if f.Since.IsZero() {
-			found[i].Since = n.since[f.ID]
+			found[i].Since = n.found[f.ID].since
 		}
 	}
 }
@@ -218,12 +216,8 @@ func (n *Notifier) Describe(ch chan<- *prometheus.Desc) { ch <- descFinding }
 func (n *Notifier) Collect(ch chan<- prometheus.Metric) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	exported := map[string]bool{}
-	for _, f := range n.found {
-		if f.Level != finding.OK && !exported[f.ID] {
-			exported[f.ID] = true
-			ch <- prometheus.MustNewConstMetric(descFinding, prometheus.GaugeValue, 1, f.ID, string(f.Level))
-		}
+	for id, k := range n.found {
+		ch <- prometheus.MustNewConstMetric(descFinding, prometheus.GaugeValue, 1, id, string(k.Level))
 	}
 }
 
