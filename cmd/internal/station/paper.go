@@ -171,8 +171,6 @@ func (d *device) Run(ctx context.Context) {
 
 func (p *papers) close() { p.search.Close() }
 
-func (p *papers) problems(*Built) []finding.Finding { return nil }
-
 // Print prints one ticket: see [dispatch.Station]. The queue lends no ticket of a station that a person holds.
 // Here nothing of another station comes out of its printer either, where somebody puts in a new roll.
 func (p *paper) Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {

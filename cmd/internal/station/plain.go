@@ -105,8 +105,7 @@ func (k plains) build(next, prev *Built) error {
 	return nil
 }
 
-func (plains) problems(*Built) []finding.Finding { return nil }
-func (plains) close()                            {}
+func (plains) close() {}
 
 func (p *plain) Lane() dispatch.Lane {
 	l := p.lane

@@ -74,8 +74,6 @@ type kind interface {
 	// build adds the stations of its sections to next. It keeps those of prev whose configuration has
 	// not changed, and does not touch the active stations.
 	build(next, prev *Built) error
-	// problems are findings that are not of an active station.
-	problems(active *Built) []finding.Finding
 	// close ends everything. The dispatcher has stopped.
 	close()
 }
@@ -314,13 +312,7 @@ func (s *Set) Probe(ctx context.Context, name string) (now finding.Device, err e
 }
 
 // Problems are findings that are not of an active station.
-func (s *Set) Problems() (out []finding.Finding) {
-	active := s.active.Load()
-	for _, k := range s.kinds {
-		out = append(out, k.problems(active)...)
-	}
-	return out
-}
+func (s *Set) Problems() []finding.Finding { return s.screens.problems(s.active.Load()) }
 
 // startLoop runs f in a goroutine. The returned function ends its context and waits until f has
 // returned. The wait matters: what the loop used is closed next.
