@@ -1,5 +1,5 @@
 // Runs the browser tests. Each exported function of the modules below is one test, with a server and a
-// browser of its own; those of page.mjs, cards.mjs and cooks.mjs have a server that answers what the test says. A test
+// browser of its own; those of the canned modules have a server that answers what the test says. A test
 // that fails leaves screenshots. Tests mostly wait, so three run at a time.
 
 import { join } from "node:path";
@@ -8,6 +8,7 @@ import { Canned } from "./canned.mjs";
 import * as page from "./page.mjs";
 import * as cooks from "./cooks.mjs";
 import * as cards from "./cards.mjs";
+import * as pass from "./pass.mjs";
 import * as daemon from "./daemon.mjs";
 import * as board from "./board.mjs";
 import * as connection from "./connection.mjs";
@@ -16,7 +17,7 @@ import * as manage from "./manage.mjs";
 import * as browser2020 from "./browser2020.mjs";
 
 const only = process.argv[2];
-const canned = [cooks, cards, page];
+const canned = [cooks, cards, page, pass];
 const tests = [connection, daemon, ...canned, board, pairing, manage, browser2020]
   .flatMap((m) => Object.entries(m).map(([name, test]) => [name, test, canned.includes(m) ? Canned : TestServer]))
   .filter(([name]) => /^[a-z]/.test(name) && (!only || name.includes(only))); // classes are no tests

@@ -139,8 +139,8 @@ export class Canned {
       for (const v of o.voids) v.acked = true;
     }
     if (verb === "ack_alarm") o.must_ack_alarm = false;
-    if (verb === "tick" || verb === "untick")
-      o.parts.find((p) => p.station === part).ticked_at = verb === "tick" ? Date.now() : 0;
+    const ticked = { tick: { state: "made", ticked_at: Date.now() }, untick: { state: "out", ticked_at: 0 } }[verb];
+    if (ticked) Object.assign(o.parts.find((p) => p.station === part), ticked);
     if (verb.startsWith("item_")) {
       const t = o.tickets.find((t) => t.job === job);
       t.version++;

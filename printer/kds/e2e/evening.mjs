@@ -38,3 +38,20 @@ export function evening(n) {
     return cannedOrder(101 + i, items, more);
   });
 }
+
+// atThePass gives orders the parts that a pass knows.
+export function atThePass(o, i) {
+  const [ready, cancelled, held] = [1, 3, 2].map((n) => i % 5 === n);
+  const part = (station, kind, state, text, more) => ({ station, title: station, kind, state, text, ...more });
+  const parts = cancelled
+    ? [part("hot-line", "screen", "gone", "hot-line: cancelled")]
+    : [
+        part("hot-line", "screen", ready ? "done" : "open", "hot-line", { left: 3 }),
+        part("cold", "screen", ready || i % 2 ? "done" : "open", "cold", { left: 2 }),
+        part("bar", "paper", ready ? "made" : "out", "bar: on paper, confirmed 19:32, cannot know when it is made", {
+          lines: ["1 Negroni", "2 Flat white"], ticked_at: ready ? 1 : 0,
+        }),
+        ...(held ? [part("grill", "paper", "held", "grill: HELD – call somebody")] : []),
+      ];
+  return { ...o, ready, cancelled, must_ack_void: false, parts };
+}

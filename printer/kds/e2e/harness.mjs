@@ -207,3 +207,28 @@ export const set = (page, settings) =>
     for (const name of Object.keys(all)) localStorage.setItem("ticketrail." + name, all[name]);
   }, settings);
 export const chip = (page, kind) => page.locator("#alerts .chip." + kind);
+
+// contrast is that of a text to what is behind it, by the formula of the web's guidelines for accessibility.
+export const contrast = (text) =>
+  text.evaluate((e) => {
+    const rgb = (s) => s.match(/[\d.]+/g).map(Number);
+    const light = (s) => {
+      const [r, g, b] = rgb(s).map((v) => (v <= 10 ? v / 3294 : Math.pow((v / 255 + 0.055) / 1.055, 2.4)));
+      return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
+    };
+    let back = e;
+    while (rgb(getComputedStyle(back).backgroundColor)[3] === 0) back = back.parentElement;
+    const [a, b] = [light(getComputedStyle(e).color), light(getComputedStyle(back).backgroundColor)];
+    return Math.max(a, b) / Math.min(a, b);
+  });
+
+// rows are the names of the orders of a list whose rows can be seen in whole; row is the one of an order.
+export const rows = (page) =>
+  page.$$eval("#board.list .row", (list) => {
+    const board = document.getElementById("board").getBoundingClientRect();
+    const isVisible = (r) => r.left >= board.left && r.right <= board.right && r.bottom <= board.bottom;
+    const visible = list.filter((row) => isVisible(row.getBoundingClientRect()));
+    return visible.map((row) => row.querySelector(".number").textContent);
+  });
+export const row = (page, name) =>
+  page.locator("#board.list .row", { has: page.locator(".number", { hasText: new RegExp("^" + name + "$") }) });

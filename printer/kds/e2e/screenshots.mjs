@@ -4,7 +4,7 @@
 import { join } from "node:path";
 import { SCREENS, browse, live, open, set, shots } from "./harness.mjs";
 import { Canned, bowl, cannedOrder as order } from "./canned.mjs";
-import { evening } from "./evening.mjs";
+import { atThePass, evening } from "./evening.mjs";
 
 // hard returns orders that are difficult to draw.
 function hard() {
@@ -36,25 +36,9 @@ function hard() {
   ];
 }
 
-// atThePass gives orders the parts that a pass knows.
-function atThePass(o, i) {
-  const [ready, cancelled, held] = [1, 3, 2].map((n) => i % 5 === n);
-  const part = (station, says, state, text, more) => ({ station, says, state, text, ...more });
-  const parts = cancelled
-    ? [part("hot-line", true, "gone", "hot line: cancelled")]
-    : [
-        part("hot-line", true, ready ? "done" : "open", ready ? "hot line ✓ 19:41" : "hot line: 3 left"),
-        part("cold", false, ready ? "made" : "out", "cold: on paper, confirmed 19:32, cannot know when it is made", {
-          lines: ["1 Caesar salad", "2 Oysters"], ticked_at: ready ? 1 : 0,
-        }),
-        ...(held ? [part("grill", false, "held", "grill: HELD – call somebody")] : []),
-      ];
-  return { ...o, ready, cancelled, must_ack_void: false, parts };
-}
-
 const boards = {
   3: evening(3), 12: evening(12), 40: evening(40), 200: evening(200), hard: hard(),
-  pass: evening(12).map(atThePass), "pass-hard": hard().map(atThePass),
+  "pass-12": evening(12).map(atThePass), "pass-52": evening(52).map(atThePass), "pass-hard": hard().map(atThePass),
 };
 const browser = await browse();
 for (const [name, orders] of Object.entries(boards))
@@ -68,6 +52,10 @@ for (const [name, orders] of Object.entries(boards))
       const page = await open(browser, server, "hot-line", { viewport: { width, height }, colorScheme });
       const shot = (what) => page.screenshot({ path: join(shots, file(what) + ".png") });
       await shot("");
+      if (name === "pass-12") {
+        await page.locator("#board .row .number").nth(4).click();
+        await shot("-opened");
+      }
       for (let n = 2; (name === "hard" || name === "pass-hard") && n < 9; n++) {
         if (!(await page.isVisible("#next")) || (await page.isDisabled("#next"))) break;
         await page.keyboard.press("PageDown");

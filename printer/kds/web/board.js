@@ -1,8 +1,10 @@
 // What is visible of the board: which page, in which size, which order is selected, how old each one is.
 // Nothing here sends anything to the server.
 
-import { byId, el, removeChildren, setting, setText } from "./dom.js";
+import { byId, el, setting, setText } from "./dom.js";
+import { partChip } from "./cards.js";
 import { Columns } from "./columns.js";
+import { GAP } from "./divide.js";
 import {
   fireOf, fireText, hasUnreadVoid, isLater, jobsOf, nameOf, sinceOf, tableOf,
 } from "./store.js";
@@ -10,6 +12,7 @@ import { age, now } from "./time.js";
 
 const NEW_FOR = 20000; // milliseconds for which an order is marked NEW once it is seen, unless it is touched
 const AT_ONCE = 300; // orders that are drawn, the oldest first, and how many more beyond the last page
+const ROW = 30; // the least width of a row at the pass, in letters' heights
 const QUIET = 4000; // milliseconds without a touch before letters grow: nothing moves under a finger
 
 // Sizes of letters, in pixels on a screen of 1920 by 1080; on others in proportion, but never too small to
@@ -29,10 +32,12 @@ export class Board {
     this.filter = "";
     this.page = 0;
     this.selected = "";
-    this.opened = ""; // on a phone: the order that is open
+    this.opened = ""; // of a list: the order that is open
     this.entries = [];
     this.limit = AT_ONCE;
     this.size = 0;
+    this.rows = new Map(); // by key: the elements of a list
+    this.rowsMovedAt = -Infinity;
     this.later = new Set(); // the keys of orders that are not to be begun yet
     this.newSince = new Map(); // by key: since when a new order can be seen; 0: not yet
     this.unready = { key: "", at: 0 }; // an order that is not ready and was pressed once: a second press sends it
@@ -53,23 +58,26 @@ export class Board {
     if (this.opened && this.app.store.get(this.opened).state !== "open") this.opened = "";
     this.isPhone = innerWidth < 600;
     document.body.classList.toggle("phone", this.isPhone);
-    document.body.classList.toggle("opened", this.isPhone && Boolean(this.opened));
-    this.isList = this.isPhone && !this.opened;
-    document.body.classList.toggle("fixed", Boolean(this.app.setup.fixed) && !this.isPhone);
+    const hasList = this.isPhone || this.app.setup.pass;
+    document.body.classList.toggle("opened", hasList && Boolean(this.opened));
+    this.isList = hasList && !this.opened;
+    document.body.classList.toggle("fixed", Boolean(this.app.setup.fixed) && !hasList);
     this.node.classList.toggle("list", this.isList);
+    this.node.classList.toggle("paged", this.isList && !this.isPhone);
     this.sizeBar();
     this.isHidden = setting.get("allday", "panel") === "screen" && !this.isPhone;
-    if (this.isList) this.list();
-    else if (!this.isHidden) {
-      const orders = this.isPhone ? [this.app.store.get(this.opened)] : this.entries.slice(0, this.limit);
-      this.columns.layout(orders, this.chooseSize(orders));
-      if (this.goWhenBack && this.columns.pageOf(this.goWhenBack) >= 0) {
-        this.page = this.columns.pageOf(this.goWhenBack);
+    if (!this.isHidden) {
+      const orders = hasList ? [this.app.store.get(this.opened)] : this.entries.slice(0, this.limit);
+      if (this.isList) this.list();
+      else this.columns.layout(orders, this.chooseSize(orders));
+      if (this.goWhenBack && this.pageOf(this.goWhenBack) >= 0) {
+        this.page = this.pageOf(this.goWhenBack);
         this.selected = this.goWhenBack;
         this.goWhenBack = "";
       }
-      this.page = Math.max(0, Math.min(this.page, this.columns.pages - 1));
-      this.columns.show(this.page);
+      this.page = Math.max(0, Math.min(this.page, this.pages - 1));
+      if (!this.isList) this.columns.show(this.page);
+      else if (!this.isPhone) this.node.scrollLeft = this.page * this.pageWidth();
     }
     this.update();
   }
@@ -105,34 +113,91 @@ export class Board {
     document.body.style.setProperty("--bar", Math.max(15, (2 / 3) * most) + "px");
   }
 
-  // list draws one row for each order, for a phone.
+  // list draws one row for each order: on a phone, which scrolls them, and on the pages of a pass. Rows that would be
+  // the same stay: a finger may be on them.
   list() {
     this.columns.shape = "";
-    removeChildren(this.node);
-    this.page = 0;
+    this.columns.forget();
+    const before = this.rows;
+    this.rows = new Map();
     for (const o of this.entries) {
-      const left = o.left ? o.left + " left" : "all done";
-      const marks = el("span", { class: "marks" });
-      if ((o.alarms || []).length) marks.append(el("span", { class: "alarm", text: "⚠ ALLERGY" }));
-      if (o.cancelled || hasUnreadVoid(o))
-        marks.append(el("span", { class: "voided", text: o.cancelled ? "CANCELLED" : "VOID" }));
-      if (o.rush) marks.append(el("span", { class: "badge rush", text: "RUSH" }));
-      if (o.ready) marks.append(el("span", { class: "is-ready", text: "✓ READY" }));
-      this.node.append(
-        el(
-          "button",
-          { type: "button", class: "row card", data: { key: o.key }, on: { click: () => this.open(o.key) } },
-          el("b", { class: "number", dir: "auto", text: nameOf(o) }),
-          el("b", { class: "table", dir: "auto", text: tableOf(o) }),
-          marks,
-          el("span", { class: "left", text: this.app.setup.pass ? "" : left }),
-          el("span", { class: "age" }, el("b", { class: "word" }), " ", el("span", { class: "time" })),
-        ),
-      );
+      const node = this.row(o);
+      const [html, old] = [node.outerHTML, before.get(o.key)];
+      this.rows.set(o.key, old && old.html === html ? old : { node, html });
+    }
+    const keys = Array.from(before.keys());
+    const isAsBefore = keys.join() === Array.from(this.rows.keys()).slice(0, keys.length).join();
+    if (!isAsBefore) this.rowsMovedAt = performance.now();
+    Array.from(this.rows.values()).forEach(({ node }, n) => {
+      if (this.node.children[n] !== node) this.node.insertBefore(node, this.node.children[n] || null);
+    });
+    while (this.node.children.length > this.rows.size) this.node.removeChild(this.node.lastChild);
+    this.fitList();
+  }
+
+  row(o) {
+    const { pass } = this.app.setup;
+    const marks = el("span", { class: "marks" });
+    if ((o.alarms || []).length) marks.append(el("span", { class: "alarm", text: "⚠ ALLERGY" }));
+    if (o.cancelled || hasUnreadVoid(o))
+      marks.append(el("span", { class: "voided", text: o.cancelled ? "CANCELLED" : "VOID" }));
+    if (o.rush) marks.append(el("span", { class: "badge rush", text: "RUSH" }));
+    for (const p of (!o.cancelled && o.parts) || []) marks.append(partChip(p));
+    const ready = { type: "button", class: "act ready", "aria-label": "READY: send out " + nameOf(o), text: "READY" };
+    return el(
+      "div",
+      { class: "row card", tabindex: "-1", data: { key: o.key } },
+      el(
+        "button",
+        { type: "button", class: "names" },
+        pass && el("kbd", { class: "hint" }),
+        el("b", { class: "number", dir: "auto", text: nameOf(o) }),
+        el("b", { class: "table", dir: "auto", text: tableOf(o) }),
+      ),
+      marks,
+      !pass && el("span", { class: "left", text: o.left ? o.left + " left" : "all done" }),
+      o.ready && el("button", ready),
+      el("span", { class: "age" }, el("b", { class: "word" }), " ", el("span", { class: "time" })),
+    );
+  }
+
+  // fitList gives the rows of a pass the largest size at which all have room on one page, or medium, in as many
+  // columns as there is room for.
+  fitList() {
+    const { style } = this.node;
+    if (this.isPhone) {
+      style.columns = style.fontSize = "";
+      return;
+    }
+    const wanted = setting.get("size", "auto");
+    this.isSettled = !this.size || performance.now() - this.app.touchedAt > QUIET;
+    const most = this.isSettled ? Infinity : this.size;
+    const sizes = SIZES[wanted] ? [wanted] : ["xl", "l", "m"].filter((s) => px(s) <= most || s === "m");
+    for (const s of sizes) {
+      this.size = px(s);
+      style.fontSize = this.size + "px";
+      style.columns = Math.max(1, Math.floor(this.node.clientWidth / (ROW * this.size)));
+      if (this.pages === 1) return;
     }
   }
 
-  // open shows one order on a phone; without a key it goes back to the list.
+  // pageWidth is from one page of rows to the next: the board's width without its margins, and the gap of a column.
+  pageWidth() {
+    return this.node.clientWidth - GAP;
+  }
+
+  pageOfRow(node) {
+    const left = node.getBoundingClientRect().left - this.node.getBoundingClientRect().left + this.node.scrollLeft;
+    return this.isPhone ? 0 : Math.floor(left / this.pageWidth());
+  }
+
+  // pageOf returns the page on which an order begins; -1 if it is not drawn.
+  pageOf(key) {
+    if (!this.isList) return this.columns.pageOf(key);
+    return this.rows.has(key) ? this.pageOfRow(this.rows.get(key).node) : -1;
+  }
+
+  // open shows one order of a list; without a key it goes back to the list.
   open(key) {
     this.opened = key;
     this.page = 0;
@@ -148,7 +213,7 @@ export class Board {
     this.cardsOn().forEach(({ key, nodes }, i) => {
       const o = store.get(key);
       if (!o) return;
-      if (this.newSince.get(key) === 0 && !this.isList) this.newSince.set(key, performance.now());
+      if (this.newSince.get(key) === 0 && !(this.isList && this.isPhone)) this.newSince.set(key, performance.now());
       const level = this.level(o);
       for (const node of nodes) {
         const c = node.classList;
@@ -179,6 +244,12 @@ export class Board {
     if (fired.length) this.app.panels.changed();
   }
 
+  // movedRecently reports whether something came under a finger so recently that a press may have been meant for
+  // something else.
+  movedRecently(key) {
+    return this.isList ? performance.now() - this.rowsMovedAt < 600 : this.columns.movedRecently(key);
+  }
+
   level(o) {
     if (isLater(fireOf(o))) return "later";
     const ms = now() - sinceOf(o);
@@ -199,7 +270,10 @@ export class Board {
   // cardsOn returns the orders that can be seen now, with all the elements of each.
   cardsOn() {
     if (this.isHidden) return [];
-    if (this.isList) return Array.from(this.node.children, (node) => ({ key: node.dataset.key, node, nodes: [node] }));
+    if (this.isList)
+      return Array.from(this.node.children, (node) => ({ key: node.dataset.key, node, nodes: [node] })).filter(
+        ({ node }) => this.pageOfRow(node) === this.page,
+      );
     return this.columns.cardsOn(this.page).map((c) => ({ ...c, nodes: this.columns.cards.get(c.key).segments }));
   }
 
@@ -211,16 +285,17 @@ export class Board {
   }
 
   isVisible(key) {
-    return !this.isList && this.cardsOn().some((c) => c.key === key);
+    return !(this.isList && this.isPhone) && this.cardsOn().some((c) => c.key === key);
   }
 
   get pages() {
-    return this.isList || this.isHidden ? 1 : this.columns.pages;
+    if (this.isHidden || (this.isList && !this.rows.size)) return 1;
+    return this.isList ? this.pageOfRow(this.node.lastChild) + 1 : this.columns.pages;
   }
 
   // hasMore reports whether there are orders that are not drawn; hasPage whether there is such a page.
   hasMore() {
-    return !this.isPhone && this.entries.length > this.limit;
+    return !this.isPhone && !this.app.setup.pass && this.entries.length > this.limit;
   }
 
   hasPage(page) {
@@ -239,11 +314,12 @@ export class Board {
   // find goes to an order, wherever it is.
   find(key) {
     if (this.isPhone) return this.open(key);
-    while (this.columns.pageOf(key) < 0 && this.hasMore()) {
+    if (this.opened) this.open("");
+    while (this.pageOf(key) < 0 && this.hasMore()) {
       this.limit += AT_ONCE;
       this.refresh();
     }
-    const page = this.columns.pageOf(key);
+    const page = this.pageOf(key);
     if (page < 0) return;
     if (page !== this.page) this.goTo(page);
     this.select(key);
@@ -291,9 +367,12 @@ export class Board {
     this.lastItem = null;
     if (at < 0) return this.select(list[0].key);
     if (dy || this.isList) {
-      const next = list[at + (dy || dx)];
-      if (next) this.select(next.key);
-      return;
+      const [by, next] = [dy || dx, list[at + (dy || dx)]];
+      if (next) return this.select(next.key);
+      if (!this.isList || !this.hasPage(this.page + by)) return;
+      this.goTo(this.page + by);
+      const there = this.cardsOn();
+      return this.select(there[by > 0 ? 0 : there.length - 1].key);
     }
     const here = list[at];
     const top = (s) => s.node.getBoundingClientRect().top;

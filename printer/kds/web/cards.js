@@ -105,22 +105,12 @@ export class Card {
   parts() {
     const left = new Set(this.order.tickets || []);
     for (const p of this.order.parts || []) {
-      const ticked = p.ticked_at > 0;
-      const canTick = !p.says && p.state !== "held" && p.state !== "gone";
       const [says, ...more] = pieces(p.text);
       const row = el(
         "div",
         { class: "station " + p.state },
         el("span", { class: "says", dir: "auto", text: says }),
-        canTick &&
-          el("button", {
-            type: "button",
-            class: "tick",
-            "aria-pressed": String(ticked),
-            "aria-label": (p.title || p.station) + ": made",
-            data: { part: p.station },
-            text: ticked ? "✓ made" : "Made?",
-          }),
+        canTick(p) && tick(p, "", p.ticked_at ? "✓ made" : "Made?"),
       );
       const tickets = Array.from(left).filter((t) => t.station === p.station);
       this.add(row, null, tickets.length > 0 || (p.lines || []).length > 0);
@@ -230,6 +220,30 @@ export class Card {
     if (o.cancelled) return ["wait", "Cancelled: put away"];
     return o.ready ? ["bump ready", "READY: send out"] : ["wait unready", "Not ready"];
   }
+}
+
+// canTick says that somebody at the pass must see when a part is made.
+const canTick = (p) => /^(out|made|expired)$/.test(p.state);
+
+const tick = (p, more, text) =>
+  el("button", {
+    type: "button",
+    class: "tick" + more,
+    "aria-pressed": String(p.ticked_at > 0),
+    "aria-label": (p.title || p.station) + ": made",
+    data: { part: p.station },
+    text,
+  });
+
+// partChip says in a word how far a part is.
+export function partChip(p) {
+  const on = { paper: "paper", display: "display", screen: "paper" }[p.kind];
+  const word = {
+    open: p.left || "0", done: "✓", made: "✓", wait: "waiting", out: on + " ☐", expired: "EXPIRED ☐", held: "HELD",
+    gone: "cancelled",
+  }[p.state];
+  const text = stationName(short(p.title || p.station)) + " " + word;
+  return canTick(p) ? tick(p, " told " + p.state, text) : el("span", { class: "told " + p.state, dir: "auto", text });
 }
 
 // itemElement makes the element that holds the lines of an item. An item that is divided has several.

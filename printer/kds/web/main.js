@@ -115,7 +115,9 @@ class App {
     this.bar.update();
     if (board.wantsToGrow()) this.refresh();
     const isForgotten = performance.now() - this.touchedAt > 60000;
-    if (isForgotten && !this.panels.open && board.page > 0) board.goTo(0);
+    if (!isForgotten || this.panels.open) return;
+    if (this.setup.pass && board.opened) board.open("");
+    else if (board.page > 0) board.goTo(0);
   }
 
   applySettings() {
@@ -209,15 +211,16 @@ class App {
   click(event) {
     const key = keyOfNode(event.target);
     const order = key && this.store.get(key);
-    if (!order || this.board.isList) return;
-    // The card under the finger changed a moment ago: the press may have been meant for another one.
-    if (event.detail && this.board.columns.movedRecently(key)) return;
+    if (!order) return;
+    // What is under the finger changed a moment ago: the press may have been meant for another order.
+    if (event.detail && this.board.movedRecently(key)) return;
     this.board.lastItem = null;
     this.board.select(key, false);
     const on = (selector) => event.target.closest(selector);
     if (on("button.item")) return this.toggle(order, on("button.item"));
     if (on("button.tick")) return this.tickPart(order, on("button.tick").dataset.part);
     if (on(".act")) return this.press(order);
+    if (this.board.isList) return this.board.open(key);
     if (on(".head")) return this.panels.show("details");
   }
 

@@ -33,9 +33,9 @@ export class Store {
     return this.byKey.get(key);
   }
 
-  // open returns the orders on the board, sorted by place; at the pass by age.
+  // open returns the orders on the board, sorted by place; at the pass by age, after those that are ready.
   open() {
-    const by = this.setup.pass ? (o) => sinceOf(o) : (o) => o.place;
+    const by = this.setup.pass ? (o) => (o.ready ? 0 : 1e15) + sinceOf(o) : (o) => o.place;
     return this.all((o) => o.state === "open").sort((a, b) => by(a) - by(b) || (a.key < b.key ? -1 : 1));
   }
 
