@@ -71,6 +71,9 @@ func (k *checker) prepScreen(at string, s *Screen) {
 	if len(s.Of) > 0 {
 		k.add(at+".of", "is only for screens of mode pass")
 	}
+	if len(s.LeaveOut) > 0 {
+		k.add(at+".leave_out", "is only for screens of mode pass")
+	}
 	if b, _ := k.c.BackupOf(s.Name); b == "" && !k.hasProblemBelow(at) && !k.hasProblem("fallback") {
 		k.warn(at+".backup", "is not set, and the fallback cannot be used: while no browser shows this screen, "+
 			"tickets for %s are neither shown nor printed", s.Name)
@@ -81,6 +84,12 @@ func (k *checker) prepScreen(at string, s *Screen) {
 func (k *checker) passScreen(at string, s *Screen) {
 	if len(s.Of) == 0 {
 		k.add(at+".of", "is missing; list the screens whose orders this screen shows")
+	}
+	for j, name := range s.LeaveOut {
+		here := fmt.Sprintf("%s.leave_out[%d]", at, j)
+		if k.station(here, name) && slices.Contains(s.Of, name) {
+			k.add(here, "%s is in of, so this screen shows it", quote(name))
+		}
 	}
 	for j, name := range s.Of {
 		here := fmt.Sprintf("%s.of[%d]", at, j)

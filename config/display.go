@@ -21,6 +21,8 @@ type Screen struct {
 	Mode string `mapstructure:"mode" default:"prep" oneof:"prep pass"`
 	// Of are the prep screens that a pass shows. Required there, not allowed elsewhere.
 	Of []string `mapstructure:"of"`
+	// LeaveOut are other stations that a pass neither shows nor waits for: [bar]. Default none.
+	LeaveOut []string `mapstructure:"leave_out"`
 	// WarnAfter is the age at which a ticket is highlighted. Default 5m, 10s to 24h.
 	WarnAfter time.Duration `mapstructure:"warn_after" default:"5m" range:"10s 24h"`
 	// LateAfter is the age at which it is highlighted as late; more than WarnAfter. Default 8m, up

@@ -45,6 +45,27 @@ func TestAnOrderIsNotReadyBeforeEveryPartOfItIs(t *testing.T) {
 	}, "grill", "bar")
 }
 
+func TestAPassDoesNotWaitForAStationThatItLeavesOut(t *testing.T) {
+	pass := testPass("pass", "hot-line")
+	pass.LeaveOut = []string{"bar"}
+	runDaemonWith(t, withScreens(testScreen("hot-line"), pass), func(k *testDaemon) {
+		hot, pass := k.openPage("hot-line"), k.openPage("pass")
+		defer hot.close()
+		defer pass.close()
+		k.Accept("A401", at("hot-line", "Fish"), at("bar", "Coffee"), at("grill", "Steak"))
+		hot.want("A401")
+		hot.press(board.Bump, "A401")
+		k.Advance(time.Minute)
+		k.WantPrinted("bar", "A401")
+		grill := "grill: on paper, sent 15:04, cannot know when it is made"
+		pass.wantParts("A401", "hot-line ✓ 15:04", grill, "not ready")
+		if got := pass.tick("A401", "grill"); got != board.Done {
+			t.Errorf("a tick ended %q", got)
+		}
+		pass.wantParts("A401", "hot-line ✓ 15:04", grill+" (ticked)", "ready")
+	}, "grill", "bar")
+}
+
 func TestAPassKnowsWhatALaterRequestSendsToAPrinterAlone(t *testing.T) {
 	screens := withScreens(testScreen("hot-line"), testScreen("wall"), testPass("pass", "hot-line"))
 	runDaemonWith(t, screens, func(k *testDaemon) {

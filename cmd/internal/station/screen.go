@@ -280,7 +280,8 @@ const storageTimeout = 10 * time.Second
 func (d *screens) openPass(c config.Screen) (*screen, error) {
 	of := board.PassOptions{
 		Station: c.Name, KV: d.s.o.Queue.KV("pass " + c.Name), Logger: d.log,
-		Siblings: d.siblings, Title: d.stationTitle,
+		Title:    d.stationTitle,
+		Siblings: func(jobs []uint64) ([]board.Sibling, error) { return d.siblings(jobs, c.LeaveOut) },
 	}
 	for _, name := range c.Of {
 		b, err := d.board(name)

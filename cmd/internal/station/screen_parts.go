@@ -15,8 +15,8 @@ import (
 )
 
 // siblings tells a pass what becomes of the parts of its orders that its own boards do not have. It is asked
-// of the queue each time, so it is also true after a restart.
-func (d *screens) siblings(jobs []uint64) ([]board.Sibling, error) {
+// of the queue each time, so it is also true after a restart. Stations that the pass leaves out are no parts.
+func (d *screens) siblings(jobs []uint64, leaveOut []string) ([]board.Sibling, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), storageTimeout)
 	defer cancel()
 	jobs, err := d.orders.withLater(ctx, d.s.o.Queue, jobs)
@@ -32,7 +32,7 @@ func (d *screens) siblings(jobs []uint64) ([]board.Sibling, error) {
 	d.mu.Unlock()
 	out := make([]board.Sibling, 0, len(all))
 	for _, s := range all {
-		if slices.Contains(conf.LogNames(), s.Routed) {
+		if slices.Contains(conf.LogNames(), s.Routed) || slices.Contains(leaveOut, s.Routed) {
 			continue
 		}
 		b := board.Sibling{
