@@ -196,7 +196,12 @@ func (x *Pass) publish() {
 	})
 	groups := grouped(members, x.recallFor)
 	x.forgetParts(groups)
-	x.set(x.assembler.orders(groups, x.finish))
+	x.set(slices.DeleteFunc(x.assembler.orders(groups, x.finish), isOver))
+}
+
+// isOver says that nothing of an order is wanted any more, and that its stations have acknowledged it.
+func isOver(o *Order) bool {
+	return o.Cancelled && len(o.Voids) > 0 && !slices.ContainsFunc(o.Voids, func(v Void) bool { return !v.Acked })
 }
 
 // finish completes an order as the pass shows it.

@@ -155,16 +155,20 @@ func TestABoardKeepsTheCardsThatThePassNeeds(t *testing.T) {
 	})
 }
 
-func TestAnOrderOfWhichNothingIsWantedIsCancelledAndNotReady(t *testing.T) {
+func TestAnOrderOfWhichNothingIsWantedLeavesThePassOnceThatIsAcknowledged(t *testing.T) {
 	p := newPassHarness(t)
 	put(t, p.hot, of18(1, "2 Fish"))
 	p.wantParts(t, "#18 hot=open/1")
 	put(t, p.hot, changed18(1, 2))
 	p.wantParts(t, "#18 cancelled hot=gone")
 	do(t, p.hot, press(p.hot, AckVoid, 2, 0))
+	p.wantParts(t)
 	do(t, p.hot, press(p.hot, Bump, 2, 0))
-	p.wantParts(t, "#18 cancelled hot=gone")
+	p.wantParts(t)
+	put(t, p.cold, of18(3, "1 Salad")) // the guests order something else
+	p.wantParts(t, "#18 hot=gone cold=open/1")
 	p.wants(t, p.press(Bump, 18), Done)
-	put(t, p.cold, void18(3, "2 Fish"))
+	put(t, p.cold, void18(4, "1 Salad"))
 	p.wantParts(t, "#18 cancelled cold=gone")
+	p.wants(t, p.press(Bump, 18), Done)
 }
