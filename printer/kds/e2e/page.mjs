@@ -202,6 +202,9 @@ export async function textOfOrdersIsNeverMarkup(server, browser) {
     const variants = [{ quantity: evil[0], modifiers: evil }];
     server.counts = evil.map((name) => ({ name, quantity: name, orders: 2, variants }));
     const page = await open(browser, server, "hot-line");
+    const beside = await page.$$eval(".row .marks > *", (l) =>
+      l.filter((m) => m.getBoundingClientRect().right > m.closest(".row").getBoundingClientRect().right).length);
+    equal(beside, 0, "marks of a row, such as ALLERGY, that a long name pushes off it");
     for (const key of ["a", "c", "Shift+R"]) {
       await page.keyboard.press(key);
       await page.waitForSelector("dialog .content *");
