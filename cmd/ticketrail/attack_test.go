@@ -78,9 +78,9 @@ func TestOrdersMonitoringAndCommandsAreAnsweredWhateverOthersHoldOpen(t *testing
 	crowd(t, 40, "tcp", metrics, "GET /metrics HTTP/1.1\r\n", nowhere)
 	crowd(t, 100, "unix", filepath.Join(k.dir, "s"), "POST /v1/move HTTP/1.1\r\nHost: x\r\nTicketrail-Api: "+
 		admin.API+"\r\nContent-Length: 99\r\n\r\n{", nowhere)
-	for i := range 20 {
-		// First on a connection that was kept, then on a new one each.
-		k.client.Transport.(*http.Transport).DisableKeepAlives = i >= 10
+	for i := range 6 {
+		// First on a connection that was kept, then on a new one each, which waits for seconds until it has a place.
+		k.client.Transport.(*http.Transport).DisableKeepAlives = i >= 3
 		k.accept(newOrder(fmt.Sprint("order ", i), "grill"))
 		resp, err := k.client.Get("http://" + metrics + "/metrics")
 		if err != nil {
@@ -164,15 +164,29 @@ const unitMemory = 512 << 20
 
 // buildProgram builds the program as it is installed, because one with the race detector needs many times the memory.
 // It will run with the memory limit of the unit.
-func buildProgram(t *testing.T) (path string) {
+func buildProgram(t *testing.T) (name string) {
 	t.Helper()
-	path = filepath.Join(t.TempDir(), "ticketrail")
-	if out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	if err := buildOnce(); err != nil {
+		t.Fatal(err)
 	}
 	t.Setenv("GOMEMLIMIT", "400MiB")
-	return path
+	return installed
 }
+
+// installed is on PATH beside the programs that the test binary can be, which are removed at the end.
+const installed = "ticketrail-installed"
+
+var buildOnce = sync.OnceValue(func() error {
+	beside, err := exec.LookPath(realProgram)
+	if err != nil {
+		return err
+	}
+	out, err := exec.Command("go", "build", "-o", filepath.Join(filepath.Dir(beside), installed), ".").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w\n%s", err, out)
+	}
+	return nil
+})
 
 // peakMemory is the most memory that the daemon has used, in bytes.
 func (k *daemonProcess) peakMemory() int {
