@@ -107,20 +107,17 @@ func (n *Notifier) Run(ctx context.Context) error {
 	defer tick.Stop()
 	sending := 0
 	for {
-		sending += n.look(ctx)
-		for waiting := true; waiting; {
-			select {
-			case <-ctx.Done():
-				for ; sending > 0; sending-- { // ctx ends them too
-					<-n.done
-				}
-				return nil
-			case d := <-n.done:
-				sending--
-				n.settle(ctx, d)
-			case <-tick.C:
-				waiting = false
+		select {
+		case <-ctx.Done():
+			for ; sending > 0; sending-- { // ctx ends them too
+				<-n.done
 			}
+			return nil
+		case d := <-n.done:
+			sending--
+			n.settle(ctx, d)
+		case <-tick.C:
+			sending += n.look(ctx)
 		}
 	}
 }
