@@ -149,9 +149,7 @@ func (k *testDaemon) findings() []finding.Finding {
 	return all
 }
 
-// wrong is what the daemon says that is not fine, as sentences.
-func (k *testDaemon) wrong() []string { return wrongOf(k.App) }
-
+// wrongOf is what a daemon says that is not fine, as sentences.
 func wrongOf(a *app.App) (out []string) {
 	all, err := a.Findings(context.Background())
 	if err != nil {
