@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -133,6 +134,11 @@ func TestASIGHUPReadsTheConfigurationAgain(t *testing.T) {
 }
 
 func TestTheDaemonEndsInOrderWhenItsTerminalIsClosed(t *testing.T) {
+	// The tests may run under nohup, and what is ignored here is ignored by the daemon too; a handler is not inherited.
+	hangUp := make(chan os.Signal, 1)
+	signal.Notify(hangUp, syscall.SIGHUP)
+	defer signal.Stop(hangUp)
+
 	k := newDaemon(t, "", "grill")
 	window, terminal := openTerminal(t)
 	k.terminal = terminal
