@@ -108,10 +108,23 @@ func TestEachSlipOfATicketHasItsNumberAndEveryMark(t *testing.T) {
 	if st := sizeOf(t, ComposeWith(d, Options{Columns: 42, Cut: ByItem}), "Priya"); st.Height != 2 {
 		t.Errorf("the name that is called out is %+v", st)
 	}
-	for _, kind := range []ticket.Kind{ticket.Slip, ticket.Test} {
-		d.Ticket.Kind = kind
-		if s := content(ComposeWith(d, Options{Columns: 42, Cut: ByItem})); strings.Contains(s, "1/") {
-			t.Errorf("a %s is cut into slips:\n%s", kind, s)
+}
+
+func TestWhatIsNoOrderIsOneSlipForAPrinterOfLabelsToo(t *testing.T) {
+	for kind, change := range map[string]func(*ticket.Ticket){
+		"list of the orders of a screen": func(t *ticket.Ticket) { t.Whole = true },
+		"list of expired tickets":        func(t *ticket.Ticket) { t.Kind = ticket.Slip },
+		"test ticket":                    func(t *ticket.Ticket) { t.Kind = ticket.Test },
+	} {
+		d := order(ticket.Line{Quantity: "1", Name: "Tea", Course: "#1"},
+			ticket.Line{Quantity: "1", Name: "Cola", Course: "#2"})
+		change(&d.Ticket)
+		for _, cut := range []string{ByItem, ByCourse} {
+			lines := ComposeWith(d, Options{Columns: 42, Cut: cut})
+			if s := content(lines); strings.Contains(s, "1/") ||
+				slices.ContainsFunc(lines, func(l Line) bool { return l.Cut }) {
+				t.Errorf("a %s is cut into slips:\n%s", kind, s)
+			}
 		}
 	}
 }

@@ -123,9 +123,9 @@ func ComposeWith(d ticket.Delivery, o Options) []Line {
 	return c.lines
 }
 
-// slips divides the lines of a ticket into slips. What has no items is one slip.
+// slips divides the lines of a ticket into slips. What is no order or has no items is one slip.
 func (c *composer) slips(t *ticket.Ticket) [][]ticket.Line {
-	if c.Cut != ByItem && c.Cut != ByCourse || t.Kind != ticket.Order || len(t.Lines) == 0 {
+	if c.Cut != ByItem && c.Cut != ByCourse || t.Kind != ticket.Order || t.Whole || len(t.Lines) == 0 {
 		c.Cut = ""
 	}
 	start := 0

@@ -67,6 +67,8 @@ type Ticket struct {
 	Banners []string `json:"banners,omitempty"`
 	// Later is, on a reprint, the voids of the same check that came since: "VOID at 19:40: job 13".
 	Later []string `json:"later,omitempty"`
+	// Whole says that it is one paper, whatever the printer does with the items of an order: a list of orders.
+	Whole bool `json:"whole,omitempty"`
 	// Raw is the record as JSON, printed under the banner UNREADABLE: it contains nothing printable,
 	// or it has a key twice, so that a person must decide what it means.
 	Raw string `json:"raw,omitempty"`

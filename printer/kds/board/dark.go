@@ -106,7 +106,7 @@ func paperOf(cards []*entry) ticket.Ticket {
 	first := cards[0].t
 	t := ticket.Ticket{
 		Number: "OPEN ORDERS", Venue: first.Venue, VenueName: first.VenueName, Zone: first.Zone,
-		Received: time.Now().UTC(), Notes: []string{wasOnTheScreen},
+		Received: time.Now().UTC(), Notes: []string{wasOnTheScreen}, Whole: true,
 	}
 	for _, e := range cards {
 		t.Lines = append(t.Lines, e.paperLines()...)

@@ -52,8 +52,9 @@ func TestWhatADarkScreenShowedIsOneTicketWithItsOrdersInTheirPlaces(t *testing.T
 		}
 		lines = append(lines, strings.Join(text, "; "))
 	}
-	if diff := cmp.Diff(want, lines); diff != "" || n != 3 || len(got.Notes) != 1 || got.Notes[0] != wasOnTheScreen {
-		t.Errorf("%d tickets, notes %q, lines (-want +got):\n%s", n, got.Notes, diff)
+	if diff := cmp.Diff(want, lines); diff != "" || n != 3 || len(got.Notes) != 1 || got.Notes[0] != wasOnTheScreen ||
+		!got.Whole {
+		t.Errorf("%d tickets, notes %q, whole: %v, lines (-want +got):\n%s", n, got.Notes, got.Whole, diff)
 	}
 	for _, b := range []*Board{b, open(t, s)} {
 		if k := card(b, 1); k.State != Open || k.Paper != "grill" || b.NeedPaper() {
