@@ -37,6 +37,7 @@ func (d *screens) siblings(jobs []uint64, leaveOut []string) ([]board.Sibling, e
 		}
 		b := board.Sibling{
 			Job: s.ID, Station: s.Routed, At: s.At, Kind: kindOf(conf, s.At), State: s.State, Ticket: s.Ticket,
+			Cut: s.Cut,
 		}
 		if s.FinishedAt != nil {
 			b.Ended = *s.FinishedAt

@@ -164,6 +164,9 @@ func (b *builder) addTicket(o *Order, i int) {
 	o.Tickets = append(o.Tickets, k)
 }
 
+// noName is shown for an item without a name.
+const noName = "(no name)"
+
 // items are the lines of a card.
 func (b *builder) items(m *member) []Item {
 	out := make([]Item, 0, len(m.t.Lines))
@@ -180,7 +183,7 @@ func (b *builder) items(m *member) []Item {
 			it.Quantity = "1"
 		}
 		if it.Name == "" { // or its quantity would read as part of the line above
-			it.Name = "(no name)"
+			it.Name = noName
 		}
 		if it.Depth == 0 {
 			done = slices.Contains(m.rec.Done, n)

@@ -131,21 +131,13 @@ func (x *Pass) addParts(g *group, o *Order) {
 			list = append(list, x.known[key].list...)
 		}
 	}
-	for _, k := range o.Tickets {
-		i := slices.IndexFunc(list, func(s Sibling) bool { return s.Job == k.Job })
-		if k.State == Elsewhere && i >= 0 { // the queue knows what became of it
-			x.addJob(o.part(k.Station, x.o.Title), &list[i])
-		} else {
-			x.addCard(o.part(k.Station, x.o.Title), &k)
-		}
+
+	tickets := partTickets(g, o, list)
+	netVoids(tickets)
+	for i := range tickets {
+		x.addTicket(o.part(tickets[i].station, x.o.Title), &tickets[i])
 	}
-	for _, s := range list {
-		known := slices.ContainsFunc(g.members, func(m member) bool { return m.rec.Job == s.Job }) ||
-			slices.ContainsFunc(o.Parts, func(p Part) bool { return slices.Contains(p.Jobs, s.Job) })
-		if !known && sameOrder(g, &s.Ticket) {
-			x.addJob(o.part(layout.OneLine(s.Station), x.o.Title), &s)
-		}
-	}
+
 	for i := range o.Parts {
 		p := &o.Parts[i]
 		p.judge()
@@ -153,6 +145,44 @@ func (x *Pass) addParts(g *group, o *Order) {
 		wanted = wanted || p.State != PartGone
 	}
 	o.Ready, o.Cancelled = ready && wanted, ready && !wanted
+}
+
+// partTickets are the tickets of an order: those on the boards, and those that only the queue has.
+func partTickets(g *group, o *Order, list []Sibling) (out []partTicket) {
+	ofCard := func(station string, k *Ticket, t *ticket.Ticket) {
+		p := newPartTicket(station, k.Job, t, k.Items, k.State == Bumped)
+		p.card = k
+		out = append(out, p)
+	}
+	ofSibling := func(station string, s *Sibling) {
+		if s.Card != nil {
+			ofCard(station, s.Card, &s.Ticket)
+			return
+		}
+		items := (&builder{look: &Look{}}).items(&member{entry: &entry{t: &s.Ticket}})
+		p := newPartTicket(station, s.Job, &s.Ticket, items, s.State == ticket.Cancelled)
+		p.sibling = s
+		out = append(out, p)
+	}
+	for _, k := range o.Tickets {
+		i := slices.IndexFunc(list, func(s Sibling) bool { return s.Job == k.Job })
+		if k.State == Elsewhere && i >= 0 { // the queue knows what became of it
+			ofSibling(k.Station, &list[i])
+			continue
+		}
+		m := slices.IndexFunc(g.members, func(m member) bool {
+			return m.rec.Job == k.Job && layout.OneLine(m.rec.Station) == k.Station
+		})
+		ofCard(k.Station, &k, g.members[m].t)
+	}
+	for _, s := range list {
+		known := slices.ContainsFunc(g.members, func(m member) bool { return m.rec.Job == s.Job }) ||
+			slices.ContainsFunc(out, func(p partTicket) bool { return p.job == s.Job })
+		if !known && sameOrder(g, &s.Ticket) {
+			ofSibling(layout.OneLine(s.Station), &s)
+		}
+	}
+	return out
 }
 
 // sameOrder says whether a ticket of the same request belongs to the group: a request can have two orders.
@@ -191,22 +221,21 @@ func (x *Pass) take(p *Part, job uint64, kind SiblingKind, state PartState, text
 	p.Lines = append(p.Lines, lines...)
 }
 
-// addCard adds a card that a board has.
-func (x *Pass) addCard(p *Part, k *Ticket) {
-	var lines []string
-	live, left := false, 0
-	for _, it := range k.Items {
-		if it.Depth != 0 || it.Void {
-			continue
-		}
-		live = true
-		lines = append(lines, it.Quantity+" "+it.Name)
-		if !it.Done {
-			left++
-		}
+// addTicket adds a ticket to its part.
+func (x *Pass) addTicket(p *Part, c *partTicket) {
+	if c.card != nil {
+		x.addCard(p, c)
+	} else {
+		x.addJob(p, c)
 	}
+}
+
+// addCard adds a card that a board has.
+func (x *Pass) addCard(p *Part, c *partTicket) {
+	k, lines := c.card, c.lines()
+	wanted, left, _ := c.wanted()
 	switch {
-	case !live && (k.Changed || len(k.Items) > 0): // all of it is cancelled, so nothing is waited for
+	case wanted == 0 && (k.Changed || len(k.Items) > 0): // all of it is cancelled, so nothing is waited for
 		x.take(p, k.Job, OnBoard, PartGone, "cancelled", "", lines)
 	case k.State == Bumped:
 		x.take(p, k.Job, OnBoard, PartDone, "", k.bumpedClock, lines)
@@ -218,22 +247,15 @@ func (x *Pass) addCard(p *Part, k *Ticket) {
 	}
 }
 
-// addJob adds a job that is on no board of the pass.
-func (x *Pass) addJob(p *Part, s *Sibling) {
-	if s.Card != nil {
-		x.addCard(p, s.Card)
+// addJob adds a job that is on no board of the pass. What was voided since is not waited for, wherever it is; but
+// a ticket that voids something itself must come out.
+func (x *Pass) addJob(p *Part, c *partTicket) {
+	s, lines := c.sibling, c.lines()
+	wanted, _, voided := c.wanted()
+	live := wanted > 0 || !voided && !mustAck(&s.Ticket)
+	if voided && !mustAck(&s.Ticket) && !s.Cut && s.State != ticket.Cancelled {
+		x.take(p, s.Job, s.Kind, PartGone, "cancelled", "", lines)
 		return
-	}
-	var lines []string
-	live := !mustAck(&s.Ticket)
-	for _, l := range s.Ticket.Lines {
-		switch {
-		case l.Depth != 0:
-		case l.Void:
-			lines = append(lines, "VOID "+lineText(&l))
-		default:
-			live, lines = true, append(lines, lineText(&l))
-		}
 	}
 	at, clock := "", ""
 	if s.At != "" && s.At != s.Station {

@@ -17,6 +17,7 @@ type Sibling struct {
 	State ticket.State
 	Why   string    // of a held or failed job: what is wrong
 	Ended time.Time // when it reached an end state; zero: it is open
+	Cut   bool      // its request has more jobs, which are not known
 	// Ticket is what the job brings, as it was routed.
 	Ticket ticket.Ticket
 	// Card is its card on a board that the pass does not have, see [Board.Card]; nil: it has none.
