@@ -1,12 +1,14 @@
 package board
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"ticketrail/printer/layout"
 	"ticketrail/queue/ticket"
 )
 
@@ -126,15 +128,19 @@ func (e *entry) paperLines() []ticket.Line {
 	if len(lines) == 0 || whole.Raw {
 		lines = []ticket.Line{whole}
 	}
-	name := slices.DeleteFunc([]string{ticket.NumberLabel(t.Number), ticket.TableLabel(t.Table, t.Type), t.Type,
-		ticket.Clock(t.Received, t.Zone)}, func(s string) bool { return s == "" })
+	name := []string{ticket.NumberLabel(t.Number), ticket.TableLabel(t.Table, t.Type), t.Type,
+		ticket.Clock(t.Received, t.Zone), layout.Wanted(t)}
 	for i := range lines {
-		lines[i].Course = strings.Join(name, " · ")
+		parts := append(slices.Clone(name), cmp.Or(lines[i].Course, t.Course))
+		lines[i].Course = strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
 		if lines[i].Depth == 0 && slices.Contains(e.rec.Done, i) {
 			lines[i].Notes = append([]string{"done on the screen"}, lines[i].Notes...)
 		}
 	}
 	heads := slices.Concat(t.Later, t.Heads(), t.Notes)
+	if t.Rush && !t.Void {
+		heads = append([]string{"RUSH"}, heads...)
+	}
 	if t.MayCancel != "" {
 		heads = append(heads, ticket.Question(t.MayCancel))
 	}

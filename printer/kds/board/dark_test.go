@@ -29,6 +29,8 @@ func TestWhatADarkScreenShowedIsOneTicketWithItsOrdersInTheirPlaces(t *testing.T
 	first, replaced, raw := order(1, "Burger", "Chips"), of18(5, "1 Fish"), order(6)
 	first.Ticket.Notes, first.Ticket.Lines[1].Notes = []string{"nuts"}, []string{"crisp"}
 	first.Doubt, first.Reprint, raw.Ticket.Raw = true, true, `{"a":1}`
+	first.Ticket.Rush, first.Ticket.Promised = true, "2026-02-06T22:15:00+11:00"
+	first.Ticket.Course, first.Ticket.Lines[1].Course = "Mains", "Sides"
 	put(t, b, first, order(2, "Soup"), order(3, "Tea"), replaced, raw, voidOrder(7, "Cake"))
 	for _, job := range []uint64{1, 3, 5, 6, 7} { // no page ever said that it has 2
 		show(t, b, job)
@@ -39,8 +41,8 @@ func TestWhatADarkScreenShowedIsOneTicketWithItsOrdersInTheirPlaces(t *testing.T
 
 	got, n := toPaper(t, b, s)
 	want := []string{
-		"#1 · Table B10 · 21:49: 1 Burger; nuts; POSSIBLE DUPLICATE; REPRINT",
-		"#1 · Table B10 · 21:49: 1 Chips; done on the screen; crisp",
+		"#1 · Table B10 · 21:49 · Wanted 22:15 · Mains: 1 Burger; RUSH; nuts; POSSIBLE DUPLICATE; REPRINT",
+		"#1 · Table B10 · 21:49 · Wanted 22:15 · Sides: 1 Chips; done on the screen; crisp",
 		`#6 · Table B10 · 21:49: 1 {"a":1}`,
 		"#7 · Table B10 · 21:49: 1 Cake; VOID",
 	}
