@@ -3,17 +3,14 @@ package printer_test
 import (
 	"math"
 	"net"
-	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"ticketrail/deploy/slow"
 	"ticketrail/printer"
 	"ticketrail/printer/profile"
-	"ticketrail/printer/transport"
 	"ticketrail/printer/virtual"
 )
 
@@ -273,23 +270,4 @@ func TestANetworkThatPartsFor25SecondsCostsNoBanner(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestAServerThatWaitsForTheEndOfALineIsNoPrinterEither(t *testing.T) {
-	slow.Test(t) // over sockets, of which only one half can be closed
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	go func() { _ = http.Serve(l, http.NotFoundHandler()) }()
-	defer l.Close()
-	dialer, err := transport.Open("tcp://" + l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := newHarness(t, nil, dialer, nil)
-	if s := r.d.Ask(t.Context()); s.State != "not_a_printer" || !strings.Contains(s.Err, "a web server (HTTP/1.1 400") {
-		t.Errorf("after a poll it is %s: %s", s.State, s.Err)
-	}
-	r.want("A1", "not ready")
 }
