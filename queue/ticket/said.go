@@ -80,7 +80,7 @@ func (t *Ticket) Said() Digest {
 	head := appendWords(make([]byte, 0, 256), string(t.Kind), t.Number, t.Table, t.Type, t.Guests, t.Customer,
 		t.Promised, t.Destination, t.Course, t.MayCancel, rawSaid(t.Raw))
 	head = binary.AppendVarint(appendList(head, t.Notes), int64(t.More))
-	head = appendHold(appendFlags(head, t.Void, t.Refire, t.Rush), t.Hold)
+	head = appendFlags(head, t.Void, t.Refire, t.Rush, t.Hold)
 
 	var lines []byte
 	var begins []int // of the items
@@ -110,15 +110,7 @@ func (l *Line) appendSaid(b []byte) []byte {
 	b = binary.AppendVarint(b, int64(l.More))
 	b = appendWords(b, l.Quantity, name, l.Seat, l.Course, l.MayCancel)
 	b = appendList(b, l.Notes)
-	return appendHold(appendFlags(b, l.Raw, l.Void, l.Refire, l.NoRoute), l.Hold)
-}
-
-// appendHold leaves the digest of what is not held as it was before there was this flag.
-func appendHold(b []byte, hold bool) []byte {
-	if hold {
-		b = append(b, 'h')
-	}
-	return b
+	return appendFlags(b, l.Raw, l.Void, l.Refire, l.NoRoute, l.Hold)
 }
 
 // digestOf hashes parts in any sequence behind a head.

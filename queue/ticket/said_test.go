@@ -53,6 +53,12 @@ func TestTextsThatMeetAreNotTakenForOthers(t *testing.T) {
 		"fields": {{Number: "12"}, {Number: "1", Table: "2"}},
 		"notes":  {{Notes: []string{"a", "b"}}, {Notes: []string{"ab"}}},
 		"lines":  {{Lines: []Line{{Name: "a"}, {Name: "b"}}}, {Lines: []Line{{Name: "a", Seat: "b"}}}},
+		"hold and the depth of the next line": {
+			{Lines: []Line{{Hold: true}, {Depth: 1, Quantity: "1", Name: "a", Seat: "b", Course: "c",
+				MayCancel: "\x01"}}},
+			{Lines: []Line{{}, {Depth: 52, More: 1, Name: "1", Seat: "a", Course: "b", MayCancel: "c",
+				Notes: []string{"\x00"}}}},
+		},
 	} {
 		if x[0].Said() == x[1].Said() {
 			t.Errorf("%s are not told apart", name)
