@@ -149,14 +149,22 @@ func appendFlags(b []byte, flags ...bool) []byte {
 	return b
 }
 
-// BodyDigest is the digest of a body, without the members that may differ in a retry: retryCount, those whose key
-// begins with an underscore, and times beside the records. A retry has an equal one also if the configuration has
-// changed since, so that its tickets would be others. The body need not be JSON.
+// BodyDigest is the digest of a body, without the members that may differ in a retry: metadata, and beside the records
+// what the service measures and times, but for those that a cook needs. A retry has an equal one also if the
+// configuration has changed since, so that its tickets would be others. The body need not be JSON.
 func BodyDigest(body []byte) Digest {
-	left := without(body, func(depth int, key, value string) bool { return depth == 1 && isTime(key, value) })
+	left := without(body, func(depth int, key, value string) bool {
+		measured := key == "duration" || key == "serverClientDrift"
+		return depth == 1 && (measured || isTime(key, value) && !wantedKey.MatchString(key))
+	})
 	sum := sha256.Sum256(left)
 	return Digest(sum[:16])
 }
+
+// wantedKey matches keys of a time for which a meal is wanted. It is narrower than what prints: a requestedAt may be
+// the time of the retry, which must not print again.
+var wantedKey = regexp.MustCompile(
+	`(?i)^(?:promised?|due|pick_?up|collection|ready|wanted|delivery|serve|needed|eta)(?:_?(?:at|by|for|time|date))?$`)
 
 // rawSaid is what JSON on a ticket says without what may differ in a retry: in addition to the members that are no part
 // of a body's digest, times, and the ids that things have of their own. No cook knows a dish by these.
@@ -167,8 +175,15 @@ func rawSaid(raw string) string {
 	}))
 }
 
-// without returns JSON without retryCount, the members whose key begins with an underscore, and those that leftOut
-// says. It is given the value if that is a text or a number.
+// isMetadata is as package contract has it: else a change of what prints would be taken for a retry.
+func isMetadata(key string) bool {
+	return key == "retryCount" || strings.HasPrefix(key, "_") && !spokenKey.MatchString(key)
+}
+
+var spokenKey = regexp.MustCompile(`(?i)allerg|diet|intoleran|anaphyl|note|comment|instruct|remark`)
+
+// without returns JSON without metadata and the members that leftOut says. It is given the value if that is a text or a
+// number.
 func without(json []byte, leftOut func(depth int, key, value string) bool) []byte {
 	out := make([]byte, 0, len(json))
 	depth, from := 0, 0 // what comes before from is in out, or left out
@@ -184,7 +199,7 @@ func without(json []byte, leftOut func(depth int, key, value string) bool) []byt
 			rest := bytes.TrimLeft(json[end:], " \t\r\n")
 			if value, isKey := bytes.CutPrefix(rest, []byte(":")); isKey {
 				begin := len(json) - len(bytes.TrimLeft(value, " \t\r\n"))
-				if key == "retryCount" || strings.HasPrefix(key, "_") || leftOut(depth, key, scalar(json, begin)) {
+				if isMetadata(key) || leftOut(depth, key, scalar(json, begin)) {
 					out = append(out, json[from:i]...)
 					end = valueEnd(json, begin)
 					from = end

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -139,10 +140,12 @@ func appendText(b []byte, s string) []byte {
 }
 
 // IsMetadata says that a key is about the transport or the service's database, not about the order. What is
-// under it may differ in a retry.
+// under it may differ in a retry. An allergy or a note is about the order under any key.
 func IsMetadata(key string) bool {
-	return key == FieldRetryCount || strings.HasPrefix(key, "_")
+	return key == FieldRetryCount || strings.HasPrefix(key, "_") && !spokenKey.MatchString(key)
 }
+
+var spokenKey = regexp.MustCompile(`(?i)allerg|diet|intoleran|anaphyl|note|comment|instruct|remark`)
 
 // parse reads a body, which must be one object. Of a body with an error it returns what comes before the error.
 // repeats says that an object has a key more than once.
