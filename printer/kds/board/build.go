@@ -61,10 +61,11 @@ const moved = " → "
 // describe fills in what the earlier cards did not say. One till sends the server's name, another does not.
 func (b *builder) describe(o *Order, m *member) {
 	t := m.t
-	if now := table(t); now != "" && o.Table != "" && now != o.Table { // the guests have changed tables
+	if now := table(t); now != "" && o.Table != "" { // the guests may have changed tables
 		first, _, _ := strings.Cut(o.Table, moved)
-		if o.Table = first; now != first {
-			o.Table += moved + strings.TrimPrefix(now, "Table ")
+		at, was := strings.TrimPrefix(now, "Table "), strings.TrimPrefix(first, "Table ")
+		if o.Table = first; !strings.EqualFold(at, was) { // the word depends on the type, the case on the till
+			o.Table += moved + at
 		}
 	}
 	for _, f := range []struct {

@@ -29,9 +29,20 @@ func (m *member) ref() Ref { return Ref{m.rec.Station, m.rec.Job} }
 
 // A group is the cards of one order.
 type group struct {
-	key                  string
-	members              []member
-	check, number, table string // of the first card that has one
+	key           string
+	members       []member
+	check, number string   // of the first card that has one
+	tables        []string // one after the other; the guests are at the last
+}
+
+// wasAt says whether the guests are or were at a table, as far as is known.
+func (g *group) wasAt(table string) bool {
+	return table == "" || len(g.tables) == 0 || slices.Contains(g.tables, table)
+}
+
+// isAt says whether they are there now.
+func (g *group) isAt(table string) bool {
+	return len(g.tables) > 0 && g.tables[len(g.tables)-1] == table
 }
 
 // grouped puts cards into orders. cards are in the order in which they came; a card joins the latest order
@@ -53,7 +64,7 @@ func grouped(cards []member, recallFor time.Duration) []*group {
 		var g *group
 		if ordinary(t) {
 			same := func(g *group) bool {
-				return !differ(g.check, t.Check) && !differ(g.number, number) && !differ(g.table, table)
+				return !differ(g.check, t.Check) && !differ(g.number, number) && g.wasAt(table)
 			}
 			if t.Check != "" {
 				g = latest(by[c.byCheck], func(*group) bool { return true })
@@ -70,7 +81,7 @@ func grouped(cards []member, recallFor time.Duration) []*group {
 			}
 			if g == nil && number == "" && table != "" {
 				g = latest(by[c.byTable], func(g *group) bool {
-					return same(g) && g.number == "" && g.wasHere(c.rec.CameAt, 0)
+					return same(g) && g.number == "" && g.isAt(table) && g.wasHere(c.rec.CameAt, 0)
 				})
 			}
 		}
@@ -79,7 +90,10 @@ func grouped(cards []member, recallFor time.Duration) []*group {
 			all = append(all, g)
 		}
 		g.members = append(g.members, c)
-		g.check, g.number, g.table = cmp.Or(g.check, t.Check), cmp.Or(g.number, number), cmp.Or(g.table, table)
+		g.check, g.number = cmp.Or(g.check, t.Check), cmp.Or(g.number, number)
+		if table != "" && !g.isAt(table) {
+			g.tables = append(g.tables, table)
+		}
 		if !ordinary(t) {
 			continue
 		}

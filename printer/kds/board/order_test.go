@@ -255,6 +255,31 @@ func TestAnOrderWhoseGuestsChangeTablesIsOneAndSaysSo(t *testing.T) {
 	}
 }
 
+func TestATableIsTheSameInAnyCaseAndForAnyTypeOfOrder(t *testing.T) {
+	for first, second := range map[string]string{"Terrace 4": "TERRACE 4", "12": "12", "Table 12": "12"} {
+		b := open(t, queuetest.NewStore())
+		one, two := of18(1, "1 Fish"), of18(2, "1 Pie")
+		one.Ticket.Table, two.Ticket.Table, one.Ticket.Type = first, second, "Takeaway"
+		put(t, b, one, two)
+		if o := b.OrderOf(2); o.Table != first {
+			t.Errorf("an order at %s and at %s is at %q", first, second, o.Table)
+		}
+	}
+}
+
+func TestWhoComesToATableThatGuestsHaveLeftIsAnOrderOfItsOwn(t *testing.T) {
+	b := open(t, queuetest.NewStore())
+	at := func(d ticket.Delivery, check, table string) ticket.Delivery {
+		d.Ticket.Number, d.Ticket.Check, d.Ticket.Table = "", check, table
+		return d
+	}
+	put(t, b, at(of18(1, "1 Fish"), "c", "4"), at(of18(2, "1 Pie"), "c", "7"), at(of18(3, "1 Tea"), "", "4"),
+		at(of18(4, "1 Egg"), "", "7"))
+	if moved := b.OrderOf(2); b.OrderOf(3) == moved || b.OrderOf(4) != moved {
+		t.Errorf("at the old table %+v, at the new one %+v", b.OrderOf(3), b.OrderOf(4))
+	}
+}
+
 func TestATableWithoutNumbersHasNewGuestsAfterItsOrderWasBumped(t *testing.T) {
 	b := open(t, queuetest.NewStore())
 	one, two := of18(1, "1 Fish"), of18(2, "1 Pie")

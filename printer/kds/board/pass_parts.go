@@ -190,7 +190,7 @@ func sameOrder(g *group, t *ticket.Ticket) bool {
 	if g.check != "" && t.Check != "" {
 		return ordinary(t) && g.check == t.Check
 	}
-	return ordinary(t) && !differ(g.number, number(t)) && !differ(g.table, tableKey(t))
+	return ordinary(t) && !differ(g.number, number(t)) && g.wasAt(tableKey(t))
 }
 
 // part returns the part of that station, a new one if there is none.
