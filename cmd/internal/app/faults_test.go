@@ -67,7 +67,8 @@ func TestEachFaultIsSaidInTheSameWordsEverywhere(t *testing.T) {
 			"nothing came for Harbour Grill, although it is open", "internet connection", true},
 		{"a damaged database", func(k *testDaemon) {
 			k.must(os.WriteFile(k.Conf.Storage.Path, make([]byte, 20_000), 0o600))
-		}, nil, "database/damaged", "a damaged database was put aside", "ask the kitchen", false},
+		}, nil, "database/damaged/t.db.corrupt-20000101T000000Z", "a damaged database was put aside",
+			"ask the kitchen", false},
 		{"a certificate that cannot be read", func(k *testDaemon) {
 			k.Conf.Receiver.TLS.CertFile, k.Conf.Receiver.TLS.KeyFile = cert, key
 		}, func(k *testDaemon) { k.must(os.WriteFile(cert, nil, 0o600)) }, "certificate/unreadable/webhook",

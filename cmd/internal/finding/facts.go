@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -168,7 +169,7 @@ func (d Database) findings() (out []Finding) {
 			Detail: cmp.Or(detail, long), Do: do})
 	}
 	for _, one := range d.PutAside {
-		add("damaged", Fail, "a damaged database was put aside", one.File+": "+one.Loss,
+		add("damaged/"+filepath.Base(one.File), Fail, "a damaged database was put aside", one.File+": "+one.Loss,
 			"ask the kitchen what is missing; to end this notice, move the file away")
 	}
 	if d.Unreadable != nil {
@@ -208,13 +209,13 @@ type Problem struct {
 
 // Findings say whether the daemon would start again, and whether it uses the file.
 func (c Configuration) Findings() (out []Finding) {
-	found := map[string]bool{}
+	found := map[string]int{} // 1 + index of each kind
 	for _, p := range c.Refused {
-		if found[p.Kind] {
-			out[len(out)-1].Detail += "; " + p.Text
+		if at := found[p.Kind]; at > 0 {
+			out[at-1].Detail += "; " + p.Text
 			continue
 		}
-		found[p.Kind] = true
+		found[p.Kind] = len(out) + 1
 		text := map[string]string{
 			"secret_missing": "configuration on disk is refused: bad secret or certificate",
 			"unreadable":     "configuration on disk is refused: it cannot be read",

@@ -60,8 +60,8 @@ func faults() []fault {
 			ago(2 * time.Hour)},
 		{Facts{Orders: Orders{Failed: 1}}, "tickets/failed", "1 ticket failed and did not print", "jobs reprint", Fail,
 			time.Time{}},
-		{Facts{Database: Database{PutAside: []Damaged{{"/db.corrupt-1", "3 tickets"}}}}, "database/damaged",
-			"a damaged database was put aside", "ask the kitchen", Fail, time.Time{}},
+		{Facts{Database: Database{PutAside: []Damaged{{"/db.corrupt-1", "3 tickets"}}}},
+			"database/damaged/db.corrupt-1", "a damaged database was put aside", "ask the kitchen", Fail, time.Time{}},
 		{Facts{Database: Database{Unreadable: errors.New("page 7")}}, "database/unreadable",
 			"the history cannot be read", "see the log", Fail, time.Time{}},
 		{Facts{Database: Database{Notices: []queue.Notice{{Lost: true, Text: strings.Repeat("long ", 20), Do: "ask"}}}},
@@ -126,6 +126,23 @@ func TestEachFaultHasAnIdentityACauseAndAdvice(t *testing.T) {
 			!strings.Contains(f.Do, c.advice) || utf8.RuneCountInString(f.Text) > MaxCause {
 			t.Errorf("got %+v, want %+v", f, c)
 		}
+	}
+}
+
+func TestTwoThatAreWrongAreTwoFindingsAndEachSaysItsOwn(t *testing.T) {
+	f := Facts{Now: now, Disk: Disk{Free: 1 << 40}, Clock: Clock{true},
+		Database: Database{PutAside: []Damaged{{"/db.corrupt-1", "a"}, {"/db.corrupt-2", "b"}}},
+		Configuration: Configuration{Refused: []Problem{
+			{"secret_missing", "first"}, {"invalid", "other"}, {"secret_missing", "second"}}}}
+	said := map[string]string{}
+	for _, f := range Of(f) {
+		if _, twice := said[f.ID]; twice && f.Level != OK {
+			t.Errorf("two are called %s", f.ID)
+		}
+		said[f.ID] = f.Detail
+	}
+	if said["config/secret_missing"] != "first; second" || said["config/invalid"] != "other" {
+		t.Errorf("%q", said)
 	}
 }
 

@@ -72,7 +72,7 @@ func TestWhatIsNewIsToldWhateverIsOld(t *testing.T) {
 		{ID: "orders/silent/Harbour Grill", Level: finding.Warn, Subject: "orders"},
 		{ID: "tickets/failed", Level: finding.Fail, Subject: "tickets"},
 		{ID: "disk/low", Level: finding.Warn, Subject: "disk"},
-		{ID: "database/damaged", Level: finding.Fail, Subject: "database"},
+		{ID: "database/damaged/db.corrupt-1", Level: finding.Fail, Subject: "database"},
 		{ID: "database/copy_incomplete", Level: finding.Warn, Subject: "database"},
 		{ID: "config/secret_missing", Level: finding.Fail, Subject: "configuration"},
 		{ID: "certificate/expired/webhook", Level: finding.Fail, Subject: "certificate"},
