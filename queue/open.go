@@ -198,8 +198,9 @@ func (q *Queue) Waiting() time.Duration { return q.in.waiting() }
 
 // A Notice is what was found since the start and a person must know.
 type Notice struct {
-	Lost     bool   // orders may be lost; else nothing is
-	Text, Do string // what it is, and what to do
+	At       time.Time // by the wall clock
+	Lost     bool      // orders may be lost; else nothing is
+	Text, Do string    // what it is, and what to do
 }
 
 // Notices are in the order in which they were found.
@@ -210,6 +211,7 @@ func (q *Queue) Notices() []Notice {
 }
 
 func (q *Queue) notice(n Notice) {
+	n.At = q.clock.wall().UTC()
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.notices = append(q.notices, n)

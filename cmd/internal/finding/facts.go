@@ -180,7 +180,8 @@ func (d Database) findings() (out []Finding) {
 		if n.Lost {
 			level, id = Fail, "lost"
 		}
-		add(id, level, n.Text, "", n.Do)
+		// With its time: after the next start the one before is over, and another is another.
+		add(id+"/"+n.At.Format("20060102T150405Z"), level, n.Text, "", n.Do)
 	}
 	if d.Copy != nil {
 		add("copy_incomplete", Warn, "its copy is not complete", fmt.Sprintf("%v, in %s", d.Copy, d.CopyFolder),

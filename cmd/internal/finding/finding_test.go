@@ -65,7 +65,7 @@ func faults() []fault {
 		{Facts{Database: Database{Unreadable: errors.New("page 7")}}, "database/unreadable",
 			"the history cannot be read", "see the log", Fail, time.Time{}},
 		{Facts{Database: Database{Notices: []queue.Notice{{Lost: true, Text: strings.Repeat("long ", 20), Do: "ask"}}}},
-			"database/lost", strings.Repeat("long ", 11) + "long…", "ask", Fail, time.Time{}},
+			"database/lost/00010101T000000Z", strings.Repeat("long ", 11) + "long…", "ask", Fail, time.Time{}},
 		{Facts{Database: Database{Copy: errors.New("read-only")}}, "database/copy_incomplete",
 			"its copy is not complete", "storage.copy", Warn, time.Time{}},
 		{Facts{Database: Database{Unbalanced: -1}}, "database/books", "the books do not balance by -1", "report", Fail,
@@ -131,7 +131,8 @@ func TestEachFaultHasAnIdentityACauseAndAdvice(t *testing.T) {
 
 func TestTwoThatAreWrongAreTwoFindingsAndEachSaysItsOwn(t *testing.T) {
 	f := Facts{Now: now, Disk: Disk{Free: 1 << 40}, Clock: Clock{true},
-		Database: Database{PutAside: []Damaged{{"/db.corrupt-1", "a"}, {"/db.corrupt-2", "b"}}},
+		Database: Database{PutAside: []Damaged{{"/db.corrupt-1", "a"}, {"/db.corrupt-2", "b"}},
+			Notices: []queue.Notice{{Lost: true}, {Lost: true, At: now}}},
 		Configuration: Configuration{Refused: []Problem{
 			{"secret_missing", "first"}, {"invalid", "other"}, {"secret_missing", "second"}}}}
 	said := map[string]string{}
