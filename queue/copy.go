@@ -23,7 +23,7 @@ const (
 	copyLate   = copyEvery + 5*copyAgain // then something does not answer
 	syncEvery  = time.Second
 	maxNotes   = 4096     // batches that may wait for the log
-	maxWaiting = 32 << 20 // and their size together, in bytes
+	maxWaiting = 32 << 20 // and their size together, in bytes; a longer line could not be read again
 	maxLines   = 1 << 20  // bytes of lines that are written at once, and one line more
 	// copyRoom must be free beside the file after a base copy of it: a copy must not be what fills the disk.
 	copyRoom = 64 << 20

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -236,6 +237,25 @@ func TestARecordThatCannotBeReadEndsTheQueueAndTheNextStartTakesTheCopy(t *testi
 	must(t, errOf(store.Recover(q.o.Path, q.o.Copy, Check, Contents, store.System)))
 	must(t, store.Suspected(q.o.Path))
 	q.wantHistory(true)
+}
+
+func TestTheLongestLineOfTheLogIsReadAgain(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		r := order("a", "grill", "bar")
+		r.Body = bytes.Repeat([]byte{1}, 8<<20) // six bytes each in JSON
+		for i := range r.Drafts {
+			r.Drafts[i].Ticket.Lines[0].Name = strings.Repeat("x", 11<<20)
+		}
+		q.accept(r)
+		time.Sleep(2 * copyAgain)
+		q.stop()
+		must(t, os.Remove(q.o.Path))
+		must(t, errOf(store.Recover(q.o.Path, q.o.Copy, Check, Contents, store.System)))
+		q.open()
+		if n := len(q.jobs(Filter{})); n != 2 {
+			t.Errorf("%d tickets came back: %+v", n, q.Notices())
+		}
+	}, withCopies)
 }
 
 func TestWhatPrintedOrReplacedAJobIsKnownAfterARestore(t *testing.T) {

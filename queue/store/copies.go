@@ -214,9 +214,9 @@ func (c *Copies) Read(n uint64, f func(line []byte) error) (damaged int, err err
 	}
 }
 
-// maxLine is more than the longest line that is written: a body of 8 MiB in a string, with its tickets. Of what is
-// longer only the beginning is read, and its checksum is wrong.
-const maxLine = 32 << 20
+// maxLine is more than the longest line that is written: 32 MiB of tickets and their body, of which 8 MiB may take six
+// times as much in JSON. Of what is longer only the beginning is read, and its checksum is wrong.
+const maxLine = 76 << 20
 
 // readLine appends the next line.
 func readLine(r *bufio.Reader, line []byte) ([]byte, error) {
