@@ -111,6 +111,15 @@ func TestATicketIsNotLateBeforeItWasWanted(t *testing.T) {
 				t.Errorf("at %s there are %s late, want %s", time.Now(), got, want)
 			}
 		}
+		held := delivery(2) // nobody knows when it was to be begun
+		held.Ticket.Lines[0].Hold = true
+		if err := w.screens["cold"].Board().Put(t.Context(), held); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		if got := w.times(w.client("127.0.0.1"), "")[0]; got[11] != "1" || got[12] != "100" {
+			t.Errorf("with one on hold: %q", got)
+		}
 	})
 }
 

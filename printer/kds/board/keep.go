@@ -90,6 +90,7 @@ type Past struct {
 	Promised               int64 // when it was wanted
 	Recalls                int
 	Paper                  bool // it came out at another station
+	Held                   bool // it waited until somebody said that it is to be begun; nobody knows when
 	Items                  []PastItem
 
 	// The board does not know these.
@@ -136,6 +137,7 @@ func (e *entry) past() Past {
 		if l.Depth != 0 || l.Void {
 			continue
 		}
+		p.Held = l.Hold && (p.Held || len(p.Items) == 0)
 		it := PastItem{Name: layout.OneLine(l.Name)}
 		if slices.Contains(e.rec.Done, i) {
 			it.Done = e.rec.doneAt(i)

@@ -28,7 +28,7 @@ type ReportRow struct {
 	Seen    Spread `json:"seen"`           // from acceptance until it was first on a visible page
 	Bumped  Spread `json:"bumped"`         // until the ticket was bumped, or the item ticked
 	SentOut Spread `json:"sent_out"`       // until its order left the pass
-	// Late is how many of Judged were late. Judged are those that were shown and not printed instead.
+	// Late is how many of Judged were late. Judged are those that were shown and not printed instead, and not on hold.
 	Late    int `json:"late"`
 	Judged  int `json:"judged"`
 	Recalls int `json:"recalls"`
@@ -83,7 +83,7 @@ type reportGroup struct {
 func (g *reportGroup) add(p *Past, done int64) {
 	g.Count++
 	g.Recalls += p.Recalls
-	if !p.Paper {
+	if !p.Paper && !p.Held {
 		g.Judged++
 		if p.Late {
 			g.Late++

@@ -126,14 +126,16 @@ export async function whatIsToBeBegunLaterIsGreyUntilThenAndNew(server, browser)
   server.orders = [
     order(1, [later, later], more), order(2, [{ name: "Duck", fire: -1 }], more), order(3, ["Soup", later], more),
     order(4, [{ name: "Pie", fire: Date.now() - 60e3 }], more),
+    order(5, [{ name: "Stew", fire: Date.now() - 60e3, done: true }], more),
   ];
   server.counts = [{ name: "Soup", quantity: "1" }, { name: "Lamb", quantity: "2", later: true }];
   const page = await open(browser, server, "hot-line");
   const ages = () => texts(page, ".age");
   const clock = new Date(fire).toISOString().slice(11, 16);
-  const [first, second, third, fourth] = await ages();
+  const [first, second, third, fourth, fifth] = await ages();
   equal([first, second], ["fire " + clock, "HOLD"], "the ages");
   assert(/^LATE/.test(third) && /^ ?\d\d:/.test(fourth), "what is begun: " + third + ", " + fourth);
+  assert(/^ ?\d\d:/.test(fifth), "what is done before it is late: " + fifth);
   equal(await page.locator(".column:not(.measure) .card.later").count(), 2, "grey cards");
   equal(await texts(page, ".item.later"), ["2×Lamb", "1Duck", "1Lamb fire " + clock], "grey lines");
   equal((await new AxeBuilder({ page }).analyze()).violations.map((v) => v.id), [], "grey can be read");

@@ -66,10 +66,12 @@ export const jobsOf = (o) => [...(o.tickets || []), ...(o.voids || [])].map((t) 
 // sinceOf is when an order began to wait. One that is to be begun later counts from then.
 export const sinceOf = (o) => Math.max(o.received, fireOf(o));
 
-// fireOf is when an order is to be begun, the first of what is left of it: 0 at once, -1 when somebody says so.
+// fireOf is when an order is to be begun, the first of what is left of it, else of all: 0 at once, -1 when somebody
+// says so.
 export function fireOf(o) {
-  const left = [].concat(...(o.tickets || []).map((t) => t.items || []));
-  const fires = left.filter((it) => !it.depth && !it.done && !it.void).map((it) => it.fire || 0);
+  const all = [].concat(...(o.tickets || []).map((t) => t.items || [])).filter((it) => !it.depth && !it.void);
+  const left = all.filter((it) => !it.done);
+  const fires = (left.length ? left : all).map((it) => it.fire || 0);
   if (!fires.length || fires.includes(0)) return 0;
   const times = fires.filter((f) => f > 0);
   return times.length ? Math.min(...times) : -1;
