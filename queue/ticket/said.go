@@ -149,13 +149,14 @@ func appendFlags(b []byte, flags ...bool) []byte {
 	return b
 }
 
-// BodyDigest is the digest of a body, without the members that may differ in a retry: metadata, and beside the records
-// what the service measures and times, but for those that a cook needs. A retry has an equal one also if the
-// configuration has changed since, so that its tickets would be others. The body need not be JSON.
+// BodyDigest is the digest of a body, without the members that may differ in a retry: metadata, when something was
+// updated, and beside the records what the service measures and times, but for those that a cook needs. A retry has
+// an equal one also if the configuration has changed since, so that its tickets would be others. The body need not be
+// JSON.
 func BodyDigest(body []byte) Digest {
 	left := without(body, func(depth int, key, value string) bool {
-		measured := key == "duration" || key == "serverClientDrift"
-		return depth == 1 && (measured || isTime(key, value) && !wantedKey.MatchString(key))
+		measured := depth == 1 && (key == "duration" || key == "serverClientDrift")
+		return measured || isTime(key, value) && (key == "updatedAt" || depth == 1 && !wantedKey.MatchString(key))
 	})
 	sum := sha256.Sum256(left)
 	return Digest(sum[:16])

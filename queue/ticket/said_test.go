@@ -162,6 +162,9 @@ func TestARetryHasTheSameBodyDigest(t *testing.T) {
 			t.Errorf("%s1 and %[1]s2 are the same: %v", member, got)
 		}
 	}
+	if digest(record+`,"updatedAt":177000000`+"1", beside) != digest(record+`,"updatedAt":177000000`+"2", beside) {
+		t.Error("an order that was updated for the retry is another one")
+	}
 	for _, body := range []string{``, `{"sentAt":`, `{"records":[{"id":"a"`, `{"records":[{"id":"a","_`, `{"_\`} {
 		if BodyDigest([]byte(body)) == first {
 			t.Errorf("%s is the same", body)
