@@ -28,7 +28,6 @@ import (
 const (
 	takeTime   = 4 * time.Second  // for one attempt to store a request in the queue
 	answerTime = 10 * time.Second // for the beginning of an answer, in addition to the time of a poll
-	bodyTime   = time.Minute      // for the rest of it: lines of kitchens are slow
 	ackTime    = 5 * time.Second  // for the servers' answer that a request has ended
 	firstWait  = 250 * time.Millisecond
 	// reportEvery is how often the box looks at itself: a thousand orders that waited must not wait for that.
@@ -202,8 +201,12 @@ func (s *Source) next(ctx context.Context) (*Arrival, uint64, error) {
 		return nil, 0, err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	limit.Reset(bodyTime)
-	behind, _ := strconv.ParseUint(resp.Header.Get(HeaderBehind), 10, 64)
+	limit.Reset(BodyTime(resp.ContentLength))
+	// Whatever another server answers, at a wrong address or in the way, is no order.
+	behind, err := strconv.ParseUint(resp.Header.Get(HeaderBehind), 10, 64)
+	if err != nil || resp.StatusCode == http.StatusOK && resp.Header.Get(HeaderHandle) == "" {
+		return nil, 0, fmt.Errorf("%s is no relay: its answer names no order and does not say how many wait", s.o.URL)
+	}
 	if resp.StatusCode == http.StatusNoContent {
 		return nil, behind, nil
 	}

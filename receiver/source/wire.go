@@ -14,6 +14,12 @@ const (
 // PollTime is how long a relay keeps a box waiting for a request.
 const PollTime = 30 * time.Second
 
+// BodyTime is for the body of an answer. Lines of kitchens are slow, and a request that never comes keeps all behind
+// it.
+func BodyTime(size int64) time.Duration {
+	return time.Minute + time.Duration(max(0, min(size, maxBody)))*time.Second/(4<<10)
+}
+
 // The headers of both sides. What callers of the relay wrote is quoted as in Go source, in ASCII, so that no byte of
 // it can end a header.
 const (

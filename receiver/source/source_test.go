@@ -1,0 +1,102 @@
+package source
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestWhoAnswersLikeNoRelayGivesNoOrderAndIsNotAskedInACircle: a page for every address, at a wrong url.
+func TestWhoAnswersLikeNoRelayGivesNoOrderAndIsNotAskedInACircle(t *testing.T) {
+	for _, status := range []int{http.StatusOK, http.StatusNoContent} {
+		synctest.Test(t, func(t *testing.T) {
+			asked, taken, cancel := 0, 0, func() {}
+			s := newTestSource(func(*http.Request) (*http.Response, error) {
+				if asked++; asked == 1000 { // in a circle no time passes here
+					cancel()
+				}
+				return answer(status, nil, strings.NewReader("<html>Welcome</html>")), nil
+			}, func(context.Context, Arrival) error {
+				taken++
+				return fmt.Errorf("it is no JSON: %w", ErrNever)
+			})
+			ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+			defer stop()
+			cancel = stop
+			if err := s.Run(ctx); err != nil {
+				t.Error(err)
+			}
+			if st := s.Status(); taken > 0 || asked > 60 || st.Down.IsZero() || st.Err == nil {
+				t.Errorf("after %d it was asked %d times and has given %d orders; the status is %+v", status, asked,
+					taken, st)
+			}
+		})
+	}
+}
+
+// TestALargeRequestComesOverASlowLine: one that never comes would keep all behind it.
+func TestALargeRequestComesOverASlowLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const size, rate = 1 << 20, 8 << 10
+		taken := 0
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		s := newTestSource(func(r *http.Request) (*http.Response, error) {
+			h := http.Header{HeaderHandle: {"h"}, HeaderBehind: {"0"}}
+			if r.Method == http.MethodPost {
+				return answer(http.StatusNoContent, h, nil), nil
+			}
+			resp := answer(http.StatusOK, h, &slowReader{r.Context(), bytes.NewReader(make([]byte, size)), rate})
+			resp.ContentLength = size
+			return resp, nil
+		}, func(_ context.Context, a Arrival) error {
+			taken += len(a.Body)
+			cancel()
+			return nil
+		})
+		if err := s.Run(ctx); err != nil {
+			t.Error(err)
+		}
+		if taken != size {
+			t.Errorf("%d bytes were taken, want %d; %v", taken, size, s.Status().Err)
+		}
+	})
+}
+
+func newTestSource(ask roundTripper, take func(context.Context, Arrival) error) *Source {
+	return New(Options{URL: "https://relay", Token: func() (string, error) { return "token", nil }, Transport: ask,
+		Take: take, Report: func() Report { return Report{} }})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func answer(status int, h http.Header, body io.Reader) *http.Response {
+	if body == nil || status == http.StatusNoContent {
+		body = http.NoBody
+	}
+	return &http.Response{StatusCode: status, Status: http.StatusText(status), Header: h, Body: io.NopCloser(body)}
+}
+
+// A slowReader has some bytes each second, as long as somebody waits for them.
+type slowReader struct {
+	ctx  context.Context
+	body io.Reader
+	rate int
+}
+
+func (r *slowReader) Read(b []byte) (int, error) {
+	select {
+	case <-time.After(time.Second):
+		return r.body.Read(b[:min(len(b), r.rate)])
+	case <-r.ctx.Done():
+		return 0, r.ctx.Err()
+	}
+}
