@@ -25,8 +25,7 @@ import (
 )
 
 const (
-	// answerTime is for writing an answer. A box on a slow line gets the rest of a large request by asking again: what
-	// it acknowledges late is acknowledged all the same.
+	// answerTime is for writing an answer without a request.
 	answerTime = 30 * time.Second
 	// ackTime is for the servers' answer that a request has ended.
 	ackTime = 2 * time.Second
@@ -184,6 +183,7 @@ func (d *Door) next(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
+	w.Header().Set("Cache-Control", "no-store") // the same answer again would keep the box from all others
 	if r.Method == http.MethodHead {
 		c, err := d.stream.consumer(r.Context(), p.venue)
 		if err != nil {
@@ -206,15 +206,16 @@ func (d *Door) next(w http.ResponseWriter, r *http.Request) {
 	}
 	// The limits of the server are for requests that are answered at once.
 	conn := http.NewResponseController(w)
-	_ = conn.SetReadDeadline(time.Time{})
+	_ = conn.SetReadDeadline(time.Now().Add(source.PollTime + answerTime)) // of a body that nobody needs
 	_ = conn.SetWriteDeadline(time.Now().Add(source.PollTime + answerTime))
 	ctx, cancel := context.WithTimeout(ctx, source.PollTime)
 	defer cancel()
 	found, err := d.fetch(ctx, p)
-	d.leave(p, found == nil && ctx.Err() != nil)
+	defer d.leave(p, found == nil && ctx.Err() != nil)
 	switch {
 	case found != nil:
-		_ = conn.SetWriteDeadline(time.Now().Add(answerTime))
+		// What a box acknowledges late is acknowledged all the same.
+		_ = conn.SetWriteDeadline(time.Now().Add(source.BodyTime(int64(len(found.body)))))
 		d.hand(w, p.venue, found)
 	case errors.Is(context.Cause(ctx), errRevoked):
 		http.Error(w, errRevoked.Error(), http.StatusUnauthorized)

@@ -16,6 +16,8 @@ const (
 	// pollsOfVenue is how many polls of a venue wait here: its box has one, and perhaps one on a connection that is
 	// gone.
 	pollsOfVenue = 4
+	// pollsAtOnce are those, and those to which a request is being written: somebody may read it slowly.
+	pollsAtOnce = 16
 	// idlePolls of a venue may end without a request at once, and then one in each idleEvery. An honest box has one in
 	// PollTime.
 	idlePolls = 30
@@ -55,8 +57,11 @@ func (d *Door) enter(p *poll) (why string) {
 	if d.closed {
 		return errStopping.Error()
 	}
+	if d.tokens[p.token] != p.venue { // since it was let in
+		return errRevoked.Error()
+	}
 	r := d.room(p.venue)
-	if r.idle.Tokens() < 1 {
+	if r.idle.Tokens() < 1 || len(r.polls) >= pollsAtOnce {
 		return "this venue asks too often"
 	}
 	for i, other := range r.polls {

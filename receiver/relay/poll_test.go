@@ -1,0 +1,79 @@
+package relay
+
+import (
+	"context"
+	"crypto/sha256"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"ticketrail/receiver/source"
+)
+
+// TestATokenThatEndsWhileItsPollBeginsGetsNothing: it was looked at before it ended, and waits after it.
+func TestATokenThatEndsWhileItsPollBeginsGetsNothing(t *testing.T) {
+	_, s := oneNode(t)
+	venue := addVenue(t, s)
+	d := openDoor(t, s)
+	r := httptest.NewRequest("GET", source.PathNext, nil)
+	r.Header.Set("Authorization", "Bearer "+tokenOf(venue))
+	p, ok := d.admit(httptest.NewRecorder(), r)
+	if !ok {
+		t.Fatal("it is not let in")
+	}
+	d.SetVenues(nil)
+	_, p.end = context.WithCancelCause(t.Context())
+	if why := d.enter(p); why == "" {
+		t.Error("a poll with a token that is not valid any more waits for an order")
+	}
+}
+
+// TestAPollHasAnEndForBothDirections and one that a large request can keep over a slow line.
+func TestAPollHasAnEndForBothDirections(t *testing.T) {
+	_, s := oneNode(t)
+	venue := addVenue(t, s)
+	d := openDoor(t, s)
+	accept(t, s, request(venue, "large", strings.Repeat("x", 512<<10)))
+	r := httptest.NewRequest("GET", source.PathNext, nil)
+	r.Header.Set("Authorization", "Bearer "+tokenOf(venue))
+	w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
+	start := time.Now()
+	d.Handler().ServeHTTP(w, r)
+	if w.Code != http.StatusOK || w.Header().Get("Cache-Control") != "no-store" {
+		t.Errorf("the answer is %d, %v", w.Code, w.Header())
+	}
+	if w.read.IsZero() {
+		t.Error("who announces a body and does not send it keeps the connection for ever")
+	}
+	if got := w.write.Sub(start); got < time.Minute {
+		t.Errorf("the box has %s for half a megabyte", got)
+	}
+}
+
+// TestWhoReadsSlowlyKeepsAFewRequestsInMemory: the same one is handed out every few seconds.
+func TestWhoReadsSlowlyKeepsAFewRequestsInMemory(t *testing.T) {
+	_, s := oneNode(t)
+	venue := addVenue(t, s)
+	d := openDoor(t, s)
+	in := 0
+	for range 2 * pollsAtOnce { // none of which is written to its end
+		p := &poll{venue: venue, token: sha256.Sum256([]byte(tokenOf(venue))), end: func(error) {}}
+		if d.enter(p) == "" {
+			in++
+		}
+	}
+	if in != pollsAtOnce {
+		t.Errorf("%d are in memory, want %d", in, pollsAtOnce)
+	}
+}
+
+// deadlines notes those of a connection.
+type deadlines struct {
+	*httptest.ResponseRecorder
+	read, write time.Time
+}
+
+func (d *deadlines) SetReadDeadline(t time.Time) error  { d.read = t; return nil }
+func (d *deadlines) SetWriteDeadline(t time.Time) error { d.write = t; return nil }
