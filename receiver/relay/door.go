@@ -185,6 +185,11 @@ func (d *Door) next(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Cache-Control", "no-store") // the same answer again would keep the box from all others
 	if r.Method == http.MethodHead {
+		if !d.mayLook(p.venue) {
+			w.Header().Set("Retry-After", "5")
+			http.Error(w, "", http.StatusTooManyRequests)
+			return
+		}
 		c, err := d.stream.consumer(r.Context(), p.venue)
 		if err != nil {
 			http.Error(w, "", http.StatusServiceUnavailable)

@@ -38,7 +38,8 @@ const (
 type room struct {
 	polls  []*poll
 	idle   *rate.Limiter
-	stored time.Time // when somebody last published a request, or may have done so unheard
+	looks  *rate.Limiter // for how much waits, which is a question to the servers, too
+	stored time.Time     // when somebody last published a request, or may have done so unheard
 }
 
 // A poll is a box that waits for a request.
@@ -73,11 +74,19 @@ func (d *Door) enter(p *poll) (why string) {
 	return ""
 }
 
+// mayLook says whether the servers are asked how much waits for a venue.
+func (d *Door) mayLook(venue string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.room(venue).looks.Allow()
+}
+
 // room is that of a venue. It is called with d.mu. What was published before the relay listened was not heard.
 func (d *Door) room(venue string) *room {
 	r := d.rooms[venue]
 	if r == nil {
-		r = &room{idle: rate.NewLimiter(rate.Every(idleEvery), idlePolls), stored: time.Now()}
+		r = &room{idle: rate.NewLimiter(rate.Every(idleEvery), idlePolls),
+			looks: rate.NewLimiter(rate.Every(idleEvery), idlePolls), stored: time.Now()}
 		d.rooms[venue] = r
 	}
 	return r

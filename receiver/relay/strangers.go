@@ -22,7 +22,7 @@ type strangers struct {
 
 const (
 	wrongAtOnce    = 10
-	wrongEvery     = 6 * time.Second // one more
+	wrongEvery     = 2 * time.Second // one more; a box with an old token tries every five, and says what it is told
 	strangersKnown = 4096
 )
 

@@ -1,0 +1,41 @@
+package relay
+
+import (
+	"log/slog"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ticketrail/receiver/source"
+)
+
+// TestWhoAsksAgainAndAgainHowMuchWaitsIsToldToWait: each time the servers are asked.
+func TestWhoAsksAgainAndAgainHowMuchWaitsIsToldToWait(t *testing.T) {
+	_, s := oneNode(t)
+	d := openDoor(t, s)
+	venue := addVenue(t, s)
+	d.letIn(t)
+	status := 0
+	for end := time.Now().Add(testTime); status != http.StatusTooManyRequests && time.Now().Before(end); {
+		status, _, _ = d.ask(t, "HEAD", source.PathNext, tokenOf(venue), "")
+	}
+	if status != http.StatusTooManyRequests {
+		t.Errorf("it is answered %d", status)
+	}
+}
+
+// TestABoxWithAnOldTokenIsAlwaysToldSo: it tries about every five seconds, and says what to do only when told why.
+func TestABoxWithAnOldTokenIsAlwaysToldSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStrangers(nil)
+		for i := range 1000 {
+			for range 2 { // boxes behind one address
+				if !s.allow("192.0.2.1", slog.New(slog.DiscardHandler)) {
+					t.Fatalf("at its attempt %d it is told that there were too many", i)
+				}
+			}
+			time.Sleep(5 * time.Second)
+		}
+	})
+}
