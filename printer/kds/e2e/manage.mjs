@@ -127,6 +127,7 @@ export async function aManagerMendsAnEveningOnAPhone(server, browser) {
     await page.getByRole("button", { name: "Yes, it was not taken again" }).tap();
     await page.getByText("still cannot be read").waitFor();
     page.wrong = []; // the console names the refusal
+    await page.getByRole("button", { name: "Print it late" }).waitFor(); // it asks no more, when its request is over
     await page.getByRole("button", { name: "Print it leniently" }).tap();
     await page.getByRole("button", { name: "Yes, it was not taken again" }).tap();
     await page.locator("#rejects").getByText("Printed ").waitFor();
