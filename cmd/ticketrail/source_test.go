@@ -35,7 +35,7 @@ func TestStatusAndDoctorSayWhatIsWrongWithTheRelay(t *testing.T) {
 	k.wantSaid("doctor", "FAIL relay no order can be fetched: "+token)
 	give() // the daemon reads it by itself
 	k.wantSaid("status", "it heard of this box")
-	k.wantSaid("doctor", "OK relay "+url+" answers; orders of this box that wait there: 0")
+	k.wantSaid("doctor", "OK relay connected, nothing waits there ("+url)
 
 	venues("renew", venueID, "--out", away)
 	k.wantSaid("doctor", "FAIL relay the relay refuses the token")

@@ -121,8 +121,8 @@ func TestTheErrorOfAnUnpluggedTTYSaysSo(t *testing.T) {
 		}
 		_, rerr := c.Read(make([]byte, 1))
 		for _, err := range []error{werr, rerr, c.Finish(t.Context())} {
-			if err == nil || !strings.Contains(err.Error(), "the printer is gone; was it unplugged or switched off?") {
-				t.Errorf("error %v", err)
+			if err == nil || transport.Hint(err) != "the printer is gone; was it unplugged or switched off?" {
+				t.Errorf("error %v, %q", err, transport.Hint(err))
 			}
 		}
 	}

@@ -147,6 +147,14 @@ func TestABoxFetchesThroughTheDoorOfTheWebhook(t *testing.T) {
 		return nil
 	})
 	took := make(chan source.Arrival, 10)
+	next := func() (one source.Arrival) {
+		for one = range took {
+			if one.ID != "" { // what was refused before the reload is for the rejects of the box
+				break
+			}
+		}
+		return one
+	}
 	token := new(atomic.Value)
 	token.Store(old)
 	box := source.New(source.Options{URL: r.boxes, Venue: grill, Transport: source.Transport(),
@@ -156,7 +164,7 @@ func TestABoxFetchesThroughTheDoorOfTheWebhook(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- box.Run(ctx) }()
-	if one := <-took; one.ID != "a" || one.Device != "T1" {
+	if one := next(); one.ID != "a" || one.Device != "T1" {
 		t.Errorf("the box took %+v", one)
 	}
 	if err := c.admin().Renew(t.Context(), grill, file); err != nil {
@@ -177,7 +185,7 @@ func TestABoxFetchesThroughTheDoorOfTheWebhook(t *testing.T) {
 		t.Fatal(err)
 	}
 	token.Store(now)
-	if one := <-took; one.ID != "b" {
+	if one := next(); one.ID != "b" {
 		t.Errorf("with the new token the box took %+v", one)
 	}
 	cancel()
