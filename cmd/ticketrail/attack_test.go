@@ -104,7 +104,6 @@ func TestListingsOfAllJobsTakeLittleMemory(t *testing.T) {
 	k.program = buildProgram(t)
 	edit(t, k.conf, "receiver: { ", "receiver: { max_body: 8MiB, respond_within: 4800ms, ")
 	edit(t, k.conf, "storage: { ", fmt.Sprintf("storage: { max_backlog: %d, ", size))
-	t.Setenv("GOGC", "100") // it is about what the listings hold, not about garbage that the daemon leaves for a while
 	k.start()
 	if err := k.control().Hold(t.Context(), "grill", "a test"); err != nil {
 		t.Fatal(err)

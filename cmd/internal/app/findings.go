@@ -96,16 +96,18 @@ func (a *App) certificates() []finding.Certificate {
 
 // readHistory adds what came, what was refused and what did not print.
 func (a *App) readHistory(ctx context.Context, o *finding.Orders) error {
-	now := time.Now()
-	jobs, err := a.queue.Jobs(ctx, queue.Filter{Since: now.Add(-recently)})
+	// Page by page: it is read every ten seconds, and a history can be long.
+	now, requests := time.Now(), map[string]bool{}
+	err := a.queue.EachPage(ctx, queue.Filter{Since: now.Add(-recently)}, func(page []queue.Job) error {
+		for _, j := range page {
+			if j.Venue != "" && !j.Reprint { // else a test ticket, or a slip
+				requests[j.Venue+" "+j.Request] = true
+			}
+		}
+		return nil
+	})
 	if err != nil {
 		return err
-	}
-	requests := map[string]bool{}
-	for _, j := range jobs {
-		if j.Venue != "" && !j.Reprint { // else a test ticket, or a slip
-			requests[j.Venue+" "+j.Request] = true
-		}
 	}
 	o.LastHour = len(requests)
 	for _, r := range a.rejects.List() {
@@ -117,9 +119,10 @@ func (a *App) readHistory(ctx context.Context, o *finding.Orders) error {
 			o.Refused = append(o.Refused, finding.Refusal{Code: r.Code, Message: r.Message, At: at})
 		}
 	}
-	failed, err := a.queue.Jobs(ctx, queue.Filter{States: []ticket.State{ticket.Failed}})
-	o.Failed = len(failed)
-	return err
+	return a.queue.EachPage(ctx, queue.Filter{States: []ticket.State{ticket.Failed}}, func(page []queue.Job) error {
+		o.Failed += len(page)
+		return nil
+	})
 }
 
 // zone is the kitchen's time zone, nil if it is not known.
