@@ -2,7 +2,7 @@
 
 import { join } from "node:path";
 import {
-  AxeBuilder, SCREENS, assert, chip, clipped, equal, heads, live, open, press, set, shots, texts, until,
+  AxeBuilder, NO_WORKER, SCREENS, assert, chip, clipped, equal, heads, live, open, press, set, shots, texts, until,
 } from "./harness.mjs";
 import { cannedOrder as order } from "./canned.mjs";
 import { evening } from "./evening.mjs";
@@ -188,7 +188,7 @@ export async function withFixedPlacesACardStaysWhereItIsUntilItIsBumped(server, 
 
 export async function aLateAnswerToUndoDoesNotTakeTheSelectionOfACookWhoWentOn(server, browser) {
   server.orders = [order(1), order(2)];
-  const page = await open(browser, server, "hot-line");
+  const page = await open(browser, server, "hot-line", NO_WORKER);
   let answer;
   const mayAnswer = new Promise((done) => (answer = done));
   await page.route("**/do", async (route) => {

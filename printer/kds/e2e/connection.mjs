@@ -1,6 +1,8 @@
 // What a page shows when the server or the connection fails: NOT LIVE, and never an old board as new.
 
-import { PATIENCE, SCREENS, assert, chip, equal, heads, live, open, order, until, watch } from "./harness.mjs";
+import {
+  NO_WORKER, PATIENCE, SCREENS, assert, chip, equal, heads, live, open, order, until, watch,
+} from "./harness.mjs";
 
 // A page knows after two heartbeats, 10 s, and a busy machine may draw it late.
 const NOT_LIVE_WITHIN = 25000;
@@ -53,7 +55,7 @@ export async function aServerThatHangsIsShownAsNotLive(server, browser) {
 
 export async function aCommandIsSentUntilItIsAnswered(server, browser) {
   await server.put("hot-line", order(1), order(2));
-  const page = await open(browser, server, "hot-line");
+  const page = await open(browser, server, "hot-line", NO_WORKER);
   let cut = 2;
   await page.route("**/do", async (route) => {
     if (cut-- > 0) {
@@ -124,7 +126,7 @@ export async function aPageThatWasOfflineForAMinuteCatchesUp(server, browser) {
 
 export async function withoutAStreamThePagePolls(server, browser) {
   await server.put("hot-line", order(1));
-  const page = await browser.newPage();
+  const page = await browser.newPage(NO_WORKER);
   page.wrong = [];
   await page.route("**/events?*", (route) => route.abort());
   await page.goto(server.url + "/screen/hot-line");
@@ -190,7 +192,7 @@ export async function aClosedPageIsNotLive(server, browser) {
 // The server notes that a ticket was seen and tells the page, most likely while a cook presses on it.
 export async function aPressIsNotLostWhenTheServerNotesThatATicketWasSeen(server, browser) {
   await server.put("hot-line", order(1));
-  const page = await watch(await browser.newPage());
+  const page = await watch(await browser.newPage(NO_WORKER));
   let release;
   const pressed = new Promise((done) => {
     release = done;
@@ -227,7 +229,7 @@ export async function aChipLeavesTheCardsAsTheyAre(server, browser) {
 
 // openWithStream opens a screen whose event stream is window.stream.
 async function openWithStream(browser, server) {
-  const page = await watch(await browser.newPage());
+  const page = await watch(await browser.newPage(NO_WORKER));
   await page.addInitScript(() => {
     const Stream = EventSource;
     window.EventSource = function (url) {

@@ -138,6 +138,9 @@ export async function watch(page) {
   return page;
 }
 
+// NO_WORKER are the options of a page whose requests a test answers: those that pass a service worker never reach it.
+export const NO_WORKER = { serviceWorkers: "block" };
+
 // open opens a screen and waits until it is live.
 export async function open(browser, server, station, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, colorScheme: "dark", ...options });
