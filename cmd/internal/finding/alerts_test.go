@@ -34,7 +34,7 @@ var alerts = []struct {
 		"The next start would refuse the configuration"},
 	{"DiskLow", "disk/low", "10m", "warning", false, "The disk is nearly full"},
 	{"CopyIncomplete", "database/copy_incomplete", "15m", "warning", false, "The copy is not complete"},
-	{"DatabaseDamaged", "database/((damaged|lost)/.*|unreadable)", "", "critical", false, "The database was damaged"},
+	{"DatabaseDamaged", "database/(damaged/.*|lost/.*|unreadable)", "", "critical", false, "The database was damaged"},
 	{"BooksWrong", "database/books", "5m", "critical", false, "The books do not balance"},
 	{"CertificateExpires", "certificate/(expires|not_renewed)/.*", "1h", "warning", false, "A certificate expires"},
 	{"CertificateExpired", "certificate/(expired|unreadable)/.*", "", "critical", false,
