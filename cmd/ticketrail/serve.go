@@ -40,10 +40,10 @@ connection.`,
 			defer stop()
 			// Or the program would end when whoever reads its standard output or its log has ended.
 			signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-			// What an order leaves is garbage a moment later. Collected a third as often it costs less of the processor
+			// What an order leaves is garbage a moment later. Collected half as often it costs less of the processor
 			// and more memory, which the GOMEMLIMIT of the unit bounds in a flood.
 			if os.Getenv("GOGC") == "" {
-				debug.SetGCPercent(300)
+				debug.SetGCPercent(200)
 			}
 			if err := c.checkConfig(); err != nil {
 				return err
