@@ -93,7 +93,7 @@ func New(o Options) *Source {
 	}
 	s := &Source{o: o, id: rand.Text(), log: o.Logger.With("component", "source")}
 	s.metrics = newSourceMetrics(s, o.Registerer)
-	s.status.Server, s.status.Down = o.URL, time.Now()
+	s.status.Down = time.Now()
 	return s
 }
 
@@ -133,7 +133,7 @@ func jitter(d time.Duration) time.Duration { return d/2 + rng.N(d) }
 
 // round asks for a request and takes it.
 func (s *Source) round(ctx context.Context) (took bool, err error) {
-	arrival, behind, err := s.next(ctx)
+	arrival, err := s.next(ctx)
 	switch {
 	case ctx.Err() != nil && arrival == nil:
 		return false, nil
@@ -143,8 +143,9 @@ func (s *Source) round(ctx context.Context) (took bool, err error) {
 		}
 		return false, err
 	}
-	if s.reached(arrival, behind) {
-		s.log.Info("connected to the relay", "behind", behind)
+
+	if s.reached(arrival) {
+		s.log.Info("connected to the relay", "behind", s.Status().Behind)
 	}
 	if arrival == nil {
 		return false, nil
@@ -181,6 +182,7 @@ func (s *Source) take(ctx context.Context, a Arrival, unreadable error) error {
 		}
 		return err
 	}
+
 	s.took(err == nil, a.behind)
 	if err := s.ack(ctx, ack); err != nil {
 		s.failed(err)
@@ -191,39 +193,40 @@ func (s *Source) take(ctx context.Context, a Arrival, unreadable error) error {
 
 // next asks the relay for the oldest request that was not acknowledged; nil: there is none. With ErrNever there is one
 // that cannot be read.
-func (s *Source) next(ctx context.Context) (*Arrival, uint64, error) {
+func (s *Source) next(ctx context.Context) (*Arrival, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	limit := time.AfterFunc(PollTime+answerTime, cancel)
 	defer limit.Stop()
 	resp, err := s.ask(ctx, http.MethodGet, PathNext, nil)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	defer func() { _ = resp.Body.Close() }()
 	limit.Reset(BodyTime(resp.ContentLength))
+
 	// Whatever another server answers, at a wrong address or in the way, is no order.
 	behind, err := strconv.ParseUint(resp.Header.Get(HeaderBehind), 10, 64)
 	if err != nil || resp.StatusCode == http.StatusOK && resp.Header.Get(HeaderHandle) == "" {
-		return nil, 0, fmt.Errorf("%s is no relay: its answer names no order and does not say how many wait", s.o.URL)
+		return nil, fmt.Errorf("%s is no relay: its answer names no order and does not say how many wait", s.o.URL)
 	}
 	if resp.StatusCode == http.StatusNoContent {
-		return nil, behind, nil
+		return nil, nil
 	}
 
 	came := time.Now()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
 	switch {
 	case err != nil:
-		return nil, 0, fmt.Errorf("read a request of the relay: %w", err)
+		return nil, fmt.Errorf("read a request of the relay: %w", err)
 	case len(body) > maxBody:
-		return nil, 0, fmt.Errorf("read a request of the relay: it has more than %d bytes", maxBody)
+		return nil, fmt.Errorf("read a request of the relay: it has more than %d bytes", maxBody)
 	}
 	return decode(resp.Header, body, behind, came)
 }
 
 // decode reads a request. Headers that cannot be read are no reason to lose an order: its body says what to print.
-func decode(h http.Header, body []byte, behind uint64, came time.Time) (*Arrival, uint64, error) {
+func decode(h http.Header, body []byte, behind uint64, came time.Time) (*Arrival, error) {
 	a := &Arrival{ID: unquote(h.Get(HeaderID)), Device: unquote(h.Get(HeaderDevice)), Body: body,
 		handle: h.Get(HeaderHandle), behind: behind}
 	age, err := time.ParseDuration(h.Get(HeaderAge))
@@ -235,14 +238,15 @@ func decode(h http.Header, body []byte, behind uint64, came time.Time) (*Arrival
 	}
 	a.Received = a.Received.UTC()
 	if h.Get(HeaderRefused) == "" {
-		return a, behind + 1, nil
+		return a, nil
 	}
+
 	var one receiver.Reject
 	if err := json.Unmarshal(body, &one); err != nil {
-		return a, behind + 1, fmt.Errorf("read a refused body of the relay: %w: %w", ErrNever, err)
+		return a, fmt.Errorf("read a refused body of the relay: %w: %w", ErrNever, err)
 	}
 	a.Device, a.Received, a.Body, a.Refused = one.Device, one.Time, one.Body, &one
-	return a, behind + 1, nil
+	return a, nil
 }
 
 // ack ends a request and waits until the servers have stored that. Without their answer it may come again, which Take
@@ -274,10 +278,6 @@ func (s *Source) ack(ctx context.Context, a Ack) error {
 
 // ask sends one request. An answer that is not 2xx is an error.
 func (s *Source) ask(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
-	token, err := s.o.Token()
-	if err != nil {
-		return nil, err
-	}
 	if s.box == "" || time.Since(s.looked) > reportEvery {
 		box, err := json.Marshal(Box{s.id, s.o.Report()})
 		if err != nil {
@@ -285,11 +285,15 @@ func (s *Source) ask(ctx context.Context, method, path string, body []byte) (*ht
 		}
 		s.box, s.looked = string(box), time.Now()
 	}
-	return ask(ctx, s.o, token, method, path, s.box, body)
+	return ask(ctx, s.o, method, path, s.box, body)
 }
 
 // ask speaks for a source, or for a check without one. It follows no redirect: the token is for the relay alone.
-func ask(ctx context.Context, o Options, token, method, path, box string, body []byte) (*http.Response, error) {
+func ask(ctx context.Context, o Options, method, path, box string, body []byte) (*http.Response, error) {
+	token, err := o.Token()
+	if err != nil {
+		return nil, err
+	}
 	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(o.URL, "/")+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -299,6 +303,7 @@ func ask(ctx context.Context, o Options, token, method, path, box string, body [
 	if box != "" {
 		req.Header.Set(HeaderBox, box)
 	}
+
 	client := http.Client{Transport: o.Transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	resp, err := client.Do(req)
@@ -308,6 +313,7 @@ func ask(ctx context.Context, o Options, token, method, path, box string, body [
 	if resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusNoContent {
 		return resp, nil
 	}
+
 	defer func() { _ = resp.Body.Close() }()
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, 200)) // of a proxy it may be a page
 	why := fmt.Errorf("%s answers %s: %s", o.URL, resp.Status,
@@ -321,11 +327,7 @@ func ask(ctx context.Context, o Options, token, method, path, box string, body [
 // Waiting asks the relay how many requests wait for a venue's box, without taking any. Of o it needs URL, Venue, Token
 // and Transport.
 func Waiting(ctx context.Context, o Options) (uint64, error) {
-	token, err := o.Token()
-	if err != nil {
-		return 0, err
-	}
-	resp, err := ask(ctx, o, token, http.MethodHead, PathNext, "", nil)
+	resp, err := ask(ctx, o, http.MethodHead, PathNext, "", nil)
 	if err != nil {
 		return 0, err
 	}

@@ -10,7 +10,6 @@ import (
 
 // A Status is what a box knows of its connection to the relay.
 type Status struct {
-	Server   string        // the relay's address
 	Behind   uint64        // requests that wait at the relay, as far as is known
 	Since    time.Time     // since when Behind has not been 0; zero: it is
 	Oldest   time.Duration // how old the request is that cannot be taken, or is being taken; 0: none is
@@ -24,11 +23,9 @@ type Status struct {
 type sourceState struct {
 	metrics *sourceMetrics
 
-	mu       sync.Mutex // guards the fields below
-	status   Status     // without Oldest and Err
-	fetchErr error      // why nothing is fetched
-	takeErr  error      // why the request at hand is not taken
-	stored   time.Time  // when the request at hand was stored, by the clock of this process; zero: there is none
+	mu     sync.Mutex // guards the fields below
+	status Status     // without Oldest
+	stored time.Time  // when the request at hand was stored, by the clock of this process; zero: there is none
 }
 
 // Status returns what is known now.
@@ -39,10 +36,6 @@ func (s *sourceState) Status() Status {
 	if !s.stored.IsZero() {
 		status.Oldest = max(1, time.Since(s.stored))
 	}
-	status.Err = s.fetchErr
-	if s.takeErr != nil {
-		status.Err = s.takeErr
-	}
 	return status
 }
 
@@ -50,28 +43,36 @@ func (s *sourceState) Status() Status {
 func (s *sourceState) failed(err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	isNew := s.fetchErr == nil || s.fetchErr.Error() != err.Error()
-	s.fetchErr, s.takeErr, s.stored = err, nil, time.Time{}
+	isNew := s.status.Down.IsZero() || s.isNew(err)
+	s.status.Err, s.stored = err, time.Time{}
 	if s.status.Down.IsZero() {
 		s.status.Down = time.Now()
 	}
 	return isNew
 }
 
+func (s *sourceState) isNew(err error) bool {
+	return s.status.Err == nil || s.status.Err.Error() != err.Error()
+}
+
 // reached notes that the relay has answered, with a or without a request, and says whether it did not before.
-func (s *sourceState) reached(a *Arrival, behind uint64) bool {
+func (s *sourceState) reached(a *Arrival) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	was := !s.status.Down.IsZero()
-	s.fetchErr, s.status.Down, s.status.Reported = nil, time.Time{}, time.Now()
-	s.stored = time.Time{}
-	if a != nil {
-		s.stored = time.Now().Add(-a.Age)
-	} else {
-		s.takeErr = nil
+	wasDown := !s.status.Down.IsZero()
+	if a == nil || wasDown {
+		s.status.Err = nil // otherwise it is why this request was not taken before
 	}
-	s.behind(behind)
-	return was
+	s.status.Down, s.status.Reported = time.Time{}, time.Now()
+	if a == nil {
+		s.stored = time.Time{}
+		s.behind(0)
+		return wasDown
+	}
+
+	s.stored = time.Now().Add(-a.Age)
+	s.behind(a.behind + 1)
+	return wasDown
 }
 
 // refusedToTake notes why the request at hand is not taken, and says whether that is new.
@@ -79,8 +80,8 @@ func (s *sourceState) refusedToTake(err error) bool {
 	s.metrics.failures.Inc()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	isNew := s.takeErr == nil || s.takeErr.Error() != err.Error()
-	s.takeErr = err
+	isNew := s.isNew(err)
+	s.status.Err = err
 	return isNew
 }
 
@@ -92,7 +93,7 @@ func (s *sourceState) took(stored bool, behind uint64) {
 		s.metrics.taken.Inc()
 		s.status.Taken = time.Now()
 	}
-	s.stored, s.takeErr = time.Time{}, nil
+	s.stored, s.status.Err = time.Time{}, nil
 	s.behind(behind)
 }
 

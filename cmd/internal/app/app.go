@@ -225,8 +225,8 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	}); err != nil {
 		return nil, err
 	}
-	a.source = newSource(relaySourceOptions{Queue: a.queue, Receiver: a.receiver, Rejects: a.rejects,
-		Overview: a.control.Overview, Logger: a.log})
+	a.source = &relaySource{queue: a.queue, receiver: a.receiver, rejects: a.rejects, overview: a.control.Overview,
+		log: a.log, end: func() {}}
 	a.venues = venues{a.active.Load, a.service.zoneOf, a.receiver.Heard, a.clock()}
 	a.registry.MustRegister(a.source, a.venues)
 	a.outcomes = outcomes.New(outcomes.Options{

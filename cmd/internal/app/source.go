@@ -22,7 +22,11 @@ import (
 // order: through the receiver into the queue. It never keeps the daemon from starting, because the orders of the
 // webhook need no relay.
 type relaySource struct {
-	relaySourceOptions
+	queue    *queue.Queue
+	receiver *receiver.Receiver
+	rejects  *receiver.Rejects
+	overview func(context.Context) (admin.Overview, error)
+	log      *slog.Logger
 
 	mu   sync.Mutex // guards the fields below
 	conf config.Source
@@ -30,19 +34,6 @@ type relaySource struct {
 	// source fetches, metrics are its own: a reload replaces both. Nil: there is none.
 	source  *source.Source
 	metrics *prometheus.Registry
-}
-
-// relaySourceOptions are all required.
-type relaySourceOptions struct {
-	Queue    *queue.Queue
-	Receiver *receiver.Receiver
-	Rejects  *receiver.Rejects
-	Overview func(context.Context) (admin.Overview, error)
-	Logger   *slog.Logger
-}
-
-func newSource(o relaySourceOptions) *relaySource {
-	return &relaySource{relaySourceOptions: o, end: func() {}}
 }
 
 // use applies a configuration. If anything of it has changed, the connection is made anew; the request in hand is
@@ -78,7 +69,7 @@ func (s *relaySource) run(ctx context.Context) error {
 func (s *relaySource) fetch(ctx context.Context, conf config.Source) {
 	own := prometheus.NewRegistry()
 	one := source.New(source.Options{URL: conf.URL, Venue: conf.Venue, Token: conf.Token, Transport: source.Transport(),
-		Report: s.report, Logger: s.Logger, Registerer: own,
+		Report: s.report, Logger: s.log, Registerer: own,
 		Take: func(ctx context.Context, a source.Arrival) error { return s.take(ctx, conf.Venue, a) }})
 	s.set(one, own)
 	defer s.set(nil, nil)
@@ -98,19 +89,21 @@ func (s *relaySource) take(ctx context.Context, venue string, one source.Arrival
 	if one.Refused != nil { // by the relay, which has told the service
 		r := *one.Refused
 		r.Venue, r.Fetched = venue, time.Now().UTC()
-		return s.Rejects.Store(ctx, r)
+		return s.rejects.Store(ctx, r)
 	}
-	_, err := s.Receiver.Relay(ctx, receiver.Relayed{Venue: venue, Device: one.Device, Received: one.Received,
+
+	_, err := s.receiver.Relay(ctx, receiver.Relayed{Venue: venue, Device: one.Device, Received: one.Received,
 		Age: one.Age, Body: one.Body})
 	refused, ok := errors.AsType[*receiver.Refused](err)
 	if !ok {
 		return err
 	}
+
 	// The service believes that it was taken, so it must not be lost: it stays at the relay until it is kept here. To
 	// read it may have taken longer than ctx.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepWithin)
 	defer cancel()
-	if err := s.Rejects.Store(ctx, refused.Reject); err != nil {
+	if err := s.rejects.Store(ctx, refused.Reject); err != nil {
 		return fmt.Errorf("keep a request that was refused: %w", err)
 	}
 	return fmt.Errorf("%w: %w", source.ErrNever, refused)
@@ -121,13 +114,14 @@ const keepWithin = 4 * time.Second
 // report is what the relay is told of this box.
 func (s *relaySource) report() source.Report {
 	r := source.Report{Version: admin.ThisBuild().Version}
-	for _, st := range s.Queue.Stations() {
+	for _, st := range s.queue.Stations() {
 		r.Waiting += st.Pending + st.Printing
 		r.Held += st.Held
 	}
+
 	ctx, cancel := context.WithTimeout(context.Background(), reportWithin)
 	defer cancel()
-	o, err := s.Overview(ctx)
+	o, err := s.overview(ctx)
 	if err != nil { // the database cannot be read
 		r.Problems = 1
 		return r
@@ -156,14 +150,14 @@ func (s *relaySource) findings(now time.Time) []finding.Finding {
 	if !conf.Enabled() {
 		return nil
 	}
-	f := finding.Finding{ID: "relay/unreachable", Level: finding.Fail, Subject: config.TopicRelay,
-		Text: "no order can be fetched",
-		Do:   "the relay keeps the orders; look at the internet connection and at ticketrail doctor"}
-	if one == nil {
-		f.ID, f.Level, f.Text, f.Do = "relay/connecting", finding.Warn, "connecting", ""
-		return []finding.Finding{f}
+
+	var st source.Status
+	if one != nil { // between two configurations there is none
+		st = one.Status()
 	}
-	st := one.Status()
+	f := finding.Finding{ID: "relay/unreachable", Level: finding.Fail, Subject: config.TopicRelay,
+		Since: st.Down, Text: "no order can be fetched",
+		Do: "the relay keeps the orders; look at the internet connection and at ticketrail doctor"}
 	heard := "it has not heard of this box yet"
 	if !st.Reported.IsZero() {
 		heard = fmt.Sprintf("it heard of this box %s ago", finding.Age(now.Sub(st.Reported)))
@@ -172,9 +166,9 @@ func (s *relaySource) findings(now time.Time) []finding.Finding {
 	if st.Behind != 1 {
 		waiting = fmt.Sprintf("%d orders wait", st.Behind)
 	}
-	f.Since = st.Down
+
 	switch {
-	case st.Err == nil && !st.Down.IsZero() && now.Sub(st.Down) < connectingFor:
+	case one == nil || st.Err == nil && !st.Down.IsZero() && now.Sub(st.Down) < connectingFor:
 		f.ID, f.Level, f.Text, f.Do = "relay/connecting", finding.Warn, "connecting", ""
 	case st.Err == nil && !st.Down.IsZero():
 		f.Detail = "it does not answer"
@@ -192,15 +186,14 @@ func (s *relaySource) findings(now time.Time) []finding.Finding {
 				"daemon reads it by itself"
 		}
 	case !st.Since.IsZero() && now.Sub(st.Since) > behindFor:
-		f.ID, f.Level, f.Since, f.Text = "relay/behind", finding.Warn, st.Since, waiting+" there and are being fetched"
-		f.Do = ""
+		f = finding.Finding{ID: "relay/behind", Level: finding.Warn, Subject: config.TopicRelay, Since: st.Since,
+			Text: waiting + " there and are being fetched"}
 	default:
-		f = finding.Finding{Level: finding.OK, Subject: config.TopicRelay, Detail: heard,
+		f = finding.Finding{Level: finding.OK, Subject: config.TopicRelay, Detail: conf.URL + "; " + heard,
 			Text: "connected, nothing waits there"}
 		if st.Behind > 0 {
 			f.Text = "connected, " + waiting + " there"
 		}
-		f.Detail = st.Server + "; " + heard
 	}
 	return []finding.Finding{f}
 }
