@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -87,15 +86,12 @@ func (s *Stream) Accept(ctx context.Context, r ticket.Request) (ticket.Receipt, 
 
 // An outage logs why requests cannot be stored, because the caller is only told a code: once, and not for each request.
 type outage struct {
-	is   *atomic.Bool
 	seen chan struct{} // has a value when a request was not stored
-	mu   *sync.Mutex   // guards the fields below
+
+	mu   sync.Mutex // guards the fields below
+	is   bool
 	code receiver.Code
 	at   time.Time // when it was last logged
-}
-
-func newOutage() outage {
-	return outage{is: new(atomic.Bool), seen: make(chan struct{}, 1), mu: new(sync.Mutex)}
 }
 
 // Failed has a value after a request that could not be stored: it is time to look whether the stream takes any.
@@ -105,24 +101,25 @@ func (s *Stream) Failed() <-chan struct{} { return s.outage.seen }
 const outageEvery = time.Minute
 
 func (o *outage) tell(log *slog.Logger, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	if err == nil {
-		if o.is.CompareAndSwap(true, false) {
+		if o.is {
 			log.Info("requests are stored again")
 		}
+		o.is = false
 		return
 	}
+
 	select {
 	case o.seen <- struct{}{}:
 	default:
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
 	code := Classify(err)
 	if code == o.code && time.Since(o.at) < outageEvery {
 		return
 	}
-	o.code, o.at = code, time.Now()
-	o.is.Store(true)
+	o.is, o.code, o.at = true, code, time.Now()
 	log.Error("requests cannot be stored, and are answered 503", "code", code, "err", err)
 }
 
@@ -135,6 +132,7 @@ func (s *Stream) accept(ctx context.Context, r ticket.Request) (ticket.Receipt, 
 		headerDigest:   {digest},
 		headerReceived: {r.Received.UTC().Format(time.RFC3339Nano)},
 	}}
+
 	known, err := s.store(ctx, m)
 	switch {
 	case err != nil:
@@ -144,6 +142,7 @@ func (s *Stream) accept(ctx context.Context, r ticket.Request) (ticket.Receipt, 
 	case known.Get(headerDigest) == digest:
 		return ticket.Receipt{Duplicate: true}, nil
 	}
+
 	m.Subject += "." + digest
 	if known, err = s.store(ctx, m); err != nil {
 		return ticket.Receipt{}, err
@@ -157,9 +156,11 @@ func (s *Stream) accept(ctx context.Context, r ticket.Request) (ticket.Receipt, 
 // A crash of the relay or of the leader before the acknowledgement leaves m stored or not; the service had no
 // answer, its retry finds out. A crash after it loses nothing: a quorum has synced it.
 func (s *Stream) store(ctx context.Context, m *nats.Msg) (known nats.Header, err error) {
-	defer s.metrics.observe(time.Now())
+	start := time.Now()
+	defer func() { s.metrics.publish.Observe(time.Since(start).Seconds()) }()
 	ctx, cancel := context.WithTimeout(ctx, storeTime+storeTimeOfMiB*time.Duration(len(m.Data))>>20)
 	defer cancel()
+
 	why := errNoAnswer
 	for {
 		known, err := s.attempt(ctx, m)
@@ -169,6 +170,7 @@ func (s *Stream) store(ctx context.Context, m *nats.Msg) (known nats.Header, err
 		if !isNoAnswer(err) {
 			why = err
 		}
+
 		s.metrics.retries.Inc()
 		select {
 		case <-ctx.Done():
@@ -190,6 +192,7 @@ func (s *Stream) attempt(ctx context.Context, m *nats.Msg) (known nats.Header, e
 	if !ok {
 		return nil, err
 	}
+
 	stored, readErr := s.stream.GetLastMsgForSubject(ctx, m.Subject)
 	switch {
 	case readErr == nil:

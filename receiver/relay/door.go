@@ -58,16 +58,13 @@ type Door struct {
 	o      DoorOptions
 	seal   cipher.AEAD
 	wrong  *strangers
-	heard  listener
 
-	mu     sync.Mutex // guards the fields below
-	tokens map[token]string
-	rooms  map[string]*room // of the venues whose boxes have asked
+	mu     sync.Mutex          // guards the fields below
+	tokens map[string]string   // the venues, by the hashes of their tokens
+	rooms  map[string]*room    // of the venues whose boxes have asked
+	boxes  map[string]heardBox // by their venues
 	closed bool
 }
-
-// A token is the SHA-256 of what a box shows.
-type token [sha256.Size]byte
 
 // HashToken is a token as the bucket has it.
 func HashToken(text string) string {
@@ -85,12 +82,14 @@ func (s *Stream) NewDoor(o DoorOptions) (*Door, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Door{stream: s, o: o, wrong: newStrangers(o.Registerer), rooms: map[string]*room{}}
+	d := &Door{stream: s, o: o, wrong: newStrangers(o.Registerer), rooms: map[string]*room{},
+		boxes: map[string]heardBox{}}
 	if d.seal, err = cipher.NewGCMWithRandomNonce(block); err != nil {
 		return nil, err
 	}
+
 	for subject, handle := range map[string]nats.MsgHandler{
-		subjects + ".>": d.stored, heardSubject + ".*": d.heard.hear, heardSubject: d.heard.tell,
+		subjects + ".>": d.stored, heardSubject + ".*": d.hear, heardSubject: d.tell,
 	} {
 		if _, err := s.nc.Subscribe(subject, handle); err != nil {
 			return nil, fmt.Errorf("listen to %s: %w", subject, err)
@@ -120,13 +119,11 @@ func (d *Door) Run(ctx context.Context) error {
 
 // SetVenues lets in the boxes of these venues, and nobody else from then on: who waits with another token is told.
 func (d *Door) SetVenues(all []Venue) {
-	tokens := map[token]string{}
+	tokens := map[string]string{}
 	for _, v := range all {
-		var t token
-		if n, err := hex.Decode(t[:], []byte(v.Token)); err == nil && n == len(t) {
-			tokens[t] = v.ID
-		}
+		tokens[v.Token] = v.ID // what is no hash is that of nothing
 	}
+
 	d.mu.Lock()
 	d.tokens = tokens
 	d.mu.Unlock()
@@ -140,8 +137,15 @@ func (d *Door) SetVenues(all []Venue) {
 // Handler answers the two addresses for boxes.
 func (d *Door) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET "+source.PathNext, d.next)
-	mux.HandleFunc("POST "+source.PathAck, d.ack)
+	for pattern, answer := range map[string]func(http.ResponseWriter, *http.Request, *poll){
+		"HEAD " + source.PathNext: d.look, "GET " + source.PathNext: d.next, "POST " + source.PathAck: d.ack,
+	} {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			if p, ok := d.admit(w, r); ok {
+				answer(w, r, p)
+			}
+		})
+	}
 	return mux
 }
 
@@ -149,7 +153,7 @@ func (d *Door) Handler() http.Handler {
 func (d *Door) admit(w http.ResponseWriter, r *http.Request) (p *poll, ok bool) {
 	// The scheme's name may be written in any case.
 	scheme, text, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	p = &poll{token: sha256.Sum256([]byte(text)), wake: make(chan struct{}, 1)}
+	p = &poll{token: HashToken(text), wake: make(chan struct{}, 1)}
 	d.mu.Lock()
 	p.venue = d.tokens[p.token]
 	d.mu.Unlock()
@@ -168,38 +172,37 @@ func (d *Door) admit(w http.ResponseWriter, r *http.Request) (p *poll, ok bool) 
 		http.Error(w, "this token is of venue "+p.venue, http.StatusForbidden)
 		return nil, false
 	}
+
 	var box source.Box
 	if len(r.Header.Get(source.HeaderBox)) <= maxReport &&
 		json.Unmarshal([]byte(r.Header.Get(source.HeaderBox)), &box) == nil && len(box.ID) <= maxBoxID {
 		p.box = box.ID
-		d.tell(p.venue, box)
+		d.report(p.venue, box)
 	}
 	return p, true
 }
 
-// next hands out the oldest request of a venue that is not acknowledged, or waits for one.
-func (d *Door) next(w http.ResponseWriter, r *http.Request) {
-	p, ok := d.admit(w, r)
-	if !ok {
-		return
-	}
-	w.Header().Set("Cache-Control", "no-store") // the same answer again would keep the box from all others
-	if r.Method == http.MethodHead {
-		if !d.mayLook(p.venue) {
-			w.Header().Set("Retry-After", "5")
-			http.Error(w, "", http.StatusTooManyRequests)
-			return
-		}
-		c, err := d.stream.consumer(r.Context(), p.venue)
-		if err != nil {
-			http.Error(w, "", http.StatusServiceUnavailable)
-			return
-		}
-		w.Header().Set(source.HeaderBehind, strconv.FormatUint(waiting(c.CachedInfo()), 10))
-		w.WriteHeader(http.StatusNoContent)
+// look says how many requests of a venue wait.
+func (d *Door) look(w http.ResponseWriter, r *http.Request, p *poll) {
+	w.Header().Set("Cache-Control", "no-store")
+	if !d.mayLook(p.venue) {
+		w.Header().Set("Retry-After", "5")
+		http.Error(w, "", http.StatusTooManyRequests)
 		return
 	}
 
+	c, err := d.stream.consumer(r.Context(), p.venue)
+	if err != nil {
+		http.Error(w, "", http.StatusServiceUnavailable)
+		return
+	}
+	w.Header().Set(source.HeaderBehind, strconv.FormatUint(waiting(c.CachedInfo()), 10))
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// next hands out the oldest request of a venue that is not acknowledged, or waits for one.
+func (d *Door) next(w http.ResponseWriter, r *http.Request, p *poll) {
+	w.Header().Set("Cache-Control", "no-store") // the same answer again would keep the box from all others
 	ctx, end := context.WithCancelCause(r.Context())
 	defer end(nil)
 	p.end = end
@@ -209,6 +212,7 @@ func (d *Door) next(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, why, http.StatusTooManyRequests)
 		return
 	}
+
 	// The limits of the server are for requests that are answered at once.
 	conn := http.NewResponseController(w)
 	_ = conn.SetReadDeadline(time.Now().Add(source.PollTime + answerTime)) // of a body that nobody needs
@@ -217,6 +221,7 @@ func (d *Door) next(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	found, err := d.fetch(ctx, p)
 	defer d.leave(p, found == nil && ctx.Err() != nil)
+
 	switch {
 	case found != nil:
 		// What a box acknowledges late is acknowledged all the same.
@@ -257,11 +262,7 @@ func (d *Door) hand(w http.ResponseWriter, venue string, f *found) {
 }
 
 // ack ends a request. It answers when the servers have stored that; asked again, it answers the same.
-func (d *Door) ack(w http.ResponseWriter, r *http.Request) {
-	p, ok := d.admit(w, r)
-	if !ok {
-		return
-	}
+func (d *Door) ack(w http.ResponseWriter, r *http.Request, p *poll) {
 	var a source.Ack
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxAck))
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
@@ -271,6 +272,7 @@ func (d *Door) ack(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		err = json.Unmarshal(body, &a)
 	}
+
 	how := map[string]string{source.Stored: "+ACK", source.Refused: fmt.Sprintf("+TERM %.200q", a.Reason)}[a.Result]
 	subject, mine := d.open(p.venue, a.Handle)
 	if err != nil || how == "" || !mine {

@@ -110,7 +110,7 @@ func TestTheRelaysAndTheBoxKnowHowFarItIsBehind(t *testing.T) {
 		!got.LastFetch.IsZero() {
 		t.Errorf("before the box: %+v", got)
 	}
-	if got := siteOf(t, s, d.Heard(), quiet, 0); got != (Site{Venue: quiet}) {
+	if got := siteOf(t, s, d.Heard(), quiet, 0); got != (Site{ID: quiet}) {
 		t.Errorf("a venue without requests: %+v", got)
 	}
 	b := newBox()
@@ -285,7 +285,7 @@ func siteOf(t *testing.T, s *Stream, heard map[string]Heard, venue string, n uin
 	patiently(t, func() error {
 		sites, err := s.Sites(t.Context(), heard)
 		for _, one := range sites {
-			if one.Venue == venue && one.Waiting == n {
+			if one.ID == venue && one.Waiting == n {
 				found = one
 				return nil
 			}

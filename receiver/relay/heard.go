@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -31,12 +30,6 @@ type Heard struct {
 	TwoBoxes bool          `json:"two_boxes,omitempty"`
 }
 
-// A listener knows what all relays hear of boxes.
-type listener struct {
-	mu    sync.Mutex // guards boxes
-	boxes map[string]*heardBox
-}
-
 type heardBox struct {
 	source.Box
 	at     time.Time
@@ -44,8 +37,8 @@ type heardBox struct {
 	two    time.Time // when that one was heard again; zero: never
 }
 
-// tell tells all relays, this one included, of a box.
-func (d *Door) tell(venue string, box source.Box) {
+// report tells all relays, this one included, of a box.
+func (d *Door) report(venue string, box source.Box) {
 	if data, err := json.Marshal(box); err == nil {
 		_ = d.stream.nc.Publish(heardSubject+"."+venue, data)
 	}
@@ -53,22 +46,16 @@ func (d *Door) tell(venue string, box source.Box) {
 
 // hear notes what a relay tells. A process that is heard again after another one has not been started anew: they are
 // two boxes.
-func (l *listener) hear(m *nats.Msg) {
+func (d *Door) hear(m *nats.Msg) {
 	var box source.Box
 	if json.Unmarshal(m.Data, &box) != nil {
 		return
 	}
 	venue := strings.TrimPrefix(m.Subject, heardSubject+".")
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.boxes == nil {
-		l.boxes = map[string]*heardBox{}
-	}
-	b := l.boxes[venue]
-	if b == nil {
-		b = &heardBox{Box: box}
-		l.boxes[venue] = b
-	}
+
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	b := d.boxes[venue]
 	if box.ID != b.ID {
 		if box.ID == b.before {
 			b.two = time.Now()
@@ -76,25 +63,23 @@ func (l *listener) hear(m *nats.Msg) {
 		b.before = b.ID
 	}
 	b.Box, b.at = box, time.Now()
+	d.boxes[venue] = b
 }
 
 // Heard is what is known of the boxes, by their venues.
-func (d *Door) Heard() map[string]Heard { return d.heard.all() }
-
-func (l *listener) all() map[string]Heard {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (d *Door) Heard() map[string]Heard {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	all := map[string]Heard{}
-	for venue, b := range l.boxes {
-		two := !b.two.IsZero() && time.Since(b.two) < twoBoxesFor
-		all[venue] = Heard{time.Since(b.at), b.Report, two}
+	for venue, b := range d.boxes {
+		all[venue] = Heard{time.Since(b.at), b.Report, time.Since(b.two) < twoBoxesFor}
 	}
 	return all
 }
 
 // tell answers who asks for what is known.
-func (l *listener) tell(m *nats.Msg) {
-	if data, err := json.Marshal(l.all()); err == nil {
+func (d *Door) tell(m *nats.Msg) {
+	if data, err := json.Marshal(d.Heard()); err == nil {
 		_ = m.Respond(data)
 	}
 }
@@ -110,6 +95,7 @@ func (s *Stream) Heard(ctx context.Context) (all map[string]Heard, relays int, e
 	if err := s.nc.PublishRequest(heardSubject, inbox, nil); err != nil {
 		return nil, 0, err
 	}
+
 	all = map[string]Heard{}
 	for {
 		m, err := answers.NextMsgWithContext(ctx)

@@ -35,5 +35,3 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}),
 	}
 }
-
-func (m *metrics) observe(start time.Time) { m.publish.Observe(time.Since(start).Seconds()) }

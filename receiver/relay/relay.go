@@ -127,7 +127,7 @@ func newStream(nc *nats.Conn, o Options) (*Stream, error) {
 		return nil, fmt.Errorf("open the relay's stream: %w", err)
 	}
 	return &Stream{nc: nc, js: js, log: o.Logger.With("component", "relay"), metrics: newMetrics(o.Registerer),
-		refused: keeper{limit: rate.NewLimiter(keepRate, keepBurst)}, outage: newOutage()}, nil
+		refused: keeper{limit: rate.NewLimiter(keepRate, keepBurst)}, outage: outage{seen: make(chan struct{}, 1)}}, nil
 }
 
 var errNoServer = errors.New("no server of the relay can be reached")

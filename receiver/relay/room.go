@@ -45,7 +45,7 @@ type room struct {
 // A poll is a box that waits for a request.
 type poll struct {
 	venue string
-	token token
+	token string // its hash
 	box   string
 	wake  chan struct{} // has a value when there may be a request
 	end   context.CancelCauseFunc
@@ -61,10 +61,12 @@ func (d *Door) enter(p *poll) (why string) {
 	if d.tokens[p.token] != p.venue { // since it was let in
 		return errRevoked.Error()
 	}
+
 	r := d.room(p.venue)
 	if r.idle.Tokens() < 1 || len(r.polls) >= pollsAtOnce {
 		return "this venue asks too often"
 	}
+
 	for i, other := range r.polls {
 		if other.box == p.box && p.box != "" || i <= len(r.polls)-pollsOfVenue {
 			other.end(errReplaced)
@@ -116,11 +118,9 @@ func (d *Door) each(do func(*poll)) {
 
 // stored wakes the box of a request that somebody publishes.
 func (d *Door) stored(m *nats.Msg) {
-	_, rest, _ := strings.Cut(m.Subject, ".")
-	venue, _, _ := strings.Cut(rest, ".")
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if r := d.rooms[venue]; r != nil {
+	if r := d.rooms[strings.Split(m.Subject, ".")[1]]; r != nil {
 		r.stir()
 	}
 }
@@ -195,14 +195,14 @@ func (d *Door) fetch(ctx context.Context, p *poll) (*found, error) {
 		if msg == nil { // of a request that is known, there was a retry
 			continue
 		}
+
 		meta, err := msg.Metadata()
 		if err != nil {
 			return nil, err
 		}
 		now := consumer.CachedInfo().TimeStamp.Add(time.Since(asked))
-		tokens := strings.Split(msg.Subject(), ".")
 		return &found{ack: msg.Reply(), header: msg.Headers(), body: msg.Data(), behind: meta.NumPending,
-			refused: len(tokens) == 4 && tokens[2] == refused, age: max(0, now.Sub(meta.Timestamp))}, nil
+			refused: strings.Split(msg.Subject(), ".")[2] == refused, age: max(0, now.Sub(meta.Timestamp))}, nil
 	}
 }
 
@@ -215,6 +215,7 @@ func fetchOne(ctx context.Context, consumer jetstream.Consumer) (jetstream.Msg, 
 	if err != nil {
 		return nil, err
 	}
+
 	msg, ok := <-batch.Messages()
 	if err := batch.Error(); !ok && !errors.Is(err, context.DeadlineExceeded) {
 		return nil, err
@@ -222,6 +223,7 @@ func fetchOne(ctx context.Context, consumer jetstream.Consumer) (jetstream.Msg, 
 	if !ok {
 		return nil, nil
 	}
+
 	if ctx.Err() != nil {
 		_ = msg.Nak()
 		return nil, ctx.Err()
