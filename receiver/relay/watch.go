@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -29,31 +30,6 @@ const (
 	readsAtOnce = 32
 )
 
-// A keyCount says whether a list of a bucket is complete. The list comes from any server, and one that was just started
-// may be behind: it is complete when it has as many keys as the leader of the bucket.
-type keyCount struct {
-	keys   map[string]bool // of all entries, also of removed ones
-	listed bool            // the server has sent what it had
-	stored uint64          // keys that the leader has, then
-}
-
-// add counts the next entry of a watch.
-func (c *keyCount) add(ctx context.Context, bucket jetstream.KeyValue, e jetstream.KeyValueEntry) (bool, error) {
-	if e == nil {
-		status, err := bucket.Status(ctx)
-		if err != nil {
-			return false, fmt.Errorf("read the bucket %s: %w", bucket.Bucket(), err)
-		}
-		c.listed, c.stored = true, status.Values()
-	} else if !c.listed || uint64(len(c.keys)) < c.stored {
-		if c.keys == nil {
-			c.keys = map[string]bool{}
-		}
-		c.keys[e.Key()] = true
-	}
-	return c.listed && uint64(len(c.keys)) >= c.stored, nil
-}
-
 // Venues lists the venues of the bucket, by id. It asks for each that has a consumer, because whoever watches a bucket
 // waits for one more consumer, which a cluster that lacks a server may make there.
 func (s *Stream) Venues(ctx context.Context) ([]Venue, error) {
@@ -61,6 +37,7 @@ func (s *Stream) Venues(ctx context.Context) ([]Venue, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var mu sync.Mutex
 	values := map[string]string{}
 	g, ctx := errgroup.WithContext(ctx)
@@ -134,6 +111,7 @@ type venueWatch struct {
 func (v *venueWatch) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+
 	// A watch that was cut off with its server notices that late.
 	connected := v.s.nc.StatusChanged(nats.CONNECTED)
 	defer v.s.nc.RemoveStatusListener(connected)
@@ -142,29 +120,36 @@ func (v *venueWatch) run(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = w.Stop() }()
-	now := map[string]string{}
 	end := time.NewTimer(rewatch)
 	defer end.Stop()
 	// Until all entries are read, nothing is told: half a list would turn restaurants away.
 	settled := time.NewTimer(readTime)
 	defer settled.Stop()
+
+	// The list comes from any server, and one that was just started may be behind: it is complete when it has as many
+	// keys as the leader of the bucket.
+	now, keys := map[string]string{}, map[string]bool{} // keys are also those of removed entries
+	stored := uint64(math.MaxUint64)                    // keys that the leader has, when the server has sent its own
 	complete := false
-	var count keyCount
 	for {
 		select {
 		case e, ok := <-w.Updates():
 			switch {
 			case !ok:
 				return errors.New("the watch has ended")
-			case e != nil && e.Operation() == jetstream.KeyValuePut:
-				now[e.Key()] = string(e.Value())
-			case e != nil:
+			case e == nil:
+				status, err := v.s.venues.Status(ctx)
+				if err != nil {
+					return fmt.Errorf("read the bucket %s: %w", VenuesBucket, err)
+				}
+				stored = status.Values()
+			case e.Operation() == jetstream.KeyValuePut:
+				now[e.Key()], keys[e.Key()] = string(e.Value()), true
+			default:
 				delete(now, e.Key())
+				keys[e.Key()] = true
 			}
-			if complete, err = count.add(ctx, v.s.venues, e); err != nil {
-				return err
-			}
-			if complete {
+			if complete = uint64(len(keys)) >= stored; complete {
 				settled.Reset(settleTime)
 			}
 		case <-settled.C:
