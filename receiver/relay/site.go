@@ -13,18 +13,18 @@ import (
 	"ticketrail/receiver/source"
 )
 
-// A Site is what the relay knows of a venue and its box.
+// A Site is what the relay knows of a venue and its box. Its zero times are of events since which the relays were
+// started, or the servers, or that are older than the retention.
 type Site struct {
-	Venue string
-	Heard time.Time // when a relay last heard of its box; zero: not since the relays were started
-	// Report is what it said then.
-	Report      source.Report
-	TwoBoxes    bool      // two boxes with its token ask in turn
-	Waiting     uint64    // requests that its box has not taken
-	Oldest      time.Time // when the first of them was stored; zero: none waits
-	LastFetch   time.Time // when its box was last handed one; zero: not since the servers were started
-	LastRequest time.Time // when the newest request was stored; zero: there is none within the retention
-	Behind      string    // a server that does not know how far the box is; empty: all do
+	ID          string        `json:"id"`                    // of the venue
+	Heard       time.Time     `json:"heard,omitzero"`        // when a relay last heard of its box
+	Report      source.Report `json:"report"`                // of its box, then
+	TwoBoxes    bool          `json:"-"`                     // two boxes with its token ask in turn
+	Waiting     uint64        `json:"waiting"`               // requests that its box has not taken
+	Oldest      time.Time     `json:"oldest,omitzero"`       // when the first of them was stored
+	LastFetch   time.Time     `json:"last_fetch,omitzero"`   // when its box was last handed one
+	LastRequest time.Time     `json:"last_request,omitzero"` // when the newest request was stored
+	Behind      string        `json:"-"`                     // a server that does not know how far the box is
 }
 
 // Sites lists the venues that have a consumer, those of a configuration file included, with what relays have heard of
@@ -40,6 +40,7 @@ func (s *Stream) Sites(ctx context.Context, heard map[string]Heard) ([]Site, err
 		wg    sync.WaitGroup
 		free  = make(chan struct{}, readsAtOnce)
 	)
+
 	now := time.Now()
 	for _, name := range names {
 		free <- struct{}{}
@@ -71,13 +72,14 @@ func (s *Stream) site(ctx context.Context, venue string) (site Site, err error) 
 		return site, err
 	}
 	info := c.CachedInfo()
-	site = Site{Venue: venue, Waiting: waiting(info), Behind: strings.Join(lagging(info.Cluster), ", ")}
+	site = Site{ID: venue, Waiting: waiting(info), Behind: strings.Join(lagging(info.Cluster), ", ")}
 	if last := info.Delivered.Last; last != nil {
 		site.LastFetch = *last
 	}
 	if site.LastRequest, err = timeOf(s.stream.GetLastMsgForSubject(ctx, ofVenue(venue))); err != nil {
 		return site, fmt.Errorf("read the last request of venue %s: %w", venue, err)
 	}
+
 	if site.Waiting == 0 {
 		return site, nil
 	}
@@ -146,6 +148,7 @@ func (s *Stream) State(ctx context.Context, o Options) (State, error) {
 	if err != nil {
 		return State{}, fmt.Errorf("ask for the state of the stream %s: %w", StreamName, explain(err))
 	}
+
 	state := State{Messages: info.State.Msgs, Bytes: info.State.Bytes, MaxBytes: info.Config.MaxBytes,
 		MaxAge: info.Config.MaxAge, Differs: differences(info.Config, o.wanted(info.Config))}
 	venues, err := s.js.Stream(ctx, "KV_"+VenuesBucket)

@@ -10,7 +10,6 @@ import (
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/config"
 	store "ticketrail/receiver/relay"
-	"ticketrail/receiver/source"
 )
 
 // An Overview is how all venues and the servers are at one moment.
@@ -23,20 +22,11 @@ type Overview struct {
 
 // A Site is a venue and its box.
 type Site struct {
-	ID          string        `json:"id"`
-	Name        string        `json:"name"`
-	Heard       time.Time     `json:"heard,omitzero"` // of its box; zero: never
-	Online      bool          `json:"online"`         // it was heard of just now
-	Open        *bool         `json:"open,omitempty"` // by its opening hours; null: they are not known
-	Waiting     uint64        `json:"waiting"`        // requests that its box has not fetched
-	Oldest      time.Time     `json:"oldest,omitzero"`
-	LastFetch   time.Time     `json:"last_fetch,omitzero"` // when its box was last handed one
-	LastRequest time.Time     `json:"last_request,omitzero"`
-	Report      source.Report `json:"report"` // what its box last said
-	Configured  bool          `json:"configured"`
-
-	twoBoxes bool
-	behind   string
+	store.Site
+	Name       string `json:"name"`
+	Online     bool   `json:"online"`         // its box was heard of just now
+	Open       *bool  `json:"open,omitempty"` // by its opening hours; null: they are not known
+	Configured bool   `json:"configured"`
 }
 
 const (
@@ -66,11 +56,12 @@ func overview(now time.Time, venues []config.Venue, state store.State, sites []s
 	o := Overview{At: now, Stream: state}
 	known := map[string]store.Site{}
 	for _, s := range sites {
-		known[s.Venue] = s
+		known[s.ID] = s
 	}
 	for _, v := range venues {
 		s, found := known[v.ID]
 		delete(known, v.ID)
+		s.ID = v.ID
 		o.Sites = append(o.Sites, siteOf(now, v, s, true))
 		if !found {
 			o.venue(v.ID, "no_consumer", admin.Fail, v.Name+": its requests are kept, and no box can fetch them",
@@ -78,10 +69,11 @@ func overview(now time.Time, venues []config.Venue, state store.State, sites []s
 		}
 	}
 	for _, s := range sites {
-		if _, left := known[s.Venue]; left && s.Waiting > 0 {
-			o.Sites = append(o.Sites, siteOf(now, config.Venue{ID: s.Venue, Name: s.Venue}, s, false))
+		if _, left := known[s.ID]; left && s.Waiting > 0 {
+			o.Sites = append(o.Sites, siteOf(now, config.Venue{Name: s.ID}, s, false))
 		}
 	}
+
 	slices.SortStableFunc(o.Sites, func(a, b Site) int { return a.Heard.Compare(b.Heard) })
 	for _, s := range o.Sites {
 		o.findSite(s)
@@ -93,9 +85,7 @@ func overview(now time.Time, venues []config.Venue, state store.State, sites []s
 }
 
 func siteOf(now time.Time, v config.Venue, s store.Site, configured bool) Site {
-	out := Site{ID: v.ID, Name: v.Name, Heard: s.Heard, Online: now.Sub(s.Heard) < onlineFor, Waiting: s.Waiting,
-		Oldest: s.Oldest, LastFetch: s.LastFetch, LastRequest: s.LastRequest, Report: s.Report,
-		Configured: configured, twoBoxes: s.TwoBoxes, behind: s.Behind}
+	out := Site{Site: s, Name: v.Name, Online: now.Sub(s.Heard) < onlineFor, Configured: configured}
 	if zone, err := time.LoadLocation(v.Timezone); err == nil && v.Timezone != "" && len(v.Hours) > 0 {
 		open := v.OpenAt(now.In(zone))
 		out.Open = &open
@@ -122,11 +112,12 @@ func (o *Overview) findSite(s Site) {
 	if s.Heard.IsZero() {
 		silent = "was never heard of"
 	}
-	if s.twoBoxes {
+	if s.TwoBoxes {
 		o.venue(s.ID, "two_boxes", admin.Fail, s.Name+": two boxes fetch its orders with the same token, and each "+
 			"gets a part",
 			"switch one of them off; if one was lost, ticketrail relay venues renew "+s.ID)
 	}
+
 	switch {
 	case !s.Configured:
 		o.venue(s.ID, "removed", admin.Warn, s.ID+" is no venue any more"+waits, "")
@@ -172,10 +163,11 @@ func (o *Overview) findServers() {
 	st := o.Stream
 	down := slices.Clone(st.Behind)
 	for _, s := range o.Sites {
-		if s.behind != "" {
-			down = append(down, s.behind)
+		if s.Behind != "" {
+			down = append(down, s.Behind)
 		}
 	}
+
 	slices.Sort(down)
 	down = slices.Compact(down)
 	if len(down) > 0 {
@@ -185,6 +177,7 @@ func (o *Overview) findServers() {
 	} else {
 		o.find("", admin.OK, "servers", fmt.Sprintf("%d of %[1]d have every request", len(st.Replicas)+1), "")
 	}
+
 	online := 0
 	for _, s := range o.Sites {
 		if s.Online {
@@ -205,6 +198,3 @@ func roughly(bytes uint64) config.Size {
 	}
 	return config.Size(bytes)
 }
-
-// NeedsPerson is as that of a box.
-func (o Overview) NeedsPerson() []string { return admin.Overview{Findings: o.Findings}.NeedsPerson() }

@@ -28,7 +28,7 @@ func TestThePersonIsCalledForWhatCostsOrders(t *testing.T) {
 	unknown := config.Venue{ID: grill, Name: "Grill"}
 	// A site whose box was heard of so long ago, with so many requests, of which the oldest waits so long.
 	site := func(heard time.Duration, waiting uint64, oldest time.Duration) store.Site {
-		s := store.Site{Venue: grill, Waiting: waiting}
+		s := store.Site{ID: grill, Waiting: waiting}
 		if heard >= 0 {
 			s.Heard = at.Add(-heard)
 		}
@@ -86,7 +86,7 @@ func TestThePersonIsCalledForWhatCostsOrders(t *testing.T) {
 			text += string(f.Level) + " " + f.Text + "\n"
 		}
 		if string(o.Findings[0].Level) != k.want || !strings.Contains(text, k.text) ||
-			(len(o.NeedsPerson()) > 0) != (k.want == "fail") {
+			(len(admin.Overview{Findings: o.Findings}.NeedsPerson()) > 0) != (k.want == "fail") {
 			t.Errorf("%s: want %s with %q, got\n%s", name, k.want, k.text, text)
 		}
 		for _, f := range o.Findings {
@@ -99,7 +99,7 @@ func TestThePersonIsCalledForWhatCostsOrders(t *testing.T) {
 
 func TestTheVenueThatWasSilentForLongestIsFirst(t *testing.T) {
 	venues := []config.Venue{{ID: "a", Name: "now"}, {ID: "b", Name: "never"}, {ID: "c", Name: "yesterday"}}
-	sites := []store.Site{{Venue: "a", Heard: at}, {Venue: "b"}, {Venue: "c", Heard: at.Add(-24 * time.Hour)}}
+	sites := []store.Site{{ID: "a", Heard: at}, {ID: "b"}, {ID: "c", Heard: at.Add(-24 * time.Hour)}}
 	names := ""
 	for _, s := range overview(at, venues, store.State{}, sites).Sites {
 		names += s.Name + " "
@@ -122,7 +122,7 @@ func TestThePageShowsAHostileNameAsTextAndLoadsNothingFromElsewhere(t *testing.T
 		t.Errorf("before it knows anything it shows\n%s", text)
 	}
 	o := overview(at, []config.Venue{{ID: grill, Name: `<script>alert(1)</script>`}}, store.State{},
-		[]store.Site{{Venue: grill, Waiting: 3, Oldest: at.Add(-time.Hour)}})
+		[]store.Site{{ID: grill, Waiting: 3, Oldest: at.Add(-time.Hour)}})
 	w.last.Store(&o)
 	r := get("/")
 	text := r.Body.String()
@@ -148,7 +148,7 @@ func TestEachMetricOfTheAlertsIsThere(t *testing.T) {
 	w := &watch{ready: func() string { return "" }}
 	o := overview(time.Now(), []config.Venue{{ID: grill, Name: "Grill"}, {ID: bar, Name: "Grill"}},
 		store.State{Leader: "n1", Replicas: []store.Replica{{Name: "n2"}}},
-		[]store.Site{{Venue: grill, Waiting: 1, Oldest: time.Now()}, {Venue: bar}})
+		[]store.Site{{ID: grill, Waiting: 1, Oldest: time.Now()}, {ID: bar}})
 	w.last.Store(&o)
 	series := seriesOf(t, w)
 	if series["ticketrail_relay_site_online"] != 2 || series["ticketrail_relay_replica_current"] != 2 ||
@@ -179,7 +179,7 @@ func TestARelayThatWasCutOffDoesNotSayHowTheVenuesWere(t *testing.T) {
 			t.Errorf("before it has seen anything the series are %v", series)
 		}
 		o := overview(time.Now(), []config.Venue{{ID: grill, Name: "Grill"}}, store.State{Leader: "n1"},
-			[]store.Site{{Venue: grill, Waiting: 1}})
+			[]store.Site{{ID: grill, Waiting: 1}})
 		w.last.Store(&o)
 		time.Sleep(knownFor)
 		if series := seriesOf(t, w); series["ticketrail_relay_site_waiting"] != 1 {
