@@ -14,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/nats-io/nats.go"
 
 	"ticketrail/config"
@@ -38,6 +37,7 @@ func OpenAdmin(ctx context.Context, conf *config.Relay) (*Admin, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	a := &Admin{Conf: conf, nc: nc}
 	for {
 		if err = a.open(ctx); err == nil {
@@ -45,10 +45,11 @@ func OpenAdmin(ctx context.Context, conf *config.Relay) (*Admin, error) {
 		}
 		select {
 		case <-time.After(openAgain):
-			continue
 		case <-ctx.Done():
 		}
-		break
+		if ctx.Err() != nil {
+			break
+		}
 	}
 	if !nc.IsConnected() {
 		err = fmt.Errorf("%w: are the servers of nats.urls running, and is this machine allowed to connect to them?",
@@ -153,6 +154,7 @@ func (a *Admin) AddAll(ctx context.Context, venues []store.Venue, folder string,
 	if len(problems) > 0 {
 		return errors.Join(problems...)
 	}
+
 	for _, v := range venues {
 		if !known[v.ID] {
 			if err := a.issue(ctx, v, filepath.Join(folder, v.ID+".token")); err != nil {
@@ -167,11 +169,11 @@ func (a *Admin) AddAll(ctx context.Context, venues []store.Venue, folder string,
 }
 
 func (a *Admin) check(v *store.Venue) error {
-	id, err := uuid.Parse(v.ID)
-	if err != nil || len(v.ID) != 36 {
+	id, isUUID := contract.CanonicalID(v.ID)
+	if !isUUID {
 		return fmt.Errorf("%q is not the id of a venue; for example 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11", v.ID)
 	}
-	v.ID = id.String()
+	v.ID = id
 	for _, other := range a.Venues() {
 		switch {
 		case other.ID == v.ID:
@@ -186,17 +188,15 @@ func (a *Admin) check(v *store.Venue) error {
 
 // Renew writes a new token for a venue's box to file. That of before ends within a second, also for a box that waits.
 func (a *Admin) Renew(ctx context.Context, id, file string) error {
-	for _, v := range a.bucket {
-		if v.ID == id {
-			return a.issue(ctx, v, file)
-		}
-	}
+	all := slices.Clone(a.bucket)
 	for _, v := range a.Conf.Venues { // its token is in the bucket, too
-		if v.ID == id {
-			return a.issue(ctx, StoredVenue(v), file)
-		}
+		all = append(all, StoredVenue(v))
 	}
-	return store.ErrNoVenue
+	i := slices.IndexFunc(all, func(v store.Venue) bool { return v.ID == id })
+	if i < 0 {
+		return store.ErrNoVenue
+	}
+	return a.issue(ctx, all[i], file)
 }
 
 // StoredVenue is a venue of a configuration file as the bucket has it, without its secrets.

@@ -9,7 +9,6 @@ package relay
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -95,9 +94,14 @@ func Run(ctx context.Context, o Options) error {
 		s.log.Warn("configuration warning", "warning", w)
 	}
 
+	if s.nc, err = connect(conf.NATS, "ticketrail relay", s.log); err != nil {
+		return err
+	}
+	defer s.disconnect()
 	serving, stop := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer stop(nil)
 	var wg sync.WaitGroup
+	end := func() { stop(nil); wg.Wait() }
+	defer end()
 	run := func(name string, f func(context.Context) error) {
 		wg.Go(func() {
 			if err := f(serving); err != nil {
@@ -105,30 +109,27 @@ func Run(ctx context.Context, o Options) error {
 			}
 		})
 	}
-	if s.nc, err = connect(conf.NATS, "ticketrail relay", s.log); err != nil {
-		return err
-	}
-	defer s.disconnect()
+
 	// Before the servers are there: it says what a relay waits for.
 	metricsAt, err := s.serveMonitor(run)
 	if err != nil {
-		return errors.Join(err, end(stop, &wg))
+		return err
 	}
+
 	starting, cancel := context.WithCancel(ctx)
 	defer cancel()
 	context.AfterFunc(serving, cancel)
-	webhookAt := ""
 	if err := s.open(starting, run); err == nil {
-		webhookAt, err = s.serveWebhook(run)
+		webhookAt, err := s.serveWebhook(run)
 		if err != nil {
-			return errors.Join(err, end(stop, &wg))
+			return err
 		}
 		s.loaded.Loaded(true)
 		s.log.Info("ready", "webhook", webhookAt, "metrics", metricsAt, "venues", len(s.venues()))
 		s.notify("READY=1\nSTATUS=" + s.status())
 		s.wait(ctx, serving)
 	} else if starting.Err() == nil {
-		return errors.Join(err, end(stop, &wg))
+		return err
 	}
 
 	cause := context.Cause(serving)
@@ -137,17 +138,11 @@ func Run(ctx context.Context, o Options) error {
 	}
 	s.log.Info("stopping", "reason", cause)
 	s.notify("STOPPING=1\nSTATUS=answering the current requests")
-	_ = end(stop, &wg)
+	end()
 	s.log.Info("stopped")
 	if ctx.Err() == nil { // a part failed
 		return cause
 	}
-	return nil
-}
-
-func end(stop context.CancelCauseFunc, wg *sync.WaitGroup) error {
-	stop(nil)
-	wg.Wait()
 	return nil
 }
 
@@ -181,11 +176,11 @@ const (
 
 // open opens the stream, which waits for the servers, and reads the venues.
 func (s *server) open(ctx context.Context, run func(string, func(context.Context) error)) error {
-	conf, last := s.conf, ""
+	last := ""
 	for within := openFirst; ; within = min(2*within, openWithin) {
 		// systemd must not give up on a relay that waits: see EXTEND_TIMEOUT_USEC in sd_notify(3).
 		s.notify("EXTEND_TIMEOUT_USEC=30000000\nSTATUS=" + s.status())
-		err := s.openOnce(ctx, conf, within)
+		err := s.openOnce(ctx, within)
 		if err == nil {
 			break
 		}
@@ -202,6 +197,7 @@ func (s *server) open(ctx context.Context, run func(string, func(context.Context
 			return ctx.Err()
 		}
 	}
+
 	first, once := make(chan struct{}), sync.Once{}
 	run("venues", func(ctx context.Context) error {
 		return s.stream.WatchVenues(ctx, func(all []store.Venue) {
@@ -227,19 +223,21 @@ func (s *server) open(ctx context.Context, run func(string, func(context.Context
 	}
 }
 
-func (s *server) openOnce(ctx context.Context, conf *config.Relay, within time.Duration) (err error) {
+func (s *server) openOnce(ctx context.Context, within time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, openWithin)
 	defer cancel()
 	if s.stream == nil {
 		// Its metrics can be registered once, so not before it is there.
 		reg := prometheus.NewRegistry()
-		o := storeOptions(conf)
+		o := storeOptions(s.conf)
 		o.Logger, o.Registerer, o.Shrink = s.log, reg, s.o.Shrink
-		stream, err := openStream(ctx, s.nc, o, within)
+		opening, cancel := context.WithTimeout(ctx, within)
+		defer cancel()
+		stream, err := store.Open(opening, s.nc, o)
 		if err != nil {
 			return err
 		}
-		s.door, err = stream.NewDoor(store.DoorOptions{Secret: []byte(conf.NATS.Password.Reveal()),
+		s.door, err = stream.NewDoor(store.DoorOptions{Secret: []byte(s.conf.NATS.Password.Reveal()),
 			Caller: func(r *http.Request) string { return s.receiver.Caller(r) }, Registerer: reg})
 		if err != nil {
 			return err
@@ -247,18 +245,12 @@ func (s *server) openOnce(ctx context.Context, conf *config.Relay, within time.D
 		s.registry.MustRegister(reg)
 		s.stream = stream
 	}
-	return s.ensureConsumers(ctx, conf)
+	return s.ensureConsumers(ctx, s.conf)
 }
 
 func storeOptions(c *config.Relay) store.Options {
 	return store.Options{Replicas: c.NATS.Replicas, MaxAge: c.NATS.DedupRetention, MaxBytes: int64(c.NATS.MaxBytes),
 		MaxBody: int64(c.Receiver.MaxBody)}
-}
-
-func openStream(ctx context.Context, nc *nats.Conn, o store.Options, within time.Duration) (*store.Stream, error) {
-	ctx, cancel := context.WithTimeout(ctx, within)
-	defer cancel()
-	return store.Open(ctx, nc, o)
 }
 
 // ensureConsumers makes those of the venues of the file; `relay venues add` makes the others.

@@ -40,8 +40,8 @@ func Status(ctx context.Context, conf *config.Relay) Overview {
 
 	o.At = time.Now()
 	if err != nil {
-		o.find("servers/unread", admin.Fail, "servers", "not everything could be read: "+err.Error(),
-			"look at the nodes: systemctl status nats-server")
+		o.find("servers/unread", admin.Fail, "servers", "not everything could be read: "+
+			strings.ReplaceAll(err.Error(), "\n", "; "), "look at the nodes: systemctl status nats-server")
 	}
 	for i, err := range nodes {
 		if err != nil {
@@ -79,33 +79,23 @@ func ask(ctx context.Context, conf *config.Relay) (o Overview, err error) {
 	if err != nil {
 		return o, err
 	}
+
 	state, err := s.State(ctx, storeOptions(conf))
 	if err != nil {
 		return o, err
 	}
 	limited, cancel := context.WithTimeout(ctx, heardWithin)
-	heard, relays, err := s.Heard(limited)
-	cancel()
-	var problems []string
-	note := func(err error) {
-		if err != nil {
-			problems = append(problems, err.Error())
-		}
-	}
-	note(err)
-	bucket, err := s.Venues(ctx)
-	note(err)
-	sites, err := s.Sites(ctx, heard)
-	note(err)
+	defer cancel()
+	heard, relays, heardErr := s.Heard(limited)
+	bucket, bucketErr := s.Venues(ctx)
+	sites, sitesErr := s.Sites(ctx, heard)
+
 	o = overview(time.Now(), allVenues(conf, bucket), state, sites)
 	if relays == 0 {
 		o.find("relays/none", admin.Fail, "relays", "no relay answers: no order is taken, and no box can fetch one",
 			"systemctl status ticketrail-relay on each")
 	}
-	if len(problems) > 0 {
-		return o, errors.New(strings.Join(problems, "; "))
-	}
-	return o, nil
+	return o, errors.Join(heardErr, bucketErr, sitesErr)
 }
 
 // connected waits for a connection.
