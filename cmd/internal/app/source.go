@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/daemon"
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 	"ticketrail/queue"
@@ -213,6 +214,6 @@ func (s *relaySource) Collect(ch chan<- prometheus.Metric) {
 	case own != nil:
 		own.Collect(ch)
 	case enabled:
-		ch <- gauge(descSourceUp, 0)
+		ch <- daemon.Gauge(descSourceUp, 0)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"ticketrail/cmd/internal/daemon"
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 	"ticketrail/queue"
@@ -56,12 +57,12 @@ func (venues) Describe(chan<- *prometheus.Desc) {}
 // Collect exports the box and the venues of the active configuration, so that a removed one leaves no series.
 func (v venues) Collect(ch chan<- prometheus.Metric) {
 	conf := v.config()
-	ch <- gauge(descClock, truth(v.clock.Synchronized()))
-	ch <- gauge(descLastRequest, unixSeconds(v.newest()))
+	ch <- daemon.Gauge(descClock, daemon.Truth(v.clock.Synchronized()))
+	ch <- daemon.Gauge(descLastRequest, daemon.UnixSeconds(v.newest()))
 	for _, one := range conf.Venues {
-		ch <- gauge(descVenueLastRequest, unixSeconds(v.heard(one.ID)), one.Name)
+		ch <- daemon.Gauge(descVenueLastRequest, daemon.UnixSeconds(v.heard(one.ID)), one.Name)
 		if zone := v.zone(one); zone != nil && len(one.Hours) > 0 {
-			ch <- gauge(descOpen, truth(one.OpenAt(time.Now().In(zone))), one.Name)
+			ch <- daemon.Gauge(descOpen, daemon.Truth(one.OpenAt(time.Now().In(zone))), one.Name)
 		}
 	}
 }
@@ -101,23 +102,4 @@ func (v venues) silent(now time.Time) (out []finding.SilentVenue) {
 		}
 	}
 	return out
-}
-
-func gauge(d *prometheus.Desc, v float64, labels ...string) prometheus.Metric {
-	return prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
-}
-
-func truth(b bool) float64 {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-// unixSeconds is 0 for the zero time.
-func unixSeconds(t time.Time) float64 {
-	if t.IsZero() {
-		return 0
-	}
-	return float64(t.UnixMilli()) / 1000
 }

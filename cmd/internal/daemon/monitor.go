@@ -66,3 +66,24 @@ func ServeMonitor(ctx context.Context, l net.Listener, h http.Handler, log *slog
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}, httpserver.Options{MaxConnections: maxScrapers, Grace: 2 * time.Second})
 }
+
+// Gauge is one value of a collector.
+func Gauge(d *prometheus.Desc, v float64, labels ...string) prometheus.Metric {
+	return prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+}
+
+// Truth is 1 for true.
+func Truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// UnixSeconds is 0 for the zero time.
+func UnixSeconds(t time.Time) float64 {
+	if t.IsZero() {
+		return 0
+	}
+	return float64(t.UnixMilli()) / 1000
+}

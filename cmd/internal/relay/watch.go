@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/daemon"
 	"ticketrail/config"
 	store "ticketrail/receiver/relay"
 )
@@ -138,37 +139,39 @@ func (*watch) Describe(ch chan<- *prometheus.Desc) {
 // Collect exports what is known.
 func (w *watch) Collect(ch chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
-		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+		ch <- daemon.Gauge(d, v, labels...)
 	}
-	gauge(descReady, truth(w.ready() == ""))
+	gauge(descReady, daemon.Truth(w.ready() == ""))
 	o := w.last.Load()
 	if o == nil {
 		gauge(descLooked, 0)
 		return
 	}
-	gauge(descLooked, seconds(o.At))
+	gauge(descLooked, daemon.UnixSeconds(o.At))
 	if time.Since(o.At) > knownFor {
 		return
 	}
+
 	seen := map[string]bool{}
 	for _, s := range o.Sites {
 		if seen[s.Name] { // two files of two people
 			s.Name += " " + s.ID
 		}
 		seen[s.Name] = true
-		gauge(descOnline, truth(s.Online), s.Name)
-		gauge(descHeard, seconds(s.Heard), s.Name)
+		gauge(descOnline, daemon.Truth(s.Online), s.Name)
+		gauge(descHeard, daemon.UnixSeconds(s.Heard), s.Name)
 		gauge(descWaiting, float64(s.Waiting), s.Name)
-		gauge(descLastRequest, seconds(s.LastRequest), s.Name)
+		gauge(descLastRequest, daemon.UnixSeconds(s.LastRequest), s.Name)
 		age := 0.0
 		if !s.Oldest.IsZero() {
 			age = max(0, time.Since(s.Oldest).Seconds())
 		}
 		gauge(descOldest, age, s.Name)
 		if s.Open != nil {
-			gauge(descOpen, truth(*s.Open), s.Name)
+			gauge(descOpen, daemon.Truth(*s.Open), s.Name)
 		}
 	}
+
 	gauge(descMessages, float64(o.Stream.Messages))
 	gauge(descBytes, float64(o.Stream.Bytes))
 	gauge(descMaxBytes, float64(max(0, o.Stream.MaxBytes)))
@@ -176,22 +179,8 @@ func (w *watch) Collect(ch chan<- prometheus.Metric) {
 		gauge(descReplica, 1, o.Stream.Leader)
 	}
 	for _, r := range o.Stream.Replicas {
-		gauge(descReplica, truth(r.Current && !r.Offline), r.Name)
+		gauge(descReplica, daemon.Truth(r.Current && !r.Offline), r.Name)
 	}
-}
-
-func truth(b bool) float64 {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-func seconds(t time.Time) float64 {
-	if t.IsZero() {
-		return 0
-	}
-	return float64(t.UnixMilli()) / 1000
 }
 
 var (
