@@ -285,7 +285,7 @@ func (c *cloud) leader() int {
 // startNode starts a node that was killed.
 func (c *cloud) startNode(i int) {
 	c.t.Helper()
-	if err := c.nodes.Start(c.t.Context(), i); err != nil {
+	if err := c.nodes.Start(i); err != nil {
 		c.t.Fatal(err)
 	}
 }

@@ -95,7 +95,7 @@ func TestAnIDThatManyPublishAtOnceIsOneMessage(t *testing.T) {
 			leader := leaderOf(t, c, streams[0])
 			c.Kill(leader)
 			wg.Go(func() {
-				if err := c.Start(t.Context(), leader); err != nil {
+				if err := c.Start(leader); err != nil {
 					t.Error(err)
 				}
 			})

@@ -114,7 +114,7 @@ func restart(t *testing.T, c *natstest.Cluster, nodes ...int) {
 	ctx, cancel := context.WithTimeout(t.Context(), testTime)
 	defer cancel()
 	for _, i := range nodes {
-		if err := c.Start(ctx, i); err != nil {
+		if err := c.Start(i); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -3,7 +3,6 @@ package relay
 import (
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -15,11 +14,7 @@ import (
 // TestMoreRoomThanTheServersHaveIsRefusedAndTheLimitOfBeforeStays: a relay that does not start takes no orders.
 func TestMoreRoomThanTheServersHaveIsRefusedAndTheLimitOfBeforeStays(t *testing.T) {
 	slow.Test(t, "go")
-	dir := t.TempDir()
-	c := natstest.ForTest(t, natstest.Options{Dir: dir, Nodes: 3, Config: func(i int) string {
-		return fmt.Sprintf("jetstream { store_dir: %q, sync_interval: always, max_file_store: 8MB }",
-			filepath.Join(dir, fmt.Sprintf("n%d", i+1)))
-	}})
+	c := natstest.ForTest(t, natstest.Options{Nodes: 3, Store: "8MB"})
 	nc := connect(t, c.URLs()...)
 	o := testOptions(3)
 	o.MaxBytes = 16 << 20

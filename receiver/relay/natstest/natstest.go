@@ -6,7 +6,6 @@ package natstest
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,15 +28,9 @@ const MaxPayload = 9 << 20
 
 // Options configure a [Cluster].
 type Options struct {
-	// Dir holds a folder for each node: its configuration, log and JetStream store. Default: one of the test's.
-	Dir   string
-	Nodes int // of the cluster; 1 is a server alone
-
-	// Config returns more configuration for a node, counted from 0: accounts, operator, TLS. Nil: none.
-	Config func(node int) string
-
-	// Files are configurations that are there already, used instead of Dir, Nodes and Config.
-	Files []File
+	Nodes int    // of the cluster; 1 is a server alone
+	Store string // the most that JetStream takes of a node's disk, as 8MB; empty: what the server finds right
+	Files []File // configurations that are there already, used instead of Nodes and Store
 }
 
 // A File is the configuration of a node: its path, and the addresses in it. server_name is n and a number from 1.
@@ -45,8 +38,8 @@ type File struct{ Path, Client, Status string }
 
 // A Cluster is running servers. It is safe for concurrent use.
 type Cluster struct {
-	o     Options
-	nodes []*node
+	binary string
+	nodes  []*node
 }
 
 type node struct {
@@ -72,41 +65,40 @@ func Build(ctx context.Context) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// ForTest starts a cluster that ends with the test, and waits until JetStream works. A folder that was used before
-// keeps what it stored.
+// ForTest starts a cluster that ends with the test, and waits until JetStream works.
 func ForTest(t testing.TB, o Options) *Cluster {
 	t.Helper()
-	o.Dir = cmp.Or(o.Dir, t.TempDir())
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // the first build of the server included
 	defer cancel()
-	c, err := start(ctx, o)
+	c, err := start(ctx, o, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		c.Stop()
 		if t.Failed() {
-			for i := range c.nodes {
-				t.Logf("%s:\n%s", c.nodes[i].name, c.log(i))
+			for _, n := range c.nodes {
+				t.Logf("%s:\n%s", n.name, n.log())
 			}
 		}
 	})
 	return c
 }
 
-func start(ctx context.Context, o Options) (*Cluster, error) {
+// start has a folder for each node: its configuration, log and JetStream store.
+func start(ctx context.Context, o Options, dir string) (*Cluster, error) {
 	binary, err := Build(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{o: o}
+	c := &Cluster{binary: binary}
 	for i, f := range o.Files {
 		n := &node{name: fmt.Sprintf("n%d", i+1), config: f.Path, client: f.Client, status: f.Status}
 		c.nodes = append(c.nodes, n)
 	}
 	for i := len(o.Files); i < o.Nodes; i++ {
 		n := &node{name: fmt.Sprintf("n%d", i+1)}
-		n.config = filepath.Join(o.Dir, n.name, "nats.conf")
+		n.config = filepath.Join(dir, n.name, "nats.conf")
 		for _, address := range []*string{&n.client, &n.route, &n.status} {
 			if *address, err = freeAddress(); err != nil {
 				return nil, err
@@ -114,12 +106,13 @@ func start(ctx context.Context, o Options) (*Cluster, error) {
 		}
 		c.nodes = append(c.nodes, n)
 	}
-	for i, n := range c.nodes {
+
+	for _, n := range c.nodes {
 		if len(o.Files) == 0 {
 			if err := os.MkdirAll(n.dir(), 0o700); err != nil {
 				return nil, err
 			}
-			if err := os.WriteFile(n.config, []byte(c.configText(i)), 0o600); err != nil {
+			if err := os.WriteFile(n.config, []byte(c.configText(n, o.Store)), 0o600); err != nil {
 				return nil, err
 			}
 		}
@@ -184,20 +177,20 @@ func (n *node) dir() string { return filepath.Dir(n.config) }
 
 // configText is what matters of a production node's configuration: every message is synced before it is
 // acknowledged.
-func (c *Cluster) configText(i int) string {
-	n := c.nodes[i]
+func (c *Cluster) configText(n *node, most string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "server_name: %s\nlisten: %q\nhttp: %q\nmax_payload: %d\n", n.name, n.client, n.status, MaxPayload)
-	fmt.Fprintf(&b, "jetstream { store_dir: %q, sync_interval: always }\n", n.dir())
+	fmt.Fprintf(&b, "jetstream { store_dir: %q, sync_interval: always", n.dir())
+	if most != "" {
+		fmt.Fprintf(&b, ", max_file_store: %s", most)
+	}
+	b.WriteString(" }\n")
 	if len(c.nodes) > 1 {
 		var routes []string
 		for _, other := range c.nodes {
 			routes = append(routes, fmt.Sprintf("%q", "nats://"+other.route))
 		}
 		fmt.Fprintf(&b, "cluster { name: test, listen: %q, routes: [%s] }\n", n.route, strings.Join(routes, ", "))
-	}
-	if c.o.Config != nil {
-		b.WriteString(c.o.Config(i) + "\n")
 	}
 	return b.String()
 }
@@ -241,13 +234,7 @@ func (c *Cluster) Kill(i int) {
 }
 
 // Start starts a node that was killed, on the ports that it had. It does not wait until the node works: see Ready.
-func (c *Cluster) Start(ctx context.Context, i int) error {
-	binary, err := Build(ctx)
-	if err != nil {
-		return err
-	}
-	return c.nodes[i].start(binary)
-}
+func (c *Cluster) Start(i int) error { return c.nodes[i].start(c.binary) }
 
 // Stop kills all nodes. It may be called more than once.
 func (c *Cluster) Stop() {
@@ -272,12 +259,7 @@ func (c *Cluster) URLs() []string {
 
 // Node is the number of the node with a server_name, as JetStream names a leader; -1: none has it.
 func (c *Cluster) Node(name string) int {
-	for i, n := range c.nodes {
-		if n.name == name {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(c.nodes, func(n *node) bool { return n.name == name })
 }
 
 // PID is a node's process, to measure it; 0: it does not run.
@@ -292,8 +274,8 @@ func (c *Cluster) PID(i int) int {
 }
 
 // log is what a node has logged.
-func (c *Cluster) log(i int) string {
-	text, err := os.ReadFile(filepath.Join(c.nodes[i].dir(), "server.log"))
+func (n *node) log() string {
+	text, err := os.ReadFile(filepath.Join(n.dir(), "server.log"))
 	if err != nil {
 		return err.Error()
 	}
@@ -302,7 +284,7 @@ func (c *Cluster) log(i int) string {
 
 // Ready waits until each node that runs says that JetStream works there and its streams are up to date.
 func (c *Cluster) Ready(ctx context.Context) error {
-	for i, n := range c.nodes {
+	for _, n := range c.nodes {
 		for {
 			why := n.health(ctx)
 			if why == nil {
@@ -316,9 +298,9 @@ func (c *Cluster) Ready(ctx context.Context) error {
 			}
 			select {
 			case <-exited:
-				return fmt.Errorf("nats-server %s has ended:\n%s", n.name, c.log(i))
+				return fmt.Errorf("nats-server %s has ended:\n%s", n.name, n.log())
 			case <-ctx.Done():
-				return fmt.Errorf("wait for nats-server %s: %w: %w\n%s", n.name, ctx.Err(), why, c.log(i))
+				return fmt.Errorf("wait for nats-server %s: %w: %w\n%s", n.name, ctx.Err(), why, n.log())
 			case <-time.After(20 * time.Millisecond): // the server has no way to tell when it is ready
 			}
 		}
