@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -85,6 +86,7 @@ func Open(ctx context.Context, nc *nats.Conn, o Options) (*Stream, error) {
 			"receiver.max_body is %d: set max_payload to at least %d in the configuration of each server, or lower "+
 			"max_body", most, o.MaxBody, o.MaxBody+headroom)
 	}
+
 	s, err := newStream(nc, o)
 	if err != nil {
 		return nil, err
@@ -144,13 +146,12 @@ func noServer(nc *nats.Conn) error {
 func ensureStream(ctx context.Context, js jetstream.JetStream, o Options, log *slog.Logger) (jetstream.Stream, error) {
 	stream, err := js.Stream(ctx, StreamName)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		var c jetstream.StreamConfig
-		o.apply(&c)
-		return js.CreateStream(ctx, c) // another relay that does the same is no error
+		return js.CreateStream(ctx, o.wanted(jetstream.StreamConfig{})) // another relay that does the same is no error
 	}
 	if err != nil {
 		return nil, err
 	}
+
 	have := stream.CachedInfo().Config
 	want := o.wanted(have)
 	if !o.Shrink {
@@ -159,6 +160,7 @@ func ensureStream(ctx context.Context, js jetstream.JetStream, o Options, log *s
 				"--shrink, and orders that no longer fit are deleted", "differ", kept)
 		}
 	}
+
 	differ := differences(have, want)
 	if differ == "" {
 		return stream, nil
@@ -166,6 +168,7 @@ func ensureStream(ctx context.Context, js jetstream.JetStream, o Options, log *s
 	if have.Retention != want.Retention || have.Storage != want.Storage {
 		return nil, fmt.Errorf("there is one that ticketrail did not create (%s): rename or remove that one", differ)
 	}
+
 	changed, err := js.UpdateStream(ctx, want)
 	if api, ok := errors.AsType[*jetstream.APIError](err); ok && isFull(api) {
 		// A relay with the limit of before is better than none.
@@ -185,12 +188,6 @@ func ensureStream(ctx context.Context, js jetstream.JetStream, o Options, log *s
 	return changed, nil
 }
 
-// wanted is have with what apply sets. Placement, tags and the like are the operator's.
-func (o Options) wanted(have jetstream.StreamConfig) jetstream.StreamConfig {
-	o.apply(&have)
-	return have
-}
-
 // keepLarger keeps what is there where want would delete orders or have fewer copies of them, and says what that is. A
 // relay that was given an old file must not cost an order.
 func (o Options) keepLarger(have jetstream.StreamConfig, want *jetstream.StreamConfig) string {
@@ -205,8 +202,8 @@ func (o Options) keepLarger(have jetstream.StreamConfig, want *jetstream.StreamC
 	return differences(*want, asked)
 }
 
-// apply sets what the promises of [Stream.Accept] stand on.
-func (o Options) apply(c *jetstream.StreamConfig) {
+// wanted sets what the promises of [Stream.Accept] stand on. Placement, tags and the like are the operator's.
+func (o Options) wanted(c jetstream.StreamConfig) jetstream.StreamConfig {
 	c.Name, c.Subjects = StreamName, []string{subjects + ".>"}
 	c.Retention, c.Storage = jetstream.LimitsPolicy, jetstream.FileStorage
 	c.Replicas, c.MaxAge, c.MaxBytes = o.Replicas, o.MaxAge, o.MaxBytes
@@ -219,11 +216,12 @@ func (o Options) apply(c *jetstream.StreamConfig) {
 	// A replica that is behind would answer that it does not have what is stored.
 	c.AllowDirect = false
 	c.DenyDelete, c.DenyPurge, c.AllowRollup = true, true, false
+	return c
 }
 
-// differences says what of apply differs.
+// differences says which of the settings of wanted differ.
 func differences(have, want jetstream.StreamConfig) string {
-	text := ""
+	var list []string
 	for _, field := range []struct {
 		name       string
 		have, want any
@@ -245,13 +243,10 @@ func differences(have, want jetstream.StreamConfig) string {
 		{"allow rollup", have.AllowRollup, want.AllowRollup},
 	} {
 		if h, w := fmt.Sprint(field.have), fmt.Sprint(field.want); h != w {
-			if text != "" {
-				text += ", "
-			}
-			text += fmt.Sprintf("%s is %s, want %s", field.name, h, w)
+			list = append(list, fmt.Sprintf("%s is %s, want %s", field.name, h, w))
 		}
 	}
-	return text
+	return strings.Join(list, ", ")
 }
 
 // ofVenue is the pattern of all subjects of a venue.

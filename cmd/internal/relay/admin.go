@@ -75,11 +75,7 @@ func (a *Admin) Close() { a.nc.Close() }
 func (a *Admin) Venues() []config.Venue { return allVenues(a.Conf, a.bucket) }
 
 func allVenues(conf *config.Relay, bucket []store.Venue) []config.Venue {
-	var others []config.Venue
-	for _, v := range bucket {
-		others = append(others, Venue(v))
-	}
-	return conf.With(others).Venues
+	return conf.With(configured(bucket)).Venues
 }
 
 // InFile says that a venue is in the relay's file.

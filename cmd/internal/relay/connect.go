@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,11 +36,8 @@ func connectOptions(c config.NATS, name string) []nats.Option {
 		// A server that hangs is noticed within some seconds, and another one is used.
 		nats.Timeout(2 * time.Second), nats.PingInterval(2 * time.Second), nats.MaxPingsOutstanding(2),
 	}
-	for _, u := range c.URLs {
-		if strings.HasPrefix(u, "tls:") {
-			o = append(o, nats.Secure(&tls.Config{MinVersion: tls.VersionTLS12}))
-			break
-		}
+	if slices.ContainsFunc(c.URLs, func(url string) bool { return strings.HasPrefix(url, "tls:") }) {
+		o = append(o, nats.Secure(&tls.Config{MinVersion: tls.VersionTLS12}))
 	}
 	if c.CAFile != "" {
 		o = append(o, nats.RootCAs(c.CAFile))

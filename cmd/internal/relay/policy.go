@@ -14,29 +14,29 @@ import (
 	store "ticketrail/receiver/relay"
 )
 
-// Venue is a venue of the bucket as it stands in a configuration file.
-func Venue(v store.Venue) config.Venue {
-	out := config.Venue{ID: v.ID, Name: v.Name, Timezone: v.Timezone, Devices: v.Devices}
-	for _, s := range v.Secrets {
-		out.Secrets = append(out.Secrets, config.NewSecret(s))
-	}
-	for _, text := range v.Hours {
-		var h config.Hours
-		if h.UnmarshalText([]byte(text)) == nil { // of another version: the hours are for monitoring only
-			out.Hours = append(out.Hours, h)
+// configured are the venues of the bucket as they stand in a configuration file.
+func configured(bucket []store.Venue) (all []config.Venue) {
+	for _, v := range bucket {
+		one := config.Venue{ID: v.ID, Name: v.Name, Timezone: v.Timezone, Devices: v.Devices}
+		for _, s := range v.Secrets {
+			one.Secrets = append(one.Secrets, config.NewSecret(s))
 		}
+		for _, text := range v.Hours {
+			var h config.Hours
+			if h.UnmarshalText([]byte(text)) == nil { // of another version: the hours are for monitoring only
+				one.Hours = append(one.Hours, h)
+			}
+		}
+		all = append(all, one)
 	}
-	return out
+	return all
 }
 
 // setVenues makes the venues of the bucket active, beside those of the file.
 func (s *server) setVenues(all []store.Venue) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	others := make([]config.Venue, len(all))
-	for i, v := range all {
-		others[i] = Venue(v)
-	}
+	others := configured(all)
 	if err := s.apply(s.conf, others); err != nil {
 		s.log.Error("a change of the venues is not used", "err", err)
 		return
@@ -59,6 +59,7 @@ func (s *server) apply(conf *config.Relay, others []config.Venue) (err error) {
 	if err != nil {
 		return err
 	}
+
 	k := &known{header: conf.Receiver.Headers.Venue, ids: map[string]bool{}}
 	for _, v := range whole.Venues {
 		k.ids[v.ID] = true
@@ -104,6 +105,7 @@ func (s *server) reload() {
 		defer cancel()
 		err = s.ensureConsumers(ctx, conf)
 	}
+
 	if err == nil {
 		s.mu.Lock()
 		if err = s.apply(conf, s.others); err == nil {
@@ -117,6 +119,7 @@ func (s *server) reload() {
 			"err", strings.ReplaceAll(err.Error(), "\n", "; "))
 		return
 	}
+
 	s.loaded.Loaded(true)
 	s.level.Set(conf.Log.Slog())
 	for _, w := range conf.Warnings {
