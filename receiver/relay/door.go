@@ -42,17 +42,17 @@ var (
 
 // DoorOptions configure a [Door]. All but Registerer are required.
 type DoorOptions struct {
-	// Secret is what all relays have in common: each can acknowledge what another one has handed out.
+	// Secret is common to all relays: each can acknowledge a request that another one has handed out.
 	Secret []byte
 	Caller func(*http.Request) string // the address of who asks
 
 	Registerer prometheus.Registerer // nil: no metrics
 }
 
-// A Door is what boxes speak to. It keeps nothing that another relay would need: any of them can answer.
+// A Door answers the boxes. It keeps nothing that another relay would need: any of them can answer.
 //
 // A handle is the address in NATS at which a request is acknowledged, sealed with a key of the relays and bound to the
-// venue. So a box can end what it was handed, once or again, and nothing else.
+// venue. So a box can end a request that it was handed, once or again, and no other.
 type Door struct {
 	stream *Stream
 	o      DoorOptions
@@ -121,7 +121,7 @@ func (d *Door) Run(ctx context.Context) error {
 func (d *Door) SetVenues(all []Venue) {
 	tokens := map[string]string{}
 	for _, v := range all {
-		tokens[v.Token] = v.ID // what is no hash is that of nothing
+		tokens[v.Token] = v.ID // no token has a hash that is not in hex
 	}
 
 	d.mu.Lock()
@@ -224,7 +224,7 @@ func (d *Door) next(w http.ResponseWriter, r *http.Request, p *poll) {
 
 	switch {
 	case found != nil:
-		// What a box acknowledges late is acknowledged all the same.
+		// An acknowledgement that comes late counts all the same.
 		_ = conn.SetWriteDeadline(time.Now().Add(source.BodyTime(int64(len(found.body)))))
 		d.hand(w, p.venue, found)
 	case errors.Is(context.Cause(ctx), errRevoked):

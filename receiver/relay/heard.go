@@ -11,8 +11,8 @@ import (
 	"ticketrail/receiver/source"
 )
 
-// heardSubject is where relays tell each other of boxes, and are asked for what they know. Nothing of it is stored: a
-// thousand idle boxes must not cost the servers' disks a write.
+// heardSubject is the subject on which relays report boxes to each other, and are asked for all of them. Nothing of it
+// is stored: a thousand idle boxes must not cost the servers' disks a write.
 const heardSubject = "ticketrail.boxes"
 
 const (
@@ -23,7 +23,7 @@ const (
 	twoBoxesFor = 10 * time.Minute
 )
 
-// A Heard is what a relay knows of the box of a venue.
+// A Heard is the knowledge of a relay about the box of a venue.
 type Heard struct {
 	Ago      time.Duration `json:"ago"` // since it was last heard
 	Report   source.Report `json:"report"`
@@ -44,7 +44,7 @@ func (d *Door) report(venue string, box source.Box) {
 	}
 }
 
-// hear notes what a relay tells. A process that is heard again after another one has not been started anew: they are
+// hear notes the report of a relay. A process that is heard again after another one has not been started anew: they are
 // two boxes.
 func (d *Door) hear(m *nats.Msg) {
 	var box source.Box
@@ -66,7 +66,7 @@ func (d *Door) hear(m *nats.Msg) {
 	d.boxes[venue] = b
 }
 
-// Heard is what is known of the boxes, by their venues.
+// Heard has the known boxes, by their venues.
 func (d *Door) Heard() map[string]Heard {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -77,14 +77,14 @@ func (d *Door) Heard() map[string]Heard {
 	return all
 }
 
-// tell answers who asks for what is known.
+// tell answers a question for the known boxes.
 func (d *Door) tell(m *nats.Msg) {
 	if data, err := json.Marshal(d.Heard()); err == nil {
 		_ = m.Respond(data)
 	}
 }
 
-// Heard asks all relays what they know of the boxes, until ctx ends, and says how many have answered.
+// Heard asks all relays for the boxes that they know, until ctx ends, and says how many have answered.
 func (s *Stream) Heard(ctx context.Context) (all map[string]Heard, relays int, err error) {
 	inbox := s.nc.NewInbox()
 	answers, err := s.nc.SubscribeSync(inbox)

@@ -83,7 +83,8 @@ func (d *Door) mayLook(venue string) bool {
 	return d.room(venue).looks.Allow()
 }
 
-// room is that of a venue. It is called with d.mu. What was published before the relay listened was not heard.
+// room finds or makes the room of a venue. It is called with d.mu. Requests that were published before the relay
+// listened were not heard.
 func (d *Door) room(venue string) *room {
 	r := d.rooms[venue]
 	if r == nil {
@@ -165,8 +166,8 @@ type found struct {
 	age     time.Duration // by the servers' clocks
 }
 
-// fetch waits for a request until ctx ends. What waited before, and what a box had that died, it finds by asking the
-// consumer; of a new one it hears.
+// fetch waits for a request until ctx ends. Requests that waited before, and those of a box that died, it finds by
+// asking the consumer; of a new one it hears.
 func (d *Door) fetch(ctx context.Context, p *poll) (*found, error) {
 	for {
 		consumer, err := d.stream.consumer(ctx, p.venue)
@@ -206,7 +207,7 @@ func (d *Door) fetch(ctx context.Context, p *poll) (*found, error) {
 	}
 }
 
-// fetchOne is nil if nothing came within fetchTime. What came for a box that is gone is given back at once: another one
+// fetchOne is nil if nothing came within fetchTime. A request for a box that is gone is given back at once: another one
 // need not wait for it.
 func fetchOne(ctx context.Context, consumer jetstream.Consumer) (jetstream.Msg, error) {
 	limited, cancel := context.WithTimeout(ctx, fetchTime)

@@ -13,8 +13,8 @@ import (
 	"ticketrail/receiver/source"
 )
 
-// A Site is what the relay knows of a venue and its box. Its zero times are of events since which the relays were
-// started, or the servers, or that are older than the retention.
+// A Site is the state of a venue and its box. A time is zero if there was no such event: since the relays were started
+// (Heard), since the servers were (LastFetch), or within the retention (LastRequest); Oldest, if none waits.
 type Site struct {
 	ID          string        `json:"id"`                    // of the venue
 	Heard       time.Time     `json:"heard,omitzero"`        // when a relay last heard of its box

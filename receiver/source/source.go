@@ -81,7 +81,7 @@ type Source struct {
 	log *slog.Logger
 	sourceState
 
-	// What the relay was last told, and since when. Only Run uses them.
+	// The box as the relay was last told of it, and when it was looked at. Only Run uses them.
 	box    string
 	looked time.Time
 }

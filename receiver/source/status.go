@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// A Status is what a box knows of its connection to the relay.
+// A Status is the state of the connection to the relay, as the box knows it.
 type Status struct {
 	Behind   uint64        // requests that wait at the relay, as far as is known
 	Since    time.Time     // since when Behind has not been 0; zero: it is
@@ -19,7 +19,7 @@ type Status struct {
 	Err      error         // why nothing is fetched, or why the request at hand is not taken; nil: all is well
 }
 
-// sourceState is what a Source knows.
+// sourceState is the state of a Source.
 type sourceState struct {
 	metrics *sourceMetrics
 
@@ -28,7 +28,7 @@ type sourceState struct {
 	stored time.Time  // when the request at hand was stored, by the clock of this process; zero: there is none
 }
 
-// Status returns what is known now.
+// Status returns the present state.
 func (s *sourceState) Status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -32,7 +32,7 @@ type relaySource struct {
 	mu   sync.Mutex // guards the fields below
 	conf config.Source
 	end  context.CancelFunc // of what fetches with conf
-	// source fetches, metrics are its own: a reload replaces both. Nil: there is none.
+	// A reload replaces both, the metrics are those of the source. Nil: there is none.
 	source  *source.Source
 	metrics *prometheus.Registry
 }
@@ -112,7 +112,7 @@ func (s *relaySource) take(ctx context.Context, venue string, one source.Arrival
 
 const keepWithin = 4 * time.Second
 
-// report is what the relay is told of this box.
+// report tells the relay how this box is.
 func (s *relaySource) report() source.Report {
 	r := source.Report{Version: admin.ThisBuild().Version}
 	for _, st := range s.queue.Stations() {

@@ -182,7 +182,8 @@ func (a *Admin) check(v *store.Venue) error {
 	return nil
 }
 
-// Renew writes a new token for a venue's box to file. That of before ends within a second, also for a box that waits.
+// Renew writes a new token for a venue's box to file. The one before ends within a second, also for a box
+// that waits.
 func (a *Admin) Renew(ctx context.Context, id, file string) error {
 	all := slices.Clone(a.bucket)
 	for _, v := range a.Conf.Venues { // its token is in the bucket, too

@@ -75,7 +75,7 @@ func (s *server) venues() []config.Venue {
 	return s.conf.With(s.others).Venues
 }
 
-// addConsumers gives the venues of the bucket what they have lost with a stream.
+// addConsumers gives the venues the consumers that they have lost with a stream.
 func (s *server) addConsumers(ctx context.Context) error {
 	for {
 		var ids []string

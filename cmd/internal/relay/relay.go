@@ -253,7 +253,7 @@ func storeOptions(c *config.Relay) store.Options {
 		MaxBody: int64(c.Receiver.MaxBody)}
 }
 
-// ensureConsumers makes those of the venues of the file; `relay venues add` makes the others.
+// ensureConsumers makes the consumers of the venues of the file; `relay venues add` makes the others.
 func (s *server) ensureConsumers(ctx context.Context, conf *config.Relay) error {
 	for _, v := range conf.Venues {
 		if err := s.stream.EnsureConsumer(ctx, v.ID); err != nil {

@@ -49,8 +49,8 @@ func (s *server) serveWebhook(run func(string, func(context.Context) error)) (at
 	return l.Addr().String(), nil
 }
 
-// group is as that of the receiver. receiver.allow_from is for the service: boxes are anywhere, so each network that is
-// not in it has a few connections of its own.
+// group is the group of the receiver. receiver.allow_from is for the service: boxes are anywhere, so each network that
+// is not in it has a few connections of its own.
 func (s *server) group(caller netip.Addr) (name string, most int) {
 	name, most = s.receiver.Group(caller)
 	if name != "" && len(s.config().Receiver.AllowFrom) > 0 {

@@ -20,8 +20,8 @@ import (
 // lookEvery is how often the servers are asked: as often as boxes report. With a thousand venues it takes a second.
 const lookEvery = 20 * time.Second
 
-// knownFor is how long what the servers have said counts. What one relay saw before it was cut off must not hide from
-// an alert what another relay sees now.
+// knownFor is how long an answer of the servers counts. The view of a relay that is cut off must not hide from an alert
+// the present view of another relay.
 const knownFor = 3 * lookEvery
 
 // A watch knows how all venues are, for metrics and for the page. It asks by itself and not at each scrape, so that
@@ -136,7 +136,7 @@ func (*watch) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect exports what is known.
+// Collect exports the last overview.
 func (w *watch) Collect(ch chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		ch <- daemon.Gauge(d, v, labels...)
