@@ -82,6 +82,7 @@ func (s *Stream) NewDoor(o DoorOptions) (*Door, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	d := &Door{stream: s, o: o, wrong: newStrangers(o.Registerer), rooms: map[string]*room{},
 		boxes: map[string]heardBox{}}
 	if d.seal, err = cipher.NewGCMWithRandomNonce(block); err != nil {
@@ -103,6 +104,7 @@ func (s *Stream) NewDoor(o DoorOptions) (*Door, error) {
 func (d *Door) Run(ctx context.Context) error {
 	connected := d.stream.nc.StatusChanged(nats.CONNECTED)
 	defer d.stream.nc.RemoveStatusListener(connected)
+
 	for {
 		select {
 		case <-connected:
@@ -127,6 +129,7 @@ func (d *Door) SetVenues(all []Venue) {
 	d.mu.Lock()
 	d.tokens = tokens
 	d.mu.Unlock()
+
 	d.each(func(p *poll) {
 		if tokens[p.token] != p.venue {
 			p.end(errRevoked)
@@ -157,6 +160,7 @@ func (d *Door) admit(w http.ResponseWriter, r *http.Request) (p *poll, ok bool) 
 	d.mu.Lock()
 	p.venue = d.tokens[p.token]
 	d.mu.Unlock()
+
 	if p.venue == "" || !strings.EqualFold(scheme, "bearer") {
 		w.Header().Set("Connection", "close")
 		if !d.wrong.allow(d.o.Caller(r), d.stream.log) {
@@ -168,6 +172,7 @@ func (d *Door) admit(w http.ResponseWriter, r *http.Request) (p *poll, ok bool) 
 			http.StatusUnauthorized)
 		return nil, false
 	}
+
 	if want := r.Header.Get(source.HeaderVenue); want != "" && want != p.venue {
 		http.Error(w, "this token is of venue "+p.venue, http.StatusForbidden)
 		return nil, false
@@ -205,6 +210,7 @@ func (d *Door) next(w http.ResponseWriter, r *http.Request, p *poll) {
 	w.Header().Set("Cache-Control", "no-store") // the same answer again would keep the box from all others
 	ctx, end := context.WithCancelCause(r.Context())
 	defer end(nil)
+
 	p.end = end
 	if why := d.enter(p); why != "" {
 		w.Header().Set("Retry-After", "5")
@@ -217,6 +223,7 @@ func (d *Door) next(w http.ResponseWriter, r *http.Request, p *poll) {
 	conn := http.NewResponseController(w)
 	_ = conn.SetReadDeadline(time.Now().Add(source.PollTime + answerTime)) // of a body that nobody needs
 	_ = conn.SetWriteDeadline(time.Now().Add(source.PollTime + answerTime))
+
 	ctx, cancel := context.WithTimeout(ctx, source.PollTime)
 	defer cancel()
 	found, err := d.fetch(ctx, p)
@@ -255,6 +262,7 @@ func (d *Door) hand(w http.ResponseWriter, venue string, f *found) {
 			h.Set(name, value)
 		}
 	}
+
 	if f.refused {
 		h.Set(source.HeaderRefused, "true")
 	}
@@ -269,11 +277,13 @@ func (d *Door) ack(w http.ResponseWriter, r *http.Request, p *poll) {
 		http.Error(w, "the acknowledgement is too large", http.StatusRequestEntityTooLarge)
 		return
 	}
+
 	if err == nil {
 		err = json.Unmarshal(body, &a)
 	}
 
 	how := map[string]string{source.Stored: "+ACK", source.Refused: fmt.Sprintf("+TERM %.200q", a.Reason)}[a.Result]
+
 	subject, mine := d.open(p.venue, a.Handle)
 	if err != nil || how == "" || !mine {
 		http.Error(w, "no request of this venue has this handle, or the result is neither stored nor refused",

@@ -62,6 +62,7 @@ func (d *Door) hear(m *nats.Msg) {
 		}
 		b.before = b.ID
 	}
+
 	b.Box, b.at = box, time.Now()
 	d.boxes[venue] = b
 }
@@ -70,6 +71,7 @@ func (d *Door) hear(m *nats.Msg) {
 func (d *Door) Heard() map[string]Heard {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+
 	all := map[string]Heard{}
 	for venue, b := range d.boxes {
 		all[venue] = Heard{time.Since(b.at), b.Report, time.Since(b.two) < twoBoxesFor}
@@ -92,6 +94,7 @@ func (s *Stream) Heard(ctx context.Context) (all map[string]Heard, relays int, e
 		return nil, 0, err
 	}
 	defer func() { _ = answers.Unsubscribe() }()
+
 	if err := s.nc.PublishRequest(heardSubject, inbox, nil); err != nil {
 		return nil, 0, err
 	}
@@ -102,10 +105,12 @@ func (s *Stream) Heard(ctx context.Context) (all map[string]Heard, relays int, e
 		if err != nil {
 			return all, relays, nil // there is no other end
 		}
+
 		var one map[string]Heard
 		if json.Unmarshal(m.Data, &one) != nil {
 			continue // nobody listens
 		}
+
 		relays++
 		for venue, h := range one {
 			if known, ok := all[venue]; !ok || h.Ago < known.Ago {

@@ -72,6 +72,7 @@ func (d *Door) enter(p *poll) (why string) {
 			other.end(errReplaced)
 		}
 	}
+
 	r.polls = append(r.polls, p)
 	return ""
 }
@@ -150,6 +151,7 @@ func (r *room) stir() {
 func (d *Door) askAgain(venue string) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+
 	if time.Since(d.room(venue).stored) < storedWithin {
 		return askSoon
 	}
@@ -174,6 +176,7 @@ func (d *Door) fetch(ctx context.Context, p *poll) (*found, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		asked := time.Now()
 		if info := consumer.CachedInfo(); waiting(info) == 0 {
 			select {
@@ -193,6 +196,7 @@ func (d *Door) fetch(ctx context.Context, p *poll) (*found, error) {
 				return nil, ctx.Err()
 			}
 		}
+
 		if msg == nil { // of a request that is known, there was a retry
 			continue
 		}
@@ -221,6 +225,7 @@ func fetchOne(ctx context.Context, consumer jetstream.Consumer) (jetstream.Msg, 
 	if err := batch.Error(); !ok && !errors.Is(err, context.DeadlineExceeded) {
 		return nil, err
 	}
+
 	if !ok {
 		return nil, nil
 	}

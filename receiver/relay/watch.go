@@ -40,6 +40,7 @@ func (s *Stream) Venues(ctx context.Context) ([]Venue, error) {
 
 	var mu sync.Mutex
 	values := map[string]string{}
+
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(readsAtOnce)
 	for _, name := range names {
@@ -57,6 +58,7 @@ func (s *Stream) Venues(ctx context.Context) ([]Venue, error) {
 			return nil
 		})
 	}
+
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
@@ -89,6 +91,7 @@ func (s *Stream) WatchVenues(ctx context.Context, changed func([]Venue)) error {
 			last = ""
 			continue
 		}
+
 		if err.Error() != last {
 			last = err.Error()
 			s.log.Warn("changes of venues are not seen now", "err", err)
@@ -115,11 +118,13 @@ func (v *venueWatch) run(ctx context.Context) error {
 	// A watch that was cut off with its server notices that late.
 	connected := v.s.nc.StatusChanged(nats.CONNECTED)
 	defer v.s.nc.RemoveStatusListener(connected)
+
 	w, err := v.s.venues.WatchAll(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = w.Stop() }()
+
 	end := time.NewTimer(rewatch)
 	defer end.Stop()
 	// Until all entries are read, nothing is told: half a list would turn restaurants away.

@@ -91,6 +91,7 @@ func New(o Options) *Source {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+
 	s := &Source{o: o, id: rand.Text(), log: o.Logger.With("component", "source")}
 	s.metrics = newSourceMetrics(s, o.Registerer)
 	s.status.Down = time.Now()
@@ -164,6 +165,7 @@ func (s *Source) take(ctx context.Context, a Arrival, unreadable error) error {
 	ctx = context.WithoutCancel(ctx) // a stop interrupts nothing that was begun
 	attempt, cancel := context.WithTimeout(ctx, takeTime)
 	defer cancel()
+
 	err := unreadable
 	if err == nil {
 		err = s.o.Take(attempt, a)
@@ -198,6 +200,7 @@ func (s *Source) next(ctx context.Context) (*Arrival, error) {
 	defer cancel()
 	limit := time.AfterFunc(PollTime+answerTime, cancel)
 	defer limit.Stop()
+
 	resp, err := s.ask(ctx, http.MethodGet, PathNext, nil)
 	if err != nil {
 		return nil, err
@@ -233,6 +236,7 @@ func decode(h http.Header, body []byte, behind uint64, came time.Time) (*Arrival
 	if err == nil {
 		a.Age = max(0, age) + time.Since(came)
 	}
+
 	if a.Received, err = time.Parse(time.RFC3339Nano, h.Get(HeaderReceived)); err != nil {
 		a.Received = time.Now().Add(-a.Age)
 	}
@@ -245,6 +249,7 @@ func decode(h http.Header, body []byte, behind uint64, came time.Time) (*Arrival
 	if err := json.Unmarshal(body, &one); err != nil {
 		return a, fmt.Errorf("read a refused body of the relay: %w: %w", ErrNever, err)
 	}
+
 	a.Device, a.Received, a.Body, a.Refused = one.Device, one.Time, one.Body, &one
 	return a, nil
 }
@@ -256,6 +261,7 @@ func (s *Source) ack(ctx context.Context, a Ack) error {
 	if err != nil {
 		return err
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, ackTime)
 	defer cancel()
 	for {
@@ -268,6 +274,7 @@ func (s *Source) ack(ctx context.Context, a Ack) error {
 		if err == nil {
 			return nil
 		}
+
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("tell the relay that a request was taken: %w", err)
@@ -294,6 +301,7 @@ func ask(ctx context.Context, o Options, method, path, box string, body []byte) 
 	if err != nil {
 		return nil, err
 	}
+
 	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(o.URL, "/")+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err

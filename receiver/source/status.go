@@ -43,6 +43,7 @@ func (s *sourceState) Status() Status {
 func (s *sourceState) failed(err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	isNew := s.status.Down.IsZero() || s.isNew(err)
 	s.status.Err, s.stored = err, time.Time{}
 	if s.status.Down.IsZero() {
@@ -63,6 +64,7 @@ func (s *sourceState) reached(a *Arrival) bool {
 	if a == nil || wasDown {
 		s.status.Err = nil // otherwise it is why this request was not taken before
 	}
+
 	s.status.Down, s.status.Reported = time.Time{}, time.Now()
 	if a == nil {
 		s.stored = time.Time{}

@@ -72,6 +72,7 @@ func (s *relaySource) fetch(ctx context.Context, conf config.Source) {
 	one := source.New(source.Options{URL: conf.URL, Venue: conf.Venue, Token: conf.Token, Transport: source.Transport(),
 		Report: s.report, Logger: s.log, Registerer: own,
 		Take: func(ctx context.Context, a source.Arrival) error { return s.take(ctx, conf.Venue, a) }})
+
 	s.set(one, own)
 	defer s.set(nil, nil)
 	_ = one.Run(ctx) // nil when ctx has ended
@@ -163,6 +164,7 @@ func (s *relaySource) findings(now time.Time) []finding.Finding {
 	if !st.Reported.IsZero() {
 		heard = fmt.Sprintf("it heard of this box %s ago", finding.Age(now.Sub(st.Reported)))
 	}
+
 	waiting := "1 order waits"
 	if st.Behind != 1 {
 		waiting = fmt.Sprintf("%d orders wait", st.Behind)

@@ -51,6 +51,7 @@ func OpenAdmin(ctx context.Context, conf *config.Relay) (*Admin, error) {
 			break
 		}
 	}
+
 	if !nc.IsConnected() {
 		err = fmt.Errorf("%w: are the servers of nats.urls running, and is this machine allowed to connect to them?",
 			err)
@@ -90,6 +91,7 @@ func (a *Admin) Find(ctx context.Context, idOrName string) (config.Venue, error)
 			return v, nil
 		}
 	}
+
 	if id, isUUID := contract.CanonicalID(idOrName); isUUID {
 		if known, err := a.stream.Knows(ctx, id); known || err != nil {
 			return config.Venue{ID: id, Name: id}, err
@@ -106,6 +108,7 @@ func (a *Admin) Add(ctx context.Context, v store.Venue, ownSecret bool, file str
 	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("%s exists already: move it away, or name another file", file)
 	}
+
 	if ownSecret {
 		secret = newSecret()
 		v.Secrets = []string{secret}
@@ -120,6 +123,7 @@ func (a *Admin) issue(ctx context.Context, v store.Venue, file string) error {
 	if err := writeSecret(file, token); err != nil {
 		return err
 	}
+
 	v.Token = store.HashToken(token)
 	return a.stream.PutVenue(ctx, v)
 }
@@ -141,6 +145,7 @@ func (a *Admin) AddAll(ctx context.Context, venues []store.Venue, folder string,
 	for _, v := range a.Venues() {
 		known[v.ID] = true
 	}
+
 	var problems []error
 	for _, v := range venues {
 		if err := a.check(&v); err != nil && !known[v.ID] {
@@ -169,6 +174,7 @@ func (a *Admin) check(v *store.Venue) error {
 	if !isUUID {
 		return fmt.Errorf("%q is not the id of a venue; for example 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11", v.ID)
 	}
+
 	v.ID = id
 	for _, other := range a.Venues() {
 		switch {
@@ -189,6 +195,7 @@ func (a *Admin) Renew(ctx context.Context, id, file string) error {
 	for _, v := range a.Conf.Venues { // its token is in the bucket, too
 		all = append(all, StoredVenue(v))
 	}
+
 	i := slices.IndexFunc(all, func(v store.Venue) bool { return v.ID == id })
 	if i < 0 {
 		return store.ErrNoVenue

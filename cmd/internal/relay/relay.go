@@ -85,6 +85,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	s := &server{o: o, level: new(slog.LevelVar), registry: daemon.NewRegistry(), start: conf, conf: conf,
 		looks: rate.NewLimiter(looksPerSecond, looksAtOnce)}
+
 	s.level.Set(conf.Log.Slog())
 	s.log = daemon.NewLogger(o.Log, conf.Log.Format, s.level)
 	s.loaded = daemon.NewConfigMetrics(s.registry)
@@ -98,6 +99,7 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	defer s.disconnect()
+
 	serving, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	var wg sync.WaitGroup
 	end := func() { stop(nil); wg.Wait() }
@@ -140,6 +142,7 @@ func Run(ctx context.Context, o Options) error {
 	s.notify("STOPPING=1\nSTATUS=answering the current requests")
 	end()
 	s.log.Info("stopped")
+
 	if ctx.Err() == nil { // a part failed
 		return cause
 	}
@@ -187,6 +190,7 @@ func (s *server) open(ctx context.Context, run func(string, func(context.Context
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+
 		if err.Error() != last {
 			last = err.Error()
 			s.log.Warn("the relay waits for its servers", "err", err)
@@ -231,6 +235,7 @@ func (s *server) openOnce(ctx context.Context, within time.Duration) error {
 		reg := prometheus.NewRegistry()
 		o := storeOptions(s.conf)
 		o.Logger, o.Registerer, o.Shrink = s.log, reg, s.o.Shrink
+
 		opening, cancel := context.WithTimeout(ctx, within)
 		defer cancel()
 		stream, err := store.Open(opening, s.nc, o)
@@ -242,6 +247,7 @@ func (s *server) openOnce(ctx context.Context, within time.Duration) error {
 		if err != nil {
 			return err
 		}
+
 		s.registry.MustRegister(reg)
 		s.stream = stream
 	}
@@ -270,6 +276,7 @@ func (s *server) disconnect() {
 	if err := s.nc.Drain(); err != nil { // it was not connected
 		s.nc.Close()
 	}
+
 	select {
 	case <-closed:
 	case <-time.After(5 * time.Second):

@@ -31,6 +31,7 @@ func Status(ctx context.Context, conf *config.Relay) Overview {
 	ctx, cancel := context.WithTimeout(ctx, statusWithin)
 	defer cancel()
 	var wg sync.WaitGroup
+
 	nodes := make([]error, len(conf.NATS.URLs))
 	for i, url := range conf.NATS.URLs {
 		wg.Go(func() { nodes[i] = tryNode(conf.NATS, url) })
@@ -43,6 +44,7 @@ func Status(ctx context.Context, conf *config.Relay) Overview {
 		o.find("servers/unread", admin.Fail, "servers", "not everything could be read: "+
 			strings.ReplaceAll(err.Error(), "\n", "; "), "look at the nodes: systemctl status nats-server")
 	}
+
 	for i, err := range nodes {
 		if err != nil {
 			node := conf.NATS.URLs[i]
@@ -91,6 +93,7 @@ func ask(ctx context.Context, conf *config.Relay) (o Overview, err error) {
 	sites, sitesErr := s.Sites(ctx, heard)
 
 	o = overview(time.Now(), allVenues(conf, bucket), state, sites)
+
 	if relays == 0 {
 		o.find("relays/none", admin.Fail, "relays", "no relay answers: no order is taken, and no box can fetch one",
 			"systemctl status ticketrail-relay on each")
