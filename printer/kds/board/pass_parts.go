@@ -35,6 +35,7 @@ func (x *Pass) forgetParts(groups []*group) {
 	if x.o.Siblings == nil {
 		return
 	}
+
 	now := map[string]*parts{}
 	for _, g := range groups {
 		for _, m := range g.members {
@@ -49,6 +50,7 @@ func (x *Pass) forgetParts(groups []*group) {
 				}
 				now[key] = p
 			}
+
 			if !slices.Contains(p.jobs, m.rec.Job) {
 				p.jobs = append(p.jobs, m.rec.Job)
 				p.asked, p.final = time.Time{}, false
@@ -88,6 +90,7 @@ func (x *Pass) ask() {
 		}
 	}
 	x.write.Unlock()
+
 	lists := map[string][]Sibling{}
 	for key, jobs := range jobs {
 		list, err := x.o.Siblings(jobs)
@@ -97,6 +100,7 @@ func (x *Pass) ask() {
 		}
 		lists[key] = list
 	}
+
 	x.write.Lock()
 	defer x.write.Unlock()
 	changed := false
@@ -107,6 +111,7 @@ func (x *Pass) ask() {
 		}
 		changed = changed || p.asked.IsZero() || !reflect.DeepEqual(p.list, list)
 		p.list, p.asked = list, time.Now()
+
 		// The boards tell of their own cards.
 		p.final = !slices.ContainsFunc(list, func(s Sibling) bool {
 			return s.State.Open() || s.Card != nil && s.Card.State == Open && !slices.Contains(p.jobs, s.Job)
@@ -134,8 +139,12 @@ func (x *Pass) addParts(g *group, o *Order) {
 
 	tickets := partTickets(g, o, list)
 	netVoids(tickets)
-	for i := range tickets {
-		x.addTicket(o.part(tickets[i].station, x.o.Title), &tickets[i])
+	for _, c := range tickets {
+		if p := o.part(c.station, x.o.Title); c.card != nil {
+			x.addCard(p, c)
+		} else {
+			x.addJob(p, c)
+		}
 	}
 
 	for i := range o.Parts {
@@ -148,7 +157,7 @@ func (x *Pass) addParts(g *group, o *Order) {
 }
 
 // partTickets are the tickets of an order: those on the boards, and those that only the queue has.
-func partTickets(g *group, o *Order, list []Sibling) (out []partTicket) {
+func partTickets(g *group, o *Order, list []Sibling) (out []*partTicket) {
 	ofCard := func(station string, k *Ticket, t *ticket.Ticket) {
 		p := newPartTicket(station, k.Job, t, k.Items, k.State == Bumped)
 		p.card = k
@@ -164,6 +173,7 @@ func partTickets(g *group, o *Order, list []Sibling) (out []partTicket) {
 		p.sibling = s
 		out = append(out, p)
 	}
+
 	for _, k := range o.Tickets {
 		i := slices.IndexFunc(list, func(s Sibling) bool { return s.Job == k.Job })
 		if k.State == Elsewhere && i >= 0 { // the queue knows what became of it
@@ -175,9 +185,10 @@ func partTickets(g *group, o *Order, list []Sibling) (out []partTicket) {
 		})
 		ofCard(k.Station, &k, g.members[m].t)
 	}
+
 	for _, s := range list {
 		known := slices.ContainsFunc(g.members, func(m member) bool { return m.rec.Job == s.Job }) ||
-			slices.ContainsFunc(out, func(p partTicket) bool { return p.job == s.Job })
+			slices.ContainsFunc(out, func(p *partTicket) bool { return p.job == s.Job })
 		if !known && sameOrder(g, &s.Ticket) {
 			ofSibling(layout.OneLine(s.Station), &s)
 		}
@@ -212,6 +223,7 @@ func (x *Pass) take(p *Part, job uint64, kind SiblingKind, state PartState, text
 			state, p.TickedAt = PartMade, max(p.TickedAt, k.At)
 		}
 	}
+
 	// The last needs most attention.
 	states := []PartState{PartGone, PartDone, PartMade, PartOut, PartOpen, PartWait, PartExpired, PartHeld}
 	if slices.Index(states, state) >= slices.Index(states, p.State) {
@@ -221,19 +233,10 @@ func (x *Pass) take(p *Part, job uint64, kind SiblingKind, state PartState, text
 	p.Lines = append(p.Lines, lines...)
 }
 
-// addTicket adds a ticket to its part.
-func (x *Pass) addTicket(p *Part, c *partTicket) {
-	if c.card != nil {
-		x.addCard(p, c)
-	} else {
-		x.addJob(p, c)
-	}
-}
-
 // addCard adds a card that a board has.
 func (x *Pass) addCard(p *Part, c *partTicket) {
 	k, lines := c.card, c.lines()
-	wanted, left, _ := c.wanted()
+	wanted, left, _ := c.count()
 	switch {
 	case wanted == 0 && (k.Changed || len(k.Items) > 0): // all of it is cancelled, so nothing is waited for
 		x.take(p, k.Job, OnBoard, PartGone, "cancelled", "", lines)
@@ -251,12 +254,14 @@ func (x *Pass) addCard(p *Part, c *partTicket) {
 // a ticket that voids something itself must come out.
 func (x *Pass) addJob(p *Part, c *partTicket) {
 	s, lines := c.sibling, c.lines()
-	wanted, _, voided := c.wanted()
-	live := wanted > 0 || !voided && !mustAck(&s.Ticket)
-	if voided && !mustAck(&s.Ticket) && !s.Cut && s.State != ticket.Cancelled {
+	wanted, _, voided := c.count()
+	must := mustAck(&s.Ticket)
+	live := wanted > 0 || voided == 0 && !must
+	if !live && !must && !s.Cut && !c.isCancelled() {
 		x.take(p, s.Job, s.Kind, PartGone, "cancelled", "", lines)
 		return
 	}
+
 	at, clock := "", ""
 	if s.At != "" && s.At != s.Station {
 		at = " at " + layout.OneLine(s.At)
@@ -264,6 +269,7 @@ func (x *Pass) addJob(p *Part, c *partTicket) {
 	if !s.Ended.IsZero() {
 		clock = ticket.Clock(s.Ended, s.Ticket.Zone)
 	}
+
 	state, text := PartOut, ""
 	switch {
 	case s.State == ticket.Held || s.State == ticket.Failed:
@@ -291,6 +297,7 @@ func (x *Pass) addJob(p *Part, c *partTicket) {
 	default:
 		text = "on paper" + at + ", " + string(s.State) + " " + clock
 	}
+
 	switch {
 	case state != PartOut:
 	case !live: // a cancellation is not made

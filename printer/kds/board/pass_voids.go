@@ -1,10 +1,6 @@
 package board
 
-import (
-	"math/big"
-
-	"ticketrail/queue/ticket"
-)
+import "ticketrail/queue/ticket"
 
 // A partTicket is a ticket of a part, and what of it is still wanted. It has a card or a sibling.
 type partTicket struct {
@@ -13,11 +9,12 @@ type partTicket struct {
 	t       *ticket.Ticket
 	card    *Ticket
 	sibling *Sibling
-	dishes  []dish
+	dishes  []*dish
 }
 
 // A dish is an item of a ticket, or a void.
 type dish struct {
+	of             *partTicket
 	quantity, name string
 	void           bool
 	unnamed        bool // it names no dish, so it voids none: a modifier alone, or an item without a name
@@ -26,15 +23,14 @@ type dish struct {
 }
 
 // newPartTicket reads the dishes of a ticket. made says that nobody waits for any of them.
-func newPartTicket(station string, job uint64, t *ticket.Ticket, items []Item, made bool) partTicket {
-	p := partTicket{station: station, job: job, t: t}
+func newPartTicket(station string, job uint64, t *ticket.Ticket, items []Item, made bool) *partTicket {
+	p := &partTicket{station: station, job: job, t: t}
 	isVoid := false // the line above, to which modifiers belong
 	for i := range items {
 		it := &items[i]
 		if it.Depth == 0 || it.Void && !isVoid {
-			d := dish{quantity: it.Quantity, name: it.Name, void: it.Void, made: made || it.Done,
-				unnamed: it.Depth > 0 || it.Name == noName}
-			p.dishes = append(p.dishes, d)
+			p.dishes = append(p.dishes, &dish{of: p, quantity: it.Quantity, name: it.Name, void: it.Void,
+				made: made || it.Done, unnamed: it.Depth > 0 || it.Name == noName})
 		}
 		isVoid = it.Void
 	}
@@ -44,73 +40,65 @@ func newPartTicket(station string, job uint64, t *ticket.Ticket, items []Item, m
 // maxNetted limits how many dishes and voids of an order are compared, each with each, at every change of a board.
 const maxNetted = 1000
 
-// netVoids takes what was voided off the dishes of the same part. A void that a person cancelled takes nothing. Of an
-// order with more than maxNetted dishes all voids stay.
-func netVoids(tickets []partTicket) {
-	count := 0
-	for i := range tickets {
-		count += len(tickets[i].dishes)
+// netVoids takes what was voided off the dishes of the same part. Of an order with more than maxNetted dishes all
+// voids stay. Dishes that nobody waits for are first, then the oldest: if a void meant another one, the order is ready
+// too late, not too early. A tick does not count, or the void would move to what was just ticked.
+func netVoids(tickets []*partTicket) {
+	var voids, made, awaited []*dish
+	for _, p := range tickets {
+		for _, d := range p.dishes {
+			switch {
+			case d.void:
+				voids = append(voids, d)
+			case d.made:
+				made = append(made, d)
+			default:
+				awaited = append(awaited, d)
+			}
+		}
 	}
-	if count > maxNetted {
+	dishes := append(made, awaited...)
+	if len(voids)+len(dishes) > maxNetted {
 		return
 	}
 
-	for i := range tickets {
-		v := &tickets[i]
-		if v.sibling != nil && v.card == nil && v.sibling.State == ticket.Cancelled {
-			continue
-		}
-		for j := range v.dishes {
-			if d := &v.dishes[j]; d.void && !d.unnamed {
-				v.take(d, tickets)
+	for _, void := range voids {
+		for _, d := range dishes {
+			if void.canMean(d) {
+				void.take(d)
 			}
 		}
 	}
 }
 
-// take takes a void off the dishes that it can mean: those of its name and check that came before it, with another
-// request, because one request can void a dish and order it anew. Those that nobody waits for are first, then the
-// oldest: if it meant another one, the order is ready too late, not too early. A tick does not count, or the void
-// would move to what was just ticked.
-func (v *partTicket) take(void *dish, tickets []partTicket) {
-	for _, made := range []bool{true, false} {
-		for i := range tickets {
-			of := &tickets[i]
-			if of.station != v.station || of.t.Request == v.t.Request || !of.t.SameCheck(v.t) ||
-				of.t.Received.After(v.t.Received) {
-				continue
-			}
-			for j := range of.dishes {
-				d := &of.dishes[j]
-				if !void.gone && !d.void && !d.gone && d.made == made && d.name == void.name {
-					d.less(void)
-				}
-			}
-		}
-	}
+// canMean says whether a void can mean a dish: one of its name and check that came before it, with another request,
+// because one request can void a dish and order it anew. A void that a person cancelled means none.
+func (void *dish) canMean(d *dish) bool {
+	v, of := void.of, d.of
+	return !void.gone && !void.unnamed && !d.gone && d.name == void.name && !v.isCancelled() &&
+		of.station == v.station && of.t.Request != v.t.Request && of.t.SameCheck(v.t) &&
+		!of.t.Received.After(v.t.Received)
 }
 
-// less takes from the dish what a void still voids. A quantity that is no number is voided by the same text.
-func (d *dish) less(void *dish) {
+// isCancelled says whether a person has cancelled it before it came out.
+func (p *partTicket) isCancelled() bool {
+	return p.sibling != nil && p.sibling.State == ticket.Cancelled
+}
+
+// take takes from a dish what the void still voids. A quantity that is no number is voided by the same text.
+func (void *dish) take(d *dish) {
 	has, isNumber := parseQuantity(d.quantity)
 	voided, alsoNumber := parseQuantity(void.quantity)
-	if !isNumber || !alsoNumber {
-		same := d.quantity == void.quantity
-		d.gone, void.gone = same, same
-		return
+	switch {
+	case !isNumber || !alsoNumber:
+		d.gone = d.quantity == void.quantity
+		void.gone = d.gone
+	case has.Sign() > 0 && voided.Sign() > 0:
+		rest := has.Sub(has, voided)
+		d.gone, void.gone = rest.Sign() <= 0, rest.Sign() >= 0
+		d.quantity = formatQuantity(rest.Abs(rest)) // of the one that is not gone
+		void.quantity = d.quantity
 	}
-
-	both := new(big.Rat).Set(has)
-	if voided.Cmp(has) < 0 {
-		both.Set(voided)
-	}
-	if both.Sign() == 0 {
-		return
-	}
-	has.Sub(has, both)
-	voided.Sub(voided, both)
-	d.quantity, d.gone = formatQuantity(has), has.Sign() == 0
-	void.quantity, void.gone = formatQuantity(voided), voided.Sign() == 0
 }
 
 // lines are what is still wanted, and the voids that have voided nothing.
@@ -130,19 +118,19 @@ func (p *partTicket) lines() (out []string) {
 	return out
 }
 
-// wanted says how many dishes a ticket has that were not voided; voided says that it had some, and has none.
-func (p *partTicket) wanted() (wanted, left int, voided bool) {
+// count says how many dishes of a ticket are wanted, how many of these are still to be made, and how many were voided.
+func (p *partTicket) count() (wanted, left, voided int) {
 	for _, d := range p.dishes {
-		if d.void {
-			continue
-		}
-		voided = true
-		if !d.gone {
+		switch {
+		case d.void:
+		case d.gone:
+			voided++
+		case d.made:
 			wanted++
-			if !d.made {
-				left++
-			}
+		default:
+			wanted++
+			left++
 		}
 	}
-	return wanted, left, voided && wanted == 0
+	return wanted, left, voided
 }
