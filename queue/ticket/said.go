@@ -176,8 +176,9 @@ func rawSaid(raw string) string {
 	}))
 }
 
-// isMetadata is as package contract has it: else a change of what prints would be taken for a retry.
-func isMetadata(key string) bool {
+// IsMetadata says that a key is about the transport or the service's database, not about the order. It does not print,
+// and what is under it may differ in a retry. An allergy or a note is about the order under any key.
+func IsMetadata(key string) bool {
 	return key == "retryCount" || strings.HasPrefix(key, "_") && !spokenKey.MatchString(key)
 }
 
@@ -200,7 +201,7 @@ func without(json []byte, leftOut func(depth int, key, value string) bool) []byt
 			rest := bytes.TrimLeft(json[end:], " \t\r\n")
 			if value, isKey := bytes.CutPrefix(rest, []byte(":")); isKey {
 				begin := len(json) - len(bytes.TrimLeft(value, " \t\r\n"))
-				if isMetadata(key) || leftOut(depth, key, scalar(json, begin)) {
+				if IsMetadata(key) || leftOut(depth, key, scalar(json, begin)) {
 					out = append(out, json[from:i]...)
 					end = valueEnd(json, begin)
 					from = end

@@ -7,13 +7,14 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"ticketrail/queue/ticket"
 )
 
 // A Value is a JSON value of a body with everything in it: its own node, then those of its members or elements, in the
@@ -115,7 +116,7 @@ func (v Value) appendJSON(b []byte, without []Value) []byte {
 		b = append(b, '{')
 		for member := range v.All() {
 			isOut := func(out Value) bool { return len(out) > 0 && out.Index() == member.Index() }
-			if IsMetadata(member.Key()) || slices.ContainsFunc(without, isOut) {
+			if ticket.IsMetadata(member.Key()) || slices.ContainsFunc(without, isOut) {
 				continue
 			}
 			b = append(appendText(b, member.Key()), ':')
@@ -138,14 +139,6 @@ func appendText(b []byte, s string) []byte {
 	b, _ = jsontext.AppendQuote(b, s) // the error is about UTF-8, which the text is
 	return b
 }
-
-// IsMetadata says that a key is about the transport or the service's database, not about the order. What is
-// under it may differ in a retry. An allergy or a note is about the order under any key.
-func IsMetadata(key string) bool {
-	return key == FieldRetryCount || strings.HasPrefix(key, "_") && !spokenKey.MatchString(key)
-}
-
-var spokenKey = regexp.MustCompile(`(?i)allerg|diet|intoleran|anaphyl|note|comment|instruct|remark`)
 
 // parse reads a body, which must be one object. Of a body with an error it returns what comes before the error.
 // repeats says that an object has a key more than once.

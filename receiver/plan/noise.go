@@ -120,7 +120,7 @@ func reasonsOf(table map[string][]string) map[string]string {
 // field that no path reads.
 func noiseKey(key string) (why string) {
 	var buf [64]byte
-	if contract.IsMetadata(key) {
+	if ticket.IsMetadata(key) {
 		return "bookkeeping"
 	}
 	if why := noiseTables.keys[string(fold(buf[:0], key))]; why != "" {

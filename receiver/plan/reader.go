@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode"
 
+	"ticketrail/queue/ticket"
 	"ticketrail/receiver/contract"
 )
 
@@ -276,7 +277,7 @@ func noteText(v contract.Value) string {
 			}
 		}
 		// A second text, or a member of an unknown name: quoting the whole object loses nothing.
-		if k := member.Key(); k != contract.FieldID && !contract.IsMetadata(k) && !isEmpty(member) {
+		if k := member.Key(); k != contract.FieldID && !ticket.IsMetadata(k) && !isEmpty(member) {
 			return asText(v)
 		}
 	}
