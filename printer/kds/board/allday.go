@@ -58,9 +58,6 @@ func AllDay(orders []*Order, course string, now time.Time) []*Count {
 		}
 	}
 	finish(counts)
-	slices.SortStableFunc(counts, func(x, y *Count) int {
-		return cmp.Compare(strconv.FormatBool(x.Later), strconv.FormatBool(y.Later))
-	})
 	return counts
 }
 
@@ -75,10 +72,11 @@ func (c *Count) add(o *Order, n *big.Rat) {
 	}
 }
 
-// finish sorts counts, the largest first, and writes out their sums.
+// finish sorts counts, the largest first and at the end what is not to be begun yet, and writes out their sums.
 func finish(list []*Count) {
 	slices.SortStableFunc(list, func(x, y *Count) int {
-		return cmp.Or(y.sum.Cmp(&x.sum), strings.Compare(x.Name, y.Name))
+		return cmp.Or(strings.Compare(strconv.FormatBool(x.Later), strconv.FormatBool(y.Later)),
+			y.sum.Cmp(&x.sum), strings.Compare(x.Name, y.Name))
 	})
 	for _, c := range list {
 		if c.Quantity == "" {

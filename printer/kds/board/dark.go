@@ -16,15 +16,18 @@ import (
 const wasOnTheScreen = "WAS ON THE SCREEN and is not bumped: may be in preparation"
 
 // NeedPaper reports whether a ticket that was shown is open and not on paper.
-func (b *Board) NeedPaper() bool {
+func (b *Board) NeedPaper() bool { return len(b.unprinted()) > 0 }
+
+// unprinted are the jobs of the cards that need paper.
+func (b *Board) unprinted() (jobs []uint64) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	for _, e := range b.cards {
+	for job, e := range b.cards {
 		if e.needsPaper() {
-			return true
+			jobs = append(jobs, job)
 		}
 	}
-	return false
+	return jobs
 }
 
 // needsPaper: a card that no page has confirmed still has its job in the queue, which brings it to the backup.
@@ -44,6 +47,7 @@ func (b *Board) ToPaper(ctx context.Context, station string,
 	if err != nil || len(cards) == 0 {
 		return 0, err
 	}
+
 	values := map[string][]byte{}
 	for _, e := range cards {
 		e.rec = e.rec.clone()
@@ -54,10 +58,12 @@ func (b *Board) ToPaper(ctx context.Context, station string,
 			return 0, fmt.Errorf("store card of job %d: %w", e.rec.Job, err)
 		}
 	}
+
 	if err := send(paperOf(cards), values); err != nil {
 		b.paperUnknown = true
 		return 0, fmt.Errorf("send the open tickets to %s: %w", station, err)
 	}
+
 	b.mu.Lock()
 	for _, e := range cards {
 		b.cards[e.rec.Job] = e
@@ -70,15 +76,7 @@ func (b *Board) ToPaper(ctx context.Context, station string,
 // readUnprinted returns copies of the cards that need paper, in the order of the board, as they are stored: an earlier
 // ToPaper may have failed and been stored all the same. write is held.
 func (b *Board) readUnprinted() (out []*entry, err error) {
-	b.mu.RLock()
-	var jobs []uint64
-	for job, e := range b.cards {
-		if e.needsPaper() {
-			jobs = append(jobs, job)
-		}
-	}
-	b.mu.RUnlock()
-	for _, job := range jobs {
+	for _, job := range b.unprinted() {
 		value, found, err := b.o.KV.Get(cardKey(job))
 		if err != nil {
 			return nil, err
@@ -128,6 +126,7 @@ func (e *entry) paperLines() []ticket.Line {
 	if len(lines) == 0 || whole.Raw {
 		lines = []ticket.Line{whole}
 	}
+
 	name := []string{ticket.NumberLabel(t.Number), ticket.TableLabel(t.Table, t.Type), t.Type,
 		ticket.Clock(t.Received, t.Zone), layout.Wanted(t)}
 	for i := range lines {
@@ -137,6 +136,7 @@ func (e *entry) paperLines() []ticket.Line {
 			lines[i].Notes = append([]string{"done on the screen"}, lines[i].Notes...)
 		}
 	}
+
 	heads := slices.Concat(t.Later, t.Heads(), t.Notes)
 	if t.Rush && !t.Void {
 		heads = append([]string{"RUSH"}, heads...)
@@ -182,6 +182,7 @@ func (b *Board) ComesOut(ctx context.Context, d ticket.Delivery, station string)
 			return err
 		}
 	}
+
 	b.takeOff(&r, Elsewhere)
 	r.LastChange = nil
 	r.Paper = station

@@ -31,6 +31,7 @@ func (x *Pass) Do(ctx context.Context, c Command) (Result, error) {
 	}
 	x.write.Lock()
 	defer x.write.Unlock()
+
 	var out Outcome
 	var err error
 	switch c.Do {
@@ -47,6 +48,7 @@ func (x *Pass) Do(ctx context.Context, c Command) (Result, error) {
 	if out == Done {
 		x.sweep(ctx)
 	}
+
 	r := Result{ID: c.ID, Outcome: out, Order: x.Order(c.Order), At: x.At()}
 	if r.Order == nil {
 		r.Order = x.successor(c.Order)
@@ -89,6 +91,7 @@ func (x *Pass) decide(c Command) (*sentOrder, Outcome) {
 			return nil, Done
 		}
 	}
+
 	o := x.Order(c.Order)
 	if o == nil && c.Do != Undo && x.successor(c.Order) != nil {
 		return nil, Already
@@ -101,6 +104,7 @@ func (x *Pass) decide(c Command) (*sentOrder, Outcome) {
 	case c.Version != o.Version:
 		return nil, Conflict
 	}
+
 	now := time.Now()
 	if c.Do == Bump {
 		// After a failed Put the same number is used again: if the first value was stored all the same, the
@@ -108,6 +112,7 @@ func (x *Pass) decide(c Command) (*sentOrder, Outcome) {
 		return &sentOrder{V: recordVersion, Departure: x.lastDeparture + 1, At: now.UnixMilli(), Key: o.Key,
 			Cards: o.refs, CommandIDs: []string{c.ID}}, Done
 	}
+
 	was, since := x.sent[sentKey(o.Departure)], now.Sub(time.UnixMilli(o.DepartedAt))
 	switch {
 	case was == nil || c.Do == Undo && since >= UndoFor:
@@ -130,6 +135,7 @@ func (x *Pass) tick(ctx context.Context, c Command) (Outcome, error) {
 	if i < 0 {
 		return Gone, nil
 	}
+
 	p := &o.Parts[i]
 	done := 0
 	for _, job := range p.byHand {
@@ -145,6 +151,7 @@ func (x *Pass) tick(ctx context.Context, c Command) (Outcome, error) {
 	case done == 0 && c.Version != o.Version, p.State != PartOut && p.State != PartExpired && p.State != PartMade:
 		return Conflict, nil
 	}
+
 	defer x.publish() // also after an error: what was stored is true
 	for _, job := range p.byHand {
 		key := tickKey(p.Station, job)
@@ -176,6 +183,7 @@ func (x *Pass) sweep(ctx context.Context) {
 			old = append(old, key)
 		}
 	}
+
 	slices.Sort(old)
 	for _, key := range old {
 		if err := x.o.KV.Delete(ctx, key); err != nil {
