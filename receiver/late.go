@@ -54,7 +54,7 @@ func (p *compiledPolicy) named(idOrName string) *venue {
 		return p.venues[id]
 	}
 	for _, v := range p.venues {
-		if v.Name != "" && v.Name == idOrName {
+		if v.Name == idOrName {
 			return v
 		}
 	}

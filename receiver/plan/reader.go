@@ -187,12 +187,13 @@ func (r *reader) saysSo(id fieldID, words []string) bool {
 	for _, h := range r.of(id) {
 		isFlag := h.v.Kind() == 't' || h.v.Kind() == 'f'
 		says := h.v.Kind() == 't' || h.v.Kind() == '"' && slices.Contains(words, folded(h.v.Text()))
-		if (isFlag || says) && id != fieldHold {
+		if !isFlag && !says {
+			continue
+		}
+		if id != fieldHold {
 			r.mark(h.v, id)
 		}
-		if isFlag || says {
-			return says
-		}
+		return says
 	}
 	return false
 }
