@@ -236,44 +236,32 @@ func (b *builder) texts(notes []string) (out []Text) {
 
 // alarms lifts the allergies of what is still wanted to the head of the order.
 func (b *builder) alarms(o *Order) {
-	add := func(text string, job uint64) {
-		if !slices.ContainsFunc(o.Alarms, func(a Alarm) bool { return a.Text == text && a.Job == job }) {
-			o.Alarms = append(o.Alarms, Alarm{text, job})
-		}
-	}
-	acked := int64(-1)
+	unread := false
 	for _, k := range o.Tickets {
-		before := len(o.Alarms)
-		for _, n := range k.Notes {
-			if n.Alarm {
-				add(n.Text, k.Job)
-			}
-		}
+		texts := slices.Clone(k.Notes)
 		for _, it := range k.Items {
-			if it.Void {
-				continue
-			}
-			if it.Alarm {
-				add(it.Name, k.Job)
-			}
-			for _, n := range it.Notes {
-				if n.Alarm {
-					add(n.Text, k.Job)
-				}
+			if !it.Void {
+				texts = append(append(texts, Text{Text: it.Name, Alarm: it.Alarm}), it.Notes...)
 			}
 		}
-		if len(o.Alarms) == before {
-			continue
+
+		before := len(o.Alarms)
+		for _, t := range texts {
+			if a := (Alarm{t.Text, k.Job}); t.Alarm && !slices.Contains(o.Alarms, a) {
+				o.Alarms = append(o.Alarms, a)
+			}
 		}
-		// All of them must be acknowledged, also those of an add-on.
-		if at := k.alarmAckedAt; at == 0 || acked == 0 {
-			acked = 0
-		} else {
-			acked = max(acked, at)
+		if len(o.Alarms) > before {
+			unread = unread || k.alarmAckedAt == 0
+			o.AlarmAckedAt = max(o.AlarmAckedAt, k.alarmAckedAt)
 		}
 	}
-	o.AlarmAckedAt = max(acked, 0)
-	o.MustAckAlarm = b.look.AckAlarm && acked == 0
+
+	// All of them must be acknowledged, also those of an add-on.
+	if unread {
+		o.AlarmAckedAt = 0
+	}
+	o.MustAckAlarm = b.look.AckAlarm && unread
 }
 
 // versionOf is a hash of what a cook may press on: not of what changes by itself, like whether a page has
