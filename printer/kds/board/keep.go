@@ -1,6 +1,7 @@
 package board
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -138,12 +139,9 @@ func (e *entry) past() Past {
 			continue
 		}
 		p.Held = l.Hold && (p.Held || len(p.Items) == 0)
-		it := PastItem{Name: layout.OneLine(l.Name)}
+		it := PastItem{Name: layout.OneLine(l.Name), Done: p.Bumped}
 		if slices.Contains(e.rec.Done, i) {
-			it.Done = e.rec.doneAt(i)
-		}
-		if it.Done == 0 {
-			it.Done = p.Bumped
+			it.Done = cmp.Or(e.rec.doneAt(i), p.Bumped)
 		}
 		p.Items = append(p.Items, it)
 	}
