@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 	"ticketrail/printer/profile"
 	"ticketrail/queue/ticket"
@@ -43,7 +44,7 @@ func (c *cli) printersResume() *cobra.Command {
 		if err != nil {
 			return "", err
 		}
-		held := func(s admin.Station) bool { return s.Name == name && s.Hold != nil }
+		held := func(s finding.Station) bool { return s.Name == name && s.Hold != nil }
 		done := name + " is resumed"
 		if !slices.ContainsFunc(before.Stations, held) {
 			done = name + " was not held: if tickets wait, it is tried now"

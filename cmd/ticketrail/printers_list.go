@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/queue/ticket"
 )
 
@@ -65,7 +66,7 @@ PROOF is the best evidence that the station can give for a ticket:
 
 // selectStations keeps the order of the command line. A name that does not exist is an error, or a
 // check of a misspelt station would always succeed.
-func selectStations(all []admin.Station, names []string) ([]admin.Station, error) {
+func selectStations(all []finding.Station, names []string) ([]finding.Station, error) {
 	if len(names) == 0 {
 		return all, nil
 	}
@@ -73,7 +74,7 @@ func selectStations(all []admin.Station, names []string) ([]admin.Station, error
 	for _, p := range all {
 		there = append(there, p.Name)
 	}
-	var selected []admin.Station
+	var selected []finding.Station
 	for _, n := range names {
 		i := slices.Index(there, n)
 		if i < 0 {
@@ -86,7 +87,7 @@ func selectStations(all []admin.Station, names []string) ([]admin.Station, error
 
 // notOKError names the stations that have a problem; nil if none has. Monitoring shows the line as
 // it is, so the names are in it.
-func notOKError(selected []admin.Station) error {
+func notOKError(selected []finding.Station) error {
 	var names []string
 	for _, p := range selected {
 		if !p.Fine() {
@@ -101,12 +102,12 @@ func notOKError(selected []admin.Station) error {
 
 // stationTable puts advice below the table, where it has room for a whole sentence. Waiting counts
 // the ticket that is printing too: for the cook it has not come.
-func (c *cli) stationTable(all []admin.Station, now time.Time) error {
+func (c *cli) stationTable(all []finding.Station, now time.Time) error {
 	t := newTable(c.out, "STATION", "STATE", "SINCE", "WAITING", "HELD", "OLDEST", "PROOF", "ADDRESS")
 	for _, p := range all {
 		oldest := "-"
 		if p.Pending+p.Printing > 0 {
-			oldest = admin.Age(time.Duration(p.OldestSeconds * float64(time.Second)))
+			oldest = finding.Age(time.Duration(p.OldestSeconds * float64(time.Second)))
 		}
 		t.row(p.Name, stateText(p), ageOf(p.Since, now), strconv.Itoa(p.Pending+p.Printing), strconv.Itoa(p.Held),
 			oldest, proofText(p), p.Address)
@@ -130,7 +131,7 @@ func (c *cli) stationTable(all []admin.Station, now time.Time) error {
 		}
 		// Below a second the answer would be old before it is read.
 		if len(found) > 0 && p.Hold == nil && p.NextTry != nil && p.NextTry.Sub(now) >= time.Second {
-			below.add("%s: next attempt in %s", p.Name, admin.Age(p.NextTry.Sub(now)))
+			below.add("%s: next attempt in %s", p.Name, finding.Age(p.NextTry.Sub(now)))
 		}
 	}
 	return write(c.out, below.String())
@@ -139,16 +140,16 @@ func (c *cli) stationTable(all []admin.Station, now time.Time) error {
 // stateText is the state of a station. What the device itself reports ("paper out") says more than
 // "down", so it is shown instead, except while the operator holds the station. A screen shows its
 // open pages instead, which is what "up" means for it.
-func stateText(p admin.Station) string {
+func stateText(p finding.Station) string {
 	switch {
 	case p.Device == nil:
 		return string(p.State)
-	case p.Pages > 0 && (p.State == admin.Untried || p.State == admin.Up):
+	case p.Pages > 0 && (p.State == finding.Untried || p.State == finding.Up):
 		return pages(p.Pages)
 	}
 	// An untried printer may have been polled, and one that is up may be low on paper.
-	reported := p.State == admin.Untried || p.State == admin.Down && !p.Device.Fine ||
-		p.State == admin.Up && len(p.Device.Conditions) > 0
+	reported := p.State == finding.Untried || p.State == finding.Down && !p.Device.Fine ||
+		p.State == finding.Up && len(p.Device.Conditions) > 0
 	if reported {
 		return strings.ReplaceAll(p.Device.State, "_", " ")
 	}
@@ -158,8 +159,8 @@ func stateText(p admin.Station) string {
 // proofText is the best evidence that a station can give for its tickets; "-" while that is
 // unknown. A third-party display has no device that reports it: what it can prove is fixed by its
 // protocol.
-func proofText(p admin.Station) string {
-	if p.Kind == admin.KindKDS || p.Kind == admin.KindLog && p.Address != "stdout" {
+func proofText(p finding.Station) string {
+	if p.Kind == finding.KindKDS || p.Kind == finding.KindLog && p.Address != "stdout" {
 		return string(ticket.Taken)
 	}
 	if p.Device == nil || p.Device.Ability == "" {

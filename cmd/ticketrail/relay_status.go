@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/cmd/internal/relay"
 )
 
@@ -59,7 +59,7 @@ func (c *cli) showSites(o relay.Overview, all bool) error {
 	for _, s := range sites {
 		oldest := "-"
 		if s.Waiting > 0 {
-			oldest = admin.Age(o.At.Sub(s.Oldest))
+			oldest = finding.Age(o.At.Sub(s.Oldest))
 		}
 		t.row(relay.Ago(o.At, s.Heard), fmt.Sprint(s.Waiting), oldest, relay.Ago(o.At, s.LastFetch),
 			relay.Ago(o.At, s.LastRequest), s.Name)

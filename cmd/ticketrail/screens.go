@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/finding"
 )
 
 func (c *cli) screensList() *cobra.Command {
@@ -47,7 +48,7 @@ func (c *cli) screenTables(all admin.Screens, now time.Time) error {
 	for _, p := range all.Pairings {
 		seen := "-"
 		if !p.Seen.IsZero() {
-			seen = admin.Age(now.Sub(p.Seen)) + " ago"
+			seen = finding.Age(now.Sub(p.Seen)) + " ago"
 		}
 		t.row(p.ID, shownBy(p), c.formatTime(p.Paired), seen, p.Address, p.Browser)
 	}
@@ -59,7 +60,7 @@ func ageOf(t *time.Time, now time.Time) string {
 	if t == nil {
 		return "-"
 	}
-	return admin.Age(now.Sub(*t))
+	return finding.Age(now.Sub(*t))
 }
 
 // ticketsOf is how many tickets a screen has, and what a cook may have missed: "7, 3 not seen".

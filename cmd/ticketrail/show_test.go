@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/finding"
 )
 
 func TestSinceAcceptsDurationsAndTimes(t *testing.T) {
@@ -80,7 +81,7 @@ func TestDurationsAreShort(t *testing.T) {
 		-time.Second: "0s", 59 * time.Second: "59s", 61 * time.Second: "1m",
 		125 * time.Minute: "2h5m", 50 * time.Hour: "2d2h",
 	} {
-		if got := admin.Age(d); got != want {
+		if got := finding.Age(d); got != want {
 			t.Errorf("span(%v) = %s, want %s", d, got, want)
 		}
 	}
@@ -112,10 +113,10 @@ func TestAListOfScreensSaysWhatACookMayHaveMissed(t *testing.T) {
 }
 
 func TestFindingsKeepTheirWordsInColour(t *testing.T) {
-	findings := []admin.Finding{
-		{Level: admin.Fail, Subject: "grill", Text: "paper out", Do: "put in a new roll"},
-		{Level: admin.Warn, Subject: "clock", Text: "not synchronized\x1b[2J"},
-		{Level: admin.OK, Subject: "orders", Text: "42"},
+	findings := []finding.Finding{
+		{Level: finding.Fail, Subject: "grill", Text: "paper out", Do: "put in a new roll"},
+		{Level: finding.Warn, Subject: "clock", Text: "not synchronized\x1b[2J"},
+		{Level: finding.OK, Subject: "orders", Text: "42"},
 	}
 	plain := "FAIL  grill   paper out\n              to fix: put in a new roll\nWARN  clock   not synchronized�[2J\n" +
 		"OK    orders  42\n"
@@ -130,11 +131,11 @@ func TestFindingsKeepTheirWordsInColour(t *testing.T) {
 }
 
 func TestDoctorSaysOnceWhatTheDaemonSays(t *testing.T) {
-	said := []admin.Finding{{ID: "station/grill/paper_out", Level: admin.Fail, Subject: "grill", Station: true},
-		{Level: admin.OK, Subject: "orders"}, {Level: admin.OK, Subject: "disk", Text: "of the daemon"},
+	said := []finding.Finding{{ID: "station/grill/paper_out", Level: finding.Fail, Subject: "grill", Station: true},
+		{Level: finding.OK, Subject: "orders"}, {Level: finding.OK, Subject: "disk", Text: "of the daemon"},
 		{ID: "certificate/expires/webhook", Subject: "certificate"}}
-	found := []admin.Finding{{ID: "station/grill/unreachable", Subject: "grill", Station: true},
-		{Level: admin.OK, Subject: "orders", Station: true}, {Level: admin.OK, Subject: "disk"}, {Subject: "port"},
+	found := []finding.Finding{{ID: "station/grill/unreachable", Subject: "grill", Station: true},
+		{Level: finding.OK, Subject: "orders", Station: true}, {Level: finding.OK, Subject: "disk"}, {Subject: "port"},
 		{ID: "certificate/expires/webhook", Subject: "certificate"}, {ID: "disk/low", Subject: "disk"}}
 	var subjects []string
 	for _, f := range joinFindings(said, found)[len(said):] {

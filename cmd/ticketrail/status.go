@@ -14,6 +14,7 @@ import (
 
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/doctor"
+	"ticketrail/cmd/internal/finding"
 )
 
 // status is the first command at 19:30: is it this box, and what is to be done. Everything in it comes from
@@ -64,18 +65,18 @@ has a port.`,
 }
 
 // showFindings shows findings, the worst first. Its error names what needs a person.
-func (c *cli) showFindings(found []admin.Finding) error {
-	slices.SortStableFunc(found, admin.WorstFirst)
+func (c *cli) showFindings(found []finding.Finding) error {
+	slices.SortStableFunc(found, finding.WorstFirst)
 	return cmp.Or(c.show(found, func() error { return c.printFindings(found) }), personNeeded(found))
 }
 
-func (c *cli) printFindings(found []admin.Finding) error {
+func (c *cli) printFindings(found []finding.Finding) error {
 	return write(c.out, findingsText(found, coloured(c.out)))
 }
 
 // personNeeded is the error that names what needs a person.
-func personNeeded(findings []admin.Finding) error {
-	needed := admin.Overview{Findings: findings}.NeedsPerson()
+func personNeeded(findings []finding.Finding) error {
+	needed := finding.NeedsPerson(findings)
 	if len(needed) == 0 {
 		return nil
 	}
@@ -83,7 +84,7 @@ func personNeeded(findings []admin.Finding) error {
 }
 
 // cause is what is wrong, since when (in the zone of Since), and the error in its own words.
-func cause(f admin.Finding) string {
+func cause(f finding.Finding) string {
 	text := f.Text
 	if !f.Since.IsZero() {
 		clock := "15:04"
@@ -99,7 +100,7 @@ func cause(f admin.Finding) string {
 }
 
 // findingsText is a line for each finding, and one for what to do about it.
-func findingsText(findings []admin.Finding, colour bool) string {
+func findingsText(findings []finding.Finding, colour bool) string {
 	var b strings.Builder
 	t := newTable(&b)
 	for _, f := range findings {
@@ -129,42 +130,43 @@ func (c *cli) overview(ctx context.Context, d *admin.Client) (admin.Overview, er
 			o.Findings[i].Examples = nil
 		}
 		if f.Subject == "version" && mine != o.Build {
-			o.Findings[i] = admin.Finding{Level: admin.Warn, Subject: "version",
+			o.Findings[i] = finding.Finding{Level: finding.Warn, Subject: "version",
 				Text: fmt.Sprintf("the running daemon is %s, this command is %s", o.Build.Version, mine.Version),
 				Do:   "systemctl restart ticketrail"}
 		}
 	}
-	slices.SortStableFunc(o.Findings, admin.WorstFirst)
+	slices.SortStableFunc(o.Findings, finding.WorstFirst)
 	return o, err
 }
 
 // joinFindings adds to what the daemon says what was found without it. Of a station, and of everything that both have
 // looked at, the daemon knows more, for example how many tickets wait.
-func joinFindings(said, found []admin.Finding) []admin.Finding {
-	return slices.Concat(said, slices.DeleteFunc(found, func(f admin.Finding) bool {
-		return slices.ContainsFunc(said, func(s admin.Finding) bool {
-			same := f.ID == "" && f.Level == admin.OK || f.ID == s.ID
+func joinFindings(said, found []finding.Finding) []finding.Finding {
+	return slices.Concat(said, slices.DeleteFunc(found, func(f finding.Finding) bool {
+		return slices.ContainsFunc(said, func(s finding.Finding) bool {
+			same := f.ID == "" && f.Level == finding.OK || f.ID == s.ID
 			return s.Subject == f.Subject && s.Station == f.Station && (same || s.Station)
 		})
 	}))
 }
 
 // askDaemon is what the running daemon says.
-func (c *cli) askDaemon(ctx context.Context) []admin.Finding {
+func (c *cli) askDaemon(ctx context.Context) []finding.Finding {
 	d, err := c.client()
 	if err != nil {
 		return nil // the configuration, which is a finding already
 	}
 	o, err := c.overview(ctx, d)
 	if n, ok := errors.AsType[*admin.NotRunning](err); ok && !c.isSetUp() {
-		return []admin.Finding{{Level: admin.Fail, Subject: "daemon", Text: "this box is not set up yet",
+		return []finding.Finding{{Level: finding.Fail, Subject: "daemon", Text: "this box is not set up yet",
 			Do: "ticketrail init"}}
 	} else if ok {
-		return []admin.Finding{{Level: admin.Fail, Subject: "daemon", Text: "no answer at " + n.Socket,
+		return []finding.Finding{{Level: finding.Fail, Subject: "daemon", Text: "no answer at " + n.Socket,
 			Do: "systemctl start ticketrail; if it ends again, journalctl -u ticketrail -n 50 says why"}}
 	}
 	if err != nil {
-		return []admin.Finding{{Level: admin.Fail, Subject: "daemon", Text: singleLine(err.Error())}} // says what to do
+		// The text says what to do.
+		return []finding.Finding{{Level: finding.Fail, Subject: "daemon", Text: singleLine(err.Error())}}
 	}
 	return o.Findings
 }

@@ -36,28 +36,6 @@ type (
 	Filter = queue.Filter
 )
 
-// Stations and findings cross the socket as they were worked out.
-type (
-	Station = finding.Station
-	Device  = finding.Device
-	Finding = finding.Finding
-	Level   = finding.Level
-)
-
-// States of a [Station], levels of a [Finding], and kinds of stations.
-const (
-	Orphaned, OnHold, Down, Untried, Up = finding.Orphaned, finding.OnHold, finding.Down, finding.Untried, finding.Up
-
-	Fail, Warn, OK               = finding.Fail, finding.Warn, finding.OK
-	KindScreen, KindKDS, KindLog = finding.KindScreen, finding.KindKDS, finding.KindLog
-)
-
-// WorstFirst is the order in which findings are shown.
-func WorstFirst(a, b Finding) int { return finding.WorstFirst(a, b) }
-
-// Age is d for people.
-func Age(d time.Duration) string { return finding.Age(d) }
-
 // Detail is everything that is stored of a job. A ticket may hold names of guests, so a listing has
 // only the Job.
 type Detail struct {
@@ -76,7 +54,7 @@ type Moment struct {
 
 // Stations is every station, with the notices of the daemon.
 type Stations struct {
-	Stations []Station `json:"stations"`
+	Stations []finding.Station `json:"stations"`
 	// Notices are what needs a person now and is no station: a quarantined database, a full disk.
 	Notices []string `json:"notices,omitempty"`
 }

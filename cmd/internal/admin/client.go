@@ -17,6 +17,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"ticketrail/cmd/internal/finding"
 )
 
 // A Client asks a running daemon. It is safe for concurrent use. Its errors are [*Error] for a
@@ -188,8 +190,8 @@ func (c *Client) Resume(ctx context.Context, station string) error {
 }
 
 // Probe lets the daemon forget what the station's printer can answer and ask it again.
-func (c *Client) Probe(ctx context.Context, station string) (Device, error) {
-	return call[Device](ctx, c, "POST", "/v1/stations/"+url.PathEscape(station)+"/probe", nil)
+func (c *Client) Probe(ctx context.Context, station string) (finding.Device, error) {
+	return call[finding.Device](ctx, c, "POST", "/v1/stations/"+url.PathEscape(station)+"/probe", nil)
 }
 
 // Rejects lists refused print requests, newest first, without their bodies.

@@ -46,17 +46,19 @@ func startDaemon(t *testing.T, change ...func(*testDaemon, *Options)) *testDaemo
 			return ticket.Receipt{Jobs: 2, Duplicate: !one.Printed.IsZero()}, nil
 		},
 		Displays: testDisplays{t, d},
-		Stations: func() []Station {
+		Stations: func() []finding.Station {
 			if d.entered != nil {
 				d.entered <- struct{}{}
 				<-d.release
 			}
-			return finding.Join([]Station{{Name: "bar", Known: true, Error: "connection refused"}}, d.queue.Stations())
+			return finding.Join([]finding.Station{{Name: "bar", Known: true, Error: "connection refused"}},
+				d.queue.Stations())
 		},
-		Findings: func(context.Context) ([]Finding, error) {
-			return []Finding{
-				{Level: Fail, Subject: "database", Text: "the database was damaged", Do: "see the log"},
-				{Level: Fail, Subject: "bar", Station: true}, {Level: Warn, Subject: "clock", Text: "wrong"},
+		Findings: func(context.Context) ([]finding.Finding, error) {
+			return []finding.Finding{
+				{Level: finding.Fail, Subject: "database", Text: "the database was damaged", Do: "see the log"},
+				{Level: finding.Fail, Subject: "bar", Station: true},
+				{Level: finding.Warn, Subject: "clock", Text: "wrong"},
 			}, nil
 		},
 		Zone:   func() *time.Location { return nil },

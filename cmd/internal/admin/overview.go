@@ -10,13 +10,10 @@ import (
 
 // An Overview is the whole daemon at one moment, for whoever asks whether all is well.
 type Overview struct {
-	At       time.Time `json:"at"` // in the kitchen's zone, if it is known
-	Build    Build     `json:"build"`
-	Findings []Finding `json:"findings"` // the worst first
+	At       time.Time         `json:"at"` // in the kitchen's zone, if it is known
+	Build    Build             `json:"build"`
+	Findings []finding.Finding `json:"findings"` // the worst first
 }
-
-// NeedsPerson are the subjects that need a person now, each once; none: all is well.
-func (o Overview) NeedsPerson() []string { return finding.NeedsPerson(o.Findings) }
 
 type zoneBody struct {
 	Zone string `json:"zone"`

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/printer/layout"
 	"ticketrail/queue"
 	"ticketrail/queue/ticket"
@@ -29,12 +30,12 @@ const (
 // A PageState is what the page for managers shows: everything at one moment.
 type PageState struct {
 	Overview
-	Zone     string       `json:"zone"` // the kitchen's; empty if it is not known
-	Stations []Station    `json:"stations"`
-	Tickets  []PageTicket `json:"tickets"` // held and failed ones, then those that wait; each the oldest first
-	More     int          `json:"more"`    // open ones that are not among Tickets
-	Printed  []PageTicket `json:"printed"` // the latest that came out or expired, the newest first
-	Rejects  []Reject     `json:"rejects"` // the newest, without bodies
+	Zone     string            `json:"zone"` // the kitchen's; empty if it is not known
+	Stations []finding.Station `json:"stations"`
+	Tickets  []PageTicket      `json:"tickets"` // held and failed ones, then those that wait; each the oldest first
+	More     int               `json:"more"`    // open ones that are not among Tickets
+	Printed  []PageTicket      `json:"printed"` // the latest that came out or expired, the newest first
+	Rejects  []Reject          `json:"rejects"` // the newest, without bodies
 }
 
 // A PageTicket is a ticket on that page.

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/printer/layout"
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver"
@@ -161,7 +162,7 @@ func TestTextsOnThePageHaveNoControlCharacters(t *testing.T) {
 	const hostile = "a\x1b[31m\u202eb\x00\u2028c\u0085"
 	d := startDaemon(t, func(_ *testDaemon, o *Options) {
 		o.Rejects = &listedRejects{{ID: 1, Reject: receiver.Reject{Message: hostile, Device: hostile, Code: hostile}}}
-		o.Stations = func() []Station { return []Station{{Name: "bar", Error: hostile}} }
+		o.Stations = func() []finding.Station { return []finding.Station{{Name: "bar", Error: hostile}} }
 	})
 	d.acceptAtBar(t, ticket.Ticket{Number: hostile, Table: hostile, Request: hostile, VenueName: hostile,
 		Lines: []ticket.Line{{Quantity: "1", Name: hostile}}})

@@ -9,7 +9,7 @@ import (
 	"ticketrail/printer/kds"
 )
 
-// States of a screen, as [Device] has them.
+// States of a screen, as [finding.Device] has them.
 const (
 	ScreenOpen  = "open"
 	ScreenDark  = "nobody_looking"

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"time"
 
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/printer/layout"
 	"ticketrail/queue"
 	"ticketrail/queue/ticket"
@@ -36,13 +37,13 @@ type Options struct {
 	Rejects Rejects
 	// PrintLate prints a refused request, see [receiver.Receiver.PrintLate].
 	PrintLate func(ctx context.Context, one Reject, lenient bool) (ticket.Receipt, error)
-	Displays  Displays         // the screens
-	Stations  func() []Station // each, with its queue; orphans too
+	Displays  Displays                 // the screens
+	Stations  func() []finding.Station // each, with its queue; orphans too
 	// Probe asks the printer of a configured station what it can do, and returns its state afterwards. An
 	// [*Error] with [Conflict] if the station has no printer that can be asked.
-	Probe func(ctx context.Context, station string) (Device, error)
+	Probe func(ctx context.Context, station string) (finding.Device, error)
 	// Findings are everything that was found, the worst first.
-	Findings func(ctx context.Context) ([]Finding, error)
+	Findings func(ctx context.Context) ([]finding.Finding, error)
 	// Fields is what becomes of the fields of orders.
 	Fields func() Fields
 	// Zone is the kitchen's time zone; nil if it is not known.

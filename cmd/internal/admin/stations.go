@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 	"ticketrail/queue"
 	"ticketrail/queue/ticket"
@@ -22,7 +23,7 @@ func (s *Server) stations(r *http.Request) (any, error) {
 	}
 	out := Stations{Stations: s.o.Stations()}
 	for _, f := range found {
-		if f.Level == Fail && !f.Station {
+		if f.Level == finding.Fail && !f.Station {
 			out.Notices = append(out.Notices, f.String())
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 	"ticketrail/printer/kds/board"
 	"ticketrail/receiver/plan"
@@ -90,7 +91,7 @@ func TestAReloadAddsAndRemovesScreens(t *testing.T) {
 		for _, p := range []*page{p, pass, cold} {
 			p.close()
 		}
-		if got := k.finding(admin.Fail, "stations"); !strings.Contains(got, "hot-line is no screen any more") {
+		if got := k.finding(finding.Fail, "stations"); !strings.Contains(got, "hot-line is no screen any more") {
 			t.Errorf("%q", got)
 		}
 		for _, l := range k.App.Stations().List() {
@@ -99,7 +100,7 @@ func TestAReloadAddsAndRemovesScreens(t *testing.T) {
 			}
 		}
 		k.Restart()
-		if got := k.finding(admin.Fail, "stations"); got == "" {
+		if got := k.finding(finding.Fail, "stations"); got == "" {
 			t.Errorf("after a restart: %q", got)
 		}
 	}, "grill")

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/printer/kds/board"
 	"ticketrail/queue/ticket"
 )
@@ -29,7 +30,7 @@ func TestATicketIsShownOnceAPageReportsItAndACookCanPrintIt(t *testing.T) {
 		k.Accept("A2", at("hot-line", "Soup"), at("grill", "Steak"))
 		p.want("A1 A2")
 		k.wantOutcomes("hot-line", map[ticket.State]uint64{ticket.Shown: 2})
-		if l := k.status("hot-line"); l.Kind != admin.KindScreen || l.Pages != 1 || !l.Device.Fine ||
+		if l := k.status("hot-line"); l.Kind != finding.KindScreen || l.Pages != 1 || !l.Device.Fine ||
 			l.Address != "http://127.0.0.1:80/screen/hot-line" {
 			t.Errorf("%+v", l)
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver"
@@ -27,7 +28,7 @@ const examplesShown = 5
 
 // fieldFindings say which fields nobody has mapped. They print as they came, so it is a warning: a cook has to find
 // the allergy among them.
-func (a *App) fieldFindings() (out []admin.Finding) {
+func (a *App) fieldFindings() (out []finding.Finding) {
 	for _, v := range a.fields().Venues {
 		unread := v.Unread()
 		if len(unread) == 0 {
@@ -37,7 +38,7 @@ func (a *App) fieldFindings() (out []admin.Finding) {
 		if len(unread) == 1 {
 			are = "field of " + v.Name + "'s orders is not mapped"
 		}
-		f := admin.Finding{ID: "fields/unread/" + v.Name, Level: admin.Warn, Subject: "fields",
+		f := finding.Finding{ID: "fields/unread/" + v.Name, Level: finding.Warn, Subject: "fields",
 			Text: fmt.Sprintf("%d %s", len(unread), are),
 			Do:   "ticketrail fields shows them, and what maps or silences them"}
 		slices.SortStableFunc(unread, func(a, b receiver.Field) int {

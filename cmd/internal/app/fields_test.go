@@ -6,7 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 	"ticketrail/receiver/plan"
 )
@@ -17,7 +17,7 @@ func TestAFieldThatNobodyMappedIsAWarningUntilItIsMappedOrSilenced(t *testing.T)
 		want := func(step, text string) {
 			k.T.Helper()
 			synctest.Wait()
-			got, _, _ := strings.Cut(k.finding(admin.Warn, "fields"), ":")
+			got, _, _ := strings.Cut(k.finding(finding.Warn, "fields"), ":")
 			if got != text {
 				k.T.Errorf("%s: %q, want %q", step, got, text)
 			}

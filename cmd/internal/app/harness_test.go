@@ -131,7 +131,7 @@ func (k *testDaemon) status(name string) finding.Station {
 }
 
 // finding is the finding about a subject at a level, as ticketrail status has it; empty if there is none.
-func (k *testDaemon) finding(level admin.Level, subject string) string {
+func (k *testDaemon) finding(level finding.Level, subject string) string {
 	k.T.Helper()
 	for _, f := range k.findings() {
 		if f.Level == level && f.Subject == subject {

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver/plan"
@@ -36,7 +36,7 @@ func TestALogGetsEveryOrderAndIsNoPartOfIt(t *testing.T) {
 			t.Errorf("the ticket of a cook names the log: %s", paper)
 		}
 		// There is no such folder yet.
-		if l := k.status("archive"); l.Kind != admin.KindLog || l.Up || !strings.Contains(l.Error, "make") {
+		if l := k.status("archive"); l.Kind != finding.KindLog || l.Up || !strings.Contains(l.Error, "make") {
 			t.Errorf("%+v", l)
 		}
 		if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 )
 
@@ -70,7 +70,7 @@ func TestSilenceInOpeningHoursIsAFindingAndNightIsNot(t *testing.T) {
 				k.Accept("A1", at("grill", "Soup"))
 			}
 			until(step.hour, step.minute)
-			s := k.finding(admin.Warn, "orders")
+			s := k.finding(finding.Warn, "orders")
 			if !strings.HasPrefix(s, step.want) || (s == "") != (step.want == "") {
 				k.T.Errorf("at %d:%02d %q, want %q", step.hour, step.minute, s, step.want)
 			}

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 	"ticketrail/queue"
 	"ticketrail/receiver"
@@ -17,7 +17,7 @@ func TestTheOrdersOfTheLastHourAndTheLastRequestOfEachVenueAreToldAlsoAfterARest
 	}, func(k *testDaemon) {
 		expect := func(status string, last time.Time) {
 			k.T.Helper()
-			if s := k.finding(admin.OK, "orders"); !strings.HasPrefix(s, status) {
+			if s := k.finding(finding.OK, "orders"); !strings.HasPrefix(s, status) {
 				k.T.Errorf("the status says %q, want %q", s, status)
 			}
 			const name = "ticketrail_venue_last_request_timestamp_seconds"
@@ -51,11 +51,11 @@ func TestTheStatusNamesRefusedRequestsForAnHour(t *testing.T) {
 	runDaemon(t, func(k *testDaemon) {
 		k.App.Rejects().Keep(receiver.Reject{Time: time.Now(), Code: "schema_mismatch", Message: "records: missing"})
 		time.Sleep(time.Minute)
-		if s := k.finding(admin.Fail, "orders"); !strings.HasPrefix(s, "1 request refused: schema mismatch") {
+		if s := k.finding(finding.Fail, "orders"); !strings.HasPrefix(s, "1 request refused: schema mismatch") {
 			t.Error(s)
 		}
 		time.Sleep(time.Hour)
-		if s := k.finding(admin.Fail, "orders"); s != "" {
+		if s := k.finding(finding.Fail, "orders"); s != "" {
 			t.Error(s)
 		}
 	}, "grill")

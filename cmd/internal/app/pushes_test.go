@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 	"ticketrail/queue/ticket"
 )
@@ -35,7 +35,7 @@ func TestADisplayOfOthersTakesTicketsAtTheURLOfTheLastReload(t *testing.T) {
 		if diff := cmp.Diff([]string{"/api/tickets A1", "/v2 A2"}, got); diff != "" {
 			t.Error(diff)
 		}
-		if l := k.status("fresh"); l.Kind != admin.KindKDS || l.Address != "http://kds.example" || !l.Up {
+		if l := k.status("fresh"); l.Kind != finding.KindKDS || l.Address != "http://kds.example" || !l.Up {
 			t.Errorf("%+v", l)
 		}
 	}, "grill")

@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/daemontest"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 )
 
@@ -29,7 +29,7 @@ func TestARefusedOrderPrintsOnceWhenItsCauseIsMendedAndItsRetryIsADuplicate(t *t
 		if got := k.printReject(1, "{}"); got != `{"jobs":1,"known":false}` {
 			t.Errorf("first: %s", got)
 		}
-		if s := k.finding(admin.Fail, "orders"); s != "" {
+		if s := k.finding(finding.Fail, "orders"); s != "" {
 			t.Errorf("the status still says %s", s)
 		}
 		k.Restart()

@@ -129,7 +129,7 @@ func (s *relaySource) report() source.Report {
 		return r
 	}
 	for _, f := range o.Findings {
-		if f.Level == admin.Fail && f.Subject != config.TopicRelay { // the relay knows that it was away
+		if f.Level == finding.Fail && f.Subject != config.TopicRelay { // the relay knows that it was away
 			r.Problems++
 		}
 	}

@@ -16,9 +16,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/nats-io/nats.go"
 
-	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/app"
 	"ticketrail/cmd/internal/daemontest"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 	"ticketrail/printer/transport"
 	"ticketrail/printer/virtual"
@@ -34,13 +34,13 @@ func TestTheConnectionToTheRelayComesAndGoes(t *testing.T) {
 	k.accept()
 	k.configure("http://127.0.0.1:1")
 	k.start()
-	k.wantStatus(admin.Fail, "no order can be fetched")
+	k.wantStatus(finding.Fail, "no order can be fetched")
 
 	k.configure(k.relay.URL)
 	_, err := k.app.Reload()
 	k.must(err)
 	k.wantPrinted()
-	k.wantStatus(admin.OK, "nothing waits there")
+	k.wantStatus(finding.OK, "nothing waits there")
 	before := k.app.RelaySource()
 	_, err = k.app.Reload() // nothing has changed
 	k.must(err)
@@ -52,17 +52,17 @@ func TestTheConnectionToTheRelayComesAndGoes(t *testing.T) {
 
 	k.must(os.WriteFile(k.token, []byte("old\n"), 0o600)) // it was renewed
 	k.accept()
-	k.wantStatus(admin.Fail, "no order can be fetched (the relay refuses the token")
+	k.wantStatus(finding.Fail, "no order can be fetched (the relay refuses the token")
 	k.must(os.WriteFile(k.token, []byte(theToken), 0o600))
 	k.wantPrinted()
 	k.away.Store(true)
 	k.accept()
-	k.wantStatus(admin.Fail, "no order can be fetched")
+	k.wantStatus(finding.Fail, "no order can be fetched")
 	k.stop()
 	k.start() // the relay is away at the start
 	k.away.Store(false)
 	k.wantPrinted()
-	k.wantStatus(admin.OK, "nothing waits there")
+	k.wantStatus(finding.OK, "nothing waits there")
 }
 
 // A fetchingBox is the whole daemon, which fetches from a relay with a real nats-server. A virtual printer is its
@@ -178,7 +178,7 @@ func (k *fetchingBox) wantPrinted() {
 }
 
 // wantStatus waits until the status says that of the relay.
-func (k *fetchingBox) wantStatus(level admin.Level, text string) {
+func (k *fetchingBox) wantStatus(level finding.Level, text string) {
 	k.Helper()
 	k.eventually(fmt.Sprintf("the status says %s %s", level, text), func() bool {
 		f := k.app.RelayFindings()

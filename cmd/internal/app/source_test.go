@@ -12,6 +12,7 @@ import (
 
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/daemontest"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 	"ticketrail/receiver"
 	"ticketrail/receiver/source"
@@ -63,7 +64,7 @@ func TestWhatTheBoxCannotPrintOfTheRelayIsKeptBeforeTheRelayIsTold(t *testing.T)
 			list[1].Size != 13 {
 			t.Errorf("kept %+v", list)
 		}
-		if s := k.finding(admin.Fail, "orders"); !strings.HasPrefix(s, "1 request refused: invalid json") {
+		if s := k.finding(finding.Fail, "orders"); !strings.HasPrefix(s, "1 request refused: invalid json") {
 			t.Errorf("the status says %s", s)
 		}
 	}, "grill")
@@ -75,7 +76,7 @@ func TestADaemonWithoutItsTokenPrintsWhatComesDirectly(t *testing.T) {
 		k.Advance(time.Minute)
 		k.WantPrinted("grill", "A1")
 		const want = "no order can be fetched"
-		s := k.finding(admin.Fail, "relay")
+		s := k.finding(finding.Fail, "relay")
 		if !strings.HasPrefix(s, want) || !strings.Contains(s, "/relay.token: no such file") {
 			t.Errorf("the status says %s", s)
 		}
@@ -85,7 +86,7 @@ func TestADaemonWithoutItsTokenPrintsWhatComesDirectly(t *testing.T) {
 		k.wantMetric(0, "ticketrail_source_up")
 		k.App.UseSource(config.Source{}) // as a reload does
 		k.Advance(time.Minute)
-		if s := k.finding(admin.Fail, "relay"); s != "" {
+		if s := k.finding(finding.Fail, "relay"); s != "" {
 			t.Errorf("without a relay: %s", s)
 		}
 	}, "grill")
@@ -103,7 +104,7 @@ func TestABoxWithoutAWebhookOpensNoPort(t *testing.T) {
 		k.Advance(time.Minute)
 		k.WantPrinted("grill", "A1")
 		want := "1 order in the last hour; the last request 1m ago"
-		if s := k.finding(admin.OK, "orders"); !strings.HasPrefix(s, want) {
+		if s := k.finding(finding.OK, "orders"); !strings.HasPrefix(s, want) {
 			t.Errorf("the status says %s", s)
 		}
 		r := k.App.Report()

@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 	"ticketrail/printer/layout"
@@ -18,16 +17,16 @@ import (
 
 // The findings about the box that the daemon and the command doctor share.
 
-func fail(subject, text, do string) admin.Finding {
-	return admin.Finding{Level: admin.Fail, Subject: subject, Text: text, Do: do}
+func fail(subject, text, do string) finding.Finding {
+	return finding.Finding{Level: finding.Fail, Subject: subject, Text: text, Do: do}
 }
 
-func warn(subject, text, do string) admin.Finding {
-	return admin.Finding{Level: admin.Warn, Subject: subject, Text: text, Do: do}
+func warn(subject, text, do string) finding.Finding {
+	return finding.Finding{Level: finding.Warn, Subject: subject, Text: text, Do: do}
 }
 
-func fine(subject, text string) admin.Finding {
-	return admin.Finding{Level: admin.OK, Subject: subject, Text: text}
+func fine(subject, text string) finding.Finding {
+	return finding.Finding{Level: finding.OK, Subject: subject, Text: text}
 }
 
 // DiskOf is the room on the disk of a folder.

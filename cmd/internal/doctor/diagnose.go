@@ -17,7 +17,6 @@ import (
 	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
 
-	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/cmd/internal/setup"
 	"ticketrail/config"
@@ -34,7 +33,7 @@ type Box struct {
 // Diagnose looks at everything that keeps tickets from printing and can be seen without the daemon: the
 // configuration, the service, the ports, the disk, the clock, the printers, the point-of-sale API. Nothing is printed
 // or changed. The findings are in no order.
-func (b Box) Diagnose(ctx context.Context, path string) (out []admin.Finding) {
+func (b Box) Diagnose(ctx context.Context, path string) (out []finding.Finding) {
 	out = append(out, b.secretReaders()...)
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) { // the service waits for a configuration
 		out = append(out, b.serviceFindings(ctx)...)
@@ -63,7 +62,7 @@ func (b Box) Diagnose(ctx context.Context, path string) (out []admin.Finding) {
 }
 
 // serviceFindings are how systemd sees the service. Without systemd there are none.
-func (b Box) serviceFindings(ctx context.Context) (out []admin.Finding) {
+func (b Box) serviceFindings(ctx context.Context) (out []finding.Finding) {
 	s := unitSettings(ctx, "ticketrail.service", "ActiveState", "SubState", "Result", "NRestarts", "UnitFileState",
 		"FragmentPath")
 	if s == nil {
@@ -94,7 +93,7 @@ func (b Box) serviceFindings(ctx context.Context) (out []admin.Finding) {
 
 // secretReaders are the people in the group of the daemon, which reads the secrets. The control socket has a group of
 // its own.
-func (b Box) secretReaders() (out []admin.Finding) {
+func (b Box) secretReaders() (out []finding.Finding) {
 	groups, err := os.ReadFile(filepath.Join(b.Root, "etc/group"))
 	if err != nil {
 		return nil // no box without it runs the service
@@ -126,7 +125,7 @@ func zoneOf(conf *config.Config) *time.Location {
 
 // portFindings are the ports of the configuration that another program has. That of the webhook is kept by systemd
 // while the service starts again.
-func portFindings(ctx context.Context, conf *config.Config) (out []admin.Finding) {
+func portFindings(ctx context.Context, conf *config.Config) (out []finding.Finding) {
 	stored := unitSettings(ctx, boxUnit, "NFileDescriptorStore")["NFileDescriptorStore"]
 	for key, address := range map[string]string{
 		"receiver.listen": conf.Receiver.Listen, "metrics.listen": conf.Metrics.Listen,
@@ -181,7 +180,7 @@ func holder(proc procfs.FS, file string) (who string) {
 }
 
 // storeFindings are about the database and its disk.
-func (b Box) storeFindings(ctx context.Context, path string, conf *config.Config) (out []admin.Finding) {
+func (b Box) storeFindings(ctx context.Context, path string, conf *config.Config) (out []finding.Finding) {
 	file := conf.Storage.Path
 	folder := filepath.Dir(file)
 	out = append(out, DiskOf(folder).Finding())
@@ -233,7 +232,7 @@ func answersAt(socket string) bool {
 
 // driverFindings are kernel drivers that are missing when the service starts: systemd allows it only the devices whose
 // driver is loaded by then (DeviceAllow= is looked up in /proc/devices).
-func (b Box) driverFindings(conf *config.Config) (out []admin.Finding) {
+func (b Box) driverFindings(conf *config.Config) (out []finding.Finding) {
 	for _, p := range conf.Printers {
 		driver := ""
 		for prefix, name := range map[string]string{

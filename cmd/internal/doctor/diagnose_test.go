@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/deploy/slow"
 )
 
@@ -24,30 +24,30 @@ func TestTheDoctorFindsEachFault(t *testing.T) {
 	for _, c := range []struct {
 		name              string
 		fault             func(*kitchen)
-		level             admin.Level // "" for a box without a fault
+		level             finding.Level // "" for a box without a fault
 		subject, text, do string
 	}{
 		{"none", func(*kitchen) {}, "", "", "", ""},
 		{"a broken configuration", func(k *kitchen) { k.conf += "\nprinter: []\n" },
-			admin.Fail, "configuration", "printer: unknown key; did you mean printers?", "correct it"},
+			finding.Fail, "configuration", "printer: unknown key; did you mean printers?", "correct it"},
 		{"a warning", func(k *kitchen) { k.conf = strings.Replace(k.conf, ", timezone: UTC", "", 1) },
-			admin.Warn, "configuration", "timezone", ""},
+			finding.Warn, "configuration", "timezone", ""},
 		{"a crash loop", func(k *kitchen) {
 			k.service = "ActiveState=activating\nSubState=auto-restart\nNRestarts=17\n" +
 				"Result=exit-code\nUnitFileState=enabled"
-		}, admin.Fail, "service", "started again, 17 times so far: exit-code", "journalctl -u ticketrail"},
+		}, finding.Fail, "service", "started again, 17 times so far: exit-code", "journalctl -u ticketrail"},
 		{"stopped", func(k *kitchen) { k.service = "ActiveState=inactive\nSubState=dead\nUnitFileState=enabled" },
-			admin.Fail, "service", "it is inactive: orders are not taken", "systemctl start ticketrail"},
+			finding.Fail, "service", "it is inactive: orders are not taken", "systemctl start ticketrail"},
 		{"not enabled", func(k *kitchen) { k.service = strings.Replace(running, "=enabled", "=disabled", 1) },
-			admin.Warn, "service", "does not start at boot: it is disabled", "systemctl enable ticketrail"},
+			finding.Warn, "service", "does not start at boot: it is disabled", "systemctl enable ticketrail"},
 		{"a unit that hides the package's", func(k *kitchen) {
 			k.put("usr/lib/systemd/system/ticketrail.service", "")
-		}, admin.Warn, "service", "ticketrail.service hides the unit of the package", "systemctl edit"},
+		}, finding.Warn, "service", "ticketrail.service hides the unit of the package", "systemctl edit"},
 		{"a person who can read the secrets", func(k *kitchen) {
 			k.put("etc/group", "lp:x:7:bob\nticketrail:x:9:ann\n")
-		}, admin.Warn, "secrets", "ann is in the group ticketrail and can read all secrets", "ticketrail-admin"},
+		}, finding.Warn, "secrets", "ann is in the group ticketrail and can read all secrets", "ticketrail-admin"},
 		{"relative paths", func(k *kitchen) { k.service += "\nProtectSystem=strict\nStateDirectory=ticketrail" },
-			admin.Fail, "storage.path", "may not write (ProtectSystem=strict)", "/var/lib/ticketrail"},
+			finding.Fail, "storage.path", "may not write (ProtectSystem=strict)", "/var/lib/ticketrail"},
 		{"a port that is taken", func(k *kitchen) {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
@@ -55,49 +55,49 @@ func TestTheDoctorFindsEachFault(t *testing.T) {
 			}
 			k.t.Cleanup(func() { l.Close() })
 			k.conf += fmt.Sprintf("\nmetrics: { listen: %q }\n", l.Addr())
-		}, admin.Fail, "metrics.listen", fmt.Sprintf("is taken by doctor.test (process %d)", os.Getpid()),
+		}, finding.Fail, "metrics.listen", fmt.Sprintf("is taken by doctor.test (process %d)", os.Getpid()),
 			"another port"},
 		{"a port that systemd keeps for the service while it starts again", func(k *kitchen) {
 			k.listen = ofSystemd(k.t)
 			k.service += "\nNFileDescriptorStore=1"
 		}, "", "", "", ""},
 		{"a port that systemd has for another service", func(k *kitchen) { k.listen = ofSystemd(k.t) },
-			admin.Fail, "receiver.listen", "is taken by systemd", "another port"},
+			finding.Fail, "receiver.listen", "is taken by systemd", "another port"},
 		{"a database of another user", func(k *kitchen) {
 			k.put("t.db", "")
 			slow.Test(k.t, "root")
 			if err := os.Chown(k.path("t.db"), 12345, -1); err != nil {
 				k.t.Fatal(err)
 			}
-		}, admin.Fail, "database", "t.db does not belong to root", "chown root: "},
+		}, finding.Fail, "database", "t.db does not belong to root", "chown root: "},
 		{"a damaged database", func(k *kitchen) { k.damaged = true; k.put("t.db", "") },
-			admin.Fail, "database", "damaged", "start the daemon"},
+			finding.Fail, "database", "damaged", "start the daemon"},
 		{"a database in memory", func(k *kitchen) {
 			slow.Test(k.t, "/dev/shm")
 			k.conf = strings.Replace(k.conf, "ROOT/t.db", "/dev/shm/ticketrail-test.db", 1)
-		}, admin.Fail, "disk", "/dev/shm is in memory (tmpfs): a power failure loses", "local disk"},
+		}, finding.Fail, "disk", "/dev/shm is in memory (tmpfs): a power failure loses", "local disk"},
 		{"a certificate that cannot be read", func(k *kitchen) {
 			k.put("key.pem", "")
 			k.put("cert.pem", "none")
 			k.conf += "\nreceiver: { tls: { cert_file: ROOT/cert.pem, key_file: ROOT/key.pem } }\n"
-		}, admin.Fail, "", "cert", ""},
+		}, finding.Fail, "", "cert", ""},
 		{"a missing driver", func(k *kitchen) {
 			k.conf = strings.Replace(k.conf, "fallback", "  - { name: bar, address: \"usb://\" }\nfallback", 1)
-		}, admin.Warn, "printer bar", "its kernel driver usblp is not loaded", "modprobe usblp"},
+		}, finding.Warn, "printer bar", "its kernel driver usblp is not loaded", "modprobe usblp"},
 		{"a printer that is off", func(k *kitchen) {
 			k.conf = strings.Replace(k.conf, "fallback",
 				"  - { name: bar, address: \"tcp://127.0.0.1:1\" }\nfallback", 1)
-		}, admin.Fail, "bar", "connection refused", "is the printer on"},
+		}, finding.Fail, "bar", "connection refused", "is the printer on"},
 		{"another box at the webhook's address", func(k *kitchen) {
 			k.externalURL(`{"status":"ERROR","error":{"code":"not_found","message":"not found"}}`, 404)
-		}, admin.Fail, "webhook", "leads to ticketrail, but not to its webhook", "pass the path on"},
+		}, finding.Fail, "webhook", "leads to ticketrail, but not to its webhook", "pass the path on"},
 		{"a web site at the webhook's address", func(k *kitchen) { k.externalURL("<h1>Harbour Grill</h1>", 200) },
-			admin.Fail, "webhook", "is answered by something else: HTTP 200", "must lead it to receiver.listen"},
+			finding.Fail, "webhook", "is answered by something else: HTTP 200", "must lead it to receiver.listen"},
 		{"a webhook's address that moved", func(k *kitchen) { k.externalURL("", 301) },
-			admin.Fail, "webhook", "is answered by something else: HTTP 301", ""},
+			finding.Fail, "webhook", "is answered by something else: HTTP 301", ""},
 		{"a router that does not lead its address inside", func(k *kitchen) {
 			k.conf += "\nreceiver: { external_url: \"https://127.0.0.1:1\" }\n"
-		}, admin.Warn, "webhook", "https://127.0.0.1:1 does not answer", "on a phone without Wi-Fi"},
+		}, finding.Warn, "webhook", "https://127.0.0.1:1 does not answer", "on a phone without Wi-Fi"},
 		{"the webhook itself", func(k *kitchen) {
 			k.externalURL(`{"status":"ERROR","error":{"code":"method_not_allowed","message":"use POST"}}`, 405)
 		}, "", "", "", ""},
@@ -106,7 +106,7 @@ func TestTheDoctorFindsEachFault(t *testing.T) {
 			k.put("client", "s3cr3t-of-the-integrator")
 			k.conf += "\nservice: { base_url: \"http://127.0.0.1:1\", client_id: c, " +
 				"client_secret_file: ROOT/client, timeout: 1s }\n"
-		}, admin.Fail, "venue Harbour Grill", "127.0.0.1:1", ""},
+		}, finding.Fail, "venue Harbour Grill", "127.0.0.1:1", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			k := &kitchen{t: t, root: t.TempDir(), service: running}
@@ -124,7 +124,7 @@ fallback: grill
 			var bad []string
 			for _, f := range found {
 				// The clock is that of the machine that runs the test, and the folder of fonts is empty.
-				if f.Level == admin.OK || f.Subject == "clock" || strings.HasPrefix(f.Text, "fonts: ") {
+				if f.Level == finding.OK || f.Subject == "clock" || strings.HasPrefix(f.Text, "fonts: ") {
 					continue
 				}
 				bad = append(bad, fmt.Sprintf("%s %s: %s", f.Level, f.Subject, f))
@@ -194,7 +194,7 @@ func (k *kitchen) externalURL(body string, status int) {
 }
 
 // diagnose writes the box to the disk and looks at it.
-func (k *kitchen) diagnose() []admin.Finding {
+func (k *kitchen) diagnose() []finding.Finding {
 	k.t.Helper()
 	// Another process of this machine may have the default ports.
 	k.put("t.yaml", strings.ReplaceAll(k.conf, "ROOT", k.root)+"\ndisplay: { listen: \"127.0.0.1:0\" }\n")

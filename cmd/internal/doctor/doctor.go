@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/cmd/internal/setup"
 	"ticketrail/cmd/internal/station"
@@ -41,7 +40,7 @@ func CheckInstalled(ctx context.Context, path string) (warnings []string, err er
 	}
 	found := UnitFindings(ctx, path, conf)
 	for _, c := range Certificates(conf, "") {
-		if f := c.Finding(time.Now()); f.Level != admin.OK && !c.None { // the daemon gets it
+		if f := c.Finding(time.Now()); f.Level != finding.OK && !c.None { // the daemon gets it
 			found = append(found, f)
 		}
 	}
@@ -49,10 +48,10 @@ func CheckInstalled(ctx context.Context, path string) (warnings []string, err er
 }
 
 // withFindings adds findings to warnings; those that keep a service from starting are the error.
-func withFindings(warnings []string, findings []admin.Finding) ([]string, error) {
+func withFindings(warnings []string, findings []finding.Finding) ([]string, error) {
 	var problems []error
 	for _, f := range findings {
-		if f.Level == admin.Fail {
+		if f.Level == finding.Fail {
 			problems = append(problems, errors.New(f.Subject+": "+f.String()))
 		} else {
 			warnings = append(warnings, f.Subject+": "+f.String())
@@ -81,7 +80,7 @@ func CheckRelayInstalled(ctx context.Context, path string) (warnings []string, e
 
 // CheckOnline is what the printers, the displays and the point-of-sale API answer, and the clock. No ticket is printed.
 // It connects to each printer, so a printer that serves one client is busy for the daemon meanwhile.
-func CheckOnline(ctx context.Context, path string) ([]admin.Finding, error) {
+func CheckOnline(ctx context.Context, path string) ([]finding.Finding, error) {
 	conf, err := setup.Load(path)
 	if err != nil {
 		return nil, err
@@ -92,8 +91,8 @@ func CheckOnline(ctx context.Context, path string) ([]admin.Finding, error) {
 
 // onlineFindings ask each printer for its status, each third-party kitchen display whether it answers, the running
 // daemon which screens have an open page, and the point-of-sale API about each venue.
-func onlineFindings(ctx context.Context, conf *config.Config) []admin.Finding {
-	var venues []admin.Finding
+func onlineFindings(ctx context.Context, conf *config.Config) []finding.Finding {
+	var venues []finding.Finding
 	var asking sync.WaitGroup
 	if conf.Service.Enabled() {
 		asking.Go(func() { venues = venueFindings(ctx, conf.Service, nil, conf.Venues) })

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 	"ticketrail/printer/layout"
 	"ticketrail/receiver/source"
@@ -16,13 +16,13 @@ import (
 const askRelay = 5 * time.Second
 
 // sourceFindings ask the relay, with the token of this box, how many orders wait for it. None is taken.
-func sourceFindings(ctx context.Context, conf *config.Config) []admin.Finding {
+func sourceFindings(ctx context.Context, conf *config.Config) []finding.Finding {
 	s := conf.Source
 	if !s.Enabled() {
 		return nil
 	}
 	if _, err := s.Token(); err != nil {
-		return []admin.Finding{fail("relay", "no order can be fetched: "+layout.Clean(err.Error()),
+		return []finding.Finding{fail("relay", "no order can be fetched: "+layout.Clean(err.Error()),
 			"put the file there that ticketrail relay venues add has made for the venue")}
 	}
 	ctx, cancel := context.WithTimeout(ctx, askRelay)
@@ -31,12 +31,13 @@ func sourceFindings(ctx context.Context, conf *config.Config) []admin.Finding {
 		Transport: source.Transport()})
 	switch {
 	case errors.Is(err, source.ErrToken):
-		return []admin.Finding{fail("relay", layout.Clean(err.Error()), "make a new token on the relay with "+
+		return []finding.Finding{fail("relay", layout.Clean(err.Error()), "make a new token on the relay with "+
 			"ticketrail relay venues renew, and put it into "+s.TokenFile)}
 	case err != nil:
-		return []admin.Finding{fail("relay", "it does not answer: "+layout.Clean(err.Error()), "the box needs no way "+
-			"in, but must reach that address: look at the internet connection, the firewall, the proxy and the name")}
+		return []finding.Finding{fail("relay", "it does not answer: "+layout.Clean(err.Error()),
+			"the box needs no way in, but must reach that address: "+
+				"look at the internet connection, the firewall, the proxy and the name")}
 	}
-	return []admin.Finding{fine("relay",
+	return []finding.Finding{fine("relay",
 		fmt.Sprintf("%s answers; orders of this box that wait there: %d", s.URL, waiting))}
 }

@@ -16,7 +16,7 @@ import (
 	"syscall"
 	"time"
 
-	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 )
 
@@ -65,7 +65,7 @@ func serviceUnit(ctx context.Context, unit, path string) map[string]string {
 
 // UnitFindings are what the installed units make of the configuration at path, which [Check] has accepted. Without
 // units that use this file there are none.
-func UnitFindings(ctx context.Context, path string, conf *config.Config) (out []admin.Finding) {
+func UnitFindings(ctx context.Context, path string, conf *config.Config) (out []finding.Finding) {
 	s := serviceUnit(ctx, boxUnit, path)
 	if s == nil {
 		return nil
@@ -76,13 +76,13 @@ func UnitFindings(ctx context.Context, path string, conf *config.Config) (out []
 
 // readable reads the configuration as the service's user does, in a child process with that user's rights: to work
 // them out from modes would miss access lists and groups. Only root can do it. command is this program's that reads it.
-func readable(ctx context.Context, unit, name, path string, command ...string) []admin.Finding {
+func readable(ctx context.Context, unit, name, path string, command ...string) []finding.Finding {
 	if os.Geteuid() != 0 || name == "" || name == "root" {
 		return nil
 	}
 	who, err := credential(name)
 	if err != nil {
-		return []admin.Finding{fail(unit, err.Error(), "systemd-sysusers creates the user")}
+		return []finding.Finding{fail(unit, err.Error(), "systemd-sysusers creates the user")}
 	}
 	exe, err := os.Executable()
 	if err != nil {
@@ -99,11 +99,11 @@ func readable(ctx context.Context, unit, name, path string, command ...string) [
 	cmd.Stderr = &errs
 	err = cmd.Run()
 	if _, ran := errors.AsType[*exec.ExitError](err); err != nil && !ran {
-		return []admin.Finding{warn("user "+name,
+		return []finding.Finding{warn("user "+name,
 			fmt.Sprintf("cannot run %s, so it is not known whether it can read the files", exe),
 			"install the program at /usr/bin/ticketrail")}
 	}
-	var out []admin.Finding
+	var out []finding.Finding
 	for line := range strings.Lines(errs.String()) {
 		// The daemon starts without the token of its relay, so they are only a warning for check.
 		isWarning := strings.HasPrefix(line, "warning: ") && !strings.Contains(line, config.CannotFetch)
@@ -144,7 +144,7 @@ func credential(name string) (*syscall.Credential, error) {
 
 // writable finds the files of the configuration that the service may not write. Relative names are the usual
 // cause: they begin at the folder of the configuration, which is read-only for the service.
-func writable(s map[string]string, conf *config.Config) (out []admin.Finding) {
+func writable(s map[string]string, conf *config.Config) (out []finding.Finding) {
 	if s["ProtectSystem"] != "strict" {
 		return nil
 	}

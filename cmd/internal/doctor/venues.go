@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/cmd/internal/setup"
 	"ticketrail/config"
 	"ticketrail/printer/layout"
@@ -64,7 +64,7 @@ func quoted(names []string) string {
 // CheckVenues checks the venue with that name or id, or all configured venues, at the point-of-sale
 // API: is a token issued, is it for this venue, can it read what tickets need.
 // It needs no running daemon. The error says that the API could not be asked at all.
-func CheckVenues(ctx context.Context, path, venue string) ([]admin.Finding, error) {
+func CheckVenues(ctx context.Context, path, venue string) ([]finding.Finding, error) {
 	conf, venues, err := ServiceVenues(path, venue, venue == "")
 	if err != nil {
 		return nil, err
@@ -94,9 +94,9 @@ func ServiceVenues(path, venue string, all bool) (*config.Config, []config.Venue
 // venueFindings keep the order of the configuration, whichever venue answers first. A nil through is the network.
 func venueFindings(
 	ctx context.Context, conf config.Service, through http.RoundTripper, venues []config.Venue,
-) []admin.Finding {
+) []finding.Finding {
 	client := conf.Client(through)
-	found := make([][]admin.Finding, len(venues))
+	found := make([][]finding.Finding, len(venues))
 	var asking errgroup.Group
 	asking.SetLimit(maxChecks)
 	for i, v := range venues {
@@ -113,7 +113,7 @@ func venueFindings(
 
 // askVenue makes the calls one after the other: a finding for each that fails, or one that tickets will have their
 // names and their times. What the service answered is cleaned of control characters.
-func askVenue(ctx context.Context, client *pos.Client, v config.Venue) (out []admin.Finding) {
+func askVenue(ctx context.Context, client *pos.Client, v config.Venue) (out []finding.Finding) {
 	subject := "venue " + v.Name
 	failed := func(err error) {
 		if e, ok := errors.AsType[*pos.Error](err); ok {
@@ -154,5 +154,5 @@ func askVenue(ctx context.Context, client *pos.Client, v config.Venue) (out []ad
 	if api.Scopes != nil {
 		scopes = "scopes " + cmp.Or(strings.Join(api.Scopes, ", "), "none")
 	}
-	return []admin.Finding{fine(subject, layout.Clean(token+"; "+scopes))}
+	return []finding.Finding{fine(subject, layout.Clean(token+"; "+scopes))}
 }

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 	"ticketrail/receiver/sim"
 )
@@ -60,11 +60,11 @@ func TestAVenueIsOKOnlyIfItsTokenIsForItAndHasTheScopes(t *testing.T) {
 		got := checked(t, c.h, c.v)
 		var failed []string
 		for _, f := range got {
-			if f.Level == admin.Fail {
+			if f.Level == finding.Fail {
 				call, _, _ := strings.Cut(f.Text, ":")
 				failed = append(failed, call)
 			}
-			if f.Subject != "venue Harbour Grill" || f.Level == admin.Fail && f.Do == "" {
+			if f.Subject != "venue Harbour Grill" || f.Level == finding.Fail && f.Do == "" {
 				t.Errorf("%s: %+v", name, f)
 			}
 		}
@@ -92,7 +92,7 @@ func TestTheTokenRequestIsThatOfTheConfiguration(t *testing.T) {
 		s.Token.Format, s.Token.Field = "json", "data.jwt"
 	})
 	want := `{"grant_type":"client_credentials","id":"me","key":"` + clientSecret + `","site":"` + venueID + `"}`
-	if len(got) != 1 || got[0].Level != admin.OK || asked != want {
+	if len(got) != 1 || got[0].Level != finding.OK || asked != want {
 		t.Errorf("%+v, asked %s", got, asked)
 	}
 }
@@ -122,7 +122,7 @@ func TestAVenueIsCheckedWithinAMinuteHoweverSlowTheServiceIs(t *testing.T) {
 		if took := time.Since(began); took > venueTimeout {
 			t.Errorf("it took %v, with the calls %v", took, calls)
 		}
-		if len(got) != 1 || got[0].Level != admin.Fail || got[0].Do == "" {
+		if len(got) != 1 || got[0].Level != finding.Fail || got[0].Do == "" {
 			t.Errorf("%+v, want one problem with a fix", got)
 		}
 	})
@@ -143,13 +143,13 @@ func (l local) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // checked is what is found of a venue at a service.
-func checked(t *testing.T, h http.Handler, v config.Venue) []admin.Finding {
+func checked(t *testing.T, h http.Handler, v config.Venue) []finding.Finding {
 	t.Helper()
 	return checkedWith(t, h, v, func(*config.Service) {})
 }
 
 // checkedWith is checked with a change of the configuration.
-func checkedWith(t *testing.T, h http.Handler, v config.Venue, change func(*config.Service)) []admin.Finding {
+func checkedWith(t *testing.T, h http.Handler, v config.Venue, change func(*config.Service)) []finding.Finding {
 	t.Helper()
 	c := config.Default().Service
 	c.BaseURL, c.ClientID, c.ClientSecretFile = "https://pos.example", "me", t.TempDir()+"/secret"

@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 	"ticketrail/printer/layout"
 	"ticketrail/receiver"
@@ -27,7 +27,7 @@ const webhookTimeout = 5 * time.Second
 
 // webhookFindings ask the webhook at each address that the service uses, from this box: through the name server, the
 // router, and the proxy or tunnel. A GET changes nothing, and its answer shows that ticketrail gave it.
-func webhookFindings(ctx context.Context, conf *config.Config) []admin.Finding {
+func webhookFindings(ctx context.Context, conf *config.Config) []finding.Finding {
 	base := webhookHost(conf)
 	if base == "" {
 		return nil
@@ -36,7 +36,7 @@ func webhookFindings(ctx context.Context, conf *config.Config) []admin.Finding {
 	defer cancel()
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	defer client.CloseIdleConnections()
-	var out []admin.Finding
+	var out []finding.Finding
 	asked := map[string]bool{}
 	for _, v := range conf.Venues {
 		secrets, of := conf.Receiver.Secrets, ""
@@ -91,7 +91,7 @@ func WebhookAddress(conf *config.Config, v config.Venue) (address, secretFile st
 
 // unreachable is the finding for an address that gave no answer. The error of the HTTP client names the whole
 // address, with the secret, so only its cause is shown.
-func unreachable(base string, err error) admin.Finding {
+func unreachable(base string, err error) finding.Finding {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
 	}
@@ -109,7 +109,7 @@ func unreachable(base string, err error) admin.Finding {
 }
 
 // answered is the finding for an answer, of ticketrail or of something else. of names the venue whose address it is.
-func answered(base, of string, resp *http.Response) admin.Finding {
+func answered(base, of string, resp *http.Response) finding.Finding {
 	var body struct {
 		Error struct {
 			Code receiver.Code `json:"code"`
@@ -132,7 +132,7 @@ const slowSync = 500 * time.Millisecond
 
 // syncFinding measures how long the disk takes for a small write, which each order waits for. Without a folder that
 // this user may write to there is no finding.
-func syncFinding(folder string) []admin.Finding {
+func syncFinding(folder string) []finding.Finding {
 	f, err := os.CreateTemp(folder, ".ticketrail-doctor-*")
 	if err != nil {
 		return nil
@@ -147,16 +147,16 @@ func syncFinding(folder string) []admin.Finding {
 			err = f.Sync()
 		}
 		if err != nil {
-			return []admin.Finding{fail("disk writes", fmt.Sprintf("a write to %s fails: %v", folder, err),
+			return []finding.Finding{fail("disk writes", fmt.Sprintf("a write to %s fails: %v", folder, err),
 				"see dmesg: the disk may fail")}
 		}
 		took = append(took, time.Since(start))
 	}
 	slices.Sort(took)
-	return []admin.Finding{syncTime(took[len(took)/2])}
+	return []finding.Finding{syncTime(took[len(took)/2])}
 }
 
-func syncTime(median time.Duration) admin.Finding {
+func syncTime(median time.Duration) finding.Finding {
 	text := fmt.Sprintf("a write is on the disk after %d ms", cmp.Or(median.Milliseconds(), 1))
 	if median > slowSync {
 		return warn("disk writes", text+"; each order waits for that",

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 )
 
@@ -34,11 +34,12 @@ func TestTheAddressOfEachVenueIsAsked(t *testing.T) {
 	if want := []string{"/hook", "/hook/beach", "/hook/hill"}; !slices.Equal(asked, want) {
 		t.Errorf("asked %q, want %q", asked, want)
 	}
-	want := []admin.Finding{
-		{Level: admin.OK, Subject: "webhook", Text: s.URL + " leads here"},
-		{Level: admin.Fail, Subject: "webhook", Text: s.URL + " leads to ticketrail, but not to its webhook for Beach",
+	want := []finding.Finding{
+		{Level: finding.OK, Subject: "webhook", Text: s.URL + " leads here"},
+		{Level: finding.Fail, Subject: "webhook",
+			Text: s.URL + " leads to ticketrail, but not to its webhook for Beach",
 			Do: "the proxy or tunnel must pass the path on as it is; two boxes at one address are also possible"},
-		{Level: admin.OK, Subject: "webhook", Text: s.URL + " leads here for Hill"},
+		{Level: finding.OK, Subject: "webhook", Text: s.URL + " leads here for Hill"},
 	}
 	if diff := cmp.Diff(want, found); diff != "" {
 		t.Error(diff)

@@ -19,7 +19,7 @@ import (
 	"github.com/emersion/go-sasl"
 	"github.com/emersion/go-smtp"
 
-	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 )
 
@@ -252,7 +252,7 @@ func recipient1(t *testing.T, address string) config.Recipient {
 }
 
 func message() *Message {
-	m := &Message{Began: []Event{{Topic: "stations", Station: "grill", Level: admin.Fail,
+	m := &Message{Began: []Event{{Topic: "stations", Station: "grill", Level: finding.Fail,
 		Since: time.Date(2026, 11, 20, 19, 32, 0, 0, time.UTC), Text: "it reports: cover open", Do: "close the cover"}}}
 	m.describe("Zum Wilden Käse", time.Date(2026, 11, 20, 19, 40, 0, 0, time.UTC), time.UTC)
 	return m

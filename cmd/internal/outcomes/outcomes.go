@@ -22,7 +22,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 	"ticketrail/printer/webhook"
 	"ticketrail/queue"
@@ -271,15 +271,15 @@ func (t *Teller) failed(err error, retry time.Duration) {
 }
 
 // Finding says that the receiver does not take outcomes.
-func (t *Teller) Finding() (f admin.Finding, ok bool) {
+func (t *Teller) Finding() (f finding.Finding, ok bool) {
 	t.mu.Lock()
 	failing, since := t.failing, t.since
 	t.mu.Unlock()
 	if failing == nil || time.Since(since) < tellAfter || !t.conf.Load().Enabled() {
-		return admin.Finding{}, false
+		return finding.Finding{}, false
 	}
 	n, _ := t.o.Queue.OutcomesKept() // a queue that cannot be read has its own finding
-	return admin.Finding{ID: "outcomes/not_taken", Level: admin.Warn, Subject: "outcomes", Since: since,
+	return finding.Finding{ID: "outcomes/not_taken", Level: finding.Warn, Subject: "outcomes", Since: since,
 		Text: ticket.Plural(cmp.Or(int(n), 1), "outcome") + " not taken", Detail: failing.Error(),
 		Do: "repair the program at outcomes.url; it gets them then, and nothing else waits for it"}, true
 }

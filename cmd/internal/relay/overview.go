@@ -7,17 +7,17 @@ import (
 	"strings"
 	"time"
 
-	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 	store "ticketrail/receiver/relay"
 )
 
 // An Overview is how all venues and the servers are at one moment.
 type Overview struct {
-	At       time.Time       `json:"at"`
-	Findings []admin.Finding `json:"findings"` // the worst first
-	Stream   store.State     `json:"stream"`
-	Sites    []Site          `json:"sites"` // first those that were not heard of for longest
+	At       time.Time         `json:"at"`
+	Findings []finding.Finding `json:"findings"` // the worst first
+	Stream   store.State       `json:"stream"`
+	Sites    []Site            `json:"sites"` // first those that were not heard of for longest
 }
 
 // A Site is a venue and its box.
@@ -64,7 +64,7 @@ func overview(now time.Time, venues []config.Venue, state store.State, sites []s
 		s.ID = v.ID
 		o.Sites = append(o.Sites, siteOf(now, v, s, true))
 		if !found {
-			o.venue(v.ID, "no_consumer", admin.Fail, v.Name+": its requests are kept, and no box can fetch them",
+			o.venue(v.ID, "no_consumer", finding.Fail, v.Name+": its requests are kept, and no box can fetch them",
 				"restart a relay")
 		}
 	}
@@ -80,7 +80,7 @@ func overview(now time.Time, venues []config.Venue, state store.State, sites []s
 	}
 	o.findStream()
 	o.findServers()
-	slices.SortStableFunc(o.Findings, admin.WorstFirst)
+	slices.SortStableFunc(o.Findings, finding.WorstFirst)
 	return o
 }
 
@@ -94,46 +94,47 @@ func siteOf(now time.Time, v config.Venue, s store.Site, configured bool) Site {
 }
 
 // find adds a finding. Its id stays the same while the numbers in its text change.
-func (o *Overview) find(id string, level admin.Level, subject, text, do string) {
-	o.Findings = append(o.Findings, admin.Finding{ID: id, Level: level, Subject: subject, Text: text, Do: do})
+func (o *Overview) find(id string, level finding.Level, subject, text, do string) {
+	o.Findings = append(o.Findings, finding.Finding{ID: id, Level: level, Subject: subject, Text: text, Do: do})
 }
 
 // venue adds a finding about a venue.
-func (o *Overview) venue(id, what string, level admin.Level, text, do string) {
+func (o *Overview) venue(id, what string, level finding.Level, text, do string) {
 	o.find("venue/"+id+"/"+what, level, "venue", text, do)
 }
 
 func (o *Overview) findSite(s Site) {
 	away, waits := o.At.Sub(s.Heard), ""
 	if s.Waiting > 0 {
-		waits = fmt.Sprintf("; %d requests wait, the oldest for %s", s.Waiting, admin.Age(o.At.Sub(s.Oldest)))
+		waits = fmt.Sprintf("; %d requests wait, the oldest for %s", s.Waiting, finding.Age(o.At.Sub(s.Oldest)))
 	}
-	silent := "was not heard of for " + admin.Age(away)
+	silent := "was not heard of for " + finding.Age(away)
 	if s.Heard.IsZero() {
 		silent = "was never heard of"
 	}
 	if s.TwoBoxes {
-		o.venue(s.ID, "two_boxes", admin.Fail, s.Name+": two boxes fetch its orders with the same token, and each "+
+		o.venue(s.ID, "two_boxes", finding.Fail, s.Name+": two boxes fetch its orders with the same token, and each "+
 			"gets a part",
 			"switch one of them off; if one was lost, ticketrail relay venues renew "+s.ID)
 	}
 
 	switch {
 	case !s.Configured:
-		o.venue(s.ID, "removed", admin.Warn, s.ID+" is no venue any more"+waits, "")
+		o.venue(s.ID, "removed", finding.Warn, s.ID+" is no venue any more"+waits, "")
 	case s.Waiting > 0 && o.Stream.MaxAge > 0 && o.At.Sub(s.Oldest) > o.Stream.MaxAge*3/4:
-		o.venue(s.ID, "loses_orders", admin.Fail, s.Name+" is about to lose orders: a request is kept for "+
-			admin.Age(o.Stream.MaxAge)+waits, "bring its box online, or raise nats.dedup_retention")
+		o.venue(s.ID, "loses_orders", finding.Fail, s.Name+" is about to lose orders: a request is kept for "+
+			finding.Age(o.Stream.MaxAge)+waits, "bring its box online, or raise nats.dedup_retention")
 	case away > offlineFor && (s.Waiting > 0 || s.Open != nil && *s.Open):
-		o.venue(s.ID, "box_away", admin.Fail, s.Name+": its box "+silent+waits,
+		o.venue(s.ID, "box_away", finding.Fail, s.Name+": its box "+silent+waits,
 			"call the venue: is the box on, is it online?")
 	case away > offlineFor && s.Open == nil:
-		o.venue(s.ID, "box_away", admin.Warn, s.Name+": its box "+silent, "")
+		o.venue(s.ID, "box_away", finding.Warn, s.Name+": its box "+silent, "")
 	case s.Online && s.Waiting > 0 && o.At.Sub(s.Oldest) > stuckFor:
-		o.venue(s.ID, "not_taken", admin.Fail, s.Name+": its box is there and takes nothing"+waits,
+		o.venue(s.ID, "not_taken", finding.Fail, s.Name+": its box is there and takes nothing"+waits,
 			"run ticketrail status on the box")
 	case s.Online && s.Report.Problems > 0:
-		o.venue(s.ID, "box_problems", admin.Warn, s.Name+": its box needs a person", "run ticketrail status on the box")
+		o.venue(s.ID, "box_problems", finding.Warn, s.Name+": its box needs a person",
+			"run ticketrail status on the box")
 	}
 }
 
@@ -147,14 +148,14 @@ func (o *Overview) findStream() {
 	const do = "raise nats.max_bytes, if the servers have the disk, or lower nats.dedup_retention"
 	switch {
 	case used > almostFull:
-		o.find("stream/full", admin.Fail, "stream", "nearly full, and a full one refuses orders: "+text, do)
+		o.find("stream/full", finding.Fail, "stream", "nearly full, and a full one refuses orders: "+text, do)
 	case used > nearlyFull:
-		o.find("stream/fills", admin.Warn, "stream", text, do)
+		o.find("stream/fills", finding.Warn, "stream", text, do)
 	default:
-		o.find("", admin.OK, "stream", text, "")
+		o.find("", finding.OK, "stream", text, "")
 	}
 	if st.Differs != "" {
-		o.find("stream/differs", admin.Warn, "stream", "it is not as this relay.yaml says: "+st.Differs,
+		o.find("stream/differs", finding.Warn, "stream", "it is not as this relay.yaml says: "+st.Differs,
 			"correct the file; or restart a relay, with --shrink if the stream shall become smaller")
 	}
 }
@@ -171,11 +172,11 @@ func (o *Overview) findServers() {
 	slices.Sort(down)
 	down = slices.Compact(down)
 	if len(down) > 0 {
-		o.find("servers/behind", admin.Fail, "servers", strings.Join(down, ", ")+" is down or behind: if another "+
+		o.find("servers/behind", finding.Fail, "servers", strings.Join(down, ", ")+" is down or behind: if another "+
 			"one ends too, no orders are accepted", "curl http://127.0.0.1:8222/healthz there says how it is; if its "+
 			"disk is full, make room, then systemctl restart nats-server")
 	} else {
-		o.find("", admin.OK, "servers", fmt.Sprintf("%d of %[1]d have every request", len(st.Replicas)+1), "")
+		o.find("", finding.OK, "servers", fmt.Sprintf("%d of %[1]d have every request", len(st.Replicas)+1), "")
 	}
 
 	online := 0
@@ -184,7 +185,7 @@ func (o *Overview) findServers() {
 			online++
 		}
 	}
-	o.find("", admin.OK, "venues", fmt.Sprintf("%d of %d boxes are online", online, len(o.Sites)), "")
+	o.find("", finding.OK, "venues", fmt.Sprintf("%d of %d boxes are online", online, len(o.Sites)), "")
 }
 
 // roughly is a size for people.

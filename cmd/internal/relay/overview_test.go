@@ -12,7 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 	"ticketrail/deploy"
 	store "ticketrail/receiver/relay"
@@ -86,11 +86,11 @@ func TestThePersonIsCalledForWhatCostsOrders(t *testing.T) {
 			text += string(f.Level) + " " + f.Text + "\n"
 		}
 		if string(o.Findings[0].Level) != k.want || !strings.Contains(text, k.text) ||
-			(len(admin.Overview{Findings: o.Findings}.NeedsPerson()) > 0) != (k.want == "fail") {
+			(len(finding.NeedsPerson(o.Findings)) > 0) != (k.want == "fail") {
 			t.Errorf("%s: want %s with %q, got\n%s", name, k.want, k.text, text)
 		}
 		for _, f := range o.Findings {
-			if (f.ID == "") != (f.Level == admin.OK) {
+			if (f.ID == "") != (f.Level == finding.OK) {
 				t.Errorf("%s: the identity of %+v is %q", name, f, f.ID)
 			}
 		}

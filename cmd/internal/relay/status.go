@@ -12,7 +12,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 	store "ticketrail/receiver/relay"
 )
@@ -41,18 +41,18 @@ func Status(ctx context.Context, conf *config.Relay) Overview {
 
 	o.At = time.Now()
 	if err != nil {
-		o.find("servers/unread", admin.Fail, "servers", "not everything could be read: "+
+		o.find("servers/unread", finding.Fail, "servers", "not everything could be read: "+
 			strings.ReplaceAll(err.Error(), "\n", "; "), "look at the nodes: systemctl status nats-server")
 	}
 
 	for i, err := range nodes {
 		if err != nil {
 			node := conf.NATS.URLs[i]
-			o.find("servers/node/"+node, admin.Fail, "servers", fmt.Sprintf("node %s cannot be read: %v", node, err),
+			o.find("servers/node/"+node, finding.Fail, "servers", fmt.Sprintf("node %s cannot be read: %v", node, err),
 				"look there: systemctl status nats-server")
 		}
 	}
-	slices.SortStableFunc(o.Findings, admin.WorstFirst)
+	slices.SortStableFunc(o.Findings, finding.WorstFirst)
 	return o
 }
 
@@ -95,7 +95,7 @@ func ask(ctx context.Context, conf *config.Relay) (o Overview, err error) {
 	o = overview(time.Now(), allVenues(conf, bucket), state, sites)
 
 	if relays == 0 {
-		o.find("relays/none", admin.Fail, "relays", "no relay answers: no order is taken, and no box can fetch one",
+		o.find("relays/none", finding.Fail, "relays", "no relay answers: no order is taken, and no box can fetch one",
 			"systemctl status ticketrail-relay on each")
 	}
 	return o, errors.Join(heardErr, bucketErr, sitesErr)

@@ -11,8 +11,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/daemon"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 	store "ticketrail/receiver/relay"
 )
@@ -197,7 +197,7 @@ func Ago(now, at time.Time) string {
 	if at.IsZero() {
 		return "never"
 	}
-	return admin.Age(now.Sub(at)) + " ago"
+	return finding.Age(now.Sub(at)) + " ago"
 }
 
 // pages adds the page with all venues. It shows no order and no secret.

@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 	"ticketrail/deploy/slow"
 	"ticketrail/printer"
@@ -90,13 +90,13 @@ func moveAPrinter(t *testing.T) {
 			}
 		}
 	}
-	state := func() admin.Device {
+	state := func() finding.Device {
 		for _, l := range s.List() {
 			if l.Name == "grill" {
 				return *l.Device
 			}
 		}
-		return admin.Device{}
+		return finding.Device{}
 	}
 	printOne()
 	if d := state(); d.Moved != "" || d.Advice != "" {
