@@ -38,7 +38,7 @@ func TestTheAddressOfEachVenueIsAsked(t *testing.T) {
 		{Level: finding.OK, Subject: "webhook", Text: s.URL + " leads here"},
 		{Level: finding.Fail, Subject: "webhook",
 			Text: s.URL + " leads to ticketrail, but not to its webhook for Beach",
-			Do: "the proxy or tunnel must pass the path on as it is; two boxes at one address are also possible"},
+			Do:   "the proxy or tunnel must pass the path on as it is; two boxes at one address are also possible"},
 		{Level: finding.OK, Subject: "webhook", Text: s.URL + " leads here for Hill"},
 	}
 	if diff := cmp.Diff(want, found); diff != "" {
