@@ -249,7 +249,7 @@ func boxZone() string {
 // showNext says what the operator does now.
 func (c *cli) showNext(s doctor.Setup, secret string, started bool) error {
 	program, flag := "ticketrail", " --config "+c.config
-	if strings.HasPrefix(os.Args[0], "./") { // as it was called
+	if strings.Contains(os.Args[0], "/") { // as it was called
 		program = os.Args[0]
 	}
 	start := program + " serve" + flag

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -40,6 +41,9 @@ func TestInitWithAllFlagsAsksNothingAndTheFirstOrderPrints(t *testing.T) {
 	said := regexp.MustCompile(`https://kitchen\.example\.com/webhooks/print(/[\w-]{32})\n`).FindStringSubmatch(out)
 	if said == nil {
 		t.Fatalf("no address for the service in\n%s", out)
+	}
+	if next := os.Args[0] + " check --online"; !strings.Contains(out, next) {
+		t.Errorf("%q is not in\n%s", next, out)
 	}
 	k.conf = filepath.Join(k.dir, "kitchen.yaml")
 	code, out, errs = runCommand(t, "check", "--config", k.conf)
