@@ -76,6 +76,10 @@ func (c *cli) showFields(all admin.Fields) error {
 			return err
 		}
 	}
+	ordered := func(v admin.VenueFields) bool { return v.Requests > 0 }
+	if !slices.ContainsFunc(all.Venues, ordered) {
+		return write(c.out, "No order has come yet.\n")
+	}
 	return c.showMapping(all)
 }
 
