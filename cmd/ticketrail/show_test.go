@@ -130,6 +130,20 @@ func TestFindingsKeepTheirWordsInColour(t *testing.T) {
 	}
 }
 
+func TestASubjectThatFailsIsNotOKToo(t *testing.T) {
+	got := findingsText([]finding.Finding{
+		{Level: finding.Fail, Subject: "orders", Text: "the disk is full"},
+		{Level: finding.Fail, Subject: "disk", Text: "paper out", Station: true},
+		{Level: finding.OK, Subject: "orders", Text: "0 orders"},
+		{Level: finding.OK, Subject: "disk", Text: "900 MB free"},
+	}, false)
+	want := "FAIL  orders  the disk is full\nFAIL  disk    paper out\n" +
+		"      orders  0 orders\nOK    disk    900 MB free\n"
+	if got != want {
+		t.Errorf("got\n%s", got)
+	}
+}
+
 func TestDoctorSaysOnceWhatTheDaemonSays(t *testing.T) {
 	said := []finding.Finding{{ID: "station/grill/paper_out", Level: finding.Fail, Subject: "grill", Station: true},
 		{Level: finding.OK, Subject: "orders"}, {Level: finding.OK, Subject: "disk", Text: "of the daemon"},

@@ -104,7 +104,13 @@ func findingsText(findings []finding.Finding, colour bool) string {
 	var b strings.Builder
 	t := newTable(&b)
 	for _, f := range findings {
-		t.row(strings.ToUpper(string(f.Level)), f.Subject, cause(f))
+		level := strings.ToUpper(string(f.Level))
+		if f.Level == finding.OK && slices.ContainsFunc(findings, func(g finding.Finding) bool {
+			return g.Level == finding.Fail && g.Subject == f.Subject && g.Station == f.Station
+		}) {
+			level = "" // a fact about what fails
+		}
+		t.row(level, f.Subject, cause(f))
 		if f.Do != "" {
 			t.row("", "", "to fix: "+f.Do)
 		}
