@@ -285,4 +285,4 @@ func (s Service) Enabled() bool { return s.BaseURL != "" }
 
 // Default is the configuration of an empty file. It has no venues and no stations, so a daemon
 // cannot start with it.
-func Default() Config { return withDefaults[Config]() }
+func Default() Config { return Defaults[Config]() }

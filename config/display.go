@@ -127,12 +127,6 @@ type DisplayTLS struct {
 // Enabled reports whether the pages are served over HTTPS.
 func (t DisplayTLS) Enabled() bool { return t.CertFile != "" || t.KeyFile != "" }
 
-// DefaultScreen is a screen of which only the name is set.
-func DefaultScreen() Screen { return withDefaults[Screen]() }
-
-// DefaultKDS is a third-party display of which only the name and the URL are set.
-func DefaultKDS() KDS { return withDefaults[KDS]() }
-
 // A station is what stations of all kinds have in common.
 type station struct {
 	list         string // its key in the file

@@ -12,7 +12,7 @@ import (
 
 func TestAScreenNeedsOnlyANameAndIsBackedUpByTheFallback(t *testing.T) {
 	c := mustLoad(t, good+"screens: [ { name: hot-line } ]\nroutes: [ { to: [hot-line] } ]\n")
-	want := DefaultScreen()
+	want := Defaults[Screen]()
 	want.Name = "hot-line"
 	if diff := cmp.Diff([]Screen{want}, c.Screens); diff != "" {
 		t.Error(diff)

@@ -118,4 +118,4 @@ func (p Printer) Networked() bool {
 }
 
 // DefaultPrinter is a printer of which only the name and the address are set.
-func DefaultPrinter() Printer { return withDefaults[Printer]() }
+func DefaultPrinter() Printer { return Defaults[Printer]() }

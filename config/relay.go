@@ -55,7 +55,7 @@ type NATS struct {
 }
 
 // DefaultRelay is the configuration of an empty file, with which a relay cannot start.
-func DefaultRelay() Relay { return withDefaults[Relay]() }
+func DefaultRelay() Relay { return Defaults[Relay]() }
 
 // LoadRelay is [Load] for a relay.
 func LoadRelay(path string) (*Relay, error) {

@@ -30,8 +30,8 @@ var reasons = map[string]string{
 
 var index = regexp.MustCompile(`\[[0-9]+\]`)
 
-// withDefaults returns a section with its defaults.
-func withDefaults[T any]() (section T) {
+// Defaults is a section of which no key is set: a Screen, a KDS, a TicketLog.
+func Defaults[T any]() (section T) {
 	setDefaults(reflect.ValueOf(&section).Elem())
 	return section
 }

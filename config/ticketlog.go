@@ -22,9 +22,6 @@ type TicketLog struct {
 	ExpireAfter time.Duration `mapstructure:"expire_after" default:"720h" range:"1m 720h"`
 }
 
-// DefaultTicketLog is a log of which only the name and the place are set.
-func DefaultTicketLog() TicketLog { return withDefaults[TicketLog]() }
-
 // LogNames are the names of the logs. Nobody cooks there: what they get is no part of an order.
 func (c *Config) LogNames() (names []string) {
 	for _, l := range c.Logs {

@@ -24,7 +24,7 @@ func TestTheConfigurationStatesTheDefaults(t *testing.T) {
 		t.Errorf("warnings: %q", c.Warnings)
 	}
 
-	printer, screen, display := config.DefaultPrinter(), config.DefaultScreen(), config.DefaultKDS()
+	printer, screen, display := config.DefaultPrinter(), config.Defaults[config.Screen](), config.Defaults[config.KDS]()
 	compare := func(got, want any) {
 		t.Helper()
 		comparable := cmpopts.EquateComparable(netip.Prefix{}, config.Secret{})

@@ -45,7 +45,7 @@ func withScreens(screens ...config.Screen) func(*testDaemon) {
 
 // testScreen is a screen with the defaults.
 func testScreen(name string) config.Screen {
-	s := config.DefaultScreen()
+	s := config.Defaults[config.Screen]()
 	s.Name = name
 	return s
 }

@@ -260,7 +260,7 @@ func withThirdParty(f *thirdParty, change func(*config.KDS)) func(*testDaemon) {
 		go srv.Serve(l)
 		k.T.Cleanup(func() { srv.Close() })
 
-		c := config.DefaultKDS()
+		c := config.Defaults[config.KDS]()
 		c.Name, c.URL = "fresh", "http://kds.example/api/tickets"
 		change(&c)
 		k.Conf.KDS = []config.KDS{c}

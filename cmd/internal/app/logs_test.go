@@ -19,7 +19,7 @@ func TestALogGetsEveryOrderAndIsNoPartOfIt(t *testing.T) {
 	withLog := func(k *testDaemon) {
 		withScreens(testScreen("hot-line"), testPass("pass", "hot-line"))(k)
 		path = filepath.Join(k.T.TempDir(), "log", "tickets.jsonl")
-		c := config.DefaultTicketLog()
+		c := config.Defaults[config.TicketLog]()
 		c.Name, c.To, c.IncludeRaw = "archive", "file://"+path, true
 		k.Conf.Logs = []config.TicketLog{c}
 		k.Conf.Routes = append([]plan.Route{{To: []string{"archive"}, Continue: true}}, k.Conf.Routes...)

@@ -49,12 +49,12 @@ func openSet(t *testing.T, conf *config.Config) (*Set, *queue.Queue) {
 
 // configOfEveryKind is a configuration with stations of every kind. No device is at their addresses.
 func configOfEveryKind() *config.Config {
-	p, k := config.DefaultPrinter(), config.DefaultKDS()
+	p, k := config.DefaultPrinter(), config.Defaults[config.KDS]()
 	p.Name, p.Address, p.PollEvery = "grill", "tcp://127.0.0.1:1", 0
 	k.Name, k.URL = "fresh", "https://kds.example/tickets"
-	l := config.DefaultTicketLog()
+	l := config.Defaults[config.TicketLog]()
 	l.Name, l.To = "archive", "stdout"
-	hot, pass := config.DefaultScreen(), config.DefaultScreen()
+	hot, pass := config.Defaults[config.Screen](), config.Defaults[config.Screen]()
 	hot.Name, hot.Backup = "hot", "grill"
 	pass.Name, pass.Mode, pass.Of = "pass", "pass", []string{"hot"}
 	return &config.Config{
