@@ -31,20 +31,16 @@ func (s *Server) stations(r *http.Request) (any, error) {
 }
 
 // checkKnown refuses a name that is neither a configured station nor an orphan.
-func (s *Server) checkKnown(name string) error {
-	return s.checkName(name, func(queue.StationState) bool { return true })
-}
+func (s *Server) checkKnown(name string) error { return s.checkName(name, true) }
 
 // checkConfigured refuses a name that is not in the configuration: a ticket sent there would wait
 // for ever.
-func (s *Server) checkConfigured(name string) error {
-	return s.checkName(name, func(st queue.StationState) bool { return st.Configured })
-}
+func (s *Server) checkConfigured(name string) error { return s.checkName(name, false) }
 
-func (s *Server) checkName(name string, counts func(queue.StationState) bool) error {
+func (s *Server) checkName(name string, orphansToo bool) error {
 	var names []string
 	for _, st := range s.o.Queue.Stations() {
-		if counts(st) {
+		if st.Configured || orphansToo {
 			names = append(names, st.Name)
 		}
 	}

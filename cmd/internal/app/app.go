@@ -225,7 +225,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	}); err != nil {
 		return nil, err
 	}
-	a.source = &relaySource{queue: a.queue, receiver: a.receiver, rejects: a.rejects, overview: a.control.Overview,
+	a.source = &relaySource{queue: a.queue, receiver: a.receiver, rejects: a.rejects, all: a.findings,
 		log: a.log, end: func() {}}
 	a.venues = venues{a.active.Load, a.service.zoneOf, a.receiver.Heard, a.clock()}
 	a.registry.MustRegister(a.source, a.venues)

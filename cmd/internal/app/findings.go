@@ -30,6 +30,7 @@ func (a *App) findings(ctx context.Context) ([]finding.Finding, error) {
 		}
 		f.Database.Unreadable = err
 	}
+
 	out := finding.Of(f)
 	a.notifier.Date(out)
 	for i := range out {
@@ -52,6 +53,7 @@ func (a *App) facts() finding.Facts {
 		Certificates: a.certificates(), Disk: doctor.DiskOf(filepath.Dir(a.startConfig.Storage.Path)),
 		Clock: finding.Clock{Synchronized: a.clock().Synchronized()}, Version: admin.ThisBuild().Version,
 		Started: a.started}
+
 	f.Orders.Last, f.Orders.Silent = a.venues.newest(), a.venues.silent(now)
 	f.Others = slices.Concat(a.source.findings(now), a.fieldFindings(), a.stations.Problems())
 	if one, ok := a.outcomes.Finding(); ok {
@@ -110,6 +112,7 @@ func (a *App) readHistory(ctx context.Context, o *finding.Orders) error {
 		return err
 	}
 	o.LastHour = len(requests)
+
 	for _, r := range a.rejects.List() {
 		at := r.Time
 		if r.Fetched.After(at) { // it waited at the relay
@@ -119,6 +122,7 @@ func (a *App) readHistory(ctx context.Context, o *finding.Orders) error {
 			o.Refused = append(o.Refused, finding.Refusal{Code: r.Code, Message: r.Message, At: at})
 		}
 	}
+
 	return a.queue.EachPage(ctx, queue.Filter{States: []ticket.State{ticket.Failed}}, func(page []queue.Job) error {
 		o.Failed += len(page)
 		return nil

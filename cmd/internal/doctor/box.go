@@ -45,7 +45,7 @@ func Certificates(conf *config.Config, why string) (out []finding.Certificate) {
 		{Of: "screens", Path: conf.Display.TLS.CertFile},
 	} {
 		if c.Path != "" {
-			c.Ends, c.Err = CertificateEnd(c.Path)
+			c.Ends, c.Err = certificateEnd(c.Path)
 			c.None = errors.Is(c.Err, fs.ErrNotExist)
 			out = append(out, c)
 		}
@@ -53,12 +53,13 @@ func Certificates(conf *config.Config, why string) (out []finding.Certificate) {
 	return out
 }
 
-// CertificateEnd is the end of the validity of the first certificate in a PEM file, which may hold its key too.
-func CertificateEnd(path string) (time.Time, error) {
+// certificateEnd is the end of the validity of the first certificate in a PEM file, which may hold its key too.
+func certificateEnd(path string) (time.Time, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return time.Time{}, err
 	}
+
 	block, rest := pem.Decode(b)
 	for block != nil && block.Type != "CERTIFICATE" {
 		block, rest = pem.Decode(rest)
@@ -66,6 +67,7 @@ func CertificateEnd(path string) (time.Time, error) {
 	if block == nil {
 		return time.Time{}, errors.New("it has no certificate in PEM form")
 	}
+
 	c, err := x509.ParseCertificate(block.Bytes)
 	if err != nil {
 		return time.Time{}, err

@@ -45,20 +45,17 @@ func (b Box) Diagnose(ctx context.Context, path string) (out []finding.Finding) 
 		// What the rest would need is not known.
 		return append(out, finding.Configuration{Refused: setup.Problems(path, err)}.Findings()...)
 	}
+
 	out = append(out, finding.Configuration{}.Findings()...)
 	for _, w := range warnings {
 		out = append(out, warn("configuration", layout.Clean(w), ""))
 	}
-	out = append(out, UnitFindings(ctx, path, conf)...)
-	out = append(out, portFindings(ctx, conf)...)
-	out = append(out, b.storeFindings(ctx, path, conf)...)
 	for _, c := range Certificates(conf, "") {
 		out = append(out, c.Finding(now))
 	}
-	out = append(out, webhookFindings(ctx, conf)...)
-	out = append(out, sourceFindings(ctx, conf)...)
-	out = append(out, b.driverFindings(conf)...)
-	return append(out, onlineFindings(ctx, conf)...)
+
+	return slices.Concat(out, UnitFindings(ctx, path, conf), portFindings(ctx, conf), b.storeFindings(ctx, path, conf),
+		webhookFindings(ctx, conf), sourceFindings(ctx, conf), b.driverFindings(conf), onlineFindings(ctx, conf))
 }
 
 // serviceFindings are how systemd sees the service. Without systemd there are none.

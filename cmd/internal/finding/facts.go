@@ -16,17 +16,17 @@ import (
 
 // Facts are what the daemon knows of itself and its box at one moment.
 type Facts struct {
-	Now           time.Time     // in the kitchen's zone
-	Stations      []Station     // as [Join] made them
-	Orders        Orders        //
-	Database      Database      //
-	Configuration Configuration //
-	Certificates  []Certificate //
-	Disk          Disk          //
-	Clock         Clock         //
-	Version       string        // of the running program
-	Started       time.Time     //
-	Others        []Finding     // of parts that speak for themselves: the relay, outcomes, fields, screens
+	Now           time.Time // in the kitchen's zone
+	Stations      []Station // as [Join] made them
+	Orders        Orders
+	Database      Database
+	Configuration Configuration
+	Certificates  []Certificate
+	Disk          Disk
+	Clock         Clock
+	Version       string // of the running program
+	Started       time.Time
+	Others        []Finding // of parts that speak for themselves: the relay, outcomes, fields, screens
 }
 
 // Of are the findings, the worst first; among equals orders come first.
@@ -97,11 +97,13 @@ func (o Orders) findings(now time.Time) (out []Finding) {
 		}
 		out = append(out, f)
 	}
+
 	if o.Failed > 0 {
 		out = append(out, Finding{ID: "tickets/failed", Level: Fail, Subject: "tickets",
 			Text: ticket.Plural(o.Failed, "ticket") + " failed and did not print",
 			Do:   "ticketrail jobs list --state failed, then jobs reprint or jobs cancel"})
 	}
+
 	last := "; none has come yet"
 	if !o.Last.IsZero() {
 		last = fmt.Sprintf("; the last request %s ago, at %s", Age(now.Sub(o.Last)),
@@ -143,6 +145,7 @@ func refused(all []Refusal) (out []Finding) {
 		f.Text, _ = cause(ticket.Plural(count[why.id], "request") + " refused: " + why.words)
 		f.Examples = []string{r.Message}
 	}
+
 	for _, id := range slices.Sorted(maps.Keys(found)) {
 		out = append(out, *found[id])
 	}
@@ -183,6 +186,7 @@ func (d Database) findings() (out []Finding) {
 		// With its time: after the next start the one before is over, and another is another.
 		add(id+"/"+n.At.Format("20060102T150405Z"), level, n.Text, "", n.Do)
 	}
+
 	if d.Copy != nil {
 		add("copy_incomplete", Warn, "its copy is not complete", fmt.Sprintf("%v, in %s", d.Copy, d.CopyFolder),
 			"look at the disk of storage.copy; orders are accepted all the same")
@@ -210,21 +214,22 @@ type Problem struct {
 
 // Findings say whether the daemon would start again, and whether it uses the file.
 func (c Configuration) Findings() (out []Finding) {
-	found := map[string]int{} // 1 + index of each kind
 	for _, p := range c.Refused {
-		if at := found[p.Kind]; at > 0 {
-			out[at-1].Detail += "; " + p.Text
+		id := "config/" + p.Kind
+		if at := slices.IndexFunc(out, func(f Finding) bool { return f.ID == id }); at >= 0 {
+			out[at].Detail += "; " + p.Text
 			continue
 		}
-		found[p.Kind] = len(out) + 1
+
 		text := map[string]string{
 			"secret_missing": "configuration on disk is refused: bad secret or certificate",
 			"unreadable":     "configuration on disk is refused: it cannot be read",
 		}[p.Kind]
-		out = append(out, Finding{ID: "config/" + p.Kind, Level: Fail, Subject: "configuration",
+		out = append(out, Finding{ID: id, Level: Fail, Subject: "configuration",
 			Text: cmp.Or(text, "configuration on disk is refused"), Detail: p.Text,
 			Do: "a running daemon goes on and would not start again: correct it, then systemctl reload ticketrail"})
 	}
+
 	if len(c.Restart) > 0 {
 		text, long := cause("not in use before a restart: " + strings.Join(c.Restart, ", "))
 		return append(out, Finding{ID: "config/needs_restart", Level: Warn, Subject: "configuration", Text: text,
@@ -266,6 +271,7 @@ func (c Certificate) Finding(now time.Time) Finding {
 	default:
 		f.Level, f.Do, f.Text = OK, "", "valid until "+c.Ends.Format(time.DateOnly)
 	}
+
 	if c.Name != "" && f.Level != OK && !c.None {
 		f.Do = "ticketrail status says why it was not renewed"
 	}
@@ -277,6 +283,7 @@ func (c Certificate) Finding(now time.Time) Finding {
 		f.Do = "the ACME server must be reachable, and port 443 of " + c.Name +
 			" must lead to this box, from everywhere; systemctl restart ticketrail tries again at once"
 	}
+
 	f.Text = c.Of + ": " + f.Text
 	if f.ID != "" {
 		f.ID += c.Of
@@ -345,12 +352,14 @@ func stations(all []Station) (out []Finding) {
 		}
 		out = append(out, found...)
 	}
+
 	switch {
 	case len(all) == fine:
 		out = append(out, Finding{Level: OK, Subject: "stations", Text: "all print: " + strconv.Itoa(fine)})
 	case fine > 0:
 		out = append(out, Finding{Level: OK, Subject: "stations", Text: "the others print: " + strconv.Itoa(fine)})
 	}
+
 	text := fmt.Sprintf("%d waiting, %d held", waiting, held)
 	if waiting > 0 {
 		text += ", the oldest waits for " + Age(oldest)

@@ -94,6 +94,7 @@ func Join(known []Station, queues []queue.StationState) []Station {
 				p = k
 			}
 		}
+
 		for _, k := range known {
 			if k.StandIn == st.Name {
 				p.StandsInFor = append(p.StandsInFor, k.Name)
@@ -126,9 +127,11 @@ func (p *Station) settle(st queue.StationState) {
 	default:
 		p.State = Up
 	}
+
 	if p.Since != nil && p.Since.IsZero() {
 		p.Since = nil
 	}
+
 	for _, f := range p.Findings() {
 		p.Advice = cmp.Or(p.Advice, f.Do)
 	}
@@ -149,6 +152,7 @@ func (p Station) Findings() (out []Finding) {
 	if n := p.Pending + p.Printing; n > 0 {
 		waits = "; " + ticketsWait(n)
 	}
+
 	if p.State == Orphaned {
 		add("orphan", Fail, time.Time{}, "no longer in the configuration, and has "+
 			ticket.Plural(p.Pending+p.Held+p.Printing, "ticket"), "", fmt.Sprintf(
@@ -160,19 +164,22 @@ func (p Station) Findings() (out []Finding) {
 		add("on_hold", Fail, p.Hold.Since, "held: "+p.Hold.Reason, strings.TrimPrefix(waits, "; "),
 			"ticketrail printers resume "+shellQuote(p.Name))
 	}
-	if state := p.trouble(); state != "" {
+	if state, since := p.trouble(); state != "" {
 		text, detail := p.why(state)
-		add(state, Fail, p.downSince(), text+waits, detail, p.fix(state))
+		add(state, Fail, since, text+waits, detail, p.fix())
 	}
+
 	// The two can cut each other's tickets, and the answers of the printer no longer prove which ticket came out.
 	if p.Device != nil && p.Device.Foreign > 0 {
 		add("shared", Fail, time.Time{}, "another program prints there at the same time", "tickets may be mixed",
 			"give that program a printer of its own")
 	}
+
 	if p.Held > 0 {
 		add("tickets_held", Fail, time.Time{}, ticketsWait(p.Held)+" for your decision", "", fmt.Sprintf(
 			"ticketrail jobs list --state held --station %s, then jobs reprint or jobs cancel", shellQuote(p.Name)))
 	}
+
 	if d := p.Device; d != nil && d.Fine && d.Advice != "" { // it prints, but not for long, or not as it should
 		state, text := "advice", strings.ReplaceAll(d.State, "_", " ")
 		switch {
@@ -186,27 +193,19 @@ func (p Station) Findings() (out []Finding) {
 	return out
 }
 
-// trouble is why the station does not print, in one word; "" if it does, or nothing is known to be wrong. What the
-// device says of itself comes before what an attempt met: it explains it.
-func (p Station) trouble() string {
-	switch {
-	case p.Device != nil && !p.Device.Fine:
-		return p.Device.State
-	case p.Known && !p.Up:
-		return "down"
+// trouble is why the station does not print, in one word, and since when; "" if it does, or nothing is known to be
+// wrong. The report of the device comes before the result of an attempt, because it explains it.
+func (p Station) trouble() (state string, since time.Time) {
+	if p.Device != nil && !p.Device.Fine {
+		return p.Device.State, p.Device.Since
 	}
-	return ""
-}
-
-// downSince is since when it does not print.
-func (p Station) downSince() (at time.Time) {
-	switch {
-	case p.Device != nil && !p.Device.Fine:
-		return p.Device.Since
-	case p.Since != nil && p.Hold == nil:
-		return *p.Since
+	if !p.Known || p.Up {
+		return "", since
 	}
-	return at
+	if p.Since != nil && p.Hold == nil { // else it is the time of the hold
+		since = *p.Since
+	}
+	return "down", since
 }
 
 // why is the cause of a trouble, and an error in its own words.
@@ -236,7 +235,7 @@ func words(conditions []string) string {
 
 // fix is what to do about a station that is down. What the device itself reports is better than
 // a guess; without a report the usual causes are named.
-func (p Station) fix(state string) string {
+func (p Station) fix() string {
 	do := "check power, cable and address"
 	switch {
 	case p.Device != nil && !p.Device.Fine && p.Device.Advice != "":
@@ -251,6 +250,7 @@ func (p Station) fix(state string) string {
 	case p.Waiting != "":
 		do = "check the printer"
 	}
+
 	switch {
 	case p.StandIn != "":
 		return do + "; " + p.StandIn + " prints its tickets meanwhile"

@@ -49,6 +49,7 @@ func (c conditions) update(now time.Time, found []finding.Finding, after time.Du
 		}
 		k.Finding, k.seen = f, now
 	}
+
 	for id, k := range c {
 		switch {
 		case k.begun && now.Sub(k.seen) >= k.calm:
@@ -140,6 +141,7 @@ func (r *recipient) news(now time.Time, all conditions, repeat time.Duration, op
 		m.Began = append(m.Began, e)
 		tell[id] = was{e, now}
 	}
+
 	for id, before := range r.told {
 		if k := all[id]; k != nil && k.begun {
 			continue
@@ -149,6 +151,7 @@ func (r *recipient) news(now time.Time, all conditions, repeat time.Duration, op
 		m.Ended = append(m.Ended, e)
 		delete(tell, id)
 	}
+
 	slices.SortFunc(m.Began, Event.compare)
 	slices.SortFunc(m.Ended, Event.compare)
 	return m, tell

@@ -56,6 +56,7 @@ func (m *Message) describe(place string, now time.Time, zone *time.Location) {
 	now = now.In(zone)
 	m.Place, m.At = place, now
 	m.Host, _ = os.Hostname()
+
 	var parts []string
 	for i, e := range m.Began {
 		p := e.line()
@@ -70,10 +71,12 @@ func (m *Message) describe(place string, now time.Time, zone *time.Location) {
 		}
 		parts = append(parts, p)
 	}
+
 	for _, e := range m.Ended {
 		parts = append(parts, fmt.Sprintf("%s: over after %s", e.line(), finding.Age(now.Sub(e.Since))))
 	}
 	parts = append(parts, strings.TrimSuffix("ticketrail at "+place+", "+m.Host, ", "))
+
 	m.Text = strings.Join(parts, "\n\n")
 	m.Title = place + ": " + m.headline()
 }
@@ -94,6 +97,7 @@ func (m *Message) headline() string {
 	case events[0].Again > 0:
 		first = "still: " + first
 	}
+
 	if len(events) > 1 {
 		return fmt.Sprintf("%d things %s: %s", len(events), are, first)
 	}

@@ -4,9 +4,9 @@
 // It has no opinion of its own about what is wrong. It looks at the findings that `ticketrail status` shows,
 // and tells the differences: the journal and the metric ticketrail_finding at once, people after notify.after. Each
 // finding has an identity, so nothing new is swallowed by something old. What a recipient was told is stored after each
-// message. So the next message is
-// always the difference between what a recipient knows and what is true now: nothing is queued, nothing is
-// told twice over a restart, and nobody hears of what was over before the message could be delivered.
+// message. So the next message is always the difference between what a recipient knows and what is true now: nothing
+// is queued, nothing is told twice over a restart, and nobody hears of what was over before the message could be
+// delivered.
 //
 // Delivery is best effort: it never delays a ticket, it is tried again for as long as it is true, and it
 // is counted. A daemon that does not run tells nobody; monitoring does that.
@@ -131,6 +131,7 @@ func (n *Notifier) look(ctx context.Context) (sending int) {
 	if err != nil { // ctx has ended
 		return 0
 	}
+
 	now := time.Now()
 	open := n.o.Open(now)
 	n.conditions.update(now, found, n.active.After, open)
@@ -146,6 +147,7 @@ func (n *Notifier) look(ctx context.Context) (sending int) {
 			n.store(ctx, r, tell) // paper that says that all is well would only be in the way
 			continue
 		}
+
 		m.describe(n.o.Place(), now, n.o.Zone())
 		r.sending = true
 		sending++
@@ -229,6 +231,7 @@ func (n *Notifier) settle(ctx context.Context, d outcome) {
 		log.Warn("a message to people could not be delivered", "err", d.err, "next_try_in", wait.Round(time.Second))
 		return
 	}
+
 	r.backoff.Reset()
 	r.next = time.Now().Add(gap)
 	n.sent.WithLabelValues(r.name, "sent").Inc()

@@ -24,8 +24,11 @@ const (
 	queryTimeout = 15 * time.Second
 )
 
-// once is for a printer that is asked once.
-var once = printer.Connection{ConnectTimeout: connectTimeout, Linger: -1}
+// onceDevice is for a printer that is asked once, or that prints one ticket.
+func onceDevice(name string, d transport.Dialer, by profile.Confirm) *printer.Device {
+	return printer.NewDevice(printer.DeviceOptions{Name: name, Dialer: d, Confirm: by,
+		Connection: printer.Connection{ConnectTimeout: connectTimeout, Linger: -1}})
+}
 
 // askPrinters asks each printer for its status. A printer that several stations share is asked
 // once, because it may accept only one connection. It asks the printers directly, because it must
@@ -112,9 +115,7 @@ func Query(ctx context.Context, d transport.Dialer) printer.Status {
 func query(ctx context.Context, name string, d transport.Dialer, by profile.Confirm) printer.Status {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	return printer.NewDevice(printer.DeviceOptions{
-		Name: name, Dialer: d, Confirm: by, Connection: once,
-	}).Ask(ctx)
+	return onceDevice(name, d, by).Ask(ctx)
 }
 
 // details is how it answers, and what tickets can be there.
@@ -152,9 +153,8 @@ func PrintTest(ctx context.Context, conf *config.Config, name string) (ticket.Pr
 	if err != nil {
 		return "", err
 	}
-	device := printer.NewDevice(printer.DeviceOptions{
-		Name: c.Name, Dialer: d, Confirm: m.Confirm, Connection: once,
-	})
+
+	device := onceDevice(c.Name, d, m.Confirm)
 	defer device.Retire()
 	drawer, _ := newDrawer(conf)
 	paper := printer.NewPaper(printer.Options{
