@@ -59,16 +59,6 @@ func (f Finding) String() string {
 	return text
 }
 
-// NeedsPerson are the subjects that need a person now, each once; none: all is well.
-func NeedsPerson(all []Finding) (subjects []string) {
-	for _, f := range all {
-		if f.Level == Fail && !slices.Contains(subjects, f.Subject) {
-			subjects = append(subjects, f.Subject)
-		}
-	}
-	return subjects
-}
-
 // Age is d for people, rounded down, in its two largest units. Seconds matter only in the first
 // minute.
 func Age(d time.Duration) string {
