@@ -23,12 +23,14 @@ func (c *cli) init() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "set a box up: configuration, printers, service, first ticket",
-		Long: `init asks for the venue, its time zone and opening hours, who is told when
-something is wrong, the printers and how the service reaches this box. It writes
-the configuration with a new secret, checks it, sends a test message, starts the
-service (as root, of the package), prints a test ticket, and says what to enter
-at the service. It looks for printers on the box's own networks (see "printers
-discover"). It replaces no file, and leaves none behind if something fails.
+		Long: `init asks for the venue, its time zone and opening hours, the address for
+messages about problems, the printers, and how the service reaches this box. It
+looks for printers on the box's own networks (see "printers discover").
+
+It writes the configuration with a new secret, checks it, sends a test message,
+starts the systemd unit (as root, if it was installed as a package), prints a
+test ticket, and shows the address to enter at the service. It replaces no file,
+and leaves none behind if something fails.
 
 Each question has a flag; with all of them, nothing is asked. The answers may
 also come from a file or a pipe, one on each line.`,
@@ -47,12 +49,12 @@ also come from a file or a pipe, one on each line.`,
 	fl.String("venue-id", "", "the venue's `id`, as the service shows it; new invents one, to try things out")
 	fl.String("timezone", "", "the venue's time `zone`, as Australia/Melbourne")
 	fl.String("hours", "", "the `times` when orders come, as mon-fri 11:30-14:30; fri,sat 18:00-02:00; - for none")
-	fl.String("tell", "", "the `URL` of who is told, as ntfy://ntfy.sh/TOPIC or smtp://...; - for nobody")
-	fl.String("printers", "", "`found` takes each printer that is found: the first is kitchen, then kitchen-2")
+	fl.String("tell", "", "the `URL` for messages about problems, as ntfy://ntfy.sh/TOPIC or smtp://...; - for none")
+	fl.String("printers", "", "`found`: use every printer on the network, named kitchen, kitchen-2 and so on")
 	fl.StringArray("printer", nil, "a station and its printer, `NAME=ADDRESS`; repeat it for several; the first gets "+
 		"everything until there are routes")
-	fl.StringSlice("network", nil, "look for printers only in this `part` of the box's networks")
-	fl.String("reach", "", "how the service reaches this box: `proxy` (a proxy or a tunnel on this box), tls "+
+	fl.StringSlice("network", nil, "look for printers only in this `subnet` of the box's networks, as 192.168.1.0/24")
+	fl.String("reach", "", "`how` the service reaches this box: proxy (a proxy or a tunnel on this box), tls "+
 		"(directly), or acme (directly; Let's Encrypt gives the certificate)")
 	fl.String("host", "", "the `name` in the address that the service gets, as kitchen.example.com")
 	fl.String("cert", "", "certificate `file` for --reach tls")
