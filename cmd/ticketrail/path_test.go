@@ -29,9 +29,15 @@ func TestAnOrderEntersFewFilesAndOnlyThoseThatArchitectureLists(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	idle := executed(t, program, func(*daemonProcess) { time.Sleep(time.Minute) })
-	// What only some of the orders enter is not their path: a stop may come while the status of a printer is asked.
+	listed := pathOfAnOrder(t)
+	// What only some of the orders enter is not their path: a stop may come while a printer is asked for its status, on
+	// a busy machine mostly. A file that each order enters is found however many there are.
 	entered := map[string]bool{}
-	for n := range 3 {
+	unlisted := func() []string {
+		all := slices.Sorted(maps.Keys(entered))
+		return slices.DeleteFunc(all, func(file string) bool { return slices.Contains(listed, file) })
+	}
+	for n := 0; n < 3 || n < 10 && len(unlisted()) > 0; n++ {
 		busy := executed(t, program, func(k *daemonProcess) {
 			k.accept(newOrder("K-path-1-0000", "grill"))
 			if err := eventually(func() error {
@@ -58,11 +64,8 @@ func TestAnOrderEntersFewFilesAndOnlyThoseThatArchitectureLists(t *testing.T) {
 	if len(entered) > mostFiles || len(entered) < 20 {
 		t.Errorf("an order enters %d files, at most %d are wanted", len(entered), mostFiles)
 	}
-	listed := pathOfAnOrder(t)
-	for file := range entered {
-		if !slices.Contains(listed, file) {
-			t.Errorf("an order enters %s, which is not in ARCHITECTURE.md", file)
-		}
+	for _, file := range unlisted() {
+		t.Errorf("an order enters %s, which is not in ARCHITECTURE.md", file)
 	}
 }
 
@@ -102,8 +105,11 @@ func pathOfAnOrder(t *testing.T) (files []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(b), "\n## An order, from the request to the paper\n")
-	section, _, _ = strings.Cut(section, "\nOne attempt in `printer`:")
+	_, section, begins := strings.Cut(string(b), "\n## An order, from the request to the paper\n")
+	section, _, ends := strings.Cut(section, "\nWhat one attempt at a printer does")
+	if !begins || !ends {
+		t.Fatal("ARCHITECTURE.md has no such section")
+	}
 	for line := range strings.Lines(section) {
 		folder := ""
 		for _, name := range regexp.MustCompile(`[\w/]+\.go`).FindAllString(line, -1) {
