@@ -26,8 +26,8 @@ func TestEveryImportIsListed(t *testing.T) {
 	for name, imported := range code {
 		pkg, ok := listed[name]
 		if !ok {
-			t.Errorf("%s is not in the table of packages in ARCHITECTURE.md: say there what it is for and what it may "+
-				"import", name)
+			t.Errorf("%s is not in the tables: say in ARCHITECTURE.md what it is for, "+
+				"and in cmd/internal/layers/README.md what it may import", name)
 			continue
 		}
 		for _, n := range imported {
@@ -38,7 +38,7 @@ func TestEveryImportIsListed(t *testing.T) {
 	}
 	for name := range listed {
 		if _, ok := code[name]; !ok {
-			t.Errorf("%s is in the table of packages in ARCHITECTURE.md and not in the tree", name)
+			t.Errorf("%s is in the table of packages and not in the tree", name)
 		}
 	}
 }
@@ -146,37 +146,55 @@ func TestArchitectureNamesOnlyTestsThatExist(t *testing.T) {
 	}
 }
 
-// A row is a package in the table of ARCHITECTURE.md.
+// A row is a package in the tables of ARCHITECTURE.md and of this folder's README.
 type row struct {
-	is  string   // what it is for
-	may []string // what of this module it may import; tests may import any
+	is  string   // its purpose
+	may []string // the packages of this module that it may import; tests may import any
 }
 
-// packages reads the table of packages in ARCHITECTURE.md.
+// packages joins the two tables of packages, which list the same ones.
 func packages(t *testing.T) map[string]row {
 	t.Helper()
 
-	text, err := os.ReadFile(path.Join(root, "ARCHITECTURE.md"))
+	purposes := table(t, "ARCHITECTURE.md", "is", regexp.MustCompile(".+"))
+	may := table(t, "cmd/internal/layers/README.md", "may import", regexp.MustCompile("^(–|`[^`]+`(, `[^`]+`)*)$"))
+
+	listed := map[string]row{}
+	for pkg, is := range purposes {
+		if may[pkg] == "" {
+			t.Errorf("%s is in ARCHITECTURE.md and not in cmd/internal/layers/README.md", pkg)
+		}
+		listed[pkg] = row{is, strings.Split(strings.Trim(may[pkg], "`"), "`, `")}
+	}
+	for pkg := range may {
+		if purposes[pkg] == "" {
+			t.Errorf("%s is in cmd/internal/layers/README.md and not in ARCHITECTURE.md", pkg)
+		}
+	}
+	return listed
+}
+
+// table reads the table of a file with the columns package and second, whose cells match valid.
+func table(t *testing.T, file, second string, valid *regexp.Regexp) map[string]string {
+	t.Helper()
+
+	text, err := os.ReadFile(path.Join(root, file))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, table, _ := strings.Cut(string(text), "\n| package | is | may import of ours |\n|---|---|---|\n")
-	table, _, _ = strings.Cut(table, "\n\n")
+	_, rows, _ := strings.Cut(string(text), "\n| package | "+second+" |\n|---|---|\n")
+	rows, _, _ = strings.Cut(strings.TrimSuffix(rows, "\n"), "\n\n")
 
-	listed := map[string]row{}
-	name, code := regexp.MustCompile("^`([^`]+)`$"), regexp.MustCompile("^`[^`]+`(, `[^`]+`)*$")
-	for line := range strings.SplitSeq(table, "\n") {
-		cells := strings.Split(strings.TrimSuffix(strings.TrimPrefix(line, "| "), " |"), " | ")
-		if len(cells) != 3 || !name.MatchString(cells[0]) || cells[2] != "–" && !code.MatchString(cells[2]) {
-			t.Fatalf("ARCHITECTURE.md: a row is `package`, what it is, and `package`, … or –, and not\n%s", line)
+	cells := map[string]string{}
+	for line := range strings.SplitSeq(rows, "\n") {
+		name, cell, _ := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(line, "| "), " |"), " | ")
+		pkg := strings.Trim(name, "`")
+		if name != "`"+pkg+"`" || !valid.MatchString(cell) || cells[pkg] != "" {
+			t.Fatalf("%s: not a row of its table of packages, or the second of a package:\n%s", file, line)
 		}
-		pkg := strings.Trim(cells[0], "`")
-		if _, twice := listed[pkg]; twice {
-			t.Errorf("ARCHITECTURE.md has two rows for %s", pkg)
-		}
-		listed[pkg] = row{cells[1], strings.Split(strings.Trim(cells[2], "`"), "`, `")}
+		cells[pkg] = cell
 	}
-	return listed
+	return cells
 }
 
 // imports maps each package that has Go files to what its non-test files and its test files import.
