@@ -35,7 +35,7 @@ var errUnseen = errors.New("what is unseen is not proved; possim check --help sa
 // nothing of ticketrail.
 func checkCommand() *cobra.Command {
 	var f checkFlags
-	c := &cobra.Command{
+	command := &cobra.Command{
 		Use:   "check URL",
 		Short: "Test whether a webhook does what the contract requires",
 		Long: `Test whether a webhook does what the contract requires. Each result names the section of the
@@ -58,7 +58,8 @@ seen.`,
 			return f.run(c.Context(), args[0], c.OutOrStdout())
 		},
 	}
-	fl := c.Flags()
+
+	fl := command.Flags()
 	fl.StringArrayVar(&f.venues, "venue", nil,
 		"UUID of a venue on the allow-list; may be repeated (default "+sampleVenue+")")
 	fl.StringVar(&f.device, "device", "POSSIM-1", "a device that may send orders")
@@ -70,11 +71,12 @@ seen.`,
 	fl.DurationVar(&f.within, "within", 30*time.Second, "how long to wait for a ticket while no other comes out")
 	fl.DurationVar(&f.quiet, "quiet", 2*time.Second, "how long it then waits for a ticket that must not come")
 	fl.BoolVar(&f.asJSON, "json", false, "print one JSON object at the end, instead of text")
-	return c
+	return command
 }
 
 // check refuses values that are out of range, before the first order is sent.
 func (f *checkFlags) check() error {
+
 	switch {
 	case f.burst < 1:
 		return usageError{fmt.Errorf("--burst %d: use 1 or more", f.burst)}
@@ -89,6 +91,7 @@ func (f *checkFlags) check() error {
 // output is where the tickets come out; nil: nothing sees them. It says where it listens.
 func (f *checkFlags) output(ctx context.Context, text io.Writer) (o *sim.Output, err error) {
 	var at net.Addr
+
 	switch {
 	case f.printer != "":
 		if o, at, err = listenPrinter(ctx, f.printer, f.profile); err == nil {
@@ -97,6 +100,7 @@ func (f *checkFlags) output(ctx context.Context, text io.Writer) (o *sim.Output,
 	case f.tickets != "":
 		o = ticketsCommand(f.tickets)
 	}
+
 	if o != nil {
 		o.Within, o.Quiet = f.within, f.quiet
 	}
@@ -107,36 +111,42 @@ func (f *checkFlags) run(ctx context.Context, to string, out io.Writer) error {
 	if err := f.check(); err != nil {
 		return err
 	}
+
 	venues, err := venuesOf(f.venues)
 	if err != nil {
 		return err
 	}
+
 	address, err := url.Parse(to)
 	if err != nil {
 		return err
 	}
+
 	text := out
 	if f.asJSON {
 		text = io.Discard
 	}
+
 	listening, end := context.WithCancel(ctx)
 	defer end()
 	output, err := f.output(listening, text)
 	if err != nil {
 		return err
 	}
-	o := sim.CheckOptions{URL: to, Venues: venues, Device: f.device, Burst: f.burst, Output: output}
+
+	options := sim.CheckOptions{URL: to, Venues: venues, Device: f.device, Burst: f.burst, Output: output}
 	if f.restart != "" {
-		o.Restart = func(ctx context.Context) error {
+		options.Restart = func(ctx context.Context) error {
 			_, err := shell(ctx, "--restart-command", f.restart)
 			return err
 		}
 	}
+
 	// Printed at once: an endpoint that never answers takes 5 s for each row.
-	o.OnResult = func(result sim.Result) { printResult(text, result) }
+	options.OnResult = func(result sim.Result) { printResult(text, result) }
 
 	r := &report{Endpoint: address.Scheme + "://" + address.Host, Started: time.Now()}
-	r.Checks = sim.Check(ctx, o)
+	r.Checks = sim.Check(ctx, options)
 	return f.finish(ctx, r, out)
 }
 
@@ -164,17 +174,19 @@ type report struct {
 
 // finish writes the report. Its error decides the exit code.
 func (f *checkFlags) finish(ctx context.Context, r *report, out io.Writer) error {
-	n := map[sim.Verdict]int{}
+	counts := map[sim.Verdict]int{}
+
 	for _, c := range r.Checks {
-		n[c.Verdict]++
+		counts[c.Verdict]++
 	}
-	r.Passed, r.Failed, r.Unseen = n[sim.Pass], n[sim.Fail], n[sim.Unseen]
+	r.Passed, r.Failed, r.Unseen = counts[sim.Pass], counts[sim.Fail], counts[sim.Unseen]
 	r.TookMS, r.Complete = time.Since(r.Started).Milliseconds(), ctx.Err() == nil
+
 	if f.asJSON {
-		e := json.NewEncoder(out)
-		e.SetEscapeHTML(false)
-		e.SetIndent("", "  ")
-		if err := e.Encode(r); err != nil {
+		encoder := json.NewEncoder(out)
+		encoder.SetEscapeHTML(false)
+		encoder.SetIndent("", "  ")
+		if err := encoder.Encode(r); err != nil {
 			return err
 		}
 	} else {

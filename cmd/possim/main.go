@@ -56,19 +56,23 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 			return usageError{errors.New("name a command; possim --help lists them")}
 		},
 	}
+
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(errs)
 	root.AddCommand(printerCommand(), serveCommand(), sendCommand(), checkCommand())
+
 	// Exit code 2 says that nothing has happened yet.
 	began := false // flags and arguments were valid, and the command has started
 	root.PersistentPreRun = func(*cobra.Command, []string) { began = true }
+
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return exitOK
 	}
+
 	fmt.Fprintf(errs, "possim: %v\n", err)
 	if _, usage := errors.AsType[usageError](err); usage || !began {
 		return exitUsage

@@ -17,24 +17,27 @@ import (
 
 // listenPrinter makes a kitchen printer that possim check reads. It runs until ctx ends.
 func listenPrinter(ctx context.Context, address, model string) (*sim.Output, net.Addr, error) {
-	o, err := modelOptions(model)
+	options, err := modelOptions(model)
 	if err != nil {
 		return nil, nil, err
 	}
-	l, err := net.Listen("tcp", address)
+
+	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, nil, fmt.Errorf("--listen-printer: %w", err)
 	}
 
 	var mu sync.Mutex
 	var slips []sim.Slip // guarded by mu
-	o.OnTicket = func(t virtual.Ticket) {
+	options.OnTicket = func(t virtual.Ticket) {
 		mu.Lock()
 		defer mu.Unlock()
 		slips = append(slips, slipOf(t))
 	}
-	printer := virtual.New(o)
-	go func() { _ = printer.Serve(ctx, l) }()
+
+	printer := virtual.New(options)
+	go func() { _ = printer.Serve(ctx, listener) }()
+
 	return &sim.Output{
 		Slips: func(context.Context) ([]sim.Slip, error) {
 			mu.Lock()
@@ -54,7 +57,7 @@ func listenPrinter(ctx context.Context, address, model string) (*sim.Output, net
 			}
 			return nil
 		},
-	}, l.Addr(), nil
+	}, listener.Addr(), nil
 }
 
 func slipOf(t virtual.Ticket) sim.Slip {
@@ -67,12 +70,14 @@ func slipOf(t virtual.Ticket) sim.Slip {
 
 // shell runs a command of the user. Its error repeats what the command said last.
 func shell(ctx context.Context, flag, command string) (string, error) {
-	c := exec.CommandContext(ctx, "sh", "-c", command)
+	process := exec.CommandContext(ctx, "sh", "-c", command)
 	// A restart command leaves the endpoint running, which keeps the output open.
-	c.WaitDelay = time.Second
+	process.WaitDelay = time.Second
+
 	var out, errs strings.Builder
-	c.Stdout, c.Stderr = &out, &errs
-	err := c.Run()
+	process.Stdout, process.Stderr = &out, &errs
+
+	err := process.Run()
 	if err != nil && !errors.Is(err, exec.ErrWaitDelay) {
 		return "", fmt.Errorf("%s: %w: %.200q", flag, err, strings.TrimSpace(errs.String()))
 	}
@@ -83,6 +88,7 @@ func shell(ctx context.Context, flag, command string) (string, error) {
 func ticketsCommand(command string) *sim.Output {
 	return &sim.Output{Slips: func(ctx context.Context) (slips []sim.Slip, err error) {
 		all, err := shell(ctx, "--tickets-command", command)
+
 		for t := range strings.SplitSeq(all, "\f") {
 			if strings.TrimSpace(t) != "" {
 				slips = append(slips, sim.Slip{Text: t})

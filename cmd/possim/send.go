@@ -34,7 +34,7 @@ type sendFlags struct {
 // the output.
 func sendCommand() *cobra.Command {
 	var f sendFlags
-	c := &cobra.Command{
+	command := &cobra.Command{
 		Use:   "send URL",
 		Short: "Post print requests to a webhook, by the service's rules",
 		Long: `Post print requests to a webhook, by the service's rules: it waits 5 s for an answer; 200 and 202
@@ -60,7 +60,8 @@ an endpoint that has seen them takes them for duplicates. With --file it sends o
 			return f.run(c.Context(), args[0], c.Flags().Changed("seed"), c.OutOrStdout())
 		},
 	}
-	fl := c.Flags()
+
+	fl := command.Flags()
 	fl.StringArrayVar(&f.venues, "venue", nil,
 		"UUID of a venue; may be repeated, they send in turns (default "+sampleVenue+")")
 	fl.StringVar(&f.device, "device", "", "device that sends the orders (default: several)")
@@ -73,7 +74,7 @@ an endpoint that has seen them takes them for duplicates. With --file it sends o
 	fl.Uint64Var(&f.seed, "seed", 1, "determines the orders")
 	// The contract says "up to 3", and that retryCount drives them, but not how.
 	fl.IntVar(&f.retries, "retries", contract.WebhookRetries, "how often an order is sent again at most, 0 to 3")
-	return c
+	return command
 }
 
 // oneURL checks that the only argument is the URL of a webhook. It does not ask whether anything
@@ -82,8 +83,8 @@ func oneURL(_ *cobra.Command, args []string) error {
 	if len(args) != 1 {
 		return usageError{errors.New("give the URL of one webhook, for example http://127.0.0.1:8443/webhooks/print")}
 	}
-	u, err := url.Parse(args[0])
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+	address, err := url.Parse(args[0])
+	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
 		return usageError{
 			fmt.Errorf("%q is not the URL of a webhook; use for example http://127.0.0.1:8443/webhooks/print",
 				args[0]),
@@ -117,13 +118,16 @@ func (f *sendFlags) run(ctx context.Context, to string, seeded bool, out io.Writ
 	if err := f.check(); err != nil {
 		return err
 	}
+
 	venues, err := venuesOf(f.venues)
 	if err != nil {
 		return err
 	}
+
 	next := sim.NewOrders(sim.OrderOptions{
 		Seed: f.seed, Venues: venues, Device: f.device, FreshIDs: !seeded,
 	}).Next
+
 	if f.file != "" {
 		body, err := os.ReadFile(f.file)
 		if err != nil {
@@ -134,10 +138,11 @@ func (f *sendFlags) run(ctx context.Context, to string, seeded bool, out io.Writ
 	}
 
 	// One transport for all orders, as the service keeps its connections.
-	t := sim.Transport(f.concurrency)
-	defer t.CloseIdleConnections()
-	s := sim.Sender{URL: to, Transport: t, Retries: &f.retries, Logger: slog.New(slog.NewTextHandler(out, nil))}
-	sum := s.Run(ctx, sim.Load{
+	transport := sim.Transport(f.concurrency)
+	defer transport.CloseIdleConnections()
+
+	sender := sim.Sender{URL: to, Transport: transport, Retries: &f.retries, Logger: slog.New(slog.NewTextHandler(out, nil))}
+	sum := sender.Run(ctx, sim.Load{
 		Next: next, Count: f.count, Rate: f.rate, Concurrency: f.concurrency, Duplicates: f.duplicates,
 	})
 	return finish(sum, f.count, out)
@@ -150,6 +155,7 @@ func finish(sum *sim.Summary, count int, out io.Writer) error {
 	if !sum.Accepted() {
 		return errNotAccepted
 	}
+
 	// A script that sends 500 orders must not take 300 for success.
 	if count > 0 && sum.Jobs-sum.Duplicates < count {
 		return fmt.Errorf("stopped after %d of %d orders", sum.Jobs-sum.Duplicates, count)

@@ -33,7 +33,7 @@ type serviceFlags struct {
 // possim send, so that the service knows the servers of the orders.
 func serveCommand() *cobra.Command {
 	var f serviceFlags
-	c := &cobra.Command{
+	command := &cobra.Command{
 		Use:   "serve",
 		Short: "The service's API: tokens, /me, employees, payroll periods",
 		Long: `The service's API: tokens, /me, employees, payroll periods.
@@ -50,7 +50,8 @@ Faults are CALL:KIND[:TIMES]. A call is token, me, employees, payrollperiods or 
 			return f.run(c.Context(), c.OutOrStdout())
 		},
 	}
-	fl := c.Flags()
+
+	fl := command.Flags()
 	fl.StringVar(&f.listen, "listen", "127.0.0.1:8090", "address to listen on; port 0 chooses a free port")
 	fl.StringVar(&f.prefix, "prefix", "/api", "the beginning of every path; may be empty")
 	fl.StringVar(&f.id, "client-id", "possim", "the integrator's client id")
@@ -61,7 +62,7 @@ Faults are CALL:KIND[:TIMES]. A call is token, me, employees, payrollperiods or 
 	fl.IntVar(&f.employees, "employees", 25, "employees of each venue")
 	fl.Uint64Var(&f.seed, "seed", 1, "determines the employees")
 	fl.StringArrayVar(&f.faults, "fault", nil, "a fault, for example employees:500; may be repeated")
-	return c
+	return command
 }
 
 // venuesOf reads --venue. Without one it is the sample venue, which the README's configuration has
@@ -96,6 +97,7 @@ func (f *serviceFlags) options(log *slog.Logger) (sim.Options, error) {
 	case f.id == "" || f.secret == "":
 		return o, usageError{errors.New("--client-id and --client-secret cannot be empty")}
 	}
+
 	ids, err := venuesOf(f.venues)
 	if err != nil {
 		return o, err
@@ -103,6 +105,7 @@ func (f *serviceFlags) options(log *slog.Logger) (sim.Options, error) {
 	for _, id := range ids {
 		o.Venues = append(o.Venues, sim.Venue{ID: id, Employees: f.employees, Zone: f.zone})
 	}
+
 	for _, text := range f.faults {
 		fault, err := sim.ParseFault(text)
 		if err != nil {
@@ -114,30 +117,35 @@ func (f *serviceFlags) options(log *slog.Logger) (sim.Options, error) {
 }
 
 // run runs the service until ctx ends.
+
 func (f *serviceFlags) run(ctx context.Context, out io.Writer) error {
 	log := slog.New(slog.NewTextHandler(out, nil))
-	o, err := f.options(log)
+	options, err := f.options(log)
 	if err != nil {
 		return err
 	}
-	l, err := net.Listen("tcp", f.listen)
+
+	listener, err := net.Listen("tcp", f.listen)
 	if err != nil {
 		return fmt.Errorf("--listen %s: %w", f.listen, err)
 	}
+
 	prefix := strings.TrimSuffix("/"+strings.Trim(f.prefix, "/"), "/")
 	// The first line is for scripts, as with possim printer.
-	fmt.Fprintf(out, "http://%s%s\n", l.Addr(), prefix)
-	log.Info("ready", "client_id", f.id, "venues", len(o.Venues), "employees", f.employees, "seed", f.seed)
-	s := &http.Server{
-		Handler: sim.New(o).Handler(),
+	fmt.Fprintf(out, "http://%s%s\n", listener.Addr(), prefix)
+	log.Info("ready", "client_id", f.id, "venues", len(options.Venues), "employees", f.employees, "seed", f.seed)
+
+	server := &http.Server{
+		Handler: sim.New(options).Handler(),
 		// No other time-outs: faults delay answers for as long as they like.
 		ReadHeaderTimeout: 10 * time.Second,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
+
 	// Close and not Shutdown: an answer that a fault delays must not keep the program running.
-	stop := context.AfterFunc(ctx, func() { _ = s.Close() })
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()
-	if err := s.Serve(l); ctx.Err() == nil {
+	if err := server.Serve(listener); ctx.Err() == nil {
 		return err
 	}
 	return nil

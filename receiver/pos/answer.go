@@ -41,11 +41,13 @@ func (v *Venue) open(call string, a *answer, body []byte) error {
 	for name, raw := range top {
 		a.add(name, raw)
 	}
+
 	// Some servers send an error with the status 200. Another status than ERROR may be that of the venue.
 	failed := top[contract.FieldError]
 	if a.texts[contract.FieldStatus] == contract.ValueError || len(failed) > 0 && string(failed) != "null" {
 		return v.fault(call, "the answer says that it is an error", adviceTell)
 	}
+
 	return nil
 }
 
@@ -54,6 +56,7 @@ func (a answer) add(path string, raw json.RawMessage) {
 	var words []string
 	var number json.Number
 	var members map[string]json.RawMessage
+
 	switch raw[0] {
 	case '"':
 		words = []string{""}
@@ -76,6 +79,7 @@ func (a answer) add(path string, raw json.RawMessage) {
 		_ = json.Unmarshal(raw, &number)
 		words = []string{number.String()}
 	}
+
 	a.texts[path] = strings.TrimSpace(strings.Join(words, " "))
 }
 
@@ -87,15 +91,17 @@ func (a answer) keys() string {
 
 // elements are those of a list, at most so many: an answer full of commas would take many times its size in memory.
 func elements(raw json.RawMessage, most int) (all []json.RawMessage, err error) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	if start, err := d.Token(); err != nil || start != json.Delim('[') {
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	if start, err := decoder.Token(); err != nil || start != json.Delim('[') {
 		return nil, errors.New("want an array")
 	}
-	for d.More() && len(all) < most && err == nil {
+
+	for decoder.More() && len(all) < most && err == nil {
 		var one json.RawMessage
-		err = d.Decode(&one)
+		err = decoder.Decode(&one)
 		all = append(all, one)
 	}
+
 	return all, err
 }
 
@@ -114,12 +120,16 @@ func oneLine(s string, most int) string {
 		}
 		return r
 	}, s)
+
 	s = strings.Join(strings.Fields(s), " ")
+
 	if len(s) > most {
 		s = strings.TrimSuffix(strings.ToValidUTF8(s[:most], ""), " ") // without half a character
 	}
+
 	if strings.Trim(s, " \u200c\u200d") == "" {
 		return ""
 	}
+
 	return s
 }

@@ -39,8 +39,8 @@ func (e *Error) Error() string {
 
 // Incomplete says that err is that of a list that came with another number of records than the service counts.
 func Incomplete(err error) bool {
-	e, ok := errors.AsType[*Error](err)
-	return ok && e.Incomplete
+	failed, ok := errors.AsType[*Error](err)
+	return ok && failed.Incomplete
 }
 
 func (v *Venue) fault(call, problem, advice string) *Error {
@@ -49,37 +49,41 @@ func (v *Venue) fault(call, problem, advice string) *Error {
 
 // refused says what an answer that is not 2xx means.
 func (v *Venue) refused(call, path string, resp *http.Response, body []byte) *Error {
-	o, status := &v.c.o, resp.StatusCode
-	e := v.fault(call, fmt.Sprintf("the service answers %d %s", status, http.StatusText(status)), adviceTell)
-	if m := oauthError.FindSubmatch(body); m != nil {
-		e.Problem += ": " + string(m[1])
+	options, status := &v.c.o, resp.StatusCode
+	failed := v.fault(call, fmt.Sprintf("the service answers %d %s", status, http.StatusText(status)), adviceTell)
+
+	if code := oauthError.FindSubmatch(body); code != nil {
+		failed.Problem += ": " + string(code[1])
 	}
-	if e.RetryAfter = retryAfter(resp); e.RetryAfter > 0 {
-		e.Problem += fmt.Sprintf(", and to ask again in %v", e.RetryAfter)
+
+	if failed.RetryAfter = retryAfter(resp); failed.RetryAfter > 0 {
+		failed.Problem += fmt.Sprintf(", and to ask again in %v", failed.RetryAfter)
 	}
+
 	switch {
 	case call == CallToken && (status == http.StatusBadRequest || status == http.StatusUnauthorized):
-		e.Advice = "check service.client_id, the client secret, the venue's id, and in service.token the format, " +
+		failed.Advice = "check service.client_id, the client secret, the venue's id, and in service.token the format, " +
 			"auth_style and names of the fields"
 	case call == CallToken && status == http.StatusForbidden:
-		e.Advice = "check the venue's id, and that the service has approved the integration for it"
+		failed.Advice = "check the venue's id, and that the service has approved the integration for it"
 	case status == http.StatusUnauthorized:
-		e.Advice = "a new token did not help; the service may know another venue by this id"
+		failed.Advice = "a new token did not help; the service may know another venue by this id"
 	case status == http.StatusForbidden:
-		e.Advice = fmt.Sprintf("ask the service provider for the scope of this call; the token has %q", v.Scopes)
+		failed.Advice = fmt.Sprintf("ask the service provider for the scope of this call; the token has %q", v.Scopes)
 	case status == http.StatusNotFound:
-		e.Advice = "nothing is at " + path + ": check whether /api belongs to service.base_url, and " +
+		failed.Advice = "nothing is at " + path + ": check whether /api belongs to service.base_url, and " +
 			"service.token.path, service.me.path and service.labor.prefix"
 	case status == http.StatusBadRequest && call == CallPayrollPeriods:
-		e.Advice = "check service.payroll.venue_param: the venue's id is sent as " + o.Payroll.VenueParam
+		failed.Advice = "check service.payroll.venue_param: the venue's id is sent as " + options.Payroll.VenueParam
 	case status == http.StatusTooManyRequests:
-		e.Advice = "wait and try again; if it continues, ask the service provider for its limits"
+		failed.Advice = "wait and try again; if it continues, ask the service provider for its limits"
 	case status >= http.StatusInternalServerError:
-		e.Advice = "the service has a problem: try again later"
+		failed.Advice = "the service has a problem: try again later"
 	case status < http.StatusBadRequest:
-		e.Advice = "redirects are not followed with a token; put the address that answers into service.base_url"
+		failed.Advice = "redirects are not followed with a token; put the address that answers into service.base_url"
 	}
-	return e
+
+	return failed
 }
 
 // oauthError is an error code of RFC 6749 in an answer. Anything else could be the secret.
@@ -93,6 +97,7 @@ func (v *Venue) lost(ctx context.Context, call string, err error) *Error {
 	timed, isTimed := errors.AsType[net.Error](err)
 	local, isLocal := errors.AsType[*net.OpError](err)
 	certificate, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
+
 	switch {
 	case ctx.Err() != nil:
 		problem = "not within the time of the call"
@@ -105,6 +110,7 @@ func (v *Venue) lost(ctx context.Context, call string, err error) *Error {
 	case errors.Is(err, http.ErrSchemeMismatch):
 		problem = "service.base_url says https, and http is spoken there"
 	}
+
 	return v.fault(call, "no answer: "+problem, "check service.base_url, and that this box reaches it: DNS, route, "+
 		"firewall, proxy, and for https its clock and ca-certificates")
 }

@@ -33,19 +33,20 @@ type Employee struct {
 // case goes unseen: a service that pages by position, and as many hired as left between two pages.
 func (v *Venue) Employees(ctx context.Context) iter.Seq2[Employee, error] {
 	query := url.Values{}
-	if n := v.c.o.Employees.Limit; n > 0 {
-		query.Set(contract.ParamLimit, strconv.Itoa(n))
+	if limit := v.c.o.Employees.Limit; limit > 0 {
+		query.Set(contract.ParamLimit, strconv.Itoa(limit))
 	}
+
 	return list(ctx, v, CallEmployees, v.c.o.Labor.Prefix+contract.PathEmployees, query,
 		func(raw json.RawMessage) (Employee, string, error) {
-			e := Employee{Raw: raw}
+			employee := Employee{Raw: raw}
 			// One record that is no object makes the page untrustworthy: a shorter list would remove people.
 			if raw[0] != '{' {
-				return e, "", errors.New("want an object")
+				return employee, "", errors.New("want an object")
 			}
-			_ = json.Unmarshal(raw, &e) // goes on after a field of another type
-			e.ID, _ = contract.CanonicalID(e.ID)
-			return e, e.ID, nil
+			_ = json.Unmarshal(raw, &employee) // goes on after a field of another type
+			employee.ID, _ = contract.CanonicalID(employee.ID)
+			return employee, employee.ID, nil
 		})
 }
 
@@ -85,6 +86,7 @@ func (v *Venue) PayrollPeriods(ctx context.Context) ([]PayrollPeriod, error) {
 // it is only incomplete, those that came.
 func Collect[T any](list iter.Seq2[T, error]) ([]T, error) {
 	all := []T{}
+
 	for one, err := range list {
 		if Incomplete(err) {
 			return all, err
@@ -94,45 +96,48 @@ func Collect[T any](list iter.Seq2[T, error]) ([]T, error) {
 		}
 		all = append(all, one)
 	}
+
 	return all, nil
 }
 
 // readPeriod reads a record. Its error is the first problem, with the field's name.
 func readPeriod(raw json.RawMessage) (PayrollPeriod, string, error) {
-	p := PayrollPeriod{Raw: raw}
-	if err := json.Unmarshal(raw, &p); err != nil {
-		if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			kind, _, _ := strings.Cut(e.Value, " ") // without the number itself
-			return p, "", fmt.Errorf("%s: cannot be a %s", e.Field, kind)
+	period := PayrollPeriod{Raw: raw}
+	if err := json.Unmarshal(raw, &period); err != nil {
+		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+			kind, _, _ := strings.Cut(wrong.Value, " ") // without the number itself
+			return period, "", fmt.Errorf("%s: cannot be a %s", wrong.Field, kind)
 		}
-		return p, "", err
+		return period, "", err
 	}
-	p.ID, _ = contract.CanonicalID(p.ID)
+	period.ID, _ = contract.CanonicalID(period.ID)
 
 	const date, meta = "a date like 2026-01-31", contract.FieldMeta + "."
-	m := p.Meta
+	settings := period.Meta
 	for _, f := range []struct {
 		name, value, want string
 		valid             func(string) bool
 	}{
-		{contract.FieldPeriodStart, cmp.Or(p.Start, "nothing"), date, isDate},
-		{contract.FieldPeriodEnd, cmp.Or(p.End, "nothing"), date, isDate},
+		{contract.FieldPeriodStart, cmp.Or(period.Start, "nothing"), date, isDate},
+		{contract.FieldPeriodEnd, cmp.Or(period.End, "nothing"), date, isDate},
 		// A venue need not have what follows.
-		{meta + contract.FieldPayPeriodStartAt, m.PayPeriodStart, date, isDate},
-		{meta + contract.FieldPayPeriodEndAt, m.PayPeriodEnd, date, isDate},
-		{meta + contract.FieldTimezone, m.Timezone,
+		{meta + contract.FieldPayPeriodStartAt, settings.PayPeriodStart, date, isDate},
+		{meta + contract.FieldPayPeriodEndAt, settings.PayPeriodEnd, date, isDate},
+		{meta + contract.FieldTimezone, settings.Timezone,
 			"in the time zone database; correct it in the point of sale, or set the venue's timezone here", isZone},
 	} {
 		if f.value != "" && !f.valid(f.value) {
-			return p, "", fmt.Errorf("%s: %q is not %s", f.name, oneLine(f.value, maxQuote), f.want)
+			return period, "", fmt.Errorf("%s: %q is not %s", f.name, oneLine(f.value, maxQuote), f.want)
 		}
 	}
-	return p, p.ID, nil
+
+	return period, period.ID, nil
 }
 
 func isDate(s string) bool {
-	t, err := time.Parse(time.DateOnly, s)
-	return err == nil && t.Year() > 0
+
+	day, err := time.Parse(time.DateOnly, s)
+	return err == nil && day.Year() > 0
 }
 
 func isZone(s string) bool {
@@ -169,34 +174,38 @@ func list[T any](
 	ctx context.Context, v *Venue, call, path string, query url.Values, read func(json.RawMessage) (T, string, error),
 ) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		l := &listing{v: v, call: call, seen: map[[sha256.Size]byte]bool{}, cursorAt: v.c.o.Employees.Cursor}
+		pages := &listing{v: v, call: call, seen: map[[sha256.Size]byte]bool{}, cursorAt: v.c.o.Employees.Cursor}
 		query := maps.Clone(query)
 		var none T
+
 		for {
-			page, next, err := l.page(ctx, path, query)
+			page, next, err := pages.page(ctx, path, query)
 			for _, raw := range page {
 				one, id, problem := read(raw)
 				if problem != nil {
-					yield(none, l.malformed("%s[%d]: %v", contract.FieldRecords, l.received, problem))
+					yield(none, pages.malformed("%s[%d]: %v", contract.FieldRecords, pages.received, problem))
 					return
 				}
 				// When somebody is hired while the list is read, the next page repeats a record.
-				if l.received++; id != "" && l.known("id", id) {
+				if pages.received++; id != "" && pages.known("id", id) {
 					continue
 				}
-				if l.yielded++; !yield(one, nil) {
+				if pages.yielded++; !yield(one, nil) {
 					return
 				}
 			}
+
 			if err == nil && (next == "" || len(page) == 0) {
-				if err = l.compareCounts(); err == nil {
+				if err = pages.compareCounts(); err == nil {
 					return
 				}
 			}
+
 			if err != nil {
 				yield(none, err)
 				return
 			}
+
 			query.Set(contract.ParamCursor, next)
 		}
 	}
@@ -212,6 +221,7 @@ func (l *listing) page(ctx context.Context, path string, query url.Values) ([]js
 	if cmp.Or(answered.texts[contract.FieldStatus], contract.ValueSuccess) != contract.ValueSuccess {
 		return nil, "", l.malformed("the answer's %s is not %s", contract.FieldStatus, contract.ValueSuccess)
 	}
+
 	page, err := elements(answered.records, maxRecords-l.received+1)
 	switch {
 	case err != nil:
@@ -221,13 +231,15 @@ func (l *listing) page(ctx context.Context, path string, query url.Values) ([]js
 	}
 
 	// A count that is no number counts as not sent: it is only a cross-check.
-	if n, err := strconv.Atoi(answered.texts[contract.FieldCount]); err == nil && n >= 0 {
-		l.counts = append(l.counts, n)
+	if count, err := strconv.Atoi(answered.texts[contract.FieldCount]); err == nil && count >= 0 {
+		l.counts = append(l.counts, count)
 	}
+
 	next := l.nextCursor(answered)
 	if next != "" && l.known("cursor", next) {
 		err = l.malformed("the service names the same next page twice; the list would never end")
 	}
+
 	return page, next, err
 }
 
@@ -250,15 +262,17 @@ func (l *listing) compareCounts() error {
 		if n == l.yielded {
 			continue
 		}
-		e := l.v.fault(l.call, fmt.Sprintf("received %d, but the service counts %d", l.yielded, n),
+		failed := l.v.fault(l.call, fmt.Sprintf("received %d, but the service counts %d", l.yielded, n),
 			"the list changed while it was read: try again; if it persists check service.employees.cursor")
 		if l.yielded < n && !l.paged {
-			e.Problem += "; no cursor of a next page was found in the answer: " + l.keys
-			e.Advice = "name its place with service.employees.cursor"
+			failed.Problem += "; no cursor of a next page was found in the answer: " + l.keys
+			failed.Advice = "name its place with service.employees.cursor"
 		}
-		e.Incomplete = true
-		return e
+
+		failed.Incomplete = true
+		return failed
 	}
+
 	return nil
 }
 
@@ -277,10 +291,12 @@ func (l *listing) nextCursor(answered answer) string {
 		if name, isHeader := strings.CutPrefix(place, headerPlace); isHeader {
 			value, there = strings.TrimSpace(answered.header.Get(name)), answered.header.Values(name) != nil
 		}
+
 		// An address stands for its parameter; it is not requested, because a token must go nowhere else.
-		if u, err := url.Parse(value); err == nil && u.Query().Has(contract.ParamCursor) {
-			value = u.Query().Get(contract.ParamCursor)
+		if address, err := url.Parse(value); err == nil && address.Query().Has(contract.ParamCursor) {
+			value = address.Query().Get(contract.ParamCursor)
 		}
+
 		next := strings.Contains(strings.ToLower(place), "next")
 		switch {
 		case value != "" && (next || !emptyNext):

@@ -56,9 +56,9 @@ const (
 
 // NewNames makes names that are stored in kv and refreshed so often.
 func NewNames(store kv.Store, every time.Duration, log *slog.Logger) *Names {
-	n := &Names{kv: store, every: every, log: log.With("component", "pos"), changed: make(chan struct{})}
-	n.venues.Store(&map[string]*venueNames{})
-	return n
+	names := &Names{kv: store, every: every, log: log.With("component", "pos"), changed: make(chan struct{})}
+	names.venues.Store(&map[string]*venueNames{})
+	return names
 }
 
 // Use replaces the venues, which are by id, and the client; nil: nothing is requested. Of a venue that is true the time
@@ -70,17 +70,19 @@ func NewNames(store kv.Store, every time.Duration, log *slog.Logger) *Names {
 func (n *Names) Use(client *Client, venues map[string]bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+
 	old, next := *n.venues.Load(), map[string]*venueNames{}
 	for id, zoned := range venues {
 		id, _ = contract.CanonicalID(id)
-		v := old[id]
-		if v == nil {
-			v = &venueNames{id: id}
-			v.known.Store(n.load(id))
+		venue := old[id]
+		if venue == nil {
+			venue = &venueNames{id: id}
+			venue.known.Store(n.load(id))
 		}
-		v.zoned.Store(zoned)
-		next[id] = v
+		venue.zoned.Store(zoned)
+		next[id] = venue
 	}
+
 	n.venues.Store(&next)
 	n.client = client
 	close(n.changed)
@@ -90,8 +92,8 @@ func (n *Names) Use(client *Client, venues map[string]bool) {
 // known is what is known of a venue, which is empty for one that is not used.
 func (n *Names) known(venue string) *record {
 	id, _ := contract.CanonicalID(venue)
-	if v := (*n.venues.Load())[id]; v != nil {
-		return v.known.Load()
+	if used := (*n.venues.Load())[id]; used != nil {
+		return used.known.Load()
 	}
 	return &record{}
 }
@@ -131,10 +133,12 @@ func (n *Names) Run(ctx context.Context) {
 				refreshing.Go(func() { n.keepFresh(round, client, v) })
 			}
 		}
+
 		select {
 		case <-changed:
 		case <-ctx.Done():
 		}
+
 		stop()
 		refreshing.Wait() // or an answer to the old client could replace one to the new
 	}
@@ -148,6 +152,7 @@ func (n *Names) keepFresh(ctx context.Context, client *Client, v *venueNames) {
 		case <-ctx.Done():
 			return
 		}
+
 		err := n.refresh(ctx, client, v)
 		if ctx.Err() != nil {
 			return // the error says nothing about the service
@@ -158,6 +163,7 @@ func (n *Names) keepFresh(ctx context.Context, client *Client, v *venueNames) {
 			n.report(v, err)
 			reported = outcome
 		}
+
 		wait = pause(n.every, err)
 	}
 }
@@ -165,23 +171,27 @@ func (n *Names) keepFresh(ctx context.Context, client *Client, v *venueNames) {
 // refresh reads what there is to know of a venue. A panic over an answer must not end the program that prints.
 func (n *Names) refresh(ctx context.Context, client *Client, v *venueNames) (err error) {
 	defer func() {
-		if p := recover(); p != nil {
-			n.log.Error("panic while names were refreshed", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		if panicked := recover(); panicked != nil {
+			n.log.Error("panic while names were refreshed", "panic", fmt.Sprint(panicked), "stack", string(debug.Stack()))
 			err = errors.New("panic, see the log")
 		}
 	}()
+
 	timed, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	s, err := client.Venue(timed, v.id)
+
+	venue, err := client.Venue(timed, v.id)
 	if err != nil {
 		return err
 	}
 
 	next := *v.known.Load()
-	err = next.readPeople(s.Employees(timed))
+	err = next.readPeople(venue.Employees(timed))
+
 	if !v.zoned.Load() {
-		err = errors.Join(err, next.readZone(s.PayrollPeriods(timed)))
+		err = errors.Join(err, next.readZone(venue.PayrollPeriods(timed)))
 	}
+
 	// In use at once, then stored: a slow disk must not delay names.
 	v.known.Store(&next)
 	return errors.Join(err, n.store(ctx, v.id, &next))
@@ -193,8 +203,9 @@ func (n *Names) report(v *venueNames, err error) {
 			"err", err)
 		return
 	}
-	r := v.known.Load()
-	n.log.Info("venue refreshed", "venue", v.id, "employees", len(r.People), "timezone", r.Zone)
+
+	known := v.known.Load()
+	n.log.Info("venue refreshed", "venue", v.id, "employees", len(known.People), "timezone", known.Zone)
 }
 
 // pause is how long to wait before the next time.
@@ -202,10 +213,12 @@ func pause(every time.Duration, err error) time.Duration {
 	if err == nil {
 		return every*9/10 + rand.N(every/5+1) // give or take a tenth, so that venues drift apart
 	}
+
 	whole := afterFailure
-	if e, ok := errors.AsType[*Error](err); ok {
-		whole = max(whole, e.RetryAfter)
+	if failed, ok := errors.AsType[*Error](err); ok {
+		whole = max(whole, failed.RetryAfter)
 	}
+
 	return min(every, whole+rand.N(whole/10)) // a service that asks for a nonsensical pause must not end refreshes
 }
 
@@ -234,9 +247,11 @@ func (r *record) readPeople(list iter.Seq2[Employee, error]) (problem error) {
 		if problem = err; err == nil && len(people) == maxPeople {
 			problem = fmt.Errorf("more than %d employees; the others print as the end of their id", maxPeople)
 		}
+
 		if problem != nil {
 			break
 		}
+
 		id, name := strings.TrimSpace(e.ID), displayName(e)
 		if name != "" && id != "" && oneLine(id, maxID) == id { // an order has no other id
 			people[id] = name
@@ -250,6 +265,7 @@ func (r *record) readPeople(list iter.Seq2[Employee, error]) (problem error) {
 			}
 		}
 	}
+
 	r.People = people
 	return problem
 }
@@ -263,10 +279,12 @@ func (r *record) readZone(periods []PayrollPeriod, err error) error {
 			newest = p
 		}
 	}
+
 	r.Zone = cmp.Or(newest.Meta.Timezone, r.Zone)
 	if err == nil && newest.Meta.Timezone == "" {
 		return errors.New("no payroll period has a time zone; set the venue's timezone in the configuration")
 	}
+
 	return err
 }
 
@@ -279,13 +297,15 @@ func displayName(e Employee) string {
 // until the first refresh, seconds after the start; after a crash behind it the new ones are there at once.
 func (n *Names) store(ctx context.Context, id string, r *record) error {
 	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // it makes six bytes of one
-	if err := e.Encode(r); err != nil {
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false) // it makes six bytes of one
+	if err := encoder.Encode(r); err != nil {
 		return err
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
+
 	if err := n.kv.Put(ctx, id, b.Bytes()); err != nil {
 		return fmt.Errorf("not stored, a restart loses them: %w", err)
 	}
@@ -295,16 +315,17 @@ func (n *Names) store(ctx context.Context, id string, r *record) error {
 // load reads what is stored about a venue. What cannot be read counts as not there: it costs names for some seconds,
 // and to refuse the start for it would cost orders.
 func (n *Names) load(id string) *record {
-	r := &record{}
-	b, ok, err := n.kv.Get(id)
+	known := &record{}
+	value, ok, err := n.kv.Get(id)
 	if ok && err == nil {
-		err = json.Unmarshal(b, r)
+		err = json.Unmarshal(value, known)
 	}
+
 	if err != nil {
 		n.log.Warn("stored names of a venue cannot be read; they will be requested again", "venue", id, "err", err)
 		return &record{}
 	}
-	return r
+	return known
 }
 
 // deleteOthers deletes what is stored about other venues. After a crash on the way the next start deletes the rest.
@@ -316,11 +337,13 @@ func (n *Names) deleteOthers(ctx context.Context, venues map[string]*venueNames)
 		}
 		return true
 	})
+
 	for _, key := range others {
 		timed, cancel := context.WithTimeout(ctx, storeTimeout)
 		err = errors.Join(err, n.kv.Delete(timed, key))
 		cancel()
 	}
+
 	if err != nil && ctx.Err() == nil {
 		n.log.Warn("names of removed venues are still on the disk; the next start tries again", "err", err)
 	}

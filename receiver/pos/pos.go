@@ -104,10 +104,11 @@ type Client struct {
 func New(o Options) *Client {
 	o.BaseURL = strings.TrimRight(o.BaseURL, "/")
 	if o.Transport == nil {
-		t := http.DefaultTransport.(*http.Transport).Clone()
-		t.MaxResponseHeaderBytes = 64 << 10
-		o.Transport = t
+		transport := http.DefaultTransport.(*http.Transport).Clone()
+		transport.MaxResponseHeaderBytes = 64 << 10
+		o.Transport = transport
 	}
+
 	return &Client{o, retrying(o.Transport, o.Timeout)}
 }
 
@@ -125,8 +126,8 @@ type Venue struct {
 // and wages would be those of another restaurant, without anybody noticing.
 func (c *Client) Venue(ctx context.Context, id string) (*Venue, error) {
 	id, _ = contract.CanonicalID(id)
-	v := &Venue{c: c, id: id}
-	answered, err := v.get(ctx, CallMe, c.o.Me.Path, nil)
+	venue := &Venue{c: c, id: id}
+	answered, err := venue.get(ctx, CallMe, c.o.Me.Path, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -136,6 +137,7 @@ func (c *Client) Venue(ctx context.Context, id string) (*Venue, error) {
 	if list, err := elements(answered.records, 1); err == nil && len(list) > 0 {
 		answered.add(contract.FieldRecords, list[0])
 	}
+
 	owner := ""
 	for _, in := range []string{"", "data.", contract.FieldRecords + "."} {
 		for _, place := range contract.MeVenuePlaces() {
@@ -143,14 +145,15 @@ func (c *Client) Venue(ctx context.Context, id string) (*Venue, error) {
 		}
 		for _, place := range []string{contract.FieldScopes, contract.FieldScope} {
 			if words, ok := answered.texts[in+place]; ok {
-				v.Scopes = strings.Fields(oneLine(words, 10*maxQuote))
+				venue.Scopes = strings.Fields(oneLine(words, 10*maxQuote))
 			}
 		}
 	}
+
 	owner, _ = contract.CanonicalID(owner)
-	if v.Named = owner == id; !v.Named && owner != "" {
-		return nil, v.fault(CallMe, "the token is for venue "+oneLine(owner, maxQuote),
+	if venue.Named = owner == id; !venue.Named && owner != "" {
+		return nil, venue.fault(CallMe, "the token is for venue "+oneLine(owner, maxQuote),
 			"check the venue's id in the configuration, and service.token.venue_param")
 	}
-	return v, nil
+	return venue, nil
 }

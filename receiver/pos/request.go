@@ -33,7 +33,7 @@ const (
 // secret or a token to another host.
 func retrying(transport http.RoundTripper, timeout time.Duration) *http.Client {
 	asItIs := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	c := retryablehttp.Client{
+	client := retryablehttp.Client{
 		HTTPClient: &http.Client{Transport: transport, Timeout: timeout, CheckRedirect: asItIs},
 		RetryMax:   tries - 1, RetryWaitMin: 250 * time.Millisecond, RetryWaitMax: 500 * time.Millisecond,
 		CheckRetry: func(ctx context.Context, resp *http.Response, err error) (bool, error) {
@@ -49,7 +49,8 @@ func retrying(transport http.RoundTripper, timeout time.Duration) *http.Client {
 		},
 		ErrorHandler: retryablehttp.PassthroughErrorHandler,
 	}
-	outer := c.StandardClient()
+
+	outer := client.StandardClient()
 	outer.CheckRedirect = asItIs
 	return outer
 }
@@ -60,11 +61,13 @@ func retryAfter(resp *http.Response) time.Duration {
 	if resp == nil {
 		return 0
 	}
-	n, err := strconv.ParseUint(resp.Header.Get("Retry-After"), 10, 31)
+
+	seconds, err := strconv.ParseUint(resp.Header.Get("Retry-After"), 10, 31)
 	if err != nil && !errors.Is(err, strconv.ErrRange) {
 		return 0
 	}
-	return time.Duration(n) * time.Second
+
+	return time.Duration(seconds) * time.Second
 }
 
 // get requests a path with the venue's token. If the service no longer accepts the token, as after its restart, get
@@ -75,6 +78,7 @@ func (v *Venue) get(ctx context.Context, call, path string, query url.Values) (a
 		if err != nil {
 			return answer{}, err
 		}
+
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, v.c.o.BaseURL+path, http.NoBody)
 		if err != nil {
 			return answer{}, v.lost(ctx, call, err)
@@ -82,9 +86,9 @@ func (v *Venue) get(ctx context.Context, call, path string, query url.Values) (a
 		req.URL.RawQuery = query.Encode()
 		token.SetAuthHeader(req)
 
-		a, err := v.exchange(call, req)
-		if a.status != http.StatusUnauthorized || again {
-			return a, err
+		answered, err := v.exchange(call, req)
+		if answered.status != http.StatusUnauthorized || again {
+			return answered, err
 		}
 		v.token = nil
 	}
@@ -101,18 +105,19 @@ func (v *Venue) exchange(call string, req *http.Request) (answer, error) {
 	defer resp.Body.Close()
 
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxResponse+1))
-	a := answer{status: resp.StatusCode, header: resp.Header}
+	answered := answer{status: resp.StatusCode, header: resp.Header}
 	switch {
-	case a.status/100 != 2: // of such an answer half a body will do
-		return a, v.refused(call, req.URL.Path, resp, body)
+	case answered.status/100 != 2: // of such an answer half a body will do
+		return answered, v.refused(call, req.URL.Path, resp, body)
 	case err != nil:
-		return a, v.lost(req.Context(), call, err)
+		return answered, v.lost(req.Context(), call, err)
 	case len(body) > maxResponse:
-		return a, v.fault(call, fmt.Sprintf("the answer is larger than %d bytes", maxResponse),
+		return answered, v.fault(call, fmt.Sprintf("the answer is larger than %d bytes", maxResponse),
 			"set service.employees.limit, or tell the service provider")
 	}
-	err = v.open(call, &a, body)
-	return a, err
+
+	err = v.open(call, &answered, body)
+	return answered, err
 }
 
 // bearer is the venue's token, or a new one seconds before it expires. There is no refresh token: a new one is
@@ -121,32 +126,34 @@ func (v *Venue) bearer(ctx context.Context) (*oauth2.Token, error) {
 	if v.token.Valid() {
 		return v.token, nil
 	}
-	o := &v.c.o
-	secret, err := o.Secret()
+	options := &v.c.o
+	secret, err := options.Secret()
 	if err != nil {
 		return nil, v.fault(CallToken, fmt.Sprintf("the client secret cannot be read: %v", err),
 			"check service.client_secret_file")
 	}
 
 	cfg := clientcredentials.Config{
-		TokenURL: o.BaseURL + o.Token.Path, Scopes: o.Token.Scopes,
-		EndpointParams: url.Values{o.Token.VenueParam: {v.id}},
+		TokenURL: options.BaseURL + options.Token.Path, Scopes: options.Token.Scopes,
+		EndpointParams: url.Values{options.Token.VenueParam: {v.id}},
 		// Never automatic: the library would then try both ways.
 		AuthStyle: oauth2.AuthStyleInParams,
 	}
-	if o.Token.AuthStyle == "header" {
-		cfg.ClientID, cfg.ClientSecret, cfg.AuthStyle = o.ClientID, secret, oauth2.AuthStyleInHeader
+	if options.Token.AuthStyle == "header" {
+		cfg.ClientID, cfg.ClientSecret, cfg.AuthStyle = options.ClientID, secret, oauth2.AuthStyleInHeader
 	} else { // not through the library, which has names of its own
-		cfg.EndpointParams.Set(o.Token.ClientIDParam, o.ClientID)
-		cfg.EndpointParams.Set(o.Token.ClientSecretParam, secret)
+		cfg.EndpointParams.Set(options.Token.ClientIDParam, options.ClientID)
+		cfg.EndpointParams.Set(options.Token.ClientSecretParam, secret)
 	}
+
 	token, err := cfg.Token(context.WithValue(ctx, oauth2.HTTPClient, &http.Client{Transport: tokenExchange{v}}))
 	if err != nil {
-		if e, ok := errors.AsType[*Error](err); ok {
-			return nil, e
+		if failed, ok := errors.AsType[*Error](err); ok {
+			return nil, failed
 		}
 		return nil, v.lost(ctx, CallToken, err)
 	}
+
 	v.token = token
 	return token, nil
 }
@@ -161,21 +168,25 @@ func (x tokenExchange) RoundTrip(req *http.Request) (*http.Response, error) {
 	if x.v.c.o.Token.Format == "json" {
 		toJSON(req)
 	}
-	a, err := x.v.exchange(CallToken, req)
+
+	answered, err := x.v.exchange(CallToken, req)
 	if err != nil {
 		return nil, err
 	}
 
 	place := x.v.c.o.Token.Field
-	token := a.texts[place]
+	token := answered.texts[place]
+
 	// Anything else in a header would be an error of net/http on every call, which says less.
 	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return nil, x.v.fault(CallToken, "the answer has no token at "+place+"; "+a.keys(),
+		return nil, x.v.fault(CallToken, "the answer has no token at "+place+"; "+answered.keys(),
 			"name its place with service.token.field")
 	}
+
 	// Its life in seconds stands beside it. Without one the token is used until the service does not accept it.
-	life, _ := strconv.Atoi(a.texts[place[:strings.LastIndexByte(place, '.')+1]+contract.FieldExpiresIn])
+	life, _ := strconv.Atoi(answered.texts[place[:strings.LastIndexByte(place, '.')+1]+contract.FieldExpiresIn])
 	body, err := json.Marshal(map[string]any{contract.FieldAccessToken: token, contract.FieldExpiresIn: life})
+
 	return &http.Response{
 		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {contract.ContentType}},
 		Body: io.NopCloser(bytes.NewReader(body)), Request: req,
@@ -187,9 +198,11 @@ func toJSON(req *http.Request) {
 	body, _ := io.ReadAll(req.Body) // from memory
 	form, _ := url.ParseQuery(string(body))
 	fields := map[string]string{}
+
 	for name := range form {
 		fields[name] = form.Get(name)
 	}
+
 	body, _ = json.Marshal(fields)
 	req.Header.Set("Content-Type", contract.ContentType)
 	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))

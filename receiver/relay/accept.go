@@ -126,14 +126,14 @@ func (o *outage) tell(log *slog.Logger, err error) {
 func (s *Stream) accept(ctx context.Context, r ticket.Request) (ticket.Receipt, error) {
 	sum := ticket.BodyDigest(r.Body)
 	digest := hex.EncodeToString(sum[:])
-	m := &nats.Msg{Subject: subjectOf(r.Venue, r.ID), Data: r.Body, Header: nats.Header{
+	msg := &nats.Msg{Subject: subjectOf(r.Venue, r.ID), Data: r.Body, Header: nats.Header{
 		headerID:       {strconv.QuoteToASCII(r.ID)},
 		headerDevice:   {strconv.QuoteToASCII(r.Device)},
 		headerDigest:   {digest},
 		headerReceived: {r.Received.UTC().Format(time.RFC3339Nano)},
 	}}
 
-	known, err := s.store(ctx, m)
+	known, err := s.store(ctx, msg)
 	switch {
 	case err != nil:
 		return ticket.Receipt{}, err
@@ -143,8 +143,8 @@ func (s *Stream) accept(ctx context.Context, r ticket.Request) (ticket.Receipt, 
 		return ticket.Receipt{Duplicate: true}, nil
 	}
 
-	m.Subject += "." + digest
-	if known, err = s.store(ctx, m); err != nil {
+	msg.Subject += "." + digest
+	if known, err = s.store(ctx, msg); err != nil {
 		return ticket.Receipt{}, err
 	}
 	return ticket.Receipt{Duplicate: true, Conflict: known == nil}, nil

@@ -83,20 +83,20 @@ func (s *Stream) NewDoor(o DoorOptions) (*Door, error) {
 		return nil, err
 	}
 
-	d := &Door{stream: s, o: o, wrong: newStrangers(o.Registerer), rooms: map[string]*room{},
+	door := &Door{stream: s, o: o, wrong: newStrangers(o.Registerer), rooms: map[string]*room{},
 		boxes: map[string]heardBox{}}
-	if d.seal, err = cipher.NewGCMWithRandomNonce(block); err != nil {
+	if door.seal, err = cipher.NewGCMWithRandomNonce(block); err != nil {
 		return nil, err
 	}
 
 	for subject, handle := range map[string]nats.MsgHandler{
-		subjects + ".>": d.stored, heardSubject + ".*": d.hear, heardSubject: d.tell,
+		subjects + ".>": door.stored, heardSubject + ".*": door.hear, heardSubject: door.tell,
 	} {
 		if _, err := s.nc.Subscribe(subject, handle); err != nil {
 			return nil, fmt.Errorf("listen to %s: %w", subject, err)
 		}
 	}
-	return d, nil
+	return door, nil
 }
 
 // Run wakes all boxes whenever the connection to the servers was made again, because nothing was heard without it. It
@@ -144,8 +144,8 @@ func (d *Door) Handler() http.Handler {
 		"HEAD " + source.PathNext: d.look, "GET " + source.PathNext: d.next, "POST " + source.PathAck: d.ack,
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			if p, ok := d.admit(w, r); ok {
-				answer(w, r, p)
+			if caller, ok := d.admit(w, r); ok {
+				answer(w, r, caller)
 			}
 		})
 	}
@@ -196,12 +196,12 @@ func (d *Door) look(w http.ResponseWriter, r *http.Request, p *poll) {
 		return
 	}
 
-	c, err := d.stream.consumer(r.Context(), p.venue)
+	consumer, err := d.stream.consumer(r.Context(), p.venue)
 	if err != nil {
 		http.Error(w, "", http.StatusServiceUnavailable)
 		return
 	}
-	w.Header().Set(source.HeaderBehind, strconv.FormatUint(waiting(c.CachedInfo()), 10))
+	w.Header().Set(source.HeaderBehind, strconv.FormatUint(waiting(consumer.CachedInfo()), 10))
 	w.WriteHeader(http.StatusNoContent)
 }
 
@@ -247,7 +247,7 @@ func (d *Door) next(w http.ResponseWriter, r *http.Request, p *poll) {
 
 // hand writes a request. A crash before the box has it leaves it unacknowledged: it is handed out again.
 func (d *Door) hand(w http.ResponseWriter, venue string, f *found) {
-	h := w.Header()
+	header := w.Header()
 	for name, value := range map[string]string{
 		source.HeaderHandle:   d.handle(venue, f.ack),
 		source.HeaderID:       fmt.Sprintf("%.100s", f.header.Get(headerID)),
@@ -259,12 +259,12 @@ func (d *Door) hand(w http.ResponseWriter, venue string, f *found) {
 		"Content-Length":      strconv.Itoa(len(f.body)),
 	} {
 		if value != "" {
-			h.Set(name, value)
+			header.Set(name, value)
 		}
 	}
 
 	if f.refused {
-		h.Set(source.HeaderRefused, "true")
+		header.Set(source.HeaderRefused, "true")
 	}
 	_, _ = w.Write(f.body) // a box that is gone asks again
 }

@@ -101,13 +101,13 @@ func (s *Stream) Heard(ctx context.Context) (all map[string]Heard, relays int, e
 
 	all = map[string]Heard{}
 	for {
-		m, err := answers.NextMsgWithContext(ctx)
+		msg, err := answers.NextMsgWithContext(ctx)
 		if err != nil {
 			return all, relays, nil // there is no other end
 		}
 
 		var one map[string]Heard
-		if json.Unmarshal(m.Data, &one) != nil {
+		if json.Unmarshal(msg.Data, &one) != nil {
 			continue // nobody listens
 		}
 

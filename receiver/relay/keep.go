@@ -51,9 +51,9 @@ func (s *Stream) Keep(one receiver.Reject) {
 		defer s.refused.waiting.Add(-size)
 		ctx, cancel := context.WithTimeout(context.Background(), keepTime)
 		defer cancel()
-		m, err := s.refusedMessage(one)
+		msg, err := s.refusedMessage(one)
 		if err == nil {
-			_, err = s.store(ctx, m)
+			_, err = s.store(ctx, msg)
 		}
 		if err != nil {
 			s.dropped(one, err.Error())
@@ -69,13 +69,13 @@ func (s *Stream) dropped(one receiver.Reject, why string) {
 // refusedMessage is the message of a refused body. The same body, sent again, has the same subject, so it is stored
 // once.
 func (s *Stream) refusedMessage(one receiver.Reject) (*nats.Msg, error) {
-	h := sha256.New()
-	h.Write([]byte(one.Code + "\x00" + one.Device + "\x00"))
-	h.Write(one.Body)
+	hash := sha256.New()
+	hash.Write([]byte(one.Code + "\x00" + one.Device + "\x00"))
+	hash.Write(one.Body)
 	if most := int(s.nc.MaxPayload()-headroom) / 4 * 3; len(one.Body) > most { // base64 in JSON
 		one.Body, one.Truncated = one.Body[:most], true
 	}
 	data, err := json.Marshal(one)
-	return &nats.Msg{Subject: subjects + "." + one.Venue + "." + refused + "." + hex.EncodeToString(h.Sum(nil)),
+	return &nats.Msg{Subject: subjects + "." + one.Venue + "." + refused + "." + hex.EncodeToString(hash.Sum(nil)),
 		Data: data}, err
 }

@@ -15,9 +15,9 @@ type metrics struct {
 
 // newMetrics makes the metrics of the cloud's side. reg may be nil.
 func newMetrics(reg prometheus.Registerer) *metrics {
-	f := promauto.With(reg)
+	factory := promauto.With(reg)
 	return &metrics{
-		publish: f.NewHistogram(prometheus.HistogramOpts{
+		publish: factory.NewHistogram(prometheus.HistogramOpts{
 			Name:    "ticketrail_relay_store_seconds",
 			Help:    "Time until a request was stored by a quorum, or given up.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2, 3, 4, 5},
@@ -25,11 +25,11 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100,
 			NativeHistogramMinResetDuration: time.Hour,
 		}),
-		retries: f.NewCounter(prometheus.CounterOpts{
+		retries: factory.NewCounter(prometheus.CounterOpts{
 			Name: "ticketrail_relay_store_retries_total",
 			Help: "Attempts to store a request that failed and were made again: the cluster had no leader or lost one.",
 		}),
-		keepDropped: f.NewCounter(prometheus.CounterOpts{
+		keepDropped: factory.NewCounter(prometheus.CounterOpts{
 			Name: "ticketrail_relay_rejects_dropped_total",
 			Help: "Bodies of refused requests that were not passed on to their box.",
 		}),

@@ -87,29 +87,29 @@ func Open(ctx context.Context, nc *nats.Conn, o Options) (*Stream, error) {
 			"max_body", most, o.MaxBody, o.MaxBody+headroom)
 	}
 
-	s, err := newStream(nc, o)
+	stream, err := newStream(nc, o)
 	if err != nil {
 		return nil, err
 	}
-	if s.stream, err = ensureStream(ctx, s.js, o, s.log); err != nil {
+	if stream.stream, err = ensureStream(ctx, stream.js, o, stream.log); err != nil {
 		return nil, fmt.Errorf("open the relay's stream %s: %w", StreamName, explain(err))
 	}
 	venues := jetstream.KeyValueConfig{Bucket: VenuesBucket, Storage: jetstream.FileStorage,
-		Replicas: s.stream.CachedInfo().Config.Replicas}
-	if s.venues, err = s.js.CreateOrUpdateKeyValue(ctx, venues); err != nil {
+		Replicas: stream.stream.CachedInfo().Config.Replicas}
+	if stream.venues, err = stream.js.CreateOrUpdateKeyValue(ctx, venues); err != nil {
 		return nil, fmt.Errorf("open the relay's bucket %s: %w", VenuesBucket, explain(err))
 	}
-	return s, nil
+	return stream, nil
 }
 
 // Attach is [Open] for who only looks, or changes venues: it changes neither the stream nor the bucket.
 func Attach(ctx context.Context, nc *nats.Conn) (*Stream, error) {
-	s, err := newStream(nc, Options{})
+	stream, err := newStream(nc, Options{})
 	if err != nil {
 		return nil, err
 	}
-	if s.stream, err = s.js.Stream(ctx, StreamName); err == nil {
-		s.venues, err = s.js.KeyValue(ctx, VenuesBucket)
+	if stream.stream, err = stream.js.Stream(ctx, StreamName); err == nil {
+		stream.venues, err = stream.js.KeyValue(ctx, VenuesBucket)
 	}
 	if errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrBucketNotFound) {
 		err = fmt.Errorf("%w: the first start of a relay makes it", err)
@@ -117,7 +117,7 @@ func Attach(ctx context.Context, nc *nats.Conn) (*Stream, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look at the relay's stream %s: %w", StreamName, explain(err))
 	}
-	return s, nil
+	return stream, nil
 }
 
 func newStream(nc *nats.Conn, o Options) (*Stream, error) {
@@ -242,8 +242,8 @@ func differences(have, want jetstream.StreamConfig) string {
 		{"deny purge", have.DenyPurge, want.DenyPurge},
 		{"allow rollup", have.AllowRollup, want.AllowRollup},
 	} {
-		if h, w := fmt.Sprint(field.have), fmt.Sprint(field.want); h != w {
-			list = append(list, fmt.Sprintf("%s is %s, want %s", field.name, h, w))
+		if haveText, wantText := fmt.Sprint(field.have), fmt.Sprint(field.want); haveText != wantText {
+			list = append(list, fmt.Sprintf("%s is %s, want %s", field.name, haveText, wantText))
 		}
 	}
 	return strings.Join(list, ", ")

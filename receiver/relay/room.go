@@ -62,18 +62,18 @@ func (d *Door) enter(p *poll) (why string) {
 		return errRevoked.Error()
 	}
 
-	r := d.room(p.venue)
-	if r.idle.Tokens() < 1 || len(r.polls) >= pollsAtOnce {
+	waiting := d.room(p.venue)
+	if waiting.idle.Tokens() < 1 || len(waiting.polls) >= pollsAtOnce {
 		return "this venue asks too often"
 	}
 
-	for i, other := range r.polls {
-		if other.box == p.box && p.box != "" || i <= len(r.polls)-pollsOfVenue {
+	for i, other := range waiting.polls {
+		if other.box == p.box && p.box != "" || i <= len(waiting.polls)-pollsOfVenue {
 			other.end(errReplaced)
 		}
 	}
 
-	r.polls = append(r.polls, p)
+	waiting.polls = append(waiting.polls, p)
 	return ""
 }
 
@@ -87,23 +87,23 @@ func (d *Door) mayLook(venue string) bool {
 // room finds or makes the room of a venue. It is called with d.mu. Requests that were published before the relay
 // listened were not heard.
 func (d *Door) room(venue string) *room {
-	r := d.rooms[venue]
-	if r == nil {
-		r = &room{idle: rate.NewLimiter(rate.Every(idleEvery), idlePolls),
+	found := d.rooms[venue]
+	if found == nil {
+		found = &room{idle: rate.NewLimiter(rate.Every(idleEvery), idlePolls),
 			looks: rate.NewLimiter(rate.Every(idleEvery), idlePolls), stored: time.Now()}
-		d.rooms[venue] = r
+		d.rooms[venue] = found
 	}
-	return r
+	return found
 }
 
 // leave ends a poll. idle says that it found nothing, for no fault of the servers.
 func (d *Door) leave(p *poll, idle bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	r := d.rooms[p.venue]
-	r.polls = slices.DeleteFunc(r.polls, func(other *poll) bool { return other == p })
+	left := d.rooms[p.venue]
+	left.polls = slices.DeleteFunc(left.polls, func(other *poll) bool { return other == p })
 	if idle {
-		r.idle.Allow()
+		left.idle.Allow()
 	}
 }
 
@@ -122,8 +122,8 @@ func (d *Door) each(do func(*poll)) {
 func (d *Door) stored(m *nats.Msg) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if r := d.rooms[strings.Split(m.Subject, ".")[1]]; r != nil {
-		r.stir()
+	if found := d.rooms[strings.Split(m.Subject, ".")[1]]; found != nil {
+		found.stir()
 	}
 }
 

@@ -54,8 +54,8 @@ func (s *Stream) Sites(ctx context.Context, heard map[string]Heard) ([]Site, err
 			case one != nil:
 				err = one
 			default:
-				if h, ok := heard[name]; ok {
-					site.Heard, site.Report, site.TwoBoxes = now.Add(-h.Ago), h.Report, h.TwoBoxes
+				if box, ok := heard[name]; ok {
+					site.Heard, site.Report, site.TwoBoxes = now.Add(-box.Ago), box.Report, box.TwoBoxes
 				}
 				sites = append(sites, site)
 			}
@@ -67,11 +67,11 @@ func (s *Stream) Sites(ctx context.Context, heard map[string]Heard) ([]Site, err
 
 // site asks for one venue.
 func (s *Stream) site(ctx context.Context, venue string) (site Site, err error) {
-	c, err := s.consumer(ctx, venue)
+	consumer, err := s.consumer(ctx, venue)
 	if err != nil {
 		return site, err
 	}
-	info := c.CachedInfo()
+	info := consumer.CachedInfo()
 	site = Site{ID: venue, Waiting: waiting(info), Behind: strings.Join(lagging(info.Cluster), ", ")}
 	if last := info.Delivered.Last; last != nil {
 		site.LastFetch = *last
@@ -156,9 +156,9 @@ func (s *Stream) State(ctx context.Context, o Options) (State, error) {
 		return State{}, fmt.Errorf("ask for the state of the bucket %s: %w", VenuesBucket, explain(err))
 	}
 	state.Behind = append(lagging(info.Cluster), lagging(venues.CachedInfo().Cluster)...)
-	if c := info.Cluster; c != nil {
-		state.Leader = c.Leader
-		for _, r := range c.Replicas {
+	if cluster := info.Cluster; cluster != nil {
+		state.Leader = cluster.Leader
+		for _, r := range cluster.Replicas {
 			state.Replicas = append(state.Replicas, Replica{Name: r.Name, Current: r.Current, Offline: r.Offline,
 				Lag: r.Lag, Active: r.Active})
 		}

@@ -41,11 +41,11 @@ func (s *Stream) Venues(ctx context.Context) ([]Venue, error) {
 	var mu sync.Mutex
 	values := map[string]string{}
 
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(readsAtOnce)
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(readsAtOnce)
 	for _, name := range names {
-		g.Go(func() error {
-			e, err := s.venues.Get(ctx, name)
+		group.Go(func() error {
+			entry, err := s.venues.Get(ctx, name)
 			if errors.Is(err, jetstream.ErrKeyNotFound) {
 				return nil
 			}
@@ -54,12 +54,12 @@ func (s *Stream) Venues(ctx context.Context) ([]Venue, error) {
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			values[name] = string(e.Value())
+			values[name] = string(entry.Value())
 			return nil
 		})
 	}
 
-	if err := g.Wait(); err != nil {
+	if err := group.Wait(); err != nil {
 		return nil, err
 	}
 	return s.decodeVenues(values), nil
@@ -83,10 +83,10 @@ func (s *Stream) decodeVenues(values map[string]string) []Venue {
 // WatchVenues calls changed with all venues, at once and after each change, until ctx ends. While the servers cannot
 // be reached the venues stay as they are. It returns nil.
 func (s *Stream) WatchVenues(ctx context.Context, changed func([]Venue)) error {
-	w := venueWatch{s: s, changed: changed}
+	watch := venueWatch{s: s, changed: changed}
 	last := ""
 	for ctx.Err() == nil {
-		err := w.run(ctx)
+		err := watch.run(ctx)
 		if err == nil || ctx.Err() != nil {
 			last = ""
 			continue
@@ -119,11 +119,11 @@ func (v *venueWatch) run(ctx context.Context) error {
 	connected := v.s.nc.StatusChanged(nats.CONNECTED)
 	defer v.s.nc.RemoveStatusListener(connected)
 
-	w, err := v.s.venues.WatchAll(ctx)
+	watcher, err := v.s.venues.WatchAll(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = w.Stop() }()
+	defer func() { _ = watcher.Stop() }()
 
 	end := time.NewTimer(rewatch)
 	defer end.Stop()
@@ -138,21 +138,21 @@ func (v *venueWatch) run(ctx context.Context) error {
 	complete := false
 	for {
 		select {
-		case e, ok := <-w.Updates():
+		case entry, ok := <-watcher.Updates():
 			switch {
 			case !ok:
 				return errors.New("the watch has ended")
-			case e == nil:
+			case entry == nil:
 				status, err := v.s.venues.Status(ctx)
 				if err != nil {
 					return fmt.Errorf("read the bucket %s: %w", VenuesBucket, err)
 				}
 				stored = status.Values()
-			case e.Operation() == jetstream.KeyValuePut:
-				now[e.Key()], keys[e.Key()] = string(e.Value()), true
+			case entry.Operation() == jetstream.KeyValuePut:
+				now[entry.Key()], keys[entry.Key()] = string(entry.Value()), true
 			default:
-				delete(now, e.Key())
-				keys[e.Key()] = true
+				delete(now, entry.Key())
+				keys[entry.Key()] = true
 			}
 			if complete = uint64(len(keys)) >= stored; complete {
 				settled.Reset(settleTime)

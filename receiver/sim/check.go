@@ -88,10 +88,11 @@ const (
 func Check(ctx context.Context, o CheckOptions) []Result {
 	o.Device, o.Burst = cmp.Or(o.Device, "POSSIM-1"), cmp.Or(o.Burst, 300)
 	if o.Transport == nil {
-		t := Transport(burstAtOnce)
-		defer t.CloseIdleConnections()
-		o.Transport = t
+		transport := Transport(burstAtOnce)
+		defer transport.CloseIdleConnections()
+		o.Transport = transport
 	}
+
 	c := &checker{o: o, sent: map[string]*sentRequest{}}
 	c.ctx, c.stop = context.WithCancel(ctx)
 	defer c.stop()
@@ -150,19 +151,21 @@ type tester struct {
 // try tries rows, up to atOnce at a time, and reports them in their order.
 func (c *checker) try(rows []row) {
 	for len(rows) > 0 && !c.broken {
-		n := 1
-		for !rows[0].alone && n < min(len(rows), atOnce) && !rows[n].alone {
-			n++
+		times := 1
+		for !rows[0].alone && times < min(len(rows), atOnce) && !rows[times].alone {
+			times++
 		}
-		done := make([]Result, n)
+
+		done := make([]Result, times)
 		var wg sync.WaitGroup
-		for i, r := range rows[:n] {
+		for i, r := range rows[:times] {
 			wg.Go(func() {
 				began := time.Now()
-				got, v := r.run(&tester{checker: c, row: r.name, alone: r.alone})
-				done[i] = Result{r.section, r.name, r.want, got, v, time.Since(began).Milliseconds()}
+				got, verdict := r.run(&tester{checker: c, row: r.name, alone: r.alone})
+				done[i] = Result{r.section, r.name, r.want, got, verdict, time.Since(began).Milliseconds()}
 			})
 		}
+
 		wg.Wait()
 
 		// The result of a row that was interrupted says nothing.
@@ -175,7 +178,8 @@ func (c *checker) try(rows []row) {
 				c.o.OnResult(result)
 			}
 		}
-		rows = rows[n:]
+
+		rows = rows[times:]
 	}
 }
 
@@ -215,8 +219,8 @@ func duplicateField(answer []byte) (dup, seen bool) {
 	if json.Unmarshal(answer, &said) != nil {
 		return false, false
 	}
-	b, there := said[contract.FieldAnswerDuplicate]
-	return dup, there && json.Unmarshal(b, &dup) == nil
+	repeated, there := said[contract.FieldAnswerDuplicate]
+	return dup, there && json.Unmarshal(repeated, &dup) == nil
 }
 
 // newOrder is an order with an id and a number that were never sent. A repeated run against the same
@@ -228,6 +232,7 @@ func (c *checker) newOrder(items ...map[string]any) Order {
 func (c *checker) newRecord(items ...map[string]any) map[string]any {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+
 	c.number++
 	return map[string]any{
 		contract.FieldID: uuid.NewString(), contract.FieldItems: list(items...), contract.FieldRetryCount: 0,
@@ -250,12 +255,15 @@ func (c *checker) attempt(o Order, n int) webhookPost {
 func (t *tester) send(p webhookPost) (r reply) {
 	ctx, cancel := context.WithTimeoutCause(t.ctx, contract.WebhookTimeout, errTimeOut)
 	defer cancel()
+
 	began := time.Now()
 	r.status, r.body, r.err = p.exchange(ctx, t.o.Transport, t.o.URL)
+
 	if p.method == "" {
 		request, _ := decode(p.body)
 		t.expect(request, r.status)
 	}
+
 	t.record(r, time.Since(began), p.method == "")
 	return r
 }
@@ -263,22 +271,25 @@ func (t *tester) send(p webhookPost) (r reply) {
 // record keeps what the rows about all requests need. Requests that are not a POST are left out of the
 // statuses: the contract lists none for them.
 func (t *tester) record(r reply, took time.Duration, posted bool) {
-	c := t.checker
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	checker := t.checker
+	checker.mu.Lock()
+	defer checker.mu.Unlock()
+
 	if errors.Is(r.err, errTimeOut) {
-		c.late++
-		c.lateIn = cmp.Or(c.lateIn, t.row)
-		if c.late >= tooLate {
-			c.stop()
+		checker.late++
+		checker.lateIn = cmp.Or(checker.lateIn, t.row)
+		if checker.late >= tooLate {
+			checker.stop()
 		}
 	}
+
 	if r.err == nil {
-		c.replies++
+		checker.replies++
 	}
-	c.slowest = max(c.slowest, took)
-	if posted && r.err == nil && !known(r.status) && !slices.Contains(c.unknownStatuses, r.status) {
-		c.unknownStatuses = append(c.unknownStatuses, r.status)
+
+	checker.slowest = max(checker.slowest, took)
+	if posted && r.err == nil && !known(r.status) && !slices.Contains(checker.unknownStatuses, r.status) {
+		checker.unknownStatuses = append(checker.unknownStatuses, r.status)
 	}
 }
 
@@ -297,6 +308,7 @@ func (t *tester) sendAndHangUp(p webhookPost) {
 	_, _, _ = p.exchange(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		WroteRequest: func(httptrace.WroteRequestInfo) { time.AfterFunc(time.Millisecond, cancel) },
 	}), t.o.Transport, t.o.URL)
+
 	request, _ := decode(p.body)
 	t.expect(request, 0)
 }
@@ -309,6 +321,7 @@ func (t *tester) load(retries int, l Load) *Summary {
 			t.record(reply{status: a.Status, err: a.Err}, a.Took, true)
 		}
 	}
-	s := Sender{URL: t.o.URL, Transport: t.o.Transport, Retries: &retries}
-	return s.Run(t.ctx, l)
+
+	sender := Sender{URL: t.o.URL, Transport: t.o.Transport, Retries: &retries}
+	return sender.Run(t.ctx, l)
 }

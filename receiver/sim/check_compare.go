@@ -53,6 +53,7 @@ func (c *checker) compare(slips []Slip, all bool) *comparison {
 		byNumber: map[string][]*sheet{}, orders: map[string][]*wanted{}, drawn: map[string]string{},
 		usual: map[string]bool{},
 	}
+
 	for i, s := range slips {
 		if i == len(c.sheets) {
 			c.sheets = append(c.sheets, nil)
@@ -65,6 +66,7 @@ func (c *checker) compare(slips []Slip, all bool) *comparison {
 			k.byNumber[n] = append(k.byNumber[n], c.sheets[i])
 		}
 	}
+
 	k.pages = c.sheets[:len(slips)]
 	for _, w := range c.wanted() {
 		if all || k.orders[w.number] == nil {
@@ -72,6 +74,7 @@ func (c *checker) compare(slips []Slip, all bool) *comparison {
 			k.orders[w.number] = append(k.orders[w.number], w)
 		}
 	}
+
 	k.learn()
 
 	for _, number := range slices.Sorted(maps.Keys(k.orders)) {
@@ -83,6 +86,7 @@ func (c *checker) compare(slips []Slip, all bool) *comparison {
 // locate finds a line on the slips that have its number, else on the others.
 func (k *comparison) locate(w *wanted) {
 	ours := k.byNumber[w.number]
+
 	for _, among := range [][]*sheet{ours, k.pages} {
 		for _, p := range among {
 			at := p.find(w.folded)
@@ -101,6 +105,7 @@ func (k *comparison) locate(w *wanted) {
 			return
 		}
 	}
+
 	if ascii(w.name) {
 		return
 	}
@@ -121,9 +126,10 @@ func ascii(s string) bool {
 func (k *comparison) learn() {
 	votes := map[int]int{}
 	for number, lines := range k.orders {
-		if w := lines[0]; w.lone && w.min == 1 && w.max == 1 && w.n > 0 {
-			votes[len(w.pages)]++
+		if lone := lines[0]; lone.lone && lone.min == 1 && lone.max == 1 && lone.n > 0 {
+			votes[len(lone.pages)]++
 		}
+
 		if slices.ContainsFunc(lines, func(w *wanted) bool { return w.void }) {
 			continue
 		}
@@ -131,6 +137,7 @@ func (k *comparison) learn() {
 			maps.Copy(k.usual, p.words)
 		}
 	}
+
 	k.copies = 1
 	for n, v := range votes {
 		if v > votes[k.copies] {
@@ -142,6 +149,7 @@ func (k *comparison) learn() {
 // order judges the lines of one number.
 func (k *comparison) order(number string, lines []*wanted) {
 	anything := len(k.byNumber[number]) > 0 || slices.ContainsFunc(lines, func(w *wanted) bool { return w.n > 0 })
+
 	for _, w := range lines {
 		most, least := w.max*k.copies, w.min*k.copies
 		switch {
@@ -171,12 +179,14 @@ func (k *comparison) order(number string, lines []*wanted) {
 			}
 			k.problem(kind, w, "looked for %q, the paper says %s", w.name, says)
 		}
+
 		if w == lines[0] {
 			k.looked[lost]++
 			if w.n < least && (w.n > 0 || !anything) {
 				k.problem(lost, w, "%q came out %d times, wanted %d", w.name, w.n, least)
 			}
 		}
+
 		if w.n > 0 {
 			k.line(w)
 		}
@@ -195,6 +205,7 @@ func (k *comparison) line(w *wanted) {
 
 	somewhere(wrongNumber, fmt.Sprintf("the number with %q", w.name),
 		func(p *sheet) bool { return p.numbers[w.number] }, whole)
+
 	if w.drawn {
 		// If the pictures of two orders are the same, they do not show what was ordered.
 		for _, p := range w.pages {
@@ -209,16 +220,19 @@ func (k *comparison) line(w *wanted) {
 			return slices.Contains(digits.FindAllString(near(p), -1), strconv.Itoa(w.quantity))
 		}, func(p *sheet) string { return quote(near(p)) })
 	}
+
 	if w.note != "" {
 		note := fold(w.note)
 		somewhere(noNote, fmt.Sprintf("the note %q", w.note), func(p *sheet) bool {
 			return len(p.find(note)) > 0 || p.Pictures != "" && !ascii(w.note)
 		}, func(p *sheet) string { return p.says(note) })
 	}
+
 	if w.void {
 		somewhere(notVoid, fmt.Sprintf("a word for the void of %q that other slips have not", w.name),
 			func(p *sheet) bool { return k.saysVoid(w, p) }, whole)
 	}
+
 	if w.top != "" && !w.drawn {
 		somewhere(notUnder, fmt.Sprintf("%q under %q", w.name, w.top),
 			func(p *sheet) bool { return p.itemAbove(w) == w.top }, func(p *sheet) string {
@@ -230,11 +244,13 @@ func (k *comparison) line(w *wanted) {
 // itemAbove is the item of the same order that is the last before a modifier.
 func (p *sheet) itemAbove(w *wanted) (name string) {
 	at, last := p.find(w.folded)[0], -1
+
 	for _, i := range p.items {
 		if i.w.top == "" && i.w.number == w.number && i.at < at && i.at > last {
 			name, last = i.w.name, i.at
 		}
 	}
+
 	return name
 }
 
@@ -245,11 +261,13 @@ func (k *comparison) saysVoid(w *wanted, p *sheet) bool {
 	for _, o := range k.orders[w.number] {
 		own.WriteString(o.folded + fold(o.note))
 	}
+
 	for word := range p.words {
 		if !k.usual[word] && !strings.Contains(own.String(), word) {
 			return true
 		}
 	}
+
 	return w.drawn && p.Pictures != w.pages[0].Pictures
 }
 
@@ -259,6 +277,7 @@ func (k *comparison) result(kind int) (string, Verdict) {
 	if len(problems) == 0 && k.looked[kind] == 0 {
 		return "none came out", Unseen
 	}
+
 	if len(problems) == 0 {
 		return fmt.Sprintf("all %d", k.looked[kind]), Pass
 	}
@@ -270,6 +289,7 @@ func (k *comparison) result(kind int) (string, Verdict) {
 			rows, first[p.row] = append(rows, p.row), p.text
 		}
 	}
+
 	got := fmt.Sprintf("%d of %d not", len(problems), k.looked[kind])
 	for i, row := range rows {
 		if i == 4 {
@@ -278,5 +298,6 @@ func (k *comparison) result(kind int) (string, Verdict) {
 		}
 		got += fmt.Sprintf("; %d of %q: %s", count[row], row, first[row])
 	}
+
 	return got, Fail
 }

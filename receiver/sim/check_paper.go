@@ -59,17 +59,20 @@ func (t *tester) expect(request map[string]any, status int) {
 
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s := t.sent[id]
-	if s == nil {
-		s = &sentRequest{row: t.row, doubt: t.doubt, lone: !t.alone}
-		t.sent[id] = s
+
+	sent := t.sent[id]
+	if sent == nil {
+		sent = &sentRequest{row: t.row, doubt: t.doubt, lone: !t.alone}
+		t.sent[id] = sent
 	}
+
 	ok := status == 200 || status == 202
-	if s.records == nil || ok {
-		s.records, _ = request[contract.FieldRecords].([]any)
+	if sent.records == nil || ok {
+		sent.records, _ = request[contract.FieldRecords].([]any)
 	}
-	s.accepted = s.accepted || ok
-	s.unsure = s.unsure || status == 0 || status >= 500
+
+	sent.accepted = sent.accepted || ok
+	sent.unsure = sent.unsure || status == 0 || status >= 500
 }
 
 // A wanted is one line that must be on the paper.
@@ -91,6 +94,7 @@ type wanted struct {
 func (c *checker) wanted() []*wanted {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+
 	lines := map[[2]string]*wanted{}
 	for _, s := range c.sent {
 		for _, r := range s.records {
@@ -105,31 +109,37 @@ func (c *checker) wanted() []*wanted {
 					if name == "" {
 						continue // wrong on purpose
 					}
-					w := lines[[2]string{number, name}]
-					if w == nil {
-						w = &wanted{row: s.row, number: number, name: name, top: top, lone: s.lone, folded: fold(name)}
-						lines[[2]string{number, name}] = w
+
+					line := lines[[2]string{number, name}]
+					if line == nil {
+						line = &wanted{row: s.row, number: number, name: name, top: top, lone: s.lone, folded: fold(name)}
+						lines[[2]string{number, name}] = line
 					}
-					w.quantity, _ = strconv.Atoi(fmt.Sprint(it[fieldQuantity]))
-					w.note, _ = it[fieldNote].(string)
+
+					line.quantity, _ = strconv.Atoi(fmt.Sprint(it[fieldQuantity]))
+					line.note, _ = it[fieldNote].(string)
 					if void, _ := it[contract.FieldIsVoid].(bool); void {
-						w.void = true
+						line.void = true
 					}
+
 					if s.accepted {
-						w.min++
+						line.min++
 					}
+
 					switch {
 					case s.doubt && (s.accepted || s.unsure):
-						w.max += 1000
+						line.max += 1000
 					case s.accepted || s.unsure:
-						w.max++
+						line.max++
 					}
+
 					walk(it[fieldChildren], cmp.Or(top, name))
 				}
 			}
 			walk(record[fieldItems], "")
 		}
 	}
+
 	return slices.SortedFunc(maps.Values(lines), func(a, b *wanted) int {
 		return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.name, b.name))
 	})
@@ -148,15 +158,18 @@ func (c *checker) settle(atEnd bool) (waiting bool, err error) {
 	if !atEnd {
 		within, gaveUp = within/3, c.gaveUp
 	}
+
 	last, lastAt := -1, began
 	for {
 		slips, err := c.o.Output.Slips(c.ctx)
 		if err != nil {
 			return false, err
 		}
+
 		if len(slips) != last {
 			k, last, lastAt = c.compare(slips, false), len(slips), time.Now()
 		}
+
 		done := len(k.problems[lost]) <= gaveUp
 		waiting = !done && time.Since(lastAt) < within
 		if done || !waiting || time.Since(began) > mostWait || !sleep(c.ctx, countPause) {
@@ -170,6 +183,7 @@ func (c *checker) settle(atEnd bool) (waiting bool, err error) {
 func (c *checker) paperRows() (all []row) {
 	var k *comparison
 	unseen := "nothing sees what comes out"
+
 	if c.o.Output != nil {
 		waiting, err := c.settle(true)
 		if err == nil {
@@ -179,6 +193,7 @@ func (c *checker) paperRows() (all []row) {
 				k, unseen = c.compare(slips, true), ""
 			}
 		}
+
 		switch {
 		case err != nil:
 			unseen = err.Error()

@@ -96,16 +96,16 @@ func (t *tester) plain() webhookPost { return t.postOf(t.dinner()) }
 
 // varied is a usual order that is sent in another way.
 func (t *tester) varied(change func(*webhookPost)) webhookPost {
-	p := t.plain()
-	change(&p)
-	return p
+	post := t.plain()
+	change(&post)
+	return post
 }
 
 // changed is plain with one change of its content.
 func (t *tester) changed(change func(request, record map[string]any)) webhookPost {
-	o := t.dinner()
-	change(o.request, o.request[contract.FieldRecords].([]any)[0].(map[string]any))
-	return t.postOf(o)
+	order := t.dinner()
+	change(order.request, order.request[contract.FieldRecords].([]any)[0].(map[string]any))
+	return t.postOf(order)
 }
 
 func largeParty() (all []map[string]any) {
@@ -121,34 +121,34 @@ func largeParty() (all []map[string]any) {
 
 // sendNew sends a request that must not be taken for a duplicate.
 func (t *tester) sendNew(p webhookPost) (string, Verdict) {
-	r := t.send(p)
-	dup, _ := r.duplicate()
-	return r.String(), verdict(r.accepted() && !dup)
+	reply := t.send(p)
+	dup, _ := reply.duplicate()
+	return reply.String(), verdict(reply.accepted() && !dup)
 }
 
 func (t *tester) firstOrder() (string, Verdict) {
 	t.first = t.plain()
-	got, v := t.sendNew(t.first)
-	t.broken = v == Fail
-	return got, v
+	got, verdict := t.sendNew(t.first)
+	t.broken = verdict == Fail
+	return got, verdict
 }
 
 // retries differ from the first in bytes, so they must be recognised by their id.
 func (t *tester) retries() (string, Verdict) {
-	o := t.dinner()
+	order := t.dinner()
 	var all []reply
 	for n := range contract.WebhookRetries + 1 {
-		all = append(all, t.send(t.attempt(o, n)))
+		all = append(all, t.send(t.attempt(order, n)))
 	}
 	return judgeRepeats(all...)
 }
 
 // atOnce finds an endpoint that looks the id up and stores it later: it accepts all of them as new.
 func (t *tester) atOnce() (string, Verdict) {
-	p, all := t.plain(), make([]reply, 8)
+	post, all := t.plain(), make([]reply, 8)
 	var wg sync.WaitGroup
 	for i := range all {
-		wg.Go(func() { all[i] = t.send(p) })
+		wg.Go(func() { all[i] = t.send(post) })
 	}
 	wg.Wait()
 	return judgeRepeats(all...)
@@ -156,9 +156,9 @@ func (t *tester) atOnce() (string, Verdict) {
 
 // hungUp is what the service does after 5 s: the endpoint may have stored the order, but its answer was lost.
 func (t *tester) hungUp() (string, Verdict) {
-	o := t.dinner()
-	t.sendAndHangUp(t.postOf(o))
-	second, third := t.send(t.attempt(o, 1)), t.send(t.attempt(o, 2))
+	order := t.dinner()
+	t.sendAndHangUp(t.postOf(order))
+	second, third := t.send(t.attempt(order, 1)), t.send(t.attempt(order, 2))
 	dup, seen := third.duplicate()
 	return second.String() + "; " + third.String(),
 		verdict(second.accepted() && third.accepted() && (dup || !seen))
@@ -183,8 +183,8 @@ func judgeRepeats(all ...reply) (string, Verdict) {
 	var words []string
 	ok, said, first := true, 0, len(all)
 	for _, r := range all {
-		if s := r.String(); len(words) == 0 || words[len(words)-1] != s {
-			words = append(words, s)
+		if word := r.String(); len(words) == 0 || words[len(words)-1] != word {
+			words = append(words, word)
 		}
 		ok = ok && r.accepted()
 		if dup, seen := r.duplicate(); seen {
@@ -235,24 +235,28 @@ func (t *tester) killed() (string, Verdict) {
 	var all atomic.Int32
 	for range 8 {
 		flood.Go(func() {
-			for n := 0; n < floodMost && !stopped.Load() && sleep(t.ctx, floodPause); n++ {
+			for sent := 0; sent < floodMost && !stopped.Load() && sleep(t.ctx, floodPause); sent++ {
 				all.Add(int32(t.load(contract.WebhookRetries, Load{Next: t.dinner, Count: 1}).accepted()))
 			}
 		})
 	}
+
 	sleep(t.ctx, floodBefore)
+
 	err := t.restart()
 	stopped.Store(true)
 	flood.Wait()
 	if err != nil {
 		return err.Error(), Unseen
 	}
+
 	return fmt.Sprintf("%d accepted", all.Load()), verdict(all.Load() > 0)
 }
 
 // restart restarts the endpoint and waits for up to a minute until it answers.
 func (t *tester) restart() error {
 	err := t.o.Restart(t.ctx)
+
 	for range 600 {
 		if err != nil {
 			return err
@@ -273,15 +277,16 @@ func (t *tester) knowsAfterRestart() (string, Verdict) {
 	if !t.restarted {
 		return "it was not restarted", Unseen
 	}
-	r := t.send(t.first)
-	dup, seen := r.duplicate()
-	return r.String(), verdict(r.accepted() && (dup || !seen))
+	reply := t.send(t.first)
+	dup, seen := reply.duplicate()
+	return reply.String(), verdict(reply.accepted() && (dup || !seen))
 }
 
 // voids orders a dish in each script and then cancels it: a cook who is not told makes it.
 func (t *tester) voids() (string, Verdict) {
 	all := scripts()
 	said, ok := make([]string, len(all)), true
+
 	var wg sync.WaitGroup
 	for i, s := range all {
 		wg.Go(func() {
@@ -300,6 +305,7 @@ func (t *tester) voids() (string, Verdict) {
 			}
 		})
 	}
+
 	wg.Wait()
 	return strings.Join(said, "; "), verdict(ok)
 }
@@ -308,11 +314,13 @@ func (t *tester) burst() (string, Verdict) {
 	sum := t.load(contract.WebhookRetries, Load{
 		Next: t.dinner, Count: t.o.Burst, Concurrency: burstAtOnce, Duplicates: 0.1,
 	})
+
 	got := fmt.Sprintf("%d of %d accepted, %s", sum.accepted(), sum.Jobs, sum.answers())
 	if sum.ReportsDuplicates {
 		got += fmt.Sprintf(", %d new ones taken for duplicates, %d of %d duplicates taken for new",
 			sum.FalseDuplicates, sum.MissedDuplicates, sum.Duplicates)
 	}
+
 	return got, verdict(sum.Accepted() && sum.Late == 0 &&
 		(!sum.ReportsDuplicates || sum.FalseDuplicates+sum.MissedDuplicates == 0))
 }

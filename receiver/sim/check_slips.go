@@ -52,11 +52,13 @@ func newSheet(s Slip) *sheet {
 
 func (p *sheet) fold(lines []string) {
 	var all strings.Builder
+
 	for i, l := range lines {
-		f := fold(l)
-		all.WriteString(f)
-		p.line = append(p.line, slices.Repeat([]int{i}, len(f))...)
+		folded := fold(l)
+		all.WriteString(folded)
+		p.line = append(p.line, slices.Repeat([]int{i}, len(folded))...)
 	}
+
 	p.folded = all.String()
 }
 
@@ -64,14 +66,16 @@ func (p *sheet) fold(lines []string) {
 // repeat a mark, such as VOID, on each line of a name.
 func (p *sheet) unmarked() *sheet {
 	if p.without == nil {
+
 		lines := slices.Clone(p.lines)
-		for i := len(lines) - 1; i > 0; i-- {
-			n := 0
-			for n < min(len(lines[i]), len(lines[i-1])) && lines[i][n] == lines[i-1][n] {
-				n++
+		for end := len(lines) - 1; end > 0; end-- {
+			same := 0
+			for same < min(len(lines[end]), len(lines[end-1])) && lines[end][same] == lines[end-1][same] {
+				same++
 			}
-			lines[i] = lines[i][strings.LastIndex(lines[i][:n], " ")+1:]
+			lines[end] = lines[end][strings.LastIndex(lines[end][:same], " ")+1:]
 		}
+
 		p.without = &sheet{Slip: p.Slip, lines: p.lines, numbers: p.numbers, words: p.words}
 		p.without.fold(lines)
 	}
@@ -88,10 +92,11 @@ func (p *sheet) find(folded string) (at []int) {
 		at = append(at, from+i)
 		from += i + len(folded)
 	}
+
 	if at == nil && unicode.Is(unicode.Arabic, []rune(folded + " ")[0]) {
-		r := []rune(folded)
-		slices.Reverse(r)
-		if i := strings.Index(p.folded, string(r)); i >= 0 {
+		runes := []rune(folded)
+		slices.Reverse(runes)
+		if i := strings.Index(p.folded, string(runes)); i >= 0 {
 			return []int{i}
 		}
 	}
@@ -100,6 +105,7 @@ func (p *sheet) find(folded string) (at []int) {
 
 // around is the text of the lines with a name, and of those beside it that have only a number.
 func (p *sheet) around(at, length int) string {
+
 	first, last := p.line[at], p.line[at+length-1]
 	if first > 0 && onlyNumber.MatchString(p.lines[first-1]) {
 		first--
@@ -107,6 +113,7 @@ func (p *sheet) around(at, length int) string {
 	if last+1 < len(p.lines) && onlyNumber.MatchString(p.lines[last+1]) {
 		last++
 	}
+
 	return strings.Join(p.lines[first:last+1], " ")
 }
 
@@ -115,19 +122,21 @@ var onlyNumber = regexp.MustCompile(`^[\sxX×*.-]*\d+[\sxX×*.,0]*$`)
 // says is what the paper says where a folded text was looked for: the line that begins like it, else the
 // beginning of the slip.
 func (p *sheet) says(folded string) string {
+
 	begin := []rune(folded)
-	for n := len(begin); n > 2; n-- {
-		if i := strings.Index(p.folded, string(begin[:n])); i >= 0 {
-			return quote(p.lines[p.line[i]])
+	for length := len(begin); length > 2; length-- {
+		if at := strings.Index(p.folded, string(begin[:length])); at >= 0 {
+			return quote(p.lines[p.line[at]])
 		}
 	}
+
 	return quote(strings.Join(p.lines, " / "))
 }
 
 func quote(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > 100 {
-		s = string(r[:100]) + "…"
+	if runes := []rune(s); len(runes) > 100 {
+		s = string(runes[:100]) + "…"
 	}
 	return strconv.Quote(s)
 }
@@ -136,14 +145,17 @@ func quote(s string) string {
 // a word.
 func words(text string) map[string]bool {
 	all := map[string]bool{}
+
 	for _, f := range strings.Fields(text) {
-		if w := fold(f); len(w) > 2 && !digits.MatchString(w) {
-			all[w] = true
+		if word := fold(f); len(word) > 2 && !digits.MatchString(word) {
+			all[word] = true
 		}
 	}
+
 	if negative.MatchString(text) {
 		all["minus"] = true
 	}
+
 	return all
 }
 

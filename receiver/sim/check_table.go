@@ -44,8 +44,8 @@ func table(o CheckOptions) []row {
 		sent("6.1", "an order sent in chunks, without a Content-Length", func(p *webhookPost) { p.chunked = true }),
 		// A 2xx would say that an order was stored where there was none.
 		{"6.1", "GET instead of POST", "not 2xx", false, func(t *tester) (string, Verdict) {
-			r := t.send(webhookPost{method: http.MethodGet, venue: o.Venues[:1], device: []string{o.Device}})
-			return r.String(), verdict(r.err == nil && r.status/100 != 2)
+			reply := t.send(webhookPost{method: http.MethodGet, venue: o.Venues[:1], device: []string{o.Device}})
+			return reply.String(), verdict(reply.err == nil && reply.status/100 != 2)
 		}},
 
 		refused("6.2", venue+" of an unknown venue", unknown, 403),
@@ -133,8 +133,8 @@ func table(o CheckOptions) []row {
 		// The same order more than once. On a bad network that is common: the service repeats a request whenever it has
 		// no answer within 5 s. Whether it prints once is seen on paper, and in answers with a field "duplicate".
 		{"6.4", "the same request twice", onceForRepeat, false, func(t *tester) (string, Verdict) {
-			p := t.plain()
-			return judgeRepeats(t.send(p), t.send(p))
+			post := t.plain()
+			return judgeRepeats(t.send(post), t.send(post))
 		}},
 		{"6.4", "retries: a higher retryCount, another timestamp", onceForRepeat, false, (*tester).retries},
 		{"6.4", "the same request eight times at once", onceForRepeat, false, (*tester).atOnce},
@@ -142,9 +142,9 @@ func table(o CheckOptions) []row {
 			"200 or 202 each; the last a duplicate, if the answers say", false, (*tester).hungUp},
 		// The opposite mistake: recognising an order by its content. Two guests may order the same.
 		accepted("6.4", "the same dishes and number under another id", func(t *tester) webhookPost {
-			o := t.dinner()
-			t.send(t.postOf(o))
-			return t.postOf(o.WithID(uuid.NewString()))
+			order := t.dinner()
+			t.send(t.postOf(order))
+			return t.postOf(order.WithID(uuid.NewString()))
 		}),
 
 		// 200 says that the order is stored, not that it is printed: a receiver that waits for the printer loses orders
@@ -161,10 +161,12 @@ func table(o CheckOptions) []row {
 			"all accepted, each new only once, each answer within " + contract.WebhookTimeout.String(), true,
 			(*tester).burst},
 	}
+
 	for _, v := range o.Venues[1:] {
 		other := sent("6.2", "an order of venue "+v, func(p *webhookPost) { p.venue = []string{v} })
 		all = slices.Insert(all, slices.IndexFunc(all, func(r row) bool { return r.section == "6.3" }), other)
 	}
+
 	return all
 }
 
@@ -188,11 +190,12 @@ func content(name string, items func() []map[string]any) row {
 // remembered, the corrected order would be taken for a duplicate and never print.
 func corrected(section, name string, spoil func(*webhookPost)) row {
 	return accepted(section, name, func(t *tester) webhookPost {
-		p := t.plain()
-		first := p
+		post := t.plain()
+		first := post
+
 		spoil(&first)
 		t.send(first)
-		return p
+		return post
 	})
 }
 
@@ -204,8 +207,8 @@ func refused(section, name string, change func(*webhookPost), statuses ...int) r
 func denied(section, name string, build func(*tester) webhookPost, statuses ...int) row {
 	want := strings.ReplaceAll(strings.Trim(fmt.Sprint(statuses), "[]"), " ", " or ")
 	return row{section, name, want, false, func(t *tester) (string, Verdict) {
-		r := t.send(build(t))
-		return r.String(), verdict(r.err == nil && slices.Contains(statuses, r.status))
+		reply := t.send(build(t))
+		return reply.String(), verdict(reply.err == nil && slices.Contains(statuses, reply.status))
 	}}
 }
 

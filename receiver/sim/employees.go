@@ -32,32 +32,35 @@ func (e Employee) record() map[string]any {
 // employees answers with one page of the list. Wrong parameters are refused with 400 rather than
 // ignored: a test should fail at the mistake.
 func (x *exchange) employees() {
-	g, ok := x.authorize(contract.ScopeLaborRead)
+	granted, ok := x.authorize(contract.ScopeLaborRead)
 	if !ok {
 		return
 	}
 	bad := func(what string) { x.refuse(http.StatusBadRequest, "bad_request", what) }
-	q, err := url.ParseQuery(x.r.URL.RawQuery)
+
+	query, err := url.ParseQuery(x.r.URL.RawQuery)
 	if err != nil {
 		bad("the query cannot be read")
 		return
 	}
+
 	limit := contract.DefaultPageSize
-	if q.Has(contract.ParamLimit) {
-		if limit, err = strconv.Atoi(q.Get(contract.ParamLimit)); err != nil || limit < 1 {
+	if query.Has(contract.ParamLimit) {
+		if limit, err = strconv.Atoi(query.Get(contract.ParamLimit)); err != nil || limit < 1 {
 			bad(contract.ParamLimit + ": want a whole number of 1 or more")
 			return
 		}
 	}
-	from, cursor := 0, q.Get(contract.ParamCursor)
+
+	from, cursor := 0, query.Get(contract.ParamCursor)
 	if cursor != "" {
-		if from, ok = openCursor(g.venue, cursor); !ok {
+		if from, ok = openCursor(granted.venue, cursor); !ok {
 			bad(contract.ParamCursor + ": not a cursor of this venue")
 			return
 		}
 	}
 
-	records, count, next := x.s.page(g.venue, from, min(limit, x.s.o.MaxLimit))
+	records, count, next := x.s.page(granted.venue, from, min(limit, x.s.o.MaxLimit))
 	x.list(records, count, next)
 }
 
@@ -66,17 +69,20 @@ func (x *exchange) employees() {
 // stays valid while others come and go.
 func (s *Service) page(venueID string, from, limit int) (records []map[string]any, count int, next string) {
 	s.mu.Lock()
-	v := *s.venues[venueID]
+	venue := *s.venues[venueID]
 	s.mu.Unlock()
-	from = max(from, v.gone)
-	end := min(from+limit, v.Employees)
-	for n := from; n < end; n++ {
-		records = append(records, Staff(s.o.Seed, venueID, n).record())
+
+	from = max(from, venue.gone)
+	end := min(from+limit, venue.Employees)
+	for number := from; number < end; number++ {
+		records = append(records, Staff(s.o.Seed, venueID, number).record())
 	}
-	if end < v.Employees {
+
+	if end < venue.Employees {
 		next = cursor(venueID, end)
 	}
-	return records, v.Employees - v.gone, next
+
+	return records, venue.Employees - venue.gone, next
 }
 
 // cursor encodes a place in a venue's list. It is refused for another venue, and stays valid over a
@@ -87,8 +93,8 @@ func cursor(venueID string, n int) string {
 
 // openCursor is the reverse of cursor. It is false for text that cursor has not made for this venue.
 func openCursor(venueID, cursor string) (n int, ok bool) {
-	b, err := base64.RawURLEncoding.DecodeString(cursor)
-	place, ours := strings.CutPrefix(string(b), venueID)
+	decoded, err := base64.RawURLEncoding.DecodeString(cursor)
+	place, ours := strings.CutPrefix(string(decoded), venueID)
 	n, err2 := strconv.Atoi(place)
 	return n, err == nil && err2 == nil && ours
 }
@@ -97,9 +103,10 @@ func openCursor(venueID, cursor string) (n int, ok bool) {
 func (s *Service) Employees(venueID string) (all []Employee) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for v, n := s.venues[venueID], 0; n < v.Employees; n++ {
-		if n >= v.gone {
-			all = append(all, Staff(s.o.Seed, venueID, n))
+
+	for venue, number := s.venues[venueID], 0; number < venue.Employees; number++ {
+		if number >= venue.gone {
+			all = append(all, Staff(s.o.Seed, venueID, number))
 		}
 	}
 	return all
@@ -117,7 +124,7 @@ func (s *Service) AddEmployees(venueID string, n int) {
 func (s *Service) dismiss(venueID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if v := s.venues[venueID]; v.gone < v.Employees {
-		v.gone++
+	if venue := s.venues[venueID]; venue.gone < venue.Employees {
+		venue.gone++
 	}
 }

@@ -45,27 +45,29 @@ func NewOrders(o OrderOptions) *Orders {
 func (s *Orders) Next() Order {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	kind, n := "order", s.rng.IntN(100)
-	if s.last == nil || n >= 13 {
+
+	kind, draw := "order", s.rng.IntN(100)
+	if s.last == nil || draw >= 13 {
 		s.last = s.record()
 	}
-	r := maps.Clone(s.last)
-	if n < 13 {
-		it := maps.Clone(pick(s.rng, r[contract.FieldItems].([]any)).(map[string]any))
-		if kind = "refire"; n < 8 {
+
+	record := maps.Clone(s.last)
+	if draw < 13 {
+		it := maps.Clone(pick(s.rng, record[contract.FieldItems].([]any)).(map[string]any))
+		if kind = "refire"; draw < 8 {
 			kind = "void"
 			s.void(it)
 		} else {
 			it["isRefire"], it["note"] = true, pick(s.rng, []string{"was cold", "dropped", "hair"})
 		}
-		r[contract.FieldItems] = list(it)
+		record[contract.FieldItems] = list(it)
 	}
 
-	r[contract.FieldID] = newID(s.rng)
+	record[contract.FieldID] = newID(s.rng)
 	if s.o.FreshIDs {
-		r[contract.FieldID] = uuid.NewString()
+		record[contract.FieldID] = uuid.NewString()
 	}
-	return orderOf(kind, r[contract.FieldVenueID].(string), r["destinationPosDeviceId"].(string), r)
+	return orderOf(kind, record[contract.FieldVenueID].(string), record["destinationPosDeviceId"].(string), record)
 }
 
 // record is the order of one table. The fields are those that deployed services send; the contract does not state
@@ -80,13 +82,16 @@ func (s *Orders) record() map[string]any {
 		"printSessionId": newID(s.rng), "kdsStatus": "PENDING", "destinationType": "KDS",
 		"destinationPosDeviceId": cmp.Or(s.o.Device, pick(s.rng, []string{"BW-E-Tablet-01", "POS-TERRACE-1"})),
 	}
+
 	// A quarter of the orders have only the id of who took them, so that the daemon has to ask for the name. At most
 	// the first twelve: a shift has few servers, and they exist in every service with that many employees.
-	e := Staff(s.o.Seed, venueID, s.rng.IntN(12))
-	r["checkOwnerEmployeeId"] = e.ID
+
+	employee := Staff(s.o.Seed, venueID, s.rng.IntN(12))
+	r["checkOwnerEmployeeId"] = employee.ID
 	if s.rng.IntN(4) > 0 {
-		r["checkOwner"] = e.Name
+		r["checkOwner"] = employee.Name
 	}
+
 	if s.rng.IntN(8) == 0 {
 		r["note"] = pick(s.rng, []string{"Birthday at 8", "VIP", "guests in a hurry, théâtre à 20 h"})
 	}
@@ -98,36 +103,41 @@ func (s *Orders) record() map[string]any {
 		}
 	}
 	r[contract.FieldItems] = items
+
 	return r
 }
 
 // item is a dish with its modifiers: one of each choice, and some of the extras. Optional fields are left out at
 // random, as services do.
 func (s *Orders) item(line string) map[string]any {
-	d := strings.Split(line, ";")
+	dish := strings.Split(line, ";")
+
 	it := map[string]any{
-		contract.FieldName:   d[2],
+		contract.FieldName:   dish[2],
 		"quantity":           1 + max(0, s.rng.IntN(6)-3),
-		"menuItemId":         uuid.NewSHA1(uuid.NameSpaceOID, []byte(d[2])).String(),
-		"courseName":         d[0],
+		"menuItemId":         uuid.NewSHA1(uuid.NameSpaceOID, []byte(dish[2])).String(),
+		"courseName":         dish[0],
 		"price":              19.5,
 		"isRefire":           false,
 		contract.FieldIsVoid: false,
-		"printerDeviceId":    d[1],
+		"printerDeviceId":    dish[1],
 	}
+
 	if s.rng.IntN(6) == 0 {
 		it["note"] = pick(s.rng, notes())
 	}
 	if s.rng.IntN(5) == 0 {
 		it["seat"] = 1 + s.rng.IntN(4)
 	}
+
 	children := []any{}
-	for _, part := range d[3:] {
+	for _, part := range dish[3:] {
 		extra, optional := strings.CutPrefix(part, "+")
 		if !optional || s.rng.IntN(4) == 0 {
 			children = append(children, s.modifier(pick(s.rng, strings.Split(extra, "/"))))
 		}
 	}
+
 	it[contract.FieldChildItems] = children
 	return it
 }
@@ -135,6 +145,7 @@ func (s *Orders) item(line string) map[string]any {
 // modifier is one with its own modifiers. Without any, services send null or leave the field out.
 func (s *Orders) modifier(path string) map[string]any {
 	name, below, nested := strings.Cut(path, ">")
+
 	it := map[string]any{contract.FieldName: name, "quantity": 1}
 	if nested {
 		it[contract.FieldChildItems] = list(s.modifier(below))
@@ -155,6 +166,7 @@ func (s *Orders) void(it map[string]any) {
 	default:
 		it[contract.FieldIsVoid] = true
 	}
+
 	it["note"] = pick(s.rng, []string{"guest left", "entered twice", "86’d"})
 }
 

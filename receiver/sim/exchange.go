@@ -33,12 +33,12 @@ const maxBody = 16 << 10
 // readBody reads the body before anything else. While a body is unread, net/http does not notice
 // that the caller has hung up, and a fault that waits for that would wait for ever.
 func (x *exchange) readBody() {
-	b, err := io.ReadAll(io.LimitReader(x.r.Body, maxBody+1))
+	body, err := io.ReadAll(io.LimitReader(x.r.Body, maxBody+1))
 	// An empty form is refused later, with a message about forms.
-	if err != nil || len(b) > maxBody {
-		b = nil
+	if err != nil || len(body) > maxBody {
+		body = nil
 	}
-	x.r.Body = io.NopCloser(bytes.NewReader(b))
+	x.r.Body = io.NopCloser(bytes.NewReader(body))
 }
 
 // stamp writes a time as the contract shows it: UTC, RFC 3339 with milliseconds.
@@ -73,15 +73,18 @@ func (x *exchange) list(records []map[string]any, count int, next string) {
 		contract.FieldResponseStamp: stamp(time.Now()),
 		contract.FieldClientDrift:   0,
 	}
+
 	if next != "" {
 		x.nameNext(envelope, next)
 	}
+
 	x.answer(http.StatusOK, envelope)
 }
 
 // nameNext names the next page where [Options.CursorAt] says.
 func (x *exchange) nameNext(envelope map[string]any, next string) {
 	at := x.s.o.CursorAt
+
 	header, ok := strings.CutPrefix(at, "header:")
 	if !ok {
 		parts := strings.Split(at, ".")
@@ -92,6 +95,7 @@ func (x *exchange) nameNext(envelope map[string]any, next string) {
 		envelope[parts[len(parts)-1]] = next
 		return
 	}
+
 	x.header.Set(header, next)
 }
 
@@ -99,9 +103,11 @@ func (x *exchange) nameNext(envelope map[string]any, next string) {
 // order is that of RFC 6750: without a valid token, nothing is said about scopes.
 func (x *exchange) authorize(scope string) (g grant, ok bool) {
 	scheme, token, _ := strings.Cut(x.r.Header.Get("Authorization"), " ")
+
 	x.s.mu.Lock()
 	g, ok = x.s.tokens[strings.TrimSpace(token)]
 	x.s.mu.Unlock()
+
 	switch {
 	case !strings.EqualFold(scheme, contract.TokenTypeBearer) || token == "":
 		x.unauthorized("", "send Authorization: Bearer and an access token")
@@ -110,6 +116,7 @@ func (x *exchange) authorize(scope string) (g grant, ok bool) {
 		x.unauthorized("invalid_token", "the access token is unknown or has expired")
 		return g, false
 	}
+
 	x.venue = g.venue
 	if scope != "" && !slices.Contains(g.scopes, scope) {
 		x.header.Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="`+scope+`"`)
@@ -127,14 +134,15 @@ func (x *exchange) unauthorized(code, message string) {
 	} else {
 		code = "unauthorized"
 	}
+
 	x.header.Set("WWW-Authenticate", challenge)
 	x.refuse(http.StatusUnauthorized, code, message)
 }
 
 // me answers with the venue and scopes of the token. The contract does not state its fields.
 func (x *exchange) me() {
-	if g, ok := x.authorize(""); ok {
-		x.answer(http.StatusOK, map[string]any{contract.FieldVenueID: g.venue, contract.FieldScopes: g.scopes})
+	if granted, ok := x.authorize(""); ok {
+		x.answer(http.StatusOK, map[string]any{contract.FieldVenueID: granted.venue, contract.FieldScopes: granted.scopes})
 	}
 }
 

@@ -39,20 +39,24 @@ const slowness = 7 * time.Second
 // employees, payrollperiods or any; the kind is a status from 400 to 599, slow, hang, nonjson or churn.
 func ParseFault(text string) (Fault, error) {
 	part := faultText.FindStringSubmatch(text)
+
 	if part == nil {
 		return Fault{}, fmt.Errorf("fault %q: want CALL:KIND[:TIMES], for example employees:500:2 or token:slow; "+
 			"calls are token, me, employees, payrollperiods and any; kinds are a status from 400 to 599, slow, hang, "+
 			"nonjson and churn", text)
 	}
-	f := Fault{Call: Call(part[1]), Kind: Kind(part[2])}
-	if f.Call == "any" {
-		f.Call = ""
+
+	fault := Fault{Call: Call(part[1]), Kind: Kind(part[2])}
+	if fault.Call == "any" {
+		fault.Call = ""
 	}
+
 	if status, err := strconv.Atoi(part[2]); err == nil {
-		f.Kind, f.Status = Answers, status
+		fault.Kind, fault.Status = Answers, status
 	}
-	f.Times, _ = strconv.Atoi(part[3])
-	return f, nil
+
+	fault.Times, _ = strconv.Atoi(part[3])
+	return fault, nil
 }
 
 var faultText = regexp.MustCompile(
@@ -76,6 +80,7 @@ func (s *Service) faultsOf(c Call) (hit []Fault) {
 		f.Times--
 		return f.Times == 0
 	})
+
 	return hit
 }
 

@@ -31,24 +31,29 @@ func (s *Sender) Run(ctx context.Context, e Load) *Summary {
 	began := time.Now()
 	var mu sync.Mutex // guards sum
 	sum := &Summary{}
+
 	send := func(o Order, duplicate bool) bool {
-		j := s.Send(ctx, o)
+		journey := s.Send(ctx, o)
 		mu.Lock()
 		defer mu.Unlock()
+
 		if e.Done != nil {
-			e.Done(o, j)
+			e.Done(o, journey)
 		}
-		if ctx.Err() != nil && !j.Accepted() {
+		if ctx.Err() != nil && !journey.Accepted() {
 			return false // interrupted by us: says nothing about the endpoint
 		}
-		sum.Add(j)
-		sum.countDuplicate(j, duplicate)
-		return j.Accepted() && ctx.Err() == nil
+
+		sum.Add(journey)
+		sum.countDuplicate(journey, duplicate)
+		return journey.Accepted() && ctx.Err() == nil
 	}
+
 	type work struct {
 		o     Order
 		twice bool
 	}
+
 	queue := make(chan work)
 	var wg sync.WaitGroup
 	for range max(1, e.Concurrency) {
@@ -61,21 +66,23 @@ func (s *Sender) Run(ctx context.Context, e Load) *Summary {
 		})
 	}
 
-	for n := 0; (e.Count == 0 || n < e.Count) && ctx.Err() == nil; n++ {
+	for sent := 0; (e.Count == 0 || sent < e.Count) && ctx.Err() == nil; sent++ {
 		// With a rate, the times are fixed from the beginning: after a slow answer the rate is made up, as
 		// guests do not order later because the kitchen is slow.
 		if e.Rate > 0 {
-			sleep(ctx, time.Until(began.Add(time.Duration(float64(n)/e.Rate*float64(time.Second)))))
+			sleep(ctx, time.Until(began.Add(time.Duration(float64(sent)/e.Rate*float64(time.Second)))))
 		}
 		if ctx.Err() != nil {
 			break
 		}
-		twice := int(float64(n+1)*e.Duplicates) > int(float64(n)*e.Duplicates)
+
+		twice := int(float64(sent+1)*e.Duplicates) > int(float64(sent)*e.Duplicates)
 		select {
 		case queue <- work{e.Next(), twice}:
 		case <-ctx.Done():
 		}
 	}
+
 	close(queue)
 	wg.Wait()
 	sum.Elapsed = time.Since(began)

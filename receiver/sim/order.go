@@ -42,8 +42,10 @@ func (o Order) Body(attempt int) []byte {
 	if o.request == nil || attempt == 0 && o.raw != nil {
 		return o.raw
 	}
+
 	request, records := o.copied()
 	request[contract.FieldRequestStamp] = stamp(time.Now())
+
 	for _, r := range records {
 		if record, ok := r.(map[string]any); ok {
 			// A file may start with any retryCount; without one it counts from 0.
@@ -51,6 +53,7 @@ func (o Order) Body(attempt int) []byte {
 			record[contract.FieldRetryCount] = before + attempt
 		}
 	}
+
 	return encode(request)
 }
 
@@ -61,31 +64,36 @@ func (o Order) copied() (request map[string]any, records []any) {
 		records = slices.Clone(old)
 		request[contract.FieldRecords] = records
 	}
+
 	for i, r := range records {
 		if record, ok := r.(map[string]any); ok {
 			records[i] = maps.Clone(record)
 		}
 	}
+
 	return request, records
 }
 
 // decode reads exactly one JSON object. Numbers keep their text, so that 1.50 stays 1.50.
 func decode(b []byte) (request map[string]any, ok bool) {
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.UseNumber()
-	if d.Decode(&request) != nil {
+	decoder := json.NewDecoder(bytes.NewReader(b))
+	decoder.UseNumber()
+
+	if decoder.Decode(&request) != nil {
 		return nil, false
 	}
-	_, err := d.Token()
+
+	_, err := decoder.Token()
 	return request, err == io.EOF
 }
 
 // encode writes JSON without HTML escapes, as the service does: & and < stay readable in a log.
 func encode(v any) []byte {
 	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+
+	if err := encoder.Encode(v); err != nil {
 		panic(err) // a bug: the value was made here or decoded from JSON
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
@@ -94,14 +102,16 @@ func encode(v any) []byte {
 // FileOrder is an order whose request was written by hand. The first attempt sends it unchanged,
 // even if it is not JSON. So an endpoint can be tested with bodies that are wrong on purpose.
 func FileOrder(body []byte, venueID, device string) Order {
-	o := Order{Venue: venueID, Device: device, Kind: "file", raw: body}
+
+	order := Order{Venue: venueID, Device: device, Kind: "file", raw: body}
 	if request, ok := decode(body); ok { // else each retry, too, sends the text unchanged
-		o.request = request
+		order.request = request
 	}
-	if first, ok := o.first(); ok {
-		o.ID, _ = first[contract.FieldID].(string)
+
+	if first, ok := order.first(); ok {
+		order.ID, _ = first[contract.FieldID].(string)
 	}
-	return o
+	return order
 }
 
 // first is records[0], if the request has one.

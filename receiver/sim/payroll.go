@@ -16,26 +16,30 @@ const (
 // payrollPeriods answers with the periods of the token's venue, the oldest first. There is one page
 // only: the contract names no cursor for this call.
 func (x *exchange) payrollPeriods() {
-	g, ok := x.authorize(contract.ScopeLaborRead)
+	granted, ok := x.authorize(contract.ScopeLaborRead)
 	if !ok {
 		return
 	}
+
 	const param = contract.ParamPayrollVenue
 	asked := x.r.URL.Query().Get(param)
 	if asked == "" {
 		x.refuse(http.StatusBadRequest, "bad_request", param+": missing")
 		return
 	}
-	if id, _ := contract.CanonicalID(asked); id != g.venue {
+
+	if id, _ := contract.CanonicalID(asked); id != granted.venue {
 		x.unauthorized("invalid_token", "the access token is for another venue")
 		return
 	}
-	v := x.s.venues[g.venue]
+
+	venue := x.s.venues[granted.venue]
 	var records []map[string]any
-	first := currentPeriod(v.Zone) - periods + 1
+	first := currentPeriod(venue.Zone) - periods + 1
 	for n := range periods {
-		records = append(records, x.s.period(v, first+n))
+		records = append(records, x.s.period(venue, first+n))
 	}
+
 	x.list(records, len(records), "")
 }
 
@@ -49,14 +53,15 @@ func currentPeriod(zone string) int {
 	if err != nil {
 		loc = time.UTC
 	}
-	y, m, d := time.Now().In(loc).Date()
-	return int(time.Date(y, m, d, 0, 0, 0, 0, time.UTC).Sub(anchor())/(24*time.Hour)) / periodDays
+	year, month, day := time.Now().In(loc).Date()
+	return int(time.Date(year, month, day, 0, 0, 0, 0, time.UTC).Sub(anchor())/(24*time.Hour)) / periodDays
 }
 
 // period is the nth period of a venue, with the fields and example values of the contract (section 2.3).
 func (s *Service) period(v *venue, n int) map[string]any {
 	start := anchor().AddDate(0, 0, n*periodDays)
 	end := start.AddDate(0, 0, periodDays-1)
+
 	return map[string]any{
 		contract.FieldID:          newID(newRand(s.o.Seed, "payroll", v.ID, start.Format(time.DateOnly))),
 		contract.FieldUpdatedAt:   stamp(start.AddDate(0, 0, -3).Add(9 * time.Hour)),

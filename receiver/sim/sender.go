@@ -82,24 +82,28 @@ const (
 // need more than the four attempts.
 func (s *Sender) Send(ctx context.Context, o Order) Job {
 	var j Job
+
 	log := cmp.Or(s.Logger, slog.New(slog.DiscardHandler))
 	pause := firstPause
 	retries := contract.WebhookRetries
 	if s.Retries != nil {
 		retries = *s.Retries
 	}
-	for n := 0; ; n++ {
-		a, answer := s.post(ctx, o, n)
-		j.Attempts, j.Status, j.Answer = append(j.Attempts, a), a.Status, answer
-		if !j.judge(a) || ctx.Err() != nil || n == retries {
+
+	for retry := 0; ; retry++ {
+		attempt, answer := s.post(ctx, o, retry)
+		j.Attempts, j.Status, j.Answer = append(j.Attempts, attempt), attempt.Status, answer
+		if !j.judge(attempt) || ctx.Err() != nil || retry == retries {
 			break
 		}
-		log.Debug("retry", "id", o.ID, "attempt", n+1, "problem", j.Problem, "in", pause)
+
+		log.Debug("retry", "id", o.ID, "attempt", retry+1, "problem", j.Problem, "in", pause)
 		if !sleep(ctx, pause) {
 			break
 		}
 		pause *= 2
 	}
+
 	j.report(log, o)
 	return j
 }
@@ -109,6 +113,7 @@ func (s *Sender) Send(ctx context.Context, o Order) Job {
 // the worse one finds more mistakes.
 func (j *Job) judge(a Attempt) (retry bool) {
 	j.State, j.Problem = Aborted, fmt.Sprintf("%d: not a status of the contract", a.Status)
+
 	switch a.Status {
 	case 200:
 		j.State, j.Problem = Sent, ""
@@ -131,10 +136,12 @@ func (s *Sender) post(ctx context.Context, o Order, n int) (a Attempt, answer []
 	began := time.Now()
 	ctx, cancel := context.WithTimeoutCause(ctx, contract.WebhookTimeout, errTimeOut)
 	defer cancel()
+
 	p := webhookPost{venue: []string{o.Venue}, device: []string{o.Device}, body: o.Body(n)}
 	a.Status, answer, a.Err = p.exchange(ctx, cmp.Or(s.Transport, http.DefaultTransport), s.URL)
 	a.Took = time.Since(began)
 	a.TimeOut = errors.Is(a.Err, errTimeOut)
+
 	return a, answer
 }
 
@@ -157,10 +164,12 @@ func (p webhookPost) exchange(ctx context.Context, through http.RoundTripper, to
 	if p.chunked {
 		body = struct{ io.Reader }{body} // hides the length from net/http
 	}
+
 	req, err := http.NewRequestWithContext(ctx, cmp.Or(p.method, http.MethodPost), to, body)
 	if err != nil {
 		return 0, nil, errors.New("the URL is not valid")
 	}
+
 	req.Header.Set("Content-Type", cmp.Or(p.contentType, contract.ContentType))
 	for name, value := range map[string][]string{contract.HeaderVenue: p.venue, contract.HeaderDevice: p.device} {
 		if p.upperCase {
@@ -171,10 +180,12 @@ func (p webhookPost) exchange(ctx context.Context, through http.RoundTripper, to
 			req.Header[name] = value
 		}
 	}
+
 	resp, err := through.RoundTrip(req)
 	if err != nil {
 		return 0, nil, withoutURL(ctx, err)
 	}
+
 	defer resp.Body.Close()
 	// The rest of a longer answer is not read: the status alone decides.
 	answer, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
@@ -189,10 +200,11 @@ func withoutURL(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if u, ok := errors.AsType[*url.Error](err); ok {
-		err = u.Err
+
+	if failed, ok := errors.AsType[*url.Error](err); ok {
+		err = failed.Err
 	}
-	if t, ok := errors.AsType[net.Error](err); ok && t.Timeout() {
+	if timed, ok := errors.AsType[net.Error](err); ok && timed.Timeout() {
 		return errTimeOut
 	}
 	return errors.New(excerpt([]byte(err.Error()))) // net/http quotes what the other side sent
@@ -200,10 +212,11 @@ func withoutURL(ctx context.Context, err error) error {
 
 // sleep returns false if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+
 	select {
-	case <-t.C:
+	case <-timer.C:
 		return true
 	case <-ctx.Done():
 		return false
@@ -213,9 +226,9 @@ func sleep(ctx context.Context, d time.Duration) bool {
 // Transport returns a transport that keeps as many idle connections to one integrator as there are
 // senders. net/http's default of two would make each further order pay for a new connection.
 func Transport(concurrency int) *http.Transport {
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.MaxIdleConnsPerHost = concurrency
-	return t
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost = concurrency
+	return transport
 }
 
 // report writes the job's line in the service's log.
@@ -225,11 +238,13 @@ func (j Job) report(log *slog.Logger, o Order) {
 		"state", j.State, "id", o.ID, "kind", o.Kind, "venue", o.Venue, "device", o.Device,
 		"status", j.Status, "attempts", len(j.Attempts), "took", last.Took.Round(10 * time.Microsecond),
 	}
+
 	level := slog.LevelInfo
 	if !j.Accepted() {
 		level = slog.LevelError
 		args = append(args, "problem", j.Problem, "answer", excerpt(j.Answer))
 	}
+
 	log.Log(context.Background(), level, "job", args...)
 }
 
@@ -237,11 +252,12 @@ func (j Job) report(log *slog.Logger, o Order) {
 // not be able to control the terminal.
 func excerpt(b []byte) string {
 	const most = 200
-	s := strings.ToValidUTF8(string(b[:min(len(b), most)]), "")
+
+	text := strings.ToValidUTF8(string(b[:min(len(b), most)]), "")
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
 			return ' '
 		}
 		return r
-	}, strings.TrimSpace(s))
+	}, strings.TrimSpace(text))
 }

@@ -103,25 +103,30 @@ func New(o Options) *Service {
 	for _, p := range []*string{&o.Prefix, &o.LaborPrefix} {
 		*p = strings.TrimSuffix("/"+strings.Trim(*p, "/"), "/")
 	}
+
 	o.CursorAt = cmp.Or(o.CursorAt, contract.FieldNextCursor)
 	o.MaxLimit = cmp.Or(o.MaxLimit, 100)
 	o.TokenTTL = cmp.Or(o.TokenTTL, contract.TokenLifetime)
-	s := &Service{
+
+	service := &Service{
 		o: o, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)).With("component", "sim"),
 		venues: map[string]*venue{}, tokens: map[string]grant{}, requests: map[Call]int{},
 	}
+
 	for _, v := range o.Venues {
 		v.ID, _ = contract.CanonicalID(v.ID)
 		v.Zone = cmp.Or(v.Zone, DefaultZone)
 		if v.Scopes == nil {
 			v.Scopes = Scopes()
 		}
-		s.venues[v.ID] = &venue{Venue: v}
+		service.venues[v.ID] = &venue{Venue: v}
 	}
+
 	for _, f := range o.Faults {
-		s.Fault(f)
+		service.Fault(f)
 	}
-	return s
+
+	return service
 }
 
 // Requests returns how many requests for a call were received, whatever the answer was.
@@ -144,10 +149,12 @@ type endpoint struct {
 // endpoint finds the call of a path. The match is exact, so that a client which loses or doubles
 // the prefix is noticed.
 func (s *Service) endpoint(path string) (endpoint, bool) {
+
 	below, ok := strings.CutPrefix(path, s.o.Prefix)
 	if !ok {
 		return endpoint{}, false
 	}
+
 	switch below {
 	case contract.PathToken:
 		return endpoint{CallToken, http.MethodPost, (*exchange).token}, true
@@ -167,31 +174,35 @@ func (s *Service) endpoint(path string) (endpoint, bool) {
 // request too.
 func (s *Service) serve(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{s: s, r: r, began: time.Now(), header: http.Header{}}
-	e, ok := s.endpoint(r.URL.Path)
+	endpoint, ok := s.endpoint(r.URL.Path)
 	if !ok {
 		x.refuse(http.StatusNotFound, "not_found", "there is no such endpoint; paths begin with "+s.o.Prefix+"/")
 		x.write(w)
 		return
 	}
+
 	s.mu.Lock()
-	s.requests[e.call]++
-	x.faults = s.faultsOf(e.call)
+	s.requests[endpoint.call]++
+	x.faults = s.faultsOf(endpoint.call)
 	s.mu.Unlock()
+
 	x.readBody()
 	if !x.applyRequestFaults() {
 		return // the caller has hung up
 	}
+
 	switch {
 	case x.status != 0: // a fault has set the answer
-	case r.Method != e.method:
-		x.header.Set("Allow", e.method)
-		x.refuse(http.StatusMethodNotAllowed, "method_not_allowed", "only "+e.method+" is allowed")
+	case r.Method != endpoint.method:
+		x.header.Set("Allow", endpoint.method)
+		x.refuse(http.StatusMethodNotAllowed, "method_not_allowed", "only "+endpoint.method+" is allowed")
 	default:
-		e.answer(x)
+		endpoint.answer(x)
 	}
+
 	x.applyAnswerFaults()
 	// Before the answer is sent, so that a client that has its answer finds the line.
-	s.log.Info("answered", "call", e.call, "status", x.status, "venue", x.venue, "faults", x.faults, "took",
+	s.log.Info("answered", "call", endpoint.call, "status", x.status, "venue", x.venue, "faults", x.faults, "took",
 		time.Since(x.began))
 	x.write(w)
 }

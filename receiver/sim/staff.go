@@ -16,12 +16,12 @@ import (
 // newRand returns the random numbers for one purpose. Each purpose has its own, so that one more
 // order does not change the staff.
 func newRand(seed uint64, purpose ...string) *rand.Rand {
-	h := fnv.New64a()
+	hash := fnv.New64a()
 	for _, p := range purpose {
-		h.Write([]byte(p))
-		h.Write([]byte{0})
+		hash.Write([]byte(p))
+		hash.Write([]byte{0})
 	}
-	return rand.New(rand.NewPCG(seed, h.Sum64()))
+	return rand.New(rand.NewPCG(seed, hash.Sum64()))
 }
 
 // newID is a random UUID (version 4), drawn from r.
@@ -39,18 +39,21 @@ func newID(r *rand.Rand) string {
 func Staff(seed uint64, venueID string, n int) Employee {
 	var b [8]byte
 	binary.BigEndian.PutUint64(b[:], uint64(n))
-	r := newRand(seed, "staff", venueID, string(b[:]))
-	e := Employee{ID: newID(r), FirstName: pick(r, firstNames()), LastName: pick(r, lastNames())}
-	initial, _ := utf8.DecodeRuneInString(e.LastName)
-	e.Name = e.FirstName + " " + string(initial) + "."
+	random := newRand(seed, "staff", venueID, string(b[:]))
+	employee := Employee{ID: newID(random), FirstName: pick(random, firstNames()), LastName: pick(random, lastNames())}
+
+	initial, _ := utf8.DecodeRuneInString(employee.LastName)
+	employee.Name = employee.FirstName + " " + string(initial) + "."
+
 	// Leading spaces among them must not get onto a ticket.
-	if r.IntN(12) == 0 { // names that operators type by hand
-		e.Name = pick(r,
-			[]string{"Chef", "Bar 1", "Manager", e.FirstName, e.LastName + ", " + e.FirstName, "  " + e.FirstName})
+	if random.IntN(12) == 0 { // names that operators type by hand
+		employee.Name = pick(random,
+			[]string{"Chef", "Bar 1", "Manager", employee.FirstName, employee.LastName + ", " + employee.FirstName, "  " + employee.FirstName})
 	}
+
 	// A fixed year, so that the time of the last change does not depend on the clock.
-	e.UpdatedAt = time.Date(2025, 1, 1, 6, 0, 0, 0, time.UTC).Add(time.Duration(r.IntN(365*24*3600)) * time.Second)
-	return e
+	employee.UpdatedAt = time.Date(2025, 1, 1, 6, 0, 0, 0, time.UTC).Add(time.Duration(random.IntN(365*24*3600)) * time.Second)
+	return employee
 }
 
 func pick[T any](r *rand.Rand, of []T) T { return of[r.IntN(len(of))] }

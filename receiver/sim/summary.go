@@ -34,9 +34,11 @@ func (s *Summary) Add(j Job) {
 	if s.States == nil {
 		s.States = map[JobState]int{}
 	}
+
 	s.Jobs++
 	s.States[j.State]++
 	s.Retries += len(j.Attempts) - 1
+
 	for _, a := range j.Attempts {
 		late := a.TimeOut || a.Took >= contract.WebhookTimeout
 		if late {
@@ -53,10 +55,12 @@ func (s *Summary) Add(j Job) {
 // from outside, a false duplicate is a lost dinner and a missed one is a dinner cooked twice.
 func (s *Summary) countDuplicate(j Job, duplicate bool) {
 	dup, seen := duplicateField(j.Answer)
+
 	if duplicate {
 		s.Duplicates++
 	}
 	s.ReportsDuplicates = s.ReportsDuplicates || seen
+
 	switch {
 	case !j.Accepted():
 	case duplicate && !dup:
@@ -93,9 +97,10 @@ func (s *Summary) answers() string {
 func (s *Summary) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d jobs in %s, %d duplicates", s.Jobs, s.Elapsed.Round(time.Millisecond), s.Duplicates)
+
 	for _, st := range []JobState{Sent, Consumed, Aborted, Failed} {
-		if n := s.States[st]; n > 0 {
-			fmt.Fprintf(&b, ", %d %s", n, st)
+		if count := s.States[st]; count > 0 {
+			fmt.Fprintf(&b, ", %d %s", count, st)
 		}
 	}
 	return b.String() + "\n" + s.answers()

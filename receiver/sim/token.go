@@ -33,13 +33,15 @@ func (x *exchange) token() {
 	x.header.Set("Cache-Control", "no-store") // RFC 6749, section 5.1
 	err := x.r.ParseForm()
 	form := x.r.PostForm
+
 	id, secret := form.Get(contract.ParamClientID), form.Get(contract.ParamClientSecret)
 	user, password, basic := x.r.BasicAuth()
 	if basic {
 		id, secret = unescaped(user), unescaped(password)
 	}
+
 	x.venue, _ = contract.CanonicalID(form.Get(contract.ParamTokenVenue))
-	v, twice := x.s.venues[x.venue], false
+	venue, twice := x.s.venues[x.venue], false
 	for _, values := range form {
 		twice = twice || len(values) > 1
 	}
@@ -66,13 +68,13 @@ func (x *exchange) token() {
 	case x.venue == "":
 		x.tokenRefused(bad, contract.ErrorInvalidRequest,
 			contract.ParamTokenVenue+": missing; a token is for one venue")
-	case v == nil: // not 401: the credentials are right
+	case venue == nil: // not 401: the credentials are right
 		x.tokenRefused(http.StatusForbidden, contract.ErrorAccessDenied,
 			contract.ParamTokenVenue+": the client has no access to this venue")
-	case slices.ContainsFunc(asked, func(s string) bool { return !slices.Contains(v.Scopes, s) }):
+	case slices.ContainsFunc(asked, func(s string) bool { return !slices.Contains(venue.Scopes, s) }):
 		x.tokenRefused(bad, contract.ErrorInvalidScope, "the venue does not grant all of these scopes")
 	case len(asked) == 0:
-		x.issue(v.Scopes)
+		x.issue(venue.Scopes)
 	default:
 		x.issue(asked)
 	}
@@ -89,6 +91,7 @@ func unescaped(s string) string {
 func (x *exchange) issue(scopes []string) {
 	// Not from the seed: two runs must not have the same tokens, or a client with a token of an
 	// earlier run would work.
+
 	token := rand.Text() + rand.Text()
 	x.s.mu.Lock()
 	// Expired tokens go here, so that a simulator which runs for weeks does not grow.

@@ -92,25 +92,26 @@ func New(o Options) *Source {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 
-	s := &Source{o: o, id: rand.Text(), log: o.Logger.With("component", "source")}
-	s.metrics = newSourceMetrics(s, o.Registerer)
-	s.status.Down = time.Now()
-	return s
+	source := &Source{o: o, id: rand.Text(), log: o.Logger.With("component", "source")}
+	source.metrics = newSourceMetrics(source, o.Registerer)
+	source.status.Down = time.Now()
+	return source
 }
 
 // Transport is how a box reaches its relay: through the proxy of the environment, and over HTTP/1, because a request
 // that is given up then ends its connection, which a network may have cut without a word.
 func Transport() *http.Transport {
-	t := &http.Transport{Proxy: http.ProxyFromEnvironment, TLSHandshakeTimeout: answerTime,
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, TLSHandshakeTimeout: answerTime,
 		IdleConnTimeout: time.Minute, Protocols: new(http.Protocols),
 		DialContext: (&net.Dialer{Timeout: answerTime}).DialContext}
-	t.Protocols.SetHTTP1(true)
-	return t
+	transport.Protocols.SetHTTP1(true)
+	return transport
 }
 
 // Run fetches until ctx ends, whatever fails meanwhile. It returns nil.
 func (s *Source) Run(ctx context.Context) error {
 	wait := firstWait
+
 	for ctx.Err() == nil {
 		start := time.Now()
 		took, err := s.round(ctx)
@@ -148,9 +149,11 @@ func (s *Source) round(ctx context.Context) (took bool, err error) {
 	if s.reached(arrival) {
 		s.log.Info("connected to the relay", "behind", s.Status().Behind)
 	}
+
 	if arrival == nil {
 		return false, nil
 	}
+
 	err = s.take(ctx, *arrival, err)
 	return err == nil, err
 }
@@ -213,6 +216,7 @@ func (s *Source) next(ctx context.Context) (*Arrival, error) {
 	if err != nil || resp.StatusCode == http.StatusOK && resp.Header.Get(HeaderHandle) == "" {
 		return nil, fmt.Errorf("%s is no relay: its answer names no order and does not say how many wait", s.o.URL)
 	}
+
 	if resp.StatusCode == http.StatusNoContent {
 		return nil, nil
 	}
@@ -225,33 +229,35 @@ func (s *Source) next(ctx context.Context) (*Arrival, error) {
 	case len(body) > maxBody:
 		return nil, fmt.Errorf("read a request of the relay: it has more than %d bytes", maxBody)
 	}
+
 	return decode(resp.Header, body, behind, came)
 }
 
 // decode reads a request. Headers that cannot be read are no reason to lose an order: its body says what to print.
 func decode(h http.Header, body []byte, behind uint64, came time.Time) (*Arrival, error) {
-	a := &Arrival{ID: unquote(h.Get(HeaderID)), Device: unquote(h.Get(HeaderDevice)), Body: body,
+	arrival := &Arrival{ID: unquote(h.Get(HeaderID)), Device: unquote(h.Get(HeaderDevice)), Body: body,
 		handle: h.Get(HeaderHandle), behind: behind}
 	age, err := time.ParseDuration(h.Get(HeaderAge))
 	if err == nil {
-		a.Age = max(0, age) + time.Since(came)
+		arrival.Age = max(0, age) + time.Since(came)
 	}
 
-	if a.Received, err = time.Parse(time.RFC3339Nano, h.Get(HeaderReceived)); err != nil {
-		a.Received = time.Now().Add(-a.Age)
+	if arrival.Received, err = time.Parse(time.RFC3339Nano, h.Get(HeaderReceived)); err != nil {
+		arrival.Received = time.Now().Add(-arrival.Age)
 	}
-	a.Received = a.Received.UTC()
+	arrival.Received = arrival.Received.UTC()
+
 	if h.Get(HeaderRefused) == "" {
-		return a, nil
+		return arrival, nil
 	}
 
 	var one receiver.Reject
 	if err := json.Unmarshal(body, &one); err != nil {
-		return a, fmt.Errorf("read a refused body of the relay: %w: %w", ErrNever, err)
+		return arrival, fmt.Errorf("read a refused body of the relay: %w: %w", ErrNever, err)
 	}
 
-	a.Device, a.Received, a.Body, a.Refused = one.Device, one.Time, one.Body, &one
-	return a, nil
+	arrival.Device, arrival.Received, arrival.Body, arrival.Refused = one.Device, one.Time, one.Body, &one
+	return arrival, nil
 }
 
 // ack ends a request and waits until the servers have stored that. Without their answer it may come again, which Take
@@ -264,6 +270,7 @@ func (s *Source) ack(ctx context.Context, a Ack) error {
 
 	ctx, cancel := context.WithTimeout(ctx, ackTime)
 	defer cancel()
+
 	for {
 		attempt, cancel := context.WithTimeout(ctx, ackTime/2)
 		resp, err := s.ask(attempt, http.MethodPost, PathAck, body)
@@ -308,6 +315,7 @@ func ask(ctx context.Context, o Options, method, path, box string, body []byte) 
 	}
 	req.Header.Set("Authorization", "Bearer "+token)
 	req.Header.Set(HeaderVenue, o.Venue)
+
 	if box != "" {
 		req.Header.Set(HeaderBox, box)
 	}
@@ -324,12 +332,14 @@ func ask(ctx context.Context, o Options, method, path, box string, body []byte) 
 
 	defer func() { _ = resp.Body.Close() }()
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, 200)) // of a proxy it may be a page
+
 	why := fmt.Errorf("%s answers %s: %s", o.URL, resp.Status,
 		cmp.Or(strings.Join(strings.Fields(string(text)), " "), "no reason"))
 	if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {
 		why = fmt.Errorf("%w: %w", ErrToken, why)
 	}
 	return nil, why
+
 }
 
 // Waiting asks the relay how many requests wait for a venue's box, without taking any. Of o it needs URL, Venue, Token
@@ -339,10 +349,12 @@ func Waiting(ctx context.Context, o Options) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
+
 	_ = resp.Body.Close()
-	n, err := strconv.ParseUint(resp.Header.Get(HeaderBehind), 10, 64)
+	behind, err := strconv.ParseUint(resp.Header.Get(HeaderBehind), 10, 64)
 	if err != nil {
 		return 0, fmt.Errorf("%s is no relay: its answer does not say how many orders wait", o.URL)
 	}
-	return n, nil
+
+	return behind, nil
 }

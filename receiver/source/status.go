@@ -32,10 +32,12 @@ type sourceState struct {
 func (s *sourceState) Status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	status := s.status
 	if !s.stored.IsZero() {
 		status.Oldest = max(1, time.Since(s.stored))
 	}
+
 	return status
 }
 
@@ -95,6 +97,7 @@ func (s *sourceState) took(stored bool, behind uint64) {
 		s.metrics.taken.Inc()
 		s.status.Taken = time.Now()
 	}
+
 	s.stored, s.status.Err = time.Time{}, nil
 	s.behind(behind)
 }
@@ -112,10 +115,11 @@ func (s *sourceState) behind(n uint64) {
 type sourceMetrics struct{ taken, failures, givenUp prometheus.Counter }
 
 // newSourceMetrics makes the metrics of the box's side. reg may be nil.
+
 func newSourceMetrics(s *Source, reg prometheus.Registerer) *sourceMetrics {
-	f := promauto.With(reg)
+	factory := promauto.With(reg)
 	gauge := func(name, help string, value func(Status) float64) {
-		f.NewGaugeFunc(prometheus.GaugeOpts{Name: "ticketrail_source_" + name, Help: help},
+		factory.NewGaugeFunc(prometheus.GaugeOpts{Name: "ticketrail_source_" + name, Help: help},
 			func() float64 { return value(s.Status()) })
 	}
 	when := func(t time.Time) float64 {
@@ -124,6 +128,7 @@ func newSourceMetrics(s *Source, reg prometheus.Registerer) *sourceMetrics {
 		}
 		return float64(t.UnixMilli()) / 1000
 	}
+
 	gauge("up", "1 if requests can be fetched from the relay, else 0.", func(st Status) float64 {
 		if st.Err == nil && st.Down.IsZero() {
 			return 1
@@ -138,12 +143,13 @@ func newSourceMetrics(s *Source, reg prometheus.Registerer) *sourceMetrics {
 		func(st Status) float64 { return when(st.Taken) })
 	gauge("last_report_timestamp_seconds", "When the relay last heard of this box; 0 if not since the start.",
 		func(st Status) float64 { return when(st.Reported) })
+
 	return &sourceMetrics{
-		taken: f.NewCounter(prometheus.CounterOpts{Name: "ticketrail_source_taken_total",
+		taken: factory.NewCounter(prometheus.CounterOpts{Name: "ticketrail_source_taken_total",
 			Help: "Requests that were taken from the relay, those that came again included."}),
-		failures: f.NewCounter(prometheus.CounterOpts{Name: "ticketrail_source_take_failures_total",
+		failures: factory.NewCounter(prometheus.CounterOpts{Name: "ticketrail_source_take_failures_total",
 			Help: "Attempts to store a request of the relay that failed and are made again."}),
-		givenUp: f.NewCounter(prometheus.CounterOpts{Name: "ticketrail_source_given_up_total",
+		givenUp: factory.NewCounter(prometheus.CounterOpts{Name: "ticketrail_source_given_up_total",
 			Help: "Requests of the relay that can never be taken; they are kept with the refused ones."}),
 	}
 }

@@ -38,10 +38,10 @@ func OpenAdmin(ctx context.Context, conf *config.Relay) (*Admin, error) {
 		return nil, err
 	}
 
-	a := &Admin{Conf: conf, nc: nc}
+	admin := &Admin{Conf: conf, nc: nc}
 	for {
-		if err = a.open(ctx); err == nil {
-			return a, nil
+		if err = admin.open(ctx); err == nil {
+			return admin, nil
 		}
 		select {
 		case <-time.After(openAgain):
@@ -196,11 +196,11 @@ func (a *Admin) Renew(ctx context.Context, id, file string) error {
 		all = append(all, StoredVenue(v))
 	}
 
-	i := slices.IndexFunc(all, func(v store.Venue) bool { return v.ID == id })
-	if i < 0 {
+	at := slices.IndexFunc(all, func(v store.Venue) bool { return v.ID == id })
+	if at < 0 {
 		return store.ErrNoVenue
 	}
-	return a.issue(ctx, all[i], file)
+	return a.issue(ctx, all[at], file)
 }
 
 // StoredVenue is a venue of a configuration file as the bucket has it, without its secrets.

@@ -18,9 +18,9 @@ import (
 // connect returns a connection that is made in the background, and again whenever it ends, for ever: the servers may
 // be away when a relay starts.
 func connect(c config.NATS, name string, log *slog.Logger, more ...nats.Option) (*nats.Conn, error) {
-	o := append(connectOptions(c, name), nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1),
+	options := append(connectOptions(c, name), nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1),
 		nats.CustomReconnectDelay(reconnectDelay), nats.IgnoreAuthErrorAbort(), logConnection(log))
-	return nats.Connect(strings.Join(c.URLs, ","), append(o, more...)...)
+	return nats.Connect(strings.Join(c.URLs, ","), append(options, more...)...)
 }
 
 // user is the servers' only one.
@@ -28,7 +28,7 @@ const user = "relay"
 
 // connectOptions are those of every connection.
 func connectOptions(c config.NATS, name string) []nats.Option {
-	o := []nats.Option{
+	options := []nats.Option{
 		nats.Name(name), nats.UserInfo(user, c.Password.Reveal()),
 		// What is published while the servers are away fails at once: an order that waited in memory could be lost
 		// with it, and its sender has been answered by then.
@@ -37,12 +37,12 @@ func connectOptions(c config.NATS, name string) []nats.Option {
 		nats.Timeout(2 * time.Second), nats.PingInterval(2 * time.Second), nats.MaxPingsOutstanding(2),
 	}
 	if slices.ContainsFunc(c.URLs, func(url string) bool { return strings.HasPrefix(url, "tls:") }) {
-		o = append(o, nats.Secure(&tls.Config{MinVersion: tls.VersionTLS12}))
+		options = append(options, nats.Secure(&tls.Config{MinVersion: tls.VersionTLS12}))
 	}
 	if c.CAFile != "" {
-		o = append(o, nats.RootCAs(c.CAFile))
+		options = append(options, nats.RootCAs(c.CAFile))
 	}
-	return o
+	return options
 }
 
 // reconnectDelay is asked when no server of the list was reached.
@@ -78,19 +78,21 @@ func logConnection(log *slog.Logger) nats.Option {
 
 // writeSecret writes a file as a whole, for its owner alone.
 func writeSecret(path string, text string) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // mode 0600
+	file, err := os.CreateTemp(filepath.Dir(path), ".new-*") // mode 0600
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(f.Name()) }() // after the rename there is none
-	_, err = f.WriteString(text + "\n")
-	for _, end := range []func() error{f.Sync, f.Close} {
+	defer func() { _ = os.Remove(file.Name()) }() // after the rename there is none
+
+	_, err = file.WriteString(text + "\n")
+	for _, end := range []func() error{file.Sync, file.Close} {
 		if endErr := end(); err == nil {
 			err = endErr
 		}
 	}
+
 	if err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), path)
+	return os.Rename(file.Name(), path)
 }

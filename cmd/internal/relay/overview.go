@@ -58,16 +58,18 @@ func overview(now time.Time, venues []config.Venue, state store.State, sites []s
 	for _, s := range sites {
 		known[s.ID] = s
 	}
+
 	for _, v := range venues {
-		s, found := known[v.ID]
+		site, found := known[v.ID]
 		delete(known, v.ID)
-		s.ID = v.ID
-		o.Sites = append(o.Sites, siteOf(now, v, s, true))
+		site.ID = v.ID
+		o.Sites = append(o.Sites, siteOf(now, v, site, true))
 		if !found {
 			o.venue(v.ID, "no_consumer", finding.Fail, v.Name+": its requests are kept, and no box can fetch them",
 				"restart a relay")
 		}
 	}
+
 	for _, s := range sites {
 		if _, left := known[s.ID]; left && s.Waiting > 0 {
 			o.Sites = append(o.Sites, siteOf(now, config.Venue{Name: s.ID}, s, false))
@@ -75,6 +77,7 @@ func overview(now time.Time, venues []config.Venue, state store.State, sites []s
 	}
 
 	slices.SortStableFunc(o.Sites, func(a, b Site) int { return a.Heard.Compare(b.Heard) })
+
 	for _, s := range o.Sites {
 		o.findSite(s)
 	}
@@ -108,10 +111,12 @@ func (o *Overview) findSite(s Site) {
 	if s.Waiting > 0 {
 		waits = fmt.Sprintf("; %d requests wait, the oldest for %s", s.Waiting, finding.Age(o.At.Sub(s.Oldest)))
 	}
+
 	silent := "was not heard of for " + finding.Age(away)
 	if s.Heard.IsZero() {
 		silent = "was never heard of"
 	}
+
 	if s.TwoBoxes {
 		o.venue(s.ID, "two_boxes", finding.Fail, s.Name+": two boxes fetch its orders with the same token, and each "+
 			"gets a part",
@@ -146,6 +151,7 @@ func (o *Overview) findStream() {
 		text, used = fmt.Sprintf("%d requests, %s", st.Messages, roughly(st.Bytes)), 0
 	}
 	const do = "raise nats.max_bytes, if the servers have the disk, or lower nats.dedup_retention"
+
 	switch {
 	case used > almostFull:
 		o.find("stream/full", finding.Fail, "stream", "nearly full, and a full one refuses orders: "+text, do)
@@ -154,6 +160,7 @@ func (o *Overview) findStream() {
 	default:
 		o.find("", finding.OK, "stream", text, "")
 	}
+
 	if st.Differs != "" {
 		o.find("stream/differs", finding.Warn, "stream", "it is not as this relay.yaml says: "+st.Differs,
 			"correct the file; or restart a relay, with --shrink if the stream shall become smaller")
@@ -185,6 +192,7 @@ func (o *Overview) findServers() {
 			online++
 		}
 	}
+
 	o.find("", finding.OK, "venues", fmt.Sprintf("%d of %d boxes are online", online, len(o.Sites)), "")
 }
 

@@ -36,11 +36,13 @@ func configured(bucket []store.Venue) (all []config.Venue) {
 func (s *server) setVenues(all []store.Venue) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	others := configured(all)
 	if err := s.apply(s.conf, others); err != nil {
 		s.log.Error("a change of the venues is not used", "err", err)
 		return
 	}
+
 	s.others = others
 	s.door.SetVenues(all)
 	s.log.Info("venues known", "venues", len(s.conf.With(others).Venues))
@@ -49,22 +51,22 @@ func (s *server) setVenues(all []store.Venue) {
 // apply makes a policy active, or changes nothing. It is called with s.mu.
 func (s *server) apply(conf *config.Relay, others []config.Venue) (err error) {
 	whole := conf.With(others)
-	p := daemon.Policy(whole, envelope{})
+	policy := daemon.Policy(whole, envelope{})
 	if s.receiver == nil {
-		s.receiver, err = receiver.New(receiver.Options{Intake: s.stream, Policy: p, Classify: store.Classify,
+		s.receiver, err = receiver.New(receiver.Options{Intake: s.stream, Policy: policy, Classify: store.Classify,
 			Reject: s.stream.Keep, Logger: s.log, Registerer: s.registry})
 	} else {
-		err = s.receiver.SetPolicy(p)
+		err = s.receiver.SetPolicy(policy)
 	}
 	if err != nil {
 		return err
 	}
 
-	k := &known{header: conf.Receiver.Headers.Venue, ids: map[string]bool{}}
+	venues := &known{header: conf.Receiver.Headers.Venue, ids: map[string]bool{}}
 	for _, v := range whole.Venues {
-		k.ids[v.ID] = true
+		venues.ids[v.ID] = true
 	}
-	s.known.Store(k)
+	s.known.Store(venues)
 	return nil
 }
 
@@ -86,6 +88,7 @@ func (s *server) addConsumers(ctx context.Context) error {
 		if err == nil || ctx.Err() != nil {
 			return nil
 		}
+
 		s.log.Warn("boxes may find nothing to fetch from; it is tried again", "err", err)
 		select {
 		case <-time.After(statusEvery):
@@ -137,9 +140,9 @@ func (s *server) reload() {
 // gives the order up.
 func (s *server) unlessUnsure(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		k := s.known.Load()
-		id, isUUID := contract.CanonicalID(strings.TrimSpace(r.Header.Get(k.header)))
-		if !isUUID || k.ids[id] || s.isNone(r.Context(), id) {
+		venues := s.known.Load()
+		id, isUUID := contract.CanonicalID(strings.TrimSpace(r.Header.Get(venues.header)))
+		if !isUUID || venues.ids[id] || s.isNone(r.Context(), id) {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -167,6 +170,7 @@ func (s *server) isNone(ctx context.Context, id string) bool {
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookWithin)
 	defer cancel()
+
 	known, err := s.stream.Knows(ctx, id)
 	if known {
 		s.log.Warn("a venue has a consumer and is in no list of venues; its orders are answered 503: add it "+

@@ -83,27 +83,29 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	s := &server{o: o, level: new(slog.LevelVar), registry: daemon.NewRegistry(), start: conf, conf: conf,
+	relay := &server{o: o, level: new(slog.LevelVar), registry: daemon.NewRegistry(), start: conf, conf: conf,
 		looks: rate.NewLimiter(looksPerSecond, looksAtOnce)}
 
-	s.level.Set(conf.Log.Slog())
-	s.log = daemon.NewLogger(o.Log, conf.Log.Format, s.level)
-	s.loaded = daemon.NewConfigMetrics(s.registry)
-	s.watch = watch{venues: s.venues, ready: s.notReady, options: storeOptions(conf)}
-	s.registry.MustRegister(&s.watch)
+	relay.level.Set(conf.Log.Slog())
+	relay.log = daemon.NewLogger(o.Log, conf.Log.Format, relay.level)
+	relay.loaded = daemon.NewConfigMetrics(relay.registry)
+	relay.watch = watch{venues: relay.venues, ready: relay.notReady, options: storeOptions(conf)}
+	relay.registry.MustRegister(&relay.watch)
+
 	for _, w := range conf.Warnings {
-		s.log.Warn("configuration warning", "warning", w)
+		relay.log.Warn("configuration warning", "warning", w)
 	}
 
-	if s.nc, err = connect(conf.NATS, "ticketrail relay", s.log); err != nil {
+	if relay.nc, err = connect(conf.NATS, "ticketrail relay", relay.log); err != nil {
 		return err
 	}
-	defer s.disconnect()
+	defer relay.disconnect()
 
 	serving, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	var wg sync.WaitGroup
 	end := func() { stop(nil); wg.Wait() }
 	defer end()
+
 	run := func(name string, f func(context.Context) error) {
 		wg.Go(func() {
 			if err := f(serving); err != nil {
@@ -113,23 +115,24 @@ func Run(ctx context.Context, o Options) error {
 	}
 
 	// Before the servers are there: it says what a relay waits for.
-	metricsAt, err := s.serveMonitor(run)
+	metricsAt, err := relay.serveMonitor(run)
 	if err != nil {
 		return err
 	}
 
 	starting, cancel := context.WithCancel(ctx)
 	defer cancel()
+
 	context.AfterFunc(serving, cancel)
-	if err := s.open(starting, run); err == nil {
-		webhookAt, err := s.serveWebhook(run)
+	if err := relay.open(starting, run); err == nil {
+		webhookAt, err := relay.serveWebhook(run)
 		if err != nil {
 			return err
 		}
-		s.loaded.Loaded(true)
-		s.log.Info("ready", "webhook", webhookAt, "metrics", metricsAt, "venues", len(s.venues()))
-		s.notify("READY=1\nSTATUS=" + s.status())
-		s.wait(ctx, serving)
+		relay.loaded.Loaded(true)
+		relay.log.Info("ready", "webhook", webhookAt, "metrics", metricsAt, "venues", len(relay.venues()))
+		relay.notify("READY=1\nSTATUS=" + relay.status())
+		relay.wait(ctx, serving)
 	} else if starting.Err() == nil {
 		return err
 	}
@@ -138,10 +141,11 @@ func Run(ctx context.Context, o Options) error {
 	if cause == nil {
 		cause = context.Cause(ctx)
 	}
-	s.log.Info("stopping", "reason", cause)
-	s.notify("STOPPING=1\nSTATUS=answering the current requests")
+
+	relay.log.Info("stopping", "reason", cause)
+	relay.notify("STOPPING=1\nSTATUS=answering the current requests")
 	end()
-	s.log.Info("stopped")
+	relay.log.Info("stopped")
 
 	if ctx.Err() == nil { // a part failed
 		return cause
@@ -233,12 +237,12 @@ func (s *server) openOnce(ctx context.Context, within time.Duration) error {
 	if s.stream == nil {
 		// Its metrics can be registered once, so not before it is there.
 		reg := prometheus.NewRegistry()
-		o := storeOptions(s.conf)
-		o.Logger, o.Registerer, o.Shrink = s.log, reg, s.o.Shrink
+		options := storeOptions(s.conf)
+		options.Logger, options.Registerer, options.Shrink = s.log, reg, s.o.Shrink
 
 		opening, cancel := context.WithTimeout(ctx, within)
 		defer cancel()
-		stream, err := store.Open(opening, s.nc, o)
+		stream, err := store.Open(opening, s.nc, options)
 		if err != nil {
 			return err
 		}

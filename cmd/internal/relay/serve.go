@@ -15,38 +15,43 @@ func (s *server) serveMonitor(run func(string, func(context.Context) error)) (at
 	if s.o.Metrics == nil && s.conf.Metrics.Listen == "" {
 		return "", nil
 	}
-	l, err := daemon.Listen(s.o.Metrics, "metrics.listen", s.conf.Metrics.Listen)
+	listener, err := daemon.Listen(s.o.Metrics, "metrics.listen", s.conf.Metrics.Listen)
 	if err != nil {
 		return "", err
 	}
+
 	mux := daemon.Monitor(s.registry, s.log, s.notReady)
 	s.watch.pages(mux)
-	run("metrics", func(ctx context.Context) error { return daemon.ServeMonitor(ctx, l, mux, s.log) })
-	return l.Addr().String(), nil
+	run("metrics", func(ctx context.Context) error { return daemon.ServeMonitor(ctx, listener, mux, s.log) })
+	return listener.Addr().String(), nil
 }
 
 func (s *server) serveWebhook(run func(string, func(context.Context) error)) (at string, err error) {
-	l, err := daemon.Listen(s.o.Webhook, "receiver.listen", s.conf.Receiver.Listen)
+	listener, err := daemon.Listen(s.o.Webhook, "receiver.listen", s.conf.Receiver.Listen)
 	if err != nil {
 		return "", err
 	}
+
 	files := httpserver.Files{}
 	files.Cert, files.Key = s.conf.WebhookFiles()
-	o, acme, err := daemon.Webhook(s.conf.Receiver.TLS, files, s.log.With("component", "receiver"), s.registry)
+
+	options, acme, err := daemon.Webhook(s.conf.Receiver.TLS, files, s.log.With("component", "receiver"), s.registry)
 	if err != nil {
-		return "", errors.Join(err, l.Close())
+		return "", errors.Join(err, listener.Close())
 	}
 	if acme != nil {
 		run("acme", acme.Run)
 	}
-	o.MaxConnections, o.Group = s.conf.Receiver.MaxConnections, s.group
+
+	options.MaxConnections, options.Group = s.conf.Receiver.MaxConnections, s.group
 	srv := s.receiver.HTTPServer()
 	mux := http.NewServeMux()
 	mux.Handle("/", s.unlessUnsure(srv.Handler))
 	mux.Handle("/v1/", s.door.Handler())
 	srv.Handler = mux
-	run("webhook", func(ctx context.Context) error { return httpserver.Serve(ctx, l, srv, o) })
-	return l.Addr().String(), nil
+
+	run("webhook", func(ctx context.Context) error { return httpserver.Serve(ctx, listener, srv, options) })
+	return listener.Addr().String(), nil
 }
 
 // group is the group of the receiver. receiver.allow_from is for the service: boxes are anywhere, so each network that

@@ -36,24 +36,24 @@ func Status(ctx context.Context, conf *config.Relay) Overview {
 	for i, url := range conf.NATS.URLs {
 		wg.Go(func() { nodes[i] = tryNode(conf.NATS, url) })
 	}
-	o, err := ask(ctx, conf)
+	overview, err := ask(ctx, conf)
 	wg.Wait()
 
-	o.At = time.Now()
+	overview.At = time.Now()
 	if err != nil {
-		o.find("servers/unread", finding.Fail, "servers", "not everything could be read: "+
+		overview.find("servers/unread", finding.Fail, "servers", "not everything could be read: "+
 			strings.ReplaceAll(err.Error(), "\n", "; "), "look at the nodes: systemctl status nats-server")
 	}
 
 	for i, err := range nodes {
 		if err != nil {
 			node := conf.NATS.URLs[i]
-			o.find("servers/node/"+node, finding.Fail, "servers", fmt.Sprintf("node %s cannot be read: %v", node, err),
+			overview.find("servers/node/"+node, finding.Fail, "servers", fmt.Sprintf("node %s cannot be read: %v", node, err),
 				"look there: systemctl status nats-server")
 		}
 	}
-	slices.SortStableFunc(o.Findings, finding.WorstFirst)
-	return o
+	slices.SortStableFunc(overview.Findings, finding.WorstFirst)
+	return overview
 }
 
 // tryNode connects to one node.
@@ -73,24 +73,27 @@ func ask(ctx context.Context, conf *config.Relay) (o Overview, err error) {
 	if err != nil {
 		return o, err
 	}
+
 	defer nc.Close()
 	if err := connected(ctx, nc); err != nil {
 		return o, err
 	}
-	s, err := store.Attach(ctx, nc)
+
+	stream, err := store.Attach(ctx, nc)
 	if err != nil {
 		return o, err
 	}
 
-	state, err := s.State(ctx, storeOptions(conf))
+	state, err := stream.State(ctx, storeOptions(conf))
 	if err != nil {
 		return o, err
 	}
+
 	limited, cancel := context.WithTimeout(ctx, heardWithin)
 	defer cancel()
-	heard, relays, heardErr := s.Heard(limited)
-	bucket, bucketErr := s.Venues(ctx)
-	sites, sitesErr := s.Sites(ctx, heard)
+	heard, relays, heardErr := stream.Heard(limited)
+	bucket, bucketErr := stream.Venues(ctx)
+	sites, sitesErr := stream.Sites(ctx, heard)
 
 	o = overview(time.Now(), allVenues(conf, bucket), state, sites)
 
@@ -105,6 +108,7 @@ func ask(ctx context.Context, conf *config.Relay) (o Overview, err error) {
 func connected(ctx context.Context, nc *nats.Conn) error {
 	is := nc.StatusChanged(nats.CONNECTED)
 	defer nc.RemoveStatusListener(is)
+
 	if nc.IsConnected() {
 		return nil
 	}

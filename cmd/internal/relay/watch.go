@@ -39,16 +39,18 @@ func (w *watch) run(ctx context.Context, s *store.Stream, heard func() map[strin
 	last := ""
 	for {
 		attempt, cancel := context.WithTimeout(ctx, lookEvery)
-		o, err := look(attempt, s, w.options, w.venues(), heard())
+		overview, err := look(attempt, s, w.options, w.venues(), heard())
 		cancel()
+
 		switch {
 		case err == nil:
 			last = ""
-			w.last.Store(&o)
+			w.last.Store(&overview)
 		case ctx.Err() == nil && err.Error() != last:
 			last = err.Error()
 			log.Warn("the servers do not say how the venues are", "err", err)
 		}
+
 		select {
 		case <-time.After(lookEvery):
 		case <-ctx.Done():
@@ -71,6 +73,7 @@ func (w *watch) runReady(ctx context.Context, s *store.Stream) error {
 		attempt, cancel := context.WithTimeout(ctx, readyWithin)
 		_, err := s.State(attempt, w.options)
 		cancel()
+
 		wait := lookEvery
 		if err != nil {
 			text := err.Error()
@@ -79,6 +82,7 @@ func (w *watch) runReady(ctx context.Context, s *store.Stream) error {
 		} else {
 			w.failed.Store(nil)
 		}
+
 		select {
 		case <-s.Failed():
 			select { // a flood of orders that fail must not become one of questions
@@ -142,22 +146,24 @@ func (w *watch) Collect(ch chan<- prometheus.Metric) {
 		ch <- daemon.Gauge(d, v, labels...)
 	}
 	gauge(descReady, daemon.Truth(w.ready() == ""))
-	o := w.last.Load()
-	if o == nil {
+
+	latest := w.last.Load()
+	if latest == nil {
 		gauge(descLooked, 0)
 		return
 	}
-	gauge(descLooked, daemon.UnixSeconds(o.At))
-	if time.Since(o.At) > knownFor {
+	gauge(descLooked, daemon.UnixSeconds(latest.At))
+	if time.Since(latest.At) > knownFor {
 		return
 	}
 
 	seen := map[string]bool{}
-	for _, s := range o.Sites {
+	for _, s := range latest.Sites {
 		if seen[s.Name] { // two files of two people
 			s.Name += " " + s.ID
 		}
 		seen[s.Name] = true
+
 		gauge(descOnline, daemon.Truth(s.Online), s.Name)
 		gauge(descHeard, daemon.UnixSeconds(s.Heard), s.Name)
 		gauge(descWaiting, float64(s.Waiting), s.Name)
@@ -172,13 +178,13 @@ func (w *watch) Collect(ch chan<- prometheus.Metric) {
 		}
 	}
 
-	gauge(descMessages, float64(o.Stream.Messages))
-	gauge(descBytes, float64(o.Stream.Bytes))
-	gauge(descMaxBytes, float64(max(0, o.Stream.MaxBytes)))
-	if o.Stream.Leader != "" {
-		gauge(descReplica, 1, o.Stream.Leader)
+	gauge(descMessages, float64(latest.Stream.Messages))
+	gauge(descBytes, float64(latest.Stream.Bytes))
+	gauge(descMaxBytes, float64(max(0, latest.Stream.MaxBytes)))
+	if latest.Stream.Leader != "" {
+		gauge(descReplica, 1, latest.Stream.Leader)
 	}
-	for _, r := range o.Stream.Replicas {
+	for _, r := range latest.Stream.Replicas {
 		gauge(descReplica, daemon.Truth(r.Current && !r.Offline), r.Name)
 	}
 }
@@ -210,6 +216,7 @@ func (w *watch) pages(mux *http.ServeMux) {
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cache-Control", "no-store")
 	}
+
 	mux.HandleFunc("GET /page.css", func(rw http.ResponseWriter, _ *http.Request) {
 		headers(rw.Header(), "text/css")
 		_, _ = rw.Write(pageStyle)

@@ -19,33 +19,37 @@ type Embedded struct {
 // Embed starts a server that ends with the test. With a password it lets in its user relay alone.
 func Embed(t testing.TB, password string) *Embedded {
 	t.Helper()
+
 	port, err := FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &Embedded{t: t, o: server.Options{Host: "127.0.0.1", Port: port, JetStream: true, StoreDir: t.TempDir(),
+
+	embedded := &Embedded{t: t, o: server.Options{Host: "127.0.0.1", Port: port, JetStream: true, StoreDir: t.TempDir(),
 		SyncAlways: true, NoLog: true, NoSigs: true, MaxPayload: MaxPayload}}
 	if password != "" {
-		e.o.Username, e.o.Password = "relay", password
+		embedded.o.Username, embedded.o.Password = "relay", password
 	}
-	e.Start()
-	t.Cleanup(e.Stop)
-	return e
+
+	embedded.Start()
+	t.Cleanup(embedded.Stop)
+	return embedded
 }
 
 // Start starts it again where it was.
 func (e *Embedded) Start() {
 	e.t.Helper()
-	o := e.o
-	s, err := server.NewServer(&o)
+	options := e.o
+	started, err := server.NewServer(&options)
 	if err != nil {
 		e.t.Fatal(err)
 	}
-	s.Start()
-	if !s.ReadyForConnections(time.Minute) {
+
+	started.Start()
+	if !started.ReadyForConnections(time.Minute) {
 		e.t.Fatal("the embedded nats-server is not ready within a minute")
 	}
-	e.server = s
+	e.server = started
 }
 
 // Stop ends it. What it has stored stays.

@@ -57,8 +57,8 @@ type node struct {
 func Build(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, "go", "tool", "-n", "nats-server").Output()
 	if err != nil {
-		if e, ok := errors.AsType[*exec.ExitError](err); ok {
-			err = fmt.Errorf("%w: %s", err, bytes.TrimSpace(e.Stderr))
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+			err = fmt.Errorf("%w: %s", err, bytes.TrimSpace(exit.Stderr))
 		}
 		return "", fmt.Errorf("build nats-server: go tool -n nats-server: %w", err)
 	}
@@ -70,19 +70,21 @@ func ForTest(t testing.TB, o Options) *Cluster {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // the first build of the server included
 	defer cancel()
-	c, err := start(ctx, o, t.TempDir())
+
+	cluster, err := start(ctx, o, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
-		c.Stop()
+		cluster.Stop()
 		if t.Failed() {
-			for _, n := range c.nodes {
+			for _, n := range cluster.nodes {
 				t.Logf("%s:\n%s", n.name, n.log())
 			}
 		}
 	})
-	return c
+	return cluster
 }
 
 // start has a folder for each node: its configuration, log and JetStream store.
@@ -91,41 +93,44 @@ func start(ctx context.Context, o Options, dir string) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{binary: binary}
+
+	cluster := &Cluster{binary: binary}
 	for i, f := range o.Files {
-		n := &node{name: fmt.Sprintf("n%d", i+1), config: f.Path, client: f.Client, status: f.Status}
-		c.nodes = append(c.nodes, n)
+		added := &node{name: fmt.Sprintf("n%d", i+1), config: f.Path, client: f.Client, status: f.Status}
+		cluster.nodes = append(cluster.nodes, added)
 	}
+
 	for i := len(o.Files); i < o.Nodes; i++ {
-		n := &node{name: fmt.Sprintf("n%d", i+1)}
-		n.config = filepath.Join(dir, n.name, "nats.conf")
-		for _, address := range []*string{&n.client, &n.route, &n.status} {
+		added := &node{name: fmt.Sprintf("n%d", i+1)}
+		added.config = filepath.Join(dir, added.name, "nats.conf")
+		for _, address := range []*string{&added.client, &added.route, &added.status} {
 			if *address, err = freeAddress(); err != nil {
 				return nil, err
 			}
 		}
-		c.nodes = append(c.nodes, n)
+		cluster.nodes = append(cluster.nodes, added)
 	}
 
-	for _, n := range c.nodes {
+	for _, n := range cluster.nodes {
 		if len(o.Files) == 0 {
 			if err := os.MkdirAll(n.dir(), 0o700); err != nil {
 				return nil, err
 			}
-			if err := os.WriteFile(n.config, []byte(c.configText(n, o.Store)), 0o600); err != nil {
+			if err := os.WriteFile(n.config, []byte(cluster.configText(n, o.Store)), 0o600); err != nil {
 				return nil, err
 			}
 		}
 		if err := n.start(binary); err != nil {
-			c.Stop()
+			cluster.Stop()
 			return nil, err
 		}
 	}
-	if err := c.Ready(ctx); err != nil {
-		c.Stop()
+
+	if err := cluster.Ready(ctx); err != nil {
+		cluster.Stop()
 		return nil, err
 	}
-	return c, nil
+	return cluster, nil
 }
 
 func freeAddress() (string, error) {
@@ -159,18 +164,21 @@ func FreePort(above ...int) (port int, err error) {
 // reserve takes a TCP port if nobody listens there. The system knows of no TCP port that is kept without listening,
 // so what is kept is a UDP port that belongs to it.
 func reserve(port int) error {
+
 	socket, err := net.ListenPacket("udp4", fmt.Sprintf("127.0.0.1:%d", port+32_000))
 	if err != nil {
 		return err
 	}
+
 	reserved.Lock()
 	reserved.sockets = append(reserved.sockets, socket)
 	reserved.Unlock()
-	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+
+	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 	if err != nil {
 		return err
 	}
-	return l.Close()
+	return listener.Close()
 }
 
 func (n *node) dir() string { return filepath.Dir(n.config) }
@@ -181,10 +189,12 @@ func (c *Cluster) configText(n *node, most string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "server_name: %s\nlisten: %q\nhttp: %q\nmax_payload: %d\n", n.name, n.client, n.status, MaxPayload)
 	fmt.Fprintf(&b, "jetstream { store_dir: %q, sync_interval: always", n.dir())
+
 	if most != "" {
 		fmt.Fprintf(&b, ", max_file_store: %s", most)
 	}
 	b.WriteString(" }\n")
+
 	if len(c.nodes) > 1 {
 		var routes []string
 		for _, other := range c.nodes {
@@ -192,6 +202,7 @@ func (c *Cluster) configText(n *node, most string) string {
 		}
 		fmt.Fprintf(&b, "cluster { name: test, listen: %q, routes: [%s] }\n", n.route, strings.Join(routes, ", "))
 	}
+
 	return b.String()
 }
 
@@ -201,36 +212,42 @@ func (n *node) start(binary string) error {
 	if n.process != nil {
 		return nil
 	}
+
 	out, err := os.OpenFile(filepath.Join(n.dir(), "server.log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = out.Close() }()
+
 	process := exec.Command(binary, "-c", n.config)
 	process.Stdout, process.Stderr, process.SysProcAttr = out, out, dieWithParent
 	if err := process.Start(); err != nil {
 		return fmt.Errorf("start nats-server %s: %w", n.name, err)
 	}
+
 	exited := make(chan struct{})
 	n.process, n.exited = process, exited
 	go func() {
 		_ = process.Wait() // its log says how it ended
 		close(exited)
 	}()
+
 	return nil
 }
 
 // Kill kills a node without warning, as kill -9 does, and waits until it is gone.
 func (c *Cluster) Kill(i int) {
-	n := c.nodes[i]
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.process == nil {
+	stopped := c.nodes[i]
+	stopped.mu.Lock()
+	defer stopped.mu.Unlock()
+
+	if stopped.process == nil {
 		return
 	}
-	_ = n.process.Process.Kill() // the only error is that it has ended
-	<-n.exited
-	n.process = nil
+
+	_ = stopped.process.Process.Kill() // the only error is that it has ended
+	<-stopped.exited
+	stopped.process = nil
 }
 
 // Start starts a node that was killed, on the ports that it had. It does not wait until the node works: see Ready.
@@ -264,13 +281,14 @@ func (c *Cluster) Node(name string) int {
 
 // PID is a node's process, to measure it; 0: it does not run.
 func (c *Cluster) PID(i int) int {
-	n := c.nodes[i]
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.process == nil {
+	asked := c.nodes[i]
+	asked.mu.Lock()
+	defer asked.mu.Unlock()
+
+	if asked.process == nil {
 		return 0
 	}
-	return n.process.Process.Pid
+	return asked.process.Process.Pid
 }
 
 // log is what a node has logged.
@@ -284,18 +302,21 @@ func (n *node) log() string {
 
 // Ready waits until each node that runs says that JetStream works there and its streams are up to date.
 func (c *Cluster) Ready(ctx context.Context) error {
+
 	for _, n := range c.nodes {
 		for {
 			why := n.health(ctx)
 			if why == nil {
 				break
 			}
+
 			n.mu.Lock()
 			running, exited := n.process != nil, n.exited
 			n.mu.Unlock()
 			if !running {
 				break
 			}
+
 			select {
 			case <-exited:
 				return fmt.Errorf("nats-server %s has ended:\n%s", n.name, n.log())
@@ -313,11 +334,13 @@ func (n *node) health(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = answer.Body.Close() }()
+
 	if answer.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(io.LimitReader(answer.Body, 1000))
 		return fmt.Errorf("%s: %s", answer.Status, bytes.TrimSpace(text))
