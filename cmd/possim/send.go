@@ -141,7 +141,8 @@ func (f *sendFlags) run(ctx context.Context, to string, seeded bool, out io.Writ
 	transport := sim.Transport(f.concurrency)
 	defer transport.CloseIdleConnections()
 
-	sender := sim.Sender{URL: to, Transport: transport, Retries: &f.retries, Logger: slog.New(slog.NewTextHandler(out, nil))}
+	sender := sim.Sender{URL: to, Transport: transport, Retries: &f.retries,
+		Logger: slog.New(slog.NewTextHandler(out, nil))}
 	sum := sender.Run(ctx, sim.Load{
 		Next: next, Count: f.count, Rate: f.rate, Concurrency: f.concurrency, Duplicates: f.duplicates,
 	})

@@ -62,8 +62,8 @@ func (v *Venue) refused(call, path string, resp *http.Response, body []byte) *Er
 
 	switch {
 	case call == CallToken && (status == http.StatusBadRequest || status == http.StatusUnauthorized):
-		failed.Advice = "check service.client_id, the client secret, the venue's id, and in service.token the format, " +
-			"auth_style and names of the fields"
+		failed.Advice = "check service.client_id, the client secret, the venue's id, and in service.token the " +
+			"format, auth_style and names of the fields"
 	case call == CallToken && status == http.StatusForbidden:
 		failed.Advice = "check the venue's id, and that the service has approved the integration for it"
 	case status == http.StatusUnauthorized:

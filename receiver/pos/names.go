@@ -172,7 +172,8 @@ func (n *Names) keepFresh(ctx context.Context, client *Client, v *venueNames) {
 func (n *Names) refresh(ctx context.Context, client *Client, v *venueNames) (err error) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
-			n.log.Error("panic while names were refreshed", "panic", fmt.Sprint(panicked), "stack", string(debug.Stack()))
+			n.log.Error("panic while names were refreshed", "panic", fmt.Sprint(panicked),
+				"stack", string(debug.Stack()))
 			err = errors.New("panic, see the log")
 		}
 	}()

@@ -112,7 +112,8 @@ func (c *checker) wanted() []*wanted {
 
 					line := lines[[2]string{number, name}]
 					if line == nil {
-						line = &wanted{row: s.row, number: number, name: name, top: top, lone: s.lone, folded: fold(name)}
+						line = &wanted{row: s.row, number: number, name: name, top: top, lone: s.lone,
+							folded: fold(name)}
 						lines[[2]string{number, name}] = line
 					}
 

@@ -142,7 +142,9 @@ func (x *exchange) unauthorized(code, message string) {
 // me answers with the venue and scopes of the token. The contract does not state its fields.
 func (x *exchange) me() {
 	if granted, ok := x.authorize(""); ok {
-		x.answer(http.StatusOK, map[string]any{contract.FieldVenueID: granted.venue, contract.FieldScopes: granted.scopes})
+		x.answer(http.StatusOK, map[string]any{
+			contract.FieldVenueID: granted.venue, contract.FieldScopes: granted.scopes,
+		})
 	}
 }
 

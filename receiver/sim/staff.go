@@ -48,11 +48,13 @@ func Staff(seed uint64, venueID string, n int) Employee {
 	// Leading spaces among them must not get onto a ticket.
 	if random.IntN(12) == 0 { // names that operators type by hand
 		employee.Name = pick(random,
-			[]string{"Chef", "Bar 1", "Manager", employee.FirstName, employee.LastName + ", " + employee.FirstName, "  " + employee.FirstName})
+			[]string{"Chef", "Bar 1", "Manager", employee.FirstName, employee.LastName + ", " + employee.FirstName,
+				"  " + employee.FirstName})
 	}
 
 	// A fixed year, so that the time of the last change does not depend on the clock.
-	employee.UpdatedAt = time.Date(2025, 1, 1, 6, 0, 0, 0, time.UTC).Add(time.Duration(random.IntN(365*24*3600)) * time.Second)
+	firstUpdate := time.Date(2025, 1, 1, 6, 0, 0, 0, time.UTC)
+	employee.UpdatedAt = firstUpdate.Add(time.Duration(random.IntN(365*24*3600)) * time.Second)
 	return employee
 }
 

@@ -48,7 +48,8 @@ func Status(ctx context.Context, conf *config.Relay) Overview {
 	for i, err := range nodes {
 		if err != nil {
 			node := conf.NATS.URLs[i]
-			overview.find("servers/node/"+node, finding.Fail, "servers", fmt.Sprintf("node %s cannot be read: %v", node, err),
+			overview.find("servers/node/"+node, finding.Fail, "servers",
+				fmt.Sprintf("node %s cannot be read: %v", node, err),
 				"look there: systemctl status nats-server")
 		}
 	}
