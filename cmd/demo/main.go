@@ -122,7 +122,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 	}
 	service := httptest.NewServer(sim.New(sim.Options{
 		Prefix: "/api", ClientID: "demo", ClientSecret: secret, Seed: d.seed,
-		Venues: []sim.Venue{{ID: venueID, Employees: staff}},
+		Venues: []sim.Restaurant{{ID: venueID, Employees: staff}},
 	}).Handler())
 	defer service.Close()
 

@@ -167,7 +167,7 @@ type report struct {
 	Passed   int       `json:"passed"`
 	Failed   int       `json:"failed"`
 	Unseen   int       `json:"unseen"`
-	// Complete is false if the check was stopped: what was not checked is not met.
+	// Complete is false if the check was stopped: a row that did not run is not met.
 	Complete bool         `json:"complete"`
 	Checks   []sim.Result `json:"checks"`
 }
@@ -194,7 +194,7 @@ func (f *checkFlags) finish(ctx context.Context, r *report, out io.Writer) error
 	}
 
 	switch {
-	// What was not checked is not met: Ctrl-C exits with 1.
+	// A row that did not run is not met: Ctrl-C exits with 1.
 	case !r.Complete:
 		return fmt.Errorf("stopped after %d checks, %d of them failed", len(r.Checks), r.Failed)
 	case r.Failed > 0:

@@ -4,7 +4,7 @@
 // "possim printer" is a kitchen printer on a network port. It shows its tickets on the terminal, and
 // fails as real printers do, if a flag says so. "possim serve" is the service's API,
 // "possim send" posts print requests as the service does, and "possim check" tests whether a webhook
-// does what the contract requires. Each command has its own file. Nothing of this ships with the
+// meets the contract. Each command has its own file. Nothing of this ships with the
 // daemon.
 package main
 

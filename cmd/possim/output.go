@@ -68,7 +68,7 @@ func slipOf(t virtual.Ticket) sim.Slip {
 	return sim.Slip{Text: t.Text, Pictures: dots.String()}
 }
 
-// shell runs a command of the user. Its error repeats what the command said last.
+// shell runs a command of the user. Its error repeats the command's last words.
 func shell(ctx context.Context, flag, command string) (string, error) {
 	process := exec.CommandContext(ctx, "sh", "-c", command)
 	// A restart command leaves the endpoint running, which keeps the output open.

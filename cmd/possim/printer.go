@@ -49,7 +49,7 @@ Its first line of output begins with its address, in the form for the configurat
 	return command
 }
 
-// modelOptions are the options of a printer that answers what its model can answer, and no more.
+// modelOptions are the options of a printer that gives the answers of its model, and no more.
 func modelOptions(name string) (virtual.Options, error) {
 	model, ok := profile.Lookup(name)
 	if !ok {

@@ -103,7 +103,7 @@ func (f *serviceFlags) options(log *slog.Logger) (sim.Options, error) {
 		return o, err
 	}
 	for _, id := range ids {
-		o.Venues = append(o.Venues, sim.Venue{ID: id, Employees: f.employees, Zone: f.zone})
+		o.Venues = append(o.Venues, sim.Restaurant{ID: id, Employees: f.employees, Zone: f.zone})
 	}
 
 	for _, text := range f.faults {

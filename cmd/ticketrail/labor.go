@@ -31,7 +31,7 @@ type report struct {
 
 // labor is a command that shows a report about one venue. columns are those of its rows.
 func (c *cli) labor(
-	use, short string, columns []string, get func(context.Context, *pos.Venue) (report, error),
+	use, short string, columns []string, get func(context.Context, *pos.Account) (report, error),
 ) *cobra.Command {
 	var venue string
 	var asCSV, allVenues bool

@@ -15,7 +15,7 @@ import (
 func (c *cli) laborEmployees() *cobra.Command {
 	columns := []string{"id", "name", "first_name", "last_name", "updated_at"}
 	short := "list the active employees of a venue"
-	return c.labor("employees", short, columns, func(ctx context.Context, venue *pos.Venue) (report, error) {
+	return c.labor("employees", short, columns, func(ctx context.Context, venue *pos.Account) (report, error) {
 		all, err := pos.Collect(venue.Employees(ctx))
 		if all == nil {
 			return report{}, err

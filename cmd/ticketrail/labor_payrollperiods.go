@@ -20,7 +20,7 @@ func (c *cli) laborPayrollPeriods() *cobra.Command {
 		"scheduling_week_start", "updated_at",
 	}
 	short := "list the payroll periods of a venue and their overtime rules"
-	return c.labor("payrollperiods", short, columns, func(ctx context.Context, venue *pos.Venue) (report, error) {
+	return c.labor("payrollperiods", short, columns, func(ctx context.Context, venue *pos.Account) (report, error) {
 		all, err := venue.PayrollPeriods(ctx)
 		if all == nil {
 			return report{}, err

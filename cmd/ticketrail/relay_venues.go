@@ -22,7 +22,7 @@ func outFlag(cmd *cobra.Command, file *string) {
 }
 
 func (c *cli) relayVenuesAdd() *cobra.Command {
-	var v store.Venue
+	var v store.VenueEntry
 	var out, from string
 	var ownSecret bool
 	cmd := &cobra.Command{
@@ -82,7 +82,7 @@ func (c *cli) addVenues(ctx context.Context, from, folder string) error {
 	if err != nil {
 		return &configError{err}
 	}
-	var venues []store.Venue
+	var venues []store.VenueEntry
 	for _, v := range list {
 		venues = append(venues, relay.StoredVenue(v))
 	}
@@ -91,7 +91,7 @@ func (c *cli) addVenues(ctx context.Context, from, folder string) error {
 	}
 	return c.askRelay(ctx, func(a *relay.Admin) error {
 		n := 0
-		err := a.AddAll(ctx, venues, folder, func(v store.Venue, added bool) error {
+		err := a.AddAll(ctx, venues, folder, func(v store.VenueEntry, added bool) error {
 			what := "is there "
 			if added {
 				what, n = "added    ", n+1
@@ -106,7 +106,7 @@ func (c *cli) addVenues(ctx context.Context, from, folder string) error {
 }
 
 // checkVenue checks what a person typed.
-func checkVenue(v store.Venue) error {
+func checkVenue(v store.VenueEntry) error {
 	if strings.TrimSpace(v.Name) == "" || singleLine(v.Name) != v.Name {
 		return usagef("--name %q is not a name: what do people call the venue?", v.Name)
 	}
@@ -123,7 +123,7 @@ func checkVenue(v store.Venue) error {
 }
 
 // showAdded says what to enter at the service, and what to do on the box.
-func (c *cli) showAdded(conf *config.Relay, v store.Venue, secret, file string) error {
+func (c *cli) showAdded(conf *config.Relay, v store.VenueEntry, secret, file string) error {
 	var b page
 	b.add("added %s", v.Name)
 	address, secretFile := doctor.WebhookAddress(conf.With(nil), config.Venue{})

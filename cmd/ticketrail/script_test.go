@@ -343,7 +343,7 @@ func (d *scriptDaemon) waitForPrinter(name, state string) error {
 func (d *scriptDaemon) startService(ts *testscript.TestScript, args []string) error {
 	o := sim.Options{ClientID: "possim", ClientSecret: "possim-secret"}
 	var venues []string
-	one := sim.Venue{}
+	one := sim.Restaurant{}
 	f := flag.NewFlagSet("service", flag.ContinueOnError)
 	f.StringVar(&o.Prefix, "prefix", "/api", "")
 	f.StringVar(&o.LaborPrefix, "labor-prefix", "", "")

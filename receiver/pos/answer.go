@@ -26,7 +26,7 @@ type answer struct {
 }
 
 // open reads the body of an answer to any call.
-func (v *Venue) open(call string, a *answer, body []byte) error {
+func (v *Account) open(call string, a *answer, body []byte) error {
 	var top map[string]json.RawMessage
 	switch err := json.Unmarshal(bytes.TrimPrefix(body, []byte("\ufeff")), &top); {
 	case err != nil && strings.HasPrefix(a.header.Get("Content-Type"), "text/html"):
@@ -42,7 +42,7 @@ func (v *Venue) open(call string, a *answer, body []byte) error {
 		a.add(name, raw)
 	}
 
-	// Some servers send an error with the status 200. Another status than ERROR may be that of the venue.
+	// Some servers send an error with the status 200. Another status than ERROR may be the venue's.
 	failed := top[contract.FieldError]
 	if a.texts[contract.FieldStatus] == contract.ValueError || len(failed) > 0 && string(failed) != "null" {
 		return v.fault(call, "the answer says that it is an error", adviceTell)
@@ -51,7 +51,7 @@ func (v *Venue) open(call string, a *answer, body []byte) error {
 	return nil
 }
 
-// add adds the texts in raw. Of what is nested very deep nobody has named a place.
+// add adds the texts in raw, except those nested so deep that no place is named there.
 func (a answer) add(path string, raw json.RawMessage) {
 	var words []string
 	var number json.Number
@@ -89,7 +89,7 @@ func (a answer) keys() string {
 	return fmt.Sprintf("its keys are %q", oneLine(names, 2*maxQuote))
 }
 
-// elements are those of a list, at most so many: an answer full of commas would take many times its size in memory.
+// elements returns at most so many elements of a list: an answer full of commas would take many times its size.
 func elements(raw json.RawMessage, most int) (all []json.RawMessage, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	if start, err := decoder.Token(); err != nil || start != json.Delim('[') {

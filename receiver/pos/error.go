@@ -21,11 +21,11 @@ const (
 
 const adviceTell = "if it continues, tell the service provider"
 
-// An Error says which call failed, why, and what the operator can do.
+// An Error says which call failed, why, and how the operator can help.
 type Error struct {
 	Call, Venue string
-	Problem     string        // what is wrong, in one clause
-	Advice      string        // what to do
+	Problem     string        // the cause, in one clause
+	Advice      string        // the remedy
 	RetryAfter  time.Duration // how long the service asks to wait; 0: it did not say
 	// Incomplete says that a list was read to its end and has another number of records than a page named. The records
 	// that came are good.
@@ -37,18 +37,18 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s of venue %s: %s; %s", e.Call, e.Venue, e.Problem, e.Advice)
 }
 
-// Incomplete says that err is that of a list that came with another number of records than the service counts.
+// Incomplete reports whether err is about a list that has another number of records than the service counts.
 func Incomplete(err error) bool {
 	failed, ok := errors.AsType[*Error](err)
 	return ok && failed.Incomplete
 }
 
-func (v *Venue) fault(call, problem, advice string) *Error {
+func (v *Account) fault(call, problem, advice string) *Error {
 	return &Error{Call: call, Venue: v.id, Problem: problem, Advice: advice}
 }
 
-// refused says what an answer that is not 2xx means.
-func (v *Venue) refused(call, path string, resp *http.Response, body []byte) *Error {
+// refused explains an answer that is not 2xx.
+func (v *Account) refused(call, path string, resp *http.Response, body []byte) *Error {
 	options, status := &v.c.o, resp.StatusCode
 	failed := v.fault(call, fmt.Sprintf("the service answers %d %s", status, http.StatusText(status)), adviceTell)
 
@@ -90,9 +90,9 @@ func (v *Venue) refused(call, path string, resp *http.Response, body []byte) *Er
 var oauthError = regexp.MustCompile(`"error"\s*:\s*"(invalid_(?:client|grant|request|scope)|unauthorized_client|` +
 	`unsupported_grant_type|access_denied)"`)
 
-// lost is the error of a request without a whole answer. Only texts of this machine are repeated: others may quote what
-// the service has sent.
-func (v *Venue) lost(ctx context.Context, call string, err error) *Error {
+// lost is the error of a request without a whole answer. Only texts of this machine are repeated: others may quote the
+// service's answer.
+func (v *Account) lost(ctx context.Context, call string, err error) *Error {
 	problem := "the connection broke off, or what came is not HTTP"
 	timed, isTimed := errors.AsType[net.Error](err)
 	local, isLocal := errors.AsType[*net.OpError](err)

@@ -192,7 +192,7 @@ func client(h http.Handler, o Options) *Client {
 }
 
 // venue is harbour, confirmed by the service.
-func venue(t testing.TB, h http.Handler, o Options) *Venue {
+func venue(t testing.TB, h http.Handler, o Options) *Account {
 	t.Helper()
 	v, err := client(h, o).Venue(t.Context(), harbour)
 	if err != nil {
@@ -202,7 +202,7 @@ func venue(t testing.TB, h http.Handler, o Options) *Venue {
 }
 
 // names are those of the venue's employees, as far as they come.
-func names(t testing.TB, v *Venue) (got []string, err error) {
+func names(t testing.TB, v *Account) (got []string, err error) {
 	for e, err := range v.Employees(t.Context()) {
 		if err != nil {
 			return got, err

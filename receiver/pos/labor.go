@@ -18,7 +18,7 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// An Employee is active at the venue. Fields that are missing, or not what the contract says, are empty: a name that
+// An Employee is active at the venue. Fields that are missing, or of another type, are empty: a name that
 // cannot be read is no reason to lose the others.
 type Employee struct {
 	ID        string          `json:"id"`
@@ -31,7 +31,7 @@ type Employee struct {
 
 // Employees are the venue's active employees, in the service's order, each id once. An error is the last element; one
 // case goes unseen: a service that pages by position, and as many hired as left between two pages.
-func (v *Venue) Employees(ctx context.Context) iter.Seq2[Employee, error] {
+func (v *Account) Employees(ctx context.Context) iter.Seq2[Employee, error] {
 	query := url.Values{}
 	if limit := v.c.o.Employees.Limit; limit > 0 {
 		query.Set(contract.ParamLimit, strconv.Itoa(limit))
@@ -61,7 +61,7 @@ type PayrollPeriod struct {
 	Raw       json.RawMessage `json:"-"` // the record as received
 }
 
-// PayrollMeta are the venue's labor settings behind a period. What is missing is empty or nil: no limit of hours is not
+// PayrollMeta are the venue's labor settings behind a period. A missing value is empty or nil: no limit of hours is not
 // a limit of 0 hours.
 type PayrollMeta struct {
 	SchedulingStartDay  string   `json:"laborSchedulingStartDayOfWeek"` // a day is passed on as it came
@@ -74,9 +74,9 @@ type PayrollMeta struct {
 	OvertimeWeekly      *float64 `json:"overtimeWeeklyHours"`
 }
 
-// PayrollPeriods are the venue's, in the service's order. Pay depends on them, so what does not exist is an error. With
-// an incomplete list, what was received is returned too; with any other error, nothing.
-func (v *Venue) PayrollPeriods(ctx context.Context) ([]PayrollPeriod, error) {
+// PayrollPeriods are the venue's, in the service's order. Pay depends on them, so a date that does not exist is an
+// error. With an incomplete list, the periods received are returned too; with any other error, none.
+func (v *Account) PayrollPeriods(ctx context.Context) ([]PayrollPeriod, error) {
 	query := url.Values{v.c.o.Payroll.VenueParam: {v.id}}
 	path := v.c.o.Labor.Prefix + contract.PathPayrollPeriods
 	return Collect(list(ctx, v, CallPayrollPeriods, path, query, readPeriod))
@@ -120,7 +120,7 @@ func readPeriod(raw json.RawMessage) (PayrollPeriod, string, error) {
 	}{
 		{contract.FieldPeriodStart, cmp.Or(period.Start, "nothing"), date, isDate},
 		{contract.FieldPeriodEnd, cmp.Or(period.End, "nothing"), date, isDate},
-		// A venue need not have what follows.
+		// A venue need not have the others.
 		{meta + contract.FieldPayPeriodStartAt, settings.PayPeriodStart, date, isDate},
 		{meta + contract.FieldPayPeriodEndAt, settings.PayPeriodEnd, date, isDate},
 		{meta + contract.FieldTimezone, settings.Timezone,
@@ -154,24 +154,24 @@ const (
 	headerPlace = "header:" // before the name of a header, where other places are paths into the envelope
 )
 
-// A listing is what is remembered from page to page. Of ids and cursors that is a hash: the service decides how long
+// A listing is kept from page to page. It has hashes of ids and cursors: the service decides how long
 // they are.
 type listing struct {
-	v        *Venue
+	v        *Account
 	call     string
 	seen     map[[sha256.Size]byte]bool
 	cursorAt string // where the pages name the next one; "": not known yet
 	paged    bool   // a page has named the next
 	received int    // records, repeated ones included
 	yielded  int    // without them
-	counts   []int  // what the pages named
+	counts   []int  // as the pages name them
 	keys     string // of the latest page
 }
 
 // list yields the records of a list, each id once; read returns a record and its id. An error is the last element;
 // see [Error.Incomplete]. Pages are requested as the sequence gets to them.
 func list[T any](
-	ctx context.Context, v *Venue, call, path string, query url.Values, read func(json.RawMessage) (T, string, error),
+	ctx context.Context, v *Account, call, path string, query url.Values, read func(json.RawMessage) (T, string, error),
 ) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		pages := &listing{v: v, call: call, seen: map[[sha256.Size]byte]bool{}, cursorAt: v.c.o.Employees.Cursor}
@@ -243,9 +243,9 @@ func (l *listing) page(ctx context.Context, path string, query url.Values) ([]js
 	return page, next, err
 }
 
-// known says whether this came before. what keeps ids and cursors apart.
-func (l *listing) known(what, s string) bool {
-	hash := sha256.Sum256([]byte(what + s))
+// known says whether this came before. The kind keeps ids and cursors apart.
+func (l *listing) known(kind, s string) bool {
+	hash := sha256.Sum256([]byte(kind + s))
 	was := l.seen[hash]
 	l.seen[hash] = true
 	return was

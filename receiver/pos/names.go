@@ -20,12 +20,12 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// Names are those of the employees of each venue, and its time zone, so that a ticket says "Jonathan A." and 19:30
+// Names holds the names of each venue's employees, and its time zone, so that a ticket says "Jonathan A." and 19:30
 // where the service sent an id and UTC.
 //
 // They are read in the background and stored, one value a venue, so that they are there after a restart.
 // [Names.Name] and [Names.Zone] read memory; an employee who is not known prints as the end of the id. When the
-// service fails, hangs or sends half a list, what was known stays.
+// service fails, hangs or sends half a list, the known names stay.
 //
 // It is safe for concurrent use. It knows no venue before [Names.Use].
 type Names struct {
@@ -36,7 +36,7 @@ type Names struct {
 	// Replaced as a whole, because orders look names up without a lock while a reload changes the venues.
 	venues atomic.Pointer[map[string]*venueNames] // by canonical id; the map is never changed
 
-	mu      sync.Mutex    // held while what follows and venues are replaced
+	mu      sync.Mutex    // held while client, changed and venues are replaced
 	client  *Client       // nil: nothing is requested; guarded by mu
 	changed chan struct{} // closed when venues or client are replaced; guarded by mu
 }
@@ -64,8 +64,8 @@ func NewNames(store kv.Store, every time.Duration, log *slog.Logger) *Names {
 // Use replaces the venues, which are by id, and the client; nil: nothing is requested. Of a venue that is true the time
 // zone is configured, so its payroll periods are not requested: the token need not be good for them.
 //
-// What is stored about a new venue is known when Use returns, one that stays keeps what is known, and [Names.Run]
-// deletes what is stored of one that goes: names are personal data. All venues are refreshed at once: an operator who
+// The stored names of a new venue are known when Use returns, a venue that stays keeps its names, and [Names.Run]
+// deletes the stored names of one that goes: they are personal data. All venues are refreshed at once: an operator who
 // corrected a secret expects names.
 func (n *Names) Use(client *Client, venues map[string]bool) {
 	n.mu.Lock()
@@ -89,7 +89,7 @@ func (n *Names) Use(client *Client, venues map[string]bool) {
 	n.changed = make(chan struct{})
 }
 
-// known is what is known of a venue, which is empty for one that is not used.
+// known returns the record of a venue, which is empty for one that is not used.
 func (n *Names) known(venue string) *record {
 	id, _ := contract.CanonicalID(venue)
 	if used := (*n.venues.Load())[id]; used != nil {
@@ -118,7 +118,7 @@ func (n *Names) Count(venue string) int { return len(n.known(venue).People) }
 // be called once, and returns when all requests have ended.
 //
 // It has one goroutine for each venue, so that one that hangs does not delay the others. A round lasts until
-// [Names.Use] is called; then all end and the next round starts with what is new.
+// [Names.Use] is called; then all end and the next round starts with the new venues.
 func (n *Names) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		n.mu.Lock()
@@ -168,7 +168,7 @@ func (n *Names) keepFresh(ctx context.Context, client *Client, v *venueNames) {
 	}
 }
 
-// refresh reads what there is to know of a venue. A panic over an answer must not end the program that prints.
+// refresh requests a venue's names and time zone. A panic over an answer must not end the program that prints.
 func (n *Names) refresh(ctx context.Context, client *Client, v *venueNames) (err error) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
@@ -223,15 +223,15 @@ func pause(every time.Duration, err error) time.Duration {
 	return min(every, whole+rand.N(whole/10)) // a service that asks for a nonsensical pause must not end refreshes
 }
 
-// Limits of what the service can make a box keep. The names fill a line of paper several times over, and with all of
-// them a record is shorter than [kv.MaxValue].
+// Limits of the data that the service can make a box keep. The names fill a line of paper several times over, and with
+// all of them a record is shorter than [kv.MaxValue].
 const (
 	maxPeople = 10_000 // of one venue
 	maxName   = 100    // bytes
 	maxID     = 64     // bytes; a UUID has 36
 )
 
-// A record is what is known of a venue. It is stored as one JSON value under the venue's id.
+// A record has the names and the time zone of a venue. It is stored as one JSON value under the venue's id.
 type record struct {
 	Zone   string            `json:"zone,omitempty"`
 	People map[string]string `json:"people"` // names by canonical id; never changed
@@ -289,12 +289,12 @@ func (r *record) readZone(periods []PayrollPeriod, err error) error {
 	return err
 }
 
-// displayName is what a ticket says of an employee.
+// displayName is an employee's name on a ticket.
 func displayName(e Employee) string {
 	return cmp.Or(oneLine(e.Name, maxName), oneLine(e.FirstName+" "+e.LastName, maxName))
 }
 
-// store stores what is known of a venue. It is in use already. After a crash before the Put the old names are back
+// store stores a venue's record, which is in use already. After a crash before the Put the old names are back
 // until the first refresh, seconds after the start; after a crash behind it the new ones are there at once.
 func (n *Names) store(ctx context.Context, id string, r *record) error {
 	var b bytes.Buffer
@@ -313,7 +313,7 @@ func (n *Names) store(ctx context.Context, id string, r *record) error {
 	return nil
 }
 
-// load reads what is stored about a venue. What cannot be read counts as not there: it costs names for some seconds,
+// load reads a venue's stored record. One that cannot be read counts as not there: it costs names for some seconds,
 // and to refuse the start for it would cost orders.
 func (n *Names) load(id string) *record {
 	known := &record{}
@@ -329,7 +329,7 @@ func (n *Names) load(id string) *record {
 	return known
 }
 
-// deleteOthers deletes what is stored about other venues. After a crash on the way the next start deletes the rest.
+// deleteOthers deletes the stored records of other venues. After a crash on the way the next start deletes the rest.
 func (n *Names) deleteOthers(ctx context.Context, venues map[string]*venueNames) {
 	var others []string
 	err := n.kv.All(func(key string, _ []byte) bool {

@@ -1,15 +1,14 @@
-// Package pos is the point-of-sale service as the kitchen sees it from the inside: what a token is for, who works at
-// a venue, which payroll periods it has, and from these the names and the time zone that tickets show. It is one
-// package because all of it is one question ("who is employee 0b9d3f6a?") and one unit of trust: what the service
+// Package pos is the point-of-sale service as the kitchen sees it from the inside: the venue of a token, who works at a
+// venue, which payroll periods it has, and from these the names and the time zone that tickets show. It is one package
+// because all of it is one question ("who is employee 0b9d3f6a?") and one unit of trust: an answer of the service
 // answers is hostile until it is parsed here. Accepting and printing orders never waits for it.
 //
-// [Client.Venue] gets a token and asks /me whose it is. Labor data is read only through the [Venue] that it returns,
-// so nobody can read that of another restaurant by mistake. [Names] keeps what tickets need, in memory and stored.
+// [Client.Venue] gets a token and asks /me whose it is. Labor data is read only through the [Account] that it returns,
+// so nobody can read another restaurant's by mistake. [Names] keeps the names for tickets, in memory and stored.
 //
-// Answers are limited in size, records and pages, and redirects are refused. No message repeats what the service has
-// sent, except for a value that is wrong in a payroll period and for the names of keys: an answer may contain the
-// client secret or a token. Fields of records are passed on as they came, so a caller cleans them before it shows
-// them.
+// Answers are limited in size, records and pages, and redirects are refused. No message repeats a text that the service
+// has sent, except for a value that is wrong in a payroll period and for the names of keys: an answer may contain the
+// client secret or a token. Fields of records are passed on as they came, so a caller cleans them before it shows them.
 package pos
 
 import (
@@ -45,7 +44,7 @@ type Options struct {
 	Transport http.RoundTripper `mapstructure:"-"`
 }
 
-// Token is the request for a token: OAuth 2.0 client credentials, and the venue. What the service's
+// Token is the request for a token: OAuth 2.0 client credentials, and the venue. Each point that the service's
 // contract leaves open is a key.
 type Token struct {
 	// Path is below the base address. Default /oauth/token.
@@ -112,8 +111,8 @@ func New(o Options) *Client {
 	return &Client{o, retrying(o.Transport, o.Timeout)}
 }
 
-// A Venue is one whose token the service has issued, and which /me has not denied. One goroutine may use it.
-type Venue struct {
+// An Account is a venue whose token the service has issued, and which /me has not denied. One goroutine may use it.
+type Account struct {
 	Named  bool     // /me says that the token is for this venue; else it names none
 	Scopes []string // of the token; nil: /me does not list them
 
@@ -123,10 +122,10 @@ type Venue struct {
 }
 
 // Venue gets a token for the venue with that id and asks /me whose it is. A token for another venue is an error: names
-// and wages would be those of another restaurant, without anybody noticing.
-func (c *Client) Venue(ctx context.Context, id string) (*Venue, error) {
+// and wages would be another restaurant's, without anybody noticing.
+func (c *Client) Venue(ctx context.Context, id string) (*Account, error) {
 	id, _ = contract.CanonicalID(id)
-	venue := &Venue{c: c, id: id}
+	venue := &Account{c: c, id: id}
 	answered, err := venue.get(ctx, CallMe, c.o.Me.Path, nil)
 	if err != nil {
 		return nil, err

@@ -72,7 +72,7 @@ func retryAfter(resp *http.Response) time.Duration {
 
 // get requests a path with the venue's token. If the service no longer accepts the token, as after its restart, get
 // fetches another one and tries again; a second 401 is not about the token's age.
-func (v *Venue) get(ctx context.Context, call, path string, query url.Values) (answer, error) {
+func (v *Account) get(ctx context.Context, call, path string, query url.Values) (answer, error) {
 	for again := false; ; again = true {
 		token, err := v.bearer(ctx)
 		if err != nil {
@@ -95,7 +95,7 @@ func (v *Venue) get(ctx context.Context, call, path string, query url.Values) (a
 }
 
 // exchange sends a request and reads the answer. Its errors are [*Error].
-func (v *Venue) exchange(call string, req *http.Request) (answer, error) {
+func (v *Account) exchange(call string, req *http.Request) (answer, error) {
 	req.Header.Set("Accept", contract.ContentType)
 	req.Header.Set("User-Agent", "ticketrail")
 	resp, err := v.c.http.Do(req)
@@ -122,7 +122,7 @@ func (v *Venue) exchange(call string, req *http.Request) (answer, error) {
 
 // bearer is the venue's token, or a new one seconds before it expires. There is no refresh token: a new one is
 // requested as the first one was (service contract, section 5).
-func (v *Venue) bearer(ctx context.Context) (*oauth2.Token, error) {
+func (v *Account) bearer(ctx context.Context) (*oauth2.Token, error) {
 	if v.token.Valid() {
 		return v.token, nil
 	}
@@ -160,7 +160,7 @@ func (v *Venue) bearer(ctx context.Context) (*oauth2.Token, error) {
 
 // A tokenExchange sends a token request as the service wants it, and returns the answer as the oauth2 library wants it.
 // That library never sees another answer: its errors repeat all of it.
-type tokenExchange struct{ v *Venue }
+type tokenExchange struct{ v *Account }
 
 // RoundTrip implements [http.RoundTripper]. Its errors are [*Error].
 func (x tokenExchange) RoundTrip(req *http.Request) (*http.Response, error) {

@@ -20,7 +20,8 @@ import (
 
 const (
 	// storeTime is for all attempts to store a request. Without a leader it is answered 503 in time for the service to
-	// try another relay, or the same one when there is a new leader: what was stored meanwhile is a duplicate then.
+	// try another relay, or the same one when there is a new leader: a request that was stored already is a duplicate
+	// then.
 	storeTime = 900 * time.Millisecond
 	// storeTimeOfMiB is in addition, for each MiB of a large body.
 	storeTimeOfMiB = time.Second
@@ -58,7 +59,7 @@ func isNoAnswer(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, jetstream.ErrNoStreamResponse)
 }
 
-// explain adds to an error of the servers what a person has to know.
+// explain adds the remedy to an error of the servers.
 func explain(err error) error {
 	if api, ok := errors.AsType[*jetstream.APIError](err); ok && (isFull(api) || api.ErrorCode == codeNoPeers) {
 		return fmt.Errorf("%w: nats.max_bytes is more than the servers have room for, which is three quarters of a "+
@@ -182,7 +183,7 @@ func (s *Stream) store(ctx context.Context, m *nats.Msg) (known nats.Header, err
 
 // attempt publishes m once. That the server refuses a subject as known is not believed before the stored message was
 // read: it also refuses while the first one is in flight, and that one is lost if its leader dies. The message is read
-// from the leader, which has only what a quorum has.
+// from the leader, which has only messages that a quorum has.
 func (s *Stream) attempt(ctx context.Context, m *nats.Msg) (known nats.Header, err error) {
 	_, err = s.js.PublishMsg(ctx, m)
 	if err == nil {
@@ -218,7 +219,7 @@ func isFull(e *jetstream.APIError) bool {
 // isFinal says that to publish again would fail alike.
 func isFinal(err error) bool {
 	if api, ok := errors.AsType[*jetstream.APIError](err); ok && !errors.Is(err, errFull) {
-		// The others are those of an election, which ends.
+		// The others come from an election, which ends.
 		return api.Code < 500 && api.ErrorCode != codeWrongSequence
 	}
 	return errors.Is(err, errFull) || errors.Is(err, nats.ErrMaxPayload) || isClosed(err)

@@ -120,7 +120,7 @@ func (d *Door) Run(ctx context.Context) error {
 }
 
 // SetVenues lets in the boxes of these venues, and nobody else from then on: who waits with another token is told.
-func (d *Door) SetVenues(all []Venue) {
+func (d *Door) SetVenues(all []VenueEntry) {
 	tokens := map[string]string{}
 	for _, v := range all {
 		tokens[v.Token] = v.ID // no token has a hash that is not in hex

@@ -127,7 +127,7 @@ func addVenue(t *testing.T, s *Stream) string {
 	t.Helper()
 	venue := uuid.NewString()
 	patiently(t, func() error {
-		return s.PutVenue(t.Context(), Venue{ID: venue, Name: "Trattoria", Token: HashToken(tokenOf(venue))})
+		return s.PutVenue(t.Context(), VenueEntry{ID: venue, Name: "Trattoria", Token: HashToken(tokenOf(venue))})
 	})
 	return venue
 }

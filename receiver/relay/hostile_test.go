@@ -127,7 +127,7 @@ func TestARenewedTokenEndsTheOneBeforeAlsoOfABoxThatWaits(t *testing.T) {
 		answered <- status
 	}()
 	waitFor(t, "the box waits", func() bool { return d.waits(venue) == 1 })
-	d.SetVenues([]Venue{{ID: venue, Token: HashToken("new")}, {ID: other, Token: "no token"}})
+	d.SetVenues([]VenueEntry{{ID: venue, Token: HashToken("new")}, {ID: other, Token: "no token"}})
 	if got := <-answered; got != http.StatusUnauthorized {
 		t.Errorf("a box that waited is answered %d", got)
 	}

@@ -25,7 +25,7 @@ const (
 	keepTime  = 10 * time.Second
 )
 
-// A keeper bounds what is passed on.
+// A keeper bounds the refused requests that are passed on.
 type keeper struct {
 	limit   *rate.Limiter
 	waiting atomic.Int64 // bytes
@@ -33,7 +33,7 @@ type keeper struct {
 
 // Keep passes a body that was refused on to the box of its venue, where a person finds it and can print it. It is
 // called after the answer and never blocks. Losing one here is acceptable, because the point of sale has shown that
-// the order was refused. What cannot be passed on is counted and logged.
+// the order was refused. A request that cannot be passed on is counted and logged.
 //
 // A conflict is passed on as a request, so the box keeps it itself. Of a caller that was turned away there is no
 // body.

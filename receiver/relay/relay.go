@@ -40,7 +40,7 @@ const (
 	headroom = 64 << 10
 )
 
-// The headers of a message. What callers wrote is quoted as in Go source, in ASCII, so that no byte of it can end
+// The headers of a message. Texts of callers are quoted as in Go source, in ASCII, so that no byte of it can end
 // a header.
 const (
 	headerID       = "Ticketrail-Id"
@@ -61,7 +61,7 @@ type Options struct {
 	Registerer prometheus.Registerer // nil: no metrics
 }
 
-// A Stream stores requests and lists what waits. It has no state but the connection: any number of relays may
+// A Stream stores requests and lists those that wait. It has no state but the connection: any number of relays may
 // have one. It is safe for concurrent use.
 type Stream struct {
 	nc      *nats.Conn
@@ -78,7 +78,7 @@ type Stream struct {
 // It fails while no server is reached, or the cluster has no leader, and of several that create the same at once only
 // one is answered: the caller tries again.
 func Open(ctx context.Context, nc *nats.Conn, o Options) (*Stream, error) {
-	if !nc.IsConnected() { // it does not know what its servers take
+	if !nc.IsConnected() { // it does not know the limits of its servers
 		return nil, fmt.Errorf("open the relay's stream: %w", noServer(nc))
 	}
 	if most := nc.MaxPayload(); o.MaxBody+headroom > most {
@@ -188,8 +188,8 @@ func ensureStream(ctx context.Context, js jetstream.JetStream, o Options, log *s
 	return changed, nil
 }
 
-// keepLarger keeps what is there where want would delete orders or have fewer copies of them, and says what that is. A
-// relay that was given an old file must not cost an order.
+// keepLarger keeps each limit of have where want would delete orders or have fewer copies of them, and names these
+// limits. A relay that was given an old file must not cost an order.
 func (o Options) keepLarger(have jetstream.StreamConfig, want *jetstream.StreamConfig) string {
 	asked := *want
 	want.Replicas = max(want.Replicas, have.Replicas)
@@ -202,7 +202,8 @@ func (o Options) keepLarger(have jetstream.StreamConfig, want *jetstream.StreamC
 	return differences(*want, asked)
 }
 
-// wanted sets what the promises of [Stream.Accept] stand on. Placement, tags and the like are the operator's.
+// wanted sets the fields that the promises of [Stream.Accept] stand on. Placement, tags and the like are the
+// operator's.
 func (o Options) wanted(c jetstream.StreamConfig) jetstream.StreamConfig {
 	c.Name, c.Subjects = StreamName, []string{subjects + ".>"}
 	c.Retention, c.Storage = jetstream.LimitsPolicy, jetstream.FileStorage
@@ -211,9 +212,9 @@ func (o Options) wanted(c jetstream.StreamConfig) jetstream.StreamConfig {
 		c.MaxBytes = -1
 	}
 	c.MaxMsgs, c.MaxMsgSize = -1, -1
-	// A known id is refused, and a full stream refuses what is new: neither ever removes an order.
+	// A known id is refused, and a full stream refuses new ones: neither ever removes an order.
 	c.MaxMsgsPerSubject, c.Discard, c.DiscardNewPerSubject = 1, jetstream.DiscardNew, true
-	// A replica that is behind would answer that it does not have what is stored.
+	// A replica that is behind would answer that a stored request is not there.
 	c.AllowDirect = false
 	c.DenyDelete, c.DenyPurge, c.AllowRollup = true, true, false
 	return c

@@ -168,8 +168,8 @@ type found struct {
 	age     time.Duration // by the servers' clocks
 }
 
-// fetch waits for a request until ctx ends. Requests that waited before, and those of a box that died, it finds by
-// asking the consumer; of a new one it hears.
+// fetch waits for a request until ctx ends. Requests that waited before, and the one in the hands of a box that died,
+// it finds by asking the consumer; of a new one it hears.
 func (d *Door) fetch(ctx context.Context, p *poll) (*found, error) {
 	for {
 		consumer, err := d.stream.consumer(ctx, p.venue)

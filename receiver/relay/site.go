@@ -27,15 +27,15 @@ type Site struct {
 	Behind      string        `json:"-"`                     // a server that does not know how far the box is
 }
 
-// Sites lists the venues that have a consumer, those of a configuration file included, with what relays have heard of
-// their boxes. The other times are those of the servers' clocks. After an error, it has those that could be read.
+// Sites lists the venues that have a consumer, those of a configuration file included, with the reports of
+// their boxes. The other times are by the servers' clocks. After an error, it has those that could be read.
 func (s *Stream) Sites(ctx context.Context, heard map[string]Heard) ([]Site, error) {
 	names, err := s.consumerNames(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var (
-		mu    sync.Mutex // guards what follows
+		mu    sync.Mutex // guards the fields below
 		sites = []Site{}
 		wg    sync.WaitGroup
 		free  = make(chan struct{}, readsAtOnce)

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// strangers show wrong tokens. Nobody can guess one; what is limited is the work and the log that they cause. A venue
+// strangers show wrong tokens. Nobody can guess one; the limits are for the work and the log that they cause. A venue
 // whose token is right is never among them, also at the same address.
 type strangers struct {
 	count prometheus.Counter
@@ -22,7 +22,7 @@ type strangers struct {
 
 const (
 	wrongAtOnce    = 10
-	wrongEvery     = 2 * time.Second // one more; a box with an old token tries every five, and says what it is told
+	wrongEvery     = 2 * time.Second // one more; a box with an old token tries every five, and shows the answer
 	strangersKnown = 4096
 )
 

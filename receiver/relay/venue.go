@@ -13,8 +13,8 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// A Venue is a restaurant whose requests the relays accept.
-type Venue struct {
+// A VenueEntry is a restaurant, in the bucket, whose requests the relays accept.
+type VenueEntry struct {
 	ID       string   `json:"id"` // UUID, lower case
 	Name     string   `json:"name,omitempty"`
 	Timezone string   `json:"timezone,omitempty"`
@@ -49,8 +49,8 @@ func (s *Stream) EnsureConsumer(ctx context.Context, venue string) error {
 	return nil
 }
 
-// AddConsumers creates those that are missing of some venues: a stream that was lost and created anew has none, and
-// what is accepted for a venue without one is fetched by no box.
+// AddConsumers creates the consumers that some venues lack: a stream that was lost and created anew has none, and no
+// box fetches the requests of a venue without one.
 func (s *Stream) AddConsumers(ctx context.Context, venues []string) error {
 	there, err := s.consumerNames(ctx)
 	if err != nil {
@@ -108,12 +108,12 @@ const askTime = 2 * time.Second
 // waiting is how many requests the box of a consumer has not acknowledged.
 func waiting(c *jetstream.ConsumerInfo) uint64 { return c.NumPending + uint64(c.NumAckPending) }
 
-// isRemoved says that a consumer is that of a venue that was removed: it ends by itself.
+// isRemoved says that a consumer belongs to a venue that was removed: it ends by itself.
 func isRemoved(consumer *jetstream.ConsumerInfo) bool { return consumer.Config.InactiveThreshold > 0 }
 
 // PutVenue adds or changes a venue. A crash after the consumer leaves one that nothing is sent to; asked again, it
 // is found.
-func (s *Stream) PutVenue(ctx context.Context, v Venue) error {
+func (s *Stream) PutVenue(ctx context.Context, v VenueEntry) error {
 	id, isUUID := contract.CanonicalID(v.ID)
 	if !isUUID {
 		return fmt.Errorf("add venue %q: its id must be a UUID", v.ID)
@@ -135,9 +135,9 @@ func (s *Stream) PutVenue(ctx context.Context, v Venue) error {
 // ErrNoVenue says that there is no venue of that id.
 var ErrNoVenue = errors.New("no such venue")
 
-// RemoveVenue removes a venue. What waits for its box stays until the end of its retention: if the venue is added
-// again, its box gets it. So its consumer stays as long, or a box would get again what another one has printed. After
-// a crash between the two, asked again, the rest is removed.
+// RemoveVenue removes a venue. The requests for its box stay until the end of its retention: if the venue is added
+// again, its box gets it. So its consumer stays as long, or a box would get requests that another one has printed.
+// After a crash between the two, asked again, the rest is removed.
 func (s *Stream) RemoveVenue(ctx context.Context, id string) error {
 	id, isUUID := contract.CanonicalID(id)
 	if !isUUID {

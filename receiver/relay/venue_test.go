@@ -19,12 +19,12 @@ import (
 func TestEveryRelaySeesAVenueThatIsAddedOrRemoved(t *testing.T) {
 	e, s := oneNode(t)
 	other := openStream(t, connect(t, e.URL()), 1)
-	lists := make(chan []Venue, 100)
+	lists := make(chan []VenueEntry, 100)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	first := addVenue(t, s)
-	go func() { done <- other.WatchVenues(ctx, func(v []Venue) { lists <- v }) }()
-	ids := func(venues []Venue) (all []string) {
+	go func() { done <- other.WatchVenues(ctx, func(v []VenueEntry) { lists <- v }) }()
+	ids := func(venues []VenueEntry) (all []string) {
 		for _, v := range venues {
 			all = append(all, v.ID)
 		}
@@ -46,7 +46,8 @@ func TestEveryRelaySeesAVenueThatIsAddedOrRemoved(t *testing.T) {
 		}
 	}
 	want("at once", first)
-	full := Venue{ID: strings.ToUpper(uuid.NewString()), Name: "Bar", Timezone: "Europe/Rome", Devices: []string{"d"},
+	full := VenueEntry{ID: strings.ToUpper(uuid.NewString()), Name: "Bar", Timezone: "Europe/Rome",
+		Devices: []string{"d"},
 		Secrets: []string{"s"}, Hours: []string{"Mo-Su 10:00-23:00"}, Token: "t"}
 	if err := s.PutVenue(t.Context(), full); err != nil {
 		t.Fatal(err)
@@ -66,7 +67,7 @@ func TestEveryRelaySeesAVenueThatIsAddedOrRemoved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff([]Venue{full}, venues); d != "" {
+	if d := cmp.Diff([]VenueEntry{full}, venues); d != "" {
 		t.Error(d)
 	}
 	for _, unknown := range []string{first, "no UUID", uuid.NewString()} {
@@ -74,7 +75,7 @@ func TestEveryRelaySeesAVenueThatIsAddedOrRemoved(t *testing.T) {
 			t.Errorf("remove %q: %v, want %v", unknown, err, ErrNoVenue)
 		}
 	}
-	if err := s.PutVenue(t.Context(), Venue{ID: "*"}); err == nil {
+	if err := s.PutVenue(t.Context(), VenueEntry{ID: "*"}); err == nil {
 		t.Error("a venue that is no UUID was added")
 	}
 	cancel()
@@ -87,8 +88,8 @@ func TestEveryRelaySeesAVenueThatIsAddedOrRemoved(t *testing.T) {
 func TestAServerThatIsAwayLeavesTheVenuesAsTheyAre(t *testing.T) {
 	e, s := oneNode(t)
 	first := addVenue(t, s)
-	lists := make(chan []Venue, 100)
-	go func() { _ = s.WatchVenues(t.Context(), func(v []Venue) { lists <- v }) }()
+	lists := make(chan []VenueEntry, 100)
+	go func() { _ = s.WatchVenues(t.Context(), func(v []VenueEntry) { lists <- v }) }()
 	if got := <-lists; len(got) != 1 || got[0].ID != first {
 		t.Fatalf("the list is %v", got)
 	}
@@ -97,7 +98,7 @@ func TestAServerThatIsAwayLeavesTheVenuesAsTheyAre(t *testing.T) {
 	second := ""
 	waitFor(t, "a venue can be added", func() bool {
 		second = uuid.NewString()
-		return s.PutVenue(t.Context(), Venue{ID: second}) == nil
+		return s.PutVenue(t.Context(), VenueEntry{ID: second}) == nil
 	})
 	for end := time.After(testTime); ; {
 		select {
@@ -105,7 +106,7 @@ func TestAServerThatIsAwayLeavesTheVenuesAsTheyAre(t *testing.T) {
 			if len(got) < 2 {
 				t.Errorf("the list became %v", got)
 			}
-			if slices.ContainsFunc(got, func(v Venue) bool { return v.ID == second }) {
+			if slices.ContainsFunc(got, func(v VenueEntry) bool { return v.ID == second }) {
 				return
 			}
 		case <-end:
@@ -141,7 +142,7 @@ func TestAVenueThatIsAddedAgainGetsNothingTwice(t *testing.T) {
 	if err := s.RemoveVenue(t.Context(), venue); !errors.Is(err, ErrNoVenue) {
 		t.Errorf("it is removed again: %v", err)
 	}
-	if err := s.PutVenue(t.Context(), Venue{ID: venue, Token: HashToken(tokenOf(venue))}); err != nil {
+	if err := s.PutVenue(t.Context(), VenueEntry{ID: venue, Token: HashToken(tokenOf(venue))}); err != nil {
 		t.Fatal(err)
 	}
 	d.letIn(t)

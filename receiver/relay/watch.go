@@ -32,7 +32,7 @@ const (
 
 // Venues lists the venues of the bucket, by id. It asks for each that has a consumer, because whoever watches a bucket
 // waits for one more consumer, which a cluster that lacks a server may make there.
-func (s *Stream) Venues(ctx context.Context) ([]Venue, error) {
+func (s *Stream) Venues(ctx context.Context) ([]VenueEntry, error) {
 	names, err := s.consumerNames(ctx)
 	if err != nil {
 		return nil, err
@@ -65,11 +65,11 @@ func (s *Stream) Venues(ctx context.Context) ([]Venue, error) {
 	return s.decodeVenues(values), nil
 }
 
-// decodeVenues leaves out what somebody else wrote into the bucket: one wrong entry must not cost the others.
-func (s *Stream) decodeVenues(values map[string]string) []Venue {
-	venues := []Venue{}
+// decodeVenues leaves out entries of others in the bucket: one wrong entry must not cost the others.
+func (s *Stream) decodeVenues(values map[string]string) []VenueEntry {
+	venues := []VenueEntry{}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
-		var v Venue
+		var v VenueEntry
 		id, isUUID := contract.CanonicalID(key)
 		if err := json.Unmarshal([]byte(values[key]), &v); err != nil || v.ID != key || !isUUID || id != key {
 			s.log.Warn("entry of the bucket of venues cannot be read; add the venue again", "key", key, "err", err)
@@ -82,7 +82,7 @@ func (s *Stream) decodeVenues(values map[string]string) []Venue {
 
 // WatchVenues calls changed with all venues, at once and after each change, until ctx ends. While the servers cannot
 // be reached the venues stay as they are. It returns nil.
-func (s *Stream) WatchVenues(ctx context.Context, changed func([]Venue)) error {
+func (s *Stream) WatchVenues(ctx context.Context, changed func([]VenueEntry)) error {
 	watch := venueWatch{s: s, changed: changed}
 	last := ""
 	for ctx.Err() == nil {
@@ -106,8 +106,8 @@ func (s *Stream) WatchVenues(ctx context.Context, changed func([]Venue)) error {
 
 type venueWatch struct {
 	s       *Stream
-	changed func([]Venue)
-	told    map[string]string // what changed was called with; nil: it was not called
+	changed func([]VenueEntry)
+	told    map[string]string // the argument of the last call of changed; nil: it was not called
 }
 
 // run watches until the connection was lost and made again, at most for the time of rewatch.
@@ -133,7 +133,7 @@ func (v *venueWatch) run(ctx context.Context) error {
 
 	// The list comes from any server, and one that was just started may be behind: it is complete when it has as many
 	// keys as the leader of the bucket.
-	now, keys := map[string]string{}, map[string]bool{} // keys are also those of removed entries
+	now, keys := map[string]string{}, map[string]bool{} // the keys of removed entries are among them
 	stored := uint64(math.MaxUint64)                    // keys that the leader has, when the server has sent its own
 	complete := false
 	for {

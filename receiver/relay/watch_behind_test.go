@@ -71,7 +71,7 @@ func TestAServerThatIsBehindMakesNoVenueUnknown(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), testTime)
 	defer cancel()
 	told := -1
-	_ = s.WatchVenues(ctx, func(all []Venue) {
+	_ = s.WatchVenues(ctx, func(all []VenueEntry) {
 		told = len(all)
 		cancel()
 	})

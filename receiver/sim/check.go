@@ -31,7 +31,7 @@ type CheckOptions struct {
 	Transport http.RoundTripper
 	// Burst is how many orders come at once. Default: 300.
 	Burst int
-	// Output sees what the endpoint prints or shows. Default: nothing sees it, and the rows that
+	// Output sees the tickets that the endpoint prints or shows. Default: nothing sees them, and the rows that
 	// need it are [Unseen].
 	Output *Output
 	// Restart kills the endpoint without warning and starts it again. Default: it cannot be
@@ -61,7 +61,7 @@ func verdict(pass bool) Verdict {
 // A Result is one requirement of the contract, and whether the endpoint meets it.
 type Result struct {
 	Section string  `json:"section"` // of the contract
-	Name    string  `json:"name"`    // what was sent
+	Name    string  `json:"name"`    // the requests, by id
 	Want    string  `json:"want"`    // the required answer or effect
 	Got     string  `json:"got"`     // the answer or the effect
 	Verdict Verdict `json:"verdict"`
@@ -79,7 +79,7 @@ const (
 	tooLate = 5
 )
 
-// Check tests whether an endpoint does what the contract requires. It sends a few hundred real
+// Check tests whether an endpoint meets the contract. It sends a few hundred real
 // orders, and whatever is behind the endpoint prints them. At the end everything that was sent is
 // compared with everything that came out. When ctx ends, it returns the results so far.
 //
@@ -128,9 +128,9 @@ type checker struct {
 	// restarted says that the endpoint was killed and answers again.
 	restarted bool
 	gaveUp    int      // orders that were waited for in vain
-	sheets    []*sheet // of what came out so far
+	sheets    []*sheet // the tickets that came out so far
 
-	mu              sync.Mutex // guards what follows
+	mu              sync.Mutex // guards the fields below
 	number          int        // of the last order
 	sent            map[string]*sentRequest
 	unknownStatuses []int // statuses that the contract does not list
@@ -145,7 +145,7 @@ type tester struct {
 	*checker
 	row   string
 	alone bool
-	doubt bool // what it sends may come out twice: it was printing when something broke
+	doubt bool // its orders may come out twice: one was printing when something broke
 }
 
 // try tries rows, up to atOnce at a time, and reports them in their order.
@@ -268,7 +268,7 @@ func (t *tester) send(p webhookPost) (r reply) {
 	return r
 }
 
-// record keeps what the rows about all requests need. Requests that are not a POST are left out of the
+// record keeps the data for the rows about all requests. Requests that are not a POST are left out of the
 // statuses: the contract lists none for them.
 func (t *tester) record(r reply, took time.Duration, posted bool) {
 	checker := t.checker

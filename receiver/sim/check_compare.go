@@ -10,7 +10,7 @@ import (
 	"unicode"
 )
 
-// The kinds of what can be wrong on paper, in the order of [checker.paperRows].
+// The kinds of problems on paper, in the order of [checker.paperRows].
 const (
 	lost = iota
 	twice
@@ -38,7 +38,7 @@ type comparison struct {
 	legible  bool              // something that was sent is on a slip as text
 }
 
-// A problem is one difference, and the row that sent what was looked for.
+// A problem is one difference, and the row that sent the line.
 type problem struct{ row, text string }
 
 func (k *comparison) problem(kind int, w *wanted, format string, args ...any) {
@@ -193,7 +193,7 @@ func (k *comparison) order(number string, lines []*wanted) {
 	}
 }
 
-// line judges where a line is, and what is with it.
+// line judges the place of a line, and the texts with it.
 func (k *comparison) line(w *wanted) {
 	somewhere := func(kind int, looked string, ok func(*sheet) bool, says func(*sheet) string) {
 		k.looked[kind]++
@@ -207,7 +207,7 @@ func (k *comparison) line(w *wanted) {
 		func(p *sheet) bool { return p.numbers[w.number] }, whole)
 
 	if w.drawn {
-		// If the pictures of two orders are the same, they do not show what was ordered.
+		// If the pictures of two orders are the same, they do not show the dishes.
 		for _, p := range w.pages {
 			if other := cmp.Or(k.drawn[p.Pictures], w.number); other != w.number {
 				k.problem(scriptLost, w, "looked for %q, the picture is that of #%s", w.name, other)

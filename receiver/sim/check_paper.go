@@ -12,7 +12,7 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// An Output is where the tickets of the endpoint under test come out. Only what comes out shows
+// An Output is where the tickets of the endpoint under test come out. Only they show
 // whether an order that was answered 200 is cooked, and cooked once.
 type Output struct {
 	// Slips returns every ticket that came out so far. Required.
@@ -38,7 +38,7 @@ const (
 	countPause = 200 * time.Millisecond
 )
 
-// A sentRequest is what was sent under one id.
+// A sentRequest has the records that were sent under one id.
 type sentRequest struct {
 	row      string
 	records  []any
@@ -90,7 +90,7 @@ type wanted struct {
 	drawn  bool     // they have a picture instead
 }
 
-// wanted lists what must be on the paper, by number and name.
+// wanted lists the lines that must be on the paper, by number and name.
 func (c *checker) wanted() []*wanted {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -180,7 +180,7 @@ func (c *checker) settle(atEnd bool) (waiting bool, err error) {
 	}
 }
 
-// paperRows are what the paper shows, after everything was sent.
+// paperRows are the rows about the paper, after everything was sent.
 func (c *checker) paperRows() (all []row) {
 	var k *comparison
 	unseen := "nothing sees what comes out"

@@ -16,8 +16,8 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// What the rows of the table send, and how they judge answers. The contract does not state the fields of records and
-// items; these are those of deployed services.
+// The rows' requests, and how they judge answers. The contract does not state the fields of records and
+// items; deployed services use these.
 const (
 	fieldNumber   = "checkNumber"
 	fieldQuantity = "quantity"
@@ -49,8 +49,8 @@ func scripts() []script {
 	}
 }
 
-// unique is a text that is on no other slip: what ends in it and is cut off is noticed. With six letters one party in
-// three thousand had two canapes of one name.
+// unique is a text that is on no other slip: a name that ends in it and is cut off is noticed. With six letters one
+// party in three thousand had two canapes of one name.
 func (s script) unique(text string) string {
 	letters, end := []rune(s.letters), make([]rune, 8)
 	for i := range end {
@@ -154,7 +154,7 @@ func (t *tester) atOnce() (string, Verdict) {
 	return judgeRepeats(all...)
 }
 
-// hungUp is what the service does after 5 s: the endpoint may have stored the order, but its answer was lost.
+// hungUp ends the call as the service does after 5 s: the endpoint may have stored the order, but its answer was lost.
 func (t *tester) hungUp() (string, Verdict) {
 	order := t.dinner()
 	t.sendAndHangUp(t.postOf(order))
@@ -223,13 +223,13 @@ func outOfOrder(fault func(on bool) error, orders int, last time.Duration) func(
 
 // killed kills the endpoint while many orders are sent: an endpoint that answers before it stores
 // an order is somewhere in between for one of them. Every order that was accepted must come out.
-// It may come out twice: what was being printed when it was killed is in doubt.
+// It may come out twice: the ticket that was printing at the kill is in doubt.
 func (t *tester) killed() (string, Verdict) {
 	if t.o.Restart == nil {
 		return "nothing can restart it", Unseen
 	}
 	t.doubt = true
-	_, _ = t.settle(false) // what came out before is not in doubt
+	_, _ = t.settle(false) // tickets that came out before are not in doubt
 	var stopped atomic.Bool
 	var flood sync.WaitGroup
 	var all atomic.Int32
@@ -271,7 +271,7 @@ func (t *tester) restart() error {
 	return fmt.Errorf("it does not answer after the restart")
 }
 
-// knowsAfterRestart shows on paper whether the endpoint keeps what it knows: the first order came out
+// knowsAfterRestart shows on paper whether the endpoint keeps its keys: the first order came out
 // long before the kill, so it must not come out again.
 func (t *tester) knowsAfterRestart() (string, Verdict) {
 	if !t.restarted {

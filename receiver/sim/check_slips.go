@@ -119,7 +119,7 @@ func (p *sheet) around(at, length int) string {
 
 var onlyNumber = regexp.MustCompile(`^[\sxX×*.-]*\d+[\sxX×*.,0]*$`)
 
-// says is what the paper says where a folded text was looked for: the line that begins like it, else the
+// says quotes the paper where a folded text was looked for: the line that begins like it, else the
 // beginning of the slip.
 func (p *sheet) says(folded string) string {
 
@@ -141,7 +141,7 @@ func quote(s string) string {
 	return strconv.Quote(s)
 }
 
-// words are the words of a slip. What has digits may be the id of the request; a minus before a number is
+// words are the words of a slip. A word with digits may be the id of the request; a minus before a number is
 // a word.
 func words(text string) map[string]bool {
 	all := map[string]bool{}

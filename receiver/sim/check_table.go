@@ -89,8 +89,8 @@ func table(o CheckOptions) []row {
 			p.body = bytes.Replace(p.body, []byte(`"items":[`), []byte(`"items":"Burger","were":[`), 1)
 		}),
 
-		// What must be accepted whatever it contains: section 2.4 states only a few of the fields that services send.
-		// A receiver that refuses what it does not know loses every order on the day when the service adds a field.
+		// Orders that must be accepted whatever they contain: section 2.4 states only a few of the fields that services
+		// send. A receiver that refuses unknown fields loses every order on the day when the service adds a field.
 		content("modifiers eight levels deep", func() []object { // real payloads have three; the contract sets no limit
 			it := modifier("level eight")
 			for range 6 {
@@ -125,7 +125,7 @@ func table(o CheckOptions) []row {
 		accepted("6.3", "two records", func(t *tester) webhookPost {
 			return t.postOf(t.orderOf(t.newRecord(item("Steak")), t.newRecord(item("Lemonade"))))
 		}),
-		// Only the id says whether an order is new: what was sent before may never have arrived.
+		// Only the id says whether an order is new: an earlier attempt may never have arrived.
 		sent("6.3", "the third retry of an order whose first attempts were lost", func(p *webhookPost) {
 			p.body = bytes.Replace(p.body, []byte(`"retryCount":0`), []byte(`"retryCount":3`), 1)
 		}),

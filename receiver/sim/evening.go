@@ -29,10 +29,10 @@ type OrderOptions struct {
 type Orders struct {
 	o OrderOptions
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	rng    *rand.Rand
 	number int            // the last one that was called out
-	last   map[string]any // the record of the last order: only what was ordered can be voided or made again
+	last   map[string]any // the record of the last order: only ordered lines can be voided or made again
 }
 
 // NewOrders starts a sequence of orders.
@@ -179,7 +179,7 @@ func list(objects ...map[string]any) []any {
 	return all
 }
 
-// orderOf is a request with records. As in the contract, the first record's id is that of the request.
+// orderOf is a request with records. As in the contract, the first record's id names the request.
 func orderOf(kind, venueID, device string, records ...map[string]any) Order {
 	return Order{
 		ID: records[0][contract.FieldID].(string), Venue: venueID, Device: device, Kind: kind,

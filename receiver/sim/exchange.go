@@ -50,7 +50,7 @@ func (x *exchange) answer(status int, body any) {
 	x.header.Set("Content-Type", contract.ContentType)
 }
 
-// refuse answers with an error. The contract does not state what the service's errors look like.
+// refuse answers with an error. The contract does not state the form of the service's errors.
 func (x *exchange) refuse(status int, code, message string) {
 	x.answer(status, map[string]any{
 		contract.FieldStatus:        contract.ValueError,
@@ -61,7 +61,7 @@ func (x *exchange) refuse(status int, code, message string) {
 }
 
 // list answers with one page of a list, in the envelope that the contract states (section 2.1).
-// length is that of the page, count that of the whole list.
+// length counts the page, count the whole list.
 func (x *exchange) list(records []map[string]any, count int, next string) {
 	envelope := map[string]any{
 		contract.FieldRecords:       list(records...),
@@ -100,7 +100,7 @@ func (x *exchange) nameNext(envelope map[string]any, next string) {
 }
 
 // authorize returns the grant of the request's token. If there is none, it answers 401 or 403. The
-// order is that of RFC 6750: without a valid token, nothing is said about scopes.
+// order follows RFC 6750: without a valid token, nothing is said about scopes.
 func (x *exchange) authorize(scope string) (g grant, ok bool) {
 	scheme, token, _ := strings.Cut(x.r.Header.Get("Authorization"), " ")
 

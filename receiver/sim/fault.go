@@ -9,25 +9,25 @@ import (
 	"time"
 )
 
-// Faults are what a client of the service must survive. A fault acts either before the answer is
+// Faults are failures that a client of the service must survive. A fault acts either before the answer is
 // made (applyRequestFaults) or on the complete answer (applyAnswerFaults).
 
-// Kind is what goes wrong in a fault.
-type Kind string
+// FaultKind is the failure of a fault.
+type FaultKind string
 
 // The kinds. Their values are the names that [ParseFault] reads.
 const (
-	Answers Kind = "answers" // the status is [Fault.Status]
-	Slow    Kind = "slow"    // the answer comes after 7 s
-	Hang    Kind = "hang"    // no answer comes; the request ends when the caller hangs up
-	NonJSON Kind = "nonjson" // an HTML page with status 200
-	Churn   Kind = "churn"   // after each answer the venue has one employee less
+	Answers FaultKind = "answers" // the status is [Fault.Status]
+	Slow    FaultKind = "slow"    // the answer comes after 7 s
+	Hang    FaultKind = "hang"    // no answer comes; the request ends when the caller hangs up
+	NonJSON FaultKind = "nonjson" // an HTML page with status 200
+	Churn   FaultKind = "churn"   // after each answer the venue has one employee less
 )
 
 // A Fault makes calls fail in one way.
 type Fault struct {
 	Call   Call // empty: any
-	Kind   Kind
+	Kind   FaultKind
 	Status int // of [Answers], 400 to 599
 	Times  int // how many calls are hit; 0: no limit
 }
@@ -46,7 +46,7 @@ func ParseFault(text string) (Fault, error) {
 			"nonjson and churn", text)
 	}
 
-	fault := Fault{Call: Call(part[1]), Kind: Kind(part[2])}
+	fault := Fault{Call: Call(part[1]), Kind: FaultKind(part[2])}
 	if fault.Call == "any" {
 		fault.Call = ""
 	}
@@ -122,6 +122,6 @@ func (x *exchange) applyAnswerFaults() {
 	}
 }
 
-// maintenancePage is what a load balancer sends while the service behind it is down.
+// maintenancePage is the answer of a load balancer while the service behind it is down.
 const maintenancePage = "<!doctype html>\n<html><body><h1>Scheduled maintenance</h1>" +
 	"<p>We will be right back.</p></body></html>\n"

@@ -24,7 +24,7 @@ func newService(change ...func(*Options)) *Service {
 		ClientID:     "me",
 		ClientSecret: "planted/secret +",
 		Seed:         1,
-		Venues:       []Venue{{ID: venueA, Employees: 25}, {ID: venueB, Employees: 3}},
+		Venues:       []Restaurant{{ID: venueA, Employees: 25}, {ID: venueB, Employees: 3}},
 	}
 	for _, c := range change {
 		c(&o)

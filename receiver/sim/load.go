@@ -23,7 +23,7 @@ type Load struct {
 	Done func(Order, Job)
 }
 
-// Run sends the orders of a load. When ctx ends, it stops and returns the summary of what was sent.
+// Run sends the orders of a load. When ctx ends, it stops and returns the summary of the orders sent.
 //
 // A duplicate is sent by the sender that sent the original, after its answer: at the same time
 // would be another test.

@@ -58,7 +58,7 @@ var errTimeOut = fmt.Errorf("no answer within %s", contract.WebhookTimeout)
 type Sender struct {
 	// URL is the integrator's webhook. Required.
 	URL string
-	// Transport sends the requests; see [Transport]. Default: that of net/http. Redirects are
+	// Transport sends the requests; see [Transport]. Default: http.DefaultTransport. Redirects are
 	// never followed: the contract knows no such answer.
 	Transport http.RoundTripper
 	// Retries is how often an order is sent again at most. Default (nil): 3, the contract's most.
@@ -207,7 +207,7 @@ func withoutURL(ctx context.Context, err error) error {
 	if timed, ok := errors.AsType[net.Error](err); ok && timed.Timeout() {
 		return errTimeOut
 	}
-	return errors.New(excerpt([]byte(err.Error()))) // net/http quotes what the other side sent
+	return errors.New(excerpt([]byte(err.Error()))) // net/http quotes the other side's bytes
 }
 
 // sleep returns false if ctx ends first.

@@ -5,7 +5,7 @@
 // It has three parts. [Service] answers the API that an integrator calls: tokens, /me,
 // employees and payroll periods. It fails on request ([Fault]). [Sender] posts print requests
 // ([Orders]) to an integrator's webhook and follows the service's rules for the answer. [Check]
-// tests whether a webhook does what the contract requires.
+// tests whether a webhook meets the contract.
 //
 // Where the contract says nothing, the behaviour was chosen here. Do not rely on the real
 // service to behave the same way. Nothing of this package ships with the daemon.
@@ -47,7 +47,7 @@ type Options struct {
 	// ClientID and ClientSecret are the credentials of the integrator.
 	ClientID, ClientSecret string
 	// Venues are those that the integrator may get a token for.
-	Venues []Venue
+	Venues []Restaurant
 	// TokenTTL is the lifetime of a token, in whole seconds. Default: 15 minutes.
 	TokenTTL time.Duration
 	// Seed determines the employees and all ids. Tokens are random: a test must not be able to guess one.
@@ -58,8 +58,8 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Venue is a restaurant.
-type Venue struct {
+// A Restaurant is a venue of the service.
+type Restaurant struct {
 	ID string // UUID
 	// Scopes of its tokens. Default (nil): all of [Scopes].
 	Scopes []string
@@ -84,7 +84,7 @@ type Service struct {
 	log    *slog.Logger
 	venues map[string]*venue // by canonical id; the map never changes
 
-	mu     sync.Mutex       // guards what follows, and who works at each venue
+	mu     sync.Mutex       // guards the fields below, and who works at each venue
 	tokens map[string]grant // by token
 	// Tests assert on them: a client that asks too often is wrong even if all its answers are
 	// right.
@@ -94,7 +94,7 @@ type Service struct {
 
 // A venue is a restaurant. Its employees are those with a number from gone to Employees; Service.mu guards both.
 type venue struct {
-	Venue
+	Restaurant
 	gone int
 }
 
@@ -119,7 +119,7 @@ func New(o Options) *Service {
 		if v.Scopes == nil {
 			v.Scopes = Scopes()
 		}
-		service.venues[v.ID] = &venue{Venue: v}
+		service.venues[v.ID] = &venue{Restaurant: v}
 	}
 
 	for _, f := range o.Faults {

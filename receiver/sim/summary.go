@@ -51,7 +51,7 @@ func (s *Summary) Add(j Job) {
 	}
 }
 
-// countDuplicate compares the field "duplicate" of the answer with what the order is. Seen
+// countDuplicate compares the field "duplicate" of the answer with the order. Seen
 // from outside, a false duplicate is a lost dinner and a missed one is a dinner cooked twice.
 func (s *Summary) countDuplicate(j Job, duplicate bool) {
 	dup, seen := duplicateField(j.Answer)

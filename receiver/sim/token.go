@@ -12,7 +12,7 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// A grant is what a token allows.
+// A grant has the venue and scopes of a token.
 //
 // A real service may keep tokens in another way; the contract states only that a token is for one
 // venue, expires after 15 minutes and has fixed scopes (section 5).

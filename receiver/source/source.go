@@ -68,7 +68,7 @@ type Options struct {
 	// of the relay, again with the same one after an error. Arrival.Refused is a body that was refused by the relay.
 	Take func(context.Context, Arrival) error
 
-	Report func() Report // what the relay is told of the box
+	Report func() Report // the box's report to the relay
 	Logger *slog.Logger
 
 	Registerer prometheus.Registerer
@@ -233,7 +233,7 @@ func (s *Source) next(ctx context.Context) (*Arrival, error) {
 	return decode(resp.Header, body, behind, came)
 }
 
-// decode reads a request. Headers that cannot be read are no reason to lose an order: its body says what to print.
+// decode reads a request. Headers that cannot be read are no reason to lose an order: its body has the lines to print.
 func decode(h http.Header, body []byte, behind uint64, came time.Time) (*Arrival, error) {
 	arrival := &Arrival{ID: unquote(h.Get(HeaderID)), Device: unquote(h.Get(HeaderDevice)), Body: body,
 		handle: h.Get(HeaderHandle), behind: behind}

@@ -20,12 +20,12 @@ func BodyTime(size int64) time.Duration {
 	return time.Minute + time.Duration(max(0, min(size, maxBody)))*time.Second/(4<<10)
 }
 
-// The headers of both sides. What callers of the relay wrote is quoted as in Go source, in ASCII, so that no byte of
+// The headers of both sides. Texts of the relay's callers are quoted as in Go source, in ASCII, so that no byte of
 // it can end a header.
 const (
 	HeaderBox      = "Ticketrail-Box"      // of a box: a [Box] as JSON
 	HeaderVenue    = "Ticketrail-Venue"    // of a box: the venue that it prints for
-	HeaderHandle   = "Ticketrail-Handle"   // what the acknowledgement names the request by
+	HeaderHandle   = "Ticketrail-Handle"   // the name of the request in its acknowledgement
 	HeaderID       = "Ticketrail-Id"       // its id, or the beginning of it, for the box's log
 	HeaderDevice   = "Ticketrail-Device"   //
 	HeaderReceived = "Ticketrail-Received" // by the relay's clock: RFC 3339 with nanoseconds
@@ -34,7 +34,7 @@ const (
 	HeaderRefused  = "Ticketrail-Refused"  // "true": the body is a receiver.Reject as JSON
 )
 
-// A Box is what a box says of itself with each request.
+// A Box is the report of a box about itself, sent with each request.
 type Box struct {
 	ID string `json:"id"` // of this process: two that alternate are two boxes with one token
 	Report
@@ -45,7 +45,7 @@ type Report struct {
 	Version  string `json:"version"`
 	Waiting  int    `json:"waiting"`  // tickets that wait for a station
 	Held     int    `json:"held"`     // tickets that wait for a person
-	Problems int    `json:"problems"` // what a person must see to
+	Problems int    `json:"problems"` // the findings that need a person
 }
 
 // An Ack is the body of an acknowledgement.

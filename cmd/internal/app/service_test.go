@@ -82,7 +82,8 @@ func TestAReloadChangesWhatTheServiceIsAskedAbout(t *testing.T) {
 	var s *sim.Service
 	setup := func(k *testDaemon) {
 		s = withService(k,
-			sim.Options{Venues: []sim.Venue{{ID: daemontest.VenueID, Employees: 5}, {ID: otherVenue, Employees: 4}}})
+			sim.Options{Venues: []sim.Restaurant{{ID: daemontest.VenueID, Employees: 5},
+				{ID: otherVenue, Employees: 4}}})
 	}
 	runDaemonWith(t, setup, func(k *testDaemon) {
 		known := func() (out string) {
@@ -124,7 +125,7 @@ const (
 func withService(k *testDaemon, o sim.Options) *sim.Service {
 	o.Prefix, o.ClientID, o.ClientSecret, o.Seed = "/api", "me", clientSecret, seed
 	if o.Venues == nil {
-		o.Venues = []sim.Venue{{ID: daemontest.VenueID, Employees: 100, Zone: "America/New_York"}}
+		o.Venues = []sim.Restaurant{{ID: daemontest.VenueID, Employees: 100, Zone: "America/New_York"}}
 	}
 	s := sim.New(o)
 	l := virtual.NewNetwork()

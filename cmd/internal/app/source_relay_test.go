@@ -94,12 +94,12 @@ func newFetchingBox(t *testing.T) *fetchingBox {
 		return err == nil
 	})
 	k.must(os.WriteFile(k.token, []byte(theToken), 0o600))
-	venue := relay.Venue{ID: daemontest.VenueID, Name: "Harbour Grill", Token: relay.HashToken(theToken)}
+	venue := relay.VenueEntry{ID: daemontest.VenueID, Name: "Harbour Grill", Token: relay.HashToken(theToken)}
 	k.eventually("the venue is there", func() bool { return k.cloud.PutVenue(t.Context(), venue) == nil })
 	door, err := k.cloud.NewDoor(relay.DoorOptions{Secret: []byte("secret"),
 		Caller: func(r *http.Request) string { return r.RemoteAddr }})
 	k.must(err)
-	door.SetVenues([]relay.Venue{venue})
+	door.SetVenues([]relay.VenueEntry{venue})
 	k.relay = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if k.away.Load() {
 			w.WriteHeader(http.StatusBadGateway)

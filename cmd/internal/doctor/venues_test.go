@@ -18,9 +18,9 @@ import (
 func TestAVenueIsOKOnlyIfItsTokenIsForItAndHasTheScopes(t *testing.T) {
 	zoned := config.Venue{ID: venueID, Name: "Harbour Grill", Timezone: "UTC"}
 	unzoned := config.Venue{ID: venueID, Name: "Harbour Grill"}
-	service := func(v sim.Venue) http.Handler {
+	service := func(v sim.Restaurant) http.Handler {
 		v.ID = venueID
-		return sim.New(sim.Options{ClientID: "me", ClientSecret: clientSecret, Venues: []sim.Venue{v}}).Handler()
+		return sim.New(sim.Options{ClientID: "me", ClientSecret: clientSecret, Venues: []sim.Restaurant{v}}).Handler()
 	}
 	// answering is a service with these answers for /me and for payroll periods.
 	answering := func(me, periods string) http.Handler {
@@ -42,15 +42,16 @@ func TestAVenueIsOKOnlyIfItsTokenIsForItAndHasTheScopes(t *testing.T) {
 		v    config.Venue
 		want string // the checks that fail
 	}{
-		"no problem":   {service(sim.Venue{Employees: 3}), zoned, ""},
-		"no employees": {service(sim.Venue{}), unzoned, ""},
-		"no scope for employees": {service(sim.Venue{Employees: 3, Scopes: []string{"checks:read"}}),
+		"no problem":   {service(sim.Restaurant{Employees: 3}), zoned, ""},
+		"no employees": {service(sim.Restaurant{}), unzoned, ""},
+		"no scope for employees": {service(sim.Restaurant{Employees: 3, Scopes: []string{"checks:read"}}),
 			zoned, "employees"},
-		"nor for payroll periods": {service(sim.Venue{Employees: 3, Scopes: []string{"checks:read"}}),
+		"nor for payroll periods": {service(sim.Restaurant{Employees: 3, Scopes: []string{"checks:read"}}),
 			unzoned, "employees payrollperiods"},
-		"a time zone that does not exist": {service(sim.Venue{Zone: "Nowhere/Atlantis"}), unzoned, "payrollperiods"},
-		"which is not asked for":          {service(sim.Venue{Zone: "Nowhere/Atlantis"}), zoned, ""},
-		"no payroll periods":              {answering(`{"venue_id":"`+venueID+`"}`, none), unzoned, "payrollperiods"},
+		"a time zone that does not exist": {service(sim.Restaurant{Zone: "Nowhere/Atlantis"}), unzoned,
+			"payrollperiods"},
+		"which is not asked for": {service(sim.Restaurant{Zone: "Nowhere/Atlantis"}), zoned, ""},
+		"no payroll periods":     {answering(`{"venue_id":"`+venueID+`"}`, none), unzoned, "payrollperiods"},
 		"a token for another venue": {answering(`{"venue":{"id":"aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee"}}`, none),
 			unzoned, "me"},
 		"a token for an unknown venue": {answering(`{"scope":"a b"}`, none), zoned, ""},

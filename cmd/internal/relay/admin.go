@@ -26,7 +26,7 @@ type Admin struct {
 	Conf   *config.Relay
 	stream *store.Stream
 	nc     *nats.Conn
-	bucket []store.Venue
+	bucket []store.VenueEntry
 }
 
 // OpenAdmin connects to the servers of a relay's configuration. They may be starting, or electing a leader.
@@ -72,10 +72,10 @@ func (a *Admin) open(ctx context.Context) (err error) {
 // Close ends the connection.
 func (a *Admin) Close() { a.nc.Close() }
 
-// Venues are those of the file and of the bucket, as a relay uses them.
+// Venues returns the venues of the file and of the bucket, as a relay uses them.
 func (a *Admin) Venues() []config.Venue { return allVenues(a.Conf, a.bucket) }
 
-func allVenues(conf *config.Relay, bucket []store.Venue) []config.Venue {
+func allVenues(conf *config.Relay, bucket []store.VenueEntry) []config.Venue {
 	return conf.With(configured(bucket)).Venues
 }
 
@@ -101,7 +101,7 @@ func (a *Admin) Find(ctx context.Context, idOrName string) (config.Venue, error)
 }
 
 // Add adds a venue and writes the token of its box to file. ownSecret gives it an address of its own.
-func (a *Admin) Add(ctx context.Context, v store.Venue, ownSecret bool, file string) (secret string, err error) {
+func (a *Admin) Add(ctx context.Context, v store.VenueEntry, ownSecret bool, file string) (secret string, err error) {
 	if err := a.check(&v); err != nil {
 		return "", err
 	}
@@ -118,7 +118,7 @@ func (a *Admin) Add(ctx context.Context, v store.Venue, ownSecret bool, file str
 
 // issue writes a new token and makes it the only one. The file is first: after a crash between the two the token of
 // before is valid, and the command is run again.
-func (a *Admin) issue(ctx context.Context, v store.Venue, file string) error {
+func (a *Admin) issue(ctx context.Context, v store.VenueEntry, file string) error {
 	token := newSecret()
 	if err := writeSecret(file, token); err != nil {
 		return err
@@ -138,8 +138,8 @@ func newSecret() string {
 // AddAll adds venues and writes the tokens of their boxes into folder, ID.token each. done is told of each venue:
 // whether it was added, or was there already. After an error or a crash it is run again and goes on: a token in the
 // folder of a venue that is not there yet is replaced, because nobody accepts it.
-func (a *Admin) AddAll(ctx context.Context, venues []store.Venue, folder string,
-	done func(v store.Venue, added bool) error,
+func (a *Admin) AddAll(ctx context.Context, venues []store.VenueEntry, folder string,
+	done func(v store.VenueEntry, added bool) error,
 ) error {
 	known := map[string]bool{}
 	for _, v := range a.Venues() {
@@ -169,7 +169,7 @@ func (a *Admin) AddAll(ctx context.Context, venues []store.Venue, folder string,
 	return nil
 }
 
-func (a *Admin) check(v *store.Venue) error {
+func (a *Admin) check(v *store.VenueEntry) error {
 	id, isUUID := contract.CanonicalID(v.ID)
 	if !isUUID {
 		return fmt.Errorf("%q is not the id of a venue; for example 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11", v.ID)
@@ -196,7 +196,7 @@ func (a *Admin) Renew(ctx context.Context, id, file string) error {
 		all = append(all, StoredVenue(v))
 	}
 
-	at := slices.IndexFunc(all, func(v store.Venue) bool { return v.ID == id })
+	at := slices.IndexFunc(all, func(v store.VenueEntry) bool { return v.ID == id })
 	if at < 0 {
 		return store.ErrNoVenue
 	}
@@ -204,8 +204,8 @@ func (a *Admin) Renew(ctx context.Context, id, file string) error {
 }
 
 // StoredVenue is a venue of a configuration file as the bucket has it, without its secrets.
-func StoredVenue(v config.Venue) store.Venue {
-	one := store.Venue{ID: v.ID, Name: v.Name, Timezone: v.Timezone, Devices: v.Devices}
+func StoredVenue(v config.Venue) store.VenueEntry {
+	one := store.VenueEntry{ID: v.ID, Name: v.Name, Timezone: v.Timezone, Devices: v.Devices}
 	for _, h := range v.Hours {
 		one.Hours = append(one.Hours, h.String())
 	}

@@ -26,11 +26,11 @@ func connect(c config.NATS, name string, log *slog.Logger, more ...nats.Option) 
 // user is the servers' only one.
 const user = "relay"
 
-// connectOptions are those of every connection.
+// connectOptions returns the options of every connection.
 func connectOptions(c config.NATS, name string) []nats.Option {
 	options := []nats.Option{
 		nats.Name(name), nats.UserInfo(user, c.Password.Reveal()),
-		// What is published while the servers are away fails at once: an order that waited in memory could be lost
+		// A publish while the servers are away fails at once: an order that waited in memory could be lost
 		// with it, and its sender has been answered by then.
 		nats.ReconnectBufSize(-1),
 		// A server that hangs is noticed within some seconds, and another one is used.
@@ -51,7 +51,7 @@ func reconnectDelay(attempts int) time.Duration {
 	return most/2 + rand.N(most/2)
 }
 
-// logConnection logs what happens to the connection, each state once: a server that is away for an evening must not
+// logConnection logs the states of the connection, each once: a server that is away for an evening must not
 // fill the disk.
 func logConnection(log *slog.Logger) nats.Option {
 	return func(o *nats.Options) error {

@@ -20,7 +20,7 @@ import (
 // TestAnEntryOfTheBucketThatIsWrongCostsNoOtherVenue: a person or another version wrote it.
 func TestAnEntryOfTheBucketThatIsWrongCostsNoOtherVenue(t *testing.T) {
 	c, a := opened(t)
-	if err := a.stream.PutVenue(t.Context(), store.Venue{ID: grill, Name: "Grill"}); err != nil {
+	if err := a.stream.PutVenue(t.Context(), store.VenueEntry{ID: grill, Name: "Grill"}); err != nil {
 		t.Fatal(err)
 	}
 	js, err := jetstream.New(a.nc)
@@ -48,7 +48,7 @@ func TestAnEntryOfTheBucketThatIsWrongCostsNoOtherVenue(t *testing.T) {
 // TestAVenueThatIsMissingInTheListIsAnswered503: after a 403 the service gives the order up.
 func TestAVenueThatIsMissingInTheListIsAnswered503(t *testing.T) {
 	c, a := opened(t)
-	if err := a.stream.PutVenue(t.Context(), store.Venue{ID: grill, Name: "Grill"}); err != nil {
+	if err := a.stream.PutVenue(t.Context(), store.VenueEntry{ID: grill, Name: "Grill"}); err != nil {
 		t.Fatal(err)
 	}
 	r := c.start(true)
@@ -108,7 +108,7 @@ func TestAVenueThatIsMissingInTheListIsAnswered503(t *testing.T) {
 // TestAfterTheStreamWasLostBoxesCanFetchAgain: what is answered 200 comes out, without a person.
 func TestAfterTheStreamWasLostBoxesCanFetchAgain(t *testing.T) {
 	c, a := opened(t)
-	if err := a.stream.PutVenue(t.Context(), store.Venue{ID: grill, Name: "Grill"}); err != nil {
+	if err := a.stream.PutVenue(t.Context(), store.VenueEntry{ID: grill, Name: "Grill"}); err != nil {
 		t.Fatal(err)
 	}
 	js, err := jetstream.New(a.nc)
@@ -166,7 +166,7 @@ func TestARelayIsNotReadyAtOnceWhenAnOrderCannotBeStored(t *testing.T) {
 // TestAStatusSaysWhatItCouldReadAndWhichNodeItCouldNot, and leaves the stream as it is.
 func TestAStatusSaysWhatItCouldReadAndWhichNodeItCouldNot(t *testing.T) {
 	c, a := opened(t)
-	v := store.Venue{ID: grill, Name: "Grill"}
+	v := store.VenueEntry{ID: grill, Name: "Grill"}
 	if _, err := a.Add(t.Context(), v, false, filepath.Join(c.dir, "t")); err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // configured are the venues of the bucket as they stand in a configuration file.
-func configured(bucket []store.Venue) (all []config.Venue) {
+func configured(bucket []store.VenueEntry) (all []config.Venue) {
 	for _, v := range bucket {
 		one := config.Venue{ID: v.ID, Name: v.Name, Timezone: v.Timezone, Devices: v.Devices}
 		for _, s := range v.Secrets {
@@ -32,8 +32,8 @@ func configured(bucket []store.Venue) (all []config.Venue) {
 	return all
 }
 
-// setVenues makes the venues of the bucket active, beside those of the file.
-func (s *server) setVenues(all []store.Venue) {
+// setVenues makes the venues of the bucket active, beside the file's.
+func (s *server) setVenues(all []store.VenueEntry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
@@ -70,7 +70,7 @@ func (s *server) apply(conf *config.Relay, others []config.Venue) (err error) {
 	return nil
 }
 
-// venues are those of the file and of the bucket.
+// venues returns the venues of the file and of the bucket.
 func (s *server) venues() []config.Venue {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,6 +1,6 @@
 // Package relay runs the relay: the webhook for the print requests of many venues, which stores each of them on the
 // NATS servers before the service gets its 200, so that a kitchen whose box is off or cut off gets its orders later. It
-// also shows how all venues are. What happens to an order in the kitchen, its box decides.
+// also shows how all venues are. The box decides where an order goes in the kitchen.
 //
 // A relay keeps nothing itself: any number of them may stand behind a load balancer. As package app it has no global
 // state and handles no signals.
@@ -35,7 +35,7 @@ import (
 	store "ticketrail/receiver/relay"
 )
 
-// Options are what a relay is run with. ConfigPath is required.
+// Options configure a relay. ConfigPath is required.
 type Options struct {
 	ConfigPath       string           // read now and at every reload
 	Webhook, Metrics net.Listener     // used instead of listeners at the configured addresses, for tests
@@ -114,7 +114,7 @@ func Run(ctx context.Context, o Options) error {
 		})
 	}
 
-	// Before the servers are there: it says what a relay waits for.
+	// Before the servers are there: it names the node that a relay waits for.
 	metricsAt, err := relay.serveMonitor(run)
 	if err != nil {
 		return err
@@ -208,7 +208,7 @@ func (s *server) open(ctx context.Context, run func(string, func(context.Context
 
 	first, once := make(chan struct{}), sync.Once{}
 	run("venues", func(ctx context.Context) error {
-		return s.stream.WatchVenues(ctx, func(all []store.Venue) {
+		return s.stream.WatchVenues(ctx, func(all []store.VenueEntry) {
 			s.setVenues(all)
 			once.Do(func() { close(first) })
 		})
@@ -273,7 +273,7 @@ func (s *server) ensureConsumers(ctx context.Context, conf *config.Relay) error 
 	return nil
 }
 
-// disconnect sends what is under way, and closes the connection.
+// disconnect sends pending messages, and closes the connection.
 func (s *server) disconnect() {
 	closed := make(chan struct{})
 	s.nc.SetClosedHandler(func(*nats.Conn) { close(closed) })
@@ -314,7 +314,7 @@ func (s *server) status() string {
 	return strings.ReplaceAll(line, "\n", " ")
 }
 
-// envelope is the plan of a relay: it stores a request as it came. Which station gets what, the box decides.
+// envelope is the plan of a relay: it stores a request as it came. The box decides which station gets which lines.
 type envelope struct{}
 
 func (envelope) Split(req contract.PrintRequest, v plan.Venue, device string, received time.Time, _ plan.Names,

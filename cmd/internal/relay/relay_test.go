@@ -104,12 +104,14 @@ func TestACommandWaitsForServersThatAreStarting(t *testing.T) {
 
 func TestAVenuesOwnSecretAndItsAddressAreForItAlone(t *testing.T) {
 	c, a := opened(t)
-	secret, err := a.Add(t.Context(), store.Venue{ID: grill, Name: "Grill"}, true, filepath.Join(c.dir, "grill.token"))
+	secret, err := a.Add(t.Context(), store.VenueEntry{ID: grill, Name: "Grill"}, true,
+		filepath.Join(c.dir, "grill.token"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	a = c.admin()
-	for _, wrong := range []store.Venue{{ID: "x", Name: "X"}, {ID: grill, Name: "Other"}, {ID: bar, Name: "GRILL"}} {
+	for _, wrong := range []store.VenueEntry{{ID: "x", Name: "X"}, {ID: grill, Name: "Other"},
+		{ID: bar, Name: "GRILL"}} {
 		if _, err := a.Add(t.Context(), wrong, false, filepath.Join(c.dir, "x.token")); err == nil {
 			t.Errorf("%+v is added", wrong)
 		}
@@ -130,7 +132,7 @@ func TestABoxFetchesThroughTheDoorOfTheWebhook(t *testing.T) {
 	c, a := opened(t)
 	c.edit("receiver: {", "receiver: { allow_from: [ 192.0.2.0/24 ], ")
 	file := filepath.Join(c.dir, "grill.token")
-	if _, err := a.Add(t.Context(), store.Venue{ID: grill, Name: "Grill"}, false, file); err != nil {
+	if _, err := a.Add(t.Context(), store.VenueEntry{ID: grill, Name: "Grill"}, false, file); err != nil {
 		t.Fatal(err)
 	}
 	old, err := config.Source{TokenFile: file}.Token()

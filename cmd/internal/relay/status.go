@@ -22,7 +22,7 @@ const (
 	statusWithin = 2500 * time.Millisecond
 	// nodeWithin is for the connection to one node.
 	nodeWithin = time.Second
-	// heardWithin is how long the relays have to say what they know: all that run answer at once.
+	// heardWithin is how long the relays have for their reports: all that run answer at once.
 	heardWithin = 500 * time.Millisecond
 )
 
@@ -67,7 +67,7 @@ func tryNode(c config.NATS, url string) error {
 	return err
 }
 
-// ask reads as much as it can. The time for the venues is what is left after the stream.
+// ask reads as much as it can. The venues get the time that the stream leaves.
 func ask(ctx context.Context, conf *config.Relay) (o Overview, err error) {
 	nc, err := connect(conf.NATS, "ticketrail relay status", slog.New(slog.DiscardHandler),
 		nats.Timeout(statusWithin/2/time.Duration(len(conf.NATS.URLs)))) // it tries one after the other

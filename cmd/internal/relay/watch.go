@@ -132,7 +132,7 @@ var (
 		"Whether the server has every print request (1), or is down or behind (0).", []string{"server"}, nil)
 )
 
-// Describe is that of a [prometheus.Collector].
+// Describe implements [prometheus.Collector].
 func (*watch) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{descReady, descLooked, descOnline, descHeard, descWaiting, descOldest,
 		descLastRequest, descOpen, descMessages, descBytes, descMaxBytes, descReplica} {

@@ -8,8 +8,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// An Embedded server runs in the process of the test, alone. So the test needs nothing but Go; what a cluster does when
-// its nodes are killed is for [Cluster].
+// An Embedded server runs in the process of the test, alone. So the test needs nothing but Go; nodes that are killed
+// are for [Cluster].
 type Embedded struct {
 	t      testing.TB
 	o      server.Options
@@ -52,7 +52,7 @@ func (e *Embedded) Start() {
 	e.server = started
 }
 
-// Stop ends it. What it has stored stays.
+// Stop ends it. Its store stays.
 func (e *Embedded) Stop() {
 	e.server.Shutdown()
 	e.server.WaitForShutdown()

@@ -1,5 +1,5 @@
-// Package natstest runs a cluster of real nats-server processes on the loopback interface. What the relay
-// promises a kitchen depends on what the servers do when they are killed, and only real processes can be.
+// Package natstest runs a cluster of real nats-server processes on the loopback interface. The relay's promises to a
+// kitchen depend on servers that are killed, and only real processes can be.
 //
 // The server is the tool of go.mod: `go tool` builds it and keeps it in the build cache. No package imports it.
 package natstest
@@ -29,7 +29,7 @@ const MaxPayload = 9 << 20
 // Options configure a [Cluster].
 type Options struct {
 	Nodes int    // of the cluster; 1 is a server alone
-	Store string // the most that JetStream takes of a node's disk, as 8MB; empty: what the server finds right
+	Store string // the most that JetStream takes of a node's disk, as 8MB; empty: the server decides
 	Files []File // configurations that are there already, used instead of Nodes and Store
 }
 
@@ -138,7 +138,7 @@ func freeAddress() (string, error) {
 	return fmt.Sprintf("127.0.0.1:%d", port), err
 }
 
-// reserved are what reserve has given out. Their UDP sockets stay open until the process ends.
+// reserved are the ports that reserve has given out. Their UDP sockets stay open until the process ends.
 var reserved struct {
 	sync.Mutex
 	sockets []net.PacketConn
@@ -162,7 +162,7 @@ func FreePort(above ...int) (port int, err error) {
 }
 
 // reserve takes a TCP port if nobody listens there. The system knows of no TCP port that is kept without listening,
-// so what is kept is a UDP port that belongs to it.
+// so a UDP port that belongs to it is kept.
 func reserve(port int) error {
 
 	socket, err := net.ListenPacket("udp4", fmt.Sprintf("127.0.0.1:%d", port+32_000))
@@ -183,7 +183,7 @@ func reserve(port int) error {
 
 func (n *node) dir() string { return filepath.Dir(n.config) }
 
-// configText is what matters of a production node's configuration: every message is synced before it is
+// configText is the part of a production node's configuration that matters: every message is synced before it is
 // acknowledged.
 func (c *Cluster) configText(n *node, most string) string {
 	var b strings.Builder
@@ -291,7 +291,7 @@ func (c *Cluster) PID(i int) int {
 	return asked.process.Process.Pid
 }
 
-// log is what a node has logged.
+// log returns the log of a node.
 func (n *node) log() string {
 	text, err := os.ReadFile(filepath.Join(n.dir(), "server.log"))
 	if err != nil {
