@@ -28,11 +28,14 @@ func BenchmarkOrder(b *testing.B) {
 				if err != nil || contract.VenueDiffers(request, venueID) {
 					b.Fatal(err)
 				}
-				for _, d := range p.Split(request, venue, "T1", time.Now(), nil).Request.Drafts {
+				planned := p.Split(request, venue, "T1", time.Now(), nil).Request
+				for _, d := range planned.Drafts {
 					if _, err := ticket.Marshal(d.Ticket); err != nil {
 						b.Fatal(err)
 					}
 				}
+				ticket.Shares(planned.Drafts)
+				ticket.BodyDigest(planned.Body)
 			}
 		})
 	}

@@ -154,11 +154,11 @@ func appendFlags(b []byte, flags ...bool) []byte {
 // an equal one also if the configuration has changed since, so that its tickets would be others. The body need not be
 // JSON.
 func BodyDigest(body []byte) Digest {
-	left := without(body, func(depth int, key, value string) bool {
+	left := without(string(body), func(depth int, key, value string) bool {
 		measured := depth == 1 && (key == "duration" || key == "serverClientDrift")
-		return measured || isTime(key, value) && (key == "updatedAt" || depth == 1 && !wantedKey.MatchString(key))
+		return measured || (key == "updatedAt" || depth == 1 && !wantedKey.MatchString(key)) && isTime(key, value)
 	})
-	sum := sha256.Sum256(left)
+	sum := sha256.Sum256([]byte(left))
 	return Digest(sum[:16])
 }
 
@@ -170,24 +170,30 @@ var wantedKey = regexp.MustCompile(
 // rawSaid is what JSON on a ticket says without what may differ in a retry: in addition to the members that are no part
 // of a body's digest, times, and the ids that things have of their own. No cook knows a dish by these.
 func rawSaid(raw string) string {
-	return string(without([]byte(raw), func(_ int, key, value string) bool {
+	return without(raw, func(_ int, key, value string) bool {
 		return isTime(key, value) || key == "id" && len(value) == len("6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11") &&
 			strings.Count(value, "-") == 4
-	}))
+	})
 }
 
 // IsMetadata says that a key is about the transport or the service's database, not about the order. It does not print,
 // and what is under it may differ in a retry. An allergy or a note is about the order under any key.
 func IsMetadata(key string) bool {
-	return key == "retryCount" || strings.HasPrefix(key, "_") && !spokenKey.MatchString(key)
+	return key == "retryCount" || strings.HasPrefix(key, "_") && !isSpoken(strings.ToLower(key))
 }
 
-var spokenKey = regexp.MustCompile(`(?i)allerg|diet|intoleran|anaphyl|note|comment|instruct|remark`)
+// isSpoken says whether a key in lower case is that of a text for people. Each member of a body is asked.
+func isSpoken(key string) bool {
+	return slices.ContainsFunc(spokenWords, func(word string) bool { return strings.Contains(key, word) })
+}
+
+var spokenWords = []string{"allerg", "diet", "intoleran", "anaphyl", "note", "comment", "instruct", "remark"}
 
 // without returns JSON without metadata and the members that leftOut says. It is given the value if that is a text or a
 // number.
-func without(json []byte, leftOut func(depth int, key, value string) bool) []byte {
-	out := make([]byte, 0, len(json))
+func without(json string, leftOut func(depth int, key, value string) bool) string {
+	var out strings.Builder
+	out.Grow(len(json))
 	depth, from := 0, 0 // what comes before from is in out, or left out
 	for i := 0; i < len(json); {
 		switch json[i] {
@@ -197,12 +203,11 @@ func without(json []byte, leftOut func(depth int, key, value string) bool) []byt
 			depth--
 		case '"':
 			end := stringEnd(json, i)
-			key := string(bytes.Trim(json[i:end], `"`))
-			rest := bytes.TrimLeft(json[end:], " \t\r\n")
-			if value, isKey := bytes.CutPrefix(rest, []byte(":")); isKey {
-				begin := len(json) - len(bytes.TrimLeft(value, " \t\r\n"))
+			key, rest := strings.Trim(json[i:end], `"`), strings.TrimLeft(json[end:], " \t\r\n")
+			if value, isKey := strings.CutPrefix(rest, ":"); isKey {
+				begin := len(json) - len(strings.TrimLeft(value, " \t\r\n"))
 				if IsMetadata(key) || leftOut(depth, key, scalar(json, begin)) {
-					out = append(out, json[from:i]...)
+					out.WriteString(json[from:i])
 					end = valueEnd(json, begin)
 					from = end
 				}
@@ -212,15 +217,16 @@ func without(json []byte, leftOut func(depth int, key, value string) bool) []byt
 		}
 		i++
 	}
-	return append(out, json[from:]...)
+	out.WriteString(json[from:])
+	return out.String()
 }
 
 // scalar is the text or the number that begins at i; of anything else, "".
-func scalar(json []byte, i int) string {
+func scalar(json string, i int) string {
 	if i == len(json) || json[i] == '{' || json[i] == '[' {
 		return ""
 	}
-	return string(bytes.Trim(json[i:valueEnd(json, i)], " \t\r\n\""))
+	return strings.Trim(json[i:valueEnd(json, i)], " \t\r\n\"")
 }
 
 func isTime(key, value string) bool {
@@ -252,7 +258,7 @@ func IsTimeKey(key string) bool {
 var timeWords = []string{"at", "on", "time", "date", "datetime", "timestamp", "ts", "epoch"}
 
 // stringEnd is the index behind the string that begins at i.
-func stringEnd(body []byte, i int) int {
+func stringEnd(body string, i int) int {
 	for i++; i < len(body) && body[i] != '"'; i++ {
 		if body[i] == '\\' {
 			i++
@@ -262,7 +268,7 @@ func stringEnd(body []byte, i int) int {
 }
 
 // valueEnd is the index of what ends the value that begins at i: a comma or a bracket.
-func valueEnd(body []byte, i int) int {
+func valueEnd(body string, i int) int {
 	for depth := 0; i < len(body); {
 		switch body[i] {
 		case '{', '[':
