@@ -62,7 +62,7 @@ var fields = [fieldCount]struct {
 	fieldVoid:      {"void", voidFlags},
 	fieldHold:      {"hold", []string{"hold", "isHeld", "held", "onHold", "fireStatus"}},
 	fieldNumber: {"number", []string{"orderNumber", "checkNumber", "ticketNumber", "number", "displayNumber",
-		"tabNumber", "pickupNumber", "orderId", "order.number", "check.number"}},
+		"displayId", "tabNumber", "pickupNumber", "orderId", "order.number", "check.number"}},
 	fieldTable: {"table", []string{"checkName", "tableName", "tableNumber", "table.name", "table"}},
 	fieldServer: {"server", []string{"checkOwner", "serverName", "employeeName", "employee.name", "server",
 		"server.firstName"}},

@@ -76,7 +76,7 @@ var (
 		"request", "void", "cancel", "remove", "exclu", "without", "omit", "return", "kitchen", "chef", "hold"},
 		allergyWords...)
 	// voidingWords begin words that say so also in the key of a note.
-	voidingWords = []string{"void", "cancel"}
+	voidingWords = []string{"void", "cancel", "annul", "anulad", "geannul", "stornier"}
 	// cancellingWords begin words that may say that nothing is to be cooked.
 	cancellingWords = append([]string{"delete", "refund", "reject", "returned"}, voidingWords...)
 )
@@ -138,6 +138,9 @@ func noiseKey(key string) (why string) {
 
 // isForCook says whether a value is for the cook although its key is noise for the reason why.
 func isForCook(v contract.Value, why string) bool {
+	if why == identifiers && hasWordLike(v.Key(), []string{"display"}) { // a displayId is the number that people say
+		return true
+	}
 	switch v.Kind() {
 	case 't':
 		return hasWordLike(v.Key(), cancellingWords)

@@ -207,21 +207,50 @@ func isLayout(v contract.Value) bool {
 	return v.Kind() == '[' && v.Len() > 0
 }
 
-// instructionTexts are the texts of the service's own receipt. They say what is ordered if there are no items.
-func instructionTexts(v contract.Value) (texts []string) {
-	if !isLayout(v) {
+// instructionTexts are the needed ones of the texts of the service's own receipt, which it marks as notes.
+func (s *splitter) instructionTexts(layout contract.Value, needed func(text string) bool) (all []string) {
+	if !isLayout(layout) {
 		return nil
 	}
-	for command := range v.All() {
-		if !strings.EqualFold(command.Get("command").Text(), "TEXT") {
+	for command := range layout.All() {
+		value, more := command.Get("value"), command.Get("value2")
+		text := plainText(value.Text() + " " + more.Text())
+		if !strings.EqualFold(command.Get("command").Text(), "TEXT") || isBlank(text) || !needed(text) {
 			continue
 		}
-		text := plainText(command.Get("value").Text() + " " + command.Get("value2").Text())
-		if !isBlank(text) {
-			texts = append(texts, text)
+
+		for _, v := range []contract.Value{value, more} {
+			if v != nil {
+				s.mark(v, fieldRecordNote)
+			}
 		}
+		all = append(all, text) // also an equal one: two coffees
 	}
-	return texts
+	return all
+}
+
+// receiptAllergies are the texts about allergies on the service's own receipt that nothing else in the record says.
+// The other texts of a receipt repeat the items.
+func (s *splitter) receiptAllergies(record contract.Value) []string {
+	layout := record.Get(fieldInstructions)
+	var said map[string]bool // texts outside of the layout
+	return s.instructionTexts(layout, func(text string) bool {
+		if !hasWordLike(text, allergyWords) {
+			return false
+		}
+		if said == nil {
+			said = map[string]bool{}
+			for i := range record {
+				v := record[i:]
+				if at := v.Index() - layout.Index(); v.Kind() == '"' && (at < 0 || at >= len(layout)) {
+					said[folded(plainText(v.Text()))] = true
+				}
+			}
+		}
+		isSaid := said[folded(text)]
+		said[folded(text)] = true
+		return !isSaid
+	})
 }
 
 // sameName says whether two names differ only in case, underscores, hyphens and other punctuation.

@@ -96,11 +96,15 @@ var orderShapes = []struct {
 		want: []string{"Latte"}},
 	{name: "texts beside empty items", record: `"orderNumber":42,"items":[],"lines":["1 Latte"]`},
 	{name: "layout beside empty items", record: `"orderNumber":42,"items":[],"instructions":[` +
-		`{"command":"TEXT","value":"1x Latte","value2":"","format":"BOLD"},{"command":"LINE_FEED"}]`,
-		noise: []string{"TEXT", "BOLD", "LINE_FEED"}, want: []string{"1x Latte"}},
+		`{"command":"TEXT","value":"1x Latte","value2":"","format":"BOLD"},{"command":"text","value":"1x Latte"},` +
+		`{"command":"LINE_FEED"}]`,
+		noise: []string{"TEXT", "text", "BOLD", "LINE_FEED"}, want: []string{"1x Latte\n1x Latte"}},
 	{name: "layout beside items", record: `"items":[{"name":"Pie"}],"instructions":[{"command":"TEXT","value":"Pie"}]`,
 		noise: []string{"TEXT"}},
 
+	{name: "an allergy in the layout", record: `"items":[{"name":"Pie","note":"egg allergy"}],"instructions":[` +
+		`{"command":"TEXT","value":"** EGG ALLERGY **"},{"command":"TEXT","value":"ALLERGIC:","value2":"nuts"}]`,
+		noise: []string{"TEXT", "** EGG ALLERGY **", "ALLERGIC:"}, want: []string{"\nALLERGIC: nuts\n"}},
 	// Cancellations.
 	{name: "isCancelled", item: `{"name":"Ribeye","isCancelled":true}`, want: []string{"VOID Ribeye"}},
 	{name: "change type", item: `{"name":"Ribeye","change_type":"removed"}`, want: []string{"VOID Ribeye"}},
@@ -130,6 +134,8 @@ var orderShapes = []struct {
 	{name: "notes that speak of cancelling",
 		item: `{"name":"Ribeye","cancelNote":"guest left at once","refundNote":"void"}`,
 		want: []string{"cancelled? cancelNote: guest left at once, refundNote: void"}},
+	{name: "cancelled in other languages", record: `"estado":"ANULADO","items":[{"name":"Wein","storniert":true}]`,
+		want: []string{"cancelled? estado: ANULADO", "cancelled? storniert: true"}},
 	{name: "cancelled without a name", item: `{"code":"P1","lifecycle":"VOIDED"}`,
 		want: []string{"cancelled? lifecycle: VOIDED"}},
 
@@ -190,6 +196,9 @@ var orderShapes = []struct {
 	{name: "two numbers", record: `"checkNumber":18,"ticketNumber":5,"items":[{"name":"Pie"}]`,
 		want: []string{"#18", "ticketNumber: 5"}},
 
+	{name: "numbers under the key of an id",
+		record: `"displayId":"5A3F9","channelOrderDisplayId":"88","items":[{"name":"Pie"}]`,
+		want:   []string{"#5A3F9", "channelOrderDisplayId: 88"}},
 	// Items.
 	{name: "course as number and name", item: `{"name":"Pie","course":1,"courseName":"Starters"}`,
 		noise: []string{"1"}, want: []string{"Starters"}},

@@ -131,6 +131,7 @@ func (s *splitter) splitRecord(index int, rec *contract.Record, beside remainder
 		s.splitEmpty(rec, t, rest, beside)
 		return
 	}
+	t.Notes = append(t.Notes, s.receiptAllergies(rec.Fields)...)
 	rest.addTo(&t.Notes, &t.More, maxRecordRemainder)
 
 	shares := s.splitItems(rec, t)
@@ -154,7 +155,7 @@ func (s *splitter) splitRecord(index int, rec *contract.Record, beside remainder
 // it, because expressions are evaluated for items. If it has a list of anything else, its items may be there, so a
 // person must read all of it.
 func (s *splitter) splitEmpty(rec *contract.Record, t ticket.Ticket, rest, beside remainder) {
-	texts := instructionTexts(rec.Fields.Get(fieldInstructions))
+	texts := s.instructionTexts(rec.Fields.Get(fieldInstructions), func(string) bool { return true })
 	switch {
 	case rest.hasList || emptyHeader(t) && len(texts) == 0:
 		t.Raw = rec.Fields.JSON()
