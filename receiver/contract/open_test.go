@@ -72,35 +72,32 @@ func TestItemsThatAreNullAreNone(t *testing.T) {
 
 func TestAMismatchNamesThePathOfTheWrongField(t *testing.T) {
 	long := strings.Repeat("i", 201)
-	for body, want := range map[string]string{
-		`{}`:                                    `records: missing`,
-		`{"Records":[]}`:                        `records: missing`,
-		`{"a":1,"a":2}`:                         `records: missing`,
-		`{"records":null}`:                      `records: want an array, got null`,
-		`{"records":{}}`:                        `records: want an array, got an object`,
-		`{"records":[]}`:                        `records: empty, want at least one record`,
-		`{"records":["a"]}`:                     `records[0]: want an object, got a string`,
-		`{"records":[{"id":"a"},null]}`:         `records[1]: want an object, got null`,
-		`{"records":[{}]}`:                      `records[0].id: missing`,
-		`{"records":[{"ID":"a","items":[]}]}`:   `records[0].id: missing`,
-		`{"records":[{"id":1,"items":[]}]}`:     `records[0].id: want a string, got a number`,
-		`{"records":[{"id":null}]}`:             `records[0].id: want a string, got null`,
-		`{"records":[{"id":"","items":[]}]}`:    `records[0].id: empty, want a UUID`,
-		`{"records":[{"id":" \t","items":[]}]}`: `records[0].id: empty, want a UUID`,
-		`{"records":[{"id":"` + long + `"}]}`: `records[0].id: ` +
-			`201 bytes long, want at most 200`,
-		`{"records":[{"id":"a"}]}`:                       `records[0].items: missing`,
-		`{"records":[{"id":"a","items":[]},{"id":"b"}]}`: `records[1].items: missing`,
-		`{"records":[{"id":"a","items":true}]}`:          `records[0].items: want an array, got a boolean`,
-		`{"records":[{"id":"a","items":[{},3]}]}`: `records[0].items[1]: ` +
-			`want an object, got a number`,
-		`{"records":[{"id":"a","items":[{},{},{"childItems":"x"}]}]}`: `records[0].items[2].childItems: ` +
-			`want an array, got a string`,
-		`{"records":[{"id":"a","items":[{"childItems":[{},[]]}]}]}`: `records[0].items[0].childItems[1]: ` +
-			`want an object, got an array`,
-		`{"records":[{"id":"a","items":[{"childItems":[{"childItems":false}]}]}]}`: `records[0].items[0].` +
-			`childItems[0].childItems: want an array, got a boolean`,
+	for _, c := range [][2]string{
+		{`{}`, `records: missing`}, {`{"Records":[]}`, `records: missing`}, {`{"a":1,"a":2}`, `records: missing`},
+		{`{"records":null}`, `records: want an array, got null`},
+		{`{"records":{}}`, `records: want an array, got an object`},
+		{`{"records":[]}`, `records: empty, want at least one record`},
+		{`{"records":["a"]}`, `records[0]: want an object, got a string`},
+		{`{"records":[{"id":"a"},null]}`, `records[1]: want an object, got null`},
+		{`{"records":[{}]}`, `records[0].id: missing`},
+		{`{"records":[{"ID":"a","items":[]}]}`, `records[0].id: missing`},
+		{`{"records":[{"id":1,"items":[]}]}`, `records[0].id: want a string, got a number`},
+		{`{"records":[{"id":null}]}`, `records[0].id: want a string, got null`},
+		{`{"records":[{"id":"","items":[]}]}`, `records[0].id: empty, want a UUID`},
+		{`{"records":[{"id":" \t","items":[]}]}`, `records[0].id: empty, want a UUID`},
+		{`{"records":[{"id":"` + long + `"}]}`, `records[0].id: 201 bytes long, want at most 200`},
+		{`{"records":[{"id":"a"}]}`, `records[0].items: missing`},
+		{`{"records":[{"id":"a","items":[]},{"id":"b"}]}`, `records[1].items: missing`},
+		{`{"records":[{"id":"a","items":true}]}`, `records[0].items: want an array, got a boolean`},
+		{`{"records":[{"id":"a","items":[{},3]}]}`, `records[0].items[1]: want an object, got a number`},
+		{`{"records":[{"id":"a","items":[{},{},{"childItems":"x"}]}]}`,
+			`records[0].items[2].childItems: want an array, got a string`},
+		{`{"records":[{"id":"a","items":[{"childItems":[{},[]]}]}]}`,
+			`records[0].items[0].childItems[1]: want an object, got an array`},
+		{`{"records":[{"id":"a","items":[{"childItems":[{"childItems":false}]}]}]}`,
+			`records[0].items[0].childItems[0].childItems: want an array, got a boolean`},
 	} {
+		body, want := c[0], c[1]
 		_, err := Open([]byte(body), Lenient)
 		if _, ok := errors.AsType[*Mismatch](err); !ok || err.Error() != want {
 			t.Errorf("%.120s: %v, want %s", body, err, want)
@@ -109,21 +106,19 @@ func TestAMismatchNamesThePathOfTheWrongField(t *testing.T) {
 }
 
 func TestABodyIsExactlyOneObject(t *testing.T) {
-	for body, want := range map[string]string{
-		``:                                  `byte 0: the body is empty`,
-		" \n":                               `byte 0: the body is empty`,
-		`null`:                              `byte 0: want an object, got null`,
-		`[]`:                                `byte 0: want an object, got an array`,
-		`"records"`:                         `byte 0: want an object, got a string`,
-		`{"records":[`:                      `byte 12: the body ends in the middle`,
-		`{"records":[]} {}`:                 `byte 15: text after the object`,
-		`{"records":[]}x`:                   `byte 14: text after the object`,
-		"{}\x00":                            `byte 2: text after the object`,
-		"\xef\xbb\xbf\xef\xbb\xbf{}":        "byte 0: invalid character '\\ufeff' at start of value",
-		`{'a':1}`:                           `byte 1: invalid character '\'' at start of value`,
-		strings.Repeat("[", 1<<18):          `byte 0: want an object, got an array`,
-		strings.Repeat(`{"records":`, 9000): `byte 99000: the body ends in the middle`,
+	for _, c := range [][2]string{
+		{``, `byte 0: the body is empty`}, {" \n", `byte 0: the body is empty`},
+		{`null`, `byte 0: want an object, got null`}, {`[]`, `byte 0: want an object, got an array`},
+		{`"records"`, `byte 0: want an object, got a string`},
+		{`{"records":[`, `byte 12: the body ends in the middle`},
+		{`{"records":[]} {}`, `byte 15: text after the object`}, {`{"records":[]}x`, `byte 14: text after the object`},
+		{"{}\x00", `byte 2: text after the object`},
+		{"\xef\xbb\xbf\xef\xbb\xbf{}", "byte 0: invalid character '\\ufeff' at start of value"},
+		{`{'a':1}`, `byte 1: invalid character '\'' at start of value`},
+		{strings.Repeat("[", 1<<18), `byte 0: want an object, got an array`},
+		{strings.Repeat(`{"records":`, 9000), `byte 99000: the body ends in the middle`},
 	} {
+		body, want := c[0], c[1]
 		_, err := Open([]byte(body), Lenient)
 		if _, ok := errors.AsType[*InvalidJSON](err); !ok || err.Error() != want {
 			t.Errorf("%.40q: %v, want %s", body, err, want)

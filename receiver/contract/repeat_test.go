@@ -8,17 +8,16 @@ import (
 
 func TestRecordsWithARepeatedKeyAreUnreadableAndShownAsReceived(t *testing.T) {
 	long := strings.Repeat("x", 2*maxText)
-	for record, id := range map[string]string{
-		`{"id":"a","items":[{"n":1}],"items":[{"n":2}]}`:                                      "a",
-		`{"id":"a","items":[{"childItems":[{"n":2}],"childItems":[{"n":3}]}]}`:                "a",
-		`{"id":"a","items":[],"x":{"y":[{"c":1,"c":1}]}}`:                                     "a",
-		`{"id":"a","items":"no array","items":7,"items":[]}`:                                  "a",
-		`{"id":"x","id":"a","items":[]}`:                                                      "x",
-		`{"id":" ","id":null,"items":[]}`:                                                     "text-",
-		`{"items":[],"items":[]}`:                                                             "text-",
-		`{"id":"` + strings.ToUpper(aUUID) + `","items":[],"items":[],"x":"` + long + `"}`:    aUUID,
-		`{"id":"a","items":[],"` + "\xff" + `":1,"` + "\xfe" + `":2,"name":"` + "\xff" + `"}`: "a",
+	for _, c := range [][2]string{
+		{`{"id":"a","items":[{"n":1}],"items":[{"n":2}]}`, "a"},
+		{`{"id":"a","items":[{"childItems":[{"n":2}],"childItems":[{"n":3}]}]}`, "a"},
+		{`{"id":"a","items":[],"x":{"y":[{"c":1,"c":1}]}}`, "a"},
+		{`{"id":"a","items":"no array","items":7,"items":[]}`, "a"}, {`{"id":"x","id":"a","items":[]}`, "x"},
+		{`{"id":" ","id":null,"items":[]}`, "text-"}, {`{"items":[],"items":[]}`, "text-"},
+		{`{"id":"` + strings.ToUpper(aUUID) + `","items":[],"items":[],"x":"` + long + `"}`, aUUID},
+		{`{"id":"a","items":[],"` + "\xff" + `":1,"` + "\xfe" + `":2,"name":"` + "\xff" + `"}`, "a"},
 	} {
+		record, id := c[0], c[1]
 		spaced := strings.Replace(record, ",", " ,\n\t", 1)
 		p, err := Open([]byte(`{"x":[1,2],"records": [`+spaced+` , {"id":"b"}]}`), Strict)
 		if err != nil || !strings.HasPrefix(p.ID, id) || !slices.Equal(p.Anomalies, []Anomaly{DuplicateKey}) {

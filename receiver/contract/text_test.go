@@ -12,15 +12,14 @@ func TestTheTextOfABodyHasTheIdOfItsFirstRecordAndIsEqualForARetry(t *testing.T)
 		two, _ := Open([]byte(b), Text)
 		return one.ID == two.ID && one.Records[0].Unreadable == two.Records[0].Unreadable
 	}
-	for body, want := range map[string]string{
-		`{"records":[{"items":[{"id":"item"}],"id":"` + id + `"}]}`: strings.ToLower(id),
-		`{"x":{"id":"no"},"records":[{"id":"a"},{"id":"b"}]}`:       "a",
-		`{"records":[{"retryCount":1},{"id":"b"}]}`:                 "text-",
-		`{"records":[{"id":"` + strings.Repeat("x", 201) + `"}]}`:   "text-",
-		`{"records":[{"id":7}]}`:                                    "text-",
-		`{"records":[{"x":{"id":"no"},"id":"a"}]}`:                  "a",
-		`nothing`: "text-",
+	for _, c := range [][2]string{
+		{`{"records":[{"items":[{"id":"item"}],"id":"` + id + `"}]}`, strings.ToLower(id)},
+		{`{"x":{"id":"no"},"records":[{"id":"a"},{"id":"b"}]}`, "a"},
+		{`{"records":[{"retryCount":1},{"id":"b"}]}`, "text-"},
+		{`{"records":[{"id":"` + strings.Repeat("x", 201) + `"}]}`, "text-"}, {`{"records":[{"id":7}]}`, "text-"},
+		{`{"records":[{"x":{"id":"no"},"id":"a"}]}`, "a"}, {`nothing`, "text-"},
 	} {
+		body, want := c[0], c[1]
 		p, _ := Open([]byte(body), Text)
 		if !strings.HasPrefix(p.ID, want) || len(p.ID) > 100 {
 			t.Errorf("%.60s: id %q, want %q", body, p.ID, want)

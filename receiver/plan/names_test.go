@@ -38,23 +38,19 @@ func TestTheDirectoryNamesTheServerOfWhomTheRecordHasOnlyAnID(t *testing.T) {
 }
 
 func TestTicketsOfAVenueWithoutATimeZoneHaveTheDirectorysZone(t *testing.T) {
-	in := parse(t, `{"records":[{"id":"r","items":[]}]}`)
-	unzoned, elsewhere := harbour, harbour
-	unzoned.Zone, unzoned.ID = "", strings.ToUpper(harbour.ID)
-	elsewhere.Zone, elsewhere.ID = "", "00000000-0000-0000-0000-000000000001"
 	for _, c := range []struct {
-		venue Venue
-		names Names
-		want  string
+		zone, id string
+		names    Names
+		want     string
 	}{
-		{harbour, employees{}, harbour.Zone},
-		{unzoned, employees{}, "Europe/Lisbon"},
-		{unzoned, nil, ""},
-		{elsewhere, employees{}, ""},
+		{harbour.Zone, harbour.ID, employees{}, harbour.Zone},
+		{"", strings.ToUpper(harbour.ID), employees{}, "Europe/Lisbon"},
+		{"", harbour.ID, nil, ""}, {"", "00000000-0000-0000-0000-000000000001", employees{}, ""},
 	} {
-		r := compile(t, Config{}).Split(in, c.venue, "T", noon, c.names)
+		r := compile(t, Config{}).Split(parse(t, `{"records":[{"id":"r","items":[]}]}`), Venue{ID: c.id, Zone: c.zone},
+			"T", noon, c.names)
 		if got := r.Request.Drafts[0].Ticket.Zone; got != c.want {
-			t.Errorf("%v, %T: %q, want %q", c.venue, c.names, got, c.want)
+			t.Errorf("%+v: %q", c, got)
 		}
 	}
 }

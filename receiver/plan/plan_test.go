@@ -46,25 +46,17 @@ func split(t testing.TB, c Config, records ...string) Result {
 
 // lines shows a result as station: quantity name … for tables.
 func lines(r Result) string {
-	var b strings.Builder
-	for i, d := range r.Request.Drafts {
-		if i > 0 {
-			b.WriteString(" | ")
-		}
-		b.WriteString(d.Station + ":")
+	var tickets []string
+	for _, d := range r.Request.Drafts {
+		s := d.Station + ":"
 		for _, l := range d.Ticket.Lines {
-			b.WriteString(" " + strings.Repeat(">", l.Depth) + l.Quantity + l.Name)
-			for _, f := range []struct {
-				is   bool
-				mark string
-			}{{l.Void, "-"}, {l.Refire, "+"}, {l.NoRoute, "?"}} {
-				if f.is {
-					b.WriteString(f.mark)
-				}
-			}
+			s += " " + strings.Repeat(">", l.Depth) + l.Quantity + l.Name
+			s += map[bool]string{true: "-"}[l.Void] + map[bool]string{true: "+"}[l.Refire] +
+				map[bool]string{true: "?"}[l.NoRoute]
 		}
+		tickets = append(tickets, s)
 	}
-	return b.String()
+	return strings.Join(tickets, " | ")
 }
 
 func TestARealPayloadIsReadWithoutConfiguration(t *testing.T) {

@@ -6,23 +6,17 @@ import (
 )
 
 func TestANoteOfAnotherTypeIsQuoted(t *testing.T) {
-	for in, want := range map[string]string{
-		`[{"text":"no nuts"}]`: "no nuts",
-		`{"text":" no nuts "}`: "no nuts",
-		`{"note":"x"}`:         "x",
-		`{"value":"x","id":7,"_at":"now","name":null,"more":[]}`: "x",
-		`{"name":"nuts","quantity":0}`:                           `{"name":"nuts","quantity":0}`,
-		`{"name":"nuts","value":"none"}`:                         `{"name":"nuts","value":"none"}`,
-		`{"allergens":["nuts"]}`:                                 `{"allergens":["nuts"]}`,
-		`{"nuts":false}`:                                         `{"nuts":false}`,
-		`{"text":7}`:                                             `{"text":7}`,
-		`{"id":7,"_at":"now"}`:                                   `{"id":7}`,
-		`7`:                                                      "7",
-		`0`:                                                      "0",
-		`true`:                                                   "true",
-		`[7,"x",["y"],{"message":"z"},false,null,{},[],"",7]`: `7/x/["y"]/z`,
-		`{}`: "", `[]`: "", `null`: "", `false`: "", `""`: "", `" "`: "", `[[],{"text":""},[null]]`: "",
+	for _, c := range [][2]string{
+		{`[{"text":"no nuts"}]`, "no nuts"}, {`{"text":" no nuts "}`, "no nuts"}, {`{"note":"x"}`, "x"},
+		{`{"value":"x","id":7,"_at":"now","name":null,"more":[]}`, "x"},
+		{`{"name":"nuts","quantity":0}`, `{"name":"nuts","quantity":0}`},
+		{`{"name":"nuts","value":"none"}`, `{"name":"nuts","value":"none"}`},
+		{`{"allergens":["nuts"]}`, `{"allergens":["nuts"]}`}, {`{"nuts":false}`, `{"nuts":false}`},
+		{`{"text":7}`, `{"text":7}`}, {`{"id":7,"_at":"now"}`, `{"id":7}`}, {`7`, "7"}, {`0`, "0"}, {`true`, "true"},
+		{`[7,"x",["y"],{"message":"z"},false,null,{},[],"",7]`, `7/x/["y"]/z`}, {`{}`, ""}, {`[]`, ""}, {`null`, ""},
+		{`false`, ""}, {`""`, ""}, {`" "`, ""}, {`[[],{"text":""},[null]]`, ""},
 	} {
+		in, want := c[0], c[1]
 		for _, p := range fields[fieldNote].paths {
 			if got := strings.Join(only(t, Config{}, "", `"name":"Pie","`+p+`":`+in).Lines[0].Notes, "/"); got != want {
 				t.Errorf("%s %s of an item: %q, want %q", p, in, got, want)
@@ -41,35 +35,20 @@ func TestANoteOfAnotherTypeIsQuoted(t *testing.T) {
 }
 
 func TestAVoidThatCannotBeReadIsAQuestion(t *testing.T) {
-	for in, want := range map[string]string{
-		`"isVoid":{"value":true}`: `isVoid.value: true`,
-		`"void":["x"]`:            `void: x`,
-		`"voided":" Maybe "`:      `voided: Maybe`,
-		`"isVoid":2,"void":"-1"`:  `isVoid: 2, void: -1`,
-		`"isVoid":null`:           ``, `"isVoid":false`: ``, `"isVoid":0`: ``, `"isVoid":-0.0`: ``, `"isVoid":""`: ``,
-		`"isVoid":" "`:     ``,
-		`"isVoid":"False"`: ``, `"isVoid":"0"`: ``, `"isVoid":"NO"`: ``, `"isVoid":"n"`: ``,
-		`"isVoid":{},"void":true`: ``, // it is one
+	for _, c := range [][2]string{
+		{`"isVoid":{"value":true}`, `isVoid.value: true`}, {`"void":["x"]`, `void: x`},
+		{`"voided":" Maybe "`, `voided: Maybe`}, {`"isVoid":2,"void":"-1"`, `isVoid: 2, void: -1`},
+		{`"isVoid":null`, ``}, {`"isVoid":false`, ``}, {`"isVoid":0`, ``}, {`"isVoid":-0.0`, ``}, {`"isVoid":""`, ``},
+		{`"isVoid":" "`, ``}, {`"isVoid":"False"`, ``}, {`"isVoid":"0"`, ``}, {`"isVoid":"NO"`, ``},
+		{`"isVoid":"n"`, ``}, {`"isVoid":{},"void":true`, ``}, // it is one
+		{`"status":{"name":"VOIDED"}`, `status.name: VOIDED`},
+		{`"kdsStatus":["VOID"],"status":9`, `kdsStatus: VOID/status: 9`}, {`"status":"FIRED","kdsStatus":null`, ``},
 	} {
-		if l := only(t, Config{}, "", `"name":"Pie",`+in).Lines[0]; l.MayCancel != want || l.Notes != nil {
-			t.Errorf("%s of an item: %q, %q, want %q", in, l.MayCancel, l.Notes, want)
-		}
-		if tk := only(t, Config{}, in, `"name":"Pie"`); tk.MayCancel != want || tk.Notes != nil {
-			t.Errorf("%s of a record: %q, %q, want %q", in, tk.MayCancel, tk.Notes, want)
-		}
-	}
-	for in, want := range map[string]string{
-		`"status":{"name":"VOIDED"}`:        `status.name: VOIDED`,
-		`"kdsStatus":["VOID"],"status":9`:   `kdsStatus: VOID/status: 9`,
-		`"status":"FIRED","kdsStatus":null`: ``,
-	} {
-		l := only(t, Config{}, "", `"name":"Pie",`+in).Lines[0]
-		if strings.Join(append([]string{l.MayCancel}, l.Notes...), "/") != want {
-			t.Errorf("%s of an item: %q, want %q", in, l.Notes, want)
-		}
-		tk := only(t, Config{}, in, `"name":"Pie"`)
-		if strings.Join(append([]string{tk.MayCancel}, tk.Notes...), "/") != want {
-			t.Errorf("%s of a record: %q, want %q", in, tk.Notes, want)
+		l, tk := only(t, Config{}, "", `"name":"Pie",`+c[0]).Lines[0], only(t, Config{}, c[0], `"name":"Pie"`)
+		item := strings.Join(append([]string{l.MayCancel}, l.Notes...), "/")
+		record := strings.Join(append([]string{tk.MayCancel}, tk.Notes...), "/")
+		if item != c[1] || record != c[1] {
+			t.Errorf("%s of an item: %q, of a record: %q, want %q", c[0], item, record, c[1])
 		}
 	}
 	// What is quoted hides nothing of a record that has nothing else to show.
