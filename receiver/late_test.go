@@ -11,57 +11,49 @@ import (
 )
 
 func TestARefusedRequestIsPrintedOnceItsCauseIsMended(t *testing.T) {
-	const odd = `{"records":[{"id":"x","items":{}}]}`
-	for name, c := range map[string]struct {
+	strict := func(p *Policy) { p.Mode = contract.Strict }
+	devices := func(id string) func(*Policy) {
+		return func(p *Policy) { p.Venues[0].Devices = []string{id} }
+	}
+	for _, c := range []struct {
 		one  StoredReject
 		set  func(*Policy)
 		want string // the hindrance; empty: it prints also without lenient
 	}{
-		"another media type": {late(ContentType, "Content-Type: want application/json", burger), nil, ""},
-		"a body that cannot be read": {late(SchemaMismatch, "records[0].items: want an array", odd), nil,
+		{late(ContentType, "Content-Type: want application/json", burger), nil, ""},
+		{late(SchemaMismatch, "records[0].items: want an array", `{"records":[{"id":"x","items":{}}]}`), nil,
 			"still cannot be read: records[0].items"},
-		"no JSON": {late(InvalidJSON, "byte 1", "\x1b order 18"), nil, "still cannot be read: byte 0"},
-		"an id that is no UUID": {late(SchemaMismatch, "want a UUID", requestOfItems("a", 1)),
-			func(p *Policy) { p.Mode = contract.Strict }, "want a UUID"},
-		"a device that was added": {late(DeviceNotAllowed, "not one of", burger),
-			func(p *Policy) { p.Venues[0].Devices = []string{device} }, ""},
-		"a device that was not added": {late(DeviceNotAllowed, "not one of", burger),
-			func(p *Policy) { p.Venues[0].Devices = []string{"other"} }, "still not one of the venue's devices"},
-		"too large": {late(BodyTooLarge, "too large", burger+strings.Repeat(" ", 1<<20)), nil,
-			"receiver.max_body is 1048576"},
+		{late(InvalidJSON, "byte 1", "\x1b order 18"), nil, "still cannot be read: byte 0"},
+		{late(SchemaMismatch, "want a UUID", requestOfItems("a", 1)), strict, "want a UUID"},
+		{late(DeviceNotAllowed, "not one of", burger), devices(device), ""},
+		{late(DeviceNotAllowed, "not one of", burger), devices("other"), "still not one of the venue's devices"},
+		{late(BodyTooLarge, "too large", burger+strings.Repeat(" ", 1<<20)), nil, "receiver.max_body is 1048576"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			b := newTestbed(t, func(_ *Options, p *Policy) {
-				p.ReportConflict = true
-				if c.set != nil {
-					c.set(p)
-				}
-			})
-			for _, lenient := range []bool{false, true} {
-				receipt, err := b.PrintLate(t.Context(), c.one, lenient)
-				h, hindered := errors.AsType[*Hindrance](err)
-				if !lenient && c.want != "" {
-					if !hindered || !strings.Contains(h.Message, c.want) || len(b.intake.requests()) > 0 {
-						t.Fatalf("%v, want %q", err, c.want)
-					}
-					continue
-				}
-				if err != nil || receipt.Duplicate != (lenient && c.want == "") {
-					t.Fatalf("lenient %v: %+v, %v", lenient, receipt, err)
-				}
-			}
-			got := b.intake.requests()[0]
-			reason, _, _ := strings.Cut(c.one.Message, ";")
-			if heads := got.Drafts[0].Ticket.Heads(); heads[0] != "LATE – refused at 19:32: "+reason || !got.Late {
-				t.Errorf("headed %q", heads)
-			}
-			if got.ReportConflict {
-				t.Error("if it differs from what has printed, only the list would say so, from where it came")
-			}
-			if !got.Received.Equal(c.one.Time) || got.Device != device || got.Venue != venueID {
-				t.Errorf("%+v", got)
+		b := newTestbed(t, func(_ *Options, p *Policy) {
+			if p.ReportConflict = true; c.set != nil {
+				c.set(p)
 			}
 		})
+		receipt, err := b.PrintLate(t.Context(), c.one, false)
+		h, hindered := errors.AsType[*Hindrance](err)
+		if hindered != (c.want != "") || hindered && (!strings.Contains(h.Message, c.want) || b.intake.stored != nil) {
+			t.Fatalf("%v, want %q", err, c.want)
+		}
+		if receipt, err = b.PrintLate(t.Context(), c.one, true); err != nil || receipt.Duplicate == hindered {
+			t.Fatalf("lenient: %+v, %v", receipt, err)
+		}
+
+		got := b.intake.requests()[0]
+		reason, _, _ := strings.Cut(c.one.Message, ";")
+		if heads := got.Drafts[0].Ticket.Heads(); heads[0] != "LATE – refused at 19:32: "+reason || !got.Late {
+			t.Errorf("headed %q", heads)
+		}
+		if got.ReportConflict {
+			t.Error("if it differs from what has printed, only the list would say so, from where it came")
+		}
+		if !got.Received.Equal(c.one.Time) || got.Device != device || got.Venue != venueID {
+			t.Errorf("%+v", got)
+		}
 	}
 }
 
