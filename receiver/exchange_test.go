@@ -299,16 +299,16 @@ func TestBodiesBeingParsedShareALimit(t *testing.T) {
 		for _, body := range []string{burger, "{}", "x"} {
 			b.do(post([]byte(body)))
 		}
-		if !b.parsing.small.TryAcquire(maxParsed) {
+		if !b.small.TryAcquire(maxParsed) {
 			t.Fatal("an answered request still holds its part")
 		}
 		tooFew := int64(len(burger)) - 1
-		b.parsing.small.Release(tooFew)
+		b.small.Release(tooFew)
 		start, c := time.Now(), l.dial(t)
 		c.send(requestWith(burger))
 		c.want(503, TooSlow)
 		wantElapsed(t, start, 4*time.Second)
-		b.parsing.small.Release(maxParsed - tooFew)
+		b.small.Release(maxParsed - tooFew)
 		c.send(requestWith(burger))
 		c.want(200, "")
 	})

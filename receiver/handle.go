@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
-	"golang.org/x/sync/semaphore"
 
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver/contract"
@@ -62,11 +61,14 @@ func (r *Receiver) take(ctx context.Context, x *exchange) (receipt ticket.Receip
 			err = r.panicked(p, debug.Stack())
 		}
 	}()
-	release, err := r.parsing.acquire(ctx, len(x.body))
-	if err != nil {
+	room, need := r.small, int64(len(x.body))
+	if need > maxUsualBody {
+		room, need = r.large, 1
+	}
+	if err := room.Acquire(ctx, need); err != nil {
 		return receipt, err
 	}
-	defer release()
+	defer room.Release(need)
 
 	planned, err := r.plan(x)
 	if err != nil {
@@ -176,32 +178,15 @@ func (r *Receiver) codeOf(ctx context.Context, err error) Code {
 }
 
 // Bodies cost memory twice. While they arrive, slow senders can hold many of them for seconds: maxLargeBodies limits
-// that. While they are parsed, planned and stored, each needs many times its size: a parser limits that. What does not
-// fit waits, or is answered 503 and comes again.
+// that. While they are parsed, planned and stored, each needs many times its size, the worst body 200 times: those of
+// usual size are let in until they are maxParsed bytes together, and larger ones one at a time, so that an order does
+// not wait for bodies that take seconds. What does not fit waits, or is answered 503 and comes again.
 const (
 	maxSmallBody   = 64 << 10 // is read without counting it; orders have a few kilobytes
 	maxLargeBodies = 64 << 20 // all larger ones together, so that callers cannot fill the memory of a small box
 	maxUsualBody   = 16 << 10 // does not wait for larger ones
 	maxParsed      = 512 << 10
 )
-
-// A parser lets bodies of usual size in until they are maxParsed bytes together, and of the larger ones one at a time,
-// so that an order does not wait for bodies that take seconds. The worst body needs 200 times its size.
-type parser struct{ small, large *semaphore.Weighted }
-
-func newParser() parser { return parser{semaphore.NewWeighted(maxParsed), semaphore.NewWeighted(1)} }
-
-// acquire waits until a body of that size may be parsed, or until ctx ends.
-func (p parser) acquire(ctx context.Context, size int) (release func(), err error) {
-	of, need := p.small, int64(size)
-	if size > maxUsualBody {
-		of, need = p.large, 1
-	}
-	if err := of.Acquire(ctx, need); err != nil {
-		return nil, err
-	}
-	return func() { of.Release(need) }, nil
-}
 
 // readBody reads the body within the time for the answer. After an error x.body holds what was read
 // until then.

@@ -71,7 +71,8 @@ func TestTheSecretPathIsNeitherAnsweredNorLogged(t *testing.T) {
 		"/hook/" + oldSecret: 200, "/hook/" + newSecret: 200, "/hook": 404, "/hook/": 404, "/hook/wrong": 404,
 		"/hook/" + oldSecret + "0": 404,
 		"/hook/" + oldSecret + "/": 404, "/hook/" + oldSecret + "/x": 404, "/hook//" + oldSecret: 404,
-		"/x/../hook/" + oldSecret: 404, "/": 404, "*": 404, "/hook/%2d" + newSecret[1:]: 404, "/hoo%6b/" + oldSecret: 404,
+		"/x/../hook/" + oldSecret: 404, "/": 404, "*": 404,
+		"/hook/%2d" + newSecret[1:]: 404, "/hoo%6b/" + oldSecret: 404,
 		contract.PathWebhook: 404,
 	} {
 		for _, method := range []string{"POST", "GET", "HEAD", "OPTIONS", "DELETE", "BREW"} {

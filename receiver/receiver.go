@@ -27,6 +27,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/semaphore"
 	"golang.org/x/time/rate"
 
 	"ticketrail/queue/ticket"
@@ -103,8 +104,8 @@ type Receiver struct {
 	// must not be changed.
 	router        atomic.Pointer[echo.Echo] // of the compiled policy
 	policy        atomic.Pointer[compiledPolicy]
-	largeReserved atomic.Int64 // bytes of bodies larger than maxSmallBody
-	parsing       parser
+	largeReserved atomic.Int64        // bytes of bodies larger than maxSmallBody
+	small, large  *semaphore.Weighted // of bodies that are parsed, planned and stored, see maxParsed
 	limiter       *logLimiter
 	strangers     *rate.Limiter // of log lines about callers that name none of our venues
 	heard         sync.Map      // when each venue was last heard of: [time.Time] by id
@@ -126,7 +127,8 @@ func New(o Options) (*Receiver, error) {
 		shapes:   o.Shapes,
 		log:      log,
 		metrics:  newMetrics(o.Registerer),
-		parsing:  newParser(),
+		small:    semaphore.NewWeighted(maxParsed),
+		large:    semaphore.NewWeighted(1),
 		limiter:  newLogLimiter(),
 		// Ten at once, then one in six seconds: a new box shows what is wrong, a flood from many addresses
 		// writes little.

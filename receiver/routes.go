@@ -3,7 +3,6 @@ package receiver
 import (
 	"crypto/sha256"
 	"crypto/subtle"
-	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -40,22 +39,39 @@ func (r *Receiver) routes(p *compiledPolicy) *echo.Echo {
 		StackSize: 16 << 10, DisableStackAll: true, DisableErrorHandler: true,
 		LogErrorFunc: func(_ echo.Context, err error, stack []byte) error { return r.panicked(err, stack) },
 	}))
-	checks := []echo.MiddlewareFunc{p.checkAddress, p.checkVenue, p.checkDevice, r.recordArrival, p.checkContentType}
+	checks := inOrder(p.checkAddress, p.checkVenue, p.checkDevice, r.recordArrival, checkContentType)
 	// Without these two, Echo would answer an OPTIONS with 204, and a method that it does not know with
 	// 405, before the secret is checked: that would reveal the path.
 	methodNotAllowed := func(echo.Context) error { return echo.ErrMethodNotAllowed }
 	add := func(path string, first ...echo.MiddlewareFunc) {
 		e.Any(path, methodNotAllowed, first...)
 		e.RouteNotFound(path, methodNotAllowed, first...)
-		e.POST(path, r.handle, append(first, checks...)...)
+		e.POST(path, r.handle, append(first, checks)...)
 	}
 	if p.openPath {
 		add(p.Path)
 	}
 	if len(p.secrets) > 0 {
-		add(strings.TrimSuffix(p.Path, "/")+"/:secret", p.checkSecret)
+		add(strings.TrimSuffix(p.Path, "/")+"/:secret", inOrder(p.checkSecret))
 	}
 	return e
+}
+
+// A check refuses a request because of its headers, or notes in x what they say.
+type check func(c echo.Context, x *exchange) error
+
+// inOrder is middleware that makes checks up to the first that refuses.
+func inOrder(checks ...check) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			for _, check := range checks {
+				if err := check(c, exchangeOf(c)); err != nil {
+					return err
+				}
+			}
+			return next(c)
+		}
+	}
 }
 
 // An exchange is the state of one request and its answer. Only the goroutine of the request uses
@@ -108,27 +124,23 @@ func (p *compiledPolicy) startExchange(next echo.HandlerFunc) echo.HandlerFunc {
 // checkSecret compares the last path segment with each secret, in constant time: the time of an
 // answer must not reveal how much of a guess was right. A wrong one is answered like any other
 // path. All secrets are compared even after a match, for the same reason.
-func (p *compiledPolicy) checkSecret(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		sum := sha256.Sum256([]byte(c.Param("secret")))
-		found := -1
-		for i := range p.secrets {
-			found = subtle.ConstantTimeSelect(subtle.ConstantTimeCompare(sum[:], p.secrets[i].sum[:]), i, found)
-		}
-		if found < 0 {
-			return echo.ErrNotFound
-		}
-		exchangeOf(c).path, exchangeOf(c).secret = p.secrets[found].venue, true
-		return next(c)
+func (p *compiledPolicy) checkSecret(c echo.Context, x *exchange) error {
+	sum := sha256.Sum256([]byte(c.Param("secret")))
+	found := -1
+	for i := range p.secrets {
+		found = subtle.ConstantTimeSelect(subtle.ConstantTimeCompare(sum[:], p.secrets[i].sum[:]), i, found)
 	}
+	if found < 0 {
+		return echo.ErrNotFound
+	}
+	x.path, x.secret = p.secrets[found].venue, true
+	return nil
 }
 
 // recordArrival has the time of a request for [Receiver.Heard].
-func (r *Receiver) recordArrival(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		r.heard.Store(exchangeOf(c).venue.ID, time.Now())
-		return next(c)
-	}
+func (r *Receiver) recordArrival(_ echo.Context, x *exchange) error {
+	r.heard.Store(x.venue.ID, time.Now())
+	return nil
 }
 
 // panicked logs a panic. The request is answered 500, which the service retries.
@@ -143,17 +155,15 @@ func (r *Receiver) panicked(cause any, stack []byte) error {
 // text that the caller chose, because it would go into the log; a venue id has the form of a UUID there.
 
 // checkAddress refuses callers whose address is not in allow_from.
-func (p *compiledPolicy) checkAddress(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		if len(p.AllowFrom) == 0 {
-			return next(c)
-		}
-		a, err := netip.ParseAddr(exchangeOf(c).address) // fails for a Unix socket, and if a proxy sent no address
-		if err != nil || !within(p.AllowFrom, a) {
-			return &refusal{AddressNotAllowed, "the caller's address is not in allow_from"}
-		}
-		return next(c)
+func (p *compiledPolicy) checkAddress(_ echo.Context, x *exchange) error {
+	if len(p.AllowFrom) == 0 {
+		return nil
 	}
+	a, err := netip.ParseAddr(x.address) // fails for a Unix socket, and if a proxy sent no address
+	if err != nil || !within(p.AllowFrom, a) {
+		return &refusal{AddressNotAllowed, "the caller's address is not in allow_from"}
+	}
+	return nil
 }
 
 func within(networks []netip.Prefix, a netip.Addr) bool {
@@ -166,75 +176,70 @@ func within(networks []netip.Prefix, a netip.Addr) bool {
 // checkVenue refuses venues that are not configured. It checks every value of a header that was
 // sent more than once: a proxy in front may have checked another one than we would use. A UUID in
 // capitals is the same venue.
-func (p *compiledPolicy) checkVenue(next echo.HandlerFunc) echo.HandlerFunc {
-	name := strings.ToLower(p.VenueHeader)
-	return func(c echo.Context) error {
-		values := c.Request().Header[p.VenueHeader]
-		if len(values) == 0 {
-			return &refusal{VenueMissing, name + ": missing"}
-		}
-		var id string
-		for i, v := range values {
-			one, ok := contract.CanonicalID(strings.TrimSpace(v))
-			switch {
-			case !ok:
-				return &refusal{VenueNotAllowed, name + ": not a UUID"}
-			case i > 0 && one != id:
-				return &refusal{VenueNotAllowed, name + ": sent twice, with different values"}
-			}
-			id = one
-		}
-		v := p.venues[id]
-		if v == nil {
-			return &refusal{VenueNotAllowed, fmt.Sprintf("%s: venue %s is not listed under venues", name, id)}
-		}
-		x := exchangeOf(c)
-		if x.path != v.path { // the secret of another venue, or of none, proves nothing about this one
-			return echo.ErrNotFound
-		}
-		x.venue = v
-		return next(c)
+func (p *compiledPolicy) checkVenue(c echo.Context, x *exchange) error {
+	values := c.Request().Header[p.VenueHeader]
+	if len(values) == 0 {
+		return badHeader(VenueMissing, p.VenueHeader, "missing")
 	}
+	var id string
+	for i, v := range values {
+		one, ok := contract.CanonicalID(strings.TrimSpace(v))
+		switch {
+		case !ok:
+			return badHeader(VenueNotAllowed, p.VenueHeader, "not a UUID")
+		case i > 0 && one != id:
+			return badHeader(VenueNotAllowed, p.VenueHeader, "sent twice, with different values")
+		}
+		id = one
+	}
+	v := p.venues[id]
+	if v == nil {
+		return badHeader(VenueNotAllowed, p.VenueHeader, "venue "+id+" is not listed under venues")
+	}
+	if x.path != v.path { // the secret of another venue, or of none, proves nothing about this one
+		return echo.ErrNotFound
+	}
+	x.venue = v
+	return nil
+}
+
+// badHeader is the refusal for a header, named as people write it.
+func badHeader(code Code, name, problem string) error {
+	return &refusal{code, strings.ToLower(name) + ": " + problem}
 }
 
 // checkDevice refuses devices that are not the venue's. It checks every value too; blank ones do
 // not count. Ids are compared exactly: the contract does not say that they have a fixed form.
-func (p *compiledPolicy) checkDevice(next echo.HandlerFunc) echo.HandlerFunc {
-	name := strings.ToLower(p.DeviceHeader)
-	return func(c echo.Context) error {
-		x := exchangeOf(c)
-		for _, v := range c.Request().Header[p.DeviceHeader] {
-			v = strings.TrimSpace(v)
-			if v == "" {
-				continue
-			}
-			if x.venue.devices != nil && !x.venue.devices[v] {
-				return &refusal{DeviceNotAllowed, name + ": not one of the venue's devices"}
-			}
-			if x.device == "" {
-				x.device = truncateDevice(v)
-			}
+func (p *compiledPolicy) checkDevice(c echo.Context, x *exchange) error {
+	for _, v := range c.Request().Header[p.DeviceHeader] {
+		v = strings.TrimSpace(v)
+		if v == "" {
+			continue
+		}
+		if x.venue.devices != nil && !x.venue.devices[v] {
+			return badHeader(DeviceNotAllowed, p.DeviceHeader, "not one of the venue's devices")
 		}
 		if x.device == "" {
-			return &refusal{DeviceMissing, name + ": missing"}
+			x.device = truncateDevice(v)
 		}
-		return next(c)
 	}
+	if x.device == "" {
+		return badHeader(DeviceMissing, p.DeviceHeader, "missing")
+	}
+	return nil
 }
 
 // checkContentType accepts any parameters, well-formed or not. A strange charset is no reason to lose
 // an order: the parser decides whether the body can be read.
-func (p *compiledPolicy) checkContentType(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		media, _, _ := strings.Cut(c.Request().Header.Get(echo.HeaderContentType), ";")
-		media = strings.ToLower(strings.TrimSpace(media))
-		// application/problem+json and the like are JSON too (RFC 6839).
-		if media != contract.ContentType &&
-			!(strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json")) {
-			return &refusal{ContentType, "Content-Type: want " + contract.ContentType}
-		}
-		return next(c)
+func checkContentType(c echo.Context, _ *exchange) error {
+	media, _, _ := strings.Cut(c.Request().Header.Get(echo.HeaderContentType), ";")
+	media = strings.ToLower(strings.TrimSpace(media))
+	// application/problem+json and the like are JSON too (RFC 6839).
+	if media != contract.ContentType &&
+		!(strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json")) {
+		return &refusal{ContentType, "Content-Type: want " + contract.ContentType}
 	}
+	return nil
 }
 
 // maxDevice limits what is stored of a device id, in bytes. Real ones have about twenty.

@@ -59,7 +59,7 @@ type Ticket struct {
 	Zone     string    `json:"zone,omitempty"` // the venue's tz database name; empty prints UTC
 
 	Lines []Line `json:"lines,omitempty"`
-	// AlsoAt is the other stations that got lines of the same order, in the order of the routes.
+	// AlsoAt is the other stations that got lines of the same order, by their names.
 	AlsoAt []Part `json:"also_at,omitempty"`
 	// Changed says that the ticket replaces earlier ones; nil: it replaces none.
 	Changed *Change `json:"changed,omitempty"`

@@ -330,15 +330,9 @@ func (p *PrintRequest) anomalies(repeats bool) (out []Anomaly) {
 	status := p.Envelope.Get(FieldStatus)
 	note(status != nil && status.string() != ValueSuccess, StatusOdd)
 	if v := p.Envelope.Get(FieldCount); v != nil {
-		n, isNumber := v.number() // 1.0 is the same count as 1
-		note(!isNumber || n != float64(len(p.Records)), CountOdd)
+		n, err := strconv.ParseFloat(v.Text(), 64) // 1.0 is the same count as 1
+		note(v.Kind() != '0' || err != nil || n != float64(len(p.Records)), CountOdd)
 	}
 	note(repeats, DuplicateKey)
 	return out
-}
-
-// number is the value of a number.
-func (v Value) number() (n float64, ok bool) {
-	n, err := strconv.ParseFloat(v.Text(), 64)
-	return n, v.Kind() == '0' && err == nil
 }

@@ -20,7 +20,6 @@
 package plan
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -100,8 +99,8 @@ type Result struct {
 	// all the same. It quotes nothing that the service sent.
 	Failure      string
 	FailureCount int // each expression counts for each item on which it fails
-	// Trace explains the plan; nil unless [Plan.SplitTraced] made it.
-	Trace *Trace
+	// Trace explains the plan, one line for each route of each item; empty unless [Plan.SplitTraced] made it.
+	Trace string
 }
 
 // Compile checks c and makes a [Plan] of it. The error joins one [Problem] for each
@@ -149,7 +148,7 @@ func (p *Plan) Split(req contract.PrintRequest, v Venue, device string, received
 func (p *Plan) SplitTraced(
 	req contract.PrintRequest, v Venue, device string, received time.Time, names Names,
 ) Result {
-	return p.split(req, v, device, received, names, &Trace{})
+	return p.split(req, v, device, received, names, &tracer{})
 }
 
 // noteParts sets AlsoAt of every ticket that has lines: at which other stations its order has lines
@@ -164,9 +163,7 @@ func (p *Plan) noteParts(drafts []ticket.Draft) {
 		}
 	}
 	for _, parts := range orders {
-		slices.SortStableFunc(parts, func(a, b ticket.Part) int {
-			return cmp.Compare(p.rank(a.Station), p.rank(b.Station))
-		})
+		slices.SortFunc(parts, func(a, b ticket.Part) int { return strings.Compare(a.Station, b.Station) })
 	}
 	for i := range drafts {
 		d := &drafts[i]
@@ -179,19 +176,6 @@ func (p *Plan) noteParts(drafts []ticket.Draft) {
 			}
 		}
 	}
-}
-
-// rank sorts stations as the routes name them. Those that no route names, such as the fallback of a
-// venue, come last.
-func (p *Plan) rank(station string) int {
-	rank := 0
-	for i := range p.routes {
-		if at := slices.Index(p.routes[i].to, station); at >= 0 {
-			return rank + at
-		}
-		rank += len(p.routes[i].to)
-	}
-	return rank
 }
 
 // fieldInstructions is the record's field that lays out the service's own receipt: a list of commands.

@@ -113,8 +113,8 @@ func TestATicketNamesTheOtherStationsOfItsOrder(t *testing.T) {
 		want    string
 	}{
 		{"one station", []string{record("", "FF")}, "grill:"},
-		{"the order of the routes, the fallback last", []string{record("", "XFD")},
-			"fallback: bar grill | grill: bar fallback | bar: grill fallback"},
+		{"by their names", []string{record("", "XFD")},
+			"fallback: bar grill | grill: bar fallback | bar: fallback grill"},
 		{"one item at two stations", []string{record("", "A")}, "all: pass | pass: all"},
 		{"a record for each printer", []string{record(`"checkNumber":18,`, "F"), record(`"checkNumber":18,`, "D")},
 			"grill: bar | bar: grill"},

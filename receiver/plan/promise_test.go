@@ -217,10 +217,12 @@ func FuzzSplit(f *testing.F) {
 			}
 
 			traced := p.SplitTraced(req, harbour, "T1", noon, nil)
-			if traced.Trace == nil || r.Trace != nil || lines(traced) != lines(r) {
+			first := req.Records[0]
+			if traced.Trace == "" && len(first.Items) > 0 && first.Unreadable == "" || r.Trace != "" ||
+				lines(traced) != lines(r) {
 				t.Fatalf("a trace changes the plan: %s, without %s", lines(traced), lines(r))
 			}
-			said := traced.Trace.String()
+			said := traced.Trace
 			for _, l := range p.Leaves(req) {
 				said += l.Example
 			}

@@ -107,7 +107,8 @@ var orderShapes = []struct{ shape, noise, want string }{
 		`{"name":"Rye","operation":"-"},{"name":"Bun","status":"REMOVED"},{"name":"Nut","optionType":"exclusion"},` +
 		`{"name":"Dip","preModifierName":"Hold"},{"name":"Pea","prefix":"ohne"},{"name":"Oil","modifier":"LESS"},` +
 		`{"name":"Mint","modCode":"86"}]}`, "",
-		"[REMOVAL] Ham|[SUBTRACT] Fig|[-] Rye|[REMOVED] Bun|[EXCLUSION] Nut|[HOLD] Dip|[OHNE] Pea|[LESS] Oil|[86] Mint"},
+		"[REMOVAL] Ham|[SUBTRACT] Fig|[-] Rye|[REMOVED] Bun|[EXCLUSION] Nut|[HOLD] Dip|[OHNE] Pea|" +
+			"[LESS] Oil|[86] Mint"},
 	{`{"name":"Burger","exclusions":[{"name":"Egg"}],"without":["Leek"]}`, "", "exclusions: Egg|without: Leek"},
 	{`{"name":"Burger","type":86,"status":"-","childItems":[{"name":"Bun","kind":"no"}]}`,
 		"", "1 Burger|type: 86|status: -|1 Bun|kind: no"},

@@ -31,6 +31,7 @@ type splitter struct {
 	base     ticket.Ticket // what all tickets of the request have in common: venue, device, time
 	lines    []ticket.Line // of the record
 	res      Result
+	trace    *tracer // nil: nobody asks
 
 	machine      vm.VM              // reused by all expressions, which saves most of their allocations
 	env          map[string]any     // what expressions see of the record; nil until one needs it
@@ -58,7 +59,7 @@ func (p *Plan) newSplitter(req contract.PrintRequest) *splitter {
 
 // split plans all records in the order received; a station's tickets print in that order.
 func (p *Plan) split(
-	req contract.PrintRequest, v Venue, device string, received time.Time, names Names, trace *Trace,
+	req contract.PrintRequest, v Venue, device string, received time.Time, names Names, trace *tracer,
 ) Result {
 	// The venue's id is half of the key by which a retry is recognised, so it has one spelling.
 	v.ID, _ = contract.CanonicalID(strings.TrimSpace(v.ID))
@@ -70,7 +71,7 @@ func (p *Plan) split(
 		}
 	}
 	s := p.newSplitter(req)
-	s.venue, s.names = v, names
+	s.venue, s.names, s.trace = v, names, trace
 	if v.Fallback != "" {
 		s.fallback = v.Fallback
 	}
@@ -78,7 +79,6 @@ func (p *Plan) split(
 		Venue: v.ID, VenueName: v.Name, Zone: v.Zone,
 		Device: device, Request: req.ID, Received: received,
 	}
-	s.res.Trace = trace
 	s.res.Request = ticket.Request{
 		Venue: v.ID, ID: req.ID, Device: device, Received: received,
 		Body: req.Raw,
@@ -86,7 +86,8 @@ func (p *Plan) split(
 	s.splitRecords(req)
 	p.noteParts(s.res.Request.Drafts)
 	if trace != nil {
-		trace.Missing = s.missing(req)
+		trace.missing(p.routes, v, req)
+		s.res.Trace = trace.text.String()
 	}
 	return s.res
 }
@@ -185,18 +186,12 @@ func (s *splitter) splitItems(rec *contract.Record, t ticket.Ticket) (shares []s
 	slices.SortStableFunc(runs, func(a, b run) int { return cmp.Compare(a.key, b.key) })
 
 	for _, r := range runs {
-		var it *ItemTrace
-		if s.res.Trace != nil {
-			it = s.itemTrace(r.item, s.lines[r.lines.from].Name)
-		}
-		stations, routed := s.stations(rec, r.item, it)
+		stations, routed := s.stations(rec, r.item)
 		if !routed && !slices.Contains(stations, s.fallback) {
 			// So that what no route matches still reaches a cook.
 			stations = append(stations, s.fallback)
 		}
-		if it != nil {
-			it.Stations, it.NoRoute = stations, !routed
-		}
+		s.trace.item(s.record, r.item, s.lines[r.lines.from].Name, stations, routed)
 		r.lines.noRoute = !routed
 		for _, name := range stations {
 			shares = addShare(shares, name, r.lines)
@@ -263,22 +258,23 @@ func (share *stationShare) lines(all []ticket.Line) []ticket.Line {
 // only some with Continue to logs, where nobody cooks.
 //
 // With Continue, two routes may name the same station. It gets the item once: twice on paper is cooked twice.
-func (s *splitter) stations(rec *contract.Record, item int, it *ItemTrace) (out []string, routed bool) {
+func (s *splitter) stations(rec *contract.Record, item int) (out []string, routed bool) {
 	done := false
 	for i := range s.plan.routes {
 		r := &s.plan.routes[i]
-		outcome, msg := NotReached, ""
+		outcome, matched, err := "no match", false, (*expressionError)(nil)
 		switch {
 		case done:
+			outcome = "not reached" // an earlier route matched the item
 		case !r.serves(s.venue):
-			outcome = OtherVenue
+			outcome = "for another venue"
 		default:
-			outcome, msg = s.match(i, r, rec, item)
+			if matched, err = s.match(i, r, rec, item); matched {
+				outcome = "matched"
+			}
 		}
-		if it != nil {
-			it.Routes = append(it.Routes, RouteTrace{Route: r.path, Outcome: outcome, Error: msg})
-		}
-		if outcome != Matched {
+		s.trace.route(r, outcome, err)
+		if !matched {
 			continue
 		}
 		for _, name := range r.to {
@@ -303,9 +299,9 @@ func (r *route) serves(v Venue) bool {
 //
 // A result that does not depend on the item is kept for the record. Together with maxLoopSteps this bounds what a
 // hostile request costs: with n items, an expression that loops over record.items would otherwise take n × n steps.
-func (s *splitter) match(i int, r *route, rec *contract.Record, item int) (Outcome, string) {
+func (s *splitter) match(i int, r *route, rec *contract.Record, item int) (bool, *expressionError) {
 	if r.when == nil {
-		return Matched, ""
+		return true, nil
 	}
 	if s.results == nil {
 		s.results = make([]expressionResult, len(s.plan.routes))
@@ -322,17 +318,13 @@ func (s *splitter) match(i int, r *route, rec *contract.Record, item int) (Outco
 			result.matched, result.err = r.when.eval(&s.machine, s.env)
 		}
 	}
-	switch {
-	case result.err != nil:
+	if result.err != nil {
 		// Counted for each item, also when the result was kept: the operator sees how many items are concerned.
 		s.res.FailureCount++
 		if s.res.Failure == "" {
 			s.res.Failure = fmt.Sprintf("%s.when: records[%d].items[%d]: failed at %s", r.path, s.record, item,
 				result.err.at) // the message may name a guest; ticketrail inspect has it
 		}
-		return ExpressionFailed, result.err.Error()
-	case result.matched:
-		return Matched, ""
 	}
-	return NoMatch, ""
+	return result.matched, result.err
 }

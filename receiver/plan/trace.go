@@ -2,125 +2,70 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"ticketrail/receiver/contract"
 )
 
-// A Trace explains where the items of a request go. ticketrail inspect prints it for a body that the operator has,
+// A tracer writes what each route does with each item. ticketrail inspect prints it for a body that the operator has,
 // so that routes can be corrected without sending orders. [Plan.Leaves] says what became of the fields.
-type Trace struct {
-	Items []ItemTrace // of the records themselves, in the order of the tickets
-	// Missing lists the fields that the expressions for this venue read and that nothing in this body has.
-	// A misspelt field raises no error, its route just never matches; here it is found.
-	Missing []Reference
+type tracer struct {
+	tried, text strings.Builder // the routes of the item at hand; all of the trace
 }
 
-// An ItemTrace is about one item. What is nested below it goes where it goes.
-type ItemTrace struct {
-	Path     string // records[0].items[2]
-	Name     string
-	Routes   []RouteTrace
-	Stations []string // that get it
-	NoRoute  bool     // no route matched it, so the fallback gets it
+// route notes what a route did with the item at hand. The error of an expression may quote the order; it is quoted
+// again, so that it cannot hold terminal control sequences. A nil tracer notes nothing.
+func (t *tracer) route(r *route, outcome string, err *expressionError) {
+	switch {
+	case t == nil:
+	case err != nil:
+		fmt.Fprintf(&t.tried, "  %s failed: %q\n", r.path, err.Error())
+	default:
+		fmt.Fprintf(&t.tried, "  %s %s\n", r.path, outcome)
+	}
 }
 
-// RouteTrace says what a route did with an item.
-type RouteTrace struct {
-	Route   string // routes[2]
-	Outcome Outcome
-	Error   string // of ExpressionFailed
+// item ends the trace of an item. What is nested below it goes where it goes.
+func (t *tracer) item(record, item int, name string, stations []string, routed bool) {
+	if t == nil {
+		return
+	}
+	note := ""
+	if !routed {
+		note = " (NO ROUTE)"
+	}
+	fmt.Fprintf(&t.text, "records[%d].items[%d] %q → %s%s\n%s", record, item, name, strings.Join(stations, ", "), note,
+		t.tried.String())
+	t.tried.Reset()
 }
 
-// Outcome is what a route did with an item. Its values are text for people.
-type Outcome string
-
-const (
-	Matched          Outcome = "matched"
-	NoMatch          Outcome = "no match"
-	ExpressionFailed Outcome = "failed"
-	OtherVenue       Outcome = "for another venue"
-	NotReached       Outcome = "not reached" // an earlier route matched the item
-)
-
-// A Reference is a field that an expression reads.
-type Reference struct {
-	Route string // routes[2]
-	Field string // item.courseName
-}
-
-// itemTrace begins the trace of an item.
-func (s *splitter) itemTrace(item int, name string) *ItemTrace {
-	t := s.res.Trace
-	t.Items = append(t.Items, ItemTrace{Path: fmt.Sprintf("records[%d].items[%d]", s.record, item), Name: name})
-	return &t.Items[len(t.Items)-1]
-}
-
-// missing finds the fields that expressions read and no record or item has. They are a hint, not an
-// error: another order may well have the field.
-func (s *splitter) missing(req contract.PrintRequest) (out []Reference) {
-	for i := range s.plan.routes {
-		r := &s.plan.routes[i]
-		if r.when == nil || !r.serves(s.venue) {
+// missing writes which fields the expressions for the venue read and no record or item has. A misspelt field raises no
+// error, its route just never matches; here it is found. It is a hint: another order may well have the field.
+func (t *tracer) missing(routes []route, v Venue, req contract.PrintRequest) {
+	for i := range routes {
+		r := &routes[i]
+		if r.when == nil || !r.serves(v) {
 			continue
 		}
 		for _, ref := range r.when.refs {
 			if !anyHas(req, strings.Split(ref, ".")) {
-				out = append(out, Reference{Route: r.path, Field: ref})
+				fmt.Fprintf(&t.text, "%s.when reads %s, which nothing in this body has\n", r.path, ref)
 			}
 		}
 	}
-	return out
 }
 
-// anyHas says whether any record, or any item at depth 0, has the field. Expressions see no other items.
+// anyHas says whether any record, or any item at depth 0, has the field. Expressions see no other items. A field that
+// is null is not missing: the service knows it.
 func anyHas(req contract.PrintRequest, ref []string) bool {
-	for i := range req.Records {
-		rec := &req.Records[i]
-		if ref[0] == "record" {
-			if hasPath(rec.Fields, ref[1:]) {
-				return true
-			}
-			continue
+	has := func(v contract.Value) bool {
+		for _, key := range ref[1:] {
+			v = v.Get(key)
 		}
-		for _, item := range rec.Items {
-			if hasPath(item, ref[1:]) {
-				return true
-			}
-		}
+		return v != nil
 	}
-	return false
-}
-
-// hasPath says whether there is anything at the path, null included. A field that is null is not
-// missing: the service knows it.
-func hasPath(obj contract.Value, keys []string) bool {
-	for _, k := range keys {
-		obj = obj.Get(k)
-	}
-	return obj != nil
-}
-
-// String is the trace as text for a terminal. What the service sent is quoted, so that it cannot
-// hold terminal control sequences.
-func (t *Trace) String() string {
-	var b strings.Builder
-	for _, it := range t.Items {
-		fmt.Fprintf(&b, "%s %q → %s", it.Path, it.Name, strings.Join(it.Stations, ", "))
-		if it.NoRoute {
-			b.WriteString(" (NO ROUTE)")
-		}
-		b.WriteByte('\n')
-		for _, r := range it.Routes {
-			fmt.Fprintf(&b, "  %s %s", r.Route, r.Outcome)
-			if r.Error != "" {
-				fmt.Fprintf(&b, ": %q", r.Error)
-			}
-			b.WriteByte('\n')
-		}
-	}
-	for _, n := range t.Missing {
-		fmt.Fprintf(&b, "%s.when reads %s, which nothing in this body has\n", n.Route, n.Field)
-	}
-	return b.String()
+	return slices.ContainsFunc(req.Records, func(rec contract.Record) bool {
+		return ref[0] == "record" && has(rec.Fields) || ref[0] == "item" && slices.ContainsFunc(rec.Items, has)
+	})
 }

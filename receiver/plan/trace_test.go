@@ -26,7 +26,7 @@ func TestATraceSaysWhatEachRouteDid(t *testing.T) {
 		{When: `item.courseName == "Entrees" and record.checkNumber == 18`, To: []string{"grill"}},
 	}})
 	r := p.SplitTraced(parse(t, burger), harbour, "T1", noon, nil)
-	got := r.Trace.String()
+	got := r.Trace
 	for _, want := range []string{
 		"records[0].items[2] \"Ale\" → fallback (NO ROUTE)\n",
 		"records[0].items[3] \"Cola\\x1b[31m\" → fallback (NO ROUTE)\n",

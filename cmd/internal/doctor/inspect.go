@@ -60,7 +60,7 @@ func Inspect(
 	fields = admin.Fields{Fields: conf.Ticket.Fields, Silence: conf.Ticket.Silence,
 		Venues: []admin.VenueFields{{Name: v.Name, Shape: receiver.ShapeOf(leaves)}}}
 	fmt.Fprintf(&out, "\n%s\n", markBody(raw, leaves, colour))
-	out.WriteString(r.Trace.String())
+	out.WriteString(r.Trace)
 	for _, d := range r.Request.Drafts {
 		o, err := station.LayoutOptions(conf, d.Station)
 		if err != nil {
