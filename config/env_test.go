@@ -29,7 +29,8 @@ func TestEveryKeyOutsideListsCanBeSetInTheEnvironmentWhichOverridesTheFile(t *te
 		"storage.history_retention": "3h",
 		"storage.max_backlog":       "9", "admin.socket": "/a", "metrics.listen": "127.0.0.1:2", "log.level": "debug",
 		"log.format":     "json",
-		"display.listen": "127.0.0.1:3", "display.insecure": "true", "display.places": "fixed",
+		"display.listen": "127.0.0.1:3", "display.insecure": "true", "display.language": "de",
+		"display.places":      "fixed",
 		"display.colours.red": "no, without", "display.colours.amber": "a", "display.colours.green": "extra",
 		"display.colours.blue": "b", "display.colours.violet": "v",
 		"service.insecure": "true", "service.timeout": "2s", "service.refresh": "1h", "service.token.path": "/t",
@@ -70,7 +71,7 @@ func TestEveryKeyOutsideListsCanBeSetInTheEnvironmentWhichOverridesTheFile(t *te
 	want.Ticket.Silence = []string{"records.a", "records.items.b"}
 	want.Storage = Storage{"/s", "/c", 2 * time.Hour, 3 * time.Hour, 9}
 	want.Admin.Socket, want.Metrics.Listen, want.Log = "/a", "127.0.0.1:2", Log{"debug", "json"}
-	want.Display = Display{Listen: "127.0.0.1:3", Insecure: true, Places: "fixed", Colours: Colours{
+	want.Display = Display{Listen: "127.0.0.1:3", Insecure: true, Language: "de", Places: "fixed", Colours: Colours{
 		Red:   []string{"no", "without"},
 		Amber: []string{"a"}, Green: []string{"extra"}, Blue: []string{"b"}, Violet: []string{"v"}}}
 	want.Service = Service{Insecure: true, Refresh: time.Hour, Options: pos.Options{Timeout: 2 * time.Second,

@@ -25,6 +25,7 @@ type pairingView struct{ Web, Code string }
 type pageView struct {
 	Web   string
 	Setup setup
+	Words map[string]string
 	Tag   string // of the setup; a page with another tag reloads itself
 	Beat  beat
 	State board.Snapshot
@@ -40,8 +41,8 @@ const maxRendering = 2
 func (s *Server) page(w http.ResponseWriter, r *http.Request, view *screenView, g *grant) {
 	// Each visit prolongs the cookie, so a screen in use is never unpaired by age.
 	g.renew(w, r)
-	s.serveTemplate(w, r, "page.html", pageView{Web: s.web.base, Setup: view.setup, Tag: view.setupTag,
-		Beat: view.newBeat(), State: view.orders.Snapshot()})
+	s.serveTemplate(w, r, "page.html", pageView{Web: s.web.base, Setup: view.setup,
+		Words: wordsIn(view.setup.Language), Tag: view.setupTag, Beat: view.newBeat(), State: view.orders.Snapshot()})
 }
 
 // serveTemplate renders a template and answers with it.

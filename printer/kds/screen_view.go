@@ -31,6 +31,7 @@ type setup struct {
 	Web         string              `json:"web"` // tag of the scripts and styles
 	Name        string              `json:"name"`
 	Title       string              `json:"title"`
+	Language    string              `json:"language,omitempty"`
 	Pass        bool                `json:"pass"`
 	Beat        int64               `json:"beat"` // milliseconds, as all of them but Repeat
 	WarnAfter   int64               `json:"warn_after"`
@@ -50,7 +51,8 @@ func newScreenView(d Display, web string) *screenView {
 	v := &screenView{screen: d.Screen, orders: d.Screen.Orders(), stopped: make(chan struct{})}
 	v.config.Store(&d)
 	v.setup = setup{
-		Web: web, Name: o.Name, Title: o.Title, Pass: o.Pass != nil, Beat: beatInterval.Milliseconds(),
+		Web: web, Name: o.Name, Title: o.Title, Language: d.Language,
+		Pass: o.Pass != nil, Beat: beatInterval.Milliseconds(),
 		WarnAfter: o.WarnAfter.Milliseconds(), LateAfter: o.LateAfter.Milliseconds(),
 		RecallFor: v.orders.RecallFor().Milliseconds(), UndoFor: board.UndoFor.Milliseconds(),
 		UnseenAfter: o.UnseenAfter.Milliseconds(), Repeat: int64(o.Repeat / time.Second),

@@ -23,6 +23,8 @@ type Display struct {
 	Screen *Screen // required
 	// Keys are the keys of each action, on top of [DefaultKeys]; see [CheckKeys].
 	Keys map[string][]string
+	// Language is that of the page's own texts, a column of web/words.json; empty: English.
+	Language string
 	// Fixed has a card stay in its place until it is bumped, instead of moving up.
 	Fixed bool
 	// Zone is required. It returns the kitchen's time zone, for the clock on the page; nil is that of the box. It

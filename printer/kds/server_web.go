@@ -31,7 +31,7 @@ func newWebFiles() *webFiles {
 		b, _ := webFolder.ReadFile("web/" + e.Name())
 		_, _ = sum.Write([]byte(e.Name()))
 		_, _ = sum.Write(b)
-		if path.Ext(e.Name()) != ".html" {
+		if contentType(e.Name()) != "" {
 			w.files[e.Name()] = b
 		}
 	}

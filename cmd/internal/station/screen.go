@@ -199,7 +199,7 @@ func (d *screens) show(next *Built) {
 		s.setLook(next.conf)
 		displays = append(displays, kds.Display{
 			Screen: s.Screen, Keys: c.Keys, Zone: zone, Print: d.paperFor(next, c),
-			Fixed: next.conf.Display.Places == "fixed",
+			Language: next.conf.Display.Language, Fixed: next.conf.Display.Places == "fixed",
 		})
 	}
 	// Without a screen there is no server.

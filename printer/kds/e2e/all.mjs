@@ -9,6 +9,7 @@ import * as page from "./page.mjs";
 import * as cooks from "./cooks.mjs";
 import * as cards from "./cards.mjs";
 import * as pass from "./pass.mjs";
+import * as languages from "./languages.mjs";
 import * as daemon from "./daemon.mjs";
 import * as board from "./board.mjs";
 import * as connection from "./connection.mjs";
@@ -17,7 +18,7 @@ import * as manage from "./manage.mjs";
 import * as browser2020 from "./browser2020.mjs";
 
 const only = process.argv[2];
-const canned = [cooks, cards, page, pass];
+const canned = [cooks, cards, page, pass, languages];
 const tests = [connection, daemon, ...canned, board, pairing, manage, browser2020]
   .flatMap((m) => Object.entries(m).map(([name, test]) => [name, test, canned.includes(m) ? Canned : TestServer]))
   .filter(([name]) => /^[a-z]/.test(name) && (!only || name.includes(only))); // classes are no tests

@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { freePort } from "./harness.mjs";
 
 const web = join(fileURLToPath(import.meta.url), "..", "..", "web");
+const table = JSON.parse(readFileSync(join(web, "words.json"), "utf8"));
 const types = { js: "text/javascript", css: "text/css", svg: "image/svg+xml" };
 
 const keys = {
@@ -22,7 +23,8 @@ export class Canned {
   static async open() {
     const s = new Canned();
     s.setup = {
-      web: "x", name: "hot-line", title: "Hot line", pass: false, beat: 5000, warn_after: 300e3, late_after: 480e3,
+      web: "x", name: "hot-line", title: "Hot line", language: "en",
+      pass: false, beat: 5000, warn_after: 300e3, late_after: 480e3,
       recall_for: 3600e3, undo_for: 10e3, unseen_after: 45e3, repeat: 0, keys, print: true,
     };
     s.orders = [];
@@ -152,8 +154,11 @@ export class Canned {
 
   page() {
     const script = (v) => JSON.stringify(v).replace(/</g, "\\u003c");
+    const column = table.lang.indexOf(this.setup.language);
+    const words = Object.fromEntries(Object.entries(table).map(([key, row]) => [key, row[column]]));
     const values = {
-      Web: "/web/x/", "Setup.Title": this.setup.title, Tag: '"tag"', Setup: script(this.setup),
+      ...Object.fromEntries(Object.entries(words).map(([key, text]) => ["Words." + key, text])),
+      Words: script(words), Web: "/web/x/", "Setup.Title": this.setup.title, Tag: '"tag"', Setup: script(this.setup),
       Beat: script(this.beat()), State: script(this.snapshot()),
     };
     return readFileSync(join(web, "page.html"), "utf8").replace(/\{\{\.([\w.]+)\}\}/g, (_, name) => values[name]);

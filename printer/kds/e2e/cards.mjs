@@ -2,7 +2,8 @@
 
 import { join } from "node:path";
 import {
-  AxeBuilder, NO_WORKER, SCREENS, assert, chip, clipped, equal, heads, live, open, press, set, shots, texts, until,
+  AxeBuilder, NO_WORKER, SCREENS, assert, chip, clipped, equal, heads, live, open, press, set, shots, texts,
+  theEdgeIsLegible, until,
 } from "./harness.mjs";
 import { cannedOrder as order } from "./canned.mjs";
 import { evening } from "./evening.mjs";
@@ -23,33 +24,8 @@ export async function whatTheEdgeSaysIsLegibleAndNoNumberIsCut(server, browser) 
       server.put(order(200, ["Soup"], { number: "#40961" }));
       await chip(page, "new").waitFor();
       for (const kind of ["void", "allergy", "late", "unseen"]) await chip(page, kind).waitFor();
-      const { texts, letters } = await page.evaluate(() => {
-        const texts = [];
-        const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-        while (walk.nextNode()) {
-          const e = walk.currentNode.parentElement;
-          if (!e.closest("#bar, .list .number") || !walk.currentNode.textContent.trim() || !e.offsetParent) continue;
-          const range = document.createRange();
-          range.selectNodeContents(walk.currentNode);
-          const { left, top, right, bottom } = range.getBoundingClientRect();
-          const box = (e.closest("button, p, h1") || e).getBoundingClientRect();
-          const px = parseFloat(getComputedStyle(e).fontSize);
-          const isCut =
-            left < box.left - 1 || right > Math.min(innerWidth, box.right) + 1 || bottom > box.bottom + px / 4;
-          const inBar = Boolean(e.closest("#bar"));
-          texts.push({ left, top: top + px / 4, right, bottom: bottom - px / 4, isCut, inBar, px,
-            text: walk.currentNode.textContent });
-        }
-        const name = document.querySelector(".column:not(.measure) .line .name, .list .number");
-        return { texts, letters: parseFloat(getComputedStyle(name).fontSize) };
-      });
-      const inBar = texts.filter((t) => t.inBar);
       const at = " at " + width + " " + size;
-      equal(texts.filter((t) => t.isCut).map((t) => t.text), [], "what is cut" + at);
-      equal(inBar.filter((t) => t.px < (2 / 3) * letters - 0.1).map((t) => t.text), [], "what is too small" + at);
-      const over = (a, b) =>
-        a !== b && a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1;
-      equal(inBar.filter((a) => inBar.some((b) => over(a, b))).map((t) => t.text), [], "what is overprinted" + at);
+      const inBar = await theEdgeIsLegible(page, at);
       assert(inBar.some((t) => t.text.includes("#ORDER-2026-000001234")), "the whole number" + at);
       await page.screenshot({ path: join(shots, "edge-" + width + "-" + size + ".png") });
       if (size === "auto")

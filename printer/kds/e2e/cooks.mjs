@@ -305,18 +305,20 @@ export async function theAllDayCountsAreAPanelAStripOrTheScreen(server, browser)
 }
 
 export async function aReloadWhileTheServerIsDownKeepsTheBoard(server, browser) {
+  server.setup.language = "fr";
   server.orders = [order(1)];
   const page = await open(browser, server, "hot-line");
   await page.evaluate(() => navigator.serviceWorker.ready.then(() => {}));
   await server.kill();
   for (const keys of ["F5", "Control+r"]) {
     await page.keyboard.press(keys);
-    await until("it says so", async () => /does not answer/.test(await page.innerText("#message")));
+    await until("it says so", async () => /ne répond pas/.test(await page.innerText("#message")));
     equal(await heads(page), ["#1"], "the board after " + keys);
   }
   // The browser's own button cannot be caught.
   await page.reload();
-  assert(/NOT LIVE/.test(await page.innerText("h1")), "the page instead of the browser's error");
+  equal(await page.innerText("h1"), "HORS LIGNE", "the page instead of the browser's error");
+  equal(await page.getAttribute("html", "lang"), "fr", "its language");
   await server.start();
   await page.waitForSelector("#live.is", { timeout: PATIENCE });
   equal(await heads(page), ["#1"], "the board when the server is back");

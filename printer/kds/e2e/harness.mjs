@@ -235,3 +235,36 @@ export const rows = (page) =>
   });
 export const row = (page, name) =>
   page.locator("#board.list .row", { has: page.locator(".number", { hasText: new RegExp("^" + name + "$") }) });
+
+// theEdgeIsLegible fails if a text in the bar is cut, too small or overprinted, or a number of a list is cut. It
+// returns the texts in the bar.
+export async function theEdgeIsLegible(page, at) {
+  const { texts, letters } = await page.evaluate(() => {
+    const texts = [];
+    const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (walk.nextNode()) {
+      const e = walk.currentNode.parentElement;
+      if (!e.closest("#bar, .list .number") || !walk.currentNode.textContent.trim() || !e.offsetParent) continue;
+      const range = document.createRange();
+      range.selectNodeContents(walk.currentNode);
+      const { left, top, right, bottom } = range.getBoundingClientRect();
+      if (left >= innerWidth) continue; // on another page of the pass
+      const box = (e.closest("button, p, h1") || e).getBoundingClientRect();
+      const px = parseFloat(getComputedStyle(e).fontSize);
+      const isCut =
+        left < box.left - 1 || right > Math.min(innerWidth, box.right) + 1 || bottom > box.bottom + px / 4;
+      const inBar = Boolean(e.closest("#bar"));
+      texts.push({ left, top: top + px / 4, right, bottom: bottom - px / 4, isCut, inBar, px,
+        text: walk.currentNode.textContent });
+    }
+    const name = document.querySelector(".column:not(.measure) .line .name, .list .number");
+    return { texts, letters: parseFloat(getComputedStyle(name).fontSize) };
+  });
+  const inBar = texts.filter((t) => t.inBar);
+  equal(texts.filter((t) => t.isCut).map((t) => t.text), [], "what is cut" + at);
+  equal(inBar.filter((t) => t.px < (2 / 3) * letters - 0.1).map((t) => t.text), [], "what is too small" + at);
+  const over = (a, b) =>
+    a !== b && a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1;
+  equal(inBar.filter((a) => inBar.some((b) => over(a, b))).map((t) => t.text), [], "what is overprinted" + at);
+  return inBar;
+}

@@ -4,10 +4,10 @@
 import { byId, el, removeChildren, setText } from "./dom.js";
 import { hasUnreadVoid, nameOf, sinceOf } from "./store.js";
 import { age, clock, now } from "./time.js";
+import { word } from "./words.js";
 
 // The kinds of news, the most urgent first.
-const KINDS = ["void", "allergy", "ready", "late", "new"];
-const WORDS = { void: "VOID", allergy: "ALLERGY", ready: "READY", late: "LATE", new: "NEW" };
+export const KINDS = ["void", "allergy", "ready", "late", "new"];
 
 export class Bar {
   constructor(app) {
@@ -23,17 +23,17 @@ export class Bar {
   update() {
     const { board, setup, store } = this.app;
     const open = store.open();
-    const shown = board.filter ? board.entries.length + " of " + open.length + " open" : open.length + " open";
-    setText(byId("count"), shown);
+    const [n, all] = [board.entries.length, open.length];
+    setText(byId("count"), board.filter ? word("open_of", { n, all }) : word("open", { n }));
     document.title = "(" + open.length + ") " + setup.title;
     setText(byId("clock"), clock(now()));
     const oldest = open.reduce((least, o) => Math.min(least, sinceOf(o)), Infinity);
-    setText(byId("oldest"), open.length ? " · oldest " + age(now() - oldest) : "");
+    setText(byId("oldest"), all ? " · " + word("oldest", { age: age(now() - oldest) }) : "");
     byId("empty").hidden = board.entries.length > 0;
-    setText(byId("empty"), board.filter ? "No open orders with " + board.filter : "No open orders");
+    setText(byId("empty"), word(board.filter ? "no_orders_with" : "no_orders", { course: board.filter }));
     const course = byId("course");
     course.hidden = board.courses().length === 0;
-    setText(course, board.filter ? "Only: " + board.filter : "Course");
+    setText(course, word(board.filter ? "only" : "course", { course: board.filter }));
     course.classList.toggle("on", Boolean(board.filter));
     byId("bar").classList.toggle("many", board.pages > 1 || board.hasMore());
     setText(byId("pagenumber"), board.page + 1 + " / " + board.pages + (board.hasMore() ? "+" : ""));
@@ -99,12 +99,12 @@ export class Bar {
       if (!orders.length) continue;
       const more = orders.length > 2 ? " +" + (orders.length - 2) : "";
       const names = orders.slice(0, 2).map(nameOf).join(" ") + more;
-      want.push([kind, WORDS[kind], names, () => this.go(orders[0].key, kind)]);
+      want.push([kind, word(kind), names, () => this.go(orders[0].key, kind)]);
     }
     const unseen = this.unseen(open);
     if (unseen.length) {
       const go = () => this.go(unseen[0].key, "new");
-      want.push(["unseen", count(unseen.length, "ticket"), "nobody has paged to", go]);
+      want.push(["unseen", word("tickets", { n: unseen.length }), word("not_paged_to"), go]);
     }
     const box = byId("alerts");
     const signature = JSON.stringify(want);
@@ -151,8 +151,8 @@ export class Bar {
     const b = byId("undo");
     if (this.offer && this.offer.until <= now()) this.offer = null;
     b.disabled = !this.offer;
-    const left = this.offer && Math.ceil((this.offer.until - now()) / 1000);
-    setText(b.firstElementChild, this.offer ? "Undo " + left + " s" : "Undo");
+    const n = this.offer && Math.ceil((this.offer.until - now()) / 1000);
+    setText(b.firstElementChild, word(this.offer ? "undo_for" : "undo", { n }));
     setText(b.lastElementChild, this.offer ? this.offer.name : "");
   }
 
@@ -161,7 +161,7 @@ export class Bar {
     // Of a change that is not answered yet there is no offer, but it is the one that is meant.
     this.undoNext = !offer && this.app.connection.pending.size > 0;
     if (this.undoNext) return;
-    if (!offer) return this.say("Nothing to undo.");
+    if (!offer) return this.say(word("no_undo"));
     this.offer = null;
     this.updateUndo();
     offer.undo();
@@ -176,5 +176,3 @@ export class Bar {
     this.saying = setTimeout(() => setText(m, ""), 7000);
   }
 }
-
-const count = (n, what) => n + " " + what + (n === 1 ? "" : "s");

@@ -9,6 +9,7 @@ import {
   fireOf, fireText, hasUnreadVoid, isLater, jobsOf, nameOf, sinceOf, tableOf,
 } from "./store.js";
 import { age, now } from "./time.js";
+import { word } from "./words.js";
 
 const NEW_FOR = 20000; // milliseconds for which an order is marked NEW once it is seen, unless it is touched
 const AT_ONCE = 300; // orders that are drawn, the oldest first, and how many more beyond the last page
@@ -138,12 +139,13 @@ export class Board {
   row(o) {
     const { pass } = this.app.setup;
     const marks = el("span", { class: "marks" });
-    if ((o.alarms || []).length) marks.append(el("span", { class: "alarm", text: "⚠ ALLERGY" }));
+    if ((o.alarms || []).length) marks.append(el("span", { class: "alarm", text: "⚠ " + word("allergy") }));
     if (o.cancelled || hasUnreadVoid(o))
-      marks.append(el("span", { class: "voided", text: o.cancelled ? "CANCELLED" : "VOID" }));
-    if (o.rush) marks.append(el("span", { class: "badge rush", text: "RUSH" }));
+      marks.append(el("span", { class: "voided", text: word(o.cancelled ? "cancelled" : "void") }));
+    if (o.rush) marks.append(el("span", { class: "badge rush", text: word("rush") }));
     for (const p of (!o.cancelled && o.parts) || []) marks.append(partChip(p));
-    const ready = { type: "button", class: "act ready", "aria-label": "READY: send out " + nameOf(o), text: "READY" };
+    const toSend = word("send_out") + " " + nameOf(o);
+    const ready = { type: "button", class: "act ready", "aria-label": toSend, text: word("ready") };
     return el(
       "div",
       { class: "row card", tabindex: "-1", data: { key: o.key } },
@@ -155,7 +157,7 @@ export class Board {
         el("b", { class: "table", dir: "auto", text: tableOf(o) }),
       ),
       marks,
-      !pass && el("span", { class: "left", text: o.left ? o.left + " left" : "all done" }),
+      !pass && el("span", { class: "left", text: o.left ? word("left", { n: o.left }) : word("all_done") }),
       o.ready && el("button", ready),
       el("span", { class: "age" }, el("b", { class: "word" }), " ", el("span", { class: "time" })),
     );
@@ -223,14 +225,15 @@ export class Board {
         c.toggle("new", this.isNew(key));
         c.toggle("selected", key === this.selected);
         c.toggle("busy", connection.isPending(key));
-        setText(node.querySelector(".word"), { late: "LATE", due: "DUE" }[level] || (this.isNew(key) ? "NEW" : ""));
+        const mark = /^(late|due)$/.test(level) ? level : this.isNew(key) && "new";
+        setText(node.querySelector(".word"), mark ? word(mark) : "");
         setText(node.querySelector(".time"), level === "later" ? fireText(fireOf(o)) : age(now() - sinceOf(o)));
         for (const item of node.querySelectorAll("[data-fire]"))
           item.classList.toggle("later", isLater(Number(item.dataset.fire)));
         const hint = node.querySelector(".hint");
         if (hint) setText(hint, keys.hint(i));
         const wait = node.querySelector(".act.unready");
-        if (wait) setText(wait, this.unready.key === key ? "Not ready: press again to send out" : "Not ready");
+        if (wait) setText(wait, word(this.unready.key === key ? "press_again" : "not_ready"));
       }
     });
   }

@@ -4,6 +4,7 @@
 import { el } from "./dom.js";
 import { fireOf, fireText, nameOf, short, tableOf } from "./store.js";
 import { clock } from "./time.js";
+import { word } from "./words.js";
 
 // LONG is how many characters stay together: more than that is divided, so that no text is higher than
 // a column, whatever the till sends.
@@ -23,7 +24,7 @@ export class Card {
     if (order.bumped_clock) this.belongsTo(order);
     if (setup.pass) this.parts();
     else for (const t of order.tickets || []) this.ticket(t);
-    if (this.hidden) this.add(el("p", { class: "otheritems", text: "+ " + this.hidden + " of other courses" }));
+    if (this.hidden) this.add(el("p", { class: "otheritems", text: word("other_courses", { n: this.hidden }) }));
     for (const v of order.voids || []) this.void(v);
     this.act = this.action(order);
     this.foot = this.drawFoot();
@@ -45,11 +46,11 @@ export class Card {
   }
 
   // belongsTo says to which order, bumped before, this one adds something, or of which it takes or changes something.
-  belongsTo({ number, bumped_clock, tickets, voids }) {
-    const isChange = (voids || []).some((v) => v.changed);
-    const isAddOn = (tickets || []).some((t) => !this.isVoid(t));
-    const [kind, what] = isChange ? ["void", "CHANGE of "] : isAddOn ? ["addon", "add-on to "] : ["void", "VOID of "];
-    this.banner(kind, what + (number || "it") + ", bumped " + bumped_clock);
+  belongsTo(o) {
+    const isChange = (o.voids || []).some((v) => v.changed);
+    const isAddOn = (o.tickets || []).some((t) => !this.isVoid(t));
+    const what = isChange ? "change_of" : isAddOn ? "addon_to" : "void_of";
+    this.banner(what === "addon_to" ? "addon" : "void", word(what, { order: nameOf(o), time: o.bumped_clock }));
   }
 
   // head draws the top. A card in several columns has one in each; those after the first say which part they are
@@ -65,13 +66,13 @@ export class Card {
       el("kbd", { class: "hint", text: "M" }),
       el("b", { class: "number", dir: "auto", text: nameOf(o) }),
       table && el("b", { class: "table", dir: "auto", text: table }),
-      o.rush && el("em", { class: "badge rush", text: "RUSH" }),
+      o.rush && el("em", { class: "badge rush", text: word("rush") }),
       type && el("span", { class: "type", dir: "auto", text: short(type) }),
       part > 1 && el("span", { class: "part", text: part + "/" + of }),
       el(
         "span",
         { class: "age" },
-        el("b", { class: "word", text: "LATE" }),
+        el("b", { class: "word", text: word("late") }),
         " ",
         el("span", { class: "time", text: "00:00" }),
       ),
@@ -98,7 +99,7 @@ export class Card {
         this.add(el("p", { class: "alarm top", dir: "auto" }, el("b", { text: "⚠ " }), text), null, true);
     this.alarmBlocks = this.blocks.length;
     if (texts.length && this.order.alarm_acked_at)
-      this.add(el("p", { class: "small", text: "✓ read " + clock(this.order.alarm_acked_at) }));
+      this.add(el("p", { class: "small", text: word("read", { time: clock(this.order.alarm_acked_at) }) }));
   }
 
   // parts draws what the pass knows of each station's part of the order.
@@ -110,7 +111,7 @@ export class Card {
         "div",
         { class: "station " + p.state },
         el("span", { class: "says", dir: "auto", text: says }),
-        canTick(p) && tick(p, "", p.ticked_at ? "✓ made" : "Made?"),
+        canTick(p) && tick(p, "", word(p.ticked_at ? "made" : "is_made")),
       );
       const tickets = Array.from(left).filter((t) => t.station === p.station);
       this.add(row, null, tickets.length > 0 || (p.lines || []).length > 0);
@@ -128,8 +129,8 @@ export class Card {
 
   ticket(t) {
     const items = itemsOf(t);
-    if (t.added)
-      this.add(el("h3", { class: "section", text: (this.isVoid(t) ? "VOID " : "ADDED ") + t.clock }), null, true);
+    const added = word(this.isVoid(t) ? "void" : "added") + " " + t.clock;
+    if (t.added) this.add(el("h3", { class: "section", text: added }), null, true);
     for (const [kind, text] of banners(t, this.order.kind)) this.banner(kind, text);
     // Allergies of the whole ticket are at the top already.
     for (const n of t.notes || []) if (!n.alarm) for (const text of pieces(n.text)) this.add(note("p", { ...n, text }));
@@ -169,7 +170,7 @@ export class Card {
     if (!item.isStatic) for (const i of item.numbers) this.targets.push({ job: t.job, i, done: item.done });
     const quantity = same.reduce((sum, s) => sum + Number(s.line.quantity), 0);
     const seats = Array.from(new Set(same.map((s) => s.line.seat).filter(Boolean)));
-    const chips = seats.map((seat) => "S" + short(seat));
+    const chips = seats.map((seat) => word("seat", { seat: short(seat) }));
     if (line.fire && line.fire !== fireOf(this.order)) chips.push(fireText(line.fire));
     this.lines({ ...line, quantity: same.length > 1 ? String(quantity) : line.quantity, chips }, item);
     // The word VOID once for an item: its modifiers are void with it.
@@ -187,25 +188,25 @@ export class Card {
   void(v) {
     const seen = v.acked ? " acked" : "";
     const lines = v.lines || [];
-    const more = lines.length > 3 ? ["and " + (lines.length - 2) + " more"] : [];
+    const more = lines.length > 3 ? [word("and_more", { n: lines.length - 2 })] : [];
     const text = [
-      v.whole ? "all of it" : [...lines.slice(0, more.length ? 2 : 3), ...more].join(", "),
-      v.bumped_clock && "you bumped this at " + v.bumped_clock,
-      v.acked && "✓ read " + (v.acked_at ? clock(v.acked_at) : ""),
+      v.whole ? word("all_of_it") : [...lines.slice(0, more.length ? 2 : 3), ...more].join(", "),
+      v.bumped_clock && word("bumped_this", { time: v.bumped_clock }),
+      v.acked && word("read", { time: v.acked_at ? clock(v.acked_at) : "" }),
     ];
     const add = (head, text) =>
       this.add(el("p", { class: "voided" + seen, dir: "auto" }, head && el("b", { text: head + " " }), text));
-    const what = (v.changed ? "CHANGED " : "VOID ") + v.clock;
+    const what = word(v.changed ? "changed" : "void") + " " + v.clock;
     pieces(text.filter(Boolean).join(" · ")).forEach((piece, n) => add(n === 0 && what, piece));
   }
 
   drawFoot() {
     const o = this.order;
-    const also = (o.also_at || []).map(short).join(", ");
+    const stations = (o.also_at || []).map(short).join(", ");
     return el(
       "div",
       { class: "foot" },
-      also && el("p", { class: "also", dir: "auto", text: "ALSO AT " + also }),
+      stations && el("p", { class: "also", dir: "auto", text: word("also_at", { stations }) }),
       !this.isPlain && this.button(),
     );
   }
@@ -213,12 +214,12 @@ export class Card {
   // action is what the button does, and its text.
   action(o) {
     if (o.must_ack_void)
-      return ["ack", "Acknowledge " + (o.voids.some((v) => !v.acked && !v.changed) ? "VOID" : "CHANGE")];
-    if (o.must_ack_alarm) return ["ack alarm", "Acknowledge ALLERGY"];
-    if (this.hidden) return ["some", "Done: " + short(this.filter)];
-    if (!this.setup.pass) return ["bump", "Bump"];
-    if (o.cancelled) return ["wait", "Cancelled: put away"];
-    return o.ready ? ["bump ready", "READY: send out"] : ["wait unready", "Not ready"];
+      return ["ack", word(o.voids.some((v) => !v.acked && !v.changed) ? "ack_void" : "ack_change")];
+    if (o.must_ack_alarm) return ["ack alarm", word("ack_alarm")];
+    if (this.hidden) return ["some", word("done_with", { course: short(this.filter) })];
+    if (!this.setup.pass) return ["bump", word("bump")];
+    if (o.cancelled) return ["wait", word("put_away")];
+    return o.ready ? ["bump ready", word("send_out")] : ["wait unready", word("not_ready")];
   }
 }
 
@@ -230,19 +231,16 @@ const tick = (p, more, text) =>
     type: "button",
     class: "tick" + more,
     "aria-pressed": String(p.ticked_at > 0),
-    "aria-label": (p.title || p.station) + ": made",
+    "aria-label": word("made_at", { station: p.title || p.station }),
     data: { part: p.station },
     text,
   });
 
 // partChip says in a word how far a part is.
 export function partChip(p) {
-  const on = { paper: "paper", display: "display", screen: "paper" }[p.kind];
-  const word = {
-    open: p.left || "0", done: "✓", made: "✓", wait: "waiting", out: on + " ☐", expired: "EXPIRED ☐", held: "HELD",
-    gone: "cancelled",
-  }[p.state];
-  const text = stationName(short(p.title || p.station)) + " " + word;
+  const plain = { open: p.left || "0", done: "✓", made: "✓" }[p.state];
+  const says = plain || word("chip_" + p.state + (p.state === "out" ? "_" + p.kind : ""));
+  const text = stationName(short(p.title || p.station)) + " " + says;
   return canTick(p) ? tick(p, " told " + p.state, text) : el("span", { class: "told " + p.state, dir: "auto", text });
 }
 
@@ -261,19 +259,19 @@ const stationName = (name = "") => name.replace(/[-_]/g, " ").toUpperCase();
 
 function banners(t, kind) {
   const out = [];
-  const add = (is, kind, text) => is && out.push([kind, text]);
-  add(t.duplicate, "duplicate", "POSSIBLE DUPLICATE");
-  add(t.reprint, "duplicate", "REPRINT");
+  const add = (is, kind, key, values) => is && out.push([kind, word(key, values)]);
+  add(t.duplicate, "duplicate", "duplicate");
+  add(t.reprint, "duplicate", "reprint");
   const refused = t.refused_by || [];
-  add(refused.length, "for", "REFUSED BY " + refused.map(stationName).join(", "));
+  add(refused.length, "for", "refused_by", { stations: refused.map(stationName).join(", ") });
   const isFor = t.for && !refused.includes(t.for);
-  add(isFor, "for", "FOR " + stationName(t.for) + (t.down ? " (" + t.down + " down)" : ""));
-  add(t.paper, "duplicate", "PRINTED AT " + stationName(t.paper) + " (screen was down)");
-  add(t.refire, "refire", "REFIRE");
-  add(t.no_route, "for", "NO ROUTE");
-  add(t.raw, "for", "UNREADABLE");
-  add(kind === "slip", "for", "EXPIRED: too old to be sent");
-  add(kind === "test", "for", "TEST: nothing to cook");
+  add(isFor, "for", t.down ? t.down + "_down" : "for", { station: stationName(t.for) });
+  add(t.paper, "duplicate", "printed_at", { station: stationName(t.paper) });
+  add(t.refire, "refire", "refire");
+  add(t.no_route, "for", "no_route");
+  add(t.raw, "for", "unreadable");
+  add(kind === "slip", "for", "too_old");
+  add(kind === "test", "for", "nothing_to_cook");
   return out;
 }
 
@@ -314,9 +312,9 @@ function drawLine(line, text, part) {
   if (line.colour) classes.push("tinted", line.colour);
   const name = el("span", { class: "name", dir: "auto" });
   const badge = (is, text) => is && part === 0 && name.append(el("em", { class: "badge", text }), " ");
-  badge(line.void && !line.withItem, "VOID");
-  badge(line.refire, "REFIRE");
-  badge(line.no_route && !line.depth, "NO ROUTE");
+  badge(line.void && !line.withItem, word("void"));
+  badge(line.refire, word("refire"));
+  badge(line.no_route && !line.depth, word("no_route"));
   if (line.alarm && part === 0) name.append(el("b", { text: "⚠ " }));
   name.append(el(line.void ? "s" : "span", { text }));
   if (part === 0)

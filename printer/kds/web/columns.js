@@ -6,6 +6,7 @@ import { Card, itemElement } from "./cards.js";
 import { GAP, columnsOf, divide, isInside, place } from "./divide.js";
 import { Places } from "./places.js";
 import { hasUnreadVoid, nameOf } from "./store.js";
+import { word } from "./words.js";
 
 const WIDTH = 11.5; // of a column at least, in letters' heights: a name and its table fit on one line
 // What a row or a button grows at most, where a column has some left: pixels, and a part of the letters' size, so that
@@ -166,8 +167,8 @@ export class Columns {
         if (n === card.segments.length - 1) return;
         const turns = (card.first + n + 1) % this.perPage === 0;
         const page = Math.floor((card.first + n + 1) / this.perPage) + 1;
-        const where = turns ? " continues on page " + page + " ▶" : " continues ▶";
-        node.lastChild.textContent = n + 1 + "/" + card.segments.length + where;
+        const where = word(turns ? "continues_on" : "continues", { page });
+        node.lastChild.textContent = n + 1 + "/" + card.segments.length + " " + where;
       });
     this.filledOnce = true; // from now on a card that moves may be under a finger
     for (const key of this.moved.keys()) if (!this.cards.has(key)) this.moved.delete(key);
@@ -276,7 +277,7 @@ function shell(card, part, of, ...nodes) {
       class: "card" + (hasUnreadVoid(o) ? " voiding" : "") + (part > 1 ? " continuation" : ""),
       tabindex: "-1",
       data: { key: o.key },
-      "aria-label": nameOf(o) + (of > 1 ? ", part " + part + " of " + of : ""),
+      "aria-label": nameOf(o) + (of > 1 ? ", " + word("part_of", { part, of }) : ""),
     },
     ...nodes,
   );

@@ -4,6 +4,7 @@
 
 import { tabSetting, randomID } from "./dom.js";
 import { setServerTime, now } from "./time.js";
+import { word } from "./words.js";
 
 export class Connection {
   // handler: {onState(snapshot), onChange(event), onLive(wasLive), onNotLive(since, deaf), onPolled(ok),
@@ -225,7 +226,7 @@ export class Connection {
         } catch (e) {
           /* no answer: send it again */
         }
-        if (n === 2) tell("No answer yet. It is sent again until there is one.");
+        if (n === 2) tell(word("no_answer_yet"));
         await new Promise((done) => setTimeout(done, Math.min(5000, 250 * Math.pow(2, n))));
       }
     } finally {

@@ -1,6 +1,7 @@
 // Keys of keyboards and of bump bars, which act as keyboards. The server sends the key of each action.
 
 import { now } from "./time.js";
+import { word } from "./words.js";
 
 export class Keys {
   // runAction(action, event) does what a key asks for. It returns false to leave the key to the browser.
@@ -135,5 +136,5 @@ function ackSelected(app) {
 
 function recallLast(app) {
   const last = app.store.recall(now())[0];
-  return last ? app.recall(last) : app.bar.say("Nothing to recall.");
+  return last ? app.recall(last) : app.bar.say(word("no_recall"));
 }

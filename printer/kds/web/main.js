@@ -2,7 +2,7 @@
 
 import { byId, setText, setting } from "./dom.js";
 import { clock, setServerTime, now } from "./time.js";
-import { Store, jobsOf, nameOf } from "./store.js";
+import { Store, jobsOf, nameOf, tableName } from "./store.js";
 import { Connection, post, request } from "./connection.js";
 import { Board } from "./board.js";
 import { Bar } from "./bar.js";
@@ -10,6 +10,7 @@ import { Keys, runAction } from "./keys.js";
 import { Panels } from "./panels.js";
 import { Sound } from "./sound.js";
 import { WakeLock } from "./wakelock.js";
+import { start, word } from "./words.js";
 
 class App {
   constructor({ setup, tag, beat, state }) {
@@ -56,9 +57,10 @@ class App {
     this.updateSoundButton();
     this.connection.start();
     // Where the browser allows it, a page that cannot be loaded is tried again instead of the error page.
+    const texts = new URLSearchParams(["lang", "not_live", "unreachable", "call_for_help"].map((k) => [k, word(k)]));
     if (navigator.serviceWorker && isSecureContext)
       navigator.serviceWorker
-        .register(this.connection.web + "offline.js", { scope: this.connection.base })
+        .register(this.connection.web + "offline.js?" + texts, { scope: this.connection.base })
         .catch(() => {});
   }
 
@@ -151,8 +153,9 @@ class App {
     this.knownJobs = this.store.allJobs();
     if (fresh.length) {
       const one = voided || fresh[fresh.length - 1];
-      const what = (voided ? "Void: " : "New order: ") + [one.number, one.table].filter(Boolean).join(", ");
-      setText(byId(voided ? "announce-now" : "announce"), fresh.length > 1 ? fresh.length + " new orders" : what);
+      const order = [one.number, tableName(one)].filter(Boolean).join(", ");
+      const what = fresh.length > 1 ? "new_orders" : voided ? "new_void" : "new_order";
+      setText(byId(voided ? "announce-now" : "announce"), word(what, { order, n: fresh.length }));
     }
     this.scheduleRefresh();
   }
@@ -174,36 +177,32 @@ class App {
 
   onLive(wasLive) {
     document.body.classList.remove("notlive", "polling");
-    setText(byId("live"), "LIVE");
-    byId("live").className = "is";
+    this.setLive("live", "is");
     if (!wasLive) this.scheduleRefresh();
   }
 
   onConnecting() {
-    setText(byId("live"), "connecting");
-    byId("live").className = "";
+    this.setLive("connecting", "");
+  }
+
+  setLive(key, look) {
+    setText(byId("live"), word(key));
+    byId("live").className = look;
   }
 
   // onNotLive: isDeaf says that orders arrive here, and the server does not take this page's answers.
   onNotLive(since, isDeaf) {
     this.isDeaf = isDeaf;
     document.body.classList.add("notlive");
-    const text = "NOT LIVE since " + clock(since);
-    setText(byId("live"), "NOT LIVE");
-    byId("live").className = "not";
-    setText(byId("cover").querySelector(".big"), text);
-    document.documentElement.dataset.notlive = text;
+    this.setLive("not_live", "not");
+    setText(byId("cover").querySelector(".big"), word("not_live_since", { time: clock(since) }));
     this.onPolled(false);
   }
 
   onPolled(ok) {
     document.body.classList.toggle("polling", ok || this.isDeaf);
-    const why = this.isDeaf
-      ? "ticketrail does not hear this screen: it takes it for dark, and orders go to paper. Call for help."
-      : ok
-        ? "ticketrail answers, but changes do not come by themselves: they are asked for every few seconds."
-        : "No connection to ticketrail. What you see may be old: look at the printer, call for help.";
-    setText(byId("cover").querySelector(".why"), why);
+    const why = this.isDeaf ? "deaf" : ok ? "polling" : "silent";
+    setText(byId("cover").querySelector(".why"), word(why));
   }
 
   // ---- what a cook presses
@@ -249,10 +248,10 @@ class App {
   // finishFiltered marks the items done that a course filter shows. It does not bump the card: nobody has
   // seen the rest of it.
   async finishFiltered(order, card) {
-    if (this.setup.pass) return this.bar.say("The pass sends out whole orders: show all courses first.");
+    if (this.setup.pass) return this.bar.say(word("show_all_first"));
     const rest = card.hiddenUndone;
     if (!(await this.items(order, card.targets.filter((t) => !t.done), "item_done"))) return;
-    if (!rest) this.bar.say(nameOf(order) + ": all items are done. Show all courses to bump it.");
+    if (!rest) this.bar.say(word("items_done", { order: nameOf(order) }));
   }
 
   async toggle(order, button) {
@@ -298,27 +297,16 @@ class App {
   // answered: isQuiet says that the cook has not gone on to something else.
   answered(verb, order, result, isQuiet) {
     const name = nameOf(order);
-    const message = {
-      conflict: name + " has changed: look at it again.",
-      unread: name + ": acknowledge it first.",
-      too_late: name + ": too late to undo. Use Recall.",
-      gone: name + " is no longer on the board.",
-      refused: "Not possible: " + (result.text || ""),
-    }[result.outcome];
-    if (message) this.bar.say(message, "bad");
+    if (["conflict", "unread", "too_late", "gone", "refused"].includes(result.outcome))
+      this.bar.say(word(result.outcome, { order: name, why: result.text || "" }), "bad");
     if (result.outcome !== "done") {
       this.bar.undoNext = false;
       return;
     }
-    const done = {
-      bump: name + (order.cancelled ? " put away" : this.setup.pass ? " sent out" : " bumped"),
-      ack_void: name + ": VOID acknowledged",
-      ack_alarm: name + ": ALLERGY acknowledged",
-      undo: name + ": undone",
-      recall: name + " is back in its place",
-    }[verb];
-    if (done) setText(byId("announce"), done);
-    if (verb === "undo" || verb === "recall") this.bar.say(done);
+    const bumped = order.cancelled ? "was_put_away" : this.setup.pass ? "was_sent_out" : "was_bumped";
+    const done = verb === "bump" ? bumped : /^(ack_|undo|recall)/.test(verb) && "was_" + verb;
+    if (done) setText(byId("announce"), word(done, { order: name }));
+    if (verb === "undo" || verb === "recall") this.bar.say(word(done, { order: name }));
     if (isQuiet && (verb === "undo" || verb === "recall")) {
       const back = (result.order && result.order.key) || order.key.split("~")[0];
       this.panels.close();
@@ -339,14 +327,14 @@ class App {
     for (const t of (order.tickets || []).filter((t) => t.state === "open")) {
       const got = await request(this.connection.base + "/print", post({ job: t.job }), 8000).catch(() => null);
       if (got && got.ok) continue;
-      const why = got && got.status === 409 ? ": " + (await got.text()).trim() : " could not be printed";
-      return this.bar.say(nameOf(order) + why, "bad");
+      const why = got && got.status === 409 ? "in_progress" : "not_printed";
+      return this.bar.say(word(why, { order: nameOf(order) }), "bad");
     }
-    this.bar.say(nameOf(order) + " is sent to the printer");
+    this.bar.say(word("is_printed", { order: nameOf(order) }));
   }
 
   async reload() {
-    if (!(await this.connection.reload())) this.bar.say("ticketrail does not answer: not loaded again.", "bad");
+    if (!(await this.connection.reload())) this.bar.say(word("not_loaded"), "bad");
   }
 }
 
@@ -355,5 +343,4 @@ function keyOfNode(node) {
   return card ? card.dataset.key : "";
 }
 
-const app = new App(JSON.parse(byId("start").textContent));
-app.start();
+new App(start).start();

@@ -1,22 +1,26 @@
 // A service worker: where the server cannot be reached, it answers a load of the page with a small one that
-// says so and tries again by itself. Everything else goes to the network as always.
+// says so and tries again by itself. Everything else goes to the network as always. Its address has the texts, in the
+// page's language.
+
+const texts = new URL(location.href).searchParams;
+const text = (key) => texts.get(key).replace(/[&<>"]/g, (c) => "&#" + c.charCodeAt(0) + ";");
 
 const PAGE = `<!doctype html>
-<html lang="en">
+<html lang="${text("lang")}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="refresh" content="4">
-<title>NOT LIVE</title>
+<title>${text("not_live")}</title>
 <style>
 body { background: #c1121f; color: #fff; font: 26px/1.4 system-ui, sans-serif; text-align: center; padding: 18vh 5vw; }
 h1 { font-size: 60px; margin: 0 0 20px; }
 </style>
 </head>
 <body>
-<h1>NOT LIVE</h1>
-<p>ticketrail does not answer. This page tries again every few seconds.</p>
-<p>Look at the printer, call for help.</p>
+<h1>${text("not_live")}</h1>
+<p>${text("unreachable")}</p>
+<p>${text("call_for_help")}</p>
 </body>
 </html>`;
 

@@ -3,9 +3,10 @@
 
 import { byId, el, removeChildren } from "./dom.js";
 import { help, settings } from "./settings.js";
-import { nameOf } from "./store.js";
+import { nameOf, tableName, tableOf } from "./store.js";
 import { clock, now } from "./time.js";
 import { request } from "./connection.js";
+import { word } from "./words.js";
 
 export class Panels {
   constructor(app) {
@@ -17,22 +18,22 @@ export class Panels {
     if (this.open && this.open.name === name) return this.close();
     this.close();
     const [title, fill] = {
-      details: ["Order", details],
-      recall: ["Recall", recall],
-      allday: ["All-day", allDay],
-      course: ["Courses", courses],
-      settings: ["Settings", settings],
-      help: ["Keys", help],
+      details: ["order", details],
+      recall: ["recall", recall],
+      allday: ["all_day", allDay],
+      course: ["courses", courses],
+      settings: ["keys_settings", settings],
+      help: ["keys_help", help],
     }[name];
     const content = el("div", { class: "content", tabindex: "0" });
     const dialog = el(
       "dialog",
-      { class: "panel " + name, "aria-label": title },
+      { class: "panel " + name, "aria-label": word(title), data: { notlive: word("not_live") } },
       el(
         "header",
         null,
-        el("h2", { text: title }),
-        el("button", { type: "button", class: "close", on: { click: () => this.close() }, text: "Close" }),
+        el("h2", { text: word(title) }),
+        el("button", { type: "button", class: "close", on: { click: () => this.close() }, text: word("keys_close") }),
       ),
       content,
     );
@@ -102,53 +103,49 @@ export class Panels {
   }
 }
 
+const FACTS = [
+  "number", "table", "type", "server", "guests", "customer", "received", "course", "destination", "venue", "also",
+  "request", "job",
+];
+
 // details shows what has no place on a card, and the order's history.
 function details(content, app) {
   const o = app.store.get(app.board.selected);
   removeChildren(content);
   if (!o) return;
   const table = el("dl", { class: "facts" });
-  const row = (name, text) => {
-    if (text) table.append(el("div", null, el("dt", { text: name }), el("dd", { dir: "auto", text })));
+  const facts = {
+    ...o, table: tableName(o), received: o.clock, also: (o.also_at || []).join(", "),
+    request: (o.requests || []).join(", "), job: (o.tickets || []).map((t) => t.job).join(", "),
   };
-  row("Number", o.number);
-  row("Table", o.table);
-  row("Type", o.type);
-  row("Server", o.server);
-  row("Guests", o.guests);
-  row("Customer", o.customer);
-  row("Received", o.clock);
-  row("Course", o.course);
-  row("Destination", o.destination);
-  row("Venue", o.venue);
-  row("Also at", (o.also_at || []).join(", "));
-  row("Request", (o.requests || []).join(", "));
-  row("Job", (o.tickets || []).map((t) => t.job).join(", "));
-  const list = el("ol", { class: "timeline", tabindex: "0", "aria-label": "What happened" });
+  for (const name of FACTS)
+    if (facts[name])
+      table.append(el("div", null, el("dt", { text: word(name) }), el("dd", { dir: "auto", text: facts[name] })));
+  const list = el("ol", { class: "timeline", tabindex: "0", "aria-label": word("history") });
   content.append(table, list);
   if (app.setup.print)
-    content.append(el("button", { type: "button", on: { click: () => app.print(o) }, text: "Print on paper" }));
+    content.append(el("button", { type: "button", on: { click: () => app.print(o) }, text: word("keys_print") }));
   request(app.connection.base + "/timeline?order=" + encodeURIComponent(o.key), {}, 4000)
     .then((got) => (got.ok ? got.json() : Promise.reject(got.status)))
     .then((events) => {
       for (const e of events)
         list.append(el("li", null, el("b", { text: e.clock }), " ", el("span", { dir: "auto", text: e.text })));
     })
-    .catch(() => list.append(el("li", { text: "No answer from ticketrail." })));
+    .catch(() => list.append(el("li", { text: word("no_answer") })));
 }
 
 function recall(content, app) {
   const list = app.store.recall(now());
   const had = document.activeElement && document.activeElement.dataset.recall;
   removeChildren(content);
-  if (!list.length) content.append(el("p", { text: "Nothing left the board in the last hour." }));
+  if (!list.length) content.append(el("p", { text: word("no_recent") }));
   const ul = el("ul", { class: "rows" });
   list.forEach((o, i) => {
     const b = el(
       "button",
       { type: "button", class: "row", data: { recall: o.key }, on: { click: () => app.recall(o) } },
       ...whatIs(o),
-      el("span", { class: "when", text: wentWhere(o) + " " + clock(o.off_at) }),
+      el("span", { class: "when", text: wentWhere(o) }),
     );
     ul.append(el("li", null, b));
     if (o.key === had || (!had && i === 0)) b.setAttribute("autofocus", "");
@@ -158,11 +155,11 @@ function recall(content, app) {
   if (again) again.focus();
 }
 
-// wentWhere says how an order left the board: bumped, or to paper while this screen was dark.
+// wentWhere says how an order left the board, and when: bumped, or to paper while this screen was dark.
 function wentWhere(o) {
-  if (o.state === "bumped") return "bumped";
-  const at = (o.tickets || []).map((t) => t.paper).find(Boolean);
-  return "on paper" + (at ? " at " + at : "");
+  const station = (o.tickets || []).map((t) => t.paper).find(Boolean);
+  const how = o.state === "bumped" ? "bumped_at" : station ? "on_paper_at" : "on_paper";
+  return word(how, { station, time: clock(o.off_at) });
 }
 
 // whatIs is the name of an order and its first items.
@@ -170,7 +167,7 @@ function whatIs(o) {
   const names = [];
   for (const t of o.tickets || [])
     for (const it of t.items || []) if (!it.depth) names.push(it.quantity + " " + it.name);
-  const what = [o.number && o.table, names.slice(0, 4).join(", ") + (names.length > 4 ? " …" : "")];
+  const what = [tableOf(o), names.slice(0, 4).join(", ") + (names.length > 4 ? " …" : "")];
   return [
     el("b", { dir: "auto", text: nameOf(o) }),
     el("span", { class: "what", dir: "auto", text: what.filter(Boolean).join(" — ") }),
@@ -181,7 +178,7 @@ async function allDay(content, app, panels) {
   try {
     await fillAllDay(content, app);
   } catch (e) {
-    if (panels.is("allday")) removeChildren(content).append(el("p", { text: "No answer from ticketrail." }));
+    if (panels.is("allday")) removeChildren(content).append(el("p", { text: word("no_answer") }));
   }
 }
 
@@ -202,8 +199,8 @@ async function fillAllDay(content, app) {
   if (!got.ok) throw new Error(got.status);
   const counts = await got.json();
   removeChildren(content);
-  if (course) content.append(el("p", { class: "only" }, "Only ", el("b", { text: course })));
-  if (!counts.length) content.append(el("p", { text: "Nothing to make." }));
+  if (course) content.append(el("p", { class: "only", text: word("only", { course }) }));
+  if (!counts.length) content.append(el("p", { text: word("nothing_to_make") }));
   const ul = el("ul", { class: "counts" });
   for (const c of counts) {
     const courses = new Set((c.variants || []).map((v) => v.course));
@@ -218,12 +215,12 @@ async function fillAllDay(content, app) {
           "span",
           { class: "name", dir: "auto" },
           el("span", { text: c.name }),
-          c.later && el("small", { text: "later" }),
+          c.later && el("small", { text: word("later") }),
           ...variants.map((v) =>
             el("small", null, el("b", { text: v.quantity }), " " + wayOf(v)),
           ),
         ),
-        el("span", { class: "when", text: c.orders === 1 ? "1 order" : c.orders + " orders" }),
+        el("span", { class: "when", text: word("in_orders", { n: c.orders }) }),
       ),
     );
   }
@@ -240,7 +237,7 @@ function courses(content, app, panels) {
       app.board.setFilter(name);
     };
     const props = { type: "button", class: "row", "aria-pressed": String(is), autofocus: is, on: { click } };
-    ul.append(el("li", null, el("button", props, el("b", { dir: "auto", text: name || "All courses" }))));
+    ul.append(el("li", null, el("button", props, el("b", { dir: "auto", text: name || word("all_courses") }))));
   }
   content.append(ul);
 }

@@ -1,9 +1,14 @@
 // The panels of this tablet's settings and of its keys.
 
+import { KINDS } from "./bar.js";
 import { el, removeChildren, setting } from "./dom.js";
+import { word } from "./words.js";
 
-function choice(title, name, fallback, options, then) {
-  const box = el("fieldset", null, el("legend", { text: title }));
+// group is a labelled part of the settings; choice one in which an option is chosen: [its value, the key of its text].
+const group = (key, ...nodes) => el("fieldset", null, el("legend", { text: word(key) }), ...nodes);
+
+function choice(key, name, fallback, options, then) {
+  const box = group(key);
   for (const [value, text] of options) {
     const input = el("input", { type: "radio", name, value });
     input.checked = setting.get(name, fallback) === value;
@@ -11,7 +16,7 @@ function choice(title, name, fallback, options, then) {
       setting.set(name, value);
       then();
     });
-    box.append(el("label", null, input, el("span", { text })));
+    box.append(el("label", null, input, el("span", { text: word(text) })));
   }
   return box;
 }
@@ -19,65 +24,44 @@ function choice(title, name, fallback, options, then) {
 export function settings(content, app, panels) {
   removeChildren(content);
   const range = { type: "range", min: "10", max: "100", step: "10", value: setting.get("volume", "70") };
-  const volume = el("input", { ...range, "aria-label": "Volume" });
+  const volume = el("input", { ...range, "aria-label": word("volume") });
   volume.addEventListener("change", () => {
     setting.set("volume", volume.value);
     app.sound.play("new", true);
   });
-  const button = (text, click) => el("button", { type: "button", on: { click }, text });
-  const themes = [["auto", "As the tablet"], ["dark", "Dark"], ["light", "Light"]];
-  const sizes = [["auto", "Auto"], ["s", "S"], ["m", "M"], ["l", "L"], ["xl", "XL"]];
-  const places = [["panel", "When asked for"], ["strip", "Beside the board"], ["screen", "Whole screen"]];
+  const button = (key, click) => el("button", { type: "button", on: { click }, text: word(key) });
+  const themes = [["auto", "auto_theme"], ["dark", "dark"], ["light", "light"]];
+  const sizes = [["auto", "auto"], ["s", "S"], ["m", "M"], ["l", "L"], ["xl", "XL"]];
+  const places = [["panel", "when_asked"], ["strip", "beside"], ["screen", "whole_screen"]];
   content.append(
-    choice("Colours", "theme", "auto", themes, () => app.applySettings()),
-    choice("Size", "size", "auto", sizes, () => app.applySettings()),
-    choice("All-day", "allday", "panel", places, () => app.applySettings()),
-    choice("Sound", "sound", "on", [["on", "On"], ["off", "Off"]], () => app.updateSoundButton()),
-    el("fieldset", null, el("legend", { text: "Volume" }), volume),
-    el(
-      "fieldset",
-      null,
-      el("legend", { text: "Test" }),
-      ...["New", "Void", "Allergy", "Ready", "Late"].map((name) =>
-        button(name, () => app.sound.unlock().then(() => app.sound.play(name.toLowerCase(), true))),
+    choice("colours", "theme", "auto", themes, () => app.applySettings()),
+    choice("size", "size", "auto", sizes, () => app.applySettings()),
+    choice("all_day", "allday", "panel", places, () => app.applySettings()),
+    choice("sound", "sound", "on", [["on", "on"], ["off", "off"]], () => app.updateSoundButton()),
+    group("volume", volume),
+    group(
+      "sound_test",
+      ...KINDS.map((kind) =>
+        button("sound_" + kind, () => app.sound.unlock().then(() => app.sound.play(kind, true))),
       ),
     ),
-    el(
-      "fieldset",
-      null,
-      el("legend", { text: "This screen" }),
-      button("Full screen", () =>
+    group(
+      "this_screen",
+      button("full_screen", () =>
         document.fullscreenElement ? document.exitFullscreen() : document.documentElement.requestFullscreen(),
       ),
-      button("Keys", () => panels.show("help")),
-      el("p", { text: "Display kept on: " + app.wakeLock.state }),
+      button("keys_help", () => panels.show("help")),
+      el("p", { text: word("kept_on", { state: word("wake_" + app.wakeLock.state) }) }),
     ),
   );
 }
 
-const NAMES = {
-  bump: "Bump the selected order",
-  item: "Next item; Enter marks it done",
-  ack_void: "Acknowledge a VOID or an ALLERGY",
-  details: "Details of the selected order",
-  undo: "Undo",
-  print: "Print on paper",
-  recall_last: "Recall the last order",
-  recall_list: "Recall list",
-  all_day: "All-day counts",
-  course: "Show one course",
-  settings: "Settings",
-  help: "Keys",
-  close: "Close",
-  left: "Left",
-  right: "Right",
-  up: "Up",
-  down: "Down",
-  page_next: "Next page",
-  page_previous: "Previous page",
-  first: "First order",
-  last: "Last order",
-};
+const ACTIONS =
+  "bump item ack_void details undo print recall_last recall_list all_day course settings help close " +
+  "left right up down page_next page_previous first last";
+
+// keyName is what a keyboard of that language has on a key.
+const keyName = (key) => (word("key_" + key) === "key_" + key ? key : word("key_" + key));
 
 export function help(content, app) {
   removeChildren(content);
@@ -86,8 +70,8 @@ export function help(content, app) {
     keys.length &&
     dl.append(el("div", null, el("dt", null, ...keys.map((k) => el("kbd", { text: k }))), el("dd", { text })));
   const map = app.setup.keys;
-  row(app.keys.hints.filter(Boolean).slice(0, 20), "Select the order that has this key");
-  for (const action of Object.keys(NAMES))
-    if (action !== "print" || app.setup.print) row(map[action] || [], NAMES[action]);
+  row(app.keys.hints.filter(Boolean).slice(0, 20), word("keys_select"));
+  for (const action of ACTIONS.split(" "))
+    if (action !== "print" || app.setup.print) row((map[action] || []).map(keyName), word("keys_" + action));
   content.append(dl);
 }

@@ -2,6 +2,7 @@
 // change it, never a press: what is shown is what is stored.
 
 import { clock, now } from "./time.js";
+import { word } from "./words.js";
 
 export class Store {
   constructor(setup) {
@@ -81,16 +82,19 @@ export function fireOf(o) {
 export const isLater = (fire) => fire < 0 || fire > now();
 
 // fireText is when to begin, as a card says it.
-export const fireText = (fire) => (fire < 0 ? "HOLD" : "fire " + clock(fire));
+export const fireText = (fire) => (fire < 0 ? word("hold") : word("fire", { time: clock(fire) }));
 
 // short is a text of at most 40 letters; the details have the whole one.
 export const short = (text) => (text.length > 40 ? text.slice(0, 39) + "…" : text);
 
 // nameOf is what a cook calls an order, whatever the till left out.
 export function nameOf(o) {
-  const kind = { slip: "Expired", test: "Test" }[o.kind];
-  return short(o.number || o.table || kind || o.type || "Order");
+  const kind = { slip: word("expired"), test: word("test") }[o.kind];
+  return short(o.number || tableName(o) || kind || o.type || word("order"));
 }
+
+// tableName is a table as people say it. The server has put the word before a number.
+export const tableName = (o) => (o.table || "").replace(/^Table /, word("table") + " ");
 
 // hasUnreadVoid reports whether a cancellation waits to be acknowledged, at the pass also by another station.
 export const hasUnreadVoid = (o) => (o.voids || []).some((v) => !v.acked);

@@ -3,7 +3,7 @@
 
 export class WakeLock {
   constructor() {
-    this.state = isSecureContext ? "not available in this browser" : "needs HTTPS: set the tablet itself to stay on";
+    this.state = isSecureContext ? "missing" : "insecure"; // the settings have a text for each
     this.request();
     document.addEventListener("visibilitychange", () => this.request());
   }
@@ -17,7 +17,7 @@ export class WakeLock {
         this.state = "off";
       });
     } catch (e) {
-      this.state = "refused by the browser";
+      this.state = "refused";
     }
   }
 }
