@@ -25,7 +25,7 @@ import (
 // chooses the request that they run on, and an answer is due within seconds.
 const (
 	// maxLoopSteps limits an expression that loops over a list for each item: the number of items times
-	// the elements of all lists of their record, for each expression and request. A thousand items with
+	// the elements of all lists of their record, in all records of a request. A thousand items with
 	// three modifiers each just fit: 1000 items × (1000 + 3000) elements, and 10,000 more for ten
 	// elements in other lists of the record. Ten thousand items would take minutes.
 	maxLoopSteps  = 4_010_000
@@ -244,12 +244,13 @@ const tooManySteps = "the expression loops over a list for every item, and this 
 // are the same object to an expression.
 func (s *splitter) setEnv(rec *contract.Record, item int) {
 	if s.env == nil {
-		s.listElements = 0
+		elements := 0
 		s.env = map[string]any{
 			"venue":  venueEnv{ID: s.venue.ID, Name: s.venue.Name},
 			"device": s.base.Device,
-			"record": native(rec.Fields, &s.listElements),
+			"record": native(rec.Fields, &elements),
 		}
+		s.loopSteps += len(rec.Items) * elements
 	}
 	s.env["item"] = s.env["record"].(map[string]any)[contract.FieldItems].([]any)[item]
 }

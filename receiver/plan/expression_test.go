@@ -63,7 +63,7 @@ func TestLoopsOfRulesAreLimitedForTheWholeRequest(t *testing.T) {
 		t.Errorf("one record: %d failed, %s", r.FailureCount, r.Failure)
 	}
 	r := p.Split(parse(t, `{"records":[`+strings.Repeat(record+",", 9)+record+`]}`), harbour, "T", noon, nil)
-	if r.FailureCount != 10_000-maxLoopSteps/1000 || len(r.Request.Drafts) != 10 ||
+	if r.FailureCount != 10_000-maxLoopSteps/1000/1000*1000 || len(r.Request.Drafts) != 10 ||
 		len(r.Request.Drafts[9].Ticket.Lines) != 1000 {
 		t.Errorf("ten records: %d failed, %d drafts", r.FailureCount, len(r.Request.Drafts))
 	}

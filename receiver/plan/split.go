@@ -33,20 +33,18 @@ type splitter struct {
 	res      Result
 	trace    *tracer // nil: nobody asks
 
-	machine      vm.VM              // reused by all expressions, which saves most of their allocations
-	env          map[string]any     // what expressions see of the record; nil until one needs it
-	listElements int                // of all lists in env, because an expression may loop over any of them
-	record       int                // index of the record
-	results      []expressionResult // by route
+	machine   vm.VM              // reused by all expressions, which saves most of their allocations
+	env       map[string]any     // what expressions see of the record; nil until one needs it
+	loopSteps int                // of an expression that loops for each item, up to this record, see maxLoopSteps
+	record    int                // index of the record
+	results   []expressionResult // by route; of the record
 }
 
-// An expressionResult is the last result of an expression. Everything except loopSteps is reset for each
-// record: a caller could otherwise multiply the limit by sending many records.
+// An expressionResult is the last result of an expression.
 type expressionResult struct {
 	forRecord bool // it holds for every item of the record, because the expression does not read item
 	matched   bool
 	err       *expressionError
-	loopSteps int // upper bound of what its loops have cost in this request, see maxLoopSteps
 }
 
 func (p *Plan) newSplitter(req contract.PrintRequest) *splitter {
@@ -108,9 +106,7 @@ func (s *splitter) add(station string, t ticket.Ticket) {
 // splitRecord plans one record. beside is what prints in its header too.
 func (s *splitter) splitRecord(index int, rec *contract.Record, beside remainder) {
 	s.record, s.env, s.lines = index, nil, nil
-	for i := range s.results {
-		s.results[i] = expressionResult{loopSteps: s.results[i].loopSteps}
-	}
+	clear(s.results)
 	if rec.Unreadable != "" {
 		// A key occurs twice, and JSON does not say which value counts. A person must read both.
 		t := s.base
@@ -310,8 +306,7 @@ func (s *splitter) match(i int, r *route, rec *contract.Record, item int) (bool,
 	if !result.forRecord {
 		result.forRecord = !r.when.perItem
 		s.setEnv(rec, item)
-		result.loopSteps += s.listElements
-		if r.when.loops && result.loopSteps > maxLoopSteps {
+		if r.when.loops && r.when.perItem && s.loopSteps > maxLoopSteps {
 			// Before the loop runs, because a running expression cannot be interrupted.
 			result.matched, result.err = false, &expressionError{"1:1", tooManySteps}
 		} else {
