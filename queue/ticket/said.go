@@ -177,7 +177,7 @@ func rawSaid(raw string) string {
 }
 
 // IsMetadata says that a key is about the transport or the service's database, not about the order. It does not print,
-// and what is under it may differ in a retry. An allergy or a note is about the order under any key.
+// and what is under it may differ in a retry. An allergy, a note or a cancellation is about the order under any key.
 func IsMetadata(key string) bool {
 	return key == "retryCount" || strings.HasPrefix(key, "_") && !isSpoken(strings.ToLower(key))
 }
@@ -187,7 +187,8 @@ func isSpoken(key string) bool {
 	return slices.ContainsFunc(spokenWords, func(word string) bool { return strings.Contains(key, word) })
 }
 
-var spokenWords = []string{"allerg", "diet", "intoleran", "anaphyl", "note", "comment", "instruct", "remark"}
+var spokenWords = []string{"allerg", "diet", "intoleran", "anaphyl", "note", "comment", "instruct", "remark",
+	"void", "cancel", "delete", "refund", "reject", "returned"}
 
 // without returns JSON without metadata and the members that leftOut says. It is given the value if that is a text or a
 // number.
