@@ -2,7 +2,6 @@ package receiver
 
 import (
 	"errors"
-	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -80,73 +79,57 @@ func TestWhatCannotBePrintedLateSaysWhy(t *testing.T) {
 }
 
 func TestABodyIsKeptAndCanPrintWhateverWasWrongIfItIsKnownWhoSentIt(t *testing.T) {
-	here, elsewhere := netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("203.0.113.0/24")
-	secretPath := "/webhooks/print/" + goodSecret
-	for name, c := range map[string]struct {
-		path, venue string // of the request; the venue "": none
-		secret      bool
-		allow       []netip.Prefix
+	const hook, wrong, here, elsewhere = "/webhooks/print", "/webhook/prints", "192.0.2.0/24", "203.0.113.0/24"
+	for _, c := range []struct {
+		path, venue string // of the request
+		secret      string // of all venues; own: of each venue its own
+		allow       string
 		kept        bool
 	}{
-		"the secret, unknown venue":         {secretPath, otherVenue, true, nil, true},
-		"the secret, no venue":              {secretPath, "", true, nil, true},
-		"the secret, address":               {secretPath, venueID, true, []netip.Prefix{elsewhere}, true},
-		"no secret, allowed, unknown venue": {"/webhooks/print", otherVenue, false, []netip.Prefix{here}, true},
-		"no secret, allowed, wrong path":    {"/webhook/prints", venueID, false, []netip.Prefix{here}, true},
-		"a wrong secret, allowed":           {secretPath + "x", venueID, true, []netip.Prefix{here}, false},
-		"no secret, not allowed":            {"/webhooks/print", venueID, false, []netip.Prefix{elsewhere}, false},
-		"no secret, nobody is named":        {"/webhooks/print", otherVenue, false, nil, false},
+		{hook + "/" + goodSecret, otherVenue, goodSecret, "", true},
+		{hook + "/" + goodSecret, "", goodSecret, "", true},
+		{hook + "/" + goodSecret, venueID, goodSecret, elsewhere, true},
+		{hook, otherVenue, "", here, true},
+		{wrong, venueID, "", here, true},
+		{hook + "/" + goodSecret + "x", venueID, goodSecret, here, false},
+		{hook, venueID, "", elsewhere, false},
+		{hook, otherVenue, "", "", false},
+		{hook + "/own-old", otherVenue, "own", elsewhere, false}, // the secret of one venue proves nothing of another
 	} {
-		t.Run(name, func(t *testing.T) {
-			b := newTestbed(t, func(_ *Options, p *Policy) {
-				p.AllowFrom = c.allow
-				if c.secret {
-					p.Secrets = []string{goodSecret}
-				}
-			})
-			req := post([]byte(burger))
-			req.URL.Path, req.RemoteAddr = c.path, "192.0.2.7:5"
-			req.Header.Del(contract.HeaderVenue)
-			if c.venue != "" {
-				req.Header.Set(contract.HeaderVenue, c.venue)
+		b := newTestbed(t, func(o *Options, p *Policy) {
+			if c.allow != "" {
+				p.AllowFrom = prefixes(c.allow)
 			}
-			b.do(req)
-			kept := b.rejected()
-			if len(kept) != 1 || (string(kept[0].Body) == burger) != c.kept || (kept[0].Count == 0) != c.kept {
-				t.Fatalf("kept %+v", kept)
-			}
-			if !c.kept {
-				return
-			}
-
-			one := StoredReject{Reject: kept[0]}
-			if c.venue != venueID {
-				if _, err := b.PrintLate(t.Context(), one, false); err == nil {
-					t.Error("it printed for a venue that is not ours")
-				}
-				one.Venue = venueID // rejects print --venue
-			}
-			if _, err := b.PrintLate(t.Context(), one, false); err != nil || len(b.intake.requests()) != 1 {
-				t.Errorf("%v, %d requests stored", err, len(b.intake.requests()))
+			if c.secret == "own" {
+				ownSecrets(o, p)
+			} else if c.secret != "" {
+				p.Secrets = []string{c.secret}
 			}
 		})
-	}
-}
+		req := post([]byte(burger))
+		req.URL.Path, req.RemoteAddr = c.path, "192.0.2.7:5"
+		if req.Header.Set(contract.HeaderVenue, c.venue); c.venue == "" {
+			req.Header.Del(contract.HeaderVenue)
+		}
+		b.do(req)
+		kept := b.rejected()
+		if len(kept) != 1 || (string(kept[0].Body) == burger) != c.kept || (kept[0].Count == 0) != c.kept {
+			t.Fatalf("%+v: kept %+v", c, kept)
+		}
+		if !c.kept {
+			continue
+		}
 
-func TestTheSecretOfOneVenueKeepsNoBodyForAnother(t *testing.T) {
-	b := newTestbed(t, func(_ *Options, p *Policy) {
-		p.Venues[0].Secrets = []string{goodSecret}
-		second := p.Venues[0]
-		second.ID, second.Secrets = otherVenue, []string{"zyxwvutsrqponmlkjihgfedcba"}
-		p.Venues = append(p.Venues, second)
-		p.AllowFrom = []netip.Prefix{netip.MustParsePrefix("203.0.113.0/24")}
-	})
-	req := post([]byte(burger))
-	req.URL.Path = "/webhooks/print/" + goodSecret
-	req.Header.Set(contract.HeaderVenue, otherVenue)
-	b.do(req)
-	if kept := b.rejected(); len(kept) != 1 || kept[0].Body != nil {
-		t.Errorf("kept %+v", kept)
+		one := StoredReject{Reject: kept[0]}
+		if c.venue != venueID {
+			if _, err := b.PrintLate(t.Context(), one, false); err == nil {
+				t.Errorf("%+v: it printed for a venue that is not ours", c)
+			}
+			one.Venue = venueID // rejects print --venue
+		}
+		if _, err := b.PrintLate(t.Context(), one, false); err != nil || len(b.intake.requests()) != 1 {
+			t.Errorf("%+v: %v, %d requests stored", c, err, len(b.intake.requests()))
+		}
 	}
 }
 

@@ -9,18 +9,12 @@ import (
 )
 
 func TestASilentClientIsDisconnected(t *testing.T) {
-	for name, said := range map[string]string{
-		"nothing":        "",
-		"half a request": "POST / HTTP/1.1\r\n",
-		"half a head":    "POST / HTTP/1.1\r\nHost: box\r\n",
-	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
-				start, conn := time.Now(), l.dial(t)
-				conn.send(said)
-				conn.wantClosed()
-				wantElapsed(t, start, 3*time.Second)
-			})
+	for _, said := range []string{"", "POST / HTTP/1.1\r\n", "POST / HTTP/1.1\r\nHost: box\r\n"} {
+		bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
+			start, conn := time.Now(), l.dial(t)
+			conn.send(said)
+			conn.wantClosed()
+			wantElapsed(t, start, 3*time.Second)
 		})
 	}
 }
