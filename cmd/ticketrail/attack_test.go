@@ -23,7 +23,8 @@ import (
 
 func TestNoBodyTakesMoreMemoryThanTheUnitAllows(t *testing.T) {
 	slow.Test(t, "go")
-	program, patient := buildProgram(t), &http.Client{Timeout: testTimeout}
+	t.Parallel()
+	patient := &http.Client{Timeout: testTimeout}
 	const size = 8 << 20
 	pad := strings.Repeat("x", 700)
 	some := func(n int, begin, one, end string) []byte { return []byte(begin + strings.Repeat(one, n) + end) }
@@ -41,7 +42,7 @@ func TestNoBodyTakesMoreMemoryThanTheUnitAllows(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := newDaemon(t, "", "grill")
-			k.program = program
+			k.asInstalled()
 			edit(t, k.conf, "receiver: { ", "receiver: { max_body: 8MiB, ")
 			k.start()
 			got := postBody(patient, k.url, body)
@@ -62,9 +63,10 @@ func TestNoBodyTakesMoreMemoryThanTheUnitAllows(t *testing.T) {
 
 func TestOrdersMonitoringAndCommandsAreAnsweredWhateverOthersHoldOpen(t *testing.T) {
 	slow.Test(t, "go")
+	t.Parallel()
 	k, metrics := newDaemon(t, "", "grill"), freeAddr(t)
 	k.client.Timeout = testTimeout // this is about being turned away or dropped, not about being quick
-	k.program = buildProgram(t)
+	k.asInstalled()
 	edit(t, k.conf, `metrics: { listen: "" }`, fmt.Sprintf("metrics: { listen: %q }", metrics))
 	k.start()
 	k.accept(newOrder("before", "grill"))
@@ -99,9 +101,11 @@ func TestOrdersMonitoringAndCommandsAreAnsweredWhateverOthersHoldOpen(t *testing
 
 func TestListingsOfAllJobsTakeLittleMemory(t *testing.T) {
 	slow.Test(t, "go")
+	t.Parallel()
 	const size = 100_000 // as many as may wait
 	k := newDaemon(t, "", "grill")
-	k.program = buildProgram(t)
+	k.asInstalled()
+	k.env = append(k.env, "GOGC=20") // so that the peak is near the memory in use, also on a busy machine
 	edit(t, k.conf, "receiver: { ", "receiver: { max_body: 8MiB, respond_within: 4800ms, ")
 	edit(t, k.conf, "storage: { ", fmt.Sprintf("storage: { max_backlog: %d, ", size))
 	k.start()
@@ -162,15 +166,14 @@ func TestListingsOfAllJobsTakeLittleMemory(t *testing.T) {
 // unitMemory is MemoryMax of the unit.
 const unitMemory = 512 << 20
 
-// buildProgram builds the program as it is installed, because one with the race detector needs many times the memory.
-// It will run with the memory limit of the unit.
-func buildProgram(t *testing.T) (name string) {
-	t.Helper()
+// asInstalled makes the daemon the program as it is installed, with the memory limit of the unit: one with the race
+// detector needs many times the memory.
+func (k *daemonProcess) asInstalled() {
+	k.t.Helper()
 	if err := buildOnce(); err != nil {
-		t.Fatal(err)
+		k.t.Fatal(err)
 	}
-	t.Setenv("GOMEMLIMIT", "400MiB")
-	return installed
+	k.program, k.env = installed, []string{"GOMEMLIMIT=400MiB"}
 }
 
 // installed is on PATH beside the programs that the test binary can be, which are removed at the end.

@@ -25,7 +25,7 @@ import (
 // TestA200OfTheCloudIsAPromise kills servers, relays and boxes, under load, at moments of chance's choosing.
 func TestA200OfTheCloudIsAPromise(t *testing.T) {
 	slow.Test(t, "go")
-	t.Parallel() // it mostly waits for servers
+	t.Parallel()
 	c := newCloud(t)
 	v := c.venueUnderLoad(4)
 	victims := []string{"leader", "relay", "box", "two nodes", "box"}
@@ -76,7 +76,7 @@ func TestA200OfTheCloudIsAPromise(t *testing.T) {
 // all of them.
 func TestServersWithFullDisksLoseNothingAndWorkAgainAfterARestart(t *testing.T) {
 	slow.Test(t, append(loopDisk, "go", "fallocate")...)
-	t.Parallel() // it mostly waits for servers
+	t.Parallel()
 	c := newCloud(t, func(c *cloud) {
 		for i := range c.servers {
 			c.diskOf(i)

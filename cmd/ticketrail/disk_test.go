@@ -20,6 +20,7 @@ var loopDisk = []string{"root", "mkfs.ext4", "losetup", "mount"}
 // instructions: the copy has what was synced to the disk, as after a power cut.
 func TestAPowerCutLosesNothing(t *testing.T) {
 	slow.Test(t, loopDisk...)
+	t.Parallel()
 	k, c, lost := powerCut(t, realProgram)
 	k.wantNoLoss()
 	if len(lost) > 0 {
@@ -33,6 +34,7 @@ func TestAPowerCutLosesNothing(t *testing.T) {
 // the test above sees nothing.
 func TestThePowerCutTestSeesLossWhenNothingIsSynced(t *testing.T) {
 	slow.Test(t, loopDisk...)
+	t.Parallel()
 	_, c, lost := powerCut(t, unsynced)
 	if len(lost) == 0 {
 		t.Errorf("%d orders answered without syncing and none is lost: the test cannot see loss", len(c.acked))
@@ -81,6 +83,7 @@ func powerCut(t *testing.T, program string) (*daemonProcess, *senderGroup, []ord
 // TestAFullDiskStopsAcceptingAndNeverPrinting fills the disk under the daemon.
 func TestAFullDiskStopsAcceptingAndNeverPrinting(t *testing.T) {
 	slow.Test(t, loopDisk...)
+	t.Parallel()
 	_, mount := mountDisk(t, "64M")
 	k := newDaemon(t, filepath.Join(mount, "t.db"), "grill", "bar")
 	k.start()

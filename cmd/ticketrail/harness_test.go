@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -44,6 +45,8 @@ const (
 func TestMain(m *testing.M) {
 	// A program built with -race sleeps for a second before it ends; these end all the time.
 	os.Setenv("GORACE", "atexit_sleep_ms=0")
+	// The parallel tests wait for other processes and for disks most of the time, whatever the number of processors.
+	flag.Set("test.parallel", "4")
 	testscript.Main(m, map[string]func(){
 		realProgram: runProgram(nil),
 		unsynced:    runProgram(func(o *app.Options) { o.NoSync = true }),
@@ -171,7 +174,7 @@ type daemonProcess struct {
 	conf     string
 	program  string   // name on PATH
 	command  string   // of the program
-	before   []string // a program that runs it, with its arguments
+	env      []string // besides that of this process, also of the commands
 	stdout   *os.File
 	terminal *os.File // in which it runs; nil: none
 	kept     *os.File // the listener that is kept; nil before the first start
@@ -270,10 +273,9 @@ func (k *daemonProcess) run(notify string) {
 	if err != nil {
 		k.t.Fatal(err)
 	}
-	args := append(slices.Clone(k.before), path, k.command, "--config", k.conf)
-	cmd, exited := exec.Command(args[0], args[1:]...), make(chan error, 1)
+	cmd, exited := exec.Command(path, k.command, "--config", k.conf), make(chan error, 1)
 	k.cmd, k.exited, k.log = cmd, exited, &logTail{}
-	cmd.Env = append(os.Environ(), "NOTIFY_SOCKET="+notify)
+	cmd.Env = append(append(os.Environ(), k.env...), "NOTIFY_SOCKET="+notify)
 	if k.kept != nil {
 		cmd.Env = append(cmd.Env, "LISTEN_FDS=1", "LISTEN_FDNAMES="+k.keptName)
 		cmd.ExtraFiles = []*os.File{k.kept}
@@ -361,7 +363,9 @@ func (k *daemonProcess) wantNoLoss() {
 func (k *daemonProcess) wantSaid(command string, want ...string) {
 	k.t.Helper()
 	err := eventually(func() error {
-		out, _ := exec.Command(realProgram, command, "--config", k.conf).CombinedOutput() // 1: something is wrong
+		cmd := exec.Command(realProgram, command, "--config", k.conf)
+		cmd.Env = append(os.Environ(), k.env...)
+		out, _ := cmd.CombinedOutput() // 1: something is wrong
 		said := strings.Join(strings.Fields(string(out)), " ")
 		for _, w := range want {
 			if !strings.Contains(said, w) {

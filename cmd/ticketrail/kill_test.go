@@ -24,11 +24,13 @@ func TestA200IsAPromise(t *testing.T) { killUnderLoad(t, newDaemon(t, "", "grill
 
 func TestA200IsAPromiseThroughManyKills(t *testing.T) {
 	slow.Test(t)
+	t.Parallel()
 	killUnderLoad(t, newDaemon(t, "", "grill", "bar", "cold"), 15)
 }
 
 func TestA200IsAPromiseWithTheCopyOnAnotherDisk(t *testing.T) {
 	slow.Test(t, loopDisk...)
+	t.Parallel()
 	_, mount := mountDisk(t, "96M")
 	k := newDaemon(t, "", "grill", "bar", "cold")
 	edit(t, k.conf, "storage: {", fmt.Sprintf("storage: { copy: %q,", filepath.Join(mount, "copy")))
@@ -161,6 +163,7 @@ func TestADamagedDatabaseIsReplacedAndTheKitchenContinues(t *testing.T) { restor
 
 func TestAStartThatIsKilledWhileItRestoresLosesNoTicket(t *testing.T) {
 	slow.Test(t)
+	t.Parallel()
 	restoreAtStart(t, 50, 6)
 }
 
@@ -216,6 +219,7 @@ func restoreAtStart(t *testing.T, orders, kills int) {
 // nothing catches, and the check of a start may not see it.
 func TestADatabaseThatHasKilledTwoStartsIsPutAside(t *testing.T) {
 	slow.Test(t)
+	t.Parallel()
 	k := newDaemon(t, "", "grill")
 	store := filepath.Join(k.dir, "t.db")
 	k.start()

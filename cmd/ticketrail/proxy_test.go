@@ -26,6 +26,7 @@ import (
 
 func TestBehindAProxyCallersKeepTheirAddressAndTheSecretIsInNoLog(t *testing.T) {
 	slow.Test(t, "nginx", "caddy")
+	t.Parallel()
 	for _, tunnel := range []string{"cloudflared.yml", "tailscale.sh"} { // which need the internet
 		(&frontProxy{t: t}).recipe(tunnel)
 	}
@@ -34,6 +35,7 @@ func TestBehindAProxyCallersKeepTheirAddressAndTheSecretIsInNoLog(t *testing.T) 
 		"nginx": (*frontProxy).nginx, "caddy": (*frontProxy).caddy,
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			k := newDaemon(t, "", "grill")
 			p := &frontProxy{t: t, dir: t.TempDir(), address: freeAddr(t)}
 			more := fmt.Sprintf("receiver: { secret_file: %q, trusted_proxies: [127.0.0.1/32], allow_from: [%s/32], "+
@@ -80,7 +82,7 @@ func TestBehindAProxyCallersKeepTheirAddressAndTheSecretIsInNoLog(t *testing.T) 
 				t.Error(err)
 			}
 			k.wantSaid("doctor", "FAIL webhook", "the service refuses this certificate too")
-			t.Setenv("SSL_CERT_FILE", filepath.Join(p.dir, "cert.pem"))
+			k.env = []string{"SSL_CERT_FILE=" + filepath.Join(p.dir, "cert.pem")}
 			k.wantSaid("doctor", "OK webhook https://"+p.address+" leads here")
 			k.kill()
 			k.kept.Close()

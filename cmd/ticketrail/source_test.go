@@ -11,6 +11,7 @@ import (
 
 func TestStatusAndDoctorSayWhatIsWrongWithTheRelay(t *testing.T) {
 	slow.Test(t)
+	t.Parallel()
 	k := newDaemon(t, "", "grill")
 	_, conf := trialRelay(t)
 	url := startRelay(t, conf)
