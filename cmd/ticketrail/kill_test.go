@@ -248,6 +248,7 @@ func TestADatabaseThatHasKilledTwoStartsIsPutAside(t *testing.T) {
 		err := <-k.exited
 		k.exited <- err // the cleanup waits for it
 		writeFiles(t, map[string]string{store: string(sound)})
+		os.Remove(store + ".damaged") // where a daemon that could still say so has said that the file is damaged
 		// A signal or a panic of bbolt, if it sees the shorter file before the kernel does: the daemon counts both.
 		told, _ := os.ReadFile(store + ".crash")
 		deaths = 0
