@@ -44,6 +44,7 @@ func (w *worker) deliver(ctx context.Context, lane Lane, lease Lease) time.Durat
 	var a attempt
 	var v verdict
 	var earlier []verdict // of the stations tried before used
+
 	for _, t := range w.targets {
 		if !w.ready(t) {
 			continue
@@ -57,62 +58,73 @@ func (w *worker) deliver(ctx context.Context, lane Lane, lease Lease) time.Durat
 			break
 		}
 	}
+
 	if used == nil {
 		// The worker was woken early, or paused for the queue: every target is still in its pause. Try
 		// the own station.
 		used = w.targets[0]
 		a, v = w.try(used, lane, lease)
 	}
+
 	return w.conclude(lease, a, v.withEarlier(earlier))
 }
 
-// try has one station print the ticket and notes what that says about the station.
+// try has one station print the ticket and notes the station's state.
 func (w *worker) try(t *target, lane Lane, lease Lease) (attempt, verdict) {
-	a := w.print(t, lane, lease)
+	done := w.print(t, lane, lease)
 	w.lastAttempt = time.Now()
-	v := judge(a, lease.Delivery().Doubt, lane.HoldDoubt)
-	if v.end == endMove {
-		v = v.onRefusal(lane, lease.Delivery(), cmp.Or(t.Name, w.name))
+
+	decided := judge(done, lease.Delivery().Doubt, lane.HoldDoubt)
+	if decided.end == endMove {
+		decided = decided.onRefusal(lane, lease.Delivery(), cmp.Or(t.Name, w.name))
 	}
-	w.d.metrics.attempts.WithLabelValues(w.name, string(v.result)).Inc()
-	w.noteResult(t, lease, a, v)
+	w.d.metrics.attempts.WithLabelValues(w.name, string(decided.result)).Inc()
+	w.noteResult(t, lease, done, decided)
+
 	if !t.own {
-		v = v.onBackup(t.Name)
+		decided = decided.onBackup(t.Name)
 	}
-	return a, v
+
+	return done, decided
 }
 
 // print has a station print the ticket. A panic becomes an error; whether the ticket is in doubt
 // depends, as for any error, on whether begin was called.
 func (w *worker) print(t *target, lane Lane, lease Lease) (a attempt) {
-	d := lease.Delivery()
-	if !t.own && d.For == "" { // if For is set, the ticket lists what a dark screen showed and names that one
-		d.For, d.Down = w.name, cmp.Or(lane.Down, "printer")
+	delivery := lease.Delivery()
+	if !t.own && delivery.For == "" { // if For is set, the ticket lists a dark screen's tickets and names that screen
+		delivery.For, delivery.Down = w.name, cmp.Or(lane.Down, "printer")
 	}
+
 	ctx, cancel := context.WithCancelCause(w.d.printCtx)
 	defer cancel(nil)
-	g := beginGate{lease: lease}
+	gate := beginGate{lease: lease}
 	idempotent := isIdempotent(t.Station)
 	lease.SetIdempotent(idempotent)
+
 	if len(w.targets) > 1 {
-		defer time.AfterFunc(readyWithin, func() { g.timeOut(cancel) }).Stop()
+		defer time.AfterFunc(readyWithin, func() { gate.timeOut(cancel) }).Stop()
 	}
+
 	defer func() {
-		if p := recover(); p != nil {
-			a = attempt{err: fmt.Errorf("panic: %v", p), stack: debug.Stack()}
+		if panicked := recover(); panicked != nil {
+			a = attempt{err: fmt.Errorf("panic: %v", panicked), stack: debug.Stack()}
 		}
 		a.idempotent = idempotent
-		a.beginCalled, a.beginErr = g.close()
+		a.beginCalled, a.beginErr = gate.close()
+
 		if a.begun = a.beginCalled && a.beginErr == nil; a.begun && ticket.IsUntouched(a.err) {
 			lease.Untouched()
 			a.begun = false
 		}
 		a.interrupted = a.err != nil && w.d.printCtx.Err() != nil
 	}()
-	a.proof, a.err = t.Station.Print(ctx, d, g.begin)
+
+	a.proof, a.err = t.Station.Print(ctx, delivery, gate.begin)
 	if a.err != nil && errors.Is(context.Cause(ctx), errNotReadyInTime) {
 		a.err = fmt.Errorf("%w: %w", errNotReadyInTime, a.err)
 	}
+
 	return a
 }
 
@@ -147,6 +159,7 @@ func (g *beginGate) begin(ctx context.Context) error {
 	case g.called:
 		return errBegunTwice
 	}
+
 	g.called = true
 	// When Begin has returned nil, the doubt is on the disk. After a crash before that, the ticket
 	// prints as if it had never been taken. After a crash later, the next copy carries the banner,
@@ -174,7 +187,7 @@ func (g *beginGate) close() (called bool, err error) {
 	return g.called, g.err
 }
 
-// The words for what becomes of an attempt: its result is what a metric counts (ok, doubt, …), its
+// The words for the end of an attempt: its result is the label of a metric (ok, doubt, …), its
 // ending is the call that settles the lease, and that call gives the job its state. A verdict is the
 // result and the ending together. A proof is the state of a job that came out.
 
@@ -190,7 +203,7 @@ const (
 	endMove
 )
 
-// A verdict is what to do after an attempt.
+// A verdict is the decision after an attempt.
 type verdict struct {
 	end    ending
 	result result
@@ -202,14 +215,15 @@ type verdict struct {
 	refusedBy, to string
 }
 
-// judge decides what an attempt means. doubted says that an earlier attempt may have printed the
-// ticket, so this copy was marked POSSIBLE DUPLICATE. holdDoubt is that of the [Lane].
+// judge decides how an attempt ends. doubted says that an earlier attempt may have printed the
+// ticket, so this copy was marked POSSIBLE DUPLICATE. holdDoubt is the [Lane]'s.
 func judge(a attempt, doubted, holdDoubt bool) verdict {
 	if a.err == nil {
 		return verdict{end: endAck, result: resultOK, proof: a.proof}
 	}
 	why := a.err.Error()
 	lastAllowed := a.begun && !a.idempotent && (doubted || holdDoubt) // one more could cook the order twice
+
 	switch {
 	case a.interrupted && lastAllowed:
 		return verdict{end: endHold, result: resultInterrupted, reason: holdReason(doubted, why)}
@@ -233,7 +247,7 @@ func judge(a attempt, doubted, holdDoubt bool) verdict {
 	}
 }
 
-// onRefusal says what becomes of a ticket that the station by refused for good: it goes to the first station of
+// onRefusal decides where a ticket goes that the station by refused for good: it goes to the first station of
 // the lane's list that has not refused it, so it is at each one once. A test ticket stays: the person who sent
 // it waits for the answer, and no cook needs it.
 func (v verdict) onRefusal(lane Lane, d ticket.Delivery, by string) verdict {
@@ -242,6 +256,7 @@ func (v verdict) onRefusal(lane Lane, d ticket.Delivery, by string) verdict {
 		v.end = endFail
 		return v
 	}
+
 	v.refusedBy = by
 	for _, name := range lane.OnRefusal {
 		if name != by && !slices.Contains(d.RefusedBy, name) {
@@ -249,11 +264,12 @@ func (v verdict) onRefusal(lane Lane, d ticket.Delivery, by string) verdict {
 			return v
 		}
 	}
+
 	v.end, v.reason = endHold, "no other station takes it; reprint it at another one, or cancel it: "+v.reason
 	return v
 }
 
-// holdReason tells the person who must decide what to look for.
+// holdReason tells the person who must decide where to look.
 func holdReason(doubted bool, why string) string {
 	if doubted {
 		return "the first copy and the copy marked POSSIBLE DUPLICATE both failed midway; check what came " +
@@ -278,6 +294,7 @@ func (v verdict) withEarlier(earlier []verdict) verdict {
 			v.end = endRetry // one of them counts as an attempt
 		}
 	}
+
 	if v.end != endAck {
 		v.reason = strings.Join(append(why, v.reason), "; ")
 	}
@@ -300,6 +317,6 @@ func (v verdict) onBackup(backup string) verdict {
 type Idempotent interface{ Idempotent() bool }
 
 func isIdempotent(s Station) bool {
-	i, ok := s.(Idempotent)
-	return ok && i.Idempotent()
+	station, ok := s.(Idempotent)
+	return ok && station.Idempotent()
 }

@@ -1,7 +1,7 @@
 // Package dispatch prints the tickets that wait in the kitchen's queues: one goroutine for each
 // station takes the ticket at the head of its queue, has the station print it and stores the outcome.
 //
-// It decides what happens after a failure (try again, wait for a person, mark the next copy as a
+// It decides how to go on after a failure (try again, wait for a person, mark the next copy as a
 // possible duplicate, hold the ticket) and how long to wait. It knows no printer and no file: a
 // station is anything with a Print method, a queue is anything that lends tickets.
 //
@@ -13,7 +13,7 @@
 // only the place where the head is printed is chosen anew at each attempt.
 //
 // worker.go takes a ticket and stores its outcome, attempt.go has a station print it and judges the
-// result, target.go keeps what is known of the stations.
+// result, target.go keeps the state of the stations.
 package dispatch
 
 import (
@@ -61,7 +61,8 @@ type Lane struct {
 	// HoldDoubt holds a ticket as soon as it is in doubt. False: it is printed once more, marked,
 	// and held if that attempt ends in doubt too.
 	HoldDoubt bool
-	// Down is what of Station has failed while a backup prints its tickets, as they say it; "" is "printer".
+	// Down names the part of Station that has failed while a backup prints its tickets, as they say it; "" is
+	// "printer".
 	Down string
 	// Backups print, in this order, while Station fails.
 	Backups []Backup
@@ -131,7 +132,7 @@ func (a queueAdapter) Take(ctx context.Context, station string) (Lease, error) {
 	return a.Queue.Take(ctx, station)
 }
 
-// Options are what [New] needs.
+// Options configure a [Dispatcher].
 type Options struct {
 	Queue      Queue                 // required; [From] makes one
 	Logger     *slog.Logger          // nil: no logs
@@ -163,18 +164,21 @@ func New(o Options) *Dispatcher {
 	if o.Queue == nil {
 		panic("dispatch.New: Options.Queue is missing")
 	}
+
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	d := &Dispatcher{
+
+	dispatcher := &Dispatcher{
 		queue:   o.Queue,
 		log:     o.Logger.With("component", "dispatch"),
 		metrics: newMetrics(o.Registerer),
 		workers: map[string]*worker{},
 	}
-	d.takeCtx, d.stopTaking = context.WithCancel(context.Background())
-	d.printCtx, d.interrupt = context.WithCancel(context.Background())
-	return d
+
+	dispatcher.takeCtx, dispatcher.stopTaking = context.WithCancel(context.Background())
+	dispatcher.printCtx, dispatcher.interrupt = context.WithCancel(context.Background())
+	return dispatcher
 }
 
 // Set replaces the lanes that are served. A lane that is equal to its predecessor is not disturbed;
@@ -190,27 +194,30 @@ func (d *Dispatcher) Set(lanes []Lane) {
 	for _, l := range lanes {
 		wanted[l.Name] = l
 	}
+
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.takeCtx.Err() != nil {
 		return
 	}
+
 	for name, w := range d.workers {
 		if _, ok := wanted[name]; !ok {
 			w.lane = nil
 			w.wake()
 		}
 	}
+
 	for name, lane := range wanted {
-		w, ok := d.workers[name]
+		running, ok := d.workers[name]
 		switch {
 		case !ok:
 			d.start(lane)
-		case w.lane == nil || !sameLane(*w.lane, lane):
+		case running.lane == nil || !sameLane(*running.lane, lane):
 			// A worker that was told to end and is still busy continues with the new lane instead of
 			// ending: it reads lane under mu before it leaves.
-			w.lane = &lane
-			w.wake()
+			running.lane = &lane
+			running.wake()
 		}
 	}
 }
@@ -218,7 +225,7 @@ func (d *Dispatcher) Set(lanes []Lane) {
 // start begins to serve a lane. d.mu is held.
 func (d *Dispatcher) start(lane Lane) {
 	d.metrics.createSeries(lane.Name)
-	w := &worker{
+	started := &worker{
 		d:      d,
 		name:   lane.Name,
 		log:    d.log.With("station", lane.Name),
@@ -226,8 +233,8 @@ func (d *Dispatcher) start(lane Lane) {
 		wake:   func() {},
 		status: Status{Name: lane.Name, Since: time.Now()},
 	}
-	d.workers[lane.Name] = w
-	d.running.Go(w.serve)
+	d.workers[lane.Name] = started
+	d.running.Go(started.serve)
 }
 
 // sameLane says whether two lanes of one name are equal. Stations that cannot be compared (functions,
@@ -245,8 +252,8 @@ func sameLane(a, b Lane) bool {
 func (d *Dispatcher) Kick(name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if w, ok := d.workers[name]; ok {
-		w.wake()
+	if found, ok := d.workers[name]; ok {
+		found.wake()
 	}
 }
 
@@ -283,6 +290,7 @@ func (d *Dispatcher) Stop(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 	}
+
 	d.interrupt()
 	timer := time.NewTimer(giveUpAfter)
 	defer timer.Stop()
@@ -291,12 +299,14 @@ func (d *Dispatcher) Stop(ctx context.Context) error {
 		return nil
 	case <-timer.C:
 	}
+
 	d.mu.Lock()
 	stuck := slices.Sorted(maps.Keys(d.workers))
 	d.mu.Unlock()
 	if len(stuck) == 0 { // the last one ended between the timer and the lock
 		return nil
 	}
+
 	return fmt.Errorf("stop stations: %w: %s", errStuck, strings.Join(stuck, ", "))
 }
 

@@ -38,17 +38,17 @@ type metrics struct {
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
-	f := promauto.With(reg)
+	factory := promauto.With(reg)
 	return &metrics{
-		tickets: f.NewCounterVec(prometheus.CounterOpts{
+		tickets: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "ticketrail_station_tickets_total",
 			Help: "Tickets by outcome; a held ticket is counted again when a person reprints it.",
 		}, []string{"station", "outcome"}),
-		attempts: f.NewCounterVec(prometheus.CounterOpts{
+		attempts: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "ticketrail_station_attempts_total",
 			Help: "Attempts to print a ticket, by result.",
 		}, []string{"station", "result"}),
-		wait: f.NewHistogramVec(prometheus.HistogramOpts{
+		wait: factory.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "ticketrail_ticket_wait_seconds",
 			Help:    "Time from accepting a ticket until it was printed or shown.",
 			Buckets: []float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 14400},

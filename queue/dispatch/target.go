@@ -16,10 +16,10 @@ type target struct {
 	own       bool
 	failures  failures
 	next      time.Time // end of its pause; zero: it is not in one
-	lastError string    // what was logged last; empty when the station works
+	lastError string    // the last one logged; empty when the station works
 }
 
-// buildTargets makes targets those of lane. What is known of a station that stays is kept; a new
+// buildTargets replaces the targets by the lane's. The state of a station that stays is kept; a new
 // station has not failed yet.
 func (w *worker) buildTargets(lane Lane) {
 	previous := w.targets
@@ -27,6 +27,7 @@ func (w *worker) buildTargets(lane Lane) {
 	for _, b := range lane.Backups {
 		w.targets = append(w.targets, &target{Backup: b})
 	}
+
 	for _, t := range w.targets {
 		for _, p := range previous {
 			if sameStation(p.Station, t.Station) {
@@ -34,12 +35,13 @@ func (w *worker) buildTargets(lane Lane) {
 			}
 		}
 	}
+
 	if len(previous) > 0 && !sameStation(previous[0].Station, lane.Station) {
 		w.clearActiveBackup()
 	}
 }
 
-// noteResult keeps what an attempt says about the station. Only the own station changes the lane's
+// noteResult keeps the station's state after an attempt. Only the own station changes the lane's
 // status and metrics: a backup has a lane of its own that reports its state.
 func (w *worker) noteResult(t *target, lease Lease, a attempt, v verdict) {
 	msg, waiting := "", ""
@@ -61,6 +63,7 @@ func (w *worker) noteResult(t *target, lease Lease, a attempt, v verdict) {
 	case v.result == resultInterrupted:
 		w.log.Info("ticket interrupted by shutdown", append(ticketAttrs(lease), "begun", a.begun, "err", a.err)...)
 		return
+
 	case v.result == resultCleanFailure:
 		msg, pause = "ticket not printed, trying again", t.failures.afterCleanFailure()
 	case v.result == resultNotReady:
@@ -71,8 +74,10 @@ func (w *worker) noteResult(t *target, lease Lease, a attempt, v verdict) {
 	default:
 		msg, pause = "ticket in doubt", t.failures.afterDoubt()
 	}
+
 	t.next = time.Now().Add(pause)
 	w.logFailure(t, msg, lease, a)
+
 	if t.own {
 		w.noteOwnFailure(a.err, waiting)
 	}
@@ -83,17 +88,21 @@ func (w *worker) noteSuccess(t *target, lease Lease) {
 	hadFailed := t.lastError != ""
 	t.failures, t.next, t.lastError = failures{}, time.Time{}, ""
 	w.lastQueueError = ""
+
 	if !t.own {
 		if w.setActiveBackup(t.Name) {
 			w.log.Warn("backup prints for this station",
 				append(ticketAttrs(lease), "backup", t.Name, "down_since", w.downSince)...)
 		}
 		return
+
 	}
 	if hadFailed {
 		w.log.Info("station works again", ticketAttrs(lease)...)
 	}
+
 	w.clearActiveBackup()
+
 	w.update(func(s *Status) {
 		s.setUp(true)
 		s.Err, s.Waiting, s.Attempt = "", "", 0
@@ -117,14 +126,16 @@ func (w *worker) clearActiveBackup() {
 	w.update(func(s *Status) { s.ActiveBackup = ActiveBackup{} })
 }
 
-// noteOwnFailure notes that the own station has just failed. waiting is what a person must do about
+// noteOwnFailure notes that the own station has just failed. waiting is a person's task about
 // it; empty if nothing.
 func (w *worker) noteOwnFailure(err error, waiting string) {
 	now := time.Now()
 	if w.downSince.IsZero() {
 		w.downSince = now
 	}
+
 	w.ownRetryAt = now.Add(ownRetryPause())
+
 	w.update(func(s *Status) {
 		s.setUp(false)
 		s.Err, s.Waiting = err.Error(), waiting
@@ -138,11 +149,13 @@ func (w *worker) logFailure(t *target, msg string, lease Lease, a attempt) {
 	if t.lastError == key && !a.begun {
 		return
 	}
+
 	t.lastError = key
 	attrs := append(ticketAttrs(lease), "err", a.err)
 	if !t.own {
 		attrs = append(attrs, "backup", t.Name)
 	}
+
 	if a.stack != nil {
 		// Error, not Warn: a panic is a bug in the program and must be reported.
 		w.log.Error("station panicked: "+msg, append(attrs, "stack", string(a.stack))...)
@@ -189,6 +202,7 @@ func (w *worker) untilNextTry() time.Duration {
 			first = at
 		}
 	}
+
 	return time.Until(first)
 }
 
@@ -217,6 +231,7 @@ func (w *worker) excludeIdle(since time.Time) {
 	if now.Sub(since) < idleAfter || w.downSince.IsZero() {
 		return
 	}
+
 	w.downSince = w.downSince.Add(now.Sub(w.lastAttempt))
 	w.lastAttempt = now
 	w.resetBackoff()
@@ -277,7 +292,7 @@ func (f *failures) afterDoubt() time.Duration {
 	return backoff(f.doubted - 1)
 }
 
-// Status is what the attempts of a lane say about its station.
+// Status is the state of a station by the attempts of its lane.
 type Status struct {
 	Name  string    `json:"name"`
 	Up    bool      `json:"up"`    // the last attempt that says something about the station succeeded
@@ -285,7 +300,7 @@ type Status struct {
 	Since time.Time `json:"since"` // when Up or Known last changed; wall clock
 	// Err is why it is not up, for people.
 	Err string `json:"err,omitempty"`
-	// Waiting is what a person must do ("no paper"), if nothing else is wrong.
+	// Waiting is a person's task ("no paper"), if nothing else is wrong.
 	Waiting string `json:"waiting,omitempty"`
 	// Attempt is the number of the attempt in hand, or of the last one that failed while its ticket
 	// still waits; 0 if there is neither.
@@ -306,12 +321,14 @@ type ActiveBackup struct {
 func (d *Dispatcher) Status() []Status {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+
 	out := make([]Status, 0, len(d.workers))
 	for _, w := range d.workers {
 		if w.lane != nil {
 			out = append(out, w.status)
 		}
 	}
+
 	slices.SortFunc(out, func(a, b Status) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }

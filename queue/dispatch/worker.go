@@ -18,7 +18,7 @@ type worker struct {
 	log  *slog.Logger
 
 	// Guarded by d.mu.
-	lane   *Lane              // what to serve; nil: end
+	lane   *Lane              // the lane to serve; nil: end
 	wake   context.CancelFunc // ends the wait of the current cycle, in Take or in a pause
 	status Status
 
@@ -40,6 +40,7 @@ func (w *worker) serve() {
 			return
 		}
 		w.buildTargets(lane)
+
 		w.cycle(ctx, lane)
 		if ctx.Err() != nil {
 			w.resetBackoff()
@@ -53,6 +54,7 @@ func (w *worker) serve() {
 func (w *worker) startCycle() (context.Context, Lane, bool) {
 	w.d.mu.Lock()
 	defer w.d.mu.Unlock()
+
 	w.wake() // releases the context of the previous cycle
 	stopping := w.d.takeCtx.Err() != nil
 	if w.lane == nil || stopping {
@@ -62,6 +64,7 @@ func (w *worker) startCycle() (context.Context, Lane, bool) {
 		}
 		return nil, Lane{}, false
 	}
+
 	ctx, cancel := context.WithCancel(w.d.takeCtx)
 	w.wake = cancel
 	return ctx, *w.lane, true
@@ -69,10 +72,12 @@ func (w *worker) startCycle() (context.Context, Lane, bool) {
 
 // cycle serves one ticket: expire, take, print, settle, pause.
 func (w *worker) cycle(ctx context.Context, lane Lane) {
+
 	w.expire(ctx, lane.ExpireAfter)
 	start := time.Now()
 	lease, err := w.d.queue.Take(ctx, w.name)
 	w.excludeIdle(start)
+
 	if err != nil {
 		if ctx.Err() == nil {
 			w.logQueueError("cannot take a ticket from the queue, trying again", err)
@@ -80,20 +85,21 @@ func (w *worker) cycle(ctx context.Context, lane Lane) {
 		}
 		return
 	}
-	d := lease.Delivery()
+
+	delivery := lease.Delivery()
 	switch {
 	case ctx.Err() != nil:
 		// The lane was changed, removed or stopped while Take returned this ticket.
 		w.returnUntried(ctx, lease, "not begun")
 		return
-	case lane.ExpireAfter > 0 && lease.Waited() > lane.ExpireAfter && d.Ticket.Kind != ticket.Slip &&
-		w.tooOldJob != d.Job:
+	case lane.ExpireAfter > 0 && lease.Waited() > lane.ExpireAfter && delivery.Ticket.Kind != ticket.Slip &&
+		w.tooOldJob != delivery.Job:
 		// It got too old while Take was blocked by a held station. The next cycle expires it. This is
 		// done once for each ticket: if the queue cannot expire it, printing late is better than never.
-		w.tooOldJob = d.Job
+		w.tooOldJob = delivery.Job
 		w.returnUntried(ctx, lease, "too old")
 		return
-	case lane.HoldDoubt && d.Doubt && !isIdempotent(lane.Station):
+	case lane.HoldDoubt && delivery.Doubt && !isIdempotent(lane.Station):
 		// In doubt although no attempt of this worker left it so: after a crash, or it was moved here.
 		why := holdReason(false, "an earlier attempt did not end")
 		if !w.settle(lease, verdict{end: endHold, result: resultDoubt, reason: why}) {
@@ -101,7 +107,8 @@ func (w *worker) cycle(ctx context.Context, lane Lane) {
 		}
 		return
 	}
-	w.update(func(s *Status) { s.Attempt, s.NextTry = d.Attempt, time.Time{} })
+
+	w.update(func(s *Status) { s.Attempt, s.NextTry = delivery.Attempt, time.Time{} })
 	w.sleep(ctx, w.deliver(ctx, lane, lease))
 }
 
@@ -111,17 +118,20 @@ func (w *worker) expire(ctx context.Context, after time.Duration) {
 	if after <= 0 {
 		return
 	}
+
 	w.d.queue.GatherOld(ctx, w.name, after)
-	if ctx.Err() != nil { // what came so far would print after the start, and the rest on another slip
+	if ctx.Err() != nil { // the tickets so far would print after the start, and the rest on another slip
 		return
 	}
-	n, err := w.d.queue.Expire(ctx, w.name, after)
+
+	expired, err := w.d.queue.Expire(ctx, w.name, after)
 	if err != nil && ctx.Err() == nil {
 		w.logQueueError("cannot expire old tickets, they are printed late", err)
 	}
-	if n > 0 {
-		w.d.metrics.tickets.WithLabelValues(w.name, string(ticket.Expired)).Add(float64(n))
-		w.log.Warn("tickets expired", "tickets", n, "older_than", after)
+
+	if expired > 0 {
+		w.d.metrics.tickets.WithLabelValues(w.name, string(ticket.Expired)).Add(float64(expired))
+		w.log.Warn("tickets expired", "tickets", expired, "older_than", after)
 	}
 }
 
@@ -130,13 +140,16 @@ func (w *worker) sleep(ctx context.Context, pause time.Duration) {
 	if pause <= 0 {
 		return
 	}
+
 	w.update(func(s *Status) { s.NextTry = time.Now().Add(pause) })
-	t := time.NewTimer(pause)
-	defer t.Stop()
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+
 	select {
-	case <-t.C:
+	case <-timer.C:
 	case <-ctx.Done():
 	}
+
 	w.update(func(s *Status) { s.NextTry = time.Time{} })
 }
 
@@ -163,6 +176,7 @@ func (w *worker) conclude(lease Lease, a attempt, v verdict) time.Duration {
 		w.log.Warn("station gave no proof, counted as sent", "proof", string(v.proof))
 		v.proof = ticket.Sent
 	}
+
 	settled := w.settle(lease, v)
 	// No pause after resultPermanent, which says nothing bad about the station, nor after
 	// resultInterrupted by a shutdown. If it was the queue that failed, it gets the queue's pause.
@@ -173,10 +187,12 @@ func (w *worker) conclude(lease Lease, a attempt, v verdict) time.Duration {
 	case a.queueFailed():
 		pause = w.queuePause()
 	}
+
 	if !settled {
 		// The queue may lend the same ticket again. Without a pause it would be printed in a loop.
 		return max(pause, w.queuePause())
 	}
+
 	return pause
 }
 
@@ -197,23 +213,26 @@ var errSettleTimeout = errors.New("shutdown: the storage did not accept it in ti
 // was printed; one that was not begun is as if it had never been taken. After a crash later, it is
 // settled.
 func (w *worker) settle(lease Lease, v verdict) bool {
+
 	waited := lease.Waited()
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(w.d.printCtx))
 	defer cancel(nil)
 	defer context.AfterFunc(w.d.printCtx, func() {
-		t := time.NewTimer(settleWithin)
-		defer t.Stop()
+		timer := time.NewTimer(settleWithin)
+		defer timer.Stop()
 		select {
-		case <-t.C:
+		case <-timer.C:
 			cancel(errSettleTimeout)
 		case <-ctx.Done():
 		}
 	})()
+
 	err := v.apply(ctx, lease)
 	if err == nil {
 		w.noteEnd(lease, v, waited)
 		return true
 	}
+
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
 	}
@@ -227,6 +246,7 @@ func (w *worker) settle(lease Lease, v verdict) bool {
 func (w *worker) noteEnd(lease Lease, v verdict, waited time.Duration) {
 	attrs := ticketAttrs(lease)
 	count := func(as ticket.State) { w.d.metrics.tickets.WithLabelValues(w.name, string(as)).Inc() }
+
 	switch v.end {
 	case endAck:
 		w.queueFailures = 0
@@ -250,6 +270,7 @@ func (w *worker) noteEnd(lease Lease, v verdict, waited time.Duration) {
 	default:
 		return
 	}
+
 	w.update(func(s *Status) { s.Attempt = 0 })
 }
 
@@ -273,6 +294,7 @@ func (v verdict) apply(ctx context.Context, lease Lease) error {
 
 // ticketAttrs identify a ticket in the log.
 func ticketAttrs(lease Lease) []any {
-	d := lease.Delivery()
-	return []any{"request", d.Ticket.Request, "job", d.Job, "venue", d.Ticket.Venue, "attempt", d.Attempt}
+	delivery := lease.Delivery()
+	return []any{"request", delivery.Ticket.Request, "job", delivery.Job, "venue", delivery.Ticket.Venue,
+		"attempt", delivery.Attempt}
 }

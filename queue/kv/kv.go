@@ -1,5 +1,5 @@
-// Package kv has the one interface for small durable maps: what a screen shows, which browsers are
-// paired, the names of employees, what a printer answers. The queue stores them in its file, so
+// Package kv has the one interface for small durable maps: the cards of a screen, which browsers are
+// paired, the names of employees, the abilities of a printer. The queue stores them in its file, so
 // that a box has one file to back up and one place where durability is argued.
 package kv
 
@@ -27,7 +27,7 @@ type Store interface {
 	// an error, if there is none. A damaged value is an error until it is put again.
 	Get(key string) (value []byte, found bool, err error)
 
-	// Delete removes a key; a missing one is no error. The result means what it means for Put.
+	// Delete removes a key; a missing one is no error. The result has the same meaning as for Put.
 	Delete(ctx context.Context, key string) error
 
 	// All calls f for each key in ascending order, until f returns false. f may use the store: it

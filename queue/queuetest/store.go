@@ -13,10 +13,10 @@ import (
 	"ticketrail/queue/kv"
 )
 
-// ErrStorage is what a failed call returns.
+// ErrStorage is the error of a failed call.
 var ErrStorage = errors.New("injected storage failure")
 
-// A Fault is what happens to a write.
+// A Fault is the fate of a write.
 type Fault int
 
 const (
@@ -28,7 +28,7 @@ const (
 
 // A Store is a [kv.Store] in memory. Use [NewStore].
 type Store struct {
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the fields below
 	values    map[string][]byte
 	writes    int
 	fault     Fault
@@ -106,16 +106,19 @@ func (s *Store) write(ctx context.Context, key string, change func()) error {
 	if key == "" || len(key) > kv.MaxKey {
 		return fmt.Errorf("key %.32q: %d bytes, 1 to %d are allowed", key, len(key), kv.MaxKey)
 	}
+
 	s.mu.Lock()
 	s.writes++
 	fault := s.fault
 	if s.at != 0 && s.at != s.writes {
 		fault = None
 	}
+
 	if fault == None || fault == FailedPersisted {
 		change()
 	}
 	s.mu.Unlock()
+
 	switch fault {
 	case Failed, FailedPersisted:
 		return ErrStorage
@@ -130,9 +133,11 @@ func (s *Store) write(ctx context.Context, key string, change func()) error {
 func (s *Store) Get(key string) (value []byte, found bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	if s.readFails {
 		return nil, false, ErrStorage
 	}
+
 	value, found = s.values[key]
 	return bytes.Clone(value), found, nil
 }
@@ -151,7 +156,7 @@ func (s *Store) All(f func(key string, value []byte) bool) error {
 	return nil
 }
 
-// StoreContract fails t unless s, which is empty, does what [kv.Store] says while nothing fails.
+// StoreContract fails t unless s, which is empty, keeps the contract of [kv.Store] while nothing fails.
 func StoreContract(t *testing.T, s kv.Store) {
 	t.Helper()
 	ctx := t.Context()
@@ -162,12 +167,14 @@ func StoreContract(t *testing.T, s kv.Store) {
 			t.Errorf("Get(%q) = %q, %v, %v", key, v, ok, err)
 		}
 	}
+
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
 			t.Error(err)
 		}
 	}
+
 	all := func(stop string) (keys []string) {
 		t.Helper()
 		must(s.All(func(key string, _ []byte) bool {
@@ -182,6 +189,7 @@ func StoreContract(t *testing.T, s kv.Store) {
 	if got := all(""); len(got) != 0 {
 		t.Errorf("an empty store has the keys %q", got)
 	}
+
 	must(s.Delete(ctx, "missing"))
 	value := []byte("one")
 	must(s.Put(ctx, "b", value))
@@ -192,16 +200,19 @@ func StoreContract(t *testing.T, s kv.Store) {
 	want("b", "one", true)
 	must(s.Put(ctx, "b", []byte("two")))
 	want("b", "two", true)
+
 	must(s.Put(ctx, "a", nil))
 	want("a", "", true)
 	must(s.Put(ctx, "c", nil))
 	must(s.Put(ctx, "deleted by f", nil))
+
 	if got := all(""); !slices.Equal(got, []string{"a", "b", "c"}) {
 		t.Errorf("the keys are %q", got)
 	}
 	if got := all("b"); !slices.Equal(got, []string{"a", "b"}) {
 		t.Errorf("until f returns false, the keys are %q", got)
 	}
+
 	must(s.Delete(ctx, "b"))
 	want("b", "", false)
 
@@ -211,6 +222,7 @@ func StoreContract(t *testing.T, s kv.Store) {
 			t.Errorf("a key of %d bytes is allowed", len(key))
 		}
 	}
+
 	must(s.Put(ctx, long[1:], make([]byte, kv.MaxValue)))
 	if s.Put(ctx, "c", make([]byte, kv.MaxValue+1)) == nil {
 		t.Error("a value of more than MaxValue bytes is allowed")

@@ -10,7 +10,7 @@ import (
 	berrors "go.etcd.io/bbolt/errors"
 )
 
-// Check reads the whole file at path and verifies its structure and what is in it. No other process may have it open
+// Check reads the whole file at path and verifies its structure and its content. No other process may have it open
 // for writing. A damaged page can crash bbolt, and with it the process: call Check in a child
 // process.
 func Check(path string, c Contents) error {
@@ -22,20 +22,22 @@ func Check(path string, c Contents) error {
 
 func check(path string, c Contents) error {
 	// Read it sequentially first: the check reads at random, which takes minutes on a cold SD card.
-	f, err := os.Open(path)
+	file, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(io.Discard, f)
-	if err := errors.Join(err, f.Close()); err != nil {
+	_, err = io.Copy(io.Discard, file)
+	if err := errors.Join(err, file.Close()); err != nil {
 		return err
 	}
+
 	if err := checkLength(path); err != nil {
 		return err
 	}
-	o := BoltOptions(false)
-	o.ReadOnly = true
-	db, err := bolt.Open(path, 0o600, o)
+
+	options := BoltOptions(false)
+	options.ReadOnly = true
+	db, err := bolt.Open(path, 0o600, options)
 	if errors.Is(err, berrors.ErrTimeout) {
 		return errInUse
 	}
@@ -43,6 +45,7 @@ func check(path string, c Contents) error {
 		return err
 	}
 	defer db.Close()
+
 	return db.View(func(tx *bolt.Tx) error {
 		var first error // bbolt sends more, and waits until all are read
 		for err := range tx.Check() {
@@ -50,9 +53,11 @@ func check(path string, c Contents) error {
 				first = err
 			}
 		}
+
 		if first != nil {
 			return fmt.Errorf("%w: %w", ErrDamaged, first)
 		}
+
 		return c.Check(tx)
 	})
 }

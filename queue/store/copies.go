@@ -31,34 +31,36 @@ type Copies struct {
 	Hangs       error // a file could not be read in time; then none is read any more
 }
 
-// maxNumber would take a thousand years, one an hour. What has a higher number was put there by somebody, for example
-// a backup that is called 20261128.db.
+// maxNumber would take a thousand years, one an hour. A file with a higher number was put there by somebody, for
+// example a backup that is called 20261128.db.
 const maxNumber = 9_999_999
 
 // ReadCopies lists a folder. One that is not there has no copies.
 func ReadCopies(dir string) (Copies, error) {
-	c := Copies{dir: dir}
+	copies := Copies{dir: dir}
 	entries, err := within(func() ([]fs.DirEntry, error) { return os.ReadDir(dir) })
 	if errors.Is(err, fs.ErrNotExist) {
-		return c, nil
+		return copies, nil
 	}
 	if err != nil {
-		return c, err
+		return copies, err
 	}
+
 	for _, e := range entries {
 		name, _, _ := strings.Cut(e.Name(), ".")
-		n, err := strconv.ParseUint(name, 10, 64)
+		number, err := strconv.ParseUint(name, 10, 64)
 		switch path := filepath.Join(dir, e.Name()); {
-		case err != nil || n == 0 || n > maxNumber:
-		case path == c.Base(n):
-			c.Bases = append(c.Bases, n)
-		case path == c.Log(n):
-			c.Logs = append(c.Logs, n)
+		case err != nil || number == 0 || number > maxNumber:
+		case path == copies.Base(number):
+			copies.Bases = append(copies.Bases, number)
+		case path == copies.Log(number):
+			copies.Logs = append(copies.Logs, number)
 		}
 	}
-	slices.Sort(c.Bases)
-	slices.Sort(c.Logs)
-	return c, nil
+
+	slices.Sort(copies.Bases)
+	slices.Sort(copies.Logs)
+	return copies, nil
 }
 
 // Base and Log are the paths of the files with that number.
@@ -92,15 +94,15 @@ func (c *Copies) Since() (first uint64) {
 // Database names the database of the newest log that can be read, and when that log began. Empty: none can be read.
 func (c *Copies) Database() string {
 	for _, n := range slices.Backward(c.Logs) {
-		if h, err := c.Header(n); err == nil {
-			return h.Database
+		if header, err := c.Header(n); err == nil {
+			return header.Database
 		}
 	}
 	return ""
 }
 
 // Follow returns the first log that a file with that record needs; 0: there is none. Of another database, foreign, it
-// is the first that there is: what is in the log was ordered here, whoever has replaced the file. A file is too old if
+// is the first that there is: the orders in the log are this box's, whoever has replaced the file. A file is too old if
 // a base copy is newer and the log does not go back to it. Without such a base copy nothing is better than the file: on
 // a new disk of copies a crash can leave a log and no base copy.
 func (c *Copies) Follow(r CopyRecord) (first uint64, foreign bool, err error) {
@@ -111,6 +113,7 @@ func (c *Copies) Follow(r CopyRecord) (first uint64, foreign bool, err error) {
 	if name := c.Database(); name != "" && name != r.Database {
 		return since, true, nil
 	}
+
 	first = max(r.Number, 1)
 	switch {
 	case first > newest:
@@ -145,13 +148,14 @@ func (c *Copies) Header(n uint64) (h LogHeader, err error) {
 		first = false
 		return io.EOF
 	})
+
 	if errors.Is(err, io.EOF) && h.Log != 0 {
 		return h, nil
 	}
 	return LogHeader{}, errors.Join(err, io.ErrUnexpectedEOF)
 }
 
-// A LogEnd is what the last line of a log says.
+// A LogEnd is the last line of a log.
 type LogEnd struct {
 	At     time.Time `json:"at"`
 	Closed bool      `json:"closed"` // the daemon stopped: the log has all that it did
@@ -160,12 +164,13 @@ type LogEnd struct {
 // End reads a log to its end.
 func (c *Copies) End(n uint64) (last LogEnd, err error) {
 	_, err = c.Read(n, func(line []byte) error {
-		l := LogEnd{}
-		if json.Unmarshal(line, &l) == nil {
-			last = l
+		end := LogEnd{}
+		if json.Unmarshal(line, &end) == nil {
+			last = end
 		}
 		return nil
 	})
+
 	return last, err
 }
 
@@ -185,23 +190,27 @@ func (c *Copies) Read(n uint64, f func(line []byte) error) (damaged int, err err
 			c.Hangs = err
 		}
 	}()
+
 	if c.Hangs != nil {
 		return 0, c.Hangs
 	}
+
 	file, err := openCopy(c.Log(n))
 	if err != nil {
 		return 0, err
 	}
 	defer file.Close()
+
 	var raw []byte
-	for r := bufio.NewReaderSize(file, 64<<10); ; {
-		raw, err = readLine(r, raw[:0])
+	for reader := bufio.NewReaderSize(file, 64<<10); ; {
+		raw, err = readLine(reader, raw[:0])
 		if errors.Is(err, io.EOF) {
 			return damaged, nil
 		}
 		if err != nil {
 			return damaged, err
 		}
+
 		line, ok := unsealLine(bytes.TrimSuffix(raw, []byte("\n")))
 		switch {
 		case ok:
@@ -215,7 +224,7 @@ func (c *Copies) Read(n uint64, f func(line []byte) error) (damaged int, err err
 }
 
 // maxLine is more than the longest line that is written: 32 MiB of tickets and their body, of which 8 MiB may take six
-// times as much in JSON. Of what is longer only the beginning is read, and its checksum is wrong.
+// times as much in JSON. Only the beginning of a longer line is read, and its checksum is wrong.
 const maxLine = 76 << 20
 
 // readLine appends the next line.
@@ -225,6 +234,7 @@ func readLine(r *bufio.Reader, line []byte) ([]byte, error) {
 		if len(line) < maxLine {
 			line = append(line, part...)
 		}
+
 		if !errors.Is(err, bufio.ErrBufferFull) {
 			return line, err
 		}
@@ -243,12 +253,13 @@ func AppendLine(lines *bytes.Buffer, v any, more func()) error {
 	head := lines.Len() - start
 	lines.Truncate(lines.Len() - 1) // the object begins here, with a brace
 
-	e := json.NewEncoder(lines)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	encoder := json.NewEncoder(lines)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
 		lines.Truncate(start)
 		return err
 	}
+
 	lines.Truncate(lines.Len() - len("}\n"))
 	more()
 	lines.WriteByte('}')
@@ -265,32 +276,36 @@ func unsealLine(line []byte) ([]byte, bool) {
 	if len(line) < head {
 		return nil, false
 	}
+
 	rest := line[head:]
 	if string(line[:head]) != fmt.Sprintf(lineHead, crc32.Checksum(rest, castagnoli)) {
 		return nil, false
 	}
+
 	line[head-1] = '{' // in place of the comma
 	return line[head-1:], true
 }
 
 // OpenLog opens a log to append to it. If its last line is torn, the next one begins behind it.
 func OpenLog(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
 	if err != nil {
 		return nil, err
 	}
-	info, err := f.Stat()
+
+	info, err := file.Stat()
 	last := []byte("\n")
 	if err == nil && info.Size() > 0 {
-		_, err = f.ReadAt(last, info.Size()-1)
+		_, err = file.ReadAt(last, info.Size()-1)
 	}
 	if err == nil && last[0] != '\n' {
-		_, err = f.Write([]byte("\n"))
+		_, err = file.Write([]byte("\n"))
 	}
+
 	if err != nil {
-		return nil, errors.Join(err, f.Close())
+		return nil, errors.Join(err, file.Close())
 	}
-	return f, nil
+	return file, nil
 }
 
 // CreateLog makes a log with its header, durably.
@@ -298,16 +313,18 @@ func OpenLog(path string) (*os.File, error) {
 // A crash before the rename leaves a temporary file, which the next base copy removes. A crash after it leaves an empty
 // Log, and the one before is still complete: it ends where this one begins.
 func CreateLog(path string, h LogHeader, s Hooks) (*os.File, error) {
-	f, err := os.OpenFile(path+tempSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o600)
+	file, err := os.OpenFile(path+tempSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
 	}
+
 	var line bytes.Buffer
 	if err = AppendLine(&line, h, func() {}); err == nil {
-		_, err = f.Write(line.Bytes())
+		_, err = file.Write(line.Bytes())
 	}
+
 	if err == nil {
-		err = s.Sync(f)
+		err = s.Sync(file)
 	}
 	if err == nil {
 		err = s.Rename(path+tempSuffix, path)
@@ -315,11 +332,12 @@ func CreateLog(path string, h LogHeader, s Hooks) (*os.File, error) {
 	if err == nil {
 		err = syncDir(path, s)
 	}
+
 	if err != nil {
-		return nil, errors.Join(err, f.Close())
+		return nil, errors.Join(err, file.Close())
 	}
-	return f, nil
+	return file, nil
 }
 
-// tempSuffix is that of a file in the folder of copies that is not complete.
+// tempSuffix is the suffix of a file in the folder of copies that is not complete.
 const tempSuffix = ".part"

@@ -1,8 +1,8 @@
 // Package store is the file in which everything is kept, and its copies: how it is made, locked, opened, checked and
 // replaced, so that a power cut at any moment leaves a file that can be read, and a damaged one has a successor. It
-// knows bbolt and the disk, and nothing of tickets: what is in the file is told to it by three functions ([Contents]).
+// knows bbolt and the disk, and nothing of tickets: three functions know the content of the file ([Contents]).
 //
-// What is committed, and when, is decided in the package queue.
+// The package queue decides which changes are committed, and when.
 package store
 
 import (
@@ -24,24 +24,24 @@ import (
 
 // Errors that callers distinguish with [errors.Is].
 var (
-	// ErrDamaged: the file, or a record in it, is not what was written.
+	// ErrDamaged: the file, or a record in it, is not as it was written.
 	ErrDamaged = errors.New("damaged")
 	// ErrFull: the disk is full.
 	ErrFull = errors.New("the disk is full")
 )
 
-// Contents is what this package must know of what is in the file.
+// Contents has the functions that know the content of the file.
 type Contents struct {
-	// Create writes what an empty file has.
+	// Create writes the content of an empty file.
 	Create func(tx *bolt.Tx) error
 	// Check reads every value, because a page can be sound when the size of a value in it is not.
 	Check func(tx *bolt.Tx) error
 	// Adopt makes a base copy, or an empty file, the one that the folder of copies belongs to. written is when the file
-	// that it replaces was written last. What came before from may be missing; zero: nothing is.
+	// that it replaces was written last. Orders before from may be missing; zero: none is.
 	Adopt func(tx *bolt.Tx, files *Copies, written time.Time) (from time.Time, err error)
 }
 
-// What bbolt does not do by itself: it trusts the length of the file and the meta page it finds,
+// The parts that bbolt lacks: it trusts the length of the file and the meta page it finds,
 // and it creates a database in place. On a box that loses power at any moment each of these has to
 // be made safe around it.
 
@@ -50,19 +50,21 @@ type Contents struct {
 // nothing.
 const mapSize = 1 << (26 + strconv.IntSize/16)
 
-// Open opens an existing file. It checks the length first: bbolt maps what the file says it
+// Open opens an existing file. It checks the length first: bbolt maps as much as the file says it
 // contains, and reading a page behind the end kills the process with SIGBUS, which no recover
 // catches.
 //
-// sync is called once, with the file: see rewriteMeta. identity tells whether a name is still that of this file.
+// sync is called once, with the file: see rewriteMeta. identity tells whether a name still belongs to this file.
 func Open(path string, noSync bool, sync func(*os.File) error) (db *bolt.DB, identity fs.FileInfo, err error) {
 	if err := checkLength(path); err != nil {
 		return nil, nil, fmt.Errorf("open %s: %w", path, err)
 	}
+
 	before, err := os.Stat(path)
 	if err != nil {
 		return nil, nil, fmt.Errorf("open %s: %w", path, err)
 	}
+
 	db, err = bolt.Open(path, 0o600, BoltOptions(noSync))
 	if errors.Is(err, berrors.ErrTimeout) {
 		return nil, nil, fmt.Errorf("open %s: %w", path, errInUse)
@@ -70,7 +72,8 @@ func Open(path string, noSync bool, sync func(*os.File) error) (db *bolt.DB, ide
 	if err != nil {
 		return nil, nil, fmt.Errorf("open %s: %w", path, err)
 	}
-	// bbolt opens the file and then waits for its lock. What had the lock may have replaced the file
+
+	// bbolt opens the file and then waits for its lock. The owner of the lock may have replaced the file
 	// meanwhile: then the lock is on a file that no later start will find.
 	if after, err := os.Stat(path); err != nil || !os.SameFile(before, after) {
 		return nil, nil, errors.Join(
@@ -79,19 +82,21 @@ func Open(path string, noSync bool, sync func(*os.File) error) (db *bolt.DB, ide
 			db.Close(),
 		)
 	}
+
 	// The file grows in steps of 4 MiB instead of bbolt's 16: SD cards are small, and a nearly full
 	// disk stops later.
 	db.AllocSize = 4 << 20
 	if err := rewriteMeta(path, sync); err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("open %s: %w", path, err), db.Close())
 	}
+
 	return db, before, nil
 }
 
 var errInUse = errors.New("another ticketrail process has it open: use the commands that talk to it, " +
 	"or stop it first with systemctl stop ticketrail")
 
-// rewriteMeta makes durable what will be read: it writes the newest meta page once more, unchanged,
+// rewriteMeta makes the state that will be read durable: it writes the newest meta page once more, unchanged,
 // and syncs the file.
 //
 // A meta page whose fsync failed, or was never called because the process was killed, is in the
@@ -102,22 +107,25 @@ var errInUse = errors.New("another ticketrail process has it open: use the comma
 // points to were synced before it was written.
 //
 // A crash before the sync: the disk has the meta page, or a torn one and the older one, which is
-// complete, and no page that it needs was reused. A crash after it: the disk has what will be read.
+// complete, and no page that it needs was reused. A crash after it: the disk has the state that will be read.
 func rewriteMeta(path string, sync func(*os.File) error) error {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	newest, ok := newestMeta(f)
+	defer file.Close()
+
+	newest, ok := newestMeta(file)
 	if !ok {
 		return fmt.Errorf("%w: no valid meta page", ErrDamaged)
 	}
-	page := io.NewSectionReader(f, newest.at, newest.pageSize)
-	if _, err := io.Copy(io.NewOffsetWriter(f, newest.at), page); err != nil {
+
+	page := io.NewSectionReader(file, newest.at, newest.pageSize)
+	if _, err := io.Copy(io.NewOffsetWriter(file, newest.at), page); err != nil {
 		return err
 	}
-	return sync(f)
+
+	return sync(file)
 }
 
 // BoltOptions: a lock is waited for 3 s, because the process before may be ending. The freelist is
@@ -142,6 +150,7 @@ func BoltOptions(noSync bool) *bolt.Options {
 func Create(path, copies string, noSync bool, c Contents, s Hooks) error {
 	dir := filepath.Dir(path)
 	removeHalf(path)
+
 	if _, err := os.Stat(path); err == nil {
 		// An earlier start may have ended between the link and the sync of the directory, and a name
 		// that is not synced can vanish with everything that was accepted since.
@@ -149,21 +158,25 @@ func Create(path, copies string, noSync bool, c Contents, s Hooks) error {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+
 	folder := Folder{Dir: copies}
 	files, err := folder.List()
 	folder.Unlock()
 	if copies != "" && folder.shared == nil && (err != nil || !files.None()) {
 		return fmt.Errorf("open %s: %w: it is missing, and there are copies of it in %s", path, ErrDamaged, copies)
 	}
+
 	temp, err := os.CreateTemp(dir, TempPattern(path))
 	if err != nil {
 		return fmt.Errorf("create %s: %w", path, err)
 	}
 	defer os.Remove(temp.Name())
 	_ = temp.Close()
+
 	if err := createEmpty(temp.Name(), noSync, c, s); err != nil {
 		return fmt.Errorf("create %s: %w", path, err)
 	}
+
 	// A link, unlike a rename, cannot replace a file that another process made meanwhile.
 	err = s.Link(temp.Name(), path)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
@@ -172,13 +185,14 @@ func Create(path, copies string, noSync bool, c Contents, s Hooks) error {
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("create %s: %w", path, err)
 	}
+
 	return syncDir(path, s)
 }
 
 // TempPattern is for [os.CreateTemp], of a new file for a path.
 func TempPattern(path string) string { return filepath.Base(path) + ".new-*" }
 
-// removeHalf removes what a start that was killed has left of a new file.
+// removeHalf removes the new file that a killed start has left half made.
 func removeHalf(path string) {
 	dir := filepath.Dir(path)
 	entries, _ := os.ReadDir(dir)
@@ -205,6 +219,7 @@ func createEmpty(path string, noSync bool, c Contents, s Hooks) error {
 		return err
 	}
 	db.AllocSize = 64 << 10
+
 	if err := errors.Join(db.Update(c.Create), db.Close()); err != nil {
 		return err
 	}
@@ -212,11 +227,11 @@ func createEmpty(path string, noSync bool, c Contents, s Hooks) error {
 }
 
 func syncPath(path string, s Hooks) error {
-	f, err := os.Open(path)
+	file, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.Sync(f), f.Close())
+	return errors.Join(s.Sync(file), file.Close())
 }
 
 // The two meta pages of a bbolt file are its first two pages: a page header of 16 bytes, then these
@@ -231,7 +246,7 @@ const (
 	offChecksum  = 56
 )
 
-// meta is what is used of a meta page.
+// meta has the used fields of a meta page.
 type meta struct {
 	at       int64 // offset of the page in the file
 	pageSize int64
@@ -239,7 +254,7 @@ type meta struct {
 	need     uint64 // bytes that the file must have: its high-water mark
 }
 
-// newestMeta reads the meta page that bbolt will use: of the valid ones, that of the later
+// newestMeta reads the meta page that bbolt will use: of the valid ones, the one with the later
 // transaction. Like bbolt, it takes the offset of the second from the first, and searches for the
 // second only if the first is not valid, because elsewhere a page may contain anything.
 func newestMeta(f *os.File) (meta, bool) {
@@ -260,37 +275,40 @@ func newestMeta(f *os.File) (meta, bool) {
 
 // readMeta reads a meta page. ok is false if its magic number or checksum is wrong.
 func readMeta(f *os.File, at int64) (meta, bool) {
-	p := make([]byte, pageHeader+metaSize)
-	_, _ = f.ReadAt(p, at) // what was not read is zero, and not valid
-	m, host := p[pageHeader:], binary.NativeEndian
+	page := make([]byte, pageHeader+metaSize)
+	_, _ = f.ReadAt(page, at) // bytes that were not read are zero, and not valid
+	fields, host := page[pageHeader:], binary.NativeEndian
 	sum := fnv.New64a()
-	sum.Write(m[:offChecksum])
-	if host.Uint32(m) != boltMagic || host.Uint64(m[offChecksum:]) != sum.Sum64() {
+	sum.Write(fields[:offChecksum])
+	if host.Uint32(fields) != boltMagic || host.Uint64(fields[offChecksum:]) != sum.Sum64() {
 		return meta{}, false
 	}
-	size := host.Uint32(m[offPageSize:])
+
+	size := host.Uint32(fields[offPageSize:])
 	return meta{
-		at: at, pageSize: int64(size), txid: host.Uint64(m[offTxid:]),
-		need: host.Uint64(m[offHighWater:]) * uint64(size),
+		at: at, pageSize: int64(size), txid: host.Uint64(fields[offTxid:]),
+		need: host.Uint64(fields[offHighWater:]) * uint64(size),
 	}, true
 }
 
 // checkLength returns an error if the file is shorter than its newest meta page says. A copy that
 // was cut off is the usual cause.
 func checkLength(path string) error {
-	f, err := os.Open(path)
+	file, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	info, err := f.Stat()
+	defer file.Close()
+
+	info, err := file.Stat()
 	if err != nil {
 		return err
 	}
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("%s, not a file", info.Mode().Type())
 	}
-	newest, ok := newestMeta(f)
+
+	newest, ok := newestMeta(file)
 	switch {
 	case !ok:
 		return fmt.Errorf("%w: no valid meta page in %d bytes: not a database, or its first pages are overwritten",

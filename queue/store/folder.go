@@ -28,6 +28,7 @@ func (f *Folder) List() (files Copies, err error) {
 			f.shared = err
 		}
 	}
+
 	if err = cmp.Or(f.shared, err); err != nil {
 		return files, err
 	}
@@ -48,15 +49,17 @@ const readWithin = 10 * time.Second
 // ErrHangs: the disk of copies does not answer.
 var ErrHangs = fmt.Errorf("its disk has not answered for %s", readWithin)
 
-// within returns what f does, or gives up.
+// within returns the results of f, or gives up.
 func within[T any](f func() (T, error)) (v T, err error) {
 	done := make(chan struct{})
 	var result T
 	var failed error
+
 	go func() {
 		defer close(done)
 		result, failed = f()
 	}()
+
 	select {
 	case <-done:
 		return result, failed
@@ -80,8 +83,8 @@ func (r *copyReader) Read(p []byte) (int, error) {
 	if r.buf == nil {
 		r.buf = make([]byte, 64<<10)
 	}
-	n, err := within(func() (int, error) { return r.file.Read(r.buf[:min(len(p), len(r.buf))]) })
-	return copy(p, r.buf[:n]), err
+	count, err := within(func() (int, error) { return r.file.Read(r.buf[:min(len(p), len(r.buf))]) })
+	return copy(p, r.buf[:count]), err
 }
 
 func (r *copyReader) Close() error { return r.file.Close() }
@@ -92,14 +95,15 @@ var ErrShared = errors.New("another ticketrail has its copies there: give each i
 // lockFolder keeps others from a folder of copies until the result is closed. A folder that is not there is locked by
 // nobody, and one whose filesystem has no locks by everybody.
 func lockFolder(dir string) (*os.File, error) {
-	f, err := within(func() (*os.File, error) { return os.Open(dir) })
+	folder, err := within(func() (*os.File, error) { return os.Open(dir) })
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	if err == nil && errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB), syscall.EWOULDBLOCK) {
-		return nil, errors.Join(fmt.Errorf("%s: %w", dir, ErrShared), f.Close())
+
+	if err == nil && errors.Is(syscall.Flock(int(folder.Fd()), syscall.LOCK_EX|syscall.LOCK_NB), syscall.EWOULDBLOCK) {
+		return nil, errors.Join(fmt.Errorf("%s: %w", dir, ErrShared), folder.Close())
 	}
-	return f, err
+	return folder, err
 }
 
 // MaxLogs bounds all logs together, in bytes, while no base copy succeeds: they may be on the disk of the database.
@@ -118,47 +122,55 @@ func (c *Copies) Bound() error {
 			break
 		}
 	}
+
 	var err error
 	for _, n := range c.Logs[:keep] {
 		err = errors.Join(err, os.Remove(c.Log(n)))
 	}
+
 	if keep > 0 {
 		err = errors.Join(fmt.Errorf("the logs since the last base copy are too long: %d are removed", keep), err)
 	}
 	return err
 }
 
-// Place copies a file to a name, durably, and replaces what has that name.
+// Place copies a file to a name, durably, and replaces a file of that name.
 func Place(ctx context.Context, from, to string, s Hooks) error {
 	in, err := os.Open(from)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
+
 	out, err := os.OpenFile(to+tempSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
 	defer os.Remove(to + tempSuffix)
+
 	_, err = io.Copy(Stoppable{ctx, out}, in)
 	if err == nil {
 		err = s.Sync(out)
 	}
+
 	if err := errors.Join(err, out.Close()); err != nil {
 		return err
 	}
+
 	if err := s.Rename(to+tempSuffix, to); err != nil {
 		return err
 	}
 	return syncDir(to, s)
 }
 
-// RemoveOld removes what is not needed once base copy n is there: the base copies before the last two of those up
-// to n, and the logs before them.
+// RemoveOld removes the files that are not needed once base copy n is there: the base copies before the last two of
+// those up to n, and the logs before them.
 func (c *Copies) RemoveOld(n uint64) error {
 	bases := slices.DeleteFunc(slices.Clone(c.Bases), func(b uint64) bool { return b >= n })
+
 	bases = append(bases, n)
 	oldest := bases[max(len(bases)-2, 0)]
+
 	var err error
 	for _, b := range c.Bases {
 		if b < oldest {
@@ -170,6 +182,7 @@ func (c *Copies) RemoveOld(n uint64) error {
 			err = errors.Join(err, os.Remove(c.Log(l)))
 		}
 	}
+
 	return err
 }
 

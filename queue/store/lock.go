@@ -16,38 +16,40 @@ const lockWait = 3 * time.Second
 
 // Lock keeps other ticketrail processes from the file at path and from those beside it, until the result is
 // closed or the process ends. bbolt locks the file itself, and only while it has it open: whoever looks at the
-// file before, and renames or replaces it because of what was seen, needs this lock from the look on. The lock
+// file before, and renames or replaces it because of its state then, needs this lock from the look on. The lock
 // is on PATH.lock, which stays.
 func Lock(path string) (io.Closer, error) {
-	f, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDONLY, 0o644)
+	file, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDONLY, 0o644)
 	if IsFull(err) { // the first start of this version on a full disk
 		_ = os.Remove(ReservePath(path))
-		f, err = os.OpenFile(path+".lock", os.O_CREATE|os.O_RDONLY, 0o644)
+		file, err = os.OpenFile(path+".lock", os.O_CREATE|os.O_RDONLY, 0o644)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
+
 	// Root makes it with db restore, and the daemon's user must be able to open it. It fails for a file of
 	// another user, who did the same.
-	_ = f.Chmod(0o644)
+	_ = file.Chmod(0o644)
+
 	for end := time.Now().Add(lockWait); ; time.Sleep(50 * time.Millisecond) {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		switch {
 		case err == nil:
-			return f, nil
+			return file, nil
 		case errors.Is(err, syscall.EINTR):
 		case !errors.Is(err, syscall.EWOULDBLOCK):
-			f.Close()
+			file.Close()
 			return nil, fmt.Errorf("lock %s: %w", path, err)
 		case time.Now().After(end):
-			f.Close()
+			file.Close()
 			return nil, fmt.Errorf("open %s: %w", path, errInUse)
 		}
 	}
 }
 
-// What one process says to the next about the file: that it is damaged, in a mark beside it, and what took the place
-// of a damaged one, in the new file.
+// The messages of one process to the next about the file: that it is damaged, in a mark beside it, and which copy took
+// the place of a damaged one, in the new file.
 
 func suspectPath(path string) string { return Target(path) + ".damaged" }
 
@@ -68,9 +70,11 @@ func Suspected(path string) error {
 	if err != nil || bad != nil {
 		return nil
 	}
+
 	if of, why, _ := strings.Cut(strings.TrimSpace(string(raw)), " "); of == fmt.Sprint(inode(info)) {
 		return fmt.Errorf("%w: the process before has found: %s", ErrDamaged, why)
 	}
+
 	_ = os.Remove(suspectPath(path))
 	return nil
 }

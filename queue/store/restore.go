@@ -13,29 +13,31 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// A Recovered says what [Recover] and [Restore] did. The next start reads the log.
+// A Recovered is the report of [Recover] and [Restore]. The next start reads the log.
 type Recovered struct {
 	Base string    // the base copy that took the place of the file; empty: none was sound, and an empty file did
-	From time.Time // what came before may be missing; zero: nothing is
+	From time.Time // orders before it may be missing; zero: none is
 	Kept string    // where the file that was replaced is now; empty: there was none
 }
 
-// String says to a person what took the place of the file.
+// String tells a person which copy took the place of the file.
 func (r Recovered) String() string {
 	text := "a copy and its log have taken its place: " +
 		"what is not known to have come out prints marked POSSIBLE DUPLICATE"
 	if r.Base == "" {
 		text = "there is no sound copy, so an empty database has begun"
 	}
+
 	if !r.From.IsZero() {
 		text += "; orders before " + r.From.Local().Format("15:04") + " may be missing"
 	}
+
 	return text
 }
 
 // Recover puts the file at path aside, as PATH.corrupt-TIME, and the newest base copy in dir that check finds sound in
-// its place, or an empty file. The caller has the [Lock]. All its tickets are in doubt. What the log has since then is
-// done again by the next start.
+// its place, or an empty file. The caller has the [Lock]. All its tickets are in doubt. The later records of the log
+// are done again by the next start.
 //
 // A crash: see above; the damaged file is found again.
 func Recover(
@@ -43,6 +45,7 @@ func Recover(
 ) (r Recovered, err error) {
 	path = Target(path)
 	fail := func(err error) (Recovered, error) { return r, fmt.Errorf("recover %s: %w", path, err) }
+
 	old, err := lockFile(path)
 	if err != nil {
 		return fail(err)
@@ -50,13 +53,15 @@ func Recover(
 	if old != nil {
 		defer old.Close()
 	}
+
 	removeHalf(path)
 	folder := Folder{Dir: dir}
 	files, _ := folder.List() // a folder that cannot be read, or is another daemon's, has no copies
 	defer folder.Unlock()
+
 	set := func() error {
 		return replaceFile(path, old, s, func(temp string) (err error) {
-			_ = os.Remove(ReservePath(path)) // it may be what takes the space
+			_ = os.Remove(ReservePath(path)) // the reserve may take the space that is missing
 			r.Base, r.From, err = fill(temp, &files, lastWrite(path, &files), check, c)
 			return err
 		}, func() (err error) {
@@ -64,10 +69,12 @@ func Recover(
 			return err
 		})
 	}
+
 	if err = set(); IsFull(err) { // then without a base copy: the log goes back to the one before the last
 		files.Bases = nil
 		err = set()
 	}
+
 	if err != nil {
 		return fail(err)
 	}
@@ -91,7 +98,7 @@ func fill(
 			from, err = adopt(temp, files, written, c)
 			return files.Base(n), from, err
 		}
-		// A copy that was not checked says nothing, and to begin an empty file would lose what is in it. One that
+		// A copy that was not checked says nothing, and to begin an empty file would lose its orders. One that
 		// cannot be read, or is damaged, is passed over.
 		if _, unread := errors.AsType[*fs.PathError](err); !unread && !errors.Is(err, ErrDamaged) {
 			return "", from, err
@@ -114,6 +121,7 @@ func adopt(temp string, files *Copies, written time.Time, c Contents) (from time
 	if err != nil {
 		return from, err
 	}
+
 	err = db.Update(func(tx *bolt.Tx) (err error) {
 		from, err = c.Adopt(tx, files, written)
 		return err
@@ -134,20 +142,22 @@ func lastWrite(path string, files *Copies) time.Time {
 }
 
 // Restore is Recover by hand. from is a folder of copies, for example on the disk of another box, or one base copy; if
-// it is empty, it is dir. Else what is in dir is kept under another name.
+// it is empty, it is dir. Else the files in dir are kept under another name.
 //
-// A crash while it is copied: the next start finds the copies that are complete, and does what was asked for.
+// A crash while it is copied: the next start finds the copies that are complete, and restores from them.
 func Restore(path, dir, from string, check func(path string) error, c Contents) (r Recovered, err error) {
 	lock, err := Lock(path)
 	if err != nil {
 		return r, fmt.Errorf("restore: %w", err)
 	}
 	defer lock.Close()
+
 	if old, err := lockFile(Target(path)); err != nil {
 		return r, fmt.Errorf("restore: %w", err)
 	} else if old != nil {
 		old.Close()
 	}
+
 	if from != "" && !sameFile(from, dir) {
 		owner, group := -1, -1
 		if owned, err := ownerOf(path, nil); err == nil { // the daemon's user must be able to write there
@@ -155,6 +165,7 @@ func Restore(path, dir, from string, check func(path string) error, c Contents) 
 		}
 		err = importCopies(dir, from, owner, group, check)
 	}
+
 	files, unread := ReadCopies(dir)
 	if err == nil && (unread != nil || files.None()) {
 		err = errors.Join(errors.New("there are no copies in "+dir), unread)
@@ -162,15 +173,17 @@ func Restore(path, dir, from string, check func(path string) error, c Contents) 
 	if err != nil {
 		return r, fmt.Errorf("restore: %w", err)
 	}
+
 	return Recover(path, dir, check, c, System)
 }
 
-// importCopies copies a folder of copies, or one base copy, into dir. What was there is kept under another name.
+// importCopies copies a folder of copies, or one base copy, into dir. The folder before it is kept under another name.
 func importCopies(dir, from string, owner, group int, check func(string) error) error {
 	info, err := os.Stat(from)
 	if err != nil {
 		return err
 	}
+
 	all, to := map[string]string{}, Copies{dir: dir}
 	if info.IsDir() {
 		files, err := ReadCopies(from)
@@ -196,11 +209,13 @@ func importCopies(dir, from string, owner, group int, check func(string) error) 
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+
 	err = os.MkdirAll(dir, 0o700)
 	for from, to := range all {
 		err = errors.Join(err, Place(context.Background(), from, to, System))
 		_ = os.Chown(to, owner, group) // a stick with FAT has no owners
 	}
+
 	_ = os.Chown(dir, owner, group)
 	return err
 }
@@ -208,9 +223,9 @@ func importCopies(dir, from string, owner, group int, check func(string) error) 
 func stamp() string { return time.Now().UTC().Format("20060102T150405Z") }
 
 func sameFile(a, b string) bool {
-	x, err1 := os.Stat(a)
-	y, err2 := os.Stat(b)
-	return errors.Join(err1, err2) == nil && os.SameFile(x, y)
+	first, err1 := os.Stat(a)
+	second, err2 := os.Stat(b)
+	return errors.Join(err1, err2) == nil && os.SameFile(first, second)
 }
 
 // copyFile copies a base copy to temp.
@@ -220,13 +235,16 @@ func copyFile(temp, base string) error {
 		return err
 	}
 	defer in.Close()
+
 	out, err := os.OpenFile(temp, os.O_WRONLY|os.O_TRUNC, 0)
 	if err != nil {
 		return err
 	}
+
 	_, err = io.Copy(out, in)
 	if err := errors.Join(err, out.Close()); err != nil {
 		return err
 	}
+
 	return checkLength(temp)
 }

@@ -18,7 +18,7 @@ import (
 
 const (
 	defaultReserve = 16 << 20
-	// MinFree is how many bytes must be free to accept new requests: the largest batch, with what
+	// MinFree is how many bytes must be free to accept new requests: the largest batch, with the pages that
 	// bbolt adds to it.
 	MinFree = 8 << 20
 )
@@ -34,7 +34,7 @@ type Space struct {
 	size   int64 // 0: none
 	log    *slog.Logger
 	IsFull atomic.Bool
-	Free   func(dir string) (int64, error) // FreeBytes, or what a test says
+	Free   func(dir string) (int64, error) // FreeBytes, or the function of a test
 }
 
 // ReservePath is next to the queue, because it must be on the same filesystem.
@@ -42,15 +42,17 @@ func ReservePath(path string) string { return path + ".reserve" }
 
 // NewSpace creates the reserve, or finds that the disk is full already.
 func NewSpace(path string, size int64, log *slog.Logger) *Space {
-	s := &Space{path: ReservePath(path), Dir: filepath.Dir(path), size: size, log: log, Free: FreeBytes}
-	if s.size == 0 {
-		s.size = defaultReserve
+	space := &Space{path: ReservePath(path), Dir: filepath.Dir(path), size: size, log: log, Free: FreeBytes}
+
+	if space.size == 0 {
+		space.size = defaultReserve
 	}
-	s.size = max(s.size, 0)
-	if IsFull(s.makeReserve()) {
-		s.IsFull.Store(true)
+	space.size = max(space.size, 0)
+
+	if IsFull(space.makeReserve()) {
+		space.IsFull.Store(true)
 	}
-	return s
+	return space
 }
 
 // FullCheckEvery is how often the free space is checked while the disk is full.
@@ -62,10 +64,12 @@ const FullCheckEvery = 5 * time.Second
 func (s *Space) CheckFull(reusable int64) bool {
 	free, err := s.Free(s.Dir)
 	free += reusable
+
 	resume := s.needed()
 	if err != nil {
 		return s.IsFull.Load() // unknown: the next commit will show it
 	}
+
 	switch {
 	case !s.IsFull.Load() && free < MinFree:
 		s.IsFull.Store(true)
@@ -112,14 +116,17 @@ func (s *Space) makeReserve() error {
 		_ = os.Remove(s.path) // left by an earlier configuration
 		return nil
 	}
+
 	if info, err := os.Stat(s.path); err == nil && info.Size() == s.size {
 		return nil
 	}
-	f, err := os.OpenFile(s.path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+
+	reserve, err := os.OpenFile(s.path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err == nil {
-		err = allocate(f, s.size)
-		err = errors.Join(err, f.Sync(), f.Close()) // some filesystems report a full disk only here
+		err = allocate(reserve, s.size)
+		err = errors.Join(err, reserve.Sync(), reserve.Close()) // some filesystems report a full disk only here
 	}
+
 	if err != nil {
 		_ = os.Remove(s.path)
 		s.log.Warn("cannot create the reserve file: on a full disk printing may stop",
@@ -141,11 +148,11 @@ func (s *Space) FreeReserve() {
 func writeZeroes(f *os.File, size int64) error {
 	block := make([]byte, 256<<10)
 	for size > 0 {
-		n, err := f.Write(block[:min(size, int64(len(block)))])
+		written, err := f.Write(block[:min(size, int64(len(block)))])
 		if err != nil {
 			return err
 		}
-		size -= int64(n)
+		size -= int64(written)
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ func allocate(f *os.File, size int64) error {
 	return err
 }
 
-// Filesystem says why a filesystem may lose what was synced; empty if nothing is known against it.
+// Filesystem says why a filesystem may lose synced data; empty if nothing is known against it.
 func Filesystem(dir string) string {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {

@@ -14,8 +14,8 @@ func NotReady(err error) error { return markedError{err, notReady} }
 
 // Untouched marks an error after begin of which it is known that the ticket has not come out: no byte of it
 // left this machine, or the station has answered that it did not take it. The doubt is taken back. A station
-// that cannot be sure must not use it. It does not hide a [Permanent] or [NotReady] below it: those say what
-// follows, this one what has happened.
+// that cannot be sure must not use it. It does not hide a [Permanent] or [NotReady] below it: those name the
+// consequence, this one the event.
 func Untouched(err error) error { return markedError{err, untouched} }
 
 // IsUntouched says whether the outermost mark on err is [Untouched].
@@ -27,7 +27,7 @@ func IsPermanent(err error) bool { return marked(err, permanent) }
 // IsNotReady says whether the outermost mark on err, apart from [Untouched], is [NotReady].
 func IsNotReady(err error) bool { return marked(err, notReady) }
 
-// A mark is what a station knows about a failure and an error alone does not say.
+// A mark is a station's knowledge about a failure that an error alone does not carry.
 type mark int
 
 const (

@@ -14,10 +14,10 @@ import (
 	"unicode"
 )
 
-// A Digest stands for what tickets say, or for a body.
+// A Digest stands for the words of tickets, or for a body.
 type Digest [16]byte
 
-// A Share is what one station gets of one order of a request: its drafts with the same number, else the same table,
+// A Share is the part of one order of a request for one station: its drafts with the same number, else the same table,
 // else with neither. If a later content under the id of the request changes a share, all of it prints again.
 type Share struct {
 	Station string
@@ -33,47 +33,49 @@ func Shares(drafts []Draft) ([]Share, Digest) {
 	at := make(map[[2]string]int, len(drafts))
 	said := make([]Digest, len(drafts))
 	for i := range drafts {
-		d := &drafts[i]
-		said[i] = d.Ticket.Said()
+		draft := &drafts[i]
+		said[i] = draft.Ticket.Said()
 
-		order := d.Ticket.Order()
-		n, ok := at[[2]string{d.Station, order}]
+		order := draft.Ticket.Order()
+		place, ok := at[[2]string{draft.Station, order}]
 		if !ok {
-			n = len(shares)
-			at[[2]string{d.Station, order}] = n
-			shares = append(shares, Share{Station: d.Station, Order: order})
+			place = len(shares)
+			at[[2]string{draft.Station, order}] = place
+			shares = append(shares, Share{Station: draft.Station, Order: order})
 		}
-		shares[n].Drafts = append(shares[n].Drafts, i)
+
+		shares[place].Drafts = append(shares[place].Drafts, i)
 	}
 
 	all := make([][]byte, len(shares))
 	for i := range shares {
-		s := &shares[i]
+		share := &shares[i]
 		var parts [][]byte
-		for _, d := range s.Drafts {
+		for _, d := range share.Drafts {
 			parts = append(parts, said[d][:])
 		}
-		s.Said = digestOf(nil, parts)
-		all[i] = append(appendWords(nil, s.Station, s.Order), s.Said[:]...)
+
+		share.Said = digestOf(nil, parts)
+		all[i] = append(appendWords(nil, share.Station, share.Order), share.Said[:]...)
 	}
 	return shares, digestOf(nil, all)
 }
 
-// Order is what people call the order of a ticket, shortened; empty if it has neither a number nor a table.
+// Order is the name of a ticket's order, as people say it, shortened; empty if it has neither a number nor a table.
 func (t *Ticket) Order() string {
-	s := cmp.Or(NumberLabel(t.Number), TableLabel(t.Table, t.Type))
-	if len(s) <= maxOrder {
-		return s
+	text := cmp.Or(NumberLabel(t.Number), TableLabel(t.Table, t.Type))
+	if len(text) <= maxOrder {
+		return text
 	}
-	return strings.ToValidUTF8(s[:maxOrder], "") + "…"
+	return strings.ToValidUTF8(text[:maxOrder], "") + "…"
 }
 
 // maxOrder bounds, in bytes, the name of an order that is stored with the key of its request.
 const maxOrder = 40
 
-// Said is the digest of what a cook reads on a ticket. It leaves out what may differ between a request and its
-// retry: ids, times, devices, and names that are looked up, such as that of the server. Items may be in any
-// sequence; what belongs to an item may not.
+// Said is the digest of the words that a cook reads on a ticket. It leaves out the parts that may differ between a
+// request and its retry: ids, times, devices, and names that are looked up, such as the server's. Items may be in any
+// sequence; the lines of an item may not.
 //
 // The queue stores it. After a change here, a retry that comes after an upgrade prints again, as CHANGED.
 func (t *Ticket) Said() Digest {
@@ -85,11 +87,12 @@ func (t *Ticket) Said() Digest {
 	var lines []byte
 	var begins []int // of the items
 	for i := range t.Lines {
-		if l := &t.Lines[i]; l.Depth <= 0 || i == 0 {
+		if line := &t.Lines[i]; line.Depth <= 0 || i == 0 {
 			begins = append(begins, len(lines))
 		}
 		lines = t.Lines[i].appendSaid(lines)
 	}
+
 	items := make([][]byte, len(begins))
 	for i, begin := range begins {
 		end := len(lines)
@@ -98,6 +101,7 @@ func (t *Ticket) Said() Digest {
 		}
 		items[i] = lines[begin:end]
 	}
+
 	return digestOf(head, items)
 }
 
@@ -106,6 +110,7 @@ func (l *Line) appendSaid(b []byte) []byte {
 	if l.Raw {
 		name = rawSaid(name)
 	}
+
 	b = binary.AppendVarint(b, int64(l.Depth))
 	b = binary.AppendVarint(b, int64(l.More))
 	b = appendWords(b, l.Quantity, name, l.Seat, l.Course, l.MayCancel)
@@ -116,14 +121,16 @@ func (l *Line) appendSaid(b []byte) []byte {
 // digestOf hashes parts in any sequence behind a head.
 func digestOf(head []byte, parts [][]byte) Digest {
 	slices.SortFunc(parts, bytes.Compare)
-	h := sha256.New()
-	h.Write(binary.AppendUvarint(nil, uint64(len(head))))
-	h.Write(head)
+	hash := sha256.New()
+
+	hash.Write(binary.AppendUvarint(nil, uint64(len(head))))
+	hash.Write(head)
 	for _, p := range parts {
-		h.Write(binary.AppendUvarint(nil, uint64(len(p))))
-		h.Write(p)
+		hash.Write(binary.AppendUvarint(nil, uint64(len(p))))
+		hash.Write(p)
 	}
-	return Digest(h.Sum(nil)[:16])
+
+	return Digest(hash.Sum(nil)[:16])
 }
 
 // appendWords writes strings with their lengths, so that no two lists of as many strings have the same bytes.
@@ -150,7 +157,7 @@ func appendFlags(b []byte, flags ...bool) []byte {
 }
 
 // BodyDigest is the digest of a body, without the members that may differ in a retry: metadata, when something was
-// updated, and beside the records what the service measures and times, but for those that a cook needs. A retry has
+// updated, and beside the records the service's measurements and times, but for those that a cook needs. A retry has
 // an equal one also if the configuration has changed since, so that its tickets would be others. The body need not be
 // JSON.
 func BodyDigest(body []byte) Digest {
@@ -162,13 +169,13 @@ func BodyDigest(body []byte) Digest {
 	return Digest(sum[:16])
 }
 
-// wantedKey matches keys of a time for which a meal is wanted. It is narrower than what prints: a requestedAt may be
-// the time of the retry, which must not print again.
+// wantedKey matches keys of a time for which a meal is wanted. It is narrower than the rule for printing: a requestedAt
+// may be the time of the retry, which must not print again.
 var wantedKey = regexp.MustCompile(
 	`(?i)^(?:promised?|due|pick_?up|collection|ready|wanted|delivery|serve|needed|eta)(?:_?(?:at|by|for|time|date))?$`)
 
-// rawSaid is what JSON on a ticket says without what may differ in a retry: in addition to the members that are no part
-// of a body's digest, times, and the ids that things have of their own. No cook knows a dish by these.
+// rawSaid is the text of JSON on a ticket without the members that may differ in a retry: in addition to the members
+// that are no part of a body's digest, times, and the ids that things have of their own. No cook knows a dish by these.
 func rawSaid(raw string) string {
 	return without(raw, func(_ int, key, value string) bool {
 		return isTime(key, value) || key == "id" && len(value) == len("6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11") &&
@@ -177,12 +184,12 @@ func rawSaid(raw string) string {
 }
 
 // IsMetadata says that a key is about the transport or the service's database, not about the order. It does not print,
-// and what is under it may differ in a retry. An allergy, a note or a cancellation is about the order under any key.
+// and its value may differ in a retry. An allergy, a note or a cancellation is about the order under any key.
 func IsMetadata(key string) bool {
 	return key == "retryCount" || strings.HasPrefix(key, "_") && !isSpoken(strings.ToLower(key))
 }
 
-// isSpoken says whether a key in lower case is that of a text for people. Each member of a body is asked.
+// isSpoken says whether a key in lower case belongs to a text for people. Each member of a body is asked.
 func isSpoken(key string) bool {
 	return slices.ContainsFunc(spokenWords, func(word string) bool { return strings.Contains(key, word) })
 }
@@ -195,7 +202,8 @@ var spokenWords = []string{"allerg", "diet", "intoleran", "anaphyl", "note", "co
 func without(json string, leftOut func(depth int, key, value string) bool) string {
 	var out strings.Builder
 	out.Grow(len(json))
-	depth, from := 0, 0 // what comes before from is in out, or left out
+	depth, from := 0, 0 // the bytes before from are in out, or left out
+
 	for i := 0; i < len(json); {
 		switch json[i] {
 		case '{', '[':
@@ -218,6 +226,7 @@ func without(json string, leftOut func(depth int, key, value string) bool) strin
 		}
 		i++
 	}
+
 	out.WriteString(json[from:])
 	return out.String()
 }
@@ -247,12 +256,13 @@ var unixTime = regexp.MustCompile(`^[12]\d{9}(?:\d{3}){0,3}(?:\.\d+)?$`)
 func IsTimeKey(key string) bool {
 	isUpper := func(c byte) bool { return 'A' <= c && c <= 'Z' }
 	return slices.ContainsFunc(timeWords, func(word string) bool {
-		n := len(key) - len(word)
-		if n <= 0 || !strings.EqualFold(key[n:], word) {
-			return n == 0 && strings.EqualFold(key, word)
+		begin := len(key) - len(word)
+		if begin <= 0 || !strings.EqualFold(key[begin:], word) {
+			return begin == 0 && strings.EqualFold(key, word)
 		}
-		isLetter := isUpper(key[n-1]) || 'a' <= key[n-1] && key[n-1] <= 'z'
-		return !isLetter || isUpper(key[n]) && !isUpper(key[n-1])
+
+		isLetter := isUpper(key[begin-1]) || 'a' <= key[begin-1] && key[begin-1] <= 'z'
+		return !isLetter || isUpper(key[begin]) && !isUpper(key[begin-1])
 	})
 }
 
@@ -268,7 +278,7 @@ func stringEnd(body string, i int) int {
 	return min(i+1, len(body))
 }
 
-// valueEnd is the index of what ends the value that begins at i: a comma or a bracket.
+// valueEnd is the index of the comma or bracket that ends the value that begins at i.
 func valueEnd(body string, i int) int {
 	for depth := 0; i < len(body); {
 		switch body[i] {
@@ -292,20 +302,20 @@ func valueEnd(body string, i int) int {
 }
 
 // Hash is a short name for a list of words. Each is hashed with its length, so that no two lists of as many
-// words have the same bytes. Displays compare it with what they were sent by earlier versions.
+// words have the same bytes. Displays compare it with the hashes that earlier versions sent.
 func Hash(words ...string) string {
-	h := sha256.New()
+	hash := sha256.New()
 	for _, s := range words {
-		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(s))))
-		h.Write([]byte(s))
+		hash.Write(binary.BigEndian.AppendUint64(nil, uint64(len(s))))
+		hash.Write([]byte(s))
 	}
-	return hex.EncodeToString(h.Sum(nil)[:8])
+	return hex.EncodeToString(hash.Sum(nil)[:8])
 }
 
 // A service has one field for a table, a guest's name and the number of a delivery service, and one for the
-// number that is called out. The labels below make of them what people say in a kitchen.
+// number that is called out. The labels below turn them into a kitchen's words.
 
-// NumberLabel is an order's number as it is called out: "#18" for 18 and for #18, "" for "". What is more
+// NumberLabel is an order's number as it is called out: "#18" for 18 and for #18, "" for "". Anything
 // than one word is said as it is: "UberEats 4F2A".
 func NumberLabel(number string) string {
 	number = strings.TrimPrefix(number, "#")
@@ -315,7 +325,7 @@ func NumberLabel(number string) string {
 	return "#" + number
 }
 
-// TableLabel is what people call the table of an order of that type: "Table 12" for 12, "Table B10" for B10.
+// TableLabel is the kitchen's name for the table of an order of that type: "Table 12" for 12, "Table B10" for B10.
 // The word stands only before a number, which may have up to two letters. Anything else is a name and is
 // said as it is: "Priya", "Terrace 4", "UberEats 4F2A", "Table 12". There is no word either if the order
 // leaves the house, see [Leaves].
@@ -329,6 +339,7 @@ func TableLabel(table, orderType string) string {
 			digits++
 		}
 	}
+
 	if digits == 0 || letters > 2 || Leaves(orderType) {
 		return table
 	}
@@ -344,6 +355,7 @@ func Leaves(orderType string) bool {
 		}
 		return -1
 	}, orderType)
+
 	return slices.ContainsFunc(leavingTypes[:], func(t string) bool { return strings.Contains(letters, t) })
 }
 
@@ -353,11 +365,11 @@ var leavingTypes = [...]string{
 
 // Short is a request id as people compare it between two tickets: its last six characters.
 func Short(request string) string {
-	r := []rune(request)
-	if len(r) > 6 {
-		r = r[len(r)-6:]
+	runes := []rune(request)
+	if len(runes) > 6 {
+		runes = runes[len(runes)-6:]
 	}
-	return string(r)
+	return string(runes)
 }
 
 // Plural is "1 ticket", "2 tickets".

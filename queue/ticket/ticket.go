@@ -1,4 +1,4 @@
-// Package ticket is what travels through the queue, and the terms for it: what a ticket says, which
+// Package ticket has the data that travels through the queue, and the terms for it: the lines of a ticket, which
 // station gets it, and which states a job can have.
 //
 // Everything that a cook will read is decided before the request is answered, and fixed in a
@@ -15,14 +15,14 @@ import (
 	"time"
 )
 
-// A Ticket is what one station gets of one print record. It is flat: lines in the order in which
+// A Ticket is the part of one print record for one station. It is flat: lines in the order in which
 // they print, each with its depth below the item it belongs to.
 //
 // All text is as the service sent it, so it is hostile: the package that shows it removes control
 // characters for its medium. Empty means that the service did not say.
 type Ticket struct {
 	V    int  `json:"v"`              // format, see [Version]
-	Kind Kind `json:"kind,omitempty"` // what is printed; empty is an order
+	Kind Kind `json:"kind,omitempty"` // of the slip; empty is an order
 
 	Venue     string `json:"venue"`                // the venue's UUID, lower case
 	VenueName string `json:"venue_name,omitempty"` // as configured
@@ -70,7 +70,7 @@ type Ticket struct {
 	// Whole says that it is one paper, whatever the printer does with the items of an order: a list of orders.
 	Whole bool `json:"whole,omitempty"`
 	// Raw is the record as JSON, printed under the banner UNREADABLE: it contains nothing printable,
-	// or it has a key twice, so that a person must decide what it means.
+	// or it has a key twice, so that a person must interpret it.
 	Raw string `json:"raw,omitempty"`
 }
 
@@ -110,7 +110,7 @@ func (t *Ticket) Heads() []string {
 	return append([]string{t.Changed.head(t.Zone)}, t.Banners...)
 }
 
-// A Change says what a ticket replaces: what its station got before under the same request.
+// A Change names the tickets that a ticket replaces: those that its station got before under the same request.
 type Change struct {
 	Order    string    `json:"order,omitempty"`   // see [Ticket.Order]
 	Received time.Time `json:"received,omitzero"` // when it came; zero: nobody knows
@@ -123,25 +123,29 @@ type Change struct {
 const NothingListed = "Nothing is listed here any more. Ask."
 
 func (c *Change) head(zone string) string {
-	s := "CHANGED"
+	text := "CHANGED"
+
 	if c.Parts > 1 {
-		s += fmt.Sprintf(" (%d of %d)", c.Part, c.Parts)
+		text += fmt.Sprintf(" (%d of %d)", c.Part, c.Parts)
 	}
-	s += " – replaces "
+
+	text += " – replaces "
+
 	switch {
 	case c.Tickets > 1 && c.Order != "":
-		s += fmt.Sprintf("%d tickets, %s", c.Tickets, c.Order)
+		text += fmt.Sprintf("%d tickets, %s", c.Tickets, c.Order)
 	case c.Tickets > 1:
-		s += fmt.Sprintf("%d tickets", c.Tickets)
+		text += fmt.Sprintf("%d tickets", c.Tickets)
 	case c.Order != "":
-		s += c.Order
+		text += c.Order
 	default:
-		s += "the ticket"
+		text += "the ticket"
 	}
+
 	if at := Clock(c.Received, zone); at != "" {
-		return s + " of " + at
+		return text + " of " + at
 	}
-	return s + " that came before"
+	return text + " that came before"
 }
 
 // Clock is the time of day in a zone. Without a known zone it is UTC, and says so: a wrong time that looks right
@@ -177,7 +181,7 @@ func (t *Ticket) PromisedAt() time.Time {
 	return at
 }
 
-// Question is what stands on a ticket for [Ticket.MayCancel] and [Line.MayCancel].
+// Question is the text on a ticket for [Ticket.MayCancel] and [Line.MayCancel].
 func Question(mayCancel string) string {
 	if mayCancel == "" {
 		return ""
@@ -185,7 +189,7 @@ func Question(mayCancel string) string {
 	return "** cancelled? " + mayCancel + " **"
 }
 
-// NameMore says in the notes where what was too much for them is read: at the job; 0: there is none.
+// NameMore says in the notes where the lines that did not fit are read: at the job; 0: there is none.
 func (t *Ticket) NameMore(job uint64) {
 	at := ""
 	if job > 0 {
@@ -196,13 +200,15 @@ func (t *Ticket) NameMore(job uint64) {
 			*notes, *more = append(*notes, fmt.Sprintf("and %d more%s", *more, at)), 0
 		}
 	}
+
 	name(&t.Notes, &t.More)
+
 	for i := range t.Lines {
 		name(&t.Lines[i].Notes, &t.Lines[i].More)
 	}
 }
 
-// A Part is what a station got of an order.
+// A Part is a station's part of an order.
 type Part struct {
 	Station string `json:"station"`
 }
@@ -216,7 +222,7 @@ type Line struct {
 	// Raw says that no name was found and Name holds the item's JSON instead.
 	Raw    bool     `json:"raw,omitempty"`
 	Notes  []string `json:"notes,omitempty"`
-	More   int      `json:"more,omitempty"` // as that of the ticket
+	More   int      `json:"more,omitempty"` // as the ticket's
 	Seat   string   `json:"seat,omitempty"`
 	Course string   `json:"course,omitempty"`
 	// Void says that this line is a cancellation. The children of a void line are void.
@@ -230,7 +236,7 @@ type Line struct {
 	NoRoute bool `json:"no_route,omitempty"`
 }
 
-// Kind says what is printed: an order, or something that the daemon prints itself.
+// Kind is the sort of a ticket: an order, or something that the daemon prints itself.
 type Kind string
 
 const (
@@ -267,7 +273,7 @@ type Request struct {
 	Late bool
 }
 
-// A Receipt says what accepting a request has done.
+// A Receipt is the result of accepting a request.
 type Receipt struct {
 	Duplicate bool // the key was known
 	Conflict  bool // the key was known and the content is new
@@ -290,14 +296,15 @@ type Delivery struct {
 	// For is the station whose ticket this is, if another one prints it as its backup: the ticket
 	// is marked FOR GRILL (printer down). Empty: it is its own.
 	For string
-	// Down says what of that station has failed: "printer" or "screen". Empty: nothing, it refused the ticket.
+	// Down names the part of that station that has failed: "printer" or "screen". Empty: nothing, it refused the
+	// ticket.
 	Down string
 	// RefusedBy are the stations that refused the ticket, so that it came here, in order: it is marked
 	// REFUSED BY FRESH. The first one is also For.
 	RefusedBy []string
 }
 
-// State is the state of a job. Its value is stored, and it is what people, JSON and metric labels say.
+// State is the state of a job. Its value is stored, and people, JSON and metric labels use the same word.
 type State string
 
 const (
@@ -305,7 +312,7 @@ const (
 	Held     State = "held"     // waits for a person to reprint or cancel it; the next ticket prints
 	Printing State = "printing" // lent to its station
 
-	// The ticket came out. They differ in what is known about that, see [Proof].
+	// The ticket came out. They differ in the proof, see [Proof].
 	Confirmed State = "confirmed" // the printer returned the id that was sent after the ticket
 	Processed State = "processed" // the printer answered a status request that was sent after the ticket
 	Sent      State = "sent"      // the connection took every byte; the printer told nothing
@@ -336,7 +343,7 @@ type Proof = State
 func Proofs() []Proof { return []Proof{Confirmed, Processed, Sent, Shown, Taken} }
 
 // Version is the format that [Marshal] writes. Fields are only ever added, and their zero value
-// means what their absence meant. A change that an older program would misread raises Version.
+// has the meaning of their absence. A change that an older program would misread raises Version.
 const Version = 1
 
 // Marshal encodes a ticket for storage. It sets V.
@@ -345,13 +352,14 @@ func Marshal(t Ticket) ([]byte, error) {
 	return json.Marshal(t)
 }
 
-// Unmarshal decodes what [Marshal] of this version or an older one wrote. With an error the Ticket
+// Unmarshal decodes the result of [Marshal] of this version or an older one. With an error the Ticket
 // is zero.
 func Unmarshal(b []byte) (Ticket, error) {
 	var t Ticket
 	if err := json.Unmarshal(b, &t); err != nil {
 		return Ticket{}, fmt.Errorf("decode ticket: %w", err)
 	}
+
 	if t.V < 1 || t.V > Version {
 		return Ticket{}, fmt.Errorf("decode ticket: format %d, this program reads 1 to %d: a newer ticketrail wrote it",
 			t.V, Version)
