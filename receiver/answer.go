@@ -145,7 +145,7 @@ func (x *exchange) rejected(code Code) Reject {
 // isProven says that a refused caller is the service, whatever else is wrong with its request: it has the secret, or
 // where there is none, an address of allow_from. The secret of one venue proves nothing about another.
 func (x *exchange) isProven(from sender) bool {
-	if v := x.policy.venues[from.venue]; v != nil && v.path != x.path {
+	if v := x.policy.venues[from.venue]; v != nil && v.secretOwner != x.secretOwner {
 		return false
 	}
 	a, err := netip.ParseAddr(x.address)

@@ -11,26 +11,6 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-func TestACompressedBodyIsReadAsWhatItHolds(t *testing.T) {
-	for _, encoding := range []string{"", "gzip", "identity"} {
-		for _, body := range []string{burger, "\ufeff" + burger} {
-			b := newTestbed(t, nil)
-			req := post(compressed(body))
-			req.Header.Set("Content-Encoding", encoding)
-			if w := b.do(req); w.Code != 200 || string(b.intake.requests()[0].Body) != burger {
-				t.Errorf("%q: %d %s", encoding, w.Code, w.Body)
-			}
-			// A proxy decompressed it.
-			if req = post([]byte(body)); encoding != "" {
-				req.Header.Set("Content-Encoding", encoding)
-			}
-			if w := b.do(req); w.Code != 200 || !strings.Contains(w.Body.String(), `"duplicate":true`) {
-				t.Errorf("%q, not compressed: %d %s", encoding, w.Code, w.Body)
-			}
-		}
-	}
-}
-
 func TestOfARefusedCompressedBodyWhatItHoldsIsKept(t *testing.T) {
 	long := `{"note":"` + noise(5000) + `"}`
 	damaged := compressed(long)
@@ -94,7 +74,10 @@ func FuzzBody(f *testing.F) {
 			one.do(post(body))
 			return
 		}
-		plain, packed := one.do(post(body)), two.do(post(compressed(string(body))))
+		// A proxy may have decompressed it and left the header, or the reverse.
+		req := post(body)
+		req.Header.Set("Content-Encoding", "gzip")
+		plain, packed := one.do(req), two.do(post(compressed(string(body))))
 		if plain.Code != packed.Code || plain.Body.String() != packed.Body.String() {
 			t.Fatalf("%d %s, compressed %d %s", plain.Code, plain.Body, packed.Code, packed.Body)
 		}

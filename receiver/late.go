@@ -49,7 +49,7 @@ func (r *Receiver) PrintLate(ctx context.Context, one StoredReject, lenient bool
 }
 
 // named is the venue of an id, or of a name, which a person writes; nil: there is none.
-func (p *compiledPolicy) named(idOrName string) *venue {
+func (p *compiledPolicy) named(idOrName string) *Venue {
 	if id, ok := contract.CanonicalID(idOrName); ok {
 		return p.venues[id]
 	}
@@ -78,7 +78,7 @@ func (x *exchange) mended(one StoredReject, lenient bool) error {
 			one.Size)
 	case one.Device == "":
 		return hindrance("it names no device; it can be printed leniently")
-	case x.venue.devices != nil && !x.venue.devices[one.Device]:
+	case !x.venue.allows(one.Device):
 		return hindrance("%q is still not one of the venue's devices: add it and run systemctl reload ticketrail, "+
 			"or print it leniently", one.Device)
 	case int64(len(one.Body)) > x.policy.MaxBody:

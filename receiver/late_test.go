@@ -125,7 +125,7 @@ func TestABodyIsKeptAndCanPrintWhateverWasWrongIfItIsKnownWhoSentIt(t *testing.T
 			if _, err := b.PrintLate(t.Context(), one, false); err == nil {
 				t.Errorf("%+v: it printed for a venue that is not ours", c)
 			}
-			one.Venue = venueID // rejects print --venue
+			one.Venue = "Harbour Grill" // rejects print --venue
 		}
 		if _, err := b.PrintLate(t.Context(), one, false); err != nil || len(b.intake.requests()) != 1 {
 			t.Errorf("%+v: %v, %d requests stored", c, err, len(b.intake.requests()))

@@ -56,6 +56,8 @@ type Venue struct {
 	// Secrets, if there are any, are like those of the Policy, for this venue alone: its requests are taken
 	// only with one of them, and with them only its requests.
 	Secrets []string
+
+	secretOwner string // whose secret its requests must have: its id, or "" for that of the policy
 }
 
 // A compiledPolicy is a Policy that was checked and copied. It never changes.
@@ -67,7 +69,7 @@ type compiledPolicy struct {
 	secrets  []secret
 	openPath bool // the path without a secret is that of some venue
 	address  echo.IPExtractor
-	venues   map[string]*venue // by canonical id
+	venues   map[string]*Venue // by canonical id
 }
 
 // conflictText says what is done with other content under a known id.
@@ -78,10 +80,10 @@ func (p *compiledPolicy) conflictText() string {
 	return "what differs is printed again as whole tickets, headed CHANGED"
 }
 
-type venue struct {
-	plan.Venue
-	devices map[string]bool // nil: any
-	path    string          // whose secret its requests must have: its id, or "" for that of the policy
+// allows says whether a device may post for the venue.
+func (v *Venue) allows(device string) bool {
+	is := func(d string) bool { return strings.TrimSpace(d) == device }
+	return len(v.Devices) == 0 || slices.ContainsFunc(v.Devices, is)
 }
 
 // A secret is hashed, so that the comparison takes the same time for secrets of any length.
@@ -93,7 +95,7 @@ type secret struct {
 // compile checks a policy and copies what a caller could still change.
 func compile(from *Policy) (*compiledPolicy, error) {
 	p := &compiledPolicy{Policy: *from, address: addressExtractor(from.TrustedProxies),
-		venues: make(map[string]*venue, len(from.Venues))}
+		venues: make(map[string]*Venue, len(from.Venues))}
 	p.Secrets, p.Venues = nil, nil // those below are hashed
 	p.VenueHeader = http.CanonicalHeaderKey(from.VenueHeader)
 	p.DeviceHeader = http.CanonicalHeaderKey(from.DeviceHeader)
@@ -130,19 +132,13 @@ func (p *compiledPolicy) addVenue(i int, v Venue) error {
 	if p.venues[id] != nil {
 		return fmt.Errorf("venues[%d].id: %s is defined twice", i, id)
 	}
-	added := &venue{Venue: v.Venue}
-	added.ID = id // canonical: it is compared with that of the header, and stored
-	if len(v.Devices) > 0 {
-		added.devices = make(map[string]bool, len(v.Devices))
-		for _, d := range v.Devices {
-			added.devices[strings.TrimSpace(d)] = true
-		}
-	}
+	v.ID = id // canonical: it is compared with that of the header, and stored
 	if len(v.Secrets) > 0 {
-		added.path = id
+		v.secretOwner = id
 		p.addSecrets(v.Secrets, id)
 	}
-	p.venues[id] = added
+	v.Secrets = nil // they are hashed
+	p.venues[id] = &v
 	return nil
 }
 

@@ -16,7 +16,6 @@ package receiver
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -67,7 +66,7 @@ type Options struct {
 	// Shapes keeps which fields the stored requests have. Nil: nobody asks.
 	Shapes *Shapes
 
-	Logger     *slog.Logger
+	Logger     *slog.Logger // required
 	Registerer prometheus.Registerer
 }
 
@@ -113,12 +112,6 @@ type Receiver struct {
 
 // New checks o and makes a [Receiver].
 func New(o Options) (*Receiver, error) {
-	if o.Intake == nil || o.Policy == nil {
-		return nil, errors.New("make a receiver: Intake and Policy must be set")
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
 	log := o.Logger.With("component", "receiver")
 	r := &Receiver{
 		intake:   o.Intake,

@@ -82,11 +82,11 @@ type exchange struct {
 	start    time.Time // just after the headers were read
 	deadline time.Time // for the answer
 
-	path    string // the id of the venue whose secret the path ends with; "": none, or the policy's
-	secret  bool   // the path ends with a secret
-	venue   *venue // nil until it was checked
-	device  string
-	address string // of the caller
+	secretOwner string // the id of the venue whose secret the path ends with; "": none, or the policy's
+	secret      bool   // the path ends with a secret
+	venue       *Venue // nil until it was checked
+	device      string
+	address     string // of the caller
 
 	body    []byte
 	request contract.PrintRequest // what was parsed of it
@@ -133,7 +133,7 @@ func (p *compiledPolicy) checkSecret(c echo.Context, x *exchange) error {
 	if found < 0 {
 		return echo.ErrNotFound
 	}
-	x.path, x.secret = p.secrets[found].venue, true
+	x.secretOwner, x.secret = p.secrets[found].venue, true
 	return nil
 }
 
@@ -196,7 +196,7 @@ func (p *compiledPolicy) checkVenue(c echo.Context, x *exchange) error {
 	if v == nil {
 		return badHeader(VenueNotAllowed, p.VenueHeader, "venue "+id+" is not listed under venues")
 	}
-	if x.path != v.path { // the secret of another venue, or of none, proves nothing about this one
+	if x.secretOwner != v.secretOwner { // the secret of another venue, or of none, proves nothing about this one
 		return echo.ErrNotFound
 	}
 	x.venue = v
@@ -216,7 +216,7 @@ func (p *compiledPolicy) checkDevice(c echo.Context, x *exchange) error {
 		if v == "" {
 			continue
 		}
-		if x.venue.devices != nil && !x.venue.devices[v] {
+		if !x.venue.allows(v) {
 			return badHeader(DeviceNotAllowed, p.DeviceHeader, "not one of the venue's devices")
 		}
 		if x.device == "" {

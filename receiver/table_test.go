@@ -51,27 +51,22 @@ var rows = []struct {
 	{"another method", func(r *testCase) { r.method = "PUT" }, 405, MethodNotAllowed, "method not allowed; use POST"},
 	{"address", func(r *testCase) { r.address = "192.0.2.7:999" }, 403, AddressNotAllowed,
 		"the caller's address is not in allow_from"},
-	{"no venue", func(r *testCase) { r.header.Del(contract.HeaderVenue) }, 401, VenueMissing, "x-svc-venueid: missing"},
-	{"venue is no UUID", func(r *testCase) { r.header.Set(contract.HeaderVenue, "Harbour Grill") }, 403,
-		VenueNotAllowed, "x-svc-venueid: not a UUID"},
-	{"blank venue", func(r *testCase) { r.header.Set(contract.HeaderVenue, " ") }, 403, VenueNotAllowed,
+	{"no venue", header(contract.HeaderVenue), 401, VenueMissing, "x-svc-venueid: missing"},
+	{"venue is no UUID", header(contract.HeaderVenue, "Harbour Grill"), 403, VenueNotAllowed,
 		"x-svc-venueid: not a UUID"},
-	{"another venue", func(r *testCase) { r.header.Set(contract.HeaderVenue, "00000000-0000-4000-8000-000000000000") },
-		403, VenueNotAllowed, "x-svc-venueid: venue 00000000-0000-4000-8000-000000000000 is not listed under venues"},
-	{"two venues", func(r *testCase) { r.header.Add(contract.HeaderVenue, "00000000-0000-4000-8000-000000000000") },
-		403, VenueNotAllowed, "x-svc-venueid: sent twice, with different values"},
-	{"no device", func(r *testCase) { r.header.Del(contract.HeaderDevice) }, 401, DeviceMissing,
-		"x-svc-device-id: missing"},
-	{"blank device", func(r *testCase) { r.header.Set(contract.HeaderDevice, "\t ") }, 401, DeviceMissing,
-		"x-svc-device-id: missing"},
-	{"another device", func(r *testCase) { r.header.Set(contract.HeaderDevice, "stranger") }, 403, DeviceNotAllowed,
+	{"blank venue", header(contract.HeaderVenue, " "), 403, VenueNotAllowed, "x-svc-venueid: not a UUID"},
+	{"another venue", header(contract.HeaderVenue, noVenue), 403, VenueNotAllowed,
+		"x-svc-venueid: venue 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a14 is not listed under venues"},
+	{"two venues", header(contract.HeaderVenue, venueID, noVenue), 403, VenueNotAllowed,
+		"x-svc-venueid: sent twice, with different values"},
+	{"no device", header(contract.HeaderDevice), 401, DeviceMissing, "x-svc-device-id: missing"},
+	{"blank device", header(contract.HeaderDevice, "\t "), 401, DeviceMissing, "x-svc-device-id: missing"},
+	{"another device", header(contract.HeaderDevice, "stranger"), 403, DeviceNotAllowed,
 		"x-svc-device-id: not one of the venue's devices"},
-	{"two devices", func(r *testCase) { r.header.Add(contract.HeaderDevice, "stranger") }, 403, DeviceNotAllowed,
+	{"two devices", header(contract.HeaderDevice, device, "stranger"), 403, DeviceNotAllowed,
 		"x-svc-device-id: not one of the venue's devices"},
-	{"no content type", func(r *testCase) { r.header.Del("Content-Type") }, 400, ContentType,
-		"Content-Type: want application/json"},
-	{"content type", func(r *testCase) { r.header.Set("Content-Type", "text/json") }, 400, ContentType,
-		"Content-Type: want application/json"},
+	{"no content type", header("Content-Type"), 400, ContentType, "Content-Type: want application/json"},
+	{"content type", header("Content-Type", "text/json"), 400, ContentType, "Content-Type: want application/json"},
 	{"too large", func(r *testCase) { r.body += strings.Repeat(" ", 9000) }, 400, BodyTooLarge,
 		"the body is larger than 8192 bytes"},
 	{"too large, chunked", func(r *testCase) { r.body += strings.Repeat(" ", 9000); r.chunked = true }, 400,
@@ -83,12 +78,11 @@ var rows = []struct {
 	{"empty", func(r *testCase) { r.body = "" }, 400, InvalidJSON, "byte 0: the body is empty"},
 	{"shape", func(r *testCase) { r.body = `{"records":[{"id":"a","items":[{},{},{"childItems":"no"}]}]}` }, 400,
 		SchemaMismatch, "records[0].items[2].childItems: want an array, got a string"},
-	{"backlog", func(r *testCase) { r.intakeErr = errFull }, 503, BacklogFull, "too many tickets wait to be printed"},
-	{"disk full", func(r *testCase) { r.intakeErr = errDisk }, 503, StorageFull, "the disk is full"},
-	{"commit failed", func(r *testCase) { r.intakeErr = errBroken }, 503, StorageFailed,
-		"the request could not be stored"},
-	{"queue closed", func(r *testCase) { r.intakeErr = errShut }, 503, ShuttingDown, "the receiver is stopping"},
-	{"too slow", func(r *testCase) { r.intakeErr = fmt.Errorf("wait: %w", context.DeadlineExceeded) }, 503, TooSlow,
+	{"backlog", fails(errFull), 503, BacklogFull, "too many tickets wait to be printed"},
+	{"disk full", fails(errDisk), 503, StorageFull, "the disk is full"},
+	{"commit failed", fails(errBroken), 503, StorageFailed, "the request could not be stored"},
+	{"queue closed", fails(errShut), 503, ShuttingDown, "the receiver is stopping"},
+	{"too slow", fails(fmt.Errorf("wait: %w", context.DeadlineExceeded)), 503, TooSlow,
 		"the request was not stored in time"},
 }
 
@@ -226,6 +220,13 @@ func (r testCase) run(t *testing.T) (*testbed, *http.Response, []byte) {
 	w := b.do(req)
 	return b, w.Result(), w.Body.Bytes()
 }
+
+// header makes a header have these values and no others.
+func header(name string, values ...string) func(*testCase) {
+	return func(r *testCase) { r.header[http.CanonicalHeaderKey(name)] = values }
+}
+
+func fails(err error) func(*testCase) { return func(r *testCase) { r.intakeErr = err } }
 
 func validCase() testCase {
 	return testCase{method: "POST", path: "/webhooks/print", address: "10.1.2.3:4567", header: post(nil).Header,

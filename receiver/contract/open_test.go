@@ -194,6 +194,7 @@ func FuzzOpen(f *testing.F) {
 	f.Add([]byte(`{"records":[{"id":"a","id":"b\\\"","items":[{"childItems":[{}]}]}],"count":1}`), true)
 	f.Add([]byte("{\"records\":[{\"id\":\"a\",\"id\":\"\x97\\\\\\\"\",\"items\":[{\"x\xff\":[{}]}]}]}"), false)
 	f.Add([]byte("\xef\xbb\xbf"+`{"records":[{"id":"\ud800","items":null}]}`), false)
+	f.Add(bodyOf(`\u0041\uFFFD\u00e9\n\"\\\/\b\f\r\t`), false)
 	f.Fuzz(func(t *testing.T, body []byte, strict bool) {
 		mode := Lenient
 		if strict {

@@ -49,6 +49,9 @@ func FuzzTheTextOfAnyBodyIsBounded(f *testing.F) {
 	f.Add([]byte(`{"records":[{"id":"a","items":[]}]}`))
 	f.Add([]byte(`{"records":[[{"id":"a"}],{"id":"b"}]}` + "\xff\x1b"))
 	f.Add([]byte(`[{"records":1}`))
+	for _, id := range []string{"a\xff", `\ud800`, "\uFFFD", `\uFFFD\ud83c\udf54\n\"\\\/\b\f\r\t`, `\ufffd\u00e9`} {
+		f.Add(append([]byte("\xef\xbb\xbf"), bodyOf(id)...))
+	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		p, err := Open(body, Text)
 		r := p.Records[0]
