@@ -12,7 +12,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// What can be prepared is prepared in the caller's goroutine, hundreds at once; only apply runs in
+// A request is prepared in the caller's goroutine, hundreds at once; only apply runs in
 // the committer. An apply may run in a transaction that is then rolled back, so its receipt counts
 // only with the answer.
 
@@ -26,17 +26,17 @@ const maxName = kv.MaxKey
 // decides. The error wraps ErrBacklogFull, ErrStorageFull, ErrStorageFailed, ErrBusy, ErrClosed or
 // ctx.Err(). Accept returns when ctx ends, whatever the disk does.
 //
-// Equal content is recognized by what its tickets say, or by its body. Of other content under a known key, each
-// station whose share differs gets all of it again, as a ticket that replaces what it got before.
+// Equal content is recognized by the words of its tickets, or by its body. Of other content under a known key, each
+// station whose share differs gets all of it again, as a ticket that replaces the one before.
 func (q *Queue) Accept(ctx context.Context, r ticket.Request) (ticket.Receipt, error) {
-	a, err := q.newAcceptOp(&r)
+	accepting, err := q.newAcceptOp(&r)
 	if err == nil {
-		err = q.do(ctx, opAccept, a.size, a.apply)
+		err = q.do(ctx, opAccept, accepting.size, accepting.apply)
 	}
 	if err != nil {
 		return ticket.Receipt{}, fmt.Errorf("accept request %.64s: %w", r.ID, err)
 	}
-	return a.receipt, nil
+	return accepting.receipt, nil
 }
 
 // An acceptOp is a request with everything prepared that needs no transaction: the committer is one
@@ -64,24 +64,28 @@ func (q *Queue) newAcceptOp(r *ticket.Request) (*acceptOp, error) {
 	if len(r.Drafts) == 0 {
 		return nil, errors.New("it contains no tickets")
 	}
-	a := &acceptOp{
+
+	accepting := &acceptOp{
 		q: q, r: r, key: keyOf(r.Venue, r.ID), body: encodeBody(r), arrived: r.Received, age: ageOf(r),
 	}
+
 	for i := range r.Drafts {
-		a.stations = append(a.stations, r.Drafts[i].Station)
+		accepting.stations = append(accepting.stations, r.Drafts[i].Station)
 	}
+
 	var err error
-	if a.payloads, err = encodePayloads(r.Drafts); err != nil {
+	if accepting.payloads, err = encodePayloads(r.Drafts); err != nil {
 		return nil, err
 	}
-	a.shares, a.content.said = ticket.Shares(r.Drafts)
-	a.content.body = ticket.BodyDigest(r.Body)
 
-	a.size = len(a.body)
-	for _, c := range a.payloads {
-		a.size += len(c) + smallOp
+	accepting.shares, accepting.content.said = ticket.Shares(r.Drafts)
+	accepting.content.body = ticket.BodyDigest(r.Body)
+
+	accepting.size = len(accepting.body)
+	for _, c := range accepting.payloads {
+		accepting.size += len(c) + smallOp
 	}
-	return a, nil
+	return accepting, nil
 }
 
 // encodePayloads encodes the ticket of each draft. The names of stations become keys, so they are
@@ -92,11 +96,12 @@ func encodePayloads(drafts []ticket.Draft) ([][]byte, error) {
 		if err := checkName("station", drafts[i].Station); err != nil {
 			return nil, err
 		}
-		j, err := ticket.Marshal(drafts[i].Ticket)
+
+		encoded, err := ticket.Marshal(drafts[i].Ticket)
 		if err != nil {
 			return nil, err
 		}
-		payloads[i] = seal(j)
+		payloads[i] = seal(encoded)
 	}
 	return payloads, nil
 }
@@ -123,6 +128,7 @@ func (a *acceptOp) apply(b *batch) error {
 	if raw == nil {
 		return a.accept(b, generationOf(b.now), dedupRecord{})
 	}
+
 	known, err := decodeDedup(raw)
 	if err != nil {
 		return b.q.foundDamage("the record of a request", err)
@@ -134,20 +140,24 @@ func (a *acceptOp) apply(b *batch) error {
 	if knows(known.accepted, a.content) || !a.r.Late && knows(known.reported, a.content) {
 		return nil
 	}
+
 	if !a.r.ReportConflict {
 		return a.accept(b, gen, known)
 	}
+
 	a.receipt.Conflict = true
 	if b.refusal == nil { // else it is reported once more, if it comes again
 		known.reported = remember(known.reported, a.content)
 		b.putDedup(a.key, gen, known)
 	}
+
 	return nil
 }
 
-// accept enqueues what changes, and stores what is known of the key from now on.
+// accept enqueues the tickets that changed, and stores the key's new record.
 func (a *acceptOp) accept(b *batch, gen uint64, known dedupRecord) error {
 	made := a.changes(b, &known)
+
 	if a.receipt.Duplicate && len(made) == 0 && b.refusal != nil {
 		return nil // to remember its content needs space: later
 	}
@@ -171,13 +181,15 @@ type madeTicket struct {
 	replaces []uint64 // jobs
 }
 
-// changes returns the tickets of the shares that are not as known, and makes known what it will be then, but for the
+// changes returns the tickets of the shares that are not as known, and updates known, but for the
 // jobs.
 func (a *acceptOp) changes(b *batch, known *dedupRecord) []madeTicket {
 	replaced := known.match(a.shares)
 	gone := known.without(replaced)
 	received := a.received(b).UnixMilli()
+
 	drafts := make([]madeTicket, len(a.r.Drafts))
+
 	for i, s := range a.shares {
 		at, was := replaced[i], share{}
 		if at < 0 {
@@ -186,13 +198,14 @@ func (a *acceptOp) changes(b *batch, known *dedupRecord) []madeTicket {
 		} else if was = known.shares[at]; was.said == s.Said {
 			continue
 		}
+
 		known.shares[at] = share{station: s.Station, order: s.Order, said: s.Said, received: received}
 		for n, d := range s.Drafts {
 			m := madeTicket{station: s.Station, payload: a.payloads[d], share: at}
 			if replaced[i] >= 0 {
-				t := a.r.Drafts[d].Ticket
-				t.Changed = was.change(n+1, len(s.Drafts))
-				m.payload, m.replaces = b.encodeTicket(t), was.jobsOf(n, len(s.Drafts))
+				changed := a.r.Drafts[d].Ticket
+				changed.Changed = was.change(n+1, len(s.Drafts))
+				m.payload, m.replaces = b.encodeTicket(changed), was.jobsOf(n, len(s.Drafts))
 			}
 			drafts[d] = m
 		}
@@ -205,22 +218,25 @@ func (a *acceptOp) changes(b *batch, known *dedupRecord) []madeTicket {
 		made = append(made, madeTicket{station: was.station, share: at, replaces: was.jobs,
 			payload: b.encodeTicket(a.nothing(b, &was))})
 	}
+
 	return made
 }
 
 // nothing is the ticket that replaces a share of which nothing is listed any more.
 func (a *acceptOp) nothing(b *batch, was *share) ticket.Ticket {
+
 	now := &a.r.Drafts[0].Ticket
-	t := ticket.Ticket{
+	slip := ticket.Ticket{
 		Venue: now.Venue, VenueName: now.VenueName, Zone: now.Zone, Device: now.Device, Request: now.Request,
 		Received: now.Received, Notes: []string{ticket.NothingListed}, Changed: was.change(1, 1),
 	}
 	if len(was.jobs) > 0 { // else, or if its job is too old to be known, its head says which order it was
 		old, _ := decodePayload(b.bucket(bucketJobs).Get(key64(was.jobs[0])))
-		t.Record, t.Number, t.Table, t.Type = old.Record, old.Number, old.Table, old.Type
-		t.Server, t.Guests = old.Server, old.Guests
+		slip.Record, slip.Number, slip.Table, slip.Type = old.Record, old.Number, old.Table, old.Type
+		slip.Server, slip.Guests = old.Server, old.Guests
 	}
-	return t
+
+	return slip
 }
 
 // checkRoom refuses a request for which there is no disk space or no backlog left. It counts the
@@ -230,13 +246,16 @@ func (a *acceptOp) checkRoom(b *batch, jobs int) error {
 	if a.again != nil {
 		return nil
 	}
+
 	if b.refusal != nil {
 		return b.refusal
 	}
+
 	if open := a.q.open + b.open; open+jobs > a.q.o.MaxBacklog {
 		return fmt.Errorf("%w: %d are open, at most %d are allowed, and this request has %d more",
 			ErrBacklogFull, open, a.q.o.MaxBacklog, jobs)
 	}
+
 	return nil
 }
 
@@ -245,21 +264,26 @@ func (a *acceptOp) enqueue(b *batch, made []madeTicket, shares []share) {
 	if len(made) == 0 {
 		return
 	}
+
 	req := b.sequence(bucketRequests)
-	// As received, so that a person can see what the service sent when a ticket is disputed.
+	// As received, so that a person can see the service's bytes when a ticket is disputed.
 	b.put(b.bucket(bucketRequests), key64(req), a.body)
+
 	a.reuseNumbers(b, made)
 	a.jobs = nil
+
 	for _, m := range made {
-		s := jobState{
+		state := jobState{
 			Station: m.station, Req: req,
 			Enqueued: int64(b.now - a.age), Received: a.received(b).UnixMilli(),
 		}
+
 		if a.again != nil {
-			s.Doubts = 1
+			state.Doubts = 1
 		}
-		job := b.enqueue(s, m.payload, false)
-		b.books(s.Station).Enqueued++
+
+		job := b.enqueue(state, m.payload, false)
+		b.books(state.Station).Enqueued++
 		a.jobs = append(a.jobs, madeJob{job, m.station})
 
 		shares[m.share].jobs = append(shares[m.share].jobs, job)
@@ -280,9 +304,9 @@ func (a *acceptOp) received(b *batch) time.Time {
 
 // markReplaced notes with a job that another one replaces it. One that is not known any more cannot be reprinted.
 func (b *batch) markReplaced(job, by uint64) {
-	if s, err := b.state(job); err == nil {
-		s.ReplacedBy = by
-		b.setState(job, s)
+	if state, err := b.state(job); err == nil {
+		state.ReplacedBy = by
+		b.setState(job, state)
 	}
 }
 

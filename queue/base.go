@@ -19,54 +19,66 @@ import (
 func (c *copier) open() {
 	files, err := c.folder.List()
 	complete := false
-	if n := files.Newest(); err == nil && slices.Contains(files.Logs, n) && files.Database() == c.record.Database {
+	newest := files.Newest()
+	if err == nil && slices.Contains(files.Logs, newest) && files.Database() == c.record.Database {
 		var last store.LogEnd
-		if last, err = files.End(n); err == nil {
-			c.log, err = store.OpenLog(files.Log(n))
-			c.number, complete = n, last.Closed
+		if last, err = files.End(newest); err == nil {
+			c.log, err = store.OpenLog(files.Log(newest))
+			c.number, complete = newest, last.Closed
 		}
 	}
+
 	if err != nil {
 		c.failed(err)
 	}
+
 	if complete && c.log != nil { // not any more, also if this process dies before its first line
 		c.write([]note{{logLine: c.line()}})
 		c.sync()
 	}
+
 	if !complete || len(files.Bases) == 0 {
 		c.gap.Store(true)
 	}
 }
 
-// rotate begins the next log. What is committed from now on is in it.
+// rotate begins the next log. It has the commits from now on.
 func (c *copier) rotate() (n uint64, ok bool) {
 	c.sync()
 	err := os.MkdirAll(c.folder.Dir, 0o700)
+
 	var files store.Copies
 	if err == nil {
 		files, err = c.folder.List()
 	}
+
 	if c.record.Database == "" { // base stores it; a crash before that makes this log one of another database
 		c.record.Database = rand.Text()
 	}
+
 	var next *os.File
 	if err == nil {
 		n = max(files.Newest(), c.number, c.record.Number) + 1
-		h := store.LogHeader{Log: n, Database: c.record.Database, Began: c.q.clock.wall().UTC()}
-		next, err = store.CreateLog(files.Log(n), h, c.q.hooks)
+		header := store.LogHeader{Log: n, Database: c.record.Database, Began: c.q.clock.wall().UTC()}
+		next, err = store.CreateLog(files.Log(n), header, c.q.hooks)
 	}
+
 	if err != nil {
 		c.failed(err)
 		return 0, false
 	}
+
 	if c.log != nil {
 		_ = c.log.Close()
 	}
+
 	c.log, c.number = next, n
 	c.gap.Store(false)
+
 	if err := files.Bound(); err != nil {
 		c.failed(err)
 	}
+
 	return n, true
 }
 
@@ -85,13 +97,15 @@ func (c *copier) store(ctx context.Context, r store.CopyRecord) error {
 //  2. A snapshot is written beside the file, so that a disk of copies that hangs never holds a transaction, and
 //     checked. A crash leaves PATH.new-*, which the next start removes.
 //  3. It gets its name in the folder, durably. A crash before that leaves a temporary file, after it the base copy.
-//  4. What is older than the base copy before it is removed. A crash leaves too much.
+//  4. Older files than the base copy before it are removed. A crash leaves too many.
 func (c *copier) base(ctx context.Context, n uint64) error {
-	r := store.CopyRecord{Database: c.record.Database, Number: n}
-	if err := c.store(ctx, r); err != nil {
+	record := store.CopyRecord{Database: c.record.Database, Number: n}
+	if err := c.store(ctx, record); err != nil {
 		return err
 	}
-	c.record = r
+
+	c.record = record
+
 	temp, err := c.snapshot(ctx)
 	if err != nil {
 		return err
@@ -100,6 +114,7 @@ func (c *copier) base(ctx context.Context, n uint64) error {
 	if err := c.q.o.CheckCopy(ctx, temp); err != nil {
 		return fmt.Errorf("a base copy is not sound: %w", err)
 	}
+
 	files, err := store.ReadCopies(c.folder.Dir)
 	if err == nil {
 		err = store.Place(ctx, temp, files.Base(n), c.q.hooks)
@@ -107,6 +122,7 @@ func (c *copier) base(ctx context.Context, n uint64) error {
 	if err != nil {
 		return err
 	}
+
 	return files.RemoveOld(n)
 }
 
@@ -116,19 +132,23 @@ func (c *copier) snapshot(ctx context.Context) (path string, err error) {
 	if err != nil {
 		return "", err
 	}
+
 	if free, err := c.q.space.Free(c.q.space.Dir); err == nil && free < info.Size()+copyRoom {
 		return "", fmt.Errorf("%w: a base copy needs %d MB beside the database, and %d MB are free",
 			ErrStorageFull, (info.Size()+copyRoom)/1e6, free/1e6)
 	}
-	f, err := os.CreateTemp(c.q.space.Dir, store.TempPattern(c.q.o.Path))
+
+	file, err := os.CreateTemp(c.q.space.Dir, store.TempPattern(c.q.o.Path))
 	if err != nil {
 		return "", err
 	}
-	_, err = c.q.Backup(store.Stoppable{Ctx: ctx, File: f})
-	if err = errors.Join(err, f.Close()); err != nil {
-		return "", errors.Join(err, os.Remove(f.Name()))
+
+	_, err = c.q.Backup(store.Stoppable{Ctx: ctx, File: file})
+	if err = errors.Join(err, file.Close()); err != nil {
+		return "", errors.Join(err, os.Remove(file.Name()))
 	}
-	return f.Name(), nil
+
+	return file.Name(), nil
 }
 
 // Backup writes the file as of the last commit to w. Commits go on meanwhile, but freed pages cannot be
@@ -138,6 +158,7 @@ func (q *Queue) Backup(w io.Writer) (n int64, err error) {
 		n, err = tx.WriteTo(w)
 		return err
 	})
+
 	if err != nil {
 		return n, fmt.Errorf("back up %s: %w", q.o.Path, err)
 	}
@@ -151,11 +172,13 @@ func (c *copier) finished(err error) {
 		c.failed(err)
 		return
 	}
+
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.problem != nil && !c.gap.Load() {
 		c.q.log.Info("the copy of the database is complete again", "directory", c.folder.Dir)
 	}
+
 	c.last = time.Now()
 	if !c.gap.Load() {
 		c.problem = nil
@@ -164,19 +187,21 @@ func (c *copier) finished(err error) {
 
 // CopyProblem says why the copy of the file is not complete; nil if it is, or if there is to be none.
 func (q *Queue) CopyProblem() error {
-	c := q.copier
-	if c == nil {
+	copier := q.copier
+	if copier == nil {
 		return nil
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.problem == nil && time.Since(c.last) > copyLate {
+
+	copier.mu.Lock()
+	defer copier.mu.Unlock()
+	if copier.problem == nil && time.Since(copier.last) > copyLate {
 		return errSlow
 	}
-	return c.problem
+
+	return copier.problem
 }
 
-// end writes what still waits, and that the log is complete.
+// end writes the lines that still wait, and that the log is complete.
 func (c *copier) end() {
 	defer c.folder.Unlock()
 	for {
@@ -188,14 +213,17 @@ func (c *copier) end() {
 		}
 		break
 	}
+
 	if c.log == nil {
 		return
 	}
+
 	if !c.gap.Load() {
 		closed := c.line()
 		closed.Closed = true
 		c.write([]note{{logLine: closed}})
 	}
+
 	c.sync()
 	if c.log != nil {
 		_ = c.log.Close()

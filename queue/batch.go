@@ -34,7 +34,7 @@ var bucketNames = [bucketCount][]byte{
 }
 
 // A batch is one transaction while it is built. Operations read from the transaction, so each sees
-// what those before it did. Changes of memory are left in onCommit, which runs only after
+// the changes of those before it. Changes of memory are left in onCommit, which runs only after
 // everything is on disk.
 type batch struct {
 	q       *Queue
@@ -72,13 +72,14 @@ func (b *batch) afterCommit(f func()) { b.onCommit = append(b.onCommit, f) }
 // hundreds of operations.
 func (b *batch) bucket(n int) *bolt.Bucket {
 	if b.buckets[n] == nil {
-		k := b.tx.Bucket(bucketNames[n])
+		opened := b.tx.Bucket(bucketNames[n])
 		switch n {
 		case bucketRequests, bucketReqJobs, bucketJobs, bucketWaiting, bucketFinished, bucketState:
-			k.FillPercent = 0.9 // keys only grow, so half-filled pages would never be filled
+			opened.FillPercent = 0.9 // keys only grow, so half-filled pages would never be filled
 		}
-		b.buckets[n] = k
+		b.buckets[n] = opened
 	}
+
 	return b.buckets[n]
 }
 
@@ -114,20 +115,22 @@ func (b *batch) jobNumber() uint64 {
 	if len(b.numbers) == 0 {
 		return b.sequence(bucketJobs)
 	}
-	n := b.numbers[0]
+
+	number := b.numbers[0]
 	b.numbers = b.numbers[1:]
-	if b.bucket(bucketJobs).Get(key64(n)) != nil || b.bucket(bucketState).Get(key64(n)) != nil {
+	if b.bucket(bucketJobs).Get(key64(number)) != nil || b.bucket(bucketState).Get(key64(number)) != nil {
 		return b.sequence(bucketJobs)
 	}
-	b.notBelow(n)
-	return n
+
+	b.notBelow(number)
+	return number
 }
 
 // notBelow has no job get a number that the log knows already.
 func (b *batch) notBelow(number uint64) {
-	if k := b.bucket(bucketJobs); k.Sequence() < number {
+	if jobs := b.bucket(bucketJobs); jobs.Sequence() < number {
 		b.dirty = true
-		b.fail(k.SetSequence(number))
+		b.fail(jobs.SetSequence(number))
 	}
 }
 
@@ -138,11 +141,12 @@ func (b *batch) state(job uint64) (jobState, error) {
 	if raw == nil {
 		return jobState{}, fmt.Errorf("job %d: %w", job, ErrNotFound)
 	}
-	s, err := decodeState(raw)
+
+	decoded, err := decodeState(raw)
 	if err != nil {
 		return jobState{}, b.q.foundDamage(fmt.Sprintf("state of job %d", job), err)
 	}
-	return s, nil
+	return decoded, nil
 }
 
 // setState stores the state of a job.
@@ -155,18 +159,20 @@ func (b *batch) setState(job uint64, s jobState) {
 // it once, however many operations changed it. It is a copy, because the batch may fail; the lane
 // gets it only after the commit.
 func (b *batch) station(station string) *stationRecord {
-	if r := b.stations[station]; r != nil {
-		return r
+	if known := b.stations[station]; known != nil {
+		return known
 	}
+
 	b.q.mu.Lock()
-	l := b.q.lane(station)
-	r := &stationRecord{Books: l.books.clone(), Hold: l.stationHold}
+	lane := b.q.lane(station)
+	record := &stationRecord{Books: lane.books.clone(), Hold: lane.stationHold}
 	b.q.mu.Unlock()
+
 	if b.stations == nil {
 		b.stations = map[string]*stationRecord{}
 	}
-	b.stations[station] = r
-	return r
+	b.stations[station] = record
+	return record
 }
 
 // books returns the counters of a station, for the caller to change.
@@ -178,18 +184,21 @@ func (b *batch) books(station string) *Books { return &b.station(station).Books 
 func (b *batch) blockLending(station string) (lent uint64) {
 	b.q.mu.Lock()
 	defer b.q.mu.Unlock()
-	l := b.q.lane(station)
-	if !l.lendingBlocked {
-		l.lendingBlocked = true
-		b.blocked = append(b.blocked, l)
+
+	lane := b.q.lane(station)
+	if !lane.lendingBlocked {
+		lane.lendingBlocked = true
+		b.blocked = append(b.blocked, lane)
 	}
-	if l.lease != nil {
-		return l.lease.job
+
+	if lane.lease != nil {
+		return lane.lease.job
 	}
+
 	return 0
 }
 
-// allowLending ends what blockLending began, whether the commit succeeded or not. It needs Queue.mu.
+// allowLending ends the block of blockLending, whether the commit succeeded or not. It needs Queue.mu.
 func (b *batch) allowLending() {
 	for _, l := range b.blocked {
 		l.lendingBlocked = false
@@ -201,23 +210,28 @@ func (b *batch) allowLending() {
 // because only the caller knows whether it is new, a copy, or moved.
 func (b *batch) enqueue(s jobState, payload []byte, front bool) uint64 {
 	job := b.jobNumber()
+
 	s.State = ticket.Pending
 	s.Pos = b.q.nextPos(front)
 	if slices.Contains(s.RefusedBy, s.Station) { // a person sends it there again
 		s.RefusedBy = nil
 	}
+
 	b.put(b.bucket(bucketJobs), key64(job), payload)
 	b.put(b.bucket(bucketWaiting), key64(s.Pos), encodeWaiting(job, s.Station))
 	b.putJSON(bucketState, key64(job), s)
+
 	if s.MadeFrom != 0 || s.Slip {
 		b.noteMade(job, s, payload)
 	}
 	if s.Req != 0 {
 		b.put(b.bucket(bucketReqJobs), key128(s.Req, job), nil)
 	}
+
 	b.noteOutcome(job, s, Accepted)
 	b.open++
 	b.afterCommit(func() { b.q.lane(s.Station).add(s.laneEntry(job)) })
+
 	return job
 }
 
@@ -225,6 +239,7 @@ func (b *batch) enqueue(s jobState, payload []byte, front bool) uint64 {
 // may be finished once more, when a person cancels or reprints it.
 func (b *batch) finish(job uint64, s jobState, to ticket.State, why string) {
 	books := b.books(s.Station)
+
 	if s.State.Open() {
 		b.del(b.bucket(bucketWaiting), key64(s.Pos))
 		b.open--
@@ -235,14 +250,17 @@ func (b *batch) finish(job uint64, s jobState, to ticket.State, why string) {
 		books.Outcomes[s.State]--
 		books.FailedCancelled++
 	}
+
 	if to == ticket.Moved {
 		books.MovedOut++
 	} else {
 		books.Outcomes[to]++
 	}
+
 	s.State, s.Pos, s.Why, s.Finished = to, 0, why, b.wall.UnixMilli()
 	b.setState(job, s)
 	b.noteOutcome(job, s, string(to))
+
 	if to != ticket.Failed { // a failed job is never pruned: a person must see it
 		b.put(b.bucket(bucketFinished), key128(uint64(b.now), job), nil)
 	}
@@ -254,11 +272,12 @@ func (b *batch) writeRecords() {
 	for name, r := range b.stations {
 		b.putJSON(bucketStations, []byte(name), r)
 		b.afterCommit(func() {
-			l := b.q.lane(name)
-			l.books, l.stationHold = r.Books, r.Hold
-			l.notify()
+			lane := b.q.lane(name)
+			lane.books, lane.stationHold = r.Books, r.Hold
+			lane.notify()
 		})
 	}
+
 	if b.dirty && b.now-b.q.clock.written >= writeClockEvery {
 		b.writeClock()
 	}
@@ -275,23 +294,27 @@ func (q *Queue) nextPos(front bool) uint64 {
 	return q.tail
 }
 
-// noteOutcome stores what became of a job, in the transaction in which it does.
+// noteOutcome stores the outcome of a job, in the transaction that changes the job.
 func (b *batch) noteOutcome(job uint64, s jobState, what string) {
 	if !b.q.keepOutcomes.Load() {
 		return
 	}
-	k, err := b.bucket(bucketKV).CreateBucketIfNotExists([]byte(outcomesName))
+
+	outcomes, err := b.bucket(bucketKV).CreateBucketIfNotExists([]byte(outcomesName))
 	if err != nil { // the tree is damaged there; the ticket matters more
 		b.afterCommit(func() { b.q.metrics.outcomesLost.Inc() })
 		b.q.log.Error("an outcome cannot be stored", "job", job, "outcome", what, "err", err)
 		return
 	}
-	k.FillPercent = 0.9        // keys only grow
-	seq, _ := k.NextSequence() // in a transaction that can write it cannot fail
+
+	outcomes.FillPercent = 0.9        // keys only grow
+	seq, _ := outcomes.NextSequence() // in a transaction that can write it cannot fail
+
 	raw, err := sealJSON(storedOutcome{
 		Job: job, What: ticket.State(what), Station: s.Station, Reason: s.Why,
 		At: b.wall.UnixMilli(), Running: int64(b.now), Attempts: s.Attempts, Doubt: s.Doubts > 0,
 	})
+
 	b.fail(err)
-	b.put(k, key64(seq), raw)
+	b.put(outcomes, key64(seq), raw)
 }

@@ -14,7 +14,7 @@ import (
 // keyClock is the key of the clockRecord in the meta bucket.
 var keyClock = []byte("clock")
 
-// How often the running time is stored. A power cut forgets what was not stored, and then tickets
+// How often the running time is stored. A power cut forgets the time since then, and then tickets
 // expire and keys are forgotten that much later, never earlier. So it is not worth many commits.
 const (
 	writeClockEvery = time.Minute // at most, together with other changes
@@ -76,21 +76,25 @@ func (c *clock) addTimeOff() (now time.Time) {
 	if c.timeOffAdded || !c.last.Synchronized {
 		return time.Time{}
 	}
+
 	if !c.wallClock.Synchronized() {
 		return time.Time{}
 	}
+
 	now = c.wallClock.Now() // read after Synchronized, so that it is a time that was right
 	c.timeOffAdded = true
+
 	passed := now.Sub(c.last.Wall)          // of wall clock, since the record was written
-	counted := c.running() - c.last.Running // of that, what this process has counted already
+	counted := c.running() - c.last.Running // the part that this process has counted already
 	if passed-counted > maxTimeOff {
 		return now
 	}
+
 	c.base.Add(int64(max(passed-counted, 0)))
 	return time.Time{}
 }
 
-// addTimeOff is that of the clock, and says what was not added.
+// addTimeOff adds the time the box was switched off, and logs a warning if the gap was too long to count.
 func (q *Queue) addTimeOff() {
 	now := q.clock.addTimeOff()
 	if now.IsZero() {
@@ -100,40 +104,43 @@ func (q *Queue) addTimeOff() {
 		"before", q.clock.last.Wall.Format(time.RFC3339), "after", now.UTC().Format(time.RFC3339))
 }
 
-// writeClock stores the running time together with what else the batch changes. A crash before its
+// writeClock stores the running time together with the other changes of the batch. A crash before its
 // commit: the next start continues from the older record.
 func (b *batch) writeClock() {
-	c := b.q.clock
-	synchronized := c.wallClock.Synchronized() // asked before the clock is read: NTP may step it in between
-	b.putJSON(bucketMeta, keyClock, clockRecord{b.now, c.wall().UTC(), synchronized})
-	b.afterCommit(func() { c.written = b.now })
+	clock := b.q.clock
+	synchronized := clock.wallClock.Synchronized() // asked before the clock is read: NTP may step it in between
+	b.putJSON(bucketMeta, keyClock, clockRecord{b.now, clock.wall().UTC(), synchronized})
+	b.afterCommit(func() { clock.written = b.now })
 }
 
-// maintain does what is due with time: forget keys, prune history, store the running time. Each
+// maintain does the periodic work: forget keys, prune history, store the running time. Each
 // transaction is small, because tickets wait while it commits. A crash before or after one changes
-// nothing for anybody: what was not removed is removed the next time. While storage fails there is
+// nothing for anybody: the rest is removed the next time. While storage fails there is
 // nothing to maintain.
 func (q *Queue) maintain() {
 	q.morePruning = false
 	if !q.nextReopen.IsZero() {
 		return
 	}
+
 	q.in.markWorking()
 	q.addTimeOff()
 	q.space.CheckFull(q.reusable())
+
 	lost := 0 // outcomes
-	o := &op{kind: opOnce, since: time.Now(), done: make(chan error, 1), apply: func(b *batch) error {
+	once := &op{kind: opOnce, since: time.Now(), done: make(chan error, 1), apply: func(b *batch) error {
 		b.dropGenerations(b.now, q.o.DedupRetention)
 		q.morePruning = b.prune(q.historyKept())
-		n := b.pruneOutcomes(q.o.HistoryRetention)
-		q.morePruning = n == pruneAtOnce || q.morePruning
-		b.afterCommit(func() { lost = n })
+		removed := b.pruneOutcomes(q.o.HistoryRetention)
+		q.morePruning = removed == pruneAtOnce || q.morePruning
+		b.afterCommit(func() { lost = removed })
 		if b.now-q.clock.written >= writeClockIdle {
 			b.dirty = true // writeRecords then stores the running time
 		}
 		return nil
 	}}
-	q.commitAndAnswer([]*op{o})
+
+	q.commitAndAnswer([]*op{once})
 	if lost > 0 {
 		q.metrics.outcomesLost.Add(float64(lost))
 		q.log.Warn("outcomes that nobody has taken were removed", "count", lost, "older_than", q.o.HistoryRetention)
@@ -160,16 +167,19 @@ const historyAtLeast = time.Hour
 // of them are left. Keys begin with the running time, so the first key that is young enough ends
 // the search.
 func (b *batch) prune(retention time.Duration) bool {
+
 	limit := b.now - retention // negative in the first days
 	finished := b.bucket(bucketFinished)
 	var over [][]byte
-	c := finished.Cursor()
-	for k, _ := c.First(); len(k) == 16 && int64(un64(k[:8])) <= int64(limit); k, _ = c.Next() {
+
+	cursor := finished.Cursor()
+	for key, _ := cursor.First(); len(key) == 16 && int64(un64(key[:8])) <= int64(limit); key, _ = cursor.Next() {
 		if len(over) == pruneAtOnce {
 			break
 		}
-		over = append(over, append([]byte(nil), k...))
+		over = append(over, append([]byte(nil), key...))
 	}
+
 	for _, k := range over {
 		b.forget(un64(k[8:]))
 		b.del(finished, k)
@@ -179,19 +189,22 @@ func (b *batch) prune(retention time.Duration) bool {
 
 // forget removes a job, and the body of its request when no other job was made from it.
 func (b *batch) forget(job uint64) {
-	s, err := b.state(job)
-	if err != nil || s.State.Open() || s.State == ticket.Failed {
+	state, err := b.state(job)
+	if err != nil || state.State.Open() || state.State == ticket.Failed {
 		return // the finished key is damaged, keys have no checksum: this job is still needed
 	}
-	req := s.Req
+
+	req := state.Req
 	b.del(b.bucket(bucketState), key64(job))
 	b.del(b.bucket(bucketJobs), key64(job))
+
 	if req == 0 {
 		return
 	}
+
 	siblings := b.bucket(bucketReqJobs)
 	b.del(siblings, key128(req, job))
-	if k, _ := siblings.Cursor().Seek(key64(req)); len(k) != 16 || un64(k[:8]) != req {
+	if key, _ := siblings.Cursor().Seek(key64(req)); len(key) != 16 || un64(key[:8]) != req {
 		b.del(b.bucket(bucketRequests), key64(req))
 	}
 }

@@ -17,11 +17,11 @@ import (
 // The committer is the only goroutine that writes. Its rules:
 //
 //  1. Memory changes, and answers are given, only after Commit returned nil. A crash before that
-//     loses only what no caller was told. A crash after it loses nothing.
+//     loses only changes that no caller was told of. A crash after it loses nothing.
 //  2. A Commit that returns an error says nothing about the disk: if the last fsync returns EIO,
 //     the transaction is visible and perhaps durable. From then on nothing in memory is trusted.
 //     The file is reopened, memory is read from it, and a probe commit, which changes nothing,
-//     must succeed before any caller gets a yes again, duplicates included. What is read from the
+//     must succeed before any caller gets a yes again, duplicates included. The state read from the
 //     file is first made durable (see rewriteMeta), because the probe commit reuses pages that
 //     only the not yet durable transaction has freed. A start does the same: the process before
 //     may have ended in the middle of this.
@@ -41,25 +41,30 @@ const (
 // before both, because nothing prints until it succeeds.
 func (q *Queue) run() {
 	defer close(q.ended)
+
 	tick := time.Tick(maintenanceEvery)
 	q.maintain()
 	for {
 		if !q.nextReopen.IsZero() && !time.Now().Before(q.nextReopen) {
 			q.recoverStorage()
 		}
+
 		ops, closed := q.in.nextBatch()
 		if len(ops) > 0 {
 			q.handle(ops)
 			continue
 		}
+
 		if closed {
 			q.shutDown()
 			return
 		}
+
 		if q.morePruning {
 			q.maintain()
 			continue
 		}
+
 		select {
 		case <-q.in.wake:
 		case <-tick:
@@ -88,8 +93,8 @@ func (q *Queue) handle(ops []*op) {
 	}
 }
 
-// commitAndAnswer commits operations together. When the commit fails it keeps what must not be lost, and
-// answers the rest with the failure.
+// commitAndAnswer commits operations together. When the commit fails it keeps the settlements, which must not be lost,
+// and answers the rest with the failure.
 func (q *Queue) commitAndAnswer(ops []*op) {
 	errs, err := q.commit(ops)
 	if err == nil {
@@ -99,8 +104,10 @@ func (q *Queue) commitAndAnswer(ops []*op) {
 		}
 		return
 	}
+
 	failed, full := classify(err)
 	q.commitFailed(failed, full)
+
 	for _, o := range ops {
 		// On a full disk nothing was written, and printing must go on: a Begin is tried again when the
 		// reserve has been freed. After any other failure the station must not print.
@@ -121,7 +128,7 @@ func classify(err error) (failed error, full bool) {
 	return fmt.Errorf("%w: %w", ErrStorageFailed, err), false
 }
 
-// probeCommit commits a transaction that changes nothing. Only when it succeeds can what was read
+// probeCommit commits a transaction that changes nothing. Only when it succeeds can the state that was read
 // be trusted: this process, or the one before, may have left it in the page cache and nowhere else.
 func (q *Queue) probeCommit(db *bolt.DB) error {
 	tx, err := db.Begin(true)
@@ -133,49 +140,56 @@ func (q *Queue) probeCommit(db *bolt.DB) error {
 }
 
 // commit runs operations in one transaction. errs are the answers of the operations themselves,
-// such as ErrConflict. err is the failure of the transaction; then what is on the disk is unknown.
+// such as ErrConflict. err is the failure of the transaction; then the state of the disk is unknown.
 func (q *Queue) commit(ops []*op) (errs []error, err error) {
 	started := time.Now()
-	b := &batch{q: q, now: q.clock.running(), wall: q.clock.wall()}
+	batched := &batch{q: q, now: q.clock.running(), wall: q.clock.wall()}
+
 	// The free space is checked only for new requests: everything else is needed to print.
 	if slices.ContainsFunc(ops, func(o *op) bool { return o.kind == opAccept }) {
-		b.refusal = q.usable()
+		batched.refusal = q.usable()
 		if q.space.CheckFull(q.reusable()) {
-			b.refusal = ErrStorageFull
+			batched.refusal = ErrStorageFull
 		}
 	}
-	if b.tx, err = q.db.Load().Begin(true); err != nil {
+
+	if batched.tx, err = q.db.Load().Begin(true); err != nil {
 		return nil, err
 	}
+
 	errs = make([]error, len(ops))
 	for i, o := range ops {
-		errs[i] = o.apply(b)
+		errs[i] = o.apply(batched)
 	}
-	b.writeRecords()
-	if b.err == nil && b.dirty {
-		err = q.hooks.Commit(b.tx)
+
+	batched.writeRecords()
+	if batched.err == nil && batched.dirty {
+		err = q.hooks.Commit(batched.tx)
 		// A failed one too: a disk that takes seconds to fail must show.
 		q.metrics.commitSeconds.Observe(time.Since(started).Seconds())
-	} else { // a write has failed; or nothing was written, for example all are duplicates of what was committed before
-		err = errors.Join(b.err, b.tx.Rollback())
+	} else { // a write has failed; or nothing was written, for example all are duplicates of earlier requests
+		err = errors.Join(batched.err, batched.tx.Rollback())
 	}
 
 	// Here a nil err means that everything in the batch survives a power cut. A crash before this
 	// line: the callers get no answer and ask again. A crash after it: it is all on the disk.
+
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if err == nil {
-		// In the order of the operations: a later one may have removed from a lane what an earlier
+		// In the order of the operations: a later one may have removed from a lane a job that an earlier
 		// one added.
-		q.open += b.open
-		for _, f := range b.onCommit {
+
+		q.open += batched.open
+		for _, f := range batched.onCommit {
 			f()
 		}
 		if q.copier != nil && q.replayed {
-			q.copier.add(b.notes())
+			q.copier.add(batched.notes())
 		}
 	}
-	b.allowLending() // after the changes of memory: a lane must not lend a job that was just cancelled
+
+	batched.allowLending() // after the changes of memory: a lane must not lend a job that was just cancelled
 	return errs, err
 }
 
@@ -188,6 +202,7 @@ func (q *Queue) commitFailed(cause error, full bool) {
 	if q.copier != nil { // it may be on the disk, and is not in the log
 		q.copier.gap.Store(true)
 	}
+
 	if full {
 		q.space.FreeReserve()
 		q.log.Error("disk is full; new requests are refused, accepted tickets still print: free disk space",
@@ -195,6 +210,7 @@ func (q *Queue) commitFailed(cause error, full bool) {
 	} else {
 		q.log.Error("commit failed; new requests are refused until one succeeds: check the disk", "err", cause)
 	}
+
 	q.scheduleReopen()
 }
 
@@ -210,20 +226,24 @@ func (q *Queue) scheduleReopen() {
 func (q *Queue) recoverStorage() {
 	q.in.markWorking()
 	if err := q.reopen(); err != nil {
+
 		failed, full := classify(err)
 		if full {
 			q.space.FreeReserve()
 		}
+
 		if err.Error() != q.lastFailure { // a broken disk must not fill the log
 			q.lastFailure = err.Error()
 			q.log.Error("storage still fails", "err", err)
 		}
+
 		q.mu.Lock()
 		q.storageErr = failed
 		q.mu.Unlock()
 		q.scheduleReopen()
 		return
 	}
+
 	q.nextReopen, q.lastFailure = time.Time{}, ""
 	q.mu.Lock()
 	q.storageErr = nil
@@ -231,38 +251,42 @@ func (q *Queue) recoverStorage() {
 		l.notify()
 	}
 	q.mu.Unlock()
+
 	q.log.Info("storage works again")
 	unsettled := q.unsettled
 	q.unsettled = nil
+
 	// In small transactions: on a full disk a large one may need more space than the reserve gave.
 	for len(unsettled) > 0 {
-		n := min(16, len(unsettled))
-		q.handle(unsettled[:n])
-		unsettled = unsettled[n:]
+		most := min(16, len(unsettled))
+		q.handle(unsettled[:most])
+		unsettled = unsettled[most:]
 	}
 }
 
 // reopen closes the file, opens it again and reads memory from it. Callers of view wait meanwhile.
-// That drops what bbolt has in memory of a failed commit.
+// That drops bbolt's memory of a failed commit.
 func (q *Queue) reopen() error {
 	if db := q.db.Swap(nil); db != nil {
 		_ = db.Close() // waits for read transactions, which are short
 	}
-	db, m, err := q.openFile()
+
+	db, loaded, err := q.openFile()
 	if err != nil {
 		return err
 	}
+
 	if err := q.probeCommit(db); err != nil {
 		_ = db.Close()
 		return err
 	}
-	// Only now: readers must not see what the probe commit has not proved.
+	// Only now: readers must not see a state that the probe commit has not proved.
 	q.db.Store(db)
-	q.install(m)
+	q.install(loaded)
 	return q.replay()
 }
 
-// openFile opens the file, and reads what is kept in memory.
+// openFile opens the file, and reads the state that is kept in memory.
 func (q *Queue) openFile() (db *bolt.DB, m *loadedState, err error) {
 	db, identity, err := store.Open(q.o.Path, q.o.NoSync, q.hooks.Sync)
 	if err != nil {
@@ -271,6 +295,7 @@ func (q *Queue) openFile() (db *bolt.DB, m *loadedState, err error) {
 	if err := db.View(func(tx *bolt.Tx) (err error) { m, err = load(tx); return err }); err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("open %s: %w", q.o.Path, err), db.Close())
 	}
+
 	q.file.Store(identity)
 	return db, m, nil
 }
@@ -286,14 +311,17 @@ func (q *Queue) untilReopen() <-chan time.Time {
 // untilSpaceCheck fires when a full disk is to be checked again: a person who has just deleted
 // files wants to know whether that was enough. Other writes do not postpone it: an order of a relay that waits for
 // space may be tried again more often than that.
+
 func (q *Queue) untilSpaceCheck() <-chan time.Time {
 	if !q.space.IsFull.Load() {
 		q.nextSpaceCheck = time.Time{}
 		return nil
 	}
+
 	if q.nextSpaceCheck.IsZero() {
 		q.nextSpaceCheck = time.Now().Add(store.FullCheckEvery)
 	}
+
 	return time.After(time.Until(q.nextSpaceCheck))
 }
 
@@ -303,15 +331,18 @@ func (q *Queue) shutDown() {
 	if len(q.unsettled) > 0 {
 		q.recoverStorage() // a last attempt: a ticket that came out would otherwise print again
 	}
+
 	for _, o := range q.unsettled {
 		o.done <- ErrClosed
 	}
+
 	if q.nextReopen.IsZero() { // the exact running time, so that a clean stop loses none
 		_, err := q.commit([]*op{{kind: opOnce, apply: func(b *batch) error { b.writeClock(); return nil }}})
 		if err != nil {
 			q.closeErr = fmt.Errorf("close %s: %w", q.o.Path, err)
 		}
 	}
+
 	if db := q.db.Swap(nil); db != nil {
 		q.closeErr = errors.Join(q.closeErr, db.Close())
 	}
@@ -321,6 +352,7 @@ func (q *Queue) shutDown() {
 func (q *Queue) Ready() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+
 	switch {
 	case q.closed:
 		return ErrClosed
@@ -329,6 +361,7 @@ func (q *Queue) Ready() error {
 	case q.space.IsFull.Load():
 		return q.space.Full(q.reusable())
 	}
+
 	return cmp.Or(q.damage, q.named())
 }
 
@@ -339,17 +372,19 @@ func (q *Queue) usable() error {
 	return cmp.Or(q.damage, q.named())
 }
 
-// named reports whether the file that is open still has its name. If not, what is stored in it would be gone
+// named reports whether the file that is open still has its name. If not, its content would be gone
 // after the next restart. Tickets that wait still print.
 func (q *Queue) named() error {
 	if q.db.Load() == nil {
 		return nil // it is being reopened, or compacted and replaced
 	}
+
 	info, err := os.Stat(q.o.Path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(info, q.file.Load().(fs.FileInfo)) {
 		return fmt.Errorf("%w: %s was removed, renamed or replaced under the running daemon: move it back, "+
 			"or save it with ticketrail db backup before a restart", ErrStorageFailed, q.o.Path)
 	}
+
 	return nil // another error says nothing about the name; the next commit shows it
 }
 
@@ -367,12 +402,14 @@ func (q *Queue) view(f func(tx *bolt.Tx) error) error {
 		time.Sleep(10 * time.Millisecond)
 		db = q.db.Load()
 	}
+
 	if db == nil {
 		if err := q.Ready(); err != nil {
 			return err
 		}
 		return fmt.Errorf("%w: the file is being reopened", ErrStorageFailed)
 	}
+
 	return db.View(f)
 }
 

@@ -12,7 +12,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// Contents is what the package store must know of what is in the file.
+// Contents has the functions by which the package store knows the content of the file.
 var Contents = store.Contents{Create: create, Check: checkRecords, Adopt: adopt}
 
 // checkRecords reads every value: a page can be sound when the size of a value in it is not.
@@ -20,17 +20,20 @@ func checkRecords(tx *bolt.Tx) error {
 	if _, err := load(tx); err != nil {
 		return err
 	}
+
 	for n, name := range bucketNames {
 		if err := checkBucket(tx.Bucket(name), n == bucketReqJobs || n == bucketFinished); err != nil {
 			return fmt.Errorf("%w: bucket %s: %w", ErrDamaged, name, err)
 		}
 	}
+
 	jobs, waiting := tx.Bucket(bucketNames[bucketJobs]), tx.Bucket(bucketNames[bucketWaiting])
 	return tx.Bucket(bucketNames[bucketState]).ForEach(func(k, v []byte) error {
-		s, err := decodeState(v)
-		if err == nil && s.State.Open() && (jobs.Get(k) == nil || waiting.Get(key64(s.Pos)) == nil) {
+		state, err := decodeState(v)
+		if err == nil && state.State.Open() && (jobs.Get(k) == nil || waiting.Get(key64(state.Pos)) == nil) {
 			err = errors.New("it has no ticket or no position")
 		}
+
 		if err != nil {
 			return fmt.Errorf("%w: job %d: %w", ErrDamaged, un64(k), err)
 		}
@@ -49,6 +52,7 @@ func checkBucket(b *bolt.Bucket, keysOnly bool) error {
 		case v == nil:
 			return checkBucket(b.Bucket(k), false)
 		}
+
 		if _, err := unseal(v); err != nil {
 			return fmt.Errorf("key %.32x: %w", k, err)
 		}
@@ -56,7 +60,7 @@ func checkBucket(b *bolt.Bucket, keysOnly bool) error {
 	})
 }
 
-// create writes what an empty file has.
+// create writes the content of an empty file.
 func create(tx *bolt.Tx) error {
 	for _, name := range bucketNames {
 		if _, err := tx.CreateBucketIfNotExists(name); err != nil {
@@ -67,32 +71,37 @@ func create(tx *bolt.Tx) error {
 }
 
 // adopt makes a file one of the folder of copies: the next start reads the logs since its own number that follow each
-// other. If there are none before it, what came before from may be missing, and so it is if they end long before
+// other. If there are none before it, orders before from may be missing, and so they may if the logs end long before
 // written. All its tickets are put in doubt.
 func adopt(tx *bolt.Tx, files *store.Copies, written time.Time) (from time.Time, err error) {
 	if err := checkFormat(tx); err != nil {
 		return from, err
 	}
-	r, err := readCopyRecord(tx)
+
+	record, err := readCopyRecord(tx)
 	if err != nil {
 		return from, err
 	}
+
 	if name := files.Database(); name != "" {
-		r.Database = name
+		record.Database = name
 	}
+
 	since := files.Since()
-	if r.Number == 0 || r.Number < since {
-		r.Number, from = since, time.Now()
-		if h, err := files.Header(since); err == nil {
-			from = h.Began
+	if record.Number == 0 || record.Number < since {
+		record.Number, from = since, time.Now()
+		if header, err := files.Header(since); err == nil {
+			from = header.Began
 		}
 	}
-	if last, _ := files.Last(); len(files.Logs) == 0 || files.Logs[len(files.Logs)-1] < r.Number ||
+
+	if last, _ := files.Last(); len(files.Logs) == 0 || files.Logs[len(files.Logs)-1] < record.Number ||
 		written.After(last.At.Add(copyLate)) {
 		from = time.Now()
 	}
+
 	meta := tx.Bucket(bucketNames[bucketMeta])
-	return from, errors.Join(putJSON(meta, keyCopy, r), putJSON(meta, keyNotice, noticeOf{from}), doubtAll(tx))
+	return from, errors.Join(putJSON(meta, keyCopy, record), putJSON(meta, keyNotice, noticeOf{from}), doubtAll(tx))
 }
 
 func putJSON(k *bolt.Bucket, key []byte, v any) error {
@@ -106,18 +115,20 @@ func putJSON(k *bolt.Bucket, key []byte, v any) error {
 // doubtAll marks every ticket of the file that had not come out as one that may have. Of a held or failed one
 // a person must know that: somebody may have had it printed since.
 func doubtAll(tx *bolt.Tx) error {
-	b := tx.Bucket(bucketNames[bucketState])
+	states := tx.Bucket(bucketNames[bucketState])
 	doubted := map[string][]byte{} // written afterwards: a cursor must not see changes
-	err := b.ForEach(func(k, v []byte) error {
-		s, err := decodeState(v)
-		if err != nil || !s.doubtIfOwed() {
+
+	err := states.ForEach(func(k, v []byte) error {
+		state, err := decodeState(v)
+		if err != nil || !state.doubtIfOwed() {
 			return err
 		}
-		doubted[string(k)], err = sealJSON(s)
+		doubted[string(k)], err = sealJSON(state)
 		return err
 	})
+
 	for k, v := range doubted {
-		err = errors.Join(err, b.Put([]byte(k), v))
+		err = errors.Join(err, states.Put([]byte(k), v))
 	}
 	return err
 }
@@ -138,6 +149,7 @@ func readCopyRecord(tx *bolt.Tx) (r store.CopyRecord, err error) {
 	if raw == nil { // it was made before there were copies
 		return r, nil
 	}
+
 	if err := unsealJSON(raw, &r); err != nil {
 		return r, fmt.Errorf("%w: the number of its copy: %w", ErrDamaged, err)
 	}

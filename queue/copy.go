@@ -15,8 +15,8 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// A copier keeps what restores a damaged file: base copies, and the log of what was committed since. It never makes
-// anybody wait: lines that it cannot write are dropped, and a new base copy has what they said.
+// A copier keeps the files that restore a damaged one: base copies, and the log of the commits since. It never makes
+// anybody wait: lines that it cannot write are dropped, and a new base copy has their changes.
 const (
 	copyEvery  = time.Hour
 	copyAgain  = time.Minute             // after something has failed; twice that each time that it fails again
@@ -25,7 +25,7 @@ const (
 	maxNotes   = 4096     // batches that may wait for the log
 	maxWaiting = 32 << 20 // and their size together, in bytes; a longer line could not be read again
 	maxLines   = 1 << 20  // bytes of lines that are written at once, and one line more
-	// copyRoom must be free beside the file after a base copy of it: a copy must not be what fills the disk.
+	// copyRoom must be free beside the file after a base copy of it: a copy must not fill the disk.
 	copyRoom = 64 << 20
 )
 
@@ -63,9 +63,11 @@ func (c *copier) add(notes []note) {
 	for i := range notes {
 		size += int64(notes[i].size())
 	}
+
 	if len(notes) == 0 {
 		return
 	}
+
 	if c.waiting.Load()+size <= maxWaiting {
 		c.waiting.Add(size)
 		select {
@@ -75,23 +77,27 @@ func (c *copier) add(notes []note) {
 			c.waiting.Add(-size)
 		}
 	}
+
 	c.gap.Store(true)
 	c.failed(errSlow)
 }
 
 var errSlow = errors.New("its disk is too slow, or does not answer")
 
-// run writes the log and has base copies made until the queue is closed. A crash loses of the log what was not synced
-// yet, a second, and what still waited in memory. The file has all of it, and the next start makes a base copy.
+// run writes the log and has base copies made until the queue is closed. A crash loses the part of the log that was not
+// synced yet, a second, and the lines that waited in memory. The file has all of it, and the next start makes a base
+// copy.
 func (c *copier) run(ctx context.Context) {
 	defer close(c.ended)
 	c.open()
+
 	made := make(chan error, 1)
 	copying, soon, again := false, false, copyAgain
 	next := time.After(copyEvery)
 	if c.gap.Load() {
 		next, soon = time.After(0), true
 	}
+
 	var syncAt <-chan time.Time
 	for {
 		select {
@@ -108,9 +114,9 @@ func (c *copier) run(ctx context.Context) {
 			if copying { // its disk does not answer
 				continue
 			}
-			if n, ok := c.rotate(); ok {
+			if number, ok := c.rotate(); ok {
 				copying = true
-				go func() { made <- c.base(ctx, n) }()
+				go func() { made <- c.base(ctx, number) }()
 			}
 		case err := <-made:
 			copying = false
@@ -124,6 +130,7 @@ func (c *copier) run(ctx context.Context) {
 			c.end()
 			return
 		}
+
 		if c.gap.Load() && !copying && !soon {
 			next, soon = time.After(again), true
 			again = min(2*again, copyEvery) // each attempt writes the whole database: that wears out an SD card
@@ -144,11 +151,13 @@ func (c *copier) write(notes []note) {
 			c.gap.Store(true)
 			continue
 		}
+
 		err := notes[i].appendTo(&c.lines)
 		if err == nil && (c.lines.Len() > maxLines || i == len(notes)-1) {
 			_, err = c.log.Write(c.lines.Bytes())
 			c.lines.Reset()
 		}
+
 		if err != nil {
 			c.lost(err)
 		}
@@ -160,9 +169,11 @@ func (c *copier) sync() {
 		return
 	}
 	err := c.log.Sync()
+
 	if info, bad := c.log.Stat(); err == nil && bad == nil && info.Size() > store.MaxLogs/2 {
 		err = fmt.Errorf("a log of %d MB is too much between two base copies", info.Size()/1e6)
 	}
+
 	if err != nil {
 		c.lost(err)
 	}
@@ -173,6 +184,7 @@ func (c *copier) lost(err error) {
 	if c.log != nil {
 		_ = c.log.Close()
 	}
+
 	c.log = nil
 	c.lines.Reset()
 	c.gap.Store(true)
@@ -189,7 +201,7 @@ func (c *copier) failed(err error) {
 	c.problem = err
 }
 
-// A note is a line that is encoded outside of the committer. Of what is large it has what is stored.
+// A note is a line that is encoded outside of the committer. Large values are the stored ones.
 type note struct {
 	logLine
 	accepted *acceptOp
@@ -206,7 +218,7 @@ func (b *batch) noteMade(job uint64, s jobState, payload []byte) {
 	b.made = append(b.made, note{logLine: logLine{Made: &loggedMade{job, s}}, payloads: [][]byte{payload}})
 }
 
-// noteState logs what has become of a job.
+// noteState logs the state of a job.
 func (b *batch) noteState(job uint64, s jobState) {
 	if s.State == ticket.Shown {
 		return
@@ -216,7 +228,7 @@ func (b *batch) noteState(job uint64, s jobState) {
 	}})
 }
 
-// notes are the lines of a batch: those of what was made come first, so that a line that is torn there is never that
+// notes are the lines of a batch: the lines of new jobs come first, so that a line that is torn there is never the line
 // of a job that took the place of one whose end is logged.
 func (b *batch) notes() []note {
 	all := append(b.made, b.became...)
@@ -231,6 +243,7 @@ func (n *note) size() int {
 	if n.accepted != nil {
 		return n.accepted.size
 	}
+
 	size := smallOp
 	for _, p := range n.payloads {
 		size += len(p)
@@ -241,15 +254,17 @@ func (n *note) size() int {
 // appendTo appends the line. A ticket is JSON on one line already: to have it encoded once more takes longer than all
 // the rest.
 func (n *note) appendTo(lines *bytes.Buffer) error {
-	l, payloads := n.logLine, n.payloads
+	line, payloads := n.logLine, n.payloads
 	if n.accepted != nil {
-		l.Request, payloads = n.accepted.logged(), n.accepted.payloads
+		line.Request, payloads = n.accepted.logged(), n.accepted.payloads
 	}
-	return store.AppendLine(lines, l, func() {
+
+	return store.AppendLine(lines, line, func() {
 		for i, p := range payloads {
 			lines.WriteString([]string{`,"tickets":[`, `,`}[min(i, 1)])
 			lines.Write(p[crcSize:])
 		}
+
 		if len(payloads) > 0 {
 			lines.WriteByte(']')
 		}
@@ -262,6 +277,7 @@ func (a *acceptOp) logged() *loggedRequest {
 		ID: a.r.ID, Venue: a.r.Venue, Device: a.r.Device, Received: a.arrived, AgeMS: a.age.Milliseconds(),
 		Jobs: a.jobs, Stations: a.stations,
 	}
+
 	if body := a.body[len(a.body)-len(a.r.Body):]; utf8.Valid(body) {
 		l.Body = string(body)
 	} else {

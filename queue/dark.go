@@ -7,11 +7,11 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// PrintShown enqueues t, which lists what the dark screen from showed, at the end of station to, and puts values into
+// PrintShown enqueues t, which lists the tickets of the dark screen from, at the end of station to, and puts values into
 // the map kv of the screen's cards, which say that they are on paper.
 //
 // Both are one transaction. A crash before its commit changed nothing; after it, the ticket prints as any other. The
-// error is that of [KV.Put]: after ErrStorageFailed nobody knows which of the two is true, so the caller reads its
+// error is as for [KV.Put]: after ErrStorageFailed nobody knows which of the two is true, so the caller reads its
 // cards again.
 func (q *Queue) PrintShown(ctx context.Context, from, to string, t ticket.Ticket, kv *KV,
 	values map[string][]byte) error {
@@ -19,22 +19,27 @@ func (q *Queue) PrintShown(ctx context.Context, from, to string, t ticket.Ticket
 	for key, value := range values {
 		size += len(key) + len(value)
 	}
+
 	err := q.do(ctx, opOnce, size, func(b *batch) error {
 		cards, err := b.bucket(bucketKV).CreateBucketIfNotExists([]byte(kv.name))
 		if err != nil {
 			b.fail(err)
 			return err
 		}
+
 		for key, value := range values {
 			b.put(cards, []byte(key), seal(value))
 		}
+
 		b.enqueue(jobState{
 			Station: to, ShownOn: from, Slip: true, Enqueued: int64(b.now), Received: t.Received.UnixMilli(),
 			Why: "it was on the screen " + from + ", and no page of it is open",
 		}, b.encodeTicket(t), false)
+
 		b.books(to).Enqueued++
 		return nil
 	})
+
 	if err != nil {
 		return fmt.Errorf("print what is on the screen %s: %w", from, err)
 	}

@@ -13,8 +13,8 @@ import (
 )
 
 // A retry must find its key for a week, at a cost that does not grow with the traffic: keys are
-// stored by day and a whole day is dropped at once. What is stored of a request is enough to answer
-// three questions: was it here, was it the same, and what does its new content replace.
+// stored by day and a whole day is dropped at once. The record of a request is enough to answer
+// three questions: was it here, was it the same, and which tickets does its new content replace.
 
 // A requestKey stands for a venue and the id of a request. SHA-256 is truncated to 16
 // bytes to save space; two requests with the same 16 bytes are not to be expected.
@@ -22,21 +22,21 @@ type requestKey [16]byte
 
 // keyOf separates venue and id by a zero byte, so that no two pairs give the same input.
 func keyOf(venue, id string) requestKey {
-	h := sha256.New()
-	h.Write([]byte(venue))
-	h.Write([]byte{0})
-	h.Write([]byte(id))
-	return requestKey(h.Sum(nil)[:16])
+	hash := sha256.New()
+	hash.Write([]byte(venue))
+	hash.Write([]byte{0})
+	hash.Write([]byte(id))
+	return requestKey(hash.Sum(nil)[:16])
 }
 
-// A dedupRecord is what is stored of a request for as long as its key is known.
+// A dedupRecord is stored of a request for as long as its key is known.
 type dedupRecord struct {
 	accepted []content // that came under this key, oldest first
 	reported []content // that came and did not print, see ticket.Request.ReportConflict
-	shares   []share   // what every station has got last
+	shares   []share   // the latest of every station
 }
 
-// A content is known by what its tickets say, or by its body.
+// A content is known by the words of its tickets, or by its body.
 type content struct{ said, body ticket.Digest }
 
 // A share is the stored form of a [ticket.Share].
@@ -64,6 +64,7 @@ func remember(list []content, c content) []content {
 	if knows(list, c) {
 		return list
 	}
+
 	if len(list) >= maxContents {
 		list = slices.Delete(list, 1, len(list)-maxContents+2)
 	}
@@ -81,10 +82,12 @@ func (r *dedupRecord) match(shares []ticket.Share) []int {
 		}
 		return out
 	}
+
 	byName := make(map[[2]string]int, len(r.shares))
 	for i, s := range r.shares {
 		byName[[2]string{s.station, s.order}] = i
 	}
+
 	for i, s := range shares {
 		at, ok := byName[[2]string{s.Station, s.Order}]
 		if out[i] = at; !ok {
@@ -96,6 +99,7 @@ func (r *dedupRecord) match(shares []ticket.Share) []int {
 	for _, i := range r.without(out) {
 		unlisted[r.shares[i].station] = append(unlisted[r.shares[i].station], i)
 	}
+
 	for i, s := range shares {
 		if list := unlisted[s.Station]; out[i] < 0 && len(list) > 0 {
 			out[i], unlisted[s.Station] = list[0], list[1:]
@@ -112,6 +116,7 @@ func (r *dedupRecord) without(indexes []int) (rest []int) {
 			given[i] = true
 		}
 	}
+
 	for i, s := range r.shares {
 		if !given[i] && s.said != (ticket.Digest{}) {
 			rest = append(rest, i)
@@ -128,6 +133,7 @@ func (r *dedupRecord) dropGone() {
 			gone++
 		}
 	}
+
 	r.shares = slices.DeleteFunc(r.shares, func(s share) bool {
 		if s.said != (ticket.Digest{}) || gone <= maxGone {
 			return false
@@ -137,9 +143,10 @@ func (r *dedupRecord) dropGone() {
 	})
 }
 
-// change is what the given one of several tickets says that replace the share.
+// change is the head of one of the tickets that replace the share.
 func (s *share) change(part, parts int) *ticket.Change {
 	c := &ticket.Change{Order: s.order, Tickets: len(s.jobs)}
+
 	if s.received != 0 {
 		c.Received = time.UnixMilli(s.received).UTC()
 	}
@@ -165,88 +172,101 @@ const dedupVersion = 2
 
 // encodeDedup is binary, not JSON, because a file may have a million keys.
 func encodeDedup(r dedupRecord) []byte {
-	b := []byte{dedupVersion}
-	number := func(n int) { b = binary.AppendUvarint(b, uint64(n)) }
+	out := []byte{dedupVersion}
+	number := func(n int) { out = binary.AppendUvarint(out, uint64(n)) }
 	for _, list := range [][]content{r.accepted, r.reported} {
 		number(len(list))
 		for _, c := range list {
-			b = append(append(b, c.said[:]...), c.body[:]...)
+			out = append(append(out, c.said[:]...), c.body[:]...)
 		}
 	}
+
 	number(len(r.shares))
 	for _, s := range r.shares {
 		for _, text := range []string{s.station, s.order} {
 			number(len(text))
-			b = append(b, text...)
+			out = append(out, text...)
 		}
-		b = append(b, s.said[:]...)
-		b = binary.AppendVarint(b, s.received)
+
+		out = append(out, s.said[:]...)
+		out = binary.AppendVarint(out, s.received)
 		number(len(s.jobs))
 		for _, job := range s.jobs {
-			b = binary.AppendUvarint(b, job)
+			out = binary.AppendUvarint(out, job)
 		}
 	}
-	return seal(b)
+
+	return seal(out)
 }
 
 // decodeDedup rejects everything that encodeDedup does not write. With a wrong record a cancellation would not
 // print.
 func decodeDedup(raw []byte) (r dedupRecord, err error) {
-	p, err := unseal(raw)
+	payload, err := unseal(raw)
 	if err != nil {
 		return dedupRecord{}, err
 	}
-	if len(p) == 0 || p[0] != dedupVersion {
+
+	if len(payload) == 0 || payload[0] != dedupVersion {
 		return dedupRecord{}, errors.New("unknown format")
 	}
+
 	bad := errors.New("wrong length")
-	p = p[1:]
+	payload = payload[1:]
+
 	take := func(n uint64) []byte {
-		if n > uint64(len(p)) {
+		if n > uint64(len(payload)) {
 			err, n = bad, 0
 		}
 		var out []byte
-		out, p = p[:n], p[n:]
+		out, payload = payload[:n], payload[n:]
 		return out
 	}
+
 	number := func() uint64 {
-		n, size := binary.Uvarint(p)
-		if !shortest(p, size) {
-			err, p = bad, nil
+		value, size := binary.Uvarint(payload)
+		if !shortest(payload, size) {
+			err, payload = bad, nil
 			return 0
 		}
-		p = p[size:]
-		return n
+
+		payload = payload[size:]
+		return value
 	}
 	for _, list := range []*[]content{&r.accepted, &r.reported} {
 		for range number() {
-			c := take(32)
+			both := take(32)
 			if err != nil {
 				return dedupRecord{}, err
 			}
-			*list = append(*list, content{ticket.Digest(c[:16]), ticket.Digest(c[16:])})
+			*list = append(*list, content{ticket.Digest(both[:16]), ticket.Digest(both[16:])})
 		}
 	}
+
 	for range number() {
 		var s share
 		s.station, s.order = string(take(number())), string(take(number()))
 		copy(s.said[:], take(16))
-		received, size := binary.Varint(p)
-		if !shortest(p, size) {
+
+		received, size := binary.Varint(payload)
+		if !shortest(payload, size) {
 			return dedupRecord{}, bad
 		}
-		s.received, p = received, p[size:]
+		s.received, payload = received, payload[size:]
+
 		for range number() {
 			if s.jobs = append(s.jobs, number()); err != nil {
 				return dedupRecord{}, err
 			}
 		}
+
 		if err != nil {
 			return dedupRecord{}, err
 		}
 		r.shares = append(r.shares, s)
 	}
-	if err != nil || len(p) > 0 || len(r.accepted)+len(r.reported) == 0 {
+
+	if err != nil || len(payload) > 0 || len(r.accepted)+len(r.reported) == 0 {
 		return dedupRecord{}, bad
 	}
 	return r, nil
@@ -278,11 +298,12 @@ func (b *batch) generations() []generation {
 	if b.gens != nil {
 		return b.gens
 	}
+
 	dedup := b.bucket(bucketDedup)
-	c := dedup.Cursor()
-	for k, v := c.Last(); k != nil; k, v = c.Prev() {
-		if v == nil && len(k) == 8 {
-			b.gens = append(b.gens, generation{un64(k), dedup.Bucket(k)})
+	cursor := dedup.Cursor()
+	for key, value := cursor.Last(); key != nil; key, value = cursor.Prev() {
+		if value == nil && len(key) == 8 {
+			b.gens = append(b.gens, generation{un64(key), dedup.Bucket(key)})
 		}
 	}
 	return b.gens
@@ -304,17 +325,19 @@ func (b *batch) findDedup(k requestKey) (gen uint64, raw []byte) {
 // retention counts from the first time it came.
 func (b *batch) putDedup(k requestKey, gen uint64, s dedupRecord) {
 	gens := b.generations()
-	i := slices.IndexFunc(gens, func(g generation) bool { return g.number == gen })
-	if i < 0 {
+
+	at := slices.IndexFunc(gens, func(g generation) bool { return g.number == gen })
+	if at < 0 {
 		keys, err := b.bucket(bucketDedup).CreateBucket(key64(gen))
 		if err != nil {
 			b.fail(err)
 			return
 		}
 		b.gens = slices.Insert(gens, 0, generation{gen, keys})
-		i = 0
+		at = 0
 	}
-	b.put(b.gens[i].keys, k[:], encodeDedup(s))
+
+	b.put(b.gens[at].keys, k[:], encodeDedup(s))
 }
 
 // dropGenerations forgets the keys that are older than retention. A retry that comes later than

@@ -25,11 +25,13 @@ const (
 // It writes nothing: after a crash the tickets are there, as old as they are.
 func (q *Queue) GatherOld(ctx context.Context, station string, olderThan time.Duration) {
 	most := time.After(gatherMost)
+
 	for {
 		only, changed := q.onlyOlder(station, olderThan)
 		if !only {
 			return
 		}
+
 		select {
 		case <-changed:
 		case <-time.After(gatherQuiet):
@@ -48,24 +50,25 @@ func (q *Queue) onlyOlder(station string, olderThan time.Duration) (only bool, c
 	now := q.clock.running()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	l := q.lane(station)
-	if l.slipInFront() {
+
+	lane := q.lane(station)
+	if lane.slipInFront() {
 		return false, nil
 	}
-	for _, e := range l.pending {
+
+	for _, e := range lane.pending {
 		if !e.slip && !e.tooOld(now, olderThan) {
 			return false, nil
 		}
 		only = only || !e.slip
 	}
-	return only, l.changed
+	return only, lane.changed
 }
 
-// Expire removes tickets from a station's queue that have waited longer than olderThan of running
-// time: they are too old to be cooked. One slip in front of the queue lists them, at most 500, so that a cook can
-// ask. It does nothing while a slip waits in front: what is too old is then listed on the next one. So a printer that
-// is off for a night prints two slips, and none has changed after somebody has seen it. It returns how many tickets
-// expired.
+// Expire removes tickets from a station's queue that have waited longer than olderThan of running time: they are too
+// old to be cooked. One slip in front of the queue lists them, at most 500, so that a cook can ask. It does nothing
+// while a slip waits in front: tickets that are too old are then listed on the next one. So a printer that is off for a
+// night prints two slips, and none has changed after somebody has seen it. It returns how many tickets expired.
 //
 // A ticket and its line on the slip change in one transaction. A crash before its commit: nothing
 // expired. After it: the slip prints first. So no ticket is lost silently, and none is both listed
@@ -74,10 +77,12 @@ func (q *Queue) Expire(ctx context.Context, station string, olderThan time.Durat
 	if !q.anyOlder(station, olderThan) { // nearly always; it costs no transaction
 		return 0, nil
 	}
+
 	err = q.do(ctx, opOnce, 64<<10, func(b *batch) error {
 		n = b.expire(station, olderThan)
 		return nil
 	})
+
 	if err != nil {
 		return 0, fmt.Errorf("expire tickets of %s: %w", station, err)
 	}
@@ -89,12 +94,12 @@ func (q *Queue) anyOlder(station string, olderThan time.Duration) bool {
 	now := q.clock.running()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	l := q.lane(station)
-	return !l.slipInFront() &&
-		slices.ContainsFunc(l.pending, func(e entry) bool { return e.tooOld(now, olderThan) })
+	lane := q.lane(station)
+	return !lane.slipInFront() &&
+		slices.ContainsFunc(lane.pending, func(e entry) bool { return e.tooOld(now, olderThan) })
 }
 
-// slipInFront says whether a slip is what prints next, or prints now. It needs Queue.mu.
+// slipInFront says whether a slip prints next, or now. It needs Queue.mu.
 func (l *lane) slipInFront() bool { return len(l.pending) > 0 && l.pending[0].slip }
 
 // tooOld is never true of a slip, because it is the last trace of the tickets it lists.
@@ -103,7 +108,7 @@ func (e entry) tooOld(now, olderThan time.Duration) bool {
 }
 
 // pendingOf copies the pending jobs of a lane. The caller must have called blockLending. Others may still
-// change the lane in memory: only what blockLending promises holds, and the state is read again for each.
+// change the lane in memory: only the promise of blockLending holds, and the state is read again for each.
 func (b *batch) pendingOf(station string) []entry {
 	b.q.mu.Lock()
 	defer b.q.mu.Unlock()
@@ -113,9 +118,11 @@ func (b *batch) pendingOf(station string) []entry {
 // expire expires up to expireAtOnce tickets, and returns how many. The ticket that is lent stays:
 // it may be printing. A damaged one stays for Take.
 func (b *batch) expire(station string, olderThan time.Duration) int {
+
 	lent := b.blockLending(station)
 	var lines []ticket.Line
 	var first ticket.Ticket
+
 	for _, e := range b.pendingOf(station) {
 		if len(lines) == expireAtOnce {
 			break
@@ -123,31 +130,38 @@ func (b *batch) expire(station string, olderThan time.Duration) int {
 		if e.job == lent || !e.tooOld(b.now, olderThan) {
 			continue
 		}
-		s, err := b.state(e.job)
-		if err != nil || s.State != ticket.Pending {
+
+		state, err := b.state(e.job)
+		if err != nil || state.State != ticket.Pending {
 			continue // damaged, or finished by an earlier operation of this batch
 		}
-		t, err := decodePayload(b.bucket(bucketJobs).Get(key64(e.job)))
+
+		old, err := decodePayload(b.bucket(bucketJobs).Get(key64(e.job)))
 		if err != nil {
 			continue
 		}
+
 		if len(lines) == 0 {
-			first = t // the slip takes its venue and time zone
+			first = old // the slip takes its venue and time zone
 		}
-		lines = append(lines, slipLine(t, e.job, s.Doubts > 0))
-		b.finish(e.job, s, ticket.Expired, fmt.Sprintf("it waited longer than %s", olderThan))
+		lines = append(lines, slipLine(old, e.job, state.Doubts > 0))
+		b.finish(e.job, state, ticket.Expired, fmt.Sprintf("it waited longer than %s", olderThan))
 	}
+
 	if len(lines) == 0 {
 		return 0
 	}
+
 	slip := ticket.Ticket{
 		Kind: ticket.Slip, Venue: first.Venue, VenueName: first.VenueName, Zone: first.Zone,
 		Received: b.wall.UTC(), Lines: lines,
 	}
-	s := jobState{Station: station, Enqueued: int64(b.now), Slip: true, Received: b.wall.UnixMilli()}
-	// In front: what a cook must ask about comes before the orders that are still wanted.
-	b.enqueue(s, b.encodeTicket(slip), true)
+
+	state := jobState{Station: station, Enqueued: int64(b.now), Slip: true, Received: b.wall.UnixMilli()}
+	// In front: a cook asks about these before the orders that are still wanted.
+	b.enqueue(state, b.encodeTicket(slip), true)
 	b.books(station).Enqueued++
+
 	return len(lines)
 }
 
@@ -168,13 +182,16 @@ func slipLine(t ticket.Ticket, job uint64, doubt bool) ticket.Line {
 			name = append(name, s)
 		}
 	}
+
 	if len(name) == 0 {
 		name = append(name, fmt.Sprintf("job %d", job))
 	}
+
 	what := ticket.Plural(len(t.Lines), "line")
 	if t.Changed != nil {
 		what = "changed, " + what
 	}
+
 	notes := []string{fmt.Sprintf("%s, %s, id %s", ticket.Clock(t.Received, t.Zone), what, ticket.Short(t.Request))}
 	if items := slipItems(t.Lines); items != "" {
 		notes = append(notes, items)
@@ -182,14 +199,16 @@ func slipLine(t ticket.Ticket, job uint64, doubt bool) ticket.Line {
 	if doubt {
 		notes = append(notes, "a copy may have come out: check the rail")
 	}
+
 	return ticket.Line{Quantity: "1", Name: strings.Join(name, " · "), Notes: notes, Void: t.Void, Refire: t.Refire}
 }
 
-// slipItems is what was ordered: the first items by the beginnings of their names, because a slip has up to 500 tickets
+// slipItems lists the dishes: the first items by the beginnings of their names, because a slip has up to 500 tickets
 // and the names are from the network.
 func slipItems(lines []ticket.Line) string {
 	const most, letters = 12, 60
 	var items []string
+
 	more := 0
 	for _, l := range lines {
 		switch {
@@ -199,15 +218,18 @@ func slipItems(lines []ticket.Line) string {
 			more++
 			continue
 		}
+
 		name := l.Quantity + "x " + l.Name
 		if l.Void {
 			name = "VOID " + name
 		}
-		if r := []rune(name); len(r) > letters {
-			name = string(r[:letters]) + "…"
+
+		if runes := []rune(name); len(runes) > letters {
+			name = string(runes[:letters]) + "…"
 		}
 		items = append(items, name)
 	}
+
 	if more > 0 {
 		items = append(items, fmt.Sprintf("%d more", more))
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A kind says what the committer does with an operation whose commit failed: the operation may or
+// A kind decides how the committer treats an operation whose commit failed: the operation may or
 // may not be on the disk.
 type kind int
 
@@ -28,7 +28,7 @@ const (
 )
 
 // About how many bytes a change of one job writes, and a copy of one. They need not be exact, because
-// they only bound transactions and what may wait.
+// they only bound transactions and the waiting operations.
 const (
 	smallOp = 512
 	copyOp  = 4 << 10
@@ -73,6 +73,7 @@ func newInbox() *inbox { return &inbox{wake: make(chan struct{}, 1)} }
 func (in *inbox) put(o *op) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
+
 	switch {
 	case in.closed:
 		return ErrClosed
@@ -84,6 +85,7 @@ func (in *inbox) put(o *op) error {
 		in.accepts = append(in.accepts, o)
 		in.acceptBytes += o.size
 	}
+
 	in.wakeCommitter()
 	return nil
 }
@@ -101,17 +103,19 @@ func (in *inbox) wakeCommitter() {
 func (in *inbox) nextBatch() (ops []*op, closed bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
+
 	size := 0
 	take := func(from *[]*op) {
-		n := 0
+		taken := 0
 		for _, o := range *from {
 			if len(ops) >= maxBatch || (len(ops) > 0 && size+o.size > maxBatchBytes) {
 				break
 			}
-			n++
+			taken++
 			if o.kind == opAccept {
 				in.acceptBytes -= o.size
 			}
+
 			if o.ctx != nil && o.ctx.Err() != nil { // its caller has given up: the service sends it again
 				o.done <- o.ctx.Err()
 				continue
@@ -119,11 +123,14 @@ func (in *inbox) nextBatch() (ops []*op, closed bool) {
 			size += o.size
 			ops = append(ops, o)
 		}
-		*from = slices.Delete(*from, 0, n) // in place, so that the array does not grow for ever
+
+		*from = slices.Delete(*from, 0, taken) // in place, so that the array does not grow for ever
 	}
+
 	take(&in.urgent)
 	take(&in.accepts)
 	in.working = time.Time{}
+
 	for _, o := range ops {
 		if in.working.IsZero() || o.since.Before(in.working) {
 			in.working = o.since
@@ -153,12 +160,14 @@ func (in *inbox) close() {
 func (in *inbox) waiting() time.Duration {
 	in.mu.Lock()
 	defer in.mu.Unlock()
+
 	oldest := in.working
 	for _, ops := range [][]*op{in.urgent, in.accepts} {
 		if len(ops) > 0 && (oldest.IsZero() || ops[0].since.Before(oldest)) {
 			oldest = ops[0].since
 		}
 	}
+
 	if oldest.IsZero() {
 		return 0
 	}
@@ -169,19 +178,22 @@ func (in *inbox) waiting() time.Duration {
 // error, and the change may still happen: only an accept that has not started is then skipped.
 // Everything else is wanted even if its caller has gone.
 func (q *Queue) do(ctx context.Context, k kind, size int, apply func(*batch) error) error {
-	o := &op{kind: k, apply: apply, size: size, since: time.Now(), done: make(chan error, 1)}
+	asked := &op{kind: k, apply: apply, size: size, since: time.Now(), done: make(chan error, 1)}
+
 	if k == opAccept {
-		o.ctx = ctx
+		asked.ctx = ctx
 	}
-	if err := q.in.put(o); err != nil {
+
+	if err := q.in.put(asked); err != nil {
 		return err
 	}
+
 	select {
-	case err := <-o.done:
+	case err := <-asked.done:
 		return err
 	case <-ctx.Done():
 		select { // both may be ready: an answer says more than ctx.Err()
-		case err := <-o.done:
+		case err := <-asked.done:
 			return err
 		default:
 			return ctx.Err()

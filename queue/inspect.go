@@ -11,7 +11,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// Everything here reads the last commit and not memory, except what is printing now, which is only
+// Everything here reads the last commit and not memory, except which job is printing now, which is only
 // in memory.
 
 // pageSize is how many jobs one read transaction of a listing reads. bbolt cannot reuse freed pages
@@ -28,6 +28,7 @@ func (q *Queue) Jobs(ctx context.Context, f Filter) ([]Job, error) {
 		}
 		return nil
 	})
+
 	if err != nil {
 		return nil, err
 	}
@@ -42,37 +43,44 @@ func (q *Queue) EachPage(ctx context.Context, f Filter, yield func(page []Job) e
 	var before []byte // nil: from the newest
 	found := 0
 	full := func() bool { return !f.Oldest && f.Limit > 0 && found == f.Limit }
+
 	for more := true; more && !full(); {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("list jobs: %w", err)
 		}
+
 		lent := q.leases()
 		var page []Job
 		err := q.view(func(tx *bolt.Tx) error {
 			more = false
-			c := tx.Bucket(bucketNames[bucketState]).Cursor()
-			k, v := c.Last()
+			cursor := tx.Bucket(bucketNames[bucketState]).Cursor()
+
+			key, value := cursor.Last()
 			if before != nil {
-				if next, _ := c.Seek(before); next != nil {
-					k, v = c.Prev()
+				if next, _ := cursor.Seek(before); next != nil {
+					key, value = cursor.Prev()
 				} // else the last one read is gone, and so are all newer ones: continue at the end
 			}
-			for n := 0; k != nil && !full(); k, v = c.Prev() {
-				if n++; n > pageSize {
+
+			for read := 0; key != nil && !full(); key, value = cursor.Prev() {
+				if read++; read > pageSize {
 					more = true
 					return nil
 				}
-				before = slices.Clone(k) // where the next page continues
-				if j, ok := readJob(tx, un64(k), v, lent, f); ok {
-					page = append(page, j)
+
+				before = slices.Clone(key) // where the next page continues
+				if job, ok := readJob(tx, un64(key), value, lent, f); ok {
+					page = append(page, job)
 					found++
 				}
 			}
 			return nil
 		})
+
 		if err != nil {
 			return fmt.Errorf("list jobs: %w", err)
 		}
+
 		if len(page) > 0 {
 			if err := yield(page); err != nil {
 				return err
@@ -88,34 +96,40 @@ func (q *Queue) Job(ctx context.Context, id uint64) (Job, ticket.Ticket, []byte,
 	var j Job
 	var t ticket.Ticket
 	var body []byte
+
 	lent := q.leases()
 	err := q.view(func(tx *bolt.Tx) error {
 		raw := tx.Bucket(bucketNames[bucketState]).Get(key64(id))
 		if raw == nil {
 			return ErrNotFound
 		}
-		s, err := decodeState(raw)
+
+		state, err := decodeState(raw)
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrDamaged, err)
 		}
+
 		j, _ = readJob(tx, id, raw, lent, Filter{})
 		t, _ = decodePayload(tx.Bucket(bucketNames[bucketJobs]).Get(key64(id)))
 		t.NameMore(id)
-		if b, err := decodeBody(tx.Bucket(bucketNames[bucketRequests]).Get(key64(s.Req))); err == nil {
-			body = slices.Clone(b)
+
+		if stored, err := decodeBody(tx.Bucket(bucketNames[bucketRequests]).Get(key64(state.Req))); err == nil {
+			body = slices.Clone(stored)
 		}
 		return nil
 	})
+
 	if err != nil {
 		return Job{}, ticket.Ticket{}, nil, fmt.Errorf("job %d: %w", id, err)
 	}
 	return j, t, body, nil
 }
 
-// leases returns what is lent: printing is not stored, only known here.
+// leases returns the lent jobs: printing is not stored, only known here.
 func (q *Queue) leases() map[uint64]entry {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+
 	lent := map[uint64]entry{}
 	for _, l := range q.lanes {
 		if l.lease != nil {
@@ -128,35 +142,42 @@ func (q *Queue) leases() map[uint64]entry {
 // readJob makes a Job of its records; ok is false if the filter does not want it. The ticket is
 // decoded last, because it is large. A job whose state is damaged is left out.
 func readJob(tx *bolt.Tx, id uint64, raw []byte, lent map[uint64]entry, f Filter) (Job, bool) {
-	s, err := decodeState(raw)
+	state, err := decodeState(raw)
 	if err != nil {
 		return Job{}, false
 	}
-	j := Job{
-		ID: id, Station: s.Station, State: s.State, Attempts: s.Attempts, Doubt: s.Doubts > 0,
-		Reprint: s.Reprint, MadeFrom: s.MadeFrom, ReplacedBy: s.ReplacedBy, RefusedBy: s.RefusedBy, Reason: s.Why,
-		ReceivedAt: time.UnixMilli(s.Received).UTC(), Version: s.version(),
+
+	job := Job{
+		ID: id, Station: state.Station, State: state.State, Attempts: state.Attempts, Doubt: state.Doubts > 0,
+		Reprint: state.Reprint, MadeFrom: state.MadeFrom, ReplacedBy: state.ReplacedBy, RefusedBy: state.RefusedBy,
+		Reason:     state.Why,
+		ReceivedAt: time.UnixMilli(state.Received).UTC(), Version: state.version(),
 	}
 	// The list of leases is older than the page: a job that has ended since then is shown as ended.
-	if e, ok := lent[id]; ok && s.State == ticket.Pending {
-		j.State, j.Doubt = ticket.Printing, e.doubts > 0
+	if leased, ok := lent[id]; ok && state.State == ticket.Pending {
+		job.State, job.Doubt = ticket.Printing, leased.doubts > 0
 	}
-	if s.Finished != 0 {
-		j.FinishedAt = new(time.UnixMilli(s.Finished).UTC())
+
+	if state.Finished != 0 {
+		job.FinishedAt = new(time.UnixMilli(state.Finished).UTC())
 	}
+
 	switch {
-	case len(f.States) > 0 && !slices.Contains(f.States, j.State),
-		f.Station != "" && f.Station != j.Station,
-		j.ReceivedAt.Before(f.Since):
+	case len(f.States) > 0 && !slices.Contains(f.States, job.State),
+		f.Station != "" && f.Station != job.Station,
+		job.ReceivedAt.Before(f.Since):
 		return Job{}, false
 	}
-	t, _ := decodePayload(tx.Bucket(bucketNames[bucketJobs]).Get(key64(id))) // one that is damaged has no name
-	j.Kind, j.Request, j.Record, j.Device = t.Kind, t.Request, t.Record, t.Device
-	j.Venue, j.VenueName, j.Number, j.Table = t.Venue, t.VenueName, t.Number, t.Table
-	for _, l := range t.Lines {
+
+	payload, _ := decodePayload(tx.Bucket(bucketNames[bucketJobs]).Get(key64(id))) // one that is damaged has no name
+	job.Kind, job.Request, job.Record, job.Device = payload.Kind, payload.Request, payload.Record, payload.Device
+	job.Venue, job.VenueName, job.Number, job.Table = payload.Venue, payload.VenueName, payload.Number, payload.Table
+
+	for _, l := range payload.Lines {
 		if l.Depth == 0 {
-			j.Items++
+			job.Items++
 		}
 	}
-	return j, f.Request == "" || f.Request == j.Request
+
+	return job, f.Request == "" || f.Request == job.Request
 }

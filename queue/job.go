@@ -30,8 +30,8 @@ type Job struct {
 	ReceivedAt time.Time    `json:"received_at"`
 	FinishedAt *time.Time   `json:"finished_at"` // nil while open
 	Reason     string       `json:"reason"`      // of a finished job: why; of a waiting one: the last failure
-	// Version changes with everything by which a person decides what to do with the job. What the person then
-	// does can name it, so that it is done only if the job still is as the person saw it.
+	// Version changes with everything by which a person decides about the job. The person's command
+	// can name it, so that it is done only if the job still is as the person saw it.
 	Version string `json:"-"`
 }
 
@@ -75,9 +75,9 @@ type StationHold struct {
 // The JSON is stored.
 type Books struct {
 	Enqueued uint64 `json:"enqueued"` // orders and slips
-	// Reprinted counts copies: those a person asked for, and those of cards on a dark screen.
+	// Reprinted counts copies: those a person asked for, and copies of cards on a dark screen.
 	Reprinted uint64 `json:"reprinted"`
-	// MovedIn and MovedOut count what people moved, and what stations refused.
+	// MovedIn and MovedOut count the tickets that people moved, and that stations refused.
 	MovedIn  uint64                  `json:"moved_in"`
 	MovedOut uint64                  `json:"moved_out"`
 	Outcomes map[ticket.State]uint64 `json:"outcomes"` // by final state, without moved

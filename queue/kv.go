@@ -15,7 +15,7 @@ import (
 // to a full disk.
 
 // A KV is a small durable map for another package, written through the committer. It is a
-// [kv.Store]; its errors wrap those of this package.
+// [kv.Store]; its errors wrap this package's.
 type KV struct {
 	q    *Queue
 	name string
@@ -36,27 +36,30 @@ func (s *KV) Put(ctx context.Context, key string, value []byte) error {
 	if len(value) > kv.MaxValue {
 		return s.failed("put", key, fmt.Errorf("%d bytes, at most %d are allowed", len(value), kv.MaxValue))
 	}
+
 	// Copied now: when ctx ends, the caller may change value while the committer still needs it.
 	stored := seal(value)
 	return s.write(ctx, "put", key, len(stored), func(b *batch) error {
 		if b.q.space.IsFull.Load() && len(value) > largeValue {
 			return ErrStorageFull
 		}
-		k, err := b.bucket(bucketKV).CreateBucketIfNotExists([]byte(s.name))
+
+		values, err := b.bucket(bucketKV).CreateBucketIfNotExists([]byte(s.name))
 		if err != nil {
 			b.fail(err)
 			return err
 		}
-		b.put(k, []byte(key), stored)
+
+		b.put(values, []byte(key), stored)
 		return nil
 	})
 }
 
-// Delete implements [kv.Store]. Its errors are those of Put.
+// Delete implements [kv.Store]. It returns the same errors as Put.
 func (s *KV) Delete(ctx context.Context, key string) error {
 	return s.write(ctx, "delete", key, 0, func(b *batch) error {
-		if k := b.bucket(bucketKV).Bucket([]byte(s.name)); k != nil && k.Get([]byte(key)) != nil {
-			b.del(k, []byte(key))
+		if values := b.bucket(bucketKV).Bucket([]byte(s.name)); values != nil && values.Get([]byte(key)) != nil {
+			b.del(values, []byte(key))
 		}
 		return nil
 	})
@@ -69,9 +72,11 @@ func (s *KV) write(ctx context.Context, verb, key string, size int, apply func(*
 	if err == nil {
 		err = checkName("key", key)
 	}
+
 	if err == nil {
 		err = s.q.do(ctx, opOnce, len(key)+size, apply)
 	}
+
 	if err != nil {
 		return s.failed(verb, key, err)
 	}
@@ -86,21 +91,25 @@ func (s *KV) failed(verb, key string, err error) error {
 // Get implements [kv.Store]. If the value is damaged the error wraps ErrDamaged.
 func (s *KV) Get(key string) (value []byte, ok bool, err error) {
 	err = s.q.view(func(tx *bolt.Tx) error {
-		k := tx.Bucket(bucketNames[bucketKV]).Bucket([]byte(s.name))
-		if k == nil {
+		values := tx.Bucket(bucketNames[bucketKV]).Bucket([]byte(s.name))
+		if values == nil {
 			return nil
 		}
-		raw := k.Get([]byte(key))
+
+		raw := values.Get([]byte(key))
 		if raw == nil {
 			return nil
 		}
-		v, err := unseal(raw)
+
+		opened, err := unseal(raw)
 		if err != nil {
 			return s.q.foundDamage("a value of "+s.name, err)
 		}
-		value, ok = append([]byte{}, v...), true
+
+		value, ok = append([]byte{}, opened...), true
 		return nil
 	})
+
 	if err != nil {
 		return nil, false, fmt.Errorf("get %.64q from KV %.64s: %w", key, s.name, err)
 	}
@@ -112,15 +121,17 @@ func (s *KV) Get(key string) (value []byte, ok bool, err error) {
 func (s *KV) All(f func(key string, value []byte) bool) error {
 	var keys []string
 	err := s.q.view(func(tx *bolt.Tx) error {
-		k := tx.Bucket(bucketNames[bucketKV]).Bucket([]byte(s.name))
-		if k == nil {
+		values := tx.Bucket(bucketNames[bucketKV]).Bucket([]byte(s.name))
+		if values == nil {
 			return nil
 		}
-		return k.ForEach(func(key, _ []byte) error { keys = append(keys, string(key)); return nil })
+		return values.ForEach(func(key, _ []byte) error { keys = append(keys, string(key)); return nil })
 	})
+
 	if err != nil {
 		return fmt.Errorf("read KV %.64s: %w", s.name, err)
 	}
+
 	for _, key := range keys { // one by one: all values together may not fit into memory
 		value, ok, err := s.Get(key)
 		switch {

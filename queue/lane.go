@@ -11,7 +11,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// An entry is what is in memory of an open job: 48 bytes. After a bad evening fifty thousand jobs
+// An entry is an open job in memory: 48 bytes. After a bad evening fifty thousand jobs
 // may wait, on a box with little memory.
 type entry struct {
 	pos      uint64
@@ -23,7 +23,7 @@ type entry struct {
 	late     bool // see MarkLate
 }
 
-// laneEntry is what is in memory of the job.
+// laneEntry is the job's entry in memory.
 func (s *jobState) laneEntry(job uint64) entry {
 	return entry{pos: s.Pos, job: job, enqueued: s.Enqueued, attempts: s.Attempts, doubts: s.Doubts, slip: s.Slip,
 		late: s.Late}
@@ -77,15 +77,15 @@ func (l *lane) find(pos uint64) (int, bool) {
 // add inserts a pending job at its position. Nearly always that is the end. Only slips, which go in
 // front, are inserted elsewhere.
 func (l *lane) add(e entry) {
-	i, _ := l.find(e.pos)
-	l.pending = slices.Insert(l.pending, i, e)
+	at, _ := l.find(e.pos)
+	l.pending = slices.Insert(l.pending, at, e)
 }
 
 // remove takes a job, pending or held, out of the lane.
 func (l *lane) remove(pos uint64) {
 	delete(l.held, pos)
-	if i, ok := l.find(pos); ok {
-		l.removeAt(i)
+	if at, ok := l.find(pos); ok {
+		l.removeAt(at)
 	}
 }
 
@@ -100,15 +100,15 @@ func (l *lane) removeAt(i int) {
 
 // update replaces the entry of a pending job.
 func (l *lane) update(e entry) {
-	if i, ok := l.find(e.pos); ok {
-		l.pending[i] = e
+	if at, ok := l.find(e.pos); ok {
+		l.pending[at] = e
 	}
 }
 
 // holdEntry moves a job from pending to held, so that the next one can print.
 func (l *lane) holdEntry(e entry) {
-	if i, ok := l.find(e.pos); ok {
-		l.removeAt(i)
+	if at, ok := l.find(e.pos); ok {
+		l.removeAt(at)
 	}
 	l.held[e.pos] = e
 }
@@ -118,6 +118,7 @@ func (l *lane) printing() int {
 	if l.lease == nil {
 		return 0
 	}
+
 	if _, ok := l.find(l.lease.pos); !ok {
 		// After a reopen the file may have this lease's settlement, although its caller has not been
 		// answered yet.
@@ -144,6 +145,7 @@ func (l *lane) oldest(now time.Duration) time.Duration {
 	if len(l.pending) == 0 {
 		return 0
 	}
+
 	first := l.pending[0].enqueued
 	for _, e := range l.pending {
 		first = min(first, e.enqueued)
@@ -153,10 +155,10 @@ func (l *lane) oldest(now time.Duration) time.Duration {
 
 // clone copies the counters, so that a caller cannot change those in memory through the map.
 func (b Books) clone() Books {
-	c := b
-	c.Outcomes = make(map[ticket.State]uint64)
-	maps.Copy(c.Outcomes, b.Outcomes)
-	return c
+	copied := b
+	copied.Outcomes = make(map[ticket.State]uint64)
+	maps.Copy(copied.Outcomes, b.Outcomes)
+	return copied
 }
 
 // imbalance is by how many jobs the books are off, with so many open jobs. See [Books].
@@ -175,9 +177,11 @@ func (b Books) imbalance(open int) int64 {
 func (q *Queue) SetStations(names []string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+
 	for _, l := range q.lanes {
 		l.configured = false
 	}
+
 	for _, n := range names {
 		q.lane(n).configured = true
 	}
@@ -187,6 +191,7 @@ func (q *Queue) SetStations(names []string) {
 func (q *Queue) Stations() []StationState {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+
 	now := q.clock.running() // under the lock, so that no job is younger
 	var all []StationState
 	for _, l := range q.lanes {
@@ -194,19 +199,21 @@ func (q *Queue) Stations() []StationState {
 			all = append(all, l.state(now))
 		}
 	}
+
 	slices.SortFunc(all, func(a, b StationState) int { return cmp.Compare(a.Name, b.Name) })
 	return all
 }
 
-// state copies what people see of a lane. It needs Queue.mu.
+// state copies a lane's state for people. It needs Queue.mu.
 func (l *lane) state(now time.Duration) StationState {
 	s := StationState{
 		Name: l.name, Pending: len(l.pending) - l.printing(), Held: len(l.held), Printing: l.printing(),
 		Oldest: l.oldest(now), Books: l.books.clone(), Configured: l.configured,
 	}
+
 	if l.stationHold != nil {
-		h := *l.stationHold
-		s.Hold = &h
+		hold := *l.stationHold
+		s.Hold = &hold
 	}
 	return s
 }
@@ -215,8 +222,8 @@ func (l *lane) state(now time.Duration) StationState {
 func (q *Queue) Held(station string) *StationHold {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if l := q.lanes[station]; l != nil && l.stationHold != nil {
-		return new(*l.stationHold)
+	if lane := q.lanes[station]; lane != nil && lane.stationHold != nil {
+		return new(*lane.stationHold)
 	}
 	return nil
 }
@@ -227,10 +234,11 @@ func (q *Queue) Held(station string) *StationHold {
 func (q *Queue) Unaccounted() int64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+
 	var off int64
 	for _, l := range q.lanes {
-		d := l.books.imbalance(l.open())
-		off += max(d, -d)
+		difference := l.books.imbalance(l.open())
+		off += max(difference, -difference)
 	}
 	return off
 }
@@ -255,15 +263,18 @@ func (q *Queue) setHold(ctx context.Context, verb, station string, h *StationHol
 	if err := checkName("station", station); err != nil {
 		return fmt.Errorf("%s: %w", verb, err)
 	}
+
 	err := q.do(ctx, opOnce, smallOp, func(b *batch) error {
 		b.blockLending(station) // from here on no ticket is lent
-		r := b.station(station)
-		if len(seen) > 0 && (r.Hold == nil || !r.Hold.Since.Equal(seen[0])) {
+		record := b.station(station)
+		if len(seen) > 0 && (record.Hold == nil || !record.Hold.Since.Equal(seen[0])) {
 			return fmt.Errorf("%w: somebody has resumed it meanwhile: look at it again", ErrConflict)
 		}
-		r.Hold = h
+
+		record.Hold = h
 		return nil
 	})
+
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", verb, station, err)
 	}

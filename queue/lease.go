@@ -13,7 +13,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// The doubt is the one fact that decides what a cook sees after a crash. It is counted up on the
+// The doubt is the one fact that decides which ticket a cook sees after a crash. It is counted up on the
 // disk by Begin, before the first byte, and taken back only by an end that knows better. lentAs is
 // the state before the lease, so an end writes the same whatever Begin has left on the disk.
 
@@ -50,15 +50,18 @@ func (q *Queue) Take(ctx context.Context, station string) (*Lease, error) {
 	if err := checkName("station", station); err != nil {
 		return nil, fmt.Errorf("take: %w", err)
 	}
+
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		l, changed, err := q.lend(station)
+
+		lease, changed, err := q.lend(station)
 		if err != nil {
 			return nil, err
 		}
-		if l == nil {
+
+		if lease == nil {
 			select {
 			case <-changed:
 			case <-ctx.Done():
@@ -66,12 +69,13 @@ func (q *Queue) Take(ctx context.Context, station string) (*Lease, error) {
 			}
 			continue
 		}
-		ready, err := l.fetch(ctx)
+
+		ready, err := lease.fetch(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("take from %s: %w", station, err)
 		}
 		if ready {
-			return l, nil
+			return lease, nil
 		}
 	}
 }
@@ -81,15 +85,18 @@ func (q *Queue) Take(ctx context.Context, station string) (*Lease, error) {
 func (q *Queue) lend(station string) (l *Lease, changed <-chan struct{}, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+
 	if q.closed {
 		return nil, nil, ErrClosed
 	}
+
 	ln := q.lane(station)
-	e, ok := ln.head()
+	next, ok := ln.head()
 	if !ok || q.storageErr != nil {
 		return nil, ln.changed, nil
 	}
-	ln.lease = &Lease{q: q, station: station, job: e.job, pos: e.pos, initial: e}
+
+	ln.lease = &Lease{q: q, station: station, job: next.job, pos: next.pos, initial: next}
 	return ln.lease, nil, nil
 }
 
@@ -100,9 +107,11 @@ func (l *Lease) fetch(ctx context.Context) (ready bool, err error) {
 	if l.initial.doubts >= maxDoubt {
 		return false, l.Hold(ctx, "it may have come out twice already: look at the printer, then reprint or cancel it")
 	}
+
 	var raw []byte
 	var s jobState
 	var bad error
+
 	err = l.q.view(func(tx *bolt.Tx) error {
 		raw = slices.Clone(tx.Bucket(bucketNames[bucketJobs]).Get(key64(l.job)))
 		s, bad = decodeState(tx.Bucket(bucketNames[bucketState]).Get(key64(l.job)))
@@ -115,25 +124,30 @@ func (l *Lease) fetch(ctx context.Context) (ready bool, err error) {
 		}
 		return false, err
 	}
-	t, badPayload := decodePayload(raw)
+
+	payload, badPayload := decodePayload(raw)
 	if bad == nil && badPayload != nil && !errors.Is(badPayload, errChecksum) {
 		return false, l.Hold(ctx, "this version cannot read its ticket: install the newer one that has stored it")
 	}
+
 	if bad = errors.Join(bad, badPayload); bad != nil {
 		l.q.abandon(l)
 		return false, l.q.foundDamage(fmt.Sprintf("job %d", l.job), bad)
 	}
-	t.NameMore(l.job)
+
+	payload.NameMore(l.job)
 	l.delivery = ticket.Delivery{
 		Job: l.job, Station: l.station, Attempt: l.initial.attempts + 1,
-		Ticket: t, Doubt: l.initial.doubts > 0, Reprint: s.Reprint,
+		Ticket: payload, Doubt: l.initial.doubts > 0, Reprint: s.Reprint,
 	}
+
 	if s.ShownOn != "" && s.ShownOn != s.Station {
 		l.delivery.For, l.delivery.Down = s.ShownOn, "screen"
 	}
 	if l.delivery.RefusedBy = s.RefusedBy; len(s.RefusedBy) > 0 && l.delivery.For == "" {
 		l.delivery.For = s.RefusedBy[0]
 	}
+
 	return true, nil
 }
 
@@ -155,22 +169,26 @@ func (l *Lease) Waited() time.Duration {
 // returns an error it is unknown which of the two is on disk; the end of the lease corrects that.
 func (l *Lease) Begin(ctx context.Context) error {
 	err := l.q.do(ctx, opBegin, smallOp, func(b *batch) error {
-		s, err := b.state(l.job)
+		state, err := b.state(l.job)
 		if err != nil {
 			return err
 		}
+
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if l.settled { // a station that was too slow calls it after its lease has ended
-			return fmt.Errorf("%w: its lease is over, it is %s", ErrConflict, s.State)
+			return fmt.Errorf("%w: its lease is over, it is %s", ErrConflict, state.State)
 		}
-		s.Doubts = l.doubtsAfter(l.initial.doubts) // not s.Doubts+1: a Begin that failed may be on the disk already
-		b.setState(l.job, s)
+
+		state.Doubts = l.doubtsAfter(l.initial.doubts) // not s.Doubts+1: a Begin that failed may be on the disk already
+		b.setState(l.job, state)
 		return nil
 	})
+
 	if err != nil {
 		return fmt.Errorf("begin job %d: %w", l.job, err)
 	}
+
 	l.mu.Lock()
 	l.begun = true
 	l.mu.Unlock()
@@ -236,9 +254,11 @@ func (l *Lease) Ack(ctx context.Context, proof ticket.Proof, backup string) erro
 	if !slices.Contains(ticket.Proofs(), proof) {
 		return fmt.Errorf("ack job %d: %q is not a proof", l.job, proof)
 	}
+
 	return l.settle(ctx, "ack", func(b *batch, s jobState, _ bool) {
 		s.Attempts++
 		s.PrintedBy = backup
+
 		why := ""
 		if backup != "" {
 			why = "came out of " + backup
@@ -299,9 +319,10 @@ func (l *Lease) Move(ctx context.Context, to, refusedBy, reason string) error {
 		if begun {
 			s.Doubts = l.doubtsAfter(s.Doubts)
 		}
-		n := s
-		n.RefusedBy = append(slices.Clone(s.RefusedBy), refusedBy)
-		b.replace(l.job, s, n, to, b.encodeTicket(l.delivery.Ticket), reason)
+
+		moved := s
+		moved.RefusedBy = append(slices.Clone(s.RefusedBy), refusedBy)
+		b.replace(l.job, s, moved, to, b.encodeTicket(l.delivery.Ticket), reason)
 	})
 }
 
@@ -311,10 +332,12 @@ func (l *Lease) requeue(b *batch, s jobState, begun bool, reason string) {
 	if begun {
 		s.Doubts = l.doubtsAfter(s.Doubts)
 	}
+
 	if s.Doubts >= maxDoubt {
 		l.hold(b, s, "it may have come out twice: "+reason)
 		return
 	}
+
 	s.Why = reason
 	b.setState(l.job, s)
 	b.afterCommit(func() { l.q.lane(s.Station).update(s.laneEntry(l.job)) })
@@ -340,25 +363,30 @@ func (l *Lease) settle(ctx context.Context, verb string, f func(b *batch, s jobS
 		l.mu.Unlock()
 		return fmt.Errorf("%s job %d: %w: its lease is over", verb, l.job, ErrConflict)
 	}
+
 	l.settled = true // before the commit: whatever becomes of that, the station must not end it again
 	begun := l.begun
 	l.mu.Unlock()
+
 	err := l.q.do(ctx, opSettle, smallOp, func(b *batch) error {
 		b.afterCommit(func() { l.q.clearLease(l) }) // only then the lane may lend the next ticket
-		s, err := b.state(l.job)
+
+		state, err := b.state(l.job)
 		switch {
 		case errors.Is(err, ErrDamaged):
 			return err // the restart takes the copy, in which the ticket is in doubt
-		case err != nil, s.State != ticket.Pending:
+		case err != nil, state.State != ticket.Pending:
 			// Nothing to write: this settlement is on the disk already, from a commit that reported an
 			// error. If err is ErrNotFound, it was pruned since.
 			b.afterCommit(l.dropFromLane)
 			return nil
 		}
-		s.Attempts, s.Doubts = l.initial.attempts, l.initial.doubts
-		f(b, s, begun)
+
+		state.Attempts, state.Doubts = l.initial.attempts, l.initial.doubts
+		f(b, state, begun)
 		return nil
 	})
+
 	if err != nil {
 		return fmt.Errorf("%s job %d: %w", verb, l.job, err)
 	}
@@ -369,7 +397,7 @@ func (l *Lease) settle(ctx context.Context, verb string, f func(b *batch, s jobS
 // still there: otherwise it would be lent again and again. It needs Queue.mu.
 func (l *Lease) dropFromLane() {
 	ln := l.q.lane(l.station)
-	if i, ok := ln.find(l.pos); ok && ln.pending[i].job == l.job {
-		ln.removeAt(i)
+	if at, ok := ln.find(l.pos); ok && ln.pending[at].job == l.job {
+		ln.removeAt(at)
 	}
 }

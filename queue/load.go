@@ -11,7 +11,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// What is kept in memory is read here with its checksums. Anything damaged makes the whole file damaged: its copy takes
+// The state in memory is read here with its checksums. Anything damaged makes the whole file damaged: its copy takes
 // its place.
 
 // firstPos is the position of the first job ever. There is as much room before it as behind it,
@@ -25,7 +25,7 @@ const formatVersion = 1
 // keyFormat is the key of formatVersion in the meta bucket.
 var keyFormat = []byte("format")
 
-// A loadedState is what load read from the file.
+// A loadedState is the result of load.
 type loadedState struct {
 	lanes      map[string]*lane
 	open       int
@@ -45,19 +45,20 @@ func (m *loadedState) lane(name string) *lane {
 	return l
 }
 
-// load reads what is kept in memory: the open jobs and the books. How long that takes depends on
+// load reads the state that is kept in memory: the open jobs and the books. How long that takes depends on
 // the backlog, not on the history, so a box with a week of history starts at once.
 func load(tx *bolt.Tx) (*loadedState, error) {
-	m := &loadedState{lanes: map[string]*lane{}, head: firstPos, tail: firstPos}
+	loaded := &loadedState{lanes: map[string]*lane{}, head: firstPos, tail: firstPos}
 	if err := checkFormat(tx); err != nil {
 		return nil, err
 	}
+
 	var err error
-	m.copy, err = readCopyRecord(tx)
-	if err = errors.Join(err, m.readClock(tx), m.readWaiting(tx), m.readStations(tx)); err != nil {
+	loaded.copy, err = readCopyRecord(tx)
+	if err = errors.Join(err, loaded.readClock(tx), loaded.readWaiting(tx), loaded.readStations(tx)); err != nil {
 		return nil, err
 	}
-	return m, nil
+	return loaded, nil
 }
 
 // checkFormat returns an error if this program cannot work with the file.
@@ -66,17 +67,20 @@ func checkFormat(tx *bolt.Tx) error {
 	if meta == nil {
 		return fmt.Errorf("%w: it is a bbolt file, but not a queue of ticketrail", ErrDamaged)
 	}
+
 	raw, err := unseal(meta.Get(keyFormat))
 	if err != nil {
 		return fmt.Errorf("%w: format: %w", ErrDamaged, err)
 	}
-	v, err := strconv.Atoi(string(raw))
+
+	version, err := strconv.Atoi(string(raw))
 	switch {
-	case err != nil || v < 1:
+	case err != nil || version < 1:
 		return fmt.Errorf("%w: format %q", ErrDamaged, raw)
-	case v > formatVersion: // not damaged: the file must be left alone, not quarantined
-		return newerFormat(v)
+	case version > formatVersion: // not damaged: the file must be left alone, not quarantined
+		return newerFormat(version)
 	}
+
 	for _, name := range bucketNames {
 		if tx.Bucket(name) == nil {
 			return fmt.Errorf("%w: no bucket %q", ErrDamaged, name)
@@ -97,12 +101,13 @@ func (m *loadedState) readClock(tx *bolt.Tx) error {
 			return fmt.Errorf("%w: the running time: %w", ErrDamaged, err)
 		}
 	}
-	if k, _ := tx.Bucket(bucketNames[bucketFinished]).Cursor().Last(); len(k) == 16 {
+
+	if key, _ := tx.Bucket(bucketNames[bucketFinished]).Cursor().Last(); len(key) == 16 {
 		// Keys have no checksum, and a flipped bit can mean years. The clock record is at most
 		// writeClockEvery, a minute, older than the last finished job. So a key that is later than the
 		// record by more than writeClockIdle, an hour, is damaged.
-		if y := int64(un64(k[:8])); y <= int64(m.clock.Running+writeClockIdle) {
-			m.youngest = y
+		if youngest := int64(un64(key[:8])); youngest <= int64(m.clock.Running+writeClockIdle) {
+			m.youngest = youngest
 		}
 	}
 	return nil
@@ -111,10 +116,11 @@ func (m *loadedState) readClock(tx *bolt.Tx) error {
 // readWaiting fills the lanes, in the order of the positions.
 func (m *loadedState) readWaiting(tx *bolt.Tx) error {
 	states := tx.Bucket(bucketNames[bucketState])
-	c := tx.Bucket(bucketNames[bucketWaiting]).Cursor()
-	for k, v := c.First(); k != nil; k, v = c.Next() {
-		pos := un64(k)
-		job, _, err := decodeWaiting(v)
+	cursor := tx.Bucket(bucketNames[bucketWaiting]).Cursor()
+	for key, value := cursor.First(); key != nil; key, value = cursor.Next() {
+		pos := un64(key)
+		job, _, err := decodeWaiting(value)
+
 		var s jobState
 		if err == nil {
 			s, err = decodeState(states.Get(key64(job)))
@@ -125,6 +131,7 @@ func (m *loadedState) readWaiting(tx *bolt.Tx) error {
 		if err != nil {
 			return fmt.Errorf("%w: position %d: %w", ErrDamaged, pos, err)
 		}
+
 		m.head, m.tail = min(m.head, pos), max(m.tail, pos)
 		m.add(job, s)
 	}
@@ -135,39 +142,44 @@ func (m *loadedState) readWaiting(tx *bolt.Tx) error {
 func (m *loadedState) add(job uint64, s jobState) {
 	m.open++
 	m.youngest = max(m.youngest, s.Enqueued)
-	l := m.lane(s.Station)
+
+	lane := m.lane(s.Station)
 	if s.State == ticket.Held {
-		l.held[s.Pos] = s.laneEntry(job)
+		lane.held[s.Pos] = s.laneEntry(job)
 		return
 	}
-	l.pending = append(l.pending, s.laneEntry(job))
+
+	lane.pending = append(lane.pending, s.laneEntry(job))
 }
 
 // readStations reads the books and holds.
 func (m *loadedState) readStations(tx *bolt.Tx) error {
-	c := tx.Bucket(bucketNames[bucketStations]).Cursor()
-	for k, v := c.First(); k != nil; k, v = c.Next() {
+	cursor := tx.Bucket(bucketNames[bucketStations]).Cursor()
+	for key, value := cursor.First(); key != nil; key, value = cursor.Next() {
 		var r stationRecord
-		if err := unsealJSON(v, &r); err != nil {
-			return fmt.Errorf("%w: the books of %.64q: %w", ErrDamaged, k, err)
+		if err := unsealJSON(value, &r); err != nil {
+			return fmt.Errorf("%w: the books of %.64q: %w", ErrDamaged, key, err)
 		}
-		l := m.lane(string(k))
-		l.books, l.stationHold = r.Books, r.Hold
+
+		lane := m.lane(string(key))
+		lane.books, lane.stationHold = r.Books, r.Hold
 	}
 	return nil
 }
 
-// install replaces what is in memory by what load read. Leases are kept: their stations are
+// install replaces the state in memory by the loaded one. Leases are kept: their stations are
 // printing, whatever the disk does.
 func (q *Queue) install(m *loadedState) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+
 	old := q.lanes
 	q.lanes, q.open = m.lanes, m.open
 	q.head, q.tail = m.head, m.tail
+
 	for name, was := range old {
-		l := q.lane(name)
-		l.lease, l.configured = was.lease, was.configured
+		lane := q.lane(name)
+		lane.lease, lane.configured = was.lease, was.configured
 		was.notify() // callers of Take wait for a change of the old lane
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// A logLine is what one line of a log says: a request that was stored, a job that was made of another one, or what has
-// become of a job. It has what the queue stores, so no configuration is needed to do it again.
+// A logLine is one line of a log: a request that was stored, a job that was made of another one, or the new state
+// of a job. It has the stored values, so no configuration is needed to do it again.
 type logLine struct {
 	At      time.Time `json:"at"`         // wall clock
 	Running int64     `json:"running_ms"` // running time
@@ -48,7 +48,7 @@ type loggedMade struct {
 	As  jobState `json:"as"`
 }
 
-// A loggedJob is what has become of a job. That a screen shows it is not logged: what is on a screen is not, so a
+// A loggedJob is a job's new state. That a screen shows it is not logged, because cards are not, so a
 // ticket that was shown since the base copy is shown again.
 type loggedJob struct {
 	Job     uint64       `json:"job"`
@@ -61,7 +61,7 @@ type loggedJob struct {
 	ReprintedAs uint64 `json:"reprinted_as,omitempty"`
 }
 
-// request is what was stored.
+// request returns the request that was stored.
 func (l *logLine) request() (ticket.Request, error) {
 	r := ticket.Request{
 		ID: l.Request.ID, Venue: l.Request.Venue, Device: l.Request.Device, Received: l.Request.Received,
@@ -69,15 +69,17 @@ func (l *logLine) request() (ticket.Request, error) {
 		Age:  time.Duration(l.Request.AgeMS) * time.Millisecond,
 		Late: true, // it has printed, or should have: it counts also if the same was only reported before
 	}
+
 	if len(l.Tickets) != len(l.Request.Stations) {
 		return r, fmt.Errorf("%d tickets for %d stations", len(l.Tickets), len(l.Request.Stations))
 	}
+
 	for i, raw := range l.Tickets {
-		t, err := ticket.Unmarshal(raw)
+		decoded, err := ticket.Unmarshal(raw)
 		if err != nil {
 			return ticket.Request{}, err
 		}
-		r.Drafts = append(r.Drafts, ticket.Draft{Station: l.Request.Stations[i], Ticket: t})
+		r.Drafts = append(r.Drafts, ticket.Draft{Station: l.Request.Stations[i], Ticket: decoded})
 	}
 	return r, nil
 }

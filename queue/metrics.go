@@ -12,7 +12,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// metrics are what is observed with each commit. The rest is read when Prometheus asks: see
+// metrics are observed with each commit. The rest is read when Prometheus asks: see
 // collector.
 type metrics struct {
 	commitSeconds prometheus.Histogram
@@ -21,9 +21,9 @@ type metrics struct {
 
 // newMetrics registers the metrics with reg, if there is one.
 func newMetrics(q *Queue, reg prometheus.Registerer) *metrics {
-	f := promauto.With(reg)
+	factory := promauto.With(reg)
 	m := &metrics{
-		commitSeconds: f.NewHistogram(prometheus.HistogramOpts{
+		commitSeconds: factory.NewHistogram(prometheus.HistogramOpts{
 			Name:    "ticketrail_queue_commit_seconds",
 			Help:    "Time to make one transaction durable.",
 			Buckets: []float64{.0005, .001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10},
@@ -32,12 +32,13 @@ func newMetrics(q *Queue, reg prometheus.Registerer) *metrics {
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100,
 			NativeHistogramMinResetDuration: time.Hour,
 		}),
-		outcomesLost: f.NewCounter(prometheus.CounterOpts{
+		outcomesLost: factory.NewCounter(prometheus.CounterOpts{
 			Name: "ticketrail_outcomes_lost_total",
 			Help: "Outcomes that nobody was told: nobody took them for as long as the history goes back, or they " +
 				"could not be stored.",
 		}),
 	}
+
 	if reg != nil {
 		reg.MustRegister(&collector{q})
 	}
@@ -82,38 +83,45 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
+
 	for _, s := range c.q.Stations() {
 		name := strings.ToValidUTF8(s.Name, "?") // only a damaged file has such a name, and client_golang panics on it
 		for _, state := range ticket.States() {
-			n := s.Count(state)
+			count := s.Count(state)
 			if state.Open() {
-				gauge(descJobs, float64(n), name, string(state))
+				gauge(descJobs, float64(count), name, string(state))
 				continue
 			}
+
 			if state == ticket.Failed { // a counter must not go down when a person cancels the job
-				n += s.Books.FailedCancelled
+				count += s.Books.FailedCancelled
 			}
-			ch <- prometheus.MustNewConstMetric(descEnded, prometheus.CounterValue, float64(n), name, string(state))
+			ch <- prometheus.MustNewConstMetric(descEnded, prometheus.CounterValue, float64(count), name, string(state))
 		}
 		gauge(descOldest, s.Oldest.Seconds(), name)
 	}
+
 	gauge(descUnaccounted, float64(c.q.Unaccounted()))
 	failing := 0.0
 	if c.q.CopyProblem() != nil {
 		failing = 1
 	}
 	gauge(descCopyFailing, failing)
+
 	full := 0.0
 	if c.q.space.IsFull.Load() {
 		full = 1
 	}
 	gauge(descFull, full)
+
 	if info, err := os.Stat(c.q.o.Path); err == nil {
 		gauge(descFile, float64(info.Size()))
 	}
+
 	if db := c.q.db.Load(); db != nil { // else the file is being reopened
 		gauge(descUnused, float64(db.Stats().FreeAlloc))
 	}
+
 	if free, err := store.FreeBytes(c.q.space.Dir); err == nil {
 		gauge(descDiskFree, float64(free))
 	}

@@ -10,7 +10,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// What people do to jobs, each in one transaction. A crash before its commit: nothing happened. A
+// The commands of people, each in one transaction. A crash before its commit: nothing happened. A
 // crash after it: it happened. Asked again, Move, Cancel and the Reprint of a held or failed job are
 // refused with ErrConflict. The Reprint of a job that ended in any other way prints one
 // more copy each time it is asked for.
@@ -26,6 +26,7 @@ func (q *Queue) Move(ctx context.Context, ids []uint64, to string, versions ...s
 	if err := checkName("station", to); err != nil {
 		return nil, fmt.Errorf("move jobs: %w", err)
 	}
+
 	if len(versions) > 0 && len(versions) != len(ids) {
 		return nil, fmt.Errorf("move jobs: %d versions of %d jobs", len(versions), len(ids))
 	}
@@ -33,11 +34,13 @@ func (q *Queue) Move(ctx context.Context, ids []uint64, to string, versions ...s
 		return nil, fmt.Errorf("move jobs: %d at once, at most %d are allowed: move all of a station instead",
 			len(ids), maxMove)
 	}
+
 	var moved []uint64
 	found, err := q.searchHeld(ctx, func(_ string, e entry) bool { return slices.Contains(ids, e.job) })
 	if err != nil {
 		return nil, fmt.Errorf("move to %s: %w", to, err)
 	}
+
 	err = q.do(ctx, opOnce, copyOp*len(ids), func(b *batch) error {
 		seen := map[uint64]bool{}
 		var all []movable
@@ -46,21 +49,24 @@ func (q *Queue) Move(ctx context.Context, ids []uint64, to string, versions ...s
 				return fmt.Errorf("job %d: %w: it is named twice", id, ErrConflict)
 			}
 			seen[id] = true
-			m, err := b.checkMovable(id, to)
+
+			checked, err := b.checkMovable(id, to)
 			if err == nil && len(versions) > 0 {
-				err = m.state.checkSeen(versions[i])
+				err = checked.state.checkSeen(versions[i])
 			}
 			if err != nil {
 				return fmt.Errorf("job %d: %w", id, err)
 			}
-			all = append(all, m)
+			all = append(all, checked)
 		}
+
 		// Only now, because an operation that has written must not fail.
 		for _, m := range all {
 			moved = append(moved, b.move(m, to, found))
 		}
 		return nil
 	})
+
 	if err != nil {
 		return nil, fmt.Errorf("move to %s: %w", to, err)
 	}
@@ -84,54 +90,61 @@ type movable struct {
 // checkMovable returns a job, or why it cannot be moved. It blocks the lending of the job's lane, so that the
 // answer stays true until the batch ends.
 func (b *batch) checkMovable(id uint64, to string) (movable, error) {
-	s, err := b.state(id)
+	state, err := b.state(id)
 	if err != nil {
 		return movable{}, err
 	}
-	switch lent := b.blockLending(s.Station); {
-	case s.checkReplaced() != nil:
-		return movable{}, s.checkReplaced()
-	case !s.State.Open():
-		return movable{}, fmt.Errorf("%w: it is %s; reprint it there instead", ErrConflict, s.State)
+
+	switch lent := b.blockLending(state.Station); {
+	case state.checkReplaced() != nil:
+		return movable{}, state.checkReplaced()
+	case !state.State.Open():
+		return movable{}, fmt.Errorf("%w: it is %s; reprint it there instead", ErrConflict, state.State)
 	case lent == id:
 		return movable{}, fmt.Errorf("%w: it is printing; hold the station and wait until it is done", ErrConflict)
-	case s.Station == to:
+	case state.Station == to:
 		return movable{}, fmt.Errorf("%w: it is already in the queue of %s", ErrConflict, to)
 	}
+
 	payload, err := b.payload(id)
-	return movable{id, s, payload}, err
+	return movable{id, state, payload}, err
 }
 
 // move moves a job. A doubt moves with it, for the POSSIBLE DUPLICATE
 // mark. But a person who moves a held ticket wants it printed, whatever its age and doubts: it
 // becomes a reprint, is marked as one, and like one it is the latest that its station should have.
 func (b *batch) move(m movable, to string, found map[uint64]search) uint64 {
-	s, n, payload := m.state, m.state, m.payload
-	if s.State == ticket.Held {
-		n.Doubts, n.Reprint, n.Enqueued = 0, true, int64(b.now)
+
+	state, next, payload := m.state, m.state, m.payload
+	if state.State == ticket.Held {
+		next.Doubts, next.Reprint, next.Enqueued = 0, true, int64(b.now)
 		if latest, _, err := b.present(m.id, found[m.id]); err == nil { // else it is printed as it is
 			payload = latest
 		}
 	}
-	return b.replace(m.id, s, n, to, payload, "")
+
+	return b.replace(m.id, state, next, to, payload, "")
 }
 
 // replace ends a job as moved, and enqueues n at the end of the queue of to instead of it. why is for people.
 func (b *batch) replace(id uint64, s, n jobState, to string, payload []byte, why string) uint64 {
 	// At most one doubt less than maxDoubt, or the other station would hold it at once.
+
 	n.Station, n.MadeFrom, n.Attempts, n.Doubts, n.Why = to, id, 0, min(n.Doubts, maxDoubt-1), why
 	moved := b.enqueue(n, payload, false)
 	b.books(to).MovedIn++
+
 	reason := fmt.Sprintf("moved to %s as job %d", to, moved)
 	if why != "" {
 		reason += ": " + why
 	}
+
 	b.finish(id, s, ticket.Moved, reason)
 	return moved
 }
 
 // MoveAll moves all waiting and held jobs of a station to the end of another one's queue, in their
-// order. The job that is printing stays, and so do damaged ones and what comes meanwhile. It takes several
+// order. The job that is printing stays, and so do damaged ones and new ones. It takes several
 // transactions: after an error, or a crash, some have moved. The returned jobs are the new ones, also with an
 // error.
 func (q *Queue) MoveAll(ctx context.Context, from, to string) (all []uint64, err error) {
@@ -141,15 +154,18 @@ func (q *Queue) MoveAll(ctx context.Context, from, to string) (all []uint64, err
 	} else if err = checkName("station", to); err == nil {
 		found, err = q.searchHeld(ctx, func(station string, _ entry) bool { return station == from })
 	}
+
 	for part := range slices.Chunk(q.openOf(from), moveAtOnce) {
 		if err != nil {
 			break
 		}
+
 		var moved []uint64
 		err = q.do(ctx, opOnce, copyOp*len(part), func(b *batch) error {
 			for _, e := range part {
-				if m, err := b.checkMovable(e.job, to); err == nil { // else it has ended, prints now, or is damaged
-					moved = append(moved, b.move(m, to, found))
+				// Not one that has ended, prints now, or is damaged.
+				if checked, err := b.checkMovable(e.job, to); err == nil {
+					moved = append(moved, b.move(checked, to, found))
 				}
 			}
 			return nil
@@ -158,6 +174,7 @@ func (q *Queue) MoveAll(ctx context.Context, from, to string) (all []uint64, err
 			all = append(all, moved...)
 		}
 	}
+
 	if err != nil {
 		err = fmt.Errorf("move all of %s: %w", from, err)
 	}
@@ -168,8 +185,8 @@ func (q *Queue) MoveAll(ctx context.Context, from, to string) (all []uint64, err
 func (q *Queue) openOf(station string) []entry {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	l := q.lane(station)
-	open := slices.AppendSeq(slices.Clone(l.pending), maps.Values(l.held))
+	lane := q.lane(station)
+	open := slices.AppendSeq(slices.Clone(lane.pending), maps.Values(lane.held))
 	slices.SortFunc(open, func(x, y entry) int { return cmp.Compare(x.pos, y.pos) })
 	return open
 }
@@ -178,25 +195,29 @@ func (q *Queue) openOf(station string) []entry {
 // people. If a version is given, the job must still have it: see [Job].
 func (q *Queue) Cancel(ctx context.Context, id uint64, reason string, version ...string) error {
 	err := q.do(ctx, opOnce, smallOp, func(b *batch) error {
-		s, err := b.state(id)
+		state, err := b.state(id)
 		if err != nil {
 			return err
 		}
-		lent := b.blockLending(s.Station)
+
+		lent := b.blockLending(state.Station)
 		switch {
-		case lent == id && s.State.Open():
+		case lent == id && state.State.Open():
 			return fmt.Errorf("%w: it is printing; hold the station and wait until it is done", ErrConflict)
-		case s.checkReplaced() != nil:
-			return s.checkReplaced()
-		case !s.State.Open() && s.State != ticket.Failed:
-			return fmt.Errorf("%w: it is %s already", ErrConflict, s.State)
+		case state.checkReplaced() != nil:
+			return state.checkReplaced()
+		case !state.State.Open() && state.State != ticket.Failed:
+			return fmt.Errorf("%w: it is %s already", ErrConflict, state.State)
 		}
-		if err := s.checkSeen(version...); err != nil {
+
+		if err := state.checkSeen(version...); err != nil {
 			return err
 		}
-		b.finish(id, s, ticket.Cancelled, reason)
+
+		b.finish(id, state, ticket.Cancelled, reason)
 		return nil
 	})
+
 	if err != nil {
 		return fmt.Errorf("cancel job %d: %w", id, err)
 	}

@@ -30,22 +30,27 @@ func (q *Queue) TellStations(ctx context.Context, stations []string, zone string
 		if raw == nil {
 			return nil
 		}
+
 		var n noticeOf
 		if err := unsealJSON(raw, &n); err != nil {
 			return q.foundDamage("what took the place of a file", err)
 		}
+
 		text := restored
 		if !n.Before.IsZero() {
 			text = "Orders before " + ticket.Clock(n.Before, zone) + " may be missing: check the till"
 		}
+
 		for _, station := range stations {
 			if !n.Before.IsZero() || len(b.pendingOf(station)) > 0 {
 				b.tell(station, text, zone)
 			}
 		}
+
 		b.del(b.bucket(bucketMeta), keyNotice)
 		return nil
 	})
+
 	if err != nil {
 		return fmt.Errorf("tell the stations what happened: %w", err)
 	}
@@ -54,8 +59,8 @@ func (q *Queue) TellStations(ctx context.Context, stations []string, zone string
 
 // tell puts a slip with a text in front of a station's tickets.
 func (b *batch) tell(station, text, zone string) {
-	t := ticket.Ticket{Number: "NOTICE", Received: b.wall.UTC(), Zone: zone, Notes: []string{text}}
-	s := jobState{Station: station, Enqueued: int64(b.now), Slip: true, Received: b.wall.UnixMilli()}
-	b.enqueue(s, b.encodeTicket(t), true)
+	slip := ticket.Ticket{Number: "NOTICE", Received: b.wall.UTC(), Zone: zone, Notes: []string{text}}
+	state := jobState{Station: station, Enqueued: int64(b.now), Slip: true, Received: b.wall.UnixMilli()}
+	b.enqueue(state, b.encodeTicket(slip), true)
 	b.books(station).Enqueued++
 }

@@ -61,70 +61,81 @@ type Queue struct {
 // A first commit that fails does not fail Open: the queue then refuses requests until storage
 // works.
 func Open(o Options) (*Queue, error) {
-	s := store.System
+	hooks := store.System
 	if o.NoSync {
-		s.Sync = func(*os.File) error { return nil }
+		hooks.Sync = func(*os.File) error { return nil }
 	}
-	return open(o, s)
+	return open(o, hooks)
 }
 
-// open is Open with the calls that tests replace. The order matters: the file is made durable and
-// read, then a probe commit proves that it can be written, then what it has lost is read from the log, and only then
-// the committer starts and tickets are lent.
+// open is Open with the calls that tests replace. The order matters: the file is made durable and read, then a probe
+// commit proves that it can be written, then the commits that it has lost are read from the log, and only then the
+// committer starts and tickets are lent.
 func open(o Options, s store.Hooks) (*Queue, error) {
 	o, err := o.complete()
 	if err != nil {
 		return nil, fmt.Errorf("open queue: %w", err)
 	}
-	q := &Queue{
+
+	queue := &Queue{
 		o: o, log: o.Logger, hooks: s, in: newInbox(), clock: newClock(o.Clock),
 		lanes: map[string]*lane{}, ended: make(chan struct{}), broken: make(chan struct{}),
 	}
-	q.KeepOutcomes(o.KeepOutcomes)
+
+	queue.KeepOutcomes(o.KeepOutcomes)
 	if why := store.Filesystem(filepath.Dir(o.Path)); why != "" {
-		q.log.Warn("the filesystem may lose the queue; use a local disk", "path", o.Path, "filesystem", why)
+		queue.log.Warn("the filesystem may lose the queue; use a local disk", "path", o.Path, "filesystem", why)
 	}
+
 	if err := store.Create(o.Path, o.Copy, o.NoSync, Contents, s); err != nil {
 		return nil, err
 	}
-	db, m, err := q.openFile()
+
+	db, loaded, err := queue.openFile()
 	if store.IsFull(err) { // a copy-on-write filesystem needs space even to rewrite a page
 		_ = os.Remove(store.ReservePath(o.Path))
-		db, m, err = q.openFile()
+		db, loaded, err = queue.openFile()
 	}
 	if err != nil {
 		return nil, err
 	}
+
 	if o.Copy != "" {
-		if err := q.followCopies(m.copy); err != nil {
-			q.copier.folder.Unlock() // for Recover
+		if err := queue.followCopies(loaded.copy); err != nil {
+			queue.copier.folder.Unlock() // for Recover
 			return nil, errors.Join(fmt.Errorf("open %s: %w", o.Path, err), db.Close())
 		}
 	}
-	q.db.Store(db)
-	q.install(m)
-	q.clock.start(m.clock, time.Duration(m.youngest))
-	q.addTimeOff()
-	q.space = store.NewSpace(o.Path, o.Reserve, o.Logger)
-	q.metrics = newMetrics(q, o.Registerer)
-	if err = q.probeCommit(db); err == nil {
-		err = q.replay()
+
+	queue.db.Store(db)
+	queue.install(loaded)
+	queue.clock.start(loaded.clock, time.Duration(loaded.youngest))
+	queue.addTimeOff()
+
+	queue.space = store.NewSpace(o.Path, o.Reserve, o.Logger)
+	queue.metrics = newMetrics(queue, o.Registerer)
+
+	if err = queue.probeCommit(db); err == nil {
+		err = queue.replay()
 	}
 	if err != nil { // as after any failed commit, run reopens the file before it accepts
-		q.commitFailed(classify(err))
+		queue.commitFailed(classify(err))
 	}
+
 	// It starts all the same: the tickets that are there must print, and the metric raises the
 	// alarm.
-	if n := q.Unaccounted(); n != 0 {
-		q.log.Error("the books do not balance", "unaccounted_jobs", n)
+	if off := queue.Unaccounted(); off != 0 {
+		queue.log.Error("the books do not balance", "unaccounted_jobs", off)
 	}
-	go q.run()
-	if q.copier != nil {
+
+	go queue.run()
+	if queue.copier != nil {
 		var ctx context.Context
-		ctx, q.copier.cancel = context.WithCancel(context.Background())
-		go q.copier.run(ctx)
+		ctx, queue.copier.cancel = context.WithCancel(context.Background())
+		go queue.copier.run(ctx)
 	}
-	return q, nil
+
+	return queue, nil
 }
 
 // followCopies returns an error if the file is older than its copies. A folder that cannot be read, or is another
@@ -132,6 +143,7 @@ func open(o Options, s store.Hooks) (*Queue, error) {
 func (q *Queue) followCopies(r store.CopyRecord) error {
 	q.copier = newCopier(q)
 	q.copier.record = r
+
 	files, unread := q.copier.folder.List()
 	if unread == nil {
 		_, _, err := files.Follow(r)
@@ -139,6 +151,7 @@ func (q *Queue) followCopies(r store.CopyRecord) error {
 			return err
 		}
 	}
+
 	q.copier.failed(unread)
 	q.replayed = true
 	return nil
@@ -149,27 +162,33 @@ func (o Options) complete() (Options, error) {
 	if o.Path == "" {
 		return o, errors.New("Options.Path is missing")
 	}
-	o.Path = store.Target(o.Path) // the space that counts is that of its disk
+	o.Path = store.Target(o.Path) // the space of its disk counts
+
 	if o.DedupRetention < 0 || o.HistoryRetention < 0 || o.MaxBacklog < 0 {
 		return o, errors.New("a retention or MaxBacklog is negative")
 	}
+
 	if o.DedupRetention == 0 {
 		o.DedupRetention = 168 * time.Hour
 	}
 	if o.HistoryRetention == 0 {
 		o.HistoryRetention = 72 * time.Hour
 	}
+
 	// 100,000 open jobs take about 5 MB of memory (see entry), and more than any kitchen can print
 	// in a day.
 	if o.MaxBacklog == 0 {
 		o.MaxBacklog = 100_000
 	}
+
 	if o.CheckCopy == nil {
 		o.CheckCopy = func(_ context.Context, path string) error { return store.Check(path, Contents) }
 	}
+
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+
 	o.Logger = o.Logger.With("component", "queue")
 	return o, nil
 }
@@ -183,10 +202,12 @@ func (q *Queue) Close() error {
 		l.notify() // callers of Take must not wait for ever
 	}
 	q.mu.Unlock()
+
 	if q.copier != nil {
 		q.copier.cancel()
 		defer func() { <-q.copier.ended }()
 	}
+
 	q.in.close()
 	<-q.ended
 	return q.closeErr
@@ -196,11 +217,11 @@ func (q *Queue) Close() error {
 // watchdog that sees it grow knows that the disk hangs.
 func (q *Queue) Waiting() time.Duration { return q.in.waiting() }
 
-// A Notice is what was found since the start and a person must know.
+// A Notice tells a person of a state that was found since the start.
 type Notice struct {
 	At       time.Time // by the wall clock
 	Lost     bool      // orders may be lost; else nothing is
-	Text, Do string    // what it is, and what to do
+	Text, Do string    // the cause, and the remedy
 }
 
 // Notices are in the order in which they were found.
@@ -227,14 +248,17 @@ func (q *Queue) foundDamage(what string, cause error) error {
 	if !errors.Is(cause, errChecksum) { // another version has written it, and its copy says the same
 		return err
 	}
+
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.damage != nil {
 		return err
 	}
+
 	q.damage = fmt.Errorf("%w: %w", ErrStorageFailed, err)
 	close(q.broken)
 	q.log.Error("a stored record is damaged: the daemon restarts with the copy of the database", "err", err)
+
 	if bad := store.Suspect(q.o.Path, err.Error()); bad != nil {
 		q.log.Error("the damaged database cannot be marked", "err", bad)
 	}

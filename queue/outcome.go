@@ -19,18 +19,18 @@ const outcomesName = "outcomes"
 
 // An Outcome is something that became of a job.
 type Outcome struct {
-	Seq     uint64 // ascending, without gaps but for what was too old: see Queue.KeepOutcomes
+	Seq     uint64 // ascending, without gaps but for outcomes that were too old: see Queue.KeepOutcomes
 	Job     uint64
 	What    string // Accepted, Late, held, or a final [ticket.State]
 	Station string
 	Reason  string
 	At      time.Time // wall clock, milliseconds
-	// Attempts and Doubt are those of the job at that time.
+	// Attempts and Doubt are the job's at that time.
 	Attempts int
 	Doubt    bool
 }
 
-// What an Outcome says beside the states of tickets.
+// The values of Outcome.What beside the states of tickets.
 const (
 	Accepted = "accepted" // the job waits in the queue of its station
 	Late     = "late"     // it has waited for longer than it should
@@ -48,29 +48,32 @@ type storedOutcome struct {
 	Doubt    bool         `json:"d,omitempty"`
 }
 
-// KeepOutcomes says whether what becomes of jobs is kept for [Queue.Outcomes] from now on: until it is forgotten,
+// KeepOutcomes says whether outcomes are kept for [Queue.Outcomes] from now on: until they are forgotten,
 // and for as long as the history at most.
 func (q *Queue) KeepOutcomes(keep bool) { q.keepOutcomes.Store(keep) }
 
 // Outcomes returns the oldest outcomes, at most limit. One that is damaged has no What.
 func (q *Queue) Outcomes(limit int) (out []Outcome, err error) {
 	err = q.view(func(tx *bolt.Tx) error {
-		k := tx.Bucket(bucketNames[bucketKV]).Bucket([]byte(outcomesName))
-		if k == nil {
+		outcomes := tx.Bucket(bucketNames[bucketKV]).Bucket([]byte(outcomesName))
+		if outcomes == nil {
 			return nil
 		}
-		c := k.Cursor()
-		for key, raw := c.First(); key != nil && len(out) < limit; key, raw = c.Next() {
-			o, s := Outcome{Seq: binary.BigEndian.Uint64(key)}, storedOutcome{}
-			if unsealJSON(raw, &s) == nil {
-				o.Job, o.What, o.Station, o.Reason = s.Job, string(s.What), s.Station, s.Reason
-				o.Attempts, o.Doubt = s.Attempts, s.Doubt
-				o.At = time.UnixMilli(s.At).UTC()
+
+		cursor := outcomes.Cursor()
+		for key, raw := cursor.First(); key != nil && len(out) < limit; key, raw = cursor.Next() {
+			outcome, stored := Outcome{Seq: binary.BigEndian.Uint64(key)}, storedOutcome{}
+			if unsealJSON(raw, &stored) == nil {
+				outcome.Job, outcome.What, outcome.Station = stored.Job, string(stored.What), stored.Station
+				outcome.Reason = stored.Reason
+				outcome.Attempts, outcome.Doubt = stored.Attempts, stored.Doubt
+				outcome.At = time.UnixMilli(stored.At).UTC()
 			}
-			out = append(out, o)
+			out = append(out, outcome)
 		}
 		return nil
 	})
+
 	if err != nil {
 		return nil, fmt.Errorf("read outcomes: %w", err)
 	}
@@ -80,10 +83,10 @@ func (q *Queue) Outcomes(limit int) (out []Outcome, err error) {
 // OutcomesKept says how many outcomes there are.
 func (q *Queue) OutcomesKept() (n uint64, err error) {
 	err = q.view(func(tx *bolt.Tx) error {
-		if k := tx.Bucket(bucketNames[bucketKV]).Bucket([]byte(outcomesName)); k != nil {
-			c := k.Cursor()
-			if first, _ := c.First(); first != nil {
-				last, _ := c.Last()
+		if outcomes := tx.Bucket(bucketNames[bucketKV]).Bucket([]byte(outcomesName)); outcomes != nil {
+			cursor := outcomes.Cursor()
+			if first, _ := cursor.First(); first != nil {
+				last, _ := cursor.Last()
 				n = binary.BigEndian.Uint64(last) - binary.BigEndian.Uint64(first) + 1
 			}
 		}
@@ -107,16 +110,17 @@ func (q *Queue) ForgetOutcomes(ctx context.Context, through uint64) error {
 
 // dropOutcomes removes outcomes from the oldest on for as long as which says so, but few in one transaction.
 func (b *batch) dropOutcomes(which func(seq uint64, raw []byte) bool) (dropped int) {
-	k := b.bucket(bucketKV).Bucket([]byte(outcomesName))
-	if k == nil {
+	outcomes := b.bucket(bucketKV).Bucket([]byte(outcomesName))
+	if outcomes == nil {
 		return 0
 	}
-	c := k.Cursor()
-	for key, raw := c.First(); key != nil && dropped < pruneAtOnce; key, raw = c.First() {
+
+	cursor := outcomes.Cursor()
+	for key, raw := cursor.First(); key != nil && dropped < pruneAtOnce; key, raw = cursor.First() {
 		if !which(binary.BigEndian.Uint64(key), raw) {
 			break
 		}
-		b.del(k, key)
+		b.del(outcomes, key)
 		dropped++
 	}
 	return dropped
@@ -133,22 +137,26 @@ func (b *batch) pruneOutcomes(retention time.Duration) int {
 
 // MarkLate stores the outcome [Late] for each pending job that is older, once.
 func (q *Queue) MarkLate(ctx context.Context, older time.Duration) error {
+
 	if len(q.late(older)) == 0 {
 		return nil
 	}
+
 	err := q.do(ctx, opOnce, smallOp, func(b *batch) error {
 		for _, e := range q.late(older) {
-			s, err := b.state(e.job)
-			if err != nil || s.State != ticket.Pending { // damaged: the station finds that
+			state, err := b.state(e.job)
+			if err != nil || state.State != ticket.Pending { // damaged: the station finds that
 				continue
 			}
-			s.Late = true
-			b.setState(e.job, s)
-			b.noteOutcome(e.job, s, Late)
-			b.afterCommit(func() { q.lane(s.Station).update(s.laneEntry(e.job)) })
+
+			state.Late = true
+			b.setState(e.job, state)
+			b.noteOutcome(e.job, state, Late)
+			b.afterCommit(func() { q.lane(state.Station).update(state.laneEntry(e.job)) })
 		}
 		return nil
 	})
+
 	if err != nil {
 		return fmt.Errorf("mark late jobs: %w", err)
 	}
@@ -158,6 +166,7 @@ func (q *Queue) MarkLate(ctx context.Context, older time.Duration) error {
 // late returns pending jobs that are older and not marked, a few of them.
 func (q *Queue) late(older time.Duration) (out []entry) {
 	before := int64(q.clock.running() - older)
+
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, l := range q.lanes {

@@ -3,13 +3,13 @@
 // it.
 //
 // One bbolt file holds the dedup keys, the jobs, one lane per station, and the history. How that file is made, opened,
-// checked, copied and replaced is the package store's; what is in it, and when it is committed, is decided here. A job
+// checked, copied and replaced is the package store's; its content, and the time of each commit, is decided here. A job
 // is one ticket for one station. A lane is the queue of one station: its open jobs, in the order in which they must
 // print.
 //
 // All writes go through one goroutine, the committer (committer.go). It collects the operations
 // that wait and commits them in one transaction, so a hundred senders cost hardly more fsyncs than
-// one. What is in memory changes only after the commit: nothing is ever answered that a power cut
+// one. Memory changes only after the commit: nothing is ever answered that a power cut
 // could take back.
 //
 // The life of a job: [Queue.Accept] enqueues it, [Queue.Take] lends it to its station as a [Lease],
@@ -31,7 +31,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Errors that callers distinguish with [errors.Is]. What this package returns wraps them and says
+// Errors that callers distinguish with [errors.Is]. The errors of this package wrap them and say
 // more.
 var (
 	// ErrBacklogFull: the request would exceed Options.MaxBacklog. The printers cannot keep up, or
@@ -48,9 +48,9 @@ var (
 	ErrBusy = errors.New("too many requests wait for the disk")
 	// ErrNotFound: there is no such job, or Options.HistoryRetention has removed it.
 	ErrNotFound = errors.New("not found")
-	// ErrConflict: the state of the job or station does not allow what was asked.
+	// ErrConflict: the state of the job or station does not allow the command.
 	ErrConflict = errors.New("not possible now")
-	// ErrDamaged: the file, or a record in it, is not what was written.
+	// ErrDamaged: the file, or a record in it, is not as it was written.
 	ErrDamaged = store.ErrDamaged
 )
 

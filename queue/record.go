@@ -14,7 +14,7 @@ import (
 
 // Every stored value begins with the CRC32C of the rest, because bbolt has no checksums on its data
 // pages, and an SD card returns flipped bits: 1 burger must not become 9. Keys have
-// none: bbolt sorts by them, so a checksum would have to be at their end, and what follows a key
+// none: bbolt sorts by them, so a checksum would have to be at their end, and the value of a key
 // shows damage. Code that trusts a key alone says so (see readClock and forget).
 
 // castagnoli is the CRC that processors compute in hardware.
@@ -28,17 +28,19 @@ func seal(parts ...[]byte) []byte {
 	for _, p := range parts {
 		size += len(p)
 	}
-	b := make([]byte, crcSize, size)
+
+	sealed := make([]byte, crcSize, size)
 	for _, p := range parts {
-		b = append(b, p...)
+		sealed = append(sealed, p...)
 	}
-	binary.BigEndian.PutUint32(b, crc32.Checksum(b[crcSize:], castagnoli))
-	return b
+
+	binary.BigEndian.PutUint32(sealed, crc32.Checksum(sealed[crcSize:], castagnoli))
+	return sealed
 }
 
 var errChecksum = errors.New("the checksum does not match")
 
-// unseal returns what seal was given; it points into b.
+// unseal returns the parts given to seal; the result points into b.
 func unseal(b []byte) ([]byte, error) {
 	if len(b) < crcSize || binary.BigEndian.Uint32(b) != crc32.Checksum(b[crcSize:], castagnoli) {
 		return nil, errChecksum
@@ -48,19 +50,19 @@ func unseal(b []byte) ([]byte, error) {
 
 // sealJSON is for the small records; tickets and bodies are sealed as bytes.
 func sealJSON(v any) ([]byte, error) {
-	j, err := json.Marshal(v)
+	encoded, err := json.Marshal(v)
 	if err != nil {
 		return nil, err
 	}
-	return seal(j), nil
+	return seal(encoded), nil
 }
 
 func unsealJSON(b []byte, v any) error {
-	j, err := unseal(b)
+	opened, err := unseal(b)
 	if err != nil {
 		return err
 	}
-	return json.Unmarshal(j, v)
+	return json.Unmarshal(opened, v)
 }
 
 // key64 is a number as a key. Big-endian, so that bbolt sorts keys as numbers.
@@ -79,7 +81,7 @@ func un64(k []byte) uint64 {
 	return binary.BigEndian.Uint64(k)
 }
 
-// A jobState is what changes about a job; its ticket, which does not change, is in another bucket.
+// A jobState has the fields of a job that change; its ticket, which does not, is in another bucket.
 // The JSON names are short because a busy box writes each several times.
 //
 // That a job is printing is not stored: after a crash it waits again, and the number of doubts,
@@ -98,8 +100,8 @@ type jobState struct {
 	Copies      int          `json:"cp,omitempty"`  // reprints made of it since it ended
 	PrintedBy   string       `json:"pb,omitempty"`  // the backup that it came out of
 	ReprintedAs uint64       `json:"ra,omitempty"`  // the copy of it, if it was held or failed
-	ReplacedBy  uint64       `json:"rs,omitempty"`  // the job of the ticket that changed content has in its place
-	ShownOn     string       `json:"fr,omitempty"`  // the dark screen that showed what it lists
+	ReplacedBy  uint64       `json:"rs,omitempty"`  // the job whose changed ticket took its place
+	ShownOn     string       `json:"fr,omitempty"`  // the dark screen that showed the tickets of its list
 	RefusedBy   []string     `json:"rb,omitempty"`  // the stations that refused it, in order
 	Received    int64        `json:"r,omitempty"`   // wall clock, ms
 	Finished    int64        `json:"f,omitempty"`   // wall clock, ms
@@ -121,8 +123,8 @@ func (s *jobState) valid() error {
 	return nil
 }
 
-// version is what a person decides by: where the ticket is, whether it may have come out, and whether it was
-// printed again or replaced. An attempt that failed without doubt changes none of that.
+// version changes with everything a person decides by: where the ticket is, whether it may have come out, and whether
+// it was printed again or replaced. An attempt that failed without doubt changes none of that.
 func (s *jobState) version() string {
 	return fmt.Sprintf("%s.%d.%d.%d", s.State, s.Doubts, s.Copies, s.ReplacedBy)
 }
@@ -152,11 +154,11 @@ func decodeState(b []byte) (jobState, error) {
 
 // decodePayload reads a stored ticket, of this or any earlier version: see [ticket.Unmarshal].
 func decodePayload(b []byte) (ticket.Ticket, error) {
-	j, err := unseal(b)
+	opened, err := unseal(b)
 	if err != nil {
 		return ticket.Ticket{}, err
 	}
-	return ticket.Unmarshal(j)
+	return ticket.Unmarshal(opened)
 }
 
 // encodeWaiting is the value of a position in the waiting bucket. The station is stored here too,
@@ -166,17 +168,18 @@ func encodeWaiting(job uint64, station string) []byte {
 }
 
 func decodeWaiting(b []byte) (job uint64, station string, err error) {
-	p, err := unseal(b)
+	opened, err := unseal(b)
 	if err != nil {
 		return job, station, err
 	}
-	if len(p) < 9 {
+
+	if len(opened) < 9 {
 		return job, station, errors.New("too short")
 	}
-	return binary.BigEndian.Uint64(p), string(p[8:]), nil
+	return binary.BigEndian.Uint64(opened), string(opened[8:]), nil
 }
 
-// stationRecord is what is stored of a station besides its jobs.
+// stationRecord is stored of a station besides its jobs.
 type stationRecord struct {
 	Books Books        `json:"books"`
 	Hold  *StationHold `json:"hold,omitempty"`
@@ -192,20 +195,21 @@ type bodyMeta struct {
 // encodeBody stores the length of the bodyMeta, the bodyMeta as JSON, and the body as received. The
 // bodyMeta is separate from the body, because the body may not even be JSON that can be read.
 func encodeBody(r *ticket.Request) []byte {
-	m, _ := json.Marshal(bodyMeta{r.Venue, r.ID, r.Device}) // strings: it cannot fail
-	return seal(binary.BigEndian.AppendUint32(nil, uint32(len(m))), m, r.Body)
+	meta, _ := json.Marshal(bodyMeta{r.Venue, r.ID, r.Device}) // strings: it cannot fail
+	return seal(binary.BigEndian.AppendUint32(nil, uint32(len(meta))), meta, r.Body)
 }
 
 // decodeBody returns the body as received. It points into b.
 func decodeBody(b []byte) ([]byte, error) {
-	p, err := unseal(b)
+	opened, err := unseal(b)
 	if err != nil {
 		return nil, err
 	}
-	if len(p) < 4 || uint64(binary.BigEndian.Uint32(p)) > uint64(len(p)-4) {
+
+	if len(opened) < 4 || uint64(binary.BigEndian.Uint32(opened)) > uint64(len(opened)-4) {
 		return nil, errors.New("too short")
 	}
-	return p[4+binary.BigEndian.Uint32(p):], nil
+	return opened[4+binary.BigEndian.Uint32(opened):], nil
 }
 
 // A clockRecord is the running time, and the wall clock at that moment.

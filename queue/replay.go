@@ -13,10 +13,10 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// A start reads the log since the last base copy, and does again what the file has lost: an older meta page, an older
-// file, or a base copy that took the place of a damaged file. What comes back is in doubt, and so is then every ticket
-// that waits, because a log can miss its last second. What the file has is left alone, so a replay that is cut off is
-// done once more by the next start.
+// A start reads the log since the last base copy, and does again the changes that the file has lost: an older meta
+// page, an older file, or a base copy that took the place of a damaged file. Jobs that come back are in doubt, and so
+// is then every ticket that waits, because a log can miss its last second. Jobs that the file has are left alone, so a
+// replay that is cut off is done once more by the next start.
 
 // A replay is one reading of the log.
 type replay struct {
@@ -24,8 +24,8 @@ type replay struct {
 	lines   []logLine // to be done in the next transaction
 	size    int
 	became  map[uint64]*loggedJob // the latest of each job
-	numbers map[uint64]uint64     // of jobs that were made again, by what they were
-	foreign bool                  // the log is that of another database
+	numbers map[uint64]uint64     // of jobs that were made again, by their old numbers
+	foreign bool                  // the log belongs to another database
 	known   uint64                // the highest number of a job that the file has given out
 	highest uint64                // number of a job
 	damaged int                   // lines that cannot be read
@@ -40,30 +40,34 @@ func (q *Queue) replay() error {
 	if q.copier == nil || q.replayed {
 		return nil
 	}
-	r := replay{q: q, became: map[uint64]*loggedJob{}, numbers: map[uint64]uint64{}}
-	if err := r.read(); err != nil && r.failed == nil {
+
+	replaying := replay{q: q, became: map[uint64]*loggedJob{}, numbers: map[uint64]uint64{}}
+	if err := replaying.read(); err != nil && replaying.failed == nil {
 		q.copier.failed(err)
-		r.damaged++ // and perhaps more
+		replaying.damaged++ // and perhaps more
 	}
-	if r.failed == nil {
-		r.flush()
+
+	if replaying.failed == nil {
+		replaying.flush()
 	}
-	if r.failed == nil {
-		r.finish()
+	if replaying.failed == nil {
+		replaying.finish()
 	}
-	if r.failed != nil {
-		return r.failed
+
+	if replaying.failed != nil {
+		return replaying.failed
 	}
+
 	q.replayed = true
-	if r.behind {
-		q.copier.gap.Store(true) // what came back is not in the log again
+	if replaying.behind {
+		q.copier.gap.Store(true) // the jobs that came back are not in the log again
 		q.log.Error("the database had lost its last commits: they were read from the log of its copy",
-			"tickets", r.again, "damaged_lines", r.damaged)
+			"tickets", replaying.again, "damaged_lines", replaying.damaged)
 		q.notice(Notice{
-			Lost: r.damaged > 0,
+			Lost: replaying.damaged > 0,
 			Text: fmt.Sprintf("the database had lost its last commits: %s came back from the log of its copy, and "+
 				"what is not known to have come out prints marked POSSIBLE DUPLICATE; %s of the log cannot be read",
-				ticket.Plural(r.again, "ticket"), ticket.Plural(r.damaged, "line")),
+				ticket.Plural(replaying.again, "ticket"), ticket.Plural(replaying.damaged, "line")),
 			Do: "compare the orders before the last stop with the point of sale; if it happens again, replace the disk",
 		})
 	}
@@ -75,10 +79,12 @@ func (r *replay) read() error {
 	if err != nil {
 		return err
 	}
+
 	first, foreign, err := files.Follow(r.q.copier.record)
 	if err != nil || first == 0 {
 		return err
 	}
+
 	r.foreign = foreign
 	if err := r.q.view(func(tx *bolt.Tx) error {
 		r.known = tx.Bucket(bucketNames[bucketJobs]).Sequence()
@@ -86,9 +92,10 @@ func (r *replay) read() error {
 	}); err != nil {
 		return err
 	}
-	for n := first; n <= files.Newest() && err == nil; n++ {
+
+	for number := first; number <= files.Newest() && err == nil; number++ {
 		damaged := 0
-		damaged, err = files.Read(n, r.line)
+		damaged, err = files.Read(number, r.line)
 		r.damaged += damaged
 	}
 	return err
@@ -101,6 +108,7 @@ func (r *replay) line(object []byte) error {
 		r.damaged++
 		return nil
 	}
+
 	switch {
 	case l.Job != nil:
 		r.became[l.Job.Job] = l.Job
@@ -115,6 +123,7 @@ func (r *replay) line(object []byte) error {
 	default:
 		return nil
 	}
+
 	r.lines = append(r.lines, l)
 	if r.size += len(object); r.size > maxBatchBytes || len(r.lines) >= maxBatch {
 		return r.flush()
@@ -139,6 +148,7 @@ func (r *replay) flush() error {
 	if len(lines) == 0 {
 		return nil
 	}
+
 	err := r.commit(func(b *batch) error {
 		for i := range lines {
 			if lines[i].Request != nil {
@@ -149,6 +159,7 @@ func (r *replay) flush() error {
 		}
 		return nil
 	})
+
 	r.again += again
 	r.behind = r.behind || again > 0
 	return err
@@ -157,14 +168,16 @@ func (r *replay) flush() error {
 // acceptAgain accepts a request of which the file has no job, and returns how many tickets came of it.
 func (r *replay) acceptAgain(b *batch, l *logLine) int {
 	for _, j := range l.Request.Jobs {
-		t, err := decodePayload(b.bucket(bucketJobs).Get(key64(j.Job)))
-		if err == nil && t.Request == l.Request.ID && t.Venue == l.Request.Venue {
+		known, err := decodePayload(b.bucket(bucketJobs).Get(key64(j.Job)))
+		if err == nil && known.Request == l.Request.ID && known.Venue == l.Request.Venue {
 			return 0
 		}
 	}
-	if n := len(l.Request.Jobs); n > 0 && r.removed(b, l, l.Request.Jobs[n-1].Job, b.q.o.DedupRetention) {
+
+	if last := len(l.Request.Jobs); last > 0 && r.removed(b, l, l.Request.Jobs[last-1].Job, b.q.o.DedupRetention) {
 		return 0 // its key may be forgotten too
 	}
+
 	request, err := l.request()
 	var a *acceptOp
 	if err == nil {
@@ -174,11 +187,13 @@ func (r *replay) acceptAgain(b *batch, l *logLine) int {
 		b.q.log.Error("a request of the log cannot be accepted again", "request", l.Request.ID, "err", err)
 		return 0
 	}
+
 	a.again = l.Request
 	if !r.foreign { // else its running time says nothing
 		a.age = min(max(b.now-l.running()+a.age, 0), maxTimeOff)
 	}
 	b.fail(a.apply(b))
+
 	for i := range min(len(a.jobs), len(l.Request.Jobs)) {
 		r.numbers[l.Request.Jobs[i].Job] = a.jobs[i].Job
 	}
@@ -193,35 +208,42 @@ func (r *replay) removed(b *batch, l *logLine, job uint64, after time.Duration) 
 
 // makeAgain makes a job that no request made, if the file does not have it.
 func (r *replay) makeAgain(b *batch, l *logLine) int {
-	m := l.Made
-	if len(l.Tickets) != 1 || r.foreign || b.bucket(bucketState).Get(key64(m.Job)) != nil ||
-		r.removed(b, l, m.Job, min(historyAtLeast, b.q.o.HistoryRetention)) {
+
+	made := l.Made
+	if len(l.Tickets) != 1 || r.foreign || b.bucket(bucketState).Get(key64(made.Job)) != nil ||
+		r.removed(b, l, made.Job, min(historyAtLeast, b.q.o.HistoryRetention)) {
 		return 0
 	}
+
 	if _, err := ticket.Unmarshal(l.Tickets[0]); err != nil { // a newer version has written it
-		b.q.log.Error("a job of the log cannot be made again", "job", m.Job, "err", err)
+		b.q.log.Error("a job of the log cannot be made again", "job", made.Job, "err", err)
 		return 0
 	}
-	s := m.As
-	if from, ok := r.numbers[s.MadeFrom]; ok {
-		s.MadeFrom = from
+
+	state := made.As
+	if from, ok := r.numbers[state.MadeFrom]; ok {
+		state.MadeFrom = from
 	}
-	from, err := b.state(s.MadeFrom)
-	if s.Req = from.Req; err != nil {
-		s.Req = 0
+
+	from, err := b.state(state.MadeFrom)
+	if state.Req = from.Req; err != nil {
+		state.Req = 0
 	}
-	s.Doubts = max(s.Doubts, 1)
-	s.Enqueued = min(s.Enqueued, int64(b.now))
-	b.numbers = []uint64{m.Job}
-	job := b.enqueue(s, seal(l.Tickets[0]), s.Slip)
-	r.numbers[m.Job] = job
-	b.books(s.Station).Enqueued++ // also if it was a copy or moved: they balance all the same
+
+	state.Doubts = max(state.Doubts, 1)
+	state.Enqueued = min(state.Enqueued, int64(b.now))
+	b.numbers = []uint64{made.Job}
+	job := b.enqueue(state, seal(l.Tickets[0]), state.Slip)
+	r.numbers[made.Job] = job
+
+	b.books(state.Station).Enqueued++ // also if it was a copy or moved: they balance all the same
 	return 1
 }
 
-// finish ends what had ended, and puts all that still waits in doubt if the file had lost anything.
+// finish ends the jobs that had ended, and puts all that still wait in doubt if the file had lost anything.
 func (r *replay) finish() {
 	jobs := slices.Sorted(maps.Keys(r.became))
+
 	for part := range slices.Chunk(jobs, maxBatch) {
 		behind := false
 		if r.commit(func(b *batch) error {
@@ -234,14 +256,17 @@ func (r *replay) finish() {
 		}
 		r.behind = r.behind || behind
 	}
+
 	if r.highest > 0 && r.commit(func(b *batch) error { b.notBelow(r.highest); return nil }) != nil {
 		return
 	}
+
 	if !r.behind || r.foreign {
 		return
 	}
 
 	var open []uint64
+
 	r.q.mu.Lock()
 	for _, l := range r.q.lanes {
 		for _, e := range l.pending {
@@ -252,6 +277,7 @@ func (r *replay) finish() {
 		}
 	}
 	r.q.mu.Unlock()
+
 	for part := range slices.Chunk(open, maxBatch) {
 		if r.commit(func(b *batch) error { b.doubt(part); return nil }) != nil {
 			return
@@ -259,7 +285,7 @@ func (r *replay) finish() {
 	}
 }
 
-// endAgain does to a job what the log says became of it, and returns whether the file had lost that. If the job
+// endAgain gives a job the state that the log has of it, and returns whether the file had lost that. If the job
 // which took its place may be missing, because a line is damaged or the log foreign, only a ticket that came out has
 // ended.
 func (r *replay) endAgain(b *batch, l *loggedJob) (lost bool) {
@@ -269,42 +295,45 @@ func (r *replay) endAgain(b *batch, l *loggedJob) (lost bool) {
 			return false
 		}
 	}
-	s, err := b.state(job)
+
+	state, err := b.state(job)
 	switch {
-	case err != nil, s.Station != l.Station:
+	case err != nil, state.Station != l.Station:
 		return false
-	case s.State == l.State:
-		return s.State.Open() && l.Doubts > s.Doubts
-	case l.State == ticket.Held && s.State == ticket.Pending:
-		s.State, s.Why, s.Doubts = ticket.Held, l.Why, max(s.Doubts, l.Doubts)
-		b.setState(job, s)
-		b.afterCommit(func() { b.q.lane(s.Station).holdEntry(s.laneEntry(job)) })
+	case state.State == l.State:
+		return state.State.Open() && l.Doubts > state.Doubts
+	case l.State == ticket.Held && state.State == ticket.Pending:
+		state.State, state.Why, state.Doubts = ticket.Held, l.Why, max(state.Doubts, l.Doubts)
+		b.setState(job, state)
+		b.afterCommit(func() { b.q.lane(state.Station).holdEntry(state.laneEntry(job)) })
 		return true
 	case l.State.Open():
-		return s.State.Open()
-	case !s.State.Open() && s.State != ticket.Failed:
+		return state.State.Open()
+	case !state.State.Open() && state.State != ticket.Failed:
 		return false
 	case (r.foreign || r.damaged > 0) && !slices.Contains(ticket.Proofs(), l.State):
 		return true
 	}
+
 	// The doubt of the base copy is over: the log says how the ticket ended.
-	s.Doubts, s.PrintedBy, s.ReprintedAs = l.Doubts, l.PrintedBy, l.ReprintedAs
-	b.finish(job, s, l.State, l.Why)
+	state.Doubts, state.PrintedBy, state.ReprintedAs = l.Doubts, l.PrintedBy, l.ReprintedAs
+	b.finish(job, state, l.State, l.Why)
 	return true
 }
 
 // doubt marks tickets that wait as in doubt.
 func (b *batch) doubt(jobs []uint64) {
 	for _, job := range jobs {
-		s, err := b.state(job)
-		if err != nil || s.Doubts > 0 || !s.doubtIfOwed() {
+		state, err := b.state(job)
+		if err != nil || state.Doubts > 0 || !state.doubtIfOwed() {
 			continue
 		}
-		b.setState(job, s)
+
+		b.setState(job, state)
 		b.afterCommit(func() {
-			l := b.q.lane(s.Station)
-			if l.update(s.laneEntry(job)); s.State == ticket.Held {
-				l.held[s.Pos] = s.laneEntry(job)
+			lane := b.q.lane(state.Station)
+			if lane.update(state.laneEntry(job)); state.State == ticket.Held {
+				lane.held[state.Pos] = state.laneEntry(job)
 			}
 		})
 	}

@@ -16,13 +16,13 @@ import (
 
 // ReprintOptions say how a ticket is printed again.
 type ReprintOptions struct {
-	Station string // that prints the copy; empty: that of the ticket
+	Station string // that prints the copy; empty: the ticket's
 	Reason  string // for people
-	// Version, if it is not empty, is that of the job as the person saw it: a copy is made only if it still is.
+	// Version, if it is not empty, is the version of the job that the person saw: a copy is made only if it still is.
 	Version string
 }
 
-// A Reprinted is what Reprint has done.
+// A Reprinted is the result of [Queue.Reprint].
 type Reprinted struct {
 	Job    uint64   // the copy
 	Latest uint64   // the job that has replaced the ticket, whose copy it is; 0: none has
@@ -32,8 +32,8 @@ type Reprinted struct {
 // Reprint enqueues a copy of a job at the end of a station's queue. A held or failed original is
 // cancelled, because the copy replaces it.
 //
-// The copy of a ticket that was replaced is that of its latest replacement, so that it never orders what was
-// cancelled. Any other ticket is copied as it was; what may cancel it, a later void of the same check, is named in
+// A ticket that was replaced is copied as its latest replacement, so that no copy orders dishes that were
+// cancelled. Any other ticket is copied as it was; a later void of the same check, which may cancel it, is named in
 // its head. Such a void is found if it was accepted before the copy, and its job is still in the history; if it is
 // accepted later, it prints after the copy.
 //
@@ -42,6 +42,7 @@ type Reprinted struct {
 func (q *Queue) Reprint(ctx context.Context, id uint64, o ReprintOptions) (Reprinted, error) {
 	var done Reprinted
 	// Nearly all is read before the transaction, because tickets wait while it is written.
+
 	found, err := q.search(ctx, id)
 	if err == nil {
 		err = q.do(ctx, opOnce, copyOp, func(b *batch) error {
@@ -50,6 +51,7 @@ func (q *Queue) Reprint(ctx context.Context, id uint64, o ReprintOptions) (Repri
 			return err
 		})
 	}
+
 	if err != nil {
 		return Reprinted{}, fmt.Errorf("reprint job %d: %w", id, err)
 	}
@@ -63,50 +65,60 @@ func (b *batch) reprint(id uint64, o ReprintOptions, found search) (Reprinted, e
 	if err != nil {
 		return Reprinted{}, err
 	}
+
 	if err := original.checkSeen(o.Version); err != nil {
 		return Reprinted{}, err
 	}
+
 	if err := b.checkCopy(id, &original); err != nil {
 		return Reprinted{}, err
 	}
-	done, s := Reprinted{}, original
+
+	done, source := Reprinted{}, original
 	if latest := latestOf(b.tx, id); latest != id {
 		done.Latest = latest
-		if s, err = b.state(latest); err == nil {
-			err = b.checkCopy(latest, &s)
+		if source, err = b.state(latest); err == nil {
+			err = b.checkCopy(latest, &source)
 		}
 		if err != nil {
 			return Reprinted{}, fmt.Errorf("job %d has replaced it: %w", latest, err)
 		}
 	}
+
 	station := o.Station
 	if station == "" {
-		station = s.Station
+		station = source.Station
 	}
 	if err := checkName("station", station); err != nil {
 		return Reprinted{}, err
 	}
+
 	payload, later, err := b.present(id, found)
 	if err != nil {
 		return Reprinted{}, err
 	}
 
-	n, from := s, max(id, done.Latest)
+	next, from := source, max(id, done.Latest)
 	// A new job: the attempts and doubts of the original are not its own, and it starts to age now.
-	n.Station, n.Reprint, n.MadeFrom, n.Attempts, n.Doubts, n.Copies, n.Finished = station, true, from, 0, 0, 0, 0
-	n.Enqueued, n.Why = int64(b.now), o.Reason
-	done.Job, done.Later = b.enqueue(n, payload, false), later
+	next.Station, next.Reprint, next.MadeFrom = station, true, from
+	next.Attempts, next.Doubts, next.Copies, next.Finished = 0, 0, 0, 0
+
+	next.Enqueued, next.Why = int64(b.now), o.Reason
+	done.Job, done.Later = b.enqueue(next, payload, false), later
 	b.books(station).Reprinted++
+
 	b.copied(id, original, done.Job)
 	if from != id {
-		b.copied(from, s, done.Job)
+		b.copied(from, source, done.Job)
 	}
+
 	return done, nil
 }
 
 // checkCopy returns an error if a job cannot be copied now. It blocks the lending of its lane.
 func (b *batch) checkCopy(id uint64, s *jobState) error {
 	lent := b.blockLending(s.Station)
+
 	switch err := s.checkReplaced(); {
 	case err != nil:
 		return err
@@ -125,6 +137,7 @@ func (b *batch) copied(id uint64, s jobState, by uint64) {
 		b.finish(id, s, ticket.Cancelled, fmt.Sprint("reprinted as job ", by))
 		return
 	}
+
 	s.Copies++ // so that who saw it before sees another version
 	b.setState(id, s)
 }
@@ -135,41 +148,46 @@ func (b *batch) present(id uint64, found search) (payload []byte, later []string
 	if payload, err = b.payload(latest); err != nil {
 		return nil, nil, err
 	}
+
 	if found.job != latest { // it was replaced since the search
 		found = search{}
 		if !found.begin(b.tx, id) {
 			return payload, nil, nil
 		}
 	}
-	found.read(b.tx, math.MaxInt)  // what has come since search
-	t, _ := decodePayload(payload) // payload has decoded it
-	if slices.Equal(t.Later, found.later) {
+
+	found.read(b.tx, math.MaxInt)        // the jobs since the search
+	decoded, _ := decodePayload(payload) // payload has decoded it
+	if slices.Equal(decoded.Later, found.later) {
 		return payload, found.later, nil
 	}
-	t.Later = found.later
-	return b.encodeTicket(t), found.later, nil
+	decoded.Later = found.later
+	return b.encodeTicket(decoded), found.later, nil
 }
 
-// latestOf is the job whose ticket has replaced that of a job, or of one that it was made from; else the job itself.
-// Damaged records end the search.
+// latestOf is the job whose ticket has replaced the ticket of a job, or of one that it was made from; else the job
+// itself. Damaged records end the search.
 func latestOf(tx *bolt.Tx, job uint64) uint64 {
 	state := func(job uint64) jobState {
-		s, _ := decodeState(tx.Bucket(bucketNames[bucketState]).Get(key64(job)))
-		return s
+		decoded, _ := decodeState(tx.Bucket(bucketNames[bucketState]).Get(key64(job)))
+		return decoded
 	}
+
 	for from := job; from != 0; {
-		s := state(from)
+		first := state(from)
 		latest := from
-		for next := s; next.ReplacedBy > latest; next = state(latest) {
+		for next := first; next.ReplacedBy > latest; next = state(latest) {
 			latest = next.ReplacedBy
 		}
+
 		if latest != from {
 			return latest
 		}
-		if s.MadeFrom >= from {
+
+		if first.MadeFrom >= from {
 			break
 		}
-		from = s.MadeFrom
+		from = first.MadeFrom
 	}
 	return job
 }
@@ -193,7 +211,7 @@ func (b *batch) payload(id uint64) ([]byte, error) {
 	return slices.Clone(raw), nil
 }
 
-// A search is the search for what was cancelled of an order since it came. Requests are numbered as they
+// A search looks for voids of an order since it came. Requests are numbered as they
 // come, so it reads the jobs of all later ones, in order.
 type search struct {
 	job    uint64 // the latest one, see latestOf; 0: there is nothing to search
@@ -208,16 +226,17 @@ const (
 	// sameCheckFor is for how long the number or table of an order means the same check, if another request has it.
 	// Many services begin with 1 again each day.
 	sameCheckFor = 12 * time.Hour
-	// maxLater bounds what a service can make a reprint grow by.
+	// maxLater bounds how much a service can make a reprint grow.
 	maxLater = 8
 )
 
-// search begins a search, and reads what is there now.
+// search begins a search, and reads the present jobs.
 func (q *Queue) search(ctx context.Context, job uint64) (s search, err error) {
 	for more := true; more; {
 		if err := ctx.Err(); err != nil {
 			return search{}, err
 		}
+
 		err := q.view(func(tx *bolt.Tx) error {
 			if s.next == nil && !s.begin(tx, job) {
 				more = false
@@ -226,6 +245,7 @@ func (q *Queue) search(ctx context.Context, job uint64) (s search, err error) {
 			more = s.read(tx, pageSize)
 			return nil
 		})
+
 		if err != nil {
 			return search{}, err
 		}
@@ -237,6 +257,7 @@ func (q *Queue) search(ctx context.Context, job uint64) (s search, err error) {
 // they are few.
 func (q *Queue) searchHeld(ctx context.Context, want func(station string, e entry) bool) (map[uint64]search, error) {
 	found := map[uint64]search{}
+
 	q.mu.Lock()
 	for station, l := range q.lanes {
 		for _, e := range l.held {
@@ -246,30 +267,34 @@ func (q *Queue) searchHeld(ctx context.Context, want func(station string, e entr
 		}
 	}
 	q.mu.Unlock()
+
 	for job := range found {
-		s, err := q.search(ctx, job)
+		result, err := q.search(ctx, job)
 		if err != nil {
 			return nil, err
 		}
-		found[job] = s
+		found[job] = result
 	}
 	return found, nil
 }
 
-// begin finds the ticket whose copy is asked for, and when it came: what was moved or reprinted was made from
+// begin finds the ticket whose copy is asked for, and when it came: a moved or reprinted ticket was made from
 // another job. False: there is nothing to search, because it is no order, or it cannot be read, which its copy will
 // report.
 func (s *search) begin(tx *bolt.Tx, job uint64) bool {
 	s.job = latestOf(tx, job)
+
 	read := func(job uint64) (jobState, error) {
 		return decodeState(tx.Bucket(bucketNames[bucketState]).Get(key64(job)))
 	}
+
 	state, err1 := read(s.job)
-	t, err2 := decodePayload(tx.Bucket(bucketNames[bucketJobs]).Get(key64(s.job)))
-	if errors.Join(err1, err2) != nil || t.Kind != ticket.Order || state.Req == 0 {
+	shown, err2 := decodePayload(tx.Bucket(bucketNames[bucketJobs]).Get(key64(s.job)))
+	if errors.Join(err1, err2) != nil || shown.Kind != ticket.Order || state.Req == 0 {
 		return false
 	}
-	s.ticket, s.next = t, key64(state.Req+1)
+
+	s.ticket, s.next = shown, key64(state.Req+1)
 	for state.MadeFrom != 0 {
 		before, err := read(state.MadeFrom)
 		if err != nil { // its history is over
@@ -277,6 +302,7 @@ func (s *search) begin(tx *bolt.Tx, job uint64) bool {
 		}
 		state = before
 	}
+
 	s.came = time.Duration(state.Enqueued)
 	return true
 }
@@ -287,43 +313,48 @@ func (s *search) read(tx *bolt.Tx, n int) (more bool) {
 		return false
 	}
 	s.later = slices.Clip(s.later) // a transaction may be built twice, from the same search
-	c := tx.Bucket(bucketNames[bucketReqJobs]).Cursor()
-	for k, _ := c.Seek(s.next); k != nil; k, _ = c.Next() {
-		if len(k) != 16 {
+
+	cursor := tx.Bucket(bucketNames[bucketReqJobs]).Cursor()
+	for key, _ := cursor.Seek(s.next); key != nil; key, _ = cursor.Next() {
+		if len(key) != 16 {
 			continue
 		}
 		if n--; n < 0 {
 			return true
 		}
-		req, job := un64(k[:8]), un64(k[8:])
+
+		req, job := un64(key[:8]), un64(key[8:])
 		s.next = key128(req, job+1)
 		s.add(tx, job)
 	}
 	return false
 }
 
-// add adds a job if it may have cancelled something of the order. Of its own request it has not: what that
-// changed has replaced the ticket.
+// add adds a job if it may have cancelled something of the order. Of its own request it has not: the order that this
+// request has changed has replaced the ticket.
 func (s *search) add(tx *bolt.Tx, job uint64) {
 	raw := tx.Bucket(bucketNames[bucketJobs]).Get(key64(job))
-	if j, err := unseal(raw); err == nil && !mayCancel(j) {
+	if opened, err := unseal(raw); err == nil && !mayCancel(opened) {
 		return
 	}
+
 	state, err1 := decodeState(tx.Bucket(bucketNames[bucketState]).Get(key64(job)))
-	t, err2 := decodePayload(raw)
+	other, err2 := decodePayload(raw)
+
 	switch {
 	case errors.Join(err1, err2) != nil: // a person sees it as a failed job
 		return
 	case state.MadeFrom != 0 || state.ReplacedBy != 0: // it is, or was, the same as another one
 		return
-	case !t.HasVoid() || t.Request == s.ticket.Request || !t.SameCheck(&s.ticket):
+	case !other.HasVoid() || other.Request == s.ticket.Request || !other.SameCheck(&s.ticket):
 		return
-	case (t.Check == "" || t.Check != s.ticket.Check) && time.Duration(state.Enqueued)-s.came > sameCheckFor:
+	case (other.Check == "" || other.Check != s.ticket.Check) && time.Duration(state.Enqueued)-s.came > sameCheckFor:
 		return
 	}
+
 	switch s.found++; {
 	case s.found <= maxLater:
-		s.later = append(s.later, fmt.Sprintf("VOID at %s: job %d", ticket.Clock(t.Received, s.ticket.Zone), job))
+		s.later = append(s.later, fmt.Sprintf("VOID at %s: job %d", ticket.Clock(other.Received, s.ticket.Zone), job))
 	case s.found == maxLater+1:
 		s.later = append(s.later, "VOID: more jobs")
 	}

@@ -29,34 +29,38 @@ const maxSiblings = 1000
 
 // Siblings returns the jobs that came with the same requests and for the same orders as the given ones, which
 // are included. Of each ticket it returns the job that is to bring it now:
-//   - what a person moved, or reprinted because it was held or had failed, is represented by the new job;
-//   - what came out and was printed again is represented by the latest copy that was not cancelled. But a
-//     copy of a card on a screen is left out, whoever asked for it: its board knows what becomes of it.
+//   - a ticket that a person moved, or reprinted because it was held or had failed, is represented by the new job;
+//   - a ticket that came out and was printed again is represented by the latest copy that was not cancelled. But a
+//     copy of a card on a screen is left out, whoever asked for it: its board knows its state.
 //
-// What a changed ticket has replaced is left out, with its copies; the changed ticket is included. So is left out
-// a job that is not known, or has no request. It reads in pages, like [Queue.Jobs], and at most
-// a thousand jobs of a request.
+// The ticket that a changed ticket has replaced is left out, with its copies; the changed ticket is included. So is
+// left out a job that is not known, or has no request. It reads in pages, like [Queue.Jobs], and at most a thousand
+// jobs of a request.
 func (q *Queue) Siblings(ctx context.Context, jobs []uint64) ([]Sibling, error) {
-	r := siblingReader{lent: q.leases(), orders: map[uint64]map[orderName]bool{}, replaced: map[uint64]bool{}}
+	reader := siblingReader{lent: q.leases(), orders: map[uint64]map[orderName]bool{}, replaced: map[uint64]bool{}}
 	for page := range slices.Chunk(jobs, pageSize) {
-		if err := q.viewPage(ctx, func(tx *bolt.Tx) { r.find(tx, page) }); err != nil {
+		if err := q.viewPage(ctx, func(tx *bolt.Tx) { reader.find(tx, page) }); err != nil {
 			return nil, err
 		}
 	}
+
 	var out []Sibling
-	for i := 0; i < len(r.requests); i++ { // what has replaced a ticket came with another request
-		req := r.requests[i]
-		r.found, r.count = nil, 0
+	for i := 0; i < len(reader.requests); i++ { // the replacement of a ticket came with another request
+		req := reader.requests[i]
+		reader.found, reader.count = nil, 0
+
 		next := key64(req)
-		for next != nil && r.count < maxSiblings {
-			if err := q.viewPage(ctx, func(tx *bolt.Tx) { next = r.read(tx, req, next) }); err != nil {
+		for next != nil && reader.count < maxSiblings {
+			if err := q.viewPage(ctx, func(tx *bolt.Tx) { next = reader.read(tx, req, next) }); err != nil {
 				return nil, err
 			}
 		}
-		all := r.present()
+
+		all := reader.present()
 		if next != nil && len(all) > 0 {
 			all[len(all)-1].Cut = true
 		}
+
 		out = append(out, all...)
 	}
 	return out, nil
@@ -67,17 +71,19 @@ func (q *Queue) Siblings(ctx context.Context, jobs []uint64) ([]Sibling, error) 
 func (q *Queue) TicketsAfter(ctx context.Context, job uint64, visit func(uint64, *ticket.Ticket)) (uint64, error) {
 	for more := true; more; {
 		err := q.viewPage(ctx, func(tx *bolt.Tx) {
-			c, n := tx.Bucket(bucketNames[bucketJobs]).Cursor(), 0
+			cursor, read := tx.Bucket(bucketNames[bucketJobs]).Cursor(), 0
 			more = false
-			for k, v := c.Seek(key64(job + 1)); k != nil && !more; k, v = c.Next() {
-				job = un64(k)
-				if t, err := decodePayload(v); err == nil {
-					visit(job, &t)
+
+			for key, value := cursor.Seek(key64(job + 1)); key != nil && !more; key, value = cursor.Next() {
+				job = un64(key)
+				if decoded, err := decodePayload(value); err == nil {
+					visit(job, &decoded)
 				}
-				n++
-				more = n == pageSize
+				read++
+				more = read == pageSize
 			}
 		})
+
 		if err != nil {
 			return job, err
 		}
@@ -91,6 +97,7 @@ func (q *Queue) viewPage(ctx context.Context, f func(tx *bolt.Tx)) error {
 	if err == nil {
 		err = q.view(func(tx *bolt.Tx) error { f(tx); return nil })
 	}
+
 	if err != nil {
 		return fmt.Errorf("read what came with a job: %w", err)
 	}
@@ -107,7 +114,7 @@ type siblingReader struct {
 	replaced map[uint64]bool               // jobs whose tickets a changed one has replaced
 }
 
-// A siblingRecord is a Sibling with what decides whether it is represented by another one.
+// A siblingRecord is a Sibling with the state that decides whether another one represents it.
 type siblingRecord struct {
 	Sibling
 	state jobState
@@ -134,31 +141,35 @@ func (r *siblingReader) asked(req uint64, n orderName) bool {
 // find notes to which requests and orders the jobs belong.
 func (r *siblingReader) find(tx *bolt.Tx, jobs []uint64) {
 	for _, job := range jobs {
-		s, err := decodeState(tx.Bucket(bucketNames[bucketState]).Get(key64(job)))
-		if err != nil || s.Req == 0 {
+		state, err := decodeState(tx.Bucket(bucketNames[bucketState]).Get(key64(job)))
+		if err != nil || state.Req == 0 {
 			continue
 		}
-		t, err := decodePayload(tx.Bucket(bucketNames[bucketJobs]).Get(key64(job)))
+
+		decoded, err := decodePayload(tx.Bucket(bucketNames[bucketJobs]).Get(key64(job)))
 		if err != nil {
 			continue
 		}
-		if r.orders[s.Req] == nil {
-			r.requests = append(r.requests, s.Req)
-			r.orders[s.Req] = map[orderName]bool{}
+
+		if r.orders[state.Req] == nil {
+			r.requests = append(r.requests, state.Req)
+			r.orders[state.Req] = map[orderName]bool{}
 		}
-		r.orders[s.Req][nameOf(&t)] = true
+		r.orders[state.Req][nameOf(&decoded)] = true
 	}
 }
 
 // read reads a page of the jobs of a request. It returns the key to continue at; nil at the end.
 func (r *siblingReader) read(tx *bolt.Tx, req uint64, next []byte) []byte {
-	c := tx.Bucket(bucketNames[bucketReqJobs]).Cursor()
+	cursor := tx.Bucket(bucketNames[bucketReqJobs]).Cursor()
 	n := 0
-	for k, _ := c.Seek(next); len(k) == 16 && un64(k[:8]) == req; k, _ = c.Next() {
-		job := un64(k[8:])
+
+	for key, _ := cursor.Seek(next); len(key) == 16 && un64(key[:8]) == req; key, _ = cursor.Next() {
+		job := un64(key[8:])
 		if n++; n > pageSize {
 			return key128(req, job)
 		}
+
 		r.count++
 		r.add(tx, req, job)
 	}
@@ -172,45 +183,52 @@ func (r *siblingReader) add(tx *bolt.Tx, req, job uint64) {
 	if !ok {
 		return
 	}
-	s := siblingRecord{Sibling: Sibling{Job: j, Routed: j.Station, At: j.Station}}
-	s.state, _ = decodeState(raw) // readJob has decoded it
-	t, err := decodePayload(tx.Bucket(bucketNames[bucketJobs]).Get(key64(job)))
-	if err == nil && !r.asked(req, nameOf(&t)) {
+
+	sibling := siblingRecord{Sibling: Sibling{Job: j, Routed: j.Station, At: j.Station}}
+	sibling.state, _ = decodeState(raw) // readJob has decoded it
+
+	decoded, err := decodePayload(tx.Bucket(bucketNames[bucketJobs]).Get(key64(job)))
+	if err == nil && !r.asked(req, nameOf(&decoded)) {
 		return
 	}
 	if err != nil {
-		t = ticket.Ticket{Venue: j.Venue, Request: j.Request}
+		decoded = ticket.Ticket{Venue: j.Venue, Request: j.Request}
 	}
-	s.Ticket = t
-	if s.state.ReplacedBy > job {
-		r.find(tx, []uint64{s.state.ReplacedBy})
+
+	sibling.Ticket = decoded
+	if sibling.state.ReplacedBy > job {
+		r.find(tx, []uint64{sibling.state.ReplacedBy})
 	}
-	if s.state.ReplacedBy > job || r.replaced[s.MadeFrom] {
+
+	if sibling.state.ReplacedBy > job || r.replaced[sibling.MadeFrom] {
 		r.replaced[job] = true
 		return
 	}
-	s.At = cmp.Or(s.state.PrintedBy, s.At)
-	r.found = append(r.found, s)
+
+	sibling.At = cmp.Or(sibling.state.PrintedBy, sibling.At)
+	r.found = append(r.found, sibling)
 }
 
 // present returns the jobs that bring the tickets of one request now.
 func (r *siblingReader) present() (out []Sibling) {
-	first := map[uint64]int{} // job → index in out of what represents it
+	first := map[uint64]int{} // job → index in out of its representative
 	for i := range r.found {
-		s := &r.found[i]
-		at, copied := first[s.MadeFrom]
+		one := &r.found[i]
+		at, copied := first[one.MadeFrom]
+
 		switch {
-		case copied && out[at].State == ticket.Shown && s.Station != out[at].Station:
+		case copied && out[at].State == ticket.Shown && one.Station != out[at].Station:
 			// Paper beside a card.
 		case !copied, out[at].State == ticket.Shown: // the copy of a card is another card
 			at = len(out)
-			out = append(out, s.Sibling)
+			out = append(out, one.Sibling)
 		case !slices.Contains(ticket.Proofs(), out[at].State) ||
-			s.State != ticket.Cancelled && s.State != ticket.Expired:
-			s.Routed = out[at].Routed
-			out[at] = s.Sibling
+			one.State != ticket.Cancelled && one.State != ticket.Expired:
+			one.Routed = out[at].Routed
+			out[at] = one.Sibling
 		}
-		first[s.ID] = at
+
+		first[one.ID] = at
 	}
 	return out
 }
