@@ -7,8 +7,8 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// PrintShown enqueues t, which lists the tickets of the dark screen from, at the end of station to, and puts values into
-// the map kv of the screen's cards, which say that they are on paper.
+// PrintShown enqueues t, which lists the tickets of the dark screen from, at the end of station to, and puts values
+// into the map kv of the screen's cards, which say that they are on paper.
 //
 // Both are one transaction. A crash before its commit changed nothing; after it, the ticket prints as any other. The
 // error is as for [KV.Put]: after ErrStorageFailed nobody knows which of the two is true, so the caller reads its
