@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.yaml.in/yaml/v3"
@@ -44,7 +45,7 @@ func TestEveryAlertHasARunbookAndEveryRunbookItsAlert(t *testing.T) {
 // TestTheDaemonHasEverySeriesThatTheRulesAndTheDashboardName also wants each label that they select by, with its
 // values.
 func TestTheDaemonHasEverySeriesThatTheRulesAndTheDashboardName(t *testing.T) {
-	cert, key := keyPair(t)
+	cert, key := keyPair(t, time.Now().AddDate(1, 0, 0))
 	everything := func(k *testDaemon) {
 		withScreens(testScreen("board"))(k)
 		withThirdParty(&thirdParty{}, func(*config.KDS) {})(k)

@@ -1,12 +1,13 @@
 package app_test
 
 import (
+	"crypto/ed25519"
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
+	"math/big"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -67,7 +68,7 @@ func TestAReloadOpensTheDisplayIfItCan(t *testing.T) {
 	if d.DisplayAddr() != nil {
 		t.Error("there is a listener")
 	}
-	cert, key := keyPair(t)
+	cert, key := keyPair(t, time.Now().AddDate(1, 0, 0))
 	screen := "screens: [ { name: hot-line } ]\n"
 	withTLS := fmt.Sprintf("listen: %q, tls: { cert_file: %q, key_file: %q }", taken.Addr(), cert, key)
 	d.rewrite("fallback: grill\n", "fallback: grill\n"+screen)
@@ -184,18 +185,24 @@ func TestAScreenCanBeTheBackupOfAPrinter(t *testing.T) {
 }
 
 // keyPair writes a certificate and its key to files.
-func keyPair(t *testing.T) (certFile, keyFile string) {
+func keyPair(t *testing.T, ends time.Time) (certFile, keyFile string) {
 	t.Helper()
-	srv := httptest.NewTLSServer(nil)
-	defer srv.Close()
-	pair := srv.TLS.Certificates[0]
-	key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
+	_, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: ends}
+	cert, err := x509.CreateCertificate(nil, c, c, private.Public(), private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := x509.MarshalPKCS8PrivateKey(private)
 	if err != nil {
 		t.Fatal(err)
 	}
 	certFile, keyFile = filepath.Join(t.TempDir(), "cert.pem"), filepath.Join(t.TempDir(), "key.pem")
 	for name, b := range map[string]pem.Block{
-		certFile: {Type: "CERTIFICATE", Bytes: pair.Certificate[0]}, keyFile: {Type: "PRIVATE KEY", Bytes: key},
+		certFile: {Type: "CERTIFICATE", Bytes: cert}, keyFile: {Type: "PRIVATE KEY", Bytes: key},
 	} {
 		if err := os.WriteFile(name, pem.EncodeToMemory(&b), 0o600); err != nil {
 			t.Fatal(err)

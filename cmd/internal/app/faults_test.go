@@ -2,8 +2,10 @@ package app_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -18,6 +20,7 @@ import (
 	"ticketrail/cmd/internal/app"
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
+	"ticketrail/printer/transport"
 	"ticketrail/printer/virtual"
 	"ticketrail/queue/queuetest"
 	"ticketrail/receiver"
@@ -26,12 +29,23 @@ import (
 // TestEachFaultIsSaidInTheSameWordsEverywhere makes faults and compares what the status, the page for managers, a
 // message, the journal and the metric say.
 func TestEachFaultIsSaidInTheSameWordsEverywhere(t *testing.T) {
-	cert, key := keyPair(t)
+	cert, key := keyPair(t, time.Now().AddDate(1, 0, 0))
+	oldCert, oldKey := keyPair(t, time.Date(1999, 12, 1, 0, 0, 0, 0, time.UTC)) // the simulated year is 2000
 	refuse := func(code receiver.Code) func(*testDaemon) {
 		return func(k *testDaemon) { k.App.Rejects().Keep(receiver.Reject{Time: time.Now(), Code: string(code)}) }
 	}
 	set := func(c virtual.Condition) func(*testDaemon) {
 		return func(k *testDaemon) { k.Printers["grill"].Set(c, true) }
+	}
+	onDisk := func(text string) func(*testDaemon) {
+		return func(k *testDaemon) { k.must(os.WriteFile(k.file(), []byte(text), 0o600)) }
+	}
+	connect := func(dial dialer) func(*testDaemon) {
+		return func(k *testDaemon) {
+			k.change(func(o *app.Options) {
+				o.Dialer = func(config.Printer) (transport.Dialer, error) { return dial, nil }
+			})
+		}
 	}
 	for _, c := range []struct {
 		name              string
@@ -49,6 +63,17 @@ func TestEachFaultIsSaidInTheSameWordsEverywhere(t *testing.T) {
 			set(virtual.PaperOut)(k)
 		}, "station/grill/paper_out", "paper out", "put in a new roll", false},
 		{"an open cover", nil, set(virtual.CoverOpen), "station/grill/cover_open", "cover open", "close the", false},
+		{"a printer that hangs", nil, func(k *testDaemon) { k.Printers["grill"].Stall() },
+			"station/grill/hung", "hung", "switch it off", false},
+		{"no USB printer", connect(func(ctx context.Context) (transport.Conn, error) {
+			d, err := transport.Open("usb://ffff:ffff")
+			if err != nil {
+				return nil, err
+			}
+			return d.Dial(ctx)
+		}), nil, "station/grill/unreachable", "unreachable", "check its power, its cable and its address", false},
+		{"a web server at the printer's address", connect(dialWebServer), nil, "station/grill/not_a_printer",
+			"not a printer", "check its address and its port", false},
 		{"a held station", nil, func(k *testDaemon) {
 			k.must(k.App.Queue().HoldStation(k.T.Context(), "grill", "cleaning"))
 		}, "station/grill/on_hold", "held: cleaning", "printers resume grill", false},
@@ -73,9 +98,16 @@ func TestEachFaultIsSaidInTheSameWordsEverywhere(t *testing.T) {
 			k.Conf.Receiver.TLS.CertFile, k.Conf.Receiver.TLS.KeyFile = cert, key
 		}, func(k *testDaemon) { k.must(os.WriteFile(cert, nil, 0o600)) }, "certificate/unreadable/webhook",
 			"webhook: it cannot be read", "renew ", false},
-		{"a typo in the file", nil, func(k *testDaemon) {
-			k.must(os.WriteFile(k.file(), []byte("printer: []"), 0o600))
-		}, "config/invalid", "configuration on disk is refused", "correct it", false},
+		{"a certificate that has expired", func(k *testDaemon) {
+			k.Conf.Receiver.TLS.CertFile, k.Conf.Receiver.TLS.KeyFile = oldCert, oldKey
+		}, nil, "certificate/expired/webhook", "webhook: it expired", "renew ", false},
+		{"a typo in the file", nil, onDisk("printer: []"), "config/invalid", "configuration on disk is refused",
+			"correct it", false},
+		{"a secret that was removed", nil, onDisk(grillOnly + "receiver: { secret_file: removed }"),
+			"config/secret_missing", "configuration on disk is refused: bad secret or certificate", "correct it",
+			false},
+		{"a configuration that cannot be read", nil, func(k *testDaemon) { k.must(os.Mkdir(k.file(), 0o700)) },
+			"config/unreadable", "configuration on disk is refused: it cannot be read", "correct it", false},
 		{"no token for the relay", withRelay, nil, "relay/no_token", "no order can be fetched",
 			"ticketrail relay venues add", false},
 		{"a clock without a time server", func(k *testDaemon) {
@@ -92,7 +124,7 @@ func TestEachFaultIsSaidInTheSameWordsEverywhere(t *testing.T) {
 				k.Conf.Notify.To = []config.Recipient{{Name: "phone", Address: config.NewSecret("https://127.0.0.1:1/"),
 					Keys: config.NewSecret("whsec_" + strings.Repeat("QUJD", 8))}}
 				k.change(func(o *app.Options) { o.Log = log })
-				if c.id == "config/invalid" {
+				if strings.HasPrefix(c.id, "config/") {
 					k.change(func(o *app.Options) { o.ConfigPath = k.file() })
 				}
 				if c.before != nil {
@@ -140,6 +172,27 @@ func TestEachFaultIsSaidInTheSameWordsEverywhere(t *testing.T) {
 
 // file is a configuration file beside the database.
 func (k *testDaemon) file() string { return filepath.Join(filepath.Dir(k.Conf.Storage.Path), "t.yaml") }
+
+// A dialer connects to whatever is at the address of a printer.
+type dialer func(context.Context) (transport.Conn, error)
+
+func (d dialer) Dial(ctx context.Context) (transport.Conn, error) { return d(ctx) }
+
+// A webConn is a connection to a web server.
+type webConn struct{ net.Conn }
+
+func (c webConn) Finish(context.Context) error { return c.Close() }
+
+// dialWebServer connects to a web server, which answers a printer's commands with an error.
+func dialWebServer(context.Context) (transport.Conn, error) {
+	here, there := net.Pipe()
+	go func() {
+		defer there.Close()
+		_, _ = there.Read(make([]byte, 512))
+		_, _ = io.WriteString(there, "HTTP/1.1 400 Bad Request\r\nServer: nginx\r\nConnection: close\r\n\r\n")
+	}()
+	return webConn{here}, nil
+}
 
 // unsynced is a clock without a time server.
 type unsynced struct{}

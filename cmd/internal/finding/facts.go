@@ -99,7 +99,7 @@ func (o Orders) findings(now time.Time) (out []Finding) {
 	}
 
 	if o.Failed > 0 {
-		out = append(out, Finding{ID: "tickets/failed", Level: Fail, Subject: "tickets",
+		out = append(out, Finding{ID: "tickets/failed", Level: Fail, Subject: "tickets", Count: o.Failed,
 			Text: ticket.Plural(o.Failed, "ticket") + " failed and did not print",
 			Do:   "ticketrail jobs list --state failed, then jobs reprint or jobs cancel"})
 	}

@@ -34,6 +34,7 @@ type Finding struct {
 	Detail  string    `json:"detail,omitempty"`  // an error in its own words, where the file is, what came of it
 	Do      string    `json:"do,omitempty"`      // what a person does about it; empty if nothing needs to be done
 	Station bool      `json:"station,omitempty"` // the subject is the name of a station
+	Count   int       `json:"count,omitempty"`   // of tickets that wait for a person: one more is told too
 	// Examples are lines from orders. They are shown to the operator, and never sent anywhere.
 	Examples []string `json:"examples,omitempty"`
 }

@@ -178,6 +178,7 @@ func (p Station) Findings() (out []Finding) {
 	if p.Held > 0 {
 		add("tickets_held", Fail, time.Time{}, ticketsWait(p.Held)+" for your decision", "", fmt.Sprintf(
 			"ticketrail jobs list --state held --station %s, then jobs reprint or jobs cancel", shellQuote(p.Name)))
+		out[len(out)-1].Count = p.Held
 	}
 
 	if d := p.Device; d != nil && d.Fine && d.Advice != "" { // it prints, but not for long, or not as it should

@@ -120,8 +120,8 @@ func (r *recipient) wants(e Event) bool {
 	return len(r.about) == 0 || slices.Contains(r.about, e.Topic)
 }
 
-// news is what the recipient does not know, and what it knows after it was told. What became worse is told again,
-// and so is what needs a person and lasts for another repeat; 0: it is not.
+// news is the message that the recipient has not got, and its knowledge afterwards. A finding that became worse, or has
+// more tickets, is told again, and so is one that needs a person and lasts for another repeat; 0: it is not.
 func (r *recipient) news(now time.Time, all conditions, repeat time.Duration, open bool) (*Message, told) {
 	m, tell := &Message{}, maps.Clone(r.told)
 	for id, k := range all {
@@ -130,7 +130,7 @@ func (r *recipient) news(now time.Time, all conditions, repeat time.Duration, op
 		if !k.begun || !r.wants(e) {
 			continue
 		}
-		worse := before.Level == finding.Warn && k.Level == finding.Fail
+		worse := before.Level == finding.Warn && k.Level == finding.Fail || k.Count > before.Count
 		again := repeat > 0 && k.Level == finding.Fail && now.Sub(before.At) >= repeat && (open || !k.Station)
 		if known && !worse && !again {
 			continue
@@ -159,7 +159,8 @@ func (r *recipient) news(now time.Time, all conditions, repeat time.Duration, op
 
 // event is the condition as it is told.
 func (k *condition) event() Event {
-	e := Event{ID: k.ID, Topic: k.Subject, Level: k.Level, Since: k.began(), Text: k.Text, Detail: k.Detail, Do: k.Do}
+	e := Event{ID: k.ID, Topic: k.Subject, Level: k.Level, Since: k.began(), Count: k.Count, Text: k.Text,
+		Detail: k.Detail, Do: k.Do}
 	if k.Station {
 		e.Topic, e.Station = config.TopicStations, k.Subject
 	}

@@ -30,6 +30,7 @@ type Event struct {
 	Level   finding.Level `json:"level"`             // ok: it is over
 	Since   time.Time     `json:"since"`             // since when it is, or was, wrong
 	Again   int           `json:"again,omitempty"`   // how often it was told before
+	Count   int           `json:"count,omitempty"`   // of tickets that wait for a person
 	Text    string        `json:"text,omitempty"`    // the cause
 	Detail  string        `json:"detail,omitempty"`
 	Do      string        `json:"do,omitempty"` // what a person does about it

@@ -122,6 +122,18 @@ func TestWhatIsNewIsToldWhateverIsOld(t *testing.T) {
 	}
 }
 
+func TestEachFurtherTicketThatWaitsForAPersonIsTold(t *testing.T) {
+	bubble(t, func(t *testing.T, k *kitchen) {
+		k.start(to())
+		held := at("grill", "tickets_held")
+		for _, held.Count = range []int{1, 2, 1, 3} {
+			k.findings = []finding.Finding{held}
+			k.wait(5 * time.Minute)
+		}
+		k.expect("+grill", "+grill", "+grill")
+	})
+}
+
 func TestWhatNeedsAPersonAndLastsIsToldAgain(t *testing.T) {
 	bubble(t, func(t *testing.T, k *kitchen) {
 		conf := to()
