@@ -34,13 +34,23 @@ func (v Venue) OpenAt(local time.Time) bool {
 	return false
 }
 
-// String is h as it may be written.
+// String is h as it may be written: "mon-fri 11:30-14:30".
 func (h Hours) String() string {
+	name := func(day int) string { return strings.ToLower(time.Weekday(day % 7).String()[:3]) }
 	var days []string
-	for d, open := range h.Days {
-		if open {
-			days = append(days, strings.ToLower(time.Weekday(d).String()[:3]))
+	for first := 1; first <= 7; first++ { // the week begins on Monday
+		last := first
+		for last < 7 && h.Days[first%7] && h.Days[(last+1)%7] {
+			last++
 		}
+		switch {
+		case !h.Days[first%7]:
+		case last == first:
+			days = append(days, name(first))
+		default:
+			days = append(days, name(first)+"-"+name(last))
+		}
+		first = last
 	}
 	return fmt.Sprintf("%s %02d:%02d-%02d:%02d", strings.Join(days, ","), h.From/60, h.From%60, h.To/60, h.To%60)
 }

@@ -81,7 +81,8 @@ func TestTheUnitsAndTheConfigurationAgree(t *testing.T) {
 	service, c := read(t, "ticketrail.service"), config.Default()
 	for key, want := range map[string]string{
 		"StateDirectory":   filepath.Base(filepath.Dir(c.Storage.Path)),
-		"ReadWritePaths":   "-" + filepath.Dir(c.Admin.Socket),
+		"ReadWritePaths":   "-" + filepath.Dir(c.Admin.Socket) + " -/etc/ticketrail",
+		"ReadOnlyPaths":    "-/etc/ticketrail/secrets",
 		"Type":             "notify",
 		"ExecStart":        "/usr/bin/ticketrail serve --config /etc/ticketrail/ticketrail.yaml",
 		"AssertPathExists": "/etc/ticketrail/ticketrail.yaml",

@@ -55,6 +55,18 @@ func TestABoxLivesThroughItsPackages(t *testing.T) {
 		b.do("runuser -u ticketrail -- cat /etc/ticketrail/" + file)
 	}
 
+	// A manager's browser changes the configuration, and keeps who may read it.
+	b.says(`at=http://localhost:9322/manage/api/settings
+		version=$(curl --silent $at | grep --only-matching '"version":"[0-9a-f]*"')
+		curl --silent --fail-with-body $at/hours --header 'Origin: http://localhost:9322' \
+			--header 'Content-Type: application/json' \
+			--data "{$version,\"name\":\"Harbour Grill\",\"hours\":[\"daily 10:00-23:00\"]}"
+		cd /etc/ticketrail && stat --format '%G %a %n' ticketrail.yaml*
+		cmp /mnt/ticketrail.yaml ticketrail.yaml.previous && grep 'daily 10:00-23:00' ticketrail.yaml`,
+		"ticketrail 640 ticketrail.yaml\nticketrail 640 ticketrail.yaml.previous\n")
+	b.fails("nsenter --target=$(systemctl show --value --property=MainPID ticketrail) --mount -- "+
+		"touch /etc/ticketrail/secrets/x", "Read-only file system")
+
 	// A file with a mistake is refused where it is seen, and changes nothing.
 	first := b.daemon()
 	b.do("echo 'printer: []' >>/etc/ticketrail/ticketrail.yaml")

@@ -9,7 +9,8 @@
 // The package knows no printer. It gets the queue and everything else it may ask in [Options]. What
 // each file has: admin.go the wire types, server.go the routes and limits, jobs.go, stations.go,
 // screens.go, rejects.go and fields.go the answers, error.go the refusals, listen.go the socket, client.go the
-// other end; page.go the page for managers, which has some of the answers and changes too.
+// other end; page.go the page for managers, which has some of the answers and changes too, settings.go what only it
+// changes.
 package admin
 
 import (

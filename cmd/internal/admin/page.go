@@ -14,9 +14,9 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// The page for managers shows and changes what the command line does, by the same functions. It comes over
-// the network, from a browser that package kds has authorized. So it has fewer routes than the socket, and each
-// change must name the version that the page showed: nothing is done twice by two taps, or by a page that was
+// The page for managers shows and changes what the command line does, by the same functions, and a few settings. It
+// comes over the network, from a browser that package kds has authorized. So it has fewer routes than the socket, and
+// each change must name the version that the page showed: nothing is done twice by two taps, or by a page that was
 // drawn an hour ago.
 
 // Of each kind, the page lists at most so many tickets: the newest ones, but of those that wait the oldest,
@@ -56,6 +56,12 @@ func (s *Server) pageRoutes() *http.ServeMux {
 		"POST /move":                   withBody(versioned(s.move)),
 		"POST /stations/{name}/resume": withBody(versioned(s.resume)),
 		"POST /rejects/{id}/print":     withBody(versioned(s.printReject)),
+		"GET /settings":                s.settings,
+		"POST /settings/found":         s.discover, // not GET: who may only look starts no search
+		"POST /settings/printer":       withBody(versioned(s.setPrinter)),
+		"POST /settings/hours":         withBody(versioned(s.setHours)),
+		"POST /settings/tell":          withBody(versioned(s.addRecipient)),
+		"POST /settings/untell":        withBody(versioned(s.removeRecipient)),
 	} {
 		mux.Handle(pattern, s.withoutDetails(h))
 	}

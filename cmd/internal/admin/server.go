@@ -49,8 +49,9 @@ type Options struct {
 	// Zone is the kitchen's time zone; nil if it is not known.
 	Zone func() *time.Location
 	// Layout is how the paper of a station looks, for the page for managers.
-	Layout func(station string) (layout.Options, error)
-	Logger *slog.Logger
+	Layout   func(station string) (layout.Options, error)
+	Settings Settings
+	Logger   *slog.Logger
 }
 
 const (

@@ -5,8 +5,8 @@
 // An App has no global state and handles no signals. So tests, the demo and the benchmark can run
 // the whole daemon, also several of them in one process. New makes all parts; those of this package are
 // in files of their own: store.go (the database file), source.go (the orders of a relay), service.go (the
-// point-of-sale API), findings.go (how everything is), health.go. What a reload replaces is built and applied in
-// reload.go; what New opened is closed by teardown.go.
+// point-of-sale API), findings.go (how everything is), settings.go (what managers change), health.go. What a reload
+// replaces is built and applied in reload.go; what New opened is closed by teardown.go.
 package app
 
 import (
@@ -202,7 +202,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 			return a.receiver.PrintLate(ctx, one, lenient)
 		},
 		Stations: a.stationList, Probe: a.stations.Probe, Findings: a.findings, Fields: a.fields,
-		Zone: a.zone, Layout: a.stations.Layout,
+		Zone: a.zone, Layout: a.stations.Layout, Settings: &settings{a: a},
 		Logger: a.log.With("component", "admin"),
 	})
 

@@ -2,6 +2,7 @@ package app
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"ticketrail/cmd/internal/daemon"
@@ -87,7 +88,11 @@ func (a *App) Reload() (ReloadResult, error) {
 	// daemon runs on with the old configuration.
 	a.notify(daemon.Reloading())
 	defer func() { a.notify("READY=1\nSTATUS=" + a.statusLine()) }()
-	done, err := a.reload()
+	return a.loaded(a.reload())
+}
+
+// loaded tells the log, the metrics and the findings how a reload went.
+func (a *App) loaded(done ReloadResult, err error) (ReloadResult, error) {
 	a.file.reloaded(err)
 	if err != nil {
 		a.metrics.Loaded(false)
@@ -111,10 +116,15 @@ func (a *App) reload() (done ReloadResult, err error) {
 	if err != nil {
 		return done, err
 	}
+	return a.activate(next)
+}
+
+// activate applies next, and says what that did.
+func (a *App) activate(next *snapshot) (done ReloadResult, err error) {
 	if err = a.apply(next); err != nil {
 		return done, err
 	}
-	done.Warnings = append(conf.Warnings, next.stations.Warnings...)
+	done.Warnings = slices.Concat(next.conf.Warnings, next.stations.Warnings)
 	done.Restart = a.needsRestart()
 	return done, nil
 }

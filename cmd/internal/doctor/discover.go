@@ -27,10 +27,11 @@ const (
 
 // A FoundPrinter is what answers like a printer, or on a printer's port.
 type FoundPrinter struct {
-	Address string `json:"address"`         // for printers[].address
-	MAC     string `json:"mac,omitempty"`   // from the neighbour table; empty if it has none of its own
-	Model   string `json:"model,omitempty"` // as the printer states it, cleaned; clones state others' names
-	State   string `json:"state,omitempty"` // as `printers list` shows it
+	Address string `json:"address"`           // for printers[].address
+	MAC     string `json:"mac,omitempty"`     // from the neighbour table; empty if it has none of its own
+	Model   string `json:"model,omitempty"`   // as the printer states it, cleaned; clones state others' names
+	Profile string `json:"profile,omitempty"` // for printers[].profile, as Model says; empty: unknown
+	State   string `json:"state,omitempty"`   // as `printers list` shows it
 	// Ability is the best result of a ticket: confirmed, processed or sent; empty if it cannot be asked now.
 	Ability string `json:"ability,omitempty"`
 	// Program is what answers on the port and is no printer; cleaned. Then only Address is set.
@@ -99,6 +100,9 @@ func (d Discovery) Run(ctx context.Context) ([]FoundPrinter, error) {
 		return nil, context.Cause(ctx)
 	}
 	addMACs(found, transport.Neighbours())
+	for i := range found {
+		found[i].Profile = profileOf(found[i].Model)
+	}
 	slices.SortFunc(found, func(a, b FoundPrinter) int {
 		return cmp.Or(cmp.Compare(a.Program, b.Program), cmp.Compare(a.sortKey(), b.sortKey()))
 	})

@@ -15,7 +15,7 @@ export const STATES = {
   up: "works", unknown: "no ticket yet", down: "DOWN", held: "STOPPED", orphan: "NOT CONFIGURED",
 };
 
-function say(text, failed) {
+export function say(text, failed) {
   const e = byId("said");
   e.textContent = text;
   e.className = failed ? "failed" : "";
@@ -23,22 +23,24 @@ function say(text, failed) {
   say.timer = setTimeout(() => (e.textContent = ""), failed ? 15000 : 8000);
 }
 
-// change asks for a change, and returns "" if it was made, else why not.
-async function change(path, body) {
+// send asks for a change, or without a body for a list. It returns the answer, or why there is none.
+export async function send(path, body) {
   try {
     const got = await fetch("/manage/api" + path, {
-      method: "POST",
+      method: body ? "POST" : "GET",
       credentials: "same-origin",
       headers: { "Content-Type": "application/json" },
-      body: JSON.stringify(body),
+      body: body && JSON.stringify(body),
     });
-    if (got.ok) return "";
+    if (got.ok) return { why: "", answer: await got.json() };
     const text = (await got.text()).trim();
-    return text.startsWith("{") ? JSON.parse(text).error.message : text || "Not done: try again.";
+    return { why: text.startsWith("{") ? JSON.parse(text).error.message : text || "Not done: try again." };
   } catch (e) {
-    return "No answer from ticketrail. Look whether it was done before you try again.";
+    return { why: "No answer from ticketrail. Look whether it was done before you try again." };
   }
 }
+
+const change = async (path, body) => (await send(path, body)).why;
 
 export async function post(path, body, done) {
   const why = await change(path, body);

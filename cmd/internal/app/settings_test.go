@@ -1,0 +1,112 @@
+package app_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	"ticketrail/cmd/internal/setup"
+)
+
+func TestAManagerChangesSettingsAsIfTheFileHadBeenEditedAndReloaded(t *testing.T) {
+	d := startOnFile(t, grillOnly+"display: { listen: \"127.0.0.1:0\" } # for managers\n")
+	if err := os.Chmod(d.path, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	old := d.settings()
+	for _, c := range []struct {
+		change string
+		code   int
+		says   string
+	}{
+		{`printer {"name":"grill","address":"tcp://127.0.0.1:2","profile":"epson-tm-t88"}`, 400, "lacks the version"},
+		{`printer {"version":"VERSION","name":"grill","address":"nonsense","profile":"epson-tm-t88"}`, 400,
+			"printers[0] (grill).address: "},
+		{`printer {"version":"VERSION","name":"grill","address":"tcp://127.0.0.1:2","profile":"epson"}`, 400,
+			"printers[0] (grill).profile: "},
+		{`printer {"version":"VERSION","name":"grill","address":"file:///tmp/x","profile":"epson-tm-t88"}`, 400,
+			"neither on the network nor on USB"},
+		{`printer {"version":"VERSION","name":"grill","address":"tcp://127.0.0.1:2","qr":true}`, 400, "unknown field"},
+		{`hours {"version":"VERSION","name":"Harbour Grill","hours":["always"]}`, 400, "are not opening hours"},
+		{`tell {"version":"VERSION","name":"Ann","url":"carrier-pigeon://secret"}`, 400, "notify.to[0] (Ann).url: "},
+	} {
+		code, body := d.change(strings.ReplaceAll(c.change, "VERSION", old.Version))
+		if code != c.code || !strings.Contains(body, c.says) || strings.Contains(body, "carrier-pigeon://secret") {
+			t.Errorf("%s: %d %s", c.change, code, body)
+		}
+	}
+	if now := d.settings(); now.Version != old.Version || len(now.Recipients) > 0 {
+		t.Errorf("refused changes left %+v", now)
+	}
+
+	printer := fmt.Sprintf(
+		`printer {"version":%q,"name":"grill","address":"tcp://127.0.0.1:2","profile":"epson-tm-t88"}`, old.Version)
+	if code, body := d.change(printer); code != http.StatusOK {
+		t.Fatalf("%d %s", code, body)
+	}
+	if now := d.Stations().List()[0]; now.Address != "tcp://127.0.0.1:2" {
+		t.Errorf("the station is %+v", now)
+	}
+	if now := d.settings(); now.Printers[0] != (setup.Printer{
+		Name: "grill", Address: "tcp://127.0.0.1:2", Profile: "epson-tm-t88"}) {
+		t.Errorf("the file has %+v", now.Printers)
+	}
+	for path, text := range map[string]string{d.path: "# for managers", d.path + ".previous": d.text} {
+		b, err := os.ReadFile(path)
+		if err != nil || !strings.Contains(string(b), text) {
+			t.Errorf("%v: %s is\n%s", err, path, b)
+		}
+		if info, err := os.Stat(path); err != nil || info.Mode() != 0o640 {
+			t.Errorf("%v: the rights of %s: %v", err, path, info)
+		}
+	}
+
+	// A second browser has the page of before.
+	if code, body := d.change(printer); code != http.StatusConflict || !strings.Contains(body, "look again") {
+		t.Errorf("%d %s", code, body)
+	}
+	if err := os.WriteFile(d.path, []byte("printer: []\n"+d.text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, body := d.get("http://" + d.DisplayAddr().String() + "/manage/api/settings"); code != 400 ||
+		!strings.Contains(body, "printer: unknown key") {
+		t.Errorf("a file with a mistake: %d %s", code, body)
+	}
+}
+
+// settings are what the page for managers shows.
+func (d *fileDaemon) settings() (s setup.Settings) {
+	d.t.Helper()
+	_, body := d.get("http://" + d.DisplayAddr().String() + "/manage/api/settings")
+	if err := json.Unmarshal([]byte(body), &s); err != nil {
+		d.t.Fatalf("%v: %s", err, body)
+	}
+	return s
+}
+
+// change sends a change as that page does: its kind and its body.
+func (d *fileDaemon) change(change string) (int, string) {
+	d.t.Helper()
+	kind, body, _ := strings.Cut(change, " ")
+	at := "http://" + d.DisplayAddr().String()
+	r, err := http.NewRequest("POST", at+"/manage/api/settings/"+kind, strings.NewReader(body))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Origin", at)
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	b, err := io.ReadAll(answer.Body)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return answer.StatusCode, string(b)
+}

@@ -1,0 +1,174 @@
+package setup
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"ticketrail/cmd/internal/notify"
+	"ticketrail/config"
+	"ticketrail/printer/profile"
+)
+
+// Settings are the part of a configuration file that the page for managers may change, as it is on the disk now.
+type Settings struct {
+	Version    string      `json:"version"` // of the whole file, to be sent with a change
+	Printers   []Printer   `json:"printers"`
+	Profiles   []string    `json:"profiles"` // that a printer may have
+	Venues     []Venue     `json:"venues"`
+	Recipients []Recipient `json:"recipients"`
+}
+
+// A Printer is where a station prints.
+type Printer struct {
+	Name    string `json:"name"`
+	Address string `json:"address"`
+	Profile string `json:"profile"`
+}
+
+// A Venue is when orders come.
+type Venue struct {
+	Name  string   `json:"name"`
+	Hours []string `json:"hours"`
+}
+
+// A Recipient is who is told. Its URL contains secrets and is never shown.
+type Recipient struct {
+	Name  string   `json:"name"`
+	By    string   `json:"by"`    // the beginning of the URL: smtp, ntfy
+	About []string `json:"about"` // empty: everything
+}
+
+// ReadSettings reads the settings. The error is [config.Problems] if the file has any.
+func ReadSettings(path string) (Settings, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return Settings{}, err
+	}
+	conf, err := config.Parse(path, data, notify.Problems)
+	if err != nil {
+		return Settings{}, err
+	}
+
+	s := Settings{Version: version(data), Profiles: profile.Names(), Printers: []Printer{}, Venues: []Venue{},
+		Recipients: []Recipient{}}
+	for _, p := range conf.Printers {
+		s.Printers = append(s.Printers, Printer{p.Name, p.Address, p.Profile})
+	}
+	for _, v := range conf.Venues {
+		one := Venue{v.Name, []string{}}
+		for _, h := range v.Hours {
+			one.Hours = append(one.Hours, h.String())
+		}
+		s.Venues = append(s.Venues, one)
+	}
+	for _, to := range conf.Notify.To {
+		by, _, _ := strings.Cut(to.Address.Reveal(), "://")
+		s.Recipients = append(s.Recipients, Recipient{to.Name, by, append([]string{}, to.About...)})
+	}
+	return s, nil
+}
+
+func version(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:12])
+}
+
+// ErrChanged says that the file is not the one that a person has seen.
+var ErrChanged = errors.New("the configuration was changed in the meantime, and nothing was saved: look again")
+
+// An Edit makes the text of a new configuration file of the present one.
+type Edit func(data []byte) ([]byte, error)
+
+// A Draft is an edited configuration file that was checked, and is not on the disk yet.
+type Draft struct {
+	Config   *config.Config
+	path     string // no symbolic link
+	was, now []byte
+}
+
+// Change applies an edit to the file whose version a person has seen, and checks the result as [Load] does. The
+// error is [ErrChanged], [config.Problems], or that of the edit.
+func Change(path, seen string, edit Edit) (*Draft, error) {
+	file, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil, err
+	}
+	was, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	if version(was) != seen {
+		return nil, ErrChanged
+	}
+
+	now, err := edit(was)
+	if err != nil {
+		return nil, err
+	}
+	conf, err := config.Parse(path, now, notify.Problems)
+	if err != nil {
+		return nil, err
+	}
+	return &Draft{conf, file, was, now}, nil
+}
+
+// Write replaces the file by the draft, and keeps the one before as NAME.previous. A crash leaves the old file or the
+// new one, both of which were checked; before the last step .previous may already have the old one too.
+func (d *Draft) Write() error {
+	if is, err := os.ReadFile(d.path); err != nil || !bytes.Equal(is, d.was) {
+		return errors.Join(ErrChanged, err) // somebody has saved it in an editor just now
+	}
+	err := replace(d.path+".previous", d.was, d.path)
+	if err == nil {
+		err = replace(d.path, d.now, d.path)
+	}
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		return fmt.Errorf("the daemon may not write in %s, and nothing was saved: change the file by hand as root, "+
+			"then systemctl reload ticketrail", filepath.Dir(d.path))
+	}
+	return err
+}
+
+// replace puts data on the disk at path, whole or not at all, with the rights of the file like. Only root can keep
+// another owner: the file then belongs to the daemon, and keeps the group by which both read it.
+func replace(path string, data []byte, like string) (err error) {
+	info, err := os.Stat(like)
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".ticketrail-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+
+	owner := info.Sys().(*syscall.Stat_t)
+	if f.Chown(int(owner.Uid), int(owner.Gid)) != nil {
+		_ = f.Chown(-1, int(owner.Gid)) // not a member: only the daemon and root read it
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Chmod(info.Mode().Perm()), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err = os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	folder, openErr := os.Open(filepath.Dir(path))
+	if openErr != nil {
+		return nil // it is in place; only a power cut could bring the old one back
+	}
+	defer folder.Close()
+	return folder.Sync()
+}

@@ -1,0 +1,277 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	yaml "go.yaml.in/yaml/v3"
+
+	"ticketrail/printer/transport"
+)
+
+// A configuration file is written by people, so a change from the page for managers leaves everything in it as it is
+// but the list element, or the section, that is changed: only its lines are written anew, by the YAML library, which
+// keeps comments. The whole result is then read and compared with the intended one.
+
+// errNotEditable says that a file cannot be changed without a person.
+var errNotEditable = errors.New("the file is written in a way that only a person can change: edit it by hand, " +
+	"then ticketrail check and systemctl reload ticketrail")
+
+// SetPrinter returns the file with another address and profile of the printer called name. The hardware address of
+// the printer that was at the old address is replaced by mac, if it is known.
+func SetPrinter(data []byte, name, address, profile, mac string) ([]byte, error) {
+	return edit(data, "printers", name, func(n *yaml.Node) error {
+		if is := value(n, "address"); is != nil && is.Value != address {
+			// A file would let a page write wherever the daemon may.
+			at := transport.CanonicalAddress(address)
+			if _, err := transport.Open(address); err == nil && !strings.HasPrefix(at, "tcp:") &&
+				!strings.HasPrefix(at, "usb:") {
+				return fmt.Errorf("%s is neither on the network nor on USB: such an address is set in the file",
+					quote(address))
+			}
+			if mac != "" || value(n, "mac") != nil {
+				setText(n, "mac", mac)
+			}
+		}
+		setText(n, "address", address)
+		setText(n, "profile", profile)
+		return nil
+	})
+}
+
+// SetHours returns the file with other opening hours of the venue called name.
+func SetHours(data []byte, name string, hours []string) ([]byte, error) {
+	return edit(data, "venues", name, func(n *yaml.Node) error {
+		list := child(n, "hours", yaml.SequenceNode)
+		was := list.Content
+		list.Content = nil
+		for _, h := range hours {
+			one := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: h, Style: yaml.DoubleQuotedStyle}
+			if i := slices.IndexFunc(was, func(w *yaml.Node) bool { return sameHours(w.Value, h) }); i >= 0 {
+				one = was[i] // as it was written, with its comments
+			}
+			list.Content = append(list.Content, one)
+		}
+		return nil
+	})
+}
+
+// sameHours reports whether two lines of opening hours mean the same.
+func sameHours(a, b string) bool {
+	var x, y Hours
+	return x.UnmarshalText([]byte(a)) == nil && y.UnmarshalText([]byte(b)) == nil && x == y
+}
+
+// AddRecipient returns the file with one more recipient of notices.
+func AddRecipient(data []byte, name, url string) ([]byte, error) {
+	return edit(data, "notify", "", func(n *yaml.Node) error {
+		to := child(n, "to", yaml.SequenceNode)
+		if element(to, name) >= 0 {
+			return fmt.Errorf("%s is told already: remove it first, or choose another name", quote(name))
+		}
+		if len(to.Content) == 0 {
+			to.Style = 0
+		}
+		one := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+		setText(one, "name", name)
+		setText(one, "url", url)
+		to.Content = append(to.Content, one)
+		return nil
+	})
+}
+
+// RemoveRecipient returns the file without the recipient called name.
+func RemoveRecipient(data []byte, name string) ([]byte, error) {
+	return edit(data, "notify", "", func(n *yaml.Node) error {
+		to := child(n, "to", yaml.SequenceNode)
+		i := element(to, name)
+		if i < 0 {
+			return fmt.Errorf("nobody is told as %s", quote(name))
+		}
+		to.Content = slices.Delete(to.Content, i, i+1)
+		return nil
+	})
+}
+
+// edit changes the element called name of the list section, or with an empty name the section itself, which need not
+// exist. change is called twice: for the lines that are written anew, and for the whole file that they must amount to.
+func edit(data []byte, section, name string, change func(*yaml.Node) error) ([]byte, error) {
+	var want yaml.Node
+	if err := yaml.Unmarshal(data, &want); err != nil || len(want.Content) == 0 ||
+		want.Content[0].Kind != yaml.MappingNode {
+		return nil, errNotEditable
+	}
+	lines := strings.SplitAfter(strings.TrimRight(string(data), "\n")+"\n", "\n")
+	lines = lines[:len(lines)-1]
+	part, err := findPart(want.Content[0], lines, section, name)
+	if err != nil {
+		return nil, err
+	}
+
+	if err := errors.Join(change(part.node), change(part.whole)); err != nil {
+		return nil, firstOf(err)
+	}
+	var text bytes.Buffer
+	e := yaml.NewEncoder(&text)
+	e.SetIndent(2)
+	if err := e.Encode(part.document); err != nil {
+		return nil, errNotEditable
+	}
+	var out strings.Builder
+	out.WriteString(strings.Join(lines[:part.from], ""))
+	for line := range strings.Lines(text.String()) {
+		if line != "\n" {
+			out.WriteString(part.indent)
+		}
+		out.WriteString(line)
+	}
+	out.WriteString(strings.Join(lines[part.to:], ""))
+
+	var got yaml.Node
+	if err := yaml.Unmarshal([]byte(out.String()), &got); err != nil || !sameValue(&got, &want) ||
+		!slices.Equal(comments(&got), comments(&want)) {
+		return nil, errNotEditable
+	}
+	return []byte(out.String()), nil
+}
+
+// firstOf is the first of joined errors.
+func firstOf(err error) error {
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		return many.Unwrap()[0]
+	}
+	return err
+}
+
+// A part is the lines from, and before to, of a file, which are a document of their own.
+type part struct {
+	from, to int
+	indent   string     // of its lines
+	document *yaml.Node // of the lines alone, without indent
+	node     *yaml.Node // what is changed, in document
+	whole    *yaml.Node // the same in the document of the whole file
+}
+
+// findPart finds the lines of an element, or else of its section; root is the document of all lines. A section that
+// is missing has no lines, at the end.
+func findPart(root *yaml.Node, lines []string, section, name string) (part, error) {
+	i := slices.IndexFunc(root.Content, func(n *yaml.Node) bool { return n.Value == section })
+	if i < 0 {
+		if name != "" {
+			return part{}, fmt.Errorf("there is no %s in %s", quote(name), section)
+		}
+		p := part{from: len(lines), to: len(lines), document: &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}}
+		p.node, p.whole = child(p.document, section, yaml.MappingNode), child(root, section, yaml.MappingNode)
+		return p, nil
+	}
+	key, list := root.Content[i], root.Content[i+1]
+	p := part{from: key.Line - 1, whole: list}
+	inside := func(d *yaml.Node) *yaml.Node { return value(d, section) }
+	if name != "" {
+		at := element(list, name)
+		if at < 0 {
+			return p, fmt.Errorf("there is no %s in %s", quote(name), section)
+		}
+		p.whole = list.Content[at]
+		inside = func(d *yaml.Node) *yaml.Node { return value(d, section).Content[at] }
+		if line := lines[p.whole.Line-1]; strings.HasPrefix(strings.TrimLeft(line, " "), "- ") {
+			p.from, p.indent = p.whole.Line-1, line[:strings.Index(line, "-")]
+			inside = func(d *yaml.Node) *yaml.Node { return d.Content[0] }
+		}
+	}
+
+	// Until the lines say the same as the node: a list may end with a bracket on a line of its own.
+	for p.to = max(lastLine(p.whole), p.from+1); p.to <= len(lines); p.to++ {
+		var text strings.Builder
+		for _, line := range lines[p.from:p.to] {
+			text.WriteString(strings.TrimPrefix(line, p.indent))
+		}
+		var d yaml.Node
+		err := yaml.Unmarshal([]byte(text.String()), &d)
+		if err != nil || len(d.Content) == 0 || d.Content[0].Kind == yaml.ScalarNode {
+			continue
+		}
+
+		p.document = d.Content[0]
+		if p.node = inside(p.document); p.node != nil && sameValue(p.node, p.whole) {
+			if isNull(list) {
+				child(p.document, section, yaml.MappingNode)
+				child(root, section, yaml.MappingNode)
+			}
+			return p, nil
+		}
+	}
+	return p, errNotEditable
+}
+
+// lastLine is the last line on which a value in n begins.
+func lastLine(n *yaml.Node) int {
+	last := n.Line
+	for _, c := range n.Content {
+		last = max(last, lastLine(c))
+	}
+	return last
+}
+
+// sameValue reports whether two nodes mean the same, however they are written.
+func sameValue(a, b *yaml.Node) bool {
+	var x, y any
+	return a.Decode(&x) == nil && b.Decode(&y) == nil && reflect.DeepEqual(x, y)
+}
+
+// comments are all lines of comments in n, sorted.
+func comments(n *yaml.Node) (out []string) {
+	for line := range strings.Lines(n.HeadComment + "\n" + n.LineComment + "\n" + n.FootComment) {
+		if line = strings.TrimSpace(line); line != "" {
+			out = append(out, line)
+		}
+	}
+	for _, c := range n.Content {
+		out = append(out, comments(c)...)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// element is the index of the element of a list that has the name; -1: none has.
+func element(list *yaml.Node, name string) int {
+	return slices.IndexFunc(list.Content, func(n *yaml.Node) bool {
+		is := value(n, "name")
+		return is != nil && is.Value == name
+	})
+}
+
+// value is the value of a key; nil if it is missing.
+func value(n *yaml.Node, key string) *yaml.Node {
+	if n.Kind == yaml.MappingNode {
+		for pair := range slices.Chunk(n.Content, 2) {
+			if pair[0].Value == key {
+				return pair[1]
+			}
+		}
+	}
+	return nil
+}
+
+// child is the value of a key, a list or a section, which is made if it is missing.
+func child(n *yaml.Node, key string, kind yaml.Kind) *yaml.Node {
+	v := value(n, key)
+	if v == nil {
+		v = &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null"}
+		n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: key}, v)
+	}
+	if isNull(v) {
+		v.Kind, v.Tag, v.Value = kind, "", ""
+	}
+	return v
+}
+
+// setText sets a key to a text. It keeps quotes and comments.
+func setText(n *yaml.Node, key, text string) {
+	v := child(n, key, yaml.ScalarNode)
+	v.Tag, v.Value = "!!str", text
+}
