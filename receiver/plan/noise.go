@@ -66,7 +66,8 @@ var noCourse = []string{"nocourse", "none", "null", "na", "unassigned", "uncours
 // wantedTime are the words of a key whose time a cook needs, so that it is no bookkeeping.
 var wantedTime = []string{"promised", "promise", "due", "pickup", "collection", "ready", "fire", "fired", "scheduled",
 	"schedule", "delivery", "deliver", "wanted", "requested", "eta", "estimated", "serve", "hold", "need", "needed",
-	"required", "expected", "arrival"}
+	"required", "expected", "arrival", "arrive", "arriving", "serving", "eat", "reserved", "reservation", "booked",
+	"booking"}
 
 var (
 	// allergyWords begin the words of keys that no other rule hides.
@@ -146,7 +147,8 @@ func isForCook(v contract.Value, why string) bool {
 		return hasWordLike(v.Key(), cancellingWords)
 	case '"':
 		_, isNumber := toDecimal(v)
-		return why == positionInList && !isNumber || hasWordLike(v.Key(), allergyWords) ||
+		isWord := strings.EqualFold(v.Key(), "amount") && !strings.ContainsAny(v.Text(), "0123456789") // of a topping
+		return why == positionInList && !isNumber || isWord || hasWordLike(v.Key(), allergyWords) ||
 			why != identifiers && (hasWordLike(v.Key(), writtenWords) || endsWith(v.Key(), "text"))
 	case '[', '{':
 		return hasWordLike(v.Key(), allergyWords)

@@ -44,6 +44,7 @@ var orderShapes = []struct{ shape, noise, want string }{
 	{`{"name":"Steak","sauce":"none","unitOfMeasure":"NONE","note":"none","dairyAllergy":"none"}`,
 		"NONE", "sauce: none"},
 	{`{"name":"Pie","sequence":"before the soup"}`, "", ""},
+	{`{"name":"Pizza","toppings":[{"name":"Ham","amount":"EXTRA"},{"name":"Egg","amount":"1.50"}]}`, "1.50", "EXTRA"},
 	// Modifiers under other keys.
 	{`{"name":"Burger","modifiers":[{"name":"Bacon"},{"name":"Cheese","quantity":2}]}`, "", "modifiers:|Bacon|Cheese"},
 	{`{"name":"Pizza","toppings":[{"name":"Ham"},{"name":"Olives"}]}`, "", "toppings:"},
@@ -124,6 +125,7 @@ var orderShapes = []struct{ shape, noise, want string }{
 	{`"displayNumber":"A-17","items":[{"name":"Pie"}]`, "", "#A-17"},
 	{`"orderNumber":1,"customer":{"name":"Ana","phone":"0400 000"},"items":[{"name":"Pie"}]`, "", ""},
 	{`"pickupTime":"2026-02-06T19:30:00Z","items":[{"name":"Pie"}]`, "", "wanted 2026-02-06T19:30:00Z"},
+	{`"servingTime":"2026-02-06T19:30:00Z","reservedFor":"2026-02-06T20:00:00Z","items":[{"name":"Pie"}]`, "", ""},
 	{`"createdAt":"2026-02-06T19:30:00Z","items":[{"name":"Pie"}]`, "2026-02-06T19:30:00Z", ""},
 	{`"delivery":{"street":"1 Quay St","floor":3},"items":[{"name":"Pie"}]`, "", ""},
 	{`"isHeld":true,"items":[{"name":"Pie"}]`, "", "isHeld: true"},
