@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -87,12 +88,13 @@ func (r *Receiver) refuse(err error, c echo.Context) {
 	if x.answered {
 		return // it panicked after the 200, which must not be taken back
 	}
-	refusal, from := refusalOf(err), x.sender(c)
+	refusal := refusalOf(err)
 	if refusal.code != NotFound && refusal.code != MethodNotAllowed { // scanners would distort the histogram
 		r.metrics.seconds.Observe(time.Since(x.start).Seconds())
 	}
 	reason := refusal.code
-	if reason == NotFound && from.venue != "" && c.Request().Method == http.MethodPost {
+	venue, device := x.named(c.Request().Header)
+	if reason == NotFound && venue != "" && c.Request().Method == http.MethodPost {
 		reason = WrongPath // for us: the caller is told no more than any other
 	}
 	r.metrics.requests[reason].Inc()
@@ -109,15 +111,14 @@ func (r *Receiver) refuse(err error, c echo.Context) {
 		h.Set(echo.HeaderAllow, http.MethodPost)
 	}
 	x.answer(c, refusal.code.Status(), failureBody{contract.ValueError, errorBody{refusal.code, refusal.message}})
-	repeated, noted := r.logRefusal(reason, refusal.message, from)
+	one := x.rejected(reason, refusal.message)
+	one.Venue, one.Device, one.Body = venue, device, nil
+	repeated, noted := r.logRefusal(one, x.policy.venues[venue] != nil)
 	if closing { // counted from now: writing the log line may have taken long
 		_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(linger))
 	}
-	one := x.rejected(reason)
-	one.Venue, one.Device, one.Body = from.venue, from.device, nil
-	one.Message = refusal.message + answerings[reason].advice
 	switch {
-	case x.keepsBody(refusal.code) || reason.turnedAway() && x.isProven(from):
+	case x.keepsBody(refusal.code) || reason.turnedAway() && x.isProven(venue):
 		if closing {
 			r.readRefused(x, c.Request())
 		}
@@ -132,10 +133,19 @@ func (r *Receiver) refuse(err error, c echo.Context) {
 	}
 }
 
+// named is the venue and the device of the headers themselves: most refusals come before they were checked. A venue
+// that is no UUID counts as none, because it is stored and shown.
+func (x *exchange) named(h http.Header) (venue, device string) {
+	if id, isUUID := contract.CanonicalID(strings.TrimSpace(h.Get(x.policy.VenueHeader))); isUUID {
+		venue = id
+	}
+	return venue, truncateDevice(strings.TrimSpace(h.Get(x.policy.DeviceHeader)))
+}
+
 // rejected is the request as Options.Reject gets it.
-func (x *exchange) rejected(code Code) Reject {
+func (x *exchange) rejected(code Code, message string) Reject {
 	one := Reject{Time: x.start.UTC(), Device: x.device, Address: x.address, Code: string(code), Secret: x.secret,
-		Body: x.body}
+		Message: message + answerings[code].advice, Body: x.body}
 	if x.venue != nil {
 		one.Venue = x.venue.ID
 	}
@@ -144,8 +154,8 @@ func (x *exchange) rejected(code Code) Reject {
 
 // isProven says that a refused caller is the service, whatever else is wrong with its request: it has the secret, or
 // where there is none, an address of allow_from. The secret of one venue proves nothing about another.
-func (x *exchange) isProven(from sender) bool {
-	if v := x.policy.venues[from.venue]; v != nil && v.secretOwner != x.secretOwner {
+func (x *exchange) isProven(venue string) bool {
+	if v := x.policy.venues[venue]; v != nil && v.secretOwner != x.secretOwner {
 		return false
 	}
 	a, err := netip.ParseAddr(x.address)

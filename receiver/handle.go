@@ -140,19 +140,18 @@ func (r *Receiver) record(x *exchange, receipt ticket.Receipt) {
 
 // keepAccepted passes to Options.Reject a body that was answered 200 and of which something may not be on paper.
 func (r *Receiver) keepAccepted(x *exchange, receipt ticket.Receipt) {
-	one := x.rejected("")
+	var one Reject
 	switch {
 	case r.reject == nil:
 		return
 	case receipt.Conflict:
-		one.Code = string(reasonConflict)
-		one.Message = "the id was used before, with other content; " + x.policy.conflictText()
+		one = x.rejected(reasonConflict, "the id was used before, with other content; "+x.policy.conflictText())
 		if !x.policy.ReportConflict {
 			one.Printed = one.Time
 		}
 	case x.request.Cut && !receipt.Duplicate:
-		one.Code = string(contract.OverLimit)
-		one.Message = "only its beginning is on paper, as text: it is more than a ticket can hold"
+		one = x.rejected(Code(contract.OverLimit),
+			"only its beginning is on paper, as text: it is more than a ticket can hold")
 		one.Printed = one.Time
 	default:
 		return

@@ -137,8 +137,8 @@ func (r *Receiver) Relay(ctx context.Context, one Relayed) (receipt ticket.Recei
 // refuseRelayed counts and logs a refusal, and returns it with the body.
 func (r *Receiver) refuseRelayed(x *exchange, why *refusal) error {
 	r.metrics.requests[why.code].Inc()
-	r.logRefusal(why.code, why.message, sender{venue: x.venue.ID, device: x.device, known: true})
-	one := x.rejected(why.code)
-	one.Message, one.Fetched = why.message+answerings[why.code].advice, time.Now().UTC()
+	one := x.rejected(why.code, why.message)
+	r.logRefusal(one, true)
+	one.Fetched = time.Now().UTC()
 	return &Refused{one}
 }

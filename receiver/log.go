@@ -5,11 +5,9 @@ import (
 	"log/slog"
 	"net/netip"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
@@ -43,21 +41,6 @@ func (r *Receiver) logAccepted(x *exchange, t ticket.Receipt) {
 		slog.Int("jobs", t.Jobs), slog.Bool("duplicate", t.Duplicate))
 }
 
-// A sender is who sent a refused request, for the person who must correct the cause.
-type sender struct {
-	venue, device, address string // as in [Reject]
-	known                  bool   // the venue is one of ours
-}
-
-// sender reads the headers themselves: most refusals come before they were checked. A venue that is no UUID
-// counts as none, because the id is stored and shown.
-func (x *exchange) sender(c echo.Context) sender {
-	h := c.Request().Header
-	id, _ := contract.CanonicalID(strings.TrimSpace(h.Get(x.policy.VenueHeader)))
-	return sender{venue: id, device: truncateDevice(strings.TrimSpace(h.Get(x.policy.DeviceHeader))),
-		address: x.address, known: x.policy.venues[id] != nil}
-}
-
 // network is the address without what one caller can choose freely: a household has 2^64 addresses of
 // IPv6. Text that is no address is one network.
 func network(address string) string {
@@ -79,29 +62,29 @@ func network(address string) string {
 //
 // It never logs a path: it may be an old secret, or the new one with a typing error. logged says whether it
 // wrote the line, and repeated how many like it went before without one.
-func (r *Receiver) logRefusal(code Code, message string, from sender) (repeated int, logged bool) {
+func (r *Receiver) logRefusal(one Reject, known bool) (repeated int, logged bool) {
 	level := slog.LevelWarn
-	if code == NotFound || code == MethodNotAllowed {
+	if code := Code(one.Code); code == NotFound || code == MethodNotAllowed {
 		level = slog.LevelDebug
 		// Before the limiter, so that lines which are not written use none of its memory.
 		if !r.log.Enabled(context.Background(), level) {
 			return 0, false
 		}
 	}
-	key := string(code)
+	key := one.Code
 	switch {
-	case from.known:
-		key += " " + from.venue // so that other callers never hide a venue's lost ticket
+	case known:
+		key += " " + one.Venue // so that other callers never hide a venue's lost ticket
 	case level == slog.LevelWarn:
-		key += " " + network(from.address) // who invents venues hides only those
+		key += " " + network(one.Address) // who invents venues hides only those
 	}
 	logged, repeated = r.limiter.allow(key, time.Minute)
-	if !logged || level == slog.LevelWarn && !from.known && !r.strangers.Allow() {
+	if !logged || level == slog.LevelWarn && !known && !r.strangers.Allow() {
 		return 0, false
 	}
-	attrs := []slog.Attr{slog.String("code", string(code)), slog.String("err", message+answerings[code].advice)}
-	for _, a := range []slog.Attr{slog.String("venue", from.venue), slog.String("device", from.device),
-		slog.String("address", from.address)} {
+	attrs := []slog.Attr{slog.String("code", one.Code), slog.String("err", one.Message)}
+	for _, a := range []slog.Attr{slog.String("venue", one.Venue), slog.String("device", one.Device),
+		slog.String("address", one.Address)} {
 		if a.Value.String() != "" {
 			attrs = append(attrs, a)
 		}

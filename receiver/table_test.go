@@ -111,6 +111,9 @@ func TestEachRowOfTheTableIsAnswered(t *testing.T) {
 			}
 			withBody := row.code != AddressNotAllowed // the others come from an allowed one, and there is no secret
 			for _, one := range kept {
+				if _, isUUID := contract.CanonicalID(one.Venue); one.Venue != "" && !isUUID {
+					t.Errorf("what is no venue is stored and logged as one: %q", one.Venue)
+				}
 				if !strings.HasPrefix(one.Message, row.message) || (one.Count == 1) != (one.Body == nil) ||
 					(one.Body != nil) != withBody ||
 					one.Count == 1 && (one.Body != nil || one.Message == row.message) {
