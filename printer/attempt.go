@@ -47,8 +47,10 @@ func (a *attempt) print() (ticket.Proof, error) {
 	ahead := a.ahead()
 	a.d.dots = true // until the ticket is known to have ended outside a command
 	a.from = a.s.Wrote() + a.s.Unsent() + len(ahead)
+
 	_, err := a.write(ahead, a.p.sendTimeout(len(ahead)))
 	var proof ticket.Proof
+
 	if err == nil {
 		a.d.pendingCut = nil
 		if a.s.By() == session.NoFence {
@@ -57,6 +59,7 @@ func (a *attempt) print() (ticket.Proof, error) {
 			proof, err = a.sendFenced()
 		}
 	}
+
 	if err == nil {
 		a.d.dots = hasLongCommand(all)
 		return proof, nil
@@ -69,20 +72,22 @@ func (a *attempt) print() (ticket.Proof, error) {
 	} else if !a.s.Alive() {
 		a.d.health.unreachable(err)
 	}
+
 	a.d.release(a.s, broken)
 	err = fmt.Errorf("print on %s: %d of %d bytes sent: %w", a.p.o.Name, min(a.sent(), len(all)), len(all), err)
 	if a.sent() == 0 {
 		err = ticket.Untouched(err)
 	}
+
 	return "", err
 }
 
-// ahead is what belongs to no ticket: the cut of the one before, and padding for a printer that gave no answer to a
-// hello. It may wait for the rest of a command that broke off unnoticed, and would take as much of this ticket for
-// it. ESC @, with which every ticket begins, then clears the line.
+// ahead returns the bytes that belong to no ticket: the cut of the one before, and padding for a printer that gave no
+// answer to a hello. It may wait for the rest of a command that broke off unnoticed, and would take as much of this
+// ticket for it. ESC @, with which every ticket begins, then clears the line.
 func (a *attempt) ahead() (b []byte) {
 	// A file waits for no command's end, and keeps the padding. On a slow line the padding takes about a second,
-	// so it follows only what can need it.
+	// so it follows only attempts that can need it.
 	if a.s.By() == session.NoFence && !transport.IsFile(a.s.Conn()) && (a.d.dots || !transport.IsSerial(a.s.Conn())) {
 		b = escpos.Resync(a.p.o.Profile)
 		b = b[min(a.s.NULs(), len(b)-len(escpos.SelectPrinter())):] // those before its questions count
@@ -100,28 +105,34 @@ func hasLongCommand(b []byte) bool {
 // every byte and the connection is closed in an orderly way. Without the orderly end, closing could reset
 // the connection and discard the tail of the ticket in the printer's network interface: the ticket
 // would end without its last lines and without a cut.
+
 func (a *attempt) sendUnfenced(all []byte) error {
 	left, err := a.write(all, a.p.sendTimeout(len(all)))
 	if err != nil {
 		return err
 	}
 	left = max(left, session.AnswerTimeout)
+
 	// A printer that hung meanwhile has taken the ticket into its buffer, and loses it when it is switched off
 	// and on. Behind a full buffer the answer takes as long as the printing.
 	if err := a.observe(a.s.AskStatus, left); err != nil {
 		return err
 	}
+
 	if a.s.Condition().Has(escpos.Unrecoverable) {
 		return a.stopped()
 	}
+
 	ctx, cancel := context.WithTimeout(a.ctx, left)
 	defer cancel()
 	if err := a.s.Finish(ctx); err != nil {
 		return err
 	}
+
 	if err := a.s.Err(); errors.Is(err, session.ErrNotPrinter) {
 		return err
 	}
+
 	if !transport.IsFile(a.s.Conn()) {
 		a.d.printedAt = time.Now().Add(a.p.printTime(a.encoded))
 	}
@@ -137,17 +148,20 @@ func (a *attempt) sendFenced() (ticket.Proof, error) {
 	// Only status bytes that come from here on can be taken for this ticket's answer.
 	unexpected := a.s.Unexpected()
 	for _, c := range a.encoded.copies {
+
 		began := time.Now()
 		left, err := a.write(c.Body, a.p.sendTimeout(len(c.Body)))
 		if err != nil {
 			return "", err
 		}
+
 		got, err := a.await(left, a.p.printTimeout(a.encoded, len(c.Body)))
 		// Until it is known that the printer came to the cut, it is repeated before the next ticket.
 		a.d.pendingCut, a.d.cutOn = c.Cut, nil
 		if err != nil {
 			return "", a.unanswered(err)
 		}
+
 		switch {
 		case got == session.ByStatus && a.s.Unexpected() > unexpected:
 			proof = ticket.Sent // it also sends status bytes unasked, so the answer proves nothing
@@ -156,9 +170,11 @@ func (a *attempt) sendFenced() (ticket.Proof, error) {
 		case got == session.ByStatus && proof == ticket.Confirmed:
 			proof = ticket.Processed
 		}
+
 		if a.s.Blocked() { // the last status is older than the answer
 			_ = a.observe(a.s.AskStatus, session.AnswerTimeout)
 		}
+
 		// Only now: a cut before the answer could cut through lines that are still being printed,
 		// and a ticket that ran out of paper would be cut in two. Its failure does not change the result.
 		_, err = a.write(c.Cut, session.CutTimeout)
@@ -166,20 +182,23 @@ func (a *attempt) sendFenced() (ticket.Proof, error) {
 			a.d.cutOn = a.s
 		}
 	}
+
 	a.d.release(a.s, printed)
 	return proof, nil
 }
 
-// tooFast reports whether the answer behind a copy came before the paper can have moved, and lets people know. Then
-// the interface answers and not the engine, and what it holds is lost when it is switched off. Each ticket is judged
-// by itself: nothing is concluded from others.
+// tooFast reports whether the answer behind a copy came before the paper can have moved, and lets people know. Then the
+// interface answers and not the engine, and the lines that it holds are lost when it is switched off. Each ticket is
+// judged by itself: nothing is concluded from others.
 func (a *attempt) tooFast(began time.Time) bool {
 	least := a.p.leastPrintTime(a.encoded)
 	if least == 0 {
 		return false
 	}
+
 	at, _ := a.s.Answered()
 	fast := at.Sub(began) < least
+
 	a.d.health.update(func(s *Status) { s.TooFast = fast })
 	return fast
 }
@@ -214,12 +233,14 @@ func (a *attempt) write(b []byte, limit time.Duration) (left time.Duration, err 
 // writePart is write for one chunk. took is how much of the limit was used.
 func (a *attempt) writePart(b []byte, limit time.Duration) (took time.Duration, err error) {
 	for {
+
 		start := time.Now()
 		err := a.s.Write(a.ctx, b, min(session.WriteCheckInterval, limit-took))
 		b = nil // the session has the rest
 		if err == nil || !session.TimedOut(err) {
 			return took + time.Since(start), err
 		}
+
 		blocked, werr := a.waitForPerson(err)
 		if werr != nil {
 			return took, werr
@@ -240,20 +261,22 @@ func (a *attempt) waitForPerson(err error) (bool, error) {
 	if !a.s.Blocked() {
 		return false, nil
 	}
+
 	if a.stoppedAt.IsZero() {
 		a.stoppedAt = time.Now()
 	}
 	if time.Since(a.stoppedAt) < a.d.o.WaitForPerson {
 		return true, nil
 	}
-	c := a.s.Condition()
-	text, _ := a.d.health.describe(state(c))
+
+	condition := a.s.Condition()
+	text, _ := a.d.health.describe(state(condition))
 	return true, fmt.Errorf("it is %s (it reports: %s), and this was not fixed within %s: %w",
-		text, c, a.d.o.WaitForPerson, err)
+		text, condition, a.d.o.WaitForPerson, err)
 }
 
-// stopped is the error of a ticket behind which the printer reports that it must be switched off and on: what is
-// left in its buffer is lost.
+// stopped is the error of a ticket behind which the printer reports that it must be switched off and on: the lines
+// in its buffer are lost.
 func (a *attempt) stopped() error {
 	return fmt.Errorf("it stopped (it reports: %s)", a.s.Condition())
 }
@@ -279,6 +302,7 @@ func (a *attempt) await(left, limit time.Duration) (session.Kind, error) {
 	if _, err := a.write(a.s.Question(false), max(left, session.AnswerTimeout)); err != nil {
 		return session.NoFence, err
 	}
+
 	var elapsed time.Duration // while the printer reports no trouble
 	for {
 		start := time.Now()
@@ -289,17 +313,20 @@ func (a *attempt) await(left, limit time.Duration) (session.Kind, error) {
 		case got != session.NoFence:
 			return got, a.checkPaper()
 		}
+
 		answers := a.observe(a.s.AskStatusBehind, session.AnswerTimeout) == nil
 		// Nothing that is still in the buffer prints any more, so there is no point in waiting.
 		if a.s.Condition().Has(escpos.Unrecoverable) {
 			return session.NoFence, a.stopped()
 		}
+
 		// Time in which a person is needed does not count against the time for printing.
 		if blocked, err := a.waitForPerson(session.ErrNoAnswer); err != nil {
 			return session.NoFence, err
 		} else if blocked {
 			continue
 		}
+
 		elapsed += time.Since(start)
 		switch after := elapsed.Round(time.Second); {
 		case elapsed >= limit && !answers:

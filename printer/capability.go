@@ -13,13 +13,13 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// A capability decides what a ticket on this printer can end as (confirmed, processed or sent) and which questions it
-// is asked. It comes from a probe, or from the store, which keeps what the last probe found; confirm: in the
+// A capability decides how a ticket on this printer can end (confirmed, processed or sent) and which questions it
+// is asked. It comes from a probe, or from the store, which keeps the result of the last probe; confirm: in the
 // configuration says which fence a probe asks for. Only an answer changes it, or a person ([Device.Probe]), or another
 // address or profile in the configuration. Silence never does: a printer that hangs is silent too, and what is sent to
 // it as to one that cannot answer is lost when it is switched off and on.
 
-// proofOf is what an answer of this kind proves.
+// proofOf returns the proof of an answer of this kind.
 func proofOf(k session.Kind) ticket.Proof {
 	switch k {
 	case session.ByID:
@@ -30,8 +30,8 @@ func proofOf(k session.Kind) ticket.Proof {
 	return ticket.Sent
 }
 
-// A capability is what the printer was found to answer. It is probed, never derived from the model name that the
-// printer returns (GS I): clones return the name of another maker's model. Its JSON is what [DeviceOptions].KV stores.
+// A capability has the questions that the printer was found to answer. It is probed, never derived from the model name
+// that the printer returns (GS I): clones return the name of another maker's model. [DeviceOptions].KV stores its JSON.
 type capability struct {
 	known bool // by a probe or by the configuration
 	// Fence is the best fence that it answers.
@@ -46,7 +46,7 @@ type capability struct {
 	// Profile is the name of the profile with which it was probed. Another one means another printer.
 	Profile string `json:"profile,omitempty"`
 
-	// Confirm is the configuration with which it was probed, which says what was asked; "" is auto.
+	// Confirm is the configuration with which it was probed, which names the questions; "" is auto.
 	Confirm profile.Confirm `json:"confirm,omitempty"`
 
 	mute bool // it is asked nothing: confirm: none, or nothing can be read from the connection
@@ -81,7 +81,7 @@ func (a capability) valid() bool {
 	return a.Fence == session.ByID || a.Fence == session.ByStatus || a.Fence == session.NoFence && len(a.RealTime) > 0
 }
 
-// A knowledge is what a printer can do as far as it is known, and what speaks against it meanwhile. Only the holder
+// A knowledge is the known capability of a printer, and the evidence against it since. Only the holder
 // of the device's lock uses it.
 type knowledge struct {
 	capability
@@ -104,7 +104,8 @@ func (k *knowledge) load() {
 	if k.o.KV == nil {
 		return
 	}
-	b, found, err := k.o.KV.Get(k.o.Key)
+
+	stored, found, err := k.o.KV.Get(k.o.Key)
 	if err != nil {
 		k.o.Logger.Warn("the stored printer capability cannot be read, the printer is probed again",
 			"printer", k.o.Name, "err", err)
@@ -112,14 +113,17 @@ func (k *knowledge) load() {
 	if err != nil || !found {
 		return
 	}
+
 	var a capability
-	if err := json.Unmarshal(b, &a); err != nil || !a.valid() {
+	if err := json.Unmarshal(stored, &a); err != nil || !a.valid() {
 		k.o.Logger.Warn("the stored printer capability is invalid, the printer is probed again", "printer", k.o.Name)
 		return
 	}
+
 	if a.Profile != "" && a.Profile != k.o.Profile || cmp.Or(a.Confirm, profile.Auto) != k.o.Confirm {
 		return
 	}
+
 	a.known = true
 	k.set(a)
 }
@@ -146,24 +150,29 @@ func (k *knowledge) set(a capability) {
 // printer is probed again after a restart. A crash before the Put has the same effect.
 func (k *knowledge) save(ctx context.Context, a capability) {
 	a.known, a.Probed, a.Profile, a.Confirm = true, time.Now(), k.o.Profile, k.o.Confirm
+
 	was := k.capability
 	if !was.Probed.IsZero() && a.Fence == session.NoFence {
 		a.Tries = was.Tries + 1
 	}
 	k.set(a)
+
 	if !a.answers() {
 		k.health.set(Silent)
 	}
+
 	if was.Fence != a.Fence || was.Probed.IsZero() {
 		k.o.Logger.Info("printer capability detected", "printer", k.o.Name,
 			"capability", string(proofOf(a.Fence)), "answers", len(a.RealTime))
 	}
+
 	if k.o.KV == nil || !a.valid() {
 		return
 	}
-	b, err := json.Marshal(a)
+
+	encoded, err := json.Marshal(a)
 	if err == nil {
-		err = k.o.KV.Put(ctx, k.o.Key, b)
+		err = k.o.KV.Put(ctx, k.o.Key, encoded)
 	}
 	if err != nil {
 		k.o.Logger.Warn("the printer capability could not be stored, the printer is probed again after a restart",
@@ -171,8 +180,8 @@ func (k *knowledge) save(ctx context.Context, a capability) {
 	}
 }
 
-// Probe forgets what the printer can do and asks it again: for a person who has replaced it, or set it to another
-// mode. What was known is kept if it cannot be asked now. Probe waits for the ticket that is being printed.
+// Probe forgets the printer's capability and asks it again: for a person who has replaced it, or set it to another
+// mode. The known capability is kept if it cannot be asked now. Probe waits for the ticket that is being printed.
 func (d *Device) Probe(ctx context.Context) (Status, error) {
 	if d.o.Confirm == profile.NoConfirm {
 		return d.health.get(), fmt.Errorf("%s is never asked anything, because confirm: none is set for it", d.o.Name)
@@ -181,23 +190,27 @@ func (d *Device) Probe(ctx context.Context) (Status, error) {
 		return d.health.get(), err
 	}
 	defer func() { <-d.lock }()
+
 	d.can.load()
 	d.finishIdle()
 	was := d.can.capability
 	d.can.set(capability{})
-	s, err := d.connect(ctx, false)
+
+	connected, err := d.connect(ctx, false)
 	if !d.can.known {
 		d.can.set(was)
 		return d.health.get(), err
 	}
+
 	if d.o.KV != nil && !d.can.valid() {
 		// A crash before this leaves the old one stored; the operator has no answer yet and asks again.
 		if err := d.o.KV.Delete(ctx, d.o.Key); err != nil {
 			d.o.Logger.Warn("the stored printer capability could not be deleted", "printer", d.o.Name, "err", err)
 		}
 	}
+
 	if err == nil {
-		d.release(s, unused)
+		d.release(connected, unused)
 	}
 	return d.health.get(), err
 }
@@ -211,33 +224,35 @@ func (d *Device) Probe(ctx context.Context) (Status, error) {
 const maxDroppedProbes = 3
 
 // probe sends every question that a fence can use and records which are answered. None of them prints. After an
-// error no ticket byte was sent. A printer that is silent keeps what it was known to answer: see [Device.Probe].
+// error no ticket byte was sent. A printer that is silent keeps its known capability: see [Device.Probe].
 func (d *Device) probe(ctx context.Context, s *session.Session) error {
 	was := d.can.capability
-	a, err := d.probeAll(ctx, s)
-	if err == nil && len(a.RealTime) == 0 && len(was.RealTime) > 0 {
+	found, err := d.probeAll(ctx, s)
+	if err == nil && len(found.RealTime) == 0 && len(was.RealTime) > 0 {
 		err = session.ErrNoAnswer
 	}
+
 	// It can be asked, although the probe did not come to its end: from now on silence means that it hangs.
-	if err != nil && len(a.RealTime) > 0 {
-		was.RealTime = a.RealTime
+	if err != nil && len(found.RealTime) > 0 {
+		was.RealTime = found.RealTime
 		d.can.set(was)
 	}
+
 	switch {
 	case err == nil:
 		d.can.droppedProbes = 0
-		if !a.answers() {
+		if !found.answers() {
 			err = s.Provoke(ctx)
 		}
 		if !errors.Is(err, session.ErrNotPrinter) {
-			d.can.save(ctx, a)
+			d.can.save(ctx, found)
 		}
 		return err
 	case ticket.IsNotReady(err) || ctx.Err() != nil:
-	case !was.Probed.IsZero(): // until the next probe is due, tickets rely on what is known
+	case !was.Probed.IsZero(): // until the next probe is due, tickets rely on the known one
 		d.can.known, d.can.Probed = true, time.Now()
 		d.can.Tries++
-	// A printer that does not answer any more serves another client, or still prints what that one left.
+	// A printer that does not answer any more serves another client, or still prints that one's bytes.
 	case !session.TimedOut(err):
 		if d.can.droppedProbes++; d.can.droppedProbes >= maxDroppedProbes {
 			d.can.save(ctx, capability{})
@@ -252,6 +267,7 @@ func (d *Device) probeAll(ctx context.Context, s *session.Session) (a capability
 	if err = s.CompleteHeader(ctx); err != nil {
 		return a, err
 	}
+
 	by := map[profile.Confirm]session.Kind{
 		profile.ByProcessID: session.ByID, profile.ByStatus: session.ByStatus,
 	}[d.o.Confirm]
@@ -259,16 +275,20 @@ func (d *Device) probeAll(ctx context.Context, s *session.Session) (a capability
 	if d.can.Probed.IsZero() {
 		patience = session.SilentAfter
 	}
+
 	if err = s.ProbeRealTime(ctx, patience); err != nil || len(s.RealTime()) == 0 && by == session.NoFence {
 		return a, err
 	}
 	a.RealTime = s.RealTime()
+
 	if err := d.checkReady(s); err != nil {
 		return a, err
 	}
+
 	if a.ASB, err = s.ProbeASB(ctx); err != nil {
 		return a, err
 	}
+
 	a.Fence, err = d.askInOrder(ctx, s, by, session.ProbeTimeout)
 	return a, err
 }

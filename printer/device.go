@@ -15,9 +15,9 @@ import (
 	"ticketrail/queue/kv"
 )
 
-// A Device has three parts, each readable alone: the connection and what is asked on it (package session), what the
-// printer can do (knowledge, in capability.go), and how it is (health, in status.go). This file is who may use them:
-// one ticket or poll at a time, over a connection that is kept for a moment. A printer serves one client: a
+// A Device has three parts, each readable alone: the connection and the questions on it (package session), the
+// printer's capability (knowledge, in capability.go), and how it is (health, in status.go). This file is who may use
+// them: one ticket or poll at a time, over a connection that is kept for a moment. A printer serves one client: a
 // connection that is kept saves the next ticket the dial, and one that is kept too long locks out the tills.
 
 // DeviceOptions describe one printer and how it is queried. Name and Dialer are required.
@@ -26,7 +26,7 @@ type DeviceOptions struct {
 	Dialer transport.Dialer
 	// Confirm is how the result of a ticket is found out; "" is Auto.
 	Confirm profile.Confirm
-	Profile string // the profile's name; what was stored under another one does not count
+	Profile string // the profile's name; a capability stored under another one does not count
 	// Lock is shared by Devices for the same printer. A reload makes a new Device while the old one is
 	// still printing; the new one must not connect before that ticket has ended. nil makes a new Lock.
 	Lock Lock
@@ -39,7 +39,7 @@ type DeviceOptions struct {
 	Logger *slog.Logger // nil discards
 }
 
-// A Connection is what the configuration says of the connection to a printer. All stations at a printer have the
+// A Connection is the configuration of the connection to a printer. All stations at a printer have the
 // same.
 type Connection struct {
 	// ConnectTimeout bounds the dial; 0 is 10 s. A printer on the local network accepts within
@@ -79,11 +79,11 @@ type Device struct {
 	cutOn      *session.Session // on which it was sent last
 	// dots: the last ticket had commands with much data, or none was sent since the start.
 	dots bool
-	// printedAt is when a printer that gives no answer has printed what it was sent, as estimated.
+	// printedAt is when a printer that gives no answer has printed its bytes, as estimated.
 	printedAt time.Time
 	ids       *session.IDs
 
-	mu         sync.Mutex         // guards what follows
+	mu         sync.Mutex         // guards the fields below
 	retired    bool               // keep no connection any more
 	cancelPoll context.CancelFunc // of the poll that is running; nil: none is
 	waiting    int                // calls of Print that wait for lock
@@ -98,19 +98,21 @@ func NewDevice(o DeviceOptions) *Device {
 	case o.Dialer == nil:
 		panic("printer: DeviceOptions.Dialer is nil")
 	}
+
 	o.Key, o.Confirm = cmp.Or(o.Key, o.Name), cmp.Or(o.Confirm, profile.Auto)
 	o.Lock = cmp.Or(o.Lock, NewLock())
 	o.ConnectTimeout = cmp.Or(o.ConnectTimeout, 10*time.Second)
 	o.Linger = cmp.Or(o.Linger, time.Second)
 	o.WaitForPerson = cmp.Or(o.WaitForPerson, 10*time.Minute)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	d := &Device{o: o, lock: o.Lock, dots: true, ids: session.NewIDs()}
-	d.health = health{name: o.Name, status: Status{State: Unknown, Since: time.Now()}}
-	d.can = knowledge{o: &d.o, health: &d.health}
-	return d
+
+	device := &Device{o: o, lock: o.Lock, dots: true, ids: session.NewIDs()}
+	device.health = health{name: o.Name, status: Status{State: Unknown, Since: time.Now()}}
+	device.can = knowledge{o: &device.o, health: &device.health}
+	return device
 }
 
-// Status returns what is known now. It asks the printer nothing and does not wait.
+// Status returns the known state. It asks the printer nothing and does not wait.
 func (d *Device) Status() Status { return d.health.get() }
 
 // acquire takes the lock for a ticket. A poll that holds it is cancelled at once. Otherwise an
@@ -122,11 +124,13 @@ func (d *Device) acquire(ctx context.Context) error {
 		d.cancelPoll()
 	}
 	d.mu.Unlock()
+
 	defer func() {
 		d.mu.Lock()
 		d.waiting--
 		d.mu.Unlock()
 	}()
+
 	select {
 	case d.lock <- struct{}{}:
 		return nil
@@ -142,12 +146,14 @@ func (d *Device) dial(ctx context.Context) (transport.Conn, error) {
 	dctx, cancel := context.WithTimeout(ctx, d.o.ConnectTimeout)
 	defer cancel()
 	conn, err := d.o.Dialer.Dial(dctx)
+
 	switch {
 	case err == nil:
 		return conn, nil
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("%w: %w", err, context.Cause(ctx))
 	}
+
 	d.health.unreachable(err)
 	return nil, err
 }
@@ -165,6 +171,7 @@ func (d *Device) open(conn transport.Conn) *session.Session {
 			s.State = Silent
 		}
 	})
+
 	warned := false // once per connection; only its reader uses it
 	foreign := func(id [4]byte) {
 		d.health.update(func(s *Status) { s.Foreign++ })
@@ -174,6 +181,7 @@ func (d *Device) open(conn transport.Conn) *session.Session {
 				"printer", d.o.Name, "id", fmt.Sprintf("%q", id))
 		}
 	}
+
 	return session.New(conn, d.can.mute || transport.OneWay(conn), d.can.RealTime, d.ids, foreign, d.health.observe)
 }
 
@@ -194,10 +202,10 @@ const (
 	broken                // a question or a ticket failed on it
 )
 
-// release is how each use of a connection ends. One that works is kept for the next ticket, for Linger: also while
-// the printer waits for a person, because the dispatcher asks it again in a few seconds. A question that is sent or
-// answered in part would make the next command its rest. A broken connection is abandoned, so that what the printer's
-// network interface still holds of a ticket does not come out after the copy of that ticket; any other one is
+// release is how each use of a connection ends. One that works is kept for the next ticket, for Linger: also while the
+// printer waits for a person, because the dispatcher asks it again in a few seconds. A question that is sent or
+// answered in part would make the next command its rest. A broken connection is abandoned, so that the bytes that the
+// printer's network interface still holds of a ticket do not come out after the copy of that ticket; any other one is
 // closed in an orderly way, so that the printer gets all that was sent.
 func (d *Device) release(s *session.Session, why reason) {
 	pending := !s.NothingPending()
@@ -236,18 +244,18 @@ func (d *Device) release(s *session.Session, why reason) {
 
 // takeIdle returns the idle connection, or nil.
 func (d *Device) takeIdle() *session.Session {
-	s := d.idle
-	if s != nil {
+	idle := d.idle
+	if idle != nil {
 		d.idleTimer.Stop()
 		d.idle = nil
 	}
-	return s
+	return idle
 }
 
 // finishIdle closes the idle connection, if there is one.
 func (d *Device) finishIdle() {
-	if s := d.takeIdle(); s != nil {
-		d.release(s, over)
+	if idle := d.takeIdle(); idle != nil {
+		d.release(idle, over)
 	}
 }
 
@@ -261,6 +269,7 @@ func (d *Device) Retire() {
 		d.cancelPoll()
 	}
 	d.mu.Unlock()
+
 	select {
 	case d.lock <- struct{}{}:
 		d.finishIdle()

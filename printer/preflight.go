@@ -13,7 +13,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// Everything before the first ticket byte. What fails here leaves no doubt and prints no banner, so
+// Everything before the first ticket byte. A failure here leaves no doubt and prints no banner, so
 // whatever can be noticed about a printer is noticed here: that it is off, out of paper, open, busy
 // with a till, inside another program's command, or hung.
 
@@ -30,11 +30,12 @@ func (d *Device) connect(ctx context.Context, poll bool) (*session.Session, erro
 	if err := d.waitPrinted(ctx); err != nil {
 		return nil, err
 	}
+
 	for first := true; ; first = false {
-		s := d.takeIdle()
+		connected := d.takeIdle()
 		// It may have ended meanwhile; no ticket was on it. Or it closes for a question, and is fine without.
-		again := s != nil || first && d.can.silent()
-		if s == nil {
+		again := connected != nil || first && d.can.silent()
+		if connected == nil {
 			// With polls, they repeat the probe, and no ticket has to wait for it.
 			if (poll || d.o.PollEvery <= 0) && d.can.stale() {
 				d.can.forget()
@@ -44,18 +45,20 @@ func (d *Device) connect(ctx context.Context, poll bool) (*session.Session, erro
 			if err != nil {
 				return nil, err
 			}
-			s = d.open(conn)
+			connected = d.open(conn)
 		}
-		err := d.check(ctx, s, poll, first)
+
+		err := d.check(ctx, connected, poll, first)
 		switch {
 		case err == nil:
-			d.health.update(func(now *Status) { now.Late = s.Late() })
-			return s, nil
+			d.health.update(func(now *Status) { now.Late = connected.Late() })
+			return connected, nil
 		case ticket.IsNotReady(err), ctx.Err() != nil:
-			d.release(s, unused)
+			d.release(connected, unused)
 			return nil, err
 		}
-		d.release(s, broken)
+
+		d.release(connected, broken)
 		switch {
 		case errors.Is(err, session.ErrNotPrinter):
 			return nil, d.notPrinter(err)
@@ -68,27 +71,29 @@ func (d *Device) connect(ctx context.Context, poll bool) (*session.Session, erro
 	}
 }
 
-// waitPrinted waits until a printer that gives no answer has printed what it was sent. What waits in its
+// waitPrinted waits until a printer that gives no answer has printed its bytes. Bytes that wait in its
 // buffer would be lost in a power cut, although it counts as sent: this bounds it to about one ticket.
 func (d *Device) waitPrinted(ctx context.Context) error {
-	t := time.NewTimer(time.Until(d.printedAt))
-	defer t.Stop()
+	timer := time.NewTimer(time.Until(d.printedAt))
+	defer timer.Stop()
+
 	select {
-	case <-t.C:
+	case <-timer.C:
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("wait until %s has printed the ticket before: %w", d.o.Name, context.Cause(ctx))
 	}
 }
 
-// check finds out whether the printer can print now, with the probe if it is not known what it answers. A poll asks
-// only what is answered at once, unless the printer hung: its status alone does not show that it prints again, and
-// a hello would stand in the way of what another client prints.
+// check finds out whether the printer can print now, with the probe if its capability is not known. A poll asks only
+// questions that are answered at once, unless the printer hung: its status alone does not show that it prints again,
+// and a hello would stand in the way of another client's printing.
 func (d *Device) check(ctx context.Context, s *session.Session, poll, first bool) error {
 	if transport.OneWay(s.Conn()) {
 		d.can.onlyTakes()
 		return nil
 	}
+
 	if !d.can.answers() {
 		err := d.checkStays(ctx, s, first && d.can.silent())
 		switch {
@@ -98,13 +103,16 @@ func (d *Device) check(ctx context.Context, s *session.Session, poll, first bool
 			return err
 		}
 	}
+
 	err := d.askHow(ctx, s)
 	if err == nil && d.can.Fence != session.NoFence && (!poll || d.health.get().State == Hung) {
 		err = d.hello(ctx, s)
 	}
+
 	if session.TimedOut(err) {
 		return d.notAnswering()
 	}
+
 	if err == nil && d.can.answers() {
 		d.health.observe(s.Condition())
 	}
@@ -117,6 +125,7 @@ func (d *Device) askHow(ctx context.Context, s *session.Session) error {
 	if !d.can.known {
 		return d.probe(ctx, s)
 	}
+
 	if err := s.CompleteHeader(ctx); err != nil {
 		return err
 	}
@@ -127,11 +136,12 @@ func (d *Device) askHow(ctx context.Context, s *session.Session) error {
 }
 
 // checkStays gives a printer the time to drop the connection, and one that was silent the time to answer: it may
-// have been starting, or inside another program's command. If it answers, it is not known any more what it can do.
+// have been starting, or inside another program's command. If it answers, its capability is not known any more.
 func (d *Device) checkStays(ctx context.Context, s *session.Session, ask bool) error {
 	if !ask {
 		return s.Stays(ctx)
 	}
+
 	err := s.CompleteHeader(ctx)
 	if err == nil {
 		err = s.Ask(ctx, 1, session.DroppedWithin)
@@ -139,6 +149,7 @@ func (d *Device) checkStays(ctx context.Context, s *session.Session, ask bool) e
 	if err == nil {
 		d.can.forget()
 	}
+
 	if err != nil && !session.TimedOut(err) {
 		return err
 	}
@@ -149,14 +160,15 @@ func (d *Device) checkStays(ctx context.Context, s *session.Session, ask bool) e
 // hangs. Its tickets wait, or print at its backup.
 func (d *Device) notAnswering() error {
 	now := Busy
-	if s := d.health.get(); s.State == Hung || s.State == Busy && time.Since(s.Since) >= session.HungAfter {
+	status := d.health.get()
+	if status.State == Hung || status.State == Busy && time.Since(status.Since) >= session.HungAfter {
 		now = Hung
 	}
 	d.health.set(now)
 	return ticket.NotReady(fmt.Errorf("%s does not answer, but its port is open", d.o.Name))
 }
 
-// notPrinter records what is no printer. It stays one until it answers as a printer does.
+// notPrinter records that it is no printer. It stays one until it answers as a printer does.
 func (d *Device) notPrinter(err error) error {
 	d.health.update(func(s *Status) {
 		s.State, s.Conditions, s.Reported, s.Err = NotAPrinter, 0, nil, err.Error()
@@ -167,13 +179,14 @@ func (d *Device) notPrinter(err error) error {
 // checkReady returns the error if a reported condition stops the printing. NotReady: the queue waits, and no attempt
 // is spent.
 func (d *Device) checkReady(s *session.Session) error {
-	c := s.Condition()
-	if !c.Any(escpos.Blocking) {
+	condition := s.Condition()
+	if !condition.Any(escpos.Blocking) {
 		return nil
 	}
-	d.health.observe(c)
-	text, _ := d.health.describe(state(c))
-	return ticket.NotReady(fmt.Errorf("%s is %s (it reports: %s)", d.o.Name, text, c))
+
+	d.health.observe(condition)
+	text, _ := d.health.describe(state(condition))
+	return ticket.NotReady(fmt.Errorf("%s is %s (it reports: %s)", d.o.Name, text, condition))
 }
 
 // hello asks for the fence by, and returns nil when the printer has answered: its interpreter is at the
@@ -190,6 +203,7 @@ func (d *Device) hello(ctx context.Context, s *session.Session) error {
 		d.health.set(Hung)
 		return ticket.NotReady(fmt.Errorf("%s reports no trouble and does not process what it is sent", d.o.Name))
 	}
+
 	d.noteCut(s)
 	d.can.answered(ctx, got)
 	return nil
@@ -202,10 +216,11 @@ func (k *knowledge) answered(ctx context.Context, got session.Kind) {
 		k.idUnanswered = 0
 		return
 	}
+
 	if k.idUnanswered++; k.idUnanswered >= 2 {
-		a := k.capability
-		a.Fence = got
-		k.save(ctx, a)
+		changed := k.capability
+		changed.Fence = got
+		k.save(ctx, changed)
 	}
 }
 
@@ -223,12 +238,13 @@ func (d *Device) askInOrder(
 			if err := s.Clear(ctx, nuls); err != nil {
 				return session.NoFence, err
 			}
-			// What cannot be sent in time is sent ahead of the next question.
+			// The rest that cannot be sent in time is sent ahead of the next question.
 			ask := append(escpos.SelectPrinter(), s.Question(by == session.NoFence || step > 0)...)
 			if err := s.Write(ctx, ask, session.AnswerTimeout); err != nil && !session.TimedOut(err) {
 				return session.NoFence, err
 			}
 		}
+
 		got, err := s.Answer(ctx, session.HelloInterval)
 		if err != nil {
 			return session.NoFence, err
@@ -236,6 +252,7 @@ func (d *Device) askInOrder(
 		if got != session.NoFence {
 			return got, s.Settle(ctx, got)
 		}
+
 		// No answer: it waits for a person, serves another client, or is inside a command.
 		if err := s.AskStatus(ctx, session.AnswerTimeout); err != nil {
 			return session.NoFence, err
@@ -243,12 +260,15 @@ func (d *Device) askInOrder(
 		if err := d.checkReady(s); err != nil {
 			return session.NoFence, err
 		}
+
 		if time.Since(start) >= limit {
 			return session.NoFence, nil
 		}
+
 		if by != session.NoFence && d.health.get().State != Hung { // hung until it answers
 			d.health.set(Clearing)
 		}
+
 		nuls = s.NextNULs(step, d.can.Fence != session.NoFence)
 	}
 }

@@ -6,16 +6,16 @@
 // to another printer is composed again for that one. [Device] is the physical printer, which several
 // stations may share: its address, its lock, its connection, its capability and its state.
 //
-// [Paper.Print] runs these steps. Their order decides what a failure means:
+// [Paper.Print] runs these steps. Their order decides how a failure counts:
 //
 //  1. Take the device's lock; reuse the idle connection or dial. A failure is clean: no byte was sent.
 //  2. Ask for the status (preflight), or probe the capability if it is not known; then ask the fence (hello). These
 //     are questions, not ticket bytes: a printer that is out of paper, open or busy costs no attempt.
 //  3. Compose and encode. A failure is permanent: no attempt can succeed.
 //  4. Call begin, which stores the doubt on disk.
-//  5. Check that the connection still stands, and send what the previous ticket left: padding, its cut.
+//  5. Check that the connection still stands, and send the rest of the previous ticket: padding, its cut.
 //     A failure is untouched: no byte of this ticket was sent, and the doubt is taken back.
-//  6. Send the ticket, then a fence: a question that the printer answers once it has printed what came
+//  6. Send the ticket, then a fence: a question that the printer answers once it has printed the lines
 //     before. While the answer is missing, ask for the status, and wait for the person who refills the
 //     paper. A failure leaves the ticket in doubt.
 //  7. Cut, followed by a fence of its own, which tells whether the connection can be kept for
@@ -59,8 +59,8 @@ type Options struct {
 	Drawer         *raster.Drawer // draws characters that the printer does not have; nil: none are drawn
 
 	// Timeout and TimeoutPerKiB limit the sending of n KiB to Timeout + n·TimeoutPerKiB, and then the
-	// printing to the same time again. 0 is 30 s, and four times what the profile's lines per second take
-	// for a KiB. The printer has printed all that came before, so 30 s are for what it does not report: a
+	// printing to the same time again. 0 is 30 s, and four times the time that the profile's lines per second take
+	// for a KiB. The printer has printed all that came before, so 30 s are for causes that it does not report: a
 	// cooling head, a till that takes the port. Too short a limit is worse than a long one: it causes a
 	// duplicate, whereas waiting delays this printer only.
 	Timeout, TimeoutPerKiB time.Duration
@@ -110,20 +110,23 @@ func NewPaper(o Options) *Paper {
 	case o.Profile.Name == "":
 		panic("printer: Options.Profile is empty")
 	}
+
 	o.Columns = cmp.Or(o.Columns, o.Profile.Columns)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
+
 	if o.TimeoutPerKiB <= 0 {
-		const linesPerKiB = 40 // short lines, as those of an order
+		const linesPerKiB = 40 // short lines, as in an order
 		o.TimeoutPerKiB = 4 * linesPerKiB * time.Second / time.Duration(o.Profile.LinesPerSecond)
 	}
+
 	o.Copies = max(o.Copies, 1)
-	p := &Paper{o: o, d: o.Device}
-	p.render = p.encode
-	return p
+	paper := &Paper{o: o, d: o.Device}
+	paper.render = paper.encode
+	return paper
 }
 
-// Print prints one ticket and returns what is known of the result. begin is called once, when the
+// Print prints one ticket and returns its proof. begin is called once, when the
 // printer is connected and ready and before the first ticket byte; if it fails, nothing is sent.
 //
 // The proof is [ticket.Confirmed] if the printer returned the id that was sent behind this ticket;
@@ -139,46 +142,52 @@ func (p *Paper) Print(ctx context.Context, d ticket.Delivery, begin func(context
 		return "", err
 	}
 	defer func() { <-p.d.lock }()
-	s, err := p.d.connect(ctx, false)
+
+	connected, err := p.d.connect(ctx, false)
 	if err != nil {
 		return "", err
 	}
+
 	defer func() {
-		if r := recover(); r != nil { // close the session, or the printer keeps serving it
-			p.d.release(s, broken)
-			panic(r)
+		if panicked := recover(); panicked != nil { // close the session, or the printer keeps serving it
+			p.d.release(connected, broken)
+			panic(panicked)
 		}
 	}()
-	// Only now is it known what the printer can do, and that no other ticket came between a piece and its copy.
+
+	// Only now is its capability known, and that no other ticket came between a piece and its copy.
 	j, err := p.compose(d, d.Doubt && d.Job == p.d.lastJob)
 	if err != nil {
-		p.d.release(s, unused)
+		p.d.release(connected, unused)
 		return "", ticket.Permanent(err)
 	}
+
 	// From here the ticket is in doubt. A crash before begin has committed: nothing was sent, the next
 	// attempt prints no banner. A crash after it: something may have been sent, so the next attempt
 	// prints POSSIBLE DUPLICATE.
 	if err := begin(ctx); err != nil {
-		p.d.release(s, unused)
+		p.d.release(connected, unused)
 		return "", fmt.Errorf("begin: %w", err)
 	}
-	a := &attempt{p: p, d: p.d, s: s, ctx: ctx, encoded: j}
-	proof, err := a.print()
-	if a.sent() > 0 {
+
+	attempted := &attempt{p: p, d: p.d, s: connected, ctx: ctx, encoded: j}
+	proof, err := attempted.print()
+
+	if attempted.sent() > 0 {
 		p.d.lastJob = d.Job
 	}
 	return proof, err
 }
 
 // compose encodes the ticket. A ticket whose text makes that panic goes to another station or to a person, with
-// the reason, and the queue continues with the next one. It is not printed in a simpler form: what broke the
+// the reason, and the queue continues with the next one. It is not printed in a simpler form: a text that broke the
 // composing might be composed wrongly too, for example a void as an order.
 func (p *Paper) compose(d ticket.Delivery, afterPiece bool) (j encodedTicket, err error) {
 	defer func() {
-		if r := recover(); r != nil {
+		if panicked := recover(); panicked != nil {
 			p.o.Logger.Debug("composing a ticket panicked",
 				"printer", p.o.Name, "job", d.Job, "stack", string(debug.Stack()))
-			err = fmt.Errorf("compose ticket: %v: %s", r, reportBug)
+			err = fmt.Errorf("compose ticket: %v: %s", panicked, reportBug)
 		}
 	}()
 	return p.render(d, afterPiece), nil
@@ -191,18 +200,22 @@ func (p *Paper) encode(d ticket.Delivery, afterPiece bool) encodedTicket {
 	var j encodedTicket
 	// ESC @ at the start of a ticket switches the automatic status off.
 	eo := escpos.Options{Profile: p.o.Profile, Drawer: p.o.Drawer, ASB: p.d.can.ASB, Buzz: p.o.Buzz}
+
 	if onlyVoids(d.Ticket) {
 		eo.Buzz, eo.BuzzVoid = p.o.BuzzVoid, true
 	}
+
 	lo := p.o.Layout
 	lo.Columns, lo.Printer, lo.Copies = p.o.Columns, p.o.Name, p.o.Copies
 	lo.MaxSize, lo.Framed = p.o.Profile.Sizing.Max(), !p.o.Profile.Invert
 	lo.Printable = func(s string) string { return escpos.Printable(s, eo) }
+
 	for k := range p.o.Copies {
 		lo.Copy, lo.AfterPiece = k+1, afterPiece && k == 0
 		lines := layout.ComposeWith(d, lo)
 		j.copies = append(j.copies, escpos.EncodeTicket(lines, eo))
 		eo.Buzz = 0 // the buzzer sounds once for all copies
+
 		if k == 0 {
 			for _, l := range lines {
 				j.lines += l.Height()
@@ -222,6 +235,7 @@ func onlyVoids(t ticket.Ticket) bool {
 	if t.Void {
 		return true
 	}
+
 	for _, l := range t.Lines {
 		if !l.Void {
 			return false
@@ -239,13 +253,13 @@ func (p *Paper) sendTimeout(n int) time.Duration {
 // printTimeout is how long the printing of one copy of n bytes may take. An image has many bytes for
 // few lines, so its lines count, at bytesPerLine each.
 func (p *Paper) printTimeout(j encodedTicket, n int) time.Duration {
-	// About what a printed line of text takes, with its styles.
+	// About the bytes of a printed line of text, with its styles.
 	const bytesPerLine = 64
 	return p.sendTimeout(min(n, (j.lines+p.o.Profile.FeedBeforeCut)*bytesPerLine))
 }
 
-// leastPrintTime is a quarter of what the paper of one copy takes to move: no printer moves more than 500 mm in a
-// second, and a line has at least 24 dots, 3 mm. 0: too short to tell printing from a round trip.
+// leastPrintTime is a quarter of the time that the paper of one copy takes to move: no printer moves more than 500 mm
+// in a second, and a line has at least 24 dots, 3 mm. 0: too short to tell printing from a round trip.
 func (p *Paper) leastPrintTime(j encodedTicket) time.Duration {
 	least := time.Duration(j.lines) * 3 * time.Second / 500 / 4
 	if least <= 20*time.Millisecond {

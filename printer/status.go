@@ -10,7 +10,7 @@ import (
 	"ticketrail/printer/transport"
 )
 
-// A printer's health is what people see of it: in "ticketrail status", in the metrics and in the log. It
+// A printer's health is for people: in "ticketrail status", in the metrics and in the log. It
 // never decides about a ticket; attempts read the session's conditions themselves.
 
 // The states of a printer. Metrics and JSON show these words, so they must not change.
@@ -33,7 +33,7 @@ const (
 	Offline         = "offline"    // it prints nothing, and does not report why
 )
 
-// Status is what is known of a device.
+// Status is the known state of a device.
 type Status struct {
 	State string    // one of the constants above
 	Since time.Time // start of this state
@@ -52,12 +52,12 @@ type Status struct {
 	// Late: it answers only when it is sent something more.
 	Late bool
 
-	Advice    string // what a person can do; empty: nothing needs to be done
+	Advice    string // for a person; empty: nothing needs to be done
 	Err       string // why it cannot be reached
 	Foreign   int    // how many answers to another program came while we were connected
 	Connected bool
 
-	hint string // what to check, for Unreachable
+	hint string // for a person, in Unreachable
 }
 
 // Reported is one condition and since when it has been reported.
@@ -71,7 +71,7 @@ func NoConnection(err error) Status {
 	return advised(Status{State: Unreachable, Err: err.Error(), hint: transport.Hint(err)})
 }
 
-// NoPrinter is the status of what is none; why says what answers.
+// NoPrinter is the status of a device that is no printer; why names the program that answers.
 func NoPrinter(why string) Status { return advised(Status{State: NotAPrinter, Err: why}) }
 
 func advised(s Status) Status {
@@ -82,7 +82,7 @@ func advised(s Status) Status {
 // Fine reports whether nothing is known that stops the printing.
 func (s Status) Fine() bool { return s.State == Ready || s.State == Unknown || s.State == Silent }
 
-// A health is how a printer is: what it reported last, or why nothing is heard of it, and what a person can do.
+// A health is how a printer is: its last report, or why nothing is heard of it, and the advice for a person.
 // Its methods are safe for concurrent use.
 type health struct {
 	name string
@@ -98,15 +98,17 @@ func (h *health) get() Status {
 }
 
 // update changes the status. All changes go through here, so that Since and Advice fit the state. It logs nothing: the
-// journal has what is wrong as findings.
+// journal has the findings.
 func (h *health) update(change func(*Status)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	was := h.status.State
 	change(&h.status)
+
 	if h.status.State != was {
 		h.status.Since = time.Now()
 	}
+
 	h.status.Advice = h.advice(&h.status)
 }
 
@@ -123,24 +125,27 @@ func (h *health) observe(c escpos.Condition) {
 	now := time.Now()
 	h.update(func(s *Status) {
 		s.Heard = now
+
 		// Before the probe has ended it is not known whether it can print.
 		if is := state(c); is != Ready || s.Capability != "" {
 			s.State = is
 		}
 		s.Conditions = c
+
 		var reported []Reported
 		for _, one := range escpos.Conditions() {
 			if !c.Has(one) {
 				continue
 			}
-			r := Reported{one, now}
+			report := Reported{one, now}
 			for _, before := range s.Reported {
 				if before.Condition == one {
-					r = before
+					report = before
 				}
 			}
-			reported = append(reported, r)
+			reported = append(reported, report)
 		}
+
 		s.Reported = reported
 	})
 }
@@ -150,7 +155,7 @@ func (h *health) set(state string) {
 	h.update(func(s *Status) { s.State, s.Conditions, s.Reported, s.Err = state, 0, nil, "" })
 }
 
-// states says what people see of each state, and which condition puts a printer into it: the most urgent first,
+// states has the words for each state, and which condition puts a printer into it: the most urgent first,
 // the one that a person has to clear first. text stands in "the printer is ..."; empty: as the state. advice is what
 // kitchen staff can do; it names the first thing to try for someone who stands in front of the printer.
 var states = []struct {

@@ -19,6 +19,7 @@ func (d *Device) Watch(ctx context.Context) {
 	}
 	tick := time.NewTicker(d.o.PollEvery)
 	defer tick.Stop()
+
 	for {
 		d.poll(ctx)
 		select {
@@ -36,8 +37,8 @@ func (d *Device) Ask(ctx context.Context) Status {
 	return d.Status()
 }
 
-// poll asks once, if no ticket uses the printer. It never changes the result of a ticket, and asks only what
-// is answered at once, unless it hung: a hello would stand in the way of what another client prints.
+// poll asks once, if no ticket uses the printer. It never changes the result of a ticket, and asks only questions that
+// are answered at once, unless it hung: a hello would stand in the way of another client's printing.
 func (d *Device) poll(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -45,18 +46,21 @@ func (d *Device) poll(ctx context.Context) {
 		return
 	}
 	defer func() { <-d.lock }()
+
 	d.can.load()
 	if (d.can.mute || d.can.silent()) && !d.can.stale() || d.idle != nil {
 		return // the status of an idle connection is at most Linger old, or a ticket is about to use it
 	}
+
 	probed := d.can.Probed
-	if s, err := d.connect(ctx, true); err == nil { // an error was recorded; no ticket waits for it
+	if connected, err := d.connect(ctx, true); err == nil { // an error was recorded; no ticket waits for it
 		if d.can.Probed != probed && d.can.answers() {
 			// A printer that does not know a question may have taken it for text. ESC @ clears it.
-			_ = s.Write(ctx, escpos.Reset(), session.AnswerTimeout)
+			_ = connected.Write(ctx, escpos.Reset(), session.AnswerTimeout)
 		}
-		d.release(s, unused)
+		d.release(connected, unused)
 	}
+
 	d.finishIdle()
 }
 
@@ -67,6 +71,7 @@ func (d *Device) tryPoll(cancel context.CancelFunc) bool {
 	if d.waiting > 0 {
 		return false
 	}
+
 	select {
 	case d.lock <- struct{}{}:
 		d.cancelPoll = cancel

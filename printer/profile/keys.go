@@ -17,7 +17,7 @@ const (
 	maxShown = 60  // bytes of a value that an error shows
 )
 
-// Override returns p with some keys changed. Keys and values are those of models.yaml; the name
+// Override returns p with some keys changed. Keys and values are as in models.yaml; the name
 // stays. The error lists every mistake, each with the key, the value and the valid values; p is
 // then returned unchanged. All mistakes at once, because each reload that fails costs the operator
 // a round.
@@ -25,9 +25,10 @@ func (p Profile) Override(over map[string]any) (Profile, error) {
 	out := p.clone()
 	known := out.keys()
 	var problems []error
+
 	for _, name := range slices.Sorted(maps.Keys(over)) {
-		i := slices.IndexFunc(known, func(k key) bool { return k.name == name })
-		if i < 0 {
+		at := slices.IndexFunc(known, func(k key) bool { return k.name == name })
+		if at < 0 {
 			names := make([]string, len(known))
 			for i, k := range known {
 				names[i] = k.name
@@ -36,13 +37,16 @@ func (p Profile) Override(over map[string]any) (Profile, error) {
 				fmt.Errorf("%s: unknown key of a profile; use one of %s", name, strings.Join(names, ", ")))
 			continue
 		}
-		if err := known[i].set(over[name]); err != nil {
+
+		if err := known[at].set(over[name]); err != nil {
 			problems = append(problems, fmt.Errorf("%s: %w", name, err))
 		}
 	}
+
 	if len(problems) == 0 {
 		problems = out.contradictions()
 	}
+
 	if len(problems) > 0 {
 		return p, errors.Join(problems...)
 	}
@@ -57,6 +61,7 @@ func (p *Profile) contradictions() (problems []error) {
 	if p.Dots < p.Columns*6 {
 		bad("dots: %d are too few for %d columns; use at least %d", p.Dots, p.Columns, p.Columns*6)
 	}
+
 	if p.TwoByte != NoTwoByte && p.Sizing == Doubled {
 		bad("two_byte: %s is valid with sizing: scaled only; use none", p.TwoByte)
 	}
@@ -91,10 +96,11 @@ func (k key) set(v any) error {
 		ok = ok && *to >= least && *to <= most
 		use = "use a whole number from " + k.numbers
 	case encoding.TextUnmarshaler:
-		s, _ := v.(string)
-		err := to.UnmarshalText([]byte(s))
+		text, _ := v.(string)
+		err := to.UnmarshalText([]byte(text))
 		ok, use = err == nil, fmt.Sprint(err)
 	}
+
 	if !ok {
 		return fmt.Errorf("%s is not valid; %s", quoted(v), use)
 	}
@@ -120,19 +126,20 @@ func wholeNumber(v any) (int, bool) {
 // quoted is a value as an error shows it: on one line, without control characters, and shortened if it is
 // long.
 func quoted(v any) string {
-	s, text := v.(string)
+	shown, text := v.(string)
 	if !text {
-		s = fmt.Sprint(v)
+		shown = fmt.Sprint(v)
 	}
 	// A whole file may have ended up in one value by a missing quote.
-	if len(s) > maxShown {
-		s = strings.ToValidUTF8(s[:maxShown], "") + "…"
+	if len(shown) > maxShown {
+		shown = strings.ToValidUTF8(shown[:maxShown], "") + "…"
 	}
-	s = strconv.Quote(s)
+
+	shown = strconv.Quote(shown)
 	if !text {
-		s = s[1 : len(s)-1]
+		shown = shown[1 : len(shown)-1]
 	}
-	return s
+	return shown
 }
 
 // setCodePages parses a list of NAME=NUMBER.
@@ -144,32 +151,37 @@ func setCodePages(to *[]CodePage, v any) error {
 		texts = l
 	case []any:
 		for _, e := range l {
-			s, ok := e.(string)
+			text, ok := e.(string)
 			if !ok {
 				return fmt.Errorf("%s is not valid; %s", quoted(e), use)
 			}
-			texts = append(texts, s)
+			texts = append(texts, text)
 		}
 	}
+
 	if len(texts) == 0 {
 		return fmt.Errorf("%s is not valid; %s", quoted(v), use)
 	}
+
 	pages := make([]CodePage, 0, len(texts))
 	for _, s := range texts {
 		name, number, _ := strings.Cut(s, "=")
-		n, err := strconv.ParseUint(number, 10, 8)
+		parsed, err := strconv.ParseUint(number, 10, 8)
 		if err != nil || name == "" {
 			return fmt.Errorf("%s is not valid; %s", quoted(s), use)
 		}
+
 		// Two names for one number cannot both be right, and the printer would print one of them as
 		// the other.
-		if i := slices.IndexFunc(pages, func(p CodePage) bool { return p.Number == byte(n) }); i >= 0 {
-			return fmt.Errorf("%s: the number %d is already used by %s", quoted(s), n, pages[i].Name)
+		if at := slices.IndexFunc(pages, func(p CodePage) bool { return p.Number == byte(parsed) }); at >= 0 {
+			return fmt.Errorf("%s: the number %d is already used by %s", quoted(s), parsed, pages[at].Name)
 		}
+
 		if !slices.Contains(PageNames(), name) {
 			return fmt.Errorf("%s: unsupported code page; use one of %s", quoted(s), strings.Join(PageNames(), ", "))
 		}
-		pages = append(pages, CodePage{byte(n), name})
+
+		pages = append(pages, CodePage{byte(parsed), name})
 	}
 	*to = pages
 	return nil

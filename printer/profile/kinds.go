@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// The values of the types below are those of models.yaml, of overrides and of listings.
+// The types below have the values of models.yaml, of overrides and of listings.
 
 // Cutter is the kind of cutter.
 type Cutter string
@@ -108,10 +108,12 @@ func setOneOf[T ~string](to *T, b []byte, words ...T) error {
 		*to = T(b)
 		return nil
 	}
+
 	texts := make([]string, len(words))
 	for i, w := range words {
 		texts[i] = string(w)
 	}
+
 	last := len(texts) - 1
 	return fmt.Errorf("use %s or %s", strings.Join(texts[:last], ", "), texts[last])
 }

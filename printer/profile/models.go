@@ -25,7 +25,7 @@ var models = sync.OnceValue(func() []Profile {
 })
 
 // decode reads a list of models. Each has a name and sets every key, except those whose default is
-// "none", false, scaled, auto or the speed of a slow thermal printer. What has a default may be missing,
+// "none", false, scaled, auto or the speed of a slow thermal printer. A key with a default may be missing,
 // because "none" is the safe choice; a missing width or feed has none.
 func decode(b []byte) ([]Profile, error) {
 	var file struct {
@@ -35,9 +35,11 @@ func decode(b []byte) ([]Profile, error) {
 	if err := yaml.Unmarshal(b, &file); err != nil {
 		return nil, err
 	}
+
 	if len(file.Models) == 0 {
 		return nil, errors.New("no models")
 	}
+
 	seen := map[string]bool{}
 	var out []Profile
 	for i, m := range file.Models {
@@ -47,19 +49,22 @@ func decode(b []byte) ([]Profile, error) {
 		}
 		seen[name] = true
 		delete(m, "name")
+
 		for _, k := range []string{"about", "columns", "dots", "code_pages", "cutter", "feed_before_cut"} {
 			if _, ok := m[k]; !ok {
 				return nil, fmt.Errorf("%s: %s: missing", name, k)
 			}
 		}
-		p, err := Profile{
+
+		profile, err := Profile{
 			Name: name, TwoByte: NoTwoByte, Sizing: Scaled, Raster: NoRaster, QR: NoQR, Buzzer: NoBuzzer,
 			Confirm: Auto, LinesPerSecond: thermalLines,
 		}.Override(m)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		out = append(out, p)
+
+		out = append(out, profile)
 	}
 	return out, nil
 }

@@ -1,9 +1,9 @@
 // Package profile describes the models of kitchen printers as data: paper width, characters, cutter, buzzer,
 // and how the result of a ticket is confirmed.
 //
-// The data is models.yaml. It holds what a printer cannot be asked reliably, because clones answer with the
-// name of another maker's model. Each key can be overridden for a printer that differs: [Profile.Override].
-// The package knows no commands, except the numbers by which a model selects its code pages.
+// The data is models.yaml. It holds the properties that a printer cannot be asked reliably, because clones answer with
+// the name of another maker's model. Each key can be overridden for a printer that differs: [Profile.Override]. The
+// package knows no commands, except the numbers by which a model selects its code pages.
 package profile
 
 import (
@@ -67,8 +67,8 @@ type Profile struct {
 // Lookup finds a model by the name in the configuration.
 func Lookup(name string) (Profile, bool) {
 	for i := range models() {
-		if p := &models()[i]; p.Name == name {
-			return p.clone(), true
+		if model := &models()[i]; model.Name == name {
+			return model.clone(), true
 		}
 	}
 	return Profile{}, false
@@ -98,7 +98,7 @@ func All() []Profile {
 	return out
 }
 
-// clone copies what the copies would share: the list of code pages.
+// clone copies the part that copies would share: the list of code pages.
 func (p Profile) clone() Profile {
 	p.CodePages = slices.Clone(p.CodePages)
 	return p
@@ -116,6 +116,7 @@ func (p Profile) YAML() string {
 		case *[]CodePage:
 			value = strings.ReplaceAll(value, " ", ", ")
 		}
+
 		fmt.Fprintf(&b, "%s: %s\n", k.name, value)
 	}
 	return b.String()

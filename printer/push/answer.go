@@ -20,7 +20,7 @@ var stationFaults = []int{
 // every 25 to 30 s while a backup prints.
 const askAgainAfter = 50 * time.Second
 
-// interpret says what an answer means for the ticket.
+// interpret turns an answer into the ticket's outcome.
 func (s *Display) interpret(a webhook.Answer) error {
 	switch {
 	case a.Code >= 200 && a.Code <= 299, a.Code == http.StatusConflict:
@@ -61,6 +61,7 @@ func (s *Display) setPause(d time.Duration, refusal error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	was := s.pause
+
 	switch s.pause = (Pause{}); {
 	case d <= 0:
 		return
@@ -69,5 +70,6 @@ func (s *Display) setPause(d time.Duration, refusal error) {
 	case refusal != nil:
 		s.pause.Since = time.Now()
 	}
+
 	s.pause.Until, s.pause.Refusal = time.Now().Add(d), refusal
 }

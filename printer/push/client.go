@@ -16,7 +16,7 @@ import (
 	"ticketrail/printer/webhook"
 )
 
-// credentials are what the files contain at one attempt.
+// credentials are the contents of the files at one attempt.
 type credentials struct {
 	token string
 	keys  webhook.Keys
@@ -30,19 +30,23 @@ func readCredentials(o Options) (k credentials, err error) {
 		return k, err
 	}
 	k.token = strings.TrimSpace(k.token)
+
 	if o.TokenFile != "" && (k.token == "" ||
 		strings.ContainsFunc(k.token, func(r rune) bool { return r <= ' ' || r > '~' })) {
 		return k, fmt.Errorf("token_file %s: want one token on one line, without spaces", o.TokenFile)
 	}
+
 	secrets, err := readFile("secret_file", o.SecretFile)
 	if err != nil {
 		return k, err
 	}
+
 	if o.SecretFile != "" {
 		if k.keys, err = webhook.ReadKeys(secrets); err != nil {
 			return k, fmt.Errorf("secret_file %s: %w", o.SecretFile, err)
 		}
 	}
+
 	k.ca, err = readFile("ca_file", o.CAFile)
 	return k, err
 }
@@ -56,15 +60,18 @@ func readFile(key, name string) (string, error) {
 	if name == "" {
 		return "", nil
 	}
+
 	// The size first: reading a device or a huge file could take all memory.
 	info, err := os.Stat(name)
 	if err == nil && info.Size() > maxFileBytes {
 		err = fmt.Errorf("%s: %d bytes, more than %d: is it the right file?", name, info.Size(), maxFileBytes)
 	}
+
 	var b []byte
 	if err == nil {
 		b, err = os.ReadFile(name)
 	}
+
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", key, err)
 	}
@@ -76,7 +83,7 @@ type connection struct {
 	dial    func(ctx context.Context, network, address string) (net.Conn, error)
 	timeout time.Duration // limits one connection attempt
 
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	ca   string
 	http *http.Transport
 }
@@ -89,13 +96,16 @@ func (c *connection) transport(ca string) (*http.Transport, error) {
 	if c.http != nil && c.ca == ca {
 		return c.http, nil
 	}
+
 	conf, err := tlsConfig(ca)
 	if err != nil {
 		return nil, err
 	}
+
 	if c.http != nil {
 		c.http.CloseIdleConnections()
 	}
+
 	c.ca = ca
 	c.http = &http.Transport{
 		DialContext: c.connect, TLSClientConfig: conf, TLSHandshakeTimeout: c.timeout,
@@ -114,7 +124,7 @@ func (c *connection) connect(ctx context.Context, network, address string) (net.
 	return c.dial(ctx, network, address)
 }
 
-// tlsConfig trusts the authorities in ca, or those of the system if it is empty.
+// tlsConfig trusts the authorities in ca, or the system's if it is empty.
 func tlsConfig(ca string) (*tls.Config, error) {
 	conf := &tls.Config{MinVersion: tls.VersionTLS12}
 	if ca != "" {
@@ -129,28 +139,33 @@ func tlsConfig(ca string) (*tls.Config, error) {
 // Check reports whether the files can be read and the display can be reached and trusted. It sends
 // no ticket. It finds the mistakes that are made when a display is set up.
 func (s *Display) Check(ctx context.Context) error {
-	k, err := readCredentials(s.o)
+	read, err := readCredentials(s.o)
 	if err != nil {
 		return s.errorf("%w", err)
 	}
-	conf, err := tlsConfig(k.ca)
+
+	conf, err := tlsConfig(read.ca)
 	if err != nil {
 		return s.errorf("%w", err)
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
 	defer cancel()
+
 	port := s.url.Port()
 	if port == "" {
 		port = s.url.Scheme
 	}
-	c, err := s.o.Dial(ctx, "tcp", net.JoinHostPort(s.url.Hostname(), port))
+
+	conn, err := s.o.Dial(ctx, "tcp", net.JoinHostPort(s.url.Hostname(), port))
 	if err != nil {
 		return s.errorf("connect: %w", err)
 	}
-	defer c.Close()
+	defer conn.Close()
+
 	if s.url.Scheme == "https" {
 		conf.ServerName = s.url.Hostname()
-		if err := tls.Client(c, conf).HandshakeContext(ctx); err != nil {
+		if err := tls.Client(conn, conf).HandshakeContext(ctx); err != nil {
 			return s.errorf("TLS: %w", err)
 		}
 	}

@@ -29,7 +29,7 @@ type Options struct {
 	TokenFile string `mapstructure:"token_file" file:"secret"`
 	// SecretFile contains Standard Webhooks secrets (whsec_…), one on each line; "": nothing is signed.
 	SecretFile string `mapstructure:"secret_file" file:"secret"`
-	// CAFile contains PEM certificates of trusted authorities; "": those of the system.
+	// CAFile contains PEM certificates of trusted authorities; "": the system's.
 	CAFile string `mapstructure:"ca_file" file:"public"`
 	// Timeout limits connecting, and then sending and the answer; 0 is 5 s.
 	Timeout time.Duration `mapstructure:"timeout" default:"5s" range:"1s 1m"`
@@ -43,7 +43,7 @@ type Options struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error) `mapstructure:"-"`
 }
 
-// Headers of an attempt, beside those of the package webhook.
+// Headers of an attempt, beside the headers of the package webhook.
 const (
 	headerKey = "Idempotency-Key"
 	// headerDoubt is "true" if an earlier attempt, here or at another station, may have arrived. A
@@ -60,7 +60,7 @@ type Display struct {
 	url        *url.URL
 	connection connection
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	pause Pause
 }
 
@@ -85,25 +85,27 @@ func (s *Display) Resume() { s.setPause(0, nil) }
 
 // New checks the URL. Errors never contain the whole URL: its path may be a secret.
 func New(o Options) (*Display, error) {
-	u, err := url.Parse(o.URL)
+	parsed, err := url.Parse(o.URL)
 	switch {
 	case o.URL == "":
 		return nil, errors.New("url: is missing; for example https://kds.example/api/tickets")
 	case err != nil:
 		// err contains the whole URL
 		return nil, errors.New("url: not a URL; want one like https://kds.example/api/tickets")
-	case u.Scheme != "https" && u.Scheme != "http":
-		return nil, fmt.Errorf("url: begins with %.20q; want one like https://kds.example/api/tickets", u.Scheme)
-	case u.Host == "":
+	case parsed.Scheme != "https" && parsed.Scheme != "http":
+		return nil, fmt.Errorf("url: begins with %.20q; want one like https://kds.example/api/tickets", parsed.Scheme)
+	case parsed.Host == "":
 		return nil, errors.New("url: names no host; want one like https://kds.example/api/tickets")
-	case u.User != nil:
+	case parsed.User != nil:
 		return nil, errors.New("url: holds a user or a password; put a token into token_file")
 	}
+
 	if o.Dial == nil {
 		o.Dial = new(net.Dialer).DialContext
 	}
+
 	o.Timeout = cmp.Or(o.Timeout, 5*time.Second)
-	return &Display{o: o, url: u, connection: connection{dial: o.Dial, timeout: o.Timeout}}, nil
+	return &Display{o: o, url: parsed, connection: connection{dial: o.Dial, timeout: o.Timeout}}, nil
 }
 
 // Idempotent reports that a ticket may be posted again after an attempt that broke: it has the same
@@ -127,30 +129,36 @@ func (s *Display) Print(
 	if err := s.awaitPause(ctx); err != nil {
 		return "", err
 	}
+
 	// A file that cannot be read is a mistake here, not at the display: the ticket waits until an
 	// operator has repaired it.
-	k, err := readCredentials(s.o)
+	read, err := readCredentials(s.o)
 	if err != nil {
 		return "", ticket.NotReady(s.errorf("%w", err))
 	}
+
 	// The raw record is an addition that a display may use; the ticket must not wait for it.
 	var raw json.RawMessage
 	if s.o.Raw != nil {
 		raw = s.o.Raw(ctx, d)
 	}
+
 	body, err := json.Marshal(NewDocument(d, raw))
 	if err != nil {
 		return "", ticket.Permanent(s.errorf("compose document: %w", err))
 	}
-	transport, err := s.connection.transport(k.ca)
+
+	transport, err := s.connection.transport(read.ca)
 	if err != nil {
 		return "", ticket.NotReady(s.errorf("%w", err))
 	}
+
 	var stored error
-	a, err := webhook.Post(ctx, transport, s.url, webhook.Message{
-		ID: deliveryKey(d), Body: body, Header: headers(d, k.token), Keys: k.keys, Secrets: []string{k.token},
+	answer, err := webhook.Post(ctx, transport, s.url, webhook.Message{
+		ID: deliveryKey(d), Body: body, Header: headers(d, read.token), Keys: read.keys, Secrets: []string{read.token},
 		Begin: func(ctx context.Context) error { stored = begin(ctx); return stored }, Timeout: s.o.Timeout,
 	})
+
 	switch {
 	case stored != nil: // the disk's fault, and not the display's
 		return "", fmt.Errorf("begin: %w", stored)
@@ -161,21 +169,24 @@ func (s *Display) Print(
 		}
 		return "", s.errorf("%w", err)
 	}
-	if err := s.interpret(a); err != nil {
+
+	if err := s.interpret(answer); err != nil {
 		return "", err
 	}
 	return ticket.Taken, nil
 }
 
 func headers(d ticket.Delivery, token string) http.Header {
-	h := http.Header{headerKey: {deliveryKey(d)}, headerAttempt: {strconv.Itoa(d.Attempt)}}
+	header := http.Header{headerKey: {deliveryKey(d)}, headerAttempt: {strconv.Itoa(d.Attempt)}}
+
 	if d.Doubt {
-		h.Set(headerDoubt, "true")
+		header.Set(headerDoubt, "true")
 	}
+
 	if token != "" {
-		h.Set("Authorization", "Bearer "+token)
+		header.Set("Authorization", "Bearer "+token)
 	}
-	return h
+	return header
 }
 
 // errorf names the display by scheme and host only: the rest of its address may be secret.
@@ -189,21 +200,24 @@ const maxInlineWait = 5 * time.Second
 
 // awaitPause waits until the pause is over.
 func (s *Display) awaitPause(ctx context.Context) error {
-	p := s.Pause()
-	wait := time.Until(p.Until)
+	pause := s.Pause()
+	wait := time.Until(pause.Until)
+
 	switch {
 	case wait <= 0:
 		return nil
-	case p.Refusal != nil: // the same error each time, so that it is logged once
-		return ticket.NotReady(p.Refusal)
+	case pause.Refusal != nil: // the same error each time, so that it is logged once
+		return ticket.NotReady(pause.Refusal)
 	case wait > maxInlineWait:
 		return ticket.NotReady(s.errorf("it asked for a pause (Retry-After): next attempt in %v",
 			wait.Round(time.Second)))
 	}
-	t := time.NewTimer(wait)
-	defer t.Stop()
+
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+
 	select {
-	case <-t.C:
+	case <-timer.C:
 		return nil
 	case <-ctx.Done():
 		return s.errorf("wait for Retry-After: %w", context.Cause(ctx))

@@ -6,7 +6,7 @@
 // the ticket, which is all the proof there is: the ticket is then "taken".
 //
 // A ticket is one post of the package webhook with a [Document] as JSON, which schema.json describes. display.go is
-// the station, answer.go what an answer means, client.go the connection and the credentials.
+// the station, answer.go interprets answers, client.go has the connection and the credentials.
 //
 // The package depends on the dispatcher's station interface and on HTTP only. It knows no printers, no
 // screens, no routes and no configuration file.

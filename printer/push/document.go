@@ -17,15 +17,15 @@ import (
 const DocumentVersion = 1
 
 // A Document is one ticket as a third-party kitchen display receives it. It is the same, byte for
-// byte, at each attempt, because a display that knows the key may compare; what belongs to one
-// attempt is in headers. Texts are free of control characters; notes may contain line breaks.
+// byte, at each attempt, because a display that knows the key may compare; the values of one
+// attempt are in headers. Texts are free of control characters; notes may contain line breaks.
 type Document struct {
 	Version int    `json:"version"`
 	ID      string `json:"id"`             // the Idempotency-Key
 	Job     uint64 `json:"job"`            // by which operators of ticketrail ask for it
 	Kind    string `json:"kind"`           // order, slip, test
 	Station string `json:"station"`        // the station it was routed to
-	Down    string `json:"down,omitempty"` // what of Station is down, if this display is its backup
+	Down    string `json:"down,omitempty"` // the part of Station that is down, if this display is its backup
 	// RefusedBy are the stations that refused the ticket, so that it came here, in order.
 	RefusedBy []string `json:"refused_by,omitempty"`
 
@@ -55,7 +55,7 @@ type DocumentVenue struct {
 	Name string `json:"name,omitempty"`
 }
 
-// DocumentOrder describes the order. What the point of sale did not send is left out.
+// DocumentOrder describes the order. Fields that the point of sale did not send are left out.
 type DocumentOrder struct {
 	Number      string `json:"number,omitempty"` // the number that people call out
 	Table       string `json:"table,omitempty"`
@@ -86,46 +86,52 @@ type DocumentLine struct {
 // is not valid JSON. Texts are cleaned in the same way as on a card; the kind and the station are
 // written out, because the reader does not know this program's defaults.
 func NewDocument(d ticket.Delivery, raw json.RawMessage) Document {
-	t := &d.Ticket
+	shown := &d.Ticket
 	one := layout.OneLine
 	doc := Document{
 		Version: DocumentVersion, ID: deliveryKey(d), Job: d.Job, Kind: "order", Station: one(d.Station),
-		Reprint: d.Reprint, Void: t.Void, Refire: t.Refire,
-		Venue:  DocumentVenue{ID: one(t.Venue), Name: one(t.VenueName)},
-		Device: one(t.Device), Request: one(t.Request), Record: one(t.Record),
+		Reprint: d.Reprint, Void: shown.Void, Refire: shown.Refire,
+		Venue:  DocumentVenue{ID: one(shown.Venue), Name: one(shown.VenueName)},
+		Device: one(shown.Device), Request: one(shown.Request), Record: one(shown.Record),
 		Order: DocumentOrder{
-			Number: one(t.Number), Table: one(t.Table), Server: one(t.Server), Type: one(t.Type),
-			Guests: one(t.Guests), Customer: one(t.Customer), Promised: one(t.Promised),
-			Course: one(t.Course), Destination: one(t.Destination),
+			Number: one(shown.Number), Table: one(shown.Table), Server: one(shown.Server), Type: one(shown.Type),
+			Guests: one(shown.Guests), Customer: one(shown.Customer), Promised: one(shown.Promised),
+			Course: one(shown.Course), Destination: one(shown.Destination),
 		},
 		Notes: nonNil(layout.Notes(slices.Concat(
-			t.Later, []string{ticket.Question(t.MayCancel)}, t.Heads(), t.Notes))),
-		ReceivedAt: t.Received.UTC(), Timezone: one(t.Zone),
-		Lines: make([]DocumentLine, 0, len(t.Lines)), Unreadable: one(t.Raw),
+			shown.Later, []string{ticket.Question(shown.MayCancel)}, shown.Heads(), shown.Notes))),
+		ReceivedAt: shown.Received.UTC(), Timezone: one(shown.Zone),
+		Lines: make([]DocumentLine, 0, len(shown.Lines)), Unreadable: one(shown.Raw),
 	}
-	if t.Kind != ticket.Order {
-		doc.Kind = one(string(t.Kind))
+
+	if shown.Kind != ticket.Order {
+		doc.Kind = one(string(shown.Kind))
 	}
+
 	// The display is the backup of another station: it must show whose ticket this is.
 	if d.For != "" {
 		doc.Station, doc.Down = one(d.For), one(d.Down)
 	}
+
 	for _, name := range d.RefusedBy {
 		doc.RefusedBy = append(doc.RefusedBy, one(name))
 	}
+
 	if json.Valid(raw) {
 		doc.Raw = raw
 	}
-	for i := range t.Lines {
-		l := &t.Lines[i]
+
+	for i := range shown.Lines {
+		line := &shown.Lines[i]
 		doc.Lines = append(doc.Lines, DocumentLine{
-			Depth: max(l.Depth, 0), Quantity: cmp.Or(one(l.Quantity), "1"),
-			Name: cmp.Or(one(l.Name), "(no name)"), NameRaw: l.Raw,
-			Notes: nonNil(layout.Notes(append([]string{ticket.Question(l.MayCancel)}, l.Notes...))),
-			Seat:  one(l.Seat), Course: one(l.Course),
-			Void: l.Void, Refire: l.Refire, NoRoute: l.NoRoute,
+			Depth: max(line.Depth, 0), Quantity: cmp.Or(one(line.Quantity), "1"),
+			Name: cmp.Or(one(line.Name), "(no name)"), NameRaw: line.Raw,
+			Notes: nonNil(layout.Notes(append([]string{ticket.Question(line.MayCancel)}, line.Notes...))),
+			Seat:  one(line.Seat), Course: one(line.Course),
+			Void: line.Void, Refire: line.Refire, NoRoute: line.NoRoute,
 		})
 	}
+
 	return doc
 }
 
@@ -142,7 +148,7 @@ func nonNil(s []string) []string {
 // ids began again: with an equal key the display would take a new ticket for one it already has. It
 // is the same at each attempt and after each restart.
 func deliveryKey(d ticket.Delivery) string {
-	t := &d.Ticket
-	return strconv.FormatUint(d.Job, 10) + "-" + ticket.Hash(d.Station, t.Venue, t.Device, t.Request, t.Record,
-		string(t.Kind), strconv.FormatInt(t.Received.UnixNano(), 10))
+	of := &d.Ticket
+	return strconv.FormatUint(d.Job, 10) + "-" + ticket.Hash(d.Station, of.Venue, of.Device, of.Request, of.Record,
+		string(of.Kind), strconv.FormatInt(of.Received.UnixNano(), 10))
 }

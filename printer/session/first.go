@@ -8,7 +8,7 @@ import (
 	"ticketrail/printer/escpos"
 )
 
-// What is asked at first contact, to find out what the printer answers and whether it is one.
+// The questions at first contact, to find out which ones the printer answers and whether it is one.
 
 // ProbeRealTime asks each DLE EOT n and notes which are answered. An answer does not contain its n. So if only some
 // came, others may have come late and were taken for the wrong ones: each is asked once more, with more time; if none
@@ -19,6 +19,7 @@ func (s *Session) ProbeRealTime(ctx context.Context, patience time.Duration) err
 		s.reported = [5]escpos.Condition{}
 		s.mu.Unlock()
 		s.realTime = nil
+
 		for n := byte(1); n <= 4; n++ {
 			switch err := s.Ask(ctx, n, within); {
 			case err == nil:
@@ -30,6 +31,7 @@ func (s *Session) ProbeRealTime(ctx context.Context, patience time.Duration) err
 			s.pending = 0
 			s.mu.Unlock()
 		}
+
 		switch len(s.realTime) {
 		case 4:
 			return nil
@@ -37,7 +39,7 @@ func (s *Session) ProbeRealTime(ctx context.Context, patience time.Duration) err
 			if patience == 0 {
 				return nil
 			}
-			// Any of the answers will do. It also sends what could not be sent so far.
+			// Any of the answers will do. It also sends the rest that could not be sent so far.
 			if err := s.Ask(ctx, 1, patience); err != nil {
 				if TimedOut(err) {
 					return nil
@@ -45,6 +47,7 @@ func (s *Session) ProbeRealTime(ctx context.Context, patience time.Duration) err
 				return err
 			}
 		}
+
 		if err := s.waitNudging(ctx, 2*lateAnswerWindow, never); !TimedOut(err) {
 			return err
 		}
@@ -63,9 +66,11 @@ func (s *Session) ProbeASB(ctx context.Context) (bool, error) {
 	s.mu.Lock()
 	asb := s.pushed > 0 && s.unexpected == 0
 	s.mu.Unlock()
+
 	if !asb && (err == nil || TimedOut(err)) {
 		err = s.Write(ctx, escpos.AutoStatus(false), probeSlow)
 	}
+
 	if TimedOut(err) {
 		err = nil
 	}
@@ -75,10 +80,11 @@ func (s *Session) ProbeASB(ctx context.Context) (bool, error) {
 // Provoke ends our side of a connection on which nothing was heard. Many a server complains of an incomplete request
 // only then.
 func (s *Session) Provoke(ctx context.Context) error {
-	c, ok := s.conn.(interface{ CloseWrite() error })
-	if !ok || c.CloseWrite() != nil {
+	half, ok := s.conn.(interface{ CloseWrite() error })
+	if !ok || half.CloseWrite() != nil {
 		return nil
 	}
+
 	if err := s.waitFor(ctx, ProvokeTimeout, never); errors.Is(err, ErrNotPrinter) || ctx.Err() != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ type fence struct {
 // answered reports whether an answer came, or none will come any more; the session's mu is held.
 func (f *fence) answered() bool { return f.got != NoFence || f.lost }
 
-// acceptID records what the answer to id means for the fence, which may be nil.
+// acceptID records the answer to id in the fence, which may be nil.
 func (f *fence) acceptID(id [4]byte) {
 	switch {
 	case f == nil:
@@ -52,7 +52,7 @@ func (f *fence) acceptID(id [4]byte) {
 }
 
 // acceptStatus records the answer to the nth GS r of the connection, if it is the first for f, which may be nil: the
-// answer to a second one says nothing more about what is ahead of the first.
+// answer to a second one says nothing more about the lines ahead of the first.
 func (f *fence) acceptStatus(nth int, paper escpos.Condition) {
 	if f != nil && f.got == NoFence && f.nth > 0 && f.nth <= nth {
 		f.got, f.paper, f.at = ByStatus, paper, time.Now()
@@ -70,14 +70,16 @@ func (s *Session) Expect(want Kind) {
 // AskAnother asks, once, with another id for a fence whose first one is not answered.
 func (s *Session) AskAnother(ctx context.Context) error {
 	s.mu.Lock()
-	f := s.fence
-	if f.want != ByID || len(f.ids) > 1 {
+	asked := s.fence
+	if asked.want != ByID || len(asked.ids) > 1 {
 		s.mu.Unlock()
+
 		return nil
 	}
 	id := s.ids.next()
-	f.ids = append(f.ids, id)
+	asked.ids = append(asked.ids, id)
 	s.mu.Unlock()
+
 	if err := s.Write(ctx, escpos.ProcessID(id), AnswerTimeout); !TimedOut(err) {
 		return err
 	}
@@ -98,26 +100,27 @@ func (s *Session) Unexpected() int {
 	return s.unexpected
 }
 
-// Question is what is sent for the fence; withStatus adds GS r to GS ( H, ahead of it, so that a printer that takes
+// Question returns the bytes of the fence; withStatus adds GS r to GS ( H, ahead of it, so that a printer that takes
 // GS ( H for text has answered the other one by then. The first GS r of a connection is doubled, because the
 // first answer may be to the question of an earlier connection or of another program, with lines to print
 // behind it.
 func (s *Session) Question(withStatus bool) (b []byte) {
-	f := s.fence
-	if f.want == ByStatus || withStatus {
+	asked := s.fence
+	if asked.want == ByStatus || withStatus {
 		b = escpos.PaperStatus()
 		if s.by == NoFence {
 			b = append(b, b...)
 		}
 		s.mu.Lock()
 		s.statusAsked += len(b) / len(escpos.PaperStatus())
-		if f.nth == 0 {
-			f.nth = s.statusAsked
+		if asked.nth == 0 {
+			asked.nth = s.statusAsked
 		}
 		s.mu.Unlock()
 	}
-	if f.want == ByID {
-		b = append(b, escpos.ProcessID(f.ids[0])...)
+
+	if asked.want == ByID {
+		b = append(b, escpos.ProcessID(asked.ids[0])...)
 	}
 	return b
 }
@@ -126,20 +129,22 @@ func (s *Session) Question(withStatus bool) (b []byte) {
 // none will be. An answer to GS r where GS ( H was wanted is believed when the other one is not there soon after: it
 // is answered when the data is printed, which may be later.
 func (s *Session) Answer(ctx context.Context, within time.Duration) (Kind, error) {
-	f := s.fence
-	err := s.waitNudging(ctx, within, f.answered)
+	asked := s.fence
+	err := s.waitNudging(ctx, within, asked.answered)
+
 	if err == nil {
-		err = s.waitFor(ctx, idAfterStatus, func() bool { return f.got == f.want || f.lost })
+		err = s.waitFor(ctx, idAfterStatus, func() bool { return asked.got == asked.want || asked.lost })
 	}
 	if err != nil && !TimedOut(err) {
 		return NoFence, err
 	}
+
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if f.got == NoFence && f.lost {
+	if asked.got == NoFence && asked.lost {
 		return NoFence, errLost
 	}
-	return f.got, nil
+	return asked.got, nil
 }
 
 // Settle waits until no further answer to GS r comes, if one may: several were asked, or another
@@ -153,10 +158,12 @@ func (s *Session) Settle(ctx context.Context, got Kind) error {
 	if done {
 		return nil
 	}
-	// An answer to DLE EOT says that what is on the way, NULs among them, has arrived.
+
+	// An answer to DLE EOT says that the bytes on the way, NULs among them, have arrived.
 	if err := s.AskStatus(ctx, AnswerTimeout); err != nil {
 		return err
 	}
+
 	// Not for ever: a device that is no printer may never stop sending. Questions keep the connection open meanwhile.
 	over, seen := time.Now().Add(maxLateAnswers), -1
 	more := func() bool {
@@ -164,6 +171,7 @@ func (s *Session) Settle(ctx context.Context, got Kind) error {
 		seen = s.statusAnswered + s.unexpected
 		return seen > was
 	}
+
 	for last := time.Now(); time.Since(last) < lateAnswerWindow && time.Now().Before(over); {
 		err := s.waitFor(ctx, min(StatusInterval, lateAnswerWindow-time.Since(last)), more)
 		switch {
@@ -176,6 +184,7 @@ func (s *Session) Settle(ctx context.Context, got Kind) error {
 			return err
 		}
 	}
+
 	s.mu.Lock()
 	s.statusAnswered = s.statusAsked
 	s.mu.Unlock()
@@ -202,11 +211,13 @@ func (s *Session) AskStatusBehind(ctx context.Context, within time.Duration) err
 func (s *Session) ask(ctx context.Context, n byte, within time.Duration, enough func() bool) error {
 	over := time.Now().Add(within)
 	answered := func() bool { return s.pending == 0 || enough() }
+
 	if time.Since(s.askedAt) < lostAfter {
 		if err := s.waitFor(ctx, within, answered); err != nil {
 			return err
 		}
 	}
+
 	s.mu.Lock()
 	done := enough()
 	if !done {
@@ -214,9 +225,11 @@ func (s *Session) ask(ctx context.Context, n byte, within time.Duration, enough 
 		s.pending, s.askedAt = n, time.Now()
 	}
 	s.mu.Unlock()
+
 	if done {
 		return nil
 	}
+
 	if err := s.Write(ctx, escpos.RealTime(n), time.Until(over)); err != nil {
 		return err
 	}
@@ -240,14 +253,15 @@ func (s *Session) askStatus(ctx context.Context, within time.Duration, enough fu
 }
 
 // NextNULs is how many NULs precede the next question, after as many steps. proven: the printer has answered a fence
-// before. A device server puts what is sent to it in a buffer of its own, and a slow line behind it would be busy with
-// it for minutes. So what the line can take is measured with the NULs of the step before, by the answer to DLE EOT
+// before. A device server puts received bytes in a buffer of its own, and a slow line behind it would be busy with
+// it for minutes. So the speed of the line is measured with the NULs of the step before, by the answer to DLE EOT
 // behind them.
 func (s *Session) NextNULs(step int, proven bool) int {
 	most := unproven
 	if proven && s.rate > 0 {
 		most = maxNULs
 	}
+
 	if s.rate > 0 {
 		most = min(most, int(s.rate*nulTime.Seconds()))
 	}
@@ -259,14 +273,17 @@ func (s *Session) Clear(ctx context.Context, n int) error {
 	if n == 0 {
 		return nil
 	}
+
 	start := time.Now()
 	if err := s.sendNULs(ctx, n); err != nil {
 		return err
 	}
+
 	err := s.askStatus(ctx, 2*AnswerTimeout, never)
 	if len(s.realTime) == 0 { // its line cannot be measured
 		return nil
 	}
+
 	s.rate = float64(n) / max(time.Since(start), time.Millisecond).Seconds()
 	return err
 }
@@ -274,7 +291,7 @@ func (s *Session) Clear(ctx context.Context, n int) error {
 // CompleteHeader sends as many NULs as the header of a command that broke off may lack, ahead of the first question.
 func (s *Session) CompleteHeader(ctx context.Context) error { return s.sendNULs(ctx, longestHeader) }
 
-// sendNULs sends n NULs. What the printer does not take in time is sent ahead of the next question.
+// sendNULs sends n NULs. The rest that the printer does not take in time is sent ahead of the next question.
 func (s *Session) sendNULs(ctx context.Context, n int) error {
 	s.nuls += n
 	if err := s.Write(ctx, make([]byte, n), AnswerTimeout); !TimedOut(err) {
@@ -283,10 +300,11 @@ func (s *Session) sendNULs(ctx context.Context, n int) error {
 	return nil
 }
 
-// foreign is what answers with heard, if that is no printer.
+// foreign names the program that answers with heard, if that is no printer.
 func (s *Session) foreign(heard []byte) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	// More than the NULs ahead of a question: a status that says nothing is a NUL too.
 	if len(heard) > longestHeader && bytes.HasPrefix(s.first, heard[:min(len(heard), len(s.first))]) {
 		return "a program that returns what it is sent"
@@ -305,6 +323,7 @@ func Program(heard []byte) string {
 	for _, r := range p.Feed(heard) {
 		foreign = foreign || r.Kind == escpos.UnknownReply
 	}
+
 	run := 0
 	for _, c := range heard {
 		if c < 0x20 || c > 0x7e {
@@ -313,9 +332,11 @@ func Program(heard []byte) string {
 			break
 		}
 	}
+
 	if !foreign || run < textRun {
 		return ""
 	}
+
 	kind := "a program that sends text"
 	for prefix, name := range map[string]string{
 		"HTTP/": "a web server", "<": "a web server", "SSH-": "an SSH daemon", "# ": "a metrics exporter",
@@ -324,11 +345,12 @@ func Program(heard []byte) string {
 			kind = name
 		}
 	}
+
 	line, _, _ := strings.Cut(strings.TrimSpace(string(heard)), "\n")
 	return fmt.Sprintf("%s (%s)", kind, Shown(line))
 }
 
-// Shown is at most 60 characters of a foreign text, without what acts on a terminal.
+// Shown is at most 60 characters of a foreign text, without control characters.
 func Shown(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < 0x20 || r > 0x7e {
@@ -363,8 +385,8 @@ func NewIDs() *IDs {
 
 func (ids *IDs) next() [4]byte {
 	ids.issued++
-	n := ids.issued
-	return [4]byte{ids.mark[0], ids.mark[1], idLetters[n/32%32], idLetters[n%32]}
+	number := ids.issued
+	return [4]byte{ids.mark[0], ids.mark[1], idLetters[number/32%32], idLetters[number%32]}
 }
 
 func (ids *IDs) own(id [4]byte) bool { return [2]byte(id[:2]) == ids.mark }

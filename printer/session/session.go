@@ -1,11 +1,11 @@
-// Package session is one connection to a receipt printer: what is written and asked on it, which answers are awaited,
-// and what the printer has reported. Nothing else changes its state.
+// Package session is one connection to a receipt printer: the bytes and questions written on it, which answers are
+// awaited, and the printer's reports. Nothing else changes its state.
 //
 // Answers are told apart by their fixed bits alone, and an answer to DLE EOT does not say which n it belongs to. So a
-// session remembers what it asked, in order, and asks nothing new while an old answer may still come. A status byte
+// session remembers its questions, in order, and asks nothing new while an old answer may still come. A status byte
 // nobody here asked for is counted: it means that GS r proves nothing on this connection.
 //
-// It knows no ticket and no configuration: what an answer means for a ticket is decided in package printer.
+// It knows no ticket and no configuration: package printer decides about a ticket by the answers.
 package session
 
 import (
@@ -34,15 +34,15 @@ type Session struct {
 	readerDone chan struct{} // closed when the reading goroutine has ended
 
 	realTime []byte  // the n of each DLE EOT n that is answered
-	by       Kind    // what proves a ticket on this connection; set by Settle
-	unsent   []byte  // the rest of what could not be written in time
+	by       Kind    // the proof of a ticket on this connection; set by Settle
+	unsent   []byte  // the rest that could not be written in time
 	wrote    int     // bytes handed over on this connection
-	nuls     int     // of them, those that complete what broke off
+	nuls     int     // of them, those that complete a broken command
 	rate     float64 // bytes a second that the line takes, as measured; 0: not yet
 	late     bool    // its answers come with the next bytes
 
-	mu         sync.Mutex    // guards what follows
-	first      []byte        // what was written first, at most HeardLimit
+	mu         sync.Mutex    // guards the fields below
+	first      []byte        // the first bytes written, at most HeardLimit
 	changed    chan struct{} // closed and replaced after each read
 	err        error         // why the reading ended
 	pushed     int           // ASB replies
@@ -51,7 +51,7 @@ type Session struct {
 	pending byte // the n of the DLE EOT that is not answered yet; 0: none
 	askedAt time.Time
 
-	// What the printer reported, by the question that it answered. The newest report on a condition counts.
+	// The printer's reports, by the question that it answered. The newest report on a condition counts.
 	reported [5]escpos.Condition // in answer to DLE EOT n; 0 is everything else
 	asb      escpos.Condition
 
@@ -61,7 +61,7 @@ type Session struct {
 
 var (
 	ErrNoAnswer = fmt.Errorf("no answer: %w", os.ErrDeadlineExceeded)
-	// ErrNotPrinter: what it sent is no answer of a printer. None of it counts, and it gets no ticket.
+	// ErrNotPrinter: its bytes are no answer of a printer. None of it counts, and it gets no ticket.
 	ErrNotPrinter = errors.New("no printer is at its address")
 	// ErrHeardNothing: our side of the connection was ended to provoke a text, and none came.
 	ErrHeardNothing = errors.New("it answers nothing")
@@ -76,16 +76,18 @@ var (
 func New(
 	conn transport.Conn, mute bool, realTime []byte, ids *IDs, onForeign func([4]byte), onASB func(escpos.Condition),
 ) *Session {
-	s := &Session{
+	session := &Session{
 		conn: conn, realTime: realTime, ids: ids, onID: onForeign, onASB: onASB,
 		readerDone: make(chan struct{}), changed: make(chan struct{}),
 	}
+
 	if mute {
-		close(s.readerDone)
-		return s
+		close(session.readerDone)
+		return session
 	}
-	go s.readLoop()
-	return s
+
+	go session.readLoop()
+	return session
 }
 
 // readLoop is the only reader of the connection, so that answers, pushed status and ids of other
@@ -97,28 +99,30 @@ func (s *Session) readLoop() {
 	// An Epson interface board buffers 512 bytes towards the host (UB-E02 Technical Reference
 	// Guide).
 	buf := make([]byte, 512)
+
 	var heard []byte // at first, at most HeardLimit
 	for {
-		n, err := s.conn.Read(buf)
+		read, err := s.conn.Read(buf)
 		if len(heard) < HeardLimit {
-			heard = append(heard, buf[:min(n, HeardLimit-len(heard))]...)
+			heard = append(heard, buf[:min(read, HeardLimit-len(heard))]...)
 			if what := s.foreign(heard); what != "" {
 				s.handle(nil, fmt.Errorf("%w: %s", ErrNotPrinter, what))
 				return
 			}
 		}
-		s.handle(p.Feed(buf[:n]), err)
+
+		s.handle(p.Feed(buf[:read]), err)
 		if err != nil {
 			return
 		}
-		b.count(n)
+		b.count(read)
 	}
 }
 
 // A readLimiter slows down the reading from a printer that never stops sending: a wrong baud rate, a
 // broken cable, a device that is no printer. A working printer sends some tens of bytes a ticket.
-// Without a limit it would use the processor that other stations need, and fill the log. What is not
-// read stays in the kernel's buffer.
+// Without a limit it would use the processor that other stations need, and fill the log. Bytes that are not
+// read stay in the kernel's buffer.
 type readLimiter struct {
 	since time.Time
 	used  int
@@ -136,6 +140,7 @@ func (b *readLimiter) count(n int) {
 	if b.used == 0 {
 		b.since = time.Now()
 	}
+
 	if b.used += n + perRead; b.used >= maxReadPerWindow {
 		b.used = 0
 		time.Sleep(time.Until(b.since.Add(readWindow)))
@@ -148,23 +153,28 @@ func (s *Session) handle(replies []escpos.Reply, err error) {
 	var ids [][4]byte
 	s.mu.Lock()
 	pushed := s.pushed
+
 	for _, r := range replies {
 		if r.Kind == escpos.ProcessIDReply && !s.ids.own(r.ID) {
 			ids = append(ids, r.ID)
 		}
 		s.handleOne(r)
 	}
+
 	if s.err = err; errors.Is(err, io.EOF) {
 		s.err = errClosed
 	}
+
 	now := s.conditions()
 	pushed = s.pushed - pushed
 	close(s.changed)
 	s.changed = make(chan struct{})
 	s.mu.Unlock()
+
 	for _, id := range ids {
 		s.onID(id)
 	}
+
 	if pushed > 0 {
 		s.onASB(now)
 	}
@@ -174,16 +184,17 @@ func (s *Session) handle(replies []escpos.Reply, err error) {
 func (s *Session) handleOne(r escpos.Reply) {
 	switch r.Kind {
 	case escpos.RealTimeReply:
-		n := s.pending
-		if n == 0 {
+		asked := s.pending
+		if asked == 0 {
 			return // asked by another client
 		}
 		s.pending = 0
-		s.reported[n] = escpos.FromRealTime(n, r.Byte)
+		s.reported[asked] = escpos.FromRealTime(asked, r.Byte)
+
 		// The older reports on the same conditions, from GS r and ASB, no longer count: the roll
 		// was changed since.
-		s.reported[0] &^= escpos.RealTimeConditions(n)
-		s.asb &^= escpos.RealTimeConditions(n)
+		s.reported[0] &^= escpos.RealTimeConditions(asked)
+		s.asb &^= escpos.RealTimeConditions(asked)
 	case escpos.AutoStatusReply:
 		s.pushed++
 		s.asb, s.reported = escpos.FromASB(r.ASB), [5]escpos.Condition{}
@@ -207,11 +218,11 @@ func (s *Session) handleOne(r escpos.Reply) {
 
 // conditions is everything that the printer reports now; s.mu is held.
 func (s *Session) conditions() escpos.Condition {
-	c := s.asb
+	all := s.asb
 	for _, t := range s.reported {
-		c |= t
+		all |= t
 	}
-	return c
+	return all
 }
 
 // Condition is conditions for callers that do not hold s.mu.
@@ -228,13 +239,15 @@ func (s *Session) Blocked() bool { return s.Condition().Any(escpos.Blocking) }
 // reason when the connection ends, the cause when ctx ends. After the time is over the condition is
 // checked once more, so that an answer that came with the timer counts.
 func (s *Session) waitFor(ctx context.Context, within time.Duration, ok func() bool) error {
-	t := time.NewTimer(within)
-	defer t.Stop()
+	timer := time.NewTimer(within)
+	defer timer.Stop()
 	late := false
+
 	for {
 		s.mu.Lock()
 		done, err, changed := ok(), s.err, s.changed
 		s.mu.Unlock()
+
 		switch {
 		case done:
 			return nil
@@ -245,10 +258,11 @@ func (s *Session) waitFor(ctx context.Context, within time.Duration, ok func() b
 		case late:
 			return ErrNoAnswer
 		}
+
 		select {
 		case <-changed:
 		case <-ctx.Done():
-		case <-t.C:
+		case <-timer.C:
 			late = true
 		}
 	}
@@ -262,15 +276,18 @@ func (s *Session) waitNudging(ctx context.Context, within time.Duration, ok func
 	if s.late {
 		pause = nudgeLate
 	}
+
 	err := s.waitFor(ctx, min(within, pause), ok)
 	if within <= pause || !TimedOut(err) {
 		s.late = s.late && err != nil
 		return err
 	}
+
 	for pause = nudgeAfter; TimedOut(err) && time.Now().Before(over); pause *= 2 {
 		if err := s.Write(ctx, escpos.SelectPrinter(), AnswerTimeout); err != nil && !TimedOut(err) {
 			return err
 		}
+
 		nudged := time.Now()
 		err = s.waitFor(ctx, min(time.Until(over), pause), ok)
 		s.late = err == nil && time.Since(nudged) < broughtWithin
@@ -278,31 +295,36 @@ func (s *Session) waitNudging(ctx context.Context, within time.Duration, ok func
 	return err
 }
 
-// Write sends b, after what an earlier write has left. What cannot be written within the time is left for the
+// Write sends b, after the rest of an earlier write. Bytes that cannot be written within the time are left for the
 // next one: the printer would take the next command for the rest of half a question.
 func (s *Session) Write(ctx context.Context, b []byte, within time.Duration) error {
 	// A deadline in the past interrupts a write that is in progress when ctx ends.
 	stop := context.AfterFunc(ctx, func() { _ = s.conn.SetWriteDeadline(time.Unix(1, 0)) })
 	defer stop()
+
 	err := s.conn.SetWriteDeadline(time.Now().Add(within))
 	if ctx.Err() != nil { // checked after SetWriteDeadline, which may have undone AfterFunc's
 		return context.Cause(ctx)
 	}
+
 	b = slices.Concat(s.unsent, b)
 	s.mu.Lock()
 	s.first = append(s.first, b[:min(len(b), HeardLimit-len(s.first))]...) // before the echo can come
 	s.mu.Unlock()
-	n := 0
+
+	written := 0
 	if err == nil {
-		n, err = s.conn.Write(b)
+		written, err = s.conn.Write(b)
 	}
-	s.wrote += n
-	s.unsent = b[n:]
+
+	s.wrote += written
+	s.unsent = b[written:]
+
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case !TimedOut(err): // what ended the connection may have said what it is
+	case !TimedOut(err): // the other side may have said who it is before it ended the connection
 		if read := s.waitFor(ctx, DroppedWithin, never); errors.Is(read, ErrNotPrinter) {
 			return read
 		}
@@ -319,20 +341,20 @@ func never() bool { return false }
 // RealTime lists the n of each DLE EOT n that is answered.
 func (s *Session) RealTime() []byte { return s.realTime }
 
-// By is what proves a ticket on this connection; NoFence until it was asked for.
+// By is the kind of proof of a ticket on this connection; NoFence until it was asked for.
 func (s *Session) By() Kind { return s.by }
 
 // Late reports whether the answers come with the next bytes only.
 func (s *Session) Late() bool { return s.late }
 
-// Conn is the connection, for what kind it is.
+// Conn is the connection, for its kind.
 func (s *Session) Conn() transport.Conn { return s.conn }
 
 // Wrote is how many bytes were handed over, and Unsent how many more wait for the next write.
 func (s *Session) Wrote() int  { return s.wrote }
 func (s *Session) Unsent() int { return len(s.unsent) }
 
-// NULs is how many of the bytes complete what broke off.
+// NULs is how many of the bytes complete a broken command.
 func (s *Session) NULs() int { return s.nuls }
 
 // Close abandons the connection: see [transport.Conn].
@@ -357,6 +379,7 @@ func (s *Session) Err() error {
 	s.mu.Lock()
 	err := s.err
 	s.mu.Unlock()
+
 	if err == nil {
 		err = s.PeerClosed()
 	}
@@ -365,8 +388,8 @@ func (s *Session) Err() error {
 
 // PeerClosed is the error if the other side has closed; nil if that cannot be told without waiting. TCP can.
 func (s *Session) PeerClosed() error {
-	if c, ok := s.conn.(interface{ PeerClosed() error }); ok {
-		return c.PeerClosed()
+	if closer, ok := s.conn.(interface{ PeerClosed() error }); ok {
+		return closer.PeerClosed()
 	}
 	return nil
 }
@@ -377,6 +400,7 @@ func (s *Session) Stays(ctx context.Context) error {
 	if _, ok := s.conn.(interface{ PeerClosed() error }); !ok {
 		return nil
 	}
+
 	if err := s.waitFor(ctx, DroppedWithin, never); !TimedOut(err) {
 		return err
 	}

@@ -25,13 +25,13 @@ const (
 	// HelloInterval is the time between two hellos: an order of magnitude above a round trip by radio.
 	HelloInterval = time.Second
 	// StatusInterval is how often the status is asked while a fence is unanswered. An open cover is known at once,
-	// and what closes idle connections, as print servers do, leaves this one open.
+	// and a print server, which closes idle connections, leaves this one open.
 	StatusInterval = 200 * time.Millisecond
 	// idAfterStatus is how much later than GS r the printer may answer GS ( H: its print buffer may hold a few lines
-	// that GS r does not wait for, before a ticket those of a till.
+	// that GS r does not wait for, before a ticket the lines of a till.
 	idAfterStatus = 5 * time.Second
-	// lateAnswerWindow is how far apart the answers to several GS r may come: long enough for what the kernel of a
-	// USB or serial device still holds of an earlier connection. maxLateAnswers bounds the wait for all of them.
+	// lateAnswerWindow is how far apart the answers to several GS r may come: long enough for the bytes that the kernel
+	// of a USB or serial device still holds of an earlier connection. maxLateAnswers bounds the wait for all of them.
 	lateAnswerWindow = 500 * time.Millisecond
 	maxLateAnswers   = 3 * time.Second
 	// nulTime is how long the line may be busy with the NULs of a connection.
@@ -41,11 +41,11 @@ const (
 	// it, does drop them; 8 to 40 ms were seen. Ticket bytes that it has taken by then would leave the ticket in
 	// doubt, so a printer that answers nothing gets them only after this.
 	DroppedWithin = 100 * time.Millisecond
-	// ProvokeTimeout is for the first byte of what may be no printer.
+	// ProvokeTimeout is for the first byte of a device that may be no printer.
 	ProvokeTimeout = time.Second
 
 	// HelloTimeout is how long a printer that reports no trouble may leave the hello unanswered. It may
-	// still print what a till left. Nothing of the ticket was sent by then, so the ticket is tried again. It is
+	// still print a till's lines. Nothing of the ticket was sent by then, so the ticket is tried again. It is
 	// shorter than the time after which the dispatcher interrupts an attempt in favour of a backup.
 	HelloTimeout = 20 * time.Second
 	// ProbeTimeout is the same while it is not known whether the printer has a fence at all.
@@ -63,10 +63,10 @@ const (
 	// CutTimeout is how long the sending of a cut may take once everything before it is printed.
 	CutTimeout = 5 * time.Second
 	// WriteCheckInterval is how often a blocked write checks whether the printer has reported a reason.
-	// A printer with its cover open takes no bytes: whether it reports that is what decides between
+	// A printer with its cover open takes no bytes: its report decides between
 	// waiting for the person and giving up.
 	WriteCheckInterval = time.Second
-	// IdentifyQuiet is after how long an answer to the question what is at an address is complete.
+	// IdentifyQuiet is after how long the answer of an unknown device is complete.
 	IdentifyQuiet = 100 * time.Millisecond
 )
 
@@ -83,7 +83,7 @@ const (
 	maxNULs  = 640 << 10
 )
 
-// clearing is how many NULs precede the second hello, the third and so on. They complete what another
+// clearing is how many NULs precede the second hello, the third and so on. They complete a command that another
 // program left unfinished: a few lines, a band of an image, a logo, the largest image that printers
 // take. A printer that waits for nothing ignores them.
 var clearing = [...]int{64, 4 << 10, 96 << 10, 512 << 10}

@@ -23,6 +23,7 @@ func (f file) check() error {
 	} else if !st.IsDir() {
 		return fmt.Errorf("%s is not a folder", folder)
 	}
+
 	if st, err := os.Stat(string(f)); err == nil && !st.Mode().IsRegular() {
 		return f.notRegular()
 	}
@@ -31,7 +32,7 @@ func (f file) check() error {
 
 func (f file) notRegular() error { return fmt.Errorf("%s is not a file; name another one", string(f)) }
 
-// hint says what to do about a file that cannot be opened.
+// hint has the remedy for a file that cannot be opened.
 func (f file) hint(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -50,19 +51,23 @@ func (f file) hint(err error) error {
 func (f file) write(
 	ctx context.Context, line []byte, begin func(context.Context) error,
 ) (_ ticket.Proof, err error) {
+
 	// Non-blocking, because a named pipe would wait for a reader.
 	out, err := os.OpenFile(string(f), os.O_RDWR|os.O_APPEND|os.O_CREATE|syscall.O_NONBLOCK, 0o640)
 	if err != nil {
 		return "", ticket.NotReady(f.hint(err))
 	}
 	defer out.Close()
+
 	st, err := out.Stat()
 	if err != nil {
 		return "", ticket.NotReady(err)
 	}
+
 	if !st.Mode().IsRegular() {
 		return "", ticket.NotReady(f.notRegular())
 	}
+
 	if size := st.Size(); size > 0 {
 		last := make([]byte, 1)
 		if _, err := out.ReadAt(last, size-1); err != nil {
@@ -72,14 +77,17 @@ func (f file) write(
 			line = append([]byte{'\n'}, line...)
 		}
 	}
+
 	if err := begin(ctx); err != nil {
 		return "", err
 	}
-	if n, err := out.Write(line); n == 0 {
+
+	if written, err := out.Write(line); written == 0 {
 		return "", ticket.Untouched(ticket.NotReady(err)) // mostly a full disk
 	} else if err != nil {
 		return "", err
 	}
+
 	if err := errors.Join(out.Sync(), syncFolder(filepath.Dir(string(f)), st.Size() == 0)); err != nil {
 		return "", err
 	}
@@ -91,6 +99,7 @@ func syncFolder(name string, needed bool) error {
 	if !needed {
 		return nil
 	}
+
 	folder, err := os.Open(name)
 	if err != nil {
 		return err

@@ -1,5 +1,5 @@
 // Package ticketlog writes the tickets of a station to a file or to standard output, each as one line of JSON: for
-// whoever keeps a record of what the kitchen was told, or shows tickets with tools of their own.
+// whoever keeps a record of the kitchen's tickets, or shows tickets with tools of their own.
 //
 // The lines are documents of the package push, with two fields more: see [Line].
 package ticketlog
@@ -31,7 +31,7 @@ type Options struct {
 	Stdout io.Writer                                                    `mapstructure:"-"` // nil: os.Stdout
 }
 
-// A Line is what is written of one ticket. ID is the same at each attempt: a reader who finds it a second time has
+// A Line is written for one ticket. ID is the same at each attempt: a reader who finds it a second time has
 // the ticket already.
 type Line struct {
 	push.Document
@@ -50,7 +50,7 @@ type Log struct {
 
 // An output writes one line, which ends with a newline.
 type output interface {
-	// write calls begin when all is ready, and before the first byte. Its errors are those of [Log.Print].
+	// write calls begin when all is ready, and before the first byte. It returns the errors of [Log.Print].
 	write(ctx context.Context, line []byte, begin func(context.Context) error) (ticket.Proof, error)
 	// check says whether it could write, and writes nothing.
 	check() error
@@ -63,21 +63,23 @@ func New(o Options) (*Log, error) {
 	if o.Stdout == nil {
 		o.Stdout = os.Stdout
 	}
-	l := &Log{o: o}
-	u, err := url.Parse(o.To)
+
+	log := &Log{o: o}
+	to, err := url.Parse(o.To)
+
 	switch {
 	case o.To == "":
 		return nil, errors.New("to: is missing; for example file:///var/log/ticketrail/tickets.jsonl")
 	case err != nil:
 		return nil, errors.New("to: not a URL; " + wanted)
 	case o.To == "stdout":
-		l.out = stream{o.Stdout}
-	case u.Scheme == "file" && u.Host == "" && filepath.IsAbs(u.Path) && filepath.Clean(u.Path) == u.Path:
-		l.out = file(u.Path)
+		log.out = stream{o.Stdout}
+	case to.Scheme == "file" && to.Host == "" && filepath.IsAbs(to.Path) && filepath.Clean(to.Path) == to.Path:
+		log.out = file(to.Path)
 	default:
 		return nil, fmt.Errorf("to: %.100q is no place for tickets; %s", o.To, wanted)
 	}
-	return l, nil
+	return log, nil
 }
 
 // Idempotent reports that a line may be written again after an attempt that broke off: it has the same id, and says
@@ -106,10 +108,12 @@ func (l *Log) Print(
 	if l.o.Raw != nil {
 		raw = l.o.Raw(ctx, d)
 	}
+
 	line, err := json.Marshal(Line{push.NewDocument(d, raw), d.Attempt, d.Doubt})
 	if err != nil {
 		return "", ticket.Permanent(fmt.Errorf("compose line: %w", err))
 	}
+
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.out.write(ctx, append(line, '\n'), begin)

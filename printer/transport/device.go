@@ -30,9 +30,9 @@ type deviceConn struct {
 	// does not have; nil: the kernel does it.
 	writable func(*os.File) (int, error)
 
-	writing sync.Mutex // held during a write, so that Close discards all of what was written
+	writing sync.Mutex // held during a write, so that Close discards all that was written
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	deadline time.Time  // for writing; kept here because some devices do not support one
 	finished bool       // Finish or Close was called
 	flushed  bool       // Finish returned nil
@@ -46,26 +46,29 @@ type deviceConn struct {
 // becomes the daemon's terminal.
 func openDevice(path string) (Conn, error) {
 	const flags = syscall.O_NONBLOCK | syscall.O_NOCTTY
-	f, err := os.OpenFile(path, os.O_RDWR|flags, 0)
+	file, err := os.OpenFile(path, os.O_RDWR|flags, 0)
 	back := err == nil
 	switch {
 	// A device that may not be read, or a driver that has no read, still prints.
 	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EINVAL):
-		f, err = os.OpenFile(path, os.O_WRONLY|flags, 0)
+		file, err = os.OpenFile(path, os.O_WRONLY|flags, 0)
 	}
+
 	if err != nil {
 		return nil, openError(path, err)
 	}
-	line, err := setRaw(f)
+
+	line, err := setRaw(file)
 	if err != nil {
-		_ = f.Close()
+		_ = file.Close()
 		return nil, openError(path, err)
 	}
+
 	// A device without poll support in the kernel (/dev/null, a parallel port) is not read, because
 	// nothing could interrupt the read.
-	back = back && !errors.Is(f.SetReadDeadline(time.Time{}), os.ErrNoDeadline)
-	back = back && !writeOnly(f)
-	return &deviceConn{f: f, path: path, readable: back, tty: line}, nil
+	back = back && !errors.Is(file.SetReadDeadline(time.Time{}), os.ErrNoDeadline)
+	back = back && !writeOnly(file)
+	return &deviceConn{f: file, path: path, readable: back, tty: line}, nil
 }
 
 // OneWay is true for files, named pipes, devices that can only be written, and USB printers with a
@@ -94,6 +97,7 @@ func (c *deviceConn) Write(b []byte) (int, error) {
 			return total, nil
 		}
 	}
+
 	err = ioError("write", c.path, err)
 	c.mu.Lock()
 	if c.writeErr == nil && total > 0 {
@@ -103,7 +107,8 @@ func (c *deviceConn) Write(b []byte) (int, error) {
 	return total, err
 }
 
-// writeSome writes what the device takes now, or waits for a moment.
+// writeSome writes as much as the device takes now, or waits for a moment.
+
 func (c *deviceConn) writeSome(b []byte) (int, error) {
 	c.mu.Lock()
 	deadline, finished := c.deadline, c.finished
@@ -111,26 +116,29 @@ func (c *deviceConn) writeSome(b []byte) (int, error) {
 	if finished {
 		return 0, os.ErrClosed
 	}
+
 	if !deadline.IsZero() && !time.Now().Before(deadline) {
 		return 0, os.ErrDeadlineExceeded
 	}
+
 	if c.writable != nil {
-		n, err := c.writable(c.f)
+		room, err := c.writable(c.f)
 		if err != nil {
 			return 0, err
 		}
-		if n <= 0 {
+		if room <= 0 {
 			time.Sleep(pollInterval)
 			return 0, nil
 		}
-		b = b[:min(n, len(b))]
+		b = b[:min(room, len(b))]
 	}
-	n, err := c.writeLocked(b)
+
+	written, err := c.writeLocked(b)
 	if errors.Is(err, syscall.EAGAIN) {
 		time.Sleep(retryAfter)
 		err = nil
 	}
-	return max(n, 0), err
+	return max(written, 0), err
 }
 
 // writeLocked is one write to the device. The mutex lets Close wait for a write that is in the
@@ -143,29 +151,33 @@ func (c *deviceConn) writeLocked(b []byte) (int, error) {
 
 // Read waits for an answer until the deadline. A USB printer answers late, and empty packets and failed
 // transfers may come first: Read waits through them for as long as the device is present.
+
 func (c *deviceConn) Read(b []byte) (int, error) {
 	if !c.readable {
 		return 0, io.EOF
 	}
 	for failed := 0; ; {
-		n, err := c.f.Read(b)
+		read, err := c.f.Read(b)
 		switch {
-		case n > 0 || err == nil:
-			return n, nil
+		case read > 0 || err == nil:
+			return read, nil
 		case errors.Is(err, syscall.EINVAL): // a unidirectional USB interface
 			return 0, io.EOF
 		case !errors.Is(err, io.EOF) && !errors.Is(err, syscall.EIO):
 			return 0, ioError("read", c.path, err)
 		}
+
 		// io.EOF and EIO come from a present printer too, so the device itself is asked.
 		if _, gone := pendingBytes(c.f, c.pipe); gone != nil {
 			return 0, ioError("read", c.path, gone)
 		}
+
 		if errors.Is(err, syscall.EIO) {
 			if failed++; failed >= maxReadErrors {
 				return 0, ioError("read", c.path, err)
 			}
 		}
+
 		time.Sleep(retryAfter)
 	}
 }
@@ -195,7 +207,7 @@ func (c *deviceConn) ignoreNoDeadline(doing string, err error) error {
 	return nil
 }
 
-// Close discards what a terminal device has not sent yet, unless Finish succeeded. Otherwise the kernel
+// Close discards the bytes that a terminal device has not sent yet, unless Finish succeeded. Otherwise the kernel
 // would block the close for up to half a minute for a printer that takes nothing, and the printer would
 // later print the rest of an abandoned ticket. For a USB printer, closing cancels the running transfer.
 func (c *deviceConn) Close() error {
@@ -203,12 +215,14 @@ func (c *deviceConn) Close() error {
 	abandoned := c.tty && !c.flushed && !c.closed
 	c.finished, c.closed = true, true
 	c.mu.Unlock()
+
 	if abandoned {
 		_ = c.f.SetWriteDeadline(time.Unix(1, 0)) // interrupts a write in progress
 		c.writing.Lock()
 		discardUnsent(c.f)
 		c.writing.Unlock()
 	}
+
 	if c.tty {
 		releaseExclusive(c.f)
 	}
@@ -226,12 +240,14 @@ func (c *deviceConn) Finish(ctx context.Context) error {
 	if err != nil {
 		return err // bytes are missing and will not be sent any more
 	}
+
 	if err = ctx.Err(); err == nil {
 		err = c.drain(ctx)
 	}
 	if err != nil {
 		return ioError("finish", c.path, err)
 	}
+
 	c.mu.Lock()
 	c.flushed = true
 	c.mu.Unlock()
@@ -244,6 +260,7 @@ func (c *deviceConn) drain(ctx context.Context) error {
 	if c.regular {
 		return c.sync()
 	}
+
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for {
@@ -254,18 +271,22 @@ func (c *deviceConn) drain(ctx context.Context) error {
 		if left == 0 {
 			break
 		}
+
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-tick.C:
 		}
 	}
+
 	if !c.tty {
 		return nil
 	}
+
 	// Only the UART's own buffer is left: a few bytes, unless flow control stops it.
 	sent := make(chan error, 1)
 	go func() { sent <- waitSent(c.f) }()
+
 	select {
 	case err := <-sent:
 		return err
@@ -280,6 +301,7 @@ func (c *deviceConn) sync() error {
 	if err := c.f.Sync(); err != nil || !c.created {
 		return err
 	}
+
 	dir, err := os.Open(filepath.Dir(c.path))
 	if err != nil {
 		return err

@@ -23,35 +23,40 @@ func (d fileDialer) Dial(ctx context.Context) (Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, openError(d.path, err)
 	}
+
 	if info, err := os.Stat(d.path); err == nil && info.Mode()&fs.ModeCharDevice != 0 {
 		return openDevice(d.path)
 	}
+
 	const flags = os.O_WRONLY | os.O_APPEND | syscall.O_NONBLOCK | syscall.O_NOCTTY
-	f, err := os.OpenFile(d.path, flags, 0)
+	file, err := os.OpenFile(d.path, flags, 0)
 	created := false
 	if errors.Is(err, fs.ErrNotExist) && mayCreate(d.path) {
-		f, err = os.OpenFile(d.path, flags|os.O_CREATE|os.O_EXCL, 0o640)
+		file, err = os.OpenFile(d.path, flags|os.O_CREATE|os.O_EXCL, 0o640)
 		created = err == nil
 	}
+
 	if err != nil {
 		return nil, openError(d.path, err)
 	}
-	info, err := f.Stat()
+
+	info, err := file.Stat()
 	if err != nil {
-		_ = f.Close()
+		_ = file.Close()
 		return nil, openError(d.path, err)
 	}
+
 	switch mode := info.Mode(); {
 	case mode.IsRegular() && underDev(d.path):
-		_ = f.Close()
+		_ = file.Close()
 		return nil, fmt.Errorf("open %s: is a regular file, not a device: "+
 			"a program wrote there while the printer was unplugged; remove it", d.path)
 	case mode.IsRegular():
-		return &deviceConn{f: f, path: d.path, regular: true, created: created}, nil
+		return &deviceConn{f: file, path: d.path, regular: true, created: created}, nil
 	case mode&(fs.ModeCharDevice|fs.ModeNamedPipe) != 0:
-		return &deviceConn{f: f, path: d.path, pipe: mode&fs.ModeNamedPipe != 0}, nil
+		return &deviceConn{f: file, path: d.path, pipe: mode&fs.ModeNamedPipe != 0}, nil
 	default:
-		_ = f.Close()
+		_ = file.Close()
 		return nil, fmt.Errorf("open %s: is %s, neither a device nor a file", d.path, mode.Type())
 	}
 }

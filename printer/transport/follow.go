@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// DHCP may give a network printer another address, in the worst case that of another device. With its MAC address in
+// DHCP may give a network printer another address, in the worst case another device's. With its MAC address in
 // the configuration nothing is sent to another device, and the printer is found again: when it does not answer, the
 // box's own networks are asked, and the kernel's neighbour table then says where the MAC address is.
 
@@ -43,10 +43,10 @@ type Search struct {
 
 // NewSearch returns a Search that leaves the known printers in peace: each is asked for its status anyway.
 func NewSearch(known func() []Known, log *slog.Logger) *Search {
-	s := &Search{known: known, log: log, neighbours: Neighbours}
-	s.ask = s.askNetworks
-	s.ctx, s.end = context.WithCancel(context.Background())
-	return s
+	search := &Search{known: known, log: log, neighbours: Neighbours}
+	search.ask = search.askNetworks
+	search.ctx, search.end = context.WithCancel(context.Background())
+	return search
 }
 
 // Close ends a search and waits for it.
@@ -62,6 +62,7 @@ func (s *Search) begin(f *Follower) {
 	if s.ctx.Err() != nil || time.Now().Before(s.next) {
 		return
 	}
+
 	s.next = time.Now().Add(time.Hour) // until it has ended
 	s.running.Go(func() {
 		s.ask(s.ctx, f)
@@ -79,16 +80,19 @@ func (s *Search) askNetworks(ctx context.Context, f *Follower) {
 		s.log.Warn("a printer cannot be looked for by its MAC address", "printer", f.name, "err", err)
 		return
 	}
+
 	addresses := networks.Addresses()
 	for a, mac := range s.neighbours() { // also in a large network; the entry may be old
 		if mac == f.mac && !slices.Contains(addresses, a) {
 			addresses = append(addresses, a)
 		}
 	}
+
 	var spared []netip.Addr
 	for _, k := range s.known() {
 		spared = append(spared, k.Addresses(ctx)...)
 	}
+
 	var asking errgroup.Group
 	asking.SetLimit(MaxAsked)
 	for _, a := range addresses {
@@ -104,18 +108,20 @@ func (s *Search) askNetworks(ctx context.Context, f *Follower) {
 			return nil
 		})
 	}
+
 	_ = asking.Wait()
 }
 
 // Addresses are the IPv4 addresses of a network printer, as far as its name is known.
 func (k Known) Addresses(ctx context.Context) []netip.Addr {
-	d, err := Open(k.Address)
-	if t, ok := d.(tcpDialer); ok && err == nil {
-		host, _, _ := net.SplitHostPort(t.address)
+	dialer, err := Open(k.Address)
+	if network, ok := dialer.(tcpDialer); ok && err == nil {
+		host, _, _ := net.SplitHostPort(network.address)
 		all, _ := net.DefaultResolver.LookupNetIP(ctx, "ip4", host)
 		for i := range all {
 			all[i] = all[i].Unmap()
 		}
+
 		return all
 	}
 	return nil
@@ -129,7 +135,7 @@ type Follower struct {
 	search    *Search
 	open      func(tcpDialer) Dialer // tests replace it
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	place   tcpDialer  // where it answered last; at first home
 	missing bool       // it did not answer at the last dial
 	away    bool       // and that dial was not at home
@@ -137,14 +143,16 @@ type Follower struct {
 
 // Follow returns the Follower of a printer whose address is tcp://.
 func Follow(k Known, s *Search) (*Follower, error) {
-	d, err := Open(k.Address)
+	dialer, err := Open(k.Address)
 	if err != nil {
 		return nil, err
 	}
-	home, ok := d.(tcpDialer)
+
+	home, ok := dialer.(tcpDialer)
 	if !ok {
 		return nil, fmt.Errorf("%s is not on the network, where a MAC address can be followed", k.Address)
 	}
+
 	return &Follower{name: k.Name, mac: k.MAC, home: home, place: home, search: s,
 		open: func(d tcpDialer) Dialer { return d }}, nil
 }
@@ -154,6 +162,7 @@ func Follow(k Known, s *Search) (*Follower, error) {
 func (f *Follower) Dial(ctx context.Context) (Conn, error) {
 	to, why := f.next(ctx)
 	conn, err := f.dial(ctx, to)
+
 	switch {
 	case err == nil:
 		f.answered(to)
@@ -161,13 +170,15 @@ func (f *Follower) Dial(ctx context.Context) (Conn, error) {
 	case errors.Is(ctx.Err(), context.Canceled): // a ticket interrupts a poll: nothing is known
 		return nil, err
 	}
-	// What refuses with the right MAC address is the printer: it serves another client.
+
+	// A device that refuses with the right MAC address is the printer: it serves another client.
 	if !errors.Is(err, syscall.ECONNREFUSED) || f.search.neighbours()[to.ip()] != f.mac {
 		f.mu.Lock()
 		f.missing, f.away = true, to != f.home
 		f.mu.Unlock()
 		f.search.begin(f)
 	}
+
 	if why != "" {
 		err = fmt.Errorf("%w; %s", err, why)
 	}
@@ -180,10 +191,12 @@ func (f *Follower) dial(ctx context.Context, to tcpDialer) (Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	mac := f.search.neighbours()[Remote(conn)]
 	if mac == f.mac || mac == "" && to == f.home {
 		return conn, nil
 	}
+
 	_ = conn.Close() // nothing was sent
 	return nil, fmt.Errorf("tcp://%s has the MAC address %s and not %s: another device has this address; is the "+
 		"printer on? if it was replaced, correct its mac", to.address, cmp.Or(mac, "(unknown)"), f.mac)
@@ -194,6 +207,7 @@ func (f *Follower) next(ctx context.Context) (to tcpDialer, why string) {
 	f.mu.Lock()
 	to, missing, away := f.place, f.missing, f.away
 	f.mu.Unlock()
+
 	if !missing {
 		return to, ""
 	}
@@ -204,6 +218,7 @@ func (f *Follower) next(ctx context.Context) (to tcpDialer, why string) {
 			other, others = a, append(others, a.String())
 		}
 	}
+
 	slices.Sort(others)
 	switch owner := ""; {
 	case len(others) > 1:
@@ -236,6 +251,7 @@ func (f *Follower) answered(at tcpDialer) {
 	changed := f.place != at
 	f.place, f.missing, f.away = at, false, false
 	f.mu.Unlock()
+
 	switch text, do := f.Moved(); {
 	case !changed:
 	case at == f.home:
@@ -245,10 +261,11 @@ func (f *Follower) answered(at tcpDialer) {
 	}
 }
 
-// Moved says where the printer was found and what to do; empty at its configured address.
+// Moved says where the printer was found and the remedy; empty at its configured address.
 func (f *Follower) Moved() (text, do string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+
 	if f.place == f.home {
 		return "", ""
 	}
@@ -265,6 +282,6 @@ func (f *Follower) at(a netip.Addr) tcpDialer {
 // ip is not valid if the address is a name.
 func (d tcpDialer) ip() netip.Addr {
 	host, _, _ := net.SplitHostPort(d.address)
-	a, _ := netip.ParseAddr(host)
-	return a
+	parsed, _ := netip.ParseAddr(host)
+	return parsed
 }

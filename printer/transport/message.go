@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// The errors of this package are read by restaurant staff in the middle of a service. Each says what was
-// tried and what happened, and has what to check as its [Hint]. The cause stays wrapped, so that callers can test for
+// The errors of this package are read by restaurant staff in the middle of a service. Each has the attempt
+// and its result, and the advice as its [Hint]. The cause stays wrapped, so that callers can test for
 // it.
 
 // connectError is the error of a TCP dial that took after. The time is shown because it separates a
@@ -35,6 +35,7 @@ func connectError(address string, after time.Duration, err error) error {
 	} else if op, ok := errors.AsType[*net.OpError](err); ok {
 		cause = op.Err
 	}
+
 	if errors.Is(err, context.DeadlineExceeded) {
 		return withHint("connect tcp "+address, fmt.Errorf("no answer in %s (%w)", after.Round(100*time.Millisecond),
 			context.DeadlineExceeded), "is the printer on, the address correct, or a till connected to it?")
@@ -80,7 +81,7 @@ func ioError(doing, what string, err error) error {
 	return withHint(doing+" "+what, cause, hint)
 }
 
-// A hinted error says the cause; what to check is beside it, for whoever can show it in a place of its own.
+// A hinted error says the cause; the advice is beside it, for whoever can show it in a place of its own.
 type hinted struct {
 	error
 	hint string
@@ -88,15 +89,15 @@ type hinted struct {
 
 func (e *hinted) Unwrap() error { return e.error }
 
-// Hint is what a person can check about an error of this package; empty if nobody foresaw it.
+// Hint is the advice for a person about an error of this package; empty if nobody foresaw it.
 func Hint(err error) string {
-	if e, ok := errors.AsType[*hinted](err); ok {
-		return e.hint
+	if found, ok := errors.AsType[*hinted](err); ok {
+		return found.hint
 	}
 	return ""
 }
 
-// withHint puts what was tried and the cause into one line.
+// withHint puts the attempt and the cause into one line.
 func withHint(what string, cause error, hint string) error {
 	err := fmt.Errorf("%s: %w", what, cause)
 	if hint == "" {
@@ -110,11 +111,11 @@ func stripWrappers(err error) error {
 	if op, ok := errors.AsType[*net.OpError](err); ok {
 		err = op.Err
 	}
-	if p, ok := errors.AsType[*os.PathError](err); ok {
-		err = p.Err
+	if inPath, ok := errors.AsType[*os.PathError](err); ok {
+		err = inPath.Err
 	}
-	if s, ok := errors.AsType[*os.SyscallError](err); ok {
-		err = s.Err
+	if inCall, ok := errors.AsType[*os.SyscallError](err); ok {
+		err = inCall.Err
 	}
 	return err
 }

@@ -46,25 +46,28 @@ func OwnNetworks(only []string) (Networks, error) {
 	if err != nil {
 		return Networks{}, fmt.Errorf("list the networks of this box: %w", err)
 	}
+
 	var own []netip.Prefix
 	for _, r := range routes {
 		// The kernel prints an address as the number that its bytes are in memory.
 		to := netip.AddrFrom4([4]byte(binary.NativeEndian.AppendUint32(nil, r.Destination)))
-		p := netip.PrefixFrom(to, bits.OnesCount32(r.Mask))
-		if r.Gateway == 0 && to.IsPrivate() && p.Bits() < 31 && isEthernet(r.Iface) && !slices.Contains(own, p) {
-			own = append(own, p)
+		direct := netip.PrefixFrom(to, bits.OnesCount32(r.Mask))
+		if r.Gateway == 0 && to.IsPrivate() && direct.Bits() < 31 && isEthernet(r.Iface) &&
+			!slices.Contains(own, direct) {
+			own = append(own, direct)
 		}
 	}
+
 	return choose(own, only)
 }
 
 // isEthernet is true of Wi-Fi too, but not of a tunnel, through which one reaches other people's networks.
 func isEthernet(device string) bool {
-	b, _ := os.ReadFile("/sys/class/net/" + device + "/type")
-	return strings.TrimSpace(string(b)) == "1" // ARPHRD_ETHER, include/uapi/linux/if_arp.h
+	kind, _ := os.ReadFile("/sys/class/net/" + device + "/type")
+	return strings.TrimSpace(string(kind)) == "1" // ARPHRD_ETHER, include/uapi/linux/if_arp.h
 }
 
-// choose takes the networks to ask from those of the box.
+// choose takes the networks to ask from the box's own.
 func choose(own []netip.Prefix, only []string) (n Networks, err error) {
 	for _, p := range own {
 		if len(only) == 0 && p.Bits() >= smallest {
@@ -73,19 +76,21 @@ func choose(own []netip.Prefix, only []string) (n Networks, err error) {
 			n.Large = append(n.Large, p)
 		}
 	}
+
 	for _, text := range only {
-		p, err := netip.ParsePrefix(text)
-		if err != nil || !p.Addr().Is4() {
+		network, err := netip.ParsePrefix(text)
+		if err != nil || !network.Addr().Is4() {
 			return n, fmt.Errorf("%q is no IPv4 network; write it as 192.168.1.0/24", text)
 		}
-		within := func(o netip.Prefix) bool { return o.Bits() <= p.Bits() && o.Contains(p.Addr()) }
+
+		within := func(o netip.Prefix) bool { return o.Bits() <= network.Bits() && o.Contains(network.Addr()) }
 		switch {
 		case !slices.ContainsFunc(own, within):
-			return n, fmt.Errorf("%s is no part of a network of this box, which has %s", p, prefixes(own))
-		case p.Bits() < smallestBidden:
-			return n, fmt.Errorf("%s has too many addresses; name a part of it, at most a /%d", p, smallestBidden)
+			return n, fmt.Errorf("%s is no part of a network of this box, which has %s", network, prefixes(own))
+		case network.Bits() < smallestBidden:
+			return n, fmt.Errorf("%s has too many addresses; name a part of it, at most a /%d", network, smallestBidden)
 		}
-		n.Asked = append(n.Asked, p.Masked())
+		n.Asked = append(n.Asked, network.Masked())
 	}
 	return n, nil
 }
@@ -101,8 +106,8 @@ func prefixes(all []netip.Prefix) string {
 // Addresses is every host of the networks. The network's own address and its broadcast address are no hosts.
 func (n Networks) Addresses() (out []netip.Addr) {
 	for _, p := range n.Asked {
-		for a := p.Masked().Addr().Next(); p.Contains(a.Next()); a = a.Next() {
-			out = append(out, a)
+		for address := p.Masked().Addr().Next(); p.Contains(address.Next()); address = address.Next() {
+			out = append(out, address)
 		}
 	}
 	return out
@@ -116,14 +121,16 @@ func Neighbours() map[netip.Addr]string {
 	fs, err := procfs.NewDefaultFS()
 	if err != nil {
 		return out
+
 	}
 	entries, err := fs.GatherARPEntries()
 	if err != nil {
 		return out
 	}
+
 	for _, e := range entries {
-		if a, ok := netip.AddrFromSlice(e.IPAddr); ok && e.IsComplete() {
-			out[a.Unmap()] = e.HWAddr.String()
+		if address, ok := netip.AddrFromSlice(e.IPAddr); ok && e.IsComplete() {
+			out[address.Unmap()] = e.HWAddr.String()
 		}
 	}
 	return out
@@ -131,9 +138,9 @@ func Neighbours() map[netip.Addr]string {
 
 // Remote is the IP address at the other end of c; it is not valid if c is no network connection.
 func Remote(c Conn) netip.Addr {
-	t, ok := c.(*tcpConn)
+	network, ok := c.(*tcpConn)
 	if !ok {
 		return netip.Addr{}
 	}
-	return t.c.RemoteAddr().(*net.TCPAddr).AddrPort().Addr().Unmap()
+	return network.c.RemoteAddr().(*net.TCPAddr).AddrPort().Addr().Unmap()
 }

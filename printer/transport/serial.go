@@ -14,8 +14,8 @@ import (
 	"go.bug.st/serial"
 )
 
-// A serial printer prints more slowly than the line sends. Without a working flow control, what its
-// buffer (about 4 KiB) does not hold is lost, and nothing reports it. So the settings are strict
+// A serial printer prints more slowly than the line sends. Without a working flow control, the bytes that its
+// buffer (about 4 KiB) does not hold are lost, and nothing reports it. So the settings are strict
 // and unknown ones are refused.
 
 // A serialDialer opens a serial line with fixed settings.
@@ -49,86 +49,96 @@ func parseSerial(rest string) (Dialer, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := parseQuery(query, "baud", "flow", "bits", "parity", "stop")
+
+	settings, err := parseQuery(query, "baud", "flow", "bits", "parity", "stop")
 	if err != nil {
 		return nil, err
 	}
-	d := serialDialer{path: path}
-	switch baud := v.Get("baud"); {
+
+	dialer := serialDialer{path: path}
+	switch baud := settings.Get("baud"); {
 	case baud == "":
 		return nil, errors.New("baud is missing; it is on the printer's self-test page: " + serialExample)
 	default:
-		d.mode.BaudRate, err = strconv.Atoi(baud)
-		if err != nil || d.mode.BaudRate < 300 || d.mode.BaudRate > 4_000_000 {
+		dialer.mode.BaudRate, err = strconv.Atoi(baud)
+		if err != nil || dialer.mode.BaudRate < 300 || dialer.mode.BaudRate > 4_000_000 {
 			return nil, fmt.Errorf("baud=%s is not a valid speed; printers use 9600, 19200, 38400 or 115200", baud)
 		}
 	}
+
 	// pick returns one setting, or sets err if it is not one of allowed. The first error stays.
 	pick := func(name, fallback string, allowed ...string) string {
-		s := v.Get(name)
+		value := settings.Get(name)
 		switch {
-		case !v.Has(name):
+		case !settings.Has(name):
 			return fallback
-		case err == nil && !slices.Contains(allowed, s):
-			err = fmt.Errorf("%s=%s is not valid; use %s", name, s, strings.Join(allowed, ", "))
+		case err == nil && !slices.Contains(allowed, value):
+			err = fmt.Errorf("%s=%s is not valid; use %s", name, value, strings.Join(allowed, ", "))
 		}
-		return s
+		return value
 	}
-	d.flow = flow(pick("flow", string(noFlow), flows()...))
-	d.mode.DataBits, _ = strconv.Atoi(pick("bits", "8", "7", "8"))
+
+	dialer.flow = flow(pick("flow", string(noFlow), flows()...))
+	dialer.mode.DataBits, _ = strconv.Atoi(pick("bits", "8", "7", "8"))
 	parities := map[string]serial.Parity{"even": serial.EvenParity, "odd": serial.OddParity} // "none" is the zero value
-	d.mode.Parity = parities[pick("parity", "none", "none", "even", "odd")]
+	dialer.mode.Parity = parities[pick("parity", "none", "none", "even", "odd")]
 	stops := map[string]serial.StopBits{"2": serial.TwoStopBits} // "1" is the zero value
-	d.mode.StopBits = stops[pick("stop", "1", "1", "2")]
+	dialer.mode.StopBits = stops[pick("stop", "1", "1", "2")]
+
 	if err != nil {
 		return nil, err
 	}
-	return d, nil
+	return dialer, nil
 }
 
-// Dial opens and configures the line. The serial library sets what differs between systems (speeds, also
+// Dial opens and configures the line. The serial library sets the modes that differ between systems (speeds, also
 // unusual ones). Data goes through a file descriptor of our own: the library's writes have no deadline, its
 // Close does not interrupt them, and it does not support flow control.
 func (d serialDialer) Dial(ctx context.Context) (Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, openError(d.path, err)
 	}
+
 	// Resolved once, so that both opens lead to the same device even if the link changes meanwhile.
 	path, err := filepath.EvalSymlinks(d.path)
 	if err != nil {
 		return nil, openError(d.path, err)
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
+
+	file, err := os.OpenFile(path, os.O_RDWR|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
 	if err != nil {
 		return nil, openError(d.path, err)
 	}
-	c := &deviceConn{f: f, path: d.path, readable: true, tty: true}
-	if err := d.set(f, path); err != nil {
-		_ = f.Close()
+
+	conn := &deviceConn{f: file, path: d.path, readable: true, tty: true}
+	if err := d.set(file, path); err != nil {
+		_ = file.Close()
 		return nil, openError(d.path, err)
 	}
+
 	if d.flow == dtrDSR {
 		// Read once now, so that a cable without the wire fails at the dial, and not in the middle
 		// of a ticket.
-		c.writable = dsrWritable
-		if _, err := c.writable(f); err != nil {
-			_ = f.Close()
+		conn.writable = dsrWritable
+		if _, err := conn.writable(file); err != nil {
+			_ = file.Close()
 			return nil, fmt.Errorf("open %s: flow=dtrdsr, but the DSR signal of this line cannot be read (%w); "+
 				"use flow=rtscts, xonxoff or none", d.path, err)
 		}
 	}
-	return c, nil
+	return conn, nil
 }
 
 // set configures the line. The library's port is closed at once; the settings stay, because the
 // kernel keeps them while our descriptor is open.
 func (d serialDialer) set(f *os.File, path string) error {
-	p, err := serial.Open(path, &d.mode)
+	port, err := serial.Open(path, &d.mode)
 	if err == nil {
-		err = p.Close()
+		err = port.Close()
 	}
-	if e, ok := errors.AsType[*serial.PortError](err); ok {
-		switch e.Code() {
+
+	if failed, ok := errors.AsType[*serial.PortError](err); ok {
+		switch failed.Code() {
 		case serial.PortBusy:
 			return syscall.EBUSY
 		case serial.PermissionDenied:
@@ -138,6 +148,7 @@ func (d serialDialer) set(f *os.File, path string) error {
 				d.mode.BaudRate, err)
 		}
 	}
+
 	if err != nil {
 		return err
 	}

@@ -20,24 +20,27 @@ func pendingBytes(f *os.File, pipe bool) (int, error) {
 	left := 0
 	var failed error
 	err := withFD(f, func(fd int) error {
-		p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}
-		if _, err := unix.Poll(p, 0); err != nil && !errors.Is(err, unix.EINTR) {
+		polled := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}
+		if _, err := unix.Poll(polled, 0); err != nil && !errors.Is(err, unix.EINTR) {
 			return err
 		}
-		if p[0].Revents&(unix.POLLERR|unix.POLLHUP|unix.POLLNVAL) != 0 {
+
+		if polled[0].Revents&(unix.POLLERR|unix.POLLHUP|unix.POLLNVAL) != 0 {
 			failed = unix.ENODEV
 			return nil
 		}
+
 		ask := uint(unix.TIOCOUTQ)
 		if pipe {
-			ask = unix.TIOCINQ // for a pipe: what its reader has not read yet
+			ask = unix.TIOCINQ // for a pipe: the bytes that its reader has not read yet
 		}
-		n, err := unix.IoctlGetInt(fd, ask)
+
+		count, err := unix.IoctlGetInt(fd, ask)
 		switch {
 		// Bytes are counted first: a serial line is writable although its buffer is not empty.
-		case err == nil && n > 0:
-			left = n
-		case p[0].Revents&unix.POLLOUT == 0:
+		case err == nil && count > 0:
+			left = count
+		case polled[0].Revents&unix.POLLOUT == 0:
 			left = 1 // a USB printer has no count, but is not writable during a transfer
 		default:
 			// An unplugged USB printer is writable too, because its last transfer has ended. A write of zero
@@ -57,17 +60,19 @@ func pendingBytes(f *os.File, pipe bool) (int, error) {
 func setRaw(f *os.File) (bool, error) {
 	line := false
 	err := withFD(f, func(fd int) error {
-		t, err := unix.IoctlGetTermios(fd, unix.TCGETS)
+		modes, err := unix.IoctlGetTermios(fd, unix.TCGETS)
 		if err != nil {
 			return nil // not a terminal device
 		}
+
 		line = true
-		t.Iflag &^= unix.ISTRIP | unix.INLCR | unix.IGNCR | unix.ICRNL
-		ignoreLineErrors(t)
-		t.Oflag &^= unix.OPOST
-		t.Lflag &^= unix.ECHO | unix.ECHONL | unix.ICANON | unix.ISIG | unix.IEXTEN
-		t.Cc[unix.VMIN], t.Cc[unix.VTIME] = 1, 0
-		return unix.IoctlSetTermios(fd, unix.TCSETS, t)
+		modes.Iflag &^= unix.ISTRIP | unix.INLCR | unix.IGNCR | unix.ICRNL
+		ignoreLineErrors(modes)
+		modes.Oflag &^= unix.OPOST
+		modes.Lflag &^= unix.ECHO | unix.ECHONL | unix.ICANON | unix.ISIG | unix.IEXTEN
+		modes.Cc[unix.VMIN], modes.Cc[unix.VTIME] = 1, 0
+
+		return unix.IoctlSetTermios(fd, unix.TCSETS, modes)
 	})
 	return line, err
 }
@@ -131,28 +136,31 @@ func withFD(c syscall.Conn, do func(fd int) error) error {
 	return failed
 }
 
-// setFlow sets what the serial library does not: the flow control, and exclusive use of the line.
+// setFlow sets the modes that the serial library does not: the flow control, and exclusive use of the line.
 func setFlow(f *os.File, how flow) error {
 	return withFD(f, func(fd int) error {
-		t, err := unix.IoctlGetTermios(fd, unix.TCGETS)
+		modes, err := unix.IoctlGetTermios(fd, unix.TCGETS)
 		if err != nil {
 			return err
 		}
-		t.Cflag &^= unix.CRTSCTS
-		t.Cflag &^= unix.HUPCL // keep DTR between tickets: some printers reset when it drops
-		t.Iflag &^= unix.IXON | unix.IXOFF | unix.IXANY
-		ignoreLineErrors(t)
+
+		modes.Cflag &^= unix.CRTSCTS
+		modes.Cflag &^= unix.HUPCL // keep DTR between tickets: some printers reset when it drops
+		modes.Iflag &^= unix.IXON | unix.IXOFF | unix.IXANY
+		ignoreLineErrors(modes)
+
 		switch how {
 		case rtsCTS:
-			t.Cflag |= unix.CRTSCTS
+			modes.Cflag |= unix.CRTSCTS
 		case xonXOFF:
 			// Only the printer's XOFF counts. We send none ourselves, because it would end up inside an image.
 			// IXANY stays off, so that only XON continues: a status byte must not. No status byte equals XON
 			// or XOFF.
-			t.Iflag |= unix.IXON
-			t.Cc[unix.VSTART], t.Cc[unix.VSTOP] = 0x11, 0x13
+			modes.Iflag |= unix.IXON
+			modes.Cc[unix.VSTART], modes.Cc[unix.VSTOP] = 0x11, 0x13
 		}
-		if err := unix.IoctlSetTermios(fd, unix.TCSETS, t); err != nil {
+
+		if err := unix.IoctlSetTermios(fd, unix.TCSETS, modes); err != nil {
 			return err
 		}
 		return unix.IoctlSetInt(fd, unix.TIOCEXCL, 0)
@@ -160,8 +168,8 @@ func setFlow(f *os.File, how flow) error {
 }
 
 // maxInFlight is how many bytes may be in the output buffer of a printer with DTR/DSR flow control.
-// When it signals "busy" it still takes at least 100 bytes. So what was already written when DSR
-// goes off still fits.
+// When it signals "busy" it still takes at least 100 bytes. So bytes that were written before DSR
+// goes off still fit.
 const maxInFlight = 64
 
 // dsrWritable returns how many bytes may be written: none while DSR is off.
@@ -172,9 +180,11 @@ func dsrWritable(f *os.File) (int, error) {
 		if err != nil {
 			return err
 		}
+
 		if wires&unix.TIOCM_DSR == 0 {
 			return nil
 		}
+
 		queued, err := unix.IoctlGetInt(fd, unix.TIOCOUTQ)
 		room = maxInFlight - queued
 		return err
@@ -187,9 +197,9 @@ func dsrWritable(f *os.File) (int, error) {
 // place for Read.
 func (c *tcpConn) PeerClosed() error {
 	return withFD(c.c, func(fd int) error {
-		n, _, err := unix.Recvfrom(fd, make([]byte, 1), unix.MSG_PEEK|unix.MSG_DONTWAIT)
+		read, _, err := unix.Recvfrom(fd, make([]byte, 1), unix.MSG_PEEK|unix.MSG_DONTWAIT)
 		switch {
-		case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EINTR), err == nil && n > 0:
+		case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EINTR), err == nil && read > 0:
 			return nil
 		case err != nil:
 			return err
@@ -204,6 +214,7 @@ func unacknowledged(c *net.TCPConn) (left int, err error) {
 	err = withFD(c, func(fd int) (err error) {
 		// The queue is read first: a reset empties it, and SO_ERROR then tells that it was one.
 		left, err = unix.IoctlGetInt(fd, unix.SIOCOUTQ)
+
 		broken, berr := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ERROR)
 		switch {
 		case berr != nil:

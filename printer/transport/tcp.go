@@ -26,16 +26,17 @@ func (d tcpDialer) Dial(ctx context.Context) (Conn, error) {
 	nd := net.Dialer{KeepAliveConfig: net.KeepAliveConfig{
 		Enable: true, Idle: 10 * time.Second, Interval: 5 * time.Second, Count: 4,
 	}}
+
 	start := time.Now()
-	c, err := nd.DialContext(ctx, "tcp", d.address)
+	conn, err := nd.DialContext(ctx, "tcp", d.address)
 	if err != nil {
 		return nil, connectError(d.address, time.Since(start), err)
 	}
-	return &tcpConn{c: c.(*net.TCPConn), name: "tcp " + d.address}, nil
+	return &tcpConn{c: conn.(*net.TCPConn), name: "tcp " + d.address}, nil
 }
 
-// A tcpConn is a Conn over TCP. It cannot know what the printer does with what its network board
-// has acknowledged: after a power cut that is lost.
+// A tcpConn is a Conn over TCP. It cannot know whether the printer prints the bytes that its network board
+// has acknowledged: after a power cut they are lost.
 type tcpConn struct {
 	c        *net.TCPConn
 	name     string
@@ -51,23 +52,25 @@ func (c *tcpConn) SetWriteDeadline(t time.Time) error { return c.c.SetWriteDeadl
 func (c *tcpConn) CloseWrite() error { return c.c.CloseWrite() }
 
 func (c *tcpConn) Write(b []byte) (int, error) {
-	n, err := c.c.Write(b)
-	if n > 0 {
+	written, err := c.c.Write(b)
+
+	if written > 0 {
 		c.wrote.Store(true)
 	}
+
 	if err != nil {
 		err = ioError("write", c.name, err)
 	}
-	return n, err
+	return written, err
 }
 
 // Read keeps io.EOF as it is: callers compare with it.
 func (c *tcpConn) Read(b []byte) (int, error) {
-	n, err := c.c.Read(b)
+	read, err := c.c.Read(b)
 	if err != nil && err != io.EOF {
 		err = ioError("read", c.name, err)
 	}
-	return n, err
+	return read, err
 }
 
 // Close resets the connection if its ticket was not finished. Otherwise the kernel would continue for
@@ -80,21 +83,24 @@ func (c *tcpConn) Close() error {
 	return c.c.Close()
 }
 
-// Finish does what print spoolers do: it closes our side and waits for the printer to close its own. The
+// Finish ends as print spoolers do: it closes our side and waits for the printer to close its own. The
 // ticket counts as taken if the printer's TCP has acknowledged everything, FIN included, without a reset.
 func (c *tcpConn) Finish(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return ioError("finish", c.name, err)
 	}
+
 	if err := c.c.CloseWrite(); err != nil {
 		if _, cause := unacknowledged(c.c); cause != nil {
 			err = cause // the reset; CloseWrite only reports that there is no connection
 		}
 		return ioError("finish", c.name, err)
 	}
+
 	if err := c.drain(ctx); err != nil {
 		return ioError("finish", c.name, err)
 	}
+
 	c.finished.Store(true)
 	return nil
 }
@@ -105,18 +111,22 @@ func (c *tcpConn) Finish(ctx context.Context) error {
 func (c *tcpConn) drain(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() { _ = c.c.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
+
 	buf := make([]byte, 512)
 	closed := false
 	var empty time.Time // since when the send queue has been empty
+
 	for {
 		if !closed {
 			if err := c.c.SetReadDeadline(time.Now().Add(pollInterval)); err != nil {
 				return err
 			}
 		}
+
 		if err := ctx.Err(); err != nil { // checked after SetReadDeadline, which may have undone AfterFunc's
 			return err
 		}
+
 		if closed {
 			time.Sleep(pollInterval)
 		} else if _, err := c.c.Read(buf); err == io.EOF {
@@ -124,19 +134,23 @@ func (c *tcpConn) drain(ctx context.Context) error {
 		} else if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 			return err
 		}
+
 		left, err := unacknowledged(c.c)
 		if err != nil {
 			return err
 		}
+
 		if left > 0 {
 			continue
 		}
 		if closed {
 			return nil
 		}
+
 		if empty.IsZero() {
 			empty = time.Now()
 		}
+
 		if time.Since(empty) >= closeGrace {
 			return nil
 		}

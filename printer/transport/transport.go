@@ -2,7 +2,7 @@
 // or a file. It writes bytes there and reads the printer's answers.
 //
 // It is the only package that opens devices. It knows no tickets and no printer commands. Its job is to
-// report failures exactly: an error says what was tried, what happened and what to check, and bytes are
+// report failures exactly: an error has the attempt, its result and the advice, and bytes are
 // never reported as taken when that is not known.
 package transport
 
@@ -47,13 +47,13 @@ type Conn interface {
 	// On a one-way connection Read returns io.EOF at once, every time: regular files, named pipes and
 	// devices that can only be written. tcp, serial and usb are two-way, as far as the connection is
 	// concerned; that a printer never answers is found out only by waiting. On these, io.EOF means that
-	// the printer has closed its side; it may still take what is written, or not.
+	// the printer has closed its side; it may still take written bytes, or not.
 	//
 	// Write returns how many bytes were handed over; they may still be in a buffer on the way. After its
 	// deadline the error is [os.ErrDeadlineExceeded]. After an error the bytes that n does not count were
 	// not sent.
 	//
-	// Close without a successful Finish discards what the printer has not taken yet, as far as possible:
+	// Close without a successful Finish discards the bytes that the printer has not taken yet, as far as possible:
 	// an abandoned ticket must not print later, while its repetition prints too.
 	io.ReadWriteCloser
 	SetReadDeadline(time.Time) error
@@ -69,21 +69,21 @@ type Conn interface {
 // OneWay reports whether c is known to have no way back. A question written to it would end up in a file
 // or on paper. It does not wait; false only means that it is not known.
 func OneWay(c Conn) bool {
-	w, ok := c.(interface{ OneWay() bool })
-	return ok && w.OneWay()
+	oneWay, ok := c.(interface{ OneWay() bool })
+	return ok && oneWay.OneWay()
 }
 
 // IsFile reports whether c writes to a regular file. Such a file keeps every byte, so padding for a
 // printer that may wait for the end of a command does not belong there.
 func IsFile(c Conn) bool {
-	d, ok := c.(*deviceConn)
-	return ok && d.regular
+	device, ok := c.(*deviceConn)
+	return ok && device.regular
 }
 
 // IsSerial reports whether c is a serial line, on which a kilobyte takes about a second.
 func IsSerial(c Conn) bool {
-	d, ok := c.(*deviceConn)
-	return ok && d.tty
+	device, ok := c.(*deviceConn)
+	return ok && device.tty
 }
 
 // defaultPort is the port of network printers; its protocol is also called raw, JetDirect or AppSocket.
@@ -108,12 +108,13 @@ const defaultPort = "9100"
 // flow control a printer that prints more slowly than it receives loses text without an error. Use a name
 // under /dev/serial/by-id rather than a number.
 //
-// The error says what is wrong with the address and shows a valid one.
+// The error says why the address is not valid and shows a valid one.
 func Open(address string) (Dialer, error) {
 	scheme, rest, ok := strings.Cut(address, "://")
 	if !ok {
 		return nil, missingScheme(address)
 	}
+
 	var d Dialer
 	var err error
 	switch strings.ToLower(scheme) {
@@ -129,6 +130,7 @@ func Open(address string) (Dialer, error) {
 		err = fmt.Errorf("unknown scheme %q; use tcp://host:9100, usb://, file:///dev/usb/lp0 "+
 			"or serial:///dev/ttyUSB0?baud=19200", scheme)
 	}
+
 	switch {
 	case errors.Is(err, errUser):
 		return nil, err // without the address: the part before the @ may be a password
@@ -142,11 +144,12 @@ func Open(address string) (Dialer, error) {
 // printer can be recognized. Otherwise they would not share a lock, and each would find the printer
 // busy with the other. An invalid address is returned unchanged.
 func CanonicalAddress(address string) string {
-	d, err := Open(address)
+	dialer, err := Open(address)
 	if err != nil {
 		return address
 	}
-	switch d := d.(type) {
+
+	switch d := dialer.(type) {
 	case tcpDialer:
 		return "tcp://" + d.address
 	case serialDialer: // without its settings: the same device may also be opened as a file
@@ -184,32 +187,37 @@ func parseFile(rest string) (Dialer, error) {
 // parseTCP resolves no name either: that happens at each dial, because the printer may get a new
 // address.
 func parseTCP(rest string) (Dialer, error) {
-	u, err := url.Parse("tcp://" + rest)
+	parsed, err := url.Parse("tcp://" + rest)
 	if err != nil && strings.Contains(rest, "@") {
 		return nil, errUser
 	}
+
 	if err != nil {
-		if e, ok := errors.AsType[*url.Error](err); ok {
-			err = e.Err
+		if inURL, ok := errors.AsType[*url.Error](err); ok {
+			err = inURL.Err
 		}
 		return nil, fmt.Errorf("%w; use tcp://host:9100", err)
 	}
+
 	switch {
-	case u.User != nil:
+	case parsed.User != nil:
 		return nil, errUser
-	case u.Path != "" && u.Path != "/", u.RawQuery != "", u.Fragment != "":
+	case parsed.Path != "" && parsed.Path != "/", parsed.RawQuery != "", parsed.Fragment != "":
 		return nil, errors.New("unexpected text after the host; use tcp://host:9100")
-	case u.Hostname() == "":
+	case parsed.Hostname() == "":
 		return nil, errors.New("the host is missing; use tcp://host:9100")
 	}
-	port := u.Port()
+
+	port := parsed.Port()
 	if port == "" {
 		port = defaultPort
 	}
-	if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
+
+	if number, err := strconv.Atoi(port); err != nil || number < 1 || number > 65535 {
 		return nil, fmt.Errorf("port %s is not between 1 and 65535; printers use 9100", port)
 	}
-	return tcpDialer{net.JoinHostPort(strings.ToLower(u.Hostname()), port)}, nil
+
+	return tcpDialer{net.JoinHostPort(strings.ToLower(parsed.Hostname()), port)}, nil
 }
 
 // parsePath returns the absolute, cleaned path of an address.
@@ -222,6 +230,7 @@ func parsePath(rest, example string) (string, error) {
 	case strings.HasSuffix(rest, "/"):
 		return "", fmt.Errorf("the path is a directory; use %s", example)
 	}
+
 	return filepath.Clean(rest), nil
 }
 
@@ -233,6 +242,7 @@ func parseQuery(query string, known ...string) (url.Values, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the part after the question mark is not name=value&name=value: %w", err)
 	}
+
 	for name, v := range values {
 		switch {
 		case !slices.Contains(known, name):

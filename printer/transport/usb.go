@@ -23,27 +23,30 @@ const usbExample = "usb://04b8:0e28?serial=X3BX012345"
 
 func parseUSB(rest string) (Dialer, error) {
 	ids, query, _ := strings.Cut(rest, "?")
-	v, err := parseQuery(query, "serial")
+	settings, err := parseQuery(query, "serial")
 	if err != nil {
 		return nil, err
 	}
-	d := usbDialer{serial: v.Get("serial"), sys: "/sys", dev: "/dev"}
-	if v.Has("serial") && d.serial == "" {
+
+	dialer := usbDialer{serial: settings.Get("serial"), sys: "/sys", dev: "/dev"}
+	if settings.Has("serial") && dialer.serial == "" {
 		return nil, fmt.Errorf("the serial number is empty; use %s, or omit it", usbExample)
 	}
+
 	if ids = strings.ToLower(strings.TrimSuffix(ids, "/")); ids != "" {
 		if !regexp.MustCompile(`^[0-9a-f]{4}:[0-9a-f]{4}$`).MatchString(ids) {
 			return nil, fmt.Errorf("%q is not vendor:product in hex, as lsusb shows it; use %s", ids, usbExample)
 		}
-		d.vendor, d.product, _ = strings.Cut(ids, ":")
+		dialer.vendor, dialer.product, _ = strings.Cut(ids, ":")
 	}
-	return d, nil
+	return dialer, nil
 }
 
 func (d usbDialer) Dial(ctx context.Context) (Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, openError(d.String(), err)
 	}
+
 	name, err := d.find()
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", d, err)
@@ -52,14 +55,16 @@ func (d usbDialer) Dial(ctx context.Context) (Conn, error) {
 }
 
 func (d usbDialer) String() string {
-	s := "usb://"
+	text := "usb://"
+
 	if d.vendor != "" {
-		s += d.vendor + ":" + d.product
+		text += d.vendor + ":" + d.product
 	}
+
 	if d.serial != "" {
-		s += "?serial=" + d.serial
+		text += "?serial=" + d.serial
 	}
-	return s
+	return text
 }
 
 // find returns the printer's current name, for example lp0. With several matches it fails instead
@@ -68,6 +73,7 @@ func (d usbDialer) find() (string, error) {
 	all := usbPrinters(d.sys)
 	var fit, other []string
 	name := ""
+
 	for _, p := range all {
 		otherModel := d.vendor != "" && (p.vendor != d.vendor || p.product != d.product)
 		if otherModel || d.serial != "" && !slices.Contains(p.serials, d.serial) {
@@ -77,6 +83,7 @@ func (d usbDialer) find() (string, error) {
 		name = p.name
 		fit = append(fit, p.String())
 	}
+
 	switch {
 	case len(fit) == 1:
 		return name, nil
@@ -102,21 +109,24 @@ func USBPrinters() (out []USBPrinter) { return plugged("/sys") }
 
 func plugged(sys string) (out []USBPrinter) {
 	for _, p := range usbPrinters(sys) {
-		d := usbDialer{vendor: p.vendor, product: p.product}
+		dialer := usbDialer{vendor: p.vendor, product: p.product}
 		if len(p.serials) > 0 {
-			d.serial = p.serials[0]
+			dialer.serial = p.serials[0]
 		}
+
 		// The texts are the device's own, and a serial number with other characters cannot be in an address.
-		if _, err := Open(d.String()); err != nil || strings.ContainsFunc(d.serial, unprintable) {
-			d.serial = ""
+		if _, err := Open(dialer.String()); err != nil || strings.ContainsFunc(dialer.serial, unprintable) {
+			dialer.serial = ""
 		}
+
 		model := strings.Map(func(r rune) rune {
 			if unprintable(r) {
 				return -1
 			}
 			return r
 		}, p.model)
-		out = append(out, USBPrinter{Address: d.String(), Model: model})
+
+		out = append(out, USBPrinter{Address: dialer.String(), Model: model})
 	}
 	return out
 }
@@ -125,7 +135,7 @@ func unprintable(r rune) bool {
 	return r < ' ' || r > '~' || r == '"' || r == '&' || r == '%' || r == '+'
 }
 
-// A usbPrinter is what the kernel reports of a USB printer.
+// A usbPrinter is the kernel's report of a USB printer.
 type usbPrinter struct {
 	name            string   // lp0
 	vendor, product string   // ids, hex
@@ -135,17 +145,18 @@ type usbPrinter struct {
 
 // String is for messages. Texts from the device are quoted, because they may contain control characters.
 func (p usbPrinter) String() string {
-	s := fmt.Sprintf("%s (%q, usb://%s:%s", p.name, p.model, p.vendor, p.product)
+	text := fmt.Sprintf("%s (%q, usb://%s:%s", p.name, p.model, p.vendor, p.product)
 	if len(p.serials) > 0 {
-		s += fmt.Sprintf("?serial=%q", p.serials[0])
+		text += fmt.Sprintf("?serial=%q", p.serials[0])
 	}
-	return s + ")"
+	return text + ")"
 }
 
 // usbPrinters lists the printers that are plugged in. The kernel's driver shows each below class/usbmisc,
 // with a link to its USB interface, which lies in the directory of the USB device. ieee1284_id is the device
 // id that the printer returned (linux: drivers/usb/class/usblp.c).
 func usbPrinters(sys string) []usbPrinter {
+
 	links, _ := filepath.Glob(filepath.Join(sys, "class/usbmisc/lp*")) // only a bad pattern is an error
 	var all []usbPrinter
 	for _, link := range links {
@@ -153,31 +164,36 @@ func usbPrinters(sys string) []usbPrinter {
 		if err != nil {
 			continue // it was just unplugged
 		}
+
 		device := filepath.Dir(function)
 		id := deviceID(readAttribute(function, "ieee1284_id"))
-		p := usbPrinter{
+		printer := usbPrinter{
 			name:   filepath.Base(link),
 			vendor: readAttribute(device, "idVendor"), product: readAttribute(device, "idProduct"),
 			model: strings.TrimSpace(readAttribute(device, "manufacturer") + " " + readAttribute(device, "product")),
 		}
+
 		// Some cheap printers have no strings in their USB descriptor, but answer with a device id.
-		if p.model == "" {
-			p.model = strings.TrimSpace(firstValue(id, "MFG", "MANUFACTURER") + " " + firstValue(id, "MDL", "MODEL"))
+		if printer.model == "" {
+			maker, model := firstValue(id, "MFG", "MANUFACTURER"), firstValue(id, "MDL", "MODEL")
+			printer.model = strings.TrimSpace(maker + " " + model)
 		}
+
 		for _, s := range []string{readAttribute(device, "serial"), firstValue(id, "SN", "SERN", "SERIALNUMBER")} {
-			if s != "" && !slices.Contains(p.serials, s) {
-				p.serials = append(p.serials, s)
+			if s != "" && !slices.Contains(printer.serials, s) {
+				printer.serials = append(printer.serials, s)
 			}
 		}
-		all = append(all, p)
+
+		all = append(all, printer)
 	}
 	return all
 }
 
 // readAttribute reads one sysfs attribute; a missing one is empty.
 func readAttribute(dir, name string) string {
-	b, _ := os.ReadFile(filepath.Join(dir, name)) // devices do not have all of them
-	return strings.TrimSpace(string(b))
+	value, _ := os.ReadFile(filepath.Join(dir, name)) // devices do not have all of them
+	return strings.TrimSpace(string(value))
 }
 
 // deviceID parses an IEEE 1284 device id: "MFG:EPSON;MDL:TM-T20III;SN:123;". Makers do not agree on
@@ -185,8 +201,8 @@ func readAttribute(dir, name string) string {
 func deviceID(s string) map[string]string {
 	id := map[string]string{}
 	for field := range strings.SplitSeq(s, ";") {
-		if k, v, ok := strings.Cut(field, ":"); ok {
-			id[strings.ToUpper(strings.TrimSpace(k))] = strings.TrimSpace(v)
+		if key, value, ok := strings.Cut(field, ":"); ok {
+			id[strings.ToUpper(strings.TrimSpace(key))] = strings.TrimSpace(value)
 		}
 	}
 	return id
@@ -195,8 +211,8 @@ func deviceID(s string) map[string]string {
 // firstValue is the first of the keys' values that is not empty.
 func firstValue(m map[string]string, keys ...string) string {
 	for _, k := range keys {
-		if v := m[k]; v != "" {
-			return v
+		if value := m[k]; value != "" {
+			return value
 		}
 	}
 	return ""

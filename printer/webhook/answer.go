@@ -15,11 +15,11 @@ import (
 const (
 	// MaxAnswer is how many bytes of an answer are read, in case it never ends.
 	MaxAnswer = 16 << 10
-	// maxRetryAfter bounds what the other side may ask for: a kitchen cannot wait longer without a try.
+	// maxRetryAfter bounds the pause that the other side may ask for: a kitchen cannot wait longer without a try.
 	maxRetryAfter = 5 * time.Minute
 )
 
-// An Answer is what the other side said to a message.
+// An Answer is the other side's answer to a message.
 type Answer struct {
 	Code int
 	// Said is the status and the first line of the answer that has any text, without secrets.
@@ -29,7 +29,7 @@ type Answer struct {
 	// RetryAfter is the pause that the other side asks for, at most five minutes; 0: none. A date is not used, because
 	// the clock of this box or of the other side may be wrong by years.
 	RetryAfter time.Duration
-	// Resent says that the transport sent the message again after a connection had broken: nobody knows what became
+	// Resent says that the transport sent the message again after a connection had broken: nobody knows the fate
 	// of the first sending.
 	Resent bool
 }
@@ -39,12 +39,14 @@ func (p *post) answer(res *http.Response) Answer {
 	for r := res.Request.Response; r != nil; r = r.Request.Response { // the redirects that were followed
 		answers++
 	}
+
 	a := Answer{Code: res.StatusCode, Said: p.said(res), RetryAfter: retryAfter(res)}
-	if u, err := res.Location(); err != nil || u.Host == "" {
+	if location, err := res.Location(); err != nil || location.Host == "" {
 		a.Redirect = "no readable address"
 	} else {
-		a.Redirect = layout.OneLine(u.Scheme + "://" + u.Host)
+		a.Redirect = layout.OneLine(location.Scheme + "://" + location.Host)
 	}
+
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	a.Resent = p.sendings > answers
@@ -62,18 +64,20 @@ func retryAfter(res *http.Response) time.Duration {
 // said reads the rest of the body too, up to a limit, so that the connection can be used again.
 func (p *post) said(res *http.Response) string {
 	out := strconv.Itoa(res.StatusCode)
-	if s := http.StatusText(res.StatusCode); s != "" {
-		out += " " + s
+	if text := http.StatusText(res.StatusCode); text != "" {
+		out += " " + text
 	}
+
 	in := io.LimitReader(res.Body, MaxAnswer)
-	r := bufio.NewScanner(in)
-	r.Buffer(nil, MaxAnswer+1)
-	for r.Scan() {
-		if l := Redact(r.Text(), slices.Concat(p.m.Secrets, p.m.Keys.text)...); l != "" {
-			out += ": " + l
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, MaxAnswer+1)
+	for lines.Scan() {
+		if line := Redact(lines.Text(), slices.Concat(p.m.Secrets, p.m.Keys.text)...); line != "" {
+			out += ": " + line
 			break
 		}
 	}
+
 	_, _ = io.Copy(io.Discard, in)
 	return out
 }

@@ -41,16 +41,20 @@ func ReadKeys(file string) (Keys, error) {
 		if !ok {
 			return Keys{}, fmt.Errorf("line %d: want %s and base64", i+1, secretPrefix)
 		}
+
 		key, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(code, "="))
 		if err != nil {
 			return Keys{}, fmt.Errorf("line %d: not base64 after %s", i+1, secretPrefix)
 		}
+
 		if len(key) < 16 {
 			return Keys{}, fmt.Errorf("line %d: a secret of %d bytes; want at least 16, usually 24",
 				i+1, len(key))
 		}
+
 		k.keys, k.text = append(k.keys, key), append(k.text, code)
 	}
+
 	if len(k.keys) == 0 {
 		return Keys{}, errors.New("contains no secret")
 	}
@@ -72,10 +76,10 @@ func (k Keys) sign(h http.Header, id string, at time.Time, body []byte) {
 func (k Keys) signature(id string, at time.Time, body []byte) string {
 	var all []string
 	for _, key := range k.keys {
-		h := hmac.New(sha256.New, key)
-		fmt.Fprintf(h, "%s.%s.", id, unixSeconds(at))
-		h.Write(body)
-		all = append(all, "v1,"+base64.StdEncoding.EncodeToString(h.Sum(nil)))
+		hash := hmac.New(sha256.New, key)
+		fmt.Fprintf(hash, "%s.%s.", id, unixSeconds(at))
+		hash.Write(body)
+		all = append(all, "v1,"+base64.StdEncoding.EncodeToString(hash.Sum(nil)))
 	}
 	return strings.Join(all, " ")
 }

@@ -1,8 +1,8 @@
 // Package webhook posts JSON to the programs of others, signed as Standard Webhooks: a ticket to a kitchen display,
 // an outcome, a message to people.
 //
-// A post says exactly when the first byte of its body goes out, what the other side answered, and nothing that is
-// secret. What an answer means is the caller's business, and so is keeping what was not taken: a ticket waits in its
+// A post reports exactly when the first byte of its body goes out, the other side's answer, and nothing that is
+// secret. The caller interprets the answer and keeps a message that was not taken: a ticket waits in its
 // queue, an outcome in the queue's file.
 package webhook
 
@@ -25,9 +25,9 @@ import (
 type Message struct {
 	ID     string      // the same when it is sent again
 	Body   []byte      // JSON
-	Header http.Header // beside those of every post
+	Header http.Header // beside the headers of every post
 	Keys   Keys        // sign it
-	// Secrets are removed from what the other side said, beside those of Keys.
+	// Secrets are removed from the other side's answer, beside the Keys.
 	Secrets []string
 	// Begin is called when the connection is open and before the first byte of Body; if it fails, none is sent. Nil:
 	// nothing needs to be stored.
@@ -41,22 +41,26 @@ var errTimeout = errors.New("no answer in time")
 // Post sends m to an address over rt. Its errors never contain the address.
 func Post(ctx context.Context, rt http.RoundTripper, to *url.URL, m Message) (Answer, error) {
 	m.Timeout = cmp.Or(m.Timeout, 15*time.Second)
+
 	// A timer and not context.WithTimeout, because begin stops it while the disk works and starts it anew.
 	timed, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	p := &post{ctx: ctx, m: m, timer: time.AfterFunc(m.Timeout, func() { cancel(errTimeout) })}
-	defer p.finish()
+	sending := &post{ctx: ctx, m: m, timer: time.AfterFunc(m.Timeout, func() { cancel(errTimeout) })}
+	defer sending.finish()
+
 	client := http.Client{Transport: rt, CheckRedirect: sameHost}
-	res, err := client.Do(p.request(timed, to))
+	res, err := client.Do(sending.request(timed, to))
 	if err != nil {
-		return Answer{}, p.transportError(timed, err)
+		return Answer{}, sending.transportError(timed, err)
 	}
 	defer res.Body.Close()
+
 	// An answer without the message (a proxy's, for example) proves nothing about it.
-	if m.Begin != nil && !p.sending() {
-		return Answer{}, p.transportError(timed, errors.New("it answered before the message was sent"))
+	if m.Begin != nil && !sending.sending() {
+		return Answer{}, sending.transportError(timed, errors.New("it answered before the message was sent"))
 	}
-	return p.answer(res), nil
+
+	return sending.answer(res), nil
 }
 
 // Deliver posts m and returns nil once it was taken. Its errors contain nothing of the address but its host.
@@ -65,24 +69,26 @@ func Deliver(ctx context.Context, rt http.RoundTripper, address string, m Messag
 	if err != nil || to.Host == "" {
 		return errors.New("the address is not of the form https://HOST/PATH")
 	}
+
 	m.Secrets = append(m.Secrets, Pieces(address)...)
-	a, err := Post(ctx, rt, to, m)
+	answer, err := Post(ctx, rt, to, m)
+
 	switch {
 	case err != nil:
 		return errors.New(Redact(err.Error(), m.Secrets...))
-	case a.Code/100 != 2:
-		return fmt.Errorf("it answered %s", a.Said)
+	case answer.Code/100 != 2:
+		return fmt.Errorf("it answered %s", answer.Said)
 	}
 	return nil
 }
 
-// A post is one HTTP request. What it costs the message depends on when it fails: before the first byte of the body
+// A post is one HTTP request. The moment of a failure decides: before the first byte of the body
 // nothing was sent, after it only the answer tells. bodyReader finds that moment.
 type post struct {
 	ctx context.Context // the caller's, for Begin
 	m   Message
 
-	mu       sync.Mutex // guards what follows: the HTTP transport reads the body in a goroutine of its own
+	mu       sync.Mutex // guards the fields below: the HTTP transport reads the body in a goroutine of its own
 	timer    *time.Timer
 	finished bool
 	begun    bool
@@ -97,12 +103,15 @@ func (p *post) request(timed context.Context, to *url.URL) *http.Request {
 		Method: http.MethodPost, URL: to, Host: to.Host, ContentLength: int64(len(p.m.Body)),
 		Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}).WithContext(timed)
+
 	r.GetBody = func() (io.ReadCloser, error) { return &bodyReader{p: p, rest: bytes.NewReader(p.m.Body)}, nil }
 	r.Body, _ = r.GetBody()
+
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json")
 	r.Header.Set("User-Agent", "ticketrail")
 	maps.Copy(r.Header, p.m.Header)
+
 	p.m.Keys.sign(r.Header, p.m.ID, time.Now(), p.m.Body)
 	return r
 }
@@ -121,6 +130,7 @@ func (b *bodyReader) Read(to []byte) (int, error) {
 	if err := b.p.begin(); err != nil {
 		return 0, err
 	}
+
 	if !b.started {
 		b.started = true
 		b.p.mu.Lock()
@@ -148,6 +158,7 @@ func (p *post) begin() error {
 	case !p.timer.Stop(): // Begin may wait for the disk; that time must not count against the other side
 		return errTimeout
 	}
+
 	p.begun = true
 	if p.beginErr = p.m.Begin(p.ctx); p.beginErr == nil {
 		p.timer.Reset(p.m.Timeout)
@@ -170,15 +181,16 @@ func (p *post) finish() {
 	p.timer.Stop()
 }
 
-// transportError says what a post without an answer means. The order of the cases: an error of Begin is the disk's,
-// an ended context the caller's; only what remains is the other side's fault.
+// transportError explains a post without an answer. The order of the cases: an error of Begin is the disk's,
+// an ended context the caller's; only the rest is the other side's fault.
 func (p *post) transportError(timed context.Context, err error) error {
 	p.mu.Lock()
 	beginErr, sent := p.beginErr, p.sendings > 0
 	p.mu.Unlock()
-	if u, ok := errors.AsType[*url.Error](err); ok {
-		err = u.Err // a url.Error prints the whole address
+	if inURL, ok := errors.AsType[*url.Error](err); ok {
+		err = inURL.Err // a url.Error prints the whole address
 	}
+
 	switch {
 	case beginErr != nil:
 		return beginErr
@@ -208,7 +220,7 @@ type Backoff struct {
 	pause       time.Duration
 }
 
-// Next is the pause after one more failed attempt: half to one and a half times what it is nominally, so that the
+// Next is the pause after one more failed attempt: half to one and a half times the nominal one, so that the
 // boxes of a chain do not come all at once.
 func (b *Backoff) Next() time.Duration {
 	b.pause = min(max(2*b.pause, b.First), b.Last)
