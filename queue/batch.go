@@ -296,6 +296,12 @@ func (q *Queue) nextPos(front bool) uint64 {
 
 // noteOutcome stores the outcome of a job, in the transaction that changes the job.
 func (b *batch) noteOutcome(job uint64, s jobState, what string) {
+	b.storeOutcome(storedOutcome{Job: job, What: ticket.State(what), Station: s.Station, Reason: s.Why,
+		Attempts: s.Attempts, Doubt: s.Doubts > 0})
+}
+
+// storeOutcome stores an outcome with the time, if somebody is to be told.
+func (b *batch) storeOutcome(o storedOutcome) {
 	if !b.q.keepOutcomes.Load() {
 		return
 	}
@@ -303,18 +309,15 @@ func (b *batch) noteOutcome(job uint64, s jobState, what string) {
 	outcomes, err := b.bucket(bucketKV).CreateBucketIfNotExists([]byte(outcomesName))
 	if err != nil { // the tree is damaged there; the ticket matters more
 		b.afterCommit(func() { b.q.metrics.outcomesLost.Inc() })
-		b.q.log.Error("an outcome cannot be stored", "job", job, "outcome", what, "err", err)
+		b.q.log.Error("an outcome cannot be stored", "job", o.Job, "outcome", o.What, "err", err)
 		return
 	}
 
 	outcomes.FillPercent = 0.9        // keys only grow
 	seq, _ := outcomes.NextSequence() // in a transaction that can write it cannot fail
+	o.At, o.Running = b.wall.UnixMilli(), int64(b.now)
 
-	raw, err := sealJSON(storedOutcome{
-		Job: job, What: ticket.State(what), Station: s.Station, Reason: s.Why,
-		At: b.wall.UnixMilli(), Running: int64(b.now), Attempts: s.Attempts, Doubt: s.Doubts > 0,
-	})
-
+	raw, err := sealJSON(o)
 	b.fail(err)
 	b.put(outcomes, key64(seq), raw)
 }

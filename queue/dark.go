@@ -21,14 +21,8 @@ func (q *Queue) PrintShown(ctx context.Context, from, to string, t ticket.Ticket
 	}
 
 	err := q.do(ctx, opOnce, size, func(b *batch) error {
-		cards, err := b.bucket(bucketKV).CreateBucketIfNotExists([]byte(kv.name))
-		if err != nil {
-			b.fail(err)
+		if err := b.putAll(kv, values); err != nil {
 			return err
-		}
-
-		for key, value := range values {
-			b.put(cards, []byte(key), seal(value))
 		}
 
 		b.enqueue(jobState{

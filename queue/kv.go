@@ -55,6 +55,23 @@ func (s *KV) Put(ctx context.Context, key string, value []byte) error {
 	})
 }
 
+// putAll puts values into the map kv; a nil one deletes its key.
+func (b *batch) putAll(kv *KV, values map[string][]byte) error {
+	k, err := b.bucket(bucketKV).CreateBucketIfNotExists([]byte(kv.name))
+	if err != nil {
+		b.fail(err)
+		return err
+	}
+	for key, value := range values {
+		if value == nil {
+			b.del(k, []byte(key))
+		} else {
+			b.put(k, []byte(key), seal(value))
+		}
+	}
+	return nil
+}
+
 // Delete implements [kv.Store]. It returns the same errors as Put.
 func (s *KV) Delete(ctx context.Context, key string) error {
 	return s.write(ctx, "delete", key, 0, func(b *batch) error {

@@ -28,24 +28,32 @@ type Outcome struct {
 	// Attempts and Doubt are the job's at that time.
 	Attempts int
 	Doubt    bool
+	// Order and Jobs are those of an order, see [Queue.NoteOrder]; Job is the first of them.
+	Order string
+	Jobs  []uint64
 }
 
 // The values of Outcome.What beside the states of tickets.
 const (
 	Accepted = "accepted" // the job waits in the queue of its station
 	Late     = "late"     // it has waited for longer than it should
+	// Of an order.
+	Ready    = "ready"
+	NotReady = "not_ready" // it was Ready
 )
 
 // storedOutcome is an Outcome in the file. A damaged one is passed over.
 type storedOutcome struct {
 	Job      uint64       `json:"j"`
-	What     ticket.State `json:"w"` // or Accepted, Late
+	What     ticket.State `json:"w"` // or Accepted, Late, Ready, NotReady
 	Station  string       `json:"s"`
 	Reason   string       `json:"why,omitempty"`
 	At       int64        `json:"at"` // wall clock, ms
 	Running  int64        `json:"t"`  // running time, ns
 	Attempts int          `json:"a,omitempty"`
 	Doubt    bool         `json:"d,omitempty"`
+	Order    string       `json:"o,omitempty"`
+	Jobs     []uint64     `json:"js,omitempty"`
 }
 
 // KeepOutcomes says whether outcomes are kept for [Queue.Outcomes] from now on: until they are forgotten,
@@ -67,6 +75,7 @@ func (q *Queue) Outcomes(limit int) (out []Outcome, err error) {
 				outcome.Job, outcome.What, outcome.Station = stored.Job, string(stored.What), stored.Station
 				outcome.Reason = stored.Reason
 				outcome.Attempts, outcome.Doubt = stored.Attempts, stored.Doubt
+				outcome.Order, outcome.Jobs = stored.Order, stored.Jobs
 				outcome.At = time.UnixMilli(stored.At).UTC()
 			}
 			out = append(out, outcome)
@@ -78,6 +87,23 @@ func (q *Queue) Outcomes(limit int) (out []Outcome, err error) {
 		return nil, fmt.Errorf("read outcomes: %w", err)
 	}
 	return out, nil
+}
+
+// NoteOrder stores an outcome of an order and changes the map kv in one transaction: a crash leaves both or none. A nil
+// value deletes its key. The error is that of [KV.Put].
+func (q *Queue) NoteOrder(ctx context.Context, kv *KV, values map[string][]byte, o Outcome) error {
+	err := q.do(ctx, opOnce, smallOp, func(b *batch) error {
+		if err := b.putAll(kv, values); err != nil {
+			return err
+		}
+		b.storeOutcome(storedOutcome{Job: o.Job, What: ticket.State(o.What), Station: o.Station, Order: o.Order,
+			Jobs: o.Jobs})
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("note that an order is %s: %w", o.What, err)
+	}
+	return nil
 }
 
 // OutcomesKept says how many outcomes there are.

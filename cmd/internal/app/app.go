@@ -231,6 +231,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	a.registry.MustRegister(a.source, a.venues)
 	a.outcomes = outcomes.New(outcomes.Options{
 		Queue: a.queue, Registerer: a.registry, Logger: a.log.With("component", "outcomes"),
+		Orders: a.stations.Orders,
 	})
 	a.notifier = newNotifier(a)
 

@@ -24,6 +24,7 @@ import (
 
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
+	"ticketrail/printer/kds/board"
 	"ticketrail/printer/webhook"
 	"ticketrail/queue"
 	"ticketrail/queue/ticket"
@@ -42,7 +43,7 @@ const (
 // An Event is what is posted. Fields are only added.
 type Event struct {
 	// Type is ticket.accepted, ticket.late, ticket.out, ticket.held, ticket.failed, ticket.expired,
-	// ticket.cancelled or ticket.moved.
+	// ticket.cancelled or ticket.moved; or, of a whole order, order.ready or order.not_ready.
 	Type      string    `json:"type"`
 	Timestamp time.Time `json:"timestamp"` // when it became so
 	Data      Data      `json:"data"`
@@ -58,6 +59,9 @@ type Data struct {
 	Station string       `json:"station"`
 	Proof   ticket.State `json:"proof,omitempty"` // of ticket.out: confirmed, processed, sent, shown or taken
 	Reason  string       `json:"reason,omitempty"`
+	// Of an order: what names it at all stations, and its jobs there. Job is the first of them.
+	Order string   `json:"order,omitempty"`
+	Jobs  []uint64 `json:"jobs,omitempty"`
 	// Attempts are those that failed or succeeded until then. MayHaveComeOut: one of those that failed may have.
 	Attempts       int  `json:"attempts"`
 	MayHaveComeOut bool `json:"may_have_come_out"`
@@ -80,6 +84,8 @@ type Options struct {
 	Queue      *queue.Queue
 	Registerer prometheus.Registerer
 	Logger     *slog.Logger
+	// Orders returns the orders of each station that says when one is ready, by its name.
+	Orders func() map[string]*board.Orders
 }
 
 // A Teller posts outcomes. Use and Finding may be called from any goroutine.
@@ -94,12 +100,19 @@ type Teller struct {
 	mu      sync.Mutex // guards what follows
 	failing error      // of the last attempt
 	since   time.Time  // of the first attempt that failed
+
+	// Of the orders that are ready, see noteReady; only watch uses them.
+	kv       *queue.KV
+	marks    map[string]bool   // nil: to be read
+	readAt   time.Time         // when they were
+	compared map[string]string // by station: the id of the state that they were compared with
 }
 
 // New makes a Teller that tells nobody.
 func New(o Options) *Teller {
 	f := promauto.With(o.Registerer)
 	t := &Teller{o: o, changed: make(chan struct{}, 1), post: webhook.Deliver,
+		kv: o.Queue.KV("ready"),
 		posted: f.NewCounterVec(prometheus.CounterOpts{Name: "ticketrail_outcomes_posted_total",
 			Help: "Outcomes of tickets that were posted, by result; a failed one is posted again."},
 			[]string{"result"})}
@@ -127,9 +140,12 @@ func (t *Teller) Use(conf config.Outcomes) {
 
 // Run tells outcomes until ctx ends. It returns nil.
 func (t *Teller) Run(ctx context.Context) error {
-	var late sync.WaitGroup
-	late.Go(func() { t.markLate(ctx) })
-	defer late.Wait()
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		t.watch(ctx, lookLate, func(c *config.Outcomes) error { return t.o.Queue.MarkLate(ctx, c.LateAfter) })
+	})
+	watching.Go(func() { t.watch(ctx, lookReady, func(*config.Outcomes) error { return t.noteReady(ctx) }) })
+	defer watching.Wait()
 	retry := webhook.Backoff{First: firstRetry, Last: lastRetry}
 	for ctx.Err() == nil {
 		wait := look
@@ -214,7 +230,11 @@ func (t *Teller) tellOne(ctx context.Context, address string, keys webhook.Keys,
 func (t *Teller) event(ctx context.Context, o queue.Outcome) (Event, error) {
 	e := Event{Type: "ticket." + o.What, Timestamp: o.At, Data: Data{
 		Seq: o.Seq, Job: o.Job, Station: o.Station, Reason: o.Reason, Attempts: o.Attempts, MayHaveComeOut: o.Doubt,
+		Order: o.Order, Jobs: o.Jobs,
 	}}
+	if o.Order != "" {
+		e.Type = "order." + o.What
+	}
 	if s := ticket.State(o.What); slices.Contains(ticket.Proofs(), s) {
 		e.Type, e.Data.Proof, e.Data.MayHaveComeOut = "ticket.out", s, false
 	}
@@ -232,9 +252,9 @@ func (t *Teller) event(ctx context.Context, o queue.Outcome) (Event, error) {
 	return e, nil
 }
 
-// markLate looks for late tickets, also while the receiver is away.
-func (t *Teller) markLate(ctx context.Context) {
-	tick := time.NewTicker(lookLate)
+// watch looks for something to tell at an interval, also while the receiver is away.
+func (t *Teller) watch(ctx context.Context, interval time.Duration, look func(*config.Outcomes) error) {
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
 		select {
@@ -243,8 +263,8 @@ func (t *Teller) markLate(ctx context.Context) {
 		case <-tick.C:
 		}
 		if conf := t.conf.Load(); conf.Enabled() {
-			if err := t.o.Queue.MarkLate(ctx, conf.LateAfter); err != nil && ctx.Err() == nil {
-				t.o.Logger.Warn("late tickets could not be noted", "err", err)
+			if err := look(conf); err != nil && ctx.Err() == nil {
+				t.o.Logger.Warn("an outcome could not be noted", "err", err)
 			}
 		}
 	}

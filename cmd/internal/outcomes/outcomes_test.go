@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"ticketrail/config"
+	"ticketrail/printer/kds/board"
 	"ticketrail/printer/webhook"
 	"ticketrail/queue"
 	"ticketrail/queue/ticket"
@@ -98,8 +99,11 @@ func TestARepairedConfigurationIsTriedAtOnce(t *testing.T) {
 	})
 }
 
-// A receiver is another system.
+// A receiver is another system. hot is a screen of the kitchen, of which it is told.
 type receiver struct {
+	hot   *board.Board
+	pass  *board.Pass // nil: none shows hot
+	stop  func()      // ends the first Teller; also twice
 	mu    sync.Mutex
 	fails error
 	tries int
@@ -146,21 +150,35 @@ func inBubble(t *testing.T, f func(t *testing.T, q *queue.Queue, told *Teller, r
 			t.Fatal(err)
 		}
 		defer q.Close()
+		hot, err := board.OpenBoard(board.BoardOptions{Station: "hot", KV: q.KV("board hot")})
+		if err != nil {
+			t.Fatal(err)
+		}
 		var log strings.Builder
-		r := &receiver{}
-		told := New(Options{Queue: q, Registerer: prometheus.NewRegistry(),
-			Logger: slog.New(slog.NewTextHandler(&log, nil))})
-		told.post = r.post
-		told.Use(config.Outcomes{Address: config.NewSecret("https://h/"), LateAfter: 3 * time.Minute,
-			Keys: config.NewSecret("whsec_QUJDQUJDQUJDQUJDQUJDQUJDQUJDQUJD\n")})
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		ended := make(chan struct{})
-		go func() { defer close(ended); _ = told.Run(ctx) }()
+		r := &receiver{hot: hot}
+		told, stop := tell(t, q, r, &log)
+		r.stop = stop
 		f(t, q, told, r, &log)
-		cancel()
-		<-ended
+		stop()
 	})
+}
+
+// tell starts a Teller, as the daemon does.
+func tell(t *testing.T, q *queue.Queue, r *receiver, log *strings.Builder) (told *Teller, stop func()) {
+	told = New(Options{Queue: q, Registerer: prometheus.NewRegistry(), Logger: slog.New(slog.NewTextHandler(log, nil)),
+		Orders: func() map[string]*board.Orders {
+			if r.pass != nil {
+				return map[string]*board.Orders{"pass": r.pass.Orders}
+			}
+			return map[string]*board.Orders{"hot": r.hot.Orders}
+		}})
+	told.post = r.post
+	told.Use(config.Outcomes{Address: config.NewSecret("https://h/"), LateAfter: 3 * time.Minute,
+		Keys: config.NewSecret("whsec_QUJDQUJDQUJDQUJDQUJDQUJDQUJDQUJD\n")})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); _ = told.Run(ctx) }()
+	return told, func() { cancel(); <-ended }
 }
 
 func accept(t *testing.T, q *queue.Queue, id string) {

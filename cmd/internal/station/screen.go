@@ -209,6 +209,19 @@ func (d *screens) show(next *Built) {
 	d.metrics.Set(all)
 }
 
+// Orders returns the orders of each pass, and of each screen that no pass shows, by its name. These say when an order
+// is ready.
+func (s *Set) Orders() map[string]*board.Orders {
+	d, active, out := s.screens, s.active.Load(), map[string]*board.Orders{}
+	for _, c := range active.conf.Screens {
+		shows := func(pass config.Screen) bool { return slices.Contains(pass.Of, c.Name) }
+		if on := d.screen(active, c.Name); on != nil && !slices.ContainsFunc(active.conf.Screens, shows) {
+			out[c.Name] = on.Orders()
+		}
+	}
+	return out
+}
+
 // screen is the screen or pass of that name; nil for none.
 func (d *screens) screen(b *Built, name string) *screen {
 	if s, ok := b.stations[name].(*screen); ok {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -51,6 +53,17 @@ func TestAReloadKeepsTheStationsThatDidNotChange(t *testing.T) {
 	s.Swap(next)
 	if s.screens.passes["pass"] != pass || pass == nil {
 		t.Error("the pass is another one although nothing about it changed")
+	}
+}
+
+func TestAPassSaysWhatIsReadyInsteadOfTheScreensThatItShows(t *testing.T) {
+	conf := configOfEveryKind()
+	alone := conf.Screens[0]
+	alone.Name = "alone"
+	conf.Screens = append(conf.Screens, alone)
+	s, _ := openSet(t, conf)
+	if got := slices.Sorted(maps.Keys(s.Orders())); !slices.Equal(got, []string{"alone", "pass"}) {
+		t.Errorf("%q say it", got)
 	}
 }
 

@@ -94,6 +94,13 @@ func (o *Order) Jobs() (jobs []uint64) {
 	return jobs
 }
 
+// Group is what an order has in common with the open one that it was, and with the same order on other screens if it
+// began there with the same ticket.
+func (o *Order) Group() string {
+	group, _, _ := strings.Cut(o.Key, "~")
+	return group
+}
+
 // successor is the order that one with that key has become, because another cook was faster.
 func (v *Orders) successor(key string) *Order {
 	v.mu.RLock()

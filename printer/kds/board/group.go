@@ -233,6 +233,8 @@ func (a *assembler) assemble(g *group, finish func(*group, *Order)) assembled {
 		o := b.order()
 		if finish != nil {
 			finish(g, o)
+		} else {
+			o.Ready = o.State == Bumped && g.hasWanted(o)
 		}
 		o.seal()
 		m.orders = append(m.orders, o)

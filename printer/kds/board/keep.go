@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"ticketrail/printer/layout"
@@ -58,8 +57,7 @@ func (b *Board) forgettable() (gone []*entry) {
 		for _, r := range o.refs {
 			recallable[r.Job] = o.State != Open
 		}
-		group, _, _ := strings.Cut(o.Key, "~")
-		for _, m := range b.assembler.groups[group].members {
+		for _, m := range b.assembler.groups[o.Group()].members {
 			needed[m.rec.Job] = true
 		}
 	}

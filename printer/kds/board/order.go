@@ -64,9 +64,10 @@ type Order struct {
 	Left    int      `json:"left"` // items that are still to be made
 	Tickets []Ticket `json:"tickets"`
 
+	// Ready: at the pass all of it is made; at another screen it was bumped, and some of it is wanted.
+	Ready bool `json:"ready,omitempty"`
 	// At the pass only. An order is Cancelled if nothing of it is wanted any more.
 	Parts     []Part `json:"parts,omitempty"`
-	Ready     bool   `json:"ready,omitempty"`
 	Cancelled bool   `json:"cancelled,omitempty"`
 
 	sum  uint64 // of its JSON

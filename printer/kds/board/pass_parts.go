@@ -236,9 +236,9 @@ func (x *Pass) take(p *Part, job uint64, kind SiblingKind, state PartState, text
 // addCard adds a card that a board has.
 func (x *Pass) addCard(p *Part, c *partTicket) {
 	k, lines := c.card, c.lines()
-	wanted, left, _ := c.count()
+	_, left, _ := c.count()
 	switch {
-	case wanted == 0 && (k.Changed || len(k.Items) > 0): // all of it is cancelled, so nothing is waited for
+	case c.isOver(): // all of it is cancelled, so nothing is waited for
 		x.take(p, k.Job, OnBoard, PartGone, "cancelled", "", lines)
 	case k.State == Bumped:
 		x.take(p, k.Job, OnBoard, PartDone, "", k.bumpedClock, lines)

@@ -1,6 +1,10 @@
 package board
 
-import "ticketrail/queue/ticket"
+import (
+	"slices"
+
+	"ticketrail/queue/ticket"
+)
 
 // A partTicket is a ticket of a part, and what of it is still wanted. It has a card or a sibling.
 type partTicket struct {
@@ -116,6 +120,21 @@ func (p *partTicket) lines() (out []string) {
 		out = append(out, "VOID all of it")
 	}
 	return out
+}
+
+// isOver says of a card that all of its dishes were voided. One that has none has something to say.
+func (p *partTicket) isOver() bool {
+	wanted, _, _ := p.count()
+	return wanted == 0 && (p.card.Changed || len(p.card.Items) > 0)
+}
+
+// hasWanted says whether an order that left a board has something that was not voided.
+func (g *group) hasWanted(o *Order) bool {
+	tickets := partTickets(g, o, nil)
+	netVoids(tickets)
+	return o.Kind == ticket.Order && slices.ContainsFunc(tickets, func(p *partTicket) bool {
+		return !p.t.Void && !p.isOver()
+	})
 }
 
 // count says how many dishes of a ticket are wanted, how many of these are still to be made, and how many were voided.
