@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { TestServer, browse, shots } from "./harness.mjs";
 import { Canned } from "./canned.mjs";
 import * as page from "./page.mjs";
+import * as accessible from "./accessible.mjs";
 import * as cooks from "./cooks.mjs";
 import * as cards from "./cards.mjs";
 import * as pass from "./pass.mjs";
@@ -18,7 +19,7 @@ import * as manage from "./manage.mjs";
 import * as browser2020 from "./browser2020.mjs";
 
 const only = process.argv[2];
-const canned = [cooks, cards, page, pass, languages];
+const canned = [cooks, cards, page, pass, languages, accessible];
 const tests = [connection, daemon, ...canned, board, pairing, manage, browser2020]
   .flatMap((m) => Object.entries(m).map(([name, test]) => [name, test, canned.includes(m) ? Canned : TestServer]))
   .filter(([name]) => /^[a-z]/.test(name) && (!only || name.includes(only))); // classes are no tests

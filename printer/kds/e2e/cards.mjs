@@ -2,8 +2,8 @@
 
 import { join } from "node:path";
 import {
-  AxeBuilder, NO_WORKER, SCREENS, assert, chip, clipped, equal, heads, live, open, press, set, shots, texts,
-  theEdgeIsLegible, until,
+  NO_WORKER, SCREENS, assert, chip, clipped, equal, heads, live, open, press, set, shots, texts,
+  theEdgeIsLegible, until, violations,
 } from "./harness.mjs";
 import { cannedOrder as order } from "./canned.mjs";
 import { evening } from "./evening.mjs";
@@ -29,7 +29,7 @@ export async function whatTheEdgeSaysIsLegibleAndNoNumberIsCut(server, browser) 
       assert(inBar.some((t) => t.text.includes("#ORDER-2026-000001234")), "the whole number" + at);
       await page.screenshot({ path: join(shots, "edge-" + width + "-" + size + ".png") });
       if (size === "auto")
-        equal((await new AxeBuilder({ page }).analyze()).violations.map((v) => v.id), [], "what axe finds" + at);
+        equal(await violations(page), [], "what axe finds" + at);
       await page.context().close();
       server.orders.pop();
     }
@@ -92,7 +92,7 @@ export async function aLongAllDayPanelIsScrolledByKeyboard(server, browser) {
     await page.keyboard.press(key);
     await until(key + " scrolls", async () => is(await top()));
   }
-  equal((await new AxeBuilder({ page }).analyze()).violations.map((v) => v.id), [], "the panel");
+  equal(await violations(page), [], "the panel");
 }
 
 export async function whatIsToBeBegunLaterIsGreyUntilThenAndNew(server, browser) {
@@ -114,7 +114,7 @@ export async function whatIsToBeBegunLaterIsGreyUntilThenAndNew(server, browser)
   assert(/^ ?\d\d:/.test(fifth), "what is done before it is late: " + fifth);
   equal(await page.locator(".column:not(.measure) .card.later").count(), 2, "grey cards");
   equal(await texts(page, ".item.later"), ["2×Lamb", "1Duck", "1Lamb fire " + clock], "grey lines");
-  equal((await new AxeBuilder({ page }).analyze()).violations.map((v) => v.id), [], "grey can be read");
+  equal(await violations(page), [], "grey can be read");
   await page.keyboard.press("a");
   await page.waitForSelector(".counts li.later");
   equal(await page.$$eval(".counts .name", (l) => l.map((n) => n.textContent)), ["Soup", "Lamblater"], "all-day");

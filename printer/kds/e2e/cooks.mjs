@@ -104,28 +104,6 @@ export async function soundsAreRepeatedUntilSomebodyAnswers(server, browser) {
   equal(server.commands(), ["ack_alarm k3"], "commands");
 }
 
-export async function notLiveAllergyAndVoidHaveAContrastOfSevenInBothThemes(server, browser) {
-  server.orders = [
-    order(1, [{ name: "Soup", void: true }, { name: "Pie", notes: [{ text: "NUT ALLERGY", alarm: true }] }], {
-      must_ack_void: true, voids: [{ job: 9, clock: "19:40", lines: ["1 Soup"] }],
-      alarms: [{ text: "NUT ALLERGY", job: 1, item: 1 }],
-    }),
-  ];
-  for (const colorScheme of ["dark", "light"]) {
-    const page = await open(browser, server, "hot-line", { colorScheme });
-    page.wrong = [];
-    server.refuse.add("/shown");
-    await page.waitForSelector("body.notlive", { timeout: PATIENCE });
-    for (const where of ["#cover .big", "#cover p", ".voided", ".line.void", ".alarm.top", ".act.ack"]) {
-      const got = await contrast(page.locator(where).first());
-      assert(got >= 7, colorScheme + " " + where + ": a contrast of " + got);
-    }
-    server.refuse.delete("/shown");
-    page.wrong = []; // the answers that were refused
-    await page.context().close();
-  }
-}
-
 export async function aSecondTapAfterABumpDoesNothingToTheCardThatSlidUnderTheFinger(server, browser) {
   server.orders = [order(1), order(2)];
   const page = await open(browser, server, "hot-line");

@@ -55,3 +55,44 @@ export function atThePass(o, i) {
       ];
   return { ...o, ready, cancelled, must_ack_void: false, parts };
 }
+
+// marked returns orders with every mark that a card can have, on more than one page. No letter of their data is
+// Latin.
+export function marked() {
+  const unusual = {
+    for: "7", down: "printer", refused_by: ["8"], duplicate: true, reprint: true, refire: true, no_route: true,
+    paper: "9", added: true, clock: "19:40", notes: [],
+  };
+  const fish = [
+    { name: "魚", seat: "2", course: "甲" }, { name: "肉", void: true, course: "乙" }, { name: "米", refire: true },
+    { name: "菜", no_route: true, fire: Date.now() + 3600e3 },
+  ];
+  const read = { name: "魚", done: true, notes: [{ text: "花生", alarm: true }, { text: "米" }] };
+  const alarm = { alarms: [{ text: "花生", job: 1 }], must_ack_alarm: true };
+  const voids = [{ job: 90, clock: "19:40", lines: ["1 肉", "1 魚", "1 米", "1 菜"], bumped_clock: "19:05" }];
+  const list = [
+    cannedOrder(1, fish, { courses: ["甲", "乙"], ticket: unusual, bumped_clock: "19:10", also_at: ["7"], rush: true }),
+    cannedOrder(2, ["魚"], { voids, must_ack_void: true }),
+    cannedOrder(3, ["魚"], { ...alarm, age: 400 }),
+    cannedOrder(4, [], { voids: [{ job: 91, clock: "19:41", changed: true, acked: true, acked_at: 1 }] }),
+    cannedOrder(5, [{ name: "魚", fire: -1 }]),
+    cannedOrder(6, [read], { age: 900, alarms: alarm.alarms, alarm_acked_at: 1 }),
+    cannedOrder(7, ["魚"], { number: "", kind: "test" }),
+    cannedOrder(8, ["魚"], { number: "", table: "", kind: "slip" }),
+    ...Array.from({ length: 50 }, (_, i) => cannedOrder(9 + i, ["魚", "肉", "米"])),
+    cannedOrder(60, ["魚"], { voids, must_ack_void: true }), cannedOrder(61, ["魚"], alarm),
+    cannedOrder(62, ["魚"], { age: 900 }), cannedOrder(63, ["魚"], { ticket: { seen: 0, at: 1 } }),
+  ];
+  return list.map((o) => ({ ...o, server: "王", venue: "海", type: "堂" }));
+}
+
+// withParts gives orders a part in each state.
+export function withParts(o, i) {
+  const part = (station, kind, state, more) => ({ station, title: station, kind, state, text: station, ...more });
+  const parts = [
+    part("1", "screen", "open", { left: 3 }), part("2", "screen", "done"), part("3", "paper", "out"),
+    part("4", "display", "out"), part("5", "paper", "held"), part("6", "paper", "expired"), part("7", "paper", "wait"),
+    part("8", "paper", "gone"),
+  ];
+  return { ...o, parts, ready: i === 1, cancelled: i === 2, must_ack_alarm: false, must_ack_void: false };
+}

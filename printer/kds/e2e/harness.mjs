@@ -11,7 +11,7 @@ import net from "node:net";
 const modules = process.env.KDS_E2E_MODULES;
 const require = createRequire(join(modules, "node_modules", "x.js"));
 const { chromium } = require("playwright-core");
-export const { AxeBuilder } = require("@axe-core/playwright");
+const { AxeBuilder } = require("@axe-core/playwright");
 
 export const shots = process.env.KDS_E2E_SHOTS || join(tmpdir(), "kds-shots");
 mkdirSync(shots, { recursive: true });
@@ -211,19 +211,23 @@ export const set = (page, settings) =>
   }, settings);
 export const chip = (page, kind) => page.locator("#alerts .chip." + kind);
 
-// contrast is that of a text to what is behind it, by the formula of the web's guidelines for accessibility.
-export const contrast = (text) =>
-  text.evaluate((e) => {
+// contrasts are those of the texts that can be seen, to what is behind them, by the formula of the web's guidelines for
+// accessibility: [html, contrast] of each.
+export const contrasts = (texts) =>
+  texts.evaluateAll((list) => {
     const rgb = (s) => s.match(/[\d.]+/g).map(Number);
     const light = (s) => {
       const [r, g, b] = rgb(s).map((v) => (v <= 10 ? v / 3294 : Math.pow((v / 255 + 0.055) / 1.055, 2.4)));
       return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
     };
-    let back = e;
-    while (rgb(getComputedStyle(back).backgroundColor)[3] === 0) back = back.parentElement;
-    const [a, b] = [light(getComputedStyle(e).color), light(getComputedStyle(back).backgroundColor)];
-    return Math.max(a, b) / Math.min(a, b);
+    return list.filter((e) => e.offsetWidth && e.textContent.trim() && !e.closest(".measure")).map((e) => {
+      let back = e;
+      while (rgb(getComputedStyle(back).backgroundColor)[3] === 0) back = back.parentElement;
+      const [a, b] = [light(getComputedStyle(e).color), light(getComputedStyle(back).backgroundColor)];
+      return [e.outerHTML.slice(0, 200), Math.max(a, b) / Math.min(a, b)];
+    });
   });
+export const contrast = async (text) => (await contrasts(text))[0][1];
 
 // rows are the names of the orders of a list whose rows can be seen in whole; row is the one of an order.
 export const rows = (page) =>
@@ -267,4 +271,11 @@ export async function theEdgeIsLegible(page, at) {
     a !== b && a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1;
   equal(inBar.filter((a) => inBar.some((b) => over(a, b))).map((t) => t.text), [], "what is overprinted" + at);
   return inBar;
+}
+
+// violations is what axe finds on a page. It does so within the page: there are no frames, and it is much faster.
+export async function violations(page) {
+  const axe = new AxeBuilder({ page }).setLegacyMode(true).options({ resultTypes: ["violations"] });
+  const node = (n) => n.html.slice(0, 140) + " " + n.failureSummary;
+  return (await axe.analyze()).violations.map((v) => [v.id, v.nodes.slice(0, 3).map(node)]);
 }

@@ -1,7 +1,7 @@
 // The page for managers, with the whole daemon behind it: what is wrong, and what a person without a shell does
 // about it, on a phone.
 
-import { AxeBuilder, PATIENCE, assert, equal, freePort, shots, until, watch } from "./harness.mjs";
+import { PATIENCE, assert, contrast, equal, freePort, shots, until, violations, watch } from "./harness.mjs";
 import { Daemon } from "./daemon.mjs";
 import http from "node:http";
 import net from "node:net";
@@ -58,7 +58,7 @@ async function fits(page, what) {
       .map((e) => e.tagName + "." + e.className + " " + e.textContent.slice(0, 40));
   });
   equal(wide, [], "wider than the page: " + what);
-  equal((await new AxeBuilder({ page }).analyze()).violations.map((v) => v.id + " " + v.nodes[0].html), [], what);
+  equal(await violations(page), [], what);
   await page.screenshot({ path: join(shots, "manage-" + what + ".png"), fullPage: true });
 }
 
@@ -344,6 +344,8 @@ export async function thePageForManagersHoldsWhateverComes(server, browser) {
     silent = true;
     await page.clock.runFor(20000);
     await page.waitForSelector("#notlive:has-text('NOT LIVE since')");
+    assert((await contrast(page.locator("#notlive"))) >= 7, "NOT LIVE is hard to read: " + what);
+    await fits(page, what + "-notlive");
     equal(page.wrong.filter((w) => !/ERR_FAILED/.test(w)), [], "errors on the console");
     await page.context().close();
   }

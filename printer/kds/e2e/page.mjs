@@ -2,7 +2,7 @@
 
 import { join } from "node:path";
 import {
-  AxeBuilder, SCREENS, assert, card, clipped, equal, heads, live, open, press, set, shots, texts, until,
+  SCREENS, assert, card, clipped, equal, heads, live, open, press, set, shots, texts, until,
 } from "./harness.mjs";
 import { bowl, cannedOrder as order } from "./canned.mjs";
 import { evening } from "./evening.mjs";
@@ -228,49 +228,4 @@ export async function textOfOrdersIsNeverMarkup(server, browser) {
     }
     assert(!/owned/.test((await page.title()).replace(evil[0], "")), "nothing ran");
   }
-}
-
-export async function everythingIsAccessible(server, browser) {
-  server.orders = [...evening(14), bowl(20)];
-  server.orders[12].must_ack_alarm = true;
-  server.recall = [
-    order(30, ["Soup"], { state: "elsewhere", off: 5, off_at: Date.now(), ticket: { paper: "grill" } }),
-    order(31, ["Pie"], { state: "bumped", off: 6, off_at: Date.now() }),
-  ];
-  const variants = [{ quantity: "3", modifiers: ["no onions"] }];
-  server.counts = [{ name: "Burger", quantity: "12", orders: 9, variants }];
-  server.events = [{ at: 1, clock: "19:30", text: "accepted" }];
-  for (const pass of [false, true])
-    for (const colorScheme of ["dark", "light"]) {
-      server.setup.pass = pass;
-      const page = await open(browser, server, "hot-line", { colorScheme });
-      const check = async (what) => {
-        const found = (await new AxeBuilder({ page }).analyze()).violations;
-        const list = found.map((v) => [v.id, v.nodes.map((n) => n.html.slice(0, 140) + " " + n.failureSummary)]);
-        assert(!found.length, [colorScheme, pass, what, JSON.stringify(list, null, 1)].join(" "));
-      };
-      await check("the board");
-      const small = await page.$$eval("button", (l) =>
-        l
-          .filter((b) => b.offsetParent && !b.closest(".measure") && !b.matches(".names"))
-          .map((b) => [b.textContent, b.offsetWidth, b.offsetHeight])
-          .filter(([, w, h]) => w < 48 || h < 48),
-      );
-      equal(small, [], "buttons smaller than 48 px");
-      for (const key of pass ? [] : ["d", "a", "Shift+R", "s", "h", "c"]) {
-        if (key === "d") await page.keyboard.press("1");
-        await page.keyboard.press(key);
-        await page.waitForSelector("dialog .content *");
-        await check("panel " + key);
-        await page.keyboard.press("Escape");
-      }
-      await page.context().close();
-    }
-  const phone = await open(browser, server, "hot-line", { viewport: { width: 390, height: 844 } });
-  equal((await new AxeBuilder({ page: phone }).analyze()).violations.map((v) => v.id), [], "a phone");
-  server.setup.pass = false;
-  const calm = await open(browser, server, "hot-line", { reducedMotion: "reduce" });
-  server.put(order(40));
-  await calm.waitForSelector(".card.new", { state: "attached" });
-  equal(await calm.$eval(".card.new .head", (h) => getComputedStyle(h).animationName), "none", "no flashing");
 }

@@ -1,6 +1,6 @@
 // Which browsers may see a screen: pairing, revoking, and requests of other sites.
 
-import { AxeBuilder, PATIENCE, assert, browse, equal, heads, live, open, order, shots, until } from "./harness.mjs";
+import { PATIENCE, assert, browse, equal, heads, live, open, order, shots, until, violations } from "./harness.mjs";
 import os from "node:os";
 import { join } from "node:path";
 
@@ -19,11 +19,7 @@ export async function aTabletIsPairedAndRevoked(server, browser) {
   await page.goto(base + "/screen/hot-line");
   const code = await page.textContent("#code");
   assert(/^[A-Z0-9]{4}-[A-Z0-9]{4}$/.test(code), "the code is " + code);
-  equal(
-    (await new AxeBuilder({ page }).analyze()).violations.map((v) => v.id),
-    [],
-    "the pairing page",
-  );
+  equal(await violations(page), [], "the pairing page");
   assert(!(await page.content()).includes("hot-line"), "it does not say which stations there are");
   await page.reload();
   equal(await page.textContent("#code"), code, "the code after a reload");
@@ -64,8 +60,7 @@ export async function aManagerPairsATabletWithoutAShell(server, browser) {
     await box.click("#pair button");
     await box.waitForSelector("#state.failed");
     assert((await box.textContent("#state")).includes("no browser shows this code"), "it does not say why");
-    const wrong = (await new AxeBuilder({ page: box }).analyze()).violations;
-    equal(wrong.map((v) => v.id), [], "the page in " + colorScheme);
+    equal(await violations(box), [], "the page in " + colorScheme);
     await box.screenshot({ path: join(shots, "manage-" + colorScheme + ".png") });
   }
   const box = await browser.newPage();
@@ -92,7 +87,7 @@ export async function aManagerReadsHowLongTicketsTook(server, browser) {
   await page.goto(server.url + "/manage");
   await page.click("text=How long tickets took");
   await page.waitForSelector("h2:has-text('Hot line')");
-  equal((await new AxeBuilder({ page }).analyze()).violations.map((v) => v.id), [], "the page of times");
+  equal(await violations(page), [], "the page of times");
   await page.screenshot({ path: join(shots, "times.png") });
   const [file] = await Promise.all([page.waitForEvent("download"), page.click("text=CSV")]);
   assert(/^times-\d{4}-\d\d-\d\d\.csv$/.test(file.suggestedFilename()), "the file is " + file.suggestedFilename());

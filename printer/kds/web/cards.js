@@ -129,8 +129,9 @@ export class Card {
 
   ticket(t) {
     const items = itemsOf(t);
-    const added = word(this.isVoid(t) ? "void" : "added") + " " + t.clock;
-    if (t.added) this.add(el("h3", { class: "section", text: added }), null, true);
+    const added = this.isVoid(t) ? "void" : "added";
+    if (t.added)
+      this.add(el("h3", { class: "section " + added, text: word(added) + " " + t.clock }), null, true);
     for (const [kind, text] of banners(t, this.order.kind)) this.banner(kind, text);
     // Allergies of the whole ticket are at the top already.
     for (const n of t.notes || []) if (!n.alarm) for (const text of pieces(n.text)) this.add(note("p", { ...n, text }));
@@ -231,7 +232,7 @@ const tick = (p, more, text) =>
     type: "button",
     class: "tick" + more,
     "aria-pressed": String(p.ticked_at > 0),
-    "aria-label": word("made_at", { station: p.title || p.station }),
+    "aria-label": text + ", " + word("made_at", { station: p.title || p.station }),
     data: { part: p.station },
     text,
   });

@@ -1,0 +1,98 @@
+// Everybody can read and press everything: axe, the size of buttons, and the contrast of what must not be missed.
+
+import {
+  PATIENCE, SCREENS, assert, contrasts, equal, live, open, row, set, violations,
+} from "./harness.mjs";
+import { bowl, cannedOrder as order } from "./canned.mjs";
+import { evening, marked, withParts } from "./evening.mjs";
+
+export const aDarkBoardIsAccessible = (server, browser) => accessible(server, browser, false, "dark");
+export const aLightBoardIsAccessible = (server, browser) => accessible(server, browser, false, "light");
+export const aDarkPassIsAccessible = (server, browser) => accessible(server, browser, true, "dark");
+export const aLightPassIsAccessible = (server, browser) => accessible(server, browser, true, "light");
+
+// URGENT are the places of the words NOT LIVE, ALLERGY and VOID, and of what they say.
+const URGENT = "#cover p, #live.not, .voided, .alarm, .section.void, .line.void .name, .line.void .badge, .act.ack, " +
+  ".banner.void, .chip.void, .chip.allergy";
+
+async function accessible(server, browser, pass, colorScheme) {
+  server.setup.pass = pass;
+  const all = [...marked(), ...evening(9), bowl(70)];
+  const late = { bumped_clock: "19:10", ticket: { added: true, clock: "19:20" } };
+  all.unshift(order(71, [{ name: "Soup", void: true }], late));
+  server.orders = pass ? all.map(withParts) : all;
+  server.recall = [
+    order(80, ["Soup"], { state: "elsewhere", off: 5, off_at: Date.now(), ticket: { paper: "grill" } }),
+    order(81, ["Pie"], { state: "bumped", off: 6, off_at: Date.now() }),
+  ];
+  const variants = [{ quantity: "3", modifiers: ["no onions"] }];
+  const pie = { name: "Pie", quantity: "2", orders: 1, later: true };
+  server.counts = [{ name: "Burger", quantity: "12", orders: 9, variants }, pie];
+  server.events = [{ at: 1, clock: "19:30", text: "accepted" }];
+  for (const [width, height] of [...SCREENS, [390, 844]]) {
+    const page = await open(browser, server, "hot-line", { viewport: { width, height }, colorScheme });
+    const check = async (what) => {
+      equal(await violations(page), [], "what axe finds: " + what + " at " + width);
+      const urgent = await contrasts(page.locator(URGENT));
+      assert(urgent.length > 0 || server.setup.pass, "nothing is urgent: " + what);
+      equal(urgent.filter(([, got]) => got < 7), [], "what has less than 7:1: " + what);
+    };
+    await page.locator("#alerts .unseen").waitFor();
+    await check("all orders");
+    const small = await page.$$eval("button", (l) =>
+      l
+        .filter((b) => b.offsetParent && !b.closest(".measure") && !b.matches(".names"))
+        .map((b) => [b.textContent, b.offsetWidth, b.offsetHeight])
+        .filter(([, w, h]) => w < 48 || h < 48),
+    );
+    equal(small, [], "buttons smaller than 48 px at " + width);
+    if (pass || width < 600) {
+      await row(page, "#6").locator(".number").click();
+      await check("an open order");
+      await page.keyboard.press("Escape");
+    }
+    if (width === 1280) await everyState(page, server, check);
+    await page.context().close();
+  }
+}
+
+// everyState checks the panels, all-day beside the board and instead of it, and both ways of NOT LIVE.
+async function everyState(page, server, check) {
+  for (const key of ["d", "a", "Shift+R", "s", "h", "c"]) {
+    if (key === "d") await page.keyboard.press("1");
+    await page.keyboard.press(key);
+    await page.waitForSelector("dialog .content *");
+    await check("panel " + key);
+    await page.keyboard.press("Escape");
+  }
+  for (const allday of ["strip", "screen", "panel"]) {
+    await set(page, { allday });
+    await page.reload();
+    await live(page);
+    if (allday !== "panel") await page.waitForSelector("#strip .counts li");
+    await check("all-day as " + allday);
+  }
+  page.wrong = [];
+  server.refuse.add("/shown");
+  await page.waitForSelector("body.notlive.polling", { timeout: PATIENCE });
+  await check("NOT LIVE, and not heard");
+  await page.keyboard.press("h");
+  await page.waitForSelector("dialog .content *");
+  await check("a panel that is NOT LIVE");
+  await page.keyboard.press("Escape");
+  server.refuse.delete("/shown");
+  await live(page);
+  await server.kill();
+  await page.waitForSelector("body.notlive:not(.polling)", { timeout: PATIENCE });
+  await check("NOT LIVE without a server");
+  await server.start();
+  await live(page);
+  page.wrong = []; // the answers that were refused
+}
+
+export async function nothingFlashesForWhoWantsNoMotion(server, browser) {
+  const calm = await open(browser, server, "hot-line", { reducedMotion: "reduce" });
+  server.put(order(40));
+  await calm.waitForSelector(".card.new", { state: "attached" });
+  equal(await calm.$eval(".card.new .head", (h) => getComputedStyle(h).animationName), "none", "no flashing");
+}
