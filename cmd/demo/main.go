@@ -42,6 +42,7 @@ func main() {
 	once := flag.Bool("once", false,
 		"send a fixed set of orders, wait until all are printed, print the books, exit 0 only if they balance")
 	pictures := flag.String("png", "", "folder for a picture (PNG) of each ticket; it is not removed")
+
 	flag.Parse()
 	if flag.NArg() > 0 {
 		fmt.Fprintln(os.Stderr, "usage: demo [--once] [--png FOLDER]")
@@ -50,11 +51,13 @@ func main() {
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+
 	// The first orders of this seed include a void and a refire.
 	d := &demo{out: os.Stdout, once: *once, pictures: *pictures, seed: 38}
 	if !*once {
 		d.seed = uint64(time.Now().UnixNano()) // other orders in every run
 	}
+
 	if err := d.run(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
 		os.Exit(1)
@@ -107,12 +110,12 @@ func (d *demo) run(ctx context.Context) (err error) {
 	for name, can := range map[string]virtual.Capability{
 		"grill": virtual.Everything, "cold": virtual.RealTime, "bar": virtual.Everything,
 	} {
-		p, address, err := d.printer(printing, &printers, name, can)
+		started, address, err := d.printer(printing, &printers, name, can)
 		if err != nil {
 			return err
 		}
 		if at[name] = address; name == "bar" {
-			bar = p
+			bar = started
 		}
 	}
 
@@ -126,33 +129,38 @@ func (d *demo) run(ctx context.Context) (err error) {
 	}).Handler())
 	defer service.Close()
 
-	a, err := d.daemon(ctx, dir, at, service.URL+"/api")
+	daemon, err := d.daemon(ctx, dir, at, service.URL+"/api")
 	if err != nil {
 		return err
 	}
-	// Not ctx: after Ctrl-C the daemon still has to print what it has accepted.
+
+	// Not ctx: after Ctrl-C the daemon still has to print the accepted tickets.
 	serving, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- a.Run(serving) }()
+	go func() { ended <- daemon.Run(serving) }()
 
-	sendErr := d.waitForService(ctx, a)
+	sendErr := d.waitForService(ctx, daemon)
 	if sendErr == nil {
-		url := "http://" + a.WebhookAddr().String() + path
+		url := "http://" + daemon.WebhookAddr().String() + path
 		sendErr = d.sendOrders(ctx, &sim.Sender{URL: url}, bar)
 	}
 	if errors.Is(sendErr, context.Canceled) {
 		sendErr = nil // Ctrl-C is the normal end
 	}
-	// Not longer: after Ctrl-C a ticket may wait for paper. The books then say what is open.
+
+	// Not longer: after Ctrl-C a ticket may wait for paper. The books then list the open ones.
 	settling, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	_ = d.settle(settling)
+
 	// Before the daemon stops: its database is closed then.
 	ok := d.books()
 	stop()
+
 	if err := errors.Join(sendErr, <-ended); err != nil {
 		return err
 	}
+
 	if !ok {
 		return errors.New("the books do not balance: please report this")
 	}
@@ -169,31 +177,35 @@ func (d *demo) daemon(ctx context.Context, dir string, printers map[string]strin
 			return nil, err
 		}
 	}
+
 	// A file, as in an installation, so that the commands of the greeting work while the demo runs.
 	conf := filepath.Join(dir, "ticketrail.yaml")
 	yaml := configuration(dir, at[0], at[1], at[2], printers, service)
 	if err := os.WriteFile(conf, yaml, 0o600); err != nil {
 		return nil, err
 	}
-	a, err := app.New(ctx, app.Options{ConfigPath: conf, Webhook: at[0], Metrics: at[1], Display: at[2]})
+
+	started, err := app.New(ctx, app.Options{ConfigPath: conf, Webhook: at[0], Metrics: at[1], Display: at[2]})
 	if err != nil {
 		return nil, err
 	}
-	url := "http://" + a.WebhookAddr().String() + path
-	d.say(greeting, a.DisplayAddr(), a.MetricsAddr(), service, conf, url, venueID)
-	d.queue, d.admin = a.Queue(), admin.NewClient(filepath.Join(dir, "s"))
-	return a, nil
+
+	url := "http://" + started.WebhookAddr().String() + path
+	d.say(greeting, started.DisplayAddr(), started.MetricsAddr(), service, conf, url, venueID)
+	d.queue, d.admin = started.Queue(), admin.NewClient(filepath.Join(dir, "s"))
+	return started, nil
 }
 
-// printer starts a printer that shows its tickets on the terminal. What is known of them depends on
+// printer starts a printer that shows its tickets on the terminal. Their proof depends on
 // the questions that it can answer: confirmed by their own ids, or only sent.
 func (d *demo) printer(
 	ctx context.Context, wg *sync.WaitGroup, name string, can virtual.Capability,
 ) (*virtual.Printer, string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, "", err
 	}
+
 	p := virtual.New(virtual.Options{Name: name, Columns: 42, Keep: 100, Kanji: true, Can: can,
 		OnTicket: func(t virtual.Ticket) {
 			d.say("%s", t.Draw(fmt.Sprintf("%s printer, %s", name, t.End)))
@@ -205,8 +217,9 @@ func (d *demo) printer(
 			}
 		},
 	})
-	wg.Go(func() { p.Serve(ctx, l) }) // returns when ctx ends
-	return p, l.Addr().String(), nil
+
+	wg.Go(func() { p.Serve(ctx, listener) }) // returns when ctx ends
+	return p, listener.Addr().String(), nil
 }
 
 // configuration is the daemon's configuration. log.level is error, so that the log does not interrupt

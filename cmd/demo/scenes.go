@@ -21,29 +21,34 @@ import (
 // its tickets are below it.
 func (d *demo) sendOrders(ctx context.Context, s *sim.Sender, bar *virtual.Printer) error {
 	const pause, batch = 6 * time.Second, 6
+
 	all := d.scenes(s, bar)
 	orders := sim.NewOrders(sim.OrderOptions{Seed: d.seed, Venues: []string{venueID}, FreshIDs: true})
 	captions := map[string]string{
 		"order": "an order", "void": "an item is cancelled", "refire": "an item is to be made again",
 	}
-	for n := 0; !d.once || n < len(all)+batch; n++ {
+
+	for played := 0; !d.once || played < len(all)+batch; played++ {
 		var now scene
-		if n < len(all) {
-			now = all[n]
+		if played < len(all) {
+			now = all[played]
 		} else {
-			o := orders.Next()
-			now = scene{captions[o.Kind], func(ctx context.Context) error { return d.send(ctx, s, o) }}
+			order := orders.Next()
+			now = scene{captions[order.Kind], func(ctx context.Context) error { return d.send(ctx, s, order) }}
 		}
+
 		d.say("\n── %s", now.caption)
 		if err := now.play(ctx); err != nil {
 			return err
 		}
+
 		// Each scene is over before the next begins, so that the output can be followed.
-		if n < len(all) || d.once {
+		if played < len(all) || d.once {
 			if err := d.settle(ctx); err != nil {
 				return err
 			}
 		}
+
 		if !d.once {
 			if err := rest(ctx, pause); err != nil {
 				return err
@@ -68,14 +73,17 @@ func (d *demo) waitForService(ctx context.Context, a *app.App) error {
 
 // send posts one order as the service does, and prints the answer and how long it took. An order that is not
 // accepted ends the demo: in here nothing may get lost.
+
 func (d *demo) send(ctx context.Context, s *sim.Sender, o sim.Order) error {
 	job := s.Send(ctx, o)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+
 	last := job.Attempts[len(job.Attempts)-1]
 	d.say("   POST %d B → %d in %.1f ms  %s", len(o.Body(0)), job.Status, float64(last.Took.Microseconds())/1000,
 		bytes.TrimSpace(job.Answer))
+
 	if !job.Accepted() {
 		return fmt.Errorf("post order: %s", job.Problem)
 	}
@@ -96,7 +104,7 @@ type scene struct {
 // route, an unplugged printer, no paper. The last ones are for the screens, so that there is time to
 // open them.
 //
-// The orders are written out, not random, so that each shows only what its caption says.
+// The orders are written out, not random, so that each shows only its caption's subject.
 func (d *demo) scenes(s *sim.Sender, bar *virtual.Printer) []scene {
 	send := func(orders ...sim.Order) func(context.Context) error {
 		return func(ctx context.Context) error {
@@ -108,6 +116,7 @@ func (d *demo) scenes(s *sim.Sender, bar *virtual.Printer) []scene {
 			return nil
 		}
 	}
+
 	first := order(`"checkNumber":18,"checkName":"B10","checkOwner":"Zoë K.","items":[
 		{"courseName":"Drinks","quantity":1,"name":"Jalapeño Margarita","note":"no salt"},
 		{"courseName":"Grill","quantity":2,"name":"Burger","note":"allergy: sesame!","childItems":[
@@ -126,11 +135,13 @@ func (d *demo) scenes(s *sim.Sender, bar *virtual.Printer) []scene {
 		{"courseName":"Drinks","quantity":1,"name":"Tap water"}]`)
 	nameless := order(fmt.Sprintf(`"checkNumber":24,"checkName":"T12","checkOwnerEmployeeId":%q,"items":[
 		{"courseName":"Grill","quantity":2,"name":"Rigatoni alla Norma"}]`, sim.Staff(d.seed, venueID, 0).ID))
+
 	thirsty := send(
 		order(`"checkNumber":22,"checkName":"T9","items":[{"courseName":"Drinks","quantity":2,"name":"Lager"}]`),
 		order(`"checkNumber":23,"checkName":"T2","checkOwner":"Łukasz P.","items":[
 			{"courseName":"Drinks","quantity":1,"name":"Ginger beer"},
 			{"courseName":"Grill","quantity":1,"name":"宫保鸡丁","note":"بدون فول سوداني"}]`))
+
 	dinner := order(`"checkNumber":25,"checkName":"T5","checkOwner":"Ana G.","items":[
 		{"courseName":"Appetizers","quantity":1,"name":"Oysters"},{"courseName":"Drinks","quantity":2,"name":"Lager"},
 		{"courseName":"Entrees","quantity":2,"name":"Ribeye","note":"allergy: mustard!",
@@ -176,7 +187,7 @@ func (d *demo) scenes(s *sim.Sender, bar *virtual.Printer) []scene {
 	}
 }
 
-// waitForTrouble waits until a station needs a person, and prints what the daemon says of it, as ticketrail printers
+// waitForTrouble waits until a station needs a person, and prints the daemon's line about it, as ticketrail printers
 // list does.
 func (d *demo) waitForTrouble(ctx context.Context, name string) error {
 	return until(ctx, "the state of "+name, func(ctx context.Context) (bool, error) {
@@ -243,24 +254,28 @@ func (d *demo) settle(ctx context.Context) error {
 // It uses the same counters as the alert on unbalanced books. After Ctrl-C tickets may still be
 // open, such as those for a printer without paper; they are counted on the right.
 func (d *demo) books() bool {
+
 	var lines strings.Builder
 	open := 0
 	for _, s := range d.queue.Stations() {
 		open += s.Pending + s.Printing + s.Held
 		var out []string
 		for _, state := range ticket.States() {
-			if n := s.Count(state); n > 0 {
-				out = append(out, fmt.Sprintf("%d %s", n, state))
+			if count := s.Count(state); count > 0 {
+				out = append(out, fmt.Sprintf("%d %s", count, state))
 			}
 		}
+
 		fmt.Fprintf(&lines, "  %-8s  %d accepted + %d reprinted + %d moved in = %s\n", s.Name, s.Books.Enqueued,
 			s.Books.Reprinted, s.Books.MovedIn, strings.Join(out, " + "))
 	}
+
 	balance := d.queue.Unaccounted() == 0 && (!d.once || open == 0)
 	verdict := "the books balance: every ticket is accounted for"
 	if !balance {
 		verdict = fmt.Sprintf("the books do not balance: %d unaccounted, %d open", d.queue.Unaccounted(), open)
 	}
+
 	d.say("\n%s\n%s", verdict, lines.String())
 	return balance
 }

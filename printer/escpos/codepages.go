@@ -36,14 +36,15 @@ type charTable map[rune]byte
 func pages(p profile.Profile) []page {
 	var out []page
 	for _, cp := range p.CodePages {
-		if l := codePageTables()[cp.Name]; l != nil {
-			out = append(out, page{cp.Number, l})
+		if table := codePageTables()[cp.Name]; table != nil {
+			out = append(out, page{cp.Number, table})
 		}
 	}
+
 	return out
 }
 
-// ianaNames converts the names of code pages in profiles to those of the IANA registry. For the
+// ianaNames converts the names of code pages in profiles to names of the IANA registry. For the
 // pages that no profile can name (katakana, CP737, CP857, Thai …) there is no table in the Go
 // libraries.
 var ianaNames = strings.NewReplacer("CP858", "IBM00858", "CP", "IBM", "WPC", "windows-", "ISO8859", "ISO-8859")
@@ -65,15 +66,17 @@ var codePageTables = sync.OnceValue(func() map[string]charTable {
 func safeTable(name string, table *charmap.Charmap) charTable {
 	out := charTable{}
 	for b := 0x80; b <= 0xff; b++ {
-		r := table.DecodeByte(byte(b))
-		if r < 0xa1 || r == 0xad || r == utf8.RuneError || !sameInAllFirmware(name, r) {
+		letter := table.DecodeByte(byte(b))
+		if letter < 0xa1 || letter == 0xad || letter == utf8.RuneError || !sameInAllFirmware(name, letter) {
 			continue
 		}
-		if unicode.In(r, unicode.M, unicode.C, unicode.Z) || isRightToLeft(r) || layout.Width(string(r)) != 1 {
+		if unicode.In(letter, unicode.M, unicode.C, unicode.Z) || isRightToLeft(letter) ||
+			layout.Width(string(letter)) != 1 {
 			continue
 		}
-		out[r] = byte(b)
+		out[letter] = byte(b)
 	}
+
 	return out
 }
 
@@ -96,8 +99,9 @@ func isRightToLeft(r rune) bool {
 	if r == '،' {
 		return true
 	}
-	p, _ := bidi.LookupRune(r)
-	switch p.Class() {
+
+	class, _ := bidi.LookupRune(r)
+	switch class.Class() {
 	case bidi.R, bidi.AL, bidi.AN:
 		return true
 	}
@@ -109,14 +113,16 @@ func isASCII(r rune) bool { return r >= 0x20 && r < 0x7f }
 // findInPages returns the first page that has r, trying the current one first (an index, -1 for
 // none), because each change of page costs a command.
 func findInPages(pp []page, current int, r rune) (at int, b byte, ok bool) {
+
 	if current >= 0 {
-		if b, ok := pp[current].chars[r]; ok {
-			return current, b, true
+		if code, ok := pp[current].chars[r]; ok {
+			return current, code, true
 		}
 	}
+
 	for i := range pp {
-		if b, ok := pp[i].chars[r]; ok {
-			return i, b, true
+		if code, ok := pp[i].chars[r]; ok {
+			return i, code, true
 		}
 	}
 	return 0, 0, false
@@ -169,15 +175,18 @@ func (t *twoByte) letter(r rune) (lead, tail byte, ok bool) {
 	if t == nil || r < 0x1100 || unicode.Is(unicode.C, r) || unicode.Is(unicode.Z, r) {
 		return 0, 0, false
 	}
+
 	if layout.Width(string(r)) != 2 {
 		return 0, 0, false
 	}
+
 	var src, dst [8]byte
-	n := copy(src[:], string(r))
+	size := copy(src[:], string(r))
 	t.encoder.Reset()
-	written, read, err := t.encoder.Transform(dst[:], src[:n], true)
-	if err != nil || read != n || written != 2 || !t.has(dst[0], dst[1]) {
+	written, read, err := t.encoder.Transform(dst[:], src[:size], true)
+	if err != nil || read != size || written != 2 || !t.has(dst[0], dst[1]) {
 		return 0, 0, false
 	}
+
 	return dst[0], dst[1], true
 }

@@ -4,7 +4,7 @@ import "ticketrail/printer/profile"
 
 // The commands of a ticket, all of them:
 //
-//	ESC @          reset (also discards what an interrupted ticket left in the line buffer)
+//	ESC @          reset (also discards an interrupted ticket's rest in the line buffer)
 //	FS .           single-byte characters
 //	FS &           two-byte characters, from here to FS .
 //	FS C 1         the two-byte characters are Shift-JIS
@@ -38,13 +38,16 @@ func (e *encoder) start(asb bool) {
 	if e.p.Kanji || e.twoByte != nil {
 		e.command(fs, '.')
 	}
+
 	if asb {
 		e.command(AutoStatus(true)...)
 	}
+
 	e.page = -1
 	if len(e.pages) > 0 {
 		e.selectPage(0)
 	}
+
 	if e.p.Sizing == profile.Doubled {
 		e.selectPrintMode(style{}) // a DIP switch in the printer may have selected another font
 	}
@@ -55,33 +58,35 @@ const maxBuzz = 9
 
 // buzz sounds the buzzer, short for an order and long for a cancellation.
 func (e *encoder) buzz(times int, void bool) {
-	n := min(times, maxBuzz)
-	if n <= 0 {
+	count := min(times, maxBuzz)
+	if count <= 0 {
 		return
 	}
+
 	choose := func(order, cancel byte) byte {
 		if void {
 			return cancel
 		}
 		return order
 	}
+
 	switch e.p.Buzzer {
 	case profile.EscParenA:
 		// The short form of function 97: pattern A or E of the optional buzzer, n times. The long
 		// form, with its own times, is for the TM-U230.
-		e.command(esc, '(', 'A', 3, 0, 97, choose(1, 5), byte(n))
+		e.command(esc, '(', 'A', 3, 0, 97, choose(1, 5), byte(count))
 	case profile.EscB:
-		e.command(esc, 'B', byte(n), choose(2, 8)) // units of 50 or 100 ms, depending on the manufacturer
+		e.command(esc, 'B', byte(count), choose(2, 8)) // units of 50 or 100 ms, depending on the manufacturer
 	case profile.Drawer:
-		for range n { // units of 2 ms on and off; off must be longer (Epson TM-U220 specification, ESC p)
+		for range count { // units of 2 ms on and off; off must be longer (Epson TM-U220 specification, ESC p)
 			e.command(esc, 'p', 0, choose(50, 120), choose(100, 200))
 		}
 	}
 }
 
 func (e *encoder) feed() {
-	if n := min(max(e.p.FeedBeforeCut, 0), 255); n > 0 {
-		e.command(esc, 'd', byte(n))
+	if lines := min(max(e.p.FeedBeforeCut, 0), 255); lines > 0 {
+		e.command(esc, 'd', byte(lines))
 	}
 }
 
@@ -109,6 +114,7 @@ func (e *encoder) beginTwoByte(on *bool) {
 	if *on {
 		return
 	}
+
 	*on = true
 	if e.twoByte.shift && !e.shift {
 		e.shift = true
@@ -124,12 +130,13 @@ func (e *encoder) endTwoByte(on *bool) {
 	}
 }
 
-// style sends what differs from the current style.
+// style sends the differences from the current style.
 func (e *encoder) style(s style) {
 	was := e.current
 	if s == was {
 		return
 	}
+
 	e.current = s
 	if s.red != was.red {
 		e.command(esc, 'r', byteIf(s.red, 1))
@@ -137,6 +144,7 @@ func (e *encoder) style(s style) {
 	if s.invert != was.invert {
 		e.command(gs, 'B', byteIf(s.invert, 1))
 	}
+
 	sized := s.width != was.width || s.height != was.height
 	if e.p.Sizing == profile.Doubled {
 		if sized || s.bold != was.bold {
@@ -144,6 +152,7 @@ func (e *encoder) style(s style) {
 		}
 		return
 	}
+
 	if s.bold != was.bold {
 		e.command(esc, 'E', byteIf(s.bold, 1))
 	}

@@ -22,16 +22,17 @@ const minLineRows = 30
 func Resync(p profile.Profile) []byte {
 	const shortCommands = 64 // more than the fixed parts of any command
 	// Other programs send longer ones: 2,000 bytes were seen.
-	n := max(2048, maxQRBytes+shortCommands)
+	size := max(2048, maxQRBytes+shortCommands)
+
 	if p.Raster != profile.NoRaster {
-		n = max(n, bandRows*((p.Dots+7)/8)+shortCommands)
+		size = max(size, bandRows*((p.Dots+7)/8)+shortCommands)
 	}
-	return append(make([]byte, n), SelectPrinter()...)
+	return append(make([]byte, size), SelectPrinter()...)
 }
 
 // maxDrawnBytes is how many bytes of a ticket may be images: about 15 m of paper. The service may
 // send a megabyte of Chinese, which would be 60 MB of image and several times that in memory, again
-// with each attempt: more than the box has. What is beyond prints transcribed.
+// with each attempt: more than the box has. The lines beyond print transcribed.
 const maxDrawnBytes = 8 << 20
 
 // draw writes a line as an image and reports whether it did. A line wider than the paper is drawn
@@ -51,13 +52,15 @@ func (e *encoder) image(img raster.Image, left int) bool {
 	if img.Width <= 0 || img.Height <= 0 || len(img.Bits) < row*img.Height {
 		return false
 	}
+
 	wide := min(inkedBytes(img.Bits[:row*img.Height], row)+left, (e.p.Dots+7)/8)
 	high := max(img.Height, minLineRows)
+
 	for y := 0; y < high; {
-		n := e.rowsPerCommand(wide, min(bandRows, high-y))
-		e.imageHead(wide, n)
+		rows := e.rowsPerCommand(wide, min(bandRows, high-y))
+		e.imageHead(wide, rows)
 		data := len(e.out)
-		for ; n > 0; n-- {
+		for ; rows > 0; rows-- {
 			start := len(e.out)
 			e.out = append(e.out, make([]byte, wide)...)
 			if y < img.Height {
@@ -65,9 +68,10 @@ func (e *encoder) image(img raster.Image, left int) bool {
 			}
 			y++
 		}
+
 		maskRealtime(e.out[data-1:])
 		if e.p.Raster == profile.Graphics {
-			e.command(gs, '(', 'L', 2, 0, '0', '2') // function 50: print what function 112 stored
+			e.command(gs, '(', 'L', 2, 0, '0', '2') // function 50: print the image of function 112
 		}
 	}
 	return true
@@ -77,6 +81,7 @@ func (e *encoder) image(img raster.Image, left int) bool {
 // edge is not sent: most lines are short, and a serial line carries a few kilobytes a second.
 func inkedBytes(bits []byte, row int) int {
 	most := 1
+
 	for start := 0; start < len(bits); start += row {
 		for n := row; n > most; n-- {
 			if bits[start+n-1] != 0 {
@@ -111,6 +116,7 @@ func (e *encoder) imageHead(wide, n int) {
 			byte(n), 0)
 		return
 	}
+
 	e.command(gs, 'v', '0', 0, byte(wide), byte(wide>>8), byte(n), 0)
 }
 

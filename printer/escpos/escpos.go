@@ -51,6 +51,7 @@ func EncodeTicket(lines []layout.Line, o Options) Encoded {
 	e := encoder{p: o.Profile, charset: charsetOf(o)}
 	e.start(o.ASB)
 	e.buzz(o.Buzz, o.BuzzVoid)
+
 	for _, l := range lines {
 		e.line(l)
 		if l.Cut {
@@ -59,9 +60,11 @@ func EncodeTicket(lines []layout.Line, o Options) Encoded {
 			e.cut()
 		}
 	}
+
 	e.style(style{})
 	e.feed()
 	end := len(e.out)
+
 	e.cut()
 	return Encoded{Body: e.out[:end:end], Cut: e.out[end:]}
 }
@@ -92,6 +95,7 @@ func (e *encoder) line(l layout.Line) {
 			return
 		}
 	}
+
 	ready, ok := e.prepare(l)
 	switch {
 	case ok:
@@ -115,6 +119,7 @@ func (e *encoder) prepare(l layout.Line) (_ layout.Line, ok bool) {
 			ok = ok && e.hasAll(*text)
 		}
 	}
+
 	if !ok {
 		for i := range l.Spans { // the whole line is drawn, so its other characters must be drawable too
 			l.Spans[i].Text = e.drawable(l.Spans[i].Text)
@@ -129,6 +134,7 @@ func (e *encoder) writeLine(l layout.Line) {
 	for _, s := range l.Spans {
 		red = red || s.Red
 	}
+
 	most := e.p.Sizing.Max()
 	for _, s := range l.Spans {
 		if s.Text == "" {
@@ -143,6 +149,7 @@ func (e *encoder) writeLine(l layout.Line) {
 		})
 		e.text(s.Text)
 	}
+
 	if len(l.Spans) == 0 {
 		e.style(style{}) // a blank line has normal height and is not inverted, as it was measured
 	}
@@ -153,17 +160,19 @@ func (e *encoder) writeLine(l layout.Line) {
 // character. It is the only place where the service's text becomes bytes.
 func (e *encoder) text(s string) {
 	inTwoByte := false
+
 	for _, r := range s {
-		at, b, ok := 0, byte(r), isASCII(r)
+		at, code, ok := 0, byte(r), isASCII(r)
 		if !ok {
-			if at, b, ok = findInPages(e.pages, e.page, r); ok {
+			if at, code, ok = findInPages(e.pages, e.page, r); ok {
 				e.endTwoByte(&inTwoByte)
 				e.selectPage(at)
 			}
 		}
+
 		if ok {
 			e.endTwoByte(&inTwoByte)
-			e.out = append(e.out, b)
+			e.out = append(e.out, code)
 		} else if lead, tail, ok := e.twoByte.letter(r); ok {
 			e.beginTwoByte(&inTwoByte)
 			e.out = append(e.out, lead, tail)

@@ -15,7 +15,7 @@ import (
 	"ticketrail/printer/raster"
 )
 
-// Printable replaces in s what the printer cannot print. Characters in one of its code pages or its
+// Printable replaces the characters in s that the printer cannot print. Characters in one of its code pages or its
 // two-byte character set stay, and so does, if it prints images, every character that a font has: its line will be
 // drawn. The rest is replaced:
 //
@@ -30,11 +30,11 @@ import (
 // this function as layout.Options.Printable. The result takes as many columns on paper as
 // layout.Width measures, and Printable returns its own results unchanged.
 func Printable(s string, o Options) string {
-	t := charsetOf(o)
-	return t.printable(s)
+	chars := charsetOf(o)
+	return chars.printable(s)
 }
 
-// A charset is what a printer can print characters with.
+// A charset has a printer's means to print characters.
 type charset struct {
 	pages   []page
 	twoByte *twoByte
@@ -42,11 +42,11 @@ type charset struct {
 }
 
 func charsetOf(o Options) charset {
-	t := charset{pages: pages(o.Profile), twoByte: twoByteOf(o.Profile.TwoByte)}
+	chars := charset{pages: pages(o.Profile), twoByte: twoByteOf(o.Profile.TwoByte)}
 	if o.Profile.Raster != profile.NoRaster {
-		t.drawer = o.Drawer
+		chars.drawer = o.Drawer
 	}
-	return t
+	return chars
 }
 
 // has reports whether the printer's own characters include r.
@@ -54,6 +54,7 @@ func (t *charset) has(r rune) bool {
 	if isASCII(r) {
 		return true
 	}
+
 	if _, _, ok := findInPages(t.pages, -1, r); ok {
 		return true
 	}
@@ -69,19 +70,22 @@ func all(s string, has func(rune) bool) bool {
 
 // printable is the method behind [Printable].
 func (t *charset) printable(s string) string {
-	// A replacement may combine with what follows: after 👍 with an accent has become [thumbs up
+	// A replacement may combine with the next character: after 👍 with an accent has become [thumbs up
 	// sign] and the accent, the accent belongs to the bracket. So repeat until nothing changes; two
 	// rounds are enough for any text that means something.
+
 	for range 8 {
 		if t.hasAll(s) { // then it holds neither control characters nor combining marks
 			return s
 		}
+
 		next := t.printableOnce(s)
 		if next == s {
 			return s
 		}
 		s = next
 	}
+
 	// The text changes in every round, which no real text does. Plain ASCII is stable.
 	return replaceWhere(s, isASCII)
 }
@@ -89,13 +93,16 @@ func (t *charset) printable(s string) string {
 // printableOnce is one round of printable.
 func (t *charset) printableOnce(s string) string {
 	s = raster.NameEmoji(normalize(s))
+
 	if t.drawer == nil {
 		return replaceWhere(s, t.has)
 	}
+
 	// Quotes and dashes need no image, and a fraction that is drawn one column wide cannot be read.
 	plain := replaceWhere(s, func(r rune) bool {
 		return t.has(r) || (r < 0x2010 || r > 0x203a) && fraction(r) == ""
 	})
+
 	if t.hasAll(plain) {
 		return plain
 	}
@@ -113,6 +120,7 @@ func (t *charset) drawable(s string) string {
 // Unicode has a composed form.
 func normalize(s string) string {
 	s = norm.NFC.String(strings.Map(func(r rune) rune {
+
 		if unicode.Is(unicode.Variation_Selector, r) { // only selects how the character before it looks
 			return -1
 		}
@@ -126,23 +134,25 @@ var micro = strings.NewReplacer("μl", "µl", "μL", "µL", "μg", "µg", "μm",
 
 // replaceWhere returns s with only characters that the printer has, see [Printable].
 func replaceWhere(s string, has func(rune) bool) string {
-	w := replacer{has: has}
+	writer := replacer{has: has}
+
 	for s != "" {
-		n := wordLength(s)
-		if word := s[:n]; n == 0 {
-			r, size := utf8.DecodeRuneInString(s)
-			w.sign(r)
-			n = size
+		length := wordLength(s)
+		if word := s[:length]; length == 0 {
+			first, size := utf8.DecodeRuneInString(s)
+			writer.sign(first)
+			length = size
 		} else if plain := norm.NFKC.String(word); all(word, has) {
-			w.put(word)
+			writer.put(word)
 		} else if similar := lookalikes.Replace(plain); all(similar, has) {
-			w.put(similar)
+			writer.put(similar)
 		} else {
-			w.transliterate(plain)
+			writer.transliterate(plain)
 		}
-		s = s[n:]
+
+		s = s[length:]
 	}
-	return w.String()
+	return writer.String()
 }
 
 // lookalikes are the Ukrainian letters that CP866 lacks: half of the words have one.
@@ -152,6 +162,7 @@ var lookalikes = strings.NewReplacer("і", "i", "І", "I", "ґ", "г", "Ґ", "Г
 // its own, because it can be read alone.
 func wordLength(s string) (n int) {
 	wide := false
+
 	for i, r := range s {
 		mark := unicode.Is(unicode.M, r)
 		isWide := layout.Width(string(r)) > 1
@@ -191,13 +202,16 @@ func (w *replacer) transliterate(word string) {
 			ascii += bracketedName(r)
 		}
 	}
+
 	ascii = strings.TrimSpace(ascii)
 	first, _ := utf8.DecodeRuneInString(word)
 	latin := all(word, func(r rune) bool {
 		return r != 'ー' && unicode.In(r, unicode.Latin, unicode.Inherited, unicode.Common)
 	})
+
 	wasHan := w.han
 	w.han = unicode.Is(unicode.Han, first)
+
 	switch text := w.String(); {
 	case ascii == "":
 		for _, r := range word {
@@ -226,16 +240,17 @@ var letters = strings.NewReplacer("ا", "a", "إ", "a", "ى", "a", "ة", "ah", "
 
 // decoded is r in ASCII; "" if nobody knows.
 func decoded(r rune) string {
-	s := unidecode.Unidecode(string(r))
-	if strings.ContainsAny(s, "?~") || !all(s, isASCII) { // an unknown letter
+	text := unidecode.Unidecode(string(r))
+	if strings.ContainsAny(text, "?~") || !all(text, isASCII) { // an unknown letter
 		return ""
 	}
-	return s
+	return text
 }
 
-// sign writes what is no letter, so that no number changes its value.
+// sign writes a character that is no letter, so that no number changes its value.
 func (w *replacer) sign(r rune) {
 	parts := norm.NFKC.String(string(r))
+
 	switch part := fraction(r); {
 	case w.has(r):
 		if w.last == fractionEnd && isDigit(r) { // 2⅓5 is not 2 1/35
@@ -272,6 +287,7 @@ func fraction(r rune) string {
 	if r < 0xbc || !unicode.Is(unicode.No, r) {
 		return ""
 	}
+
 	whole, part, ok := strings.Cut(norm.NFKD.String(string(r)), "⁄")
 	if !ok || part == "" {
 		return ""

@@ -28,6 +28,7 @@ func (e *encoder) qr(text string) {
 	if len(text) > maxQRBytes {
 		return
 	}
+
 	switch e.p.QR {
 	case profile.NativeQR:
 		e.nativeQR(text)
@@ -46,15 +47,18 @@ func (e *encoder) nativeQR(text string) {
 	const quiet = 8 // white modules, both sides together
 	size := min(max(e.p.Dots/2/(qrModules(len(text))+quiet), 3), 8)
 	n := len(text) + 3
+
 	// The printer draws the modules and no white around them. Without a blank line above and below,
 	// a phone reads adjacent text as part of the code.
 	e.style(style{})
 	e.out = append(e.out, '\n')
+
 	e.command(esc, 'a', 1)
 	e.command(gs, '(', 'k', 4, 0, '1', 'A', '2', 0) // model 2
 	e.command(gs, '(', 'k', 3, 0, '1', 'C', byte(size))
 	e.command(gs, '(', 'k', 3, 0, '1', 'E', '1') // error correction M
 	e.command(gs, '(', 'k', byte(n), byte(n>>8), '1', 'P', '0')
+
 	e.out = append(e.out, text...)
 	e.command(gs, '(', 'k', 3, 0, '1', 'Q', '0') // print
 	e.command(esc, 'a', 0)

@@ -16,7 +16,7 @@ func RealTime(n byte) []byte { return []byte{dle, eot, n} }
 
 // PaperStatus is GS r 1, which asks for the paper status. It is answered in order, after everything
 // sent before it was processed, and not at all while the printer is offline. So an answer says that
-// what was sent before was processed. See [FromPaper].
+// the bytes before it were processed. See [FromPaper].
 func PaperStatus() []byte { return []byte{gs, 'r', 1} }
 
 // ProcessID is GS ( H, function 48: return id when everything sent before has been printed. Every

@@ -2,7 +2,7 @@ package escpos
 
 import "slices"
 
-// Kind says what a printer's reply is.
+// Kind is the kind of a printer's reply.
 type Kind uint8
 
 const (
@@ -94,6 +94,7 @@ func (p *Parser) feed(out []Reply, c byte) []Reply {
 	case isPlain(c):
 		return append(out, Reply{Kind: StatusReply, Byte: c})
 	}
+
 	return append(out, Reply{Data: []byte{c}})
 }
 
@@ -119,8 +120,9 @@ func (p *Parser) continueASB(out []Reply, c byte) []Reply {
 		p.openBlock(c)
 		return out
 	}
-	// A byte that cannot be part of it: the rest of this status was lost. Report what there is of
-	// it and read c as the start of a reply.
+
+	// A byte that cannot be part of it: the rest of this status was lost. Report its bytes
+	// and read c as the start of a reply.
 	out = append(out, Reply{Data: append([]byte(nil), p.asb...)})
 	p.asb, p.asbInBlock = p.asb[:0], false
 	return p.feed(out, c)
@@ -144,8 +146,10 @@ func (p *Parser) continueBlock(out []Reply, c byte) []Reply {
 	case c < 0x20:
 		return append(out, Reply{Data: []byte{c}})
 	}
+
 	copy(p.tail[:], p.tail[1:])
 	p.tail[5] = c
+
 	switch {
 	case p.discarding:
 		return out
@@ -154,10 +158,12 @@ func (p *Parser) continueBlock(out []Reply, c byte) []Reply {
 		p.openBlock(c)
 		return out
 	}
+
 	p.data = append(p.data, c)
 	if len(p.data) == 1 && p.isStatusBlock(noPaper) {
 		out = append(out, Reply{Kind: NoPaperReply}) // the rest of the block adds nothing
 	}
+
 	if len(p.data) > maxBlock || len(p.data) > 5 && p.isStatusBlock(idEcho, noPaper) {
 		// Do not read these bytes as replies: a zero among them would pass for a status without
 		// errors.
@@ -177,6 +183,7 @@ func (p *Parser) isStatusBlock(first ...byte) bool {
 func (p *Parser) closeBlock(out []Reply) []Reply {
 	defer func() { p.inBlock, p.data = false, p.data[:0] }()
 	data := append([]byte(nil), p.data...)
+
 	switch {
 	case p.isStatusBlock(idEcho) && len(data) == 5:
 		return append(out, Reply{Kind: ProcessIDReply, ID: [4]byte(data[1:])})
@@ -187,6 +194,7 @@ func (p *Parser) closeBlock(out []Reply) []Reply {
 	default:
 		out = append(out, Reply{Kind: BlockReply, Byte: p.header, Data: data})
 	}
+
 	// A byte of line noise may look like the header of a block, which then swallows an ID and ends
 	// with it. Reporting such an ID is safe: the caller accepts only the ID it sent.
 	if p.tail[0] == blockStatus && p.tail[1] == idEcho {

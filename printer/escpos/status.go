@@ -2,7 +2,7 @@ package escpos
 
 import "strings"
 
-// A Condition is a set of bits: what a printer reports about itself.
+// A Condition is a set of bits: a printer's report about itself.
 type Condition uint16
 
 const (
@@ -62,6 +62,7 @@ func (c Condition) String() string {
 			names = append(names, one.Name())
 		}
 	}
+
 	if names == nil {
 		return "ok"
 	}

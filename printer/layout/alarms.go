@@ -21,18 +21,19 @@ type Alarms struct{ words, exceptions []string }
 // words are searched in it. Case, accents and full width do not count. Chinese, Japanese, Korean
 // and the scripts of South-East Asia, which join words, are searched without regard to words.
 func NewAlarms(entries []string) *Alarms {
-	a := &Alarms{}
+	alarms := &Alarms{}
 	for _, e := range entries {
 		word, exception := strings.CutPrefix(e, "-")
-		to := &a.words
+		to := &alarms.words
 		if exception {
-			to = &a.exceptions
+			to = &alarms.exceptions
 		}
 		if word = searched(word); word != "" {
 			*to = append(*to, word)
 		}
 	}
-	return a
+
+	return alarms
 }
 
 //go:embed alarms.txt
@@ -54,6 +55,7 @@ const MaxAlarms = 1000
 // CheckAlarm says why an entry cannot be found in any text, or "".
 func CheckAlarm(entry string) string {
 	first, _ := utf8.DecodeRuneInString(strings.TrimPrefix(strings.TrimPrefix(entry, "-"), "*"))
+
 	switch {
 	case first == utf8.RuneError || !unicode.In(first, unicode.L, unicode.N, unicode.So): // So: emoji
 		return fmt.Sprintf("%.80q does not begin with a letter; write a word or a phrase, \"*word\" to find it inside "+
@@ -64,10 +66,11 @@ func CheckAlarm(entry string) string {
 	return ""
 }
 
-// searched returns an entry as it is searched for in what [fold] returns, where a space precedes
+// searched returns an entry as it is searched for in the result of [fold], where a space precedes
 // each word and nothing else.
 func searched(entry string) string {
 	part, inside := strings.CutPrefix(entry, "*")
+
 	part = strings.Trim(fold(part), "\n")
 	for _, r := range part {
 		if r != ' ' && (inside || joinsWords(r)) {
@@ -83,6 +86,7 @@ func (a *Alarms) Match(s string) bool {
 	if a == nil || len(a.words) == 0 {
 		return false
 	}
+
 	for line := range strings.FieldsFuncSeq(s, lineBreak) {
 		line = fold(line)
 		for _, e := range a.exceptions {
@@ -97,13 +101,14 @@ func (a *Alarms) Match(s string) bool {
 	return false
 }
 
-// alarmIf prints what print adds, and if yes, as an alarm: bold, at least twice as high, and white
+// alarmIf prints the lines that print adds, and if yes, as an alarm: bold, at least twice as high, and white
 // on black from edge to edge, or in capitals in a frame.
 func (c *composer) alarmIf(yes bool, print func()) {
 	if !yes {
 		print()
 		return
 	}
+
 	c.framed(func() {
 		first, upper := len(c.lines), c.UpperCase
 		c.alarm, c.UpperCase = true, upper || c.Framed
@@ -111,12 +116,12 @@ func (c *composer) alarmIf(yes bool, print func()) {
 		c.alarm, c.UpperCase = false, upper
 
 		for i := range c.lines[first:] {
-			l := &c.lines[first+i]
-			for j := range l.Spans {
-				s := &l.Spans[j].Style
-				s.Bold, s.Red, s.Invert, s.Height = true, true, !c.Framed, max(s.Height, 2)
+			line := &c.lines[first+i]
+			for j := range line.Spans {
+				style := &line.Spans[j].Style
+				style.Bold, style.Red, style.Invert, style.Height = true, true, !c.Framed, max(style.Height, 2)
 			}
-			l.space(c.columns-l.Width(), Style{Bold: true, Height: 2, Red: true, Invert: !c.Framed})
+			line.space(c.columns-line.Width(), Style{Bold: true, Height: 2, Red: true, Invert: !c.Framed})
 		}
 	})
 }
@@ -124,43 +129,47 @@ func (c *composer) alarmIf(yes bool, print func()) {
 // frameColumns is how many columns a frame takes: an asterisk and a space on each side.
 const frameColumns = 4
 
-// framed prints what print adds in a frame, if nothing can be white on black. Two frames that touch share an edge.
-// Red alone is not enough: many impact printers have a black ribbon.
+// framed prints the lines that print adds in a frame, if nothing can be white on black. Two frames that touch share an
+// edge. Red alone is not enough: many impact printers have a black ribbon.
 func (c *composer) framed(print func()) {
 	if !c.Framed {
 		print()
 		return
 	}
+
 	edge := Line{Spans: []Span{{Text: strings.Repeat("*", c.columns), Style: Style{Bold: true, Red: true}}}}
 	if c.frameEnd == 0 || c.frameEnd != len(c.lines) {
 		c.add(edge)
 	}
+
 	first := len(c.lines)
 	c.columns -= frameColumns
 	print()
 	c.columns += frameColumns
 
 	for i := range c.lines[first:] {
-		l := &c.lines[first+i]
-		side := Style{Bold: true, Red: true, Height: l.Height()}
-		l.Spans = append([]Span{{Text: "* ", Style: side}}, l.Spans...)
-		l.space(c.columns-2-l.Width(), side)
-		l.Spans = append(l.Spans, Span{Text: " *", Style: side})
+		line := &c.lines[first+i]
+		side := Style{Bold: true, Red: true, Height: line.Height()}
+		line.Spans = append([]Span{{Text: "* ", Style: side}}, line.Spans...)
+		line.space(c.columns-2-line.Width(), side)
+		line.Spans = append(line.Spans, Span{Text: " *", Style: side})
 	}
+
 	c.add(edge)
 	c.frameEnd = len(c.lines)
 }
 
-// banner is a bar across the paper, for what changes how the ticket is read.
+// banner is a bar across the paper, for a fact that changes how the ticket is read.
 func (c *composer) banner(s string) { c.bar(s, c.bannerStyle(s)) }
 
-// warning is the bar for what must not be cooked, or not twice. Only it and an alarm are red on paper with two
-// colours, and in a frame where nothing is white on black. What is beneath is in the same bar.
+// warning is the bar for tickets that must not be cooked, or not twice. Only it and an alarm are red on paper with two
+// colours, and in a frame where nothing is white on black. The texts beneath are in the same bar.
 func (c *composer) warning(s string, beneath ...string) {
 	c.framed(func() {
 		st := c.bannerStyle(s)
 		st.Red = true
 		c.bar(s, st)
+
 		for _, s := range beneath {
 			st.Height, st.Width = 1, min(2, c.columns/Width(s))
 			c.bar(s, st)
@@ -182,10 +191,12 @@ func (c *composer) bannerStyle(s string) Style {
 func (c *composer) bar(s string, st Style) {
 	first := len(c.lines)
 	st.Invert = true
+
 	c.centred(s, st)
 	if !c.Framed || st.Red {
 		return
 	}
+
 	for _, l := range c.lines[first:] {
 		if left, right := &l.Spans[0], &l.Spans[len(l.Spans)-1]; len(l.Spans) == 3 && len(left.Text) > 1 {
 			left.Text = strings.Repeat("=", len(left.Text)-1) + " "
@@ -214,6 +225,7 @@ func (c *composer) centred(s string, st Style) {
 // allergy". Only a hyphen or an apostrophe after a letter separates words like a space, because
 // nut-free is "nut free", and so is the one in d'allergie.
 func fold(s string) string {
+
 	var b strings.Builder
 	inWord := false
 	for _, r := range norm.NFKD.String(cases.Fold().String(normalize(s))) {
@@ -237,6 +249,7 @@ func fold(s string) string {
 			inWord = false
 		}
 	}
+
 	return b.String()
 }
 

@@ -7,7 +7,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// body prints the lines of the order: what to cook, and what not to cook.
+// body prints the lines of the order: dishes to cook, and voids.
 type body struct {
 	*composer
 	t             *ticket.Ticket
@@ -27,28 +27,32 @@ type body struct {
 func (c *composer) body(t *ticket.Ticket) {
 	b := &body{composer: c, t: t, course: c.text(t.Course), noRoute: allUnrouted(t.Lines), refireDepth: -1}
 	b.chooseSizes()
-	for i := 0; i < len(t.Lines); {
-		end := i + 1
-		for end < len(t.Lines) && t.Lines[end].Depth > 0 && t.Lines[end].Void == t.Lines[i].Void {
+
+	for next := 0; next < len(t.Lines); {
+		end := next + 1
+		for end < len(t.Lines) && t.Lines[end].Depth > 0 && t.Lines[end].Void == t.Lines[next].Void {
 			end++
 		}
-		b.headings(&t.Lines[i], i)
+
+		b.headings(&t.Lines[next], next)
 		lines := func() {
-			for ; i < end; i++ {
-				b.line(&t.Lines[i])
+			for ; next < end; next++ {
+				b.line(&t.Lines[next])
 			}
 		}
-		if t.Lines[i].Void {
+		if t.Lines[next].Void {
 			b.framed(lines)
 		} else {
 			lines()
 		}
 	}
+
 	if t.Raw != "" {
 		c.centred("the record as it came:", Style{Bold: true})
 		c.flow(paragraph{mark: b.voidMark(t.Void, Style{}), text: c.text(t.Raw), style: voidStyle(Style{}, t.Void),
 			fill: t.Void})
 	}
+
 	if t.Kind == ticket.Test {
 		c.test(t)
 	}
@@ -60,6 +64,7 @@ func (c *composer) body(t *ticket.Ticket) {
 func (b *body) headings(l *ticket.Line, i int) {
 	before := len(b.lines)
 	// If all lines are unrouted, a banner says so and noRoute is true from the start.
+
 	if l.NoRoute != b.noRoute {
 		b.noRoute = l.NoRoute
 		if l.NoRoute {
@@ -68,6 +73,7 @@ func (b *body) headings(l *ticket.Line, i int) {
 			b.rule("=")
 		}
 	}
+
 	if l.Depth == 0 {
 		b.groupHeadings(l, before)
 	}
@@ -81,10 +87,12 @@ func (b *body) headings(l *ticket.Line, i int) {
 // were before the headings of l.
 func (b *body) groupHeadings(l *ticket.Line, before int) {
 	// An item without a course belongs to the ticket's.
+
 	course, seat := b.text(l.Course), b.text(l.Seat)
 	if course == "" {
 		course = b.text(b.t.Course)
 	}
+
 	was := b.course
 	if b.course = course; course != was {
 		b.seat = ""
@@ -92,9 +100,11 @@ func (b *body) groupHeadings(l *ticket.Line, before int) {
 			b.bar(course, Style{Bold: true, Width: min(2, b.columns/max(1, Width(course)))})
 		}
 	}
+
 	if seat != b.seat && seat != "" {
 		b.heading(labelled("Seat", seat), Style{Bold: true, Height: 2})
 	}
+
 	if (course != was || seat != b.seat) && len(b.lines) == before {
 		b.rule("-")
 	}
@@ -106,14 +116,16 @@ func (b *body) gap() {
 	if b.frameEnd == len(b.lines) { // the edge of a frame separates two items
 		return
 	}
-	n := b.BlankLines
+
+	blank := b.BlankLines
 	if b.t.Kind == ticket.Slip { // a slip lists tickets, one a line; gaps would only waste paper
-		n = 0
+		blank = 0
 	}
 	if b.severalLines {
-		n = max(n, 1)
+		blank = max(blank, 1)
 	}
-	b.blanks(n)
+
+	b.blanks(blank)
 }
 
 // heading is a rule with words in its middle. If the words leave less than 4 columns for the rule,
@@ -125,6 +137,7 @@ func (c *composer) heading(s string, st Style) {
 		c.centred(s, st)
 		return
 	}
+
 	c.add(Line{Spans: []Span{
 		{Text: strings.Repeat("-", free/2) + " ", Style: Style{Bold: true}},
 		{Text: s, Style: st},
@@ -135,6 +148,7 @@ func (c *composer) heading(s string, st Style) {
 // line prints one line of the order: an item or a modifier, with its details.
 func (b *body) line(l *ticket.Line) {
 	start := len(b.lines)
+
 	st := b.modifierStyle
 	switch {
 	case l.Raw:
@@ -142,19 +156,23 @@ func (b *body) line(l *ticket.Line) {
 	case l.Depth == 0:
 		st = b.nameStyle
 	}
+
 	indent, marker := b.indentOf(l)
 	// A REFIRE bar stands above an item and covers its modifiers. A ticket that is refired as a
-	// whole has a banner instead, and nobody makes again what is cancelled.
+	// whole has a banner instead, and nobody makes a cancelled dish again.
+
 	if l.Refire && !b.t.Refire && !l.Void && (b.refireDepth < 0 || l.Depth <= b.refireDepth) {
 		b.refireDepth = l.Depth
 		b.bar(refire, Style{Bold: true, Height: 2})
 	} else if !l.Refire && l.Depth <= b.refireDepth {
 		b.refireDepth = -1
 	}
+
 	b.alarmIf(!l.Void && b.Alarms.Match(l.Name), func() {
 		b.flow(paragraph{mark: b.mark(l, st), indent: indent, label: b.label(l, marker, st),
 			text: b.itemName(l), style: voidStyle(st, l.Void), fill: l.Void})
 	})
+
 	b.details(l, indent)
 	b.severalLines = len(b.lines) > start+1 || l.Depth > 0
 }
@@ -166,6 +184,7 @@ func (b *body) indentOf(l *ticket.Line) (indent int, marker string) {
 	if l.Depth <= 0 {
 		return 0, ""
 	}
+
 	limit := b.columns / 3
 	first := min(b.nameColumn+2, limit) // two columns behind the beginning of the item's name
 	if in := first + 2*(l.Depth-1); in <= limit {
@@ -174,23 +193,26 @@ func (b *body) indentOf(l *ticket.Line) (indent int, marker string) {
 	return limit, b.text("›"+strconv.Itoa(l.Depth)) + " "
 }
 
-// label returns what is printed before a name: the quantity, which is the first thing read and the
+// label returns the text before a name: the quantity, which is the first thing read and the
 // biggest. A modifier shows its quantity only if that is not one, because "1x No onion" reads like
 // an item.
 func (b *body) label(l *ticket.Line, marker string, st Style) []Span {
-	q := quantityLabel(b.text(l.Quantity))
+	quantity := quantityLabel(b.text(l.Quantity))
+
 	switch {
-	case q == "" || q == "1x" && (l.Depth > 0 || b.t.Kind == ticket.Slip):
+	case quantity == "" || quantity == "1x" && (l.Depth > 0 || b.t.Kind == ticket.Slip):
 		return []Span{{Text: marker, Style: voidStyle(st, l.Void)}}
 	case l.Depth > 0:
-		return []Span{{Text: marker + q + " ", Style: voidStyle(st, l.Void)}}
+		return []Span{{Text: marker + quantity + " ", Style: voidStyle(st, l.Void)}}
 	}
+
 	gap := voidStyle(Style{Height: st.Height}, l.Void)
-	spans := []Span{{Text: q, Style: voidStyle(b.quantityStyle, l.Void)}}
+	spans := []Span{{Text: quantity, Style: voidStyle(b.quantityStyle, l.Void)}}
 	// right-align, so that digits stand below digits
-	if before := b.nameColumn - 1 - b.quantityStyle.widthFactor()*Width(q); before > 0 {
+	if before := b.nameColumn - 1 - b.quantityStyle.widthFactor()*Width(quantity); before > 0 {
 		spans = []Span{{Text: spaces(before), Style: gap}, spans[0]}
 	}
+
 	return append(spans, Span{Text: " ", Style: gap})
 }
 
@@ -198,14 +220,15 @@ func (b *body) label(l *ticket.Line, marker string, st Style) []Span {
 // beside it would seem to belong to the next line. A raw line is never put in capitals, because its
 // bytes are needed to find the fault.
 func (b *body) itemName(l *ticket.Line) string {
-	s := b.cookText(l.Name)
+	name := b.cookText(l.Name)
 	if l.Raw {
-		s = b.text(l.Name)
+		name = b.text(l.Name)
 	}
-	if s == "" {
+
+	if name == "" {
 		return "(no name)"
 	}
-	return s
+	return name
 }
 
 // quantityLabel returns "2x"; an unknown quantity prints nothing rather than a guess.
@@ -216,49 +239,56 @@ func quantityLabel(q string) string {
 	return q + "x"
 }
 
-// details prints what belongs to a line without being a line of the order: seat and course of a modifier that are not
-// those of its item, and notes, below the name.
+// details prints the texts that belong to a line: seat and course of a modifier if they are not
+// its item's, and notes, below the name.
 func (b *body) details(l *ticket.Line, indent int) {
 	if indent += 2; l.Depth == 0 {
 		indent = b.nameColumn
 	}
+
 	st := voidStyle(b.modifierStyle, l.Void)
-	p := paragraph{mark: b.mark(l, st), indent: indent, style: st, fill: l.Void}
+	detail := paragraph{mark: b.mark(l, st), indent: indent, style: st, fill: l.Void}
+
 	say := func(s string) {
-		p.text = s
-		b.flow(p)
+		detail.text = s
+		b.flow(detail)
 	}
-	if s := b.text(l.Seat); l.Depth > 0 && s != "" && s != b.seat {
-		say(labelled("Seat", s))
+
+	if seat := b.text(l.Seat); l.Depth > 0 && seat != "" && seat != b.seat {
+		say(labelled("Seat", seat))
 	}
-	if s := b.text(l.Course); l.Depth > 0 && s != "" && s != b.course {
-		say(labelled("Course", s))
+	if course := b.text(l.Course); l.Depth > 0 && course != "" && course != b.course {
+		say(labelled("Course", course))
 	}
+
 	label := "! "
 	if b.t.Kind == ticket.Slip {
 		label = ""
 	}
+
 	if l.Quantity == "0" { // in tall letters, 0x is read as a word
-		b.note(p, label, "quantity 0")
+		b.note(detail, label, "quantity 0")
 	}
+
 	if l.MayCancel != "" {
-		p.style = voidStyle(Style{Bold: true, Height: 2}, true)
-		p.fill = true
+		detail.style = voidStyle(Style{Bold: true, Height: 2}, true)
+		detail.fill = true
 		say(b.text(ticket.Question(l.MayCancel)))
-		p.style, p.fill = st, l.Void
+		detail.style, detail.fill = st, l.Void
 	}
+
 	for _, n := range l.Notes {
-		b.alarmIf(!l.Void && b.Alarms.Match(n), func() { b.note(p, label, n) })
+		b.alarmIf(!l.Void && b.Alarms.Match(n), func() { b.note(detail, label, n) })
 	}
 }
 
-// note prints what the guest asked for in the manner of p, and keeps the line breaks that the waiter typed. The label
+// note prints the guest's wish in the manner of p, and keeps the line breaks that the waiter typed. The label
 // stands for the exclamation marks of the waiter's.
 func (c *composer) note(p paragraph, label, note string) {
 	for s := range strings.FieldsFuncSeq(note, lineBreak) {
 		s = c.cookText(s)
-		if t := strings.TrimLeft(s, "! "); t != "" {
-			s = t
+		if bare := strings.TrimLeft(s, "! "); bare != "" {
+			s = bare
 		}
 		if s == "" {
 			continue
@@ -287,6 +317,7 @@ func (c *composer) voidMark(isVoid bool, like Style) Span {
 		return Span{}
 	}
 	const mark = void + " "
+
 	st := Style{Bold: true, Invert: true, Red: true, Height: like.Height}
 	if c.Framed {
 		st.Width = min(like.widthFactor(), max(c.columns/3/len(mark), 1))
@@ -310,10 +341,12 @@ func (b *body) chooseSizes() {
 	if b.t.Kind == ticket.Slip { // a list, one ticket a line
 		b.nameStyle.Width = 1
 	}
+
 	b.quantityStyle = b.nameStyle
 	for b.quantityStyle.Width > 1 && b.quantityStyle.Width*len("2x")+1 > b.columns/3 {
 		b.quantityStyle.Width--
 	}
+
 	b.measureNameColumn()
 	// Modifiers are never bigger than names.
 	b.modifierStyle = b.sized(b.ModifierSize, Size{2, 1})
@@ -326,9 +359,10 @@ func (b *body) chooseSizes() {
 func (b *body) measureNameColumn() {
 	b.nameColumn = 0
 	for i := range b.t.Lines {
-		if l := &b.t.Lines[i]; l.Depth == 0 && b.t.Kind != ticket.Slip {
-			if q := b.quantityStyle.widthFactor()*Width(quantityLabel(b.text(l.Quantity))) + 1; q <= b.columns/3 {
-				b.nameColumn = max(b.nameColumn, q)
+		if line := &b.t.Lines[i]; line.Depth == 0 && b.t.Kind != ticket.Slip {
+			wide := b.quantityStyle.widthFactor()*Width(quantityLabel(b.text(line.Quantity))) + 1
+			if wide <= b.columns/3 {
+				b.nameColumn = max(b.nameColumn, wide)
 			}
 		}
 	}

@@ -18,7 +18,7 @@ import (
 // unchanged.
 func Clean(s string) string { return strings.Map(cleanRune, s) } // Map decodes invalid UTF-8 as U+FFFD
 
-// cleanRune returns what Clean makes of a character. ASCII comes first because most text is ASCII.
+// cleanRune returns a character as Clean shows it. ASCII comes first because most text is ASCII.
 func cleanRune(r rune) rune {
 	switch {
 	case r >= 0x20 && r < 0x7f:
@@ -80,6 +80,7 @@ func cleanButJoiners(s string) string {
 	if !strings.ContainsAny(s, "\u00ad\u200c\u200d\u2060") {
 		return Clean(s)
 	}
+
 	var b strings.Builder
 	start := 0
 	for i, r := range s {
@@ -92,11 +93,12 @@ func cleanButJoiners(s string) string {
 			b.WriteRune(r)
 		}
 	}
+
 	b.WriteString(Clean(s[start:]))
 	return b.String()
 }
 
-// Notes makes what guests asked for safe to show on a screen. Each note keeps the line breaks that were
+// Notes makes the wishes of guests safe to show on a screen. Each note keeps the line breaks that were
 // typed; empty lines and empty notes are left out.
 func Notes(in []string) (out []string) {
 	for _, s := range in {

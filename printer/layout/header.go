@@ -29,7 +29,8 @@ const (
 // everything below is to be read: whether to cook it, to check for a duplicate, or to take an item
 // off.
 func (c *composer) banners(d *ticket.Delivery) {
-	t := &d.Ticket
+	shown := &d.Ticket
+
 	if d.Doubt {
 		beneath := checkRail
 		if c.AfterPiece {
@@ -37,41 +38,50 @@ func (c *composer) banners(d *ticket.Delivery) {
 		}
 		c.warning(possibleDuplicate, beneath)
 	}
+
 	if d.Reprint {
 		c.warning(reprint)
 	}
-	for _, s := range t.Later {
+
+	for _, s := range shown.Later {
 		c.warning(s)
 	}
+
 	c.originBanners(d)
-	for _, s := range t.Heads() {
+	for _, s := range shown.Heads() {
 		c.banner(s)
 	}
-	if t.MayCancel != "" {
-		c.warning(ticket.Question(t.MayCancel))
+
+	if shown.MayCancel != "" {
+		c.warning(ticket.Question(shown.MayCancel))
 	}
+
 	if c.Copies > 1 {
 		c.banner("COPY " + strconv.Itoa(c.Copy) + "/" + strconv.Itoa(c.Copies))
 	}
+
 	switch {
-	case t.Kind == ticket.Slip:
+	case shown.Kind == ticket.Slip:
 		c.banner(expired)
 		c.centred("Not printed, unless noted. Ask before cooking.", Style{Bold: true})
-	case t.Kind == ticket.Test:
+	case shown.Kind == ticket.Test:
 		c.banner(printerTest)
-	case t.Void:
+	case shown.Void:
 		c.warning(void)
 	}
-	if t.Refire && !t.Void {
+
+	if shown.Refire && !shown.Void {
 		c.banner(refire)
 	}
-	if t.Rush && !t.Void { // nobody hurries to cancel
+	if shown.Rush && !shown.Void { // nobody hurries to cancel
 		c.banner(rush)
 	}
-	if allUnrouted(t.Lines) {
+
+	if allUnrouted(shown.Lines) {
 		c.banner(noRoute)
 	}
-	if t.Raw != "" {
+
+	if shown.Raw != "" {
 		c.banner(unreadable)
 	}
 }
@@ -83,18 +93,21 @@ func (c *composer) originBanners(d *ticket.Delivery) {
 	for _, name := range d.RefusedBy {
 		refused = append(refused, c.stationName(name))
 	}
+
 	if len(refused) > 0 {
 		c.banner("REFUSED BY " + strings.Join(refused, ", "))
 	}
+
 	station := c.stationName(d.For)
 	if station == "" || slices.Contains(d.RefusedBy, d.For) {
 		return
 	}
-	s := "FOR " + station
+
+	text := "FOR " + station
 	if down := c.text(d.Down); down != "" {
-		s += " (" + down + " down)"
+		text += " (" + down + " down)"
 	}
-	c.banner(s)
+	c.banner(text)
 }
 
 // stationName is a station as the kitchen calls it: HOT LINE if the configuration has hot-line.
@@ -117,10 +130,12 @@ func allUnrouted(lines []ticket.Line) bool {
 // header, also an empty one: they may name an allergy.
 func (c *composer) header(d *ticket.Delivery) {
 	t, before := &d.Ticket, len(c.lines)
+
 	c.headerFields(d)
 	if len(c.lines) > before { // a list of fields may print no header: no rule either
 		c.rule("=")
 	}
+
 	for _, n := range t.Notes {
 		c.alarmIf(c.Alarms.Match(n), func() { c.note(paragraph{style: Style{Bold: true, Height: 2}}, "! ", n) })
 	}
@@ -140,29 +155,32 @@ func HeaderFields() []string {
 // half a line without text is wasted.
 func (c *composer) headerFields(d *ticket.Delivery) {
 	names := c.Header
+
 	switch {
 	case c.slip != "":
 		names = []string{"number", "slip", "table", "customer"}
 	case names == nil:
 		names = HeaderFields()
 	}
+
 	var fields []Span
 	for _, name := range names {
-		s := c.headerField(name, &d.Ticket)
+		field := c.headerField(name, &d.Ticket)
 		switch {
 		case strings.Contains(name, "{"):
 			c.shareLines(fields)
 			fields = nil
 			c.ownLine(name, d)
-		case s.Text == "":
+		case field.Text == "":
 		case name == "venue":
 			c.shareLines(fields)
 			fields = nil
-			c.centred(s.Text, s.Style)
+			c.centred(field.Text, field.Style)
 		default:
-			fields = append(fields, s)
+			fields = append(fields, field)
 		}
 	}
+
 	c.shareLines(fields)
 }
 
@@ -178,6 +196,7 @@ func (c *composer) ownLine(line string, d *ticket.Delivery) {
 		says = says || value != ""
 		return value
 	})
+
 	if says {
 		c.centred(text, Style{})
 	}
@@ -192,15 +211,16 @@ func (c *composer) placeholder(name string, d *ticket.Delivery) string {
 	case "job":
 		return strconv.FormatUint(d.Job, 10)
 	}
+
 	return c.headerField(name, &d.Ticket).Text
 }
 
 func (c *composer) shareLines(fields []Span) {
 	start := 0
-	for i := 1; i <= len(fields); i++ {
-		if i == len(fields) || !c.joins(fields, start, i) {
-			c.spread(fields[start:i])
-			start = i
+	for end := 1; end <= len(fields); end++ {
+		if end == len(fields) || !c.joins(fields, start, end) {
+			c.spread(fields[start:end])
+			start = end
 		}
 	}
 }
@@ -208,6 +228,7 @@ func (c *composer) shareLines(fields []Span) {
 // joins reports whether field i is on the line that begins with field start.
 func (c *composer) joins(fields []Span, start, i int) bool {
 	last := len(fields) - 1
+
 	switch {
 	case !c.fit(fields[start : i+1]):
 		return false
@@ -230,6 +251,7 @@ func (c *composer) spread(fields []Span) {
 		c.flow(paragraph{text: fields[0].Text, style: fields[0].Style})
 		return
 	}
+
 	var l Line
 	free := c.columns - Line{Spans: fields}.Width()
 	for i, s := range fields {
@@ -247,6 +269,7 @@ func (c *composer) spread(fields []Span) {
 // Number and table are the biggest because they are called across the kitchen.
 func (c *composer) headerField(name string, t *ticket.Ticket) Span {
 	clock, date := clockAndDate(t.Received, t.Zone)
+
 	tall := Style{Bold: true, Height: 2}
 	switch name {
 	case "venue":
@@ -306,24 +329,27 @@ func clockAndDate(t time.Time, zone string) (clock, date string) {
 
 // Wanted says when the order is wanted: Wanted 19:30, with the date if it is another day; empty if nobody has said.
 func Wanted(t *ticket.Ticket) string {
-	s := t.Promised
+	wanted := t.Promised
+
 	if at := t.PromisedAt(); !at.IsZero() {
 		clock, date := clockAndDate(at, t.Zone)
 		if _, today := clockAndDate(t.Received, t.Zone); date != today {
 			clock = date + " " + clock
 		}
-		s = clock
+		wanted = clock
 	}
-	return labelled("Wanted", OneLine(s))
+	return labelled("Wanted", OneLine(wanted))
 }
 
 // footer identifies this print, for people who compare two slips or call support.
 func (c *composer) footer(d *ticket.Delivery) {
 	c.rule("=")
+
 	c.alsoAt(&d.Ticket)
 	for _, line := range c.Footer {
 		c.ownLine(line, d)
 	}
+
 	c.ticketIdentity(d)
 	c.requestQR(&d.Ticket)
 }
@@ -332,6 +358,7 @@ func (c *composer) footer(d *ticket.Delivery) {
 // time. It prints with every footer.
 func (c *composer) alsoAt(t *ticket.Ticket) {
 	var stations []string
+
 	for _, part := range t.AlsoAt {
 		stations = append(stations, c.text(part.Station))
 	}
@@ -344,18 +371,20 @@ func (c *composer) alsoAt(t *ticket.Ticket) {
 // not the first.
 func (c *composer) ticketIdentity(d *ticket.Delivery) {
 	var parts []string
-	if s := c.text(ticket.Short(d.Ticket.Request)); s != "" {
-		parts = append(parts, s)
+
+	if request := c.text(ticket.Short(d.Ticket.Request)); request != "" {
+		parts = append(parts, request)
 	}
 	if d.Job != 0 {
 		parts = append(parts, "job "+strconv.FormatUint(d.Job, 10))
 	}
-	if s := c.text(c.Printer); s != "" {
-		parts = append(parts, s)
+	if printer := c.text(c.Printer); printer != "" {
+		parts = append(parts, printer)
 	}
 	if d.Attempt > 1 {
 		parts = append(parts, "attempt "+strconv.Itoa(d.Attempt))
 	}
+
 	if len(parts) > 0 {
 		c.flow(paragraph{text: strings.Join(parts, " | ")})
 	}
@@ -380,6 +409,7 @@ func (c *composer) qr(s string) {
 	}
 	// The code is attached to the first line of the caption, so that a printer without codes prints
 	// the caption as any other line.
+
 	at := len(c.lines)
 	c.centred(s, Style{})
 	c.lines[at].QR = s

@@ -24,7 +24,7 @@ import (
 const (
 	// Limits of the paper width, in characters of normal width.
 	minColumns = 16  // narrower paper has no room for the VOID mark and a word beside it
-	maxColumns = 255 // no receipt paper is wider; it bounds what a wrong setting can cost
+	maxColumns = 255 // no receipt paper is wider; it bounds the cost of a wrong setting
 )
 
 // Compose lays a delivery out for paper of the given number of columns (values below 16 count as
@@ -41,9 +41,9 @@ type Options struct {
 	// Columns is how many characters of normal width fit on a line. Values below 16 count as 16,
 	// values above 255 as 255.
 	Columns int `mapstructure:"-"`
-	// Printer is the name printed in the footer: that of the station, as cooks know it.
+	// Printer is the name printed in the footer: the station's, as cooks know it.
 	Printer string `mapstructure:"-"`
-	// Printable replaces what the printer cannot print, in a string without control characters. It
+	// Printable replaces the characters that the printer cannot print, in a string without control characters. It
 	// is called before anything is measured, so a replacement may be longer than the original and
 	// wraps like any other text. It must return its own results unchanged, because text may pass
 	// through it twice. Nil leaves text as it is.
@@ -59,7 +59,7 @@ type Options struct {
 	AfterPiece bool `mapstructure:"-"`
 
 	// NameSize is the size of item names, by default 2x2. ModifierSize is the size of modifiers and
-	// notes, by default 2x1, and never more than that of the names. A text prints narrower if one of
+	// notes, by default 2x1, and never more than the size of the names. A text prints narrower if one of
 	// its words does not fit. Some models print at most 2x2.
 	NameSize     Size `mapstructure:"name_size" default:"2x2"`
 	ModifierSize Size `mapstructure:"modifier_size" default:"2x1"`
@@ -104,38 +104,43 @@ const (
 
 // ComposeWith lays a delivery out. It is safe for concurrent use if the functions in o are.
 func ComposeWith(d ticket.Delivery, o Options) []Line {
-	c := &composer{Options: o, columns: min(max(o.Columns, minColumns), maxColumns)}
-	slips := c.slips(&d.Ticket)
+	composing := &composer{Options: o, columns: min(max(o.Columns, minColumns), maxColumns)}
+
+	slips := composing.slips(&d.Ticket)
 	for i, lines := range slips {
 		d.Ticket.Lines = lines
-		if c.Cut != "" {
-			c.slip = fmt.Sprintf("%d/%d", i+1, len(slips))
+		if composing.Cut != "" {
+			composing.slip = fmt.Sprintf("%d/%d", i+1, len(slips))
 		}
-		c.blanks(c.TopMargin)
-		c.banners(&d)
-		c.header(&d)
-		c.body(&d.Ticket)
-		c.footer(&d)
 
-		c.lines[len(c.lines)-1].Cut = i < len(slips)-1
-		c.AfterPiece = false // the piece is above the first slip
+		composing.blanks(composing.TopMargin)
+		composing.banners(&d)
+		composing.header(&d)
+		composing.body(&d.Ticket)
+		composing.footer(&d)
+
+		composing.lines[len(composing.lines)-1].Cut = i < len(slips)-1
+		composing.AfterPiece = false // the piece is above the first slip
 	}
-	return c.lines
+	return composing.lines
 }
 
-// slips divides the lines of a ticket into slips. What is no order or has no items is one slip.
+// slips divides the lines of a ticket into slips. A ticket that is no order or has no items is one slip.
 func (c *composer) slips(t *ticket.Ticket) [][]ticket.Line {
 	if c.Cut != ByItem && c.Cut != ByCourse || t.Kind != ticket.Order || t.Whole || len(t.Lines) == 0 {
 		c.Cut = ""
 	}
+
 	start := 0
 	var slips [][]ticket.Line
-	for i := 1; c.Cut != "" && i < len(t.Lines); i++ {
-		if t.Lines[i].Depth == 0 && (c.Cut == ByItem || t.Lines[i].Course != t.Lines[start].Course) {
-			slips = append(slips, t.Lines[start:i])
-			start = i
+
+	for next := 1; c.Cut != "" && next < len(t.Lines); next++ {
+		if t.Lines[next].Depth == 0 && (c.Cut == ByItem || t.Lines[next].Course != t.Lines[start].Course) {
+			slips = append(slips, t.Lines[start:next])
+			start = next
 		}
 	}
+
 	return append(slips, t.Lines[start:])
 }
 
@@ -147,7 +152,7 @@ type composer struct {
 	slip    string // which of several slips this is: 2/5
 	// frameEnd is how many lines there were when the last frame ended; 0: there was none.
 	frameEnd int
-	alarm    bool // what prints is an alarm
+	alarm    bool // the lines are an alarm
 }
 
 // text returns s as it will print: without control characters, in characters the printer has, on
@@ -156,20 +161,23 @@ func (c *composer) text(s string) string {
 	return strings.Join(strings.Fields(c.printable(s)), " ")
 }
 
-// cookText returns text that tells a cook what to do, in capitals if Options.UpperCase asks for that. It is for a
+// cookText returns text for a cook, in capitals if Options.UpperCase asks for that. It is for a
 // paragraph only: it keeps the soft hyphens, at which [wrap] may break a word.
 func (c *composer) cookText(s string) string {
 	if c.UpperCase {
 		s = upperCase(s)
 	}
+
 	parts := strings.Split(s, softHyphen)
 	for i := range parts {
 		parts[i] = c.printable(parts[i])
 	}
+
 	words := strings.Fields(strings.Join(parts, softHyphen))
 	for i := range words {
 		words[i] = strings.Trim(words[i], softHyphen)
 	}
+
 	return strings.Join(strings.Fields(strings.Join(words, " ")), " ")
 }
 
@@ -232,13 +240,14 @@ const (
 // would be set from left to right in the middle of a Hebrew note. Text without right-to-left
 // letters is FirstStrong, which spares the renderer the bidirectional algorithm.
 func directionOf(s string) Direction {
+
 	base, hasRTL := FirstStrong, false
 	for _, r := range s {
 		if r < utf8.RuneSelf && (r|0x20 < 'a' || r|0x20 > 'z') {
 			continue
 		}
-		p, _ := bidi.LookupRune(r)
-		switch p.Class() {
+		class, _ := bidi.LookupRune(r)
+		switch class.Class() {
 		case bidi.L:
 			base = max(base, LeftToRight)
 		case bidi.R, bidi.AL:
@@ -250,6 +259,7 @@ func directionOf(s string) Direction {
 			return base
 		}
 	}
+
 	return FirstStrong
 }
 
@@ -275,20 +285,20 @@ func Width(s string) (n int) {
 
 // Width returns how many columns the line takes.
 func (l Line) Width() int {
-	n := 0
+	width := 0
 	for _, s := range l.Spans {
-		n += Width(s.Text) * s.widthFactor()
+		width += Width(s.Text) * s.widthFactor()
 	}
-	return n
+	return width
 }
 
 // Height returns how many lines of normal height the line takes: as many as its tallest span.
 func (l Line) Height() int {
-	h := 1
+	high := 1
 	for _, s := range l.Spans {
-		h = max(h, s.Height)
+		high = max(high, s.Height)
 	}
-	return h
+	return high
 }
 
 func (s Style) widthFactor() int { return max(s.Width, 1) }

@@ -4,18 +4,20 @@ import "strings"
 
 // Plain draws lines as text in a frame as wide as the paper, for terminals, ticketrail inspect and
 // tests. Characters keep their normal size, so that words can be read and searched for; the edges
-// show what the size does not: ║ beside text of more than normal height, █ beside white on black. A
+// show the rest: ║ beside text of more than normal height, █ beside white on black. A
 // QR code is drawn as [QR].
 func Plain(lines []Line, columns int) string {
 	var b strings.Builder
 	columns = min(max(columns, minColumns), maxColumns)
 	b.WriteString("┌" + strings.Repeat("─", columns) + "┐\n")
+
 	for _, l := range lines {
 		if l.QR != "" {
 			const code = "[QR]"
 			free := columns - len(code)
 			b.WriteString("│" + spaces(free/2) + code + spaces(free-free/2) + "│\n")
 		}
+
 		edge := "│"
 		if l.Height() > 1 {
 			edge = "║"
@@ -25,6 +27,7 @@ func Plain(lines []Line, columns int) string {
 				edge = "█"
 			}
 		}
+
 		b.WriteString(edge)
 		used := 0
 		for i, s := range l.Spans {
@@ -37,6 +40,7 @@ func Plain(lines []Line, columns int) string {
 		b.WriteString(spaces(max(columns-used, 0)))
 		b.WriteString(edge + "\n")
 	}
+
 	b.WriteString("└" + strings.Repeat("─", columns) + "┘\n")
 	return b.String()
 }

@@ -30,7 +30,7 @@ func scripts() []script {
 	}
 }
 
-// test prints what the printer can do, and says in words what to look and listen for, so that
+// test prints the printer's abilities, and says in words where to look and when to listen, so that
 // the person who sets up the printer can judge the slip without a manual.
 func (c *composer) test(t *ticket.Ticket) {
 	say := func(s string) { c.flow(paragraph{text: s}) }
@@ -52,6 +52,7 @@ func (c *composer) test(t *ticket.Ticket) {
 	c.flow(paragraph{text: "bold, darker than the rest", style: Style{Bold: true}})
 	c.flow(paragraph{text: "white on black", style: Style{Invert: true}, fill: true})
 	c.flow(paragraph{text: "red, if it has two colours", style: Style{Red: true}})
+
 	st := voidStyle(Style{Bold: true}, true)
 	c.framed(func() {
 		c.flow(paragraph{mark: c.voidMark(true, st), text: "is how a cancelled line looks", style: st, fill: true})

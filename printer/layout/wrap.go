@@ -25,20 +25,24 @@ func (c *composer) flow(p paragraph) {
 	room := c.columns - Width(p.mark.Text)*p.mark.widthFactor()
 	p.indent = min(p.indent, c.columns/3)
 	room -= p.indent
+
 	label := Line{Spans: p.label}.Width()
 	if label > room/2 { // a label this wide (a quantity of a hundred digits) wraps with the text
 		p.text = strings.TrimSpace(spanText(p.label) + p.text)
 		p.label, label = nil, 0
 	}
+
 	room -= label
 	if c.alarm {
 		p.style.Height = max(p.style.Height, 2)
 	}
+
 	p.style = p.style.legible(p.text).narrowed(p.text, room)
 	if c.alarm && Width(p.text)*p.style.widthFactor() > 2*room {
 		p.style.Width = 1 // a sentence is read faster in two lines than one word a line
 	}
 	p.mark.Height = max(p.mark.Height, p.style.Height)
+
 	// Only right-to-left text needs the width of its widest line: its lines end at the same column.
 	direction, widestLine := FirstStrong, 0
 	lines := wrap(p.text, room/p.style.widthFactor())
@@ -49,22 +53,27 @@ func (c *composer) flow(p paragraph) {
 			}
 		}
 	}
+
 	for i, s := range lines {
 		var l Line
 		if p.mark.Text != "" {
 			l.Spans = append(l.Spans, p.mark)
 		}
+
 		pad := p.indent
 		if i > 0 {
 			pad += label
 		}
+
 		l.space(pad, p.style)
 		if i == 0 {
 			l.Spans = append(l.Spans, p.label...)
 		}
+
 		// right-to-left lines begin below each other at the right
 		l.space((widestLine-Width(s))*p.style.widthFactor(), p.style)
 		l.Spans = append(l.Spans, Span{Text: s, Style: p.style, Direction: direction})
+
 		if p.fill {
 			l.space(c.columns-l.Width(), p.style)
 		}
@@ -100,42 +109,46 @@ func wrap(text string, room int) []string {
 	if Width(text) <= room {
 		return []string{showHyphen(text)}
 	}
+
 	var lines []string
 	line, width := 0, 0 // byte offset where the current line starts, and its width
 	pos := 0
+
 	for pos < len(text) {
 		end := pos + wordLength(text[pos:])
 		word := text[pos:end]
-		w := Width(word)
+		wide := Width(word)
+
 		switch {
-		case pos == line && w <= room: // first word of its line
-			width = w
-		case pos > line && width+1+w <= room:
-			width += 1 + w
+		case pos == line && wide <= room: // first word of its line
+			width = wide
+		case pos > line && width+1+wide <= room:
+			width += 1 + wide
 		default:
 			if pos > line {
 				head := text[line : pos-1]
 				// A word longer than a line may begin on the current line, if its script can be
 				// broken there. Other long words start on a line of their own.
-				if n, taken := breakInside(word, room-width-1); w > room && n > 0 {
-					head, word, w = text[line:pos+n], word[n:], w-taken
+				if fits, taken := breakInside(word, room-width-1); wide > room && fits > 0 {
+					head, word, wide = text[line:pos+fits], word[fits:], wide-taken
 				}
 				lines = append(lines, showHyphen(head))
 			}
 			// Break the word line by line until the rest fits.
-			for w > room {
-				n, taken := breakInside(word, room)
-				part := word[:n]
-				if n == 0 {
-					n, taken = fittingPrefix(word, room)
-					part = strings.TrimRight(word[:n], softHyphen)
+			for wide > room {
+				fits, taken := breakInside(word, room)
+				part := word[:fits]
+				if fits == 0 {
+					fits, taken = fittingPrefix(word, room)
+					part = strings.TrimRight(word[:fits], softHyphen)
 				}
 				lines = append(lines, showHyphen(part))
-				word = word[n:]
-				w -= taken // measuring the rest again each time would be quadratic
+				word = word[fits:]
+				wide -= taken // measuring the rest again each time would be quadratic
 			}
-			line, width = end-len(word), w
+			line, width = end-len(word), wide
 		}
+
 		pos = end + 1 // skip the space
 	}
 	return append(lines, showHyphen(text[line:]))
@@ -153,8 +166,8 @@ func showHyphen(line string) string {
 }
 
 func wordLength(s string) int {
-	if i := strings.IndexByte(s, ' '); i >= 0 {
-		return i
+	if at := strings.IndexByte(s, ' '); at >= 0 {
+		return at
 	}
 	return len(s)
 }
@@ -163,30 +176,31 @@ func wordLength(s string) int {
 // characters together with their marks and returns at least one. Only a character with more marks
 // than a line holds, which no language has, is separated from some of them.
 func fittingPrefix(word string, room int) (n, width int) {
-	g := displaywidth.StringGraphemes(word)
-	for g.Next() {
-		w := Width(g.Value())
-		if n == 0 && w > room {
-			return fittingRunePrefix(g.Value(), room)
+	graphemes := displaywidth.StringGraphemes(word)
+	for graphemes.Next() {
+		wide := Width(graphemes.Value())
+		if n == 0 && wide > room {
+			return fittingRunePrefix(graphemes.Value(), room)
 		}
-		if n > 0 && width+w > room {
+		if n > 0 && width+wide > room {
 			break
 		}
-		n += len(g.Value())
-		width += w
+		n += len(graphemes.Value())
+		width += wide
 	}
 	return n, width
 }
 
 // fittingRunePrefix is fittingPrefix for a character too wide for a whole line.
+
 func fittingRunePrefix(s string, room int) (n, width int) {
 	for i, r := range s {
-		w := displaywidth.Rune(r)
-		if i > 0 && width+w > room {
+		wide := displaywidth.Rune(r)
+		if i > 0 && width+wide > room {
 			break
 		}
 		n = i + utf8.RuneLen(r)
-		width += w
+		width += wide
 	}
 	return n, width
 }
@@ -194,12 +208,13 @@ func fittingRunePrefix(s string, room int) (n, width int) {
 // breakInside returns how many bytes of word fit into room columns up to a place where the
 // word may be broken, and their width; 0 if there is no such place.
 func breakInside(word string, room int) (n, width int) {
-	before, w := rune(0), 0
+
+	before, wide := rune(0), 0
 	for i, r := range word {
-		if canBreakBetween(before, r) && w+hyphenWidth(before) <= room {
-			n, width = i, w
+		if canBreakBetween(before, r) && wide+hyphenWidth(before) <= room {
+			n, width = i, wide
 		}
-		if w += displaywidth.Rune(r); w > room {
+		if wide += displaywidth.Rune(r); wide > room {
 			return n, width
 		}
 		before = r
@@ -225,9 +240,11 @@ func canBreakBetween(a, b rune) bool {
 	if b >= 0x0e40 && b <= 0x0e44 || b >= 0x0ec0 && b <= 0x0ec4 {
 		return a >= 0x0e01 && a <= 0x0eff && (a < 0x0e40 || a > 0x0e44) && (a < 0x0ec0 || a > 0x0ec4)
 	}
+
 	if a == '-' || string(a) == softHyphen {
 		return unicode.IsLetter(b)
 	}
+
 	if a == ',' { // JSON that prints as it came has no spaces
 		return strings.ContainsRune(`"{[`, b)
 	}
@@ -245,15 +262,16 @@ func isEastAsian(r rune) bool {
 
 // widestWord returns the width of the widest part of s that should stay in one piece.
 func widestWord(s string) int {
-	most, w := 0, 0
+	most, wide := 0, 0
+
 	before := ' '
 	for _, r := range s {
 		if r == ' ' || canBreakBetween(before, r) {
-			most, w = max(most, w+hyphenWidth(before)), 0
+			most, wide = max(most, wide+hyphenWidth(before)), 0
 		}
 		if r != ' ' {
-			w += displaywidth.Rune(r)
-			most = max(most, w)
+			wide += displaywidth.Rune(r)
+			most = max(most, wide)
 		}
 		before = r
 	}
@@ -268,19 +286,20 @@ func (s Size) String() string { return fmt.Sprintf("%dx%d", s.Width, s.Height) }
 
 // UnmarshalText parses a size such as 2x2: width, then height.
 func (s *Size) UnmarshalText(b []byte) error {
-	m := regexp.MustCompile(`^([1-8])x([1-8])$`).FindSubmatch(b)
-	if m == nil {
+	match := regexp.MustCompile(`^([1-8])x([1-8])$`).FindSubmatch(b)
+	if match == nil {
 		return fmt.Errorf("%.80q is not a size of letters; write width and height as 2x2, 1x1 to 8x8", b)
 	}
-	*s = Size{int(m[1][0] - '0'), int(m[2][0] - '0')}
+	*s = Size{int(match[1][0] - '0'), int(match[2][0] - '0')}
 	return nil
 }
 
-// sized returns the style of text of size s, which is limited to what the printer has.
+// sized returns the style of text of size s, which is limited by the printer.
 func (c *composer) sized(s, byDefault Size) Style {
 	if s == (Size{}) {
 		s = byDefault
 	}
+
 	most := 8
 	if c.MaxSize > 0 {
 		most = min(c.MaxSize, most)
@@ -301,12 +320,13 @@ func (s Style) narrowed(text string, room int) Style {
 	return s
 }
 
-// legible returns s, tall instead of wide if text has letters that cannot be read when they are wide and low: those of
-// Thai, Han and all other scripts with more strokes or marks than Latin.
+// legible returns s, tall instead of wide if text has letters that cannot be read when they are wide and low: the
+// letters of Thai, Han and all other scripts with more strokes or marks than Latin.
 func (s Style) legible(text string) Style {
 	plain := func(r rune) bool {
 		return !unicode.IsLetter(r) || unicode.In(r, unicode.Latin, unicode.Greek, unicode.Cyrillic)
 	}
+
 	if s.Height < s.Width && strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
 		s.Width, s.Height = s.Height, s.Width
 	}

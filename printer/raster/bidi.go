@@ -23,12 +23,14 @@ func assignLevels(cc []character, way layout.Direction) {
 	for last > first && cc[last-1].base() == ' ' {
 		last--
 	}
+
 	cc = cc[first:last]
 	text, classes := make([]rune, len(cc)), make([]bidi.Class, len(cc))
 	base, hasRTL := int(way)-1, way == layout.RightToLeft // -1: not known yet
+
 	for i, c := range cc {
-		p, _ := bidi.LookupRune(c.base())
-		text[i], classes[i] = c.base(), p.Class()
+		class, _ := bidi.LookupRune(c.base())
+		text[i], classes[i] = c.base(), class.Class()
 		switch classes[i] {
 		case bidi.L:
 			if base < 0 {
@@ -45,25 +47,28 @@ func assignLevels(cc []character, way layout.Direction) {
 			text[i] = ' '
 		}
 	}
+
 	// Without right-to-left characters, as in most lines, every level is 0.
 	if !hasRTL {
 		return
 	}
+
 	var p levels.Paragraph
 	runs := p.Segment(text, [...]levels.Direction{layout.FirstStrong: levels.Neutral,
 		layout.LeftToRight: levels.LeftToRight, layout.RightToLeft: levels.RightToLeft}[way])
+
 	for i := range runs.NumRuns() {
-		r := runs.Run(i)
-		run := cc[r.Start:r.End]
+		segment := runs.Run(i)
+		run := cc[segment.Start:segment.End]
 		switch {
-		case !r.IsLeftToRight():
+		case !segment.IsLeftToRight():
 			setLevel(run, 1)
 		case base == 1:
 			setLevel(run, 2)
 		default:
-			setLevel(run[:leadingNumber(classes[r.Start:r.End], i > 0)], 2)
+			setLevel(run[:leadingNumber(classes[segment.Start:segment.End], i > 0)], 2)
 			for j := range run {
-				if classes[r.Start+j] == bidi.AN {
+				if classes[segment.Start+j] == bidi.AN {
 					run[j].level = 2
 				}
 			}
@@ -85,6 +90,7 @@ func leadingNumber(classes []bidi.Class, behind bool) (n int) {
 	if !behind {
 		return 0
 	}
+
 	for i, c := range classes {
 		switch c {
 		case bidi.EN, bidi.AN:
@@ -101,12 +107,13 @@ func leadingNumber(classes []bidi.Class, behind bool) (n int) {
 	return n
 }
 
-// visualOrder reverses what is read from right to left: rule L2 of UAX #9.
+// visualOrder reverses text that is read from right to left: rule L2 of UAX #9.
 func visualOrder(rr []run) []run {
 	top := 0
 	for _, r := range rr {
 		top = max(top, r.level)
 	}
+
 	for ; top > 0; top-- {
 		for i := 0; i < len(rr); i++ {
 			start := i
@@ -142,7 +149,8 @@ func mirrored(r rune) rune {
 	case '≥':
 		return '≤'
 	}
-	if p, _ := bidi.LookupRune(r); p.IsBracket() {
+
+	if class, _ := bidi.LookupRune(r); class.IsBracket() {
 		return []rune(bidi.ReverseString(string(r)))[0]
 	}
 	return r

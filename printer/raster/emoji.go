@@ -6,21 +6,22 @@ import (
 )
 
 // NameEmoji replaces every emoji by its name, whatever the fonts have: [hot pepper] can be read from across the
-// kitchen, a pepper 24 dots high cannot. Skin tones are left out. What a font may have, such as ☕, stays.
+// kitchen, a pepper 24 dots high cannot. Skin tones are left out. A character that a font may have, such as ☕, stays.
 func NameEmoji(s string) string {
 	if ascii(s) {
 		return s
 	}
+
 	var b strings.Builder
 	for s != "" {
-		name, n := emoji(s)
-		if n > 0 {
+		name, size := emoji(s)
+		if size > 0 {
 			b.WriteString("[" + name + "]")
 		} else {
-			_, n = utf8.DecodeRuneInString(s)
-			b.WriteString(s[:n])
+			_, size = utf8.DecodeRuneInString(s)
+			b.WriteString(s[:size])
 		}
-		s = s[n:]
+		s = s[size:]
 	}
 	return b.String()
 }
@@ -46,28 +47,31 @@ const (
 // starts with something else.
 func emoji(s string) (name string, n int) {
 	first, n := utf8.DecodeRuneInString(s)
-	second, m := utf8.DecodeRuneInString(s[n:])
+	second, more := utf8.DecodeRuneInString(s[n:])
+
 	switch {
 	case isRegionalIndicator(first) && isRegionalIndicator(second):
-		return "flag " + string('a'+first-0x1f1e6) + string('a'+second-0x1f1e6), n + m
+		return "flag " + string('a'+first-0x1f1e6) + string('a'+second-0x1f1e6), n + more
 	case isRegionalIndicator(first):
 		return string('a' + first - 0x1f1e6), n
 	case isEmoji(first):
-		for m > 0 && changesLook(second) {
-			n += m
-			second, m = utf8.DecodeRuneInString(s[n:])
+		for more > 0 && changesLook(second) {
+			n += more
+			second, more = utf8.DecodeRuneInString(s[n:])
 		}
 		return nameOf(first), n
 	case !strings.ContainsRune("0123456789#*", first):
 		return "", 0
 	}
+
 	// A digit that was typed as a keycap is named by itself, because it may be a quantity.
 	if second == emojiStyle {
-		n += m
-		second, m = utf8.DecodeRuneInString(s[n:])
+		n += more
+		second, more = utf8.DecodeRuneInString(s[n:])
 	}
+
 	if second != keycap {
 		return "", 0
 	}
-	return string(first), n + m
+	return string(first), n + more
 }

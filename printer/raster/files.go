@@ -32,6 +32,7 @@ const (
 func openFonts(paths []string) ([]*outline, error) {
 	var fonts []*outline
 	var errs []error
+
 	for _, p := range paths {
 		info, err := os.Stat(p)
 		switch {
@@ -42,14 +43,15 @@ func openFonts(paths []string) ([]*outline, error) {
 			ff, err := openFolder(p)
 			fonts, errs = append(fonts, ff...), append(errs, err)
 		default:
-			f, _, err := openFont(p)
+			opened, _, err := openFont(p)
 			if err != nil {
 				errs = append(errs, err)
 				continue
 			}
-			fonts = append(fonts, f)
+			fonts = append(fonts, opened)
 		}
 	}
+
 	if len(fonts) > maxFonts {
 		errs = append(errs, fmt.Errorf("%d fonts are too many, only the first %d are used; list the needed ones",
 			len(fonts), maxFonts))
@@ -60,8 +62,8 @@ func openFonts(paths []string) ([]*outline, error) {
 
 // withoutPath removes the path from a file system error.
 func withoutPath(err error) error {
-	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		return e.Err // the message already contains the path
+	if inPath, ok := errors.AsType[*fs.PathError](err); ok {
+		return inPath.Err // the message already contains the path
 	}
 	return err
 }
@@ -73,12 +75,14 @@ func openFolder(folder string) ([]*outline, error) {
 	if err != nil {
 		return nil, fmt.Errorf("font folder %s: %w", folder, withoutPath(err))
 	}
+
 	type found struct {
 		*outline
 		rank float64
 	}
 	var ff []found
 	var errs []error
+
 	for _, e := range entries {
 		switch strings.ToLower(filepath.Ext(e.Name())) {
 		case ".ttf", ".otf", ".ttc":
@@ -90,21 +94,25 @@ func openFolder(folder string) ([]*outline, error) {
 				"the needed ones", folder, maxFonts))
 			break
 		}
-		f, about, err := openFont(filepath.Join(folder, e.Name()))
+
+		opened, about, err := openFont(filepath.Join(folder, e.Name()))
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
+
 		// An italic font comes after every upright one, whatever its weight.
 		rank := math.Abs(float64(about.Aspect.Weight - font.WeightNormal))
 		if about.Aspect.Style != font.StyleNormal {
 			rank += 1000
 		}
-		ff = append(ff, found{f, rank})
+		ff = append(ff, found{opened, rank})
 	}
+
 	if len(ff) == 0 && len(errs) == 0 {
 		return nil, fmt.Errorf("font folder %s: contains no .ttf, .otf or .ttc file", folder)
 	}
+
 	slices.SortStableFunc(ff, func(a, b found) int { return int(a.rank - b.rank) })
 	fonts := make([]*outline, len(ff))
 	for i, f := range ff {
@@ -113,8 +121,8 @@ func openFolder(folder string) ([]*outline, error) {
 	return fonts, errors.Join(errs...)
 }
 
-// openFont reads which characters a font has. It does not read their outlines: those of one font with all of Chinese
-// take 15 MB, and few kitchens draw with it.
+// openFont reads which characters a font has. It does not read their outlines: the outlines of one font with all of
+// Chinese take 15 MB, and few kitchens draw with it.
 func openFont(path string) (o *outline, about font.Description, err error) {
 	o = &outline{path: path, has: make(runes)}
 	err = readFont(path, func(l *opentype.Loader) error {
@@ -122,13 +130,16 @@ func openFont(path string) (o *outline, about font.Description, err error) {
 		if err != nil {
 			return err
 		}
-		n := 0
+
+		count := 0
 		// Remembering the characters avoids loading every font to draw one line.
-		for it := characters.Iter(); it.Next() && n <= unicode.MaxRune; n++ { // a table with more entries is corrupt
-			if r, gid := it.Char(); gid != 0 && r >= ' ' && r <= unicode.MaxRune {
-				o.has.add(r)
+		// A table with more entries is corrupt.
+		for it := characters.Iter(); it.Next() && count <= unicode.MaxRune; count++ {
+			if letter, gid := it.Char(); gid != 0 && letter >= ' ' && letter <= unicode.MaxRune {
+				o.has.add(letter)
 			}
 		}
+
 		about, _ = font.Describe(l, nil)
 		o.squares = strings.HasPrefix(about.Family, "Unifont")
 		return nil
@@ -143,12 +154,14 @@ func readCmap(l *opentype.Loader) (font.Cmap, error) {
 		raw, _ := l.RawTable(opentype.MustNewTag(name)) // a missing one is an error of its parser
 		return raw
 	}
+
 	cmap, _, err1 := tables.ParseCmap(table("cmap"))
 	_, _, err2 := font.LoadHeadTable(l, nil)
 	_, _, err3 := tables.ParseMaxp(table("maxp"))
 	if err := cmp.Or(err1, err2, err3); err != nil {
 		return nil, err
 	}
+
 	os2, _, _ := tables.ParseOs2(table("OS/2")) // not required
 	characters, _, err := font.ProcessCmap(cmap, os2.FontPage())
 	return characters, err
@@ -167,6 +180,7 @@ func loadFont(path string) (f *font.Font, err error) {
 func readFont(path string, read func(*opentype.Loader) error) (err error) {
 	defer recoverAsError(path, &err)
 	info, err := os.Stat(path)
+
 	switch {
 	case err != nil:
 		return fmt.Errorf("font %s: %w", path, withoutPath(err))
@@ -175,21 +189,25 @@ func readFont(path string, read func(*opentype.Loader) error) (err error) {
 	case info.Size() > maxFontBytes:
 		return fmt.Errorf("font %s: has %d MB; at most %d MB are allowed", path, info.Size()>>20, maxFontBytes>>20)
 	}
+
 	file, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("font %s: %w", path, withoutPath(err))
 	}
 	defer file.Close()
+
 	var loaders []*opentype.Loader
 	if err = checkTables(file, info.Size()); err == nil {
 		loaders, err = opentype.NewLoaders(file)
 	}
+
 	if err == nil && len(loaders) == 0 {
 		err = errors.New("it contains no font")
 	}
 	if err != nil {
 		return fmt.Errorf("font %s: cannot be read: %w; is it TrueType or OpenType?", path, err)
 	}
+
 	if err := read(loaders[0]); err != nil {
 		return fmt.Errorf("font %s: cannot be read: %w; is it damaged?", path, err)
 	}
@@ -201,28 +219,33 @@ func readFont(path string, read func(*opentype.Loader) error) (err error) {
 func checkTables(file io.ReaderAt, size int64) error {
 	const record = 16
 	head, at := make([]byte, record), int64(0)
+
 	if _, err := file.ReadAt(head, 0); err != nil {
 		return errors.New("it is too short")
 	}
+
 	// A collection has a header of its own with the offset of each font.
 	if string(head[:4]) == "ttcf" {
-		if n := binary.BigEndian.Uint32(head[8:]); n == 0 || n > maxFonts {
-			return fmt.Errorf("its header claims %d fonts", n)
+		if count := binary.BigEndian.Uint32(head[8:]); count == 0 || count > maxFonts {
+			return fmt.Errorf("its header claims %d fonts", count)
 		}
 		at = int64(binary.BigEndian.Uint32(head[12:]))
 		if _, err := file.ReadAt(head[:12], at); err != nil {
 			return errors.New("it is cut off")
 		}
 	}
+
 	switch string(head[:4]) {
 	case "\x00\x01\x00\x00", "true", "OTTO":
 	default:
 		return fmt.Errorf("it starts with %q, which is not a font", head[:4])
 	}
+
 	tables := make([]byte, record*int(binary.BigEndian.Uint16(head[4:])))
 	if _, err := file.ReadAt(tables, at+12); err != nil {
 		return errors.New("it is cut off")
 	}
+
 	sum := int64(0)
 	for ; len(tables) > 0; tables = tables[record:] {
 		offset, length := int64(binary.BigEndian.Uint32(tables[8:])), int64(binary.BigEndian.Uint32(tables[12:]))
@@ -237,8 +260,8 @@ func checkTables(file io.ReaderAt, size int64) error {
 
 // recoverAsError turns a panic of the parser into an error: a bad font must not stop the kitchen.
 func recoverAsError(path string, err *error) {
-	if p := recover(); p != nil {
-		*err = fmt.Errorf("font %s: is damaged: %v", path, p)
+	if panicked := recover(); panicked != nil {
+		*err = fmt.Errorf("font %s: is damaged: %v", path, panicked)
 	}
 }
 

@@ -27,6 +27,7 @@ func builtInHas(r rune) bool {
 	case isInvisible(r):
 		return true
 	}
+
 	// glyphIn tries every face, so the variant does not matter here. Arabic letters join, which a font file does with
 	// HarfBuzz; letter by letter they are no word.
 	return !glyphIn(r, japanese).empty() && !(unicode.Is(unicode.Arabic, r) && unicode.In(r, unicode.L, unicode.M))
@@ -39,6 +40,7 @@ func hasAll(text []rune) bool {
 		if builtInHas(r) {
 			continue
 		}
+
 		parts := []rune(norm.NFD.String(string(r)))
 		if len(parts) < 2 || !hasAll(parts) {
 			return false
@@ -79,6 +81,7 @@ func (v variant) face() font.Face {
 func variantOf(spans []layout.Span) variant {
 	gb, big5 := simplifiedchinese.HZGB2312.NewEncoder(), traditionalchinese.Big5.NewEncoder()
 	votes := 0
+
 	for _, s := range spans {
 		for _, r := range s.Text {
 			switch {
@@ -87,6 +90,7 @@ func variantOf(spans []layout.Span) variant {
 			case !unicode.Is(unicode.Han, r):
 				continue
 			}
+
 			// Characters in both sets, or in neither, say nothing about the region.
 			_, errGB := gb.String(string(r))
 			_, errBig5 := big5.String(string(r))
@@ -98,6 +102,7 @@ func variantOf(spans []layout.Span) variant {
 			}
 		}
 	}
+
 	if votes > 0 {
 		return traditional
 	}
@@ -118,6 +123,7 @@ func (g glyph) extent() (top, bottom int) {
 	for top < fontRows && g.rows[top] == 0 {
 		top++
 	}
+
 	bottom = fontRows
 	for bottom > top && g.rows[bottom-1] == 0 {
 		bottom--
@@ -128,6 +134,7 @@ func (g glyph) extent() (top, bottom int) {
 // shifted returns g moved down by dy. Rows that leave the glyph are cut off.
 func (g glyph) shifted(dy int) glyph {
 	out := glyph{w: g.w}
+
 	for y, row := range g.rows {
 		if y+dy >= 0 && y+dy < fontRows {
 			out.rows[y+dy] = row
@@ -152,6 +159,7 @@ func glyphOf(f font.Face, r rune) glyph {
 	if !ok || mask == nil {
 		return glyph{w: halfWidth}
 	}
+
 	g := glyph{w: min(rect.Dx(), 2*halfWidth)}
 	for y := range fontRows {
 		for x := range g.w {
@@ -172,8 +180,8 @@ func isInk(m image.Image, x, y int) bool {
 // glyphIn finds r in the face of the variant, or in another face if only that one has it.
 func glyphIn(r rune, v variant) glyph {
 	for _, f := range []font.Face{v.face(), bitmapfont.Face, bitmapfont.FaceSC, bitmapfont.FaceTC} {
-		if g := glyphOf(f, r); !g.empty() {
-			return g
+		if drawn := glyphOf(f, r); !drawn.empty() {
+			return drawn
 		}
 	}
 	return glyph{w: halfWidth}
@@ -184,82 +192,89 @@ func composeGlyph(u unit, v variant) glyph {
 	if u.font != builtIn {
 		return box(u.columns)
 	}
+
 	// Prefer the composed letter: its accent was drawn for it. Fall back to the letter and separate
 	// marks.
 	text := []rune(norm.NFC.String(u.text))
 	if !builtInHas(text[0]) {
 		text = []rune(norm.NFD.String(u.text))
 	}
-	g := glyphIn(text[0], v)
+
+	composed := glyphIn(text[0], v)
 	for _, r := range text[1:] {
-		if m := glyphIn(r, v); !isInvisible(r) && !m.empty() {
-			g = g.withMark(m)
+		if mark := glyphIn(r, v); !isInvisible(r) && !mark.empty() {
+			composed = composed.withMark(mark)
 		}
 	}
-	return g
+	return composed
 }
 
 // withMark puts a mark on a letter. Marks above and below keep clear of the letter's own ink as far
 // as there is room.
 func (g glyph) withMark(mark glyph) glyph {
 	// The marks of the font are drawn for letters of normal width.
+
 	if g.w > mark.w { // centre the mark on a wide letter
 		for y := range mark.rows {
 			mark.rows[y] >>= (g.w - mark.w) / 2
 		}
 	}
+
 	top, bottom := mark.extent()
 	switch {
 	// Move a mark above the letter up until it is clear of the letter, or at the top.
 	case bottom <= 5: // above
 		for dy := 0; dy >= -top; dy-- {
-			if m := mark.shifted(dy); !m.touches(g) || dy == -top {
-				mark = m
+			if moved := mark.shifted(dy); !moved.touches(g) || dy == -top {
+				mark = moved
 				break
 			}
 		}
 	// Move a mark below the letter down in the same way.
 	case top >= 9: // below
 		for dy := 0; dy <= fontRows-bottom; dy++ {
-			if m := mark.shifted(dy); !m.touches(g) || dy == fontRows-bottom {
-				mark = m
+			if moved := mark.shifted(dy); !moved.touches(g) || dy == fontRows-bottom {
+				mark = moved
 				break
 			}
 		}
 	}
+
 	for y := range g.rows {
 		g.rows[y] |= mark.rows[y]
 	}
 	return g
 }
 
-// box is drawn for a character that no font has. Its height is that of a capital, so that it is
+// box is drawn for a character that no font has. It is as high as a capital, so that it is
 // seen as a letter.
 func box(columns int) glyph {
 	w := min(columns, 2) * halfWidth
 	side, edge := uint16(0x8000|0x8000>>(w-2)), uint16(0xffff<<(16-w+1))
-	g := glyph{w: w}
+
+	frame := glyph{w: w}
 	for y := 2; y < fontBase; y++ {
-		g.rows[y] = side
+		frame.rows[y] = side
 	}
-	g.rows[2], g.rows[fontBase-1] = edge, edge
-	return g
+	frame.rows[2], frame.rows[fontBase-1] = edge, edge
+	return frame
 }
 
 // drawBuiltIn draws one character of the built-in font into its columns.
 func drawBuiltIn(u unit, c cell, v variant) Image {
-	g := composeGlyph(u, v)
-	m := newImage(u.columns*c.w, c.h)
+	glyph := composeGlyph(u, v)
+	img := newImage(u.columns*c.w, c.h)
+
 	wide := u.columns * halfWidth
 	switch {
-	case g.w > wide: // a square glyph for one column: halve the width of every dot
-		g.resample(m, g.w)
+	case glyph.w > wide: // a square glyph for one column: halve the width of every dot
+		glyph.resample(img, glyph.w)
 	case c.scale == 0:
-		g.centred(wide).resample(m, wide)
+		glyph.centred(wide).resample(img, wide)
 	default:
-		g.centred(wide).multiply(m, c.scale, wide)
+		glyph.centred(wide).multiply(img, c.scale, wide)
 	}
-	return m
+	return img
 }
 
 // centred moves g to the middle of so many dots, of which a row has at most 16.
@@ -292,6 +307,7 @@ func (g glyph) resample(m Image, wide int) {
 		for x := range m.Width {
 			// Coordinates are in units of 1/m.Width and 1/m.Height of a dot of g.
 			x0, x1, y0, y1 := x*wide, (x+1)*wide, y*fontRows, (y+1)*fontRows
+
 			ink := 0
 			for gy := y0 / m.Height; gy*m.Height < y1; gy++ {
 				h := min(y1, (gy+1)*m.Height) - max(y0, gy*m.Height)
@@ -301,11 +317,13 @@ func (g glyph) resample(m Image, wide int) {
 					}
 				}
 			}
+
 			// full is the area of a dot of m in the units of the loop.
 			full := wide * fontRows
 			if m.Width < wide || m.Height < fontRows {
 				full = full * 2 / 3 // when shrinking, prefer too much black to a lost stroke
 			}
+
 			if 2*ink >= full {
 				m.set(x, y)
 			}

@@ -20,7 +20,7 @@ func (m Image) set(x, y int) { m.Bits[y*m.stride()+x/8] |= 0x80 >> (x % 8) }
 
 func (m Image) black(x, y int) bool { return m.Bits[y*m.stride()+x/8]&(0x80>>(x%8)) != 0 }
 
-// stamp adds the dots of p, each enlarged to wide×high, with its upper left corner at x, y. What is
+// stamp adds the dots of p, each enlarged to wide×high, with its upper left corner at x, y. The part
 // beyond the right or lower edge is left out. Clipping here lets callers draw a letter that is only
 // partly on the paper.
 func (m Image) stamp(p Image, x, y, wide, high int) {

@@ -55,8 +55,8 @@ func (o *outline) hasAll(text []rune) bool {
 	if o.draws(text) {
 		return true
 	}
-	s := string(text)
-	return o.draws([]rune(norm.NFC.String(s))) || o.draws([]rune(norm.NFD.String(s)))
+	key := string(text)
+	return o.draws([]rune(norm.NFC.String(key))) || o.draws([]rune(norm.NFD.String(key)))
 }
 
 // draws reports whether the font has every character of text and shows ink for all that should be
@@ -72,6 +72,7 @@ func (o *outline) draws(text []rune) bool {
 			return false
 		}
 	}
+
 	for _, r := range text {
 		if !isInvisible(r) && !o.ink(r) {
 			return false
@@ -85,18 +86,21 @@ func (o *outline) draws(text []rune) bool {
 func (o *outline) ink(r rune) (ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+
 	defer func() {
 		// A parser that panics on a font would do so for every line: give the font up.
 		if recover() != nil {
 			o.broken, ok = true, false
 		}
 	}()
+
 	if !o.load() {
 		return false
 	}
+
 	if gid, has := o.face.NominalGlyph(r); has {
-		g, has := o.face.GlyphDataOutline(gid)
-		ok = has && len(g.Segments) > 0 && len(g.Segments) <= maxSegments
+		data, has := o.face.GlyphDataOutline(gid)
+		ok = has && len(data.Segments) > 0 && len(data.Segments) <= maxSegments
 	}
 	return ok
 }
@@ -105,12 +109,13 @@ func (o *outline) ink(r rune) (ok bool) {
 // stays loaded: the next ticket of this kitchen probably needs it again.
 func (o *outline) load() bool {
 	if o.face == nil && !o.broken {
-		f, err := loadFont(o.path)
-		if err != nil { // openFont could read what it reads of it
+
+		loaded, err := loadFont(o.path)
+		if err != nil { // openFont could read its part of it
 			o.broken = true
 			return false
 		}
-		o.face = font.NewFace(f)
+		o.face = font.NewFace(loaded)
 	}
 	return !o.broken
 }
@@ -139,53 +144,62 @@ func (o *outline) draw(u unit, c cell, v variant) (m Image, ok bool) {
 	if !o.load() {
 		return Image{}, false
 	}
-	s := o.shape(u, v)
+
+	shaped := o.shape(u, v)
 	m = newImage(u.columns*c.w, c.h)
-	s.fit(u, c, float32(o.face.Upem())).fill(m)
+	shaped.fit(u, c, float32(o.face.Upem())).fill(m)
 	return m, true
 }
 
 // shape lays out the text of a unit with HarfBuzz.
 func (o *outline) shape(u unit, v variant) shape {
 	text := []rune(u.text)
+
 	buf := harfbuzz.NewBuffer()
 	buf.AddRunes(text, 0, -1)
+
 	// Single characters are already in visual order; only runs are handed over in reading order.
 	buf.Props.Direction = harfbuzz.LeftToRight
 	if u.rtl && u.run {
 		buf.Props.Direction = harfbuzz.RightToLeft
 	}
+
 	buf.Props.Script = language.LookupScript(text[0])
 	// The language of a dish is not known. Fonts use it only for regional shapes.
 	buf.Props.Language = language.NewLanguage([...]string{"zh-hans", "zh-hant", "ja"}[v])
+
 	buf.Shape(harfbuzz.NewFont(o.face), nil)
-	s := shape{left: math.MaxFloat32, right: -math.MaxFloat32, low: math.MaxFloat32, high: -math.MaxFloat32}
+	shaped := shape{left: math.MaxFloat32, right: -math.MaxFloat32, low: math.MaxFloat32, high: -math.MaxFloat32}
+
 	for i, g := range buf.Info {
-		p := buf.Pos[i]
+		place := buf.Pos[i]
 		out, _ := o.face.GlyphDataOutline(g.Glyph)
 		if g.Glyph == 0 { // only a mark can be missing: the font was chosen for the letters
 			continue
 		}
+
 		// A malicious font could expand one character into millions of segments.
-		if len(s.segments)+len(out.Segments) > maxSegments {
+		if len(shaped.segments)+len(out.Segments) > maxSegments {
 			break
 		}
+
 		for _, seg := range out.Segments {
-			s.add(seg, s.advance+float32(p.XOffset), float32(p.YOffset))
+			shaped.add(seg, shaped.advance+float32(place.XOffset), float32(place.YOffset))
 		}
-		s.advance += float32(p.XAdvance)
+		shaped.advance += float32(place.XAdvance)
 	}
-	return s
+	return shaped
 }
 
 // add appends a segment, moved by dx, dy, and extends the bounds.
 func (s *shape) add(seg opentype.Segment, dx, dy float32) {
 	for i := range seg.ArgsSlice() {
-		a := &seg.Args[i]
-		a.X, a.Y = a.X+dx, a.Y+dy
-		s.left, s.right = min(s.left, a.X), max(s.right, a.X)
-		s.low, s.high = min(s.low, a.Y), max(s.high, a.Y)
+		point := &seg.Args[i]
+		point.X, point.Y = point.X+dx, point.Y+dy
+		s.left, s.right = min(s.left, point.X), max(s.right, point.X)
+		s.low, s.high = min(s.low, point.Y), max(s.high, point.Y)
 	}
+
 	s.segments = append(s.segments, seg)
 }
 
@@ -195,13 +209,14 @@ type fitted struct {
 	dx, dy, sx, sy float32
 }
 
-// fit scales a shape to its columns and the line. Letters are as high as those of the built-in font
+// fit scales a shape to its columns and the line. Letters are as high as in the built-in font
 // unless their marks need the room. A shape that is too wide is narrowed; a run that is too narrow
 // is widened by up to a fifth. Readable at arm's length counts more than the shape the font's
 // designer wanted.
 func (s shape) fit(u unit, c cell, upem float32) fitted {
 	f := fitted{shape: s}
 	width, height := float32(u.columns*c.w), float32(c.h)
+
 	// An em is two columns high, the proportion of the built-in font. A taller stack of marks is
 	// compressed rather than cut off, and so is its width.
 	f.sy = float32(c.em) / upem
@@ -209,6 +224,7 @@ func (s shape) fit(u unit, c cell, upem float32) fitted {
 	if tall := (s.high - s.low) * f.sy; tall > height {
 		f.sy, f.sx = f.sy*height/tall, f.sx*height/tall
 	}
+
 	// Put the baseline where the built-in font has it, unless descenders would leave the line at
 	// the bottom or accents at the top.
 	f.dy = float32(c.ascent)
@@ -223,6 +239,7 @@ func (s shape) fit(u unit, c cell, upem float32) fitted {
 		}
 		f.sx = min(f.sx, width/wide)
 	}
+
 	f.dx = -left * f.sx
 	switch over := width - (right-left)*f.sx; {
 	// Single characters are centred in their columns. Runs start at the side they are read from.
@@ -243,32 +260,37 @@ func (f fitted) fill(m Image) {
 	if len(f.segments) == 0 || m.Width == 0 {
 		return
 	}
-	z := vector.NewRasterizer(m.Width, m.Height)
-	z.DrawOp = draw.Src
+
+	rasterizer := vector.NewRasterizer(m.Width, m.Height)
+	rasterizer.DrawOp = draw.Src
 	for _, s := range f.segments {
+
 		var p [3][2]float32
 		for i, a := range s.ArgsSlice() {
 			p[i] = [2]float32{f.dx + a.X*f.sx, f.dy - a.Y*f.sy}
 		}
+
 		switch s.Op {
 		case opentype.SegmentOpMoveTo:
-			z.ClosePath()
-			z.MoveTo(p[0][0], p[0][1])
+			rasterizer.ClosePath()
+			rasterizer.MoveTo(p[0][0], p[0][1])
 		case opentype.SegmentOpLineTo:
-			z.LineTo(p[0][0], p[0][1])
+			rasterizer.LineTo(p[0][0], p[0][1])
 		case opentype.SegmentOpQuadTo:
-			z.QuadTo(p[0][0], p[0][1], p[1][0], p[1][1])
+			rasterizer.QuadTo(p[0][0], p[0][1], p[1][0], p[1][1])
 		case opentype.SegmentOpCubeTo:
-			z.CubeTo(p[0][0], p[0][1], p[1][0], p[1][1], p[2][0], p[2][1])
+			rasterizer.CubeTo(p[0][0], p[0][1], p[1][0], p[1][1], p[2][0], p[2][1])
 		}
 	}
+
 	// Fonts may leave contours open; the rasterizer fills closed ones.
-	z.ClosePath()
-	a := image.NewAlpha(z.Bounds())
-	z.Draw(a, a.Bounds(), image.Opaque, image.Point{})
+	rasterizer.ClosePath()
+	alpha := image.NewAlpha(rasterizer.Bounds())
+	rasterizer.Draw(alpha, alpha.Bounds(), image.Opaque, image.Point{})
+
 	for y := range m.Height {
 		for x := range m.Width {
-			if a.AlphaAt(x, y).A >= inkThreshold {
+			if alpha.AlphaAt(x, y).A >= inkThreshold {
 				m.set(x, y)
 			}
 		}

@@ -12,7 +12,7 @@ import (
 	"ticketrail/printer/layout"
 )
 
-// Printable replaces in s what [Drawer.Line] cannot draw. A character that no font has becomes the
+// Printable replaces the characters in s that [Drawer.Line] cannot draw. A character that no font has becomes the
 // first of these that is possible: the letters or digits it consists of (𝓟 is P, ㎏ is kg); for a
 // Korean syllable, its letters in brackets; its Unicode name in brackets, in lower case.
 //
@@ -30,6 +30,7 @@ func (d *Drawer) Printable(s string) string {
 	if ascii(s) {
 		return s
 	}
+
 	// Leaving a character out may bring two others together that compose to one, which may be one
 	// that no font has.
 	for range 4 {
@@ -44,15 +45,15 @@ func (d *Drawer) Printable(s string) string {
 
 // printable is one round of Printable.
 func (d *Drawer) printable(s string) string {
-	w := textBuilder{drawer: d}
-	w.Grow(len(s) + 16)
+	builder := textBuilder{drawer: d}
+	builder.Grow(len(s) + 16)
 	for _, r := range s {
-		w.rune(r)
+		builder.rune(r)
 	}
-	return w.String()
+	return builder.String()
 }
 
-// A textBuilder collects what can be drawn.
+// A textBuilder collects text that can be drawn.
 type textBuilder struct {
 	strings.Builder
 	drawer *Drawer
@@ -64,7 +65,7 @@ func (w *textBuilder) put(s string) {
 	w.last, _ = utf8.DecodeLastRuneInString(s)
 }
 
-// rune writes one character, or what stands for it. The order of the cases matters: ASCII needs no
+// rune writes one character, or its replacement. The order of the cases matters: ASCII needs no
 // font, and format characters must not be named.
 func (w *textBuilder) rune(r rune) {
 	switch {
@@ -109,9 +110,10 @@ func (d *Drawer) draws(r rune) bool {
 // isStyledLetter reports whether r is a mathematical letter, which people type for its look.
 func isStyledLetter(r rune) bool { return r >= 0x1d400 && r <= 0x1d7ff }
 
-// replace writes what stands for a character that no font has.
+// replace writes the replacement of a character that no font has.
 func (w *textBuilder) replace(r rune) {
 	parts := norm.NFKC.String(string(r))
+
 	switch {
 	// A quantity must stay a number, whatever script it was typed in.
 	case unicode.Is(unicode.Nd, r):
@@ -125,6 +127,7 @@ func (w *textBuilder) replace(r rune) {
 		w.put(parts)
 		return
 	}
+
 	w.put("[" + nameOf(r) + "]")
 }
 
@@ -144,17 +147,18 @@ func Digit(r rune) rune {
 	if r >= 0x1d7ce && r <= 0x1d7ff { // five consecutive sets of mathematical digits
 		return '0' + (r-0x1d7ce)%10
 	}
-	n := rune(0)
-	for n < 9 && unicode.Is(unicode.Nd, r-n-1) {
-		n++
+
+	value := rune(0)
+	for value < 9 && unicode.Is(unicode.Nd, r-value-1) {
+		value++
 	}
-	return '0' + n
+	return '0' + value
 }
 
 // nameOf returns the Unicode name of r, or its number if it has none.
 func nameOf(r rune) string {
-	if n := runenames.Name(r); n != "" && n[0] != '<' {
-		return strings.ToLower(n)
+	if name := runenames.Name(r); name != "" && name[0] != '<' {
+		return strings.ToLower(name)
 	}
 	return fmt.Sprintf("U+%04X", r)
 }

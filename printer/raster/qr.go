@@ -20,6 +20,7 @@ func QR(text string, dots int) (Image, error) {
 	if text == "" {
 		return Image{}, fmt.Errorf("QR code: the text is empty")
 	}
+
 	for _, room := range []int{dots / 2, dots} {
 		for _, level := range []qr.Level{qr.M, qr.L} {
 			code, err := qr.Encode(text, level)
@@ -37,13 +38,14 @@ func QR(text string, dots int) (Image, error) {
 // paint draws the modules of a code, scale dots each, with its quiet zone.
 func paint(code *qr.Code, scale int) Image {
 	side := (code.Size + 2*quietZone) * scale
-	m := newImage(side, side)
+	img := newImage(side, side)
+
 	for y := range side {
 		for x := range side {
 			if code.Black(x/scale-quietZone, y/scale-quietZone) {
-				m.set(x, y)
+				img.set(x, y)
 			}
 		}
 	}
-	return m
+	return img
 }

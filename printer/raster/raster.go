@@ -14,7 +14,7 @@ import (
 	"ticketrail/printer/layout"
 )
 
-// The files: printable.go and emoji.go decide what is drawn and what is replaced by text, before
+// The files: printable.go and emoji.go decide which characters are drawn and which are replaced by text, before
 // the layout measures it; units.go and bidi.go split a line into pieces in visual order;
 // glyphs.go draws a piece with the built-in font, outline.go with a font file; image.go puts the
 // dots together; files.go reads fonts, which are untrusted.
@@ -24,9 +24,9 @@ import (
 
 // Options configure a Drawer.
 type Options struct {
-	// Fonts are TrueType or OpenType files (.ttf, .otf, .ttc), or folders of them. They are tried
-	// in this order for what the built-in font lacks, as it does Arabic, Thai and the scripts of India. See [Installed]
-	// for fonts to list here.
+	// Fonts are TrueType or OpenType files (.ttf, .otf, .ttc), or folders of them. They are tried in this order for
+	// characters that the built-in font lacks, as it does Arabic, Thai and the scripts of India. See [Installed] for
+	// fonts to list here.
 	Fonts []string
 }
 
@@ -36,7 +36,7 @@ type Drawer struct {
 }
 
 // New makes a Drawer. The Drawer is always usable, if need be with the built-in font alone, because
-// a missing font must not stop the kitchen; the error joins what is wrong with each font that could
+// a missing font must not stop the kitchen; the error joins the causes for each font that could
 // not be read. New reads which characters the fonts have; a font is loaded when a line first needs
 // it.
 func New(o Options) (*Drawer, error) {
@@ -58,11 +58,13 @@ func (d *Drawer) fontFor(text []rune) int {
 	if hasAll(text) {
 		return builtIn
 	}
+
 	for i, f := range d.fonts {
 		if f.hasAll(text) {
 			return i
 		}
 	}
+
 	if len(text) > 1 { // no font has all of the marks: draw the letter without them
 		return d.fontFor(text[:1])
 	}
@@ -94,74 +96,83 @@ func (d *Drawer) Line(l layout.Line, columns, dots int) Image {
 	if columns < 1 || dots < columns {
 		return Image{}
 	}
-	c := cellFor(dots / columns)
+
+	cell := cellFor(dots / columns)
 	tall := 1
 	for _, s := range l.Spans {
 		tall = max(tall, scaleFactor(s.Height))
 	}
-	m := newImage(columns*c.w, tall*c.h)
+
+	img := newImage(columns*cell.w, tall*cell.h)
 	// The whole line decides the variant, so that one dish does not mix regional shapes.
 	variant := variantOf(l.Spans)
+
 	column := 0
 	for _, s := range l.Spans {
 		wide, high := scaleFactor(s.Width), scaleFactor(s.Height)
 		n := layout.Width(s.Text)
+
 		// Text beyond the right edge is not drawn, so overlong text costs no time.
 		if room := columns - column; n > 0 && room > 0 {
-			text, outlines := d.span(s, min(n, (room+wide-1)/wide), c, variant)
+			text, outlines := d.span(s, min(n, (room+wide-1)/wide), cell, variant)
 			// Bold is applied before enlarging, so that its strokes grow with the letters.
 			if s.Bold {
-				bold := max(1, c.w/12)
+				bold := max(1, cell.w/12)
 				text.embolden(bold)
 				outlines.embolden(bold * wide)
 			}
-			x, y, width := column*c.w, (tall-high)*c.ascent, min(n*wide, room)*c.w
-			m.stamp(text, x, y, wide, high)
-			m.stamp(outlines, x, y, 1, 1)
+
+			x, y, width := column*cell.w, (tall-high)*cell.ascent, min(n*wide, room)*cell.w
+			img.stamp(text, x, y, wide, high)
+			img.stamp(outlines, x, y, 1, 1)
 			if s.Invert {
-				m.invert(x, width)
+				img.invert(x, width)
 			}
 		}
+
 		column += n * wide
 	}
-	return m
+	return img
 }
 
 // scaleFactor limits a multiple of the normal size to 1 to 8. These are the sizes of GS !, so a
 // drawn line has the size of a printed one. It also bounds the memory of an image.
 func scaleFactor(n int) int { return min(max(n, 1), 8) }
 
-// span draws as much of s as fits into so many columns: text is what the built-in font draws, at
-// normal size, because dots that are enlarged while they are copied stay sharp; outlines is what
+// span draws as much of s as fits into so many columns: text is the part of the built-in font, at
+// normal size, because dots that are enlarged while they are copied stay sharp; outlines is the part that
 // fonts from files draw, at the size of s, empty if there is nothing.
 func (d *Drawer) span(s layout.Span, columns int, c cell, v variant) (text, outlines Image) {
 	wide, high := scaleFactor(s.Width), scaleFactor(s.Height)
+
 	text = newImage(columns*c.w, c.h)
 	x := 0
+
 	for _, u := range d.units(s.Text, s.Direction, columns, wide*high > 1) {
-		switch m, enlarged := d.unit(u, c, c.enlarged(wide, high), v); {
+		switch img, enlarged := d.unit(u, c, c.enlarged(wide, high), v); {
 		case u.font == blank:
 		case enlarged:
 			if outlines.Bits == nil {
 				outlines = newImage(columns*c.w*wide, c.h*high)
 			}
-			outlines.stamp(m, x*wide, 0, 1, 1)
+			outlines.stamp(img, x*wide, 0, 1, 1)
 		default:
-			text.stamp(m, x, 0, 1, 1)
+			text.stamp(img, x, 0, 1, 1)
 		}
+
 		x += u.columns * c.w
 	}
 	return text, outlines
 }
 
-// unit draws what has one place of its own: a character with its marks, or a run of a script whose
+// unit draws a piece with a place of its own: a character with its marks, or a run of a script whose
 // letters change with their neighbours. A font from a file draws it enlarged. If the font breaks
 // now, the piece is drawn with the built-in font, at worst as a box: a ticket with a box is better
 // than none.
 func (d *Drawer) unit(u unit, normal, enlarged cell, v variant) (m Image, isEnlarged bool) {
 	if u.font >= 0 {
-		if m, ok := d.fonts[u.font].draw(u, enlarged, v); ok {
-			return m, true
+		if img, ok := d.fonts[u.font].draw(u, enlarged, v); ok {
+			return img, true
 		}
 	}
 	return drawBuiltIn(u, normal, v), false

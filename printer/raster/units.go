@@ -8,7 +8,7 @@ import (
 	"ticketrail/printer/layout"
 )
 
-// A unit is what is drawn as one piece and placed at a column.
+// A unit is drawn as one piece and placed at a column.
 type unit struct {
 	font    int // an index into Drawer.fonts, or noFont, builtIn or blank
 	text    string
@@ -36,15 +36,17 @@ const maxMarks = 8
 func characters(text string, columns int) []character {
 	var cc []character
 	for i, r := range text {
-		w := layout.Width(text[i : i+runeLen(text[i:])])
-		if w > columns {
+
+		wide := layout.Width(text[i : i+runeLen(text[i:])])
+		if wide > columns {
 			break
 		}
-		columns -= w
+		columns -= wide
+
 		// Marks beyond maxMarks are dropped: they would only blacken the letter.
 		switch last := len(cc) - 1; {
-		case w > 0:
-			cc = append(cc, character{text: []rune{r}, columns: w})
+		case wide > 0:
+			cc = append(cc, character{text: []rune{r}, columns: wide})
 		case last >= 0 && len(cc[last].text) <= maxMarks:
 			cc[last].text = append(cc[last].text, r)
 		}
@@ -69,17 +71,21 @@ func (d *Drawer) units(text string, base layout.Direction, columns int, large bo
 		}
 		return uu
 	}
+
 	cc := characters(text, columns)
 	assignLevels(cc, base)
+
 	largeFont := noFont
 	if large {
 		largeFont = d.largeFont(cc)
 	}
+
 	for i, c := range cc {
 		if cc[i].font = largeFont; largeFont == noFont || c.columns < 2 || !d.fonts[largeFont].hasAll(c.text) {
 			cc[i].font = d.fontFor(c.text)
 		}
 	}
+
 	var uu []unit
 	for _, line := range visualOrder(d.runs(cc)) {
 		uu = append(uu, line.unit())
@@ -105,28 +111,31 @@ type run struct {
 }
 
 // runs joins neighbours that must be shaped together. A space between two of them becomes part of
-// the run, because there the width of a word is that of its letters, not of its columns. Thai or
+// the run, because there a word is as wide as its letters, not as its columns. Thai or
 // Devanagari drawn letter by letter would be unreadable.
 func (d *Drawer) runs(cc []character) []run {
 	var rr []run
 	for i, c := range cc {
-		r := run{character: c}
+
+		next := run{character: c}
 		if c.font >= 0 {
-			r.script = language.LookupScript(c.base())
-			r.shaped = needsShaping(r.script)
+			next.script = language.LookupScript(c.base())
+			next.shaped = needsShaping(next.script)
 		}
-		n := len(rr)
+
+		count := len(rr)
 		switch {
-		case n > 0 && r.shaped && rr[n-1].joins(r):
-			rr[n-1].add(c)
+		case count > 0 && next.shaped && rr[count-1].joins(next):
+			rr[count-1].add(c)
 		// Word, space, word: one run, if the font has the space.
-		case n > 1 && r.shaped && cc[i-1].base() == ' ' && rr[n-1].level == r.level && rr[n-2].joins(r) &&
+		case count > 1 && next.shaped && cc[i-1].base() == ' ' && rr[count-1].level == next.level &&
+			rr[count-2].joins(next) &&
 			d.fonts[c.font].hasAll([]rune{' '}):
-			rr[n-2].add(rr[n-1].character)
-			rr[n-2].add(c)
-			rr = rr[:n-1]
+			rr[count-2].add(rr[count-1].character)
+			rr[count-2].add(c)
+			rr = rr[:count-1]
 		default:
-			rr = append(rr, r)
+			rr = append(rr, next)
 		}
 	}
 	return rr
@@ -155,23 +164,25 @@ func needsShaping(s language.Script) bool {
 	return true
 }
 
-// unit turns a run into what is drawn. Brackets in right-to-left text are mirrored here; in shaped
+// unit turns a run into a piece to draw. Brackets in right-to-left text are mirrored here; in shaped
 // runs HarfBuzz does that.
 func (r run) unit() unit {
-	u := unit{font: r.font, columns: r.columns, rtl: r.level%2 == 1, run: r.shaped}
+	made := unit{font: r.font, columns: r.columns, rtl: r.level%2 == 1, run: r.shaped}
+
 	if len(r.text) == 1 && isInvisible(r.base()) {
-		u.font = blank
-		return u
+		made.font = blank
+		return made
 	}
-	if u.rtl && !r.shaped {
+
+	if made.rtl && !r.shaped {
 		r.text[0] = mirrored(r.base())
 	}
-	u.text = string(r.text)
-	return u
+	made.text = string(r.text)
+	return made
 }
 
 // runeLen returns how many bytes the first character of s has.
 func runeLen(s string) int {
-	_, n := utf8.DecodeRuneInString(s)
-	return n
+	_, size := utf8.DecodeRuneInString(s)
+	return size
 }

@@ -29,7 +29,7 @@ type identity map[byte]string
 // tmT88V is an Epson TM-T88V without Chinese characters.
 var tmT88V = identity{66: "_EPSON\x00", 67: "_TM-T88V\x00"}
 
-// Clone is what is wrong with the answers. The zero value answers as in Epson's manual. The daemon
+// Clone has the faults of the answers. The zero value answers as in Epson's manual. The daemon
 // must not take such an answer for a proof.
 type Clone struct {
 	// Answer replaces the right answer; nil keeps it. See [WrongID] and [Garbage].
@@ -52,11 +52,12 @@ func WrongID(right []byte) []byte {
 // this.
 func Garbage([]byte) []byte { return []byte("\xff\xfe\xc3\xa9OK\r\n\x7f") }
 
-// answer sends c the right answer, or what Clone makes of it.
+// answer sends c the right answer, or the one that Clone makes of it.
 func (p *Printer) answer(c *client, right []byte) {
 	if p.o.Clone.Answer != nil {
 		right = p.o.Clone.Answer(right)
 	}
+
 	switch {
 	case c == nil || len(right) == 0:
 	case p.o.Clone.Late > 0:
@@ -73,6 +74,7 @@ func (p *Printer) query(c *client, b []byte) {
 		c = cmp.Or(p.served, c)
 		p.mu.Unlock()
 	}
+
 	switch {
 	case b[0] == gs && b[1] == 'r':
 		if p.o.Can&StatusQuery != 0 {
@@ -102,7 +104,7 @@ func (p *Printer) answerStatus(c *client, n byte) {
 	}
 }
 
-// atReceipt executes what is not queued. Like real printers, it looks at all received bytes, images included:
+// atReceipt executes commands that are not queued. Like real printers, it looks at all received bytes, images included:
 // image data that equals DLE EOT is executed too.
 func (p *Printer) atReceipt(c *client, b []byte) {
 	for _, v := range b {

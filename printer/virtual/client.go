@@ -22,10 +22,10 @@ type netLink struct{ net.Conn }
 
 func (l netLink) gone() <-chan struct{} { return nil }
 
-// reset makes the close a RST: with a linger of zero the kernel discards what is not sent.
+// reset makes the close a RST: with a linger of zero the kernel discards bytes that are not sent.
 func (l netLink) reset() {
-	if c, ok := l.Conn.(*net.TCPConn); ok {
-		_ = c.SetLinger(0)
+	if tcp, ok := l.Conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
 	}
 	_ = l.Conn.Close()
 }
@@ -47,7 +47,7 @@ type client struct {
 	resetAsked bool // the reader is to reset the connection
 	idle       bool // the reader is to close the connection
 
-	mu     sync.Mutex // guards what follows; taken after the printer's, never before
+	mu     sync.Mutex // guards the fields below; taken after the printer's, never before
 	out    []byte
 	held   []byte // answers that leave with the next bytes
 	busy   bool   // flush is running
@@ -64,10 +64,12 @@ func (c *client) send(b []byte) {
 	if c.mute || c.closed || len(c.out)+len(b) > sendBuffer {
 		return
 	}
+
 	if c.holds {
 		c.held = append(c.held, b...)
 		return
 	}
+
 	c.out = append(c.out, b...)
 	if !c.busy {
 		c.busy = true
@@ -81,6 +83,7 @@ func (c *client) release(hold bool) {
 	held := c.held
 	c.held, c.holds = nil, false
 	c.mu.Unlock()
+
 	c.send(held)
 	c.mu.Lock()
 	c.holds = hold
@@ -101,13 +104,14 @@ func (c *client) mayReadMore(p *Printer) bool {
 	if p.o.Can&RealTime == 0 || p.attached() && p.busy() {
 		return false
 	}
-	switch h := c.unbuffered; len(h) {
+
+	switch head := c.unbuffered; len(head) {
 	case 0:
 		return true
 	case 1:
-		return h[0] == dle
+		return head[0] == dle
 	case 2:
-		return h[0] == dle && h[1] == 0x04
+		return head[0] == dle && head[1] == 0x04
 	}
 	return false
 }
@@ -117,9 +121,9 @@ func (c *client) mayReadMore(p *Printer) bool {
 func (c *client) flush() {
 	for {
 		c.mu.Lock()
-		b := c.out
+		out := c.out
 		c.out = nil
-		if len(b) == 0 {
+		if len(out) == 0 {
 			c.busy = false
 			c.mu.Unlock()
 			c.p.mu.Lock()
@@ -127,8 +131,9 @@ func (c *client) flush() {
 			c.p.mu.Unlock()
 			return
 		}
+
 		c.mu.Unlock()
-		if _, err := c.link.Write(b); err != nil {
+		if _, err := c.link.Write(out); err != nil {
 			c.mu.Lock()
 			c.closed, c.out = true, nil
 			c.mu.Unlock()

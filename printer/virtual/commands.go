@@ -10,7 +10,7 @@ import "bytes"
 // A command is a command with a fixed number of argument bytes.
 type command struct {
 	args int
-	// allowed: the daemon may send it. Any other command is decoded too, so that what follows is decoded
+	// allowed: the daemon may send it. Any other command is decoded too, so that the next one is decoded
 	// correctly, and recorded as a problem.
 	allowed bool
 	do      func(d *decoder, arg []byte)
@@ -19,9 +19,10 @@ type command struct {
 // lookup finds a command of fixed length.
 func lookup(lead, code byte) (command, bool) {
 	key := string([]byte{lead, code})
-	if c, ok := commands[key]; ok {
-		return c, true
+	if known, ok := commands[key]; ok {
+		return known, true
 	}
+
 	for args, codes := range skipped {
 		for ; codes != ""; codes = codes[2:] {
 			if codes[:2] == key {
@@ -94,9 +95,10 @@ func commandLength(b []byte) int {
 	if len(b) < 2 {
 		return 2
 	}
-	if c, ok := lookup(b[0], b[1]); ok {
-		return 2 + c.args
+	if known, ok := lookup(b[0], b[1]); ok {
+		return 2 + known.args
 	}
+
 	switch {
 	case b[0] == dle:
 		return dleLength(b)
@@ -107,7 +109,7 @@ func commandLength(b []byte) int {
 		return 5 + word(b, 3)
 	case b[0] == esc && b[1] == 'D': // tab stops, up to a NUL
 		// At most 32 stops.
-		if i := bytes.IndexByte(b[2:], 0); i >= 0 || len(b) >= 34 {
+		if at := bytes.IndexByte(b[2:], 0); at >= 0 || len(b) >= 34 {
 			return len(b)
 		}
 		return len(b) + 1
@@ -158,7 +160,7 @@ func dleLength(b []byte) int {
 		if len(b) < 3 {
 			return 3
 		}
-		if n := b[2]; n == 7 || n == 8 || n == 18 {
+		if function := b[2]; function == 7 || function == 8 || function == 18 {
 			return 4
 		}
 		return 3

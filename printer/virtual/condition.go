@@ -35,11 +35,11 @@ func ParseCondition(s string) (Condition, error) {
 	var c Condition
 	for name := range strings.SplitSeq(s, ",") {
 		name = strings.TrimSpace(name)
-		i := slices.Index(conditionNames[:], name)
-		if i < 0 {
+		at := slices.Index(conditionNames[:], name)
+		if at < 0 {
 			return 0, fmt.Errorf("unknown condition %q; use %s", name, strings.Join(conditionNames[:], ", "))
 		}
-		c |= 1 << i
+		c |= 1 << at
 	}
 	return c, nil
 }
@@ -52,6 +52,7 @@ func (c Condition) String() string {
 			names = append(names, name)
 		}
 	}
+
 	if names == nil {
 		return "ready"
 	}
@@ -69,18 +70,20 @@ func (c Condition) bitsIf(any Condition, b byte) byte {
 // realTime is the answer to DLE EOT n (manuals of Epson TM-U220 and Citizen CT-S2000). Bits 1 and 4
 // are always set, bits 0 and 7 never; that is how a receiver tells this byte from others.
 func (c Condition) realTime(n byte) byte {
-	b := byte(0x12)
+	status := byte(0x12)
+
 	switch n {
 	case 1:
-		b |= c.bitsIf(stopping, 0x08)
+		status |= c.bitsIf(stopping, 0x08)
 	case 2:
-		b |= c.bitsIf(CoverOpen, 0x04) | c.bitsIf(PaperOut, 0x20) | c.bitsIf(CutterJam|Unrecoverable|Overheated, 0x40)
+		status |= c.bitsIf(CoverOpen, 0x04) | c.bitsIf(PaperOut, 0x20) |
+			c.bitsIf(CutterJam|Unrecoverable|Overheated, 0x40)
 	case 3:
-		b |= c.bitsIf(CutterJam, 0x08) | c.bitsIf(Unrecoverable, 0x20) | c.bitsIf(Overheated, 0x40)
+		status |= c.bitsIf(CutterJam, 0x08) | c.bitsIf(Unrecoverable, 0x20) | c.bitsIf(Overheated, 0x40)
 	case 4:
-		b |= c.bitsIf(PaperLow, 0x0C) | c.bitsIf(PaperOut, 0x60)
+		status |= c.bitsIf(PaperLow, 0x0C) | c.bitsIf(PaperOut, 0x60)
 	}
-	return b
+	return status
 }
 
 // paper is the answer to GS r 1: bits 0 and 1 near end, bits 2 and 3 end.
@@ -158,8 +161,10 @@ func (p *Printer) change(now Condition) {
 	if was == now {
 		return
 	}
+
 	p.cond = now
 	p.notify()
+
 	a, b := was.asb(), now.asb()
 	for _, c := range p.connected {
 		if asbWants(c.asb, a, b) {
@@ -175,10 +180,11 @@ func (p *Printer) setASB(c *client, n byte) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+
 	c.asb = n
 	if n != 0 {
-		b := p.cond.asb()
-		p.answer(c, b[:])
+		status := p.cond.asb()
+		p.answer(c, status[:])
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 	"ticketrail/printer/profile"
 )
 
-// The decoder is strict where real printers are not: what a real one would print as nonsense, or
-// not at all, is recorded as a problem. What is legal is interpreted as in Epson's ESC/POS command
+// The decoder is strict where real printers are not: bytes that a real one would print as nonsense, or
+// not at all, are recorded as a problem. Legal ones are interpreted as in Epson's ESC/POS command
 // reference, one byte at a time, because the paper can end, and the power can fail, after any byte.
 
 const (
@@ -46,7 +46,7 @@ type decoder struct {
 	store *Image // stored by GS ( L, not printed yet
 }
 
-// setting is what commands set for the following text.
+// setting has the style that commands set for the following text.
 type setting struct {
 	style Style
 	align byte
@@ -81,6 +81,7 @@ func (d *decoder) restart() {
 func (d *decoder) reset() {
 	if len(d.line) > 0 {
 		d.problem("ESC @ in the middle of a line")
+
 	}
 	d.line, d.used = nil, 0
 	d.setting = setting{style: Style{Width: 1, Height: 1}, pitch: dotsPerLine, kanji: d.o.Kanji}
@@ -92,6 +93,7 @@ func (d *decoder) reset() {
 // but the engine can then stop after each.
 func (d *decoder) feed(b byte) int {
 	d.t.Raw = append(d.t.Raw, b)
+
 	d.printed, d.moved = 0, 0
 	switch {
 	case d.deselected:
@@ -115,21 +117,24 @@ func (d *decoder) feed(b byte) int {
 	default:
 		d.letter(b)
 	}
+
 	return d.printed
 }
 
 // letter prints a character of one byte.
 func (d *decoder) letter(b byte) {
-	if r := d.katakana(b); r != 0 {
-		d.printRune(r, d.style.Width)
+	if kana := d.katakana(b); kana != 0 {
+		d.printRune(kana, d.style.Width)
 		return
 	}
+
 	r := d.page.letter(b)
 	// Code pages have undefined bytes, and a printer's choice for them differs from model to model.
 	if r == utf8.RuneError || r < 0x20 || r >= 0x7F && r < 0xA0 {
 		d.problem("byte %02X is no character in %s", b, d.page.name)
 		r = '�'
 	}
+
 	d.printRune(r, d.style.Width)
 }
 
@@ -139,9 +144,10 @@ func (d *decoder) printRune(r rune, w int) {
 		d.problem("line %d is wider than %d columns", len(d.t.Lines)+1, d.o.Columns)
 		d.newline()
 	}
+
 	d.used += w
-	if n := len(d.line); n > 0 && d.line[n-1].Style == d.style {
-		d.line[n-1].Text += string(r)
+	if last := len(d.line); last > 0 && d.line[last-1].Style == d.style {
+		d.line[last-1].Text += string(r)
 		return
 	}
 	d.line = append(d.line, Span{Text: string(r), Style: d.style})
@@ -154,10 +160,12 @@ func (d *decoder) newline() {
 		d.line, d.used = nil, 0
 		return
 	}
+
 	d.t.Lines = append(d.t.Lines, d.line)
 	height := max(d.pitch, d.line.height())
 	d.t.rows = append(d.t.rows, row{height, d.align})
 	d.line, d.used = nil, 0
+
 	d.printed++
 	d.moved += height
 }
@@ -173,7 +181,7 @@ func (d *decoder) moveTo(n int) {
 	d.style = style
 }
 
-// cell is the width of a column in dots. Without the paper's width it is that of Font A.
+// cell is the width of a column in dots. Without the paper's width it is Font A's.
 func (d *decoder) cell() int {
 	if d.o.Dots > 0 && d.o.Columns > 0 {
 		return max(d.o.Dots/d.o.Columns, 1)
@@ -187,6 +195,7 @@ func (d *decoder) feedLines(n int) {
 		d.newline()
 		n--
 	}
+
 	for range n {
 		d.newline()
 	}
@@ -195,18 +204,18 @@ func (d *decoder) feedLines(n int) {
 // command executes the pending command once it is complete.
 func (d *decoder) command() {
 	b := d.pending
-	switch n := commandLength(b); {
-	case n == 0:
+	switch length := commandLength(b); {
+	case length == 0:
 		// Its length is unknown too. The bytes after it are decoded as text, which a real printer
 		// does as well.
 		d.problem("unknown command % X", b)
 		d.pending, d.foreign = d.pending[:0], 0
-	case n > len(b):
+	case length > len(b):
 		return
 	default:
 		// Bytes after the first kept ones are the next client's, which it meant as commands of its
 		// own.
-		kept := min(d.foreign, n)
+		kept := min(d.foreign, length)
 		d.pending, d.foreign = nil, 0
 		if missing := swallowed(b[kept:]); kept > 0 && len(missing) > 0 {
 			d.resyncing = false
@@ -218,7 +227,7 @@ func (d *decoder) command() {
 	}
 }
 
-// questions are the commands that ask something, and ESC @, which clears what a printer took for text. The
+// questions are the commands that ask something, and ESC @, which clears a question that a printer took for text. The
 // sender repeats one that is not answered, and DLE EOT is answered on receipt, whatever happens to its bytes.
 // The zero of GS ( H is missing here: see swallowed.
 var questions = regexp.MustCompile(`(?s)\x10\x04.|\x1dr\x01|\x1da\x0e?|\x1b@|\x1b=\x01|\x1d\(H\x0600.{4}`)
@@ -227,6 +236,7 @@ var questions = regexp.MustCompile(`(?s)\x10\x04.|\x1dr\x01|\x1da\x0e?|\x1b@|\x1
 // missed; the last question may be incomplete.
 func swallowed(b []byte) []byte {
 	b = bytes.ReplaceAll(b, []byte{0}, nil)
+
 	b = questions.ReplaceAll(b, nil)
 	for _, q := range []string{"\x1b=", "\x10\x04", "\x1dr", "\x1da", "\x1d(H\x0600"} {
 		if bytes.HasPrefix([]byte(q), b) || bytes.HasPrefix(b, []byte(q)) && len(b) < len(q)+4 {
@@ -239,13 +249,15 @@ func swallowed(b []byte) []byte {
 // do executes a complete command. The questions among them are answered here, which means in order.
 func (d *decoder) do(b []byte) {
 	d.p.query(d.client, b)
-	if c, ok := lookup(b[0], b[1]); ok {
-		if !c.allowed {
+
+	if known, ok := lookup(b[0], b[1]); ok {
+		if !known.allowed {
 			d.problem("command % X must not be sent", b)
 		}
-		c.do(d, b[2:])
+		known.do(d, b[2:])
 		return
 	}
+
 	switch {
 	case b[0] == gs && b[1] == 'V':
 		d.cutter(b)
@@ -284,13 +296,15 @@ func (d *decoder) cutter(b []byte) {
 
 // printMode is ESC ! ("Select print modes").
 func (d *decoder) printMode(a []byte) {
-	n := a[0]
-	d.style.Bold, d.style.Underline = n&0x08 != 0, n&0x80 != 0
+	mode := a[0]
+
+	d.style.Bold, d.style.Underline = mode&0x08 != 0, mode&0x80 != 0
 	d.style.Width, d.style.Height = 1, 1
-	if n&0x20 != 0 {
+
+	if mode&0x20 != 0 {
 		d.style.Width = 2
 	}
-	if n&0x10 != 0 {
+	if mode&0x10 != 0 {
 		d.style.Height = 2
 	}
 }
@@ -320,24 +334,28 @@ func (d *decoder) problem(format string, args ...any) {
 	if d.resyncing {
 		return
 	}
-	s := fmt.Sprintf(format, args...)
+
+	text := fmt.Sprintf(format, args...)
 	if len(d.t.Problems) < maxProblems {
-		d.t.Problems = append(d.t.Problems, s)
+		d.t.Problems = append(d.t.Problems, text)
 	}
-	d.p.record(s)
+	d.p.record(text)
 }
 
 // selectPage is ESC t ("Select character code table").
+
 func (d *decoder) selectPage(n byte) {
 	pages := d.o.CodePages
 	if pages == nil {
 		pages = epsonPages
 	}
+
 	name := pages[n]
 	page, ok := pageOf(name)
 	if !ok {
 		d.problem("the printer has no code page %d (%q)", n, name)
 		return
 	}
+
 	d.page = page
 }

@@ -20,11 +20,13 @@ func (t Ticket) Draw(head string) string {
 	fill := func(with string, to int, after string) string {
 		return after + strings.Repeat(with, to-displaywidth.String(after))
 	}
+
 	var b strings.Builder
 	b.WriteString("┌" + fill("─", width+2, head) + "┐\n")
 	for _, l := range lines {
 		b.WriteString("│ " + fill(" ", width, l) + " │\n")
 	}
+
 	bottom := map[End]string{Cut: "╌", Closed: "─", Broken: "~"}[t.End]
 	b.WriteString("└" + fill(bottom, width+2, "") + "┘\n")
 	return b.String()

@@ -39,7 +39,7 @@ const largeBuffer = 1 << 20
 // does, so that tests over real sockets are short, and slow enough for the daemon to believe the answers.
 const fastest = 12000
 
-// attached reports whether it prints what it has read before it reads on.
+// attached reports whether it prints its buffer before it reads on.
 func (p *Printer) attached() bool {
 	return p.o.ReceiveBuffer <= 0 && (p.o.LinesPerSecond <= 0 || math.IsInf(p.o.LinesPerSecond, 1))
 }
@@ -49,6 +49,7 @@ func (p *Printer) bufferSpace() int {
 	if p.attached() && p.working() {
 		return 0
 	}
+
 	size := p.o.ReceiveBuffer
 	if size <= 0 {
 		size = largeBuffer
@@ -78,6 +79,7 @@ func (p *Printer) enqueue(s segment) {
 		p.mu.Unlock()
 		return
 	}
+
 	p.queue = append(p.queue, s)
 	p.queued += len(s.data)
 	p.notify()
@@ -93,6 +95,7 @@ func (p *Printer) step() {
 	if p.stepping {
 		return
 	}
+
 	p.stepping = true
 	for p.advance() {
 	}
@@ -109,20 +112,23 @@ func (p *Printer) advance() bool {
 		p.unlocked(func() { p.decoder.powerOff(*e) })
 		return true
 	}
+
 	if p.waiting || p.stopped() || len(p.queue) == 0 {
 		return false
 	}
-	s, shift := &p.queue[0], p.generation
-	if len(s.data) == 0 {
-		end := s.end
+
+	next, shift := &p.queue[0], p.generation
+	if len(next.data) == 0 {
+		end := next.end
 		p.queue = p.queue[1:]
 		if end != nil {
 			p.unlocked(func() { p.decoder.end(*end) })
 		}
 		return true
 	}
-	data, used, lines := s.data, 0, 0
-	p.decoder.client = s.c
+
+	data, used, lines := next.data, 0, 0
+	p.decoder.client = next.c
 	p.unlocked(func() {
 		for used < len(data) && lines == 0 {
 			// Checked before the last byte of the command is taken: the cut must still be in the
@@ -134,12 +140,14 @@ func (p *Printer) advance() bool {
 			used++
 		}
 	})
+
 	// The buffer may have been cleared while the decoder ran; its first segment is then another
 	// one.
 	if p.generation == shift {
 		p.queue[0].data = data[used:]
 		p.queued -= used
 	}
+
 	p.notify()
 	p.paperMoved(lines)
 	return true
@@ -157,19 +165,22 @@ func (p *Printer) paperMoved(lines int) {
 	if lines == 0 {
 		return
 	}
+
 	if p.linesLeft != never {
 		p.linesLeft = max(p.linesLeft-lines, 0)
 		if p.linesLeft == 0 {
 			p.change(p.cond | PaperOut)
 		}
 	}
-	if f := &p.faults; f.onLine != nil {
-		if f.lines -= lines; f.lines <= 0 {
-			do := f.onLine
-			f.onLine = nil
+
+	if faults := &p.faults; faults.onLine != nil {
+		if faults.lines -= lines; faults.lines <= 0 {
+			do := faults.onLine
+			faults.onLine = nil
 			p.unlocked(do)
 		}
 	}
+
 	takes := float64(p.decoder.moved) * float64(time.Second) / fastest
 	switch {
 	case p.faults.perLine > 0:
@@ -177,9 +188,11 @@ func (p *Printer) paperMoved(lines int) {
 	case p.o.LinesPerSecond > 0:
 		takes = float64(lines) * float64(time.Second) / p.o.LinesPerSecond
 	}
+
 	if takes == 0 {
 		return
 	}
+
 	p.waiting = true
 	shift := p.generation
 	// It is limited, because a sender that feeds for ever would overflow a Duration.
@@ -201,6 +214,7 @@ func (p *Printer) clearBuffer(e End) {
 	if p.timer != nil {
 		p.timer.Stop()
 	}
+
 	p.lostEnd = &e
 	p.notify()
 }
@@ -209,6 +223,7 @@ func (p *Printer) clearBuffer(e End) {
 func (p *Printer) cutterJams() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+
 	if p.jamAtCut {
 		p.jamAtCut = false
 		p.change(p.cond | CutterJam)

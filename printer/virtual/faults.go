@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A fault is what a network or a firmware does wrong; a condition (condition.go) is what a person
+// A fault is an error of a network or a firmware; a condition (condition.go) is a state that a person
 // has to clear. Faults are set between two reads of a connection: admit looks at them before each
 // read and limits the read, so that a connection breaks exactly after the wanted byte.
 
@@ -29,7 +29,7 @@ type faults struct {
 	onLine  func()
 }
 
-// A place in what the printer receives, see [Printer.After].
+// A place in the received bytes, see [Printer.After].
 type place struct {
 	text []byte // nil: it was received
 	more int    // bytes behind text
@@ -141,14 +141,14 @@ func (p *Printer) AfterLines(n int, do func()) {
 // Interrupt prints b as if another program had sent it between two bytes of the client that is served.
 func (p *Printer) Interrupt(b string) {
 	p.mu.Lock()
-	c := p.served
+	served := p.served
 	p.mu.Unlock()
-	if c != nil {
-		p.enqueue(segment{c: c, data: []byte(b)})
+	if served != nil {
+		p.enqueue(segment{c: served, data: []byte(b)})
 	}
 }
 
-// arrive returns what Lose leaves of b.
+// arrive returns the rest of b that Lose leaves.
 func (p *Printer) arrive(b []byte) []byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -161,6 +161,7 @@ func (p *Printer) arrive(b []byte) []byte {
 func (p *Printer) reach(b []byte) {
 	p.mu.Lock()
 	at, do := &p.faults.place, (func())(nil)
+
 	if at.do != nil {
 		at.seen = append(at.seen, b...)
 		if at.text != nil && bytes.HasSuffix(at.seen, at.text) {
@@ -171,6 +172,7 @@ func (p *Printer) reach(b []byte) {
 		}
 	}
 	p.mu.Unlock()
+
 	if do != nil {
 		do()
 	}
@@ -190,6 +192,7 @@ func (p *Printer) admit(ctx context.Context, c *client, taken int) (allowance, e
 		f, changed, room := p.faults, p.changed, p.bufferSpace()
 		dead, reset, idle := p.off || p.unplugged || p.faults.frozen, c.resetAsked || c.stale, c.idle
 		p.mu.Unlock()
+
 		breakAt := never
 		if f.breaks != 0 {
 			breakAt = f.breakAt
@@ -197,6 +200,7 @@ func (p *Printer) admit(ctx context.Context, c *client, taken int) (allowance, e
 		if f.place.do != nil {
 			room = min(room, 1)
 		}
+
 		full := false
 		switch {
 		case dead:
@@ -220,6 +224,7 @@ func (p *Printer) admit(ctx context.Context, c *client, taken int) (allowance, e
 		case taken < f.stallAt:
 			return allowance{room: min(min(breakAt, f.stallAt)-taken, room)}, nil
 		}
+
 		err := waitChange(ctx, c, changed)
 		if err == errGone && full {
 			// The client has left. Reading on tells whether it had sent more.
@@ -230,6 +235,7 @@ func (p *Printer) admit(ctx context.Context, c *client, taken int) (allowance, e
 				return allowance{room: 1}, nil
 			}
 		}
+
 		if err != nil {
 			return allowance{}, err
 		}

@@ -15,18 +15,21 @@ func OptionsFor(p profile.Profile) Options {
 	for _, c := range p.CodePages {
 		pages[c.Number] = c.Name
 	}
-	o := Options{
+
+	options := Options{
 		Columns: p.Columns, Dots: p.Dots, CodePages: pages, Kanji: p.Kanji, TwoByte: p.TwoByte,
 		NoCutter: p.Cutter == profile.NoCutter, Drawer: p.Buzzer == profile.Drawer, Can: Everything,
 		identity: identityOf(p),
 	}
+
 	switch p.Confirm {
 	case profile.ByStatus:
-		o.Can &^= ProcessID
+		options.Can &^= ProcessID
 	case profile.NoConfirm:
-		o.Can = 0
+		options.Can = 0
 	}
-	return o
+
+	return options
 }
 
 // identityOf is a model's answer to GS I. A generic model claims to be an old Epson, as such printers do.

@@ -46,6 +46,7 @@ func (d *decoder) raster(b []byte) {
 		d.problem("command % X is not a valid image", b[:8])
 		return
 	}
+
 	if m &= 3; m != 0 {
 		d.problem("image of double size (m = %d): images are sent in their final size", m)
 	}
@@ -58,6 +59,7 @@ func (d *decoder) graphics(b []byte) {
 		d.problem("command GS ( L % X must not be sent", b[:min(len(b), 8)])
 		return
 	}
+
 	switch fn := b[1]; {
 	case fn == 112 && len(b) >= 10:
 		// The bytes that are checked: monochrome, not enlarged in either direction, colour 1.
@@ -86,9 +88,11 @@ func (d *decoder) image(img Image) {
 		d.problem("image in the middle of a line")
 		d.newline()
 	}
+
 	if d.o.Dots > 0 && img.Width > (d.o.Dots+7)/8*8 {
 		d.problem("image of %d dots is wider than the %d of the paper", img.Width, d.o.Dots)
 	}
+
 	// A printer on a serial or network connection executes these bytes wherever they stand (TM-U220
 	// manual): DLE ENQ 2 in an image would clear the buffer, and the ticket with it.
 	for i := 1; i < len(img.Bits); i++ {
@@ -97,6 +101,7 @@ func (d *decoder) image(img Image) {
 			break
 		}
 	}
+
 	img.Bits = slices.Clone(img.Bits)
 	img.Line = len(d.t.Lines)
 	d.t.Images = append(d.t.Images, img)
@@ -127,6 +132,7 @@ func (d *decoder) code(b []byte) {
 		bad()
 		return
 	}
+
 	fn, arg := b[1], b[2:]
 	switch {
 	// The functions in the order in which a sender needs them: model, size of a module, error
@@ -152,10 +158,12 @@ func (d *decoder) printQR() {
 		d.problem("GS ( k prints an empty QR code")
 		return
 	}
+
 	if len(d.line) > 0 {
 		d.problem("QR code in the middle of a line")
 		d.newline()
 	}
+
 	clean := strings.Map(func(r rune) rune {
 		if r < 0x20 || r >= 0x7F && r < 0xA0 {
 			return '�'
@@ -165,25 +173,28 @@ func (d *decoder) printQR() {
 	if clean != d.qr.Text {
 		d.problem("QR code of %q, which is not text", d.qr.Text)
 	}
-	q := d.qr
-	q.Line = len(d.t.Lines)
+
+	printed := d.qr
+	printed.Line = len(d.t.Lines)
 	high := dotsPerLine
-	if c := q.code(); c != nil {
-		high = c.Size * q.Module
+	if code := printed.code(); code != nil {
+		high = code.Size * printed.Module
 		if d.o.Dots > 0 && high > d.o.Dots {
 			d.problem("QR code of %d dots is wider than the %d of the paper", high, d.o.Dots)
 		}
 	} else {
-		d.problem("QR code of %d bytes is too long", len(q.Text))
+		d.problem("QR code of %d bytes is too long", len(printed.Text))
 	}
-	d.t.QRs = append(d.t.QRs, q)
+
+	d.t.QRs = append(d.t.QRs, printed)
 	d.placeholder("▒▒ QR "+clean, high)
 }
 
-// buzz checks a buzzer command and records it. What a printer does with a number out of range is
+// buzz checks a buzzer command and records it. The effect of a number out of range is
 // not specified.
 func (d *decoder) buzz(b []byte) {
 	times := 0
+
 	switch {
 	case b[0] == esc && b[1] == 'B' && b[2] >= 1 && b[2] <= 9 && b[3] >= 1 && b[3] <= 9:
 		times = int(b[2])
@@ -206,6 +217,7 @@ func (d *decoder) buzz(b []byte) {
 		d.problem("command % X must not be sent: its numbers are out of range", b[:min(len(b), 10)])
 		return
 	}
+
 	if len(d.t.Buzzes) < maxProblems {
 		d.t.Buzzes = append(d.t.Buzzes, Buzz{slices.Clone(b), times})
 	}

@@ -24,8 +24,8 @@ func NewNetwork() *Network {
 // Accept waits for the next connection. After Close it returns [net.ErrClosed].
 func (n *Network) Accept() (net.Conn, error) {
 	select {
-	case c := <-n.conns:
-		return c, nil
+	case conn := <-n.conns:
+		return conn, nil
 	case <-n.gone:
 		return nil, net.ErrClosed
 	}

@@ -23,7 +23,7 @@ type page struct {
 	letter func(b byte) rune // utf8.RuneError if the byte has no character
 }
 
-// ianaNames converts the names in printer manuals to those of the IANA registry.
+// ianaNames converts the names in printer manuals to names of the IANA registry.
 var ianaNames = strings.NewReplacer("CP858", "IBM00858", "CP", "IBM", "WPC", "windows-", "ISO8859", "ISO-8859")
 
 // pageOf finds a page by its name.
@@ -31,12 +31,13 @@ func pageOf(name string) (p page, ok bool) {
 	if name == "Katakana" {
 		return page{name, katakana}, true
 	}
-	e, _ := ianaindex.IANA.Encoding(ianaNames.Replace(name))
-	m, ok := e.(*charmap.Charmap)
+	encoding, _ := ianaindex.IANA.Encoding(ianaNames.Replace(name))
+
+	table, ok := encoding.(*charmap.Charmap)
 	if !ok {
 		return page{}, false
 	}
-	return page{name, m.DecodeByte}, true
+	return page{name, table.DecodeByte}, true
 }
 
 // katakana is Epson's page 1: half-width katakana, with box drawing and signs around it.

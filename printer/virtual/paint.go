@@ -13,9 +13,9 @@ import (
 	"rsc.io/qr"
 )
 
-// The picture shows what the cook sees: sizes, inverted lines, red, images and where the paper
-// ends. It is made for people and for tests that look for a wrong layout; its letters are not those
-// of a printer.
+// The picture shows the ticket as a cook sees it: sizes, inverted lines, red, images and where the paper
+// ends. It is made for people and for tests that look for a wrong layout; its letters are not
+// a printer's.
 
 const (
 	letterHeight = 24      // dots, of Font A
@@ -41,8 +41,8 @@ func (t Ticket) WritePNG(path string) error {
 // PNG is [Ticket.Picture] in this form.
 func (t Ticket) PNG() []byte {
 	var b bytes.Buffer
-	e := png.Encoder{CompressionLevel: png.BestCompression}
-	_ = e.Encode(&b, t.Picture()) // memory takes everything
+	encoder := png.Encoder{CompressionLevel: png.BestCompression}
+	_ = encoder.Encode(&b, t.Picture()) // memory takes everything
 	return b.Bytes()
 }
 
@@ -58,25 +58,30 @@ func (t Ticket) Picture() *image.Paletted {
 		}
 		columns = max(columns, 16)
 	}
+
 	if dots <= 0 {
 		dots = columns * letterHeight / 2
 	}
+
 	high := 0
 	for i := range t.rows {
 		high += t.rows[i].pitch
 	}
 	high = min(high, maxHeight)
+
 	p := &painter{
 		Paletted: image.NewPaletted(image.Rect(0, 0, dots+2*margin, high+2*margin+tearHeight), color.Palette{
 			color.White, color.Black, color.RGBA{0xC0, 0x10, 0x10, 0xFF}, color.RGBA{0xA0, 0xA0, 0xA0, 0xFF},
 		}),
 		dots: dots, cell: max(dots/columns, 1),
 	}
+
 	y := margin
 	for i := range t.rows {
 		t.paint(p, i, y)
 		y += t.rows[i].pitch
 	}
+
 	p.edge(t.End)
 	return p.Paletted
 }
@@ -86,6 +91,7 @@ func (t Ticket) paint(p *painter, i, y int) {
 	if i >= len(t.Lines) {
 		return // feed
 	}
+
 	align := int(t.rows[i].align)
 	for _, img := range t.Images {
 		if img.Line == i {
@@ -95,16 +101,18 @@ func (t Ticket) paint(p *painter, i, y int) {
 	}
 	for _, q := range t.QRs {
 		if q.Line == i {
-			if c := q.code(); c != nil {
-				p.code(c, q.Module, align*max(p.dots-c.Size*q.Module, 0)/2, y)
+			if code := q.code(); code != nil {
+				p.code(code, q.Module, align*max(p.dots-code.Size*q.Module, 0)/2, y)
 			}
 			return
 		}
 	}
-	l := t.Lines[i]
-	x := align * max(p.dots-l.width()*p.cell, 0) / 2
-	base := y + max(l.height(), letterHeight)
-	for _, s := range l {
+
+	line := t.Lines[i]
+	x := align * max(p.dots-line.width()*p.cell, 0) / 2
+	base := y + max(line.height(), letterHeight)
+
+	for _, s := range line {
 		x = p.span(s, x, base)
 	}
 }
@@ -174,6 +182,7 @@ func (p *painter) span(s Span, x, base int) int {
 	if s.Red {
 		ink = red
 	}
+
 	w, h := max(s.Width, 1), max(s.Height, 1)*letterHeight
 	for _, r := range s.Text {
 		columns := displaywidth.Rune(r)
@@ -193,18 +202,20 @@ func (p *painter) span(s Span, x, base int) int {
 }
 
 // letter draws r scaled to box. The font's characters are 12 dots high, ascenders and descenders included, and
-// 6 wide, or 12 for those of two columns, which are placed one dot higher.
+// 6 wide, or 12 for characters of two columns, which are placed one dot higher.
 func (p *painter) letter(r rune, columns int, box image.Rectangle, ink uint8, bold bool) {
 	const high = letterHeight / 2
 	at, mask, from, advance, ok := bitmapfont.Face.Glyph(fixed.Point26_6{}, r)
 	if !ok || columns == 0 {
 		return
 	}
+
 	top, wide := 2, advance.Round()
 	if columns > 1 {
 		top = 1
 	}
 	from = from.Add(image.Pt(-at.Min.X, top-12-at.Min.Y))
+
 	black := func(x, y int) bool {
 		if x < box.Min.X || x >= box.Max.X {
 			return false
@@ -212,6 +223,7 @@ func (p *painter) letter(r rune, columns int, box image.Rectangle, ink uint8, bo
 		_, _, _, a := mask.At(from.X+(x-box.Min.X)*wide/box.Dx(), from.Y+(y-box.Min.Y)*high/box.Dy()).RGBA()
 		return a != 0
 	}
+
 	for y := box.Min.Y; y < box.Max.Y; y++ {
 		for x := box.Min.X; x < box.Max.X; x++ {
 			if black(x, y) || bold && black(x-1, y) && !black(x+1, y) { // without closing gaps of one dot

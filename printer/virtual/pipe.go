@@ -22,15 +22,18 @@ func (p *Printer) Dial(ctx context.Context) (transport.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("connect %s: %w", p.o.Name, err)
 	}
+
 	// Two pipes, because a net.Pipe cannot be closed in one direction only.
 	to, from := net.Pipe()
 	fromBack, toBack := net.Pipe()
+
 	w := &pipeState{left: make(chan struct{})}
-	c, err := p.admitted(ctx, &pipeLink{pipeState: w, r: from, w: toBack})
+	served, err := p.admitted(ctx, &pipeLink{pipeState: w, r: from, w: toBack})
 	if err != nil {
 		return nil, fmt.Errorf("connect %s: %w", p.o.Name, err)
 	}
-	go p.serve(context.WithoutCancel(ctx), c)
+
+	go p.serve(context.WithoutCancel(ctx), served)
 	return &pipeConn{name: p.o.Name, wire: w, w: to, r: fromBack}, nil
 }
 
@@ -41,6 +44,7 @@ func (p *Printer) admitted(ctx context.Context, l link) (*client, error) {
 	defer p.mu.Unlock()
 	refused := func() bool { return p.faults.refuse || p.full() && !p.o.Hang }
 	err := p.await(ctx, nil, func() bool { return !p.off && !p.unplugged && (refused() || !p.full()) })
+
 	switch {
 	case err != nil:
 		return nil, err
@@ -50,7 +54,7 @@ func (p *Printer) admitted(ctx context.Context, l link) (*client, error) {
 	return p.addClient(l), nil
 }
 
-// A pipeState is what the two ends of an in-memory connection know of each other.
+// A pipeState is shared by the two ends of an in-memory connection.
 type pipeState struct {
 	wasReset atomic.Bool
 	finished atomic.Bool // the client has called Finish
@@ -71,11 +75,11 @@ func (l *pipeLink) Write(b []byte) (int, error)       { return l.w.Write(b) }
 func (l *pipeLink) SetReadDeadline(t time.Time) error { return l.r.SetReadDeadline(t) }
 
 func (l *pipeLink) Read(b []byte) (int, error) {
-	n, err := l.r.Read(b)
+	read, err := l.r.Read(b)
 	if err == io.EOF && !l.finished.Load() {
 		err = syscall.ECONNRESET // the client closed without finishing
 	}
-	return n, err
+	return read, err
 }
 
 func (l *pipeLink) reset() {
@@ -91,16 +95,16 @@ type pipeConn struct {
 }
 
 func (c *pipeConn) Write(b []byte) (int, error) {
-	n, err := c.w.Write(b)
-	return n, c.failed("write", err)
+	written, err := c.w.Write(b)
+	return written, c.failed("write", err)
 }
 
 func (c *pipeConn) Read(b []byte) (int, error) {
-	n, err := c.r.Read(b)
+	read, err := c.r.Read(b)
 	if err == io.EOF && !c.wire.wasReset.Load() {
-		return n, err
+		return read, err
 	}
-	return n, c.failed("read", err)
+	return read, c.failed("read", err)
 }
 
 // failed returns the error that a TCP connection would have returned.
@@ -149,13 +153,16 @@ func (c *pipeConn) Finish(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return c.failed("finish", err)
 	}
+
 	c.wire.finished.Store(true)
 	if err := c.w.Close(); err != nil {
 		return c.failed("finish", err)
 	}
+
 	_ = c.r.SetReadDeadline(time.Now().Add(finishGrace)) // fails if the printer has closed
 	stop := context.AfterFunc(ctx, func() { _ = c.r.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
+
 	_, err := io.Copy(io.Discard, c.r) // ends at the printer's close or at the deadline
 	switch {
 	case c.wire.wasReset.Load():

@@ -3,7 +3,7 @@ package virtual
 // PowerOff switches the printer off: the receive buffer and everything not printed yet is lost;
 // clients get no error. Until [Printer.PowerOn] a Dial in memory waits for its context; on a socket
 // the kernel accepts clients and nothing answers. That is why a daemon must not believe a write:
-// what is in the buffer is lost without a sign (escpos-php issue 57).
+// the buffer is lost without a sign (escpos-php issue 57).
 func (p *Printer) PowerOff() {
 	p.mu.Lock()
 	if !p.off {
@@ -15,6 +15,7 @@ func (p *Printer) PowerOff() {
 		}
 		p.clearBuffer(Broken)
 	}
+
 	p.mu.Unlock()
 	p.step()
 }
@@ -36,13 +37,14 @@ func (p *Printer) PowerCycle() {
 	p.PowerOn()
 }
 
-// Unplug pulls the network cable: the printer prints what it has, nothing reaches it, its
+// Unplug pulls the network cable: the printer prints its buffer, nothing reaches it, its
 // answers are lost, and clients get no error. After Unplug with false connections continue. The
 // difference to PowerOff: no connection is reset afterwards, and the buffer prints.
 func (p *Printer) Unplug(on bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.unplugged = on
+
 	for _, c := range p.connected {
 		c.setMute(on || p.off || c.stale)
 		c.interrupt()

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// How real network boards behave, and what is simulated of it: one client is served and the others
+// How real network boards behave, as far as it is simulated: one client is served and the others
 // are connected but unheard (escpos-php issues 1182 and 394); the next client is served only when
 // the one before has left; a full receive buffer stops the reading, so that the sender's writes
 // block. An Epson board accepts up to three clients (UB-E02 Technical Reference Guide).
@@ -24,38 +24,42 @@ type listener struct {
 	l    net.Listener // nil while refusing; guarded by the printer's mu
 }
 
-// Serve prints what clients of l send until ctx ends. It then closes l and every connection and returns nil.
+// Serve prints the tickets of clients of l until ctx ends. It then closes l and every connection and returns nil.
 func (p *Printer) Serve(ctx context.Context, l net.Listener) error {
 	_, tcp := l.(*net.TCPListener)
-	s := &listener{addr: l.Addr(), tcp: tcp, l: l}
+	listening := &listener{addr: l.Addr(), tcp: tcp, l: l}
 	p.mu.Lock()
-	p.listeners = append(p.listeners, s)
+	p.listeners = append(p.listeners, listening)
 	_ = p.updateListeners() // it only closes: no error
 	p.mu.Unlock()
 
 	ctx, cancel := context.WithCancel(ctx)
+
 	var clients sync.WaitGroup
+
 	// The order matters: no new clients, then every client ended, then the paper finished. A test
 	// that returns from Serve sees the last ticket.
 	defer p.abortUnserved()
 	defer clients.Wait()
 	defer cancel()
-	defer p.closeListener(s)
-	stop := context.AfterFunc(ctx, func() { p.closeListener(s) })
+	defer p.closeListener(listening)
+	stop := context.AfterFunc(ctx, func() { p.closeListener(listening) })
 	defer stop()
+
 	for {
-		c, err := p.accept(ctx, s)
+		accepted, err := p.accept(ctx, listening)
 		if ctx.Err() != nil {
 			if err == nil {
-				_ = c.Close()
-				p.removeClient(c)
+				_ = accepted.Close()
+				p.removeClient(accepted)
 			}
 			return nil
 		}
 		if err != nil {
 			return fmt.Errorf("%s: accept: %w", p.o.Name, err)
 		}
-		clients.Go(func() { p.serve(ctx, c) })
+
+		clients.Go(func() { p.serve(ctx, accepted) })
 	}
 }
 
@@ -66,20 +70,23 @@ func (p *Printer) accept(ctx context.Context, s *listener) (*client, error) {
 	for {
 		p.mu.Lock()
 		err := p.await(ctx, nil, func() bool { return s.l != nil && !p.full() })
-		l := s.l
+		current := s.l
 		p.mu.Unlock()
+
 		if err != nil {
 			return nil, err
 		}
-		conn, err := l.Accept()
+
+		conn, err := current.Accept()
 		p.mu.Lock()
-		off, replaced := p.faults.refuse || p.full(), s.l != l
+		off, replaced := p.faults.refuse || p.full(), s.l != current
 		var c *client
 		if err == nil && !off {
 			c = p.addClient(netLink{conn})
 			_ = p.updateListeners() // it only closes: no error
 		}
 		p.mu.Unlock()
+
 		switch {
 		case c != nil:
 			return c, nil
@@ -102,6 +109,7 @@ func (p *Printer) full() bool { return p.o.Clients > 0 && len(p.connected) >= p.
 func (p *Printer) updateListeners() error {
 	shut := p.faults.refuse || p.full() && !p.o.Hang
 	var errs []error
+
 	for _, s := range p.listeners {
 		switch {
 		case !s.tcp || shut == (s.l == nil):
@@ -109,12 +117,12 @@ func (p *Printer) updateListeners() error {
 			_ = s.l.Close()
 			s.l = nil
 		default:
-			l, err := net.Listen(s.addr.Network(), s.addr.String())
+			reopened, err := net.Listen(s.addr.Network(), s.addr.String())
 			if err != nil {
 				errs = append(errs, fmt.Errorf("%s: listen again: %w", p.o.Name, err))
 				continue
 			}
-			s.l = l
+			s.l = reopened
 		}
 	}
 	return errors.Join(errs...)
@@ -127,6 +135,7 @@ func (p *Printer) removeClient(c *client) {
 	defer p.mu.Unlock()
 	gone := func(o *client) bool { return o == c }
 	p.connected, p.waitingClients = slices.DeleteFunc(p.connected, gone), slices.DeleteFunc(p.waitingClients, gone)
+
 	if err := p.updateListeners(); err != nil {
 		p.note(err.Error())
 	}
@@ -151,6 +160,7 @@ func (p *Printer) closeListener(s *listener) {
 	if s.l != nil {
 		_ = s.l.Close()
 	}
+
 	for i, other := range p.listeners {
 		if other == s {
 			p.listeners = append(p.listeners[:i:i], p.listeners[i+1:]...)
@@ -165,9 +175,11 @@ func (p *Printer) serve(ctx context.Context, c *client) {
 	defer c.Close()
 	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
 	defer stop()
+
 	if !p.waitServed(ctx, c) {
 		return
 	}
+
 	// The end of the connection goes through the receive buffer like bytes: it may end a ticket
 	// whose lines are not printed yet.
 	end := p.read(ctx, c)
@@ -175,6 +187,7 @@ func (p *Printer) serve(ctx context.Context, c *client) {
 	if p.attached() {
 		_ = p.drained(ctx)
 	}
+
 	p.endService(c)
 	// A close with unsent answers would lose them, and the client could not prove its ticket.
 	if end == Closed {
@@ -186,13 +199,14 @@ func (p *Printer) serve(ctx context.Context, c *client) {
 // lost. The kernel of a real board completes the connection before the printer looks at it, so a
 // client counts as connected from here on, served or not.
 func (p *Printer) addClient(l link) *client {
-	c := &client{link: l, p: p, stale: p.off}
-	c.setMute(p.off || p.unplugged)
+
+	added := &client{link: l, p: p, stale: p.off}
+	added.setMute(p.off || p.unplugged)
 	p.clientCount++
-	p.connected = append(p.connected, c)
-	p.waitingClients = append(p.waitingClients, c)
+	p.connected = append(p.connected, added)
+	p.waitingClients = append(p.waitingClients, added)
 	p.notify()
-	return c
+	return added
 }
 
 // waitServed waits until c is served, in the order of arrival. It returns false if c left or ctx ended.
@@ -200,9 +214,11 @@ func (p *Printer) waitServed(ctx context.Context, c *client) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	reset := func() bool { return c.stale || c.resetAsked }
+
 	if p.await(ctx, c.gone(), func() bool { return reset() || p.served == nil && p.waitingClients[0] == c }) != nil {
 		return false
 	}
+
 	if !reset() {
 		p.waitingClients, p.served = p.waitingClients[1:], c
 	}
@@ -214,6 +230,7 @@ func (p *Printer) endService(c *client) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c.asb = 0
+
 	if p.served == c {
 		p.served = nil
 		p.notify()
@@ -225,37 +242,43 @@ func (p *Printer) read(ctx context.Context, c *client) End {
 	buf := make([]byte, 4096)
 	taken := 0
 	for {
-		v, err := p.admit(ctx, c, taken)
+
+		allowed, err := p.admit(ctx, c, taken)
 		if err != nil {
 			return Broken
 		}
-		if v.room == 0 {
-			if !v.orderly {
+		if allowed.room == 0 {
+			if !allowed.orderly {
 				c.reset()
 			}
 			return Broken
 		}
-		if !v.probeOnly && len(c.unbuffered) > 0 { // the buffer has space again
+
+		if !allowed.probeOnly && len(c.unbuffered) > 0 { // the buffer has space again
 			p.buffer(c)
 			continue
 		}
+
 		stop := p.limitIdle(c)
-		n, err := c.Read(buf[:min(len(buf), v.room)])
+		count, err := c.Read(buf[:min(len(buf), allowed.room)])
 		stop()
 		if p.waitPluggedIn(ctx, c) != nil {
 			return Broken
 		}
-		if n > 0 && p.countRead(c, n) {
+
+		if count > 0 && p.countRead(c, count) {
 			c.release(p.holds())
-			taken += n
-			c.unbuffered = append(c.unbuffered, p.arrive(buf[:n])...)
+			taken += count
+			c.unbuffered = append(c.unbuffered, p.arrive(buf[:count])...)
 		}
-		if !v.probeOnly || err == io.EOF {
+
+		if !allowed.probeOnly || err == io.EOF {
 			p.buffer(c)
 		} else {
 			p.answerHeld(c)
 		}
-		p.reach(buf[:n])
+
+		p.reach(buf[:count])
 		switch {
 		case err == io.EOF:
 			return Closed
@@ -271,6 +294,7 @@ func (p *Printer) read(ctx context.Context, c *client) End {
 func (p *Printer) limitIdle(c *client) (stop func() bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+
 	if p.faults.idle <= 0 {
 		return func() bool { return true }
 	}
@@ -290,20 +314,20 @@ func (p *Printer) waitPluggedIn(ctx context.Context, c *client) error {
 	return p.await(ctx, c.gone(), func() bool { return !p.unplugged || p.off || c.stale || c.resetAsked })
 }
 
-// buffer moves what was read to the receive buffer.
+// buffer moves the bytes read to the receive buffer.
 func (p *Printer) buffer(c *client) {
-	if b := c.unbuffered; len(b) > 0 {
+	if held := c.unbuffered; len(held) > 0 {
 		c.unbuffered = nil
-		p.atReceipt(c, b)
-		p.enqueue(segment{c: c, data: b})
+		p.atReceipt(c, held)
+		p.enqueue(segment{c: c, data: held})
 	}
 }
 
 // answerHeld executes a DLE EOT that came while the receive buffer was full. It is not queued.
 func (p *Printer) answerHeld(c *client) {
-	if b := c.unbuffered; len(b) == 3 && b[0] == dle && b[1] == 0x04 {
+	if held := c.unbuffered; len(held) == 3 && held[0] == dle && held[1] == 0x04 {
 		c.unbuffered = nil
-		p.atReceipt(c, b)
+		p.atReceipt(c, held)
 	}
 }
 
@@ -318,6 +342,7 @@ func (p *Printer) holds() bool {
 func (p *Printer) countRead(c *client, n int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+
 	if p.off || c.stale {
 		return false
 	}

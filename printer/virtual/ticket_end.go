@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Where a ticket ends decides what tests may expect of it: a cut is the normal end, the close of a
-// connection ends one that was not cut, a broken connection leaves what is on the paper, and loses
+// The end of a ticket decides how tests may judge it: a cut is the normal end, the close of a
+// connection ends one that was not cut, a broken connection leaves the printed lines, and loses
 // the line that is not printed yet only if the power fails.
 
 // cut ends the ticket with the cutter, after feed more lines.
@@ -15,6 +15,7 @@ func (d *decoder) cut(feed int) {
 		d.problem("cut in the middle of a line")
 		d.newline()
 	}
+
 	if d.o.NoCutter {
 		d.problem("a cut, but this printer has no cutter")
 		return
@@ -27,21 +28,26 @@ func (d *decoder) end(e End) {
 	if e == Closed && len(d.pending) > 0 {
 		d.problem("connection ends inside a command: % X", d.pending[:min(len(d.pending), 16)])
 	}
+
 	if len(d.line) > 0 {
 		if e == Closed {
 			d.problem("connection ends in the middle of a line")
 		}
 		d.newline()
 	}
+
 	pending := d.pending
 	// A printer that waits for image data waits on, whoever connects next. Other incomplete
 	// commands are forgotten unless the model remembers; both kinds of firmware exist.
 	keep := d.o.Remembers || len(pending) > 1 && commandLength(pending) > len(pending) && hasData(pending)
+
 	was := d.setting
 	d.endClient(e)
+
 	if keep && len(pending) > 0 {
 		d.pending, d.foreign, d.resyncing = pending, len(pending), true
 	}
+
 	if d.o.Remembers {
 		d.setting = was
 		d.resyncing = d.resyncing || e == Broken
@@ -54,7 +60,7 @@ func hasData(b []byte) bool {
 	return b[0] == gs && (b[1] == 'v' || b[1] == '(' || b[1] == '8') || b[0] == esc && b[1] == '*'
 }
 
-// powerOff discards everything except what is on the paper. A line that is not printed yet is lost.
+// powerOff discards everything except the printed lines. A line that is not printed yet is lost.
 func (d *decoder) powerOff(e End) {
 	d.line = nil
 	d.endClient(e)
@@ -70,36 +76,38 @@ func (d *decoder) endClient(e End) {
 
 // cuts reports whether b completes a cut command.
 func (d *decoder) cuts(b byte) bool {
-	n := len(d.pending)
+	waiting := len(d.pending)
 	switch {
-	case n == 0:
+	case waiting == 0:
 		return false
-	case n == 1:
+	case waiting == 1:
 		return d.pending[0] == esc && (b == 'i' || b == 'm')
 	case d.pending[0] != gs || d.pending[1] != 'V':
 		return false
 	default:
-		return n == 2 && b < 65 || n == 3
+		return waiting == 2 && b < 65 || waiting == 3
 	}
 }
 
-// finishTicket emits what is on the paper. An empty piece is no ticket: a connection for a status query prints
-// nothing, and what a broken connection left is a ticket already when the next client cuts it off.
+// finishTicket emits the printed lines. An empty piece is no ticket: a connection for a status query prints
+// nothing, and the piece of a broken connection is a ticket already when the next client cuts it off.
 func (d *decoder) finishTicket(e End, feed int) {
-	t := d.t
+	finished := d.t
 	d.t = Ticket{}
-	n := len(t.Lines)
+	last := len(finished.Lines)
+
 	// The feed before the cut moves the text past the cutter; tests check it apart from the text.
-	for n > 0 && len(t.Lines[n-1]) == 0 {
-		n--
+	for last > 0 && len(finished.Lines[last-1]) == 0 {
+		last--
 	}
-	if n == 0 {
+	if last == 0 {
 		return
 	}
-	t.Lines, t.Feed = t.Lines[:n], len(t.Lines)-n+feed
-	t.Text = textOf(t.Lines)
-	t.End, t.At, t.columns, t.dots = e, time.Now(), d.o.Columns, d.o.Dots
-	d.p.emit(t)
+
+	finished.Lines, finished.Feed = finished.Lines[:last], len(finished.Lines)-last+feed
+	finished.Text = textOf(finished.Lines)
+	finished.End, finished.At, finished.columns, finished.dots = e, time.Now(), d.o.Columns, d.o.Dots
+	d.p.emit(finished)
 }
 
 // textOf is the text of lines without styles.

@@ -23,6 +23,7 @@ type rom struct {
 func romOf(t profile.TwoByte) *rom {
 	// A printer decides by the first byte alone. In all three of these it is 81h to FEh.
 	high := func(b byte) bool { return b > 0x80 && b < 0xFF }
+
 	switch t {
 	case profile.GB18030:
 		return &rom{code: simplifiedchinese.GB18030, lead: high, long: true}
@@ -53,22 +54,22 @@ func (d *decoder) katakana(b byte) rune {
 func (d *decoder) twoByte(b byte) {
 	d.pending = append(d.pending, b)
 	// In GB18030 a digit as the second byte means four bytes in all.
-	if n := len(d.pending); d.rom.long && d.pending[1] >= '0' && d.pending[1] <= '9' && n < 4 {
+	if length := len(d.pending); d.rom.long && d.pending[1] >= '0' && d.pending[1] <= '9' && length < 4 {
 		return
 	}
 	if d.rom.sjis && !d.sjis {
 		d.problem("two-byte character % X before FS C 1 selected Shift-JIS", d.pending)
 	}
-	s, err := d.rom.code.NewDecoder().Bytes(d.pending)
-	r, n := utf8.DecodeRune(s)
+	decoded, err := d.rom.code.NewDecoder().Bytes(d.pending)
+	letter, size := utf8.DecodeRune(decoded)
 	// No encoding has a second byte below 30h. A decoder that returns ASCII has skipped the first
 	// byte.
-	if err != nil || r == utf8.RuneError || n != len(s) || b < 0x30 || r < 0xA0 {
+	if err != nil || letter == utf8.RuneError || size != len(decoded) || b < 0x30 || letter < 0xA0 {
 		d.problem("bytes % X are no character of this printer", d.pending)
-		r = '�'
+		letter = '�'
 	}
 	d.pending = d.pending[:0]
-	d.printRune(r, 2*d.style.Width)
+	d.printRune(letter, 2*d.style.Width)
 }
 
 // selectTwoByte is FS & ("Select Kanji character mode").

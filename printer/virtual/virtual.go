@@ -1,4 +1,4 @@
-// Package virtual simulates an ESC/POS kitchen printer: it reads what a real one reads, shows each ticket as
+// Package virtual simulates an ESC/POS kitchen printer: it reads the bytes of a real one, shows each ticket as
 // text and as a picture, and fails in the ways real printers fail, on request.
 //
 // Tests and the demo use it on a TCP listener or on a pipe in memory. It is never part of the daemon. Its
@@ -26,7 +26,7 @@ import (
 // The files by what they simulate: serve.go, client.go and pipe.go are the network board; engine.go
 // is the receive buffer and the print engine; decoder.go, commands.go, image.go, twobyte.go,
 // pages.go and ticket_end.go are the interpreter of commands; answers.go and condition.go are the
-// status; faults.go and power.go are what a test makes go wrong; paint.go and draw.go show the
+// status; faults.go and power.go are the failures that a test causes; paint.go and draw.go show the
 // paper.
 //
 // Locks are taken in the order outMu, Printer.mu, client.mu. The decoder runs without any of them,
@@ -73,10 +73,9 @@ type Options struct {
 	// Drawer: a buzzer is connected to the cash drawer connector, and ESC p sounds it. Without Drawer ESC p
 	// is a problem, because it would open a cash drawer.
 	Drawer bool
-	// Remembers: settings and an incomplete command stay when the client changes, as in most printers, and what an
-	// earlier client asked is answered to the one that is served by then.
-	// Without it each client finds a reset printer, except that a command with data (an image) always
-	// waits for the rest of its data.
+	// Remembers: settings and an incomplete command stay when the client changes, as in most printers, and a question
+	// that an earlier client asked is answered to the one that is served then. Without it each client finds a reset
+	// printer, except that a command with data (an image) always waits for the rest of its data.
 	Remembers bool
 
 	// OnTicket is called with each ticket when it is complete, one at a time and before [Printer.Wait] counts
@@ -95,11 +94,11 @@ type Printer struct {
 
 	outMu sync.Mutex // keeps the calls of OnTicket in the order of the tickets
 
-	mu             sync.Mutex    // guards what follows
+	mu             sync.Mutex    // guards the fields below
 	changed        chan struct{} // closed and replaced by notify
 	faults         faults
 	listeners      []*listener
-	engine                   // prints what the served client sends
+	engine                   // prints the served client's bytes
 	connected      []*client // clients that are served or wait
 	waitingClients []*client // those that wait, in order of arrival
 	served         *client   // one at a time, like real printers
@@ -119,11 +118,11 @@ func New(o Options) *Printer {
 	if o.identity == nil {
 		o.identity = tmT88V
 	}
-	p := &Printer{o: o, changed: make(chan struct{}), cond: o.Condition}
-	p.faults = noFaults()
-	p.linesLeft = never
-	p.decoder = newDecoder(p)
-	return p
+	printer := &Printer{o: o, changed: make(chan struct{}), cond: o.Condition}
+	printer.faults = noFaults()
+	printer.linesLeft = never
+	printer.decoder = newDecoder(printer)
+	return printer
 }
 
 // A Ticket is the paper up to a cut or the end of a connection. Tickets are values: a test may keep
@@ -163,7 +162,7 @@ type Style struct {
 	Width, Height                int // multiples of the normal size
 }
 
-// End is what ended a ticket.
+// End is the cause of a ticket's end.
 type End int
 
 const (
@@ -188,7 +187,7 @@ func (e End) String() string {
 const maxProblems = 1000
 
 // emit delivers a finished ticket. OnTicket returns before any waiter sees it. So a test that has
-// waited for n tickets finds all n in what its OnTicket collected.
+// waited for n tickets finds all n in the list of its OnTicket.
 func (p *Printer) emit(t Ticket) {
 	p.outMu.Lock()
 	defer p.outMu.Unlock()
@@ -287,7 +286,7 @@ func (p *Printer) WaitIdle(ctx context.Context) error {
 	})
 }
 
-// until is await for tests: its error says how far the printer came, which is what a failed test
+// until is await for tests: its error says how far the printer came, which a failed test
 // needs to show.
 func (p *Printer) until(ctx context.Context, what string, ok func() bool) error {
 	p.mu.Lock()
