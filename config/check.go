@@ -54,7 +54,8 @@ func (k *checker) checkAll() {
 func (k *checker) receiver() {
 	r := &k.c.Receiver
 	if r.Enabled() {
-		k.addIf("receiver.listen", r.listenProblem(r.Listen))
+		k.addIf("receiver.listen", listenProblem(r.Listen, r.Insecure || r.TLS.Enabled(), "set receiver.tls, listen on "+
+			"127.0.0.1 behind a proxy or tunnel, or set receiver.insecure: true"))
 	} else {
 		k.withoutWebhook()
 	}
@@ -69,9 +70,8 @@ func (k *checker) receiver() {
 	case len(r.Path) > 1024:
 		k.add("receiver.path", "has %d characters; at most 1024 are allowed", len(r.Path))
 	}
-	if u, err := url.Parse(r.ExternalURL); r.ExternalURL != "" && (err != nil || u.Host == "" || u.User != nil ||
-		strings.Trim(u.Path, "/")+u.RawQuery+u.Fragment != "" ||
-		u.Scheme != "https" && (u.Scheme != "http" || !r.Insecure)) {
+	if u := hostURL(r.ExternalURL, "https", "http"); r.ExternalURL != "" &&
+		(u == nil || u.Scheme == "http" && !r.Insecure) {
 		k.add("receiver.external_url", "%s is not an https address without a path; for example "+
 			"https://kitchen.example.com", quote(r.ExternalURL))
 	}
@@ -85,6 +85,16 @@ func (k *checker) receiver() {
 			k.add("receiver.trusted_proxies", "%v would trust every client; use the network of the proxy", p)
 		}
 	}
+}
+
+// hostURL is a URL of one of the schemes that has a host and perhaps a port, and nothing else; nil if text is none.
+func hostURL(text string, schemes ...string) *url.URL {
+	u, err := url.Parse(text)
+	if err != nil || u.Hostname() == "" || u.User != nil || !slices.Contains(schemes, u.Scheme) ||
+		strings.Trim(u.Path, "/")+u.RawQuery+u.Fragment != "" {
+		return nil
+	}
+	return u
 }
 
 func (k *checker) header(path, name string) {

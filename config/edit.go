@@ -112,8 +112,10 @@ func edit(data []byte, section, name string, change func(*yaml.Node) error) ([]b
 		return nil, err
 	}
 
-	if err := errors.Join(change(part.node), change(part.whole)); err != nil {
-		return nil, firstOf(err)
+	for _, n := range []*yaml.Node{part.node, part.whole} {
+		if err := change(n); err != nil {
+			return nil, err
+		}
 	}
 	var text bytes.Buffer
 	e := yaml.NewEncoder(&text)
@@ -137,14 +139,6 @@ func edit(data []byte, section, name string, change func(*yaml.Node) error) ([]b
 		return nil, errNotEditable
 	}
 	return []byte(out.String()), nil
-}
-
-// firstOf is the first of joined errors.
-func firstOf(err error) error {
-	if many, ok := err.(interface{ Unwrap() []error }); ok {
-		return many.Unwrap()[0]
-	}
-	return err
 }
 
 // A part is the lines from, and before to, of a file, which are a document of their own.

@@ -7,11 +7,6 @@ import (
 	"strconv"
 )
 
-func (r *Receiver) listenProblem(hostport string) string {
-	return listenProblem(hostport, r.Insecure || r.TLS.Enabled(),
-		"set receiver.tls, listen on 127.0.0.1 behind a proxy or tunnel, or set receiver.insecure: true")
-}
-
 // listenProblem returns why orders must not be served on hostport, or "". do is the advice.
 func listenProblem(hostport string, anywhere bool, do string) string {
 	addr, msg := listenAddr(hostport)

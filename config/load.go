@@ -28,11 +28,19 @@ const (
 // packages know (profiles, expressions). They see a Config that may have problems of its own; a key
 // with a problem is not reported twice.
 func Load(path string, more ...func(*Config) []Problem) (*Config, error) {
-	data, err := readFile(path, maxFile, "ticketrail init writes it, or use another file with --config")
+	data, err := readConfig(path, "ticketrail init writes it, or use another file with --config")
+	if err != nil {
+		return nil, err
+	}
+	return Parse(path, data, more...)
+}
+
+func readConfig(path, ifMissing string) ([]byte, error) {
+	data, err := readFile(path, maxFile, ifMissing)
 	if err != nil {
 		return nil, Problems{{Path: path, Msg: "cannot be read: " + strings.TrimPrefix(err.Error(), path+": ")}}
 	}
-	return Parse(path, data, more...)
+	return data, nil
 }
 
 // Parse is [Load] for a file that was already read. Relative file names in it are relative to the

@@ -2,11 +2,9 @@ package config
 
 import (
 	"fmt"
-	"net/url"
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -95,9 +93,9 @@ func LoadRelay(path string) (*Relay, error) {
 // readRelay reads a file of a relay. ifMissing says what to do if it cannot be read. The sections that a box has too
 // are checked by the returned checker, as there.
 func readRelay(path, ifMissing string) (*Relay, *checker, error) {
-	data, err := readFile(path, maxFile, ifMissing)
+	data, err := readConfig(path, ifMissing)
 	if err != nil {
-		return nil, nil, Problems{{Path: path, Msg: "cannot be read: " + strings.TrimPrefix(err.Error(), path+": ")}}
+		return nil, nil, err
 	}
 	r := DefaultRelay()
 	k, err := read(path, data, &r)
@@ -159,13 +157,11 @@ func (k *checker) servers(at string, urls []string) {
 		k.add(at, "is missing; for example [nats://10.0.0.21:4222]")
 	}
 	for i, one := range urls {
-		u, err := url.Parse(one)
-		if err == nil {
-			_, err = strconv.ParseUint(u.Port(), 10, 16)
+		port := ""
+		if u := hostURL(one, "nats", "tls"); u != nil {
+			port = u.Port()
 		}
-		// A user or a password in it is not repeated.
-		if err != nil || u.Scheme != "nats" && u.Scheme != "tls" || u.Hostname() == "" || u.User != nil ||
-			strings.Trim(u.Path, "/")+u.RawQuery+u.Fragment != "" {
+		if _, err := strconv.ParseUint(port, 10, 16); err != nil { // a user or a password in it is not repeated
 			k.add(fmt.Sprintf("%s[%d]", at, i), "is not of the form nats://HOST:PORT or tls://HOST:PORT; for example "+
 				"nats://10.0.0.21:4222")
 		}

@@ -1,9 +1,6 @@
 package config
 
-import (
-	"net/url"
-	"strings"
-)
+import "strings"
 
 // Source is a relay (`ticketrail relay`): it takes print requests for this box and keeps them while the box is off or
 // cut off. The box fetches them, so nothing needs to reach it from outside. It may stand beside the webhook: a request
@@ -40,10 +37,8 @@ func (k *checker) source() {
 		}
 		return
 	}
-	u, err := url.Parse(s.URL)
 	// A user or a password in it is not repeated.
-	if err != nil || u.Hostname() == "" || u.User != nil || strings.Trim(u.Path, "/")+u.RawQuery+u.Fragment != "" ||
-		u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())) {
+	if u := hostURL(s.URL, "https", "http"); u == nil || u.Scheme == "http" && !loopback(u.Hostname()) {
 		k.add("source.url", "is not of the form https://HOST; for example https://orders.example.com; http:// is "+
 			"for a relay on this machine")
 	}
