@@ -127,7 +127,7 @@ func group(socket string) string {
 
 // Jobs lists jobs, newest first.
 func (c *Client) Jobs(ctx context.Context, f Filter) ([]Job, error) {
-	return call[[]Job](ctx, c, "GET", "/v1/jobs?"+query(f).Encode(), nil)
+	return call[[]Job](ctx, c, "GET", "/v1/jobs", f)
 }
 
 // Job shows one job.

@@ -5,9 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -15,56 +13,6 @@ import (
 	"ticketrail/queue"
 	"ticketrail/queue/ticket"
 )
-
-// query and parseFilter are the two ends of the same format. Fields that are not set are left out.
-func query(f Filter) url.Values {
-	q := url.Values{}
-	for _, s := range f.States {
-		q.Add("state", string(s))
-	}
-	for k, v := range map[string]string{"station": f.Station, "request": f.Request} {
-		if v != "" {
-			q.Set(k, v)
-		}
-	}
-	if !f.Since.IsZero() {
-		q.Set("since", f.Since.UTC().Format(time.RFC3339Nano))
-	}
-	if f.Limit > 0 {
-		q.Set("limit", strconv.Itoa(f.Limit))
-	}
-	return q
-}
-
-// parseFilter refuses unknown filters: a list that ignored one would show jobs that were not asked
-// for, and a script would act on them. Of a key that is given several times the last counts, except
-// state.
-func parseFilter(q url.Values) (f Filter, err error) {
-	for k, vs := range q {
-		v := vs[len(vs)-1]
-		switch k {
-		case "state":
-			f.States, err = states(vs)
-		case "station":
-			f.Station = v
-		case "request":
-			f.Request = v
-		case "since":
-			f.Since, err = time.Parse(time.RFC3339Nano, v)
-		case "limit":
-			f.Limit, err = strconv.Atoi(v)
-		default:
-			return f, refuse(BadRequest, "unknown filter %q", k)
-		}
-		if err != nil {
-			return f, refuse(BadRequest, "%s: %v", k, err)
-		}
-	}
-	if f.Limit < 0 {
-		return f, refuse(BadRequest, "limit: %d is negative; use 0 for all jobs", f.Limit)
-	}
-	return f, nil
-}
 
 // StateNames are the names of all states, for help and error messages.
 func StateNames() (names []string) {
@@ -74,17 +22,22 @@ func StateNames() (names []string) {
 	return names
 }
 
-// states reads the names of states.
-func states(names []string) ([]ticket.State, error) {
-	var out []ticket.State
-	for _, n := range names {
-		if !slices.Contains(StateNames(), n) {
-			return nil, refuse(BadRequest, "%q is not a state; use %s%s", n, strings.Join(StateNames(), ", "),
-				config.DidYouMean(n, StateNames()))
-		}
-		out = append(out, ticket.State(n))
+// checkFilter also refuses what is no part of f: a list that ignored it would show jobs that were not asked for, and a
+// script would act on them.
+func checkFilter(f Filter, query string) error {
+	if query != "" {
+		return refuse(BadRequest, "unknown filter %q", query)
 	}
-	return out, nil
+	for _, one := range f.States {
+		if !slices.Contains(ticket.States(), one) {
+			return refuse(BadRequest, "%q is not a state; use %s%s", one, strings.Join(StateNames(), ", "),
+				config.DidYouMean(string(one), StateNames()))
+		}
+	}
+	if f.Limit < 0 {
+		return refuse(BadRequest, "limit: %d is negative; use 0 for all jobs", f.Limit)
+	}
+	return nil
 }
 
 // jobs sends a list page by page, so that its length takes no memory. It takes a turn for each page that it
@@ -93,7 +46,11 @@ func states(names []string) ([]ticket.State, error) {
 // the whole.
 func (s *Server) jobs(w http.ResponseWriter, r *http.Request) {
 	ctx := r.Context()
-	f, err := parseFilter(r.URL.Query())
+	var f Filter
+	err := decode(r, &f)
+	if err == nil {
+		err = checkFilter(f, r.URL.RawQuery)
+	}
 	if err == nil {
 		err = s.takeTurn(ctx)
 	}

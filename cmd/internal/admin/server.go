@@ -229,18 +229,26 @@ func (s *Server) database(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// withBody decodes the body of a request for h. An unknown key is refused: if it were ignored, a
-// misspelt "from" would change what is moved. An empty body is the zero B.
+// withBody decodes the body of a request for h.
 func withBody[B any](h func(r *http.Request, b B) (any, error)) handler {
 	return func(r *http.Request) (any, error) {
 		var b B
-		d := json.NewDecoder(r.Body)
-		d.DisallowUnknownFields()
-		if err := d.Decode(&b); err != nil && !errors.Is(err, io.EOF) {
-			return nil, refuse(BadRequest, "read request: %v", err)
+		if err := decode(r, &b); err != nil {
+			return nil, err
 		}
 		return h(r, b)
 	}
+}
+
+// decode reads the body of a request. An unknown key is refused: if it were ignored, a misspelt "from" would change
+// which tickets are moved. An empty body is the zero value.
+func decode(r *http.Request, into any) error {
+	d := json.NewDecoder(r.Body)
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil && !errors.Is(err, io.EOF) {
+		return refuse(BadRequest, "read request: %v", err)
+	}
+	return nil
 }
 
 // pathID is the id in the path. The pattern of a route accepts any text there.

@@ -181,8 +181,9 @@ func TestMalformedRequestsAndOtherVersionsAreRefused(t *testing.T) {
 		{"POST", "/v1/move", `{`, API, "400", ""},
 		{"POST", "/v1/jobs/-1/cancel", ``, API, "400", "-1"},
 		{"POST", "/v1/jobs/99999999999999999999/cancel", ``, API, "400", "whole numbers"},
-		{"GET", "/v1/jobs?sate=held", ``, API, "400", "sate"},
-		{"GET", "/v1/jobs?limit=-1", ``, API, "400", "limit"},
+		{"GET", "/v1/jobs", `{"sate":"held"}`, API, "400", "sate"},
+		{"GET", "/v1/jobs?state=held", ``, API, "400", "state=held"},
+		{"GET", "/v1/jobs", `{"limit":-1}`, API, "400", "limit"},
 		{"POST", "/v1/nowhere", ``, API, "404", "does not know"},
 		{"POST", "/v1/jobs", ``, API, "404", "does not know"},
 	} {
