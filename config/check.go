@@ -54,8 +54,8 @@ func (k *checker) checkAll() {
 func (k *checker) receiver() {
 	r := &k.c.Receiver
 	if r.Enabled() {
-		k.addIf("receiver.listen", listenProblem(r.Listen, r.Insecure || r.TLS.Enabled(), "set receiver.tls, listen on "+
-			"127.0.0.1 behind a proxy or tunnel, or set receiver.insecure: true"))
+		k.addIf("receiver.listen", listenProblem(r.Listen, r.Insecure || r.TLS.Enabled(),
+			"set receiver.tls, listen on 127.0.0.1 behind a proxy or tunnel, or set receiver.insecure: true"))
 	} else {
 		k.withoutWebhook()
 	}
