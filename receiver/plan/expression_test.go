@@ -10,13 +10,9 @@ func TestEveryProblemWithTheRulesIsReportedAtOnce(t *testing.T) {
 	_, err := Compile(Config{
 		Fallback: " ",
 		Routes: []Route{
-			{To: []string{"grill"}},
-			{When: `item.name ==`, To: []string{"bar"}},
-			{When: `itme.name == "x"`, To: nil},
-			{When: `venue.nmae == "x"`, To: []string{" "}},
-			{When: `now().Hour() > 3`, To: []string{"bar"}},
-			{When: `item.name = Drinks`, To: []string{"bar"}},
-			{When: `item.name + 1`, To: []string{"bar"}},
+			{To: []string{"grill"}}, {When: `item.name ==`, To: []string{"bar"}}, {When: `itme.name == "x"`, To: nil},
+			{When: `venue.nmae == "x"`, To: []string{" "}}, {When: `now().Hour() > 3`, To: []string{"bar"}},
+			{When: `item.name = Drinks`, To: []string{"bar"}}, {When: `item.name + 1`, To: []string{"bar"}},
 			{When: `"always"`, To: []string{"bar"}},
 			{When: strings.Repeat("!", 20_000) + "true", To: []string{"bar"}},
 			{When: strings.Repeat("item.a or ", 50) + "item.b ==", To: []string{"bar"}},

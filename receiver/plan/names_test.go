@@ -21,12 +21,10 @@ func (employees) Zone(venue string) (string, bool) {
 
 func TestTheDirectoryNamesTheServerOfWhomTheRecordHasOnlyAnID(t *testing.T) {
 	for _, c := range []struct{ record, want string }{
-		{`"checkOwnerEmployeeId":"e-1234"`, "Jonathan A."},
-		{`"checkOwnerEmployeeId":"e-9999"`, "9999"},
+		{`"checkOwnerEmployeeId":"e-1234"`, "Jonathan A."}, {`"checkOwnerEmployeeId":"e-9999"`, "9999"},
 		{`"checkOwnerEmployeeId":"blank"`, "lank"},
 		{`"checkOwner":"Sarah M","checkOwnerEmployeeId":"e-1234"`, "Sarah M"},
-		{`"employee":{"id":"e-1234"}`, "Jonathan A."},
-		{`"a":1`, ""},
+		{`"employee":{"id":"e-1234"}`, "Jonathan A."}, {`"a":1`, ""},
 	} {
 		r := compile(t, Config{}).Split(parse(t, `{"records":[{"id":"r","items":[],`+c.record+`}]}`), harbour, "T",
 			noon,
