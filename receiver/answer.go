@@ -61,6 +61,7 @@ func refusalOf(err error) *refusal {
 	case errors.Is(err, echo.ErrMethodNotAllowed):
 		return refused(MethodNotAllowed)
 	}
+
 	// A panic, or an error that no case above expects: 500, because the cause may be gone at the next
 	// attempt.
 	return refused(Internal)
@@ -88,16 +89,19 @@ func (r *Receiver) refuse(err error, c echo.Context) {
 	if x.answered {
 		return // it panicked after the 200, which must not be taken back
 	}
+
 	refusal := refusalOf(err)
 	if refusal.code != NotFound && refusal.code != MethodNotAllowed { // scanners would distort the histogram
 		r.metrics.seconds.Observe(time.Since(x.start).Seconds())
 	}
+
 	reason := refusal.code
 	venue, device := x.named(c.Request().Header)
 	if reason == NotFound && venue != "" && c.Request().Method == http.MethodPost {
 		reason = WrongPath // for us: the caller is told no more than any other
 	}
 	r.metrics.requests[reason].Inc()
+
 	h := c.Response().Header()
 	closing := !x.bodyRead
 	if closing {
@@ -110,6 +114,7 @@ func (r *Receiver) refuse(err error, c echo.Context) {
 	case http.StatusMethodNotAllowed:
 		h.Set(echo.HeaderAllow, http.MethodPost)
 	}
+
 	x.answer(c, refusal.code.Status(), failureBody{contract.ValueError, errorBody{refusal.code, refusal.message}})
 	one := x.rejected(reason, refusal.message)
 	one.Venue, one.Device, one.Body = venue, device, nil
@@ -117,6 +122,7 @@ func (r *Receiver) refuse(err error, c echo.Context) {
 	if closing { // counted from now: writing the log line may have taken long
 		_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(linger))
 	}
+
 	switch {
 	case x.keepsBody(refusal.code) || reason.turnedAway() && x.isProven(venue):
 		if closing {
@@ -128,6 +134,7 @@ func (r *Receiver) refuse(err error, c echo.Context) {
 	default:
 		return
 	}
+
 	if r.reject != nil {
 		r.reject(one)
 	}
@@ -184,6 +191,7 @@ func (x *exchange) answer(c echo.Context, status int, v any) {
 	if err != nil {
 		panic(err) // cannot happen: strings, a bool, an int
 	}
+
 	c.Response().Header().Set(echo.HeaderContentLength, strconv.Itoa(len(body)))
 	_ = c.JSONBlob(status, body)
 	_ = http.NewResponseController(c.Response()).Flush()

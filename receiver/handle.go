@@ -25,6 +25,7 @@ import (
 // Nothing that can fail is done between the two, and nothing that the caller would wait for after the 200.
 func (r *Receiver) handle(c echo.Context) error {
 	x := exchangeOf(c)
+
 	// A sender that trickles its body must get its 503 before it gives up.
 	// The server's own time-out is the same for all policies; this one keeps respond_within.
 	_ = http.NewResponseController(c.Response()).SetReadDeadline(x.deadline)
@@ -61,6 +62,7 @@ func (r *Receiver) take(ctx context.Context, x *exchange) (receipt ticket.Receip
 			err = r.panicked(p, debug.Stack())
 		}
 	}()
+
 	room, need := r.small, int64(len(x.body))
 	if need > maxUsualBody {
 		room, need = r.large, 1
@@ -74,6 +76,7 @@ func (r *Receiver) take(ctx context.Context, x *exchange) (receipt ticket.Receip
 	if err != nil {
 		return receipt, err
 	}
+
 	if x.storeWithin > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, x.storeWithin)
@@ -93,11 +96,13 @@ func (r *Receiver) plan(x *exchange) (planned ticket.Request, err error) {
 		}
 		return planned, &refusal{code, err.Error()}
 	}
+
 	// The header decides, because it was checked against the allow-list. The order is printed
 	// anyway: refusing it would lose a dinner over a field that no ticket needs.
 	if contract.VenueDiffers(x.request, x.venue.ID) {
 		x.request.Anomalies = append(x.request.Anomalies, contract.VenueOther)
 	}
+
 	for _, a := range x.request.Anomalies {
 		r.noteAnomaly(a, x.venue.ID, x.request.ID)
 	}
@@ -106,6 +111,7 @@ func (r *Receiver) plan(x *exchange) (planned ticket.Request, err error) {
 	if result.FailureCount > 0 {
 		r.noteExpressionFailures(result, x.venue.ID)
 	}
+
 	planned = result.Request
 	planned.Age = x.age
 	planned.ReportConflict = x.policy.ReportConflict && x.refusedFor == ""
@@ -124,6 +130,7 @@ func headLate(planned *ticket.Request, reason string) {
 		zone = time.UTC
 	}
 	head := fmt.Sprintf("LATE – refused at %s: %.120s", planned.Received.In(zone).Format("15:04"), reason)
+
 	for i := range planned.Drafts {
 		t := &planned.Drafts[i].Ticket
 		t.Banners = append([]string{strings.ToValidUTF8(head, "")}, t.Banners...)
@@ -156,6 +163,7 @@ func (r *Receiver) keepAccepted(x *exchange, receipt ticket.Receipt) {
 	default:
 		return
 	}
+
 	r.reject(one)
 }
 
@@ -168,6 +176,7 @@ func (r *Receiver) codeOf(ctx context.Context, err error) Code {
 	case r.classify == nil:
 		return StorageFailed
 	}
+
 	// A Code of another status would be a mistake in the caller's function; it must not cost an
 	// order.
 	if c := r.classify(err); c.Status() == contract.HTTPUnavailable {
@@ -198,11 +207,13 @@ func (r *Receiver) readBody(c echo.Context, x *exchange) error {
 	if req.ContentLength >= 0 {
 		size = req.ContentLength
 	}
+
 	// One byte more than may be, by which it is known that there is more.
 	err := r.readAll(x, io.LimitReader(req.Body, limit+1), size)
 	if err == nil && int64(len(x.body)) > limit {
 		err = tooLarge(limit)
 	}
+
 	x.bodyRead = err == nil
 	if err == nil {
 		err = r.decompress(x, limit)
@@ -227,6 +238,7 @@ func (r *Receiver) readAll(x *exchange, from io.Reader, size int64) error {
 			_, err = buf.ReadFrom(from)
 		}
 	}
+
 	x.body = buf.Bytes()
 	if err == io.EOF {
 		return nil
@@ -256,12 +268,14 @@ func (r *Receiver) decompress(x *exchange, limit int64) error {
 	if !bytes.HasPrefix(x.body, gzipMagic) {
 		return nil
 	}
+
 	sent := int64(len(x.body))
 	most := min(limit, max(maxRatio*sent, maxSmallBody))
 	from, err := gzip.NewReader(bytes.NewReader(x.body))
 	if err == nil {
 		err = r.readAll(x, io.LimitReader(from, most+1), most)
 	}
+
 	switch {
 	case int64(len(x.body)) > limit:
 		return tooLarge(limit)
@@ -306,11 +320,13 @@ func (r *Receiver) readRefused(x *exchange, req *http.Request) {
 	if size < 0 {
 		size = maxRejectBody
 	}
+
 	err := r.readAll(x, from, size)
 	x.truncated = err != nil || len(x.body) > maxRejectBody
 	if r.decompress(x, maxRejectBody) != nil {
 		x.truncated = true
 	}
+
 	if x.truncated {
 		_, _ = io.CopyN(io.Discard, req.Body, lingerBytes)
 	}

@@ -37,6 +37,7 @@ func (r *Receiver) PrintLate(ctx context.Context, one StoredReject, lenient bool
 	if lenient {
 		x.mode = contract.Lenient
 	}
+
 	receipt, err := r.take(ctx, x)
 	switch _, isRefusal := errors.AsType[*refusal](err); {
 	case isRefusal && lenient:
@@ -53,6 +54,7 @@ func (p *compiledPolicy) named(idOrName string) *Venue {
 	if id, ok := contract.CanonicalID(idOrName); ok {
 		return p.venues[id]
 	}
+
 	for _, v := range p.venues {
 		if v.Name == idOrName {
 			return v
@@ -114,6 +116,7 @@ func (e *Refused) Error() string { return e.Message }
 // finished.
 func (r *Receiver) Relay(ctx context.Context, one Relayed) (receipt ticket.Receipt, err error) {
 	policy := r.policy.Load()
+
 	// The time that planning takes does not count: an order that is much work for this box would never be taken.
 	x := &exchange{policy: policy, mode: contract.Lenient, start: one.Received, venue: policy.venues[one.Venue],
 		device: truncateDevice(one.Device), body: one.Body, age: one.Age, storeWithin: policy.RespondWithin,
@@ -121,6 +124,7 @@ func (r *Receiver) Relay(ctx context.Context, one Relayed) (receipt ticket.Recei
 	if x.venue == nil {
 		return receipt, fmt.Errorf("venue %s is not listed under venues", one.Venue)
 	}
+
 	r.heard.Store(x.venue.ID, time.Now())
 	receipt, err = r.take(context.WithoutCancel(ctx), x)
 	if why, isRefusal := errors.AsType[*refusal](err); isRefusal {
@@ -129,6 +133,7 @@ func (r *Receiver) Relay(ctx context.Context, one Relayed) (receipt ticket.Recei
 	if err != nil {
 		return receipt, err
 	}
+
 	r.countStored(receipt)
 	r.record(x, receipt)
 	return receipt, nil

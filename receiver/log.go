@@ -36,6 +36,7 @@ func (r *Receiver) logAccepted(x *exchange, t ticket.Receipt) {
 		r.log.Warn("request id was already used with other content; "+x.policy.conflictText(),
 			"request", x.request.ID, "venue", x.venue.ID, "device", x.device, "jobs", t.Jobs)
 	}
+
 	r.log.LogAttrs(context.Background(), slog.LevelInfo, "request accepted",
 		slog.String("request", x.request.ID), slog.String("venue", x.venue.ID), slog.String("device", x.device),
 		slog.Int("jobs", t.Jobs), slog.Bool("duplicate", t.Duplicate))
@@ -48,6 +49,7 @@ func network(address string) string {
 	if err != nil {
 		return ""
 	}
+
 	if a = a.Unmap(); a.Is4() {
 		return a.String()
 	}
@@ -71,6 +73,7 @@ func (r *Receiver) logRefusal(one Reject, known bool) (repeated int, logged bool
 			return 0, false
 		}
 	}
+
 	key := one.Code
 	switch {
 	case known:
@@ -78,10 +81,12 @@ func (r *Receiver) logRefusal(one Reject, known bool) (repeated int, logged bool
 	case level == slog.LevelWarn:
 		key += " " + network(one.Address) // who invents venues hides only those
 	}
+
 	logged, repeated = r.limiter.allow(key, time.Minute)
 	if !logged || level == slog.LevelWarn && !known && !r.strangers.Allow() {
 		return 0, false
 	}
+
 	attrs := []slog.Attr{slog.String("code", one.Code), slog.String("err", one.Message)}
 	for _, a := range []slog.Attr{slog.String("venue", one.Venue), slog.String("device", one.Device),
 		slog.String("address", one.Address)} {
@@ -92,6 +97,7 @@ func (r *Receiver) logRefusal(one Reject, known bool) (repeated int, logged bool
 	if repeated > 0 {
 		attrs = append(attrs, slog.Int("suppressed", repeated))
 	}
+
 	r.log.LogAttrs(context.Background(), level, "request refused", attrs...)
 	return repeated, true
 }
@@ -154,6 +160,7 @@ func (l *logLimiter) allow(key string, interval time.Duration) (ok bool, skipped
 		line.skipped++
 		return false, 0
 	}
+
 	skipped = line.skipped
 	*line = loggedLine{at: time.Now()}
 	return true, skipped
@@ -197,6 +204,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Help: "Routing expressions that failed on an item; they counted as no match.",
 		}),
 	}
+
 	requests := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "ticketrail_receiver_requests_total",
 		Help: "Requests answered, by HTTP status and reason.",
@@ -207,6 +215,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	for _, c := range []Code{reasonStored, reasonDuplicate, reasonConflict} {
 		m.requests[c] = requests.WithLabelValues(strconv.Itoa(contract.HTTPStored), string(c))
 	}
+
 	anomalies := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "ticketrail_receiver_anomalies_total",
 		Help: "Print requests that differed from the contract and were printed anyway, by kind.",
@@ -214,5 +223,6 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	for _, a := range contract.Anomalies() {
 		m.anomalies[a] = anomalies.WithLabelValues(string(a))
 	}
+
 	return m
 }

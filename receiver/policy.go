@@ -110,6 +110,7 @@ func compile(from *Policy) (*compiledPolicy, error) {
 		// Echo's router reads : and * in a path as parameters. The path is not quoted: it may be secret.
 		problems = append(problems, errors.New("path: must begin with / and must not contain : or *"))
 	}
+
 	p.addSecrets(from.Secrets, "")
 	// Without a venue, too: the answer must not depend on the venues if none has a secret.
 	p.openPath = len(from.Secrets) == 0 &&
@@ -117,6 +118,7 @@ func compile(from *Policy) (*compiledPolicy, error) {
 	for i, v := range from.Venues {
 		problems = append(problems, p.addVenue(i, v))
 	}
+
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
 	}
@@ -132,12 +134,14 @@ func (p *compiledPolicy) addVenue(i int, v Venue) error {
 	if p.venues[id] != nil {
 		return fmt.Errorf("venues[%d].id: %s is defined twice", i, id)
 	}
+
 	v.ID = id // canonical: it is compared with that of the header, and stored
 	if len(v.Secrets) > 0 {
 		v.secretOwner = id
 		p.addSecrets(v.Secrets, id)
 	}
 	v.Secrets = nil // they are hashed
+
 	p.venues[id] = &v
 	return nil
 }
@@ -154,11 +158,13 @@ func addressExtractor(proxies []netip.Prefix) echo.IPExtractor {
 	if len(proxies) == 0 {
 		return echo.ExtractIPDirect()
 	}
+
 	trust := []echo.TrustOption{echo.TrustLoopback(false), echo.TrustLinkLocal(false), echo.TrustPrivateNet(false)}
 	for _, p := range proxies {
 		p = p.Masked()
 		network := &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())}
 		trust = append(trust, echo.TrustIPRange(network))
 	}
+
 	return echo.ExtractIPFromXFFHeader(trust...)
 }

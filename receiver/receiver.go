@@ -127,6 +127,7 @@ func New(o Options) (*Receiver, error) {
 		// writes little.
 		strangers: rate.NewLimiter(rate.Every(6*time.Second), 10),
 	}
+
 	for venue, at := range o.Heard {
 		r.heard.Store(venue, at)
 	}
@@ -152,6 +153,7 @@ func (r *Receiver) SetPolicy(p *Policy) error {
 	if err != nil {
 		return fmt.Errorf("set the receiver's policy: %w", err)
 	}
+
 	r.policy.Store(compiled)
 	r.router.Store(r.routes(compiled))
 	return nil

@@ -96,6 +96,7 @@ func OpenRejects(store, bodies kv.Store, log *slog.Logger, reg prometheus.Regist
 	if err != nil {
 		return nil, fmt.Errorf("read refused bodies: %w", err)
 	}
+
 	// The keys say who came first; a caller that was turned away again keeps its key.
 	slices.SortStableFunc(r.kept, func(a, b StoredReject) int { return a.Time.Compare(b.Time) })
 	go r.write()
@@ -107,6 +108,7 @@ func (r *Rejects) Keep(one Reject) {
 	if len(one.Body) > maxRejectBody {
 		one.Body, one.Truncated = one.Body[:maxRejectBody], true
 	}
+
 	size := int64(len(one.Body))
 	if r.waiting.Add(size) <= maxWaiting {
 		select {
@@ -115,6 +117,7 @@ func (r *Rejects) Keep(one Reject) {
 		default:
 		}
 	}
+
 	r.waiting.Add(-size)
 	r.drop(one, droppedBusy)
 }
@@ -131,6 +134,7 @@ func (r *Rejects) Store(ctx context.Context, one Reject) error {
 		r.waiting.Add(-int64(len(one.Body)))
 		return context.Cause(ctx)
 	}
+
 	select {
 	case err := <-stored:
 		return err
@@ -169,6 +173,7 @@ func (r *Rejects) keep(one Reject, mayBeKept bool) error {
 	same := func(k StoredReject) bool { // no two have the same time, in nanoseconds
 		return k.Time.Equal(one.Time) && k.Venue == one.Venue && k.Code == one.Code && k.Size == added.Size
 	}
+
 	r.mu.Lock()
 	list := slices.Clone(r.kept)
 	r.mu.Unlock()
@@ -181,6 +186,7 @@ func (r *Rejects) keep(one Reject, mayBeKept bool) error {
 		added.Count += list[i].Count
 		list = slices.Delete(list, i, i+1)
 	}
+
 	list = append(list, added)
 	isGone := map[uint64]bool{added.ID: true}
 	var dropped []StoredReject
@@ -198,10 +204,12 @@ func (r *Rejects) keep(one Reject, mayBeKept bool) error {
 	if err := r.put(added, one.Body, dropped); err != nil {
 		return err
 	}
+
 	r.next = max(r.next, added.ID+1)
 	for _, old := range dropped {
 		r.drop(old.Reject, droppedOld)
 	}
+
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.kept = append(slices.DeleteFunc(r.kept, func(k StoredReject) bool { return isGone[k.ID] }), added)
@@ -228,6 +236,7 @@ func excess(list []StoredReject) int {
 			callers++
 		}
 	}
+
 	isTooLarge := bytes > maxRejectBytes
 	if callers <= maxTurnedAway && len(list)-callers <= MaxRejects && !isTooLarge {
 		return -1
@@ -242,6 +251,7 @@ func excess(list []StoredReject) int {
 		}
 		return isTooLarge && a.Size > b.Size
 	}
+
 	first := -1
 	for i, one := range list {
 		if one.Secret && i == len(list)-1 {
@@ -281,6 +291,7 @@ func (r *Rejects) put(one StoredReject, body []byte, dropped []StoredReject) err
 	// A disk that hangs must not keep Close waiting for ever.
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
+
 	for _, old := range dropped {
 		for at := 0; at < old.Size; at += rejectPiece {
 			if err := r.bodies.Delete(ctx, pieceKey(old.ID, at)); err != nil {
@@ -291,6 +302,7 @@ func (r *Rejects) put(one StoredReject, body []byte, dropped []StoredReject) err
 			return err
 		}
 	}
+
 	for at := 0; at < len(body); at += rejectPiece {
 		if err := r.bodies.Put(ctx, pieceKey(one.ID, at), body[at:min(at+rejectPiece, len(body))]); err != nil {
 			return err
@@ -331,6 +343,7 @@ func (r *Rejects) Get(id uint64) (one StoredReject, err error) {
 	if i < 0 {
 		return one, fmt.Errorf("refused request %d: %w: the last %d are kept", id, ErrNoReject, MaxRejects)
 	}
+
 	for at := 0; at < one.Size; at += rejectPiece {
 		piece, ok, err := r.bodies.Get(pieceKey(id, at))
 		if err != nil {
@@ -352,6 +365,7 @@ func (r *Rejects) MarkPrinted(ctx context.Context, id uint64, at time.Time) erro
 		r.mu.Unlock()
 		return fmt.Errorf("refused request %d: %w", id, ErrNoReject)
 	}
+
 	r.kept[i].Printed = at
 	one := r.kept[i]
 	r.mu.Unlock()

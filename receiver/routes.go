@@ -30,6 +30,7 @@ func (r *Receiver) routes(p *compiledPolicy) *echo.Echo {
 	e := echo.New()
 	e.IPExtractor = p.address // without one, Echo believes X-Forwarded-For from any caller
 	e.HTTPErrorHandler = r.refuse
+
 	// Pre runs before routing, so that a request that matches no route has an exchange too.
 	e.Pre(p.startExchange)
 	// Recover runs after routing (Use): a body that causes a panic must not stop the orders of others.
@@ -39,15 +40,18 @@ func (r *Receiver) routes(p *compiledPolicy) *echo.Echo {
 		StackSize: 16 << 10, DisableStackAll: true, DisableErrorHandler: true,
 		LogErrorFunc: func(_ echo.Context, err error, stack []byte) error { return r.panicked(err, stack) },
 	}))
+
 	checks := inOrder(p.checkAddress, p.checkVenue, p.checkDevice, r.recordArrival, checkContentType)
 	// Without these two, Echo would answer an OPTIONS with 204, and a method that it does not know with
 	// 405, before the secret is checked: that would reveal the path.
 	methodNotAllowed := func(echo.Context) error { return echo.ErrMethodNotAllowed }
+
 	add := func(path string, first ...echo.MiddlewareFunc) {
 		e.Any(path, methodNotAllowed, first...)
 		e.RouteNotFound(path, methodNotAllowed, first...)
 		e.POST(path, r.handle, append(first, checks)...)
 	}
+
 	if p.openPath {
 		add(p.Path)
 	}
@@ -112,6 +116,7 @@ func (p *compiledPolicy) startExchange(next echo.HandlerFunc) echo.HandlerFunc {
 		start := time.Now()
 		c.Set(exchangeKey, &exchange{policy: p, mode: p.Mode, start: start, deadline: start.Add(p.RespondWithin),
 			address: c.RealIP()})
+
 		// Some byte of the path is percent-encoded. No configured path and no secret needs that, and a proxy
 		// in front may read such a spelling as another path than we would.
 		if c.Request().URL.RawPath != "" {
@@ -130,9 +135,11 @@ func (p *compiledPolicy) checkSecret(c echo.Context, x *exchange) error {
 	for i := range p.secrets {
 		found = subtle.ConstantTimeSelect(subtle.ConstantTimeCompare(sum[:], p.secrets[i].sum[:]), i, found)
 	}
+
 	if found < 0 {
 		return echo.ErrNotFound
 	}
+
 	x.secretOwner, x.secret = p.secrets[found].venue, true
 	return nil
 }
@@ -192,6 +199,7 @@ func (p *compiledPolicy) checkVenue(c echo.Context, x *exchange) error {
 		}
 		id = one
 	}
+
 	v := p.venues[id]
 	if v == nil {
 		return badHeader(VenueNotAllowed, p.VenueHeader, "venue "+id+" is not listed under venues")
@@ -199,6 +207,7 @@ func (p *compiledPolicy) checkVenue(c echo.Context, x *exchange) error {
 	if x.secretOwner != v.secretOwner { // the secret of another venue, or of none, proves nothing about this one
 		return echo.ErrNotFound
 	}
+
 	x.venue = v
 	return nil
 }
@@ -223,6 +232,7 @@ func (p *compiledPolicy) checkDevice(c echo.Context, x *exchange) error {
 			x.device = truncateDevice(v)
 		}
 	}
+
 	if x.device == "" {
 		return badHeader(DeviceMissing, p.DeviceHeader, "missing")
 	}
@@ -234,6 +244,7 @@ func (p *compiledPolicy) checkDevice(c echo.Context, x *exchange) error {
 func checkContentType(c echo.Context, _ *exchange) error {
 	media, _, _ := strings.Cut(c.Request().Header.Get(echo.HeaderContentType), ";")
 	media = strings.ToLower(strings.TrimSpace(media))
+
 	// application/problem+json and the like are JSON too (RFC 6839).
 	if media != contract.ContentType &&
 		!(strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json")) {
@@ -253,6 +264,7 @@ func truncateDevice(s string) string {
 	if len(s) <= maxDevice {
 		return s
 	}
+
 	n := maxDevice
 	for !utf8.RuneStart(s[n]) {
 		n--

@@ -94,6 +94,7 @@ func OpenShapes(store kv.Store, log *slog.Logger, reg prometheus.Registerer) (*S
 			Name: "ticketrail_receiver_unread_fields_total",
 			Help: "Print requests with a field that is not mapped, by venue and path; not all of many at once.",
 		}, []string{"venue", "path"})}
+
 	err := store.All(func(key string, value []byte) bool {
 		var one Shape
 		if json.Unmarshal(value, &one) == nil { // a damaged one is collected anew
@@ -116,6 +117,7 @@ func (r *Receiver) noteShape(x *exchange, receipt ticket.Receipt) {
 	if !ok || r.shapes == nil || known || x.request.Cut || len(x.body) > maxShapeBody || !r.shapes.rate.Allow() {
 		return
 	}
+
 	defer func() { // the order is stored and printed whatever its fields are
 		if p := recover(); p != nil {
 			r.log.Error("the fields of a request caused a panic; report this with the stack",
@@ -129,11 +131,13 @@ func (r *Receiver) noteShape(x *exchange, receipt ticket.Receipt) {
 func (s *Shapes) look(venue plan.Venue, leaves []plan.Leaf) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	shape := s.venues[venue.ID]
 	if shape == nil {
 		shape = &Shape{Venue: venue.ID}
 		s.venues[venue.ID] = shape
 	}
+
 	s.change(venue.ID)
 	shape.Requests++
 	now := time.Now().UTC()
@@ -163,6 +167,7 @@ func (s *Shape) add(l plan.Leaf, now time.Time) (first bool) {
 	case !known:
 		s.Fields = slices.Insert(s.Fields, i, f)
 	}
+
 	at := &s.Fields[i]
 	first = at.Newest != s.Requests
 	if first {
@@ -172,6 +177,7 @@ func (s *Shape) add(l plan.Leaf, now time.Time) (first bool) {
 	if l.Example != "" {
 		at.Example = l.Example
 	}
+
 	return first
 }
 
@@ -200,6 +206,7 @@ func (s *Shapes) count(v plan.Venue, path string) {
 		paths = map[string]bool{}
 		s.labels[v.ID] = paths
 	}
+
 	if !paths[path] && len(paths) >= maxPathLabels {
 		path = "other"
 	}
@@ -214,6 +221,7 @@ func (s *Shapes) store() {
 	for venue := range s.changed {
 		values[venue], _ = json.Marshal(s.venues[venue]) // it has nothing that JSON cannot have
 	}
+
 	clear(s.changed)
 	s.timer = nil
 	s.mu.Unlock()
@@ -221,6 +229,7 @@ func (s *Shapes) store() {
 	// A disk that hangs must not keep Close waiting for ever.
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
+
 	for venue, value := range values {
 		if err := s.kv.Put(ctx, venue, value); err != nil {
 			s.log.Warn("the fields of orders could not be stored", "venue", venue, "err", err)
@@ -232,10 +241,12 @@ func (s *Shapes) store() {
 func (s *Shapes) Of(venue string) Shape {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	shape := s.venues[venue]
 	if shape == nil {
 		return Shape{Venue: venue}
 	}
+
 	out := *shape
 	out.Fields = slices.Clone(out.Fields)
 	return out
@@ -246,6 +257,7 @@ func (s *Shapes) Of(venue string) Shape {
 func (s *Shapes) Forget(gone func(Field) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	for venue, shape := range s.venues {
 		before := len(shape.Fields)
 		if shape.Fields = slices.DeleteFunc(shape.Fields, gone); len(shape.Fields) < before {

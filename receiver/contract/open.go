@@ -106,6 +106,7 @@ func Open(body []byte, mode Mode) (PrintRequest, error) {
 		p.Anomalies = []Anomaly{DuplicateKey}
 		return p, nil
 	}
+
 	m, _ := err.(*Mismatch)
 	if err == nil {
 		m = p.read(mode)
@@ -139,6 +140,7 @@ func (p *PrintRequest) read(mode Mode) *Mismatch {
 	if m != nil {
 		return m
 	}
+
 	n := list.Len()
 	switch {
 	case n == 0:
@@ -146,6 +148,7 @@ func (p *PrintRequest) read(mode Mode) *Mismatch {
 	case n > MaxItems: // a record makes a ticket even without items
 		return overLimit(FieldRecords, fmt.Sprintf("more than %d records in the request", MaxItems))
 	}
+
 	p.Records = make([]Record, 0, n)
 	for v := range list.All() {
 		if v.Kind() != '{' {
@@ -154,9 +157,11 @@ func (p *PrintRequest) read(mode Mode) *Mismatch {
 		id, _ := CanonicalID(v.Get(FieldID).string())
 		p.Records = append(p.Records, Record{Fields: v, ID: id})
 	}
+
 	if p.ID, m = requestID(p.Records[0].Fields.Get(FieldID)); m != nil {
 		return m.below(index(FieldRecords, 0))
 	}
+
 	p.Records[0].ID = p.ID
 	if _, isUUID := CanonicalID(p.ID); !isUUID && mode == Strict {
 		return mismatch(index(FieldRecords, 0)+"."+FieldID, "want a UUID")
@@ -173,6 +178,7 @@ func (p *PrintRequest) readItems() *Mismatch {
 		if r.Fields.Get(FieldItems).Kind() == 'n' {
 			continue
 		}
+
 		items, m := array(r.Fields, FieldItems)
 		if m == nil {
 			r.Items = make([]Value, 0, min(items.Len(), MaxItems))
@@ -242,6 +248,7 @@ func (c *counter) list(list Value, field string, depth int) *Mismatch {
 	if *c += counter(n); *c > MaxItems {
 		return overLimit(field, fmt.Sprintf("more than %d items in the request", MaxItems))
 	}
+
 	i := 0
 	for item := range list.All() {
 		if item.Kind() != '{' {
@@ -323,16 +330,19 @@ func (p *PrintRequest) anomalies(repeats bool) (out []Anomaly) {
 			out = append(out, a)
 		}
 	}
+
 	_, isUUID := CanonicalID(p.ID)
 	note(!isUUID, IDNotUUID)
 	// On the body, because the parser has already replaced the bytes.
 	note(!utf8.Valid(p.Raw), InvalidUTF8)
+
 	status := p.Envelope.Get(FieldStatus)
 	note(status != nil && status.string() != ValueSuccess, StatusOdd)
 	if v := p.Envelope.Get(FieldCount); v != nil {
 		n, err := strconv.ParseFloat(v.Text(), 64) // 1.0 is the same count as 1
 		note(v.Kind() != '0' || err != nil || n != float64(len(p.Records)), CountOdd)
 	}
+
 	note(repeats, DuplicateKey)
 	return out
 }

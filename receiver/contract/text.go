@@ -29,11 +29,13 @@ func (p *PrintRequest) setText(isJSON bool, most int) {
 	for first = range records.All() {
 		break
 	}
+
 	p.ID, _ = CanonicalID(first.Get(FieldID).string())
 	if strings.TrimSpace(p.ID) == "" || len(p.ID) > MaxIDBytes {
 		digest := sha256.Sum256([]byte(text))
 		p.ID = "text-" + hex.EncodeToString(digest[:16])
 	}
+
 	if p.Cut = len(text) > most; p.Cut {
 		text = fmt.Sprintf("%s … and %d bytes more", strings.ToValidUTF8(text[:most], ""), len(text)-most)
 	}

@@ -157,6 +157,7 @@ func parseWith(body []byte, options ...jsontext.Options) (Value, error) {
 		dec:   jsontext.NewDecoder(bytes.NewBuffer(body), options...),
 		nodes: make([]node, 0, min(countValues(body), maxValues)),
 	}
+
 	err := t.read()
 	for len(t.open) > 0 {
 		t.end()
@@ -187,6 +188,7 @@ func (t *treeReader) read() error {
 			return err
 		}
 	}
+
 	if rest := strings.TrimLeft(t.text[t.dec.InputOffset():], " \t\r\n"); rest != "" {
 		return &InvalidJSON{int64(len(t.text) - len(rest)), "text after the object"}
 	}
@@ -207,6 +209,7 @@ func (t *treeReader) bracket(kind jsontext.Kind) error {
 	case len(t.open) == maxNesting-1:
 		return overLimit(FieldRecords, tooDeep)
 	}
+
 	if err := t.add(kind, t.text[t.dec.InputOffset()-1:]); err != nil {
 		return err
 	}
@@ -220,6 +223,7 @@ func (t *treeReader) scalar(kind jsontext.Kind) error {
 	if err != nil {
 		return err
 	}
+
 	end := int(t.dec.InputOffset())
 	text := t.text[end-len(value) : end]
 	if len(t.open) == 0 {
@@ -243,6 +247,7 @@ func (t *treeReader) unquoted(text string, exactly bool) string {
 	if t.isUnicode && strings.IndexByte(inside, '\\') < 0 {
 		return inside
 	}
+
 	spelled, err := jsontext.AppendUnquote(nil, text)
 	if err != nil && exactly {
 		return strconv.Quote(inside)
@@ -297,6 +302,7 @@ func RawRecord(body []byte, id string) (json.RawMessage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the request: %w", err)
 	}
+
 	records := envelope.Get(FieldRecords)
 	want, _ := CanonicalID(id)
 	for r := range records.All() {

@@ -67,6 +67,7 @@ func compileRoute(i int, r Route) (route, []error) {
 	bad := func(where, msg string) {
 		problems = append(problems, &Problem{Path: out.path + "." + where, Msg: msg})
 	}
+
 	out.venue, _ = contract.CanonicalID(strings.TrimSpace(r.Venue)) // a name is returned as it is
 	if when := strings.TrimSpace(r.When); when != "" {
 		var err error
@@ -74,6 +75,7 @@ func compileRoute(i int, r Route) (route, []error) {
 			bad("when", err.Error())
 		}
 	}
+
 	if len(r.To) == 0 {
 		bad("to", "empty; name at least one station")
 	}
@@ -101,16 +103,19 @@ func compileExpression(when string) (*expression, error) {
 	if err != nil {
 		return nil, conciseError(err)
 	}
+
 	// Parsed again, because expr has rewritten the tree that it compiled.
 	tree, err := parser.Parse(when)
 	if err != nil {
 		return nil, conciseError(err)
 	}
+
 	// What the expression reads decides how often it is evaluated and what a trace can tell about it.
 	r := &expression{program: program}
 	c := &referenceCollector{}
 	ast.Walk(&tree.Node, c)
 	r.perItem, r.loops = c.item, c.loops
+
 	// item.a is visited too where the expression has item.a.b; only the longest path is kept.
 	slices.Sort(c.refs)
 	for i, ref := range c.refs {
@@ -128,11 +133,13 @@ func conciseError(err error) error {
 	if !ok {
 		return err
 	}
+
 	msg := strings.ReplaceAll(strings.ReplaceAll(e.Message, "\n", " "), "type plan.venueEnv", "venue")
 	if msg == `unexpected token Operator("=")` {
 		msg = `"=" is not an operator: write == to compare, and text in quotes`
 	}
 	msg = fmt.Sprintf("%s (%d:%d)", msg, e.Line, e.Column+1)
+
 	for l := range strings.Lines(e.Snippet) {
 		if utf8.RuneCountInString(l) > snippetColumn {
 			return errors.New(msg)
@@ -252,6 +259,7 @@ func (s *splitter) setEnv(rec *contract.Record, item int) {
 		}
 		s.loopSteps += len(rec.Items) * elements
 	}
+
 	s.env["item"] = s.env["record"].(map[string]any)[contract.FieldItems].([]any)[item]
 }
 
@@ -293,6 +301,7 @@ func (r *expression) eval(machine *vm.VM, env map[string]any) (bool, *expression
 	if err != nil {
 		return false, &expressionError{"1:1", err.Error()}
 	}
+
 	matched, _ := out.(bool)
 	return matched, nil
 }

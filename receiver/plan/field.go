@@ -109,6 +109,7 @@ func defaultPaths() fieldPaths {
 			f.add(fieldID(id), 0, fields[id].paths)
 		}
 	}
+
 	f.add(fieldVoid, voidFlag, voidFlags)
 	f.add(fieldVoid, voidTime, voidTimes)
 	f.add(fieldVoid, voidStatus, statusFields)
@@ -131,15 +132,18 @@ func (f fieldPaths) set(name string, paths []string) string {
 	for i := range fields {
 		names[i] = fields[i].name
 	}
+
 	id := fieldID(slices.Index(names, name))
 	if id < 0 {
 		return "no such field; use one of " + strings.Join(names, ", ")
 	}
+
 	example := fields[id].paths[0]
 	// Without a quantity, a void that is only a minus sign would be taken for an order.
 	if needed := id == fieldName || id == fieldQuantity; needed && len(paths) == 0 {
 		return "empty; name at least one path, such as " + example
 	}
+
 	var trimmed []string
 	for i, p := range paths {
 		p = strings.TrimSpace(p)
@@ -149,6 +153,7 @@ func (f fieldPaths) set(name string, paths []string) string {
 		}
 		trimmed = append(trimmed, p)
 	}
+
 	for name := range f {
 		f[name] = slices.DeleteFunc(f[name], func(t target) bool {
 			return t.field == id && id != fieldVoid && t.kind != flagOfPresence

@@ -17,6 +17,7 @@ func (s *splitter) header(rec *contract.Record) (ticket.Ticket, remainder) {
 	if items := rec.Fields.Get(contract.FieldItems); items != nil {
 		s.marks[items.Index()] = markItems // they are read one by one
 	}
+
 	r := s.reader(rec.Fields)
 	t := s.base
 	t.Record = rec.ID
@@ -28,11 +29,13 @@ func (s *splitter) header(rec *contract.Record) (ticket.Ticket, remainder) {
 	t.Customer = r.text(fieldCustomer)
 	t.Promised = r.promised()
 	t.Check = r.textOrNumber(fieldCheck)
+
 	// The printer that the service has in mind is shown, so that a person can see where the routes
 	// differ from it; only the routes decide where the ticket goes.
 	t.Destination = r.textOrNumber(fieldDestination)
 	t.Course = r.course()
 	t.Notes = r.notes(fieldRecordNote)
+
 	// A negative quantity of a record means a void; the number itself is not printed.
 	q, _ := r.number(fieldQuantity)
 	t.Void = r.void(q, false)
@@ -63,11 +66,13 @@ func (s *splitter) serverName(r *reader) string {
 	if name != "" || id == "" {
 		return name
 	}
+
 	if s.names != nil {
 		if name, ok := s.names.Name(s.venue.ID, id); ok && !isBlank(name) {
 			return strings.TrimSpace(name)
 		}
 	}
+
 	// Four characters are few enough to read out, and enough to tell the people of one restaurant apart.
 	runes := []rune(id)
 	return string(runes[max(0, len(runes)-4):])
@@ -84,6 +89,7 @@ func (s *splitter) addItem(item contract.Value, depth int, parent ticket.Line) (
 	children := r.children()
 	l, lists := s.line(r, children, depth, parent)
 	s.lines = append(s.lines, l)
+
 	for _, list := range children {
 		s.addList(childList{items: list}, depth+1, l)
 	}
@@ -118,6 +124,7 @@ func (s *splitter) line(
 		l.Name, l.Raw, l.MayCancel = r.obj.JSON(children...), true, rest.takeCancelling()
 		return l, nil
 	}
+
 	removal := r.removal()
 	l.Notes = append(l.Notes, r.allergens()...)
 	rest := r.remainder(append([]string{l.Name, l.Seat, l.Course}, l.Notes...)...)
@@ -135,6 +142,7 @@ func (r *reader) children() (lists []contract.Value) {
 			r.marks[v.Index()] = markItems
 		}
 	}
+
 	add(r.obj.Get(contract.FieldChildItems))
 	for _, h := range r.of(fieldChildren) {
 		allObjects := true
@@ -179,6 +187,7 @@ var contractFields = []string{
 // envelopeRemainder is what the envelope says beside the records. The first record prints it.
 func (s *splitter) envelopeRemainder() remainder {
 	r := &reader{splitter: s, obj: s.envelope}
+
 	for member := range s.envelope.All() {
 		switch key := member.Key(); {
 		case key == contract.FieldRecords:
@@ -296,10 +305,12 @@ func parseDecimal(s string) (d decimal, ok bool) {
 			break
 		}
 	}
+
 	mantissa, exponent := s, "0"
 	if i := strings.IndexAny(s, "eE"); i >= 0 {
 		mantissa, exponent = s[:i], s[i+1:]
 	}
+
 	whole, fraction, _ := strings.Cut(mantissa, ".")
 	sign := min(1, len(exponent))
 	if !allDigits(strings.TrimLeft(exponent[:sign], "+-")+exponent[sign:]) || !allDigits(whole+fraction) {
@@ -314,12 +325,14 @@ func parseDecimal(s string) (d decimal, ok bool) {
 		d.magnitude = s
 		return d, true
 	}
+
 	if e != 0 { // the point moves
 		digits, point := whole+fraction, len(whole)+e
 		digits = strings.Repeat("0", max(0, -point)) + digits
 		digits += strings.Repeat("0", max(0, point-len(digits)))
 		whole, fraction = digits[:max(0, point)], digits[max(0, point):]
 	}
+
 	whole, fraction = strings.TrimLeft(whole, "0"), strings.TrimRight(fraction, "0")
 	d.magnitude = cmp.Or(whole, "0")
 	if fraction != "" {

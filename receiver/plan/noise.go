@@ -127,6 +127,7 @@ func noiseKey(key string) (why string) {
 	if why := noiseTables.keys[string(fold(buf[:0], key))]; why != "" {
 		return why
 	}
+
 	rest, word, found := appendWords(buf[:0], key), []byte(nil), true
 	for found {
 		word, rest, found = bytes.Cut(rest, []byte{' '})
@@ -142,6 +143,7 @@ func isForCook(v contract.Value, why string) bool {
 	if why == identifiers && hasWordLike(v.Key(), []string{"display"}) { // a displayId is the number that people say
 		return true
 	}
+
 	switch v.Kind() {
 	case 't':
 		return hasWordLike(v.Key(), cancellingWords)
@@ -180,6 +182,7 @@ func noiseText(in, key, s string) (why string) {
 		return hasWordLike(key, warningWords) ||
 			slices.ContainsFunc(choices, func(word string) bool { return endsWith(key, word) })
 	}
+
 	if isBlank(s) || strings.EqualFold(s, "false") || strings.EqualFold(s, "null") ||
 		strings.EqualFold(s, "none") && isChoice() {
 		return "empty"
@@ -190,6 +193,7 @@ func noiseText(in, key, s string) (why string) {
 	if (endsWith(key, "status") || endsWith(key, "state")) && slices.Contains(usualStatus, folded(s)) {
 		return "the usual status"
 	}
+
 	switch {
 	case '0' <= s[0] && s[0] <= '9' && (timeValue.MatchString(s) || ticket.IsUnixTime(key, s)) &&
 		!isWantedTime(in, key):
@@ -281,6 +285,7 @@ func (p *Plan) Leaves(req contract.PrintRequest) (all []Leaf) {
 	if slices.ContainsFunc(req.Records, func(r contract.Record) bool { return r.Unreadable != "" }) {
 		return nil
 	}
+
 	s := p.newSplitter(req)
 	s.splitRecords(req)
 	s.leaves(req.Envelope, "", markNothing, "", func(l Leaf) { all = append(all, l) })
@@ -298,6 +303,7 @@ func (s *splitter) leaves(v contract.Value, path string, read mark, why string, 
 	if read == markItems {
 		read = markNothing // they are read one by one
 	}
+
 	if kind := v.Kind(); kind == '{' || kind == '[' {
 		for e := range v.All() {
 			at, whyBelow := path, why
@@ -345,5 +351,6 @@ func OneLine(text string, most int) string {
 		n++
 		return r
 	}, text)
+
 	return strings.Clone(line) // it is kept, and the body that text may point into is not
 }

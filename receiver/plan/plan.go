@@ -114,6 +114,7 @@ func Compile(c Config) (*Plan, error) {
 	bad := func(path, format string, args ...any) {
 		problems = append(problems, &Problem{Path: path, Msg: fmt.Sprintf(format, args...)})
 	}
+
 	for i, r := range c.Routes {
 		compiled, errs := compileRoute(i, r)
 		p.routes = append(p.routes, compiled)
@@ -122,6 +123,7 @@ func Compile(c Config) (*Plan, error) {
 	if p.fallback == "" {
 		bad("fallback", "missing; name the station for items that no route matches")
 	}
+
 	p.names = defaultPaths()
 	for _, path := range c.Silenced {
 		p.silenced.add(path)
@@ -131,6 +133,7 @@ func Compile(c Config) (*Plan, error) {
 			bad("ticket.fields."+name, "%s", msg)
 		}
 	}
+
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
 	}
@@ -162,9 +165,11 @@ func (p *Plan) noteParts(drafts []ticket.Draft) {
 			orders[order] = append(orders[order], part)
 		}
 	}
+
 	for _, parts := range orders {
 		slices.SortFunc(parts, func(a, b ticket.Part) int { return strings.Compare(a.Station, b.Station) })
 	}
+
 	for i := range drafts {
 		d := &drafts[i]
 		if len(d.Ticket.Lines) == 0 {
@@ -196,6 +201,7 @@ func (s *splitter) instructionTexts(layout contract.Value, needed func(text stri
 	if !isLayout(layout) {
 		return nil
 	}
+
 	for command := range layout.All() {
 		value, more := command.Get("value"), command.Get("value2")
 		text := plainText(value.Text() + " " + more.Text())
@@ -218,6 +224,7 @@ func (s *splitter) instructionTexts(layout contract.Value, needed func(text stri
 func (s *splitter) receiptAllergies(record contract.Value) []string {
 	layout := record.Get(fieldInstructions)
 	var said map[string]bool // texts outside of the layout
+
 	return s.instructionTexts(layout, func(text string) bool {
 		if !hasWordLike(text, allergyWords) {
 			return false
@@ -231,6 +238,7 @@ func (s *splitter) receiptAllergies(record contract.Value) []string {
 				}
 			}
 		}
+
 		isSaid := said[folded(text)]
 		said[folded(text)] = true
 		return !isSaid
@@ -254,6 +262,7 @@ func fold(b []byte, name string) []byte {
 			b = append(b, c)
 		}
 	}
+
 	if len(b) == start { // of nothing but punctuation
 		b = append(b, name...)
 	}

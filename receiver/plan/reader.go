@@ -49,6 +49,7 @@ func (s *splitter) reader(obj contract.Value) *reader {
 			}
 		}
 	}
+
 	slices.SortStableFunc(s.hits, func(a, b hit) int {
 		return cmp.Or(cmp.Compare(a.field, b.field), cmp.Compare(a.rank, b.rank), cmp.Compare(a.inexact, b.inexact))
 	})
@@ -71,6 +72,7 @@ func descend(v contract.Value, keys []string) contract.Value {
 			}
 			at++
 		}
+
 		if v = next; v == nil {
 			return nil
 		}
@@ -93,6 +95,7 @@ func (r *reader) of(id fieldID) []hit {
 	for from < len(r.hits) && r.hits[from].field < id {
 		from++
 	}
+
 	to := from
 	for to < len(r.hits) && r.hits[to].field == id {
 		to++
@@ -111,6 +114,7 @@ func (r *reader) readText(id fieldID, numbers bool) string {
 	if v == nil {
 		return ""
 	}
+
 	for _, h := range r.of(id) {
 		if kind := h.v.Kind(); kind == '"' || kind == '0' && numbers {
 			if strings.EqualFold(scalarText(h.v), s) { // the others that say the same are read too
@@ -140,11 +144,13 @@ func (r *reader) course() string {
 	if name == "" {
 		return r.textOrNumber(fieldCourse)
 	}
+
 	for _, h := range r.of(fieldCourse) {
 		if h.v.Kind() == '0' {
 			r.mark(h.v, fieldCourse)
 		}
 	}
+
 	if slices.Contains(noCourse, folded(name)) {
 		return ""
 	}
@@ -190,6 +196,7 @@ func (r *reader) saysSo(id fieldID, words []string) bool {
 		if !isFlag && !says {
 			continue
 		}
+
 		if id != fieldHold {
 			r.mark(h.v, id)
 		}
@@ -213,6 +220,7 @@ func (r *reader) promised() string {
 		} else if h.v.Kind() != '"' || isBlank(s) {
 			continue
 		}
+
 		r.mark(h.v, fieldPromised)
 		return s
 	}
@@ -231,6 +239,7 @@ func (r *reader) notes(id fieldID) []string {
 				all.add(s)
 			}
 		}
+
 		if h.v.Kind() != '[' {
 			add(h.v)
 			continue
@@ -268,6 +277,7 @@ func noteText(v contract.Value) string {
 	if v.Kind() != '{' {
 		return asText(v)
 	}
+
 	text := ""
 	for member := range v.All() {
 		switch member.Key() {
@@ -282,6 +292,7 @@ func noteText(v contract.Value) string {
 			return asText(v)
 		}
 	}
+
 	if text == "" {
 		return asText(v)
 	}
@@ -319,6 +330,7 @@ func parseBool(v contract.Value) (value, ok bool) {
 			return false, true
 		}
 	}
+
 	d, ok := toDecimal(v)
 	switch plain := d.String(); {
 	case ok && plain == "1":

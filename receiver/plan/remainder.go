@@ -118,11 +118,13 @@ func (c *remainderCollector) list(path string, list contract.Value) {
 	if isEmpty(list) {
 		return
 	}
+
 	c.rest.hasList = true
 	if c.depth == 0 && !c.isRead && c.areItems(list) && !hasWordLike(list.Key(), warningWords) {
 		c.rest.lists = append(c.rest.lists, childList{path, list})
 		return
 	}
+
 	if texts := c.texts(list.Key(), list); len(texts) > 0 {
 		c.text(path, strings.Join(texts, ", "))
 	}
@@ -158,6 +160,7 @@ func (c *remainderCollector) texts(key string, list contract.Value) []string {
 func (c *remainderCollector) element(key string, e contract.Value) string {
 	inner := remainderCollector{splitter: c.splitter, isRead: c.isRead, listKey: key, depth: c.depth + 1}
 	defer func() { c.cancels = c.cancels || inner.cancels }()
+
 	switch {
 	case c.splitter.isRead(e) || isEmpty(e):
 		return ""
@@ -189,6 +192,7 @@ func (c *remainderCollector) joined() string {
 			texts = append(texts, u.String())
 		}
 	}
+
 	rest := strings.Join(texts, ", ")
 	if name != "" && rest != "" {
 		return name + " (" + rest + ")"
@@ -214,6 +218,7 @@ func (r *reader) allergens() (lines []string) {
 		} else if texts := c.texts(h.v.Key(), h.v); len(texts) > 0 {
 			c.text(h.v.Key(), strings.Join(texts, ", "))
 		}
+
 		for _, u := range c.rest.fields {
 			lines = append(lines, u.String())
 			r.mark(h.v, fieldAllergens)
@@ -244,6 +249,7 @@ func (rest remainder) addTo(notes *[]string, more *int, limit int) {
 		}
 		ranks[rank] = append(ranks[rank], u)
 	}
+
 	for i, u := range slices.Concat(ranks[:]...) {
 		if i >= max(limit-1, len(ranks[0])) && len(rest.fields) > limit {
 			*more = len(rest.fields) - i
@@ -332,6 +338,7 @@ func (rest *remainder) takeRemoval() string {
 		removes := func(word string) bool { // lineNo: 1 is the number of the line
 			return slices.Contains(removalWords, word) && (isYes || value == "1" && word != "no")
 		}
+
 		about := key
 		for len(about) > 1 && slices.Contains(wrappers, about[len(about)-1]) {
 			about = about[:len(about)-1]
@@ -339,6 +346,7 @@ func (rest *remainder) takeRemoval() string {
 		last := about[max(0, len(about)-1):]
 		isKind := slices.ContainsFunc(last, func(w string) bool { return slices.Contains(removalKinds, w) })
 		isAction := slices.ContainsFunc(last, func(w string) bool { return slices.Contains(removalActions, w) })
+
 		switch {
 		case isAction && value != "1" && !isYes, isKind && !isShort && value != "1" && !isYes:
 			marks.WriteString("[" + strings.ToUpper(u.value) + "] ")

@@ -63,16 +63,19 @@ func (p *Plan) split(
 	v.ID, _ = contract.CanonicalID(strings.TrimSpace(v.ID))
 	// The box's own zone may be wrong or change.
 	received = received.UTC() // the tickets carry their zone by name
+
 	if names != nil && v.Zone == "" {
 		if zone, known := names.Zone(v.ID); known {
 			v.Zone = zone
 		}
 	}
+
 	s := p.newSplitter(req)
 	s.venue, s.names, s.trace = v, names, trace
 	if v.Fallback != "" {
 		s.fallback = v.Fallback
 	}
+
 	s.base = ticket.Ticket{
 		Venue: v.ID, VenueName: v.Name, Zone: v.Zone,
 		Device: device, Request: req.ID, Received: received,
@@ -81,6 +84,7 @@ func (p *Plan) split(
 		Venue: v.ID, ID: req.ID, Device: device, Received: received,
 		Body: req.Raw,
 	}
+
 	s.splitRecords(req)
 	p.noteParts(s.res.Request.Drafts)
 	if trace != nil {
@@ -107,6 +111,7 @@ func (s *splitter) add(station string, t ticket.Ticket) {
 func (s *splitter) splitRecord(index int, rec *contract.Record, beside remainder) {
 	s.record, s.env, s.lines = index, nil, nil
 	clear(s.results)
+
 	if rec.Unreadable != "" {
 		// A key occurs twice, and JSON does not say which value counts. A person must read both.
 		t := s.base
@@ -119,15 +124,18 @@ func (s *splitter) splitRecord(index int, rec *contract.Record, beside remainder
 		s.add(s.fallback, t)
 		return
 	}
+
 	t, rest := s.header(rec)
 	rest.fields = append(beside.fields, rest.fields...)
 	rest.lists = append(beside.lists, rest.lists...)
 	rest.hasList = rest.hasList || beside.hasList
 	t.MayCancel = strings.Trim(t.MayCancel+", "+rest.takeCancelling(), ", ")
+
 	if len(rec.Items) == 0 {
 		s.splitEmpty(rec, t, rest, beside)
 		return
 	}
+
 	t.Notes = append(t.Notes, s.receiptAllergies(rec.Fields)...)
 	rest.addTo(&t.Notes, &t.More, maxRecordRemainder)
 
@@ -141,6 +149,7 @@ func (s *splitter) splitRecord(index int, rec *contract.Record, beside remainder
 			shares[i].spans = append(shares[i].spans, lines)
 		}
 	}
+
 	for i := range shares {
 		out := t
 		out.Lines = shares[i].lines(s.lines)
@@ -161,6 +170,7 @@ func (s *splitter) splitEmpty(rec *contract.Record, t ticket.Ticket, rest, besid
 		t.Notes = append(t.Notes, texts...)
 		rest.addTo(&t.Notes, &t.More, maxRecordRemainder)
 	}
+
 	s.add(s.fallback, t)
 }
 
@@ -177,6 +187,7 @@ func (s *splitter) splitItems(rec *contract.Record, t ticket.Ticket) (shares []s
 		}
 		runs[i] = run{i, last, span{from: from, to: len(s.lines)}}
 	}
+
 	// Items with equal keys stay as received. An item without a key stays behind the item it followed, because it
 	// often belongs to it. Items before the first key stay in front. The sort is stable for the same reason.
 	slices.SortStableFunc(runs, func(a, b run) int { return cmp.Compare(a.key, b.key) })
@@ -223,6 +234,7 @@ func addShare(shares []stationShare, station string, lines span) []stationShare 
 		i = len(shares)
 		shares = append(shares, stationShare{station: station})
 	}
+
 	shares[i].spans = append(shares[i].spans, lines)
 	return shares
 }
@@ -235,6 +247,7 @@ func (share *stationShare) lines(all []ticket.Line) []ticket.Line {
 	for _, s := range share.spans {
 		n += s.to - s.from
 	}
+
 	out := make([]ticket.Line, 0, n)
 	for _, noRoute := range []bool{false, true} {
 		for _, s := range share.spans {
