@@ -51,8 +51,8 @@ func refused(c Code) *refusal { return &refusal{c, answerings[c].message} }
 
 // refusalOf finds the answer to an error of a middleware, of the handler or of the router.
 func refusalOf(err error) *refusal {
-	if r, ok := errors.AsType[*refusal](err); ok {
-		return r
+	if already, ok := errors.AsType[*refusal](err); ok {
+		return already
 	}
 	switch {
 	// Of Echo's router: errors that passed no check of ours.
@@ -102,17 +102,17 @@ func (r *Receiver) refuse(err error, c echo.Context) {
 	}
 	r.metrics.requests[reason].Inc()
 
-	h := c.Response().Header()
+	headers := c.Response().Header()
 	closing := !x.bodyRead
 	if closing {
 		// Without this, net/http reads the rest of the body, at the caller's speed, before it sends the answer.
-		h.Set(echo.HeaderConnection, "close")
+		headers.Set(echo.HeaderConnection, "close")
 	}
 	switch refusal.code.Status() {
 	case contract.HTTPUnavailable:
-		h.Set(echo.HeaderRetryAfter, answerings[refusal.code].retryAfter)
+		headers.Set(echo.HeaderRetryAfter, answerings[refusal.code].retryAfter)
 	case http.StatusMethodNotAllowed:
-		h.Set(echo.HeaderAllow, http.MethodPost)
+		headers.Set(echo.HeaderAllow, http.MethodPost)
 	}
 
 	x.answer(c, refusal.code.Status(), failureBody{contract.ValueError, errorBody{refusal.code, refusal.message}})
@@ -162,11 +162,11 @@ func (x *exchange) rejected(code Code, message string) Reject {
 // isProven says that a refused caller is the service, whatever else is wrong with its request: it has the secret, or
 // where there is none, an address of allow_from. The secret of one venue proves nothing about another.
 func (x *exchange) isProven(venue string) bool {
-	if v := x.policy.venues[venue]; v != nil && v.secretOwner != x.secretOwner {
+	if configured := x.policy.venues[venue]; configured != nil && configured.secretOwner != x.secretOwner {
 		return false
 	}
-	a, err := netip.ParseAddr(x.address)
-	return x.secret || x.policy.openPath && err == nil && within(x.policy.AllowFrom, a)
+	address, err := netip.ParseAddr(x.address)
+	return x.secret || x.policy.openPath && err == nil && within(x.policy.AllowFrom, address)
 }
 
 // keepsBody says whether Options.Reject gets the body of a refused request, whoever sent it. After a 400 it does: the

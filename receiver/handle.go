@@ -179,8 +179,8 @@ func (r *Receiver) codeOf(ctx context.Context, err error) Code {
 
 	// A Code of another status would be a mistake in the caller's function; it must not cost an
 	// order.
-	if c := r.classify(err); c.Status() == contract.HTTPUnavailable {
-		return c
+	if code := r.classify(err); code.Status() == contract.HTTPUnavailable {
+		return code
 	}
 	return StorageFailed
 }
@@ -297,10 +297,10 @@ func isCorrupt(err error) bool { _, ok := errors.AsType[flate.CorruptInputError]
 // bodyError is the refusal for an error while the body was read. That of a broken connection is no 4xx,
 // because a retry may help.
 func (x *exchange) bodyError(err error) error {
-	if r, ok := errors.AsType[*refusal](err); ok {
-		return r
+	if already, ok := errors.AsType[*refusal](err); ok {
+		return already
 	}
-	if n, ok := errors.AsType[net.Error](err); ok && n.Timeout() || !time.Now().Before(x.deadline) {
+	if network, ok := errors.AsType[net.Error](err); ok && network.Timeout() || !time.Now().Before(x.deadline) {
 		return &refusal{TooSlow, "the body did not arrive in time"}
 	}
 	return &refusal{BodyIncomplete, "the body broke off"}

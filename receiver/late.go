@@ -27,22 +27,22 @@ func hindrance(format string, args ...any) error { return &Hindrance{fmt.Sprintf
 // The error is a [*Hindrance], or one of Intake.
 func (r *Receiver) PrintLate(ctx context.Context, one StoredReject, lenient bool) (ticket.Receipt, error) {
 	policy := r.policy.Load()
-	x := &exchange{policy: policy, mode: policy.Mode, venue: policy.named(one.Venue), start: one.Time,
+	late := &exchange{policy: policy, mode: policy.Mode, venue: policy.named(one.Venue), start: one.Time,
 		device: one.Device, body: one.Body}
-	x.refusedFor, _, _ = strings.Cut(cmp.Or(one.Message, one.Code), ";")
-	if err := x.mended(one, lenient); err != nil {
+	late.refusedFor, _, _ = strings.Cut(cmp.Or(one.Message, one.Code), ";")
+	if err := late.mended(one, lenient); err != nil {
 		return ticket.Receipt{}, err
 	}
 
 	if lenient {
-		x.mode = contract.Lenient
+		late.mode = contract.Lenient
 	}
 
-	receipt, err := r.take(ctx, x)
+	receipt, err := r.take(ctx, late)
 	switch _, isRefusal := errors.AsType[*refusal](err); {
 	case isRefusal && lenient:
-		x.mode = contract.Text
-		return r.take(ctx, x)
+		late.mode = contract.Text
+		return r.take(ctx, late)
 	case isRefusal:
 		return receipt, hindrance("it still cannot be read: %s; printed leniently, it prints as text", err)
 	}
@@ -118,24 +118,24 @@ func (r *Receiver) Relay(ctx context.Context, one Relayed) (receipt ticket.Recei
 	policy := r.policy.Load()
 
 	// The time that planning takes does not count: an order that is much work for this box would never be taken.
-	x := &exchange{policy: policy, mode: contract.Lenient, start: one.Received, venue: policy.venues[one.Venue],
+	relayed := &exchange{policy: policy, mode: contract.Lenient, start: one.Received, venue: policy.venues[one.Venue],
 		device: truncateDevice(one.Device), body: one.Body, age: one.Age, storeWithin: policy.RespondWithin,
 		secret: true}
-	if x.venue == nil {
+	if relayed.venue == nil {
 		return receipt, fmt.Errorf("venue %s is not listed under venues", one.Venue)
 	}
 
-	r.heard.Store(x.venue.ID, time.Now())
-	receipt, err = r.take(context.WithoutCancel(ctx), x)
+	r.heard.Store(relayed.venue.ID, time.Now())
+	receipt, err = r.take(context.WithoutCancel(ctx), relayed)
 	if why, isRefusal := errors.AsType[*refusal](err); isRefusal {
-		return receipt, r.refuseRelayed(x, why)
+		return receipt, r.refuseRelayed(relayed, why)
 	}
 	if err != nil {
 		return receipt, err
 	}
 
 	r.countStored(receipt)
-	r.record(x, receipt)
+	r.record(relayed, receipt)
 	return receipt, nil
 }
 

@@ -45,16 +45,16 @@ func (r *Receiver) logAccepted(x *exchange, t ticket.Receipt) {
 // network is the address without what one caller can choose freely: a household has 2^64 addresses of
 // IPv6. Text that is no address is one network.
 func network(address string) string {
-	a, err := netip.ParseAddr(address)
+	parsed, err := netip.ParseAddr(address)
 	if err != nil {
 		return ""
 	}
 
-	if a = a.Unmap(); a.Is4() {
-		return a.String()
+	if parsed = parsed.Unmap(); parsed.Is4() {
+		return parsed.String()
 	}
-	p, _ := a.WithZone("").Prefix(64)
-	return p.String()
+	prefix, _ := parsed.WithZone("").Prefix(64)
+	return prefix.String()
 }
 
 // logRefusal logs a refusal, for each code and venue once a minute: a caller that posts without end must
@@ -184,11 +184,11 @@ type metrics struct {
 
 // newMetrics makes the metrics and registers them with reg, which may be nil.
 func newMetrics(reg prometheus.Registerer) *metrics {
-	f := promauto.With(reg)
-	m := &metrics{
+	factory := promauto.With(reg)
+	all := &metrics{
 		requests:  map[Code]prometheus.Counter{},
 		anomalies: map[contract.Anomaly]prometheus.Counter{},
-		seconds: f.NewHistogram(prometheus.HistogramOpts{
+		seconds: factory.NewHistogram(prometheus.HistogramOpts{
 			Name: "ticketrail_receiver_request_seconds",
 			Help: "Time from a print request's headers to its answer.",
 			// Answers take milliseconds; 4 s is the default of respond_within.
@@ -199,30 +199,30 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100,
 			NativeHistogramMinResetDuration: time.Hour,
 		}),
-		expressionFailures: f.NewCounter(prometheus.CounterOpts{
+		expressionFailures: factory.NewCounter(prometheus.CounterOpts{
 			Name: "ticketrail_receiver_rule_failures_total",
 			Help: "Routing expressions that failed on an item; they counted as no match.",
 		}),
 	}
 
-	requests := f.NewCounterVec(prometheus.CounterOpts{
+	requests := factory.NewCounterVec(prometheus.CounterOpts{
 		Name: "ticketrail_receiver_requests_total",
 		Help: "Requests answered, by HTTP status and reason.",
 	}, []string{"code", "reason"})
 	for _, c := range Codes() {
-		m.requests[c] = requests.WithLabelValues(strconv.Itoa(c.Status()), string(c))
+		all.requests[c] = requests.WithLabelValues(strconv.Itoa(c.Status()), string(c))
 	}
 	for _, c := range []Code{reasonStored, reasonDuplicate, reasonConflict} {
-		m.requests[c] = requests.WithLabelValues(strconv.Itoa(contract.HTTPStored), string(c))
+		all.requests[c] = requests.WithLabelValues(strconv.Itoa(contract.HTTPStored), string(c))
 	}
 
-	anomalies := f.NewCounterVec(prometheus.CounterOpts{
+	anomalies := factory.NewCounterVec(prometheus.CounterOpts{
 		Name: "ticketrail_receiver_anomalies_total",
 		Help: "Print requests that differed from the contract and were printed anyway, by kind.",
 	}, []string{"kind"})
 	for _, a := range contract.Anomalies() {
-		m.anomalies[a] = anomalies.WithLabelValues(string(a))
+		all.anomalies[a] = anomalies.WithLabelValues(string(a))
 	}
 
-	return m
+	return all
 }

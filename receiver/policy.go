@@ -94,35 +94,35 @@ type secret struct {
 
 // compile checks a policy and copies what a caller could still change.
 func compile(from *Policy) (*compiledPolicy, error) {
-	p := &compiledPolicy{Policy: *from, address: addressExtractor(from.TrustedProxies),
+	compiled := &compiledPolicy{Policy: *from, address: addressExtractor(from.TrustedProxies),
 		venues: make(map[string]*Venue, len(from.Venues))}
-	p.Secrets, p.Venues = nil, nil // those below are hashed
-	p.VenueHeader = http.CanonicalHeaderKey(from.VenueHeader)
-	p.DeviceHeader = http.CanonicalHeaderKey(from.DeviceHeader)
-	p.AllowFrom = slices.Clone(from.AllowFrom)
-	p.TrustedProxies = slices.Clone(from.TrustedProxies)
+	compiled.Secrets, compiled.Venues = nil, nil // those below are hashed
+	compiled.VenueHeader = http.CanonicalHeaderKey(from.VenueHeader)
+	compiled.DeviceHeader = http.CanonicalHeaderKey(from.DeviceHeader)
+	compiled.AllowFrom = slices.Clone(from.AllowFrom)
+	compiled.TrustedProxies = slices.Clone(from.TrustedProxies)
 
 	var problems []error
-	if p.Plan == nil {
+	if compiled.Plan == nil {
 		problems = append(problems, errors.New("plan: missing"))
 	}
-	if !strings.HasPrefix(p.Path, "/") || strings.ContainsAny(p.Path, ":*") {
+	if !strings.HasPrefix(compiled.Path, "/") || strings.ContainsAny(compiled.Path, ":*") {
 		// Echo's router reads : and * in a path as parameters. The path is not quoted: it may be secret.
 		problems = append(problems, errors.New("path: must begin with / and must not contain : or *"))
 	}
 
-	p.addSecrets(from.Secrets, "")
+	compiled.addSecrets(from.Secrets, "")
 	// Without a venue, too: the answer must not depend on the venues if none has a secret.
-	p.openPath = len(from.Secrets) == 0 &&
+	compiled.openPath = len(from.Secrets) == 0 &&
 		(len(from.Venues) == 0 || slices.ContainsFunc(from.Venues, func(v Venue) bool { return len(v.Secrets) == 0 }))
 	for i, v := range from.Venues {
-		problems = append(problems, p.addVenue(i, v))
+		problems = append(problems, compiled.addVenue(i, v))
 	}
 
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
 	}
-	return p, nil
+	return compiled, nil
 }
 
 // addVenue adds the venue with index i, as in the configuration, to the allow-list.

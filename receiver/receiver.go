@@ -113,7 +113,7 @@ type Receiver struct {
 // New checks o and makes a [Receiver].
 func New(o Options) (*Receiver, error) {
 	log := o.Logger.With("component", "receiver")
-	r := &Receiver{
+	receiver := &Receiver{
 		intake:   o.Intake,
 		classify: o.Classify,
 		reject:   o.Reject,
@@ -129,12 +129,12 @@ func New(o Options) (*Receiver, error) {
 	}
 
 	for venue, at := range o.Heard {
-		r.heard.Store(venue, at)
+		receiver.heard.Store(venue, at)
 	}
-	if err := r.SetPolicy(o.Policy); err != nil {
+	if err := receiver.SetPolicy(o.Policy); err != nil {
 		return nil, err
 	}
-	return r, nil
+	return receiver, nil
 }
 
 // Heard is when the last request of an allowed venue and device came, whatever its body was: it tells whether the
@@ -190,10 +190,10 @@ const (
 // requests are read. Those that allow_from refuses are few, and not none: the service must get its 403,
 // and the operator must see it, when its address has changed.
 func (r *Receiver) Group(caller netip.Addr) (name string, most int) {
-	switch p := r.policy.Load(); {
-	case within(p.TrustedProxies, caller):
+	switch policy := r.policy.Load(); {
+	case within(policy.TrustedProxies, caller):
 		return "", 0
-	case len(p.AllowFrom) > 0 && !within(p.AllowFrom, caller):
+	case len(policy.AllowFrom) > 0 && !within(policy.AllowFrom, caller):
 		return "not allowed", maxConnsNotAllowed
 	}
 	return network(caller.String()), maxConnsOfAddress

@@ -75,21 +75,21 @@ const (
 //
 // An error of the store is returned, because the same store must be able to keep orders.
 func OpenRejects(store, bodies kv.Store, log *slog.Logger, reg prometheus.Registerer) (*Rejects, error) {
-	r := &Rejects{kv: store, bodies: bodies, log: log, in: make(chan keeping, 64), done: make(chan struct{}), next: 1,
+	rejects := &Rejects{kv: store, bodies: bodies, log: log, in: make(chan keeping, 64), done: make(chan struct{}), next: 1,
 		dropped: map[string]prometheus.Counter{}}
 	counters := promauto.With(reg).NewCounterVec(prometheus.CounterOpts{
 		Name: "ticketrail_receiver_rejects_dropped_total",
 		Help: "Bodies of refused requests that were not kept, or not any more, by reason.",
 	}, []string{"reason"})
 	for _, reason := range []string{droppedBusy, droppedOld, droppedStorage} {
-		r.dropped[reason] = counters.WithLabelValues(reason)
+		rejects.dropped[reason] = counters.WithLabelValues(reason)
 	}
 
 	err := store.All(func(key string, value []byte) bool {
 		var one StoredReject
 		if json.Unmarshal(value, &one) == nil { // a damaged one is skipped: it is no order
-			r.kept = append(r.kept, one)
-			r.next = max(r.next, one.ID+1)
+			rejects.kept = append(rejects.kept, one)
+			rejects.next = max(rejects.next, one.ID+1)
 		}
 		return true
 	})
@@ -98,9 +98,9 @@ func OpenRejects(store, bodies kv.Store, log *slog.Logger, reg prometheus.Regist
 	}
 
 	// The keys say who came first; a caller that was turned away again keeps its key.
-	slices.SortStableFunc(r.kept, func(a, b StoredReject) int { return a.Time.Compare(b.Time) })
-	go r.write()
-	return r, nil
+	slices.SortStableFunc(rejects.kept, func(a, b StoredReject) int { return a.Time.Compare(b.Time) })
+	go rejects.write()
+	return rejects, nil
 }
 
 // Keep keeps a body, unless the buffer is full. It never blocks: it is called while a request is served.

@@ -166,8 +166,8 @@ func (p *compiledPolicy) checkAddress(_ echo.Context, x *exchange) error {
 	if len(p.AllowFrom) == 0 {
 		return nil
 	}
-	a, err := netip.ParseAddr(x.address) // fails for a Unix socket, and if a proxy sent no address
-	if err != nil || !within(p.AllowFrom, a) {
+	caller, err := netip.ParseAddr(x.address) // fails for a Unix socket, and if a proxy sent no address
+	if err != nil || !within(p.AllowFrom, caller) {
 		return &refusal{AddressNotAllowed, "the caller's address is not in allow_from"}
 	}
 	return nil
@@ -200,15 +200,15 @@ func (p *compiledPolicy) checkVenue(c echo.Context, x *exchange) error {
 		id = one
 	}
 
-	v := p.venues[id]
-	if v == nil {
+	found := p.venues[id]
+	if found == nil {
 		return badHeader(VenueNotAllowed, p.VenueHeader, "venue "+id+" is not listed under venues")
 	}
-	if x.secretOwner != v.secretOwner { // the secret of another venue, or of none, proves nothing about this one
+	if x.secretOwner != found.secretOwner { // the secret of another venue, or of none, proves nothing about this one
 		return echo.ErrNotFound
 	}
 
-	x.venue = v
+	x.venue = found
 	return nil
 }
 
@@ -265,9 +265,9 @@ func truncateDevice(s string) string {
 		return s
 	}
 
-	n := maxDevice
-	for !utf8.RuneStart(s[n]) {
-		n--
+	end := maxDevice
+	for !utf8.RuneStart(s[end]) {
+		end--
 	}
-	return s[:n]
+	return s[:end]
 }

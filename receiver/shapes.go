@@ -88,7 +88,7 @@ type Shapes struct {
 
 // OpenShapes reads what is kept; Close stores it. reg may be nil.
 func OpenShapes(store kv.Store, log *slog.Logger, reg prometheus.Registerer) (*Shapes, error) {
-	s := &Shapes{kv: store, log: log, rate: rate.NewLimiter(shapesASecond, shapesAtOnce),
+	shapes := &Shapes{kv: store, log: log, rate: rate.NewLimiter(shapesASecond, shapesAtOnce),
 		labels: map[string]map[string]bool{}, venues: map[string]*Shape{}, changed: map[string]bool{},
 		unread: promauto.With(reg).NewCounterVec(prometheus.CounterOpts{
 			Name: "ticketrail_receiver_unread_fields_total",
@@ -98,19 +98,19 @@ func OpenShapes(store kv.Store, log *slog.Logger, reg prometheus.Registerer) (*S
 	err := store.All(func(key string, value []byte) bool {
 		var one Shape
 		if json.Unmarshal(value, &one) == nil { // a damaged one is collected anew
-			s.venues[key] = &one
+			shapes.venues[key] = &one
 		}
 		return true
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the fields of orders: %w", err)
 	}
-	return s, nil
+	return shapes, nil
 }
 
 // noteShape has the fields of a stored request looked at, unless too many come. A retry has nothing new.
 func (r *Receiver) noteShape(x *exchange, receipt ticket.Receipt) {
-	p, ok := x.policy.Plan.(interface {
+	planner, ok := x.policy.Plan.(interface {
 		Leaves(contract.PrintRequest) []plan.Leaf
 	})
 	known := receipt.Duplicate && !receipt.Conflict
@@ -124,7 +124,7 @@ func (r *Receiver) noteShape(x *exchange, receipt ticket.Receipt) {
 				"err", p, "stack", string(debug.Stack()))
 		}
 	}()
-	r.shapes.look(x.venue.Venue, p.Leaves(x.request))
+	r.shapes.look(x.venue.Venue, planner.Leaves(x.request))
 }
 
 // look adds the fields of one request.
@@ -159,13 +159,13 @@ func (s *Shapes) change(venue string) {
 
 // add adds a value to the field that it belongs to. It returns whether it is the first of that field in its request.
 func (s *Shape) add(l plan.Leaf, now time.Time) (first bool) {
-	f := Field{Path: plan.OneLine(l.Path, maxPath), Use: l.Use}
-	i, known := slices.BinarySearchFunc(s.Fields, f, compareFields)
+	field := Field{Path: plan.OneLine(l.Path, maxPath), Use: l.Use}
+	i, known := slices.BinarySearchFunc(s.Fields, field, compareFields)
 	switch {
 	case !known && len(s.Fields) >= 2*maxShapeFields: // of one hostile request; forget removes the older ones
 		return false
 	case !known:
-		s.Fields = slices.Insert(s.Fields, i, f)
+		s.Fields = slices.Insert(s.Fields, i, field)
 	}
 
 	at := &s.Fields[i]

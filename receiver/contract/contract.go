@@ -194,9 +194,9 @@ var examples embed.FS
 //	accents.json      letters that no single code page contains
 //	no-items.json     a record without items
 func Example(name string) []byte {
-	b, err := examples.ReadFile("examples/" + name)
+	body, err := examples.ReadFile("examples/" + name)
 	if err != nil {
 		panic(err)
 	}
-	return b
+	return body
 }

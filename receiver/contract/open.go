@@ -100,34 +100,34 @@ const maxPathPart = 100 // bytes that a message has of the beginning and of the 
 func Open(body []byte, mode Mode) (PrintRequest, error) {
 	body = bytes.TrimPrefix(body, byteOrderMark)
 	envelope, repeats, err := parse(body)
-	p := PrintRequest{Raw: body, Envelope: envelope}
+	request := PrintRequest{Raw: body, Envelope: envelope}
 	if err == nil && repeats && isAmbiguous(envelope) {
-		p.setText(true, math.MaxInt) // a few times the body at most: what is not UTF-8 takes more bytes
-		p.Anomalies = []Anomaly{DuplicateKey}
-		return p, nil
+		request.setText(true, math.MaxInt) // a few times the body at most: what is not UTF-8 takes more bytes
+		request.Anomalies = []Anomaly{DuplicateKey}
+		return request, nil
 	}
 
-	m, _ := err.(*Mismatch)
+	wrong, _ := err.(*Mismatch)
 	if err == nil {
-		m = p.read(mode)
+		wrong = request.read(mode)
 	}
 
 	switch {
-	case m != nil && m.limit:
-		p.setText(true, maxText)
-		p.Records[0].Why, p.Anomalies = "TOO MUCH FOR A TICKET – "+m.Error(), []Anomaly{OverLimit}
-		p.Envelope = nil // not all of it was read
+	case wrong != nil && wrong.limit:
+		request.setText(true, maxText)
+		request.Records[0].Why, request.Anomalies = "TOO MUCH FOR A TICKET – "+wrong.Error(), []Anomaly{OverLimit}
+		request.Envelope = nil // not all of it was read
 	case mode == Text:
-		p.setText(m != nil || err == nil, maxText)
-		p.Envelope = nil
-	case m != nil:
-		return PrintRequest{}, m
+		request.setText(wrong != nil || err == nil, maxText)
+		request.Envelope = nil
+	case wrong != nil:
+		return PrintRequest{}, wrong
 	case err != nil:
 		return PrintRequest{}, err
 	default:
-		p.Anomalies = p.anomalies(repeats)
+		request.Anomalies = request.anomalies(repeats)
 	}
-	return p, nil
+	return request, nil
 }
 
 var byteOrderMark = []byte("\xef\xbb\xbf") // with which some Windows programs begin
@@ -136,20 +136,20 @@ var tooDeep = fmt.Sprintf("nested deeper than %d", MaxDepth)
 
 // read checks the shape, in the order of section 2.4 of the contract, and fills p.
 func (p *PrintRequest) read(mode Mode) *Mismatch {
-	list, m := array(p.Envelope, FieldRecords)
-	if m != nil {
-		return m
+	list, wrong := array(p.Envelope, FieldRecords)
+	if wrong != nil {
+		return wrong
 	}
 
-	n := list.Len()
+	records := list.Len()
 	switch {
-	case n == 0:
+	case records == 0:
 		return mismatch(FieldRecords, "empty, want at least one record")
-	case n > MaxItems: // a record makes a ticket even without items
+	case records > MaxItems: // a record makes a ticket even without items
 		return overLimit(FieldRecords, fmt.Sprintf("more than %d records in the request", MaxItems))
 	}
 
-	p.Records = make([]Record, 0, n)
+	p.Records = make([]Record, 0, records)
 	for v := range list.All() {
 		if v.Kind() != '{' {
 			return mismatch(index(FieldRecords, len(p.Records)), "want an object, got "+v.typeName())
@@ -158,8 +158,8 @@ func (p *PrintRequest) read(mode Mode) *Mismatch {
 		p.Records = append(p.Records, Record{Fields: v, ID: id})
 	}
 
-	if p.ID, m = requestID(p.Records[0].Fields.Get(FieldID)); m != nil {
-		return m.below(index(FieldRecords, 0))
+	if p.ID, wrong = requestID(p.Records[0].Fields.Get(FieldID)); wrong != nil {
+		return wrong.below(index(FieldRecords, 0))
 	}
 
 	p.Records[0].ID = p.ID
@@ -173,22 +173,22 @@ func (p *PrintRequest) read(mode Mode) *Mismatch {
 func (p *PrintRequest) readItems() *Mismatch {
 	var count counter
 	for i := range p.Records {
-		r := &p.Records[i]
+		record := &p.Records[i]
 		// null is no items: what an empty list becomes in some languages.
-		if r.Fields.Get(FieldItems).Kind() == 'n' {
+		if record.Fields.Get(FieldItems).Kind() == 'n' {
 			continue
 		}
 
-		items, m := array(r.Fields, FieldItems)
-		if m == nil {
-			r.Items = make([]Value, 0, min(items.Len(), MaxItems))
+		items, wrong := array(record.Fields, FieldItems)
+		if wrong == nil {
+			record.Items = make([]Value, 0, min(items.Len(), MaxItems))
 			for item := range items.All() {
-				r.Items = append(r.Items, item)
+				record.Items = append(record.Items, item)
 			}
-			m = count.list(items, FieldItems, 1)
+			wrong = count.list(items, FieldItems, 1)
 		}
-		if m != nil {
-			return m.below(index(FieldRecords, i))
+		if wrong != nil {
+			return wrong.below(index(FieldRecords, i))
 		}
 	}
 	return nil
@@ -196,8 +196,8 @@ func (p *PrintRequest) readItems() *Mismatch {
 
 // isAmbiguous says whether the records of a body with a repeated key are there twice, or have such a key.
 func isAmbiguous(envelope Value) bool {
-	n, records := envelope.recordsKeys(), jsontext.Value(envelope.Get(FieldRecords).Text())
-	return n > 1 || n == 1 && !records.IsValid(jsontext.AllowInvalidUTF8(true))
+	times, records := envelope.recordsKeys(), jsontext.Value(envelope.Get(FieldRecords).Text())
+	return times > 1 || times == 1 && !records.IsValid(jsontext.AllowInvalidUTF8(true))
 }
 
 // recordsKeys is how often a body has its records.
@@ -241,44 +241,44 @@ type counter int
 
 // list checks items at a depth, and everything below them.
 func (c *counter) list(list Value, field string, depth int) *Mismatch {
-	n := list.Len()
-	if n > 0 && depth > MaxDepth {
+	items := list.Len()
+	if items > 0 && depth > MaxDepth {
 		return overLimit(field, tooDeep)
 	}
-	if *c += counter(n); *c > MaxItems {
+	if *c += counter(items); *c > MaxItems {
 		return overLimit(field, fmt.Sprintf("more than %d items in the request", MaxItems))
 	}
 
-	i := 0
+	at := 0
 	for item := range list.All() {
 		if item.Kind() != '{' {
-			return mismatch(index(field, i), "want an object, got "+item.typeName())
+			return mismatch(index(field, at), "want an object, got "+item.typeName())
 		}
 		// null is accepted where there are no children, because services send it.
 		switch children := item.Get(FieldChildItems); children.Kind() {
 		case 0, 'n':
 		case '[':
 			if m := c.list(children, FieldChildItems, depth+1); m != nil {
-				return m.below(index(field, i))
+				return m.below(index(field, at))
 			}
 		default:
-			return mismatch(index(field, i)+"."+FieldChildItems, "want an array, got "+children.typeName())
+			return mismatch(index(field, at)+"."+FieldChildItems, "want an array, got "+children.typeName())
 		}
-		i++
+		at++
 	}
 	return nil
 }
 
 // array is the list under a key that must be there.
 func array(from Value, field string) (Value, *Mismatch) {
-	v := from.Get(field)
-	switch v.Kind() {
+	found := from.Get(field)
+	switch found.Kind() {
 	case 0:
 		return nil, mismatch(field, "missing")
 	case '[':
-		return v, nil
+		return found, nil
 	}
-	return nil, mismatch(field, "want an array, got "+v.typeName())
+	return nil, mismatch(field, "want an array, got "+found.typeName())
 }
 
 // below puts the path of the parent in front of a mismatch's path. Only a mismatch pays for the
@@ -315,8 +315,8 @@ func Anomalies() []Anomaly {
 // checked against the allow-list, so it decides; the caller counts the difference.
 func VenueDiffers(p PrintRequest, venue string) bool {
 	for _, r := range p.Records {
-		v := r.Fields.Get(FieldVenueID)
-		if id, _ := CanonicalID(v.string()); v != nil && v.Kind() != 'n' && id != venue {
+		named := r.Fields.Get(FieldVenueID)
+		if id, _ := CanonicalID(named.string()); named != nil && named.Kind() != 'n' && id != venue {
 			return true
 		}
 	}
@@ -338,9 +338,9 @@ func (p *PrintRequest) anomalies(repeats bool) (out []Anomaly) {
 
 	status := p.Envelope.Get(FieldStatus)
 	note(status != nil && status.string() != ValueSuccess, StatusOdd)
-	if v := p.Envelope.Get(FieldCount); v != nil {
-		n, err := strconv.ParseFloat(v.Text(), 64) // 1.0 is the same count as 1
-		note(v.Kind() != '0' || err != nil || n != float64(len(p.Records)), CountOdd)
+	if count := p.Envelope.Get(FieldCount); count != nil {
+		number, err := strconv.ParseFloat(count.Text(), 64) // 1.0 is the same count as 1
+		note(count.Kind() != '0' || err != nil || number != float64(len(p.Records)), CountOdd)
 	}
 
 	note(repeats, DuplicateKey)

@@ -39,11 +39,11 @@ const maxNesting = 10_000
 
 // countValues is an upper bound of the number of values: each is the first of a list or object, or follows a comma.
 func countValues(body []byte) int {
-	n := 1
+	most := 1
 	for _, c := range []byte("{[,") {
-		n += bytes.Count(body, []byte{c})
+		most += bytes.Count(body, []byte{c})
 	}
-	return n
+	return most
 }
 
 // Kind is the first byte of the value: one of n, t, f, ", 0, { and [; 0 if it is not there.
@@ -152,17 +152,17 @@ func parse(body []byte) (v Value, repeats bool, err error) {
 }
 
 func parseWith(body []byte, options ...jsontext.Options) (Value, error) {
-	t := treeReader{
+	reader := treeReader{
 		text: string(body), isUnicode: utf8.Valid(body),
 		dec:   jsontext.NewDecoder(bytes.NewBuffer(body), options...),
 		nodes: make([]node, 0, min(countValues(body), maxValues)),
 	}
 
-	err := t.read()
-	for len(t.open) > 0 {
-		t.end()
+	err := reader.read()
+	for len(reader.open) > 0 {
+		reader.end()
 	}
-	return t.nodes, err
+	return reader.nodes, err
 }
 
 // A treeReader makes nodes of the tokens of a body.
@@ -266,9 +266,9 @@ func (t *treeReader) add(kind jsontext.Kind, text string) error {
 
 // end closes the last object or list that is open.
 func (t *treeReader) end() {
-	n := &t.nodes[t.open[len(t.open)-1]]
-	n.size = int32(len(t.nodes)) - n.index
-	n.text = n.text[:len(n.text)-(len(t.text)-int(t.dec.InputOffset()))]
+	whole := &t.nodes[t.open[len(t.open)-1]]
+	whole.size = int32(len(t.nodes)) - whole.index
+	whole.text = whole.text[:len(whole.text)-(len(t.text)-int(t.dec.InputOffset()))]
 	t.open = t.open[:len(t.open)-1]
 }
 

@@ -111,41 +111,41 @@ func compileExpression(when string) (*expression, error) {
 	}
 
 	// What the expression reads decides how often it is evaluated and what a trace can tell about it.
-	r := &expression{program: program}
-	c := &referenceCollector{}
-	ast.Walk(&tree.Node, c)
-	r.perItem, r.loops = c.item, c.loops
+	compiled := &expression{program: program}
+	found := &referenceCollector{}
+	ast.Walk(&tree.Node, found)
+	compiled.perItem, compiled.loops = found.item, found.loops
 
 	// item.a is visited too where the expression has item.a.b; only the longest path is kept.
-	slices.Sort(c.refs)
-	for i, ref := range c.refs {
-		if i+1 == len(c.refs) || !strings.HasPrefix(c.refs[i+1]+".", ref+".") {
-			r.refs = append(r.refs, ref)
+	slices.Sort(found.refs)
+	for i, ref := range found.refs {
+		if i+1 == len(found.refs) || !strings.HasPrefix(found.refs[i+1]+".", ref+".") {
+			compiled.refs = append(compiled.refs, ref)
 		}
 	}
-	return r, nil
+	return compiled, nil
 }
 
 // conciseError is an error of expr with the position of the mistake, without Go types, and quoting
 // the expression only where its lines are short. The people who write routes are no Go programmers.
 func conciseError(err error) error {
-	e, ok := errors.AsType[*file.Error](err)
+	mistake, ok := errors.AsType[*file.Error](err)
 	if !ok {
 		return err
 	}
 
-	msg := strings.ReplaceAll(strings.ReplaceAll(e.Message, "\n", " "), "type plan.venueEnv", "venue")
+	msg := strings.ReplaceAll(strings.ReplaceAll(mistake.Message, "\n", " "), "type plan.venueEnv", "venue")
 	if msg == `unexpected token Operator("=")` {
 		msg = `"=" is not an operator: write == to compare, and text in quotes`
 	}
-	msg = fmt.Sprintf("%s (%d:%d)", msg, e.Line, e.Column+1)
+	msg = fmt.Sprintf("%s (%d:%d)", msg, mistake.Line, mistake.Column+1)
 
-	for l := range strings.Lines(e.Snippet) {
+	for l := range strings.Lines(mistake.Snippet) {
 		if utf8.RuneCountInString(l) > snippetColumn {
 			return errors.New(msg)
 		}
 	}
-	return errors.New(msg + e.Snippet)
+	return errors.New(msg + mistake.Snippet)
 }
 
 // nilSafe rewrites an expression so that a missing field is nil and nil is false: a.b.c is nil if a has
@@ -180,8 +180,8 @@ func (nilSafe) Visit(node *ast.Node) {
 		switch n.Name {
 		case "all", "none", "any", "one", "filter", "count", "find", "findIndex", "findLast", "findLastIndex":
 			for _, a := range n.Arguments {
-				if p, ok := a.(*ast.PredicateNode); ok {
-					orFalse(&p.Node)
+				if predicate, ok := a.(*ast.PredicateNode); ok {
+					orFalse(&predicate.Node)
 				}
 			}
 		}
@@ -294,9 +294,9 @@ func native(v contract.Value, elements *int) any {
 // An expression that panics is an error too: expr recovers from it.
 func (r *expression) eval(machine *vm.VM, env map[string]any) (bool, *expressionError) {
 	out, err := machine.Run(r.program, env)
-	if e, ok := errors.AsType[*file.Error](err); ok {
-		at := fmt.Sprintf("%d:%d", e.Line, e.Column+1)
-		return false, &expressionError{at, strings.ReplaceAll(e.Message, "\n", " ")}
+	if failed, ok := errors.AsType[*file.Error](err); ok {
+		at := fmt.Sprintf("%d:%d", failed.Line, failed.Column+1)
+		return false, &expressionError{at, strings.ReplaceAll(failed.Message, "\n", " ")}
 	}
 	if err != nil {
 		return false, &expressionError{"1:1", err.Error()}

@@ -103,18 +103,18 @@ type target struct {
 type fieldPaths map[string][]target
 
 func defaultPaths() fieldPaths {
-	f := fieldPaths{}
+	all := fieldPaths{}
 	for id := range fields {
 		if fieldID(id) != fieldVoid {
-			f.add(fieldID(id), 0, fields[id].paths)
+			all.add(fieldID(id), 0, fields[id].paths)
 		}
 	}
 
-	f.add(fieldVoid, voidFlag, voidFlags)
-	f.add(fieldVoid, voidTime, voidTimes)
-	f.add(fieldVoid, voidStatus, statusFields)
-	f.add(fieldRemoved, flagOfPresence, presenceFlags)
-	return f
+	all.add(fieldVoid, voidFlag, voidFlags)
+	all.add(fieldVoid, voidTime, voidTimes)
+	all.add(fieldVoid, voidStatus, statusFields)
+	all.add(fieldRemoved, flagOfPresence, presenceFlags)
+	return all
 }
 
 func (f fieldPaths) add(id fieldID, kind flagKind, paths []string) {

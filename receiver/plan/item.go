@@ -18,33 +18,33 @@ func (s *splitter) header(rec *contract.Record) (ticket.Ticket, remainder) {
 		s.marks[items.Index()] = markItems // they are read one by one
 	}
 
-	r := s.reader(rec.Fields)
+	fields := s.reader(rec.Fields)
 	t := s.base
 	t.Record = rec.ID
-	t.Number = r.textOrNumber(fieldNumber)
-	t.Table = r.textOrNumber(fieldTable)
-	t.Server = s.serverName(r)
-	t.Type = r.text(fieldType)
-	t.Guests = r.textOrNumber(fieldGuests)
-	t.Customer = r.text(fieldCustomer)
-	t.Promised = r.promised()
-	t.Check = r.textOrNumber(fieldCheck)
+	t.Number = fields.textOrNumber(fieldNumber)
+	t.Table = fields.textOrNumber(fieldTable)
+	t.Server = s.serverName(fields)
+	t.Type = fields.text(fieldType)
+	t.Guests = fields.textOrNumber(fieldGuests)
+	t.Customer = fields.text(fieldCustomer)
+	t.Promised = fields.promised()
+	t.Check = fields.textOrNumber(fieldCheck)
 
 	// The printer that the service has in mind is shown, so that a person can see where the routes
 	// differ from it; only the routes decide where the ticket goes.
-	t.Destination = r.textOrNumber(fieldDestination)
-	t.Course = r.course()
-	t.Notes = r.notes(fieldRecordNote)
+	t.Destination = fields.textOrNumber(fieldDestination)
+	t.Course = fields.course()
+	t.Notes = fields.notes(fieldRecordNote)
 
 	// A negative quantity of a record means a void; the number itself is not printed.
-	q, _ := r.number(fieldQuantity)
-	t.Void = r.void(q, false)
-	t.Refire = r.flag(fieldRefire)
-	t.Rush = r.saysSo(fieldRush, rushWords)
-	t.Hold = r.saysSo(fieldHold, holdWords)
-	t.Notes = append(t.Notes, r.allergens()...)
+	quantity, _ := fields.number(fieldQuantity)
+	t.Void = fields.void(quantity, false)
+	t.Refire = fields.flag(fieldRefire)
+	t.Rush = fields.saysSo(fieldRush, rushWords)
+	t.Hold = fields.saysSo(fieldHold, holdWords)
+	t.Notes = append(t.Notes, fields.allergens()...)
 
-	rest := r.remainder(append([]string{
+	rest := fields.remainder(append([]string{
 		t.Number, t.Table, t.Server, t.Type, t.Guests, t.Customer, t.Destination, t.Course}, t.Notes...)...)
 	return t, rest
 }
@@ -84,17 +84,17 @@ func (s *splitter) serverName(r *reader) string {
 // addItem appends the lines of an item and of everything nested below it. parent is the line, or the header, that it
 // belongs to. It recurses at most contract.MaxDepth deep. It returns the item's sort key, if it has one.
 func (s *splitter) addItem(item contract.Value, depth int, parent ticket.Line) (key decimal, hasKey bool) {
-	r := s.reader(item)
-	key, hasKey = r.number(fieldSort)
-	children := r.children()
-	l, lists := s.line(r, children, depth, parent)
-	s.lines = append(s.lines, l)
+	fields := s.reader(item)
+	key, hasKey = fields.number(fieldSort)
+	children := fields.children()
+	line, lists := s.line(fields, children, depth, parent)
+	s.lines = append(s.lines, line)
 
 	for _, list := range children {
-		s.addList(childList{items: list}, depth+1, l)
+		s.addList(childList{items: list}, depth+1, line)
 	}
 	for _, list := range lists {
-		s.addList(list, depth+1, l)
+		s.addList(list, depth+1, line)
 	}
 	return key, hasKey
 }
@@ -104,16 +104,16 @@ func (s *splitter) line(
 	r *reader, children []contract.Value, depth int, parent ticket.Line,
 ) (ticket.Line, []childList) {
 	l := ticket.Line{Depth: depth, Quantity: "1"}
-	q, hasQuantity := r.number(fieldQuantity)
+	quantity, hasQuantity := r.number(fieldQuantity)
 	if hasQuantity {
-		l.Quantity = q.magnitude // the sign is in Void: "-2" on paper is easily read as 2
+		l.Quantity = quantity.magnitude // the sign is in Void: "-2" on paper is easily read as 2
 	}
 
 	l.Name = r.text(fieldName)
 	l.Notes = r.notes(fieldNote)
 	l.Seat = r.textOrNumber(fieldSeat)
 	l.Course = r.course()
-	l.Void = r.void(q, depth > 0) || parent.Void
+	l.Void = r.void(quantity, depth > 0) || parent.Void
 	l.Hold = r.saysSo(fieldHold, holdWords) || parent.Hold
 	// Unlike a void, a refire that cannot be read is not quoted: the dish is made in either case.
 	l.Refire = r.flag(fieldRefire) || parent.Refire
@@ -307,8 +307,8 @@ func parseDecimal(s string) (d decimal, ok bool) {
 	}
 
 	mantissa, exponent := s, "0"
-	if i := strings.IndexAny(s, "eE"); i >= 0 {
-		mantissa, exponent = s[:i], s[i+1:]
+	if at := strings.IndexAny(s, "eE"); at >= 0 {
+		mantissa, exponent = s[:at], s[at+1:]
 	}
 
 	whole, fraction, _ := strings.Cut(mantissa, ".")
@@ -320,14 +320,14 @@ func parseDecimal(s string) (d decimal, ok bool) {
 		return decimal{magnitude: "0"}, true // "-0" is no void
 	}
 
-	e, err := strconv.Atoi(exponent)
-	if err != nil || e >= maxPlainDigits || e <= -maxPlainDigits {
+	shift, err := strconv.Atoi(exponent)
+	if err != nil || shift >= maxPlainDigits || shift <= -maxPlainDigits {
 		d.magnitude = s
 		return d, true
 	}
 
-	if e != 0 { // the point moves
-		digits, point := whole+fraction, len(whole)+e
+	if shift != 0 { // the point moves
+		digits, point := whole+fraction, len(whole)+shift
 		digits = strings.Repeat("0", max(0, -point)) + digits
 		digits += strings.Repeat("0", max(0, point-len(digits)))
 		whole, fraction = digits[:max(0, point)], digits[max(0, point):]
@@ -358,6 +358,6 @@ func (d decimal) float() float64 { return toFloat(d.String()) }
 // toFloat is a JSON number as expressions see it. A number that is too large is ±Inf. A check
 // number of 17 digits is rounded in an expression; on the ticket it is exact.
 func toFloat(n string) float64 {
-	f, _ := strconv.ParseFloat(n, 64) // on a range error f is ±Inf or 0, which is right
-	return f
+	number, _ := strconv.ParseFloat(n, 64) // on a range error f is ±Inf or 0, which is right
+	return number
 }

@@ -286,9 +286,9 @@ func (p *Plan) Leaves(req contract.PrintRequest) (all []Leaf) {
 		return nil
 	}
 
-	s := p.newSplitter(req)
-	s.splitRecords(req)
-	s.leaves(req.Envelope, "", markNothing, "", func(l Leaf) { all = append(all, l) })
+	splitter := p.newSplitter(req)
+	splitter.splitRecords(req)
+	splitter.leaves(req.Envelope, "", markNothing, "", func(l Leaf) { all = append(all, l) })
 	return all
 }
 
@@ -297,8 +297,8 @@ func (s *splitter) leaves(v contract.Value, path string, read mark, why string, 
 	if len(v) == 0 {
 		return
 	}
-	if m := s.marks[v.Index()]; m != markNothing && (m != markSilenced || read == markNothing) {
-		read = m
+	if own := s.marks[v.Index()]; own != markNothing && (own != markSilenced || read == markNothing) {
+		read = own
 	}
 	if read == markItems {
 		read = markNothing // they are read one by one
@@ -316,22 +316,22 @@ func (s *splitter) leaves(v contract.Value, path string, read mark, why string, 
 		return
 	}
 
-	l := Leaf{Path: path, Use: Unread, Example: OneLine(scalarText(v), maxExample)}
+	leaf := Leaf{Path: path, Use: Unread, Example: OneLine(scalarText(v), maxExample)}
 	switch {
 	case read == markSilenced:
-		l.Use = Silenced
+		leaf.Use = Silenced
 	case read == markContract:
-		l.Use, l.As = Read, "contract"
+		leaf.Use, leaf.As = Read, "contract"
 	case read != markNothing:
-		l.Use, l.As = Read, fields[read-1].name
+		leaf.Use, leaf.As = Read, fields[read-1].name
 	default:
 		key := lastKey(path)
 		in := strings.TrimSuffix(strings.TrimSuffix(path, key), ".")
-		if l.As = cmp.Or(why, noiseValue(in, key, v)); l.As != "" {
-			l.Use = Noise
+		if leaf.As = cmp.Or(why, noiseValue(in, key, v)); leaf.As != "" {
+			leaf.Use = Noise
 		}
 	}
-	emit(l)
+	emit(leaf)
 }
 
 func lastKey(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
@@ -340,15 +340,15 @@ const maxExample = 40 // runes
 
 // OneLine is text for people, of at most so many runes and without control characters.
 func OneLine(text string, most int) string {
-	n := 0
+	runes := 0
 	line := strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {
 			r = ' '
 		}
-		if n == most || !unicode.IsGraphic(r) {
+		if runes == most || !unicode.IsGraphic(r) {
 			return -1
 		}
-		n++
+		runes++
 		return r
 	}, text)
 

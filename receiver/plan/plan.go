@@ -159,9 +159,9 @@ func (p *Plan) SplitTraced(
 func (p *Plan) noteParts(drafts []ticket.Draft) {
 	orders := map[string][]ticket.Part{}
 	for i := range drafts {
-		d, order := &drafts[i], drafts[i].Ticket.OrderInRequest()
-		part := ticket.Part{Station: d.Station}
-		if len(d.Ticket.Lines) > 0 && !slices.Contains(p.logs, d.Station) && !slices.Contains(orders[order], part) {
+		draft, order := &drafts[i], drafts[i].Ticket.OrderInRequest()
+		part := ticket.Part{Station: draft.Station}
+		if len(draft.Ticket.Lines) > 0 && !slices.Contains(p.logs, draft.Station) && !slices.Contains(orders[order], part) {
 			orders[order] = append(orders[order], part)
 		}
 	}
@@ -171,13 +171,13 @@ func (p *Plan) noteParts(drafts []ticket.Draft) {
 	}
 
 	for i := range drafts {
-		d := &drafts[i]
-		if len(d.Ticket.Lines) == 0 {
+		draft := &drafts[i]
+		if len(draft.Ticket.Lines) == 0 {
 			continue
 		}
-		for _, part := range orders[d.Ticket.OrderInRequest()] {
-			if part.Station != d.Station {
-				d.Ticket.AlsoAt = append(d.Ticket.AlsoAt, part)
+		for _, part := range orders[draft.Ticket.OrderInRequest()] {
+			if part.Station != draft.Station {
+				draft.Ticket.AlsoAt = append(draft.Ticket.AlsoAt, part)
 			}
 		}
 	}
@@ -232,9 +232,9 @@ func (s *splitter) receiptAllergies(record contract.Value) []string {
 		if said == nil {
 			said = map[string]bool{}
 			for i := range record {
-				v := record[i:]
-				if at := v.Index() - layout.Index(); v.Kind() == '"' && (at < 0 || at >= len(layout)) {
-					said[folded(plainText(v.Text()))] = true
+				value := record[i:]
+				if at := value.Index() - layout.Index(); value.Kind() == '"' && (at < 0 || at >= len(layout)) {
+					said[folded(plainText(value.Text()))] = true
 				}
 			}
 		}
@@ -300,8 +300,8 @@ const (
 func (s *splitter) mark(v contract.Value, id fieldID) { s.marks[v.Index()] = 1 + mark(id) }
 
 func (s *splitter) isRead(v contract.Value) bool {
-	m := s.marks[v.Index()]
-	return m != markNothing && m != markSilenced
+	own := s.marks[v.Index()]
+	return own != markNothing && own != markSilenced
 }
 
 // A silence is the rest of silenced paths, below a key that they have in common.

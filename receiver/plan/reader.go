@@ -39,13 +39,13 @@ func (s *splitter) reader(obj contract.Value) *reader {
 	for member := range obj.All() {
 		targets := s.plan.names[string(fold(buf[:0], member.Key()))]
 		for i := range targets {
-			t := &targets[i]
-			if v := descend(member, t.rest); v != nil {
-				h := hit{target: t, v: v}
-				if member.Key() != t.key {
-					h.inexact = 1
+			path := &targets[i]
+			if found := descend(member, path.rest); found != nil {
+				found := hit{target: path, v: found}
+				if member.Key() != path.key {
+					found.inexact = 1
 				}
-				s.hits = append(s.hits, h)
+				s.hits = append(s.hits, found)
 			}
 		}
 	}
@@ -60,13 +60,13 @@ func (s *splitter) reader(obj contract.Value) *reader {
 // other key, the first element that has it is meant.
 func descend(v contract.Value, keys []string) contract.Value {
 	for i, key := range keys {
-		n, at, next := listIndex(key), 0, contract.Value(nil)
+		nth, at, next := listIndex(key), 0, contract.Value(nil)
 		for e := range v.All() {
-			if v.Kind() == '[' && n < 0 {
+			if v.Kind() == '[' && nth < 0 {
 				if found := descend(e, keys[i:]); found != nil {
 					return found
 				}
-			} else if v.Kind() == '[' && at == n || v.Kind() == '{' && sameName(e.Key(), key) {
+			} else if v.Kind() == '[' && at == nth || v.Kind() == '{' && sameName(e.Key(), key) {
 				next = e
 				break
 			}
@@ -85,8 +85,8 @@ func listIndex(key string) int {
 	if !allDigits(key) {
 		return -1
 	}
-	n, _ := strconv.Atoi(key) // of one that is too large, the largest
-	return n
+	nth, _ := strconv.Atoi(key) // of one that is too large, the largest
+	return nth
 }
 
 // of returns the values at the paths of a field, in the order of the paths.
@@ -110,27 +110,27 @@ func (r *reader) text(id fieldID) string { return r.readText(id, false) }
 func (r *reader) textOrNumber(id fieldID) string { return r.readText(id, true) }
 
 func (r *reader) readText(id fieldID, numbers bool) string {
-	s, v := r.find(id, numbers)
-	if v == nil {
+	text, found := r.find(id, numbers)
+	if found == nil {
 		return ""
 	}
 
 	for _, h := range r.of(id) {
 		if kind := h.v.Kind(); kind == '"' || kind == '0' && numbers {
-			if strings.EqualFold(scalarText(h.v), s) { // the others that say the same are read too
+			if strings.EqualFold(scalarText(h.v), text) { // the others that say the same are read too
 				r.mark(h.v, id)
 			}
 		}
 	}
-	return s
+	return text
 }
 
 // find is readText without marking what it finds.
 func (r *reader) find(id fieldID, numbers bool) (string, contract.Value) {
 	for _, h := range r.of(id) {
 		if kind := h.v.Kind(); kind == '"' || kind == '0' && numbers {
-			if s := scalarText(h.v); !isBlank(s) {
-				return s, h.v
+			if text := scalarText(h.v); !isBlank(text) {
+				return text, h.v
 			}
 		}
 	}
@@ -172,9 +172,9 @@ func (r *reader) number(id fieldID) (n decimal, ok bool) {
 // decides, even if it says false: a later path is the fallback for services that do not have the first.
 func (r *reader) flag(id fieldID) bool {
 	for _, h := range r.of(id) {
-		if b, ok := parseBool(h.v); ok {
+		if says, ok := parseBool(h.v); ok {
 			r.mark(h.v, id)
-			return b
+			return says
 		}
 	}
 	return false
@@ -208,21 +208,21 @@ func (r *reader) saysSo(id fieldID, words []string) bool {
 // promised reads when the order is wanted. Seconds and milliseconds since 1970 become a time; a text stays as it is.
 func (r *reader) promised() string {
 	for _, h := range r.of(fieldPromised) {
-		s := scalarText(h.v)
+		text := scalarText(h.v)
 		if h.v.Kind() == '0' {
-			n, err := strconv.ParseInt(s, 10, 64)
+			number, err := strconv.ParseInt(text, 10, 64)
 			switch {
-			case err == nil && len(s) == 10:
-				s = time.Unix(n, 0).UTC().Format(time.RFC3339)
-			case err == nil && len(s) == 13:
-				s = time.UnixMilli(n).UTC().Format(time.RFC3339)
+			case err == nil && len(text) == 10:
+				text = time.Unix(number, 0).UTC().Format(time.RFC3339)
+			case err == nil && len(text) == 13:
+				text = time.UnixMilli(number).UTC().Format(time.RFC3339)
 			}
-		} else if h.v.Kind() != '"' || isBlank(s) {
+		} else if h.v.Kind() != '"' || isBlank(text) {
 			continue
 		}
 
 		r.mark(h.v, fieldPromised)
-		return s
+		return text
 	}
 	return ""
 }
@@ -234,9 +234,9 @@ func (r *reader) notes(id fieldID) []string {
 	var all textSet
 	for _, h := range r.of(id) {
 		add := func(v contract.Value) {
-			if s := noteText(v); !isBlank(s) {
+			if text := noteText(v); !isBlank(text) {
 				r.mark(h.v, id)
-				all.add(s)
+				all.add(text)
 			}
 		}
 
@@ -288,7 +288,7 @@ func noteText(v contract.Value) string {
 			}
 		}
 		// A second text, or a member of an unknown name: quoting the whole object loses nothing.
-		if k := member.Key(); k != contract.FieldID && !ticket.IsMetadata(k) && !isEmpty(member) {
+		if key := member.Key(); key != contract.FieldID && !ticket.IsMetadata(key) && !isEmpty(member) {
 			return asText(v)
 		}
 	}
@@ -331,8 +331,8 @@ func parseBool(v contract.Value) (value, ok bool) {
 		}
 	}
 
-	d, ok := toDecimal(v)
-	switch plain := d.String(); {
+	number, ok := toDecimal(v)
+	switch plain := number.String(); {
 	case ok && plain == "1":
 		return true, true
 	case ok && plain == "0":
@@ -352,8 +352,8 @@ func asText(v contract.Value) string {
 // scalarText is a scalar as people write it: 18 and not 1.80e1.
 func scalarText(v contract.Value) string {
 	if v.Kind() == '0' {
-		d, _ := toDecimal(v) // which reads any number of JSON
-		return d.String()
+		number, _ := toDecimal(v) // which reads any number of JSON
+		return number.String()
 	}
 	return asText(v)
 }

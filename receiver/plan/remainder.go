@@ -49,11 +49,11 @@ type remainder struct {
 // remainder returns what r has not read of its object. said are the texts of the ticket's line or header: a value that
 // says the same again, as a displayName beside an equal name, is left out.
 func (r *reader) remainder(said ...string) remainder {
-	c := remainderCollector{splitter: r.splitter, said: said[:min(len(said), maxSaid)]}
+	collector := remainderCollector{splitter: r.splitter, said: said[:min(len(said), maxSaid)]}
 	for member := range r.obj.All() {
-		c.add("", member)
+		collector.add("", member)
 	}
-	return c.rest
+	return collector.rest
 }
 
 // A remainderCollector walks over an object.
@@ -148,8 +148,8 @@ func (c *remainderCollector) areItems(list contract.Value) bool {
 func (c *remainderCollector) texts(key string, list contract.Value) []string {
 	var all textSet
 	for e := range list.All() {
-		if s := c.element(key, e); s != "" {
-			all.add(s)
+		if text := c.element(key, e); text != "" {
+			all.add(text)
 		}
 	}
 	return all.texts
@@ -212,14 +212,14 @@ func (c *remainderCollector) text(path, value string) {
 // remainder is.
 func (r *reader) allergens() (lines []string) {
 	for _, h := range slices.Clone(r.of(fieldAllergens)) { // texts makes other readers
-		c := remainderCollector{splitter: r.splitter, isRead: true}
+		collector := remainderCollector{splitter: r.splitter, isRead: true}
 		if h.v.Kind() != '[' {
-			c.add("", h.v)
-		} else if texts := c.texts(h.v.Key(), h.v); len(texts) > 0 {
-			c.text(h.v.Key(), strings.Join(texts, ", "))
+			collector.add("", h.v)
+		} else if texts := collector.texts(h.v.Key(), h.v); len(texts) > 0 {
+			collector.text(h.v.Key(), strings.Join(texts, ", "))
 		}
 
-		for _, u := range c.rest.fields {
+		for _, u := range collector.rest.fields {
 			lines = append(lines, u.String())
 			r.mark(h.v, fieldAllergens)
 		}

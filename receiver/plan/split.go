@@ -70,28 +70,28 @@ func (p *Plan) split(
 		}
 	}
 
-	s := p.newSplitter(req)
-	s.venue, s.names, s.trace = v, names, trace
+	splitter := p.newSplitter(req)
+	splitter.venue, splitter.names, splitter.trace = v, names, trace
 	if v.Fallback != "" {
-		s.fallback = v.Fallback
+		splitter.fallback = v.Fallback
 	}
 
-	s.base = ticket.Ticket{
+	splitter.base = ticket.Ticket{
 		Venue: v.ID, VenueName: v.Name, Zone: v.Zone,
 		Device: device, Request: req.ID, Received: received,
 	}
-	s.res.Request = ticket.Request{
+	splitter.res.Request = ticket.Request{
 		Venue: v.ID, ID: req.ID, Device: device, Received: received,
 		Body: req.Raw,
 	}
 
-	s.splitRecords(req)
-	p.noteParts(s.res.Request.Drafts)
+	splitter.splitRecords(req)
+	p.noteParts(splitter.res.Request.Drafts)
 	if trace != nil {
 		trace.missing(p.routes, v, req)
-		s.res.Trace = trace.text.String()
+		splitter.res.Trace = trace.text.String()
 	}
-	return s.res
+	return splitter.res
 }
 
 func (s *splitter) splitRecords(req contract.PrintRequest) {
@@ -114,36 +114,36 @@ func (s *splitter) splitRecord(index int, rec *contract.Record, beside remainder
 
 	if rec.Unreadable != "" {
 		// A key occurs twice, and JSON does not say which value counts. A person must read both.
-		t := s.base
+		whole := s.base
 		// At the fallback, because routes could read the wrong one of two values.
-		t.Record, t.Raw = rec.ID, rec.Unreadable
+		whole.Record, whole.Raw = rec.ID, rec.Unreadable
 		if rec.Why != "" {
-			t.Banners = []string{rec.Why}
+			whole.Banners = []string{rec.Why}
 		}
-		beside.withLists().addTo(&t.Notes, &t.More, maxRecordRemainder)
-		s.add(s.fallback, t)
+		beside.withLists().addTo(&whole.Notes, &whole.More, maxRecordRemainder)
+		s.add(s.fallback, whole)
 		return
 	}
 
-	t, rest := s.header(rec)
+	header, rest := s.header(rec)
 	rest.fields = append(beside.fields, rest.fields...)
 	rest.lists = append(beside.lists, rest.lists...)
 	rest.hasList = rest.hasList || beside.hasList
-	t.MayCancel = strings.Trim(t.MayCancel+", "+rest.takeCancelling(), ", ")
+	header.MayCancel = strings.Trim(header.MayCancel+", "+rest.takeCancelling(), ", ")
 
 	if len(rec.Items) == 0 {
-		s.splitEmpty(rec, t, rest, beside)
+		s.splitEmpty(rec, header, rest, beside)
 		return
 	}
 
-	t.Notes = append(t.Notes, s.receiptAllergies(rec.Fields)...)
-	rest.addTo(&t.Notes, &t.More, maxRecordRemainder)
+	header.Notes = append(header.Notes, s.receiptAllergies(rec.Fields)...)
+	rest.addTo(&header.Notes, &header.More, maxRecordRemainder)
 
-	shares := s.splitItems(rec, t)
+	shares := s.splitItems(rec, header)
 	for _, list := range rest.lists {
 		// Expressions see items, and these are none: whoever cooks the items sees them too.
 		lines := span{from: len(s.lines)}
-		s.addList(list, 0, ticket.Line{Void: t.Void, Refire: t.Refire})
+		s.addList(list, 0, ticket.Line{Void: header.Void, Refire: header.Refire})
 		lines.to = len(s.lines)
 		for i := range shares {
 			shares[i].spans = append(shares[i].spans, lines)
@@ -151,7 +151,7 @@ func (s *splitter) splitRecord(index int, rec *contract.Record, beside remainder
 	}
 
 	for i := range shares {
-		out := t
+		out := header
 		out.Lines = shares[i].lines(s.lines)
 		s.add(shares[i].station, out)
 	}
@@ -229,13 +229,13 @@ type span struct {
 // addShare adds lines to the share of a station. Stations keep the order in which they first got an
 // item. There are few, so a list is enough.
 func addShare(shares []stationShare, station string, lines span) []stationShare {
-	i := slices.IndexFunc(shares, func(s stationShare) bool { return s.station == station })
-	if i < 0 {
-		i = len(shares)
+	at := slices.IndexFunc(shares, func(s stationShare) bool { return s.station == station })
+	if at < 0 {
+		at = len(shares)
 		shares = append(shares, stationShare{station: station})
 	}
 
-	shares[i].spans = append(shares[i].spans, lines)
+	shares[at].spans = append(shares[at].spans, lines)
 	return shares
 }
 
@@ -243,12 +243,12 @@ func addShare(shares []stationShare, station string, lines span) []stationShare 
 // and are marked, so that they cannot be mistaken for what this station usually makes. They are
 // copied because NoRoute is a matter of this ticket only.
 func (share *stationShare) lines(all []ticket.Line) []ticket.Line {
-	n := 0
+	count := 0
 	for _, s := range share.spans {
-		n += s.to - s.from
+		count += s.to - s.from
 	}
 
-	out := make([]ticket.Line, 0, n)
+	out := make([]ticket.Line, 0, count)
 	for _, noRoute := range []bool{false, true} {
 		for _, s := range share.spans {
 			if s.noRoute != noRoute {
@@ -270,29 +270,29 @@ func (share *stationShare) lines(all []ticket.Line) []ticket.Line {
 func (s *splitter) stations(rec *contract.Record, item int) (out []string, routed bool) {
 	done := false
 	for i := range s.plan.routes {
-		r := &s.plan.routes[i]
+		route := &s.plan.routes[i]
 		outcome, matched, err := "no match", false, (*expressionError)(nil)
 		switch {
 		case done:
 			outcome = "not reached" // an earlier route matched the item
-		case !r.serves(s.venue):
+		case !route.serves(s.venue):
 			outcome = "for another venue"
 		default:
-			if matched, err = s.match(i, r, rec, item); matched {
+			if matched, err = s.match(i, route, rec, item); matched {
 				outcome = "matched"
 			}
 		}
-		s.trace.route(r, outcome, err)
+		s.trace.route(route, outcome, err)
 		if !matched {
 			continue
 		}
-		for _, name := range r.to {
+		for _, name := range route.to {
 			if !slices.Contains(out, name) {
 				out = append(out, name)
 			}
 			routed = routed || !slices.Contains(s.plan.logs, name)
 		}
-		done = !r.continues
+		done = !route.continues
 	}
 	return out, routed || done
 }
