@@ -170,7 +170,7 @@ func (x *exchange) isProven(venue string) bool {
 }
 
 // keepsBody says whether Options.Reject gets the body of a refused request, whoever sent it. After a 400 it does: the
-// order is lost. So is that of an allowed venue whose device is not allowed or not named. After a 500 the
+// order is lost. So is the order of an allowed venue whose device is not allowed or not named. After a 500 the
 // service tries again, but if this body is the cause, all its attempts fail and the order is lost too. A 500
 // before the body was read has no body to keep.
 func (x *exchange) keepsBody(code Code) bool {
@@ -230,7 +230,7 @@ const (
 	Internal Code = "internal"
 )
 
-// An answering is how a Code is answered, and what a person can do about it.
+// An answering is how a Code is answered, with advice for a person.
 type answering struct {
 	status int
 	// Retry-After of a 503, in seconds. It is short where it may, because
@@ -240,7 +240,7 @@ type answering struct {
 	retryAfter string
 	// message is the default one. Refusals of headers and bodies have messages of their own, which name the field.
 	message string
-	// advice is what a person can do who finds a caller turned away, in the log or in the list of rejects: the caller
+	// advice is for a person who finds a caller turned away, in the log or in the list of rejects: the caller
 	// was refused as such, before its body was read. It is not part of the answer: a stranger is told nothing about the
 	// configuration.
 	advice string

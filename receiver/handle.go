@@ -186,9 +186,9 @@ func (r *Receiver) codeOf(ctx context.Context, err error) Code {
 }
 
 // Bodies cost memory twice. While they arrive, slow senders can hold many of them for seconds: maxLargeBodies limits
-// that. While they are parsed, planned and stored, each needs many times its size, the worst body 200 times: those of
-// usual size are let in until they are maxParsed bytes together, and larger ones one at a time, so that an order does
-// not wait for bodies that take seconds. What does not fit waits, or is answered 503 and comes again.
+// that. While they are parsed, planned and stored, each needs many times its size, the worst body 200 times: bodies
+// of usual size are let in until they are maxParsed bytes together, and larger ones one at a time, so that an order
+// does not wait for bodies that take seconds. A body that does not fit waits, or is answered 503 and comes again.
 const (
 	maxSmallBody   = 64 << 10 // is read without counting it; orders have a few kilobytes
 	maxLargeBodies = 64 << 20 // all larger ones together, so that callers cannot fill the memory of a small box
@@ -196,11 +196,11 @@ const (
 	maxParsed      = 512 << 10
 )
 
-// readBody reads the body within the time for the answer. After an error x.body holds what was read
-// until then.
+// readBody reads the body within the time for the answer. After an error x.body holds the part that was
+// read until then.
 func (r *Receiver) readBody(c echo.Context, x *exchange) error {
 	req, limit := c.Request(), x.policy.MaxBody
-	if req.ContentLength > limit { // answered without reading any of it; readRefused keeps what may be kept
+	if req.ContentLength > limit { // answered without reading any of it; readRefused keeps a part of it
 		return tooLarge(limit)
 	}
 	size := limit
@@ -225,8 +225,9 @@ func (r *Receiver) readBody(c echo.Context, x *exchange) error {
 	return nil
 }
 
-// readAll makes x.body what from has, at most size bytes and one. A large body is read only if it has room beside the
-// other large ones; the caller is answered 503 otherwise, and its retry comes when the memory is free again.
+// readAll makes x.body the content of from, at most size bytes and one. A large body is read only if it has room
+// beside the other large ones; the caller is answered 503 otherwise, and its retry comes when the memory is free
+// again.
 func (r *Receiver) readAll(x *exchange, from io.Reader, size int64) error {
 	var buf bytes.Buffer
 	buf.Grow(int(min(size, 8<<10)) + bytes.MinRead)
@@ -258,12 +259,12 @@ func (r *Receiver) reserve(x *exchange, size int64) bool {
 }
 
 // maxRatio is how many times larger than it was sent a compressed body may be, unless it is small: orders
-// compress to a tenth, and those of many equal items to a fiftieth.
+// compress to a tenth, and orders of many equal items to a fiftieth.
 const maxRatio = 100
 
 // decompress replaces a body that was compressed with gzip. It looks at the first bytes, which no JSON has,
-// and not at Content-Encoding: a proxy may have left the header and not the compression, or the reverse. What
-// was decompressed before an error stays, for a person to see.
+// and not at Content-Encoding: a proxy may have left the header and not the compression, or the reverse. The
+// part that was decompressed before an error stays, for a person to see.
 func (r *Receiver) decompress(x *exchange, limit int64) error {
 	if !bytes.HasPrefix(x.body, gzipMagic) {
 		return nil
@@ -294,7 +295,7 @@ var gzipMagic = []byte{0x1f, 0x8b}
 
 func isCorrupt(err error) bool { _, ok := errors.AsType[flate.CorruptInputError](err); return ok }
 
-// bodyError is the refusal for an error while the body was read. That of a broken connection is no 4xx,
+// bodyError is the refusal for an error while the body was read. A broken connection is no 4xx,
 // because a retry may help.
 func (x *exchange) bodyError(err error) error {
 	if already, ok := errors.AsType[*refusal](err); ok {
@@ -313,7 +314,7 @@ func tooLarge(limit int64) error {
 }
 
 // readRefused runs after the answer to a request that was refused before its body was read to the end. It
-// reads what is kept for a person and discards the rest. The caller may already be gone.
+// reads the part that is kept for a person and discards the rest. The caller may already be gone.
 func (r *Receiver) readRefused(x *exchange, req *http.Request) {
 	from := io.LimitReader(io.MultiReader(bytes.NewReader(x.body), req.Body), maxRejectBody+1)
 	size := min(req.ContentLength, maxRejectBody)

@@ -12,7 +12,7 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// A Hindrance is why a refused request cannot be printed yet, and what a person can do.
+// A Hindrance is why a refused request cannot be printed yet, with advice for a person.
 type Hindrance struct{ Message string }
 
 func (h *Hindrance) Error() string { return h.Message }
@@ -20,7 +20,7 @@ func (h *Hindrance) Error() string { return h.Message }
 func hindrance(format string, args ...any) error { return &Hindrance{fmt.Sprintf(format, args...)} }
 
 // PrintLate prints a request that was refused, as if it came now, headed LATE. It goes the way of every other:
-// by its id, what has printed does not print again, neither now nor when the service sends it. The cause must
+// by its id, a printed order does not print again, neither now nor when the service sends it. The cause must
 // be mended, unless lenient: then it prints by the lenient rules, or as text, whatever was wrong with it. Only
 // its venue must be configured, because that says where it prints.
 //
@@ -63,7 +63,7 @@ func (p *compiledPolicy) named(idOrName string) *Venue {
 	return nil
 }
 
-// mended says what of the cause is still there.
+// mended returns the part of the cause that is still there.
 func (x *exchange) mended(one StoredReject, lenient bool) error {
 	switch {
 	case one.turnedAway():
@@ -99,21 +99,21 @@ type Relayed struct {
 	Body     []byte
 }
 
-// A Refused is a relayed request that cannot be printed as it is, now or later: what is to be kept of it, so that a
-// person sees it and prints it.
+// A Refused is a relayed request that cannot be printed as it is, now or later. It is kept, so that a person sees it
+// and prints it.
 type Refused struct{ Reject }
 
 func (e *Refused) Error() string { return e.Message }
 
 // Relay takes a request that a relay has stored, as if it had been posted here. It goes the way of every other: by its
-// id, what has printed does not print again, whichever way it came first. When Relay returns nil, all of the request
+// id, a printed order does not print again, whichever way it came first. When Relay returns nil, all of the request
 // would survive a power cut.
 //
-// The service was answered 200 by the relay, so nobody sends the request again and nobody was told that it is wrong.
+// The service was answered 200 by the relay, so the request is not sent again and no person was told that it is wrong.
 // It is therefore read leniently whatever receiver.schema says, from whichever device, and has no limit but the
 // relay's. The error is a [*Refused] if no retry can help; after any other the outcome is unknown and a retry is safe.
-// Relay waits for the disk no longer than receiver.respond_within, also after ctx has ended: what was begun is
-// finished.
+// Relay waits for the disk no longer than receiver.respond_within, also after ctx has ended: a request
+// that was begun is finished.
 func (r *Receiver) Relay(ctx context.Context, one Relayed) (receipt ticket.Receipt, err error) {
 	policy := r.policy.Load()
 

@@ -17,7 +17,7 @@ import (
 )
 
 // countStored counts a request that is on stable storage. A conflict has Duplicate set too; it is counted as a conflict
-// only, because that is what the operator must look at.
+// only, because the operator must look at it.
 func (r *Receiver) countStored(t ticket.Receipt) {
 	reason := reasonStored
 	switch {
@@ -42,7 +42,7 @@ func (r *Receiver) logAccepted(x *exchange, t ticket.Receipt) {
 		slog.Int("jobs", t.Jobs), slog.Bool("duplicate", t.Duplicate))
 }
 
-// network is the address without what one caller can choose freely: a household has 2^64 addresses of
+// network is the address without the part that one caller can choose freely: a household has 2^64 addresses of
 // IPv6. Text that is no address is one network.
 func network(address string) string {
 	parsed, err := netip.ParseAddr(address)

@@ -53,11 +53,11 @@ type Policy struct {
 type Venue struct {
 	plan.Venue
 	Devices []string // that are allowed to post for it; empty: any
-	// Secrets, if there are any, are like those of the Policy, for this venue alone: its requests are taken
+	// Secrets, if there are any, are like Policy.Secrets, for this venue alone: its requests are taken
 	// only with one of them, and with them only its requests.
 	Secrets []string
 
-	secretOwner string // whose secret its requests must have: its id, or "" for that of the policy
+	secretOwner string // whose secret its requests must have: its id, or "" for the policy's
 }
 
 // A compiledPolicy is a Policy that was checked and copied. It never changes.
@@ -67,12 +67,12 @@ type Venue struct {
 type compiledPolicy struct {
 	Policy   // with canonical headers
 	secrets  []secret
-	openPath bool // the path without a secret is that of some venue
+	openPath bool // some venue posts to the path without a secret
 	address  echo.IPExtractor
 	venues   map[string]*Venue // by canonical id
 }
 
-// conflictText says what is done with other content under a known id.
+// conflictText says how other content under a known id is treated.
 func (p *compiledPolicy) conflictText() string {
 	if p.ReportConflict {
 		return "nothing of it is printed (receiver.conflict: report)"
@@ -92,7 +92,7 @@ type secret struct {
 	venue string // the id of its venue; "": the policy's
 }
 
-// compile checks a policy and copies what a caller could still change.
+// compile checks a policy and copies the parts that a caller could still change.
 func compile(from *Policy) (*compiledPolicy, error) {
 	compiled := &compiledPolicy{Policy: *from, address: addressExtractor(from.TrustedProxies),
 		venues: make(map[string]*Venue, len(from.Venues))}
@@ -135,7 +135,7 @@ func (p *compiledPolicy) addVenue(i int, v Venue) error {
 		return fmt.Errorf("venues[%d].id: %s is defined twice", i, id)
 	}
 
-	v.ID = id // canonical: it is compared with that of the header, and stored
+	v.ID = id // canonical: it is compared with the header, and stored
 	if len(v.Secrets) > 0 {
 		v.secretOwner = id
 		p.addSecrets(v.Secrets, id)

@@ -11,7 +11,7 @@
 // were refused, shapes.go which fields the others have.
 //
 // Echo is imported nowhere else. Each policy has its own Echo instance, whose middleware is the list of
-// checks; the server is that of net/http.
+// checks; the server is from net/http.
 package receiver
 
 import (
@@ -63,7 +63,7 @@ type Options struct {
 	// Heard is when venues were heard of before the start, by id: see [Receiver.Heard].
 	Heard map[string]time.Time
 
-	// Shapes keeps which fields the stored requests have. Nil: nobody asks.
+	// Shapes keeps which fields the stored requests have. Nil: they are not kept.
 	Shapes *Shapes
 
 	Logger     *slog.Logger // required
@@ -79,7 +79,7 @@ type Reject struct {
 	Address   string    `json:"address,omitempty"`   // of the caller, as far as receiver.trusted_proxies tell
 	Count     int       `json:"count,omitempty"`     // requests of a caller that was turned away; 0 with a body
 	Code      string    `json:"code"`                // error.code of the answer, or wrong_path
-	Message   string    `json:"message"`             // why, and what to do
+	Message   string    `json:"message"`             // the cause and the advice
 	Secret    bool      `json:"secret,omitempty"`    // it came by the secret path of its venue, or from its relay
 	Body      []byte    `json:"body,omitempty"`      // as much as was read, at most 8 MiB
 	Truncated bool      `json:"truncated,omitempty"` // there was, or may have been, more
@@ -123,7 +123,7 @@ func New(o Options) (*Receiver, error) {
 		small:    semaphore.NewWeighted(maxParsed),
 		large:    semaphore.NewWeighted(1),
 		limiter:  newLogLimiter(),
-		// Ten at once, then one in six seconds: a new box shows what is wrong, a flood from many addresses
+		// Ten at once, then one in six seconds: a new box shows its faults, a flood from many addresses
 		// writes little.
 		strangers: rate.NewLimiter(rate.Every(6*time.Second), 10),
 	}
@@ -146,8 +146,8 @@ func (r *Receiver) Heard(venue string) time.Time {
 }
 
 // SetPolicy checks p and applies it to requests that arrive from now on. Requests that have begun finish
-// with the policy they began with. The caller may change p itself afterwards, but not what p.Plan and
-// p.Names point to. After an error nothing has changed.
+// with the policy they began with. The caller may change p itself afterwards, but not the targets of
+// p.Plan and p.Names. After an error nothing has changed.
 func (r *Receiver) SetPolicy(p *Policy) error {
 	compiled, err := compile(p)
 	if err != nil {
@@ -186,7 +186,7 @@ const (
 )
 
 // Group says with which others the connections of a caller are counted, and how many these may have
-// together; ("", 0) is no limit. Behind a trusted proxy nobody can say whose a connection is before its
+// together; ("", 0) is no limit. Behind a trusted proxy a connection has no known owner before its
 // requests are read. Those that allow_from refuses are few, and not none: the service must get its 403,
 // and the operator must see it, when its address has changed.
 func (r *Receiver) Group(caller netip.Addr) (name string, most int) {
@@ -199,7 +199,7 @@ func (r *Receiver) Group(caller netip.Addr) (name string, most int) {
 	return network(caller.String()), maxConnsOfAddress
 }
 
-// Caller is the network of who sends a request, by the active policy: for limits of what strangers cause.
+// Caller is the network of who sends a request, by the active policy: for limits on strangers.
 func (r *Receiver) Caller(req *http.Request) string { return network(r.policy.Load().address(req)) }
 
 // HTTPServer returns a server for r, not yet started, with every time-out set.
@@ -209,7 +209,7 @@ func (r *Receiver) HTTPServer() *http.Server {
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       readTimeout,
 		WriteTimeout:      writeTimeout,
-		// Mostly failed TLS handshakes of scanners, which would hide what matters at a higher level.
+		// Mostly failed TLS handshakes of scanners, which would hide important lines at a higher level.
 		ErrorLog: slog.NewLogLogger(r.log.Handler(), slog.LevelDebug),
 	}
 }

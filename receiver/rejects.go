@@ -40,7 +40,7 @@ type StoredReject struct {
 
 // Rejects keeps refused requests. One goroutine writes them one after another, and bodies that do not fit
 // into its small buffer are dropped, so that a flood of bad requests does not slow the queue's commits.
-// A crash loses what is in that buffer. Bodies are on the disk only. It is safe for concurrent use.
+// A crash loses the content of that buffer. Bodies are on the disk only. It is safe for concurrent use.
 //
 // The point of sale has shown a person that the order was refused, so losing one here is acceptable, and
 // nothing here may delay an order. Each loss is counted.
@@ -58,7 +58,7 @@ type Rejects struct {
 	kept []StoredReject // oldest first, without bodies
 }
 
-// keeping is a body on its way to the disk, and who waits for that; nil: nobody.
+// keeping is a body on its way to the disk, and the channel that is told; nil: none.
 type keeping struct {
 	one    Reject
 	stored chan<- error
@@ -71,12 +71,12 @@ const (
 	droppedStorage = "storage" // the disk did not take it
 )
 
-// OpenRejects reads what is kept and starts the goroutine that writes; Close ends it. reg may be nil.
+// OpenRejects reads the kept requests and starts the goroutine that writes; Close ends it. reg may be nil.
 //
 // An error of the store is returned, because the same store must be able to keep orders.
 func OpenRejects(store, bodies kv.Store, log *slog.Logger, reg prometheus.Registerer) (*Rejects, error) {
-	rejects := &Rejects{kv: store, bodies: bodies, log: log, in: make(chan keeping, 64), done: make(chan struct{}), next: 1,
-		dropped: map[string]prometheus.Counter{}}
+	rejects := &Rejects{kv: store, bodies: bodies, log: log, in: make(chan keeping, 64), done: make(chan struct{}),
+		next: 1, dropped: map[string]prometheus.Counter{}}
 	counters := promauto.With(reg).NewCounterVec(prometheus.CounterOpts{
 		Name: "ticketrail_receiver_rejects_dropped_total",
 		Help: "Bodies of refused requests that were not kept, or not any more, by reason.",
@@ -123,8 +123,8 @@ func (r *Rejects) Keep(one Reject) {
 }
 
 // Store keeps a body and returns nil when it is on the disk. After an error a retry is safe: a body that is kept
-// already is not kept twice. It is for what nobody sends again and no person has been told: a relay takes no body that
-// is larger than may be.
+// already is not kept twice. It is for a request that is not sent again and of which no person has been told: a relay
+// takes no body that is larger than may be.
 func (r *Rejects) Store(ctx context.Context, one Reject) error {
 	stored := make(chan error, 1)
 	r.waiting.Add(int64(len(one.Body)))
@@ -166,7 +166,7 @@ func (r *Rejects) write() {
 	}
 }
 
-// keep stores a request, and then lists it: what is listed can be read. mayBeKept says that it may be a retry.
+// keep stores a request, and then lists it: a listed one can be read. mayBeKept says that it may be a retry.
 func (r *Rejects) keep(one Reject, mayBeKept bool) error {
 	added := StoredReject{ID: r.next, Size: len(one.Body), Reject: one}
 	added.Body = nil
@@ -225,8 +225,8 @@ func (s StoredReject) repeats(old StoredReject) bool {
 	return s.turnedAway() && old.turnedAway() && s.Code == old.Code && s.Venue == old.Venue && s.Address == old.Address
 }
 
-// excess is the index of what must be dropped next; -1: all may stay. Of the callers it is the oldest one of the
-// network that has most of them. Of the bodies it is the oldest one, but what has come by a secret goes last; and if
+// excess is the index of the entry that must be dropped next; -1: all may stay. Of the callers it is the oldest one of
+// the network that has most of them. Of the bodies it is the oldest one, but those with a secret go last; and if
 // they take too much room, the largest one goes first: an order is small.
 func excess(list []StoredReject) int {
 	networks, callers, bytes := map[string]int{}, 0, 0
@@ -264,7 +264,7 @@ func excess(list []StoredReject) int {
 	return first
 }
 
-// List returns what is kept, newest first, without the bodies.
+// List returns the kept requests, newest first, without the bodies.
 func (r *Rejects) List() []StoredReject {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -273,7 +273,7 @@ func (r *Rejects) List() []StoredReject {
 	return out
 }
 
-// Close writes what is in the buffer and stops. Keep must not be called any more.
+// Close writes the content of the buffer and stops. Keep must not be called any more.
 func (r *Rejects) Close(ctx context.Context) error {
 	close(r.in)
 	select {

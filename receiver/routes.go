@@ -61,7 +61,7 @@ func (r *Receiver) routes(p *compiledPolicy) *echo.Echo {
 	return e
 }
 
-// A check refuses a request because of its headers, or notes in x what they say.
+// A check refuses a request because of its headers, or notes their values in x.
 type check func(c echo.Context, x *exchange) error
 
 // inOrder is middleware that makes checks up to the first that refuses.
@@ -81,7 +81,7 @@ func inOrder(checks ...check) echo.MiddlewareFunc {
 // An exchange is the state of one request and its answer. Only the goroutine of the request uses
 // it, so it needs no lock.
 type exchange struct {
-	policy   *compiledPolicy // for all of the request, even if a reload replaces it meanwhile
+	policy   *compiledPolicy // for all of the request, even if a reload replaces it
 	mode     contract.Mode
 	start    time.Time // just after the headers were read
 	deadline time.Time // for the answer
@@ -93,7 +93,7 @@ type exchange struct {
 	address     string // of the caller
 
 	body    []byte
-	request contract.PrintRequest // what was parsed of it
+	request contract.PrintRequest // the body, parsed
 	// bodyRead: the body was read to its end. truncated: reading began, and body lacks the rest.
 	bodyRead  bool
 	truncated bool
@@ -253,7 +253,7 @@ func checkContentType(c echo.Context, _ *exchange) error {
 	return nil
 }
 
-// maxDevice limits what is stored of a device id, in bytes. Real ones have about twenty.
+// maxDevice limits the stored part of a device id, in bytes. Real ones have about twenty.
 const maxDevice = 200
 
 // truncateDevice makes a header's value safe to store: valid UTF-8 of at most maxDevice bytes. The

@@ -45,11 +45,11 @@ type Shape struct {
 	Fields   []Field `json:"fields"`   // by path and use
 }
 
-// A Field is one path in the requests of a venue, with what was done with its values. A path whose values had different
+// A Field is one path in the requests of a venue, with the use of its values. A path whose values had different
 // uses is several fields.
 type Field struct {
 	Path     string    `json:"path"`         // keys from the root of the body, without indices
-	Use      plan.Use  `json:"use"`          // what became of it
+	Use      plan.Use  `json:"use"`          // read, noise, unread or silenced
 	As       string    `json:"as,omitempty"` // the key under ticket.fields that read it, or why it is noise
 	Example  string    `json:"example"`      // its newest value, without control characters
 	Requests int       `json:"requests"`     // that had it
@@ -66,13 +66,13 @@ func ShapeOf(leaves []plan.Leaf) (s Shape) {
 	return s
 }
 
-// Unread returns the fields that nobody has mapped or silenced.
+// Unread returns the fields that are neither mapped nor silenced.
 func (s Shape) Unread() []Field {
 	return slices.DeleteFunc(slices.Clone(s.Fields), func(f Field) bool { return f.Use != plan.Unread })
 }
 
 // Shapes keeps the shape of each venue's requests. They are looked at after they were answered, and not all of many at
-// once. It stores what it has at most once a minute, so a crash forgets a minute. It is safe for concurrent use.
+// once. It stores the shapes at most once a minute, so a crash forgets a minute. It is safe for concurrent use.
 type Shapes struct {
 	kv     kv.Store
 	log    *slog.Logger
@@ -86,7 +86,7 @@ type Shapes struct {
 	timer   *time.Timer                // will store; nil: nothing has changed
 }
 
-// OpenShapes reads what is kept; Close stores it. reg may be nil.
+// OpenShapes reads the stored shapes; Close stores them. reg may be nil.
 func OpenShapes(store kv.Store, log *slog.Logger, reg prometheus.Registerer) (*Shapes, error) {
 	shapes := &Shapes{kv: store, log: log, rate: rate.NewLimiter(shapesASecond, shapesAtOnce),
 		labels: map[string]map[string]bool{}, venues: map[string]*Shape{}, changed: map[string]bool{},
@@ -252,7 +252,7 @@ func (s *Shapes) Of(venue string) Shape {
 	return out
 }
 
-// Forget removes the fields for which gone is true: a reload has changed what becomes of them, and the next request
+// Forget removes the fields for which gone is true: a reload has changed their use, and the next request
 // that has them shows it.
 func (s *Shapes) Forget(gone func(Field) bool) {
 	s.mu.Lock()
@@ -266,7 +266,7 @@ func (s *Shapes) Forget(gone func(Field) bool) {
 	}
 }
 
-// Close stores what is not stored. No request may be answered any more: what the timer finds later is nothing.
+// Close stores the shapes that have changed. No request may be answered any more, so the timer finds nothing later.
 func (s *Shapes) Close(context.Context) error {
 	s.store()
 	return nil

@@ -9,8 +9,8 @@
 //
 // The contract is the document "Restaurant Point-of-Sale Integration Service: Labor Data,
 // Authentication and Print Webhooks" of the service's provider. Section numbers in comments, here and
-// in the packages receiver, pos and sim, are those of that document. It is not part of this
-// repository. What it does not state is marked as such.
+// in the packages receiver, pos and sim, refer to that document. It is not part of this
+// repository. Names that it does not state are marked as such.
 package contract
 
 import (
@@ -31,7 +31,7 @@ const (
 // ContentType is the media type of every body, either way.
 const ContentType = "application/json"
 
-// Statuses of the answer to a print request, and what the service does (section 6.3). Only an error
+// Statuses of the answer to a print request, and the reaction of the service (section 6.3). Only an error
 // that may pass is answered with a status that is retried: a request that can never be printed
 // would be sent four times without success.
 const (

@@ -12,7 +12,7 @@ import (
 )
 
 // How a body is read: parse makes a tree of it; read checks the shape that section 2.4 of the contract
-// states; anomalies notes what is odd but can be printed. What is not checked here prints somehow: a
+// states; anomalies notes deviations that can be printed. A field that is not checked here prints somehow: a
 // field that is wrong must never cost the order, a shape that is wrong would make a ticket that says
 // nothing.
 
@@ -20,7 +20,7 @@ import (
 type Mode int
 
 const (
-	// Lenient accepts what can be printed, and counts deviations. It is the default: a service that
+	// Lenient accepts every body that can be printed, and counts deviations. It is the default: a service that
 	// changes a detail must not stop the kitchen.
 	Lenient Mode = iota
 	// Strict also refuses a request whose first record's id is not a UUID. Such an order is lost, and the service logs
@@ -47,7 +47,8 @@ type Record struct {
 	ID     string  // canonical; empty if there is none or it is not a string
 	Fields Value   // the whole record, items included
 	Items  []Value // objects; childItems of each is absent, null or a list of objects
-	// Unreadable is what prints of a body that cannot be read, which is its only record. Otherwise it is empty.
+	// Unreadable is the text that prints for a body that cannot be read, which is its only record. Otherwise it is
+	// empty.
 	Unreadable string
 	Why        string // heads an unreadable record
 }
@@ -102,7 +103,7 @@ func Open(body []byte, mode Mode) (PrintRequest, error) {
 	envelope, repeats, err := parse(body)
 	request := PrintRequest{Raw: body, Envelope: envelope}
 	if err == nil && repeats && isAmbiguous(envelope) {
-		request.setText(true, math.MaxInt) // a few times the body at most: what is not UTF-8 takes more bytes
+		request.setText(true, math.MaxInt) // a few times the body at most: a byte that is not UTF-8 becomes three
 		request.Anomalies = []Anomaly{DuplicateKey}
 		return request, nil
 	}
@@ -174,7 +175,7 @@ func (p *PrintRequest) readItems() *Mismatch {
 	var count counter
 	for i := range p.Records {
 		record := &p.Records[i]
-		// null is no items: what an empty list becomes in some languages.
+		// null is no items: some languages write an empty list so.
 		if record.Fields.Get(FieldItems).Kind() == 'n' {
 			continue
 		}

@@ -12,11 +12,11 @@ import (
 const maxText = 8000
 
 // setText makes p one unreadable record, of which at most so many bytes print. isJSON says that its body had no syntax
-// error. The id is that of the first record, else it is made of the content, so that a retry is recognised.
+// error. Its id is the first record's, else it is made of the content, so that a retry is recognised.
 func (p *PrintRequest) setText(isJSON bool, most int) {
 	records := p.Envelope.Get(FieldRecords)
 	var text string
-	switch { // what a retry has too, if it can be told
+	switch { // the part that a retry has too, if it can be told
 	case isJSON && p.Envelope.recordsKeys() == 1:
 		text = records.JSON()
 	case isJSON:

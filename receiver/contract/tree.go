@@ -17,8 +17,8 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// A Value is a JSON value of a body with everything in it: its own node, then those of its members or elements, in the
-// order received. A Value that is not there is nil. All readers share the nodes, and nobody changes them.
+// A Value is a JSON value of a body with everything in it: its own node, then the nodes of its members or elements, in
+// the order received. A Value that is not there is nil. All readers share the nodes, which never change.
 //
 // There is no other form of a body. A node takes 48 bytes, and its texts point into one copy of the body.
 type Value []node
@@ -26,7 +26,7 @@ type Value []node
 type node struct {
 	kind  jsontext.Kind
 	index int32 // in the whole body
-	size  int32 // nodes of the value: its own, and those of what is in it
+	size  int32 // nodes of the value: its own, and all below it
 	key   string
 	text  string // see Value.Text
 }
@@ -60,9 +60,9 @@ func (v Value) Index() int { return int(v[0].index) }
 // Key is the name of a member of an object.
 func (v Value) Key() string { return v[0].key }
 
-// Text is what a string says. Of any other value it is the value as received. Bytes that are not UTF-8 are U+FFFD in a
-// string; an id that is not Unicode is quoted: two of them must not become one, or the second order would be taken for
-// a duplicate of the first.
+// Text is the content of a string. Of any other value it is the value as received. Bytes that are not UTF-8 are
+// U+FFFD in a string; an id that is not Unicode is quoted: two of them must not become one, or the second order would
+// be taken for a duplicate of the first.
 func (v Value) Text() string {
 	if len(v) == 0 {
 		return ""
@@ -76,6 +76,7 @@ func (v Value) All() iter.Seq[Value] {
 		if len(v) == 0 {
 			return
 		}
+
 		for rest := v[1:]; len(rest) > 0; {
 			size := rest[0].size
 			if !yield(rest[:size:size]) {
@@ -107,7 +108,7 @@ func (v Value) Get(key string) Value {
 }
 
 // JSON is the value on one line in the order received, without metadata and without the members that are named. Only
-// what JSON requires is escaped, because tickets show it.
+// the characters that JSON requires are escaped, because tickets show it.
 func (v Value) JSON(without ...Value) string { return string(v.appendJSON(nil, without)) }
 
 func (v Value) appendJSON(b []byte, without []Value) []byte {
@@ -119,6 +120,7 @@ func (v Value) appendJSON(b []byte, without []Value) []byte {
 			if ticket.IsMetadata(member.Key()) || slices.ContainsFunc(without, isOut) {
 				continue
 			}
+
 			b = append(appendText(b, member.Key()), ':')
 			b = append(member.appendJSON(b, without), ',')
 		}
@@ -140,7 +142,7 @@ func appendText(b []byte, s string) []byte {
 	return b
 }
 
-// parse reads a body, which must be one object. Of a body with an error it returns what comes before the error.
+// parse reads a body, which must be one object. Of a body with an error it returns the part before the error.
 // repeats says that an object has a key more than once.
 func parse(body []byte) (v Value, repeats bool, err error) {
 	v, err = parseWith(body, jsontext.AllowInvalidUTF8(true))
@@ -241,7 +243,7 @@ func (t *treeReader) scalar(kind jsontext.Kind) error {
 	return t.add(kind, text)
 }
 
-// unquoted is what a string spells. exactly says that a string that is not Unicode is quoted as it is spelled.
+// unquoted is the text that a string spells. exactly says that a string that is not Unicode is quoted as it is spelled.
 func (t *treeReader) unquoted(text string, exactly bool) string {
 	inside := text[1 : len(text)-1]
 	if t.isUnicode && strings.IndexByte(inside, '\\') < 0 {

@@ -21,8 +21,8 @@ import (
 // expression is limited, whatever the request is (maxLoopSteps). An
 // expression over its limit fails: its route does not match, and the next routes are tried.
 
-// What an expression may cost, beside the limits of expr itself. The operator writes the expressions, but a caller
-// chooses the request that they run on, and an answer is due within seconds.
+// Limits of the cost of an expression, beside the limits of expr itself. The operator writes the expressions, but a
+// caller chooses the request that they run on, and an answer is due within seconds.
 const (
 	// maxLoopSteps limits an expression that loops over a list for each item: the number of items times
 	// the elements of all lists of their record, in all records of a request. A thousand items with
@@ -52,7 +52,7 @@ type expression struct {
 	refs    []string // the fields it reads by a plain path: record.a.b, item.c
 }
 
-// venueEnv is what expressions see of the venue. It is a struct and not a map, so that expr reports a
+// venueEnv is the venue as expressions see it. It is a struct and not a map, so that expr reports a
 // misspelt member when the configuration is read.
 type venueEnv struct {
 	ID   string `expr:"id"`
@@ -90,7 +90,7 @@ func compileRoute(i int, r Route) (route, []error) {
 	return out, problems
 }
 
-// compileExpression compiles an expression and finds out what it reads. It does so when the configuration is
+// compileExpression compiles an expression and finds the fields that it reads. It does so when the configuration is
 // read, so that a mistake is reported by the check of the configuration and not by the first order.
 func compileExpression(when string) (*expression, error) {
 	program, err := expr.Compile(when,
@@ -110,7 +110,7 @@ func compileExpression(when string) (*expression, error) {
 		return nil, conciseError(err)
 	}
 
-	// What the expression reads decides how often it is evaluated and what a trace can tell about it.
+	// The fields decide how often the expression is evaluated, and a trace names those that are missing.
 	compiled := &expression{program: program}
 	found := &referenceCollector{}
 	ast.Walk(&tree.Node, found)
@@ -188,7 +188,7 @@ func (nilSafe) Visit(node *ast.Node) {
 	}
 }
 
-// orFalse appends ?? false to what may be nil.
+// orFalse appends ?? false to a node that may be nil.
 func orFalse(node *ast.Node) {
 	switch (*node).(type) {
 	case *ast.MemberNode, *ast.ChainNode:
@@ -196,7 +196,7 @@ func orFalse(node *ast.Node) {
 	}
 }
 
-// A referenceCollector finds what an expression reads. It errs on the safe side: item that is
+// A referenceCollector finds the fields that an expression reads. It errs on the safe side: item that is
 // hidden behind $env counts as read, and a path with a computed key is no reference.
 type referenceCollector struct {
 	item  bool
@@ -246,7 +246,7 @@ func (e *expressionError) Error() string { return fmt.Sprintf("%s (%s)", e.msg, 
 
 const tooManySteps = "the expression loops over a list for every item, and this request is too large for that"
 
-// setEnv makes the item and its record what the expressions see. The record is converted once, when the
+// setEnv makes the item and its record visible to the expressions. The record is converted once, when the
 // first expression needs it. The item is taken from the converted record, so item and record.items[n]
 // are the same object to an expression.
 func (s *splitter) setEnv(rec *contract.Record, item int) {

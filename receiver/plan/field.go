@@ -13,7 +13,7 @@ import (
 type fieldID int
 
 const (
-	fieldName        fieldID = iota // what to make; an item without one prints as its JSON
+	fieldName        fieldID = iota // the dish; an item without one prints as its JSON
 	fieldQuantity                   // how many; absent means 1, below zero means void
 	fieldRefire                     // made a second time; holds for everything nested below
 	fieldSort                       // position on the ticket; see splitter.sortedIndices
@@ -92,7 +92,7 @@ func DefaultFields() map[string][]string {
 // A target is one path of a field.
 type target struct {
 	field fieldID
-	rank  int      // of the path among those of the field
+	rank  int      // of the path among the paths of the field
 	key   string   // the first key of the path
 	rest  []string // the others
 	kind  flagKind // of fieldVoid and fieldRemoved
@@ -125,7 +125,7 @@ func (f fieldPaths) add(id fieldID, kind flagKind, paths []string) {
 	}
 }
 
-// set overrides the paths of a field; those of a void are added. It returns what is wrong with them, or "". An empty
+// set overrides the paths of a field; paths of a void are added. It returns their fault, or "". An empty
 // list switches a field off; package config refuses one in the configuration file, where it is more likely a mistake.
 func (f fieldPaths) set(name string, paths []string) string {
 	names := make([]string, len(fields))

@@ -10,7 +10,7 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// header reads what a ticket says above its lines, and what is unread beside it. Texts that people also number, as a
+// header reads the head of a ticket, and the unread fields beside it. Texts that people also number, as a
 // table or a course, may be JSON numbers; in a name or a type a number would be an internal id that says nothing to a
 // cook.
 func (s *splitter) header(rec *contract.Record) (ticket.Ticket, remainder) {
@@ -49,7 +49,7 @@ func (s *splitter) header(rec *contract.Record) (ticket.Ticket, remainder) {
 	return t, rest
 }
 
-// emptyHeader says that nothing in the header would tell a cook what the ticket is about. Without
+// emptyHeader says that nothing in the header would tell a cook the subject of the ticket. Without
 // items, such a record prints as its JSON.
 func emptyHeader(t ticket.Ticket) bool {
 	return t.Number == "" && t.Table == "" && t.Server == "" && t.Type == "" && t.Guests == "" && t.Customer == "" &&
@@ -99,7 +99,7 @@ func (s *splitter) addItem(item contract.Value, depth int, parent ticket.Line) (
 	return key, hasKey
 }
 
-// line reads an item without what is nested below it. It returns the lists that are unread children too.
+// line reads an item without the items nested below it. It returns the lists that are unread children too.
 func (s *splitter) line(
 	r *reader, children []contract.Value, depth int, parent ticket.Line,
 ) (ticket.Line, []childList) {
@@ -184,7 +184,7 @@ var contractFields = []string{
 	contract.FieldRequestStamp, contract.FieldResponseStamp,
 }
 
-// envelopeRemainder is what the envelope says beside the records. The first record prints it.
+// envelopeRemainder is the unread part of the envelope beside the records. The first record prints it.
 func (s *splitter) envelopeRemainder() remainder {
 	r := &reader{splitter: s, obj: s.envelope}
 
@@ -228,7 +228,7 @@ func (r *reader) void(quantity decimal, modifier bool) bool {
 	for _, h := range r.of(fieldVoid) {
 		if saysVoid(h.kind, h.v, modifier) {
 			isVoid = true
-			if kind := h.v.Kind(); kind != '{' && kind != '[' { // what is in it says more than that
+			if kind := h.v.Kind(); kind != '{' && kind != '[' { // its members say more than that
 				r.mark(h.v, fieldVoid)
 			}
 		} else if yes, readable := parseBool(h.v); h.kind != voidStatus && readable && !yes {

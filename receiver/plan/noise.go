@@ -13,9 +13,9 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// This file says what no cook needs: which fields may be left out of a ticket although no path reads them. Whatever is
-// not listed here prints. A rule that is too wide hides an allergy, one that is too narrow costs a line of paper, so
-// each names what it is for, and a word is listed only if it means the same in every field.
+// This file lists the fields that no cook needs: they may be left out of a ticket although no path reads them. Whatever
+// is not listed here prints. A rule that is too wide hides an allergy, one that is too narrow costs a line of paper, so
+// each names its purpose, and a word is listed only if it means the same in every field.
 
 // Reasons that more than one rule gives.
 const (
@@ -83,14 +83,14 @@ var (
 )
 
 var (
-	// noteWords begin the words of keys whose text tells others what to do: a refundNote.
+	// noteWords begin the words of keys whose text instructs others: a refundNote.
 	noteWords = []string{"note", "comment", "message", "instruct", "remark"}
-	// writtenWords are these and those of a text that says why: a refundReason stands where something was refunded.
+	// writtenWords are these and the words of a text that says why: a refundReason stands where something was refunded.
 	writtenWords = append([]string{"reason"}, noteWords...)
 )
 
 // choices are the last words of keys whose "none" says only that there is no such thing. Of any other, as a sauce, it
-// is what the guest wants.
+// is the guest's wish.
 var choices = []string{"type", "unit", "measure", "mode", "kind", "status", "state", "behavior", "behaviour", "policy"}
 
 var (
@@ -211,7 +211,7 @@ func endsWith(key, word string) bool {
 	return len(key) >= len(word) && strings.EqualFold(key[len(key)-len(word):], word)
 }
 
-// isWantedTime says whether a cook needs the time under a key. What a mere "time" is of, its object says.
+// isWantedTime says whether a cook needs the time under a key. The object of a mere "time" tells its meaning.
 func isWantedTime(in, key string) bool {
 	words := wordsOf(key)
 	if len(words) == 1 && ticket.IsTimeKey(key) {
@@ -223,7 +223,7 @@ func isWantedTime(in, key string) bool {
 // MayWarn says whether a path has a word of a warning, such as an allergy or a note: it must not be missed.
 func MayWarn(path string) bool { return hasWordLike(path, warningWords) }
 
-// hasWordLike says whether a word of the key begins with one of the beginnings. What is refundable is not refunded, so
+// hasWordLike says whether a word of the key begins with one of the beginnings. A refundable dish is not refunded, so
 // words on -able do not count.
 func hasWordLike(key string, beginnings []string) bool {
 	var buf [64]byte
@@ -262,7 +262,7 @@ func appendWords(b []byte, key string) []byte {
 	return b
 }
 
-// A Use is what became of a field.
+// A Use is how a field was treated.
 type Use string
 
 const (
@@ -276,8 +276,8 @@ const (
 type Leaf struct {
 	Path    string // its keys from the body's root with dots between them, without indices: records.items.note
 	Use     Use
-	As      string // what read it: the key under ticket.fields, or "contract"; of noise, the reason
-	Example string // what it says, as [OneLine] of 40 characters
+	As      string // its reader: the key under ticket.fields, or "contract"; of noise, the reason
+	Example string // its value, as [OneLine] of 40 characters
 }
 
 // Leaves returns the leaves of a request in the order received; none of one that cannot be read.
@@ -292,7 +292,8 @@ func (p *Plan) Leaves(req contract.PrintRequest) (all []Leaf) {
 	return all
 }
 
-// leaves calls emit for each leaf of a value. read is the mark of what v is part of, and why says why that is noise.
+// leaves calls emit for each leaf of a value. read is the mark of the value that v is part of, and why says why that
+// one is noise.
 func (s *splitter) leaves(v contract.Value, path string, read mark, why string, emit func(Leaf)) {
 	if len(v) == 0 {
 		return

@@ -1,5 +1,5 @@
-// Package plan decides what the kitchen reads: which station gets which items of a print request,
-// and what each line of a ticket says.
+// Package plan decides the content of tickets: which station gets which items of a print request,
+// and the text of each line.
 //
 // It is a pure function of the request, the routes and a look-up of names: no clock, no
 // network, no file, no log. Its result is stored before the service gets its 200, so a later change
@@ -11,9 +11,9 @@
 // nested below it.
 //
 // split.go is the entry point: for each record it reads the header and the items (item.go, with reader.go and
-// field.go), and tries the routes (expression.go) for the stations of each item. remainder.go prints what no path
-// reads, unless noise.go lists it, which also says what became of each field. trace.go explains a plan to the person
-// who writes the routes.
+// field.go), and tries the routes (expression.go) for the stations of each item. remainder.go prints the fields that
+// no path reads, unless noise.go lists them, which also says how each field was treated. trace.go explains a plan to
+// the person who writes the routes.
 //
 // A route is one entry of `routes` in the configuration, an expression is its `when`. A route matches an
 // item if its expression is true for it.
@@ -41,7 +41,7 @@ type Config struct {
 	Fields map[string][]string
 	// Silenced are the paths of unread fields that do not print, as [Leaf.Path] has them. Names match as in Fields.
 	Silenced []string
-	// Logs are stations where nobody cooks: the tickets of other stations do not name them.
+	// Logs are stations without a cook: the tickets of other stations do not name them.
 	Logs []string
 }
 
@@ -58,12 +58,12 @@ type Route struct {
 	Continue bool     `mapstructure:"continue"`
 }
 
-// A Venue is what the plan needs to know about the venue of a request.
+// A Venue is the venue of a request, as far as the plan needs it.
 type Venue struct {
 	ID       string // UUID
 	Name     string // as configured
 	Zone     string // tz database name, copied into the tickets; empty: see [Names]
-	Fallback string // station; empty: that of the [Config]
+	Fallback string // station; empty: Config.Fallback
 }
 
 // Names looks up the name of an employee, and the tz database name of a venue that has no time zone configured. It is
@@ -91,7 +91,7 @@ type Problem struct {
 
 func (p *Problem) Error() string { return p.Path + ": " + p.Msg }
 
-// A Result is what became of a print request.
+// A Result is a planned print request.
 type Result struct {
 	// Request is complete and ready for the queue. It has at least one draft.
 	Request ticket.Request
@@ -146,7 +146,7 @@ func (p *Plan) Split(req contract.PrintRequest, v Venue, device string, received
 	return p.split(req, v, device, received, names, nil)
 }
 
-// SplitTraced is [Plan.Split] that also records, in Result.Trace, what each route did. It is for people who write
+// SplitTraced is [Plan.Split] that also records, in Result.Trace, the outcome of each route. It is for people who write
 // routes, and slow.
 func (p *Plan) SplitTraced(
 	req contract.PrintRequest, v Venue, device string, received time.Time, names Names,
@@ -161,7 +161,8 @@ func (p *Plan) noteParts(drafts []ticket.Draft) {
 	for i := range drafts {
 		draft, order := &drafts[i], drafts[i].Ticket.OrderInRequest()
 		part := ticket.Part{Station: draft.Station}
-		if len(draft.Ticket.Lines) > 0 && !slices.Contains(p.logs, draft.Station) && !slices.Contains(orders[order], part) {
+		cooks := len(draft.Ticket.Lines) > 0 && !slices.Contains(p.logs, draft.Station)
+		if cooks && !slices.Contains(orders[order], part) {
 			orders[order] = append(orders[order], part)
 		}
 	}
@@ -286,7 +287,7 @@ func joined(in, key string) string {
 	return in + "." + key
 }
 
-// A mark says what has read a value: a field, or one of those below.
+// A mark names the reader of a value: a field, or one of the constants below.
 type mark uint8
 
 const (

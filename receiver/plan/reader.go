@@ -13,12 +13,12 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// This file decides what a field may look like. The contract names few fields and shows no types, so
+// This file decides which forms a field may have. The contract names few fields and shows no types, so
 // each reader accepts every form that services are known to send, and treats the rest as missing.
-// What cannot be read is unread, and prints as it came: see remainder.
+// A value that cannot be read is unread, and prints as it came: see remainder.
 
-// A reader reads the fields of one object, and marks what it has read. A value of the wrong type or a blank one counts
-// as missing, so that the next path gets its chance, and as unread.
+// A reader reads the fields of one object, and marks the values that it has read. A value of the wrong type or a
+// blank one counts as missing, so that the next path gets its chance, and as unread.
 type reader struct {
 	*splitter
 	obj  contract.Value
@@ -125,7 +125,7 @@ func (r *reader) readText(id fieldID, numbers bool) string {
 	return text
 }
 
-// find is readText without marking what it finds.
+// find is readText without marking the value.
 func (r *reader) find(id fieldID, numbers bool) (string, contract.Value) {
 	for _, h := range r.of(id) {
 		if kind := h.v.Kind(); kind == '"' || kind == '0' && numbers {

@@ -8,19 +8,19 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// The remainder of an object is what it says and no path has read. The contract names few fields, so real orders always
-// have some that nobody configured; a guest's allergy may be one of them. What is not noise (noise.go) prints under its
-// item as it came: `allergyNotes: severe peanut`. Nothing is guessed about its meaning.
+// The remainder of an object is the part that no path has read. The contract names few fields, so real orders always
+// have some that are not configured; a guest's allergy may be one of them. A field that is not noise (noise.go)
+// prints under its item as it came: `allergyNotes: severe peanut`. Nothing is guessed about its meaning.
 
-// At most so many lines of a remainder print: a ticket that nobody reads to its end helps nobody either.
+// At most so many lines of a remainder print: a ticket that no cook reads to its end is useless.
 const (
 	maxItemRemainder   = 4
 	maxRecordRemainder = 6
 )
 
-// What a hostile body costs is limited too.
+// The cost of a hostile body is limited too.
 const (
-	maxListDepth = 8  // of lists in each other that are read; what is deeper prints as JSON
+	maxListDepth = 8  // of lists in each other that are read; a deeper one prints as JSON
 	maxSaid      = 20 // texts that each unread value is compared with
 )
 
@@ -33,21 +33,21 @@ type unread struct {
 
 func (u unread) String() string { return u.key + ": " + u.value }
 
-// A childList is a list of objects with names that no path has read: a modifier that nobody cooks is a lost order.
+// A childList is a list of objects with names that no path has read: a modifier that is not cooked is a lost order.
 type childList struct {
 	key   string // dotted path within its item or record
 	items contract.Value
 }
 
-// A remainder is what is unread in one item or record.
+// A remainder is the unread part of one item or record.
 type remainder struct {
 	fields  []unread
 	lists   []childList
 	hasList bool // it has a list, of whatever
 }
 
-// remainder returns what r has not read of its object. said are the texts of the ticket's line or header: a value that
-// says the same again, as a displayName beside an equal name, is left out.
+// remainder returns the part of its object that r has not read. said are the texts of the ticket's line or header: a
+// value that says the same again, as a displayName beside an equal name, is left out.
 func (r *reader) remainder(said ...string) remainder {
 	collector := remainderCollector{splitter: r.splitter, said: said[:min(len(said), maxSaid)]}
 	for member := range r.obj.All() {
@@ -113,7 +113,7 @@ func noise(in string, v contract.Value) (why string) {
 }
 
 // list adds a list: as children if its elements have names, unless its key says that they are no dishes, or it is part
-// of what is said in a text.
+// of a text.
 func (c *remainderCollector) list(path string, list contract.Value) {
 	if isEmpty(list) {
 		return
@@ -144,7 +144,7 @@ func (c *remainderCollector) areItems(list contract.Value) bool {
 	return named
 }
 
-// texts are what the elements of a list under a key say, without those that are read or noise.
+// texts are the texts of the elements of a list under a key, without those that are read or noise.
 func (c *remainderCollector) texts(key string, list contract.Value) []string {
 	var all textSet
 	for e := range list.All() {
@@ -181,7 +181,7 @@ func (c *remainderCollector) element(key string, e contract.Value) string {
 	return ""
 }
 
-// joined is what an object in a list says, its name first.
+// joined is the text of an object in a list, its name first.
 func (c *remainderCollector) joined() string {
 	name, texts := "", []string(nil)
 	for _, u := range c.rest.fields {
@@ -208,7 +208,7 @@ func (c *remainderCollector) text(path, value string) {
 	}
 }
 
-// allergens are what the fields for allergens say, each as `key: text, text`. They print whole, however long the
+// allergens are the texts of the fields for allergens, each as `key: text, text`. They print whole, however long the
 // remainder is.
 func (r *reader) allergens() (lines []string) {
 	for _, h := range slices.Clone(r.of(fieldAllergens)) { // texts makes other readers
@@ -323,7 +323,7 @@ func (r *reader) removal() string {
 	return marks.String()
 }
 
-// takeRemoval takes the fields out of rest that look like those of [reader.removal], and returns the same.
+// takeRemoval takes the fields out of rest that look like removals, and returns the same as [reader.removal].
 func (rest *remainder) takeRemoval() string {
 	var marks strings.Builder
 	rest.fields = slices.DeleteFunc(rest.fields, func(u unread) bool {

@@ -26,15 +26,15 @@ type splitter struct {
 	fallback string
 	names    Names
 	envelope contract.Value
-	marks    []mark        // what has read each value of the envelope
+	marks    []mark        // the reader of each value of the envelope
 	hits     []hit         // of the reader that is used
-	base     ticket.Ticket // what all tickets of the request have in common: venue, device, time
+	base     ticket.Ticket // the common part of all tickets of the request: venue, device, time
 	lines    []ticket.Line // of the record
 	res      Result
-	trace    *tracer // nil: nobody asks
+	trace    *tracer // nil: none is wanted
 
 	machine   vm.VM              // reused by all expressions, which saves most of their allocations
-	env       map[string]any     // what expressions see of the record; nil until one needs it
+	env       map[string]any     // the record as expressions see it; nil until one needs it
 	loopSteps int                // of an expression that loops for each item, up to this record, see maxLoopSteps
 	record    int                // index of the record
 	results   []expressionResult // by route; of the record
@@ -107,7 +107,7 @@ func (s *splitter) add(station string, t ticket.Ticket) {
 	s.res.Request.Drafts = append(s.res.Request.Drafts, ticket.Draft{Station: station, Ticket: t})
 }
 
-// splitRecord plans one record. beside is what prints in its header too.
+// splitRecord plans one record. beside prints in its header too.
 func (s *splitter) splitRecord(index int, rec *contract.Record, beside remainder) {
 	s.record, s.env, s.lines = index, nil, nil
 	clear(s.results)
@@ -195,7 +195,7 @@ func (s *splitter) splitItems(rec *contract.Record, t ticket.Ticket) (shares []s
 	for _, r := range runs {
 		stations, routed := s.stations(rec, r.item)
 		if !routed && !slices.Contains(stations, s.fallback) {
-			// So that what no route matches still reaches a cook.
+			// So that an item that no route matches still reaches a cook.
 			stations = append(stations, s.fallback)
 		}
 		s.trace.item(s.record, r.item, s.lines[r.lines.from].Name, stations, routed)
@@ -214,7 +214,7 @@ type run struct {
 	lines span
 }
 
-// A stationShare is what one station gets of a record.
+// A stationShare is one station's part of a record.
 type stationShare struct {
 	station string
 	spans   []span
@@ -239,8 +239,8 @@ func addShare(shares []stationShare, station string, lines span) []stationShare 
 	return shares
 }
 
-// lines copies the station's lines from all those of the record. Items that no route matched come last
-// and are marked, so that they cannot be mistaken for what this station usually makes. They are
+// lines copies the station's lines from all lines of the record. Items that no route matched come last
+// and are marked, so that they cannot be mistaken for this station's usual dishes. They are
 // copied because NoRoute is a matter of this ticket only.
 func (share *stationShare) lines(all []ticket.Line) []ticket.Line {
 	count := 0
@@ -264,7 +264,7 @@ func (share *stationShare) lines(all []ticket.Line) []ticket.Line {
 }
 
 // stations returns the stations that the routes choose for an item. routed is false if no route matches it, or
-// only some with Continue to logs, where nobody cooks.
+// only some with Continue to logs, which have no cook.
 //
 // With Continue, two routes may name the same station. It gets the item once: twice on paper is cooked twice.
 func (s *splitter) stations(rec *contract.Record, item int) (out []string, routed bool) {
@@ -306,8 +306,8 @@ func (r *route) serves(v Venue) bool {
 // match says whether a route matches an item, and the error if its expression failed. A route whose expression fails
 // does not match: the next route is tried, and in the end the fallback gets the item.
 //
-// A result that does not depend on the item is kept for the record. Together with maxLoopSteps this bounds what a
-// hostile request costs: with n items, an expression that loops over record.items would otherwise take n × n steps.
+// A result that does not depend on the item is kept for the record. Together with maxLoopSteps this bounds the
+// cost of a hostile request: with n items, an expression that loops over record.items would otherwise take n × n steps.
 func (s *splitter) match(i int, r *route, rec *contract.Record, item int) (bool, *expressionError) {
 	if r.when == nil {
 		return true, nil

@@ -8,13 +8,13 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// A tracer writes what each route does with each item. ticketrail inspect prints it for a body that the operator has,
-// so that routes can be corrected without sending orders. [Plan.Leaves] says what became of the fields.
+// A tracer writes the outcome of each route for each item. ticketrail inspect prints it for a body that the operator
+// has, so that routes can be corrected without sending orders. [Plan.Leaves] says how the fields were treated.
 type tracer struct {
 	tried, text strings.Builder // the routes of the item at hand; all of the trace
 }
 
-// route notes what a route did with the item at hand. The error of an expression may quote the order; it is quoted
+// route notes the outcome of a route for the item at hand. The error of an expression may quote the order; it is quoted
 // again, so that it cannot hold terminal control sequences. A nil tracer notes nothing.
 func (t *tracer) route(r *route, outcome string, err *expressionError) {
 	switch {
@@ -26,7 +26,7 @@ func (t *tracer) route(r *route, outcome string, err *expressionError) {
 	}
 }
 
-// item ends the trace of an item. What is nested below it goes where it goes.
+// item ends the trace of an item. Its modifiers go to the same stations.
 func (t *tracer) item(record, item int, name string, stations []string, routed bool) {
 	if t == nil {
 		return
