@@ -27,7 +27,7 @@ import "embed"
 //go:embed README.md CHANGELOG.md prometheus proxy relay sysusers.d tmpfiles.d modules-load.d
 var Files embed.FS
 
-// Config is ticketrail.yaml: every key with its default and what it does.
+// Config is ticketrail.yaml: every key with its default and its effect.
 //
 //go:embed ticketrail.yaml
 var Config string

@@ -46,12 +46,14 @@ func (s setup) yaml(socket string) []byte {
 	if s.printers == nil {
 		s.printers = []string{"127.0.0.1:9"}
 	}
+
 	printers, routes := "", ""
 	for i, addr := range s.printers {
 		printers += fmt.Sprintf("  - { name: %s, address: \"tcp://%s\", profile: %s, expire_after: 720h }\n",
 			station(i), addr, model)
 		routes += fmt.Sprintf("  - { when: 'item.courseName == %q', to: [%s] }\n", station(i), station(i))
 	}
+
 	// The load comes from one address, which is allowed fewer connections unless it is a proxy's.
 	return fmt.Appendf(nil, `receiver: { listen: "127.0.0.1:0", trusted_proxies: [127.0.0.1/32] }
 metrics: { listen: "127.0.0.1:0" }
@@ -89,12 +91,15 @@ var readyLine = regexp.MustCompile(` msg=ready webhook=(\S+)(?: metrics=(\S+))?`
 // the init system would.
 func (b *bench) start(argv ...string) *daemon {
 	ctx, stop := context.WithCancel(b.ctx)
+
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = time.Minute
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH")} // no GOGC or the like: the daemon as it ships
 	stderr, began := must(cmd.StderrPipe()), time.Now()
+
 	check(cmd.Start())
+
 	b.cleanups = append(b.cleanups, func() error {
 		stop()
 		if err := cmd.Wait(); !errors.Is(err, context.Canceled) { // which Wait returns after an orderly end
@@ -102,25 +107,28 @@ func (b *bench) start(argv ...string) *daemon {
 		}
 		return nil
 	})
-	d, log := &daemon{pid: cmd.Process.Pid}, ""
-	for lines := bufio.NewScanner(stderr); d.ready == 0 && lines.Scan(); {
+
+	started, log := &daemon{pid: cmd.Process.Pid}, ""
+	for lines := bufio.NewScanner(stderr); started.ready == 0 && lines.Scan(); {
 		log += lines.Text() + "\n"
-		if m := readyLine.FindStringSubmatch(lines.Text()); m != nil {
-			d.ready, d.webhook, d.metrics = time.Since(began), m[1], m[2]
+		if match := readyLine.FindStringSubmatch(lines.Text()); match != nil {
+			started.ready, started.webhook, started.metrics = time.Since(began), match[1], match[2]
 		}
 	}
-	if d.ready == 0 {
+
+	if started.ready == 0 {
 		check(fmt.Errorf("%s did not start: %s", argv[0], log))
 	}
+
 	go io.Copy(io.Discard, stderr) // a full pipe would block the daemon
-	return d
+	return started
 }
 
 // model is the model of all printers. It answers every question, so each ticket is confirmed.
 const model = "epson-tm-t88"
 
 // A daemonWithPrinters is a daemon and its simulated printers. They print as fast as the
-// computer can, so the daemon is what is measured.
+// computer can, so the daemon is measured.
 type daemonWithPrinters struct {
 	*daemon
 	ctx      context.Context // of the run
@@ -137,61 +145,67 @@ type printer struct {
 }
 
 // withPrinters starts n printers and a daemon with a new store, and prints one ticket on each
-// printer. That is not measured: before it the daemon detects what the printer can do. The next
-// cleanUp stops all, and fails if a printer found an error in what it got.
+// printer. That is not measured: before it the daemon probes the printer. The next
+// cleanUp stops all, and fails if a printer found an error in its bytes.
 func (b *bench) withPrinters(n int, s setup) *daemonWithPrinters {
-	d := &daemonWithPrinters{ctx: b.ctx}
+	kitchen := &daemonWithPrinters{ctx: b.ctx}
 	like, _ := profile.Lookup(model) // the daemon does not start if there is no such profile
 	ctx, switchOff := context.WithCancel(b.ctx)
 	var serving sync.WaitGroup
+
 	for range n {
-		l := must(net.Listen("tcp", "127.0.0.1:0"))
-		p, o := &printer{}, virtual.OptionsFor(like)
-		o.Keep, o.Remembers = 1, true
-		o.OnTicket = func(virtual.Ticket) {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			p.out = append(p.out, time.Now())
+		listener := must(net.Listen("tcp", "127.0.0.1:0"))
+		printing, options := &printer{}, virtual.OptionsFor(like)
+		options.Keep, options.Remembers = 1, true
+		options.OnTicket = func(virtual.Ticket) {
+			printing.mu.Lock()
+			defer printing.mu.Unlock()
+			printing.out = append(printing.out, time.Now())
 		}
-		p.Printer = virtual.New(o)
-		serving.Go(func() { _ = p.Serve(ctx, l) })
-		d.printers, s.printers = append(d.printers, p), append(s.printers, l.Addr().String())
+		printing.Printer = virtual.New(options)
+		serving.Go(func() { _ = printing.Serve(ctx, listener) })
+		kitchen.printers, s.printers = append(kitchen.printers, printing), append(s.printers, listener.Addr().String())
 	}
+
 	b.cleanups = append(b.cleanups, func() (err error) {
 		switchOff()
 		serving.Wait()
-		for _, p := range d.printers {
+		for _, p := range kitchen.printers {
 			if list := p.Problems(); len(list) > 0 {
 				err = fmt.Errorf("a printer found %d errors in what it got, the first: %s", len(list), list[0])
 			}
 		}
 		return err
 	})
+
 	s.store = b.path(fmt.Sprintf("printers-%d.db", time.Now().UnixNano()))
-	d.daemon = b.daemon(s)
-	d.print(atRate(ordersFor(n, 0), n, time.Second))
-	return d
+	kitchen.daemon = b.daemon(s)
+	kitchen.print(atRate(ordersFor(n, 0), n, time.Second))
+	return kitchen
 }
 
 // waitSettled waits until every ordered ticket is on paper, exactly once, and the daemon knows it.
 func (d *daemonWithPrinters) waitSettled() {
 	for began := time.Now(); ; time.Sleep(5 * time.Millisecond) {
-		m, printed := d.scrape(), 0
-		confirmed := int(m.sum(`ticketrail_station_tickets_total\{.*outcome="confirmed".*\}`))
+
+		figures, printed := d.scrape(), 0
+		confirmed := int(figures.sum(`ticketrail_station_tickets_total\{.*outcome="confirmed".*\}`))
 		for _, p := range d.printers {
 			printed += p.TicketCount()
 		}
-		if printed == d.tickets && confirmed == d.tickets && m.open() == 0 {
+
+		if printed == d.tickets && confirmed == d.tickets && figures.open() == 0 {
 			return
 		}
+
 		if time.Since(began) > time.Minute {
 			check(fmt.Errorf("a minute after %d tickets were ordered %d are on paper, %d confirmed, %d open",
-				d.tickets, printed, confirmed, m.open()))
+				d.tickets, printed, confirmed, figures.open()))
 		}
 	}
 }
 
-// printed is what a load was answered and printed.
+// printed has the answers to a load and its printed tickets.
 type printed struct {
 	ack     samples
 	slowest float64 // tickets in time per second, of the slowest printer that the load had orders for
@@ -209,18 +223,20 @@ func gather(all []printed) (ack samples, slowest []float64) {
 // before the load has lasted its time, from the first order for the printer; orders[i] has
 // a ticket for printer i.
 func (d *daemonWithPrinters) print(l *load) printed {
-	r := printed{must(l.run(d.ctx, d.webhook)), math.Inf(1)}
-	d.tickets += len(r.ack) * l.orders[0].tickets
+	result := printed{must(l.run(d.ctx, d.webhook)), math.Inf(1)}
+	d.tickets += len(result.ack) * l.orders[0].tickets
+
 	d.waitSettled()
 	for i := range l.orders {
-		p := d.printers[i]
-		p.mu.Lock()
-		n, _ := slices.BinarySearchFunc(p.out, l.due(i).Add(l.lasts), time.Time.Compare)
-		p.out = nil
-		p.mu.Unlock()
-		r.slowest = min(r.slowest, float64(n)/l.lasts.Seconds())
+		printing := d.printers[i]
+		printing.mu.Lock()
+		printedBy, _ := slices.BinarySearchFunc(printing.out, l.due(i).Add(l.lasts), time.Time.Compare)
+		printing.out = nil
+		printing.mu.Unlock()
+		result.slowest = min(result.slowest, float64(printedBy)/l.lasts.Seconds())
 	}
-	return r
+
+	return result
 }
 
 // modeNoStorage makes this program an endpoint that stores nothing.
@@ -228,9 +244,9 @@ const modeNoStorage = "no-storage-for-bench"
 
 // serveWithoutStorage does the least that an endpoint in Echo can do: it reads the body, parses it and answers.
 func serveWithoutStorage(ctx context.Context) error {
-	e := echo.New()
-	e.Use(middleware.Recover())
-	e.POST(contract.PathWebhook, func(c echo.Context) error {
+	server := echo.New()
+	server.Use(middleware.Recover())
+	server.POST(contract.PathWebhook, func(c echo.Context) error {
 		body, err := io.ReadAll(http.MaxBytesReader(c.Response(), c.Request().Body, 1<<20))
 		var request map[string]any
 		if err = errors.Join(err, json.Unmarshal(body, &request)); err != nil {
@@ -238,13 +254,15 @@ func serveWithoutStorage(ctx context.Context) error {
 		}
 		return c.JSONBlob(http.StatusOK, []byte(storedAnswer+"1}"))
 	})
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
-	slog.New(slog.NewTextHandler(os.Stderr, nil)).Info("ready", "webhook", l.Addr())
-	srv := &http.Server{Handler: e, ReadHeaderTimeout: patience}
-	return httpserver.Serve(ctx, l, srv, httpserver.Options{Grace: contract.WebhookTimeout})
+
+	slog.New(slog.NewTextHandler(os.Stderr, nil)).Info("ready", "webhook", listener.Addr())
+	srv := &http.Server{Handler: server, ReadHeaderTimeout: patience}
+	return httpserver.Serve(ctx, listener, srv, httpserver.Options{Grace: contract.WebhookTimeout})
 }
 
 // metrics is the daemon's metrics page.
@@ -270,9 +288,10 @@ func (m metrics) open() int {
 }
 
 // waitIdle waits until the daemon has not committed for 300 ms: it has finished the work of
-// a start, such as removing old keys, which would slow down what is measured.
+// a start, such as removing old keys, which would slow down the measurement.
 func (d *daemon) waitIdle() {
 	for last := -1.0; ; time.Sleep(300 * time.Millisecond) {
+
 		commits := d.scrape().sum("ticketrail_queue_commit_seconds_count")
 		if commits == last {
 			return

@@ -46,11 +46,13 @@ func newOrder(first, second int) order {
 		"Content-Length: %d\r\n\r\n%s",
 		contract.PathWebhook, contract.HeaderVenue, venueID, contract.HeaderDevice, deviceID,
 		contract.ContentType, len(body), body)
-	o := order{all, bytes.Index(all, []byte(exampleID)) + len(exampleID) - idDigits, 1}
+
+	posted := order{all, bytes.Index(all, []byte(exampleID)) + len(exampleID) - idDigits, 1}
+
 	if first != second {
-		o.tickets = 2
+		posted.tickets = 2
 	}
-	return o
+	return posted
 }
 
 // ordersFor is n orders for n stations, all of one ticket or all of two: order i is for station
@@ -67,9 +69,9 @@ var ids atomic.Uint64
 
 // withNewID is the request with an id that no other has.
 func (o order) withNewID() []byte {
-	b := bytes.Clone(o.bytes)
-	copy(b[o.id:], fmt.Sprintf("%0*x", idDigits, ids.Add(1)))
-	return b
+	body := bytes.Clone(o.bytes)
+	copy(body[o.id:], fmt.Sprintf("%0*x", idDigits, ids.Add(1)))
+	return body
 }
 
 // A poster takes an order and returns when it is stored: a connection to the daemon, or the
@@ -105,10 +107,12 @@ func readAnswer(r *bufio.Reader) error {
 	if err != nil {
 		return fmt.Errorf("read answer: %w", err)
 	}
+
 	body, err := io.ReadAll(resp.Body)
 	if err != nil || resp.StatusCode != http.StatusOK || !bytes.HasPrefix(body, []byte(storedAnswer)) {
 		return errors.Join(fmt.Errorf("answered %s: %s", resp.Status, body), err)
 	}
+
 	return nil
 }
 
@@ -155,6 +159,7 @@ func (l *load) due(n int) time.Time {
 // run posts the load to a daemon and returns how long after it was due each order was answered.
 func (l *load) run(ctx context.Context, addr string) (samples, error) {
 	var posters []poster
+
 	clients, err := connect(ctx, addr, l.connections)
 	for _, c := range clients {
 		defer c.Close()
@@ -163,6 +168,7 @@ func (l *load) run(ctx context.Context, addr string) (samples, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	return l.post(ctx, posters...)
 }
 
@@ -171,34 +177,36 @@ func (l *load) post(ctx context.Context, posters ...poster) (took samples, err e
 	l.began = time.Now().Add(l.warmUp)
 	var next atomic.Int64
 	var mu sync.Mutex // guards took
-	g, ctx := errgroup.WithContext(ctx)
+	group, ctx := errgroup.WithContext(ctx)
+
 	for _, p := range posters {
-		g.Go(func() error {
+		group.Go(func() error {
 			for ctx.Err() == nil {
-				n := int(next.Add(1)) - 1
-				due := l.due(n)
+				number := int(next.Add(1)) - 1
+				due := l.due(number)
 				if !due.Before(l.began.Add(l.lasts)) {
 					return nil
 				}
 				sleepUntil(due)
-				if err := p.post(l.orders[n%len(l.orders)]); err != nil {
+				if err := p.post(l.orders[number%len(l.orders)]); err != nil {
 					return err
 				}
-				if d := time.Since(due); !due.Before(l.began) {
+				if late := time.Since(due); !due.Before(l.began) {
 					mu.Lock()
-					took = append(took, d)
+					took = append(took, late)
 					mu.Unlock()
 				}
 			}
 			return context.Cause(ctx)
 		})
 	}
-	err = g.Wait()
+
+	err = group.Wait()
 	return took, err
 }
 
 // sleepUntil sleeps the last 3 ms in the kernel: the timers of the Go runtime are a millisecond
-// late on an idle machine, which is as long as what is measured.
+// late on an idle machine, which is as long as the measured time.
 func sleepUntil(t time.Time) {
 	time.Sleep(time.Until(t) - 3*time.Millisecond)
 	for d := time.Until(t); d > 0; d = time.Until(t) {
@@ -239,8 +247,8 @@ func quantile[T float64 | time.Duration](v []T, p float64) T {
 		return 0
 	}
 	// 0.07 · 100 is 7.000000000000001 in floating point: without the correction it would be rank 8.
-	i := int(math.Ceil(p*float64(len(v))-1e-9)) - 1
-	return slices.Sorted(slices.Values(v))[min(max(i, 0), len(v)-1)]
+	at := int(math.Ceil(p*float64(len(v))-1e-9)) - 1
+	return slices.Sorted(slices.Values(v))[min(max(at, 0), len(v)-1)]
 }
 
 func median(v []float64) float64 { return quantile(v, 0.50) }
@@ -249,6 +257,6 @@ func median(v []float64) float64 { return quantile(v, 0.50) }
 type ms time.Duration
 
 func (d ms) String() string {
-	v := 1000 * time.Duration(d).Seconds()
-	return fmt.Sprintf("%.*f ms", max(0, 2-int(math.Log10(max(v, 1)))), v)
+	milliseconds := 1000 * time.Duration(d).Seconds()
+	return fmt.Sprintf("%.*f ms", max(0, 2-int(math.Log10(max(milliseconds, 1)))), milliseconds)
 }

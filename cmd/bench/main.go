@@ -1,5 +1,5 @@
-// Command bench measures whether a kitchen can rely on ticketrail being fast: what a durable
-// answer costs, how soon the daemon is ready after a power cut, how much memory it holds, whether
+// Command bench measures whether a kitchen can rely on ticketrail being fast: the cost of a durable
+// answer, how soon the daemon is ready after a power cut, how much memory it holds, whether
 // fifty printers are as fast as one.
 //
 //	go run ./cmd/bench              every row, about ten minutes
@@ -7,7 +7,7 @@
 //
 // The daemon is the real program, in its own process. The load generator and the simulated
 // printers run in this process, on the same cores. The cost of durability is given in commits:
-// one bbolt transaction that writes what one order writes, on the same disk in the same run.
+// one bbolt transaction that writes as much as one order, on the same disk in the same run.
 // Absolute numbers of different runs or machines cannot be compared, the ratios can. A row that
 // cannot be measured says so, and why. README.md explains how to read the table. Single steps
 // have Go benchmarks in their packages.
@@ -32,10 +32,12 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
+
 	run := measure
 	if len(os.Args) == 2 && os.Args[1] == modeNoStorage {
 		run = serveWithoutStorage
 	}
+
 	if err := run(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
@@ -58,7 +60,7 @@ type row struct {
 	run            func(*bench) result
 }
 
-// A result is what a row prints, and whether it is within the row's bound.
+// A result is a row's text, and whether it is within the row's bound.
 type result struct {
 	measured string
 	hit      bool
@@ -84,7 +86,7 @@ func (n notMeasured) Error() string { return string(n) }
 
 // measure runs the rows and prints them as a Markdown table.
 func measure(ctx context.Context) (err error) {
-	b := &bench{ctx: ctx, stores: map[store]string{}}
+	run := &bench{ctx: ctx, stores: map[store]string{}}
 	parent := flag.String("dir", "/var/tmp", "`folder` on the disk to measure; a temporary folder is made in it")
 	only := flag.String("only", "", "measure one `row`: durable, log, full, ack, busy, slowdisk, start, memory, fifty")
 	flag.Parse()
@@ -96,20 +98,25 @@ func measure(ctx context.Context) (err error) {
 	if len(chosen) == 0 {
 		return fmt.Errorf("--only %s: there is no such row, see --help", *only)
 	}
-	if b.dir, err = os.MkdirTemp(*parent, "ticketrail-bench-"); err != nil {
+
+	if run.dir, err = os.MkdirTemp(*parent, "ticketrail-bench-"); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(b.dir)) }()
+	defer func() { err = errors.Join(err, os.RemoveAll(run.dir)) }()
+
 	// sleepUntil blocks one processor in a system call. One more keeps the others busy.
 	runtime.GOMAXPROCS(runtime.NumCPU() + 1)
+
 	began := time.Now()
-	if _, err := b.try((*bench).prepare); err != nil {
+	if _, err := run.try((*bench).prepare); err != nil {
 		return err
 	}
+
 	fmt.Printf("\n| measure | measured | must be | |\n|---|---|---|---|\n")
 	for _, r := range chosen {
 		fmt.Fprintf(os.Stderr, "%s ...\n", r.name)
-		result, err := b.try(r.run)
+		result, err := run.try(r.run)
+
 		verdict := "miss"
 		if why, ok := errors.AsType[notMeasured](err); ok {
 			verdict, result.measured = "not measured", why.Error()
@@ -120,24 +127,28 @@ func measure(ctx context.Context) (err error) {
 		}
 		fmt.Printf("| %s | %s | %s | %s |\n", r.measure, result.measured, r.bound, verdict)
 	}
+
 	fmt.Fprintf(os.Stderr, "took %s\n", time.Since(began).Round(time.Second))
 	return nil
 }
 
-// prepare compiles the daemon and prints what the absolute numbers depend on: the processor and the disk.
+// prepare compiles the daemon and prints the basis of the absolute numbers: the processor and the disk.
 func (b *bench) prepare() (none result) {
 	build := exec.CommandContext(b.ctx, "go", "build", "-o", b.path("ticketrail"), "ticketrail/cmd/ticketrail")
 	if out, err := build.CombinedOutput(); err != nil {
 		check(fmt.Errorf("build ticketrail (run bench in a folder of its sources): %w: %s", err, out))
 	}
+
 	b.disk = newYardstick(b.path("yardstick.db"))
-	f := must(os.Create(b.path("fsync")))
-	defer f.Close()
+	file := must(os.Create(b.path("fsync")))
+	defer file.Close()
+
 	var commit, fsync samples
 	commit, fsync = inTurns(b, 500, b.commit, timed(func() error {
-		_, err := f.WriteAt(make([]byte, 4096), 0)
-		return errors.Join(err, f.Sync())
+		_, err := file.WriteAt(make([]byte, 4096), 0)
+		return errors.Join(err, file.Sync())
 	}))
+
 	fmt.Printf("This run: %d cores of %s, %s; one commit takes %s (p99 %s), one fsync %s (p99 %s).\n",
 		runtime.NumCPU(), procField("/proc/cpuinfo", "model name"), runtime.Version(),
 		commit.p50(), commit.p99(), fsync.p50(), fsync.p99())
@@ -146,16 +157,17 @@ func (b *bench) prepare() (none result) {
 
 // procField is the value of the first line "key : value" of a file in /proc.
 func procField(path, key string) string {
-	b, _ := os.ReadFile(path)
-	for line := range strings.Lines(string(b)) {
-		if k, v, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(k) == key {
-			return strings.TrimSpace(v)
+	text, _ := os.ReadFile(path)
+
+	for line := range strings.Lines(string(text)) {
+		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == key {
+			return strings.TrimSpace(value)
 		}
 	}
 	return "unknown"
 }
 
-// A failure is what check panics with.
+// A failure is the value with which check panics.
 type failure struct{ error }
 
 // check ends the row if err is not nil. Only the goroutine of the row may call it.
@@ -171,20 +183,21 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// try runs a row, returns the error that it failed by, and stops what the row has started.
+// try runs a row, returns the error that it failed by, and stops the programs that the row has started.
 func (b *bench) try(run func(*bench) result) (r result, err error) {
+
 	defer func() {
-		p := recover()
-		f, ok := p.(failure)
-		if p != nil && !ok {
-			panic(p)
+		panicked := recover()
+		failed, ok := panicked.(failure)
+		if panicked != nil && !ok {
+			panic(panicked)
 		}
-		err = errors.Join(f.error, b.cleanUp())
+		err = errors.Join(failed.error, b.cleanUp())
 	}()
 	return run(b), nil
 }
 
-// cleanUp stops what was started since the last call, the newest first.
+// cleanUp stops the programs started since the last call, the newest first.
 func (b *bench) cleanUp() (err error) {
 	for _, f := range slices.Backward(b.cleanups) {
 		err = errors.Join(err, f())

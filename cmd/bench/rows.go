@@ -34,10 +34,12 @@ func (b *bench) full() result {
 func (b *bench) compare(least float64, start, startOther func() *daemon) result {
 	ones, others := inTurns(b, 5,
 		func() float64 { return b.saturate(start) }, func() float64 { return b.saturate(startOther) })
+
 	ratios := make([]float64, len(ones))
 	for i := range ratios {
 		ratios[i] = ones[i] / others[i]
 	}
+
 	ratio := median(ones) / median(others)
 	return result{fmt.Sprintf("%.0f ÷ %.0f = %.2f (rounds %.2f to %.2f)",
 		median(ones), median(others), ratio, slices.Min(ratios), slices.Max(ratios)), ratio >= least}
@@ -46,23 +48,26 @@ func (b *bench) compare(least float64, start, startOther func() *daemon) result 
 // saturate returns how many orders a second a new daemon acknowledges on 256 connections. The
 // warm-up is not counted: the first commits fill caches and grow the file.
 func (b *bench) saturate(start func() *daemon) float64 {
-	l := &load{
+	most := &load{
 		orders: ordersFor(1, 0), connections: 256,
 		warmUp: time.Second, lasts: 4 * time.Second,
 	}
-	took := must(l.run(b.ctx, start().webhook))
+
+	took := must(most.run(b.ctx, start().webhook))
 	check(b.cleanUp())
-	return float64(len(took)) / l.lasts.Seconds()
+	return float64(len(took)) / most.lasts.Seconds()
 }
 
 // ack measures one order at a time. Its station is held: nothing else commits.
 func (b *bench) ack() result {
 	const warmUp = 100 // orders
-	c := must(connect(b.ctx, b.onStore(store{}, setup{})().webhook, 1))[0]
-	defer c.Close()
-	o := newOrder(0, 0)
-	as, cs := inTurns(b, warmUp+2000, timed(func() error { return c.post(o) }), b.commit)
+	sender := must(connect(b.ctx, b.onStore(store{}, setup{})().webhook, 1))[0]
+	defer sender.Close()
+	posted := newOrder(0, 0)
+
+	as, cs := inTurns(b, warmUp+2000, timed(func() error { return sender.post(posted) }), b.commit)
 	ack, commit := samples(as[warmUp:]), samples(cs[warmUp:])
+
 	ratio := float64(ack.p50()) / float64(commit.p50())
 	return result{fmt.Sprintf("%s ÷ %s = %.2f (p99 %s ÷ %s)",
 		ack.p50(), commit.p50(), ratio, ack.p99(), commit.p99()), ratio <= 2.5}
@@ -74,11 +79,13 @@ func (b *bench) ack() result {
 func (b *bench) busy() result {
 	const n, rate = 10, 50
 	orders, lasts := ordersFor(n, 1), 6*time.Second
-	d := b.withPrinters(n, setup{})
-	evenings, pauses := inTurns(b, 10, func() printed { return d.print(atRate(orders, rate, lasts)) },
+	kitchen := b.withPrinters(n, setup{})
+	evenings, pauses := inTurns(b, 10, func() printed { return kitchen.print(atRate(orders, rate, lasts)) },
 		func() samples { return must(atRate(orders, rate, lasts/2).post(b.ctx, b.disk)) })
+
 	ack, slowest := gather(evenings)
 	commit := slices.Concat(pauses...)
+
 	commits, settled := float64(ack.p99())/float64(commit.p50()), median(slowest)
 	return result{fmt.Sprintf("%s ÷ %s = %.1f commits "+
 		"(ack p50 %s, a commit's own p99 %s; slowest station %.1f tickets/s)",
@@ -93,13 +100,17 @@ func (b *bench) slowDisk() result {
 	if out, err := exec.CommandContext(b.ctx, strace[0], append(strace[1:], "true")...).CombinedOutput(); err != nil {
 		check(notMeasured(fmt.Sprintf("needs strace, to make each sync slow: %v %.200s", err, out)))
 	}
-	d := b.withPrinters(1, setup{runner: strace})
-	var ack samples = must(atRate(ordersFor(1, 0), 200, 20*time.Second).run(b.ctx, d.webhook))
-	m := d.scrape()
-	each := 1000 * m.sum("ticketrail_queue_commit_seconds_sum") / m.sum("ticketrail_queue_commit_seconds_count")
+
+	kitchen := b.withPrinters(1, setup{runner: strace})
+	var ack samples = must(atRate(ordersFor(1, 0), 200, 20*time.Second).run(b.ctx, kitchen.webhook))
+
+	figures := kitchen.scrape()
+	const commit = "ticketrail_queue_commit_seconds_"
+	each := 1000 * figures.sum(commit+"sum") / figures.sum(commit+"count")
 	if each < 95 {
 		check(notMeasured(fmt.Sprintf("a commit took only %.0f ms although strace slows the disk down", each)))
 	}
+
 	return result{fmt.Sprintf("%s (p50 %s; a commit took %.0f ms)", ack.p99(), ack.p50(), each),
 		ack.p99() <= ms(250*time.Millisecond)}
 }
@@ -119,12 +130,14 @@ func (b *bench) readiness() result {
 // counts: the pages of the database file belong to the kernel, which takes them back when
 // another program needs them.
 func (b *bench) memory() result {
-	d := b.onStore(b.large(), setup{})()
+	started := b.onStore(b.large(), setup{})()
 	posted := make(chan error, 1)
+
 	go func() {
-		_, err := atRate(ordersFor(1, 0), 200, 10*time.Second).run(b.ctx, d.webhook)
+		_, err := atRate(ordersFor(1, 0), 200, 10*time.Second).run(b.ctx, started.webhook)
 		posted <- err
 	}()
+
 	most, running := 0.0, true
 	for running {
 		select {
@@ -133,10 +146,11 @@ func (b *bench) memory() result {
 			running = false
 		case <-time.After(100 * time.Millisecond):
 		}
-		kib := strings.TrimSuffix(procField(fmt.Sprintf("/proc/%d/status", d.pid), "RssAnon"), " kB")
+		kib := strings.TrimSuffix(procField(fmt.Sprintf("/proc/%d/status", started.pid), "RssAnon"), " kB")
 		most = max(most, 1024*must(strconv.ParseFloat(kib, 64)))
 	}
-	if open, want := d.scrape().open(), b.large().jobs+2000; open != want {
+
+	if open, want := started.scrape().open(), b.large().jobs+2000; open != want {
 		check(fmt.Errorf("%d jobs wait in the daemon, want %d", open, want))
 	}
 	return result{fmt.Sprintf("%.1f MB at most", most/1e6), most <= 64e6}
@@ -147,11 +161,14 @@ func (b *bench) memory() result {
 func (b *bench) fifty() result {
 	const n, each = 50, 10
 	orders, lasts := ordersFor(n, 0), 12*time.Second
-	d := b.withPrinters(n, setup{})
-	ones, alls := inTurns(b, 4, func() printed { return d.print(atRate(orders[:1], each, lasts)) },
-		func() printed { return d.print(atRate(orders, n*each, lasts)) })
+	kitchen := b.withPrinters(n, setup{})
+
+	ones, alls := inTurns(b, 4, func() printed { return kitchen.print(atRate(orders[:1], each, lasts)) },
+		func() printed { return kitchen.print(atRate(orders, n*each, lasts)) })
+
 	_, alone := gather(ones)
 	ack, slowest := gather(alls)
+
 	ratio := median(slowest) / median(alone)
 	return result{fmt.Sprintf("%.2f ÷ %.2f tickets/s = %.3f (the slowest of the 50; ack p99 %s)",
 		median(slowest), median(alone), ratio, ack.p99()), ratio >= 0.95}
@@ -163,8 +180,8 @@ func (b *bench) large() store {
 	return store{keys: 1_000_000, jobs: 50_000, small: true}
 }
 
-// onStore returns what starts a daemon on a copy of a store and waits until it is idle. A copy,
-// so that no row is slower for what another one left. The store is filled when a row first
+// onStore returns a function that starts a daemon on a copy of a store and waits until it is idle. A copy,
+// so that no row is slower for another one's files. The store is filled when a row first
 // needs it.
 func (b *bench) onStore(s store, with setup) func() *daemon {
 	return func() *daemon {
@@ -173,18 +190,21 @@ func (b *bench) onStore(s store, with setup) func() *daemon {
 			b.fill(filled, s)
 			b.stores[s] = filled
 		}
+
 		path := b.path("copy.db")
 		check(os.RemoveAll(path + ".copy")) // the log of the store before would be played into this one
 		check(exec.CommandContext(b.ctx, "cp", b.stores[s], path).Run())
 		unix.Sync() // or the kernel would write the copy out during the measurement
+
 		if with.cold {
 			if err := os.WriteFile("/proc/sys/vm/drop_caches", []byte("3"), 0); err != nil {
 				check(notMeasured(fmt.Sprintf("emptying the page cache needs root: %v", err)))
 			}
 		}
+
 		with.store = path
-		d := b.daemon(with)
-		d.waitIdle()
-		return d
+		started := b.daemon(with)
+		started.waitIdle()
+		return started
 	}
 }

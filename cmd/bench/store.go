@@ -16,14 +16,14 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// A yardstick is a bbolt file in which a commit can be timed: one Update that writes what
-// accepting one order writes, and nothing else. No durable answer can cost less on this disk.
+// A yardstick is a bbolt file in which a commit can be timed: one Update that writes as much as
+// accepting one order, and nothing else. No durable answer can cost less on this disk.
 type yardstick struct {
 	db *bolt.DB
 	n  uint64 // tickets written so far
 }
 
-// records are what an accepted order writes, by bucket, in bytes: as the queue writes them for
+// records are the values that an accepted order writes, by bucket, in bytes: as the queue writes them for
 // the order that this program posts. A test compares the sum.
 var records = []struct {
 	bucket     string
@@ -40,7 +40,7 @@ var records = []struct {
 }
 
 func newYardstick(path string) *yardstick {
-	// The options of the queue's file: each changes what a commit costs.
+	// The options of the queue's file: each changes the cost of a commit.
 	db := must(bolt.Open(path, 0o600, &bolt.Options{
 		FreelistType: bolt.FreelistMapType, NoFreelistSync: true, InitialMmapSize: 1 << 30,
 	}))
@@ -57,11 +57,13 @@ func (y *yardstick) post(o order) error {
 				if !r.perTicket && i > 0 {
 					continue
 				}
-				k, err := tx.CreateBucketIfNotExists([]byte(r.bucket))
+
+				bucket, err := tx.CreateBucketIfNotExists([]byte(r.bucket))
 				if err != nil {
 					return err
 				}
-				k.FillPercent = 0.9
+				bucket.FillPercent = 0.9
+
 				key := make([]byte, r.key)
 				switch r.bucket {
 				case "dedup": // its keys are hashes, which go to a random page
@@ -71,7 +73,8 @@ func (y *yardstick) post(o order) error {
 				default:
 					binary.BigEndian.PutUint64(key, y.n)
 				}
-				if err := k.Put(key, make([]byte, r.value)); err != nil {
+
+				if err := bucket.Put(key, make([]byte, r.value)); err != nil {
 					return err
 				}
 			}
@@ -109,28 +112,33 @@ const (
 )
 
 // fill makes a store by the queue's own methods: each of seven days accepts its share of the
-// keys and finishes all but its share of the jobs. Then the daemon removes what is too old.
+// keys and finishes all but its share of the jobs. Then the daemon removes the expired keys.
 func (b *bench) fill(path string, s store) {
 	next := 1 // the id of the next job: the queue counts them from 1
 	for day := range days {
 		share := func(total int) int { return total*(day+1)/days - total*day/days }
+
 		jobs := share(s.jobs)
-		q := must(queue.Open(queue.Options{
+		opened := must(queue.Open(queue.Options{
 			Path: path, MaxBacklog: 10_000_000, Reserve: -1, NoSync: true,
 			Clock: steppedClock{time.Duration(days-1-day) * 24 * time.Hour},
 		}))
-		b.cleanups = append(b.cleanups, q.Close)
-		check(q.HoldStation(b.ctx, station(0), "so that its jobs wait"))
-		check(s.accept(b.ctx, q, station(0), next, jobs))
+
+		b.cleanups = append(b.cleanups, opened.Close)
+		check(opened.HoldStation(b.ctx, station(0), "so that its jobs wait"))
+		check(s.accept(b.ctx, opened, station(0), next, jobs))
 		next += jobs
+
 		for left := share(s.keys) - jobs; left > 0; left -= wave {
-			n := min(left, wave)
-			check(s.accept(b.ctx, q, "past", next, n))
-			check(inParallel(n, func(i int) error { return q.Cancel(b.ctx, uint64(next+i), "served") }))
-			next += n
+			part := min(left, wave)
+			check(s.accept(b.ctx, opened, "past", next, part))
+			check(inParallel(part, func(i int) error { return opened.Cancel(b.ctx, uint64(next+i), "served") }))
+			next += part
 		}
+
 		check(b.cleanUp())
 	}
+
 	b.daemon(setup{store: path}).waitIdle()
 	check(b.cleanUp())
 }
@@ -141,15 +149,18 @@ func (s store) accept(ctx context.Context, q *queue.Queue, station string, first
 	if s.small {
 		body, items = []byte(`{"records":[{"id":"","items":[{"name":"Burger"}]}]}`), 1
 	}
+
 	lines := slices.Repeat([]ticket.Line{{Quantity: "1", Name: "Burger with everything"}}, items)
 	return inParallel(n, func(i int) error {
-		r := ticket.Request{
+		request := ticket.Request{
 			Venue: venueID, ID: fmt.Sprintf("00000000-0000-4000-8000-%012x", first+i), Device: deviceID,
 			Received: time.Now().UTC(), Body: body,
 		}
-		t := ticket.Ticket{Venue: venueID, Request: r.ID, Number: "18", Received: r.Received, Lines: lines}
-		r.Drafts = []ticket.Draft{{Station: station, Ticket: t}}
-		receipt, err := q.Accept(ctx, r)
+		waiting := ticket.Ticket{Venue: venueID, Request: request.ID, Number: "18", Received: request.Received,
+			Lines: lines}
+		request.Drafts = []ticket.Draft{{Station: station, Ticket: waiting}}
+
+		receipt, err := q.Accept(ctx, request)
 		if err == nil && (receipt.Duplicate || receipt.Jobs != 1) {
 			err = fmt.Errorf("a new request made %d jobs, duplicate %t", receipt.Jobs, receipt.Duplicate)
 		}
