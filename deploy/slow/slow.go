@@ -1,6 +1,6 @@
 // Package slow marks the tests that need more than Go: a program, a font, root, or real minutes. "go test ./..." skips
-// them, so it is fast and does the same on every machine. With TICKETRAIL_TEST_ALL=1 they run, and a missing program is a
-// failure: .ci/run installs it. A promise to the kitchen must not go unproved because a program was missing.
+// them, so it is fast and does the same on every machine. With TICKETRAIL_TEST_ALL=1 they run, and a missing program is
+// a failure: .ci/run installs it. A promise to the kitchen must not go unproved because a program was missing.
 package slow
 
 import (
