@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/printer/kds/board"
 	"ticketrail/queue/ticket"
@@ -97,31 +96,6 @@ func TestAReloadOpensTheDisplayIfItCan(t *testing.T) {
 	}
 }
 
-func TestWhileNoPageIsOpenTicketsPrintAtTheBackupInOrder(t *testing.T) {
-	runDaemonWith(t, withScreens(testScreen("hot-line")), func(k *testDaemon) {
-		k.Accept("A1", at("hot-line", "Burger"))
-		k.Accept("A2", at("hot-line", "Soup"))
-		k.Advance(15 * time.Second)
-		k.WantPrinted("grill", "")
-		k.Advance(15 * time.Second)
-		k.Accept("A3", at("hot-line", "Fish"))
-		k.Advance(time.Second)
-		k.WantPrinted("grill", "A1@HOT LINE A2@HOT LINE A3@HOT LINE")
-		l := k.status("hot-line")
-		if l.Device.State != admin.ScreenUnset || l.StandIn != "grill" {
-			t.Errorf("%+v, %+v", l, l.Device)
-		}
-		p := k.openPage("hot-line")
-		defer p.close()
-		p.want("") // tickets on paper are not shown too
-		k.Accept("A4", at("hot-line", "Pie"))
-		p.want("A4")
-		if l := k.status("hot-line"); l.StandIn != "" || !l.Device.Fine {
-			t.Errorf("%+v, %+v", l, l.Device)
-		}
-	}, "grill")
-}
-
 func TestAScreenThatGoesDarkRepeatedlyPrintsEachTicketOnce(t *testing.T) {
 	runDaemonWith(t, withScreens(testScreen("hot-line")), func(k *testDaemon) {
 		p := k.openPage("hot-line")
@@ -164,24 +138,6 @@ func TestAScreenThatGoesDarkRepeatedlyPrintsEachTicketOnce(t *testing.T) {
 		}
 		k.wantOutcomes("hot-line", map[ticket.State]uint64{ticket.Shown: 2})
 	}, "grill")
-}
-
-func TestAScreenCanBeTheBackupOfAPrinter(t *testing.T) {
-	runDaemonWith(t, func(k *testDaemon) {
-		s := testScreen("hot-line")
-		s.Backup = "bar"
-		withScreens(s)(k)
-		k.Printer("grill").Backup = "hot-line"
-	}, func(k *testDaemon) {
-		p := k.openPage("hot-line")
-		defer p.close()
-		k.must(k.Printers["grill"].Refuse(true))
-		k.Accept("A1", at("grill", "Steak"))
-		k.Accept("A2", at("hot-line", "Burger"))
-		k.Advance(5 * time.Minute)
-		p.want("A2 A1@grill")
-		k.wantOutcomes("grill", map[ticket.State]uint64{ticket.Shown: 1})
-	}, "grill", "bar")
 }
 
 // keyPair writes a certificate and its key to files.

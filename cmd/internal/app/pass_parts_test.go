@@ -66,37 +66,3 @@ func TestAPassDoesNotWaitForAStationThatItLeavesOut(t *testing.T) {
 	}, "grill", "bar")
 }
 
-func TestAPassKnowsWhatALaterRequestSendsToAPrinterAlone(t *testing.T) {
-	screens := withScreens(testScreen("hot-line"), testScreen("wall"), testPass("pass", "hot-line"))
-	runDaemonWith(t, screens, func(k *testDaemon) {
-		hot, wall, pass := k.openPage("hot-line"), k.openPage("wall"), k.openPage("pass")
-		defer hot.close()
-		defer wall.close()
-		defer pass.close()
-		k.Accept("A1", at("bar", "Water")) // before there is anything of this order at the pass
-		k.Accept("A1", at("hot-line", "Fish"))
-		k.Accept("A2", at("bar", "Beer"))
-		hot.want("A1")
-		hot.press(board.Bump, "A1")
-		k.Advance(time.Minute)
-		pass.wantParts("A1", "hot-line ✓ 15:04", "ready")
-		k.Accept("A1", at("bar", "Wine"))
-		k.Accept("A1", at("wall", "Soup"), at("hot-line", "Chips"))
-		k.Advance(time.Minute)
-		bar := "bar: on paper, sent 15:04, cannot know when it is made"
-		pass.wantParts("A1", "hot-line: 1 left", bar, "wall: 1 left", "not ready")
-		hot.want("A1")
-		wall.want("A1")
-		hot.press(board.Bump, "A1")
-		wall.press(board.Bump, "A1")
-		k.Restart()
-		pass2 := k.openPage("pass")
-		defer pass2.close()
-		pass2.wantParts("A1", "hot-line ✓ 15:04", bar, "wall ✓ 15:04", "not ready")
-		if got := pass2.tick("A1", "bar"); got != board.Done {
-			t.Errorf("a tick ended %q", got)
-		}
-		pass2.wantParts("A1", "hot-line ✓ 15:04", bar+" (ticked)", "wall ✓ 15:04", "ready")
-		pass2.press(board.Bump, "A1")
-	}, "bar")
-}

@@ -1,9 +1,7 @@
 package app_test
 
 import (
-	"maps"
 	"net/http"
-	"slices"
 	"testing"
 	"time"
 
@@ -11,51 +9,6 @@ import (
 	"ticketrail/printer/virtual"
 	"ticketrail/queue/ticket"
 )
-
-func TestTheOutcomeOfATicketIsWhatThePrinterReported(t *testing.T) {
-	cases := map[string]struct {
-		can     virtual.Capability
-		confirm string
-		want    ticket.State
-	}{
-		"everything":         {virtual.Everything, "", ticket.Confirmed},
-		"status only":        {virtual.RealTime | virtual.StatusQuery, "", ticket.Processed},
-		"nothing":            {0, "", ticket.Sent},
-		"told not to ask":    {virtual.Everything, "none", ticket.Sent},
-		"told to use status": {virtual.Everything, "status", ticket.Processed},
-		"told to use ids":    {virtual.Everything, "process_id", ticket.Confirmed},
-	}
-	names := slices.Collect(maps.Keys(cases))
-	runDaemonWith(t, func(k *testDaemon) {
-		for name, c := range cases {
-			k.Printers[name] = newPrinter(name, c.can)
-			k.Printer(name).Confirm = c.confirm
-		}
-	}, func(k *testDaemon) {
-		order := func(number string) {
-			var items []string
-			for _, name := range names {
-				items = append(items, at(name, "Burger"))
-			}
-			k.Accept(number, items...)
-		}
-		for _, number := range []string{"A1", "A2", "A3"} {
-			order(number)
-		}
-		k.Advance(time.Minute)
-		k.Restart() // the detected capability is stored
-		order("A4")
-		k.Advance(time.Minute)
-
-		for name, c := range cases {
-			k.WantPrinted(name, "A1 A2 A3 A4")
-			k.wantOutcomes(name, map[ticket.State]uint64{c.want: 4})
-			if d := k.status(name).Device; d == nil || d.Ability != string(c.want) || !d.Fine {
-				t.Errorf("%s: the printer is %+v, want it fine and able of %s", name, d, c.want)
-			}
-		}
-	}, names...)
-}
 
 func TestAHeldPrinterIsNoBackup(t *testing.T) {
 	runDaemonWith(t, func(k *testDaemon) { k.Printer("grill").Backup = "bar" }, func(k *testDaemon) {
