@@ -8,8 +8,8 @@ import (
 	"ticketrail/cmd/internal/doctor"
 )
 
-// check is also what the operator runs before a reload: it reads the file with the daemon's own
-// code, so what it accepts is what the daemon accepts.
+// check reads the file with the daemon's own code, so it accepts exactly the files that the daemon accepts. Operators
+// run it before a reload.
 func (c *cli) check() *cobra.Command {
 	var online, fileOnly bool
 	cmd := &cobra.Command{
@@ -76,7 +76,7 @@ func fileOnlyFlag(cmd *cobra.Command, set *bool) {
 	cmd.Flags().BoolVar(set, "file-only", false, "check only the file, not whether the installed units fit it")
 }
 
-// showChecked shows what an operator should know of a file, and what is wrong with it.
+// showChecked shows the warnings about a file, and its problem.
 func (c *cli) showChecked(path string, warnings []string, problem error) error {
 	// On stderr, so that a script which reads stdout still gets the one line.
 	for _, w := range warnings {

@@ -26,8 +26,8 @@ const (
 	exitNoReply = 3 // the daemon is not reachable
 )
 
-// cli is one run of the program. Errors are lower case without a period and say what failed, the
-// value seen and what to do. They go to stderr, so that scripts can read stdout.
+// cli is one run of the program. An error is lower case without a period, and has the action that failed, the value
+// seen and the remedy. Errors go to stderr, so that scripts can read stdout.
 type cli struct {
 	in       io.Reader // the body for inspect
 	out, err io.Writer
@@ -40,7 +40,7 @@ type cli struct {
 
 	withoutOrders bool // nothing that is shown may come from an order, see support
 
-	changeOptions func(*app.Options) // what a test changes about the daemon; nil in the program
+	changeOptions func(*app.Options) // the changes of a test to the daemon; nil in the program
 }
 
 // run runs one command and returns its exit code. It does not exit, so that tests run commands
@@ -80,7 +80,7 @@ func (c *cli) run(ctx context.Context, args []string) int {
 // answer from the network, so control characters are removed: they could change the terminal. An
 // operator reads ten problems of a file one by one; a script counts lines.
 func (c *cli) printError(prefix string, err error) {
-	// What ends a service is an error for the journal too, as in the log of the daemon.
+	// The error that ends a service is an error for the journal too, as in the log of the daemon.
 	if journald, _ := journal.StderrIsJournalStream(); journald && c.err == os.Stderr {
 		prefix = "<3>" + prefix
 	}
@@ -91,8 +91,8 @@ func (c *cli) printError(prefix string, err error) {
 	}
 }
 
-// root is the tree of commands. Cobra would print the usage after every error; it is silenced,
-// because the error itself says what to do and must not scroll away.
+// root is the tree of commands. Cobra would print the usage after every error; it is silenced, because the error
+// itself has the remedy and must not scroll away.
 func (c *cli) root() *cobra.Command {
 	root := group("ticketrail", "prints every order once, at the right station in the kitchen",
 		c.init(), c.serve(), c.status(), c.doctor(), c.support(), c.check(),
@@ -133,7 +133,7 @@ Exit codes:
 		return nil
 	}
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", ".FlagUsagesWrapped 80 "))
-	root.CompletionOptions.HiddenDefaultCmd = true // the package installs what it prints
+	root.CompletionOptions.HiddenDefaultCmd = true // the package installs its output
 
 	f := root.PersistentFlags()
 	// The same default as in the systemd unit: on an installed box no command needs the flag.
@@ -151,7 +151,7 @@ func group(name, short string, commands ...*cobra.Command) *cobra.Command {
 	g.AddCommand(commands...)
 	list := commands[0]
 	if list.Name() == "list" {
-		g.Flags().AddFlagSet(list.Flags()) // the flags themselves, so list.RunE sees what was given
+		g.Flags().AddFlagSet(list.Flags()) // the flags themselves, so list.RunE sees the given ones
 	}
 	g.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 && list.Name() == "list" {

@@ -18,9 +18,8 @@ import (
 	"ticketrail/config"
 )
 
-// What the commands that talk to the running daemon have in common: where its socket is, and the
-// kinds of such commands. asking is any of them; query asks and shows, forEachID changes one thing
-// after another, showEntry shows one stored thing in full.
+// The commands that talk to the running daemon share the search for its socket, and their kinds. asking is any of
+// them; query asks and shows, forEachID changes one thing after another, showEntry shows one stored thing in full.
 
 // client returns a client of the running daemon. Its socket is --socket, else the environment
 // variable of admin.socket, else admin.socket of the configuration.
@@ -63,8 +62,8 @@ func socketFrom(path string) (string, error) {
 	return f.Admin.Socket, nil
 }
 
-// A question is what a command asks the running daemon, and shows. It checks args first, so that a
-// mistake is told whether or not the daemon runs.
+// A question asks the running daemon and shows the answer. It checks args first, so that a mistake is told whether or
+// not the daemon runs.
 type question func(ctx context.Context, d *admin.Client, args []string) error
 
 // asking makes cmd ask the running daemon.
@@ -113,10 +112,9 @@ func query[T any](c *cli, cmd *cobra.Command,
 	})
 }
 
-// forEachID makes cmd call do for every id on the command line and print what was done. A job
-// that is refused does not stop the others; the exit code is then 1. All ids are read first: a
-// typing mistake in the last one must not leave the others changed. Each job is its own
-// transaction, so what was done is printed at once and stays done.
+// forEachID makes cmd call do for every id on the command line and print each result. A job that is refused does not
+// stop the others; the exit code is then 1. All ids are read first: a typing mistake in the last one must not leave
+// the others changed. Each job is its own transaction, so a result is printed at once and stays true.
 func (c *cli) forEachID(
 	cmd *cobra.Command, do func(ctx context.Context, d *admin.Client, id uint64) (string, error),
 ) *cobra.Command {
@@ -131,7 +129,7 @@ func (c *cli) forEachID(
 		for _, id := range ids {
 			done, err := do(ctx, d, id)
 			if err != nil {
-				// Such as a ticket that has printed meanwhile: the operator wants the other nine.
+				// Such as a ticket that has printed by itself: the operator wants the other nine.
 				refused = append(refused, err)
 				continue
 			}
@@ -215,7 +213,7 @@ func stationNames(ctx context.Context, d *admin.Client) (names []cobra.Completio
 	return names
 }
 
-// jobIDs are those of the newest jobs.
+// jobIDs are the ids of the newest jobs.
 func jobIDs(ctx context.Context, d *admin.Client) (ids []cobra.Completion) {
 	jobs, _ := d.Jobs(ctx, admin.Filter{Limit: terminalLimit})
 	for _, j := range jobs {
@@ -233,7 +231,7 @@ func rejectIDs(ctx context.Context, d *admin.Client) (ids []cobra.Completion) {
 	return ids
 }
 
-// venueFlag is a flag with a venue of the configuration; what a missing one means differs.
+// venueFlag is a flag with a venue of the configuration; each command has its own default.
 func (c *cli) venueFlag(cmd *cobra.Command, venue *string, usage string) {
 	cmd.Flags().StringVar(venue, "venue", "", usage)
 	_ = cmd.RegisterFlagCompletionFunc("venue", func(*cobra.Command, []string, string) (

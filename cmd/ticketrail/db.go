@@ -22,8 +22,8 @@ const (
 	startAgain = "systemctl start ticketrail"
 )
 
-// dbCheck is also what the daemon itself runs: a damaged page of a database can kill the process
-// that reads it, so "serve" lets a child process check the file before it opens it.
+// dbCheck also runs as a child of the daemon: a damaged page of a database can kill the process that reads it, so
+// "serve" lets a child process check the file before it opens it.
 func (c *cli) dbCheck() *cobra.Command {
 	return &cobra.Command{
 		Use:   "check [FILE]",
@@ -37,8 +37,7 @@ any time.`,
 			if err != nil {
 				return err
 			}
-			// May never return: reading a damaged page can kill this process. That end is what the
-			// parent looks for.
+			// May never return: reading a damaged page can kill this process. The parent looks for that end.
 			err = doctor.CheckStore(path)
 			if err == nil {
 				return printLine(c.out, "%s is sound", path)
@@ -118,7 +117,7 @@ func syncFolder(path string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// dbRestore is what the start does by itself with a damaged database, and for a new box with the old stick.
+// dbRestore does by hand the work of a start with a damaged database. It is also for a new box with the old stick.
 func (c *cli) dbRestore() *cobra.Command {
 	return &cobra.Command{
 		Use:   "restore [DIR|FILE]",

@@ -57,7 +57,7 @@ func (c *cli) showFields(all admin.Fields) error {
 		if len(v.Fields) == 0 {
 			continue
 		}
-		// What nobody has mapped comes first; the others as they are in the body.
+		// Unmapped fields come first; the others as they are in the body.
 		slices.SortStableFunc(v.Fields, func(a, b admin.Field) int {
 			return cmp.Compare(slices.Index(useOrder, a.Use), slices.Index(useOrder, b.Use))
 		})
@@ -83,7 +83,7 @@ func (c *cli) showFields(all admin.Fields) error {
 	return c.showMapping(all)
 }
 
-// showMapping shows the configuration for what is unread.
+// showMapping shows the configuration for the unread fields.
 func (c *cli) showMapping(all admin.Fields) error {
 	var unread []admin.Field
 	for _, v := range all.Venues {
@@ -101,7 +101,7 @@ func (c *cli) showMapping(all admin.Fields) error {
 
 var useOrder = []plan.Use{plan.Unread, plan.Silenced, plan.Read, plan.Noise}
 
-// becomes is what became of a field, for people.
+// becomes is the use of a field, for people.
 func becomes(f admin.Field) string {
 	switch f.Use {
 	case plan.Read:

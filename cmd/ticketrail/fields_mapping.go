@@ -39,7 +39,7 @@ var suggestions = []suggestion{
 	{last: []string{"seat"}, item: "seat"},
 }
 
-// An object is a record or an item of orders, or what is around them.
+// An object is a record or an item of orders, or their envelope.
 type object struct {
 	within string // the path of a field in it
 	place  string // where its unread fields print
@@ -78,8 +78,9 @@ func isCode(value string) bool {
 	return value == "true" || strings.ContainsAny(value, "0123456789_") && !strings.Contains(value, " ")
 }
 
-// mapping is the YAML of ticket.fields and ticket.silence with what is configured, and with what maps or silences what
-// is unread. What may be a warning is mapped, or stays in a comment: whoever pastes it unread hides nothing of that.
+// mapping is the YAML of ticket.fields and ticket.silence: the present configuration, and the keys that map or
+// silence the unread fields. A field that may be a warning is mapped, or stays in a comment: whoever pastes the text
+// unread hides no warning.
 func mapping(all admin.Fields, unread []admin.Field) string {
 	items := map[string]bool{"records.items": true}
 	for _, v := range all.Venues {

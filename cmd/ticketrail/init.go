@@ -64,7 +64,7 @@ also come from a file or a pipe, one on each line.`,
 }
 
 func (c *cli) setUp(ctx context.Context, q *questions) error {
-	// Before the questions: nobody answers eight of them for nothing.
+	// Before the questions, so that the operator does not answer eight of them in vain.
 	if _, err := os.Lstat(c.config); err == nil {
 		return usagef("%s exists already, and init replaces nothing: move it away, or name another file with --config",
 			c.config)
@@ -79,7 +79,7 @@ func (c *cli) setUp(ctx context.Context, q *questions) error {
 	}
 	fmt.Fprintf(c.out, "\nwrote %s\n", c.config)
 
-	// What was written stays whatever fails now: a printer may only be off.
+	// The files stay whatever fails now: a printer may only be off.
 	var failed []error
 	if s.Tell != "" {
 		fmt.Fprintln(c.out, "sending a test message")
@@ -239,7 +239,8 @@ func (c *cli) askPrinters(ctx context.Context, q *questions, s *doctor.Setup) {
 	}
 }
 
-// boxZone is the time zone of the box, which is often that of the venue; empty if it is UTC, which no restaurant has.
+// boxZone is the time zone of the box, which is often the zone of the venue; empty if it is UTC, which no restaurant
+// has.
 func boxZone() string {
 	path, err := os.Readlink("/etc/localtime")
 	if _, zone, ok := strings.Cut(path, "/zoneinfo/"); err == nil && ok && !strings.HasSuffix(zone, "UTC") {
@@ -248,7 +249,7 @@ func boxZone() string {
 	return ""
 }
 
-// showNext says what the operator does now.
+// showNext shows the operator's next steps.
 func (c *cli) showNext(s doctor.Setup, secret string, started bool) error {
 	program, flag := "ticketrail", " --config "+c.config
 	if strings.Contains(os.Args[0], "/") { // as it was called

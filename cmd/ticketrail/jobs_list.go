@@ -118,7 +118,7 @@ func (c *cli) jobTable(jobs []admin.Job) error {
 	return t.end()
 }
 
-// orderOf is what people call the order of a job: its number and its table.
+// orderOf is the order of a job as people call it: its number and its table.
 func orderOf(j admin.Job) string {
 	var parts []string
 	if j.Number != "" {
@@ -130,8 +130,8 @@ func orderOf(j admin.Job) string {
 	return strings.Join(parts, ", ")
 }
 
-// jobNote is what is unusual about a job. An ordinary order has none, so that the rest stands out
-// in a long list.
+// jobNote names the unusual facts about a job. An ordinary order has none, so that the rest stands out in a long
+// list.
 func jobNote(j admin.Job) string {
 	var n []string
 	if j.Kind != ticket.Order {

@@ -15,13 +15,11 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// columns is the width of the ticket that "jobs show" draws: that of an 80 mm roll. The real paper
-// may be wider or narrower; only the daemon's configuration knows, and this command does not read
-// it.
+// columns is the width of the ticket that "jobs show" draws, as on an 80 mm roll. The real paper may be wider or
+// narrower; only the daemon's configuration knows, and this command does not read it.
 const columns = 42
 
-// jobsShow answers "what became of this ticket": its state, its reason, and the other jobs of the
-// same order.
+// jobsShow tells the fate of a ticket: its state, its reason, and the other jobs of the same order.
 func (c *cli) jobsShow() *cobra.Command {
 	cmd := &cobra.Command{Use: "show ID", Short: "show a ticket, its state and the other jobs of its request"}
 	cmd.ValidArgsFunction = c.complete(jobIDs)
@@ -91,8 +89,8 @@ func (c *cli) showJob(x admin.Detail, related []admin.Job) error {
 	return printBody(c.out, []byte("\n"+layout.Plain(layout.Compose(d, columns, j.Station), columns)))
 }
 
-// showTimeline shows one line for each moment, with the time on the clock of the venue: kitchen and floor
-// compare it with what they remember. A day is written only where it begins.
+// showTimeline shows one line for each moment, with the time on the clock of the venue: kitchen and floor compare it
+// with their memory. A day is written only where it begins.
 func (c *cli) showTimeline(x admin.Detail) error {
 	zone, err := time.LoadLocation(x.Ticket.Zone) // of an empty name it is UTC
 	if err != nil {

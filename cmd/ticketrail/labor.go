@@ -29,7 +29,7 @@ type report struct {
 	records any
 }
 
-// labor is a command that shows a report about one venue. columns are those of its rows.
+// labor is a command that shows a report about one venue. Its rows have these columns.
 func (c *cli) labor(
 	use, short string, columns []string, get func(context.Context, *pos.Account) (report, error),
 ) *cobra.Command {
@@ -73,7 +73,7 @@ spaces. For unchanged values use --json.`, use, "  "+strings.Join(columns, "\n  
 				}
 				return get(cmd.Context(), api)
 			})
-			// What came is shown, because it may be all there is, and the exit code says that something is wrong.
+			// The part that came is shown, because it may be all there is, and the exit code tells of the error.
 			if r.records == nil {
 				return problem
 			}
@@ -105,8 +105,9 @@ type venueRecords struct {
 	Records any    `json:"records"`
 }
 
-// ask returns the report of a venue, or with the venue in front that of several. One that is denied does not hide the
-// others; its error says that they are not all: wages of a part of the venues must not look like those of all.
+// ask returns the report of a venue, or of several with the venue in front. A venue that is denied does not hide the
+// others, and its error says that some are missing: wages of a part of the venues must not look like the wages of
+// all.
 func ask(venues []config.Venue, several bool, one func(venue string) (report, error)) (all report, problem error) {
 	if !several {
 		return one(venues[0].ID)

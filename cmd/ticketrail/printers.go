@@ -21,9 +21,8 @@ import (
 
 // The commands for one station or one profile.
 
-// printersHold is for an operator who is about to switch a printer off or to move it: no ticket is
-// sent meanwhile, so none can end in doubt. The hold survives a restart, so the answer names the
-// command that ends it.
+// printersHold is for an operator who is about to switch a printer off or to move it: no ticket is sent during the
+// hold, so none can end in doubt. The hold survives a restart, so the answer names the command that ends it.
 func (c *cli) printersHold() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{Use: "hold STATION", Short: "stop a station after its current ticket, until resume"}
@@ -69,7 +68,7 @@ func (c *cli) printersProbe() *cobra.Command {
 	})
 }
 
-// withStation makes cmd do something with the station on the command line, and print what was done.
+// withStation makes cmd do something with the station on the command line, and print the result.
 func (c *cli) withStation(
 	cmd *cobra.Command, do func(ctx context.Context, d *admin.Client, name string) (string, error),
 ) *cobra.Command {

@@ -13,7 +13,7 @@ import (
 	"ticketrail/cmd/internal/doctor"
 )
 
-// printersDiscover is for an operator who stands before printers whose addresses nobody wrote down.
+// printersDiscover is for an operator who stands before printers of unknown addresses.
 func (c *cli) printersDiscover() *cobra.Command {
 	var networks []string
 	cmd := &cobra.Command{

@@ -15,9 +15,8 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// `printers list` is the command for "the kitchen gets nothing": one line for each station, and
-// below the table, for each that needs something, what is wrong and what to do. With names it is
-// also a check for monitoring.
+// `printers list` is the command for "the kitchen gets nothing": one line for each station, and below the table the
+// cause and the remedy of each problem. With names it is also a check for monitoring.
 
 func (c *cli) printersList() *cobra.Command {
 	cmd := &cobra.Command{
@@ -137,9 +136,9 @@ func (c *cli) stationTable(all []finding.Station, now time.Time) error {
 	return write(c.out, below.String())
 }
 
-// stateText is the state of a station. What the device itself reports ("paper out") says more than
-// "down", so it is shown instead, except while the operator holds the station. A screen shows its
-// open pages instead, which is what "up" means for it.
+// stateText is the state of a station. The report of the device itself ("paper out") says more than "down", so it is
+// shown instead, except while the operator holds the station. A screen shows its open pages instead, which is the
+// meaning of "up" for it.
 func stateText(p finding.Station) string {
 	switch {
 	case p.Device == nil:
@@ -156,9 +155,8 @@ func stateText(p finding.Station) string {
 	return string(p.State)
 }
 
-// proofText is the best evidence that a station can give for its tickets; "-" while that is
-// unknown. A third-party display has no device that reports it: what it can prove is fixed by its
-// protocol.
+// proofText is the best evidence that a station can give for its tickets; "-" while it is unknown. A third-party
+// display has no device that reports it: its evidence is fixed by its protocol.
 func proofText(p finding.Station) string {
 	if p.Kind == finding.KindKDS || p.Kind == finding.KindLog && p.Address != "stdout" {
 		return string(ticket.Taken)

@@ -11,8 +11,8 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// rejectsList shows what the webhook refused. Each of them needs a look the same evening,
-// because the service has given the order up.
+// rejectsList shows the requests that the webhook refused. Each of them needs a look the same evening, because the
+// service has given the order up.
 func (c *cli) rejectsList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -41,8 +41,8 @@ what is too much for a ticket (over_limit), are listed too.`,
 	})
 }
 
-// rejectsShow gives the body back byte by byte with --body, so that `ticketrail inspect` or the
-// service's support can read what came.
+// rejectsShow gives the body back byte by byte with --body, so that `ticketrail inspect` or the service's support can
+// read it.
 func (c *cli) rejectsShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "show ID",

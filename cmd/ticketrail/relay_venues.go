@@ -105,7 +105,7 @@ func (c *cli) addVenues(ctx context.Context, from, folder string) error {
 	})
 }
 
-// checkVenue checks what a person typed.
+// checkVenue checks the venue that a person typed.
 func checkVenue(v store.VenueEntry) error {
 	if strings.TrimSpace(v.Name) == "" || singleLine(v.Name) != v.Name {
 		return usagef("--name %q is not a name: what do people call the venue?", v.Name)
@@ -122,7 +122,7 @@ func checkVenue(v store.VenueEntry) error {
 	return nil
 }
 
-// showAdded says what to enter at the service, and what to do on the box.
+// showAdded shows the address to enter at the service, and the steps on the box.
 func (c *cli) showAdded(conf *config.Relay, v store.VenueEntry, secret, file string) error {
 	var b page
 	b.add("added %s", v.Name)

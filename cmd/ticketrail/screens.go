@@ -28,7 +28,7 @@ are the paired browsers, each with the id that "screens revoke" takes.`,
 	}, func(all admin.Screens) error { return c.screenTables(all, time.Now()) })
 }
 
-// screenTables shows two tables: what the cooks see, and which browsers may see it.
+// screenTables shows two tables: the screens with their tickets, and the browsers that may show them.
 func (c *cli) screenTables(all admin.Screens, now time.Time) error {
 	t := newTable(c.out, "SCREEN", "MODE", "STATE", "SINCE", "TICKETS", "OLDEST", "PAIRED", "BACKUP", "ADDRESS")
 	for _, s := range all.Screens {
@@ -63,7 +63,7 @@ func ageOf(t *time.Time, now time.Time) string {
 	return finding.Age(now.Sub(*t))
 }
 
-// ticketsOf is how many tickets a screen has, and what a cook may have missed: "7, 3 not seen".
+// ticketsOf is the number of tickets on a screen, with the number that a cook may have missed: "7, 3 not seen".
 func ticketsOf(s admin.Screen) string {
 	text := strconv.Itoa(s.Open)
 	if s.Unseen > 0 {
@@ -108,7 +108,7 @@ browsers. The page works in a browser on this computer too.`,
 	})
 }
 
-// shownBy is what a paired browser shows, in the words of a listing.
+// shownBy is the screen that a paired browser shows, in the words of a listing.
 func shownBy(p admin.Pairing) string {
 	if p.Manager {
 		return "every screen (manager)"

@@ -40,8 +40,8 @@ connection.`,
 			defer stop()
 			// Or the program would end when whoever reads its standard output or its log has ended.
 			signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-			// What an order leaves is garbage a moment later. Collected half as often it costs less of the processor
-			// and more memory, which the GOMEMLIMIT of the unit bounds in a flood.
+			// The memory of an order is garbage a moment later. Collected half as often it costs less of the
+			// processor and more memory, which the GOMEMLIMIT of the unit bounds in a flood.
 			if os.Getenv("GOGC") == "" {
 				debug.SetGCPercent(200)
 			}
@@ -87,7 +87,7 @@ func hangUps(ctx context.Context) (_ context.Context, reload <-chan os.Signal, s
 	return ctx, reloads, func() { signal.Stop(signals); cancel(nil) }
 }
 
-// hasTerminal says whether there is a terminal whose end is also that of this process.
+// hasTerminal says whether there is a terminal whose end also ends this process.
 func hasTerminal() bool {
 	f, err := os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err == nil {
@@ -105,9 +105,8 @@ func (c *cli) checkConfig() error {
 	return nil
 }
 
-// daemonOptions collects what the daemon gets from its environment: signals, systemd and the path
-// of this program. None of it is in package app, so that tests and the demo run a daemon without
-// systemd and without signals.
+// daemonOptions collects the parts of the daemon's environment: signals, systemd and the path of this program. None
+// of it is in package app, so that tests and the demo run a daemon without systemd and without signals.
 func (c *cli) daemonOptions(reload <-chan os.Signal) (app.Options, error) {
 	o := app.Options{
 		ConfigPath: c.config, Reload: reload, Log: c.err,

@@ -67,8 +67,7 @@ func write(w io.Writer, s string) error {
 	return nil
 }
 
-// printLine writes one line without control characters. The format is ours; what it is filled with
-// is not.
+// printLine writes one line without control characters. The format is ours; its arguments are not.
 func printLine(w io.Writer, format string, args ...any) error {
 	return write(w, singleLine(fmt.Sprintf(format, args...))+"\n")
 }
@@ -141,9 +140,9 @@ func coloured(w io.Writer) bool {
 	return isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
-// writeBody writes a request body byte by byte as received, but to a terminal without control
-// characters. A pipe gets every byte: `jobs show --body | inspect -` must see what the service
-// sent, and a provider's support asks for exactly that.
+// writeBody writes a request body byte by byte as received, but to a terminal without control characters. A pipe gets
+// every byte: `jobs show --body | inspect -` must see the body as the service sent it, and a provider's support asks
+// for exactly these bytes.
 func writeBody(w io.Writer, b []byte) error {
 	if !isTerminal(w) {
 		return write(w, string(b))

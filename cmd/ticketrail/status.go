@@ -17,8 +17,8 @@ import (
 	"ticketrail/cmd/internal/finding"
 )
 
-// status is the first command at 19:30: is it this box, and what is to be done. Everything in it comes from
-// the daemon in one answer; only a wrong version is found here, because it takes both programs.
+// status is the first command at 19:30: is it this box, and how is it mended? Everything in it comes from the daemon
+// in one answer; only a wrong version is found here, because it takes both programs.
 func (c *cli) status() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
@@ -39,7 +39,8 @@ use it.`,
 	})
 }
 
-// doctor is for when nothing prints and nobody knows why; status needs a daemon that answers, and this does not.
+// doctor is for a kitchen where nothing prints, for an unknown reason; status needs a daemon that answers, and this
+// does not.
 func (c *cli) doctor() *cobra.Command {
 	return c.jsonFlag(&cobra.Command{
 		Use:   "doctor",
@@ -64,7 +65,7 @@ has a port.`,
 	})
 }
 
-// showFindings shows findings, the worst first. Its error names what needs a person.
+// showFindings shows findings, the worst first. Its error names the subjects that need a person.
 func (c *cli) showFindings(found []finding.Finding) error {
 	slices.SortStableFunc(found, finding.WorstFirst)
 	return cmp.Or(c.show(found, func() error { return c.printFindings(found) }), personNeeded(found))
@@ -74,7 +75,7 @@ func (c *cli) printFindings(found []finding.Finding) error {
 	return write(c.out, findingsText(found, coloured(c.out)))
 }
 
-// personNeeded is the error that names what needs a person.
+// personNeeded is the error that names the subjects that need a person.
 func personNeeded(findings []finding.Finding) error {
 	var needed []string
 	for _, f := range findings {
@@ -88,7 +89,7 @@ func personNeeded(findings []finding.Finding) error {
 	return fmt.Errorf("needs a person: %s", strings.Join(needed, ", "))
 }
 
-// cause is what is wrong, since when (in the zone of Since), and the error in its own words.
+// cause is the fault, since when (in the zone of Since), and the error in its own words.
 func cause(f finding.Finding) string {
 	text := f.Text
 	if !f.Since.IsZero() {
@@ -104,7 +105,7 @@ func cause(f finding.Finding) string {
 	return text
 }
 
-// findingsText is a line for each finding, and one for what to do about it.
+// findingsText is a line for each finding, and one for its remedy.
 func findingsText(findings []finding.Finding, colour bool) string {
 	var b strings.Builder
 	t := newTable(&b)
@@ -113,7 +114,7 @@ func findingsText(findings []finding.Finding, colour bool) string {
 		if f.Level == finding.OK && slices.ContainsFunc(findings, func(g finding.Finding) bool {
 			return g.Level == finding.Fail && g.Subject == f.Subject && g.Station == f.Station
 		}) {
-			level = "" // a fact about what fails
+			level = "" // a fact about a subject that fails
 		}
 		t.row(level, f.Subject, cause(f))
 		if f.Do != "" {
@@ -132,7 +133,7 @@ func findingsText(findings []finding.Finding, colour bool) string {
 		"\nOK ", "\n\x1b[32mOK\x1b[0m ").Replace("\n" + b.String())[1:]
 }
 
-// overview asks the daemon and adds what only this program can see.
+// overview asks the daemon and adds the facts that only this program can see.
 func (c *cli) overview(ctx context.Context, d *admin.Client) (admin.Overview, error) {
 	o, err := d.Overview(ctx)
 	mine := admin.ThisBuild()
@@ -150,8 +151,8 @@ func (c *cli) overview(ctx context.Context, d *admin.Client) (admin.Overview, er
 	return o, err
 }
 
-// joinFindings adds to what the daemon says what was found without it. Of a station, and of everything that both have
-// looked at, the daemon knows more, for example how many tickets wait.
+// joinFindings adds to the daemon's findings those that were found without it. The daemon knows more of a station,
+// and of each subject that both have looked at, for example how many tickets wait.
 func joinFindings(said, found []finding.Finding) []finding.Finding {
 	return slices.Concat(said, slices.DeleteFunc(found, func(f finding.Finding) bool {
 		return slices.ContainsFunc(said, func(s finding.Finding) bool {
@@ -161,7 +162,7 @@ func joinFindings(said, found []finding.Finding) []finding.Finding {
 	}))
 }
 
-// askDaemon is what the running daemon says.
+// askDaemon returns the findings of the running daemon.
 func (c *cli) askDaemon(ctx context.Context) []finding.Finding {
 	d, err := c.client()
 	if err != nil {
@@ -176,7 +177,7 @@ func (c *cli) askDaemon(ctx context.Context) []finding.Finding {
 			Do: "systemctl start ticketrail; if it ends again, journalctl -u ticketrail -n 50 says why"}}
 	}
 	if err != nil {
-		// The text says what to do.
+		// The text has the remedy.
 		return []finding.Finding{{Level: finding.Fail, Subject: "daemon", Text: singleLine(err.Error())}}
 	}
 	return o.Findings

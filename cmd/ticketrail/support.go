@@ -17,14 +17,14 @@ import (
 	"ticketrail/config"
 )
 
-// A part is one file of the bundle. What could not be collected is a part that says why.
+// A part is one file of the bundle. If it could not be collected, its text is the reason.
 type part struct {
 	name, about string
 	text        []byte
 }
 
-// support is for the person at the other end of the telephone, who has no access to the box. It asks the other
-// commands for what they show, so that it shows no more than they do.
+// support is for the person at the other end of the telephone, who has no access to the box. It collects the output
+// of other commands, so it shows no more than they do.
 func (c *cli) support() *cobra.Command {
 	return &cobra.Command{
 		Use:   "support",
@@ -78,7 +78,7 @@ func orError(text []byte, err error) []byte {
 	return text
 }
 
-// say is what another command of this program prints.
+// say is the output of another command of this program.
 func (c *cli) say(ctx context.Context, args ...string) []byte {
 	var out bytes.Buffer
 	args = append(args, "--config", c.config)
@@ -89,12 +89,12 @@ func (c *cli) say(ctx context.Context, args ...string) []byte {
 	return out.Bytes()
 }
 
-// run is what another program prints, or why it does not.
+// run is the output of another program, or the reason why there is none.
 func run(ctx context.Context, name string, args ...string) []byte {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, name, args...).CombinedOutput()
-	// What it says explains more than its exit code.
+	// Its output explains more than its exit code.
 	if err != nil && len(bytes.TrimSpace(out)) == 0 {
 		return orError(nil, err)
 	}

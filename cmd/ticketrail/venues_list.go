@@ -10,8 +10,8 @@ import (
 	"ticketrail/cmd/internal/setup"
 )
 
-// venuesList is for the operator who must tell the service, or another command, which venue is meant. It
-// reads the file and not the daemon: the venues are what the operator has written there.
+// venuesList is for the operator who must name a venue to the service, or to another command. It reads the file and
+// asks no daemon: the operator has written the venues there.
 func (c *cli) venuesList() *cobra.Command {
 	return c.jsonFlag(&cobra.Command{
 		Use:   "list",
@@ -34,8 +34,8 @@ them.`,
 				Timezone string   `json:"timezone,omitempty"`
 				Fallback string   `json:"fallback"`
 				Devices  []string `json:"devices"` // empty: all
-				// Address is that of the webhook, "" without one.
-				// Its end is not in it, but in SecretFile, if there is one.
+				// Address is the address of the webhook, "" without one. Its end is not in it, but in SecretFile, if
+				// there is one.
 				Address    string `json:"address"`
 				SecretFile string `json:"secret_file,omitempty"`
 			}

@@ -1,12 +1,12 @@
 // Package app builds the daemon from its parts and runs it: configuration, database, webhook,
-// dispatcher, stations, control socket, metrics. What happens to a ticket in the kitchen is decided in
-// those parts, not here.
+// dispatcher, stations, control socket, metrics. The fate of a ticket in the kitchen is decided in those
+// parts, not here.
 //
 // An App has no global state and handles no signals. So tests, the demo and the benchmark can run
-// the whole daemon, also several of them in one process. New makes all parts; those of this package are
-// in files of their own: store.go (the database file), source.go (the orders of a relay), service.go (the
-// point-of-sale API), findings.go (how everything is), settings.go (what managers change), health.go. What a reload
-// replaces is built and applied in reload.go; what New opened is closed by teardown.go.
+// the whole daemon, also several of them in one process. New makes all parts. The parts in this package
+// have files of their own: store.go (the database file), source.go (the orders of a relay), service.go (the
+// point-of-sale API), findings.go (how everything is), settings.go (the keys that managers change), health.go.
+// reload.go builds and applies the parts that a reload replaces; teardown.go closes everything that New opened.
 package app
 
 import (
@@ -49,7 +49,7 @@ const (
 	operatorGrace = 5 * time.Second
 )
 
-// Options are what the daemon is built from. ConfigPath or Config is required.
+// Options are the inputs of a daemon. ConfigPath or Config is required.
 type Options struct {
 	// ConfigPath is the configuration file, read now and at every reload.
 	ConfigPath string
@@ -77,9 +77,9 @@ type Options struct {
 	WatchdogEvery time.Duration
 	// Log receives the log; nil discards it.
 	Log io.Writer
-	// Clock is the wall clock; nil is that of the box.
+	// Clock is the wall clock; nil is the clock of the box.
 	Clock queue.Clock
-	// CrashOutput has the process write to a file what it dies of; nil: it is not known to the next start.
+	// CrashOutput has the process write its last words to a file; nil: the next start does not know them.
 	CrashOutput func(*os.File) error
 	// NoSync leaves commits in the page cache. Tests use it to prove that they can detect a loss.
 	NoSync bool

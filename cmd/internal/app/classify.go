@@ -8,9 +8,9 @@ import (
 	"ticketrail/receiver"
 )
 
-// classify gives an error of the queue the code that the webhook answers with. All of them are
-// answered with 503, after which the service tries again up to three times; the code tells the
-// operator what was wrong. It is here because receiver does not import queue.
+// classify gives an error of the queue the code of the webhook's answer. All of them are answered with 503, after
+// which the service tries again up to three times; the code tells the operator the cause. It is here because receiver
+// does not import queue.
 func classify(err error) receiver.Code {
 	switch {
 	case errors.Is(err, queue.ErrBacklogFull):

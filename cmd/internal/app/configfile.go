@@ -10,9 +10,9 @@ import (
 	"ticketrail/config"
 )
 
-// A configFile knows whether the daemon would start with what is on the disk now: the file, and the secrets and keys
-// that it names. The running daemon does not notice a broken file, and the next boot, perhaps weeks later, would end
-// without a kitchen. So all of it is read whenever somebody looks for findings, also without a reload.
+// A configFile knows whether the daemon would start from the present files: the configuration, and the secrets and
+// keys that it names. The running daemon does not notice a broken file, and the next boot, perhaps weeks later, would
+// end without a kitchen. So all of it is read whenever somebody looks for findings, also without a reload.
 type configFile struct {
 	path string // empty: a daemon without one
 
@@ -21,7 +21,7 @@ type configFile struct {
 	reload  finding.Problem // why the last reload failed although the file is valid; else zero
 }
 
-// judge stores what reading the file led to.
+// judge stores the problems that reading the file led to.
 func (f *configFile) judge(err error) {
 	refused := setup.Problems(f.path, err)
 	f.mu.Lock()
@@ -53,8 +53,8 @@ func (f *configFile) problems() []finding.Problem {
 	return f.refused
 }
 
-// look reads what the next start would read. It applies nothing. An editor that is writing just then is judged again
-// at the next look.
+// look reads the files that the next start would read. It applies nothing. An editor that is writing just then is
+// judged again at the next look.
 func (f *configFile) look() {
 	if f.path != "" {
 		_, err := setup.Load(f.path)

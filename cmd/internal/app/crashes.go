@@ -10,10 +10,10 @@ import (
 	"ticketrail/queue"
 )
 
-// A page that the check does not find can still kill the process, at each start anew: the kernel sends SIGBUS, or bbolt
-// panics in a goroutine of its own. So what a process dies of is written beside the database for as long as it reads it
-// first. Only a death within bbolt counts: after a kill or a power cut the file is as good as before, and to put it
-// aside would have tickets print twice.
+// A page that the check does not find can still kill the process, at each start anew: the kernel sends SIGBUS, or
+// bbolt panics in a goroutine of its own. So the process writes its last words beside the database for as long as it
+// reads it first. Only a death within bbolt counts: after a kill or a power cut the file is as good as before, and to
+// put it aside would have tickets print twice.
 
 const (
 	crashWithin = 10 * time.Second // of opening the database
@@ -21,7 +21,7 @@ const (
 	startMark   = "== start ==\n"
 )
 
-// crashes is the file with what the last starts died of. A nil one knows of none.
+// crashes is the file with the last words of the last starts. A nil one knows of none.
 type crashes struct {
 	path string
 	set  func(*os.File) error // has the process write its end there; nil: nowhere

@@ -13,7 +13,7 @@ import (
 	"ticketrail/receiver/plan"
 )
 
-// fields is what becomes of the fields of each configured venue's orders.
+// fields says how the fields of each configured venue's orders are used.
 func (a *App) fields() admin.Fields {
 	conf := a.active.Load()
 	out := admin.Fields{Venues: []admin.VenueFields{}, Fields: conf.Ticket.Fields, Silence: conf.Ticket.Silence}
@@ -26,7 +26,7 @@ func (a *App) fields() admin.Fields {
 // examplesShown is how many unread fields of a venue the status names.
 const examplesShown = 5
 
-// fieldFindings say which fields nobody has mapped. They print as they came, so it is a warning: a cook has to find
+// fieldFindings name the fields that are not mapped. They print as they came, so it is a warning: a cook has to find
 // the allergy among them.
 func (a *App) fieldFindings() (out []finding.Finding) {
 	for _, v := range a.fields().Venues {
@@ -64,7 +64,7 @@ func (a *App) fieldFindings() (out []finding.Finding) {
 }
 
 // forgetFields forgets the fields that a configuration has mapped, silenced, or silences no longer. The next order
-// that has one shows what becomes of it.
+// that has one shows its new use.
 func (a *App) forgetFields(conf *config.Config) {
 	silent := map[string]bool{}
 	for _, path := range conf.Ticket.Silence {

@@ -41,7 +41,7 @@ func (a *App) findings(ctx context.Context) ([]finding.Finding, error) {
 	return out, nil
 }
 
-// facts are what is known without reading the history.
+// facts are the facts that are known without reading the history.
 func (a *App) facts() finding.Facts {
 	now := time.Now()
 	if zone := a.zone(); zone != nil {
@@ -75,7 +75,7 @@ func (a *App) storage() finding.Orders {
 		Folder: filepath.Dir(a.startConfig.Storage.Path)}
 }
 
-// database is what happened to the file, and how its copy is.
+// database is the state of the file and of its copy.
 func (a *App) database() finding.Database {
 	d := finding.Database{Copy: a.queue.CopyProblem(), CopyFolder: a.startConfig.Storage.CopyFolder(),
 		Notices:    a.queue.Notices(),
@@ -96,7 +96,7 @@ func (a *App) certificates() []finding.Certificate {
 	return doctor.Certificates(&conf, why)
 }
 
-// readHistory adds what came, what was refused and what did not print.
+// readHistory adds the requests that came, those that were refused, and the tickets that did not print.
 func (a *App) readHistory(ctx context.Context, o *finding.Orders) error {
 	// Page by page: it is read every ten seconds, and a history can be long.
 	now, requests := time.Now(), map[string]bool{}
@@ -132,7 +132,7 @@ func (a *App) readHistory(ctx context.Context, o *finding.Orders) error {
 // zone is the kitchen's time zone, nil if it is not known.
 func (a *App) zone() *time.Location { return a.service.zone(a.active.Load()) }
 
-// clock is what the queue measures with.
+// clock is the clock of the queue.
 func (a *App) clock() queue.Clock {
 	if a.o.Clock != nil {
 		return a.o.Clock

@@ -43,8 +43,8 @@ func (a *App) runWatchdog(ctx context.Context) {
 	}
 }
 
-// statusLine is the line that `systemctl status` shows: what needs a person, as far as it is known without reading
-// the history, and what waits.
+// statusLine is the line that `systemctl status` shows: the subjects that need a person, as far as they are known
+// without reading the history, and the number of waiting tickets.
 func (a *App) statusLine() string {
 	var parts []string
 	for _, f := range finding.Of(a.facts()) {

@@ -10,10 +10,10 @@ import (
 	"ticketrail/config"
 )
 
-// A Keeper keeps listeners open while no daemon runs: the store of file descriptors that systemd has for
-// each service. It lasts through a restart, a crash and an upgrade, and ends with systemctl stop. So a
-// restart refuses no connection, and the address is that of the configuration alone: a socket unit would
-// have a second one, and would start a stopped daemon again.
+// A Keeper keeps listeners open while no daemon runs: the store of file descriptors that systemd has for each
+// service. It lasts through a restart, a crash and an upgrade, and ends with systemctl stop. So a restart refuses no
+// connection, and the configuration alone has the address: a socket unit would have a second one, and would start a
+// stopped daemon again.
 type Keeper struct {
 	// Found are the listeners of an earlier run, by name.
 	Found map[string][]net.Listener
@@ -65,7 +65,7 @@ func hangUp(l net.Listener) {
 	l.Close()
 }
 
-// keep changes what systemd keeps. Without it the daemon works as well, but for a moment at a restart.
+// keep changes the store of systemd. Without it the daemon works as well, but for a moment at a restart.
 func (k Keeper) keep(state string, with net.Listener, log *slog.Logger) {
 	if k.Send == nil {
 		return

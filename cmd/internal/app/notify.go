@@ -11,7 +11,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// newNotifier connects the messages to people with what `ticketrail status` shows.
+// newNotifier connects the messages to people with the findings of `ticketrail status`.
 func newNotifier(a *App) *notify.Notifier {
 	return notify.New(notify.Options{
 		Findings: a.findings, Open: a.venues.open, Slip: a.printNotice, Place: a.place, Zone: a.zone,
@@ -32,8 +32,8 @@ func (a *App) place() string {
 	return strings.Join(names, ", ")
 }
 
-// printNotice prints at the backup of a station that it fails, else at the fallback. It prints nothing if that
-// one fails too, or is the station itself: paper that comes out later helps nobody.
+// printNotice prints at the backup of a station that it fails, else at the fallback. It prints nothing if the
+// fallback fails too, or is the station itself: paper that comes out later is of no use.
 func (a *App) printNotice(ctx context.Context, e notify.Event) error {
 	conf := a.active.Load()
 	at, _ := conf.BackupOf(e.Station)
@@ -48,8 +48,8 @@ func (a *App) printNotice(ctx context.Context, e notify.Event) error {
 	if z := a.zone(); z != nil {
 		zone = z.String()
 	}
-	// An order like any other for the queue: it prints in its turn and is in the history. It has no venue, so
-	// its key cannot be that of an order, and nothing to cook. The same notice again is a duplicate.
+	// An order like any other for the queue: it prints in its turn and is in the history. It has no venue, so no
+	// order has the same key, and nothing to cook. The same notice again is a duplicate.
 	id := fmt.Sprintf("notice-%s-%d", e.Station, e.Since.UnixMilli())
 	_, err := a.queue.Accept(ctx, ticket.Request{ID: id, Received: now, Body: []byte("{}"),
 		Drafts: []ticket.Draft{{Station: at, Ticket: ticket.Ticket{

@@ -65,4 +65,3 @@ func TestAPassDoesNotWaitForAStationThatItLeavesOut(t *testing.T) {
 		pass.wantParts("A401", "hot-line ✓ 15:04", grill+" (ticked)", "ready")
 	}, "grill", "bar")
 }
-

@@ -25,9 +25,8 @@ type snapshot struct {
 	stations *station.Built
 }
 
-// build builds a snapshot of conf. What can make the configuration invalid happens here, before the
-// active snapshot is touched. Parts whose configuration has not changed are taken over from the active
-// snapshot.
+// build builds a snapshot of conf. Every step that can find the configuration invalid happens here, before the active
+// snapshot is touched. Parts whose configuration has not changed are taken over from the active snapshot.
 func (a *App) build(conf *config.Config) (*snapshot, error) {
 	p, err := plan.Compile(conf.Plan())
 	if err != nil {
@@ -42,12 +41,11 @@ func (a *App) build(conf *config.Config) (*snapshot, error) {
 	return s, nil
 }
 
-// apply makes s active, or changes nothing: only its first step returns an error. (Swap reports a
-// screen of the pass that cannot be opened in the listings, and the kitchen works without it.) A
-// request that is being planned meanwhile uses the old routes. If they name a station that s does not
-// have, its queue becomes an orphan: a queue with tickets whose station is not configured. The ticket
-// is kept. The old tickets are not touched: each has its station and
-// its text stored with it.
+// apply makes s active, or changes nothing: only its first step returns an error. (Swap reports a screen of the pass
+// that cannot be opened in the listings, and the kitchen works without it.) A request that is being planned at that
+// moment uses the old routes. If they name a station that s does not have, its queue becomes an orphan: a queue with
+// tickets whose station is not configured. The ticket is kept. The old tickets are not touched: each has its station
+// and its text stored with it.
 func (a *App) apply(s *snapshot) error {
 	if err := a.receiver.SetPolicy(s.policy); err != nil {
 		return err
@@ -58,7 +56,7 @@ func (a *App) apply(s *snapshot) error {
 	a.level.Set(s.conf.Log.Slog())
 	// Before Swap, so that no listing calls a station an orphan that already prints.
 	a.queue.SetStations(s.conf.Stations())
-	// Before Swap, which begins to print: what becomes of a ticket before this is not kept.
+	// Before Swap, which begins to print: outcomes of tickets before this are not kept.
 	a.outcomes.Use(s.conf.Outcomes)
 	a.stations.Swap(s.stations)
 	a.notifier.Use(s.conf.Notify)
@@ -67,17 +65,17 @@ func (a *App) apply(s *snapshot) error {
 	return nil
 }
 
-// A ReloadResult says what a reload of the configuration did. Tests and the demo read it; an
-// operator reads the log.
+// A ReloadResult is the result of a reload of the configuration. Tests and the demo read it; an operator reads the
+// log.
 type ReloadResult struct {
 	Warnings []string
 	// Restart lists changed keys that take effect only after a restart.
 	Restart []string
 }
 
-// Reload reads the configuration file again and applies it completely or not at all. The result is
-// logged and returned. It may be called at any time and by several goroutines; they take turns.
-// Requests and tickets go on meanwhile.
+// Reload reads the configuration file again and applies it completely or not at all. The result is logged and
+// returned. It may be called at any time and by several goroutines; they take turns. Requests and tickets are not
+// interrupted.
 func (a *App) Reload() (ReloadResult, error) {
 	a.reloading.Lock()
 	defer a.reloading.Unlock()
@@ -129,8 +127,8 @@ func (a *App) activate(next *snapshot) (done ReloadResult, err error) {
 	return done, nil
 }
 
-// needsRestart lists keys of the active configuration that take effect only after a restart. The listener of
-// the screens may have been opened at a reload: its keys are compared with those of then.
+// needsRestart lists keys of the active configuration that take effect only after a restart. The listener of the
+// screens may have been opened at a reload: its keys are compared with that configuration.
 func (a *App) needsRestart() []string {
 	conf, start := a.active.Load(), *a.startConfig
 	start.Display = a.stations.Display(conf.Display)

@@ -16,7 +16,7 @@ import (
 //	 6 s  the webhook answers the requests in progress (contract.WebhookTimeout and 1 s);
 //	      the other servers stop at the same time and faster
 //
-// This is 28 s, stopTimeout. Closing the parts has what is left of it. That is nothing only if a station
+// This is 28 s, stopTimeout. Closing the parts has the rest of it, which is nothing only if a station
 // and a request hang in the same stop. The database is closed in any case; a disk that does not answer
 // then delays the end no longer. A kill by systemd would lose nothing either: it is a crash, and every
 // promise holds through a crash.
@@ -63,12 +63,12 @@ func (a *App) Run(ctx context.Context) error {
 	}
 	a.log.Info("stopping", "reason", cause)
 	a.notify("STOPPING=1\nSTATUS=finishing the current tickets")
-	// Printing stops first, because a ticket may take seconds. Meanwhile the webhook still accepts
-	// orders: the service gives up after three retries. They print after the next start.
+	// Printing stops first, because a ticket may take seconds. The webhook still accepts
+	// orders, because the service gives up after three retries. They print after the next start.
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()
 	stopped := a.stopPrinting(stopping)
-	// Ends the servers: each answers what it has begun, within its own grace.
+	// Ends the servers: each answers the requests that it has begun, within its own grace.
 	stop(nil)
 	wg.Wait()
 	err := errors.Join(stopped, a.down.run(stopping))
@@ -95,8 +95,8 @@ func (a *App) stopPrinting(ctx context.Context) (err error) {
 }
 
 // Close closes everything that New opened. Call it only for an App that was never run: Run closes the
-// App itself, and a deferred Close after it does nothing. It has its own time limit and not a caller's
-// context, because that one has usually ended by then.
+// App itself, and a deferred Close after it does nothing. It has its own time limit: the context of a
+// caller has usually ended before.
 func (a *App) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()

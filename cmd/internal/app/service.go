@@ -43,9 +43,9 @@ func (s *service) use(conf *config.Config) {
 	s.names.Use(conf.Service.Client(s.transport), zoned)
 }
 
-// zone is the time zone of the clock on the screens: that of the first venue. Nil is that of the
-// box. The screens of one daemon hang in one kitchen, so they have one clock. An unknown zone is
-// not an error: the clock then shows the time of the box.
+// zone is the time zone of the clock on the screens, which is the zone of the first venue. Nil is the zone of the
+// box. The screens of one daemon hang in one kitchen, so they have one clock. An unknown zone is not an error: the
+// clock then shows the time of the box.
 func (s *service) zone(conf *config.Config) *time.Location {
 	if len(conf.Venues) == 0 {
 		return nil
@@ -66,8 +66,8 @@ func (s *service) zoneOf(v config.Venue) *time.Location {
 	return zone
 }
 
-// start refreshes names in the background until close. Call use before it: what is stored of a venue that is not
-// used is deleted. Nothing waits for it: the first orders after a start may print before the names are known.
+// start refreshes names in the background until close. Call use before it: the stored names of a venue that is not
+// used are deleted. Nothing waits for it: the first orders after a start may print before the names are known.
 func (s *service) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop, s.done = cancel, make(chan struct{})

@@ -19,20 +19,20 @@ import (
 	"ticketrail/receiver/source"
 )
 
-// relaySource fetches the orders that a relay has taken for this box. What it fetches goes the way of every other
-// order: through the receiver into the queue. It never keeps the daemon from starting, because the orders of the
-// webhook need no relay.
+// relaySource fetches the orders that a relay has taken for this box. A fetched order goes the way of every other
+// order: through the receiver into the queue. The source never keeps the daemon from starting, because the orders of
+// the webhook need no relay.
 type relaySource struct {
 	queue    *queue.Queue
 	receiver *receiver.Receiver
 	rejects  *receiver.Rejects
-	all      func(context.Context) ([]finding.Finding, error) // what is wrong with this box
+	all      func(context.Context) ([]finding.Finding, error) // the findings of this box
 	log      *slog.Logger
 
 	mu   sync.Mutex // guards the fields below
 	conf config.Source
-	end  context.CancelFunc // of what fetches with conf
-	// A reload replaces both, the metrics are those of the source. Nil: there is none.
+	end  context.CancelFunc // ends the fetching with conf
+	// A reload replaces both, the source and its metrics. Nil: there is none.
 	source  *source.Source
 	metrics *prometheus.Registry
 }
@@ -85,8 +85,8 @@ func (s *relaySource) set(one *source.Source, metrics *prometheus.Registry) {
 }
 
 // take stores one request. It returns nil when all of it is on stable storage; only then is the relay told. A crash
-// before that leaves it at the relay, a crash after it too: it comes again, and its id is known. What waits for a
-// printer holds up nothing here. While the queue is full, or the disk, the requests wait at the relay.
+// before that leaves it at the relay, a crash after it too: it comes again, and its id is known. A ticket that waits
+// for a printer holds up nothing here. While the queue is full, or the disk, the requests wait at the relay.
 func (s *relaySource) take(ctx context.Context, venue string, one source.Arrival) error {
 	if one.Refused != nil { // by the relay, which has told the service
 		r := *one.Refused
@@ -201,7 +201,7 @@ func (s *relaySource) findings(now time.Time) []finding.Finding {
 	return []finding.Finding{f}
 }
 
-// Describe tells nothing: the metrics are those of the connection, if there is one.
+// Describe tells nothing: the connection has its own metrics, if there is one.
 func (*relaySource) Describe(chan<- *prometheus.Desc) {}
 
 var descSourceUp = prometheus.NewDesc("ticketrail_source_up", "1 if requests can be fetched from the relay, else 0.",

@@ -83,9 +83,8 @@ func (s *store) open(ctx context.Context, o Options, reg *prometheus.Registry) (
 	return q, nil
 }
 
-// close closes the queue. It gives up if the disk does not answer in
-// time: what was acknowledged is on the disk by then, and the next start reads it. Otherwise
-// every stop with a dead disk would end with a kill.
+// close closes the queue. It gives up if the disk does not answer in time: all acknowledged data is on the disk
+// already, and the next start reads it. Otherwise every stop with a dead disk would end with a kill.
 func (s *store) close(ctx context.Context, q *queue.Queue) error {
 	s.crashes.over()
 	closed := make(chan error, 1)
@@ -98,8 +97,8 @@ func (s *store) close(ctx context.Context, q *queue.Queue) error {
 	}
 }
 
-// checkFile checks the file and replaces it if it is damaged. A crash meanwhile leaves the damaged file, which is found
-// again, or the new one; the notice to the operator is found again by the name of the old file.
+// checkFile checks the file and replaces it if it is damaged. A crash before its end leaves the damaged file, which
+// is found again, or the new one; the notice to the operator is found again by the name of the old file.
 func (s *store) checkFile(ctx context.Context) error {
 	path := s.conf.Path
 	info, err := os.Stat(path)
@@ -136,9 +135,8 @@ func (s *store) checkFile(ctx context.Context) error {
 	return s.recover(ctx, err)
 }
 
-// openError adds what to do to an error of opening the database, if its folder or disk is the
-// cause. An operator with a new box sees this first, so the fix names the folder and not only the
-// errno.
+// openError adds the remedy to an error of opening the database, if its folder or disk is the cause. An operator with
+// a new box sees this first, so the fix names the folder and not only the errno.
 func openError(path string, err error) error {
 	fix := ""
 	switch dir := filepath.Dir(path); {
@@ -176,7 +174,7 @@ func (s *store) recover(ctx context.Context, damage error) (err error) {
 	return nil
 }
 
-// lossOf says what became of the tickets of a damaged database. Only the start that replaced it knows.
+// lossOf says which tickets of a damaged database are lost. Only the start that replaced it knows.
 func (s *store) lossOf(kept string) string {
 	if s.recovered.Kept != kept {
 		return "see the log of that day"

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// A teardown stops what New started, in reverse order of the pushes. New pushes the step of a part before
-// anything after it can fail, so that an error half way through New leaves no goroutine and no lock
-// behind. The dispatcher is pushed after the stations, because it must stop before they close.
+// A teardown stops the parts that New started, in reverse order of the pushes. New pushes the step of a part before
+// anything after it can fail, so that an error half way through New leaves no goroutine and no lock behind. The
+// dispatcher is pushed after the stations, because it must stop before they close.
 type teardown struct {
 	steps []step
 	log   *slog.Logger

@@ -1,4 +1,4 @@
-// Package daemon is what the two daemons have in common, the one on the box and the relay: the log, the listeners, the
+// Package daemon has the common parts of the two daemons, the one on the box and the relay: the log, the listeners, the
 // pages for monitoring, and the webhook's policy and certificate, made of the same sections of a configuration. So an
 // operator who knows one knows the other.
 package daemon

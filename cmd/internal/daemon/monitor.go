@@ -16,8 +16,8 @@ import (
 	"ticketrail/cmd/internal/httpserver"
 )
 
-// NewRegistry has the collectors of the Go runtime and of the process too: memory and open files are
-// what a small box runs out of.
+// NewRegistry has the collectors of the Go runtime and of the process too: a small box runs out of memory and of open
+// files.
 func NewRegistry() *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	b := admin.ThisBuild()
@@ -59,7 +59,7 @@ func Monitor(reg *prometheus.Registry, log *slog.Logger, notReady func() string)
 // printers need some of them.
 const maxScrapers = 32
 
-// ServeMonitor serves what [Monitor] has made on l until ctx ends.
+// ServeMonitor serves the handler of [Monitor] on l until ctx ends.
 func ServeMonitor(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger) error {
 	return httpserver.Serve(ctx, l, &http.Server{
 		Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,

@@ -42,8 +42,8 @@ func revealed(secrets []config.Secret) (out []string) {
 	return out
 }
 
-// Webhook is how the server of the webhook stops and which certificate it has. files are those of the certificate.
-// acme, if it is not nil, gets them and must run.
+// Webhook is how the server of the webhook stops and which certificate it has. files are the files of the
+// certificate. acme, if it is not nil, gets them and must run.
 func Webhook(t config.TLS, files httpserver.Files, log *slog.Logger, reg prometheus.Registerer) (
 	o httpserver.Options, acme *httpserver.ACME, err error,
 ) {

@@ -44,7 +44,7 @@ const (
 	Known  = `200 {"status":"SUCCESS","duplicate":true`
 )
 
-// A Daemon is the whole daemon in a bubble. A test changes what is exported before [Daemon.Start].
+// A Daemon is the whole daemon in a bubble. A test changes its exported fields before [Daemon.Start].
 type Daemon struct {
 	T        *testing.T
 	Conf     *config.Config
@@ -79,7 +79,7 @@ func RunWith(t *testing.T, setup, f func(*Daemon), stations ...string) {
 		conf.Storage.Path = filepath.Join(dir, "t.db")
 		conf.Admin.Socket, conf.Metrics.Listen, conf.Display.Listen = "", "", ""
 		conf.Log.Level = "debug"
-		conf.Fonts = []string{filepath.Join(dir, "none.ttf")} // those of the machine differ, and take long to read
+		conf.Fonts = []string{filepath.Join(dir, "none.ttf")} // the fonts of the machine differ, and take long to read
 		conf.Venues = []config.Venue{{ID: VenueID, Name: "Harbour Grill", Timezone: "Australia/Melbourne"}}
 		conf.Fallback = stations[0]
 		d := &Daemon{T: t, Conf: &conf, Printers: map[string]*virtual.Printer{}}
@@ -110,7 +110,7 @@ func (d *Daemon) Printer(name string) *config.Printer {
 // firstPoll is how long the first poll waits for the first answer of a printer, and a second.
 const firstPoll = 26 * time.Second
 
-// Start starts the daemon. Its commits are not synced: what a power cut takes is proved elsewhere.
+// Start starts the daemon. Its commits are not synced: losses of a power cut are proved elsewhere.
 func (d *Daemon) Start() {
 	d.T.Helper()
 	l := virtual.NewNetwork()
@@ -259,7 +259,7 @@ func Word(t virtual.Ticket) string {
 	return word
 }
 
-// WantPrinted compares what a station has printed, one [Word] for each ticket. The bytes must be valid.
+// WantPrinted compares the paper of a station, one [Word] for each ticket. The bytes must be valid.
 func (d *Daemon) WantPrinted(station, paper string) {
 	d.T.Helper()
 	synctest.Wait()

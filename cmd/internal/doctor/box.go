@@ -36,8 +36,8 @@ func DiskOf(folder string) finding.Disk {
 	return finding.Disk{Folder: folder, Free: st.Bavail * uint64(st.Bsize), Err: err}
 }
 
-// Certificates are those of the webhook and of the screens, as far as they are configured. why is what the ACME server
-// said when it gave none, if that is known; it may be hostile.
+// Certificates are the certificates of the webhook and of the screens, as far as they are configured. why is the last
+// refusal of the ACME server, if it is known; it may be hostile.
 func Certificates(conf *config.Config, why string) (out []finding.Certificate) {
 	webhook, _ := conf.WebhookFiles()
 	for _, c := range []finding.Certificate{

@@ -23,9 +23,9 @@ func (WallClock) Now() time.Time { return time.Now() }
 // until a time server has answered again (adjtimex(2)).
 const maxClockError = 16 * time.Second
 
-// Synchronized reports whether the clock is synchronized, by timesyncd, chrony or another program: the
-// kernel knows. But a unit with ProtectClock=yes may not even ask it, so there systemd-timedated asks on
-// our behalf. If nobody answers, the answer is no: then no ticket expires for time that was not measured.
+// Synchronized reports whether the clock is synchronized, by timesyncd, chrony or another program: the kernel knows.
+// But a unit with ProtectClock=yes may not even ask it, so there systemd-timedated asks on our behalf. Without an
+// answer it is not synchronized: then no ticket expires for time that was not measured.
 func (WallClock) Synchronized() bool {
 	var t unix.Timex
 	if _, err := unix.Adjtimex(&t); err == nil {

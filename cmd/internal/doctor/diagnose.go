@@ -42,7 +42,7 @@ func (b Box) Diagnose(ctx context.Context, path string) (out []finding.Finding) 
 	now := time.Now().In(zoneOf(conf))
 	out = append(out, finding.Clock{Synchronized: WallClock{}.Synchronized()}.Finding(now))
 	if err != nil {
-		// What the rest would need is not known.
+		// The other checks need a configuration.
 		return append(out, finding.Configuration{Refused: setup.Problems(path, err)}.Findings()...)
 	}
 
@@ -120,7 +120,7 @@ func zoneOf(conf *config.Config) *time.Location {
 	return zone
 }
 
-// portFindings are the ports of the configuration that another program has. That of the webhook is kept by systemd
+// portFindings are the ports of the configuration that another program has. systemd keeps the port of the webhook
 // while the service starts again.
 func portFindings(ctx context.Context, conf *config.Config) (out []finding.Finding) {
 	stored := unitSettings(ctx, boxUnit, "NFileDescriptorStore")["NFileDescriptorStore"]
@@ -168,7 +168,7 @@ func listener(address string) string {
 func holder(proc procfs.FS, file string) (who string) {
 	all, _ := proc.AllProcs()
 	for _, p := range all {
-		files, _ := p.FileDescriptorTargets() // only root may see those of others
+		files, _ := p.FileDescriptorTargets() // only root may see other users' files
 		if name, _ := p.Comm(); slices.Contains(files, file) && (who == "" || name == "ticketrail") {
 			who = fmt.Sprintf("%s (process %d)", layout.Clean(name), p.PID)
 		}
@@ -227,8 +227,8 @@ func answersAt(socket string) bool {
 	return true
 }
 
-// driverFindings are kernel drivers that are missing when the service starts: systemd allows it only the devices whose
-// driver is loaded by then (DeviceAllow= is looked up in /proc/devices).
+// driverFindings are kernel drivers that are missing when the service starts: systemd allows it only the devices
+// whose driver is loaded already (DeviceAllow= is looked up in /proc/devices).
 func (b Box) driverFindings(conf *config.Config) (out []finding.Finding) {
 	for _, p := range conf.Printers {
 		driver := ""

@@ -25,7 +25,7 @@ const (
 	discoverAnswer = 8 * time.Second
 )
 
-// A FoundPrinter is what answers like a printer, or on a printer's port.
+// A FoundPrinter is a device that answers like a printer, or on a printer's port.
 type FoundPrinter struct {
 	Address string `json:"address"`           // for printers[].address
 	MAC     string `json:"mac,omitempty"`     // from the neighbour table; empty if it has none of its own
@@ -34,7 +34,7 @@ type FoundPrinter struct {
 	State   string `json:"state,omitempty"`   // as `printers list` shows it
 	// Ability is the best result of a ticket: confirmed, processed or sent; empty if it cannot be asked now.
 	Ability string `json:"ability,omitempty"`
-	// Program is what answers on the port and is no printer; cleaned. Then only Address is set.
+	// Program is the program that answers on the port and is no printer; cleaned. Then only Address is set.
 	Program string `json:"program,omitempty"`
 }
 
@@ -109,7 +109,7 @@ func (d Discovery) Run(ctx context.Context) ([]FoundPrinter, error) {
 	return found, nil
 }
 
-// addMACs adds what the neighbour table knows of the printers.
+// addMACs adds the addresses of the neighbour table to the printers.
 func addMACs(found []FoundPrinter, macs map[netip.Addr]string) {
 	count := map[string]int{}
 	for i := range found {
@@ -166,7 +166,7 @@ func (d quick) Dial(ctx context.Context) (transport.Conn, error) {
 	return d.Dialer.Dial(ctx)
 }
 
-// query asks a printer what it can answer.
+// query asks a printer for its abilities.
 func query(ctx context.Context, one *FoundPrinter) {
 	d, err := transport.Open(one.Address)
 	if err != nil {
@@ -195,8 +195,8 @@ func (f FoundPrinter) YAML(name string) string {
 	return s
 }
 
-// profileOf is the profile of a model that a printer states, or "": for "EPSON TM-T88V" that of epson-tm-t88. A
-// clone that states it has at least its columns, and its page of letters.
+// profileOf is the profile of a model that a printer states, or "": epson-tm-t88 for "EPSON TM-T88V". A clone that
+// states it has at least its columns, and its page of letters.
 func profileOf(model string) string {
 	best, length := "", 0
 	for _, name := range profile.Names() {

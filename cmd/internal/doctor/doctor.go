@@ -1,8 +1,7 @@
-// Package doctor holds the checks of a kitchen that need no running daemon: is the configuration
-// valid, which tickets would a print request make, do the printers and the point-of-sale API
-// answer, is the database undamaged. The checks ask printers and services directly, so they also work
-// on a box that is not set up yet, and never print a ticket. Their errors are written for the operator:
-// what is wrong, the value, and how to fix it.
+// Package doctor holds the checks of a kitchen that need no running daemon: is the configuration valid, which tickets
+// would a print request make, do the printers and the point-of-sale API answer, is the database undamaged. The checks
+// ask printers and services directly, so they also work on a box that is not set up yet, and never print a ticket.
+// Their errors are written for the operator: the fault, the value, and the remedy.
 package doctor
 
 import (
@@ -31,7 +30,7 @@ func check(path string) (conf *config.Config, warnings []string, err error) {
 	return conf, append(conf.Warnings, station.FontWarnings(conf)...), nil
 }
 
-// CheckInstalled is [Check] on a box with the units of ticketrail: what keeps the service from using the
+// CheckInstalled is [Check] on a box with the units of ticketrail. An obstacle that keeps the service from using the
 // configuration is an error too, although the file is right, and so is a certificate that has expired.
 func CheckInstalled(ctx context.Context, path string) (warnings []string, err error) {
 	conf, warnings, err := check(path)
@@ -78,8 +77,8 @@ func CheckRelayInstalled(ctx context.Context, path string) (warnings []string, e
 	return withFindings(warnings, readable(ctx, relayUnit, user, path, "relay", "check"))
 }
 
-// CheckOnline is what the printers, the displays and the point-of-sale API answer, and the clock. No ticket is printed.
-// It connects to each printer, so a printer that serves one client is busy for the daemon meanwhile.
+// CheckOnline asks the printers, the displays, the point-of-sale API and the clock. No ticket is printed. It connects
+// to each printer, so a printer that serves one client is busy for the daemon during the check.
 func CheckOnline(ctx context.Context, path string) ([]finding.Finding, error) {
 	conf, err := setup.Load(path)
 	if err != nil {

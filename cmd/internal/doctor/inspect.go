@@ -17,11 +17,11 @@ import (
 	"ticketrail/receiver/plan"
 )
 
-// Inspect writes to w what the daemon would make of the print request in body: what became of each value,
-// which routes match, and each ticket as text. Nothing is sent to a station. An empty venue
-// is the first one of the configuration. It takes the same steps as the webhook: the same limits,
-// the same parser, the same routes and the same layout. What it does not have is the directory, so
-// employees are shown without their names. With colour, what is not read is red. It returns what became of each field.
+// Inspect writes to w the result of the print request in body: the use of each value, the routes that match, and each
+// ticket as text. Nothing is sent to a station. An empty venue is the first one of the configuration. It takes the
+// same steps as the webhook: the same limits, the same parser, the same routes and the same layout. It has no
+// directory, so employees are shown without their names. With colour, unread values are red. It returns the use of
+// each field.
 func Inspect(
 	path string, body io.Reader, venue, device string, colour bool, w io.Writer,
 ) (fields admin.Fields, err error) {

@@ -10,7 +10,7 @@ import (
 	"ticketrail/receiver/plan"
 )
 
-// A bodyMarker writes a print request with what became of each value beside it.
+// A bodyMarker writes a print request with the use of each value beside it.
 type bodyMarker struct {
 	body   *json.Decoder
 	leaves map[string][]plan.Leaf // by path
@@ -104,7 +104,7 @@ func (m *bodyMarker) value(indent, label, path string) error {
 	return nil
 }
 
-// mark is what became of the next scalar with a path. The leaves are in the order of the body.
+// mark is the use of the next scalar with a path. The leaves are in the order of the body.
 func (m *bodyMarker) mark(path string) string {
 	all := m.leaves[path]
 	if len(all) == 0 {

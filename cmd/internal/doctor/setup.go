@@ -29,14 +29,14 @@ const systemFolder = "/etc/ticketrail"
 const (
 	secretFile = "secrets/webhook"
 	tellFile   = "secrets/tell"
-	ignoreFile = "secrets/.gitignore" // nobody adds the folder to a repository by mistake
+	ignoreFile = "secrets/.gitignore" // keeps the folder out of a repository
 )
 
-// A Setup is what `init` has to know for the first configuration of a box.
+// A Setup has the answers for the first configuration of a box.
 type Setup struct {
 	VenueID, VenueName, Timezone string
-	Hours                        []string       // as venues[].hours; empty: silence tells nobody
-	Tell                         string         // the URL of who is told; "": nobody
+	Hours                        []string       // as venues[].hours; empty: silence is not told
+	Tell                         string         // the URL of the person to tell; "": none
 	Printers                     []SetupPrinter // the first gets everything until there are other routes
 	Listen                       string         // of the webhook
 	CertFile, KeyFile            string         // both empty: behind a proxy or a tunnel on this box
@@ -50,7 +50,7 @@ type SetupPrinter struct {
 	FoundPrinter
 }
 
-// NewSetup has a valid value everywhere, so that [Setup.Problems] only reports what was changed.
+// NewSetup has a valid value everywhere, so that [Setup.Problems] only reports changed values.
 func NewSetup() Setup {
 	return Setup{
 		VenueID: "00000000-0000-4000-8000-000000000000", VenueName: "venue", Timezone: "UTC",
@@ -59,7 +59,7 @@ func NewSetup() Setup {
 	}
 }
 
-// Problems are what the daemon would not accept, without the keys and lines of a file that does not exist yet.
+// Problems are the errors of the daemon's own checks, without the keys and lines of a file that does not exist yet.
 func (s Setup) Problems(path string) error {
 	_, err := config.Parse(path, []byte(s.text(path, false)), notify.Problems)
 	ps, ok := errors.AsType[config.Problems](err)
@@ -73,7 +73,7 @@ func (s Setup) Problems(path string) error {
 	return errors.Join(out...)
 }
 
-// text is the configuration file. What is not in it has its default.
+// text is the configuration file. Every key outside it has its default.
 func (s Setup) text(path string, secret bool) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }

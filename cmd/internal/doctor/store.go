@@ -82,8 +82,8 @@ func killedByDamage(end *os.ProcessState, stderr string) bool {
 	if w, ok := end.Sys().(syscall.WaitStatus); ok && w.Signaled() {
 		return w.Signal() == syscall.SIGBUS || w.Signal() == syscall.SIGSEGV
 	}
-	// What the Go runtime prints when it dies of bad memory. "fatal error" alone is not enough: it
-	// also prints that when it is out of memory.
+	// The last words of a Go runtime that dies of bad memory. "fatal error" alone is not enough: it also prints that
+	// when it is out of memory.
 	for _, word := range []string{"panic: ", "unexpected fault address", "SIGBUS", "SIGSEGV", "stack overflow"} {
 		if strings.Contains(stderr, word) {
 			return true

@@ -63,8 +63,8 @@ func serviceUnit(ctx context.Context, unit, path string) map[string]string {
 	return s
 }
 
-// UnitFindings are what the installed units make of the configuration at path, which [Check] has accepted. Without
-// units that use this file there are none.
+// UnitFindings judge how the installed units fit the configuration at path, which [Check] has accepted. Without units
+// that use this file there are none.
 func UnitFindings(ctx context.Context, path string, conf *config.Config) (out []finding.Finding) {
 	s := serviceUnit(ctx, boxUnit, path)
 	if s == nil {

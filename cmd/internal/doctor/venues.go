@@ -61,9 +61,9 @@ func quoted(names []string) string {
 	return strings.Join(list, ", ")
 }
 
-// CheckVenues checks the venue with that name or id, or all configured venues, at the point-of-sale
-// API: is a token issued, is it for this venue, can it read what tickets need.
-// It needs no running daemon. The error says that the API could not be asked at all.
+// CheckVenues checks the venue with that name or id, or all configured venues, at the point-of-sale API: is a token
+// issued, is it for this venue, can it read the data of tickets. It needs no running daemon. The error says that the
+// API could not be asked at all.
 func CheckVenues(ctx context.Context, path, venue string) ([]finding.Finding, error) {
 	conf, venues, err := ServiceVenues(path, venue, venue == "")
 	if err != nil {
@@ -112,7 +112,7 @@ func venueFindings(
 }
 
 // askVenue makes the calls one after the other: a finding for each that fails, or one that tickets will have their
-// names and their times. What the service answered is cleaned of control characters.
+// names and their times. The service's answers are cleaned of control characters.
 func askVenue(ctx context.Context, client *pos.Client, v config.Venue) (out []finding.Finding) {
 	subject := "venue " + v.Name
 	failed := func(err error) {

@@ -74,7 +74,7 @@ func webhookHost(conf *config.Config) string {
 	return strings.TrimSuffix(base, "/")
 }
 
-// WebhookAddress is what a person gives to the service for a venue: the address without its secret, and the file
+// WebhookAddress is the address that a person gives to the service for a venue, without its secret, and the file
 // whose line is the end of it, "" for none. Instead of a path that is not the default it has /PATH.
 func WebhookAddress(conf *config.Config, v config.Venue) (address, secretFile string) {
 	secretFile = cmp.Or(v.SecretFile, conf.Receiver.SecretFile)
@@ -115,7 +115,7 @@ func answered(base, of string, resp *http.Response) finding.Finding {
 			Code receiver.Code `json:"code"`
 		} `json:"error"`
 	}
-	_ = json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(&body) // what is no JSON is not ours
+	_ = json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(&body) // an answer that is no JSON is not ours
 	switch body.Error.Code {
 	case receiver.MethodNotAllowed:
 		return fine("webhook", base+" leads here"+of)

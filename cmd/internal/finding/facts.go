@@ -14,7 +14,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// Facts are what the daemon knows of itself and its box at one moment.
+// Facts are the facts that the daemon knows of itself and its box at one moment.
 type Facts struct {
 	Now           time.Time // in the kitchen's zone
 	Stations      []Station // as [Join] made them
@@ -42,8 +42,8 @@ func Of(f Facts) []Finding {
 	return out
 }
 
-// Orders are what came, what was refused and what did not print. A refused order is lost if nobody
-// looks, and so is a failed ticket.
+// Orders are the requests that came, those that were refused, and the tickets that did not print. A refused order is
+// lost if no person looks, and so is a failed ticket.
 type Orders struct {
 	LastHour int
 	Last     time.Time // of the last request of any venue; zero: none is known
@@ -67,7 +67,7 @@ type SilentVenue struct {
 	Last time.Time // zero: never
 }
 
-// refusals say what the codes of refused requests mean. A code that is not here is named as it is.
+// refusals have words for the codes of refused requests. A code that is not here is named as it is.
 var refusals = map[string]struct{ id, words, do string }{
 	"wrong_path": {"wrong_secret", "wrong secret in the address",
 		"enter the address that ticketrail venues list shows at the service"},
@@ -114,7 +114,7 @@ func (o Orders) findings(now time.Time) (out []Finding) {
 }
 
 // NotStored says why no order is accepted, and whether that is so. The full disk has its own advice because only the
-// operator can end it, and because tickets still print meanwhile.
+// operator can end it, and because tickets still print on a full disk.
 func (o Orders) NotStored() (f Finding, stopped bool) {
 	f = Finding{ID: "orders/not_stored", Level: Fail, Subject: "orders", Text: "no orders are accepted: the disk fails",
 		Detail: fmt.Sprintf("%v, in %s", o.Stopped, o.Folder),
@@ -201,12 +201,12 @@ func (d Database) findings() (out []Finding) {
 
 // A Configuration is how the file on the disk compares with the one in use.
 type Configuration struct {
-	Refused []Problem // what the next start would refuse
+	Refused []Problem // problems of the next start
 	Restart []string  // keys that are not in use before a restart
 	None    bool      // the daemon runs without a file
 }
 
-// A Problem is what the next start would refuse.
+// A Problem is a reason why the next start would fail.
 type Problem struct {
 	Kind string // secret_missing, unreadable, invalid
 	Text string
@@ -241,7 +241,7 @@ func (c Configuration) Findings() (out []Finding) {
 	return out
 }
 
-// A Certificate is that of the webhook or of the screens.
+// A Certificate is the certificate of the webhook or of the screens.
 type Certificate struct {
 	Of, Path string // webhook or screens, and its file
 	Ends     time.Time
@@ -323,7 +323,7 @@ func (d Disk) Finding() Finding {
 	return Finding{Level: OK, Subject: "disk", Text: text, Detail: "at " + d.Folder}
 }
 
-// A Clock is that of the box; an order never waits for it.
+// A Clock is the clock of the box; an order never waits for it.
 type Clock struct{ Synchronized bool }
 
 // Finding says whether the clock is right.

@@ -1,5 +1,5 @@
-// Package finding works out what is wrong with a box: an order that was refused, a printer without paper, a disk that
-// is nearly full. It is pure: it gets facts and returns findings. Everything that tells people of them renders this
+// Package finding works out the faults of a box: an order that was refused, a printer without paper, a disk that is
+// nearly full. It is pure: it gets facts and returns findings. Everything that tells people of them renders this
 // list: `ticketrail status` and `doctor`, the page for managers, messages, the journal, the metric ticketrail_finding
 // and /readyz.
 package finding
@@ -21,18 +21,18 @@ const (
 	OK   Level = "ok"
 )
 
-// A Finding is one thing that was looked at: how it is, and what to do if it is not fine. It is data and
-// not a line, because a terminal, a page and a script show it in their own ways.
+// A Finding is the state of one subject, with advice if it is not fine. It is data and not a line, because a
+// terminal, a page and a script show it in their own ways.
 type Finding struct {
-	// ID names what is wrong, such as station/grill/paper_out. It stays the same while the numbers in Text change, and
-	// two things that are wrong have two. Empty if the level is [OK].
+	// ID names the fault, such as station/grill/paper_out. It stays the same while the numbers in Text change, and
+	// two faults have two. Empty if the level is [OK].
 	ID      string    `json:"id,omitempty"`
 	Level   Level     `json:"level"`
 	Subject string    `json:"subject"` // one word, such as disk, or the name of a station
 	Since   time.Time `json:"since,omitzero"`
 	Text    string    `json:"text"`              // the cause, at most [MaxCause] characters
-	Detail  string    `json:"detail,omitempty"`  // an error in its own words, where the file is, what came of it
-	Do      string    `json:"do,omitempty"`      // what a person does about it; empty if nothing needs to be done
+	Detail  string    `json:"detail,omitempty"`  // an error in its own words, the place of the file, the result
+	Do      string    `json:"do,omitempty"`      // advice for a person; empty if nothing needs to be done
 	Station bool      `json:"station,omitempty"` // the subject is the name of a station
 	Count   int       `json:"count,omitempty"`   // of tickets that wait for a person: one more is told too
 	// Examples are lines from orders. They are shown to the operator, and never sent anywhere.
@@ -76,7 +76,7 @@ func Age(d time.Duration) string {
 	return fmt.Sprintf("%dd%dh", int(d.Hours())/24, int(d.Hours())%24)
 }
 
-// cause is text on one line that is no longer than a cause may be. What is cut off stays in the detail.
+// cause is text on one line that is no longer than a cause may be. The detail has the whole text if it was cut.
 func cause(text string) (short, detail string) {
 	text = strings.Join(strings.Fields(text), " ")
 	runes := []rune(text)

@@ -31,9 +31,9 @@ const (
 	Up       Condition = "up"
 )
 
-// A Station is a place where tickets are printed or shown (a printer, a screen, a third-party
-// kitchen display): what is known of it at one moment, with its queue. Scripts read its JSON, so the keys stay as they
-// are: stand_in is the backup.
+// A Station is a place where tickets are printed or shown (a printer, a screen, a third-party kitchen display): its
+// known state at one moment, with its queue. Scripts read its JSON, so the keys stay as they are: stand_in is the
+// backup.
 type Station struct {
 	Name       string     `json:"name"`
 	Kind       string     `json:"kind,omitempty"`    // one of the kinds; absent for a printer
@@ -47,7 +47,7 @@ type Station struct {
 	// OldestSeconds is the running time since the oldest open ticket was accepted.
 	OldestSeconds float64            `json:"oldest_seconds"`
 	Hold          *queue.StationHold `json:"hold,omitempty"`
-	Waiting       string             `json:"waiting,omitempty"` // what it is waiting for
+	Waiting       string             `json:"waiting,omitempty"` // the event that it is waiting for
 	Error         string             `json:"error,omitempty"`   // of the last attempt, if it failed
 	Attempt       int                `json:"attempt,omitempty"` // number of the current ticket's attempt
 	NextTry       *time.Time         `json:"next_try,omitempty"`
@@ -55,7 +55,7 @@ type Station struct {
 	StandIn       string             `json:"stand_in,omitempty"`      // the backup that prints its tickets now
 	StandsInFor   []string           `json:"stands_in_for,omitempty"` // stations whose tickets it prints now
 	Pages         int                `json:"pages,omitempty"`         // open pages, of a screen
-	Advice        string             `json:"advice,omitempty"`        // what the operator can do
+	Advice        string             `json:"advice,omitempty"`        // for the operator
 	// Books are the durable counters of this station since its database was created.
 	Books queue.Books `json:"books"`
 
@@ -76,15 +76,16 @@ type Device struct {
 	// Ability is the best outcome it can report for a ticket: confirmed, processed, sent or shown;
 	// empty until that was detected.
 	Ability string `json:"ability,omitempty"`
-	Advice  string `json:"advice,omitempty"` // what the operator can do about the state
+	Advice  string `json:"advice,omitempty"` // for the operator
 	Error   string `json:"error,omitempty"`  // why it cannot be reached
 	Moved   string `json:"moved,omitempty"`  // that it was found at another address than the configured one
 	// Foreign counts answers of the printer to another program while the daemon was connected.
 	Foreign int `json:"foreign,omitempty"`
 }
 
-// Join adds to the stations of a queue, orphans too, what the rest of the daemon knows of them. known must have been
-// read first: a reload between the two then shows a new station without a state, and never a state without its station.
+// Join adds to the stations of a queue, orphans too, the knowledge of the rest of the daemon. known must have been
+// read first: a reload between the two then shows a new station without a state, and never a state without its
+// station.
 func Join(known []Station, queues []queue.StationState) []Station {
 	out := []Station{}
 	for _, st := range queues {
@@ -106,7 +107,7 @@ func Join(known []Station, queues []queue.StationState) []Station {
 	return out
 }
 
-// settle adds what the queue knows of the station, and judges. The state is the first that applies, in the order in
+// settle adds the queue's knowledge of the station, and judges. The state is the first that applies, in the order in
 // which the operator must act: without a configuration a hold does not matter, and while held a dead printer does not
 // matter.
 func (p *Station) settle(st queue.StationState) {
@@ -234,8 +235,8 @@ func words(conditions []string) string {
 	return strings.ReplaceAll(strings.Join(conditions, ", "), "_", " ")
 }
 
-// fix is what to do about a station that is down. What the device itself reports is better than
-// a guess; without a report the usual causes are named.
+// fix is the advice for a station that is down. The report of the device itself is better than a guess; without a
+// report the usual causes are named.
 func (p Station) fix() string {
 	do := "check power, cable and address"
 	switch {

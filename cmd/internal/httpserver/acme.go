@@ -38,7 +38,7 @@ type ACMEOptions struct {
 	// Files are one file with the key and the certificate, which has the host name, in a folder that is made with mode
 	// 0700. The authority of clients is optional.
 	Files  Files
-	CA     string // file with the authorities of the ACME server's own certificate; empty: those of the box
+	CA     string // file with the authorities of the ACME server's own certificate; empty: the box's
 	Log    *slog.Logger
 	Loaded func(notAfter time.Time, err error) // as in NewCertReloader
 }
@@ -55,8 +55,8 @@ const (
 	maxReason   = 500 // bytes of an ACME server's text
 )
 
-// NewACME reads what an earlier run has kept. A missing or damaged certificate is no error: the daemon works
-// without it, and orders from the local network may come another way.
+// NewACME reads the files of an earlier run. A missing or damaged certificate is no error: the daemon works without
+// it, and orders from the local network may come another way.
 func NewACME(o ACMEOptions) (*ACME, error) {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	if o.CA != "" {
@@ -195,8 +195,8 @@ func (a attempt) RoundTrip(r *http.Request) (*http.Response, error) {
 	return a.RoundTripper.RoundTrip(r)
 }
 
-// backoff repeats within a step only what is cured by that, such as a used nonce. A server that has too much to do
-// is asked again at the next attempt.
+// backoff repeats a request within a step only if that may cure it, as with a used nonce. A server that has too much
+// to do is asked again at the next attempt.
 func backoff(n int, _ *http.Request, resp *http.Response) time.Duration {
 	if n >= maxRequests || resp.StatusCode == http.StatusTooManyRequests {
 		return 0

@@ -39,7 +39,7 @@ type CertReloader struct {
 	loaded func(notAfter time.Time, err error)
 	proof  atomic.Pointer[autocert.Manager] // only while an ACME server asks whose the name is
 
-	mu      sync.Mutex  // guards what follows
+	mu      sync.Mutex  // guards the fields below
 	current *tls.Config // nil only until an ACME server has given the first certificate
 	read    time.Time   // when the files were last read
 	lastErr string      // of the last reload; "" if it succeeded

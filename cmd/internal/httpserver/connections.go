@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// A limiter is a listener whose connections are limited in number: all together, and those of a group. While all
+// A limiter is a listener whose connections are limited in number: all together, and for each group. While all
 // places are taken, further connections wait in the kernel and are not refused: the service's retry costs more than a
-// moment's wait. A group that has its share is refused at once, so that what it opens keeps nobody waiting.
+// moment's wait. A group that has its share is refused at once, so that its connections keep no other caller waiting.
 //
 // The last quarter of the places is for groups that are known or have no connection, the last eighth for known ones
 // alone. A group is known once a request of it was answered with 200, which a stranger cannot get from the webhook. So
@@ -24,7 +24,7 @@ type limiter struct {
 	closed chan struct{}
 	once   sync.Once // of closing closed
 
-	mu    sync.Mutex      // guards what follows
+	mu    sync.Mutex      // guards the fields below
 	open  map[string]int  // connections of each group
 	known map[string]bool // groups
 }
@@ -129,8 +129,8 @@ func (l *limiter) learn(next http.Handler) http.Handler {
 	})
 }
 
-// An answer keeps the status that a handler sets. What else the server's writer can do is found by
-// [http.ResponseController].
+// An answer keeps the status that a handler sets. [http.ResponseController] finds the other abilities of the server's
+// writer.
 type answer struct {
 	http.ResponseWriter
 	status int

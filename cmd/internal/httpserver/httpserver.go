@@ -32,10 +32,10 @@ type Options struct {
 	MaxConnections int           // a further one waits; 0: no limit
 	Grace          time.Duration // for requests in progress when the server stops
 
-	// Group, if it is set, names the group that a caller's connections count in, and how many of them there
-	// may be: fewer while few places are free. It is asked for each connection and each answer, concurrently,
-	// and not for those of a unix socket. With the name "" there is no limit but MaxConnections, without
-	// which Group is not asked.
+	// Group, if it is set, names the group that a caller's connections count in, and how many of them there may be:
+	// fewer while few places are free. It is asked for each connection and each answer, concurrently, and not for
+	// connections of a unix socket. With the name "" there is no limit but MaxConnections, without which Group is not
+	// asked.
 	Group func(caller netip.Addr) (name string, most int)
 }
 

@@ -19,7 +19,7 @@ const (
 	unsteady = time.Hour
 )
 
-// A condition is the state of what one identity names.
+// A condition is the state of one identity.
 type condition struct {
 	finding.Finding           // the newest
 	since, seen     time.Time // the first and the last look that found it
@@ -29,11 +29,11 @@ type condition struct {
 	calm            time.Duration
 }
 
-// conditions are those of each identity.
+// conditions are the conditions by identity.
 type conditions map[string]*condition
 
-// update takes what was found at a time. after is how long something must last; open says whether stations
-// must work now.
+// update takes the findings of one look. after is how long something must last; open says whether stations must work
+// now.
 func (c conditions) update(now time.Time, found []finding.Finding, after time.Duration, open bool) {
 	for _, f := range found {
 		if f.Level == finding.OK {
@@ -65,7 +65,7 @@ func (c conditions) update(now time.Time, found []finding.Finding, after time.Du
 	}
 }
 
-// lasts is how long it must last until people are told. What is lost already does not mend itself.
+// lasts is how long it must last until people are told. A lost order does not mend itself.
 func (k *condition) lasts(after time.Duration) time.Duration {
 	if k.Subject == config.TopicOrders || k.Subject == config.TopicTickets {
 		return 0
@@ -73,8 +73,8 @@ func (k *condition) lasts(after time.Duration) time.Duration {
 	return after
 }
 
-// forPeople reports whether anybody away from the kitchen is told: nobody at home changes the paper that will be out
-// tomorrow, or switches on a printer at night.
+// forPeople reports whether people away from the kitchen are told: at home they cannot change the paper that will be
+// out tomorrow, or switch on a printer at night.
 func (k *condition) forPeople(open bool) bool { return !k.Station || open && k.Level == finding.Fail }
 
 // began is since when it is wrong.
@@ -85,7 +85,7 @@ func (k *condition) began() time.Time {
 	return k.since
 }
 
-// assume takes over what people were told before a start. It ends after being fine for as long as anything.
+// assume takes over the messages before a start. Such a condition ends after being fine for as long as any other.
 func (c conditions) assume(t told) {
 	for id, was := range t {
 		if c[id] == nil {
@@ -96,7 +96,7 @@ func (c conditions) assume(t told) {
 	}
 }
 
-// told is what a recipient knows: the newest event of each identity that is wrong, in a map that JSON stores.
+// told is the knowledge of a recipient: the newest event of each identity that is wrong, in a map that JSON stores.
 type told map[string]was
 
 // was is an event that was told.

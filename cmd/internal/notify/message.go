@@ -10,14 +10,14 @@ import (
 	"ticketrail/cmd/internal/finding"
 )
 
-// A Message is what one recipient is told at one time. It has states of stations and of the daemon, never
-// the contents of a ticket.
+// A Message tells one recipient of events. It has states of stations and of the daemon, never the contents of a
+// ticket.
 type Message struct {
 	Place string    `json:"place"` // such as Harbour Grill
 	Host  string    `json:"host"`
 	At    time.Time `json:"at"`
 	Title string    `json:"title"` // for people, one line
-	Text  string    `json:"text"`  // for people, with what to do
+	Text  string    `json:"text"`  // for people, with advice
 	Began []Event   `json:"began,omitempty"`
 	Ended []Event   `json:"ended,omitempty"`
 }
@@ -33,13 +33,13 @@ type Event struct {
 	Count   int           `json:"count,omitempty"`   // of tickets that wait for a person
 	Text    string        `json:"text,omitempty"`    // the cause
 	Detail  string        `json:"detail,omitempty"`
-	Do      string        `json:"do,omitempty"` // what a person does about it
+	Do      string        `json:"do,omitempty"` // advice for a person
 }
 
-// Subject is what the event is about, as people call it.
+// Subject is the subject of the event, as people call it.
 func (e Event) Subject() string { return cmp.Or(e.Station, e.Topic) }
 
-// compare puts the worst first, and of those what costs orders.
+// compare puts the worst first, and of equal events the ones that cost orders.
 func (e Event) compare(o Event) int {
 	return cmp.Or(finding.WorstFirst(finding.Finding{Level: e.Level}, finding.Finding{Level: o.Level}),
 		cmp.Compare(e.Topic, o.Topic), cmp.Compare(e.ID, o.ID))
@@ -48,8 +48,8 @@ func (e Event) compare(o Event) int {
 // maxDescribed is how many events a message describes. A storm is one message that names the rest by their causes.
 const maxDescribed = 10
 
-// describe writes the message for somebody who reads it on a phone, away from the kitchen: where, what, since
-// when, and what to do.
+// describe writes the message for somebody who reads it on a phone, away from the kitchen: the place, the fault,
+// since when, and the advice.
 func (m *Message) describe(place string, now time.Time, zone *time.Location) {
 	if zone == nil {
 		zone = time.Local

@@ -1,15 +1,14 @@
 // Package notify tells people when something needs them, and when it is over: on a phone, by mail, in a
 // messenger, to a program, and on paper at a neighbouring station.
 //
-// It has no opinion of its own about what is wrong. It looks at the findings that `ticketrail status` shows,
-// and tells the differences: the journal and the metric ticketrail_finding at once, people after notify.after. Each
-// finding has an identity, so nothing new is swallowed by something old. What a recipient was told is stored after each
-// message. So the next message is always the difference between what a recipient knows and what is true now: nothing
-// is queued, nothing is told twice over a restart, and nobody hears of what was over before the message could be
-// delivered.
+// It has no opinion of its own. It looks at the findings that `ticketrail status` shows, and tells the differences: the
+// journal and the metric ticketrail_finding at once, people after notify.after. Each finding has an identity, so
+// nothing new is swallowed by something old. The knowledge of each recipient is stored after each message. So the next
+// message is always the difference between that knowledge and the present findings: nothing is queued, nothing is told
+// twice over a restart, and no message tells of a fault that was over before it could be delivered.
 //
 // Delivery is best effort: it never delays a ticket, it is tried again for as long as it is true, and it
-// is counted. A daemon that does not run tells nobody; monitoring does that.
+// is counted. A daemon that does not run tells nothing; monitoring does that.
 package notify
 
 import (
@@ -44,18 +43,18 @@ const (
 	storeWithin = 5 * time.Second
 )
 
-// Options are what a [Notifier] needs. All are required.
+// Options are the inputs of a [Notifier]. All are required.
 type Options struct {
 	// Findings are how everything is now.
 	Findings func(context.Context) ([]finding.Finding, error)
-	// Open reports whether stations must work now. Outside opening hours nobody is told that one fails.
+	// Open reports whether stations must work now. Outside opening hours no message tells that one fails.
 	Open func(time.Time) bool
 	// Slip prints a notice on paper. It is asked only with notify.slip.
 	Slip func(context.Context, Event) error
 	// Place says where this is, such as "Harbour Grill"; Zone is its time zone, nil if it is not known.
 	Place      func() string
 	Zone       func() *time.Location
-	Store      kv.Store // what each recipient was told
+	Store      kv.Store // the knowledge of each recipient
 	Registerer prometheus.Registerer
 	Logger     *slog.Logger
 }
@@ -71,7 +70,7 @@ type Notifier struct {
 	mu    sync.Mutex           // guards found
 	found map[string]condition // at the last look
 
-	// What follows belongs to Run.
+	// The fields below belong to Run.
 	active     *config.Notify
 	conditions conditions
 	recipients []*recipient
@@ -82,7 +81,7 @@ type Notifier struct {
 type outcome struct {
 	to      *recipient
 	message *Message
-	tell    told // what the recipient knows if err is nil
+	tell    told // the recipient's knowledge if err is nil
 	err     error
 }
 
@@ -122,7 +121,7 @@ func (n *Notifier) Run(ctx context.Context) error {
 	}
 }
 
-// look looks at the findings once, and begins to send what is new. It returns how many messages.
+// look looks at the findings once, and begins to send the new ones. It returns how many messages.
 func (n *Notifier) look(ctx context.Context) (sending int) {
 	if conf := n.conf.Load(); conf != n.active {
 		n.configure(conf)
@@ -151,7 +150,7 @@ func (n *Notifier) look(ctx context.Context) (sending int) {
 		m.describe(n.o.Place(), now, n.o.Zone())
 		r.sending = true
 		sending++
-		send := r.send // a reload may replace it meanwhile
+		send := r.send // a reload may replace it at any time
 		go func() {
 			ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 			defer cancel()
@@ -211,7 +210,7 @@ var descFinding = prometheus.NewDesc("ticketrail_finding",
 // Describe says which metrics Collect exports.
 func (n *Notifier) Describe(ch chan<- *prometheus.Desc) { ch <- descFinding }
 
-// Collect exports what the last look has found.
+// Collect exports the findings of the last look.
 func (n *Notifier) Collect(ch chan<- prometheus.Metric) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -240,7 +239,7 @@ func (n *Notifier) settle(ctx context.Context, d outcome) {
 	n.store(ctx, r, d.tell)
 }
 
-// store keeps what a recipient knows now.
+// store keeps the knowledge of a recipient.
 func (n *Notifier) store(ctx context.Context, r *recipient, tell told) {
 	r.told = tell
 	value, err := json.Marshal(tell)
@@ -255,8 +254,8 @@ func (n *Notifier) store(ctx context.Context, r *recipient, tell told) {
 	}
 }
 
-// configure makes the recipients of conf. One that was there before keeps what it was told, also if it was
-// before the last start.
+// configure makes the recipients of conf. One that was there before keeps its knowledge, also from before the last
+// start.
 func (n *Notifier) configure(conf *config.Notify) {
 	n.active = conf
 	var next []*recipient
@@ -302,7 +301,7 @@ func (n *Notifier) load(r *recipient) error {
 	return json.Unmarshal(value, &r.told)
 }
 
-// printSlips prints what begins.
+// printSlips prints the events that begin.
 func (n *Notifier) printSlips(ctx context.Context, m *Message) error {
 	for _, e := range m.Began {
 		if err := n.o.Slip(ctx, e); err != nil {
