@@ -52,6 +52,7 @@ class App {
     new ResizeObserver(() => this.refresh()).observe(this.board.node);
     if (document.fonts && document.fonts.ready) document.fonts.ready.then(() => this.redraw());
     setInterval(() => this.tick(), 1000);
+    document.body.classList.toggle("pass", this.setup.pass);
     document.body.classList.remove("starting");
     this.applySettings();
     this.updateSoundButton();
