@@ -74,6 +74,9 @@ func (k *checker) prepScreen(at string, s *Screen) {
 	if len(s.LeaveOut) > 0 {
 		k.add(at+".leave_out", "is only for screens of mode pass")
 	}
+	if s.PickupNames {
+		k.add(at+".pickup_names", "is only for screens of mode pass")
+	}
 	if b, _ := k.c.BackupOf(s.Name); b == "" && !k.hasProblemBelow(at) && !k.hasProblem("fallback") {
 		k.warn(at+".backup", "is not set, and the fallback cannot be used: while no browser shows this screen, "+
 			"tickets for %s are neither shown nor printed", s.Name)

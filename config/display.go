@@ -23,6 +23,9 @@ type Screen struct {
 	Of []string `mapstructure:"of"`
 	// LeaveOut are other stations that a pass neither shows nor waits for: [bar]. Default none.
 	LeaveOut []string `mapstructure:"leave_out"`
+	// PickupNames has the pickup board of a pass, at /screen/NAME/pickup, show the guests' names beside their numbers.
+	// Default false.
+	PickupNames bool `mapstructure:"pickup_names"`
 	// WarnAfter is the age at which a ticket is highlighted. Default 5m, 10s to 24h.
 	WarnAfter time.Duration `mapstructure:"warn_after" default:"5m" range:"10s 24h"`
 	// LateAfter is the age at which it is highlighted as late; more than WarnAfter. Default 8m, up

@@ -41,6 +41,7 @@ type setup struct {
 	UnseenAfter int64               `json:"unseen_after"`
 	Repeat      int64               `json:"repeat"` // seconds; 0: a sound comes once
 	Fixed       bool                `json:"fixed,omitempty"`
+	PickupNames bool                `json:"pickup_names,omitempty"`
 	Keys        map[string][]string `json:"keys"`
 	Print       bool                `json:"print"`
 }
@@ -57,6 +58,7 @@ func newScreenView(d Display, web string) *screenView {
 		RecallFor: v.orders.RecallFor().Milliseconds(), UndoFor: board.UndoFor.Milliseconds(),
 		UnseenAfter: o.UnseenAfter.Milliseconds(), Repeat: int64(o.Repeat / time.Second),
 		Keys: withCustomKeys(d.Keys), Print: d.Print != nil, Fixed: d.Fixed && o.Pass == nil,
+		PickupNames: d.PickupNames,
 	}
 	b, _ := json.Marshal(v.setup) // strings and numbers: it cannot fail
 	sum := sha256.Sum256(b)

@@ -27,6 +27,8 @@ type Display struct {
 	Language string
 	// Fixed has a card stay in its place until it is bumped, instead of moving up.
 	Fixed bool
+	// PickupNames has the pickup board of a pass show the guests' names beside their numbers.
+	PickupNames bool
 	// Zone is required. It returns the kitchen's time zone, for the clock on the page; nil is that of the box. It
 	// is asked each time: the service may tell it later than a screen is opened.
 	Zone func() *time.Location
@@ -131,7 +133,7 @@ func (s *Server) screenViews() []*screenView {
 // wraps [ErrNoScreen], [ErrUnknownCode] or [ErrTooManyCodes], which the operator can act on, or an error of the
 // storage.
 func (s *Server) Pair(ctx context.Context, code string, to Pairing, by string) (Pairing, error) {
-	if !to.Manager && s.screenView(to.Station) == nil {
+	if name, pickup := strings.CutSuffix(to.Station, pickupSuffix); !to.Manager && s.paired(name, pickup) == nil {
 		var names []string
 		for _, v := range s.screenViews() {
 			names = append(names, v.Name)
@@ -144,6 +146,15 @@ func (s *Server) Pair(ctx context.Context, code string, to Pairing, by string) (
 			"address", p.Address, "by", by)
 	}
 	return p, err
+}
+
+// paired returns the screen that a pairing is for; nil if there is none, or if it has no pickup board.
+func (s *Server) paired(name string, pickup bool) *screenView {
+	view := s.screenView(name)
+	if view != nil && pickup && !view.Pass {
+		return nil
+	}
+	return view
 }
 
 // ErrNoScreen says that there is no screen station of that name.
@@ -163,6 +174,8 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /web/{tag}/{file}", s.web.serve)
 	for path, h := range map[string]func(http.ResponseWriter, *http.Request, *screenView, *grant){
 		pagePattern:                   s.page,
+		pickupPattern:                 s.pickupPage,
+		pickupPattern + "/events":     s.pickupEvents,
 		"GET /screen/{name}/events":   s.events,
 		"GET /screen/{name}/state":    s.state,
 		"GET /screen/{name}/allday":   s.allDay,
@@ -213,13 +226,14 @@ func (s *Server) authorized(h func(http.ResponseWriter, *http.Request, *screenVi
 		g := s.grantFor(r)
 		name := r.PathValue("name")
 		// Checked before the name: a browser without a pairing must not learn which stations exist.
-		if g == nil || !g.allows(name) {
+		isPickup := strings.HasPrefix(r.Pattern, pickupPattern)
+		if g == nil || !g.allows(name) && !(isPickup && g.allows(name+pickupSuffix)) {
 			s.refuse(w, r, g)
 			return
 		}
 		view := s.screenView(name)
 		if view == nil {
-			if r.Pattern == pagePattern {
+			if isPage(r) {
 				retryInAMinute(w)
 			}
 			http.Error(w, "there is no screen of this name; it may have been removed from the configuration",
@@ -234,7 +248,7 @@ func (s *Server) authorized(h func(http.ResponseWriter, *http.Request, *screenVi
 // its page goes to the start page itself.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, g *grant) {
 	switch {
-	case r.Pattern == pagePattern:
+	case isPage(r):
 		http.Redirect(w, r, "/", http.StatusSeeOther)
 	case g == nil:
 		http.Error(w, "this browser is not paired", http.StatusUnauthorized)
@@ -254,8 +268,9 @@ func (s *Server) index(w http.ResponseWriter, r *http.Request) {
 		s.manage(w, r, g)
 	default:
 		// After a power cut a tablet on its start page finds its screen alone.
-		if view := s.screenView(g.pairing.Station); view != nil {
-			http.Redirect(w, r, view.Path(), http.StatusSeeOther)
+		name, pickup := strings.CutSuffix(g.pairing.Station, pickupSuffix)
+		if view := s.paired(name, pickup); view != nil {
+			http.Redirect(w, r, view.Path()+g.pairing.Station[len(name):], http.StatusSeeOther)
 			return
 		}
 		retryInAMinute(w)
@@ -266,6 +281,9 @@ func (s *Server) index(w http.ResponseWriter, r *http.Request) {
 // pagePattern is the route of the page itself, which a browser must be answered with a page or a
 // redirect; all other routes are called by scripts.
 const pagePattern = "GET /screen/{name}"
+
+// isPage says whether the request is for a page, and no script has sent it.
+func isPage(r *http.Request) bool { return r.Pattern == pagePattern || r.Pattern == pickupPattern }
 
 // retryInAMinute makes the browser load this answer again in a minute: at a tablet on a wall there
 // may be nobody who would press reload.

@@ -52,6 +52,17 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, view *screenView
 		http.Error(w, "page: want 8 to 64 letters and digits", http.StatusBadRequest)
 		return
 	}
+	// A browser that reconnects by itself sends the header; the script, which opens a new stream,
+	// cannot set it and uses the address.
+	after := r.Header.Get("Last-Event-ID")
+	if after == "" {
+		after = r.URL.Query().Get("after")
+	}
+	s.stream(w, r, g, &stream{view: view, page: id, last: after})
+}
+
+// stream sends a stream until it ends.
+func (s *Server) stream(w http.ResponseWriter, r *http.Request, g *grant, st *stream) {
 	release, ok := s.countStream(g)
 	if !ok {
 		w.Header().Set("Retry-After", "10")
@@ -59,21 +70,16 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, view *screenView
 		return
 	}
 	defer release()
-	// A browser that reconnects by itself sends the header; the script, which opens a new stream,
-	// cannot set it and uses the address.
-	after := r.Header.Get("Last-Event-ID")
-	if after == "" {
-		after = r.URL.Query().Get("after")
-	}
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no") // or nginx would buffer events and the page would be late
 	// Before the first byte: the cookie is a header. A page can stay open longer than browsers keep
 	// one.
 	g.renew(w, r)
-	closed := view.screen.streamOpened(id)
-	defer closed()
-	st := &stream{view: view, page: id, last: after, out: w, rc: http.NewResponseController(w)}
+	if !st.pickup {
+		defer st.view.screen.streamOpened(st.page)()
+	}
+	st.out, st.rc = w, http.NewResponseController(w)
 	// The server's time-outs are for answers that end; writeEvent sets a new one for each chunk.
 	if st.rc.SetReadDeadline(time.Time{}) != nil || st.sendHello() != nil {
 		return
@@ -99,10 +105,12 @@ func (s *Server) countStream(g *grant) (release func(), ok bool) {
 // A stream is one connected event stream.
 type stream struct {
 	view *screenView
-	page string
-	last string    // id of the state that the page has been told of
+	page string    // empty for a pickup board
+	last string    // id of the state that the page has been told of; of a pickup board, all of it
 	out  io.Writer // buffered by the server
 	rc   *http.ResponseController
+
+	pickup bool
 }
 
 // run sends changes and heartbeats until the page, the pairing, the screen or the server ends. At a
@@ -149,6 +157,9 @@ func (st *stream) sendHello() error {
 // sendChanges sends the events since the last one that was sent, or a snapshot where that is not
 // possible: after a restart, or when the page was away for too long.
 func (st *stream) sendChanges() error {
+	if st.pickup {
+		return st.sendPickup()
+	}
 	events, ok := st.view.orders.Since(st.last)
 	if !ok {
 		snap := st.view.orders.Snapshot()

@@ -48,7 +48,7 @@ func TestEveryTextIsUsedAndEveryUsedTextIsInTheTable(t *testing.T) {
 	table := readWords(t)
 	var scripts strings.Builder
 	names, _ := filepath.Glob("web/*.js")
-	for _, name := range append(names, "web/page.html") {
+	for _, name := range append(names, "web/page.html", "web/pickup.html") {
 		if b, err := os.ReadFile(name); err != nil {
 			t.Fatal(err)
 		} else if !strings.HasPrefix(filepath.Base(name), "manage") {

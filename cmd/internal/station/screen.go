@@ -200,6 +200,7 @@ func (d *screens) show(next *Built) {
 		displays = append(displays, kds.Display{
 			Screen: s.Screen, Keys: c.Keys, Zone: zone, Print: d.paperFor(next, c),
 			Language: next.conf.Display.Language, Fixed: next.conf.Display.Places == "fixed",
+			PickupNames: c.PickupNames,
 		})
 	}
 	// Without a screen there is no server.

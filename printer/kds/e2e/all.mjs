@@ -10,6 +10,7 @@ import * as accessible from "./accessible.mjs";
 import * as cooks from "./cooks.mjs";
 import * as cards from "./cards.mjs";
 import * as pass from "./pass.mjs";
+import * as pickup from "./pickup.mjs";
 import * as languages from "./languages.mjs";
 import * as daemon from "./daemon.mjs";
 import * as board from "./board.mjs";
@@ -20,7 +21,7 @@ import * as browser2020 from "./browser2020.mjs";
 
 const only = process.argv[2];
 const canned = [cooks, cards, page, pass, languages, accessible];
-const tests = [connection, daemon, ...canned, board, pairing, manage, browser2020]
+const tests = [connection, daemon, ...canned, board, pickup, pairing, manage, browser2020]
   .flatMap((m) => Object.entries(m).map(([name, test]) => [name, test, canned.includes(m) ? Canned : TestServer]))
   .filter(([name]) => /^[a-z]/.test(name) && (!only || name.includes(only))); // classes are no tests
 let failed = 0;

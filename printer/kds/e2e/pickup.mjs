@@ -1,0 +1,48 @@
+// The pickup board: what guests read who wait for what they take away.
+
+import { join } from "node:path";
+import { assert, contrasts, equal, open, order, press, shots, until, violations, watch } from "./harness.mjs";
+
+const numbers = (page, list) => page.$$eval("#" + list + " li", (l) => l.map((e) => e.textContent));
+
+export async function guestsReadTheirNumberUntilItIsSentOut(server, browser) {
+  const takeaway = (n) => ({
+    ...order(n), table: "Priya " + n, type: "Takeaway", customer: "Priya", age: Math.max(0, 60 - n),
+  });
+  await server.put("hot-line", takeaway(41), takeaway(43), { ...order(12), table: "4" }, takeaway(44));
+  const context = await browser.newContext({ viewport: { width: 1920, height: 1080 } });
+  const page = await watch(await context.newPage());
+  await page.goto(server.url + "/screen/pass/pickup");
+  const reads = (what, preparing, ready) =>
+    until(what, async () => (await numbers(page, "preparing")) + "|" + (await numbers(page, "ready")) ===
+      preparing + "|" + ready);
+  await reads("what is prepared", "41,43,44", "");
+  assert(!/Priya|Burger/.test(await page.content()), "it says more than numbers");
+
+  const hot = await open(browser, server, "hot-line", { viewport: { width: 1920, height: 1080 } });
+  await press(hot, "#43", ".act");
+  await reads("what is ready", "41,44", "43");
+  await page.screenshot({ path: join(shots, "pickup.png") });
+  equal(await violations(page), [], "what axe finds");
+  equal((await contrasts(page.locator("h1, li"))).filter(([, got]) => got < 7), [], "what has less than 7:1");
+
+  await server.kill();
+  await page.locator("#cover").waitFor({ state: "visible" });
+  await server.start();
+  await page.locator("#cover").waitFor({ state: "hidden" });
+  await reads("what is still ready", "41,44", "43");
+  await server.put("hot-line", ...Array.from({ length: 40 }, (_, i) => takeaway(500 + i)));
+  await until("all of them", async () => (await numbers(page, "preparing")).length === 42);
+  await page.screenshot({ path: join(shots, "pickup-42.png") });
+  const { cut, least } = await page.evaluate(() => {
+    const list = [...document.querySelectorAll("li")];
+    const of = (e) => e.parentElement.getBoundingClientRect();
+    const isCut = (e, r = e.getBoundingClientRect()) => r.bottom > of(e).bottom || r.right > of(e).right;
+    return {
+      cut: list.filter((e) => isCut(e)).map((e) => e.textContent),
+      least: Math.min(...list.map((e) => parseFloat(getComputedStyle(e).fontSize))),
+    };
+  });
+  equal(cut, [], "numbers that are cut");
+  assert(least >= 60, "letters of " + least + " px"); // 20 minutes of arc at three metres, on 32 inches
+}

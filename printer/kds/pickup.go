@@ -1,0 +1,86 @@
+package kds
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"ticketrail/printer/kds/board"
+	"ticketrail/queue/ticket"
+)
+
+// The pickup board of a pass is a page for guests who wait for what they take away. It has numbers, and names only if
+// it is configured so; nothing can be pressed there. A number is on it until its order is sent out at the pass.
+
+// pickupPattern is the route of the page.
+const pickupPattern = "GET /screen/{name}/pickup"
+
+// pickupSuffix ends the station of a browser that is paired with a pickup board and not with its pass.
+const pickupSuffix = "/pickup"
+
+// A pickup is what the page shows, the oldest order first.
+type pickup struct {
+	Preparing []string `json:"preparing"`
+	Ready     []string `json:"ready"`
+}
+
+// A pickupView is the data of the page.
+type pickupView struct {
+	Web, Tag string
+	Title    string
+	Beat     int64
+	Words    map[string]string
+}
+
+// pickupPage serves the page. Its script draws what the stream tells.
+func (s *Server) pickupPage(w http.ResponseWriter, r *http.Request, view *screenView, g *grant) {
+	if !view.Pass {
+		http.Error(w, "only a screen of mode pass has a pickup board", http.StatusNotFound)
+		return
+	}
+	g.renew(w, r)
+	s.serveTemplate(w, r, "pickup.html", pickupView{Web: s.web.base, Tag: view.setupTag, Title: view.Title,
+		Beat: view.Beat, Words: wordsIn(view.Language)})
+}
+
+// pickupEvents is the event stream of the page. It has no id of a page: whoever looks there is no cook, so the screen
+// stays dark.
+func (s *Server) pickupEvents(w http.ResponseWriter, r *http.Request, view *screenView, g *grant) {
+	s.stream(w, r, g, &stream{view: view, pickup: true})
+}
+
+// sendPickup sends the whole pickup board if it has changed.
+func (st *stream) sendPickup() error {
+	b, _ := json.Marshal(st.view.pickup()) // texts: it cannot fail
+	if st.last == string(b) {
+		return nil
+	}
+	st.last = string(b)
+	st.writeEvent("pickup", "", b)
+	return st.flush()
+}
+
+// pickup returns the numbers of the open orders that nobody brings to a table.
+func (v *screenView) pickup() pickup {
+	p := pickup{Preparing: []string{}, Ready: []string{}}
+	for _, o := range v.orders.Snapshot().Orders {
+		called := v.calledOut(o)
+		switch atTable := o.DineIn && o.Table != ""; {
+		case called == "" || atTable || o.Cancelled || o.Kind != ticket.Order:
+		case o.Ready:
+			p.Ready = append(p.Ready, called)
+		default:
+			p.Preparing = append(p.Preparing, called)
+		}
+	}
+	return p
+}
+
+// calledOut is how guests are called: by number, and by name if that is configured.
+func (v *screenView) calledOut(o *board.Order) string {
+	called := strings.TrimPrefix(o.Number, "#")
+	if v.PickupNames {
+		called = strings.TrimSpace(called + " " + o.Customer)
+	}
+	return called
+}

@@ -1,0 +1,121 @@
+package kds_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ticketrail/printer/kds"
+	"ticketrail/printer/kds/board"
+	"ticketrail/queue/queuetest"
+	"ticketrail/queue/ticket"
+)
+
+func TestAPickupBoardHasTheNumbersOfATakeawayUntilTheyAreSentOut(t *testing.T) {
+	withPass(t, func(w *testServer, pass *board.Pass) {
+		c := w.paired("10.0.0.9", "pass/pickup")
+		e := w.listen(c, "pass/pickup", "", "")
+		w.take("41", "Takeaway", "", "Priya", 1)
+		w.take("42", "Dine In", "12", "", 2)
+		w.take("43", "", "", "Max", 3)
+		w.take("", "Takeaway", "", "Zoe", 4)
+		for e.want("pickup", "hello", "beat").data != `{"preparing":["41","43"],"ready":[]}` {
+			// the orders before the latest
+		}
+
+		box := w.client("127.0.0.1")
+		w.post(box, "/screen/hot-line/do", `{"id":"a","do":"bump",`+w.order("hot-line", 1)+`}`)
+		if got := e.want("pickup", "beat").data; got != `{"preparing":["43"],"ready":["41"]}` {
+			t.Errorf("after the bump: %s", got)
+		}
+		w.post(box, "/screen/pass/do", `{"id":"b","do":"bump",`+w.order("pass", 1)+`}`)
+		if got := e.want("pickup", "beat").data; got != `{"preparing":["43"],"ready":[]}` {
+			t.Errorf("after it was sent out: %s", got)
+		}
+		if w.screens["pass"].Status().Live != 0 {
+			t.Error("a pickup board counts as a page on which a cook looks")
+		}
+
+		w.displays[2].PickupNames = true
+		w.server.Set(w.displays)
+		e = w.listen(c, "pass/pickup", "", "")
+		if got := e.want("pickup", "hello", "beat").data; got != `{"preparing":["43 Max","Zoe"],"ready":[]}` {
+			t.Errorf("with names: %s", got)
+		}
+	})
+}
+
+func TestABrowserOfAPickupBoardSeesNothingElse(t *testing.T) {
+	withPass(t, func(w *testServer, _ *board.Pass) {
+		w.take("41", "Takeaway", "", "Priya", 1)
+		c := w.paired("10.0.0.9", "pass/pickup")
+		for path, want := range map[string]int{
+			"/": http.StatusSeeOther, "/screen/pass/pickup": http.StatusOK,
+			"/screen/pass": http.StatusSeeOther, "/screen/pass/state": http.StatusForbidden,
+			"/screen/pass/events?page=abcdefgh": http.StatusForbidden, "/screen/pass%2Fpickup": http.StatusNotFound,
+			"/screen/hot-line/pickup": http.StatusSeeOther, "/screen/pass%2Fpickup/state": http.StatusNotFound,
+			"/manage": http.StatusForbidden, "/screen/pass/timeline": http.StatusForbidden,
+		} {
+			if code, text, h := w.get(c, path); code != want || strings.Contains(text, "Priya") {
+				t.Errorf("%s: %d %s %s, want %d", path, code, h.Get("Location"), text, want)
+			}
+		}
+		if code, _ := w.post(c, "/screen/pass/do", `{"id":"a","do":"bump"}`); code != http.StatusForbidden {
+			t.Errorf("a command: %d", code)
+		}
+		if _, _, h := w.get(c, "/"); h.Get("Location") != "/screen/pass/pickup" {
+			t.Errorf("the start page leads to %s", h.Get("Location"))
+		}
+
+		stranger := w.newTablet("10.0.0.10")
+		if code, _, h := w.get(stranger, "/screen/pass/pickup"); code != 303 || h.Get("Location") != "/" {
+			t.Errorf("a stranger: %d %s", code, h.Get("Location"))
+		}
+		if code, _, _ := w.get(stranger, "/screen/pass/pickup/events"); code != http.StatusUnauthorized {
+			t.Errorf("a stranger's stream: %d", code)
+		}
+		if _, err := w.pair(w.code(stranger), "hot-line/pickup"); err == nil {
+			t.Error("paired with the pickup board of a screen that has none")
+		}
+		if code, _, _ := w.get(w.client("127.0.0.1"), "/screen/hot-line/pickup"); code != http.StatusNotFound {
+			t.Errorf("the pickup board of a screen: %d", code)
+		}
+	})
+}
+
+// withPass runs f with a pass over hot-line as the third display.
+func withPass(t *testing.T, f func(w *testServer, pass *board.Pass)) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTestServer(t)
+		hot := w.screens["hot-line"].Board()
+		of := board.PassOptions{Station: "pass", KV: queuetest.NewStore(), Of: []*board.Board{hot}}
+		pass, err := board.OpenPass(of)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer pass.Close()
+		own, err := board.OpenBoard(board.BoardOptions{Station: "pass", KV: queuetest.NewStore()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.screens["pass"] = kds.NewScreen(kds.ScreenOptions{Name: "pass", Board: own, Pass: pass})
+		w.displays = append(w.displays, kds.Display{Screen: w.screens["pass"], Zone: utc})
+		w.server.Set(w.displays)
+		f(w, pass)
+		_ = w.stop()
+	})
+}
+
+// take puts an order on the hot line.
+func (w *testServer) take(number, kind, table, customer string, job uint64) {
+	w.t.Helper()
+	err := w.screens["hot-line"].Board().Put(w.t.Context(), ticket.Delivery{Job: job, Ticket: ticket.Ticket{
+		Request: "r" + number + customer, Number: number, Type: kind, Table: table, Customer: customer,
+		Received: time.Now(), Lines: []ticket.Line{{Quantity: "1", Name: "Burger"}},
+	}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
