@@ -64,7 +64,7 @@ func (r *Receiver) take(ctx context.Context, x *exchange) (receipt ticket.Receip
 	}()
 
 	room, need := r.small, int64(len(x.body))
-	if need > maxUsualBody {
+	if need > maxSmallBody {
 		room, need = r.large, 1
 	}
 	if err := room.Acquire(ctx, need); err != nil {
@@ -190,9 +190,8 @@ func (r *Receiver) codeOf(ctx context.Context, err error) Code {
 // of usual size are let in until they are maxParsed bytes together, and larger ones one at a time, so that an order
 // does not wait for bodies that take seconds. A body that does not fit waits, or is answered 503 and comes again.
 const (
-	maxSmallBody   = 64 << 10 // is read without counting it; orders have a few kilobytes
+	maxSmallBody   = 16 << 10 // is read without counting it, and parsed beside others; orders have a few kilobytes
 	maxLargeBodies = 64 << 20 // all larger ones together, so that callers cannot fill the memory of a small box
-	maxUsualBody   = 16 << 10 // does not wait for larger ones
 	maxParsed      = 512 << 10
 )
 
@@ -271,7 +270,7 @@ func (r *Receiver) decompress(x *exchange, limit int64) error {
 	}
 
 	sent := int64(len(x.body))
-	most := min(limit, max(maxRatio*sent, maxSmallBody))
+	most := min(limit, max(maxRatio*sent, 4*maxSmallBody))
 	from, err := gzip.NewReader(bytes.NewReader(x.body))
 	if err == nil {
 		err = r.readAll(x, io.LimitReader(from, most+1), most)

@@ -10,7 +10,6 @@ import (
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/file"
-	"github.com/expr-lang/expr/parser"
 	"github.com/expr-lang/expr/vm"
 
 	"ticketrail/receiver/contract"
@@ -93,29 +92,21 @@ func compileRoute(i int, r Route) (route, []error) {
 // compileExpression compiles an expression and finds the fields that it reads. It does so when the configuration is
 // read, so that a mistake is reported by the check of the configuration and not by the first order.
 func compileExpression(when string) (*expression, error) {
+	found := &referenceCollector{}
 	program, err := expr.Compile(when,
 		expr.Env(map[string]any{"venue": venueEnv{}, "device": "", "record": map[string]any{},
 			"item": map[string]any{}}),
 		expr.AsBool(),
 		expr.DisableBuiltin("now"), // a retry must be planned like the first request
+		expr.Patch(found), // before nilSafe, which rewrites the expression
 		expr.Patch(nilSafe{}),
 	)
 	if err != nil {
 		return nil, conciseError(err)
 	}
 
-	// Parsed again, because expr has rewritten the tree that it compiled.
-	tree, err := parser.Parse(when)
-	if err != nil {
-		return nil, conciseError(err)
-	}
-
 	// The fields decide how often the expression is evaluated, and a trace names those that are missing.
-	compiled := &expression{program: program}
-	found := &referenceCollector{}
-	ast.Walk(&tree.Node, found)
-	compiled.perItem, compiled.loops = found.item, found.loops
-
+	compiled := &expression{program: program, perItem: found.item, loops: found.loops}
 	// item.a is visited too where the expression has item.a.b; only the longest path is kept.
 	slices.Sort(found.refs)
 	for i, ref := range found.refs {
