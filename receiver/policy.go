@@ -80,12 +80,6 @@ func (p *compiledPolicy) conflictText() string {
 	return "what differs is printed again as whole tickets, headed CHANGED"
 }
 
-// allows says whether a device may post for the venue.
-func (v *Venue) allows(device string) bool {
-	is := func(d string) bool { return strings.TrimSpace(d) == device }
-	return len(v.Devices) == 0 || slices.ContainsFunc(v.Devices, is)
-}
-
 // A secret is hashed, so that the comparison takes the same time for secrets of any length.
 type secret struct {
 	sum   [sha256.Size]byte

@@ -239,6 +239,12 @@ func (p *compiledPolicy) checkDevice(c echo.Context, x *exchange) error {
 	return nil
 }
 
+// allows says whether a device may post for the venue.
+func (v *Venue) allows(device string) bool {
+	is := func(d string) bool { return strings.TrimSpace(d) == device }
+	return len(v.Devices) == 0 || slices.ContainsFunc(v.Devices, is)
+}
+
 // checkContentType accepts any parameters, well-formed or not. A strange charset is no reason to lose
 // an order: the parser decides whether the body can be read.
 func checkContentType(c echo.Context, _ *exchange) error {

@@ -98,7 +98,7 @@ func compileExpression(when string) (*expression, error) {
 			"item": map[string]any{}}),
 		expr.AsBool(),
 		expr.DisableBuiltin("now"), // a retry must be planned like the first request
-		expr.Patch(found), // before nilSafe, which rewrites the expression
+		expr.Patch(found),          // before nilSafe, which rewrites the expression
 		expr.Patch(nilSafe{}),
 	)
 	if err != nil {

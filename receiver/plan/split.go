@@ -198,7 +198,9 @@ func (s *splitter) splitItems(rec *contract.Record, t ticket.Ticket) (shares []s
 			// So that an item that no route matches still reaches a cook.
 			stations = append(stations, s.fallback)
 		}
-		s.trace.item(s.record, r.item, s.lines[r.lines.from].Name, stations, routed)
+		if s.trace != nil {
+			s.trace.item(s.record, r.item, s.lines[r.lines.from].Name, stations, routed)
+		}
 		r.lines.noRoute = !routed
 		for _, name := range stations {
 			shares = addShare(shares, name, r.lines)
@@ -282,7 +284,9 @@ func (s *splitter) stations(rec *contract.Record, item int) (out []string, route
 				outcome = "matched"
 			}
 		}
-		s.trace.route(route, outcome, err)
+		if s.trace != nil {
+			s.trace.route(route, outcome, err)
+		}
 		if !matched {
 			continue
 		}

@@ -15,22 +15,16 @@ type tracer struct {
 }
 
 // route notes the outcome of a route for the item at hand. The error of an expression may quote the order; it is quoted
-// again, so that it cannot hold terminal control sequences. A nil tracer notes nothing.
+// again, so that it cannot hold terminal control sequences.
 func (t *tracer) route(r *route, outcome string, err *expressionError) {
-	switch {
-	case t == nil:
-	case err != nil:
-		fmt.Fprintf(&t.tried, "  %s failed: %q\n", r.path, err.Error())
-	default:
-		fmt.Fprintf(&t.tried, "  %s %s\n", r.path, outcome)
+	if err != nil {
+		outcome = fmt.Sprintf("failed: %q", err.Error())
 	}
+	fmt.Fprintf(&t.tried, "  %s %s\n", r.path, outcome)
 }
 
 // item ends the trace of an item. Its modifiers go to the same stations.
 func (t *tracer) item(record, item int, name string, stations []string, routed bool) {
-	if t == nil {
-		return
-	}
 	note := ""
 	if !routed {
 		note = " (NO ROUTE)"
