@@ -24,7 +24,7 @@ type checker struct {
 	stations    map[string]string // key of each station, by its name in lower case
 }
 
-// checkAll checks every section. Later checks skip what earlier ones found wrong, so that one
+// checkAll checks every section. Later checks skip values with a problem, so that one
 // mistake gives one message.
 func (k *checker) checkAll() {
 	k.limits("", reflect.ValueOf(k.c).Elem())
@@ -52,35 +52,39 @@ func (k *checker) checkAll() {
 }
 
 func (k *checker) receiver() {
-	r := &k.c.Receiver
-	if r.Enabled() {
-		k.addIf("receiver.listen", listenProblem(r.Listen, r.Insecure || r.TLS.Enabled(),
+	hook := &k.c.Receiver
+	if hook.Enabled() {
+		k.addIf("receiver.listen", listenProblem(hook.Listen, hook.Insecure || hook.TLS.Enabled(),
 			"set receiver.tls, listen on 127.0.0.1 behind a proxy or tunnel, or set receiver.insecure: true"))
 	} else {
 		k.withoutWebhook()
 	}
+
 	// The path may contain a secret, so messages do not repeat it.
 	switch {
-	case !strings.HasPrefix(r.Path, "/"):
+	case !strings.HasPrefix(hook.Path, "/"):
 		k.add("receiver.path", "does not begin with /; for example /webhooks/print")
-	case !regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)+$`).MatchString(r.Path) || strings.Contains(r.Path+"/", "/../") ||
-		strings.Contains(r.Path+"/", "/./"):
+	case !regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)+$`).MatchString(hook.Path) ||
+		strings.Contains(hook.Path+"/", "/../") || strings.Contains(hook.Path+"/", "/./"):
 		k.add("receiver.path", "is not a plain path of letters, digits and . _ ~ - between single slashes; "+
 			"for example /webhooks/print")
-	case len(r.Path) > 1024:
-		k.add("receiver.path", "has %d characters; at most 1024 are allowed", len(r.Path))
+	case len(hook.Path) > 1024:
+		k.add("receiver.path", "has %d characters; at most 1024 are allowed", len(hook.Path))
 	}
-	if u := hostURL(r.ExternalURL, "https", "http"); r.ExternalURL != "" &&
-		(u == nil || u.Scheme == "http" && !r.Insecure) {
+
+	if u := hostURL(hook.ExternalURL, "https", "http"); hook.ExternalURL != "" &&
+		(u == nil || u.Scheme == "http" && !hook.Insecure) {
 		k.add("receiver.external_url", "%s is not an https address without a path; for example "+
-			"https://kitchen.example.com", quote(r.ExternalURL))
+			"https://kitchen.example.com", quote(hook.ExternalURL))
 	}
-	k.header("receiver.headers.venue", r.Headers.Venue)
-	k.header("receiver.headers.device", r.Headers.Device)
-	if strings.EqualFold(r.Headers.Venue, r.Headers.Device) {
+
+	k.header("receiver.headers.venue", hook.Headers.Venue)
+	k.header("receiver.headers.device", hook.Headers.Device)
+	if strings.EqualFold(hook.Headers.Venue, hook.Headers.Device) {
 		k.add("receiver.headers.device", "is also the header of the venue; use a different one")
 	}
-	for _, p := range r.TrustedProxies {
+
+	for _, p := range hook.TrustedProxies {
 		if p.Bits() == 0 {
 			k.add("receiver.trusted_proxies", "%v would trust every client; use the network of the proxy", p)
 		}
@@ -89,12 +93,12 @@ func (k *checker) receiver() {
 
 // hostURL is a URL of one of the schemes that has a host and perhaps a port, and nothing else; nil if text is none.
 func hostURL(text string, schemes ...string) *url.URL {
-	u, err := url.Parse(text)
-	if err != nil || u.Hostname() == "" || u.User != nil || !slices.Contains(schemes, u.Scheme) ||
-		strings.Trim(u.Path, "/")+u.RawQuery+u.Fragment != "" {
+	address, err := url.Parse(text)
+	if err != nil || address.Hostname() == "" || address.User != nil || !slices.Contains(schemes, address.Scheme) ||
+		strings.Trim(address.Path, "/")+address.RawQuery+address.Fragment != "" {
 		return nil
 	}
-	return u
+	return address
 }
 
 func (k *checker) header(path, name string) {
@@ -109,17 +113,18 @@ func (k *checker) header(path, name string) {
 }
 
 func (k *checker) secrets() {
-	r := &k.c.Receiver
-	last := r.Path[strings.LastIndexByte(r.Path, '/')+1:]
-	if r.SecretFile == "" && secretProblem(last) == "" && strings.ContainsAny(last, "0123456789") {
+	receiver := &k.c.Receiver
+	last := receiver.Path[strings.LastIndexByte(receiver.Path, '/')+1:]
+	if receiver.SecretFile == "" && secretProblem(last) == "" && strings.ContainsAny(last, "0123456789") {
 		k.warn("receiver.path", "seems to contain a secret, which everyone who can read this file can see; "+
 			"move it to receiver.secret_file")
 	}
+
 	seen := map[Secret]string{}
-	r.Secrets = k.secretsOf("receiver.secret_file", r.SecretFile, seen)
+	receiver.Secrets = k.secretsOf("receiver.secret_file", receiver.SecretFile, seen)
 	for i := range k.c.Venues {
-		v := &k.c.Venues[i]
-		v.Secrets = k.secretsOf(fmt.Sprintf("venues[%d].secret_file", i), v.SecretFile, seen)
+		venue := &k.c.Venues[i]
+		venue.Secrets = k.secretsOf(fmt.Sprintf("venues[%d].secret_file", i), venue.SecretFile, seen)
 	}
 }
 
@@ -133,6 +138,7 @@ func (k *checker) secretsOf(at, name string, seen map[Secret]string) []Secret {
 		k.add(at, "%v", err)
 		return nil
 	}
+
 	for _, s := range all {
 		if other := seen[s]; other != "" {
 			k.add(at, "has a secret that %s has too; make another one, or each could post for the other", other)
@@ -148,12 +154,12 @@ func (k *checker) read(at, name string) []byte {
 	if name == "" {
 		return nil
 	}
-	b, err := readSmall(name, maxFile)
+	data, err := readSmall(name, maxFile)
 	if err != nil {
 		k.add(at, "%v", err)
 		return nil
 	}
-	return b
+	return data
 }
 
 func (k *checker) ticket() {
@@ -172,6 +178,7 @@ func (k *checker) words(key string, list []string) {
 		k.add(key, "has %d entries; at most %d are allowed", len(list), layout.MaxAlarms)
 		return
 	}
+
 	for i, e := range list {
 		k.addIf(fmt.Sprintf("%s[%d]", key, i), layout.CheckAlarm(e))
 	}
@@ -186,18 +193,20 @@ func (k *checker) fonts() {
 }
 
 func (k *checker) storage() {
-	s := &k.c.Storage
-	s.Path = k.file("storage.path", s.Path)
-	s.Copy = absolute(k.dir, s.Copy)
-	if s.Copy != "" && s.Copy == s.Path {
+	store := &k.c.Storage
+	store.Path = k.file("storage.path", store.Path)
+	store.Copy = absolute(k.dir, store.Copy)
+	if store.Copy != "" && store.Copy == store.Path {
 		k.add("storage.copy", "is also storage.path; name a folder")
 	}
-	a := &k.c.Admin
-	a.Socket = k.file("admin.socket", a.Socket)
-	if len(a.Socket) > 107 {
-		k.add("admin.socket", "%s has %d bytes; the path of a socket has at most 107", quote(a.Socket), len(a.Socket))
+
+	admin := &k.c.Admin
+	admin.Socket = k.file("admin.socket", admin.Socket)
+	if len(admin.Socket) > 107 {
+		k.add("admin.socket", "%s has %d bytes; the path of a socket has at most 107", quote(admin.Socket),
+			len(admin.Socket))
 	}
-	if a.Socket == s.Path {
+	if admin.Socket == store.Path {
 		k.add("admin.socket", "is also storage.path; use a different file")
 	}
 }
@@ -226,7 +235,7 @@ func absolute(dir, name string) string {
 	return filepath.Join(dir, name)
 }
 
-// judged adds what another package says of the value at path, if all of it could be read.
+// judged adds the verdict of another package on the value at path, if all of it could be read.
 func (f *findings) judged(path string, err error) {
 	if err != nil && !f.hasProblemBelow(path) {
 		f.add(path, "%v", err)

@@ -10,12 +10,13 @@ import (
 	"ticketrail/printer/push"
 )
 
-// everyStation checks what stations of all kinds have in common.
+// everyStation checks the keys that stations of all kinds have.
 func (k *checker) everyStation() {
 	all := k.c.stations()
 	if len(k.c.Stations()) == 0 {
 		k.add("printers", "there are no stations; configure at least one printer, screen, kds or log")
 	}
+
 	for _, s := range all {
 		at := fmt.Sprintf("%s[%d]", s.list, s.index)
 		k.stationName(at, s.name)
@@ -24,6 +25,7 @@ func (k *checker) everyStation() {
 				k.warn(at+"."+key, "has no effect on a screen of mode pass, which shows the tickets of other screens")
 			}
 		}
+
 		if s.backup == "" && !s.screen && s.holdFor != DefaultPrinter().HoldFor { // in all kinds but screens
 			k.warn(at+".hold_for", "has no effect without a backup")
 		}
@@ -49,24 +51,26 @@ func (k *checker) stationName(at, name string) {
 
 func (k *checker) screens() {
 	for i := range k.c.Screens {
-		s := &k.c.Screens[i]
+		screen := &k.c.Screens[i]
 		at := fmt.Sprintf("screens[%d]", i)
-		k.judged(at+".keys", kds.CheckKeys(s.Keys))
-		if s.Title != "" {
-			k.addIf(at+".title", nameProblem(s.Title))
+		k.judged(at+".keys", kds.CheckKeys(screen.Keys))
+		if screen.Title != "" {
+			k.addIf(at+".title", nameProblem(screen.Title))
 		}
-		if s.LateAfter <= s.WarnAfter && !k.hasProblem(at+".warn_after") && !k.hasProblem(at+".late_after") {
-			k.add(at+".late_after", "%s is not more than warn_after (%s)", short(s.LateAfter), short(s.WarnAfter))
+		if screen.LateAfter <= screen.WarnAfter && !k.hasProblem(at+".warn_after") && !k.hasProblem(at+".late_after") {
+			k.add(at+".late_after", "%s is not more than warn_after (%s)", short(screen.LateAfter),
+				short(screen.WarnAfter))
 		}
-		if s.IsPass() {
-			k.passScreen(at, s)
+
+		if screen.IsPass() {
+			k.passScreen(at, screen)
 		} else {
-			k.prepScreen(at, s)
+			k.prepScreen(at, screen)
 		}
 	}
 }
 
-// prepScreen checks what only a screen with its own tickets has.
+// prepScreen checks the keys of a screen with tickets of its own.
 func (k *checker) prepScreen(at string, s *Screen) {
 	if len(s.Of) > 0 {
 		k.add(at+".of", "is only for screens of mode pass")
@@ -83,7 +87,7 @@ func (k *checker) prepScreen(at string, s *Screen) {
 	}
 }
 
-// passScreen checks what only a pass has.
+// passScreen checks the keys of a pass.
 func (k *checker) passScreen(at string, s *Screen) {
 	if len(s.Of) == 0 {
 		k.add(at+".of", "is missing; list the screens whose orders this screen shows")
@@ -94,19 +98,20 @@ func (k *checker) passScreen(at string, s *Screen) {
 			k.add(here, "%s is in of, so this screen shows it", quote(name))
 		}
 	}
+
 	for j, name := range s.Of {
 		here := fmt.Sprintf("%s.of[%d]", at, j)
-		i := slices.IndexFunc(k.c.Screens, func(o Screen) bool { return o.Name == name })
+		found := slices.IndexFunc(k.c.Screens, func(o Screen) bool { return o.Name == name })
 		switch {
 		case slices.Index(s.Of, name) < j:
 			k.add(here, "%s is listed twice", quote(name))
 		case name == s.Name:
 			k.add(here, "%s is this screen itself; list other screens", quote(name))
-		case i >= 0 && k.c.Screens[i].IsPass():
+		case found >= 0 && k.c.Screens[found].IsPass():
 			k.add(here, "%s is a screen of mode pass; list screens of mode prep", quote(name))
-		case i < 0 && slices.Contains(k.c.Stations(), name):
+		case found < 0 && slices.Contains(k.c.Stations(), name):
 			k.add(here, "%s is not a screen; a pass shows only other screens", quote(name))
-		case i < 0:
+		case found < 0:
 			k.add(here, "%s", notFound("screen", name, k.screensOfTheirOwn()))
 		}
 	}
@@ -124,54 +129,56 @@ func (k *checker) screensOfTheirOwn() (names []string) {
 
 func (k *checker) kds() {
 	for i := range k.c.KDS {
-		d := &k.c.KDS[i]
+		display := &k.c.KDS[i]
 		at := fmt.Sprintf("kds[%d]", i)
 		// The URL may contain a secret, so messages do not repeat it.
-		_, err := push.New(d.Options)
+		_, err := push.New(display.Options)
 		k.judgedKey(at, err)
-		if u, err := url.Parse(d.URL); err == nil && u.Scheme == "http" && !loopback(u.Hostname()) {
+		if u, err := url.Parse(display.URL); err == nil && u.Scheme == "http" && !loopback(u.Hostname()) {
 			k.warn(at+".url", "is plain HTTP: orders and the token, if there is one, are sent unencrypted")
 		}
-		k.read(at+".token_file", d.TokenFile)
-		k.read(at+".secret_file", d.SecretFile)
-		k.read(at+".ca_file", d.CAFile)
+
+		k.read(at+".token_file", display.TokenFile)
+		k.read(at+".secret_file", display.SecretFile)
+		k.read(at+".ca_file", display.CAFile)
 	}
 }
 
 // display checks where the pages of the screens are served.
 func (k *checker) display() {
-	d := &k.c.Display
+	pages := &k.c.Display
 	k.displayListen()
-	for _, r := range d.Colours.Rules() {
+	for _, r := range pages.Colours.Rules() {
 		k.words("display.colours."+r.Colour, r.Words)
 	}
-	k.keyPair("display.tls", d.TLS.CertFile, d.TLS.KeyFile, false)
+	k.keyPair("display.tls", pages.TLS.CertFile, pages.TLS.KeyFile, false)
 }
 
 // displayListen checks the address of the pages.
 func (k *checker) displayListen() {
-	d := &k.c.Display
-	if d.Listen == "" {
+	display := &k.c.Display
+	if display.Listen == "" {
 		if len(k.c.Screens) > 0 {
 			k.add("display.listen", "is empty, and there are screens; for example 127.0.0.1:9322")
 		}
 		return
 	}
-	if msg := listenProblem(d.Listen, d.Insecure || d.TLS.Enabled(),
+	if msg := listenProblem(display.Listen, display.Insecure || display.TLS.Enabled(),
 		"set display.tls, or display.insecure: true"); msg != "" {
 		k.add("display.listen", "%s", msg)
 		return
 	}
+
 	for _, other := range []struct{ key, listen string }{{"receiver.listen", k.c.Receiver.Listen},
 		{"metrics.listen", k.c.Metrics.Listen}} {
 		switch {
-		case !samePort(d.Listen, other.listen):
+		case !samePort(display.Listen, other.listen):
 		case len(k.c.Screens) > 0:
-			k.add("display.listen", "%s is already used by %s; use a different port", quote(d.Listen), other.key)
+			k.add("display.listen", "%s is already used by %s; use a different port", quote(display.Listen), other.key)
 		default: // such a file was right before there was a page for managers
 			k.warn("display.listen", "%s is already used by %s: the page for managers is not served",
-				quote(d.Listen), other.key)
-			d.Listen = ""
+				quote(display.Listen), other.key)
+			display.Listen = ""
 			return
 		}
 	}

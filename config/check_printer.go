@@ -24,23 +24,25 @@ func (k *checker) printers() {
 		if said := k.lines[at+".confirm"] != 0; said || p.Confirm != "" {
 			k.oneOf(at+".confirm", p.Confirm, "auto", "process_id", "status", "none")
 		}
+
 		k.model(at, p)
 		k.layout(at+".layout", &p.Layout)
 		_, err := transport.Open(p.Address) // it does not connect
 		k.judged(at+".address", err)
 	}
+
 	k.macAddresses()
 	k.sharedPrinters()
 }
 
-// model checks the profile of a printer and what is changed of it.
+// model checks the profile of a printer and its overrides.
 func (k *checker) model(at string, p Printer) {
-	m, ok := profile.Lookup(p.Profile)
+	known, ok := profile.Lookup(p.Profile)
 	if !ok {
 		k.add(at+".profile", "%v%s", profile.Unknown(p.Profile), DidYouMean(p.Profile, profile.Names()))
 		return
 	}
-	if _, err := m.Override(p.Override); err != nil {
+	if _, err := known.Override(p.Override); err != nil {
 		for line := range strings.SplitSeq(err.Error(), "\n") {
 			k.judgedKey(at+".override", errors.New(line))
 		}
@@ -65,6 +67,7 @@ func (k *checker) sharedPrinters() {
 			firsts[place] = i
 		}
 	}
+
 	for i, p := range k.c.Printers {
 		// Such a backup fails together with its station, and the operator believes that the tickets
 		// are safe.
@@ -74,7 +77,7 @@ func (k *checker) sharedPrinters() {
 	}
 }
 
-// sameConnection checks a printer that is also that of printers[first].
+// sameConnection checks a printer that has the address of printers[first].
 func (k *checker) sameConnection(at string, p Printer, first int) {
 	other := k.c.Printers[first]
 	mine, err := p.Model()
@@ -82,29 +85,33 @@ func (k *checker) sameConnection(at string, p Printer, first int) {
 	if err != nil || err2 != nil { // reported already
 		return
 	}
+
 	same := func(key string, equal bool, mine, its any) {
 		if !equal {
 			k.add(at+"."+key, "is %v, and %v in printers[%d], which is the same printer; set the same value in both",
 				mine, its, first)
 		}
 	}
+
 	same("confirm", mine.Confirm == its.Confirm, mine.Confirm, its.Confirm)
 	same("mac", p.MAC == other.MAC, cmp.Or(p.MAC, "none"), cmp.Or(other.MAC, "none"))
 	theirs := reflect.ValueOf(other.Connection)
 	for f, v := range fieldsOf(reflect.ValueOf(p.Connection)) {
 		same(f.Tag.Get("mapstructure"), v.Equal(theirs.FieldByIndex(f.Index)), v, theirs.FieldByIndex(f.Index))
 	}
-	a, _ := transport.Open(p.Address) // a serial port may have other settings
-	b, _ := transport.Open(other.Address)
-	same("address", a == b, p.Address, other.Address)
+
+	mineOpened, _ := transport.Open(p.Address) // a serial port may have other settings
+	itsOpened, _ := transport.Open(other.Address)
+	same("address", mineOpened == itsOpened, p.Address, other.Address)
 }
 
-// macAddresses checks that each can be that of its printer.
+// macAddresses checks that each printer on the network has an address of its own.
 func (k *checker) macAddresses() {
 	host := func(p Printer) string {
 		host, _, _ := net.SplitHostPort(strings.TrimPrefix(transport.CanonicalAddress(p.Address), "tcp://"))
 		return host
 	}
+
 	firsts := map[MAC]int{}
 	for i, p := range k.c.Printers {
 		at := fmt.Sprintf("printers[%d].mac", i)
@@ -132,11 +139,13 @@ func (k *checker) layout(at string, l *Layout) {
 			k.ownLine(here, f)
 			continue
 		}
+
 		k.oneOf(here, f, layout.HeaderFields()...)
 		if slices.Index(l.Header, f) < i {
 			k.add(here, "%s is listed twice", quote(f))
 		}
 	}
+
 	k.oneOf(at+".cut", l.Cut, "none", "item", "course")
 	for i, line := range l.Footer {
 		k.ownLine(fmt.Sprintf("%s.footer[%d]", at, i), line)
@@ -168,6 +177,7 @@ func (k *checker) backup(at, name, backup string) {
 	if !k.station(at+".backup", backup) {
 		return
 	}
+
 	chain := []string{name}
 	for next := backup; next != ""; next = k.c.stationNamed(next).backup {
 		if slices.Contains(chain, next) {

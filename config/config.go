@@ -15,7 +15,7 @@
 // variable counts as not set.
 //
 // Durations need a unit (4s, 2m, 72h), and so do sizes (512KiB, 1MiB). Relative file names are
-// relative to the folder of the configuration file; those of secrets and TLS files to
+// relative to the folder of the configuration file; the names of secrets and TLS files to
 // $CREDENTIALS_DIRECTORY if systemd has set it.
 package config
 
@@ -108,10 +108,10 @@ type Receiver struct {
 	// address may have 128; the last quarter is for those that were answered 200. Default 1024, 1 to 10000.
 	// Each takes a file descriptor and up to MaxBody of memory. Needs a restart.
 	MaxConnections int `mapstructure:"max_connections" reload:"restart" default:"1024" range:"1 10000"`
-	// Schema is how strictly bodies are read. Default lenient: what can be printed is printed, and
+	// Schema is how strictly bodies are read. Default lenient: all that can be printed is printed, and
 	// deviations are counted. strict answers 400 if the id is not a UUID: those orders are lost.
 	Schema string `mapstructure:"schema" default:"lenient" oneof:"lenient strict"`
-	// Conflict is what is done with other content under a known request id. Default print: each station
+	// Conflict says how other content under a known request id is handled. Default print: each station
 	// whose ticket differs gets all of it again, headed CHANGED. report prints nothing; the request is
 	// logged, counted and kept in the list of rejects.
 	Conflict string `mapstructure:"conflict" default:"print" oneof:"print report"`
@@ -146,7 +146,7 @@ type Venue struct {
 	// ID is the venue's UUID, as the service sends it, in any case. Load makes it lower case.
 	// Required, unique.
 	ID string `mapstructure:"id"`
-	// Name is what people call the venue: on tickets, in logs, in routes. Required, unique.
+	// Name is the venue's name on tickets, in logs, in routes. Required, unique.
 	Name string `mapstructure:"name"`
 	// Timezone is the name in the tz database (Australia/Melbourne), for the times on tickets.
 	// Default none: it is read from the venue's newest payroll period if Service is set. Until it
@@ -175,7 +175,7 @@ func (v Venue) Plan() plan.Venue {
 	return plan.Venue{ID: v.ID, Name: v.Name, Zone: v.Timezone, Fallback: v.Fallback}
 }
 
-// Plan is what the routes are compiled of.
+// Plan is the part of c that routes are compiled from.
 func (c *Config) Plan() plan.Config {
 	return plan.Config{Routes: c.Routes, Fallback: c.Fallback, Fields: c.Ticket.Fields, Silenced: c.Ticket.Silence,
 		Logs: c.LogNames()}
@@ -208,8 +208,8 @@ type Storage struct {
 	// disk that honours fsync; on a network share or tmpfs, a power failure loses acknowledged
 	// orders. Needs a restart.
 	Path string `mapstructure:"path" reload:"restart" default:"/var/lib/ticketrail/ticketrail.db"`
-	// Copy is a folder with copies of the database: a base copy each hour, two of which are kept, and a log of what
-	// happened since. A database that is damaged or missing is replaced by them. Default a folder beside it,
+	// Copy is a folder with copies of the database: a base copy each hour, two of which are kept, and a log of the
+	// orders since. A database that is damaged or missing is replaced by them. Default a folder beside it,
 	// Path with .copy; best on another disk, such as a USB stick. It takes about as much space as two databases. A copy
 	// that fails refuses no order. Needs a restart.
 	Copy string `mapstructure:"copy" reload:"restart"`
@@ -244,7 +244,7 @@ type Metrics struct {
 	Listen string `mapstructure:"listen" reload:"restart" default:"127.0.0.1:9321"`
 }
 
-// Log is what the daemon writes to standard error.
+// Log is the log on standard error.
 type Log struct {
 	// Level is the lowest level logged: debug, info, warn or error. Default info.
 	Level string `mapstructure:"level" default:"info" oneof:"debug info warn error"`

@@ -32,20 +32,20 @@ type Screen struct {
 	// to 24h.
 	LateAfter time.Duration `mapstructure:"late_after" default:"8m" range:"10s 24h"`
 	// Backup is the station where its tickets come out while no browser shows this screen, headed
-	// FOR HOT LINE (screen down): those that nobody has seen, and those that were shown but are not
+	// FOR HOT LINE (screen down): tickets that no cook has seen, and tickets that were shown but are not
 	// done. Default: the fallback, unless that is this station or is itself backed up by it.
 	Backup string `mapstructure:"backup"`
 	// HoldFor is how long no browser may show the screen until the backup takes over. Default 20s,
 	// 5s to 24h.
 	HoldFor time.Duration `mapstructure:"hold_for" default:"20s" range:"5s 24h"`
 	// ExpireAfter is how old a ticket may be and still be shown; older ones expire, and a slip
-	// lists them. What is already on the board stays there. Default 4h, 1m to 720h.
+	// lists them. A ticket that is already on the board stays there. Default 4h, 1m to 720h.
 	ExpireAfter time.Duration `mapstructure:"expire_after" default:"4h" range:"1m 720h"`
-	// UnseenAfter is how long a ticket may be on a page of the board that nobody has turned to, until
+	// UnseenAfter is how long a ticket may be on a page of the board to which no cook has turned, until
 	// the screen says so. Default 45s, 10s to 1h.
 	UnseenAfter time.Duration `mapstructure:"unseen_after" default:"45s" range:"10s 1h"`
 	// AckAlarms means that a ticket with an allergy must be acknowledged before it can be bumped, as a
-	// cancellation must be. The words are those of Ticket.Alarms. Default false.
+	// cancellation must be. Ticket.Alarms has the words. Default false.
 	AckAlarms bool `mapstructure:"ack_alarms"`
 	// Repeat is how often the sound for a cancellation, a late ticket or a ready order comes again
 	// until a cook has acknowledged it. Default 0s: once. 5s to 10m.
@@ -65,9 +65,9 @@ func (s Screen) IsPass() bool { return s.Mode == "pass" }
 // KDS is a station that posts its tickets to a third-party kitchen display.
 type KDS struct {
 	push.Options `mapstructure:",squash"`
-	// Backup is the station that takes over after HoldFor, as for a printer. It does not know what
-	// reached the display, so tickets that may have arrived there print POSSIBLE DUPLICATE. What the
-	// display refuses for good goes there at once, without a backup to the fallback. Default none.
+	// Backup is the station that takes over after HoldFor, as for a printer. It does not know which
+	// tickets reached the display, so tickets that may have arrived there print POSSIBLE DUPLICATE. A ticket
+	// that the display refuses for good goes there at once, without a backup to the fallback. Default none.
 	Backup string `mapstructure:"backup"`
 	// HoldFor is how long the first ticket of the queue must have failed until the backup takes
 	// over. Default 2m, 10s to 24h.
@@ -90,8 +90,8 @@ type Display struct {
 	// network can read orders and take over a screen. Browsers keep a screen awake only over HTTPS.
 	// Default false.
 	Insecure bool `mapstructure:"insecure"`
-	// Language is that of the texts on the screens and of their buttons: en, es, fr, de, it, pt or zh. What an order
-	// says is never translated. Default en.
+	// Language is the language of the texts and buttons on the screens: en, es, fr, de, it, pt or zh. The text of an
+	// order is never translated. Default en.
 	Language string `mapstructure:"language" default:"en" oneof:"en es fr de it pt zh"`
 	// Places is flow or fixed: whether the cards on a screen move up when one is bumped, or each keeps its
 	// place until it is bumped, and new ones come where there is room. Letters of fixed cards have the size M, unless a
@@ -133,7 +133,7 @@ type DisplayTLS struct {
 // Enabled reports whether the pages are served over HTTPS.
 func (t DisplayTLS) Enabled() bool { return t.CertFile != "" || t.KeyFile != "" }
 
-// A station is what stations of all kinds have in common.
+// A station has the values that stations of all kinds have.
 type station struct {
 	list         string // its key in the file
 	index        int
@@ -174,19 +174,21 @@ func (c *Config) Stations() []string {
 // BackupOf returns the backup of a station and how long the station must have failed until the
 // backup takes over; "" if there is none. It applies the default of a screen.
 func (c *Config) BackupOf(name string) (backup string, after time.Duration) {
-	s := c.stationNamed(name)
-	if s.backup != "" || !s.screen {
-		return s.backup, s.holdFor
+	own := c.stationNamed(name)
+	if own.backup != "" || !own.screen {
+		return own.backup, own.holdFor
 	}
+
 	// Only backups named in the file are followed: a screen that has this default too ends at the same fallback.
 	seen := map[string]bool{}
 	for next := c.Fallback; next != "" && !seen[next]; next = c.stationNamed(next).backup {
 		if next == name {
-			return "", s.holdFor
+			return "", own.holdFor
 		}
 		seen[next] = true
 	}
-	return c.Fallback, s.holdFor
+
+	return c.Fallback, own.holdFor
 }
 
 // stationNamed returns the station of that name, with the backup named in the file.

@@ -25,7 +25,7 @@ var errNotEditable = errors.New("the file is written in a way that only a person
 // the printer that was at the old address is replaced by mac, if it is known.
 func SetPrinter(data []byte, name, address, profile, mac string) ([]byte, error) {
 	return edit(data, "printers", name, func(n *yaml.Node) error {
-		if is := value(n, "address"); is != nil && is.Value != address {
+		if is := value(n, "address"); is == nil || is.Value != address {
 			// A file would let a page write wherever the daemon may.
 			at := transport.CanonicalAddress(address)
 			if _, err := transport.Open(address); err == nil && !strings.HasPrefix(at, "tcp:") &&
@@ -37,6 +37,7 @@ func SetPrinter(data []byte, name, address, profile, mac string) ([]byte, error)
 				setText(n, "mac", mac)
 			}
 		}
+
 		setText(n, "address", address)
 		setText(n, "profile", profile)
 		return nil
@@ -56,6 +57,7 @@ func SetHours(data []byte, name string, hours []string) ([]byte, error) {
 			}
 			list.Content = append(list.Content, one)
 		}
+
 		return nil
 	})
 }
@@ -76,6 +78,7 @@ func AddRecipient(data []byte, name, url string) ([]byte, error) {
 		if len(to.Content) == 0 {
 			to.Style = 0
 		}
+
 		one := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 		setText(one, "name", name)
 		setText(one, "url", url)
@@ -88,11 +91,11 @@ func AddRecipient(data []byte, name, url string) ([]byte, error) {
 func RemoveRecipient(data []byte, name string) ([]byte, error) {
 	return edit(data, "notify", "", func(n *yaml.Node) error {
 		to := child(n, "to", yaml.SequenceNode)
-		i := element(to, name)
-		if i < 0 {
+		at := element(to, name)
+		if at < 0 {
 			return fmt.Errorf("nobody is told as %s", quote(name))
 		}
-		to.Content = slices.Delete(to.Content, i, i+1)
+		to.Content = slices.Delete(to.Content, at, at+1)
 		return nil
 	})
 }
@@ -105,6 +108,7 @@ func edit(data []byte, section, name string, change func(*yaml.Node) error) ([]b
 		want.Content[0].Kind != yaml.MappingNode {
 		return nil, errNotEditable
 	}
+
 	lines := strings.SplitAfter(strings.TrimRight(string(data), "\n")+"\n", "\n")
 	lines = lines[:len(lines)-1]
 	part, err := findPart(want.Content[0], lines, section, name)
@@ -117,12 +121,14 @@ func edit(data []byte, section, name string, change func(*yaml.Node) error) ([]b
 			return nil, err
 		}
 	}
+
 	var text bytes.Buffer
-	e := yaml.NewEncoder(&text)
-	e.SetIndent(2)
-	if err := e.Encode(part.document); err != nil {
+	encoder := yaml.NewEncoder(&text)
+	encoder.SetIndent(2)
+	if err := encoder.Encode(part.document); err != nil {
 		return nil, errNotEditable
 	}
+
 	var out strings.Builder
 	out.WriteString(strings.Join(lines[:part.from], ""))
 	for line := range strings.Lines(text.String()) {
@@ -146,15 +152,15 @@ type part struct {
 	from, to int
 	indent   string     // of its lines
 	document *yaml.Node // of the lines alone, without indent
-	node     *yaml.Node // what is changed, in document
+	node     *yaml.Node // the value to change, in document
 	whole    *yaml.Node // the same in the document of the whole file
 }
 
 // findPart finds the lines of an element, or else of its section; root is the document of all lines. A section that
 // is missing has no lines, at the end.
 func findPart(root *yaml.Node, lines []string, section, name string) (part, error) {
-	i := slices.IndexFunc(root.Content, func(n *yaml.Node) bool { return n.Value == section })
-	if i < 0 {
+	found := slices.IndexFunc(root.Content, func(n *yaml.Node) bool { return n.Value == section })
+	if found < 0 {
 		if name != "" {
 			return part{}, fmt.Errorf("there is no %s in %s", quote(name), section)
 		}
@@ -162,44 +168,47 @@ func findPart(root *yaml.Node, lines []string, section, name string) (part, erro
 		p.node, p.whole = child(p.document, section, yaml.MappingNode), child(root, section, yaml.MappingNode)
 		return p, nil
 	}
-	key, list := root.Content[i], root.Content[i+1]
-	p := part{from: key.Line - 1, whole: list}
+
+	key, list := root.Content[found], root.Content[found+1]
+	place := part{from: key.Line - 1, whole: list}
 	inside := func(d *yaml.Node) *yaml.Node { return value(d, section) }
 	if name != "" {
 		at := element(list, name)
 		if at < 0 {
-			return p, fmt.Errorf("there is no %s in %s", quote(name), section)
+			return place, fmt.Errorf("there is no %s in %s", quote(name), section)
 		}
-		p.whole = list.Content[at]
+		place.whole = list.Content[at]
 		inside = func(d *yaml.Node) *yaml.Node { return value(d, section).Content[at] }
-		if line := lines[p.whole.Line-1]; strings.HasPrefix(strings.TrimLeft(line, " "), "- ") {
-			p.from, p.indent = p.whole.Line-1, line[:strings.Index(line, "-")]
+		if line := lines[place.whole.Line-1]; strings.HasPrefix(strings.TrimLeft(line, " "), "- ") {
+			place.from, place.indent = place.whole.Line-1, line[:strings.Index(line, "-")]
 			inside = func(d *yaml.Node) *yaml.Node { return d.Content[0] }
 		}
 	}
 
 	// Until the lines say the same as the node: a list may end with a bracket on a line of its own.
-	for p.to = max(lastLine(p.whole), p.from+1); p.to <= len(lines); p.to++ {
+	for place.to = max(lastLine(place.whole), place.from+1); place.to <= len(lines); place.to++ {
 		var text strings.Builder
-		for _, line := range lines[p.from:p.to] {
-			text.WriteString(strings.TrimPrefix(line, p.indent))
+		for _, line := range lines[place.from:place.to] {
+			text.WriteString(strings.TrimPrefix(line, place.indent))
 		}
+
 		var d yaml.Node
 		err := yaml.Unmarshal([]byte(text.String()), &d)
 		if err != nil || len(d.Content) == 0 || d.Content[0].Kind == yaml.ScalarNode {
 			continue
 		}
 
-		p.document = d.Content[0]
-		if p.node = inside(p.document); p.node != nil && sameValue(p.node, p.whole) {
+		place.document = d.Content[0]
+		if place.node = inside(place.document); place.node != nil && sameValue(place.node, place.whole) {
 			if isNull(list) {
-				child(p.document, section, yaml.MappingNode)
+				child(place.document, section, yaml.MappingNode)
 				child(root, section, yaml.MappingNode)
 			}
-			return p, nil
+			return place, nil
 		}
 	}
-	return p, errNotEditable
+
+	return place, errNotEditable
 }
 
 // lastLine is the last line on which a value in n begins.
@@ -224,6 +233,7 @@ func comments(n *yaml.Node) (out []string) {
 			out = append(out, line)
 		}
 	}
+
 	for _, c := range n.Content {
 		out = append(out, comments(c)...)
 	}
@@ -253,15 +263,15 @@ func value(n *yaml.Node, key string) *yaml.Node {
 
 // child is the value of a key, a list or a section, which is made if it is missing.
 func child(n *yaml.Node, key string, kind yaml.Kind) *yaml.Node {
-	v := value(n, key)
-	if v == nil {
-		v = &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null"}
-		n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: key}, v)
+	node := value(n, key)
+	if node == nil {
+		node = &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null"}
+		n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: key}, node)
 	}
-	if isNull(v) {
-		v.Kind, v.Tag, v.Value = kind, "", ""
+	if isNull(node) {
+		node.Kind, node.Tag, node.Value = kind, "", ""
 	}
-	return v
+	return node
 }
 
 // setText sets a key to a text. It keeps quotes and comments.

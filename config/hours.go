@@ -43,6 +43,7 @@ func (h Hours) String() string {
 		for last < 7 && h.Days[first%7] && h.Days[(last+1)%7] {
 			last++
 		}
+
 		switch {
 		case !h.Days[first%7]:
 		case last == first:
@@ -52,6 +53,7 @@ func (h Hours) String() string {
 		}
 		first = last
 	}
+
 	return fmt.Sprintf("%s %02d:%02d-%02d:%02d", strings.Join(days, ","), h.From/60, h.From%60, h.To/60, h.To%60)
 }
 
@@ -61,12 +63,13 @@ var hoursForm = regexp.MustCompile(`^(\S+) +([0-9:]+) *- *([0-9:]+)$`)
 
 // UnmarshalText parses one line of opening hours.
 func (h *Hours) UnmarshalText(b []byte) error {
-	m := hoursForm.FindStringSubmatch(strings.TrimSpace(string(b)))
-	if m == nil {
+	match := hoursForm.FindStringSubmatch(strings.TrimSpace(string(b)))
+	if match == nil {
 		return fmt.Errorf("%s are not opening hours: write days and times, %s", quote(string(b)), hoursExample)
 	}
+
 	var got Hours
-	for part := range strings.SplitSeq(strings.ToLower(m[1]), ",") {
+	for part := range strings.SplitSeq(strings.ToLower(match[1]), ",") {
 		first, last, isRange := strings.Cut(part, "-")
 		if part == "daily" {
 			first, last, isRange = "mon", "sun", true
@@ -74,27 +77,31 @@ func (h *Hours) UnmarshalText(b []byte) error {
 		if !isRange {
 			last = first
 		}
+
 		from, to := weekday(first), weekday(last)
 		if from < 0 || to < 0 {
 			return fmt.Errorf("%s is not a day: write mon, tue, wed, thu, fri, sat, sun or daily, %s", quote(part),
 				hoursExample)
 		}
-		for d := from; ; d = (d + 1) % 7 { // sat-mon goes through Sunday
-			got.Days[d] = true
-			if d == to {
+
+		for day := from; ; day = (day + 1) % 7 { // sat-mon goes through Sunday
+			got.Days[day] = true
+			if day == to {
 				break
 			}
 		}
 	}
+
 	var ok, ok2 bool
-	got.From, ok = minutes(m[2])
-	got.To, ok2 = minutes(m[3])
+	got.From, ok = minutes(match[2])
+	got.To, ok2 = minutes(match[3])
 	if !ok || !ok2 || got.From == 24*60 {
-		return fmt.Errorf("%s is not a time from 00:00 to 24:00, %s", quote(m[2]+"-"+m[3]), hoursExample)
+		return fmt.Errorf("%s is not a time from 00:00 to 24:00, %s", quote(match[2]+"-"+match[3]), hoursExample)
 	}
 	if got.From == got.To {
 		return fmt.Errorf("%s begins and ends at the same time; write 00:00-24:00 for the whole day", quote(string(b)))
 	}
+
 	*h = got
 	return nil
 }
@@ -115,6 +122,6 @@ func minutes(text string) (int, bool) {
 	if text == "24:00" {
 		return 24 * 60, true
 	}
-	t, err := time.Parse("15:04", text)
-	return t.Hour()*60 + t.Minute(), err == nil
+	at, err := time.Parse("15:04", text)
+	return at.Hour()*60 + at.Minute(), err == nil
 }

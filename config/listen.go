@@ -22,6 +22,7 @@ func listenAddr(hostport string) (addr netip.Addr, msg string) {
 	if err != nil {
 		return addr, fmt.Sprintf("%s is not an address and a port; for example 127.0.0.1:8443", quote(hostport))
 	}
+
 	// Port 0 is any free port, for tests and demonstrations.
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
 		return addr, fmt.Sprintf("%s has no port between 1 and 65535", quote(hostport))
@@ -32,6 +33,7 @@ func listenAddr(hostport string) (addr netip.Addr, msg string) {
 	case "localhost":
 		return netip.AddrFrom4([4]byte{127, 0, 0, 1}), ""
 	}
+
 	if addr, err = netip.ParseAddr(host); err != nil {
 		return addr, fmt.Sprintf("%s is a name, not an address; write it as 127.0.0.1:%s or 192.168.1.5:%s",
 			quote(host), port, port)
@@ -40,16 +42,16 @@ func listenAddr(hostport string) (addr netip.Addr, msg string) {
 }
 
 func (k *checker) metrics() {
-	m := k.c.Metrics.Listen
-	addr, msg := listenAddr(m)
+	listen := k.c.Metrics.Listen
+	addr, msg := listenAddr(listen)
 	switch {
-	case m == "":
+	case listen == "":
 	case msg != "":
 		k.add("metrics.listen", "%s", msg)
-	case samePort(m, k.c.Receiver.Listen):
-		k.add("metrics.listen", "%s is already used by receiver.listen; use a different port", quote(m))
+	case samePort(listen, k.c.Receiver.Listen):
+		k.add("metrics.listen", "%s is already used by receiver.listen; use a different port", quote(listen))
 	case !addr.IsLoopback() && !addr.IsPrivate() && !addr.IsLinkLocalUnicast():
-		k.warn("metrics.listen", "%s may be reachable from the internet, and needs no password", quote(m))
+		k.warn("metrics.listen", "%s may be reachable from the internet, and needs no password", quote(listen))
 	}
 }
 

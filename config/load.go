@@ -24,8 +24,8 @@ const (
 
 // Load reads and checks the configuration file at path and the environment. If there is a problem,
 // it returns no Config, and the error is [Problems]: everything that is wrong, at once, because an
-// operator who must fix mistakes one by one gives up. The functions in more check what only other
-// packages know (profiles, expressions). They see a Config that may have problems of its own; a key
+// operator who must fix mistakes one by one gives up. The functions in more are checks of
+// other packages (profiles, expressions). They see a Config that may have problems of its own; a key
 // with a problem is not reported twice.
 func Load(path string, more ...func(*Config) []Problem) (*Config, error) {
 	data, err := readConfig(path, "ticketrail init writes it, or use another file with --config")
@@ -46,27 +46,29 @@ func readConfig(path, ifMissing string) ([]byte, error) {
 // Parse is [Load] for a file that was already read. Relative file names in it are relative to the
 // folder of path.
 func Parse(path string, data []byte, more ...func(*Config) []Problem) (*Config, error) {
-	c := Default()
-	check, err := read(path, data, &c)
+	conf := Default()
+	check, err := read(path, data, &conf)
 	if err != nil {
 		return nil, err
 	}
-	f := check.findings
-	check.c = &c
+
+	found := check.findings
+	check.c = &conf
 	check.checkAll()
 	for _, find := range more {
-		for _, p := range find(&c) {
-			f.judged(p.Path, errors.New(p.Msg))
+		for _, p := range find(&conf) {
+			found.judged(p.Path, errors.New(p.Msg))
 		}
 	}
-	c.Warnings, err = f.result()
+
+	conf.Warnings, err = found.result()
 	if err != nil {
 		return nil, err
 	}
-	return &c, nil
+	return &conf, nil
 }
 
-// result is what was found: the warnings, or all problems.
+// result returns the warnings, or all problems.
 func (f *findings) result() (warnings []string, err error) {
 	if len(f.problems) > 0 {
 		return nil, f.inFileOrder()
@@ -78,53 +80,56 @@ func (f *findings) result() (warnings []string, err error) {
 	return warnings, nil
 }
 
-// read reads a file into a configuration that has its defaults; into points to it. The checker has yet to get what it
-// checks. An error is [Problems].
+// read reads a file into a configuration that has its defaults; into points to it. The caller sets the checker's
+// configuration. An error is [Problems].
 func read(path string, data []byte, into any) (*checker, error) {
-	f := &findings{file: path, schema: reflect.TypeOf(into).Elem(),
+	found := &findings{file: path, schema: reflect.TypeOf(into).Elem(),
 		lines: map[string]int{}, elements: map[string]string{}, env: map[string]string{}}
-	f.keys = keys(f.schema, "", nil)
-	err := f.read(data, into)
+	found.keys = keys(found.schema, "", nil)
+	err := found.read(data, into)
 	if ps, ok := errors.AsType[Problems](err); ok {
 		return nil, ps
 	}
 	if err != nil {
 		return nil, Problems{{Path: path, Msg: err.Error()}}
 	}
+
 	// If the folder cannot be determined, names stay relative to the working directory.
 	dir, err := filepath.Abs(filepath.Dir(path))
 	if err != nil {
 		dir = filepath.Dir(path)
 	}
-	return &checker{findings: f, stations: map[string]string{}, dir: dir,
+	return &checker{findings: found, stations: map[string]string{}, dir: dir,
 		credentials: os.Getenv("CREDENTIALS_DIRECTORY")}, nil
 }
 
-// read applies the file and then the environment to the defaults. What cannot be decoded is
+// read applies the file and then the environment to the defaults. A value that cannot be decoded is
 // reported and keeps its default, so that the rest can still be checked.
 func (f *findings) read(data []byte, into any) error {
-	v := viper.NewWithOptions(viper.WithDecoderRegistry(f))
-	v.SetConfigType("yaml")
+	values := viper.NewWithOptions(viper.WithDecoderRegistry(f))
+	values.SetConfigType("yaml")
 	variables := map[string]string{}
 	for _, k := range f.keys {
 		if k.inList() {
 			continue
 		}
-		v.SetDefault(k.path, k.value(into))
+		values.SetDefault(k.path, k.value(into))
 		if k.typ.Kind() != reflect.Map { // AutomaticEnv ignores keys that the file does not name
-			v.MustBindEnv(k.path, EnvName(k.path))
+			values.MustBindEnv(k.path, EnvName(k.path))
 			variables[EnvName(k.path)] = k.path
 		}
 	}
+
 	f.environment(variables)
-	if err := v.ReadConfig(bytes.NewReader(data)); err != nil {
+	if err := values.ReadConfig(bytes.NewReader(data)); err != nil {
 		return err
 	}
-	err := v.UnmarshalExact(into, func(dc *mapstructure.DecoderConfig) {
+	err := values.UnmarshalExact(into, func(dc *mapstructure.DecoderConfig) {
 		dc.WeaklyTypedInput = false
 		dc.DecodeHook = mapstructure.ComposeDecodeHookFunc(elementDefaults, fromText,
 			mapstructure.TextUnmarshallerHookFunc())
 	})
+
 	return f.addDecodeErrors(err)
 }
 
@@ -144,6 +149,7 @@ func (f *findings) addDecodeErrors(err error) error {
 	default:
 		return err
 	}
+
 	return nil
 }
 

@@ -12,7 +12,7 @@ import (
 type Notify struct {
 	// To are the people or programs that are told. Default none.
 	To []Recipient `mapstructure:"to"`
-	// After is how long something must be wrong before anybody is told, so that nobody is called for a
+	// After is how long something must be wrong before anybody is told, so that no one is called for a
 	// printer that gets new paper. Refused orders and failed tickets are told at once, because they do
 	// not mend themselves. Default 3m, 0s to 24h.
 	After time.Duration `mapstructure:"after" default:"3m" range:"0s 24h"`
@@ -26,8 +26,8 @@ type Notify struct {
 
 // Recipient is somebody who is told: a phone, a mailbox, a group in a messenger, a program.
 type Recipient struct {
-	// Name is for logs and metrics, and for what this recipient was told, which a restart does not
-	// forget. Required, unique.
+	// Name is for logs and metrics, and for the record of messages sent to this recipient, which
+	// survives a restart. Required, unique.
 	Name string `mapstructure:"name"`
 	// URL is where messages go: smtp, ntfy, telegram, slack, gotify and pushover in the forms of the library
 	// shoutrrr; teams+https:// and the rest of the URL of a workflow of Microsoft Teams; https:// of a
@@ -39,7 +39,7 @@ type Recipient struct {
 	// SecretFile names a file with secrets (whsec_…), one per line, with which messages to a webhook are
 	// signed as in the Standard Webhooks specification. Required for a webhook, else not allowed.
 	SecretFile string `mapstructure:"secret_file" file:"secret"`
-	// About is what this recipient is told about: the words of [Topics]. Default everything.
+	// About lists the topics of this recipient: words of [Topics]. Default everything.
 	About []string `mapstructure:"about"`
 
 	// Address is the URL, wherever it came from; Keys is the content of SecretFile. Set by Load, which
@@ -48,7 +48,7 @@ type Recipient struct {
 	Keys    Secret `mapstructure:"-"`
 }
 
-// Topics are what a recipient can be told about. All but the first are the subjects of ticketrail status.
+// Topics are the topics of messages. All but the first are the subjects of ticketrail status.
 func Topics() []string {
 	return []string{TopicStations, TopicTickets, TopicOrders,
 		TopicRelay, "disk", "certificate", "clock", "configuration", "database"}
@@ -66,24 +66,26 @@ const (
 const SlipName = "slip"
 
 func (k *checker) notify() {
-	n := &k.c.Notify
+	section := &k.c.Notify
 	names := map[string]string{SlipName: "notify.slip"}
-	for i := range n.To {
-		r := &n.To[i]
+	for i := range section.To {
+		recipient := &section.To[i]
 		at := fmt.Sprintf("notify.to[%d]", i)
-		if msg := nameProblem(r.Name); msg != "" {
+		if msg := nameProblem(recipient.Name); msg != "" {
 			k.add(at+".name", "%s", msg)
 		} else {
-			k.unique(at+".name", at, r.Name, names)
+			k.unique(at+".name", at, recipient.Name, names)
 		}
-		for j, topic := range r.About {
+
+		for j, topic := range recipient.About {
 			if !slices.Contains(Topics(), topic) {
 				k.oneOf(fmt.Sprintf("%s.about[%d]", at, j), topic, Topics()...)
 			}
 		}
-		k.recipientAddress(at, r)
+		k.recipientAddress(at, recipient)
 	}
-	if b, _ := k.c.BackupOf(k.c.Fallback); n.Slip && b == "" {
+
+	if b, _ := k.c.BackupOf(k.c.Fallback); section.Slip && b == "" {
 		k.warn("notify.slip", "has no effect for %s: it is the fallback and has no backup that could print the notice",
 			k.c.Fallback)
 	}
@@ -111,9 +113,10 @@ func (k *checker) recipientAddress(at string, r *Recipient) {
 		k.add(at+".url", "is missing; for example ntfy://ntfy.sh/TOPIC, or put it into a file and set url_file")
 		return
 	}
+
 	r.Address = Secret{address}
-	u, err := url.Parse(address)
-	webhook := err == nil && (u.Scheme == "https" || u.Scheme == "http")
+	parsed, err := url.Parse(address)
+	webhook := err == nil && (parsed.Scheme == "https" || parsed.Scheme == "http")
 	switch {
 	case webhook && r.SecretFile == "":
 		k.add(at+".secret_file", "is missing: a webhook is signed, so that nobody else can send it messages; make one "+
@@ -127,7 +130,7 @@ func (k *checker) recipientAddress(at string, r *Recipient) {
 			return
 		}
 		r.Keys = Secret{strings.Join(lines, "\n")}
-		if u.Scheme == "http" && !loopback(u.Hostname()) {
+		if parsed.Scheme == "http" && !loopback(parsed.Hostname()) {
 			k.warn(at+".url", "is plain HTTP: others on the network can read the messages")
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Outcomes says to which program it is told what becomes of each ticket.
+// Outcomes says to which program the outcome of each ticket is posted.
 type Outcomes struct {
 	// URL is an address, https or http, to which outcomes are posted, one at a time, in order, until each was
 	// answered 2xx. It may be secret: it is never shown. Default none.
@@ -28,17 +28,18 @@ type Outcomes struct {
 func (o Outcomes) Enabled() bool { return o.Address.Reveal() != "" }
 
 func (k *checker) outcomes() {
-	o := &k.c.Outcomes
-	if o.URL == "" && o.URLFile == "" {
-		if o.SecretFile != "" {
+	section := &k.c.Outcomes
+	if section.URL == "" && section.URLFile == "" {
+		if section.SecretFile != "" {
 			k.warn("outcomes.secret_file", "has no effect without a url")
 		}
 		return
 	}
-	r := Recipient{URL: o.URL, URLFile: o.URLFile, SecretFile: o.SecretFile}
-	k.recipientAddress("outcomes", &r)
-	o.URL, o.URLFile, o.SecretFile, o.Address, o.Keys = r.URL, r.URLFile, r.SecretFile, r.Address, r.Keys
-	if u, err := url.Parse(r.Address.Reveal()); r.Address.Reveal() != "" &&
+
+	recipient := Recipient{URL: section.URL, URLFile: section.URLFile, SecretFile: section.SecretFile}
+	k.recipientAddress("outcomes", &recipient)
+	section.URL, section.Address, section.Keys = recipient.URL, recipient.Address, recipient.Keys
+	if u, err := url.Parse(recipient.Address.Reveal()); recipient.Address.Reveal() != "" &&
 		(err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "") {
 		k.add("outcomes.url", "is not of the form https://HOST/PATH")
 	}

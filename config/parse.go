@@ -43,18 +43,21 @@ func (s *Size) UnmarshalText(b []byte) error {
 	if isBareNumber(text) {
 		return fmt.Errorf("%s has no unit; write %sB, or 512KiB, 1MiB", text, text)
 	}
+
 	for _, u := range sizeUnits() {
 		digits, ok := strings.CutSuffix(text, u.name)
 		if !ok {
 			continue
 		}
-		n, err := strconv.ParseUint(strings.TrimSpace(digits), 10, 62)
-		if err != nil || int64(n) > (1<<62)/u.bytes {
+
+		count, err := strconv.ParseUint(strings.TrimSpace(digits), 10, 62)
+		if err != nil || int64(count) > (1<<62)/u.bytes {
 			break
 		}
-		*s = Size(int64(n) * u.bytes)
+		*s = Size(int64(count) * u.bytes)
 		return nil
 	}
+
 	return fmt.Errorf("%s is not a size; for example 512KiB or 1MiB", quote(text))
 }
 
@@ -63,15 +66,16 @@ func parseDuration(text string) (time.Duration, error) {
 	if isBareNumber(text) { // also "0", which time.ParseDuration accepts
 		return 0, fmt.Errorf("%s has no unit; write %ss, %sm or %sh", text, text, text, text)
 	}
-	d, err := time.ParseDuration(text)
+	duration, err := time.ParseDuration(text)
 	if err == nil {
-		return d, nil
+		return duration, nil
 	}
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		if n, err := strconv.ParseUint(days, 10, 16); err == nil {
 			return 0, fmt.Errorf("%s is in days; write hours, %dh", quote(text), n*24)
 		}
 	}
+
 	return 0, fmt.Errorf("%s is not a duration; for example 4s, 2m or 72h", quote(text))
 }
 
@@ -80,17 +84,18 @@ func parsePrefix(text string) (netip.Prefix, error) {
 	if a, err := netip.ParseAddr(text); err == nil && a.Zone() == "" {
 		return netip.PrefixFrom(a.Unmap(), a.Unmap().BitLen()), nil
 	}
-	p, err := netip.ParsePrefix(text)
+	prefix, err := netip.ParsePrefix(text)
 	switch {
 	case err != nil:
 		return netip.Prefix{}, fmt.Errorf("%s is not a network; for example 192.168.1.0/24 or 10.0.0.7", quote(text))
-	case p.Addr().Is4In6():
+	case prefix.Addr().Is4In6():
 		return netip.Prefix{}, fmt.Errorf("%s is an IPv4-mapped IPv6 network; write it as IPv4", quote(text))
-	case p != p.Masked():
+	case prefix != prefix.Masked():
 		return netip.Prefix{}, fmt.Errorf("%s is an address, not a network; write %v for the network or %v for "+
-			"the address", quote(text), p.Masked(), p.Addr())
+			"the address", quote(text), prefix.Masked(), prefix.Addr())
 	}
-	return p, nil
+
+	return prefix, nil
 }
 
 // MAC is the hardware address of a network interface, as [net.HardwareAddr] writes it: 00:26:ab:12:34:56.
@@ -102,11 +107,13 @@ func (m *MAC) UnmarshalText(b []byte) error {
 		*m = ""
 		return nil
 	}
+
 	hw, err := net.ParseMAC(string(b))
 	if err != nil || len(hw) != 6 {
 		return fmt.Errorf("%s is not a MAC address; write it as 00:26:ab:12:34:56; the printer's self-test page, "+
 			"its label and ticketrail printers discover show it", quote(string(b)))
 	}
+
 	*m = MAC(hw.String())
 	return nil
 }
@@ -118,6 +125,7 @@ func fromText(from, to reflect.Value) (any, error) {
 	if !ok {
 		return from.Interface(), nil
 	}
+
 	switch to.Interface().(type) {
 	case bool:
 		if text != "true" && text != "false" {
@@ -126,16 +134,17 @@ func fromText(from, to reflect.Value) (any, error) {
 		return text == "true", nil
 	case int:
 		// YAML reads 010 as eight, people read it as ten: refuse it.
-		n, err := strconv.Atoi(text)
-		if err != nil || strconv.Itoa(n) != text {
+		number, err := strconv.Atoi(text)
+		if err != nil || strconv.Itoa(number) != text {
 			return nil, fmt.Errorf("%s is not a whole number in plain digits", quote(text))
 		}
-		return n, nil
+		return number, nil
 	case time.Duration:
 		return parseDuration(text)
 	case netip.Prefix:
 		return parsePrefix(text)
 	}
+
 	if to.Kind() != reflect.Slice {
 		return text, nil
 	}
@@ -146,7 +155,7 @@ func fromText(from, to reflect.Value) (any, error) {
 	return parts, nil
 }
 
-// typeName is what messages call a value of type t.
+// typeName is the name of a type in messages.
 func typeName(t reflect.Type) string {
 	return cmp.Or(map[reflect.Type]string{
 		reflect.TypeFor[string]():              "text",

@@ -44,8 +44,8 @@ type Printer struct {
 	Override Override `mapstructure:"override"`
 	// Columns is how many characters fit on a line, 16 to 96. Default 0: the profile's value.
 	Columns int `mapstructure:"columns"`
-	// Confirm is how the printer is asked whether a ticket came out. auto tries what the printer
-	// answers, and remembers it. process_id and status use these without trying first. none asks
+	// Confirm is how the printer is asked whether a ticket came out. auto tries which questions the
+	// printer answers, and remembers them. process_id and status use these without trying first. none asks
 	// nothing, not even for paper: its tickets count as sent. Default: the profile's value.
 	Confirm            string `mapstructure:"confirm"`
 	printer.Connection `mapstructure:",squash"`
@@ -60,7 +60,7 @@ type Printer struct {
 	// ExpireAfter is how old a ticket may be and still print; older ones expire, and a slip lists
 	// them. Default 4h, 1m to 720h.
 	ExpireAfter time.Duration `mapstructure:"expire_after" default:"4h" range:"1m 720h"`
-	// OnDoubt is what happens to a ticket that may have been printed already. Default reprint: it
+	// OnDoubt says how a ticket that may have been printed already is handled. Default reprint: it
 	// prints once more, marked POSSIBLE DUPLICATE, and is held after that. hold: it is held at
 	// once, for a person to decide.
 	OnDoubt string `mapstructure:"on_doubt" default:"reprint" oneof:"reprint hold"`
@@ -100,16 +100,17 @@ func (l *Layout) longDefaults() { l.Header = layout.HeaderFields() }
 // Model is the profile of the printer, with its overrides. Confirm comes last: it is the operator's word about this
 // one printer, whatever its model can do.
 func (p Printer) Model() (profile.Profile, error) {
-	m, ok := profile.Lookup(p.Profile)
+	model, ok := profile.Lookup(p.Profile)
 	if !ok {
-		return m, profile.Unknown(p.Profile)
+		return model, profile.Unknown(p.Profile)
 	}
-	m, err := m.Override(p.Override)
+
+	model, err := model.Override(p.Override)
 	if err != nil {
-		return m, fmt.Errorf("override: %w", err)
+		return model, fmt.Errorf("override: %w", err)
 	}
-	m.Confirm = cmp.Or(profile.Confirm(p.Confirm), m.Confirm)
-	return m, nil
+	model.Confirm = cmp.Or(profile.Confirm(p.Confirm), model.Confirm)
+	return model, nil
 }
 
 // Networked reports whether the printer is on the network.

@@ -15,14 +15,14 @@ type Problem struct {
 	// Path is the key, such as printers[2].columns; the variable, if there is no such key; or
 	// file:line, if the file is not valid YAML.
 	Path string
-	Msg  string // what is wrong, the value seen, what to do
+	Msg  string // the mistake, the value seen, the advice
 	// Line, Element and Variable say where the value is. Load sets them.
 	Line     int    // line of the file, from 1; 0 if the value is not from the file
 	Element  string // name of the list element in Path, such as bar for printers[2]
 	Variable string // environment variable that set the key
 }
 
-// Error returns where, the key and what is wrong with it:
+// Error returns the place, the key and the mistake:
 //
 //	line 41: printers[2] (bar).columns: 0 is not a width; use 48, 42 or 32
 func (p Problem) Error() string {
@@ -30,6 +30,7 @@ func (p Problem) Error() string {
 	if list, rest, ok := strings.Cut(at, "]"); ok && p.Element != "" {
 		at = fmt.Sprintf("%s] (%s)%s", list, p.Element, rest)
 	}
+
 	switch {
 	case p.Variable != "":
 		at = p.Variable + ": " + at
@@ -39,8 +40,8 @@ func (p Problem) Error() string {
 	return at + ": " + p.Msg
 }
 
-// Problems is everything that is wrong with the configuration, in the order of the file; what comes
-// from the environment is last. As an error it is never empty.
+// Problems are all mistakes in the configuration, in the order of the file; those of the
+// environment are last. As an error it is never empty.
 type Problems []Problem
 
 // Error returns one line for each problem.
@@ -59,7 +60,7 @@ const maxProblems = 100
 // findings collects problems and warnings while a configuration is read.
 type findings struct {
 	file     string       // name of the file
-	schema   reflect.Type // what it is read as
+	schema   reflect.Type // the type that it is read into
 	keys     []key        // of schema
 	problems Problems
 	warnings Problems
@@ -70,7 +71,7 @@ type findings struct {
 	env      map[string]string // variable that set a key, by the key
 }
 
-// add reports a problem with the value at path, unless the value or what contains it has a problem
+// add reports a problem with the value at path, unless the value or its section has a problem
 // already: one mistake gives one line.
 func (f *findings) add(path, format string, args ...any) {
 	switch {
@@ -88,16 +89,18 @@ func (f *findings) warn(path, format string, args ...any) {
 	}
 }
 
-// problem makes a Problem with the line or variable of path, or of what contains it.
+// problem makes a Problem with the line or variable of path, or of its section.
 func (f *findings) problem(path, format string, args ...any) Problem {
-	p := Problem{Path: path, Msg: clean(fmt.Sprintf(format, args...))}
-	for at := path; at != "" && p.Line == 0 && p.Variable == ""; at = at[:max(strings.LastIndexAny(at, ".["), 0)] {
-		p.Line, p.Variable = f.lines[at], f.env[at]
+	found := Problem{Path: path, Msg: clean(fmt.Sprintf(format, args...))}
+	for at := path; at != "" && found.Line == 0 && found.Variable == ""; {
+		found.Line, found.Variable = f.lines[at], f.env[at]
+		at = at[:max(strings.LastIndexAny(at, ".["), 0)]
 	}
+
 	if list, _, ok := strings.Cut(path, "]"); ok {
-		p.Element = f.elements[list+"]"]
+		found.Element = f.elements[list+"]"]
 	}
-	return p
+	return found
 }
 
 // clean keeps text of the file from controlling the terminal on which a message is shown.
@@ -110,7 +113,7 @@ func clean(msg string) string {
 	}, msg)
 }
 
-// hasProblem reports whether the value at path, or what contains it, has a problem. A
+// hasProblem reports whether the value at path, or its section, has a problem. A
 // missing key that was mistyped counts too: both are the same mistake.
 func (f *findings) hasProblem(path string) bool {
 	return slices.ContainsFunc(f.problems, func(p Problem) bool { return within(path, p.Path) }) ||

@@ -18,33 +18,36 @@ var secretKeys = []string{"notify.to[].url", "receiver.path"}
 var credentials = regexp.MustCompile(`(://)[^/?#]*@|(https?://[^?#]*\?).*`)
 
 // Redacted is the text of a configuration file for other people to read, with asterisks for secrets. It need not
-// be valid, only YAML. Comments are left out, because an old secret is often kept in one, and so is what is under
+// be valid, only YAML. Comments are left out, because an old secret is often kept in one, and so is the value of
 // a key that does not exist: with a typing error, url is another word. No error contains text of the file.
 func Redacted(data []byte) ([]byte, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(data, &doc); err != nil {
 		return nil, errors.New("the file is not YAML, so its secrets cannot be found and it is left out")
 	}
+
 	var known []string
 	for _, k := range allKeys() {
 		known = append(known, k.path)
 	}
+
 	redact(&doc, "", known)
 	var b bytes.Buffer
-	e := yaml.NewEncoder(&b)
-	e.SetIndent(2)
-	if err := e.Encode(&doc); err != nil {
+	encoder := yaml.NewEncoder(&b)
+	encoder.SetIndent(2)
+	if err := encoder.Encode(&doc); err != nil {
 		return nil, fmt.Errorf("the file without its secrets cannot be written: %T", err)
 	}
 	return b.Bytes(), nil
 }
 
-// redact changes what is at path. Below a key that exists, such as a map of fields, everything is shown.
+// redact removes the secrets at path. Below a key that exists, such as a map of fields, everything is shown.
 func redact(n *yaml.Node, path string, known []string) {
 	n.HeadComment, n.LineComment, n.FootComment = "", "", ""
 	section := slices.ContainsFunc(known, func(k string) bool {
 		return path == "" || strings.HasPrefix(k, path+".") || strings.HasPrefix(k, path+"[]")
 	})
+
 	shown := section || slices.ContainsFunc(known, func(k string) bool {
 		return k == path || strings.HasPrefix(path, k+".") || strings.HasPrefix(path, k+"[]")
 	})
@@ -61,9 +64,9 @@ func redact(n *yaml.Node, path string, known []string) {
 		}
 	case n.Kind == yaml.MappingNode:
 		for i := 0; i+1 < len(n.Content); i += 2 {
-			k := n.Content[i]
-			k.HeadComment, k.LineComment, k.FootComment = "", "", ""
-			redact(n.Content[i+1], strings.TrimPrefix(path+"."+k.Value, "."), known)
+			key := n.Content[i]
+			key.HeadComment, key.LineComment, key.FootComment = "", "", ""
+			redact(n.Content[i+1], strings.TrimPrefix(path+"."+key.Value, "."), known)
 		}
 	}
 }

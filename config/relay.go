@@ -10,7 +10,7 @@ import (
 
 // Relay is the configuration of `ticketrail relay`, by default /etc/ticketrail/relay.yaml: the webhook for many venues,
 // which keeps their print requests in NATS JetStream until their boxes have them. The sections that a box has too mean
-// the same, and so do the variables of the environment. What is done with a ticket is configured on the box: here,
+// the same, and so do the variables of the environment. How a ticket is handled is configured on the box: here,
 // receiver.conflict and a venue's fallback have no effect.
 type Relay struct {
 	Receiver Receiver `mapstructure:"receiver"`
@@ -32,8 +32,8 @@ type NATS struct {
 	// URLs are the addresses of the servers in their private network, as nats://10.0.0.21:4222, or tls://. Required.
 	// Needs a restart.
 	URLs []string `mapstructure:"urls" reload:"restart"`
-	// PasswordFile names the file with the password of the servers' only user, relay. All relays have the same: what
-	// one of them hands out to a box, another one can acknowledge. Required. Needs a restart.
+	// PasswordFile names the file with the password of the servers' only user, relay. All relays have the same: a
+	// request that one of them hands to a box can be acknowledged at another one. Required. Needs a restart.
 	PasswordFile string `mapstructure:"password_file" file:"secret" reload:"restart"`
 	// CAFile names the certificate of the authority that the servers' own are of, for tls://. Default: the system's.
 	// Needs a restart.
@@ -57,72 +57,80 @@ func DefaultRelay() Relay { return Defaults[Relay]() }
 
 // LoadRelay is [Load] for a relay.
 func LoadRelay(path string) (*Relay, error) {
-	r, k, err := readRelay(path, "write one as relay/README.md says; or use another file with --config")
+	relay, check, err := readRelay(path, "write one as relay/README.md says; or use another file with --config")
 	if err != nil {
 		return nil, err
 	}
-	k.limits("", reflect.ValueOf(r).Elem())
-	k.c = r.shared()
-	k.receiver()
-	k.secrets()
-	k.tls()
-	if len(r.Venues) > 0 {
-		k.venues()
+
+	check.limits("", reflect.ValueOf(relay).Elem())
+	check.c = relay.shared()
+	check.receiver()
+	check.secrets()
+	check.tls()
+	if len(relay.Venues) > 0 {
+		check.venues()
 	}
-	k.metrics()
-	r.Receiver, r.Venues = k.c.Receiver, k.c.Venues
-	for i, v := range r.Venues {
+
+	check.metrics()
+	relay.Receiver, relay.Venues = check.c.Receiver, check.c.Venues
+	for i, v := range relay.Venues {
 		if v.Fallback != "" {
-			k.warn(fmt.Sprintf("venues[%d].fallback", i), "has no effect here; configure it on the venue's box")
+			check.warn(fmt.Sprintf("venues[%d].fallback", i), "has no effect here; configure it on the venue's box")
 		}
 	}
-	r.State = k.file("state", r.State)
-	k.servers("nats.urls", r.NATS.URLs)
-	k.read("nats.ca_file", r.NATS.CAFile)
-	if r.NATS.PasswordFile == "" {
-		k.add("nats.password_file", "is missing; it names the file with the password of the servers' user relay")
-	} else if all := k.secretsOf("nats.password_file", r.NATS.PasswordFile, map[Secret]string{}); len(all) > 0 {
-		r.NATS.Password = all[0]
+
+	relay.State = check.file("state", relay.State)
+	check.servers("nats.urls", relay.NATS.URLs)
+	check.read("nats.ca_file", relay.NATS.CAFile)
+	if relay.NATS.PasswordFile == "" {
+		check.add("nats.password_file", "is missing; it names the file with the password of the servers' user relay")
+	} else if all := check.secretsOf("nats.password_file", relay.NATS.PasswordFile, map[Secret]string{}); len(all) > 0 {
+		relay.NATS.Password = all[0]
 	}
-	if r.Warnings, err = k.result(); err != nil {
+	if relay.Warnings, err = check.result(); err != nil {
 		return nil, err
 	}
-	return r, nil
+
+	return relay, nil
 }
 
-// readRelay reads a file of a relay. ifMissing says what to do if it cannot be read. The sections that a box has too
+// readRelay reads a file of a relay. ifMissing says what to do if it cannot be read. Sections that a box has too
 // are checked by the returned checker, as there.
 func readRelay(path, ifMissing string) (*Relay, *checker, error) {
 	data, err := readConfig(path, ifMissing)
 	if err != nil {
 		return nil, nil, err
 	}
-	r := DefaultRelay()
-	k, err := read(path, data, &r)
+
+	relay := DefaultRelay()
+	check, err := read(path, data, &relay)
 	if err != nil {
 		return nil, nil, err
 	}
-	k.c = r.shared()
-	return &r, k, nil
+
+	check.c = relay.shared()
+	return &relay, check, nil
 }
 
-// LoadVenues reads the section venues of a file that may have nothing else, for `ticketrail relay venues add`. What
-// only the file of a relay can have is a problem here.
+// LoadVenues reads the section venues of a file that may have nothing else, for `ticketrail relay venues add`. A
+// key that only the file of a relay can have is a problem here.
 func LoadVenues(path string) ([]Venue, error) {
-	_, k, err := readRelay(path, "write one with venues: as in the file of a relay")
+	_, check, err := readRelay(path, "write one with venues: as in the file of a relay")
 	if err != nil {
 		return nil, err
 	}
-	k.venues()
-	for i, v := range k.c.Venues {
+
+	check.venues()
+	for i, v := range check.c.Venues {
 		for key, value := range map[string]string{"secret_file": v.SecretFile, "fallback": v.Fallback} {
 			if value != "" {
-				k.add(fmt.Sprintf("venues[%d].%s", i, key), "is not for a venue that is added; leave it out")
+				check.add(fmt.Sprintf("venues[%d].%s", i, key), "is not for a venue that is added; leave it out")
 			}
 		}
 	}
-	_, err = k.result()
-	return k.c.Venues, err
+
+	_, err = check.result()
+	return check.c.Venues, err
 }
 
 // shared are the sections that a box has too.
@@ -130,23 +138,23 @@ func (r *Relay) shared() *Config {
 	return &Config{Receiver: r.Receiver, Venues: r.Venues, Metrics: r.Metrics, Log: r.Log}
 }
 
-// With is the configuration of the webhook for the venues of this file and others. Of two with one id, that of the file
-// counts.
+// With is the configuration of the webhook for the venues of this file and others. Of two with one id, the one of the
+// file counts.
 func (r *Relay) With(others []Venue) *Config {
-	c := r.shared()
-	c.Venues = slices.Clone(r.Venues)
+	conf := r.shared()
+	conf.Venues = slices.Clone(r.Venues)
 	for _, v := range others {
 		if !slices.ContainsFunc(r.Venues, func(mine Venue) bool { return mine.ID == v.ID }) {
-			c.Venues = append(c.Venues, v)
+			conf.Venues = append(conf.Venues, v)
 		}
 	}
-	return c
+	return conf
 }
 
-// WebhookFiles is as that of a box.
+// WebhookFiles is as [Config.WebhookFiles].
 func (r *Relay) WebhookFiles() (cert, key string) { return r.Receiver.TLS.files(r.State) }
 
-// NeedsRestart is as that of a box.
+// NeedsRestart is as [Config.NeedsRestart].
 func (r *Relay) NeedsRestart(old *Relay) []string {
 	return needRestart(keys(reflect.TypeFor[Relay](), "", nil), r, old)
 }

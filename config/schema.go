@@ -32,10 +32,11 @@ func keys(t reflect.Type, prefix string, index []int) (all []key) {
 			all = append(all, key{path, f.Type, at, f.Tag.Get("reload") == "restart"})
 		}
 	}
+
 	return all
 }
 
-// squash marks a struct whose keys are those of the section that it is in.
+// squash marks a struct whose keys belong to the section that it is in.
 const squash = ",squash"
 
 // fieldsOf yields the fields of a section with their values, by their keys.
@@ -47,7 +48,7 @@ func fieldsOf(section reflect.Value) iter.Seq2[reflect.StructField, reflect.Valu
 			case squash:
 				fieldsOf(value)(yield)
 			default:
-				yield(f, value) // nobody breaks off
+				yield(f, value) // no caller breaks off
 			}
 		}
 	}
@@ -61,11 +62,11 @@ func isSection(t reflect.Type) bool {
 
 // sectionKeys returns the keys of a section with their types.
 func sectionKeys(t reflect.Type) map[string]reflect.Type {
-	m := map[string]reflect.Type{}
+	types := map[string]reflect.Type{}
 	for f := range fieldsOf(reflect.Zero(t)) {
-		m[f.Tag.Get("mapstructure")] = f.Type
+		types[f.Tag.Get("mapstructure")] = f.Type
 	}
-	return m
+	return types
 }
 
 func allKeys() []key { return keys(reflect.TypeFor[Config](), "", nil) }

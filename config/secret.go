@@ -45,6 +45,7 @@ func readSecrets(name string) ([]Secret, error) {
 	if len(lines) > 2 {
 		return nil, fmt.Errorf("%s has %d lines; at most two secrets are allowed, one per line", name, len(lines))
 	}
+
 	var secrets []Secret
 	for i, l := range lines {
 		if why := secretProblem(l); why != "" {
@@ -53,6 +54,7 @@ func readSecrets(name string) ([]Secret, error) {
 		}
 		secrets = append(secrets, Secret{l})
 	}
+
 	if len(secrets) == 2 && secrets[0] == secrets[1] {
 		return nil, fmt.Errorf("both lines of %s are the same secret; keep one", name)
 	}
@@ -68,6 +70,7 @@ func secretProblem(s string) string {
 		}
 		distinct[r] = true
 	}
+
 	switch {
 	case len(s) < minSecret:
 		return fmt.Sprintf("has %d characters; a secret has at least %d", len(s), minSecret)
@@ -76,21 +79,24 @@ func secretProblem(s string) string {
 	case len(distinct) < 8:
 		return "has too few different characters and can be guessed"
 	}
+
 	return ""
 }
 
 // secretLines returns the lines of a small file that are not blank, at least one.
 func secretLines(name string) ([]string, error) {
-	b, err := readSmall(name, 4<<10)
+	data, err := readSmall(name, 4<<10)
 	if err != nil {
 		return nil, err
 	}
+
 	var lines []string
-	for l := range bytes.Lines(b) {
+	for l := range bytes.Lines(data) {
 		if l = bytes.TrimSpace(l); len(l) > 0 {
 			lines = append(lines, string(l))
 		}
 	}
+
 	if len(lines) == 0 {
 		return nil, fmt.Errorf("%s is empty", name)
 	}
@@ -122,12 +128,13 @@ func readFile(name string, limit int64, missing string) ([]byte, error) {
 		}
 		return nil, fmt.Errorf("%s: %w%s", name, err, do)
 	}
+
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err == nil && int64(len(b)) > limit {
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(data)) > limit {
 		err = fmt.Errorf("%s is larger than %v; is it the right file?", name, Size(limit))
 	}
-	return b, err
+	return data, err
 }
 
 // readSmall is readFile for files that the configuration names.

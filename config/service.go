@@ -28,64 +28,70 @@ func (s Service) ReadSecret() (Secret, error) {
 // Client makes a client of the API. It does not connect. A nil through is the network. The secret is read from its file
 // at each token request, so a renewed one needs no restart.
 func (s Service) Client(through http.RoundTripper) *pos.Client {
-	o := s.Options
-	o.Transport, o.Secret = through, func() (string, error) {
+	options := s.Options
+	options.Transport, options.Secret = through, func() (string, error) {
 		secret, err := s.ReadSecret()
 		return secret.Reveal(), err
 	}
-	return pos.New(o)
+	return pos.New(options)
 }
 
 func (k *checker) service() {
-	s := &k.c.Service
+	api := &k.c.Service
 	k.tokenRequest()
-	k.plainPath("service.me.path", s.Me.Path, "/me")
-	if s.Labor.Prefix != "" {
-		k.plainPath("service.labor.prefix", s.Labor.Prefix, "/api")
+	k.plainPath("service.me.path", api.Me.Path, "/me")
+	if api.Labor.Prefix != "" {
+		k.plainPath("service.labor.prefix", api.Labor.Prefix, "/api")
 	}
-	if c := s.Employees.Cursor; c != "" &&
-		!regexp.MustCompile(`^(header:[A-Za-z0-9-]{1,100}|`+dottedPath+`)$`).MatchString(c) {
+	if cursor := api.Employees.Cursor; cursor != "" &&
+		!regexp.MustCompile(`^(header:[A-Za-z0-9-]{1,100}|`+dottedPath+`)$`).MatchString(cursor) {
 		k.add("service.employees.cursor",
-			"%s is not a field or header of a response; for example meta.nextCursor or header:X-Next-Cursor", quote(c))
+			"%s is not a field or header of a response; for example meta.nextCursor or header:X-Next-Cursor",
+			quote(cursor))
 	}
-	k.parameter("service.payroll.venue_param", s.Payroll.VenueParam, "limit", "cursor")
-	if s.BaseURL == "" && s.ClientID == "" && s.ClientSecretFile == "" {
+
+	k.parameter("service.payroll.venue_param", api.Payroll.VenueParam, "limit", "cursor")
+	if api.BaseURL == "" && api.ClientID == "" && api.ClientSecretFile == "" {
 		return
 	}
-	k.addIf("service.base_url", s.baseURLProblem())
+	k.addIf("service.base_url", api.baseURLProblem())
 	switch {
-	case s.ClientID == "":
+	case api.ClientID == "":
 		k.add("service.client_id", "is missing; base_url, client_id and client_secret_file are required together")
-	case strings.TrimSpace(s.ClientID) != s.ClientID ||
-		strings.ContainsFunc(s.ClientID, func(r rune) bool { return !unicode.IsPrint(r) }):
+	case strings.TrimSpace(api.ClientID) != api.ClientID ||
+		strings.ContainsFunc(api.ClientID, func(r rune) bool { return !unicode.IsPrint(r) }):
 		k.add("service.client_id", "%s begins or ends with a space or contains non-printable characters",
-			quote(s.ClientID))
+			quote(api.ClientID))
 	}
-	if s.ClientSecretFile == "" {
+
+	if api.ClientSecretFile == "" {
 		k.add("service.client_secret_file",
 			"is missing; base_url, client_id and client_secret_file are required together")
 		return
 	}
-	secret, err := s.ReadSecret()
+
+	secret, err := api.ReadSecret()
 	if err != nil {
 		k.add("service.client_secret_file", "%v", err)
 		return
 	}
-	s.Now = secret
+	api.Now = secret
 }
 
 const dottedPath = `[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+){0,4}`
 
 func (k *checker) tokenRequest() {
-	t := &k.c.Service.Token
-	k.plainPath("service.token.path", t.Path, "/oauth/token")
-	k.parameter("service.token.venue_param", t.VenueParam, "grant_type", "scope", t.ClientIDParam, t.ClientSecretParam)
-	k.parameter("service.token.client_id_param", t.ClientIDParam, "grant_type", "scope", t.ClientSecretParam)
-	k.parameter("service.token.client_secret_param", t.ClientSecretParam, "grant_type", "scope")
-	if !regexp.MustCompile("^" + dottedPath + "$").MatchString(t.Field) {
-		k.add("service.token.field", "%s is not a field of a response; for example data.token", quote(t.Field))
+	token := &k.c.Service.Token
+	k.plainPath("service.token.path", token.Path, "/oauth/token")
+	k.parameter("service.token.venue_param", token.VenueParam, "grant_type", "scope", token.ClientIDParam,
+		token.ClientSecretParam)
+	k.parameter("service.token.client_id_param", token.ClientIDParam, "grant_type", "scope", token.ClientSecretParam)
+	k.parameter("service.token.client_secret_param", token.ClientSecretParam, "grant_type", "scope")
+	if !regexp.MustCompile("^" + dottedPath + "$").MatchString(token.Field) {
+		k.add("service.token.field", "%s is not a field of a response; for example data.token", quote(token.Field))
 	}
-	for i, scope := range t.Scopes { // RFC 6749, section 3.3
+
+	for i, scope := range token.Scopes { // RFC 6749, section 3.3
 		if !regexp.MustCompile(`^[!#-\[\]-~]{1,200}$`).MatchString(scope) {
 			k.add(fmt.Sprintf("service.token.scopes[%d]", i), "%s is not a scope; for example checks:read",
 				quote(scope))
@@ -111,29 +117,30 @@ func (k *checker) parameter(path, name string, taken ...string) {
 	}
 }
 
-// baseURLProblem returns why BaseURL cannot be used, or "". It does not repeat what may be a
+// baseURLProblem returns why BaseURL cannot be used, or "". It does not repeat a possible
 // password.
 func (s Service) baseURLProblem() string {
 	if s.BaseURL == "" {
 		return "is missing; base_url, client_id and client_secret_file are required together"
 	}
-	u, err := url.Parse(s.BaseURL)
-	bad := err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Hostname() == ""
+	base, err := url.Parse(s.BaseURL)
+	bad := err != nil || (base.Scheme != "https" && base.Scheme != "http") || base.Hostname() == ""
 	switch {
-	case bad && strings.Contains(s.BaseURL, "@"), !bad && u.User != nil:
+	case bad && strings.Contains(s.BaseURL, "@"), !bad && base.User != nil:
 		return "contains a user name or password; use client_id and client_secret_file instead"
 	case bad:
 		return quote(s.BaseURL) + " is not a URL such as https://api.example.com"
-	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+	case base.RawQuery != "" || base.ForceQuery || base.Fragment != "":
 		return "has a query or a fragment; for example https://api.example.com/api"
-	case u.Scheme == "http" && !s.Insecure && !loopback(u.Hostname()):
+	case base.Scheme == "http" && !s.Insecure && !loopback(base.Hostname()):
 		return fmt.Sprintf("%s is plain HTTP, and the client secret would be sent unencrypted; use https://, or "+
 			"set service.insecure: true", quote(s.BaseURL))
 	}
+
 	return ""
 }
 
 func loopback(host string) bool {
-	a, err := netip.ParseAddr(host)
-	return strings.EqualFold(host, "localhost") || err == nil && a.Unmap().IsLoopback()
+	addr, err := netip.ParseAddr(host)
+	return strings.EqualFold(host, "localhost") || err == nil && addr.Unmap().IsLoopback()
 }

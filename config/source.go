@@ -10,7 +10,7 @@ type Source struct {
 	// Default none: there is no relay.
 	URL string `mapstructure:"url"`
 	// TokenFile names the file that `ticketrail relay venues add` made for the venue. It is read for each request.
-	// Without it the daemon starts and says so: it takes what the webhook gets, and fetches when the file is there.
+	// Without it the daemon starts and says so: it takes the orders of the webhook, and fetches when the file is there.
 	TokenFile string `mapstructure:"token_file" file:"secret"`
 	// Venue is the id or the name of the venue whose requests are fetched. Default: the only venue. Load makes it an
 	// id.
@@ -30,21 +30,22 @@ func (s Source) Token() (string, error) {
 }
 
 func (k *checker) source() {
-	s := &k.c.Source
-	if !s.Enabled() {
-		if s.TokenFile != "" || s.Venue != "" {
+	relay := &k.c.Source
+	if !relay.Enabled() {
+		if relay.TokenFile != "" || relay.Venue != "" {
 			k.add("source.url", "is missing; for example https://orders.example.com")
 		}
 		return
 	}
+
 	// A user or a password in it is not repeated.
-	if u := hostURL(s.URL, "https", "http"); u == nil || u.Scheme == "http" && !loopback(u.Hostname()) {
+	if u := hostURL(relay.URL, "https", "http"); u == nil || u.Scheme == "http" && !loopback(u.Hostname()) {
 		k.add("source.url", "is not of the form https://HOST; for example https://orders.example.com; http:// is "+
 			"for a relay on this machine")
 	}
-	if s.TokenFile == "" {
+	if relay.TokenFile == "" {
 		k.add("source.token_file", "is missing; ticketrail relay venues add makes the file on the relay")
-	} else if _, err := s.Token(); err != nil { // the orders of the webhook need none of it
+	} else if _, err := relay.Token(); err != nil { // the orders of the webhook need none of it
 		k.warn("source.token_file", "%s%v", CannotFetch, err)
 	}
 	k.sourceVenue()
@@ -54,22 +55,24 @@ func (k *checker) source() {
 const CannotFetch = "no order can be fetched from the relay: "
 
 func (k *checker) sourceVenue() {
-	s := &k.c.Source
-	if s.Venue == "" && len(k.c.Venues) > 1 {
+	source := &k.c.Source
+	if source.Venue == "" && len(k.c.Venues) > 1 {
 		k.add("source.venue", "is missing: there are %d venues; name the one whose orders are fetched", len(k.c.Venues))
 		return
 	}
+
 	found := ""
 	for _, v := range k.c.Venues {
-		if s.Venue == "" || strings.EqualFold(s.Venue, v.ID) || s.Venue == v.Name {
+		if source.Venue == "" || strings.EqualFold(source.Venue, v.ID) || source.Venue == v.Name {
 			found = v.ID
 		}
 	}
+
 	if found == "" && len(k.c.Venues) > 0 {
-		k.add("source.venue", "%s is not the id or the name of a venue", quote(s.Venue))
+		k.add("source.venue", "%s is not the id or the name of a venue", quote(source.Venue))
 		return
 	}
-	s.Venue = found
+	source.Venue = found
 	if !k.c.Receiver.Enabled() && len(k.c.Venues) > 1 {
 		k.warn("venues", "only the orders of the venue of source can come: the others need the webhook")
 	}
@@ -77,14 +80,14 @@ func (k *checker) sourceVenue() {
 
 // withoutWebhook checks a receiver that listens nowhere.
 func (k *checker) withoutWebhook() {
-	r := &k.c.Receiver
+	receiver := &k.c.Receiver
 	if !k.c.Source.Enabled() {
 		k.add("receiver.listen", "is empty, so no order can come; set an address, or source")
 	}
-	if r.TLS.Enabled() || r.TLS.ClientCAFile != "" {
+	if receiver.TLS.Enabled() || receiver.TLS.ClientCAFile != "" {
 		k.add("receiver.tls", "is set, but receiver.listen is empty; remove one of the two")
 	}
-	if r.ExternalURL != "" {
+	if receiver.ExternalURL != "" {
 		k.add("receiver.external_url", "is set, but receiver.listen is empty; remove one of the two")
 	}
 }

@@ -20,21 +20,23 @@ func (k *checker) venues() {
 	}
 	ids, named := map[string]string{}, map[string]string{}
 	for i := range k.c.Venues {
-		v := &k.c.Venues[i]
+		venue := &k.c.Venues[i]
 		at := fmt.Sprintf("venues[%d]", i)
-		v.ID = strings.ToLower(v.ID)
-		if len(v.ID) != 36 || uuid.Validate(v.ID) != nil {
-			k.add(at+".id", "%s is not a UUID; for example 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11", quote(v.ID))
+		venue.ID = strings.ToLower(venue.ID)
+		if len(venue.ID) != 36 || uuid.Validate(venue.ID) != nil {
+			k.add(at+".id", "%s is not a UUID; for example 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11", quote(venue.ID))
 		} else {
-			k.unique(at+".id", at, v.ID, ids)
+			k.unique(at+".id", at, venue.ID, ids)
 		}
-		if msg := nameProblem(v.Name); msg != "" {
+
+		if msg := nameProblem(venue.Name); msg != "" {
 			k.add(at+".name", "%s", msg)
 		} else {
-			k.unique(at+".name", at, v.Name, named)
+			k.unique(at+".name", at, venue.Name, named)
 		}
-		k.zone(at+".timezone", v.Timezone)
-		for j, d := range v.Devices {
+
+		k.zone(at+".timezone", venue.Timezone)
+		for j, d := range venue.Devices {
 			k.addIf(fmt.Sprintf("%s.devices[%d]", at, j), deviceProblem(d))
 		}
 	}
@@ -66,6 +68,7 @@ func zoneOf(town string) string {
 	for i, w := range words {
 		words[i] = strings.ToUpper(w[:1]) + w[1:]
 	}
+
 	for _, region := range []string{"Africa", "America", "America/Argentina", "Asia", "Atlantic", "Australia", "Europe",
 		"Indian", "Pacific"} {
 		zone := region + "/" + strings.Join(words, "_")
@@ -99,6 +102,7 @@ func nameProblem(name string) string {
 	case utf8.RuneCountInString(name) > 64:
 		return fmt.Sprintf("%s has %d characters; at most 64 are allowed", quote(name), utf8.RuneCountInString(name))
 	}
+
 	return ""
 }
 
@@ -131,6 +135,7 @@ func (k *checker) station(at, name string) bool {
 	default:
 		k.add(at, "%s", notFound("station", name, stations))
 	}
+
 	return false
 }
 
@@ -151,7 +156,7 @@ func enumerate(list []string) string {
 	return strings.Join(list, ", ")
 }
 
-// stationNames checks the global fallback and those of venues.
+// stationNames checks the global fallback and the fallbacks of venues.
 func (k *checker) stationNames() {
 	if k.c.Fallback == "" {
 		k.add("fallback", "is missing; set it to the station for items that no route matches")
@@ -160,6 +165,7 @@ func (k *checker) stationNames() {
 	if !k.c.hasCook(k.c.Fallback) {
 		k.warn("fallback", "is a log: no cook sees what no route matches")
 	}
+
 	for i, v := range k.c.Venues {
 		if v.Fallback != "" {
 			k.station(fmt.Sprintf("venues[%d].fallback", i), v.Fallback)
@@ -180,6 +186,7 @@ func (k *checker) routes() {
 		if r.Venue == "" && strings.TrimSpace(r.When) == "" && !r.Continue && takesAll < 0 && !k.hasProblemBelow(at) {
 			takesAll = i
 		}
+
 		for j, to := range r.To {
 			here := fmt.Sprintf("%s.to[%d]", at, j)
 			if slices.Index(r.To, to) < j {
@@ -206,13 +213,14 @@ func (k *checker) routeVenue(at, name string) {
 	k.add(at, "%s", notFound("venue", name, venues))
 }
 
-// plan checks what only package plan knows: expressions and fields. Each mistake has its own line of the file.
+// plan checks expressions and fields, by package plan. Each mistake has its own line of the file.
 func (k *checker) plan() {
 	_, err := plan.Compile(k.c.Plan())
 	many, _ := err.(interface{ Unwrap() []error })
 	if many == nil {
 		return
 	}
+
 	for _, one := range many.Unwrap() {
 		if p, ok := errors.AsType[*plan.Problem](one); ok {
 			k.judged(p.Path, errors.New(oneLine(p.Msg)))

@@ -17,6 +17,7 @@ func suggest(word string, candidates []string) string {
 			best, bestAt = c, d
 		}
 	}
+
 	return best
 }
 
@@ -43,13 +44,14 @@ func distance(a, b string) int {
 			}
 		}
 	}
+
 	return rows[len(a)][len(b)]
 }
 
 // DidYouMean returns "; did you mean X?", or "" if no candidate is similar to word. Commands use it too.
 func DidYouMean(word string, candidates []string) string {
-	if s := suggest(word, candidates); s != "" {
-		return "; did you mean " + s + "?"
+	if meant := suggest(word, candidates); meant != "" {
+		return "; did you mean " + meant + "?"
 	}
 	return ""
 }
@@ -63,6 +65,7 @@ func otherSections(name string, keys []string) string {
 			found = append(found, k)
 		}
 	}
+
 	if len(found) == 0 {
 		return ""
 	}

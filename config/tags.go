@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Beside its key, the tags of a field say what its value is without the key, and which values it may have:
+// Beside its key, the tags of a field have its default and the values that it may have:
 //
 //	default:"4s"            one that is too long for a tag is set by longDefaults
 //	range:"1s 1m"           at least and at most
@@ -18,7 +18,7 @@ import (
 //	oneof:"lenient strict"  one of these words
 //	file:"secret"           a file, in the folder for credentials, that not every user may read; public: that each may
 
-// reasons end what is said of a value that is out of range, or of one value by its name.
+// reasons end the message about a value that is out of range, or about one value by its name.
 var reasons = map[string]string{
 	"receiver.max_body":       "; an order of 300 items has about 50KiB",
 	"receiver.respond_within": "; the service gives up after 5s",
@@ -51,14 +51,15 @@ func setDefaults(section reflect.Value) {
 
 // parseTag reads a value in a tag as if it were in a file. It panics if it cannot be read: the tags are ours.
 func parseTag(text string, t reflect.Type) reflect.Value {
-	v := reflect.New(t)
-	if u, ok := v.Interface().(encoding.TextUnmarshaler); ok {
+	value := reflect.New(t)
+	if u, ok := value.Interface().(encoding.TextUnmarshaler); ok {
 		if err := u.UnmarshalText([]byte(text)); err != nil {
 			panic(err)
 		}
-		return v.Elem()
+		return value.Elem()
 	}
-	parsed, err := fromText(reflect.ValueOf(text), v.Elem())
+
+	parsed, err := fromText(reflect.ValueOf(text), value.Elem())
 	if err != nil {
 		panic(err)
 	}
@@ -90,6 +91,7 @@ func (k *checker) limits(path string, section reflect.Value) {
 		if words := f.Tag.Get("oneof"); words != "" {
 			k.oneOf(at, value.String(), strings.Fields(words)...)
 		}
+
 		least, most, ok := strings.Cut(f.Tag.Get("range"), " ")
 		if !ok || f.Tag.Get("zero") != "" && value.IsZero() {
 			continue

@@ -22,7 +22,7 @@ type TicketLog struct {
 	ExpireAfter time.Duration `mapstructure:"expire_after" default:"720h" range:"1m 720h"`
 }
 
-// LogNames are the names of the logs. Nobody cooks there: what they get is no part of an order.
+// LogNames are the names of the logs. No cook is there: their tickets are no part of an order.
 func (c *Config) LogNames() (names []string) {
 	for _, l := range c.Logs {
 		names = append(names, l.Name)

@@ -49,9 +49,9 @@ func (c *Config) WebhookFiles() (cert, key string) {
 	return c.Receiver.TLS.files(filepath.Dir(c.Storage.Path))
 }
 
-// files are those of the certificate and its key. With ACME they are one file in dir, which does not exist before the
-// first certificate. Its folder is that of the ACME server: a certificate of a server for trials does not stay when
-// Directory is changed.
+// files are the files of the certificate and its key. With ACME they are one file in dir, which does not exist before
+// the first certificate. Its folder is named after the ACME server: a certificate of a server for trials does not stay
+// when Directory is changed.
 func (t TLS) files(dir string) (cert, key string) {
 	if t.ACME.Name == "" {
 		return t.CertFile, t.KeyFile
@@ -60,19 +60,20 @@ func (t TLS) files(dir string) (cert, key string) {
 	if u, err := url.Parse(t.ACME.Directory); err == nil {
 		server = u.Host
 	}
+
 	both := filepath.Join(dir, "acme", server, t.ACME.Name)
 	return both, both
 }
 
 func (k *checker) tls() {
-	t := &k.c.Receiver.TLS
-	k.authorities("receiver.tls.acme.ca_file", t.ACME.CAFile)
-	if t.ACME.Name != "" {
-		k.acme(t)
-	} else if !k.keyPair("receiver.tls", t.CertFile, t.KeyFile, t.ClientCAFile != "") {
+	conf := &k.c.Receiver.TLS
+	k.authorities("receiver.tls.acme.ca_file", conf.ACME.CAFile)
+	if conf.ACME.Name != "" {
+		k.acme(conf)
+	} else if !k.keyPair("receiver.tls", conf.CertFile, conf.KeyFile, conf.ClientCAFile != "") {
 		return
 	}
-	k.authorities("receiver.tls.client_ca_file", t.ClientCAFile)
+	k.authorities("receiver.tls.client_ca_file", conf.ClientCAFile)
 }
 
 func (k *checker) acme(t *TLS) {
@@ -81,15 +82,18 @@ func (k *checker) acme(t *TLS) {
 		k.add(at+".name", "%s: the certificate comes either from acme or from cert_file and key_file; remove one",
 			quote(t.ACME.Name))
 	}
+
 	// It is also the name of a file. Names with other letters are written as in DNS: xn--…
 	const label = `([a-z0-9-]{0,61}[a-z0-9])?`
 	name := regexp.MustCompile(`^([a-z0-9]` + label + `\.)+[a-z]` + label + `$`)
 	if !name.MatchString(t.ACME.Name) || len(t.ACME.Name) > 253 {
 		k.add(at+".name", "%s is not a host name in small letters; for example kitchen.example.com", quote(t.ACME.Name))
 	}
-	if u, err := url.Parse(t.ACME.Directory); err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil {
+	directory, err := url.Parse(t.ACME.Directory)
+	if err != nil || directory.Scheme != "https" || directory.Host == "" || directory.User != nil {
 		k.add(at+".directory", "%s is not an https address; for example %s", quote(t.ACME.Directory), letsEncrypt)
 	}
+
 	if addr, msg := listenAddr(k.c.Receiver.Listen); msg == "" && addr.IsLoopback() {
 		k.warn(at+".name", "receiver.listen is %s, which the ACME server does not reach from outside",
 			quote(k.c.Receiver.Listen))
@@ -117,6 +121,7 @@ func (k *checker) keyPair(at, certFile, keyFile string, needed bool) bool {
 		k.add(at+".key_file", "is missing; cert_file and key_file are required together")
 		return false
 	}
+
 	cert, pk := k.read(at+".cert_file", certFile), k.read(at+".key_file", keyFile)
 	if cert != nil && pk != nil {
 		if _, err := tls.X509KeyPair(cert, pk); err != nil {

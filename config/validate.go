@@ -19,7 +19,7 @@ import (
 
 // viper silently accepts mistakes that cost orders: it reads the first of two documents and ignores
 // the other, reads 0012 as ten, lets a key without a value hide the default, and ignores misspelt
-// keys. So the nodes of the file are validated before viper gets them. What is wrong is reported and
+// keys. So the nodes of the file are validated before viper gets them. Mistakes are reported and
 // removed; the rest is passed on as text, as if from the environment, and the hooks decode it.
 
 // maxList is more entries than any restaurant has of anything.
@@ -35,10 +35,12 @@ func (f *findings) Decode(data []byte, into map[string]any) error {
 	if err != nil || root == nil {
 		return err
 	}
+
 	config := f.schema
 	if !f.validate("", config, root) {
 		return Problems{{Path: fmt.Sprintf("%s:%d", f.file, root.Line), Msg: f.problems[len(f.problems)-1].Msg}}
 	}
+
 	if err := root.Decode(&into); err != nil {
 		return err
 	}
@@ -76,6 +78,7 @@ func (f *findings) document(data []byte) (root *yaml.Node, err error) {
 	if err = dec.Decode(&doc); err == nil {
 		err = dec.Decode(&second)
 	}
+
 	switch {
 	case err == nil: // viper would silently ignore the second document
 		return nil, Problems{{Path: fmt.Sprintf("%s:%d", f.file, second.Line),
@@ -85,6 +88,7 @@ func (f *findings) document(data []byte) (root *yaml.Node, err error) {
 	case len(doc.Content) == 0 || isNull(doc.Content[0]):
 		return nil, nil
 	}
+
 	return doc.Content[0], nil
 }
 
@@ -95,14 +99,15 @@ func (f *findings) syntax(data []byte, err error) Problem {
 		return Problem{Path: f.file, Msg: clean("is not YAML: " + msg +
 			"; put a value that begins with * in quotes")}
 	}
-	if m := regexp.MustCompile(`(?s)^line (\d+): (.*)$`).FindStringSubmatch(msg); m != nil {
-		line, _ = strconv.Atoi(m[1])
-		msg = m[2]
+	if match := regexp.MustCompile(`(?s)^line (\d+): (.*)$`).FindStringSubmatch(msg); match != nil {
+		line, _ = strconv.Atoi(match[1])
+		msg = match[2]
 		if strings.HasPrefix(msg, "did not find expected") {
 			line++ // the parser counts these lines from zero
 			msg += "; look at the indentation, quotes and colons of this line and those beside it"
 		}
 	}
+
 	hint := ""
 	if strings.Contains(msg, "tab character") || strings.Contains(msg, "cannot start any token") {
 		hint = "; indent with spaces, not tabs"
@@ -114,10 +119,11 @@ func (f *findings) syntax(data []byte, err error) Problem {
 			}
 		}
 	}
+
 	return Problem{Path: fmt.Sprintf("%s:%d", f.file, line), Msg: clean("is not YAML: " + msg + hint)}
 }
 
-// validate reports what is wrong with n as a value of type t, and removes it from n. It reports
+// validate reports the mistakes in n as a value of type t, and removes them from n. It reports
 // whether anything is left to decode.
 func (f *findings) validate(path string, t reflect.Type, n *yaml.Node) bool {
 	f.lines[path] = n.Line
@@ -141,6 +147,7 @@ func (f *findings) validate(path string, t reflect.Type, n *yaml.Node) bool {
 	case free:
 		return f.untypedScalar(path, n)
 	}
+
 	return f.scalar(path, t, n)
 }
 
@@ -154,18 +161,20 @@ func (f *findings) mapping(path string, t reflect.Type, n *yaml.Node) bool {
 		f.add(path, "expected %s, got %s", typeName(t), describe(n))
 		return false
 	}
+
 	known := map[string]reflect.Type{}
 	if isSection(t) {
 		known = sectionKeys(t)
 	}
+
 	var kept []*yaml.Node
 	seen := map[string]int{}
 	var meant []string // by unknown keys
 	for pair := range slices.Chunk(n.Content, 2) {
-		k, v := pair[0], pair[1]
-		name, of, hint := k.Value, known[k.Value], ""
+		key, value := pair[0], pair[1]
+		name, of, hint := key.Value, known[key.Value], ""
 		switch {
-		case k.Kind != yaml.ScalarNode:
+		case key.Kind != yaml.ScalarNode:
 			name, of = "?", nil
 		case !isKeyName(name):
 			name, of = quote(name), nil
@@ -175,26 +184,28 @@ func (f *findings) mapping(path string, t reflect.Type, n *yaml.Node) bool {
 			of = t
 		case of == nil && len(f.problems) < maxProblems: // further problems are not shown
 			here := slices.Sorted(maps.Keys(known))
-			if s := suggest(name, here); s != "" {
-				meant = append(meant, s)
+			if near := suggest(name, here); near != "" {
+				meant = append(meant, near)
 			}
 			hint = cmp.Or(DidYouMean(name, here), otherSections(name, pathsOf(f.keys)),
 				"; known here: "+strings.Join(here, ", "))
 		}
+
 		full := join(path, name)
 		first := seen[name]
-		switch seen[name] = k.Line; {
+		switch seen[name] = key.Line; {
 		case f.env[full] != "": // the variable takes precedence
 		case first != 0:
-			f.add(full, "is defined twice, on lines %d and %d", first, k.Line)
+			f.add(full, "is defined twice, on lines %d and %d", first, key.Line)
 		case of == nil:
-			f.lines[full] = k.Line
+			f.lines[full] = key.Line
 			f.add(full, "unknown key%s", hint)
-		case f.validate(full, of, v):
-			k.Tag = "!!str" // a ticket field may be called null
-			kept = append(kept, k, v)
+		case f.validate(full, of, value):
+			key.Tag = "!!str" // a ticket field may be called null
+			kept = append(kept, key, value)
 		}
 	}
+
 	n.Content = kept
 	for _, name := range meant {
 		if seen[name] == 0 {
@@ -222,6 +233,7 @@ func (f *findings) list(path string, t reflect.Type, n *yaml.Node) bool {
 		f.add(path, "expected a list, got %s%s", describe(n), hint)
 		return false
 	}
+
 	if len(n.Content) > maxList {
 		f.add(path, "has %d entries; at most %d are allowed", len(n.Content), maxList)
 		return false
@@ -229,6 +241,7 @@ func (f *findings) list(path string, t reflect.Type, n *yaml.Node) bool {
 	if t.Kind() == reflect.Slice {
 		t = t.Elem()
 	}
+
 	for i, at := range n.Content {
 		here := fmt.Sprintf("%s[%d]", path, i)
 		if isSection(t) {
@@ -237,12 +250,14 @@ func (f *findings) list(path string, t reflect.Type, n *yaml.Node) bool {
 		if f.validate(here, t, at) {
 			continue
 		}
+
 		f.add(here, "is empty")
 		n.Content[i] = &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str"}
 		if isSection(t) {
 			n.Content[i] = &yaml.Node{Kind: yaml.MappingNode}
 		}
 	}
+
 	return true
 }
 
@@ -278,6 +293,7 @@ func (f *findings) scalar(path string, t reflect.Type, n *yaml.Node) bool {
 	default: // a number lacks a unit; the decoding hook reports that
 		fits = tag == "!!str" || tag == "!!int" || tag == "!!float"
 	}
+
 	if !fits {
 		f.add(path, "expected %s, got %s", typeName(t), describe(n))
 		return false
@@ -304,12 +320,13 @@ func (f *findings) untypedScalar(path string, n *yaml.Node) bool {
 	default: // dates and the like are text here
 		n.Tag = "!!str"
 	}
+
 	return true
 }
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
-// describe is what messages call a YAML node.
+// describe is the name of a YAML node in messages.
 func describe(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:

@@ -6,11 +6,11 @@
 // the socket can do everything, so access is controlled by the socket's file mode and group. Every
 // change is logged with the uid that the kernel reports for the connection.
 //
-// The package knows no printer. It gets the queue and everything else it may ask in [Options]. What
-// each file has: admin.go the wire types, server.go the routes and limits, jobs.go, stations.go,
+// The package knows no printer. It gets the queue and everything else it may ask in [Options]. The
+// files: admin.go the wire types, server.go the routes and limits, jobs.go, stations.go,
 // screens.go, rejects.go and fields.go the answers, error.go the refusals, listen.go the socket, client.go the
-// other end; page.go the page for managers, which has some of the answers and changes too, settings.go what only it
-// changes.
+// other end; page.go the page for managers, which has some of the answers and changes too, settings.go the changes of
+// the configuration.
 package admin
 
 import (
@@ -31,7 +31,7 @@ const API = "6"
 // ticketrail answers, and not another program at that socket.
 const HeaderAPI = "Ticketrail-Api"
 
-// A Job is one ticket for one station, waiting or ended, and a Filter selects jobs. They are those of the queue.
+// A Job is one ticket for one station, waiting or ended, and a Filter selects jobs. Both are types of the queue.
 type (
 	Job    = queue.Job
 	Filter = queue.Filter
@@ -43,7 +43,7 @@ type Detail struct {
 	Job    Job           `json:"job"`
 	Ticket ticket.Ticket `json:"ticket"`
 	Body   []byte        `json:"body"` // the print request as received; empty for tickets that the daemon made itself
-	// Timeline is what happened to it, also on every screen that had it, in order of time.
+	// Timeline is the history of the ticket, also on every screen that had it, in order of time.
 	Timeline []Moment `json:"timeline"`
 }
 
@@ -56,7 +56,7 @@ type Moment struct {
 // Stations is every station, with the notices of the daemon.
 type Stations struct {
 	Stations []finding.Station `json:"stations"`
-	// Notices are what needs a person now and is no station: a quarantined database, a full disk.
+	// Notices are findings that need a person now and are of no station: a quarantined database, a full disk.
 	Notices []string `json:"notices,omitempty"`
 }
 
@@ -70,25 +70,25 @@ type PrintRejectOptions struct {
 	Version string `json:"version,omitempty"`
 }
 
-// A PrintedReject is what printing a refused request has done.
+// A PrintedReject is the result of printing a refused request.
 type PrintedReject struct {
 	Jobs  int  `json:"jobs"`  // tickets that were made
-	Known bool `json:"known"` // its id was known, so only what had not printed does
+	Known bool `json:"known"` // its id was known, so only tickets that had not printed do
 }
 
 // A Reject is a refused print request. The service does not send it again. Lists have no Body. An
-// alias, so that the receiver's own type crosses the socket and cannot differ from what is stored.
+// alias, so that the receiver's own type crosses the socket and cannot differ from the stored one.
 type Reject = receiver.StoredReject
 
 // ReprintOptions say how a ticket is printed again.
 type ReprintOptions struct {
-	Station string `json:"station,omitempty"` // that prints the copy; empty: that of the ticket
+	Station string `json:"station,omitempty"` // that prints the copy; empty: the station of the ticket
 	Reason  string `json:"reason,omitempty"`
-	// Version, if it is not empty, is that of the ticket as the person saw it; another one is a [Conflict].
+	// Version, if it is not empty, is the version of the ticket that the person saw; another one is a [Conflict].
 	Version string `json:"version,omitempty"`
 }
 
-// A Reprinted is what a reprint has done.
+// A Reprinted is the result of a reprint.
 type Reprinted struct {
 	Jobs   []uint64 `json:"jobs"`             // the copy; a list, as in the answer to every change of jobs
 	Latest uint64   `json:"latest,omitempty"` // the job that has replaced the ticket, whose copy it is; 0: none has

@@ -21,25 +21,27 @@ type Build struct {
 // ThisBuild reads the build information that the Go linker wrote into the running program. A
 // program that was built without version control has only the Go version and the platform.
 func ThisBuild() Build {
-	b := Build{Version: "(devel)", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	build := Build{Version: "(devel)", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return b
+		return build
 	}
 	if info.Main.Version != "" {
-		b.Version = info.Main.Version
+		build.Version = info.Main.Version
 	}
+
 	for _, s := range info.Settings {
 		switch s.Key {
 		case "vcs.revision":
-			b.Commit = s.Value
+			build.Commit = s.Value
 		case "vcs.time":
-			b.Date = s.Value
+			build.Date = s.Value
 		case "vcs.modified":
-			b.Dirty = s.Value == "true"
+			build.Dirty = s.Value == "true"
 		}
 	}
-	return b
+
+	return build
 }
 
 // String is the build on one line. A version that was made from a commit has the commit in its name
@@ -53,6 +55,7 @@ func (b Build) String() string {
 	if b.Dirty && !strings.Contains(b.Version, "+dirty") {
 		s.WriteString(" (with local changes)")
 	}
+
 	s.WriteString(" " + b.Go + " " + b.OS + "/" + b.Arch)
 	return s.String()
 }

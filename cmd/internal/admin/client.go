@@ -42,14 +42,14 @@ func NewClient(socket string) *Client {
 			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 				// A socket whose queue of connections is full hangs: the daemon is stopped or
 				// overloaded.
-				c, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "unix", socket)
-				return c, dialError(socket, err)
+				conn, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "unix", socket)
+				return conn, dialError(socket, err)
 			},
 		},
 	}}
 }
 
-// ErrUnreachable is what every error is that says that the daemon was not asked, or gave no answer to a
+// ErrUnreachable matches every error that says that the daemon was not asked, or gave no answer to a
 // question. A change whose answer was lost is none: it may have been made.
 var ErrUnreachable = errors.New("the daemon is not reachable")
 
@@ -95,6 +95,7 @@ func dialError(socket string, err error) error {
 	case errors.Is(err, fs.ErrPermission):
 		return &PermissionDenied{Socket: socket, Group: group(socket)}
 	}
+
 	// The system's own word for it, such as "connection timed out", without "dial unix".
 	if e, ok := errors.AsType[*net.OpError](err); ok {
 		err = e.Err
@@ -111,10 +112,12 @@ func group(socket string) string {
 		if err != nil {
 			continue
 		}
+
 		st, ok := info.Sys().(*syscall.Stat_t)
 		if !ok {
 			return ""
 		}
+
 		// A group without a name is shown by its number.
 		gid := strconv.FormatUint(uint64(st.Gid), 10)
 		if g, err := user.LookupGroupId(gid); err == nil {
@@ -122,6 +125,7 @@ func group(socket string) string {
 		}
 		return gid
 	}
+
 	return ""
 }
 
@@ -153,15 +157,15 @@ func (c *Client) Cancel(ctx context.Context, id uint64, reason string) error {
 // Move moves open tickets to the end of another station's queue and returns their new ids. All of
 // them move, or with an error none.
 func (c *Client) Move(ctx context.Context, ids []uint64, to string) ([]uint64, error) {
-	m, err := call[jobsBody](ctx, c, "POST", "/v1/move", moveBody{IDs: ids, To: to})
-	return m.Jobs, err
+	moved, err := call[jobsBody](ctx, c, "POST", "/v1/move", moveBody{IDs: ids, To: to})
+	return moved.Jobs, err
 }
 
 // MoveAll is [Client.Move] for every open ticket of a station. After an error some may have moved
 // already; the message says how many.
 func (c *Client) MoveAll(ctx context.Context, from, to string) ([]uint64, error) {
-	m, err := call[jobsBody](ctx, c, "POST", "/v1/move", moveBody{From: from, To: to})
-	return m.Jobs, err
+	moved, err := call[jobsBody](ctx, c, "POST", "/v1/move", moveBody{From: from, To: to})
+	return moved.Jobs, err
 }
 
 // Stations lists every station.
@@ -175,8 +179,8 @@ func (c *Client) Test(ctx context.Context, station string) (uint64, error) {
 	return onlyJob(call[jobsBody](ctx, c, "POST", "/v1/stations/"+url.PathEscape(station)+"/test", nil))
 }
 
-// Hold stops a station after its current ticket, until [Client.Resume]. The queue keeps growing
-// meanwhile, and a backup does not take over: the operator decided.
+// Hold stops a station after its current ticket, until [Client.Resume]. The queue keeps
+// growing, and a backup does not take over: the operator decided.
 func (c *Client) Hold(ctx context.Context, station, reason string) error {
 	path := "/v1/stations/" + url.PathEscape(station) + "/hold"
 	_, err := call[struct{}](ctx, c, "POST", path, reasonBody{Reason: reason})
@@ -189,7 +193,7 @@ func (c *Client) Resume(ctx context.Context, station string) error {
 	return err
 }
 
-// Probe lets the daemon forget what the station's printer can answer and ask it again.
+// Probe has the daemon ask the station's printer anew which questions it answers.
 func (c *Client) Probe(ctx context.Context, station string) (finding.Device, error) {
 	return call[finding.Device](ctx, c, "POST", "/v1/stations/"+url.PathEscape(station)+"/probe", nil)
 }
@@ -204,7 +208,7 @@ func (c *Client) Reject(ctx context.Context, id uint64) (Reject, error) {
 	return call[Reject](ctx, c, "GET", "/v1/rejects/"+formatID(id), nil)
 }
 
-// PrintReject prints a refused print request. Safe to repeat: what has printed does not print again.
+// PrintReject prints a refused print request. Safe to repeat: a ticket that has printed does not print again.
 func (c *Client) PrintReject(ctx context.Context, id uint64, o PrintRejectOptions) (PrintedReject, error) {
 	return call[PrintedReject](ctx, c, "POST", "/v1/rejects/"+formatID(id)+"/print", o)
 }
@@ -231,6 +235,7 @@ func call[T any](ctx context.Context, c *Client, method, path string, body any) 
 	if err != nil {
 		return v, err
 	}
+
 	defer resp.Body.Close()
 	if err := json.NewDecoder(resp.Body).Decode(&v); err != nil {
 		return v, c.transportError(method, err)
@@ -238,31 +243,33 @@ func call[T any](ctx context.Context, c *Client, method, path string, body any) 
 	return v, nil
 }
 
-// Backup writes the database as it is at this moment to w, and returns its size. After an error what was
-// written is only a part.
+// Backup writes the database as it is at this moment to w, and returns its size. After an error only a
+// part was written.
 func (c *Client) Backup(ctx context.Context, w io.Writer) (int64, error) {
 	resp, err := c.send(ctx, "GET", "/v1/database", nil)
 	if err != nil {
 		return 0, err
 	}
+
 	defer resp.Body.Close()
-	n, err := io.Copy(w, resp.Body)
+	size, err := io.Copy(w, resp.Body)
 	if errors.Is(err, io.ErrUnexpectedEOF) { // else it is an error of w
 		err = c.transportError("GET", err)
 	}
-	return n, err
+	return size, err
 }
 
 // send sends one request. The caller closes the body of the answer, whose status is 200.
 func (c *Client) send(ctx context.Context, method, path string, body any) (_ *http.Response, err error) {
 	var content io.Reader
 	if body != nil {
-		b, err := json.Marshal(body)
+		encoded, err := json.Marshal(body)
 		if err != nil {
 			return nil, fmt.Errorf("encode request: %w", err)
 		}
-		content = bytes.NewReader(b)
+		content = bytes.NewReader(encoded)
 	}
+
 	req, err := http.NewRequestWithContext(ctx, method, "http://ticketrail"+path, content)
 	if err != nil {
 		return nil, fmt.Errorf("make request: %w", err)
@@ -272,11 +279,13 @@ func (c *Client) send(ctx context.Context, method, path string, body any) (_ *ht
 	if err != nil {
 		return nil, c.transportError(method, err)
 	}
+
 	defer func() {
 		if err != nil {
 			resp.Body.Close()
 		}
 	}()
+
 	// Checked before the status: an answer of another program may be anything.
 	switch v := resp.Header.Get(HeaderAPI); {
 	case v == "":
@@ -285,6 +294,7 @@ func (c *Client) send(ctx context.Context, method, path string, body any) (_ *ht
 	case v != API:
 		return nil, mismatch(API, v)
 	}
+
 	if resp.StatusCode != http.StatusOK {
 		var e struct {
 			Error *Error `json:"error"`
@@ -294,6 +304,7 @@ func (c *Client) send(ctx context.Context, method, path string, body any) (_ *ht
 		}
 		return nil, e.Error
 	}
+
 	return resp, nil
 }
 
@@ -314,6 +325,7 @@ func (c *Client) transportError(method string, err error) error {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
 		err = errors.New("it stopped before it had answered")
 	}
+
 	if method == http.MethodGet {
 		return unreachable{fmt.Errorf("ask ticketrail at %s: %w", c.socket, err)}
 	}

@@ -41,7 +41,7 @@ func refuse(c Code, format string, args ...any) *Error {
 }
 
 // refusal gives an error of the queue or of the screens its code and, where the error does not say
-// it, what to do. Sentinels are tested in this order, and the first that matches decides. Any other
+// it, the advice. Sentinels are tested in this order, and the first that matches decides. Any other
 // error is a bug or a broken disk; its text goes to the operator as it is, because only the
 // operator's own machine asks.
 func refusal(err error) *Error {
@@ -73,6 +73,7 @@ func refusal(err error) *Error {
 			return e
 		}
 	}
+
 	return &Error{Code: Internal, Message: err.Error()}
 }
 

@@ -7,7 +7,7 @@ import (
 	"ticketrail/receiver"
 )
 
-// Fields is what becomes of the fields of orders, and what the active configuration says of it.
+// Fields says how each field of orders is used, and has the keys of the active configuration that decide it.
 type Fields struct {
 	Venues  []VenueFields       `json:"venues"`
 	Fields  map[string][]string `json:"fields"`  // ticket.fields

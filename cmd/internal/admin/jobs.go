@@ -22,8 +22,8 @@ func StateNames() (names []string) {
 	return names
 }
 
-// checkFilter also refuses what is no part of f: a list that ignored it would show jobs that were not asked for, and a
-// script would act on them.
+// checkFilter also refuses a query, which is no part of f: a list that ignored it would show jobs that were not asked
+// for, and a script would act on them.
 func checkFilter(f Filter, query string) error {
 	if query != "" {
 		return refuse(BadRequest, "unknown filter %q", query)
@@ -34,6 +34,7 @@ func checkFilter(f Filter, query string) error {
 				config.DidYouMean(string(one), StateNames()))
 		}
 	}
+
 	if f.Limit < 0 {
 		return refuse(BadRequest, "limit: %d is negative; use 0 for all jobs", f.Limit)
 	}
@@ -41,7 +42,7 @@ func checkFilter(f Filter, query string) error {
 }
 
 // jobs sends a list page by page, so that its length takes no memory. It takes a turn for each page that it
-// reads, and gives it back while it writes: a client that reads slowly keeps out nobody. It may take as long as
+// reads, and gives it back while it writes: a client that reads slowly keeps no one out. It may take as long as
 // the client reads. A list that breaks off ends the connection, so that the client does not take the part for
 // the whole.
 func (s *Server) jobs(w http.ResponseWriter, r *http.Request) {
@@ -64,6 +65,7 @@ func (s *Server) jobs(w http.ResponseWriter, r *http.Request) {
 			<-s.turns
 		}
 	}()
+
 	var out bytes.Buffer
 	out.WriteByte('[')
 	err = s.o.Queue.EachPage(ctx, f, func(page []queue.Job) error {
@@ -76,6 +78,7 @@ func (s *Server) jobs(w http.ResponseWriter, r *http.Request) {
 				return err
 			}
 		}
+
 		<-s.turns
 		ours = false
 		w.Header().Set("Content-Type", "application/json")
@@ -83,15 +86,18 @@ func (s *Server) jobs(w http.ResponseWriter, r *http.Request) {
 		if _, err := out.WriteTo(w); err != nil { // after it, out is empty
 			return err
 		}
+
 		err := s.takeTurn(ctx)
 		ours = err == nil
 		return err
 	})
+
 	// No jobs may mean a misspelt station. This is checked only now, because a station that was
 	// removed from the configuration may still have ended jobs to list.
 	if err == nil && empty && f.Station != "" {
 		err = s.checkKnown(f.Station)
 	}
+
 	switch {
 	case err == nil:
 		out.WriteString("]\n")
@@ -120,29 +126,33 @@ func (s *Server) job(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	j, t, body, err := s.o.Queue.Job(r.Context(), id)
+
+	one, content, body, err := s.o.Queue.Job(r.Context(), id)
 	if err != nil {
 		return nil, err
 	}
-	d := Detail{Job: j, Ticket: t, Body: body}
-	if d.Timeline, err = s.timeline(j); err != nil {
+
+	detail := Detail{Job: one, Ticket: content, Body: body}
+	if detail.Timeline, err = s.timeline(one); err != nil {
 		return nil, err
 	}
-	return d, nil
+	return detail, nil
 }
 
-// timeline is what the queue and the screens know, in order of time. Both know when the ticket came.
+// timeline is the history by the queue and the screens, in order of time. Both know when the ticket came.
 func (s *Server) timeline(j queue.Job) ([]Moment, error) {
 	out := []Moment{{At: j.ReceivedAt, Text: "accepted"}}
 	on, err := s.o.Displays.Timeline(j.ID)
 	if err != nil {
 		return nil, err
 	}
+
 	for _, m := range on {
 		if m != out[0] {
 			out = append(out, m)
 		}
 	}
+
 	if j.FinishedAt != nil {
 		text := string(j.State) + " at " + j.Station
 		if j.Reason != "" {
@@ -150,6 +160,7 @@ func (s *Server) timeline(j queue.Job) ([]Moment, error) {
 		}
 		out = append(out, Moment{At: *j.FinishedAt, Text: text})
 	}
+
 	slices.SortStableFunc(out, func(a, b Moment) int { return a.At.Compare(b.At) })
 	return out, nil
 }
@@ -169,12 +180,14 @@ func (s *Server) reprint(r *http.Request, b ReprintOptions) (any, error) {
 			return nil, err
 		}
 	}
+
 	done, err := s.o.Queue.Reprint(r.Context(), id, queue.ReprintOptions{
 		Station: b.Station, Reason: reasonOr(r, b.Reason), Version: b.Version,
 	})
 	if err != nil {
 		return nil, err
 	}
+
 	// After the commit, so that the log never names a change that was not made. A crash between the
 	// two loses only the line.
 	s.logChange(r, "reprint", "job", id, "made", done.Job, "station", b.Station, "reason", b.Reason,
@@ -183,6 +196,7 @@ func (s *Server) reprint(r *http.Request, b ReprintOptions) (any, error) {
 	if later == nil {
 		later = []string{}
 	}
+
 	return Reprinted{Jobs: []uint64{done.Job}, Latest: done.Latest, Later: later}, nil
 }
 
@@ -204,7 +218,7 @@ func (s *Server) cancel(r *http.Request, b cancelBody) (any, error) {
 }
 
 // move checks the destination before anything changes. It may be called for an orphan's tickets:
-// that is what it is for.
+// that is its purpose.
 func (s *Server) move(r *http.Request, b moveBody) (any, error) {
 	switch {
 	case b.To == "":
@@ -215,6 +229,7 @@ func (s *Server) move(r *http.Request, b moveBody) (any, error) {
 	case b.From == b.To:
 		return nil, refuse(BadRequest, "the tickets are already at %s", b.To)
 	}
+
 	if err := s.checkConfigured(b.To); err != nil {
 		return nil, err
 	}
@@ -228,6 +243,7 @@ func (s *Server) move(r *http.Request, b moveBody) (any, error) {
 	} else {
 		ids, err = s.o.Queue.Move(r.Context(), b.IDs, b.To, b.Versions...)
 	}
+
 	if len(ids) > 0 { // also after an error: many tickets move in several transactions
 		s.logChange(r, "move", "jobs", len(ids), "from", b.From, "station", b.To)
 	}
@@ -241,5 +257,6 @@ func (s *Server) move(r *http.Request, b moveBody) (any, error) {
 	case ids == nil:
 		ids = []uint64{}
 	}
+
 	return jobsBody{Jobs: ids}, nil
 }

@@ -18,7 +18,7 @@ import (
 //
 // Two daemons that start at the same moment could both pass this check. The lock on the database
 // decides between them, so the caller must open the database first. The mode gives access to the
-// socket's group, which is that of the folder if the folder is setgid. On an installed box that is
+// socket's group, which is the group of the folder if the folder is setgid. On an installed box that is
 // ticketrail-admin: an operator joins it instead of using sudo.
 func Listen(path string) (net.Listener, error) {
 	switch info, err := os.Lstat(path); {
@@ -34,11 +34,12 @@ func Listen(path string) (net.Listener, error) {
 			return nil, err
 		}
 	}
-	l, err := bind(path)
+
+	socket, err := bind(path)
 	dir := filepath.Dir(path)
 	switch {
 	case err == nil:
-		return l, nil
+		return socket, nil
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("admin.socket: the folder %s does not exist: create it, or set another path (%w)",
 			dir, err)
@@ -46,6 +47,7 @@ func Listen(path string) (net.Listener, error) {
 		return nil, fmt.Errorf("admin.socket: this user may not create a socket in %s: "+
 			"use a folder that belongs to the daemon's user, or set another path (%w)", dir, err)
 	}
+
 	return nil, fmt.Errorf("open admin socket %s: %w", path, err)
 }
 
@@ -53,9 +55,9 @@ func Listen(path string) (net.Listener, error) {
 // (no permission, a time-out) is an error: replacing the socket of a running daemon would cut it
 // off from every operator.
 func checkUnused(path string) error {
-	c, err := net.DialTimeout("unix", path, time.Second)
+	conn, err := net.DialTimeout("unix", path, time.Second)
 	if err == nil {
-		c.Close()
+		conn.Close()
 		return fmt.Errorf("another ticketrail is running (socket %s): stop it first", path)
 	}
 	if refused(err) {
@@ -73,19 +75,21 @@ func bind(path string) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	defer os.RemoveAll(dir)
 	hidden := filepath.Join(dir, "s")
-	u, err := net.ListenUnix("unix", &net.UnixAddr{Name: hidden, Net: "unix"})
+	bound, err := net.ListenUnix("unix", &net.UnixAddr{Name: hidden, Net: "unix"})
 	if err != nil {
 		return nil, err
 	}
-	u.SetUnlinkOnClose(false) // net would unlink the name before the rename; Close removes path
-	l := &listener{UnixListener: u, path: path}
-	if err := l.settle(hidden); err != nil {
-		u.Close()
+
+	bound.SetUnlinkOnClose(false) // net would unlink the name before the rename; Close removes path
+	socket := &listener{UnixListener: bound, path: path}
+	if err := socket.settle(hidden); err != nil {
+		bound.Close()
 		return nil, err
 	}
-	return l, nil
+	return socket, nil
 }
 
 // A listener is a socket that was renamed after it was opened, so net knows it by another name.
@@ -105,6 +109,7 @@ func (l *listener) settle(hidden string) error {
 	if err != nil {
 		return err
 	}
+
 	l.own = own
 	return os.Rename(hidden, l.path)
 }

@@ -20,16 +20,17 @@ type zoneBody struct {
 }
 
 // Zone asks for the kitchen's time zone, in which an operator compares times with the clock on the wall and
-// with tickets. It is that of this box if none is known.
+// with tickets. It is the zone of this box if none is known.
 func (c *Client) Zone(ctx context.Context) (*time.Location, error) {
-	b, err := call[zoneBody](ctx, c, "GET", "/v1/zone", nil)
+	got, err := call[zoneBody](ctx, c, "GET", "/v1/zone", nil)
 	if err != nil {
 		return nil, err
 	}
-	if b.Zone == "" { // LoadLocation would take it for UTC
+	if got.Zone == "" { // LoadLocation would take it for UTC
 		return time.Local, nil
 	}
-	zone, err := time.LoadLocation(b.Zone)
+
+	zone, err := time.LoadLocation(got.Zone)
 	if err != nil {
 		return time.Local, nil // this program has no such zone; the header of a list names the one that is used
 	}

@@ -14,7 +14,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// The page for managers shows and changes what the command line does, by the same functions, and a few settings. It
+// The page for managers can do a part of what the command line can, by the same functions, and a few settings. It
 // comes over the network, from a browser that package kds has authorized. So it has fewer routes than the socket, and
 // each change must name the version that the page showed: nothing is done twice by two taps, or by a page that was
 // drawn an hour ago.
@@ -27,7 +27,7 @@ const (
 	maxRejectsOnPage = 50
 )
 
-// A PageState is what the page for managers shows: everything at one moment.
+// A PageState is the content of the page for managers: everything at one moment.
 type PageState struct {
 	Overview
 	Zone     string            `json:"zone"` // the kitchen's; empty if it is not known
@@ -41,8 +41,8 @@ type PageState struct {
 // A PageTicket is a ticket on that page.
 type PageTicket struct {
 	Job
-	Order   string `json:"order"`   // what people call it: "#18 Table 12"
-	Version string `json:"version"` // to be sent with what is done to it
+	Order   string `json:"order"`   // its name for people: "#18 Table 12"
+	Version string `json:"version"` // to be sent with each change of it
 }
 
 // pageRoutes are the routes of the page.
@@ -65,6 +65,7 @@ func (s *Server) pageRoutes() *http.ServeMux {
 	} {
 		mux.Handle(pattern, s.withoutDetails(h))
 	}
+
 	return mux
 }
 
@@ -77,16 +78,16 @@ func (s *Server) ServePage(w http.ResponseWriter, r *http.Request, who string) {
 // withoutDetails keeps an error of the disk or a bug, with its paths, from the network.
 func (s *Server) withoutDetails(h handler) handler {
 	return func(r *http.Request) (any, error) {
-		v, err := h(r)
+		result, err := h(r)
 		if err != nil && refusal(err).Code == Internal {
 			s.o.Logger.Error("the page for managers: not done", "path", r.URL.Path, "err", err)
 			return nil, refuse(Internal, "not done: the log of ticketrail says why")
 		}
-		return v, err
+		return result, err
 	}
 }
 
-// versioned refuses a change that does not say what the person saw.
+// versioned refuses a change without the version that the person saw.
 func versioned[B interface{ saysVersion() bool }](
 	h func(*http.Request, B) (any, error),
 ) func(*http.Request, B) (any, error) {
@@ -113,6 +114,7 @@ func (s *Server) pageState(r *http.Request) (any, error) {
 	if p.Overview, err = s.Overview(r.Context()); err != nil {
 		return nil, err
 	}
+
 	p.Zone, p.Stations = s.zoneName(), s.o.Stations()
 	p.Tickets = []PageTicket{} // in JSON a list, also an empty one
 	// Two lists: a long queue must not hide the tickets that need somebody.
@@ -127,6 +129,7 @@ func (s *Server) pageState(r *http.Request) (any, error) {
 		slices.Reverse(list)
 		p.Tickets = append(p.Tickets, list...)
 	}
+
 	for _, st := range p.Stations {
 		p.More += st.Pending + st.Printing + st.Held
 	}
@@ -135,12 +138,14 @@ func (s *Server) pageState(r *http.Request) (any, error) {
 			p.More--
 		}
 	}
+
 	p.More = max(p.More, 0) // one may have come or gone between the two lists
 	p.Printed, err = s.pageTickets(r, queue.Filter{Limit: maxPrintedOnPage, States: []ticket.State{ticket.Confirmed,
 		ticket.Processed, ticket.Sent, ticket.Shown, ticket.Taken, ticket.Expired}})
 	if err != nil {
 		return nil, err
 	}
+
 	p.Rejects = append([]Reject{}, s.o.Rejects.List()...)
 	p.Rejects = p.Rejects[:min(len(p.Rejects), maxRejectsOnPage)]
 	return cleaned(p)
@@ -159,14 +164,15 @@ func (s *Server) pageTickets(r *http.Request, f queue.Filter) ([]PageTicket, err
 // cleaned removes control characters from every text of v. Nearly all of them come from requests, from printers
 // or from other displays; that holds for a field that is added later too.
 func cleaned(v any) (any, error) {
-	b, err := json.Marshal(v)
+	encoded, err := json.Marshal(v)
 	if err != nil {
 		return nil, err
 	}
+
 	var tree any
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.UseNumber() // an id would lose digits as a float
-	if err := d.Decode(&tree); err != nil {
+	decoder := json.NewDecoder(bytes.NewReader(encoded))
+	decoder.UseNumber() // an id would lose digits as a float
+	if err := decoder.Decode(&tree); err != nil {
 		return nil, err
 	}
 	return cleanTexts(tree), nil
@@ -185,6 +191,7 @@ func cleanTexts(v any) any {
 			v[key] = cleanTexts(v[key])
 		}
 	}
+
 	return v
 }
 
@@ -219,19 +226,21 @@ func (s *Server) paper(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	j, t, _, err := s.o.Queue.Job(r.Context(), id)
+
+	job, content, _, err := s.o.Queue.Job(r.Context(), id)
 	if err != nil {
 		return nil, err
 	}
-	o, err := s.o.Layout(j.Station)
+
+	look, err := s.o.Layout(job.Station)
 	if err != nil {
 		return nil, err
 	}
-	p := Paper{Columns: o.Columns, Lines: []PaperLine{}}
+	sheet := Paper{Columns: look.Columns, Lines: []PaperLine{}}
 	for _, l := range layout.ComposeWith(ticket.Delivery{
-		Job: j.ID, Station: j.Station, Attempt: max(j.Attempts, 1),
-		Ticket: t, Doubt: j.Doubt, Reprint: j.Reprint, RefusedBy: j.RefusedBy,
-	}, o) {
+		Job: job.ID, Station: job.Station, Attempt: max(job.Attempts, 1),
+		Ticket: content, Doubt: job.Doubt, Reprint: job.Reprint, RefusedBy: job.RefusedBy,
+	}, look) {
 		line := PaperLine{Height: l.Height(), QR: l.QR != "", Spans: []PaperSpan{}}
 		for _, span := range l.Spans {
 			line.Spans = append(line.Spans, PaperSpan{
@@ -240,7 +249,8 @@ func (s *Server) paper(r *http.Request) (any, error) {
 				Bold: span.Bold, Invert: span.Invert, Red: span.Red, RTL: span.Direction == layout.RightToLeft,
 			})
 		}
-		p.Lines = append(p.Lines, line)
+		sheet.Lines = append(sheet.Lines, line)
 	}
-	return p, nil
+
+	return sheet, nil
 }

@@ -13,17 +13,19 @@ func peer(c net.Conn) (uid uint32, ok bool) {
 	if outer, ok := c.(interface{ NetConn() net.Conn }); ok { // of a server that counts its connections
 		c = outer.NetConn()
 	}
-	u, isUnix := c.(*net.UnixConn)
+	socket, isUnix := c.(*net.UnixConn)
 	if !isUnix {
 		return 0, false
 	}
-	raw, err := u.SyscallConn()
+
+	raw, err := socket.SyscallConn()
 	if err != nil {
 		return 0, false
 	}
 	var cred *unix.Ucred
 	var credErr error
-	// Control keeps the descriptor open meanwhile.
+
+	// Control keeps the descriptor open during the call.
 	err = raw.Control(func(fd uintptr) {
 		cred, credErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
 	})

@@ -31,17 +31,19 @@ func (s *Server) findReject(id uint64) (Reject, error) {
 	return one, err
 }
 
-// printReject prints a refused request after all. Asked twice, it prints once, because the queue knows what
-// has printed. A crash before the mark loses only the mark.
+// printReject prints a refused request after all. Asked twice, it prints once, because the queue knows the
+// tickets that have printed. A crash before the mark loses only the mark.
 func (s *Server) printReject(r *http.Request, b PrintRejectOptions) (any, error) {
 	id, err := pathID(r)
 	if err != nil {
 		return nil, err
 	}
+
 	one, err := s.findReject(id)
 	if err != nil {
 		return nil, err
 	}
+
 	if b.Version != "" && b.Version != rejectVersion(one) {
 		return nil, refuse(Conflict, "refused request %d: it was printed meanwhile: look at it again", id)
 	}
@@ -53,6 +55,7 @@ func (s *Server) printReject(r *http.Request, b PrintRejectOptions) (any, error)
 	if err != nil {
 		return nil, err
 	}
+
 	s.logChange(r, "print refused request", "reject", id, "venue", one.Venue,
 		"lenient", b.Lenient, "jobs", receipt.Jobs)
 	if one.Printed.IsZero() {
@@ -61,10 +64,11 @@ func (s *Server) printReject(r *http.Request, b PrintRejectOptions) (any, error)
 	if err != nil {
 		s.o.Logger.Warn("a refused request was printed, and this could not be stored", "reject", id, "err", err)
 	}
+
 	return PrintedReject{Jobs: receipt.Jobs, Known: receipt.Duplicate}, nil
 }
 
-// rejectVersion is what the page for managers sends with a change.
+// rejectVersion is the version that the page for managers sends with a change.
 func rejectVersion(one Reject) string {
 	if one.Printed.IsZero() {
 		return "refused"

@@ -21,13 +21,13 @@ type Screen struct {
 	Name    string     `json:"name"`
 	Title   string     `json:"title"`
 	Mode    string     `json:"mode"`              // prep or pass
-	Address string     `json:"address,omitempty"` // what a browser opens
+	Address string     `json:"address,omitempty"` // for a browser
 	State   string     `json:"state"`             // as [ScreenOpen]
 	Live    int        `json:"live"`              // open pages that answer
 	Since   *time.Time `json:"since,omitempty"`   // since when no page is open; null while one is
 	Ever    bool       `json:"ever"`              // a page was once open, or a browser was once paired
 	Open    int        `json:"open"`              // tickets on its board
-	// Unseen of the open ones are on a page of the board that nobody has turned to for a while.
+	// Unseen of the open ones are on a page of the board to which no cook has turned for a while.
 	Unseen int `json:"unseen,omitempty"`
 	// Oldest is when the oldest ticket on the board was received; null if there is none.
 	Oldest *time.Time `json:"oldest,omitempty"`
@@ -49,7 +49,7 @@ type Screens struct {
 // [*Error], or the operator sees it as internal.
 type Displays interface {
 	Screens() Screens
-	// Timeline is what happened to the card of a job on every screen, in any order; nothing if no screen
+	// Timeline is the history of the card of a job on every screen, in any order; nothing if no screen
 	// knows it any more.
 	Timeline(job uint64) ([]Moment, error)
 	// Pair allows the browser that shows code to show a screen, or a manager's to pair others. An
@@ -71,21 +71,22 @@ func (s *Server) screens(*http.Request) (any, error) {
 
 // pair and revoke are logged with the address of the browser: they decide who can see the orders.
 func (s *Server) pair(r *http.Request, b pairBody) (any, error) {
-	p, err := s.o.Displays.Pair(r.Context(), b.Code, b.Station, b.Manager)
+	pairing, err := s.o.Displays.Pair(r.Context(), b.Code, b.Station, b.Manager)
 	if err != nil {
 		return nil, err
 	}
-	s.logChange(r, "pair", "station", p.Station, "manager", p.Manager, "pairing", p.ID, "address", p.Address)
-	return p, nil
+	s.logChange(r, "pair", "station", pairing.Station, "manager", pairing.Manager, "pairing", pairing.ID,
+		"address", pairing.Address)
+	return pairing, nil
 }
 
 func (s *Server) revoke(r *http.Request) (any, error) {
-	p, err := s.o.Displays.Revoke(r.Context(), r.PathValue("id"))
+	pairing, err := s.o.Displays.Revoke(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return nil, err
 	}
-	s.logChange(r, "revoke", "station", p.Station, "pairing", p.ID)
-	return p, nil
+	s.logChange(r, "revoke", "station", pairing.Station, "pairing", pairing.ID)
+	return pairing, nil
 }
 
 // Screens lists the screens and the paired browsers.

@@ -20,15 +20,15 @@ import (
 )
 
 // Rejects lists the last refused print requests, newest first. [receiver.Rejects] implements it.
-// The caller must not change what it returns.
+// The caller must not change its results.
 type Rejects interface {
 	List() []Reject                // without bodies
 	Get(id uint64) (Reject, error) // with its body; the error wraps [receiver.ErrNoReject]
 	MarkPrinted(ctx context.Context, id uint64, at time.Time) error
 }
 
-// Options are what a [Server] may ask and change. All fields are required, and all of them must be
-// safe for concurrent use. An error that is an [*Error] or one of the queue's reaches the client with
+// Options are the parts of the daemon that a [Server] asks and changes. All fields are required, and all of them must
+// be safe for concurrent use. An error that is an [*Error] or one of the queue's reaches the client with
 // its code; any other becomes [Internal].
 type Options struct {
 	Queue *queue.Queue
@@ -39,12 +39,12 @@ type Options struct {
 	PrintLate func(ctx context.Context, one Reject, lenient bool) (ticket.Receipt, error)
 	Displays  Displays                 // the screens
 	Stations  func() []finding.Station // each, with its queue; orphans too
-	// Probe asks the printer of a configured station what it can do, and returns its state afterwards. An
+	// Probe asks the printer of a configured station for its abilities, and returns its state afterwards. An
 	// [*Error] with [Conflict] if the station has no printer that can be asked.
 	Probe func(ctx context.Context, station string) (finding.Device, error)
 	// Findings are everything that was found, the worst first.
 	Findings func(ctx context.Context) ([]finding.Finding, error)
-	// Fields is what becomes of the fields of orders.
+	// Fields says how the fields of orders are used.
 	Fields func() Fields
 	// Zone is the kitchen's time zone; nil if it is not known.
 	Zone func() *time.Location
@@ -61,7 +61,7 @@ const (
 	// requestTimeout is below the client's time-out of a minute, so that the operator gets the
 	// daemon's reason and not only "no answer".
 	requestTimeout = 20 * time.Second
-	// probeTimeout is for the question what a printer can do: it may take 25 s until one counts as silent, and a
+	// probeTimeout is for the question for a printer's abilities: it may take 25 s until one counts as silent, and a
 	// fence some 10 s more.
 	probeTimeout = 50 * time.Second
 	pageTimeout  = 20 * time.Second // for a client to read a part of a list
@@ -88,34 +88,35 @@ const (
 // New returns a Server. The paths begin with /v1 and stay, whatever [API] says: the version is a
 // header, so that any client gets a readable refusal.
 func New(o Options) *Server {
-	s := &Server{o: o, slots: make(chan struct{}, maxRequests), turns: make(chan struct{}, maxTurns),
+	server := &Server{o: o, slots: make(chan struct{}, maxRequests), turns: make(chan struct{}, maxTurns),
 		mux: http.NewServeMux()}
 	for pattern, h := range map[string]handler{
-		"GET /v1/jobs/{id}":               s.job,
-		"POST /v1/jobs/{id}/reprint":      withBody(s.reprint),
-		"POST /v1/jobs/{id}/cancel":       withBody(s.cancel),
-		"POST /v1/move":                   withBody(s.move),
-		"GET /v1/overview":                s.overview,
-		"GET /v1/fields":                  s.fields,
-		"GET /v1/zone":                    func(*http.Request) (any, error) { return zoneBody{s.zoneName()}, nil },
-		"GET /v1/stations":                s.stations,
-		"POST /v1/stations/{name}/test":   s.test,
-		"POST /v1/stations/{name}/hold":   withBody(s.hold),
-		"POST /v1/stations/{name}/resume": withBody(s.resume),
-		probeRoute:                        s.probe,
-		"GET /v1/screens":                 s.screens,
-		"POST /v1/screens/pair":           withBody(s.pair),
-		"POST /v1/pairings/{id}/revoke":   s.revoke,
-		"GET /v1/rejects":                 s.rejects,
-		"GET /v1/rejects/{id}":            s.reject,
-		"POST /v1/rejects/{id}/print":     withBody(s.printReject),
+		"GET /v1/jobs/{id}":               server.job,
+		"POST /v1/jobs/{id}/reprint":      withBody(server.reprint),
+		"POST /v1/jobs/{id}/cancel":       withBody(server.cancel),
+		"POST /v1/move":                   withBody(server.move),
+		"GET /v1/overview":                server.overview,
+		"GET /v1/fields":                  server.fields,
+		"GET /v1/zone":                    func(*http.Request) (any, error) { return zoneBody{server.zoneName()}, nil },
+		"GET /v1/stations":                server.stations,
+		"POST /v1/stations/{name}/test":   server.test,
+		"POST /v1/stations/{name}/hold":   withBody(server.hold),
+		"POST /v1/stations/{name}/resume": withBody(server.resume),
+		probeRoute:                        server.probe,
+		"GET /v1/screens":                 server.screens,
+		"POST /v1/screens/pair":           withBody(server.pair),
+		"POST /v1/pairings/{id}/revoke":   server.revoke,
+		"GET /v1/rejects":                 server.rejects,
+		"GET /v1/rejects/{id}":            server.reject,
+		"POST /v1/rejects/{id}/print":     withBody(server.printReject),
 	} {
-		s.mux.Handle(pattern, h)
+		server.mux.Handle(pattern, h)
 	}
-	s.mux.HandleFunc("GET /v1/database", s.database)
-	s.mux.HandleFunc(listRoute, s.jobs)
-	s.page = s.pageRoutes()
-	return s
+
+	server.mux.HandleFunc("GET /v1/database", server.database)
+	server.mux.HandleFunc(listRoute, server.jobs)
+	server.page = server.pageRoutes()
+	return server
 }
 
 // HTTPServer is an HTTP server for s, not started, with every time-out set.
@@ -131,11 +132,12 @@ func (s *Server) HTTPServer() *http.Server {
 }
 
 // ServeHTTP checks the client's version and calls the handler of the route. More than maxRequests at
-// the same time are refused, those of the page for managers counted.
+// the same time are refused; requests of the page for managers count too.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	// First, so that refusals have it too: without it the client would say that ticketrail is not
-	// what answers.
+	// First, so that refusals have it too: without it the client would say that another
+	// program answers.
 	w.Header().Set(HeaderAPI, API)
+
 	// Before the route: an old daemon that lacks a new route would otherwise answer only that it
 	// does not know it.
 	if v := r.Header.Get(HeaderAPI); v != API {
@@ -147,12 +149,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // serve calls the handler of the route in mux.
 func (s *Server) serve(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) {
-	// Before it takes a slot, so that a client that sends its request slowly keeps out nobody.
+	// Before it takes a slot, so that a client that sends its request slowly keeps no one out.
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
 		answer(w, nil, refuse(BadRequest, "read request: %v", err))
 		return
 	}
+
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	// Answered here, because the mux would answer with text that is not JSON.
 	_, pattern := mux.Handler(r)
@@ -164,6 +167,7 @@ func (s *Server) serve(mux *http.ServeMux, w http.ResponseWriter, r *http.Reques
 		mux.ServeHTTP(w, r)
 		return
 	}
+
 	select {
 	case s.slots <- struct{}{}:
 		defer func() { <-s.slots }()
@@ -171,12 +175,14 @@ func (s *Server) serve(mux *http.ServeMux, w http.ResponseWriter, r *http.Reques
 		answer(w, nil, refuse(Busy, "the daemon is answering %d requests already: try again", maxRequests))
 		return
 	}
+
 	// A change that is waiting for the disk then may still be committed; the refusal says where to
 	// look.
 	limit := requestTimeout
 	if pattern == probeRoute {
 		limit = probeTimeout
 	}
+
 	ctx, cancel := context.WithTimeout(r.Context(), limit)
 	defer cancel()
 	mux.ServeHTTP(w, r.WithContext(ctx))
@@ -193,12 +199,12 @@ func mismatch(caller, daemon string) *Error {
 }
 
 // A handler returns the answer, which is sent as JSON. An error means that nothing was changed, or
-// that its message says what was.
+// that its message names the change.
 type handler func(r *http.Request) (any, error)
 
 func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	v, err := h(r)
-	answer(w, v, err)
+	result, err := h(r)
+	answer(w, result, err)
 }
 
 // answer writes v, or the refusal that err stands for. The status 200 is implied.
@@ -211,6 +217,7 @@ func answer(w http.ResponseWriter, v any, err error) {
 			Error *Error `json:"error"`
 		}{e}
 	}
+
 	// An error means that the client has disconnected; there is no one left to tell.
 	_ = json.NewEncoder(w).Encode(v)
 }
@@ -218,11 +225,11 @@ func answer(w http.ResponseWriter, v any, err error) {
 // database sends the file of the queue as it is at this moment. A backup that breaks off ends the connection,
 // so that the client does not take the part for the whole.
 func (s *Server) database(w http.ResponseWriter, r *http.Request) {
-	n, err := s.o.Queue.Backup(w)
+	size, err := s.o.Queue.Backup(w)
 	switch {
 	case err == nil:
-		s.logChange(r, "backup", "bytes", n)
-	case n == 0:
+		s.logChange(r, "backup", "bytes", size)
+	case size == 0:
 		answer(w, nil, err)
 	default:
 		panic(http.ErrAbortHandler)
@@ -243,9 +250,9 @@ func withBody[B any](h func(r *http.Request, b B) (any, error)) handler {
 // decode reads the body of a request. An unknown key is refused: if it were ignored, a misspelt "from" would change
 // which tickets are moved. An empty body is the zero value.
 func decode(r *http.Request, into any) error {
-	d := json.NewDecoder(r.Body)
-	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil && !errors.Is(err, io.EOF) {
+	decoder := json.NewDecoder(r.Body)
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil && !errors.Is(err, io.EOF) {
 		return refuse(BadRequest, "read request: %v", err)
 	}
 	return nil
@@ -260,7 +267,7 @@ func pathID(r *http.Request) (uint64, error) {
 	return id, nil
 }
 
-// logChange logs who changed what. Refused changes are not logged: only the client needs to know.
+// logChange logs each change and its actor. Refused changes are not logged: only the client needs to know.
 // It is the only record of a change that leaves no mark on a ticket, such as a resume.
 func (s *Server) logChange(r *http.Request, action string, args ...any) {
 	s.o.Logger.Info("changed by an operator", append([]any{"action", action, "actor", actor(r.Context())}, args...)...)
@@ -306,9 +313,10 @@ func actor(ctx context.Context) string {
 	if !ok {
 		return "unknown"
 	}
-	n := strconv.FormatUint(uint64(uid), 10)
-	if u, err := user.LookupId(n); err == nil {
+
+	number := strconv.FormatUint(uint64(uid), 10)
+	if u, err := user.LookupId(number); err == nil {
 		return u.Username
 	}
-	return "uid " + n
+	return "uid " + number
 }

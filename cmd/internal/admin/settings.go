@@ -10,14 +10,14 @@ import (
 	"ticketrail/config"
 )
 
-// The page for managers changes what changes in a restaurant's life: where a station prints, opening hours, and who
-// is told. Nothing else of the configuration can be named in these requests.
+// The page for managers changes the settings that change in a restaurant's life: where a station prints, opening
+// hours, and who is told. Nothing else of the configuration can be named in these requests.
 
 // Settings reads and changes the configuration file.
 type Settings interface {
 	Read() (setup.Settings, error)
 	// Change edits the file of the version that the person saw, checks and saves it, and loads it as a reload does. It
-	// returns what a reload warns of that was not so before.
+	// returns the warnings that the configuration before did not have.
 	Change(seen string, edit setup.Edit) (warnings []string, err error)
 	// Test sends a message to the recipient of that name.
 	Test(ctx context.Context, recipient string) error
@@ -25,7 +25,7 @@ type Settings interface {
 	Discover(ctx context.Context) (printers any, err error)
 }
 
-// Bodies of the changes. Version is that of the file, as the person saw it.
+// Bodies of the changes. Version is the version of the file that the person saw.
 type (
 	printerBody struct {
 		Version string `json:"version"`
@@ -45,7 +45,7 @@ type (
 		URL     string `json:"url,omitempty"`
 	}
 	changedBody struct {
-		Notes []string `json:"notes"` // what the person should know
+		Notes []string `json:"notes"` // warnings for the person
 	}
 )
 
@@ -115,8 +115,8 @@ func (s *Server) change(r *http.Request, seen string, edit setup.Edit, args ...a
 	return changedBody{append([]string{}, notes...)}, nil
 }
 
-// settingsRefusal gives an error of the settings its code. Its text is for the person: it is what the check of the
-// configuration says, which names no secret.
+// settingsRefusal gives an error of the settings its code. Its text is for the person: the words of the check
+// of the configuration, which name no secret.
 func settingsRefusal(err error) error {
 	if errors.Is(err, setup.ErrChanged) {
 		return refuse(Conflict, "%v", setup.ErrChanged)

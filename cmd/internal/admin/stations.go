@@ -21,6 +21,7 @@ func (s *Server) stations(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	out := Stations{Stations: s.o.Stations()}
 	for _, f := range found {
 		if f.Level == finding.Fail && !f.Station {
@@ -44,6 +45,7 @@ func (s *Server) checkName(name string, orphansToo bool) error {
 			names = append(names, st.Name)
 		}
 	}
+
 	if slices.Contains(names, name) {
 		return nil
 	}
@@ -65,10 +67,10 @@ func testTicket(ctx context.Context, q *queue.Queue, station, zone string) (uint
 	id := uuid.NewString()
 	now := time.Now().UTC()
 	_, err := q.Accept(ctx, ticket.Request{
-		// No venue, so its key cannot be that of an order.
+		// No venue, so no order can have its key.
 		ID: id, Received: now, Body: []byte("{}"),
 		Drafts: []ticket.Draft{{Station: station, Ticket: ticket.Ticket{
-			// The layout fills in what a test ticket shows.
+			// The layout fills in the lines of a test ticket.
 			Kind: ticket.Test, Request: id, Number: "TEST", Received: now, Zone: zone,
 		}}},
 	})
@@ -81,6 +83,7 @@ func testTicket(ctx context.Context, q *queue.Queue, station, zone string) (uint
 	if err != nil {
 		return 0, err
 	}
+
 	if len(jobs) == 0 {
 		return 0, fmt.Errorf("find test ticket %s: it is gone", id)
 	}
@@ -94,6 +97,7 @@ func (s *Server) test(r *http.Request) (any, error) {
 	if err := s.checkConfigured(name); err != nil {
 		return nil, err
 	}
+
 	id, err := testTicket(r.Context(), s.o.Queue, name, s.zoneName())
 	if err != nil {
 		return nil, err
@@ -112,6 +116,7 @@ func (s *Server) hold(r *http.Request, b reasonBody) (any, error) {
 	if err := checkReason(b.Reason); err != nil {
 		return nil, err
 	}
+
 	// Always with who it was: the next shift asks before it resumes.
 	reason := reasonOr(r, "")
 	if b.Reason != "" {
@@ -130,10 +135,12 @@ func (s *Server) resume(r *http.Request, b resumeBody) (any, error) {
 	if err := s.checkKnown(name); err != nil {
 		return nil, err
 	}
+
 	var seen []time.Time
 	if b.Since != nil {
 		seen = []time.Time{*b.Since}
 	}
+
 	if err := s.o.Queue.ResumeStation(r.Context(), name, seen...); err != nil {
 		return nil, err
 	}
@@ -148,11 +155,13 @@ func (s *Server) probe(r *http.Request) (any, error) {
 	if err := s.checkConfigured(name); err != nil {
 		return nil, err
 	}
-	d, err := s.o.Probe(r.Context(), name)
+
+	device, err := s.o.Probe(r.Context(), name)
 	if err != nil {
 		return nil, err
 	}
+
 	s.o.Kick(name)
-	s.logChange(r, "probe", "station", name, "ability", d.Ability)
-	return d, nil
+	s.logChange(r, "probe", "station", name, "ability", device.Ability)
+	return device, nil
 }

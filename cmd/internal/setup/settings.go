@@ -52,28 +52,31 @@ func ReadSettings(path string) (Settings, error) {
 	if err != nil {
 		return Settings{}, err
 	}
+
 	conf, err := config.Parse(path, data, notify.Problems)
 	if err != nil {
 		return Settings{}, err
 	}
 
-	s := Settings{Version: version(data), Profiles: profile.Names(), Printers: []Printer{}, Venues: []Venue{},
+	settings := Settings{Version: version(data), Profiles: profile.Names(), Printers: []Printer{}, Venues: []Venue{},
 		Recipients: []Recipient{}}
 	for _, p := range conf.Printers {
-		s.Printers = append(s.Printers, Printer{p.Name, p.Address, p.Profile})
+		settings.Printers = append(settings.Printers, Printer{p.Name, p.Address, p.Profile})
 	}
+
 	for _, v := range conf.Venues {
 		one := Venue{v.Name, []string{}}
 		for _, h := range v.Hours {
 			one.Hours = append(one.Hours, h.String())
 		}
-		s.Venues = append(s.Venues, one)
+		settings.Venues = append(settings.Venues, one)
 	}
+
 	for _, to := range conf.Notify.To {
 		by, _, _ := strings.Cut(to.Address.Reveal(), "://")
-		s.Recipients = append(s.Recipients, Recipient{to.Name, by, append([]string{}, to.About...)})
+		settings.Recipients = append(settings.Recipients, Recipient{to.Name, by, append([]string{}, to.About...)})
 	}
-	return s, nil
+	return settings, nil
 }
 
 func version(data []byte) string {
@@ -95,16 +98,18 @@ type Draft struct {
 }
 
 // Change applies an edit to the file whose version a person has seen, and checks the result as [Load] does. The
-// error is [ErrChanged], [config.Problems], or that of the edit.
+// error is [ErrChanged], [config.Problems], or an error of the edit.
 func Change(path, seen string, edit Edit) (*Draft, error) {
 	file, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return nil, err
 	}
+
 	was, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
+
 	if version(was) != seen {
 		return nil, ErrChanged
 	}
@@ -117,6 +122,7 @@ func Change(path, seen string, edit Edit) (*Draft, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	return &Draft{conf, file, was, now}, nil
 }
 
@@ -134,6 +140,7 @@ func (d *Draft) Write() error {
 		return fmt.Errorf("the daemon may not write in %s, and nothing was saved: change the file by hand as root, "+
 			"then systemctl reload ticketrail", filepath.Dir(d.path))
 	}
+
 	return err
 }
 
@@ -144,27 +151,30 @@ func replace(path string, data []byte, like string) (err error) {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".ticketrail-*")
+
+	file, err := os.CreateTemp(filepath.Dir(path), ".ticketrail-*")
 	if err != nil {
 		return err
 	}
+
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
+			err = errors.Join(err, os.Remove(file.Name()))
 		}
 	}()
 
 	owner := info.Sys().(*syscall.Stat_t)
-	if f.Chown(int(owner.Uid), int(owner.Gid)) != nil {
-		_ = f.Chown(-1, int(owner.Gid)) // not a member: only the daemon and root read it
+	if file.Chown(int(owner.Uid), int(owner.Gid)) != nil {
+		_ = file.Chown(-1, int(owner.Gid)) // not a member: only the daemon and root read it
 	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Chmod(info.Mode().Perm()), f.Sync(), f.Close()); err != nil {
+	_, err = file.Write(data)
+	if err = errors.Join(err, file.Chmod(info.Mode().Perm()), file.Sync(), file.Close()); err != nil {
 		return err
 	}
-	if err = os.Rename(f.Name(), path); err != nil {
+	if err = os.Rename(file.Name(), path); err != nil {
 		return err
 	}
+
 	folder, openErr := os.Open(filepath.Dir(path))
 	if openErr != nil {
 		return nil // it is in place; only a power cut could bring the old one back

@@ -15,7 +15,7 @@ import (
 // in one run: to correct one and start again, ten times, takes too long on a Friday evening.
 func Load(path string) (*config.Config, error) { return config.Load(path, notify.Problems) }
 
-// Problems are why a daemon would not start with the configuration at path; err is what [Load] returned. Another error
+// Problems are why a daemon would not start with the configuration at path; err is from [Load]. Another error
 // is none of the configuration.
 func Problems(path string, err error) (out []finding.Problem) {
 	problems, _ := errors.AsType[config.Problems](err)
@@ -29,5 +29,6 @@ func Problems(path string, err error) (out []finding.Problem) {
 		}
 		out = append(out, finding.Problem{Kind: kind, Text: p.Error()})
 	}
+
 	return out
 }

@@ -37,6 +37,7 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	for _, st := range c.s.o.Queue.Stations() {
 		ch <- boolGauge(stationHeld, st.Hold != nil, st.Name)
 	}
+
 	active := c.s.active.Load()
 	for _, l := range c.s.List() {
 		ch <- boolGauge(stationUsesBackup, l.StandIn != "", l.Name)
@@ -44,10 +45,12 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 		if st := active.stations[l.Name]; st != nil {
 			conditions = st.Conditions()
 		}
+
 		for _, c := range conditions {
 			is := l.Device != nil && (l.Device.State == c || slices.Contains(l.Device.Conditions, c))
 			ch <- boolGauge(stationCondition, is, l.Name, c)
 		}
+
 		up, known := l.Up, l.Known
 		if d := l.Device; d != nil && d.State != printer.Unknown {
 			up, known = d.Fine && (l.Up || !l.Known), true

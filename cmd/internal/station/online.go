@@ -12,13 +12,14 @@ import (
 
 // CheckOnline asks every station of conf for its state. Nothing is printed or shown. It needs no
 // running daemon, except for the screens, whose pages are connected to it. The order of the findings
-// is that of the kinds, whichever answers first. Their words are those of the running daemon.
+// is the order of the kinds, whichever answers first. The running daemon uses the same words.
 func CheckOnline(ctx context.Context, conf *config.Config) (out []finding.Finding) {
 	answers := make([][]answer, len(kinds))
 	var asking sync.WaitGroup
 	for i, k := range kinds {
 		asking.Go(func() { answers[i] = k.checkOnline(ctx, conf) })
 	}
+
 	asking.Wait()
 	for _, a := range slices.Concat(answers...) {
 		found := a.Findings()
@@ -32,6 +33,7 @@ func CheckOnline(ctx context.Context, conf *config.Config) (out []finding.Findin
 		}
 		out = append(out, found...)
 	}
+
 	return out
 }
 
@@ -39,5 +41,5 @@ func CheckOnline(ctx context.Context, conf *config.Config) (out []finding.Findin
 type answer struct {
 	finding.Station
 	fine      string // how it answers
-	doubt, do string // what its answer does not say, and what to do about it
+	doubt, do string // the open question after its answer, and the advice
 }

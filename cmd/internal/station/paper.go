@@ -26,7 +26,7 @@ import (
 // costs a ticket's time, and some printers refuse a second one for seconds.
 
 // papers builds the stations that print: the section printers of the configuration. build reads
-// only the active stations and may run while they print; stop and start change what runs.
+// only the active stations and may run while they print; stop and start change the running ones.
 type papers struct {
 	s *Set
 	// locks are by [transport.CanonicalAddress]. They are never removed: a new device at an address
@@ -44,13 +44,13 @@ func openPapers(s *Set) (kind, error) {
 // A device is one physical printer; several stations may print on it. A reload keeps the device if
 // its settings did not change, and with it the open connection.
 type device struct {
-	// Its status is what the last ticket or poll found, so reading it never waits for the printer.
+	// Its status is the result of the last ticket or poll, so reading it never waits for the printer.
 	*printer.Device
 	settings settings
 	follower *transport.Follower // nil without a MAC address
 }
 
-// settings are what a device is made of; other ones make a new device. All stations at a printer have the same, but for
+// settings are the settings of a device; other ones make a new device. Stations at one printer have the same, but for
 // the names.
 type settings struct {
 	name, profile string
@@ -60,7 +60,7 @@ type settings struct {
 	printer.Connection
 }
 
-// A paper is a station that prints. It is compared with that of the next configuration: an equal
+// A paper is a station that prints. It is compared with the one of the next configuration: an equal
 // one is kept as the same value, so that the dispatcher does not disturb its queue.
 type paper struct {
 	common
@@ -82,6 +82,7 @@ func (p *papers) build(next, prev *Built) error {
 		next.drawer, warnings = newDrawer(next.conf)
 		next.Warnings = append(next.Warnings, warnings...)
 	}
+
 	// By address: two stations at one printer share its device.
 	devices := map[string]*device{}
 	previous := devicesOf(prev)
@@ -90,15 +91,17 @@ func (p *papers) build(next, prev *Built) error {
 			return fmt.Errorf("printer %s: %w", c.Name, err)
 		}
 	}
+
 	return nil
 }
 
-// add builds the station of c and its device, or keeps those of prev.
+// add builds the station of c and its device, or keeps the ones of prev.
 func (p *papers) add(next, prev *Built, devices, previous map[string]*device, c config.Printer) error {
 	model, err := c.Model()
 	if err != nil {
 		return err
 	}
+
 	at := transport.CanonicalAddress(c.Address)
 	if devices[at] == nil { // stations at one printer have equal settings: the configuration was checked
 		dialer, _ := transport.Open(c.Address) // an error comes from newDevice
@@ -109,6 +112,7 @@ func (p *papers) add(next, prev *Built, devices, previous map[string]*device, c 
 			return err
 		}
 	}
+
 	st := &paper{conf: c, look: look(c, next.conf), queue: p.s.o.Queue, device: devices[at], drawer: next.drawer}
 	old, ok := prev.stations[c.Name].(*paper)
 	if ok && old.device == st.device && old.drawer == st.drawer && reflect.DeepEqual(old.look, st.look) &&
@@ -116,11 +120,13 @@ func (p *papers) add(next, prev *Built, devices, previous map[string]*device, c 
 		next.stations[c.Name] = old
 		return nil
 	}
+
 	st.paper = printer.NewPaper(printer.Options{
 		Name: c.Name, Device: st.device.Device, Profile: model, Columns: c.Columns, Layout: st.look, Copies: c.Copies,
 		Buzz: c.Buzzer.Times, BuzzVoid: c.Buzzer.VoidTimes, Drawer: next.drawer,
 		Logger: p.s.o.Logger.With("component", "printer"),
 	})
+
 	next.stations[c.Name] = st
 	return nil
 }
@@ -128,13 +134,14 @@ func (p *papers) add(next, prev *Built, devices, previous map[string]*device, c 
 // newDevice makes the device of c. It does not connect. The dialer of a test connects to a virtual
 // printer; everything above it is the same code.
 func (p *papers) newDevice(c config.Printer, of settings) (*device, error) {
-	d, follower, err := openPrinter(c, p.search)
+	dialer, follower, err := openPrinter(c, p.search)
 	if p.s.o.Dialer != nil {
-		d, err = p.s.o.Dialer(c)
+		dialer, err = p.s.o.Dialer(c)
 	}
 	if err != nil {
 		return nil, err
 	}
+
 	at := transport.CanonicalAddress(c.Address)
 	if p.locks[at] == nil {
 		p.locks[at] = printer.NewLock()
@@ -142,8 +149,9 @@ func (p *papers) newDevice(c config.Printer, of settings) (*device, error) {
 	connection := c.Connection
 	connection.Linger = cmp.Or(c.Linger, -1) // 0 would mean the default
 	return &device{settings: of, follower: follower, Device: printer.NewDevice(printer.DeviceOptions{
-		Name: c.Name, Dialer: d, Lock: p.locks[at], Confirm: of.confirm, Profile: of.profile, Connection: connection,
-		// By address, because stations at one address share the printer. What it can prove is stored, so that a
+		Name: c.Name, Dialer: dialer, Lock: p.locks[at], Confirm: of.confirm, Profile: of.profile,
+		Connection: connection,
+		// By address, because stations at one address share the printer. Its abilities are stored, so that a
 		// restart does not probe every printer before its first ticket.
 		KV: p.s.o.Queue.KV("probes"), Key: at,
 		Logger: p.s.o.Logger.With("component", "printer"),
@@ -182,7 +190,7 @@ func (p *paper) Print(ctx context.Context, d ticket.Delivery, begin func(context
 
 func (p *paper) Lane() dispatch.Lane {
 	return dispatch.Lane{
-		// p itself, not p.paper: the same value after a reload is what tells the dispatcher that
+		// p itself, not p.paper: the same value after a reload tells the dispatcher that
 		// nothing changed.
 		Name: p.conf.Name, Station: p, ExpireAfter: p.conf.ExpireAfter, HoldDoubt: p.conf.OnDoubt == "hold",
 	}
@@ -190,7 +198,7 @@ func (p *paper) Lane() dispatch.Lane {
 
 func (p *paper) Runner() Runner { return p.device }
 
-// Conditions are what a printer reports, and what the device sees of a printer that reports nothing.
+// Conditions are the conditions that a printer reports, and those of a printer that reports nothing.
 func (*paper) Conditions() []string {
 	out := []string{printer.Silent, printer.Busy, printer.Hung, printer.Clearing, printer.Unreachable,
 		printer.NotAPrinter}
@@ -216,17 +224,18 @@ func (d *device) state() finding.Device {
 }
 
 func deviceState(s printer.Status) finding.Device {
-	d := finding.Device{
+	state := finding.Device{
 		State: s.State, Since: s.Since, Fine: s.Fine(), Conditions: []string{}, Ability: s.Capability,
 		Advice: s.Advice, Error: s.Err, Foreign: s.Foreign,
 	}
+
 	for _, r := range s.Reported {
-		d.Conditions = append(d.Conditions, r.Condition.Name())
+		state.Conditions = append(state.Conditions, r.Condition.Name())
 	}
-	return d
+	return state
 }
 
-// Probe asks the printer anew what it can answer: see [printer.Device.Probe].
+// Probe asks the printer anew for its abilities: see [printer.Device.Probe].
 func (p *paper) Probe(ctx context.Context) (finding.Device, error) {
 	now, err := p.device.Probe(ctx)
 	return deviceState(now), err

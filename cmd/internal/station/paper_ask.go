@@ -39,35 +39,37 @@ func askPrinters(ctx context.Context, conf *config.Config) (out []answer) {
 	var asking sync.WaitGroup
 	for _, c := range conf.Printers {
 		if at := transport.CanonicalAddress(c.Address); answers[at] == nil {
-			a := &printerAnswer{}
-			answers[at] = a
-			asking.Go(func() { a.ask(ctx, c) })
+			asked := &printerAnswer{}
+			answers[at] = asked
+			asking.Go(func() { asked.ask(ctx, c) })
 		}
 	}
+
 	asking.Wait()
 	for _, c := range conf.Printers {
-		a := answers[transport.CanonicalAddress(c.Address)]
-		p := answer{Station: finding.Station{Name: c.Name, Address: c.Address, Device: new(deviceState(a.status))},
-			fine: a.details()}
-		if a.unchecked {
-			p.doubt = "mac is of no use: this box does not see the MAC address"
-			p.do = "remove mac: " + c.Address + " is behind a router, on this box or IPv6"
+		got := answers[transport.CanonicalAddress(c.Address)]
+		one := answer{Station: finding.Station{Name: c.Name, Address: c.Address, Device: new(deviceState(got.status))},
+			fine: got.details()}
+		if got.unchecked {
+			one.doubt = "mac is of no use: this box does not see the MAC address"
+			one.do = "remove mac: " + c.Address + " is behind a router, on this box or IPv6"
 		}
-		out = append(out, p)
+		out = append(out, one)
 	}
+
 	return out
 }
 
 // A printerAnswer is the result of asking a printer.
 type printerAnswer struct {
 	status printer.Status
-	// unchecked: the MAC address of what answers is not known.
+	// unchecked: the MAC address of the device that answers is not known.
 	unchecked bool
 }
 
 // ask queries one printer. It sends no ticket byte, so nothing comes out.
 func (a *printerAnswer) ask(ctx context.Context, c config.Printer) {
-	m, err := c.Model()
+	model, err := c.Model()
 	var d transport.Dialer
 	if err == nil {
 		d, _, err = openOnce(c)
@@ -76,6 +78,7 @@ func (a *printerAnswer) ask(ctx context.Context, c config.Printer) {
 		a.status = printer.NoConnection(err)
 		return
 	}
+
 	if c.MAC != "" {
 		defer func() {
 			at, neighbours := knownPrinter(c).Addresses(ctx), transport.Neighbours()
@@ -83,7 +86,8 @@ func (a *printerAnswer) ask(ctx context.Context, c config.Printer) {
 				!slices.ContainsFunc(at, func(ip netip.Addr) bool { return neighbours[ip] != "" })
 		}()
 	}
-	asked := m.Confirm != profile.NoConfirm // else the configuration forbids status queries
+
+	asked := model.Confirm != profile.NoConfirm // else the configuration forbids status queries
 	if !asked || c.Networked() {
 		// First, because most letters look like a status byte, and because a device waits long for a printer that
 		// answers nothing.
@@ -103,7 +107,7 @@ func (a *printerAnswer) ask(ctx context.Context, c config.Printer) {
 			return
 		}
 	}
-	a.status = query(ctx, c.Name, d, m.Confirm)
+	a.status = query(ctx, c.Name, d, model.Confirm)
 }
 
 // Query is the status of the printer at d, and the best result that a ticket can have there. It sends no ticket
@@ -118,7 +122,7 @@ func query(ctx context.Context, name string, d transport.Dialer, by profile.Conf
 	return onceDevice(name, d, by).Ask(ctx)
 }
 
-// details is how it answers, and what tickets can be there.
+// details is how it answers, and the best outcome of a ticket there.
 func (a *printerAnswer) details() string {
 	switch {
 	case a.status.State == printer.Silent:
@@ -144,21 +148,24 @@ func PrintTest(ctx context.Context, conf *config.Config, name string) (ticket.Pr
 	if at < 0 {
 		return "", fmt.Errorf("%s is no printer", name)
 	}
-	c := conf.Printers[at]
-	m, err := c.Model()
-	if err != nil {
-		return "", err
-	}
-	d, _, err := openOnce(c)
+
+	chosen := conf.Printers[at]
+	model, err := chosen.Model()
 	if err != nil {
 		return "", err
 	}
 
-	device := onceDevice(c.Name, d, m.Confirm)
+	dialer, _, err := openOnce(chosen)
+	if err != nil {
+		return "", err
+	}
+
+	device := onceDevice(chosen.Name, dialer, model.Confirm)
 	defer device.Retire()
 	drawer, _ := newDrawer(conf)
 	paper := printer.NewPaper(printer.Options{
-		Name: c.Name, Device: device, Profile: m, Columns: c.Columns, Layout: look(c, conf), Drawer: drawer,
+		Name: chosen.Name, Device: device, Profile: model, Columns: chosen.Columns, Layout: look(chosen, conf),
+		Drawer: drawer,
 	})
 	return paper.Print(ctx, ticket.Delivery{Station: name, Attempt: 1, Ticket: ticket.Ticket{
 		Kind: ticket.Test, Number: "TEST", Zone: conf.Venues[0].Timezone, Received: time.Now(),

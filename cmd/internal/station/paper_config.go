@@ -18,13 +18,13 @@ import (
 // look is the layout of a printer's tickets. A venue in the header would say the same on each ticket if it is the only
 // one.
 func look(p config.Printer, conf *config.Config) layout.Options {
-	l := p.Layout.Options
-	l.Columns, l.Printer, l.QR, l.NoAlsoAt = p.Columns, p.Name, p.QR, !p.Layout.AlsoAt
-	l.Alarms = layout.NewAlarms(conf.Ticket.Alarms)
+	options := p.Layout.Options
+	options.Columns, options.Printer, options.QR, options.NoAlsoAt = p.Columns, p.Name, p.QR, !p.Layout.AlsoAt
+	options.Alarms = layout.NewAlarms(conf.Ticket.Alarms)
 	if len(conf.Venues) < 2 {
-		l.Header = slices.DeleteFunc(slices.Clone(l.Header), func(f string) bool { return f == "venue" })
+		options.Header = slices.DeleteFunc(slices.Clone(options.Header), func(f string) bool { return f == "venue" })
 	}
-	return l
+	return options
 }
 
 // newDrawer opens the fonts of a configuration, or those installed on the box. A font that cannot
@@ -35,6 +35,7 @@ func newDrawer(conf *config.Config) (d *raster.Drawer, warnings []string) {
 	if len(fonts) == 0 {
 		fonts = raster.Installed()
 	}
+
 	d, err := raster.New(raster.Options{Fonts: fonts})
 	if err != nil {
 		for line := range strings.SplitSeq(err.Error(), "\n") {
@@ -52,7 +53,7 @@ func FontWarnings(conf *config.Config) []string {
 }
 
 // LayoutOptions are the layout settings of a station's tickets as text, with the letters that its
-// printer has. For a screen or a third-party display they are those of the default printer.
+// printer has. For a screen or a third-party display they are the settings of the default printer.
 // `inspect` uses it to show a ticket as the paper will: with the same width, and with a replacement
 // where the printer has no letter.
 func LayoutOptions(conf *config.Config, station string) (layout.Options, error) {
@@ -67,35 +68,38 @@ func (s *Set) Layout(station string) (layout.Options, error) {
 }
 
 func layoutOptionsOf(conf *config.Config, drawer *raster.Drawer, station string) (layout.Options, error) {
-	p := config.DefaultPrinter()
+	chosen := config.DefaultPrinter()
 	for _, q := range conf.Printers {
 		if q.Name == station {
-			p = q
+			chosen = q
 		}
 	}
-	o := look(p, conf)
-	m, err := p.Model()
-	o.Columns, o.Printer = cmp.Or(o.Columns, m.Columns), station
-	o.MaxSize, o.Framed = m.Sizing.Max(), !m.Invert
-	o.Printable = func(s string) string { return escpos.Printable(s, escpos.Options{Profile: m, Drawer: drawer}) }
-	return o, err
+
+	options := look(chosen, conf)
+	model, err := chosen.Model()
+	options.Columns, options.Printer = cmp.Or(options.Columns, model.Columns), station
+	options.MaxSize, options.Framed = model.Sizing.Max(), !model.Invert
+	options.Printable = func(s string) string {
+		return escpos.Printable(s, escpos.Options{Profile: model, Drawer: drawer})
+	}
+	return options, err
 }
 
 // openPrinter returns the Dialer for c, which is also the Follower if c has a MAC address.
 func openPrinter(c config.Printer, s *transport.Search) (transport.Dialer, *transport.Follower, error) {
 	if c.MAC == "" {
-		d, err := transport.Open(c.Address)
-		return d, nil, err
+		dialer, err := transport.Open(c.Address)
+		return dialer, nil, err
 	}
-	f, err := transport.Follow(knownPrinter(c), s)
-	return f, f, err
+	follower, err := transport.Follow(knownPrinter(c), s)
+	return follower, follower, err
 }
 
 // openOnce is for a printer that is asked once: it is not looked for.
 func openOnce(c config.Printer) (transport.Dialer, *transport.Follower, error) {
-	s := transport.NewSearch(func() []transport.Known { return nil }, slog.New(slog.DiscardHandler))
-	s.Close()
-	return openPrinter(c, s)
+	search := transport.NewSearch(func() []transport.Known { return nil }, slog.New(slog.DiscardHandler))
+	search.Close()
+	return openPrinter(c, search)
 }
 
 func knownPrinter(c config.Printer) transport.Known {

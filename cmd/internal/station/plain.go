@@ -25,7 +25,7 @@ type plain struct {
 	plainSection
 }
 
-// A recipient is what a plain station sends its tickets to.
+// A recipient gets the tickets of a plain station.
 type recipient interface {
 	dispatch.Station
 	dispatch.Idempotent
@@ -44,12 +44,12 @@ type plainSection struct {
 	kind    string // as [finding.Station] has it, and as people say it
 	address string // as listings show it
 	open    func(Options) (recipient, error)
-	fine    string // what is said if it can
+	fine    string // the words if it can
 
 	conditions []string // see [Station.Conditions]
 }
 
-// plainSections are those of every kind: a line for each that says how people see it, and one that opens it.
+// plainSections are the sections of every kind: how people see each, and how it is opened.
 func plainSections(conf *config.Config) (out []plainSection) {
 	for _, c := range conf.KDS {
 		out = append(out, plainSection{
@@ -63,6 +63,7 @@ func plainSections(conf *config.Config) (out []plainSection) {
 			fine: "answers; only a ticket shows whether it takes tickets",
 		})
 	}
+
 	for _, c := range conf.Logs {
 		out = append(out, plainSection{
 			conf: c, kind: finding.KindLog, address: c.To, fine: "is there",
@@ -73,6 +74,7 @@ func plainSections(conf *config.Config) (out []plainSection) {
 			},
 		})
 	}
+
 	return out
 }
 
@@ -96,21 +98,23 @@ func (k plains) build(next, prev *Built) error {
 			next.stations[c.lane.Name] = old
 			continue
 		}
-		r, err := c.open(k.s.o)
+
+		opened, err := c.open(k.s.o)
 		if err != nil {
 			return fmt.Errorf("%s %s: %w", c.kind, c.lane.Name, err)
 		}
-		next.stations[c.lane.Name] = &plain{recipient: r, plainSection: c}
+		next.stations[c.lane.Name] = &plain{recipient: opened, plainSection: c}
 	}
+
 	return nil
 }
 
 func (plains) close() {}
 
 func (p *plain) Lane() dispatch.Lane {
-	l := p.lane
-	l.Station = p.recipient
-	return l
+	lane := p.lane
+	lane.Station = p.recipient
+	return lane
 }
 
 func (p *plain) Runner() Runner { return p.recipient }
@@ -156,21 +160,23 @@ func askPlains(ctx context.Context, conf *config.Config) (out []answer) {
 	var asking sync.WaitGroup
 	for i, c := range sections {
 		asking.Go(func() {
-			r, err := c.open(Options{})
+			opened, err := c.open(Options{})
 			if err == nil {
-				err = r.Check(ctx)
+				err = opened.Check(ctx)
 			}
 			errs[i] = err
 		})
 	}
+
 	asking.Wait()
 	for i, c := range sections {
-		p := answer{Station: finding.Station{Name: c.lane.Name, Kind: c.kind, Address: c.address, Known: true,
+		one := answer{Station: finding.Station{Name: c.lane.Name, Kind: c.kind, Address: c.address, Known: true,
 			Up: errs[i] == nil}, fine: c.fine}
 		if errs[i] != nil {
-			p.Error = layout.Clean(errs[i].Error())
+			one.Error = layout.Clean(errs[i].Error())
 		}
-		out = append(out, p)
+		out = append(out, one)
 	}
+
 	return out
 }

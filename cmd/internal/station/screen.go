@@ -22,7 +22,7 @@ import (
 )
 
 // screens builds the stations that are pages in a browser, and the screens of the pass, which show
-// the tickets of several of those. It owns what they share for as long as the daemon runs: the
+// the tickets of several screens. It owns their shared parts for as long as the daemon runs: the
 // boards, the web server of the pages, and the pairings. Tickets on a board are on disk, under the
 // station's name. So a board outlives its screen: a restart, a reload or a removed section loses
 // none.
@@ -34,7 +34,7 @@ type screens struct {
 	screenRecords *screenRecords
 	orders        checkIndex // for the passes
 
-	mu           sync.Mutex              // guards what follows
+	mu           sync.Mutex              // guards the fields below
 	conf         *config.Config          // the latest; it is new before the Set's
 	boards       map[string]*board.Board // of every screen since the start, also of removed ones
 	passes       map[string]*screen      // by name; not in Built, because they have no queue
@@ -50,28 +50,31 @@ type screens struct {
 
 // openScreens opens the boards and pairings that the queue's file has. Nothing listens yet. It
 // returns an error if a board cannot be read: a daemon that starts without it would not show the
-// cooks what they still have to make.
+// cooks the orders that they still have to make.
 func openScreens(s *Set) (kind, error) {
-	d := &screens{
+	shared := &screens{
 		s: s, log: s.o.Logger, metrics: kds.NewMetrics(s.o.Registry),
 		boards: map[string]*board.Board{}, passes: map[string]*screen{}, opened: make(chan struct{}),
 	}
+
 	var err error
-	if d.pairings, err = kds.OpenPairings(s.o.Queue.KV("pairings"), d.log); err != nil {
+	if shared.pairings, err = kds.OpenPairings(s.o.Queue.KV("pairings"), shared.log); err != nil {
 		return nil, err
 	}
-	if d.screenRecords, err = openScreenRecords(s.o.Queue.KV("screens"), d.log); err != nil {
+	if shared.screenRecords, err = openScreenRecords(s.o.Queue.KV("screens"), shared.log); err != nil {
 		return nil, err
 	}
+
 	// Also the boards of removed screens: the operator must be told of tickets left on them.
-	for _, name := range d.screenRecords.stations() {
-		if _, err := d.board(name); err != nil {
+	for _, name := range shared.screenRecords.stations() {
+		if _, err := shared.board(name); err != nil {
 			return nil, err
 		}
 	}
-	s.o.Registry.MustRegister(screenRecordCollector{d})
-	s.screens = d
-	return d, nil
+
+	s.o.Registry.MustRegister(screenRecordCollector{shared})
+	s.screens = shared
+	return shared, nil
 }
 
 // board is the board of a screen. It is one value for as long as the daemon runs, because two would
@@ -83,12 +86,13 @@ func (d *screens) board(name string) (*board.Board, error) {
 	if b := d.boards[name]; b != nil {
 		return b, nil
 	}
-	b, err := board.OpenBoard(board.BoardOptions{Station: name, KV: d.cards(name), Logger: d.log})
+
+	opened, err := board.OpenBoard(board.BoardOptions{Station: name, KV: d.cards(name), Logger: d.log})
 	if err != nil {
 		return nil, err
 	}
-	d.boards[name] = b
-	return b, nil
+	d.boards[name] = opened
+	return opened, nil
 }
 
 // cards is where the cards of a board are stored.
@@ -128,37 +132,40 @@ func (d *screens) build(next, prev *Built) error {
 			d.add(next, prev, c)
 		}
 	}
+
 	return d.listen(next.conf)
 }
 
-// add builds a screen with tickets of its own, or keeps that of prev. A changed backup also makes a
-// new one, because the screen itself sends what it showed to its backup when it goes dark.
+// add builds a screen with tickets of its own, or keeps the one of prev. A changed backup also makes a
+// new one, because the screen itself sends its open tickets to its backup when it goes dark.
 func (d *screens) add(next, prev *Built, c config.Screen) {
-	s := &screen{owner: d, conf: c}
-	s.backup, _ = next.conf.BackupOf(c.Name)
+	made := &screen{owner: d, conf: c}
+	made.backup, _ = next.conf.BackupOf(c.Name)
 	old, ok := prev.stations[c.Name].(*screen)
-	if ok && reflect.DeepEqual(old.conf, c) && old.backup == s.backup {
+	if ok && reflect.DeepEqual(old.conf, c) && old.backup == made.backup {
 		next.stations[c.Name] = old
 		return
 	}
-	o := d.options(c)
-	if o.Backup = s.backup; s.backup != "" {
-		o.ToPaper = func(ctx context.Context, t ticket.Ticket, cards map[string][]byte) error {
-			return d.s.o.Queue.PrintShown(ctx, c.Name, s.backup, t, d.cards(c.Name), cards)
+
+	options := d.options(c)
+	if options.Backup = made.backup; made.backup != "" {
+		options.ToPaper = func(ctx context.Context, t ticket.Ticket, cards map[string][]byte) error {
+			return d.s.o.Queue.PrintShown(ctx, c.Name, made.backup, t, d.cards(c.Name), cards)
 		}
 	}
-	s.Screen = kds.NewScreen(o)
-	next.stations[c.Name] = s
+
+	made.Screen = kds.NewScreen(options)
+	next.stations[c.Name] = made
 }
 
 // options are those that every screen has, a pass included.
 func (d *screens) options(c config.Screen) kds.ScreenOptions {
-	b, err := d.board(c.Name)
+	cards, err := d.board(c.Name)
 	if err != nil {
 		panic(err) // cannot happen: build has opened it
 	}
 	return kds.ScreenOptions{
-		Name: c.Name, Title: c.Title, Board: b,
+		Name: c.Name, Title: c.Title, Board: cards,
 		HoldFor: c.HoldFor, WarnAfter: c.WarnAfter, LateAfter: c.LateAfter,
 		UnseenAfter: c.UnseenAfter, Repeat: c.Repeat,
 		OnLive: func() {
@@ -171,8 +178,8 @@ func (d *screens) options(c config.Screen) kds.ScreenOptions {
 	}
 }
 
-// Run sends what a dark screen showed to paper. A Set ends the old one before it begins the next, because two on one
-// board could print its tickets twice.
+// Run sends the open tickets of a dark screen to paper. A Set ends the old one before it begins the next, because two
+// on one board could print its tickets twice.
 func (s *screen) Run(ctx context.Context) { s.RunDark(ctx) }
 
 func (s *screen) Runner() Runner { return s }
@@ -191,18 +198,20 @@ func (d *screens) show(next *Built) {
 	var all []*kds.Screen
 	zone := func() *time.Location { return d.s.o.Zone(next.conf) }
 	for _, c := range next.conf.Screens {
-		s := d.screen(next, c.Name)
-		if s == nil {
+		screen := d.screen(next, c.Name)
+		if screen == nil {
 			continue // a pass that could not be opened; problems says why
 		}
-		all = append(all, s.Screen)
-		s.setLook(next.conf)
+
+		all = append(all, screen.Screen)
+		screen.setLook(next.conf)
 		displays = append(displays, kds.Display{
-			Screen: s.Screen, Keys: c.Keys, Zone: zone, Print: d.paperFor(next, c),
+			Screen: screen.Screen, Keys: c.Keys, Zone: zone, Print: d.paperFor(next, c),
 			Language: next.conf.Display.Language, Fixed: next.conf.Display.Places == "fixed",
 			PickupNames: c.PickupNames,
 		})
 	}
+
 	// Without a screen there is no server.
 	if d.server != nil {
 		d.server.Set(displays)
@@ -253,11 +262,12 @@ func (d *screens) paperFor(next *Built, c config.Screen) func(context.Context, u
 			}
 		}
 	}
+
 	return nil
 }
 
 // openPasses opens the screens of the pass. The old pass and the new one in its place must not be
-// open at the same time, because both would store what was sent out, so changed ones are closed
+// open at the same time, because both would store the orders sent out, so changed ones are closed
 // first. A pass whose stored state cannot be read is left out and reported: the kitchen works without
 // it.
 func (d *screens) openPasses(conf *config.Config) {
@@ -269,18 +279,20 @@ func (d *screens) openPasses(conf *config.Config) {
 			prev.pass.Close()
 		}
 	}
+
 	for _, c := range conf.Screens {
 		if !c.IsPass() || passes[c.Name] != nil {
 			continue
 		}
-		s, err := d.openPass(c)
+		opened, err := d.openPass(c)
 		if err != nil {
 			failedPasses[c.Name] = err
 			d.log.Error("cannot open the pass", "station", c.Name, "err", err)
 			continue
 		}
-		passes[c.Name] = s
+		passes[c.Name] = opened
 	}
+
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.passes, d.failedPasses = passes, failedPasses
@@ -297,20 +309,22 @@ func (d *screens) openPass(c config.Screen) (*screen, error) {
 		Title:    d.stationTitle,
 		Siblings: func(jobs []uint64) ([]board.Sibling, error) { return d.siblings(jobs, c.LeaveOut) },
 	}
+
 	for _, name := range c.Of {
-		b, err := d.board(name)
+		shown, err := d.board(name)
 		if err != nil {
 			return nil, err
 		}
-		of.Of = append(of.Of, b)
+		of.Of = append(of.Of, shown)
 	}
+
 	pass, err := board.OpenPass(of)
 	if err != nil {
 		return nil, err
 	}
-	o := d.options(c)
-	o.Pass = pass
-	return &screen{owner: d, conf: c, pass: pass, Screen: kds.NewScreen(o)}, nil
+	options := d.options(c)
+	options.Pass = pass
+	return &screen{owner: d, conf: c, pass: pass, Screen: kds.NewScreen(options)}, nil
 }
 
 // close waits for the records in progress, because the queue's file closes next, and closes the listener, also if no
@@ -330,18 +344,19 @@ func (d *screens) problems(active *Built) (out []finding.Finding) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, name := range d.screenRecords.stations() {
-		b := d.boards[name]
+		left := d.boards[name]
 		_, shown := active.stations[name].(*screen)
-		if b == nil || shown { // also that of a pass, from when it was a screen
+		if left == nil || shown { // also the board of a pass, from when it was a screen
 			continue
 		}
-		if open, _ := b.Count(); open > 0 {
+		if open, _ := left.Count(); open > 0 {
 			out = append(out, finding.Finding{ID: "station/" + name + "/board_left", Level: finding.Fail,
 				Subject: "stations",
 				Text:    fmt.Sprintf("%s is no screen any more, and shows %s", name, ticket.Plural(open, "ticket")),
 				Do:      fmt.Sprintf("add the screen again, or see ticketrail jobs list --station %q", name)})
 		}
 	}
+
 	for _, c := range active.conf.Screens {
 		if err := d.failedPasses[c.Name]; err != nil {
 			out = append(out, finding.Finding{ID: "station/" + c.Name + "/not_opened", Level: finding.Fail,
@@ -354,10 +369,10 @@ func (d *screens) problems(active *Built) (out []finding.Finding) {
 
 // AddState adds the state of the screen's pages to a listing.
 func (s *screen) AddState(l *finding.Station) {
-	v := s.owner.screenState(s)
-	l.Kind, l.Address, l.Pages = finding.KindScreen, v.Address, v.Live
-	l.Device = screenDevice(v)
-	if v.Live > 0 && l.Waiting != "" {
+	state := s.owner.screenState(s)
+	l.Kind, l.Address, l.Pages = finding.KindScreen, state.Address, state.Live
+	l.Device = screenDevice(state)
+	if state.Live > 0 && l.Waiting != "" {
 		// The page that the dispatcher waited for is open again, but the dispatcher notices only with
 		// its next ticket.
 		l.Known, l.Since, l.Waiting, l.Error, l.StandIn = false, nil, "", "", ""

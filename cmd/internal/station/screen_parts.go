@@ -14,7 +14,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// siblings tells a pass what becomes of the parts of its orders that its own boards do not have. It is asked
+// siblings tells a pass the state of the parts of its orders that its own boards do not have. It is asked
 // of the queue each time, so it is also true after a restart. Stations that the pass leaves out are no parts.
 func (d *screens) siblings(jobs []uint64, leaveOut []string) ([]board.Sibling, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), storageTimeout)
@@ -23,6 +23,7 @@ func (d *screens) siblings(jobs []uint64, leaveOut []string) ([]board.Sibling, e
 	if err != nil {
 		return nil, err
 	}
+
 	all, err := d.s.o.Queue.Siblings(ctx, jobs)
 	if err != nil {
 		return nil, err
@@ -35,27 +36,29 @@ func (d *screens) siblings(jobs []uint64, leaveOut []string) ([]board.Sibling, e
 		if slices.Contains(conf.LogNames(), s.Routed) || slices.Contains(leaveOut, s.Routed) {
 			continue
 		}
-		b := board.Sibling{
+		sibling := board.Sibling{
 			Job: s.ID, Station: s.Routed, At: s.At, Kind: kindOf(conf, s.At), State: s.State, Ticket: s.Ticket,
 			Cut: s.Cut,
 		}
+
 		if s.FinishedAt != nil {
-			b.Ended = *s.FinishedAt
+			sibling.Ended = *s.FinishedAt
 		}
 		if on := boards[s.At]; on != nil && s.State == ticket.Shown {
-			if b.Card, err = on.Card(s.ID); err != nil {
+			if sibling.Card, err = on.Card(s.ID); err != nil {
 				return nil, err
 			}
 		}
-		if s.Cut { // so that an order is not ready while nobody knows all of it
-			b.State, b.Why = ticket.Held, "its request has too many tickets to follow"
+		if s.Cut { // so that an order is not ready while parts of it are unknown
+			sibling.State, sibling.Why = ticket.Held, "its request has too many tickets to follow"
 		}
-		out = append(out, b)
+		out = append(out, sibling)
 	}
+
 	return out, nil
 }
 
-// A checkIndex finds what came later for a check, with another request. A pass learns of a ticket for a printer in no
+// A checkIndex finds the later tickets of a check, with another request. A pass learns of a ticket for a printer in no
 // other way. It reads each ticket of the queue once.
 type checkIndex struct {
 	mu          sync.Mutex
@@ -75,6 +78,7 @@ func (x *checkIndex) withLater(ctx context.Context, q *queue.Queue, jobs []uint6
 		x.first, x.last = oldest, oldest-1
 		x.check, x.jobs = map[uint64]string{}, map[string][]uint64{}
 	}
+
 	var err error
 	x.last, err = q.TicketsAfter(ctx, x.last, func(job uint64, t *ticket.Ticket) {
 		if t.Check != "" {
@@ -93,11 +97,12 @@ func (x *checkIndex) withLater(ctx context.Context, q *queue.Queue, jobs []uint6
 			}
 		}
 	}
+
 	slices.Sort(all)
 	return slices.Compact(all), nil
 }
 
-// kindOf says what a station is. One that is not configured any more counts as a printer: nothing can be
+// kindOf is the kind of a station. One that is not configured any more counts as a printer: nothing can be
 // expected of it but paper.
 func kindOf(conf *config.Config, station string) board.SiblingKind {
 	switch {
@@ -121,27 +126,30 @@ func (d *screens) stationTitle(station string) string {
 	return station
 }
 
-// setLook tells the board or pass how its tickets are shown. The words of an allergy are those of paper.
+// setLook tells the board or pass how its tickets are shown. The words of an allergy are the same as on paper.
 func (s *screen) setLook(conf *config.Config) {
 	alarms := layout.NewAlarms(conf.Ticket.Alarms)
 	type colour struct {
 		name  string
 		words *layout.Alarms
 	}
+
 	var colours []colour
 	for _, r := range conf.Display.Colours.Rules() {
 		colours = append(colours, colour{r.Colour, layout.NewAlarms(r.Words)})
 	}
-	l := board.Look{Alarms: alarms.Match, AckAlarm: s.conf.AckAlarms, Colour: func(modifier string) string {
+
+	look := board.Look{Alarms: alarms.Match, AckAlarm: s.conf.AckAlarms, Colour: func(modifier string) string {
 		i := slices.IndexFunc(colours, func(c colour) bool { return c.words.Match(modifier) })
 		if i < 0 {
 			return ""
 		}
 		return colours[i].name
-	}, Ahead: s.conf.LateAfter} // what is begun then is not late when it is wanted
+	}, Ahead: s.conf.LateAfter} // an order begun then is not late when it is wanted
+
 	if s.pass != nil {
-		s.pass.SetLook(l)
+		s.pass.SetLook(look)
 	} else {
-		s.Board().SetLook(l)
+		s.Board().SetLook(look)
 	}
 }

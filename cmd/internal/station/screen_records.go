@@ -24,7 +24,7 @@ type screenRecords struct {
 	log *slog.Logger
 
 	writing sync.WaitGroup       // writes in progress
-	turn    chan struct{}        // has an element during a write, so that the last one stores what is known last
+	turn    chan struct{}        // has an element during a write, so that the last one stores the latest state
 	mu      sync.Mutex           // guards known
 	known   map[string]time.Time // when the first page was opened; zero: none was
 }
@@ -40,20 +40,20 @@ const screenRecordVersion = 1
 // openScreenRecords reads all records. An unreadable one counts as a screen that was never opened:
 // the worst that follows is a wrong advice, so the daemon starts.
 func openScreenRecords(store kv.Store, log *slog.Logger) (*screenRecords, error) {
-	v := &screenRecords{kv: store, log: log.With("component", "display"), turn: make(chan struct{}, 1),
+	records := &screenRecords{kv: store, log: log.With("component", "display"), turn: make(chan struct{}, 1),
 		known: map[string]time.Time{}}
 	err := store.All(func(station string, value []byte) bool {
 		var one screenRecord
 		if err := json.Unmarshal(value, &one); err != nil || one.V != screenRecordVersion {
-			v.log.Warn("cannot read whether a screen was ever open", "station", station, "err", err)
+			records.log.Warn("cannot read whether a screen was ever open", "station", station, "err", err)
 		}
-		v.known[station] = one.First
+		records.known[station] = one.First
 		return true
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open screens: %w", err)
 	}
-	return v, nil
+	return records, nil
 }
 
 // stations is every screen that was ever configured, sorted. It includes removed ones, whose boards
@@ -80,6 +80,7 @@ func (v *screenRecords) note(station string, at time.Time) {
 	if first, known := v.known[station]; known && (at.IsZero() || !first.IsZero()) {
 		return
 	}
+
 	v.known[station] = at
 	v.writing.Go(func() {
 		v.turn <- struct{}{}

@@ -22,7 +22,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// The pages' web server, and what the control API says about screens. The server keeps its listener, its
+// The pages' web server, and the control API's answers about screens. The server keeps its listener, its
 // certificate and its pairings until the daemon stops; a reload only changes which screens it shows.
 
 // listen opens the listener of the pages. It then stays open until the daemon stops. It is called while a
@@ -49,11 +49,12 @@ func (d *screens) open(conf *config.Config) error {
 			return fmt.Errorf("display.tls: %w", err)
 		}
 	}
-	l, err := d.s.o.Listen(conf.Display)
+
+	listener, err := d.s.o.Listen(conf.Display)
 	if err != nil {
 		return err
 	}
-	d.listener, d.cert, d.server = l, cert, kds.NewServer(kds.ServerOptions{
+	d.listener, d.cert, d.server = listener, cert, kds.NewServer(kds.ServerOptions{
 		Pairings: d.pairings, Manage: d.s.o.Manage, Logger: d.log,
 	})
 	d.display = conf.Display
@@ -72,11 +73,11 @@ const PageGrace = 3 * time.Second
 // ServeScreens serves the pages, once there is a listener, until ctx ends. The daemon calls it
 // once, also without screens: a reload may add the first one.
 func (s *Set) ServeScreens(ctx context.Context) error {
-	d := s.screens
+	pages := s.screens
 	select {
-	case <-d.opened:
-		return httpserver.Serve(ctx, d.listener, d.server.HTTPServer(),
-			httpserver.Options{Cert: d.cert, MaxConnections: maxConnections, Group: kds.Group, Grace: PageGrace})
+	case <-pages.opened:
+		return httpserver.Serve(ctx, pages.listener, pages.server.HTTPServer(),
+			httpserver.Options{Cert: pages.cert, MaxConnections: maxConnections, Group: kds.Group, Grace: PageGrace})
 	case <-ctx.Done():
 		return nil
 	}
@@ -111,65 +112,73 @@ func (d *screens) Screens() admin.Screens {
 	out := admin.Screens{Screens: []admin.Screen{}, Pairings: append([]admin.Pairing{}, d.pairings.List()...)}
 	active := d.s.active.Load()
 	for _, c := range active.conf.Screens {
-		s := d.screen(active, c.Name)
-		if s == nil {
+		screen := d.screen(active, c.Name)
+		if screen == nil {
 			continue // a pass that could not be opened; problems says why
 		}
-		v := d.screenState(s)
+
+		state := d.screenState(screen)
 		for _, p := range out.Pairings {
 			if p.Station == c.Name {
-				v.Paired++
+				state.Paired++
 			}
 		}
-		out.Screens = append(out.Screens, v)
+		out.Screens = append(out.Screens, state)
 	}
+
 	return out
 }
 
-// screenState is what a listing says about a screen or a pass. Since and Oldest are absent, not
+// screenState is the entry of a screen or a pass in a listing. Since and Oldest are absent, not
 // zero, if they have no value: scripts would read a zero as the year 1.
 func (d *screens) screenState(s *screen) admin.Screen {
 	st := s.Status()
-	v := admin.Screen{
+	state := admin.Screen{
 		Name: s.conf.Name, Title: s.Options().Title, Mode: s.conf.Mode, Address: d.address(s.conf.Name),
 		State: admin.ScreenUnset, Live: st.Live, Ever: d.everSetUp(s.conf.Name), Open: st.Open,
 	}
+
 	switch {
 	case st.Live > 0:
-		v.State = admin.ScreenOpen
-	case v.Ever:
-		v.State = admin.ScreenDark
+		state.State = admin.ScreenOpen
+	case state.Ever:
+		state.State = admin.ScreenDark
 	}
+
 	if s.pass != nil { // a pass shows orders of other boards; its own board is not shown
 		view := s.pass.Snapshot()
-		v.Open, st.Oldest = len(view.Orders), time.Time{}
+		state.Open, st.Oldest = len(view.Orders), time.Time{}
 		if len(view.Orders) > 0 {
 			st.Oldest = time.UnixMilli(view.Orders[0].Received)
 		}
 	} else {
-		v.Unseen = st.Unseen
+		state.Unseen = st.Unseen
 	}
+
 	if !st.DarkSince.IsZero() {
-		v.Since = new(st.DarkSince)
+		state.Since = new(st.DarkSince)
 	}
 	if !st.Oldest.IsZero() {
-		v.Oldest = new(st.Oldest)
+		state.Oldest = new(st.Oldest)
 	}
-	v.Backup = s.backup
-	return v
+
+	state.Backup = s.backup
+	return state
 }
 
-// address is what must be opened in a browser to show a screen. A listener at all addresses has
+// address is the address in a browser at which a screen is shown. A listener at all addresses has
 // none to show, so the box's name is used.
 func (d *screens) address(name string) string {
 	addr := d.s.ScreensAddr()
 	if addr == nil {
 		return ""
 	}
+
 	at := url.URL{Scheme: "http", Host: addr.String(), Path: "/screen/" + name}
 	if d.display.TLS.Enabled() {
 		at.Scheme = "https"
 	}
+
 	if t, ok := addr.(*net.TCPAddr); ok && t.IP.IsUnspecified() {
 		host, err := os.Hostname()
 		if err != nil {
@@ -193,6 +202,7 @@ func (d *screens) Timeline(job uint64) (out []admin.Moment, err error) {
 		}
 		all = append(all, moments...)
 	}
+
 	for _, p := range passes {
 		all = append(all, p.pass.TimelineOfJob(job)...)
 	}
@@ -217,18 +227,19 @@ func (d *screens) Pair(ctx context.Context, code, station string, manager bool) 
 		}
 		station = conf.Screens[0].Name
 	}
+
 	if d.s.ScreensAddr() == nil || !manager && len(conf.Screens) == 0 {
 		return admin.Pairing{}, &admin.Error{Code: admin.NotFound, Message: "the configuration has no screens"}
 	}
-	p, err := d.server.Pair(ctx, code, kds.Pairing{Station: station, Manager: manager}, "an operator")
-	return p, screenError(err)
+	pairing, err := d.server.Pair(ctx, code, kds.Pairing{Station: station, Manager: manager}, "an operator")
+	return pairing, screenError(err)
 }
 
 // Revoke ends a pairing and closes its page. A stolen or replaced tablet loses access at once, also
 // while its page is open.
 func (d *screens) Revoke(ctx context.Context, id string) (admin.Pairing, error) {
-	p, err := d.pairings.Revoke(ctx, id)
-	return p, screenError(err)
+	pairing, err := d.pairings.Revoke(ctx, id)
+	return pairing, screenError(err)
 }
 
 // screenError gives an error of the screens its code in the control API. Any other error is the
@@ -243,13 +254,14 @@ func screenError(err error) error {
 	return err
 }
 
-// screenAdvice is what to do about a screen without an open page; empty if it has one. A screen
+// screenAdvice is the advice about a screen without an open page; empty if it has one. A screen
 // that was never set up needs other advice than one that went dark: there is no cable to check yet.
 func screenAdvice(v admin.Screen) string {
 	open := "open " + v.Address + " in its browser"
 	if v.Address == "" {
 		open = "open its page"
 	}
+
 	switch v.State {
 	case admin.ScreenOpen:
 		return ""
@@ -260,6 +272,7 @@ func screenAdvice(v admin.Screen) string {
 		}
 		return "set the screen up: " + open + " (on another machine it shows a code for ticketrail screens pair)"
 	}
+
 	return "check whether the screen is on and its browser runs, or " + open
 }
 
@@ -277,31 +290,33 @@ func askScreens(ctx context.Context, conf *config.Config) (out []answer) {
 	for _, s := range all.Screens {
 		current[s.Name] = s
 	}
+
 	for _, c := range conf.Screens {
-		s, loaded := current[c.Name]
-		a := answer{Station: finding.Station{Name: c.Name, Kind: finding.KindScreen, Address: s.Address},
-			fine: fmt.Sprintf("pages open: %d", s.Live)}
+		screen, loaded := current[c.Name]
+		one := answer{Station: finding.Station{Name: c.Name, Kind: finding.KindScreen, Address: screen.Address},
+			fine: fmt.Sprintf("pages open: %d", screen.Live)}
 		switch {
 		case err != nil:
-			a.doubt = "whether a page is open is unknown: " + layout.Clean(whyNotAsked(err))
+			one.doubt = "whether a page is open is unknown: " + layout.Clean(whyNotAsked(err))
 		case !loaded:
-			a.doubt, a.do = "the running daemon has not loaded it", "systemctl reload ticketrail"
+			one.doubt, one.do = "the running daemon has not loaded it", "systemctl reload ticketrail"
 		default:
-			a.Device = screenDevice(s)
+			one.Device = screenDevice(screen)
 		}
-		out = append(out, a)
+		out = append(out, one)
 	}
+
 	return out
 }
 
 // screenDevice is a screen as a listing has it. It is fine while one page is open: that is when cooks see its tickets.
 func screenDevice(v admin.Screen) *finding.Device {
-	d := &finding.Device{State: v.State, Fine: v.Live > 0, Conditions: []string{}, Ability: string(ticket.Shown),
+	device := &finding.Device{State: v.State, Fine: v.Live > 0, Conditions: []string{}, Ability: string(ticket.Shown),
 		Advice: screenAdvice(v)}
 	if v.Since != nil {
-		d.Since = *v.Since
+		device.Since = *v.Since
 	}
-	return d
+	return device
 }
 
 // whyNotAsked is why the daemon could not be asked, in few words.

@@ -43,7 +43,7 @@ type Station interface {
 	Lane() dispatch.Lane
 	// AddState adds the state that only the station itself knows to a listing.
 	AddState(*finding.Station)
-	// Runner is what runs in the background while a station with it is active; several may have the same.
+	// Runner is the loop that runs in the background while a station with it is active; several may have the same.
 	Runner() Runner
 	// WrapBackup returns backup as the dispatcher must call it for this station, and equal values for equal stations,
 	// for the same reason as Lane.
@@ -52,11 +52,11 @@ type Station interface {
 	Conditions() []string
 	// Resume ends a pause of its own, because a person has repaired it. False: it makes none.
 	Resume() bool
-	// Probe asks it anew what it can answer: see [printer.Device.Probe].
+	// Probe asks it anew for its abilities: see [printer.Device.Probe].
 	Probe(context.Context) (finding.Device, error)
 }
 
-// common is what most stations do not have.
+// common has the methods of a station without these abilities.
 type common struct{}
 
 func (common) WrapBackup(backup dispatch.Station) dispatch.Station { return backup }
@@ -69,16 +69,16 @@ var errNotAsked = errors.New("it is not a printer")
 // A Runner runs until its context ends. It is compared with ==.
 type Runner interface{ Run(context.Context) }
 
-// A kind builds the stations of its sections of the configuration and owns what they share, such as connections.
+// A kind builds the stations of its sections of the configuration and owns their shared parts, such as connections.
 type kind interface {
-	// build adds the stations of its sections to next. It keeps those of prev whose configuration has
+	// build adds the stations of its sections to next. It keeps the stations of prev whose configuration has
 	// not changed, and does not touch the active stations.
 	build(next, prev *Built) error
 	// close ends everything. The dispatcher has stopped.
 	close()
 }
 
-// kinds lists every kind of station. Their order is that of the lines of `check --online`.
+// kinds lists every kind of station. The lines of `check --online` have the same order.
 var kinds = []struct {
 	open func(*Set) (kind, error)
 	// For `check --online`; see [CheckOnline].
@@ -89,7 +89,7 @@ var kinds = []struct {
 	{openPlains, askPlains},
 }
 
-// Options are what a [Set] needs. All fields except Dialer and Dial are required.
+// Options are the parts that a [Set] is made of. All fields except Dialer and Dial are required.
 type Options struct {
 	Queue      *queue.Queue
 	Dispatcher *dispatch.Dispatcher
@@ -101,9 +101,9 @@ type Options struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Listen opens the listener of the screens' pages.
 	Listen func(config.Display) (net.Listener, error)
-	// Manage answers what the page for managers asks for and changes; see [kds.ServerOptions].
+	// Manage answers the requests of the page for managers; see [kds.ServerOptions].
 	Manage func(w http.ResponseWriter, r *http.Request, who string)
-	// Zone is the time zone of the clock on the screens; it returns nil for that of the box.
+	// Zone is the time zone of the clock on the screens; it returns nil for the zone of the box.
 	Zone func(*config.Config) *time.Location
 	// Record returns the record of a ticket as the service sent it; nil if it cannot be read.
 	Record func(context.Context, ticket.Delivery) json.RawMessage
@@ -135,18 +135,19 @@ type Built struct {
 // New opens the state that the kinds store in the queue's file, such as boards and pairings. There
 // are no stations before the first [Set.Swap].
 func New(o Options) (*Set, error) {
-	s := &Set{o: o, running: map[Runner]func(){}}
-	s.active.Store(&Built{conf: &config.Config{}})
+	set := &Set{o: o, running: map[Runner]func(){}}
+	set.active.Store(&Built{conf: &config.Config{}})
 	for _, k := range kinds {
-		opened, err := k.open(s)
+		opened, err := k.open(set)
 		if err != nil {
-			s.Close(context.Background())
+			set.Close(context.Background())
 			return nil, err
 		}
-		s.kinds = append(s.kinds, opened)
+		set.kinds = append(set.kinds, opened)
 	}
-	o.Registry.MustRegister(collector{s})
-	return s, nil
+
+	o.Registry.MustRegister(collector{set})
+	return set, nil
 }
 
 // Build builds the stations of conf. If it fails, the active stations are unchanged. The port of the pages and the
@@ -173,6 +174,7 @@ func (s *Set) Swap(next *Built) {
 	if s.closed {
 		return
 	}
+
 	s.stop(next)
 	s.screens.swap(next)
 	// Before the lanes change: a listing that is made from now on finds the new stations.
@@ -189,12 +191,13 @@ func (s *Set) Swap(next *Built) {
 	s.screens.show(next)
 }
 
-// stop ends what only stations outside of next have: together, because each may wait for a poll to end.
+// stop ends the loops that no station of next has: together, because each may wait for a poll to end.
 func (s *Set) stop(next *Built) {
 	wanted := map[Runner]bool{}
 	for _, st := range next.stations {
 		wanted[st.Runner()] = true
 	}
+
 	var stopping sync.WaitGroup
 	for r, stop := range s.running {
 		if !wanted[r] {
@@ -247,41 +250,45 @@ func (b *Built) backups(name string) (out []backupStation) {
 func (b *Built) lanes() (out []dispatch.Lane) {
 	for _, name := range b.conf.Stations() {
 		st := b.stations[name]
-		l := st.Lane()
+		lane := st.Lane()
 		for _, backup := range b.backups(name) {
-			l.Backups = append(l.Backups,
+			lane.Backups = append(lane.Backups,
 				dispatch.Backup{Name: backup.name, Station: st.WrapBackup(backup.station), After: backup.after})
-			l.OnRefusal = append(l.OnRefusal, backup.name)
+			lane.OnRefusal = append(lane.OnRefusal, backup.name)
 		}
-		if f := b.conf.Fallback; f != name && !slices.Contains(l.OnRefusal, f) {
-			l.OnRefusal = append(l.OnRefusal, f)
+
+		if f := b.conf.Fallback; f != name && !slices.Contains(lane.OnRefusal, f) {
+			lane.OnRefusal = append(lane.OnRefusal, f)
 		}
-		out = append(out, l)
+		out = append(out, lane)
 	}
+
 	return out
 }
 
-// List is the state of each active station: what the dispatcher knows from its attempts, and what
+// List is the state of each active station: the results of its attempts, and what
 // the station knows of itself, without its queue. It is in the order of the dispatcher, by name. It asks no station,
 // so a dead printer does not delay it.
 func (s *Set) List() (out []finding.Station) {
 	active := s.active.Load()
 	for _, d := range s.o.Dispatcher.Status() {
-		l := finding.Station{
+		listed := finding.Station{
 			Name: d.Name, Known: d.Known, Up: d.Up, Error: d.Err, Waiting: d.Waiting, Attempt: d.Attempt,
 			StandIn: d.ActiveBackup.Name,
 		}
+
 		if !d.Since.IsZero() {
-			l.Since = new(d.Since)
+			listed.Since = new(d.Since)
 		}
 		if !d.NextTry.IsZero() {
-			l.NextTry = new(d.NextTry)
+			listed.NextTry = new(d.NextTry)
 		}
 		if st := active.stations[d.Name]; st != nil {
-			st.AddState(&l)
+			st.AddState(&listed)
 		}
-		out = append(out, l)
+		out = append(out, listed)
 	}
+
 	return out
 }
 
@@ -293,18 +300,20 @@ func (s *Set) Kick(name string) {
 	s.o.Dispatcher.Kick(name)
 }
 
-// Probe lets a station be asked anew what it can answer.
+// Probe has a station asked anew for its abilities.
 func (s *Set) Probe(ctx context.Context, name string) (now finding.Device, err error) {
 	err = errNotAsked
 	if st := s.active.Load().stations[name]; st != nil {
 		now, err = st.Probe(ctx)
 	}
+
 	switch {
 	case ctx.Err() != nil:
 		err = fmt.Errorf("%s was not asked in time: it prints, or answers slowly; try again", name)
 	case errors.Is(err, errNotAsked):
 		err = fmt.Errorf("%s is not a printer", name)
 	}
+
 	if err != nil {
 		return finding.Device{}, &admin.Error{Code: admin.Conflict, Message: err.Error()}
 	}
@@ -315,7 +324,7 @@ func (s *Set) Probe(ctx context.Context, name string) (now finding.Device, err e
 func (s *Set) Problems() []finding.Finding { return s.screens.problems(s.active.Load()) }
 
 // startLoop runs f in a goroutine. The returned function ends its context and waits until f has
-// returned. The wait matters: what the loop used is closed next.
+// returned. The wait matters: the resources of the loop are closed next.
 func startLoop(f func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var g sync.WaitGroup
