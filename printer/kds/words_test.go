@@ -13,6 +13,7 @@ import (
 	"ticketrail/config"
 	"ticketrail/printer/kds"
 	"ticketrail/printer/kds/board"
+	"ticketrail/queue/ticket"
 )
 
 func TestEveryLanguageHasEveryTextWithTheSamePlaceholders(t *testing.T) {
@@ -72,6 +73,11 @@ func TestEveryTextIsUsedAndEveryUsedTextIsInTheTable(t *testing.T) {
 	families := map[string][]string{
 		"chip_": {string(board.PartWait), string(board.PartExpired), string(board.PartHeld), string(board.PartGone),
 			"out_paper", "out_display", "out_screen"},
+		"part_": {"voided", "bumped", "dark", "open", string(ticket.Pending), string(ticket.Printing),
+			string(ticket.Held),
+			string(ticket.Failed), string(ticket.Confirmed), string(ticket.Processed), string(ticket.Sent),
+			string(ticket.Shown), string(ticket.Taken), string(ticket.Expired), string(ticket.Moved),
+			string(ticket.Cancelled)},
 		"sound_": {"new", "void", "allergy", "ready", "late"},
 		"was_":   {"ack_void", "ack_alarm", "undo", "recall"},
 		"wake_":  {"on", "off", "missing", "insecure", "refused"},

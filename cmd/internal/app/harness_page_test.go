@@ -11,7 +11,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -249,8 +248,6 @@ func (p *page) press(verb board.Verb, number string) {
 	}
 }
 
-var clockOf = regexp.MustCompile(`\d\d:\d\d`)
-
 // order is an order on the page of a pass.
 func (p *page) order(number string) board.Order {
 	p.k.T.Helper()
@@ -266,14 +263,17 @@ func (p *page) order(number string) board.Order {
 	return board.Order{}
 }
 
-// wantParts compares what the pass says of an order, one line for each part. 15:04 stands for any time of
-// day. The last line says whether the order is ready.
+// wantParts compares what the pass tells of an order, one line for each part. The last line says whether the order is
+// ready.
 func (p *page) wantParts(number string, want ...string) {
 	p.k.T.Helper()
 	o := p.order(number)
 	var got []string
 	for _, part := range o.Parts {
-		text := clockOf.ReplaceAllString(part.Text, "15:04")
+		text := part.Title + " " + part.Told
+		if part.At != "" {
+			text += " at " + part.At
+		}
 		if part.TickedAt != 0 {
 			text += " (ticked)"
 		}

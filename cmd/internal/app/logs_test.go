@@ -30,7 +30,7 @@ func TestALogGetsEveryOrderAndIsNoPartOfIt(t *testing.T) {
 		defer pass.close()
 		k.Accept("A1", at("hot-line", "Fish"))
 		k.Accept("A2", at("grill", "Steak"))
-		pass.wantParts("A1", "hot-line: 1 left", "not ready")
+		pass.wantParts("A1", "hot-line open", "not ready")
 		k.WantPrinted("grill", "A2")
 		if paper := k.lastOf("grill"); strings.Contains(paper, "archive") {
 			t.Errorf("the ticket of a cook names the log: %s", paper)

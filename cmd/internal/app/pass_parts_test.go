@@ -25,22 +25,22 @@ func TestAnOrderIsNotReadyBeforeEveryPartOfItIs(t *testing.T) {
 		k.Advance(40 * time.Second) // no page of cold is open
 		k.WantPrinted("grill", "A401@COLD")
 		k.WantPrinted("bar", "A401")
-		cold := "cold: on paper at grill, sent 15:04, cannot know when it is made"
-		bar := "bar: on paper, sent 15:04, cannot know when it is made"
-		fresh := "fresh: taken 15:04, cannot know when it is made"
-		pass.wantParts("A401", "hot-line: 1 left", cold, bar, "wall: 1 left", fresh, "not ready")
+		cold := "cold sent at grill"
+		bar := "bar sent"
+		fresh := "fresh taken"
+		pass.wantParts("A401", "hot-line open", cold, bar, "wall open", fresh, "not ready")
 		hot.press(board.Bump, "A401")
 		hot.press(board.Bump, "A402")
-		pass.wantParts("A401", "hot-line ✓ 15:04", cold, bar, "wall: 1 left", fresh, "not ready")
-		pass.wantParts("A402", "hot-line ✓ 15:04", "ready")
+		pass.wantParts("A401", "hot-line bumped", cold, bar, "wall open", fresh, "not ready")
+		pass.wantParts("A402", "hot-line bumped", "ready")
 		wall.press(board.Bump, "A401")
-		pass.wantParts("A401", "hot-line ✓ 15:04", cold, bar, "wall ✓ 15:04", fresh, "not ready")
+		pass.wantParts("A401", "hot-line bumped", cold, bar, "wall bumped", fresh, "not ready")
 		for _, station := range []string{"cold", "bar", "fresh"} {
 			if got := pass.tick("A401", station); got != board.Done {
 				t.Errorf("a tick of %s ended %q", station, got)
 			}
 		}
-		pass.wantParts("A401", "hot-line ✓ 15:04", cold+" (ticked)", bar+" (ticked)", "wall ✓ 15:04",
+		pass.wantParts("A401", "hot-line bumped", cold+" (ticked)", bar+" (ticked)", "wall bumped",
 			fresh+" (ticked)", "ready")
 	}, "grill", "bar")
 }
@@ -57,11 +57,11 @@ func TestAPassDoesNotWaitForAStationThatItLeavesOut(t *testing.T) {
 		hot.press(board.Bump, "A401")
 		k.Advance(time.Minute)
 		k.WantPrinted("bar", "A401")
-		grill := "grill: on paper, sent 15:04, cannot know when it is made"
-		pass.wantParts("A401", "hot-line ✓ 15:04", grill, "not ready")
+		grill := "grill sent"
+		pass.wantParts("A401", "hot-line bumped", grill, "not ready")
 		if got := pass.tick("A401", "grill"); got != board.Done {
 			t.Errorf("a tick ended %q", got)
 		}
-		pass.wantParts("A401", "hot-line ✓ 15:04", grill+" (ticked)", "ready")
+		pass.wantParts("A401", "hot-line bumped", grill+" (ticked)", "ready")
 	}, "grill", "bar")
 }

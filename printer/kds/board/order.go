@@ -161,21 +161,38 @@ type Item struct {
 
 // A Part is what one station has of an order, at the pass.
 type Part struct {
-	Station string      `json:"station"`
-	Title   string      `json:"title"`
-	Kind    SiblingKind `json:"kind"`
-	State   PartState   `json:"state"`
-	Text    string      `json:"text"`           // for people
-	Says    bool        `json:"says,omitempty"` // the station itself reports when it is done
-	Clock   string      `json:"clock,omitempty"`
-	Jobs    []uint64    `json:"jobs,omitempty"`
-	Left    int         `json:"left,omitempty"`
-	Lines   []string    `json:"lines,omitempty"`
+	Station string `json:"station"`
+	Title   string `json:"title"`
+	Progress
+	Says  bool     `json:"says,omitempty"` // the station itself reports when it is done
+	Jobs  []uint64 `json:"jobs,omitempty"`
+	Left  int      `json:"left,omitempty"`
+	Lines []string `json:"lines,omitempty"`
 	// TickedAt is when the pass ticked it.
 	TickedAt int64 `json:"ticked_at,omitempty"`
 
 	byHand []uint64 // those of Jobs that are ticked by hand, or can be
 }
+
+// Progress is how far a ticket of a part is.
+type Progress struct {
+	Kind  SiblingKind `json:"kind"`
+	State PartState   `json:"state"`
+	// Told is for people, who read it in their language: the state of the job, or one of the constants below.
+	Told  string `json:"told"`
+	At    string `json:"at,omitempty"` // the station where it came out, if it is another
+	Clock string `json:"clock,omitempty"`
+	Why   string `json:"why,omitempty"`  // it is held
+	Void  bool   `json:"void,omitempty"` // it only cancels
+}
+
+// What a page tells of tickets that have no job of their own, or whose job does not matter.
+const (
+	toldVoided = "voided" // nothing is left of it
+	toldBumped = "bumped"
+	toldDark   = "dark" // on paper, because its screen was dark
+	toldOpen   = "open"
+)
 
 // A PartState is what a pass knows of one part of an order.
 type PartState string

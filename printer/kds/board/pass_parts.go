@@ -2,7 +2,6 @@ package board
 
 import (
 	"context"
-	"fmt"
 	"reflect"
 	"slices"
 	"time"
@@ -208,26 +207,26 @@ func sameOrder(g *group, t *ticket.Ticket) bool {
 func (o *Order) part(station string, title func(string) string) *Part {
 	i := slices.IndexFunc(o.Parts, func(p Part) bool { return p.Station == station })
 	if i < 0 {
-		o.Parts = append(o.Parts, Part{Station: station, Title: title(station), State: PartGone})
+		o.Parts = append(o.Parts, Part{Station: station, Title: title(station), Progress: Progress{State: PartGone}})
 		i = len(o.Parts) - 1
 	}
 	return &o.Parts[i]
 }
 
-// take adds one ticket to a part. text is shown if no other ticket of the part is worse; of two that are
-// equally so, the later one says it. What no station reports is as people at the pass have ticked it.
-func (x *Pass) take(p *Part, job uint64, kind SiblingKind, state PartState, text, clock string, lines []string) {
-	if state == PartOut || state == PartExpired {
+// take adds one ticket to a part. now is shown if no other ticket of the part is worse; of two that are equally so,
+// the later one is. What no station reports is as people at the pass have ticked it.
+func (x *Pass) take(p *Part, job uint64, now Progress, lines []string) {
+	if now.State == PartOut || now.State == PartExpired {
 		p.byHand = append(p.byHand, job)
 		if k := x.ticks[tickKey(p.Station, job)]; k != nil && !k.TakenBack {
-			state, p.TickedAt = PartMade, max(p.TickedAt, k.At)
+			now.State, p.TickedAt = PartMade, max(p.TickedAt, k.At)
 		}
 	}
 
 	// The last needs most attention.
 	states := []PartState{PartGone, PartDone, PartMade, PartOut, PartOpen, PartWait, PartExpired, PartHeld}
-	if slices.Index(states, state) >= slices.Index(states, p.State) {
-		p.Kind, p.State, p.Text, p.Clock = kind, state, text, clock
+	if slices.Index(states, now.State) >= slices.Index(states, p.State) {
+		p.Progress = now
 	}
 	p.Jobs = append(p.Jobs, job)
 	p.Lines = append(p.Lines, lines...)
@@ -235,77 +234,56 @@ func (x *Pass) take(p *Part, job uint64, kind SiblingKind, state PartState, text
 
 // addCard adds a card that a board has.
 func (x *Pass) addCard(p *Part, c *partTicket) {
-	k, lines := c.card, c.lines()
+	k := c.card
 	_, left, _ := c.count()
+
+	now := Progress{Kind: OnBoard, State: PartOpen, Told: toldOpen}
 	switch {
 	case c.isOver(): // all of it is cancelled, so nothing is waited for
-		x.take(p, k.Job, OnBoard, PartGone, "cancelled", "", lines)
+		now.State, now.Told = PartGone, toldVoided
 	case k.State == Bumped:
-		x.take(p, k.Job, OnBoard, PartDone, "", k.bumpedClock, lines)
+		now.State, now.Told, now.Clock = PartDone, toldBumped, k.bumpedClock
 	case k.Paper != "": // its screen was dark, and nobody has bumped it
-		x.take(p, k.Job, Paper, PartOut, "on paper at "+k.Paper+", its screen was dark", "", lines)
+		now = Progress{Kind: Paper, State: PartOut, Told: toldDark, At: k.Paper}
 	default:
 		p.Left += left
-		x.take(p, k.Job, OnBoard, PartOpen, fmt.Sprintf("%d left", p.Left), "", lines)
 	}
+	x.take(p, k.Job, now, c.lines())
 }
 
 // addJob adds a job that is on no board of the pass. What was voided since is not waited for, wherever it is; but
 // a ticket that voids something itself must come out.
 func (x *Pass) addJob(p *Part, c *partTicket) {
-	s, lines := c.sibling, c.lines()
+	s := c.sibling
 	wanted, _, voided := c.count()
 	must := mustAck(&s.Ticket)
 	live := wanted > 0 || voided == 0 && !must
 	if !live && !must && !s.Cut && !c.isCancelled() {
-		x.take(p, s.Job, s.Kind, PartGone, "cancelled", "", lines)
+		x.take(p, s.Job, Progress{Kind: s.Kind, State: PartGone, Told: toldVoided}, c.lines())
 		return
 	}
 
-	at, clock := "", ""
-	if s.At != "" && s.At != s.Station {
-		at = " at " + layout.OneLine(s.At)
+	now := Progress{Kind: s.Kind, State: PartOut, Told: string(s.State)}
+	if s.At != s.Station {
+		now.At = layout.OneLine(s.At)
 	}
 	if !s.Ended.IsZero() {
-		clock = ticket.Clock(s.Ended, s.Ticket.Zone)
+		now.Clock = ticket.Clock(s.Ended, s.Ticket.Zone)
 	}
 
-	state, text := PartOut, ""
 	switch {
 	case s.State == ticket.Held || s.State == ticket.Failed:
-		state, text = PartHeld, "HELD"
-		if s.State == ticket.Failed {
-			text = "FAILED"
-		}
-		text += at + " – call somebody"
-		if s.Why != "" {
-			text += ": " + layout.OneLine(s.Why)
-		}
+		now.State, now.Why = PartHeld, layout.OneLine(s.Why)
 	case s.State.Open():
-		state, text = PartWait, "waiting to print"+at
-		if s.State == ticket.Printing {
-			text = "coming out" + at
-		}
+		now.State = PartWait
 	case s.State == ticket.Expired, s.State == ticket.Moved: // what was ordered may still be wanted
-		state, text = PartExpired, string(s.State)+", not printed"
+		now.State = PartExpired
 	case s.State == ticket.Cancelled:
-		state, text = PartGone, "cancelled by a person"
-	case s.State == ticket.Taken:
-		text = "taken" + at + " " + clock
-	case s.State == ticket.Shown:
-		text = "shown" + at + " " + clock
-	default:
-		text = "on paper" + at + ", " + string(s.State) + " " + clock
-	}
-
-	switch {
-	case state != PartOut:
+		now.State = PartGone
 	case !live: // a cancellation is not made
-		state, text = PartGone, "VOID "+text
-	default:
-		text += ", cannot know when it is made"
+		now.State, now.Void = PartGone, true
 	}
-	x.take(p, s.Job, s.Kind, state, text, clock, lines)
+	x.take(p, s.Job, now, c.lines())
 }
 
 // judge completes a part when all its tickets are known.
@@ -314,12 +292,4 @@ func (p *Part) judge() {
 	if p.State != PartMade {
 		p.TickedAt = 0
 	}
-	switch p.State {
-	case PartDone:
-		p.Text = p.Title + " ✓ " + p.Clock
-		return
-	case PartExpired:
-		p.Text += ": call somebody"
-	}
-	p.Text = p.Title + ": " + p.Text
 }

@@ -1,7 +1,6 @@
 package board
 
 import (
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,19 +15,20 @@ func TestAnOrderIsReadyOnlyWhenEveryPartIs(t *testing.T) {
 		if p.find(18, Open).Ready {
 			t.Error("it is ready before the queue was asked")
 		}
-		for _, c := range []struct{ state, want, text string }{
-			{"pending", "#18 hot=done bar=wait", "bar: waiting to print"},
-			{"held", "#18 hot=done bar=held", "bar: HELD – call somebody: no paper"},
-			{"failed", "#18 hot=done bar=held", "bar: FAILED – call somebody: no paper"},
-			{"printing", "#18 hot=done bar=wait", "bar: coming out"},
-			{"confirmed", "#18 hot=done bar=out", "bar: on paper, confirmed 21:51, cannot know when it is made"},
+		for _, c := range []struct{ state, want, why string }{
+			{"pending", "#18 hot=done bar=wait", ""},
+			{"held", "#18 hot=done bar=held", "no paper"},
+			{"failed", "#18 hot=done bar=held", "no paper"},
+			{"printing", "#18 hot=done bar=wait", ""},
+			{"confirmed", "#18 hot=done bar=out", ""},
 		} {
 			s := barJob(50, ticket.State(c.state))
 			s.Why = "no paper"
 			p.set(s)
 			p.wantParts(t, c.want)
-			if got := p.find(18, Open).Parts[1].Text; got != c.text {
-				t.Errorf("%s: %q, want %q", c.state, got, c.text)
+			got := p.find(18, Open).Parts[1]
+			if got.Told != c.state || got.Why != c.why || c.state == "confirmed" && got.Clock != "21:51" {
+				t.Errorf("%s: %+v", c.state, got)
 			}
 			if s.State != ticket.Confirmed {
 				p.tick(t, Tick, "bar", Conflict)
@@ -63,7 +63,7 @@ func TestAnOrderIsReadyOnlyWhenEveryPartIs(t *testing.T) {
 		synctest.Wait()
 		p.wantParts(t, "#18 ready hot=done cold=done bar=gone")
 		got := p.find(18, Open).Parts
-		if got[0].Text != "hot ✓ "+got[0].Clock || got[2].Text != "bar: cancelled by a person" {
+		if got[0].Told != "bumped" || got[0].Clock == "" || got[2].Told != "cancelled" {
 			t.Errorf("%+v", got)
 		}
 	})
@@ -75,7 +75,7 @@ func TestAPassTicksAnExpiredPartByHand(t *testing.T) {
 		p.doneAtHot(t)
 		p.set(barJob(50, ticket.Expired))
 		p.wantParts(t, "#18 hot=done bar=expired")
-		if got := p.find(18, Open).Parts[1].Text; got != "bar: expired, not printed: call somebody" {
+		if got := p.find(18, Open).Parts[1].Told; got != "expired" {
 			t.Error(got)
 		}
 		p.set(barJob(50, ticket.Expired), barJob(60, ticket.Pending))
@@ -84,7 +84,7 @@ func TestAPassTicksAnExpiredPartByHand(t *testing.T) {
 		p.wantParts(t, "#18 hot=done bar=wait")
 		p.set(barJob(50, ticket.Expired))
 		p.wantParts(t, "#18 ready hot=done bar=made")
-		if got := p.find(18, Open).Parts[1].Text; got != "bar: expired, not printed" {
+		if got := p.find(18, Open).Parts[1].Told; got != "expired" {
 			t.Error(got)
 		}
 
@@ -117,8 +117,7 @@ func TestWhatADarkScreenSentToPaperIsAPartOfTheOrder(t *testing.T) {
 		p.siblings[0].State = ticket.Confirmed
 		p.set(p.siblings...)
 		p.wantParts(t, "#18 hot=done cold=out")
-		if got := p.find(18, Open).Parts[1]; got.Says ||
-			!strings.HasPrefix(got.Text, "cold: on paper at grill, confirmed") {
+		if got := p.find(18, Open).Parts[1]; got.Says || got.Told != "confirmed" || got.At != "grill" {
 			t.Errorf("%+v", got)
 		}
 		p.start(t)

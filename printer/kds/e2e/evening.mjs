@@ -42,16 +42,16 @@ export function evening(n) {
 // atThePass gives orders the parts that a pass knows.
 export function atThePass(o, i) {
   const [ready, cancelled, held] = [1, 3, 2].map((n) => i % 5 === n);
-  const part = (station, kind, state, text, more) => ({ station, title: station, kind, state, text, ...more });
+  const part = (station, kind, state, told, more) => ({ station, title: station, kind, state, told, ...more });
   const parts = cancelled
-    ? [part("hot-line", "screen", "gone", "hot-line: cancelled")]
+    ? [part("hot-line", "screen", "gone", "voided")]
     : [
-        part("hot-line", "screen", ready ? "done" : "open", "hot-line", { left: 3 }),
-        part("cold", "screen", ready || i % 2 ? "done" : "open", "cold", { left: 2 }),
-        part("bar", "paper", ready ? "made" : "out", "bar: on paper, confirmed 19:32, cannot know when it is made", {
-          lines: ["1 Negroni", "2 Flat white"], ticked_at: ready ? 1 : 0,
+        part("hot-line", "screen", ready ? "done" : "open", ready ? "bumped" : "open", { left: 3 }),
+        part("cold", "screen", ready || i % 2 ? "done" : "open", ready || i % 2 ? "bumped" : "open", { left: 2 }),
+        part("bar", "paper", ready ? "made" : "out", "confirmed", {
+          clock: "19:32", lines: ["1 Negroni", "2 Flat white"], ticked_at: ready ? 1 : 0,
         }),
-        ...(held ? [part("grill", "paper", "held", "grill: HELD – call somebody")] : []),
+        ...(held ? [part("grill", "paper", "held", "held")] : []),
       ];
   return { ...o, ready, cancelled, must_ack_void: false, parts };
 }
@@ -88,11 +88,12 @@ export function marked() {
 
 // withParts gives orders a part in each state.
 export function withParts(o, i) {
-  const part = (station, kind, state, more) => ({ station, title: station, kind, state, text: station, ...more });
+  const part = (station, kind, state, told, more) => ({ station, title: station, kind, state, told, ...more });
   const parts = [
-    part("1", "screen", "open", { left: 3 }), part("2", "screen", "done"), part("3", "paper", "out"),
-    part("4", "display", "out"), part("5", "paper", "held"), part("6", "paper", "expired"), part("7", "paper", "wait"),
-    part("8", "paper", "gone"),
+    part("1", "screen", "open", "open", { left: 3 }), part("2", "screen", "done", "bumped", { clock: "19:41" }),
+    part("3", "paper", "out", "confirmed", { clock: "19:32", at: "9" }), part("4", "display", "out", "taken"),
+    part("5", "paper", "held", "held"), part("6", "paper", "expired", "expired"), part("7", "paper", "wait", "pending"),
+    part("8", "paper", "gone", "sent", { void: true, clock: "19:33" }), part("9", "paper", "made", "dark"),
   ];
   return { ...o, parts, ready: i === 1, cancelled: i === 2, must_ack_alarm: false, must_ack_void: false };
 }

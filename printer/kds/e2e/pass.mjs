@@ -27,18 +27,20 @@ export async function thePassHasARowForEachOrderAndTheReadyOnesFirst(server, bro
 
 export async function aRowSaysInAWordHowFarEachPartIs(server, browser) {
   Object.assign(server.setup, { pass: true, name: "pass", title: "Pass" });
-  const part = (station, kind, state, text, more) => ({ station, title: station, kind, state, text, ...more });
+  const part = (station, kind, state, told, more) => ({ station, title: station, kind, state, told, ...more });
   const parts = [
-    part("hot", "screen", "done", "hot ✓ 19:41", { says: true }),
-    part("cold", "screen", "open", "cold: 2 left", { says: true, left: 2 }),
-    part("bar", "paper", "out", "bar: on paper, cannot know when it is made", { lines: ["1 Negroni"] }),
-    part("grill", "paper", "held", "grill: HELD – call somebody"),
-    part("fry", "paper", "expired", "fry: expired, not printed: call somebody"),
+    part("hot", "screen", "done", "bumped", { clock: "19:41" }),
+    part("cold", "screen", "open", "open", { left: 2 }),
+    part("bar", "paper", "out", "sent", { clock: "19:42", at: "cellar", lines: ["1 Negroni"] }),
+    part("grill", "paper", "held", "failed", { why: "no paper" }),
+    part("fry", "paper", "expired", "expired"),
+    part("pastry", "paper", "gone", "confirmed", { clock: "19:43", void: true }),
   ];
   server.orders = [order(1, ["Steak"], { parts, alarms: [{ text: "NUT ALLERGY", job: 1, item: 0 }], age: 900 })];
   const page = await open(browser, server, "pass");
   const told = () => page.$$eval(".told", (l) => l.map((e) => e.textContent));
-  equal(await told(), ["HOT ✓", "COLD 2", "BAR paper ☐", "GRILL HELD", "FRY EXPIRED ☐"], "the parts");
+  const chips = ["HOT ✓", "COLD 2", "BAR paper ☐", "GRILL HELD", "FRY EXPIRED ☐", "PASTRY cancelled"];
+  equal(await told(), chips, "the parts");
   assert(/ALLERGY/.test(await row(page, "#1").innerText()), "the allergy has no mark");
   equal(await row(page, "#1").locator(".word").textContent(), "LATE", "its age");
   equal(await row(page, "#1").locator(".tick").count(), 2, "only what cannot say so itself is ticked by hand");
@@ -49,7 +51,14 @@ export async function aRowSaysInAWordHowFarEachPartIs(server, browser) {
 
   await row(page, "#1").locator(".number").click();
   await until("it is open", async () => String(await heads(page)) === "#1");
-  equal(await texts(page, ".says"), parts.map((p) => p.text), "the whole parts");
+  equal(
+    await texts(page, ".says"),
+    [
+      "hot: ✓ 19:41", "cold: 2 left", "bar: on paper, sent 19:42, at cellar", "grill: FAILED, call somebody, no paper",
+      "fry: expired, not printed, call somebody", "pastry: VOID, on paper, confirmed 19:43",
+    ],
+    "the whole parts",
+  );
   const whole = await card(page, "#1").innerText();
   assert(whole.includes("1 Negroni") && whole.includes("NUT ALLERGY"), "what the bar got, and the allergy: " + whole);
   equal(await card(page, "#1").locator(".act").textContent(), "Not ready", "the button");
@@ -64,7 +73,7 @@ export async function aRowSaysInAWordHowFarEachPartIs(server, browser) {
 
 export async function anOrderThatIsCancelledIsPutAwayFromThePassWithOnePress(server, browser) {
   Object.assign(server.setup, { pass: true, name: "pass" });
-  const parts = [{ station: "hot-line", kind: "screen", state: "gone", text: "hot line: cancelled" }];
+  const parts = [{ station: "hot-line", kind: "screen", state: "gone", told: "voided" }];
   server.orders = [order(1, [{ name: "Steak", void: true }], { parts, cancelled: true }), order(2, ["Pie"], { parts })];
   const page = await open(browser, server, "pass");
   assert(/CANCELLED/.test(await row(page, "#1").innerText()), "the row does not say so");

@@ -106,7 +106,7 @@ export class Card {
   parts() {
     const left = new Set(this.order.tickets || []);
     for (const p of this.order.parts || []) {
-      const [says, ...more] = pieces(p.text);
+      const [says, ...more] = pieces(partText(p));
       const row = el(
         "div",
         { class: "station " + p.state },
@@ -236,6 +236,16 @@ const tick = (p, more, text) =>
     data: { part: p.station },
     text,
   });
+
+// partText is what is known of a part.
+function partText(p) {
+  const texts = [
+    p.void && word("void"), word("part_" + p.told, { n: p.left || 0, time: p.clock || "" }),
+    p.at && word("at", { station: p.at }), p.state === "out" && word("cannot_know"),
+    /held|expired/.test(p.state) && word("call_somebody"), p.why,
+  ];
+  return (p.title || p.station) + ": " + texts.filter(Boolean).join(", ");
+}
 
 // partChip says in a word how far a part is.
 export function partChip(p) {
