@@ -31,11 +31,13 @@ open in a browser.`,
 			if fileOnly {
 				look = func(_ context.Context, path string) ([]string, error) { return doctor.Check(path) }
 			}
+
 			warnings, err := look(cmd.Context(), c.config)
 			// Before the stations are asked: that takes seconds, and the file is valid whatever they answer.
 			if err := c.showChecked(c.config, warnings, err); err != nil || !online {
 				return err
 			}
+
 			found, err := doctor.CheckOnline(cmd.Context(), c.config)
 			if err != nil {
 				return err
@@ -43,6 +45,7 @@ open in a browser.`,
 			return c.showFindings(found)
 		},
 	}
+
 	cmd.Flags().BoolVar(&online, "online", false, "also ask the printers, the displays and the point-of-sale API")
 	fileOnlyFlag(cmd, &fileOnly)
 	return cmd
@@ -84,6 +87,7 @@ func (c *cli) showChecked(path string, warnings []string, problem error) error {
 			return err
 		}
 	}
+
 	if problem != nil {
 		return &configError{problem}
 	}

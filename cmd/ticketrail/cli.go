@@ -55,6 +55,7 @@ func (c *cli) run(ctx context.Context, args []string) int {
 	if err == nil {
 		return exitOK
 	}
+
 	if _, ok := errors.AsType[*configError](err); ok {
 		c.printError("", err) // without a prefix: each problem begins with its line in the file
 		return exitUsage
@@ -65,6 +66,7 @@ func (c *cli) run(ctx context.Context, args []string) int {
 		fmt.Fprintf(c.err, "usage: %s\ntry: %s --help\n", cmd.UseLine(), cmd.CommandPath())
 		return exitUsage
 	}
+
 	// The daemon found the mistake that the command line could not: an unknown state, a move
 	// without a destination.
 	if e, ok := errors.AsType[*admin.Error](err); ok && e.Code == admin.BadRequest {
@@ -73,6 +75,7 @@ func (c *cli) run(ctx context.Context, args []string) int {
 	if errors.Is(err, admin.ErrUnreachable) {
 		return exitNoReply
 	}
+
 	return exitProblem
 }
 
@@ -84,6 +87,7 @@ func (c *cli) printError(prefix string, err error) {
 	if journald, _ := journal.StderrIsJournalStream(); journald && c.err == os.Stderr {
 		prefix = "<3>" + prefix
 	}
+
 	for line := range strings.Lines(err.Error()) {
 		if line = strings.TrimSpace(line); line != "" {
 			fmt.Fprintln(c.err, prefix+layout.Clean(line))
@@ -123,6 +127,7 @@ Exit codes:
   2  wrong usage or configuration
   3  the daemon is not reachable: down, or this user may not open its socket`
 	root.SilenceUsage, root.SilenceErrors = true, true
+
 	// Cobra calls it after flags and arguments were checked, each by itself. An error until its end is
 	// therefore wrong usage, without a type of its own.
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
@@ -132,6 +137,7 @@ Exit codes:
 		c.parsed, c.configGiven = true, cmd.Flags().Changed("config")
 		return nil
 	}
+
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", ".FlagUsagesWrapped 80 "))
 	root.CompletionOptions.HiddenDefaultCmd = true // the package installs its output
 
@@ -153,6 +159,7 @@ func group(name, short string, commands ...*cobra.Command) *cobra.Command {
 	if list.Name() == "list" {
 		g.Flags().AddFlagSet(list.Flags()) // the flags themselves, so list.RunE sees the given ones
 	}
+
 	g.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 && list.Name() == "list" {
 			return list.RunE(cmd, args)
@@ -163,12 +170,14 @@ func group(name, short string, commands ...*cobra.Command) *cobra.Command {
 				names = append(names, sub.Name())
 			}
 		}
+
 		if len(args) == 0 {
 			return usagef("%s needs a command: %s", cmd.CommandPath(), strings.Join(names, ", "))
 		}
 		return usagef("%s has no command %q; there is %s%s", cmd.CommandPath(), args[0], strings.Join(names, ", "),
 			config.DidYouMean(args[0], names))
 	}
+
 	return g
 }
 

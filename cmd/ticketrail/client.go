@@ -31,6 +31,7 @@ func (c *cli) client() (*admin.Client, error) {
 	if c.socket != "" {
 		return admin.NewClient(c.socket), nil
 	}
+
 	// The daemon reads its configuration from the environment too, so its commands must find the
 	// same socket.
 	s := os.Getenv(config.EnvName("admin.socket"))
@@ -41,6 +42,7 @@ func (c *cli) client() (*admin.Client, error) {
 				"look for admin.socket: %w: name another file with --config, or the socket with --socket", err)}
 		}
 	}
+
 	s = cmp.Or(s, config.Default().Admin.Socket)
 	if !filepath.IsAbs(s) { // relative paths in the configuration start at its folder
 		s = filepath.Join(filepath.Dir(c.config), s)
@@ -55,6 +57,7 @@ func socketFrom(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	var f struct{ Admin struct{ Socket string } }
 	if err := yaml.Unmarshal(b, &f); err != nil {
 		return "", fmt.Errorf("read %s: %w", path, err)
@@ -73,12 +76,14 @@ func (c *cli) asking(cmd *cobra.Command, ask question) *cobra.Command {
 		if err != nil {
 			return err
 		}
+
 		err = ask(cmd.Context(), d, args)
 		if _, is := errors.AsType[*admin.NotRunning](err); is && !c.isSetUp() {
 			return fmt.Errorf("%w; %s does not exist yet: run ticketrail init", admin.ErrUnreachable, c.config)
 		}
 		return err
 	}
+
 	return cmd
 }
 

@@ -37,16 +37,19 @@ any time.`,
 			if err != nil {
 				return err
 			}
+
 			// May never return: reading a damaged page can kill this process. The parent looks for that end.
 			err = doctor.CheckStore(path)
 			if err == nil {
 				return printLine(c.out, "%s is sound", path)
 			}
+
 			if !errors.Is(err, doctor.ErrDamaged) {
 				// The file could not be read, which proves no damage: without this line the parent
 				// process might quarantine a good database.
 				return errors.Join(err, printLine(c.out, "%s%v", doctor.UncheckedPrefix, err))
 			}
+
 			// Stdout has the line for the parent process, stderr the text for an operator who runs
 			// it by hand.
 			return errors.Join(err, printLine(c.out, doctor.DamagedLine))
@@ -69,6 +72,7 @@ with its text, so keep it as safe as the database.`,
 			if _, err := os.Lstat(path); err == nil {
 				return fmt.Errorf("%s exists and is not overwritten: name another file", path)
 			}
+
 			n, err := c.writeBackup(cmd.Context(), path)
 			if err != nil {
 				return fmt.Errorf("back up to %s: %w", path, err)
@@ -85,6 +89,7 @@ func (c *cli) writeBackup(ctx context.Context, path string) (n int64, err error)
 	if err != nil {
 		return 0, err
 	}
+
 	part, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".part-*")
 	if err != nil {
 		return 0, err
@@ -97,6 +102,7 @@ func (c *cli) writeBackup(ctx context.Context, path string) (n int64, err error)
 	if err := checkInChild(ctx, part.Name()); err != nil {
 		return 0, err
 	}
+
 	// A link, unlike a rename, replaces nothing. But a USB stick with FAT has none.
 	err = os.Link(part.Name(), path)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
@@ -105,6 +111,7 @@ func (c *cli) writeBackup(ctx context.Context, path string) (n int64, err error)
 	if err != nil {
 		return 0, err
 	}
+
 	return n, syncFolder(path)
 }
 
@@ -139,16 +146,19 @@ when the base copy was made, and what came to them since.`,
 			if err != nil {
 				return &configError{err}
 			}
+
 			from := ""
 			if len(args) > 0 {
 				from = args[0]
 			}
+
 			r, err := doctor.Restore(conf.Storage.Path, conf.Storage.CopyFolder(), from, func(path string) error {
 				return checkInChild(cmd.Context(), path)
 			})
 			if err != nil {
 				return err
 			}
+
 			err = printLine(c.out, "%s is restored: %s", conf.Storage.Path, r)
 			if r.Kept != "" {
 				err = errors.Join(err, printLine(c.out, "the database that was there is kept as %s", r.Kept))
@@ -175,6 +185,7 @@ first: ` + stopFirst,
 			if err := checkInChild(cmd.Context(), path); err != nil {
 				return err
 			}
+
 			before, after, err := doctor.Compact(path)
 			if err != nil {
 				return err
@@ -194,6 +205,7 @@ func (c *cli) databaseOr(args []string) (string, error) {
 	if err != nil {
 		return "", &configError{err}
 	}
+
 	return conf.Storage.Path, nil
 }
 

@@ -29,22 +29,26 @@ Below is the configuration that maps or silences the rest. Read it before you
 paste it: a cook does not see what is silenced.`,
 		Args: noArgs,
 	}
+
 	c.venueFlag(cmd, &venue, "only this `venue`, by name or id")
 	return query(c, cmd, func(ctx context.Context, d *admin.Client, _ []string) (admin.Fields, error) {
 		all, err := d.Fields(ctx)
 		if err != nil || venue == "" {
 			return all, err
 		}
+
 		var names []string
 		for _, v := range all.Venues {
 			names = append(names, v.Name)
 		}
+
 		all.Venues = slices.DeleteFunc(all.Venues, func(v admin.VenueFields) bool {
 			return v.Name != venue && !strings.EqualFold(v.Venue, venue)
 		})
 		if len(all.Venues) == 0 {
 			return all, usagef("no venue is called %q: use one of %s", venue, strings.Join(names, ", "))
 		}
+
 		return all, nil
 	}, c.showFields)
 }
@@ -57,10 +61,12 @@ func (c *cli) showFields(all admin.Fields) error {
 		if len(v.Fields) == 0 {
 			continue
 		}
+
 		// Unmapped fields come first; the others as they are in the body.
 		slices.SortStableFunc(v.Fields, func(a, b admin.Field) int {
 			return cmp.Compare(slices.Index(useOrder, a.Use), slices.Index(useOrder, b.Use))
 		})
+
 		t := newTable(c.out, "FIELD", "IS", "ORDERS", "EXAMPLE")
 		for _, f := range v.Fields {
 			used := func(other admin.Field) bool { return other.Path == f.Path && other.Use != plan.Noise }
@@ -76,6 +82,7 @@ func (c *cli) showFields(all admin.Fields) error {
 			return err
 		}
 	}
+
 	ordered := func(v admin.VenueFields) bool { return v.Requests > 0 }
 	if !slices.ContainsFunc(all.Venues, ordered) {
 		return write(c.out, "No order has come yet.\n")
@@ -89,12 +96,14 @@ func (c *cli) showMapping(all admin.Fields) error {
 	for _, v := range all.Venues {
 		unread = append(unread, v.Unread()...)
 	}
+
 	// The configuration is for all venues, so each path is named once.
 	slices.SortStableFunc(unread, func(a, b admin.Field) int { return cmp.Compare(a.Path, b.Path) })
 	unread = slices.CompactFunc(unread, func(a, b admin.Field) bool { return a.Path == b.Path })
 	if len(unread) == 0 {
 		return write(c.out, "Every field is mapped, silenced or noise.\n")
 	}
+
 	return write(c.out, "Paste this into the configuration, in place of ticket.fields and ticket.silence:\n\n"+
 		mapping(all, unread))
 }

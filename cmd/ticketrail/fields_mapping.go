@@ -53,6 +53,7 @@ func objectOf(path string, items map[string]bool) object {
 			return object{path[at+1:], "under its item", func(s suggestion) string { return s.item }}
 		}
 	}
+
 	if within, ok := strings.CutPrefix(path, "records."); ok {
 		return object{within, "under the header", func(s suggestion) string { return s.record }}
 	}
@@ -70,6 +71,7 @@ func (o object) suggest() (key string, many, isKnown bool) {
 			return o.key(s), s.many, true
 		}
 	}
+
 	return "", false, false
 }
 
@@ -90,14 +92,17 @@ func mapping(all admin.Fields, unread []admin.Field) string {
 			}
 		}
 	}
+
 	defaults, fields, comments := plan.DefaultFields(), maps.Clone(all.Fields), map[string]string{}
 	if fields == nil {
 		fields = map[string][]string{}
 	}
+
 	var silence, stay strings.Builder
 	for _, path := range all.Silence {
 		fmt.Fprintf(&silence, "    - %s\n", yamlText(path))
 	}
+
 	for _, f := range unread {
 		o := objectOf(f.Path, items)
 		about := fmt.Sprintf("%q, %s, prints %s", f.Example, ticket.Plural(f.Requests, "order"), o.place)
@@ -106,6 +111,7 @@ func mapping(all admin.Fields, unread []admin.Field) string {
 		if paths == nil {
 			paths = defaults[key] // a key that is configured has only its own paths
 		}
+
 		switch {
 		case key != "" && (many || comments[key] == "") && !slices.Contains(paths, o.within):
 			fields[key] = append(slices.Clip(paths), o.within)
@@ -122,6 +128,7 @@ func mapping(all admin.Fields, unread []admin.Field) string {
 	if len(fields) > 0 {
 		out.WriteString("  fields:\n")
 	}
+
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		var paths []string
 		for _, p := range fields[key] {
@@ -129,6 +136,7 @@ func mapping(all admin.Fields, unread []admin.Field) string {
 		}
 		fmt.Fprintf(&out, "%s    %s: [%s]\n", comments[key], key, strings.Join(paths, ", "))
 	}
+
 	if silence.Len() > 0 {
 		out.WriteString("  silence: # no cook sees these\n" + silence.String())
 	}
@@ -136,6 +144,7 @@ func mapping(all admin.Fields, unread []admin.Field) string {
 		out.WriteString("    # People may have written these for a cook. To silence one, move it to silence:\n")
 		out.WriteString(stay.String())
 	}
+
 	return out.String()
 }
 

@@ -44,6 +44,7 @@ also come from a file or a pipe, one on each line.`,
 			return c.setUp(cmd.Context(), &questions{c: c, flags: cmd.Flags(), in: bufio.NewScanner(c.in)})
 		},
 	}
+
 	fl := cmd.Flags()
 	fl.String("venue", "", "`name` of the venue, on tickets and in routes")
 	fl.String("venue-id", "", "the venue's `id`, as the service shows it; new invents one, to try things out")
@@ -69,14 +70,17 @@ func (c *cli) setUp(ctx context.Context, q *questions) error {
 		return usagef("%s exists already, and init replaces nothing: move it away, or name another file with --config",
 			c.config)
 	}
+
 	s := doctor.NewSetup()
 	if err := c.askSetup(ctx, q, &s); err != nil {
 		return err
 	}
+
 	secret, err := s.Write(ctx, c.config)
 	if err != nil {
 		return fmt.Errorf("nothing was set up: %w", err)
 	}
+
 	fmt.Fprintf(c.out, "\nwrote %s\n", c.config)
 
 	// The files stay whatever fails now: a printer may only be off.
@@ -87,10 +91,12 @@ func (c *cli) setUp(ctx context.Context, q *questions) error {
 			failed = append(failed, fmt.Errorf("no test message: %w; correct %s", err, c.config))
 		}
 	}
+
 	started, err := doctor.StartService(ctx, c.config)
 	if started {
 		fmt.Fprintln(c.out, "the service runs, and starts at each boot")
 	}
+
 	failed = append(failed, err)
 	for _, p := range s.Printers {
 		if q.given("no-test") {
@@ -101,6 +107,7 @@ func (c *cli) setUp(ctx context.Context, q *questions) error {
 			failed = append(failed, fmt.Errorf("no test ticket at %s: %w", p.Name, err))
 		}
 	}
+
 	return errors.Join(append(failed, c.showNext(s, secret, started))...)
 }
 
@@ -111,6 +118,7 @@ func (c *cli) firstTicket(ctx context.Context, station string, started bool) err
 		test.SetContext(ctx)
 		return test.RunE(test, []string{station})
 	}
+
 	proof, err := doctor.PrintTest(ctx, c.config, station)
 	if err == nil {
 		fmt.Fprintf(c.out, "it is %s; look at the paper\n", proof)
@@ -130,6 +138,7 @@ func (c *cli) askSetup(ctx context.Context, q *questions, s *doctor.Setup) error
 				s.VenueID = uuid.NewString()
 			}
 		}))
+
 	q.ask("timezone", "Its time zone, as Australia/Melbourne", boxZone(), take(func(a string) {
 		s.Timezone = cmp.Or(a, "?") // without one, tickets would show UTC
 	}))
@@ -142,6 +151,7 @@ func (c *cli) askSetup(ctx context.Context, q *questions, s *doctor.Setup) error
 			}
 		}
 	}))
+
 	q.ask("tell", "Who is told when something needs a person, as ntfy://ntfy.sh/TOPIC or "+
 		"smtp://USER:PASSWORD@HOST:587/?from=A@B&to=C@D; - for nobody", "-",
 		take(func(a string) { s.Tell = strings.TrimPrefix(a, "-") }))
@@ -157,6 +167,7 @@ func (c *cli) askSetup(ctx context.Context, q *questions, s *doctor.Setup) error
 			}
 			return nil
 		})
+
 	if reach == "tls" || reach == "acme" {
 		s.Listen, s.ACME = "0.0.0.0:8443", reach == "acme"
 	}
@@ -164,6 +175,7 @@ func (c *cli) askSetup(ctx context.Context, q *questions, s *doctor.Setup) error
 		q.ask("cert", "File with the certificate", "", func(a string) error { s.CertFile = a; return nil })
 		q.ask("key", "File with its key", "", take(func(a string) { s.KeyFile = a }))
 	}
+
 	q.ask("host", "Host name in the address for the service, as kitchen.example.com; - if not known yet", "-",
 		func(a string) error {
 			if strings.ContainsAny(a, "/ ") {
@@ -174,6 +186,7 @@ func (c *cli) askSetup(ctx context.Context, q *questions, s *doctor.Setup) error
 			}
 			return s.Problems(c.config)
 		})
+
 	return q.err
 }
 
@@ -189,6 +202,7 @@ func (c *cli) askPrinters(ctx context.Context, q *questions, s *doctor.Setup) {
 		}
 		return err
 	}
+
 	flags, _ := q.flags.GetStringArray("printer")
 	for _, text := range flags {
 		name, address, ok := strings.Cut(text, "=")
@@ -209,6 +223,7 @@ func (c *cli) askPrinters(ctx context.Context, q *questions, s *doctor.Setup) {
 	if which := q.flags.Lookup("printers").Value.String(); takeAll && which != "found" {
 		q.fail(usagef("--printers %q is not found; name one with --printer NAME=ADDRESS", which))
 	}
+
 	for _, p := range found {
 		if p.Program != "" {
 			continue
@@ -221,6 +236,7 @@ func (c *cli) askPrinters(ctx context.Context, q *questions, s *doctor.Setup) {
 			q.fail(add(name, p))
 			continue
 		}
+
 		what := fmt.Sprintf("Found %s (%s). Name of its station, - to leave it out", p.Address,
 			cmp.Or(strings.TrimSpace(p.Model+" "+p.State), "it answers nothing"))
 		byDefault := map[bool]string{true: "kitchen", false: "-"}[len(all) == 0 && p.Ability != "sent"]
@@ -231,6 +247,7 @@ func (c *cli) askPrinters(ctx context.Context, q *questions, s *doctor.Setup) {
 			return add(a, p)
 		})
 	}
+
 	if s.Printers = all; len(all) == 0 && takeAll {
 		q.fail(errors.New("no printer was found; is it on and in this network? name it with --printer NAME=ADDRESS"))
 	} else if len(all) == 0 {
@@ -255,18 +272,22 @@ func (c *cli) showNext(s doctor.Setup, secret string, started bool) error {
 	if strings.Contains(os.Args[0], "/") { // as it was called
 		program = os.Args[0]
 	}
+
 	start := program + " serve" + flag
 	if filepath.Dir(c.config) == "/etc/ticketrail" {
 		flag, start = "", "systemctl enable --now ticketrail"
 	}
+
 	first := "Start the daemon:\n     " + start
 	if started {
 		first = "The daemon runs. After a change of the configuration:\n     systemctl reload ticketrail"
 	}
+
 	router := ""
 	if s.CertFile != "" || s.ACME {
 		router = "\n   At the router, port 443 must lead to port 8443 of this box."
 	}
+
 	return write(c.out, strings.NewReplacer("ROUTER", router, "FIRST", first, "PROGRAM", program,
 		"VENUE", singleLine(s.VenueName),
 		"SECRETFILE", filepath.Join(filepath.Dir(c.config), "secrets/webhook"), "HOST", cmp.Or(s.Host, "HOST"),
@@ -326,6 +347,7 @@ func (q *questions) ask(flag, question, byDefault string, take func(string) erro
 	if byDefault != "" {
 		hint = " [" + byDefault + "]"
 	}
+
 	for range maxTries {
 		if q.fail(write(q.c.out, singleLine(question+hint)+": ")); q.err != nil {
 			return
@@ -334,6 +356,7 @@ func (q *questions) ask(flag, question, byDefault string, take func(string) erro
 			q.fail(usagef("no answer; answer it, or give --%s: %w", flag, cmp.Or(q.in.Err(), io.ErrUnexpectedEOF)))
 			return
 		}
+
 		err := take(cmp.Or(strings.TrimSpace(q.in.Text()), byDefault))
 		if err == nil {
 			return

@@ -28,6 +28,7 @@ nothing on paper and needs no running daemon.`,
 			if err := c.checkConfig(); err != nil {
 				return err
 			}
+
 			// Read completely by Inspect, up to receiver.max_body.
 			body := c.in
 			if args[0] != "-" {
@@ -38,6 +39,7 @@ nothing on paper and needs no running daemon.`,
 				defer f.Close()
 				body = f
 			}
+
 			fields, err := doctor.Inspect(c.config, body, venue, device, coloured(c.out), c.out)
 			if err != nil {
 				return fmt.Errorf("inspect %s: %w", args[0], err)
@@ -45,9 +47,11 @@ nothing on paper and needs no running daemon.`,
 			if err := write(c.out, "\n"); err != nil {
 				return err
 			}
+
 			return c.showMapping(fields)
 		},
 	}
+
 	c.venueFlag(cmd, &venue,
 		"`venue` that sends the request, by name or id (default: the first in the configuration)")
 	cmd.Flags().StringVar(&device, "device", "", "`id` of the device that sends the request")

@@ -48,6 +48,7 @@ what was cancelled. Any other ticket prints as it was. If another request has
 voided something of the same check since, the head of the copy says so: "VOID at
 19:40: job 13". Look at that job.`,
 	}
+
 	cmd.ValidArgsFunction = c.complete(jobIDs)
 	c.stationFlag(cmd, &o.Station, "station", "`station` that prints the copy (default: that of the ticket)")
 	reasonFlag(cmd, &o.Reason)
@@ -63,6 +64,7 @@ voided something of the same check since, the head of the copy says so: "VOID at
 			x, _ := d.Job(ctx, copied)
 			at = cmp.Or(x.Job.Station, "its station")
 		}
+
 		said := []string{fmt.Sprintf("job %d: reprint queued for %s as job %d", id, at, copied)}
 		if done.Latest != 0 {
 			said = append(said, fmt.Sprintf("it is a copy of job %d, which has replaced it", done.Latest))
@@ -83,6 +85,7 @@ the ones named, or with --from all of a station. They get new ids. A held ticket
 may have come out already, so it then prints marked REPRINT.`,
 		Example: "  ticketrail jobs move --from grill --to bar",
 	}
+
 	cmd.ValidArgsFunction = c.complete(jobIDs)
 	c.stationFlag(cmd, &from, "from", "move all tickets that wait at this `station`")
 	c.stationFlag(cmd, &to, "to", "`station` that prints them instead")
@@ -113,6 +116,7 @@ may have come out already, so it then prints marked REPRINT.`,
 		if err := printLine(c.out, "%s", said); err != nil || from == "" {
 			return err
 		}
+
 		return leftPrinting(ctx, d, from)
 	})
 }
@@ -128,6 +132,7 @@ func leftPrinting(ctx context.Context, d *admin.Client, from string) error {
 				"ticketrail printers hold %[1]s, and repeat this command when that ticket is pending", from)
 		}
 	}
+
 	return err
 }
 
@@ -139,11 +144,13 @@ func jobNumbers(ids []uint64) string {
 	if len(ids) > 1 {
 		text += "s"
 	}
+
 	for i, id := range ids {
 		if i == most {
 			return fmt.Sprintf("%s … %d", text, ids[len(ids)-1])
 		}
 		text += " " + strconv.FormatUint(id, 10)
 	}
+
 	return text
 }

@@ -27,6 +27,7 @@ func (c *cli) jobsList() *cobra.Command {
 		states                []string
 		since, request, order string
 	)
+
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "list tickets, newest first",
@@ -36,6 +37,7 @@ func (c *cli) jobsList() *cobra.Command {
   ticketrail jobs list --request 5b7c1d    (as at the foot of the ticket)`,
 		Args: noArgs,
 	}
+
 	c.stationFlag(cmd, &f.Station, "station", "only jobs of this `station`")
 	fl := cmd.Flags()
 	fl.StringSliceVar(&states, "state", nil, "only jobs in these `states`: "+strings.Join(admin.StateNames(), ", "))
@@ -52,6 +54,7 @@ func (c *cli) jobsList() *cobra.Command {
 		if _, err = parseSince(since, time.Now()); err != nil {
 			return nil, err
 		}
+
 		if f.Limit < 0 {
 			return nil, usagef("--limit %d is negative: use 0 for all jobs", f.Limit)
 		}
@@ -70,6 +73,7 @@ func (c *cli) jobsList() *cobra.Command {
 		if short {
 			f.Limit = terminalLimit
 		}
+
 		jobs, err = listJobs(ctx, d, f, request, order)
 		// On stderr: it is not a part of the list. Exactly 50 jobs cause it too, which does no harm.
 		if short && len(jobs) == terminalLimit {
@@ -87,6 +91,7 @@ func listJobs(ctx context.Context, d *admin.Client, f admin.Filter, request, ord
 	if request == "" && order == "" {
 		return d.Jobs(ctx, f)
 	}
+
 	// The daemon's limit would count jobs of other requests.
 	limit := f.Limit
 	f.Limit = 0
@@ -94,6 +99,7 @@ func listJobs(ctx context.Context, d *admin.Client, f admin.Filter, request, ord
 	if err != nil {
 		return nil, err
 	}
+
 	end, order := strings.ToLower(request), strings.ToLower(strings.TrimPrefix(order, "#"))
 	matching := []admin.Job{} // not nil: no job is [] in JSON
 	for _, j := range all {
@@ -103,6 +109,7 @@ func listJobs(ctx context.Context, d *admin.Client, f admin.Filter, request, ord
 			matching = append(matching, j)
 		}
 	}
+
 	return matching, nil
 }
 
@@ -124,6 +131,7 @@ func orderOf(j admin.Job) string {
 	if j.Number != "" {
 		parts = append(parts, ticket.NumberLabel(j.Number))
 	}
+
 	if j.Table != "" {
 		parts = append(parts, ticket.TableLabel(j.Table, ""))
 	}
@@ -137,24 +145,28 @@ func jobNote(j admin.Job) string {
 	if j.Kind != ticket.Order {
 		n = append(n, string(j.Kind))
 	}
+
 	switch {
 	case j.MadeFrom != 0 && j.Reprint:
 		n = append(n, "reprint of job "+strconv.FormatUint(j.MadeFrom, 10))
 	case j.MadeFrom != 0:
 		n = append(n, "from job "+strconv.FormatUint(j.MadeFrom, 10))
 	}
+
 	if len(j.RefusedBy) > 0 {
 		n = append(n, "refused by "+strings.Join(j.RefusedBy, ", "))
 	}
 	if j.Attempts > 1 {
 		n = append(n, strconv.Itoa(j.Attempts)+" attempts")
 	}
+
 	if j.Doubt {
 		n = append(n, "possible duplicate")
 	}
 	if j.Reason != "" {
 		n = append(n, j.Reason)
 	}
+
 	return strings.Join(n, "; ")
 }
 
@@ -171,6 +183,7 @@ func parseSince(s string, now time.Time) (time.Time, error) {
 			return now.AddDate(0, 0, -n), nil
 		}
 	}
+
 	if d, err := time.ParseDuration(s); err == nil && d >= 0 {
 		return now.Add(-d), nil
 	}
@@ -179,6 +192,7 @@ func parseSince(s string, now time.Time) (time.Time, error) {
 			return t, nil
 		}
 	}
+
 	if t, err := time.ParseInLocation("15:04", s, now.Location()); err == nil {
 		at := time.Date(now.Year(), now.Month(), now.Day(), t.Hour(), t.Minute(), 0, 0, now.Location())
 		if at.After(now) {
@@ -186,6 +200,7 @@ func parseSince(s string, now time.Time) (time.Time, error) {
 		}
 		return at, nil
 	}
+
 	return time.Time{}, usagef(
 		"--since %q is neither a duration nor a time: use 2h, 3d, 18:30, 2026-11-20 or \"2026-11-20 18:30\"", s)
 }

@@ -57,6 +57,7 @@ func (c *cli) showJob(x admin.Detail, related []admin.Job) error {
 			t.row(name, value)
 		}
 	}
+
 	t.row("job", strconv.FormatUint(j.ID, 10))
 	t.row("state", string(j.State))
 	t.row("station", j.Station)
@@ -64,6 +65,7 @@ func (c *cli) showJob(x admin.Detail, related []admin.Job) error {
 	if j.FinishedAt != nil {
 		t.row("finished", c.formatTime(*j.FinishedAt))
 	}
+
 	t.row("attempts", strconv.Itoa(j.Attempts))
 	given("note", jobNote(j))
 	given("order", orderOf(j))
@@ -96,6 +98,7 @@ func (c *cli) showTimeline(x admin.Detail) error {
 	if err != nil {
 		zone = time.UTC
 	}
+
 	t := newTable(c.out, "") // an empty line comes first
 	day := ""
 	for _, m := range x.Timeline {
@@ -106,5 +109,6 @@ func (c *cli) showTimeline(x admin.Detail) error {
 		}
 		t.row(cells...)
 	}
+
 	return t.end()
 }

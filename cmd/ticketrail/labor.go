@@ -134,6 +134,7 @@ func (r report) writeTable(w io.Writer, columns []string) error {
 		}
 		t.row(row...)
 	}
+
 	return t.end()
 }
 
@@ -148,6 +149,7 @@ func (r report) writeCSV(w io.Writer, columns []string) error {
 		}
 		_ = out.Write(row)
 	}
+
 	out.Flush()
 	if err := out.Error(); err != nil {
 		return fmt.Errorf("write output: %w", err)
@@ -172,5 +174,6 @@ func csvCell(s string) string {
 	if first != "" && strings.ContainsRune("=+-@＝＋－＠", []rune(first)[0]) {
 		return "'" + s
 	}
+
 	return s
 }

@@ -20,6 +20,7 @@ func (c *cli) laborEmployees() *cobra.Command {
 		if all == nil {
 			return report{}, err
 		}
+
 		records, rows := []json.RawMessage{}, [][]string{}
 		for _, e := range all {
 			records = append(records, e.Raw)

@@ -19,12 +19,14 @@ func (c *cli) laborPayrollPeriods() *cobra.Command {
 		"overtime_daily_double_hours", "overtime_weekly_hours", "overtime_week_start",
 		"scheduling_week_start", "updated_at",
 	}
+
 	short := "list the payroll periods of a venue and their overtime rules"
 	return c.labor("payrollperiods", short, columns, func(ctx context.Context, venue *pos.Account) (report, error) {
 		all, err := venue.PayrollPeriods(ctx)
 		if all == nil {
 			return report{}, err
 		}
+
 		records, rows := []json.RawMessage{}, [][]string{}
 		for _, p := range all {
 			records = append(records, p.Raw)
@@ -35,6 +37,7 @@ func (c *cli) laborPayrollPeriods() *cobra.Command {
 				m.OvertimeStartDay, m.SchedulingStartDay, formatUTC(p.UpdatedAt),
 			})
 		}
+
 		return report{rows, records}, err
 	})
 }

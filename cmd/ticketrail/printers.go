@@ -43,6 +43,7 @@ func (c *cli) printersResume() *cobra.Command {
 		if err != nil {
 			return "", err
 		}
+
 		held := func(s finding.Station) bool { return s.Name == name && s.Hold != nil }
 		done := name + " is resumed"
 		if !slices.ContainsFunc(before.Stations, held) {
@@ -93,12 +94,14 @@ func (c *cli) printersTest() *cobra.Command {
 result; the exit code is 1 if the ticket did not print. Tickets that were queued
 before it print first.`,
 	}
+
 	cmd.Flags().DurationVar(&wait, "wait", 10*time.Second, "how long to wait for the result; 0: do not wait")
 	return c.withStation(cmd, func(ctx context.Context, d *admin.Client, name string) (string, error) {
 		id, err := d.Test(ctx, name)
 		if err != nil {
 			return "", err
 		}
+
 		queued := fmt.Sprintf("job %d, a test ticket, is queued for %s", id, name)
 		if wait <= 0 {
 			return queued, nil
@@ -112,13 +115,16 @@ before it print first.`,
 		if j.Reason != "" {
 			reason = " (" + j.Reason + ")"
 		}
+
 		switch {
 		case err != nil:
 			return "", err
+
 		// Perhaps behind other tickets, or at a printer that does not answer: the list says which.
 		case j.State == ticket.Pending || j.State == ticket.Printing:
 			return "", fmt.Errorf("job %d is still %s after %s%s: see ticketrail printers list %s",
 				id, j.State, wait, reason, name)
+
 		// Held is not finished either: it is not known whether the test came out.
 		case j.FinishedAt == nil, j.State == ticket.Failed, j.State == ticket.Cancelled, j.State == ticket.Expired:
 			return "", fmt.Errorf("job %d is %s%s", id, j.State, reason)
@@ -140,6 +146,7 @@ func waitForOutcome(ctx context.Context, d *admin.Client, id uint64, wait time.D
 		if err != nil || x.Job.State != ticket.Pending && x.Job.State != ticket.Printing {
 			return x.Job, err
 		}
+
 		select {
 		case <-tick.C:
 		case <-over:
@@ -170,6 +177,7 @@ them for one printer. It needs no running daemon.`,
 			if !ok {
 				return usagef("%w%s", profile.Unknown(args[0]), config.DidYouMean(args[0], profile.Names()))
 			}
+
 			// In the form of printers[].override, so that a line can be copied into the
 			// configuration.
 			return c.show(p, func() error { return write(c.out, p.YAML()) })
@@ -186,5 +194,6 @@ func (c *cli) profileTable() error {
 		}
 		t.row(p.Name, strconv.Itoa(p.Columns), string(p.Cutter), dots, string(p.Buzzer), p.About)
 	}
+
 	return t.end()
 }

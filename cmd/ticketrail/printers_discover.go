@@ -35,6 +35,7 @@ daemon.`,
 			return c.show(found, func() error { return c.showFound(found) })
 		},
 	}
+
 	cmd.Flags().StringSliceVar(&networks, "network", nil,
 		"ask only this `part` of the box's networks, as 192.168.1.0/24")
 	return c.jsonFlag(cmd)
@@ -46,6 +47,7 @@ func (c *cli) discover(ctx context.Context, networks []string) ([]doctor.FoundPr
 	if err != nil {
 		return nil, usagef("%w", err)
 	}
+
 	for _, p := range d.Large {
 		fmt.Fprintf(c.err, "%s is large and is not asked: name a part of it with --network\n", p)
 	}
@@ -69,6 +71,7 @@ func (c *cli) showFound(found []doctor.FoundPrinter) error {
 		t.row(f.Address, cmp.Or(f.MAC, "-"), cmp.Or(f.Model, "-"), f.State, cmp.Or(f.Ability, "-"))
 		lines = append(lines, f.YAML(fmt.Sprintf("printer-%d", len(lines)+1)))
 	}
+
 	if len(lines) > 0 {
 		if err := t.end(); err != nil {
 			return err
@@ -77,6 +80,7 @@ func (c *cli) showFound(found []doctor.FoundPrinter) error {
 	if err := write(c.out, foreign.String()); err != nil {
 		return err
 	}
+
 	if len(lines) == 0 {
 		return errors.New("no printer answers; is it on and in this network? its self-test page shows its address: " +
 			"hold FEED while you switch it on")

@@ -34,6 +34,7 @@ PROOF is the best evidence that the station can give for a ticket:
   shown      an open page of the screen reports that it shows the ticket
   taken      the third-party kitchen display accepts the ticket`,
 	}
+
 	return c.asking(c.stationArg(c.jsonFlag(cmd)), func(ctx context.Context, d *admin.Client, args []string) error {
 		all, err := d.Stations(ctx)
 		if err == nil {
@@ -42,6 +43,7 @@ PROOF is the best evidence that the station can give for a ticket:
 		if err != nil {
 			return err
 		}
+
 		// On stderr and first: they concern the whole kitchen, and JSON on stdout stays
 		// readable by a program.
 		for _, n := range all.Notices {
@@ -54,6 +56,7 @@ PROOF is the best evidence that the station can give for a ticket:
 		if err == nil {
 			err = c.show(selected, func() error { return c.stationTable(selected, time.Now().In(c.location())) })
 		}
+
 		// Without names the exit code stays 0: a listing that worked is no failure, whatever it
 		// shows.
 		if err != nil || len(args) == 0 {
@@ -73,6 +76,7 @@ func selectStations(all []finding.Station, names []string) ([]finding.Station, e
 	for _, p := range all {
 		there = append(there, p.Name)
 	}
+
 	var selected []finding.Station
 	for _, n := range names {
 		i := slices.Index(there, n)
@@ -81,6 +85,7 @@ func selectStations(all []finding.Station, names []string) ([]finding.Station, e
 		}
 		selected = append(selected, all[i])
 	}
+
 	return selected, nil
 }
 
@@ -93,6 +98,7 @@ func notOKError(selected []finding.Station) error {
 			names = append(names, p.Name)
 		}
 	}
+
 	if len(names) == 0 {
 		return nil
 	}
@@ -128,11 +134,13 @@ func (c *cli) stationTable(all []finding.Station, now time.Time) error {
 			below.add("%s: %s", p.Name, cause(f))
 			below.add("%s: to fix: %s", p.Name, f.Do)
 		}
+
 		// Below a second the answer would be old before it is read.
 		if len(found) > 0 && p.Hold == nil && p.NextTry != nil && p.NextTry.Sub(now) >= time.Second {
 			below.add("%s: next attempt in %s", p.Name, finding.Age(p.NextTry.Sub(now)))
 		}
 	}
+
 	return write(c.out, below.String())
 }
 
@@ -146,12 +154,14 @@ func stateText(p finding.Station) string {
 	case p.Pages > 0 && (p.State == finding.Untried || p.State == finding.Up):
 		return pages(p.Pages)
 	}
+
 	// An untried printer may have been polled, and one that is up may be low on paper.
 	reported := p.State == finding.Untried || p.State == finding.Down && !p.Device.Fine ||
 		p.State == finding.Up && len(p.Device.Conditions) > 0
 	if reported {
 		return strings.ReplaceAll(p.Device.State, "_", " ")
 	}
+
 	return string(p.State)
 }
 

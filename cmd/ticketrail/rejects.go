@@ -26,6 +26,7 @@ Other content under the id of an order that was taken before (conflict), and
 what is too much for a ticket (over_limit), are listed too.`,
 		Args: noArgs,
 	}
+
 	return query(c, cmd, func(ctx context.Context, d *admin.Client, _ []string) ([]admin.Reject, error) {
 		return d.Rejects(ctx)
 	}, func(all []admin.Reject) error {
@@ -49,6 +50,7 @@ func (c *cli) rejectsShow() *cobra.Command {
 		Short:   "show a refused print request and the reason",
 		Example: "  ticketrail rejects show 3 --body > refused.json",
 	}
+
 	cmd.ValidArgsFunction = c.complete(rejectIDs)
 	return c.showEntry(cmd, func(ctx context.Context, d *admin.Client, id uint64) (entry, error) {
 		r, err := d.Reject(ctx, id)
@@ -72,6 +74,7 @@ func (c *cli) showReject(r admin.Reject) error {
 			t.row(name, value)
 		}
 	}
+
 	t.row("reject", strconv.FormatUint(r.ID, 10))
 	t.row(c.timeHead("time"), c.formatTime(r.Time))
 	given("venue", r.Venue)
@@ -82,10 +85,12 @@ func (c *cli) showReject(r admin.Reject) error {
 	if !r.Printed.IsZero() {
 		t.row("printed", c.formatTime(r.Printed))
 	}
+
 	if r.Count > 0 { // a caller that was turned away, before its body was read
 		t.row("requests", strconv.Itoa(r.Count))
 		return t.end()
 	}
+
 	if r.Truncated {
 		t.row("note", "only the beginning of the body was kept")
 	}
@@ -93,6 +98,7 @@ func (c *cli) showReject(r admin.Reject) error {
 	if err := t.end(); err != nil {
 		return err
 	}
+
 	return printBody(c.out, r.Body)
 }
 
@@ -114,6 +120,7 @@ cannot prints as text at the fallback. Only the venue must be configured; if the
 request names none, or a wrong one, say with --venue which one it is for.`,
 		Example: "  ticketrail rejects print 3\n  ticketrail rejects print 4 --venue \"Harbour Grill\"",
 	}
+
 	cmd.ValidArgsFunction = c.complete(rejectIDs)
 	cmd.Flags().BoolVar(&o.Lenient, "lenient", false, "print it whatever was wrong with it")
 	c.venueFlag(cmd, &o.Venue, "the `venue` for which it prints, by name or id (default: the one that it names)")
@@ -126,6 +133,7 @@ request names none, or a wrong one, say with --venue which one it is for.`,
 		case done.Known:
 			said = "its id was known: %s with what is new"
 		}
+
 		return fmt.Sprintf("refused request %d: "+said, id, tickets), err
 	})
 }

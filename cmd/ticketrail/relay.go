@@ -44,6 +44,7 @@ are then deleted.`
 		if _, err := c.loadRelay(); err != nil {
 			return err
 		}
+
 		every, err := watchdogEvery()
 		if err != nil {
 			return err
@@ -51,6 +52,7 @@ are then deleted.`
 		return relay.Run(cmd.Context(), relay.Options{ConfigPath: c.relayConfig(), Reload: reload, Log: c.err,
 			Shrink: shrink, WatchdogEvery: every, Notify: func(state string) { _, _ = daemon.SdNotify(false, state) }})
 	}
+
 	return cmd
 }
 
@@ -75,6 +77,7 @@ func (c *cli) askRelay(ctx context.Context, do func(*relay.Admin) error) error {
 	if err != nil {
 		return err
 	}
+
 	a, err := relay.OpenAdmin(ctx, conf)
 	if err != nil {
 		return err

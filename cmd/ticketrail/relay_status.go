@@ -34,6 +34,7 @@ person.`,
 			return cmp.Or(c.show(o, func() error { return c.showSites(o, all) }), personNeeded(o.Findings))
 		},
 	}
+
 	c.jsonFlag(cmd)
 	cmd.Flags().BoolVar(&all, "all", false, fmt.Sprintf("show all venues, not only the first %d", sitesShown))
 	return cmd
@@ -44,6 +45,7 @@ func (c *cli) showSites(o relay.Overview, all bool) error {
 	if len(findings) > sitesShown && !all {
 		findings = findings[:sitesShown]
 	}
+
 	text := findingsText(findings, coloured(c.out))
 	if n := len(o.Findings) - len(findings); n > 0 {
 		text += fmt.Sprintf("… and %d more: --all\n", n)
@@ -51,11 +53,13 @@ func (c *cli) showSites(o relay.Overview, all bool) error {
 	if err := write(c.out, text+"\n"); err != nil || len(o.Sites) == 0 {
 		return err
 	}
+
 	t := newTable(c.out, "BOX HEARD", "WAITING", "OLDEST", "LAST FETCH", "LAST REQUEST", "VENUE")
 	sites := o.Sites
 	if len(sites) > sitesShown && !all {
 		sites = sites[:sitesShown]
 	}
+
 	for _, s := range sites {
 		oldest := "-"
 		if s.Waiting > 0 {
@@ -64,6 +68,7 @@ func (c *cli) showSites(o relay.Overview, all bool) error {
 		t.row(relay.Ago(o.At, s.Heard), fmt.Sprint(s.Waiting), oldest, relay.Ago(o.At, s.LastFetch),
 			relay.Ago(o.At, s.LastRequest), s.Name)
 	}
+
 	if n := len(o.Sites) - len(sites); n > 0 {
 		t.row(fmt.Sprintf("… and %d more: --all", n))
 	}

@@ -47,10 +47,12 @@ already are left as they are, so after an error the same command goes on.`,
 			if from != "" {
 				return c.addVenues(cmd.Context(), from, cmp.Or(out, "."))
 			}
+
 			v.ID = strings.ToLower(args[0])
 			if err := checkVenue(v); err != nil {
 				return err
 			}
+
 			out = cmp.Or(out, v.ID+".token")
 			return c.askRelay(cmd.Context(), func(a *relay.Admin) error {
 				secret, err := a.Add(cmd.Context(), v, ownSecret, out)
@@ -61,6 +63,7 @@ already are left as they are, so after an error the same command goes on.`,
 			})
 		},
 	}
+
 	f := cmd.Flags()
 	f.StringVar(&v.Name, "name", "", "what people call the venue; required")
 	f.StringVar(&v.Timezone, "timezone", "", "the venue's time `zone`, as Australia/Melbourne")
@@ -82,6 +85,7 @@ func (c *cli) addVenues(ctx context.Context, from, folder string) error {
 	if err != nil {
 		return &configError{err}
 	}
+
 	var venues []store.VenueEntry
 	for _, v := range list {
 		venues = append(venues, relay.StoredVenue(v))
@@ -89,6 +93,7 @@ func (c *cli) addVenues(ctx context.Context, from, folder string) error {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
+
 	return c.askRelay(ctx, func(a *relay.Admin) error {
 		n := 0
 		err := a.AddAll(ctx, venues, folder, func(v store.VenueEntry, added bool) error {
@@ -101,6 +106,7 @@ func (c *cli) addVenues(ctx context.Context, from, folder string) error {
 		if err != nil {
 			return fmt.Errorf("%d of %d venues were added; run it again to go on: %w", n, len(venues), err)
 		}
+
 		return write(c.out, c.boxLines(a.Conf, "ID", filepath.Join(folder, "ID.token")))
 	})
 }
@@ -113,12 +119,14 @@ func checkVenue(v store.VenueEntry) error {
 	if _, err := time.LoadLocation(v.Timezone); err != nil || v.Timezone == "Local" {
 		return usagef("--timezone %q is not the name of a time zone; for example Australia/Melbourne", v.Timezone)
 	}
+
 	for _, text := range v.Hours {
 		var h config.Hours
 		if err := h.UnmarshalText([]byte(text)); err != nil {
 			return usagef("--hours: %w", err)
 		}
 	}
+
 	return nil
 }
 
@@ -132,6 +140,7 @@ func (c *cli) showAdded(conf *config.Relay, v store.VenueEntry, secret, file str
 	if secret != "" {
 		address, secretFile = strings.TrimSuffix(address, "/")+"/"+secret, ""
 	}
+
 	b.add("  %s", address)
 	if secretFile != "" {
 		b.add("  and behind that the first line of %s", secretFile)
@@ -173,6 +182,7 @@ func (c *cli) showRelayVenues(a *relay.Admin) error {
 		OwnSecret bool     `json:"own_secret"`
 		InFile    bool     `json:"in_file"`
 	}
+
 	all := []venue{}
 	t := newTable(c.out, "VENUE", "ZONE", "DEVICES", "SECRET", "FROM", "ID")
 	for _, v := range a.Venues() {
@@ -182,6 +192,7 @@ func (c *cli) showRelayVenues(a *relay.Admin) error {
 			map[bool]string{true: "own", false: "shared"}[one.OwnSecret],
 			map[bool]string{true: "file", false: "added"}[one.InFile], v.ID)
 	}
+
 	return c.show(all, t.end)
 }
 
@@ -194,6 +205,7 @@ func (c *cli) relayVenuesRenew() *cobra.Command {
 The one before ends at once, also for a box that waits: for a box that was lost
 or replaced. Orders wait until the new file is there.`,
 	}
+
 	outFlag(cmd, &out)
 	return c.changingVenue(cmd, func(ctx context.Context, a *relay.Admin, v config.Venue) error {
 		file := cmp.Or(out, v.ID+".token")

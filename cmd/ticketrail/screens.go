@@ -23,6 +23,7 @@ how many tickets are on its board; and the address to open in a browser. Below
 are the paired browsers, each with the id that "screens revoke" takes.`,
 		Args: noArgs,
 	}
+
 	return query(c, cmd, func(ctx context.Context, d *admin.Client, _ []string) (admin.Screens, error) {
 		return d.Screens(ctx)
 	}, func(all admin.Screens) error { return c.screenTables(all, time.Now()) })
@@ -52,6 +53,7 @@ func (c *cli) screenTables(all admin.Screens, now time.Time) error {
 		}
 		t.row(p.ID, shownBy(p), c.formatTime(p.Paired), seen, p.Address, p.Browser)
 	}
+
 	return t.end()
 }
 
@@ -98,6 +100,7 @@ With --manager the browser sees every screen, and its page /manage pairs further
 browsers. The page works in a browser on this computer too.`,
 		Args: oneArg,
 	}
+
 	c.stationFlag(cmd, &station, "station", "`screen` to show (optional if there is only one)")
 	cmd.Flags().BoolVar(&manager, "manager", false, "let it see every screen and pair other browsers")
 	return query(c, cmd, func(ctx context.Context, d *admin.Client, args []string) (admin.Pairing, error) {
@@ -124,6 +127,7 @@ func (c *cli) screensRevoke() *cobra.Command {
 		Short: "end a pairing: the browser loses access at once",
 		Args:  oneArg,
 	}
+
 	return query(c, cmd, func(ctx context.Context, d *admin.Client, args []string) (admin.Pairing, error) {
 		return d.Revoke(ctx, args[0])
 	}, func(p admin.Pairing) error {

@@ -40,6 +40,7 @@ connection.`,
 			defer stop()
 			// Or the program would end when whoever reads its standard output or its log has ended.
 			signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+
 			// The memory of an order is garbage a moment later. Collected half as often it costs less of the
 			// processor and more memory, which the GOMEMLIMIT of the unit bounds in a flood.
 			if os.Getenv("GOGC") == "" {
@@ -48,6 +49,7 @@ connection.`,
 			if err := c.checkConfig(); err != nil {
 				return err
 			}
+
 			o, err := c.daemonOptions(reload)
 			if err != nil {
 				return err
@@ -84,6 +86,7 @@ func hangUps(ctx context.Context) (_ context.Context, reload <-chan os.Signal, s
 			}
 		}
 	}()
+
 	return ctx, reloads, func() { signal.Stop(signals); cancel(nil) }
 }
 
@@ -113,21 +116,25 @@ func (c *cli) daemonOptions(reload <-chan os.Signal) (app.Options, error) {
 		// Without systemd there is no notification socket, which is not an error.
 		Notify: func(state string) { _, _ = daemon.SdNotify(false, state) },
 	}
+
 	exe, err := os.Executable()
 	if err != nil {
 		return app.Options{}, fmt.Errorf(
 			"find the path of this program, to check the database in a child process: %w", err)
 	}
+
 	// This program again, as the command `db check`.
 	o.CheckStore = doctor.CheckInChild(exe)
 	o.CrashOutput = func(f *os.File) error { return debug.SetCrashOutput(f, debug.CrashOptions{}) }
 	if o.WatchdogEvery, err = watchdogEvery(); err != nil {
 		return app.Options{}, err
 	}
+
 	// It removes the LISTEN_ variables, so that child processes do not take the listeners again.
 	if o.Keeper.Found, err = activation.ListenersWithNames(); err != nil {
 		return app.Options{}, fmt.Errorf("take listeners from systemd: %w", err)
 	}
+
 	o.Keeper.Send = sendToSystemd
 	if c.changeOptions != nil {
 		c.changeOptions(&o)
@@ -152,10 +159,12 @@ func sendToSystemd(state string, with net.Listener) error {
 	if name == "" {
 		return nil
 	}
+
 	if with == nil {
 		_, err := daemon.SdNotify(false, state)
 		return err
 	}
+
 	// Not connected: package net does not send rights on a datagram socket that is.
 	c, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Net: "unixgram"})
 	if err != nil {
@@ -166,11 +175,13 @@ func sendToSystemd(state string, with net.Listener) error {
 	if !ok {
 		return fmt.Errorf("a %T has no file descriptor", with)
 	}
+
 	// Not File().Fd(), which would make the listener block for both copies.
 	raw, err := l.SyscallConn()
 	if err != nil {
 		return err
 	}
+
 	ctl := raw.Control(func(fd uintptr) {
 		to := &net.UnixAddr{Name: name, Net: "unixgram"}
 		_, _, err = c.WriteMsgUnix([]byte(state), syscall.UnixRights(int(fd)), to)

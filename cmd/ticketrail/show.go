@@ -47,6 +47,7 @@ func showJSON(w io.Writer, v any) error {
 	if err := e.Encode(v); err != nil {
 		return fmt.Errorf("encode answer: %w", err)
 	}
+
 	var safe strings.Builder
 	for _, r := range b.String() {
 		if r >= 0x7f && r <= 0x9f {
@@ -55,6 +56,7 @@ func showJSON(w io.Writer, v any) error {
 			safe.WriteRune(r)
 		}
 	}
+
 	return write(w, safe.String())
 }
 
@@ -179,5 +181,6 @@ func parseIDs(args []string) (ids []uint64, err error) {
 		}
 		ids = append(ids, id)
 	}
+
 	return ids, nil
 }

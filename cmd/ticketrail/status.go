@@ -30,6 +30,7 @@ use it.`,
 		Example: "  watch ticketrail status",
 		Args:    noArgs,
 	}
+
 	return c.asking(c.jsonFlag(cmd), func(ctx context.Context, d *admin.Client, _ []string) error {
 		o, err := c.overview(ctx, d)
 		if err != nil {
@@ -83,6 +84,7 @@ func personNeeded(findings []finding.Finding) error {
 			needed = append(needed, f.Subject)
 		}
 	}
+
 	if len(needed) == 0 {
 		return nil
 	}
@@ -99,6 +101,7 @@ func cause(f finding.Finding) string {
 		}
 		text += ", since " + f.Since.Format(clock)
 	}
+
 	if f.Detail != "" {
 		text += " (" + f.Detail + ")"
 	}
@@ -116,18 +119,22 @@ func findingsText(findings []finding.Finding, colour bool) string {
 		}) {
 			level = "" // a fact about a subject that fails
 		}
+
 		t.row(level, f.Subject, cause(f))
 		if f.Do != "" {
 			t.row("", "", "to fix: "+f.Do)
 		}
+
 		for _, line := range f.Examples {
 			t.row("", "", "  "+line)
 		}
 	}
+
 	_ = t.end() // a strings.Builder takes everything
 	if !colour {
 		return b.String()
 	}
+
 	// The words stay: a colour alone says nothing to whoever cannot see it.
 	return strings.NewReplacer("\nFAIL ", "\n\x1b[1;31mFAIL\x1b[0m ", "\nWARN ", "\n\x1b[33mWARN\x1b[0m ",
 		"\nOK ", "\n\x1b[32mOK\x1b[0m ").Replace("\n" + b.String())[1:]
@@ -168,6 +175,7 @@ func (c *cli) askDaemon(ctx context.Context) []finding.Finding {
 	if err != nil {
 		return nil // the configuration, which is a finding already
 	}
+
 	o, err := c.overview(ctx, d)
 	if n, ok := errors.AsType[*admin.NotRunning](err); ok && !c.isSetUp() {
 		return []finding.Finding{{Level: finding.Fail, Subject: "daemon", Text: "this box is not set up yet",
@@ -180,5 +188,6 @@ func (c *cli) askDaemon(ctx context.Context) []finding.Finding {
 		// The text has the remedy.
 		return []finding.Finding{{Level: finding.Fail, Subject: "daemon", Text: singleLine(err.Error())}}
 	}
+
 	return o.Findings
 }

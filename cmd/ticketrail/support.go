@@ -42,12 +42,14 @@ ordered is left out.`,
 			for _, p := range parts {
 				t.row("  "+p.name, p.about)
 			}
+
 			_ = t.end() // a strings.Builder takes everything
 			list.WriteString("Secrets and what was ordered are left out.\n")
 			parts = append([]part{{name: "README.txt", text: []byte(list.String())}}, parts...)
 			if err := writeBundle(name, parts); err != nil {
 				return fmt.Errorf("write %s: %w: run it in a folder that you may write to", name, err)
 			}
+
 			return write(c.out, name+" is written, with:\n"+list.String())
 		},
 	}
@@ -59,6 +61,7 @@ func (c *cli) supportParts(ctx context.Context) []part {
 	if err == nil {
 		conf, err = config.Redacted(conf)
 	}
+
 	return []part{
 		{"status.txt", "ticketrail status", c.say(ctx, "status")},
 		{"doctor.txt", "ticketrail doctor", c.say(ctx, "doctor")},
@@ -94,6 +97,7 @@ func run(ctx context.Context, name string, args ...string) []byte {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, name, args...).CombinedOutput()
+
 	// Its output explains more than its exit code.
 	if err != nil && len(bytes.TrimSpace(out)) == 0 {
 		return orError(nil, err)
@@ -112,6 +116,7 @@ func writeBundle(name string, parts []part) (err error) {
 			os.Remove(name)
 		}
 	}()
+
 	z := gzip.NewWriter(f)
 	t := tar.NewWriter(z)
 	folder := strings.TrimSuffix(name, ".tar.gz") + "/"
@@ -124,5 +129,6 @@ func writeBundle(name string, parts []part) (err error) {
 			return err
 		}
 	}
+
 	return errors.Join(t.Close(), z.Close())
 }

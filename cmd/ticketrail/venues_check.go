@@ -32,6 +32,7 @@ service.timeout, if that is longer).`,
 			return c.showFindings(found)
 		},
 	}
+
 	c.venueFlag(cmd, &venue, "`venue` to check, by name or id (default: all)")
 	c.jsonFlag(cmd)
 	return cmd

@@ -27,6 +27,7 @@ them.`,
 			if err != nil {
 				return &configError{err}
 			}
+
 			// The keys of the configuration, so that one name means one thing.
 			type venue struct {
 				ID       string   `json:"id"`
@@ -39,6 +40,7 @@ them.`,
 				Address    string `json:"address"`
 				SecretFile string `json:"secret_file,omitempty"`
 			}
+
 			all := []venue{}
 			t := newTable(c.out, "VENUE", "ZONE", "FALLBACK", "DEVICES", "ID")
 			for _, v := range conf.Venues {
@@ -51,11 +53,13 @@ them.`,
 					secret})
 				t.row(v.Name, cmp.Or(v.Timezone, "-"), fallback, cmp.Or(strings.Join(v.Devices, ", "), "all"), v.ID)
 			}
+
 			return c.show(all, func() error {
 				if !conf.Receiver.Enabled() {
 					return cmp.Or(t.end(), write(c.out, "\nThere is no webhook: the service posts to the relay, at "+
 						"the address that ticketrail relay venues add has shown there.\n"))
 				}
+
 				t.row("")
 				t.row("VENUE", "THE SERVICE POSTS TO")
 				for _, v := range all {
@@ -64,6 +68,7 @@ them.`,
 						t.row("", "and behind that the first line of "+v.SecretFile)
 					}
 				}
+
 				return t.end()
 			})
 		},

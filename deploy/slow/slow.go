@@ -22,6 +22,7 @@ func Test(t testing.TB, needs ...string) {
 	if !All() {
 		t.Skip(skipped(t.Name(), needs))
 	}
+
 	for _, need := range needs {
 		if err := lack(need); err != nil {
 			t.Fatalf("this test needs %s (bash .ci/run installs what the tests need): %v", need, err)

@@ -145,6 +145,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 			return nil, err
 		}
 	}
+
 	a.startConfig = conf
 	a.active.Store(conf)
 	a.log = daemon.NewLogger(o.Log, conf.Log.Format, a.level)
@@ -165,6 +166,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if a.queue, err = a.store.open(ctx, o, a.registry); err != nil {
 		return nil, err
 	}
+
 	a.down.push("queue", func(ctx context.Context) error { return a.store.close(ctx, a.queue) })
 
 	// The dispatcher has no lanes yet, so nothing prints before apply.
@@ -181,6 +183,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if err != nil {
 		return nil, err
 	}
+
 	// Stopped in reverse: first the tickets in hand, then the connections and pages that they need,
 	// last the file in which their outcome is stored.
 	a.down.push("stations", a.stations.Close)
@@ -190,11 +193,13 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		a.log.With("component", "rejects"), a.registry); err != nil {
 		return nil, err
 	}
+
 	a.down.push("rejects", a.rejects.Close)
 	if a.shapes, err = receiver.OpenShapes(a.queue.KV("fields"), a.log.With("component", "fields"),
 		a.registry); err != nil {
 		return nil, err
 	}
+
 	a.down.push("fields", a.shapes.Close)
 	a.control = admin.New(admin.Options{
 		Queue: a.queue, Kick: a.stations.Kick, Rejects: a.rejects, Displays: a.stations.Displays(),
@@ -210,6 +215,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if err != nil {
 		return nil, err
 	}
+
 	for _, w := range slices.Concat(conf.Warnings, first.stations.Warnings) {
 		a.log.Warn("configuration warning", "warning", w)
 	}
@@ -217,6 +223,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if err != nil {
 		return nil, err
 	}
+
 	// Its only ways into the rest of the daemon are the queue, which stores a request, and rejects, which
 	// keeps the refused ones.
 	if a.receiver, err = receiver.New(receiver.Options{
@@ -225,6 +232,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	}); err != nil {
 		return nil, err
 	}
+
 	a.source = &relaySource{queue: a.queue, receiver: a.receiver, rejects: a.rejects, all: a.findings,
 		log: a.log, end: func() {}}
 	a.venues = venues{a.active.Load, a.service.zoneOf, a.receiver.Heard, a.clock()}
@@ -233,6 +241,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		Queue: a.queue, Registerer: a.registry, Logger: a.log.With("component", "outcomes"),
 		Orders: a.stations.Orders,
 	})
+
 	a.notifier = newNotifier(a)
 
 	if o.Metrics != nil || conf.Metrics.Listen != "" {
@@ -244,6 +253,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		monitor := daemon.Monitor(a.registry, a.log, a.notReady)
 		a.serveOn(l, "metrics", func(ctx context.Context) error { return daemon.ServeMonitor(ctx, l, monitor, a.log) })
 	}
+
 	// The database must be open: its lock decides between two daemons that start at the same moment, see
 	// [admin.Listen].
 	if conf.Admin.Socket != "" {
@@ -256,6 +266,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 				httpserver.Options{MaxConnections: maxOperators, Grace: operatorGrace})
 		})
 	}
+
 	// The webhook is last, so that no request waits at its port for a start that fails. Nothing is answered
 	// before Run: until then connections wait in the kernel.
 	l := o.Webhook
@@ -264,6 +275,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 			return nil, err
 		}
 	}
+
 	if l != nil {
 		a.webhookAt = l.Addr()
 		files := httpserver.Files{}
@@ -272,6 +284,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		if err != nil {
 			return nil, errors.Join(err, l.Close())
 		}
+
 		if a.acme = acme; acme != nil {
 			a.serve = append(a.serve, server{"acme", acme.Run})
 		}
@@ -280,6 +293,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 			return httpserver.Serve(ctx, l, a.receiver.HTTPServer(), at)
 		})
 	}
+
 	// Also without a relay or a screen: a reload may add the first one.
 	a.serve = append(a.serve, server{"source", a.source.run}, server{"notify", a.notifier.Run},
 		server{"outcomes", a.outcomes.Run}, server{"display", a.stations.ServeScreens},
@@ -292,11 +306,13 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if err := a.queue.TellStations(ctx, conf.Stations(), zone); err != nil {
 		a.log.Error("no slip says what happened to the database", "err", err) // the disk; the next start tells
 	}
+
 	// Printing starts here, even before Run: tickets from before a restart are older than any that
 	// can arrive now.
 	if err := a.apply(first); err != nil {
 		return nil, err
 	}
+
 	a.service.start()
 	a.down.push("service", a.service.close)
 	return a, nil

@@ -19,6 +19,7 @@ func classify(err error) receiver.Code {
 		return receiver.StorageFull
 	case errors.Is(err, queue.ErrClosed):
 		return receiver.ShuttingDown
+
 	// The outcome of a request that was given up may be unknown; the retry is safe either way,
 	// because its key is known if it was stored.
 	case errors.Is(err, queue.ErrBusy), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):

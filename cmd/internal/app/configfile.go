@@ -36,6 +36,7 @@ func (f *configFile) reloaded(err error) {
 	if _, ok := errors.AsType[config.Problems](err); !ok && err != nil {
 		failed, err = finding.Problem{Kind: "invalid", Text: err.Error()}, nil
 	}
+
 	f.judge(err)
 
 	f.mu.Lock()

@@ -48,10 +48,12 @@ func (c *crashes) suspect() error {
 	for n := len(starts) - 1; n > 0 && strings.Contains(starts[n], "go.etcd.io/bbolt"); n-- {
 		died++
 	}
+
 	flags := os.O_APPEND
 	if died >= maxCrashes {
 		flags = os.O_TRUNC
 	}
+
 	f, err := os.OpenFile(c.path, os.O_WRONLY|os.O_CREATE|flags, 0o600)
 	if err == nil {
 		_, _ = f.WriteString(startMark)
@@ -59,6 +61,7 @@ func (c *crashes) suspect() error {
 		_ = f.Close()
 		time.AfterFunc(crashWithin, c.over)
 	}
+
 	if died >= maxCrashes {
 		return fmt.Errorf("%w: the last %d starts died in reading it", queue.ErrDamaged, died)
 	}

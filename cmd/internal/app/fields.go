@@ -34,10 +34,12 @@ func (a *App) fieldFindings() (out []finding.Finding) {
 		if len(unread) == 0 {
 			continue
 		}
+
 		are := "fields of " + v.Name + "'s orders are not mapped"
 		if len(unread) == 1 {
 			are = "field of " + v.Name + "'s orders is not mapped"
 		}
+
 		f := finding.Finding{ID: "fields/unread/" + v.Name, Level: finding.Warn, Subject: "fields",
 			Text: fmt.Sprintf("%d %s", len(unread), are),
 			Do:   "ticketrail fields shows them, and what maps or silences them"}
@@ -50,6 +52,7 @@ func (a *App) fieldFindings() (out []finding.Finding) {
 			}
 			return b.Requests - a.Requests
 		})
+
 		for i, u := range unread {
 			if i == examplesShown {
 				f.Examples = append(f.Examples, fmt.Sprintf("and %d more", len(unread)-i))
@@ -60,6 +63,7 @@ func (a *App) fieldFindings() (out []finding.Finding) {
 		}
 		out = append(out, f)
 	}
+
 	return out
 }
 
@@ -70,12 +74,14 @@ func (a *App) forgetFields(conf *config.Config) {
 	for _, path := range conf.Ticket.Silence {
 		silent[sameNames(path)] = true
 	}
+
 	var mapped []string
 	for _, paths := range conf.Ticket.Fields {
 		for _, path := range paths {
 			mapped = append(mapped, "."+sameNames(path))
 		}
 	}
+
 	a.shapes.Forget(func(f receiver.Field) bool {
 		path := sameNames(f.Path)
 		isMapped := slices.ContainsFunc(mapped, func(end string) bool { return strings.HasSuffix(path, end) })

@@ -38,6 +38,7 @@ func (a *App) findings(ctx context.Context) ([]finding.Finding, error) {
 			out[i].Since = out[i].Since.In(f.Now.Location())
 		}
 	}
+
 	return out, nil
 }
 
@@ -47,6 +48,7 @@ func (a *App) facts() finding.Facts {
 	if zone := a.zone(); zone != nil {
 		now = now.In(zone)
 	}
+
 	f := finding.Facts{Now: now, Stations: a.stationList(), Orders: a.storage(), Database: a.database(),
 		Configuration: finding.Configuration{Refused: a.file.problems(), Restart: a.needsRestart(),
 			None: a.o.ConfigPath == ""},
@@ -111,6 +113,7 @@ func (a *App) readHistory(ctx context.Context, o *finding.Orders) error {
 	if err != nil {
 		return err
 	}
+
 	o.LastHour = len(requests)
 
 	for _, r := range a.rejects.List() {

@@ -32,6 +32,7 @@ func (a *App) runWatchdog(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
+
 		if w := a.queue.Waiting(); w > hungAfter {
 			// No notification: systemd kills the daemon after WatchdogSec. The orders it had
 			// answered with 200 are on the disk.

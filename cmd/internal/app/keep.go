@@ -28,6 +28,7 @@ func (k Keeper) listen(conf config.Receiver, log *slog.Logger) (l net.Listener, 
 	if conf.Enabled() { // names are separated by colons
 		want = "webhook-" + strings.ReplaceAll(conf.Listen, ":", "/")
 	}
+
 	for name, found := range k.Found {
 		for _, f := range found {
 			switch {
@@ -39,16 +40,19 @@ func (k Keeper) listen(conf config.Receiver, log *slog.Logger) (l net.Listener, 
 				f.Close()
 			}
 		}
+
 		if name != want {
 			k.keep("FDSTOREREMOVE=1\nFDNAME="+name, nil, log)
 		}
 	}
+
 	if l != nil || want == "" {
 		return l, nil
 	}
 	if l, err = daemon.Listen(nil, "receiver.listen", conf.Listen); err != nil {
 		return nil, err
 	}
+
 	// FDPOLL: systemd need not watch it, and would drop one that looks closed.
 	k.keep("FDSTORE=1\nFDPOLL=0\nFDNAME="+want, l, log)
 	return l, nil

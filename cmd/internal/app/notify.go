@@ -25,6 +25,7 @@ func (a *App) place() string {
 	for _, v := range a.active.Load().Venues {
 		names = append(names, v.Name)
 	}
+
 	const few = 3
 	if more := len(names) - few; more > 1 {
 		names = append(names[:few], fmt.Sprintf("%d more", more))
@@ -44,10 +45,12 @@ func (a *App) printNotice(ctx context.Context, e notify.Event) error {
 			return nil
 		}
 	}
+
 	zone, now := "", time.Now().UTC()
 	if z := a.zone(); z != nil {
 		zone = z.String()
 	}
+
 	// An order like any other for the queue: it prints in its turn and is in the history. It has no venue, so no
 	// order has the same key, and nothing to cook. The same notice again is a duplicate.
 	id := fmt.Sprintf("notice-%s-%d", e.Station, e.Since.UnixMilli())

@@ -24,6 +24,7 @@ func recordFrom(q *queue.Queue, log *slog.Logger) func(context.Context, ticket.D
 		if err != nil {
 			log.Debug("cannot read the original record; the ticket is sent without it", "job", d.Job, "err", err)
 		}
+
 		return record
 	}
 }

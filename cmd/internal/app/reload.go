@@ -32,6 +32,7 @@ func (a *App) build(conf *config.Config) (*snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	s := &snapshot{conf: conf, policy: daemon.Policy(conf, p)}
 	// This may open the port of the screens, which then stays open even if a later step fails.
 	if s.stations, err = a.stations.Build(conf); err != nil {
@@ -54,6 +55,7 @@ func (a *App) apply(s *snapshot) error {
 	a.forgetFields(s.conf)
 	a.service.use(s.conf) // before Swap, because the clock of the screens asks for the venue's time zone
 	a.level.Set(s.conf.Log.Slog())
+
 	// Before Swap, so that no listing calls a station an orphan that already prints.
 	a.queue.SetStations(s.conf.Stations())
 	// Before Swap, which begins to print: outcomes of tickets before this are not kept.
@@ -82,6 +84,7 @@ func (a *App) Reload() (ReloadResult, error) {
 	if a.o.ConfigPath == "" {
 		return ReloadResult{}, errors.New("reload: this daemon was started without a configuration file")
 	}
+
 	// systemd shows the unit as reloading until READY. It is sent after a failed reload too: the
 	// daemon runs on with the old configuration.
 	a.notify(daemon.Reloading())
@@ -98,6 +101,7 @@ func (a *App) loaded(done ReloadResult, err error) (ReloadResult, error) {
 			"err", strings.ReplaceAll(err.Error(), "\n", "; "))
 		return ReloadResult{}, err
 	}
+
 	for _, w := range done.Warnings {
 		a.log.Warn("configuration warning", "warning", w)
 	}
@@ -110,6 +114,7 @@ func (a *App) reload() (done ReloadResult, err error) {
 	if err != nil {
 		return done, err
 	}
+
 	next, err := a.build(conf)
 	if err != nil {
 		return done, err

@@ -40,6 +40,7 @@ func (a *App) Run(ctx context.Context) error {
 			}
 		})
 	}
+
 	wg.Go(func() { a.runWatchdog(serving) })
 	c := a.startConfig
 	a.log.Info("ready", "webhook", addrString(a.webhookAt), "metrics", addrString(a.metricsAt),
@@ -57,10 +58,12 @@ func (a *App) Run(ctx context.Context) error {
 		}
 		break
 	}
+
 	cause := context.Cause(serving)
 	if cause == nil {
 		cause = context.Cause(ctx)
 	}
+
 	a.log.Info("stopping", "reason", cause)
 	a.notify("STOPPING=1\nSTATUS=finishing the current tickets")
 	// Printing stops first, because a ticket may take seconds. The webhook still accepts
@@ -68,10 +71,12 @@ func (a *App) Run(ctx context.Context) error {
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()
 	stopped := a.stopPrinting(stopping)
+
 	// Ends the servers: each answers the requests that it has begun, within its own grace.
 	stop(nil)
 	wg.Wait()
 	err := errors.Join(stopped, a.down.run(stopping))
+
 	// A stop by signal is no failure: systemd would otherwise show the unit as failed after each
 	// stop.
 	if ctx.Err() == nil { // a part failed

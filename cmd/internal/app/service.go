@@ -36,6 +36,7 @@ func (s *service) use(conf *config.Config) {
 		s.names.Use(nil, nil)
 		return
 	}
+
 	zoned := map[string]bool{}
 	for _, v := range conf.Venues {
 		zoned[v.ID] = v.Timezone != ""
@@ -59,6 +60,7 @@ func (s *service) zoneOf(v config.Venue) *time.Location {
 	if name == "" {
 		name, _ = s.names.Zone(v.ID)
 	}
+
 	zone, err := time.LoadLocation(name)
 	if name == "" || err != nil {
 		return nil

@@ -39,6 +39,7 @@ func (s *settings) Change(seen string, edit setup.Edit) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	next, err := s.a.build(draft.Config)
 	if err != nil {
 		return nil, err
@@ -71,5 +72,6 @@ func (s *settings) Discover(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	return d.Run(ctx)
 }

@@ -63,6 +63,7 @@ func (s *relaySource) run(ctx context.Context) error {
 		<-session.Done()
 		end()
 	}
+
 	return nil
 }
 
@@ -108,6 +109,7 @@ func (s *relaySource) take(ctx context.Context, venue string, one source.Arrival
 	if err := s.rejects.Store(ctx, refused.Reject); err != nil {
 		return fmt.Errorf("keep a request that was refused: %w", err)
 	}
+
 	return fmt.Errorf("%w: %w", source.ErrNever, refused)
 }
 
@@ -128,6 +130,7 @@ func (s *relaySource) report() source.Report {
 		r.Problems = 1
 		return r
 	}
+
 	for _, f := range found {
 		if f.Level == finding.Fail && f.Subject != config.TopicRelay { // the relay knows that it was away
 			r.Problems++
@@ -157,6 +160,7 @@ func (s *relaySource) findings(now time.Time) []finding.Finding {
 	if one != nil { // between two configurations there is none
 		st = one.Status()
 	}
+
 	f := finding.Finding{ID: "relay/unreachable", Level: finding.Fail, Subject: config.TopicRelay,
 		Since: st.Down, Text: "no order can be fetched",
 		Do: "the relay keeps the orders; look at the internet connection and at ticketrail doctor"}
@@ -198,6 +202,7 @@ func (s *relaySource) findings(now time.Time) []finding.Finding {
 			f.Text = "connected, " + waiting + " there"
 		}
 	}
+
 	return []finding.Finding{f}
 }
 

@@ -45,6 +45,7 @@ func (s *store) open(ctx context.Context, o Options, reg *prometheus.Registry) (
 	if s.lock, err = file.Lock(s.conf.Path); err != nil {
 		return nil, openError(s.conf.Path, err)
 	}
+
 	s.crashes = newCrashes(s.conf.Path, o.CrashOutput)
 	defer func() {
 		if err != nil {
@@ -55,6 +56,7 @@ func (s *store) open(ctx context.Context, o Options, reg *prometheus.Registry) (
 	if err := s.checkFile(ctx); err != nil {
 		return nil, err
 	}
+
 	qo := queue.Options{
 		Path:             s.conf.Path,
 		DedupRetention:   s.conf.DedupRetention,
@@ -68,6 +70,7 @@ func (s *store) open(ctx context.Context, o Options, reg *prometheus.Registry) (
 		Copy:             s.conf.CopyFolder(),
 		CheckCopy:        s.check,
 	}
+
 	if qo.Clock == nil {
 		qo.Clock = doctor.WallClock{}
 	}
@@ -80,6 +83,7 @@ func (s *store) open(ctx context.Context, o Options, reg *prometheus.Registry) (
 	if err != nil {
 		return nil, openError(s.conf.Path, err)
 	}
+
 	return q, nil
 }
 
@@ -111,6 +115,7 @@ func (s *store) checkFile(ctx context.Context) error {
 	if err := errors.Join(file.Suspected(path), s.crashes.suspect()); err != nil {
 		return s.recover(ctx, err)
 	}
+
 	if s.check == nil {
 		return nil
 	}
@@ -123,6 +128,7 @@ func (s *store) checkFile(ctx context.Context) error {
 		s.log.Info("database checked", "path", path, "bytes", info.Size(),
 			"took", time.Since(began).Round(time.Millisecond))
 		return nil
+
 	// Stopped while checking. The file has not been judged, so it must not be quarantined.
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -132,6 +138,7 @@ func (s *store) checkFile(ctx context.Context) error {
 		s.log.Warn("database not checked", "path", path, "err", err)
 		return nil
 	}
+
 	return s.recover(ctx, err)
 }
 
@@ -152,6 +159,7 @@ func openError(path string, err error) error {
 	default:
 		return err
 	}
+
 	return fmt.Errorf("storage.path: %s (%w)", fix, err)
 }
 
@@ -169,6 +177,7 @@ func (s *store) recover(ctx context.Context, damage error) (err error) {
 	if err != nil {
 		return fmt.Errorf("replace the damaged database: %w", err)
 	}
+
 	s.log.Error("the database is damaged or missing: "+s.recovered.String(),
 		"path", s.conf.Path, "kept", s.recovered.Kept, "base", s.recovered.Base, "err", damage)
 	return nil
@@ -203,6 +212,7 @@ func (s *store) quarantined() (found []string) {
 	if err != nil {
 		return nil
 	}
+
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), filepath.Base(s.conf.Path)+".corrupt-") {
 			found = append(found, filepath.Join(filepath.Dir(s.conf.Path), e.Name()))

@@ -39,6 +39,7 @@ func (d *teardown) run(ctx context.Context) error {
 		}
 		d.log.Debug("stopped", "part", s.name, "took", time.Since(began))
 	}
+
 	// Run closes the App; a caller's deferred Close after it does nothing.
 	d.steps = nil
 	return errors.Join(errs...)

@@ -35,6 +35,7 @@ func heardBefore(ctx context.Context, q *queue.Queue) (map[string]time.Time, err
 			last[j.Venue] = j.ReceivedAt
 		}
 	}
+
 	return last, err
 }
 
@@ -101,5 +102,6 @@ func (v venues) silent(now time.Time) (out []finding.SilentVenue) {
 			out = append(out, finding.SilentVenue{Name: one.Name, Last: last})
 		}
 	}
+
 	return out
 }

@@ -19,6 +19,7 @@ func Listen(given net.Listener, key, address string) (net.Listener, error) {
 	if err == nil {
 		return l, nil
 	}
+
 	_, port, _ := net.SplitHostPort(address)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
@@ -31,6 +32,7 @@ func Listen(given net.Listener, key, address string) (net.Listener, error) {
 			"copy low-port.conf from the examples of the package to /etc/systemd/system/ticketrail.service.d (%w)",
 			address, key, err)
 	}
+
 	return nil, fmt.Errorf("%s: listen on %s: %w", key, address, err)
 }
 

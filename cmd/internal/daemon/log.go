@@ -21,12 +21,14 @@ func clean(at slog.Attr) slog.Attr {
 	switch at.Value.Kind() {
 	case slog.KindString:
 		at.Value = slog.StringValue(layout.Clean(at.Value.String()))
+
 	// Errors quote ids, addresses and answers of printers.
 	case slog.KindAny:
 		if err, ok := at.Value.Any().(error); ok {
 			at.Value = slog.StringValue(layout.Clean(err.Error()))
 		}
 	}
+
 	return at
 }
 
@@ -36,11 +38,13 @@ func NewLogger(w io.Writer, format string, level slog.Leveler) *slog.Logger {
 	if w == nil {
 		return slog.New(slog.DiscardHandler)
 	}
+
 	// Not JOURNAL_STREAM alone: a terminal that systemd started hands it on to every program in it.
 	toJournal := false
 	if w == os.Stderr {
 		toJournal, _ = journal.StderrIsJournalStream()
 	}
+
 	o := &slog.HandlerOptions{Level: level, ReplaceAttr: func(groups []string, at slog.Attr) slog.Attr {
 		if toJournal && at.Key == slog.TimeKey && len(groups) == 0 {
 			return slog.Attr{}
@@ -50,6 +54,7 @@ func NewLogger(w io.Writer, format string, level slog.Leveler) *slog.Logger {
 	if toJournal {
 		w = journalWriter{w}
 	}
+
 	if format == "json" {
 		return slog.New(slog.NewJSONHandler(w, o))
 	}

@@ -29,6 +29,7 @@ func NewRegistry() *prometheus.Registry {
 			ConstLabels: prometheus.Labels{"version": b.Version, "revision": b.Commit, "goversion": b.Go},
 		}, func() float64 { return 1 }),
 	)
+
 	return r
 }
 
@@ -42,6 +43,7 @@ func Monitor(reg *prometheus.Registry, log *slog.Logger, notReady func() string)
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn), Registry: nil,
 		EnableOpenMetrics: true, MaxRequestsInFlight: 4,
 	})))
+
 	// 200 as long as the process answers. It does not look at the disk: a supervisor that restarted
 	// the daemon because of a full disk would only stop the printing too.
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok\n") })
@@ -52,6 +54,7 @@ func Monitor(reg *prometheus.Registry, log *slog.Logger, notReady func() string)
 		}
 		io.WriteString(w, "ready\n")
 	})
+
 	return mux
 }
 

@@ -25,6 +25,7 @@ func Policy(conf *config.Config, p receiver.Planner) *receiver.Policy {
 		Plan: p, MaxBody: int64(c.MaxBody), Mode: c.Mode(), RespondWithin: c.RespondWithin,
 		ReportConflict: c.Conflict == "report",
 	}
+
 	out.Secrets = revealed(c.Secrets)
 	for _, v := range conf.Venues {
 		out.Venues = append(out.Venues,
@@ -77,11 +78,13 @@ func certMetrics(reg prometheus.Registerer) (loaded func(notAfter time.Time, err
 		Name: "ticketrail_receiver_certificate_not_after_timestamp_seconds",
 		Help: "When the active TLS certificate expires; 0 without TLS.",
 	})
+
 	good := f.NewGauge(prometheus.GaugeOpts{
 		Name: "ticketrail_receiver_tls_last_load_successful",
 		Help: "Whether the last load of the TLS files succeeded (1) or failed (0); 1 without TLS. With ACME, 0 " +
 			"before the first certificate.",
 	})
+
 	good.Set(1)
 	return func(notAfter time.Time, err error) {
 		if err != nil {

@@ -90,6 +90,7 @@ func RunWith(t *testing.T, setup, f func(*Daemon), stations ...string) {
 			conf.Routes = append(conf.Routes, plan.Route{When: fmt.Sprintf("item.station == %q", s), To: []string{s}})
 			d.Printers[s] = virtual.New(virtual.Options{Name: s, Columns: 48})
 		}
+
 		setup(d)
 
 		d.Start()
@@ -118,6 +119,7 @@ func (d *Daemon) Start() {
 		Config: d.Conf, Webhook: l, Log: d.T.Output(), Clock: SyncedClock{}, NoSync: true,
 		Dialer: func(p config.Printer) (transport.Dialer, error) { return d.Printers[p.Name], nil },
 	}
+
 	if d.Options != nil {
 		d.Options(&o)
 	}
@@ -141,6 +143,7 @@ func (d *Daemon) Stop() {
 	if d.App == nil {
 		return
 	}
+
 	d.client.CloseIdleConnections()
 	d.stop()
 	if err := <-d.ended; err != nil {
@@ -199,10 +202,12 @@ func (d *Daemon) Send(body string) string {
 	if !json.Valid([]byte(body)) {
 		d.T.Fatalf("the test made invalid JSON: %s", body)
 	}
+
 	req, err := http.NewRequest("POST", "http://daemon/webhooks/print", strings.NewReader(body))
 	if err != nil {
 		d.T.Fatal(err)
 	}
+
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("x-svc-venueid", strings.ToUpper(VenueID))
 	req.Header.Set("x-svc-device-id", Device)
@@ -240,6 +245,7 @@ func Word(t virtual.Ticket) string {
 	if strings.Contains(t.Text, "EXPIRED") {
 		word = "slip"
 	}
+
 	for _, m := range []struct{ mark, text string }{
 		{"!", "POSSIBLE DUPLICATE"}, {"r", "REPRINT"}, {"w", "WAS ON THE SCREEN"},
 	} {
@@ -247,12 +253,14 @@ func Word(t virtual.Ticket) string {
 			word += m.mark
 		}
 	}
+
 	if m := forStation.FindStringSubmatch(t.Text); m != nil {
 		word += "@" + m[1]
 	}
 	if m := refusedBy.FindStringSubmatch(t.Text); m != nil {
 		word += "-" + m[1]
 	}
+
 	if t.End != virtual.Cut {
 		word += "~"
 	}
@@ -267,10 +275,12 @@ func (d *Daemon) WantPrinted(station, paper string) {
 	if bad := p.Problems(); len(bad) > 0 {
 		d.T.Errorf("%s got invalid bytes: %v", station, bad)
 	}
+
 	var out []string
 	for _, t := range p.Tickets() {
 		out = append(out, Word(t))
 	}
+
 	if got := strings.Join(out, " "); got != paper {
 		d.T.Errorf("%s printed %q, want %q", station, got, paper)
 	}
@@ -283,6 +293,7 @@ func (d *Daemon) States() map[ticket.State]int {
 	if err != nil {
 		d.T.Fatal(err)
 	}
+
 	n := map[ticket.State]int{}
 	for _, j := range jobs {
 		n[j.State]++

@@ -50,6 +50,7 @@ func Certificates(conf *config.Config, why string) (out []finding.Certificate) {
 			out = append(out, c)
 		}
 	}
+
 	return out
 }
 
@@ -64,6 +65,7 @@ func certificateEnd(path string) (time.Time, error) {
 	for block != nil && block.Type != "CERTIFICATE" {
 		block, rest = pem.Decode(rest)
 	}
+
 	if block == nil {
 		return time.Time{}, errors.New("it has no certificate in PEM form")
 	}

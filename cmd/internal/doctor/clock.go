@@ -74,6 +74,7 @@ func (s *timedateService) synchronized() bool {
 			s.answer, s.asked, s.asking = answer, time.Now(), false
 		}()
 	}
+
 	return s.answer
 }
 
@@ -92,5 +93,6 @@ func (s *timedateService) ask() bool {
 		_, err = os.Stat(s.file)
 		return err == nil
 	}
+
 	return answer
 }

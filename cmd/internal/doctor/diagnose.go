@@ -38,6 +38,7 @@ func (b Box) Diagnose(ctx context.Context, path string) (out []finding.Finding) 
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) { // the service waits for a configuration
 		out = append(out, b.serviceFindings(ctx)...)
 	}
+
 	conf, warnings, err := check(path)
 	now := time.Now().In(zoneOf(conf))
 	out = append(out, finding.Clock{Synchronized: WallClock{}.Synchronized()}.Finding(now))
@@ -50,6 +51,7 @@ func (b Box) Diagnose(ctx context.Context, path string) (out []finding.Finding) 
 	for _, w := range warnings {
 		out = append(out, warn("configuration", layout.Clean(w), ""))
 	}
+
 	for _, c := range Certificates(conf, "") {
 		out = append(out, c.Finding(now))
 	}
@@ -65,6 +67,7 @@ func (b Box) serviceFindings(ctx context.Context) (out []finding.Finding) {
 	if s == nil {
 		return nil
 	}
+
 	switch {
 	case s["SubState"] == "auto-restart":
 		out = append(out, fail("service", fmt.Sprintf("it ends and is started again, %s times so far: %s",
@@ -75,16 +78,19 @@ func (b Box) serviceFindings(ctx context.Context) (out []finding.Finding) {
 		out = append(out, fail("service", "it is "+s["ActiveState"]+": orders are not taken",
 			"systemctl start ticketrail; journalctl -u ticketrail -n 50 says why it ended"))
 	}
+
 	if s["UnitFileState"] != "enabled" {
 		out = append(out, warn("service", "it does not start at boot: it is "+s["UnitFileState"],
 			"systemctl enable ticketrail"))
 	}
+
 	const packaged = "/usr/lib/systemd/system/ticketrail.service"
 	if _, err := os.Stat(filepath.Join(b.Root, packaged)); err == nil && strings.HasPrefix(s["FragmentPath"], "/etc/") {
 		out = append(out, warn("service",
 			s["FragmentPath"]+" hides the unit of the package, so upgrades do not change it",
 			"move your changes to systemctl edit ticketrail, and remove that file"))
 	}
+
 	return out
 }
 
@@ -95,11 +101,13 @@ func (b Box) secretReaders() (out []finding.Finding) {
 	if err != nil {
 		return nil // no box without it runs the service
 	}
+
 	for line := range strings.Lines(string(groups)) {
 		fields := strings.Split(strings.TrimSpace(line), ":")
 		if len(fields) != 4 || fields[0] != "ticketrail" {
 			continue
 		}
+
 		for who := range strings.SplitSeq(fields[3], ",") {
 			if who != "" && who != "ticketrail" {
 				out = append(out, warn("secrets",
@@ -108,6 +116,7 @@ func (b Box) secretReaders() (out []finding.Finding) {
 			}
 		}
 	}
+
 	return out
 }
 
@@ -135,6 +144,7 @@ func portFindings(ctx context.Context, conf *config.Config) (out []finding.Findi
 				"stop that program, or use another port"))
 		}
 	}
+
 	return out
 }
 
@@ -145,10 +155,12 @@ func listener(address string) string {
 	if err != nil {
 		return ""
 	}
+
 	proc, err := procfs.NewDefaultFS()
 	if err != nil {
 		return ""
 	}
+
 	const listening = 10 // TCP_LISTEN, include/net/tcp_states.h
 	// Their replacement, netlink, has no library that reads sockets. A kitchen's box has few of them.
 	four, _ := proc.NetTCP() //lint:ignore SA1019 see above
@@ -161,6 +173,7 @@ func listener(address string) string {
 			return holder(proc, fmt.Sprintf("socket:[%d]", s.Inode))
 		}
 	}
+
 	return ""
 }
 
@@ -173,6 +186,7 @@ func holder(proc procfs.FS, file string) (who string) {
 			who = fmt.Sprintf("%s (process %d)", layout.Clean(name), p.PID)
 		}
 	}
+
 	return who
 }
 
@@ -192,21 +206,25 @@ func (b Box) storeFindings(ctx context.Context, path string, conf *config.Config
 			out = append(out, fail("disk", fmt.Sprintf("%s is %s: a power failure loses accepted orders", folder, kind),
 				"set storage.path to a file on a local disk"))
 		}
+
 		if st.Flags&unix.ST_RDONLY != 0 {
 			out = append(out, fail("disk", folder+" is on a disk that is mounted read-only",
 				"see dmesg: the disk may fail; then mount -o remount,rw"))
 		}
 	}
+
 	info, err := os.Stat(file)
 	if err != nil {
 		return out // the daemon makes it
 	}
+
 	name := serviceUnit(ctx, boxUnit, path)["User"]
 	if who, err := credential(name); err == nil && info.Sys().(*syscall.Stat_t).Uid != who.Uid {
 		out = append(out, fail("database",
 			fmt.Sprintf("%s does not belong to %s, the service cannot open it", file, name),
 			fmt.Sprintf("chown %s: %s", name, file)))
 	}
+
 	// A running daemon has it open, and has checked it.
 	if b.CheckStore != nil && !answersAt(conf.Admin.Socket) {
 		if err := b.CheckStore(ctx, file); errors.Is(err, ErrDamaged) {
@@ -214,6 +232,7 @@ func (b Box) storeFindings(ctx context.Context, path string, conf *config.Config
 				"start the daemon: it puts the file aside and keeps what can be read; then ticketrail status"))
 		}
 	}
+
 	return out
 }
 
@@ -240,6 +259,7 @@ func (b Box) driverFindings(conf *config.Config) (out []finding.Finding) {
 				driver = name
 			}
 		}
+
 		if driver == "" {
 			continue
 		}
@@ -249,5 +269,6 @@ func (b Box) driverFindings(conf *config.Config) (out []finding.Finding) {
 					"/etc/modules-load.d/ticketrail.conf", driver)))
 		}
 	}
+
 	return out
 }

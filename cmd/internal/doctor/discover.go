@@ -52,6 +52,7 @@ func NewDiscovery(only []string) (Discovery, error) {
 	if err != nil {
 		return d, fmt.Errorf("list the addresses of this box: %w", err)
 	}
+
 	for _, a := range addrs {
 		if p, err := netip.ParsePrefix(a.String()); err == nil {
 			d.own = append(d.own, p.Addr())
@@ -85,6 +86,7 @@ func (d Discovery) Run(ctx context.Context) ([]FoundPrinter, error) {
 			return nil
 		})
 	}
+
 	for _, u := range transport.USBPrinters() {
 		asking.Go(func() error {
 			one := FoundPrinter{Address: u.Address, Model: u.Model}
@@ -95,14 +97,17 @@ func (d Discovery) Run(ctx context.Context) ([]FoundPrinter, error) {
 			return nil
 		})
 	}
+
 	_ = asking.Wait() // no error is returned above
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
+
 	addMACs(found, transport.Neighbours())
 	for i := range found {
 		found[i].Profile = profileOf(found[i].Model)
 	}
+
 	slices.SortFunc(found, func(a, b FoundPrinter) int {
 		return cmp.Or(cmp.Compare(a.Program, b.Program), cmp.Compare(a.sortKey(), b.sortKey()))
 	})
@@ -118,6 +123,7 @@ func addMACs(found []FoundPrinter, macs map[netip.Addr]string) {
 			count[found[i].MAC]++
 		}
 	}
+
 	for i := range found {
 		if count[found[i].MAC] > 1 { // a Wi-Fi repeater shows its own for all printers behind it
 			found[i].MAC = ""
@@ -141,12 +147,14 @@ func ask(ctx context.Context, at netip.AddrPort) (one FoundPrinter, ok bool) {
 	if err != nil {
 		return one, false
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, transport.AskTimeout+discoverAnswer)
 	defer cancel()
 	id, err := printer.IdentifyModel(ctx, quick{d})
 	if err != nil {
 		return one, false
 	}
+
 	one.Program, one.Model = id.Program, id.Model
 	switch {
 	case id.Printer: // only then: further questions may print on a printer that does not know them
@@ -154,6 +162,7 @@ func ask(ctx context.Context, at netip.AddrPort) (one FoundPrinter, ok bool) {
 	case id.Program == "":
 		one.State, one.Ability = printer.Silent, "sent"
 	}
+
 	return one, true
 }
 
@@ -187,6 +196,7 @@ func (f FoundPrinter) YAML(name string) string {
 	if f.MAC != "" {
 		s += fmt.Sprintf("    mac: %q # finds it again if its address changes\n", f.MAC)
 	}
+
 	if p := profileOf(f.Model); p != "" {
 		s += fmt.Sprintf("    profile: %s # it calls itself %s\n", p, f.Model)
 	} else if f.Model != "" {
@@ -207,5 +217,6 @@ func profileOf(model string) string {
 			best, length = name, len(series)
 		}
 	}
+
 	return best
 }

@@ -37,12 +37,14 @@ func CheckInstalled(ctx context.Context, path string) (warnings []string, err er
 	if err != nil {
 		return nil, err
 	}
+
 	found := UnitFindings(ctx, path, conf)
 	for _, c := range Certificates(conf, "") {
 		if f := c.Finding(time.Now()); f.Level != finding.OK && !c.None { // the daemon gets it
 			found = append(found, f)
 		}
 	}
+
 	return withFindings(warnings, found)
 }
 
@@ -56,6 +58,7 @@ func withFindings(warnings []string, findings []finding.Finding) ([]string, erro
 			warnings = append(warnings, f.Subject+": "+f.String())
 		}
 	}
+
 	return warnings, errors.Join(problems...)
 }
 
@@ -96,6 +99,7 @@ func onlineFindings(ctx context.Context, conf *config.Config) []finding.Finding 
 	if conf.Service.Enabled() {
 		asking.Go(func() { venues = venueFindings(ctx, conf.Service, nil, conf.Venues) })
 	}
+
 	stations := station.CheckOnline(ctx, conf)
 	asking.Wait()
 	return append(stations, venues...)

@@ -87,6 +87,7 @@ func findVenue(conf *config.Config, want string) (config.Venue, error) {
 			return v, nil
 		}
 	}
+
 	return config.Venue{}, noVenue(conf, want)
 }
 

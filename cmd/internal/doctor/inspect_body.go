@@ -46,6 +46,7 @@ func markBody(body []byte, leaves []plan.Leaf, colour bool) string {
 			column = max(column, n)
 		}
 	}
+
 	var out strings.Builder
 	for _, l := range m.lines {
 		out.WriteString(l.text)
@@ -58,6 +59,7 @@ func markBody(body []byte, leaves []plan.Leaf, colour bool) string {
 		}
 		out.WriteByte('\n')
 	}
+
 	return out.String()
 }
 
@@ -67,6 +69,7 @@ func (m *bodyMarker) value(indent, label, path string) error {
 	if err != nil {
 		return err
 	}
+
 	open, nested := token.(json.Delim)
 	if !nested {
 		m.lines = append(m.lines, markedLine{indent + label + scalar(token), m.mark(path)})
@@ -88,10 +91,12 @@ func (m *bodyMarker) value(indent, label, path string) error {
 		if err := m.value(indent+"  ", label, below); err != nil {
 			return err
 		}
+
 		if m.body.More() {
 			m.lines[len(m.lines)-1].text += ","
 		}
 	}
+
 	end, err := m.body.Token()
 	switch {
 	case err != nil:
@@ -101,6 +106,7 @@ func (m *bodyMarker) value(indent, label, path string) error {
 	default:
 		m.lines = append(m.lines, markedLine{text: indent + end.(json.Delim).String()})
 	}
+
 	return nil
 }
 

@@ -66,6 +66,7 @@ func (s Setup) Problems(path string) error {
 	if !ok {
 		return err
 	}
+
 	var out []error
 	for _, p := range ps {
 		out = append(out, errors.New(p.Msg))
@@ -86,6 +87,7 @@ func (s Setup) text(path string, secret bool) string {
 	if secret {
 		line("  secret_file: %s # the end of the webhook's address; only the service knows it", secretFile)
 	}
+
 	if s.ACME {
 		line("  tls: # Let's Encrypt gives the certificate; whoever sets the name accepts its terms of service")
 		line("    acme:")
@@ -93,11 +95,13 @@ func (s Setup) text(path string, secret bool) string {
 	} else if s.Host != "" {
 		line("  external_url: %s # its beginning, for ticketrail doctor", strconv.Quote("https://"+s.Host))
 	}
+
 	if s.CertFile != "" || s.KeyFile != "" {
 		line("  tls: # read again when the files change")
 		line("    cert_file: %s", strconv.Quote(s.CertFile))
 		line("    key_file: %s", strconv.Quote(s.KeyFile))
 	}
+
 	line("")
 	line("venues: # the restaurants whose orders are accepted")
 	line("  - id: %s # as the service sends it", strconv.Quote(s.VenueID))
@@ -106,6 +110,7 @@ func (s Setup) text(path string, secret bool) string {
 	if len(s.Hours) > 0 {
 		line("    hours: # when no order comes in them, somebody is told")
 	}
+
 	for _, h := range s.Hours {
 		line("      - %s", strconv.Quote(h))
 	}
@@ -114,6 +119,7 @@ func (s Setup) text(path string, secret bool) string {
 	for _, p := range s.Printers {
 		b.WriteString(p.YAML(p.Name))
 	}
+
 	line("")
 	first := strconv.Quote(s.Printers[0].Name)
 	line("routes: # tried in order for every item; the first that matches is used")
@@ -133,6 +139,7 @@ func (s Setup) text(path string, secret bool) string {
 			line("      url: %s", strconv.Quote(s.Tell))
 		}
 	}
+
 	if filepath.Dir(path) != systemFolder {
 		line("")
 		line("storage: # for a first try, everything is beside this file")
@@ -140,6 +147,7 @@ func (s Setup) text(path string, secret bool) string {
 		line("admin:")
 		line("  socket: ticketrail.sock")
 	}
+
 	return b.String()
 }
 
@@ -150,6 +158,7 @@ func (s Setup) Write(ctx context.Context, path string) (secret string, err error
 	if err != nil {
 		return "", err
 	}
+
 	var made []string // in the order of their making
 	defer func() {
 		if err != nil {
@@ -158,6 +167,7 @@ func (s Setup) Write(ctx context.Context, path string) (secret string, err error
 			}
 		}
 	}()
+
 	random := make([]byte, 24) // 192 bits
 	rand.Read(random)
 	secret = base64.RawURLEncoding.EncodeToString(random)
@@ -170,11 +180,13 @@ func (s Setup) Write(ctx context.Context, path string) (secret string, err error
 		case err != nil:
 			return "", err
 		}
+
 		made = append(made, dir)
 		if err := give(dir, group, 0o750); err != nil {
 			return "", err
 		}
 	}
+
 	beside := func(name string) string { return filepath.Join(filepath.Dir(path), name) }
 	for _, f := range []struct{ path, text string }{
 		{beside(secretFile), secret + "\n"}, {beside(tellFile), s.Tell}, {beside(ignoreFile), "*\n"},
@@ -205,6 +217,7 @@ func create(path, text string) error {
 	if err != nil {
 		return err
 	}
+
 	_, err = f.WriteString(text)
 	err = errors.Join(err, f.Sync(), f.Close())
 	if err != nil {
@@ -222,6 +235,7 @@ func serviceGroup(path string) int {
 	if err != nil {
 		return -1
 	}
+
 	id, err := strconv.Atoi(g.Gid)
 	if err != nil {
 		return -1
@@ -243,6 +257,7 @@ func (s Setup) TellTest(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
+
 	var failed []error
 	for _, to := range conf.Notify.To {
 		failed = append(failed, notify.Test(ctx, s.VenueName, to))
@@ -260,6 +275,7 @@ func StartService(ctx context.Context, path string) (started bool, err error) {
 		return false, fmt.Errorf("start the service: %w: %s; journalctl -u ticketrail -n 20 says why", err,
 			layout.Clean(string(out)))
 	}
+
 	return true, nil
 }
 

@@ -25,6 +25,7 @@ func sourceFindings(ctx context.Context, conf *config.Config) []finding.Finding 
 		return []finding.Finding{fail("relay", "no order can be fetched: "+layout.Clean(err.Error()),
 			"put the file there that ticketrail relay venues add has made for the venue")}
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, askRelay)
 	defer cancel()
 	waiting, err := source.Waiting(ctx, source.Options{URL: s.URL, Venue: s.Venue, Token: s.Token,
@@ -38,6 +39,7 @@ func sourceFindings(ctx context.Context, conf *config.Config) []finding.Finding 
 			"the box needs no way in, but must reach that address: "+
 				"look at the internet connection, the firewall, the proxy and the name")}
 	}
+
 	return []finding.Finding{fine("relay",
 		fmt.Sprintf("%s answers; orders of this box that wait there: %d", s.URL, waiting))}
 }

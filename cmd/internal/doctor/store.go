@@ -54,23 +54,28 @@ func CheckInChild(exe string) func(ctx context.Context, path string) error {
 		if err == nil {
 			return nil
 		}
+
 		// The daemon was stopped and killed the child: that is no result.
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
+
 		if _, died := errors.AsType[*exec.ExitError](err); !died {
 			return fmt.Errorf("run %s db check: %w", exe, err)
 		}
+
 		// Tested before the signs of damage: the child is alive and has explained itself.
 		if why, ok := strings.CutPrefix(strings.TrimSpace(out.String()), UncheckedPrefix); ok {
 			return fmt.Errorf("check database: %s", why)
 		}
+
 		stderr := strings.TrimSpace(errs.String())
 		first, _, _ := strings.Cut(stderr, "\n")
 		if strings.TrimSpace(out.String()) == DamagedLine || killedByDamage(cmd.ProcessState, stderr) {
 			// Without the text of the child, which may be a panic. `ticketrail db check FILE` shows it again.
 			return fmt.Errorf("check %s: %w", path, store.ErrDamaged)
 		}
+
 		return fmt.Errorf("check %s: the check did not finish: %s (%w)", path, first, err)
 	}
 }
@@ -82,6 +87,7 @@ func killedByDamage(end *os.ProcessState, stderr string) bool {
 	if w, ok := end.Sys().(syscall.WaitStatus); ok && w.Signaled() {
 		return w.Signal() == syscall.SIGBUS || w.Signal() == syscall.SIGSEGV
 	}
+
 	// The last words of a Go runtime that dies of bad memory. "fatal error" alone is not enough: it also prints that
 	// when it is out of memory.
 	for _, word := range []string{"panic: ", "unexpected fault address", "SIGBUS", "SIGSEGV", "stack overflow"} {
@@ -89,5 +95,6 @@ func killedByDamage(end *os.ProcessState, stderr string) bool {
 			return true
 		}
 	}
+
 	return false
 }

@@ -35,12 +35,14 @@ func unitSettings(ctx context.Context, unit string, names ...string) map[string]
 	if err != nil {
 		return nil
 	}
+
 	found := map[string]string{}
 	for line := range strings.Lines(string(out)) {
 		if k, v, ok := strings.Cut(strings.TrimSpace(line), "="); ok {
 			found[k] = v
 		}
 	}
+
 	if found["LoadState"] != "loaded" {
 		return nil
 	}
@@ -84,14 +86,17 @@ func readable(ctx context.Context, unit, name, path string, command ...string) [
 	if err != nil {
 		return []finding.Finding{fail(unit, err.Error(), "systemd-sysusers creates the user")}
 	}
+
 	exe, err := os.Executable()
 	if err != nil {
 		return nil // no sign of a problem of the configuration
 	}
+
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return nil
 	}
+
 	cmd := exec.CommandContext(ctx, exe, append(command, "--file-only", "--config", abs)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: who}
 	cmd.Dir = "/" // the working folder of root may be closed to the user
@@ -103,6 +108,7 @@ func readable(ctx context.Context, unit, name, path string, command ...string) [
 			fmt.Sprintf("cannot run %s, so it is not known whether it can read the files", exe),
 			"install the program at /usr/bin/ticketrail")}
 	}
+
 	var out []finding.Finding
 	for line := range strings.Lines(errs.String()) {
 		// The daemon starts without the token of its relay, so they are only a warning for check.
@@ -112,6 +118,7 @@ func readable(ctx context.Context, unit, name, path string, command ...string) [
 				fmt.Sprintf("chgrp %s FILE; chmod g+r FILE; and g+x for each folder above it", name)))
 		}
 	}
+
 	return out
 }
 
@@ -121,10 +128,12 @@ func credential(name string) (*syscall.Credential, error) {
 	if err != nil {
 		return nil, fmt.Errorf("its user %s does not exist", name)
 	}
+
 	groups, err := u.GroupIds()
 	if err != nil {
 		return nil, fmt.Errorf("groups of user %s: %w", name, err)
 	}
+
 	var c syscall.Credential
 	for i, id := range append([]string{u.Uid, u.Gid}, groups...) {
 		n, err := strconv.ParseUint(id, 10, 32)
@@ -139,6 +148,7 @@ func credential(name string) (*syscall.Credential, error) {
 			c.Groups = append(c.Groups, uint32(n))
 		}
 	}
+
 	return &c, nil
 }
 
@@ -157,10 +167,12 @@ func writable(s map[string]string, conf *config.Config) (out []finding.Finding) 
 			folders = append(folders, filepath.Join(base, strings.TrimLeft(name, "-+")))
 		}
 	}
+
 	slices.Sort(folders)
 	inside := func(path string) bool {
 		return slices.ContainsFunc(folders, func(f string) bool { return path == f || strings.HasPrefix(path, f+"/") })
 	}
+
 	check := func(key, path, byDefault string) {
 		if !inside(path) {
 			fix := "remove the key, the default is " + byDefault
@@ -171,6 +183,7 @@ func writable(s map[string]string, conf *config.Config) (out []finding.Finding) 
 				"is %s, where ticketrail.service may not write (ProtectSystem=strict)", path), fix))
 		}
 	}
+
 	check("storage.path", conf.Storage.Path, config.Default().Storage.Path)
 	check("admin.socket", conf.Admin.Socket, config.Default().Admin.Socket)
 	for i, p := range conf.Printers {
@@ -179,6 +192,7 @@ func writable(s map[string]string, conf *config.Config) (out []finding.Finding) 
 			check(fmt.Sprintf("printers[%d].address", i), path, "")
 		}
 	}
+
 	for i, l := range conf.Logs {
 		if path, ok := strings.CutPrefix(l.To, "file://"); ok {
 			check(fmt.Sprintf("logs[%d].to", i), path, "")

@@ -120,11 +120,13 @@ func askVenue(ctx context.Context, client *pos.Client, v config.Venue) (out []fi
 			out = append(out, fail(subject, layout.Clean(e.Call+": "+e.Problem), layout.Clean(e.Advice)))
 		}
 	}
+
 	api, err := client.Venue(ctx, v.ID)
 	if err != nil {
 		failed(err)
 		return out // the next calls would fail too, or read the data of another venue
 	}
+
 	n := 0
 	for _, err := range api.Employees(ctx) {
 		if n++; err != nil || n > enoughEmployees {
@@ -132,6 +134,7 @@ func askVenue(ctx context.Context, client *pos.Client, v config.Venue) (out []fi
 			break
 		}
 	}
+
 	// Payroll periods are only read for their time zone, so a venue with one in the configuration
 	// needs no access to them.
 	if v.Timezone == "" && ctx.Err() == nil {
@@ -143,6 +146,7 @@ func askVenue(ctx context.Context, client *pos.Client, v config.Venue) (out []fi
 				"set the venue's timezone in the configuration"))
 		}
 	}
+
 	if out != nil {
 		return out
 	}
@@ -151,6 +155,7 @@ func askVenue(ctx context.Context, client *pos.Client, v config.Venue) (out []fi
 	if api.Named {
 		token = "token OK and for this venue"
 	}
+
 	if api.Scopes != nil {
 		scopes = "scopes " + cmp.Or(strings.Join(api.Scopes, ", "), "none")
 	}

@@ -32,6 +32,7 @@ func webhookFindings(ctx context.Context, conf *config.Config) []finding.Finding
 	if base == "" {
 		return nil
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, webhookTimeout)
 	defer cancel()
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -43,10 +44,12 @@ func webhookFindings(ctx context.Context, conf *config.Config) []finding.Finding
 		if len(v.Secrets) > 0 {
 			secrets, of = v.Secrets, " for "+v.Name
 		}
+
 		address := base + conf.Receiver.Path
 		if len(secrets) > 0 {
 			address = strings.TrimSuffix(address, "/") + "/" + secrets[0].Reveal() // the service sends it there, too
 		}
+
 		if asked[address] {
 			continue
 		}
@@ -55,6 +58,7 @@ func webhookFindings(ctx context.Context, conf *config.Config) []finding.Finding
 		if err != nil {
 			return nil // the configuration was checked
 		}
+
 		resp, err := client.Do(req)
 		if err != nil {
 			return append(out, unreachable(base, err)) // so is every other address there
@@ -62,6 +66,7 @@ func webhookFindings(ctx context.Context, conf *config.Config) []finding.Finding
 		out = append(out, answered(base, of, resp))
 		_ = resp.Body.Close()
 	}
+
 	return out
 }
 
@@ -82,6 +87,7 @@ func WebhookAddress(conf *config.Config, v config.Venue) (address, secretFile st
 	if path != config.Default().Receiver.Path {
 		path = "/PATH" // it may be a secret too
 	}
+
 	address = cmp.Or(webhookHost(conf), "https://HOST") + path
 	if secretFile != "" {
 		address = strings.TrimSuffix(address, "/") + "/"
@@ -100,6 +106,7 @@ func unreachable(base string, err error) finding.Finding {
 		return fail("webhook", base+": the name server does not know "+dns.Name,
 			"correct receiver.external_url, or add the name to the DNS of its domain")
 	}
+
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return fail("webhook", text, "the service refuses this certificate too: the program that answers at "+base+
 			" needs one for that name")
@@ -115,6 +122,7 @@ func answered(base, of string, resp *http.Response) finding.Finding {
 			Code receiver.Code `json:"code"`
 		} `json:"error"`
 	}
+
 	_ = json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(&body) // an answer that is no JSON is not ours
 	switch body.Error.Code {
 	case receiver.MethodNotAllowed:
@@ -123,6 +131,7 @@ func answered(base, of string, resp *http.Response) finding.Finding {
 		return fail("webhook", base+" leads to ticketrail, but not to its webhook"+of,
 			"the proxy or tunnel must pass the path on as it is; two boxes at one address are also possible")
 	}
+
 	return fail("webhook", fmt.Sprintf("%s is answered by something else: HTTP %d", base, resp.StatusCode),
 		"the proxy, tunnel or router must lead it to receiver.listen")
 }

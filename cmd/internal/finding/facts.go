@@ -36,6 +36,7 @@ func Of(f Facts) []Finding {
 	for _, c := range f.Certificates {
 		out = append(out, c.Finding(f.Now))
 	}
+
 	out = append(out, f.Disk.Finding(), f.Clock.Finding(f.Now), Finding{Level: OK, Subject: "version",
 		Text: fmt.Sprintf("%s, started %s ago", f.Version, Age(f.Now.Sub(f.Started)))})
 	slices.SortStableFunc(out, WorstFirst)
@@ -123,6 +124,7 @@ func (o Orders) NotStored() (f Finding, stopped bool) {
 		f.ID, f.Text = "orders/disk_full", "no orders are accepted: the disk is full"
 		f.Do = "delete something there; waiting tickets still print, and orders are accepted again automatically"
 	}
+
 	return f, o.Stopped != nil
 }
 
@@ -136,6 +138,7 @@ func refused(all []Refusal) (out []Finding) {
 			why.id, why.words = r.Code, strings.ReplaceAll(r.Code, "_", " ")
 			why.do = "ticketrail rejects shows why; rejects print ID --lenient prints one all the same"
 		}
+
 		count[why.id]++
 		f := found[why.id]
 		if f == nil {
@@ -171,10 +174,12 @@ func (d Database) findings() (out []Finding) {
 		out = append(out, Finding{ID: "database/" + id, Level: level, Subject: "database", Text: short,
 			Detail: cmp.Or(detail, long), Do: do})
 	}
+
 	for _, one := range d.PutAside {
 		add("damaged/"+filepath.Base(one.File), Fail, "a damaged database was put aside", one.File+": "+one.Loss,
 			"ask the kitchen what is missing; to end this notice, move the file away")
 	}
+
 	if d.Unreadable != nil {
 		add("unreadable", Fail, "the history cannot be read", d.Unreadable.Error(), "see the log")
 	}
@@ -191,6 +196,7 @@ func (d Database) findings() (out []Finding) {
 		add("copy_incomplete", Warn, "its copy is not complete", fmt.Sprintf("%v, in %s", d.Copy, d.CopyFolder),
 			"look at the disk of storage.copy; orders are accepted all the same")
 	}
+
 	// A bug: a ticket was lost or counted twice. The kitchen goes on, because refusing orders would
 	// lose more.
 	if d.Unbalanced != 0 {
@@ -235,6 +241,7 @@ func (c Configuration) Findings() (out []Finding) {
 		return append(out, Finding{ID: "config/needs_restart", Level: Warn, Subject: "configuration", Text: text,
 			Detail: long, Do: "systemctl restart ticketrail"})
 	}
+
 	if len(out) == 0 && !c.None {
 		return []Finding{{Level: OK, Subject: "configuration", Text: "the file on disk is valid"}}
 	}
@@ -320,6 +327,7 @@ func (d Disk) Finding() Finding {
 		return Finding{ID: "disk/low", Level: Warn, Subject: "disk", Text: text, Detail: "at " + d.Folder,
 			Do: "delete something on the disk that df " + d.Folder + " shows; orders are refused when it is full"}
 	}
+
 	return Finding{Level: OK, Subject: "disk", Text: text, Detail: "at " + d.Folder}
 }
 
@@ -346,6 +354,7 @@ func stations(all []Station) (out []Finding) {
 			waiting += n
 			oldest = max(oldest, time.Duration(p.OldestSeconds*float64(time.Second)))
 		}
+
 		found := p.Findings()
 		if len(found) == 0 {
 			fine++

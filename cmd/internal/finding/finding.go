@@ -54,6 +54,7 @@ func (f Finding) String() string {
 	if f.Detail != "" {
 		text += " (" + f.Detail + ")"
 	}
+
 	if f.Do != "" {
 		text += ": " + f.Do
 	}
@@ -73,6 +74,7 @@ func Age(d time.Duration) string {
 	case d < 48*time.Hour:
 		return fmt.Sprintf("%dh%dm", int(d.Hours()), int(d.Minutes())%60)
 	}
+
 	return fmt.Sprintf("%dd%dh", int(d.Hours())/24, int(d.Hours())%24)
 }
 

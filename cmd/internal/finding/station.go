@@ -104,6 +104,7 @@ func Join(known []Station, queues []queue.StationState) []Station {
 		p.settle(st)
 		out = append(out, p)
 	}
+
 	return out
 }
 
@@ -120,6 +121,7 @@ func (p *Station) settle(st queue.StationState) {
 		p.State, p.Since = OnHold, new(p.Hold.Since)
 	case p.Device != nil && !p.Device.Fine: // also without a ticket: the device was polled
 		p.State, p.Since = Down, new(p.Device.Since)
+
 	// The daemon has just started, or no ticket has come.
 	case !p.Known:
 		p.State = Untried
@@ -149,6 +151,7 @@ func (p Station) Findings() (out []Finding) {
 		out = append(out, Finding{ID: "station/" + p.Name + "/" + id, Level: level, Subject: p.Name, Station: true,
 			Since: since, Text: short, Detail: cmp.Or(detail, long), Do: do})
 	}
+
 	waits := ""
 	if n := p.Pending + p.Printing; n > 0 {
 		waits = "; " + ticketsWait(n)
@@ -165,6 +168,7 @@ func (p Station) Findings() (out []Finding) {
 		add("on_hold", Fail, p.Hold.Since, "held: "+p.Hold.Reason, strings.TrimPrefix(waits, "; "),
 			"ticketrail printers resume "+shellQuote(p.Name))
 	}
+
 	if state, since := p.trouble(); state != "" {
 		text, detail := p.why(state)
 		add(state, Fail, since, text+waits, detail, p.fix())
@@ -192,6 +196,7 @@ func (p Station) Findings() (out []Finding) {
 		}
 		add(state, Warn, time.Time{}, text, "", d.Advice)
 	}
+
 	return out
 }
 
@@ -204,6 +209,7 @@ func (p Station) trouble() (state string, since time.Time) {
 	if !p.Known || p.Up {
 		return "", since
 	}
+
 	if p.Since != nil && p.Hold == nil { // else it is the time of the hold
 		since = *p.Since
 	}
@@ -217,6 +223,7 @@ func (p Station) why(state string) (text, detail string) {
 	if state == "down" {
 		text = "does not work"
 	}
+
 	if d := p.Device; d != nil {
 		if d.Error != "" { // its last report is old
 			detail = d.Error
@@ -227,6 +234,7 @@ func (p Station) why(state string) (text, detail string) {
 			detail = strings.TrimPrefix(detail+"; "+d.Moved, "; ")
 		}
 	}
+
 	return text, detail
 }
 
@@ -259,6 +267,7 @@ func (p Station) fix() string {
 	case p.Pending+p.Printing > 0:
 		return do + "; waiting tickets then follow automatically"
 	}
+
 	return do
 }
 

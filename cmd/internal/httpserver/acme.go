@@ -67,6 +67,7 @@ func NewACME(o ACMEOptions) (*ACME, error) {
 		t.TLSClientConfig = &tls.Config{RootCAs: x509.NewCertPool()}
 		t.TLSClientConfig.RootCAs.AppendCertsFromPEM(b)
 	}
+
 	a := &ACME{o: o, through: t, Certificates: &CertReloader{files: o.Files, log: o.Log, loaded: o.Loaded}}
 	if err := a.Certificates.load(); err != nil {
 		a.Certificates.lastErr = err.Error() // Run says more
@@ -100,6 +101,7 @@ func (a *ACME) Run(ctx context.Context) error {
 			}
 			a.tell(err, wait)
 		}
+
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
@@ -115,6 +117,7 @@ func (a *ACME) tell(err error, next time.Duration) {
 		a.o.Log.Info("certificate obtained", "name", a.o.Name, "server", a.o.Directory)
 		return
 	}
+
 	text := err.Error()
 	text = text[:min(len(text), maxReason)]
 	a.problem.Store(&text)
@@ -143,6 +146,7 @@ func (a *ACME) renew(ctx context.Context) error {
 	m := &autocert.Manager{Prompt: autocert.AcceptTOS, Cache: kept, HostPolicy: autocert.HostWhitelist(a.o.Name),
 		Client: &acme.Client{DirectoryURL: a.o.Directory, UserAgent: "ticketrail", RetryBackoff: backoff,
 			HTTPClient: &http.Client{Transport: attempt{ctx, a.through}, Timeout: 30 * time.Second}}}
+
 	// autocert would use up a certificate that it cannot write.
 	if err := errors.Join(kept.Put(ctx, "room", make([]byte, 64<<10)), kept.Delete(ctx, "room")); err != nil {
 		return err
@@ -156,6 +160,7 @@ func (a *ACME) renew(ctx context.Context) error {
 			CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256}})
 		ordered <- err
 	}()
+
 	select {
 	case err := <-ordered:
 		if err != nil {

@@ -92,6 +92,7 @@ func (c *CertReloader) now() *tls.Config {
 	if time.Since(c.read) < readInterval {
 		return c.current
 	}
+
 	c.read = time.Now()
 	was := c.current
 	switch err := c.load(); {
@@ -102,6 +103,7 @@ func (c *CertReloader) now() *tls.Config {
 		c.lastErr = err.Error()
 		c.log.Warn("TLS files changed but cannot be used; the previous ones stay active", "err", err)
 	}
+
 	return c.current
 }
 
@@ -116,6 +118,7 @@ func (c *CertReloader) load() error {
 			c.current = config
 		}
 	}
+
 	if c.loaded != nil {
 		c.loaded(notAfter, err)
 	}
@@ -132,6 +135,7 @@ func (f Files) load() (*tls.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load TLS certificate %s and key %s: %w", f.Cert, f.Key, err)
 	}
+
 	config := &tls.Config{
 		MinVersion:   tls.VersionTLS12,
 		Certificates: []tls.Certificate{pair},
@@ -139,11 +143,13 @@ func (f Files) load() (*tls.Config, error) {
 		// add are named here.
 		NextProtos: []string{"h2", "http/1.1"},
 	}
+
 	if f.ClientCA != "" {
 		pem, err := os.ReadFile(f.ClientCA)
 		if err != nil {
 			return nil, fmt.Errorf("load client CA: %w", err)
 		}
+
 		config.ClientCAs = x509.NewCertPool()
 		// An empty pool would refuse every client, and so every order.
 		if !config.ClientCAs.AppendCertsFromPEM(pem) {
@@ -151,6 +157,7 @@ func (f Files) load() (*tls.Config, error) {
 		}
 		config.ClientAuth = tls.RequireAndVerifyClientCert
 	}
+
 	return config, nil
 }
 

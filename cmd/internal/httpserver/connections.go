@@ -48,6 +48,7 @@ func (l *limiter) Accept() (net.Conn, error) {
 			<-l.places
 			return nil, err
 		}
+
 		if name, ok := l.join(nc.RemoteAddr().String()); ok {
 			return &conn{Conn: nc, leave: sync.OnceFunc(func() { l.leave(name) })}, nil
 		}

@@ -51,12 +51,14 @@ func Serve(ctx context.Context, l net.Listener, srv *http.Server, o Options) err
 	srv.IdleTimeout = idleTimeout
 	srv.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: maxStreams, WriteByteTimeout: writeTimeout}
 	srv.Protocols = new(http.Protocols)
+
 	// HTTP/2 only with TLS: no browser speaks it without.
 	srv.Protocols.SetHTTP1(true)
 	if o.MaxConnections > 0 {
 		limited := limit(l, o)
 		l, srv.Handler = limited, limited.learn(srv.Handler)
 	}
+
 	served := make(chan error, 1)
 	if o.Cert != nil {
 		srv.Protocols.SetHTTP2(true)
@@ -65,15 +67,18 @@ func Serve(ctx context.Context, l net.Listener, srv *http.Server, o Options) err
 	} else {
 		go func() { served <- srv.Serve(l) }()
 	}
+
 	select {
 	case err := <-served:
 		_ = srv.Close()
 		return err
 	case <-ctx.Done():
 	}
+
 	// Not derived from ctx, which has ended.
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.Grace)
 	defer cancel()
+
 	// Its error says only that the grace is over; the connections that are left are closed below.
 	_ = srv.Shutdown(grace)
 	<-served // after this no new connection reaches srv, so Close ends all of them

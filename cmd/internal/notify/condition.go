@@ -44,6 +44,7 @@ func (c conditions) update(now time.Time, found []finding.Finding, after time.Du
 			k = &condition{calm: calm}
 			c[f.ID] = k
 		}
+
 		if !k.begun && now.Sub(k.seen) > 2*calm { // else it comes and goes
 			k.since = now
 		}
@@ -130,11 +131,13 @@ func (r *recipient) news(now time.Time, all conditions, repeat time.Duration, op
 		if !k.begun || !r.wants(e) {
 			continue
 		}
+
 		worse := before.Level == finding.Warn && k.Level == finding.Fail || k.Count > before.Count
 		again := repeat > 0 && k.Level == finding.Fail && now.Sub(before.At) >= repeat && (open || !k.Station)
 		if known && !worse && !again {
 			continue
 		}
+
 		if known {
 			e.Again = before.Again + 1
 		}

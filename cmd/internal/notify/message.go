@@ -91,6 +91,7 @@ func (m *Message) headline() string {
 	if len(events) == 0 {
 		events, are = m.Ended, "are over"
 	}
+
 	first := events[0].line()
 	switch {
 	case events[0].Level == finding.OK:

@@ -157,6 +157,7 @@ func (n *Notifier) look(ctx context.Context) (sending int) {
 			n.done <- outcome{r, m, tell, send(ctx, m)}
 		}()
 	}
+
 	return sending
 }
 
@@ -167,6 +168,7 @@ func (n *Notifier) log(now time.Time) {
 		if k.Level == finding.Fail {
 			level = slog.LevelError
 		}
+
 		switch {
 		case !k.logged && k.seen.Equal(now):
 			k.logged = true
@@ -267,18 +269,21 @@ func (n *Notifier) configure(conf *config.Notify) {
 			n.o.Logger.Warn("what people were told before cannot be read: they may be told again",
 				"to", name, "err", err)
 		}
+
 		r.about, r.send = about, send
 		for id, before := range r.told {
 			if before.ID != id || !r.wants(before.Event) { // an earlier version told of topics
 				delete(r.told, id)
 			}
 		}
+
 		for _, result := range []string{"sent", "failed"} {
 			n.sent.WithLabelValues(name, result) // zero until the first, so that increase() sees it
 		}
 		n.conditions.assume(r.told)
 		next = append(next, r)
 	}
+
 	for _, to := range conf.To {
 		send, err := n.sender(to)
 		if err != nil { // [Problems] finds it before a configuration becomes active
@@ -287,6 +292,7 @@ func (n *Notifier) configure(conf *config.Notify) {
 		}
 		add(to.Name, to.About, send)
 	}
+
 	if conf.Slip {
 		add(config.SlipName, []string{config.TopicStations}, n.printSlips)
 	}

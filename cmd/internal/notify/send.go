@@ -44,6 +44,7 @@ func Problems(conf *config.Config) (out []config.Problem) {
 			out = append(out, config.Problem{Path: fmt.Sprintf("notify.to[%d].%s", i, key), Msg: err.Error()})
 		}
 	}
+
 	if o := conf.Outcomes; o.Keys.Reveal() != "" {
 		if _, err := webhook.ReadKeys(o.Keys.Reveal()); err != nil {
 			out = append(out, config.Problem{Path: "outcomes.secret_file", Msg: fmt.Sprintf("%v: %v", errSecret, err)})
@@ -79,11 +80,13 @@ func newSender(to config.Recipient) (sender, error) {
 		return nil, fmt.Errorf("does not begin with one of %s, each followed by ://%s",
 			strings.Join(known, ", "), config.DidYouMean(scheme, known))
 	}
+
 	wrong := fmt.Errorf("is not of the form %s", form)
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" {
 		return nil, wrong
 	}
+
 	switch scheme {
 	case "http", "https":
 		keys, err := webhook.ReadKeys(to.Keys.Reveal())
@@ -103,6 +106,7 @@ func newSender(to config.Recipient) (sender, error) {
 	if _, err := new(router.ServiceRouter).Locate(address); err != nil {
 		return nil, wrong
 	}
+
 	return library(address), nil
 }
 
@@ -112,6 +116,7 @@ func Test(ctx context.Context, place string, to config.Recipient) error {
 	if err != nil {
 		return err
 	}
+
 	host, _ := os.Hostname()
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
@@ -130,6 +135,7 @@ func library(address string) sender {
 		default:
 			return errors.New("the server has not answered to the last attempts")
 		}
+
 		result := make(chan error, 1)
 		go func() {
 			defer func() { <-running }()
@@ -144,6 +150,7 @@ func library(address string) sender {
 			}
 			result <- err
 		}()
+
 		select {
 		case err := <-result:
 			if err != nil {
@@ -174,6 +181,7 @@ func (m *Message) id() string {
 	if len(m.Began)+len(m.Ended) == 0 {
 		fmt.Fprintln(h, m.Host, m.At.UnixNano()) // of Test
 	}
+
 	for _, e := range append(m.Began, m.Ended...) {
 		fmt.Fprintln(h, m.Host, e.ID, e.Level, e.Since.UnixNano(), e.Again)
 	}
