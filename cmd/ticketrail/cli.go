@@ -69,7 +69,7 @@ func (c *cli) run(ctx context.Context, args []string) int {
 
 	// The daemon found the mistake that the command line could not: an unknown state, a move
 	// without a destination.
-	if e, ok := errors.AsType[*admin.Error](err); ok && e.Code == admin.BadRequest {
+	if refusal, ok := errors.AsType[*admin.Error](err); ok && refusal.Code == admin.BadRequest {
 		return exitUsage
 	}
 	if errors.Is(err, admin.ErrUnreachable) {
@@ -141,11 +141,11 @@ Exit codes:
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", ".FlagUsagesWrapped 80 "))
 	root.CompletionOptions.HiddenDefaultCmd = true // the package installs its output
 
-	f := root.PersistentFlags()
+	flags := root.PersistentFlags()
 	// The same default as in the systemd unit: on an installed box no command needs the flag.
-	f.StringVar(&c.config, "config", "/etc/ticketrail/ticketrail.yaml",
+	flags.StringVar(&c.config, "config", "/etc/ticketrail/ticketrail.yaml",
 		"configuration `file`, of relay commands "+relayConfig)
-	f.StringVar(&c.socket, "socket", "",
+	flags.StringVar(&c.socket, "socket", "",
 		"admin `socket` of the running daemon (default: admin.socket of the configuration)")
 	return root
 }
@@ -153,14 +153,14 @@ Exit codes:
 // group is a command with others below it. Alone it does nothing, except that `ticketrail jobs` is
 // `ticketrail jobs list`: an operator who does not know the others sees the tickets.
 func group(name, short string, commands ...*cobra.Command) *cobra.Command {
-	g := &cobra.Command{Use: name, Short: short, Args: cobra.ArbitraryArgs}
-	g.AddCommand(commands...)
+	parent := &cobra.Command{Use: name, Short: short, Args: cobra.ArbitraryArgs}
+	parent.AddCommand(commands...)
 	list := commands[0]
 	if list.Name() == "list" {
-		g.Flags().AddFlagSet(list.Flags()) // the flags themselves, so list.RunE sees the given ones
+		parent.Flags().AddFlagSet(list.Flags()) // the flags themselves, so list.RunE sees the given ones
 	}
 
-	g.RunE = func(cmd *cobra.Command, args []string) error {
+	parent.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 && list.Name() == "list" {
 			return list.RunE(cmd, args)
 		}
@@ -178,7 +178,7 @@ func group(name, short string, commands ...*cobra.Command) *cobra.Command {
 			config.DidYouMean(args[0], names))
 	}
 
-	return g
+	return parent
 }
 
 // noArgs, oneArg, someArgs and atMostOneArg check the number of arguments.

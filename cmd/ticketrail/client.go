@@ -34,32 +34,32 @@ func (c *cli) client() (*admin.Client, error) {
 
 	// The daemon reads its configuration from the environment too, so its commands must find the
 	// same socket.
-	s := os.Getenv(config.EnvName("admin.socket"))
-	if s == "" {
+	socket := os.Getenv(config.EnvName("admin.socket"))
+	if socket == "" {
 		var err error
-		if s, err = socketFrom(c.config); err != nil && c.configGiven {
+		if socket, err = socketFrom(c.config); err != nil && c.configGiven {
 			return nil, &configError{fmt.Errorf(
 				"look for admin.socket: %w: name another file with --config, or the socket with --socket", err)}
 		}
 	}
 
-	s = cmp.Or(s, config.Default().Admin.Socket)
-	if !filepath.IsAbs(s) { // relative paths in the configuration start at its folder
-		s = filepath.Join(filepath.Dir(c.config), s)
+	socket = cmp.Or(socket, config.Default().Admin.Socket)
+	if !filepath.IsAbs(socket) { // relative paths in the configuration start at its folder
+		socket = filepath.Join(filepath.Dir(c.config), socket)
 	}
-	return admin.NewClient(s), nil
+	return admin.NewClient(socket), nil
 }
 
 // socketFrom reads one key with the YAML package and not with config.Load, which would refuse a
 // file with any mistake in it.
 func socketFrom(path string) (string, error) {
-	b, err := os.ReadFile(path)
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return "", err
 	}
 
 	var f struct{ Admin struct{ Socket string } }
-	if err := yaml.Unmarshal(b, &f); err != nil {
+	if err := yaml.Unmarshal(text, &f); err != nil {
 		return "", fmt.Errorf("read %s: %w", path, err)
 	}
 	return f.Admin.Socket, nil
@@ -72,12 +72,12 @@ type question func(ctx context.Context, d *admin.Client, args []string) error
 // asking makes cmd ask the running daemon.
 func (c *cli) asking(cmd *cobra.Command, ask question) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		d, err := c.client()
+		daemon, err := c.client()
 		if err != nil {
 			return err
 		}
 
-		err = ask(cmd.Context(), d, args)
+		err = ask(cmd.Context(), daemon, args)
 		if _, is := errors.AsType[*admin.NotRunning](err); is && !c.isSetUp() {
 			return fmt.Errorf("%w; %s does not exist yet: run ticketrail init", admin.ErrUnreachable, c.config)
 		}
@@ -104,15 +104,15 @@ func query[T any](c *cli, cmd *cobra.Command,
 	ask func(ctx context.Context, d *admin.Client, args []string) (T, error), show func(T) error,
 ) *cobra.Command {
 	return c.asking(c.jsonFlag(cmd), func(ctx context.Context, d *admin.Client, args []string) error {
-		v, err := ask(ctx, d, args)
+		answer, err := ask(ctx, d, args)
 		if err != nil {
 			return err
 		}
-		return c.show(v, func() error {
+		return c.show(answer, func() error {
 			if err := c.findZone(ctx, d); err != nil {
 				return err
 			}
-			return show(v)
+			return show(answer)
 		})
 	})
 }
@@ -168,20 +168,20 @@ func (c *cli) showEntry(
 		if err != nil {
 			return err
 		}
-		x, err := get(ctx, d, ids[0])
+		found, err := get(ctx, d, ids[0])
 		switch {
 		case err != nil:
 			return err
-		case body && len(x.body) == 0:
+		case body && len(found.body) == 0:
 			return fmt.Errorf("%d has no request body", ids[0])
 		case body:
-			return writeBody(c.out, x.body)
+			return writeBody(c.out, found.body)
 		}
-		return c.show(x.json, func() error {
+		return c.show(found.json, func() error {
 			if err := c.findZone(ctx, d); err != nil {
 				return err
 			}
-			return x.text()
+			return found.text()
 		})
 	})
 }
@@ -202,11 +202,11 @@ func (c *cli) stationFlag(cmd *cobra.Command, station *string, name, usage strin
 // configuration. If it does not answer, nothing is completed.
 func (c *cli) complete(names func(context.Context, *admin.Client) []cobra.Completion) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		d, err := c.client()
+		daemon, err := c.client()
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return names(cmd.Context(), d), cobra.ShellCompDirectiveNoFileComp
+		return names(cmd.Context(), daemon), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 

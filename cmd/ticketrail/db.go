@@ -73,11 +73,11 @@ with its text, so keep it as safe as the database.`,
 				return fmt.Errorf("%s exists and is not overwritten: name another file", path)
 			}
 
-			n, err := c.writeBackup(cmd.Context(), path)
+			size, err := c.writeBackup(cmd.Context(), path)
 			if err != nil {
 				return fmt.Errorf("back up to %s: %w", path, err)
 			}
-			return printLine(c.out, "%s is written and checked: %d kB", path, (n+1023)>>10)
+			return printLine(c.out, "%s is written and checked: %d kB", path, (size+1023)>>10)
 		},
 	}
 }
@@ -85,7 +85,7 @@ with its text, so keep it as safe as the database.`,
 // writeBackup gives the file its name only when it is complete and checked: half a backup must not look
 // like one. A crash leaves FILE.part-*.
 func (c *cli) writeBackup(ctx context.Context, path string) (n int64, err error) {
-	d, err := c.client()
+	daemon, err := c.client()
 	if err != nil {
 		return 0, err
 	}
@@ -95,7 +95,7 @@ func (c *cli) writeBackup(ctx context.Context, path string) (n int64, err error)
 		return 0, err
 	}
 	defer os.Remove(part.Name())
-	n, err = d.Backup(ctx, part)
+	n, err = daemon.Backup(ctx, part)
 	if err := errors.Join(err, part.Sync(), part.Close()); err != nil {
 		return 0, err
 	}
@@ -152,16 +152,15 @@ when the base copy was made, and what came to them since.`,
 				from = args[0]
 			}
 
-			r, err := doctor.Restore(conf.Storage.Path, conf.Storage.CopyFolder(), from, func(path string) error {
-				return checkInChild(cmd.Context(), path)
-			})
+			check := func(path string) error { return checkInChild(cmd.Context(), path) }
+			restored, err := doctor.Restore(conf.Storage.Path, conf.Storage.CopyFolder(), from, check)
 			if err != nil {
 				return err
 			}
 
-			err = printLine(c.out, "%s is restored: %s", conf.Storage.Path, r)
-			if r.Kept != "" {
-				err = errors.Join(err, printLine(c.out, "the database that was there is kept as %s", r.Kept))
+			err = printLine(c.out, "%s is restored: %s", conf.Storage.Path, restored)
+			if restored.Kept != "" {
+				err = errors.Join(err, printLine(c.out, "the database that was there is kept as %s", restored.Kept))
 			}
 			return errors.Join(err, printLine(c.out, "to start again: %s", startAgain))
 		},

@@ -67,15 +67,15 @@ func (c *cli) showFields(all admin.Fields) error {
 			return cmp.Compare(slices.Index(useOrder, a.Use), slices.Index(useOrder, b.Use))
 		})
 
-		t := newTable(c.out, "FIELD", "IS", "ORDERS", "EXAMPLE")
+		rows := newTable(c.out, "FIELD", "IS", "ORDERS", "EXAMPLE")
 		for _, f := range v.Fields {
 			used := func(other admin.Field) bool { return other.Path == f.Path && other.Use != plan.Noise }
 			if f.Use == plan.Noise && slices.ContainsFunc(v.Fields, used) {
 				continue // such as one that is sometimes empty
 			}
-			t.row(f.Path, becomes(f), strconv.Itoa(f.Requests), f.Example)
+			rows.row(f.Path, becomes(f), strconv.Itoa(f.Requests), f.Example)
 		}
-		if err := t.end(); err != nil {
+		if err := rows.end(); err != nil {
 			return err
 		}
 		if err := write(c.out, "\n"); err != nil {

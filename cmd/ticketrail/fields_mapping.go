@@ -104,17 +104,17 @@ func mapping(all admin.Fields, unread []admin.Field) string {
 	}
 
 	for _, f := range unread {
-		o := objectOf(f.Path, items)
-		about := fmt.Sprintf("%q, %s, prints %s", f.Example, ticket.Plural(f.Requests, "order"), o.place)
-		key, many, isKnown := o.suggest()
+		owner := objectOf(f.Path, items)
+		about := fmt.Sprintf("%q, %s, prints %s", f.Example, ticket.Plural(f.Requests, "order"), owner.place)
+		key, many, isKnown := owner.suggest()
 		paths := fields[key]
 		if paths == nil {
 			paths = defaults[key] // a key that is configured has only its own paths
 		}
 
 		switch {
-		case key != "" && (many || comments[key] == "") && !slices.Contains(paths, o.within):
-			fields[key] = append(slices.Clip(paths), o.within)
+		case key != "" && (many || comments[key] == "") && !slices.Contains(paths, owner.within):
+			fields[key] = append(slices.Clip(paths), owner.within)
 			comments[key] += fmt.Sprintf("    # %s: %s\n", f.Path, about)
 		case (!isKnown || key != "" && !many) && isCode(f.Example):
 			fmt.Fprintf(&silence, "    - %s # %s\n", yamlText(f.Path), about)

@@ -6,14 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"ticketrail/cmd/internal/doctor"
 )
@@ -71,12 +69,12 @@ func (c *cli) setUp(ctx context.Context, q *questions) error {
 			c.config)
 	}
 
-	s := doctor.NewSetup()
-	if err := c.askSetup(ctx, q, &s); err != nil {
+	setup := doctor.NewSetup()
+	if err := c.askSetup(ctx, q, &setup); err != nil {
 		return err
 	}
 
-	secret, err := s.Write(ctx, c.config)
+	secret, err := setup.Write(ctx, c.config)
 	if err != nil {
 		return fmt.Errorf("nothing was set up: %w", err)
 	}
@@ -85,9 +83,9 @@ func (c *cli) setUp(ctx context.Context, q *questions) error {
 
 	// The files stay whatever fails now: a printer may only be off.
 	var failed []error
-	if s.Tell != "" {
+	if setup.Tell != "" {
 		fmt.Fprintln(c.out, "sending a test message")
-		if err := s.TellTest(ctx, c.config); err != nil {
+		if err := setup.TellTest(ctx, c.config); err != nil {
 			failed = append(failed, fmt.Errorf("no test message: %w; correct %s", err, c.config))
 		}
 	}
@@ -98,7 +96,7 @@ func (c *cli) setUp(ctx context.Context, q *questions) error {
 	}
 
 	failed = append(failed, err)
-	for _, p := range s.Printers {
+	for _, p := range setup.Printers {
 		if q.given("no-test") {
 			continue
 		}
@@ -108,7 +106,7 @@ func (c *cli) setUp(ctx context.Context, q *questions) error {
 		}
 	}
 
-	return errors.Join(append(failed, c.showNext(s, secret, started))...)
+	return errors.Join(append(failed, c.showNext(setup, secret, started))...)
 }
 
 // firstTicket prints a test ticket, by the daemon if it runs: it has the printer then.
@@ -314,54 +312,4 @@ func localURL(s doctor.Setup) string {
 		return "-k https://127.0.0.1:8443"
 	}
 	return "http://" + s.Listen
-}
-
-// questions asks on stdout and reads lines from stdin. After an error it asks nothing more.
-type questions struct {
-	c     *cli
-	flags *pflag.FlagSet // a flag that is given is not asked
-	in    *bufio.Scanner
-	err   error
-}
-
-func (q *questions) given(flag string) bool { return q.flags.Changed(flag) }
-
-func (q *questions) fail(err error) { q.err = cmp.Or(q.err, err) }
-
-// maxTries keeps a pipe with a wrong answer from asking for ever.
-const maxTries = 3
-
-// ask takes the answer of a flag, or asks until take accepts one. An empty answer is the default.
-func (q *questions) ask(flag, question, byDefault string, take func(string) error) {
-	if q.err != nil {
-		return
-	}
-	if q.given(flag) {
-		if err := take(cmp.Or(q.flags.Lookup(flag).Value.String(), byDefault)); err != nil {
-			q.fail(usagef("--%s: %w", flag, err))
-		}
-		return
-	}
-
-	hint := ""
-	if byDefault != "" {
-		hint = " [" + byDefault + "]"
-	}
-
-	for range maxTries {
-		if q.fail(write(q.c.out, singleLine(question+hint)+": ")); q.err != nil {
-			return
-		}
-		if !q.in.Scan() {
-			q.fail(usagef("no answer; answer it, or give --%s: %w", flag, cmp.Or(q.in.Err(), io.ErrUnexpectedEOF)))
-			return
-		}
-
-		err := take(cmp.Or(strings.TrimSpace(q.in.Text()), byDefault))
-		if err == nil {
-			return
-		}
-		q.c.printError("  ", err)
-	}
-	q.fail(usagef("no valid answer; give --%s", flag))
 }

@@ -32,12 +32,12 @@ nothing on paper and needs no running daemon.`,
 			// Read completely by Inspect, up to receiver.max_body.
 			body := c.in
 			if args[0] != "-" {
-				f, err := os.Open(args[0])
+				file, err := os.Open(args[0])
 				if err != nil {
 					return usagef("read print request: %w", err)
 				}
-				defer f.Close()
-				body = f
+				defer file.Close()
+				body = file
 			}
 
 			fields, err := doctor.Inspect(c.config, body, venue, device, coloured(c.out), c.out)

@@ -61,8 +61,8 @@ voided something of the same check since, the head of the copy says so: "VOID at
 		at, copied := o.Station, done.Jobs[0]
 		if at == "" {
 			// The answer has only the id of the copy. An error does not matter: the copy is queued.
-			x, _ := d.Job(ctx, copied)
-			at = cmp.Or(x.Job.Station, "its station")
+			made, _ := d.Job(ctx, copied)
+			at = cmp.Or(made.Job.Station, "its station")
 		}
 
 		said := []string{fmt.Sprintf("job %d: reprint queued for %s as job %d", id, at, copied)}

@@ -116,13 +116,14 @@ func listJobs(ctx context.Context, d *admin.Client, f admin.Filter, request, ord
 // jobTable shows the request as its short form, as it is printed at the foot of the ticket, so that
 // paper and list can be compared.
 func (c *cli) jobTable(jobs []admin.Job) error {
-	t := newTable(c.out, "ID", "STATE", "STATION", c.timeHead("RECEIVED"), "ORDER", "TABLE", "ITEMS", "REQUEST", "NOTE")
+	rows := newTable(c.out, "ID", "STATE", "STATION", c.timeHead("RECEIVED"), "ORDER", "TABLE", "ITEMS", "REQUEST",
+		"NOTE")
 	for _, j := range jobs {
-		t.row(strconv.FormatUint(j.ID, 10), string(j.State), j.Station, c.formatTime(j.ReceivedAt),
+		rows.row(strconv.FormatUint(j.ID, 10), string(j.State), j.Station, c.formatTime(j.ReceivedAt),
 			cmp.Or(j.Number, "-"), cmp.Or(j.Table, "-"), strconv.Itoa(j.Items), ticket.Short(j.Request),
 			cmp.Or(jobNote(j), "-"))
 	}
-	return t.end()
+	return rows.end()
 }
 
 // orderOf is the order of a job as people call it: its number and its table.
@@ -179,22 +180,22 @@ func parseSince(s string, now time.Time) (time.Time, error) {
 		return time.Time{}, nil
 	}
 	if days, ok := strings.CutSuffix(s, "d"); ok {
-		if n, err := strconv.Atoi(days); err == nil && n >= 0 {
-			return now.AddDate(0, 0, -n), nil
+		if count, err := strconv.Atoi(days); err == nil && count >= 0 {
+			return now.AddDate(0, 0, -count), nil
 		}
 	}
 
-	if d, err := time.ParseDuration(s); err == nil && d >= 0 {
-		return now.Add(-d), nil
+	if ago, err := time.ParseDuration(s); err == nil && ago >= 0 {
+		return now.Add(-ago), nil
 	}
 	for _, l := range []string{time.RFC3339, "2006-01-02 15:04:05", "2006-01-02 15:04", time.DateOnly} {
-		if t, err := time.ParseInLocation(l, s, now.Location()); err == nil {
-			return t, nil
+		if given, err := time.ParseInLocation(l, s, now.Location()); err == nil {
+			return given, nil
 		}
 	}
 
-	if t, err := time.ParseInLocation("15:04", s, now.Location()); err == nil {
-		at := time.Date(now.Year(), now.Month(), now.Day(), t.Hour(), t.Minute(), 0, 0, now.Location())
+	if clock, err := time.ParseInLocation("15:04", s, now.Location()); err == nil {
+		at := time.Date(now.Year(), now.Month(), now.Day(), clock.Hour(), clock.Minute(), 0, 0, now.Location())
 		if at.After(now) {
 			at = at.AddDate(0, 0, -1)
 		}

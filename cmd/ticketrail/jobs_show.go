@@ -24,18 +24,18 @@ func (c *cli) jobsShow() *cobra.Command {
 	cmd := &cobra.Command{Use: "show ID", Short: "show a ticket, its state and the other jobs of its request"}
 	cmd.ValidArgsFunction = c.complete(jobIDs)
 	return c.showEntry(cmd, func(ctx context.Context, d *admin.Client, id uint64) (entry, error) {
-		x, err := d.Job(ctx, id)
+		detail, err := d.Job(ctx, id)
 		return entry{
 			text: func() error {
 				// A moved or reprinted ticket is another job of the same request: the operator
 				// often has the number of the wrong one.
-				related, err := d.Jobs(ctx, admin.Filter{Request: x.Job.Request})
+				related, err := d.Jobs(ctx, admin.Filter{Request: detail.Job.Request})
 				if err != nil {
 					return err
 				}
-				return c.showJob(x, related)
+				return c.showJob(detail, related)
 			},
-			body: x.Body,
+			body: detail.Body,
 			// The job's own keys are on the top level, as in `jobs list --json`, so a script reads
 			// both in the same way.
 			json: struct {
@@ -43,52 +43,52 @@ func (c *cli) jobsShow() *cobra.Command {
 				Ticket   ticket.Ticket  `json:"ticket"`
 				Timeline []admin.Moment `json:"timeline"`
 				Body     any            `json:"body"`
-			}{x.Job, x.Ticket, x.Timeline, jsonOrString(x.Body)},
+			}{detail.Job, detail.Ticket, detail.Timeline, jsonOrString(detail.Body)},
 		}, err
 	})
 }
 
 // showJob shows a job. related are all jobs of its request, itself included.
 func (c *cli) showJob(x admin.Detail, related []admin.Job) error {
-	j := x.Job
-	t := newTable(c.out)
+	job := x.Job
+	rows := newTable(c.out)
 	given := func(name, value string) {
 		if value != "" {
-			t.row(name, value)
+			rows.row(name, value)
 		}
 	}
 
-	t.row("job", strconv.FormatUint(j.ID, 10))
-	t.row("state", string(j.State))
-	t.row("station", j.Station)
-	t.row(c.timeHead("received"), c.formatTime(j.ReceivedAt))
-	if j.FinishedAt != nil {
-		t.row("finished", c.formatTime(*j.FinishedAt))
+	rows.row("job", strconv.FormatUint(job.ID, 10))
+	rows.row("state", string(job.State))
+	rows.row("station", job.Station)
+	rows.row(c.timeHead("received"), c.formatTime(job.ReceivedAt))
+	if job.FinishedAt != nil {
+		rows.row("finished", c.formatTime(*job.FinishedAt))
 	}
 
-	t.row("attempts", strconv.Itoa(j.Attempts))
-	given("note", jobNote(j))
-	given("order", orderOf(j))
-	t.row("request", j.Request)
-	t.row("record", j.Record)
-	t.row("venue", strings.TrimSpace(j.VenueName+" "+j.Venue))
-	t.row("device", j.Device)
+	rows.row("attempts", strconv.Itoa(job.Attempts))
+	given("note", jobNote(job))
+	given("order", orderOf(job))
+	rows.row("request", job.Request)
+	rows.row("record", job.Record)
+	rows.row("venue", strings.TrimSpace(job.VenueName+" "+job.Venue))
+	rows.row("device", job.Device)
 	for _, k := range related {
-		if k.ID != j.ID {
-			t.row("related", fmt.Sprintf("job %d, %s at %s", k.ID, k.State, k.Station))
+		if k.ID != job.ID {
+			rows.row("related", fmt.Sprintf("job %d, %s at %s", k.ID, k.State, k.Station))
 		}
 	}
-	if err := errors.Join(t.end(), c.showTimeline(x)); err != nil {
+	if err := errors.Join(rows.end(), c.showTimeline(x)); err != nil {
 		return err
 	}
 
-	d := ticket.Delivery{
+	delivery := ticket.Delivery{
 		// As the next or the last attempt prints it, with its marks.
-		Job: j.ID, Station: j.Station, Attempt: max(j.Attempts, 1),
-		Ticket: x.Ticket, Doubt: j.Doubt, Reprint: j.Reprint, RefusedBy: j.RefusedBy,
+		Job: job.ID, Station: job.Station, Attempt: max(job.Attempts, 1),
+		Ticket: x.Ticket, Doubt: job.Doubt, Reprint: job.Reprint, RefusedBy: job.RefusedBy,
 	}
 	// The stored ticket has text from the network, so each line is cleaned for the terminal.
-	return printBody(c.out, []byte("\n"+layout.Plain(layout.Compose(d, columns, j.Station), columns)))
+	return printBody(c.out, []byte("\n"+layout.Plain(layout.Compose(delivery, columns, job.Station), columns)))
 }
 
 // showTimeline shows one line for each moment, with the time on the clock of the venue: kitchen and floor compare it
@@ -99,16 +99,16 @@ func (c *cli) showTimeline(x admin.Detail) error {
 		zone = time.UTC
 	}
 
-	t := newTable(c.out, "") // an empty line comes first
+	rows := newTable(c.out, "") // an empty line comes first
 	day := ""
 	for _, m := range x.Timeline {
 		at := m.At.In(zone)
 		cells := []string{"", at.Format("15:04:05 MST"), m.Text}
-		if d := at.Format(time.DateOnly); d != day {
-			day, cells[0] = d, d
+		if date := at.Format(time.DateOnly); date != day {
+			day, cells[0] = date, date
 		}
-		t.row(cells...)
+		rows.row(cells...)
 	}
 
-	return t.end()
+	return rows.end()
 }

@@ -66,7 +66,7 @@ spaces. For unchanged values use --json.`, use, "  "+strings.Join(columns, "\n  
 				return serviceError(err)
 			}
 			client := conf.Service.Client(nil)
-			r, problem := ask(venues, allVenues, func(venue string) (report, error) {
+			found, problem := ask(venues, allVenues, func(venue string) (report, error) {
 				api, err := client.Venue(cmd.Context(), venue)
 				if err != nil {
 					return report{}, err
@@ -74,7 +74,7 @@ spaces. For unchanged values use --json.`, use, "  "+strings.Join(columns, "\n  
 				return get(cmd.Context(), api)
 			})
 			// The part that came is shown, because it may be all there is, and the exit code tells of the error.
-			if r.records == nil {
+			if found.records == nil {
 				return problem
 			}
 			if allVenues {
@@ -82,11 +82,11 @@ spaces. For unchanged values use --json.`, use, "  "+strings.Join(columns, "\n  
 			}
 			switch {
 			case c.asJSON:
-				err = showJSON(c.out, r.records)
+				err = showJSON(c.out, found.records)
 			case asCSV:
-				err = r.writeCSV(c.out, columns)
+				err = found.writeCSV(c.out, columns)
 			default:
-				err = r.writeTable(c.out, columns)
+				err = found.writeTable(c.out, columns)
 			}
 			return errors.Join(err, problem)
 		},
@@ -114,10 +114,10 @@ func ask(venues []config.Venue, several bool, one func(venue string) (report, er
 	}
 	records := []venueRecords{}
 	for _, v := range venues {
-		r, err := one(v.ID)
+		part, err := one(v.ID)
 		problem = errors.Join(problem, err)
-		records = append(records, venueRecords{v.ID, v.Name, r.records})
-		for _, row := range r.rows {
+		records = append(records, venueRecords{v.ID, v.Name, part.records})
+		for _, row := range part.rows {
 			all.rows = append(all.rows, append([]string{v.ID}, row...))
 		}
 	}
@@ -127,15 +127,15 @@ func ask(venues []config.Venue, several bool, one func(venue string) (report, er
 
 // writeTable changes the rows, which are used once.
 func (r report) writeTable(w io.Writer, columns []string) error {
-	t := newTable(w, strings.Split(strings.ToUpper(strings.Join(columns, " ")), " ")...)
+	aligned := newTable(w, strings.Split(strings.ToUpper(strings.Join(columns, " ")), " ")...)
 	for _, row := range r.rows {
 		for i, cell := range row {
 			row[i] = cmp.Or(cell, "-") // an empty cell would make the next column look like this one
 		}
-		t.row(row...)
+		aligned.row(row...)
 	}
 
-	return t.end()
+	return aligned.end()
 }
 
 // writeCSV writes every value through csvCell, headers excepted, which are ours.

@@ -33,8 +33,8 @@ func (c *cli) laborEmployees() *cobra.Command {
 // formatUTC is a time of the service in UTC and with its fractions, so that it means the same on every machine; any
 // other text is passed on as it is.
 func formatUTC(s string) string {
-	if t, err := time.Parse(time.RFC3339, s); err == nil {
-		return t.UTC().Format(time.RFC3339Nano)
+	if parsed, err := time.Parse(time.RFC3339, s); err == nil {
+		return parsed.UTC().Format(time.RFC3339Nano)
 	}
 	return s
 }

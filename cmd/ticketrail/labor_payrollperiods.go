@@ -30,11 +30,12 @@ func (c *cli) laborPayrollPeriods() *cobra.Command {
 		records, rows := []json.RawMessage{}, [][]string{}
 		for _, p := range all {
 			records = append(records, p.Raw)
-			m := p.Meta
+			meta := p.Meta
 			rows = append(rows, []string{
-				p.ID, p.Start, p.End, m.Timezone, m.PayPeriodStart, m.PayPeriodEnd,
-				formatHours(m.OvertimeDaily), formatHours(m.OvertimeDailyDouble), formatHours(m.OvertimeWeekly),
-				m.OvertimeStartDay, m.SchedulingStartDay, formatUTC(p.UpdatedAt),
+				p.ID, p.Start, p.End, meta.Timezone, meta.PayPeriodStart, meta.PayPeriodEnd,
+				formatHours(meta.OvertimeDaily), formatHours(meta.OvertimeDailyDouble),
+				formatHours(meta.OvertimeWeekly),
+				meta.OvertimeStartDay, meta.SchedulingStartDay, formatUTC(p.UpdatedAt),
 			})
 		}
 

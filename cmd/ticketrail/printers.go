@@ -110,10 +110,10 @@ before it print first.`,
 			return "", err
 		}
 
-		j, err := waitForOutcome(ctx, d, id, wait)
+		job, err := waitForOutcome(ctx, d, id, wait)
 		reason := ""
-		if j.Reason != "" {
-			reason = " (" + j.Reason + ")"
+		if job.Reason != "" {
+			reason = " (" + job.Reason + ")"
 		}
 
 		switch {
@@ -121,15 +121,16 @@ before it print first.`,
 			return "", err
 
 		// Perhaps behind other tickets, or at a printer that does not answer: the list says which.
-		case j.State == ticket.Pending || j.State == ticket.Printing:
+		case job.State == ticket.Pending || job.State == ticket.Printing:
 			return "", fmt.Errorf("job %d is still %s after %s%s: see ticketrail printers list %s",
-				id, j.State, wait, reason, name)
+				id, job.State, wait, reason, name)
 
 		// Held is not finished either: it is not known whether the test came out.
-		case j.FinishedAt == nil, j.State == ticket.Failed, j.State == ticket.Cancelled, j.State == ticket.Expired:
-			return "", fmt.Errorf("job %d is %s%s", id, j.State, reason)
+		case job.FinishedAt == nil, job.State == ticket.Failed, job.State == ticket.Cancelled,
+			job.State == ticket.Expired:
+			return "", fmt.Errorf("job %d is %s%s", id, job.State, reason)
 		}
-		return fmt.Sprintf("job %d is %s", id, j.State), nil
+		return fmt.Sprintf("job %d is %s", id, job.State), nil
 	})
 }
 
@@ -142,17 +143,17 @@ func waitForOutcome(ctx context.Context, d *admin.Client, id uint64, wait time.D
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		x, err := d.Job(ctx, id)
-		if err != nil || x.Job.State != ticket.Pending && x.Job.State != ticket.Printing {
-			return x.Job, err
+		detail, err := d.Job(ctx, id)
+		if err != nil || detail.Job.State != ticket.Pending && detail.Job.State != ticket.Printing {
+			return detail.Job, err
 		}
 
 		select {
 		case <-tick.C:
 		case <-over:
-			return x.Job, nil
+			return detail.Job, nil
 		case <-ctx.Done():
-			return x.Job, errors.New("interrupted: the test ticket stays in the queue")
+			return detail.Job, errors.New("interrupted: the test ticket stays in the queue")
 		}
 	}
 }
@@ -173,27 +174,27 @@ them for one printer. It needs no running daemon.`,
 			if len(args) == 0 {
 				return c.show(profile.All(), c.profileTable)
 			}
-			p, ok := profile.Lookup(args[0])
+			model, ok := profile.Lookup(args[0])
 			if !ok {
 				return usagef("%w%s", profile.Unknown(args[0]), config.DidYouMean(args[0], profile.Names()))
 			}
 
 			// In the form of printers[].override, so that a line can be copied into the
 			// configuration.
-			return c.show(p, func() error { return write(c.out, p.YAML()) })
+			return c.show(model, func() error { return write(c.out, model.YAML()) })
 		},
 	})
 }
 
 func (c *cli) profileTable() error {
-	t := newTable(c.out, "PROFILE", "COLUMNS", "CUTTER", "DOTS", "BUZZER", "PRINTERS")
+	rows := newTable(c.out, "PROFILE", "COLUMNS", "CUTTER", "DOTS", "BUZZER", "PRINTERS")
 	for _, p := range profile.All() {
 		dots := "none"
 		if p.Raster != profile.NoRaster {
 			dots = strconv.Itoa(p.Dots)
 		}
-		t.row(p.Name, strconv.Itoa(p.Columns), string(p.Cutter), dots, string(p.Buzzer), p.About)
+		rows.row(p.Name, strconv.Itoa(p.Columns), string(p.Cutter), dots, string(p.Buzzer), p.About)
 	}
 
-	return t.end()
+	return rows.end()
 }

@@ -43,24 +43,24 @@ daemon.`,
 
 // discover looks for printers and says on stderr how long that takes, because a person waits for it.
 func (c *cli) discover(ctx context.Context, networks []string) ([]doctor.FoundPrinter, error) {
-	d, err := doctor.NewDiscovery(networks)
+	search, err := doctor.NewDiscovery(networks)
 	if err != nil {
 		return nil, usagef("%w", err)
 	}
 
-	for _, p := range d.Large {
+	for _, p := range search.Large {
 		fmt.Fprintf(c.err, "%s is large and is not asked: name a part of it with --network\n", p)
 	}
-	addresses := fmt.Sprintf("%d addresses", len(d.Addresses()))
-	if len(d.Addresses()) == 1 {
+	addresses := fmt.Sprintf("%d addresses", len(search.Addresses()))
+	if len(search.Addresses()) == 1 {
 		addresses = "1 address"
 	}
-	fmt.Fprintf(c.err, "asking %s and USB, at most %s\n", addresses, d.Duration().Round(time.Second))
-	return d.Run(ctx)
+	fmt.Fprintf(c.err, "asking %s and USB, at most %s\n", addresses, search.Duration().Round(time.Second))
+	return search.Run(ctx)
 }
 
 func (c *cli) showFound(found []doctor.FoundPrinter) error {
-	t := newTable(c.out, "ADDRESS", "MAC", "MODEL", "STATE", "BEST RESULT")
+	rows := newTable(c.out, "ADDRESS", "MAC", "MODEL", "STATE", "BEST RESULT")
 	var lines []string
 	var foreign page
 	for _, f := range found {
@@ -68,12 +68,12 @@ func (c *cli) showFound(found []doctor.FoundPrinter) error {
 			foreign.add("%s is no printer: %s", f.Address, f.Program)
 			continue
 		}
-		t.row(f.Address, cmp.Or(f.MAC, "-"), cmp.Or(f.Model, "-"), f.State, cmp.Or(f.Ability, "-"))
+		rows.row(f.Address, cmp.Or(f.MAC, "-"), cmp.Or(f.Model, "-"), f.State, cmp.Or(f.Ability, "-"))
 		lines = append(lines, f.YAML(fmt.Sprintf("printer-%d", len(lines)+1)))
 	}
 
 	if len(lines) > 0 {
-		if err := t.end(); err != nil {
+		if err := rows.end(); err != nil {
 			return err
 		}
 	}

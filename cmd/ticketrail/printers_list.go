@@ -108,16 +108,16 @@ func notOKError(selected []finding.Station) error {
 // stationTable puts advice below the table, where it has room for a whole sentence. Waiting counts
 // the ticket that is printing too: for the cook it has not come.
 func (c *cli) stationTable(all []finding.Station, now time.Time) error {
-	t := newTable(c.out, "STATION", "STATE", "SINCE", "WAITING", "HELD", "OLDEST", "PROOF", "ADDRESS")
+	rows := newTable(c.out, "STATION", "STATE", "SINCE", "WAITING", "HELD", "OLDEST", "PROOF", "ADDRESS")
 	for _, p := range all {
 		oldest := "-"
 		if p.Pending+p.Printing > 0 {
 			oldest = finding.Age(time.Duration(p.OldestSeconds * float64(time.Second)))
 		}
-		t.row(p.Name, stateText(p), ageOf(p.Since, now), strconv.Itoa(p.Pending+p.Printing), strconv.Itoa(p.Held),
+		rows.row(p.Name, stateText(p), ageOf(p.Since, now), strconv.Itoa(p.Pending+p.Printing), strconv.Itoa(p.Held),
 			oldest, proofText(p), p.Address)
 	}
-	if err := t.end(); err != nil {
+	if err := rows.end(); err != nil {
 		return err
 	}
 

@@ -30,15 +30,15 @@ what is too much for a ticket (over_limit), are listed too.`,
 	return query(c, cmd, func(ctx context.Context, d *admin.Client, _ []string) ([]admin.Reject, error) {
 		return d.Rejects(ctx)
 	}, func(all []admin.Reject) error {
-		t := newTable(c.out, "ID", c.timeHead("TIME"), "VENUE", "DEVICE", "CODE", "MESSAGE")
+		rows := newTable(c.out, "ID", c.timeHead("TIME"), "VENUE", "DEVICE", "CODE", "MESSAGE")
 		for _, r := range all {
 			message := r.Message
 			if !r.Printed.IsZero() {
 				message = "PRINTED " + c.formatTime(r.Printed) + ": " + message
 			}
-			t.row(strconv.FormatUint(r.ID, 10), c.formatTime(r.Time), r.Venue, r.Device, r.Code, message)
+			rows.row(strconv.FormatUint(r.ID, 10), c.formatTime(r.Time), r.Venue, r.Device, r.Code, message)
 		}
-		return t.end()
+		return rows.end()
 	})
 }
 
@@ -53,14 +53,14 @@ func (c *cli) rejectsShow() *cobra.Command {
 
 	cmd.ValidArgsFunction = c.complete(rejectIDs)
 	return c.showEntry(cmd, func(ctx context.Context, d *admin.Client, id uint64) (entry, error) {
-		r, err := d.Reject(ctx, id)
+		reject, err := d.Reject(ctx, id)
 		return entry{
-			text: func() error { return c.showReject(r) },
-			body: r.Body,
+			text: func() error { return c.showReject(reject) },
+			body: reject.Body,
 			json: struct {
 				admin.Reject
 				Body any `json:"body"`
-			}{r, jsonOrString(r.Body)},
+			}{reject, jsonOrString(reject.Body)},
 		}, err
 	})
 }
@@ -68,34 +68,34 @@ func (c *cli) rejectsShow() *cobra.Command {
 // showReject prints the body below the reason. A truncated one is no complete JSON, so the note
 // says why.
 func (c *cli) showReject(r admin.Reject) error {
-	t := newTable(c.out)
+	rows := newTable(c.out)
 	given := func(name, value string) {
 		if value != "" {
-			t.row(name, value)
+			rows.row(name, value)
 		}
 	}
 
-	t.row("reject", strconv.FormatUint(r.ID, 10))
-	t.row(c.timeHead("time"), c.formatTime(r.Time))
+	rows.row("reject", strconv.FormatUint(r.ID, 10))
+	rows.row(c.timeHead("time"), c.formatTime(r.Time))
 	given("venue", r.Venue)
 	given("device", r.Device)
 	given("address", r.Address)
-	t.row("code", r.Code)
-	t.row("message", r.Message)
+	rows.row("code", r.Code)
+	rows.row("message", r.Message)
 	if !r.Printed.IsZero() {
-		t.row("printed", c.formatTime(r.Printed))
+		rows.row("printed", c.formatTime(r.Printed))
 	}
 
 	if r.Count > 0 { // a caller that was turned away, before its body was read
-		t.row("requests", strconv.Itoa(r.Count))
-		return t.end()
+		rows.row("requests", strconv.Itoa(r.Count))
+		return rows.end()
 	}
 
 	if r.Truncated {
-		t.row("note", "only the beginning of the body was kept")
+		rows.row("note", "only the beginning of the body was kept")
 	}
-	t.row("")
-	if err := t.end(); err != nil {
+	rows.row("")
+	if err := rows.end(); err != nil {
 		return err
 	}
 

@@ -78,12 +78,12 @@ func (c *cli) askRelay(ctx context.Context, do func(*relay.Admin) error) error {
 		return err
 	}
 
-	a, err := relay.OpenAdmin(ctx, conf)
+	servers, err := relay.OpenAdmin(ctx, conf)
 	if err != nil {
 		return err
 	}
-	defer a.Close()
-	return do(a)
+	defer servers.Close()
+	return do(servers)
 }
 
 // changingVenue makes cmd change the venue on the command line.
@@ -92,11 +92,11 @@ func (c *cli) changingVenue(cmd *cobra.Command, do func(context.Context, *relay.
 	cmd.Args = oneArg
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return c.askRelay(cmd.Context(), func(a *relay.Admin) error {
-			v, err := a.Find(cmd.Context(), args[0])
+			venue, err := a.Find(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			return do(cmd.Context(), a, v)
+			return do(cmd.Context(), a, venue)
 		})
 	}
 	return cmd

@@ -30,8 +30,9 @@ person.`,
 			if err != nil {
 				return err
 			}
-			o := relay.Status(cmd.Context(), conf)
-			return cmp.Or(c.show(o, func() error { return c.showSites(o, all) }), personNeeded(o.Findings))
+			overview := relay.Status(cmd.Context(), conf)
+			err = c.show(overview, func() error { return c.showSites(overview, all) })
+			return cmp.Or(err, personNeeded(overview.Findings))
 		},
 	}
 
@@ -47,14 +48,14 @@ func (c *cli) showSites(o relay.Overview, all bool) error {
 	}
 
 	text := findingsText(findings, coloured(c.out))
-	if n := len(o.Findings) - len(findings); n > 0 {
-		text += fmt.Sprintf("… and %d more: --all\n", n)
+	if more := len(o.Findings) - len(findings); more > 0 {
+		text += fmt.Sprintf("… and %d more: --all\n", more)
 	}
 	if err := write(c.out, text+"\n"); err != nil || len(o.Sites) == 0 {
 		return err
 	}
 
-	t := newTable(c.out, "BOX HEARD", "WAITING", "OLDEST", "LAST FETCH", "LAST REQUEST", "VENUE")
+	rows := newTable(c.out, "BOX HEARD", "WAITING", "OLDEST", "LAST FETCH", "LAST REQUEST", "VENUE")
 	sites := o.Sites
 	if len(sites) > sitesShown && !all {
 		sites = sites[:sitesShown]
@@ -65,12 +66,12 @@ func (c *cli) showSites(o relay.Overview, all bool) error {
 		if s.Waiting > 0 {
 			oldest = finding.Age(o.At.Sub(s.Oldest))
 		}
-		t.row(relay.Ago(o.At, s.Heard), fmt.Sprint(s.Waiting), oldest, relay.Ago(o.At, s.LastFetch),
+		rows.row(relay.Ago(o.At, s.Heard), fmt.Sprint(s.Waiting), oldest, relay.Ago(o.At, s.LastFetch),
 			relay.Ago(o.At, s.LastRequest), s.Name)
 	}
 
-	if n := len(o.Sites) - len(sites); n > 0 {
-		t.row(fmt.Sprintf("… and %d more: --all", n))
+	if more := len(o.Sites) - len(sites); more > 0 {
+		rows.row(fmt.Sprintf("… and %d more: --all", more))
 	}
-	return t.end()
+	return rows.end()
 }

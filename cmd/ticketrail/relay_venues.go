@@ -64,14 +64,15 @@ already are left as they are, so after an error the same command goes on.`,
 		},
 	}
 
-	f := cmd.Flags()
-	f.StringVar(&v.Name, "name", "", "what people call the venue; required")
-	f.StringVar(&v.Timezone, "timezone", "", "the venue's time `zone`, as Australia/Melbourne")
-	f.StringArrayVar(&v.Hours, "hours", nil,
+	flags := cmd.Flags()
+	flags.StringVar(&v.Name, "name", "", "what people call the venue; required")
+	flags.StringVar(&v.Timezone, "timezone", "", "the venue's time `zone`, as Australia/Melbourne")
+	flags.StringArrayVar(&v.Hours, "hours", nil,
 		"its opening `hours`, as \"mon-fri 11:30-14:30\"; repeat it for several; silence is an alert only then")
-	f.StringArrayVar(&v.Devices, "device", nil, "the `id` of a terminal that may send; repeat it (default: all may)")
-	f.BoolVar(&ownSecret, "secret", false, "give the venue an address of its own, with its own secret")
-	f.StringVar(&from, "from", "", "add the venues of this `file`, written as in relay.yaml")
+	flags.StringArrayVar(&v.Devices, "device", nil, "the `id` of a terminal that may send; repeat it "+
+		"(default: all may)")
+	flags.BoolVar(&ownSecret, "secret", false, "give the venue an address of its own, with its own secret")
+	flags.StringVar(&from, "from", "", "add the venues of this `file`, written as in relay.yaml")
 	for _, flag := range []string{"name", "timezone", "hours", "device", "secret"} {
 		cmd.MarkFlagsMutuallyExclusive("from", flag)
 	}
@@ -184,16 +185,16 @@ func (c *cli) showRelayVenues(a *relay.Admin) error {
 	}
 
 	all := []venue{}
-	t := newTable(c.out, "VENUE", "ZONE", "DEVICES", "SECRET", "FROM", "ID")
+	rows := newTable(c.out, "VENUE", "ZONE", "DEVICES", "SECRET", "FROM", "ID")
 	for _, v := range a.Venues() {
 		one := venue{v.ID, v.Name, v.Timezone, append([]string{}, v.Devices...), len(v.Secrets) > 0, a.InFile(v.ID)}
 		all = append(all, one)
-		t.row(v.Name, cmp.Or(v.Timezone, "-"), cmp.Or(strings.Join(v.Devices, ", "), "all"),
+		rows.row(v.Name, cmp.Or(v.Timezone, "-"), cmp.Or(strings.Join(v.Devices, ", "), "all"),
 			map[bool]string{true: "own", false: "shared"}[one.OwnSecret],
 			map[bool]string{true: "file", false: "added"}[one.InFile], v.ID)
 	}
 
-	return c.show(all, t.end)
+	return c.show(all, rows.end)
 }
 
 func (c *cli) relayVenuesRenew() *cobra.Command {

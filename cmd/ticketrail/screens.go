@@ -31,30 +31,30 @@ are the paired browsers, each with the id that "screens revoke" takes.`,
 
 // screenTables shows two tables: the screens with their tickets, and the browsers that may show them.
 func (c *cli) screenTables(all admin.Screens, now time.Time) error {
-	t := newTable(c.out, "SCREEN", "MODE", "STATE", "SINCE", "TICKETS", "OLDEST", "PAIRED", "BACKUP", "ADDRESS")
+	rows := newTable(c.out, "SCREEN", "MODE", "STATE", "SINCE", "TICKETS", "OLDEST", "PAIRED", "BACKUP", "ADDRESS")
 	for _, s := range all.Screens {
 		state := strings.ReplaceAll(s.State, "_", " ")
 		if s.Live > 0 {
 			state = pages(s.Live)
 		}
-		t.row(s.Name, s.Mode, state, ageOf(s.Since, now), ticketsOf(s), ageOf(s.Oldest, now), strconv.Itoa(s.Paired),
+		rows.row(s.Name, s.Mode, state, ageOf(s.Since, now), ticketsOf(s), ageOf(s.Oldest, now), strconv.Itoa(s.Paired),
 			cmp.Or(s.Backup, "-"), s.Address)
 	}
-	if err := t.end(); err != nil || len(all.Pairings) == 0 {
+	if err := rows.end(); err != nil || len(all.Pairings) == 0 {
 		return err
 	}
 
-	t = newTable(c.out, "")
-	t.row("PAIRING", "SCREEN", c.timeHead("PAIRED"), "SEEN", "FROM", "BROWSER")
+	rows = newTable(c.out, "")
+	rows.row("PAIRING", "SCREEN", c.timeHead("PAIRED"), "SEEN", "FROM", "BROWSER")
 	for _, p := range all.Pairings {
 		seen := "-"
 		if !p.Seen.IsZero() {
 			seen = finding.Age(now.Sub(p.Seen)) + " ago"
 		}
-		t.row(p.ID, shownBy(p), c.formatTime(p.Paired), seen, p.Address, p.Browser)
+		rows.row(p.ID, shownBy(p), c.formatTime(p.Paired), seen, p.Address, p.Browser)
 	}
 
-	return t.end()
+	return rows.end()
 }
 
 // ageOf is how long ago a time was; "-" if there is none.

@@ -50,11 +50,11 @@ connection.`,
 				return err
 			}
 
-			o, err := c.daemonOptions(reload)
+			options, err := c.daemonOptions(reload)
 			if err != nil {
 				return err
 			}
-			return app.Run(ctx, o)
+			return app.Run(ctx, options)
 		},
 	}
 }
@@ -74,13 +74,13 @@ func hangUps(ctx context.Context) (_ context.Context, reload <-chan os.Signal, s
 			select {
 			case <-ctx.Done():
 				return
-			case s := <-signals:
+			case got := <-signals:
 				if endsWithTerminal && !hasTerminal() {
 					cancel(errors.New("its terminal was closed"))
 					return
 				}
 				select {
-				case reloads <- s:
+				case reloads <- got:
 				default:
 				}
 			}
@@ -92,9 +92,9 @@ func hangUps(ctx context.Context) (_ context.Context, reload <-chan os.Signal, s
 
 // hasTerminal says whether there is a terminal whose end also ends this process.
 func hasTerminal() bool {
-	f, err := os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0)
+	terminal, err := os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err == nil {
-		_ = f.Close()
+		_ = terminal.Close()
 	}
 	return err == nil
 }
@@ -111,7 +111,7 @@ func (c *cli) checkConfig() error {
 // daemonOptions collects the parts of the daemon's environment: signals, systemd and the path of this program. None
 // of it is in package app, so that tests and the demo run a daemon without systemd and without signals.
 func (c *cli) daemonOptions(reload <-chan os.Signal) (app.Options, error) {
-	o := app.Options{
+	options := app.Options{
 		ConfigPath: c.config, Reload: reload, Log: c.err,
 		// Without systemd there is no notification socket, which is not an error.
 		Notify: func(state string) { _, _ = daemon.SdNotify(false, state) },
@@ -124,22 +124,22 @@ func (c *cli) daemonOptions(reload <-chan os.Signal) (app.Options, error) {
 	}
 
 	// This program again, as the command `db check`.
-	o.CheckStore = doctor.CheckInChild(exe)
-	o.CrashOutput = func(f *os.File) error { return debug.SetCrashOutput(f, debug.CrashOptions{}) }
-	if o.WatchdogEvery, err = watchdogEvery(); err != nil {
+	options.CheckStore = doctor.CheckInChild(exe)
+	options.CrashOutput = func(f *os.File) error { return debug.SetCrashOutput(f, debug.CrashOptions{}) }
+	if options.WatchdogEvery, err = watchdogEvery(); err != nil {
 		return app.Options{}, err
 	}
 
 	// It removes the LISTEN_ variables, so that child processes do not take the listeners again.
-	if o.Keeper.Found, err = activation.ListenersWithNames(); err != nil {
+	if options.Keeper.Found, err = activation.ListenersWithNames(); err != nil {
 		return app.Options{}, fmt.Errorf("take listeners from systemd: %w", err)
 	}
 
-	o.Keeper.Send = sendToSystemd
+	options.Keeper.Send = sendToSystemd
 	if c.changeOptions != nil {
-		c.changeOptions(&o)
+		c.changeOptions(&options)
 	}
-	return o, nil
+	return options, nil
 }
 
 // watchdogEvery is how often systemd wants to hear of a daemon; 0: never. Two pings may be late before it restarts the
@@ -166,25 +166,25 @@ func sendToSystemd(state string, with net.Listener) error {
 	}
 
 	// Not connected: package net does not send rights on a datagram socket that is.
-	c, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Net: "unixgram"})
+	socket, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Net: "unixgram"})
 	if err != nil {
 		return err
 	}
-	defer c.Close()
-	l, ok := with.(syscall.Conn)
+	defer socket.Close()
+	listener, ok := with.(syscall.Conn)
 	if !ok {
 		return fmt.Errorf("a %T has no file descriptor", with)
 	}
 
 	// Not File().Fd(), which would make the listener block for both copies.
-	raw, err := l.SyscallConn()
+	raw, err := listener.SyscallConn()
 	if err != nil {
 		return err
 	}
 
 	ctl := raw.Control(func(fd uintptr) {
 		to := &net.UnixAddr{Name: name, Net: "unixgram"}
-		_, _, err = c.WriteMsgUnix([]byte(state), syscall.UnixRights(int(fd)), to)
+		_, _, err = socket.WriteMsgUnix([]byte(state), syscall.UnixRights(int(fd)), to)
 	})
 	return errors.Join(ctl, err)
 }

@@ -41,10 +41,10 @@ func (c *cli) show(v any, text func() error) error {
 // HTML is not escaped: "<" in a note would be unreadable as \u003c.
 func showJSON(w io.Writer, v any) error {
 	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(v); err != nil {
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(v); err != nil {
 		return fmt.Errorf("encode answer: %w", err)
 	}
 
@@ -132,8 +132,8 @@ func (c *cli) location() *time.Location { return cmp.Or(c.zone, time.Local) }
 // isTerminal reports whether w is a terminal, that is, whether a person reads the output. A test
 // that writes to a buffer gets the form for programs.
 func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
+	file, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
 }
 
 // coloured reports whether output may have colours: a person reads it, and has not asked for none

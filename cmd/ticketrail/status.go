@@ -32,11 +32,11 @@ use it.`,
 	}
 
 	return c.asking(c.jsonFlag(cmd), func(ctx context.Context, d *admin.Client, _ []string) error {
-		o, err := c.overview(ctx, d)
+		seen, err := c.overview(ctx, d)
 		if err != nil {
 			return err
 		}
-		return cmp.Or(c.show(o, func() error { return c.printFindings(o.Findings) }), personNeeded(o.Findings))
+		return cmp.Or(c.show(seen, func() error { return c.printFindings(seen.Findings) }), personNeeded(seen.Findings))
 	})
 }
 
@@ -111,7 +111,7 @@ func cause(f finding.Finding) string {
 // findingsText is a line for each finding, and one for its remedy.
 func findingsText(findings []finding.Finding, colour bool) string {
 	var b strings.Builder
-	t := newTable(&b)
+	rows := newTable(&b)
 	for _, f := range findings {
 		level := strings.ToUpper(string(f.Level))
 		if f.Level == finding.OK && slices.ContainsFunc(findings, func(g finding.Finding) bool {
@@ -120,17 +120,17 @@ func findingsText(findings []finding.Finding, colour bool) string {
 			level = "" // a fact about a subject that fails
 		}
 
-		t.row(level, f.Subject, cause(f))
+		rows.row(level, f.Subject, cause(f))
 		if f.Do != "" {
-			t.row("", "", "to fix: "+f.Do)
+			rows.row("", "", "to fix: "+f.Do)
 		}
 
 		for _, line := range f.Examples {
-			t.row("", "", "  "+line)
+			rows.row("", "", "  "+line)
 		}
 	}
 
-	_ = t.end() // a strings.Builder takes everything
+	_ = rows.end() // a strings.Builder takes everything
 	if !colour {
 		return b.String()
 	}
@@ -142,20 +142,20 @@ func findingsText(findings []finding.Finding, colour bool) string {
 
 // overview asks the daemon and adds the facts that only this program can see.
 func (c *cli) overview(ctx context.Context, d *admin.Client) (admin.Overview, error) {
-	o, err := d.Overview(ctx)
+	seen, err := d.Overview(ctx)
 	mine := admin.ThisBuild()
-	for i, f := range o.Findings {
+	for i, f := range seen.Findings {
 		if c.withoutOrders {
-			o.Findings[i].Examples = nil
+			seen.Findings[i].Examples = nil
 		}
-		if f.Subject == "version" && mine != o.Build {
-			o.Findings[i] = finding.Finding{Level: finding.Warn, Subject: "version",
-				Text: fmt.Sprintf("the running daemon is %s, this command is %s", o.Build.Version, mine.Version),
+		if f.Subject == "version" && mine != seen.Build {
+			seen.Findings[i] = finding.Finding{Level: finding.Warn, Subject: "version",
+				Text: fmt.Sprintf("the running daemon is %s, this command is %s", seen.Build.Version, mine.Version),
 				Do:   "systemctl restart ticketrail"}
 		}
 	}
-	slices.SortStableFunc(o.Findings, finding.WorstFirst)
-	return o, err
+	slices.SortStableFunc(seen.Findings, finding.WorstFirst)
+	return seen, err
 }
 
 // joinFindings adds to the daemon's findings those that were found without it. The daemon knows more of a station,
@@ -171,17 +171,17 @@ func joinFindings(said, found []finding.Finding) []finding.Finding {
 
 // askDaemon returns the findings of the running daemon.
 func (c *cli) askDaemon(ctx context.Context) []finding.Finding {
-	d, err := c.client()
+	daemon, err := c.client()
 	if err != nil {
 		return nil // the configuration, which is a finding already
 	}
 
-	o, err := c.overview(ctx, d)
-	if n, ok := errors.AsType[*admin.NotRunning](err); ok && !c.isSetUp() {
+	seen, err := c.overview(ctx, daemon)
+	if down, ok := errors.AsType[*admin.NotRunning](err); ok && !c.isSetUp() {
 		return []finding.Finding{{Level: finding.Fail, Subject: "daemon", Text: "this box is not set up yet",
 			Do: "ticketrail init"}}
 	} else if ok {
-		return []finding.Finding{{Level: finding.Fail, Subject: "daemon", Text: "no answer at " + n.Socket,
+		return []finding.Finding{{Level: finding.Fail, Subject: "daemon", Text: "no answer at " + down.Socket,
 			Do: "systemctl start ticketrail; if it ends again, journalctl -u ticketrail -n 50 says why"}}
 	}
 	if err != nil {
@@ -189,5 +189,5 @@ func (c *cli) askDaemon(ctx context.Context) []finding.Finding {
 		return []finding.Finding{{Level: finding.Fail, Subject: "daemon", Text: singleLine(err.Error())}}
 	}
 
-	return o.Findings
+	return seen.Findings
 }

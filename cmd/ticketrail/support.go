@@ -38,12 +38,12 @@ ordered is left out.`,
 			parts := c.supportParts(cmd.Context())
 			name := "ticketrail-support-" + time.Now().Format("20060102-150405") + ".tar.gz"
 			var list strings.Builder
-			t := newTable(&list)
+			rows := newTable(&list)
 			for _, p := range parts {
-				t.row("  "+p.name, p.about)
+				rows.row("  "+p.name, p.about)
 			}
 
-			_ = t.end() // a strings.Builder takes everything
+			_ = rows.end() // a strings.Builder takes everything
 			list.WriteString("Secrets and what was ordered are left out.\n")
 			parts = append([]part{{name: "README.txt", text: []byte(list.String())}}, parts...)
 			if err := writeBundle(name, parts); err != nil {
@@ -107,28 +107,28 @@ func run(ctx context.Context, name string, args ...string) []byte {
 
 // writeBundle writes a file that only its owner can read, and replaces none.
 func writeBundle(name string, parts []part) (err error) {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	defer func() {
-		if err = errors.Join(err, f.Close()); err != nil {
+		if err = errors.Join(err, file.Close()); err != nil {
 			os.Remove(name)
 		}
 	}()
 
-	z := gzip.NewWriter(f)
-	t := tar.NewWriter(z)
+	zipped := gzip.NewWriter(file)
+	archive := tar.NewWriter(zipped)
 	folder := strings.TrimSuffix(name, ".tar.gz") + "/"
 	for _, p := range parts {
-		h := &tar.Header{Name: folder + p.name, Mode: 0o600, Size: int64(len(p.text)), ModTime: time.Now()}
-		if err := t.WriteHeader(h); err != nil {
+		header := &tar.Header{Name: folder + p.name, Mode: 0o600, Size: int64(len(p.text)), ModTime: time.Now()}
+		if err := archive.WriteHeader(header); err != nil {
 			return err
 		}
-		if _, err := t.Write(p.text); err != nil {
+		if _, err := archive.Write(p.text); err != nil {
 			return err
 		}
 	}
 
-	return errors.Join(t.Close(), z.Close())
+	return errors.Join(archive.Close(), zipped.Close())
 }

@@ -42,7 +42,7 @@ them.`,
 			}
 
 			all := []venue{}
-			t := newTable(c.out, "VENUE", "ZONE", "FALLBACK", "DEVICES", "ID")
+			rows := newTable(c.out, "VENUE", "ZONE", "FALLBACK", "DEVICES", "ID")
 			for _, v := range conf.Venues {
 				fallback := cmp.Or(v.Fallback, conf.Fallback)
 				address, secret := "", ""
@@ -51,25 +51,25 @@ them.`,
 				}
 				all = append(all, venue{v.ID, v.Name, v.Timezone, fallback, append([]string{}, v.Devices...), address,
 					secret})
-				t.row(v.Name, cmp.Or(v.Timezone, "-"), fallback, cmp.Or(strings.Join(v.Devices, ", "), "all"), v.ID)
+				rows.row(v.Name, cmp.Or(v.Timezone, "-"), fallback, cmp.Or(strings.Join(v.Devices, ", "), "all"), v.ID)
 			}
 
 			return c.show(all, func() error {
 				if !conf.Receiver.Enabled() {
-					return cmp.Or(t.end(), write(c.out, "\nThere is no webhook: the service posts to the relay, at "+
+					return cmp.Or(rows.end(), write(c.out, "\nThere is no webhook: the service posts to the relay, at "+
 						"the address that ticketrail relay venues add has shown there.\n"))
 				}
 
-				t.row("")
-				t.row("VENUE", "THE SERVICE POSTS TO")
+				rows.row("")
+				rows.row("VENUE", "THE SERVICE POSTS TO")
 				for _, v := range all {
-					t.row(v.Name, v.Address)
+					rows.row(v.Name, v.Address)
 					if v.SecretFile != "" {
-						t.row("", "and behind that the first line of "+v.SecretFile)
+						rows.row("", "and behind that the first line of "+v.SecretFile)
 					}
 				}
 
-				return t.end()
+				return rows.end()
 			})
 		},
 	})

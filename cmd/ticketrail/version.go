@@ -37,8 +37,8 @@ func (c *cli) man() *cobra.Command {
 			}
 			root := cmd.Root()
 			root.DisableAutoGenTag = true
-			h := &doc.GenManHeader{Section: "8", Source: "ticketrail", Manual: "Kitchen ticket print daemon"}
-			return doc.GenManTree(root, h, args[0])
+			header := &doc.GenManHeader{Section: "8", Source: "ticketrail", Manual: "Kitchen ticket print daemon"}
+			return doc.GenManTree(root, header, args[0])
 		},
 	}
 }

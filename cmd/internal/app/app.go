@@ -12,11 +12,9 @@ package app
 import (
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -33,7 +31,6 @@ import (
 	"ticketrail/cmd/internal/setup"
 	"ticketrail/cmd/internal/station"
 	"ticketrail/config"
-	"ticketrail/printer/transport"
 	"ticketrail/queue"
 	"ticketrail/queue/dispatch"
 	"ticketrail/queue/ticket"
@@ -48,42 +45,6 @@ const (
 	// whether it was made.
 	operatorGrace = 5 * time.Second
 )
-
-// Options are the inputs of a daemon. ConfigPath or Config is required.
-type Options struct {
-	// ConfigPath is the configuration file, read now and at every reload.
-	ConfigPath string
-	// Config is used instead of a file. Such a daemon cannot reload.
-	Config *config.Config
-	// Webhook, Metrics and Display are used instead of listeners at the configured addresses, for
-	// tests. The App closes them.
-	Webhook, Metrics, Display net.Listener
-	// Keeper keeps the webhook's port open while the daemon restarts; empty: the port closes.
-	Keeper Keeper
-	// Dialer opens the connection to a printer; nil is transport.Open of its address.
-	Dialer func(config.Printer) (transport.Dialer, error)
-	// Dial connects to a third-party kitchen display; nil is the network.
-	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Service carries the requests to the point-of-sale API; nil is the network.
-	Service http.RoundTripper
-	// CheckStore checks the database file before it is opened. It must do so in another process,
-	// because a damaged page can kill the process that reads it. Nil: no check.
-	CheckStore func(ctx context.Context, path string) error
-	// Reload triggers a reload of the configuration for each value.
-	Reload <-chan os.Signal
-	// Notify sends a state such as "READY=1" to the init system (sd_notify(3)); nil sends nothing.
-	Notify func(state string)
-	// WatchdogEvery is the interval of watchdog notifications; 0: none.
-	WatchdogEvery time.Duration
-	// Log receives the log; nil discards it.
-	Log io.Writer
-	// Clock is the wall clock; nil is the clock of the box.
-	Clock queue.Clock
-	// CrashOutput has the process write its last words to a file; nil: the next start does not know them.
-	CrashOutput func(*os.File) error
-	// NoSync leaves commits in the page cache. Tests use it to prove that they can detect a loss.
-	NoSync bool
-}
 
 // An App is a daemon that has opened everything it needs. Call Run once, or Close.
 type App struct {
@@ -245,52 +206,54 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	a.notifier = newNotifier(a)
 
 	if o.Metrics != nil || conf.Metrics.Listen != "" {
-		l, err := daemon.Listen(o.Metrics, "metrics.listen", conf.Metrics.Listen)
+		listener, err := daemon.Listen(o.Metrics, "metrics.listen", conf.Metrics.Listen)
 		if err != nil {
 			return nil, err
 		}
-		a.metricsAt = l.Addr()
+		a.metricsAt = listener.Addr()
 		monitor := daemon.Monitor(a.registry, a.log, a.notReady)
-		a.serveOn(l, "metrics", func(ctx context.Context) error { return daemon.ServeMonitor(ctx, l, monitor, a.log) })
+		a.serveOn(listener, "metrics", func(ctx context.Context) error {
+			return daemon.ServeMonitor(ctx, listener, monitor, a.log)
+		})
 	}
 
 	// The database must be open: its lock decides between two daemons that start at the same moment, see
 	// [admin.Listen].
 	if conf.Admin.Socket != "" {
-		l, err := admin.Listen(conf.Admin.Socket)
+		listener, err := admin.Listen(conf.Admin.Socket)
 		if err != nil {
 			return nil, err
 		}
-		a.serveOn(l, "admin", func(ctx context.Context) error {
-			return httpserver.Serve(ctx, l, a.control.HTTPServer(),
+		a.serveOn(listener, "admin", func(ctx context.Context) error {
+			return httpserver.Serve(ctx, listener, a.control.HTTPServer(),
 				httpserver.Options{MaxConnections: maxOperators, Grace: operatorGrace})
 		})
 	}
 
 	// The webhook is last, so that no request waits at its port for a start that fails. Nothing is answered
 	// before Run: until then connections wait in the kernel.
-	l := o.Webhook
-	if l == nil || !conf.Receiver.Enabled() {
-		if l, err = o.Keeper.listen(conf.Receiver, a.log); err != nil {
+	listener := o.Webhook
+	if listener == nil || !conf.Receiver.Enabled() {
+		if listener, err = o.Keeper.listen(conf.Receiver, a.log); err != nil {
 			return nil, err
 		}
 	}
 
-	if l != nil {
-		a.webhookAt = l.Addr()
+	if listener != nil {
+		a.webhookAt = listener.Addr()
 		files := httpserver.Files{}
 		files.Cert, files.Key = conf.WebhookFiles()
 		at, acme, err := daemon.Webhook(conf.Receiver.TLS, files, a.log.With("component", "receiver"), a.registry)
 		if err != nil {
-			return nil, errors.Join(err, l.Close())
+			return nil, errors.Join(err, listener.Close())
 		}
 
 		if a.acme = acme; acme != nil {
 			a.serve = append(a.serve, server{"acme", acme.Run})
 		}
 		at.MaxConnections, at.Group = conf.Receiver.MaxConnections, a.receiver.Group
-		a.serveOn(l, "webhook", func(ctx context.Context) error {
-			return httpserver.Serve(ctx, l, a.receiver.HTTPServer(), at)
+		a.serveOn(listener, "webhook", func(ctx context.Context) error {
+			return httpserver.Serve(ctx, listener, a.receiver.HTTPServer(), at)
 		})
 	}
 

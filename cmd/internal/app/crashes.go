@@ -54,11 +54,11 @@ func (c *crashes) suspect() error {
 		flags = os.O_TRUNC
 	}
 
-	f, err := os.OpenFile(c.path, os.O_WRONLY|os.O_CREATE|flags, 0o600)
+	file, err := os.OpenFile(c.path, os.O_WRONLY|os.O_CREATE|flags, 0o600)
 	if err == nil {
-		_, _ = f.WriteString(startMark)
-		_ = c.set(f) // it has a descriptor of its own
-		_ = f.Close()
+		_, _ = file.WriteString(startMark)
+		_ = c.set(file) // it has a descriptor of its own
+		_ = file.Close()
 		time.AfterFunc(crashWithin, c.over)
 	}
 

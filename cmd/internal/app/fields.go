@@ -40,7 +40,7 @@ func (a *App) fieldFindings() (out []finding.Finding) {
 			are = "field of " + v.Name + "'s orders is not mapped"
 		}
 
-		f := finding.Finding{ID: "fields/unread/" + v.Name, Level: finding.Warn, Subject: "fields",
+		found := finding.Finding{ID: "fields/unread/" + v.Name, Level: finding.Warn, Subject: "fields",
 			Text: fmt.Sprintf("%d %s", len(unread), are),
 			Do:   "ticketrail fields shows them, and what maps or silences them"}
 		slices.SortStableFunc(unread, func(a, b receiver.Field) int {
@@ -55,13 +55,13 @@ func (a *App) fieldFindings() (out []finding.Finding) {
 
 		for i, u := range unread {
 			if i == examplesShown {
-				f.Examples = append(f.Examples, fmt.Sprintf("and %d more", len(unread)-i))
+				found.Examples = append(found.Examples, fmt.Sprintf("and %d more", len(unread)-i))
 				break
 			}
-			f.Examples = append(f.Examples,
+			found.Examples = append(found.Examples,
 				fmt.Sprintf("%s: %s (%s)", u.Path, u.Example, ticket.Plural(u.Requests, "order")))
 		}
-		out = append(out, f)
+		out = append(out, found)
 	}
 
 	return out

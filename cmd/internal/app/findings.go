@@ -22,20 +22,20 @@ const recently = time.Hour
 // findings are everything that was found. They read the history of three days, some thousand small records.
 func (a *App) findings(ctx context.Context) ([]finding.Finding, error) {
 	a.file.look() // who asks has perhaps just changed it
-	f := a.facts()
-	err := a.readHistory(ctx, &f.Orders)
+	facts := a.facts()
+	err := a.readHistory(ctx, &facts.Orders)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, err
 		}
-		f.Database.Unreadable = err
+		facts.Database.Unreadable = err
 	}
 
-	out := finding.Of(f)
+	out := finding.Of(facts)
 	a.notifier.Date(out)
 	for i := range out {
 		if !out[i].Since.IsZero() {
-			out[i].Since = out[i].Since.In(f.Now.Location())
+			out[i].Since = out[i].Since.In(facts.Now.Location())
 		}
 	}
 
@@ -79,13 +79,13 @@ func (a *App) storage() finding.Orders {
 
 // database is the state of the file and of its copy.
 func (a *App) database() finding.Database {
-	d := finding.Database{Copy: a.queue.CopyProblem(), CopyFolder: a.startConfig.Storage.CopyFolder(),
+	state := finding.Database{Copy: a.queue.CopyProblem(), CopyFolder: a.startConfig.Storage.CopyFolder(),
 		Notices:    a.queue.Notices(),
 		Unbalanced: int64(a.queue.Unaccounted())}
 	for _, file := range a.store.quarantined() {
-		d.PutAside = append(d.PutAside, finding.Damaged{File: file, Loss: a.store.lossOf(file)})
+		state.PutAside = append(state.PutAside, finding.Damaged{File: file, Loss: a.store.lossOf(file)})
 	}
-	return d
+	return state
 }
 
 // certificates are those in use: other file names need a restart.

@@ -33,11 +33,11 @@ func (a *App) runWatchdog(ctx context.Context) {
 			return
 		}
 
-		if w := a.queue.Waiting(); w > hungAfter {
+		if waited := a.queue.Waiting(); waited > hungAfter {
 			// No notification: systemd kills the daemon after WatchdogSec. The orders it had
 			// answered with 200 are on the disk.
 			a.log.Error("a commit has not finished, the disk does not answer: the watchdog will restart the daemon",
-				"waiting", w.Round(time.Second))
+				"waiting", waited.Round(time.Second))
 			continue
 		}
 		a.notify(daemon.SdNotifyWatchdog + "\nSTATUS=" + a.statusLine())
@@ -60,8 +60,8 @@ func (a *App) statusLine() string {
 
 // notReady says why no orders are accepted; empty if they are.
 func (a *App) notReady() string {
-	if f, stopped := a.storage().NotStored(); stopped {
-		return f.String()
+	if fault, stopped := a.storage().NotStored(); stopped {
+		return fault.String()
 	}
 	return ""
 }

@@ -61,8 +61,8 @@ func (k Keeper) listen(conf config.Receiver, log *slog.Logger) (l net.Listener, 
 // hangUp closes a listener with all its copies: systemd has one until it reads the message that follows, and
 // the new address may have the same port.
 func hangUp(l net.Listener) {
-	if c, ok := l.(syscall.Conn); ok {
-		if raw, err := c.SyscallConn(); err == nil {
+	if conn, ok := l.(syscall.Conn); ok {
+		if raw, err := conn.SyscallConn(); err == nil {
 			_ = raw.Control(func(fd uintptr) { _ = syscall.Shutdown(int(fd), syscall.SHUT_RD) })
 		}
 	}

@@ -28,18 +28,18 @@ type snapshot struct {
 // build builds a snapshot of conf. Every step that can find the configuration invalid happens here, before the active
 // snapshot is touched. Parts whose configuration has not changed are taken over from the active snapshot.
 func (a *App) build(conf *config.Config) (*snapshot, error) {
-	p, err := plan.Compile(conf.Plan())
+	routes, err := plan.Compile(conf.Plan())
 	if err != nil {
 		return nil, err
 	}
 
-	s := &snapshot{conf: conf, policy: daemon.Policy(conf, p)}
+	next := &snapshot{conf: conf, policy: daemon.Policy(conf, routes)}
 	// This may open the port of the screens, which then stays open even if a later step fails.
-	if s.stations, err = a.stations.Build(conf); err != nil {
+	if next.stations, err = a.stations.Build(conf); err != nil {
 		return nil, err
 	}
-	s.policy.Names = a.service.names
-	return s, nil
+	next.policy.Names = a.service.names
+	return next, nil
 }
 
 // apply makes s active, or changes nothing: only its first step returns an error. (Swap reports a screen of the pass

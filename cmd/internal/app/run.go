@@ -42,9 +42,9 @@ func (a *App) Run(ctx context.Context) error {
 	}
 
 	wg.Go(func() { a.runWatchdog(serving) })
-	c := a.startConfig
+	conf := a.startConfig
 	a.log.Info("ready", "webhook", addrString(a.webhookAt), "metrics", addrString(a.metricsAt),
-		"display", addrString(a.DisplayAddr()), "stations", len(c.Stations()), "venues", len(c.Venues))
+		"display", addrString(a.DisplayAddr()), "stations", len(conf.Stations()), "venues", len(conf.Venues))
 	a.notify("READY=1\nSTATUS=" + a.statusLine())
 
 	for {

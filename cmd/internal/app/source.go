@@ -90,9 +90,9 @@ func (s *relaySource) set(one *source.Source, metrics *prometheus.Registry) {
 // for a printer holds up nothing here. While the queue is full, or the disk, the requests wait at the relay.
 func (s *relaySource) take(ctx context.Context, venue string, one source.Arrival) error {
 	if one.Refused != nil { // by the relay, which has told the service
-		r := *one.Refused
-		r.Venue, r.Fetched = venue, time.Now().UTC()
-		return s.rejects.Store(ctx, r)
+		reject := *one.Refused
+		reject.Venue, reject.Fetched = venue, time.Now().UTC()
+		return s.rejects.Store(ctx, reject)
 	}
 
 	_, err := s.receiver.Relay(ctx, receiver.Relayed{Venue: venue, Device: one.Device, Received: one.Received,
@@ -161,7 +161,7 @@ func (s *relaySource) findings(now time.Time) []finding.Finding {
 		st = one.Status()
 	}
 
-	f := finding.Finding{ID: "relay/unreachable", Level: finding.Fail, Subject: config.TopicRelay,
+	found := finding.Finding{ID: "relay/unreachable", Level: finding.Fail, Subject: config.TopicRelay,
 		Since: st.Down, Text: "no order can be fetched",
 		Do: "the relay keeps the orders; look at the internet connection and at ticketrail doctor"}
 	heard := "it has not heard of this box yet"
@@ -176,34 +176,36 @@ func (s *relaySource) findings(now time.Time) []finding.Finding {
 
 	switch {
 	case one == nil || st.Err == nil && !st.Down.IsZero() && now.Sub(st.Down) < connectingFor:
-		f.ID, f.Level, f.Text, f.Do = "relay/connecting", finding.Warn, "connecting", ""
+		found.ID, found.Level, found.Text, found.Do = "relay/connecting", finding.Warn, "connecting", ""
 	case st.Err == nil && !st.Down.IsZero():
-		f.Detail = "it does not answer"
+		found.Detail = "it does not answer"
 	case st.Err != nil && st.Down.IsZero(): // one is in hand, so the relay is there
-		f.ID, f.Text, f.Detail = "relay/not_taken", waiting+" there: this box cannot take them", st.Err.Error()
-		f.Do = "nothing is lost; make room or wait: ticketrail printers list shows what waits, df how full the disk is"
+		found.ID, found.Text, found.Detail = "relay/not_taken", waiting+" there: this box cannot take them",
+			st.Err.Error()
+		found.Do = "nothing is lost; make room or wait: ticketrail printers list shows what waits, df how full the " +
+			"disk is"
 	case st.Err != nil:
-		f.Detail = fmt.Sprintf("%v; orders that waited there by then: %d; %s", st.Err, st.Behind, heard)
+		found.Detail = fmt.Sprintf("%v; orders that waited there by then: %d; %s", st.Err, st.Behind, heard)
 		if errors.Is(st.Err, source.ErrToken) {
-			f.ID = "relay/token_refused"
-			f.Do = "make a new token there with ticketrail relay venues renew, and put it into " + conf.TokenFile
+			found.ID = "relay/token_refused"
+			found.Do = "make a new token there with ticketrail relay venues renew, and put it into " + conf.TokenFile
 		} else if _, err := conf.Token(); err != nil {
-			f.ID = "relay/no_token"
-			f.Do = "put the file there that ticketrail relay venues add has made for the venue, mode 0600; the " +
+			found.ID = "relay/no_token"
+			found.Do = "put the file there that ticketrail relay venues add has made for the venue, mode 0600; the " +
 				"daemon reads it by itself"
 		}
 	case !st.Since.IsZero() && now.Sub(st.Since) > behindFor:
-		f = finding.Finding{ID: "relay/behind", Level: finding.Warn, Subject: config.TopicRelay, Since: st.Since,
+		found = finding.Finding{ID: "relay/behind", Level: finding.Warn, Subject: config.TopicRelay, Since: st.Since,
 			Text: waiting + " there and are being fetched"}
 	default:
-		f = finding.Finding{Level: finding.OK, Subject: config.TopicRelay, Detail: conf.URL + "; " + heard,
+		found = finding.Finding{Level: finding.OK, Subject: config.TopicRelay, Detail: conf.URL + "; " + heard,
 			Text: "connected, nothing waits there"}
 		if st.Behind > 0 {
-			f.Text = "connected, " + waiting + " there"
+			found.Text = "connected, " + waiting + " there"
 		}
 	}
 
-	return []finding.Finding{f}
+	return []finding.Finding{found}
 }
 
 // Describe tells nothing: the connection has its own metrics, if there is one.

@@ -72,8 +72,8 @@ func (v venues) Collect(ch chan<- prometheus.Metric) {
 // content counts: the service reaches the box.
 func (v venues) newest() (at time.Time) {
 	for _, one := range v.config().Venues {
-		if t := v.heard(one.ID); t.After(at) {
-			at = t
+		if heard := v.heard(one.ID); heard.After(at) {
+			at = heard
 		}
 	}
 	return at

@@ -15,9 +15,9 @@ func Listen(given net.Listener, key, address string) (net.Listener, error) {
 	if given != nil {
 		return given, nil
 	}
-	l, err := net.Listen("tcp", address)
+	listener, err := net.Listen("tcp", address)
 	if err == nil {
-		return l, nil
+		return listener, nil
 	}
 
 	_, port, _ := net.SplitHostPort(address)

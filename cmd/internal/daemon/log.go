@@ -45,7 +45,7 @@ func NewLogger(w io.Writer, format string, level slog.Leveler) *slog.Logger {
 		toJournal, _ = journal.StderrIsJournalStream()
 	}
 
-	o := &slog.HandlerOptions{Level: level, ReplaceAttr: func(groups []string, at slog.Attr) slog.Attr {
+	options := &slog.HandlerOptions{Level: level, ReplaceAttr: func(groups []string, at slog.Attr) slog.Attr {
 		if toJournal && at.Key == slog.TimeKey && len(groups) == 0 {
 			return slog.Attr{}
 		}
@@ -56,9 +56,9 @@ func NewLogger(w io.Writer, format string, level slog.Leveler) *slog.Logger {
 	}
 
 	if format == "json" {
-		return slog.New(slog.NewJSONHandler(w, o))
+		return slog.New(slog.NewJSONHandler(w, options))
 	}
-	return slog.New(slog.NewTextHandler(w, o))
+	return slog.New(slog.NewTextHandler(w, options))
 }
 
 // A journalWriter begins each line with its priority, as journald reads it from the output of a service

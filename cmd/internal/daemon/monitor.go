@@ -19,18 +19,18 @@ import (
 // NewRegistry has the collectors of the Go runtime and of the process too: a small box runs out of memory and of open
 // files.
 func NewRegistry() *prometheus.Registry {
-	r := prometheus.NewRegistry()
-	b := admin.ThisBuild()
-	r.MustRegister(
+	registry := prometheus.NewRegistry()
+	build := admin.ThisBuild()
+	registry.MustRegister(
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "ticketrail_build_info", Help: "Always 1; the labels say which program this is.",
-			ConstLabels: prometheus.Labels{"version": b.Version, "revision": b.Commit, "goversion": b.Go},
+			ConstLabels: prometheus.Labels{"version": build.Version, "revision": build.Commit, "goversion": build.Go},
 		}, func() float64 { return 1 }),
 	)
 
-	return r
+	return registry
 }
 
 // Monitor serves metrics and health checks. notReady says why no orders are accepted, or nothing. They have a

@@ -23,11 +23,11 @@ type ConfigMetrics struct{ reloadOK, reloadAt prometheus.Gauge }
 
 // NewConfigMetrics registers them.
 func NewConfigMetrics(reg prometheus.Registerer) *ConfigMetrics {
-	f := promauto.With(reg)
+	factory := promauto.With(reg)
 	return &ConfigMetrics{
-		reloadOK: f.NewGauge(prometheus.GaugeOpts{Name: "ticketrail_config_last_reload_successful",
+		reloadOK: factory.NewGauge(prometheus.GaugeOpts{Name: "ticketrail_config_last_reload_successful",
 			Help: "Whether the last reload of the configuration file was applied (1) or refused (0)."}),
-		reloadAt: f.NewGauge(prometheus.GaugeOpts{Name: "ticketrail_config_last_reload_success_timestamp_seconds",
+		reloadAt: factory.NewGauge(prometheus.GaugeOpts{Name: "ticketrail_config_last_reload_success_timestamp_seconds",
 			Help: "When the active configuration was applied."}),
 	}
 }

@@ -17,16 +17,16 @@ import (
 // Policy makes the part of the receiver that a reload replaces. One policy serves a whole
 // request, so a request never sees half of a reload.
 func Policy(conf *config.Config, p receiver.Planner) *receiver.Policy {
-	c := conf.Receiver
+	section := conf.Receiver
 	out := &receiver.Policy{
-		Path:        c.Path,
-		VenueHeader: c.Headers.Venue, DeviceHeader: c.Headers.Device,
-		AllowFrom: c.AllowFrom, TrustedProxies: c.TrustedProxies,
-		Plan: p, MaxBody: int64(c.MaxBody), Mode: c.Mode(), RespondWithin: c.RespondWithin,
-		ReportConflict: c.Conflict == "report",
+		Path:        section.Path,
+		VenueHeader: section.Headers.Venue, DeviceHeader: section.Headers.Device,
+		AllowFrom: section.AllowFrom, TrustedProxies: section.TrustedProxies,
+		Plan: p, MaxBody: int64(section.MaxBody), Mode: section.Mode(), RespondWithin: section.RespondWithin,
+		ReportConflict: section.Conflict == "report",
 	}
 
-	out.Secrets = revealed(c.Secrets)
+	out.Secrets = revealed(section.Secrets)
 	for _, v := range conf.Venues {
 		out.Venues = append(out.Venues,
 			receiver.Venue{Venue: v.Plan(), Devices: v.Devices, Secrets: revealed(v.Secrets)})
@@ -73,13 +73,13 @@ func Webhook(t config.TLS, files httpserver.Files, log *slog.Logger, reg prometh
 // certMetrics exports the state of the webhook's certificate. An expired certificate stops every
 // order at once, so the end date is exported for an alert weeks before.
 func certMetrics(reg prometheus.Registerer) (loaded func(notAfter time.Time, err error)) {
-	f := promauto.With(reg)
-	ends := f.NewGauge(prometheus.GaugeOpts{
+	factory := promauto.With(reg)
+	ends := factory.NewGauge(prometheus.GaugeOpts{
 		Name: "ticketrail_receiver_certificate_not_after_timestamp_seconds",
 		Help: "When the active TLS certificate expires; 0 without TLS.",
 	})
 
-	good := f.NewGauge(prometheus.GaugeOpts{
+	good := factory.NewGauge(prometheus.GaugeOpts{
 		Name: "ticketrail_receiver_tls_last_load_successful",
 		Help: "Whether the last load of the TLS files succeeded (1) or failed (0); 1 without TLS. With ACME, 0 " +
 			"before the first certificate.",

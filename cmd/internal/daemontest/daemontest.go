@@ -84,9 +84,9 @@ func RunWith(t *testing.T, setup, f func(*Daemon), stations ...string) {
 		conf.Fallback = stations[0]
 		d := &Daemon{T: t, Conf: &conf, Printers: map[string]*virtual.Printer{}}
 		for _, s := range stations {
-			p := config.DefaultPrinter()
-			p.Name, p.Address = s, "tcp://"+s
-			conf.Printers = append(conf.Printers, p)
+			printer := config.DefaultPrinter()
+			printer.Name, printer.Address = s, "tcp://"+s
+			conf.Printers = append(conf.Printers, printer)
 			conf.Routes = append(conf.Routes, plan.Route{When: fmt.Sprintf("item.station == %q", s), To: []string{s}})
 			d.Printers[s] = virtual.New(virtual.Options{Name: s, Columns: 48})
 		}
@@ -96,8 +96,8 @@ func RunWith(t *testing.T, setup, f func(*Daemon), stations ...string) {
 		d.Start()
 		defer d.Stop()
 		f(d)
-		if n := d.App.Queue().Unaccounted(); n != 0 {
-			t.Errorf("the books do not balance by %d: %+v", n, d.App.Queue().Stations())
+		if missing := d.App.Queue().Unaccounted(); missing != 0 {
+			t.Errorf("the books do not balance by %d: %+v", missing, d.App.Queue().Stations())
 		}
 	})
 }
@@ -114,24 +114,24 @@ const firstPoll = 26 * time.Second
 // Start starts the daemon. Its commits are not synced: losses of a power cut are proved elsewhere.
 func (d *Daemon) Start() {
 	d.T.Helper()
-	l := virtual.NewNetwork()
-	o := app.Options{
-		Config: d.Conf, Webhook: l, Log: d.T.Output(), Clock: SyncedClock{}, NoSync: true,
+	network := virtual.NewNetwork()
+	options := app.Options{
+		Config: d.Conf, Webhook: network, Log: d.T.Output(), Clock: SyncedClock{}, NoSync: true,
 		Dialer: func(p config.Printer) (transport.Dialer, error) { return d.Printers[p.Name], nil },
 	}
 
 	if d.Options != nil {
-		d.Options(&o)
+		d.Options(&options)
 	}
-	a, err := app.New(d.T.Context(), o)
+	started, err := app.New(d.T.Context(), options)
 	if err != nil {
 		d.T.Fatal(err)
 	}
 
 	ctx, stop := context.WithCancel(context.Background())
-	d.App, d.stop, d.ended = a, stop, make(chan error, 1)
-	go func() { d.ended <- a.Run(ctx) }()
-	d.client = &http.Client{Transport: &http.Transport{DialContext: l.Dial}, Timeout: 5 * time.Second}
+	d.App, d.stop, d.ended = started, stop, make(chan error, 1)
+	go func() { d.ended <- started.Run(ctx) }()
+	d.client = &http.Client{Transport: &http.Transport{DialContext: network.Dial}, Timeout: 5 * time.Second}
 	if !d.NoPause {
 		time.Sleep(firstPoll)
 	}
@@ -232,8 +232,8 @@ var (
 
 // Number is the number of the order on a ticket; empty if the ticket ends before it.
 func Number(t virtual.Ticket) string {
-	if m := printedNumber.FindStringSubmatch(t.Text); m != nil {
-		return m[1]
+	if match := printedNumber.FindStringSubmatch(t.Text); match != nil {
+		return match[1]
 	}
 	return ""
 }
@@ -254,11 +254,11 @@ func Word(t virtual.Ticket) string {
 		}
 	}
 
-	if m := forStation.FindStringSubmatch(t.Text); m != nil {
-		word += "@" + m[1]
+	if match := forStation.FindStringSubmatch(t.Text); match != nil {
+		word += "@" + match[1]
 	}
-	if m := refusedBy.FindStringSubmatch(t.Text); m != nil {
-		word += "-" + m[1]
+	if match := refusedBy.FindStringSubmatch(t.Text); match != nil {
+		word += "-" + match[1]
 	}
 
 	if t.End != virtual.Cut {
@@ -271,13 +271,13 @@ func Word(t virtual.Ticket) string {
 func (d *Daemon) WantPrinted(station, paper string) {
 	d.T.Helper()
 	synctest.Wait()
-	p := d.Printers[station]
-	if bad := p.Problems(); len(bad) > 0 {
+	printer := d.Printers[station]
+	if bad := printer.Problems(); len(bad) > 0 {
 		d.T.Errorf("%s got invalid bytes: %v", station, bad)
 	}
 
 	var out []string
-	for _, t := range p.Tickets() {
+	for _, t := range printer.Tickets() {
 		out = append(out, Word(t))
 	}
 
@@ -294,9 +294,9 @@ func (d *Daemon) States() map[ticket.State]int {
 		d.T.Fatal(err)
 	}
 
-	n := map[ticket.State]int{}
+	count := map[ticket.State]int{}
 	for _, j := range jobs {
-		n[j.State]++
+		count[j.State]++
 	}
-	return n
+	return count
 }

@@ -56,12 +56,12 @@ func Certificates(conf *config.Config, why string) (out []finding.Certificate) {
 
 // certificateEnd is the end of the validity of the first certificate in a PEM file, which may hold its key too.
 func certificateEnd(path string) (time.Time, error) {
-	b, err := os.ReadFile(path)
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return time.Time{}, err
 	}
 
-	block, rest := pem.Decode(b)
+	block, rest := pem.Decode(text)
 	for block != nil && block.Type != "CERTIFICATE" {
 		block, rest = pem.Decode(rest)
 	}
@@ -70,9 +70,9 @@ func certificateEnd(path string) (time.Time, error) {
 		return time.Time{}, errors.New("it has no certificate in PEM form")
 	}
 
-	c, err := x509.ParseCertificate(block.Bytes)
+	cert, err := x509.ParseCertificate(block.Bytes)
 	if err != nil {
 		return time.Time{}, err
 	}
-	return c.NotAfter, nil
+	return cert.NotAfter, nil
 }

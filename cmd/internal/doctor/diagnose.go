@@ -62,32 +62,33 @@ func (b Box) Diagnose(ctx context.Context, path string) (out []finding.Finding) 
 
 // serviceFindings are how systemd sees the service. Without systemd there are none.
 func (b Box) serviceFindings(ctx context.Context) (out []finding.Finding) {
-	s := unitSettings(ctx, "ticketrail.service", "ActiveState", "SubState", "Result", "NRestarts", "UnitFileState",
-		"FragmentPath")
-	if s == nil {
+	service := unitSettings(ctx, "ticketrail.service", "ActiveState", "SubState", "Result", "NRestarts",
+		"UnitFileState", "FragmentPath")
+	if service == nil {
 		return nil
 	}
 
 	switch {
-	case s["SubState"] == "auto-restart":
+	case service["SubState"] == "auto-restart":
 		out = append(out, fail("service", fmt.Sprintf("it ends and is started again, %s times so far: %s",
-			s["NRestarts"], s["Result"]), "journalctl -u ticketrail -n 50 says why"))
-	case s["ActiveState"] == "active":
-		out = append(out, fine("service", "running, restarted by itself "+s["NRestarts"]+" times"))
+			service["NRestarts"], service["Result"]), "journalctl -u ticketrail -n 50 says why"))
+	case service["ActiveState"] == "active":
+		out = append(out, fine("service", "running, restarted by itself "+service["NRestarts"]+" times"))
 	default:
-		out = append(out, fail("service", "it is "+s["ActiveState"]+": orders are not taken",
+		out = append(out, fail("service", "it is "+service["ActiveState"]+": orders are not taken",
 			"systemctl start ticketrail; journalctl -u ticketrail -n 50 says why it ended"))
 	}
 
-	if s["UnitFileState"] != "enabled" {
-		out = append(out, warn("service", "it does not start at boot: it is "+s["UnitFileState"],
+	if service["UnitFileState"] != "enabled" {
+		out = append(out, warn("service", "it does not start at boot: it is "+service["UnitFileState"],
 			"systemctl enable ticketrail"))
 	}
 
 	const packaged = "/usr/lib/systemd/system/ticketrail.service"
-	if _, err := os.Stat(filepath.Join(b.Root, packaged)); err == nil && strings.HasPrefix(s["FragmentPath"], "/etc/") {
+	_, err := os.Stat(filepath.Join(b.Root, packaged))
+	if err == nil && strings.HasPrefix(service["FragmentPath"], "/etc/") {
 		out = append(out, warn("service",
-			s["FragmentPath"]+" hides the unit of the package, so upgrades do not change it",
+			service["FragmentPath"]+" hides the unit of the package, so upgrades do not change it",
 			"move your changes to systemctl edit ticketrail, and remove that file"))
 	}
 
@@ -238,11 +239,11 @@ func (b Box) storeFindings(ctx context.Context, path string, conf *config.Config
 
 // answersAt reports whether a program listens on a unix socket.
 func answersAt(socket string) bool {
-	c, err := net.DialTimeout("unix", socket, time.Second)
+	conn, err := net.DialTimeout("unix", socket, time.Second)
 	if err != nil {
 		return errors.Is(err, os.ErrPermission)
 	}
-	_ = c.Close()
+	_ = conn.Close()
 	return true
 }
 

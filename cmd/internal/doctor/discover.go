@@ -47,19 +47,19 @@ type Discovery struct {
 
 // NewDiscovery looks in the networks of this box, or in parts of them: see [transport.OwnNetworks].
 func NewDiscovery(only []string) (Discovery, error) {
-	d := Discovery{port: printerPort}
+	search := Discovery{port: printerPort}
 	addrs, err := net.InterfaceAddrs()
 	if err != nil {
-		return d, fmt.Errorf("list the addresses of this box: %w", err)
+		return search, fmt.Errorf("list the addresses of this box: %w", err)
 	}
 
 	for _, a := range addrs {
-		if p, err := netip.ParsePrefix(a.String()); err == nil {
-			d.own = append(d.own, p.Addr())
+		if prefix, err := netip.ParsePrefix(a.String()); err == nil {
+			search.own = append(search.own, prefix.Addr())
 		}
 	}
-	d.Networks, err = transport.OwnNetworks(only)
-	return d, err
+	search.Networks, err = transport.OwnNetworks(only)
+	return search, err
 }
 
 // Addresses are those that are asked: every host of the networks, and this box itself, on which a simulated printer
@@ -143,14 +143,14 @@ func (f FoundPrinter) sortKey() string {
 // ask asks one address; ok is false if nothing accepts connections there.
 func ask(ctx context.Context, at netip.AddrPort) (one FoundPrinter, ok bool) {
 	one.Address = "tcp://" + at.String()
-	d, err := transport.Open(one.Address)
+	dialer, err := transport.Open(one.Address)
 	if err != nil {
 		return one, false
 	}
 
 	ctx, cancel := context.WithTimeout(ctx, transport.AskTimeout+discoverAnswer)
 	defer cancel()
-	id, err := printer.IdentifyModel(ctx, quick{d})
+	id, err := printer.IdentifyModel(ctx, quick{dialer})
 	if err != nil {
 		return one, false
 	}
@@ -177,12 +177,12 @@ func (d quick) Dial(ctx context.Context) (transport.Conn, error) {
 
 // query asks a printer for its abilities.
 func query(ctx context.Context, one *FoundPrinter) {
-	d, err := transport.Open(one.Address)
+	dialer, err := transport.Open(one.Address)
 	if err != nil {
 		return
 	}
-	s := station.Query(ctx, d)
-	one.State, one.Ability = strings.ReplaceAll(s.State, "_", " "), s.Capability
+	status := station.Query(ctx, dialer)
+	one.State, one.Ability = strings.ReplaceAll(status.State, "_", " "), status.Capability
 }
 
 // Duration is about how long asking takes at most, for a person who waits.
@@ -192,17 +192,17 @@ func (d Discovery) Duration() time.Duration {
 
 // YAML is the entry of a found printer for the section printers of the configuration.
 func (f FoundPrinter) YAML(name string) string {
-	s := fmt.Sprintf("  - name: %s\n    address: %s\n", strconv.Quote(name), strconv.Quote(f.Address))
+	text := fmt.Sprintf("  - name: %s\n    address: %s\n", strconv.Quote(name), strconv.Quote(f.Address))
 	if f.MAC != "" {
-		s += fmt.Sprintf("    mac: %q # finds it again if its address changes\n", f.MAC)
+		text += fmt.Sprintf("    mac: %q # finds it again if its address changes\n", f.MAC)
 	}
 
-	if p := profileOf(f.Model); p != "" {
-		s += fmt.Sprintf("    profile: %s # it calls itself %s\n", p, f.Model)
+	if known := profileOf(f.Model); known != "" {
+		text += fmt.Sprintf("    profile: %s # it calls itself %s\n", known, f.Model)
 	} else if f.Model != "" {
-		s += fmt.Sprintf("    # It calls itself %s.\n", f.Model)
+		text += fmt.Sprintf("    # It calls itself %s.\n", f.Model)
 	}
-	return s
+	return text
 }
 
 // profileOf is the profile of a model that a printer states, or "": epson-tm-t88 for "EPSON TM-T88V". A clone that

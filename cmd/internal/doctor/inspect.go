@@ -29,11 +29,11 @@ func Inspect(
 	if err != nil {
 		return fields, err
 	}
-	p, err := plan.Compile(conf.Plan())
+	routes, err := plan.Compile(conf.Plan())
 	if err != nil {
 		return fields, err
 	}
-	v, err := findVenue(conf, venue)
+	sender, err := findVenue(conf, venue)
 	if err != nil {
 		return fields, err
 	}
@@ -50,26 +50,26 @@ func Inspect(
 	if err != nil {
 		return fields, fmt.Errorf("the daemon would answer 400: %w", err)
 	}
-	r := p.SplitTraced(req, v.Plan(), device, time.Now(), nil)
+	made := routes.SplitTraced(req, sender.Plan(), device, time.Now(), nil)
 	var out bytes.Buffer
-	fmt.Fprintf(&out, "request %s for venue %s\n", layout.Clean(req.ID), v.Name)
+	fmt.Fprintf(&out, "request %s for venue %s\n", layout.Clean(req.ID), sender.Name)
 	for _, a := range req.Anomalies {
 		fmt.Fprintf(&out, "anomaly: %s\n", layout.Clean(fmt.Sprint(a)))
 	}
-	leaves := p.Leaves(req)
+	leaves := routes.Leaves(req)
 	fields = admin.Fields{Fields: conf.Ticket.Fields, Silence: conf.Ticket.Silence,
-		Venues: []admin.VenueFields{{Name: v.Name, Shape: receiver.ShapeOf(leaves)}}}
+		Venues: []admin.VenueFields{{Name: sender.Name, Shape: receiver.ShapeOf(leaves)}}}
 	fmt.Fprintf(&out, "\n%s\n", markBody(raw, leaves, colour))
-	out.WriteString(r.Trace)
-	for _, d := range r.Request.Drafts {
-		o, err := station.LayoutOptions(conf, d.Station)
+	out.WriteString(made.Trace)
+	for _, d := range made.Request.Drafts {
+		options, err := station.LayoutOptions(conf, d.Station)
 		if err != nil {
 			return fields, err
 		}
 		d.Ticket.NameMore(0)
-		fmt.Fprintf(&out, "\nticket for %s (%d columns):\n\n", d.Station, o.Columns)
-		lines := layout.ComposeWith(ticket.Delivery{Station: d.Station, Attempt: 1, Ticket: d.Ticket}, o)
-		out.WriteString(layout.Plain(lines, o.Columns))
+		fmt.Fprintf(&out, "\nticket for %s (%d columns):\n\n", d.Station, options.Columns)
+		lines := layout.ComposeWith(ticket.Delivery{Station: d.Station, Attempt: 1, Ticket: d.Ticket}, options)
+		out.WriteString(layout.Plain(lines, options.Columns))
 	}
 	// Written at the end, so that an error leaves no half ticket that looks complete.
 	_, err = w.Write(out.Bytes())

@@ -30,25 +30,25 @@ const markUnread = "NOT READ"
 
 // markBody returns the body, which contract.Open has read, one value on a line.
 func markBody(body []byte, leaves []plan.Leaf, colour bool) string {
-	m := bodyMarker{body: json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(body, []byte("\ufeff")))),
+	marker := bodyMarker{body: json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(body, []byte("\ufeff")))),
 		leaves: map[string][]plan.Leaf{}}
-	m.body.UseNumber()
+	marker.body.UseNumber()
 	for _, l := range leaves {
-		m.leaves[l.Path] = append(m.leaves[l.Path], l)
+		marker.leaves[l.Path] = append(marker.leaves[l.Path], l)
 	}
-	if err := m.value("", "", ""); err != nil && err != io.EOF {
+	if err := marker.value("", "", ""); err != nil && err != io.EOF {
 		return layout.Clean(string(body)) + "\n" // one that contract.Open has cut
 	}
 
 	column := 0
-	for _, l := range m.lines {
-		if n := layout.Width(l.text); l.mark != "" && n <= widestText {
-			column = max(column, n)
+	for _, l := range marker.lines {
+		if width := layout.Width(l.text); l.mark != "" && width <= widestText {
+			column = max(column, width)
 		}
 	}
 
 	var out strings.Builder
-	for _, l := range m.lines {
+	for _, l := range marker.lines {
 		out.WriteString(l.text)
 		if l.mark != "" {
 			mark := l.mark
@@ -133,8 +133,8 @@ func markOf(l plan.Leaf) string {
 // scalar is a scalar as JSON, without control characters.
 func scalar(v any) string {
 	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(v) // a token of JSON
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(v) // a token of JSON
 	return layout.OneLine(strings.TrimSpace(b.String()))
 }

@@ -209,7 +209,7 @@ func (s Setup) Write(ctx context.Context, path string) (secret string, err error
 
 // create writes a new file to the disk, so that a power cut leaves no empty one.
 func create(path, text string) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%s exists already; init replaces nothing: move it away, or name another file with --config",
 			path)
@@ -218,8 +218,8 @@ func create(path, text string) error {
 		return err
 	}
 
-	_, err = f.WriteString(text)
-	err = errors.Join(err, f.Sync(), f.Close())
+	_, err = file.WriteString(text)
+	err = errors.Join(err, file.Sync(), file.Close())
 	if err != nil {
 		_ = os.Remove(path) // it is ours
 	}
@@ -231,12 +231,12 @@ func serviceGroup(path string) int {
 	if os.Geteuid() != 0 || filepath.Dir(path) != systemFolder {
 		return -1
 	}
-	g, err := user.LookupGroup("ticketrail")
+	group, err := user.LookupGroup("ticketrail")
 	if err != nil {
 		return -1
 	}
 
-	id, err := strconv.Atoi(g.Gid)
+	id, err := strconv.Atoi(group.Gid)
 	if err != nil {
 		return -1
 	}

@@ -17,23 +17,23 @@ const askRelay = 5 * time.Second
 
 // sourceFindings ask the relay, with the token of this box, how many orders wait for it. None is taken.
 func sourceFindings(ctx context.Context, conf *config.Config) []finding.Finding {
-	s := conf.Source
-	if !s.Enabled() {
+	relay := conf.Source
+	if !relay.Enabled() {
 		return nil
 	}
-	if _, err := s.Token(); err != nil {
+	if _, err := relay.Token(); err != nil {
 		return []finding.Finding{fail("relay", "no order can be fetched: "+layout.Clean(err.Error()),
 			"put the file there that ticketrail relay venues add has made for the venue")}
 	}
 
 	ctx, cancel := context.WithTimeout(ctx, askRelay)
 	defer cancel()
-	waiting, err := source.Waiting(ctx, source.Options{URL: s.URL, Venue: s.Venue, Token: s.Token,
+	waiting, err := source.Waiting(ctx, source.Options{URL: relay.URL, Venue: relay.Venue, Token: relay.Token,
 		Transport: source.Transport()})
 	switch {
 	case errors.Is(err, source.ErrToken):
 		return []finding.Finding{fail("relay", layout.Clean(err.Error()), "make a new token on the relay with "+
-			"ticketrail relay venues renew, and put it into "+s.TokenFile)}
+			"ticketrail relay venues renew, and put it into "+relay.TokenFile)}
 	case err != nil:
 		return []finding.Finding{fail("relay", "it does not answer: "+layout.Clean(err.Error()),
 			"the box needs no way in, but must reach that address: "+
@@ -41,5 +41,5 @@ func sourceFindings(ctx context.Context, conf *config.Config) []finding.Finding 
 	}
 
 	return []finding.Finding{fine("relay",
-		fmt.Sprintf("%s answers; orders of this box that wait there: %d", s.URL, waiting))}
+		fmt.Sprintf("%s answers; orders of this box that wait there: %d", relay.URL, waiting))}
 }

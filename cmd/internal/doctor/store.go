@@ -84,8 +84,8 @@ func CheckInChild(exe string) func(ctx context.Context, path string) error {
 // is not a sign of it: the kernel sends it when memory runs out. A file that is shorter than its
 // pages say ends in SIGBUS.
 func killedByDamage(end *os.ProcessState, stderr string) bool {
-	if w, ok := end.Sys().(syscall.WaitStatus); ok && w.Signaled() {
-		return w.Signal() == syscall.SIGBUS || w.Signal() == syscall.SIGSEGV
+	if status, ok := end.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return status.Signal() == syscall.SIGBUS || status.Signal() == syscall.SIGSEGV
 	}
 
 	// The last words of a Go runtime that dies of bad memory. "fatal error" alone is not enough: it also prints that

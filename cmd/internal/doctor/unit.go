@@ -38,8 +38,8 @@ func unitSettings(ctx context.Context, unit string, names ...string) map[string]
 
 	found := map[string]string{}
 	for line := range strings.Lines(string(out)) {
-		if k, v, ok := strings.Cut(strings.TrimSpace(line), "="); ok {
-			found[k] = v
+		if key, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok {
+			found[key] = value
 		}
 	}
 
@@ -57,23 +57,23 @@ const (
 
 // serviceUnit is how a unit runs this configuration; nil if it does not.
 func serviceUnit(ctx context.Context, unit, path string) map[string]string {
-	s := unitSettings(ctx, unit, "User", "ExecStart", "ProtectSystem", "StateDirectory",
+	settings := unitSettings(ctx, unit, "User", "ExecStart", "ProtectSystem", "StateDirectory",
 		"LogsDirectory", "RuntimeDirectory", "ReadWritePaths")
-	if abs, err := filepath.Abs(path); err != nil || !slices.Contains(strings.Fields(s["ExecStart"]), abs) {
+	if abs, err := filepath.Abs(path); err != nil || !slices.Contains(strings.Fields(settings["ExecStart"]), abs) {
 		return nil
 	}
-	return s
+	return settings
 }
 
 // UnitFindings judge how the installed units fit the configuration at path, which [Check] has accepted. Without units
 // that use this file there are none.
 func UnitFindings(ctx context.Context, path string, conf *config.Config) (out []finding.Finding) {
-	s := serviceUnit(ctx, boxUnit, path)
-	if s == nil {
+	service := serviceUnit(ctx, boxUnit, path)
+	if service == nil {
 		return nil
 	}
-	out = append(out, readable(ctx, boxUnit, s["User"], path, "check")...)
-	return append(out, writable(s, conf)...)
+	out = append(out, readable(ctx, boxUnit, service["User"], path, "check")...)
+	return append(out, writable(service, conf)...)
 }
 
 // readable reads the configuration as the service's user does, in a child process with that user's rights: to work
@@ -124,28 +124,28 @@ func readable(ctx context.Context, unit, name, path string, command ...string) [
 
 // credential are the ids of a user and all of its groups.
 func credential(name string) (*syscall.Credential, error) {
-	u, err := user.Lookup(name)
+	account, err := user.Lookup(name)
 	if err != nil {
 		return nil, fmt.Errorf("its user %s does not exist", name)
 	}
 
-	groups, err := u.GroupIds()
+	groups, err := account.GroupIds()
 	if err != nil {
 		return nil, fmt.Errorf("groups of user %s: %w", name, err)
 	}
 
 	var c syscall.Credential
-	for i, id := range append([]string{u.Uid, u.Gid}, groups...) {
-		n, err := strconv.ParseUint(id, 10, 32)
+	for i, id := range append([]string{account.Uid, account.Gid}, groups...) {
+		number, err := strconv.ParseUint(id, 10, 32)
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("user %s has the id %q", name, id)
 		case i == 0:
-			c.Uid = uint32(n)
+			c.Uid = uint32(number)
 		case i == 1:
-			c.Gid = uint32(n)
+			c.Gid = uint32(number)
 		default:
-			c.Groups = append(c.Groups, uint32(n))
+			c.Groups = append(c.Groups, uint32(number))
 		}
 	}
 

@@ -87,8 +87,8 @@ func ServiceVenues(path, venue string, all bool) (*config.Config, []config.Venue
 	case venue == "" && len(conf.Venues) > 1:
 		return nil, nil, noVenue(conf, "")
 	}
-	v, err := findVenue(conf, venue)
-	return conf, []config.Venue{v}, err
+	wanted, err := findVenue(conf, venue)
+	return conf, []config.Venue{wanted}, err
 }
 
 // venueFindings keep the order of the configuration, whichever venue answers first. A nil through is the network.
@@ -116,8 +116,8 @@ func venueFindings(
 func askVenue(ctx context.Context, client *pos.Client, v config.Venue) (out []finding.Finding) {
 	subject := "venue " + v.Name
 	failed := func(err error) {
-		if e, ok := errors.AsType[*pos.Error](err); ok {
-			out = append(out, fail(subject, layout.Clean(e.Call+": "+e.Problem), layout.Clean(e.Advice)))
+		if answer, ok := errors.AsType[*pos.Error](err); ok {
+			out = append(out, fail(subject, layout.Clean(answer.Call+": "+answer.Problem), layout.Clean(answer.Advice)))
 		}
 	}
 
@@ -127,9 +127,9 @@ func askVenue(ctx context.Context, client *pos.Client, v config.Venue) (out []fi
 		return out // the next calls would fail too, or read the data of another venue
 	}
 
-	n := 0
+	known := 0
 	for _, err := range api.Employees(ctx) {
-		if n++; err != nil || n > enoughEmployees {
+		if known++; err != nil || known > enoughEmployees {
 			failed(err)
 			break
 		}

@@ -98,8 +98,8 @@ func WebhookAddress(conf *config.Config, v config.Venue) (address, secretFile st
 // unreachable is the finding for an address that gave no answer. The error of the HTTP client names the whole
 // address, with the secret, so only its cause is shown.
 func unreachable(base string, err error) finding.Finding {
-	if u, ok := errors.AsType[*url.Error](err); ok {
-		err = u.Err
+	if failed, ok := errors.AsType[*url.Error](err); ok {
+		err = failed.Err
 	}
 	text := fmt.Sprintf("%s does not answer: %s", base, layout.Clean(err.Error()))
 	if dns, ok := errors.AsType[*net.DNSError](err); ok && dns.IsNotFound {
@@ -142,18 +142,18 @@ const slowSync = 500 * time.Millisecond
 // syncFinding measures how long the disk takes for a small write, which each order waits for. Without a folder that
 // this user may write to there is no finding.
 func syncFinding(folder string) []finding.Finding {
-	f, err := os.CreateTemp(folder, ".ticketrail-doctor-*")
+	file, err := os.CreateTemp(folder, ".ticketrail-doctor-*")
 	if err != nil {
 		return nil
 	}
-	defer os.Remove(f.Name())
-	defer f.Close()
+	defer os.Remove(file.Name())
+	defer file.Close()
 	var took []time.Duration
 	for range 5 {
 		start := time.Now()
-		_, err := f.Write(make([]byte, 4<<10))
+		_, err := file.Write(make([]byte, 4<<10))
 		if err == nil {
-			err = f.Sync()
+			err = file.Sync()
 		}
 		if err != nil {
 			return []finding.Finding{fail("disk writes", fmt.Sprintf("a write to %s fails: %v", folder, err),

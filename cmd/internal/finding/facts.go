@@ -85,18 +85,18 @@ var refusals = map[string]struct{ id, words, do string }{
 }
 
 func (o Orders) findings(now time.Time) (out []Finding) {
-	if f, stopped := o.NotStored(); stopped {
-		out = append(out, f)
+	if fault, stopped := o.NotStored(); stopped {
+		out = append(out, fault)
 	}
 	out = append(out, refused(o.Refused)...)
 	for _, v := range o.Silent {
 		text, _ := cause("nothing came for " + v.Name + ", although it is open")
-		f := Finding{ID: "orders/silent/" + v.Name, Level: Warn, Subject: "orders", Text: text, Since: v.Last,
+		silent := Finding{ID: "orders/silent/" + v.Name, Level: Warn, Subject: "orders", Text: text, Since: v.Last,
 			Do: "if there are orders, look at the internet connection and at ticketrail doctor"}
 		if v.Last.IsZero() {
-			f.Detail = "it never was heard of"
+			silent.Detail = "it never was heard of"
 		}
-		out = append(out, f)
+		out = append(out, silent)
 	}
 
 	if o.Failed > 0 {
@@ -140,13 +140,13 @@ func refused(all []Refusal) (out []Finding) {
 		}
 
 		count[why.id]++
-		f := found[why.id]
-		if f == nil {
-			f = &Finding{ID: "orders/refused/" + why.id, Level: Fail, Subject: "orders", Since: r.At, Do: why.do}
-			found[why.id] = f
+		fault := found[why.id]
+		if fault == nil {
+			fault = &Finding{ID: "orders/refused/" + why.id, Level: Fail, Subject: "orders", Since: r.At, Do: why.do}
+			found[why.id] = fault
 		}
-		f.Text, _ = cause(ticket.Plural(count[why.id], "request") + " refused: " + why.words)
-		f.Examples = []string{r.Message}
+		fault.Text, _ = cause(ticket.Plural(count[why.id], "request") + " refused: " + why.words)
+		fault.Examples = []string{r.Message}
 	}
 
 	for _, id := range slices.Sorted(maps.Keys(found)) {
@@ -248,64 +248,6 @@ func (c Configuration) Findings() (out []Finding) {
 	return out
 }
 
-// A Certificate is the certificate of the webhook or of the screens.
-type Certificate struct {
-	Of, Path string // webhook or screens, and its file
-	Ends     time.Time
-	Err      error  // why it cannot be read
-	Name     string // for which the daemon itself gets it from an ACME server; "" for a file
-	None     bool   // the ACME server has given none yet
-	Why      string // the last answer of the ACME server, if it gave none; it may be hostile
-}
-
-// CertificateWarning is how long before its end a certificate is a finding. Renewal programs renew 30 days before the
-// end, so two weeks mean that one fails.
-const CertificateWarning = 14 * 24 * time.Hour
-
-// Finding says whether the certificate is good.
-func (c Certificate) Finding(now time.Time) Finding {
-	f := Finding{Level: Fail, Subject: "certificate", Do: "renew " + c.Path + "; it is read again by itself"}
-	switch left := c.Ends.Sub(now); {
-	case c.Name != "" && c.None:
-		f.ID, f.Text, f.Detail = "certificate/none/", "there is none yet", "for "+c.Name
-		f.Do = "the daemon gets it within a minute; if not, ticketrail status says why"
-	case c.Err != nil:
-		f.ID, f.Text, f.Detail = "certificate/unreadable/", "it cannot be read", c.Err.Error()
-	case left <= 0:
-		f.ID, f.Text, f.Since = "certificate/expired/", fmt.Sprintf("it expired %s ago", days(-left)), c.Ends
-	case left < CertificateWarning:
-		f.ID, f.Level, f.Text = "certificate/expires/", Warn, "it expires in "+days(left)
-	default:
-		f.Level, f.Do, f.Text = OK, "", "valid until "+c.Ends.Format(time.DateOnly)
-	}
-
-	if c.Name != "" && f.Level != OK && !c.None {
-		f.Do = "ticketrail status says why it was not renewed"
-	}
-	if c.Why != "" {
-		if f.Level == OK {
-			f.ID, f.Level = "certificate/not_renewed/", Warn
-		}
-		f.Detail = strings.TrimPrefix(f.Detail+"; the last attempt to get one failed: "+c.Why, "; ")
-		f.Do = "the ACME server must be reachable, and port 443 of " + c.Name +
-			" must lead to this box, from everywhere; systemctl restart ticketrail tries again at once"
-	}
-
-	f.Text = c.Of + ": " + f.Text
-	if f.ID != "" {
-		f.ID += c.Of
-	}
-	return f
-}
-
-// days is d in days as people count them, in hours if it is short.
-func days(d time.Duration) string {
-	if d < 48*time.Hour {
-		return Age(d)
-	}
-	return ticket.Plural(int(d/(24*time.Hour)), "day")
-}
-
 // A Disk is the one with the database. The queue itself refuses orders when it is full; this is the warning before.
 type Disk struct {
 	Folder string
@@ -350,8 +292,8 @@ func stations(all []Station) (out []Finding) {
 	oldest := time.Duration(0)
 	for _, p := range all {
 		held += p.Held
-		if n := p.Pending + p.Printing; n > 0 {
-			waiting += n
+		if open := p.Pending + p.Printing; open > 0 {
+			waiting += open
 			oldest = max(oldest, time.Duration(p.OldestSeconds*float64(time.Second)))
 		}
 

@@ -89,20 +89,20 @@ type Device struct {
 func Join(known []Station, queues []queue.StationState) []Station {
 	out := []Station{}
 	for _, st := range queues {
-		p := Station{}
+		joined := Station{}
 		for _, k := range known {
 			if k.Name == st.Name {
-				p = k
+				joined = k
 			}
 		}
 
 		for _, k := range known {
 			if k.StandIn == st.Name {
-				p.StandsInFor = append(p.StandsInFor, k.Name)
+				joined.StandsInFor = append(joined.StandsInFor, k.Name)
 			}
 		}
-		p.settle(st)
-		out = append(out, p)
+		joined.settle(st)
+		out = append(out, joined)
 	}
 
 	return out
@@ -153,8 +153,8 @@ func (p Station) Findings() (out []Finding) {
 	}
 
 	waits := ""
-	if n := p.Pending + p.Printing; n > 0 {
-		waits = "; " + ticketsWait(n)
+	if open := p.Pending + p.Printing; open > 0 {
+		waits = "; " + ticketsWait(open)
 	}
 
 	if p.State == Orphaned {
@@ -186,15 +186,16 @@ func (p Station) Findings() (out []Finding) {
 		out[len(out)-1].Count = p.Held
 	}
 
-	if d := p.Device; d != nil && d.Fine && d.Advice != "" { // it prints, but not for long, or not as it should
-		state, text := "advice", strings.ReplaceAll(d.State, "_", " ")
+	// It prints, but not for long, or not as it should.
+	if device := p.Device; device != nil && device.Fine && device.Advice != "" {
+		state, text := "advice", strings.ReplaceAll(device.State, "_", " ")
 		switch {
-		case d.Moved != "":
-			state, text = "moved", d.Moved
-		case len(d.Conditions) > 0:
-			state, text = d.Conditions[0], words(d.Conditions)
+		case device.Moved != "":
+			state, text = "moved", device.Moved
+		case len(device.Conditions) > 0:
+			state, text = device.Conditions[0], words(device.Conditions)
 		}
-		add(state, Warn, time.Time{}, text, "", d.Advice)
+		add(state, Warn, time.Time{}, text, "", device.Advice)
 	}
 
 	return out
@@ -224,14 +225,15 @@ func (p Station) why(state string) (text, detail string) {
 		text = "does not work"
 	}
 
-	if d := p.Device; d != nil {
-		if d.Error != "" { // its last report is old
-			detail = d.Error
-		} else if len(d.Conditions) > 0 {
-			detail = words(slices.DeleteFunc(slices.Clone(d.Conditions), func(c string) bool { return c == state }))
+	if device := p.Device; device != nil {
+		if device.Error != "" { // its last report is old
+			detail = device.Error
+		} else if len(device.Conditions) > 0 {
+			detail = words(slices.DeleteFunc(slices.Clone(device.Conditions),
+				func(c string) bool { return c == state }))
 		}
-		if d.Moved != "" {
-			detail = strings.TrimPrefix(detail+"; "+d.Moved, "; ")
+		if device.Moved != "" {
+			detail = strings.TrimPrefix(detail+"; "+device.Moved, "; ")
 		}
 	}
 

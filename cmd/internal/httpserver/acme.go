@@ -58,17 +58,17 @@ const (
 // NewACME reads the files of an earlier run. A missing or damaged certificate is no error: the daemon works without
 // it, and orders from the local network may come another way.
 func NewACME(o ACMEOptions) (*ACME, error) {
-	t := http.DefaultTransport.(*http.Transport).Clone()
+	transport := http.DefaultTransport.(*http.Transport).Clone()
 	if o.CA != "" {
-		b, err := os.ReadFile(o.CA)
+		text, err := os.ReadFile(o.CA)
 		if err != nil {
 			return nil, fmt.Errorf("load the CA of the ACME server: %w", err)
 		}
-		t.TLSClientConfig = &tls.Config{RootCAs: x509.NewCertPool()}
-		t.TLSClientConfig.RootCAs.AppendCertsFromPEM(b)
+		transport.TLSClientConfig = &tls.Config{RootCAs: x509.NewCertPool()}
+		transport.TLSClientConfig.RootCAs.AppendCertsFromPEM(text)
 	}
 
-	a := &ACME{o: o, through: t, Certificates: &CertReloader{files: o.Files, log: o.Log, loaded: o.Loaded}}
+	a := &ACME{o: o, through: transport, Certificates: &CertReloader{files: o.Files, log: o.Log, loaded: o.Loaded}}
 	if err := a.Certificates.load(); err != nil {
 		a.Certificates.lastErr = err.Error() // Run says more
 	}
@@ -78,8 +78,8 @@ func NewACME(o ACMEOptions) (*ACME, error) {
 // Problem is why the last attempt failed, as autocert, the ACME server or the network says it; "" if it did not. The
 // text is not safe to print.
 func (a *ACME) Problem() string {
-	if p := a.problem.Load(); p != nil {
-		return *p
+	if problem := a.problem.Load(); problem != nil {
+		return *problem
 	}
 	return ""
 }
@@ -143,7 +143,7 @@ func (a *ACME) renew(ctx context.Context) error {
 	defer cancel()
 	dir, name := filepath.Split(a.o.Files.Cert)
 	kept := orders{autocert.DirCache(dir), name}
-	m := &autocert.Manager{Prompt: autocert.AcceptTOS, Cache: kept, HostPolicy: autocert.HostWhitelist(a.o.Name),
+	manager := &autocert.Manager{Prompt: autocert.AcceptTOS, Cache: kept, HostPolicy: autocert.HostWhitelist(a.o.Name),
 		Client: &acme.Client{DirectoryURL: a.o.Directory, UserAgent: "ticketrail", RetryBackoff: backoff,
 			HTTPClient: &http.Client{Transport: attempt{ctx, a.through}, Timeout: 30 * time.Second}}}
 
@@ -152,11 +152,11 @@ func (a *ACME) renew(ctx context.Context) error {
 		return err
 	}
 
-	a.Certificates.proof.Store(m)
+	a.Certificates.proof.Store(manager)
 	defer a.Certificates.proof.Store(nil)
 	ordered := make(chan error, 1)
 	go func() {
-		_, err := m.GetCertificate(&tls.ClientHelloInfo{ServerName: a.o.Name,
+		_, err := manager.GetCertificate(&tls.ClientHelloInfo{ServerName: a.o.Name,
 			CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256}})
 		ordered <- err
 	}()

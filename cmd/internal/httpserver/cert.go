@@ -68,9 +68,9 @@ func (c *CertReloader) config() *tls.Config {
 		GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 			// Without a client's certificate, which an ACME server does not have.
 			proof := []string{acme.ALPNProto}
-			if m := c.proof.Load(); m != nil && slices.Equal(hello.SupportedProtos, proof) {
+			if manager := c.proof.Load(); manager != nil && slices.Equal(hello.SupportedProtos, proof) {
 				return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: proof,
-					GetCertificate: m.GetCertificate}, nil
+					GetCertificate: manager.GetCertificate}, nil
 			}
 			return c.now(), nil
 		},

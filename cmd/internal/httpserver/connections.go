@@ -83,12 +83,12 @@ func (l *limiter) join(from string) (group string, ok bool) {
 
 // groupOf is the group of an address with a port; none for a unix socket.
 func (l *limiter) groupOf(addr string) (name string, most int) {
-	a, err := netip.ParseAddrPort(addr)
+	address, err := netip.ParseAddrPort(addr)
 	if err != nil || l.group == nil {
 		return "", 0
 	}
 	// On a dual-stack socket an IPv4 caller is ::ffff:192.0.2.1.
-	return l.group(a.Addr().Unmap().WithZone(""))
+	return l.group(address.Addr().Unmap().WithZone(""))
 }
 
 // leave uncounts a connection. A group without any is removed, so that the map stays small.

@@ -39,16 +39,16 @@ func (c conditions) update(now time.Time, found []finding.Finding, after time.Du
 		if f.Level == finding.OK {
 			continue
 		}
-		k := c[f.ID]
-		if k == nil {
-			k = &condition{calm: calm}
-			c[f.ID] = k
+		known := c[f.ID]
+		if known == nil {
+			known = &condition{calm: calm}
+			c[f.ID] = known
 		}
 
-		if !k.begun && now.Sub(k.seen) > 2*calm { // else it comes and goes
-			k.since = now
+		if !known.begun && now.Sub(known.seen) > 2*calm { // else it comes and goes
+			known.since = now
 		}
-		k.Finding, k.seen = f, now
+		known.Finding, known.seen = f, now
 	}
 
 	for id, k := range c {
@@ -90,9 +90,9 @@ func (k *condition) began() time.Time {
 func (c conditions) assume(t told) {
 	for id, was := range t {
 		if c[id] == nil {
-			f := finding.Finding{ID: id, Level: was.Level, Subject: cmp.Or(was.Station, was.Topic),
+			before := finding.Finding{ID: id, Level: was.Level, Subject: cmp.Or(was.Station, was.Topic),
 				Station: was.Station != "", Text: was.Text}
-			c[id] = &condition{Finding: f, since: was.Since, seen: time.Now(), begun: true, calm: calm}
+			c[id] = &condition{Finding: before, since: was.Since, seen: time.Now(), begun: true, calm: calm}
 		}
 	}
 }
@@ -124,11 +124,11 @@ func (r *recipient) wants(e Event) bool {
 // news is the message that the recipient has not got, and its knowledge afterwards. A finding that became worse, or has
 // more tickets, is told again, and so is one that needs a person and lasts for another repeat; 0: it is not.
 func (r *recipient) news(now time.Time, all conditions, repeat time.Duration, open bool) (*Message, told) {
-	m, tell := &Message{}, maps.Clone(r.told)
+	message, tell := &Message{}, maps.Clone(r.told)
 	for id, k := range all {
-		e := k.event()
+		event := k.event()
 		before, known := r.told[id]
-		if !k.begun || !r.wants(e) {
+		if !k.begun || !r.wants(event) {
 			continue
 		}
 
@@ -139,25 +139,25 @@ func (r *recipient) news(now time.Time, all conditions, repeat time.Duration, op
 		}
 
 		if known {
-			e.Again = before.Again + 1
+			event.Again = before.Again + 1
 		}
-		m.Began = append(m.Began, e)
-		tell[id] = was{e, now}
+		message.Began = append(message.Began, event)
+		tell[id] = was{event, now}
 	}
 
 	for id, before := range r.told {
-		if k := all[id]; k != nil && k.begun {
+		if still := all[id]; still != nil && still.begun {
 			continue
 		}
-		e := before.Event
-		e.Level, e.Do, e.Detail = finding.OK, "", ""
-		m.Ended = append(m.Ended, e)
+		event := before.Event
+		event.Level, event.Do, event.Detail = finding.OK, "", ""
+		message.Ended = append(message.Ended, event)
 		delete(tell, id)
 	}
 
-	slices.SortFunc(m.Began, Event.compare)
-	slices.SortFunc(m.Ended, Event.compare)
-	return m, tell
+	slices.SortFunc(message.Began, Event.compare)
+	slices.SortFunc(message.Ended, Event.compare)
+	return message, tell
 }
 
 // event is the condition as it is told.

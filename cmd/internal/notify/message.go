@@ -60,17 +60,17 @@ func (m *Message) describe(place string, now time.Time, zone *time.Location) {
 
 	var parts []string
 	for i, e := range m.Began {
-		p := e.line()
+		line := e.line()
 		if i < maxDescribed {
 			if e.Detail != "" {
-				p += "\n" + e.Detail
+				line += "\n" + e.Detail
 			}
 			if e.Do != "" {
-				p += "\nWhat to do: " + e.Do
+				line += "\nWhat to do: " + e.Do
 			}
-			p += "\nSince " + clock(e.Since.In(zone), now)
+			line += "\nSince " + clock(e.Since.In(zone), now)
 		}
-		parts = append(parts, p)
+		parts = append(parts, line)
 	}
 
 	for _, e := range m.Ended {

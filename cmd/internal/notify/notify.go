@@ -112,9 +112,9 @@ func (n *Notifier) Run(ctx context.Context) error {
 				<-n.done
 			}
 			return nil
-		case d := <-n.done:
+		case ended := <-n.done:
 			sending--
-			n.settle(ctx, d)
+			n.settle(ctx, ended)
 		case <-tick.C:
 			sending += n.look(ctx)
 		}
@@ -138,23 +138,23 @@ func (n *Notifier) look(ctx context.Context) (sending int) {
 	n.keep(found)
 
 	for _, r := range n.recipients {
-		m, tell := r.news(now, n.conditions, n.active.Repeat, open)
+		message, tell := r.news(now, n.conditions, n.active.Repeat, open)
 		switch {
-		case r.sending || now.Before(r.next) || len(m.Began)+len(m.Ended) == 0:
+		case r.sending || now.Before(r.next) || len(message.Began)+len(message.Ended) == 0:
 			continue
-		case r.name == config.SlipName && len(m.Began) == 0:
+		case r.name == config.SlipName && len(message.Began) == 0:
 			n.store(ctx, r, tell) // paper that says that all is well would only be in the way
 			continue
 		}
 
-		m.describe(n.o.Place(), now, n.o.Zone())
+		message.describe(n.o.Place(), now, n.o.Zone())
 		r.sending = true
 		sending++
 		send := r.send // a reload may replace it at any time
 		go func() {
 			ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 			defer cancel()
-			n.done <- outcome{r, m, tell, send(ctx, m)}
+			n.done <- outcome{r, message, tell, send(ctx, message)}
 		}()
 	}
 
@@ -188,8 +188,8 @@ func (n *Notifier) keep(found []finding.Finding) {
 	defer n.mu.Unlock()
 	n.found = map[string]condition{}
 	for _, f := range found {
-		if k := n.conditions[f.ID]; k != nil {
-			n.found[f.ID] = *k
+		if known := n.conditions[f.ID]; known != nil {
+			n.found[f.ID] = *known
 		}
 	}
 }
@@ -223,22 +223,22 @@ func (n *Notifier) Collect(ch chan<- prometheus.Metric) {
 
 // settle books the end of an attempt.
 func (n *Notifier) settle(ctx context.Context, d outcome) {
-	r, log := d.to, n.o.Logger.With("to", d.to.name)
-	r.sending = false
+	who, log := d.to, n.o.Logger.With("to", d.to.name)
+	who.sending = false
 	if d.err != nil {
-		wait := r.backoff.Next()
-		r.next = time.Now().Add(wait)
-		n.sent.WithLabelValues(r.name, "failed").Inc()
+		wait := who.backoff.Next()
+		who.next = time.Now().Add(wait)
+		n.sent.WithLabelValues(who.name, "failed").Inc()
 		log.Warn("a message to people could not be delivered", "err", d.err, "next_try_in", wait.Round(time.Second))
 		return
 	}
 
-	r.backoff.Reset()
-	r.next = time.Now().Add(gap)
-	n.sent.WithLabelValues(r.name, "sent").Inc()
+	who.backoff.Reset()
+	who.next = time.Now().Add(gap)
+	n.sent.WithLabelValues(who.name, "sent").Inc()
 	log.Info("people were told", "what", d.message.headline(),
 		"began", len(d.message.Began), "ended", len(d.message.Ended))
-	n.store(ctx, r, d.tell)
+	n.store(ctx, who, d.tell)
 }
 
 // store keeps the knowledge of a recipient.
@@ -262,26 +262,26 @@ func (n *Notifier) configure(conf *config.Notify) {
 	n.active = conf
 	var next []*recipient
 	add := func(name string, about []string, send sender) {
-		r := &recipient{name: name, told: told{}, backoff: webhook.Backoff{First: firstRetry, Last: lastRetry}}
+		who := &recipient{name: name, told: told{}, backoff: webhook.Backoff{First: firstRetry, Last: lastRetry}}
 		if i := slices.IndexFunc(n.recipients, func(o *recipient) bool { return o.name == name }); i >= 0 {
-			r = n.recipients[i] // it may be sending
-		} else if err := n.load(r); err != nil {
+			who = n.recipients[i] // it may be sending
+		} else if err := n.load(who); err != nil {
 			n.o.Logger.Warn("what people were told before cannot be read: they may be told again",
 				"to", name, "err", err)
 		}
 
-		r.about, r.send = about, send
-		for id, before := range r.told {
-			if before.ID != id || !r.wants(before.Event) { // an earlier version told of topics
-				delete(r.told, id)
+		who.about, who.send = about, send
+		for id, before := range who.told {
+			if before.ID != id || !who.wants(before.Event) { // an earlier version told of topics
+				delete(who.told, id)
 			}
 		}
 
 		for _, result := range []string{"sent", "failed"} {
 			n.sent.WithLabelValues(name, result) // zero until the first, so that increase() sees it
 		}
-		n.conditions.assume(r.told)
-		next = append(next, r)
+		n.conditions.assume(who.told)
+		next = append(next, who)
 	}
 
 	for _, to := range conf.To {

@@ -45,8 +45,8 @@ func Problems(conf *config.Config) (out []config.Problem) {
 		}
 	}
 
-	if o := conf.Outcomes; o.Keys.Reveal() != "" {
-		if _, err := webhook.ReadKeys(o.Keys.Reveal()); err != nil {
+	if outcomes := conf.Outcomes; outcomes.Keys.Reveal() != "" {
+		if _, err := webhook.ReadKeys(outcomes.Keys.Reveal()); err != nil {
 			out = append(out, config.Problem{Path: "outcomes.secret_file", Msg: fmt.Sprintf("%v: %v", errSecret, err)})
 		}
 	}
@@ -82,8 +82,8 @@ func newSender(to config.Recipient) (sender, error) {
 	}
 
 	wrong := fmt.Errorf("is not of the form %s", form)
-	u, err := url.Parse(address)
-	if err != nil || u.Hostname() == "" {
+	parsed, err := url.Parse(address)
+	if err != nil || parsed.Hostname() == "" {
 		return nil, wrong
 	}
 
@@ -97,11 +97,11 @@ func newSender(to config.Recipient) (sender, error) {
 	case "teams+http", "teams+https":
 		return teams(strings.TrimPrefix(scheme, "teams+") + "://" + rest), nil
 	case "telegram":
-		chat := u.Query().Get("chats")
-		if u.User.String() == "" || chat == "" || strings.Contains(chat, ",") {
+		chat := parsed.Query().Get("chats")
+		if parsed.User.String() == "" || chat == "" || strings.Contains(chat, ",") {
 			return nil, wrong
 		}
-		return telegram(address, u.User.String(), chat), nil
+		return telegram(address, parsed.User.String(), chat), nil
 	}
 	if _, err := new(router.ServiceRouter).Locate(address); err != nil {
 		return nil, wrong
@@ -177,15 +177,15 @@ func signed(address string, keys webhook.Keys) sender {
 
 // id is the same for the same events.
 func (m *Message) id() string {
-	h := sha256.New()
+	hash := sha256.New()
 	if len(m.Began)+len(m.Ended) == 0 {
-		fmt.Fprintln(h, m.Host, m.At.UnixNano()) // of Test
+		fmt.Fprintln(hash, m.Host, m.At.UnixNano()) // of Test
 	}
 
 	for _, e := range append(m.Began, m.Ended...) {
-		fmt.Fprintln(h, m.Host, e.ID, e.Level, e.Since.UnixNano(), e.Again)
+		fmt.Fprintln(hash, m.Host, e.ID, e.Level, e.Since.UnixNano(), e.Again)
 	}
-	return "msg_" + hex.EncodeToString(h.Sum(nil)[:16])
+	return "msg_" + hex.EncodeToString(hash.Sum(nil)[:16])
 }
 
 // teams posts an adaptive card to a workflow of Microsoft Teams ("when a Teams webhook request is received").
