@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -88,6 +89,54 @@ func (x *exchange) mended(one StoredReject, lenient bool) error {
 			len(one.Body), x.policy.MaxBody)
 	}
 	return nil
+}
+
+// ErrNoReject says that there is no entry of that number.
+var ErrNoReject = errors.New("not found")
+
+func (r *Rejects) index(id uint64) int {
+	return slices.IndexFunc(r.kept, func(one StoredReject) bool { return one.ID == id })
+}
+
+// Get reads an entry with its body. The error wraps ErrNoReject, or is one of the store; a body that cannot
+// be read is an error.
+func (r *Rejects) Get(id uint64) (one StoredReject, err error) {
+	r.mu.Lock()
+	i := r.index(id)
+	if i >= 0 {
+		one = r.kept[i]
+	}
+	r.mu.Unlock()
+	if i < 0 {
+		return one, fmt.Errorf("refused request %d: %w: the last %d are kept", id, ErrNoReject, MaxRejects)
+	}
+
+	for at := 0; at < one.Size; at += rejectPiece {
+		piece, ok, err := r.bodies.Get(pieceKey(id, at))
+		if err != nil {
+			return StoredReject{}, err
+		}
+		if !ok {
+			return StoredReject{}, fmt.Errorf("refused request %d: its body is missing", id)
+		}
+		one.Body = append(one.Body, piece...)
+	}
+	return one, nil
+}
+
+// MarkPrinted stores that an entry was printed.
+func (r *Rejects) MarkPrinted(ctx context.Context, id uint64, at time.Time) error {
+	r.mu.Lock()
+	i := r.index(id)
+	if i < 0 {
+		r.mu.Unlock()
+		return fmt.Errorf("refused request %d: %w", id, ErrNoReject)
+	}
+
+	r.kept[i].Printed = at
+	one := r.kept[i]
+	r.mu.Unlock()
+	return r.putEntry(ctx, one)
 }
 
 // A Relayed is a print request that a relay has stored and answered 200, for a box that fetches it.

@@ -3,7 +3,6 @@ package receiver
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -323,51 +322,3 @@ func (r *Rejects) putEntry(ctx context.Context, one StoredReject) error {
 func rejectKey(id uint64) string { return fmt.Sprintf("%020d", id) }
 
 func pieceKey(id uint64, at int) string { return fmt.Sprintf("%020d.%03d", id, at/rejectPiece) }
-
-// ErrNoReject says that there is no entry of that number.
-var ErrNoReject = errors.New("not found")
-
-func (r *Rejects) index(id uint64) int {
-	return slices.IndexFunc(r.kept, func(one StoredReject) bool { return one.ID == id })
-}
-
-// Get reads an entry with its body. The error wraps ErrNoReject, or is one of the store; a body that cannot
-// be read is an error.
-func (r *Rejects) Get(id uint64) (one StoredReject, err error) {
-	r.mu.Lock()
-	i := r.index(id)
-	if i >= 0 {
-		one = r.kept[i]
-	}
-	r.mu.Unlock()
-	if i < 0 {
-		return one, fmt.Errorf("refused request %d: %w: the last %d are kept", id, ErrNoReject, MaxRejects)
-	}
-
-	for at := 0; at < one.Size; at += rejectPiece {
-		piece, ok, err := r.bodies.Get(pieceKey(id, at))
-		if err != nil {
-			return StoredReject{}, err
-		}
-		if !ok {
-			return StoredReject{}, fmt.Errorf("refused request %d: its body is missing", id)
-		}
-		one.Body = append(one.Body, piece...)
-	}
-	return one, nil
-}
-
-// MarkPrinted stores that an entry was printed.
-func (r *Rejects) MarkPrinted(ctx context.Context, id uint64, at time.Time) error {
-	r.mu.Lock()
-	i := r.index(id)
-	if i < 0 {
-		r.mu.Unlock()
-		return fmt.Errorf("refused request %d: %w", id, ErrNoReject)
-	}
-
-	r.kept[i].Printed = at
-	one := r.kept[i]
-	r.mu.Unlock()
-	return r.putEntry(ctx, one)
-}
