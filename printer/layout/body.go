@@ -240,7 +240,7 @@ func quantityLabel(q string) string {
 }
 
 // details prints the texts that belong to a line: seat and course of a modifier if they are not
-// its item's, and notes, below the name.
+// its item's, and notes, below the name, the unread fields among them small.
 func (b *body) details(l *ticket.Line, indent int) {
 	if indent += 2; l.Depth == 0 {
 		indent = b.nameColumn
@@ -277,7 +277,10 @@ func (b *body) details(l *ticket.Line, indent int) {
 		detail.style, detail.fill = st, l.Void
 	}
 
-	for _, n := range l.Notes {
+	for i, n := range l.Notes {
+		if i == len(l.Notes)-l.Unread {
+			detail.style, label = voidStyle(Style{}, l.Void), ""
+		}
 		b.alarmIf(!l.Void && b.Alarms.Match(n), func() { b.note(detail, label, n) })
 	}
 }

@@ -126,8 +126,8 @@ func allUnrouted(lines []ticket.Line) bool {
 	return len(lines) > 0
 }
 
-// header prints whose order it is, then the notes on the whole order. The notes print with every
-// header, also an empty one: they may name an allergy.
+// header prints whose order it is, then the notes on the whole order, the unread fields among them small. The notes
+// print with every header, also an empty one: they may name an allergy.
 func (c *composer) header(d *ticket.Delivery) {
 	t, before := &d.Ticket, len(c.lines)
 
@@ -136,8 +136,12 @@ func (c *composer) header(d *ticket.Delivery) {
 		c.rule("=")
 	}
 
-	for _, n := range t.Notes {
-		c.alarmIf(c.Alarms.Match(n), func() { c.note(paragraph{style: Style{Bold: true, Height: 2}}, "! ", n) })
+	style, label := Style{Bold: true, Height: 2}, "! "
+	for i, n := range t.Notes {
+		if i == len(t.Notes)-t.Unread {
+			style, label = Style{}, ""
+		}
+		c.alarmIf(c.Alarms.Match(n), func() { c.note(paragraph{style: style}, label, n) })
 	}
 	if len(t.Notes) > 0 {
 		c.rule("=")

@@ -34,6 +34,20 @@ func TestEachRefiredItemIsMarkedOnceAboveItsModifiers(t *testing.T) {
 	}
 }
 
+func TestFieldsThatNothingReadsAreSmallUnlessTheyAreAlarms(t *testing.T) {
+	notes := []string{"sauce apart", "spice: hot", "contains: nuts"}
+	d := order(ticket.Line{Quantity: "1", Name: "Soup", Notes: notes, Unread: 2})
+	d.Ticket.Notes, d.Ticket.Unread = []string{"birthday", "source: shop"}, 1
+	lines := ComposeWith(d, Options{Columns: 42, Header: []string{}, Alarms: NewAlarms([]string{"nuts"})})
+	for text, small := range map[string]bool{
+		"sauce apart": false, "spice: hot": true, "contains: nuts": false, "birthday": false, "source: shop": true,
+	} {
+		if style := sizeOf(t, lines, text); (style == Style{}) != small || style.Height < 2 && text == "contains: nuts" {
+			t.Errorf("%s: %+v", text, style)
+		}
+	}
+}
+
 func TestASlipHasNoGapsAndNoQuantities(t *testing.T) {
 	d := order(ticket.Line{Quantity: "1", Name: "#18 Table B1"}, ticket.Line{Quantity: "1", Name: "#19 Table B22345"})
 	d.Ticket.Kind = ticket.Slip

@@ -42,7 +42,8 @@ type Ticket struct {
 	Destination string   `json:"destination,omitempty"` // the printer that the service names; the routes decide
 	Course      string   `json:"course,omitempty"`      // of the whole record
 	Notes       []string `json:"notes,omitempty"`
-	More        int      `json:"more,omitempty"` // unread fields beside the notes; see [Ticket.NameMore]
+	Unread      int      `json:"unread,omitempty"` // how many of the notes, the last ones, are fields that nothing reads
+	More        int      `json:"more,omitempty"`   // unread fields beside the notes; see [Ticket.NameMore]
 
 	// Void says that the whole record is a cancellation. Every line of it is Void too.
 	Void bool `json:"void,omitempty"`
@@ -195,16 +196,18 @@ func (t *Ticket) NameMore(job uint64) {
 	if job > 0 {
 		at = fmt.Sprintf(": job %d", job)
 	}
-	name := func(notes *[]string, more *int) {
+	name := func(notes *[]string, unread, more *int) {
 		if *more > 0 {
 			*notes, *more = append(*notes, fmt.Sprintf("and %d more%s", *more, at)), 0
+			*unread++
 		}
 	}
 
-	name(&t.Notes, &t.More)
+	name(&t.Notes, &t.Unread, &t.More)
 
 	for i := range t.Lines {
-		name(&t.Lines[i].Notes, &t.Lines[i].More)
+		l := &t.Lines[i]
+		name(&l.Notes, &l.Unread, &l.More)
 	}
 }
 
@@ -222,7 +225,8 @@ type Line struct {
 	// Raw says that no name was found and Name holds the item's JSON instead.
 	Raw    bool     `json:"raw,omitempty"`
 	Notes  []string `json:"notes,omitempty"`
-	More   int      `json:"more,omitempty"` // as the ticket's
+	Unread int      `json:"unread,omitempty"` // as the ticket's
+	More   int      `json:"more,omitempty"`   // as the ticket's
 	Seat   string   `json:"seat,omitempty"`
 	Course string   `json:"course,omitempty"`
 	// Void says that this line is a cancellation. The children of a void line are void.

@@ -130,7 +130,7 @@ func (s *splitter) line(
 	rest := r.remainder(append([]string{l.Name, l.Seat, l.Course}, l.Notes...)...)
 	l.MayCancel = rest.takeCancelling()
 	l.Name = removal + rest.takeRemoval() + l.Name
-	rest.addTo(&l.Notes, &l.More, maxItemRemainder)
+	rest.addTo(&l.Notes, &l.Unread, &l.More, maxItemRemainder)
 	return l, rest.lists
 }
 

@@ -235,9 +235,9 @@ func (rest remainder) withLists() remainder {
 	return rest
 }
 
-// addTo adds the lines that print to notes: first those about allergies, all of them; then those that may be a warning,
-// then the others, limit lines in all, with the one that names how many more there are.
-func (rest remainder) addTo(notes *[]string, more *int, limit int) {
+// addTo adds the lines that print to notes, and counts them: first those about allergies, all of them; then
+// those that may be a warning, then the others, limit lines in all, with the one that names how many more there are.
+func (rest remainder) addTo(notes *[]string, unreadNotes, more *int, limit int) {
 	var ranks [3][]unread
 	for _, u := range rest.fields {
 		rank := 2
@@ -256,6 +256,7 @@ func (rest remainder) addTo(notes *[]string, more *int, limit int) {
 			return
 		}
 		*notes = append(*notes, u.String())
+		*unreadNotes++
 	}
 }
 

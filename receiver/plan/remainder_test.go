@@ -267,8 +267,8 @@ func TestOfALongRemainderTheWarningsPrintFirst(t *testing.T) {
 	l := tk.Lines[0]
 	got := l.MayCancel + "\n" + strings.Join(l.Notes, "\n")
 	want := "lifecycle: voided\nallergyNote: nuts\na: 1\nb: 2\nand 3 more: job 7"
-	if got != want {
-		t.Errorf("the notes are\n%s\nwant\n%s", got, want)
+	if got != want || l.Unread != len(l.Notes) {
+		t.Errorf("the notes are\n%s\nwant\n%s; %d of them are unread", got, want, l.Unread)
 	}
 }
 

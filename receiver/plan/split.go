@@ -120,7 +120,7 @@ func (s *splitter) splitRecord(index int, rec *contract.Record, beside remainder
 		if rec.Why != "" {
 			whole.Banners = []string{rec.Why}
 		}
-		beside.withLists().addTo(&whole.Notes, &whole.More, maxRecordRemainder)
+		beside.withLists().addTo(&whole.Notes, &whole.Unread, &whole.More, maxRecordRemainder)
 		s.add(s.fallback, whole)
 		return
 	}
@@ -137,7 +137,7 @@ func (s *splitter) splitRecord(index int, rec *contract.Record, beside remainder
 	}
 
 	header.Notes = append(header.Notes, s.receiptAllergies(rec.Fields)...)
-	rest.addTo(&header.Notes, &header.More, maxRecordRemainder)
+	rest.addTo(&header.Notes, &header.Unread, &header.More, maxRecordRemainder)
 
 	shares := s.splitItems(rec, header)
 	for _, list := range rest.lists {
@@ -165,10 +165,10 @@ func (s *splitter) splitEmpty(rec *contract.Record, t ticket.Ticket, rest, besid
 	switch {
 	case rest.hasList || emptyHeader(t) && len(texts) == 0:
 		t.Raw = rec.Fields.JSON()
-		beside.withLists().addTo(&t.Notes, &t.More, maxRecordRemainder)
+		beside.withLists().addTo(&t.Notes, &t.Unread, &t.More, maxRecordRemainder)
 	default:
 		t.Notes = append(t.Notes, texts...)
-		rest.addTo(&t.Notes, &t.More, maxRecordRemainder)
+		rest.addTo(&t.Notes, &t.Unread, &t.More, maxRecordRemainder)
 	}
 
 	s.add(s.fallback, t)
