@@ -42,7 +42,8 @@ func TestFieldsThatNothingReadsAreSmallUnlessTheyAreAlarms(t *testing.T) {
 	for text, small := range map[string]bool{
 		"sauce apart": false, "spice: hot": true, "contains: nuts": false, "birthday": false, "source: shop": true,
 	} {
-		if style := sizeOf(t, lines, text); (style == Style{}) != small || style.Height < 2 && text == "contains: nuts" {
+		style := sizeOf(t, lines, text)
+		if (style == Style{}) != small || style.Height < 2 && text == "contains: nuts" {
 			t.Errorf("%s: %+v", text, style)
 		}
 	}

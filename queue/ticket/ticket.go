@@ -42,7 +42,7 @@ type Ticket struct {
 	Destination string   `json:"destination,omitempty"` // the printer that the service names; the routes decide
 	Course      string   `json:"course,omitempty"`      // of the whole record
 	Notes       []string `json:"notes,omitempty"`
-	Unread      int      `json:"unread,omitempty"` // how many of the notes, the last ones, are fields that nothing reads
+	Unread      int      `json:"unread,omitempty"` // how many of the last notes are fields that nothing reads
 	More        int      `json:"more,omitempty"`   // unread fields beside the notes; see [Ticket.NameMore]
 
 	// Void says that the whole record is a cancellation. Every line of it is Void too.
