@@ -101,7 +101,7 @@ func TestAPageLoadsNothingFromElsewhereAndHasNothingInline(t *testing.T) {
 func TestWhatIsLargeIsSentCompressedAndEventsAreNot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestServer(t)
-		for job := range uint64(50) {
+		for job := range uint64(250) {
 			w.put("hot-line", job+1)
 		}
 		c := w.client("127.0.0.1")

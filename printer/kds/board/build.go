@@ -151,8 +151,15 @@ func (b *builder) addTicket(o *Order, i int) {
 	if r.State == Bumped {
 		k.bumpedClock = ticket.Clock(time.UnixMilli(r.DepartedAt), t.Zone)
 	}
-	k.Notes = question(t.MayCancel)
-	k.Notes = append(k.Notes, b.texts(slices.Concat(t.Later, []string{layout.Wanted(t)}, t.Heads(), t.Notes))...)
+	k.Notes = append(question(t.MayCancel), b.texts(t.Later)...)
+	if at, ok := strings.CutPrefix(layout.Wanted(t), "Wanted "); ok {
+		k.Notes = append(k.Notes, Text{Key: "wanted", Text: at})
+	}
+	if c := t.Changed; c != nil {
+		k.Notes = append(k.Notes, Text{Key: "replaces", Text: layout.OneLine(c.Order), Tickets: c.Tickets,
+			Clock: ticket.Clock(c.Received, t.Zone), Part: c.Part, Parts: c.Parts})
+	}
+	k.Notes = append(k.Notes, b.texts(slices.Concat(t.Banners, t.Notes))...)
 	k.Items = b.items(m)
 	for _, it := range k.Items {
 		if it.Course != "" && !slices.Contains(o.Courses, it.Course) {
@@ -223,7 +230,7 @@ func question(mayCancel string) []Text {
 	if mayCancel == "" {
 		return nil
 	}
-	return []Text{{Text: layout.OneLine(ticket.Question(mayCancel)), Void: true}}
+	return []Text{{Key: "may_cancel", Text: layout.OneLine(mayCancel), Void: true}}
 }
 
 // texts are notes as pages get them.

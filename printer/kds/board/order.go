@@ -135,6 +135,14 @@ type Ticket struct {
 
 // A Text is a note. It may have line breaks.
 type Text struct {
+	// Key says that Text is a part of a sentence, which pages have in their language: "may_cancel", "wanted", or
+	// "replaces", an order, with when it came, how many tickets it was, and which of several this is.
+	Key     string `json:"key,omitempty"`
+	Clock   string `json:"clock,omitempty"`
+	Tickets int    `json:"tickets,omitempty"`
+	Part    int    `json:"part,omitempty"`
+	Parts   int    `json:"parts,omitempty"`
+
 	Text  string `json:"text"`
 	Alarm bool   `json:"alarm,omitempty"` // it is an allergy
 	Void  bool   `json:"void,omitempty"`  // it asks whether something is cancelled

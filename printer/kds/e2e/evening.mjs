@@ -61,11 +61,15 @@ export function atThePass(o, i) {
 export function marked() {
   const unusual = {
     for: "7", down: "printer", refused_by: ["8"], duplicate: true, reprint: true, refire: true, no_route: true,
-    paper: "9", added: true, clock: "19:40", notes: [],
+    paper: "9", added: true, clock: "19:40",
+    notes: [
+      { key: "replaces", text: "#1", clock: "19:31", part: 1, parts: 2, tickets: 3 },
+      { key: "wanted", text: "20:00" },
+    ],
   };
   const fish = [
     { name: "魚", seat: "2", course: "甲" }, { name: "肉", void: true, course: "乙" }, { name: "米", refire: true },
-    { name: "菜", no_route: true, fire: Date.now() + 3600e3 },
+    { name: "菜", notes: [{ key: "may_cancel", text: "茶", void: true }], no_route: true, fire: Date.now() + 3600e3 },
   ];
   const read = { name: "魚", done: true, notes: [{ text: "花生", alarm: true }, { text: "米" }] };
   const alarm = { alarms: [{ text: "花生", job: 1 }], must_ack_alarm: true };
